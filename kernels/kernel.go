@@ -1,0 +1,67 @@
+// Package kernels is the arithmetic: loops over elements, each written once in
+// Go, as what it means, and where speed asks for it once more for a machine: in
+// C or by a vendor's library for the CPU, in CUDA C++ for the GPU.
+//
+// A kernel reads and writes arrays through their views, so slices, transposes
+// and broadcasts reach it without being copied. It knows no derivatives.
+package kernels
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// A Kernel is one loop over the elements of its operands.
+type Kernel struct {
+	Name string
+	// Plain is the loop in Go, for every element type it is defined on. It is
+	// the meaning of the kernel: all other ways must agree with it.
+	Plain func(c *Call) error
+	// Fast, where there is one, computes the same on the CPU. It reports false,
+	// having written nothing, for calls it leaves to Plain.
+	Fast func(c *Call) (bool, error)
+	// CUDA is the loop's source text; package cuda compiles and launches it.
+	CUDA string
+}
+
+// A Call is one use of a kernel: what it writes, what it reads, how.
+// Outputs come uninitialised, unless the kernel says that it updates them.
+type Call struct {
+	Out, In []storage.Array
+	Set     any // the settings, of the type the kernel documents; nil if it has none
+}
+
+// A Runner is a device that can run kernels on its own storages.
+type Runner interface {
+	storage.Device
+	Run(k *Kernel, c *Call) error
+}
+
+// CPU is the Runner of host memory.
+var CPU Runner = cpu{storage.CPU}
+
+type cpu struct{ storage.Device }
+
+func (cpu) Run(k *Kernel, c *Call) error {
+	defer runtime.KeepAlive(c) // C sees the bytes, the collector the storages
+	if k.Fast != nil {
+		if done, err := k.Fast(c); done || err != nil {
+			return err
+		}
+	}
+	return k.Plain(c)
+}
+
+// On returns the Runner that computes on a's device.
+func On(a storage.Array) (Runner, error) {
+	d := a.Data.Device()
+	if d == storage.CPU {
+		return CPU, nil
+	}
+	if r, ok := d.(Runner); ok {
+		return r, nil
+	}
+	return nil, fmt.Errorf("%v holds data but cannot compute; move it first: %w", d, storage.ErrDevice)
+}
