@@ -1,0 +1,12 @@
+#ifndef H5DNN_FILTER_SHUFFLE_H
+#define H5DNN_FILTER_SHUFFLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+// Transposes size/k elements of k bytes from planes, or into planes; what is
+// left over is copied. dst and src have size bytes, do not overlap; k > 0.
+void h5dnn_unshuffle(uint8_t *dst, const uint8_t *src, size_t size, size_t k);
+void h5dnn_shuffle(uint8_t *dst, const uint8_t *src, size_t size, size_t k);
+
+#endif

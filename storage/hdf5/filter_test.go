@@ -1,0 +1,108 @@
+package hdf5
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+// samples are chunks of every kind of length, from repetitive to random.
+func samples() [][]byte {
+	random := rand.New(rand.NewPCG(1, 2))
+	var all [][]byte
+	for _, size := range []int{0, 1, 2, 3, 7, 8, 15, 16, 17, 63, 100, 255, 256, 1000, 4096, 65537, 200704} {
+		noise, steps := make([]byte, size), make([]byte, size)
+		for i := range noise {
+			noise[i], steps[i] = byte(random.Uint32()), byte(i/97)
+		}
+		all = append(all, noise, steps, make([]byte, size))
+	}
+	return all
+}
+
+// TestFiltersUndoWhatTheyDid runs every pipeline that can be written, there and back.
+func TestFiltersUndoWhatTheyDid(t *testing.T) {
+	pipelines := [][]Filter{
+		{Deflate(0)}, {Deflate(1)}, {Deflate(6)}, {Deflate(9)},
+		{Shuffle()}, {Fletcher32()},
+		{Shuffle(), Deflate(4)}, {Shuffle(), Deflate(4), Fletcher32()}, {Fletcher32(), Shuffle(), Deflate(4)},
+	}
+	for _, pipeline := range pipelines {
+		for _, elemSize := range []int{1, 2, 3, 4, 8, 12, 16, 24} {
+			for _, data := range samples() {
+				stored, mask, err := applyFilters(data, pipeline, elemSize)
+				if err != nil {
+					t.Fatalf("%v: %v", pipeline, err)
+				}
+				got := make([]byte, len(data))
+				if err := undoFilters(got, stored, pipeline, mask, elemSize); err != nil {
+					t.Fatalf("%v, %d bytes, elements of %d: %v", pipeline, len(data), elemSize, err)
+				}
+				if !bytes.Equal(got, data) {
+					t.Fatalf("%v, %d bytes, elements of %d: decoded data differs", pipeline, len(data), elemSize)
+				}
+			}
+		}
+	}
+}
+
+// TestShuffleIsATransposition compares the vectors with the definition.
+func TestShuffleIsATransposition(t *testing.T) {
+	for _, data := range samples() {
+		for k := 2; k <= 24; k++ {
+			want, n := bytes.Clone(data), len(data)/k
+			for j := range n {
+				for p := range k {
+					want[p*n+j] = data[j*k+p]
+				}
+			}
+			got, err := shuffle(data, []uint32{uint32(k)}, 0)
+			if err != nil || !bytes.Equal(got, want) {
+				t.Fatalf("%d bytes, elements of %d: not the transposition (%v)", len(data), k, err)
+			}
+		}
+	}
+}
+
+// TestFletcher32 has sums from libhdf5 1.10.8's H5_checksum_fletcher32.
+func TestFletcher32AcceptsBothByteOrders(t *testing.T) {
+	stored, _ := appendFletcher32([]byte("abcde"), nil, 0)
+	swapped := bytes.Clone(stored)
+	swapped[5], swapped[6], swapped[7], swapped[8] = stored[6], stored[5], stored[8], stored[7]
+	for _, b := range [][]byte{stored, swapped} {
+		if got, err := checkFletcher32(nil, b, nil, 0); err != nil || string(got) != "abcde" {
+			t.Errorf("%x: got %q, %v", b, got, err)
+		}
+	}
+	stored[0] ^= 1
+	if _, err := checkFletcher32(nil, stored, nil, 0); err == nil {
+		t.Error("a flipped bit went unnoticed")
+	}
+}
+
+func BenchmarkUndo(b *testing.B) {
+	data := make([]byte, 200704)
+	random := rand.New(rand.NewPCG(1, 2))
+	for i := range data { // four in five bytes are zero, as in images of digits
+		if i/64%5 == 0 {
+			data[i] = byte(random.Uint32())
+		}
+	}
+	for _, pipeline := range [][]Filter{{Deflate(4)}, {Shuffle()}, {Fletcher32()}, {Shuffle(), Deflate(4), Fletcher32()}} {
+		b.Run(fmt.Sprint(pipeline), func(b *testing.B) {
+			stored, mask, err := applyFilters(data, pipeline, 4)
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.SetBytes(int64(len(data)))
+			b.ReportAllocs()
+			got := make([]byte, len(data))
+			for b.Loop() {
+				if err := undoFilters(got, stored, pipeline, mask, 4); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
