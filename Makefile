@@ -1,0 +1,74 @@
+# h5dnn. `make` lists what can be made.
+
+export PATH := $(PATH):/usr/local/go/bin
+ifneq ($(shell command -v brew),)
+export CPATH := $(CPATH):$(shell brew --prefix)/include
+export LIBRARY_PATH := $(LIBRARY_PATH):$(shell brew --prefix)/lib
+endif
+
+CORPUS   ?= ../shared/corpus
+FUZZTIME ?= 30s
+STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+.PHONY: help
+help:
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+.PHONY: setup
+setup: ## install the libraries that are missing (says how before it does)
+	@sh scripts/setup.sh
+
+.PHONY: build
+build: setup ## build bin/h5dnn
+	go build -o bin/h5dnn ./cmd/h5dnn
+
+.PHONY: demo
+demo: build ## look into the digits data set, train on it, show the result
+	bin/h5dnn inspect testdata/digits.h5
+	bin/h5dnn slice 'testdata/digits.h5:/test/images[0]'
+	bin/h5dnn train examples/digits.yaml -o bin/digits.run.h5
+	bin/h5dnn inspect bin/digits.run.h5
+	bin/h5dnn eval bin/digits.run.h5 --data testdata/digits.h5 --x test/images --y test/labels
+
+.PHONY: test
+test: setup format ## run every test
+	go vet ./...
+	go test ./...
+
+.PHONY: race
+race: setup ## run every test under the race detector
+	go test -race ./...
+
+.PHONY: fuzz
+fuzz: setup ## run each fuzz target for FUZZTIME (30s)
+	@grep -rno --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | while IFS=: read -r file _ target; do \
+		echo "fuzz: $${file%/*} $${target#func }"; \
+		go test "$${file%/*}" -run '^$$' -fuzz "^$${target#func }\$$" -fuzztime $(FUZZTIME) || exit 1; \
+	done
+
+.PHONY: bench
+bench: build ## measure beside PyTorch (makes a Python environment outside the tree)
+	$(MAKE) -C bench
+
+.PHONY: golden
+golden: setup ## rewrite the expected output in cmd/h5dnn/testdata
+	go test ./cmd/h5dnn -run TestScripts -rewrite
+
+.PHONY: conformance
+conformance: build ## compare with h5py on the files under CORPUS
+	@test -f $(CORPUS)/golden.jsonl || { echo "conformance: skipped, no $(CORPUS)/golden.jsonl"; exit 0; }; \
+	go test ./cmd/h5dnn -run TestConformance -count 1 -v -corpus "$(abspath $(CORPUS))"
+
+.PHONY: format
+format:
+	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "gofmt would change: $$unformatted"; exit 1; }
+
+.PHONY: lint
+lint: setup format ## gofmt, go vet, staticcheck; C under -Wall -Wextra -Werror
+	go vet ./...
+	sh scripts/lint_c.sh
+	go run $(STATICCHECK) ./...
+
+.PHONY: clean
+clean: ## remove what was built
+	rm -rf bin bench/out

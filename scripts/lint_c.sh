@@ -1,0 +1,11 @@
+#!/bin/sh
+# Compiles every C file of the module under -Wall -Wextra -Werror, with the flags its package asks for.
+set -eu
+cd "$(dirname "$0")/.."
+
+go list -f '{{range .CFiles}}{{$.Dir}}/{{.}}|{{join $.CgoCFLAGS " "}}|{{join $.CgoPkgConfig " "}}
+{{end}}' ./... | while IFS='|' read -r file flags packages; do
+	[ -n "$file" ] || continue
+	[ -z "$packages" ] || flags="$flags $(pkg-config --cflags $packages)"
+	${CC:-cc} -O2 -Wall -Wextra -Werror $flags -c -o /dev/null "$file"
+done
