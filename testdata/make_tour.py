@@ -13,7 +13,7 @@ with h5py.File("tour.h5", "w", libver=("v108", "v110")) as f:
     def put(path, data=None, **options):
         return f.create_dataset(path, data=data, track_times=False, **options)
 
-    n = f.create_group("numbers")
+    f.create_group("numbers")
     for name in "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128".split():
         put(f"numbers/{name}", np.arange(6).reshape(2, 3).astype(name))
     put("numbers/bool", np.array([True, False, True]))
@@ -24,14 +24,15 @@ with h5py.File("tour.h5", "w", libver=("v108", "v110")) as f:
     put("numbers/null", h5py.Empty("f4"))
     put("numbers/enum", np.array([0, 1, 1], np.uint8),
         dtype=h5py.enum_dtype({"RED": 0, "GREEN": 1, "BLUE": 42}, basetype=np.uint8))
-    put("numbers/pairs", np.arange(12, dtype=np.int16).reshape(4, 3), dtype=np.dtype(("<i2", (3,))), shape=(4,))
+    triples = put("numbers/triples", shape=(4,), dtype=np.dtype(("<i2", (3,))))
+    triples[...] = np.arange(12, dtype=np.int16).reshape(4, 3)
 
-    t = f.create_group("texts")
+    f.create_group("texts")
     put("texts/variable", ["größer", "tiny", ""], dtype=h5py.string_dtype())
     put("texts/fixed", np.array([b"alpha", b"be", b""], "S5"))
     put("texts/one", "just one", dtype=h5py.string_dtype())
 
-    o = f.create_group("others")
+    f.create_group("others")
     point = np.dtype([("x", "<f4"), ("y", "<f8"), ("name", "S4")])
     put("others/compound", np.array([(1, 2, b"a"), (3, 4, b"b")], point))
     put("others/opaque", np.array([b"\x01\x02\x03\x04"], "V4"))
