@@ -1,0 +1,49 @@
+package dtype
+
+import "fmt"
+
+// promotion[a][b] is what a and b are computed in together. The rules of the
+// field, with one exception: no pair gives a type that could not be guessed.
+//
+//   - bool gives way to everything, integers to floats, floats to complex numbers,
+//     whatever the sizes: int64 with float16 is float16, as in PyTorch;
+//   - within a kind the wider wins; uint and int give the narrowest int that
+//     holds both, and uint64 with a signed integer float64, as in NumPy;
+//   - float16 with bfloat16 is float32, as neither holds the other;
+//   - complex64 with float64 is complex128.
+var promotion = [...][Complex128]Type{
+	//       Bool u8   u16  u32  u64  i8   i16  i32  i64  f16  bf16 f32  f64  c64  c128
+	Bool:       {bl, u8, u16, u32, u64, i8, i16, i32, i64, f16, b16, f32, f64, c64, c128},
+	Uint8:      {u8, u8, u16, u32, u64, i16, i16, i32, i64, f16, b16, f32, f64, c64, c128},
+	Uint16:     {u16, u16, u16, u32, u64, i32, i32, i32, i64, f16, b16, f32, f64, c64, c128},
+	Uint32:     {u32, u32, u32, u32, u64, i64, i64, i64, i64, f16, b16, f32, f64, c64, c128},
+	Uint64:     {u64, u64, u64, u64, u64, f64, f64, f64, f64, f16, b16, f32, f64, c64, c128},
+	Int8:       {i8, i16, i32, i64, f64, i8, i16, i32, i64, f16, b16, f32, f64, c64, c128},
+	Int16:      {i16, i16, i32, i64, f64, i16, i16, i32, i64, f16, b16, f32, f64, c64, c128},
+	Int32:      {i32, i32, i32, i64, f64, i32, i32, i32, i64, f16, b16, f32, f64, c64, c128},
+	Int64:      {i64, i64, i64, i64, f64, i64, i64, i64, i64, f16, b16, f32, f64, c64, c128},
+	Float16:    {f16, f16, f16, f16, f16, f16, f16, f16, f16, f16, f32, f32, f64, c64, c128},
+	BFloat16:   {b16, b16, b16, b16, b16, b16, b16, b16, b16, f32, b16, f32, f64, c64, c128},
+	Float32:    {f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f64, c64, c128},
+	Float64:    {f64, f64, f64, f64, f64, f64, f64, f64, f64, f64, f64, f64, f64, c128, c128},
+	Complex64:  {c64, c64, c64, c64, c64, c64, c64, c64, c64, c64, c64, c64, c128, c64, c128},
+	Complex128: {c128, c128, c128, c128, c128, c128, c128, c128, c128, c128, c128, c128, c128, c128, c128},
+}
+
+const (
+	bl, u8, u16, u32, u64      = Bool, Uint8, Uint16, Uint32, Uint64
+	i8, i16, i32, i64          = Int8, Int16, Int32, Int64
+	f16, b16, f32, f64         = Float16, BFloat16, Float32, Float64
+	c64, c128             Type = Complex64, Complex128
+)
+
+// Promote returns the type that a and b are computed in together.
+// The 8-bit floats have none: they are converted before they are computed with.
+func Promote(a, b Type) (Type, error) {
+	for _, t := range []Type{a, b} {
+		if !t.Valid() || t.StorageOnly() {
+			return Invalid, fmt.Errorf("%v with %v: %v is not a type to compute in; convert it first: %w", a, b, t, ErrType)
+		}
+	}
+	return promotion[a][b-1], nil
+}
