@@ -139,7 +139,7 @@ func applyFilters(src []byte, pipeline []Filter, elemSize int) (out []byte, mask
 	for i, f := range pipeline {
 		encode := filters.encode[f.ID]
 		if encode == nil {
-			return nil, 0, fmt.Errorf("filter %d (%v): no encoder for it", f.ID, f)
+			return nil, 0, fmt.Errorf("filter %d (%v) cannot be written; deflate, lz4, zstd, shuffle and fletcher32 can", f.ID, f)
 		}
 		encoded, err := encode(src, f.Params, elemSize)
 		switch {

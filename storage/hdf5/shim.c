@@ -1,0 +1,488 @@
+#include "shim.h"
+
+#include <hdf5.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+_Static_assert(sizeof(hid_t) == sizeof(int64_t), "ids are 64 bits wide since HDF5 1.10");
+_Static_assert(sizeof(hsize_t) == sizeof(uint64_t), "sizes are 64 bits wide");
+
+#define DIMS(p) ((const hsize_t *)(p))
+
+// An id that is given back when it goes out of scope.
+static void drop(hid_t *id)
+{
+	if (*id > 0)
+		H5Idec_ref(*id);
+}
+#define scoped __attribute__((cleanup(drop))) hid_t
+
+static void drop_memory(void *p) { free(*(void **)p); }
+#define scoped_memory __attribute__((cleanup(drop_memory)))
+
+// Errors
+
+static void quiet(void) { H5Eset_auto2(H5E_DEFAULT, NULL, NULL); }
+
+static int64_t fail(const char *why, H5DNN_WHY)
+{
+	snprintf(text, size, "%s", why);
+	return -1;
+}
+
+struct why {
+	char *text;
+	size_t size;
+};
+
+// The first description on the stack is the innermost, and says most.
+static herr_t first(unsigned n, const H5E_error2_t *e, void *data)
+{
+	struct why *to = data;
+	if (n == 0 && e->desc)
+		snprintf(to->text, to->size, "%s", e->desc);
+	return 0;
+}
+
+// Returns result, after asking the library what went wrong if it is negative.
+static int64_t check(int64_t result, H5DNN_WHY)
+{
+	if (result >= 0)
+		return result;
+	struct why to = {text, size};
+	snprintf(text, size, "failed without a reason");
+	H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, first, &to);
+	H5Eclear2(H5E_DEFAULT);
+	return -1;
+}
+
+#define TRY(call)                                  \
+	do {                                       \
+		if ((call) < 0)                    \
+			return check(-1, text, size); \
+	} while (0)
+
+// The library
+
+int64_t h5dnn_start(H5DNN_WHY)
+{
+	unsigned major, minor, release;
+	quiet();
+	TRY(H5get_libversion(&major, &minor, &release));
+	if (major != H5_VERS_MAJOR || minor != H5_VERS_MINOR) {
+		snprintf(text, size, "compiled against HDF5 %d.%d but running with %u.%u; build h5dnn again",
+		         H5_VERS_MAJOR, H5_VERS_MINOR, major, minor);
+		return -1;
+	}
+	return check(H5PLset_loading_state(0), text, size);
+}
+
+int64_t h5dnn_close(int64_t id, H5DNN_WHY) { return check(H5Idec_ref(id), text, size); }
+
+// Files
+
+// Files being written are private to this process until they are renamed, and
+// files read by the fall-back are opened by name moments after our own reader
+// held them: the library's locks would only fail on file systems without any.
+static herr_t no_locks(hid_t access)
+{
+#if H5_VERSION_GE(1, 12, 1) || (H5_VERSION_GE(1, 10, 7) && !H5_VERSION_GE(1, 12, 0))
+	return H5Pset_file_locking(access, 0, 1);
+#else
+	(void)access;
+	return 0;
+#endif
+}
+
+// What takes less than aligned_from bytes is packed: object headers, heaps and
+// the smallest arrays.
+enum { alignment = 4096, aligned_from = 1024 };
+
+int64_t h5dnn_create(const char *path, H5DNN_WHY)
+{
+	quiet();
+	scoped access = H5Pcreate(H5P_FILE_ACCESS);
+	scoped creation = H5Pcreate(H5P_FILE_CREATE);
+	TRY(H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_V110));
+	TRY(H5Pset_alignment(access, aligned_from, alignment));
+	TRY(H5Pset_fclose_degree(access, H5F_CLOSE_STRONG));
+	TRY(no_locks(access));
+	TRY(H5Pset_link_creation_order(creation, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED));
+	return check(H5Fcreate(path, H5F_ACC_TRUNC, creation, access), text, size);
+}
+
+int64_t h5dnn_open(const char *path, H5DNN_WHY)
+{
+	quiet();
+	scoped access = H5Pcreate(H5P_FILE_ACCESS);
+	TRY(H5Pset_fclose_degree(access, H5F_CLOSE_STRONG));
+	TRY(no_locks(access));
+	return check(H5Fopen(path, H5F_ACC_RDONLY, access), text, size);
+}
+
+// Types
+
+// A float whose sign is the highest bit, above the exponent and the fraction.
+static hid_t small_float(size_t bytes, size_t exponent, size_t bias)
+{
+	size_t fraction = 8 * bytes - 1 - exponent;
+	hid_t type = H5Tcopy(H5T_NATIVE_FLOAT);
+	if (H5Tset_fields(type, 8 * bytes - 1, fraction, exponent, 0, fraction) < 0 || H5Tset_size(type, bytes) < 0 ||
+	    H5Tset_ebias(type, bias) < 0) {
+		drop(&type);
+		return -1;
+	}
+	return type;
+}
+
+// A bool as h5py has it.
+static hid_t boolean(void)
+{
+	int8_t no = 0, yes = 1;
+	hid_t type = H5Tenum_create(H5T_NATIVE_INT8);
+	if (H5Tenum_insert(type, "FALSE", &no) < 0 || H5Tenum_insert(type, "TRUE", &yes) < 0) {
+		drop(&type);
+		return -1;
+	}
+	return type;
+}
+
+static hid_t complex_of(size_t bytes)
+{
+	hid_t part = bytes == 8 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
+	hid_t type = H5Tcreate(H5T_COMPOUND, bytes);
+	if (H5Tinsert(type, "r", 0, part) < 0 || H5Tinsert(type, "i", bytes / 2, part) < 0) {
+		drop(&type);
+		return -1;
+	}
+	return type;
+}
+
+static hid_t integer(size_t bytes, int is_signed)
+{
+	switch (bytes) {
+	case 1: return H5Tcopy(is_signed ? H5T_NATIVE_INT8 : H5T_NATIVE_UINT8);
+	case 2: return H5Tcopy(is_signed ? H5T_NATIVE_INT16 : H5T_NATIVE_UINT16);
+	case 4: return H5Tcopy(is_signed ? H5T_NATIVE_INT32 : H5T_NATIVE_UINT32);
+	case 8: return H5Tcopy(is_signed ? H5T_NATIVE_INT64 : H5T_NATIVE_UINT64);
+	}
+	return -1;
+}
+
+static hid_t floating(size_t bytes)
+{
+	switch (bytes) {
+	case 2: return small_float(2, 5, 15);
+	case 4: return H5Tcopy(H5T_NATIVE_FLOAT);
+	case 8: return H5Tcopy(H5T_NATIVE_DOUBLE);
+	}
+	return -1;
+}
+
+static hid_t type_of(int kind, size_t bytes)
+{
+	switch (kind) {
+	case H5DNN_BOOL: return boolean();
+	case H5DNN_UNSIGNED: return integer(bytes, 0);
+	case H5DNN_SIGNED: return integer(bytes, 1);
+	case H5DNN_FLOAT: return floating(bytes);
+	case H5DNN_COMPLEX: return complex_of(bytes);
+	case H5DNN_BFLOAT: return small_float(2, 8, 127);
+	case H5DNN_F8E4M3: return small_float(1, 4, 7);
+	case H5DNN_F8E5M2: return small_float(1, 5, 15);
+	}
+	return -1;
+}
+
+int64_t h5dnn_type(int kind, size_t bytes, H5DNN_WHY)
+{
+	quiet();
+	return check(type_of(kind, bytes), text, size);
+}
+
+static hid_t text_type(void)
+{
+	hid_t type = H5Tcopy(H5T_C_S1);
+	if (H5Tset_size(type, H5T_VARIABLE) < 0 || H5Tset_cset(type, H5T_CSET_UTF8) < 0) {
+		drop(&type);
+		return -1;
+	}
+	return type;
+}
+
+// Objects
+
+static hid_t with_parents(void)
+{
+	hid_t list = H5Pcreate(H5P_LINK_CREATE);
+	if (H5Pset_create_intermediate_group(list, 1) < 0 || H5Pset_char_encoding(list, H5T_CSET_UTF8) < 0) {
+		drop(&list);
+		return -1;
+	}
+	return list;
+}
+
+int64_t h5dnn_group(int64_t file, const char *path, H5DNN_WHY)
+{
+	quiet();
+	scoped links = with_parents();
+	scoped creation = H5Pcreate(H5P_GROUP_CREATE);
+	TRY(H5Pset_link_creation_order(creation, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED));
+	scoped group = H5Gcreate2(file, path, links, creation, H5P_DEFAULT);
+	return check(group < 0 ? -1 : 0, text, size);
+}
+
+int64_t h5dnn_soft_link(int64_t file, const char *path, const char *target, H5DNN_WHY)
+{
+	quiet();
+	scoped links = with_parents();
+	return check(H5Lcreate_soft(target, file, path, links, H5P_DEFAULT), text, size);
+}
+
+static hid_t space_of(int rank, const uint64_t *dims, const uint64_t *maxdims)
+{
+	if (rank < 0)
+		return H5Screate(H5S_NULL);
+	if (rank == 0)
+		return H5Screate(H5S_SCALAR);
+	return H5Screate_simple(rank, DIMS(dims), DIMS(maxdims));
+}
+
+int64_t h5dnn_contiguous(int64_t file, const char *path, int64_t type, int rank, const uint64_t *dims,
+                         uint64_t *offset, H5DNN_WHY)
+{
+	quiet();
+	scoped links = with_parents();
+	scoped creation = H5Pcreate(H5P_DATASET_CREATE);
+	TRY(H5Pset_layout(creation, H5D_CONTIGUOUS));
+	TRY(H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY));
+	TRY(H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER));
+	TRY(H5Pset_attr_phase_change(creation, 8, 6));
+	scoped space = space_of(rank, dims, NULL);
+	TRY(space);
+	hid_t dataset = H5Dcreate2(file, path, type, space, links, creation, H5P_DEFAULT);
+	TRY(dataset);
+	// Without elements HADDR_UNDEF comes back, which not every version keeps intact.
+	*offset = H5Sget_simple_extent_npoints(space) > 0 ? H5Dget_offset(dataset) : UINT64_MAX;
+	return dataset;
+}
+
+// Applies filters, whose words are checked against their number.
+static const char *set_filters(hid_t creation, const uint32_t *filters, size_t words)
+{
+	for (size_t at = 0; at < words;) {
+		if (words - at < 3 || words - at - 3 < filters[at + 2])
+			return "filters: words are missing";
+		unsigned params[32];
+		size_t n = filters[at + 2];
+		if (n > sizeof params / sizeof params[0])
+			return "filters: more than 32 params";
+		for (size_t i = 0; i < n; i++)
+			params[i] = filters[at + 3 + i];
+		if (H5Pset_filter(creation, (H5Z_filter_t)filters[at], filters[at + 1], n, params) < 0)
+			return "filters: refused by the library";
+		at += 3 + n;
+	}
+	return NULL;
+}
+
+int64_t h5dnn_chunked(int64_t file, const char *path, int64_t type, int rank, const uint64_t *dims,
+                      const uint64_t *maxdims, const uint64_t *chunk, const uint32_t *filters, size_t words, H5DNN_WHY)
+{
+	quiet();
+	scoped links = with_parents();
+	scoped creation = H5Pcreate(H5P_DATASET_CREATE);
+	TRY(H5Pset_chunk(creation, rank, DIMS(chunk)));
+	const char *wrong = set_filters(creation, filters, words);
+	if (wrong)
+		return fail(wrong, text, size);
+	scoped space = space_of(rank, dims, maxdims);
+	TRY(space);
+	return check(H5Dcreate2(file, path, type, space, links, creation, H5P_DEFAULT), text, size);
+}
+
+int64_t h5dnn_extend(int64_t dataset, const uint64_t *dims, H5DNN_WHY)
+{
+	quiet();
+	return check(H5Dset_extent(dataset, DIMS(dims)), text, size);
+}
+
+int64_t h5dnn_write_chunk(int64_t dataset, const uint64_t *start, uint32_t mask, const void *data, size_t bytes, H5DNN_WHY)
+{
+	quiet();
+	return check(H5Dwrite_chunk(dataset, H5P_DEFAULT, mask, DIMS(start), bytes, data), text, size);
+}
+
+int64_t h5dnn_chunk_size(int64_t dataset, const uint64_t *start, H5DNN_WHY)
+{
+	quiet();
+	hsize_t stored = 0;
+	if (H5Dget_chunk_storage_size(dataset, DIMS(start), &stored) < 0) {
+		H5Eclear2(H5E_DEFAULT); // some versions call a missing chunk an error
+		return 0;
+	}
+	if (stored > INT64_MAX)
+		return fail("chunk is too large", text, size);
+	return (int64_t)stored;
+}
+
+int64_t h5dnn_read_chunk(int64_t dataset, const uint64_t *start, uint32_t *mask, void *data, size_t bytes, H5DNN_WHY)
+{
+	int64_t stored = h5dnn_chunk_size(dataset, start, text, size);
+	if (stored < 0)
+		return -1;
+	if ((uint64_t)stored != bytes)
+		return fail("chunk has another size than expected", text, size);
+#if H5_VERSION_GE(2, 0, 0)
+	return check(H5Dread_chunk2(dataset, H5P_DEFAULT, DIMS(start), mask, data, &bytes), text, size);
+#else
+	return check(H5Dread_chunk(dataset, H5P_DEFAULT, DIMS(start), mask, data), text, size);
+#endif
+}
+
+// Text and attributes
+
+// Points to the strings in data, or NULL unless there are exactly as many as space holds.
+static const char **pointers(hid_t space, const char *data, size_t bytes)
+{
+	hssize_t n = H5Sget_simple_extent_npoints(space);
+	if (n < 0 || (uint64_t)n > bytes)
+		return NULL;
+	const char **each = malloc((size_t)(n + 1) * sizeof *each);
+	size_t at = 0;
+	for (hssize_t i = 0; each && i < n; i++) {
+		const char *end = at < bytes ? memchr(data + at, 0, bytes - at) : NULL;
+		if (!end) {
+			free(each);
+			return NULL;
+		}
+		each[i] = data + at;
+		at = (size_t)(end - data) + 1;
+	}
+	if (each && at != bytes) {
+		free(each);
+		return NULL;
+	}
+	return each;
+}
+
+int64_t h5dnn_strings(int64_t file, const char *path, int rank, const uint64_t *dims, const char *data, size_t bytes, H5DNN_WHY)
+{
+	quiet();
+	scoped links = with_parents();
+	scoped type = text_type();
+	scoped space = space_of(rank, dims, NULL);
+	TRY(space);
+	scoped_memory const char **each = pointers(space, data, bytes);
+	if (!each)
+		return fail("the number of strings does not fit the shape", text, size);
+	scoped dataset = H5Dcreate2(file, path, type, space, links, H5P_DEFAULT, H5P_DEFAULT);
+	TRY(dataset);
+	if (bytes == 0)
+		return 0;
+	return check(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, each), text, size);
+}
+
+// Creates the attribute, in the place of an older one of that name.
+static hid_t new_attribute(hid_t object, const char *name, hid_t type, hid_t space)
+{
+	scoped creation = H5Pcreate(H5P_ATTRIBUTE_CREATE);
+	htri_t there = H5Aexists(object, name);
+	if (there < 0 || (there > 0 && H5Adelete(object, name) < 0) || H5Pset_char_encoding(creation, H5T_CSET_UTF8) < 0)
+		return -1;
+	return H5Acreate2(object, name, type, space, creation, H5P_DEFAULT);
+}
+
+int64_t h5dnn_attr_strings(int64_t file, const char *path, const char *name, int rank, const uint64_t *dims,
+                           const char *data, size_t bytes, H5DNN_WHY)
+{
+	quiet();
+	scoped object = H5Oopen(file, path, H5P_DEFAULT);
+	TRY(object);
+	scoped type = text_type();
+	scoped space = space_of(rank, dims, NULL);
+	TRY(space);
+	scoped_memory const char **each = pointers(space, data, bytes);
+	if (!each)
+		return fail("the number of strings does not fit the shape", text, size);
+	scoped attribute = new_attribute(object, name, type, space);
+	TRY(attribute);
+	if (bytes == 0)
+		return 0;
+	return check(H5Awrite(attribute, type, each), text, size);
+}
+
+int64_t h5dnn_attr(int64_t file, const char *path, const char *name, int64_t type, int rank, const uint64_t *dims,
+                   const void *data, size_t bytes, H5DNN_WHY)
+{
+	quiet();
+	scoped object = H5Oopen(file, path, H5P_DEFAULT);
+	TRY(object);
+	scoped space = space_of(rank, dims, NULL);
+	TRY(space);
+	hssize_t n = rank < 0 ? 0 : H5Sget_simple_extent_npoints(space);
+	if (n < 0 || (uint64_t)n * H5Tget_size(type) != bytes)
+		return fail("the number of bytes does not fit the shape", text, size);
+	scoped attribute = new_attribute(object, name, type, space);
+	TRY(attribute);
+	if (bytes == 0)
+		return 0;
+	return check(H5Awrite(attribute, type, data), text, size);
+}
+
+// The fall-back reader
+
+static herr_t refuse(const char *file, const char *path, const char *target_file, const char *target, unsigned *flags,
+                     hid_t access, void *data)
+{
+	(void)file, (void)path, (void)target_file, (void)target, (void)flags, (void)access, (void)data;
+	return -1;
+}
+
+// Why the dataset may not be read, or NULL.
+static const char *refusal(hid_t dataset)
+{
+	scoped creation = H5Dget_create_plist(dataset);
+	if (creation < 0)
+		return "creation properties cannot be read";
+	if (H5Pget_layout(creation) == H5D_VIRTUAL)
+		return "a virtual dataset";
+	if (H5Pget_layout(creation) == H5D_CONTIGUOUS && H5Pget_external_count(creation) != 0)
+		return "its data lies in another file";
+	return NULL;
+}
+
+int64_t h5dnn_read(int64_t file, const char *path, int64_t type, int rank, const uint64_t *start, const uint64_t *count,
+                   void *data, size_t bytes, H5DNN_WHY)
+{
+	quiet();
+	scoped access = H5Pcreate(H5P_DATASET_ACCESS);
+	TRY(H5Pset_elink_cb(access, refuse, NULL));
+	scoped dataset = H5Dopen2(file, path, access);
+	TRY(dataset);
+	const char *wrong = refusal(dataset);
+	if (wrong)
+		return fail(wrong, text, size);
+	scoped stored = H5Dget_type(dataset);
+	scoped there = H5Dget_space(dataset);
+	TRY(stored);
+	TRY(there);
+	if (H5Sget_simple_extent_ndims(there) != rank)
+		return fail("another number of axes than expected", text, size);
+	if (H5Tdetect_class(stored, H5T_VLEN) != 0 || H5Tis_variable_str(stored) != 0)
+		return fail("elements of variable length", text, size);
+	scoped here = space_of(rank, count, NULL);
+	TRY(here);
+	if (rank > 0)
+		TRY(H5Sselect_hyperslab(there, H5S_SELECT_SET, DIMS(start), NULL, DIMS(count), NULL));
+	if (H5Sselect_valid(there) <= 0)
+		return fail("the selection lies outside the dataset", text, size);
+	hid_t as = type ? type : stored;
+	hssize_t n = H5Sget_select_npoints(there);
+	if (n < 0 || (n > 0 && bytes / (uint64_t)n != H5Tget_size(as)) || bytes != (uint64_t)n * H5Tget_size(as))
+		return fail("the number of bytes does not fit the selection", text, size);
+	if (n == 0)
+		return 0;
+	return check(H5Dread(dataset, as, here, there, H5P_DEFAULT, data), text, size);
+}

@@ -1,0 +1,62 @@
+#ifndef H5DNN_SHIM_H
+#define H5DNN_SHIM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+// What package hdf5 asks of libhdf5. Callers hold one lock around every call.
+//
+// Ids are the library's own. A function that fails returns -1 and says why in
+// text, which has room for size bytes and is always terminated. Nothing the
+// library would print reaches stderr. Pointers are not kept.
+
+#define H5DNN_WHY char *text, size_t size
+
+// Kinds of element, the first argument of h5dnn_type.
+enum { H5DNN_BOOL, H5DNN_UNSIGNED, H5DNN_SIGNED, H5DNN_FLOAT, H5DNN_COMPLEX, H5DNN_BFLOAT, H5DNN_F8E4M3, H5DNN_F8E5M2 };
+
+// Refuses a library other than the one compiled against; plugins are never loaded.
+int64_t h5dnn_start(H5DNN_WHY);
+
+int64_t h5dnn_create(const char *path, H5DNN_WHY);
+int64_t h5dnn_open(const char *path, H5DNN_WHY); // to read
+int64_t h5dnn_close(int64_t id, H5DNN_WHY);      // anything but a file
+
+// A type of elements of the given number of bytes, in the machine's byte order.
+int64_t h5dnn_type(int kind, size_t bytes, H5DNN_WHY);
+
+// Groups on the way to path are made as needed. No dims make a scalar.
+int64_t h5dnn_group(int64_t file, const char *path, H5DNN_WHY);
+int64_t h5dnn_soft_link(int64_t file, const char *path, const char *target, H5DNN_WHY);
+
+// A contiguous dataset, allocated at once; offset is where its data belongs in
+// the file, UINT64_MAX if there is none.
+int64_t h5dnn_contiguous(int64_t file, const char *path, int64_t type, int rank, const uint64_t *dims,
+                         uint64_t *offset, H5DNN_WHY);
+
+// A chunked dataset. Filters are words: id, flags, number of params, params, and so on.
+int64_t h5dnn_chunked(int64_t file, const char *path, int64_t type, int rank, const uint64_t *dims,
+                      const uint64_t *maxdims, const uint64_t *chunk, const uint32_t *filters, size_t words, H5DNN_WHY);
+int64_t h5dnn_extend(int64_t dataset, const uint64_t *dims, H5DNN_WHY);
+int64_t h5dnn_write_chunk(int64_t dataset, const uint64_t *start, uint32_t mask, const void *data, size_t bytes, H5DNN_WHY);
+
+// The stored size of a chunk, 0 if it was never written; and its stored bytes.
+int64_t h5dnn_chunk_size(int64_t dataset, const uint64_t *start, H5DNN_WHY);
+int64_t h5dnn_read_chunk(int64_t dataset, const uint64_t *start, uint32_t *mask, void *data, size_t bytes, H5DNN_WHY);
+
+// Strings are UTF-8, terminated, one after the other in bytes bytes of data;
+// there must be as many as dims say. A rank of -1 makes a null attribute.
+int64_t h5dnn_strings(int64_t file, const char *path, int rank, const uint64_t *dims, const char *data, size_t bytes, H5DNN_WHY);
+int64_t h5dnn_attr_strings(int64_t file, const char *path, const char *name, int rank, const uint64_t *dims,
+                           const char *data, size_t bytes, H5DNN_WHY);
+int64_t h5dnn_attr(int64_t file, const char *path, const char *name, int64_t type, int rank, const uint64_t *dims,
+                   const void *data, size_t bytes, H5DNN_WHY);
+
+// Reads count elements along each axis from start on, as elements of type, or
+// as they are stored if type is 0. External links are not followed; virtual
+// datasets and external data are refused. bytes is what data has room for and
+// must be what the elements take.
+int64_t h5dnn_read(int64_t file, const char *path, int64_t type, int rank, const uint64_t *start, const uint64_t *count,
+                   void *data, size_t bytes, H5DNN_WHY);
+
+#endif

@@ -1,0 +1,194 @@
+package hdf5
+
+// #include "shim.h"
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	h5 "gonum.org/v1/hdf5"
+
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// A Writer makes a new file. Nothing appears under its name, and what is there
+// stays, until Close has written everything: it works on a file beside it,
+// which is flushed to the disk and renamed at the end.
+//
+// Arrays are copied in blocks, so they may be larger than memory. Objects are
+// named by absolute paths, and groups on the way are made as needed. Methods
+// may be called from several goroutines.
+type Writer struct {
+	out     *output
+	file    *h5.File // of out, as the library sees it
+	cleanup runtime.Cleanup
+
+	mu     sync.Mutex
+	open   map[*DatasetWriter]bool
+	broken error // why the file is not worth keeping
+	closed bool
+}
+
+// CreateOptions say how a file is made. The zero value is right for most.
+type CreateOptions struct {
+	// NoSync leaves it to the system when data reaches the disk. The file is
+	// still never seen half written, unless the machine itself stops.
+	NoSync bool
+}
+
+// Create begins a file that Close will put at path.
+func Create(path string, o CreateOptions) (*Writer, error) {
+	out, err := newOutput(path, !o.NoSync)
+	if err != nil {
+		return nil, fmt.Errorf("create %s: %w", path, err)
+	}
+	id, err := ask(func(why *C.char, size C.size_t) C.int64_t { return C.h5dnn_create(text(out.temp), why, size) })
+	if err != nil {
+		out.discard()
+		return nil, fmt.Errorf("create %s: %w", path, err)
+	}
+	w := &Writer{out: out, file: wrap[h5.File](id), open: map[*DatasetWriter]bool{}}
+	w.cleanup = runtime.AddCleanup(w, func(f *h5.File) { closeFile(f); out.discard() }, w.file)
+	return w, nil
+}
+
+// Name returns the path the file will have.
+func (w *Writer) Name() string { return w.out.path }
+
+// Close finishes the file and gives it its name. If anything failed before,
+// or fails now, no file is left and whatever had the name still has it.
+func (w *Writer) Close() error {
+	if err := w.finishDatasets(); err != nil {
+		w.Abort()
+		return err
+	}
+	if !w.end() {
+		return fmt.Errorf("close %s: already closed: %w", w.out.path, storage.ErrState)
+	}
+	err := w.broken
+	if closing := closeFile(w.file); closing != nil {
+		err = errors.Join(err, fmt.Errorf("libhdf5 cannot finish the file: is the disk full? (%w)", closing))
+	}
+	if err != nil {
+		w.out.discard()
+	} else {
+		err = w.out.commit()
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", w.out.path, err)
+	}
+	return nil
+}
+
+// Abort drops the file. After Close it does nothing, so that it can be deferred.
+func (w *Writer) Abort() {
+	if w.end() {
+		closeFile(w.file)
+		w.out.discard()
+	}
+}
+
+// end marks w closed and reports whether it was open.
+func (w *Writer) end() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.cleanup.Stop()
+	was := !w.closed
+	w.closed = true
+	return was
+}
+
+func (w *Writer) finishDatasets() error {
+	w.mu.Lock()
+	var open []*DatasetWriter
+	for d := range w.open {
+		open = append(open, d)
+	}
+	w.mu.Unlock()
+	for _, d := range open {
+		if err := d.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// spoil remembers that what is in the file is not what was asked for.
+func (w *Writer) spoil(err error) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err != nil && w.broken == nil {
+		w.broken = err
+	}
+	return err
+}
+
+// ask makes one call for the object at path, unless w is closed.
+func (w *Writer) ask(act, path string, c call) (int64, error) {
+	if err := checkPath(path); err != nil {
+		return 0, fmt.Errorf("%s: %s: %w", w.out.path, act, err)
+	}
+	w.mu.Lock() // so that Close waits for the call
+	defer w.mu.Unlock()
+	if w.closed {
+		return 0, fmt.Errorf("%s: %s %s: the file is closed: %w", w.out.path, act, path, storage.ErrState)
+	}
+	id, err := ask(c)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %s %s: %w", w.out.path, act, path, err)
+	}
+	return id, nil
+}
+
+// Group makes a group and gives it attributes.
+func (w *Writer) Group(path string, attrs ...Attr) error {
+	if path != "/" {
+		_, err := w.ask("group", path, func(why *C.char, size C.size_t) C.int64_t {
+			return C.h5dnn_group(C.int64_t(w.file.ID()), text(path), why, size)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for _, a := range attrs {
+		if err := w.SetAttr(path, a.Name, a.Value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// SoftLink makes path another name of what is, or will be, at target.
+func (w *Writer) SoftLink(path, target string) error {
+	if err := noZeros("link", target); err != nil {
+		return fmt.Errorf("%s: link %s: %w", w.out.path, path, err)
+	}
+	_, err := w.ask("link", path, func(why *C.char, size C.size_t) C.int64_t {
+		return C.h5dnn_soft_link(C.int64_t(w.file.ID()), text(path), text(target), why, size)
+	})
+	return err
+}
+
+// checkPath refuses names that HDF5 cannot keep or would read differently.
+func checkPath(path string) error {
+	rest, absolute := strings.CutPrefix(path, "/")
+	switch {
+	case !absolute:
+		return fmt.Errorf("path %q does not begin with /", path)
+	case !utf8.ValidString(path):
+		return fmt.Errorf("path %q is not UTF-8", path)
+	case rest == "":
+		return nil
+	}
+	for name := range strings.SplitSeq(rest, "/") {
+		if name == "" || name == "." {
+			return fmt.Errorf("path %q has a name that is empty or a dot", path)
+		}
+	}
+	return noZeros("path", path)
+}
