@@ -1,0 +1,273 @@
+package views
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// An Index is what NumPy writes in square brackets: ranges, numbers, ... and None.
+type Index []item
+
+type itemKind uint8
+
+const (
+	span    itemKind = iota // start:stop:step
+	number                  // an element, whose axis is dropped
+	rest                    // ...: all axes that nothing else speaks for
+	newAxis                 // None: an axis of size 1
+)
+
+type item struct {
+	kind              itemKind
+	start, stop, step int // start is also the number
+	hasStart, hasStop bool
+}
+
+// Parse reads an index expression in NumPy's grammar, such as
+//
+//	[0:100, ::2, -1, ..., None]
+//
+// The brackets may be left out. An empty expression selects everything.
+// Bounds that no int holds count as the largest that one does.
+func Parse(expr string) (Index, error) {
+	p := parser{text: expr}
+	index, err := p.index()
+	if err != nil {
+		return nil, fmt.Errorf("index %q, position %d: %w: %w", expr, p.at, err, ErrShape)
+	}
+	return index, nil
+}
+
+// A parser reads an expression from left to right; at is where it stands.
+type parser struct {
+	text string
+	at   int
+}
+
+func (p *parser) index() (Index, error) {
+	bracket := p.take("[")
+	var index Index
+	ellipses := 0
+	for !p.end(bracket) {
+		start := p.at
+		i, err := p.item()
+		if err != nil {
+			return nil, err
+		}
+		if i.kind == rest {
+			if ellipses++; ellipses > 1 {
+				p.at = start
+				return nil, fmt.Errorf("a second ..., where one at most can stand")
+			}
+		}
+		index = append(index, i)
+		if !p.take(",") && !p.end(bracket) {
+			want := "the end"
+			if bracket {
+				want = "']'"
+			}
+			return nil, fmt.Errorf("%s where a comma or %s should be", p.found(), want)
+		}
+	}
+	if bracket {
+		p.take("]")
+	}
+	if p.skip(); p.at < len(p.text) {
+		return nil, fmt.Errorf("%s after the index", p.found())
+	}
+	return index, nil
+}
+
+func (p *parser) item() (item, error) {
+	switch {
+	case p.take("..."), p.take("Ellipsis"):
+		return item{kind: rest}, nil
+	case p.take("None"), p.take("newaxis"):
+		return item{kind: newAxis}, nil
+	}
+	i := item{step: 1}
+	var err error
+	if i.start, i.hasStart, err = p.number(); err != nil {
+		return i, err
+	}
+	if !p.take(":") {
+		if !i.hasStart {
+			return i, fmt.Errorf("%s where a number, a range, ... or None should be", p.found())
+		}
+		i.kind = number
+		return i, nil
+	}
+	if i.stop, i.hasStop, err = p.number(); err != nil || !p.take(":") {
+		return i, err
+	}
+	step, given, err := p.number()
+	if given {
+		i.step = max(step, -math.MaxInt) // so that it can be negated
+	}
+	if err == nil && i.step == 0 {
+		return i, fmt.Errorf("step 0")
+	}
+	return i, err
+}
+
+// number reads an integer, if one is there.
+func (p *parser) number() (n int, found bool, err error) {
+	p.skip()
+	end := p.at
+	if end < len(p.text) && (p.text[end] == '-' || p.text[end] == '+') {
+		end++
+	}
+	digits := end
+	for end < len(p.text) && '0' <= p.text[end] && p.text[end] <= '9' {
+		end++
+	}
+	if end == digits {
+		if end > p.at {
+			p.at = end
+			return 0, false, fmt.Errorf("%s where digits should be", p.found())
+		}
+		return 0, false, nil
+	}
+	n, _ = strconv.Atoi(p.text[p.at:end]) // out of range gives the nearest
+	p.at = end
+	return n, true, nil
+}
+
+// take moves past word, if it comes next.
+func (p *parser) take(word string) bool {
+	p.skip()
+	if !strings.HasPrefix(p.text[p.at:], word) {
+		return false
+	}
+	p.at += len(word)
+	return true
+}
+
+func (p *parser) end(bracket bool) bool {
+	p.skip()
+	if bracket {
+		return p.at < len(p.text) && p.text[p.at] == ']'
+	}
+	return p.at == len(p.text)
+}
+
+func (p *parser) skip() {
+	for p.at < len(p.text) && strings.IndexByte(" \t\r\n", p.text[p.at]) >= 0 {
+		p.at++
+	}
+}
+
+// found says what stands at the current position.
+func (p *parser) found() string {
+	for _, r := range p.text[p.at:] {
+		return strconv.QuoteRune(r)
+	}
+	return "the end"
+}
+
+// String returns x as Parse reads it, in brackets.
+func (x Index) String() string {
+	parts := make([]string, len(x))
+	for k, i := range x {
+		parts[k] = i.String()
+	}
+	return "[" + strings.Join(parts, ", ") + "]"
+}
+
+func (i item) String() string {
+	switch i.kind {
+	case number:
+		return strconv.Itoa(i.start)
+	case rest:
+		return "..."
+	case newAxis:
+		return "None"
+	}
+	s := ":"
+	if i.hasStart {
+		s = strconv.Itoa(i.start) + s
+	}
+	if i.hasStop {
+		s += strconv.Itoa(i.stop)
+	}
+	if i.step != 1 {
+		s += ":" + strconv.Itoa(i.step)
+	}
+	return s
+}
+
+// axes returns how many axes of the indexed view x speaks for, ... aside.
+func (x Index) axes() int {
+	n := 0
+	for _, i := range x {
+		if i.kind == span || i.kind == number {
+			n++
+		}
+	}
+	return n
+}
+
+// Of returns what x selects of v. Nothing is copied.
+func (x Index) Of(v View) (View, error) {
+	left := v.Rank() - x.axes()
+	if left < 0 {
+		return View{}, fmt.Errorf("index %v of %d axes into shape %v of %d: %w", x, x.axes(), v.Shape, v.Rank(), ErrShape)
+	}
+	w, axis, done := v.clone(), 0, 0 // the axis of w that comes next, and of v
+	for _, i := range x {
+		switch i.kind {
+		case span:
+			w.slice(axis, i)
+			axis, done = axis+1, done+1
+		case rest:
+			axis, done = axis+left, done+left
+		case newAxis:
+			w = w.with(axis, 1, w.skip(axis))
+			axis++
+		case number:
+			at, err := element(i.start, done, w.Shape[axis])
+			if err != nil {
+				return View{}, fmt.Errorf("index %v: %w", x, err)
+			}
+			offset := w.Offset + at*w.Stride[axis]
+			w = w.without(axis)
+			w.Offset = offset
+			done++
+		}
+	}
+	return w, nil
+}
+
+// of returns the first element of a range over an axis of the given size, and
+// how many it has: Python's slice.indices.
+func (i item) of(size int) (start, n int) {
+	least, most := 0, size // of a bound
+	if i.step < 0 {
+		least, most = -1, size-1
+	}
+	bound := func(x int, given bool, otherwise int) int {
+		if !given {
+			return otherwise
+		}
+		if x < 0 {
+			x += size
+		}
+		return max(least, min(x, most))
+	}
+	if i.step < 0 {
+		start = bound(i.start, i.hasStart, most)
+		stop := bound(i.stop, i.hasStop, least)
+		if start <= stop {
+			return start, 0
+		}
+		return start, (start-stop-1)/-i.step + 1
+	}
+	start = bound(i.start, i.hasStart, least)
+	stop := bound(i.stop, i.hasStop, most)
+	if start >= stop {
+		return start, 0
+	}
+	return start, (stop-start-1)/i.step + 1
+}

@@ -1,0 +1,56 @@
+package views
+
+import "slices"
+
+// Like returns the dense view of v's shape whose axes lie in memory in the same
+// order as v's. An axis whose strides say nothing about its place, because it
+// has one element or repeats one, keeps the place it has in row-major order.
+func Like(v View) View {
+	var buffer [2][16]int
+	order := buffer[0][:0] // axes from the slowest to the fastest
+	for axis := range v.Shape {
+		order = append(order, axis)
+	}
+	place := buffer[1][:0]
+	moves := func(axis int) bool { return v.Shape[axis] != 1 && v.Stride[axis] != 0 }
+	for axis := range v.Shape {
+		if moves(axis) {
+			place = append(place, axis)
+		}
+	}
+	byStride(place, v.Stride)
+	for at := range order {
+		if moves(at) {
+			order[at], place = place[0], place[1:]
+		}
+	}
+	return laid(v.Shape, order)
+}
+
+// byStride sorts axes from the largest stride to the smallest; equals stay.
+// Ranks are small, and an insertion sort allocates nothing.
+func byStride(axes, stride []int) {
+	for i := 1; i < len(axes); i++ {
+		for k := i; k > 0 && abs(stride[axes[k]]) > abs(stride[axes[k-1]]); k-- {
+			axes[k], axes[k-1] = axes[k-1], axes[k]
+		}
+	}
+}
+
+// laid returns the dense view whose axes lie in the given order, slowest first.
+func laid(shape, order []int) View {
+	v := blank(len(shape))
+	copy(v.Shape, shape)
+	step := 1
+	for _, axis := range slices.Backward(order) {
+		v.Stride[axis] = step
+		step *= max(1, shape[axis])
+	}
+	return v
+}
+
+// ChannelsLast returns the view of shape n × c × h × w whose elements lie as
+// n × h × w × c: the channels of a pixel are neighbours.
+func ChannelsLast(n, c, h, w int) View {
+	return laid(Of(n, c, h, w).Shape, []int{0, 2, 3, 1})
+}
