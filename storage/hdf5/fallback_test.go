@@ -1,0 +1,80 @@
+package hdf5
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/dtype"
+)
+
+func TestFallbackReadsABox(t *testing.T) {
+	w, path := created(t)
+	must(t, w.WriteWith("/g/x", counted(t, dtype.Int16, 4, 5), Layout{Filters: []Filter{Shuffle(), Deflate(4)}}))
+	must(t, w.WriteStrings("/s", []string{"a"}, 1))
+	must(t, w.Write("/scalar", counted(t, dtype.Complex64)))
+	must(t, w.SoftLink("/soft", "/g/x"))
+	must(t, w.Close())
+	before, err := os.ReadFile(path)
+	must(t, err)
+
+	want := dtype.Bytes([]int16{7, 8, 12, 13})
+	for _, name := range []string{"/g/x", "/soft"} {
+		for _, typ := range []dtype.Type{dtype.Int16, dtype.Invalid} {
+			got := make([]byte, 8)
+			if err := fallbackRead(path, name, got, typ, []int{1, 2}, []int{2, 2}); err != nil || !bytes.Equal(got, want) {
+				t.Errorf("%s as %v: got %v, %v, want %v", name, typ, got, err, want)
+			}
+		}
+	}
+	must(t, fallbackRead(path, "/scalar", make([]byte, 8), dtype.Complex64, nil, nil))
+	must(t, fallbackRead(path, "/g/x", nil, dtype.Int16, []int{1, 2}, []int{0, 2}))
+	for _, c := range []struct {
+		path         string
+		n            int
+		start, count []int
+		say          string
+	}{
+		{"/g/x", 7, []int{1, 2}, []int{2, 2}, "bytes"},
+		{"/g/x", 9, []int{1, 2}, []int{2, 2}, "bytes"},
+		{"/g/x", 8, []int{3, 2}, []int{2, 2}, "outside"},
+		{"/g/x", 8, []int{-1, 2}, []int{2, 2}, "outside"},
+		{"/g/x", 8, []int{0}, []int{4}, "axes"},
+		{"/g/x", 8, []int{0, 0}, []int{4}, "shape"},
+		{"/g", 8, []int{0}, []int{4}, ""},
+		{"/g/y", 8, []int{0}, []int{4}, ""},
+		{"/s", 8, []int{0}, []int{1}, ""},
+	} {
+		err := fallbackRead(path, c.path, make([]byte, c.n), dtype.Int16, c.start, c.count)
+		if err == nil || !strings.Contains(err.Error(), c.say) {
+			t.Errorf("%s from %v, %v elements into %d bytes: got %v, want an error with %q", c.path, c.start, c.count, c.n, err, c.say)
+		}
+	}
+	if after, _ := os.ReadFile(path); !bytes.Equal(before, after) {
+		t.Error("reading changed the file")
+	}
+}
+
+// TestFallbackOpensNoOtherFile has h5py make a file that points to another in every way.
+func TestFallbackOpensNoOtherFile(t *testing.T) {
+	w, path := created(t)
+	must(t, w.Write("/x", counted(t, dtype.Uint8, 8)))
+	must(t, w.Close())
+	python(t, path, `
+g = h5py.File(sys.argv[1] + '.links', 'w')
+g['link'] = h5py.ExternalLink(sys.argv[1], '/x')
+g['group'] = h5py.ExternalLink(sys.argv[1], '/')
+layout = h5py.VirtualLayout(shape=(8,), dtype='u1')
+layout[:] = h5py.VirtualSource(sys.argv[1], 'x', shape=(8,))
+g.create_virtual_dataset('virtual', layout)
+g.create_dataset('raw', shape=(8,), dtype='u1', external=[(sys.argv[1], 0, 8)])
+g.close()
+print('{}')`)
+	for _, name := range []string{"/link", "/group/x", "/virtual", "/raw"} {
+		got := make([]byte, 8)
+		if err := fallbackRead(path+".links", name, got, dtype.Uint8, []int{0}, []int{8}); err == nil {
+			t.Errorf("%s: read %v from another file", name, got)
+		}
+	}
+}
