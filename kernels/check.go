@@ -1,0 +1,132 @@
+package kernels
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// define returns the kernel whose two ways begin alike: c.Set is an S, or nil
+// for the zero S, and check finds nothing wrong. Errors get the kernel's name.
+func define[S any](name string, check func(c *Call, set S) error, plain func(c *Call, set S) error, fast func(c *Call, set S) (bool, error)) *Kernel {
+	begin := func(c *Call) (S, error) {
+		set, ok := c.Set.(S)
+		if !ok && c.Set != nil {
+			return set, fmt.Errorf("%s: settings are a %T; want a %T: %w", name, c.Set, set, storage.ErrState)
+		}
+		if err := check(c, set); err != nil {
+			return set, fmt.Errorf("%s: %w", name, err)
+		}
+		return set, nil
+	}
+	k := &Kernel{Name: name}
+	k.Plain = func(c *Call) error {
+		set, err := begin(c)
+		if err != nil {
+			return err
+		}
+		if err := plain(c, set); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		return nil
+	}
+	if fast == nil {
+		return k
+	}
+	k.Fast = func(c *Call) (bool, error) {
+		set, err := begin(c)
+		if err != nil {
+			return false, err
+		}
+		done, err := fast(c, set)
+		if err != nil {
+			return false, fmt.Errorf("%s: %w", name, err)
+		}
+		return done, nil
+	}
+	return k
+}
+
+// holds checks what every kernel needs before it touches a byte: so many
+// operands, all of them in host memory and inside their storages.
+func (c *Call) holds(outs, ins int) error {
+	if len(c.Out) != outs || len(c.In) != ins {
+		return fmt.Errorf("%d outputs and %d inputs; want %d and %d: %w", len(c.Out), len(c.In), outs, ins, views.ErrShape)
+	}
+	for i := range c.Out {
+		if err := usable(&c.Out[i]); err != nil {
+			return fmt.Errorf("output %d: %w", i, err)
+		}
+		if repeats(&c.Out[i].View) {
+			return fmt.Errorf("output %d: %v repeats elements; it cannot be written: %w", i, c.Out[i].Shape, views.ErrShape)
+		}
+	}
+	for i := range c.In {
+		if err := usable(&c.In[i]); err != nil {
+			return fmt.Errorf("input %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// usable returns an error unless all elements of a lie in memory that C may touch.
+func usable(a *storage.Array) error {
+	if a.Data == nil {
+		return fmt.Errorf("no storage: %w", storage.ErrState)
+	}
+	host, ok := a.Data.(storage.Host)
+	if !ok || a.Data.Device() != storage.CPU {
+		return fmt.Errorf("%v is not in host memory; move it first: %w", *a, storage.ErrDevice)
+	}
+	if !a.Type.Valid() || len(a.Stride) != len(a.Shape) {
+		return fmt.Errorf("%v has no layout: %w", *a, storage.ErrState)
+	}
+	bytes := host.Bytes()
+	if lo, hi := a.Bounds(); hi >= lo && (lo < 0 || hi >= len(bytes)/a.Type.Size()) {
+		return fmt.Errorf("%v reaches from %d to %d of %d elements: %w", *a, lo, hi, len(bytes)/a.Type.Size(), views.ErrShape)
+	}
+	if !dtype.Aligned(bytes, a.Type) {
+		return fmt.Errorf("%v is not aligned; copy it first: %w", *a, storage.ErrState)
+	}
+	return nil
+}
+
+func repeats(v *views.View) bool {
+	for axis, step := range v.Stride {
+		if step == 0 && v.Shape[axis] > 1 {
+			return v.Len() > 0
+		}
+	}
+	return false
+}
+
+// oneShape checks that all operands have the first output's shape.
+func (c *Call) oneShape() error {
+	want := c.Out[0].Shape
+	for _, list := range [2][]storage.Array{c.Out, c.In} {
+		for i := range list {
+			if !slices.Equal(list[i].Shape, want) {
+				return fmt.Errorf("shapes %v and %v differ; broadcast one first: %w", want, list[i].Shape, views.ErrShape)
+			}
+		}
+	}
+	return nil
+}
+
+// oneType checks that arrays have type t.
+func oneType(t dtype.Type, arrays ...storage.Array) error {
+	for i := range arrays {
+		if arrays[i].Type != t {
+			return fmt.Errorf("types %v and %v differ; cast one first: %w", t, arrays[i].Type, dtype.ErrType)
+		}
+	}
+	return nil
+}
+
+// notOf is the error of a kernel that is not defined on t.
+func notOf(t dtype.Type) error {
+	return fmt.Errorf("not defined on %v; cast it first: %w", t, dtype.ErrType)
+}

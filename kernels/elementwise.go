@@ -1,0 +1,127 @@
+package kernels
+
+// #include "loops.h"
+// #include <stdlib.h>
+// #cgo noescape h5k_elementwise
+// #cgo nocallback h5k_elementwise
+import "C"
+
+import (
+	"strings"
+	"unsafe"
+
+	"github.com/h5dnn/h5dnn/dtype"
+)
+
+// A form is a plain loop for one wide type.
+type form struct {
+	wide dtype.Type
+	run  func(c *Call)
+}
+
+func unary[W wide](f func(x W) W) form {
+	return form{dtype.Of[W](), func(c *Call) { plainMap(f, c.Out[0], c.In[0]) }}
+}
+
+func binary[W wide](f func(x, y W) W) form {
+	return form{dtype.Of[W](), func(c *Call) { plainZip(f, c.Out[0], c.In[0], c.In[1]) }}
+}
+
+func relation[W wide](f func(x, y W) bool) form {
+	return form{dtype.Of[W](), func(c *Call) {
+		plainZip(func(x, y W) uint64 {
+			if f(x, y) {
+				return 1
+			}
+			return 0
+		}, c.Out[0], c.In[0], c.In[1])
+	}}
+}
+
+// Map is the kernel y = f(x), elementwise, for operands of one type and shape
+// with any strides; y may be x. A line of that name in ops.h makes it fast.
+func Map(name string, f ...form) *Kernel { return elementwise(name, 1, dtype.Invalid, f) }
+
+// Zip is the kernel z = f(x, y), as Map is y = f(x).
+func Zip(name string, f ...form) *Kernel { return elementwise(name, 2, dtype.Invalid, f) }
+
+// Compare is the kernel that answers in bools whether f(x, y) holds.
+func Compare(name string, f ...form) *Kernel { return elementwise(name, 2, dtype.Bool, f) }
+
+// elementwise is a kernel of so many inputs, of one type that is also the
+// output's unless out is valid.
+func elementwise(name string, ins int, out dtype.Type, forms []form) *Kernel {
+	check := func(c *Call, _ struct{}) error { return c.alike(ins, out) }
+	plain := func(c *Call, _ struct{}) error {
+		for _, f := range forms {
+			if f.wide == wideOf(c.In[0].Type) {
+				f.run(c)
+				return nil
+			}
+		}
+		return notOf(c.In[0].Type)
+	}
+	op, ok := loop(name)
+	if !ok {
+		return define(name, check, plain, nil)
+	}
+	return define(name, check, plain, func(c *Call, _ struct{}) (bool, error) { return op.run(c, 0, 0), nil })
+}
+
+// alike checks that there is one output and so many inputs, all of one shape
+// and type; if out is valid, it is the output's.
+func (c *Call) alike(ins int, out dtype.Type) error {
+	if err := c.holds(1, ins); err != nil {
+		return err
+	}
+	if err := c.oneShape(); err != nil {
+		return err
+	}
+	if !out.Valid() {
+		out = c.In[0].Type
+	}
+	if err := oneType(out, c.Out...); err != nil {
+		return err
+	}
+	return oneType(c.In[0].Type, c.In...)
+}
+
+// An operation is a line of ops.h.
+type operation C.int
+
+// loop finds the line that computes the kernel of that name.
+func loop(name string) (operation, bool) {
+	line := C.CString(strings.ReplaceAll(name, " ", "_"))
+	defer C.free(unsafe.Pointer(line))
+	op := C.h5k_find(line)
+	return operation(op), op >= 0
+}
+
+// run computes c.Out[0] from at most two inputs and the settings a and b. It
+// reports false for types and ranks there is no loop for.
+func (op operation) run(c *Call, a, b float64) bool {
+	z, x, y := &c.Out[0], &c.In[0], &c.In[len(c.In)-1]
+	real, ok := realOf(x.Type)
+	if !ok {
+		return false
+	}
+	var g grid
+	if !g.over(z, x, y) {
+		return false
+	}
+	if !g.empty {
+		C.h5k_elementwise(C.int(op), real, &g.C, g.at(0, z), g.at(1, x), g.at(2, y), C.double(a), C.double(b))
+	}
+	return true
+}
+
+// realOf returns how C calls t, if it computes in it.
+func realOf(t dtype.Type) (C.int, bool) {
+	switch t {
+	case dtype.Float32:
+		return C.H5K_F32, true
+	case dtype.Float64:
+		return C.H5K_F64, true
+	}
+	return 0, false
+}

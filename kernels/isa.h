@@ -1,0 +1,80 @@
+/* One instruction set's loops: included by isa_*.c, which set the compiler's target
+ * and define H5K_TABLE, the table to fill. */
+#include "table.h"
+#include <math.h>
+#include <string.h>
+
+/* Vector mathematics is glibc's libmvec, 4 ulp (x86-64 since 2.22, its tanh since 2.35);
+ * it gets NaN, infinities and overflow right. math.h declares it for -ffast-math only.
+ * sqrt is ours (vsqrt.c), as C's sets errno, which keeps it from being vectorized. */
+#if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__)
+#define H5K_SIMD __attribute__((simd("notinbranch"), const))
+H5K_SIMD float expf(float);
+H5K_SIMD double exp(double);
+H5K_SIMD float logf(float);
+H5K_SIMD double log(double);
+H5K_SIMD float cosf(float);
+H5K_SIMD double cos(double);
+H5K_SIMD float sinf(float);
+H5K_SIMD double sin(double);
+#if __GLIBC_PREREQ(2, 35)
+H5K_SIMD float tanhf(float);
+H5K_SIMD double tanh(double);
+#endif
+H5K_SIMD float h5k_sqrtf(float);
+H5K_SIMD double h5k_sqrt(double);
+#else
+#define h5k_sqrtf sqrtf
+#define h5k_sqrt sqrt
+#endif
+
+/* A loop's last few elements are padded to LANES and computed like the others, so that
+ * a result does not depend on where in an array its element lies. */
+enum { LANES = 16 };
+
+#define PASTE_(a, b) a##b
+#define PASTE(a, b) PASTE_(a, b)
+#define REAL_(name) PASTE(name, SUFFIX)
+
+#define REAL float
+#define SUFFIX _f32
+#define EXP expf
+#define LOG logf
+#define SIN sinf
+#define COS cosf
+#define TANH tanhf
+#define SQRT h5k_sqrtf
+#define FABS fabsf
+#include "real.h"
+#undef REAL
+#undef SUFFIX
+#undef EXP
+#undef LOG
+#undef SIN
+#undef COS
+#undef TANH
+#undef SQRT
+#undef FABS
+
+#define REAL double
+#define SUFFIX _f64
+#define EXP exp
+#define LOG log
+#define SIN sin
+#define COS cos
+#define TANH tanh
+#define SQRT h5k_sqrt
+#define FABS fabs
+#include "real.h"
+
+#include "bits.h"
+
+#define OP(name, result, cost, formula) {op_##name##_f32, op_##name##_f64},
+#define CAST(from) {cast_##from##_f32, cast_##from##_f64},
+const h5k_table H5K_TABLE = {
+	.name = H5K_NAME,
+	.op = {H5K_OPS(OP)},
+	.cast = {CAST(uint8_t) CAST(uint16_t) CAST(uint32_t) CAST(uint64_t) CAST(int8_t) CAST(int16_t) CAST(int32_t) CAST(int64_t) CAST(float) CAST(double)},
+	.where = {where_1, where_2, where_4, where_8, where_16},
+	.copy = {copy_1, copy_2, copy_4, copy_8, copy_16},
+};

@@ -1,0 +1,14 @@
+/* The loops for x86-64-v3: AVX2. */
+#ifdef __x86_64__
+#ifdef __clang__
+#pragma clang attribute push(__attribute__((target("avx2,fma,bmi,bmi2,f16c,lzcnt"))), apply_to = function)
+#else
+#pragma GCC target("avx2,fma,bmi,bmi2,f16c,lzcnt")
+#endif
+#define H5K_TABLE h5k_table_v3
+#define H5K_NAME "avx2"
+#include "isa.h"
+#ifdef __clang__
+#pragma clang attribute pop
+#endif
+#endif

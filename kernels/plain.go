@@ -1,0 +1,102 @@
+package kernels
+
+import (
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// A wide is a type that plain loops compute in: float64 for all floats, int64
+// for bools and every integer but uint64. Sums and products of integers come
+// out the same as if they had been wrapped at every step.
+type wide interface {
+	float64 | int64 | uint64
+}
+
+// wideOf returns the wide type that stands for t, or Invalid.
+func wideOf(t dtype.Type) dtype.Type {
+	switch {
+	case t == dtype.Uint64:
+		return t
+	case t.IsFloat() && !t.StorageOnly():
+		return dtype.Float64
+	case t.IsInt() || t == dtype.Bool:
+		return dtype.Int64
+	}
+	return dtype.Invalid
+}
+
+// block is how many elements a plain loop takes at a time.
+const block = 256
+
+// load reads len(buf) elements of a, from position at on, step apart.
+func load[W wide](buf []W, a *storage.Array, at, step int) {
+	var packed [block * 8]byte
+	size, bytes := a.Type.Size(), a.Data.(storage.Host).Bytes()
+	for i := range buf {
+		copy(packed[i*size:(i+1)*size], bytes[(at+i*step)*size:])
+	}
+	must(dtype.Convert(dtype.Bytes(buf), dtype.Of[W](), packed[:len(buf)*size], a.Type))
+}
+
+// store writes buf to a, from position at on, step apart.
+func store[W wide](a *storage.Array, at, step int, buf []W) {
+	var packed [block * 8]byte
+	size, bytes := a.Type.Size(), a.Data.(storage.Host).Bytes()
+	must(dtype.Convert(packed[:len(buf)*size], a.Type, dtype.Bytes(buf), dtype.Of[W]()))
+	for i := range buf {
+		copy(bytes[(at+i*step)*size:], packed[i*size:(i+1)*size])
+	}
+}
+
+// must stands where an error was ruled out before.
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// blocks calls visit for runs of at most block elements of equally shaped
+// arrays, in step, as views.Walk does.
+func blocks(visit func(at, step []int, n int), arrays ...storage.Array) {
+	vs := make([]views.View, len(arrays))
+	for i, a := range arrays {
+		vs[i] = a.View
+	}
+	from := make([]int, len(vs))
+	views.Walk(func(at, step []int, n int) {
+		for i := 0; i < n; i += block {
+			for k := range from {
+				from[k] = at[k] + i*step[k]
+			}
+			visit(from, step, min(block, n-i))
+		}
+	}, vs...)
+}
+
+// plainMap is y = f(x).
+func plainMap[X, Y wide](f func(x X) Y, y, x storage.Array) {
+	var xs [block]X
+	var ys [block]Y
+	blocks(func(at, step []int, n int) {
+		load(xs[:n], &x, at[1], step[1])
+		for i, x := range xs[:n] {
+			ys[i] = f(x)
+		}
+		store(&y, at[0], step[0], ys[:n])
+	}, y, x)
+}
+
+// plainZip is z = f(x, y).
+func plainZip[X, Z wide](f func(x, y X) Z, z, x, y storage.Array) {
+	var xs, ys [block]X
+	var zs [block]Z
+	blocks(func(at, step []int, n int) {
+		load(xs[:n], &x, at[1], step[1])
+		load(ys[:n], &y, at[2], step[2])
+		for i := range n {
+			zs[i] = f(xs[i], ys[i])
+		}
+		store(&z, at[0], step[0], zs[:n])
+	}, z, x, y)
+}

@@ -1,0 +1,6 @@
+package kernels
+
+import "math"
+
+// Sqrt is y = the square root of x, elementwise.
+var Sqrt = Map("sqrt", unary(math.Sqrt))
