@@ -1,0 +1,105 @@
+package hdf5
+
+// Bitshuffle, filter 32008 (kiyo-masui/bitshuffle, src/bshuf_h5filter.c): bits
+// of equal significance side by side, block by block, each compressed or not.
+//
+//	not compressed:    | transposed block | … | last elements, as they are |
+//	compressed:    | total size: 8 | block size: 4 | size: 4 | compressed block | … | last elements |
+//
+// Sizes are big-endian bytes. Blocks have a multiple of 8 elements, the last
+// one fewer than the others; up to 7 elements are left over.
+// params: version, version, element size, elements of a block (0 for about 8
+// KiB), compression (0 none, 2 LZ4, 3 Zstandard).
+
+// #include "filter_bitshuffle.h"
+import "C"
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+func init() { RegisterFilter(FilterBitshuffle, "bitshuffle", unBitshuffle) }
+
+var bitshuffleCompressors = map[int]func(dst, src []byte) error{2: unLZ4Block, 3: unZstdBlock}
+
+func unBitshuffle(dst, src []byte, params []uint32, elemSize int) ([]byte, error) {
+	param := func(i int) int {
+		if i < len(params) {
+			return int(params[i])
+		}
+		return 0
+	}
+	if k := param(2); k > 0 {
+		elemSize = k
+	}
+	if elemSize < 1 {
+		return nil, fmt.Errorf("elements of %d bytes", elemSize)
+	}
+	room := takeScratch(len(dst))
+	defer giveScratch(room)
+	decode := bitshuffleCompressors[param(4)]
+	switch {
+	case param(4) == 0:
+		return unbits(dst, src, bitshuffleBlock(param(3), elemSize), elemSize, room)
+	case decode == nil:
+		return nil, fmt.Errorf("compression %d is unknown", param(4))
+	case len(src) < 12:
+		return nil, errCorrupt
+	}
+	size, block := binary.BigEndian.Uint64(src), int(binary.BigEndian.Uint32(src[8:]))
+	if size > uint64(len(dst)) || block%(8*elemSize) != 0 || block == 0 && size > 0 {
+		return nil, fmt.Errorf("%d bytes in blocks of %d, where %d are expected", size, block, len(dst))
+	}
+	whole := int(size) - int(size)%(8*elemSize) // what lies in blocks
+	packed := takeScratch(int(size))
+	defer giveScratch(packed)
+	rest, err := unblocks(packed[:whole], src[12:], block, decode)
+	if err != nil || len(rest) < int(size)-whole {
+		return nil, errCorrupt
+	}
+	copy(packed[whole:], rest)
+	return unbits(dst, packed, block/elemSize, elemSize, room)
+}
+
+// unZstdBlock fills dst from one Zstandard frame.
+func unZstdBlock(dst, src []byte) error {
+	if out, err := unZstd(dst, src, nil, 0); err != nil || len(out) != len(dst) {
+		return errCorrupt
+	}
+	return nil
+}
+
+// bitshuffleBlock returns the number of elements in a block.
+func bitshuffleBlock(elems, elemSize int) int {
+	if elems == 0 {
+		elems = 8192 / elemSize
+		return max(elems-elems%8, 128)
+	}
+	return elems - elems%8
+}
+
+// unbits transposes the bits of every block of elems elements back. room is as
+// large as dst.
+func unbits(dst, src []byte, elems, elemSize int, room []byte) ([]byte, error) {
+	if len(src) > len(dst) || elems < 8 {
+		return nil, errCorrupt
+	}
+	n := len(src) / elemSize
+	for at := 0; n >= 8; {
+		block := min(elems, n-n%8)
+		size := block * elemSize
+		bitunshuffle(dst[at:at+size], src[at:at+size], elemSize, room)
+		at, n = at+size, n-block
+	}
+	whole := len(src) - len(src)%(8*elemSize)
+	copy(dst[whole:], src[whole:])
+	return dst[:len(src)], nil
+}
+
+// bitunshuffle fills dst from src, of the same length: a multiple of 8 elements.
+func bitunshuffle(dst, src []byte, elemSize int, room []byte) {
+	_ = room[:len(dst)]
+	C.h5dnn_bitunshuffle((*C.uint8_t)(pointer(dst)), (*C.uint8_t)(pointer(src)),
+		C.size_t(len(dst)/elemSize), C.size_t(elemSize), (*C.uint8_t)(pointer(room)))
+}

@@ -1,0 +1,215 @@
+package hdf5
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/klauspost/compress/snappy"
+)
+
+// Blosc 1, filter 32001 (Blosc/c-blosc, README_CHUNK_FORMAT.rst). Numbers are
+// little-endian; offsets of blocks count from the beginning.
+//
+//	| version | compressor's version | flags | element size | size: 4 | block size: 4 | stored size: 4 |
+//	| offset of 1st block: 4 | … |
+//	| size of 1st part: 4 | compressed part | … |
+//
+// flags: 1 bytes are shuffled in each block, 2 not compressed and without
+// offsets, 4 bits are shuffled in each block, 16 blocks have one part; the
+// highest three bits name the compressor. Else a block has one part for each
+// byte of an element, unless that makes parts tiny or it is the short last one.
+
+func init() { RegisterFilter(FilterBlosc, "blosc", unBlosc) }
+
+type bloscHeader struct {
+	flags, elemSize     int
+	size, block, stored int
+}
+
+const (
+	bloscShuffled    = 1
+	bloscCopied      = 2
+	bloscBitshuffled = 4
+	bloscOnePart     = 16
+)
+
+// bloscCompressors decode one part, by the number in the flags.
+var bloscCompressors = [8]func(dst, src []byte) error{unBloscLZ, unLZ4Block, unSnappyBlock, unZlibBlock, unZstdBlock}
+
+func unBlosc(dst, src []byte, _ []uint32, _ int) ([]byte, error) {
+	h, err := bloscHeaderOf(src, len(dst))
+	if err != nil {
+		return nil, err
+	}
+	dst, src = dst[:h.size], src[:h.stored]
+	if h.flags&bloscCopied != 0 {
+		if len(src)-16 < len(dst) {
+			return nil, errCorrupt
+		}
+		return src[16 : 16+len(dst)], nil
+	}
+	packed, room := takeScratch(min(h.block, h.size)), takeScratch(min(h.block, h.size))
+	defer giveScratch(packed)
+	defer giveScratch(room)
+	for at, i := 0, 16; at < len(dst); at, i = at+h.block, i+4 {
+		if len(src) < i+4 {
+			return nil, errCorrupt
+		}
+		offset := binary.LittleEndian.Uint32(src[i:])
+		if uint64(offset) > uint64(len(src)) {
+			return nil, errCorrupt
+		}
+		to := dst[at:min(at+h.block, len(dst))]
+		if err := h.decode(to, src[offset:], packed[:len(to)], room); err != nil {
+			return nil, err
+		}
+	}
+	return dst, nil
+}
+
+// bloscHeaderOf reads and checks the header of what may decode to most bytes.
+func bloscHeaderOf(src []byte, most int) (h bloscHeader, err error) {
+	if len(src) < 16 {
+		return h, errCorrupt
+	}
+	number := func(at int) uint64 { return uint64(binary.LittleEndian.Uint32(src[at:])) }
+	size, block, stored := number(4), number(8), number(12)
+	if src[0] != 2 || size > uint64(most) || stored < 16 || stored > uint64(len(src)) || size > 0 && block == 0 {
+		return h, fmt.Errorf("version %d, %d bytes in blocks of %d, stored in %d; %d are expected from %d: %w",
+			src[0], size, block, stored, most, len(src), errCorrupt)
+	}
+	return bloscHeader{int(src[2]), int(src[3]), int(size), int(block), int(stored)}, nil
+}
+
+// decode fills dst from the block at the beginning of src.
+func (h bloscHeader) decode(dst, src, packed, room []byte) error {
+	shuffled := h.flags&bloscShuffled != 0 && h.elemSize > 1
+	bits := h.flags&bloscBitshuffled != 0 && h.elemSize > 0
+	if !shuffled && !bits {
+		packed = dst
+	}
+	if err := h.parts(packed, src); err != nil {
+		return err
+	}
+	switch {
+	case shuffled:
+		_, err := unshuffle(dst, packed, nil, h.elemSize)
+		return err
+	case bits && len(dst)/h.elemSize%8 == 0:
+		whole := len(dst) - len(dst)%h.elemSize
+		if whole > 0 {
+			bitunshuffle(dst[:whole], packed[:whole], h.elemSize, room)
+		}
+		copy(dst[whole:], packed[whole:])
+	case bits:
+		copy(dst, packed)
+	}
+	return nil
+}
+
+// parts decodes the parts of one block.
+func (h bloscHeader) parts(dst, src []byte) error {
+	decode := bloscCompressors[h.flags>>5]
+	if decode == nil {
+		return fmt.Errorf("compressor %d is unknown", h.flags>>5)
+	}
+	n := 1
+	if h.flags&bloscOnePart == 0 && len(dst) == h.block && h.elemSize > 1 && h.elemSize <= 16 && h.block/h.elemSize >= 128 {
+		n = h.elemSize
+	}
+	for part := len(dst) / n; n > 0; n-- {
+		if len(src) < 4 || uint64(binary.LittleEndian.Uint32(src)) > uint64(len(src)-4) {
+			return errCorrupt
+		}
+		size := binary.LittleEndian.Uint32(src)
+		if int(size) == part {
+			copy(dst[:part], src[4:])
+		} else if err := decode(dst[:part], src[4:4+size]); err != nil {
+			return err
+		}
+		dst, src = dst[part:], src[4+size:]
+	}
+	if len(dst) != 0 {
+		return errCorrupt
+	}
+	return nil
+}
+
+func unSnappyBlock(dst, src []byte) error {
+	n, err := snappy.DecodedLen(src)
+	if err != nil || n != len(dst) {
+		return errCorrupt
+	}
+	if out, err := snappy.Decode(dst, src); err != nil || len(out) != len(dst) {
+		return errCorrupt
+	}
+	return nil
+}
+
+func unZlibBlock(dst, src []byte) error {
+	out, err := inflate(dst, src, nil, 0)
+	if err == nil && len(out) != len(dst) {
+		err = errCorrupt
+	}
+	return err
+}
+
+// unBloscLZ fills dst from BloscLZ (c-blosc, blosc/blosclz.c): literals, and
+// matches with what was decoded before.
+//
+//	| 000 n |                                      n+1 literals follow
+//	| len high | … | low |                         len+2 bytes from high*256+low+1 back
+//	| len 11111 | … | 11111111 | distance: 2 |     from big-endian distance+8192 back
+//
+// The first field has 3 bits; of the first byte of all it is ignored. A length
+// of 7 goes on in bytes that are added, up to one that is not 255.
+func unBloscLZ(dst, src []byte) error {
+	const far = 8191
+	if len(src) == 0 {
+		return errCorrupt
+	}
+	n, control := 0, int(src[0]&31)
+	for src = src[1:]; ; control, src = int(src[0]), src[1:] {
+		if control < 32 {
+			if control+1 > len(src) || control+1 > len(dst)-n {
+				return errCorrupt
+			}
+			n += copy(dst[n:], src[:control+1])
+			src = src[control+1:]
+		} else {
+			size, high := control>>5+2, control&31<<8
+			if control>>5 == 7 {
+				for code := 255; code == 255; src = src[1:] {
+					if len(src) < 2 {
+						return errCorrupt
+					}
+					code = int(src[0])
+					size += code
+				}
+			}
+			if len(src) == 0 {
+				return errCorrupt
+			}
+			distance := high + int(src[0])
+			src = src[1:]
+			if distance == far {
+				if len(src) < 2 {
+					return errCorrupt
+				}
+				distance += int(binary.BigEndian.Uint16(src))
+				src = src[2:]
+			}
+			if !repeat(dst, n, distance+1, size) {
+				return errCorrupt
+			}
+			n += size
+		}
+		if len(src) == 0 {
+			break
+		}
+	}
+	if n != len(dst) {
+		return errCorrupt
+	}
+	return nil
+}

@@ -1,0 +1,29 @@
+package hdf5
+
+import (
+	"bytes"
+	"compress/bzip2"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Bzip2, filter 307: one bzip2 stream.
+
+func init() { RegisterFilter(FilterBzip2, "bzip2", unBzip2) }
+
+func unBzip2(dst, src []byte, _ []uint32, _ int) ([]byte, error) {
+	r := bzip2.NewReader(bytes.NewReader(src))
+	n, err := io.ReadFull(r, dst)
+	switch {
+	case err == io.EOF || err == io.ErrUnexpectedEOF:
+		return dst[:n], nil
+	case err != nil:
+		return nil, err
+	}
+	var more [1]byte
+	if _, err := io.ReadFull(r, more[:]); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("data decodes to more than %d bytes", len(dst))
+	}
+	return dst, nil
+}

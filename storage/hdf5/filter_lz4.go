@@ -1,0 +1,92 @@
+package hdf5
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/pierrec/lz4/v4"
+)
+
+// LZ4, filter 32004 (HDFGroup/hdf5_plugins, LZ4/src/H5Zlz4.c). All numbers are
+// big-endian; a block that did not get smaller is stored as it is.
+//
+//	| total size: 8 | block size: 4 | size of 1st block: 4 | LZ4 block … | size of 2nd: 4 | … |
+//
+// params[0] may hold the block size it was written with.
+
+func init() {
+	RegisterFilter(FilterLZ4, "lz4", unLZ4)
+	registerEncoder(FilterLZ4, doLZ4)
+}
+
+// LZ4 compresses chunks less than [Deflate] does, and much faster. Other programs
+// need the registered plugin to read it.
+func LZ4() Filter { return Filter{ID: FilterLZ4, Name: "lz4", Flags: 1} }
+
+func unLZ4(dst, src []byte, _ []uint32, _ int) ([]byte, error) {
+	if len(src) < 12 {
+		return nil, errCorrupt
+	}
+	size, block := binary.BigEndian.Uint64(src), uint64(binary.BigEndian.Uint32(src[8:]))
+	if size > uint64(len(dst)) || size > 0 && block == 0 {
+		return nil, fmt.Errorf("%d bytes in blocks of %d, where %d are expected", size, block, len(dst))
+	}
+	_, err := unblocks(dst[:size], src[12:], int(min(block, size)), unLZ4Block)
+	return dst[:size], err
+}
+
+// unblocks decodes blocks that each follow their size, a big-endian 32-bit
+// number, until dst is full. It returns what is left of src.
+func unblocks(dst, src []byte, block int, decode func(dst, src []byte) error) (rest []byte, err error) {
+	for at := 0; at < len(dst); at += block {
+		if len(src) < 4 || uint64(binary.BigEndian.Uint32(src)) > uint64(len(src)-4) {
+			return nil, errCorrupt
+		}
+		n := binary.BigEndian.Uint32(src)
+		if err := decode(dst[at:min(at+block, len(dst))], src[4:4+n]); err != nil {
+			return nil, err
+		}
+		src = src[4+n:]
+	}
+	return src, nil
+}
+
+// unLZ4Block fills dst from one LZ4 block, or from bytes as they are.
+func unLZ4Block(dst, src []byte) error {
+	if len(src) == len(dst) {
+		copy(dst, src)
+		return nil
+	}
+	if n, err := lz4.UncompressBlock(src, dst); err != nil || n != len(dst) {
+		return errCorrupt
+	}
+	return nil
+}
+
+// lz4Block is what one block decodes to: few enough bytes for the caches.
+const lz4Block = 1 << 18
+
+func doLZ4(src []byte, _ []uint32, _ int) ([]byte, error) {
+	size := len(src)
+	out := make([]byte, 12, size+16)
+	binary.BigEndian.PutUint64(out, uint64(len(src)))
+	binary.BigEndian.PutUint32(out[8:], uint32(min(len(src), lz4Block)))
+	var c lz4.Compressor
+	for len(src) > 0 {
+		block := src[:min(len(src), lz4Block)]
+		src = src[len(block):]
+		at := len(out)
+		out = append(append(out, 0, 0, 0, 0), block...)
+		// A result must be smaller, or a reader takes it for bytes as they are.
+		if n, err := c.CompressBlock(block, out[at+4:len(out)-1]); err == nil && n > 0 {
+			out = out[:at+4+n]
+		} else {
+			copy(out[at+4:], block)
+		}
+		binary.BigEndian.PutUint32(out[at:], uint32(len(out)-at-4))
+	}
+	if len(out) >= size {
+		return nil, errNotSmaller
+	}
+	return out, nil
+}

@@ -1,0 +1,62 @@
+package hdf5
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// Zstandard, filter 32015: one frame (RFC 8878) that says its decoded size.
+//
+//	| fd2fb528 | frame header | blocks … |
+//
+// params[0] is the level it was written with.
+
+func init() {
+	RegisterFilter(FilterZstd, "zstd", unZstd)
+	registerEncoder(FilterZstd, doZstd)
+}
+
+// Zstd compresses chunks at level 1 to 22, better than [Deflate] at its speed.
+// Other programs need the registered plugin to read it.
+func Zstd(level int) Filter {
+	return Filter{ID: FilterZstd, Name: "zstd", Flags: 1, Params: []uint32{uint32(level)}}
+}
+
+var zstdDecoder = sync.OnceValues(func() (*zstd.Decoder, error) {
+	return zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderLowmem(true))
+})
+
+func unZstd(dst, src []byte, _ []uint32, _ int) ([]byte, error) {
+	d, err := zstdDecoder()
+	if err != nil {
+		return nil, err
+	}
+	return d.DecodeAll(src, dst[:0:len(dst)])
+}
+
+var zstdEncoders sync.Map // of *zstd.Encoder by level
+
+func doZstd(src []byte, params []uint32, _ int) ([]byte, error) {
+	level := 3
+	if len(params) > 0 {
+		level = int(int32(params[0]))
+	}
+	if level < 1 || level > 22 {
+		return nil, fmt.Errorf("level %d; levels go from 1 to 22", level)
+	}
+	e, ok := zstdEncoders.Load(level)
+	if !ok {
+		fresh, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.EncoderLevelFromZstd(level)), zstd.WithEncoderCRC(false))
+		if err != nil {
+			return nil, err
+		}
+		e, _ = zstdEncoders.LoadOrStore(level, fresh)
+	}
+	out := e.(*zstd.Encoder).EncodeAll(src, make([]byte, 0, len(src)/2+64))
+	if len(out) >= len(src) {
+		return nil, errNotSmaller
+	}
+	return out, nil
+}
