@@ -1,44 +1,81 @@
 package storage
 
 import (
+	"fmt"
+	"sync/atomic"
 	"unsafe"
-
-	"github.com/h5dnn/h5dnn/dtype"
 )
 
 // CPU is the host's own memory.
 var CPU Device = cpu{}
 
+// alignment of what CPU allocates: a cache line, and the widest vector register.
+const alignment = 64
+
 type cpu struct{}
 
 func (cpu) String() string { return "cpu" }
 
+// Alloc returns zeros, as all new memory in Go.
 func (cpu) Alloc(size int) (Storage, error) {
-	// uint64s, so that elements of every type are aligned.
-	words := make([]uint64, (size+7)/8)
-	return heap(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), size)), nil
+	if size < 0 {
+		return nil, fmt.Errorf("allocate %d bytes: %w", size, ErrState)
+	}
+	return newHeap(size), nil
 }
 
-func (cpu) Upload(dst Storage, offset int, src []byte) error {
-	copy(dst.(heap)[offset:], src)
-	return nil
+func (c cpu) Upload(dst Storage, offset int, src []byte) error {
+	b, err := c.stretch("upload to", dst, offset, len(src))
+	copy(b, src)
+	return err
 }
 
-func (cpu) Download(dst []byte, src Storage, offset int) error {
-	copy(dst, src.(heap)[offset:])
-	return nil
+func (c cpu) Download(dst []byte, src Storage, offset int) error {
+	b, err := c.stretch("download from", src, offset, len(dst))
+	copy(dst, b)
+	return err
+}
+
+// stretch returns n bytes of a storage of the host.
+func (c cpu) stretch(act string, s Storage, offset, n int) ([]byte, error) {
+	host, ok := s.(Host)
+	if !ok || s.Device() != CPU {
+		return nil, fmt.Errorf("%s cpu: of a storage on %v: %w", act, s.Device(), ErrDevice)
+	}
+	if err := Span(host, offset, n); err != nil {
+		return nil, fmt.Errorf("%s cpu: %w", act, err)
+	}
+	return host.Bytes()[offset : offset+n], nil
 }
 
 func (cpu) Sync() error { return nil }
 
-// A heap is a Storage in Go's own memory.
-type heap []byte
-
-func (h heap) Len() int       { return len(h) }
-func (h heap) Device() Device { return CPU }
-func (h heap) Bytes() []byte  { return h }
-
-func hostOf[T dtype.Go](elems []T) Storage {
-	var zero T
-	return heap(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(elems))), len(elems)*int(unsafe.Sizeof(zero))))
+// Span checks that s has n bytes from offset on, as Upload and Download must.
+func Span(s Storage, offset, n int) error {
+	if offset < 0 || n < 0 || offset > s.Len() || n > s.Len()-offset {
+		return fmt.Errorf("bytes %d to %d of %d: %w", offset, offset+n, s.Len(), ErrState)
+	}
+	return nil
 }
+
+// A heap is a Storage in Go's own memory, which holds no pointers and so is
+// never scanned.
+type heap struct {
+	bytes   []byte
+	version atomic.Uint64
+}
+
+func newHeap(size int) *heap {
+	b := make([]byte, size+alignment-1)
+	skip := -uintptr(unsafe.Pointer(unsafe.SliceData(b))) % alignment
+	return &heap{bytes: b[skip:][:size:size]}
+}
+
+// Wrap returns the storage on [CPU] that shares b.
+func Wrap(b []byte) Storage { return &heap{bytes: b} }
+
+func (h *heap) Len() int        { return len(h.bytes) }
+func (h *heap) Device() Device  { return CPU }
+func (h *heap) Bytes() []byte   { return h.bytes }
+func (h *heap) Version() uint64 { return h.version.Load() }
+func (h *heap) Touch()          { h.version.Add(1) }

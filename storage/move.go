@@ -2,62 +2,251 @@ package storage
 
 import (
 	"fmt"
+	"slices"
+	"unsafe"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/views"
 )
 
+// How many bytes pass through a buffer at a time, where elements are converted
+// or fetched although not all of them are wanted: what a cache holds, or, where
+// every request has its price, what makes that small.
+const (
+	cached = 256 << 10
+	costly = 16 << 20
+)
+
 // To copies the elements a selects, and only those, to d, laid out row-major.
 // An array already there and row-major is returned as it is.
 func (a Array) To(d Device) (Array, error) {
+	if a.Len() == 0 {
+		a.View = views.Of(a.Shape...) // positions of nothing may lie anywhere
+	}
 	if a.Data.Device() == d && a.Contiguous() {
 		return a, nil
 	}
-	bytes, err := a.pack()
-	if err != nil {
-		return Array{}, fmt.Errorf("%v: %w", a, err)
-	}
 	moved, err := Make(d, a.Type, a.Shape...)
-	if err != nil {
-		return Array{}, fmt.Errorf("%v: %w", a, err)
+	if err == nil {
+		err = a.transfer(moved)
 	}
-	return moved, d.Upload(moved.Data, 0, bytes)
+	if err != nil {
+		return Array{}, fmt.Errorf("move %v to %v: %w", a, d, err)
+	}
+	return moved, nil
 }
 
-// pack returns a's elements in row-major order.
-func (a Array) pack() ([]byte, error) {
-	dst := make([]byte, a.Len()*a.Type.Size())
+// CopyTo writes a's elements to dst, whose memory the caller owns: equally
+// shaped, of any layout, on any device, and converted to dst's type as
+// [dtype.Convert] does. The two may overlap.
+//
+// A dst on a device other than [CPU] must be contiguous.
+func (a Array) CopyTo(dst Array) error {
+	if err := a.copyTo(dst); err != nil {
+		return fmt.Errorf("copy %v to %v: %w", a, dst, err)
+	}
+	return nil
+}
+
+func (a Array) copyTo(dst Array) error {
+	switch {
+	case !slices.Equal(a.Shape, dst.Shape):
+		return fmt.Errorf("shapes differ; broadcast or slice one first: %w", views.ErrShape)
+	case dst.Repeats():
+		return fmt.Errorf("broadcast elements cannot be written: %w", views.ErrShape)
+	case a.meets(dst):
+		kept, err := a.packed()
+		if err != nil {
+			return err
+		}
+		return kept.transfer(dst)
+	}
+	return a.transfer(dst)
+}
+
+// meets reports whether writing to dst may change elements of a.
+func (a Array) meets(dst Array) bool {
+	from, fromHost := a.Data.(Host)
+	to, toHost := dst.Data.(Host)
+	switch {
+	case fromHost != toHost || a.Len() == 0:
+		return false
+	case !fromHost:
+		return a.Data == dst.Data
+	}
+	x, y := address(from), address(to)
+	if x == y && a.Type.Size() == dst.Type.Size() {
+		return views.Overlap(a.View, dst.View)
+	}
+	return x < y+uintptr(to.Len()) && y < x+uintptr(from.Len())
+}
+
+func address(h Host) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(h.Bytes()))) }
+
+// packed returns a copy of a in host memory.
+func (a Array) packed() (Array, error) {
+	p, err := Make(CPU, a.Type, a.Shape...)
+	if err == nil {
+		err = a.transfer(p)
+	}
+	return p, err
+}
+
+// transfer copies a to dst, which has a's shape and does not overlap it.
+func (a Array) transfer(dst Array) error {
+	if !a.Type.Valid() || !dst.Type.Valid() {
+		return dtype.ErrType
+	}
+	if !a.Within(a.Data.Len() / a.Type.Size()) {
+		return fmt.Errorf("the view reaches outside %d bytes: %w", a.Data.Len(), views.ErrShape)
+	}
+	if !dst.Within(dst.Data.Len() / dst.Type.Size()) {
+		return fmt.Errorf("the view written through reaches outside %d bytes: %w", dst.Data.Len(), views.ErrShape)
+	}
+	defer touch(dst)
+	if a.Type == dst.Type {
+		if done, err := a.direct(dst); done {
+			return err
+		}
+	}
+	block := costly
+	if isHost(a) && isHost(dst) {
+		block = cached
+	}
+	var from, to []byte
+	for part, into := range parts(a.View, dst.View, block/max(a.Type.Size(), dst.Type.Size())) {
+		from = slices.Grow(from[:0], part.Len()*a.Type.Size())[:part.Len()*a.Type.Size()]
+		if err := a.With(part).read(from); err != nil {
+			return err
+		}
+		to = slices.Grow(to[:0], part.Len()*dst.Type.Size())[:part.Len()*dst.Type.Size()]
+		if err := dtype.Convert(to, dst.Type, from, a.Type); err != nil {
+			return err
+		}
+		if err := dst.With(into).write(to); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func isHost(a Array) bool {
+	_, ok := a.Data.(Host)
+	return ok
+}
+
+// direct copies a to dst of the same type without passing through a buffer, if it can.
+func (a Array) direct(dst Array) (done bool, err error) {
+	size := a.Type.Size()
+	to, toHost := dst.Data.(Host)
+	from, fromHost := a.Data.(Host)
+	switch {
+	case toHost && dst.Contiguous():
+		return true, a.read(to.Bytes()[dst.Offset*size:][:a.Len()*size])
+	case toHost && fromHost:
+		transpose(to.Bytes(), dst.View, from.Bytes(), a.View, size)
+		return true, nil
+	case fromHost && a.Contiguous() && dst.Contiguous():
+		return true, dst.Data.Device().Upload(dst.Data, dst.Offset*size, from.Bytes()[a.Offset*size:][:a.Len()*size])
+	}
+	return false, nil
+}
+
+// read writes a's elements to dst, in row-major order.
+func (a Array) read(dst []byte) error {
 	switch data := a.Data.(type) {
 	case Source:
-		return dst, data.ReadView(dst, a.Type, a.View)
+		return data.ReadView(dst, a.Type, a.View)
 	case Host:
 		Gather(dst, data.Bytes(), a.Type, a.View)
-		return dst, nil
-	default: // a device: fetch the stretch the view spans, then pick
-		lo, hi := a.Bounds()
-		size := a.Type.Size()
-		span := make([]byte, (hi-lo+1)*size)
-		if err := a.Data.Device().Download(span, a.Data, lo*size); err != nil {
-			return nil, err
-		}
-		v := a.View
-		v.Offset -= lo
-		Gather(dst, span, a.Type, v)
-		return dst, nil
+		return nil
 	}
+	return a.download(dst)
 }
 
-// Gather copies the elements of src that v selects to dst, in row-major order.
-func Gather(dst, src []byte, t dtype.Type, v views.View) {
-	size := t.Size()
-	views.Walk(func(at, step []int, n int) {
-		if step[0] == 1 && step[1] == 1 {
-			copy(dst[at[0]*size:(at[0]+n)*size], src[at[1]*size:])
-			return
+// download fetches the stretch of a device's memory that a spans, and picks the
+// elements a selects; a part at a time where most of it is not wanted.
+func (a Array) download(dst []byte) error {
+	size := a.Type.Size()
+	if a.Contiguous() {
+		return a.Data.Device().Download(dst, a.Data, a.Offset*size)
+	}
+	lo, hi := a.Bounds()
+	span := (hi - lo + 1) * size
+	if span > cached && span > 2*a.Len()*size && a.Len() > 1 {
+		for part := range parts(a.View, a.View, (a.Len()+1)/2) {
+			n := part.Len() * size
+			if err := a.With(part).download(dst[:n]); err != nil {
+				return err
+			}
+			dst = dst[n:]
 		}
-		for k := range n {
-			to, from := (at[0]+k*step[0])*size, (at[1]+k*step[1])*size
-			copy(dst[to:to+size], src[from:from+size])
-		}
-	}, views.Of(v.Shape...), v)
+		return nil
+	}
+	stretch := make([]byte, span)
+	if err := a.Data.Device().Download(stretch, a.Data, lo*size); err != nil {
+		return err
+	}
+	v := a.View
+	v.Offset -= lo
+	Gather(dst, stretch, a.Type, v)
+	return nil
+}
+
+// write puts elements given in row-major order where a shows them.
+func (a Array) write(src []byte) error {
+	if host, ok := a.Data.(Host); ok {
+		Scatter(host.Bytes(), src, a.Type, a.View)
+		return nil
+	}
+	if !a.Contiguous() {
+		return fmt.Errorf("strided elements on %v cannot be written from the host; move them to cpu: %w", a.Data.Device(), ErrDevice)
+	}
+	return a.Data.Device().Upload(a.Data, a.Offset*a.Type.Size(), src)
+}
+
+// parts cuts two equally shaped views in step into parts of at most n elements,
+// in row-major order.
+func parts(v, w views.View, n int) func(yield func(v, w views.View) bool) {
+	return func(yield func(v, w views.View) bool) { cut(v, w, max(1, n), yield) }
+}
+
+func cut(v, w views.View, n int, yield func(v, w views.View) bool) bool {
+	if v.Len() <= n {
+		return v.Len() == 0 || yield(v, w)
+	}
+	axis := slices.IndexFunc(v.Shape, func(size int) bool { return size > 1 })
+	half, size := v.Shape[axis]/2, v.Shape[axis]
+	return cut(stretch(v, axis, 0, half), stretch(w, axis, 0, half), n, yield) &&
+		cut(stretch(v, axis, half, size), stretch(w, axis, half, size), n, yield)
+}
+
+// stretch returns elements start to stop of an axis that has them.
+func stretch(v views.View, axis, start, stop int) views.View {
+	w, err := v.Slice(axis, start, stop, 1)
+	if err != nil {
+		panic(err)
+	}
+	return w
+}
+
+// Fill sets every element of a to x, converted to a's type as [dtype.Convert] does.
+func Fill[T dtype.Go](a Array, x T) error {
+	one := make([]byte, a.Type.Size())
+	err := dtype.Convert(one, a.Type, dtype.Bytes([]T{x}), dtype.Of[T]())
+	if err == nil {
+		constant := Array{Wrap(one), a.Type, views.Of()}
+		constant.View, _ = constant.Broadcast(a.Shape...)
+		err = constant.copyTo(a)
+	}
+	if err != nil {
+		return fmt.Errorf("fill %v: %w", a, err)
+	}
+	return nil
+}
+
+func touch(a Array) {
+	if data, ok := a.Data.(Versioned); ok {
+		data.Touch()
+	}
 }

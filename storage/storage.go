@@ -1,8 +1,22 @@
-// Package storage is where bytes live: host memory, a mapped file, a GPU.
+// Package storage is where bytes live: host memory, a mapped file, a device;
+// and how arrays move between such places.
+//
+// It knows no arithmetic. What the elements are called belongs to package
+// dtype, which of them an array shows to package views, what a file of arrays
+// means to package serialize.
+//
+// # Lifetimes
+//
+// An [Array] keeps its storage, and a storage all it needs: memory is not
+// reused and a file not unmapped while an array can reach it. Nothing has to be
+// closed for safety's sake; closing early makes later reads an error of kind
+// [ErrState]. Memory that was put back in a [Pool] is the exception: whoever
+// puts it there says that nothing reaches it any more.
 package storage
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/views"
@@ -11,7 +25,8 @@ import (
 // A Storage is a run of bytes on one device. Many arrays may view it.
 //
 // A Storage may implement more: [Host] if Go can address its bytes, [Source]
-// if they have to be fetched or decoded first.
+// if they have to be fetched or decoded first, [Versioned] if it can be changed.
+// Storages are compared with ==, so implementations are pointers.
 type Storage interface {
 	Len() int // in bytes
 	Device() Device
@@ -27,16 +42,28 @@ type Host interface {
 // compressed HDF5 dataset. It is addressed as if it were stored row-major.
 type Source interface {
 	Storage
-	// ReadView writes the elements v selects to dst, in v's row-major order.
+	// ReadView writes the elements v selects to dst, in v's row-major order. It
+	// is safe for use by several goroutines, checks v against what there is,
+	// and keeps neither dst nor v.
 	ReadView(dst []byte, t dtype.Type, v views.View) error
+}
+
+// Versioned is a Storage that counts the times it was changed, so that whoever
+// relies on its elements can tell whether they are still the same.
+type Versioned interface {
+	Storage
+	Version() uint64
+	Touch() // is called by whoever changed elements
 }
 
 // A Device owns storages. It may only hold data, as a file does; one that can
 // also compute implements kernels.Runner.
 type Device interface {
 	String() string // "cpu", "cuda:0", "file:train.h5"
+	// Alloc returns size bytes, aligned for every type; what they hold is undefined.
 	Alloc(size int) (Storage, error)
-	// Upload and Download move bytes between host memory and a storage of this device.
+	// Upload and Download move bytes between host memory and a storage of this
+	// device. The host memory is free for other use when they return.
 	Upload(dst Storage, offset int, src []byte) error
 	Download(dst []byte, src Storage, offset int) error
 	Sync() error // waits for everything issued so far
@@ -56,27 +83,66 @@ func (a Array) With(v views.View) Array {
 	return a
 }
 
+// String describes a without its elements: "float32[2 3] on cpu".
 func (a Array) String() string {
+	if a.Data == nil {
+		return fmt.Sprintf("%v%v nowhere", a.Type, a.Shape)
+	}
 	return fmt.Sprintf("%v%v on %v", a.Type, a.Shape, a.Data.Device())
 }
 
-// Make allocates a row-major array on d.
+// Make allocates a row-major array on d. What it holds is undefined.
 func Make(d Device, t dtype.Type, shape ...int) (Array, error) {
-	v := views.Of(shape...)
+	if !t.Valid() {
+		return Array{}, fmt.Errorf("array of %v: %w", t, dtype.ErrType)
+	}
+	v, err := views.Checked(shape, math.MaxInt/t.Size())
+	if err != nil {
+		return Array{}, fmt.Errorf("array of %v: %w", t, err)
+	}
 	data, err := d.Alloc(v.Len() * t.Size())
-	return Array{data, t, v}, err
+	if err != nil {
+		return Array{}, fmt.Errorf("%v%v on %v: %w", t, v.Shape, d, err)
+	}
+	return Array{data, t, v}, nil
 }
 
-// From returns a row-major array that shares elems.
+// From returns a row-major array that shares elems. It panics if they do not
+// fill the shape.
 func From[T dtype.Go](elems []T, shape ...int) Array {
-	a := Array{hostOf(elems), dtype.Of[T](), views.Of(shape...)}
+	a := Array{Wrap(dtype.Bytes(elems)), dtype.Of[T](), views.Of(shape...)}
 	if a.Len() != len(elems) {
 		panic(fmt.Sprintf("storage: %d elements do not fill %v", len(elems), shape))
 	}
 	return a
 }
 
-// Elements returns all elements of a's storage, which a's positions index.
+// Elements returns all elements of a's storage, which a's positions index. It
+// shares them, and panics if they are not in host memory or not of type T.
 func Elements[T dtype.Go](a Array) []T {
+	if a.Type != dtype.Of[T]() {
+		panic(fmt.Sprintf("storage: %v seen as %v", a, dtype.Of[T]()))
+	}
 	return dtype.Cast[T](a.Data.(Host).Bytes())
+}
+
+// Bytes returns the bytes of a's elements, sharing them, if a is contiguous and
+// in host memory: as [Array.To] of [CPU] makes it.
+func (a Array) Bytes() ([]byte, bool) {
+	host, ok := a.Data.(Host)
+	if !ok || !a.Contiguous() {
+		return nil, false
+	}
+	n := a.Len() * a.Type.Size()
+	if n == 0 {
+		return nil, true
+	}
+	return host.Bytes()[a.Offset*a.Type.Size():][:n:n], true
+}
+
+// Read returns a copy of a's elements, row-major, wherever they live,
+// converted to T as [dtype.Convert] does.
+func Read[T dtype.Go](a Array) ([]T, error) {
+	elems := make([]T, a.Len())
+	return elems, a.CopyTo(From(elems, a.Shape...))
 }
