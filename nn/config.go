@@ -1,0 +1,98 @@
+package nn
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// A Configured module can be described by its settings, and rebuilt from them.
+// Its type must be known under a name by RegisterLayer.
+type Configured interface {
+	Module
+	Config() any // of the type that RegisterLayer's make takes
+}
+
+var layers = catalog[Module]{kind: "layer"}
+
+// RegisterLayer makes modules of type M known by name: make builds one from
+// settings of type S, a struct whose fields have JSON names. Settings that a
+// configuration is silent on are as in defaults. A name that is taken is a bug.
+func RegisterLayer[S any, M Configured](name string, make func(settings S) M, defaults S) bool {
+	return enter(&layers, name, make, defaults)
+}
+
+// Describe returns what m is built of, in values that JSON and YAML can write:
+// a layer without settings is its name, a layer with settings {name: settings},
+// a Sequential a list. FromConfig rebuilds the same from it.
+func Describe(m Module) (any, error) {
+	s, ok := m.(Sequential)
+	if !ok {
+		return layers.describe(m)
+	}
+	list := make([]any, len(s))
+	for i, one := range s {
+		description, err := Describe(one)
+		if err != nil {
+			return nil, at(i, err)
+		}
+		list[i] = description
+	}
+	return list, nil
+}
+
+// FromConfig builds what description, as Describe returns it, describes. The
+// weights are random; Init and Load give them values. Where a layer has one
+// setting that matters most, {name: value} sets only that: {dense: 120}.
+func FromConfig(description any) (Module, error) {
+	text, err := json.Marshal(description)
+	if err != nil {
+		return nil, fmt.Errorf("model: %w", err)
+	}
+	return fromJSON(text)
+}
+
+func fromJSON(text json.RawMessage) (Module, error) {
+	var list []json.RawMessage
+	if json.Unmarshal(text, &list) != nil || list == nil {
+		return layers.build(text)
+	}
+	s := make(Sequential, len(list))
+	for i, one := range list {
+		m, err := fromJSON(one)
+		if err != nil {
+			return nil, at(i, err)
+		}
+		s[i] = m
+	}
+	return s, nil
+}
+
+// A ConfigError says where in a description something is wrong.
+type ConfigError struct {
+	Path []any // indices of layers and names of settings, from the outside in
+	Err  error
+}
+
+func (e *ConfigError) Error() string {
+	var b strings.Builder
+	for _, step := range e.Path {
+		if i, ok := step.(int); ok {
+			step = fmt.Sprintf("layer %d", i)
+		}
+		fmt.Fprintf(&b, "%v: ", step)
+	}
+	return b.String() + e.Err.Error()
+}
+
+func (e *ConfigError) Unwrap() error { return e.Err }
+
+// at returns err as it looks from one level further out.
+func at(step any, err error) error {
+	var inner *ConfigError
+	if errors.As(err, &inner) {
+		return &ConfigError{append([]any{step}, inner.Path...), inner.Err}
+	}
+	return &ConfigError{[]any{step}, err}
+}

@@ -1,0 +1,61 @@
+package nn
+
+import "slices"
+
+// A Registry, embedded in a model, holds parameters, buffers and modules under
+// names made at run time. What is nil is not registered; what is registered
+// under a name replaces what had it.
+type Registry struct{ entries []entry }
+
+type entry struct {
+	name string
+	held any // *(*Param), *(*Buffer) or *Module: a place that can be assigned to
+}
+
+// RegisterParameter holds p under name.
+func (r *Registry) RegisterParameter(name string, p *Param) {
+	if p != nil {
+		r.register(name, &p)
+	}
+}
+
+// RegisterBuffer holds b under name.
+func (r *Registry) RegisterBuffer(name string, b *Buffer) {
+	if b != nil {
+		r.register(name, &b)
+	}
+}
+
+// RegisterModule holds m, and all that is inside it, under name.
+func (r *Registry) RegisterModule(name string, m Module) {
+	if !isNil(m) {
+		r.register(name, &m)
+	}
+}
+
+func (r *Registry) register(name string, held any) {
+	at := slices.IndexFunc(r.entries, func(e entry) bool { return e.name == name })
+	if at < 0 {
+		r.entries = append(r.entries, entry{name, held})
+		return
+	}
+	r.entries[at].held = held
+}
+
+// Parameter returns the parameter registered under name, or nil.
+func (r *Registry) Parameter(name string) *Param { return registered[*Param](r, name) }
+
+// Buffer returns the buffer registered under name, or nil.
+func (r *Registry) Buffer(name string) *Buffer { return registered[*Buffer](r, name) }
+
+// Module returns the module registered under name, or nil.
+func (r *Registry) Module(name string) Module { return registered[Module](r, name) }
+
+func registered[T any](r *Registry, name string) (held T) {
+	for _, e := range r.entries {
+		if place, ok := e.held.(*T); ok && e.name == name {
+			held = *place
+		}
+	}
+	return held
+}

@@ -1,0 +1,124 @@
+package nn
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/tensor"
+)
+
+// Build gives layers that wait for their first input their parameters, by
+// showing model one sample of zeros of the given shape, and returns the shape of
+// what comes out. Nothing is learned from it.
+func Build(model Module, sample ...int) ([]int, error) {
+	x, err := zeros(model, sample)
+	if err != nil {
+		return nil, fmt.Errorf("build for samples %v: %w", sample, err)
+	}
+	var out []int
+	err = evaluating(model, func() error {
+		return tensor.Infer(func(t *tensor.Tape) { out = slices.Clone(model.Forward(t.Watch(x)).Shape) })
+	})
+	if err != nil {
+		return nil, fmt.Errorf("build for samples %v: %w", sample, err)
+	}
+	return out[1:], nil
+}
+
+// evaluating calls f with model out of training, and leaves every module as it was.
+func evaluating(model any, f func() error) error {
+	for _, m := range Modules(model) {
+		if t, ok := m.(interface {
+			Trained
+			Training() bool
+		}); ok {
+			defer t.SetTraining(t.Training())
+		}
+	}
+	SetTraining(model, false)
+	return f()
+}
+
+// zeros is a batch of one sample where model is, and of its type.
+func zeros(model any, sample []int) (storage.Array, error) {
+	d, t := storage.CPU, dtype.Float32
+	for _, p := range Params(model) {
+		d, t = p.Data.Device(), p.Type
+		break
+	}
+	x, err := storage.Make(d, t, append([]int{1}, sample...)...)
+	if err != nil {
+		return x, err
+	}
+	return x, tensor.Try(func() { tensor.Of(x).Zero() })
+}
+
+// A Summary lists what a model is made of.
+type Summary struct {
+	Rows   []Row
+	Params int // elements in all parameters; shared ones count once
+}
+
+// A Row is one layer of a Summary.
+type Row struct {
+	Name   string // as in its parameters' names
+	Kind   string // as in configurations
+	Output []int  // for one sample; nil where it was not seen
+	Params int
+}
+
+// Summarize builds model for samples of the given shape and lists its layers
+// with the shapes of what they give.
+func Summarize(model Module, sample ...int) (*Summary, error) {
+	if _, err := Build(model, sample...); err != nil {
+		return nil, err
+	}
+	x, err := zeros(model, sample)
+	if err != nil {
+		return nil, err
+	}
+	s := &Summary{Params: count(model)}
+	err = evaluating(model, func() error {
+		return tensor.Infer(func(t *tensor.Tape) { s.add("", model, t.Watch(x)) })
+	})
+	return s, err
+}
+
+// add appends m's rows and returns what m makes of x.
+func (s *Summary) add(name string, m Module, x *tensor.Tensor) *tensor.Tensor {
+	layers, ok := m.(Sequential)
+	if !ok {
+		y := m.Forward(x)
+		s.Rows = append(s.Rows, Row{name, kindOf(m), slices.Clone(y.Shape[1:]), count(m)})
+		return y
+	}
+	for i, layer := range layers {
+		x = s.add(join(name, fmt.Sprint(i)), layer, x)
+	}
+	return x
+}
+
+// count is how many elements the parameters inside model have.
+func count(model any) (n int) {
+	for _, p := range Params(model) {
+		n += p.Len()
+	}
+	return n
+}
+
+// String returns a table.
+func (s *Summary) String() string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "name\tlayer\toutput\tparameters")
+	for _, r := range s.Rows {
+		fmt.Fprintf(w, "%s\t%s\t%v\t%d\n", r.Name, r.Kind, r.Output, r.Params)
+	}
+	fmt.Fprintf(w, "\t\ttotal\t%d\n", s.Params)
+	w.Flush()
+	return b.String()
+}

@@ -1,0 +1,231 @@
+package nn
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/tensor"
+)
+
+// A visitor is called for what a walk comes upon. Parameters and buffers come
+// once however often they are reached, modules before what is inside them.
+type visitor struct {
+	param  func(name string, s slot[*Param]) bool
+	buffer func(name string, s slot[*Buffer]) bool
+	module func(name string, m Module) bool
+	every  bool // whether parameters and buffers come each time they are reached
+}
+
+// A slot is where a model holds a parameter or a buffer.
+type slot[T any] struct {
+	held T
+	set  func(T) bool // puts another there; false if the place cannot be assigned to
+}
+
+var (
+	moduleType   = reflect.TypeFor[Module]()
+	paramType    = reflect.TypeFor[*Param]()
+	bufferType   = reflect.TypeFor[*Buffer]()
+	registryType = reflect.TypeFor[Registry]()
+	tensorType   = reflect.TypeFor[tensor.Tensor]()
+	arrayType    = reflect.TypeFor[storage.Array]()
+)
+
+// walk shows v what is inside model, until v says false.
+func walk(model any, v visitor) {
+	w := walker{visitor: v, seen: map[any]bool{}, named: map[string]bool{}}
+	w.walk("", reflect.ValueOf(model))
+}
+
+type walker struct {
+	visitor
+	seen  map[any]bool    // pointers already walked
+	named map[string]bool // names of parameters and buffers
+}
+
+func (w *walker) walk(name string, v reflect.Value) bool {
+	if !v.IsValid() {
+		return true
+	}
+	switch v.Type() {
+	case paramType:
+		return visit(w, name, v.Interface().(*Param), settable[*Param](v), w.param)
+	case bufferType:
+		return visit(w, name, v.Interface().(*Buffer), settable[*Buffer](v), w.buffer)
+	case registryType:
+		return v.CanAddr() && w.registered(name, v.Addr().Interface().(*Registry))
+	case tensorType, arrayType:
+		return true
+	}
+	if (v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface) && v.IsNil() {
+		return true
+	}
+	if v.Kind() == reflect.Pointer && w.again(v.Interface()) {
+		return true
+	}
+	return w.announce(name, v) && w.inside(name, v)
+}
+
+// announce shows the module that v is, if it is one. What a pointer leads to was
+// announced with the pointer.
+func (w *walker) announce(name string, v reflect.Value) bool {
+	if w.module == nil || v.Kind() == reflect.Interface || !v.CanInterface() {
+		return true
+	}
+	if v.CanAddr() {
+		at := v.Addr().Interface()
+		if w.again(at) {
+			return true
+		}
+		if m, ok := at.(Module); ok {
+			return w.module(name, m)
+		}
+	}
+	if m, ok := v.Interface().(Module); ok {
+		return w.module(name, m)
+	}
+	return true
+}
+
+func (w *walker) inside(name string, v reflect.Value) bool {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		return w.walk(name, v.Elem())
+	case reflect.Struct:
+		return w.fields(name, v)
+	case reflect.Slice, reflect.Array:
+		return basic(v.Type().Elem()) || w.elements(name, v)
+	case reflect.Map:
+		return w.entries(name, v)
+	}
+	return true
+}
+
+func (w *walker) fields(name string, v reflect.Value) bool {
+	for i := range v.NumField() {
+		field := v.Type().Field(i)
+		tag := field.Tag.Get("nn")
+		switch {
+		case tag == "-":
+			continue
+		case !field.IsExported() && !embeds(field):
+			refuseHidden(v.Type(), field)
+			continue
+		case tag == "" && !field.Anonymous:
+			tag = snake(field.Name)
+		}
+		if !w.walk(join(name, tag), v.Field(i)) {
+			return false
+		}
+	}
+	return true
+}
+
+// embeds reports whether field's own exported fields are promoted to its struct.
+func embeds(field reflect.StructField) bool {
+	return field.Anonymous && field.Type.Kind() == reflect.Struct
+}
+
+// refuseHidden fails if training would silently pass by field of a struct.
+func refuseHidden(in reflect.Type, field reflect.StructField) {
+	if t := field.Type; t == paramType || t == bufferType || t.Implements(moduleType) {
+		tensor.Fail("parameters", storage.ErrState, "field %s of %v is not exported and would not be trained; rename it, or tag it `nn:\"-\"`", field.Name, in)
+	}
+}
+
+func (w *walker) elements(name string, v reflect.Value) bool {
+	for i := range v.Len() {
+		if !w.walk(join(name, strconv.Itoa(i)), v.Index(i)) {
+			return false
+		}
+	}
+	return true
+}
+
+// entries walks a map in the order of its keys.
+func (w *walker) entries(name string, v reflect.Value) bool {
+	if v.Type().Key().Kind() != reflect.String || basic(v.Type().Elem()) {
+		return true
+	}
+	byName := map[string]reflect.Value{}
+	for key, elem := range v.Seq2() {
+		byName[key.String()] = elem
+	}
+	for _, key := range slices.Sorted(maps.Keys(byName)) {
+		if !w.walk(join(name, key), byName[key]) {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *walker) registered(name string, r *Registry) bool {
+	for i := range r.entries {
+		if !w.walk(join(name, r.entries[i].name), reflect.ValueOf(r.entries[i].held).Elem()) {
+			return false
+		}
+	}
+	return true
+}
+
+// again reports whether pointer p was walked before, and remembers it.
+func (w *walker) again(p any) bool {
+	if w.seen[p] {
+		return true
+	}
+	w.seen[p] = true
+	return false
+}
+
+// visit shows one parameter or buffer.
+func visit[T comparable](w *walker, name string, held T, set func(T) bool, show func(string, slot[T]) bool) bool {
+	var none T
+	if held == none {
+		return true
+	}
+	if again := w.again(held); again && !w.every {
+		return true
+	} else if !again && w.named[name] {
+		tensor.Fail("parameters", storage.ErrState, "two of them are named %q; give one another name", name)
+	}
+	w.named[name] = true
+	return show == nil || show(name, slot[T]{held, set})
+}
+
+func settable[T any](v reflect.Value) func(T) bool {
+	return func(to T) bool {
+		if v.CanSet() {
+			v.Set(reflect.ValueOf(to))
+		}
+		return v.CanSet()
+	}
+}
+
+// basic reports whether nothing can be inside values of type t.
+func basic(t reflect.Type) bool { return t.Kind() <= reflect.Complex128 || t.Kind() == reflect.String }
+
+func join(path, name string) string {
+	if path == "" || name == "" {
+		return path + name
+	}
+	return path + "." + name
+}
+
+// snake spells a field's name as files do: RunningMean is running_mean.
+func snake(name string) string {
+	var b strings.Builder
+	letters := []rune(name)
+	for i, r := range letters {
+		starts := unicode.IsUpper(r) && i > 0 && (!unicode.IsUpper(letters[i-1]) || i+1 < len(letters) && unicode.IsLower(letters[i+1]))
+		if starts && letters[i-1] != '_' {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}
