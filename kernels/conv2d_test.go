@@ -1,0 +1,77 @@
+package kernels
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/views"
+)
+
+type geometry struct {
+	n, ci, h, w, co, kh, kw int
+	stride, pad             [2]int
+}
+
+var geometries = []geometry{
+	{2, 1, 8, 8, 4, 3, 3, [2]int{1, 1}, [2]int{1, 1}},
+	{1, 1, 1, 1, 1, 1, 1, [2]int{1, 1}, [2]int{0, 0}},
+	{3, 3, 9, 7, 5, 3, 2, [2]int{2, 1}, [2]int{1, 0}},
+	{2, 16, 10, 10, 32, 3, 3, [2]int{1, 1}, [2]int{1, 1}},
+	{2, 17, 6, 5, 33, 1, 1, [2]int{1, 1}, [2]int{0, 0}},
+	{2, 6, 14, 14, 16, 5, 5, [2]int{1, 1}, [2]int{0, 0}},
+	{1, 1, 28, 28, 6, 5, 5, [2]int{1, 1}, [2]int{2, 2}},
+	{2, 4, 11, 13, 8, 3, 5, [2]int{3, 2}, [2]int{2, 4}},
+	{2, 2, 5, 5, 3, 2, 2, [2]int{4, 4}, [2]int{0, 0}},
+	{1, 3, 4, 4, 2, 4, 4, [2]int{1, 1}, [2]int{3, 3}},
+	{0, 3, 4, 4, 2, 3, 3, [2]int{1, 1}, [2]int{1, 1}},
+	{5, 1, 28, 28, 32, 3, 3, [2]int{1, 1}, [2]int{1, 1}},
+}
+
+func (g geometry) out() (h, w int) {
+	return (g.h+2*g.pad[0]-g.kh)/g.stride[0] + 1, (g.w+2*g.pad[1]-g.kw)/g.stride[1] + 1
+}
+
+// everywhere calls test for every geometry, with x, w, b and y in many layouts.
+func everywhere(t *testing.T, test func(t *testing.T, set Conv2dSet, x, w, b, y views.View)) {
+	for _, g := range geometries {
+		t.Run(fmt.Sprintf("%+v", g), func(t *testing.T) {
+			ho, wo := g.out()
+			for _, lx := range layouts {
+				for _, ly := range layouts {
+					if lx.name != ly.name && lx.name != "channels-last" && ly.name != "channels-last" {
+						continue
+					}
+					test(t, Conv2dSet{Stride: g.stride, Padding: g.pad}, lx.of(g.n, g.ci, g.h, g.w), tightly.of(g.co, g.ci, g.kh, g.kw), tightly.of(g.co), ly.of(g.n, g.co, ho, wo))
+				}
+				test(t, Conv2dSet{Stride: g.stride, Padding: g.pad}, imagewise.of(g.n, g.ci, g.h, g.w), lx.of(g.co, g.ci, g.kh, g.kw), lx.of(g.co), imagewise.of(g.n, g.co, ho, wo))
+			}
+		})
+	}
+}
+
+func TestConv2dAgreesHoweverImagesLie(t *testing.T) {
+	everywhere(t, func(t *testing.T, set Conv2dSet, x, w, b, y views.View) {
+		agree(t, Conv2d, []views.View{y}, []views.View{x, w, b}, set, 1e-4)
+		set.Act = ReluActivation
+		agree(t, Conv2d, []views.View{y}, []views.View{x, w}, set, 1e-4)
+	})
+}
+
+func TestConv2dFusesEveryActivation(t *testing.T) {
+	for act := NoActivation; act <= SigmoidActivation; act++ {
+		agree(t, Conv2d, []views.View{imagewise.of(2, 8, 6, 6)}, []views.View{imagewise.of(2, 4, 6, 6), tightly.of(8, 4, 3, 3), tightly.of(8)}, Conv2dSet{Padding: [2]int{1, 1}, Act: act}, 1e-4)
+	}
+}
+
+func TestConv2dGradXAgrees(t *testing.T) {
+	everywhere(t, func(t *testing.T, set Conv2dSet, x, w, b, y views.View) {
+		agree(t, Conv2dGradX, []views.View{x}, []views.View{y, w}, set, 1e-4)
+	})
+}
+
+func TestConv2dGradWAgrees(t *testing.T) {
+	everywhere(t, func(t *testing.T, set Conv2dSet, x, w, b, y views.View) {
+		agree(t, Conv2dGradW, []views.View{w, b}, []views.View{x, y}, set, 1e-3)
+		agree(t, Conv2dGradW, []views.View{w}, []views.View{x, y}, set, 1e-3)
+	})
+}

@@ -1,0 +1,318 @@
+#include "dnnl.h"
+#include "dnnl_api.h"
+#include "h5k.h"
+#include <omp.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* An operand lies where the caller has it; where the primitive wants it elsewhere it is
+ * moved there before, if it is read, or from there after, if it is written. */
+typedef struct {
+	int arg; /* oneDNN's name for it, 0 if it is absent */
+	int written;
+	int64_t need; /* elements, from the first to the last */
+	dnnl_memory_t theirs, ours;
+	dnnl_primitive_t move;
+	size_t at; /* of ours in the scratch, if it is moved */
+} operand;
+
+struct h5k_plan {
+	int threads;
+	dnnl_primitive_t run;
+	dnnl_memory_t scratchpad;
+	operand of[H5K_SLOTS];
+	size_t scratch; /* bytes: the primitive's own first, then operands moved */
+	const char *implementation;
+};
+
+static dnnl_engine_t engine;
+static dnnl_stream_t stream;
+static dnnl_status_t ready = dnnl_runtime_error;
+
+static void start(void) {
+	ready = dnnl_engine_create(&engine, dnnl_cpu, 0);
+	if (ready == dnnl_success)
+		ready = dnnl_stream_create(&stream, engine, dnnl_stream_default_flags);
+}
+
+static dnnl_status_t started(void) {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	pthread_once(&once, start);
+	return ready;
+}
+
+/* Scratch memory belongs to threads, not plans: there are many plans, and one runs at a time. */
+typedef struct {
+	size_t size;
+	void *bytes;
+} scratch;
+
+static pthread_key_t scratch_key;
+
+static void scratch_free(void *it) {
+	free(((scratch *)it)->bytes);
+	free(it);
+}
+
+static void scratch_start(void) { pthread_key_create(&scratch_key, scratch_free); }
+
+void *h5k_scratch(size_t size) {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	pthread_once(&once, scratch_start);
+	scratch *mine = pthread_getspecific(scratch_key);
+	if (!mine) {
+		mine = calloc(1, sizeof *mine);
+		if (!mine || pthread_setspecific(scratch_key, mine))
+			return NULL;
+	}
+	if (mine->size < size || !mine->bytes) {
+		free(mine->bytes);
+		mine->size = (size + 4096) / 4096 * 4096;
+		mine->bytes = aligned_alloc(4096, mine->size);
+		if (!mine->bytes)
+			mine->size = 0;
+	}
+	return mine->bytes;
+}
+
+static int64_t extent(int rank, const int64_t *size, const int64_t *stride) {
+	int64_t last = 0;
+	for (int i = 0; i < rank; i++)
+		last += (size[i] - 1) * stride[i];
+	return last + 1;
+}
+
+static const int args[][H5K_SLOTS] = {
+	[H5K_MATMUL] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS, DNNL_ARG_DST},
+	[H5K_CONV] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS, DNNL_ARG_DST},
+	[H5K_CONV_GRAD_X] = {DNNL_ARG_DIFF_SRC, DNNL_ARG_WEIGHTS, 0, DNNL_ARG_DIFF_DST},
+	[H5K_CONV_GRAD_W] = {DNNL_ARG_SRC, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_BIAS, DNNL_ARG_DIFF_DST},
+};
+
+static const int written[][H5K_SLOTS] = {
+	[H5K_MATMUL] = {[H5K_Y] = 1},
+	[H5K_CONV] = {[H5K_Y] = 1},
+	[H5K_CONV_GRAD_X] = {[H5K_X] = 1},
+	[H5K_CONV_GRAD_W] = {[H5K_W] = 1, [H5K_B] = 1},
+};
+
+static dnnl_status_t (*const compile[])(dnnl_primitive_desc_t *, dnnl_engine_t, const h5k_operands *, dnnl_primitive_attr_t) = {
+	[H5K_MATMUL] = h5k_matmul,
+	[H5K_CONV] = h5k_conv_forward,
+	[H5K_CONV_GRAD_X] = h5k_conv_grad_x,
+	[H5K_CONV_GRAD_W] = h5k_conv_grad_w,
+};
+
+/* attributes asks for scratch memory of ours, as the library's own belongs to the thread
+ * that compiled, and for the activation. */
+static dnnl_status_t attributes(dnnl_primitive_attr_t *attr, int activation) {
+	static const dnnl_alg_kind_t kinds[] = {0, dnnl_eltwise_relu, dnnl_eltwise_tanh, dnnl_eltwise_logistic};
+	dnnl_post_ops_t ops;
+	dnnl_status_t s = dnnl_primitive_attr_create(attr);
+	if (s != dnnl_success)
+		return s;
+	s = dnnl_primitive_attr_set_scratchpad_mode(*attr, dnnl_scratchpad_mode_user);
+	if (s != dnnl_success || !activation)
+		return s;
+	s = dnnl_post_ops_create(&ops);
+	if (s != dnnl_success)
+		return s;
+	s = h5k_append_activation(ops, kinds[activation]);
+	if (s == dnnl_success)
+		s = dnnl_primitive_attr_set_post_ops(*attr, ops);
+	dnnl_post_ops_destroy(ops);
+	return s;
+}
+
+/* place gives the operand its memory objects and, where the primitive wants it
+ * elsewhere than it lies, the primitive that moves it. */
+static dnnl_status_t place(h5k_plan *p, operand *o, h5k_ref lies, h5k_ref wanted) {
+	dnnl_status_t s = dnnl_memory_create(&o->theirs, lies, engine, DNNL_MEMORY_NONE);
+	if (s != dnnl_success || dnnl_memory_desc_equal(lies, wanted))
+		return s;
+	s = dnnl_memory_create(&o->ours, wanted, engine, DNNL_MEMORY_NONE);
+	if (s != dnnl_success)
+		return s;
+	o->at = p->scratch;
+	p->scratch += (dnnl_memory_desc_get_size(wanted) + 63) / 64 * 64;
+
+	dnnl_primitive_desc_t pd;
+	s = o->written ? dnnl_reorder_primitive_desc_create(&pd, wanted, engine, lies, engine, NULL)
+	               : dnnl_reorder_primitive_desc_create(&pd, lies, engine, wanted, engine, NULL);
+	if (s != dnnl_success)
+		return s;
+	s = dnnl_primitive_create(&o->move, pd);
+	dnnl_primitive_desc_destroy(pd);
+	return s;
+}
+
+static dnnl_status_t place_all(h5k_plan *p, const h5k_problem *q, dnnl_primitive_desc_t pd, h5k_own lies[]) {
+	h5k_ref pad = dnnl_primitive_desc_query_md(pd, dnnl_query_scratchpad_md, 0);
+	dnnl_status_t s = dnnl_memory_create(&p->scratchpad, pad, engine, DNNL_MEMORY_NONE);
+	p->scratch = (dnnl_memory_desc_get_size(pad) + 63) / 64 * 64;
+	for (int i = 0; i < H5K_SLOTS && s == dnnl_success; i++) {
+		operand *o = &p->of[i];
+		if (!args[q->op][i] || !lies[i])
+			continue;
+		o->arg = args[q->op][i];
+		o->written = written[q->op][i];
+		s = place(p, o, lies[i], dnnl_primitive_desc_query_md(pd, dnnl_query_exec_arg_md, o->arg));
+	}
+	return s;
+}
+
+/* bias is one number for each output channel: its rank is 1 for a convolution, and
+ * that of y, with ones before, for a product. */
+static h5k_own describe_bias(const h5k_problem *q) {
+	if (q->op != H5K_MATMUL)
+		return h5k_describe(1, (dnnl_dims_t){q->w[0]}, (int64_t[]){1});
+	return h5k_describe(2, (dnnl_dims_t){1, q->y[1]}, (int64_t[]){q->y[1], 1});
+}
+
+static dnnl_status_t build(h5k_plan *p, const h5k_problem *q, h5k_own lies[], h5k_own wants[], dnnl_primitive_attr_t *attr) {
+	const int64_t *size[] = {q->x, q->w, NULL, q->y}, *stride[] = {q->x_stride, q->w_stride, NULL, q->y_stride};
+	for (int i = 0; i < H5K_SLOTS; i++) {
+		if (i == H5K_B && !q->bias)
+			continue;
+		if (i == H5K_B) {
+			lies[i] = describe_bias(q);
+			p->of[i].need = q->op == H5K_MATMUL ? q->y[1] : q->w[0];
+		} else {
+			lies[i] = h5k_describe(q->rank, size[i], stride[i]);
+			p->of[i].need = extent(q->rank, size[i], stride[i]);
+		}
+		if (i != H5K_B && q->loose & 1 << i)
+			wants[i] = h5k_describe(q->rank, size[i], NULL);
+		if (!lies[i] || (i != H5K_B && q->loose & 1 << i && !wants[i]))
+			return dnnl_invalid_arguments;
+	}
+	h5k_operands d = {
+		.src = wants[H5K_X] ? wants[H5K_X] : lies[H5K_X],
+		.weights = wants[H5K_W] ? wants[H5K_W] : lies[H5K_W],
+		.bias = lies[H5K_B],
+		.dst = wants[H5K_Y] ? wants[H5K_Y] : lies[H5K_Y],
+	};
+	for (int i = 0; i < 2 && q->op != H5K_MATMUL; i++) {
+		d.stride[i] = q->stride[i];
+		d.pad_before[i] = q->pad[i];
+		d.pad_after[i] = (q->y[2 + i] - 1) * q->stride[i] + q->w[2 + i] - q->x[2 + i] - q->pad[i];
+	}
+	dnnl_status_t s = attributes(attr, q->activation);
+	dnnl_primitive_desc_t pd = NULL;
+	if (s == dnnl_success)
+		s = compile[q->op](&pd, engine, &d, *attr);
+	if (s != dnnl_success)
+		return s;
+	dnnl_primitive_desc_query(pd, dnnl_query_impl_info_str, 0, (void *)&p->implementation);
+	s = dnnl_primitive_create(&p->run, pd);
+	if (s == dnnl_success)
+		s = place_all(p, q, pd, lies);
+	dnnl_primitive_desc_destroy(pd);
+	return s;
+}
+
+/* with makes oneDNN see as many threads as the plan was, or is to be, compiled for. */
+static void with(int threads) {
+	if (omp_get_max_threads() == threads)
+		return;
+	omp_set_num_threads(threads);
+	h5k_prepared = 0; /* the pool was resized meanwhile; the next call adapts */
+}
+
+h5k_plan *h5k_compile(const h5k_problem *q, int *status) {
+	h5k_own lies[H5K_SLOTS] = {0}, wants[H5K_SLOTS] = {0};
+	dnnl_primitive_attr_t attr = NULL;
+	h5k_plan *p = calloc(1, sizeof *p);
+	*status = p ? started() : dnnl_out_of_memory;
+	if (*status == dnnl_success) {
+		H5K_ENTER;
+		with(p->threads = q->threads);
+		*status = build(p, q, lies, wants, &attr);
+		H5K_LEAVE;
+	}
+	for (int i = 0; i < H5K_SLOTS; i++) {
+		if (lies[i])
+			h5k_forget(lies[i]);
+		if (wants[i])
+			h5k_forget(wants[i]);
+	}
+	if (attr)
+		dnnl_primitive_attr_destroy(attr);
+	if (*status == dnnl_success)
+		return p;
+	h5k_discard(p);
+	return NULL;
+}
+
+void h5k_discard(h5k_plan *p) {
+	if (!p)
+		return;
+	for (int i = 0; i < H5K_SLOTS; i++) {
+		if (p->of[i].move)
+			dnnl_primitive_destroy(p->of[i].move);
+		if (p->of[i].ours)
+			dnnl_memory_destroy(p->of[i].ours);
+		if (p->of[i].theirs)
+			dnnl_memory_destroy(p->of[i].theirs);
+	}
+	if (p->scratchpad)
+		dnnl_memory_destroy(p->scratchpad);
+	if (p->run)
+		dnnl_primitive_destroy(p->run);
+	free(p);
+}
+
+const char *h5k_implementation(const h5k_plan *p) { return p->implementation; }
+
+static int move(const operand *o) {
+	dnnl_exec_arg_t a[] = {{DNNL_ARG_FROM, o->written ? o->ours : o->theirs}, {DNNL_ARG_TO, o->written ? o->theirs : o->ours}};
+	return dnnl_primitive_execute(o->move, stream, 2, a);
+}
+
+static int execute(h5k_plan *p, float *const at[], char *scratch) {
+	dnnl_exec_arg_t a[H5K_SLOTS + 1];
+	int n = 0, status = 0;
+	for (int i = 0; i < H5K_SLOTS; i++) {
+		const operand *o = &p->of[i];
+		if (!o->arg)
+			continue;
+		dnnl_memory_set_data_handle(o->theirs, at[i]);
+		if (o->move)
+			dnnl_memory_set_data_handle(o->ours, scratch + o->at);
+		a[n++] = (dnnl_exec_arg_t){o->arg, o->move ? o->ours : o->theirs};
+		if (o->move && !o->written && (status = move(o)))
+			return status;
+	}
+	dnnl_memory_set_data_handle(p->scratchpad, scratch);
+	a[n++] = (dnnl_exec_arg_t){DNNL_ARG_SCRATCHPAD, p->scratchpad};
+	status = dnnl_primitive_execute(p->run, stream, n, a);
+	for (int i = 0; i < H5K_SLOTS && !status; i++)
+		if (p->of[i].move && p->of[i].written)
+			status = move(&p->of[i]);
+	return status;
+}
+
+int h5k_execute(h5k_plan *p, float *x, int64_t x_len, float *w, int64_t w_len,
+	float *b, int64_t b_len, float *y, int64_t y_len) {
+	float *const at[] = {x, w, b, y};
+	const int64_t len[] = {x_len, w_len, b_len, y_len};
+	for (int i = 0; i < H5K_SLOTS; i++)
+		if (p->of[i].arg && (!at[i] || len[i] < p->of[i].need))
+			return -1;
+	char *scratch = h5k_scratch(p->scratch);
+	if (!scratch)
+		return -2;
+	H5K_ENTER;
+	with(p->threads);
+	int status = execute(p, at, scratch);
+	H5K_LEAVE;
+	return status;
+}
+
+void h5k_dnnl_version(int *major, int *minor, int *patch) {
+	const dnnl_version_t *v = dnnl_version();
+	*major = v->major;
+	*minor = v->minor;
+	*patch = v->patch;
+}

@@ -1,0 +1,41 @@
+/* Products and convolutions of float32 by oneDNN, compiled once and run many times. */
+#ifndef H5K_DNNL_H
+#define H5K_DNNL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { H5K_MATMUL, H5K_CONV, H5K_CONV_GRAD_X, H5K_CONV_GRAD_W };
+
+/* A problem is everything a compiled primitive depends on. Operands are x, weights,
+ * bias and y, in the forward operation's terms: a gradient lies where its operand does.
+ * loose is a set of 1<<operand whose elements are moved, by a copy within the call, to
+ * wherever the primitive likes them best. */
+enum { H5K_X, H5K_W, H5K_B, H5K_Y, H5K_SLOTS };
+
+typedef struct {
+	int32_t op, activation, bias, loose, threads, rank;
+	int64_t x[4], w[4], y[4];                      /* sizes */
+	int64_t x_stride[4], w_stride[4], y_stride[4]; /* in elements, positive */
+	int64_t stride[2], pad[2];                     /* convolutions: down, across */
+} h5k_problem;
+
+typedef struct h5k_plan h5k_plan;
+
+/* h5k_compile returns NULL if oneDNN cannot do it, and oneDNN's status in *status. */
+h5k_plan *h5k_compile(const h5k_problem *problem, int *status);
+void h5k_discard(h5k_plan *plan);
+const char *h5k_implementation(const h5k_plan *plan);
+
+/* h5k_execute runs a plan, in one thread at a time. Each operand comes with the number of
+ * elements there are from its address on; one that is too short is refused (-1), as
+ * is a lack of memory (-2); else the result is oneDNN's status, 0 for success. */
+int h5k_execute(h5k_plan *plan, float *x, int64_t x_len, float *w, int64_t w_len,
+	float *b, int64_t b_len, float *y, int64_t y_len);
+
+/* h5k_scratch returns size bytes, 64-aligned, that are the calling thread's until it asks again. */
+void *h5k_scratch(size_t size);
+
+void h5k_dnnl_version(int *major, int *minor, int *patch);
+
+#endif

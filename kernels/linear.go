@@ -1,0 +1,142 @@
+package kernels
+
+// #include "dnnl.h"
+// #include "matmul.h"
+import "C"
+
+import (
+	"fmt"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// LinearSet is the settings of Linear.
+type LinearSet struct{ Act Activation }
+
+// Linear is y = act(x·wᵀ + b) for y (N,out), x (N,in), w (out,in) and b (out),
+// which may be left out. Its settings are a LinearSet. Strides are as in MatMul.
+var Linear = define("linear", checkLinear,
+	func(c *Call, set LinearSet) error {
+		if l := linearOf(c, set); l.y.Type == dtype.Float64 {
+			plainLinear[float64](l)
+		} else {
+			plainLinear[float32](l)
+		}
+		return nil
+	},
+	func(c *Call, set LinearSet) (bool, error) { return linearOf(c, set).fast() })
+
+func checkLinear(c *Call, set LinearSet) error {
+	if err := c.real(1, min(max(len(c.In), 2), 3)); err != nil {
+		return err
+	}
+	if err := set.Act.check(); err != nil {
+		return err
+	}
+	y, x, w := &c.Out[0], &c.In[0], &c.In[1]
+	if x.Rank() != 2 || w.Rank() != 2 || y.Rank() != 2 || x.Shape[1] != w.Shape[1] || y.Shape[0] != x.Shape[0] || y.Shape[1] != w.Shape[0] {
+		return fmt.Errorf("x %v and w %v do not make y %v; want (N,in), (out,in), (N,out): %w", x.Shape, w.Shape, y.Shape, views.ErrShape)
+	}
+	if b := third(c.In); b != nil && (b.Rank() != 1 || b.Shape[0] != y.Shape[1]) {
+		return fmt.Errorf("bias is %v; want [%d]: %w", b.Shape, y.Shape[1], views.ErrShape)
+	}
+	return nil
+}
+
+// check returns an error unless a is one of the activations.
+func (a Activation) check() error {
+	if a < NoActivation || a > SigmoidActivation {
+		return fmt.Errorf("no activation %d: %w", int(a), storage.ErrState)
+	}
+	return nil
+}
+
+// A linear is a checked call. wT is w transposed; b is nil where there is none.
+type linear struct {
+	y, x, b *storage.Array
+	wT      storage.Array
+	act     Activation
+}
+
+func linearOf(c *Call, set LinearSet) linear {
+	w := &c.In[1]
+	wT := w.With(views.View{Offset: w.Offset, Shape: []int{w.Shape[1], w.Shape[0]}, Stride: []int{w.Stride[1], w.Stride[0]}})
+	return linear{y: &c.Out[0], x: &c.In[0], wT: wT, b: third(c.In), act: set.Act}
+}
+
+func (l linear) fast() (bool, error) {
+	var p product
+	if l.y.Len() == 0 || l.x.Len() == 0 || !p.of(l.y, l.x, &l.wT) {
+		return l.y.Len() == 0, nil
+	}
+	if l.y.Type == dtype.Float32 && fusionPays(&p) && (l.b == nil || l.b.Stride[0] == 1 || l.b.Len() == 1) {
+		return true, planProduct(&p, l.y, l.x, &l.wT, l.b, l.act)
+	}
+	if done, err := fastMatMul(l.y, l.x, &l.wT); !done || err != nil {
+		return done, err
+	}
+	return true, l.finish()
+}
+
+// finish adds the bias to y and applies the activation.
+func (l linear) finish() error {
+	if l.y.Type == dtype.Float64 {
+		addBias[float64](l)
+	} else {
+		addBias[float32](l)
+	}
+	return nil
+}
+
+// plainLinear is the product, then bias and activation.
+func plainLinear[T dtype.Float](l linear) {
+	plainMatMul[T](l.y, l.x, &l.wT)
+	addBias[T](l)
+}
+
+func addBias[T dtype.Float](l linear) {
+	ys, y := storage.Elements[T](*l.y), l.y
+	for j := range y.Shape[1] {
+		var b T
+		if l.b != nil {
+			b = storage.Elements[T](*l.b)[l.b.Offset+j*l.b.Stride[0]]
+		}
+		for i := range y.Shape[0] {
+			z := &ys[y.Offset+i*y.Stride[0]+j*y.Stride[1]]
+			*z = T(l.act.of(float64(*z + b)))
+		}
+	}
+}
+
+// fusionPays reports whether a product with bias and activation is worth a
+// primitive that does it all.
+func fusionPays(p *product) bool { return p.m >= 8 && lies(p) }
+
+// planPays reports whether a product alone is.
+func planPays(p *product) bool { return p.m >= 8 && p.m <= 256 && p.k >= 256 && p.x[1] == 1 && lies(p) }
+
+// lies reports whether oneDNN can take the product's matrices as they lie.
+func lies(p *product) bool {
+	rows := func(s [2]C.int64_t, m, n C.int64_t) bool { return s[1] == 1 && s[0] >= n }
+	cols := func(s [2]C.int64_t, m, n C.int64_t) bool { return s[0] == 1 && s[1] >= m }
+	return (rows(p.x, p.m, p.k) || cols(p.x, p.m, p.k)) && (rows(p.y, p.k, p.n) || cols(p.y, p.k, p.n)) && rows(p.z, p.m, p.n)
+}
+
+// planProduct is the product by a compiled primitive, with bias and activation.
+func planProduct(p *product, z, x, y, b *storage.Array, act Activation) error {
+	q := C.h5k_problem{op: C.H5K_MATMUL, activation: C.int32_t(act), rank: 2}
+	if b != nil {
+		q.bias = 1
+	}
+	q.x, q.w, q.y = [4]C.int64_t{p.m, p.k}, [4]C.int64_t{p.k, p.n}, [4]C.int64_t{p.m, p.n}
+	copy(q.x_stride[:], p.x[:])
+	copy(q.w_stride[:], p.y[:])
+	copy(q.y_stride[:], p.z[:])
+	plan, err := planFor(&q)
+	if err != nil {
+		return fmt.Errorf("product of %v and %v: %w", x.Shape, y.Shape, err)
+	}
+	return plan.run(x, y, b, z)
+}

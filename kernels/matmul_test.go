@@ -1,0 +1,50 @@
+package kernels
+
+import (
+	"testing"
+
+	"github.com/h5dnn/h5dnn/views"
+)
+
+func TestMatMulAgreesHoweverMatricesLie(t *testing.T) {
+	sizes := [][3]int{{1, 1, 1}, {3, 5, 7}, {1, 17, 33}, {64, 10, 128}, {40, 1, 3}, {5, 6, 0}, {0, 4, 4}, {16, 300, 31}, {31, 9, 400}}
+	for _, s := range sizes {
+		for _, lz := range layouts {
+			for _, lx := range append(layouts, repeated) {
+				for _, ly := range append(layouts, repeated) {
+					agree(t, MatMul, []views.View{lz.of(s[0], s[1])}, []views.View{lx.of(s[0], s[2]), ly.of(s[2], s[1])}, nil, 1e-4)
+				}
+			}
+		}
+	}
+}
+
+func TestMatMulBroadcastsLeadingAxes(t *testing.T) {
+	for _, c := range []struct{ z, x, y []int }{
+		{[]int{6, 3, 4}, []int{6, 3, 5}, []int{6, 5, 4}},
+		{[]int{6, 3, 4}, []int{6, 3, 5}, []int{5, 4}},
+		{[]int{6, 3, 4}, []int{3, 5}, []int{6, 5, 4}},
+		{[]int{2, 7, 3, 4}, []int{2, 1, 3, 5}, []int{7, 5, 4}},
+		{[]int{2, 3, 2, 2, 3, 2, 2, 2, 3, 4}, []int{2, 1, 2, 1, 3, 1, 2, 1, 3, 5}, []int{1, 3, 1, 2, 1, 2, 1, 2, 5, 4}},
+		{[]int{0, 3, 4}, []int{1, 3, 5}, []int{0, 5, 4}},
+	} {
+		for _, lz := range layouts {
+			for _, lx := range layouts {
+				agree(t, MatMul, []views.View{lz.of(c.z...)}, []views.View{lx.of(c.x...), tightly.of(c.y...)}, nil, 1e-4)
+				agree(t, MatMul, []views.View{lz.of(c.z...)}, []views.View{tightly.of(c.x...), lx.of(c.y...)}, nil, 1e-4)
+			}
+		}
+	}
+}
+
+func TestLinearAgrees(t *testing.T) {
+	for _, s := range [][3]int{{1, 1, 1}, {3, 5, 7}, {1, 128, 300}, {64, 10, 128}, {9, 33, 17}, {0, 3, 4}, {4, 3, 0}, {16, 64, 64}} {
+		for act := NoActivation; act <= SigmoidActivation; act++ {
+			for _, l := range layouts {
+				y, x, w := l.of(s[0], s[1]), l.of(s[0], s[2]), l.of(s[1], s[2])
+				agree(t, Linear, []views.View{tightly.of(s[0], s[1])}, []views.View{x, tightly.of(s[1], s[2]), l.of(s[1])}, LinearSet{act}, 1e-4)
+				agree(t, Linear, []views.View{y}, []views.View{tightly.of(s[0], s[2]), w}, LinearSet{act}, 1e-4)
+			}
+		}
+	}
+}
