@@ -2,6 +2,7 @@ package storage
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"unsafe"
 
@@ -249,4 +250,29 @@ func touch(a Array) {
 	if data, ok := a.Data.(Versioned); ok {
 		data.Touch()
 	}
+}
+
+// WriteTo writes the bytes of a's elements to w, in row-major order, without
+// holding more of them than a few at a time.
+func (a Array) WriteTo(w io.Writer) (int64, error) {
+	if b, ok := a.Bytes(); ok {
+		n, err := w.Write(b)
+		return int64(n), err
+	}
+	if !a.Type.Valid() || !a.Within(a.Data.Len()/a.Type.Size()) {
+		return 0, fmt.Errorf("write %v: the view reaches outside %d bytes: %w", a, a.Data.Len(), views.ErrShape)
+	}
+	var total int64
+	var buffer []byte
+	for part := range parts(a.View, a.View, costly/a.Type.Size()) {
+		buffer = slices.Grow(buffer[:0], part.Len()*a.Type.Size())[:part.Len()*a.Type.Size()]
+		if err := a.With(part).read(buffer); err != nil {
+			return total, fmt.Errorf("write %v: %w", a, err)
+		}
+		n, err := w.Write(buffer)
+		if total += int64(n); err != nil {
+			return total, err
+		}
+	}
+	return total, nil
 }
