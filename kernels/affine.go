@@ -17,4 +17,4 @@ var Affine = define("affine",
 	},
 	func(c *Call, set AffineSet) (bool, error) { return affine.run(c, set.Scale, set.Shift), nil })
 
-var affine, _ = loop("affine")
+var affine = lineOf("affine")

@@ -72,3 +72,28 @@ func BenchmarkGrain(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkCopy has transposes, whose bound is the speed of memory: that of the first line.
+func BenchmarkCopy(b *testing.B) {
+	x, y := ramp(4096, 4096), ramp(4096, 4096)
+	images, back := ramp(64, 64, 32, 32), ramp(64, 32, 32, 64)
+	for _, test := range []struct {
+		name string
+		y, x storage.Array
+	}{
+		{"rows", y, x},
+		{"transpose", y, x.With(ok(x.Transpose()))},
+		{"nchw to nhwc", back, images.With(ok(images.Transpose(0, 2, 3, 1)))},
+		{"nhwc to nchw", images, back.With(ok(back.Transpose(0, 3, 1, 2)))},
+	} {
+		b.Run(test.name, func(b *testing.B) {
+			benchmark(b, Copy, &Call{Out: []storage.Array{test.y}, In: []storage.Array{test.x}}, 8*test.y.Len())
+		})
+	}
+}
+
+// ok returns v where err was ruled out.
+func ok[T any](v T, err error) T {
+	must(err)
+	return v
+}

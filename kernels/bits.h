@@ -20,7 +20,14 @@ typedef struct { uint64_t lo, hi; } h5k_pair;
 				memcpy(dst + i * da, src + i * sa, nb * size); \
 			return; \
 		} \
-		if (sb == 0 || (sa != 1 && da != 1)) { \
+		if (db == 1 && sb == 0) { \
+			for (int64_t i = 0; i < na; i++) { \
+				word x = src[i * sa]; \
+				_Pragma("omp simd") for (int64_t j = 0; j < nb; j++) dst[i * da + j] = x; \
+			} \
+			return; \
+		} \
+		if (sa != 1 && da != 1) { \
 			for (int64_t i = 0; i < na; i++) \
 				for (int64_t j = 0; j < nb; j++) \
 					dst[i * da + j * db] = src[i * sa + j * sb]; \

@@ -60,7 +60,7 @@ func (c *Call) holds(outs, ins int) error {
 		if err := usable(&c.Out[i]); err != nil {
 			return fmt.Errorf("output %d: %w", i, err)
 		}
-		if repeats(&c.Out[i].View) {
+		if c.Out[i].Repeats() {
 			return fmt.Errorf("output %d: %v repeats elements; it cannot be written: %w", i, c.Out[i].Shape, views.ErrShape)
 		}
 	}
@@ -85,8 +85,8 @@ func usable(a *storage.Array) error {
 		return fmt.Errorf("%v has no layout: %w", *a, storage.ErrState)
 	}
 	bytes := host.Bytes()
-	if lo, hi := a.Bounds(); hi >= lo && (lo < 0 || hi >= len(bytes)/a.Type.Size()) {
-		return fmt.Errorf("%v reaches from %d to %d of %d elements: %w", *a, lo, hi, len(bytes)/a.Type.Size(), views.ErrShape)
+	if n := len(bytes) / a.Type.Size(); !a.Within(n) {
+		return fmt.Errorf("%v reaches outside the %d elements of its storage: %w", *a, n, views.ErrShape)
 	}
 	if !dtype.Aligned(bytes, a.Type) {
 		return fmt.Errorf("%v is not aligned; copy it first: %w", *a, storage.ErrState)
@@ -94,26 +94,29 @@ func usable(a *storage.Array) error {
 	return nil
 }
 
-func repeats(v *views.View) bool {
-	for axis, step := range v.Stride {
-		if step == 0 && v.Shape[axis] > 1 {
-			return v.Len() > 0
-		}
-	}
-	return false
-}
-
 // oneShape checks that all operands have the first output's shape.
 func (c *Call) oneShape() error {
-	want := c.Out[0].Shape
 	for _, list := range [2][]storage.Array{c.Out, c.In} {
 		for i := range list {
-			if !slices.Equal(list[i].Shape, want) {
-				return fmt.Errorf("shapes %v and %v differ; broadcast one first: %w", want, list[i].Shape, views.ErrShape)
+			if !slices.Equal(list[i].Shape, c.Out[0].Shape) {
+				return fmt.Errorf("shapes %v and %v differ; broadcast one first: %w", c.Out[0].Shape, list[i].Shape, views.ErrShape)
 			}
 		}
 	}
 	return nil
+}
+
+// oneShape checks that arrays have one shape.
+func oneShape(arrays ...storage.Array) error {
+	return (&Call{Out: arrays}).oneShape()
+}
+
+// allFloats checks that arrays have one type, that of a float to compute with.
+func allFloats(arrays ...storage.Array) error {
+	if t := arrays[0].Type; wideOf(t) != dtype.Float64 {
+		return notOf(t)
+	}
+	return oneType(arrays[0].Type, arrays...)
 }
 
 // oneType checks that arrays have type t.

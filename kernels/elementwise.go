@@ -97,6 +97,15 @@ func loop(name string) (operation, bool) {
 	return operation(op), op >= 0
 }
 
+// lineOf is loop for a name that is known to be there.
+func lineOf(name string) operation {
+	op, ok := loop(name)
+	if !ok {
+		panic("kernels: ops.h has no line " + name)
+	}
+	return op
+}
+
 // run computes c.Out[0] from at most two inputs and the settings a and b. It
 // reports false for types and ranks there is no loop for.
 func (op operation) run(c *Call, a, b float64) bool {

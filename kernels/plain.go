@@ -100,3 +100,14 @@ func plainZip[X, Z wide](f func(x, y X) Z, z, x, y storage.Array) {
 		store(&z, at[0], step[0], zs[:n])
 	}, z, x, y)
 }
+
+// zeros returns float64s to compute with.
+func zeros(shape []int) storage.Array {
+	return storage.From(make([]float64, views.Of(shape...).Len()), shape...)
+}
+
+// stretched returns x repeated along the axes where it has size 1 and shape more.
+func stretched(x *storage.Array, shape []int) storage.Array {
+	v, _ := x.Broadcast(shape...)
+	return x.With(v)
+}

@@ -1,0 +1,71 @@
+package kernels
+
+import (
+	"fmt"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// ArgMax is where along the one axis that y lacks, having size 1 there, the
+// largest element of x lies, as int64: the first of several; the first NaN, if there is one.
+var ArgMax = define("argmax", checkArgMax,
+	func(c *Call, _ struct{}) error {
+		y, x := &c.Out[0], &c.In[0]
+		axis := reducedAxis(y, x)
+		if axis < 0 { // every element is the only one
+			spread(y, make([]int64, y.Len()))
+			return nil
+		}
+		var buf []float64
+		lines(axis, func(l []line) {
+			buf = l[1].read(buf)
+			store(l[0].Array, l[0].at, 0, []int64{int64(argmax(buf))})
+		}, y, x)
+		return nil
+	}, nil)
+
+// argmax returns the index of the first NaN, or else of the first largest element.
+func argmax(x []float64) int {
+	best := 0
+	for i := range x {
+		if x[i] != x[i] {
+			return i
+		}
+		if x[i] > x[best] {
+			best = i
+		}
+	}
+	return best
+}
+
+func checkArgMax(c *Call, _ struct{}) error {
+	if err := c.reduces(); err != nil {
+		return err
+	}
+	y, x := &c.Out[0], &c.In[0]
+	reduced := 0
+	for axis, size := range x.Shape {
+		if y.Shape[axis] != size {
+			reduced++
+		}
+	}
+	if reduced > 1 {
+		return fmt.Errorf("%v becomes %v along %d axes; want one: %w", x.Shape, y.Shape, reduced, views.ErrShape)
+	}
+	if x.Len() == 0 && y.Len() > 0 {
+		return fmt.Errorf("%v has no largest element: %w", x.Shape, views.ErrShape)
+	}
+	return oneType(dtype.Int64, *y)
+}
+
+// reducedAxis returns the axis along which y has size 1 and x has not, or -1.
+func reducedAxis(y, x *storage.Array) int {
+	for axis, size := range x.Shape {
+		if y.Shape[axis] != size {
+			return axis
+		}
+	}
+	return -1
+}

@@ -1,0 +1,99 @@
+package kernels
+
+import (
+	"fmt"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// BiasAct is y = act(z + b), for z of shape (N, C, …) in any layout and b (C);
+// y may be z. Its setting is an ActSet.
+var BiasAct = define("bias act",
+	func(c *Call, set ActSet) error {
+		if err := c.holds(1, 2); err != nil {
+			return err
+		}
+		if err := oneShape(c.Out[0], c.In[0]); err != nil {
+			return err
+		}
+		return checkBias(&c.In[0], &c.In[1], set, c.Out[0])
+	},
+	func(c *Call, set ActSet) error {
+		plainZip(func(z, b float64) float64 { return set.Act.of(z + b) }, c.Out[0], c.In[0], perChannel(&c.In[1], c.In[0].Shape))
+		return nil
+	}, nil)
+
+// ActSlope is dz = dy·act'(z) for y = act(z); its inputs are y and dy, its
+// setting an ActSet.
+var ActSlope = define("act slope",
+	func(c *Call, set ActSet) error {
+		if err := set.Act.check(); err != nil {
+			return err
+		}
+		return c.alike(2, dtype.Invalid)
+	},
+	func(c *Call, set ActSet) error {
+		if err := allFloats(c.In...); err != nil {
+			return err
+		}
+		plainZip(set.Act.slope, c.Out[0], c.In[0], c.In[1])
+		return nil
+	},
+	func(c *Call, set ActSet) (bool, error) {
+		if set.Act == NoActivation {
+			return fastCopy(&c.Out[0], &c.In[1]), nil
+		}
+		return slopes[set.Act].run(c, 0, 0), nil
+	})
+
+var slopes = [...]operation{ReluActivation: lineOf("relu slope"), TanhActivation: lineOf("tanh slope"), SigmoidActivation: lineOf("sigmoid slope")}
+
+// ActSlopeBias is the derivative of BiasAct in one pass: dz = dy·act'(z), and
+// db, which is dz added up over all axes but the channels'. Its inputs are y
+// and dy, of shape (N, C, …), its setting an ActSet.
+var ActSlopeBias = define("act slope bias",
+	func(c *Call, set ActSet) error {
+		if err := c.holds(2, 2); err != nil {
+			return err
+		}
+		if err := oneShape(c.Out[0], c.In[0], c.In[1]); err != nil {
+			return err
+		}
+		return checkBias(&c.Out[0], &c.Out[1], set, c.In...)
+	},
+	func(c *Call, set ActSet) error {
+		dz, db := &c.Out[0], &c.Out[1]
+		exact := zeros(dz.Shape)
+		plainZip(set.Act.slope, exact, c.In[0], c.In[1])
+		plainConvert(dz, &exact)
+		shape := make([]int, dz.Rank())
+		for axis := range shape {
+			shape[axis] = 1
+		}
+		shape[1] = dz.Shape[1]
+		sums := storage.From(reduce(0, add[float64], &exact, shape), db.Shape...)
+		plainConvert(db, &sums)
+		return nil
+	}, nil)
+
+func checkBias(z, b *storage.Array, set ActSet, others ...storage.Array) error {
+	if err := set.Act.check(); err != nil {
+		return err
+	}
+	if z.Rank() < 2 || b.Rank() != 1 || b.Shape[0] != z.Shape[1] {
+		return fmt.Errorf("%v with bias %v; want (N, C, …) and (C): %w", z.Shape, b.Shape, views.ErrShape)
+	}
+	if err := allFloats(*z, *b); err != nil {
+		return err
+	}
+	return oneType(z.Type, others...)
+}
+
+// perChannel returns b (C) stretched to shape (N, C, …).
+func perChannel(b *storage.Array, shape []int) storage.Array {
+	v := views.View{Offset: b.Offset, Shape: shape, Stride: make([]int, len(shape))}
+	v.Stride[1] = b.Stride[0]
+	return b.With(v)
+}

@@ -1,0 +1,81 @@
+package kernels
+
+// #include "loops.h"
+// #cgo noescape h5k_copy
+// #cgo nocallback h5k_copy
+import "C"
+
+import (
+	"unsafe"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// Copy is y = x, for every type of elements. It is how elements change their
+// layout; transposes go through tiles, at the speed of memory.
+var Copy = define("copy",
+	func(c *Call, _ struct{}) error { return c.alike(1, dtype.Invalid) },
+	func(c *Call, _ struct{}) error {
+		plainCopy(&c.Out[0], &c.In[0])
+		return nil
+	},
+	func(c *Call, _ struct{}) (bool, error) { return fastCopy(&c.Out[0], &c.In[0]), nil })
+
+func plainCopy(y, x *storage.Array) {
+	size := x.Type.Size()
+	to, from := y.Data.(storage.Host).Bytes(), x.Data.(storage.Host).Bytes()
+	blocks(func(at, step []int, n int) {
+		for i := range n {
+			p, q := (at[0]+i*step[0])*size, (at[1]+i*step[1])*size
+			copy(to[p:p+size], from[q:])
+		}
+	}, *y, *x)
+}
+
+func fastCopy(y, x *storage.Array) bool {
+	var g grid
+	if !g.over(y, x) {
+		return false
+	}
+	if !g.empty {
+		C.h5k_copy(C.int(x.Type.Size()), &g.C, g.at(0, y), g.at(1, x))
+	}
+	return true
+}
+
+// FillSet is the settings of Fill.
+type FillSet struct{ Value float64 }
+
+// Fill sets every element of y to Value, converted as dtype.Convert does.
+var Fill = define("fill",
+	func(c *Call, _ FillSet) error { return c.holds(1, 0) },
+	func(c *Call, set FillSet) error {
+		elem := set.of(c.Out[0].Type)
+		size, bytes := c.Out[0].Type.Size(), c.Out[0].Data.(storage.Host).Bytes()
+		blocks(func(at, step []int, n int) {
+			for i := range n {
+				copy(bytes[(at[0]+i*step[0])*size:], elem[:size])
+			}
+		}, c.Out[0])
+		return nil
+	},
+	func(c *Call, set FillSet) (bool, error) {
+		y := &c.Out[0]
+		var g grid
+		if !g.over(y) {
+			return false, nil
+		}
+		if !g.empty { // the second operand's strides are 0: one element, repeated
+			elem := set.of(y.Type)
+			C.h5k_copy(C.int(y.Type.Size()), &g.C, g.at(0, y), unsafe.Pointer(&elem))
+		}
+		return true, nil
+	})
+
+// of returns Value as an element of type t.
+func (f FillSet) of(t dtype.Type) (elem [16]byte) {
+	value := [1]float64{f.Value}
+	must(dtype.Convert(elem[:t.Size()], t, dtype.Bytes(value[:]), dtype.Float64))
+	return elem
+}

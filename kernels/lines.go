@@ -1,0 +1,65 @@
+package kernels
+
+import (
+	"fmt"
+
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// A line is the elements along one axis of an array.
+type line struct {
+	*storage.Array
+	at, step, n int
+}
+
+// lines calls visit for every line along axis of arrays that have one shape
+// but for that axis, in step.
+func lines(axis int, visit func(l []line), arrays ...*storage.Array) {
+	starts := make([]storage.Array, len(arrays))
+	all := make([]line, len(arrays))
+	for i, a := range arrays {
+		if a.Len() == 0 {
+			return
+		}
+		v, err := a.Select(axis, 0)
+		must(err)
+		starts[i] = a.With(v)
+		all[i] = line{a, 0, a.Stride[axis], a.Shape[axis]}
+	}
+	blocks(func(at, step []int, n int) {
+		for i := range n {
+			for k := range all {
+				all[k].at = at[k] + i*step[k]
+			}
+			visit(all)
+		}
+	}, starts...)
+}
+
+// read returns l's elements, in buf if they fit.
+func (l line) read(buf []float64) []float64 {
+	if cap(buf) < l.n {
+		buf = make([]float64, l.n)
+	}
+	buf = buf[:l.n]
+	for i := 0; i < l.n; i += block {
+		load(buf[i:min(i+block, l.n)], l.Array, l.at+i*l.step, l.step)
+	}
+	return buf
+}
+
+// write sets l's elements.
+func (l line) write(elems []float64) {
+	for i := 0; i < l.n; i += block {
+		store(l.Array, l.at+i*l.step, l.step, elems[i:min(i+block, l.n)])
+	}
+}
+
+// hasAxis checks that a has that axis.
+func hasAxis(a *storage.Array, axis int) error {
+	if axis < 0 || axis >= a.Rank() {
+		return fmt.Errorf("%v has no axis %d: %w", a.Shape, axis, views.ErrShape)
+	}
+	return nil
+}

@@ -1,0 +1,41 @@
+package kernels
+
+// MaxSlope is dx = dy where x is y = max(x), and 0 elsewhere, shared evenly by
+// elements that are equally large, as in PyTorch. Its inputs are x, y and dy;
+// y and dy have size 1 along the axes that Max reduced.
+var MaxSlope = define("max slope",
+	func(c *Call, _ struct{}) error {
+		if err := c.holds(1, 3); err != nil {
+			return err
+		}
+		dx, x, y, dy := c.Out[0], c.In[0], c.In[1], c.In[2]
+		if err := shrunk(&y, &x); err != nil {
+			return err
+		}
+		if err := oneShape(y, dy); err != nil {
+			return err
+		}
+		if err := oneShape(x, dx); err != nil {
+			return err
+		}
+		return allFloats(dx, x, y, dy)
+	},
+	func(c *Call, _ struct{}) error {
+		dx, x, y, dy := c.Out[0], &c.In[0], &c.In[1], &c.In[2]
+		top := stretched(y, x.Shape)
+		ties := zeros(x.Shape)
+		plainZip(tie, ties, *x, top)
+		share := zeros(y.Shape)
+		spread(&share, reduce(0, add[float64], &ties, y.Shape))
+		plainZip(func(dy, n float64) float64 { return dy / n }, share, *dy, share)
+		plainZip(mul[float64], dx, ties, stretched(&share, x.Shape))
+		return nil
+	}, nil)
+
+// tie is 1 if x is the largest element y, NaN being the largest, else 0.
+func tie(x, y float64) float64 {
+	if x == y || x != x && y != y {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,36 @@
+package kernels
+
+import (
+	"fmt"
+
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// MeanSquaredError is the mean of (x − y)². Its outputs are that one element
+// and, where a second is given, its derivative 2(x − y)/n by x, of x's shape.
+var MeanSquaredError = define("mean squared error",
+	func(c *Call, _ struct{}) error {
+		if err := c.holds(max(1, min(len(c.Out), 2)), 2); err != nil {
+			return err
+		}
+		if c.Out[0].Len() != 1 {
+			return fmt.Errorf("output is %v; want one element: %w", c.Out[0].Shape, views.ErrShape)
+		}
+		if err := oneShape(append(c.Out[1:len(c.Out):len(c.Out)], c.In...)...); err != nil {
+			return err
+		}
+		return allFloats(append(c.Out[:len(c.Out):len(c.Out)], c.In...)...)
+	},
+	func(c *Call, _ struct{}) error {
+		x, y, n := c.In[0], c.In[1], float64(c.In[0].Len())
+		sum, diff := 0.0, zeros(x.Shape)
+		plainZip(func(x, y float64) float64 {
+			sum += (x - y) * (x - y)
+			return 2 * (x - y) / n
+		}, diff, x, y)
+		if len(c.Out) == 2 {
+			plainConvert(&c.Out[1], &diff)
+		}
+		store(&c.Out[0], c.Out[0].Offset, 0, []float64{sum / n})
+		return nil
+	}, nil)

@@ -1,0 +1,122 @@
+package kernels
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// The random kernels are counter-based (Salmon et al., doi:10.1145/2063384.2063405):
+// what an element gets is a function of Seed, Stream and its row-major index
+// alone, whatever the layout, the threads, the device or the type. Element i
+// owns word i mod 4 of Philox4x32-10 with key Seed and counter (i div 4, Stream),
+// of which the upper 24 bits count.
+
+// RandomSet is the settings of Uniform, in [A, B), and Normal, with mean A and
+// standard deviation B.
+type RandomSet struct {
+	Seed, Stream uint64
+	A, B         float64
+}
+
+// DropoutSet is the settings of Dropout: the probability P of a zero, in [0, 1].
+type DropoutSet struct {
+	P            float64
+	Seed, Stream uint64
+}
+
+// Uniform fills y with numbers from [A, B).
+var Uniform = define("uniform", checkRandom,
+	func(c *Call, set RandomSet) error {
+		draw(&c.Out[0], func(i int) float64 {
+			return set.A + (set.B-set.A)*fraction(philox(set.Seed, set.Stream, uint64(i/4))[i%4])
+		})
+		return nil
+	}, nil)
+
+// Normal fills y with normal numbers, of mean A and standard deviation B: each
+// two words make two of them (Box and Muller, doi:10.1214/aoms/1177706645).
+var Normal = define("normal", checkRandom,
+	func(c *Call, set RandomSet) error {
+		draw(&c.Out[0], func(i int) float64 {
+			words := philox(set.Seed, set.Stream, uint64(i/4))
+			radius := math.Sqrt(-2 * math.Log(fraction(words[i%4&^1])+0x1p-24)) // of (0, 1]
+			sin, cos := math.Sincos(2 * math.Pi * fraction(words[i%4|1]))
+			if i%2 == 1 {
+				cos = sin
+			}
+			return set.A + set.B*radius*cos
+		})
+		return nil
+	}, nil)
+
+// Dropout is y = x/(1 − P), but 0 with probability P. The same settings drop
+// the same elements, so that it is its own derivative.
+var Dropout = define("dropout",
+	func(c *Call, set DropoutSet) error {
+		if !(set.P >= 0 && set.P <= 1) {
+			return fmt.Errorf("probability %v; want 0 to 1: %w", set.P, storage.ErrState)
+		}
+		if err := c.holds(1, 1); err != nil {
+			return err
+		}
+		if err := c.oneShape(); err != nil {
+			return err
+		}
+		return allFloats(c.Out[0], c.In[0])
+	},
+	func(c *Call, set DropoutSet) error {
+		kept := zeros(c.Out[0].Shape)
+		draw(&kept, func(i int) float64 {
+			if philox(set.Seed, set.Stream, uint64(i/4))[i%4]>>8 < set.least() {
+				return 0
+			}
+			return 1
+		})
+		plainZip(func(x, kept float64) float64 {
+			if kept == 0 {
+				return 0
+			}
+			return x / (1 - set.P)
+		}, c.Out[0], c.In[0], kept)
+		return nil
+	}, nil)
+
+// least returns the least of the 24 random bits that keep an element.
+func (s DropoutSet) least() uint32 { return uint32(math.Round(s.P * (1 << 24))) }
+
+func checkRandom(c *Call, _ RandomSet) error {
+	if err := c.holds(1, 0); err != nil {
+		return err
+	}
+	return allFloats(c.Out[0])
+}
+
+// draw sets every element of y to f of its row-major index.
+func draw(y *storage.Array, f func(i int) float64) {
+	var elems [block]float64
+	blocks(func(at, step []int, n int) {
+		for i := range n {
+			elems[i] = f(at[1] + i*step[1])
+		}
+		store(y, at[0], step[0], elems[:n])
+	}, *y, storage.Array{View: views.Of(y.Shape...)})
+}
+
+// fraction returns 24 of word's bits as a number in [0, 1).
+func fraction(word uint32) float64 { return float64(word>>8) * 0x1p-24 }
+
+// philox returns the four words of one block.
+func philox(seed, stream, index uint64) [4]uint32 {
+	c := [4]uint32{uint32(index), uint32(index >> 32), uint32(stream), uint32(stream >> 32)}
+	k0, k1 := uint32(seed), uint32(seed>>32)
+	for range 10 {
+		p, q := 0xD2511F53*uint64(c[0]), 0xCD9E8D57*uint64(c[2])
+		c = [4]uint32{uint32(q>>32) ^ c[1] ^ k0, uint32(q), uint32(p>>32) ^ c[3] ^ k1, uint32(p)}
+		k0 += 0x9E3779B9
+		k1 += 0xBB67AE85
+	}
+	return c
+}

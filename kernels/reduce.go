@@ -1,0 +1,136 @@
+package kernels
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// The reductions make one element of many. Their output has the input's rank,
+// and size 1 along the axes that are reduced.
+
+// Sum is y = Σ x along the axes where y has size 1; of nothing it is 0. Floats
+// are added up in float64, or in float32 blocks that are. Sums of integers and
+// bools may also be an int64.
+var Sum = define("sum", checkSum, plainSum, nil)
+
+// Mean is the mean of floats x along the axes where y has size 1; of nothing it is NaN.
+var Mean = define("mean", checkMean,
+	func(c *Call, _ struct{}) error {
+		y, x := &c.Out[0], &c.In[0]
+		sums := reduce(0, add[float64], x, y.Shape)
+		for i := range sums {
+			sums[i] /= float64(x.Len()) / float64(y.Len())
+		}
+		spread(y, sums)
+		return nil
+	}, nil)
+
+// Max is the largest x along the axes where y has size 1; NaN if one is NaN.
+var Max = define("max", checkMax,
+	func(c *Call, _ struct{}) error {
+		y, x := &c.Out[0], &c.In[0]
+		switch wideOf(x.Type) {
+		case dtype.Float64:
+			spread(y, reduce(math.Inf(-1), maximum[float64], x, y.Shape))
+		case dtype.Int64:
+			spread(y, reduce(math.MinInt64, maximum[int64], x, y.Shape))
+		case dtype.Uint64:
+			spread(y, reduce(0, maximum[uint64], x, y.Shape))
+		}
+		return nil
+	}, nil)
+
+func plainSum(c *Call, _ struct{}) error {
+	y, x := &c.Out[0], &c.In[0]
+	switch wideOf(x.Type) {
+	case dtype.Float64:
+		spread(y, reduce(0, add[float64], x, y.Shape))
+	case dtype.Int64:
+		spread(y, reduce(0, add[int64], x, y.Shape))
+	case dtype.Uint64:
+		spread(y, reduce(0, add[uint64], x, y.Shape))
+	}
+	return nil
+}
+
+// reduces checks that the output is the input with some axes of size 1.
+func (c *Call) reduces() error {
+	if err := c.holds(1, 1); err != nil {
+		return err
+	}
+	return shrunk(&c.Out[0], &c.In[0])
+}
+
+func shrunk(y, x *storage.Array) error {
+	fits := len(x.Shape) == len(y.Shape)
+	for axis := 0; fits && axis < len(x.Shape); axis++ {
+		fits = y.Shape[axis] == x.Shape[axis] || y.Shape[axis] == 1
+	}
+	if !fits {
+		return fmt.Errorf("%v does not become %v; reduced axes keep size 1: %w", x.Shape, y.Shape, views.ErrShape)
+	}
+	if wideOf(x.Type) == dtype.Invalid {
+		return notOf(x.Type)
+	}
+	return nil
+}
+
+func checkSum(c *Call, _ struct{}) error {
+	if err := c.reduces(); err != nil {
+		return err
+	}
+	if x := c.In[0].Type; c.Out[0].Type == dtype.Int64 && wideOf(x) == dtype.Int64 {
+		return nil
+	}
+	return oneType(c.In[0].Type, c.Out...)
+}
+
+func checkMean(c *Call, _ struct{}) error {
+	if err := c.reduces(); err != nil {
+		return err
+	}
+	if !c.In[0].Type.IsFloat() {
+		return notOf(c.In[0].Type)
+	}
+	return oneType(c.In[0].Type, c.Out...)
+}
+
+func checkMax(c *Call, _ struct{}) error {
+	if err := c.reduces(); err != nil {
+		return err
+	}
+	if c.In[0].Len() == 0 && c.Out[0].Len() > 0 {
+		return fmt.Errorf("%v has no largest element: %w", c.In[0].Shape, views.ErrShape)
+	}
+	return oneType(c.In[0].Type, c.Out...)
+}
+
+// reduce returns, in row-major order of shape, what f makes of start and the
+// elements of x that share a place in shape.
+func reduce[W wide](start W, f func(sum, x W) W, x *storage.Array, shape []int) []W {
+	sums := storage.From(make([]W, views.Of(shape...).Len()), shape...)
+	all := storage.Elements[W](sums)
+	for i := range all {
+		all[i] = start
+	}
+	var xs [block]W
+	stretched, _ := sums.Broadcast(x.Shape...)
+	blocks(func(at, step []int, n int) {
+		load(xs[:n], x, at[0], step[0])
+		for i, x := range xs[:n] {
+			sum := &all[at[1]+i*step[1]]
+			*sum = f(*sum, x)
+		}
+	}, *x, sums.With(stretched))
+	return all
+}
+
+// spread writes elems, which are in row-major order, to y.
+func spread[W wide](y *storage.Array, elems []W) {
+	x := storage.From(elems, y.Shape...)
+	plainConvert(y, &x)
+}

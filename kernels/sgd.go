@@ -1,0 +1,42 @@
+package kernels
+
+import (
+	"fmt"
+
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// SGDSet is the settings of SGD, as in PyTorch with a dampening of 0.
+type SGDSet struct {
+	Rate, Momentum, Decay float64
+	Nesterov              bool
+}
+
+// SGD updates parameters p by their gradient g: with d = g + Decay·p,
+//
+//	v ← Momentum·v + d
+//	p ← p − Rate·v, or for Nesterov p − Rate·(d + Momentum·v)
+//
+// Its outputs are p and v, which starts at zero; without v, p ← p − Rate·d.
+var SGD = define("sgd",
+	func(c *Call, set SGDSet) error {
+		if len(c.Out) == 1 && set.Momentum != 0 {
+			return fmt.Errorf("momentum %v needs a second output to live in: %w", set.Momentum, storage.ErrState)
+		}
+		return c.updates(1, 2)
+	},
+	func(c *Call, set SGDSet) error {
+		c.update(func(g float64, o []float64) {
+			d := g + set.Decay*o[0]
+			if len(o) == 2 {
+				o[1] = set.Momentum*o[1] + d
+				if set.Nesterov {
+					d += set.Momentum * o[1]
+				} else {
+					d = o[1]
+				}
+			}
+			o[0] -= set.Rate * d
+		})
+		return nil
+	}, nil)

@@ -1,0 +1,101 @@
+package kernels
+
+import (
+	"math"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// SoftmaxSet is the settings of the softmax family.
+type SoftmaxSet struct{ Axis int }
+
+// Softmax is y = eˣ/Σeˣ along Axis.
+var Softmax = lineKernel("softmax", 1, func(l [][]float64) {
+	y, x := l[0], l[1]
+	top, sum := largest(x), 0.0
+	for i := range x {
+		y[i] = math.Exp(x[i] - top)
+		sum += y[i]
+	}
+	for i := range y {
+		y[i] /= sum
+	}
+}, nil)
+
+// LogSoftmax is y = x − ln Σeˣ along Axis.
+var LogSoftmax = lineKernel("log softmax", 1, func(l [][]float64) {
+	y, x := l[0], l[1]
+	top, sum := largest(x), 0.0
+	for i := range x {
+		sum += math.Exp(x[i] - top)
+	}
+	for i := range x {
+		y[i] = x[i] - top - math.Log(sum)
+	}
+}, nil)
+
+// SoftmaxSlope is dx = y·(dy − Σ y·dy) along Axis, for y = softmax(x); its
+// inputs are y and dy.
+var SoftmaxSlope = lineKernel("softmax slope", 2, func(l [][]float64) {
+	dx, y, dy := l[0], l[1], l[2]
+	sum := 0.0
+	for i := range y {
+		sum += y[i] * dy[i]
+	}
+	for i := range y {
+		dx[i] = y[i] * (dy[i] - sum)
+	}
+}, nil)
+
+// LogSoftmaxSlope is dx = dy − e^y·Σ dy along Axis, for y = log softmax(x); its
+// inputs are y and dy.
+var LogSoftmaxSlope = lineKernel("log softmax slope", 2, func(l [][]float64) {
+	dx, y, dy := l[0], l[1], l[2]
+	sum := 0.0
+	for i := range dy {
+		sum += dy[i]
+	}
+	for i := range dy {
+		dx[i] = dy[i] - math.Exp(y[i])*sum
+	}
+}, nil)
+
+// largest returns the largest x, or NaN.
+func largest(x []float64) float64 {
+	top := math.Inf(-1)
+	for _, x := range x {
+		top = max(top, x)
+	}
+	return top
+}
+
+// lineKernel is the kernel that computes the output's lines along an axis from
+// those of so many inputs, all floats of one shape: f gets the output's line first.
+func lineKernel(name string, ins int, f func(l [][]float64), fast func(c *Call, set SoftmaxSet) (bool, error)) *Kernel {
+	return define(name,
+		func(c *Call, set SoftmaxSet) error {
+			if err := c.alike(ins, dtype.Invalid); err != nil {
+				return err
+			}
+			if err := allFloats(c.In...); err != nil {
+				return err
+			}
+			return hasAxis(&c.Out[0], set.Axis)
+		},
+		func(c *Call, set SoftmaxSet) error {
+			arrays := []*storage.Array{&c.Out[0]}
+			for i := range c.In {
+				arrays = append(arrays, &c.In[i])
+			}
+			elems := make([][]float64, len(arrays))
+			lines(set.Axis, func(l []line) {
+				for k := range l {
+					elems[k] = l[k].read(elems[k])
+				}
+				f(elems)
+				l[0].write(elems[0])
+			}, arrays...)
+			return nil
+		}, fast)
+}
