@@ -1,0 +1,232 @@
+package npy_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	npyio "github.com/sbinet/npyio/npy"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/serialize/npy"
+	"github.com/h5dnn/h5dnn/serialize/serializetest"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// known are the types that NumPy has.
+var known = slices.DeleteFunc(dtype.All(), func(t dtype.Type) bool { return t == dtype.BFloat16 || t.StorageOnly() })
+
+func TestFormats(t *testing.T) {
+	t.Run("npy", func(t *testing.T) {
+		serializetest.TestFormat(t, "npy", serializetest.Options{Types: known, Single: true})
+	})
+	t.Run("npz", func(t *testing.T) {
+		serializetest.TestFormat(t, "npz", serializetest.Options{Types: known, Meta: true, Names: []string{"a/b", "../up", "", "x.npy"}})
+	})
+}
+
+// open reads the arrays of a file in testdata.
+func open(t *testing.T, name string) map[string]storage.Array {
+	t.Helper()
+	f, err := serialize.Open(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	all := map[string]storage.Array{}
+	for name, a := range f.All() {
+		all[name] = a
+	}
+	return all
+}
+
+// TestReadsWhatNumPyWrote reads files that testdata/make.py wrote: each holds
+// np.arange(24).reshape(2, 3, 4) % 7 in another form.
+func TestReadsWhatNumPyWrote(t *testing.T) {
+	want := make([]float64, 24)
+	for i := range want {
+		want[i] = float64(i % 7)
+	}
+	for _, name := range []string{"c_order.npy", "fortran.npy", "big_endian.npy", "version2.npy", "version3.npy", "float16.npy", "stored.npz", "deflated.npz"} {
+		for _, a := range open(t, name) {
+			got, err := storage.Read[float64](a)
+			if err != nil || !slices.Equal(a.Shape, []int{2, 3, 4}) || !slices.Equal(got, want) {
+				t.Errorf("%s: %v: %v, %v; want %v", name, a, got, err, want)
+			}
+		}
+	}
+	complex, err := storage.Read[complex128](open(t, "complex_big.npy")["complex_big"])
+	if want := []complex128{1 + 2i, -3 - 4i}; err != nil || !slices.Equal(complex, want) {
+		t.Errorf("complex: %v, %v; want %v", complex, err, want)
+	}
+	bools, err := storage.Read[bool](open(t, "bool.npy")["bool"])
+	if want := []bool{true, false, true}; err != nil || !slices.Equal(bools, want) {
+		t.Errorf("bool: %v, %v; want %v", bools, err, want)
+	}
+	scalar := open(t, "scalar.npy")["scalar"]
+	if got, err := storage.Read[int64](scalar); err != nil || scalar.Rank() != 0 || got[0] != 42 {
+		t.Errorf("scalar: %v: %v, %v; want 42", scalar, got, err)
+	}
+}
+
+func TestRefusesWhatIsNoNumber(t *testing.T) {
+	for _, name := range []string{"object.npy", "text.npy", "structured.npy"} {
+		if f, err := serialize.Open(filepath.Join("testdata", name)); err == nil || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v, %v; want a one-line error", name, f, err)
+		}
+	}
+}
+
+func TestSlicesOfAnArchiveReadTheirPart(t *testing.T) {
+	a := open(t, "stored.npz")["x"]
+	v, err := a.Select(0, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err = v.Slice(1, 3, -5, -2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := storage.Read[int32](a.With(v))
+	if want := []int32{1, 6, 5, 3, 2, 0}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v, %v; want %v", got, err, want)
+	}
+}
+
+func TestNpyioAgrees(t *testing.T) {
+	want := []float64{1.5, -2, 3e300}
+	var b bytes.Buffer
+	if err := npy.Write(&b, storage.From(want, 3)); err != nil {
+		t.Fatal(err)
+	}
+	var got []float64
+	if err := npyio.Read(&b, &got); err != nil || !slices.Equal(got, want) {
+		t.Errorf("npyio reads %v, %v; want %v", got, err, want)
+	}
+	name := filepath.Join(t.TempDir(), "x.npy")
+	f, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(npyio.Write(f, want), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	file, err := serialize.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	a, err := serialize.Find(file, "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := storage.Read[float64](a); err != nil || !slices.Equal(got, want) {
+		t.Errorf("of what npyio wrote, %v, %v; want %v", got, err, want)
+	}
+}
+
+func TestHostileHeadersAreErrors(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "x.npy")
+	for _, dict := range []string{
+		"", "{}", "{", "{'descr': '<f4'}", "{'descr': '<f4', 'fortran_order': False, 'shape': (3,)",
+		"{'descr': '<f4', 'fortran_order': False, 'shape': (-3,)}",
+		"{'descr': '<f4', 'fortran_order': False, 'shape': (3)} ",
+		"{'descr': '<f4', 'fortran_order': Maybe, 'shape': (3,)}",
+		"{'descr': '<f4', 'descr': '<f8', 'fortran_order': False, 'shape': (3,)}",
+		"{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296)}",
+		"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,)}",
+		"{'descr': '<f4', 'fortran_order': False, 'shape': (1000000000000,)}",
+		"{'descr': '', 'fortran_order': False, 'shape': (1,)}",
+		"{'descr': '<', 'fortran_order': False, 'shape': (1,)}",
+		"{'descr': 'f<4', 'fortran_order': False, 'shape': (1,)}",
+		"{'descr': '|O', 'fortran_order': False, 'shape': (1,)}",
+		"{'descr': '<f4', 'fortran_order': False, 'shape': (" + strings.Repeat("1,", 70) + ")}",
+		"{'descr': '<f4', 'fortran_order': False, 'shape': (1,), 'more': 1}",
+	} {
+		file := fmt.Sprintf("\x93NUMPY\x01\x00%c%c%s", len(dict)&0xff, len(dict)>>8, dict) + "1234567"
+		if dict == "{'descr': '<f4', 'fortran_order': False, 'shape': (3)} " {
+			file = file[:len(file)-7] // a size in parentheses is no tuple in Python, but no harm either; the data is missing
+		}
+		if err := os.WriteFile(name, []byte(file), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if err := serializetest.Drain(name); err == nil || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%q: %v, want a one-line error", dict, err)
+		}
+	}
+}
+
+func TestArchivesOfOthersAreNotTaken(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "model.pt")
+	f, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z := zip.NewWriter(f)
+	if _, err := z.Create("archive/data.pkl"); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(z.Close(), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := serialize.Open(name); !errors.Is(err, serialize.ErrFormat) {
+		t.Errorf("%v, want ErrFormat", err)
+	}
+}
+
+// TestDeclaredSizesAreChecked writes archives that say they decompress to more
+// than they can, or that what they hold is longer than the file.
+func TestDeclaredSizesAreChecked(t *testing.T) {
+	for _, lie := range []struct{ compressed, size uint64 }{
+		{10, 1 << 40}, {1 << 50, 1 << 55}, {1 << 63, 1 << 63}, {1 << 62, 1<<62 + 1},
+	} {
+		name := filepath.Join(t.TempDir(), "x.npz")
+		f, err := os.Create(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		z := zip.NewWriter(f)
+		w, err := z.CreateRaw(&zip.FileHeader{Name: "x.npy", Method: zip.Deflate, CompressedSize64: lie.compressed, UncompressedSize64: lie.size})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write(make([]byte, 10)); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(z.Close(), f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if err := serializetest.Drain(name); err == nil {
+			t.Errorf("%+v is read", lie)
+		}
+	}
+}
+
+func FuzzOpen(f *testing.F) {
+	names, err := filepath.Glob("testdata/*.np[yz]")
+	if err != nil || len(names) == 0 {
+		f.Fatal("no seeds", err)
+	}
+	for _, name := range names {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	dir := f.TempDir()
+	f.Fuzz(func(t *testing.T, b []byte) {
+		name := filepath.Join(dir, fmt.Sprintf("%d.npy", os.Getpid()))
+		if err := os.WriteFile(name, b, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		serializetest.Drain(name)
+	})
+}
