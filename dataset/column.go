@@ -1,0 +1,193 @@
+package dataset
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// A column is one field of every sample of a table.
+type column struct {
+	Field
+	data  storage.Array // its first axis counts samples
+	size  int           // bytes in one sample
+	band  int           // how many samples a chunked source decodes together; 1 if it is not chunked
+	ahead int           // samples of the source's first chunk that come before sample 0
+
+	held func() (storage.Array, error) // the whole column decoded, if it is small; else nil
+}
+
+func newColumn(name string, a storage.Array) (*column, error) {
+	c := &column{data: a, band: 1}
+	if a.Rank() == 0 {
+		return nil, fmt.Errorf("dataset: %s: a single %v has no axis that counts samples: %w", name, a.Type, views.ErrShape)
+	}
+	c.Field = Field{name, a.Type, slices.Clone(a.Shape[1:])}
+	c.size = c.Field.bytes()
+	if !a.Within(a.Data.Len() / max(1, a.Type.Size())) {
+		return nil, fmt.Errorf("dataset: %v reaches beyond its storage of %d bytes: %w", c.Field, a.Data.Len(), views.ErrShape)
+	}
+	switch data := a.Data.(type) {
+	case storage.Chunked:
+		c.band, c.ahead = bands(a.View, data)
+	case storage.Source, storage.Host:
+	default:
+		return nil, fmt.Errorf("dataset: %v lives on %v, which a loader cannot read; move it to the CPU first: %w", c.Field, data.Device(), storage.ErrDevice)
+	}
+	return c, nil
+}
+
+// bands returns how many rows of v lie in one chunk of s, and how many of the
+// chunk that row 0 lies in come before it. A view that does not walk forward
+// along the first axis, in steps that divide a chunk, has bands of one row.
+func bands(v views.View, s storage.Chunked) (band, ahead int) {
+	shape, chunk := s.Shape(), s.ChunkShape()
+	if len(shape) == 0 || len(chunk) != len(shape) || v.Shape[0] == 0 {
+		return 1, 0
+	}
+	row := views.Of(shape[1:]...).Len()
+	if row == 0 || chunk[0] < 1 || v.Stride[0] < row || v.Stride[0]%row != 0 {
+		return 1, 0
+	}
+	step := v.Stride[0] / row
+	if chunk[0]%step != 0 {
+		return 1, 0
+	}
+	return chunk[0] / step, v.Offset / row % chunk[0] / step
+}
+
+// chunked reports whether neighbouring samples are decoded together.
+func (c *column) chunked() bool { return c.held == nil && c.band > 1 }
+
+// of returns which band a sample lies in.
+func (c *column) of(row int) int { return (row + c.ahead) / c.band }
+
+// hold makes the first read decode the whole column, which stays in memory.
+func (c *column) hold() {
+	c.held = sync.OnceValues(func() (storage.Array, error) { return c.data.To(storage.CPU) })
+}
+
+// gather copies the samples at rows to dst: sample rows[k] to place to[k], or k without to.
+func (c *column) gather(dst []byte, rows, to []int) error {
+	data := c.data
+	if c.held != nil {
+		held, err := c.held()
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.Name, err)
+		}
+		data = held
+	}
+	if host, ok := data.Data.(storage.Host); ok {
+		c.gatherHost(dst, host.Bytes(), data.View, rows, to)
+		return nil
+	}
+	if err := c.gatherSource(dst, rows, to); err != nil {
+		return fmt.Errorf("%s: %w", c.Name, err)
+	}
+	return nil
+}
+
+func (c *column) gatherHost(dst, src []byte, v views.View, rows, to []int) {
+	elem := c.Type.Size()
+	start, step := v.Offset*elem, v.Stride[0]*elem
+	row := views.View{Shape: v.Shape[1:], Stride: v.Stride[1:]}
+	if !row.Contiguous() {
+		for k, r := range rows {
+			row.Offset = v.Offset + r*v.Stride[0]
+			storage.Gather(dst[place(to, k)*c.size:][:c.size], src, c.Type, row)
+		}
+		return
+	}
+	for k := 0; k < len(rows); {
+		n := 1
+		if step == c.size {
+			n = stretch(rows[k:], to, k)
+		}
+		at := place(to, k) * c.size
+		copy(dst[at:at+n*c.size], src[start+rows[k]*step:])
+		k += n
+	}
+}
+
+// gatherSource reads what lies in one band at once, so that nothing is decoded
+// twice for one call.
+func (c *column) gatherSource(dst []byte, rows, to []int) error {
+	if n := stretch(rows, to, 0); n == len(rows) {
+		at := place(to, 0) * c.size
+		return c.read(dst[at:at+n*c.size], rows[0], n)
+	}
+	work := scratches.Get().(*scratch)
+	defer scratches.Put(work)
+	order := work.ints(len(rows))
+	for k := range order {
+		order[k] = k
+	}
+	slices.SortFunc(order, func(a, b int) int { return rows[a] - rows[b] })
+	for len(order) > 0 {
+		first, n := rows[order[0]], 1
+		for n < len(order) && (c.of(rows[order[n]]) == c.of(first) || rows[order[n]] == first) {
+			n++
+		}
+		span := work.bytes((rows[order[n-1]] - first + 1) * c.size)
+		if err := c.read(span, first, rows[order[n-1]]-first+1); err != nil {
+			return err
+		}
+		for _, k := range order[:n] {
+			copy(dst[place(to, k)*c.size:][:c.size], span[(rows[k]-first)*c.size:])
+		}
+		order = order[n:]
+	}
+	return nil
+}
+
+// read fetches n samples from row on.
+func (c *column) read(dst []byte, row, n int) error {
+	return c.data.Data.(storage.Source).ReadView(dst, c.Type, samples(c.data.View, row, n))
+}
+
+// samples returns n positions of v's first axis, from one on.
+func samples(v views.View, first, n int) views.View {
+	v.Offset += first * v.Stride[0]
+	v.Shape = slices.Clone(v.Shape)
+	v.Shape[0] = n
+	return v
+}
+
+// place returns where the k-th of some rows goes.
+func place(to []int, k int) int {
+	if to == nil {
+		return k
+	}
+	return to[k]
+}
+
+// stretch returns how many of rows, the k-th of a call on, are neighbours that go to
+// neighbouring places.
+func stretch(rows, to []int, k int) int {
+	n := 1
+	for n < len(rows) && rows[n] == rows[0]+n && (to == nil || to[k+n] == to[k]+n) {
+		n++
+	}
+	return n
+}
+
+// A scratch is memory for the length of one call.
+type scratch struct {
+	rows []int
+	data []byte
+}
+
+var scratches = sync.Pool{New: func() any { return new(scratch) }}
+
+func (s *scratch) ints(n int) []int {
+	s.rows = slices.Grow(s.rows[:0], n)[:n]
+	return s.rows
+}
+
+func (s *scratch) bytes(n int) []byte {
+	s.data = slices.Grow(s.data[:0], n)[:n]
+	return s.data
+}

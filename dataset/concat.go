@@ -1,0 +1,119 @@
+package dataset
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// A chain is several datasets, one after the other.
+type chain struct {
+	parts []scatterer
+	ends  []int // ends[i]: samples up to the end of part i
+}
+
+// Concat returns the samples of ds one after the other. Their fields have to agree.
+func Concat(ds ...Dataset) (Dataset, error) {
+	if len(ds) == 0 {
+		return nil, fmt.Errorf("dataset: nothing to concatenate: %w", views.ErrShape)
+	}
+	c := &chain{}
+	total := 0
+	for i, d := range ds {
+		if !slices.EqualFunc(d.Fields(), ds[0].Fields(), Field.equal) {
+			return nil, fmt.Errorf("dataset: part %d has the fields %v, the first %v; they have to agree: %w", i, d.Fields(), ds[0].Fields(), views.ErrShape)
+		}
+		total += d.Len()
+		c.parts, c.ends = append(c.parts, scattererOf(d)), append(c.ends, total)
+	}
+	return c, nil
+}
+
+func (c *chain) Len() int        { return c.ends[len(c.ends)-1] }
+func (c *chain) Fields() []Field { return c.parts[0].Fields() }
+
+func (c *chain) holds() int {
+	total := 0
+	for _, part := range c.parts {
+		total += part.holds()
+	}
+	return total
+}
+
+func (c *chain) Read(into Batch, rows []int) error {
+	if err := checkRows(rows, c.Len()); err != nil {
+		return err
+	}
+	return c.scatter(into, len(rows), rows, nil)
+}
+
+// part returns which part a row lies in and where it begins.
+func (c *chain) part(row int) (part, start int) {
+	part = sort.SearchInts(c.ends, row+1)
+	if part > 0 {
+		start = c.ends[part-1]
+	}
+	return part, start
+}
+
+// scatter reads each part once, with all its rows.
+func (c *chain) scatter(into Batch, room int, rows, to []int) error {
+	work := scratches.Get().(*scratch)
+	defer scratches.Put(work)
+	ints := work.ints(3 * len(rows))
+	order, below, at := ints[:len(rows)], ints[len(rows):2*len(rows)], ints[2*len(rows):]
+	for k := range order {
+		order[k] = k
+	}
+	slices.SortFunc(order, func(a, b int) int { return rows[a] - rows[b] })
+	for k := 0; k < len(order); {
+		part, start := c.part(rows[order[k]])
+		first := k
+		for ; k < len(order) && rows[order[k]] < c.ends[part]; k++ {
+			below[k], at[k] = rows[order[k]]-start, place(to, order[k])
+		}
+		if err := c.parts[part].scatter(into, room, below[first:k], at[first:k]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Blocks implements Blocked. Parts that have none are cut evenly, if others do.
+func (c *chain) Blocks() (ends []int, decoded int) {
+	start, blocked := 0, false
+	for i, part := range c.parts {
+		own, cost := blocksOf(part)
+		blocked = blocked || own != nil
+		if own == nil {
+			own = evenBlocks(part)
+		}
+		for _, end := range own {
+			ends = append(ends, start+end)
+		}
+		decoded += cost
+		start = c.ends[i]
+	}
+	if !blocked {
+		return nil, c.Len()
+	}
+	return ends, decoded
+}
+
+// evenBlock is the size in bytes of blocks where nothing suggests one: enough to
+// read in one stretch.
+const evenBlock = 1 << 20
+
+// evenBlocks cuts d into blocks of about evenBlock bytes.
+func evenBlocks(d Dataset) (ends []int) {
+	rows := max(1, evenBlock/max(1, sampleBytes(d)))
+	for end := rows; end < d.Len(); end += rows {
+		ends = append(ends, end)
+	}
+	if d.Len() > 0 {
+		ends = append(ends, d.Len())
+	}
+	return ends
+}

@@ -1,0 +1,132 @@
+// Package dataset turns arrays in files into planned, shuffled, prefetched
+// batches, in an amount of memory the caller names.
+//
+// It sees arrays only: host memory, mapped files, sources that decode chunks on
+// demand. Opening files belongs to package serialize and storage/hdf5; casting,
+// normalising and moving batches to a device happen where they are used.
+//
+// The order of samples is a pure function of seed and epoch: not of the number
+// of readers, nor of memory, nor of where an epoch is resumed. All state there
+// is to save is one number, the samples consumed ([Batch.Next]).
+package dataset
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// A Dataset is a number of samples, each made of the same fields.
+type Dataset interface {
+	Len() int
+	Fields() []Field
+	// Read copies the samples at rows, in that order, to the front of into's
+	// fields: row-major host memory as NewBatch makes it, owned by the caller.
+	// Rows may repeat. Read may be called concurrently.
+	Read(into Batch, rows []int) error
+}
+
+// Blocked is a Dataset whose samples are decoded many at a time, so that
+// reading a block whole costs about as much as reading one of its samples.
+type Blocked interface {
+	Dataset
+	// Blocks returns where each block ends: block b holds the rows from where
+	// block b-1 ends up to ends[b]. Reading all of them decodes the given number
+	// of samples, which exceeds Len where some of the decoded ones are not used.
+	Blocks() (ends []int, decoded int)
+}
+
+// A Field describes one part of every sample.
+type Field struct {
+	Name  string
+	Type  dtype.Type
+	Shape []int // of one sample
+}
+
+// bytes returns the size of the field in one sample.
+func (f Field) bytes() int { return views.Of(f.Shape...).Len() * f.Type.Size() }
+
+func (f Field) String() string { return fmt.Sprintf("%s %v%v", f.Name, f.Type, f.Shape) }
+
+func (f Field) equal(g Field) bool {
+	return f.Name == g.Name && f.Type == g.Type && slices.Equal(f.Shape, g.Shape)
+}
+
+// sampleBytes returns the size of one sample of d.
+func sampleBytes(d Dataset) int {
+	total := 0
+	for _, f := range d.Fields() {
+		total += f.bytes()
+	}
+	return total
+}
+
+// A Batch is host memory for some samples of a Dataset.
+type Batch struct {
+	Fields []storage.Array // in the dataset's order; the first axis counts samples
+	Rows   []int           // which samples of the dataset they are
+	Next   int             // samples consumed of the epoch once this batch is
+	Waited time.Duration   // how long the loop waited for this batch
+
+	whole []storage.Array // Fields with all the room there is
+	rows  []int           // likewise
+	kept  bool
+	err   error
+}
+
+// NewBatch makes room for the given number of samples of d.
+func NewBatch(d Dataset, samples int) (*Batch, error) {
+	b := &Batch{rows: make([]int, samples)}
+	for _, f := range d.Fields() {
+		a, err := storage.Make(storage.CPU, f.Type, append([]int{samples}, f.Shape...)...)
+		if err != nil {
+			return nil, fmt.Errorf("dataset: room for %d samples of %v: %w", samples, f, err)
+		}
+		b.whole = append(b.whole, a)
+	}
+	b.Fields, b.Rows = slices.Clone(b.whole), b.rows
+	return b, nil
+}
+
+// trim makes Fields and Rows show the first n samples there is room for.
+func (b *Batch) trim(n int) {
+	b.Rows = b.rows[:n]
+	for i, a := range b.whole {
+		if b.Fields[i].Shape[0] != n {
+			b.Fields[i] = a.With(samples(a.View, 0, n))
+		}
+	}
+}
+
+// room returns the bytes of field i of b, which has to hold n samples as f describes them.
+func (b *Batch) room(i int, f Field, n int) ([]byte, error) {
+	if i >= len(b.Fields) {
+		return nil, fmt.Errorf("dataset: batch of %d fields has no room for %v: %w", len(b.Fields), f, views.ErrShape)
+	}
+	a := b.Fields[i]
+	host, ok := a.Data.(storage.Host)
+	switch {
+	case !ok:
+		return nil, fmt.Errorf("dataset: %v: batch lives on %v, want host memory: %w", f, a.Data.Device(), storage.ErrDevice)
+	case a.Type != f.Type:
+		return nil, fmt.Errorf("dataset: %v: batch holds %v: %w", f, a.Type, dtype.ErrType)
+	case a.Rank() == 0 || !slices.Equal(a.Shape[1:], f.Shape) || a.Shape[0] < n || !a.Contiguous():
+		return nil, fmt.Errorf("dataset: %v: batch of shape %v has no room for %d samples in a row: %w", f, a.Shape, n, views.ErrShape)
+	}
+	start := a.Offset * f.Type.Size()
+	return host.Bytes()[start : start+n*f.bytes()], nil
+}
+
+// checkRows reports the first of rows that a dataset of n samples does not have.
+func checkRows(rows []int, n int) error {
+	for _, row := range rows {
+		if uint(row) >= uint(n) {
+			return fmt.Errorf("dataset: row %d of %d samples: %w", row, n, views.ErrShape)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,69 @@
+package dataset_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/h5dnn/h5dnn/dataset"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// Two arrays, from a file as well as from memory, become shuffled batches of pairs.
+func Example() {
+	images := storage.From([]uint8{0, 1, 10, 11, 20, 21, 30, 31, 40, 41}, 5, 2)
+	labels := storage.From([]int64{0, 1, 2, 3, 4}, 5)
+
+	pairs, err := dataset.Of(dataset.Named{Name: "x", Array: images}, dataset.Named{Name: "y", Array: labels})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for batch, err := range dataset.Load(context.Background(), pairs, dataset.Options{Batch: 2, Seed: 1}) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		x, y := batch.Fields[0], batch.Fields[1]
+		fmt.Println(x, y, batch.Rows, storage.Elements[int64](y)[:len(batch.Rows)], batch.Next)
+	}
+	// Output:
+	// uint8[2 2] on cpu int64[2] on cpu [3 0] [3 0] 2
+	// uint8[2 2] on cpu int64[2] on cpu [2 4] [2 4] 4
+	// uint8[1 2] on cpu int64[1] on cpu [1] [1] 5
+}
+
+// A loader lives across epochs, and resumes one after any number of samples.
+func ExampleLoader() {
+	numbers, err := dataset.Of(dataset.Named{Name: "x", Array: storage.From([]int64{0, 1, 2, 3, 4, 5, 6, 7}, 8)})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	loader, err := dataset.NewLoader(numbers, dataset.Options{Batch: 3, Seed: 7})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, start := range []int{0, 3} {
+		for batch, err := range loader.Epoch(context.Background(), 4, start) {
+			fmt.Println(batch.Rows, err)
+		}
+	}
+	// Output:
+	// [6 5 0] <nil>
+	// [2 3 1] <nil>
+	// [4 7] <nil>
+	// [2 3 1] <nil>
+	// [4 7] <nil>
+}
+
+func ExampleSplit() {
+	numbers, err := dataset.Of(dataset.Named{Name: "x", Array: storage.From(make([]float32, 60_000), 60_000)})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	train, val, err := dataset.Split(numbers, 0.1, 1)
+	fmt.Println(train.Len(), val.Len(), err)
+	// Output: 54000 6000 <nil>
+}

@@ -1,0 +1,148 @@
+package dataset
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// A Loader yields the epochs of a Dataset batch by batch, reading ahead. What
+// is decoded stays for the next epoch if the memory allowed holds all of it.
+type Loader struct {
+	d    scatterer
+	o    Options
+	plan Plan
+
+	blocks  blocks
+	slots   *slots // of decoded blocks; nil if samples are read from d
+	batches []*Batch
+	busy    atomic.Bool
+}
+
+// NewLoader plans the loading of d. Epoch and Start of o are left to Loader.Epoch.
+func NewLoader(d Dataset, o Options) (*Loader, error) {
+	o, err := o.settled(d.Len())
+	if err != nil {
+		return nil, err
+	}
+	p, err := newPlanner(scattererOf(d), o)
+	if err != nil {
+		return nil, err
+	}
+	l := &Loader{d: p.d, o: o, plan: p.plan, blocks: p.blocks}
+	if p.plan.Slots > 0 {
+		l.slots = newSlots(p.d, p.blocks, p.plan)
+	}
+	for range p.batches() {
+		b, err := NewBatch(d, o.Batch)
+		if err != nil {
+			return nil, err
+		}
+		l.batches = append(l.batches, b)
+	}
+	return l, nil
+}
+
+// Load yields the batches of one epoch; NewLoader and Loader.Epoch say how.
+func Load(ctx context.Context, d Dataset, o Options) iter.Seq2[*Batch, error] {
+	return func(yield func(*Batch, error) bool) {
+		l, err := NewLoader(d, o)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		l.Epoch(ctx, o.Epoch, o.Start)(yield)
+	}
+}
+
+// Plan returns what the loader is going to do.
+func (l *Loader) Plan() Plan { return l.plan }
+
+// Fields returns what each batch holds.
+func (l *Loader) Fields() []Field { return l.d.Fields() }
+
+// Epoch yields the batches of an epoch that come after the first start samples
+// of this rank's share. The order is the same wherever it starts.
+//
+// A batch is valid until the loop takes the next one, unless it calls Keep.
+// An error comes with the batch it belongs to, whose fields are then worth
+// nothing; the loop may go on to the next. When ctx is done the batch is nil,
+// and the last. No goroutine outlives the loop.
+func (l *Loader) Epoch(ctx context.Context, epoch, start int) iter.Seq2[*Batch, error] {
+	return func(yield func(*Batch, error) bool) {
+		if start < 0 || start > l.plan.Samples {
+			yield(nil, fmt.Errorf("dataset: start after %d of %d samples: %w", start, l.plan.Samples, storage.ErrState))
+			return
+		}
+		if !l.busy.CompareAndSwap(false, true) {
+			yield(nil, fmt.Errorf("dataset: the loader is in the middle of another epoch; make a second one: %w", storage.ErrState))
+			return
+		}
+		defer l.busy.Store(false)
+		r := l.run(ctx, epoch, start)
+		defer r.stop()
+		for {
+			b, err := r.next()
+			if b == nil {
+				if err != nil {
+					yield(nil, err)
+				}
+				return
+			}
+			more := yield(b, err)
+			if b, err = l.reclaim(b); err != nil || !more {
+				return
+			}
+			r.free <- b
+		}
+	}
+}
+
+// order returns the order of an epoch.
+func (l *Loader) order(epoch int) order {
+	key := mix(l.o.Seed, mix(epochKey, uint64(epoch)))
+	if l.plan.Window > 0 && l.slots != nil {
+		return newWindow(l.blocks, l.plan.Window, key, l.plan.Shuffle == None, l.o.Rank, l.o.World)
+	}
+	first, end := share(l.d.Len(), l.o.Rank, l.o.World)
+	o := free{first: first, total: end - first, permutation: permute(l.d.Len(), key), shuffled: l.plan.Shuffle != None}
+	if l.slots != nil {
+		o.blocks = l.blocks.count()
+	}
+	return o
+}
+
+// limit returns the position where the last batch ends, if the first begins at start.
+func (l *Loader) limit(start int) int {
+	if l.o.DropLast {
+		return start + (l.plan.Samples-start)/l.o.Batch*l.o.Batch
+	}
+	return l.plan.Samples
+}
+
+// Keep makes b the caller's for good. The loader makes another in its place.
+func (b *Batch) Keep() { b.kept = true }
+
+// reclaim takes back a batch the loop is done with, or makes one in its place.
+func (l *Loader) reclaim(b *Batch) (*Batch, error) {
+	if !b.kept {
+		return b, nil
+	}
+	fresh, err := NewBatch(l.d, l.o.Batch)
+	if err == nil {
+		l.batches[slices.Index(l.batches, b)] = fresh
+	}
+	return fresh, err
+}
+
+// waiting measures how long f takes.
+func waiting(f func()) time.Duration {
+	begin := time.Now()
+	f()
+	return time.Since(begin)
+}

@@ -1,0 +1,212 @@
+package dataset
+
+import (
+	"context"
+	"sync"
+)
+
+// slots is where decoded blocks lie. It outlives epochs.
+type slots struct {
+	d      scatterer
+	blocks blocks
+	kept   bool    // one slot for each block, for good
+	all    []*slot // made when first needed
+	where  []*slot // by block: where it lies; nil while it does not
+	sizes  []int   // by field: bytes in one sample
+}
+
+// A slot holds one decoded block.
+type slot struct {
+	batch *Batch
+	data  [][]byte // by field
+	block int
+	start int   // its first row
+	err   error // what kept it from being decoded
+}
+
+func newSlots(d scatterer, b blocks, p Plan) *slots {
+	s := &slots{d: d, blocks: b, kept: p.Kept, all: make([]*slot, p.Slots), where: make([]*slot, b.count())}
+	for _, f := range d.Fields() {
+		s.sizes = append(s.sizes, f.bytes())
+	}
+	return s
+}
+
+// forget drops what does not last beyond an epoch.
+func (s *slots) forget() {
+	for block, at := range s.where {
+		if at != nil && (!s.kept || at.err != nil) {
+			s.where[block] = nil
+		}
+	}
+}
+
+// A feed is the passage of an epoch's blocks through the slots. Readers take
+// the blocks in the order of the line; the block at place p may be read once
+// the one len(slots.all) places before it is done with.
+type feed struct {
+	*slots
+	order order
+	ctx   context.Context
+	unset func() bool
+
+	lock  sync.Mutex
+	turn  sync.Cond
+	next  int // place the next reader takes
+	ready int // places before it have been waited for
+	done  int // places before it are done with
+	last  int // places before it are needed
+}
+
+// feed prepares the positions from start up to limit.
+func (s *slots) feed(ctx context.Context, o order, start, limit int) *feed {
+	s.forget()
+	f := &feed{slots: s, order: o, ctx: ctx}
+	f.turn.L = &f.lock
+	if start < limit {
+		f.next, _, _ = o.round(start)
+		f.ready, f.done = f.next, f.next
+		_, f.last, _ = o.round(limit - 1)
+	}
+	f.unset = context.AfterFunc(ctx, func() {
+		f.lock.Lock()
+		defer f.lock.Unlock()
+		f.turn.Broadcast()
+	})
+	return f
+}
+
+// read decodes blocks until all are, or the context is done.
+func (f *feed) read() {
+	var rows []int
+	for {
+		at, block, ok := f.take()
+		if !ok {
+			return
+		}
+		if at == nil {
+			continue // it is there already
+		}
+		rows = rows[:0]
+		for row := f.blocks.start(block); row < f.blocks.ends[block]; row++ {
+			rows = append(rows, row)
+		}
+		err := f.decode(at, block, rows)
+		f.lock.Lock()
+		at.block, at.start, at.err = block, f.blocks.start(block), err
+		f.where[block] = at
+		f.lock.Unlock()
+		f.turn.Broadcast()
+	}
+}
+
+// take returns the next block in line and the slot to decode it to, nil if it
+// lies in one. It waits until there is one free.
+func (f *feed) take() (at *slot, block int, ok bool) {
+	f.lock.Lock()
+	defer f.lock.Unlock()
+	place := f.next
+	f.next++
+	for !f.kept && place >= f.done+len(f.all) && f.ctx.Err() == nil {
+		f.turn.Wait()
+	}
+	if place >= f.last || f.ctx.Err() != nil {
+		return nil, 0, false
+	}
+	block = f.order.block(place)
+	index := place % len(f.all)
+	if f.kept {
+		index = block
+	}
+	if f.where[block] != nil {
+		return nil, block, true
+	}
+	if f.all[index] == nil {
+		f.all[index] = &slot{block: -1}
+	}
+	at = f.all[index]
+	if at.block >= 0 && f.where[at.block] == at {
+		f.where[at.block] = nil
+	}
+	return at, block, true
+}
+
+// decode reads rows, the whole of a block, to a slot.
+func (f *feed) decode(at *slot, block int, rows []int) error {
+	if at.batch == nil {
+		room := f.blocks.largest
+		if f.kept {
+			room = len(rows)
+		}
+		batch, err := NewBatch(f.d, room)
+		if err != nil {
+			return err
+		}
+		at.batch = batch
+		for i, field := range f.d.Fields() {
+			data, err := batch.room(i, field, room)
+			if err != nil {
+				return err
+			}
+			at.data = append(at.data, data)
+		}
+	}
+	at.batch.trim(len(rows))
+	return f.d.scatter(*at.batch, len(rows), rows, nil)
+}
+
+// fill deals the samples from pos on to b, round by round: what one round is
+// done with makes room for what the next one needs.
+func (f *feed) fill(b *Batch, pos int) (err error) {
+	for k := 0; k < len(b.Rows); {
+		from, to, end := f.order.round(pos + k)
+		n := min(len(b.Rows)-k, end-pos-k)
+		if !f.await(from, to) {
+			return f.ctx.Err()
+		}
+		f.order.deal(b.Rows[k:k+n], pos+k)
+		if failed := f.copy(b, k, n); failed != nil && err == nil {
+			err = failed
+		}
+		k += n
+	}
+	return err
+}
+
+// await gives up the blocks before from and waits for those before to.
+func (f *feed) await(from, to int) bool {
+	f.lock.Lock()
+	defer f.lock.Unlock()
+	if from > f.done {
+		f.done = from
+		f.turn.Broadcast()
+	}
+	for ; f.ready < to; f.ready++ {
+		for f.where[f.order.block(f.ready)] == nil {
+			if f.ctx.Err() != nil {
+				return false
+			}
+			f.turn.Wait()
+		}
+	}
+	return true
+}
+
+// copy fills places k … k+n-1 of b out of the slots.
+func (f *feed) copy(b *Batch, k, n int) (err error) {
+	for i, size := range f.sizes {
+		dst, failed := b.room(i, f.d.Fields()[i], len(b.Rows))
+		if failed != nil {
+			return failed
+		}
+		for place, row := range b.Rows[k : k+n] {
+			at := f.where[f.blocks.of(row)]
+			if at.err != nil {
+				err = at.err
+				continue
+			}
+			copy(dst[(k+place)*size:(k+place+1)*size], at.data[i][(row-at.start)*size:])
+		}
+	}
+	return err
+}

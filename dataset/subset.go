@@ -1,0 +1,87 @@
+package dataset
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// A subset is some samples of another dataset.
+type subset struct {
+	scatterer
+	rows   []int
+	ascend bool // no row twice, no row before a smaller one
+}
+
+// Subset returns the dataset whose sample i is sample rows[i] of d. Rows in
+// ascending order keep neighbours together, which chunked data gains from.
+func Subset(d Dataset, rows []int) (Dataset, error) {
+	if err := checkRows(rows, d.Len()); err != nil {
+		return nil, err
+	}
+	ascend := true
+	for k := 1; k < len(rows) && ascend; k++ {
+		ascend = rows[k-1] < rows[k]
+	}
+	return &subset{scattererOf(d), slices.Clone(rows), ascend}, nil
+}
+
+// Split divides d at random: val gets the given fraction of the samples, train
+// the others, both in d's order. The same seed gives the same split.
+func Split(d Dataset, fraction float64, seed uint64) (train, val Dataset, err error) {
+	n := d.Len()
+	few := int(math.Round(fraction * float64(n)))
+	if !(fraction > 0 && fraction < 1) || few == 0 || few == n {
+		return nil, nil, fmt.Errorf("dataset: a fraction of %v leaves one side of a split of %d samples empty; choose one nearer to 0.5: %w", fraction, n, views.ErrShape)
+	}
+	chosen, rest := make([]int, 0, few), make([]int, 0, n-few)
+	p := permute(n, mix(seed, splitKey))
+	for row := range n {
+		if p.at(row) < few {
+			chosen = append(chosen, row)
+		} else {
+			rest = append(rest, row)
+		}
+	}
+	of := scattererOf(d)
+	return &subset{of, rest, true}, &subset{of, chosen, true}, nil
+}
+
+func (s *subset) Len() int { return len(s.rows) }
+
+func (s *subset) Read(into Batch, rows []int) error {
+	if err := checkRows(rows, len(s.rows)); err != nil {
+		return err
+	}
+	return s.scatter(into, len(rows), rows, nil)
+}
+
+func (s *subset) scatter(into Batch, room int, rows, to []int) error {
+	work := scratches.Get().(*scratch)
+	defer scratches.Put(work)
+	below := work.ints(len(rows))
+	for k, row := range rows {
+		below[k] = s.rows[row]
+	}
+	return s.scatterer.scatter(into, room, below, to)
+}
+
+// Blocks implements Blocked: those of the whole dataset, as far as they are in use.
+func (s *subset) Blocks() (ends []int, decoded int) {
+	whole, _ := blocksOf(s.scatterer)
+	if whole == nil || !s.ascend {
+		return nil, len(s.rows)
+	}
+	start, used := 0, 0
+	for _, end := range whole {
+		upto, _ := slices.BinarySearch(s.rows, end)
+		if upto > used {
+			ends = append(ends, upto)
+			decoded += end - start
+		}
+		start, used = end, upto
+	}
+	return ends, decoded
+}

@@ -1,0 +1,164 @@
+package dataset
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// Named is an array whose first axis counts samples, and what to call it.
+type Named struct {
+	Name  string
+	Array storage.Array
+}
+
+// A table is a dataset of columns of equal length.
+type table struct {
+	length  int
+	columns []*column
+	fields  []Field
+}
+
+// A chunked column beside a column that is much wider is decoded once and kept:
+// labels are small, and their chunks rarely end where those of images do.
+const (
+	muchWider = 8
+	keepable  = 64 << 20
+)
+
+// Of returns the dataset whose sample i is element i of every field's first axis.
+func Of(fields ...Named) (Dataset, error) {
+	t := &table{}
+	for _, f := range fields {
+		c, err := newColumn(f.Name, f.Array)
+		if err != nil {
+			return nil, err
+		}
+		if len(t.columns) > 0 && f.Array.Shape[0] != t.length {
+			return nil, fmt.Errorf("dataset: %s has %d samples and %s has %d; they have to pair up: %w", fields[0].Name, t.length, f.Name, f.Array.Shape[0], views.ErrShape)
+		}
+		if slices.ContainsFunc(t.fields, func(g Field) bool { return g.Name == f.Name }) {
+			return nil, fmt.Errorf("dataset: two fields are called %s; names have to differ", f.Name)
+		}
+		t.length = f.Array.Shape[0]
+		t.columns, t.fields = append(t.columns, c), append(t.fields, c.Field)
+	}
+	if len(t.columns) == 0 {
+		return nil, fmt.Errorf("dataset: no fields; name at least one array: %w", views.ErrShape)
+	}
+	t.holdNarrow()
+	return t, nil
+}
+
+func (t *table) holdNarrow() {
+	widest := slices.MaxFunc(t.columns, func(a, b *column) int { return cmp.Compare(a.size, b.size) })
+	for _, c := range t.columns {
+		if c.chunked() && c.size*muchWider <= widest.size && t.length*c.size <= keepable {
+			c.hold()
+		}
+	}
+}
+
+func (t *table) Len() int        { return t.length }
+func (t *table) Fields() []Field { return t.fields }
+
+func (t *table) Read(into Batch, rows []int) error {
+	if err := checkRows(rows, t.length); err != nil {
+		return err
+	}
+	return t.scatter(into, len(rows), rows, nil)
+}
+
+func (t *table) scatter(into Batch, room int, rows, to []int) error {
+	for i, c := range t.columns {
+		dst, err := into.room(i, c.Field, room)
+		if err != nil {
+			return err
+		}
+		if len(rows) == 0 || c.size == 0 {
+			continue
+		}
+		if err := c.gather(dst, rows, to); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// holds returns the bytes of the columns that stay decoded.
+func (t *table) holds() int {
+	total := 0
+	for _, c := range t.columns {
+		if c.held != nil {
+			total += t.length * c.size
+		}
+	}
+	return total
+}
+
+// A block of a table is a band of its largest chunked column; or as many bands
+// as make those of the other columns end there too, up to this many bytes.
+const jointBlock = 32 << 20
+
+// Blocks implements Blocked.
+func (t *table) Blocks() (ends []int, decoded int) {
+	lead := t.lead()
+	if lead == nil {
+		return nil, t.length
+	}
+	rows := t.blockRows(lead)
+	for end := rows - lead.ahead%rows; end < t.length; end += rows {
+		ends = append(ends, end)
+	}
+	ends = append(ends, t.length)
+	return ends, t.decoded(ends)
+}
+
+// lead returns the chunked column with the most bytes, or nil.
+func (t *table) lead() *column {
+	var lead *column
+	for _, c := range t.columns {
+		if c.chunked() && t.length > 0 && (lead == nil || c.size > lead.size) {
+			lead = c
+		}
+	}
+	return lead
+}
+
+func (t *table) blockRows(lead *column) int {
+	sample := sampleBytes(t)
+	rows := lead.band
+	for _, c := range t.columns {
+		if joint := rows / gcd(rows, c.band) * c.band; c.chunked() && c.ahead%c.band == lead.ahead%c.band && joint <= jointBlock/sample {
+			rows = joint
+		}
+	}
+	return rows
+}
+
+// decoded returns how many samples' worth of bytes reading every block decodes.
+func (t *table) decoded(ends []int) int {
+	total, sample := 0, sampleBytes(t)
+	for _, c := range t.columns {
+		if !c.chunked() {
+			total += t.length * c.size
+			continue
+		}
+		start := 0
+		for _, end := range ends {
+			total += (c.of(end-1) - c.of(start) + 1) * c.band * c.size
+			start = end
+		}
+	}
+	return total / sample
+}
+
+func gcd(a, b int) int {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}

@@ -1,0 +1,128 @@
+package dataset
+
+import "sort"
+
+// A window is the order in which blocks are opened one after the other, a number
+// of them open at a time, and samples drawn across the open ones: round s draws
+// from the blocks at places s … s+span-1 of the line. A block deals its samples
+// evenly over the rounds it is open in, span of them save near the ends of the
+// line, so that each round opens one block and is done with one.
+type window struct {
+	pieces []piece
+	total  int
+	span   int
+	key    uint64 // of the epoch
+	stored bool   // as stored: nothing is shuffled
+
+	dealt int   // the round whose rows are in hand
+	hand  []int // its rows
+	begin int   // its first position
+}
+
+// A piece is the part of a block that belongs to one rank: mostly all of it.
+type piece struct {
+	block       int
+	start, size int // rows of the dataset
+	from, n     int // which of them, counted in the block's own order
+	before      int // samples in the pieces before this one
+}
+
+// newWindow lines up the blocks of one epoch. Each rank gets as long a stretch
+// of the line as any other, so that at most its ends are decoded by two.
+func newWindow(b blocks, span int, key uint64, stored bool, rank, world int) *window {
+	w := &window{key: key, stored: stored, dealt: -1}
+	p := permute(b.count(), mix(key, blockKey))
+	lo, hi := share(b.start(b.count()), rank, world)
+	at := 0
+	for place := range b.count() {
+		block := place
+		if !stored {
+			block = p.at(place)
+		}
+		size := b.size(block)
+		first, last := max(at, lo), min(at+size, hi)
+		if first < last {
+			w.pieces = append(w.pieces, piece{block, b.start(block), size, first - at, last - first, w.total})
+			w.total += last - first
+		}
+		at += size
+	}
+	w.span = max(1, min(span, len(w.pieces)))
+	return w
+}
+
+func (w *window) line() int           { return len(w.pieces) }
+func (w *window) block(place int) int { return w.pieces[place].block }
+func (w *window) rounds() int         { return len(w.pieces) - w.span + 1 }
+
+// open returns the rounds [first, last] the piece at a place is open in.
+func (w *window) open(place int) (first, last int) {
+	return max(0, place-w.span+1), min(place, w.rounds()-1)
+}
+
+// given returns how many samples the piece at a place has dealt before round s.
+func (w *window) given(place, s int) int {
+	first, last := w.open(place)
+	return w.pieces[place].n * (s - first) / (last - first + 1)
+}
+
+// end returns the position where round s ends.
+func (w *window) end(s int) int {
+	if s == w.rounds()-1 {
+		return w.total
+	}
+	end := w.pieces[s+1].before
+	for place := s + 1; place < s+w.span; place++ {
+		end += w.given(place, s+1)
+	}
+	return end
+}
+
+func (w *window) round(pos int) (from, to, end int) {
+	s := w.find(pos)
+	return s, s + w.span, w.end(s)
+}
+
+// find returns the round that pos lies in.
+func (w *window) find(pos int) int {
+	if past := pos - w.begin - len(w.hand); w.dealt >= 0 && pos >= w.begin && past < 0 {
+		return w.dealt
+	} else if next := w.dealt + 1; past == 0 && next < w.rounds() && w.end(next) > pos {
+		return next
+	}
+	return sort.Search(w.rounds(), func(s int) bool { return w.end(s) > pos })
+}
+
+func (w *window) deal(rows []int, pos int) {
+	if s := w.find(pos); s != w.dealt {
+		w.take(s)
+	}
+	copy(rows, w.hand[pos-w.begin:])
+}
+
+// take deals round s to the hand.
+func (w *window) take(s int) {
+	w.hand, w.dealt = w.hand[:0], s
+	for place := s; place < s+w.span; place++ {
+		w.draw(place, w.given(place, s), w.given(place, s+1))
+	}
+	if w.begin = 0; s > 0 {
+		w.begin = w.end(s - 1)
+	}
+	if !w.stored {
+		shuffle(w.hand, mix(w.key+roundKey, uint64(s)))
+	}
+}
+
+// draw adds samples from … to-1 of the piece at a place to the hand.
+func (w *window) draw(place, from, to int) {
+	p := w.pieces[place]
+	inside := permute(p.size, mix(w.key+insideKey, uint64(p.block)))
+	for k := p.from + from; k < p.from+to; k++ {
+		row := k
+		if !w.stored {
+			row = inside.at(k)
+		}
+		w.hand = append(w.hand, p.start+row)
+	}
+}
