@@ -31,7 +31,13 @@ func unLZ4(dst, src []byte, _ []uint32, _ int) ([]byte, error) {
 	if size > uint64(len(dst)) || size > 0 && block == 0 {
 		return nil, fmt.Errorf("%d bytes in blocks of %d, where %d are expected", size, block, len(dst))
 	}
-	_, err := unblocks(dst[:size], src[12:], int(min(block, size)), unLZ4Block)
+	_, err := unblocks(dst[:size], src[12:], int(min(block, size)), func(dst, src []byte) error {
+		if len(src) == len(dst) {
+			copy(dst, src)
+			return nil
+		}
+		return unLZ4Block(dst, src)
+	})
 	return dst[:size], err
 }
 
@@ -51,12 +57,8 @@ func unblocks(dst, src []byte, block int, decode func(dst, src []byte) error) (r
 	return src, nil
 }
 
-// unLZ4Block fills dst from one LZ4 block, or from bytes as they are.
+// unLZ4Block fills dst from one LZ4 block.
 func unLZ4Block(dst, src []byte) error {
-	if len(src) == len(dst) {
-		copy(dst, src)
-		return nil
-	}
 	if n, err := lz4.UncompressBlock(src, dst); err != nil || n != len(dst) {
 		return errCorrupt
 	}
