@@ -80,17 +80,31 @@ func (c *column) gather(dst []byte, rows, to []int) error {
 		}
 		data = held
 	}
-	if host, ok := data.Data.(storage.Host); ok {
-		c.gatherHost(dst, host.Bytes(), data.View, rows, to)
-		return nil
+	var err error
+	switch from := data.Data.(type) {
+	case storage.Host:
+		c.gatherBytes(dst, from.Bytes(), data.View, rows, to)
+	case lender:
+		err = from.Use(func(b []byte) error {
+			c.gatherBytes(dst, b, data.View, rows, to)
+			return nil
+		})
+	default:
+		err = c.gatherSource(dst, rows, to)
 	}
-	if err := c.gatherSource(dst, rows, to); err != nil {
+	if err != nil {
 		return fmt.Errorf("%s: %w", c.Name, err)
 	}
 	return nil
 }
 
-func (c *column) gatherHost(dst, src []byte, v views.View, rows, to []int) {
+// A lender is a Source that can show its bytes for a moment, as storage.Mapped can.
+type lender interface {
+	storage.Source
+	Use(read func(b []byte) error) error
+}
+
+func (c *column) gatherBytes(dst, src []byte, v views.View, rows, to []int) {
 	elem := c.Type.Size()
 	start, step := v.Offset*elem, v.Stride[0]*elem
 	row := views.View{Shape: v.Shape[1:], Stride: v.Stride[1:]}
