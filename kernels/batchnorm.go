@@ -1,0 +1,336 @@
+package kernels
+
+// #include "pixels.h"
+// #cgo noescape h5k_channel_sums
+// #cgo nocallback h5k_channel_sums
+// #cgo noescape h5k_channel_map
+// #cgo nocallback h5k_channel_map
+import "C"
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+	"unsafe"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// BatchNormSet is the settings of batch normalisation. Momentum is the weight
+// of the new batch in the running statistics.
+type BatchNormSet struct{ Epsilon, Momentum float64 }
+
+// BatchNorm is, for each channel c of x (N,C,…), with mean and variance over
+// all other axes (Ioffe and Szegedy, arXiv:1502.03167),
+//
+//	y = gamma[c]·(x-mean[c])·invstd[c] + beta[c],  invstd = 1/√(variance+Epsilon)
+//
+// In x, gamma, beta; Out y, mean, invstd and, if wanted, the running mean and
+// variance, which it updates: r ← (1-Momentum)·r + Momentum·new, the new variance being the unbiased one.
+var BatchNorm = normKernel("batch norm", 3, trainNorm, 3, 5)
+
+// BatchNormEval is BatchNorm with statistics that are given: Out y; In x, gamma, beta, mean, variance.
+var BatchNormEval = normKernel("batch norm eval", 5, evalNorm, 1)
+
+// BatchNormGrad is the slopes of BatchNorm: Out dx, dgamma, dbeta; In x, gamma, dy, mean, invstd.
+var BatchNormGrad = normKernel("batch norm grad", 5, trainNormGrad, 3)
+
+// BatchNormEvalGrad is the slopes of BatchNormEval: Out dx, dgamma, dbeta; In x, gamma, dy, mean, variance.
+var BatchNormEvalGrad = normKernel("batch norm eval grad", 5, evalNormGrad, 3)
+
+// A channelLoop is the two loops that batch normalisation is made of.
+type channelLoop interface {
+	// sums sets s to Σ a and t to Σ a·(x-pivot), where a is dy, or x-pivot if dy is nil.
+	sums(s, t []float64, dy, x *storage.Array, pivot []float64) error
+	// apply sets y to a·(x-pivot) + b·dy + k; dy may be nil.
+	apply(y, x, dy *storage.Array, by *channelSet) error
+}
+
+// A channelSet is constants of every channel.
+type channelSet struct {
+	pivot, a, b, k []float64
+	s, t           []float64
+	all            []float64 // pivot, a, b and k, one after the other
+}
+
+var channelSets = sync.Pool{New: func() any { return new(channelSet) }}
+
+func newChannelSet(channels int) *channelSet {
+	m := channelSets.Get().(*channelSet)
+	m.all = slices.Grow(m.all[:0], 6*channels)[:6*channels]
+	clear(m.all)
+	for i, part := range []*[]float64{&m.pivot, &m.a, &m.b, &m.k, &m.s, &m.t} {
+		*part = m.all[i*channels : (i+1)*channels]
+	}
+	return m
+}
+
+// normKernel is a kernel whose images are as input 0, and whose other operands
+// are one number for each channel, except output 0 and a gradient's input 2.
+func normKernel(name string, ins int, formula func(c *Call, set BatchNormSet, loop channelLoop, by *channelSet) error, outs ...int) *Kernel {
+	with := func(c *Call, set BatchNormSet, loop channelLoop) error {
+		by := newChannelSet(c.In[0].Shape[1])
+		defer channelSets.Put(by)
+		return formula(c, set, loop, by)
+	}
+	return define(name,
+		func(c *Call, set BatchNormSet) error { return checkNorm(c, ins, outs, len(outs) == 1 && outs[0] == 3) },
+		func(c *Call, set BatchNormSet) error { return with(c, set, plainLoop{}) },
+		func(c *Call, set BatchNormSet) (bool, error) {
+			loop, ok := fastLoopOver(c)
+			if !ok {
+				return false, nil
+			}
+			return true, with(c, set, loop)
+		})
+}
+
+func checkNorm(c *Call, ins int, outs []int, grad bool) error {
+	if !slices.Contains(outs, len(c.Out)) {
+		return fmt.Errorf("%d outputs; want one of %v: %w", len(c.Out), outs, views.ErrShape)
+	}
+	if err := c.real(len(c.Out), ins); err != nil {
+		return err
+	}
+	x := &c.In[0]
+	if x.Rank() < 2 {
+		return fmt.Errorf("%v has no channels; want (N,C,…): %w", x.Shape, views.ErrShape)
+	}
+	for _, list := range [][]storage.Array{c.In, c.Out} {
+		for i := range list {
+			want := x.Shape[1:2]
+			if i == 0 || grad && i == 2 && &list[0] == x {
+				want = x.Shape
+			}
+			if !slices.Equal(list[i].Shape, want) {
+				return fmt.Errorf("an operand is %v; beside %v it should be %v: %w", list[i].Shape, x.Shape, want, views.ErrShape)
+			}
+		}
+	}
+	return nil
+}
+
+// trainNorm is BatchNorm. Sums are taken about each channel's first element, so
+// that large means do not cancel the variance.
+func trainNorm(c *Call, set BatchNormSet, loop channelLoop, by *channelSet) error {
+	x, m := &c.In[0], float64(population(&c.In[0]))
+	if m < 2 {
+		return fmt.Errorf("%v has %g values in each channel, which have no variance: %w", x.Shape, m, views.ErrShape)
+	}
+	for ch := range by.pivot {
+		by.pivot[ch] = number(x, x.Offset+ch*x.Stride[1])
+	}
+	if err := loop.sums(by.s, by.t, nil, x, by.pivot); err != nil {
+		return err
+	}
+	for ch := range by.pivot {
+		mean := by.s[ch] / m
+		variance := max(by.t[ch]/m-mean*mean, 0)
+		mean += by.pivot[ch]
+		setNumber(&c.Out[1], ch, mean)
+		setNumber(&c.Out[2], ch, 1/math.Sqrt(variance+set.Epsilon))
+		if len(c.Out) == 5 {
+			blend(&c.Out[3], ch, mean, set.Momentum)
+			blend(&c.Out[4], ch, variance*m/(m-1), set.Momentum)
+		}
+		by.pivot[ch], by.a[ch], by.k[ch] = mean, channel(&c.In[1], ch)/math.Sqrt(variance+set.Epsilon), channel(&c.In[2], ch)
+	}
+	return loop.apply(&c.Out[0], x, nil, by)
+}
+
+// evalNorm is BatchNormEval.
+func evalNorm(c *Call, set BatchNormSet, loop channelLoop, by *channelSet) error {
+	for ch := range by.pivot {
+		by.pivot[ch] = channel(&c.In[3], ch)
+		by.a[ch] = channel(&c.In[1], ch) / math.Sqrt(channel(&c.In[4], ch)+set.Epsilon)
+		by.k[ch] = channel(&c.In[2], ch)
+	}
+	return loop.apply(&c.Out[0], &c.In[0], nil, by)
+}
+
+// trainNormGrad is BatchNormGrad: with X = (x-mean)·invstd, and means over a channel,
+//
+//	dx = gamma·invstd·(dy - mean(dy) - X·mean(dy·X)),  dgamma = Σ dy·X,  dbeta = Σ dy
+func trainNormGrad(c *Call, _ BatchNormSet, loop channelLoop, by *channelSet) error {
+	m := float64(population(&c.In[0]))
+	return normGrad(c, loop, by, func(ch int) float64 { return channel(&c.In[4], ch) }, func(ch int, invstd float64) {
+		by.a[ch] = -by.b[ch] * invstd * invstd * by.t[ch] / m
+		by.k[ch] = -by.b[ch] * by.s[ch] / m
+	})
+}
+
+// evalNormGrad is BatchNormEvalGrad, whose statistics do not depend on x.
+func evalNormGrad(c *Call, set BatchNormSet, loop channelLoop, by *channelSet) error {
+	return normGrad(c, loop, by, func(ch int) float64 { return 1 / math.Sqrt(channel(&c.In[4], ch)+set.Epsilon) }, func(int, float64) {})
+}
+
+// normGrad is what the two gradients share: rest sets the constants of the
+// terms that come of the statistics.
+func normGrad(c *Call, loop channelLoop, by *channelSet, invstd func(ch int) float64, rest func(ch int, invstd float64)) error {
+	x, dy := &c.In[0], &c.In[2]
+	for ch := range by.pivot {
+		by.pivot[ch] = channel(&c.In[3], ch)
+	}
+	if err := loop.sums(by.s, by.t, dy, x, by.pivot); err != nil {
+		return err
+	}
+	for ch := range by.pivot {
+		inv := invstd(ch)
+		setNumber(&c.Out[1], ch, by.t[ch]*inv)
+		setNumber(&c.Out[2], ch, by.s[ch])
+		by.b[ch] = channel(&c.In[1], ch) * inv
+		rest(ch, inv)
+	}
+	return loop.apply(&c.Out[0], x, dy, by)
+}
+
+// population returns how many elements of x each channel has.
+func population(x *storage.Array) int {
+	n := x.Shape[0]
+	for _, size := range x.Shape[2:] {
+		n *= size
+	}
+	return n
+}
+
+// number returns the element of a at a position.
+func number(a *storage.Array, at int) float64 {
+	if a.Type == dtype.Float64 {
+		return storage.Elements[float64](*a)[at]
+	}
+	return float64(storage.Elements[float32](*a)[at])
+}
+
+// channel returns element ch of a rank-1 array.
+func channel(a *storage.Array, ch int) float64 { return number(a, a.Offset+ch*a.Stride[0]) }
+
+func setNumber(a *storage.Array, ch int, x float64) {
+	if at := a.Offset + ch*a.Stride[0]; a.Type == dtype.Float64 {
+		storage.Elements[float64](*a)[at] = x
+	} else {
+		storage.Elements[float32](*a)[at] = float32(x)
+	}
+}
+
+// blend moves element ch of a towards x.
+func blend(a *storage.Array, ch int, x, weight float64) {
+	setNumber(a, ch, (1-weight)*channel(a, ch)+weight*x)
+}
+
+// A plainLoop is the channelLoop in Go.
+type plainLoop struct{}
+
+func (plainLoop) sums(s, t []float64, dy, x *storage.Array, pivot []float64) error {
+	eachChannel(x, dy, x, func(_, dyAt, xAt, ch int) {
+		d := number(x, xAt) - pivot[ch]
+		a := d
+		if dy != nil {
+			a = number(dy, dyAt)
+		}
+		s[ch] += a
+		t[ch] += a * d
+	})
+	return nil
+}
+
+func (plainLoop) apply(y, x, dy *storage.Array, by *channelSet) error {
+	eachChannel(y, dy, x, func(yAt, dyAt, xAt, ch int) {
+		v := by.a[ch]*(number(x, xAt)-by.pivot[ch]) + by.k[ch]
+		if dy != nil {
+			v += by.b[ch] * number(dy, dyAt)
+		}
+		if y.Type == dtype.Float64 {
+			storage.Elements[float64](*y)[yAt] = v
+		} else {
+			storage.Elements[float32](*y)[yAt] = float32(v)
+		}
+	})
+	return nil
+}
+
+// eachChannel visits equally shaped arrays in step, with each element's channel.
+func eachChannel(y, dy, x *storage.Array, visit func(y, dy, x, ch int)) {
+	if dy == nil {
+		dy = x
+	}
+	for ch := range x.Shape[1] {
+		views.Walk(func(at, step []int, n int) {
+			for k := range n {
+				visit(at[0]+k*step[0], at[1]+k*step[1], at[2]+k*step[2], ch)
+			}
+		}, ofChannel(y, ch), ofChannel(dy, ch), ofChannel(x, ch))
+	}
+}
+
+func ofChannel(a *storage.Array, ch int) views.View {
+	v, err := a.View.Select(1, ch)
+	must(err)
+	return v
+}
+
+// A fastLoop is the channelLoop in C, which knows three axes: the first, the
+// channels, and the others as one.
+type fastLoop struct {
+	g    C.h5k_channels
+	real C.int
+}
+
+// fastLoopOver reports false if the images of c do not lie so.
+func fastLoopOver(c *Call) (*fastLoop, bool) {
+	x := &c.In[0]
+	f := &fastLoop{}
+	f.real, _ = realOf(x.Type)
+	f.g.n, f.g.c, f.g.l = C.int64_t(x.Shape[0]), C.int64_t(x.Shape[1]), C.int64_t(population(x)/max(x.Shape[0], 1))
+	dy := x
+	if len(c.Out) == 3 && len(c.In) == 5 {
+		dy = &c.In[2]
+	}
+	var ok [3]bool
+	f.g.x, ok[0] = threeStrides(x)
+	f.g.y, ok[1] = threeStrides(&c.Out[0])
+	f.g.dy, ok[2] = threeStrides(dy)
+	if f.g.l == 1 { // (N,C): the rows are the pixels of one image
+		f.g.n, f.g.l = 1, f.g.n
+		for _, s := range []*[3]C.int64_t{&f.g.x, &f.g.y, &f.g.dy} {
+			s[0], s[2] = 0, s[0]
+		}
+	}
+	return f, x.Len() > 0 && ok == [3]bool{true, true, true}
+}
+
+// threeStrides joins all axes after the second, if they are one run.
+func threeStrides(a *storage.Array) (s [3]C.int64_t, ok bool) {
+	s = [3]C.int64_t{C.int64_t(a.Stride[0]), C.int64_t(a.Stride[1]), 1}
+	step, found := 0, false
+	for axis := a.Rank() - 1; axis >= 2; axis-- {
+		switch size := a.Shape[axis]; {
+		case size == 1:
+			continue
+		case !found:
+			s[2], found = C.int64_t(a.Stride[axis]), true
+		case a.Stride[axis] != step:
+			return s, false
+		}
+		step = a.Shape[axis] * a.Stride[axis]
+	}
+	return s, true
+}
+
+func (f *fastLoop) sums(s, t []float64, dy, x *storage.Array, pivot []float64) error {
+	both := s[:len(s)+len(t)] // t follows s
+	return memory(C.h5k_channel_sums(f.real, &f.g, (*C.double)(&both[0]), start(dy), start(x), (*C.double)(&pivot[0])))
+}
+
+func (f *fastLoop) apply(y, x, dy *storage.Array, by *channelSet) error {
+	return memory(C.h5k_channel_map(f.real, &f.g, start(y), start(x), start(dy), (*C.double)(unsafe.Pointer(&by.all[0]))))
+}
+
+func memory(status C.int) error {
+	if status == 0 {
+		return nil
+	}
+	return fmt.Errorf("no memory for scratch: %w", storage.ErrState)
+}

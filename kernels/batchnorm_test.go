@@ -1,0 +1,87 @@
+package kernels
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+func TestBatchNormAgreesHoweverImagesLie(t *testing.T) {
+	set := BatchNormSet{Epsilon: 1e-5, Momentum: 0.1}
+	for _, shape := range [][]int{{2, 1}, {7, 5}, {300, 40}, {3, 4, 6, 5}, {2, 33, 9, 7}, {70, 3, 2, 2}, {2, 3, 40, 41}, {4, 3, 11}} {
+		for _, lx := range layouts {
+			for _, ly := range layouts {
+				x, y, c := lx.of(shape...), ly.of(shape...), ly.of(shape[1])
+				tight := tightly.of(shape[1])
+				agree(t, BatchNorm, []views.View{y, c, tight}, []views.View{x, c, c}, set, 1e-4)
+				agreeRunning(t, set, x, y, c)
+				agree(t, BatchNormGrad, []views.View{x, c, tight}, []views.View{x, c, y, c, tight}, set, 1e-4)
+			}
+		}
+	}
+}
+
+// agreeRunning compares kernels that need variances, which are positive.
+func agreeRunning(t *testing.T, set BatchNormSet, x, y, c views.View) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(5, 6))
+	variance := func(o operands, i int) {
+		for k, v := range storage.Elements[float64](o.f64[i]) {
+			storage.Elements[float64](o.f64[i])[k] = math.Abs(v) + 0.5
+			storage.Elements[float32](o.f32[i])[k] = float32(math.Abs(v) + 0.5)
+		}
+	}
+	in := operandsOf(r, true, x, c, c, c, c)
+	variance(in, 4)
+	want, got := operandsOf(r, false, y), operandsOf(r, false, y)
+	both(t, BatchNormEval, want, got, in, set)
+
+	in = operandsOf(r, true, x, c, y, c, c)
+	variance(in, 4)
+	want, got = operandsOf(r, false, x, c, c), operandsOf(r, false, x, c, c)
+	both(t, BatchNormEvalGrad, want, got, in, set)
+
+	in = operandsOf(r, true, x, c, c)
+	want, got = operandsOf(rand.New(rand.NewPCG(7, 8)), true, y, c, c, c, c), operandsOf(rand.New(rand.NewPCG(7, 8)), true, y, c, c, c, c)
+	both(t, BatchNorm, want, got, in, set)
+}
+
+func both(t *testing.T, k *Kernel, want, got, in operands, set any) {
+	t.Helper()
+	if err := k.Plain(&Call{Out: want.f64, In: in.f64, Set: set}); err != nil {
+		t.Fatal(err)
+	}
+	if err := CPU.Run(k, &Call{Out: got.f32, In: in.f32, Set: set}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range want.f64 {
+		compare(t, k.Name, wide32(got.f32[i]), storage.Elements[float64](want.f64[i]), 2e-4)
+	}
+}
+
+func TestBatchNormSurvivesLargeMeans(t *testing.T) {
+	x := []float32{10000.5, 10001, 10000, 9999.5, 10001.5, 9999}
+	var y, mean, invstd [6]float32
+	err := CPU.Run(BatchNorm, &Call{
+		Out: []storage.Array{storage.From(y[:], 6, 1), storage.From(mean[:1], 1), storage.From(invstd[:1], 1)},
+		In:  []storage.Array{storage.From(x, 6, 1), storage.From([]float32{1}, 1), storage.From([]float32{0}, 1)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := 1 / math.Sqrt(4.375/6) // the variance of 0.25, 0.75, -0.25, -0.75, 1.25, -1.25
+	if got := float64(invstd[0]); math.Abs(got-want) > 1e-5 {
+		t.Errorf("1/deviation is %v, want %v", got, want)
+	}
+}
+
+func TestBatchNormRefusesWhatHasNoVariance(t *testing.T) {
+	one := storage.From(make([]float32, 3), 3)
+	err := CPU.Run(BatchNorm, &Call{Out: []storage.Array{storage.From(make([]float32, 3), 1, 3), one, one}, In: []storage.Array{storage.From(make([]float32, 3), 1, 3), one, one}})
+	if err == nil {
+		t.Error("one value in each channel was normalised")
+	}
+}

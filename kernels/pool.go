@@ -1,0 +1,281 @@
+package kernels
+
+// #cgo CFLAGS: -Wno-psabi
+// #include "pixels.h"
+// #cgo noescape h5k_max_pool
+// #cgo nocallback h5k_max_pool
+// #cgo noescape h5k_max_pool_grad
+// #cgo nocallback h5k_max_pool_grad
+// #cgo noescape h5k_avg_pool
+// #cgo nocallback h5k_avg_pool
+// #cgo noescape h5k_avg_pool_grad
+// #cgo nocallback h5k_avg_pool_grad
+import "C"
+
+import (
+	"fmt"
+	"math"
+	"unsafe"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// Pool2dSet is the settings of pooling, down and across. A zero stride is the
+// kernel's size. Padding is less than that.
+type Pool2dSet struct{ Kernel, Stride, Padding [2]int }
+
+// MaxPool2d is the maximum over windows of x (N,C,H,W): Out y and, if wanted,
+// where in its window (row by row from its corner, padding included) the first
+// maximum stands, as uint8 or int32. A NaN is more than anything.
+var MaxPool2d = poolKernel("max pool", 2, 1, findMaxPool, (*pool).maxPool, plainMaxPool[float32], plainMaxPool[float64])
+
+// MaxPool2dGrad is the slope of MaxPool2d to x: Out dx; In dy and the index.
+var MaxPool2dGrad = poolKernel("max pool grad", 1, 2, findMaxPoolGrad, (*pool).maxPoolGrad, plainMaxPoolGrad[float32], plainMaxPoolGrad[float64])
+
+// AvgPool2d is the mean over windows of x (N,C,H,W), in which padding counts as zeros.
+var AvgPool2d = poolKernel("average pool", 1, 1, findAvgPool, (*pool).avgPool, plainAvgPool[float32], plainAvgPool[float64])
+
+// AvgPool2dGrad is the slope of AvgPool2d to x: Out dx; In dy.
+var AvgPool2dGrad = poolKernel("average pool grad", 1, 1, findAvgPoolGrad, (*pool).avgPoolGrad, plainAvgPoolGrad[float32], plainAvgPoolGrad[float64])
+
+// A pool is a checked call: x and y or the slopes that lie where they do, and
+// the winners, nil where there are none.
+type pool struct {
+	x, y, at *storage.Array
+	set      Pool2dSet
+}
+
+func findMaxPool(c *Call) pool {
+	p := pool{x: &c.In[0], y: &c.Out[0]}
+	if len(c.Out) == 2 {
+		p.at = &c.Out[1]
+	}
+	return p
+}
+func findMaxPoolGrad(c *Call) pool { return pool{x: &c.Out[0], y: &c.In[0], at: &c.In[1]} }
+func findAvgPool(c *Call) pool     { return pool{x: &c.In[0], y: &c.Out[0]} }
+func findAvgPoolGrad(c *Call) pool { return pool{x: &c.Out[0], y: &c.In[0]} }
+
+func poolKernel(name string, outs, ins int, find func(c *Call) pool, fast func(p *pool, g *C.h5k_windows, real C.int), f32, f64 func(p *pool)) *Kernel {
+	whole := func(c *Call, set Pool2dSet) pool {
+		p := find(c)
+		p.set = set.whole()
+		return p
+	}
+	return define(name,
+		func(c *Call, set Pool2dSet) error {
+			if err := c.holds(min(max(len(c.Out), 1), outs), ins); err != nil {
+				return err
+			}
+			p := whole(c, set)
+			return p.check()
+		},
+		func(c *Call, set Pool2dSet) error {
+			if p := whole(c, set); p.x.Type == dtype.Float64 {
+				f64(&p)
+			} else {
+				f32(&p)
+			}
+			return nil
+		},
+		func(c *Call, set Pool2dSet) (bool, error) {
+			p := whole(c, set)
+			if p.x.Len() > 0 && p.y.Len() > 0 {
+				g, real := p.windows()
+				fast(&p, &g, real)
+				return true, nil
+			}
+			return false, nil
+		})
+}
+
+// whole returns the settings with zero strides as the kernel's size.
+func (s Pool2dSet) whole() Pool2dSet {
+	for i, stride := range s.Stride {
+		if stride == 0 {
+			s.Stride[i] = s.Kernel[i]
+		}
+	}
+	return s
+}
+
+// check returns an error unless types and shapes are those of one pooling.
+func (p *pool) check() error {
+	t := p.x.Type
+	if t != dtype.Float32 && t != dtype.Float64 {
+		return notOf(t)
+	}
+	if err := oneType(t, *p.y); err != nil {
+		return err
+	}
+	x, y := p.x.Shape, p.y.Shape
+	if len(x) != 4 || len(y) != 4 {
+		return fmt.Errorf("shapes %v and %v; want (N,C,H,W): %w", x, y, views.ErrShape)
+	}
+	want := [4]int{x[0], x[1]}
+	for i := range 2 {
+		if p.set.Padding[i] >= max(p.set.Kernel[i], 1) {
+			return fmt.Errorf("padding %d is not less than the window's %d: %w", p.set.Padding[i], p.set.Kernel[i], views.ErrShape)
+		}
+		n, err := windows(x[2+i], p.set.Kernel[i], p.set.Stride[i], p.set.Padding[i])
+		if err != nil {
+			return fmt.Errorf("%v: %w", x, err)
+		}
+		want[2+i] = n
+	}
+	if [4]int(y) != want {
+		return fmt.Errorf("%v makes %v, not %v: %w", x, want, y, views.ErrShape)
+	}
+	if p.x.Len() == 0 && p.y.Len() > 0 {
+		return fmt.Errorf("windows of %v hold padding only: %w", x, views.ErrShape)
+	}
+	return p.checkIndex(want)
+}
+
+func (p *pool) checkIndex(want [4]int) error {
+	if p.at == nil {
+		return nil
+	}
+	if p.at.Type != dtype.Uint8 && p.at.Type != dtype.Int32 {
+		return fmt.Errorf("index is %v; want uint8 or int32: %w", p.at.Type, dtype.ErrType)
+	}
+	if taps := p.set.Kernel[0] * p.set.Kernel[1]; p.at.Type == dtype.Uint8 && taps > 256 || taps > math.MaxInt32 {
+		return fmt.Errorf("an index of %v cannot tell %d places apart; use int32: %w", p.at.Type, taps, dtype.ErrType)
+	}
+	if p.at.Rank() != 4 || [4]int(p.at.Shape) != want {
+		return fmt.Errorf("index is %v; want %v: %w", p.at.Shape, want, views.ErrShape)
+	}
+	return nil
+}
+
+// windows describes the pooling to C.
+func (p *pool) windows() (g C.h5k_windows, real C.int) {
+	g.n, g.c = C.int64_t(p.x.Shape[0]), C.int64_t(p.x.Shape[1])
+	for i := range 2 {
+		g.size[i], g.out[i] = C.int64_t(p.x.Shape[2+i]), C.int64_t(p.y.Shape[2+i])
+		g.kernel[i], g.stride[i], g.pad[i] = C.int64_t(p.set.Kernel[i]), C.int64_t(p.set.Stride[i]), C.int64_t(p.set.Padding[i])
+	}
+	for i := range 4 {
+		g.x[i], g.y[i] = C.int64_t(p.x.Stride[i]), C.int64_t(p.y.Stride[i])
+		if p.at != nil {
+			g.at[i] = C.int64_t(p.at.Stride[i])
+		}
+	}
+	if p.at != nil {
+		g.at_size = C.int64_t(p.at.Type.Size())
+	}
+	real, _ = realOf(p.x.Type)
+	return g, real
+}
+
+// start returns the address of a's first element; nil has none.
+func start(a *storage.Array) unsafe.Pointer {
+	if a == nil {
+		return nil
+	}
+	return unsafe.Pointer(&a.Data.(storage.Host).Bytes()[a.Offset*a.Type.Size()])
+}
+
+func (p *pool) maxPool(g *C.h5k_windows, real C.int) {
+	C.h5k_max_pool(real, g, start(p.y), start(p.at), start(p.x))
+}
+
+func (p *pool) maxPoolGrad(g *C.h5k_windows, real C.int) {
+	C.h5k_max_pool_grad(real, g, start(p.x), start(p.y), start(p.at))
+}
+
+func (p *pool) avgPool(g *C.h5k_windows, real C.int) {
+	C.h5k_avg_pool(real, g, start(p.y), start(p.x))
+}
+
+func (p *pool) avgPoolGrad(g *C.h5k_windows, real C.int) {
+	C.h5k_avg_pool_grad(real, g, start(p.x), start(p.y))
+}
+
+// each calls visit with the position of every element of y, of its window's
+// taps in x, of which those that fall on padding are left out, and of the winner.
+func (p *pool) each(visit func(y, at int, x, tap []int)) {
+	k, s, pad := p.set.Kernel, p.set.Stride, p.set.Padding
+	var x, tap []int
+	for i := range p.y.Len() {
+		w := p.y.Shape[3]
+		h := p.y.Shape[2]
+		n, c, i, j := i/(w*h)/p.y.Shape[1], i/(w*h)%p.y.Shape[1], i/w%h, i%w
+		x, tap = x[:0], tap[:0]
+		for t := range k[0] * k[1] {
+			if a, b := i*s[0]-pad[0]+t/k[1], j*s[1]-pad[1]+t%k[1]; a >= 0 && a < p.x.Shape[2] && b >= 0 && b < p.x.Shape[3] {
+				x, tap = append(x, at4(p.x, n, c, a, b)), append(tap, t)
+			}
+		}
+		at := 0
+		if p.at != nil {
+			at = at4(p.at, n, c, i, j)
+		}
+		visit(at4(p.y, n, c, i, j), at, x, tap)
+	}
+}
+
+func plainMaxPool[T dtype.Float](p *pool) {
+	xs, ys := storage.Elements[T](*p.x), storage.Elements[T](*p.y)
+	p.each(func(y, at int, x, tap []int) {
+		best := 0
+		for i := range x {
+			if v := xs[x[i]]; v > xs[x[best]] || v != v {
+				best = i
+			}
+		}
+		ys[y] = xs[x[best]]
+		p.setIndex(at, tap[best])
+	})
+}
+
+func plainMaxPoolGrad[T dtype.Float](p *pool) {
+	dx, dy := storage.Elements[T](*p.x), storage.Elements[T](*p.y)
+	each(p.x, func(at, _ int) { dx[at] = 0 })
+	p.each(func(y, at int, x, tap []int) {
+		for i := range x {
+			if tap[i] == p.index(at) {
+				dx[x[i]] += dy[y]
+			}
+		}
+	})
+}
+
+func plainAvgPool[T dtype.Float](p *pool) {
+	xs, ys := storage.Elements[T](*p.x), storage.Elements[T](*p.y)
+	p.each(func(y, _ int, x, _ []int) {
+		ys[y] = 0
+		for i := range x {
+			ys[y] += xs[x[i]] / T(p.set.Kernel[0]*p.set.Kernel[1])
+		}
+	})
+}
+
+func plainAvgPoolGrad[T dtype.Float](p *pool) {
+	dx, dy := storage.Elements[T](*p.x), storage.Elements[T](*p.y)
+	each(p.x, func(at, _ int) { dx[at] = 0 })
+	p.each(func(y, _ int, x, _ []int) {
+		for i := range x {
+			dx[x[i]] += dy[y] / T(p.set.Kernel[0]*p.set.Kernel[1])
+		}
+	})
+}
+
+func (p *pool) setIndex(at, tap int) {
+	switch {
+	case p.at == nil:
+	case p.at.Type == dtype.Uint8:
+		storage.Elements[uint8](*p.at)[at] = uint8(tap)
+	default:
+		storage.Elements[int32](*p.at)[at] = int32(tap)
+	}
+}
+
+func (p *pool) index(at int) int {
+	if p.at.Type == dtype.Uint8 {
+		return int(storage.Elements[uint8](*p.at)[at])
+	}
+	return int(storage.Elements[int32](*p.at)[at])
+}
