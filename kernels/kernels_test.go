@@ -1,0 +1,330 @@
+package kernels
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// A sample is a call that the laws try with every real type, layout and number
+// of threads.
+type sample struct {
+	k         *Kernel
+	set       any
+	out, in   []operand
+	tolerance float64 // of float32, relative to 1 + |want|; 0 is exact
+	updates   bool    // outputs are read
+	slow      bool    // has no fast way for these operands
+}
+
+// An operand has the real type that is being tried, unless it has its own.
+type operand struct {
+	shape []int
+	t     dtype.Type
+	value func(r *rand.Rand) float64
+}
+
+func of(shape ...int) operand {
+	return operand{shape: shape, value: func(r *rand.Rand) float64 { return float64(float32(r.NormFloat64())) }}
+}
+
+func (o operand) as(t dtype.Type) operand { o.t = t; return o }
+
+func (o operand) drawn(value func(r *rand.Rand) float64) operand { o.value = value; return o }
+
+// positive keeps away from where a function is steep or undefined.
+func positive(r *rand.Rand) float64 { return float64(float32(0.25 + r.ExpFloat64())) }
+
+func below(n int) func(r *rand.Rand) float64 {
+	return func(r *rand.Rand) float64 { return float64(r.IntN(n)) }
+}
+
+// shapesTried straddle blocks, vectors, narrow rows and the grain of parallelism.
+var shapesTried = [][]int{
+	{}, {1}, {5}, {0, 3}, {16}, {17}, {1025}, {4097}, {70001},
+	{3, 5}, {300, 3}, {33, 65}, {300, 257}, {2, 3, 0, 5}, {2, 3, 4, 5}, {4, 16, 9, 11}, {2, 1, 3, 2, 1, 2, 2, 2, 2, 1, 2},
+}
+
+func zipSamples() (all []sample) {
+	for _, shape := range shapesTried {
+		for _, k := range []*Kernel{Add, Sub, Mul, Maximum, Minimum, ReluSlope, TanhSlope, SigmoidSlope} {
+			all = append(all, sample{k: k, out: []operand{of(shape...)}, in: []operand{of(shape...), of(shape...)}, tolerance: 1e-6})
+		}
+		all = append(all, sample{k: Div, out: []operand{of(shape...)}, in: []operand{of(shape...), of(shape...).drawn(positive)}, tolerance: 1e-6})
+		for _, k := range []*Kernel{Less, LessEqual, Greater, GreaterEqual, Equal, NotEqual} {
+			all = append(all, sample{k: k, out: []operand{of(shape...).as(dtype.Bool)}, in: []operand{of(shape...).drawn(below(3)), of(shape...).drawn(below(3))}})
+		}
+		all = append(all, sample{k: Where, out: []operand{of(shape...)}, in: []operand{of(shape...).as(dtype.Bool).drawn(below(2)), of(shape...), of(shape...)}})
+		for _, act := range []Activation{NoActivation, ReluActivation, TanhActivation, SigmoidActivation} {
+			all = append(all, sample{k: ActSlope, set: ActSet{act}, out: []operand{of(shape...)}, in: []operand{of(shape...), of(shape...)}, tolerance: 1e-6})
+		}
+	}
+	return all
+}
+
+func mapSamples() (all []sample) {
+	for _, shape := range shapesTried {
+		for _, k := range []*Kernel{Neg, Abs, Relu, Exp, Tanh, Sigmoid, Copy} {
+			all = append(all, sample{k: k, out: []operand{of(shape...)}, in: []operand{of(shape...)}, tolerance: 2e-6})
+		}
+		for _, k := range []*Kernel{Log, Sqrt} {
+			all = append(all, sample{k: k, out: []operand{of(shape...)}, in: []operand{of(shape...).drawn(positive)}, tolerance: 1e-6})
+		}
+		all = append(all,
+			sample{k: Affine, set: AffineSet{-1.5, 0.25}, out: []operand{of(shape...)}, in: []operand{of(shape...)}, tolerance: 1e-6},
+			sample{k: Fill, set: FillSet{2.5}, out: []operand{of(shape...)}},
+			sample{k: Cast, out: []operand{of(shape...)}, in: []operand{of(shape...)}},
+			sample{k: Cast, set: CastSet{1. / 255, -0.5}, out: []operand{of(shape...)}, in: []operand{of(shape...).as(dtype.Uint8).drawn(below(256))}, tolerance: 1e-6},
+		)
+	}
+	return all
+}
+
+func castSamples() (all []sample) {
+	for _, from := range dtype.All() {
+		for _, shape := range [][]int{{33}, {7, 19}} {
+			slow := castable[from] == 0
+			all = append(all, sample{k: Cast, out: []operand{of(shape...)}, in: []operand{of(shape...).as(from).drawn(below(2))}, slow: slow})
+			if wideOf(from) != dtype.Invalid {
+				all = append(all, sample{k: Cast, set: CastSet{3, 1}, out: []operand{of(shape...)}, in: []operand{of(shape...).as(from).drawn(below(100))}, tolerance: 1e-6, slow: slow})
+			}
+			all = append(all, sample{k: Cast, out: []operand{of(shape...).as(from)}, in: []operand{of(shape...).drawn(below(2))}, slow: from != dtype.Float32 && from != dtype.Float64})
+			all = append(all, sample{k: Copy, out: []operand{of(shape...).as(from)}, in: []operand{of(shape...).as(from).drawn(below(2))}})
+			all = append(all, sample{k: Fill, set: FillSet{1}, out: []operand{of(shape...).as(from)}})
+		}
+	}
+	return all
+}
+
+func TestFastAgreesWithPlain(t *testing.T) {
+	for _, family := range []struct {
+		name    string
+		samples []sample
+	}{
+		{"zip", zipSamples()},
+		{"map", mapSamples()},
+		{"cast", castSamples()},
+	} {
+		t.Run(family.name, func(t *testing.T) {
+			for i, s := range family.samples {
+				s.hold(t, uint64(i))
+			}
+		})
+	}
+}
+
+// hold tries s through every layout.
+func (s sample) hold(t *testing.T, seed uint64) {
+	r := rand.New(rand.NewPCG(seed, 1))
+	trials := [][2]layout{{turned, roomy}, {flipped, repeated}, {spaced, tightly}, {repeated, turned}, {imagewise, tightly}, {roomy, imagewise}}
+	for _, l := range layouts {
+		trials = append(trials, [2]layout{l, l})
+	}
+	if s.size() >= threaded {
+		trials = [][2]layout{{tightly, tightly}, trials[seed%6], {layouts[seed%6], layouts[seed%6]}}
+	}
+	for _, trial := range trials {
+		s.try(t, seed, func(i int, writes bool, shape []int) views.View {
+			l := trial[i%2]
+			if l.name == repeated.name {
+				if writes {
+					l = tightly
+				} else {
+					return someRepeated(r, shape)
+				}
+			}
+			return l.of(shape...)
+		})
+	}
+}
+
+// someRepeated is a row-major view of which some axes repeat.
+func someRepeated(r *rand.Rand, shape []int) views.View {
+	v := views.Of(shape...)
+	for axis := range v.Stride {
+		if r.IntN(2) == 0 {
+			v.Stride[axis] = 0
+		}
+	}
+	return v
+}
+
+// threaded is so many elements that a kernel may share them out to threads.
+const threaded = 4096
+
+// size is the number of elements of the largest operand.
+func (s sample) size() (n int) {
+	for _, o := range slices.Concat(s.out, s.in) {
+		n = max(n, views.Of(o.shape...).Len())
+	}
+	return n
+}
+
+// try compares what the CPU makes of float32 and float64 operands, with 1, 2
+// and 3 threads, with what the plain loop makes of float64.
+func (s sample) try(t *testing.T, seed uint64, lay func(i int, writes bool, shape []int) views.View) {
+	t.Helper()
+	var vs []views.View
+	for i, o := range slices.Concat(s.out, s.in) {
+		vs = append(vs, lay(i, i < len(s.out), o.shape))
+	}
+	about := fmt.Sprintf("%s %+v, sample %d, shapes %v, strides %v", s.k.Name, s.set, seed, shapes(vs), stridesOf(vs))
+	want := s.call(seed, dtype.Float64, vs)
+	if err := s.k.Plain(want); err != nil {
+		t.Fatalf("%s: plain: %v", about, err)
+	}
+	defer SetThreads(Threads())
+	for _, real := range []dtype.Type{dtype.Float32, dtype.Float64} {
+		var first *Call
+		for threads := 1; threads <= 3 && (threads == 1 || s.size() >= threaded); threads++ {
+			SetThreads(threads)
+			got := s.call(seed, real, vs)
+			done, err := false, error(nil)
+			if s.k.Fast != nil {
+				done, err = s.k.Fast(got)
+			}
+			if err != nil {
+				t.Fatalf("%s, %v: %v", about, real, err)
+			}
+			if !done && !s.slow && coalesces(vs) {
+				t.Fatalf("%s, %v: left to the plain loop", about, real)
+			}
+			if !done {
+				must(s.k.Plain(got))
+			}
+			tolerance := s.tolerance
+			if real == dtype.Float64 {
+				tolerance = min(tolerance, 1e-12)
+			}
+			for i := range got.Out {
+				near(t, fmt.Sprintf("%s, %v, output %d, %d threads", about, real, i, threads), got.Out[i], want.Out[i], tolerance)
+				if first != nil && !bytes.Equal(got.Out[i].Data.(storage.Host).Bytes(), first.Out[i].Data.(storage.Host).Bytes()) {
+					t.Fatalf("%s, %v, output %d: %d threads and 1 differ in their bits", about, real, i, threads)
+				}
+			}
+			if first == nil {
+				first = got
+			}
+		}
+	}
+}
+
+// coalesces reports whether C is meant to take views of these ranks.
+func coalesces(vs []views.View) bool {
+	for _, v := range vs {
+		if v.Rank() > 8 {
+			return false
+		}
+	}
+	return true
+}
+
+// call draws operands; the same seed draws the same.
+func (s sample) call(seed uint64, real dtype.Type, vs []views.View) *Call {
+	r := rand.New(rand.NewPCG(seed, 2))
+	c := &Call{Set: s.set}
+	for i, o := range slices.Concat(s.out, s.in) {
+		if o.t == dtype.Invalid {
+			o.t = real
+		}
+		value := o.value
+		if i < len(s.out) && !s.updates {
+			value = func(*rand.Rand) float64 { return 3 } // uninitialised
+		}
+		a := o.array(r, vs[i], value)
+		if i < len(s.out) {
+			c.Out = append(c.Out, a)
+		} else {
+			c.In = append(c.In, a)
+		}
+	}
+	return c
+}
+
+// array lays values out as v; what v leaves out holds ones, and must keep them.
+func (o operand) array(r *rand.Rand, v views.View, value func(r *rand.Rand) float64) storage.Array {
+	_, hi := v.Bounds()
+	elems := make([]float64, hi+3)
+	for i := range elems {
+		elems[i] = 1
+	}
+	for p := range v.Positions() {
+		elems[p] = value(r)
+	}
+	a := ok(storage.Make(storage.CPU, o.t, len(elems)))
+	must(dtype.Convert(a.Data.(storage.Host).Bytes()[:len(elems)*o.t.Size()], o.t, dtype.Bytes(elems), dtype.Float64))
+	return a.With(v)
+}
+
+// near wants every element of a storage to agree, in and beside the view.
+func near(t *testing.T, about string, got, want storage.Array, tolerance float64) {
+	t.Helper()
+	gs, ws := elementsOf(got), elementsOf(want)
+	for i := range ws {
+		if gs[i] != ws[i] && !(math.Abs(gs[i]-ws[i]) <= tolerance*(1+math.Abs(ws[i]))) && !(gs[i] != gs[i] && ws[i] != ws[i]) {
+			t.Fatalf("%s: position %d: got %v, want %v", about, i, gs[i], ws[i])
+		}
+	}
+}
+
+// elementsOf returns all of a's storage as float64s.
+func elementsOf(a storage.Array) []float64 {
+	raw := a.Data.(storage.Host).Bytes()
+	n := len(raw) / a.Type.Size()
+	wide := make([]float64, n)
+	must(dtype.Convert(dtype.Bytes(wide), dtype.Float64, raw[:n*a.Type.Size()], a.Type))
+	return wide
+}
+
+// TestSpecialValues holds the float32 loops to the plain ones where numbers end,
+// at every place in a vector and behind the last whole one.
+func TestSpecialValues(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
+	values := []float32{0, float32(math.Copysign(0, -1)), 1, -1, float32(nan), float32(inf), float32(-inf),
+		89, -89, 100, -104, 1e38, -1e38, 1e-37, -1e-37, 3e38, 0.5, -2, 20, -20}
+	for _, k := range []*Kernel{Add, Sub, Mul, Div, Maximum, Minimum, Neg, Abs, Exp, Log, Sqrt, Relu, Tanh, Sigmoid,
+		Less, LessEqual, Greater, GreaterEqual, Equal, NotEqual} {
+		var xs, ys []float32
+		for _, x := range values {
+			for _, y := range values {
+				xs, ys = append(xs, x), append(ys, y)
+			}
+		}
+		in := []storage.Array{storage.From(xs, len(xs)), storage.From(ys, len(ys))}
+		if k.Plain(&Call{Out: in[:1], In: in}) != nil && k.Plain(&Call{Out: []storage.Array{ok(storage.Make(storage.CPU, dtype.Float32, len(xs)))}, In: in[:1]}) == nil {
+			in = in[:1]
+		}
+		out := dtype.Float32
+		if k.Name == "less" || k.Name == "less equal" || k.Name == "greater" || k.Name == "greater equal" || k.Name == "equal" || k.Name == "not equal" {
+			out = dtype.Bool
+		}
+		for n := range 40 {
+			part := func(a storage.Array) storage.Array { return a.With(ok(a.Slice(0, n, len(xs), 1))) }
+			call := func() *Call {
+				c := &Call{Out: []storage.Array{ok(storage.Make(storage.CPU, out, len(xs)-n))}}
+				for _, a := range in {
+					c.In = append(c.In, part(a))
+				}
+				return c
+			}
+			got, want := call(), call()
+			must(CPU.Run(k, got))
+			must(k.Plain(want))
+			gs, ws := elementsOf(got.Out[0]), elementsOf(want.Out[0])
+			for i := range len(xs) - n {
+				g, w := gs[i], ws[i]
+				same := g == w || g != g && w != w || math.Abs(g-w) <= 1e-6*math.Abs(w)+1.2e-38 && !math.IsInf(g, 0)
+				if !same {
+					t.Fatalf("%s(%v, %v): got %v, want %v", k.Name, xs[n+i], ys[n+i], g, w)
+				}
+			}
+		}
+	}
+}
