@@ -1,0 +1,116 @@
+"""PyTorch's side of the benchmark: a line "COUNT ROW" in, COUNT seconds out, as JSON."""
+import json
+import os
+import sys
+import time
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+threads, data = int(sys.argv[1]), sys.argv[2]
+torch.set_num_threads(threads)
+torch.manual_seed(0)
+
+
+def labels(n):
+    return torch.randint(0, 10, (n,))
+
+
+def mlp():
+    return nn.Sequential(nn.Linear(784, 128), nn.ReLU(), nn.Linear(128, 10))
+
+
+def wide_mlp():
+    return nn.Sequential(nn.Linear(784, 1024), nn.ReLU(), nn.Linear(1024, 1024), nn.ReLU(), nn.Linear(1024, 10))
+
+
+def cnn():
+    return nn.Sequential(
+        nn.Conv2d(1, 32, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Conv2d(32, 64, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Flatten(), nn.Linear(64 * 49, 128), nn.ReLU(), nn.Linear(128, 10))
+
+
+def lenet():
+    return nn.Sequential(
+        nn.Conv2d(1, 6, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Conv2d(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Flatten(), nn.Linear(400, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, 10))
+
+
+def step(model, x, y):
+    opt = torch.optim.SGD(model.parameters(), 0.01)
+
+    def once():
+        opt.zero_grad(set_to_none=True)
+        F.cross_entropy(model(x), y).backward()
+        opt.step()
+    return once
+
+
+def infer(n):
+    model, x = cnn().eval(), torch.rand(n, 1, 28, 28)
+
+    def once():
+        with torch.inference_mode():
+            model(x)
+    return once
+
+
+def epoch():
+    """One LeNet epoch on MNIST, all of it in memory, no DataLoader."""
+    import h5py
+    with h5py.File(os.path.join(data, 'mnist.h5')) as f:
+        X = torch.from_numpy(f['train/images'][:])
+        Y = torch.from_numpy(f['train/labels'][:].astype('int64'))
+    model = lenet()
+    opt = torch.optim.SGD(model.parameters(), 0.05, 0.9)
+
+    def once():
+        order = torch.randperm(len(X))
+        for i in range(0, len(X), 128):
+            j = order[i:i + 128]
+            opt.zero_grad(set_to_none=True)
+            F.cross_entropy(model(X[j].unsqueeze(1).float().div_(255)), Y[j]).backward()
+            opt.step()
+    return once
+
+
+def matmul(n):
+    a, b = torch.randn(n, n), torch.randn(n, n)
+    return lambda: a @ b
+
+
+def on_matrix(f):
+    a, b = torch.randn(4096, 1024), torch.randn(4096, 1024)
+    return lambda: f(a, b)
+
+
+rows = {
+    'training step, MLP 784-128-10, batch 64, SGD': lambda: step(mlp(), torch.rand(64, 784), labels(64)),
+    'training step, MLP 784-1024-1024-10, batch 256': lambda: step(wide_mlp(), torch.rand(256, 784), labels(256)),
+    'training step, CNN 32-64-128-10, 1x28x28, batch 64': lambda: step(cnn(), torch.rand(64, 1, 28, 28), labels(64)),
+    'inference, CNN 32-64-128-10, batch 1': lambda: infer(1),
+    'inference, CNN 32-64-128-10, batch 1024': lambda: infer(1024),
+    'epoch of MNIST, LeNet, batch 128': epoch,
+    'matmul 64, float32': lambda: matmul(64),
+    'matmul 512, float32': lambda: matmul(512),
+    'matmul 2048, float32': lambda: matmul(2048),
+    'add (4096,1024), float32': lambda: on_matrix(lambda a, b: a + b),
+    'exp (4096,1024), float32': lambda: on_matrix(lambda a, b: a.exp()),
+    'softmax (4096,1024), float32': lambda: on_matrix(lambda a, b: a.softmax(-1)),
+}
+
+print(f'PyTorch {torch.__version__}', flush=True)
+name, once = None, None
+for line in sys.stdin:
+    count, row = line.rstrip('\n').split(' ', 1)
+    if row != name:
+        name, once = row, rows[row]()
+    times = []
+    for _ in range(int(count)):
+        start = time.perf_counter()
+        once()
+        times.append(time.perf_counter() - start)
+    print(json.dumps(times), flush=True)

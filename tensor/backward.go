@@ -1,0 +1,119 @@
+package tensor
+
+import (
+	"container/heap"
+
+	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// Grads holds one gradient for each leaf that requires one.
+type Grads map[*Tensor]*Tensor
+
+// Gradients returns the derivatives of y, a single recorded element, with
+// respect to every leaf it depends on that requires one.
+func Gradients(y *Tensor) Grads {
+	const act = "gradients"
+	y.live(act)
+	if y.Len() != 1 || !y.wants {
+		fail(act, storage.ErrState, "of %v; want a single element computed from a leaf that requires a gradient", y)
+	}
+	one := y.quietly(y.tape, y.epoch).constant(1)
+	one.unit = true
+	p := pass{grads: Grads{y: one}, tape: y.tape, epoch: y.epoch}
+	p.reach(y)
+	for len(p.pending) > 0 {
+		x := heap.Pop(&p.pending).(*Tensor)
+		dx := p.grads[x]
+		delete(p.grads, x)
+		p.through(x, dx)
+	}
+	return p.grads
+}
+
+// Backward adds the gradients of y, a single recorded element, into the Grad of
+// every leaf it depends on that requires one. They stay until ClearGrad.
+func (y *Tensor) Backward() {
+	for leaf, d := range Gradients(y) {
+		if leaf.Grad != nil {
+			d = leaf.Grad.Add(d)
+		}
+		leaf.Grad = d.Keep()
+	}
+}
+
+// ClearGrad forgets what Backward has added up.
+func (x *Tensor) ClearGrad() { x.Grad = nil }
+
+// A pass walks a recorded expression from its result to its leaves.
+type pass struct {
+	grads   Grads
+	pending latestFirst // computed tensors that have a gradient, not yet passed on
+	tape    *Tape
+	epoch   int
+}
+
+func (p *pass) reach(x *Tensor) {
+	if x.node != nil {
+		heap.Push(&p.pending, x)
+	}
+}
+
+// through passes dy from y on to the inputs that y was computed from.
+func (p *pass) through(y, dy *Tensor) {
+	n := y.node
+	if version(y, n.in) != n.version {
+		fail("gradients", storage.ErrState, "something that %s was computed from has been written to since", n.op.Name())
+	}
+	in := make([]*Tensor, len(n.in))
+	for i, x := range n.in {
+		in[i] = x.quietly(p.tape, p.epoch)
+	}
+	for i, dx := range n.op.Backward(y.quietly(p.tape, p.epoch), dy, in...) {
+		if x := n.in[i]; dx != nil && x.wants {
+			p.add(x, dx)
+		}
+	}
+}
+
+func (p *pass) add(x, dx *Tensor) {
+	if have := p.grads[x]; have != nil {
+		p.grads[x] = have.Add(dx)
+		return
+	}
+	p.grads[x] = dx
+	p.reach(x)
+}
+
+// constant returns value repeated to x's shape by zero strides.
+func (x *Tensor) constant(value float64) *Tensor {
+	one := x.filled(views.Of(), value)
+	one.View, _ = one.View.Broadcast(x.Shape...)
+	return one
+}
+
+// zeros returns a dense tensor of zeros that lies as v does.
+func (x *Tensor) zeros(v views.View) *Tensor { return x.filled(views.Like(v), 0) }
+
+// filled returns a tensor of x's type, device and step, value all over.
+func (x *Tensor) filled(v views.View, value float64) *Tensor {
+	a := Work{device: device("fill", x), tape: x.tape}.must(x.Type, v)
+	run("fill", kernels.Fill, kernels.FillSet{Value: value}, []storage.Array{a})
+	return x.with(a)
+}
+
+// latestFirst is a heap of computed tensors, the one recorded last on top: when
+// it is taken, everything computed from it has been passed through.
+type latestFirst []*Tensor
+
+func (h latestFirst) Len() int           { return len(h) }
+func (h latestFirst) Less(i, j int) bool { return h[i].node.order > h[j].node.order }
+func (h latestFirst) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *latestFirst) Push(x any)        { *h = append(*h, x.(*Tensor)) }
+func (h *latestFirst) Pop() any {
+	last := len(*h) - 1
+	x := (*h)[last]
+	*h = (*h)[:last]
+	return x
+}

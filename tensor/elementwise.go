@@ -1,0 +1,44 @@
+package tensor
+
+import (
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// elementwise is the family of operations y[i] = f(x[i]).
+type elementwise struct {
+	f *kernels.Kernel
+	// slope returns dx from dy and whichever of x and y is simpler.
+	slope func(x, y, dy *Tensor) *Tensor
+}
+
+func (op elementwise) Name() string { return op.f.Name }
+
+func (op elementwise) Infer(in ...*Tensor) (dtype.Type, views.View) {
+	wantFloat(op.Name(), in[0])
+	return in[0].Type, views.Like(in[0].View)
+}
+
+func (op elementwise) Forward(w *Work, y storage.Array, in ...storage.Array) error {
+	return w.Run(op.f, nil, []storage.Array{y}, in...)
+}
+
+func (op elementwise) Backward(y, dy *Tensor, in ...*Tensor) []*Tensor {
+	return []*Tensor{op.slope(in[0], y, dy)}
+}
+
+// unary makes a method of one operand what Register takes.
+func unary(f func(x *Tensor) *Tensor) func(in ...*Tensor) *Tensor {
+	return func(in ...*Tensor) *Tensor { return f(in[0]) }
+}
+
+// wantFloat fails for tensors that derivatives make no sense for.
+func wantFloat(op string, xs ...*Tensor) {
+	for _, x := range xs {
+		if x.Type != dtype.Float32 && x.Type != dtype.Float64 {
+			fail(op, ErrType, "of %v; Cast to float32 or float64 first", x.Type)
+		}
+	}
+}

@@ -1,0 +1,68 @@
+package tensor
+
+import (
+	"fmt"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// The kinds of error, for errors.Is.
+var (
+	ErrShape  = views.ErrShape
+	ErrType   = dtype.ErrType
+	ErrDevice = storage.ErrDevice
+	ErrState  = storage.ErrState
+)
+
+// An Error is why an expression could not be computed. It unwraps to one of the
+// kinds above where the expression was at fault.
+type Error struct {
+	Op  string
+	Err error
+}
+
+func (e *Error) Error() string { return e.Op + ": " + e.Err.Error() }
+func (e *Error) Unwrap() error { return e.Err }
+
+// A kindred is a message that errors.Is knows as a kind without spelling it out.
+type kindred struct {
+	text string
+	kind error
+}
+
+func (e kindred) Error() string { return e.text }
+func (e kindred) Unwrap() error { return e.kind }
+
+// Fail ends the expression with an *Error of the given kind. Layers and losses
+// outside this package use it to speak like its operations.
+func Fail(op string, kind error, format string, args ...any) {
+	fail(op, kind, format, args...)
+}
+
+func fail(op string, kind error, format string, args ...any) {
+	panic(&Error{op, kindred{fmt.Sprintf(format, args...), kind}})
+}
+
+func check(op string, err error) {
+	if err != nil {
+		panic(&Error{op, err})
+	}
+}
+
+// Try runs f and returns the *Error it failed with, if any. Other panics are
+// bugs and pass through.
+func Try(f func()) (err error) {
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case *Error:
+			err = p
+		default:
+			panic(p)
+		}
+	}()
+	f()
+	return nil
+}

@@ -1,0 +1,36 @@
+package tensor
+
+import (
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/kernels"
+)
+
+// Less returns whether x < y, elementwise, as bools.
+func (x *Tensor) Less(y *Tensor) *Tensor { return zip(comparison(kernels.Less), x, y) }
+
+// LessEqual returns whether x ≤ y, elementwise, as bools.
+func (x *Tensor) LessEqual(y *Tensor) *Tensor { return zip(comparison(kernels.LessEqual), x, y) }
+
+// Greater returns whether x > y, elementwise, as bools.
+func (x *Tensor) Greater(y *Tensor) *Tensor { return zip(comparison(kernels.Greater), x, y) }
+
+// GreaterEqual returns whether x ≥ y, elementwise, as bools.
+func (x *Tensor) GreaterEqual(y *Tensor) *Tensor { return zip(comparison(kernels.GreaterEqual), x, y) }
+
+// Equal returns whether x = y, elementwise, as bools.
+func (x *Tensor) Equal(y *Tensor) *Tensor { return zip(comparison(kernels.Equal), x, y) }
+
+// NotEqual returns whether x ≠ y, elementwise, as bools.
+func (x *Tensor) NotEqual(y *Tensor) *Tensor { return zip(comparison(kernels.NotEqual), x, y) }
+
+// comparison is the op of a kernel that answers in bools; nothing flows back.
+func comparison(k *kernels.Kernel) pairwise { return pairwise{f: k, to: dtype.Bool} }
+
+var (
+	_ = Register("less", func(in ...*Tensor) *Tensor { return in[0].Less(in[1]) }, In(2, 3).Rows(), In(2, 3).Rows())
+	_ = Register("less equal", func(in ...*Tensor) *Tensor { return in[0].LessEqual(in[1]) }, In(2, 3), In(3))
+	_ = Register("greater", func(in ...*Tensor) *Tensor { return in[0].Greater(in[1]) }, In(2, 3), In(3))
+	_ = Register("greater equal", func(in ...*Tensor) *Tensor { return in[0].GreaterEqual(in[1]) }, In(2, 3), In(3))
+	_ = Register("equal", func(in ...*Tensor) *Tensor { return in[0].Equal(in[0]) }, In(2, 3))
+	_ = Register("not equal", func(in ...*Tensor) *Tensor { return in[0].NotEqual(in[1]) }, In(2, 3), In(3))
+)

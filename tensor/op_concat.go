@@ -1,0 +1,76 @@
+package tensor
+
+import (
+	"slices"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// Concat returns xs one after another along axis; their other axes are equal.
+func Concat(axis int, xs ...*Tensor) *Tensor {
+	if len(xs) == 0 {
+		fail("concat", ErrShape, "of no tensors")
+	}
+	return Apply(concat{xs[0].axis("concat", axis)}, xs...)
+}
+
+type concat struct{ axis int }
+
+func (concat) Name() string { return "concat" }
+
+func (op concat) Infer(in ...*Tensor) (dtype.Type, views.View) {
+	shape := slices.Clone(in[0].Shape)
+	for _, x := range in[1:] {
+		if x.Type != in[0].Type {
+			fail("concat", ErrType, "of %v and %v; Cast one to the other", in[0].Type, x.Type)
+		}
+		if x.Rank() != len(shape) || !equalBut(op.axis, x.Shape, shape) {
+			fail("concat", ErrShape, "of %v and %v along axis %d", in[0].Shape, x.Shape, op.axis)
+		}
+		shape[op.axis] += x.Shape[op.axis]
+	}
+	return in[0].Type, views.Of(shape...)
+}
+
+// equalBut reports whether a and b agree on all axes but one.
+func equalBut(axis int, a, b []int) bool {
+	for i := range a {
+		if i != axis && a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func (op concat) Forward(w *Work, y storage.Array, in ...storage.Array) error {
+	start := 0
+	for _, x := range in {
+		v, err := y.View.Slice(op.axis, start, start+x.Shape[op.axis], 1)
+		if err != nil {
+			return err
+		}
+		if err := w.Run(kernels.Copy, nil, []storage.Array{y.With(v)}, x); err != nil {
+			return err
+		}
+		start += x.Shape[op.axis]
+	}
+	return nil
+}
+
+func (op concat) Backward(_, dy *Tensor, in ...*Tensor) []*Tensor {
+	start := 0
+	grads := make([]*Tensor, len(in))
+	for i, x := range in {
+		grads[i] = dy.Slice(op.axis, start, start+x.Shape[op.axis], 1)
+		start += x.Shape[op.axis]
+	}
+	return grads
+}
+
+var (
+	_ = Register("concat 0", func(in ...*Tensor) *Tensor { return Concat(0, in...) }, In(2, 3).Rows(), In(4, 3).Rows())
+	_ = Register("concat -1", func(in ...*Tensor) *Tensor { return Concat(-1, in...) }, In(2, 3), In(2, 1), In(2, 2))
+)

@@ -1,0 +1,10 @@
+package tensor
+
+import "github.com/h5dnn/h5dnn/kernels"
+
+// Exp returns eˣ, elementwise.
+func (x *Tensor) Exp() *Tensor { return Apply(elementwise{kernels.Exp, expSlope}, x) }
+
+func expSlope(x, y, dy *Tensor) *Tensor { return dy.Mul(y) }
+
+var _ = Register("exp", unary((*Tensor).Exp), In(3, 4).Rows())

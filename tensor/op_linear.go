@@ -1,0 +1,73 @@
+package tensor
+
+import (
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// Linear returns act(x·wᵀ + b) for x (N, in), w (out, in) and b (out), which may be nil.
+func Linear(x, w, b *Tensor, act Activation) *Tensor {
+	if b == nil {
+		return Apply(linear{act}, x, w)
+	}
+	return Apply(linear{act}, x, w, b)
+}
+
+type linear struct{ act Activation }
+
+func (linear) Name() string { return "linear" }
+
+func (linear) Infer(in ...*Tensor) (dtype.Type, views.View) {
+	x, w := in[0], in[1]
+	wantFloat("linear", in...)
+	if x.Rank() != 2 || w.Rank() != 2 || x.Shape[1] != w.Shape[1] {
+		fail("linear", ErrShape, "input %v and weight %v; want (N, in) and (out, in)", x.Shape, w.Shape)
+	}
+	wantBias("linear", w, in[2:])
+	return x.Type, views.Of(x.Shape[0], w.Shape[0])
+}
+
+// wantBias fails unless in is empty or one bias for the outputs of weight w,
+// and everything is of one type.
+func wantBias(op string, w *Tensor, in []*Tensor) {
+	for _, b := range in {
+		if b.Rank() != 1 || b.Shape[0] != w.Shape[0] {
+			fail(op, ErrShape, "bias %v for weight %v; want (%d)", b.Shape, w.Shape, w.Shape[0])
+		}
+	}
+}
+
+func (op linear) Forward(w *Work, y storage.Array, in ...storage.Array) error {
+	return w.Run(kernels.Linear, kernels.LinearSet{Act: op.act}, []storage.Array{y}, in...)
+}
+
+func (op linear) Backward(y, dy *Tensor, in ...*Tensor) []*Tensor {
+	x, w := in[0], in[1]
+	dz, db := activated(op.act, y, dy, optional(in, 2))
+	return []*Tensor{
+		x.asks(func() *Tensor { return dz.MatMul(w) }),
+		w.asks(func() *Tensor { return dz.T().MatMul(x) }),
+		db,
+	}[:len(in)]
+}
+
+// optional returns in[i], or nil if there are fewer.
+func optional(in []*Tensor, i int) *Tensor {
+	if i < len(in) {
+		return in[i]
+	}
+	return nil
+}
+
+func init() {
+	for _, act := range []Activation{NoActivation, ReluActivation, TanhActivation, SigmoidActivation} {
+		Register("linear "+act.String(), func(in ...*Tensor) *Tensor {
+			return Linear(in[0], in[1], optional(in, 2), act)
+		}, In(5, 3).Rows(), In(4, 3), In(4))
+	}
+	Register("linear without bias", func(in ...*Tensor) *Tensor {
+		return Linear(in[0], in[1], nil, TanhActivation)
+	}, In(5, 3).Rows(), In(4, 3))
+}

@@ -1,0 +1,53 @@
+package tensor
+
+import (
+	"slices"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// MatMul returns the matrix product of the last two axes of x and y, for each
+// place along the axes before, which stretch to each other.
+func (x *Tensor) MatMul(y *Tensor) *Tensor { return Apply(matmul{}, x, y) }
+
+type matmul struct{}
+
+func (matmul) Name() string { return "matmul" }
+
+func (matmul) Infer(in ...*Tensor) (dtype.Type, views.View) {
+	x, y := in[0], in[1]
+	wantFloat("matmul", x, y)
+	if x.Type != y.Type {
+		fail("matmul", ErrType, "%v and %v; Cast one to the other", x.Type, y.Type)
+	}
+	n, m := x.Rank(), y.Rank()
+	if n < 2 || m < 2 || x.Shape[n-1] != y.Shape[m-2] {
+		fail("matmul", ErrShape, "shapes %v and %v do not chain", x.Shape, y.Shape)
+	}
+	lead, ok := views.BroadcastShape(x.Shape[:n-2], y.Shape[:m-2])
+	if !ok {
+		fail("matmul", ErrShape, "leading axes of %v and %v do not stretch to each other", x.Shape, y.Shape)
+	}
+	return x.Type, views.Of(append(slices.Clone(lead), x.Shape[n-2], y.Shape[m-1])...)
+}
+
+func (matmul) Forward(w *Work, z storage.Array, in ...storage.Array) error {
+	return w.Run(kernels.MatMul, nil, []storage.Array{z}, in...)
+}
+
+func (matmul) Backward(_, dz *Tensor, in ...*Tensor) []*Tensor {
+	x, y := in[0], in[1]
+	return []*Tensor{
+		x.asks(func() *Tensor { return dz.MatMul(y.T()).shrink(x.Shape) }),
+		y.asks(func() *Tensor { return x.T().MatMul(dz).shrink(y.Shape) }),
+	}
+}
+
+var (
+	_ = Register("matmul", func(in ...*Tensor) *Tensor { return in[0].MatMul(in[1]) }, In(2, 3).Rows(), In(3, 4))
+	_ = Register("matmul", func(in ...*Tensor) *Tensor { return in[0].MatMul(in[1]) }, In(5, 2, 3).Rows(), In(3, 4))
+	_ = Register("matmul", func(in ...*Tensor) *Tensor { return in[0].MatMul(in[1]) }, In(2, 1, 2, 3), In(3, 3, 4))
+)

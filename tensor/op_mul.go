@@ -1,0 +1,17 @@
+package tensor
+
+import "github.com/h5dnn/h5dnn/kernels"
+
+// Mul returns x · y, elementwise, stretching shapes that allow it.
+func (x *Tensor) Mul(y *Tensor) *Tensor { return zip(pairwise{f: kernels.Mul, slope: mulSlope}, x, y) }
+
+func mulSlope(x, y, z, dz *Tensor) (dx, dy *Tensor) {
+	return x.asks(func() *Tensor { return dz.Mul(y) }), y.asks(func() *Tensor { return dz.Mul(x) })
+}
+
+var (
+	_ = Register("mul", func(in ...*Tensor) *Tensor { return in[0].Mul(in[1]) }, In(2, 3).Rows(), In(2, 3).Rows())
+	_ = Register("mul", func(in ...*Tensor) *Tensor { return in[0].Mul(in[1]) }, In(2, 3), In(3))
+	_ = Register("mul", func(in ...*Tensor) *Tensor { return in[0].Mul(in[1]) }, In(4, 1), In(1, 5))
+	_ = Register("mul", func(in ...*Tensor) *Tensor { return in[0].Mul(in[1]) }, In(2, 3, 4), In())
+)

@@ -1,0 +1,80 @@
+package tensor
+
+import (
+	"slices"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// Reshape returns the elements of x, in the same order, in another shape, where
+// one size may be -1: what is left. It shares x's memory, and fails if no
+// strides can express that; make x Contiguous first.
+func (x *Tensor) Reshape(shape ...int) *Tensor {
+	if slices.Equal(x.Shape, shape) {
+		return x
+	}
+	v, err := x.View.Reshape(shape...)
+	check("reshape", err)
+	return view(reshape{}, x, v)
+}
+
+// Flatten returns x with the axes from first on joined into one, copied if they
+// do not lie in order.
+func (x *Tensor) Flatten(first int) *Tensor {
+	first = x.axis("flatten", first)
+	size := 1
+	for _, n := range x.Shape[first:] {
+		size *= n
+	}
+	shape := append(slices.Clone(x.Shape[:first]), size)
+	if _, err := x.View.Reshape(shape...); err != nil {
+		x = x.Contiguous()
+	}
+	return x.Reshape(shape...)
+}
+
+// reshape is any view of the same elements in the same order.
+type reshape struct{ seen }
+
+func (reshape) Name() string { return "reshape" }
+
+func (reshape) Backward(_, dy *Tensor, in ...*Tensor) []*Tensor {
+	shape := in[0].Shape
+	if _, err := dy.View.Reshape(shape...); err != nil {
+		dy = dy.Contiguous()
+	}
+	return []*Tensor{dy.Reshape(shape...)}
+}
+
+// Contiguous returns x with its elements in row-major order: x itself if they
+// are, a copy if not.
+func (x *Tensor) Contiguous() *Tensor {
+	if x.View.Contiguous() {
+		return x
+	}
+	return Apply(copied{}, x)
+}
+
+// copied is the identity, laid out row-major.
+type copied struct{}
+
+func (copied) Name() string { return "contiguous" }
+
+func (copied) Infer(in ...*Tensor) (dtype.Type, views.View) {
+	return in[0].Type, views.Of(in[0].Shape...)
+}
+
+func (copied) Forward(w *Work, y storage.Array, in ...storage.Array) error {
+	return w.Run(kernels.Copy, nil, []storage.Array{y}, in...)
+}
+
+func (copied) Backward(_, dy *Tensor, in ...*Tensor) []*Tensor { return []*Tensor{dy} }
+
+var (
+	_ = Register("reshape", unary(func(x *Tensor) *Tensor { return x.Contiguous().Reshape(2, -1) }), In(4, 3))
+	_ = Register("flatten", unary(func(x *Tensor) *Tensor { return x.Flatten(1) }), In(2, 3, 4).Rows())
+	_ = Register("contiguous", unary(func(x *Tensor) *Tensor { return x.Transpose(1, 0).Contiguous() }), In(3, 4).Rows())
+)

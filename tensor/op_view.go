@@ -1,0 +1,79 @@
+package tensor
+
+import (
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// seen is embedded by operations that only move the view: there is nothing to
+// compute, and Apply is not how they are made.
+type seen struct{}
+
+func (seen) Infer(in ...*Tensor) (dtype.Type, views.View)         { return in[0].Type, in[0].View }
+func (seen) Forward(*Work, storage.Array, ...storage.Array) error { return nil }
+
+// Transpose reorders axes: axis k of the result is axis order[k] of x. Without
+// an order it reverses them.
+func (x *Tensor) Transpose(order ...int) *Tensor {
+	if len(order) == 0 {
+		for axis := range x.Shape {
+			order = append([]int{axis}, order...)
+		}
+	}
+	v, err := x.View.Transpose(order...)
+	check("transpose", err)
+	return view(transpose{order: order}, x, v)
+}
+
+// T swaps the last two axes.
+func (x *Tensor) T() *Tensor {
+	if x.Rank() < 2 {
+		fail("T", ErrShape, "of %v; want at least two axes", x.Shape)
+	}
+	order := make([]int, x.Rank())
+	for axis := range order {
+		order[axis] = axis
+	}
+	n := len(order)
+	order[n-1], order[n-2] = order[n-2], order[n-1]
+	return x.Transpose(order...)
+}
+
+type transpose struct {
+	seen
+	order []int
+}
+
+func (transpose) Name() string { return "transpose" }
+
+func (op transpose) Backward(_, dy *Tensor, _ ...*Tensor) []*Tensor {
+	back := make([]int, len(op.order))
+	for k, axis := range op.order {
+		back[axis] = k
+	}
+	return []*Tensor{dy.Transpose(back...)}
+}
+
+// Broadcast returns x stretched to shape: axes of size 1 and new leading ones repeat.
+func (x *Tensor) Broadcast(shape ...int) *Tensor {
+	v, ok := x.View.Broadcast(shape...)
+	if !ok {
+		fail("broadcast", ErrShape, "%v does not stretch to %v", x.Shape, shape)
+	}
+	return view(broadcast{}, x, v)
+}
+
+type broadcast struct{ seen }
+
+func (broadcast) Name() string { return "broadcast" }
+
+func (broadcast) Backward(_, dy *Tensor, in ...*Tensor) []*Tensor {
+	return []*Tensor{dy.shrink(in[0].Shape)}
+}
+
+var (
+	_ = Register("transpose", unary(func(x *Tensor) *Tensor { return x.Transpose(2, 0, 1) }), In(2, 3, 4))
+	_ = Register("T", unary((*Tensor).T), In(2, 3, 4).Rows())
+	_ = Register("broadcast", unary(func(x *Tensor) *Tensor { return x.Broadcast(2, 3, 4) }), In(3, 1))
+)

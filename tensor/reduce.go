@@ -1,0 +1,102 @@
+package tensor
+
+import (
+	"slices"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// A reduction is one of the operations that make one element of many, along
+// axes that keep size 1 in the result.
+type reduction struct {
+	f    *kernels.Kernel
+	axes []int
+	// slope returns dx from dy, both of y's shape but dx's.
+	slope func(x, y, dy *Tensor) *Tensor
+}
+
+// reduce applies f along axes, all if there are none, and drops them unless keep is set.
+func reduce(f *kernels.Kernel, x *Tensor, axes []int, keep bool, slope func(x, y, dy *Tensor) *Tensor) *Tensor {
+	axes = x.axes(f.Name, axes)
+	y := Apply(reduction{f, axes, slope}, x)
+	if keep {
+		return y
+	}
+	return y.drop(axes)
+}
+
+func (op reduction) Name() string { return op.f.Name }
+
+func (op reduction) Infer(in ...*Tensor) (dtype.Type, views.View) {
+	wantFloat(op.Name(), in[0])
+	shape := slices.Clone(in[0].Shape)
+	for _, axis := range op.axes {
+		shape[axis] = 1
+	}
+	return in[0].Type, views.Of(shape...)
+}
+
+func (op reduction) Forward(w *Work, y storage.Array, in ...storage.Array) error {
+	return w.Run(op.f, nil, []storage.Array{y}, in...)
+}
+
+func (op reduction) Backward(y, dy *Tensor, in ...*Tensor) []*Tensor {
+	return []*Tensor{op.slope(in[0], y, dy)}
+}
+
+// axes returns axes as they count from the front, all of them if none are named.
+func (x *Tensor) axes(op string, axes []int) []int {
+	if len(axes) == 0 {
+		for axis := range x.Shape {
+			axes = append(axes, axis)
+		}
+		return axes
+	}
+	named := make([]int, len(axes))
+	for i, axis := range axes {
+		named[i] = x.axis(op, axis)
+		if slices.Contains(named[:i], named[i]) {
+			fail(op, ErrShape, "axis %d of %v is named twice", axis, x.Shape)
+		}
+	}
+	return named
+}
+
+// axis returns axis as it counts from the front; negative ones count from the end.
+func (x *Tensor) axis(op string, axis int) int {
+	if axis < -x.Rank() || axis >= x.Rank() {
+		fail(op, ErrShape, "%v has no axis %d", x.Shape, axis)
+	}
+	if axis < 0 {
+		axis += x.Rank()
+	}
+	return axis
+}
+
+// drop removes axes, which have size 1.
+func (x *Tensor) drop(axes []int) *Tensor {
+	if len(axes) == 0 {
+		return x
+	}
+	shape := make([]int, 0, x.Rank())
+	for axis, size := range x.Shape {
+		if !slices.Contains(axes, axis) {
+			shape = append(shape, size)
+		}
+	}
+	return x.Reshape(shape...)
+}
+
+// count returns how many elements of x one element of y stands for.
+func count(x, y *Tensor) float64 {
+	n := 1
+	for axis, size := range x.Shape {
+		if y.Shape[axis] != size {
+			n *= size
+		}
+	}
+	return float64(n)
+}

@@ -1,0 +1,50 @@
+package tensor
+
+import (
+	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// The settings of the optimizers' updates.
+type (
+	SGDSet  = kernels.SGDSet
+	AdamSet = kernels.AdamSet
+)
+
+// UpdateSGD moves leaf p against its gradient g, in place and in one pass;
+// momentum, where it is not nil, is updated with it.
+func UpdateSGD(p, g, momentum *Tensor, set SGDSet) {
+	if momentum == nil {
+		update("sgd", kernels.SGD, set, g, p)
+		return
+	}
+	update("sgd", kernels.SGD, set, g, p, momentum)
+}
+
+// UpdateAdam moves leaf p by Adam's rule, in place and in one pass, and with it
+// the running first and second moments m and v of its gradient g.
+func UpdateAdam(p, g, m, v *Tensor, set AdamSet) { update("adam", kernels.Adam, set, g, p, m, v) }
+
+// update runs k from g on tensors it changes, and counts the change.
+func update(op string, k *kernels.Kernel, set any, g *Tensor, changed ...*Tensor) {
+	g.live(op)
+	out := arrays(changed)
+	for _, x := range changed {
+		if x.node != nil {
+			fail(op, ErrState, "%v was computed; only leaves are updated", x)
+		}
+	}
+	device(op, append(changed, g)...)
+	run(op, k, set, out, g.Array)
+	touch(out...)
+}
+
+// touch counts a write to each array, so that expressions which still need the
+// old values find out.
+func touch(as ...storage.Array) {
+	for _, a := range as {
+		if v, ok := a.Data.(storage.Versioned); ok {
+			v.Touch()
+		}
+	}
+}
