@@ -15,11 +15,11 @@ import (
 //	              (in float8_e4m3fn, which has none, NaN)
 //	to a complex  the imaginary part is 0;  from a complex it is dropped
 //
-// A float that no integer can hold, NaN or infinite, has no integer value, and
-// C leaves it open. Here it is, on every machine, what NumPy gives on x86: out
-// of int64 it becomes −2⁶³, which is 2⁶³ in uint64 and 0 in uint32; for types
-// of 32 bits and fewer, but for uint32, out of int32 it becomes −2³¹, which is
-// 0 in those of 8 and 16.
+// A float that is NaN or infinite has no integer value, and
+// C leaves it open; so with one that is out of range by far. Here it is, on
+// every machine, what NumPy gives on x86: out of int64 becomes −2⁶³, which is
+// 0 in uint32 and 2⁶³ in uint64, but 0 from 2⁶⁴ on; in types of 32 bits and
+// fewer, but for uint32, out of int32 becomes −2³¹, which is 0 in 8 and 16 bits.
 //
 // The bytes need no alignment. dst and src must hold equally many elements and
 // must not overlap.
@@ -310,7 +310,10 @@ func cut32[T integer](x float64) T {
 }
 
 func cut64[T integer](x float64) T {
-	if x >= 1<<63 && x < 1<<64 && Of[T]() == Uint64 {
+	if x >= 1<<63 && Of[T]() == Uint64 {
+		if x >= 1<<64 {
+			return 0
+		}
 		return T(uint64(x))
 	}
 	if x >= -(1<<63) && x < 1<<63 {
