@@ -2,8 +2,8 @@ package dtype
 
 import "fmt"
 
-// promotion[a][b] is what a and b are computed in together. The rules of the
-// field, with one exception: no pair gives a type that could not be guessed.
+// promotion[a][b-1] is what a and b are computed in together: as PyTorch has it,
+// and NumPy where PyTorch does not say.
 //
 //   - bool gives way to everything, integers to floats, floats to complex numbers,
 //     whatever the sizes: int64 with float16 is float16, as in PyTorch;
