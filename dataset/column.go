@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"sync"
@@ -115,6 +116,10 @@ func (c *column) gatherBytes(dst, src []byte, v views.View, rows, to []int) {
 		}
 		return
 	}
+	if c.size == 1 || c.size == 4 || c.size == 8 {
+		gatherScalars(dst, src[start:], c.size, step, rows, to)
+		return
+	}
 	for k := 0; k < len(rows); {
 		n := 1
 		if step == c.size {
@@ -123,6 +128,22 @@ func (c *column) gatherBytes(dst, src []byte, v views.View, rows, to []int) {
 		at := place(to, k) * c.size
 		copy(dst[at:at+n*c.size], src[start+rows[k]*step:])
 		k += n
+	}
+}
+
+// gatherScalars copies single elements, for which a call to copy costs more than the copy.
+func gatherScalars(dst, src []byte, size, step int, rows, to []int) {
+	order := binary.LittleEndian // of no consequence: what is read is written alike
+	for k, row := range rows {
+		at, from := place(to, k)*size, row*step
+		switch size {
+		case 1:
+			dst[at] = src[from]
+		case 4:
+			order.PutUint32(dst[at:], order.Uint32(src[from:]))
+		case 8:
+			order.PutUint64(dst[at:], order.Uint64(src[from:]))
+		}
 	}
 }
 

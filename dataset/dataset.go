@@ -73,6 +73,7 @@ type Batch struct {
 	Waited time.Duration   // how long the loop waited for this batch
 
 	whole []storage.Array // Fields with all the room there is
+	data  [][]byte        // of whole
 	rows  []int           // likewise
 	kept  bool
 	err   error
@@ -86,7 +87,7 @@ func NewBatch(d Dataset, samples int) (*Batch, error) {
 		if err != nil {
 			return nil, fmt.Errorf("dataset: room for %d samples of %v: %w", samples, f, err)
 		}
-		b.whole = append(b.whole, a)
+		b.whole, b.data = append(b.whole, a), append(b.data, a.Data.(storage.Host).Bytes())
 	}
 	b.Fields, b.Rows = slices.Clone(b.whole), b.rows
 	return b, nil

@@ -27,9 +27,9 @@ func Example() {
 		fmt.Println(x, y, batch.Rows, storage.Elements[int64](y)[:len(batch.Rows)], batch.Next)
 	}
 	// Output:
-	// uint8[2 2] on cpu int64[2] on cpu [3 0] [3 0] 2
-	// uint8[2 2] on cpu int64[2] on cpu [2 4] [2 4] 4
-	// uint8[1 2] on cpu int64[1] on cpu [1] [1] 5
+	// uint8[2 2] on cpu int64[2] on cpu [1 0] [1 0] 2
+	// uint8[2 2] on cpu int64[2] on cpu [3 4] [3 4] 4
+	// uint8[1 2] on cpu int64[1] on cpu [2] [2] 5
 }
 
 // A loader lives across epochs, and resumes one after any number of samples.
@@ -50,11 +50,11 @@ func ExampleLoader() {
 		}
 	}
 	// Output:
-	// [6 5 0] <nil>
-	// [2 3 1] <nil>
-	// [4 7] <nil>
-	// [2 3 1] <nil>
-	// [4 7] <nil>
+	// [3 5 6] <nil>
+	// [0 2 1] <nil>
+	// [7 4] <nil>
+	// [0 2 1] <nil>
+	// [7 4] <nil>
 }
 
 func ExampleSplit() {

@@ -6,7 +6,6 @@ import (
 	"iter"
 	"slices"
 	"sync/atomic"
-	"time"
 
 	"github.com/h5dnn/h5dnn/storage"
 )
@@ -138,11 +137,4 @@ func (l *Loader) reclaim(b *Batch) (*Batch, error) {
 		l.batches[slices.Index(l.batches, b)] = fresh
 	}
 	return fresh, err
-}
-
-// waiting measures how long f takes.
-func waiting(f func()) time.Duration {
-	begin := time.Now()
-	f()
-	return time.Since(begin)
 }

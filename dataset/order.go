@@ -39,6 +39,16 @@ type order interface {
 	block(place int) int
 }
 
+// deal writes the rows at positions from pos on, of as many rounds as that takes.
+func deal(o order, rows []int, pos int) {
+	for len(rows) > 0 {
+		_, _, end := o.round(pos)
+		n := min(len(rows), end-pos)
+		o.deal(rows[:n], pos)
+		rows, pos = rows[n:], pos+n
+	}
+}
+
 // A free order needs all blocks, or none, all the time.
 type free struct {
 	first, total int // the rank's positions in the whole order, and how many

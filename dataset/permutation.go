@@ -44,10 +44,10 @@ func (p permutation) at(i int) int {
 		l, r := x/p.right, x%p.right
 		key := p.key
 		for range p.pairs {
-			if l += below(p.left, mix(key, r)); l >= p.left {
+			if l += below(p.left, scramble(key, r)); l >= p.left {
 				l -= p.left
 			}
-			if r += below(p.right, mix(key^roundStep, l)); r >= p.right {
+			if r += below(p.right, scramble(key^roundStep, l)); r >= p.right {
 				r -= p.right
 			}
 			key += roundStep
@@ -65,6 +65,12 @@ func mix(key, x uint64) uint64 {
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb
 	return x ^ x>>31
+}
+
+// scramble is a mix whose high bits alone are good, which is what below looks at.
+func scramble(key, x uint64) uint64 {
+	x = (x + key) * 0x9e3779b97f4a7c15
+	return (x ^ x>>32) * 0xbf58476d1ce4e5b9
 }
 
 // below maps a uniform hash to 0 … n-1.

@@ -99,7 +99,7 @@ func (p *planner) batches() int {
 	if p.plan.Slots > 0 {
 		return 3
 	}
-	return p.o.Workers + 1
+	return p.o.Workers + 2
 }
 
 // fit settles what is held in memory.

@@ -4,24 +4,28 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"sync/atomic"
+	"time"
 )
 
 // A run is one epoch on its way: workers fill free batches, each the next in
-// order, and the loop takes them in order.
+// order, and the loop takes them in order. A loop that would have to wait fills
+// a batch itself.
 type run struct {
 	l      *Loader
 	ctx    context.Context
 	cancel context.CancelFunc
 	work   sync.WaitGroup
 
-	order        order
-	start, limit int // positions
-	feed         *feed
+	start, limit int                  // positions
+	gather       func(b *Batch) error // copies the samples at b.Rows
+	feed         *feed                // if there is one, only one worker fills batches
 	free         chan *Batch
 	filled       []chan *Batch // batch i of the run is handed over in filled[i%len]
-	claimed      atomic.Int64  // batches that have a worker
 	taken        int           // batches the loop has had
+
+	lock    sync.Mutex
+	order   order
+	claimed int // batches that somebody has filled or is filling
 }
 
 func (l *Loader) run(ctx context.Context, epoch, start int) *run {
@@ -32,18 +36,33 @@ func (l *Loader) run(ctx context.Context, epoch, start int) *run {
 		r.free <- b
 		r.filled = append(r.filled, make(chan *Batch, 1))
 	}
-	fillers := l.o.Workers
+	r.begin()
+	return r
+}
+
+// begin starts the workers, which are of three kinds: those that read batches
+// from the dataset, those that copy them from blocks all of which are there, and
+// those that decode blocks for the one that copies as they arrive.
+func (r *run) begin() {
+	l, fillers := r.l, r.l.o.Workers
 	if l.slots != nil {
-		r.feed = l.slots.feed(r.ctx, r.order, start, r.limit)
+		l.slots.forget()
+	}
+	switch {
+	case l.slots == nil:
+		r.gather = func(b *Batch) error { return l.d.scatter(*b, len(b.Rows), b.Rows, nil) }
+	case l.slots.whole():
+		r.gather = func(b *Batch) error { return l.slots.gather(b, 0, b.Rows) }
+	default:
+		r.feed = l.slots.feed(r.ctx, r.order, r.start, r.limit)
 		for range l.o.Workers {
 			r.work.Go(r.feed.read)
 		}
-		fillers = 1 // it copies out of slots, in order
+		fillers = 1
 	}
 	for range fillers {
-		r.work.Go(r.fill)
+		r.work.Go(r.fillAll)
 	}
-	return r
 }
 
 // stop ends the workers and waits for them.
@@ -61,47 +80,93 @@ func (r *run) next() (*Batch, error) {
 	if r.start+r.taken*r.l.o.Batch >= r.limit {
 		return nil, nil
 	}
-	var b *Batch
-	waited := waiting(func() {
-		select {
-		case b = <-r.filled[r.taken%len(r.filled)]:
-		case <-r.ctx.Done():
-		}
-	})
+	began := time.Now()
+	b := r.wait()
 	if r.ctx.Err() != nil {
 		return nil, context.Cause(r.ctx)
 	}
 	r.taken++
-	b.Waited = waited
+	b.Waited = time.Since(began)
 	if b.err != nil {
 		return b, fmt.Errorf("dataset: samples %d to %d of the epoch: %w", b.Next-len(b.Rows), b.Next-1, b.err)
 	}
 	return b, nil
 }
 
-// fill fills batches until there are no more.
-func (r *run) fill() {
-	for {
-		var b *Batch
+// wait returns the next batch once it is filled, or nil once ctx is done.
+func (r *run) wait() *Batch {
+	filled := r.filled[r.taken%len(r.filled)]
+	for helping := true; helping; helping = r.help() {
 		select {
-		case b = <-r.free:
+		case b := <-filled:
+			return b
+		default:
+		}
+	}
+	select {
+	case b := <-filled:
+		return b
+	case <-r.ctx.Done():
+		return nil
+	}
+}
+
+// help fills a batch if one is free, and reports whether it did.
+func (r *run) help() bool {
+	if r.feed != nil || r.ctx.Err() != nil {
+		return false
+	}
+	select {
+	case b := <-r.free:
+		return r.fill(b)
+	default:
+		return false
+	}
+}
+
+// fillAll fills batches until there are no more.
+func (r *run) fillAll() {
+	for {
+		select {
+		case b := <-r.free:
+			if !r.fill(b) {
+				return
+			}
 		case <-r.ctx.Done():
 			return
 		}
-		index := int(r.claimed.Add(1)) - 1
-		pos := r.start + index*r.l.o.Batch
-		if pos >= r.limit {
-			return
-		}
-		n := min(r.l.o.Batch, r.limit-pos)
-		b.trim(n)
-		b.Next = pos + n
-		if r.feed != nil {
-			b.err = r.feed.fill(b, pos)
-		} else {
-			r.order.deal(b.Rows, pos)
-			b.err = r.l.d.scatter(*b, n, b.Rows, nil)
-		}
-		r.filled[index%len(r.filled)] <- b
 	}
+}
+
+// fill claims the next batch and fills it into b, if there is one.
+func (r *run) fill(b *Batch) bool {
+	index, ok := r.claim(b)
+	if !ok {
+		return false
+	}
+	if r.feed != nil {
+		b.err = r.feed.fill(b, b.Next-len(b.Rows))
+	} else {
+		b.err = r.gather(b)
+	}
+	r.filled[index%len(r.filled)] <- b
+	return true
+}
+
+// claim makes b the next batch of the run.
+func (r *run) claim(b *Batch) (index int, ok bool) {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	pos := r.start + r.claimed*r.l.o.Batch
+	if pos >= r.limit {
+		return 0, false
+	}
+	n := min(r.l.o.Batch, r.limit-pos)
+	b.trim(n)
+	b.Next = pos + n
+	if r.feed == nil {
+		deal(r.order, b.Rows, pos)
+	}
+	r.claimed++
+	return r.claimed - 1, true
 }

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"context"
+	"slices"
 	"sync"
 )
 
@@ -12,7 +13,8 @@ type slots struct {
 	kept   bool    // one slot for each block, for good
 	all    []*slot // made when first needed
 	where  []*slot // by block: where it lies; nil while it does not
-	sizes  []int   // by field: bytes in one sample
+	fields []Field
+	sizes  []int // by field: bytes in one sample
 }
 
 // A slot holds one decoded block.
@@ -25,8 +27,8 @@ type slot struct {
 }
 
 func newSlots(d scatterer, b blocks, p Plan) *slots {
-	s := &slots{d: d, blocks: b, kept: p.Kept, all: make([]*slot, p.Slots), where: make([]*slot, b.count())}
-	for _, f := range d.Fields() {
+	s := &slots{d: d, blocks: b, kept: p.Kept, all: make([]*slot, p.Slots), where: make([]*slot, b.count()), fields: d.Fields()}
+	for _, f := range s.fields {
 		s.sizes = append(s.sizes, f.bytes())
 	}
 	return s
@@ -60,7 +62,6 @@ type feed struct {
 
 // feed prepares the positions from start up to limit.
 func (s *slots) feed(ctx context.Context, o order, start, limit int) *feed {
-	s.forget()
 	f := &feed{slots: s, order: o, ctx: ctx}
 	f.turn.L = &f.lock
 	if start < limit {
@@ -142,14 +143,7 @@ func (f *feed) decode(at *slot, block int, rows []int) error {
 		if err != nil {
 			return err
 		}
-		at.batch = batch
-		for i, field := range f.d.Fields() {
-			data, err := batch.room(i, field, room)
-			if err != nil {
-				return err
-			}
-			at.data = append(at.data, data)
-		}
+		at.batch, at.data = batch, batch.data
 	}
 	at.batch.trim(len(rows))
 	return f.d.scatter(*at.batch, len(rows), rows, nil)
@@ -165,7 +159,7 @@ func (f *feed) fill(b *Batch, pos int) (err error) {
 			return f.ctx.Err()
 		}
 		f.order.deal(b.Rows[k:k+n], pos+k)
-		if failed := f.copy(b, k, n); failed != nil && err == nil {
+		if failed := f.gather(b, k, b.Rows[k:k+n]); failed != nil && err == nil {
 			err = failed
 		}
 		k += n
@@ -192,21 +186,31 @@ func (f *feed) await(from, to int) bool {
 	return true
 }
 
-// copy fills places k … k+n-1 of b out of the slots.
-func (f *feed) copy(b *Batch, k, n int) (err error) {
-	for i, size := range f.sizes {
-		dst, failed := b.room(i, f.d.Fields()[i], len(b.Rows))
-		if failed != nil {
-			return failed
+// gather copies the samples at rows, all of them in slots, to b from a place on.
+func (s *slots) gather(b *Batch, place int, rows []int) (err error) {
+	var room [8][]byte
+	dst := room[:0]
+	for i, field := range s.fields {
+		bytes, err := b.room(i, field, len(b.Rows))
+		if err != nil {
+			return err
 		}
-		for place, row := range b.Rows[k : k+n] {
-			at := f.where[f.blocks.of(row)]
-			if at.err != nil {
-				err = at.err
-				continue
-			}
-			copy(dst[(k+place)*size:(k+place+1)*size], at.data[i][(row-at.start)*size:])
+		dst = append(dst, bytes)
+	}
+	for k, row := range rows {
+		at := s.where[s.blocks.of(row)]
+		if at.err != nil {
+			err = at.err
+			continue
+		}
+		for i, size := range s.sizes {
+			copy(dst[i][(place+k)*size:(place+k+1)*size], at.data[i][(row-at.start)*size:])
 		}
 	}
 	return err
+}
+
+// whole reports whether every block lies in a slot.
+func (s *slots) whole() bool {
+	return s.kept && !slices.Contains(s.where, nil)
 }
