@@ -34,7 +34,7 @@ func enter[S any, M, T any](c *catalog[T], name string, make func(S) M, defaults
 	}
 	c.made[plain(name)] = maker[T]{name, reflect.TypeFor[M](), func(raw json.RawMessage) (m T, err error) {
 		settings := defaults
-		if err := decode(raw, &settings); err != nil {
+		if err := Decode(raw, &settings); err != nil {
 			return m, err
 		}
 		failed := tensor.Try(func() { m = any(make(settings)).(T) })
@@ -118,8 +118,10 @@ func (c *catalog[T]) describe(m any) (any, error) {
 	return map[string]any{name: settings}, nil
 }
 
-// decode reads settings: an object of known names, or the value of the first.
-func decode(raw json.RawMessage, settings any) error {
+// Decode reads settings, a pointer to a struct whose fields have JSON names, from
+// JSON: an object, or the value of the first field alone. Names that are not
+// there, and values that do not fit, are ConfigErrors.
+func Decode(raw json.RawMessage, settings any) error {
 	kind := reflect.TypeOf(settings).Elem()
 	if raw = bytes.TrimSpace(raw); len(raw) == 0 || string(raw) == "null" || kind.Kind() == reflect.Map {
 		return nil
@@ -150,9 +152,12 @@ func decode(raw json.RawMessage, settings any) error {
 func set(name string, value json.RawMessage, settings any) error {
 	err := json.Unmarshal(fmt.Appendf(nil, "{%q: %s}", name, value), settings)
 	var wrong *json.UnmarshalTypeError
+	var inner *ConfigError
 	switch {
 	case err == nil:
 		return nil
+	case errors.As(err, &inner):
+		return at(name, inner)
 	case errors.As(err, &wrong):
 		return at(name, mistake(ErrConfig, "cannot be %.40s; want %v", value, wrong.Type))
 	}

@@ -11,9 +11,14 @@ func Nearest(name string, known []string) (string, bool) {
 	if len(known) == 0 {
 		return "", false
 	}
-	far := func(other string) int { return distance(plain(name), plain(other)) }
+	far := func(other string) int {
+		if len(name) > 2 && strings.HasPrefix(plain(other), plain(name)) {
+			return 0
+		}
+		return distance(plain(name), plain(other))
+	}
 	near := slices.MinFunc(known, func(a, b string) int { return far(a) - far(b) })
-	return near, far(near) <= max(1, len(name)/3)
+	return near, far(near) <= (len(name)+2)/3
 }
 
 // unknown says that there is no such thing, and which of the known it might mean.

@@ -37,7 +37,7 @@ func (p Pair) or(other Pair) Pair {
 type Not bool
 
 // MarshalJSON writes the opposite.
-func (n Not) MarshalJSON() ([]byte, error) { return json.Marshal(!n) }
+func (n Not) MarshalJSON() ([]byte, error) { return json.Marshal(!bool(n)) }
 
 // UnmarshalJSON reads the opposite.
 func (n *Not) UnmarshalJSON(text []byte) error {

@@ -44,17 +44,17 @@ func evaluating(model any, f func() error) error {
 }
 
 // zeros is a batch of one sample where model is, and of its type.
-func zeros(model any, sample []int) (storage.Array, error) {
+func zeros(model any, sample []int) (x storage.Array, err error) {
 	d, t := storage.CPU, dtype.Float32
 	for _, p := range Params(model) {
 		d, t = p.Data.Device(), p.Type
 		break
 	}
-	x, err := storage.Make(d, t, append([]int{1}, sample...)...)
-	if err != nil {
-		return x, err
-	}
-	return x, tensor.Try(func() { tensor.Of(x).Zero() })
+	err = tensor.Try(func() {
+		x = place{"build", d, t}.make(append([]int{1}, sample...)...)
+		tensor.Of(x).Zero()
+	})
+	return x, err
 }
 
 // A Summary lists what a model is made of.

@@ -1,0 +1,176 @@
+package train
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/h5dnn/h5dnn/dataset"
+	"github.com/h5dnn/h5dnn/nn"
+)
+
+// A Config says what to train, on what, and how. Its zero values are to be had
+// from Defaults.
+type Config struct {
+	Data      DataConfig `json:"data"`
+	Model     any        `json:"model"`             // a preset's name, or a list of layers as nn.FromConfig reads it
+	Classes   int        `json:"classes,omitempty"` // for presets; counted in the labels if 0
+	Loss      string     `json:"loss"`              // as nn.LossByName knows it
+	Optimizer any        `json:"optimizer"`         // as nn.OptimizerFromConfig reads it
+	Epochs    int        `json:"epochs"`            //
+	Batch     int        `json:"batch"`             //
+	Seed      uint64     `json:"seed"`              // of the first weights, the order of samples, and all else that is drawn
+	Device    string     `json:"device,omitempty"`  //
+	Threads   int        `json:"threads,omitempty"` // all there are if 0
+}
+
+// A DataConfig says where samples are and how they become a model's input.
+type DataConfig struct {
+	File      string    `json:"file"`
+	X         string    `json:"x"`
+	Y         string    `json:"y"`
+	ValFile   string    `json:"val_file,omitempty"` // File if empty
+	ValX      string    `json:"val_x,omitempty"`
+	ValY      string    `json:"val_y,omitempty"`
+	Split     float64   `json:"split,omitempty"`     // the part of the samples to validate on, instead of ValX and ValY
+	Normalize Normalize `json:"normalize"`           //
+	Layout    string    `json:"layout,omitempty"`    // of images: nchw (or empty) or nhwc
+	Shuffle   string    `json:"shuffle,omitempty"`   // auto (or empty), exact, window or none
+	Window    int       `json:"window,omitempty"`    // blocks open at a time under window shuffling; the loader's choice if 0
+	Memory    int64     `json:"memory_mb,omitempty"` // that the loader may take, in MiB; 512 if 0
+}
+
+// Defaults returns what a configuration says that says nothing.
+func Defaults() Config {
+	return Config{Model: "mlp", Loss: "cross_entropy", Optimizer: "adam", Epochs: 10, Batch: 64, Seed: 1, Device: "cpu"}
+}
+
+// UnmarshalJSON reads a DataConfig and refuses what it does not know.
+func (d *DataConfig) UnmarshalJSON(text []byte) error {
+	type plain DataConfig
+	return nn.Decode(text, (*plain)(d))
+}
+
+// ParseConfig reads a Config from YAML (or JSON, which is YAML). Names it does
+// not know are errors that say where, and what may have been meant.
+func ParseConfig(text []byte) (Config, error) {
+	c := Defaults()
+	raw, doc, err := yamlToJSON(text)
+	if err != nil {
+		return c, err
+	}
+	if err := nn.Decode(raw, &c); err != nil {
+		return c, placed(doc, err)
+	}
+	return c, placed(doc, c.Check())
+}
+
+// Check reports the first thing in c that cannot be, as an *nn.ConfigError.
+func (c Config) Check() error {
+	switch d := c.Data; {
+	case d.File == "":
+		return wrong("name the file of samples", "data", "file")
+	case d.X == "":
+		return wrong("name the array of inputs", "data", "x")
+	case d.Y == "":
+		return wrong("name the array of what the model should say", "data", "y")
+	case (d.ValX == "") != (d.ValY == ""):
+		return wrong("val_x and val_y go together; name both or neither", "data")
+	case d.Split != 0 && d.ValX != "":
+		return wrong("there is val_x too; validate on one or the other", "data", "split")
+	case !(d.Split >= 0 && d.Split < 1):
+		return wrong(fmt.Sprintf("cannot be %v; want a part of the samples, such as 0.1", d.Split), "data", "split")
+	case d.Layout != "" && d.Layout != "nchw" && d.Layout != "nhwc":
+		return wrong(fmt.Sprintf("no layout %q; want nchw or nhwc", d.Layout), "data", "layout")
+	case d.Window < 0:
+		return wrong("cannot be negative", "data", "window")
+	case d.Memory < 0 || d.Memory > math.MaxInt64>>20:
+		return wrong("want a number of MiB", "data", "memory_mb")
+	case c.Epochs < 1:
+		return wrong(fmt.Sprintf("cannot be %d; want at least 1", c.Epochs), "epochs")
+	case c.Batch < 1:
+		return wrong(fmt.Sprintf("cannot be %d; want at least 1", c.Batch), "batch")
+	case c.Classes < 0:
+		return wrong(fmt.Sprintf("cannot be %d", c.Classes), "classes")
+	case c.Threads < 0:
+		return wrong(fmt.Sprintf("cannot be %d; want 0 for all there are", c.Threads), "threads")
+	}
+	return c.checkNames()
+}
+
+// checkNames reports the first name in c that nothing has.
+func (c Config) checkNames() error {
+	if _, err := shuffleOf(c.Data.Shuffle); err != nil {
+		return within(err, "data", "shuffle")
+	}
+	if _, err := nn.LossByName(c.Loss); err != nil {
+		return within(err, "loss")
+	}
+	if _, err := nn.OptimizerFromConfig(c.Optimizer); err != nil {
+		return within(err, "optimizer")
+	}
+	if _, err := c.build(1); err != nil {
+		return within(err, "model")
+	}
+	return nil
+}
+
+// build makes the model; classes is for presets.
+func (c Config) build(classes int) (nn.Module, error) {
+	if name, ok := c.Model.(string); ok {
+		return nn.Preset(name, classes)
+	}
+	if _, ok := c.Model.([]any); !ok {
+		return nil, &nn.ConfigError{Err: fmt.Errorf("cannot be %v; want the name of a preset or a list of layers", c.Model)}
+	}
+	return nn.FromConfig(c.Model)
+}
+
+// SetRate makes rate the optimizer's learning rate, whatever else is said of it.
+func (c *Config) SetRate(rate float64) {
+	switch o := c.Optimizer.(type) {
+	case string:
+		c.Optimizer = map[string]any{o: map[string]any{"lr": rate}}
+	case map[string]any:
+		for name, settings := range o {
+			all, ok := settings.(map[string]any)
+			if !ok {
+				all = map[string]any{}
+			}
+			all["lr"] = rate
+			o[name] = all
+		}
+	}
+}
+
+// parseJSON reads the Config that a run file keeps.
+func parseJSON(text string) (Config, error) {
+	c := Defaults()
+	return c, nn.Decode(json.RawMessage(text), &c)
+}
+
+func shuffleOf(name string) (dataset.Shuffle, error) {
+	if name == "" {
+		return dataset.Auto, nil
+	}
+	known := map[string]dataset.Shuffle{"auto": dataset.Auto, "exact": dataset.Exact, "window": dataset.Window, "none": dataset.None}
+	s, ok := known[name]
+	if !ok {
+		return s, fmt.Errorf("no shuffle %q; want auto, exact, window or none", name)
+	}
+	return s, nil
+}
+
+func wrong(what string, path ...any) error {
+	return &nn.ConfigError{Path: path, Err: errors.New(what)}
+}
+
+// within returns err as it looks from outside path.
+func within(err error, path ...any) error {
+	var inner *nn.ConfigError
+	if errors.As(err, &inner) {
+		return &nn.ConfigError{Path: append(path, inner.Path...), Err: inner.Err}
+	}
+	return &nn.ConfigError{Path: path, Err: err}
+}

@@ -1,0 +1,174 @@
+package train
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/h5dnn/h5dnn/dataset"
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/nn"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/tensor"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// A Predictor says what a model makes of any number of samples: a few at a time,
+// so that what lies between its layers stays in the processor's cache.
+type Predictor struct {
+	Rows int   // samples computed at a time
+	Out  []int // shape of what the model says of each
+
+	model  nn.Module
+	input  Input
+	device storage.Device
+	sample []int
+}
+
+// cached is how many bytes the widest layer should give at a time.
+const cached = 3 << 19
+
+// NewPredictor takes model, which is on d, out of training, to predict from
+// samples of the given shape.
+func NewPredictor(model nn.Module, in Input, d storage.Device, sample ...int) (*Predictor, error) {
+	summary, err := nn.Summarize(model, in.Sample(sample)...)
+	if err != nil {
+		return nil, err
+	}
+	widest := views.Of(sample...).Len()
+	for _, row := range summary.Rows {
+		widest = max(widest, views.Of(row.Output...).Len())
+	}
+	nn.SetTraining(model, false)
+	const float = 4
+	return &Predictor{
+		Rows:  min(max(1, cached/(float*max(1, widest))), evaluated),
+		Out:   summary.Rows[len(summary.Rows)-1].Output,
+		model: model, input: in, device: d, sample: slices.Clone(sample),
+	}, nil
+}
+
+// Predictor returns what predicts with r's model as it is now, and takes it out
+// of training.
+func (r *Run) Predictor() (*Predictor, error) {
+	return NewPredictor(r.Model, r.Input, r.Device, r.sample...)
+}
+
+// Room returns an array for what the model says of n samples.
+func (p *Predictor) Room(n int) (storage.Array, error) {
+	t := dtype.Float32
+	for _, q := range nn.Params(p.model) {
+		t = q.Type
+		break
+	}
+	return storage.Make(storage.CPU, t, append([]int{n}, p.Out...)...)
+}
+
+// Predict returns what the model says of each sample along x's first axis.
+func (p *Predictor) Predict(x storage.Array) (storage.Array, error) {
+	if x.Rank() == 0 || !slices.Equal(x.Shape[1:], p.sample) {
+		return storage.Array{}, fmt.Errorf("predict from %v; want samples of %v: %w", x.Shape, p.sample, views.ErrShape)
+	}
+	out, err := p.Room(x.Shape[0])
+	if err != nil {
+		return out, err
+	}
+	return out, p.Into(out, x)
+}
+
+// Into writes what the model says of each sample in x to out.
+func (p *Predictor) Into(out, x storage.Array) error {
+	return p.blocks(x.Shape[0], func(first, end int) (err error) {
+		in, err := rows(x, first, end).To(p.device)
+		if err != nil {
+			return err
+		}
+		failed := tensor.Infer(func(t *tensor.Tape) {
+			err = p.model.Forward(p.input.Of(t.Watch(in))).CopyTo(rows(out, first, end))
+		})
+		if failed != nil {
+			return failed
+		}
+		return err
+	})
+}
+
+// blocks calls f for as many samples at a time as there is cache for.
+func (p *Predictor) blocks(n int, f func(first, end int) error) error {
+	for first := 0; first < n; first += p.Rows {
+		if err := f(first, min(first+p.Rows, n)); err != nil {
+			return fmt.Errorf("samples %d to %d: %w", first, min(first+p.Rows, n)-1, err)
+		}
+	}
+	return nil
+}
+
+// rows returns samples first to end of a.
+func rows(a storage.Array, first, end int) storage.Array {
+	if first == 0 && end == a.Shape[0] {
+		return a
+	}
+	v, err := a.View.Slice(0, first, end, 1)
+	if err != nil {
+		panic(err) // first and end are within a
+	}
+	return a.With(v)
+}
+
+// Stream yields what the model says of the samples of d, in order and a batch at
+// a time, reading ahead. Each array is valid until the next is taken.
+func (p *Predictor) Stream(ctx context.Context, d dataset.Dataset, o dataset.Options) iter.Seq2[storage.Array, error] {
+	return func(yield func(storage.Array, error) bool) {
+		o.Shuffle, o.Window, o.Batch = dataset.None, 0, evaluated
+		room, err := p.Room(min(evaluated, d.Len()))
+		if err != nil {
+			yield(storage.Array{}, err)
+			return
+		}
+		for b, err := range dataset.Load(ctx, d, o) {
+			out := storage.Array{}
+			if err == nil {
+				out = rows(room, 0, len(b.Rows))
+				err = p.Into(out, b.Fields[0])
+			}
+			if !yield(out, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// Evaluate compares what the model says of the samples of d, of fields x and y,
+// with what it should.
+func (r *Run) Evaluate(ctx context.Context, d dataset.Dataset) (Tally, error) {
+	p, err := r.Predictor()
+	if err != nil {
+		return Tally{}, err
+	}
+	l, err := r.reading(d)
+	if err != nil {
+		return Tally{}, err
+	}
+	return r.evaluate(ctx, p, l)
+}
+
+func (r *Run) evaluate(ctx context.Context, p *Predictor, l *dataset.Loader) (t Tally, err error) {
+	nn.SetTraining(r.Model, false)
+	defer nn.SetTraining(r.Model, true)
+	for b, err := range l.Epoch(ctx, 0, 0) {
+		if err != nil {
+			return t, fmt.Errorf("evaluate: %w", err)
+		}
+		err := p.blocks(len(b.Rows), func(first, end int) error {
+			return tensor.Infer(func(tape *tensor.Tape) {
+				out, y := r.forward(tape, rows(b.Fields[0], first, end), rows(b.Fields[1], first, end))
+				t.add(end-first, r.loss(out, y).Item(), r.hits(out, y))
+			})
+		})
+		if err != nil {
+			return t, fmt.Errorf("evaluate: %w", err)
+		}
+	}
+	return t, nil
+}

@@ -1,0 +1,162 @@
+package train
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/h5dnn/h5dnn/dataset"
+	"github.com/h5dnn/h5dnn/nn"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// A Run is a model in training, and all that decides what its next step does.
+type Run struct {
+	Config    Config // Model is described layer by layer, Normalize is in numbers
+	Model     nn.Module
+	Optimizer nn.Optimizer
+	Input     Input
+	Device    storage.Device
+	Cursor    Cursor
+	History   History
+
+	loss   nn.Loss
+	sample []int // shape of x as the data has it
+}
+
+// A Cursor is how far a run has come.
+type Cursor struct {
+	Epoch    int    `json:"epoch"`    // that is being trained, from 0
+	Consumed int    `json:"consumed"` // samples of it that have been trained on
+	Samples  int    `json:"samples"`  // in an epoch
+	Step     uint64 `json:"step"`     // updates made in all
+	Sofar    Tally  `json:"so_far"`   // of the epoch
+
+	// What the loader made of Shuffle and Window, which the order follows from.
+	Shuffle dataset.Shuffle `json:"shuffle"`
+	Window  int             `json:"window"`
+}
+
+// A Tally adds up what a model said about samples.
+type Tally struct {
+	Samples int     `json:"samples"`
+	Loss    float64 `json:"loss"` // summed over samples
+	Hits    int     `json:"hits"` // samples of which it said the right class
+	Seconds float64 `json:"seconds"`
+}
+
+// MeanLoss returns the loss of the average sample.
+func (t Tally) MeanLoss() float64 { return t.Loss / float64(max(1, t.Samples)) }
+
+// Accuracy returns the share of samples of which the model said the right class.
+func (t Tally) Accuracy() float64 { return float64(t.Hits) / float64(max(1, t.Samples)) }
+
+// add counts n samples of that mean loss.
+func (t *Tally) add(n int, loss float64, hits int) {
+	t.Samples += n
+	t.Loss += loss * float64(n)
+	t.Hits += hits
+}
+
+// New returns a run at its start: a model on d with its first weights.
+func New(ctx context.Context, c Config, data *Data, d storage.Device) (*Run, error) {
+	if err := c.Check(); err != nil {
+		return nil, err
+	}
+	outputs, err := data.outputs(c)
+	if err != nil {
+		return nil, err
+	}
+	r := &Run{Config: c, sample: data.Train.Fields()[0].Shape}
+	if r.Config.Classes == 0 {
+		r.Config.Classes = outputs
+	}
+	if err := r.assemble(outputs, d); err != nil {
+		return nil, err
+	}
+	if _, err := nn.Build(r.Model, r.Input.Sample(r.sample)...); err != nil {
+		return nil, err
+	}
+	if r.Input.Normalize == (Normalize{}) {
+		if r.Input.Normalize, err = data.normalize(ctx, c); err != nil {
+			return nil, fmt.Errorf("normalize: %w", err)
+		}
+	}
+	r.Config.Data.Normalize = r.Input.Normalize
+	r.Config.Model, err = nn.Describe(r.Model)
+	return r, err
+}
+
+// assemble builds what r.Config describes.
+func (r *Run) assemble(outputs int, d storage.Device) (err error) {
+	if r.loss, err = nn.LossByName(r.Config.Loss); err != nil {
+		return within(err, "loss")
+	}
+	if r.Optimizer, err = nn.OptimizerFromConfig(r.Config.Optimizer); err != nil {
+		return within(err, "optimizer")
+	}
+	if r.Model, err = r.Config.build(outputs); err != nil {
+		return within(err, "model")
+	}
+	r.Device = d
+	if err := nn.To(r.Model, d); err != nil {
+		return err
+	}
+	nn.Init(r.Model, r.Config.Seed)
+	r.Input = inputFor(r.Model, r.Config.Data, r.sample)
+	return nil
+}
+
+// Summary lists the model's layers.
+func (r *Run) Summary() (*nn.Summary, error) {
+	return nn.Summarize(r.Model, r.Input.Sample(r.sample)...)
+}
+
+// Classifies reports whether the model is trained to tell classes apart, so that
+// hits and accuracy mean something.
+func (r *Run) Classifies() bool { return r.Config.Loss == "cross_entropy" }
+
+// params returns the model's parameters, looked up once.
+func (r *Run) params() iter.Seq2[string, *nn.Param] {
+	type named struct {
+		name string
+		p    *nn.Param
+	}
+	var all []named
+	for name, p := range nn.Params(r.Model) {
+		all = append(all, named{name, p})
+	}
+	return func(yield func(string, *nn.Param) bool) {
+		for _, n := range all {
+			if !yield(n.name, n.p) {
+				return
+			}
+		}
+	}
+}
+
+// A History is a figure for each epoch, by name: loss, accuracy, val_loss,
+// val_accuracy, seconds, samples_per_second, lr.
+type History map[string][]float64
+
+// Names lists the figures in order.
+func (h History) Names() []string {
+	var names []string
+	for name := range h {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (h History) add(name string, value float64) { h[name] = append(h[name], value) }
+
+// Last returns the latest of a figure.
+func (h History) Last(name string) (float64, bool) {
+	all := h[name]
+	if len(all) == 0 {
+		return 0, false
+	}
+	return all[len(all)-1], true
+}

@@ -1,0 +1,190 @@
+package train
+
+import (
+	"encoding/json"
+	"fmt"
+	"iter"
+	"maps"
+	"math"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/nn"
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// What a run file says besides its arrays model/…, optimizer/… and history/….
+const (
+	metaConfig  = "h5dnn_config"  // the Config, as JSON
+	metaCursor  = "h5dnn_cursor"  // the Cursor, as JSON
+	metaSample  = "h5dnn_sample"  // the shape of a sample of x, as JSON
+	metaVersion = "h5dnn_version" // of what wrote the file
+)
+
+// Version is what run files are marked with.
+const Version = "0.1"
+
+// Save writes r to the named file, in the format its extension tells. Until all
+// is written, what was there stays.
+func Save(name string, r *Run) error {
+	meta := map[string]string{metaVersion: Version}
+	for key, value := range map[string]any{metaConfig: r.Config, metaCursor: r.Cursor, metaSample: r.sample} {
+		text, err := json.Marshal(value)
+		if err != nil {
+			return fmt.Errorf("save %s: %s: %w", name, key, err)
+		}
+		meta[key] = string(text)
+	}
+	return serialize.Save(name, "", serialize.Contents{Arrays: r.arrays(), Meta: meta})
+}
+
+// arrays yields all that a run file holds.
+func (r *Run) arrays() iter.Seq2[string, storage.Array] {
+	return func(yield func(string, storage.Array) bool) {
+		for name, a := range nn.State(r.Model) {
+			if !yield("model/"+name, a) {
+				return
+			}
+		}
+		for name, a := range r.Optimizer.State() {
+			if !yield("optimizer/"+name, a) {
+				return
+			}
+		}
+		for _, name := range r.History.Names() {
+			if !yield("history/"+name, storage.From(r.History[name], len(r.History[name]))) {
+				return
+			}
+		}
+	}
+}
+
+// Resume opens the named run file and returns the run on d, as it was saved.
+func Resume(name string, d storage.Device) (*Run, error) {
+	f, err := serialize.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	r, err := resume(f, d)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return r, nil
+}
+
+func resume(f serialize.File, d storage.Device) (*Run, error) {
+	r := &Run{History: History{}}
+	meta := f.Meta()
+	if meta[metaConfig] == "" {
+		return nil, fmt.Errorf("no %s in the file; it is not a run that h5dnn train wrote: %w", metaConfig, serialize.ErrFormat)
+	}
+	var err error
+	if r.Config, err = parseJSON(meta[metaConfig]); err != nil {
+		return nil, fmt.Errorf("%s: %w", metaConfig, err)
+	}
+	for key, to := range map[string]any{metaCursor: &r.Cursor, metaSample: &r.sample} {
+		if err := json.Unmarshal([]byte(meta[key]), to); err != nil {
+			return nil, fmt.Errorf("%s: %w", key, err)
+		}
+	}
+	if err := r.plausible(f); err != nil {
+		return nil, err
+	}
+	if err := r.assemble(r.Config.Classes, d); err != nil {
+		return nil, err
+	}
+	if err := nn.Load(r.Model, under(f, "model/")); err != nil {
+		return nil, err
+	}
+	if err := r.Optimizer.Load(nn.Params(r.Model), under(f, "optimizer/")); err != nil {
+		return nil, err
+	}
+	return r, r.loadHistory(f)
+}
+
+// plausible checks what the file says before it is believed.
+func (r *Run) plausible(f serialize.File) error {
+	c := r.Cursor
+	if c.Epoch < 0 || c.Consumed < 0 || c.Consumed > c.Samples || c.Window < 0 || c.Step > math.MaxInt64 {
+		return fmt.Errorf("%s: epoch %d, %d of %d samples: no run was ever there: %w", metaCursor, c.Epoch, c.Consumed, c.Samples, storage.ErrState)
+	}
+	stored := 0
+	for _, a := range under(f, "model/") {
+		stored = max(stored, a.Len())
+	}
+	if want := claim(r.Config.Model); want > float64(stored) {
+		return fmt.Errorf("%s: a layer of %.0f elements, more than the file has arrays for: %w", metaConfig, want, storage.ErrState)
+	}
+	return r.Config.Check()
+}
+
+// claim returns how many elements the largest parameter described has.
+func claim(description any) float64 {
+	switch d := description.(type) {
+	case []any:
+		most := 0.0
+		for _, layer := range d {
+			most = max(most, claim(layer))
+		}
+		return most
+	case map[string]any:
+		size := 1.0
+		for _, name := range []string{"in_features", "out_features", "in_channels", "out_channels", "num_features", "kernel_size"} {
+			size *= extent(d[name])
+		}
+		for _, settings := range d {
+			if inner, ok := settings.(map[string]any); ok {
+				size = max(size, claim(inner))
+			}
+		}
+		return size
+	}
+	return 0
+}
+
+// extent multiplies the numbers in a setting; one that is not there counts 1.
+func extent(setting any) float64 {
+	size := 1.0
+	switch s := setting.(type) {
+	case float64:
+		size = s
+	case []any:
+		for _, one := range s {
+			size *= extent(one)
+		}
+	}
+	return max(size, 1)
+}
+
+// under returns the arrays of f whose names begin with prefix, without it.
+func under(f serialize.File, prefix string) iter.Seq2[string, storage.Array] {
+	return func(yield func(string, storage.Array) bool) {
+		for name, a := range f.All() {
+			if rest, ok := strings.CutPrefix(name, prefix); ok && !yield(rest, a) {
+				return
+			}
+		}
+	}
+}
+
+// mostEpochs bounds what is read of a history.
+const mostEpochs = 1 << 20
+
+func (r *Run) loadHistory(f serialize.File) error {
+	for name, a := range maps.All(maps.Collect(under(f, "history/"))) {
+		if a.Rank() != 1 || a.Len() > mostEpochs {
+			return fmt.Errorf("history/%s is %v; want a number for each epoch: %w", name, a.Shape, storage.ErrState)
+		}
+		row, err := storage.Make(storage.CPU, dtype.Float64, a.Len())
+		if err == nil {
+			err = a.CopyTo(row)
+		}
+		if err != nil {
+			return fmt.Errorf("history/%s: %w", name, err)
+		}
+		r.History[name] = storage.Elements[float64](row)[:a.Len()]
+	}
+	return nil
+}
