@@ -85,7 +85,7 @@ func (c *column) gather(dst []byte, rows, to []int) error {
 	switch from := data.Data.(type) {
 	case storage.Host:
 		c.gatherBytes(dst, from.Bytes(), data.View, rows, to)
-	case lender:
+	case storage.Lender:
 		err = from.Use(func(b []byte) error {
 			c.gatherBytes(dst, b, data.View, rows, to)
 			return nil
@@ -97,12 +97,6 @@ func (c *column) gather(dst []byte, rows, to []int) error {
 		return fmt.Errorf("%s: %w", c.Name, err)
 	}
 	return nil
-}
-
-// A lender is a Source that can show its bytes for a moment, as storage.Mapped can.
-type lender interface {
-	storage.Source
-	Use(read func(b []byte) error) error
 }
 
 func (c *column) gatherBytes(dst, src []byte, v views.View, rows, to []int) {
