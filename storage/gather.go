@@ -34,44 +34,132 @@ func transpose(dst []byte, to views.View, src []byte, from views.View, size int)
 	if !to.Within(len(dst)/size) || !from.Within(len(src)/size) {
 		panic(fmt.Sprintf("storage: views of %v reach outside %d and %d bytes", to.Shape, len(dst), len(src)))
 	}
-	move := loop(dst, src, size)
-	d, s := unsafe.Pointer(unsafe.SliceData(dst)), unsafe.Pointer(unsafe.SliceData(src))
-	views.Walk(func(at, step []int, n int) {
-		if step[0] == 1 && step[1] == 1 {
-			copy(dst[at[0]*size:(at[0]+n)*size], src[at[1]*size:])
-			return
-		}
-		move(unsafe.Add(d, at[0]*size), unsafe.Add(s, at[1]*size), step[0]*size, step[1]*size, n)
-	}, to, from)
+	if to.Len() == 0 {
+		return
+	}
+	shape, stride := views.Coalesce(to, from)
+	for axis := range shape {
+		stride[0][axis] *= size
+		stride[1][axis] *= size
+	}
+	c := copier{size: size, dst: unsafe.Pointer(unsafe.SliceData(dst)), src: unsafe.Pointer(unsafe.SliceData(src))}
+	if c.word = size; !loadable(dst, size) || !loadable(src, size) {
+		c.word = -size
+	}
+	c.shape, c.to, c.from = shape, stride[0], stride[1]
+	c.arrange()
+	c.nest(0, to.Offset*size, from.Offset*size)
 }
 
-// loop returns what copies n elements, dstep and sstep bytes apart. The caller
-// has checked that they are there.
-func loop(dst, src []byte, size int) func(dst, src unsafe.Pointer, dstep, sstep, n int) {
-	if !loadable(dst, size) || !loadable(src, size) {
-		size = -size
+// A copier copies a grid of elements, all strides and positions in bytes. The
+// views it comes from lie within dst and src.
+type copier struct {
+	dst, src  unsafe.Pointer
+	size      int
+	word      int // size, negative where elements cannot be loaded as integers
+	shape     []int
+	to, from  []int
+	crosswise bool // whether the last axis is fast in dst only, and the one before in src
+}
+
+// tile is how many elements of either axis are copied at a time where rows of one
+// view are columns of the other: their cache lines fit the first cache.
+const tile = 32
+
+// arrange puts next to the last axis, which is the fastest in dst, that which
+// is the fastest in src.
+func (c *copier) arrange() {
+	last, best := len(c.shape)-1, len(c.shape)-1
+	for axis := range c.shape {
+		if step := abs(c.from[axis]); step != 0 && step < abs(c.from[best]) {
+			best = axis
+		}
 	}
-	switch size {
+	if c.crosswise = best != last; c.crosswise {
+		for _, s := range [][]int{c.shape, c.to, c.from} {
+			s[best], s[last-1] = s[last-1], s[best]
+		}
+	}
+}
+
+func (c *copier) nest(axis, d, s int) {
+	left := len(c.shape) - axis
+	if left > 2 {
+		for i := range c.shape[axis] {
+			c.nest(axis+1, d+i*c.to[axis], s+i*c.from[axis])
+		}
+		return
+	}
+	if left == 1 {
+		c.plane(d, s, 1, c.shape[axis])
+		return
+	}
+	rows, columns := c.shape[axis], c.shape[axis+1]
+	if !c.crosswise {
+		c.plane(d, s, rows, columns)
+		return
+	}
+	for i := 0; i < rows; i += tile {
+		for k := 0; k < columns; k += tile {
+			c.plane(d+i*c.to[axis]+k*c.to[axis+1], s+i*c.from[axis]+k*c.from[axis+1], min(tile, rows-i), min(tile, columns-k))
+		}
+	}
+}
+
+// plane copies rows of columns, along the last two axes.
+func (c *copier) plane(d, s, rows, columns int) {
+	last := len(c.shape) - 1
+	to, from := steps{step: c.to[last]}, steps{step: c.from[last]}
+	if rows > 1 {
+		to.row, from.row = c.to[last-1], c.from[last-1]
+	}
+	to.at, from.at = unsafe.Add(c.dst, d), unsafe.Add(c.src, s)
+	if to.step == c.size && from.step == c.size {
+		runs(to, from, rows, columns*c.size)
+		return
+	}
+	switch c.word {
 	case 1, -1:
-		return strided[uint8]
+		plane[uint8](to, from, rows, columns)
 	case 2:
-		return strided[uint16]
+		plane[uint16](to, from, rows, columns)
 	case 4:
-		return strided[uint32]
+		plane[uint32](to, from, rows, columns)
 	case 8:
-		return strided[uint64]
+		plane[uint64](to, from, rows, columns)
 	case 16:
-		return strided[[2]uint64]
+		plane[[2]uint64](to, from, rows, columns)
 	case -2:
-		return strided[[2]uint8]
+		plane[[2]uint8](to, from, rows, columns)
 	case -4:
-		return strided[[4]uint8]
+		plane[[4]uint8](to, from, rows, columns)
 	case -8:
-		return strided[[8]uint8]
+		plane[[8]uint8](to, from, rows, columns)
 	case -16:
-		return strided[[16]uint8]
+		plane[[16]uint8](to, from, rows, columns)
+	default:
+		panic(fmt.Sprintf("storage: elements of %d bytes", c.size))
 	}
-	panic(fmt.Sprintf("storage: elements of %d bytes", size))
+}
+
+// steps is where a plane begins, and how far apart its rows and elements are.
+type steps struct {
+	at        unsafe.Pointer
+	row, step int
+}
+
+func plane[T any](to, from steps, rows, columns int) {
+	for i := range rows {
+		for k := range columns {
+			*(*T)(unsafe.Add(to.at, i*to.row+k*to.step)) = *(*T)(unsafe.Add(from.at, i*from.row+k*from.step))
+		}
+	}
+}
+
+func runs(to, from steps, rows, n int) {
+	for i := range rows {
+		copy(unsafe.Slice((*byte)(unsafe.Add(to.at, i*to.row)), n), unsafe.Slice((*byte)(unsafe.Add(from.at, i*from.row)), n))
+	}
 }
 
 // loadable reports whether elements of b can be read as integers of their size.
@@ -79,10 +167,4 @@ func loadable(b []byte, size int) bool {
 	return runtime.GOARCH == "amd64" || runtime.GOARCH == "arm64" || uintptr(unsafe.Pointer(unsafe.SliceData(b)))%uintptr(min(size, 8)) == 0
 }
 
-func strided[T any](dst, src unsafe.Pointer, dstep, sstep, n int) {
-	for ; n > 1; n-- {
-		*(*T)(dst) = *(*T)(src)
-		dst, src = unsafe.Add(dst, dstep), unsafe.Add(src, sstep)
-	}
-	*(*T)(dst) = *(*T)(src) // the last: a pointer beyond it would point nowhere
-}
+func abs(x int) int { return max(x, -x) }
