@@ -1,0 +1,43 @@
+package hdf5
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// TestFiltersDecodeWhatOthersEncoded reads testdata/filters.h5, which h5py wrote
+// with libhdf5's own filters and the registered plugins.
+func TestFiltersDecodeWhatOthersEncoded(t *testing.T) {
+	f, err := Open("testdata/filters.h5")
+	must(t, err)
+	defer f.Close()
+	compared := map[string]int{}
+	for o, err := range f.Walk() {
+		must(t, err)
+		name, ok := strings.CutPrefix(o.Path, "/got/")
+		if !ok || o.Kind != KindDataset {
+			continue
+		}
+		got, want := valuesAt(t, f, o.Path), valuesAt(t, f, "/want/"+name)
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: values differ from libhdf5's", name)
+		}
+		kind, _, _ := strings.Cut(name, "/")
+		kind, _, _ = strings.Cut(kind, " ")
+		compared[kind]++
+	}
+	if len(compared) != 10 { // gzip lzf lz4 zstd bzip2 bitshuffle blosc szip scaleoffset nbit
+		t.Errorf("only %v were compared", compared)
+	}
+	t.Log("datasets compared:", compared)
+}
+
+func valuesAt(t *testing.T, f *File, path string) []any {
+	t.Helper()
+	d, err := f.Dataset(path)
+	must(t, err)
+	all, err := d.Values(d.View())
+	must(t, err)
+	return all
+}
