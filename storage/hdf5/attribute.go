@@ -1,0 +1,182 @@
+package hdf5
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// An Attribute is a named value that belongs to an object. A few lie in the
+// object's header as messages, more in a fractal heap that a B-tree of
+// version 2 indexes by name.
+//
+//	version 1                   version 2              version 3
+//	| 1                | 1      | 2            | 1     | 3             | 1
+//	| 0                | 1      | flags        | 1     | flags         | 1
+//	| size of name     | 2      | the same
+//	| size of type     | 2                             | the same
+//	| size of shape    | 2
+//	|                                                  | character set | 1
+//	| name, padded to 8|        | name         |       | name          |
+//	| type, padded to 8|        | type         |       | type          |
+//	| shape, padded    |        | shape        |       | shape         |
+//	| value            |        | value        |       | value         |
+//
+// Flags 0 and 1: type and shape are kept elsewhere.
+type Attribute struct {
+	Name  string
+	Shape []int // nil: the attribute has a type and no value
+	Type  *Type
+
+	object *Object
+	data   []byte
+}
+
+// Attributes returns the object's attributes in the order of their names.
+// Those that could be read come even with an error.
+func (o *Object) Attributes() ([]Attribute, error) {
+	if o.header == nil {
+		return nil, nil
+	}
+	all, err := o.attributes()
+	slices.SortStableFunc(all, func(a, b Attribute) int { return strings.Compare(a.Name, b.Name) })
+	if err != nil {
+		return all, o.file.fail(o.Path, err)
+	}
+	return all, nil
+}
+
+// Attribute returns the attribute of the given name.
+func (o *Object) Attribute(name string) (Attribute, error) {
+	all, err := o.Attributes()
+	for _, a := range all {
+		if a.Name == name {
+			return a, nil
+		}
+	}
+	if err != nil {
+		return Attribute{}, err
+	}
+	return Attribute{}, o.file.fail(o.Path, fmt.Errorf("no attribute %q", name))
+}
+
+func (o *Object) attributes() (all []Attribute, failed error) {
+	add := func(body []byte, err error) {
+		var a Attribute
+		if err == nil {
+			a, err = o.parseAttribute(o.file.over("attribute", body))
+		}
+		if err != nil {
+			failed = errors.Join(failed, err)
+			return
+		}
+		all = append(all, a)
+	}
+	for _, m := range o.header.messages {
+		switch m.kind {
+		case msgAttribute:
+			add(o.file.body(m))
+		case msgAttributeInfo:
+			if err := o.denseAttributes(m, add); err != nil {
+				failed = errors.Join(failed, err)
+			}
+		}
+	}
+	return all, oneLine(failed)
+}
+
+// oneLine keeps the first of several errors.
+func oneLine(err error) error {
+	if many, ok := err.(interface{ Unwrap() []error }); ok {
+		return oneLine(many.Unwrap()[0])
+	}
+	return err
+}
+
+// denseAttributes reads what an attribute info message leads to:
+//
+//	| 0 (1) | flags (1) | (flag 0) largest creation order (2) | heap (O) | B-tree by name (O) | (flag 1) by order (O) |
+//
+// and the records of that tree
+//
+//	| heap id (8) | message flags (1) | order (4) | hash (4) |
+func (o *Object) denseAttributes(m message, add func([]byte, error)) error {
+	c := o.file.over("attribute info", m.body)
+	c.skip(1)
+	if c.u8()&1 != 0 {
+		c.skip(2)
+	}
+	heapAt, names := c.address(), c.address()
+	if c.err != nil || heapAt == undefined || names == undefined {
+		return c.err
+	}
+	heap, err := o.file.fractalHeap(heapAt)
+	if err != nil {
+		return err
+	}
+	const byName = 8
+	return o.file.btree2(names, byName, func(record *cursor) error {
+		id := record.bytes(8)
+		switch flags := record.u8(); {
+		case record.err != nil:
+			return record.err
+		case flags&flagShared != 0:
+			add(o.file.sharedInHeap(msgAttribute, id))
+		default:
+			add(heap.object(id))
+		}
+		record.rest()
+		return nil
+	})
+}
+
+func (o *Object) parseAttribute(c *cursor) (Attribute, error) {
+	a := Attribute{object: o}
+	version, flags := c.u8(), c.u8()
+	if version < 1 || version > 3 {
+		c.fail("version %d is not known", version)
+	}
+	nameSize, typeSize, spaceSize := c.u16(), c.u16(), c.u16()
+	if version == 3 {
+		c.skip(1)
+	}
+	if version == 1 {
+		flags = 0
+	}
+	part := func(size int) []byte {
+		b := c.bytes(size)
+		if version == 1 {
+			c.skip(min(-size&7, c.left()))
+		}
+		return b
+	}
+	a.Name = cutZeros(part(nameSize))
+	typeBody, spaceBody := part(typeSize), part(spaceSize)
+	if c.err != nil {
+		return a, c.err
+	}
+	var err error
+	if a.Type, err = o.file.datatype(message{kind: msgDatatype, flags: flags << 1 & flagShared, body: typeBody}); err != nil {
+		return a, fmt.Errorf("attribute %q: %w", a.Name, err)
+	}
+	if spaceBody, err = o.file.body(message{kind: msgDataspace, flags: flags & flagShared, body: spaceBody}); err != nil {
+		return a, fmt.Errorf("attribute %q: %w", a.Name, err)
+	}
+	space, err := parseDataspace(o.file.over("dataspace", spaceBody))
+	if err != nil {
+		return a, fmt.Errorf("attribute %q: %w", a.Name, err)
+	}
+	if !space.null {
+		a.Shape = space.shape
+		size, err := multiply(append([]int{a.Type.Size}, a.Shape...)...)
+		if err != nil {
+			return a, fmt.Errorf("attribute %q: %w", a.Name, err)
+		}
+		a.data = c.bytes(size)
+	}
+	if c.err != nil {
+		return a, fmt.Errorf("attribute %q: %w", a.Name, c.err)
+	}
+	return a, nil
+}

@@ -1,0 +1,144 @@
+package hdf5
+
+import (
+	"fmt"
+	"math/bits"
+)
+
+// A B-tree of version 2 holds records, in order, in its leaves and in between
+// the children of its inner nodes.
+//
+//	header                          leaf                  inner node
+//	| BTHD               |  4       | BTLF     | 4        | BTIN     | 4
+//	| 0                  |  1       | 0        | 1        | 0        | 1
+//	| kind of records    |  1       | kind     | 1        | kind     | 1
+//	| size of nodes      |  4       | record … |          | record … |
+//	| size of records    |  2       | checksum | 4        | child …  |
+//	| depth              |  2                             | checksum | 4
+//	| split, merge       |  2
+//	| root               |  O       a child
+//	| records in root    |  2       | address                              | O
+//	| records            |  L       | records in it                        | as few bytes as hold the most there can be
+//	| checksum           |  4       | (depth > 1) records in and below it  | the same
+type btree2 struct {
+	f          *File
+	kind       int
+	nodeSize   int
+	recordSize int
+	record     func(*cursor) error
+	most       []int // records that fit a node, by its height
+	below      []int // records that fit a node and all below it, by its height
+	visited    map[uint64]bool
+}
+
+// btree2 calls record for every record of the tree whose header is at address.
+func (f *File) btree2(address uint64, kind int, record func(*cursor) error) error {
+	c := f.cursor("B-tree 2", address, 4+1+1+4+2+2+2+f.offset+2+f.length+4)
+	c.signature("BTHD", 0)
+	if got := c.u8(); c.err == nil && got != kind {
+		c.fail("has records of kind %d, want %d", got, kind)
+	}
+	t := &btree2{f: f, kind: kind, record: record, visited: map[uint64]bool{}}
+	t.nodeSize, t.recordSize = c.u32(), c.u16()
+	depth := c.u16()
+	c.skip(2)
+	root, count := c.address(), c.u16()
+	c.skip(f.length)
+	c.checksum()
+	if c.err != nil {
+		return c.err
+	}
+	if root == undefined || count == 0 && depth == 0 {
+		return nil
+	}
+	if err := t.plan(depth); err != nil {
+		return err
+	}
+	return t.node(root, depth, count)
+}
+
+const nodeOverhead = 4 + 1 + 1 + 4
+
+// plan works out how many records fit, by height, as the format derives the
+// sizes of fields from that.
+func (t *btree2) plan(depth int) error {
+	if t.recordSize == 0 || t.nodeSize < nodeOverhead+t.recordSize || depth > 64 {
+		return fmt.Errorf("B-tree 2: nodes of %d bytes, records of %d bytes and depth %d are not possible", t.nodeSize, t.recordSize, depth)
+	}
+	t.most = []int{(t.nodeSize - nodeOverhead) / t.recordSize}
+	t.below = []int{t.most[0]}
+	for height := 1; height <= depth; height++ {
+		most := (t.nodeSize - nodeOverhead - t.childSize(height)) / (t.recordSize + t.childSize(height))
+		if most < 1 {
+			return fmt.Errorf("B-tree 2: inner nodes of %d bytes have no room for a record", t.nodeSize)
+		}
+		overflow, below := bits.Mul64(uint64(most+1), uint64(t.below[height-1]))
+		if overflow != 0 || below > 1<<62 {
+			return fmt.Errorf("B-tree 2: depth %d is beyond all bounds", depth)
+		}
+		t.most, t.below = append(t.most, most), append(t.below, int(below)+most)
+	}
+	return nil
+}
+
+// childSize returns the size of a child's entry in a node of the given height.
+func (t *btree2) childSize(height int) int {
+	size := t.f.offset + bytesFor(t.most[0])
+	if height > 1 {
+		size += bytesFor(t.below[height-1])
+	}
+	return size
+}
+
+// bytesFor returns how many bytes hold the number n.
+func bytesFor(n int) int { return max(1, (bits.Len64(uint64(n))+7)/8) }
+
+// node visits the records at and below a node of the given height, in order.
+func (t *btree2) node(address uint64, height, count int) error {
+	if t.visited[address] {
+		return fmt.Errorf("B-tree 2: node at %d is its own ancestor or has two parents", address)
+	}
+	t.visited[address] = true
+	if count > t.most[height] {
+		return fmt.Errorf("B-tree 2: node at %d has %d records where %d fit", address, count, t.most[height])
+	}
+	size := nodeOverhead + count*t.recordSize
+	sig := "BTLF"
+	if height > 0 {
+		size += (count + 1) * t.childSize(height)
+		sig = "BTIN"
+	}
+	c := t.f.cursor("B-tree 2", address, size)
+	c.signature(sig, 0)
+	if got := c.u8(); c.err == nil && got != t.kind {
+		c.fail("node at %d has records of kind %d, want %d", address, got, t.kind)
+	}
+	records, children := c.bytes(count*t.recordSize), t.f.over("B-tree 2", nil)
+	if height > 0 {
+		children.buf = c.bytes((count + 1) * t.childSize(height))
+	}
+	if c.checksum(); c.err != nil {
+		return c.err
+	}
+	for k := range count + 1 {
+		if height > 0 {
+			child, n := children.address(), children.count(bytesFor(t.most[0]))
+			if height > 1 {
+				children.skip(bytesFor(t.below[height-1]))
+			}
+			if err := t.node(child, height-1, n); err != nil {
+				return err
+			}
+		}
+		if k < count {
+			r := t.f.over("B-tree 2 record", records[k*t.recordSize:(k+1)*t.recordSize])
+			if err := t.record(r); err != nil {
+				return err
+			}
+			if r.err != nil {
+				return r.err
+			}
+		}
+	}
+	return nil
+}

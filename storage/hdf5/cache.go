@@ -1,0 +1,82 @@
+package hdf5
+
+import (
+	"container/list"
+	"sync"
+)
+
+// A chunkCache keeps decoded chunks, those used last, within a number of bytes.
+type chunkCache struct {
+	limit int
+
+	mu    sync.Mutex
+	known map[chunkKey]*list.Element
+	order list.List // of *cachedChunk, used last first
+	bytes int
+}
+
+type chunkKey struct {
+	dataset uint64 // address of its header
+	number  int
+}
+
+// A cachedChunk is decoded by whoever asks first; others wait.
+type cachedChunk struct {
+	key  chunkKey
+	size int
+	get  func() ([]byte, error)
+}
+
+// get returns the chunk, which decode makes if it is not at hand. The result
+// must not be written to.
+func (c *chunkCache) get(key chunkKey, size int, decode func() ([]byte, error)) ([]byte, error) {
+	if size > c.limit/2 {
+		return decode()
+	}
+	data, err := c.entry(key, size, decode).get()
+	if err != nil {
+		c.forget(key)
+	}
+	return data, err
+}
+
+func (c *chunkCache) entry(key chunkKey, size int, decode func() ([]byte, error)) *cachedChunk {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e, ok := c.known[key]; ok {
+		c.order.MoveToFront(e)
+		return e.Value.(*cachedChunk)
+	}
+	if c.known == nil {
+		c.known = map[chunkKey]*list.Element{}
+	}
+	for c.bytes+size > c.limit {
+		c.drop(c.order.Back())
+	}
+	chunk := &cachedChunk{key, size, sync.OnceValues(decode)}
+	c.known[key] = c.order.PushFront(chunk)
+	c.bytes += size
+	return chunk
+}
+
+// has reports whether the chunk is at hand.
+func (c *chunkCache) has(key chunkKey) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, ok := c.known[key]
+	return ok
+}
+
+func (c *chunkCache) forget(key chunkKey) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e, ok := c.known[key]; ok {
+		c.drop(e)
+	}
+}
+
+func (c *chunkCache) drop(e *list.Element) {
+	chunk := c.order.Remove(e).(*cachedChunk)
+	delete(c.known, chunk.key)
+	c.bytes -= chunk.size
+}

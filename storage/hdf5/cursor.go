@@ -1,0 +1,182 @@
+package hdf5
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// undefined is the address of what was never allocated: all bits set.
+const undefined = ^uint64(0)
+
+// widths are the sizes, in bytes, of the addresses and lengths of a file.
+type widths struct{ offset, length int }
+
+// A cursor reads the little-endian fields of a structure one after another.
+// The first that does not fit sets err; from then on every field is zero.
+type cursor struct {
+	widths
+	what string // the structure, for errors
+	buf  []byte
+	at   int
+	err  error
+}
+
+func (c *cursor) fail(format string, args ...any) {
+	if c.err == nil {
+		c.err = fmt.Errorf("%s: "+format, append([]any{c.what}, args...)...)
+	}
+}
+
+// bytes returns the next n bytes, which stay part of the cursor's buffer.
+func (c *cursor) bytes(n int) []byte {
+	if c.err == nil && (n < 0 || n > len(c.buf)-c.at) {
+		c.fail("ends after %d bytes, want %d more at %d", len(c.buf), n, c.at)
+	}
+	if c.err != nil {
+		return nil
+	}
+	c.at += n
+	return c.buf[c.at-n : c.at : c.at]
+}
+
+func (c *cursor) skip(n int)   { c.bytes(n) }
+func (c *cursor) rest() []byte { return c.bytes(len(c.buf) - c.at) }
+func (c *cursor) left() int    { return len(c.buf) - c.at }
+
+// align skips to the next multiple of n.
+func (c *cursor) align(n int) { c.skip((n - c.at%n) % n) }
+
+// uint reads an unsigned number of n bytes, which must fit into 64 bits unless
+// all its bits are set.
+func (c *cursor) uint(n int) uint64 {
+	b := c.bytes(n)
+	switch len(b) {
+	case 1:
+		return uint64(b[0])
+	case 2:
+		return uint64(binary.LittleEndian.Uint16(b))
+	case 4:
+		return uint64(binary.LittleEndian.Uint32(b))
+	case 8:
+		return binary.LittleEndian.Uint64(b)
+	}
+	var x uint64
+	for k := len(b) - 1; k >= 0; k-- {
+		if k >= 8 && b[k] != 0 && b[k] != 0xff {
+			c.fail("number %x does not fit into 64 bits", b)
+			return 0
+		}
+		x = x<<8 | uint64(b[k])
+	}
+	return x
+}
+
+func (c *cursor) u8() int     { return int(c.uint(1)) }
+func (c *cursor) u16() int    { return int(c.uint(2)) }
+func (c *cursor) u32() int    { return int(c.uint(4)) }
+func (c *cursor) u64() uint64 { return c.uint(8) }
+
+// address reads a file address; undefined if all its bits are set.
+func (c *cursor) address() uint64 {
+	a := c.uint(c.offset)
+	if n := c.offset; n < 8 && a == 1<<(8*n)-1 {
+		return undefined
+	}
+	return a
+}
+
+// size reads a length, which must be one that memory or a file could have.
+func (c *cursor) size() int { return c.count(c.length) }
+
+// count reads a number of n bytes that must fit an int.
+func (c *cursor) count(n int) int {
+	x := c.uint(n)
+	if x > 1<<62 {
+		c.fail("size %d is beyond all bounds", x)
+		return 0
+	}
+	return int(x)
+}
+
+// text reads a string that ends with a zero byte, which it skips.
+func (c *cursor) text() string {
+	for k, b := range c.buf[c.at:] {
+		if b == 0 {
+			s := string(c.bytes(k))
+			c.skip(1)
+			return s
+		}
+	}
+	c.fail("text at %d has no end", c.at)
+	return ""
+}
+
+// signature checks for four letters and the version after them.
+func (c *cursor) signature(want string, version int) {
+	if got := c.bytes(4); c.err == nil && string(got) != want {
+		c.fail("signature %q, want %q", got, want)
+	}
+	if got := c.u8(); c.err == nil && got != version {
+		c.fail("version %d is not known", got)
+	}
+}
+
+// checksum compares the checksum of all bytes read so far with the next field.
+func (c *cursor) checksum() {
+	if c.err != nil {
+		return
+	}
+	want := lookup3(c.buf[:c.at])
+	if got := uint32(c.u32()); c.err == nil && got != want && verifyChecksums {
+		c.fail("checksum %08x, want %08x", got, want)
+	}
+}
+
+// verifyChecksums is switched off by fuzz tests, which would hardly ever get past them.
+var verifyChecksums = true
+
+// lookup3 is Bob Jenkins' hash of the same name (2006, burtleburtle.net/bob/c/lookup3.c,
+// hashlittle with an initial value of zero), the checksum of HDF5's metadata.
+func lookup3(key []byte) uint32 {
+	a := 0xdeadbeef + uint32(len(key))
+	b, c := a, a
+	for len(key) > 12 {
+		a += binary.LittleEndian.Uint32(key)
+		b += binary.LittleEndian.Uint32(key[4:])
+		c += binary.LittleEndian.Uint32(key[8:])
+		a, b, c = mix(a, b, c)
+		key = key[12:]
+	}
+	if len(key) == 0 {
+		return c
+	}
+	var tail [12]byte
+	copy(tail[:], key)
+	a += binary.LittleEndian.Uint32(tail[:])
+	b += binary.LittleEndian.Uint32(tail[4:])
+	c += binary.LittleEndian.Uint32(tail[8:])
+	return final(a, b, c)
+}
+
+func rot(x uint32, k int) uint32 { return x<<k | x>>(32-k) }
+
+func mix(a, b, c uint32) (uint32, uint32, uint32) {
+	a, c = (a-c)^rot(c, 4), c+b
+	b, a = (b-a)^rot(a, 6), a+c
+	c, b = (c-b)^rot(b, 8), b+a
+	a, c = (a-c)^rot(c, 16), c+b
+	b, a = (b-a)^rot(a, 19), a+c
+	c, b = (c-b)^rot(b, 4), b+a
+	return a, b, c
+}
+
+func final(a, b, c uint32) uint32 {
+	c = (c ^ b) - rot(b, 14)
+	a = (a ^ c) - rot(c, 11)
+	b = (b ^ a) - rot(a, 25)
+	c = (c ^ b) - rot(b, 16)
+	a = (a ^ c) - rot(c, 4)
+	b = (b ^ a) - rot(a, 14)
+	c = (c ^ b) - rot(b, 24)
+	return c
+}

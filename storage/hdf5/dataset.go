@@ -1,0 +1,138 @@
+package hdf5
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/h5dnn/h5dnn/dtype"
+)
+
+// A Dataset is an array of elements in a file: what the file says about it,
+// and the ways to read it.
+type Dataset struct {
+	*Object
+	Shape    []int      // nil: the dataset has a type and no elements
+	MaxShape []int      // how far each axis can grow, or Unlimited
+	Type     *Type      // of the elements
+	DType    dtype.Type // of the numbers they are; Invalid if they are none
+	Layout   string     // "contiguous", "compact", "chunked" or "virtual"
+	Chunks   []int      // the shape of a chunk
+	Filters  []Filter   // that chunks pass on their way to the file
+	Fill     []byte     // the element that stands where none was written; nil: all zeros
+	External []External // other files that contiguous data is in
+
+	layout layout
+	index  func() (*index, error)
+}
+
+func (d *Dataset) parse() error {
+	if err := d.parseType(); err != nil {
+		return err
+	}
+	if err := d.parseLayout(); err != nil {
+		return err
+	}
+	fill, err := d.file.fill(d.header, d.Type.Size)
+	if err != nil {
+		return err
+	}
+	d.Fill = fill
+	d.index = sync.OnceValues(d.readIndex)
+	return nil
+}
+
+func (d *Dataset) parseType() error {
+	m, _ := d.header.find(msgDatatype)
+	var err error
+	if d.Type, err = d.file.datatype(m); err != nil {
+		return err
+	}
+	if d.DType, _, err = d.Type.DType(); err != nil {
+		d.DType = dtype.Invalid
+	}
+	m, _ = d.header.find(msgDataspace)
+	body, err := d.file.body(m)
+	if err != nil {
+		return err
+	}
+	space, err := parseDataspace(d.file.over("dataspace", body))
+	if err == nil && !space.null {
+		d.Shape, d.MaxShape = space.shape, space.most
+	}
+	return err
+}
+
+func (d *Dataset) parseLayout() error {
+	m, ok := d.header.find(msgLayout)
+	if !ok {
+		return errors.New("has no layout")
+	}
+	var err error
+	if d.layout, err = parseLayout(d.file.over("layout", m.body), d.Type.Size); err != nil {
+		return err
+	}
+	d.Layout, d.Chunks = layoutNames[d.layout.class], d.layout.chunk
+	if d.layout.class == layoutChunked && len(d.Chunks) != len(d.Shape) {
+		return fmt.Errorf("chunks %v of a dataset of shape %v", d.Chunks, d.Shape)
+	}
+	if m, ok := d.header.find(msgPipeline); ok {
+		body, err := d.file.body(m)
+		if err != nil {
+			return err
+		}
+		if d.Filters, err = parsePipeline(d.file.over("filters", body)); err != nil {
+			return err
+		}
+	}
+	if m, ok := d.header.find(msgExternal); ok {
+		d.External, err = d.file.external(m)
+	}
+	return err
+}
+
+// Len returns the number of elements, or an error if that is more than any
+// memory could hold.
+func (d *Dataset) Len() (int, error) {
+	if d.Shape == nil {
+		return 0, nil
+	}
+	n, err := multiply(append([]int{d.Type.Size}, d.Shape...)...)
+	if d.Type.Size > 0 {
+		n /= d.Type.Size
+	}
+	return n, err
+}
+
+// Offset returns where in the file the elements of a contiguous dataset start,
+// counted from its first byte. ok is false for other layouts, and while
+// nothing was written.
+func (d *Dataset) Offset() (at int, ok bool) {
+	if d.layout.class != layoutContiguous || d.layout.address == undefined || len(d.External) > 0 {
+		return 0, false
+	}
+	return int(d.layout.address) + d.file.super.at, true
+}
+
+// StoredSize returns how many bytes of the file the elements take.
+func (d *Dataset) StoredSize() (int, error) {
+	switch {
+	case d.Shape == nil:
+		return 0, nil
+	case d.layout.class == layoutCompact:
+		return len(d.layout.data), nil
+	case d.layout.class == layoutContiguous && d.layout.address == undefined || d.layout.class == layoutVirtual:
+		return 0, nil
+	case d.layout.class == layoutContiguous:
+		return multiply(append([]int{d.Type.Size}, d.Shape...)...)
+	}
+	index, err := d.index()
+	if err != nil {
+		return 0, d.file.fail(d.Path, err)
+	}
+	total := 0
+	for _, e := range index.entries {
+		total += e.size
+	}
+	return total, nil
+}

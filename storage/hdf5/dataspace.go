@@ -1,0 +1,86 @@
+package hdf5
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+)
+
+// A dataspace is the shape of a dataset or an attribute.
+//
+//	version 1                    version 2
+//	| 1                | 1       | 2                               | 1
+//	| rank             | 1       | rank                            | 1
+//	| flags            | 1       | flags                           | 1
+//	| 0                | 5       | 0 scalar, 1 simple, 2 null      | 1
+//	| size …           | L       | size …                          | L
+//	| (flag 0) most …  | L       | (flag 0) most …                 | L
+//
+// A most of all bits set means that an axis can grow for ever.
+type dataspace struct {
+	null  bool
+	shape []int
+	most  []int // how far each axis can grow; Unlimited if for ever
+}
+
+// Unlimited stands in MaxShape for an axis that can grow for ever.
+const Unlimited = -1
+
+func parseDataspace(c *cursor) (dataspace, error) {
+	version, rank, flags := c.u8(), c.u8(), c.u8()
+	s := dataspace{shape: []int{}, most: []int{}}
+	switch version {
+	case 1:
+		c.skip(5)
+	case 2:
+		s.null = c.u8() == 2
+	default:
+		c.fail("version %d is not known", version)
+	}
+	if rank > maxRank {
+		c.fail("rank %d is more than %d", rank, maxRank)
+	}
+	if c.err != nil {
+		return s, c.err
+	}
+	for range rank {
+		s.shape = append(s.shape, c.count(c.length))
+	}
+	s.most = append(s.most, s.shape...)
+	if flags&1 != 0 {
+		for axis := range s.most {
+			s.most[axis] = c.limit()
+		}
+	}
+	return s, c.err
+}
+
+// limit reads how far an axis can grow.
+func (c *cursor) limit() int {
+	x := c.uint(c.length)
+	if n := c.length; x > math.MaxInt64 || n < 8 && x == 1<<(8*n)-1 {
+		return Unlimited
+	}
+	return int(x)
+}
+
+// multiply multiplies sizes, or reports that they are too large for any memory.
+func multiply(sizes ...int) (int, error) {
+	n := uint64(1)
+	for _, size := range sizes {
+		if size == 0 {
+			return 0, nil
+		}
+	}
+	for _, size := range sizes {
+		over, low := bits.Mul64(n, uint64(size))
+		if over != 0 || size < 0 || low > math.MaxInt64 {
+			return 0, fmt.Errorf("%v: %w", sizes, errTooLarge)
+		}
+		n = low
+	}
+	return int(n), nil
+}
+
+var errTooLarge = errors.New("more bytes than any memory has")

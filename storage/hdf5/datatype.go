@@ -1,0 +1,357 @@
+package hdf5
+
+// A Type describes the elements of a dataset or an attribute as the file
+// declares them.
+//
+//	| class, version | 1 |  low and high four bits
+//	| bits           | 3 |  by class
+//	| size           | 4 |
+//	| properties …   |   |  by class, see the functions below
+type Type struct {
+	Class     Class
+	Size      int  // bytes of one element
+	BigEndian bool // of numbers
+	Signed    bool // of integers
+	Precision int  // significant bits of a number
+	BitOffset int  // and how many lie below them
+	Float     FloatBits
+	Text      TextKind // of strings
+	Tag       string   // of opaque types
+	Region    bool     // references are to parts of datasets
+	Members   []Member // of compounds, by offset
+	Names     []string // of enums
+	Values    [][]byte // of enums, in the base type
+	Base      *Type    // of enums, arrays, sequences and complex numbers
+	Dims      []int    // of arrays
+	Committed bool     // the type is an object of its own
+}
+
+// A Member is a field of a compound type.
+type Member struct {
+	Name   string
+	Offset int
+	Type   *Type
+}
+
+// A Class is the general nature of a type.
+type Class uint8
+
+// The classes, numbered as in files.
+const (
+	ClassInteger Class = iota
+	ClassFloat
+	ClassTime
+	ClassString // of fixed length
+	ClassBitfield
+	ClassOpaque
+	ClassCompound
+	ClassReference
+	ClassEnum
+	ClassSequence // of variable length, strings of variable length included
+	ClassArray
+	ClassComplex
+)
+
+var classNames = [...]string{"integer", "float", "time", "string", "bitfield", "opaque", "compound", "reference", "enum", "sequence", "array", "complex"}
+
+func (c Class) String() string { return classNames[c] }
+
+// FloatBits says which bits of a floating point number mean what, counted from
+// the lowest.
+type FloatBits struct {
+	Sign               int
+	Exponent, ExpSize  int
+	Mantissa, MantSize int
+	Bias               int
+	Normalization      int // of the mantissa's highest bit: 0 free, 1 always set, 2 set and not stored
+	VAX                bool
+}
+
+// TextKind says how strings are stored.
+type TextKind struct {
+	Variable bool // of variable length
+	UTF8     bool // else ASCII
+	Padding  Padding
+}
+
+// Padding is how strings of fixed length end.
+type Padding uint8
+
+const (
+	NullTerminated Padding = iota
+	NullPadded
+	SpacePadded
+)
+
+func (p Padding) String() string {
+	return [...]string{"null-terminated", "null-padded", "space-padded"}[p]
+}
+
+// maxTypeDepth is how deep types are believed to be nested.
+const maxTypeDepth = 32
+
+// parseType reads a datatype message.
+func (f *File) parseType(body []byte) (*Type, error) {
+	c := f.over("datatype", body)
+	t := parseType(c, 0)
+	return t, c.err
+}
+
+// datatype reads a message, which may be kept in a committed type.
+func (f *File) datatype(m message) (*Type, error) {
+	if m.flags&flagShared == 0 {
+		return f.parseType(m.body)
+	}
+	body, committed, err := f.resolve(msgDatatype, f.over("datatype", m.body))
+	if err != nil {
+		return nil, err
+	}
+	t, err := f.parseType(body)
+	t.Committed = committed != undefined
+	return t, err
+}
+
+func parseType(c *cursor, depth int) *Type {
+	t := &Type{}
+	first := c.u8()
+	class, version := Class(first&15), first>>4
+	bits := int(c.uint(3))
+	t.Class, t.Size = class, c.u32()
+	switch {
+	case c.err != nil:
+	case depth > maxTypeDepth:
+		c.fail("nested more than %d deep", maxTypeDepth)
+	case version < 1 || version > 5:
+		c.fail("version %d is not known; the file is newer than this program", version)
+	case int(class) >= len(typeParsers):
+		c.fail("class %d is not known; the file is newer than this program", class)
+	case t.Size == 0 && class != ClassString && class != ClassOpaque && class != ClassSequence:
+		c.fail("%v of no bytes", class)
+	default:
+		typeParsers[class](t, c, typeHead{version, bits, depth})
+	}
+	return t
+}
+
+// A typeHead is what the properties of a type depend on.
+type typeHead struct{ version, bits, depth int }
+
+var typeParsers [12]func(*Type, *cursor, typeHead)
+
+func init() { // here, as a table of functions that use it cannot initialize itself
+	typeParsers = [12]func(*Type, *cursor, typeHead){
+		(*Type).parseInteger, (*Type).parseFloat, (*Type).parseTime, (*Type).parseString,
+		(*Type).parseInteger, (*Type).parseOpaque, (*Type).parseCompound, (*Type).parseReference,
+		(*Type).parseEnum, (*Type).parseSequence, (*Type).parseArray, (*Type).parseComplex,
+	}
+}
+
+// parseInteger reads what integers and bitfields have:
+//
+//	bits: 0 big-endian, 3 signed    | offset (2) | precision (2) |
+func (t *Type) parseInteger(c *cursor, h typeHead) {
+	t.BigEndian = h.bits&1 != 0
+	t.Signed = t.Class == ClassInteger && h.bits&8 != 0
+	t.BitOffset, t.Precision = c.u16(), c.u16()
+	t.checkPrecision(c)
+}
+
+func (t *Type) checkPrecision(c *cursor) {
+	if c.err == nil && (t.Precision == 0 || t.BitOffset+t.Precision > 8*t.Size) {
+		c.fail("%d bits at bit %d of %d bytes", t.Precision, t.BitOffset, t.Size)
+	}
+}
+
+// parseFloat reads
+//
+//	bits: 0 big-endian, with 6 VAX, 4-5 normalization, 8-15 sign
+//	| offset (2) | precision (2) | exponent: place, size (2) | mantissa: place, size (2) | bias (4) |
+func (t *Type) parseFloat(c *cursor, h typeHead) {
+	t.BigEndian = h.bits&1 != 0
+	t.Signed = true
+	t.BitOffset, t.Precision = c.u16(), c.u16()
+	t.Float = FloatBits{
+		VAX: h.bits&(1<<6) != 0, Normalization: h.bits >> 4 & 3, Sign: h.bits >> 8 & 0xff,
+		Exponent: c.u8(), ExpSize: c.u8(), Mantissa: c.u8(), MantSize: c.u8(), Bias: c.u32(),
+	}
+	t.checkPrecision(c)
+	f, most := t.Float, 8*t.Size
+	if c.err == nil && (f.Sign >= most || f.Exponent+f.ExpSize > most || f.Mantissa+f.MantSize > most || f.ExpSize == 0 || f.MantSize == 0) {
+		c.fail("float with its sign at bit %d, exponent at %d+%d, mantissa at %d+%d of %d bytes",
+			f.Sign, f.Exponent, f.ExpSize, f.Mantissa, f.MantSize, t.Size)
+	}
+}
+
+// parseTime reads | precision (2) |; bit 0 is big-endian.
+func (t *Type) parseTime(c *cursor, h typeHead) {
+	t.BigEndian = h.bits&1 != 0
+	t.Precision = c.u16()
+}
+
+// parseString has no properties; bits 0-3 are the padding, 4-7 the character set.
+func (t *Type) parseString(c *cursor, h typeHead) {
+	t.setText(c, h.bits, h.bits>>4)
+}
+
+func (t *Type) setText(c *cursor, padding, charset int) {
+	if padding &= 15; padding > int(SpacePadded) {
+		c.fail("string with padding %d", padding)
+		padding = 0
+	}
+	t.Text.Padding, t.Text.UTF8 = Padding(padding), charset&15 == 1
+}
+
+// parseOpaque reads | tag |, padded with zeros to the length in bits 0-7.
+func (t *Type) parseOpaque(c *cursor, h typeHead) {
+	tag := c.bytes(h.bits & 0xff)
+	t.Tag = cutZeros(tag)
+}
+
+// parseReference: bits 0-3 tell what is referred to.
+func (t *Type) parseReference(c *cursor, h typeHead) { t.Region = h.bits&15 == 1 }
+
+// parseCompound reads the members, as many as bits 0-15 say:
+//
+//	version 1 and 2: | name, padded to 8 | offset (4) | (1) rank (1), 0 (3), order (4), 0 (4), sizes (4x4) | type |
+//	version 3:       | name, 0 | offset (as few bytes as hold the size) | type |
+func (t *Type) parseCompound(c *cursor, h typeHead) {
+	count := h.bits & 0xffff
+	if count == 0 {
+		c.fail("compound of no members")
+	}
+	for range count {
+		m := Member{Name: c.typeName(h.version)}
+		if h.version >= 3 {
+			m.Offset = c.count(bytesFor(t.Size))
+		} else {
+			m.Offset = c.u32()
+		}
+		var dims []int
+		if h.version == 1 {
+			rank := c.u8()
+			c.skip(3 + 4 + 4)
+			for axis := range 4 {
+				if size := c.u32(); axis < rank {
+					dims = append(dims, size)
+				}
+			}
+			if rank > 4 {
+				c.fail("member %q has rank %d", m.Name, rank)
+			}
+		}
+		m.Type = parseType(c, h.depth+1)
+		if len(dims) > 0 && c.err == nil {
+			m.Type = oldArray(c, m.Type, dims)
+		}
+		if c.err == nil && (m.Offset > t.Size || m.Type.Size > t.Size-m.Offset) {
+			c.fail("member %q of %d bytes at %d of a compound of %d bytes", m.Name, m.Type.Size, m.Offset, t.Size)
+		}
+		if c.err != nil {
+			return
+		}
+		t.Members = append(t.Members, m)
+	}
+}
+
+// typeName reads the name of a member.
+func (c *cursor) typeName(version int) string {
+	start := c.at
+	name := c.text()
+	if version < 3 {
+		c.skip((start - c.at) & 7)
+	}
+	return name
+}
+
+// oldArray returns the type of arrays that version 1 has no class for.
+func oldArray(c *cursor, base *Type, dims []int) *Type {
+	t := &Type{Class: ClassArray, Base: base, Dims: dims}
+	t.sizeArray(c)
+	return t
+}
+
+func (t *Type) sizeArray(c *cursor) {
+	n, err := multiply(append([]int{t.Base.Size}, t.Dims...)...)
+	switch {
+	case err != nil || n > 1<<32:
+		c.fail("array of %v elements", t.Dims)
+	case t.Size == 0:
+		t.Size = n
+	case t.Size != n:
+		c.fail("array of %v elements of %d bytes that takes %d", t.Dims, t.Base.Size, t.Size)
+	}
+}
+
+// parseEnum reads
+//
+//	| base type | name, 0, padded to 8 before version 3 … | value … |
+func (t *Type) parseEnum(c *cursor, h typeHead) {
+	t.Base = parseType(c, h.depth+1)
+	if c.err == nil && (t.Base.Class != ClassInteger || t.Base.Size != t.Size) {
+		c.fail("enum of %d bytes over %v of %d bytes", t.Size, t.Base.Class, t.Base.Size)
+	}
+	for range h.bits & 0xffff {
+		if c.err != nil {
+			return
+		}
+		t.Names = append(t.Names, c.typeName(h.version))
+	}
+	for range t.Names {
+		t.Values = append(t.Values, c.bytes(t.Size))
+	}
+}
+
+// parseSequence reads | base type |; bits 0-3 are 1 for strings, then 4-7 the
+// padding and 8-11 the character set. An element is a pointer into the global heap.
+func (t *Type) parseSequence(c *cursor, h typeHead) {
+	t.Base = parseType(c, h.depth+1)
+	if t.Text.Variable = h.bits&15 == 1; t.Text.Variable {
+		t.setText(c, h.bits>>4, h.bits>>8)
+	}
+	if want := 4 + c.offset + 4; c.err == nil && t.Size != want {
+		c.fail("sequence of %d bytes, want %d", t.Size, want)
+	}
+}
+
+// parseArray reads
+//
+//	version 2: | rank (1) | 0 (3) | size (4) … | order (4) … | base type |
+//	version 3: | rank (1) | size (4) … | base type |
+func (t *Type) parseArray(c *cursor, h typeHead) {
+	rank := c.u8()
+	if h.version < 3 {
+		c.skip(3)
+	}
+	if rank == 0 || rank > maxRank {
+		c.fail("array of rank %d", rank)
+		return
+	}
+	for range rank {
+		t.Dims = append(t.Dims, c.u32())
+	}
+	if h.version < 3 {
+		c.skip(4 * rank)
+	}
+	t.Base = parseType(c, h.depth+1)
+	if c.err == nil {
+		t.sizeArray(c)
+	}
+}
+
+// parseComplex reads | base type |, of which an element has two.
+func (t *Type) parseComplex(c *cursor, h typeHead) {
+	t.Base = parseType(c, h.depth+1)
+	if c.err == nil && (t.Base.Class != ClassFloat || t.Size != 2*t.Base.Size) {
+		c.fail("complex number of %d bytes over %v of %d bytes", t.Size, t.Base.Class, t.Base.Size)
+	}
+}
+
+// cutZeros returns the text before the first zero byte.
+func cutZeros(b []byte) string {
+	for k, c := range b {
+		if c == 0 {
+			return string(b[:k])
+		}
+	}
+	return string(b)
+}

@@ -1,0 +1,174 @@
+package hdf5
+
+import "fmt"
+
+// A group of the old style keeps its links in symbol table nodes, found
+// through a B-tree of version 1, and their names in a local heap. Its message is
+//
+//	| B-tree (O) | heap (O) |
+//
+//	a B-tree node of a group           a symbol table node        a link in it
+//	| TREE                  | 4        | SNOD            | 4      | place of the name | O
+//	| 0                     | 1        | 1               | 1      | object's header   | O
+//	| level                 | 1        | 0               | 1      | what is cached    | 4
+//	| children              | 2        | links           | 2      | 0                 | 4
+//	| left, right           | 2O       | link …          |        | cached            | 16
+//	| key, child, …, key    | L, O
+//
+//	a local heap: | HEAP | 0 (1) | 0 (3) | size (L) | free list (L) | data (O) |
+func (f *File) symbolLinks(m message) ([]link, error) {
+	c := f.over("symbol table", m.body)
+	tree, heap := c.address(), c.address()
+	if c.err != nil {
+		return nil, c.err
+	}
+	names, err := f.localHeap(heap)
+	if err != nil {
+		return nil, err
+	}
+	s := symbols{f: f, names: names, visited: map[uint64]bool{}}
+	err = s.tree(tree, -1)
+	return s.links, err
+}
+
+type symbols struct {
+	f       *File
+	names   []byte
+	links   []link
+	visited map[uint64]bool
+}
+
+// visit refuses a node that was seen before, which bounds the work by the file's size.
+func (s *symbols) visit(address uint64) error {
+	if s.visited[address] {
+		return fmt.Errorf("B-tree: node at %d is its own ancestor or has two parents", address)
+	}
+	s.visited[address] = true
+	return nil
+}
+
+// tree walks the node at address, which must be of the given level, if that is known.
+func (s *symbols) tree(address uint64, level int) error {
+	if err := s.visit(address); err != nil {
+		return err
+	}
+	node, err := s.f.btree1(address, 0, s.f.length)
+	if err != nil {
+		return err
+	}
+	if level >= 0 && node.level != level {
+		return fmt.Errorf("B-tree: node at %d is of level %d, want %d", address, node.level, level)
+	}
+	for _, child := range node.children {
+		if node.level == 0 {
+			err = s.node(child)
+		} else {
+			err = s.tree(child, node.level-1)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *symbols) node(address uint64) error {
+	if err := s.visit(address); err != nil {
+		return err
+	}
+	prefix := s.f.cursor("symbol table node", address, 8)
+	prefix.signature("SNOD", 1)
+	prefix.skip(1)
+	count := prefix.u16()
+	if prefix.err != nil {
+		return prefix.err
+	}
+	c := s.f.cursor("symbol table node", address+8, count*(2*s.f.offset+24))
+	for range count {
+		name, err := s.text(c.uint(c.offset))
+		if err != nil {
+			return err
+		}
+		l := link{name: name, kind: linkHard, address: c.address()}
+		const cachesTarget = 2
+		if c.count(4) == cachesTarget {
+			c.skip(4)
+			l.kind = linkSoft
+			if l.target, err = s.text(uint64(c.u32())); err != nil {
+				return err
+			}
+			c.skip(12)
+		} else {
+			c.skip(20)
+		}
+		if c.err != nil {
+			return c.err
+		}
+		s.links = append(s.links, l)
+	}
+	return c.err
+}
+
+// text returns the text at a place of the local heap.
+func (s *symbols) text(at uint64) (string, error) {
+	c := s.f.over("local heap", s.names)
+	if at > uint64(len(s.names)) {
+		return "", fmt.Errorf("local heap: place %d of a name is beyond its %d bytes", at, len(s.names))
+	}
+	c.skip(int(at))
+	text := c.text()
+	return text, c.err
+}
+
+// localHeap returns the data of the heap at address.
+func (f *File) localHeap(address uint64) ([]byte, error) {
+	c := f.cursor("local heap", address, 8+2*f.length+f.offset)
+	c.signature("HEAP", 0)
+	c.skip(3)
+	size := c.size()
+	c.skip(f.length)
+	data := c.address()
+	if c.err != nil {
+		return nil, c.err
+	}
+	buf, err := f.bytes(data, size)
+	if err != nil {
+		return nil, fmt.Errorf("local heap: %w", err)
+	}
+	return buf, nil
+}
+
+// A node1 is a node of a B-tree of version 1: of a group (see above), or of
+// chunks (see index_btree1.go).
+type node1 struct {
+	level    int
+	children []uint64
+	keys     []byte // keys and children, as stored
+}
+
+// btree1 reads a node whose keys have the given size.
+func (f *File) btree1(address uint64, kind, keySize int) (node1, error) {
+	prefixSize := 8 + 2*f.offset
+	c := f.cursor("B-tree", address, prefixSize)
+	if got := c.bytes(4); c.err == nil && string(got) != "TREE" {
+		c.fail("signature %q, want %q", got, "TREE")
+	}
+	if got := c.u8(); c.err == nil && got != kind {
+		c.fail("node at %d is of kind %d, want %d", address, got, kind)
+	}
+	n := node1{level: c.u8()}
+	count := c.u16()
+	if c.err != nil {
+		return n, c.err
+	}
+	c = f.cursor("B-tree", address+uint64(prefixSize), count*(keySize+f.offset)+keySize)
+	n.keys, n.children = c.buf, make([]uint64, 0, count)
+	for range count {
+		c.skip(keySize)
+		n.children = append(n.children, c.address())
+	}
+	if c.err != nil {
+		return n, c.err
+	}
+	return n, nil
+}

@@ -1,0 +1,198 @@
+package hdf5
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"sort"
+)
+
+// An index tells where the chunks of a dataset are stored, in the order of
+// their numbers: row by row through the grid of chunks.
+type index struct {
+	grid    []int // how many chunks the shape takes along each axis
+	entries []entry
+}
+
+// An entry is one stored chunk.
+type entry struct {
+	number  int
+	address uint64
+	size    int
+	mask    uint32 // bit k: filter k was left out
+}
+
+// find returns the chunk of the given number, if it is stored.
+func (x *index) find(number int) (entry, bool) {
+	// Where all chunks are stored, they lie at their numbers.
+	if number < len(x.entries) && x.entries[number].number == number {
+		return x.entries[number], true
+	}
+	k := sort.Search(len(x.entries), func(k int) bool { return x.entries[k].number >= number })
+	if k < len(x.entries) && x.entries[k].number == number {
+		return x.entries[k], true
+	}
+	return entry{}, false
+}
+
+// A Chunk is where a chunk of a dataset is stored.
+type Chunk struct {
+	Coord      []int  // of its first element
+	Offset     int    // in the file, counted from its first byte
+	Size       int    // in bytes, as stored
+	FilterMask uint32 // bit k: filter k was left out
+}
+
+// Index lists the stored chunks of a chunked dataset, row by row. Chunks that
+// are missing were never written, and hold the fill value.
+func (d *Dataset) Index() ([]Chunk, error) {
+	if d.layout.class != layoutChunked {
+		return nil, d.file.fail(d.Path, fmt.Errorf("is %s, not chunked", d.Layout))
+	}
+	x, err := d.index()
+	if err != nil {
+		return nil, d.file.fail(d.Path, err)
+	}
+	chunks := make([]Chunk, len(x.entries))
+	coords := make([]int, len(x.entries)*len(x.grid))
+	for k, e := range x.entries {
+		coord := coords[k*len(x.grid) : (k+1)*len(x.grid) : (k+1)*len(x.grid)]
+		unravel(coord, e.number, x.grid)
+		for axis := range coord {
+			coord[axis] *= d.Chunks[axis]
+		}
+		chunks[k] = Chunk{coord, int(e.address) + d.file.super.at, e.size, e.mask}
+	}
+	return chunks, nil
+}
+
+// unravel writes the coordinates of a number that counts row by row.
+func unravel(coord []int, number int, shape []int) {
+	for axis := len(shape) - 1; axis > 0; axis-- {
+		coord[axis] = number % shape[axis]
+		number /= shape[axis]
+	}
+	coord[0] = number
+}
+
+// gridOf returns how many chunks a shape takes along each axis.
+func gridOf(shape, chunk []int) []int {
+	grid := make([]int, len(shape))
+	for axis := range grid {
+		grid[axis] = shape[axis] / chunk[axis]
+		if shape[axis]%chunk[axis] != 0 {
+			grid[axis]++
+		}
+	}
+	return grid
+}
+
+// An indexer gathers the entries of an index from one of the structures that
+// index_*.go read.
+type indexer struct {
+	*index
+	d         *Dataset
+	chunkSize int // of a chunk without filters, in bytes
+}
+
+func (d *Dataset) readIndex() (*index, error) {
+	x := &indexer{index: &index{grid: gridOf(d.Shape, d.Chunks)}, d: d}
+	var err error
+	if x.chunkSize, err = d.chunkSize(); err != nil {
+		return nil, err
+	}
+	if _, err := multiply(x.grid...); err != nil {
+		return nil, fmt.Errorf("grid of chunks: %w", err)
+	}
+	if d.layout.address == undefined || x.chunkSize == 0 || slices.Contains(x.grid, 0) {
+		return x.index, nil
+	}
+	readers := [...]func(*indexer) error{
+		(*indexer).btree1, (*indexer).single, (*indexer).implicit, (*indexer).fixed, (*indexer).extensible, (*indexer).btree2,
+	}
+	if err := readers[d.layout.index.kind](x); err != nil {
+		return nil, fmt.Errorf("chunk index: %w", err)
+	}
+	byNumber := func(a, b entry) int { return cmp.Compare(a.number, b.number) }
+	if !slices.IsSortedFunc(x.entries, byNumber) {
+		slices.SortFunc(x.entries, byNumber)
+	}
+	for k := 1; k < len(x.entries); k++ {
+		if x.entries[k].number == x.entries[k-1].number {
+			return nil, fmt.Errorf("chunk index: two chunks in one place, at %d and %d", x.entries[k-1].address, x.entries[k].address)
+		}
+	}
+	return x.index, nil
+}
+
+// chunkSize returns the bytes of a chunk without filters.
+func (d *Dataset) chunkSize() (int, error) {
+	n, err := multiply(append([]int{d.Type.Size}, d.Chunks...)...)
+	if err != nil {
+		return 0, fmt.Errorf("chunks of %w", err)
+	}
+	return n, nil
+}
+
+// add takes up a chunk by its place in the grid. Places beyond the grid are
+// left from when the dataset was larger.
+func (x *indexer) add(place []int, e entry) error {
+	for axis, p := range place {
+		if p >= x.grid[axis] {
+			return nil
+		}
+		e.number = e.number*x.grid[axis] + p
+	}
+	return x.check(e)
+}
+
+func (x *indexer) check(e entry) error {
+	if e.address == undefined {
+		return nil
+	}
+	if len(x.d.Filters) == 0 && e.size != x.chunkSize {
+		return fmt.Errorf("chunk of %d bytes, want %d", e.size, x.chunkSize)
+	}
+	x.entries = append(x.entries, e)
+	return nil
+}
+
+// addLinear takes up chunk k of an index that counts row by row through the
+// grid of the largest shape the dataset may get.
+func (x *indexer) addLinear(k int, most []int, e entry) error {
+	place := make([]int, len(most))
+	unravel(place, k, most)
+	return x.add(place, e)
+}
+
+// most returns the grid of the largest shape the dataset may get. An axis that
+// may grow for ever counts as it is now.
+func (x *indexer) most() []int {
+	shape := slices.Clone(x.d.MaxShape)
+	for axis := range shape {
+		shape[axis] = max(shape[axis], x.d.Shape[axis])
+	}
+	return gridOf(shape, x.d.Chunks)
+}
+
+// element reads an element of a fixed or extensible array:
+//
+//	| address (O) | (filters) stored size (as many bytes as are left) | (filters) mask (4) |
+func (x *indexer) element(c *cursor, size int) entry {
+	e := entry{address: c.address(), size: x.chunkSize}
+	if len(x.d.Filters) > 0 && size > c.offset {
+		e.size, e.mask = c.count(size-c.offset-4), uint32(c.u32())
+	}
+	return e
+}
+
+// checkElement refuses sizes that elements cannot have.
+func (x *indexer) checkElement(c *cursor, client, size int) {
+	least, most := c.offset, c.offset
+	if client == 1 {
+		least, most = c.offset+1+4, c.offset+8+4
+	}
+	if c.err == nil && (client > 1 || size < least || size > most || (client == 1) != (len(x.d.Filters) > 0)) {
+		c.fail("elements of kind %d and %d bytes for a dataset of %d filters", client, size, len(x.d.Filters))
+	}
+}

@@ -1,0 +1,60 @@
+package hdf5
+
+import "fmt"
+
+// Chunks of layouts before version 4 are found through a B-tree of version 1
+// (see group_symbols.go for its nodes). Its leaves' children are the chunks;
+// the key before a child is
+//
+//	| stored size (4) | mask (4) | place of the first element (8) … | 0 (8) |
+func (x *indexer) btree1() error {
+	return x.btree1Node(x.d.layout.address, -1, map[uint64]bool{})
+}
+
+func (x *indexer) btree1Node(address uint64, level int, visited map[uint64]bool) error {
+	if visited[address] {
+		return fmt.Errorf("B-tree: node at %d is its own ancestor or has two parents", address)
+	}
+	visited[address] = true
+	keySize := 8 + 8*(len(x.grid)+1)
+	node, err := x.d.file.btree1(address, 1, keySize)
+	if err != nil {
+		return err
+	}
+	if level >= 0 && node.level != level {
+		return fmt.Errorf("B-tree: node at %d is of level %d, want %d", address, node.level, level)
+	}
+	if node.level == 0 {
+		return x.btree1Leaf(node, keySize)
+	}
+	for _, child := range node.children {
+		if err := x.btree1Node(child, node.level-1, visited); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (x *indexer) btree1Leaf(node node1, keySize int) error {
+	place := make([]int, len(x.grid))
+	c := x.d.file.over("B-tree", node.keys)
+	for range node.children {
+		e := entry{size: c.u32(), mask: uint32(c.u32())}
+		for axis, size := range x.d.Chunks {
+			at := c.count(8)
+			if at%size != 0 {
+				return fmt.Errorf("B-tree: chunk starts at %d of axis %d, where none of size %d can", at, axis, size)
+			}
+			place[axis] = at / size
+		}
+		c.skip(8)
+		e.address = c.address()
+		if c.err != nil {
+			return c.err
+		}
+		if err := x.add(place, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,262 @@
+package hdf5
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/h5dnn/h5dnn/dtype"
+)
+
+// A number is how stored elements become numbers of an array: what NumPy does
+// when h5py hands it the same file.
+type number struct {
+	to      dtype.Type
+	size    int                   // bytes of a stored number
+	dims    []int                 // of the array that each element is
+	convert func(dst, src []byte) // whole rows of numbers; nil: they are stored as they are
+}
+
+// DType returns the type of the numbers that elements of type t are, and for
+// elements that are arrays, their shape. Strings, compounds, references and
+// sequences are not numbers: the error says so.
+func (t *Type) DType() (dtype.Type, []int, error) {
+	n, err := t.number()
+	return n.to, n.dims, err
+}
+
+// number returns how elements of type t become numbers.
+func (t *Type) number() (number, error) {
+	switch t.Class {
+	case ClassInteger, ClassBitfield:
+		return t.integer()
+	case ClassFloat:
+		return t.float()
+	case ClassEnum:
+		return t.enum()
+	case ClassComplex:
+		return t.complex(t.Base)
+	case ClassCompound:
+		if m := t.Members; len(m) == 2 && m[0].Name == "r" && m[1].Name == "i" && m[0].Offset == 0 &&
+			2*m[1].Offset == t.Size && m[0].Type.Class == ClassFloat && sameFloat(m[0].Type, m[1].Type) {
+			return t.complex(m[0].Type)
+		}
+	case ClassArray:
+		n, err := t.Base.number()
+		n.dims = slices.Concat(t.Dims, n.dims)
+		return n, err
+	}
+	return number{}, fmt.Errorf("%v elements are not numbers: %w", t.Class, dtype.ErrType)
+}
+
+func sameFloat(a, b *Type) bool {
+	return b.Class == ClassFloat && a.Size == b.Size && a.BigEndian == b.BigEndian && a.Float == b.Float
+}
+
+// integers lists the types that hold integers, by sign and size.
+var integers = map[bool]map[int]dtype.Type{
+	false: {1: dtype.Uint8, 2: dtype.Uint16, 4: dtype.Uint32, 8: dtype.Uint64},
+	true:  {1: dtype.Int8, 2: dtype.Int16, 4: dtype.Int32, 8: dtype.Int64},
+}
+
+// integer: the type has the stored size where there is such a type, else the
+// least that holds the significant bits.
+func (t *Type) integer() (number, error) {
+	to, exact := integers[t.Signed][t.Size]
+	if exact && t.Precision == 8*t.Size {
+		return number{to: to, size: t.Size, convert: t.swap(t.Size)}, nil
+	}
+	for size := 1; !exact && size <= 8; size *= 2 {
+		if t.Precision <= 8*size {
+			to, exact = integers[t.Signed][size], true
+		}
+	}
+	if !exact {
+		return number{}, fmt.Errorf("integers of %d bits are more than any array holds: %w", t.Precision, dtype.ErrType)
+	}
+	return number{to: to, size: t.Size, convert: t.unpackIntegers(to.Size())}, nil
+}
+
+// swap returns how rows of the stored byte order become the machine's.
+func (t *Type) swap(size int) func(dst, src []byte) {
+	if !t.BigEndian || size == 1 {
+		return nil
+	}
+	switch size {
+	case 2:
+		return func(dst, src []byte) {
+			for k := 0; k+2 <= len(src); k += 2 {
+				binary.LittleEndian.PutUint16(dst[k:], binary.BigEndian.Uint16(src[k:]))
+			}
+		}
+	case 4:
+		return func(dst, src []byte) {
+			for k := 0; k+4 <= len(src); k += 4 {
+				binary.LittleEndian.PutUint32(dst[k:], binary.BigEndian.Uint32(src[k:]))
+			}
+		}
+	}
+	return func(dst, src []byte) {
+		for k := 0; k+8 <= len(src); k += 8 {
+			binary.LittleEndian.PutUint64(dst[k:], binary.BigEndian.Uint64(src[k:]))
+		}
+	}
+}
+
+// unpackIntegers reads integers whose bits do not fill their bytes, into ones
+// of the given size.
+func (t *Type) unpackIntegers(size int) func(dst, src []byte) {
+	return func(dst, src []byte) {
+		for len(src) >= t.Size {
+			x := t.bits(src[:t.Size], t.BitOffset, t.Precision)
+			if unused := 64 - t.Precision; t.Signed && unused > 0 {
+				x = uint64(int64(x<<unused) >> unused)
+			}
+			putUint(dst[:size], x)
+			dst, src = dst[size:], src[t.Size:]
+		}
+	}
+}
+
+// bits returns n bits, at most 64, of an element, counted from its lowest.
+func (t *Type) bits(element []byte, from, n int) uint64 {
+	var x uint64
+	for k := 0; k < n; {
+		at := from + k
+		index := at / 8
+		if t.BigEndian {
+			index = len(element) - 1 - index
+		}
+		take := min(8-at%8, n-k)
+		x |= uint64(element[index]>>(at%8)&(1<<take-1)) << k
+		k += take
+	}
+	return x
+}
+
+func putUint(dst []byte, x uint64) {
+	for k := range dst {
+		dst[k] = byte(x >> (8 * k))
+	}
+}
+
+// standardFloats are the layouts that arrays have as they are.
+var standardFloats = map[FloatBits]struct {
+	size int
+	to   dtype.Type
+}{
+	{Sign: 15, Exponent: 10, ExpSize: 5, MantSize: 10, Bias: 15, Normalization: 2}:    {2, dtype.Float16},
+	{Sign: 15, Exponent: 7, ExpSize: 8, MantSize: 7, Bias: 127, Normalization: 2}:     {2, dtype.BFloat16},
+	{Sign: 31, Exponent: 23, ExpSize: 8, MantSize: 23, Bias: 127, Normalization: 2}:   {4, dtype.Float32},
+	{Sign: 63, Exponent: 52, ExpSize: 11, MantSize: 52, Bias: 1023, Normalization: 2}: {8, dtype.Float64},
+	{Sign: 7, Exponent: 3, ExpSize: 4, MantSize: 3, Bias: 7, Normalization: 2}:        {1, dtype.Float8E4M3},
+	{Sign: 7, Exponent: 2, ExpSize: 5, MantSize: 2, Bias: 15, Normalization: 2}:       {1, dtype.Float8E5M2},
+}
+
+// float: what is laid out unlike any type of ours becomes the least of float32
+// and float64 that holds it. Wider ones, such as long double, are rounded to
+// float64, as there is nothing better.
+func (t *Type) float() (number, error) {
+	if s, ok := standardFloats[t.Float]; ok && s.size == t.Size {
+		return number{to: s.to, size: t.Size, convert: t.swap(t.Size)}, nil
+	}
+	f := t.Float
+	if f.VAX || f.Normalization > 2 || f.ExpSize > 32 {
+		return number{}, fmt.Errorf("floats of this kind (VAX, or of a newer format) are not supported: %w", dtype.ErrType)
+	}
+	to := dtype.Float64
+	if top := int64(1)<<f.ExpSize - 2 - int64(f.Bias); f.MantSize <= 23 && top <= 127 && f.Bias <= 126+23-f.MantSize {
+		to = dtype.Float32
+	}
+	return number{to: to, size: t.Size, convert: t.unpackFloats(to)}, nil
+}
+
+func (t *Type) unpackFloats(to dtype.Type) func(dst, src []byte) {
+	return func(dst, src []byte) {
+		for len(src) >= t.Size {
+			x := t.floatOf(src[:t.Size])
+			if to == dtype.Float32 {
+				binary.LittleEndian.PutUint32(dst, math.Float32bits(float32(x)))
+			} else {
+				binary.LittleEndian.PutUint64(dst, math.Float64bits(x))
+			}
+			dst, src = dst[to.Size():], src[t.Size:]
+		}
+	}
+}
+
+// floatOf returns the value of one float of any layout:
+// ±mantissa · 2^(exponent - bias), subnormal where the exponent is zero.
+func (t *Type) floatOf(element []byte) float64 {
+	f := t.Float
+	exponent := t.bits(element, f.Exponent, f.ExpSize)
+	// 62 bits of the mantissa, the last of them set if any below them is: enough
+	// to round once, and rightly.
+	keep := min(f.MantSize, 62)
+	mantissa := t.bits(element, f.Mantissa+f.MantSize-keep, keep)
+	for k := 0; k < f.MantSize-keep; k += 64 {
+		if t.bits(element, f.Mantissa+k, min(64, f.MantSize-keep-k)) != 0 {
+			mantissa |= 1
+		}
+	}
+	var x float64
+	fraction := keep // bits of the mantissa after the point
+	if f.Normalization != 2 {
+		fraction--
+	}
+	switch {
+	case exponent == 1<<f.ExpSize-1 && mantissa&(1<<fraction-1) == 0:
+		x = math.Inf(1)
+	case exponent == 1<<f.ExpSize-1:
+		x = math.NaN()
+	case exponent == 0:
+		x = math.Ldexp(float64(mantissa), 1-f.Bias-fraction)
+	default:
+		if f.Normalization == 2 {
+			mantissa |= 1 << fraction
+		}
+		x = math.Ldexp(float64(mantissa), int(exponent)-f.Bias-fraction)
+	}
+	if t.bits(element, f.Sign, 1) != 0 {
+		x = math.Copysign(x, -1)
+	}
+	return x
+}
+
+// enum: the base type's integers, unless the names are those of h5py's bool.
+func (t *Type) enum() (number, error) {
+	if t.isBool() {
+		return number{to: dtype.Bool, size: 1, convert: toBools}, nil
+	}
+	return t.Base.integer()
+}
+
+func (t *Type) isBool() bool {
+	return t.Class == ClassEnum && t.Size == 1 && len(t.Names) == 2 &&
+		(t.Names[0] == "FALSE" && t.Names[1] == "TRUE" && t.Values[0][0] == 0 && t.Values[1][0] == 1 ||
+			t.Names[0] == "TRUE" && t.Names[1] == "FALSE" && t.Values[0][0] == 1 && t.Values[1][0] == 0)
+}
+
+// toBools makes 1 of whatever a file has instead.
+func toBools(dst, src []byte) {
+	for k, b := range src {
+		dst[k] = min(b, 1)
+	}
+}
+
+func (t *Type) complex(part *Type) (number, error) {
+	n, err := part.float()
+	switch {
+	case err != nil:
+		return n, err
+	case n.to == dtype.Float32 && n.size == 4:
+		n.to = dtype.Complex64
+	case n.to == dtype.Float64 && n.size == 8:
+		n.to = dtype.Complex128
+	default:
+		return number{}, fmt.Errorf("complex numbers of %d bytes are not supported: %w", 2*part.Size, dtype.ErrType)
+	}
+	n.size *= 2
+	return n, nil
+}

@@ -1,0 +1,326 @@
+package hdf5
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// An Object is what a path leads to: a group, a dataset, a committed datatype,
+// or a link that leads elsewhere.
+type Object struct {
+	Path   string
+	Kind   Kind
+	Target string // of soft and external links: the path they lead to
+	Other  string // of external links: the file they lead into
+
+	file   *File
+	header *header
+}
+
+// A Kind is a kind of object.
+type Kind string
+
+// The kinds of objects, and of links that are none.
+const (
+	KindGroup       Kind = "group"
+	KindDataset     Kind = "dataset"
+	KindDatatype    Kind = "datatype"
+	KindSoft        Kind = "soft"
+	KindExternal    Kind = "external"
+	KindUserDefined Kind = "user-defined" // a link that only its maker understands
+	KindUnknown     Kind = "unknown"      // unreadable, or newer than this program
+)
+
+// Root returns the file's root group.
+func (f *File) Root() (*Object, error) { return f.object("/", f.super.root) }
+
+// object reads the object whose header is at address.
+func (f *File) object(path string, address uint64) (*Object, error) {
+	o := &Object{Path: path, Kind: KindUnknown, file: f}
+	h, err := f.header(address)
+	if err != nil {
+		return o, f.fail(path, err)
+	}
+	o.header = h
+	has := func(kind int) bool { _, ok := h.find(kind); return ok }
+	switch {
+	case has(msgSymbolTable) || has(msgLinkInfo) || has(msgLink):
+		o.Kind = KindGroup
+	case has(msgDatatype) && has(msgDataspace):
+		o.Kind = KindDataset
+	case has(msgDatatype):
+		o.Kind = KindDatatype
+	default:
+		return o, f.fail(path, errors.New("neither group, dataset nor datatype"))
+	}
+	return o, nil
+}
+
+// fail says where in the file something went wrong.
+func (f *File) fail(path string, err error) error { return fmt.Errorf("%s: %s: %w", f.name, path, err) }
+
+// Address returns where the object's header is, which names the object: hard
+// links to one object lead to one address. Links have none.
+func (o *Object) Address() (address uint64, ok bool) {
+	if o.header == nil {
+		return 0, false
+	}
+	return o.header.address, true
+}
+
+// linked returns the object that a link of the group at path leads to, or the
+// link itself if it is not a hard one.
+func (f *File) linked(path string, l link) (*Object, error) {
+	path = strings.TrimSuffix(path, "/") + "/" + l.name
+	o := &Object{Path: path, Target: l.target, Other: l.file, file: f}
+	switch l.kind {
+	case linkHard:
+		return f.object(path, l.address)
+	case linkSoft:
+		o.Kind = KindSoft
+	case linkExternal:
+		o.Kind = KindExternal
+	default:
+		o.Kind = KindUserDefined
+	}
+	return o, nil
+}
+
+// Names lists a group's members in the order of their names.
+func (o *Object) Names() ([]string, error) {
+	links, err := o.links()
+	names := make([]string, len(links))
+	for k, l := range links {
+		names[k] = l.name
+	}
+	return names, err
+}
+
+// links returns a group's links in the order of their names. Those that could
+// be read come even with an error.
+func (o *Object) links() ([]link, error) {
+	if o.Kind != KindGroup {
+		return nil, o.file.fail(o.Path, fmt.Errorf("a %s has no members", o.Kind))
+	}
+	links, err := o.file.groups.links(o.file, o.header)
+	if err != nil {
+		return links, o.file.fail(o.Path, err)
+	}
+	return links, nil
+}
+
+// readLinks gathers the links of a group from wherever its header says they are.
+func (f *File) readLinks(h *header) ([]link, error) {
+	links, err := f.messageLinks(h)
+	if m, ok := h.find(msgSymbolTable); ok {
+		more, failed := f.symbolLinks(m)
+		links, err = append(links, more...), cmp.Or(err, failed)
+	}
+	if m, ok := h.find(msgLinkInfo); ok {
+		more, failed := f.denseLinks(m)
+		links, err = append(links, more...), cmp.Or(err, failed)
+	}
+	slices.SortStableFunc(links, func(a, b link) int { return strings.Compare(a.name, b.name) })
+	return links, err
+}
+
+// groupCache keeps the links of the groups that were used last.
+type groupCache struct {
+	sync.Mutex
+	known map[uint64][]link
+	count int // of links
+}
+
+const maxCachedLinks = 1 << 18
+
+func (c *groupCache) links(f *File, h *header) ([]link, error) {
+	c.Lock()
+	links, ok := c.known[h.address]
+	c.Unlock()
+	if ok {
+		return links, nil
+	}
+	links, err := f.readLinks(h)
+	if err != nil {
+		return links, err
+	}
+	c.Lock()
+	defer c.Unlock()
+	if c.known == nil || c.count+len(links) > maxCachedLinks {
+		c.known, c.count = map[uint64][]link{}, 0
+	}
+	c.known[h.address] = links
+	c.count += len(links)
+	return links, nil
+}
+
+// maxDepth is how deep groups are followed into one another.
+const maxDepth = 1000
+
+// Walk goes through all objects of the file, the root group first, each group
+// before its members, members in the order of their names. Links that are not
+// hard are shown, not followed. An object that several hard links lead to comes
+// once for each, but the members of a group only once.
+//
+// What cannot be read comes with an error, and the walk goes on.
+func (f *File) Walk() iter.Seq2[*Object, error] {
+	return func(yield func(*Object, error) bool) {
+		root, err := f.Root()
+		f.walk(root, err, 0, map[uint64]bool{}, yield)
+	}
+}
+
+func (f *File) walk(o *Object, err error, depth int, visited map[uint64]bool, yield func(*Object, error) bool) bool {
+	if o.Kind != KindGroup || visited[o.header.address] {
+		return yield(o, err)
+	}
+	visited[o.header.address] = true
+	links, err := o.links()
+	if depth >= maxDepth {
+		links, err = nil, f.fail(o.Path, fmt.Errorf("groups are nested more than %d deep", maxDepth))
+	}
+	if !yield(o, err) {
+		return false
+	}
+	for _, l := range links {
+		member, err := f.linked(o.Path, l)
+		if !f.walk(member, err, depth+1, visited, yield) {
+			return false
+		}
+	}
+	return true
+}
+
+// mapPaths returns a path of every object, by the address of its header.
+func (f *File) mapPaths() map[uint64]string {
+	paths := map[uint64]string{}
+	for o := range f.Walk() {
+		if o.header != nil {
+			if _, known := paths[o.header.address]; !known {
+				paths[o.header.address] = o.Path
+			}
+		}
+	}
+	return paths
+}
+
+// maxLinks is how many soft and external links one path may lead through.
+const maxLinks = 16
+
+// Lookup returns the object that path leads to, through soft links, too. Links
+// out of the file are followed only if the file was opened with Options.Follow.
+func (f *File) Lookup(path string) (*Object, error) {
+	budget := maxLinks
+	o, err := f.lookup("/", path, &budget)
+	if err != nil {
+		return nil, err
+	}
+	if o.file == f {
+		o.Path = "/" + strings.Trim(path, "/")
+	}
+	return o, nil
+}
+
+// lookup follows path from the group at from.
+func (f *File) lookup(from, path string, budget *int) (*Object, error) {
+	if strings.HasPrefix(path, "/") {
+		from = "/"
+	}
+	o, err := f.Root()
+	if from != "/" {
+		o, err = f.lookup("/", from, budget)
+	}
+	for name := range strings.SplitSeq(path, "/") {
+		if err != nil {
+			return nil, err
+		}
+		if name != "" && name != "." {
+			o, err = o.member(name, budget)
+		}
+	}
+	return o, err
+}
+
+// member returns the object that a group's link of the given name leads to.
+func (o *Object) member(name string, budget *int) (*Object, error) {
+	f := o.file
+	links, err := o.links()
+	at, found := slices.BinarySearchFunc(links, name, func(l link, name string) int { return strings.Compare(l.name, name) })
+	switch {
+	case !found && err != nil:
+		return nil, err
+	case !found:
+		return nil, f.fail(o.Path, fmt.Errorf("no member %q%s", name, suggest(name, links)))
+	}
+	m, err := f.linked(o.Path, links[at])
+	if err != nil || m.header != nil {
+		return m, err
+	}
+	if *budget--; *budget < 0 {
+		return nil, f.fail(m.Path, fmt.Errorf("more than %d links lead to one another", maxLinks))
+	}
+	switch m.Kind {
+	case KindSoft:
+		return f.lookup(o.Path, m.Target, budget)
+	case KindExternal:
+		return f.lookupOutside(m, budget)
+	}
+	return nil, f.fail(m.Path, fmt.Errorf("a %s link cannot be followed", m.Kind))
+}
+
+// suggest names a member that name may have been meant to be.
+func suggest(name string, links []link) string {
+	for _, l := range links {
+		if strings.EqualFold(l.name, name) || len(name) > 2 && strings.HasPrefix(strings.ToLower(l.name), strings.ToLower(name)) {
+			return fmt.Sprintf("; did you mean %q?", l.name)
+		}
+	}
+	return ""
+}
+
+// Dataset returns the dataset at path.
+func (f *File) Dataset(path string) (*Dataset, error) {
+	o, err := f.Lookup(path)
+	if err != nil {
+		return nil, err
+	}
+	return o.Dataset()
+}
+
+// Dataset returns what the object's header says about a dataset.
+func (o *Object) Dataset() (*Dataset, error) {
+	if o.Kind != KindDataset {
+		return nil, o.file.fail(o.Path, fmt.Errorf("is a %s, not a dataset", o.Kind))
+	}
+	d := &Dataset{Object: o}
+	if err := d.parse(); err != nil {
+		return nil, o.file.fail(o.Path, err)
+	}
+	return d, nil
+}
+
+// Datatype returns the type that a committed datatype is.
+func (o *Object) Datatype() (*Type, error) {
+	if o.Kind != KindDatatype {
+		return nil, o.file.fail(o.Path, fmt.Errorf("is a %s, not a datatype", o.Kind))
+	}
+	m, _ := o.header.find(msgDatatype)
+	t, err := o.file.datatype(m)
+	if err != nil {
+		return nil, o.file.fail(o.Path, err)
+	}
+	return t, nil
+}
+
+// lookupOutside follows an external link.
+func (f *File) lookupOutside(m *Object, budget *int) (*Object, error) {
+	return nil, f.fail(m.Path, fmt.Errorf("leads to %s in file %q, and other files are not opened unless that is allowed: %w",
+		m.Target, m.Other, storage.ErrState))
+}

@@ -1,0 +1,126 @@
+package hdf5
+
+import "fmt"
+
+// A message that several objects have in common may be kept elsewhere: in the
+// header of a committed datatype, or in the file's table of shared messages.
+// What the object's own header then holds in its place is
+//
+//	version 1                 version 2                version 3
+//	| 1                | 1    | 2               | 1    | 3                        | 1
+//	| type             | 1    | type            | 1    | type                     | 1
+//	| 0                | 6    | header's address| O    | (1) place in a heap      | 8
+//	| 0                | L    |                        | (2, 3) header's address  | O
+//	| header's address | O
+//
+// The table is found through the superblock's extension:
+//
+//	| SMTB | index … | checksum |   an index: | 0 (1) | list or B-tree (1) | kinds (2) | smallest (4)
+//	| list limit (2) | B-tree limit (2) | messages (2) | index (O) | heap (O) |
+type sharedIndex struct {
+	kinds uint64 // bit k: messages of kind k are kept here
+	heap  uint64 // address of their fractal heap
+}
+
+// body returns what a message says, wherever that is kept.
+func (f *File) body(m message) ([]byte, error) {
+	if m.flags&flagShared == 0 {
+		return m.body, nil
+	}
+	body, _, err := f.resolve(m.kind, f.over("shared message", m.body))
+	return body, err
+}
+
+// resolve follows a reference to a message of the given kind. committed is the
+// address of the object it was found in, or undefined.
+func (f *File) resolve(kind int, c *cursor) (body []byte, committed uint64, err error) {
+	version, where := c.u8(), c.u8()
+	switch {
+	case version == 3 && where == 1:
+		id := c.bytes(8)
+		if c.err != nil {
+			return nil, undefined, c.err
+		}
+		body, err := f.sharedInHeap(kind, id)
+		return body, undefined, err
+	case version == 1:
+		c.skip(6 + c.length)
+	case version != 2 && version != 3:
+		c.fail("version %d is not known", version)
+	}
+	committed = c.address()
+	if c.err != nil {
+		return nil, undefined, c.err
+	}
+	h, err := f.header(committed)
+	if err != nil {
+		return nil, undefined, fmt.Errorf("shared message: %w", err)
+	}
+	m, ok := h.find(kind)
+	if !ok || m.flags&flagShared != 0 {
+		return nil, undefined, fmt.Errorf("shared message: the object header at %d has no message of kind %d", committed, kind)
+	}
+	return m.body, committed, nil
+}
+
+func (f *File) sharedInHeap(kind int, id []byte) ([]byte, error) {
+	for _, index := range f.shared {
+		if index.kinds>>kind&1 != 0 {
+			heap, err := f.fractalHeap(index.heap)
+			if err != nil {
+				return nil, err
+			}
+			return heap.object(id)
+		}
+	}
+	return nil, fmt.Errorf("shared message: the file keeps no messages of kind %d in common", kind)
+}
+
+// readExtension reads what the superblock's extension tells.
+func (f *File) readExtension() error {
+	if f.super.ext == undefined {
+		return nil
+	}
+	h, err := f.header(f.super.ext)
+	if err != nil {
+		return fmt.Errorf("superblock extension: %w", err)
+	}
+	if m, ok := h.find(msgCacheImage); ok {
+		c := f.over("cache image", m.body)
+		c.skip(1)
+		if c.address() != undefined && c.size() > 0 {
+			return fmt.Errorf("its metadata is kept in a cache image, which only libhdf5 can read; open and close it with libhdf5 1.10 or later to write the metadata back")
+		}
+	}
+	m, ok := h.find(msgSharedTable)
+	if !ok {
+		return nil
+	}
+	c := f.over("shared message table", m.body)
+	c.skip(1)
+	address, count := c.address(), c.u8()
+	if c.err != nil {
+		return c.err
+	}
+	return f.readSharedTable(address, count)
+}
+
+func (f *File) readSharedTable(address uint64, count int) error {
+	if count > 8 {
+		return fmt.Errorf("shared message table: %d indexes, more than the 8 there can be", count)
+	}
+	one := 1 + 1 + 2 + 4 + 2 + 2 + 2 + 2*f.offset
+	c := f.cursor("shared message table", address, 4+count*one+4)
+	if got := c.bytes(4); c.err == nil && string(got) != "SMTB" {
+		c.fail("signature %q, want %q", got, "SMTB")
+	}
+	for range count {
+		c.skip(2)
+		kinds := c.uint(2)
+		c.skip(4 + 2 + 2 + 2)
+		c.address()
+		f.shared = append(f.shared, sharedIndex{kinds, c.address()})
+	}
+	c.checksum()
+	return c.err
+}

@@ -1,0 +1,234 @@
+package hdf5
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/dtype"
+)
+
+// String names t as people do: float32, bool, string, S5, compound{x: float32, y: float32},
+// enum{RED: 0, …}, int32[3 4].
+func (t *Type) String() string {
+	switch t.Class {
+	case ClassArray:
+		return fmt.Sprintf("%v%v", t.Base, t.Dims)
+	case ClassString:
+		return "S" + strconv.Itoa(t.Size)
+	case ClassOpaque:
+		if t.Tag != "" {
+			return fmt.Sprintf("opaque%d(%s)", t.Size, t.Tag)
+		}
+		return fmt.Sprintf("opaque%d", t.Size)
+	case ClassTime:
+		return "time"
+	case ClassReference:
+		if t.Region {
+			return "region reference"
+		}
+		return "reference"
+	case ClassSequence:
+		if t.Text.Variable {
+			return "string"
+		}
+		return fmt.Sprintf("sequence{%v}", t.Base)
+	case ClassEnum:
+		return t.enumName()
+	}
+	if n, err := t.number(); err == nil {
+		return n.to.String()
+	}
+	if t.Class != ClassCompound {
+		return fmt.Sprintf("%v of %d bits", t.Class, t.Precision)
+	}
+	members := make([]string, len(t.Members))
+	for k, m := range t.Members {
+		members[k] = fmt.Sprintf("%s: %v", m.Name, m.Type)
+	}
+	return "compound{" + strings.Join(members, ", ") + "}"
+}
+
+func (t *Type) enumName() string {
+	if t.isBool() {
+		return "bool"
+	}
+	names := make([]string, 0, 8)
+	for k, name := range t.Names {
+		if k == 8 {
+			names = append(names, "…")
+			break
+		}
+		value, _ := new(values).plain(t.Base, t.Values[k])
+		names = append(names, fmt.Sprintf("%s: %v", name, value))
+	}
+	return "enum{" + strings.Join(names, ", ") + "}"
+}
+
+// NumPy names t as str(dtype) does for the type h5py gives it: int32, >f4,
+// |S5, object, [('a', '<i4'), ('b', '<f8')].
+func (t *Type) NumPy() string {
+	if t.Class == ClassArray || t.Class == ClassCompound && t.simple() == "" {
+		return t.format()
+	}
+	switch s := t.simple(); {
+	case s == "O":
+		return "object"
+	case s[0] == 'S', s[0] == 'V':
+		return "|" + s
+	case s[0] == '<', s == "?", s == "i1", s == "u1":
+		if n, err := t.number(); err == nil {
+			return n.to.String()
+		}
+		return "float" + strconv.Itoa(8*t.Size) // longer than any of ours
+	default:
+		return s
+	}
+}
+
+// simple names t as NumPy does within other types, or "" if it is one of those.
+func (t *Type) simple() string {
+	switch t.Class {
+	case ClassString:
+		return "S" + strconv.Itoa(t.Size)
+	case ClassOpaque, ClassTime:
+		if t.IsString() {
+			return "S" + strconv.Itoa(t.Size)
+		}
+		return "V" + strconv.Itoa(t.Size)
+	case ClassReference, ClassSequence:
+		return "O"
+	case ClassEnum:
+		if !t.isBool() {
+			return t.Base.simple()
+		}
+		return "?"
+	case ClassArray:
+		return ""
+	}
+	n, err := t.number()
+	switch {
+	case err != nil && t.Class == ClassCompound:
+		return ""
+	case err != nil:
+		return "V" + strconv.Itoa(t.Size)
+	}
+	kind, size := "u", n.to.Size()
+	switch {
+	case n.to.IsComplex():
+		kind = "c"
+	case n.to.IsFloat():
+		kind, size = "f", max(size, t.Size)
+	case n.to.IsSigned():
+		kind = "i"
+	}
+	switch big := t.BigEndian || t.Class == ClassCompound && t.Members[0].Type.BigEndian || t.Class == ClassComplex && t.Base.BigEndian; {
+	case size == 1 && n.to.IsInt():
+		return kind + "1"
+	case n.to == dtype.BFloat16 || n.to.StorageOnly():
+		return n.to.String()
+	case big:
+		return fmt.Sprintf(">%s%d", kind, size)
+	default:
+		return fmt.Sprintf("<%s%d", kind, size)
+	}
+}
+
+// format names t as NumPy writes it in the description of a structure.
+func (t *Type) format() string {
+	switch {
+	case t.Class == ClassArray:
+		base, dims := t.flatten()
+		return fmt.Sprintf("(%s, %s)", base.format(), tuple(dims))
+	case t.Class == ClassCompound && t.simple() == "":
+		return t.structure()
+	default:
+		return "'" + t.simple() + "'"
+	}
+}
+
+// flatten returns what arrays of arrays are made of, and all their dimensions.
+func (t *Type) flatten() (*Type, []int) {
+	if t.Class != ClassArray {
+		return t, nil
+	}
+	base, dims := t.Base.flatten()
+	return base, append(append([]int{}, t.Dims...), dims...)
+}
+
+// structure writes a list if the members follow one another closely in memory,
+// and otherwise says where each one is.
+func (t *Type) structure() string {
+	var list, names, formats, offsets []string
+	packed, end, moved := true, 0, 0
+	for _, m := range t.Members {
+		offset := m.Offset + moved
+		packed = packed && offset == end
+		end = offset + m.Type.numpySize()
+		moved += m.Type.memorySize() - m.Type.Size
+		name := quote(m.Name)
+		names, formats, offsets = append(names, name), append(formats, m.Type.format()), append(offsets, strconv.Itoa(offset))
+		if base, dims := m.Type.flatten(); dims != nil {
+			list = append(list, fmt.Sprintf("(%s, %s, %s)", name, base.format(), tuple(dims)))
+		} else {
+			list = append(list, fmt.Sprintf("(%s, %s)", name, m.Type.format()))
+		}
+	}
+	if packed && end == t.memorySize() {
+		return "[" + strings.Join(list, ", ") + "]"
+	}
+	return fmt.Sprintf("{'names': [%s], 'formats': [%s], 'offsets': [%s], 'itemsize': %d}",
+		strings.Join(names, ", "), strings.Join(formats, ", "), strings.Join(offsets, ", "), t.memorySize())
+}
+
+// memorySize returns the size of an element once libhdf5 has read it: strings
+// of variable length are pointers, sequences are lengths and pointers.
+func (t *Type) memorySize() int {
+	switch t.Class {
+	case ClassSequence:
+		if t.Text.Variable {
+			return 8
+		}
+		return 16
+	case ClassArray:
+		base, dims := t.flatten()
+		n, _ := multiply(dims...)
+		return base.memorySize() * n
+	case ClassCompound:
+		size := t.Size
+		for _, m := range t.Members {
+			size += m.Type.memorySize() - m.Type.Size
+		}
+		return size
+	}
+	return t.Size
+}
+
+// numpySize returns the size of an element in an array of NumPy's, which has
+// pointers for all that is of variable length.
+func (t *Type) numpySize() int {
+	switch base, dims := t.flatten(); {
+	case dims != nil:
+		n, _ := multiply(dims...)
+		return base.numpySize() * n
+	case t.Class == ClassSequence || t.Class == ClassReference:
+		return 8
+	}
+	return t.memorySize()
+}
+
+// quote writes s as Python does.
+func quote(s string) string {
+	if strings.Contains(s, "'") && !strings.Contains(s, `"`) {
+		return `"` + s + `"`
+	}
+	return "'" + strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(s) + "'"
+}
+
+// tuple writes dims as Python does.
+func tuple(dims []int) string {
+	if len(dims) == 1 {
+		return fmt.Sprintf("(%d,)", dims[0])
+	}
+	return "(" + strings.Trim(strings.ReplaceAll(fmt.Sprint(dims), " ", ", "), "[]") + ")"
+}

@@ -1,0 +1,452 @@
+package hdf5
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// Values of any type, as Go values:
+//
+//	integers, bitfields   int64, uint64
+//	floats                float64, or float32 where that is all there is
+//	bools, complex        bool, complex128
+//	strings               string
+//	enums                 string, the name; or the integer if it has none
+//	opaque, time          []byte
+//	compounds             Record
+//	arrays, sequences     []any
+//	references            Reference
+
+// A Record is a value of a compound type.
+type Record struct {
+	Names  []string
+	Values []any
+}
+
+// A Reference is a value that refers to an object, or to a part of a dataset.
+type Reference struct {
+	Path   string // of the object, "" if it is nowhere to be found
+	Region bool
+}
+
+// values turns stored elements into Go values.
+type values struct {
+	f       *File
+	budget  int                  // bytes of values that may yet be made
+	strings map[heapPlace]string // so that a string pointed at often is kept once
+}
+
+type heapPlace struct {
+	address uint64
+	number  int
+}
+
+// maxValues is how many bytes of values one call is believed to make.
+const maxValues = 512 << 20
+
+func (f *File) values() *values {
+	return &values{f: f, budget: maxValues, strings: map[heapPlace]string{}}
+}
+
+// of returns the value of one element.
+func (r *values) of(t *Type, b []byte) (any, error) {
+	if r.budget -= 16; r.budget < 0 {
+		return nil, fmt.Errorf("values take more than %d bytes", maxValues)
+	}
+	switch t.Class {
+	case ClassString:
+		return t.unpad(b), nil
+	case ClassOpaque, ClassTime:
+		if t.isNumPyText() {
+			return string(bytes.TrimRight(b, "\x00")), nil
+		}
+		return bytes.Clone(b), nil
+	case ClassReference:
+		return r.reference(t, b), nil
+	case ClassSequence:
+		return r.sequence(t, b)
+	case ClassEnum:
+		return r.enum(t, b)
+	case ClassArray:
+		n, _ := multiply(t.Dims...)
+		return r.list(t.Base, b, n)
+	case ClassCompound:
+		if _, err := t.number(); err != nil {
+			return r.record(t, b)
+		}
+	}
+	return r.plain(t, b)
+}
+
+// unpad returns the text of a string of fixed length.
+func (t *Type) unpad(b []byte) string {
+	switch t.Text.Padding {
+	case NullTerminated:
+		return cutZeros(b)
+	case SpacePadded:
+		b = bytes.TrimRight(b, " ")
+	}
+	return string(bytes.TrimRight(b, "\x00"))
+}
+
+func (r *values) enum(t *Type, b []byte) (any, error) {
+	if t.isBool() {
+		return b[0] != 0, nil
+	}
+	for k, value := range t.Values {
+		if bytes.Equal(value, b) {
+			return t.Names[k], nil
+		}
+	}
+	return r.plain(t.Base, b)
+}
+
+// plain returns the value of a number.
+func (r *values) plain(t *Type, b []byte) (any, error) {
+	n, err := t.number()
+	if err != nil { // no type of ours, so show what is there
+		return bytes.Clone(b), nil
+	}
+	element := make([]byte, n.to.Size())
+	if n.convert == nil {
+		copy(element, b)
+	} else {
+		n.convert(element, b[:n.size])
+	}
+	to := dtype.Float64
+	switch {
+	case n.to == dtype.Bool, n.to == dtype.Float32:
+		to = n.to
+	case n.to.IsSigned():
+		to = dtype.Int64
+	case n.to.IsInt():
+		to = dtype.Uint64
+	case n.to.IsComplex():
+		to = dtype.Complex128
+	}
+	wide := make([]uint64, 2)
+	room := dtype.Bytes(wide)[:to.Size()]
+	if err := dtype.Convert(room, to, element, n.to); err != nil {
+		return nil, err
+	}
+	switch to {
+	case dtype.Bool:
+		return dtype.Cast[bool](room)[0], nil
+	case dtype.Float32:
+		return dtype.Cast[float32](room)[0], nil
+	case dtype.Int64:
+		return int64(wide[0]), nil
+	case dtype.Uint64:
+		return wide[0], nil
+	case dtype.Complex128:
+		return dtype.Cast[complex128](room)[0], nil
+	}
+	return dtype.Cast[float64](room)[0], nil
+}
+
+func (r *values) list(t *Type, b []byte, n int) ([]any, error) {
+	all := make([]any, 0, min(n, len(b)))
+	for k := range n {
+		v, err := r.of(t, b[k*t.Size:(k+1)*t.Size])
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, v)
+	}
+	return all, nil
+}
+
+func (r *values) record(t *Type, b []byte) (any, error) {
+	var record Record
+	for _, m := range t.Members {
+		v, err := r.of(m.Type, b[m.Offset:m.Offset+m.Type.Size])
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", m.Name, err)
+		}
+		record.Names, record.Values = append(record.Names, m.Name), append(record.Values, v)
+	}
+	return record, nil
+}
+
+// sequence follows a pointer into the global heap.
+func (r *values) sequence(t *Type, b []byte) (any, error) {
+	c := r.f.over("sequence", b)
+	n, place := c.u32(), heapPlace{c.address(), c.u32()}
+	if c.err != nil {
+		return nil, c.err
+	}
+	if t.Text.Variable {
+		return r.text(n, place)
+	}
+	if n == 0 || place.address == 0 {
+		return []any{}, nil
+	}
+	object, err := r.f.heapObject(place.address, place.number)
+	if err != nil {
+		return nil, err
+	}
+	if t.Base.Size == 0 || n > len(object)/t.Base.Size {
+		return nil, fmt.Errorf("sequence of %d elements of %d bytes in %d bytes", n, t.Base.Size, len(object))
+	}
+	return r.list(t.Base, object, n)
+}
+
+func (r *values) text(n int, place heapPlace) (string, error) {
+	if place.address == 0 || place.address == undefined {
+		return "", nil
+	}
+	if s, ok := r.strings[place]; ok {
+		return s, nil
+	}
+	object, err := r.f.heapObject(place.address, place.number)
+	switch {
+	case err != nil:
+		return "", err
+	case n > len(object):
+		return "", fmt.Errorf("string of %d bytes in %d bytes", n, len(object))
+	}
+	if r.budget -= n; r.budget < 0 {
+		return "", fmt.Errorf("values take more than %d bytes", maxValues)
+	}
+	s := cutZeros(object[:n])
+	r.strings[place] = s
+	return s, nil
+}
+
+// reference reads the address of an object's header; a region is a pointer into
+// the global heap, where that address is followed by a selection.
+func (r *values) reference(t *Type, b []byte) any {
+	c := r.f.over("reference", b)
+	ref := Reference{Region: t.Region}
+	if t.Region {
+		address, number := c.address(), c.u32()
+		object, err := r.f.heapObject(address, number)
+		if err != nil || c.err != nil {
+			return ref
+		}
+		c = r.f.over("region", object)
+	}
+	if address := c.address(); c.err == nil && address != 0 {
+		ref.Path = r.f.paths()[address]
+	}
+	return ref
+}
+
+// Values returns the elements that v selects as Go values: int64, uint64,
+// float32, float64, bool, complex128, string, []byte of what is opaque, a
+// [Record], a [Reference], or a list of these.
+func (d *Dataset) Values(v views.View) ([]any, error) {
+	raw, err := d.Raw(v)
+	if err != nil {
+		return nil, err
+	}
+	all, err := d.file.values().list(d.Type, raw, v.Len())
+	if err != nil {
+		return nil, d.file.fail(d.Path, err)
+	}
+	return all, nil
+}
+
+// Strings returns the strings that v selects, of fixed or variable length, and
+// all those of elements that are arrays of strings.
+func (d *Dataset) Strings(v views.View) ([]string, error) {
+	raw, err := d.Raw(v)
+	if err != nil {
+		return nil, err
+	}
+	all, err := d.file.texts(d.Type, raw, v.Len())
+	if err != nil {
+		return nil, d.file.fail(d.Path, err)
+	}
+	return all, nil
+}
+
+func (f *File) texts(of *Type, raw []byte, n int) ([]string, error) {
+	t, dims := of.flatten()
+	if !t.IsString() {
+		return nil, fmt.Errorf("%v is not a string: %w", t, dtype.ErrType)
+	}
+	per, err := multiply(dims...)
+	if err != nil {
+		return nil, err
+	}
+	n *= per
+	r := f.values()
+	all := make([]string, n)
+	for k := range all {
+		v, err := r.of(t, raw[k*t.Size:(k+1)*t.Size])
+		if err != nil {
+			return nil, err
+		}
+		all[k] = v.(string)
+	}
+	return all, nil
+}
+
+// IsString reports whether elements are strings, of fixed or variable length.
+func (t *Type) IsString() bool {
+	return t.Class == ClassString || t.Class == ClassSequence && t.Text.Variable || t.isNumPyText()
+}
+
+// isNumPyText reports whether elements are strings that h5py has stored as
+// something opaque.
+func (t *Type) isNumPyText() bool {
+	return t.Class == ClassOpaque && strings.HasPrefix(t.Tag, "NUMPY:|S")
+}
+
+// Values returns the attribute's elements as [Dataset.Values] does.
+func (a Attribute) Values() ([]any, error) {
+	if a.Shape == nil {
+		return nil, nil
+	}
+	n, err := multiply(a.Shape...)
+	if err == nil && a.Type.Size == 0 {
+		n = 0
+	}
+	var all []any
+	if err == nil {
+		all, err = a.object.file.values().list(a.Type, a.data, n)
+	}
+	if err != nil {
+		return nil, a.fail(err)
+	}
+	return all, nil
+}
+
+// Value returns the attribute's one element if it is a scalar, nil if it has
+// no value, and otherwise lists of lists of elements, as deep as its shape.
+func (a Attribute) Value() (any, error) {
+	all, err := a.Values()
+	if err != nil || a.Shape == nil {
+		return nil, err
+	}
+	if len(a.Shape) == 0 && len(all) == 1 {
+		return all[0], nil
+	}
+	return nest(all, a.Shape), nil
+}
+
+func nest(all []any, shape []int) []any {
+	if len(shape) < 2 {
+		return all
+	}
+	rows := make([]any, 0, min(shape[0], len(all)))
+	for range shape[0] {
+		if len(all) == 0 {
+			break
+		}
+		per := len(all) / (shape[0] - len(rows))
+		rows = append(rows, nest(all[:per], shape[1:]))
+		all = all[per:]
+	}
+	return rows
+}
+
+// Strings returns the attribute's strings.
+func (a Attribute) Strings() ([]string, error) {
+	n, err := multiply(a.Shape...)
+	if a.Shape == nil {
+		err = errors.New("has no value")
+	}
+	var all []string
+	if err == nil {
+		all, err = a.object.file.texts(a.Type, a.data, n)
+	}
+	if err != nil {
+		return nil, a.fail(err)
+	}
+	return all, nil
+}
+
+// Array returns the attribute's numbers.
+func (a Attribute) Array() (storage.Array, error) {
+	n, err := a.Type.number()
+	if err == nil && a.Shape == nil {
+		err = errors.New("has no value")
+	}
+	if err != nil {
+		return storage.Array{}, a.fail(err)
+	}
+	array, err := storage.Make(storage.CPU, n.to, append(append([]int{}, a.Shape...), n.dims...)...)
+	if err != nil {
+		return storage.Array{}, a.fail(err)
+	}
+	dst := array.Data.(storage.Host).Bytes()
+	if n.convert == nil {
+		copy(dst, a.data)
+	} else {
+		n.convert(dst, a.data)
+	}
+	return array, nil
+}
+
+func (a Attribute) fail(err error) error {
+	return a.object.file.fail(a.object.Path, fmt.Errorf("attribute %q: %w", a.Name, err))
+}
+
+// Format writes a value of [Dataset.Values] for people.
+func Format(value any) string {
+	switch v := value.(type) {
+	case string:
+		return strconv.Quote(v)
+	case float32:
+		return strconv.FormatFloat(float64(v), 'g', -1, 32)
+	case []byte:
+		return "0x" + hex.EncodeToString(v)
+	case Reference:
+		return v.String()
+	case Record:
+		parts := make([]string, len(v.Values))
+		for k := range parts {
+			parts[k] = v.Names[k] + ": " + Format(v.Values[k])
+		}
+		return "{" + strings.Join(parts, ", ") + "}"
+	case []any:
+		parts := make([]string, len(v))
+		for k := range parts {
+			parts[k] = Format(v[k])
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	}
+	return fmt.Sprint(value)
+}
+
+func (r Reference) String() string {
+	switch {
+	case r.Path == "":
+		return "null reference"
+	case r.Region:
+		return "region of " + r.Path
+	}
+	return "reference to " + r.Path
+}
+
+// MarshalJSON writes the record as an object, its members in order.
+func (r Record) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	for k, name := range r.Names {
+		b.WriteByte("{,"[min(k, 1)])
+		key, _ := json.Marshal(name)
+		value, err := json.Marshal(r.Values[k])
+		if err != nil {
+			return nil, err
+		}
+		b.Write(key)
+		b.WriteByte(':')
+		b.Write(value)
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// MarshalJSON writes the path of the object.
+func (r Reference) MarshalJSON() ([]byte, error) { return json.Marshal(r.String()) }
