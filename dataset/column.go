@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -23,12 +24,15 @@ type column struct {
 
 func newColumn(name string, a storage.Array) (*column, error) {
 	c := &column{data: a, band: 1}
+	if !a.Type.Valid() {
+		return nil, fmt.Errorf("dataset: %s: elements of %v cannot be loaded: %w", name, a.Type, dtype.ErrType)
+	}
 	if a.Rank() == 0 {
 		return nil, fmt.Errorf("dataset: %s: a single %v has no axis that counts samples: %w", name, a.Type, views.ErrShape)
 	}
 	c.Field = Field{name, a.Type, slices.Clone(a.Shape[1:])}
 	c.size = c.Field.bytes()
-	if !a.Within(a.Data.Len() / max(1, a.Type.Size())) {
+	if !a.Within(a.Data.Len() / a.Type.Size()) {
 		return nil, fmt.Errorf("dataset: %v reaches beyond its storage of %d bytes: %w", c.Field, a.Data.Len(), views.ErrShape)
 	}
 	switch data := a.Data.(type) {

@@ -220,6 +220,7 @@ func TestMisfitsAreRefused(t *testing.T) {
 		{"no fields", second(Of()), views.ErrShape, "no fields"},
 		{"unequal lengths", second(Of(Named{"x", x}, Named{"y", storage.From(make([]int64, 9), 9)})), views.ErrShape, "x has 10 samples and y has 9"},
 		{"a scalar", second(Of(Named{"x", storage.From([]float32{1})})), views.ErrShape, "no axis"},
+		{"no type", second(Of(Named{"x", storage.Array{Data: x.Data, View: x.View}})), dtype.ErrType, "cannot be loaded"},
 		{"the same name", second(Of(Named{"x", x}, Named{"x", y})), nil, "two fields are called x"},
 		{"on a device", second(Of(Named{"x", away})), storage.ErrDevice, "move it to the CPU"},
 		{"a view too long", second(Of(Named{"x", x.With(views.Of(11, 2, 3))})), views.ErrShape, "beyond its storage"},
@@ -247,6 +248,41 @@ func TestMisfitsAreRefused(t *testing.T) {
 			t.Errorf("%s: %q, want %q in one line", test.name, test.err, test.says)
 		case test.kind != nil && !errors.Is(test.err, test.kind):
 			t.Errorf("%s: %v is not of kind %v", test.name, test.err, test.kind)
+		}
+	}
+}
+
+func TestSortedLabelsAreNoted(t *testing.T) {
+	const n = 1000
+	x := newFake(storage.From(make([]float32, 8*n), n, 8), 10).Array()
+	for _, test := range []struct {
+		name  string
+		label func(i int) int64
+		noted bool
+	}{
+		{"sorted", func(i int) int64 { return int64(i / 100) }, true},
+		{"sorted downwards", func(i int) int64 { return int64(9 - i/100) }, true},
+		{"sorted within halves", func(i int) int64 { return int64(i % 500 / 50) }, true},
+		{"mixed", func(i int) int64 { return int64(mix(3, uint64(i)) % 10) }, false},
+		{"mixed, few of one", func(i int) int64 { return int64(mix(3, uint64(i)) % 100 / 99) }, false},
+		{"in turn", func(i int) int64 { return int64(i % 10) }, false},
+		{"all the same", func(int) int64 { return 5 }, false},
+		{"timestamps", func(i int) int64 { return int64(i * 1e6) }, false},
+	} {
+		y := make([]int64, n)
+		for i := range y {
+			y[i] = test.label(i)
+		}
+		d := must[Dataset](t)(Of(Named{"x", x}, Named{"y", storage.From(y, n)}))
+		train, _, err := Split(d, 0.1, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range []Dataset{d, train, must[Dataset](t)(Concat(d, train))} {
+			l := must[*Loader](t)(NewLoader(d, Options{Batch: 8, Window: 4}))
+			if notes := l.Plan().Notes; len(notes) > 0 != test.noted {
+				t.Errorf("%s: notes %q, want any is %v", test.name, notes, test.noted)
+			}
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"testing"
@@ -378,5 +379,71 @@ func TestKeptBatchesStay(t *testing.T) {
 	rows(t, l, 3, 0, specimen{origin: same})
 	for _, b := range kept {
 		checkPairs(t, b, same)
+	}
+}
+
+// TestMemoryStaysWithinItsBound counts the bytes of what a loader holds after
+// two epochs: batches, decoded blocks and columns kept whole.
+func TestMemoryStaysWithinItsBound(t *testing.T) {
+	eachLoader(t, func(t *testing.T, s specimen, o Options) {
+		least := leastMemory(s.d, o)
+		for _, o.Memory = range []int64{least, least + 500, 1 << 20} {
+			l := must[*Loader](t)(NewLoader(s.d, o))
+			for epoch := range 2 {
+				rows(t, l, epoch, 0, s)
+			}
+			held := int64(l.d.holds())
+			batches := slices.Clone(l.batches)
+			if l.slots != nil {
+				for _, at := range l.slots.all {
+					if at != nil {
+						batches = append(batches, at.batch)
+					}
+				}
+			}
+			for _, b := range batches {
+				for _, data := range b.data {
+					held += int64(len(data))
+				}
+			}
+			if plan := l.Plan(); held > plan.Memory || plan.Memory > o.Memory {
+				t.Fatalf("%d bytes are held, %d planned, %d allowed", held, plan.Memory, o.Memory)
+			}
+		}
+	})
+}
+
+// TestAmplificationIsWhatDecodesCost holds the planned figure to the chunks that
+// are decoded in ten epochs.
+func TestAmplificationIsWhatDecodesCost(t *testing.T) {
+	x, y := pairs(2000)
+	for _, o := range []Options{{Batch: 50, Shuffle: Exact}, {Batch: 50, Shuffle: Window, Window: 4}, {Batch: 50, Shuffle: None}} {
+		for _, share := range []float64{0, 0.5} {
+			fake := newFake(x, 10)
+			d := must[Dataset](t)(Of(Named{"x", fake.Array()}, Named{"y", y}))
+			if share > 0 {
+				_, d, _ = Split(d, share, 3)
+			}
+			o.Memory = leastMemory(d, o)
+			l := must[*Loader](t)(NewLoader(d, o))
+			for epoch := range 10 {
+				for _, err := range l.Epoch(t.Context(), epoch, 0) {
+					if err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			decoded := 0
+			for _, times := range fake.decoded {
+				decoded += 10 * times
+			}
+			got, want := l.Plan().Amplification, float64(decoded)/float64(10*d.Len())
+			if math.Abs(got-want) > 0.03*want {
+				t.Errorf("%v of %v: planned %.3f, decoded %.3f samples for each used", o.Shuffle, d.Len(), got, want)
+			}
+			if o.Shuffle == Exact && len(l.Plan().Notes) == 0 {
+				t.Errorf("an exact shuffle that decodes %.1f samples for each one used says nothing", got)
+			}
+		}
 	}
 }

@@ -143,6 +143,11 @@ func (p *planner) fit() error {
 // note settles what the user should know.
 func (p *planner) note() {
 	p.plan.Amplification = float64(p.decoded) / float64(max(1, p.d.Len()))
+	if mixed := p.plan.Window; p.plan.Shuffle == Window && mixed < p.plan.Blocks {
+		if sorted := sortedLabels(p.d); sorted != "" {
+			p.plan.Notes = append(p.plan.Notes, fmt.Sprintf("%s; batches are drawn from %d of %d blocks at a time, open more if training suffers, or shuffle exactly", sorted, mixed, p.plan.Blocks))
+		}
+	}
 	if p.plan.Blocks == 0 || p.plan.Slots > 0 {
 		return
 	}

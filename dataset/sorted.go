@@ -1,0 +1,86 @@
+package dataset
+
+import (
+	"fmt"
+
+	"github.com/h5dnn/h5dnn/dtype"
+)
+
+// tables returns the tables that d's samples come from, in order.
+func tables(d scatterer) []*table {
+	switch d := d.(type) {
+	case *table:
+		return []*table{d}
+	case *subset:
+		return tables(d.scatterer)
+	case *chain:
+		var all []*table
+		for _, part := range d.parts {
+			all = append(all, tables(part)...)
+		}
+		return all
+	}
+	return nil
+}
+
+// sortedLabels describes the first field of d that looks like class labels in
+// sorted order, or returns "".
+func sortedLabels(d scatterer) string {
+	for _, t := range tables(d) {
+		for _, c := range t.columns {
+			if len(c.Shape) > 0 || !c.Type.IsInt() || c.chunked() {
+				continue
+			}
+			labels, err := c.sample()
+			if err != nil {
+				continue // the batches will tell
+			}
+			if changes, expected := disorder(labels); changes*5 < expected {
+				return fmt.Sprintf("%s looks sorted: of %d neighbours looked at %.0f differ, where a mixed order has %.0f", c.Name, len(labels), changes, expected)
+			}
+		}
+	}
+	return ""
+}
+
+// sample returns elements of a column of integers, evenly spread over all of it.
+func (c *column) sample() ([]int64, error) {
+	const enough = 1 << 20
+	n := c.data.Shape[0]
+	rows := make([]int, min(n, enough))
+	for k := range rows {
+		rows[k] = k * (n / len(rows))
+	}
+	stored, labels := make([]byte, len(rows)*c.size), make([]int64, len(rows))
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	if err := c.gather(stored, rows, nil); err != nil {
+		return nil, err
+	}
+	return labels, dtype.Convert(dtype.Bytes(labels), dtype.Int64, stored, c.Type)
+}
+
+// disorder counts neighbours that differ, and how many would in a random order:
+// n·(1-Σp²), where p is the share of each label. What has more labels than
+// classes are likely to be, or hardly any samples, is in order.
+func disorder(labels []int64) (changes, expected float64) {
+	const fewest, classes = 64, 4096
+	counts := map[int64]int{}
+	for k, label := range labels {
+		if counts[label]++; len(counts) > classes {
+			return 0, 0
+		}
+		if k > 0 && label != labels[k-1] {
+			changes++
+		}
+	}
+	if len(labels) < fewest {
+		return 0, 0
+	}
+	same := 0.0
+	for _, n := range counts {
+		same += float64(n) / float64(len(labels)) * float64(n) / float64(len(labels))
+	}
+	return changes, float64(len(labels)) * (1 - same)
+}
