@@ -49,7 +49,7 @@ func (w *Writer) WriteStrings(path string, list []string, shape ...int) error {
 		err = fmt.Errorf("%d strings do not fill %v: %w", len(list), shape, views.ErrShape)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: write %s: %w", w.out.path, path, err)
+		return fmt.Errorf("write %s: %w", path, err)
 	}
 	_, err = w.ask("write", path, func(why *C.char, size C.size_t) C.int64_t {
 		return C.h5dnn_strings(C.int64_t(w.file.ID()), text(path), C.int(len(shape)), sizes(shape),
@@ -102,7 +102,7 @@ func (w *Writer) CreateDataset(path string, t dtype.Type, shape []int, layout La
 }
 
 func (d *DatasetWriter) fail(act string, err error) error {
-	return fmt.Errorf("%s: %s %s: %w", d.w.out.path, act, d.path, err)
+	return fmt.Errorf("%s %s: %w", act, d.path, err)
 }
 
 func (d *DatasetWriter) createContiguous(t *h5.Datatype) error {

@@ -25,18 +25,18 @@ func newOutput(path string, sync bool) (*output, error) {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target // the link stays, the file it names is replaced
 	}
-	mode := fs.FileMode(0o666)
-	if old, err := os.Stat(path); err == nil {
-		if !old.Mode().IsRegular() {
-			return nil, fmt.Errorf("%v is in the way", old.Mode().Type())
-		}
-		mode = old.Mode().Perm()
+	old, err := os.Stat(path)
+	if err == nil && !old.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file and cannot be replaced: %w", path, fs.ErrInvalid)
 	}
 	removeAbandoned(path)
 	temp := fmt.Sprintf("%s%08x%s", partialPrefix(path), rand.Uint32(), partialSuffix)
-	f, err := os.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
+	f, err := os.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return nil, err
+	}
+	if old != nil {
+		f.Chmod(old.Mode().Perm()) // if it cannot be kept, nothing is lost
 	}
 	unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) // where there are no locks, nothing is removed either
 	return &output{path, temp, f, sync}, nil

@@ -22,7 +22,7 @@ import (
 //
 // Arrays are copied in blocks, so they may be larger than memory. Objects are
 // named by absolute paths, and groups on the way are made as needed. Methods
-// may be called from several goroutines.
+// may be called from several goroutines. Errors name the object, not the file.
 type Writer struct {
 	out     *output
 	file    *h5.File // of out, as the library sees it
@@ -45,12 +45,12 @@ type CreateOptions struct {
 func Create(path string, o CreateOptions) (*Writer, error) {
 	out, err := newOutput(path, !o.NoSync)
 	if err != nil {
-		return nil, fmt.Errorf("create %s: %w", path, err)
+		return nil, err
 	}
 	id, err := ask(func(why *C.char, size C.size_t) C.int64_t { return C.h5dnn_create(text(out.temp), why, size) })
 	if err != nil {
 		out.discard()
-		return nil, fmt.Errorf("create %s: %w", path, err)
+		return nil, err
 	}
 	w := &Writer{out: out, file: wrap[h5.File](id), open: map[*DatasetWriter]bool{}}
 	w.cleanup = runtime.AddCleanup(w, func(f *h5.File) { closeFile(f); out.discard() }, w.file)
@@ -68,7 +68,7 @@ func (w *Writer) Close() error {
 		return err
 	}
 	if !w.end() {
-		return fmt.Errorf("close %s: already closed: %w", w.out.path, storage.ErrState)
+		return fmt.Errorf("close: already closed: %w", storage.ErrState)
 	}
 	err := w.broken
 	if closing := closeFile(w.file); closing != nil {
@@ -79,10 +79,7 @@ func (w *Writer) Close() error {
 	} else {
 		err = w.out.commit()
 	}
-	if err != nil {
-		return fmt.Errorf("write %s: %w", w.out.path, err)
-	}
-	return nil
+	return err
 }
 
 // Abort drops the file. After Close it does nothing, so that it can be deferred.
@@ -131,16 +128,16 @@ func (w *Writer) spoil(err error) error {
 // ask makes one call for the object at path, unless w is closed.
 func (w *Writer) ask(act, path string, c call) (int64, error) {
 	if err := checkPath(path); err != nil {
-		return 0, fmt.Errorf("%s: %s: %w", w.out.path, act, err)
+		return 0, fmt.Errorf("%s: %w", act, err)
 	}
 	w.mu.Lock() // so that Close waits for the call
 	defer w.mu.Unlock()
 	if w.closed {
-		return 0, fmt.Errorf("%s: %s %s: the file is closed: %w", w.out.path, act, path, storage.ErrState)
+		return 0, fmt.Errorf("%s %s: the file is closed: %w", act, path, storage.ErrState)
 	}
 	id, err := ask(c)
 	if err != nil {
-		return 0, fmt.Errorf("%s: %s %s: %w", w.out.path, act, path, err)
+		return 0, fmt.Errorf("%s %s: %w", act, path, err)
 	}
 	return id, nil
 }
@@ -166,7 +163,7 @@ func (w *Writer) Group(path string, attrs ...Attr) error {
 // SoftLink makes path another name of what is, or will be, at target.
 func (w *Writer) SoftLink(path, target string) error {
 	if err := noZeros("link", target); err != nil {
-		return fmt.Errorf("%s: link %s: %w", w.out.path, path, err)
+		return fmt.Errorf("link %s: %w", path, err)
 	}
 	_, err := w.ask("link", path, func(why *C.char, size C.size_t) C.int64_t {
 		return C.h5dnn_soft_link(C.int64_t(w.file.ID()), text(path), text(target), why, size)

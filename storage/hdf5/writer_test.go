@@ -362,4 +362,3 @@ func TestWrongUseIsRefused(t *testing.T) {
 		t.Error("Create over a folder: no error")
 	}
 }
-
