@@ -1,0 +1,50 @@
+package main
+
+import (
+	"os"
+	"strings"
+)
+
+// An address is what a user types to point at something: FILE, FILE:/path, or
+// FILE:/path[EXPR].
+type address struct {
+	file string
+	path string // "" for the file as a whole
+}
+
+// parseAddress splits text at the first colon that follows the name of an
+// existing file. If there is no such file, a colon before a slash decides, so
+// that the error names the file that was meant.
+func parseAddress(text string) address {
+	if exists(text) {
+		return address{file: text}
+	}
+	for i, r := range text {
+		if r == ':' && exists(text[:i]) {
+			return address{text[:i], text[i+1:]}
+		}
+	}
+	if file, path, found := strings.Cut(text, ":/"); found {
+		return address{file, "/" + path}
+	}
+	if bracket := strings.IndexByte(text, '['); bracket > 0 && exists(text[:bracket]) { // a.npy[3]
+		return address{text[:bracket], text[bracket:]}
+	}
+	return address{file: text}
+}
+
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return err == nil
+}
+
+// splitExpr cuts a slice expression off the end of a path: "/x[0, :]" is "/x"
+// and "[0, :]". The name in front may hold brackets too; then the caller asks
+// for the whole path first.
+func splitExpr(path string) (name, expr string) {
+	slash := strings.LastIndexByte(path, '/')
+	if bracket := strings.IndexByte(path[slash+1:], '['); bracket >= 0 && strings.HasSuffix(path, "]") {
+		return path[:slash+1+bracket], path[slash+1+bracket:]
+	}
+	return path, ""
+}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// reorder moves a command's flags before its other arguments, where package
+// cli wants them: users write them anywhere. What follows "--" stays put.
+func reorder(app *cli.App, args []string) ([]string, error) {
+	if len(args) < 2 {
+		return args, nil
+	}
+	command := app.Command(args[1])
+	if command == nil {
+		return args, nil
+	}
+	flags, rest := []string{}, []string{}
+	for given := args[2:]; len(given) > 0; given = given[1:] {
+		arg := given[0]
+		if arg == "--" {
+			rest = append(rest, given[1:]...)
+			break
+		}
+		if !strings.HasPrefix(arg, "-") || arg == "-" {
+			rest = append(rest, arg)
+			continue
+		}
+		flags = append(flags, arg)
+		name, _, valued := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+		flag, err := findFlag(command, name)
+		if err != nil {
+			return nil, err
+		}
+		if flag != nil && flag.TakesValue() && !valued {
+			if len(given) == 1 {
+				return nil, fmt.Errorf("%s wants a value", arg)
+			}
+			given = given[1:]
+			flags = append(flags, given[0])
+		}
+	}
+	return slices.Concat(args[:2], flags, []string{"--"}, rest), nil
+}
+
+// findFlag returns the flag of that name; nil for --help, which every command has.
+func findFlag(command *cli.Command, name string) (cli.DocGenerationFlag, error) {
+	known := []string{"--help"}
+	if name == "help" || name == "h" {
+		return nil, nil
+	}
+	for _, flag := range command.Flags {
+		if slices.Contains(flag.Names(), name) {
+			return flag.(cli.DocGenerationFlag), nil
+		}
+		known = append(known, "--"+flag.Names()[0])
+	}
+	return nil, fmt.Errorf("there is no flag --%s%s; see h5dnn %s --help", name, suggest("--"+name, known), command.Name)
+}
+
+// arguments returns the command's arguments, which must be as many as names.
+func arguments(c *cli.Context, names ...string) ([]string, error) {
+	args := c.Args().Slice()
+	if len(args) < len(names) {
+		return nil, fmt.Errorf("%s is missing; see h5dnn %s --help", names[len(args)], c.Command.Name)
+	}
+	if len(args) > len(names) {
+		return nil, fmt.Errorf("%q is one argument too many; see h5dnn %s --help", args[len(names)], c.Command.Name)
+	}
+	return args, nil
+}

@@ -1,0 +1,402 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/hdf5"
+)
+
+func convertCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "convert",
+		Usage:     "write a file's arrays in another format: .h5, .npy, .npz",
+		ArgsUsage: "IN[:/path] OUT",
+		Description: "Says for every array what became of it, and what the other format cannot hold.\n" +
+			"From .h5 to .h5, layouts, filters, attributes and soft links are kept.",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "to", Usage: "the `FORMAT` of OUT, if its name does not say it"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "only say what would be done"},
+			&cli.BoolFlag{Name: "verify", Usage: "read OUT again and compare every element"},
+			&cli.BoolFlag{Name: "json", Usage: "print the report as one JSON object"},
+		},
+		Action: func(c *cli.Context) error {
+			args, err := arguments(c, "IN", "OUT")
+			if err != nil {
+				return err
+			}
+			at, out := parseAddress(args[0]), args[1]
+			format, err := outputFormat(out, c.String("to"))
+			if err != nil {
+				return err
+			}
+			file, err := open(at.file)
+			if err != nil {
+				return err
+			}
+			defer file.Close()
+			plan, err := makePlan(file, at, format)
+			if err != nil {
+				return err
+			}
+			if !c.Bool("dry-run") {
+				if err := plan.write(c.Context, out); err != nil {
+					return err
+				}
+			}
+			if c.Bool("verify") && !c.Bool("dry-run") {
+				if err := plan.verify(c.Context, out); err != nil {
+					return err
+				}
+			}
+			return buffered(c.App.Writer, func(w io.Writer) error {
+				if c.Bool("json") {
+					return plan.json(w, at, out)
+				}
+				return plan.report(w, out, c.Bool("dry-run"), c.Bool("verify"))
+			})
+		},
+	}
+}
+
+// outputFormat returns the format of package serialize that out is to be in.
+func outputFormat(out, name string) (string, error) {
+	known := serialize.Formats()
+	if name == "h5" {
+		name = "hdf5"
+	}
+	if name != "" && !slices.Contains(known, name) {
+		return "", fmt.Errorf("there is no format %q%s; known are %s", name, suggest(name, known), strings.Join(known, ", "))
+	}
+	if name != "" {
+		return name, nil
+	}
+	format, err := serialize.ByExtension(out)
+	if err != nil {
+		return "", fmt.Errorf("%s: its name says no format; add --to, one of %s", out, strings.Join(known, ", "))
+	}
+	return format.Name, nil
+}
+
+// A plan is what a conversion does: a step for everything in the file.
+type plan struct {
+	format string
+	steps  []step
+}
+
+// A step is about one thing in a file: it is written under another name, or
+// left out for a reason.
+type step struct {
+	entry
+	to     string
+	data   selection // of datasets
+	layout hdf5.Layout
+	reason string   // for leaving it out
+	notes  []string // what is lost of it, or changed
+}
+
+// makePlan looks at everything at the address.
+func makePlan(file container, at address, format string) (*plan, error) {
+	p := &plan{format: format}
+	base := clean(at.path)
+	for e := range file.Entries(at.path) {
+		s := step{entry: e, to: target(e.Path, base)}
+		if e.Err != nil {
+			return nil, e.Err // half a file is no conversion of it
+		}
+		p.decide(file, &s)
+		p.steps = append(p.steps, s)
+	}
+	n := len(p.arrays())
+	switch {
+	case n == 0:
+		return nil, fmt.Errorf("%s has nothing that %s can hold", at.file, format)
+	case n > 1 && format == "npy":
+		return nil, fmt.Errorf("%s has %d arrays, and .npy holds one: name it, as in %s:%s, or write .npz", at.file, n, at.file, p.arrays()[0].Path)
+	}
+	return p, nil
+}
+
+// target returns where what lies at path goes when base becomes the root.
+func target(path, base string) string {
+	switch {
+	case path == base && base != "/":
+		return "/" + filepath.Base(base)
+	case base == "/":
+		return path
+	default:
+		return strings.TrimPrefix(path, base)
+	}
+}
+
+// arrays returns the steps that write data.
+func (p *plan) arrays() []*step {
+	var list []*step
+	for k := range p.steps {
+		if s := &p.steps[k]; s.Data != nil && s.reason == "" {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// decide says what becomes of a thing.
+func (p *plan) decide(file container, s *step) {
+	toHDF5 := p.format == "hdf5"
+	switch {
+	case s.Data != nil:
+		p.decideData(file, s)
+	case s.Kind == "group" || s.Kind == "soft" && toHDF5:
+	case s.Kind == "external":
+		s.reason = "a link into another file"
+	case s.Kind == "datatype":
+		s.reason = "a datatype alone; datasets carry theirs"
+	default:
+		s.reason = "a " + s.Kind + " link; " + p.format + " has none"
+	}
+	if s.reason != "" {
+		return
+	}
+	if !toHDF5 && len(s.Attrs) > 0 {
+		s.notes = append(s.notes, fmt.Sprintf("%d attributes left out: %s has none", len(s.Attrs), p.format))
+	}
+	for _, a := range s.Attrs {
+		if !toHDF5 {
+			break
+		}
+		if _, err := a.Keep(); err != nil {
+			s.notes = append(s.notes, fmt.Sprintf("attribute %s left out: %v", a.Name, err))
+		}
+	}
+}
+
+func (p *plan) decideData(file container, s *step) {
+	data, err := file.Find(s.Path)
+	if err == nil {
+		err = data.believable()
+	}
+	s.data = data
+	switch {
+	case s.Data.Shape == nil:
+		s.reason = "it has no value"
+	case err != nil:
+		s.reason = err.Error()
+	case data.Numbers:
+	case !data.Texts:
+		s.reason = "its elements are " + s.Data.DType + ", not numbers or strings"
+	case p.format != "hdf5":
+		s.reason = p.format + " holds numbers, not strings"
+	}
+	if s.reason != "" {
+		return
+	}
+	s.notes = s.Data.Loses
+	if p.format == "hdf5" {
+		layout, notes := keptLayout(s.Data)
+		s.layout, s.notes = layout, append(s.notes, notes...)
+	}
+}
+
+// keptLayout returns the layout of a dataset as far as it can be written.
+func keptLayout(d *dataset) (layout hdf5.Layout, notes []string) {
+	if d.Chunks == nil || d.Element != nil || !d.Numbers {
+		return hdf5.Layout{}, nil
+	}
+	layout.Chunks, layout.MaxShape = d.Chunks, d.MaxShape
+	for _, f := range d.Filters {
+		switch f.ID {
+		case hdf5.FilterShuffle, hdf5.FilterDeflate, hdf5.FilterFletcher32, hdf5.FilterLZ4, hdf5.FilterZstd:
+			layout.Filters = append(layout.Filters, hdf5.Filter{ID: f.ID, Name: f.Name, Params: f.Params})
+		default:
+			notes = append(notes, fmt.Sprintf("compressed with deflate instead of %s", f.Name))
+			if !slices.ContainsFunc(layout.Filters, func(f hdf5.Filter) bool { return f.ID == hdf5.FilterDeflate }) {
+				layout.Filters = append(layout.Filters, hdf5.Shuffle(), hdf5.Deflate(4))
+			}
+		}
+	}
+	return layout, notes
+}
+
+// write makes the file, which appears once it is complete.
+func (p *plan) write(ctx context.Context, out string) error {
+	if p.format == "hdf5" {
+		return p.writeHDF5(ctx, out)
+	}
+	return serialize.Save(out, p.format, serialize.Contents{Arrays: func(yield func(string, storage.Array) bool) {
+		for _, s := range p.arrays() {
+			if !yield(strings.TrimPrefix(s.to, "/"), interruptible(ctx, s.data.Array)) {
+				return
+			}
+		}
+	}})
+}
+
+func (p *plan) writeHDF5(ctx context.Context, out string) error {
+	w, err := hdf5.Create(out, hdf5.CreateOptions{})
+	if err != nil {
+		return err
+	}
+	defer w.Abort() // unless it was closed
+	for _, s := range p.steps {
+		if err := s.write(ctx, w); err != nil {
+			return err
+		}
+	}
+	return w.Close()
+}
+
+func (s *step) write(ctx context.Context, w *hdf5.Writer) error {
+	if s.reason != "" {
+		return nil
+	}
+	var err error
+	switch {
+	case s.Kind == "soft":
+		return w.SoftLink(s.to, s.Target)
+	case s.Data != nil:
+		err = putHDF5(ctx, w, s.to, s.data, s.layout)
+	case s.to != "/":
+		err = w.Group(s.to)
+	}
+	if err != nil {
+		return err
+	}
+	for _, a := range s.Attrs {
+		if value, err := a.Keep(); err == nil { // the plan has said what is left out
+			if err := w.SetAttr(s.to, a.Name, value); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// verify reads the file that was written, and compares every element.
+func (p *plan) verify(ctx context.Context, out string) error {
+	file, err := open(out)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	for _, s := range p.arrays() {
+		path := s.to
+		if p.format == "npy" {
+			path = ""
+		}
+		written, err := file.Find(path)
+		if err == nil {
+			err = sameData(ctx, s.data, written)
+		}
+		if err != nil {
+			return fmt.Errorf("verify %s: %s: %w", out, s.to, err)
+		}
+	}
+	return nil
+}
+
+var errDiffers = errors.New("differs from what was read")
+
+// sameData compares two selections element by element, bit by bit.
+func sameData(ctx context.Context, a, b selection) error {
+	if a.Numbers != b.Numbers || !slices.Equal(a.view().Shape, b.view().Shape) || a.Numbers && a.Array.Type != b.Array.Type {
+		return errDiffers
+	}
+	if !a.Numbers {
+		x, err1 := a.strings()
+		y, err2 := b.strings()
+		if err := errors.Join(err1, err2); err != nil || !slices.Equal(x, y) {
+			return errors.Join(err, errDiffers)
+		}
+		return nil
+	}
+	next, stop := iter.Pull2(elements(ctx, b.Array, blockBytes))
+	defer stop()
+	var rest []byte // of b, not compared yet
+	for x, err := range elements(ctx, a.Array, blockBytes) {
+		for err == nil && len(x) > 0 {
+			if len(rest) == 0 {
+				if rest, err, _ = next(); err != nil {
+					break
+				}
+			}
+			n := min(len(x), len(rest))
+			if n == 0 || !bytes.Equal(x[:n], rest[:n]) {
+				return errDiffers
+			}
+			x, rest = x[n:], rest[n:]
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// report says what became of everything, for people.
+func (p *plan) report(w io.Writer, out string, dry, verified bool) error {
+	left := 0
+	for _, s := range p.steps {
+		line := ""
+		switch {
+		case s.reason != "":
+			left++
+			line = "left out: " + s.reason
+		case s.Data != nil:
+			line = s.Data.DType + " " + tuple(s.Data.Shape)
+			if s.to != s.Path {
+				line += " as " + s.to
+			}
+		case s.Kind == "soft":
+			line = "-> " + s.Target
+		case len(s.notes) == 0:
+			continue
+		}
+		text := strings.Join(append(slices.DeleteFunc([]string{line}, func(s string) bool { return s == "" }), s.notes...), "; ")
+		if _, err := fmt.Fprintf(w, "%s  %s\n", printable(s.Path), printable(text)); err != nil {
+			return err
+		}
+	}
+	done := "written to " + out
+	if dry {
+		done = "to write to " + out
+	} else if verified {
+		done += ", and read back the same"
+	}
+	_, err := fmt.Fprintf(w, "%d arrays %s, %d things left out\n", len(p.arrays()), printable(done), left)
+	return err
+}
+
+func (p *plan) json(w io.Writer, at address, out string) error {
+	items := []fields{}
+	for _, s := range p.steps {
+		f := fields{{"path", s.Path}, {"kind", s.Kind}}
+		if s.reason != "" {
+			f = append(f, field{"left_out", s.reason})
+		} else {
+			f = append(f, field{"to", s.to})
+		}
+		if s.Data != nil {
+			f = append(f, field{"dtype", s.Data.DType}, field{"shape", orNull(s.Data.Shape)})
+		}
+		if len(s.notes) > 0 {
+			f = append(f, field{"notes", s.notes})
+		}
+		items = append(items, f)
+	}
+	if err := encode(w, fields{{"in", at.file}, {"out", out}, {"format", p.format}, {"objects", items}}); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, "\n")
+	return err
+}

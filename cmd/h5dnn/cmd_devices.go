@@ -1,0 +1,49 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/h5dnn/h5dnn/kernels"
+)
+
+func devicesCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "devices",
+		Usage: "show what this machine can compute with, and which libraries do it",
+		Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print one JSON object"}},
+		Action: func(c *cli.Context) error {
+			if _, err := arguments(c); err != nil {
+				return err
+			}
+			return showDevices(c.App.Writer, c.Bool("json"))
+		},
+	}
+}
+
+func showDevices(w io.Writer, asJSON bool) error {
+	libraries := kernels.Libraries()
+	if asJSON {
+		list := []fields{}
+		for _, l := range libraries {
+			list = append(list, fields{{"name", l.Name}, {"version", l.Version}, {"path", l.Path}, {"detail", l.Detail}})
+		}
+		devices := []fields{{{"name", "cpu"}, {"arch", runtime.GOARCH}, {"cores", runtime.NumCPU()}, {"threads", kernels.Threads()}}}
+		if err := encode(w, fields{{"devices", devices}, {"libraries", list}}); err != nil {
+			return err
+		}
+		_, err := io.WriteString(w, "\n")
+		return err
+	}
+	fmt.Fprintf(w, "cpu  %s, %d cores, %d threads compute\n", runtime.GOARCH, runtime.NumCPU(), kernels.Threads())
+	for _, l := range libraries {
+		_, err := fmt.Fprintf(w, "  %s %s  %s\n", l.Name, l.Version, l.Detail)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

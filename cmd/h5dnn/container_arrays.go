@@ -1,0 +1,98 @@
+package main
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// An arrays is a file of named arrays and nothing else: .npy, .npz and their like.
+type arrays struct {
+	serialize.File
+	name, format string
+}
+
+func (f *arrays) Format() string { return f.format }
+
+// Entries yields the root, which holds what the file says besides, and the arrays.
+func (f *arrays) Entries(path string) iter.Seq[entry] {
+	return func(yield func(entry) bool) {
+		path = clean(path)
+		if path == "/" && !yield(entry{Path: "/", Kind: "group", Attrs: f.meta()}) {
+			return
+		}
+		found := path == "/"
+		shown := map[string]bool{"": true} // folders in the names, shown as groups
+		for name, a := range f.All() {
+			at := clean(name)
+			if at != path && path != "/" && !strings.HasPrefix(at, path+"/") {
+				continue
+			}
+			found = true
+			for k, r := range at {
+				if group := at[:k]; r == '/' && !shown[group] && len(group) >= len(path) {
+					shown[group] = true
+					if !yield(entry{Path: group, Kind: "group"}) {
+						return
+					}
+				}
+			}
+			if !yield(entry{Path: at, Kind: "dataset", Data: describeArray(a)}) {
+				return
+			}
+		}
+		if !found {
+			_, err := f.Find(path)
+			yield(entry{Path: path, Kind: "unknown", Err: err})
+		}
+	}
+}
+
+func (f *arrays) meta() []attr {
+	var attrs []attr
+	meta := f.Meta()
+	for _, name := range slices.Sorted(maps.Keys(meta)) {
+		get := func() (any, error) { return meta[name], nil }
+		attrs = append(attrs, attr{Name: name, Shape: []int{}, DType: "string", Get: get, Keep: get})
+	}
+	return attrs
+}
+
+func describeArray(a storage.Array) *dataset {
+	size := a.Len() * a.Type.Size()
+	return &dataset{Shape: a.Shape, MaxShape: a.Shape, DType: a.Type.String(), Layout: "contiguous", Size: size, Stored: -1, Numbers: true}
+}
+
+func (f *arrays) Find(path string) (selection, error) {
+	var names []string
+	var only selection
+	for name, a := range f.All() {
+		only = selection{Name: name, Array: a, Numbers: true, DType: a.Type.String()}
+		if clean(name) == clean(path) {
+			return only, nil
+		}
+		names = append(names, clean(name))
+	}
+	if clean(path) == "/" {
+		if len(names) == 1 {
+			return only, nil
+		}
+		return only, fmt.Errorf("%s holds %d arrays; name one: %s:%s", f.name, len(names), f.name, firstOr(names, "/name"))
+	}
+	return only, fmt.Errorf("%s holds no %s%s", f.name, path, suggest(clean(path), names))
+}
+
+// clean gives a path the form that all paths are compared in.
+func clean(path string) string { return "/" + strings.Trim(path, "/") }
+
+func firstOr(names []string, otherwise string) string {
+	if len(names) == 0 {
+		return otherwise
+	}
+	return names[0]
+}

@@ -1,0 +1,211 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/storage/hdf5"
+)
+
+// An hdf5File is an HDF5 file.
+type hdf5File struct{ *hdf5.File }
+
+func (hdf5File) Format() string { return "hdf5" }
+
+func (f hdf5File) Entries(path string) iter.Seq[entry] {
+	return func(yield func(entry) bool) {
+		if clean(path) == "/" {
+			for o, err := range f.Walk() {
+				if !yield(describeObject(o, err)) {
+					return
+				}
+			}
+			return
+		}
+		start, err := f.lookup(path)
+		if err != nil {
+			yield(entry{Path: clean(path), Kind: "unknown", Err: err})
+			return
+		}
+		if start.Kind != hdf5.KindGroup {
+			yield(describeObject(start, nil))
+			return
+		}
+		for o, err := range f.Walk() {
+			if (o.Path == start.Path || strings.HasPrefix(o.Path, start.Path+"/")) && !yield(describeObject(o, err)) {
+				return
+			}
+		}
+	}
+}
+
+// lookup returns the object at path, or an error that names one like it.
+func (f hdf5File) lookup(path string) (*hdf5.Object, error) {
+	o, err := f.Lookup(path)
+	if err == nil || strings.Contains(err.Error(), "did you mean") {
+		return o, err
+	}
+	const enough = 10000 // paths to choose from
+	var paths []string
+	for o := range f.Walk() {
+		if paths = append(paths, o.Path); len(paths) == enough {
+			break
+		}
+	}
+	return o, fmt.Errorf("%w%s", err, suggest(clean(path), paths))
+}
+
+func describeObject(o *hdf5.Object, err error) entry {
+	e := entry{Path: o.Path, Kind: string(o.Kind), Target: o.Target, Other: o.Other, Err: err}
+	if err != nil && o.Kind == hdf5.KindUnknown {
+		return e
+	}
+	attributes, err := o.Attributes()
+	e.Err = errors.Join(e.Err, err)
+	for _, a := range attributes {
+		e.Attrs = append(e.Attrs, describeAttribute(a))
+	}
+	switch o.Kind {
+	case hdf5.KindDataset:
+		d, err := o.Dataset()
+		if err != nil {
+			e.Err = err
+			return e
+		}
+		e.Data = describeDataset(d)
+	case hdf5.KindDatatype:
+		t, err := o.Datatype()
+		if err != nil {
+			e.Err = err
+			return e
+		}
+		e.Type = t.String()
+	}
+	return e
+}
+
+func describeAttribute(a hdf5.Attribute) attr {
+	return attr{Name: a.Name, Shape: a.Shape, DType: typeName(a.Type), Get: a.Value, Keep: func() (any, error) { return keepAttribute(a) }}
+}
+
+// keepAttribute returns an attribute's value as a writer takes it.
+func keepAttribute(a hdf5.Attribute) (any, error) {
+	switch {
+	case a.Shape == nil:
+		return nil, nil
+	case a.Type.IsString() && len(a.Shape) <= 1:
+		list, err := a.Strings()
+		if err == nil && len(a.Shape) == 0 {
+			return list[0], nil
+		}
+		return list, err
+	}
+	if _, _, err := a.Type.DType(); err != nil {
+		return nil, fmt.Errorf("it is made of %v", typeName(a.Type))
+	}
+	return a.Array()
+}
+
+func describeDataset(d *hdf5.Dataset) *dataset {
+	out := &dataset{
+		Shape: d.Shape, MaxShape: d.MaxShape, Layout: d.Layout, Chunks: d.Chunks,
+		DType: typeName(d.Type), NumPy: d.Type.NumPy(), External: len(d.External),
+		Size: -1, Stored: -1,
+	}
+	if _, dims, err := d.Type.DType(); err == nil {
+		out.Numbers, out.Element = true, dims
+	}
+	base := d.Type
+	for base.Class == hdf5.ClassArray {
+		base = base.Base
+	}
+	names := base.Class == hdf5.ClassEnum && out.DType != "bool"
+	if names || !out.Numbers && !d.Type.IsString() {
+		out.Detail = d.Type.String()
+	}
+	if names {
+		out.Loses = append(out.Loses, "the names of its values left out")
+	}
+	if out.Numbers && out.Element != nil {
+		out.Loses = append(out.Loses, "elements of shape "+tuple(out.Element)+" become axes")
+	}
+	for axis, n := range d.MaxShape {
+		if n == hdf5.Unlimited {
+			out.MaxShape[axis] = -1
+		}
+	}
+	for _, f := range d.Filters {
+		out.Filters = append(out.Filters, filter{f.ID, f.String(), f.Params})
+	}
+	if n, err := d.Len(); err == nil {
+		out.Size = n * d.Type.Size
+	}
+	if n, err := d.StoredSize(); err == nil {
+		out.Stored = n
+	}
+	return out
+}
+
+// typeName names an element type: as NumPy does if it is a number, else as
+// what it is in a word.
+func typeName(t *hdf5.Type) string {
+	if number, _, err := t.DType(); err == nil {
+		return number.String()
+	}
+	switch {
+	case t.IsString():
+		return "string"
+	case t.Class == hdf5.ClassArray:
+		return typeName(t.Base)
+	case t.Class == hdf5.ClassInteger || t.Class == hdf5.ClassFloat || t.Class == hdf5.ClassBitfield:
+		return t.NumPy()
+	}
+	return t.Class.String()
+}
+
+func (f hdf5File) Find(path string) (selection, error) {
+	if clean(path) == "/" {
+		return selection{}, fmt.Errorf("%s is a file of many things; name one, as in %s:%s", f.Name(), f.Name(), f.anyDataset("/"))
+	}
+	o, err := f.lookup(path)
+	if err != nil {
+		return selection{}, err
+	}
+	if o.Kind == hdf5.KindGroup {
+		return selection{}, fmt.Errorf("%s: %s is a group; name a dataset, as in %s:%s", f.Name(), o.Path, f.Name(), f.anyDataset(o.Path))
+	}
+	d, err := o.Dataset()
+	if err != nil {
+		return selection{}, err
+	}
+	return f.selectAll(d)
+}
+
+// anyDataset returns the path of the first dataset below path.
+func (f hdf5File) anyDataset(path string) string {
+	for o := range f.Walk() {
+		if o.Kind == hdf5.KindDataset && strings.HasPrefix(o.Path, strings.TrimSuffix(path, "/")+"/") {
+			return o.Path
+		}
+	}
+	return "/path"
+}
+
+func (f hdf5File) selectAll(d *hdf5.Dataset) (selection, error) {
+	s := selection{
+		Name: d.Path[strings.LastIndexByte(d.Path, '/')+1:],
+		File: f.Name(), Size: f.File.Size(),
+		DType: typeName(d.Type), View: d.View(), Texts: d.Type.IsString(), Values: d.Values,
+	}
+	if d.Shape == nil {
+		return s, fmt.Errorf("%s: %s has a type and no value (a null dataspace)", f.Name(), d.Path)
+	}
+	if _, _, err := d.Type.DType(); err != nil {
+		return s, nil
+	}
+	a, err := d.Array()
+	s.Array, s.Numbers = a, true
+	return s, err
+}

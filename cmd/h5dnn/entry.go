@@ -1,0 +1,148 @@
+package main
+
+import (
+	"fmt"
+	"iter"
+	"math"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// A container is an open file of arrays, in whichever format.
+type container interface {
+	// Format names the file's format: hdf5, npy, npz.
+	Format() string
+	// Entries yields what is at path, and what is below it; "" is the whole
+	// file. Entries that could not be read whole have their Err set.
+	Entries(path string) iter.Seq[entry]
+	// Find returns the array at path; "" is the only one of a file that has one.
+	Find(path string) (selection, error)
+	Close() error
+}
+
+// An entry is one thing in a file, as inspect shows it.
+type entry struct {
+	Path   string
+	Kind   string // group, dataset, datatype, soft, external
+	Target string // of links
+	Other  string // the file that an external link leads into
+	Attrs  []attr
+	Data   *dataset // of datasets
+	Type   string   // of datatypes: what it is
+	Err    error
+}
+
+// An attr is an attribute.
+type attr struct {
+	Name  string
+	Shape []int // nil: no value
+	DType string
+	// Get returns the value in the types of [hdf5.Dataset.Values], lists of
+	// them where there is a shape, and nil without a value.
+	Get func() (any, error)
+	// Keep returns the value as [hdf5.Writer.SetAttr] takes it.
+	Keep func() (any, error)
+}
+
+// A dataset is what a file says about an array.
+type dataset struct {
+	Shape    []int  // nil: no value
+	MaxShape []int  // -1: without end
+	DType    string // NumPy's name, or what else the elements are
+	Detail   string // more of that, for people; may be empty
+	NumPy    string // str(dtype) in h5py; "" for other formats
+	Element  []int  // the shape of elements that are arrays
+	Layout   string
+	Chunks   []int
+	Filters  []filter
+	External int      // other files that hold data
+	Stored   int      // bytes in the file, -1 if unknown
+	Size     int      // bytes once decoded, -1 if no memory could hold them
+	Numbers  bool     // the elements are numbers
+	Loses    []string // what its numbers alone do not say
+}
+
+type filter struct {
+	ID     int      `json:"id"`
+	Name   string   `json:"name"`
+	Params []uint32 `json:"params"`
+}
+
+// A selection is part of a file's data: numbers in an array, or other things.
+type selection struct {
+	Name    string
+	Array   storage.Array // of numbers, if Numbers
+	Numbers bool
+
+	File   string     // it comes from
+	Size   int        // bytes of that file, 0 if they bound nothing
+	View   views.View // of other things
+	DType  string
+	Texts  bool                            // they are strings
+	Values func(views.View) ([]any, error) // in the types of [hdf5.Dataset.Values]
+}
+
+// view returns the geometry of s.
+func (s selection) view() views.View {
+	if s.Numbers {
+		return s.Array.View
+	}
+	return s.View
+}
+
+// with returns the same data seen through v.
+func (s selection) with(v views.View) selection {
+	s.View, s.Array.View = v, v
+	return s
+}
+
+// believable refuses to go through far more bytes than a file can have meant:
+// an array that was never written costs nothing to declare.
+func (s selection) believable() error {
+	const large, ratio = 4 << 30, 1000
+	if n := s.Array.Len() * s.Array.Type.Size(); s.Numbers && s.Size > 0 && n > large && n/ratio > s.Size {
+		return fmt.Errorf("%s: %s of %s: %s from a file of %s are not believed; select a part, as in [:100]",
+			s.File, s.Name, tuple(s.Array.Shape), byteCount(n), byteCount(s.Size))
+	}
+	return nil
+}
+
+// strings returns the elements of a selection of strings.
+func (s selection) strings() ([]string, error) {
+	values, err := s.Values(s.View)
+	texts := make([]string, len(values))
+	for k, value := range values {
+		texts[k] = value.(string)
+	}
+	return texts, err
+}
+
+// tuple writes a shape as Python does.
+func tuple(shape []int) string {
+	cells := make([]string, len(shape))
+	for axis, n := range shape {
+		cells[axis] = fmt.Sprint(n)
+		if n < 0 {
+			cells[axis] = "∞"
+		}
+	}
+	if len(cells) == 1 {
+		return "(" + cells[0] + ",)"
+	}
+	return "(" + strings.Join(cells, ", ") + ")"
+}
+
+// byteCount writes a number of bytes as people do.
+func byteCount(n int) string {
+	if n < 1024 {
+		return fmt.Sprintf("%d B", n)
+	}
+	x, unit := float64(n)/1024, 0
+	for ; x >= 1024 && unit < 5; unit++ {
+		x /= 1024
+	}
+	digits := max(0, 2-int(math.Log10(x)))
+	return fmt.Sprintf("%.*f %ciB", min(1, digits), x, "KMGTPE"[unit])
+}

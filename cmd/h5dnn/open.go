@@ -1,0 +1,61 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/h5dnn/h5dnn/serialize"
+	_ "github.com/h5dnn/h5dnn/serialize/hdf5"
+	_ "github.com/h5dnn/h5dnn/serialize/npy"
+	"github.com/h5dnn/h5dnn/storage/hdf5"
+)
+
+// open opens a file in whichever format it is, by what it holds.
+func open(name string) (container, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
+		return nil, fmt.Errorf("%s is a folder; name a file in it", name)
+	}
+	format, err := formatOf(name)
+	if err != nil {
+		return nil, err
+	}
+	if format == "" || format == "hdf5" {
+		f, err := hdf5.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		return hdf5File{f}, nil
+	}
+	f, err := serialize.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	return &arrays{f, name, format}, nil
+}
+
+// formatOf returns the registered format that recognizes a file; "" if none does.
+func formatOf(name string) (string, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	for _, format := range serialize.Formats() {
+		if f, err := serialize.ByName(format); err == nil && f.Match(file) {
+			return format, nil
+		}
+	}
+	return "", nil
+}
+
+func fileSize(name string) int {
+	info, err := os.Stat(name)
+	if err != nil {
+		return 0
+	}
+	return int(info.Size())
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"image"
+	"image/png"
+	"io"
+	"math"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// maxPixels bounds a picture: it is made in memory.
+const maxPixels = 64 << 20
+
+// A picture is a grid of equally large images, each rows × cols × channels.
+type picture struct {
+	count, rows, cols, channels int
+	across                      int // images side by side
+}
+
+// pictureOf says what picture an array of this shape is:
+//
+//	(rows, cols)                          one grey image
+//	(rows, cols, 3 or 4)                  one in colour
+//	(count, rows, cols)                   a grid of grey images
+//	(count, rows, cols, 1, 3 or 4)        a grid, channels last
+//	(count, 1 or 3, rows, cols)           a grid, channels first
+//
+// and returns the view that has the four axes of a picture in order.
+func pictureOf(v views.View) (picture, views.View, error) {
+	fail := func(reason string) (picture, views.View, error) {
+		return picture{}, v, fmt.Errorf("png: shape %v %s", v.Shape, reason)
+	}
+	s := v.Shape
+	switch colour := func(n int) bool { return n == 3 || n == 4 }; {
+	case len(s) == 2:
+		v = unsqueeze(unsqueeze(v, 0), 3)
+	case len(s) == 3 && colour(s[2]) && s[1] > 4:
+		v = unsqueeze(v, 0)
+	case len(s) == 3:
+		v = unsqueeze(v, 3)
+	case len(s) == 4 && (colour(s[3]) || s[3] == 1):
+	case len(s) == 4 && (s[1] == 1 || s[1] == 3):
+		v, _ = v.Transpose(0, 2, 3, 1)
+	default:
+		return fail("is no image: rows and columns, with channels last and a count first if need be; select some, as in [0]")
+	}
+	s = v.Shape
+	if v.Len() == 0 {
+		return fail("has no pixels")
+	}
+	if s[0] > maxPixels || s[1] > maxPixels || s[2] > maxPixels || s[0]*s[1] > maxPixels || s[0]*s[1]*s[2] > maxPixels {
+		return fail(fmt.Sprintf("has more than %d pixels; select some, as in [:100]", maxPixels))
+	}
+	across := int(math.Ceil(math.Sqrt(float64(s[0]))))
+	return picture{s[0], s[1], s[2], s[3], across}, v, nil
+}
+
+func unsqueeze(v views.View, axis int) views.View {
+	v, _ = v.Unsqueeze(axis) // the axis is one of v's
+	return v
+}
+
+// writePNG draws a as an image, or as a grid of images with a gap of one pixel.
+// Bytes are shown as they are, bools black and white, floats within 0..1 from
+// black to white; anything else is stretched from its least to its largest value.
+func writePNG(ctx context.Context, w io.Writer, a storage.Array) error {
+	p, v, err := pictureOf(a.View)
+	if err != nil {
+		return err
+	}
+	if a.Type.IsComplex() {
+		return fmt.Errorf("png: %v has no brightness; only real numbers do", a.Type)
+	}
+	level, err := levels(ctx, a)
+	if err != nil {
+		return err
+	}
+	down := (p.count + p.across - 1) / p.across
+	gap := min(1, p.count-1)
+	canvas := image.NewNRGBA(image.Rect(0, 0, p.across*(p.cols+gap)-gap, down*(p.rows+gap)-gap))
+	for k := range p.count {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		elems, err := packed(a.With(between(v, 0, k, k+1)))
+		if err != nil {
+			return err
+		}
+		x, y := k%p.across*(p.cols+gap), k/p.across*(p.rows+gap)
+		p.draw(canvas.SubImage(image.Rect(x, y, x+p.cols, y+p.rows)).(*image.NRGBA), level(elems))
+	}
+	return png.Encode(w, canvas)
+}
+
+// draw fills an image with the brightness of its pixels' channels.
+func (p picture) draw(to *image.NRGBA, levels []uint8) {
+	for row := range p.rows {
+		line := to.Pix[row*to.Stride:]
+		for col := range p.cols {
+			pixel, from := line[4*col:4*col+4], levels[(row*p.cols+col)*p.channels:]
+			copy(pixel, []uint8{from[0], from[0], from[0], 255})
+			if p.channels >= 3 {
+				copy(pixel, from[:p.channels])
+			}
+		}
+	}
+}
+
+// levels returns the function that makes elements of a into brightness.
+func levels(ctx context.Context, a storage.Array) (func([]byte) []uint8, error) {
+	least, most := 0.0, 1.0
+	switch {
+	case a.Type == dtype.Uint8:
+		return func(elems []byte) []uint8 { return elems }, nil
+	case a.Type != dtype.Bool:
+		s, err := summarize(ctx, a)
+		if err != nil {
+			return nil, err
+		}
+		if !a.Type.IsFloat() || s.Min < 0 || s.Max > 1 {
+			least, most = s.Min, s.Max
+		}
+	}
+	scale := 255 / (most - least)
+	if !(most > least) {
+		scale = 0
+	}
+	return func(elems []byte) []uint8 {
+		out := make([]uint8, len(elems)/a.Type.Size())
+		for k, x := range numbersOf(a.Type, elems) {
+			if !math.IsNaN(x) {
+				out[k] = uint8(math.Round(min(255, max(0, (x-least)*scale))))
+			}
+		}
+		return out
+	}, nil
+}

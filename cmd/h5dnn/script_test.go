@@ -1,0 +1,129 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write what the commands in testdata/*.txt print now into those files")
+
+// TestScripts runs the command lines in testdata/*.txt, which begin with "$ ",
+// and compares what they print with the lines below them. A status other than
+// 0 is a line of its own: [exit 2]. They share a folder in which testdata is
+// the repository's.
+func TestScripts(t *testing.T) {
+	scripts, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(scripts) == 0 {
+		t.Fatalf("%d scripts, %v", len(scripts), err)
+	}
+	shared, err := filepath.Abs("../../testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, script := range scripts {
+		t.Run(filepath.Base(script), func(t *testing.T) {
+			script, err := filepath.Abs(script)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := os.ReadFile(script)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Chdir(t.TempDir())
+			if err := os.Symlink(shared, "testdata"); err != nil {
+				t.Fatal(err)
+			}
+			got := play(t, string(want))
+			if *rewrite {
+				if err := os.WriteFile(script, []byte(got), 0o666); err != nil {
+					t.Fatal(err)
+				}
+			} else if got != string(want) {
+				t.Errorf("%s (-rewrite accepts what it prints now):\n%s", script, firstDifference(got, string(want)))
+			}
+		})
+	}
+}
+
+// play returns a script with what its commands print now.
+func play(t *testing.T, script string) string {
+	var out strings.Builder
+	printed := false // what the last command printed before is left out
+	for line := range strings.Lines(script) {
+		command, isCommand := strings.CutPrefix(line, "$ ")
+		switch {
+		case isCommand:
+			out.WriteString(line)
+			out.WriteString(play1(t, command))
+			printed = true
+		case strings.HasPrefix(line, "# ") || line == "#\n":
+			if printed {
+				out.WriteByte('\n')
+				printed = false
+			}
+			out.WriteString(line)
+		case !printed:
+			out.WriteString(line)
+		}
+	}
+	return out.String()
+}
+
+// play1 runs one command line and returns what it prints, standard error included.
+func play1(t *testing.T, line string) string {
+	args, err := words(line)
+	if err != nil || args[0] != "h5dnn" {
+		t.Fatalf("%q: %v; a command begins with h5dnn", line, err)
+	}
+	var out bytes.Buffer
+	status := run(context.Background(), args, &out, &out)
+	if out.Len() > 0 && !bytes.HasSuffix(out.Bytes(), []byte("\n")) {
+		out.WriteByte('\n')
+	}
+	if status != 0 {
+		fmt.Fprintf(&out, "[exit %d]\n", status)
+	}
+	return out.String()
+}
+
+// words splits a line at blanks, except between single quotes.
+func words(line string) ([]string, error) {
+	parts := strings.Split(strings.TrimSpace(line), "'")
+	if len(parts)%2 == 0 {
+		return nil, fmt.Errorf("a quote is open")
+	}
+	var list []string
+	glued := false
+	for k, part := range parts {
+		fields := strings.Fields(part)
+		if k%2 == 1 {
+			fields = []string{part}
+		}
+		if glued && len(fields) > 0 && !strings.HasPrefix(part, " ") {
+			list[len(list)-1] += fields[0]
+			fields = fields[1:]
+		}
+		list = append(list, fields...)
+		glued = part != "" && !strings.HasSuffix(part, " ") || k%2 == 1
+	}
+	return list, nil
+}
+
+// firstDifference shows the first line in which two texts differ.
+func firstDifference(got, want string) string {
+	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
+	for k := range max(len(g), len(w)) {
+		if k >= len(g) || k >= len(w) || g[k] != w[k] {
+			return fmt.Sprintf("line %d:\ngot  %s\nwant %s", k+1, strings.Join(g[min(k, len(g)):min(k+3, len(g))], "\n     "),
+				strings.Join(w[min(k, len(w)):min(k+3, len(w))], "\n     "))
+		}
+	}
+	return "no difference"
+}

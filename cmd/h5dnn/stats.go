@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// A summary describes the values of an array. NaNs are counted and left out of
+// everything else; infinities are left out of mean, deviation and histogram.
+type summary struct {
+	Count int // all elements
+	NaN   int
+	Inf   int
+	Zeros int
+	Min   float64
+	Max   float64
+	Mean  float64
+	Std   float64 // of the population: divided by Count
+
+	Edges  []float64 // of the histogram's bins; the last bin has its upper edge
+	Counts []int
+	most   float64 // the largest value in them
+}
+
+// bins is how many a histogram has, unless there are fewer integers.
+const bins = 10
+
+// summarize reads a once, in bounded memory.
+func summarize(ctx context.Context, a storage.Array) (summary, error) {
+	s := summary{Min: math.Inf(1), Max: math.Inf(-1)}
+	finite, squares := 0, 0.0 // squares of distances from the mean
+	err := eachBlock(ctx, a, func(xs []float64) {
+		sum, n := 0.0, 0
+		for _, x := range xs {
+			switch {
+			case math.IsNaN(x):
+				s.NaN++
+				continue
+			case math.IsInf(x, 0):
+				s.Inf++
+			default:
+				sum += x
+				n++
+				if x == 0 {
+					s.Zeros++
+				}
+			}
+			s.Min, s.Max = min(s.Min, x), max(s.Max, x)
+		}
+		s.Count += len(xs)
+		if n == 0 {
+			return
+		}
+		mean, around := sum/float64(n), 0.0
+		for _, x := range xs {
+			if !math.IsNaN(x) && !math.IsInf(x, 0) {
+				around += (x - mean) * (x - mean)
+			}
+		}
+		// Chan, Golub and LeVeque, Updating formulae and a pairwise algorithm (1979)
+		delta, all := mean-s.Mean, float64(finite+n)
+		squares += around + delta*delta*float64(finite)*float64(n)/all
+		s.Mean += delta * float64(n) / all
+		finite += n
+	})
+	if s.Count == s.NaN {
+		s.Min, s.Max = math.NaN(), math.NaN()
+	}
+	if finite == 0 {
+		s.Mean, s.Std = math.NaN(), math.NaN()
+		return s, err
+	}
+	s.Std = math.Sqrt(squares / float64(finite))
+	return s, err
+}
+
+// histogram reads a again and counts its finite values in equal bins.
+func (s *summary) histogram(ctx context.Context, a storage.Array) error {
+	least, most, err := s.finiteRange(ctx, a)
+	if err != nil || !(least <= most) {
+		return err
+	}
+	s.most = most
+	n := bins
+	width := most/float64(n) - least/float64(n) // the difference alone could overflow
+	if a.Type.IsInt() || a.Type == dtype.Bool {
+		whole := math.Ceil((most - least + 1) / bins)
+		n, width = int(math.Ceil((most-least+1)/whole)), whole
+	}
+	if width == 0 {
+		n = 1
+	}
+	s.Counts = make([]int, n)
+	for k := range n + 1 {
+		s.Edges = append(s.Edges, least+float64(k)*width)
+	}
+	return eachBlock(ctx, a, func(xs []float64) {
+		for _, x := range xs {
+			if finite(x) {
+				k := 0
+				if width > 0 {
+					k = int(x/width - least/width)
+				}
+				s.Counts[min(max(k, 0), n-1)]++
+			}
+		}
+	})
+}
+
+// finiteRange returns the least and largest value that is finite.
+func (s *summary) finiteRange(ctx context.Context, a storage.Array) (least, most float64, err error) {
+	if s.Inf == 0 {
+		return s.Min, s.Max, nil
+	}
+	least, most = math.Inf(1), math.Inf(-1)
+	err = eachBlock(ctx, a, func(xs []float64) {
+		for _, x := range xs {
+			if finite(x) {
+				least, most = min(least, x), max(most, x)
+			}
+		}
+	})
+	return least, most, err
+}
+
+// eachBlock calls visit with the values of a, some at a time.
+func eachBlock(ctx context.Context, a storage.Array, visit func([]float64)) error {
+	if a.Type.IsComplex() {
+		return fmt.Errorf("%v has no order; statistics are for real numbers", a.Type)
+	}
+	for elems, err := range elements(ctx, a, blockBytes/8*a.Type.Size()) {
+		if err != nil {
+			return err
+		}
+		visit(numbersOf(a.Type, elems))
+	}
+	return nil
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"io"
+	"os"
+
+	"golang.org/x/term"
+)
+
+// isTerminal reports whether someone reads w as it is written.
+func isTerminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
+}
+
+// widthOf returns how many columns w shows: NumPy's 75 if nobody says more.
+func widthOf(w io.Writer) int {
+	if isTerminal(w) {
+		if width, _, err := term.GetSize(int(w.(*os.File).Fd())); err == nil {
+			return max(width, lineWidth)
+		}
+	}
+	return lineWidth
+}
+
+// buffered calls write with a writer that gathers what goes to w, unless
+// someone is watching.
+func buffered(w io.Writer, write func(io.Writer) error) error {
+	if isTerminal(w) {
+		return write(w)
+	}
+	b := bufio.NewWriterSize(w, 64<<10)
+	err := write(b)
+	return cmp.Or(b.Flush(), err)
+}
+
+// A palette colours text for terminals, and leaves it alone for anything else.
+type palette bool
+
+// paletteFor follows https://no-color.org.
+func paletteFor(w io.Writer) palette {
+	return palette(isTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb")
+}
+
+func (p palette) bold(s string) string  { return p.wrap("1", s) }
+func (p palette) faint(s string) string { return p.wrap("2", s) }
+func (p palette) blue(s string) string  { return p.wrap("34", s) }
+func (p palette) red(s string) string   { return p.wrap("31", s) }
+
+func (p palette) wrap(code, s string) string {
+	if !p || s == "" {
+		return s
+	}
+	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}
