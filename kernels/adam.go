@@ -1,5 +1,10 @@
 package kernels
 
+// #include "loops.h"
+// #cgo noescape h5k_adam
+// #cgo nocallback h5k_adam
+import "C"
+
 import (
 	"fmt"
 	"math"
@@ -41,7 +46,26 @@ var Adam = define("adam",
 			*p -= a.rate * *m / (math.Sqrt(*v)*a.scale + set.Eps)
 		})
 		return nil
-	}, nil)
+	},
+	func(c *Call, set AdamSet) (bool, error) {
+		p, m, v, grad := &c.Out[0], &c.Out[1], &c.Out[2], &c.In[0]
+		real, ok := realOf(p.Type)
+		var g grid
+		n, fits := g.flat(p, m, v, grad)
+		if !ok || !fits {
+			return false, nil
+		}
+		if n == 0 {
+			return true, nil
+		}
+		a := set.terms()
+		terms := C.h5k_adam_set{
+			beta1: C.double(set.Beta1), beta2: C.double(set.Beta2), eps: C.double(set.Eps),
+			coupled: C.double(a.coupled), keep: C.double(a.keep), rate: C.double(a.rate), scale: C.double(a.scale),
+		}
+		C.h5k_adam(real, n, g.at(3, grad), g.at(0, p), g.at(1, m), g.at(2, v), &terms)
+		return true, nil
+	})
 
 // adamTerms are what of AdamSet is the same for all elements.
 type adamTerms struct {

@@ -1,5 +1,8 @@
 package kernels
 
+// #include "loops.h"
+import "C"
+
 import (
 	"fmt"
 
@@ -24,7 +27,12 @@ var ArgMax = define("argmax", checkArgMax,
 			store(l[0].Array, l[0].at, 0, []int64{int64(argmax(buf))})
 		}, y, x)
 		return nil
-	}, nil)
+	},
+	func(c *Call, _ struct{}) (bool, error) {
+		y, x := &c.Out[0], &c.In[0]
+		axis := reducedAxis(y, x)
+		return axis >= 0 && fastLines(C.H5K_ARGMAX, axis, y, x, x), nil
+	})
 
 // argmax returns the index of the first NaN, or else of the first largest element.
 func argmax(x []float64) int {

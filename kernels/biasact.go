@@ -1,5 +1,10 @@
 package kernels
 
+// #include "loops.h"
+// #cgo noescape h5k_act_slope_bias
+// #cgo nocallback h5k_act_slope_bias
+import "C"
+
 import (
 	"fmt"
 
@@ -23,7 +28,13 @@ var BiasAct = define("bias act",
 	func(c *Call, set ActSet) error {
 		plainZip(func(z, b float64) float64 { return set.Act.of(z + b) }, c.Out[0], c.In[0], perChannel(&c.In[1], c.In[0].Shape))
 		return nil
-	}, nil)
+	},
+	func(c *Call, set ActSet) (bool, error) {
+		biased := Call{Out: c.Out, In: []storage.Array{c.In[0], perChannel(&c.In[1], c.In[0].Shape)}}
+		return biases[set.Act].run(&biased, 0, 0), nil
+	})
+
+var biases = [...]operation{lineOf("add"), lineOf("bias relu"), lineOf("bias tanh"), lineOf("bias sigmoid")}
 
 // ActSlope is dz = dy·act'(z) for y = act(z); its inputs are y and dy, its
 // setting an ActSet.
@@ -76,7 +87,31 @@ var ActSlopeBias = define("act slope bias",
 		sums := storage.From(reduce(0, add[float64], &exact, shape), db.Shape...)
 		plainConvert(db, &sums)
 		return nil
-	}, nil)
+	}, fastActSlopeBias)
+
+// fastActSlopeBias is one pass where channels are the innermost axis of all
+// operands; else it is two.
+func fastActSlopeBias(c *Call, set ActSet) (bool, error) {
+	dz, db, y, dy := &c.Out[0], &c.Out[1], &c.In[0], &c.In[1]
+	real, ok := realOf(dz.Type)
+	if !ok || dz.Len() == 0 {
+		return false, nil
+	}
+	channels := dz.Shape[1]
+	var g grid
+	if n, fits := g.flat(dz, y, dy); fits && (dz.Stride[1] == 1 || channels == 1) && (db.Stride[0] == 1 || channels == 1) {
+		return C.h5k_act_slope_bias(C.int(set.Act), real, n/C.int64_t(channels), C.int64_t(channels), g.at(1, y), g.at(2, dy), g.at(0, dz), first(db)) != 0, nil
+	}
+	if done, err := ActSlope.Fast(&Call{Out: c.Out[:1], In: c.In, Set: set}); !done || err != nil {
+		return false, err
+	}
+	sums := db.With(views.View{Offset: db.Offset, Shape: make([]int, dz.Rank()), Stride: make([]int, dz.Rank())})
+	for axis := range sums.Shape {
+		sums.Shape[axis] = 1
+	}
+	sums.Shape[1], sums.Stride[1] = channels, db.Stride[0]
+	return fastReduce(&sums, dz, 0, 1), nil
+}
 
 func checkBias(z, b *storage.Array, set ActSet, others ...storage.Array) error {
 	if err := set.Act.check(); err != nil {

@@ -1,8 +1,18 @@
 package kernels
 
+// #include "loops.h"
+// #cgo noescape h5k_bad_label
+// #cgo nocallback h5k_bad_label
+// #cgo noescape h5k_cross_entropy
+// #cgo nocallback h5k_cross_entropy
+// #cgo noescape h5k_hits
+// #cgo nocallback h5k_hits
+import "C"
+
 import (
 	"fmt"
 	"math"
+	"unsafe"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
@@ -55,7 +65,20 @@ var CrossEntropy = define("cross entropy",
 		}
 		store(&c.Out[0], c.Out[0].Offset, 0, []float64{loss / float64(rows)})
 		return nil
-	}, nil)
+	},
+	func(c *Call, _ struct{}) (bool, error) {
+		x, labels := &c.In[0], &c.In[1]
+		in, real, err := labelled(x, labels)
+		if real < 0 || err != nil {
+			return false, err
+		}
+		var dx unsafe.Pointer
+		var row, col int
+		if len(c.Out) == 2 {
+			dx, row, col = first(&c.Out[1]), c.Out[1].Stride[0], c.Out[1].Stride[1]
+		}
+		return C.h5k_cross_entropy(real, &in, first(x), first(labels), first(&c.Out[0]), dx, C.int64_t(row), C.int64_t(col)) != 0, nil
+	})
 
 // Hits counts the rows of x (N, C) whose largest element, the first of several,
 // is at their label, as int64.
@@ -87,7 +110,35 @@ var Hits = define("hits",
 		}
 		store(&c.Out[0], c.Out[0].Offset, 0, []int64{hits})
 		return nil
-	}, nil)
+	},
+	func(c *Call, _ struct{}) (bool, error) {
+		x, labels, y := &c.In[0], &c.In[1], &c.Out[0]
+		in, real, err := labelled(x, labels)
+		if real < 0 || err != nil {
+			return false, err
+		}
+		storage.Elements[int64](*y)[y.Offset] = int64(C.h5k_hits(real, &in, first(x), first(labels)))
+		return true, nil
+	})
+
+// labelled returns x and labels as C takes them, every label being one of x's
+// columns, and x's type, or −1 for what is left to the plain loop.
+func labelled(x, labels *storage.Array) (in C.h5k_labelled, real C.int, err error) {
+	real, ok := realOf(x.Type)
+	if !ok || x.Len() == 0 {
+		return in, -1, nil
+	}
+	in.rows, in.cols, in.row, in.col = C.int64_t(x.Shape[0]), C.int64_t(x.Shape[1]), C.int64_t(x.Stride[0]), C.int64_t(x.Stride[1])
+	in.step, in.size = C.int64_t(labels.Stride[0]), C.int(labels.Type.Size())
+	if labels.Type.IsSigned() {
+		in.sign = 1
+	}
+	var label C.int64_t
+	if row := C.h5k_bad_label(&in, first(labels), &label); row >= 0 {
+		return in, real, badLabel(int(row), int64(label), x.Shape[1])
+	}
+	return in, real, nil
+}
 
 // checkLabelled checks for one output element, inputs (N, C) and (N), C > 0.
 func checkLabelled(c *Call) error {

@@ -5,7 +5,6 @@ enum {
 	BLOCK = 1024,      /* elements in a tile of which some operand is gathered */
 	PART = 4096,       /* elements in a tile that needs no gathering */
 	NARROW = 16,       /* rows shorter than this are gathered rather than visited */
-	GRAIN = 1 << 16,   /* additions that are worth waking the pool for (see BenchmarkGrain) */
 	WIDEST = 16,       /* bytes in the largest element */
 };
 
@@ -164,10 +163,8 @@ static void tiles(void *arg, int64_t from, int64_t to) {
 
 static void run(job *j, int cost) {
 	H5K_ENTER;
-	int64_t n = plan(j), elements = 1;
-	for (int axis = 0; axis < j->grid.rank; axis++)
-		elements *= j->grid.shape[axis];
-	h5k_spread(n, elements * cost < GRAIN ? INT64_MAX : 2, tiles, j);
+	int64_t n = plan(j);
+	h5k_spread(n, h5k_count(&j->grid) * cost < H5K_GRAIN ? INT64_MAX : 2, tiles, j);
 	H5K_LEAVE;
 }
 

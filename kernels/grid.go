@@ -20,12 +20,17 @@ type grid struct {
 
 // over lays g over arrays, which have one shape. It reports false if more axes
 // remain than C takes.
-func (g *grid) over(arrays ...*storage.Array) bool {
+func (g *grid) over(arrays ...*storage.Array) bool { return g.along(^uint64(0), arrays...) }
+
+// along is over, but for some axes only, those whose bits are set.
+func (g *grid) along(axes uint64, arrays ...*storage.Array) bool {
 	lead := &arrays[0].View
 	var order [C.H5K_RANK]int
 	rank := 0
 	for axis, size := range lead.Shape {
 		switch {
+		case axis < 64 && axes>>axis&1 == 0:
+			continue
 		case size == 0:
 			g.empty = true
 			return true
@@ -85,4 +90,23 @@ func (g *grid) add(arrays []*storage.Array, axis int) {
 // at returns where operand i's walk starts.
 func (g *grid) at(i int, a *storage.Array) unsafe.Pointer {
 	return unsafe.Pointer(&a.Data.(storage.Host).Bytes()[g.first[i]*a.Type.Size()])
+}
+
+// first returns where the first element of an array that is not empty lies.
+func first(a *storage.Array) unsafe.Pointer {
+	return unsafe.Pointer(&a.Data.(storage.Host).Bytes()[a.Offset*a.Type.Size()])
+}
+
+// flat lays g over arrays if they are adjacent elements in the same order, all
+// of them, and returns how many; or it reports false.
+func (g *grid) flat(arrays ...*storage.Array) (C.int64_t, bool) {
+	if !g.over(arrays...) || g.empty || g.C.rank != 1 {
+		return 0, g.empty
+	}
+	for i := range arrays {
+		if g.C.stride[i][0] != 1 && g.C.shape[0] != 1 {
+			return 0, false
+		}
+	}
+	return g.C.shape[0], true
 }

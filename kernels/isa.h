@@ -2,6 +2,7 @@
  * and define H5K_TABLE, the table to fill. */
 #include "table.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Vector mathematics is glibc's libmvec, 4 ulp (x86-64 since 2.22, its tanh since 2.35);
@@ -31,6 +32,8 @@ H5K_SIMD double h5k_sqrt(double);
 /* A loop's last few elements are padded to LANES and computed like the others, so that
  * a result does not depend on where in an array its element lies. */
 enum { LANES = 16 };
+
+#include "philox.h"
 
 #define PASTE_(a, b) a##b
 #define PASTE(a, b) PASTE_(a, b)
@@ -77,4 +80,14 @@ const h5k_table H5K_TABLE = {
 	.cast = {CAST(uint8_t) CAST(uint16_t) CAST(uint32_t) CAST(uint64_t) CAST(int8_t) CAST(int16_t) CAST(int32_t) CAST(int64_t) CAST(float) CAST(double)},
 	.where = {where_1, where_2, where_4, where_8, where_16},
 	.copy = {copy_1, copy_2, copy_4, copy_8, copy_16},
+	.reduce = {reduce_f32, reduce_f64},
+	.lines = {lines_f32, lines_f64},
+	.cross_entropy = {cross_entropy_f32, cross_entropy_f64},
+	.hits = {hits_f32, hits_f64},
+	.squared_error = {squared_error_f32, squared_error_f64},
+	.sgd = {sgd_f32, sgd_f64},
+	.adam = {adam_f32, adam_f64},
+	.draw = {draw_f32, draw_f64},
+	.act_slope_bias = {act_slope_bias_f32, act_slope_bias_f64},
+	.max_slope = {max_slope_f32, max_slope_f64},
 };

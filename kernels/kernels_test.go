@@ -103,6 +103,124 @@ func castSamples() (all []sample) {
 	return all
 }
 
+// reduced are shapes and what remains of them.
+var reduced = [][2][]int{
+	{{}, {}}, {{7}, {1}}, {{1025}, {1}}, {{100003}, {1}}, {{0, 3}, {0, 1}}, {{1, 5}, {1, 1}},
+	{{3, 5}, {3, 1}}, {{3, 5}, {1, 5}}, {{3, 5}, {1, 1}}, {{3, 5}, {3, 5}}, {{65, 33}, {65, 1}}, {{65, 33}, {1, 33}},
+	{{700, 90}, {1, 90}}, {{700, 90}, {700, 1}}, {{3, 20011}, {3, 1}}, {{20011, 3}, {1, 3}}, {{70, 1100}, {1, 1100}}, {{2000, 30}, {1, 30}},
+	{{2, 3, 4, 5}, {2, 1, 4, 1}}, {{2, 3, 4, 5}, {1, 3, 1, 1}}, {{2, 3, 4, 5}, {2, 3, 1, 1}}, {{4, 16, 9, 11}, {1, 16, 1, 1}}, {{4, 16, 9, 11}, {4, 1, 9, 11}},
+	{{8, 40, 15, 17}, {1, 40, 1, 1}},
+}
+
+func reduceSamples() (all []sample) {
+	for _, shape := range reduced {
+		x, y := of(shape[0]...), of(shape[1]...)
+		empty := views.Of(shape[0]...).Len() == 0
+		all = append(all,
+			sample{k: Sum, out: []operand{y}, in: []operand{x}, tolerance: 2e-5, slow: empty},
+			sample{k: Mean, out: []operand{y}, in: []operand{x}, tolerance: 1e-6, slow: empty},
+			sample{k: Max, out: []operand{y}, in: []operand{x}, tolerance: 1e-6, slow: empty},
+			sample{k: Max, out: []operand{y}, in: []operand{x.drawn(below(3))}, slow: empty},
+			sample{k: MaxSlope, out: []operand{x}, in: []operand{x.drawn(below(3)), y.drawn(func(*rand.Rand) float64 { return 2 }), y.drawn(below(9))}, tolerance: 1e-6})
+		if gone := len(shape[0]) - kept(shape); gone <= 1 {
+			all = append(all,
+				sample{k: ArgMax, out: []operand{y.as(dtype.Int64)}, in: []operand{x}, slow: gone == 0},
+				sample{k: ArgMax, out: []operand{y.as(dtype.Int64)}, in: []operand{x.drawn(below(4))}, slow: gone == 0})
+		}
+	}
+	for _, t := range []dtype.Type{dtype.Bool, dtype.Uint8, dtype.Int32, dtype.Int64} {
+		all = append(all, sample{k: Sum, out: []operand{of(3, 1).as(dtype.Int64)}, in: []operand{of(3, 5).as(t).drawn(below(2))}, slow: true},
+			sample{k: Max, out: []operand{of(3, 1).as(t)}, in: []operand{of(3, 5).as(t).drawn(below(2))}, slow: true})
+	}
+	return all
+}
+
+// kept counts axes that a reduction keeps.
+func kept(shape [2][]int) (n int) {
+	for axis := range shape[0] {
+		if shape[0][axis] == shape[1][axis] {
+			n++
+		}
+	}
+	return n
+}
+
+func lineSamples() (all []sample) {
+	for _, shape := range [][]int{{7}, {1}, {3, 0}, {0, 3}, {3, 10}, {64, 10}, {5, 16}, {5, 17}, {33, 1000}, {300, 90}, {2, 3, 4, 5}, {3, 70, 9, 11}} {
+		for axis := range shape {
+			for _, k := range []*Kernel{Softmax, LogSoftmax} {
+				all = append(all, sample{k: k, set: SoftmaxSet{axis}, out: []operand{of(shape...)}, in: []operand{of(shape...)}, tolerance: 2e-6})
+			}
+			for _, k := range []*Kernel{SoftmaxSlope, LogSoftmaxSlope} {
+				all = append(all, sample{k: k, set: SoftmaxSet{axis}, out: []operand{of(shape...)}, in: []operand{of(shape...), of(shape...)}, tolerance: 3e-5})
+			}
+		}
+	}
+	return all
+}
+
+func lossSamples() (all []sample) {
+	for _, shape := range [][2]int{{1, 1}, {1, 10}, {64, 10}, {7, 16}, {7, 17}, {1000, 100}, {3, 20000}} {
+		rows, classes := shape[0], shape[1]
+		x := of(rows, classes)
+		for _, t := range []dtype.Type{dtype.Uint8, dtype.Int8, dtype.Int16, dtype.Uint16, dtype.Int32, dtype.Uint32, dtype.Int64, dtype.Uint64} {
+			labels := of(rows).as(t).drawn(below(min(classes, 100)))
+			all = append(all,
+				sample{k: CrossEntropy, out: []operand{of(), x}, in: []operand{x, labels}, tolerance: 2e-6},
+				sample{k: CrossEntropy, out: []operand{of(1)}, in: []operand{x, labels}, tolerance: 2e-6},
+				sample{k: Hits, out: []operand{of().as(dtype.Int64)}, in: []operand{x, labels}})
+		}
+	}
+	for _, shape := range [][]int{{1}, {17}, {3, 5}, {300, 257}, {2, 3, 4, 5}} {
+		x := of(shape...)
+		all = append(all,
+			sample{k: MeanSquaredError, out: []operand{of(), x}, in: []operand{x, x}, tolerance: 2e-6, slow: true},
+			sample{k: MeanSquaredError, out: []operand{of()}, in: []operand{x, x}, tolerance: 2e-6, slow: true})
+	}
+	return all
+}
+
+func biasSamples() (all []sample) {
+	for _, shape := range [][]int{{1, 1}, {0, 3}, {64, 10}, {64, 128}, {5, 17}, {300, 600}, {2000, 33}, {2, 3, 4, 5}, {4, 16, 9, 11}, {16, 20, 15, 17}} {
+		x, b := of(shape...), of(shape[1])
+		for _, act := range []Activation{NoActivation, ReluActivation, TanhActivation, SigmoidActivation} {
+			all = append(all,
+				sample{k: BiasAct, set: ActSet{act}, out: []operand{x}, in: []operand{x, b}, tolerance: 2e-6},
+				sample{k: ActSlopeBias, set: ActSet{act}, out: []operand{x, b}, in: []operand{x, x}, tolerance: 3e-5, slow: x.shape[0] == 0})
+		}
+	}
+	return all
+}
+
+func updateSamples() (all []sample) {
+	for _, shape := range [][]int{{}, {0}, {1}, {17}, {33, 65}, {300, 257}, {2, 3, 4, 5}} {
+		p, v := of(shape...), of(shape...).drawn(positive)
+		for _, set := range []SGDSet{{Rate: 0.1}, {Rate: 0.1, Decay: 0.01}, {Rate: 0.1, Momentum: 0.9}, {Rate: 0.1, Momentum: 0.9, Nesterov: true, Decay: 0.1}} {
+			if set.Momentum == 0 {
+				all = append(all, sample{k: SGD, set: set, out: []operand{p}, in: []operand{p}, tolerance: 1e-6, updates: true, slow: true})
+			}
+			all = append(all, sample{k: SGD, set: set, out: []operand{p, p}, in: []operand{p}, tolerance: 1e-6, updates: true, slow: true})
+		}
+		for _, set := range []AdamSet{{0.1, 0.9, 0.999, 1e-8, 0, false, 1}, {0.1, 0.9, 0.999, 1e-8, 0.1, false, 7}, {0.1, 0.8, 0.99, 1e-3, 0.1, true, 1000}} {
+			all = append(all, sample{k: Adam, set: set, out: []operand{p, p, v}, in: []operand{p}, tolerance: 1e-6, updates: true, slow: true})
+		}
+	}
+	return all
+}
+
+func randomSamples() (all []sample) {
+	for _, shape := range shapesTried {
+		x := of(shape...)
+		all = append(all,
+			sample{k: Uniform, set: RandomSet{1, 2, -1, 3}, out: []operand{x}, tolerance: 1e-6},
+			sample{k: Normal, set: RandomSet{1 << 40, 1 << 50, 1, 2}, out: []operand{x}, tolerance: 3e-6},
+			sample{k: Dropout, set: DropoutSet{0.3, 7, 1 << 33}, out: []operand{x}, in: []operand{x}, tolerance: 1e-6},
+			sample{k: Dropout, set: DropoutSet{1, 7, 3}, out: []operand{x}, in: []operand{x}},
+			sample{k: Dropout, set: DropoutSet{0, 7, 3}, out: []operand{x}, in: []operand{x}})
+	}
+	return all
+}
+
 func TestFastAgreesWithPlain(t *testing.T) {
 	for _, family := range []struct {
 		name    string
@@ -111,6 +229,12 @@ func TestFastAgreesWithPlain(t *testing.T) {
 		{"zip", zipSamples()},
 		{"map", mapSamples()},
 		{"cast", castSamples()},
+		{"reduce", reduceSamples()},
+		{"line", lineSamples()},
+		{"loss", lossSamples()},
+		{"bias", biasSamples()},
+		{"update", updateSamples()},
+		{"random", randomSamples()},
 	} {
 		t.Run(family.name, func(t *testing.T) {
 			for i, s := range family.samples {

@@ -1,5 +1,10 @@
 package kernels
 
+// #include "loops.h"
+// #cgo noescape h5k_lines
+// #cgo nocallback h5k_lines
+import "C"
+
 import (
 	"fmt"
 
@@ -62,4 +67,19 @@ func hasAxis(a *storage.Array, axis int) error {
 		return fmt.Errorf("%v has no axis %d: %w", a.Shape, axis, views.ErrShape)
 	}
 	return nil
+}
+
+// fastLines computes z's lines along axis from those of x and y.
+func fastLines(what C.int, axis int, z, x, y *storage.Array) bool {
+	real, ok := realOf(x.Type)
+	var kept grid
+	if !ok || z.Rank() > 64 || !kept.along(^(uint64(1)<<axis), z, x, y) {
+		return false
+	}
+	n := x.Shape[axis]
+	if kept.empty || n == 0 {
+		return true
+	}
+	return C.h5k_lines(what, real, &kept.C, C.int64_t(n), C.int64_t(z.Stride[axis]), C.int64_t(x.Stride[axis]), C.int64_t(y.Stride[axis]),
+		kept.at(0, z), kept.at(1, x), kept.at(2, y)) != 0
 }

@@ -1,5 +1,10 @@
 package kernels
 
+// #include "loops.h"
+// #cgo noescape h5k_max_slope
+// #cgo nocallback h5k_max_slope
+import "C"
+
 // MaxSlope is dx = dy where x is y = max(x), and 0 elsewhere, shared evenly by
 // elements that are equally large, as in PyTorch. Its inputs are x, y and dy;
 // y and dy have size 1 along the axes that Max reduced.
@@ -28,9 +33,30 @@ var MaxSlope = define("max slope",
 		share := zeros(y.Shape)
 		spread(&share, reduce(0, add[float64], &ties, y.Shape))
 		plainZip(func(dy, n float64) float64 { return dy / n }, share, *dy, share)
-		plainZip(mul[float64], dx, ties, stretched(&share, x.Shape))
+		plainZip(func(tie, share float64) float64 {
+			if tie == 0 {
+				return 0
+			}
+			return share
+		}, dx, ties, stretched(&share, x.Shape))
 		return nil
-	}, nil)
+	},
+	func(c *Call, _ struct{}) (bool, error) {
+		dx, x, y, dy := &c.Out[0], &c.In[0], &c.In[1], &c.In[2]
+		real, ok := realOf(x.Type)
+		if !ok || x.Len() == 0 || x.Rank() > 64 {
+			return x.Len() == 0, nil
+		}
+		stays, goes := axesOf(y, x)
+		var kept, over grid
+		if !kept.along(stays, dx, x, y, dy) || !over.along(goes, dx, x) {
+			return false, nil
+		}
+		kept.first[0] += over.first[0] - dx.Offset
+		kept.first[1] += over.first[1] - x.Offset
+		C.h5k_max_slope(real, &kept.C, &over.C, kept.at(0, dx), kept.at(1, x), kept.at(2, y), kept.at(3, dy))
+		return true, nil
+	})
 
 // tie is 1 if x is the largest element y, NaN being the largest, else 0.
 func tie(x, y float64) float64 {

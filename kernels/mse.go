@@ -1,7 +1,13 @@
 package kernels
 
+// #include "loops.h"
+// #cgo noescape h5k_squared_error
+// #cgo nocallback h5k_squared_error
+import "C"
+
 import (
 	"fmt"
+	"unsafe"
 
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -33,4 +39,21 @@ var MeanSquaredError = define("mean squared error",
 		}
 		store(&c.Out[0], c.Out[0].Offset, 0, []float64{sum / n})
 		return nil
-	}, nil)
+	},
+	func(c *Call, _ struct{}) (bool, error) {
+		x, y, dx := &c.In[0], &c.In[1], &c.Out[len(c.Out)-1]
+		if len(c.Out) < 2 {
+			dx = x
+		}
+		real, ok := realOf(x.Type)
+		var g grid
+		n, fits := g.flat(x, y, dx)
+		if !ok || !fits || n == 0 {
+			return false, nil
+		}
+		var to unsafe.Pointer
+		if len(c.Out) == 2 {
+			to = g.at(2, dx)
+		}
+		return C.h5k_squared_error(real, n, g.at(0, x), g.at(1, y), first(&c.Out[0]), to) != 0, nil
+	})

@@ -1,5 +1,10 @@
 package kernels
 
+// #include "loops.h"
+// #cgo noescape h5k_draw
+// #cgo nocallback h5k_draw
+import "C"
+
 import (
 	"fmt"
 	"math"
@@ -34,7 +39,8 @@ var Uniform = define("uniform", checkRandom,
 			return set.A + (set.B-set.A)*fraction(philox(set.Seed, set.Stream, uint64(i/4))[i%4])
 		})
 		return nil
-	}, nil)
+	},
+	func(c *Call, set RandomSet) (bool, error) { return fastDraw(C.H5K_UNIFORM, c, set), nil })
 
 // Normal fills y with normal numbers, of mean A and standard deviation B: each
 // two words make two of them (Box and Muller, doi:10.1214/aoms/1177706645).
@@ -50,7 +56,8 @@ var Normal = define("normal", checkRandom,
 			return set.A + set.B*radius*cos
 		})
 		return nil
-	}, nil)
+	},
+	func(c *Call, set RandomSet) (bool, error) { return fastDraw(C.H5K_NORMAL, c, set), nil })
 
 // Dropout is y = x/(1 − P), but 0 with probability P. The same settings drop
 // the same elements, so that it is its own derivative.
@@ -82,7 +89,10 @@ var Dropout = define("dropout",
 			return x / (1 - set.P)
 		}, c.Out[0], c.In[0], kept)
 		return nil
-	}, nil)
+	},
+	func(c *Call, set DropoutSet) (bool, error) {
+		return fastDraw(C.H5K_DROPOUT, c, RandomSet{set.Seed, set.Stream, float64(set.least()), 1 / (1 - set.P)}), nil
+	})
 
 // least returns the least of the 24 random bits that keep an element.
 func (s DropoutSet) least() uint32 { return uint32(math.Round(s.P * (1 << 24))) }
@@ -119,4 +129,22 @@ func philox(seed, stream, index uint64) [4]uint32 {
 		k1 += 0xBB67AE85
 	}
 	return c
+}
+
+// fastDraw fills the output, from the input if there is one.
+func fastDraw(what C.int, c *Call, set RandomSet) bool {
+	y, x := &c.Out[0], &c.Out[0]
+	if len(c.In) > 0 {
+		x = &c.In[0]
+	}
+	real, ok := realOf(y.Type)
+	index := storage.Array{View: views.Of(y.Shape...)}
+	var g grid
+	if !ok || !g.over(y, x, &index) {
+		return false
+	}
+	if !g.empty {
+		C.h5k_draw(what, real, &g.C, g.at(0, y), g.at(1, x), C.int64_t(g.first[2]), C.uint64_t(set.Seed), C.uint64_t(set.Stream), C.double(set.A), C.double(set.B))
+	}
+	return true
 }

@@ -48,3 +48,9 @@ CAST(int64_t)
 CAST(float)
 CAST(double)
 #undef CAST
+
+#include "reduce.h"
+#include "lines.h"
+#include "losses.h"
+#include "update.h"
+#include "random.h"

@@ -1,5 +1,10 @@
 package kernels
 
+// #include "loops.h"
+// #cgo noescape h5k_reduce
+// #cgo nocallback h5k_reduce
+import "C"
+
 import (
 	"fmt"
 	"math"
@@ -15,7 +20,8 @@ import (
 // Sum is y = Σ x along the axes where y has size 1; of nothing it is 0. Floats
 // are added up in float64, or in float32 blocks that are. Sums of integers and
 // bools may also be an int64.
-var Sum = define("sum", checkSum, plainSum, nil)
+var Sum = define("sum", checkSum, plainSum,
+	func(c *Call, _ struct{}) (bool, error) { return fastReduce(&c.Out[0], &c.In[0], 0, 1), nil })
 
 // Mean is the mean of floats x along the axes where y has size 1; of nothing it is NaN.
 var Mean = define("mean", checkMean,
@@ -27,7 +33,11 @@ var Mean = define("mean", checkMean,
 		}
 		spread(y, sums)
 		return nil
-	}, nil)
+	},
+	func(c *Call, _ struct{}) (bool, error) {
+		y, x := &c.Out[0], &c.In[0]
+		return fastReduce(y, x, 0, float64(x.Len())/float64(y.Len())), nil
+	})
 
 // Max is the largest x along the axes where y has size 1; NaN if one is NaN.
 var Max = define("max", checkMax,
@@ -42,7 +52,8 @@ var Max = define("max", checkMax,
 			spread(y, reduce(0, maximum[uint64], x, y.Shape))
 		}
 		return nil
-	}, nil)
+	},
+	func(c *Call, _ struct{}) (bool, error) { return fastReduce(&c.Out[0], &c.In[0], 1, 1), nil })
 
 func plainSum(c *Call, _ struct{}) error {
 	y, x := &c.Out[0], &c.In[0]
@@ -133,4 +144,31 @@ func reduce[W wide](start W, f func(sum, x W) W, x *storage.Array, shape []int) 
 func spread[W wide](y *storage.Array, elems []W) {
 	x := storage.From(elems, y.Shape...)
 	plainConvert(y, &x)
+}
+
+// fastReduce is the sum over divisor, or the maximum, of real elements.
+func fastReduce(y, x *storage.Array, maximum C.int, divisor float64) bool {
+	real, ok := realOf(x.Type)
+	if !ok || x.Len() == 0 || x.Rank() > 64 {
+		return false
+	}
+	stays, goes := axesOf(y, x)
+	var kept, over grid
+	if !kept.along(stays, x, y) || !over.along(goes, x) {
+		return false
+	}
+	kept.first[0] += over.first[0] - x.Offset // where both walks start
+	return C.h5k_reduce(maximum, real, &kept.C, &over.C, kept.at(0, x), kept.at(1, y), C.double(divisor)) != 0
+}
+
+// axesOf returns the axes of x that y keeps, and those that it reduces.
+func axesOf(y, x *storage.Array) (kept, reduced uint64) {
+	for axis, size := range x.Shape {
+		if y.Shape[axis] == size {
+			kept |= 1 << axis
+		} else {
+			reduced |= 1 << axis
+		}
+	}
+	return kept, reduced
 }

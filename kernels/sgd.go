@@ -1,7 +1,13 @@
 package kernels
 
+// #include "loops.h"
+// #cgo noescape h5k_sgd
+// #cgo nocallback h5k_sgd
+import "C"
+
 import (
 	"fmt"
+	"unsafe"
 
 	"github.com/h5dnn/h5dnn/storage"
 )
@@ -39,4 +45,26 @@ var SGD = define("sgd",
 			o[0] -= set.Rate * d
 		})
 		return nil
-	}, nil)
+	},
+	func(c *Call, set SGDSet) (bool, error) {
+		p, v, grad := &c.Out[0], &c.Out[len(c.Out)-1], &c.In[0]
+		real, ok := realOf(p.Type)
+		var g grid
+		n, fits := g.flat(p, v, grad)
+		if !ok || !fits {
+			return false, nil
+		}
+		if n == 0 {
+			return true, nil
+		}
+		var momentum unsafe.Pointer
+		if len(c.Out) == 2 {
+			momentum = g.at(1, v)
+		}
+		var nesterov C.int
+		if set.Nesterov {
+			nesterov = 1
+		}
+		C.h5k_sgd(real, n, g.at(2, grad), g.at(0, p), momentum, C.double(set.Rate), C.double(set.Momentum), C.double(set.Decay), nesterov)
+		return true, nil
+	})

@@ -1,5 +1,8 @@
 package kernels
 
+// #include "loops.h"
+import "C"
+
 import (
 	"math"
 
@@ -11,7 +14,7 @@ import (
 type SoftmaxSet struct{ Axis int }
 
 // Softmax is y = eˣ/Σeˣ along Axis.
-var Softmax = lineKernel("softmax", 1, func(l [][]float64) {
+var Softmax = lineKernel("softmax", C.H5K_SOFTMAX, 1, func(l [][]float64) {
 	y, x := l[0], l[1]
 	top, sum := largest(x), 0.0
 	for i := range x {
@@ -21,10 +24,10 @@ var Softmax = lineKernel("softmax", 1, func(l [][]float64) {
 	for i := range y {
 		y[i] /= sum
 	}
-}, nil)
+})
 
 // LogSoftmax is y = x − ln Σeˣ along Axis.
-var LogSoftmax = lineKernel("log softmax", 1, func(l [][]float64) {
+var LogSoftmax = lineKernel("log softmax", C.H5K_LOG_SOFTMAX, 1, func(l [][]float64) {
 	y, x := l[0], l[1]
 	top, sum := largest(x), 0.0
 	for i := range x {
@@ -33,11 +36,11 @@ var LogSoftmax = lineKernel("log softmax", 1, func(l [][]float64) {
 	for i := range x {
 		y[i] = x[i] - top - math.Log(sum)
 	}
-}, nil)
+})
 
 // SoftmaxSlope is dx = y·(dy − Σ y·dy) along Axis, for y = softmax(x); its
 // inputs are y and dy.
-var SoftmaxSlope = lineKernel("softmax slope", 2, func(l [][]float64) {
+var SoftmaxSlope = lineKernel("softmax slope", C.H5K_SOFTMAX_SLOPE, 2, func(l [][]float64) {
 	dx, y, dy := l[0], l[1], l[2]
 	sum := 0.0
 	for i := range y {
@@ -46,11 +49,11 @@ var SoftmaxSlope = lineKernel("softmax slope", 2, func(l [][]float64) {
 	for i := range y {
 		dx[i] = y[i] * (dy[i] - sum)
 	}
-}, nil)
+})
 
 // LogSoftmaxSlope is dx = dy − e^y·Σ dy along Axis, for y = log softmax(x); its
 // inputs are y and dy.
-var LogSoftmaxSlope = lineKernel("log softmax slope", 2, func(l [][]float64) {
+var LogSoftmaxSlope = lineKernel("log softmax slope", C.H5K_LOG_SOFTMAX_SLOPE, 2, func(l [][]float64) {
 	dx, y, dy := l[0], l[1], l[2]
 	sum := 0.0
 	for i := range dy {
@@ -59,7 +62,7 @@ var LogSoftmaxSlope = lineKernel("log softmax slope", 2, func(l [][]float64) {
 	for i := range dy {
 		dx[i] = dy[i] - math.Exp(y[i])*sum
 	}
-}, nil)
+})
 
 // largest returns the largest x, or NaN.
 func largest(x []float64) float64 {
@@ -71,8 +74,9 @@ func largest(x []float64) float64 {
 }
 
 // lineKernel is the kernel that computes the output's lines along an axis from
-// those of so many inputs, all floats of one shape: f gets the output's line first.
-func lineKernel(name string, ins int, f func(l [][]float64), fast func(c *Call, set SoftmaxSet) (bool, error)) *Kernel {
+// those of so many inputs, all floats of one shape: f gets the output's line
+// first; what is C's name for it.
+func lineKernel(name string, what C.int, ins int, f func(l [][]float64)) *Kernel {
 	return define(name,
 		func(c *Call, set SoftmaxSet) error {
 			if err := c.alike(ins, dtype.Invalid); err != nil {
@@ -97,5 +101,8 @@ func lineKernel(name string, ins int, f func(l [][]float64), fast func(c *Call, 
 				l[0].write(elems[0])
 			}, arrays...)
 			return nil
-		}, fast)
+		},
+		func(c *Call, set SoftmaxSet) (bool, error) {
+			return fastLines(what, set.Axis, &c.Out[0], &c.In[0], &c.In[ins-1]), nil
+		})
 }

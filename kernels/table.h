@@ -5,6 +5,38 @@
 #include "loops.h"
 #include "ops.h"
 
+/* Additions that are worth waking the pool for: see BenchmarkGrain. */
+enum { H5K_GRAIN = 1 << 16 };
+
+static inline int64_t h5k_count(const h5k_grid *g) {
+	int64_t n = 1;
+	for (int axis = 0; axis < g->rank; axis++)
+		n *= g->shape[axis];
+	return n;
+}
+
+/* Where an operand's i-th element lies. */
+static inline int64_t h5k_place(const h5k_grid *g, int operand, int64_t i) {
+	int64_t at = 0;
+	for (int axis = g->rank - 1; axis > 0; axis--) {
+		at += i % g->shape[axis] * g->stride[operand][axis];
+		i /= g->shape[axis];
+	}
+	return at + i * g->stride[operand][0];
+}
+
+/* Row i's label. Every label was found to be one of the columns. */
+static inline int64_t h5k_integer(const void *at, int64_t i, int size, int sign) {
+	switch (size) {
+	case 1: return sign ? ((const int8_t *)at)[i] : ((const uint8_t *)at)[i];
+	case 2: return sign ? ((const int16_t *)at)[i] : ((const uint16_t *)at)[i];
+	case 4: return sign ? (int64_t)((const int32_t *)at)[i] : (int64_t)((const uint32_t *)at)[i];
+	default: return ((const int64_t *)at)[i]; /* beyond int64, a uint64 is negative */
+	}
+}
+
+static inline int64_t h5k_label(const h5k_labelled *in, int64_t i) { return h5k_integer(in->labels, i * in->step, in->size, in->sign); }
+
 /* A loop over n adjacent elements: z from x, y and w, as many as it has. */
 typedef void h5k_loop(int64_t n, void *z, const void *x, const void *y, const void *w, const double *set);
 
@@ -23,6 +55,16 @@ typedef struct {
 	h5k_loop *where[H5K_SIZES];
 	/* dst[i·da + j·db] = src[i·sa + j·sb] for i < na, j < nb. */
 	void (*copy[H5K_SIZES])(char *dst, int64_t da, int64_t db, const char *src, int64_t sa, int64_t sb, int64_t na, int64_t nb);
+	int (*reduce[H5K_REALS])(int max, const h5k_grid *kept, const h5k_grid *over, const void *x, void *y, double divisor);
+	int (*lines[H5K_REALS])(int line, const h5k_grid *kept, int64_t n, const int64_t *step, void *z, const void *x, const void *y);
+	int (*cross_entropy[H5K_REALS])(const h5k_labelled *in, void *loss, void *dx, int64_t dx_row, int64_t dx_col);
+	int64_t (*hits[H5K_REALS])(const h5k_labelled *in);
+	int (*squared_error[H5K_REALS])(int64_t n, const void *x, const void *y, void *loss, void *dx);
+	void (*sgd[H5K_REALS])(int64_t n, const void *g, void *p, void *v, double rate, double momentum, double decay, int nesterov);
+	void (*adam[H5K_REALS])(int64_t n, const void *g, void *p, void *m, void *v, const h5k_adam_set *a);
+	void (*draw[H5K_REALS])(int what, const h5k_grid *g, void *y, const void *x, int64_t index, uint64_t seed, uint64_t stream, double a, double b);
+	int (*act_slope_bias[H5K_REALS])(int act, int64_t rows, int64_t cols, const void *y, const void *dy, void *dz, void *db);
+	void (*max_slope[H5K_REALS])(const h5k_grid *kept, const h5k_grid *over, void *dx, const void *x, const void *y, const void *dy);
 } h5k_table;
 
 extern const h5k_table *h5k_isa;

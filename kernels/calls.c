@@ -1,0 +1,82 @@
+/* What Go calls, but for the elementwise: into the table that was chosen. */
+#include "table.h"
+
+int h5k_reduce(int max, int real, const h5k_grid *kept, const h5k_grid *over, const void *x, void *y, double divisor) {
+	H5K_ENTER;
+	int done = h5k_isa->reduce[real](max, kept, over, x, y, divisor);
+	H5K_LEAVE;
+	return done;
+}
+
+void h5k_max_slope(int real, const h5k_grid *kept, const h5k_grid *over, void *dx, const void *x, const void *y, const void *dy) {
+	H5K_ENTER;
+	h5k_isa->max_slope[real](kept, over, dx, x, y, dy);
+	H5K_LEAVE;
+}
+
+int h5k_lines(int line, int real, const h5k_grid *kept, int64_t n, int64_t step0, int64_t step1, int64_t step2, void *z, const void *x, const void *y) {
+	H5K_ENTER;
+	int64_t step[] = {step0, step1, step2};
+	int done = h5k_isa->lines[real](line, kept, n, step, z, x, y);
+	H5K_LEAVE;
+	return done;
+}
+
+int64_t h5k_bad_label(const h5k_labelled *in, const void *labels, int64_t *label) {
+	for (int64_t i = 0; i < in->rows; i++) {
+		*label = h5k_integer(labels, i * in->step, in->size, in->sign);
+		if (*label < 0 || *label >= in->cols)
+			return i;
+	}
+	return -1;
+}
+
+int h5k_cross_entropy(int real, const h5k_labelled *in, const void *x, const void *labels, void *loss, void *dx, int64_t dx_row, int64_t dx_col) {
+	H5K_ENTER;
+	h5k_labelled l = *in;
+	l.x = x, l.labels = labels;
+	int done = h5k_isa->cross_entropy[real](&l, loss, dx, dx_row, dx_col);
+	H5K_LEAVE;
+	return done;
+}
+
+int64_t h5k_hits(int real, const h5k_labelled *in, const void *x, const void *labels) {
+	H5K_ENTER;
+	h5k_labelled l = *in;
+	l.x = x, l.labels = labels;
+	int64_t hits = h5k_isa->hits[real](&l);
+	H5K_LEAVE;
+	return hits;
+}
+
+int h5k_squared_error(int real, int64_t n, const void *x, const void *y, void *loss, void *dx) {
+	H5K_ENTER;
+	int done = h5k_isa->squared_error[real](n, x, y, loss, dx);
+	H5K_LEAVE;
+	return done;
+}
+
+void h5k_sgd(int real, int64_t n, const void *g, void *p, void *v, double rate, double momentum, double decay, int nesterov) {
+	H5K_ENTER;
+	h5k_isa->sgd[real](n, g, p, v, rate, momentum, decay, nesterov);
+	H5K_LEAVE;
+}
+
+void h5k_adam(int real, int64_t n, const void *g, void *p, void *m, void *v, const h5k_adam_set *set) {
+	H5K_ENTER;
+	h5k_isa->adam[real](n, g, p, m, v, set);
+	H5K_LEAVE;
+}
+
+int h5k_act_slope_bias(int act, int real, int64_t rows, int64_t cols, const void *y, const void *dy, void *dz, void *db) {
+	H5K_ENTER;
+	int done = h5k_isa->act_slope_bias[real](act, rows, cols, y, dy, dz, db);
+	H5K_LEAVE;
+	return done;
+}
+
+void h5k_draw(int what, int real, const h5k_grid *g, void *y, const void *x, int64_t index, uint64_t seed, uint64_t stream, double a, double b) {
+	H5K_ENTER;
+	h5k_isa->draw[real](what, g, y, x, index, seed, stream, a, b);
+	H5K_LEAVE;
+}

@@ -1,0 +1,131 @@
+/* Loops over lines, in REAL: the softmax family and argmax. */
+
+/* y[i] = e^(x[i] − top); returns their sum. y may be x. */
+static double REAL_(exps)(int64_t n, REAL *y, const REAL *x, REAL top) {
+	enum { DEEP = 4096 };
+	double total = 0;
+	int64_t whole = n & -LANES, rest = n - whole;
+	for (int64_t i = 0; i < whole;) {
+		int64_t end = i + DEEP < whole ? i + DEEP : whole;
+		REAL sum = 0;
+		_Pragma("omp simd reduction(+ : sum)") for (int64_t k = i; k < end; k++) {
+			REAL e = EXP(x[k] - top);
+			y[k] = e;
+			sum += e;
+		}
+		total += sum;
+		i = end;
+	}
+	if (rest) {
+		REAL t[LANES] = {0}, sum = 0;
+		memcpy(t, x + whole, rest * sizeof *t);
+		_Pragma("omp simd") for (int k = 0; k < LANES; k++) t[k] = EXP(t[k] - top);
+		memcpy(y + whole, t, rest * sizeof *t);
+		for (int k = 0; k < rest; k++)
+			sum += t[k];
+		total += sum;
+	}
+	return total;
+}
+
+static void REAL_(softmax)(int64_t n, REAL *y, const REAL *x) {
+	REAL scale = 1 / REAL_(exps)(n, y, x, REAL_(max)(n, x));
+	_Pragma("omp simd") for (int64_t i = 0; i < n; i++) y[i] *= scale;
+}
+
+static void REAL_(log_softmax)(int64_t n, REAL *y, const REAL *x) {
+	REAL top = REAL_(max)(n, x), room[1024];
+	double sum = 0;
+	for (int64_t i = 0; i < n; i += 1024)
+		sum += REAL_(exps)(n - i < 1024 ? n - i : 1024, room, x + i, top);
+	REAL log_sum = LOG(sum);
+	_Pragma("omp simd") for (int64_t i = 0; i < n; i++) y[i] = x[i] - top - log_sum;
+}
+
+static void REAL_(softmax_slope)(int64_t n, REAL *dx, const REAL *y, const REAL *dy) {
+	double total = 0;
+	for (int64_t i = 0; i < n;) {
+		int64_t end = i + 1024 < n ? i + 1024 : n;
+		REAL sum = 0;
+		_Pragma("omp simd reduction(+ : sum)") for (int64_t k = i; k < end; k++) sum += y[k] * dy[k];
+		total += sum;
+		i = end;
+	}
+	REAL sum = total;
+	_Pragma("omp simd") for (int64_t i = 0; i < n; i++) dx[i] = y[i] * (dy[i] - sum);
+}
+
+static void REAL_(log_softmax_slope)(int64_t n, REAL *dx, const REAL *y, const REAL *dy) {
+	REAL sum = REAL_(sum)(n, dy), room[1024];
+	for (int64_t i = 0; i < n; i += 1024) {
+		int64_t m = n - i < 1024 ? n - i : 1024;
+		REAL_(exps)(m, room, y + i, 0);
+		_Pragma("omp simd") for (int64_t k = 0; k < m; k++) dx[i + k] = dy[i + k] - room[k] * sum;
+	}
+}
+
+/* The first NaN, or else the first largest element. */
+static int64_t REAL_(argmax)(int64_t n, const REAL *x) {
+	REAL top = REAL_(max)(n, x);
+	for (int64_t i = 0; i < n; i++)
+		if (x[i] == top || x[i] != x[i])
+			return i;
+	return 0;
+}
+
+typedef struct {
+	int line;
+	const h5k_grid *kept;
+	int64_t n;
+	const int64_t *step;
+	void *z;
+	const REAL *x, *y;
+	REAL *room; /* for three lines per thread */
+	int failed;
+} REAL_(liner);
+
+/* The line's elements, adjacent. */
+static const REAL *REAL_(near)(REAL *room, int64_t n, const REAL *x, int64_t step) {
+	if (step == 1)
+		return x;
+	for (int64_t i = 0; i < n; i++)
+		room[i] = x[i * step];
+	return room;
+}
+
+static void REAL_(some_lines)(void *arg, int64_t from, int64_t to) {
+	REAL_(liner) *l = arg;
+	int64_t n = l->n, gather = l->step[0] != 1 || l->step[1] != 1 || l->step[2] != 1;
+	REAL *room = gather ? malloc(3 * n * sizeof *room) : NULL;
+	if (gather && !room) {
+		l->failed = 1;
+		return;
+	}
+	for (int64_t k = from; k < to; k++) {
+		const REAL *x = REAL_(near)(room, n, l->x + h5k_place(l->kept, 1, k), l->step[1]);
+		const REAL *y = REAL_(near)(room + n, n, l->y + h5k_place(l->kept, 2, k), l->step[2]);
+		int64_t at = h5k_place(l->kept, 0, k);
+		if (l->line == H5K_ARGMAX) {
+			((int64_t *)l->z)[at] = REAL_(argmax)(n, x);
+			continue;
+		}
+		REAL *z = (REAL *)l->z + at, *t = l->step[0] == 1 ? z : room + 2 * n;
+		switch (l->line) {
+		case H5K_SOFTMAX: REAL_(softmax)(n, t, x); break;
+		case H5K_LOG_SOFTMAX: REAL_(log_softmax)(n, t, x); break;
+		case H5K_SOFTMAX_SLOPE: REAL_(softmax_slope)(n, t, x, y); break;
+		case H5K_LOG_SOFTMAX_SLOPE: REAL_(log_softmax_slope)(n, t, x, y); break;
+		}
+		if (t != z)
+			for (int64_t i = 0; i < n; i++)
+				z[i * l->step[0]] = t[i];
+	}
+	free(room);
+}
+
+static int REAL_(lines)(int line, const h5k_grid *kept, int64_t n, const int64_t *step, void *z, const void *x, const void *y) {
+	REAL_(liner) l = {line, kept, n, step, z, x, y, NULL, 0};
+	int64_t lines = h5k_count(kept);
+	h5k_spread(lines, lines * n * 3 < H5K_GRAIN ? INT64_MAX : 2, REAL_(some_lines), &l);
+	return !l.failed;
+}

@@ -1,0 +1,232 @@
+/* Losses and their derivatives in one pass, in REAL. */
+
+/* A group of rows adds up one double; groups depend on the shape alone. */
+typedef struct {
+	const h5k_labelled *in;
+	REAL *dx;
+	int64_t dx_row, dx_col, each;
+	double *part;
+	int failed;
+} REAL_(entropy);
+
+static void REAL_(entropies)(void *arg, int64_t from, int64_t to) {
+	REAL_(entropy) *e = arg;
+	const h5k_labelled *in = e->in;
+	int64_t n = in->cols;
+	REAL *room = malloc(2 * n * sizeof *room);
+	if (!room) {
+		e->failed = 1;
+		return;
+	}
+	for (int64_t g = from; g < to; g++) {
+		int64_t end = (g + 1) * e->each < in->rows ? (g + 1) * e->each : in->rows;
+		double loss = 0;
+		for (int64_t i = g * e->each; i < end; i++) {
+			const REAL *x = REAL_(near)(room, n, (const REAL *)in->x + i * in->row, in->col);
+			REAL *row = e->dx ? e->dx + i * e->dx_row : NULL, *t = row && e->dx_col == 1 ? row : room + n;
+			int64_t label = h5k_label(in, i);
+			REAL top = REAL_(max)(n, x), hit = x[label];
+			double sum = REAL_(exps)(n, t, x, top);
+			loss += log(sum) + top - hit;
+			if (!row)
+				continue;
+			REAL scale = 1 / (sum * in->rows);
+			_Pragma("omp simd") for (int64_t j = 0; j < n; j++) t[j] *= scale;
+			t[label] -= (REAL)1 / in->rows;
+			if (t != row)
+				for (int64_t j = 0; j < n; j++)
+					row[j * e->dx_col] = t[j];
+		}
+		e->part[g] = loss;
+	}
+	free(room);
+}
+
+static int REAL_(cross_entropy)(const h5k_labelled *in, void *loss, void *dx, int64_t dx_row, int64_t dx_col) {
+	int64_t each = 8192 / in->cols > 0 ? 8192 / in->cols : 1, groups = (in->rows + each - 1) / each;
+	double few[64], *part = groups > 64 ? malloc(groups * sizeof *part) : few, total = 0;
+	if (!part)
+		return 0;
+	REAL_(entropy) e = {in, dx, dx_row, dx_col, each, part, 0};
+	h5k_spread(groups, in->rows * in->cols * 4 < H5K_GRAIN ? INT64_MAX : 2, REAL_(entropies), &e);
+	for (int64_t g = 0; g < groups; g++)
+		total += part[g];
+	*(REAL *)loss = total / in->rows;
+	if (part != few)
+		free(part);
+	return !e.failed;
+}
+
+static int64_t REAL_(hits)(const h5k_labelled *in) {
+	int64_t hits = 0;
+	for (int64_t i = 0; i < in->rows; i++) {
+		const REAL *x = (const REAL *)in->x + i * in->row;
+		int64_t best = 0;
+		if (in->col == 1)
+			best = REAL_(argmax)(in->cols, x);
+		else
+			for (int64_t j = 0; j < in->cols && x[best * in->col] == x[best * in->col]; j++)
+				if (x[j * in->col] > x[best * in->col] || x[j * in->col] != x[j * in->col])
+					best = j;
+		hits += best == h5k_label(in, i);
+	}
+	return hits;
+}
+
+typedef struct {
+	int64_t n;
+	const REAL *x, *y;
+	REAL *dx;
+	double *part;
+} REAL_(squares);
+
+enum { REAL_(SQUARES) = 4096 };
+
+static void REAL_(some_squares)(void *arg, int64_t from, int64_t to) {
+	const REAL_(squares) *s = arg;
+	REAL scale = (REAL)2 / s->n;
+	for (int64_t g = from; g < to; g++) {
+		int64_t i = g * REAL_(SQUARES), end = i + REAL_(SQUARES) < s->n ? i + REAL_(SQUARES) : s->n;
+		double total = 0;
+		while (i < end) {
+			int64_t stop = i + 1024 < end ? i + 1024 : end;
+			REAL sum = 0;
+			if (s->dx) {
+				_Pragma("omp simd reduction(+ : sum)") for (int64_t k = i; k < stop; k++) {
+					REAL d = s->x[k] - s->y[k];
+					sum += d * d;
+					s->dx[k] = d * scale;
+				}
+			} else {
+				_Pragma("omp simd reduction(+ : sum)") for (int64_t k = i; k < stop; k++) {
+					REAL d = s->x[k] - s->y[k];
+					sum += d * d;
+				}
+			}
+			total += sum;
+			i = stop;
+		}
+		s->part[g] = total;
+	}
+}
+
+static int REAL_(squared_error)(int64_t n, const void *x, const void *y, void *loss, void *dx) {
+	int64_t groups = (n + REAL_(SQUARES) - 1) / REAL_(SQUARES);
+	double few[64], *part = groups > 64 ? malloc(groups * sizeof *part) : few, total = 0;
+	if (!part)
+		return 0;
+	REAL_(squares) s = {n, x, y, dx, part};
+	h5k_spread(groups, n < H5K_GRAIN ? INT64_MAX : 2, REAL_(some_squares), &s);
+	for (int64_t g = 0; g < groups; g++)
+		total += part[g];
+	*(REAL *)loss = total / n;
+	if (part != few)
+		free(part);
+	return 1;
+}
+
+/* dz = dy·act'(y), and its sums over rows: a unit is a block of columns and a group of
+ * rows, whose sums are added up in the end, in order. */
+typedef struct {
+	int act;
+	int64_t rows, cols, each, groups, blocks;
+	const REAL *y, *dy;
+	REAL *dz, *db;
+	double *part;
+} REAL_(bias_slope);
+
+static inline __attribute__((always_inline)) void REAL_(slope_row)(int act, int64_t n, const REAL *y, const REAL *dy, REAL *dz, REAL *some) {
+	switch (act) {
+	case 0:
+		_Pragma("omp simd") for (int64_t j = 0; j < n; j++) some[j] += dz[j] = dy[j];
+		break;
+	case 1:
+		_Pragma("omp simd") for (int64_t j = 0; j < n; j++) some[j] += dz[j] = y[j] <= 0 ? 0 : dy[j];
+		break;
+	case 2:
+		_Pragma("omp simd") for (int64_t j = 0; j < n; j++) some[j] += dz[j] = dy[j] * (1 - y[j] * y[j]);
+		break;
+	default:
+		_Pragma("omp simd") for (int64_t j = 0; j < n; j++) some[j] += dz[j] = dy[j] * (y[j] * (1 - y[j]));
+	}
+}
+
+static void REAL_(bias_slopes)(void *arg, int64_t from, int64_t to) {
+	enum { DEEP = 32, C = REAL_(COLUMNS) };
+	const REAL_(bias_slope) *b = arg;
+	for (int64_t u = from; u < to; u++) {
+		int64_t group = u % b->groups, at = u / b->groups * C, n = b->cols - at < C ? b->cols - at : C;
+		int64_t i = group * b->each, end = i + b->each < b->rows ? i + b->each : b->rows;
+		double total[C];
+		REAL some[C];
+		for (int64_t j = 0; j < n; j++)
+			total[j] = 0;
+		while (i < end) {
+			int64_t stop = i + DEEP < end ? i + DEEP : end;
+			for (int64_t j = 0; j < n; j++)
+				some[j] = 0;
+			for (; i < stop; i++) {
+				int64_t p = i * b->cols + at;
+				REAL_(slope_row)(b->act, n, b->y + p, b->dy + p, b->dz + p, some);
+			}
+			for (int64_t j = 0; j < n; j++)
+				total[j] += some[j];
+		}
+		for (int64_t j = 0; j < n; j++) {
+			if (b->groups > 1)
+				b->part[group * b->cols + at + j] = total[j];
+			else
+				b->db[at + j] = total[j];
+		}
+	}
+}
+
+static int REAL_(act_slope_bias)(int act, int64_t rows, int64_t cols, const void *y, const void *dy, void *dz, void *db) {
+	int64_t width = cols < REAL_(COLUMNS) ? cols : REAL_(COLUMNS), each = 16384 / width > 32 ? 16384 / width : 32;
+	REAL_(bias_slope) b = {act, rows, cols, each, (rows + each - 1) / each, (cols + REAL_(COLUMNS) - 1) / REAL_(COLUMNS), y, dy, dz, db, NULL};
+	if (b.groups > 1 && !(b.part = malloc(b.groups * cols * sizeof *b.part)))
+		return 0;
+	h5k_spread(b.groups * b.blocks, rows * cols < H5K_GRAIN ? INT64_MAX : 2, REAL_(bias_slopes), &b);
+	if (b.groups > 1) {
+		for (int64_t j = 0; j < cols; j++) {
+			double total = 0;
+			for (int64_t g = 0; g < b.groups; g++)
+				total += b.part[g * cols + j];
+			b.db[j] = total;
+		}
+		free(b.part);
+	}
+	return 1;
+}
+
+typedef struct {
+	const h5k_grid *kept, *over;
+	REAL *dx;
+	const REAL *x, *y, *dy;
+} REAL_(ties);
+
+static void REAL_(some_ties)(void *arg, int64_t from, int64_t to) {
+	const REAL_(ties) *t = arg;
+	int64_t n = h5k_count(t->over);
+	for (int64_t k = from; k < to; k++) {
+		REAL *dx = t->dx + h5k_place(t->kept, 0, k);
+		const REAL *x = t->x + h5k_place(t->kept, 1, k);
+		REAL top = t->y[h5k_place(t->kept, 2, k)], dy = t->dy[h5k_place(t->kept, 3, k)];
+		int64_t equals = 0;
+		for (int64_t i = 0; i < n; i++) {
+			REAL here = x[h5k_place(t->over, 1, i)];
+			equals += here == top || (here != here && top != top);
+		}
+		REAL share = dy / equals;
+		for (int64_t i = 0; i < n; i++) {
+			REAL here = x[h5k_place(t->over, 1, i)];
+			dx[h5k_place(t->over, 0, i)] = here == top || (here != here && top != top) ? share : 0;
+		}
+	}
+}
+
+static void REAL_(max_slope)(const h5k_grid *kept, const h5k_grid *over, void *dx, const void *x, const void *y, const void *dy) {
+	REAL_(ties) t = {kept, over, dx, x, y, dy};
+	int64_t lines = h5k_count(kept);
+	h5k_spread(lines, lines * h5k_count(over) < H5K_GRAIN / 8 ? INT64_MAX : 2, REAL_(some_ties), &t);
+}

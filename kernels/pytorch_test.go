@@ -1,0 +1,95 @@
+package kernels
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// A number is an array as testdata/pytorch.json has it.
+type numbers struct {
+	Shape  []int
+	Values []float64
+}
+
+func (n numbers) array() storage.Array {
+	return storage.From(slices.Clone(n.Values), n.Shape...)
+}
+
+// TestPlainLoopsAgreeWithPyTorch compares the meaning of kernels with results
+// that testdata/pytorch.py had from PyTorch.
+func TestPlainLoopsAgreeWithPyTorch(t *testing.T) {
+	text, err := os.ReadFile("testdata/pytorch.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct {
+		Cases []struct {
+			Kernel  string
+			In, Out []numbers
+			Set     struct {
+				Act                     Activation
+				Kernel, Stride, Padding [2]int
+				Epsilon, Momentum       float64
+				Before                  []numbers
+			}
+		}
+	}
+	if err := json.Unmarshal(text, &file); err != nil {
+		t.Fatal(err)
+	}
+	for i, k := range file.Cases {
+		s := k.Set
+		var in, out []storage.Array
+		for _, n := range k.In {
+			in = append(in, n.array())
+		}
+		for _, n := range k.Out {
+			out = append(out, storage.From(make([]float64, len(n.Values)), n.Shape...))
+		}
+		for j, n := range s.Before {
+			out[3+j] = n.array()
+		}
+		var err error
+		switch k.Kernel {
+		case "matmul":
+			err = MatMul.Plain(&Call{Out: out, In: in})
+		case "linear":
+			err = Linear.Plain(&Call{Out: out, In: in, Set: LinearSet{s.Act}})
+		case "conv2d", "conv2d grad x", "conv2d grad w":
+			kernel := map[string]*Kernel{"conv2d": Conv2d, "conv2d grad x": Conv2dGradX, "conv2d grad w": Conv2dGradW}[k.Kernel]
+			err = kernel.Plain(&Call{Out: out, In: in, Set: Conv2dSet{Stride: s.Stride, Padding: s.Padding, Act: s.Act}})
+		case "average pool":
+			err = AvgPool2d.Plain(&Call{Out: out, In: in, Set: Pool2dSet{s.Kernel, s.Stride, s.Padding}})
+		case "average pool grad":
+			err = AvgPool2dGrad.Plain(&Call{Out: out, In: in, Set: Pool2dSet{s.Kernel, s.Stride, s.Padding}})
+		case "max pool":
+			err = maxPoolAndGrad(out[0], out[1], in[0], in[1], Pool2dSet{s.Kernel, s.Stride, s.Padding})
+		default:
+			kernel := map[string]*Kernel{"batch norm": BatchNorm, "batch norm eval": BatchNormEval, "batch norm grad": BatchNormGrad, "batch norm eval grad": BatchNormEvalGrad}[k.Kernel]
+			err = kernel.Plain(&Call{Out: out, In: in, Set: BatchNormSet{s.Epsilon, s.Momentum}})
+		}
+		if err != nil {
+			t.Fatalf("case %d, %s: %v", i, k.Kernel, err)
+		}
+		for j, n := range k.Out {
+			compare(t, fmt.Sprintf("case %d, %s, output %d", i, k.Kernel, j), storage.Elements[float64](out[j]), n.Values, 1e-10)
+		}
+	}
+}
+
+func maxPoolAndGrad(y, dx, x, dy storage.Array, set Pool2dSet) error {
+	index, err := storage.Make(storage.CPU, dtype.Int32, y.Shape...)
+	if err != nil {
+		return err
+	}
+	if err := MaxPool2d.Plain(&Call{Out: []storage.Array{y, index}, In: []storage.Array{x}, Set: set}); err != nil {
+		return err
+	}
+	return MaxPool2dGrad.Plain(&Call{Out: []storage.Array{dx}, In: []storage.Array{dy, index}, Set: set})
+}
