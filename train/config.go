@@ -53,8 +53,9 @@ func (d *DataConfig) UnmarshalJSON(text []byte) error {
 }
 
 // ParseConfig reads a Config from YAML (or JSON, which is YAML). Names it does
-// not know are errors that say where, and what may have been meant.
-func ParseConfig(text []byte) (Config, error) {
+// not know are errors that say where, and what may have been meant. What
+// overrides do to it comes before it is checked.
+func ParseConfig(text []byte, overrides ...func(*Config)) (Config, error) {
 	c := Defaults()
 	raw, doc, err := yamlToJSON(text)
 	if err != nil {
@@ -62,6 +63,9 @@ func ParseConfig(text []byte) (Config, error) {
 	}
 	if err := nn.Decode(raw, &c); err != nil {
 		return c, placed(doc, err)
+	}
+	for _, override := range overrides {
+		override(&c)
 	}
 	return c, placed(doc, c.Check())
 }

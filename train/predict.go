@@ -20,10 +20,13 @@ type Predictor struct {
 	Rows int   // samples computed at a time
 	Out  []int // shape of what the model says of each
 
+	Type dtype.Type
+
 	model  nn.Module
 	input  Input
 	device storage.Device
 	sample []int
+	finish func(out *tensor.Tensor) *tensor.Tensor
 }
 
 // cached is how many bytes the widest layer should give at a time.
@@ -42,11 +45,46 @@ func NewPredictor(model nn.Module, in Input, d storage.Device, sample ...int) (*
 	}
 	nn.SetTraining(model, false)
 	const float = 4
-	return &Predictor{
+	p := &Predictor{
 		Rows:  min(max(1, cached/(float*max(1, widest))), evaluated),
-		Out:   summary.Rows[len(summary.Rows)-1].Output,
+		Type:  dtype.Float32,
 		model: model, input: in, device: d, sample: slices.Clone(sample),
-	}, nil
+		finish: func(out *tensor.Tensor) *tensor.Tensor { return out },
+	}
+	return p, p.finishing(p.finish)
+}
+
+// finishing makes finish the last layer.
+func (p *Predictor) finishing(finish func(*tensor.Tensor) *tensor.Tensor) error {
+	p.finish = finish
+	x, err := storage.Make(storage.CPU, dtype.Float32, append([]int{1}, p.sample...)...)
+	if err != nil {
+		return err
+	}
+	failed := tensor.Infer(func(t *tensor.Tape) {
+		out := p.forward(t, x)
+		p.Out, p.Type = slices.Clone(out.Shape[1:]), out.Type
+	})
+	return failed
+}
+
+func (p *Predictor) forward(t *tensor.Tape, x storage.Array) *tensor.Tensor {
+	moved, err := x.To(p.device)
+	if err != nil {
+		tensor.Fail("predict", storage.ErrDevice, "%v", err)
+	}
+	return p.finish(p.model.Forward(p.input.Of(t.Watch(moved))))
+}
+
+// Probabilities has p give, of each class, how likely it is, where the model
+// gives logits.
+func (p *Predictor) Probabilities() error {
+	return p.finishing(func(out *tensor.Tensor) *tensor.Tensor { return out.Softmax(1) })
+}
+
+// Classes has p give the number of the likeliest class.
+func (p *Predictor) Classes() error {
+	return p.finishing(func(out *tensor.Tensor) *tensor.Tensor { return out.ArgMax(1) })
 }
 
 // Predictor returns what predicts with r's model as it is now, and takes it out
@@ -55,14 +93,9 @@ func (r *Run) Predictor() (*Predictor, error) {
 	return NewPredictor(r.Model, r.Input, r.Device, r.sample...)
 }
 
-// Room returns an array for what the model says of n samples.
+// Room returns an array for what is said of n samples.
 func (p *Predictor) Room(n int) (storage.Array, error) {
-	t := dtype.Float32
-	for _, q := range nn.Params(p.model) {
-		t = q.Type
-		break
-	}
-	return storage.Make(storage.CPU, t, append([]int{n}, p.Out...)...)
+	return storage.Make(storage.CPU, p.Type, append([]int{n}, p.Out...)...)
 }
 
 // Predict returns what the model says of each sample along x's first axis.
@@ -80,12 +113,8 @@ func (p *Predictor) Predict(x storage.Array) (storage.Array, error) {
 // Into writes what the model says of each sample in x to out.
 func (p *Predictor) Into(out, x storage.Array) error {
 	return p.blocks(x.Shape[0], func(first, end int) (err error) {
-		in, err := rows(x, first, end).To(p.device)
-		if err != nil {
-			return err
-		}
 		failed := tensor.Infer(func(t *tensor.Tape) {
-			err = p.model.Forward(p.input.Of(t.Watch(in))).CopyTo(rows(out, first, end))
+			err = p.forward(t, rows(x, first, end)).CopyTo(rows(out, first, end))
 		})
 		if failed != nil {
 			return failed
@@ -172,3 +201,6 @@ func (r *Run) evaluate(ctx context.Context, p *Predictor, l *dataset.Loader) (t 
 	}
 	return t, nil
 }
+
+// Sample returns the shape of what p predicts from.
+func (p *Predictor) Sample() []int { return slices.Clone(p.sample) }

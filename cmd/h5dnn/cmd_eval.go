@@ -1,0 +1,102 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/train"
+)
+
+func evalCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "eval",
+		Usage:       "compare what a trained model says of samples with what it should",
+		ArgsUsage:   "RUN [FILE]",
+		Description: "Without --x and --y the samples are those the run was validated on.",
+		Flags: append(dataFlags(),
+			&cli.IntFlag{Name: "threads", Usage: "`NUMBER` of threads that compute; all there are if 0"},
+			&cli.BoolFlag{Name: "json", Usage: "print one JSON object"},
+		),
+		Action: func(c *cli.Context) error {
+			if c.NArg() == 0 || c.NArg() > 2 {
+				return fmt.Errorf("want RUN and perhaps FILE; see h5dnn eval --help")
+			}
+			name := c.Args().First()
+			run, err := train.Resume(name, storage.CPU)
+			if err != nil {
+				return err
+			}
+			if err := samplesOf(c, name, &run.Config); err != nil {
+				return err
+			}
+			if _, err := compute(run.Config); err != nil {
+				return err
+			}
+			data, err := openData(run.Config)
+			if err != nil {
+				return err
+			}
+			defer data.Close()
+			samples := data.Train
+			if run.Config.Data.Split > 0 {
+				samples = data.Val
+			}
+			tally, err := run.Evaluate(c.Context, samples)
+			if err != nil {
+				return err
+			}
+			return showTally(c.App.Writer, c.Bool("json"), run.Classifies(), tally)
+		},
+	}
+}
+
+// samplesOf makes config's samples those to evaluate on.
+func samplesOf(c *cli.Context, run string, config *train.Config) error {
+	d := &config.Data
+	config.Threads = c.Int("threads")
+	file := c.String("data")
+	if c.NArg() == 2 {
+		file = c.Args().Get(1)
+	}
+	switch given := c.IsSet("x") || c.IsSet("y"); {
+	case given && !(c.IsSet("x") && c.IsSet("y")):
+		return fmt.Errorf("--x and --y go together; give both")
+	case given:
+		d.X, d.Y, d.Split = c.String("x"), c.String("y"), 0
+	case d.ValX != "":
+		d.X, d.Y = d.ValX, d.ValY
+		if d.ValFile != "" {
+			d.File = d.ValFile
+		}
+	case d.Split == 0:
+		return fmt.Errorf("%s was not validated on anything; name samples by --x and --y", run)
+	}
+	if file != "" {
+		d.File = file
+	}
+	d.ValX, d.ValY, d.ValFile = "", "", ""
+	return nil
+}
+
+func showTally(w io.Writer, asJSON, classifies bool, t train.Tally) error {
+	if asJSON {
+		object := fields{{"samples", t.Samples}, {"loss", t.MeanLoss()}}
+		if classifies {
+			object = append(object, field{"accuracy", t.Accuracy()})
+		}
+		if err := encode(w, object); err != nil {
+			return err
+		}
+		_, err := io.WriteString(w, "\n")
+		return err
+	}
+	line := fmt.Sprintf("%d samples  loss %.4f", t.Samples, t.MeanLoss())
+	if classifies {
+		line += fmt.Sprintf("  accuracy %.2f%%", 100*t.Accuracy())
+	}
+	_, err := fmt.Fprintln(w, line)
+	return err
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	loader "github.com/h5dnn/h5dnn/dataset"
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/train"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+func predictCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "predict",
+		Usage:     "write what a trained model says of any number of samples",
+		ArgsUsage: "RUN DATA:/path[EXPR] -o OUT",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE`; - is standard output, and needs --format"},
+			&cli.StringFlag{Name: "format", Usage: "one of " + strings.Join(formatNames(), ", ") + "; else the ending of FILE says"},
+			&cli.StringFlag{Name: "as", Value: "outputs", Usage: "outputs (what the last layer gives), probabilities or classes"},
+			&cli.IntFlag{Name: "threads", Usage: "`NUMBER` of threads that compute; all there are if 0"},
+		},
+		Action: func(c *cli.Context) error {
+			args, err := arguments(c, "RUN", "DATA:/path")
+			if err != nil {
+				return err
+			}
+			if c.String("output") == "" && c.String("format") == "" {
+				return fmt.Errorf("say where to with -o FILE, or -o - --format csv")
+			}
+			format, err := chosenFormat(c.String("output"), c.String("format"))
+			if err != nil {
+				return err
+			}
+			p, err := predictorOf(c, args[0])
+			if err != nil {
+				return err
+			}
+			at := parseAddress(args[1])
+			file, err := open(at.file)
+			if err != nil {
+				return err
+			}
+			defer file.Close()
+			samples, err := find(file, at)
+			if err != nil {
+				return err
+			}
+			said, err := predictions(c.Context, p, args[0], args[1], samples)
+			if err != nil {
+				return err
+			}
+			if c.String("output") == "" || c.String("output") == "-" {
+				return format.toPipe(c.Context, c.App.Writer, said)
+			}
+			return format.toFile(c.Context, c.String("output"), said)
+		},
+	}
+}
+
+// predictorOf returns what predicts with the named run, as --as says.
+func predictorOf(c *cli.Context, name string) (*train.Predictor, error) {
+	run, err := train.Resume(name, storage.CPU)
+	if err != nil {
+		return nil, err
+	}
+	run.Config.Threads = c.Int("threads")
+	if _, err := compute(run.Config); err != nil {
+		return nil, err
+	}
+	p, err := run.Predictor()
+	if err != nil {
+		return nil, err
+	}
+	switch as := c.String("as"); as {
+	case "outputs":
+		return p, nil
+	case "probabilities":
+		return p, p.Probabilities()
+	case "classes":
+		return p, p.Classes()
+	default:
+		return nil, fmt.Errorf("--as %s: want outputs, probabilities or classes", as)
+	}
+}
+
+// predictions is what p says of samples, worked out as it is read.
+func predictions(ctx context.Context, p *train.Predictor, run, name string, samples selection) (selection, error) {
+	if !samples.Numbers {
+		return samples, fmt.Errorf("%s holds %s; want numbers", name, samples.DType)
+	}
+	x := samples.Array
+	if x.Rank() == 0 || !slices.Equal(x.Shape[1:], p.Sample()) {
+		return samples, fmt.Errorf("%s is %v; %s was trained on samples of %v", name, x.Shape, run, p.Sample())
+	}
+	d, err := loader.Of(loader.Named{Name: "x", Array: x})
+	if err != nil {
+		return samples, err
+	}
+	v := views.Of(append([]int{x.Shape[0]}, p.Out...)...)
+	data := predicted{ctx, p, d, storage.File(run), v.Len() * p.Type.Size()}
+	said := storage.Array{Data: data, Type: p.Type, View: v}
+	return selection{Name: "predictions", Array: said, Numbers: true, DType: p.Type.String()}, nil
+}
+
+// A predicted is a Source that computes what is read of it.
+type predicted struct {
+	ctx     context.Context
+	model   *train.Predictor
+	samples loader.Dataset
+	device  storage.Device
+	size    int
+}
+
+func (p predicted) Len() int               { return p.size }
+func (p predicted) Device() storage.Device { return p.device }
+
+// ReadView computes the rows that v touches.
+func (p predicted) ReadView(dst []byte, t dtype.Type, v views.View) error {
+	lo, hi := v.Bounds()
+	if hi < lo {
+		return nil
+	}
+	width := views.Of(p.model.Out...).Len()
+	first, last := lo/width, hi/width
+	rows := make([]int, last-first+1)
+	for i := range rows {
+		rows[i] = first + i
+	}
+	part, err := loader.Subset(p.samples, rows)
+	if err != nil {
+		return err
+	}
+	said := make([]byte, 0, len(rows)*width*t.Size())
+	for out, err := range p.model.Stream(p.ctx, part, loader.Options{}) {
+		if err != nil {
+			return err
+		}
+		bytes, err := packed(out)
+		if err != nil {
+			return err
+		}
+		said = append(said, bytes...)
+	}
+	v.Offset -= first * width
+	storage.Gather(dst, said, t, v)
+	return nil
+}

@@ -1,0 +1,353 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/nn"
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/train"
+)
+
+func trainCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "train",
+		Usage:     "train a model on arrays in files, and write a run file to go on from",
+		ArgsUsage: "[CONFIG.yaml]",
+		Description: "What CONFIG.yaml says, flags override; flags alone will do. Ctrl-C saves; --resume RUN goes on from there,\n" +
+			"bit by bit as if nothing had happened.",
+		Flags: append(dataFlags(),
+			&cli.StringFlag{Name: "val-data", Usage: "the `FILE` of --val-x and --val-y, if it is another"},
+			&cli.StringFlag{Name: "val-x", Usage: "`PATH` of inputs to validate on"},
+			&cli.StringFlag{Name: "val-y", Usage: "`PATH` of what the model should say of them"},
+			&cli.Float64Flag{Name: "split", Usage: "validate on this `PART` of the samples, such as 0.1"},
+			&cli.StringFlag{Name: "model", Usage: "one of " + strings.Join(nn.Presets(), ", ") + "; the YAML file can list layers"},
+			&cli.StringFlag{Name: "loss", Usage: "cross_entropy, mse, sse or mae"},
+			&cli.StringFlag{Name: "optimizer", Usage: "sgd, adam or adamw"},
+			&cli.Float64Flag{Name: "lr", Usage: "learning `RATE`"},
+			&cli.IntFlag{Name: "epochs", Usage: "`NUMBER` of times every sample is seen"},
+			&cli.IntFlag{Name: "batch", Usage: "`NUMBER` of samples in a step"},
+			&cli.Uint64Flag{Name: "seed", Usage: "`NUMBER` that all that is random follows from"},
+			&cli.StringFlag{Name: "device", Usage: "what computes: cpu"},
+			&cli.IntFlag{Name: "threads", Usage: "`NUMBER` of threads that compute; all there are if 0"},
+			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write the run to `FILE` (run.h5)"},
+			&cli.StringFlag{Name: "resume", Usage: "go on with the run in `FILE`"},
+			&cli.BoolFlag{Name: "json", Usage: "print one JSON object for each epoch"},
+		),
+		Action: func(c *cli.Context) error {
+			job, err := newJob(c)
+			if err != nil {
+				return err
+			}
+			defer job.data.Close()
+			return job.run(c)
+		},
+	}
+}
+
+// dataFlags say where labelled samples are.
+func dataFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "data", Usage: "the `FILE` of samples"},
+		&cli.StringFlag{Name: "x", Usage: "`PATH` of inputs in it, and [slice] if not all"},
+		&cli.StringFlag{Name: "y", Usage: "`PATH` of what the model should say of them"},
+	}
+}
+
+// A job is a training about to begin.
+type job struct {
+	train *train.Run
+	data  *trainingData
+	file  string // where the run is kept
+}
+
+func newJob(c *cli.Context) (*job, error) {
+	if c.String("resume") != "" {
+		return resumedJob(c)
+	}
+	config, err := configOf(c)
+	if err != nil {
+		return nil, err
+	}
+	j := &job{file: c.String("output")}
+	if j.file == "" {
+		j.file = "run.h5"
+		if exists(j.file) {
+			return nil, fmt.Errorf("%s is there already; go on with it by --resume %s, or name another file with -o", j.file, j.file)
+		}
+	}
+	if err := canWrite(j.file); err != nil {
+		return nil, err
+	}
+	device, err := compute(config)
+	if err != nil {
+		return nil, err
+	}
+	if j.data, err = openData(config); err != nil {
+		return nil, err
+	}
+	if j.train, err = train.New(c.Context, config, j.data.Data, device); err != nil {
+		j.data.Close()
+		return nil, err
+	}
+	return j, nil
+}
+
+// resumedJob goes on with a run. Flags that would make it another run are refused.
+func resumedJob(c *cli.Context) (*job, error) {
+	j := &job{file: c.String("resume")}
+	if c.NArg() > 0 {
+		return nil, fmt.Errorf("%s: a run is resumed with its own configuration; leave the file out", c.Args().First())
+	}
+	for _, name := range c.LocalFlagNames() {
+		switch name {
+		case "resume", "output", "o", "data", "val-data", "epochs", "device", "threads", "json":
+		default:
+			return nil, fmt.Errorf("--%s would make another run of %s; start one without --resume", name, j.file)
+		}
+	}
+	run, err := train.Resume(j.file, storage.CPU)
+	if err != nil {
+		return nil, err
+	}
+	override(c, &run.Config)
+	if err := run.Config.Check(); err != nil {
+		return nil, err
+	}
+	if j.train = run; c.String("output") != "" {
+		j.file = c.String("output")
+	}
+	if run.Cursor.Epoch >= run.Config.Epochs {
+		return nil, fmt.Errorf("%s: all its %d epochs are done; ask for more with --epochs", j.file, run.Config.Epochs)
+	}
+	if _, err := compute(run.Config); err != nil {
+		return nil, err
+	}
+	if err := canWrite(j.file); err != nil {
+		return nil, err
+	}
+	j.data, err = openData(run.Config)
+	return j, err
+}
+
+// configOf returns what the YAML file says, if there is one, and what the flags say.
+func configOf(c *cli.Context) (train.Config, error) {
+	config := train.Defaults()
+	if c.NArg() > 1 {
+		return config, fmt.Errorf("%q is one argument too many; see h5dnn train --help", c.Args().Get(1))
+	}
+	if name := c.Args().First(); name != "" {
+		text, err := readConfig(name)
+		if err != nil {
+			return config, err
+		}
+		config, err = train.ParseConfig(text, func(config *train.Config) {
+			beside(name, &config.Data.File)
+			beside(name, &config.Data.ValFile)
+			override(c, config)
+		})
+		if err != nil {
+			err = fmt.Errorf("%s:%w", name, err)
+		}
+		return config, err
+	}
+	override(c, &config)
+	return config, flagged(config.Check())
+}
+
+func readConfig(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	const most = 1 << 20 // more than a configuration may have; ParseConfig says so
+	return io.ReadAll(io.LimitReader(f, most))
+}
+
+// beside makes a path that is relative to the file named config one that is
+// relative to where we are.
+func beside(config string, path *string) {
+	if *path != "" && !filepath.IsAbs(*path) {
+		*path = filepath.Join(filepath.Dir(config), *path)
+	}
+}
+
+// override puts what flags say in the place of what config says.
+func override(c *cli.Context, config *train.Config) {
+	d := &config.Data
+	for name, to := range map[string]*string{
+		"data": &d.File, "x": &d.X, "y": &d.Y, "val-data": &d.ValFile, "val-x": &d.ValX, "val-y": &d.ValY,
+		"loss": &config.Loss, "device": &config.Device,
+	} {
+		if c.IsSet(name) {
+			*to = c.String(name)
+		}
+	}
+	for name, to := range map[string]*int{"epochs": &config.Epochs, "batch": &config.Batch, "threads": &config.Threads} {
+		if c.IsSet(name) {
+			*to = c.Int(name)
+		}
+	}
+	if c.IsSet("split") {
+		d.Split = c.Float64("split")
+	}
+	if c.IsSet("seed") {
+		config.Seed = c.Uint64("seed")
+	}
+	if c.IsSet("model") {
+		config.Model = c.String("model")
+	}
+	if c.IsSet("optimizer") {
+		config.Optimizer = c.String("optimizer")
+	}
+	if c.IsSet("lr") {
+		config.SetRate(c.Float64("lr"))
+	}
+}
+
+// flagged names the flag that a setting was given by, or should be.
+func flagged(err error) error {
+	var wrong *nn.ConfigError
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	names := map[string]string{"data: file": "data", "data: x": "x", "data: y": "y", "data: split": "split", "data": "val-x", "epochs": "epochs", "batch": "batch", "threads": "threads", "model": "model", "loss": "loss", "optimizer": "optimizer"}
+	for path := wrong.Path; len(path) > 0; path = path[:len(path)-1] {
+		var steps []string
+		for _, step := range path {
+			steps = append(steps, fmt.Sprint(step))
+		}
+		if name, ok := names[strings.Join(steps, ": ")]; ok {
+			return fmt.Errorf("--%s: %w", name, wrong.Err)
+		}
+	}
+	return err
+}
+
+// compute returns the device that config asks for, and sets its threads.
+func compute(config train.Config) (storage.Device, error) {
+	if config.Device != "" && config.Device != "cpu" {
+		return nil, fmt.Errorf("device %q: only cpu computes in this version", config.Device)
+	}
+	if config.Threads > 0 {
+		kernels.SetThreads(config.Threads)
+	}
+	return storage.CPU, nil
+}
+
+// canWrite reports what will keep the run file from being written, before hours
+// go into what it would hold.
+func canWrite(name string) error {
+	if _, err := serialize.ByExtension(name); err != nil {
+		return err
+	}
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a regular file; name another with -o", name)
+	}
+	probe, err := os.CreateTemp(filepath.Dir(name), ".h5dnn-*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+}
+
+// trainingData is the arrays to train on, and the files they are in.
+type trainingData struct {
+	*train.Data
+	files
+}
+
+// files are open until they are closed together.
+type files map[string]container
+
+func (f files) Close() {
+	for _, file := range f {
+		file.Close()
+	}
+}
+
+// array returns the numbers at path, in a file that is opened once.
+func (f files) array(name, path string) (storage.Array, error) {
+	file, ok := f[name]
+	if !ok {
+		var err error
+		if file, err = open(name); err != nil {
+			return storage.Array{}, err
+		}
+		f[name] = file
+	}
+	data, err := find(file, address{name, path})
+	if err != nil {
+		return storage.Array{}, err
+	}
+	if !data.Numbers {
+		return storage.Array{}, fmt.Errorf("%s: %s holds %s; want numbers", name, path, data.DType)
+	}
+	return data.Array, nil
+}
+
+func openData(config train.Config) (*trainingData, error) {
+	d := &trainingData{files: files{}}
+	at := config.Data
+	valFile := at.ValFile
+	if valFile == "" {
+		valFile = at.File
+	}
+	var arrays train.Arrays
+	for _, one := range []struct {
+		file, path string
+		to         *storage.Array
+	}{{at.File, at.X, &arrays.X}, {at.File, at.Y, &arrays.Y}, {valFile, at.ValX, &arrays.ValX}, {valFile, at.ValY, &arrays.ValY}} {
+		if one.path == "" {
+			continue
+		}
+		a, err := d.array(one.file, one.path)
+		if err != nil {
+			d.Close()
+			return nil, err
+		}
+		*one.to = a
+	}
+	var err error
+	if d.Data, err = train.NewData(config, arrays); err != nil {
+		d.Close()
+		return nil, fmt.Errorf("%s: %w", at.File, err)
+	}
+	return d, nil
+}
+
+// A saved error says that training was interrupted, and how to go on.
+type saved struct{ file string }
+
+func (s saved) Error() string {
+	return fmt.Sprintf("interrupted; go on with: h5dnn train --resume %s", s.file)
+}
+
+// run trains, and shows how it goes.
+func (j *job) run(c *cli.Context) error {
+	watch := newMonitor(c, j)
+	watch.begin()
+	err := j.train.Fit(c.Context, j.data.Data, train.Options{File: j.file, OnBatch: watch.batch, OnEpoch: watch.epoch})
+	watch.end()
+	interrupted := c.Context.Err() != nil && errors.Is(err, context.Canceled)
+	if err != nil && !interrupted {
+		return err
+	}
+	if err := drawCurves(curvesName(j.file), j.train.History); err != nil {
+		return err
+	}
+	if interrupted {
+		return saved{j.file}
+	}
+	return watch.done()
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/urfave/cli/v2"
+
+	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/nn"
+	"github.com/h5dnn/h5dnn/train"
+)
+
+// A monitor shows how training goes: a bar on a terminal, and a line for each
+// epoch.
+type monitor struct {
+	job     *job
+	out     io.Writer
+	errs    io.Writer // the bar, and notes
+	json    bool
+	bar     *progressbar.ProgressBar // nil unless someone is watching
+	last    time.Time                // that the bar was described
+	began   time.Time
+	trained int // samples so far
+}
+
+func newMonitor(c *cli.Context, j *job) *monitor {
+	return &monitor{job: j, out: c.App.Writer, errs: c.App.ErrWriter, json: c.Bool("json"), began: time.Now()}
+}
+
+// begin says what is going to be trained, on what.
+func (m *monitor) begin() {
+	if m.json {
+		return
+	}
+	run, data := m.job.train, m.job.data
+	x := data.Train.Fields()[0]
+	parameters := 0
+	for _, p := range nn.Params(run.Model) {
+		parameters += p.Len()
+	}
+	fmt.Fprintf(m.out, "%d parameters, %s; %d samples of %v %v", parameters, outline(run.Model), data.Train.Len(), x.Type, x.Shape)
+	if data.Val != nil {
+		fmt.Fprintf(m.out, ", %d to validate on", data.Val.Len())
+	}
+	fmt.Fprintf(m.out, "; %v, %d threads\n", run.Device, kernels.Threads())
+	if run.Cursor.Step > 0 {
+		fmt.Fprintf(m.out, "going on in epoch %d, after %d of %d samples\n", run.Cursor.Epoch+1, run.Cursor.Consumed, run.Cursor.Samples)
+	}
+}
+
+// outline names the layers that have parameters.
+func outline(model nn.Module) string {
+	var kinds []string
+	if layers, ok := model.(nn.Sequential); ok {
+		for _, layer := range layers {
+			for range nn.Params(layer) {
+				kinds = append(kinds, strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", layer), "*nn.")))
+				break
+			}
+		}
+	}
+	return strings.Join(kinds, "-")
+}
+
+// batch moves the bar.
+func (m *monitor) batch(p train.Progress) error {
+	if m.json || !isTerminal(m.errs) {
+		return nil
+	}
+	if m.bar == nil {
+		m.bar = progressbar.NewOptions(p.Samples,
+			progressbar.OptionSetWriter(m.errs), progressbar.OptionFullWidth(), progressbar.OptionClearOnFinish(),
+			progressbar.OptionSetPredictTime(true), progressbar.OptionShowIts(), progressbar.OptionSetItsString("samples"),
+			progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionUseANSICodes(true))
+		m.bar.Set(p.Done - p.Ran)
+		m.bar.StartWithoutRender()
+	}
+	if time.Since(m.last) > 100*time.Millisecond {
+		m.last = time.Now()
+		m.bar.Describe(m.figures(p))
+	}
+	return m.bar.Set(p.Done)
+}
+
+func (m *monitor) figures(p train.Progress) string {
+	text := fmt.Sprintf("epoch %d/%d  loss %.4f", p.Epoch, p.Epochs, p.MeanLoss())
+	if m.job.train.Classifies() {
+		text += fmt.Sprintf("  accuracy %.2f%%", 100*p.Accuracy())
+	}
+	if p.Waited > p.Elapsed/10 {
+		text += fmt.Sprintf("  %.0f%% waiting for data", 100*p.Waited.Seconds()/p.Elapsed.Seconds())
+	}
+	return text
+}
+
+// epoch prints a line.
+func (m *monitor) epoch(e train.Epoch) error {
+	m.end()
+	if e.Number == 1 || m.trained == 0 {
+		for _, note := range e.Plan.Notes {
+			fmt.Fprintf(m.errs, "note: %s\n", note)
+		}
+	}
+	m.trained += e.Train.Samples
+	if m.json {
+		return m.epochJSON(e)
+	}
+	line := fmt.Sprintf("epoch %d/%d  loss %.4f", e.Number, e.Epochs, e.Train.MeanLoss())
+	if m.job.train.Classifies() {
+		line += fmt.Sprintf("  accuracy %.2f%%", 100*e.Train.Accuracy())
+	}
+	if e.Val != nil {
+		line += fmt.Sprintf("  val_loss %.4f", e.Val.MeanLoss())
+		if m.job.train.Classifies() {
+			line += fmt.Sprintf("  val_accuracy %.2f%%", 100*e.Val.Accuracy())
+		}
+	}
+	_, err := fmt.Fprintf(m.out, "%s  %.0f samples/s  %.1f s\n", line, float64(e.Train.Samples)/e.Train.Seconds, e.Train.Seconds)
+	return err
+}
+
+func (m *monitor) epochJSON(e train.Epoch) error {
+	line := fields{{"epoch", e.Number}, {"epochs", e.Epochs}, {"loss", e.Train.MeanLoss()}}
+	if m.job.train.Classifies() {
+		line = append(line, field{"accuracy", e.Train.Accuracy()})
+	}
+	if e.Val != nil {
+		line = append(line, field{"val_loss", e.Val.MeanLoss()})
+		if m.job.train.Classifies() {
+			line = append(line, field{"val_accuracy", e.Val.Accuracy()})
+		}
+	}
+	line = append(line, field{"samples", e.Train.Samples}, field{"seconds", e.Train.Seconds})
+	if err := encode(m.out, line); err != nil {
+		return err
+	}
+	_, err := io.WriteString(m.out, "\n")
+	return err
+}
+
+// end takes the bar away.
+func (m *monitor) end() {
+	if m.bar != nil {
+		m.bar.Clear()
+		m.bar = nil
+	}
+}
+
+// done says what there is now.
+func (m *monitor) done() error {
+	if m.json {
+		return nil
+	}
+	_, err := fmt.Fprintf(m.out, "%.1f s; the run is in %s, its curves in %s\n", time.Since(m.began).Seconds(), m.job.file, curvesName(m.job.file))
+	return err
+}
