@@ -22,7 +22,7 @@ typedef struct {
 	const h5k_pixel_loops *loops;
 	const h5k_windows *g;
 	void *out, *at;
-	const void *in, *won;
+	const void *in, *won, *y;
 } pooling;
 
 static void max_part(void *arg, int64_t from, int64_t to) {
@@ -32,7 +32,7 @@ static void max_part(void *arg, int64_t from, int64_t to) {
 
 static void max_grad_part(void *arg, int64_t from, int64_t to) {
 	pooling *p = arg;
-	p->loops->max_pool_grad(p->g, from, to, p->out, p->in, p->won);
+	p->loops->max_pool_grad(p->g, from, to, p->out, p->in, p->won, p->y);
 }
 
 static void avg_part(void *arg, int64_t from, int64_t to) {
@@ -57,9 +57,9 @@ void h5k_max_pool(int real, const h5k_windows *g, void *y, void *at, const void 
 	spread(g->n * g->out[0], g->c * g->size[1] * g->kernel[0], max_part, &p);
 }
 
-void h5k_max_pool_grad(int real, const h5k_windows *g, void *dx, const void *dy, const void *at) {
-	pooling p = {.loops = loops(real), .g = g, .out = dx, .in = dy, .won = at};
-	spread(g->n * g->size[0], g->c * g->size[1], max_grad_part, &p);
+void h5k_max_pool_grad(int real, const h5k_windows *g, void *dx, const void *dy, const void *at, const void *y) {
+	pooling p = {.loops = loops(real), .g = g, .out = dx, .in = dy, .won = at, .y = y};
+	spread(g->n * (g->apart ? g->out[0] : g->size[0]), g->c * g->size[1], max_grad_part, &p);
 }
 
 void h5k_avg_pool(int real, const h5k_windows *g, void *y, const void *x) {

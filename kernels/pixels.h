@@ -13,11 +13,13 @@ typedef struct {
 	int64_t kernel[2], stride[2], pad[2];
 	int64_t x[4], y[4], at[4];
 	int64_t at_size; /* of an index in bytes: 1, 4, or 0 if there is none */
+	int64_t apart;   /* windows do not overlap */
 } h5k_windows;
 
-/* Maximum pooling: at is the winner's place in its window, row by row. Averages count the padding. */
+/* Maximum pooling: at is the winner's place in its window, row by row; where y, which may
+ * be NULL, is not positive, the slope is 0. Averages count the padding. */
 void h5k_max_pool(int real, const h5k_windows *g, void *y, void *at, const void *x);
-void h5k_max_pool_grad(int real, const h5k_windows *g, void *dx, const void *dy, const void *at);
+void h5k_max_pool_grad(int real, const h5k_windows *g, void *dx, const void *dy, const void *at, const void *y);
 void h5k_avg_pool(int real, const h5k_windows *g, void *y, const void *x);
 void h5k_avg_pool_grad(int real, const h5k_windows *g, void *dx, const void *dy);
 
@@ -39,7 +41,7 @@ int h5k_channel_map(int real, const h5k_channels *g, void *y, const void *x, con
 /* What an instruction set provides: parts of the above. Rows count images × lines. */
 typedef struct {
 	void (*max_pool)(const h5k_windows *g, int64_t from, int64_t to, void *y, void *at, const void *x);
-	void (*max_pool_grad)(const h5k_windows *g, int64_t from, int64_t to, void *dx, const void *dy, const void *at);
+	void (*max_pool_grad)(const h5k_windows *g, int64_t from, int64_t to, void *dx, const void *dy, const void *at, const void *y);
 	void (*avg_pool)(const h5k_windows *g, int64_t from, int64_t to, void *y, const void *x);
 	void (*avg_pool_grad)(const h5k_windows *g, int64_t from, int64_t to, void *dx, const void *dy);
 	void (*channel_sums)(const h5k_channels *g, int64_t n, int64_t from, int64_t to, double *sums, const void *dy, const void *x, const double *pivot);

@@ -28,6 +28,13 @@ INLINE range holders(const h5k_windows *g, int axis, int64_t i) {
 	return (range){most(0, (at - g->kernel[axis] + s) / s * (at >= g->kernel[axis])), least(g->out[axis], at / s + 1)};
 }
 
+/* The pixels along an axis that are window i's own where windows do not overlap: its
+ * stride's, and at the ends all there are. */
+INLINE range cell(const h5k_windows *g, int axis, int64_t i) {
+	int64_t start = i * g->stride[axis] - g->pad[axis];
+	return (range){i == 0 ? 0 : start, i == g->out[axis] - 1 ? g->size[axis] : start + g->stride[axis]};
+}
+
 #define PASTE_(a, b) a##b
 #define PASTE(a, b) PASTE_(a, b)
 #define REAL_(name) PASTE(name, SUFFIX)

@@ -83,58 +83,108 @@ INLINE void REAL_(max_window)(const h5k_windows *g, const range *p, const range 
 static void REAL_(max_pool)(const h5k_windows *g, int64_t from, int64_t to, void *ys, void *at, const void *xs) {
 	int tight = g->x[1] == 1 && g->y[1] == 1 && (g->at[1] == 1 || !g->at_size);
 	for (int64_t r = from; r < to; r++) {
-		int64_t n = r / g->out[0], i = r % g->out[0];
+		int64_t n = r / g->out[0], i = r % g->out[0], top = i * g->stride[0] - g->pad[0];
 		range p = taps(g, 0, i);
 		for (int64_t j = 0; j < g->out[1]; j++) {
 			range q = taps(g, 1, j);
-			const REAL *x = (const REAL *)xs + n * g->x[0] + (i * g->stride[0] - g->pad[0]) * g->x[2] + (j * g->stride[1] - g->pad[1]) * g->x[3];
-			REAL *y = (REAL *)ys + n * g->y[0] + i * g->y[2] + j * g->y[3];
-			char *a = (char *)at + (n * g->at[0] + i * g->at[2] + j * g->at[3]) * g->at_size;
+			int64_t left = j * g->stride[1] - g->pad[1];
 			for (int64_t c = 0; c < g->c; c += LANES) {
-				int64_t m = g->c - c;
-				if (tight && m >= LANES)
-					REAL_(max_window)(g, &p, &q, y + c, a + c * g->at_size, x + c, 1, 1, 1, LANES);
+				const REAL *x = (const REAL *)xs + n * g->x[0] + c * g->x[1] + top * g->x[2] + left * g->x[3];
+				REAL *y = (REAL *)ys + n * g->y[0] + c * g->y[1] + i * g->y[2] + j * g->y[3];
+				char *a = (char *)at + (n * g->at[0] + c * g->at[1] + i * g->at[2] + j * g->at[3]) * g->at_size;
+				if (tight && g->c - c >= LANES)
+					REAL_(max_window)(g, &p, &q, y, a, x, 1, 1, 1, LANES);
 				else if (tight)
-					REAL_(max_window)(g, &p, &q, y + c, a + c * g->at_size, x + c, 1, 1, 1, m);
+					REAL_(max_window)(g, &p, &q, y, a, x, 1, 1, 1, g->c - c);
 				else
-					REAL_(max_window)(g, &p, &q, y + c * g->y[1], a + c * g->at[1] * g->at_size, x + c * g->x[1], g->x[1], g->y[1], g->at[1], m < LANES ? m : LANES);
+					REAL_(max_window)(g, &p, &q, y, a, x, g->x[1], g->y[1], g->at[1], least(g->c - c, LANES));
 			}
 		}
 	}
 }
 
+/* dy where the window has its winner at tap and, if there is a y, that is not cut off. */
+INLINE vec REAL_(won)(const REAL *dy, const char *at, const REAL *y, int64_t tap, int64_t size, int64_t yc, int64_t ac, int64_t m) {
+	ivec here = REAL_(load_at)(at, size, ac, m) == (ivec){0} + (INT)tap;
+	if (y)
+		here &= ~(REAL_(load)(y, yc, m) <= (vec){0});
+	return (vec)((ivec)REAL_(load)(dy, yc, m) & here);
+}
+
 /* The slope to one pixel: of all windows that hold it, those it won. */
-INLINE void REAL_(max_pixel)(const h5k_windows *g, int64_t i, int64_t j, const range *p, const range *q, REAL *dx, const REAL *dy, const char *at, int64_t xc, int64_t yc, int64_t ac, int64_t m) {
+INLINE void REAL_(max_pixel)(const h5k_windows *g, int64_t i, int64_t j, const range *p, const range *q, REAL *dx, const REAL *dy, const char *at, const REAL *y, int64_t xc, int64_t yc, int64_t ac, int64_t m) {
 	vec sum = {0};
 	for (int64_t a = p->lo; a < p->hi; a++)
 		for (int64_t b = q->lo; b < q->hi; b++) {
 			int64_t tap = (i + g->pad[0] - a * g->stride[0]) * g->kernel[1] + j + g->pad[1] - b * g->stride[1];
-			ivec won = REAL_(load_at)(at + (a * g->at[2] + b * g->at[3]) * g->at_size, g->at_size, ac, m) == (ivec){0} + (INT)tap;
-			vec v = REAL_(load)(dy + a * g->y[2] + b * g->y[3], yc, m);
-			sum += (vec)((ivec)v & won);
+			int64_t window = a * g->y[2] + b * g->y[3];
+			sum += REAL_(won)(dy + window, at + (a * g->at[2] + b * g->at[3]) * g->at_size, y ? y + window : NULL, tap, g->at_size, yc, ac, m);
 		}
 	REAL_(store)(dx, sum, xc, m);
 }
 
-static void REAL_(max_pool_grad)(const h5k_windows *g, int64_t from, int64_t to, void *dxs, const void *dys, const void *at) {
-	int tight = g->x[1] == 1 && g->y[1] == 1 && g->at[1] == 1;
+INLINE void REAL_(max_pixels)(const h5k_windows *g, int64_t from, int64_t to, REAL *dxs, const REAL *dys, const char *at, const REAL *ys, int tight) {
 	for (int64_t r = from; r < to; r++) {
 		int64_t n = r / g->size[0], i = r % g->size[0];
 		range p = holders(g, 0, i);
 		for (int64_t j = 0; j < g->size[1]; j++) {
 			range q = holders(g, 1, j);
-			REAL *dx = (REAL *)dxs + n * g->x[0] + i * g->x[2] + j * g->x[3];
-			const REAL *dy = (const REAL *)dys + n * g->y[0];
-			const char *a = (const char *)at + n * g->at[0] * g->at_size;
 			for (int64_t c = 0; c < g->c; c += LANES) {
-				int64_t m = g->c - c;
-				if (tight && m >= LANES)
-					REAL_(max_pixel)(g, i, j, &p, &q, dx + c, dy + c, a + c * g->at_size, 1, 1, 1, LANES);
+				REAL *dx = dxs + n * g->x[0] + c * g->x[1] + i * g->x[2] + j * g->x[3];
+				const REAL *dy = dys + n * g->y[0] + c * g->y[1], *y = ys ? ys + n * g->y[0] + c * g->y[1] : NULL;
+				const char *a = at + (n * g->at[0] + c * g->at[1]) * g->at_size;
+				if (tight && g->c - c >= LANES)
+					REAL_(max_pixel)(g, i, j, &p, &q, dx, dy, a, y, 1, 1, 1, LANES);
 				else
-					REAL_(max_pixel)(g, i, j, &p, &q, dx + c * g->x[1], dy + c * g->y[1], a + c * g->at[1] * g->at_size, g->x[1], g->y[1], g->at[1], m < LANES ? m : LANES);
+					REAL_(max_pixel)(g, i, j, &p, &q, dx, dy, a, y, g->x[1], g->y[1], g->at[1], least(g->c - c, LANES));
 			}
 		}
 	}
+}
+
+/* Where windows do not overlap, the slopes to all pixels of one, and to those beside it. */
+INLINE void REAL_(max_cell)(const h5k_windows *g, const range *p, const range *q, int64_t top, int64_t left, REAL *dx, const REAL *dy, const char *at, const REAL *y, int64_t xc, int64_t yc, int64_t ac, int64_t m) {
+	ivec where = REAL_(load_at)(at, g->at_size, ac, m);
+	vec v = REAL_(load)(dy, yc, m);
+	if (y)
+		v = (vec)((ivec)v & ~(REAL_(load)(y, yc, m) <= (vec){0}));
+	for (int64_t i = p->lo; i < p->hi; i++)
+		for (int64_t j = q->lo; j < q->hi; j++) {
+			int64_t a = i - top, b = j - left;
+			int inside = a >= 0 && a < g->kernel[0] && b >= 0 && b < g->kernel[1];
+			ivec here = where == (ivec){0} + (INT)(inside ? a * g->kernel[1] + b : -1);
+			REAL_(store)(dx + i * g->x[2] + j * g->x[3], (vec)((ivec)v & here), xc, m);
+		}
+}
+
+INLINE void REAL_(max_cells)(const h5k_windows *g, int64_t from, int64_t to, REAL *dxs, const REAL *dys, const char *at, const REAL *ys, int tight) {
+	for (int64_t r = from; r < to; r++) {
+		int64_t n = r / g->out[0], i = r % g->out[0];
+		range p = cell(g, 0, i);
+		for (int64_t j = 0; j < g->out[1]; j++) {
+			range q = cell(g, 1, j);
+			int64_t top = i * g->stride[0] - g->pad[0], left = j * g->stride[1] - g->pad[1];
+			for (int64_t c = 0; c < g->c; c += LANES) {
+				int64_t window = n * g->y[0] + c * g->y[1] + i * g->y[2] + j * g->y[3];
+				REAL *dx = dxs + n * g->x[0] + c * g->x[1];
+				const char *a = at + (n * g->at[0] + c * g->at[1] + i * g->at[2] + j * g->at[3]) * g->at_size;
+				if (tight && g->c - c >= LANES)
+					REAL_(max_cell)(g, &p, &q, top, left, dx, dys + window, a, ys ? ys + window : NULL, 1, 1, 1, LANES);
+				else
+					REAL_(max_cell)(g, &p, &q, top, left, dx, dys + window, a, ys ? ys + window : NULL, g->x[1], g->y[1], g->at[1], least(g->c - c, LANES));
+			}
+		}
+	}
+}
+
+static void REAL_(max_pool_grad)(const h5k_windows *g, int64_t from, int64_t to, void *dx, const void *dy, const void *at, const void *y) {
+	int tight = g->x[1] == 1 && g->y[1] == 1 && g->at[1] == 1;
+	if (g->apart && y)
+		REAL_(max_cells)(g, from, to, dx, dy, at, y, tight);
+	else if (g->apart)
+		REAL_(max_cells)(g, from, to, dx, dy, at, NULL, tight);
+	else
+		REAL_(max_pixels)(g, from, to, dx, dy, at, y, tight);
 }
 
 /* scale times the sum over a rectangle of pixels: the mean of a window, or the slope

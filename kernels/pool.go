@@ -15,6 +15,7 @@ import "C"
 import (
 	"fmt"
 	"math"
+	"slices"
 	"unsafe"
 
 	"github.com/h5dnn/h5dnn/dtype"
@@ -31,8 +32,10 @@ type Pool2dSet struct{ Kernel, Stride, Padding [2]int }
 // maximum stands, as uint8 or int32. A NaN is more than anything.
 var MaxPool2d = poolKernel("max pool", 2, 1, findMaxPool, (*pool).maxPool, plainMaxPool[float32], plainMaxPool[float64])
 
-// MaxPool2dGrad is the slope of MaxPool2d to x: Out dx; In dy and the index.
-var MaxPool2dGrad = poolKernel("max pool grad", 1, 2, findMaxPoolGrad, (*pool).maxPoolGrad, plainMaxPoolGrad[float32], plainMaxPoolGrad[float64])
+// MaxPool2dGrad is the slope of MaxPool2d to x: Out dx; In dy and the index. A
+// third input y, laid out as dy, is MaxPool2d's output where x was a relu's: the
+// slope is then that to the relu's input, 0 where y is not positive.
+var MaxPool2dGrad = poolKernel("max pool grad", 1, 3, findMaxPoolGrad, (*pool).maxPoolGrad, plainMaxPoolGrad[float32], plainMaxPoolGrad[float64])
 
 // AvgPool2d is the mean over windows of x (N,C,H,W), in which padding counts as zeros.
 var AvgPool2d = poolKernel("average pool", 1, 1, findAvgPool, (*pool).avgPool, plainAvgPool[float32], plainAvgPool[float64])
@@ -44,6 +47,7 @@ var AvgPool2dGrad = poolKernel("average pool grad", 1, 1, findAvgPoolGrad, (*poo
 // the winners, nil where there are none.
 type pool struct {
 	x, y, at *storage.Array
+	relu     *storage.Array // nil, or the output of a relu that was pooled
 	set      Pool2dSet
 }
 
@@ -54,7 +58,9 @@ func findMaxPool(c *Call) pool {
 	}
 	return p
 }
-func findMaxPoolGrad(c *Call) pool { return pool{x: &c.Out[0], y: &c.In[0], at: &c.In[1]} }
+func findMaxPoolGrad(c *Call) pool {
+	return pool{x: &c.Out[0], y: &c.In[0], at: &c.In[1], relu: third(c.In)}
+}
 func findAvgPool(c *Call) pool     { return pool{x: &c.In[0], y: &c.Out[0]} }
 func findAvgPoolGrad(c *Call) pool { return pool{x: &c.Out[0], y: &c.In[0]} }
 
@@ -66,7 +72,7 @@ func poolKernel(name string, outs, ins int, find func(c *Call) pool, fast func(p
 	}
 	return define(name,
 		func(c *Call, set Pool2dSet) error {
-			if err := c.holds(min(max(len(c.Out), 1), outs), ins); err != nil {
+			if err := c.holds(min(max(len(c.Out), 1), outs), min(max(len(c.In), ins/2+ins%2), ins)); err != nil {
 				return err
 			}
 			p := whole(c, set)
@@ -135,6 +141,9 @@ func (p *pool) check() error {
 }
 
 func (p *pool) checkIndex(want [4]int) error {
+	if r := p.relu; r != nil && (r.Type != p.y.Type || r.Offset != p.y.Offset || !slices.Equal(r.Shape, p.y.Shape) || !slices.Equal(r.Stride, p.y.Stride)) {
+		return fmt.Errorf("the relu's %v does not lie as %v does: %w", *r, *p.y, views.ErrShape)
+	}
 	if p.at == nil {
 		return nil
 	}
@@ -166,6 +175,9 @@ func (p *pool) windows() (g C.h5k_windows, real C.int) {
 	if p.at != nil {
 		g.at_size = C.int64_t(p.at.Type.Size())
 	}
+	if p.set.Stride[0] >= p.set.Kernel[0] && p.set.Stride[1] >= p.set.Kernel[1] {
+		g.apart = 1
+	}
 	real, _ = realOf(p.x.Type)
 	return g, real
 }
@@ -183,7 +195,7 @@ func (p *pool) maxPool(g *C.h5k_windows, real C.int) {
 }
 
 func (p *pool) maxPoolGrad(g *C.h5k_windows, real C.int) {
-	C.h5k_max_pool_grad(real, g, start(p.x), start(p.y), start(p.at))
+	C.h5k_max_pool_grad(real, g, start(p.x), start(p.y), start(p.at), start(p.relu))
 }
 
 func (p *pool) avgPool(g *C.h5k_windows, real C.int) {
@@ -236,7 +248,7 @@ func plainMaxPoolGrad[T dtype.Float](p *pool) {
 	each(p.x, func(at, _ int) { dx[at] = 0 })
 	p.each(func(y, at int, x, tap []int) {
 		for i := range x {
-			if tap[i] == p.index(at) {
+			if tap[i] == p.index(at) && !(p.relu != nil && storage.Elements[T](*p.relu)[y] <= 0) {
 				dx[x[i]] += dy[y]
 			}
 		}

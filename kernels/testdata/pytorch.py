@@ -1,0 +1,67 @@
+"""What PyTorch makes of small inputs, in float64, for TestPlainLoopsAgreeWithPyTorch.
+
+usage: python pytorch.py > pytorch.json
+"""
+import json, torch
+from torch.nn import functional as F
+
+torch.manual_seed(3)
+torch.set_default_dtype(torch.float64)
+cases = []
+
+
+def number(t):
+    return {"shape": list(t.shape), "values": [float(f"{v:.12g}") for v in t.detach().flatten().tolist()]}
+
+
+def case(kernel, inputs, outputs, **settings):
+    cases.append({"kernel": kernel, "in": [number(t) for t in inputs], "out": [number(t) for t in outputs], "set": settings})
+
+
+def slopes(y, dy, *of):
+    return torch.autograd.grad(y, of, dy)
+
+
+x, y = torch.randn(2, 1, 3, 4), torch.randn(3, 4, 2)
+case("matmul", [x, y], [x @ y])
+
+x, w, b = torch.randn(3, 4), torch.randn(5, 4), torch.randn(5)
+for act, f in enumerate([lambda z: z, F.relu, torch.tanh, torch.sigmoid]):
+    case("linear", [x, w, b], [f(F.linear(x, w, b))], Act=act)
+
+for shape, weights, stride, pad in [((2, 3, 6, 5), (4, 3, 3, 2), (2, 1), (1, 0)), ((1, 1, 4, 4), (2, 1, 3, 3), (1, 1), (1, 1)), ((2, 2, 5, 7), (3, 2, 1, 4), (1, 3), (0, 2))]:
+    x, w, b = torch.randn(shape, requires_grad=True), torch.randn(weights, requires_grad=True), torch.randn(weights[0], requires_grad=True)
+    y = F.conv2d(x, w, b, stride, pad)
+    dy = torch.randn_like(y)
+    dx, dw, db = slopes(y, dy, x, w, b)
+    case("conv2d", [x, w, b], [y], Stride=stride, Padding=pad)
+    case("conv2d", [x, w, b], [F.relu(y)], Stride=stride, Padding=pad, Act=1)
+    case("conv2d grad x", [dy, w], [dx], Stride=stride, Padding=pad)
+    case("conv2d grad w", [x, dy], [dw, db], Stride=stride, Padding=pad)
+
+for kernel, stride, pad in [((2, 2), (2, 2), (0, 0)), ((3, 2), (1, 2), (1, 1)), ((2, 3), (3, 1), (1, 0))]:
+    x = torch.randn(2, 3, 6, 5, requires_grad=True)
+    y = F.avg_pool2d(x, kernel, stride, pad)
+    dy = torch.randn_like(y)
+    case("average pool", [x], [y], Kernel=kernel, Stride=stride, Padding=pad)
+    case("average pool grad", [dy], slopes(y, dy, x), Kernel=kernel, Stride=stride, Padding=pad)
+    x = torch.randint(0, 4, (2, 3, 6, 5)).double().requires_grad_()  # with ties
+    y = F.max_pool2d(x, kernel, stride, pad)
+    dy = torch.randn_like(y)
+    case("max pool", [x, dy], [y, *slopes(y, dy, x)], Kernel=kernel, Stride=stride, Padding=pad)
+
+for shape in [(5, 3), (2, 3, 4, 3)]:
+    x, g, b = torch.randn(shape, requires_grad=True), torch.randn(3, requires_grad=True), torch.randn(3, requires_grad=True)
+    mean, variance = torch.randn(3), torch.rand(3) + 0.5
+    m, v = mean.clone(), variance.clone()
+    y = F.batch_norm(x, m, v, g, b, True, 0.1, 1e-3)
+    dy = torch.randn_like(y)
+    axes = [a for a in range(len(shape)) if a != 1]
+    saved, invstd = x.mean(axes), 1 / torch.sqrt(x.var(axes, unbiased=False) + 1e-3)
+    case("batch norm", [x, g, b], [y, saved, invstd, m, v], Epsilon=1e-3, Momentum=0.1, before=[number(mean), number(variance)])
+    case("batch norm grad", [x, g, dy, saved, invstd], slopes(y, dy, x, g, b), Epsilon=1e-3)
+    y = F.batch_norm(x, mean, variance, g, b, False, 0.1, 1e-3)
+    case("batch norm eval", [x, g, b, mean, variance], [y], Epsilon=1e-3)
+    case("batch norm eval grad", [x, g, dy, mean, variance], slopes(y, dy, x, g, b), Epsilon=1e-3)
+
+print(json.dumps({"torch": torch.__version__, "cases": cases}, separators=(",", ":")).replace('{"kernel"', '\n{"kernel"'))
