@@ -201,8 +201,7 @@ func toBool(dst []byte, r *row) {
 // complexes turns everything in r into complex numbers.
 func (r *row) complexes() {
 	if r.kind != complx {
-		r.floats()
-		clear(r.im[:r.n])
+		r.floats() // no imaginary part was ever set
 	}
 	r.kind = complx
 }
@@ -302,7 +301,7 @@ func wrap[T integer](x uint64, _ kind) T { return T(x) }
 
 // cut32 drops x's fraction by way of int32, cut64 by way of int64.
 func cut32[T integer](x float64) T {
-	if x > -(1<<31)-1 && x < 1<<31 {
+	if x > -(1<<31) && x < 1<<31 {
 		return T(int32(x))
 	}
 	least := int32(math.MinInt32)
@@ -316,7 +315,7 @@ func cut64[T integer](x float64) T {
 		}
 		return T(uint64(x))
 	}
-	if x >= -(1<<63) && x < 1<<63 {
+	if x > -(1<<63) && x < 1<<63 {
 		return T(int64(x))
 	}
 	least := int64(math.MinInt64)

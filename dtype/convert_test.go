@@ -134,6 +134,8 @@ func TestSaturateClampsAndRounds(t *testing.T) {
 		{to: Int32, x: 3e9, want: math.MaxInt32},
 		{to: Int32, x: -3e9, want: math.MinInt32},
 		{to: Int64, x: 1e19, want: 1 << 63, reason: "2⁶³−1, seen as float64"},
+		{to: Int64, x: 1 << 63, want: 1 << 63, reason: "2⁶³−1, seen as float64"},
+		{to: Uint64, x: 1 << 64, want: 1 << 64, reason: "2⁶⁴−1, seen as float64"},
 		{to: Int64, x: -1e19, want: -1 << 63},
 		{to: Uint64, x: 1e19, want: 1e19},
 		{to: Uint64, x: 1e20, want: 1 << 64, reason: "2⁶⁴−1, seen as float64"},

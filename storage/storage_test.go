@@ -106,6 +106,32 @@ func TestCopyWithinOneStorageReadsBeforeItWrites(t *testing.T) {
 	}
 }
 
+// TestNarrowingInPlaceReadsBeforeItWrites converts elements into bytes that
+// later elements lie in, at positions that none of them has.
+func TestNarrowingInPlaceReadsBeforeItWrites(t *testing.T) {
+	const n = 1 << 18 // uint32s: more than is converted at a time
+	words := make([]uint32, n)
+	for i := range words {
+		words[i] = uint32(i)
+	}
+	data := storage.Wrap(dtype.Bytes(words))
+	wide := storage.Array{Data: data, Type: dtype.Uint32, View: views.Of(n)}
+	narrow := storage.Array{Data: data, Type: dtype.Uint8, View: views.Of(n)}
+	narrow.Offset = n
+	if err := wide.CopyTo(narrow); err != nil {
+		t.Fatal(err)
+	}
+	got, err := storage.Read[uint8](narrow)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, x := range got {
+		if x != uint8(i) {
+			t.Fatalf("element %d is %d, want %d", i, x, uint8(i))
+		}
+	}
+}
+
 func TestReadingADeviceFetchesLittleMoreThanItKeeps(t *testing.T) {
 	fake := storagetest.NewDevice("fake:0")
 	image, err := storage.Make(fake, dtype.Uint8, 4096, 16384) // 64 MiB

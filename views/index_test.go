@@ -141,6 +141,7 @@ func TestIndexIsRefusedWhereItDoesNotFit(t *testing.T) {
 	for _, test := range []struct{ expr, want string }{
 		{"0, 0, 0", "index [0, 0, 0] of 3 axes into shape [2 3] of 2: wrong shape"},
 		{"1, ..., 3", "index [1, ..., 3]: index 3 is outside axis 1 of size 3: wrong shape"},
+		{"..., 5", "index [..., 5]: index 5 is outside axis 1 of size 3: wrong shape"},
 		{"-3", "index [-3]: index -3 is outside axis 0 of size 2: wrong shape"},
 		{"None, 2", "index [None, 2]: index 2 is outside axis 0 of size 2: wrong shape"},
 	} {

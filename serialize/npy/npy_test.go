@@ -3,8 +3,10 @@ package npy_test
 import (
 	"archive/zip"
 	"bytes"
+	"compress/flate"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"os"
 	"path/filepath"
 	"slices"
@@ -137,7 +139,6 @@ func TestHostileHeadersAreErrors(t *testing.T) {
 	for _, dict := range []string{
 		"", "{}", "{", "{'descr': '<f4'}", "{'descr': '<f4', 'fortran_order': False, 'shape': (3,)",
 		"{'descr': '<f4', 'fortran_order': False, 'shape': (-3,)}",
-		"{'descr': '<f4', 'fortran_order': False, 'shape': (3)} ",
 		"{'descr': '<f4', 'fortran_order': Maybe, 'shape': (3,)}",
 		"{'descr': '<f4', 'descr': '<f8', 'fortran_order': False, 'shape': (3,)}",
 		"{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296)}",
@@ -150,16 +151,21 @@ func TestHostileHeadersAreErrors(t *testing.T) {
 		"{'descr': '<f4', 'fortran_order': False, 'shape': (" + strings.Repeat("1,", 70) + ")}",
 		"{'descr': '<f4', 'fortran_order': False, 'shape': (1,), 'more': 1}",
 	} {
-		file := fmt.Sprintf("\x93NUMPY\x01\x00%c%c%s", len(dict)&0xff, len(dict)>>8, dict) + "1234567"
-		if dict == "{'descr': '<f4', 'fortran_order': False, 'shape': (3)} " {
-			file = file[:len(file)-7] // a size in parentheses is no tuple in Python, but no harm either; the data is missing
-		}
-		if err := os.WriteFile(name, []byte(file), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		if err := serializetest.Drain(name); err == nil || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%q: %v, want a one-line error", dict, err)
-		}
+		refused(t, name, fmt.Sprintf("\x93NUMPY\x01\x00%c%c%s", len(dict)&0xff, len(dict)>>8, dict)+"1234567")
+	}
+	refused(t, name, "\x93NUMPY\x02\x00\x00\x00\x00\x80")
+	refused(t, name, "\x93NUMPY\x02\x00\x01\x00\x01\x00"+strings.Repeat(" ", 70_000))
+	refused(t, name, "\x93NUMPY\x04\x00\x00\x00\x00\x00")
+}
+
+// refused checks that a file of the given bytes is not even opened.
+func refused(t *testing.T, name, file string) {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(file), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if f, err := serialize.Open(name); err == nil || strings.Contains(err.Error(), "\n") {
+		t.Errorf("%.80q: %v, %v, want a one-line error", file, f, err)
 	}
 }
 
@@ -181,30 +187,66 @@ func TestArchivesOfOthersAreNotTaken(t *testing.T) {
 	}
 }
 
-// TestDeclaredSizesAreChecked writes archives that say they decompress to more
-// than they can, or that what they hold is longer than the file.
-func TestDeclaredSizesAreChecked(t *testing.T) {
-	for _, lie := range []struct{ compressed, size uint64 }{
-		{10, 1 << 40}, {1 << 50, 1 << 55}, {1 << 63, 1 << 63}, {1 << 62, 1<<62 + 1},
-	} {
-		name := filepath.Join(t.TempDir(), "x.npz")
-		f, err := os.Create(name)
-		if err != nil {
-			t.Fatal(err)
+// archive writes an .npz of one array of five int16, compressed or not, whose
+// directory may lie.
+func archive(t *testing.T, method uint16, lie func(*zip.FileHeader)) string {
+	t.Helper()
+	var plain, packed bytes.Buffer
+	if err := npy.Write(&plain, storage.From([]int16{1, 2, 3, 4, 5}, 5)); err != nil {
+		t.Fatal(err)
+	}
+	h := &zip.FileHeader{Name: "x.npy", Method: method, CRC32: crc32.ChecksumIEEE(plain.Bytes()), UncompressedSize64: uint64(plain.Len())}
+	if method == zip.Deflate {
+		w, _ := flate.NewWriter(&packed, 9)
+		w.Write(plain.Bytes())
+		w.Close()
+	} else {
+		packed = plain
+	}
+	h.CompressedSize64 = uint64(packed.Len())
+	lie(h)
+	name := filepath.Join(t.TempDir(), "x.npz")
+	f, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z := zip.NewWriter(f)
+	w, err := z.CreateRaw(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write(packed.Bytes()); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(z.Close(), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+func TestLyingArchivesAreErrors(t *testing.T) {
+	for _, method := range []uint16{zip.Store, zip.Deflate} {
+		if err := serializetest.Drain(archive(t, method, func(*zip.FileHeader) {})); err != nil {
+			t.Errorf("an honest archive: %v", err)
 		}
-		z := zip.NewWriter(f)
-		w, err := z.CreateRaw(&zip.FileHeader{Name: "x.npy", Method: zip.Deflate, CompressedSize64: lie.compressed, UncompressedSize64: lie.size})
-		if err != nil {
-			t.Fatal(err)
+		for name, lie := range map[string]func(*zip.FileHeader){
+			"huge":                func(h *zip.FileHeader) { h.UncompressedSize64 = 1 << 40 },
+			"huge in both sizes":  func(h *zip.FileHeader) { h.CompressedSize64, h.UncompressedSize64 = 1<<50, 1<<55 },
+			"beyond int64":        func(h *zip.FileHeader) { h.CompressedSize64, h.UncompressedSize64 = 1<<63, 1<<63 },
+			"smaller than header": func(h *zip.FileHeader) { h.UncompressedSize64 = 20 },
+			"encrypted":           func(h *zip.FileHeader) { h.Flags |= 1 },
+		} {
+			if f, err := serialize.Open(archive(t, method, lie)); err == nil {
+				t.Errorf("%s, method %d: opened as %v", name, method, f)
+			}
 		}
-		if _, err := w.Write(make([]byte, 10)); err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(z.Close(), f.Close()); err != nil {
-			t.Fatal(err)
-		}
-		if err := serializetest.Drain(name); err == nil {
-			t.Errorf("%+v is read", lie)
+		for name, lie := range map[string]func(*zip.FileHeader){
+			"checksum": func(h *zip.FileHeader) { h.CRC32++ },
+			"a little": func(h *zip.FileHeader) { h.UncompressedSize64 -= 2; h.CompressedSize64 -= uint64(2 - method/4) },
+		} {
+			if err := serializetest.Drain(archive(t, method, lie)); err == nil {
+				t.Errorf("%s, method %d: read", name, method)
+			}
 		}
 	}
 }

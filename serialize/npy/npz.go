@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"math"
 	"os"
@@ -135,11 +136,48 @@ func (a *archive) source(entry *zip.File, skip int64) (storage.Source, error) {
 		if err != nil {
 			return nil, err
 		}
-		return a.mapping.Range(at+skip, int64(size)-skip)
+		return a.stored(entry, at, skip)
 	case size/maxRatio > entry.CompressedSize64:
 		return nil, fmt.Errorf("declares %d bytes, more than %d can be decompressed to", size, entry.CompressedSize64)
 	}
 	return &deflated{archive: a, entry: entry, skip: int(skip)}, nil
+}
+
+// stored returns what follows the header of an entry that is not compressed.
+func (a *archive) stored(entry *zip.File, at, skip int64) (storage.Source, error) {
+	header, err := a.mapping.Range(at, skip)
+	if err != nil {
+		return nil, err
+	}
+	data, err := a.mapping.Range(at+skip, int64(entry.UncompressedSize64)-skip)
+	if err != nil {
+		return nil, err
+	}
+	s := &summed{Mapped: data, entry: entry}
+	return s, header.Use(func(b []byte) error {
+		s.header = crc32.ChecksumIEEE(b)
+		return nil
+	})
+}
+
+// summed is a mapped Source that compares the checksum whenever it is read as a
+// whole. Slices are not checked, as that would be to read all.
+type summed struct {
+	*storage.Mapped
+	entry  *zip.File
+	header uint32 // the checksum up to where the data begins
+}
+
+func (s *summed) ReadView(dst []byte, t dtype.Type, v views.View) error {
+	if err := s.Mapped.ReadView(dst, t, v); err != nil {
+		return err
+	}
+	if n := v.Len() * t.Size(); v.Contiguous() && n == s.Len() {
+		if got := crc32.Update(s.header, crc32.IEEETable, dst[:n]); got != s.entry.CRC32 {
+			return fmt.Errorf("%v: %s: checksum %08x, want %08x: %w", s.Device(), s.entry.Name, got, s.entry.CRC32, zip.ErrChecksum)
+		}
+	}
+	return nil
 }
 
 // maxRatio bounds what deflate makes of one byte: a match of 258 bytes takes two
