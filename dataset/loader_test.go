@@ -49,6 +49,7 @@ func specimens(t testing.TB, n int) []specimen {
 		specimen{"train split of chunks", train, func(row int) int { return train.(*subset).rows[row] }, nil},
 		specimen{"val split of chunks", val, func(row int) int { return val.(*subset).rows[row] }, nil},
 		specimen{"chunks, then host, then chunks", must[Dataset](t)(Concat(chunked.d, host, all[2].d)), func(row int) int { return row % n }, nil},
+		specimen{"a chain of chains", must[Dataset](t)(Concat(opaque{host}, must[Dataset](t)(Concat(host, chunked.d, opaque{chunked.d})))), func(row int) int { return row % n }, nil},
 		specimen{"unordered subset", must[Dataset](t)(Subset(chunked.d, []int{2, 0, 1, 2})), func(row int) int { return []int{2, 0, 1, 2}[row] }, nil},
 		specimen{"foreign", opaque{chunked.d}, same, nil},
 	)
@@ -364,20 +365,24 @@ func TestKeptBatchesStay(t *testing.T) {
 	x, y := pairs(100)
 	l := must[*Loader](t)(NewLoader(must[Dataset](t)(Of(Named{"x", x}, Named{"y", y})), Options{Batch: 7}))
 	var kept []*Batch
+	var order [][]int
 	for epoch := range 2 {
 		for b, err := range l.Epoch(t.Context(), epoch, 0) {
 			if err != nil {
 				t.Fatal(err)
 			}
 			b.Keep()
-			kept = append(kept, b)
+			kept, order = append(kept, b), append(order, slices.Clone(b.Rows))
 			if len(kept) == 20 {
 				break
 			}
 		}
 	}
 	rows(t, l, 3, 0, specimen{origin: same})
-	for _, b := range kept {
+	for i, b := range kept {
+		if !slices.Equal(b.Rows, order[i]) {
+			t.Fatalf("batch %d was of rows %v, and later of %v", i, order[i], b.Rows)
+		}
 		checkPairs(t, b, same)
 	}
 }
