@@ -213,31 +213,54 @@ static hid_t text_type(void)
 
 // Objects
 
+// Property lists that every call needs are made once and kept: making one takes
+// longer than making a small dataset. Callers hold the lock.
+
 static hid_t with_parents(void)
 {
-	hid_t list = H5Pcreate(H5P_LINK_CREATE);
-	if (H5Pset_create_intermediate_group(list, 1) < 0 || H5Pset_char_encoding(list, H5T_CSET_UTF8) < 0) {
-		drop(&list);
-		return -1;
-	}
+	static hid_t list;
+	if (list > 0)
+		return list;
+	list = H5Pcreate(H5P_LINK_CREATE);
+	if (H5Pset_create_intermediate_group(list, 1) < 0 || H5Pset_char_encoding(list, H5T_CSET_UTF8) < 0)
+		drop(&list), list = -1;
+	return list;
+}
+
+static hid_t in_order(void)
+{
+	static hid_t list;
+	if (list > 0)
+		return list;
+	list = H5Pcreate(H5P_GROUP_CREATE);
+	if (H5Pset_link_creation_order(list, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED) < 0)
+		drop(&list), list = -1;
+	return list;
+}
+
+static hid_t allocated_at_once(void)
+{
+	static hid_t list;
+	if (list > 0)
+		return list;
+	list = H5Pcreate(H5P_DATASET_CREATE);
+	if (H5Pset_layout(list, H5D_CONTIGUOUS) < 0 || H5Pset_alloc_time(list, H5D_ALLOC_TIME_EARLY) < 0 ||
+	    H5Pset_fill_time(list, H5D_FILL_TIME_NEVER) < 0)
+		drop(&list), list = -1;
 	return list;
 }
 
 int64_t h5dnn_group(int64_t file, const char *path, H5DNN_WHY)
 {
 	quiet();
-	scoped links = with_parents();
-	scoped creation = H5Pcreate(H5P_GROUP_CREATE);
-	TRY(H5Pset_link_creation_order(creation, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED));
-	scoped group = H5Gcreate2(file, path, links, creation, H5P_DEFAULT);
+	scoped group = H5Gcreate2(file, path, with_parents(), in_order(), H5P_DEFAULT);
 	return check(group < 0 ? -1 : 0, text, size);
 }
 
 int64_t h5dnn_soft_link(int64_t file, const char *path, const char *target, H5DNN_WHY)
 {
 	quiet();
-	scoped links = with_parents();
-	return check(H5Lcreate_soft(target, file, path, links, H5P_DEFAULT), text, size);
+	return check(H5Lcreate_soft(target, file, path, with_parents(), H5P_DEFAULT), text, size);
 }
 
 static hid_t space_of(int rank, const uint64_t *dims, const uint64_t *maxdims)
@@ -253,15 +276,9 @@ int64_t h5dnn_contiguous(int64_t file, const char *path, int64_t type, int rank,
                          uint64_t *offset, H5DNN_WHY)
 {
 	quiet();
-	scoped links = with_parents();
-	scoped creation = H5Pcreate(H5P_DATASET_CREATE);
-	TRY(H5Pset_layout(creation, H5D_CONTIGUOUS));
-	TRY(H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY));
-	TRY(H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER));
-	TRY(H5Pset_attr_phase_change(creation, 8, 6));
 	scoped space = space_of(rank, dims, NULL);
 	TRY(space);
-	hid_t dataset = H5Dcreate2(file, path, type, space, links, creation, H5P_DEFAULT);
+	hid_t dataset = H5Dcreate2(file, path, type, space, with_parents(), allocated_at_once(), H5P_DEFAULT);
 	TRY(dataset);
 	// Without elements HADDR_UNDEF comes back, which not every version keeps intact.
 	*offset = H5Sget_simple_extent_npoints(space) > 0 ? H5Dget_offset(dataset) : UINT64_MAX;
@@ -291,7 +308,6 @@ int64_t h5dnn_chunked(int64_t file, const char *path, int64_t type, int rank, co
                       const uint64_t *maxdims, const uint64_t *chunk, const uint32_t *filters, size_t words, H5DNN_WHY)
 {
 	quiet();
-	scoped links = with_parents();
 	scoped creation = H5Pcreate(H5P_DATASET_CREATE);
 	TRY(H5Pset_chunk(creation, rank, DIMS(chunk)));
 	const char *wrong = set_filters(creation, filters, words);
@@ -299,7 +315,7 @@ int64_t h5dnn_chunked(int64_t file, const char *path, int64_t type, int rank, co
 		return fail(wrong, text, size);
 	scoped space = space_of(rank, dims, maxdims);
 	TRY(space);
-	return check(H5Dcreate2(file, path, type, space, links, creation, H5P_DEFAULT), text, size);
+	return check(H5Dcreate2(file, path, type, space, with_parents(), creation, H5P_DEFAULT), text, size);
 }
 
 int64_t h5dnn_extend(int64_t dataset, const uint64_t *dims, H5DNN_WHY)
@@ -370,14 +386,13 @@ static const char **pointers(hid_t space, const char *data, size_t bytes)
 int64_t h5dnn_strings(int64_t file, const char *path, int rank, const uint64_t *dims, const char *data, size_t bytes, H5DNN_WHY)
 {
 	quiet();
-	scoped links = with_parents();
 	scoped type = text_type();
 	scoped space = space_of(rank, dims, NULL);
 	TRY(space);
 	scoped_memory const char **each = pointers(space, data, bytes);
 	if (!each)
 		return fail("the number of strings does not fit the shape", text, size);
-	scoped dataset = H5Dcreate2(file, path, type, space, links, H5P_DEFAULT, H5P_DEFAULT);
+	scoped dataset = H5Dcreate2(file, path, type, space, with_parents(), H5P_DEFAULT, H5P_DEFAULT);
 	TRY(dataset);
 	if (bytes == 0)
 		return 0;

@@ -365,6 +365,13 @@ func (d *DatasetWriter) Close() error {
 // writeContiguous copies a to its place in the file, some blocks at a time.
 func (d *DatasetWriter) writeContiguous(start []int, a storage.Array) error {
 	place := boxOf(views.Of(d.shape...), start, a.Shape)
+	if a.Len() <= blockBytes/d.t.Size() {
+		data, err := bytesOf(a)
+		if err != nil {
+			return err
+		}
+		return d.scatter(data, place)
+	}
 	ones := slices.Repeat([]int{1}, a.Rank())
 	return parallel(boxes(a.Shape, ones, blockBytes/d.t.Size()), func(b box) error {
 		data, err := bytesOf(a.With(boxOf(a.View, b.start, b.count)))
