@@ -70,11 +70,16 @@ func (f *File) lend(address uint64, n int, use func([]byte)) error {
 		return nil
 	})
 	const faultAround = 64 << 10 // what one touch brings in
-	if f.mapping.touched.Add(int64(n)+faultAround) > keepMapped {
+	f.touch(n + faultAround)
+	return err
+}
+
+// touch counts n bytes of the mapping as brought in.
+func (f *File) touch(n int) {
+	if f.size > keepMapped && f.mapping.touched.Add(int64(n)) > keepMapped {
 		f.mapping.touched.Store(0)
 		f.giveBack()
 	}
-	return err
 }
 
 // giveBack returns the pages of the mapping to the system.

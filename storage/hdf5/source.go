@@ -86,7 +86,7 @@ func (d *Dataset) Array() (storage.Array, error) {
 	if err != nil {
 		return storage.Array{}, d.file.fail(d.Path, err)
 	}
-	return storage.Array{Data: s, Type: n.to, View: views.Of(s.shape...)}, nil
+	return storage.Array{Data: s.data(), Type: n.to, View: views.Of(s.shape...)}, nil
 }
 
 // Member returns one member of a dataset of compounds as an array.
@@ -103,7 +103,7 @@ func (d *Dataset) Member(name string) (storage.Array, error) {
 		if err != nil {
 			return storage.Array{}, d.file.fail(d.Path+"."+name, err)
 		}
-		return storage.Array{Data: s, Type: n.to, View: views.Of(s.shape...)}, nil
+		return storage.Array{Data: s.data(), Type: n.to, View: views.Of(s.shape...)}, nil
 	}
 	return storage.Array{}, d.file.fail(d.Path, fmt.Errorf("no member %q in %v: %w", name, d.Type, dtype.ErrType))
 }
