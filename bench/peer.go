@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 )
 
@@ -79,7 +80,7 @@ func machine() string {
 			model = strings.TrimSpace(value)
 		case "flags":
 			for _, flag := range []string{"avx2", "avx512f", "avx512_bf16", "amx_tile"} {
-				if strings.Contains(value+" ", " "+flag+" ") || strings.HasSuffix(strings.TrimSpace(value), flag) {
+				if slices.Contains(strings.Fields(value), flag) {
 					isa = flag
 				}
 			}

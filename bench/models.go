@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+
+	"github.com/h5dnn/h5dnn/nn"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/hdf5"
+	"github.com/h5dnn/h5dnn/tensor"
+	"github.com/h5dnn/h5dnn/train"
+)
+
+func mlp() nn.Sequential {
+	return nn.Sequential{nn.NewLinear(784, 128), nn.ReLU{}, nn.NewLinear(128, 10)}
+}
+
+func wideMLP() nn.Sequential {
+	return nn.Sequential{nn.NewLinear(784, 1024), nn.ReLU{}, nn.NewLinear(1024, 1024), nn.ReLU{}, nn.NewLinear(1024, 10)}
+}
+
+func cnn() nn.Sequential {
+	same := func(in, out int) *nn.Conv2d {
+		return nn.NewConv2dOf(nn.Conv2dSet{InChannels: in, OutChannels: out, KernelSize: nn.Both(3), Stride: nn.Both(1), Padding: nn.Both(1)})
+	}
+	return nn.Sequential{
+		same(1, 32), nn.ReLU{}, nn.NewMaxPool2d(2),
+		same(32, 64), nn.ReLU{}, nn.NewMaxPool2d(2),
+		nn.Flatten{}, nn.NewLinear(64*49, 128), nn.ReLU{}, nn.NewLinear(128, 10),
+	}
+}
+
+// step is a training step as a user writes it: forward, loss, gradients, SGD.
+func step(make func() nn.Sequential, shape ...int) func(string) (func() error, func(), error) {
+	return func(string) (func() error, func(), error) {
+		model, opt, x := make(), nn.NewSGD(0.01), random(shape...)
+		labels := storage.From(classes(shape[0]), shape[0])
+		return func() error {
+			var failed error
+			err := tensor.Step(func(t *tensor.Tape) {
+				loss := tensor.CrossEntropy(model.Forward(t.Watch(x)), t.Watch(labels))
+				failed = opt.Step(nn.Params(model), tensor.Gradients(loss))
+			})
+			return errors.Join(err, failed)
+		}, tensor.ReleaseMemory, nil
+	}
+}
+
+// classes returns n labels of ten classes.
+func classes(n int) []int64 {
+	labels := make([]int64, n)
+	for i := range labels {
+		labels[i] = int64(i % 10)
+	}
+	return labels
+}
+
+// infer is what a model makes of a batch, in blocks that stay in cache.
+func infer(make func() nn.Sequential, shape ...int) func(string) (func() error, func(), error) {
+	return func(string) (func() error, func(), error) {
+		x := random(shape...)
+		p, err := train.NewPredictor(make(), train.Input{}, storage.CPU, shape[1:]...)
+		if err != nil {
+			return nil, nil, err
+		}
+		out, err := p.Room(shape[0])
+		return func() error { return p.Into(out, x) }, tensor.ReleaseMemory, err
+	}
+}
+
+// epoch is one epoch of the lenet preset on MNIST as `h5dnn train` runs it, read
+// and shuffled out of the compressed file.
+func epoch(data string) (func() error, func(), error) {
+	f, err := hdf5.Open(filepath.Join(data, "mnist.h5"))
+	if err != nil {
+		return nil, nil, err
+	}
+	r, samples, err := lenet(f)
+	once := func() error {
+		r.Config.Epochs++
+		return r.Fit(context.Background(), samples, train.Options{})
+	}
+	return once, func() { f.Close() }, err
+}
+
+// lenet returns a run, not yet begun, on the images of f.
+func lenet(f *hdf5.File) (*train.Run, *train.Data, error) {
+	c := train.Defaults()
+	c.Data.File, c.Data.X, c.Data.Y = f.Name(), "train/images", "train/labels"
+	c.Data.Normalize = train.Normalize{Scale: 1.0 / 255}
+	c.Model, c.Batch, c.Epochs = "lenet", 128, 1
+	c.Optimizer = map[string]any{"sgd": map[string]any{"lr": 0.05, "momentum": 0.9}}
+	x, err := array(f, c.Data.X)
+	if err != nil {
+		return nil, nil, err
+	}
+	y, err := array(f, c.Data.Y)
+	if err != nil {
+		return nil, nil, err
+	}
+	samples, err := train.NewData(c, train.Arrays{X: x, Y: y})
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := train.New(context.Background(), c, samples, storage.CPU)
+	if err == nil {
+		r.Config.Epochs = 0
+	}
+	return r, samples, err
+}
+
+func array(f *hdf5.File, path string) (storage.Array, error) {
+	d, err := f.Dataset(path)
+	if err != nil {
+		return storage.Array{}, err
+	}
+	return d.Array()
+}
