@@ -234,6 +234,9 @@ func (c *comparison) dataset(o *Object, want goldenObject) {
 	if d.Layout == "virtual" || w.Dtype == "datetime64[s]" {
 		g.Dtype, w.Dtype = "", ""
 	}
+	if d.DType == dtype.BFloat16 { // h5py 3.7 is older than that
+		g.Dtype, w.Dtype = "", ""
+	}
 	if len(g.Most) == 0 {
 		g.Most, w.Most = nil, nil
 	}
@@ -270,7 +273,7 @@ func (c *comparison) data(d *Dataset, want goldenObject) {
 			c.strings++
 		}
 	case d.Shape != nil && d.readable() == nil && want.Err == "":
-		if n, err := d.Len(); err != nil || n > 1<<20 {
+		if n, err := d.Len(); err != nil || n > 1<<16 {
 			return
 		}
 		if _, err := d.Values(d.View()); err != nil {
@@ -355,10 +358,15 @@ func readSome(d *Dataset) error {
 	if v.Len()*d.Type.Size > 16<<20 {
 		return nil
 	}
-	if _, err := d.Values(v); err != nil {
-		return err
+	if v.Len() < 1<<16 {
+		if _, err := d.Values(v); err != nil {
+			return err
+		}
 	}
 	a, err := d.Array()
+	if errors.Is(err, dtype.ErrType) {
+		return nil
+	}
 	if err != nil || a.Len()*a.Type.Size() > 16<<20 {
 		return err
 	}
@@ -384,7 +392,7 @@ func TestHostileFiles(t *testing.T) {
 			t.Errorf("%s: took %v", name, took)
 		}
 		runtime.ReadMemStats(&after)
-		if used := after.TotalAlloc - before.TotalAlloc; used > 1<<30 {
+		if used := after.TotalAlloc - before.TotalAlloc; used > 512<<20 {
 			t.Errorf("%s: allocated %d MiB in all", name, used>>20)
 		}
 		if err != nil {

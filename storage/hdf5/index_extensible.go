@@ -49,19 +49,19 @@ func (x *indexer) extensible() error {
 	numberBits := c.u8()
 	a.placeSize = (numberBits + 7) / 8
 	a.inIndex, a.smallest, a.pointers = c.u8(), c.u8(), c.u8()
-	pageBits := c.u8()
+	pageSize := c.u8()
 	c.skip(6 * c.length)
 	block := c.address()
 	c.checksum()
 	x.checkElement(c, client, a.elemSize)
-	if c.err == nil && (numberBits > 60 || pageBits > 32 || a.pointers < 2 || a.pointers&(a.pointers-1) != 0 ||
+	if c.err == nil && (numberBits > 60 || pageSize > 32 || a.pointers < 2 || a.pointers&(a.pointers-1) != 0 ||
 		a.smallest == 0 || a.smallest&(a.smallest-1) != 0 || numberBits < log2(a.smallest)) {
-		c.fail("numbers of %d bits, pages of %d, %d elements in a block, %d pointers", numberBits, pageBits, a.smallest, a.pointers)
+		c.fail("numbers of %d bits, pages of %d, %d elements in a block, %d pointers", numberBits, pageSize, a.smallest, a.pointers)
 	}
 	if c.err != nil || block == undefined {
 		return c.err
 	}
-	a.page = 1 << pageBits
+	a.page = 1 << pageSize
 	a.supers = 1 + numberBits - log2(a.smallest)
 	if err := a.setGrid(); err != nil {
 		return err
@@ -141,7 +141,7 @@ func (a *extensibleArray) indexBlock(address uint64) error {
 	for k := range direct {
 		blocks, n := a.superBlock(k)
 		for range blocks {
-			if err := a.dataBlock(pointers.address(), number, n, nil); err != nil {
+			if err := a.dataBlock(pointers.address(), number, n, pageBits{}); err != nil {
 				return err
 			}
 			number += n
@@ -183,7 +183,7 @@ func (a *extensibleArray) superBlockAt(address uint64, k, number int) error {
 		return c.err
 	}
 	for b := range blocks {
-		if err := a.dataBlock(pointers.address(), number, n, exist[b*bitmap:(b+1)*bitmap]); err != nil {
+		if err := a.dataBlock(pointers.address(), number, n, pageBits{exist, b * (n / a.page)}); err != nil {
 			return err
 		}
 		number += n
@@ -191,8 +191,19 @@ func (a *extensibleArray) superBlockAt(address uint64, k, number int) error {
 	return nil
 }
 
+// pageBits are one bit for each page of all data blocks of a super block, highest first.
+type pageBits struct {
+	all   []byte
+	first int // of the data block
+}
+
+func (b pageBits) set(k int) bool {
+	k += b.first
+	return k/8 < len(b.all) && b.all[k/8]>>(7-k%8)&1 != 0
+}
+
 // dataBlock reads n elements, from the given number on; exist tells which of its pages do.
-func (a *extensibleArray) dataBlock(address uint64, number, n int, exist []byte) error {
+func (a *extensibleArray) dataBlock(address uint64, number, n int, exist pageBits) error {
 	if address == undefined {
 		return nil
 	}
@@ -220,7 +231,7 @@ func (a *extensibleArray) dataBlock(address uint64, number, n int, exist []byte)
 	}
 	at := address + uint64(prefix+4)
 	for p := range n / a.page {
-		if p/8 < len(exist) && exist[p/8]>>(7-p%8)&1 != 0 {
+		if exist.set(p) {
 			c := f.cursor("extensible array", at, a.page*a.elemSize+4)
 			elements := f.over("extensible array", c.bytes(a.page*a.elemSize))
 			if c.checksum(); c.err != nil {

@@ -177,6 +177,13 @@ func (f *File) Walk() iter.Seq2[*Object, error] {
 	}
 }
 
+// Walk is [File.Walk] for an object and what is below it.
+func (o *Object) Walk() iter.Seq2[*Object, error] {
+	return func(yield func(*Object, error) bool) {
+		o.file.walk(o, nil, 0, map[uint64]bool{}, yield)
+	}
+}
+
 func (f *File) walk(o *Object, err error, depth int, visited map[uint64]bool, yield func(*Object, error) bool) bool {
 	if o.Kind != KindGroup || visited[o.header.address] {
 		return yield(o, err)

@@ -77,10 +77,11 @@ func (t *Type) NumPy() string {
 	case s[0] == 'S', s[0] == 'V':
 		return "|" + s
 	case s[0] == '<', s == "?", s == "i1", s == "u1":
-		if n, err := t.number(); err == nil {
-			return n.to.String()
+		if s == "<f16" {
+			return "float128"
 		}
-		return "float" + strconv.Itoa(8*t.Size) // longer than any of ours
+		n, _ := t.number()
+		return n.to.String()
 	default:
 		return s
 	}
@@ -118,7 +119,10 @@ func (t *Type) simple() string {
 	case n.to.IsComplex():
 		kind = "c"
 	case n.to.IsFloat():
-		kind, size = "f", max(size, t.Size)
+		kind = "f"
+		if t.Size > 8 { // long double, which takes 16 bytes in NumPy
+			size = 16
+		}
 	case n.to.IsSigned():
 		kind = "i"
 	}

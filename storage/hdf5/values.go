@@ -2,10 +2,12 @@ package hdf5
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -122,35 +124,37 @@ func (r *values) plain(t *Type, b []byte) (any, error) {
 	} else {
 		n.convert(element, b[:n.size])
 	}
-	to := dtype.Float64
+	return goValue(n.to, element), nil
+}
+
+// goValue returns one number as the Go value that all of its kind become.
+func goValue(t dtype.Type, b []byte) any {
+	bits := uint64(0)
+	for k := min(len(b), 8) - 1; k >= 0; k-- {
+		bits = bits<<8 | uint64(b[k])
+	}
+	unused := 64 - 8*t.Size()
 	switch {
-	case n.to == dtype.Bool, n.to == dtype.Float32:
-		to = n.to
-	case n.to.IsSigned():
-		to = dtype.Int64
-	case n.to.IsInt():
-		to = dtype.Uint64
-	case n.to.IsComplex():
-		to = dtype.Complex128
+	case t == dtype.Bool:
+		return bits != 0
+	case t == dtype.Float32:
+		return math.Float32frombits(uint32(bits))
+	case t == dtype.Float64:
+		return math.Float64frombits(bits)
+	case t == dtype.Complex64:
+		return complex(float64(math.Float32frombits(uint32(bits))), float64(math.Float32frombits(uint32(bits>>32))))
+	case t == dtype.Complex128:
+		return complex(math.Float64frombits(bits), math.Float64frombits(binary.LittleEndian.Uint64(b[8:])))
+	case t.IsSigned():
+		return int64(bits<<unused) >> unused
+	case t.IsInt():
+		return bits
 	}
-	wide := make([]uint64, 2)
-	room := dtype.Bytes(wide)[:to.Size()]
-	if err := dtype.Convert(room, to, element, n.to); err != nil {
-		return nil, err
+	var wide [8]byte // the small floats
+	if err := dtype.Convert(wide[:], dtype.Float64, b, t); err != nil {
+		return err
 	}
-	switch to {
-	case dtype.Bool:
-		return dtype.Cast[bool](room)[0], nil
-	case dtype.Float32:
-		return dtype.Cast[float32](room)[0], nil
-	case dtype.Int64:
-		return int64(wide[0]), nil
-	case dtype.Uint64:
-		return wide[0], nil
-	case dtype.Complex128:
-		return dtype.Cast[complex128](room)[0], nil
-	}
-	return dtype.Cast[float64](room)[0], nil
+	return math.Float64frombits(binary.LittleEndian.Uint64(wide[:]))
 }
 
 func (r *values) list(t *Type, b []byte, n int) ([]any, error) {
