@@ -1,0 +1,76 @@
+package hdf5
+
+import (
+	"bytes"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// TestSourcesTellHowToLoadThem writes one array in three layouts and asks each
+// what a loader asks.
+func TestSourcesTellHowToLoadThem(t *testing.T) {
+	elems := make([]int32, 30*4*5)
+	for i := range elems {
+		elems[i] = int32(i * i)
+	}
+	a := storage.From(elems, 30, 4, 5)
+	name := filepath.Join(t.TempDir(), "x.h5")
+	w, err := Create(name, CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = errors.Join(
+		w.Write("/row", a),
+		w.WriteWith("/chunks", a, Layout{Chunks: []int{7, 4, 5}}),
+		w.WriteWith("/packed", a, Layout{Chunks: []int{7, 2, 5}, Filters: []Filter{Deflate(1)}}),
+		w.Close())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lent storage.Lender
+	for path, chunk := range map[string][]int{"/row": nil, "/chunks": {7, 4, 5}, "/packed": {7, 2, 5}} {
+		d, err := f.Dataset(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := d.Array()
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := got.Data.(storage.Chunked)
+		if !slices.Equal(s.Shape(), a.Shape) || !slices.Equal(s.ChunkShape(), chunk) {
+			t.Errorf("%s: shape %v in chunks of %v, want %v and %v", path, s.Shape(), s.ChunkShape(), a.Shape, chunk)
+		}
+		lender, lends := got.Data.(storage.Lender)
+		if lends != (chunk == nil) {
+			t.Errorf("%s: lends its bytes is %v, want %v", path, lends, chunk == nil)
+			continue
+		}
+		if lends {
+			lent = lender
+		}
+	}
+	want, _ := a.Bytes()
+	if err := lent.Use(func(b []byte) error {
+		if !bytes.Equal(b, want) {
+			t.Errorf("lent bytes differ from those written")
+		}
+		return nil
+	}); err != nil {
+		t.Error(err)
+	}
+	f.Close()
+	err = lent.Use(func([]byte) error { return nil })
+	if !errors.Is(err, storage.ErrState) || !strings.Contains(err.Error(), "x.h5") || !strings.Contains(err.Error(), "/row") {
+		t.Errorf("after closing: %v, want an error of kind %v that names file and dataset", err, storage.ErrState)
+	}
+}
