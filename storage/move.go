@@ -32,7 +32,7 @@ func (a Array) To(d Device) (Array, error) {
 		err = a.transfer(moved)
 	}
 	if err != nil {
-		return Array{}, fmt.Errorf("move %v to %v: %w", a, d, err)
+		return Array{}, fmt.Errorf("move %v%v to %v: %w", a.Type, a.Shape, d, err)
 	}
 	return moved, nil
 }
@@ -44,7 +44,7 @@ func (a Array) To(d Device) (Array, error) {
 // A dst on a device other than [CPU] must be contiguous.
 func (a Array) CopyTo(dst Array) error {
 	if err := a.copyTo(dst); err != nil {
-		return fmt.Errorf("copy %v to %v: %w", a, dst, err)
+		return fmt.Errorf("copy %v%v to %v%v: %w", a.Type, a.Shape, dst.Type, dst.Shape, err)
 	}
 	return nil
 }
@@ -241,7 +241,7 @@ func Fill[T dtype.Go](a Array, x T) error {
 		err = constant.copyTo(a)
 	}
 	if err != nil {
-		return fmt.Errorf("fill %v: %w", a, err)
+		return fmt.Errorf("fill %v%v: %w", a.Type, a.Shape, err)
 	}
 	return nil
 }
@@ -267,7 +267,7 @@ func (a Array) WriteTo(w io.Writer) (int64, error) {
 	for part := range parts(a.View, a.View, costly/a.Type.Size()) {
 		buffer = slices.Grow(buffer[:0], part.Len()*a.Type.Size())[:part.Len()*a.Type.Size()]
 		if err := a.With(part).read(buffer); err != nil {
-			return total, fmt.Errorf("write %v: %w", a, err)
+			return total, fmt.Errorf("write %v%v: %w", a.Type, a.Shape, err)
 		}
 		n, err := w.Write(buffer)
 		if total += int64(n); err != nil {

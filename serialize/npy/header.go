@@ -56,7 +56,10 @@ func init() {
 // describes counts no more elements than an int, not that they are there.
 func readHeader(r io.Reader) (header, error) {
 	var head [12]byte
-	if _, err := io.ReadFull(r, head[:10]); err != nil || string(head[:6]) != magic {
+	if _, err := io.ReadFull(r, head[:10]); err != nil {
+		return header{}, fmt.Errorf("header: %w", err)
+	}
+	if string(head[:6]) != magic {
 		return header{}, errors.New("does not begin like an .npy file")
 	}
 	length, taken := int(binary.LittleEndian.Uint16(head[8:])), 10

@@ -20,6 +20,7 @@ import (
 	"github.com/h5dnn/h5dnn/serialize/npy"
 	"github.com/h5dnn/h5dnn/serialize/serializetest"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/storagetest"
 )
 
 // known are the types that NumPy has.
@@ -140,7 +141,7 @@ func TestHostileHeadersAreErrors(t *testing.T) {
 		"", "{}", "{", "{'descr': '<f4'}", "{'descr': '<f4', 'fortran_order': False, 'shape': (3,)",
 		"{'descr': '<f4', 'fortran_order': False, 'shape': (-3,)}",
 		"{'descr': '<f4', 'fortran_order': Maybe, 'shape': (3,)}",
-		"{'descr': '<f4', 'descr': '<f8', 'fortran_order': False, 'shape': (3,)}",
+		"{'descr': '<f4', 'descr': '<f8', 'fortran_order': False, 'shape': (0,)}",
 		"{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296)}",
 		"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,)}",
 		"{'descr': '<f4', 'fortran_order': False, 'shape': (1000000000000,)}",
@@ -154,7 +155,8 @@ func TestHostileHeadersAreErrors(t *testing.T) {
 		refused(t, name, fmt.Sprintf("\x93NUMPY\x01\x00%c%c%s", len(dict)&0xff, len(dict)>>8, dict)+"1234567")
 	}
 	refused(t, name, "\x93NUMPY\x02\x00\x00\x00\x00\x80")
-	refused(t, name, "\x93NUMPY\x02\x00\x01\x00\x01\x00"+strings.Repeat(" ", 70_000))
+	long := "{'descr': '<f4', 'fortran_order': False, 'shape': (1,)}" + strings.Repeat(" ", 70_000)
+	refused(t, name, fmt.Sprintf("\x93NUMPY\x02\x00%c%c\x01\x00%s1234", len(long)&0xff, len(long)>>8&0xff, long))
 	refused(t, name, "\x93NUMPY\x04\x00\x00\x00\x00\x00")
 }
 
@@ -187,12 +189,16 @@ func TestArchivesOfOthersAreNotTaken(t *testing.T) {
 	}
 }
 
-// archive writes an .npz of one array of five int16, compressed or not, whose
+// archive writes an .npz of one array of 5000 int16, compressed or not, whose
 // directory may lie.
 func archive(t *testing.T, method uint16, lie func(*zip.FileHeader)) string {
 	t.Helper()
 	var plain, packed bytes.Buffer
-	if err := npy.Write(&plain, storage.From([]int16{1, 2, 3, 4, 5}, 5)); err != nil {
+	elems := make([]int16, 5000)
+	for i := range elems {
+		elems[i] = int16(i * i)
+	}
+	if err := npy.Write(&plain, storage.From(elems, 5000)); err != nil {
 		t.Fatal(err)
 	}
 	h := &zip.FileHeader{Name: "x.npy", Method: method, CRC32: crc32.ChecksumIEEE(plain.Bytes()), UncompressedSize64: uint64(plain.Len())}
@@ -224,6 +230,32 @@ func archive(t *testing.T, method uint16, lie func(*zip.FileHeader)) string {
 	return name
 }
 
+// TestReadsOutsideAnEntryAreErrors reads compressed and stored arrays where they
+// are not, and after closing.
+func TestReadsOutsideAnEntryAreErrors(t *testing.T) {
+	for _, method := range []uint16{zip.Store, zip.Deflate} {
+		f, err := serialize.Open(archive(t, method, func(*zip.FileHeader) {}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := serialize.Find(f, "x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := a.To(storage.CPU)
+		if err != nil {
+			t.Fatal(err)
+		}
+		storagetest.TestSource(t, a, want)
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.To(storage.CPU); !errors.Is(err, storage.ErrState) {
+			t.Errorf("method %d, after closing: %v, want ErrState", method, err)
+		}
+	}
+}
+
 func TestLyingArchivesAreErrors(t *testing.T) {
 	for _, method := range []uint16{zip.Store, zip.Deflate} {
 		if err := serializetest.Drain(archive(t, method, func(*zip.FileHeader) {})); err != nil {
@@ -242,7 +274,12 @@ func TestLyingArchivesAreErrors(t *testing.T) {
 		}
 		for name, lie := range map[string]func(*zip.FileHeader){
 			"checksum": func(h *zip.FileHeader) { h.CRC32++ },
-			"a little": func(h *zip.FileHeader) { h.UncompressedSize64 -= 2; h.CompressedSize64 -= uint64(2 - method/4) },
+			"too small": func(h *zip.FileHeader) {
+				h.UncompressedSize64 -= 2
+				if method == zip.Store {
+					h.CompressedSize64 -= 2
+				}
+			},
 		} {
 			if err := serializetest.Drain(archive(t, method, lie)); err == nil {
 				t.Errorf("%s, method %d: read", name, method)

@@ -71,11 +71,7 @@ func testRefusals(t testing.TB, src storage.Source, got storage.Array) {
 // testTogether reads from several goroutines at once.
 func testTogether(t testing.TB, src storage.Source, got, want storage.Array) {
 	t.Helper()
-	whole, err := packed(want)
-	if err != nil {
-		t.Errorf("%v: %v", want, err)
-		return
-	}
+	whole := meaning(want)
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
