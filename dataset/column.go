@@ -145,8 +145,8 @@ func gatherScalars(dst, src []byte, size, step int, rows, to []int) {
 	}
 }
 
-// gatherSource reads what lies in one band at once, so that nothing is decoded
-// twice for one call.
+// gatherSource reads whole bands, which costs no more than a part of one, and
+// each only once for one call.
 func (c *column) gatherSource(dst []byte, rows, to []int) error {
 	if n := stretch(rows, to, 0); n == len(rows) {
 		at := place(to, 0) * c.size
@@ -160,20 +160,27 @@ func (c *column) gatherSource(dst []byte, rows, to []int) error {
 	}
 	slices.SortFunc(order, func(a, b int) int { return rows[a] - rows[b] })
 	for len(order) > 0 {
-		first, n := rows[order[0]], 1
-		for n < len(order) && (c.of(rows[order[n]]) == c.of(first) || rows[order[n]] == first) {
+		first, end := c.together(rows[order[0]])
+		n := 1
+		for n < len(order) && rows[order[n]] < end {
 			n++
 		}
-		span := work.bytes((rows[order[n-1]] - first + 1) * c.size)
-		if err := c.read(span, first, rows[order[n-1]]-first+1); err != nil {
+		band := work.bytes((end - first) * c.size)
+		if err := c.read(band, first, end-first); err != nil {
 			return err
 		}
 		for _, k := range order[:n] {
-			copy(dst[place(to, k)*c.size:][:c.size], span[(rows[k]-first)*c.size:])
+			copy(dst[place(to, k)*c.size:][:c.size], band[(rows[k]-first)*c.size:])
 		}
 		order = order[n:]
 	}
 	return nil
+}
+
+// together returns the rows [first, end) of the band that row lies in.
+func (c *column) together(row int) (first, end int) {
+	first = c.of(row)*c.band - c.ahead
+	return max(0, first), min(first+c.band, c.data.Shape[0])
 }
 
 // read fetches n samples from row on.

@@ -113,7 +113,7 @@ func (p *planner) fit() error {
 	all := int64(p.d.Len()) * int64(p.sample)
 	// A worker that picks samples out of a block decodes it beside the slot.
 	block := int64(p.blocks.largest) * int64(p.sample)
-	beside := int64(p.o.Workers) * block * int64(max(1, p.decoded/max(1, p.d.Len())))
+	beside := int64(p.o.Workers) * block * int64((p.decoded+p.d.Len())/max(1, p.d.Len()))
 	switch {
 	case p.plan.Blocks == 0:
 		p.plan.Memory = base + int64(p.batches())*batch
