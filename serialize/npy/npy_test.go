@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/flate"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -152,11 +153,11 @@ func TestHostileHeadersAreErrors(t *testing.T) {
 		"{'descr': '<f4', 'fortran_order': False, 'shape': (" + strings.Repeat("1,", 70) + ")}",
 		"{'descr': '<f4', 'fortran_order': False, 'shape': (1,), 'more': 1}",
 	} {
-		refused(t, name, fmt.Sprintf("\x93NUMPY\x01\x00%c%c%s", len(dict)&0xff, len(dict)>>8, dict)+"1234567")
+		refused(t, name, string(binary.LittleEndian.AppendUint16([]byte("\x93NUMPY\x01\x00"), uint16(len(dict))))+dict+"1234567")
 	}
 	refused(t, name, "\x93NUMPY\x02\x00\x00\x00\x00\x80")
 	long := "{'descr': '<f4', 'fortran_order': False, 'shape': (1,)}" + strings.Repeat(" ", 70_000)
-	refused(t, name, fmt.Sprintf("\x93NUMPY\x02\x00%c%c\x01\x00%s1234", len(long)&0xff, len(long)>>8&0xff, long))
+	refused(t, name, string(binary.LittleEndian.AppendUint32([]byte("\x93NUMPY\x02\x00"), uint32(len(long))))+long+"1234")
 	refused(t, name, "\x93NUMPY\x04\x00\x00\x00\x00\x00")
 }
 
