@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"runtime"
 	"slices"
 	"sync"
@@ -160,7 +159,7 @@ func (s *source) read(dst []byte, v views.View) error {
 	err := pieces(s.shape, piece{from: v, to: views.Of(v.Shape...)}, func(p piece, t []track) error {
 		return s.readPiece(dst, p, t)
 	})
-	if errors.Is(err, os.ErrClosed) || errors.Is(err, storage.ErrState) && s.d.file.mapping.isClosed() {
+	if s.d.file.mapping.isClosed() { // then, or in the meantime
 		err = errClosed
 	}
 	if err != nil {
