@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -255,6 +256,10 @@ func canWrite(name string) error {
 		return fmt.Errorf("%s is not a regular file; name another with -o", name)
 	}
 	probe, err := os.CreateTemp(filepath.Dir(name), ".h5dnn-*")
+	var refused *fs.PathError
+	if errors.As(err, &refused) {
+		return fmt.Errorf("cannot write %s: %w; name another with -o", name, refused.Err)
+	}
 	if err != nil {
 		return err
 	}

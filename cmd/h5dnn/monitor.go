@@ -76,7 +76,6 @@ func (m *monitor) batch(p train.Progress) error {
 			progressbar.OptionSetWriter(m.errs), progressbar.OptionFullWidth(), progressbar.OptionClearOnFinish(),
 			progressbar.OptionSetPredictTime(true), progressbar.OptionShowIts(), progressbar.OptionSetItsString("samples"),
 			progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionUseANSICodes(true))
-		m.bar.Set(p.Done - p.Ran)
 		m.bar.StartWithoutRender()
 	}
 	if time.Since(m.last) > 100*time.Millisecond {

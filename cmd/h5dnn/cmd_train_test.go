@@ -1,0 +1,243 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/h5dnn/h5dnn/tensor"
+)
+
+// in runs a command line in a folder with the digits, and returns its exit
+// status, what it printed, and its standard error.
+func in(t *testing.T, ctx context.Context, args ...string) (status int, out, errs string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	status = run(ctx, append([]string{"h5dnn"}, args...), &stdout, &stderr)
+	return status, stdout.String(), stderr.String()
+}
+
+func withDigits(t *testing.T) {
+	t.Helper()
+	digits, err := filepath.Abs("../../testdata/digits.h5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	example, err := filepath.Abs("../../examples/digits.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	for _, link := range [][2]string{{digits, "testdata/digits.h5"}, {example, "examples/digits.yaml"}} {
+		if err := os.MkdirAll(filepath.Dir(link[1]), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(link[0])
+		if err == nil {
+			err = os.WriteFile(link[1], text, 0o666)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+var digitFlags = []string{"train", "--data", "testdata/digits.h5", "--x", "train/images", "--y", "train/labels"}
+
+// TestTheDemoLearnsDigits is what `make demo` shows: at least 97 % of the test
+// digits are told right, by all the ways there are to ask.
+func TestTheDemoLearnsDigits(t *testing.T) {
+	withDigits(t)
+	ctx := context.Background()
+	status, out, errs := in(t, ctx, "train", "examples/digits.yaml", "-o", "run.h5", "--json")
+	if status != 0 {
+		t.Fatalf("status %d: %s", status, errs)
+	}
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	var last struct {
+		Epoch    int     `json:"epoch"`
+		Accuracy float64 `json:"val_accuracy"`
+	}
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &last); err != nil {
+		t.Fatal(err)
+	}
+	if last.Epoch != len(lines) || last.Accuracy < 0.97 {
+		t.Errorf("%d lines, the last %+v; want an accuracy of at least 0.97", len(lines), last)
+	}
+	status, out, errs = in(t, ctx, "eval", "run.h5", "--data", "testdata/digits.h5", "--x", "test/images", "--y", "test/labels", "--json")
+	var said struct {
+		Samples  int     `json:"samples"`
+		Accuracy float64 `json:"accuracy"`
+	}
+	if err := json.Unmarshal([]byte(out), &said); err != nil || status != 0 {
+		t.Fatalf("eval: status %d, %v: %s", status, err, errs)
+	}
+	if said.Samples != 360 || said.Accuracy != last.Accuracy {
+		t.Errorf("eval says %+v, training said %v", said, last.Accuracy)
+	}
+	if right := predictedRight(t); right != said.Accuracy {
+		t.Errorf("predict is right in %v, eval in %v", right, said.Accuracy)
+	}
+	if info, err := os.Stat("run.png"); err != nil || info.Size() == 0 {
+		t.Errorf("no picture of the curves: %v", err)
+	}
+}
+
+// predictedRight is the share of test digits whose predicted class is their label.
+func predictedRight(t *testing.T) float64 {
+	t.Helper()
+	status, classes, errs := in(t, context.Background(), "predict", "run.h5", "testdata/digits.h5:/test/images", "--as", "classes", "-o", "-", "--format", "csv")
+	if status != 0 {
+		t.Fatalf("predict: status %d: %s", status, errs)
+	}
+	open := files{}
+	defer open.Close()
+	labels, err := open.array("testdata/digits.h5", "test/labels")
+	if err != nil {
+		t.Fatal(err)
+	}
+	said, right := strings.Fields(classes), 0
+	for i, label := range tensor.Values[int64](tensor.Of(labels)) {
+		if said[i] == fmt.Sprint(label) {
+			right++
+		}
+	}
+	return float64(right) / float64(len(said))
+}
+
+func TestPredictionsAreTheSameInEveryFormat(t *testing.T) {
+	withDigits(t)
+	ctx := context.Background()
+	if status, _, errs := in(t, ctx, append(slices.Clone(digitFlags), "--epochs", "1", "-o", "run.npz")...); status != 0 {
+		t.Fatal(errs)
+	}
+	for _, out := range []string{"p.npy", "p.h5"} {
+		if status, _, errs := in(t, ctx, "predict", "run.npz", "testdata/digits.h5:/test/images", "--as", "probabilities", "-o", out); status != 0 {
+			t.Fatal(errs)
+		}
+	}
+	_, fromNpy, _ := in(t, ctx, "slice", "p.npy[5:7]")
+	_, fromH5, _ := in(t, ctx, "slice", "p.h5:/predictions[5:7]")
+	if fromNpy != fromH5 || !strings.Contains(fromNpy, "e-") && !strings.Contains(fromNpy, "0.") {
+		t.Errorf("npy %s, h5 %s", fromNpy, fromH5)
+	}
+	classes := func(data string) string {
+		_, out, _ := in(t, ctx, "predict", "run.npz", data, "--as", "classes", "-o", "-", "--format", "csv")
+		return out
+	}
+	few, all := classes("testdata/digits.h5:/test/images[:9]"), classes("testdata/digits.h5:/test/images")
+	if !strings.HasPrefix(all, few) || strings.Count(few, "\n") != 9 {
+		t.Errorf("nine samples alone: %s, among all: %s", few, all)
+	}
+}
+
+// seconds is what differs from run to run.
+var seconds = regexp.MustCompile(`"seconds":[0-9.e+-]+`)
+
+func TestInterruptedTrainingGoesOn(t *testing.T) {
+	withDigits(t)
+	long := append(slices.Clone(digitFlags), "--epochs", "3", "--json")
+	status, whole, errs := in(t, context.Background(), append(long, "-o", "whole.h5")...)
+	if status != 0 {
+		t.Fatal(errs)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	time.AfterFunc(30*time.Millisecond, cancel) // wherever that is
+	status, first, errs := in(t, ctx, append(long, "-o", "run.h5")...)
+	if status == statusFine {
+		t.Skip("the machine was too fast to be interrupted")
+	}
+	if !exists("run.h5") {
+		t.Skip("the machine was interrupted before training began")
+	}
+	if status != statusInterrupted || errs != "h5dnn train: interrupted; go on with: h5dnn train --resume run.h5\n" {
+		t.Fatalf("status %d: %q", status, errs)
+	}
+	status, rest, errs := in(t, context.Background(), "train", "--resume", "run.h5", "--json")
+	if status != 0 {
+		t.Fatal(errs)
+	}
+	if got, want := seconds.ReplaceAllString(first+rest, ""), seconds.ReplaceAllString(whole, ""); got != want {
+		t.Errorf("in two parts:\n%swant:\n%s", got, want)
+	}
+}
+
+func TestTrainingTroubleIsOneLineAndWritesNothing(t *testing.T) {
+	withDigits(t)
+	if err := os.WriteFile("bad.yaml", []byte("data: {file: testdata/digits.h5, x: train/images, y: train/labels}\nmodel:\n  - dens: 3\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	before, err := filepath.Glob("*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	flags := func(more ...string) []string { return append(slices.Clone(digitFlags), more...) }
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"train"}, "--data: name the file of samples"},
+		{[]string{"train", "nope.yaml"}, "open nope.yaml: no such file or directory"},
+		{[]string{"train", "bad.yaml"}, "bad.yaml:3:5: model: layer 0: dens: no such layer; did you mean dense?"},
+		{[]string{"train", "bad.yaml", "more.yaml"}, `"more.yaml" is one argument too many`},
+		{[]string{"train", "--data", "nope.h5", "--x", "a", "--y", "b"}, "nope.h5"},
+		{[]string{"train", "--data", "testdata/digits.h5", "--x", "train/imags", "--y", "train/labels"}, "did you mean /train/images?"},
+		{[]string{"train", "--data", "testdata/digits.h5", "--x", "train/images", "--y", "test/labels"}, "train/images is [1437 8 8] and test/labels is [360]"},
+		{flags("--y", "train/images"), "cross_entropy wants one integer label a sample"},
+		{flags("--model", "lenett"), "--model: no such preset; did you mean lenet?"},
+		{flags("--model", "lenet"), "layer 3: conv2d"},
+		{flags("--epochs", "0"), "--epochs: cannot be 0"},
+		{flags("--lr", "-1"), "lr -1; want at least 0"},
+		{flags("--split", "2"), "--split: cannot be 2"},
+		{flags("--device", "cuda:0"), "only cpu computes"},
+		{flags("-o", "run.txt"), `no format has the extension ".txt"`},
+		{flags("-o", "nowhere/run.h5"), "cannot write nowhere/run.h5: no such file or directory"},
+		{[]string{"train", "--resume", "testdata/digits.h5"}, "not a run that h5dnn train wrote"},
+		{[]string{"eval", "testdata/digits.h5"}, "not a run that h5dnn train wrote"},
+		{[]string{"predict", "testdata/digits.h5", "testdata/digits.h5:/test/images", "-o", "p.npy"}, "not a run that h5dnn train wrote"},
+		{[]string{"predict", "a", "b"}, "say where to with -o FILE"},
+	} {
+		status, out, errs := in(t, context.Background(), c.args...)
+		if status != statusTrouble || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, c.want) || out != "" {
+			t.Errorf("%q: status %d, %q, %q; want one line with %q", c.args, status, out, errs, c.want)
+		}
+	}
+	if after, _ := filepath.Glob("*"); !slices.Equal(before, after) {
+		t.Errorf("files %q, there were %q", after, before)
+	}
+}
+
+func TestRunsAreNotOverwrittenUnasked(t *testing.T) {
+	withDigits(t)
+	once := append(slices.Clone(digitFlags), "--epochs", "1")
+	if status, _, errs := in(t, context.Background(), once...); status != 0 {
+		t.Fatal(errs)
+	}
+	status, _, errs := in(t, context.Background(), once...)
+	if want := "run.h5 is there already"; status != statusTrouble || !strings.Contains(errs, want) {
+		t.Errorf("status %d, %q; want %q", status, errs, want)
+	}
+	for _, c := range []struct{ args, want string }{
+		{"train --resume run.h5", "all its 1 epochs are done; ask for more with --epochs"},
+		{"train --resume run.h5 --lr 1", "--lr would make another run"},
+		{"predict run.h5 testdata/digits.h5:/test/labels -o p.npy", "was trained on samples of [8 8]"},
+		{"predict run.h5 testdata/digits.h5:/test/images --as scores -o p.npy", "want outputs, probabilities or classes"},
+		{"eval run.h5", "was not validated on anything"},
+	} {
+		status, _, errs := in(t, context.Background(), strings.Fields(c.args)...)
+		if status != statusTrouble || !strings.Contains(errs, c.want) {
+			t.Errorf("%s: status %d, %q; want %q", c.args, status, errs, c.want)
+		}
+	}
+	if status, out, errs := in(t, context.Background(), "train", "--resume", "run.h5", "--epochs", "2"); status != 0 || !strings.Contains(out, "epoch 2/2") {
+		t.Errorf("status %d, %q %q; want a second epoch", status, out, errs)
+	}
+}
