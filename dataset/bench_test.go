@@ -40,32 +40,36 @@ func BenchmarkEpoch(b *testing.B) {
 		for _, workers := range []int{1, 2} {
 			b.Run(fmt.Sprintf("%s/workers=%d", test.name, workers), func(b *testing.B) {
 				test.o.Batch, test.o.Workers = benchBatch, workers
-				benchLoad(b, Named{"x", test.x}, Named{"y", y}, test.o)
+				l := must[*Loader](b)(NewLoader(must[Dataset](b)(Of(Named{"x", test.x}, Named{"y", y})), test.o))
+				epoch := 0
+				benchEpochs(b, func() {
+					benchLoad(b, l, epoch)
+					epoch++
+				})
 			})
 		}
 	}
 }
 
-func benchLoad(b *testing.B, x, y Named, o Options) {
-	l := must[*Loader](b)(NewLoader(must[Dataset](b)(Of(x, y)), o))
-	epoch := 0
-	load := func() {
-		for batch, err := range l.Epoch(b.Context(), epoch, 0) {
-			if err != nil {
-				b.Fatal(err)
-			}
-			sink += len(batch.Rows)
-		}
-		epoch++
-	}
-	load() // decodes what stays
+// benchEpochs runs an epoch once, for what stays, and then measures it.
+func benchEpochs(b *testing.B, epoch func()) {
+	epoch()
 	b.SetBytes(benchRows * benchBytes)
 	b.ReportAllocs()
 	busy := cpuTime()
 	for b.Loop() {
-		load()
+		epoch()
 	}
 	b.ReportMetric(float64(cpuTime()-busy)/float64(b.N), "cpu-ns/op")
+}
+
+func benchLoad(b *testing.B, l *Loader, epoch int) {
+	for batch, err := range l.Epoch(b.Context(), epoch, 0) {
+		if err != nil {
+			b.Fatal(err)
+		}
+		sink += len(batch.Rows)
+	}
 }
 
 // cpuTime returns the time processors spent on this process, which other
@@ -84,9 +88,7 @@ func benchSlice(b *testing.B, x, y storage.Array) {
 	images, labels := storage.Elements[uint8](x), storage.Elements[uint8](y)
 	order := rand.New(rand.NewPCG(1, 2)).Perm(benchRows)
 	bx, by := make([]uint8, benchBatch*benchBytes), make([]uint8, benchBatch)
-	b.SetBytes(benchRows * benchBytes)
-	busy := cpuTime()
-	for b.Loop() {
+	benchEpochs(b, func() {
 		for at := 0; at < benchRows; at += benchBatch {
 			for k, row := range order[at:min(at+benchBatch, benchRows)] {
 				copy(bx[k*benchBytes:(k+1)*benchBytes], images[row*benchBytes:])
@@ -94,6 +96,43 @@ func benchSlice(b *testing.B, x, y storage.Array) {
 			}
 			sink += int(bx[0]) + int(by[0])
 		}
+	})
+}
+
+// BenchmarkMNIST loads epochs of the gzip-compressed training set. "decode" is
+// the measure of an epoch in bounded memory: every chunk once, nothing else.
+func BenchmarkMNIST(b *testing.B) {
+	x, y := mnist(b)
+	room := make([]byte, 60_000*784)
+	b.Run("decode", func(b *testing.B) {
+		benchEpochs(b, func() {
+			if err := x.Data.(storage.Source).ReadView(room, x.Type, x.View); err != nil {
+				b.Fatal(err)
+			}
+		})
+	})
+	for _, test := range []struct {
+		name string
+		o    Options
+		keep bool
+	}{
+		{"window, 24 MiB", Options{Memory: 24 << 20}, true},
+		{"window, decoded anew", Options{}, false},
+		{"window, kept", Options{}, true},
+		{"exact, kept", Options{Shuffle: Exact}, true},
+	} {
+		b.Run(test.name, func(b *testing.B) {
+			test.o.Batch = benchBatch
+			d := must[Dataset](b)(Of(Named{"x", x}, Named{"y", y}))
+			l := must[*Loader](b)(NewLoader(d, test.o))
+			epoch := 0
+			benchEpochs(b, func() {
+				if !test.keep {
+					l = must[*Loader](b)(NewLoader(d, test.o))
+				}
+				benchLoad(b, l, epoch)
+				epoch++
+			})
+		})
 	}
-	b.ReportMetric(float64(cpuTime()-busy)/float64(b.N), "cpu-ns/op")
 }

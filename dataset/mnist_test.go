@@ -1,4 +1,4 @@
-package dataset_test
+package dataset
 
 import (
 	"bytes"
@@ -7,7 +7,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/h5dnn/h5dnn/dataset"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 )
@@ -46,15 +45,6 @@ func mnist(t testing.TB) (images, labels storage.Array) {
 	return arrays[0], arrays[1]
 }
 
-func pair(t testing.TB, x, y storage.Array) dataset.Dataset {
-	t.Helper()
-	d, err := dataset.Of(dataset.Named{Name: "x", Array: x}, dataset.Named{Name: "y", Array: y})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
-}
-
 // TestMNISTComesAsStored loads 60000 gzip-compressed images in every order and
 // compares each with what reading the file whole gives.
 func TestMNISTComesAsStored(t *testing.T) {
@@ -68,17 +58,14 @@ func TestMNISTComesAsStored(t *testing.T) {
 		t.Fatal(err)
 	}
 	images, labels := storage.Elements[uint8](allX), storage.Elements[uint8](allY)
-	for _, o := range []dataset.Options{
-		{Shuffle: dataset.None, Memory: 8 << 20},
-		{Shuffle: dataset.Window, Memory: 20 << 20},
-		{Shuffle: dataset.Window},
-		{Shuffle: dataset.Exact},
+	for _, o := range []Options{
+		{Shuffle: None, Memory: 8 << 20},
+		{Shuffle: Window, Memory: 20 << 20},
+		{Shuffle: Window},
+		{Shuffle: Exact},
 	} {
 		o.Batch = 128
-		l, err := dataset.NewLoader(pair(t, x, y), o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := must[*Loader](t)(NewLoader(must[Dataset](t)(Of(Named{"x", x}, Named{"y", y})), o))
 		for epoch := range 2 {
 			var seen []int
 			for b, err := range l.Epoch(t.Context(), epoch, 0) {
