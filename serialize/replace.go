@@ -72,6 +72,9 @@ func target(name string) (string, fs.FileMode, error) {
 func beside(name string) (*os.File, error) {
 	for range 100 {
 		f, err := os.OpenFile(fmt.Sprintf("%s.%08x.partial", name, rand.Uint32()), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+		if failed := (*fs.PathError)(nil); errors.As(err, &failed) {
+			failed.Path = name // not one that was made up
+		}
 		if !errors.Is(err, fs.ErrExist) {
 			return f, err
 		}

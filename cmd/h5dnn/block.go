@@ -48,8 +48,11 @@ func split(ctx context.Context, a storage.Array, size, axis int, yield func(stor
 	for _, n := range a.Shape[min(axis+1, a.Rank()):] {
 		row *= n
 	}
+	if axis == a.Rank() {
+		return yield(a, nil)
+	}
 	rows := blockRows(a, axis, size/row)
-	if axis == a.Rank() || rows >= a.Shape[axis] {
+	if rows >= a.Shape[axis] {
 		return yield(a, nil)
 	}
 	next := axis
@@ -78,11 +81,11 @@ func between(v views.View, axis, start, stop int) views.View {
 // that no chunk is decoded for two blocks.
 func blockRows(a storage.Array, axis, rows int) int {
 	source, ok := a.Data.(storage.Chunked)
-	if !ok || axis != 0 || rows == 0 || len(source.Shape()) != a.Rank() {
+	if !ok || axis != 0 || len(source.Shape()) != a.Rank() {
 		return rows
 	}
-	if chunk := source.ChunkShape()[0]; rows > chunk && chunk > 0 {
-		rows -= rows % chunk
+	if chunk := source.ChunkShape(); len(chunk) == a.Rank() && chunk[0] > 0 && rows > chunk[0] {
+		rows -= rows % chunk[0]
 	}
 	return rows
 }

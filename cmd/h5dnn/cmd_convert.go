@@ -108,10 +108,14 @@ type step struct {
 
 // makePlan looks at everything at the address.
 func makePlan(file container, at address, format string) (*plan, error) {
+	entries, err := file.Entries(at.path)
+	if err != nil {
+		return nil, err
+	}
 	p := &plan{format: format}
 	base := clean(at.path)
-	for e := range file.Entries(at.path) {
-		s := step{entry: e, to: target(e.Path, base)}
+	for e := range entries {
+		s := step{entry: e, to: target(e, base)}
 		if e.Err != nil {
 			return nil, e.Err // half a file is no conversion of it
 		}
@@ -128,15 +132,17 @@ func makePlan(file container, at address, format string) (*plan, error) {
 	return p, nil
 }
 
-// target returns where what lies at path goes when base becomes the root.
-func target(path, base string) string {
+// target returns where an entry goes when base becomes the root.
+func target(e entry, base string) string {
 	switch {
-	case path == base && base != "/":
-		return "/" + filepath.Base(base)
 	case base == "/":
-		return path
+		return e.Path
+	case e.Path == base && e.Kind == "group":
+		return "/"
+	case e.Path == base:
+		return "/" + filepath.Base(base)
 	default:
-		return strings.TrimPrefix(path, base)
+		return strings.TrimPrefix(e.Path, base)
 	}
 }
 
@@ -215,17 +221,42 @@ func keptLayout(d *dataset) (layout hdf5.Layout, notes []string) {
 	}
 	layout.Chunks, layout.MaxShape = d.Chunks, d.MaxShape
 	for _, f := range d.Filters {
-		switch f.ID {
-		case hdf5.FilterShuffle, hdf5.FilterDeflate, hdf5.FilterFletcher32, hdf5.FilterLZ4, hdf5.FilterZstd:
-			layout.Filters = append(layout.Filters, hdf5.Filter{ID: f.ID, Name: f.Name, Params: f.Params})
-		default:
+		kept, ok := keptFilter(f)
+		if !ok {
+			kept = hdf5.Deflate(deflateLevel)
 			notes = append(notes, fmt.Sprintf("compressed with deflate instead of %s", f.Name))
-			if !slices.ContainsFunc(layout.Filters, func(f hdf5.Filter) bool { return f.ID == hdf5.FilterDeflate }) {
-				layout.Filters = append(layout.Filters, hdf5.Shuffle(), hdf5.Deflate(4))
-			}
 		}
+		layout.Filters = append(layout.Filters, kept)
 	}
 	return layout, notes
+}
+
+// deflateLevel is what stands in for filters that cannot be written.
+const deflateLevel = 4
+
+// keptFilter returns a filter of a file as it can be written.
+func keptFilter(f filter) (hdf5.Filter, bool) {
+	switch f.ID {
+	case hdf5.FilterShuffle:
+		return hdf5.Shuffle(), true
+	case hdf5.FilterFletcher32:
+		return hdf5.Fletcher32(), true
+	case hdf5.FilterLZ4:
+		return hdf5.LZ4(), true
+	case hdf5.FilterDeflate:
+		return hdf5.Deflate(level(f, 9, deflateLevel)), true
+	case hdf5.FilterZstd:
+		return hdf5.Zstd(level(f, 22, 3)), true
+	}
+	return hdf5.Filter{}, false
+}
+
+// level returns a filter's first parameter if it is one of 1 to most.
+func level(f filter, most uint32, otherwise int) int {
+	if len(f.Params) > 0 && f.Params[0] >= 1 && f.Params[0] <= most {
+		return int(f.Params[0])
+	}
+	return otherwise
 }
 
 // write makes the file, which appears once it is complete.

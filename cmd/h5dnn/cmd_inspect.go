@@ -55,6 +55,10 @@ type printer interface {
 // inspect shows what is at the address. What cannot be read is shown as such;
 // the error then says how much that was.
 func inspect(ctx context.Context, file container, at address, stats bool, p printer) error {
+	entries, err := file.Entries(at.path)
+	if err != nil {
+		return err
+	}
 	if err := p.Begin(at, file.Format(), fileSize(at.file)); err != nil {
 		return err
 	}
@@ -65,7 +69,7 @@ func inspect(ctx context.Context, file container, at address, stats bool, p prin
 			first = err
 		}
 	}
-	for e := range file.Entries(at.path) {
+	for e := range entries {
 		if err := ctx.Err(); err != nil {
 			return err
 		}

@@ -20,20 +20,23 @@ type arrays struct {
 func (f *arrays) Format() string { return f.format }
 
 // Entries yields the root, which holds what the file says besides, and the arrays.
-func (f *arrays) Entries(path string) iter.Seq[entry] {
+func (f *arrays) Entries(path string) (iter.Seq[entry], error) {
+	path = clean(path)
+	below := func(name string) bool { return path == "/" || name == path || strings.HasPrefix(name, path+"/") }
+	if !f.any(below) {
+		_, err := f.Find(path)
+		return nil, err
+	}
 	return func(yield func(entry) bool) {
-		path = clean(path)
 		if path == "/" && !yield(entry{Path: "/", Kind: "group", Attrs: f.meta()}) {
 			return
 		}
-		found := path == "/"
 		shown := map[string]bool{"": true} // folders in the names, shown as groups
 		for name, a := range f.All() {
 			at := clean(name)
-			if at != path && path != "/" && !strings.HasPrefix(at, path+"/") {
+			if !below(at) {
 				continue
 			}
-			found = true
 			for k, r := range at {
 				if group := at[:k]; r == '/' && !shown[group] && len(group) >= len(path) {
 					shown[group] = true
@@ -46,11 +49,18 @@ func (f *arrays) Entries(path string) iter.Seq[entry] {
 				return
 			}
 		}
-		if !found {
-			_, err := f.Find(path)
-			yield(entry{Path: path, Kind: "unknown", Err: err})
+	}, nil
+}
+
+// any reports whether the file has an array that is wanted, or none at all.
+func (f *arrays) any(wanted func(name string) bool) bool {
+	empty := true
+	for name := range f.All() {
+		if empty = false; wanted(clean(name)) {
+			return true
 		}
 	}
+	return empty
 }
 
 func (f *arrays) meta() []attr {

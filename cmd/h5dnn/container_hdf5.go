@@ -14,43 +14,37 @@ type hdf5File struct{ *hdf5.File }
 
 func (hdf5File) Format() string { return "hdf5" }
 
-func (f hdf5File) Entries(path string) iter.Seq[entry] {
-	return func(yield func(entry) bool) {
-		if clean(path) == "/" {
-			for o, err := range f.Walk() {
-				if !yield(describeObject(o, err)) {
-					return
-				}
-			}
-			return
-		}
+func (f hdf5File) Entries(path string) (iter.Seq[entry], error) {
+	walk := f.Walk()
+	if clean(path) != "/" {
 		start, err := f.lookup(path)
 		if err != nil {
-			yield(entry{Path: clean(path), Kind: "unknown", Err: err})
-			return
+			return nil, err
 		}
-		if start.Kind != hdf5.KindGroup {
-			yield(describeObject(start, nil))
-			return
-		}
-		for o, err := range f.Walk() {
-			if (o.Path == start.Path || strings.HasPrefix(o.Path, start.Path+"/")) && !yield(describeObject(o, err)) {
+		walk = start.Walk()
+	}
+	return func(yield func(entry) bool) {
+		for o, err := range walk {
+			if !yield(describeObject(o, err)) {
 				return
 			}
 		}
-	}
+	}, nil
 }
 
 // lookup returns the object at path, or an error that names one like it.
 func (f hdf5File) lookup(path string) (*hdf5.Object, error) {
 	o, err := f.Lookup(path)
-	if err == nil || strings.Contains(err.Error(), "did you mean") {
+	if err == nil || !strings.Contains(err.Error(), "no member") || strings.Contains(err.Error(), "did you mean") {
 		return o, err
 	}
 	const enough = 10000 // paths to choose from
 	var paths []string
 	for o := range f.Walk() {
-		if paths = append(paths, o.Path); len(paths) == enough {
+		if o.Path != clean(path) { // which may be a link to nowhere
+			paths = append(paths, o.Path)
+		}
+		if len(paths) == enough {
 			break
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/hdf5"
 )
 
 // csvRow returns how many cells a line has: those of the second axis.
@@ -50,16 +51,36 @@ func writeCSV(ctx context.Context, w io.Writer, a storage.Array) error {
 	return buffered.Flush()
 }
 
-// writeCSVCells is writeCSV for texts.
-func writeCSVCells(w io.Writer, shape []int, cells []string) error {
+// writeCSVValues is writeCSV for values of [hdf5.Dataset.Values]. Records in a
+// row become a table: a column for each member, named in the first line.
+func writeCSVValues(w io.Writer, shape []int, values []any) error {
 	columns, err := csvRow(shape)
-	if err != nil || columns == 0 {
+	if err != nil || len(values) == 0 {
 		return err
 	}
 	lines := csv.NewWriter(w)
-	for ; len(cells) > 0; cells = cells[columns:] {
-		lines.Write(cells[:columns])
+	if record, ok := values[0].(hdf5.Record); ok && columns == 1 {
+		lines.Write(record.Names)
+		for _, value := range values {
+			lines.Write(csvCells(value.(hdf5.Record).Values))
+		}
+	} else {
+		for ; len(values) > 0; values = values[columns:] {
+			lines.Write(csvCells(values[:columns]))
+		}
 	}
 	lines.Flush()
 	return lines.Error()
+}
+
+func csvCells(values []any) []string {
+	cells := make([]string, len(values))
+	for k, value := range values {
+		text, ok := value.(string)
+		if !ok {
+			text = hdf5.Format(value)
+		}
+		cells[k] = text
+	}
+	return cells
 }

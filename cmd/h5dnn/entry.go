@@ -16,7 +16,7 @@ type container interface {
 	Format() string
 	// Entries yields what is at path, and what is below it; "" is the whole
 	// file. Entries that could not be read whole have their Err set.
-	Entries(path string) iter.Seq[entry]
+	Entries(path string) (iter.Seq[entry], error)
 	// Find returns the array at path; "" is the only one of a file that has one.
 	Find(path string) (selection, error)
 	Close() error

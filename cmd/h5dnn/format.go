@@ -100,15 +100,7 @@ func writeCSVTexts(w io.Writer, data selection) error {
 	if err != nil {
 		return err
 	}
-	cells := make([]string, len(values))
-	for k, value := range values {
-		text, ok := value.(string)
-		if !ok {
-			text = hdf5.Format(value)
-		}
-		cells[k] = text
-	}
-	return writeCSVCells(w, data.View.Shape, cells)
+	return writeCSVValues(w, data.View.Shape, values)
 }
 
 func writeNPY(ctx context.Context, w io.Writer, _ string, a storage.Array) error {

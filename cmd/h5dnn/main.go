@@ -19,6 +19,11 @@ import (
 	"syscall"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
 )
 
 func main() {
@@ -73,8 +78,18 @@ func report(stderr io.Writer, name string, err error) int {
 		fmt.Fprintf(stderr, "%s: interrupted; nothing was left half-written\n", name)
 		return statusInterrupted
 	}
-	fmt.Fprintf(stderr, "%s: %s\n", name, printable(err.Error()))
+	fmt.Fprintf(stderr, "%s: %s\n", name, printable(forPeople(err)))
 	return statusTrouble
+}
+
+// forPeople returns an error's text without its kind at the end, which is for
+// programs to ask for.
+func forPeople(err error) string {
+	text := err.Error()
+	for _, kind := range []error{views.ErrShape, dtype.ErrType, storage.ErrDevice, storage.ErrState, serialize.ErrFormat} {
+		text = strings.TrimSuffix(text, ": "+kind.Error())
+	}
+	return text
 }
 
 func newApp(stdout, stderr io.Writer) *cli.App {

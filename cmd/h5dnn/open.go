@@ -1,8 +1,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/h5dnn/h5dnn/serialize"
 	_ "github.com/h5dnn/h5dnn/serialize/hdf5"
@@ -13,6 +16,9 @@ import (
 // open opens a file in whichever format it is, by what it holds.
 func open(name string) (container, error) {
 	info, err := os.Stat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: no such file%s", name, suggest(name, neighbours(name)))
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -35,6 +41,19 @@ func open(name string) (container, error) {
 		return nil, err
 	}
 	return &arrays{f, name, format}, nil
+}
+
+// neighbours lists the files that lie where the named one would.
+func neighbours(name string) []string {
+	folder := filepath.Dir(name)
+	files, _ := os.ReadDir(folder) // without them there is nothing to suggest
+	var names []string
+	for _, file := range files {
+		if neighbour := filepath.Join(folder, file.Name()); !file.IsDir() && neighbour != name {
+			names = append(names, neighbour)
+		}
+	}
+	return names
 }
 
 // formatOf returns the registered format that recognizes a file; "" if none does.

@@ -32,6 +32,9 @@ func newOutput(path string, sync bool) (*output, error) {
 	removeAbandoned(path)
 	temp := fmt.Sprintf("%s%08x%s", partialPrefix(path), rand.Uint32(), partialSuffix)
 	f, err := os.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+	if failed := (*fs.PathError)(nil); errors.As(err, &failed) {
+		failed.Path = path // not one that was made up
+	}
 	if err != nil {
 		return nil, err
 	}
