@@ -97,3 +97,75 @@ func ok[T any](v T, err error) T {
 	must(err)
 	return v
 }
+
+// BenchmarkLines has the bar's shape for softmax, and its relatives.
+func BenchmarkLines(b *testing.B) {
+	x, y, z := ramp(4096, 1024), ramp(4096, 1024), ramp(4096, 1024)
+	for _, k := range []*Kernel{Softmax, LogSoftmax, SoftmaxSlope, LogSoftmaxSlope} {
+		in := []storage.Array{x, y}
+		if k == Softmax || k == LogSoftmax {
+			in = in[:1]
+		}
+		b.Run(k.Name, func(b *testing.B) {
+			benchmark(b, k, &Call{Out: []storage.Array{z}, In: in, Set: SoftmaxSet{1}}, 4*z.Len()*(1+len(in)))
+		})
+	}
+}
+
+// BenchmarkReduce reduces rows, columns and all of (4096, 1024), and the channels of images.
+func BenchmarkReduce(b *testing.B) {
+	x, images := ramp(4096, 1024), ramp(64, 32, 28, 28)
+	for _, k := range []*Kernel{Sum, Max} {
+		for _, test := range []struct {
+			name string
+			x, y storage.Array
+		}{
+			{"rows", x, ramp(4096, 1)},
+			{"columns", x, ramp(1, 1024)},
+			{"all", x, ramp(1, 1)},
+			{"channels", images, ramp(1, 32, 1, 1)},
+			{"small", ramp(64, 10), ramp(1, 10)},
+		} {
+			b.Run(k.Name+"/"+test.name, func(b *testing.B) {
+				benchmark(b, k, &Call{Out: []storage.Array{test.y}, In: []storage.Array{test.x}}, 4*test.x.Len())
+			})
+		}
+	}
+}
+
+// BenchmarkSmall has the small kernels of a training step.
+func BenchmarkSmall(b *testing.B) {
+	logits, slope, labels := ramp(64, 10), ramp(64, 10), storage.From(make([]int64, 64), 64)
+	loss, count := ramp(1), storage.From(make([]int64, 1), 1)
+	b.Run("cross entropy", func(b *testing.B) {
+		benchmark(b, CrossEntropy, &Call{Out: []storage.Array{loss, slope}, In: []storage.Array{logits, labels}}, 0)
+	})
+	b.Run("hits", func(b *testing.B) {
+		benchmark(b, Hits, &Call{Out: []storage.Array{count}, In: []storage.Array{logits, labels}}, 0)
+	})
+	y, dy, dz, db := ramp(64, 128), ramp(64, 128), ramp(64, 128), ramp(128)
+	b.Run("act slope bias", func(b *testing.B) {
+		benchmark(b, ActSlopeBias, &Call{Out: []storage.Array{dz, db}, In: []storage.Array{y, dy}, Set: ActSet{ReluActivation}}, 0)
+	})
+	p, g, m, v := filled(1, 128, 784), filled(1, 128, 784), filled(1, 128, 784), filled(1, 128, 784)
+	b.Run("sgd", func(b *testing.B) {
+		benchmark(b, SGD, &Call{Out: []storage.Array{p}, In: []storage.Array{g}, Set: SGDSet{Rate: 1e-9}}, 12*p.Len())
+	})
+	b.Run("adam", func(b *testing.B) {
+		benchmark(b, Adam, &Call{Out: []storage.Array{p, m, v}, In: []storage.Array{g}, Set: AdamSet{Rate: 1e-9, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8, Step: 1}}, 28*p.Len())
+	})
+	b.Run("bias act", func(b *testing.B) {
+		benchmark(b, BiasAct, &Call{Out: []storage.Array{dz}, In: []storage.Array{y, db}, Set: ActSet{ReluActivation}}, 0)
+	})
+	x := ramp(1024, 1024)
+	b.Run("dropout", func(b *testing.B) {
+		benchmark(b, Dropout, &Call{Out: []storage.Array{x}, In: []storage.Array{x}, Set: DropoutSet{P: 0.5}}, 8*x.Len())
+	})
+	b.Run("normal", func(b *testing.B) {
+		benchmark(b, Normal, &Call{Out: []storage.Array{x}, Set: RandomSet{B: 1}}, 4*x.Len())
+	})
+	bytes := storage.From(make([]uint8, 64*784), 64, 784)
+	b.Run("cast", func(b *testing.B) {
+		benchmark(b, Cast, &Call{Out: []storage.Array{ramp(64, 784)}, In: []storage.Array{bytes}, Set: CastSet{Scale: 1. / 255}}, 5*bytes.Len())
+	})
+}

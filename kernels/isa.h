@@ -16,8 +16,6 @@ H5K_SIMD float logf(float);
 H5K_SIMD double log(double);
 H5K_SIMD float cosf(float);
 H5K_SIMD double cos(double);
-H5K_SIMD float sinf(float);
-H5K_SIMD double sin(double);
 #if __GLIBC_PREREQ(2, 35)
 H5K_SIMD float tanhf(float);
 H5K_SIMD double tanh(double);
@@ -40,30 +38,30 @@ enum { LANES = 16 };
 #define REAL_(name) PASTE(name, SUFFIX)
 
 #define REAL float
+#define INTEGER int32_t
 #define SUFFIX _f32
 #define EXP expf
 #define LOG logf
-#define SIN sinf
 #define COS cosf
 #define TANH tanhf
 #define SQRT h5k_sqrtf
 #define FABS fabsf
 #include "real.h"
 #undef REAL
+#undef INTEGER
 #undef SUFFIX
 #undef EXP
 #undef LOG
-#undef SIN
 #undef COS
 #undef TANH
 #undef SQRT
 #undef FABS
 
 #define REAL double
+#define INTEGER int64_t
 #define SUFFIX _f64
 #define EXP exp
 #define LOG log
-#define SIN sin
 #define COS cos
 #define TANH tanh
 #define SQRT h5k_sqrt

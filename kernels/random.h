@@ -19,32 +19,37 @@ static void REAL_(some_draws)(void *arg, int64_t from, int64_t to) {
 	int inner = g->rank - 1;
 	int64_t width = g->shape[inner], ys = g->stride[0][inner], xs = g->stride[1][inner], is = g->stride[2][inner];
 	REAL a = d->a, b = d->b, unit = 1. / (1 << 24), turn = 6.283185307179586 / (1 << 24);
-	uint32_t least = d->what == H5K_DROPOUT ? d->a : 0, word[LANES], pair[2 * LANES], odd[LANES];
+	uint32_t least = d->what == H5K_DROPOUT ? d->a : 0;
+	h5k_drawn w;
 	for (int64_t u = from; u < to; u++) {
 		int64_t row = u / d->parts * width, at = u % d->parts * REAL_(DRAW), end = at + REAL_(DRAW) < width ? at + REAL_(DRAW) : width;
-		REAL *y = d->y + h5k_place(g, 0, row), z[LANES];
+		REAL *y = d->y + h5k_place(g, 0, row), z[DRAWN] = {0};
 		const REAL *x = d->what == H5K_DROPOUT ? d->x + h5k_place(g, 1, row) : NULL;
 		uint64_t first = d->index + h5k_place(g, 2, row);
-		for (; at < end; at += LANES) {
-			int n = end - at < LANES ? end - at : LANES;
-			h5k_words(word, pair, odd, first + at * is, is, d->seed, d->stream);
+		for (; at < end; at += DRAWN) {
+			int n = end - at < DRAWN ? end - at : DRAWN;
+			h5k_words(&w, first + at * is, is, d->seed, d->stream);
 			switch (d->what) {
 			case H5K_UNIFORM:
-				_Pragma("omp simd") for (int k = 0; k < LANES; k++) z[k] = a + (b - a) * (unit * (REAL)(int32_t)(word[k] >> 8));
+				_Pragma("omp simd") for (int k = 0; k < DRAWN; k++) z[k] = a + (b - a) * (unit * (REAL)(int32_t)(w.own[k] >> 8));
 				break;
-			case H5K_NORMAL:
-				_Pragma("omp simd") for (int k = 0; k < LANES; k++) {
-					REAL radius = SQRT(-2 * LOG(unit * (REAL)(int32_t)((pair[k] >> 8) + 1)));
-					REAL angle = turn * (REAL)(int32_t)(pair[LANES + k] >> 8), c = COS(angle), s = SIN(angle);
-					z[k] = a + b * (radius * (odd[k] ? s : c));
+			case H5K_NORMAL: /* sin φ = cos(φ − a quarter turn) */
+				_Pragma("omp simd") for (int k = 0; k < DRAWN; k++) {
+					REAL radius = SQRT(-2 * LOG(unit * (REAL)(int32_t)((w.first[k] >> 8) + 1)));
+					REAL angle = turn * (REAL)((int32_t)(w.second[k] >> 8) - (w.odd[k] << 22));
+					z[k] = a + b * (radius * COS(angle));
 				}
 				break;
 			case H5K_DROPOUT:
 				for (int k = 0; k < n; k++)
-					z[k] = word[k] >> 8 < least ? 0 : x[(at + k) * xs] * b;
+					z[k] = x[(at + k) * xs];
+				_Pragma("omp simd") for (int k = 0; k < DRAWN; k++) z[k] = w.own[k] >> 8 < least ? 0 : z[k] * b;
 			}
-			for (int k = 0; k < n; k++)
-				y[(at + k) * ys] = z[k];
+			if (ys == 1 && n == DRAWN)
+				memcpy(y + at, z, sizeof z);
+			else
+				for (int k = 0; k < n; k++)
+					y[(at + k) * ys] = z[k];
 		}
 	}
 }
@@ -52,5 +57,5 @@ static void REAL_(some_draws)(void *arg, int64_t from, int64_t to) {
 static void REAL_(draw)(int what, const h5k_grid *g, void *y, const void *x, int64_t index, uint64_t seed, uint64_t stream, double a, double b) {
 	int64_t width = g->shape[g->rank - 1], parts = (width + REAL_(DRAW) - 1) / REAL_(DRAW);
 	REAL_(drawing) d = {what, g, y, x, index, seed, stream, a, b, parts};
-	h5k_spread(h5k_count(g) / width * parts, h5k_count(g) * 16 < H5K_GRAIN ? INT64_MAX : 2, REAL_(some_draws), &d);
+	h5k_spread(h5k_count(g) / width * parts, h5k_count(g) * 8 < H5K_GRAIN ? INT64_MAX : 2, REAL_(some_draws), &d);
 }

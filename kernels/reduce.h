@@ -4,6 +4,7 @@
  * in pieces by shape alone, so that they do not depend on the number of threads. */
 
 typedef REAL REAL_(vec) __attribute__((vector_size(64)));
+typedef INTEGER REAL_(mask) __attribute__((vector_size(64)));
 
 enum { REAL_(WIDTH) = 64 / sizeof(REAL) };
 
@@ -33,20 +34,30 @@ static double REAL_(sum)(int64_t n, const REAL *x) {
 	return total;
 }
 
+/* The larger of a and b in each lane: b where it is larger, or NaN. */
+static inline __attribute__((always_inline)) void REAL_(raise)(REAL_(vec) *a, const REAL_(vec) *b) {
+	REAL_(mask) m = (*b > *a) | (*b != *b);
+	*a = (REAL_(vec))(((REAL_(mask))*b & m) | ((REAL_(mask))*a & ~m));
+}
+
 /* The largest of n > 0 adjacent elements. */
 static REAL REAL_(max)(int64_t n, const REAL *x) {
-	REAL top[LANES];
-	for (int k = 0; k < LANES; k++)
-		top[k] = x[0];
-	int64_t i = 0;
-	for (; i + LANES <= n; i += LANES) {
-		_Pragma("omp simd") for (int k = 0; k < LANES; k++) top[k] = REAL_(larger)(x[i + k], top[k]);
+	enum { W = REAL_(WIDTH) };
+	REAL top = x[0];
+	if (n >= 4 * W) {
+		REAL_(vec) a[4], v[4];
+		memcpy(a, x, sizeof a);
+		for (; n >= 4 * W; n -= 4 * W, x += 4 * W) {
+			memcpy(v, x, sizeof v);
+			REAL_(raise)(&a[0], &v[0]), REAL_(raise)(&a[1], &v[1]), REAL_(raise)(&a[2], &v[2]), REAL_(raise)(&a[3], &v[3]);
+		}
+		REAL_(raise)(&a[0], &a[1]), REAL_(raise)(&a[2], &a[3]), REAL_(raise)(&a[0], &a[2]);
+		for (int k = 0; k < W; k++)
+			top = REAL_(larger)(a[0][k], top);
 	}
-	for (; i < n; i++)
-		top[0] = REAL_(larger)(x[i], top[0]);
-	for (int k = 1; k < LANES; k++)
-		top[0] = REAL_(larger)(top[k], top[0]);
-	return top[0];
+	for (; n > 0; n--)
+		top = REAL_(larger)(*x++, top);
+	return top;
 }
 
 /* The sum or the maximum of n elements, step apart. */
