@@ -7,6 +7,7 @@ import "C"
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"unsafe"
@@ -53,9 +54,19 @@ func locked(c call) (int64, error) {
 	var text [512]C.char
 	result := c(&text[0], C.size_t(len(text)))
 	if result < 0 {
-		return 0, fmt.Errorf("libhdf5: %s", C.GoString(&text[0]))
+		return 0, fmt.Errorf("libhdf5: %s", brief(C.GoString(&text[0])))
 	}
 	return int64(result), nil
+}
+
+// brief returns what the system said where the library wraps that in all it knows.
+func brief(text string) string {
+	act, detail, long := strings.Cut(text, ": time = ")
+	_, reason, ok := strings.Cut(detail, "error message = '")
+	if reason, _, ends := strings.Cut(reason, "'"); long && ok && ends {
+		return act + ": " + reason
+	}
+	return strings.Join(strings.Fields(text), " ")
 }
 
 // wrap gives an id to one of gonum's handles, which are made of nothing else
@@ -76,6 +87,9 @@ func init() {
 func closeFile(f *h5.File) error {
 	library.Lock()
 	defer library.Unlock()
+	runtime.LockOSThread() // silence is a property of threads
+	defer runtime.UnlockOSThread()
+	C.h5dnn_quiet()
 	return f.Close()
 }
 

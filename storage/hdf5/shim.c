@@ -23,7 +23,7 @@ static void drop_memory(void *p) { free(*(void **)p); }
 
 // Errors
 
-static void quiet(void) { H5Eset_auto2(H5E_DEFAULT, NULL, NULL); }
+int h5dnn_quiet(void) { return H5Eset_auto2(H5E_DEFAULT, NULL, NULL); }
 
 static int64_t fail(const char *why, H5DNN_WHY)
 {
@@ -68,7 +68,7 @@ static int64_t check(int64_t result, H5DNN_WHY)
 int64_t h5dnn_start(H5DNN_WHY)
 {
 	unsigned major, minor, release;
-	quiet();
+	h5dnn_quiet();
 	TRY(H5get_libversion(&major, &minor, &release));
 	if (major != H5_VERS_MAJOR || minor != H5_VERS_MINOR) {
 		snprintf(text, size, "compiled against HDF5 %d.%d but running with %u.%u; build h5dnn again",
@@ -78,7 +78,11 @@ int64_t h5dnn_start(H5DNN_WHY)
 	return check(H5PLset_loading_state(0), text, size);
 }
 
-int64_t h5dnn_close(int64_t id, H5DNN_WHY) { return check(H5Idec_ref(id), text, size); }
+int64_t h5dnn_close(int64_t id, H5DNN_WHY)
+{
+	h5dnn_quiet();
+	return check(H5Idec_ref(id), text, size);
+}
 
 // Files
 
@@ -101,7 +105,7 @@ enum { alignment = 4096, aligned_from = 1024 };
 
 int64_t h5dnn_create(const char *path, H5DNN_WHY)
 {
-	quiet();
+	h5dnn_quiet();
 	scoped access = H5Pcreate(H5P_FILE_ACCESS);
 	scoped creation = H5Pcreate(H5P_FILE_CREATE);
 	TRY(H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_V110));
@@ -114,7 +118,7 @@ int64_t h5dnn_create(const char *path, H5DNN_WHY)
 
 int64_t h5dnn_open(const char *path, H5DNN_WHY)
 {
-	quiet();
+	h5dnn_quiet();
 	scoped access = H5Pcreate(H5P_FILE_ACCESS);
 	TRY(H5Pset_fclose_degree(access, H5F_CLOSE_STRONG));
 	TRY(no_locks(access));
@@ -197,7 +201,7 @@ static hid_t type_of(int kind, size_t bytes)
 
 int64_t h5dnn_type(int kind, size_t bytes, H5DNN_WHY)
 {
-	quiet();
+	h5dnn_quiet();
 	return check(type_of(kind, bytes), text, size);
 }
 
@@ -252,14 +256,14 @@ static hid_t allocated_at_once(void)
 
 int64_t h5dnn_group(int64_t file, const char *path, H5DNN_WHY)
 {
-	quiet();
+	h5dnn_quiet();
 	scoped group = H5Gcreate2(file, path, with_parents(), in_order(), H5P_DEFAULT);
 	return check(group < 0 ? -1 : 0, text, size);
 }
 
 int64_t h5dnn_soft_link(int64_t file, const char *path, const char *target, H5DNN_WHY)
 {
-	quiet();
+	h5dnn_quiet();
 	return check(H5Lcreate_soft(target, file, path, with_parents(), H5P_DEFAULT), text, size);
 }
 
@@ -275,7 +279,7 @@ static hid_t space_of(int rank, const uint64_t *dims, const uint64_t *maxdims)
 int64_t h5dnn_contiguous(int64_t file, const char *path, int64_t type, int rank, const uint64_t *dims,
                          uint64_t *offset, H5DNN_WHY)
 {
-	quiet();
+	h5dnn_quiet();
 	scoped space = space_of(rank, dims, NULL);
 	TRY(space);
 	hid_t dataset = H5Dcreate2(file, path, type, space, with_parents(), allocated_at_once(), H5P_DEFAULT);
@@ -307,7 +311,7 @@ static const char *set_filters(hid_t creation, const uint32_t *filters, size_t w
 int64_t h5dnn_chunked(int64_t file, const char *path, int64_t type, int rank, const uint64_t *dims,
                       const uint64_t *maxdims, const uint64_t *chunk, const uint32_t *filters, size_t words, H5DNN_WHY)
 {
-	quiet();
+	h5dnn_quiet();
 	scoped creation = H5Pcreate(H5P_DATASET_CREATE);
 	TRY(H5Pset_chunk(creation, rank, DIMS(chunk)));
 	const char *wrong = set_filters(creation, filters, words);
@@ -320,19 +324,19 @@ int64_t h5dnn_chunked(int64_t file, const char *path, int64_t type, int rank, co
 
 int64_t h5dnn_extend(int64_t dataset, const uint64_t *dims, H5DNN_WHY)
 {
-	quiet();
+	h5dnn_quiet();
 	return check(H5Dset_extent(dataset, DIMS(dims)), text, size);
 }
 
 int64_t h5dnn_write_chunk(int64_t dataset, const uint64_t *start, uint32_t mask, const void *data, size_t bytes, H5DNN_WHY)
 {
-	quiet();
+	h5dnn_quiet();
 	return check(H5Dwrite_chunk(dataset, H5P_DEFAULT, mask, DIMS(start), bytes, data), text, size);
 }
 
 int64_t h5dnn_chunk_size(int64_t dataset, const uint64_t *start, H5DNN_WHY)
 {
-	quiet();
+	h5dnn_quiet();
 	hsize_t stored = 0;
 	if (H5Dget_chunk_storage_size(dataset, DIMS(start), &stored) < 0) {
 		H5Eclear2(H5E_DEFAULT); // some versions call a missing chunk an error
@@ -385,7 +389,7 @@ static const char **pointers(hid_t space, const char *data, size_t bytes)
 
 int64_t h5dnn_strings(int64_t file, const char *path, int rank, const uint64_t *dims, const char *data, size_t bytes, H5DNN_WHY)
 {
-	quiet();
+	h5dnn_quiet();
 	scoped type = text_type();
 	scoped space = space_of(rank, dims, NULL);
 	TRY(space);
@@ -412,7 +416,7 @@ static hid_t new_attribute(hid_t object, const char *name, hid_t type, hid_t spa
 int64_t h5dnn_attr_strings(int64_t file, const char *path, const char *name, int rank, const uint64_t *dims,
                            const char *data, size_t bytes, H5DNN_WHY)
 {
-	quiet();
+	h5dnn_quiet();
 	scoped object = H5Oopen(file, path, H5P_DEFAULT);
 	TRY(object);
 	scoped type = text_type();
@@ -431,7 +435,7 @@ int64_t h5dnn_attr_strings(int64_t file, const char *path, const char *name, int
 int64_t h5dnn_attr(int64_t file, const char *path, const char *name, int64_t type, int rank, const uint64_t *dims,
                    const void *data, size_t bytes, H5DNN_WHY)
 {
-	quiet();
+	h5dnn_quiet();
 	scoped object = H5Oopen(file, path, H5P_DEFAULT);
 	TRY(object);
 	scoped space = space_of(rank, dims, NULL);
@@ -471,7 +475,7 @@ static const char *refusal(hid_t dataset)
 int64_t h5dnn_read(int64_t file, const char *path, int64_t type, int rank, const uint64_t *start, const uint64_t *count,
                    void *data, size_t bytes, H5DNN_WHY)
 {
-	quiet();
+	h5dnn_quiet();
 	scoped access = H5Pcreate(H5P_DATASET_ACCESS);
 	TRY(H5Pset_elink_cb(access, refuse, NULL));
 	scoped dataset = H5Dopen2(file, path, access);

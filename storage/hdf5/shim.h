@@ -22,6 +22,9 @@ int64_t h5dnn_create(const char *path, H5DNN_WHY);
 int64_t h5dnn_open(const char *path, H5DNN_WHY); // to read
 int64_t h5dnn_close(int64_t id, H5DNN_WHY);      // anything but a file
 
+// Silences what this thread calls next without the shim.
+int h5dnn_quiet(void);
+
 // A type of elements of the given number of bytes, in the machine's byte order.
 int64_t h5dnn_type(int kind, size_t bytes, H5DNN_WHY);
 

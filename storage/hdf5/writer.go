@@ -4,7 +4,6 @@ package hdf5
 import "C"
 
 import (
-	"errors"
 	"fmt"
 	"runtime"
 	"strings"
@@ -71,8 +70,8 @@ func (w *Writer) Close() error {
 		return fmt.Errorf("close: already closed: %w", storage.ErrState)
 	}
 	err := w.broken
-	if closing := closeFile(w.file); closing != nil {
-		err = errors.Join(err, fmt.Errorf("libhdf5 cannot finish the file: is the disk full? (%w)", closing))
+	if closing := closeFile(w.file); closing != nil && err == nil {
+		err = fmt.Errorf("close: libhdf5 cannot finish the file: is the disk full? (%w)", closing)
 	}
 	if err != nil {
 		w.out.discard()
