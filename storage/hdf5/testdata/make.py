@@ -165,3 +165,45 @@ with h5py.File("external.h5", "w") as f:
     layout = h5py.VirtualLayout((3, 2, 3), "i4", (None, 2, 3))
     layout[1] = h5py.VirtualSource("external.h5", "raw", (2, 3))
     f.create_virtual_dataset("virtual", layout, fillvalue=-7)
+
+
+def seed(name, libver, fill, **options):
+    """A file as small as can be, to start fuzzing from."""
+    with h5py.File(f"seeds/{name}_{libver}.h5", "w", libver=libver, **options) as f:
+        fill(f)
+
+
+def texts(f):
+    f.attrs["texts"] = ["one", "two"]
+    f.create_dataset("text", (2,), h5py.string_dtype())[...] = ["eins", "zwei"]
+
+
+def members(f):
+    f["type"] = np.dtype([("x", ">f4"), ("name", "S3"), ("v", "i2", (2,)), ("z", "c8")])
+    f.create_dataset("typed", (2,), f["type"])
+    f["enum"] = np.array([0, 1], h5py.enum_dtype({"RED": 0, "GREEN": 1}, "u1"))
+    f["soft"] = h5py.SoftLink("/typed")
+
+
+def dense(f):
+    for k in range(12):
+        f[f"member{k:02d}"] = h5py.SoftLink("/")
+        f.attrs[f"attribute{k:02d}"] = k
+
+
+def references(f):
+    f["reference"] = np.array([f.ref], h5py.ref_dtype)
+    f["region"] = np.array([f["reference"].regionref[0:1]], h5py.regionref_dtype)
+    f.create_dataset("ragged", (2,), h5py.vlen_dtype("i4"))[0] = [1, 2, 3]
+
+
+for libver in "earliest", "latest":
+    for make in texts, members, dense, references:
+        seed(make.__name__, libver, make)
+    seed("gzip", libver, lambda f: chunked(f, "x", (5, 7), (2, 3), shuffle=True, gzip=True, fletcher32=True))
+    seed("plain", libver, lambda f: chunked(f, "x", (5, 7), (2, 3)))
+seed("single", "latest", lambda f: chunked(f, "x", (5, 7), (5, 7), gzip=True))
+seed("implicit", "latest", lambda f: chunked(f, "x", (5, 7), (2, 3), early=True))
+seed("extensible", "latest", lambda f: chunked(f, "x", (30, 7), (2, 3), (None, 7)))
+seed("several", "latest", lambda f: chunked(f, "x", (30, 7), (2, 3), (None, None), gzip=True))
+seed("userblock", "earliest", texts, userblock_size=512)
