@@ -17,6 +17,7 @@ def count(shape, dtype="i4"):
 def chunked(f, name, shape, chunks, maxshape=None, early=False, **options):
     """Writes a chunked dataset, its space allocated early if that is asked for."""
     dcpl = h5p.create(h5p.DATASET_CREATE)
+    dcpl.set_obj_track_times(False)
     dcpl.set_chunk(chunks)
     if early:
         dcpl.set_alloc_time(h5d.ALLOC_TIME_EARLY)
