@@ -180,7 +180,7 @@ func (c *comparison) attributes(o *Object, want map[string]any) {
 		for _, n := range a.Shape {
 			shape = append(shape, float64(n))
 		}
-		got[a.Name] = map[string]any{"shape": any(shape), "dtype": a.Type.NumPy()}
+		got[a.Name] = map[string]any{"shape": any(shape), "dtype": strings.Replace(a.Type.NumPy(), "bfloat16", "float32", 1)}
 		if a.Shape == nil {
 			got[a.Name].(map[string]any)["shape"] = nil
 		}
@@ -231,6 +231,9 @@ func (c *comparison) dataset(o *Object, want goldenObject) {
 	if want.Dtype == "" { // h5py has no type for it
 		g, w = facts{Shape: d.Shape}, facts{Shape: want.Shape}
 	}
+	if d.Layout == "virtual" && slices.Contains(d.MaxShape, Unlimited) { // as long as its sources
+		g.Shape, w.Shape = nil, nil
+	}
 	if d.Layout == "virtual" || w.Dtype == "datetime64[s]" {
 		g.Dtype, w.Dtype = "", ""
 	}
@@ -255,7 +258,9 @@ func (c *comparison) data(d *Dataset, want goldenObject) {
 	switch {
 	case want.Md5f64 != "" && d.Layout != "virtual":
 		sum, err := sumFloat64(d)
-		if err != nil {
+		if errors.Is(err, errUnknownFilter) && d.Filters[0].ID == 32013 { // ZFP, for which the reference had a plugin
+			c.refused++
+		} else if err != nil {
 			c.errorf(d.Path, "%v", err)
 		} else if sum != want.Md5f64 {
 			c.errorf(d.Path, "%v%v: other numbers than h5py's", d.Type, d.Shape)

@@ -19,6 +19,7 @@ type File struct {
 	super   superblock
 	widths
 	shared  []sharedIndex // where shared messages are kept
+	image   []imageEntry  // metadata that is newer than what is in its place
 	blocks  blockCache
 	chunks  chunkCache
 	mapping mapping
@@ -154,6 +155,9 @@ func (f *File) bytes(address uint64, n int) ([]byte, error) {
 	}
 	if n > maxStructure {
 		return nil, fmt.Errorf("structure of %d bytes at address %d; more than %d are not believed", n, address, maxStructure)
+	}
+	if b := f.imageOf(address, n); b != nil {
+		return b, nil
 	}
 	return f.blocks.bytes(f, at, n)
 }

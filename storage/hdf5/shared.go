@@ -86,10 +86,8 @@ func (f *File) readExtension() error {
 		return fmt.Errorf("superblock extension: %w", err)
 	}
 	if m, ok := h.find(msgCacheImage); ok {
-		c := f.over("cache image", m.body)
-		c.skip(1)
-		if c.address() != undefined && c.size() > 0 {
-			return fmt.Errorf("its metadata is kept in a cache image, which only libhdf5 can read; open and close it with libhdf5 1.10 or later to write the metadata back")
+		if err := f.readImage(m); err != nil {
+			return err
 		}
 	}
 	m, ok := h.find(msgSharedTable)

@@ -402,11 +402,7 @@ func (d *Dataset) decode(dst []byte, e entry, in []segment) error {
 	if err := d.file.readAt(raw, e.address); err != nil {
 		return err
 	}
-	err := undoFilters(dst, raw, d.Filters, mask, d.Type.Size)
-	if errors.Is(err, errUnknownFilter) && d.libraryKnows() {
-		return d.decodeByLibrary(dst, in)
-	}
-	return err
+	return undoFilters(dst, raw, d.Filters, mask, d.Type.Size)
 }
 
 // reachesOut reports whether a chunk extends beyond the shape.
@@ -417,37 +413,6 @@ func (d *Dataset) reachesOut(in []segment) bool {
 		}
 	}
 	return false
-}
-
-// libraryKnows reports whether libhdf5 itself has the filters that we lack.
-func (d *Dataset) libraryKnows() bool {
-	for _, f := range d.Filters {
-		if _, err := decoders([]Filter{f}); err != nil && f.ID != FilterSzip {
-			return false
-		}
-	}
-	return true
-}
-
-// decodeByLibrary has libhdf5 read a chunk, or what of it lies within the shape.
-func (d *Dataset) decodeByLibrary(dst []byte, in []segment) error {
-	start, count := make([]int, len(in)), make([]int, len(in))
-	n := d.Type.Size
-	for axis := range in {
-		start[axis] = in[axis].chunk * d.Chunks[axis]
-		count[axis] = min(d.Chunks[axis], d.Shape[axis]-start[axis])
-		n *= count[axis]
-	}
-	box := takeScratch(n)
-	defer giveScratch(box)
-	if err := fallbackRead(d.file.name, d.Path, box, dtype.Invalid, start, count); err != nil {
-		return err
-	}
-	to, from := views.Of(d.Chunks...), views.Of(count...)
-	to.Shape = from.Shape
-	raw := source{d: d, number: number{size: d.Type.Size}}
-	raw.gather(dst, box, to, scaled(from, d.Type.Size))
-	return nil
 }
 
 // gatherFill writes the fill value wherever the piece shows an element.
