@@ -1,17 +1,17 @@
 package storage
 
 import (
-	"fmt"
 	"math/bits"
 	"sync"
 )
 
-// A Pool hands out host memory and takes it back, for work that repeats itself
-// and should not trouble the garbage collector. The zero Pool is ready for use,
-// by several goroutines.
+// A Pool hands out memory of one device and takes it back, for work that repeats
+// itself and should trouble neither the device nor the garbage collector. It may
+// be used by several goroutines.
 type Pool struct {
-	mu   sync.Mutex
-	free [poolClasses][]*heap
+	device Device
+	mu     sync.Mutex
+	free   [poolClasses][]Storage
 }
 
 // Sizes are rounded up to one of eight between powers of two, so that requests
@@ -22,18 +22,19 @@ const (
 	poolClasses = (bits.UintSize - poolLeast) << poolStep
 )
 
-// Get returns size bytes on [CPU], 64-byte aligned; what they hold is undefined.
-func (p *Pool) Get(size int) Storage {
+// NewPool returns a pool of d's memory, empty at first.
+func NewPool(d Device) *Pool { return &Pool{device: d} }
+
+// Get returns at least size bytes; what they hold is undefined.
+func (p *Pool) Get(size int) (Storage, error) {
 	class, room := classOf(size)
-	h := p.take(class)
-	if h == nil {
-		h = newHeap(room)
+	if s := p.take(class); s != nil {
+		return s, nil
 	}
-	h.bytes = h.bytes[:size]
-	return h
+	return p.device.Alloc(room)
 }
 
-func (p *Pool) take(class int) *heap {
+func (p *Pool) take(class int) Storage {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	stack := p.free[class]
@@ -41,27 +42,22 @@ func (p *Pool) take(class int) *heap {
 	if last < 0 {
 		return nil
 	}
-	h := stack[last]
+	s := stack[last]
 	stack[last] = nil
 	p.free[class] = stack[:last]
-	return h
+	return s
 }
 
 // Put takes back what Get returned. Nothing may use it any more: no array that
 // shows it, and no slice of its bytes. To put twice is a bug that Put cannot see.
 func (p *Pool) Put(s Storage) {
-	h, ok := s.(*heap)
-	if !ok {
-		panic(fmt.Sprintf("storage: Put of a %T, which comes from no pool", s))
+	if v, ok := s.(Versioned); ok {
+		v.Touch()
 	}
-	class, room := classOf(cap(h.bytes))
-	if room != cap(h.bytes) {
-		panic(fmt.Sprintf("storage: Put of %d bytes, which come from no pool", cap(h.bytes)))
-	}
-	h.Touch()
+	class, _ := classOf(s.Len())
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.free[class] = append(p.free[class], h)
+	p.free[class] = append(p.free[class], s)
 }
 
 // Drop lets go of all memory that was put back.

@@ -19,9 +19,9 @@ func Gradients(y *Tensor) Grads {
 	if y.Len() != 1 || !y.wants {
 		fail(act, storage.ErrState, "of %v; want a single element computed from a leaf that requires a gradient", y)
 	}
-	one := y.quietly(y.tape, y.epoch).constant(1)
+	one := y.quietly(y.tape).constant(1)
 	one.unit = true
-	p := pass{grads: Grads{y: one}, tape: y.tape, epoch: y.epoch}
+	p := pass{grads: Grads{y: one}, tape: y.tape}
 	p.reach(y)
 	for len(p.pending) > 0 {
 		x := heap.Pop(&p.pending).(*Tensor)
@@ -51,7 +51,6 @@ type pass struct {
 	grads   Grads
 	pending latestFirst // computed tensors that have a gradient, not yet passed on
 	tape    *Tape
-	epoch   int
 }
 
 func (p *pass) reach(x *Tensor) {
@@ -68,9 +67,9 @@ func (p *pass) through(y, dy *Tensor) {
 	}
 	in := make([]*Tensor, len(n.in))
 	for i, x := range n.in {
-		in[i] = x.quietly(p.tape, p.epoch)
+		in[i] = x.quietly(p.tape)
 	}
-	for i, dx := range n.op.Backward(y.quietly(p.tape, p.epoch), dy, in...) {
+	for i, dx := range n.op.Backward(y.quietly(p.tape), dy, in...) {
 		if x := n.in[i]; dx != nil && x.wants {
 			p.add(x, dx)
 		}

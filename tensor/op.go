@@ -48,7 +48,7 @@ func (w *Work) Make(t dtype.Type, v views.View) (storage.Array, error) {
 	var data storage.Storage
 	var err error
 	if w.tape != nil {
-		data, err = w.tape.arena(w.device).get(size)
+		data, err = w.tape.get(w.device, size)
 	} else {
 		data, err = w.device.Alloc(size)
 	}
@@ -101,7 +101,7 @@ func Compute(k *kernels.Kernel, set any, out []Spec, in ...*Tensor) []*Tensor {
 	results := make([]*Tensor, len(out))
 	for i, spec := range out {
 		made[i] = w.must(spec.Type, spec.View)
-		results[i] = &Tensor{Array: made[i], quiet: common.quiet, tape: common.tape, epoch: common.epoch}
+		results[i] = &Tensor{Array: made[i], quiet: common.quiet, tape: common.tape}
 	}
 	check(k.Name, w.Run(k, set, made, arrays(in)...))
 	return results
@@ -127,7 +127,7 @@ func meet(act string, in []*Tensor) *Tensor {
 		y.wants = y.wants || x.wants
 		y.quiet = y.quiet || x.quiet
 		if x.tape != nil {
-			y.tape, y.epoch = x.tape, x.epoch
+			y.tape = x.tape
 		}
 	}
 	return y

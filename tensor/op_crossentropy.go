@@ -48,7 +48,7 @@ func (op *crossEntropy) Backward(_, dy *Tensor, in ...*Tensor) []*Tensor {
 
 // with returns a as a tensor of the same step as x.
 func (x *Tensor) with(a storage.Array) *Tensor {
-	return &Tensor{Array: a, quiet: x.quiet, tape: x.tape, epoch: x.epoch}
+	return &Tensor{Array: a, quiet: x.quiet, tape: x.tape}
 }
 
 // times returns x·s for a single element s; x itself where s is the 1 that

@@ -2,6 +2,7 @@ package tensor
 
 import (
 	"runtime"
+	"slices"
 	"sync"
 
 	"github.com/h5dnn/h5dnn/storage"
@@ -10,10 +11,16 @@ import (
 // A Tape owns the memory of one step. Tapes are independent: each goroutine may
 // train on its own.
 type Tape struct {
-	epoch  int // counts the steps it has served
 	quiet  bool
-	random *Key     // what DrawKey returns next; nil if the step is not seeded
-	arenas []*arena // one for each device the step computes on
+	ended  bool
+	random *Key // what DrawKey returns next; nil if the step is not seeded
+	used   []block
+}
+
+// A block is memory on loan.
+type block struct {
+	pool *storage.Pool
+	storage.Storage
 }
 
 // Step runs one step of training. Results of f's expressions live until Step
@@ -21,69 +28,54 @@ type Tape struct {
 //
 // The goroutine keeps to one operating system thread meanwhile, because the
 // pool of arithmetic threads belongs to the thread that calls it.
-func Step(f func(t *Tape)) error { return serve(false, f) }
+func Step(f func(t *Tape)) error { return serve(&Tape{}, f) }
 
 // Infer runs f as Step does, recording nothing for gradients.
-func Infer(f func(t *Tape)) error { return serve(true, f) }
+func Infer(f func(t *Tape)) error { return serve(&Tape{quiet: true}, f) }
+
+func serve(t *Tape, f func(t *Tape)) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	defer t.end()
+	return Try(func() { f(t) })
+}
 
 // Watch returns a constant that brings a into the step: what is computed from
 // it lives in the step's memory. Ask for its gradient by RequireGrad.
 func (t *Tape) Watch(a storage.Array) *Tensor {
-	return &Tensor{Array: a, quiet: t.quiet, tape: t, epoch: t.epoch}
+	return &Tensor{Array: a, quiet: t.quiet, tape: t}
 }
 
-// idle holds tapes between steps, so that steps after the first find memory.
-var idle struct {
-	sync.Mutex
-	tapes []*Tape
-}
-
-func serve(quiet bool, f func(t *Tape)) error {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	t := borrow()
-	t.quiet, t.random = quiet, nil
-	defer t.giveBack()
-	return Try(func() { f(t) })
-}
-
-func borrow() *Tape {
-	idle.Lock()
-	defer idle.Unlock()
-	last := len(idle.tapes) - 1
-	if last < 0 {
-		return new(Tape)
+// get returns at least size uninitialised bytes on d, for as long as the step lasts.
+func (t *Tape) get(d storage.Device, size int) (storage.Storage, error) {
+	pool := poolOf(d)
+	s, err := pool.Get(size)
+	if err == nil {
+		t.used = append(t.used, block{pool, s})
 	}
-	t := idle.tapes[last]
-	idle.tapes = idle.tapes[:last]
-	return t
+	return s, err
 }
 
-func (t *Tape) giveBack() {
-	t.epoch++
-	for _, a := range t.arenas {
-		a.reset()
+// end gives the step's memory back, in reverse, so that a step like it takes the
+// same blocks in the same order.
+func (t *Tape) end() {
+	t.ended = true
+	for _, b := range slices.Backward(t.used) {
+		b.pool.Put(b.Storage)
 	}
-	idle.Lock()
-	defer idle.Unlock()
-	idle.tapes = append(idle.tapes, t)
+	t.used = nil
+}
+
+// pools holds, by device, the memory that no step is using.
+var pools sync.Map
+
+func poolOf(d storage.Device) *storage.Pool {
+	if pool, ok := pools.Load(d); ok {
+		return pool.(*storage.Pool)
+	}
+	pool, _ := pools.LoadOrStore(d, storage.NewPool(d))
+	return pool.(*storage.Pool)
 }
 
 // ReleaseMemory gives the memory kept between steps back.
-func ReleaseMemory() {
-	idle.Lock()
-	defer idle.Unlock()
-	idle.tapes = nil
-}
-
-// arena returns the tape's memory on d.
-func (t *Tape) arena(d storage.Device) *arena {
-	for _, a := range t.arenas {
-		if a.device == d {
-			return a
-		}
-	}
-	a := &arena{device: d, free: map[int][]storage.Storage{}}
-	t.arenas = append(t.arenas, a)
-	return a
-}
+func ReleaseMemory() { pools.Clear() }

@@ -42,7 +42,6 @@ type Tensor struct {
 	quiet bool  // whether what is computed from it goes unrecorded
 	node  *node // how it was computed; nil for a leaf
 	tape  *Tape // whose memory it lives in; nil if its own
-	epoch int   // that tape's step, after which the memory is reused
 }
 
 // Of wraps a as a constant.
@@ -71,7 +70,7 @@ func (x *Tensor) RequiresGrad() bool { return x.wants }
 
 // Detach returns x's value as a constant: no gradient flows through it.
 func (x *Tensor) Detach() *Tensor {
-	return &Tensor{Array: x.Array, tape: x.tape, epoch: x.epoch}
+	return &Tensor{Array: x.Array, tape: x.tape}
 }
 
 // Keep returns a constant equal to x in memory of its own, row-major, that
@@ -106,16 +105,16 @@ func Values[T dtype.Go](x *Tensor) []T {
 
 // live fails if the step whose memory x lives in has ended.
 func (x *Tensor) live(act string) {
-	if x.tape != nil && x.epoch != x.tape.epoch {
+	if x.tape != nil && x.tape.ended {
 		fail(act, storage.ErrState, "%v belongs to a step that has ended; Keep what must outlive it", x.Type)
 	}
 }
 
 // quietly returns x as the backward pass sees it: what is computed from it is
 // not recorded again.
-func (x *Tensor) quietly(t *Tape, epoch int) *Tensor {
+func (x *Tensor) quietly(t *Tape) *Tensor {
 	if x.quiet {
 		return x
 	}
-	return &Tensor{Array: x.Array, wants: x.wants, quiet: true, tape: t, epoch: epoch}
+	return &Tensor{Array: x.Array, wants: x.wants, quiet: true, tape: t}
 }
