@@ -20,6 +20,7 @@ const (
 	FilterBlosc       = 32001
 	FilterLZ4         = 32004
 	FilterBitshuffle  = 32008
+	FilterZFP         = 32013
 	FilterZstd        = 32015
 )
 

@@ -54,3 +54,4 @@ func FuzzFilterBlosc(f *testing.F)       { fuzzFilter(f, FilterBlosc) }
 func FuzzFilterLZ4(f *testing.F)         { fuzzFilter(f, FilterLZ4) }
 func FuzzFilterBitshuffle(f *testing.F)  { fuzzFilter(f, FilterBitshuffle) }
 func FuzzFilterZstd(f *testing.F)        { fuzzFilter(f, FilterZstd) }
+func FuzzFilterZFP(f *testing.F)         { fuzzFilter(f, FilterZFP) }

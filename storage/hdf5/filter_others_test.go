@@ -27,7 +27,7 @@ func TestFiltersDecodeWhatOthersEncoded(t *testing.T) {
 		kind, _, _ = strings.Cut(kind, " ")
 		compared[kind]++
 	}
-	if len(compared) != 10 { // gzip lzf lz4 zstd bzip2 bitshuffle blosc szip scaleoffset nbit
+	if len(compared) != 11 { // gzip lzf lz4 zstd bzip2 bitshuffle blosc szip scaleoffset nbit zfp
 		t.Errorf("only %v were compared", compared)
 	}
 	t.Log("datasets compared:", compared)

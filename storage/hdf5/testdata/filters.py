@@ -55,6 +55,14 @@ add("blosc/random", np.random.default_rng(2).integers(0, 256, 500, dtype="u1"), 
 add("blosc/far", np.concatenate([np.random.default_rng(3).integers(0, 256, 9000, dtype="u1")] * 2), chunks=(18000,),
     **plug.Blosc(cname="blosclz", clevel=9, shuffle=0))
 
+waves = np.sin(np.arange(3 * 5 * 6 * 5).reshape(3, 5, 6, 5) / 7) * 1e3
+for t in ("<f4", "<f8", "<i4", "<i8"):
+    for axes in (1, 2, 3, 4):
+        a = waves.reshape((-1,) + waves.shape[5 - axes:]).astype(t)
+        for name, how in {"rate": dict(rate=9), "precision": dict(precision=14), "accuracy": dict(accuracy=0.01), "reversible": dict(reversible=True)}.items():
+            if (name != "accuracy" or "f" in t) and (axes == 2 or name == "reversible" and t in ("<f4", "<i8") or t == "<f8" and name == "rate"):
+                add(f"zfp {name}/{t.strip('<>')} {axes}", a, chunks=tuple(max(1, n - 1) for n in a.shape), **plug.Zfp(**how))
+
 
 def nbit(name, kind, array):
     """Packs array's type with the N-bit filter, which h5py has no name for."""
