@@ -257,6 +257,9 @@ static hid_t allocated_at_once(void)
 int64_t h5dnn_group(int64_t file, const char *path, H5DNN_WHY)
 {
 	h5dnn_quiet();
+	scoped there = H5Gopen2(file, path, H5P_DEFAULT); // made on the way to something else
+	if (there >= 0)
+		return 0;
 	scoped group = H5Gcreate2(file, path, with_parents(), in_order(), H5P_DEFAULT);
 	return check(group < 0 ? -1 : 0, text, size);
 }

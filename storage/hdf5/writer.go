@@ -141,7 +141,7 @@ func (w *Writer) ask(act, path string, c call) (int64, error) {
 	return id, nil
 }
 
-// Group makes a group and gives it attributes.
+// Group makes a group, unless it is there already, and gives it attributes.
 func (w *Writer) Group(path string, attrs ...Attr) error {
 	if path != "/" {
 		_, err := w.ask("group", path, func(why *C.char, size C.size_t) C.int64_t {

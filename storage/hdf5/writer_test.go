@@ -105,6 +105,7 @@ print(json.dumps(out))`)
 
 func TestH5pyReadsEveryAttribute(t *testing.T) {
 	w, path := created(t)
+	must(t, w.Group("/g/h"))
 	must(t, w.Group("/g/h", Attr{"made", "by a group"}))
 	values := map[string]any{
 		"bool": true, "int": -7, "uint": uint(7), "int8": int8(-8), "uint16": uint16(16), "float32": float32(0.5), "float64": math.Pi,
@@ -329,6 +330,7 @@ func TestWrongUseIsRefused(t *testing.T) {
 		{attr(struct{}{}), dtype.ErrType, "struct {}"},
 		{w.SetAttr("/x", "", 1), nil, "name"},
 		{w.SetAttr("/nothing", "a", 1), nil, "exist"},
+		{w.Group("/x"), nil, "exist"},
 		{w.WriteStrings("/s", []string{"a"}, 2), views.ErrShape, ""},
 		{d.WriteAt([]int{1, 0}, x), views.ErrShape, "[1 0]"},
 		{d.WriteAt([]int{0}, x), views.ErrShape, ""},
