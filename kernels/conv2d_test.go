@@ -2,8 +2,10 @@ package kernels
 
 import (
 	"fmt"
+	"math"
 	"testing"
 
+	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
 
@@ -74,4 +76,32 @@ func TestConv2dGradWAgrees(t *testing.T) {
 		agree(t, Conv2dGradW, []views.View{w, b}, []views.View{x, y}, set, 1e-3)
 		agree(t, Conv2dGradW, []views.View{w}, []views.View{x, y}, set, 1e-3)
 	})
+}
+
+// TestNaNIsNotHidden wants a NaN that goes into a product to come out, through
+// every activation: else training that went wrong would look alive.
+func TestNaNIsNotHidden(t *testing.T) {
+	nan := float32(math.NaN())
+	for act := NoActivation; act <= SigmoidActivation; act++ {
+		for _, channels := range []int{1, 16} {
+			x, y := dense(views.ChannelsLast(1, channels, 6, 6)), dense(views.ChannelsLast(1, 16, 6, 6))
+			storage.Elements[float32](x)[0] = nan
+			if err := CPU.Run(Conv2d, &Call{Out: []storage.Array{y}, In: []storage.Array{x, dense(views.Of(16, channels, 3, 3)), dense(views.Of(16))}, Set: Conv2dSet{Padding: [2]int{1, 1}, Act: act}}); err != nil {
+				t.Fatal(err)
+			}
+			if got := storage.Elements[float32](y)[0]; got == got {
+				t.Errorf("%v of a convolution of NaN in %d channels is %v", act, channels, got)
+			}
+		}
+		for _, rows := range []int{1, 16} {
+			x, y := dense(views.Of(rows, 32)), dense(views.Of(rows, 16))
+			storage.Elements[float32](x)[3] = nan
+			if err := CPU.Run(Linear, &Call{Out: []storage.Array{y}, In: []storage.Array{x, dense(views.Of(16, 32)), dense(views.Of(16))}, Set: LinearSet{act}}); err != nil {
+				t.Fatal(err)
+			}
+			if got := storage.Elements[float32](y)[0]; got == got {
+				t.Errorf("%v of %d rows of which one is NaN is %v", act, rows, got)
+			}
+		}
+	}
 }

@@ -104,8 +104,15 @@ static dnnl_status_t (*const compile[])(dnnl_primitive_desc_t *, dnnl_engine_t, 
 	[H5K_CONV_GRAD_W] = h5k_conv_grad_w,
 };
 
+enum { RELU = 1 }; /* ReluActivation in Go */
+
 /* attributes asks for scratch memory of ours, as the library's own belongs to the thread
- * that compiled, and for the activation. */
+ * that compiled, and for the activation.
+ *
+ * oneDNN's relu with a slope of 0 for negative numbers is a machine's max(z, 0), which turns
+ * NaN to 0 and hides that training went wrong. With the smallest slope there is it multiplies
+ * instead: NaN stays, and negative numbers are flushed to (minus) zero, as we run it with
+ * denormals off. A z of -Inf becomes NaN. */
 static dnnl_status_t attributes(dnnl_primitive_attr_t *attr, int activation) {
 	static const dnnl_alg_kind_t kinds[] = {0, dnnl_eltwise_relu, dnnl_eltwise_tanh, dnnl_eltwise_logistic};
 	dnnl_post_ops_t ops;
@@ -118,7 +125,7 @@ static dnnl_status_t attributes(dnnl_primitive_attr_t *attr, int activation) {
 	s = dnnl_post_ops_create(&ops);
 	if (s != dnnl_success)
 		return s;
-	s = h5k_append_activation(ops, kinds[activation]);
+	s = h5k_append_activation(ops, kinds[activation], activation == RELU ? 0x1p-149f : 0);
 	if (s == dnnl_success)
 		s = dnnl_primitive_attr_set_post_ops(*attr, ops);
 	dnnl_post_ops_destroy(ops);
@@ -226,10 +233,8 @@ h5k_plan *h5k_compile(const h5k_problem *q, int *status) {
 	h5k_plan *p = calloc(1, sizeof *p);
 	*status = p ? started() : dnnl_out_of_memory;
 	if (*status == dnnl_success) {
-		H5K_ENTER;
-		with(p->threads = q->threads);
+		with(p->threads = q->threads); /* and not H5K_ENTER: to it relu's slope would be 0 */
 		*status = build(p, q, lies, wants, &attr);
-		H5K_LEAVE;
 	}
 	for (int i = 0; i < H5K_SLOTS; i++) {
 		if (lies[i])

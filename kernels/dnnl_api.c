@@ -14,8 +14,8 @@ h5k_own h5k_describe(int rank, const dnnl_dims_t dims, const int64_t *stride) {
 
 void h5k_forget(h5k_own d) { dnnl_memory_desc_destroy(d); }
 
-dnnl_status_t h5k_append_activation(dnnl_post_ops_t ops, dnnl_alg_kind_t kind) {
-	return dnnl_post_ops_append_eltwise(ops, kind, 0, 0);
+dnnl_status_t h5k_append_activation(dnnl_post_ops_t ops, dnnl_alg_kind_t kind, float alpha) {
+	return dnnl_post_ops_append_eltwise(ops, kind, alpha, 0);
 }
 
 dnnl_status_t h5k_matmul(dnnl_primitive_desc_t *pd, dnnl_engine_t e, const h5k_operands *d, dnnl_primitive_attr_t attr) {
@@ -66,8 +66,8 @@ h5k_own h5k_describe(int rank, const dnnl_dims_t dims, const int64_t *stride) {
 
 void h5k_forget(h5k_own d) { free(d); }
 
-dnnl_status_t h5k_append_activation(dnnl_post_ops_t ops, dnnl_alg_kind_t kind) {
-	return dnnl_post_ops_append_eltwise(ops, 1, kind, 0, 0);
+dnnl_status_t h5k_append_activation(dnnl_post_ops_t ops, dnnl_alg_kind_t kind, float alpha) {
+	return dnnl_post_ops_append_eltwise(ops, 1, kind, alpha, 0);
 }
 
 dnnl_status_t h5k_matmul(dnnl_primitive_desc_t *pd, dnnl_engine_t e, const h5k_operands *d, dnnl_primitive_attr_t attr) {

@@ -28,7 +28,7 @@ typedef struct {
 h5k_own h5k_describe(int rank, const dnnl_dims_t dims, const int64_t *stride);
 void h5k_forget(h5k_own d);
 
-dnnl_status_t h5k_append_activation(dnnl_post_ops_t ops, dnnl_alg_kind_t kind);
+dnnl_status_t h5k_append_activation(dnnl_post_ops_t ops, dnnl_alg_kind_t kind, float alpha);
 
 dnnl_status_t h5k_matmul(dnnl_primitive_desc_t *pd, dnnl_engine_t e, const h5k_operands *d, dnnl_primitive_attr_t attr);
 dnnl_status_t h5k_conv_forward(dnnl_primitive_desc_t *pd, dnnl_engine_t e, const h5k_operands *d, dnnl_primitive_attr_t attr);
