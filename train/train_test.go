@@ -291,6 +291,32 @@ func TestEvaluationIsNotTraining(t *testing.T) {
 	}
 }
 
+// TestStandingStill trains at a learning rate of zero, so that epochs differ by
+// what is drawn anew, and by nothing else.
+func TestStandingStill(t *testing.T) {
+	still := "data: {file: f, x: x, y: y, shuffle: none}\noptimizer: {sgd: 0}\nepochs: 2\nbatch: 16\n"
+	plain, data := setUp(t, still+"model: [flatten, {dense: 4}]")
+	if err := plain.Fit(context.Background(), data, train.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := plain.Evaluate(context.Background(), data.Train)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, loss := range plain.History["loss"] { // the last batch has 6 samples and counts for no more
+		if math.Abs(loss-whole.MeanLoss()) > 1e-6 {
+			t.Errorf("loss %v over batches, %v over samples", loss, whole.MeanLoss())
+		}
+	}
+	dropping, data := setUp(t, strings.Replace(still, "batch: 16", "batch: 150", 1)+"model: [flatten, {dropout: 0.5}, {dense: 4}]")
+	if err := dropping.Fit(context.Background(), data, train.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if loss := dropping.History["loss"]; math.Abs(loss[0]-loss[1]) < 1e-4 {
+		t.Errorf("losses %v: two steps dropped the same", loss)
+	}
+}
+
 func TestRegressionFitsALine(t *testing.T) {
 	c, err := train.ParseConfig([]byte("data: {file: f, x: x, y: y}\nmodel: [{dense: 1}]\nloss: mse\noptimizer: {sgd: {lr: 0.1}}\nepochs: 60\nbatch: 8"))
 	if err != nil {
