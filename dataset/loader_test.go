@@ -452,3 +452,32 @@ func TestAmplificationIsWhatDecodesCost(t *testing.T) {
 		}
 	}
 }
+
+// TestWindowsMixSortedFiles loads a file sorted by its ten classes. Over fair
+// draws χ² of a batch's classes averages 9; a file's worth of batches, the first
+// and the last among them, may not be far from that.
+func TestWindowsMixSortedFiles(t *testing.T) {
+	const n, classes, batch = 60_000, 10, 128
+	x := newFake(storage.From(make([]uint8, n*8), n, 8), 256)
+	l := must[*Loader](t)(NewLoader(must[Dataset](t)(Of(Named{"x", x.Array()})), Options{Batch: batch, DropLast: true}))
+	for epoch := range 5 {
+		sum, batches := 0.0, 0
+		for b, err := range l.Epoch(t.Context(), epoch, 0) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			counts := map[int]int{}
+			for _, row := range b.Rows {
+				counts[row*classes/n]++
+			}
+			got := chiSquare(counts, classes, batch)
+			if edge := batches < 10 || batches > n/batch-10; edge && got > 45 {
+				t.Errorf("epoch %d, batch %d: χ² of its classes is %.1f: %v", epoch, batches, got, counts)
+			}
+			sum, batches = sum+got, batches+1
+		}
+		if mean := sum / float64(batches); mean > 11 {
+			t.Errorf("epoch %d: χ² of a batch's classes averages %.1f, want at most 11", epoch, mean)
+		}
+	}
+}

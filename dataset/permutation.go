@@ -91,6 +91,8 @@ func shuffle(s []int, key uint64) {
 const (
 	splitKey = 1 + iota
 	epochKey
+	turnKey
+	cutKey
 	blockKey
 	roundKey
 	insideKey

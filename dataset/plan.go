@@ -28,7 +28,7 @@ type Plan struct {
 // that keep class-sorted files mixed and huge chunks affordable.
 const (
 	windowBytes = 64 << 20
-	fewestOpen  = 8
+	fewestOpen  = 16
 	mostOpen    = 64
 	mixedRows   = 4096 // small blocks: at least this many samples to draw from
 )

@@ -1,12 +1,15 @@
 package dataset
 
-import "sort"
+import (
+	"iter"
+	"sort"
+)
 
 // A window is the order in which blocks are opened one after the other, a number
 // of them open at a time, and samples drawn across the open ones: round s draws
-// from the blocks at places s … s+span-1 of the line. A block deals its samples
-// evenly over the rounds it is open in, span of them save near the ends of the
-// line, so that each round opens one block and is done with one.
+// from the blocks at places s … s+span-1 of the line, an even share of each. So
+// each round opens one block and is done with one. The first and last rounds
+// draw what evens out the blocks that are not open as long: about half of each.
 type window struct {
 	pieces []piece
 	total  int
@@ -31,13 +34,11 @@ type piece struct {
 // of the line as any other, so that at most its ends are decoded by two.
 func newWindow(b blocks, span int, key uint64, stored bool, rank, world int) *window {
 	w := &window{key: key, stored: stored, dealt: -1}
-	p := permute(b.count(), mix(key, blockKey))
 	lo, hi := share(b.start(b.count()), rank, world)
 	at := 0
-	for place := range b.count() {
-		block := place
-		if !stored {
-			block = p.at(place)
+	for place, block := range lineUp(b.count(), span, key) {
+		if stored {
+			block = place
 		}
 		size := b.size(block)
 		first, last := max(at, lo), min(at+size, hi)
@@ -51,19 +52,49 @@ func newWindow(b blocks, span int, key uint64, stored bool, rank, world int) *wi
 	return w
 }
 
+// lineUp yields the places of a line and which of n blocks is there. The blocks,
+// taken as a ring and cut at random into as many stretches as are open at a
+// time, are dealt from each stretch in turn, in random order: so what is open
+// comes from all over the file, and files sorted by class train well.
+func lineUp(n, span int, key uint64) iter.Seq2[int, int] {
+	return func(yield func(place, block int) bool) {
+		span := max(1, min(span, n))
+		turn := permute(span, mix(key, turnKey))
+		cut := int(below(uint64(n), mix(key, cutKey)))
+		place := 0
+		for cycle := range (n + span - 1) / span {
+			for k := range span {
+				first, end := share(n, turn.at(k), span)
+				if cycle >= end-first {
+					continue // this stretch is one shorter
+				}
+				inside := permute(end-first, mix(key+blockKey, uint64(first)))
+				if !yield(place, (first+inside.at(cycle)+cut)%n) {
+					return
+				}
+				place++
+			}
+		}
+	}
+}
+
 func (w *window) line() int           { return len(w.pieces) }
 func (w *window) block(place int) int { return w.pieces[place].block }
 func (w *window) rounds() int         { return len(w.pieces) - w.span + 1 }
 
-// open returns the rounds [first, last] the piece at a place is open in.
-func (w *window) open(place int) (first, last int) {
-	return max(0, place-w.span+1), min(place, w.rounds()-1)
-}
-
-// given returns how many samples the piece at a place has dealt before round s.
+// given returns how many samples the piece at a place has dealt before round s:
+// one span-th in each of the span rounds that would end with the one it leaves
+// in. Those before the first round fall into it, those after the last likewise.
 func (w *window) given(place, s int) int {
-	first, last := w.open(place)
-	return w.pieces[place].n * (s - first) / (last - first + 1)
+	p := w.pieces[place]
+	switch parts := s - (place - w.span + 1); {
+	case s <= 0 || parts <= 0:
+		return 0
+	case s >= w.rounds() || parts >= w.span:
+		return p.n
+	default:
+		return p.n/w.span*parts + p.n%w.span*parts/w.span
+	}
 }
 
 // end returns the position where round s ends.
