@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -155,6 +156,12 @@ func TestH5pyReadsEveryLayout(t *testing.T) {
 	for name, layout := range layouts {
 		must(t, w.WriteWith("/"+name, flipped, layout))
 	}
+	noise := make([]uint8, 5000) // which no filter makes smaller
+	for i := range noise {
+		noise[i] = uint8(rand.Uint32())
+	}
+	must(t, w.Write("/noise", storage.From(noise, 5000)))
+	must(t, w.WriteWith("/noise kept", storage.From(noise, 5000), Layout{Chunks: []int{999}, Filters: []Filter{Shuffle(), Deflate(4), Fletcher32()}}))
 	must(t, w.WriteStrings("/strings", []string{"a", "bc", "", "ü", "e", "f"}, 2, 3))
 	must(t, w.WriteStrings("/one string", []string{"alone"}))
 	must(t, w.WriteStrings("/no strings", nil, 0))
@@ -169,6 +176,7 @@ out = {n: [bool(np.array_equal(d[...], want)), d.chunks, d.compression, d.shuffl
 out['strings'] = f['soft'].asstr()[...].tolist()
 out['one string'] = f['one string'].asstr()[()]
 out['shapes'] = [f[n].shape for n in ('no strings', 'scalar', 'empty')]
+out['noise'] = bool((f['noise'][...] == f['noise kept'][...]).all())
 out['order'] = list(f)[-6:]
 print(json.dumps(out))`)
 	for name, want := range map[string]string{
@@ -179,7 +187,7 @@ print(json.dumps(out))`)
 		"all":               "[true [10 20] gzip true true [33 50] <nil>]",
 		"growing":           "[true [1310 50] <nil> false false [<nil> 50] <nil>]",
 		"growing both ways": "[true [8 8] gzip false false [<nil> <nil>] <nil>]",
-		"strings":           "[[a bc ] [ü e f]]", "one string": "alone", "shapes": "[[0] [] [0 3]]",
+		"strings":           "[[a bc ] [ü e f]]", "one string": "alone", "noise": "true", "shapes": "[[0] [] [0 3]]",
 		"order": "[strings one string no strings scalar empty soft]",
 	} {
 		g := fmt.Sprint(got[name])
