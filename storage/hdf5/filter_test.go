@@ -27,6 +27,7 @@ func TestFiltersUndoWhatTheyDid(t *testing.T) {
 		{Deflate(0)}, {Deflate(1)}, {Deflate(6)}, {Deflate(9)},
 		{Shuffle()}, {Fletcher32()},
 		{Shuffle(), Deflate(4)}, {Shuffle(), Deflate(4), Fletcher32()}, {Fletcher32(), Shuffle(), Deflate(4)},
+		{LZ4()}, {Zstd(1)}, {Zstd(19)}, {Shuffle(), LZ4(), Fletcher32()}, {Shuffle(), Zstd(3), Fletcher32()},
 	}
 	for _, pipeline := range pipelines {
 		for _, elemSize := range []int{1, 2, 3, 4, 8, 12, 16, 24} {
@@ -65,7 +66,6 @@ func TestShuffleIsATransposition(t *testing.T) {
 	}
 }
 
-// TestFletcher32 has sums from libhdf5 1.10.8's H5_checksum_fletcher32.
 func TestFletcher32AcceptsBothByteOrders(t *testing.T) {
 	stored, _ := appendFletcher32([]byte("abcde"), nil, 0)
 	swapped := bytes.Clone(stored)
@@ -89,7 +89,7 @@ func BenchmarkUndo(b *testing.B) {
 			data[i] = byte(random.Uint32())
 		}
 	}
-	for _, pipeline := range [][]Filter{{Deflate(4)}, {Shuffle()}, {Fletcher32()}, {Shuffle(), Deflate(4), Fletcher32()}} {
+	for _, pipeline := range [][]Filter{{Deflate(4)}, {Shuffle()}, {Fletcher32()}, {LZ4()}, {Zstd(3)}, {Shuffle(), Deflate(4), Fletcher32()}} {
 		b.Run(fmt.Sprint(pipeline), func(b *testing.B) {
 			stored, mask, err := applyFilters(data, pipeline, 4)
 			if err != nil {
