@@ -358,7 +358,7 @@ int64_t h5dnn_read_chunk(int64_t dataset, const uint64_t *start, uint32_t *mask,
 	if ((uint64_t)stored != bytes)
 		return fail("chunk has another size than expected", text, size);
 #if H5_VERSION_GE(2, 0, 0)
-	return check(H5Dread_chunk2(dataset, H5P_DEFAULT, DIMS(start), mask, data, &bytes), text, size);
+	return check(H5Dread_chunk1(dataset, H5P_DEFAULT, DIMS(start), mask, data), text, size);
 #else
 	return check(H5Dread_chunk(dataset, H5P_DEFAULT, DIMS(start), mask, data), text, size);
 #endif
