@@ -3,6 +3,7 @@ package dataset
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 
@@ -30,8 +31,12 @@ func newColumn(name string, a storage.Array) (*column, error) {
 	if a.Rank() == 0 {
 		return nil, fmt.Errorf("dataset: %s: a single %v has no axis that counts samples: %w", name, a.Type, views.ErrShape)
 	}
-	c.Field = Field{name, a.Type, slices.Clone(a.Shape[1:])}
-	c.size = c.Field.bytes()
+	inner, err := views.Checked(a.Shape[1:], math.MaxInt/a.Type.Size())
+	if err != nil {
+		return nil, fmt.Errorf("dataset: %s: a sample: %w", name, err)
+	}
+	c.Field = Field{name, a.Type, inner.Shape}
+	c.size = inner.Len() * a.Type.Size()
 	if !a.Within(a.Data.Len() / a.Type.Size()) {
 		return nil, fmt.Errorf("dataset: %v reaches beyond its storage of %d bytes: %w", c.Field, a.Data.Len(), views.ErrShape)
 	}

@@ -108,7 +108,7 @@ const evenBlock = 1 << 20
 
 // evenBlocks cuts d into blocks of about evenBlock bytes.
 func evenBlocks(d Dataset) (ends []int) {
-	rows := max(1, evenBlock/max(1, sampleBytes(d)))
+	rows := max(1, evenBlock/max(1, sampleBytes(d)), d.Len()/mostBlocks)
 	for end := rows; end < d.Len(); end += rows {
 		ends = append(ends, end)
 	}

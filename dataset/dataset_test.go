@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"errors"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -109,7 +110,9 @@ func TestNarrowColumnsAreDecodedOnce(t *testing.T) {
 	labels := newFake(storage.From(make([]uint8, 1000), 1000), 300)
 	images := newFake(x, 16)
 	d := must[Dataset](t)(Of(Named{"x", images.Array()}, Named{"y", labels.Array()}))
-	l := must[*Loader](t)(NewLoader(d, Options{Batch: 10, Window: 4, Memory: 8000}))
+	o := Options{Batch: 10, Window: 4}
+	o.Memory = leastMemory(d, o)
+	l := must[*Loader](t)(NewLoader(d, o))
 	for epoch := range 3 {
 		for _, err := range l.Epoch(t.Context(), epoch, 0) {
 			if err != nil {
@@ -291,6 +294,42 @@ func TestShufflesAreParsedFromTheirNames(t *testing.T) {
 	for _, s := range []Shuffle{Auto, None, Window, Exact} {
 		if got, err := ParseShuffle(s.String()); got != s || err != nil {
 			t.Errorf("%v: parsed to %v, %v", s, got, err)
+		}
+	}
+}
+
+// vast says it is as long as can be said.
+type vast struct{ *fakeSource }
+
+func (vast) Len() int                                      { return math.MaxInt }
+func (vast) ReadView([]byte, dtype.Type, views.View) error { return errTorn }
+
+// TestDeclaredSizesAreNotBelieved loads arrays that declare more than anyone has,
+// as a chunked dataset of a hostile file can without storing a byte.
+func TestDeclaredSizesAreNotBelieved(t *testing.T) {
+	for _, shape := range [][]int{{1 << 40, 1 << 20}, {1 << 20, 1 << 40}, {1 << 60}, {3, 1 << 58}, {0, 1 << 40, 1 << 20}, {0, math.MaxInt, 2}} {
+		v := views.View{Shape: shape, Stride: make([]int, len(shape))} // so that it need not exist
+		fake := newFake(storage.Array{Data: storage.From([]uint8{1}).Data, Type: dtype.Uint8, View: v}, 3)
+		arrays := []storage.Array{fake.Array(), fake.array}
+		if _, err := views.Checked(shape, math.MaxInt); err == nil {
+			arrays = append(arrays, storage.Array{Data: vast{newFake(storage.Array{Type: dtype.Uint8, View: views.Of(shape...)}, 3)}, Type: dtype.Uint8, View: views.Of(shape...)})
+		}
+		for _, a := range arrays {
+			d, err := Of(Named{"x", a})
+			if err != nil {
+				continue
+			}
+			for _, mode := range []Shuffle{Auto, None, Window, Exact} {
+				for _, err := range Load(t.Context(), d, Options{Batch: 1 << 50, Shuffle: mode}) {
+					if err == nil {
+						t.Errorf("%v, %v: a batch of everything was loaded", shape, mode)
+					}
+					break
+				}
+			}
+			if _, _, err := Split(d, 0.5, 1); err == nil && d.Len() > mostSplit {
+				t.Errorf("%v: split into lists of %d samples", shape, d.Len())
+			}
 		}
 	}
 }

@@ -37,8 +37,12 @@ func NewLoader(d Dataset, o Options) (*Loader, error) {
 	if p.plan.Slots > 0 {
 		l.slots = newSlots(p.d, p.blocks, p.plan)
 	}
-	for range p.batches() {
-		b, err := NewBatch(d, o.Batch)
+	batches := directBatches(o.Workers)
+	if l.slots != nil {
+		batches = blockBatches
+	}
+	for range batches {
+		b, err := NewBatch(d, min(o.Batch, d.Len()))
 		if err != nil {
 			return nil, err
 		}
@@ -132,7 +136,7 @@ func (l *Loader) reclaim(b *Batch) (*Batch, error) {
 	if !b.kept {
 		return b, nil
 	}
-	fresh, err := NewBatch(l.d, l.o.Batch)
+	fresh, err := NewBatch(l.d, min(l.o.Batch, l.d.Len()))
 	if err == nil {
 		l.batches[slices.Index(l.batches, b)] = fresh
 	}

@@ -16,12 +16,17 @@ type Options struct {
 	Epoch    int     // part of the order; for Load
 	Start    int     // samples of the epoch already consumed; for Load
 	Workers  int     // goroutines that read; 0 takes one for each processor
-	Memory   int64   // bytes the loader may hold; 0 takes 512 MiB, or more if the window needs it
+	Memory   int64   // bytes the loader may hold; 0 takes 512 MiB, or more if that is not enough
 	Rank     int     // this process's share of each epoch is Rank of World
 	World    int     // 0 counts as 1
 }
 
-const defaultMemory = 512 << 20
+// What a loader makes itself comfortable with, and what it takes at most, unless
+// told: a file may declare far more samples than it holds.
+const (
+	defaultMemory = 512 << 20
+	mostUnasked   = 16 << 30
+)
 
 // settled returns o with its defaults filled in, for a dataset of n samples.
 func (o Options) settled(n int) (Options, error) {

@@ -94,50 +94,60 @@ func (p *planner) shape() {
 	}
 }
 
-// batches returns how many batches are filled, waiting or in use at a time.
-func (p *planner) batches() int {
-	if p.plan.Slots > 0 {
-		return 3
-	}
-	return p.o.Workers + 2
-}
+// Batches are being filled, waiting, or in use: those that are copied out of
+// blocks one after the other, those that workers read one each.
+const blockBatches = 3
 
-// fit settles what is held in memory.
+func directBatches(workers int) int { return workers + 2 }
+
+// fit settles what is held in memory: as much as helps, within what is allowed.
+// Sizes are floats because files may declare what no integer holds.
 func (p *planner) fit() error {
-	budget := p.o.Memory
-	if budget == 0 {
-		budget = defaultMemory
+	wanted, allowed := float64(defaultMemory), float64(mostUnasked)
+	if p.o.Memory > 0 {
+		wanted, allowed = float64(p.o.Memory), float64(p.o.Memory)
 	}
-	base := int64(p.d.holds())
-	batch := int64(p.o.Batch) * int64(p.sample)
-	all := int64(p.d.Len()) * int64(p.sample)
-	// A worker that picks samples out of a block decodes it beside the slot.
-	block := int64(p.blocks.largest) * int64(p.sample)
-	beside := int64(p.o.Workers) * block * int64((p.decoded+p.d.Len())/max(1, p.d.Len()))
+	sample := float64(p.sample)
+	block, all := float64(p.blocks.largest)*sample, float64(p.d.Len())*sample
+	base := float64(p.d.holds()) + p.beside()
+	need := base + float64(directBatches(p.o.Workers))*float64(p.o.Batch)*sample
+	blocked := base + blockBatches*float64(p.o.Batch)*sample + p.ordering()
 	switch {
 	case p.plan.Blocks == 0:
-		p.plan.Memory = base + int64(p.batches())*batch
-	case all+base+3*batch+beside <= budget:
+	case all+blocked <= wanted:
 		p.plan.Slots, p.plan.Kept = p.plan.Blocks, true
-		p.plan.Memory = all + base + 3*batch + beside
-	case p.plan.Shuffle == Exact:
-		p.plan.Memory = base + int64(p.batches())*batch + beside
-	default:
-		p.plan.Slots = min(p.plan.Window+lookahead*p.o.Workers, p.plan.Blocks)
-		fixed := base + 3*batch + beside
-		if p.o.Memory > 0 {
-			p.plan.Slots = min(p.plan.Slots, int(max(0, budget-fixed)/block))
-		}
+		need = all + blocked
+	case p.plan.Window > 0:
 		least := min(p.plan.Window+1, p.plan.Blocks)
-		p.plan.Memory = fixed + int64(max(p.plan.Slots, least))*block
-		if p.plan.Slots < least {
-			return fmt.Errorf("dataset: a window of %d blocks of %d samples needs %s of memory, %s are allowed; allow more, or open fewer blocks", p.plan.Window, p.blocks.largest, size(p.plan.Memory), size(budget))
-		}
+		room := int(max(0, min(allowed-blocked, all)) / block)
+		p.plan.Slots = max(least, min(p.plan.Window+lookahead*p.o.Workers, p.plan.Blocks, room))
+		need = blocked + float64(p.plan.Slots)*block
 	}
-	if p.o.Memory > 0 && p.plan.Memory > budget {
-		return fmt.Errorf("dataset: batches of %d samples and what stays decoded need %s of memory, %s are allowed; allow more, or take smaller batches", p.o.Batch, size(p.plan.Memory), size(budget))
+	if need > allowed {
+		return p.refuse(need, allowed)
 	}
+	p.plan.Memory = int64(need)
 	return nil
+}
+
+// beside returns the bytes workers decode blocks to before they pick samples out.
+func (p *planner) beside() float64 {
+	bands := 1 + p.decoded/max(1, p.d.Len()) // a block of a subset comes from more
+	return float64(p.o.Workers*bands) * float64(p.blocks.largest) * float64(p.sample)
+}
+
+// ordering returns the bytes that the order of an epoch by window takes.
+func (p *planner) ordering() float64 {
+	hand := float64(p.blocks.largest) * float64(p.plan.Window+1) / 2
+	return 8*(hand+float64(p.o.Workers)*float64(p.blocks.largest)) + 64*float64(p.plan.Blocks)
+}
+
+func (p *planner) refuse(need, allowed float64) error {
+	what, way := fmt.Sprintf("batches of %d samples", p.o.Batch), "take smaller batches"
+	if p.plan.Window > 0 {
+		what, way = fmt.Sprintf("a window of %d blocks of %d samples, and %s,", p.plan.Window, p.blocks.largest, what), "open fewer blocks"
+	}
+	return fmt.Errorf("dataset: %s of %s each, take %s of memory, %s are allowed; allow more, or %s", what, size(float64(p.sample)), size(need), size(allowed), way)
 }
 
 // note settles what the user should know.
@@ -152,17 +162,17 @@ func (p *planner) note() {
 		return
 	}
 	p.plan.Amplification = p.exactAmplification()
-	p.plan.Notes = append(p.plan.Notes, fmt.Sprintf("an exact shuffle decodes %.0f samples for each one it uses, %d being decoded together; shuffle by window, allow %s of memory, or repack", p.plan.Amplification, p.blocks.largest, size(int64(p.d.Len())*int64(p.sample))))
+	p.plan.Notes = append(p.plan.Notes, fmt.Sprintf("an exact shuffle decodes %.0f samples for each one it uses, %d being decoded together; shuffle by window, allow %s of memory, or repack", p.plan.Amplification, p.blocks.largest, size(float64(p.d.Len())*float64(p.sample))))
 }
 
-func size(bytes int64) string {
-	switch {
-	case bytes >= 1<<30:
-		return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30))
-	case bytes >= 1<<20:
-		return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20))
+func size(bytes float64) string {
+	for _, unit := range []string{"bytes", "KiB", "MiB", "GiB"} {
+		if bytes < 1024 || unit == "GiB" {
+			return fmt.Sprintf("%.4g %s", bytes, unit)
+		}
+		bytes /= 1024
 	}
-	return fmt.Sprintf("%.1f KiB", float64(bytes)/(1<<10))
+	return ""
 }
 
 // exactAmplification expects of one batch, b samples out of any of n blocks, to

@@ -28,6 +28,9 @@ func Subset(d Dataset, rows []int) (Dataset, error) {
 	return &subset{scattererOf(d), slices.Clone(rows), ascend}, nil
 }
 
+// A list of samples takes 8 bytes for each.
+const mostSplit = 1 << 30
+
 // Split divides d at random: val gets the given fraction of the samples, train
 // the others, both in d's order. The same seed gives the same split.
 func Split(d Dataset, fraction float64, seed uint64) (train, val Dataset, err error) {
@@ -35,6 +38,9 @@ func Split(d Dataset, fraction float64, seed uint64) (train, val Dataset, err er
 	few := int(math.Round(fraction * float64(n)))
 	if !(fraction > 0 && fraction < 1) || few == 0 || few == n {
 		return nil, nil, fmt.Errorf("dataset: a fraction of %v leaves one side of a split of %d samples empty; choose one nearer to 0.5: %w", fraction, n, views.ErrShape)
+	}
+	if n > mostSplit {
+		return nil, nil, fmt.Errorf("dataset: a split of %d samples lists each of them, at most %d; split the file, or slice it", n, mostSplit)
 	}
 	chosen, rest := make([]int, 0, few), make([]int, 0, n-few)
 	p := permute(n, mix(seed, splitKey))

@@ -103,6 +103,9 @@ func (t *table) holds() int {
 // as make those of the other columns end there too, up to this many bytes.
 const jointBlock = 32 << 20
 
+// A plan lists all blocks; a file may declare more samples than it holds.
+const mostBlocks = 1 << 20
+
 // Blocks implements Blocked.
 func (t *table) Blocks() (ends []int, decoded int) {
 	lead := t.lead()
@@ -110,6 +113,9 @@ func (t *table) Blocks() (ends []int, decoded int) {
 		return nil, t.length
 	}
 	rows := t.blockRows(lead)
+	for t.length/rows > mostBlocks {
+		rows *= 2
+	}
 	for end := rows - lead.ahead%rows; end < t.length; end += rows {
 		ends = append(ends, end)
 	}
@@ -141,19 +147,25 @@ func (t *table) blockRows(lead *column) int {
 
 // decoded returns how many samples' worth of bytes reading every block decodes.
 func (t *table) decoded(ends []int) int {
-	total, sample := 0, sampleBytes(t)
+	total, sample := 0.0, float64(sampleBytes(t))
 	for _, c := range t.columns {
-		if !c.chunked() {
-			total += t.length * c.size
-			continue
+		rows := t.length
+		if c.chunked() {
+			rows = c.decoded(ends)
 		}
-		start := 0
-		for _, end := range ends {
-			total += (c.of(end-1) - c.of(start) + 1) * c.band * c.size
-			start = end
-		}
+		total += float64(rows) * float64(c.size) / sample
 	}
-	return total / sample
+	return int(total)
+}
+
+// decoded returns how many samples reading blocks one by one decodes.
+func (c *column) decoded(ends []int) int {
+	rows, start := 0, 0
+	for _, end := range ends {
+		rows += (c.of(end-1) - c.of(start) + 1) * c.band
+		start = end
+	}
+	return rows
 }
 
 func gcd(a, b int) int {

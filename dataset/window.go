@@ -11,6 +11,7 @@ import (
 // each round opens one block and is done with one. The first and last rounds
 // draw what evens out the blocks that are not open as long: about half of each.
 type window struct {
+	blocks blocks
 	pieces []piece
 	total  int
 	span   int
@@ -24,16 +25,15 @@ type window struct {
 
 // A piece is the part of a block that belongs to one rank: mostly all of it.
 type piece struct {
-	block       int
-	start, size int // rows of the dataset
-	from, n     int // which of them, counted in the block's own order
-	before      int // samples in the pieces before this one
+	block   int
+	from, n int // which of its samples, counted in the block's own order
+	before  int // samples in the pieces before this one
 }
 
 // newWindow lines up the blocks of one epoch. Each rank gets as long a stretch
 // of the line as any other, so that at most its ends are decoded by two.
 func newWindow(b blocks, span int, key uint64, stored bool, rank, world int) *window {
-	w := &window{key: key, stored: stored, dealt: -1}
+	w := &window{blocks: b, key: key, stored: stored, dealt: -1}
 	lo, hi := share(b.start(b.count()), rank, world)
 	at := 0
 	for place, block := range lineUp(b.count(), span, key) {
@@ -43,7 +43,7 @@ func newWindow(b blocks, span int, key uint64, stored bool, rank, world int) *wi
 		size := b.size(block)
 		first, last := max(at, lo), min(at+size, hi)
 		if first < last {
-			w.pieces = append(w.pieces, piece{block, b.start(block), size, first - at, last - first, w.total})
+			w.pieces = append(w.pieces, piece{block, first - at, last - first, w.total})
 			w.total += last - first
 		}
 		at += size
@@ -148,12 +148,12 @@ func (w *window) take(s int) {
 // draw adds samples from … to-1 of the piece at a place to the hand.
 func (w *window) draw(place, from, to int) {
 	p := w.pieces[place]
-	inside := permute(p.size, mix(w.key+insideKey, uint64(p.block)))
+	inside := permute(w.blocks.size(p.block), mix(w.key+insideKey, uint64(p.block)))
 	for k := p.from + from; k < p.from+to; k++ {
 		row := k
 		if !w.stored {
 			row = inside.at(k)
 		}
-		w.hand = append(w.hand, p.start+row)
+		w.hand = append(w.hand, w.blocks.start(p.block)+row)
 	}
 }
