@@ -3,7 +3,7 @@
 
 enum {
 	BLOCK = 1024,      /* elements in a tile of which some operand is gathered */
-	PART = 4096,       /* elements in a tile that needs no gathering */
+	PART = 16384,      /* elements in a tile that needs no gathering */
 	NARROW = 16,       /* rows shorter than this are gathered rather than visited */
 	WIDEST = 16,       /* bytes in the largest element */
 };

@@ -38,7 +38,6 @@ enum { LANES = 16 };
 #define REAL_(name) PASTE(name, SUFFIX)
 
 #define REAL float
-#define INTEGER int32_t
 #define SUFFIX _f32
 #define EXP expf
 #define LOG logf
@@ -48,7 +47,6 @@ enum { LANES = 16 };
 #define FABS fabsf
 #include "real.h"
 #undef REAL
-#undef INTEGER
 #undef SUFFIX
 #undef EXP
 #undef LOG
@@ -58,7 +56,6 @@ enum { LANES = 16 };
 #undef FABS
 
 #define REAL double
-#define INTEGER int64_t
 #define SUFFIX _f64
 #define EXP exp
 #define LOG log

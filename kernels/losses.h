@@ -125,14 +125,15 @@ static int REAL_(squared_error)(int64_t n, const void *x, const void *y, void *l
 	return 1;
 }
 
-/* dz = dy·act'(y), and its sums over rows: a unit is a block of columns and a group of
- * rows, whose sums are added up in the end, in order. */
+/* dz = dy·act'(y), and its sums over rows. Few columns are taken several rows at a time,
+ * as if they were one longer row, until the sums are put together. A unit is a block of
+ * columns and a group of such rows, whose sums are added up in the end, in order. */
 typedef struct {
 	int act;
-	int64_t rows, cols, each, groups, blocks;
+	int64_t n, width, each, groups, blocks; /* n elements in rows of width, the last one shorter */
 	const REAL *y, *dy;
-	REAL *dz, *db;
-	double *part;
+	REAL *dz;
+	double *part; /* groups × width */
 } REAL_(bias_slope);
 
 static inline __attribute__((always_inline)) void REAL_(slope_row)(int act, int64_t n, const REAL *y, const REAL *dy, REAL *dz, REAL *some) {
@@ -155,47 +156,43 @@ static void REAL_(bias_slopes)(void *arg, int64_t from, int64_t to) {
 	enum { DEEP = 32, C = REAL_(COLUMNS) };
 	const REAL_(bias_slope) *b = arg;
 	for (int64_t u = from; u < to; u++) {
-		int64_t group = u % b->groups, at = u / b->groups * C, n = b->cols - at < C ? b->cols - at : C;
-		int64_t i = group * b->each, end = i + b->each < b->rows ? i + b->each : b->rows;
-		double total[C];
+		int64_t group = u % b->groups, at = u / b->groups * C, n = b->width - at < C ? b->width - at : C;
+		int64_t p = group * b->each * b->width + at, end = p + b->each * b->width < b->n ? p + b->each * b->width : b->n;
+		double *total = b->part + group * b->width + at;
 		REAL some[C];
 		for (int64_t j = 0; j < n; j++)
 			total[j] = 0;
-		while (i < end) {
-			int64_t stop = i + DEEP < end ? i + DEEP : end;
+		while (p < end) {
 			for (int64_t j = 0; j < n; j++)
 				some[j] = 0;
-			for (; i < stop; i++) {
-				int64_t p = i * b->cols + at;
-				REAL_(slope_row)(b->act, n, b->y + p, b->dy + p, b->dz + p, some);
-			}
+			for (int i = 0; i < DEEP && p < end; i++, p += b->width)
+				REAL_(slope_row)(b->act, n < b->n - p ? n : b->n - p, b->y + p, b->dy + p, b->dz + p, some);
 			for (int64_t j = 0; j < n; j++)
 				total[j] += some[j];
-		}
-		for (int64_t j = 0; j < n; j++) {
-			if (b->groups > 1)
-				b->part[group * b->cols + at + j] = total[j];
-			else
-				b->db[at + j] = total[j];
 		}
 	}
 }
 
 static int REAL_(act_slope_bias)(int act, int64_t rows, int64_t cols, const void *y, const void *dy, void *dz, void *db) {
-	int64_t width = cols < REAL_(COLUMNS) ? cols : REAL_(COLUMNS), each = 16384 / width > 32 ? 16384 / width : 32;
-	REAL_(bias_slope) b = {act, rows, cols, each, (rows + each - 1) / each, (cols + REAL_(COLUMNS) - 1) / REAL_(COLUMNS), y, dy, dz, db, NULL};
-	if (b.groups > 1 && !(b.part = malloc(b.groups * cols * sizeof *b.part)))
+	enum { C = REAL_(COLUMNS) };
+	int64_t fold = cols < C ? C / cols : 1;
+	if (fold > rows)
+		fold = rows;
+	int64_t width = cols * fold, each = width < C / 2 ? 64 : 32;
+	REAL_(bias_slope) b = {act, rows * cols, width, each, (rows + fold * each - 1) / (fold * each), (width + C - 1) / C, y, dy, dz, NULL};
+	double few[2 * C];
+	b.part = b.groups * width <= 2 * C ? few : malloc(b.groups * width * sizeof *b.part);
+	if (!b.part)
 		return 0;
 	h5k_spread(b.groups * b.blocks, rows * cols < H5K_GRAIN ? INT64_MAX : 2, REAL_(bias_slopes), &b);
-	if (b.groups > 1) {
-		for (int64_t j = 0; j < cols; j++) {
-			double total = 0;
-			for (int64_t g = 0; g < b.groups; g++)
-				total += b.part[g * cols + j];
-			b.db[j] = total;
-		}
-		free(b.part);
+	for (int64_t j = 0; j < cols; j++) {
+		double total = 0;
+		for (int64_t k = j; k < b.groups * width; k += cols)
+			total += b.part[k];
+		((REAL *)db)[j] = total;
 	}
+	if (b.part != few)
+		free(b.part);
 	return 1;
 }
 

@@ -1,5 +1,10 @@
 /* Loops in REAL, which is float and then double. */
 
+/* So many elements ahead memory is asked for: the stores of a loop that computes for a
+ * while come too late to keep it busy otherwise (exp of 16 MiB: 7 % less time). */
+enum { REAL_(AHEAD) = 1024 / sizeof(REAL) };
+#define AHEAD REAL_(AHEAD)
+
 #define OP(name, result, cost, formula) \
 	static void REAL_(op_##name)(int64_t n, void *zs, const void *xs, const void *ys, const void *ws, const double *set) { \
 		result *z = zs, pz[LANES]; \
@@ -7,10 +12,13 @@
 		REAL tx[LANES] = {0}, ty[LANES] = {0}; \
 		int64_t whole = n & -LANES, rest = n - whole; \
 		(void)ws, (void)a, (void)b, (void)ty; \
-		_Pragma("omp simd") for (int64_t i = 0; i < whole; i++) { \
-			REAL x = px[i], y = py[i]; \
-			(void)x, (void)y; \
-			z[i] = formula; \
+		for (int64_t i = 0; i < whole; i += LANES) { \
+			__builtin_prefetch(px + i + AHEAD), __builtin_prefetch(py + i + AHEAD), __builtin_prefetch(z + i + AHEAD, 1); \
+			_Pragma("omp simd") for (int k = 0; k < LANES; k++) { \
+				REAL x = px[i + k], y = py[i + k]; \
+				(void)x, (void)y; \
+				z[i + k] = formula; \
+			} \
 		} \
 		if (rest == 0) \
 			return; \
@@ -25,6 +33,7 @@
 	}
 H5K_OPS(OP)
 #undef OP
+#undef AHEAD
 
 #define CAST(from) \
 	static void PASTE(cast_##from, SUFFIX)(int64_t n, void *zs, const void *xs, const void *ys, const void *ws, const double *set) { \

@@ -4,7 +4,6 @@
  * in pieces by shape alone, so that they do not depend on the number of threads. */
 
 typedef REAL REAL_(vec) __attribute__((vector_size(64)));
-typedef INTEGER REAL_(mask) __attribute__((vector_size(64)));
 
 enum { REAL_(WIDTH) = 64 / sizeof(REAL) };
 
@@ -34,26 +33,19 @@ static double REAL_(sum)(int64_t n, const REAL *x) {
 	return total;
 }
 
-/* The larger of a and b in each lane: b where it is larger, or NaN. */
-static inline __attribute__((always_inline)) void REAL_(raise)(REAL_(vec) *a, const REAL_(vec) *b) {
-	REAL_(mask) m = (*b > *a) | (*b != *b);
-	*a = (REAL_(vec))(((REAL_(mask))*b & m) | ((REAL_(mask))*a & ~m));
-}
-
 /* The largest of n > 0 adjacent elements. */
 static REAL REAL_(max)(int64_t n, const REAL *x) {
-	enum { W = REAL_(WIDTH) };
-	REAL top = x[0];
-	if (n >= 4 * W) {
-		REAL_(vec) a[4], v[4];
-		memcpy(a, x, sizeof a);
-		for (; n >= 4 * W; n -= 4 * W, x += 4 * W) {
-			memcpy(v, x, sizeof v);
-			REAL_(raise)(&a[0], &v[0]), REAL_(raise)(&a[1], &v[1]), REAL_(raise)(&a[2], &v[2]), REAL_(raise)(&a[3], &v[3]);
+	enum { WIDE = 4 * LANES };
+	REAL top = x[0], tops[WIDE];
+	if (n >= WIDE) {
+		memcpy(tops, x, sizeof tops);
+		for (; n >= WIDE; n -= WIDE, x += WIDE) {
+			_Pragma("omp simd") for (int k = 0; k < WIDE; k++) tops[k] = REAL_(larger)(x[k], tops[k]);
 		}
-		REAL_(raise)(&a[0], &a[1]), REAL_(raise)(&a[2], &a[3]), REAL_(raise)(&a[0], &a[2]);
-		for (int k = 0; k < W; k++)
-			top = REAL_(larger)(a[0][k], top);
+		for (int half = WIDE / 2; half > 0; half /= 2) {
+			_Pragma("omp simd") for (int k = 0; k < half; k++) tops[k] = REAL_(larger)(tops[k + half], tops[k]);
+		}
+		top = tops[0];
 	}
 	for (; n > 0; n--)
 		top = REAL_(larger)(*x++, top);
