@@ -13,6 +13,7 @@ func commands() []*cli.Command {
 		inspectCommand(),
 		sliceCommand(),
 		convertCommand(),
+		verifyCommand(),
 		trainCommand(),
 		evalCommand(),
 		predictCommand(),

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/h5dnn/h5dnn/storage/hdf5"
+)
+
+func verifyCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "verify",
+		Usage:     "say what is wrong with an HDF5 file, and where",
+		ArgsUsage: "FILE",
+		Description: "Walks through every structure, compares checksums, finds and decodes every chunk, follows\n" +
+			"every value of variable length. Opens no other file. Data without filters has no checksum:\n" +
+			"of it only the place is checked. Exit status 1 says that something is wrong.",
+		Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print one JSON object"}},
+		Action: func(c *cli.Context) error {
+			args, err := arguments(c, "FILE")
+			if err != nil {
+				return err
+			}
+			if err := anHDF5File(args[0]); err != nil {
+				return err
+			}
+			bar := newMeter(c.App.ErrWriter, "verify", fileSize(args[0]))
+			report, err := hdf5.Verify(c.Context, args[0], func(_ string, bytes int) { bar.add(bytes) })
+			bar.end()
+			if err != nil {
+				return err
+			}
+			show := showReport
+			if c.Bool("json") {
+				show = showReportJSON
+			}
+			err = buffered(c.App.Writer, func(w io.Writer) error { return show(w, args[0], report) })
+			if err == nil && len(report.Problems) > 0 {
+				return errNegative
+			}
+			return err
+		},
+	}
+}
+
+// anHDF5File refuses, with a helpful word, what is no file, or a file of
+// another format. A damaged HDF5 file passes.
+func anHDF5File(name string) error {
+	if !exists(name) {
+		_, err := open(name)
+		return err
+	}
+	format, err := formatOf(name)
+	if err == nil && format != "" && format != "hdf5" {
+		return fmt.Errorf("%s is a file of format %s; this command is for HDF5, which h5dnn import makes of it", name, format)
+	}
+	return err
+}
+
+func showReport(w io.Writer, name string, r hdf5.Report) error {
+	for _, f := range r.Problems {
+		fmt.Fprintf(w, "%s\n", printable(f.String()))
+	}
+	if r.Omitted > 0 {
+		fmt.Fprintf(w, "and %d problems more\n", r.Omitted)
+	}
+	for _, f := range r.Skipped {
+		fmt.Fprintf(w, "%s (not counted as wrong)\n", printable(f.String()))
+	}
+	verdict := "fine"
+	if n := len(r.Problems) + r.Omitted; n > 0 {
+		verdict = plural(n, "problem")
+	}
+	_, err := fmt.Fprintf(w, "%s  %s: %s, %s, %s, %s\n", printable(name), verdict,
+		plural(r.Objects, "object"), plural(r.Datasets, "dataset"), plural(r.Chunks, "chunk"), byteCount(r.Bytes))
+	return err
+}
+
+// plural writes a number of things.
+func plural(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
+}
+
+func showReportJSON(w io.Writer, name string, r hdf5.Report) error {
+	list := func(findings []hdf5.Finding) []fields {
+		items := []fields{}
+		for _, f := range findings {
+			items = append(items, fields{{"path", f.Path}, {"what", f.What}})
+		}
+		return items
+	}
+	err := encode(w, fields{{"file", name}, {"ok", len(r.Problems) == 0}, {"objects", r.Objects}, {"datasets", r.Datasets},
+		{"chunks", r.Chunks}, {"bytes", r.Bytes}, {"problems", list(r.Problems)}, {"omitted", r.Omitted}, {"not_checked", list(r.Skipped)}})
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(w, "\n")
+	return err
+}

@@ -1,0 +1,432 @@
+package hdf5
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// A Report is what [Verify] found in a file.
+type Report struct {
+	Objects  int
+	Datasets int
+	Chunks   int       // found in their places, and decoded where they have filters
+	Bytes    int       // of elements, as stored
+	Problems []Finding // what is wrong
+	Skipped  []Finding // what could not be looked at
+	Omitted  int       // problems beyond those listed
+}
+
+// A Finding is something about the object at a path, or about the whole file if
+// that is "".
+type Finding struct{ Path, What string }
+
+func (f Finding) String() string { return strings.TrimPrefix(f.Path+": "+f.What, ": ") }
+
+// Verify goes through all of the named file: every structure that leads to an
+// object, its attributes or its elements, with the checksums they have; the
+// place of every element; every chunk, decoded; and every value of variable
+// length. What it decodes at once is bounded, and so is its work, by the size
+// of the file. The error is about what kept it from looking, such as a file
+// that is not HDF5 at all.
+//
+// progress, unless nil, is told of bytes as they were looked at.
+func Verify(ctx context.Context, name string, progress func(path string, bytes int)) (Report, error) {
+	f, err := Open(name, Options{CacheBytes: -1})
+	if err != nil {
+		if !signed(name) {
+			return Report{}, err
+		}
+		return Report{Problems: []Finding{{"", strings.TrimPrefix(err.Error(), name+": ")}}}, nil
+	}
+	defer f.Close()
+	v := &verifier{ctx: ctx, f: f, left: f.size, seen: map[uint64]bool{}, owners: map[uint64]string{}, progress: progress}
+	if progress == nil {
+		v.progress = func(string, int) {}
+	}
+	err = v.walk()
+	return v.report, err
+}
+
+// signed reports whether a file claims to be HDF5.
+func signed(name string) bool {
+	file, err := os.Open(name)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	f := &File{file: file}
+	_, err = findSuperblock(f.peek, int(info.Size()))
+	return !errors.Is(err, errNotHDF5)
+}
+
+type verifier struct {
+	ctx      context.Context
+	f        *File
+	report   Report
+	left     int               // bytes of the file that no chunk looked at has taken
+	seen     map[uint64]bool   // objects, by the address of their header
+	owners   map[uint64]string // datasets, by the address of their data or index
+	progress func(path string, bytes int)
+}
+
+// maxFindings is how many problems are listed, and maxPerDataset how many of
+// one dataset's chunks.
+const maxFindings, maxPerDataset = 1000, 8
+
+func (v *verifier) problem(path string, err error) {
+	if len(v.report.Problems) >= maxFindings {
+		v.report.Omitted++
+		return
+	}
+	v.report.Problems = append(v.report.Problems, Finding{path, v.what(path, err)})
+}
+
+func (v *verifier) skip(path, format string, args ...any) {
+	v.report.Skipped = append(v.report.Skipped, Finding{path, fmt.Sprintf(format, args...)})
+}
+
+// what returns an error's text without the names that a Finding has besides.
+func (v *verifier) what(path string, err error) string {
+	text := strings.TrimPrefix(oneLine(err).Error(), v.f.name+": ")
+	return strings.TrimPrefix(text, path+": ")
+}
+
+func (v *verifier) walk() error {
+	for o, err := range v.f.Walk() {
+		if stop := v.ctx.Err(); stop != nil {
+			return stop
+		}
+		if err != nil {
+			v.problem(o.Path, err)
+		}
+		if o.header == nil || v.seen[o.header.address] {
+			continue
+		}
+		v.seen[o.header.address] = true
+		v.report.Objects++
+		v.attributes(o)
+		switch o.Kind {
+		case KindDataset:
+			v.report.Datasets++
+			v.dataset(o)
+		case KindDatatype:
+			if _, err := o.Datatype(); err != nil {
+				v.problem(o.Path, err)
+			}
+		}
+	}
+	return v.ctx.Err()
+}
+
+func (v *verifier) attributes(o *Object) {
+	all, err := o.Attributes()
+	if err != nil {
+		v.problem(o.Path, err)
+	}
+	for _, a := range all {
+		if n := len(a.data) / max(1, a.Type.Size); a.Type.points() {
+			if err := v.pointers(a.Type, a.data, n); err != nil {
+				v.problem(o.Path, fmt.Errorf("attribute %q: %w", a.Name, err))
+			}
+		}
+	}
+}
+
+func (v *verifier) dataset(o *Object) {
+	d, err := o.Dataset()
+	switch {
+	case err != nil:
+		v.problem(o.Path, err)
+		return
+	case d.Shape == nil:
+		return
+	case d.layout.class == layoutVirtual, len(d.External) > 0:
+		v.skip(o.Path, "its elements are in other files")
+		return
+	}
+	if err := v.owns(d); err == nil && d.layout.class == layoutChunked {
+		err = v.chunks(d)
+	} else if err == nil {
+		err = v.plain(d)
+	}
+	if err != nil {
+		v.problem(o.Path, err)
+	}
+}
+
+// owns refuses a dataset that has its elements where another has them.
+func (v *verifier) owns(d *Dataset) error {
+	if d.layout.class == layoutCompact || d.layout.address == undefined {
+		return nil
+	}
+	if size, err := d.StoredSize(); err == nil && size == 0 {
+		return nil // of no elements, whose place means nothing
+	}
+	if other, taken := v.owners[d.layout.address]; taken {
+		return fmt.Errorf("has its elements at %d, where those of %s are", d.layout.address, other)
+	}
+	v.owners[d.layout.address] = d.Path
+	return nil
+}
+
+// plain looks at elements that lie in a row.
+func (v *verifier) plain(d *Dataset) error {
+	if err := d.readable(); err != nil {
+		return err
+	}
+	size, err := d.StoredSize()
+	if err != nil {
+		return err
+	}
+	v.report.Bytes += size
+	v.progress(d.Path, size)
+	if d.layout.class == layoutCompact {
+		return v.pointers(d.Type, d.layout.data, size/max(1, d.Type.Size))
+	}
+	if d.layout.address == undefined || !d.Type.points() {
+		return nil
+	}
+	const block = 64 << 10
+	buf := make([]byte, min(size, block/d.Type.Size*d.Type.Size+d.Type.Size))
+	for at := 0; at < size; at += len(buf) {
+		b := buf[:min(len(buf), size-at)]
+		if err := v.f.readAt(b, d.layout.address+uint64(at)); err != nil {
+			return err
+		}
+		if err := v.pointers(d.Type, b, len(b)/d.Type.Size); err != nil {
+			return err
+		}
+	}
+	return v.ctx.Err()
+}
+
+// maxDecoding is how many bytes chunks may take while they are decoded, with
+// what their filters need.
+const maxDecoding = 256 << 20
+
+// chunks looks at every chunk of a dataset.
+func (v *verifier) chunks(d *Dataset) error {
+	index, err := d.index()
+	if err != nil {
+		return err
+	}
+	size, err := d.chunkSize()
+	if err != nil {
+		return err
+	}
+	if err := apart(index.entries); err != nil {
+		return err
+	}
+	total := 0
+	for _, e := range index.entries {
+		total += e.size
+	}
+	if v.left -= total; v.left < 0 {
+		return fmt.Errorf("its %d chunks take %d bytes, more than the file has left for them; some are counted twice", len(index.entries), total)
+	}
+	need, decode := size*(1+len(d.Filters)), true
+	if _, err := decoders(d.Filters); err != nil {
+		v.skip(d.Path, "chunks found, not decoded: %v", err)
+		decode = false
+	} else if len(d.Filters) > 0 && need > maxDecoding {
+		v.skip(d.Path, "chunks found, not decoded: one takes %d bytes in memory, and more than %d are not used for that", need, maxDecoding)
+		decode = false
+	}
+	return v.decodeAll(d, index, size, max(1, need), decode)
+}
+
+// apart refuses chunks that lie over one another.
+func apart(entries []entry) error {
+	byAddress := slices.Clone(entries)
+	slices.SortFunc(byAddress, func(a, b entry) int { return cmp.Compare(a.address, b.address) })
+	for k := 1; k < len(byAddress); k++ {
+		a, b := byAddress[k-1], byAddress[k]
+		if a.size > 0 && b.size > 0 && b.address-a.address < uint64(a.size) {
+			return fmt.Errorf("chunks at %d and %d lie over one another", a.address, b.address)
+		}
+	}
+	return nil
+}
+
+// decodeAll looks at all chunks side by side, and lists the first that fail.
+func (v *verifier) decodeAll(d *Dataset, index *index, size, need int, decode bool) error {
+	var mu sync.Mutex
+	failed := map[int]error{}
+	err := inParallel(len(index.entries), min(runtime.GOMAXPROCS(0), max(1, maxDecoding/need)), func(k int) error {
+		err := v.chunk(d, index, index.entries[k], size, decode)
+		mu.Lock()
+		defer mu.Unlock()
+		v.report.Chunks++
+		v.report.Bytes += index.entries[k].size
+		v.progress(d.Path, index.entries[k].size)
+		if err != nil {
+			failed[k] = err
+		}
+		return v.ctx.Err()
+	})
+	if err != nil {
+		return err
+	}
+	var numbers []int
+	for k := range failed {
+		numbers = append(numbers, k)
+	}
+	slices.Sort(numbers)
+	for _, k := range numbers[:min(len(numbers), maxPerDataset)] {
+		v.problem(d.Path, fmt.Errorf("chunk %v at %d: %w", d.origin(index, index.entries[k]), index.entries[k].address, failed[k]))
+	}
+	if more := len(numbers) - maxPerDataset; more > 0 {
+		v.problem(d.Path, fmt.Errorf("and %d chunks more of %d", more, len(index.entries)))
+	}
+	return nil
+}
+
+func (v *verifier) chunk(d *Dataset, index *index, e entry, size int, decode bool) error {
+	points := d.Type.points()
+	switch err := d.storedFor(size, e); {
+	case err != nil:
+		return err
+	case !decode || len(d.Filters) == 0 && !points:
+		return nil
+	}
+	chunk := takeScratch(size)
+	defer giveScratch(chunk)
+	if err := d.decode(chunk, e, d.segmentsOf(index, e)); err != nil {
+		return err
+	}
+	if !points {
+		return nil
+	}
+	return v.pointersWithin(d, index, e, chunk)
+}
+
+// segmentsOf returns where in the grid a chunk is.
+func (d *Dataset) segmentsOf(index *index, e entry) []segment {
+	at, in := make([]int, len(index.grid)), make([]segment, len(index.grid))
+	unravel(at, e.number, index.grid)
+	for axis := range in {
+		in[axis].chunk = at[axis]
+	}
+	return in
+}
+
+// origin returns the coordinates of a chunk's first element.
+func (d *Dataset) origin(index *index, e entry) []int {
+	at := make([]int, len(index.grid))
+	unravel(at, e.number, index.grid)
+	for axis := range at {
+		at[axis] *= d.Chunks[axis]
+	}
+	return at
+}
+
+// pointersWithin checks the elements of a chunk that are part of the shape.
+func (v *verifier) pointersWithin(d *Dataset, index *index, e entry, chunk []byte) error {
+	start := d.origin(index, e)
+	at := make([]int, len(start))
+	for k := 0; k < len(chunk)/d.Type.Size; k++ {
+		unravel(at, k, d.Chunks)
+		inside := true
+		for axis := range at {
+			inside = inside && start[axis]+at[axis] < d.Shape[axis]
+		}
+		if !inside {
+			continue
+		}
+		if err := v.pointers(d.Type, chunk[k*d.Type.Size:], 1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// points reports whether elements point into the global heap.
+func (t *Type) points() bool {
+	switch t.Class {
+	case ClassSequence:
+		return true
+	case ClassArray:
+		return t.Base.points()
+	case ClassCompound:
+		return slices.ContainsFunc(t.Members, func(m Member) bool { return m.Type.points() })
+	}
+	return false
+}
+
+// pointers follows the pointers in n elements.
+func (v *verifier) pointers(t *Type, b []byte, n int) error {
+	p := pointerCheck{v.f, map[pointerPlace]bool{}}
+	for k := range n {
+		if err := p.check(t, b[k*t.Size:(k+1)*t.Size]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A pointerCheck looks at every value that nested sequences lead to once.
+type pointerCheck struct {
+	f    *File
+	seen map[pointerPlace]bool
+}
+
+type pointerPlace struct {
+	heapPlace
+	t *Type
+}
+
+func (p pointerCheck) check(t *Type, b []byte) error {
+	switch {
+	case !t.points():
+		return nil
+	case t.Class == ClassSequence:
+		return p.sequence(t, b)
+	case t.Class == ClassArray:
+		for at := 0; at+t.Base.Size <= t.Size; at += t.Base.Size {
+			if err := p.check(t.Base, b[at:at+t.Base.Size]); err != nil {
+				return err
+			}
+		}
+	}
+	for _, m := range t.Members {
+		if err := p.check(m.Type, b[m.Offset:m.Offset+m.Type.Size]); err != nil {
+			return fmt.Errorf("%s: %w", m.Name, err)
+		}
+	}
+	return nil
+}
+
+func (p pointerCheck) sequence(t *Type, b []byte) error {
+	c := p.f.over("sequence", b)
+	n, place := c.u32(), heapPlace{c.address(), c.u32()}
+	if c.err != nil || n == 0 || place.address == 0 || place.address == undefined {
+		return c.err
+	}
+	object, err := p.f.heapObject(place.address, place.number)
+	if err != nil {
+		return err
+	}
+	if n > len(object)/max(1, t.Base.Size) {
+		return fmt.Errorf("sequence of %d elements of %d bytes in %d bytes", n, t.Base.Size, len(object))
+	}
+	if at := (pointerPlace{place, t}); t.Base.points() && !p.seen[at] {
+		p.seen[at] = true
+		for k := range n {
+			if err := p.check(t.Base, object[k*t.Base.Size:(k+1)*t.Base.Size]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

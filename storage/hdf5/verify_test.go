@@ -1,0 +1,149 @@
+package hdf5
+
+import (
+	"context"
+	"errors"
+	"github.com/h5dnn/h5dnn/storage"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// verified is Verify for tests that want no progress.
+func verified(t *testing.T, name string) Report {
+	t.Helper()
+	r, err := Verify(context.Background(), name, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// corpusFiles lists the files of some folders of the shared corpus.
+func corpusFiles(t *testing.T, folders ...string) []string {
+	t.Helper()
+	var names []string
+	for _, folder := range folders {
+		found, _ := filepath.Glob(filepath.Join(corpusDir(t), folder, "*"))
+		names = append(names, found...)
+	}
+	return names
+}
+
+func corpusDir(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.Abs("../../../shared/corpus")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(dir); err != nil {
+		t.Skipf("no corpus beside this checkout: %v", err)
+	}
+	return dir
+}
+
+// TestVerifyFindsSoundFilesFine: files that others wrote have nothing wrong.
+func TestVerifyFindsSoundFilesFine(t *testing.T) {
+	names, _ := filepath.Glob("testdata/*.h5")
+	for _, name := range append(names, "../../testdata/digits.h5", "../../testdata/tour.h5") {
+		if r := verified(t, name); len(r.Problems) > 0 || r.Objects == 0 {
+			t.Errorf("%s: %d objects, problems %v", name, r.Objects, r.Problems)
+		}
+	}
+}
+
+// TestVerifyBoundsItsWork goes through files made to break readers.
+func TestVerifyBoundsItsWork(t *testing.T) {
+	for _, name := range corpusFiles(t, "hostile", "official", "filters", "jhdf", "netcdf", "pyfive") {
+		start := time.Now()
+		r, err := Verify(context.Background(), name, nil)
+		if took := time.Since(start); took > 5*time.Second {
+			t.Errorf("%s: took %v", name, took)
+		}
+		if testing.Verbose() {
+			t.Log(filepath.Base(name), err, r.Objects, r.Chunks, r.Problems, r.Skipped)
+		}
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	if const512 := uint64(512 << 20); m.Sys > const512 {
+		t.Errorf("the process took %d bytes from the system, want at most %d", m.Sys, const512)
+	}
+}
+
+// TestVerifySeesEveryPlantedFault turns one byte after the other of a file that
+// has checksums everywhere, and wants to hear about each.
+func TestVerifySeesEveryPlantedFault(t *testing.T) {
+	sound := writeChecked(t)
+	whole, err := os.ReadFile(sound)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := verified(t, sound); len(r.Problems) > 0 || r.Chunks != 6 {
+		t.Fatalf("%d chunks, problems %v", r.Chunks, r.Problems)
+	}
+	f, err := Open(sound)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	d, err := f.Dataset("/group/x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	chunks, err := d.Index()
+	if err != nil {
+		t.Fatal(err)
+	}
+	hit := filepath.Join(t.TempDir(), "hit.h5")
+	for _, c := range chunks {
+		for at := c.Offset; at < c.Offset+c.Size; at += 7 {
+			r := verifiedWith(t, hit, whole, at)
+			if len(r.Problems) != 1 || r.Problems[0].Path != "/group/x" || !strings.Contains(r.Problems[0].What, "chunk [") {
+				t.Fatalf("byte %d of chunk %v: problems %v, want one of that chunk", at-c.Offset, c.Coord, r.Problems)
+			}
+		}
+	}
+	header, _ := d.Address()
+	for at := int(header); at < int(header)+60; at++ {
+		if r := verifiedWith(t, hit, whole, at); len(r.Problems) == 0 {
+			t.Errorf("byte %d of the header: nothing wrong", at-int(header))
+		}
+	}
+}
+
+// verifiedWith verifies a file of which one byte is another.
+func verifiedWith(t *testing.T, name string, whole []byte, at int) Report {
+	t.Helper()
+	whole[at] ^= 0x10
+	defer func() { whole[at] ^= 0x10 }()
+	if err := os.WriteFile(name, whole, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return verified(t, name)
+}
+
+// writeChecked writes a file with six chunks that have checksums.
+func writeChecked(t *testing.T) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "sound.h5")
+	w, err := Create(name, CreateOptions{NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Abort()
+	elems := make([]int32, 60*40)
+	for k := range elems {
+		elems[k] = int32(k * k)
+	}
+	err = errors.Join(
+		w.WriteWith("/group/x", storage.From(elems, 60, 40), Layout{Chunks: []int{20, 20}, Filters: []Filter{Shuffle(), Deflate(4), Fletcher32()}}),
+		w.Close())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
