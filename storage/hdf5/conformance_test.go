@@ -113,7 +113,7 @@ func (c *comparison) errorf(path, format string, args ...any) {
 }
 
 func (c *comparison) run(name string) {
-	f, err := Open(name)
+	f, err := Open(name, Options{Follow: filepath.Dir(name)})
 	c.files++
 	if c.file.Reference != "ok" {
 		if err == nil {
@@ -231,10 +231,7 @@ func (c *comparison) dataset(o *Object, want goldenObject) {
 	if want.Dtype == "" { // h5py has no type for it
 		g, w = facts{Shape: d.Shape}, facts{Shape: want.Shape}
 	}
-	if d.Layout == "virtual" && slices.Contains(d.MaxShape, Unlimited) { // as long as its sources
-		g.Shape, w.Shape = nil, nil
-	}
-	if d.Layout == "virtual" || w.Dtype == "datetime64[s]" {
+	if w.Dtype == "datetime64[s]" {
 		g.Dtype, w.Dtype = "", ""
 	}
 	if d.DType == dtype.BFloat16 { // h5py 3.7 is older than that
@@ -256,7 +253,9 @@ func asJSON(x any) string {
 
 func (c *comparison) data(d *Dataset, want goldenObject) {
 	switch {
-	case want.Md5f64 != "" && d.Layout != "virtual":
+	case len(d.shown) < len(d.mappings): // the corpus has not got all its sources
+		c.refused++
+	case want.Md5f64 != "":
 		sum, err := sumFloat64(d)
 		if errors.Is(err, errUnknownFilter) && d.Filters[0].ID == 32013 { // ZFP, for which the reference had a plugin
 			c.refused++

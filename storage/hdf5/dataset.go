@@ -24,6 +24,11 @@ type Dataset struct {
 
 	layout layout
 	index  func() (*index, error)
+
+	mappings []fromOther // of a virtual dataset
+	shown    []shown     // and the sources of them that there are
+	depth    int         // of virtual datasets that led here
+	opened   *int        // sources, of all of those
 }
 
 func (d *Dataset) parse() error {
@@ -38,8 +43,22 @@ func (d *Dataset) parse() error {
 		return err
 	}
 	d.Fill = fill
+	if d.layout.class == layoutVirtual && d.Shape != nil {
+		if err := d.parseVirtual(); err != nil {
+			return err
+		}
+	}
 	d.index = sync.OnceValues(d.readIndex)
 	return nil
+}
+
+// parseVirtual finds the sources, if they may be opened: they also tell how
+// far axes that can grow have grown.
+func (d *Dataset) parseVirtual() error {
+	if err := d.readMappings(); err != nil || d.sourcesAllowed() != nil {
+		return err
+	}
+	return d.resolve()
 }
 
 func (d *Dataset) parseType() error {

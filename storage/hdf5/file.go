@@ -1,3 +1,14 @@
+// Package hdf5 is HDF5 files as places where arrays live: what is in them, and
+// arrays of theirs that are read on demand, a part at a time, or written.
+//
+// Reading is all Go, one file of this folder for each structure of the format
+// (HDF5 File Format Specification, version 3.0). No size, address or count in a
+// file is believed before it was checked against the bytes there are, every
+// structure is walked at most once, and no other file is opened unless
+// [Options] allow it: a file from a stranger is an error or data. libhdf5 writes.
+//
+// It knows types, shapes and bytes. What arrays mean to each other belongs to
+// package serialize, how batches are made of them to package dataset.
 package hdf5
 
 import (
@@ -5,6 +16,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"syscall"
 
 	"github.com/h5dnn/h5dnn/storage"
 )
@@ -25,6 +37,7 @@ type File struct {
 	mapping mapping
 	heaps   heapCache
 	groups  groupCache
+	family  *family                  // files it may lead to, or nil
 	paths   func() map[uint64]string // of every object, by address of its header
 }
 
@@ -43,7 +56,8 @@ type Options struct {
 
 // Open opens the named file for reading.
 func Open(name string, options ...Options) (*File, error) {
-	file, err := os.Open(name)
+	// Opened as usual, a pipe would wait for its writer.
+	file, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +65,11 @@ func Open(name string, options ...Options) (*File, error) {
 	if len(options) > 0 {
 		f.options = options[0]
 	}
-	if err := f.start(); err != nil {
+	err = f.start()
+	if err == nil && f.options.Follow != "" {
+		err = f.newFamily(f.options.Follow)
+	}
+	if err != nil {
 		file.Close()
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
@@ -96,6 +114,13 @@ func (f *File) peek(at, n int) []byte {
 // Close closes the file. Arrays read from it on demand fail from then on;
 // arrays that are mapped stay usable for as long as they are reachable.
 func (f *File) Close() error {
+	if f.family != nil {
+		return errors.Join(f.family.close(f), f.closeSelf())
+	}
+	return f.closeSelf()
+}
+
+func (f *File) closeSelf() error {
 	return errors.Join(f.mapping.close(), f.file.Close())
 }
 

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-
-	"github.com/h5dnn/h5dnn/storage"
 )
 
 // An Object is what a path leads to: a group, a dataset, a committed datatype,
@@ -302,11 +300,13 @@ func (f *File) Dataset(path string) (*Dataset, error) {
 }
 
 // Dataset returns what the object's header says about a dataset.
-func (o *Object) Dataset() (*Dataset, error) {
+func (o *Object) Dataset() (*Dataset, error) { return o.dataset(0, new(int)) }
+
+func (o *Object) dataset(depth int, opened *int) (*Dataset, error) {
 	if o.Kind != KindDataset {
 		return nil, o.file.fail(o.Path, fmt.Errorf("is a %s, not a dataset", o.Kind))
 	}
-	d := &Dataset{Object: o}
+	d := &Dataset{Object: o, depth: depth, opened: opened}
 	if err := d.parse(); err != nil {
 		return nil, o.file.fail(o.Path, err)
 	}
@@ -324,10 +324,4 @@ func (o *Object) Datatype() (*Type, error) {
 		return nil, o.file.fail(o.Path, err)
 	}
 	return t, nil
-}
-
-// lookupOutside follows an external link.
-func (f *File) lookupOutside(m *Object, budget *int) (*Object, error) {
-	return nil, f.fail(m.Path, fmt.Errorf("leads to %s in file %q, and other files are not opened unless that is allowed: %w",
-		m.Target, m.Other, storage.ErrState))
 }

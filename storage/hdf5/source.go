@@ -51,9 +51,10 @@ func (d *Dataset) newSource(n number, at int) (*source, error) {
 func (d *Dataset) readable() error {
 	switch {
 	case d.layout.class == layoutVirtual:
-		return fmt.Errorf("is virtual: its elements are in other datasets, and other files are not opened unless that is allowed: %w", storage.ErrState)
+		return d.sourcesAllowed()
 	case len(d.External) > 0:
-		return fmt.Errorf("its elements are in file %q, and other files are not opened unless that is allowed: %w", d.External[0].Name, storage.ErrState)
+		_, err := d.file.below(d.External[0].Name)
+		return err
 	case d.layout.class == layoutChunked:
 		return nil
 	}
@@ -156,9 +157,7 @@ func (s *source) ReadView(dst []byte, t dtype.Type, v views.View) error {
 }
 
 func (s *source) read(dst []byte, v views.View) error {
-	err := pieces(s.shape, piece{from: v, to: views.Of(v.Shape...)}, func(p piece, t []track) error {
-		return s.readPiece(dst, p, t)
-	})
+	err := s.readPieces(dst, piece{from: v, to: views.Of(v.Shape...)})
 	if s.d.file.mapping.isClosed() { // then, or in the meantime
 		err = errClosed
 	}
@@ -168,10 +167,19 @@ func (s *source) read(dst []byte, v views.View) error {
 	return nil
 }
 
+func (s *source) readPieces(dst []byte, p piece) error {
+	return pieces(s.shape, p, func(p piece, t []track) error { return s.readPiece(dst, p, t) })
+}
+
 // readPiece reads a piece, one axis of it for one of the dataset's.
 func (s *source) readPiece(dst []byte, p piece, t []track) error {
-	if s.d.layout.class == layoutChunked {
+	switch {
+	case s.d.layout.class == layoutChunked:
 		return s.readChunks(dst, p, t)
+	case s.d.layout.class == layoutVirtual:
+		return s.readVirtual(dst, p, t)
+	case len(s.d.External) > 0:
+		return s.readExternal(dst, p, t)
 	}
 	from := s.within(p, t, nil, s.d.Shape)
 	switch l := s.d.layout; {

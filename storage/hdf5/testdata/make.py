@@ -208,3 +208,57 @@ seed("implicit", "latest", lambda f: chunked(f, "x", (5, 7), (2, 3), early=True)
 seed("extensible", "latest", lambda f: chunked(f, "x", (30, 7), (2, 3), (None, 7)))
 seed("several", "latest", lambda f: chunked(f, "x", (30, 7), (2, 3), (None, None), gzip=True))
 seed("userblock", "earliest", texts, userblock_size=512)
+
+
+def virtual():
+    """Virtual datasets of every kind; beside each what h5py reads of it."""
+    with h5py.File("source0.h5", "w", libver="latest") as f:
+        f["x"] = count((4, 6))
+        f.create_dataset("grow", (3, 4), ">i4", maxshape=(None, 4), chunks=(2, 4))[...] = count((3, 4))
+    with h5py.File("source1.h5", "w") as f:
+        f["x"] = 100 + count((4, 6))
+    with h5py.File("virtual.h5", "w", libver="latest") as f:
+        def add(name, shape, parts, maxshape=None):
+            layout = h5py.VirtualLayout(shape, "i4", maxshape)
+            for to, source, part in parts:
+                layout[to] = source[part]
+            f.create_virtual_dataset(name, layout, fillvalue=-7)
+        a, b = (h5py.VirtualSource(f"source{k}.h5", "x", (4, 6)) for k in range(2))
+        all_ = np.s_[:, :]
+        add("rows", (8, 6), [(np.s_[:4], a, all_), (np.s_[4:], b, all_)])
+        add("again", (12, 6), [(np.s_[:4], a, all_), (np.s_[4:8], b, all_), (np.s_[8:], a, all_)])
+        add("interleaved", (8, 6), [(np.s_[::2], a, all_), (np.s_[1::2], b, all_)])
+        add("columns", (4, 9), [(np.s_[:, 0:3], a, np.s_[:, 0:6:2]), (np.s_[:, 5:9], b, np.s_[:, 2:6])])
+        add("stacked", (3, 4, 6), [(0, a, all_), (2, b, all_)])
+        add("corner", (5, 5), [(np.s_[1:3, 1:4], a, np.s_[2:4, 3:6])])
+        add("missing", (8, 6), [(np.s_[:4], h5py.VirtualSource("nowhere.h5", "x", (4, 6)), all_), (np.s_[4:], b, all_)])
+        f["here"] = count((5,))
+        add("same", (3, 5), [(1, h5py.VirtualSource(".", "here", (5,)), np.s_[:])])
+        add("twice", (2, 3, 5), [(1, h5py.VirtualSource(".", "same", (3, 5)), all_)])
+        numbered = h5s.create_simple((4, 4, 6), (h5s.UNLIMITED, 4, 6))
+        numbered.select_hyperslab((0, 0, 0), (h5s.UNLIMITED, 1, 1), (1, 4, 6), (1, 4, 6))
+        low_level(f, "numbered", (0, 4, 6), numbered, b"source%b.h5", b"x", h5s.create_simple((4, 6)))
+        whole = h5s.create_simple((3, 4), (h5s.UNLIMITED, 4))
+        whole.select_hyperslab((0, 0), (1, 1), (1, 1), (h5s.UNLIMITED, 4))
+        to = h5s.create_simple((5, 5), (h5s.UNLIMITED, 5))
+        to.select_hyperslab((2, 1), (1, 1), (1, 1), (h5s.UNLIMITED, 4))
+        low_level(f, "endless", (5, 5), to, b"source0.h5", b"grow", whole)
+        spread = h5s.create_simple((5, 5), (h5s.UNLIMITED, 5))
+        spread.select_hyperslab((1, 1), (h5s.UNLIMITED, 1), (3, 1), (2, 4))
+        low_level(f, "spread", (5, 5), spread, b"source0.h5", b"grow", whole)
+        f["link"] = h5py.ExternalLink("source1.h5", "/x")
+    with h5py.File("virtual.h5", "a") as f:
+        for name in list(f):
+            if isinstance(f[name], h5py.Dataset) and f[name].is_virtual:
+                f["want/" + name] = f[name][...]
+
+
+def low_level(f, name, shape, to, file, dataset, source):
+    dcpl = h5p.create(h5p.DATASET_CREATE)
+    dcpl.set_fill_value(np.array(-7, "i4"))
+    dcpl.set_virtual(to, file, dataset, source)
+    limits = (h5s.UNLIMITED,) + shape[1:]
+    h5d.create(f.id, name.encode(), h5t.STD_I32LE, h5s.create_simple(shape, limits), dcpl)
+
+
+virtual()

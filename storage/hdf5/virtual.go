@@ -1,0 +1,629 @@
+package hdf5
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// A virtual dataset shows elements of others, its sources. The global heap
+// object that its layout points at lists what comes from where:
+//
+//	| 0 or 1 (1) | mappings (L) | mapping … | checksum (4) |
+//
+//	a mapping: | (1) flags (1) | file, 0 | dataset, 0 | selection of the source | selection of the virtual dataset |
+//
+// Flags 0 and 1: in the place of the name of the file, or the dataset, is the
+// number (L) of a mapping before this one that has it. Flag 2: it is this file.
+// The k-th element of one selection is the k-th of the other. File "." is the
+// virtual dataset's own. Where the virtual selection has no end and the source
+// one has, %b in the names is the number of a block: 0, 1, 2, …, as many as
+// there are. Elements that no source has are the fill value.
+type fromOther struct {
+	file, dataset string
+	from, to      selection
+}
+
+// Virtual tells where a part of a virtual dataset comes from.
+type Virtual struct{ File, Dataset string }
+
+// Sources lists the datasets that a virtual dataset shows, as it names them.
+func (d *Dataset) Sources() []Virtual {
+	all := make([]Virtual, 0, len(d.mappings))
+	for _, m := range d.mappings {
+		all = append(all, Virtual{m.file, m.dataset})
+	}
+	return all
+}
+
+// A selection is some of the elements of a dataset: all, or along each axis
+// blocks at equal distances.
+type selection struct {
+	all  bool
+	axes []blocks
+}
+
+// blocks are count stretches of size coordinates, stride apart. Either count or
+// size may be Unlimited.
+type blocks struct{ start, stride, count, size int }
+
+// reach is what of blocks lies within some extent: n coordinates in all.
+type reach struct{ start, stride, size, n int }
+
+// at returns the k-th coordinate.
+func (r reach) at(k int) int { return r.start + k/r.size*r.stride + k%r.size }
+
+// within returns what lies below the extent.
+func (b blocks) within(extent int) reach {
+	r := reach{b.start, b.stride, b.size, 0}
+	switch {
+	case b.size == Unlimited:
+		r.size = max(1, extent-b.start)
+		r.n = max(0, extent-b.start)
+	case b.count != Unlimited:
+		r.n = b.count * b.size
+	case extent > b.start:
+		full := (extent - b.start) / b.stride
+		r.n = full*b.size + min(b.size, extent-b.start-full*b.stride)
+	}
+	return r
+}
+
+func (b blocks) endless() bool { return b.count == Unlimited || b.size == Unlimited }
+
+// endless returns the axis along which a selection has no end, or -1.
+func (s selection) endless() int { return slices.IndexFunc(s.axes, blocks.endless) }
+
+// readMappings reads the list of mappings.
+func (d *Dataset) readMappings() error {
+	body, err := d.file.heapObject(d.layout.address, d.layout.virtual)
+	if err != nil {
+		return fmt.Errorf("virtual layout: %w", err)
+	}
+	c := d.file.over("virtual layout", body)
+	version := c.u8()
+	if version > 1 {
+		c.fail("version %d is not known; the file is newer than this program", version)
+	}
+	for range c.size() {
+		m := d.parseNames(c, version)
+		m.from, m.to = parseSelection(c), parseSelection(c)
+		if !m.to.all && len(m.to.axes) != len(d.Shape) && c.err == nil {
+			c.fail("selection of %d axes in a dataset of %d", len(m.to.axes), len(d.Shape))
+		}
+		if c.err != nil {
+			return c.err
+		}
+		d.mappings = append(d.mappings, m)
+	}
+	return c.err
+}
+
+// parseNames reads the names that a mapping starts with.
+func (d *Dataset) parseNames(c *cursor, version int) (m fromOther) {
+	flags := 0
+	if version > 0 {
+		flags = c.u8()
+	}
+	before := func() (m fromOther) {
+		if k := c.size(); k < len(d.mappings) {
+			return d.mappings[k]
+		}
+		c.fail("mapping %d has a name of a later one", len(d.mappings))
+		return m
+	}
+	switch {
+	case flags&4 != 0:
+		m.file = "."
+	case flags&1 != 0:
+		m.file = before().file
+	default:
+		m.file = c.text()
+	}
+	if flags&2 != 0 {
+		m.dataset = before().dataset
+	} else {
+		m.dataset = c.text()
+	}
+	return m
+}
+
+// parseSelection reads a selection:
+//
+//	| 3, all       (4) | version (4) | 0 (4) | length (4) |
+//	| 2, hyperslab (4) | 1 (4) | 0 (4) | length (4) | rank (4) | blocks (4) | first, last (4 each) … of every block |
+//	| 2, hyperslab (4) | 2 (4) | 1 (1) | length (4) | rank (4) | start, stride, count, size (8 each) … of every axis |
+//	| 2, hyperslab (4) | 3 (4) | flags (1) | bytes of numbers, b (1) | rank (4) | the same in b bytes: flag 0 as 2, else as 1 |
+func parseSelection(c *cursor) selection {
+	kind, version := c.u32(), c.u32()
+	switch {
+	case kind == 3:
+		c.skip(8)
+		return selection{all: true}
+	case kind != 2:
+		c.fail("selection of kind %d is not supported", kind)
+		return selection{}
+	}
+	width, regular := 4, false
+	switch version {
+	case 1:
+		c.skip(8)
+	case 2:
+		width, regular = 8, c.u8()&1 != 0
+		c.skip(4)
+	case 3:
+		regular, width = c.u8()&1 != 0, c.u8()
+	default:
+		c.fail("selection of version %d is not known", version)
+	}
+	rank := c.u32()
+	if rank < 1 || rank > maxRank || width != 2 && width != 4 && width != 8 {
+		c.fail("selection of rank %d in numbers of %d bytes", rank, width)
+	}
+	if c.err != nil {
+		return selection{}
+	}
+	if regular {
+		return c.regular(rank, width)
+	}
+	return c.listed(rank, width)
+}
+
+func (c *cursor) regular(rank, width int) selection {
+	s := selection{axes: make([]blocks, rank)}
+	endless := func(x uint64) int {
+		if x > 1<<40 && x != 1<<(8*width)-1 && x != undefined {
+			c.fail("selection of %d", x)
+		}
+		if x == 1<<(8*width)-1 || x == undefined {
+			return Unlimited
+		}
+		return int(x)
+	}
+	for axis := range s.axes {
+		b := blocks{start: endless(c.uint(width)), stride: endless(c.uint(width))}
+		b.count, b.size = endless(c.uint(width)), endless(c.uint(width))
+		s.axes[axis] = b
+		s.check(c, b)
+	}
+	return s
+}
+
+func (s selection) check(c *cursor, b blocks) {
+	if c.err == nil && (b.start < 0 || b.stride < 1 || b.count == 0 || b.size == 0 || b.count == Unlimited && b.size == Unlimited ||
+		b.count > 1<<31 || b.size > 1<<31 && b.count != 1 || b.size > b.stride && b.count != 1 || b.size == Unlimited && b.count != 1) {
+		c.fail("selection of %d blocks of %d, %d apart, from %d on", b.count, b.size, b.stride, b.start)
+	}
+}
+
+// listed reads blocks one by one, which must be those of equal distances.
+func (c *cursor) listed(rank, width int) selection {
+	count := c.count(width)
+	if count > c.left()/(2*rank*width) {
+		c.fail("selection of %d blocks in %d bytes", count, c.left())
+		return selection{}
+	}
+	first, last := make([][]int, rank), make([][]int, rank)
+	for range count {
+		for axis := range first {
+			first[axis] = append(first[axis], c.count(width))
+		}
+		for axis := range last {
+			last[axis] = append(last[axis], c.count(width))
+		}
+	}
+	s, total := selection{axes: make([]blocks, rank)}, 1
+	for axis := range s.axes {
+		b, ok := evenly(first[axis], last[axis])
+		if !ok {
+			c.fail("selection of %d blocks at unequal distances is not supported", count)
+			return s
+		}
+		s.axes[axis] = b
+		s.check(c, b)
+		total *= b.count
+	}
+	if total != count {
+		c.fail("selection of %d blocks that are no grid is not supported", count)
+	}
+	return s
+}
+
+// evenly describes stretches of one axis by their distance, if they have one.
+func evenly(first, last []int) (blocks, bool) {
+	starts, size := slices.Compact(slices.Sorted(slices.Values(first))), 0
+	for k := range first {
+		if k > 0 && last[k]-first[k]+1 != size {
+			return blocks{}, false
+		}
+		size = last[k] - first[k] + 1
+	}
+	if len(starts) == 0 {
+		return blocks{}, false
+	}
+	b := blocks{start: starts[0], stride: max(1, size), count: len(starts), size: size}
+	for k := 1; k < len(starts); k++ {
+		if k == 1 {
+			b.stride = starts[1] - starts[0]
+		}
+		if starts[k]-starts[k-1] != b.stride {
+			return blocks{}, false
+		}
+	}
+	return b, true
+}
+
+// sourcesAllowed tells why the sources may not be opened, if so.
+func (d *Dataset) sourcesAllowed() error {
+	for _, m := range d.mappings {
+		if m.file != "." {
+			if _, err := d.file.below(m.file); err != nil {
+				return fmt.Errorf("is virtual: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// Virtual datasets may show one another, but not deeply, and not more than so
+// many sources in all.
+const (
+	maxVirtual = 8
+	maxSources = 1 << 16
+)
+
+// errNoSource reports a source that is not there, and so holds the fill value.
+var errNoSource = errors.New("no such source")
+
+// open returns the source of a mapping.
+func (d *Dataset) open(file, dataset string) (*Dataset, error) {
+	f, err := d.file.other(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, errNoSource
+	}
+	if err != nil {
+		return nil, err
+	}
+	o, err := f.Lookup(dataset)
+	if err != nil && strings.Contains(err.Error(), "no member") {
+		return nil, errNoSource
+	}
+	if err != nil {
+		return nil, err
+	}
+	if *d.opened++; d.depth >= maxVirtual || *d.opened > maxSources {
+		return nil, fmt.Errorf("virtual datasets show one another more than %d deep, or have more than %d sources", maxVirtual, maxSources)
+	}
+	return o.dataset(d.depth+1, d.opened)
+}
+
+// numbered puts the number of a block in the place of %b, and % in that of %%.
+func numbered(name string, block int) string {
+	return strings.NewReplacer("%%", "%", "%b", strconv.Itoa(block)).Replace(name)
+}
+
+// A shown is a mapping with its source, and what of both selections there is.
+type shown struct {
+	source   *Dataset
+	from, to []reach
+}
+
+// resolve opens the sources. Those that are not there are left out.
+func (d *Dataset) resolve() error {
+	for _, m := range d.mappings {
+		axis := m.to.endless()
+		if axis >= 0 && m.from.endless() < 0 {
+			if err := d.resolveNumbered(m, axis); err != nil {
+				return err
+			}
+			continue
+		}
+		source, err := d.open(numbered(m.file, 0), numbered(m.dataset, 0))
+		if errors.Is(err, errNoSource) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if err := d.show(source, m.from, m.to); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// resolveNumbered opens the sources of a mapping whose names have numbers.
+func (d *Dataset) resolveNumbered(m fromOther, axis int) error {
+	if !strings.Contains(m.file+m.dataset, "%b") {
+		return errors.New("virtual layout: a selection without end shows a source that has one")
+	}
+	for block := range maxFamily {
+		source, err := d.open(numbered(m.file, block), numbered(m.dataset, block))
+		if errors.Is(err, errNoSource) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		to := selection{axes: slices.Clone(m.to.axes)}
+		b := &to.axes[axis]
+		b.start, b.count = b.start+block*b.stride, 1
+		if err := d.show(source, m.from, to); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("virtual layout: more than %d sources", maxFamily)
+}
+
+// show takes up a source and the extents of both selections.
+func (d *Dataset) show(source *Dataset, from, to selection) error {
+	s := shown{source: source}
+	if from.all {
+		from = whole(source.Shape)
+	}
+	if to.all {
+		to = whole(d.Shape)
+	}
+	if len(from.axes) != len(source.Shape) || source.Shape == nil {
+		return fmt.Errorf("virtual layout: selection of %d axes in %s of shape %v", len(from.axes), source.Path, source.Shape)
+	}
+	endless := 0
+	for axis, b := range from.axes {
+		r := b.within(source.Shape[axis])
+		if r.n > 0 && r.at(r.n-1) >= source.Shape[axis] {
+			return fmt.Errorf("virtual layout: selection up to %d of axis %d of %s of shape %v", r.at(r.n-1), axis, source.Path, source.Shape)
+		}
+		if s.from = append(s.from, r); b.endless() {
+			endless = r.n
+		}
+	}
+	for axis, b := range to.axes {
+		extent := d.Shape[axis]
+		if b.endless() { // as far as there are elements in the source
+			extent = b.start + endless
+			if b.count == Unlimited {
+				extent = b.start + endless/b.size*b.stride + endless%b.size
+			}
+		}
+		r := b.within(extent)
+		if b.endless() {
+			r.n = endless
+		}
+		s.to = append(s.to, r)
+		if d.MaxShape[axis] == Unlimited && r.n > 0 {
+			d.Shape[axis] = max(d.Shape[axis], r.at(r.n-1)+1)
+		}
+	}
+	d.shown = append(d.shown, s)
+	return nil
+}
+
+// whole returns the selection of everything.
+func whole(shape []int) selection {
+	s := selection{axes: make([]blocks, len(shape))}
+	for axis, n := range shape {
+		s.axes[axis] = blocks{0, max(1, n), 1, max(1, n)}
+		if n == 0 {
+			s.axes[axis].count = 0
+		}
+	}
+	return s
+}
+
+// readVirtual reads a piece from the sources.
+func (s *source) readVirtual(dst []byte, p piece, t []track) error {
+	s.gatherFill(dst, p, t)
+	for _, m := range s.d.shown {
+		if err := s.readShown(dst, p, t, m); err != nil {
+			return fmt.Errorf("source %s of %s: %w", m.source.Path, m.source.file.name, err)
+		}
+	}
+	return nil
+}
+
+// A stretch is some steps of a track that lie in a source: n from step first
+// on, every step-th, of coordinates at, at+by, ….
+type stretch struct{ first, step, at, by, n int }
+
+// readShown reads what of a piece lies in one source.
+func (s *source) readShown(dst []byte, p piece, t []track, m shown) error {
+	axes, err := m.pair()
+	if err != nil {
+		return err
+	}
+	rank := len(m.to)
+	stretches := make([][]stretch, rank)
+	for axis := range stretches {
+		if stretches[axis] = t[axis].meet(m, axis, axes[axis]); len(stretches[axis]) == 0 {
+			return nil
+		}
+	}
+	from, err := s.twin(m.source)
+	if err != nil {
+		return err
+	}
+	base := views.View{Shape: p.from.Shape, Stride: make([]int, len(p.from.Shape))}
+	unit := views.Of(from.shape...).Stride
+	for axis, r := range m.from {
+		if !slices.Contains(axes, axis) {
+			base.Offset += r.start * unit[axis]
+		}
+	}
+	for inner := range s.dims {
+		axis := t[rank+inner]
+		base.Offset += axis.start * unit[len(m.from)+inner]
+		if axis.axis >= 0 {
+			base.Stride[axis.axis] = axis.step * unit[len(m.from)+inner]
+		}
+	}
+	in := make([]stretch, rank)
+	for job := range jobs(stretches) {
+		for axis := rank - 1; axis >= 0; axis-- {
+			in[axis] = stretches[axis][job%len(stretches[axis])]
+			job /= len(stretches[axis])
+		}
+		if err := from.readPieces(dst, p.stretched(base, t, in, axes, unit)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// jobs returns how many ways there are to choose one of each.
+func jobs(stretches [][]stretch) int {
+	n := 1
+	for _, some := range stretches {
+		n *= len(some)
+	}
+	return n
+}
+
+// stretched returns the part of a piece that is in one stretch of every axis:
+// from the source, to where the piece goes.
+func (p piece) stretched(base views.View, t []track, in []stretch, axes, unit []int) piece {
+	clone := func(v views.View) views.View {
+		return views.View{Offset: v.Offset, Shape: slices.Clone(v.Shape), Stride: slices.Clone(v.Stride)}
+	}
+	from, to := clone(base), clone(p.to)
+	for axis, s := range in {
+		k := t[axis].axis
+		if axes[axis] >= 0 {
+			from.Offset += s.at * unit[axes[axis]]
+		}
+		if k < 0 {
+			continue
+		}
+		from.Shape[k], to.Shape[k] = s.n, s.n
+		if axes[axis] >= 0 {
+			from.Stride[k] = s.by * unit[axes[axis]]
+		}
+		to.Offset += s.first * to.Stride[k]
+		to.Stride[k] *= s.step
+	}
+	return piece{from, to}
+}
+
+// twin returns a source of another dataset that reads what s does.
+func (s *source) twin(d *Dataset) (*source, error) {
+	n, err := d.Type.number()
+	switch {
+	case s.to == 0 && d.Type.NumPy() == s.d.Type.NumPy() && d.Type.Size == s.d.Type.Size && d.Type.selfContained():
+		n = s.number // raw
+	case err != nil || n.to != s.to || !slices.Equal(n.dims, s.dims) || s.at != 0:
+		return nil, fmt.Errorf("holds %v where %v is shown, which is not converted", d.Type, s.d.Type)
+	}
+	return d.newSource(n, 0)
+}
+
+// selfContained reports whether elements mean the same in another file.
+func (t *Type) selfContained() bool {
+	switch t.Class {
+	case ClassSequence, ClassReference:
+		return false
+	case ClassArray:
+		return t.Base.selfContained()
+	}
+	return !slices.ContainsFunc(t.Members, func(m Member) bool { return !m.Type.selfContained() })
+}
+
+// pair returns, for each axis of the virtual selection, the axis of the source
+// that runs along with it, or -1 where there is only one element.
+func (m shown) pair() ([]int, error) {
+	axes, next := make([]int, len(m.to)), 0
+	for axis, r := range m.to {
+		axes[axis] = -1
+		if r.n == 1 {
+			continue
+		}
+		for next < len(m.from) && m.from[next].n == 1 {
+			next++
+		}
+		if next == len(m.from) || m.from[next].n != r.n {
+			return nil, errors.New("its selection has another shape than the virtual one, which is not supported")
+		}
+		axes[axis] = next
+		next++
+	}
+	for ; next < len(m.from); next++ {
+		if m.from[next].n != 1 {
+			return nil, errors.New("its selection has another shape than the virtual one, which is not supported")
+		}
+	}
+	return axes, nil
+}
+
+// meet returns the steps of a track that lie in a mapping's selection of the
+// given axis, with the coordinates of the source's axis.
+func (t track) meet(m shown, axis, from int) (all []stretch) {
+	r := m.to[axis]
+	if r.n == 0 {
+		return nil
+	}
+	first, last := t.between(r.at(0), r.at(r.n-1))
+	for i := first; i <= last; i++ {
+		at := t.start + i*t.step - r.start
+		block, in := at/r.stride, at%r.stride
+		k := block*r.size + in
+		if r.n <= r.size {
+			k, in = at, 0
+		}
+		if in >= r.size || k >= r.n {
+			continue
+		}
+		c := 0
+		if from >= 0 {
+			c = m.from[from].at(k)
+		}
+		all = extend(all, i, c)
+	}
+	return all
+}
+
+// between returns the steps of a track whose coordinates lie from lo to hi.
+func (t track) between(lo, hi int) (first, last int) {
+	switch {
+	case t.step == 0 || t.n == 1:
+		if t.start < lo || t.start > hi {
+			return 0, -1
+		}
+		return 0, 0
+	case t.step > 0:
+		first, last = (lo-t.start+t.step-1)/t.step, (hi-t.start)/t.step
+		if lo < t.start {
+			first = 0
+		}
+		if hi < t.start {
+			last = -1
+		}
+	default:
+		first, last = (t.start-hi-t.step-1)/-t.step, (t.start-lo)/-t.step
+		if hi > t.start {
+			first = 0
+		}
+		if lo > t.start {
+			last = -1
+		}
+	}
+	return max(0, first), min(t.n-1, last)
+}
+
+// extend adds a step to the last stretch if it goes on as that does.
+func extend(all []stretch, step, at int) []stretch {
+	if len(all) > 0 {
+		s := &all[len(all)-1]
+		if s.n == 1 {
+			s.step, s.by, s.n = step-s.first, at-s.at, 2
+			return all
+		}
+		if step == s.first+s.n*s.step && at == s.at+s.n*s.by {
+			s.n++
+			return all
+		}
+	}
+	return append(all, stretch{first: step, step: 1, at: at, n: 1})
+}
