@@ -106,3 +106,70 @@ func BenchmarkUndo(b *testing.B) {
 		})
 	}
 }
+
+// TestMatchesOfEveryDistance decodes streams made by hand: literals, and matches
+// that reach as far back as the formats let them, overlap themselves, or reach
+// too far.
+func TestMatchesOfEveryDistance(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 6))
+	plain := make([]byte, 40000)
+	for i := range plain {
+		plain[i] = byte(random.Uint32())
+	}
+	var literals []byte
+	for at := 0; at < len(plain); at += 32 {
+		literals = append(append(literals, 31), plain[at:at+32]...)
+	}
+	lzf := func(distance, size int) []byte { // size at least 9
+		d := distance - 1
+		return append(bytes.Clone(literals), byte(7<<5|d>>8), byte(size-9), byte(d))
+	}
+	bloscLZ := func(distance, size int) []byte { // size 9 to 263
+		d := distance - 1
+		if d < 8191 {
+			return append(bytes.Clone(literals), byte(7<<5|d>>8), byte(size-9), byte(d), 0, plain[0])
+		}
+		d -= 8191
+		return append(bytes.Clone(literals), 7<<5|31, byte(size-9), 255, byte(d>>8), byte(d), 0, plain[0])
+	}
+	for _, c := range []struct {
+		name     string
+		decode   Decoder
+		stream   func(distance, size int) []byte
+		farthest int
+		tail     []byte // BloscLZ ends in literals
+	}{
+		{"lzf", unLZF, lzf, 8192, nil},
+		{"blosclz", func(dst, src []byte, _ []uint32, _ int) ([]byte, error) { return dst, unBloscLZ(dst, src) }, bloscLZ, len(plain) + 1, plain[:1]},
+	} {
+		for _, distance := range []int{1, 2, 3, 8, 100, 255, 256, 257, 8190, 8191, 8192, 8193, 8447, 9000, 39999, 40000, 40001} {
+			for _, size := range []int{9, 10, 100, 200} {
+				if distance > c.farthest {
+					continue
+				}
+				want := bytes.Clone(plain)
+				for range size {
+					if distance <= len(want) {
+						want = append(want, want[len(want)-distance])
+					}
+				}
+				want = append(want, c.tail...)
+				got, err := c.decode(make([]byte, len(plain)+size+len(c.tail)), c.stream(distance, size), nil, 1)
+				if beyond := distance > len(plain); beyond != (err != nil) || !beyond && !bytes.Equal(got, want) {
+					t.Errorf("%s: %d bytes from %d back: error %v, or other bytes", c.name, size, distance, err)
+				}
+				if _, err := c.decode(make([]byte, len(plain)+size-1), c.stream(distance, size), nil, 1); err == nil {
+					t.Errorf("%s: %d bytes from %d back fit in one byte less", c.name, size, distance)
+				}
+			}
+		}
+	}
+	for _, stream := range [][]byte{{1}, {0, 'a', 32}, {0, 'a', 32, 1}, {0, 'a', 7 << 5}, {0, 'a', 7 << 5, 255}, {0, 'a', 7<<5 | 31, 0, 255}, {31, 'a'}} {
+		if _, err := unLZF(make([]byte, 10), stream, nil, 1); err == nil {
+			t.Errorf("lzf: % x is no error", stream)
+		}
+		if err := unBloscLZ(make([]byte, 10), stream); err == nil {
+			t.Errorf("blosclz: % x is no error", stream)
+		}
+	}
+}

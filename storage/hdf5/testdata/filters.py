@@ -50,6 +50,11 @@ add("scaleoffset/same", np.full((24, 25), 5, "i8"), scaleoffset=0)
 add("scaleoffset/negative", (steps - 60).astype("i4"), scaleoffset=0, fillvalue=-7)
 add("scaleoffset/wide", np.array([[0, 2**63 - 1]], "i8"), chunks=(1, 2), scaleoffset=0)
 add("szip/1-D", np.arange(1000, dtype="u2") % 37, chunks=(100,), compression="szip", compression_opts=("nn", 8))
+sparse = np.zeros((9, 1024), "u2")
+sparse[::2, 1000], sparse[1::3, 3], sparse[5] = 9, 7, np.arange(1024)
+sparse[1, 8 * np.cumsum(np.arange(1, 15)) + 2] = 5  # runs of 1, 2, 3, … blocks of zeros
+for o in ("nn", "ec"):
+    add(f"szip/zeros {o}", sparse, chunks=(4, 1024), compression="szip", compression_opts=(o, 8))
 add("blosc/long", np.tile(steps.astype("i8").ravel(), 40), chunks=(24000,), **plug.Blosc(cname="blosclz", clevel=5))
 add("blosc/random", np.random.default_rng(2).integers(0, 256, 500, dtype="u1"), chunks=(500,), **plug.Blosc())
 add("blosc/far", np.concatenate([np.random.default_rng(3).integers(0, 256, 9000, dtype="u1")] * 2), chunks=(18000,),
