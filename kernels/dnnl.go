@@ -2,6 +2,8 @@ package kernels
 
 // #cgo LDFLAGS: -ldnnl
 // #include "dnnl.h"
+// #cgo noescape h5k_compile
+// #cgo nocallback h5k_compile
 // #cgo noescape h5k_execute
 // #cgo nocallback h5k_execute
 import "C"
@@ -29,10 +31,9 @@ type plan struct {
 var plans = struct {
 	sync.Mutex
 	of    map[C.h5k_problem]*plan
+	most  int
 	clock int
-}{of: map[C.h5k_problem]*plan{}}
-
-const maxPlans = 512
+}{of: map[C.h5k_problem]*plan{}, most: 512}
 
 // planFor returns the plan for q, which is compiled if it is new.
 func planFor(q *C.h5k_problem) (*plan, error) {
@@ -49,7 +50,7 @@ func planFor(q *C.h5k_problem) (*plan, error) {
 	if c == nil {
 		return nil, fmt.Errorf("oneDNN %s cannot do it (status %d): %w", dnnlVersion(), status, storage.ErrState)
 	}
-	if len(plans.of) == maxPlans {
+	if len(plans.of) >= plans.most {
 		forgetOldest()
 	}
 	p := &plan{c: c, used: plans.clock}

@@ -1,5 +1,6 @@
 package kernels
 
+// #include "blas.h"
 // #include "dnnl.h"
 // #include "matmul.h"
 import "C"
@@ -53,29 +54,39 @@ func (a Activation) check() error {
 	return nil
 }
 
-// A linear is a checked call. wT is w transposed; b is nil where there is none.
+// A linear is a checked call; b is nil where there is none.
 type linear struct {
-	y, x, b *storage.Array
-	wT      storage.Array
-	act     Activation
+	y, x, w, b *storage.Array
+	act        Activation
 }
 
 func linearOf(c *Call, set LinearSet) linear {
-	w := &c.In[1]
-	wT := w.With(views.View{Offset: w.Offset, Shape: []int{w.Shape[1], w.Shape[0]}, Stride: []int{w.Stride[1], w.Stride[0]}})
-	return linear{y: &c.Out[0], x: &c.In[0], wT: wT, b: third(c.In), act: set.Act}
+	return linear{y: &c.Out[0], x: &c.In[0], w: &c.In[1], b: third(c.In), act: set.Act}
+}
+
+func (l linear) wT() *storage.Array {
+	w := l.w.With(views.View{Offset: l.w.Offset, Shape: []int{l.w.Shape[1], l.w.Shape[0]}, Stride: []int{l.w.Stride[1], l.w.Stride[0]}})
+	return &w
 }
 
 func (l linear) fast() (bool, error) {
-	var p product
-	if l.y.Len() == 0 || l.x.Len() == 0 || !p.of(l.y, l.x, &l.wT) {
+	if l.y.Len() == 0 || l.x.Len() == 0 {
 		return l.y.Len() == 0, nil
 	}
-	if l.y.Type == dtype.Float32 && fusionPays(&p) && (l.b == nil || l.b.Stride[0] == 1 || l.b.Len() == 1) {
-		return true, planProduct(&p, l.y, l.x, &l.wT, l.b, l.act)
+	if l.y.Type == dtype.Float64 && C.h5k_blas() == nil {
+		gonumMatMul(l.y, l.x, l.wT())
+		return true, l.finish()
 	}
-	if done, err := fastMatMul(l.y, l.x, &l.wT); !done || err != nil {
-		return done, err
+	var p product
+	p.m, p.k, p.n = C.int64_t(l.x.Shape[0]), C.int64_t(l.x.Shape[1]), C.int64_t(l.w.Shape[0])
+	for i := range 2 {
+		p.x[i], p.y[1-i], p.z[i] = lastStride(l.x, i), lastStride(l.w, i), lastStride(l.y, i)
+	}
+	if l.y.Type == dtype.Float32 && fusionPays(&p) && (l.b == nil || l.b.Stride[0] == 1 || l.b.Len() == 1) {
+		return true, planProduct(&p, l.y, l.x, l.w, l.b, l.act)
+	}
+	if err := p.run(l.y, l.x, l.w); err != nil {
+		return true, err
 	}
 	return true, l.finish()
 }
@@ -96,7 +107,7 @@ var activationKernels = [...]*Kernel{ReluActivation: Relu, TanhActivation: Tanh,
 
 // plainLinear is the product, then bias and activation.
 func plainLinear[T dtype.Float](l linear) {
-	plainMatMul[T](l.y, l.x, &l.wT)
+	plainMatMul[T](l.y, l.x, l.wT())
 	addBias[T](l)
 }
 

@@ -10,7 +10,6 @@ import "C"
 
 import (
 	"fmt"
-	"slices"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
@@ -45,14 +44,34 @@ func checkMatMul(c *Call, _ struct{}) error {
 	if x.Rank() < 2 || y.Rank() < 2 || x.Shape[x.Rank()-1] != y.Shape[y.Rank()-2] {
 		return fmt.Errorf("shapes %v and %v do not chain: %w", x.Shape, y.Shape, views.ErrShape)
 	}
-	lead, ok := views.BroadcastShape(x.Shape[:x.Rank()-2], y.Shape[:y.Rank()-2])
-	if !ok {
-		return fmt.Errorf("leading axes of %v and %v do not broadcast: %w", x.Shape, y.Shape, views.ErrShape)
-	}
-	if want := append(lead, x.Shape[x.Rank()-2], y.Shape[y.Rank()-1]); !slices.Equal(z.Shape, want) {
-		return fmt.Errorf("%v and %v make %v, not %v: %w", x.Shape, y.Shape, want, z.Shape, views.ErrShape)
+	if !leads(x.Shape, y.Shape, z.Shape) {
+		return fmt.Errorf("%v and %v do not make %v: %w", x.Shape, y.Shape, z.Shape, views.ErrShape)
 	}
 	return nil
+}
+
+// leads reports whether z is the shape of the product of x and y, whose leading
+// axes broadcast.
+func leads(x, y, z []int) bool {
+	rank := max(len(x), len(y))
+	if len(z) != rank || z[rank-2] != x[len(x)-2] || z[rank-1] != y[len(y)-1] {
+		return false
+	}
+	for axis := range rank - 2 {
+		a, b := leadSize(x, rank, axis), leadSize(y, rank, axis)
+		if a != b && a != 1 && b != 1 || z[axis] != a && a != 1 || z[axis] != b && b != 1 || z[axis] != a && z[axis] != b {
+			return false
+		}
+	}
+	return true
+}
+
+// leadSize returns the size of a shape along an axis of one of that rank.
+func leadSize(shape []int, rank, axis int) int {
+	if axis += len(shape) - rank; axis >= 0 {
+		return shape[axis]
+	}
+	return 1
 }
 
 // real checks that there are so many operands, all float32 or all float64.
@@ -77,18 +96,11 @@ func fastMatMul(z, x, y *storage.Array) (bool, error) {
 	if z.Len() == 0 || x.Len() == 0 || !p.of(z, x, y) {
 		return z.Len() == 0, nil
 	}
-	if z.Type == dtype.Float32 {
-		if p.axes == 0 && planPays(&p) {
-			return true, planProduct(&p, z, x, y, nil, NoActivation)
-		}
-		return true, p.float32(z, x, y)
-	}
-	if C.h5k_blas() == nil {
+	if z.Type == dtype.Float64 && C.h5k_blas() == nil {
 		gonumMatMul(z, x, y)
 		return true, nil
 	}
-	zs, xs, ys := storage.Elements[float64](*z), storage.Elements[float64](*x), storage.Elements[float64](*y)
-	return true, failed(C.h5k_product_f64((*C.h5k_product)(&p), (*C.double)(&zs[z.Offset]), (*C.double)(&xs[x.Offset]), (*C.double)(&ys[y.Offset])))
+	return true, p.run(z, x, y)
 }
 
 // A product is z = x·y as C is told of it.
@@ -140,18 +152,21 @@ func leadStride(a, z *storage.Array, axis int) C.int64_t {
 	return C.int64_t(a.Stride[axis])
 }
 
-func (p *product) float32(z, x, y *storage.Array) error {
-	zp, _ := floats(z)
-	xp, _ := floats(x)
-	yp, _ := floats(y)
-	return failed(C.h5k_product_f32((*C.h5k_product)(p), zp, xp, yp))
-}
-
-func failed(status C.int) error {
+// run computes the product.
+func (p *product) run(z, x, y *storage.Array) error {
+	var status C.int
+	switch {
+	case z.Type == dtype.Float64:
+		status = C.h5k_product_f64((*C.h5k_product)(p), (*C.double)(start(z)), (*C.double)(start(x)), (*C.double)(start(y)))
+	case p.axes == 0 && planPays(p):
+		return planProduct(p, z, x, y, nil, NoActivation)
+	default:
+		status = C.h5k_product_f32((*C.h5k_product)(p), (*C.float)(start(z)), (*C.float)(start(x)), (*C.float)(start(y)))
+	}
 	if status == 0 {
 		return nil
 	}
-	return fmt.Errorf("the product failed (status %d): %w", status, storage.ErrState)
+	return fmt.Errorf("product of %v and %v failed (status %d): %w", x.Shape, y.Shape, status, storage.ErrState)
 }
 
 // gonumMatMul is fastMatMul where there is no OpenBLAS: in Go, on tight copies.
