@@ -1,6 +1,6 @@
 package kernels
 
-// #include "dnnl.h"
+// #include "dnnl_plan.h"
 import "C"
 
 import (

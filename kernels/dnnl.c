@@ -1,4 +1,4 @@
-#include "dnnl.h"
+#include "dnnl_plan.h"
 #include "dnnl_api.h"
 #include "h5k.h"
 #include <omp.h>

@@ -1,7 +1,7 @@
 package kernels
 
 // #cgo LDFLAGS: -ldnnl
-// #include "dnnl.h"
+// #include "dnnl_plan.h"
 // #cgo noescape h5k_compile
 // #cgo nocallback h5k_compile
 // #cgo noescape h5k_execute

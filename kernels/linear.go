@@ -1,7 +1,7 @@
 package kernels
 
 // #include "blas.h"
-// #include "dnnl.h"
+// #include "dnnl_plan.h"
 // #include "matmul.h"
 import "C"
 

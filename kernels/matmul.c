@@ -1,6 +1,6 @@
 #include "matmul.h"
 #include "blas.h"
-#include "dnnl.h"
+#include "dnnl_plan.h"
 #include "dnnl_api.h"
 #include "h5k.h"
 

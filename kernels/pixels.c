@@ -1,5 +1,5 @@
 #include "pixels.h"
-#include "dnnl.h"
+#include "dnnl_plan.h"
 #include "table.h"
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Products and convolutions of float32 by oneDNN, compiled once and run many times. */
-#ifndef H5K_DNNL_H
-#define H5K_DNNL_H
+#ifndef H5K_DNNL_PLAN_H
+#define H5K_DNNL_PLAN_H
 
 #include <stddef.h>
 #include <stdint.h>
