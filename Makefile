@@ -28,7 +28,7 @@ demo: build ## look into the digits data set, train on it, show the result
 	bin/h5dnn slice 'testdata/digits.h5:/test/images[0]'
 	bin/h5dnn train examples/digits.yaml -o bin/digits.run.h5
 	bin/h5dnn inspect bin/digits.run.h5
-	bin/h5dnn eval bin/digits.run.h5 --data testdata/digits.h5 --x test/images --y test/labels
+	bin/h5dnn eval bin/digits.run.h5
 
 .PHONY: test
 test: setup format ## run every test

@@ -30,6 +30,7 @@ func convertCommand() *cli.Command {
 			&cli.BoolFlag{Name: "dry-run", Usage: "only say what would be done"},
 			&cli.BoolFlag{Name: "verify", Usage: "read OUT again and compare every element"},
 			&cli.BoolFlag{Name: "json", Usage: "print the report as one JSON object"},
+			followFlag,
 		},
 		Action: func(c *cli.Context) error {
 			args, err := arguments(c, "IN", "OUT")
@@ -41,7 +42,7 @@ func convertCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			file, err := open(at.file)
+			file, err := openAsked(c, at.file)
 			if err != nil {
 				return err
 			}

@@ -22,6 +22,7 @@ func inspectCommand() *cli.Command {
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object"},
 			&cli.BoolFlag{Name: "stats", Usage: "read the numbers: least, largest, mean, deviation, NaNs, zeros, a histogram"},
+			followFlag,
 		},
 		Action: func(c *cli.Context) error {
 			args, err := arguments(c, "FILE")
@@ -29,7 +30,7 @@ func inspectCommand() *cli.Command {
 				return err
 			}
 			at := parseAddress(args[0])
-			file, err := open(at.file)
+			file, err := openAsked(c, at.file)
 			if err != nil {
 				return err
 			}
@@ -186,8 +187,8 @@ func (t *tree) attr(line func(deeper, text string), a attr) {
 	value, err := a.Get()
 	if text, ok := value.(string); ok && a.Name == configAttr {
 		line("  ", t.paint.faint("@"+a.Name))
-		for text := range strings.Lines(strings.TrimSpace(text)) {
-			line("    ", printable(strings.TrimSuffix(text, "\n")))
+		for _, text := range configLines(text) {
+			line("    ", printable(text))
 		}
 		return
 	}
@@ -198,6 +199,28 @@ func (t *tree) attr(line func(deeper, text string), a attr) {
 		text = a.DType + ", no value"
 	}
 	line("  ", t.paint.faint("@"+printable(a.Name)+" = ")+text)
+}
+
+// configLines breaks a configuration in JSON into a line for each of its members,
+// and for each item of those that are lists: the layers of a model.
+func configLines(config string) []string {
+	var members fields
+	if json.Unmarshal([]byte(config), &members) != nil {
+		return strings.Split(config, "\n")
+	}
+	var lines []string
+	for _, member := range members {
+		var items []json.RawMessage
+		if json.Unmarshal(member.Value.(json.RawMessage), &items) != nil {
+			lines = append(lines, fmt.Sprintf("%s: %s", member.Name, member.Value))
+			continue
+		}
+		lines = append(lines, member.Name+":")
+		for _, item := range items {
+			lines = append(lines, "  "+string(item))
+		}
+	}
+	return lines
 }
 
 // brief writes a value on part of a line.

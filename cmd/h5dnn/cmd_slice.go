@@ -24,6 +24,7 @@ func sliceCommand() *cli.Command {
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE`; - is standard output, and needs --format"},
 			&cli.StringFlag{Name: "format", Usage: "one of " + strings.Join(formatNames(), ", ") + "; else the ending of FILE says"},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object with all elements"},
+			followFlag,
 		},
 		Action: func(c *cli.Context) error {
 			args, err := arguments(c, "FILE:/path[EXPR]")
@@ -35,7 +36,7 @@ func sliceCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			file, err := open(at.file)
+			file, err := openAsked(c, at.file)
 			if err != nil {
 				return err
 			}

@@ -3,6 +3,7 @@ package main
 import (
 	"archive/zip"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -43,6 +44,9 @@ func formatNames() []string {
 
 // toFile writes data to the named file, which appears once it is complete.
 func (f *format) toFile(ctx context.Context, path string, data selection) error {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		return f.toDevice(ctx, path, data)
+	}
 	if f.save != nil {
 		return f.save(ctx, path, data.Name, data)
 	}
@@ -50,6 +54,16 @@ func (f *format) toFile(ctx context.Context, path string, data selection) error 
 		return err
 	}
 	return serialize.Replace(path, func(file *os.File) error { return f.stream(ctx, file, data) })
+}
+
+// toDevice writes data to what is there already and cannot be replaced, such
+// as a named pipe.
+func (f *format) toDevice(ctx context.Context, path string, data selection) error {
+	file, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.toPipe(ctx, file, data), file.Close())
 }
 
 // toPipe writes data as it goes.

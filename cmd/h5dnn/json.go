@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -39,6 +41,26 @@ func (f fields) MarshalJSON() ([]byte, error) {
 	}
 	b.WriteByte('}')
 	return b.Bytes(), nil
+}
+
+// UnmarshalJSON implements json.Unmarshaler; values stay as they are.
+func (f *fields) UnmarshalJSON(b []byte) error {
+	in := json.NewDecoder(bytes.NewReader(b))
+	if open, err := in.Token(); err != nil || open != json.Delim('{') {
+		return cmp.Or(err, errors.New("not a JSON object"))
+	}
+	for in.More() {
+		name, err := in.Token()
+		if err != nil {
+			return err
+		}
+		var value json.RawMessage
+		if err := in.Decode(&value); err != nil {
+			return err
+		}
+		*f = append(*f, field{name.(string), value})
+	}
+	return nil
 }
 
 // encode writes v as JSON, without a line end and with <, > and & as they are.

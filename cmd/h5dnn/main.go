@@ -83,9 +83,9 @@ func report(stderr io.Writer, name string, err error) int {
 }
 
 // forPeople returns an error's text without its kind at the end, which is for
-// programs to ask for.
+// programs to ask for, and with flags in the place of options.
 func forPeople(err error) string {
-	text := err.Error()
+	text := strings.ReplaceAll(err.Error(), "(Options.Follow)", "(--follow FOLDER allows it)")
 	for _, kind := range []error{views.ErrShape, dtype.ErrType, storage.ErrDevice, storage.ErrState, serialize.ErrFormat} {
 		text = strings.TrimSuffix(text, ": "+kind.Error())
 	}
@@ -113,6 +113,11 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 	for _, command := range app.Commands {
 		command.OnUsageError = app.OnUsageError
 		command.HideHelpCommand = true
+		for _, flag := range command.Flags {
+			if b, ok := flag.(*cli.BoolFlag); ok {
+				b.DisableDefaultText = true // everyone knows
+			}
+		}
 	}
 	return app
 }

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/urfave/cli/v2"
+
 	"github.com/h5dnn/h5dnn/serialize"
 	_ "github.com/h5dnn/h5dnn/serialize/hdf5"
 	_ "github.com/h5dnn/h5dnn/serialize/npy"
@@ -14,7 +16,7 @@ import (
 )
 
 // open opens a file in whichever format it is, by what it holds.
-func open(name string) (container, error) {
+func open(name string, options ...hdf5.Options) (container, error) {
 	info, err := os.Stat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: no such file%s", name, suggest(name, neighbours(name)))
@@ -30,7 +32,7 @@ func open(name string) (container, error) {
 		return nil, err
 	}
 	if format == "" || format == "hdf5" {
-		f, err := hdf5.Open(name)
+		f, err := hdf5.Open(name, options...)
 		if err != nil {
 			return nil, err
 		}
@@ -41,6 +43,14 @@ func open(name string) (container, error) {
 		return nil, err
 	}
 	return &arrays{f, name, format}, nil
+}
+
+// followFlag lets a file refer to others.
+var followFlag = &cli.StringFlag{Name: "follow", Usage: "open files in `FOLDER` where this one refers to them; none by default"}
+
+// openAsked opens a file as the command's flags say.
+func openAsked(c *cli.Context, name string) (container, error) {
+	return open(name, hdf5.Options{Follow: c.String(followFlag.Name)})
 }
 
 // neighbours lists the files that lie where the named one would.

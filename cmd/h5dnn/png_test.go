@@ -1,0 +1,80 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"image/color"
+	"image/png"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// TestPicturesShowEveryPixel draws arrays of all shapes a picture can have,
+// and looks at pixels.
+func TestPicturesShowEveryPixel(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		a     storage.Array
+		size  [2]int // width, height
+		x, y  int
+		pixel color.NRGBA
+	}{
+		{"bytes", ramp(2, 3), [2]int{3, 2}, 1, 1, grey(4)},
+		{"bools", storage.From([]bool{false, true}, 1, 2), [2]int{2, 1}, 1, 0, grey(255)},
+		{"floats in 0..1", storage.From([]float32{0, 0.5, 1, 0.25}, 2, 2), [2]int{2, 2}, 1, 0, grey(128)},
+		{"floats beyond", storage.From([]float64{-10, 10, 0, 0}, 2, 2), [2]int{2, 2}, 0, 1, grey(128)},
+		{"integers", storage.From([]int16{0, 1000, 500, 0}, 2, 2), [2]int{2, 2}, 1, 0, grey(255)},
+		{"colour", ramp(5, 6, 3), [2]int{6, 5}, 1, 0, color.NRGBA{3, 4, 5, 255}},
+		{"colour with alpha", ramp(5, 6, 4), [2]int{6, 5}, 1, 0, color.NRGBA{4, 5, 6, 7}},
+		{"a grid of 3, two across", ramp(3, 4, 5), [2]int{11, 9}, 6, 0, grey(20)},
+		{"the third below", ramp(3, 4, 5), [2]int{11, 9}, 0, 5, grey(40)},
+		{"channels first", ramp(1, 3, 4, 5), [2]int{5, 4}, 1, 0, color.NRGBA{1, 21, 41, 255}},
+		{"channels last", ramp(2, 4, 5, 1), [2]int{11, 4}, 6, 0, grey(20)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var out bytes.Buffer
+			if err := writePNG(context.Background(), &out, c.a); err != nil {
+				t.Fatal(err)
+			}
+			img, err := png.Decode(&out)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if b := img.Bounds(); b.Dx() != c.size[0] || b.Dy() != c.size[1] {
+				t.Errorf("picture of %d x %d, want %d x %d", b.Dx(), b.Dy(), c.size[0], c.size[1])
+			}
+			if got := color.NRGBAModel.Convert(img.At(c.x, c.y)); got != c.pixel {
+				t.Errorf("pixel %d, %d is %v, want %v", c.x, c.y, got, c.pixel)
+			}
+		})
+	}
+}
+
+func grey(level uint8) color.NRGBA { return color.NRGBA{level, level, level, 255} }
+
+// ramp returns 0, 1, 2, … in the given shape.
+func ramp(shape ...int) storage.Array {
+	n := 1
+	for _, size := range shape {
+		n *= size
+	}
+	bytes := make([]byte, n)
+	for k := range bytes {
+		bytes[k] = byte(k)
+	}
+	return storage.From(bytes, shape...)
+}
+
+// TestNoPictureOfWhatIsNone: the error comes before anything is written.
+func TestNoPictureOfWhatIsNone(t *testing.T) {
+	for _, a := range []storage.Array{
+		ramp(4), ramp(0, 4), ramp(2, 2, 2, 2), ramp(1, 1, 1, 1, 1),
+		storage.From([]complex64{1}, 1, 1),
+	} {
+		var out bytes.Buffer
+		if err := writePNG(context.Background(), &out, a); err == nil || out.Len() > 0 {
+			t.Errorf("%v: %v and %d bytes; want an error and nothing", a, err, out.Len())
+		}
+	}
+}

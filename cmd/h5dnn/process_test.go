@@ -1,0 +1,157 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/hdf5"
+)
+
+// TestMain lets the test binary be h5dnn, so that tests can start it as a
+// process of its own.
+func TestMain(m *testing.M) {
+	if os.Getenv("H5DNN_TEST_AS_PROGRAM") != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// program returns a command that runs h5dnn.
+func program(t *testing.T, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
+	cmd.Env = append(os.Environ(), "H5DNN_TEST_AS_PROGRAM=1")
+	return cmd
+}
+
+// large writes a file with 64 MiB to read, and returns its name.
+func large(t *testing.T) string {
+	name := filepath.Join(t.TempDir(), "large.h5")
+	w, err := hdf5.Create(name, hdf5.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Abort()
+	if err := errors.Join(w.Write("/x", storage.From(make([]float32, 16<<20), 4096, 4096)), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// TestClosedPipesAreQuiet stops reading early, as head does.
+func TestClosedPipesAreQuiet(t *testing.T) {
+	name := large(t)
+	for _, args := range [][]string{
+		{"slice", name + ":/x", "--format", "csv"},
+		{"slice", name + ":/x", "--format", "npy", "-o", "-"},
+		{"slice", name + ":/x", "--json"},
+	} {
+		cmd := program(t, args...)
+		var errs bytes.Buffer
+		cmd.Stderr = &errs
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		io.ReadFull(out, make([]byte, 100))
+		out.Close()
+		if err := cmd.Wait(); err != nil || errs.Len() > 0 {
+			t.Errorf("%v: %v, says %q; want nothing", args, err, errs.String())
+		}
+	}
+}
+
+// TestInterruptedWritingLeavesNothing sends SIGINT while a file is written to
+// a pipe's reader that does not read, and while one is written to disk.
+func TestInterruptedWritingLeavesNothing(t *testing.T) {
+	name := large(t)
+	for _, format := range []string{"npy", "npz", "csv", "raw"} {
+		folder := t.TempDir()
+		cmd := program(t, "slice", name+":/x", "-o", filepath.Join(folder, "out."+format), "--format", format)
+		var errs bytes.Buffer
+		cmd.Stderr = &errs
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+			if partial, _ := filepath.Glob(folder + "/*.partial"); len(partial) > 0 || time.Now().After(deadline) {
+				break
+			}
+		}
+		cmd.Process.Signal(os.Interrupt)
+		err := cmd.Wait()
+		left, _ := os.ReadDir(folder)
+		var exit *exec.ExitError
+		switch {
+		case err == nil && len(left) == 1 && left[0].Name() == "out."+format:
+			// it was done before the signal came
+		case !errors.As(err, &exit) || exit.ExitCode() != statusInterrupted || len(left) != 0:
+			t.Errorf("%s: %v, says %q, leaves %v; want status %d and nothing left", format, err, errs.String(), left, statusInterrupted)
+		}
+	}
+}
+
+// TestFailuresAreOneLine runs commands that fail as processes.
+func TestFailuresAreOneLine(t *testing.T) {
+	folder := t.TempDir()
+	readOnly := filepath.Join(folder, "locked")
+	if err := os.Mkdir(readOnly, 0o555); err != nil {
+		t.Fatal(err)
+	}
+	digits := "../../testdata/digits.h5"
+	for _, args := range [][]string{
+		{"slice", digits + ":/test/images", "-o", readOnly + "/none/x.npy"},
+		{"slice", digits + ":/test/images", "-o", readOnly}, // a folder
+		{"convert", digits, readOnly + "/none/x.h5"},
+		{"inspect", "\x1b[31m"},
+		{"\x1b[31m"},
+	} {
+		cmd := program(t, args...)
+		var out, errs bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &errs
+		err := cmd.Run()
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || exit.ExitCode() != statusTrouble || out.Len() > 0 ||
+			strings.Count(errs.String(), "\n") != 1 || strings.Contains(errs.String(), "\x1b") {
+			t.Errorf("%q: %v, prints %q, says %q; want status %d and one line", args, err, out.String(), errs.String(), statusTrouble)
+		}
+	}
+	if left, _ := os.ReadDir(readOnly); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// TestColourIsForTerminals: what is piped has no escapes in it.
+func TestColourIsForTerminals(t *testing.T) {
+	out, err := program(t, "inspect", "../../testdata/digits.h5").Output()
+	if err != nil || bytes.Contains(out, []byte("\x1b")) {
+		t.Errorf("%v, prints %q", err, out)
+	}
+}
+
+// TestWritesIntoNamedPipes: a pipe is written to, not replaced.
+func TestWritesIntoNamedPipes(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Skipf("no named pipes here: %v", err)
+	}
+	cmd := program(t, "slice", "../../testdata/digits.h5:/test/labels[:3]", "-o", pipe, "--format", "csv")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(pipe)
+	if err = errors.Join(err, cmd.Wait()); err != nil || string(got) != "2\n6\n5\n" {
+		t.Errorf("%v, read %q", err, got)
+	}
+}
