@@ -114,11 +114,17 @@ func (c Config) checkNames() error {
 	if _, err := nn.OptimizerFromConfig(c.Optimizer); err != nil {
 		return within(err, "optimizer")
 	}
+	if claim(c.Model) > tried {
+		return nil // New will find out, when it makes what was asked for
+	}
 	if _, err := c.build(1); err != nil {
 		return within(err, "model")
 	}
 	return nil
 }
+
+// tried is how many parameters a model may have that Check builds to see if it can be.
+const tried = 1 << 24
 
 // build makes the model; classes is for presets.
 func (c Config) build(classes int) (nn.Module, error) {

@@ -112,36 +112,49 @@ func (r *Run) plausible(f serialize.File) error {
 	}
 	stored := 0
 	for _, a := range under(f, "model/") {
-		stored = max(stored, a.Len())
+		stored += a.Len()
 	}
 	if want := claim(r.Config.Model); want > float64(stored) {
-		return fmt.Errorf("%s: a layer of %.0f elements, more than the file has arrays for: %w", metaConfig, want, storage.ErrState)
+		return fmt.Errorf("%s: layers of %.0f elements, more than the file has arrays for: %w", metaConfig, want, storage.ErrState)
 	}
 	return r.Config.Check()
 }
 
-// claim returns how many elements the largest parameter described has.
+// claim returns about how many elements the parameters described have; not
+// fewer, for the layers of package nn, where their weights are.
 func claim(description any) float64 {
+	total := 0.0
 	switch d := description.(type) {
 	case []any:
-		most := 0.0
 		for _, layer := range d {
-			most = max(most, claim(layer))
+			total += claim(layer)
 		}
-		return most
 	case map[string]any:
-		size := 1.0
-		for _, name := range []string{"in_features", "out_features", "in_channels", "out_channels", "num_features", "kernel_size"} {
-			size *= extent(d[name])
-		}
 		for _, settings := range d {
-			if inner, ok := settings.(map[string]any); ok {
-				size = max(size, claim(inner))
+			inner, ok := settings.(map[string]any)
+			if !ok {
+				total += extent(settings)
+				continue
 			}
+			total += weight(inner)
 		}
-		return size
 	}
-	return 0
+	return total
+}
+
+// weight returns how many elements the weight of a layer with these settings has.
+func weight(settings map[string]any) float64 {
+	size := 1.0
+	for _, name := range []string{"in_features", "out_features", "in_channels", "out_channels", "num_features", "kernel_size"} {
+		size *= extent(settings[name])
+	}
+	if one, ok := settings["kernel_size"].(float64); ok {
+		size *= one // it is that both ways
+	}
+	if size <= 1 {
+		return 0
+	}
+	return size
 }
 
 // extent multiplies the numbers in a setting; one that is not there counts 1.
