@@ -51,7 +51,7 @@ func (d *Dataset) newSource(n number, at int) (*source, error) {
 func (d *Dataset) readable() error {
 	switch {
 	case d.layout.class == layoutVirtual:
-		return d.sourcesAllowed()
+		return d.sourcesReadable()
 	case len(d.External) > 0:
 		_, err := d.file.below(d.External[0].Name)
 		return err
@@ -425,11 +425,12 @@ func (d *Dataset) reachesOut(in []segment) bool {
 
 // gatherFill writes the fill value wherever the piece shows an element.
 func (s *source) gatherFill(dst []byte, p piece, t []track) {
-	element := s.d.Fill
-	if element == nil {
-		element = make([]byte, s.d.Type.Size)
-	}
 	from := views.View{Offset: s.at, Shape: p.from.Shape, Stride: make([]int, len(p.from.Shape))}
+	if s.d.Fill == nil {
+		from.Offset = 0
+		s.gather(dst, make([]byte, s.size), p.to, from)
+		return
+	}
 	for axis := len(s.d.Shape); axis < len(t); axis++ {
 		step := s.stride[axis-len(s.d.Shape)]
 		from.Offset += t[axis].start * step
@@ -437,7 +438,7 @@ func (s *source) gatherFill(dst []byte, p piece, t []track) {
 			from.Stride[k] = t[axis].step * step
 		}
 	}
-	s.gather(dst, element, p.to, from)
+	s.gather(dst, s.d.Fill, p.to, from)
 }
 
 // scaled returns v in units that are as many times smaller.

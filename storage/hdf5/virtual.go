@@ -258,6 +258,19 @@ func evenly(first, last []int) (blocks, bool) {
 	return b, true
 }
 
+// sourcesReadable tells why the sources cannot be read, if so.
+func (d *Dataset) sourcesReadable() error {
+	if err := d.sourcesAllowed(); err != nil {
+		return err
+	}
+	for _, m := range d.shown {
+		if err := m.source.readable(); err != nil {
+			return fmt.Errorf("source %s of %s: %w", m.source.Path, m.source.file.name, err)
+		}
+	}
+	return nil
+}
+
 // sourcesAllowed tells why the sources may not be opened, if so.
 func (d *Dataset) sourcesAllowed() error {
 	for _, m := range d.mappings {
