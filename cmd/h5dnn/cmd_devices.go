@@ -6,6 +6,7 @@ import (
 	"runtime"
 
 	"github.com/urfave/cli/v2"
+	"gonum.org/v1/hdf5"
 
 	"github.com/h5dnn/h5dnn/kernels"
 )
@@ -25,20 +26,20 @@ func devicesCommand() *cli.Command {
 }
 
 func showDevices(w io.Writer, asJSON bool) error {
-	libraries := kernels.Libraries()
+	libraries := append(kernels.Libraries(), hdf5Library())
 	if asJSON {
 		list := []fields{}
 		for _, l := range libraries {
 			list = append(list, fields{{"name", l.Name}, {"version", l.Version}, {"path", l.Path}, {"detail", l.Detail}})
 		}
-		devices := []fields{{{"name", "cpu"}, {"arch", runtime.GOARCH}, {"cores", runtime.NumCPU()}, {"threads", kernels.Threads()}}}
+		devices := []fields{{{"name", "cpu"}, {"arch", runtime.GOARCH}, {"isa", kernels.ISA()}, {"cores", runtime.NumCPU()}, {"threads", kernels.Threads()}}}
 		if err := encode(w, fields{{"devices", devices}, {"libraries", list}}); err != nil {
 			return err
 		}
 		_, err := io.WriteString(w, "\n")
 		return err
 	}
-	fmt.Fprintf(w, "cpu  %s, %d cores, %d threads compute\n", runtime.GOARCH, runtime.NumCPU(), kernels.Threads())
+	fmt.Fprintf(w, "cpu  %s with %s, %d cores, %d threads compute\n", runtime.GOARCH, kernels.ISA(), runtime.NumCPU(), kernels.Threads())
 	for _, l := range libraries {
 		_, err := fmt.Fprintf(w, "  %s %s  %s\n", l.Name, l.Version, l.Detail)
 		if err != nil {
@@ -46,4 +47,13 @@ func showDevices(w io.Writer, asJSON bool) error {
 		}
 	}
 	return nil
+}
+
+// hdf5Library is what HDF5 files are written with.
+func hdf5Library() kernels.Library {
+	l := kernels.Library{Name: "libhdf5", Version: "unknown", Detail: "writes HDF5 files; they are read without it"}
+	if version, err := hdf5.LibVersion(); err == nil {
+		l.Version = version.String()
+	}
+	return l
 }
