@@ -87,18 +87,20 @@ func plural(n int, thing string) string {
 }
 
 func showReportJSON(w io.Writer, name string, r hdf5.Report) error {
-	list := func(findings []hdf5.Finding) []fields {
-		items := []fields{}
-		for _, f := range findings {
-			items = append(items, fields{{"path", f.Path}, {"what", f.What}})
-		}
-		return items
-	}
 	err := encode(w, fields{{"file", name}, {"ok", len(r.Problems) == 0}, {"objects", r.Objects}, {"datasets", r.Datasets},
-		{"chunks", r.Chunks}, {"bytes", r.Bytes}, {"problems", list(r.Problems)}, {"omitted", r.Omitted}, {"not_checked", list(r.Skipped)}})
+		{"chunks", r.Chunks}, {"bytes", r.Bytes}, {"problems", findings(r.Problems)}, {"omitted", r.Omitted}, {"not_checked", findings(r.Skipped)}})
 	if err != nil {
 		return err
 	}
 	_, err = io.WriteString(w, "\n")
 	return err
+}
+
+// findings lists what was found as JSON has it.
+func findings(all []hdf5.Finding) []fields {
+	items := []fields{}
+	for _, f := range all {
+		items = append(items, fields{{"path", f.Path}, {"what", f.What}})
+	}
+	return items
 }

@@ -14,6 +14,7 @@ func commands() []*cli.Command {
 		sliceCommand(),
 		convertCommand(),
 		verifyCommand(),
+		repackCommand(),
 		trainCommand(),
 		evalCommand(),
 		predictCommand(),

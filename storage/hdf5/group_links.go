@@ -21,6 +21,7 @@ package hdf5
 type link struct {
 	name    string
 	kind    int
+	order   int    // in which links were made, where the group keeps that
 	address uint64 // of a hard link's object
 	target  string // of a soft or external link
 	file    string // of an external link
@@ -42,7 +43,7 @@ func parseLink(c *cursor) link {
 		l.kind = c.u8()
 	}
 	if flags&(1<<2) != 0 {
-		c.skip(8)
+		l.order = int(c.u64())
 	}
 	if flags&(1<<4) != 0 {
 		c.skip(1)

@@ -508,3 +508,155 @@ int64_t h5dnn_read(int64_t file, const char *path, int64_t type, int rank, const
 		return 0;
 	return check(H5Dread(dataset, as, here, there, H5P_DEFAULT, data), text, size);
 }
+
+// Copies
+
+int64_t h5dnn_decode_type(const void *message, size_t bytes, H5DNN_WHY)
+{
+	h5dnn_quiet();
+	scoped_memory unsigned char *encoded = malloc(bytes + 2);
+	if (!encoded)
+		return fail("no memory", text, size);
+	encoded[0] = 3; // a datatype message
+	encoded[1] = 0; // the version of this encoding
+	memcpy(encoded + 2, message, bytes);
+	return check(H5Tdecode(encoded), text, size);
+}
+
+int64_t h5dnn_commit(int64_t file, const char *path, int64_t type, H5DNN_WHY)
+{
+	h5dnn_quiet();
+	return check(H5Tcommit2(file, path, type, with_parents(), H5P_DEFAULT, H5P_DEFAULT), text, size);
+}
+
+int64_t h5dnn_committed(int64_t file, const char *path, H5DNN_WHY)
+{
+	h5dnn_quiet();
+	return check(H5Topen2(file, path, H5P_DEFAULT), text, size);
+}
+
+int64_t h5dnn_hard_link(int64_t file, const char *path, const char *target, H5DNN_WHY)
+{
+	h5dnn_quiet();
+	return check(H5Lcreate_hard(file, target, file, path, with_parents(), H5P_DEFAULT), text, size);
+}
+
+int64_t h5dnn_external_link(int64_t file, const char *path, const char *other, const char *target, H5DNN_WHY)
+{
+	h5dnn_quiet();
+	return check(H5Lcreate_external(other, target, file, path, with_parents(), H5P_DEFAULT), text, size);
+}
+
+int64_t h5dnn_address(int64_t file, const char *path, H5DNN_WHY)
+{
+	h5dnn_quiet();
+	scoped object = H5Oopen(file, path, H5P_DEFAULT);
+	TRY(object);
+#if H5_VERSION_GE(1, 12, 0)
+	H5O_info1_t info;
+	TRY(H5Oget_info1(object, &info));
+#else
+	H5O_info_t info;
+	TRY(H5Oget_info(object, &info));
+#endif
+	return (int64_t)info.addr;
+}
+
+int64_t h5dnn_dataset(int64_t file, const char *path, int64_t type, int rank, const uint64_t *dims, const uint64_t *maxdims,
+                      int layout, const uint64_t *chunk, const uint32_t *filters, size_t words, const void *fill,
+                      size_t fill_bytes, uint64_t *offset, H5DNN_WHY)
+{
+	h5dnn_quiet();
+	scoped creation = H5Pcreate(H5P_DATASET_CREATE);
+	TRY(creation);
+	if (layout == H5DNN_CHUNKED)
+		TRY(H5Pset_chunk(creation, rank, DIMS(chunk)));
+	else
+		TRY(H5Pset_layout(creation, layout == H5DNN_COMPACT ? H5D_COMPACT : H5D_CONTIGUOUS));
+	if (layout == H5DNN_ALLOCATED) {
+		TRY(H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY));
+		TRY(H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER));
+	}
+	const char *wrong = set_filters(creation, filters, words);
+	if (wrong)
+		return fail(wrong, text, size);
+	if (fill && fill_bytes != H5Tget_size(type))
+		return fail("the fill value has not the size of an element", text, size);
+	if (fill)
+		TRY(H5Pset_fill_value(creation, type, fill));
+	scoped space = space_of(rank, dims, maxdims);
+	TRY(space);
+	hid_t dataset = H5Dcreate2(file, path, type, space, with_parents(), creation, H5P_DEFAULT);
+	TRY(dataset);
+	*offset = layout == H5DNN_ALLOCATED && H5Sget_simple_extent_npoints(space) > 0 ? H5Dget_offset(dataset) : UINT64_MAX;
+	return dataset;
+}
+
+// Returns a copy of an image in which every place that pointers lists holds an
+// address in that copy, or NULL if one of them lies outside.
+static unsigned char *placed(const void *image, size_t bytes, const uint64_t *pointers, size_t n)
+{
+	unsigned char *copy = malloc(bytes + 1);
+	if (!copy)
+		return NULL;
+	memcpy(copy, image, bytes);
+	for (size_t i = 0; i < n; i++) {
+		uint64_t to;
+		if (bytes < sizeof to || pointers[i] > bytes - sizeof to) {
+			free(copy);
+			return NULL;
+		}
+		memcpy(&to, copy + pointers[i], sizeof to);
+		if (to > bytes) {
+			free(copy);
+			return NULL;
+		}
+		unsigned char *at = copy + to;
+		memcpy(copy + pointers[i], &at, sizeof at);
+	}
+	return copy;
+}
+
+int64_t h5dnn_write_image(int64_t dataset, int64_t type, int rank, const uint64_t *start, const uint64_t *count,
+                          const void *image, size_t bytes, const uint64_t *pointers, size_t n, size_t elem_size, H5DNN_WHY)
+{
+	h5dnn_quiet();
+	scoped there = H5Dget_space(dataset);
+	TRY(there);
+	if (H5Sget_simple_extent_ndims(there) != rank)
+		return fail("another number of axes than expected", text, size);
+	scoped here = space_of(rank, count, NULL);
+	TRY(here);
+	if (rank > 0)
+		TRY(H5Sselect_hyperslab(there, H5S_SELECT_SET, DIMS(start), NULL, DIMS(count), NULL));
+	hssize_t elements = H5Sget_select_npoints(there);
+	if (elements < 0 || H5Tget_size(type) != elem_size || elem_size == 0 || (uint64_t)elements > bytes / elem_size)
+		return fail("the number of bytes does not fit the selection", text, size);
+	if (elements == 0)
+		return 0;
+	scoped_memory unsigned char *copy = placed(image, bytes, pointers, n);
+	if (!copy)
+		return fail("values point outside of their memory", text, size);
+	return check(H5Dwrite(dataset, type, here, there, H5P_DEFAULT, copy), text, size);
+}
+
+int64_t h5dnn_attr_image(int64_t file, const char *path, const char *name, int64_t type, int rank, const uint64_t *dims,
+                         const void *image, size_t bytes, const uint64_t *pointers, size_t n, size_t elem_size, H5DNN_WHY)
+{
+	h5dnn_quiet();
+	scoped object = H5Oopen(file, path, H5P_DEFAULT);
+	TRY(object);
+	scoped space = space_of(rank, dims, NULL);
+	TRY(space);
+	hssize_t elements = rank < 0 ? 0 : H5Sget_simple_extent_npoints(space);
+	if (elements < 0 || H5Tget_size(type) != elem_size || elem_size == 0 || (uint64_t)elements > bytes / elem_size)
+		return fail("the number of bytes does not fit the shape", text, size);
+	scoped attribute = new_attribute(object, name, type, space);
+	TRY(attribute);
+	if (elements == 0)
+		return 0;
+	scoped_memory unsigned char *copy = placed(image, bytes, pointers, n);
+	if (!copy)
+		return fail("values point outside of their memory", text, size);
+	return check(H5Awrite(attribute, type, copy), text, size);
+}

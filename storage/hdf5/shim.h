@@ -62,4 +62,29 @@ int64_t h5dnn_attr(int64_t file, const char *path, const char *name, int64_t typ
 int64_t h5dnn_read(int64_t file, const char *path, int64_t type, int rank, const uint64_t *start, const uint64_t *count,
                    void *data, size_t bytes, H5DNN_WHY);
 
+// For copies of whole files.
+
+// A type from a datatype message, which must be well-formed.
+int64_t h5dnn_decode_type(const void *message, size_t bytes, H5DNN_WHY);
+int64_t h5dnn_commit(int64_t file, const char *path, int64_t type, H5DNN_WHY);
+int64_t h5dnn_committed(int64_t file, const char *path, H5DNN_WHY); // opens it
+int64_t h5dnn_hard_link(int64_t file, const char *path, const char *target, H5DNN_WHY);
+int64_t h5dnn_external_link(int64_t file, const char *path, const char *other, const char *target, H5DNN_WHY);
+int64_t h5dnn_address(int64_t file, const char *path, H5DNN_WHY); // as object references hold it
+
+// A dataset of any type and layout, with a fill value if fill is not NULL.
+// ALLOCATED is contiguous with its space at offset, to be written there.
+enum { H5DNN_COMPACT, H5DNN_CONTIGUOUS, H5DNN_ALLOCATED, H5DNN_CHUNKED };
+int64_t h5dnn_dataset(int64_t file, const char *path, int64_t type, int rank, const uint64_t *dims, const uint64_t *maxdims,
+                      int layout, const uint64_t *chunk, const uint32_t *filters, size_t words, const void *fill,
+                      size_t fill_bytes, uint64_t *offset, H5DNN_WHY);
+
+// An image is elements as the library has them in memory, and after them what
+// they point to. pointers lists the places of its pointers, which hold offsets
+// from its start. elem_size is what the caller takes the type's size in memory for.
+int64_t h5dnn_write_image(int64_t dataset, int64_t type, int rank, const uint64_t *start, const uint64_t *count,
+                          const void *image, size_t bytes, const uint64_t *pointers, size_t n, size_t elem_size, H5DNN_WHY);
+int64_t h5dnn_attr_image(int64_t file, const char *path, const char *name, int64_t type, int rank, const uint64_t *dims,
+                         const void *image, size_t bytes, const uint64_t *pointers, size_t n, size_t elem_size, H5DNN_WHY);
+
 #endif

@@ -61,7 +61,11 @@ func (w *Writer) Name() string { return w.out.path }
 
 // Close finishes the file and gives it its name. If anything failed before,
 // or fails now, no file is left and whatever had the name still has it.
-func (w *Writer) Close() error {
+func (w *Writer) Close() error { return w.closeAfter(nil) }
+
+// closeAfter is Close that lets check look at the complete file, under the name
+// it has on its way, and drops it if check finds it wanting.
+func (w *Writer) closeAfter(check func(name string) error) error {
 	if err := w.finishDatasets(); err != nil {
 		w.Abort()
 		return err
@@ -72,6 +76,9 @@ func (w *Writer) Close() error {
 	err := w.broken
 	if closing := closeFile(w.file); closing != nil && err == nil {
 		err = fmt.Errorf("close: libhdf5 cannot finish the file: is the disk full? (%w)", closing)
+	}
+	if err == nil && check != nil {
+		err = check(w.out.temp)
 	}
 	if err != nil {
 		w.out.discard()

@@ -1,0 +1,308 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/h5dnn/h5dnn/storage/hdf5"
+)
+
+func repackCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "repack",
+		Usage:     "copy an HDF5 file with other chunks, filters or layouts",
+		ArgsUsage: "IN OUT",
+		Description: "All else is kept: groups, attributes, types, links. What cannot be carried is told.\n" +
+			"OUT appears once it is complete and was compared with IN.\n\n" +
+			"  --layout train           rows one after the other, uncompressed, aligned to 4096 bytes\n" +
+			"  --chunks 256,28,28       the shape of a chunk; rows=256 for whole rows; auto\n" +
+			"  --filter shuffle,deflate:4   in this order: shuffle, deflate[:level], lz4, zstd[:level],\n" +
+			"                           fletcher32; or none",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "chunks", Usage: "the `SHAPE` of a chunk: 256,28,28, rows=256 or auto"},
+			&cli.StringSliceFlag{Name: "filter", Usage: "`FILTERS` of chunks: deflate:4, shuffle, fletcher32, lz4, zstd:3, none"},
+			&cli.StringFlag{Name: "layout", Usage: "contiguous, chunked or train"},
+			&cli.StringSliceFlag{Name: "path", Usage: "change only what is at or below `PATH`"},
+			&cli.StringFlag{Name: "memory", Value: "256MiB", Usage: "about how much `MEMORY` to use"},
+			&cli.BoolFlag{Name: "no-verify", Usage: "do not read OUT again to compare it"},
+			&cli.BoolFlag{Name: "json", Usage: "print the report as one JSON object"},
+		},
+		Action: repack,
+	}
+}
+
+func repack(c *cli.Context) error {
+	args, err := arguments(c, "IN", "OUT")
+	if err != nil {
+		return err
+	}
+	in, out := args[0], args[1]
+	wish, err := parseWish(c)
+	if err != nil {
+		return err
+	}
+	memory, err := parseBytes(c.String("memory"))
+	if err != nil {
+		return fmt.Errorf("--memory %w", err)
+	}
+	if err := anHDF5File(in); err != nil {
+		return err
+	}
+	file, err := hdf5.Open(in, hdf5.Options{CacheBytes: memory / 4})
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	for _, path := range wish.paths {
+		if _, err := (hdf5File{file}).lookup(path); err != nil {
+			return err
+		}
+	}
+	bar := newMeter(c.App.ErrWriter, "repack", wish.work(file, !c.Bool("no-verify")))
+	report, err := file.Repack(c.Context, out, hdf5.RepackOptions{
+		Layout: wish.layoutOf, Memory: memory, Unchecked: c.Bool("no-verify"),
+		Progress: func(_ string, bytes int) { bar.add(bytes) },
+	})
+	bar.end()
+	if err != nil {
+		return err
+	}
+	return buffered(c.App.Writer, func(w io.Writer) error {
+		if c.Bool("json") {
+			return showRepackedJSON(w, in, out, report)
+		}
+		return showRepacked(w, in, out, report, c.Bool("no-verify"))
+	})
+}
+
+// parseBytes reads a number of bytes such as 64MiB, 1G or 4096.
+func parseBytes(text string) (int, error) {
+	digits := strings.TrimRight(text, "kKMGTiB")
+	n, err := strconv.ParseFloat(digits, 64)
+	shift, known := map[string]int{"": 0, "K": 10, "M": 20, "G": 30, "T": 40}[strings.ToUpper(strings.TrimRight(text[len(digits):], "iB"))]
+	if err != nil || !known || n <= 0 || n*float64(int(1)<<shift) > 1<<50 {
+		return 0, fmt.Errorf("%q is no amount of memory; write 64MiB or 1GiB", text)
+	}
+	return int(n * float64(int(1)<<shift)), nil
+}
+
+// A wish is how datasets should be stored.
+type wish struct {
+	layout   string // contiguous, chunked, train, or "" for as it is
+	chunks   []int  // nil: as they are, or chosen
+	rows     int    // per chunk, if not 0
+	auto     bool   // chunks are chosen anew
+	filters  []hdf5.Filter
+	refilter bool // filters are given, be it none
+	paths    []string
+}
+
+func parseWish(c *cli.Context) (*wish, error) {
+	w := &wish{layout: c.String("layout")}
+	if known := []string{"", "contiguous", "chunked", "train"}; !slices.Contains(known, w.layout) {
+		return nil, fmt.Errorf("there is no layout %q%s; known are contiguous, chunked and train", w.layout, suggest(w.layout, known[1:]))
+	}
+	for _, path := range c.StringSlice("path") {
+		w.paths = append(w.paths, clean(path))
+	}
+	if err := w.parseChunks(c.String("chunks")); err != nil {
+		return nil, err
+	}
+	if c.IsSet("filter") {
+		w.refilter = true
+		filters, err := parseFilters(strings.Join(c.StringSlice("filter"), ","))
+		if err != nil {
+			return nil, err
+		}
+		w.filters = filters
+	}
+	plain := w.layout == "contiguous" || w.layout == "train"
+	if plain && (w.chunks != nil || w.rows > 0 || w.auto || len(w.filters) > 0) {
+		return nil, fmt.Errorf("--layout %s has neither chunks nor filters; leave out --chunks and --filter, or write --layout chunked", w.layout)
+	}
+	return w, nil
+}
+
+func (w *wish) parseChunks(text string) error {
+	rows, byRows := strings.CutPrefix(text, "rows=")
+	switch {
+	case text == "":
+		return nil
+	case text == "auto":
+		w.auto = true
+		return nil
+	case byRows:
+		n, err := strconv.Atoi(rows)
+		if err != nil || n < 1 {
+			return fmt.Errorf("--chunks %q: %q is no number of rows", text, rows)
+		}
+		w.rows = n
+		return nil
+	}
+	for size := range strings.SplitSeq(strings.ReplaceAll(text, "x", ","), ",") {
+		n, err := strconv.Atoi(strings.TrimSpace(size))
+		if err != nil || n < 1 {
+			return fmt.Errorf("--chunks %q is no shape; write 256,28,28, rows=256 or auto", text)
+		}
+		w.chunks = append(w.chunks, n)
+	}
+	return nil
+}
+
+// writableFilters are those that --filter can name, with their levels.
+var writableFilters = []struct {
+	name               string
+	least, most, usual int
+	make               func(level int) hdf5.Filter
+}{
+	{"deflate", 1, 9, 4, hdf5.Deflate},
+	{"gzip", 1, 9, 4, hdf5.Deflate},
+	{"shuffle", 0, 0, 0, func(int) hdf5.Filter { return hdf5.Shuffle() }},
+	{"fletcher32", 0, 0, 0, func(int) hdf5.Filter { return hdf5.Fletcher32() }},
+	{"lz4", 0, 0, 0, func(int) hdf5.Filter { return hdf5.LZ4() }},
+	{"zstd", 1, 22, 3, hdf5.Zstd},
+}
+
+// parseFilters reads a pipeline such as shuffle,deflate:4.
+func parseFilters(text string) ([]hdf5.Filter, error) {
+	if text == "none" {
+		return nil, nil
+	}
+	var pipeline []hdf5.Filter
+next:
+	for part := range strings.SplitSeq(text, ",") {
+		name, level, leveled := strings.Cut(strings.TrimSpace(part), ":")
+		names := []string{"none"}
+		for _, f := range writableFilters {
+			names = append(names, f.name)
+			if f.name != name {
+				continue
+			}
+			n := f.usual
+			if leveled {
+				var err error
+				if n, err = strconv.Atoi(level); err != nil || f.most == 0 || n < f.least || n > f.most {
+					return nil, fmt.Errorf("--filter %s: %q is no level of %s", text, level, name)
+				}
+			}
+			pipeline = append(pipeline, f.make(n))
+			continue next
+		}
+		return nil, fmt.Errorf("there is no filter %q to write%s; there are %s", name, suggest(name, names), strings.Join(names, ", "))
+	}
+	return pipeline, nil
+}
+
+// concerns reports whether a dataset is one to change.
+func (w *wish) concerns(path string) bool {
+	if len(w.paths) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(w.paths, func(p string) bool {
+		return p == "/" || path == p || strings.HasPrefix(path, p+"/")
+	})
+}
+
+// layoutOf says how a dataset is to be stored.
+func (w *wish) layoutOf(d *hdf5.Dataset) (hdf5.Layout, bool, error) {
+	kept := hdf5.Layout{Chunks: d.Chunks, Filters: d.Filters, MaxShape: d.MaxShape}
+	if !w.concerns(d.Path) || len(d.Shape) == 0 {
+		return kept, false, nil
+	}
+	named := slices.Contains(w.paths, clean(d.Path))
+	_, _, notNumbers := d.Type.DType()
+	l := kept
+	switch {
+	case w.layout == "train" && notNumbers != nil && !named:
+		return kept, false, nil
+	case w.layout == "train" || w.layout == "contiguous":
+		return hdf5.Layout{}, d.Layout != "contiguous", nil
+	case w.layout == "" && d.Chunks == nil && (w.chunks == nil || len(w.chunks) != len(d.Shape) && !named) && w.rows == 0 && !w.auto && len(w.filters) == 0:
+		return kept, false, nil
+	}
+	if w.refilter {
+		l.Filters = w.filters
+	}
+	switch {
+	case w.chunks != nil && len(w.chunks) != len(d.Shape) && !named:
+		if len(w.paths) > 0 {
+			return kept, false, fmt.Errorf("--chunks has %d axes, and the shape %v has %d; use rows=N, or name with --path what it fits", len(w.chunks), d.Shape, len(d.Shape))
+		}
+		if !w.refilter || d.Chunks == nil {
+			return kept, false, nil
+		}
+	case w.chunks != nil:
+		l.Chunks = slices.Clone(w.chunks)
+	case w.rows > 0:
+		l.Chunks = append([]int{w.rows}, d.Shape[1:]...)
+		for axis := range l.Chunks {
+			l.Chunks[axis] = max(1, l.Chunks[axis])
+		}
+	case w.auto || l.Chunks == nil:
+		l.Chunks = autoChunks(d)
+	}
+	return l, true, nil
+}
+
+// autoChunks returns chunks of whole rows and about 256 KiB.
+func autoChunks(d *hdf5.Dataset) []int {
+	const aim = 256 << 10
+	chunk, size := make([]int, len(d.Shape)), max(1, d.Type.Size)
+	for axis := len(chunk) - 1; axis >= 0; axis-- {
+		chunk[axis] = max(1, min(d.Shape[axis], aim/size))
+		size *= chunk[axis]
+	}
+	return chunk
+}
+
+// work returns how many bytes will be copied and compared.
+func (w *wish) work(f *hdf5.File, twice bool) int {
+	total, seen := 0, map[uint64]bool{}
+	for o := range f.Walk() {
+		at, ok := o.Address()
+		if o.Kind != hdf5.KindDataset || !ok || seen[at] {
+			continue
+		}
+		seen[at] = true
+		if d, err := o.Dataset(); err == nil {
+			n, _ := d.Len()
+			total += n * d.Type.Size
+		}
+	}
+	if twice {
+		total *= 2
+	}
+	return total
+}
+
+func showRepacked(w io.Writer, in, out string, r hdf5.Repacked, unchecked bool) error {
+	for _, f := range r.LeftOut {
+		fmt.Fprintf(w, "left out: %s\n", printable(f.String()))
+	}
+	for _, f := range r.Notes {
+		fmt.Fprintf(w, "note: %s\n", printable(f.String()))
+	}
+	checked := "compared, "
+	if unchecked {
+		checked = ""
+	}
+	_, err := fmt.Fprintf(w, "%s  %s, %d stored anew, %s%s of %s\n", printable(out), plural(r.Datasets, "dataset"), r.Changed,
+		checked, byteCount(fileSize(out)), byteCount(fileSize(in)))
+	return err
+}
+
+func showRepackedJSON(w io.Writer, in, out string, r hdf5.Repacked) error {
+	err := encode(w, fields{{"in", in}, {"out", out}, {"in_bytes", fileSize(in)}, {"out_bytes", fileSize(out)}, {"groups", r.Groups},
+		{"datasets", r.Datasets}, {"changed", r.Changed}, {"links", r.Links}, {"attributes", r.Attributes},
+		{"left_out", findings(r.LeftOut)}, {"notes", findings(r.Notes)}})
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(w, "\n")
+	return err
+}

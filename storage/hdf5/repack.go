@@ -1,0 +1,527 @@
+package hdf5
+
+// #include "shim.h"
+import "C"
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"unsafe"
+)
+
+// RepackOptions say how [File.Repack] copies a file. The zero value copies it as it is.
+type RepackOptions struct {
+	// Layout returns how a dataset is to be stored, or false to keep it as it
+	// is. Layouts without chunks, filters and room to grow are contiguous.
+	Layout func(d *Dataset) (Layout, bool, error)
+
+	// Memory is about how many bytes are used for elements; 0 means 256 MiB.
+	Memory int
+
+	// Unchecked leaves out reading the copy and comparing it before it gets its name.
+	Unchecked bool
+
+	// Progress, unless nil, is told of bytes of elements as they were copied or compared.
+	Progress func(path string, bytes int)
+}
+
+// Repacked tells what became of a file's content.
+type Repacked struct {
+	Groups, Datasets, Links, Attributes int
+	Changed                             int       // datasets that are stored in another way
+	LeftOut                             []Finding // what could not be carried
+	Notes                               []Finding // what was carried with a difference
+}
+
+// Repack copies the whole file object by object to the file at path, with
+// other layouts where the options want them: groups, datasets, attributes,
+// types, links, and references between them. Members of groups keep their order.
+// The copy appears under its name once it is complete and was compared. What
+// cannot be carried is told; what cannot be read is an error.
+func (f *File) Repack(ctx context.Context, path string, o RepackOptions) (Repacked, error) {
+	w, err := Create(path, CreateOptions{})
+	if err != nil {
+		return Repacked{}, err
+	}
+	defer w.Abort() // unless it was closed
+	if o.Memory <= 0 {
+		o.Memory = 256 << 20
+	}
+	if o.Progress == nil {
+		o.Progress = func(string, int) {}
+	}
+	r := &repacker{ctx: ctx, f: f, w: w, o: o, paths: map[uint64]string{}, types: map[uint64]string{}}
+	if err := r.copy(); err != nil {
+		return r.report, err
+	}
+	if o.Unchecked {
+		return r.report, w.Close()
+	}
+	return r.report, w.closeAfter(r.check)
+}
+
+type repacker struct {
+	ctx    context.Context
+	f      *File
+	w      *Writer
+	o      RepackOptions
+	report Repacked
+	paths  map[uint64]string // in the copy, of objects by the address of their header
+	types  map[uint64]string // of these, committed types
+	later  []func() error    // what has references in it, which need all objects
+	copied []copied
+}
+
+// A copied dataset is one to compare.
+type copied struct {
+	from     *Dataset
+	verbatim bool // chunks were copied as they are stored
+}
+
+func (r *repacker) leave(path, format string, args ...any) {
+	r.report.LeftOut = append(r.report.LeftOut, Finding{path, fmt.Sprintf(format, args...)})
+}
+
+func (r *repacker) note(path, format string, args ...any) {
+	r.report.Notes = append(r.report.Notes, Finding{path, fmt.Sprintf(format, args...)})
+}
+
+func (r *repacker) copy() error {
+	if n := r.f.UserBlock(); n > 0 {
+		r.leave("", "the user block of %d bytes", n)
+	}
+	if err := r.commitTypes(); err != nil {
+		return err
+	}
+	root, err := r.f.Root()
+	if err != nil {
+		return err
+	}
+	if err := r.object(root, 0); err != nil {
+		return err
+	}
+	for _, do := range r.later {
+		if err := do(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// commitTypes copies committed types before the datasets that have them.
+func (r *repacker) commitTypes() error {
+	for o, err := range r.f.Walk() {
+		if err != nil {
+			return err
+		}
+		if _, known := r.paths[addressOf(o)]; o.Kind != KindDatatype || known {
+			continue
+		}
+		t, err := o.Datatype()
+		if err != nil {
+			return err
+		}
+		id, err := r.typeOf(t)
+		if err != nil {
+			r.leave(o.Path, "a datatype: %v", err)
+			continue
+		}
+		_, err = r.w.ask("commit", o.Path, func(why *C.char, size C.size_t) C.int64_t {
+			return C.h5dnn_commit(C.int64_t(r.w.file.ID()), text(o.Path), C.int64_t(id), why, size)
+		})
+		if err = errors.Join(err, r.drop(id)); err != nil {
+			return err
+		}
+		r.paths[o.header.address], r.types[o.header.address] = o.Path, o.Path
+		if err := r.attributes(o); err != nil {
+			return err
+		}
+	}
+	return r.ctx.Err()
+}
+
+func addressOf(o *Object) uint64 {
+	if o.header == nil {
+		return undefined
+	}
+	return o.header.address
+}
+
+// object copies an object and what is below it.
+func (r *repacker) object(o *Object, depth int) error {
+	if err := r.ctx.Err(); err != nil {
+		return err
+	}
+	if at, known := r.paths[addressOf(o)]; known && o.header != nil {
+		if at == o.Path {
+			return nil // a committed type
+		}
+		r.report.Links++
+		return r.link(o.Path, func(why *C.char, size C.size_t) C.int64_t {
+			return C.h5dnn_hard_link(C.int64_t(r.w.file.ID()), text(o.Path), text(at), why, size)
+		})
+	}
+	switch o.Kind {
+	case KindGroup:
+		return r.group(o, depth)
+	case KindDataset:
+		return r.dataset(o)
+	case KindSoft:
+		r.report.Links++
+		return r.w.SoftLink(o.Path, o.Target)
+	case KindExternal:
+		if err := errors.Join(noZeros("link", o.Other), noZeros("link", o.Target)); err != nil {
+			return err
+		}
+		r.report.Links++
+		return r.link(o.Path, func(why *C.char, size C.size_t) C.int64_t {
+			return C.h5dnn_external_link(C.int64_t(r.w.file.ID()), text(o.Path), text(o.Other), text(o.Target), why, size)
+		})
+	case KindUserDefined:
+		r.leave(o.Path, "a link that only its maker understands")
+	}
+	return nil
+}
+
+func (r *repacker) link(path string, c call) error {
+	_, err := r.w.ask("link", path, c)
+	return err
+}
+
+func (r *repacker) group(o *Object, depth int) error {
+	if depth > maxDepth {
+		return r.f.fail(o.Path, fmt.Errorf("groups are nested more than %d deep", maxDepth))
+	}
+	r.paths[o.header.address] = o.Path
+	r.report.Groups++
+	if err := r.w.Group(o.Path); err != nil {
+		return err
+	}
+	if err := r.attributes(o); err != nil {
+		return err
+	}
+	links, err := o.links()
+	if err != nil {
+		return err
+	}
+	links = slices.Clone(links) // which are in the order of names
+	slices.SortStableFunc(links, func(a, b link) int { return cmp.Compare(a.order, b.order) })
+	for _, l := range links {
+		if err := checkPath("/" + l.name); err != nil || l.name == "" {
+			r.leave(o.Path, "its member %q: %v", l.name, err)
+			continue
+		}
+		member, err := r.f.linked(o.Path, l)
+		if err != nil {
+			return err
+		}
+		if err := r.object(member, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// typeOf returns an id of t, to be dropped.
+func (r *repacker) typeOf(t *Type) (int64, error) {
+	if (t.points() || t.refers()) && r.f.offset != 8 {
+		return 0, fmt.Errorf("pointers of %d bytes cannot be carried", r.f.offset)
+	}
+	message, err := t.encode()
+	if err != nil {
+		return 0, err
+	}
+	return ask(func(why *C.char, size C.size_t) C.int64_t {
+		return C.h5dnn_decode_type(pointer(message), C.size_t(len(message)), why, size)
+	})
+}
+
+// committedType returns an id of the committed type that a dataset has, 0 if it has none.
+func (r *repacker) committedType(d *Dataset) int64 {
+	m, _ := d.header.find(msgDatatype)
+	if !d.Type.Committed {
+		return 0
+	}
+	_, at, err := r.f.resolve(msgDatatype, r.f.over("datatype", m.body))
+	path, known := r.types[at]
+	if err != nil || !known {
+		return 0
+	}
+	id, err := r.w.ask("open", path, func(why *C.char, size C.size_t) C.int64_t {
+		return C.h5dnn_committed(C.int64_t(r.w.file.ID()), text(path), why, size)
+	})
+	if err != nil {
+		return 0
+	}
+	return id
+}
+
+func (r *repacker) drop(id int64) error {
+	_, err := ask(func(why *C.char, size C.size_t) C.int64_t { return C.h5dnn_close(C.int64_t(id), why, size) })
+	return err
+}
+
+// refers reports whether elements are or hold references.
+func (t *Type) refers() bool {
+	switch t.Class {
+	case ClassReference:
+		return true
+	case ClassArray, ClassSequence:
+		return t.Base.refers()
+	case ClassCompound:
+		return slices.ContainsFunc(t.Members, func(m Member) bool { return m.Type.refers() })
+	}
+	return false
+}
+
+// attributes copies an object's attributes, now or when there is all they refer to.
+func (r *repacker) attributes(o *Object) error {
+	all, err := o.Attributes()
+	if err != nil {
+		return err
+	}
+	if _, ok := o.header.find(msgComment); ok {
+		r.leave(o.Path, "its comment")
+	}
+	for _, a := range all {
+		do := func() error { return r.attribute(o.Path, a) }
+		if a.Type.refers() {
+			r.later = append(r.later, do)
+		} else if err := do(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const msgComment = 0x0d
+
+func (r *repacker) attribute(path string, a Attribute) error {
+	if err := noZeros("attribute", a.Name); err != nil || a.Name == "" {
+		r.leave(path, "attribute %q, whose name cannot be kept", a.Name)
+		return nil
+	}
+	id, err := r.typeOf(a.Type)
+	if err != nil {
+		r.leave(path, "attribute %q: %v", a.Name, err)
+		return nil
+	}
+	defer r.drop(id)
+	image := r.image()
+	n := 0
+	if a.Shape != nil {
+		n, _ = multiply(a.Shape...) // the reader has done so, too
+	}
+	if err := image.elements(a.Type, a.data, n); err != nil {
+		return a.fail(err)
+	}
+	rank := len(a.Shape)
+	if a.Shape == nil {
+		rank = -1
+	}
+	r.report.Attributes++
+	image.tell(path)
+	_, err = r.w.ask("set attribute of", path, func(why *C.char, size C.size_t) C.int64_t {
+		return C.h5dnn_attr_image(C.int64_t(r.w.file.ID()), text(path), text(a.Name), C.int64_t(id), C.int(rank), sizes(a.Shape),
+			pointer(image.out), C.size_t(len(image.out)), words(image.pointers), C.size_t(len(image.pointers)),
+			C.size_t(memSize(a.Type)), why, size)
+	})
+	if err != nil {
+		return fmt.Errorf("attribute %q: %w", a.Name, err)
+	}
+	return nil
+}
+
+func words(list []uint64) *C.uint64_t { return (*C.uint64_t)(unsafe.Pointer(unsafe.SliceData(list))) }
+
+// A target is a dataset being made.
+type target struct {
+	*Dataset
+	id       int64
+	layout   Layout
+	offset   uint64 // of contiguous elements, undefined if there is none
+	verbatim bool
+}
+
+func (r *repacker) dataset(o *Object) error {
+	d, err := o.Dataset()
+	if err != nil {
+		return err
+	}
+	switch {
+	case d.layout.class == layoutVirtual:
+		r.leave(o.Path, "a virtual dataset, whose elements are in other datasets")
+		return nil
+	case len(d.External) > 0:
+		r.leave(o.Path, "a dataset whose elements are in other files")
+		return nil
+	}
+	t, err := r.plan(d)
+	if err != nil {
+		return r.f.fail(o.Path, err)
+	}
+	if err := r.create(t); err != nil {
+		r.leave(o.Path, "a dataset: %v", err)
+		return nil
+	}
+	r.paths[o.header.address] = o.Path
+	r.report.Datasets++
+	if err := r.attributes(o); err != nil {
+		return err
+	}
+	if d.Shape != nil {
+		r.copied = append(r.copied, copied{d, t.verbatim})
+	}
+	fill := func() error {
+		err := r.fill(t)
+		if _, closing := r.w.ask("close", o.Path, func(why *C.char, size C.size_t) C.int64_t {
+			return C.h5dnn_close(C.int64_t(t.id), why, size)
+		}); err == nil {
+			err = closing
+		}
+		return err
+	}
+	if d.Type.refers() {
+		r.later = append(r.later, fill)
+		return nil
+	}
+	return fill()
+}
+
+// plan decides how a dataset is stored in the copy.
+func (r *repacker) plan(d *Dataset) (*target, error) {
+	t := &target{Dataset: d, offset: undefined, layout: Layout{Chunks: d.Chunks, Filters: d.Filters, MaxShape: d.MaxShape}}
+	changed := false
+	if r.o.Layout != nil && len(d.Shape) > 0 {
+		l, change, err := r.o.Layout(d)
+		if err != nil {
+			return nil, err
+		}
+		if changed = change; changed {
+			t.layout = l
+		}
+	}
+	if t.layout.MaxShape == nil {
+		t.layout.MaxShape = d.Shape
+	}
+	if changed {
+		if err := t.layout.fitFor(d); err != nil {
+			return nil, err
+		}
+	}
+	if grows := !slices.Equal(d.MaxShape, d.Shape); grows && t.layout.Chunks == nil {
+		r.note(d.Path, "can no longer grow beyond %v", d.Shape)
+		t.layout.MaxShape = d.Shape
+	}
+	sameChunks := slices.Equal(t.layout.Chunks, d.Chunks)
+	sameFilters := slices.EqualFunc(t.layout.Filters, d.Filters, sameFilter)
+	if changed && !(sameChunks && sameFilters) {
+		r.report.Changed++
+	}
+	t.verbatim = d.Chunks != nil && sameChunks && sameFilters && !d.Type.points() && !d.Type.refers()
+	if !t.verbatim {
+		t.layout.Filters = r.writable(t)
+	}
+	return t, nil
+}
+
+func sameFilter(a, b Filter) bool {
+	return a.ID == b.ID && (slices.Equal(a.Params, b.Params) || a.ID == FilterShuffle)
+}
+
+// fitFor completes a layout for a dataset and checks it.
+func (l *Layout) fitFor(d *Dataset) error {
+	if l.contiguous(d.Shape) {
+		return nil
+	}
+	size, err := multiply(append([]int{d.Type.Size}, l.Chunks...)...)
+	switch {
+	case l.Chunks == nil:
+		ones := slices.Repeat([]int{1}, len(d.Shape))
+		room := slices.Clone(d.Shape)
+		for axis := range room {
+			room[axis] = max(1, room[axis])
+		}
+		l.Chunks = firstBox(room, ones, max(1, chunkBytes/max(1, d.Type.Size)))
+	case len(l.Chunks) != len(d.Shape) || slices.Min(l.Chunks) < 1:
+		return fmt.Errorf("chunks %v for a dataset of shape %v", l.Chunks, d.Shape)
+	case err != nil || size > math.MaxUint32:
+		return fmt.Errorf("chunks %v of elements of %d bytes exceed 4 GiB", l.Chunks, d.Type.Size)
+	}
+	for axis, most := range l.MaxShape {
+		if most != Unlimited {
+			l.Chunks[axis] = max(1, min(l.Chunks[axis], most)) // HDF5 refuses larger ones
+		}
+	}
+	return nil
+}
+
+// writable returns filters that stand in for those of t's which cannot be
+// written. Values of variable length are the library's to write, with its own filters.
+func (r *repacker) writable(t *target) []Filter {
+	var kept []Filter
+	points := t.Type.points() || t.Type.refers()
+	for _, f := range t.layout.Filters {
+		own := f.ID == FilterDeflate || f.ID == FilterShuffle || f.ID == FilterFletcher32
+		if filters.encode[f.ID] != nil && (own || !points) {
+			kept = append(kept, f)
+			continue
+		}
+		if !slices.ContainsFunc(kept, func(f Filter) bool { return f.ID == FilterDeflate }) {
+			kept = append(kept, Deflate(4))
+		}
+		r.note(t.Path, "compressed with deflate instead of %v", f)
+	}
+	return kept
+}
+
+// create makes the dataset in the copy.
+func (r *repacker) create(t *target) error {
+	id := r.committedType(t.Dataset)
+	if id == 0 {
+		var err error
+		if id, err = r.typeOf(t.Type); err != nil {
+			return err
+		}
+	}
+	defer r.drop(id)
+	layout := C.int(C.H5DNN_CONTIGUOUS)
+	plain := !t.Type.points() && !t.Type.refers()
+	switch {
+	case t.layout.Chunks != nil:
+		layout = C.H5DNN_CHUNKED
+	case t.Dataset.layout.class == layoutCompact:
+		layout = C.H5DNN_COMPACT
+	case plain && t.Shape != nil && (t.Dataset.layout.class == layoutChunked || t.Dataset.layout.address != undefined):
+		layout = C.H5DNN_ALLOCATED
+	}
+	rank := len(t.Shape)
+	if t.Shape == nil {
+		rank = -1
+	}
+	fill := t.Fill
+	if !plain && fill != nil {
+		r.note(t.Path, "its fill value is left out")
+		fill = nil
+	}
+	pipeline := slices.Clone(t.layout.Filters)
+	for k := range pipeline {
+		if filters.encode[pipeline[k].ID] == nil {
+			pipeline[k].Flags |= 1 // the library need not know it
+		}
+	}
+	flat := filterWords(pipeline, t.Type.Size)
+	var offset C.uint64_t
+	var err error
+	t.id, err = r.w.ask("create", t.Path, func(why *C.char, size C.size_t) C.int64_t {
+		return C.h5dnn_dataset(C.int64_t(r.w.file.ID()), text(t.Path), C.int64_t(id), C.int(rank), sizes(t.Shape), sizes(t.layout.MaxShape),
+			layout, sizes(t.layout.Chunks), (*C.uint32_t)(unsafe.Pointer(unsafe.SliceData(flat))), C.size_t(len(flat)),
+			pointer(fill), C.size_t(len(fill)), &offset, why, size)
+	})
+	t.offset = uint64(offset)
+	return err
+}

@@ -1,0 +1,114 @@
+package hdf5
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/h5dnn/h5dnn/dtype"
+)
+
+// encode returns t as a datatype message of version 3, as parseType reads it
+// (the diagrams are in datatype.go). What comes from a file is thus said anew,
+// and well-formed, before libhdf5 hears of it.
+func (t *Type) encode() ([]byte, error) {
+	w := &typeWriter{}
+	w.write(t)
+	return w.out, w.err
+}
+
+type typeWriter struct {
+	out []byte
+	err error
+}
+
+func (w *typeWriter) head(t *Type, bits int) {
+	w.out = append(w.out, 3<<4|byte(t.Class), byte(bits), byte(bits>>8), byte(bits>>16))
+	w.u32(t.Size)
+}
+
+func (w *typeWriter) u8(x int)      { w.out = append(w.out, byte(x)) }
+func (w *typeWriter) u16(x int)     { w.out = binary.LittleEndian.AppendUint16(w.out, uint16(x)) }
+func (w *typeWriter) u32(x int)     { w.out = binary.LittleEndian.AppendUint32(w.out, uint32(x)) }
+func (w *typeWriter) text(s string) { w.out = append(append(w.out, s...), 0) }
+
+func (w *typeWriter) write(t *Type) {
+	switch t.Class {
+	case ClassInteger, ClassBitfield:
+		w.head(t, bit(t.BigEndian, 0)|bit(t.Signed, 3))
+		w.u16(t.BitOffset)
+		w.u16(t.Precision)
+	case ClassFloat:
+		w.float(t)
+	case ClassTime:
+		w.head(t, bit(t.BigEndian, 0))
+		w.u16(t.Precision)
+	case ClassString:
+		w.head(t, int(t.Text.Padding)|bit(t.Text.UTF8, 4))
+	case ClassOpaque:
+		tag := append([]byte(t.Tag), 0)
+		tag = append(tag, make([]byte, -len(tag)&7)...)
+		if len(tag) > 248 {
+			w.err = fmt.Errorf("opaque type with a tag of %d bytes: %w", len(t.Tag), dtype.ErrType)
+		}
+		w.head(t, len(tag)&0xff)
+		w.out = append(w.out, tag...)
+	case ClassReference:
+		w.head(t, bit(t.Region, 0))
+	case ClassCompound:
+		w.compound(t)
+	case ClassEnum:
+		w.enum(t)
+	case ClassSequence:
+		w.head(t, bit(t.Text.Variable, 0)|int(t.Text.Padding)<<4|bit(t.Text.UTF8, 8))
+		w.write(t.Base)
+	case ClassArray:
+		w.head(t, 0)
+		w.u8(len(t.Dims))
+		for _, n := range t.Dims {
+			w.u32(n)
+		}
+		w.write(t.Base)
+	default:
+		w.err = fmt.Errorf("elements of class %v are newer than the library that writes: %w", t.Class, dtype.ErrType)
+	}
+}
+
+func bit(set bool, k int) int {
+	if set {
+		return 1 << k
+	}
+	return 0
+}
+
+func (w *typeWriter) float(t *Type) {
+	f := t.Float
+	w.head(t, bit(t.BigEndian, 0)|bit(f.VAX, 6)|f.Normalization<<4|f.Sign<<8)
+	w.u16(t.BitOffset)
+	w.u16(t.Precision)
+	for _, x := range []int{f.Exponent, f.ExpSize, f.Mantissa, f.MantSize} {
+		w.u8(x)
+	}
+	w.u32(f.Bias)
+}
+
+func (w *typeWriter) compound(t *Type) {
+	w.head(t, len(t.Members))
+	for _, m := range t.Members {
+		w.text(m.Name)
+		for k := range bytesFor(t.Size) {
+			w.u8(m.Offset >> (8 * k))
+		}
+		w.write(m.Type)
+	}
+}
+
+func (w *typeWriter) enum(t *Type) {
+	w.head(t, len(t.Names))
+	w.write(t.Base)
+	for _, name := range t.Names {
+		w.text(name)
+	}
+	for _, value := range t.Values {
+		w.out = append(w.out, value...)
+	}
+}
