@@ -108,7 +108,8 @@ func (c *Call) oneShape() error {
 
 // oneShape checks that arrays have one shape.
 func oneShape(arrays ...storage.Array) error {
-	return (&Call{Out: arrays}).oneShape()
+	c := Call{Out: arrays}
+	return c.oneShape()
 }
 
 // allFloats checks that arrays have one type, that of a float to compute with.
@@ -117,6 +118,14 @@ func allFloats(arrays ...storage.Array) error {
 		return notOf(t)
 	}
 	return oneType(arrays[0].Type, arrays...)
+}
+
+// allFloats checks that all operands have one type, that of a float to compute with.
+func (c *Call) allFloats() error {
+	if err := allFloats(c.Out...); err != nil {
+		return err
+	}
+	return oneType(c.Out[0].Type, c.In...)
 }
 
 // oneType checks that arrays have type t.

@@ -35,7 +35,10 @@ var CrossEntropy = define("cross entropy",
 				return err
 			}
 		}
-		return allFloats(append(c.Out[:len(c.Out):len(c.Out)], c.In[0])...)
+		if err := allFloats(c.In[0]); err != nil {
+			return err
+		}
+		return oneType(c.In[0].Type, c.Out...)
 	},
 	func(c *Call, _ struct{}) error {
 		loss, x := 0.0, &c.In[0]

@@ -249,14 +249,14 @@ func TestFastCallsDoNotAllocate(t *testing.T) {
 		{Cast, &Call{Out: arrays{ramp(64)}, In: arrays{label}, Set: CastSet{2, 1}}, 0},
 		{Sum, &Call{Out: arrays{ramp(1, 10)}, In: arrays{x}}, 0},
 		{Softmax, &Call{Out: arrays{z}, In: arrays{x}, Set: SoftmaxSet{1}}, 0},
-		{CrossEntropy, &Call{Out: arrays{one, z}, In: arrays{x, label}}, 2},
+		{CrossEntropy, &Call{Out: arrays{one, z}, In: arrays{x, label}}, 0},
 		{Hits, &Call{Out: arrays{count}, In: arrays{x, label}}, 0},
-		{MeanSquaredError, &Call{Out: arrays{one, z}, In: arrays{x, y}}, 3},
-		{ActSlopeBias, &Call{Out: arrays{z, b}, In: arrays{x, y}, Set: ActSet{ReluActivation}}, 2},
-		{BiasAct, &Call{Out: arrays{z}, In: arrays{x, b}, Set: ActSet{ReluActivation}}, 4},
-		{SGD, &Call{Out: arrays{z}, In: arrays{x}, Set: SGDSet{Rate: 1e-3}}, 1},
-		{Adam, &Call{Out: arrays{x, y, z}, In: arrays{x}, Set: AdamSet{Step: 1}}, 1},
-		{Dropout, &Call{Out: arrays{z}, In: arrays{x}, Set: DropoutSet{P: 0.5}}, 4},
+		{MeanSquaredError, &Call{Out: arrays{one, z}, In: arrays{x, y}}, 0},
+		{ActSlopeBias, &Call{Out: arrays{z, b}, In: arrays{x, y}, Set: ActSet{ReluActivation}}, 0},
+		{BiasAct, &Call{Out: arrays{z}, In: arrays{x, b}, Set: ActSet{ReluActivation}}, 1},
+		{SGD, &Call{Out: arrays{z}, In: arrays{x}, Set: SGDSet{Rate: 1e-3}}, 0},
+		{Adam, &Call{Out: arrays{x, y, z}, In: arrays{x}, Set: AdamSet{Step: 1}}, 0},
+		{Dropout, &Call{Out: arrays{z}, In: arrays{x}, Set: DropoutSet{P: 0.5}}, 1},
 	} {
 		if got := testing.AllocsPerRun(100, func() { must(CPU.Run(test.k, test.c)) }); got > test.limit {
 			t.Errorf("%s: %v allocations, want at most %v", test.k.Name, got, test.limit)

@@ -22,10 +22,15 @@ var MeanSquaredError = define("mean squared error",
 		if c.Out[0].Len() != 1 {
 			return fmt.Errorf("output is %v; want one element: %w", c.Out[0].Shape, views.ErrShape)
 		}
-		if err := oneShape(append(c.Out[1:len(c.Out):len(c.Out)], c.In...)...); err != nil {
+		for _, dx := range c.Out[1:] {
+			if err := oneShape(c.In[0], dx); err != nil {
+				return err
+			}
+		}
+		if err := oneShape(c.In...); err != nil {
 			return err
 		}
-		return allFloats(append(c.Out[:len(c.Out):len(c.Out)], c.In...)...)
+		return c.allFloats()
 	},
 	func(c *Call, _ struct{}) error {
 		x, y, n := c.In[0], c.In[1], float64(c.In[0].Len())

@@ -72,7 +72,7 @@ var Dropout = define("dropout",
 		if err := c.oneShape(); err != nil {
 			return err
 		}
-		return allFloats(c.Out[0], c.In[0])
+		return c.allFloats()
 	},
 	func(c *Call, set DropoutSet) error {
 		kept := zeros(c.Out[0].Shape)

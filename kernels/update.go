@@ -9,7 +9,7 @@ func (c *Call) updates(least, most int) error {
 	if err := c.oneShape(); err != nil {
 		return err
 	}
-	return allFloats(append(c.Out[:len(c.Out):len(c.Out)], c.In[0])...)
+	return c.allFloats()
 }
 
 // update calls f with every element of the gradient and of the outputs, which it changes.
