@@ -10,8 +10,8 @@
 	OP(sub, REAL, 1, x - y) \
 	OP(mul, REAL, 1, x * y) \
 	OP(div, REAL, 1, x / y) \
-	OP(maximum, REAL, 1, (x > y) | (x != x) ? x : y) \
-	OP(minimum, REAL, 1, (x < y) | (x != x) ? x : y) \
+	OP(maximum, REAL, 1, ((x > y) | (x != x)) ? x : y) \
+	OP(minimum, REAL, 1, ((x < y) | (x != x)) ? x : y) \
 	OP(neg, REAL, 1, -x) \
 	OP(abs, REAL, 1, FABS(x)) \
 	OP(exp, REAL, 2, EXP(x)) \

@@ -8,7 +8,7 @@ typedef REAL REAL_(vec) __attribute__((vector_size(64)));
 enum { REAL_(WIDTH) = 64 / sizeof(REAL) };
 
 /* The larger of a and b; NaN wins. */
-static inline __attribute__((always_inline)) REAL REAL_(larger)(REAL a, REAL b) { return (a > b) | (a != a) ? a : b; }
+static inline __attribute__((always_inline)) REAL REAL_(larger)(REAL a, REAL b) { return ((a > b) | (a != a)) ? a : b; }
 
 /* The sum of n adjacent elements. */
 static double REAL_(sum)(int64_t n, const REAL *x) {
