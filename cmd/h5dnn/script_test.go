@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -126,4 +127,37 @@ func firstDifference(got, want string) string {
 		}
 	}
 	return "no difference"
+}
+
+// TestReadmeShowsWhatCommandsPrint runs what the README shows of commands whose
+// output is always the same.
+func TestReadmeShowsWhatCommandsPrint(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shared, err := filepath.Abs("../../testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	if err := os.Symlink(shared, "testdata"); err != nil {
+		t.Fatal(err)
+	}
+	shown := 0
+	for block := range strings.SplitSeq(string(readme), "\n    $ ") {
+		command, rest, _ := strings.Cut(block, "\n")
+		want, _, _ := strings.Cut("\n"+rest, "\n\n")
+		if list, err := words(command); err != nil || len(list) < 2 || !slices.Contains([]string{"inspect", "slice", "convert"}, list[1]) {
+			continue
+		}
+		shown++
+		got := strings.TrimSuffix(play1(t, command), "\n")
+		if want = strings.TrimPrefix(strings.ReplaceAll(want, "\n    ", "\n"), "\n"); got != want {
+			t.Errorf("README: %s\n%s", command, firstDifference(got, want))
+		}
+	}
+	if shown < 4 {
+		t.Errorf("README shows %d such commands, want 4 or more", shown)
+	}
 }
