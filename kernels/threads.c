@@ -1,10 +1,24 @@
 #include "h5k.h"
 #include <omp.h>
+#include <signal.h>
 
 int h5k_pool = 1;
 _Thread_local int h5k_prepared;
 
 void h5k_set_threads(int n) { __atomic_store_n(&h5k_pool, n, __ATOMIC_RELAXED); }
+
+/* Signals are for Go's threads, which take them on a stack apart. The pool's have
+ * none, and code of oneDNN's matrix products keeps data where the signal's frame
+ * would go: profiling such a program corrupted its heap. */
+static void h5k_deafen(void) {
+	sigset_t all;
+	sigfillset(&all);
+	sigdelset(&all, SIGSEGV);
+	sigdelset(&all, SIGBUS);
+	sigdelset(&all, SIGFPE);
+	sigdelset(&all, SIGILL);
+	pthread_sigmask(SIG_BLOCK, &all, NULL);
+}
 
 /* The calling thread's own mode is set by h5k_flush and restored by H5K_LEAVE; the
  * others of its team are nobody else's, and keep it. */
@@ -13,7 +27,11 @@ void h5k_prepare(void) {
 	omp_set_dynamic(0);
 	omp_set_num_threads(n);
 #pragma omp parallel num_threads(n)
-	h5k_flush();
+	{
+		h5k_flush();
+		if (omp_get_thread_num() > 0)
+			h5k_deafen();
+	}
 	h5k_prepared = n;
 }
 

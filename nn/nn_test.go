@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
+	"runtime/pprof"
 	"slices"
 	"strings"
 	"testing"
@@ -623,6 +625,20 @@ func TestStepsAllocateAConstant(t *testing.T) {
 		t.Errorf("%v allocations at batch 8, %v at 512", few, many)
 	}
 	t.Logf("%v allocations a step", few)
+}
+
+// TestStepsCanBeProfiled crashed the process while the pool's threads took the
+// profiler's signals on stacks that oneDNN keeps data below.
+func TestStepsCanBeProfiled(t *testing.T) {
+	if err := pprof.StartCPUProfile(io.Discard); err != nil {
+		t.Skip(err) // someone profiles these tests
+	}
+	defer pprof.StopCPUProfile()
+	m := nn.Sequential{nn.NewLinear(784, 128), nn.ReLU{}, nn.NewLinear(128, 10)}
+	x, y := filled(0.5, 512, 784), storage.From(make([]int64, 512), 512)
+	for range 300 {
+		step(t, m, nn.NewSGD(0.01), x, y)
+	}
 }
 
 func ExampleParams() {
