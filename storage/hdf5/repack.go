@@ -25,6 +25,9 @@ type RepackOptions struct {
 	// Unchecked leaves out reading the copy and comparing it before it gets its name.
 	Unchecked bool
 
+	// NoSync is that of [CreateOptions].
+	NoSync bool
+
 	// Progress, unless nil, is told of bytes of elements as they were copied or compared.
 	Progress func(path string, bytes int)
 }
@@ -43,7 +46,7 @@ type Repacked struct {
 // The copy appears under its name once it is complete and was compared. What
 // cannot be carried is told; what cannot be read is an error.
 func (f *File) Repack(ctx context.Context, path string, o RepackOptions) (Repacked, error) {
-	w, err := Create(path, CreateOptions{})
+	w, err := Create(path, CreateOptions{NoSync: o.NoSync})
 	if err != nil {
 		return Repacked{}, err
 	}
@@ -231,6 +234,9 @@ func (r *repacker) typeOf(t *Type) (int64, error) {
 	if (t.points() || t.refers()) && r.f.offset != 8 {
 		return 0, fmt.Errorf("pointers of %d bytes cannot be carried", r.f.offset)
 	}
+	if t.newReference() {
+		return 0, errors.New("references of a newer kind than the library that writes")
+	}
 	message, err := t.encode()
 	if err != nil {
 		return 0, err
@@ -274,6 +280,19 @@ func (t *Type) refers() bool {
 		return t.Base.refers()
 	case ClassCompound:
 		return slices.ContainsFunc(t.Members, func(m Member) bool { return m.Type.refers() })
+	}
+	return false
+}
+
+// newReference reports whether elements hold references of a kind that HDF5 1.12 made.
+func (t *Type) newReference() bool {
+	switch t.Class {
+	case ClassReference:
+		return t.Size != 8 && !t.Region || t.Size != 12 && t.Region
+	case ClassArray, ClassSequence:
+		return t.Base.newReference()
+	case ClassCompound:
+		return slices.ContainsFunc(t.Members, func(m Member) bool { return m.Type.newReference() })
 	}
 	return false
 }
@@ -483,6 +502,9 @@ func (r *repacker) writable(t *target) []Filter {
 func (r *repacker) create(t *target) error {
 	id := r.committedType(t.Dataset)
 	if id == 0 {
+		if t.Type.Committed {
+			r.note(t.Path, "its type is its own now: the one it shared has no name")
+		}
 		var err error
 		if id, err = r.typeOf(t.Type); err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -30,10 +31,10 @@ func (r *repacker) fill(t *target) error {
 			err = r.rows(t)
 		}
 	}
-	if err != nil {
+	if err != nil && !strings.HasPrefix(err.Error(), r.f.name+": ") {
 		return r.f.fail(t.Path, err)
 	}
-	return nil
+	return err
 }
 
 // chunksAsStored copies chunks without decoding them.
@@ -279,7 +280,7 @@ func (r *repacker) cut(t *target, b box, elems []byte, size int) error {
 // images copies elements that only the library can write: those that point to
 // values elsewhere, and compact ones.
 func (r *repacker) images(t *target) error {
-	if t.Dataset.layout.class != layoutChunked && t.Dataset.layout.class != layoutCompact && t.Dataset.layout.address == undefined {
+	if !t.written() {
 		return nil
 	}
 	s, err := t.raw()

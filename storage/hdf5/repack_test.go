@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/h5dnn/h5dnn/storage"
@@ -56,7 +58,7 @@ func contents(t *testing.T, name string, skip map[string]bool) map[string]string
 		if err != nil {
 			t.Fatal(err)
 		}
-		all[o.Path] += fmt.Sprint(d.Type, d.Type.Committed, d.Shape, d.Fill)
+		all[o.Path] += fmt.Sprint(d.Type, d.Shape, d.Fill)
 		n, _ := d.Len()
 		if values, err := d.Values(views.Of(d.Shape...)); err == nil && n < 1<<16 && d.Shape != nil {
 			all[o.Path] += Format(values)
@@ -70,7 +72,12 @@ func contents(t *testing.T, name string, skip map[string]bool) map[string]string
 func TestRepackCarriesEverything(t *testing.T) {
 	names, _ := filepath.Glob("testdata/*.h5")
 	names = append(names, "../../testdata/digits.h5", "../../testdata/tour.h5")
-	names = append(names, corpusFiles(t, "official", "filters", "jhdf", "netcdf", "pyfive")...)
+	for k, name := range corpusFiles(t, "official") {
+		if k%4 == 0 || os.Getenv("H5DNN_ALL") != "" { // all take a minute
+			names = append(names, name)
+		}
+	}
+	names = append(names, corpusFiles(t, "filters", "jhdf", "netcdf", "pyfive")...)
 	chunked := func(d *Dataset) (Layout, bool, error) {
 		return Layout{Filters: []Filter{Shuffle(), LZ4(), Fletcher32()}}, true, nil
 	}
@@ -79,7 +86,7 @@ func TestRepackCarriesEverything(t *testing.T) {
 	for _, name := range names {
 		for way, layout := range map[string]func(*Dataset) (Layout, bool, error){"as it is": nil, "rows": rows, "chunks": chunked} {
 			out := filepath.Join(t.TempDir(), "out.h5")
-			r, err := repackTo(name, out, RepackOptions{Layout: layout, Memory: 1 << 20})
+			r, err := repackTo(name, out, RepackOptions{Layout: layout, Memory: 1 << 20, NoSync: true})
 			if err != nil {
 				failed[filepath.Base(name)+" "+way] = err
 				continue
@@ -87,7 +94,7 @@ func TestRepackCarriesEverything(t *testing.T) {
 			copies++
 			left := map[string]bool{}
 			for _, f := range slices.Concat(r.LeftOut, r.Notes) {
-				left[f.Path] = true
+				left[f.Path] = left[f.Path] || !strings.Contains(f.What, "its type is its own") && !strings.Contains(f.What, "deflate instead")
 			}
 			compareContents(t, fmt.Sprint(name, " ", way), contents(t, name, left), contents(t, out, left))
 			if report := verified(t, out); len(report.Problems) > 0 {
@@ -105,6 +112,12 @@ func compareContents(t *testing.T, what string, want, got map[string]string) {
 	t.Helper()
 	for path, w := range want {
 		if g := got[path]; g != w {
+			for k := range min(len(g), len(w)) {
+				if g[k] != w[k] {
+					g, w = g[max(0, k-100):], w[max(0, k-100):]
+					break
+				}
+			}
 			t.Errorf("%s: %s:\ngot  %.300s\nwant %.300s", what, path, g, w)
 			return
 		}
