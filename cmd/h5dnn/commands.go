@@ -15,6 +15,7 @@ func commands() []*cli.Command {
 		convertCommand(),
 		verifyCommand(),
 		repackCommand(),
+		importCommand(),
 		trainCommand(),
 		evalCommand(),
 		predictCommand(),

@@ -1,0 +1,328 @@
+package main
+
+import (
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/hdf5"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// csvWish is what flags say about a table.
+type csvWish struct {
+	label string
+	skip  []string
+}
+
+// A csvTable is what the first reading of a file finds out.
+type csvTable struct {
+	name    string
+	header  bool
+	columns []csvColumn
+	rows    int
+	label   int // column, -1 if there is none
+}
+
+// A csvColumn is what its cells have in common.
+type csvColumn struct {
+	name    string
+	text    bool // a cell is no number
+	line    int  // of the first such
+	cell    string
+	real    bool    // a number is no integer, or missing
+	most    float64 // the largest absolute value
+	skip    bool
+	classes map[string]int // of a label column
+}
+
+func viewOf(shape []int) views.View { return views.Of(shape...) }
+
+// lookAtCSV reads a table once, to learn its types and its size.
+func lookAtCSV(name, at string, wish csvWish) ([]*incoming, error) {
+	table := &csvTable{name: name, label: -1}
+	if err := table.each(table.look); err != nil {
+		return nil, err
+	}
+	if table.rows == 0 {
+		return nil, fmt.Errorf("%s: has no rows of data", name)
+	}
+	if err := table.choose(wish); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return table.incoming(strings.TrimSuffix(at, "/"))
+}
+
+// each calls do with the cells of every line.
+func (t *csvTable) each(do func(line int, cells []string) error) error {
+	file, err := openUnpacked(t.name)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	r := csv.NewReader(file)
+	r.ReuseRecord, r.TrimLeadingSpace = true, true
+	if strings.Contains(strings.ToLower(t.name), ".tsv") {
+		r.Comma = '\t'
+	}
+	for line := 1; ; line++ {
+		cells, err := r.Read()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", t.name, err)
+		}
+		if err := do(line, cells); err != nil {
+			return err
+		}
+	}
+}
+
+func missing(cell string) bool {
+	return cell == "" || strings.EqualFold(cell, "na") || strings.EqualFold(cell, "nan") || strings.EqualFold(cell, "null")
+}
+
+func (t *csvTable) look(line int, cells []string) error {
+	if line == 1 {
+		t.begin(cells)
+		if t.header {
+			return nil
+		}
+	}
+	t.rows++
+	for k, cell := range cells {
+		t.columns[k].look(line, strings.TrimSpace(cell))
+	}
+	return nil
+}
+
+// begin takes the first line for a header if one of its cells is no number.
+func (t *csvTable) begin(cells []string) {
+	for _, cell := range cells {
+		if _, err := strconv.ParseFloat(strings.TrimSpace(cell), 64); err != nil && !missing(cell) {
+			t.header = true
+		}
+	}
+	for k, cell := range cells {
+		c := csvColumn{name: strconv.Itoa(k), classes: map[string]int{}}
+		if t.header {
+			c.name = strings.TrimPrefix(strings.TrimSpace(cell), "\ufeff")
+		}
+		t.columns = append(t.columns, c)
+	}
+}
+
+const maxClasses = 65536
+
+func (c *csvColumn) look(line int, cell string) {
+	if len(c.classes) <= maxClasses {
+		c.classes[strings.Clone(cell)] = 0
+	}
+	if missing(cell) {
+		c.real = true
+		return
+	}
+	x, err := strconv.ParseFloat(cell, 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		if !c.text {
+			c.text, c.line, c.cell = true, line, strings.Clone(cell)
+		}
+		return
+	}
+	c.real = c.real || x != math.Trunc(x) || math.IsInf(x, 0)
+	c.most = max(c.most, math.Abs(x))
+}
+
+// find returns a column by its name or its number.
+func (t *csvTable) find(name string) (int, error) {
+	var names []string
+	for k, c := range t.columns {
+		if c.name == name {
+			return k, nil
+		}
+		names = append(names, c.name)
+	}
+	if k, err := strconv.Atoi(name); err == nil && k >= 0 && k < len(t.columns) {
+		return k, nil
+	}
+	return 0, fmt.Errorf("there is no column %q%s; there are %s", name, suggest(name, names), strings.Join(names[:min(len(names), 20)], ", "))
+}
+
+// choose decides which column has the labels: the one named, one called so, or
+// the only one of text.
+func (t *csvTable) choose(wish csvWish) error {
+	for _, name := range wish.skip {
+		k, err := t.find(name)
+		if err != nil {
+			return err
+		}
+		t.columns[k].skip = true
+	}
+	var texts []int
+	for k, c := range t.columns {
+		if c.text && !c.skip {
+			texts = append(texts, k)
+		}
+		if !c.skip && t.label < 0 && t.header && slices.Contains([]string{"label", "labels", "class", "target", "y", "species"}, strings.ToLower(c.name)) {
+			t.label = k
+		}
+	}
+	if wish.label != "" {
+		k, err := t.find(wish.label)
+		if err != nil {
+			return err
+		}
+		t.label = k
+	} else if t.label < 0 && len(texts) == 1 {
+		t.label = texts[0]
+	}
+	for _, k := range texts {
+		if c := t.columns[k]; k != t.label {
+			return fmt.Errorf("line %d: column %s holds %q, which is no number; name the column of labels with --label, and leave others out with --skip", c.line, c.name, c.cell)
+		}
+	}
+	return nil
+}
+
+// incoming returns the arrays of the table.
+func (t *csvTable) incoming(at string) ([]*incoming, error) {
+	var all []*incoming
+	var columns []int
+	var names []string
+	x := dtype.Float32
+	for k, c := range t.columns {
+		if k == t.label || c.skip {
+			continue
+		}
+		columns, names = append(columns, k), append(names, c.name)
+		if !c.real && c.most > 1<<24 { // integers that float32 does not hold
+			x = dtype.Float64
+		}
+	}
+	if len(columns) > 0 {
+		in := &incoming{from: t.name, path: at + "/x", t: x, shape: []int{t.rows, len(columns)}}
+		in.attrs = []hdf5.Attr{{Name: "columns", Value: names}}
+		in.each = t.rowsOf(columns, x, func(_ int, cell string) (float64, error) { return parseCell(cell) })
+		all = append(all, in)
+	}
+	if t.label < 0 {
+		return all, nil
+	}
+	labels, err := t.labels(at)
+	return append(all, labels...), err
+}
+
+func parseCell(cell string) (float64, error) {
+	if missing(cell) {
+		return math.NaN(), nil
+	}
+	x, err := strconv.ParseFloat(cell, 64)
+	if errors.Is(err, strconv.ErrRange) {
+		return x, nil
+	}
+	return x, err
+}
+
+// labels returns the labels: classes by number in the order of their names, or
+// the numbers there are.
+func (t *csvTable) labels(at string) ([]*incoming, error) {
+	c := &t.columns[t.label]
+	in := &incoming{from: t.name, path: at + "/y", t: dtype.Float32, shape: []int{t.rows}}
+	in.attrs = []hdf5.Attr{{Name: "column", Value: c.name}}
+	convert := func(_ int, cell string) (float64, error) { return parseCell(cell) }
+	if !c.text && !c.real {
+		if in.t = dtype.Int64; c.most > 1<<53 {
+			return nil, fmt.Errorf("%s: column %s has integers beyond 2^53", t.name, c.name)
+		}
+	}
+	if !c.text {
+		in.each = t.rowsOf([]int{t.label}, in.t, convert)
+		return []*incoming{in}, nil
+	}
+	names, err := c.classNames()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", t.name, err)
+	}
+	in.t = classType(len(names))
+	in.each = t.rowsOf([]int{t.label}, in.t, func(line int, cell string) (float64, error) { return float64(c.classes[cell]), nil })
+	return []*incoming{in, {from: t.name, path: at + "/classes", texts: names}}, nil
+}
+
+func (c *csvColumn) classNames() ([]string, error) {
+	if len(c.classes) > maxClasses {
+		return nil, fmt.Errorf("column %s has more than %d different labels", c.name, maxClasses)
+	}
+	var names []string
+	for name := range c.classes {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for k, name := range names {
+		c.classes[name] = k
+	}
+	return names, nil
+}
+
+// classType returns the smallest type that numbers so many classes.
+func classType(n int) dtype.Type {
+	if n <= 256 {
+		return dtype.Uint8
+	}
+	return dtype.Int32
+}
+
+// rowsOf reads some columns of the file again, a few thousand rows at a time.
+func (t *csvTable) rowsOf(columns []int, to dtype.Type, convert func(line int, cell string) (float64, error)) func(context.Context, func(storage.Array) error) error {
+	return func(ctx context.Context, put func(storage.Array) error) error {
+		block := max(1, blockBytes/8/len(columns))
+		var xs []float64
+		flush := func() error {
+			rows := storage.From(xs, len(xs)/len(columns), len(columns))
+			if len(columns) == 1 && columns[0] == t.label {
+				rows = storage.From(xs, len(xs))
+			}
+			made, err := storage.Make(storage.CPU, to, rows.Shape...)
+			if err == nil && len(xs) > 0 {
+				b, _ := made.Bytes()
+				if err = dtype.Convert(b, to, dtype.Bytes(xs), dtype.Float64); err == nil {
+					err = put(made)
+				}
+			}
+			xs = xs[:0]
+			return err
+		}
+		rows := 0
+		err := t.each(func(line int, cells []string) error {
+			if line == 1 && t.header {
+				return nil
+			}
+			if rows++; rows > t.rows {
+				return fmt.Errorf("%s: grew while it was read", t.name)
+			}
+			for _, k := range columns {
+				x, err := convert(line, strings.TrimSpace(cells[k]))
+				if err != nil {
+					return fmt.Errorf("%s: line %d: %w", t.name, line, err)
+				}
+				xs = append(xs, x)
+			}
+			if rows%block != 0 {
+				return nil
+			}
+			return errors.Join(ctx.Err(), flush())
+		})
+		if err != nil {
+			return err
+		}
+		return flush()
+	}
+}

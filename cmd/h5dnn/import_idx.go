@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// An idx file is one array (yann.lecun.com/exdb/mnist):
+//
+//	| 0 0      | 2
+//	| type     | 1   08 uint8, 09 int8, 0b int16, 0c int32, 0d float32, 0e float64
+//	| rank     | 1
+//	| size …   | 4 each, big-endian
+//	| elements, row-major, big-endian
+var idxTypes = map[byte]dtype.Type{
+	8: dtype.Uint8, 9: dtype.Int8, 0xb: dtype.Int16, 0xc: dtype.Int32, 0xd: dtype.Float32, 0xe: dtype.Float64,
+}
+
+var errUnknown = errors.New("neither idx, npy, npz, csv nor a folder of images; name a csv file .csv")
+
+// lookAtIDX reads the header of an idx file.
+func lookAtIDX(name, at string) ([]*incoming, error) {
+	r, err := openUnpacked(name)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	in := &incoming{from: name, path: at}
+	if in.t, in.shape, err = idxHeader(r); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	in.each = func(ctx context.Context, put func(storage.Array) error) error {
+		r, err := openUnpacked(name)
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		if _, _, err := idxHeader(r); err != nil {
+			return err
+		}
+		return in.readRows(r, put)
+	}
+	return []*incoming{in}, nil
+}
+
+func idxHeader(r io.Reader) (dtype.Type, []int, error) {
+	var head [4]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil || head[0] != 0 || head[1] != 0 || idxTypes[head[2]] == dtype.Invalid || head[3] == 0 || head[3] > 8 {
+		return dtype.Invalid, nil, errUnknown
+	}
+	t := idxTypes[head[2]]
+	sizes := make([]byte, 4*head[3])
+	if _, err := io.ReadFull(r, sizes); err != nil {
+		return t, nil, fmt.Errorf("idx: ends within its header")
+	}
+	var shape []int
+	n := t.Size()
+	for k := 0; k < len(sizes); k += 4 {
+		size := int(binary.BigEndian.Uint32(sizes[k:]))
+		if shape = append(shape, size); size > 0 && n > (1<<50)/size {
+			return t, nil, fmt.Errorf("idx: shape %v is more than any disk holds", shape)
+		}
+		n *= size
+	}
+	return t, shape, nil
+}
+
+// readRows reads big-endian elements, a few MiB at a time.
+func (in *incoming) readRows(r io.Reader, put func(storage.Array) error) error {
+	row := in.t.Size()
+	for _, n := range in.shape[1:] {
+		row *= n
+	}
+	if row > 1<<30 {
+		return fmt.Errorf("idx: a row takes %d bytes; more than 1 GiB are not read at once", row)
+	}
+	for at := 0; at < in.shape[0] && row > 0; {
+		n := min(in.shape[0]-at, max(1, blockBytes/row))
+		buf, err := readGrowing(r, n*row)
+		if err != nil {
+			return fmt.Errorf("idx: ends after %d rows of the %d its header tells of", at+len(buf)/row, in.shape[0])
+		}
+		reverse(buf, in.t.Size())
+		rows := storage.Array{Data: storage.Wrap(buf), Type: in.t, View: viewOf(append([]int{n}, in.shape[1:]...))}
+		if err := put(rows); err != nil {
+			return err
+		}
+		at += n
+	}
+	if n, _ := io.ReadFull(r, make([]byte, 1)); n > 0 {
+		return fmt.Errorf("idx: goes on after the %d rows its header tells of", in.shape[0])
+	}
+	return nil
+}
+
+// readGrowing reads n bytes without believing beforehand that there are so many.
+func readGrowing(r io.Reader, n int) ([]byte, error) {
+	var buf []byte
+	for len(buf) < n {
+		at := len(buf)
+		buf = slices.Grow(buf, min(n-at, max(at, 1<<20)))[:at+min(n-at, max(at, 1<<20))]
+		got, err := io.ReadFull(r, buf[at:])
+		if err != nil {
+			return buf[:at+got], err
+		}
+	}
+	return buf, nil
+}
+
+// reverse turns big-endian elements of size bytes into little-endian ones.
+func reverse(b []byte, size int) {
+	for at := 0; size > 1 && at < len(b); at += size {
+		slices.Reverse(b[at : at+size])
+	}
+}

@@ -1,0 +1,203 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"image"
+	"image/color"
+	"image/draw"
+	_ "image/jpeg"
+	_ "image/png"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/hdf5"
+)
+
+// A picture is an image file and the number of its class.
+type picture struct {
+	name  string
+	class int
+}
+
+// lookAtImages lists a folder: its images, or those of the folders in it, each
+// a class. Names order both.
+func lookAtImages(folder, at string) ([]*incoming, error) {
+	entries, err := os.ReadDir(folder) // in the order of names
+	if err != nil {
+		return nil, err
+	}
+	pictures := picturesIn(folder, entries, -1)
+	var classes []string
+	for _, e := range entries {
+		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		inside, err := os.ReadDir(filepath.Join(folder, e.Name()))
+		if err != nil {
+			return nil, err
+		}
+		if found := picturesIn(filepath.Join(folder, e.Name()), inside, len(classes)); len(found) > 0 {
+			classes, pictures = append(classes, e.Name()), append(pictures, found...)
+		}
+	}
+	switch {
+	case len(pictures) == 0:
+		return nil, fmt.Errorf("%s: no .png, .jpg or .jpeg files in it or in the folders in it", folder)
+	case len(classes) > 0 && pictures[0].class < 0:
+		return nil, fmt.Errorf("%s: %s lies beside folders of images; move it to that of its class", folder, pictures[0].name)
+	case len(classes) > maxClasses:
+		return nil, fmt.Errorf("%s: %d folders, more than the %d classes there can be", folder, len(classes), maxClasses)
+	}
+	return imported(folder, strings.TrimSuffix(at, "/"), pictures, classes)
+}
+
+func picturesIn(folder string, entries []os.DirEntry, class int) (list []picture) {
+	for _, e := range entries {
+		ext := strings.ToLower(filepath.Ext(e.Name()))
+		if !e.IsDir() && slices.Contains([]string{".png", ".jpg", ".jpeg"}, ext) && !strings.HasPrefix(e.Name(), ".") {
+			list = append(list, picture{filepath.Join(folder, e.Name()), class})
+		}
+	}
+	return list
+}
+
+// imported checks the size of every image, and returns the arrays they make.
+func imported(folder, at string, pictures []picture, classes []string) ([]*incoming, error) {
+	var first image.Config
+	colours := false
+	for k, p := range pictures {
+		c, err := config(p.name)
+		if err != nil {
+			return nil, err
+		}
+		if k == 0 {
+			first = c
+		}
+		if c.Width != first.Width || c.Height != first.Height {
+			return nil, fmt.Errorf("%s is %dx%d, and %s %dx%d; make all images of one size first", p.name, c.Width, c.Height, pictures[0].name, first.Width, first.Height)
+		}
+		colours = colours || c.ColorModel != color.GrayModel && c.ColorModel != color.Gray16Model
+	}
+	in := &incoming{from: folder, path: at + "/images", t: dtype.Uint8, shape: []int{len(pictures), first.Height, first.Width}}
+	if colours {
+		in.shape = append(in.shape, 3)
+		in.note = "red, green, blue"
+	}
+	in.each = func(ctx context.Context, put func(storage.Array) error) error { return in.decode(ctx, pictures, put) }
+	if len(classes) == 0 {
+		return []*incoming{in}, nil
+	}
+	labels := &incoming{from: folder, path: at + "/labels", t: classType(len(classes)), shape: []int{len(pictures)}}
+	labels.attrs = []hdf5.Attr{{Name: "classes", Value: classes}}
+	labels.each = func(_ context.Context, put func(storage.Array) error) error {
+		numbers := make([]int32, len(pictures))
+		for k, p := range pictures {
+			numbers[k] = int32(p.class)
+		}
+		made, err := storage.Make(storage.CPU, labels.t, len(numbers))
+		if err != nil {
+			return err
+		}
+		b, _ := made.Bytes()
+		return errors.Join(dtype.Convert(b, labels.t, dtype.Bytes(numbers), dtype.Int32), put(made))
+	}
+	return []*incoming{in, labels, {from: folder, path: at + "/classes", texts: classes}}, nil
+}
+
+// maxPicture is the largest image that is decoded.
+const maxPicture = 1 << 26
+
+func config(name string) (image.Config, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return image.Config{}, err
+	}
+	defer file.Close()
+	c, _, err := image.DecodeConfig(bufio.NewReader(file))
+	if err == nil && (c.Width < 1 || c.Height < 1 || c.Width > maxPicture/c.Height) {
+		err = fmt.Errorf("an image of %dx%d; at most %d pixels are decoded", c.Width, c.Height, maxPicture)
+	}
+	if err != nil {
+		return c, fmt.Errorf("%s: %w", name, err)
+	}
+	return c, nil
+}
+
+// decode decodes images side by side, some MiB of them at a time.
+func (in *incoming) decode(ctx context.Context, pictures []picture, put func(storage.Array) error) error {
+	size := in.bytes() / len(pictures)
+	block := max(1, min(len(pictures), blockBytes/size))
+	for at := 0; at < len(pictures); at += block {
+		some := pictures[at:min(at+block, len(pictures))]
+		rows, err := storage.Make(storage.CPU, dtype.Uint8, append([]int{len(some)}, in.shape[1:]...)...)
+		if err != nil {
+			return err
+		}
+		pixels, _ := rows.Bytes()
+		errs := make([]error, len(some))
+		var workers sync.WaitGroup
+		slots := make(chan bool, runtime.GOMAXPROCS(0))
+		for k, p := range some {
+			slots <- true
+			workers.Go(func() {
+				errs[k] = in.decode1(p.name, pixels[k*size:(k+1)*size])
+				<-slots
+			})
+		}
+		workers.Wait()
+		for _, err := range append(errs, ctx.Err()) {
+			if err != nil {
+				return err
+			}
+		}
+		if err := put(rows); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// decode1 writes the pixels of one image, without its transparency.
+func (in *incoming) decode1(name string, to []byte) error {
+	file, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	picture, _, err := image.Decode(bufio.NewReader(file))
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	box := picture.Bounds()
+	if box.Dy() != in.shape[1] || box.Dx() != in.shape[2] {
+		return fmt.Errorf("%s: its size changed while it was read", name)
+	}
+	if len(in.shape) == 3 {
+		gray := &image.Gray{Pix: to, Stride: box.Dx(), Rect: image.Rect(0, 0, box.Dx(), box.Dy())}
+		draw.Draw(gray, gray.Rect, picture, box.Min, draw.Src)
+		return nil
+	}
+	if _, ok := picture.(*image.YCbCr); ok { // as JPEG has it, and draw knows it best
+		rgba := image.NewRGBA(box)
+		draw.Draw(rgba, box, picture, box.Min, draw.Src)
+		picture = rgba
+	}
+	at := 0
+	for y := box.Min.Y; y < box.Max.Y; y++ {
+		for x := box.Min.X; x < box.Max.X; x++ {
+			c := color.NRGBAModel.Convert(picture.At(x, y)).(color.NRGBA)
+			to[at], to[at+1], to[at+2] = c.R, c.G, c.B
+			at += 3
+		}
+	}
+	return nil
+}
