@@ -22,8 +22,8 @@ import (
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 )
 
-// A picture is an image file and the number of its class.
-type picture struct {
+// An imageFile is an image and the number of its class.
+type imageFile struct {
 	name  string
 	class int
 }
@@ -60,18 +60,18 @@ func lookAtImages(folder, at string) ([]*incoming, error) {
 	return imported(folder, strings.TrimSuffix(at, "/"), pictures, classes)
 }
 
-func picturesIn(folder string, entries []os.DirEntry, class int) (list []picture) {
+func picturesIn(folder string, entries []os.DirEntry, class int) (list []imageFile) {
 	for _, e := range entries {
 		ext := strings.ToLower(filepath.Ext(e.Name()))
 		if !e.IsDir() && slices.Contains([]string{".png", ".jpg", ".jpeg"}, ext) && !strings.HasPrefix(e.Name(), ".") {
-			list = append(list, picture{filepath.Join(folder, e.Name()), class})
+			list = append(list, imageFile{filepath.Join(folder, e.Name()), class})
 		}
 	}
 	return list
 }
 
 // imported checks the size of every image, and returns the arrays they make.
-func imported(folder, at string, pictures []picture, classes []string) ([]*incoming, error) {
+func imported(folder, at string, pictures []imageFile, classes []string) ([]*incoming, error) {
 	var first image.Config
 	colours := false
 	for k, p := range pictures {
@@ -133,7 +133,7 @@ func config(name string) (image.Config, error) {
 }
 
 // decode decodes images side by side, some MiB of them at a time.
-func (in *incoming) decode(ctx context.Context, pictures []picture, put func(storage.Array) error) error {
+func (in *incoming) decode(ctx context.Context, pictures []imageFile, put func(storage.Array) error) error {
 	size := in.bytes() / len(pictures)
 	block := max(1, min(len(pictures), blockBytes/size))
 	for at := 0; at < len(pictures); at += block {
