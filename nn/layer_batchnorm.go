@@ -16,7 +16,7 @@ type BatchNormSet struct {
 	Momentum    float64        `json:"momentum"` // how much a batch moves the running statistics
 	NoAffine    Not            `json:"affine"`
 	DType       dtype.Type     `json:"dtype,omitempty"` // float32 if not given
-	Device      storage.Device `json:"-"`               // the CPU if nil
+	Device      storage.Device `json:"-" nn:"-"`        // the CPU if nil
 }
 
 // BatchNorm1d is γ·(x − mean)/√(variance + ε) + β, feature by feature of

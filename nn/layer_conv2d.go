@@ -17,7 +17,7 @@ type Conv2dSet struct {
 	NoBias      Not            `json:"bias"`
 	Initializer string         `json:"initializer"`     // kaiming if empty
 	DType       dtype.Type     `json:"dtype,omitempty"` // float32 if not given
-	Device      storage.Device `json:"-"`               // the CPU if nil
+	Device      storage.Device `json:"-" nn:"-"`        // the CPU if nil
 }
 
 // Conv2d slides its weight over images x (N, in, H, W), zeros around them, and

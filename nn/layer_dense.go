@@ -14,7 +14,7 @@ type DenseSet struct {
 	NoBias      Not            `json:"bias"`
 	Initializer string         `json:"initializer"`     // kaiming if empty
 	DType       dtype.Type     `json:"dtype,omitempty"` // the first input's if not given
-	Device      storage.Device `json:"-"`               // the first input's if nil
+	Device      storage.Device `json:"-" nn:"-"`        // the first input's if nil
 }
 
 // Dense is a Linear that learns how many features come in from its first input,

@@ -14,7 +14,7 @@ type LinearSet struct {
 	NoBias      Not            `json:"bias"`
 	Initializer string         `json:"initializer"`     // kaiming if empty
 	DType       dtype.Type     `json:"dtype,omitempty"` // float32 if not given
-	Device      storage.Device `json:"-"`               // the CPU if nil
+	Device      storage.Device `json:"-" nn:"-"`        // the CPU if nil
 }
 
 // Linear is x·Weightᵀ + Bias, for x (N, in).

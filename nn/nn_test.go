@@ -102,6 +102,19 @@ func TestParamsAreWhereTheirTypeSaysSo(t *testing.T) {
 	}
 }
 
+func TestModelsMayContainThemselves(t *testing.T) {
+	type node struct {
+		Weight *nn.Param
+		Next   *node
+		Others []node
+	}
+	m := &node{Weight: nn.NewParam(filled(1, 1)), Others: []node{{Weight: nn.NewParam(filled(1, 1))}}}
+	m.Next = m
+	if got, want := names(m), []string{"weight", "others.0.weight"}; !slices.Equal(got, want) {
+		t.Errorf("parameters %q, want %q", got, want)
+	}
+}
+
 func TestModulesComeOnceAndOuterFirst(t *testing.T) {
 	inner := nn.NewLinear(2, 2)
 	model := &struct{ A, B nn.Sequential }{nn.Sequential{inner, nn.ReLU{}}, nn.Sequential{inner}}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/h5dnn/h5dnn/storage"
@@ -99,7 +100,7 @@ func (w *walker) inside(name string, v reflect.Value) bool {
 	case reflect.Struct:
 		return w.fields(name, v)
 	case reflect.Slice, reflect.Array:
-		return basic(v.Type().Elem()) || w.elements(name, v)
+		return !holds(v.Type().Elem()) || w.elements(name, v)
 	case reflect.Map:
 		return w.entries(name, v)
 	}
@@ -107,36 +108,70 @@ func (w *walker) inside(name string, v reflect.Value) bool {
 }
 
 func (w *walker) fields(name string, v reflect.Value) bool {
-	for i := range v.NumField() {
-		field := v.Type().Field(i)
-		tag := field.Tag.Get("nn")
-		switch {
-		case tag == "-":
-			continue
-		case !field.IsExported() && !embeds(field):
-			refuseHidden(v.Type(), field)
-			continue
-		case tag == "" && !field.Anonymous:
-			tag = snake(field.Name)
+	for _, f := range fieldsOf(v.Type()) {
+		if f.hidden {
+			tensor.Fail("parameters", storage.ErrState, "field %s of %v is not exported and would not be trained; rename it, or tag it `nn:\"-\"`", f.name, v.Type())
 		}
-		if !w.walk(join(name, tag), v.Field(i)) {
+		if !w.walk(join(name, f.name), v.Field(f.index)) {
 			return false
 		}
 	}
 	return true
 }
 
-// embeds reports whether field's own exported fields are promoted to its struct.
-func embeds(field reflect.StructField) bool {
-	return field.Anonymous && field.Type.Kind() == reflect.Struct
+// A field is one that a walk goes into.
+type field struct {
+	index  int
+	name   string // "" if its own fields are promoted to its struct
+	hidden bool   // training would silently pass it by
 }
 
-// refuseHidden fails if training would silently pass by field of a struct.
-func refuseHidden(in reflect.Type, field reflect.StructField) {
-	if t := field.Type; t == paramType || t == bufferType || t.Implements(moduleType) {
-		tensor.Fail("parameters", storage.ErrState, "field %s of %v is not exported and would not be trained; rename it, or tag it `nn:\"-\"`", field.Name, in)
+var fieldCache sync.Map // of []field by reflect.Type
+
+// fieldsOf lists the fields of struct t that something may be inside of.
+func fieldsOf(t reflect.Type) []field {
+	if have, ok := fieldCache.Load(t); ok {
+		return have.([]field)
 	}
+	var list []field
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, embeds := f.Tag.Get("nn"), f.Anonymous && f.Type.Kind() == reflect.Struct
+		switch {
+		case name == "-" || !holds(f.Type):
+		case !f.IsExported() && !embeds:
+			if f.Type == paramType || f.Type == bufferType || f.Type.Implements(moduleType) {
+				list = append(list, field{i, f.Name, true})
+			}
+		case name == "" && !f.Anonymous:
+			list = append(list, field{i, snake(f.Name), false})
+		default:
+			list = append(list, field{i, name, false})
+		}
+	}
+	fieldCache.Store(t, list)
+	return list
 }
+
+// holds reports whether a parameter, a buffer or a module may be inside values
+// of type t. What refers to another type may: it could be t again.
+func holds(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Interface:
+		return true
+	case reflect.Pointer, reflect.Slice:
+		return t.Implements(moduleType) || !basic(t.Elem())
+	case reflect.Map:
+		return t.Key().Kind() == reflect.String && !basic(t.Elem())
+	case reflect.Array:
+		return holds(t.Elem())
+	case reflect.Struct:
+		return t == registryType || reflect.PointerTo(t).Implements(moduleType) || t != tensorType && t != arrayType && len(fieldsOf(t)) > 0
+	}
+	return false
+}
+
+func basic(t reflect.Type) bool { return t.Kind() <= reflect.Complex128 || t.Kind() == reflect.String }
 
 func (w *walker) elements(name string, v reflect.Value) bool {
 	for i := range v.Len() {
@@ -149,7 +184,7 @@ func (w *walker) elements(name string, v reflect.Value) bool {
 
 // entries walks a map in the order of its keys.
 func (w *walker) entries(name string, v reflect.Value) bool {
-	if v.Type().Key().Kind() != reflect.String || basic(v.Type().Elem()) {
+	if !holds(v.Type()) {
 		return true
 	}
 	byName := map[string]reflect.Value{}
@@ -205,9 +240,6 @@ func settable[T any](v reflect.Value) func(T) bool {
 		return v.CanSet()
 	}
 }
-
-// basic reports whether nothing can be inside values of type t.
-func basic(t reflect.Type) bool { return t.Kind() <= reflect.Complex128 || t.Kind() == reflect.String }
 
 func join(path, name string) string {
 	if path == "" || name == "" {

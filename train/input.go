@@ -63,7 +63,8 @@ func standard(mean, deviation float64) Normalize {
 	return Normalize{1 / deviation, -mean / deviation}
 }
 
-// An Input is how samples as files have them become a model's input.
+// An Input is how samples as files have them become a model's input. The zero
+// Input leaves them as they are.
 type Input struct {
 	Normalize
 	ChannelsLast bool // images come as (H, W, C)
@@ -98,7 +99,7 @@ func (in Input) Of(x *tensor.Tensor) *tensor.Tensor {
 	if in.ChannelsLast {
 		x = x.Transpose(0, 3, 1, 2)
 	}
-	if in.Normalize == identity && x.Type == dtype.Float32 {
+	if in.Scale == 0 || in.Normalize == identity && x.Type == dtype.Float32 {
 		return x
 	}
 	return x.Normalize(in.Scale, in.Shift)
