@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"compress/gzip"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -229,6 +230,9 @@ func writeImported(c *cli.Context, all []*incoming, out string, wish *wish) erro
 	defer bar.end()
 	for _, in := range all {
 		if err := in.write(c.Context, w, wish, bar); err != nil {
+			if strings.HasPrefix(err.Error(), in.from) || errors.Is(err, context.Canceled) {
+				return err
+			}
 			return fmt.Errorf("%s: %w", in.from, err)
 		}
 	}

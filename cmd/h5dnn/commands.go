@@ -19,6 +19,7 @@ func commands() []*cli.Command {
 		trainCommand(),
 		evalCommand(),
 		predictCommand(),
+		doctorCommand(),
 		devicesCommand(),
 	}
 }

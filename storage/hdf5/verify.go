@@ -430,3 +430,19 @@ func (p pointerCheck) sequence(t *Type, b []byte) error {
 	}
 	return nil
 }
+
+// Tabled reports whether a group keeps its members in a symbol table, as files
+// of before HDF5 1.8 do, where each is looked for along a B-tree of names.
+func (o *Object) Tabled() bool {
+	if o.header == nil {
+		return false
+	}
+	_, ok := o.header.find(msgSymbolTable)
+	return ok
+}
+
+// Decodable tells why chunks of the dataset cannot be decoded, if so.
+func (d *Dataset) Decodable() error {
+	_, err := decoders(d.Filters)
+	return err
+}

@@ -1,0 +1,284 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/hdf5"
+)
+
+func doctorCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "doctor",
+		Usage:     "say how good an HDF5 file is to train from, as measured on this machine",
+		ArgsUsage: "[FILE[:/path]]",
+		Description: "Looks at layout, alignment, chunks, filters, the order of labels, NaN and infinities in a\n" +
+			"sample; loads shuffled batches of 128 rows from the file as it is, and from a copy of a part\n" +
+			"of it as repack --layout train makes it. Without FILE: what this machine computes with.",
+		Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print one JSON object"}},
+		Action: func(c *cli.Context) error {
+			if c.NArg() == 0 {
+				return showDevices(c.App.Writer, c.Bool("json"))
+			}
+			args, err := arguments(c, "FILE")
+			if err != nil {
+				return err
+			}
+			at := parseAddress(args[0])
+			if err := anHDF5File(at.file); err != nil {
+				return err
+			}
+			d := &doctor{ctx: c.Context, name: at.file}
+			if err := d.examine(at.path); err != nil {
+				return err
+			}
+			return buffered(c.App.Writer, func(w io.Writer) error {
+				if c.Bool("json") {
+					return d.json(w)
+				}
+				return d.show(w)
+			})
+		},
+	}
+}
+
+// A doctor gathers what there is to say about a file.
+type doctor struct {
+	ctx      context.Context
+	name     string
+	patients []*patient
+	warnings []hdf5.Finding // about groups, and what could not be read
+}
+
+// A patient is a dataset that could be trained from.
+type patient struct {
+	path     string
+	dtype    string
+	shape    []int
+	layout   string
+	rowBytes int
+	facts    []string
+	warnings []string
+	measured *measured // nil: too small to matter, or not readable
+}
+
+// Old groups get slow beyond this many members.
+const manyMembers = 10000
+
+// mostMeasured is how many datasets of a file are measured, the largest ones.
+const mostMeasured = 4
+
+func (d *doctor) examine(path string) error {
+	file, err := hdf5.Open(d.name)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	walk := file.Walk()
+	if clean(path) != "/" {
+		o, err := (hdf5File{file}).lookup(path)
+		if err != nil {
+			return err
+		}
+		walk = o.Walk()
+	}
+	datasets, seen := []*hdf5.Dataset{}, map[uint64]bool{}
+	for o, err := range walk {
+		if err := d.ctx.Err(); err != nil {
+			return err
+		}
+		if err != nil {
+			d.warn(o.Path, "cannot be read: %v", err)
+		}
+		at, ok := o.Address()
+		if !ok || seen[at] {
+			continue
+		}
+		seen[at] = true
+		if o.Kind == hdf5.KindGroup && o.Tabled() {
+			if names, _ := o.Names(); len(names) > manyMembers {
+				d.warn(o.Path, "a group of the old style with %d members, which are slow to find; h5dnn repack makes it one of the new style", len(names))
+			}
+		}
+		if o.Kind != hdf5.KindDataset {
+			continue
+		}
+		set, err := o.Dataset()
+		if err != nil {
+			d.warn(o.Path, "cannot be read: %v", err)
+		} else if len(set.Shape) > 0 {
+			datasets = append(datasets, set)
+		}
+	}
+	return d.look(datasets)
+}
+
+func (d *doctor) warn(path, format string, args ...any) {
+	text := strings.TrimPrefix(fmt.Sprintf(format, args...), d.name+": ")
+	d.warnings = append(d.warnings, hdf5.Finding{Path: path, What: text})
+}
+
+// look examines each dataset, and measures the largest.
+func (d *doctor) look(datasets []*hdf5.Dataset) error {
+	bySize := slices.Clone(datasets)
+	slices.SortStableFunc(bySize, func(a, b *hdf5.Dataset) int { return cmp.Compare(sizeOf(b), sizeOf(a)) })
+	for _, set := range datasets {
+		p := &patient{path: set.Path, dtype: typeName(set.Type), shape: set.Shape, layout: set.Layout}
+		a, err := set.Array()
+		if err != nil {
+			if _, _, notNumbers := set.Type.DType(); notNumbers == nil {
+				d.warn(set.Path, "cannot be loaded: %s", strings.TrimPrefix(strings.TrimPrefix(err.Error(), d.name+": "), set.Path+": "))
+			}
+			continue
+		}
+		d.patients = append(d.patients, p)
+		p.geometry(set, a)
+		if err := p.values(d.ctx, a); err != nil {
+			d.warn(set.Path, "%v", err)
+			continue
+		}
+		if slices.Index(bySize, set) < mostMeasured {
+			if err := p.measure(d.ctx, set, a); err != nil {
+				d.warn(set.Path, "%v", err)
+			}
+		}
+	}
+	return d.ctx.Err()
+}
+
+func sizeOf(d *hdf5.Dataset) int {
+	n, _ := d.Len()
+	return n * d.Type.Size
+}
+
+func (p *patient) fact(format string, args ...any) {
+	p.facts = append(p.facts, fmt.Sprintf(format, args...))
+}
+
+func (p *patient) warn(format string, args ...any) {
+	p.warnings = append(p.warnings, fmt.Sprintf(format, args...))
+}
+
+// geometry looks at how a dataset lies in its file.
+func (p *patient) geometry(d *hdf5.Dataset, a storage.Array) {
+	p.rowBytes = a.Type.Size()
+	for _, n := range a.Shape[1:] {
+		p.rowBytes *= n
+	}
+	if d.Type.BigEndian {
+		p.warn("big-endian: every element is turned around as it is read")
+	}
+	if at, ok := d.Offset(); ok {
+		p.fact("at byte %d", at)
+		if at%a.Type.Size() != 0 && sizeOf(d) >= worthIt {
+			p.warn("its elements are not aligned to their size of %d", a.Type.Size())
+		} else if at%4096 == 0 {
+			p.fact("aligned to 4096")
+		}
+	}
+	if d.Chunks != nil {
+		p.chunks(d)
+	}
+}
+
+// Chunks that take less than tinyChunk cost more to find than to read; those
+// beyond hugeChunk cost much memory to shuffle.
+const tinyChunk, hugeChunk = 4 << 10, 32 << 20
+
+func (p *patient) chunks(d *hdf5.Dataset) {
+	chunk, perRow := d.Type.Size, 1
+	for axis, n := range d.Chunks {
+		chunk *= n
+		if axis > 0 {
+			perRow *= (d.Shape[axis] + n - 1) / max(1, n)
+		}
+	}
+	p.fact("chunks of %s, %s", plural(d.Chunks[0], "row"), byteCount(chunk))
+	if perRow > 1 {
+		p.warn("a row lies in %d chunks: for each row %d are decoded; chunks of whole rows are better", perRow, perRow)
+	}
+	stored, err := d.Index()
+	switch {
+	case err != nil:
+		p.warn("its chunks cannot be found: %v", err)
+		return
+	case chunk < tinyChunk && len(stored) > 1000:
+		p.warn("%d chunks of only %s", len(stored), byteCount(chunk))
+	case chunk > hugeChunk:
+		p.warn("chunks of %s: that much is decoded for a single row", byteCount(chunk))
+	}
+	if err := d.Decodable(); err != nil {
+		p.warn("cannot be decoded: %v", err)
+	}
+	var names []string
+	for _, f := range d.Filters {
+		names = append(names, f.String())
+	}
+	if len(names) > 0 {
+		p.fact("%s", strings.Join(names, ", "))
+	}
+}
+
+// mostSampled is how many bytes are looked at for what values are like.
+const mostSampled = 32 << 20
+
+// values looks at what the elements are.
+func (p *patient) values(ctx context.Context, a storage.Array) error {
+	rows := a.Shape[0]
+	if p.rowBytes == 0 || rows == 0 {
+		return nil
+	}
+	some := min(rows, max(1, mostSampled/p.rowBytes))
+	sample := a.With(between(a.View, 0, 0, some))
+	if a.Type.IsFloat() {
+		s, err := summarize(ctx, sample)
+		if err != nil {
+			return err
+		}
+		if s.NaN+s.Inf > 0 {
+			p.warn("%d NaN and %d infinities among %d elements looked at", s.NaN, s.Inf, s.Count)
+		}
+	}
+	if !a.Type.IsInt() || a.Rank() != 1 {
+		return nil
+	}
+	labels, err := storage.Read[int64](sample)
+	if err != nil {
+		return err
+	}
+	if differ, expected, classes := disorder(labels); classes > 1 && differ*5 < expected {
+		p.warn("looks sorted: of %d neighbours %.0f differ, where a mixed order of %d labels has %.0f; shuffle exactly, or in a large window", len(labels), differ, classes, expected)
+	}
+	return nil
+}
+
+// disorder counts neighbours that differ, and how many would in a random order:
+// n·(1-Σp²), where p is the share of each label. More labels than classes are
+// likely to be count as none.
+func disorder(labels []int64) (differ, expected float64, classes int) {
+	const most, fewest = 4096, 64
+	counts := map[int64]int{}
+	for k, label := range labels {
+		if counts[label]++; len(counts) > most {
+			return 0, 0, 0
+		}
+		if k > 0 && label != labels[k-1] {
+			differ++
+		}
+	}
+	if len(labels) < fewest || len(counts) > len(labels)/2 {
+		return 0, 0, 0
+	}
+	same := 0.0
+	for _, n := range counts {
+		same += float64(n) / float64(len(labels)) * float64(n) / float64(len(labels))
+	}
+	return differ, float64(len(labels)) * (1 - same), len(counts)
+}

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	loading "github.com/h5dnn/h5dnn/dataset"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/hdf5"
+)
+
+// Measured are rates of this machine, with the file in the system's cache.
+type measured struct {
+	decode        float64 // MB/s of elements, read in the order they lie in
+	shuffle       string  // what the loader does by itself
+	rate          float64 // rows/s of shuffled batches
+	amplification float64 // rows decoded for each row of a batch in an exact order
+	train         float64 // rows/s from a part of it stored for training
+	rows          int     // in that part
+	kept          bool    // after the first epoch, the loader has everything in memory
+}
+
+// How long to measure, how much, and what is worth it.
+const (
+	measureTime  = 700 * time.Millisecond
+	measureBytes = 64 << 20
+	worthIt      = 64 << 10
+	batchRows    = 128
+)
+
+// measure loads from a dataset as it is, and from a part of it in rows.
+func (p *patient) measure(ctx context.Context, d *hdf5.Dataset, a storage.Array) error {
+	total := p.rowBytes * a.Shape[0]
+	if total < worthIt || a.Shape[0] < 2*batchRows || d.Decodable() != nil {
+		return nil
+	}
+	m := &measured{rows: min(a.Shape[0], max(batchRows, measureBytes/p.rowBytes))}
+	if m.rows*p.rowBytes > 4*measureBytes {
+		return fmt.Errorf("not measured: %d rows take %s", m.rows, byteCount(m.rows*p.rowBytes))
+	}
+	folder, err := os.MkdirTemp("", "h5dnn")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	start := time.Now()
+	part := a.With(between(a.View, 0, 0, m.rows))
+	copied, err := part.To(storage.CPU)
+	if err != nil {
+		return err
+	}
+	m.decode = float64(m.rows*p.rowBytes) / 1e6 / time.Since(start).Seconds()
+	var plan loading.Plan
+	if m.rate, plan, err = loadRate(ctx, a, loading.Auto); err != nil {
+		return err
+	}
+	m.shuffle, m.kept = plan.Shuffle.String(), plan.Kept
+	m.amplification = exactAmplification(a)
+	if m.train, err = trainRate(ctx, filepath.Join(folder, "part.h5"), copied); err != nil {
+		return err
+	}
+	p.measured = m
+	return nil
+}
+
+// loadRate returns how many rows a second a loader delivers.
+func loadRate(ctx context.Context, a storage.Array, shuffle loading.Shuffle) (float64, loading.Plan, error) {
+	set, err := loading.Of(loading.Named{Name: "x", Array: a})
+	if err != nil {
+		return 0, loading.Plan{}, err
+	}
+	l, err := loading.NewLoader(set, loading.Options{Batch: batchRows, Shuffle: shuffle})
+	if err != nil {
+		return 0, loading.Plan{}, err
+	}
+	start, rows := time.Now(), 0
+	for epoch := 0; time.Since(start) < measureTime; epoch++ {
+		for b, err := range l.Epoch(ctx, epoch, 0) {
+			if err != nil {
+				return 0, l.Plan(), err
+			}
+			if rows += len(b.Rows); time.Since(start) > 3*measureTime {
+				break
+			}
+		}
+		if l.Plan().Kept {
+			break // later epochs decode nothing
+		}
+	}
+	return float64(rows) / time.Since(start).Seconds(), l.Plan(), nil
+}
+
+// exactAmplification returns how many rows an exact order decodes for each it
+// delivers, where decoded chunks are not kept: on average over batches, those
+// of all chunks that a batch touches.
+func exactAmplification(a storage.Array) float64 {
+	source, ok := a.Data.(storage.Chunked)
+	if !ok || source.ChunkShape() == nil {
+		return 1
+	}
+	rows, per := a.Shape[0], source.ChunkShape()[0]
+	chunks := float64((rows + per - 1) / per)
+	untouched := 1.0 // the chance that a batch leaves a chunk alone
+	for range min(batchRows, rows) {
+		untouched *= 1 - 1/chunks
+	}
+	return chunks * (1 - untouched) * float64(per) / float64(min(batchRows, rows))
+}
+
+// trainRate stores rows as repack --layout train does, and loads them.
+func trainRate(ctx context.Context, name string, rows storage.Array) (rate float64, err error) {
+	w, err := hdf5.Create(name, hdf5.CreateOptions{NoSync: true})
+	if err != nil {
+		return 0, err
+	}
+	defer w.Abort() // unless it was closed
+	if err := errors.Join(w.Write("/x", rows), w.Close()); err != nil {
+		return 0, err
+	}
+	file, err := hdf5.Open(name)
+	if err != nil {
+		return 0, err
+	}
+	defer file.Close()
+	d, err := file.Dataset("/x")
+	if err != nil {
+		return 0, err
+	}
+	a, err := d.Array()
+	if err != nil {
+		return 0, err
+	}
+	rate, _, err = loadRate(ctx, a, loading.Exact)
+	return rate, err
+}
+
+// advice says what to do, from what was measured.
+func (p *patient) advice() string {
+	m := p.measured
+	switch {
+	case m == nil:
+		return ""
+	case m.train > 1.5*m.rate:
+		return fmt.Sprintf("h5dnn repack --layout train --path %s would make a first epoch %.1f times as fast, and take %s", p.path, m.train/m.rate, byteCount(p.rowBytes*p.shape[0]))
+	}
+	return "good as it is: repack --layout train would gain little"
+}
+
+func (d *doctor) show(w io.Writer) error {
+	warned := len(d.warnings)
+	for _, f := range d.warnings {
+		fmt.Fprintf(w, "%s\n", printable("warning: "+f.String()))
+	}
+	for _, p := range d.patients {
+		warned += len(p.warnings)
+		line := fmt.Sprintf("%s  %s %s  %s", p.path, p.dtype, tuple(p.shape), p.layout)
+		for _, fact := range p.facts {
+			line += ", " + fact
+		}
+		fmt.Fprintln(w, printable(line))
+		for _, warning := range p.warnings {
+			fmt.Fprintln(w, printable("  warning: "+warning))
+		}
+		if m := p.measured; m != nil {
+			fmt.Fprintf(w, "  in order: %.0f MB/s; shuffled (%s), batches of %d: %.0f rows/s, %.0f MB/s\n", m.decode, m.shuffle, batchRows, m.rate, m.rate*float64(p.rowBytes)/1e6)
+			if m.kept {
+				fmt.Fprintln(w, "  that is the first epoch; it fits into the loader's memory, and later ones decode nothing")
+			}
+			if m.amplification > 1 {
+				fmt.Fprintf(w, "  an exact order decodes %.1f rows for each one it delivers, unless memory holds them all\n", m.amplification)
+			}
+			fmt.Fprintf(w, "  stored for training: %.0f rows/s, exactly shuffled (measured on %d rows)\n", m.train, m.rows)
+			fmt.Fprintln(w, printable("  "+p.advice()))
+		}
+	}
+	_, err := fmt.Fprintf(w, "%s  %s of numbers, %s\n", printable(d.name), plural(len(d.patients), "dataset"), plural(warned, "warning"))
+	return err
+}
+
+func (d *doctor) json(w io.Writer) error {
+	items := []fields{}
+	for _, p := range d.patients {
+		f := fields{{"path", p.path}, {"dtype", p.dtype}, {"shape", p.shape}, {"layout", p.layout}, {"row_bytes", p.rowBytes},
+			{"facts", orEmpty(p.facts)}, {"warnings", orEmpty(p.warnings)}}
+		if m := p.measured; m != nil {
+			f = append(f, field{"measured", fields{{"decode_mb_s", m.decode}, {"shuffle", m.shuffle}, {"rows_s", m.rate},
+				{"kept", m.kept}, {"exact_amplification", m.amplification}, {"train_rows_s", m.train}, {"train_rows", m.rows}, {"gain", m.train / m.rate}}},
+				field{"advice", p.advice()})
+		}
+		items = append(items, f)
+	}
+	if err := encode(w, fields{{"file", d.name}, {"datasets", items}, {"warnings", findings(d.warnings)}}); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, "\n")
+	return err
+}
+
+func orEmpty(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
+}
