@@ -2,6 +2,7 @@ package hdf5
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -321,15 +322,33 @@ func TestWalkShowsGroupsOnceAndLinksAsTheyAre(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-			if !strings.HasPrefix(o.Path, "/many/") {
+			if !strings.HasPrefix(o.Path, "/many/") && !strings.HasPrefix(o.Path, "/a/links/") {
 				got = append(got, fmt.Sprint(o.Path, " ", o.Kind, " ", o.Other, o.Target))
 			}
 		}
-		want := []string{"/ group ", "/a group ", "/a/b group ", "/a/b/numbers dataset ", "/a/b/up group ", "/a/same dataset ",
+		want := []string{"/ group ", "/a group ", "/a/b group ", "/a/b/numbers dataset ", "/a/b/up group ", "/a/links group ", "/a/same dataset ", "/a/soft soft b/numbers",
 			"/dangling soft /nowhere", "/huge group ", "/many group ", "/outside external other.h5/x", "/relative soft soft/numbers",
 			"/round soft /round", "/soft soft /a/b", "/type datatype ", "/typed dataset "}
 		if !slices.Equal(got, want) {
 			t.Errorf("%s:\n got %v\nwant %v", name, got, want)
+		}
+	}
+}
+
+func TestManyLinks(t *testing.T) {
+	for name, want := range map[string]int{"structure_earliest.h5": 150, "structure_latest.h5": 1500} {
+		links, err := opened(t, name).Lookup("/a/links")
+		if err != nil {
+			t.Fatal(err)
+		}
+		names, err := links.Names()
+		if err != nil || len(names) != want {
+			t.Errorf("%s: %d names (%v), want %d", name, len(names), err, want)
+		}
+		for k := range want {
+			if _, found := slices.BinarySearch(names, fmt.Sprintf("a link with the number %d", k)); !found {
+				t.Errorf("%s: link %d is missing", name, k)
+			}
 		}
 	}
 }
@@ -456,6 +475,33 @@ func TestCutShortWhileOpen(t *testing.T) {
 	}
 }
 
+// TestChunksOfTheWrongSize makes a chunk shorter than all that has no filters is.
+func TestChunksOfTheWrongSize(t *testing.T) {
+	whole, err := os.ReadFile(filepath.Join("testdata", "indexes_earliest.h5"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := opened(t, "indexes_earliest.h5").Dataset("/fixed")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const prefix = 8 + 2*8 // of a B-tree's node, before its first key
+	whole[d.layout.address+prefix]--
+	name := filepath.Join(t.TempDir(), "chunk.h5")
+	must(t, os.WriteFile(name, whole, 0o600))
+	f, err := Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if d, err = f.Dataset("/fixed"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.StoredSize(); err == nil || !strings.Contains(err.Error(), "chunk of 23 bytes, want 24") {
+		t.Errorf("a chunk one byte short: %v", err)
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	dir := t.TempDir()
 	whole, err := os.ReadFile(filepath.Join("testdata", "structure_latest.h5"))
@@ -465,6 +511,8 @@ func TestRefusals(t *testing.T) {
 	const flags = 11 // of a superblock of version 3
 	writing := slices.Clone(whole)
 	writing[flags] = 1
+	const checked = 12 + 4*8 // bytes before the checksum
+	binary.LittleEndian.PutUint32(writing[checked:], lookup3(writing[:checked]))
 	damaged := slices.Clone(whole)
 	damaged[bytes.Index(whole, []byte("OHDR"))+20]++
 	for _, test := range []struct {
@@ -474,6 +522,7 @@ func TestRefusals(t *testing.T) {
 		{"empty.h5", "not an HDF5 file", nil},
 		{"text.h5", "not an HDF5 file", []byte("hello, this is no HDF5 file")},
 		{"half.h5", "truncated", whole[:len(whole)/2]},
+		{"writing.h5", "open for writing", writing},
 		{"damaged.h5", "checksum", damaged},
 	} {
 		name := filepath.Join(dir, test.name)
