@@ -187,9 +187,10 @@ func (g conv) fast() error {
 }
 
 // problem describes the convolution to C. Weights, which are few, are moved to
-// where oneDNN has them best; images only if they lie row-major.
+// where oneDNN has them best; images that lie row-major to channels-last. Left to
+// choose, it may have one image in an order that goes with the other's by its slowest loop only.
 func (g *conv) problem() C.h5k_problem {
-	q := C.h5k_problem{op: g.op, activation: C.int32_t(g.set.Act), loose: 1 << C.H5K_W, rank: 4}
+	q := C.h5k_problem{op: g.op, activation: C.int32_t(g.set.Act), moved: 1 << C.H5K_W, rank: 4}
 	if g.b != nil {
 		q.bias = 1
 	}
@@ -199,10 +200,10 @@ func (g *conv) problem() C.h5k_problem {
 		q.x_stride[i], q.y_stride[i] = C.int64_t(imageStrides(g.x)[i]), C.int64_t(imageStrides(g.y)[i])
 	}
 	if !lieAs(g.x, channelsLast(g.x.Shape)) {
-		q.loose |= 1 << C.H5K_X
+		q.moved |= 1 << C.H5K_X
 	}
 	if !lieAs(g.y, channelsLast(g.y.Shape)) {
-		q.loose |= 1 << C.H5K_Y
+		q.moved |= 1 << C.H5K_Y
 	}
 	for i := range 2 {
 		q.stride[i], q.pad[i] = C.int64_t(g.set.Stride[i]), C.int64_t(g.set.Padding[i])

@@ -189,9 +189,9 @@ static dnnl_status_t build(h5k_plan *p, const h5k_problem *q, h5k_own lies[], h5
 			lies[i] = h5k_describe(q->rank, size[i], stride[i]);
 			p->of[i].need = extent(q->rank, size[i], stride[i]);
 		}
-		if (i != H5K_B && q->loose & 1 << i)
-			wants[i] = h5k_describe(q->rank, size[i], NULL);
-		if (!lies[i] || (i != H5K_B && q->loose & 1 << i && !wants[i]))
+		if (q->moved & 1 << i)
+			wants[i] = h5k_describe(q->rank, size[i], i == H5K_W ? NULL : (int64_t[]){size[i][1] * size[i][2] * size[i][3], 1, size[i][3] * size[i][1], size[i][1]});
+		if (!lies[i] || (q->moved & 1 << i && !wants[i]))
 			return dnnl_invalid_arguments;
 	}
 	h5k_operands d = {

@@ -50,7 +50,7 @@ func planFor(q *C.h5k_problem) (*plan, error) {
 	if c == nil {
 		return nil, fmt.Errorf("oneDNN %s cannot do it (status %d): %w", dnnlVersion(), status, storage.ErrState)
 	}
-	if len(plans.of) >= plans.most {
+	for len(plans.of) >= plans.most {
 		forgetOldest()
 	}
 	p := &plan{c: c, used: plans.clock}

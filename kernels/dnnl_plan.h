@@ -9,12 +9,13 @@ enum { H5K_MATMUL, H5K_CONV, H5K_CONV_GRAD_X, H5K_CONV_GRAD_W };
 
 /* A problem is everything a compiled primitive depends on. Operands are x, weights,
  * bias and y, in the forward operation's terms: a gradient lies where its operand does.
- * loose is a set of 1<<operand whose elements are moved, by a copy within the call, to
- * wherever the primitive likes them best. */
+ * moved is a set of 1<<operand whose elements are moved, by a copy within the call: weights
+ * to where the primitive has them best, images to channels-last.
+ */
 enum { H5K_X, H5K_W, H5K_B, H5K_Y, H5K_SLOTS };
 
 typedef struct {
-	int32_t op, activation, bias, loose, threads, rank;
+	int32_t op, activation, bias, moved, threads, rank;
 	int64_t x[4], w[4], y[4];                      /* sizes */
 	int64_t x_stride[4], w_stride[4], y_stride[4]; /* in elements, positive */
 	int64_t stride[2], pad[2];                     /* convolutions: down, across */
