@@ -88,6 +88,9 @@ func TestParamsAreWhereTheirTypeSaysSo(t *testing.T) {
 	if got := names(newBlock()); !slices.Equal(got, want) {
 		t.Errorf("parameters %q\nwant %q", got, want)
 	}
+	if got := names(*newBlock()); !slices.Equal(got, want) {
+		t.Errorf("by value, parameters %q\nwant %q", got, want)
+	}
 	var buffers []string
 	for name := range nn.Buffers(newBlock()) {
 		buffers = append(buffers, name)

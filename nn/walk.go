@@ -59,7 +59,7 @@ func (w *walker) walk(name string, v reflect.Value) bool {
 	case bufferType:
 		return visit(w, name, v.Interface().(*Buffer), settable[*Buffer](v), w.buffer)
 	case registryType:
-		return v.CanAddr() && w.registered(name, v.Addr().Interface().(*Registry))
+		return w.registered(name, v.Interface().(Registry))
 	case tensorType, arrayType:
 		return true
 	}
@@ -199,9 +199,9 @@ func (w *walker) entries(name string, v reflect.Value) bool {
 	return true
 }
 
-func (w *walker) registered(name string, r *Registry) bool {
-	for i := range r.entries {
-		if !w.walk(join(name, r.entries[i].name), reflect.ValueOf(r.entries[i].held).Elem()) {
+func (w *walker) registered(name string, r Registry) bool {
+	for _, e := range r.entries {
+		if !w.walk(join(name, e.name), reflect.ValueOf(e.held).Elem()) {
 			return false
 		}
 	}
