@@ -383,9 +383,19 @@ func (r *repacker) dataset(o *Object) error {
 	if err != nil {
 		return r.f.fail(o.Path, err)
 	}
-	if err := r.create(t); err != nil {
-		r.leave(o.Path, "a dataset: %v", err)
-		return nil
+	id := r.committedType(d)
+	if id == 0 {
+		if id, err = r.typeOf(d.Type); err != nil {
+			r.leave(o.Path, "a dataset: %v", err)
+			return nil
+		}
+		if d.Type.Committed {
+			r.note(o.Path, "its type is its own now: the one it shared has no name")
+		}
+	}
+	defer r.drop(id)
+	if err := r.create(t, id); err != nil {
+		return err
 	}
 	r.paths[o.header.address] = o.Path
 	r.report.Datasets++
@@ -485,9 +495,13 @@ func (r *repacker) writable(t *target) []Filter {
 	var kept []Filter
 	points := t.Type.points() || t.Type.refers()
 	for _, f := range t.layout.Filters {
-		own := f.ID == FilterDeflate || f.ID == FilterShuffle || f.ID == FilterFletcher32
+		own := f.ID == FilterDeflate || f.ID == FilterShuffle || f.ID == FilterFletcher32 && !t.Type.points()
 		if filters.encode[f.ID] != nil && (own || !points) {
 			kept = append(kept, f)
+			continue
+		}
+		if f.ID == FilterFletcher32 {
+			r.note(t.Path, "without checksums, which HDF5 has none of for values of variable length")
 			continue
 		}
 		if !slices.ContainsFunc(kept, func(f Filter) bool { return f.ID == FilterDeflate }) {
@@ -498,19 +512,8 @@ func (r *repacker) writable(t *target) []Filter {
 	return kept
 }
 
-// create makes the dataset in the copy.
-func (r *repacker) create(t *target) error {
-	id := r.committedType(t.Dataset)
-	if id == 0 {
-		if t.Type.Committed {
-			r.note(t.Path, "its type is its own now: the one it shared has no name")
-		}
-		var err error
-		if id, err = r.typeOf(t.Type); err != nil {
-			return err
-		}
-	}
-	defer r.drop(id)
+// create makes the dataset in the copy, of the type that id names.
+func (r *repacker) create(t *target, id int64) error {
 	layout := C.int(C.H5DNN_CONTIGUOUS)
 	plain := !t.Type.points() && !t.Type.refers()
 	switch {

@@ -1,0 +1,278 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"image"
+	"image/color"
+	"image/jpeg"
+	"image/png"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/hdf5"
+)
+
+// TestKilledRepackLeavesNoHalf kills repack at random times, while an older
+// file has the name: what is there is the old file or the new one, whole.
+func TestKilledRepackLeavesNoHalf(t *testing.T) {
+	times := 100
+	if testing.Short() {
+		times = 10
+	}
+	folder := t.TempDir()
+	in, out := compressible(t), filepath.Join(folder, "out.h5")
+	old := []byte("what was there before")
+	took := timeOf(t, in, out)
+	random := rand.New(rand.NewPCG(1, 2)) // any times do
+	killed, replaced := 0, 0
+	for range times {
+		if err := os.WriteFile(out, old, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		cmd := program(t, "repack", in, out, "--layout", "train")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Duration(random.Float64() * 1.2 * float64(took)))
+		cmd.Process.Signal(syscall.SIGKILL)
+		if cmd.Wait() != nil {
+			killed++
+		}
+		got, err := os.ReadFile(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Equal(got, old) {
+			continue
+		}
+		replaced++
+		if r, err := hdf5.Verify(context.Background(), out, nil); err != nil || len(r.Problems) > 0 || r.Bytes != 8<<20 {
+			t.Fatalf("killed after a while: %v, %+v; want the old file or the whole new one", err, r)
+		}
+	}
+	t.Logf("%d killed of %d, %d whole files", killed, times, replaced)
+}
+
+func timeOf(t *testing.T, in, out string) time.Duration {
+	start := time.Now()
+	if said, err := program(t, "repack", in, out, "--layout", "train").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, said)
+	}
+	return time.Since(start)
+}
+
+// compressible writes 8 MiB in chunks.
+func compressible(t *testing.T) string {
+	name := filepath.Join(t.TempDir(), "in.h5")
+	elems := make([]float32, 2<<20)
+	for k := range elems {
+		elems[k] = float32(k % 1000)
+	}
+	w, err := hdf5.Create(name, hdf5.CreateOptions{NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Abort()
+	layout := hdf5.Layout{Chunks: []int{64, 1024}, Filters: []hdf5.Filter{hdf5.Shuffle(), hdf5.Deflate(1)}}
+	if err := errors.Join(w.WriteWith("/x", storage.From(elems, 2048, 1024), layout), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// TestVerifySaysWhere damages a chunk: the answer names it, and the status is 1.
+func TestVerifySaysWhere(t *testing.T) {
+	name := compressible(t)
+	whole, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := hdf5.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := f.Dataset("/x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	chunks, err := d.Index()
+	if err = errors.Join(err, f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	whole[chunks[3].Offset+chunks[3].Size-2] ^= 1 // in the checksum that deflate ends with
+	if err := os.WriteFile(name, whole, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	status := run(t.Context(), []string{"h5dnn", "verify", name}, &out, &out)
+	want := fmt.Sprintf("/x: chunk [192 0] at %d: ", chunks[3].Offset)
+	if status != statusNegative || !strings.HasPrefix(out.String(), want) || !strings.Contains(out.String(), "1 problem") {
+		t.Errorf("status %d, prints %q; want 1 and %q", status, out.String(), want)
+	}
+}
+
+// TestImportsImages makes folders of images and finds their pixels again.
+func TestImportsImages(t *testing.T) {
+	folder := t.TempDir()
+	shade := func(class, k int) uint8 { return uint8(100*class + 10*k) }
+	for class, name := range []string{"ants", "bees"} {
+		if err := os.Mkdir(filepath.Join(folder, name), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		for k := range 3 {
+			writeImage(t, filepath.Join(folder, name, fmt.Sprintf("%d.png", k)), color.Gray{shade(class, k)}, 4, 5)
+		}
+	}
+	t.Chdir(t.TempDir())
+	var out bytes.Buffer
+	if status := run(t.Context(), []string{"h5dnn", "import", folder, "x.h5"}, &out, &out); status != 0 {
+		t.Fatalf("status %d: %s", status, out.String())
+	}
+	f, err := hdf5.Open("x.h5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	images, labels := numbersIn(t, f, "/images"), numbersIn(t, f, "/labels")
+	for k, label := range labels {
+		if want := shade(k/3, k%3); int(label) != k/3 || uint8(images[k*20]) != want || uint8(images[k*20+19]) != want {
+			t.Errorf("image %d: label %d, pixels %d and %d, want label %d and %d", k, label, images[k*20], images[k*20+19], k/3, want)
+		}
+	}
+	writeImage(t, filepath.Join(folder, "bees", "9.png"), color.Gray{1}, 4, 6)
+	out.Reset()
+	if status := run(t.Context(), []string{"h5dnn", "import", folder, "y.h5"}, &out, &out); status != statusTrouble || !strings.Contains(out.String(), "4x6") {
+		t.Errorf("another size: status %d, %q", status, out.String())
+	}
+	os.Remove(filepath.Join(folder, "bees", "9.png"))
+	writeImage(t, filepath.Join(folder, "bees", "9.jpg"), color.RGBA{200, 0, 0, 255}, 4, 5)
+	if status := run(t.Context(), []string{"h5dnn", "import", folder, "x.h5"}, &out, &out); status != 0 {
+		t.Fatalf("status %d: %s", status, out.String())
+	}
+}
+
+func numbersIn(t *testing.T, f *hdf5.File, path string) []int32 {
+	t.Helper()
+	d, err := f.Dataset(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := d.Array()
+	if err != nil {
+		t.Fatal(err)
+	}
+	numbers, err := storage.Read[int32](a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return numbers
+}
+
+// writeImage writes an image of one colour.
+func writeImage(t *testing.T, name string, c color.Color, width, height int) {
+	t.Helper()
+	file, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	box := image.Rect(0, 0, width, height)
+	if gray, ok := c.(color.Gray); ok {
+		picture := image.NewGray(box)
+		for k := range picture.Pix {
+			picture.Pix[k] = gray.Y
+		}
+		err = png.Encode(file, picture)
+	} else {
+		picture := image.NewRGBA(box)
+		for k := range picture.Pix {
+			picture.Pix[k] = 200
+		}
+		err = jpeg.Encode(file, picture, nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestImportsIDX reads what it is given, and refuses what is cut short or goes on.
+func TestImportsIDX(t *testing.T) {
+	t.Chdir(t.TempDir())
+	whole := []byte{0, 0, 0x0b, 2, 0, 0, 0, 2, 0, 0, 0, 3, 0, 1, 0, 2, 0, 3, 255, 255, 1, 0, 0, 6} // int16, 2 x 3
+	for _, c := range []struct {
+		data []byte
+		want string
+	}{
+		{whole, ""},
+		{whole[:22], "ends after 1 rows of the 2"},
+		{append(whole[:len(whole):len(whole)], 7), "goes on after the 2 rows"},
+		{whole[:9], "ends within its header"},
+		{[]byte{0, 0, 8, 3, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255}, "more than any disk holds"},
+		{[]byte{0, 0, 8, 1, 255, 255, 255, 255, 1}, "ends after"},
+	} {
+		os.WriteFile("a.idx", c.data, 0o666)
+		var out bytes.Buffer
+		status := run(t.Context(), []string{"h5dnn", "import", "a.idx", "a.h5"}, &out, &out)
+		if (status == 0) != (c.want == "") || !strings.Contains(out.String(), c.want) {
+			t.Errorf("%v: status %d, %q, want %q", c.data, status, out.String(), c.want)
+		}
+	}
+	f, err := hdf5.Open("a.h5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if got := fmt.Sprint(numbersIn(t, f, "/a")); got != "[1 2 3 -1 256 6]" {
+		t.Errorf("got %s", got)
+	}
+}
+
+// TestDoctorKnowsGoodFromBad: class-sorted labels and NaN are named, measures are there.
+func TestDoctorKnowsGoodFromBad(t *testing.T) {
+	t.Chdir(t.TempDir())
+	x, y := make([]float32, 4096*16), make([]int32, 4096)
+	for k := range y {
+		y[k] = int32(k / 512)
+	}
+	x[5] /= x[6] // 0/0
+	w, err := hdf5.Create("x.h5", hdf5.CreateOptions{NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Abort()
+	columns := hdf5.Layout{Chunks: []int{512, 4}, Filters: []hdf5.Filter{hdf5.Deflate(1)}}
+	if err := errors.Join(w.WriteWith("/x", storage.From(x, 4096, 16), columns), w.Write("/y", storage.From(y, 4096)), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if status := run(t.Context(), []string{"h5dnn", "doctor", "x.h5", "--json"}, &out, &out); status != 0 {
+		t.Fatalf("status %d: %s", status, out.String())
+	}
+	var report struct {
+		Datasets []struct {
+			Path     string
+			Warnings []string
+			Measured map[string]any
+		}
+	}
+	if err := json.Unmarshal(out.Bytes(), &report); err != nil || len(report.Datasets) != 2 {
+		t.Fatalf("%v: %s", err, out.String())
+	}
+	bad := strings.Join(report.Datasets[0].Warnings, "; ")
+	if !strings.Contains(bad, "a row lies in 4 chunks") || !strings.Contains(bad, "1 NaN") || report.Datasets[0].Measured["gain"] == nil {
+		t.Errorf("of /x: %s", out.String())
+	}
+	if labels := strings.Join(report.Datasets[1].Warnings, "; "); !strings.Contains(labels, "looks sorted") {
+		t.Errorf("of /y: %q", labels)
+	}
+}
