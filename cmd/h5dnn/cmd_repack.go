@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -53,6 +54,7 @@ func repack(c *cli.Context) error {
 	if err := anHDF5File(in); err != nil {
 		return err
 	}
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(int64(max(memory, leastMemory))))
 	file, err := hdf5.Open(in, hdf5.Options{CacheBytes: memory / 4})
 	if err != nil {
 		return err
@@ -79,6 +81,9 @@ func repack(c *cli.Context) error {
 		return showRepacked(w, in, out, report, c.Bool("no-verify"))
 	})
 }
+
+// leastMemory is what the collector of garbage is allowed in any case.
+const leastMemory = 64 << 20
 
 // parseBytes reads a number of bytes such as 64MiB, 1G or 4096.
 func parseBytes(text string) (int, error) {

@@ -27,7 +27,7 @@ type measured struct {
 
 // How long to measure, how much, and what is worth it.
 const (
-	measureTime  = 700 * time.Millisecond
+	measureTime  = 300 * time.Millisecond
 	measureBytes = 64 << 20
 	worthIt      = 64 << 10
 	batchRows    = 128

@@ -94,9 +94,9 @@ func (d *Dataset) raw() (*source, error) {
 	return s, err
 }
 
-// budget is how many elements are held at once: a quarter of the memory, for
-// another is for what they are encoded to, and one for decoded chunks.
-func (r *repacker) budget(d *Dataset) int { return max(1, r.o.Memory/4/max(1, d.Type.Size)) }
+// budget is how many elements are held at once: an eighth of the memory, as
+// they are cut to chunks, encoded and compared, beside a quarter of decoded chunks.
+func (r *repacker) budget(d *Dataset) int { return max(1, r.o.Memory/8/max(1, d.Type.Size)) }
 
 // units returns in which units boxes of a dataset are best read: whole chunks
 // of the source, rounded up to those of the copy, unless that is too much.
