@@ -1,7 +1,6 @@
 #include "dnnl_plan.h"
 #include "dnnl_api.h"
 #include "h5k.h"
-#include <omp.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -219,21 +218,13 @@ static dnnl_status_t build(h5k_plan *p, const h5k_problem *q, h5k_own lies[], h5
 	return s;
 }
 
-/* with makes oneDNN see as many threads as the plan was, or is to be, compiled for. */
-static void with(int threads) {
-	if (omp_get_max_threads() == threads)
-		return;
-	omp_set_num_threads(threads);
-	h5k_prepared = 0; /* the pool was resized meanwhile; the next call adapts */
-}
-
 h5k_plan *h5k_compile(const h5k_problem *q, int *status) {
 	h5k_own lies[H5K_SLOTS] = {0}, wants[H5K_SLOTS] = {0};
 	dnnl_primitive_attr_t attr = NULL;
 	h5k_plan *p = calloc(1, sizeof *p);
 	*status = p ? started() : dnnl_out_of_memory;
 	if (*status == dnnl_success) {
-		with(p->threads = q->threads); /* and not H5K_ENTER: to it relu's slope would be 0 */
+		h5k_team(p->threads = q->threads); /* and not H5K_ENTER: to it relu's slope would be 0 */
 		*status = build(p, q, lies, wants, &attr);
 	}
 	for (int i = 0; i < H5K_SLOTS; i++) {
@@ -309,7 +300,7 @@ int h5k_execute(h5k_plan *p, float *x, int64_t x_len, float *w, int64_t w_len,
 	if (!scratch)
 		return -2;
 	H5K_ENTER;
-	with(p->threads);
+	h5k_team(p->threads);
 	int status = execute(p, at, scratch);
 	H5K_LEAVE;
 	return status;

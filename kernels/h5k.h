@@ -35,23 +35,23 @@ static inline uint64_t h5k_flush(void) { return 0; }
 static inline void h5k_restore(uint64_t old) { (void)old; }
 #endif
 
-/* The size of the pool, and the size the calling thread's team was last prepared for:
- * OpenMP keeps both its thread count and its team per calling thread. */
-extern int h5k_pool;
-extern _Thread_local int h5k_prepared;
-void h5k_prepare(void);
-
+extern int h5k_pool; /* how many threads compute */
 static inline int h5k_threads(void) { return __atomic_load_n(&h5k_pool, __ATOMIC_RELAXED); }
 
-static inline uint64_t h5k_enter(void) {
-	uint64_t old = h5k_flush();
-	if (h5k_prepared != h5k_threads())
-		h5k_prepare();
-	return old;
+/* h5k_team makes OpenMP, and so oneDNN, use that many threads when the calling thread
+ * next asks for them. OpenMP keeps both the number and the threads for each calling
+ * thread; where there are more threads in all than processors they sleep instead of
+ * spinning, and waking them costs tens of microseconds. So a call that computes alone
+ * must not gather a team. */
+extern _Thread_local int h5k_gathered;
+void h5k_gather(int threads);
+static inline void h5k_team(int threads) {
+	if (h5k_gathered != threads)
+		h5k_gather(threads);
 }
 
 /* A Go thread must not keep our rounding mode: its denormals are its own. */
-#define H5K_ENTER uint64_t h5k_mode = h5k_enter()
+#define H5K_ENTER uint64_t h5k_mode = h5k_flush()
 #define H5K_LEAVE h5k_restore(h5k_mode)
 
 /* h5k_spread calls body(arg, from, to) on contiguous parts of [0, n): all of it at once

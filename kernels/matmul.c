@@ -135,6 +135,7 @@ static int run(batch b) {
 	for (int a = 0; a < b.p->axes; a++)
 		n *= b.p->batch[a];
 	H5K_ENTER;
+	h5k_team(h5k_threads());
 	if (n >= 2 * h5k_threads())
 		h5k_spread(n, 0, products, &b);
 	else

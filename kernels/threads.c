@@ -3,7 +3,8 @@
 #include <signal.h>
 
 int h5k_pool = 1;
-_Thread_local int h5k_prepared;
+_Thread_local int h5k_gathered;
+static _Thread_local int flushing; /* the size of the team that flushes denormals */
 
 void h5k_set_threads(int n) { __atomic_store_n(&h5k_pool, n, __ATOMIC_RELAXED); }
 
@@ -20,19 +21,20 @@ static void h5k_deafen(void) {
 	pthread_sigmask(SIG_BLOCK, &all, NULL);
 }
 
-/* The calling thread's own mode is set by h5k_flush and restored by H5K_LEAVE; the
+/* The calling thread's own mode is set by H5K_ENTER and restored by H5K_LEAVE; the
  * others of its team are nobody else's, and keep it. */
-void h5k_prepare(void) {
-	int n = h5k_threads();
+void h5k_gather(int threads) {
 	omp_set_dynamic(0);
-	omp_set_num_threads(n);
-#pragma omp parallel num_threads(n)
-	{
+	omp_set_num_threads(threads);
+	h5k_gathered = threads;
+	if (threads == 1 || threads == flushing)
+		return;
+	flushing = threads;
+#pragma omp parallel num_threads(threads)
+	if (omp_get_thread_num() > 0) {
 		h5k_flush();
-		if (omp_get_thread_num() > 0)
-			h5k_deafen();
+		h5k_deafen();
 	}
-	h5k_prepared = n;
 }
 
 void h5k_spread(int64_t n, int64_t grain, h5k_body *body, void *arg) {
@@ -41,6 +43,7 @@ void h5k_spread(int64_t n, int64_t grain, h5k_body *body, void *arg) {
 		body(arg, 0, n);
 		return;
 	}
+	h5k_team(threads);
 #pragma omp parallel num_threads(threads)
 	{
 		int64_t i = omp_get_thread_num(), of = omp_get_num_threads();
