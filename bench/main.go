@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"slices"
 	"time"
 
@@ -35,6 +36,7 @@ func main() {
 }
 
 func run(python, out, only string, threads int, seconds float64, data string) error {
+	runtime.LockOSThread() // so that all arithmetic has one caller, and OpenMP one team
 	kernels.SetThreads(threads)
 	p, err := startPeer(python, threads, data)
 	if err != nil {

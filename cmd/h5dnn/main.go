@@ -15,6 +15,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"strings"
 	"syscall"
 
@@ -25,6 +26,10 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
+
+// The main goroutine keeps to the main thread, so that all arithmetic has one
+// caller: OpenMP keeps a team of threads for each.
+func init() { runtime.LockOSThread() }
 
 func main() {
 	signal.Ignore(syscall.SIGPIPE) // a write then fails with EPIPE, and what is open is tidied up
