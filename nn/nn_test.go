@@ -160,7 +160,7 @@ func TestSilentLossesAreRefused(t *testing.T) {
 		B *nn.Param `nn:"a"`
 	}
 	for _, model := range []any{
-		&hidden{nn.NewParam(filled(1, 1))}, &hiddenLayer{}, &twice{nn.NewParam(filled(1, 1)), nn.NewParam(filled(1, 1))},
+		&hidden{nn.NewParam(filled(1, 1))}, &hiddenLayer{nn.NewLinear(1, 1)}, &twice{nn.NewParam(filled(1, 1)), nn.NewParam(filled(1, 1))},
 	} {
 		err := tensor.Try(func() { names(model) })
 		if !errors.Is(err, storage.ErrState) {
