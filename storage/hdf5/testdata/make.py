@@ -274,3 +274,13 @@ def low_level(f, name, shape, to, file, dataset, source):
 
 
 virtual()
+
+
+def same(f):
+    f["here"] = count((5,))
+    layout = h5py.VirtualLayout((3, 5), "i4")
+    layout[1] = h5py.VirtualSource(".", "here", (5,))
+    f.create_virtual_dataset("virtual", layout, fillvalue=-7)
+
+
+seed("same", "latest", same)

@@ -1,0 +1,94 @@
+package hdf5
+
+import (
+	"slices"
+
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// gatherFill writes the fill value wherever the piece shows an element.
+func (s *source) gatherFill(dst []byte, p piece, t []track) {
+	from := views.View{Offset: s.at, Shape: p.from.Shape, Stride: make([]int, len(p.from.Shape))}
+	if s.d.Fill == nil {
+		from.Offset = 0
+		s.gather(dst, make([]byte, s.size), p.to, from)
+		return
+	}
+	for axis := len(s.d.Shape); axis < len(t); axis++ {
+		step := s.stride[axis-len(s.d.Shape)]
+		from.Offset += t[axis].start * step
+		if k := t[axis].axis; k >= 0 {
+			from.Stride[k] = t[axis].step * step
+		}
+	}
+	s.gather(dst, s.d.Fill, p.to, from)
+}
+
+// scaled returns v in units that are as many times smaller.
+func scaled(v views.View, unit int) views.View {
+	w := views.View{Offset: v.Offset * unit, Shape: v.Shape, Stride: slices.Clone(v.Stride)}
+	for axis := range w.Stride {
+		w.Stride[axis] *= unit
+	}
+	return w
+}
+
+// gather copies numbers from src, where from shows them in bytes, to dst, where
+// to shows them in elements, and converts them on the way.
+func (s *source) gather(dst, src []byte, to, from views.View) {
+	in, out := s.size, s.width()
+	views.Walk(func(at, step []int, n int) {
+		switch {
+		case step[0] == out && step[1] == in && s.convert == nil:
+			copy(dst[at[0]:at[0]+n*out], src[at[1]:at[1]+n*in])
+		case step[0] == out && step[1] == in:
+			s.convert(dst[at[0]:at[0]+n*out], src[at[1]:at[1]+n*in])
+		case s.convert == nil:
+			move(dst, src, at[0], at[1], step[0], step[1], n, in)
+		default:
+			s.convertRun(dst, src, at, step, n)
+		}
+	}, scaled(to, out), from)
+}
+
+// move copies n elements that lie steps apart.
+func move(dst, src []byte, to, from, dstep, sstep, n, size int) {
+	switch size {
+	case 1:
+		for range n {
+			dst[to] = src[from]
+			to, from = to+dstep, from+sstep
+		}
+	case 4:
+		for range n {
+			*(*[4]byte)(dst[to:]) = *(*[4]byte)(src[from:])
+			to, from = to+dstep, from+sstep
+		}
+	case 8:
+		for range n {
+			*(*[8]byte)(dst[to:]) = *(*[8]byte)(src[from:])
+			to, from = to+dstep, from+sstep
+		}
+	default:
+		for range n {
+			copy(dst[to:to+size], src[from:from+size])
+			to, from = to+dstep, from+sstep
+		}
+	}
+}
+
+// convertRun converts n elements that lie steps apart, through a small block
+// that the conversion sees in a row.
+func (s *source) convertRun(dst, src []byte, at, step []int, n int) {
+	const block = 256
+	in, out := s.size, s.width()
+	packed, made := make([]byte, block*in), make([]byte, block*out)
+	to, from := at[0], at[1]
+	for n > 0 {
+		k := min(n, block)
+		move(packed, src, 0, from, in, step[1], k, in)
+		s.convert(made[:k*out], packed[:k*in])
+		move(dst, made, to, 0, step[0], out, k, out)
+		to, from, n = to+k*step[0], from+k*step[1], n-k
+	}
+}

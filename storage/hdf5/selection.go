@@ -1,0 +1,178 @@
+package hdf5
+
+import "slices"
+
+// A selection is some of the elements of a dataset: all, or along each axis
+// blocks at equal distances.
+type selection struct {
+	all  bool
+	axes []blocks
+}
+
+// blocks are count stretches of size coordinates, stride apart. Either count or
+// size may be Unlimited.
+type blocks struct{ start, stride, count, size int }
+
+// reach is what of blocks lies within some extent: n coordinates in all.
+type reach struct{ start, stride, size, n int }
+
+// at returns the k-th coordinate.
+func (r reach) at(k int) int { return r.start + k/r.size*r.stride + k%r.size }
+
+// within returns what lies below the extent.
+func (b blocks) within(extent int) reach {
+	r := reach{b.start, b.stride, b.size, 0}
+	switch {
+	case b.size == Unlimited:
+		r.size = max(1, extent-b.start)
+		r.n = max(0, extent-b.start)
+	case b.count != Unlimited:
+		r.n = b.count * b.size
+	case extent > b.start:
+		full := (extent - b.start) / b.stride
+		r.n = full*b.size + min(b.size, extent-b.start-full*b.stride)
+	}
+	return r
+}
+
+func (b blocks) endless() bool { return b.count == Unlimited || b.size == Unlimited }
+
+// endless returns the axis along which a selection has no end, or -1.
+func (s selection) endless() int { return slices.IndexFunc(s.axes, blocks.endless) }
+
+// parseSelection reads a selection:
+//
+//	| 3, all       (4) | version (4) | 0 (4) | length (4) |
+//	| 2, hyperslab (4) | 1 (4) | 0 (4) | length (4) | rank (4) | blocks (4) | first, last (4 each) … of every block |
+//	| 2, hyperslab (4) | 2 (4) | 1 (1) | length (4) | rank (4) | start, stride, count, size (8 each) … of every axis |
+//	| 2, hyperslab (4) | 3 (4) | flags (1) | bytes of numbers, b (1) | rank (4) | the same in b bytes: flag 0 as 2, else as 1 |
+func parseSelection(c *cursor) selection {
+	kind, version := c.u32(), c.u32()
+	switch {
+	case kind == 3:
+		c.skip(8)
+		return selection{all: true}
+	case kind != 2:
+		c.fail("selection of kind %d is not supported", kind)
+		return selection{}
+	}
+	width, regular := 4, false
+	switch version {
+	case 1:
+		c.skip(8)
+	case 2:
+		width, regular = 8, c.u8()&1 != 0
+		c.skip(4)
+	case 3:
+		regular, width = c.u8()&1 != 0, c.u8()
+	default:
+		c.fail("selection of version %d is not known", version)
+	}
+	rank := c.u32()
+	if rank < 1 || rank > maxRank || width != 2 && width != 4 && width != 8 {
+		c.fail("selection of rank %d in numbers of %d bytes", rank, width)
+	}
+	if c.err != nil {
+		return selection{}
+	}
+	if regular {
+		return c.regular(rank, width)
+	}
+	return c.listed(rank, width)
+}
+
+func (c *cursor) regular(rank, width int) selection {
+	s := selection{axes: make([]blocks, rank)}
+	endless := func(x uint64) int {
+		if x > 1<<40 && x != 1<<(8*width)-1 && x != undefined {
+			c.fail("selection of %d", x)
+		}
+		if x == 1<<(8*width)-1 || x == undefined {
+			return Unlimited
+		}
+		return int(x)
+	}
+	for axis := range s.axes {
+		b := blocks{start: endless(c.uint(width)), stride: endless(c.uint(width))}
+		b.count, b.size = endless(c.uint(width)), endless(c.uint(width))
+		s.axes[axis] = b
+		s.check(c, b)
+	}
+	return s
+}
+
+func (s selection) check(c *cursor, b blocks) {
+	if c.err == nil && (b.start < 0 || b.stride < 1 || b.count == 0 || b.size == 0 || b.count == Unlimited && b.size == Unlimited ||
+		b.count > 1<<31 || b.size > 1<<31 && b.count != 1 || b.size > b.stride && b.count != 1 || b.size == Unlimited && b.count != 1) {
+		c.fail("selection of %d blocks of %d, %d apart, from %d on", b.count, b.size, b.stride, b.start)
+	}
+}
+
+// listed reads blocks one by one, which must be those of equal distances.
+func (c *cursor) listed(rank, width int) selection {
+	count := c.count(width)
+	if count > c.left()/(2*rank*width) {
+		c.fail("selection of %d blocks in %d bytes", count, c.left())
+		return selection{}
+	}
+	first, last := make([][]int, rank), make([][]int, rank)
+	for range count {
+		for axis := range first {
+			first[axis] = append(first[axis], c.count(width))
+		}
+		for axis := range last {
+			last[axis] = append(last[axis], c.count(width))
+		}
+	}
+	s, total := selection{axes: make([]blocks, rank)}, 1
+	for axis := range s.axes {
+		b, ok := evenly(first[axis], last[axis])
+		if !ok {
+			c.fail("selection of %d blocks at unequal distances is not supported", count)
+			return s
+		}
+		s.axes[axis] = b
+		s.check(c, b)
+		total *= b.count
+	}
+	if total != count {
+		c.fail("selection of %d blocks that are no grid is not supported", count)
+	}
+	return s
+}
+
+// evenly describes stretches of one axis by their distance, if they have one.
+func evenly(first, last []int) (blocks, bool) {
+	starts, size := slices.Compact(slices.Sorted(slices.Values(first))), 0
+	for k := range first {
+		if k > 0 && last[k]-first[k]+1 != size {
+			return blocks{}, false
+		}
+		size = last[k] - first[k] + 1
+	}
+	if len(starts) == 0 {
+		return blocks{}, false
+	}
+	b := blocks{start: starts[0], stride: max(1, size), count: len(starts), size: size}
+	for k := 1; k < len(starts); k++ {
+		if k == 1 {
+			b.stride = starts[1] - starts[0]
+		}
+		if starts[k]-starts[k-1] != b.stride {
+			return blocks{}, false
+		}
+	}
+	return b, true
+}
+
+// whole returns the selection of everything.
+func whole(shape []int) selection {
+	s := selection{axes: make([]blocks, len(shape))}
+	for axis, n := range shape {
+		s.axes[axis] = blocks{0, max(1, n), 1, max(1, n)}
+		if n == 0 {
+			s.axes[axis].count = 0
+		}
+	}
+	return s
+}

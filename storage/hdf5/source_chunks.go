@@ -1,0 +1,210 @@
+package hdf5
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// A segment is where a track stays within one chunk: n steps from step first on.
+type segment struct{ chunk, first, n int }
+
+// segments cuts a track by chunks of the given size.
+func (t track) segments(size int) []segment {
+	var all []segment
+	for k := 0; k < t.n; {
+		at := t.start + k*t.step
+		chunk := at / size
+		n := t.n - k
+		switch {
+		case t.step > 0:
+			n = min(n, ((chunk+1)*size-at-1)/t.step+1)
+		case t.step < 0:
+			n = min(n, (at-chunk*size)/-t.step+1)
+		}
+		all = append(all, segment{chunk, k, n})
+		k += n
+	}
+	return all
+}
+
+// readChunks reads a piece of a chunked dataset, every chunk once.
+func (s *source) readChunks(dst []byte, p piece, t []track) error {
+	index, err := s.d.index()
+	if err != nil {
+		return err
+	}
+	rank, jobs := len(s.d.Shape), 1
+	parts := make([][]segment, rank)
+	for axis := range parts {
+		parts[axis] = t[axis].segments(s.d.Chunks[axis])
+		jobs *= len(parts[axis])
+	}
+	do := func(job int) error {
+		in := make([]segment, rank)
+		number := 0
+		for axis := rank - 1; axis >= 0; axis-- {
+			in[axis] = parts[axis][job%len(parts[axis])]
+			job /= len(parts[axis])
+		}
+		for axis := range in {
+			number = number*index.grid[axis] + in[axis].chunk
+		}
+		if err := s.readChunk(dst, p, t, in, index, number); err != nil {
+			return fmt.Errorf("chunk %v: %w", s.coordinates(in), err)
+		}
+		return nil
+	}
+	return inParallel(jobs, s.workers(jobs, p), do)
+}
+
+// workers returns how many goroutines are worth while: decoding is, copying a
+// little is not, and their chunks must fit into memory together.
+func (s *source) workers(jobs int, p piece) int {
+	const littleToCopy, memory = 4 << 20, 256 << 20
+	if len(s.d.Filters) == 0 && p.from.Len()*s.size < littleToCopy {
+		return 1
+	}
+	size, err := s.d.chunkSize()
+	if err != nil || size == 0 {
+		return 1
+	}
+	return max(1, min(runtime.GOMAXPROCS(0), jobs, memory/size))
+}
+
+// inParallel calls do for 0 to n-1 until one fails.
+func inParallel(n, workers int, do func(int) error) error {
+	if workers < 2 {
+		for k := range n {
+			if err := do(k); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	var group sync.WaitGroup
+	var next atomic.Int64
+	errs := make([]error, workers)
+	for w := range workers {
+		group.Go(func() {
+			for k := int(next.Add(1)) - 1; k < n && errs[w] == nil; k = int(next.Add(1)) - 1 {
+				if errs[w] = do(k); errs[w] != nil {
+					next.Store(math.MaxInt / 2)
+				}
+			}
+		})
+	}
+	group.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *source) coordinates(in []segment) []int {
+	at := make([]int, len(in))
+	for axis := range in {
+		at[axis] = in[axis].chunk * s.d.Chunks[axis]
+	}
+	return at
+}
+
+// readChunk reads the part of a piece that lies in one chunk.
+func (s *source) readChunk(dst []byte, p piece, t []track, in []segment, index *index, number int) error {
+	from := s.within(p, t, in, s.d.Chunks)
+	to := views.View{Offset: p.to.Offset, Shape: from.Shape, Stride: p.to.Stride}
+	for axis := range in {
+		if k := t[axis].axis; k >= 0 {
+			to.Offset += in[axis].first * to.Stride[k]
+		}
+	}
+	e, stored := index.find(number)
+	size, err := s.d.chunkSize()
+	switch {
+	case err != nil:
+		return err
+	case !stored:
+		s.gatherFill(dst, piece{from, to}, t)
+		return nil
+	case len(s.d.Filters) == 0:
+		return s.d.file.lend(e.address, size, func(b []byte) { s.gather(dst, b, to, from) })
+	}
+	key := chunkKey{s.d.header.address, number}
+	if whole := s.whole(dst, to, from, size); whole != nil && !s.d.file.chunks.has(key) {
+		return s.d.decode(whole, e, in)
+	}
+	chunk, err := s.d.file.chunks.get(key, size, func() ([]byte, error) {
+		if err := s.d.storedFor(size, e); err != nil {
+			return nil, err
+		}
+		chunk := make([]byte, size)
+		return chunk, s.d.decode(chunk, e, in)
+	})
+	if err == nil {
+		s.gather(dst, chunk, to, from)
+	}
+	return err
+}
+
+// whole returns the part of dst that a chunk can be decoded into directly, if
+// the view shows all of it, as it is, in a row.
+func (s *source) whole(dst []byte, to, from views.View, size int) []byte {
+	if s.convert != nil || from.Len()*s.size != size || from.Offset != 0 || !contiguous(from, s.size) || !contiguous(to, 1) {
+		return nil
+	}
+	at := to.Offset * s.size
+	return dst[at : at+size : at+size]
+}
+
+// contiguous reports whether v walks from unit to unit without a gap.
+func contiguous(v views.View, unit int) bool {
+	for axis := v.Rank() - 1; axis >= 0; axis-- {
+		if v.Shape[axis] != 1 && v.Stride[axis] != unit {
+			return false
+		}
+		unit *= v.Shape[axis]
+	}
+	return true
+}
+
+// storedFor refuses chunks that lie outside the file, or have too few bytes to
+// make what they should.
+func (d *Dataset) storedFor(size int, e entry) error {
+	if _, err := d.file.span(e.address, e.size); err != nil {
+		return err
+	}
+	return believable(size, e.size)
+}
+
+// decode fills dst with what a stored chunk decodes to.
+func (d *Dataset) decode(dst []byte, e entry, in []segment) error {
+	if err := d.storedFor(len(dst), e); err != nil {
+		return err
+	}
+	mask := e.mask
+	if d.layout.index.plainEdge && d.reachesOut(in) {
+		mask = math.MaxUint32
+	}
+	raw := takeScratch(e.size)
+	defer giveScratch(raw)
+	if err := d.file.readAt(raw, e.address); err != nil {
+		return err
+	}
+	return undoFilters(dst, raw, d.Filters, mask, d.Type.Size)
+}
+
+// reachesOut reports whether a chunk extends beyond the shape.
+func (d *Dataset) reachesOut(in []segment) bool {
+	for axis := range in {
+		if (in[axis].chunk+1)*d.Chunks[axis] > d.Shape[axis] {
+			return true
+		}
+	}
+	return false
+}
