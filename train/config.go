@@ -18,6 +18,7 @@ type Config struct {
 	Classes   int        `json:"classes,omitempty"` // for presets; counted in the labels if 0
 	Loss      string     `json:"loss"`              // as nn.LossByName knows it
 	Optimizer any        `json:"optimizer"`         // as nn.OptimizerFromConfig reads it
+	Schedule  string     `json:"schedule"`          // of the learning rate, as nn.ScheduleByName knows it
 	Epochs    int        `json:"epochs"`            //
 	Batch     int        `json:"batch"`             //
 	Seed      uint64     `json:"seed"`              // of the first weights, the order of samples, and all else that is drawn
@@ -43,7 +44,7 @@ type DataConfig struct {
 
 // Defaults returns what a configuration says that says nothing.
 func Defaults() Config {
-	return Config{Model: "mlp", Loss: "cross_entropy", Optimizer: "adam", Epochs: 10, Batch: 64, Seed: 1, Device: "cpu"}
+	return Config{Model: "mlp", Loss: "cross_entropy", Optimizer: "adam", Schedule: "cosine", Epochs: 10, Batch: 64, Seed: 1, Device: "cpu"}
 }
 
 // UnmarshalJSON reads a DataConfig and refuses what it does not know.
@@ -110,6 +111,9 @@ func (c Config) checkNames() error {
 	}
 	if _, err := nn.LossByName(c.Loss); err != nil {
 		return within(err, "loss")
+	}
+	if _, err := nn.ScheduleByName(c.Schedule); err != nil {
+		return within(err, "schedule")
 	}
 	if _, err := nn.OptimizerFromConfig(c.Optimizer); err != nil {
 		return within(err, "optimizer")

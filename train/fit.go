@@ -134,6 +134,7 @@ func (f *fitting) step(b *dataset.Batch) error {
 	var loss float64
 	var hits int
 	var failed error
+	f.Optimizer.SetRate(f.rateAt(f.Cursor.Consumed))
 	err := tensor.Step(func(t *tensor.Tape) {
 		t.Seed(f.Config.Seed, f.Cursor.Step)
 		out, y := f.forward(t, b.Fields[0], b.Fields[1])
@@ -151,6 +152,12 @@ func (f *fitting) step(b *dataset.Batch) error {
 	f.Cursor.Consumed = b.Next
 	f.Cursor.Sofar.add(len(b.Rows), loss, hits)
 	return nil
+}
+
+// rateAt returns the learning rate where so many samples of the epoch are consumed.
+func (f *fitting) rateAt(consumed int) float64 {
+	epochs := float64(f.Cursor.Epoch) + float64(consumed)/float64(f.Cursor.Samples)
+	return f.rate * f.schedule(epochs/float64(f.Config.Epochs))
 }
 
 // forward returns what the model says of x, and y in the shape to compare it with.
@@ -212,7 +219,7 @@ func (f *fitting) note(e Epoch) {
 	}
 	f.History.add("loss", e.Train.MeanLoss())
 	f.History.add("seconds", e.Train.Seconds)
-	f.History.add("lr", f.Optimizer.Rate())
+	f.History.add("lr", f.rateAt(0))
 	if e.Val != nil {
 		f.History.add("val_loss", e.Val.MeanLoss())
 	}

@@ -21,8 +21,10 @@ type Run struct {
 	Cursor    Cursor
 	History   History
 
-	loss   nn.Loss
-	sample []int // shape of x as the data has it
+	loss     nn.Loss
+	schedule nn.Schedule
+	rate     float64 // where the schedule starts
+	sample   []int   // shape of x as the data has it
 }
 
 // A Cursor is how far a run has come.
@@ -93,9 +95,13 @@ func (r *Run) assemble(outputs int, d storage.Device) (err error) {
 	if r.loss, err = nn.LossByName(r.Config.Loss); err != nil {
 		return within(err, "loss")
 	}
+	if r.schedule, err = nn.ScheduleByName(r.Config.Schedule); err != nil {
+		return within(err, "schedule")
+	}
 	if r.Optimizer, err = nn.OptimizerFromConfig(r.Config.Optimizer); err != nil {
 		return within(err, "optimizer")
 	}
+	r.rate = r.Optimizer.Rate()
 	if r.Model, err = r.Config.build(outputs); err != nil {
 		return within(err, "model")
 	}

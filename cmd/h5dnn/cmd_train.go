@@ -35,6 +35,7 @@ func trainCommand() *cli.Command {
 			&cli.StringFlag{Name: "loss", Usage: "cross_entropy, mse, sse or mae"},
 			&cli.StringFlag{Name: "optimizer", Usage: "sgd, adam or adamw"},
 			&cli.Float64Flag{Name: "lr", Usage: "learning `RATE`"},
+			&cli.StringFlag{Name: "schedule", Usage: "how the rate goes down: cosine, linear or constant"},
 			&cli.IntFlag{Name: "epochs", Usage: "`NUMBER` of times every sample is seen"},
 			&cli.IntFlag{Name: "batch", Usage: "`NUMBER` of samples in a step"},
 			&cli.Uint64Flag{Name: "seed", Usage: "`NUMBER` that all that is random follows from"},
@@ -188,7 +189,7 @@ func override(c *cli.Context, config *train.Config) {
 	d := &config.Data
 	for name, to := range map[string]*string{
 		"data": &d.File, "x": &d.X, "y": &d.Y, "val-data": &d.ValFile, "val-x": &d.ValX, "val-y": &d.ValY,
-		"loss": &config.Loss, "device": &config.Device,
+		"loss": &config.Loss, "schedule": &config.Schedule, "device": &config.Device,
 	} {
 		if c.IsSet(name) {
 			*to = c.String(name)
@@ -222,7 +223,7 @@ func flagged(err error) error {
 	if !errors.As(err, &wrong) {
 		return err
 	}
-	names := map[string]string{"data: file": "data", "data: x": "x", "data: y": "y", "data: split": "split", "data": "val-x", "epochs": "epochs", "batch": "batch", "threads": "threads", "model": "model", "loss": "loss", "optimizer": "optimizer"}
+	names := map[string]string{"data: file": "data", "data: x": "x", "data: y": "y", "data: split": "split", "data": "val-x", "epochs": "epochs", "batch": "batch", "threads": "threads", "model": "model", "loss": "loss", "schedule": "schedule", "optimizer": "optimizer"}
 	for path := wrong.Path; len(path) > 0; path = path[:len(path)-1] {
 		var steps []string
 		for _, step := range path {
