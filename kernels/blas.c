@@ -99,7 +99,7 @@ static void part(void *arg, int64_t from, int64_t to) {
 
 int h5k_dgemm(int trans_a, int trans_b, int64_t m, int64_t n, int64_t k, double alpha,
 	const double *a, int64_t lda, const double *b, int64_t ldb, double beta, double *c, int64_t ldc) {
-	enum { worth_spreading = 1 << 15 }; /* multiplications: some microseconds */
+	enum { worth_spreading = 1 << 17 }; /* multiplications: some 3 us */
 	if (!h5k_blas() || m > INT_MAX || n > INT_MAX || k > INT_MAX || lda > INT_MAX || ldb > INT_MAX || ldc > INT_MAX)
 		return -1;
 	call q = {trans_a, trans_b, m > n, m, n, k, lda, ldb, ldc, alpha, beta, a, b, c};

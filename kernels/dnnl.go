@@ -37,7 +37,7 @@ var plans = struct {
 
 // planFor returns the plan for q, which is compiled if it is new.
 func planFor(q *C.h5k_problem) (*plan, error) {
-	q.threads = C.int32_t(Threads())
+	q.threads = C.int32_t(threadsFor(q))
 	plans.Lock()
 	defer plans.Unlock()
 	plans.clock++
@@ -57,6 +57,22 @@ func planFor(q *C.h5k_problem) (*plan, error) {
 	runtime.AddCleanup(p, func(c *C.h5k_plan) { C.h5k_discard(c) }, c) // once nobody runs it
 	plans.of[*q] = p
 	return p, nil
+}
+
+// threadsFor returns how many threads the problem is worth: to wake a second
+// one costs a microsecond or two, in which the first does 100,000 multiplications.
+func threadsFor(q *C.h5k_problem) int {
+	work := float64(q.w[0]) // terms in each sum of a product; C·P·Q of a convolution
+	if q.op != C.H5K_MATMUL {
+		work = float64(q.w[1]) * float64(q.w[2]) * float64(q.w[3])
+	}
+	for _, size := range q.y[:q.rank] {
+		work *= float64(size)
+	}
+	if work <= 1<<18 {
+		return 1
+	}
+	return Threads()
 }
 
 func forgetOldest() {

@@ -128,15 +128,18 @@ static void products(void *arg, int64_t from, int64_t to) {
 	}
 }
 
+enum { WORTH = 1 << 18 }; /* multiplications that are worth a second thread: some 3 us */
+
 /* run gives each thread products of its own where there are enough of them, and all
  * threads to each product otherwise. */
 static int run(batch b) {
 	int64_t n = 1;
 	for (int a = 0; a < b.p->axes; a++)
 		n *= b.p->batch[a];
+	int alone = (double)n * b.p->m * b.p->n * b.p->k <= WORTH;
 	H5K_ENTER;
-	h5k_team(h5k_threads());
-	if (n >= 2 * h5k_threads())
+	h5k_team(alone ? 1 : h5k_threads());
+	if (!alone && n >= 2 * h5k_threads())
 		h5k_spread(n, 0, products, &b);
 	else
 		products(&b, 0, n);
