@@ -1,8 +1,10 @@
 package kernels
 
 import (
+	"fmt"
 	"testing"
 
+	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
 
@@ -47,4 +49,15 @@ func TestLinearAgrees(t *testing.T) {
 			}
 		}
 	}
+}
+
+func ExampleMatMul() {
+	x := storage.From([]float32{1, 2, 3, 4, 5, 6}, 2, 3)
+	xT := x.With(views.View{Shape: []int{3, 2}, Stride: []int{1, 3}}) // multiplied where it lies
+	z := storage.From(make([]float32, 4), 2, 2)
+	if err := CPU.Run(MatMul, &Call{Out: []storage.Array{z}, In: []storage.Array{x, xT}}); err != nil {
+		fmt.Println(err)
+	}
+	fmt.Println(storage.Elements[float32](z))
+	// Output: [14 32 32 77]
 }
