@@ -279,7 +279,7 @@ func (c *comparison) data(d *Dataset, want goldenObject) {
 			c.strings++
 		}
 	case d.Shape != nil && d.readable() == nil && want.Err == "":
-		if n, err := d.Len(); err != nil || n > 1<<16 {
+		if n, err := d.Len(); err != nil || n > 1<<16 || n*d.Type.Size > 16<<20 {
 			return
 		}
 		if _, err := d.Values(d.View()); err != nil {

@@ -9,9 +9,17 @@ import (
 // gatherFill writes the fill value wherever the piece shows an element.
 func (s *source) gatherFill(dst []byte, p piece, t []track) {
 	from := views.View{Offset: s.at, Shape: p.from.Shape, Stride: make([]int, len(p.from.Shape))}
-	if s.d.Fill == nil {
-		from.Offset = 0
-		s.gather(dst, make([]byte, s.size), p.to, from)
+	if s.d.Fill == nil { // zeros, which are zero as numbers of any type
+		to := scaled(p.to, s.width())
+		views.Walk(func(at, step []int, n int) {
+			if step[0] == s.width() {
+				clear(dst[at[0]:][:n*s.width()])
+				return
+			}
+			for k := range n {
+				clear(dst[at[0]+k*step[0]:][:s.width()])
+			}
+		}, to)
 		return
 	}
 	for axis := len(s.d.Shape); axis < len(t); axis++ {

@@ -52,8 +52,12 @@ type heapPlace struct {
 	number  int
 }
 
-// maxValues is how many bytes of values one call is believed to make.
-const maxValues = 512 << 20
+// maxValues is how many bytes of values one call makes at most, and valueCost
+// about how many a small one takes.
+const (
+	maxValues = 256 << 20
+	valueCost = 32
+)
 
 func (f *File) values() *values {
 	return &values{f: f, budget: maxValues, strings: map[heapPlace]string{}}
@@ -61,8 +65,8 @@ func (f *File) values() *values {
 
 // of returns the value of one element.
 func (r *values) of(t *Type, b []byte) (any, error) {
-	if r.budget -= 16; r.budget < 0 {
-		return nil, fmt.Errorf("values take more than %d bytes", maxValues)
+	if r.budget -= valueCost; r.budget < 0 {
+		return nil, fmt.Errorf("values take more than %d bytes; numbers are better read as an array", maxValues)
 	}
 	switch t.Class {
 	case ClassString:
@@ -285,6 +289,7 @@ func (f *File) texts(of *Type, raw []byte, n int) ([]string, error) {
 	}
 	n *= per
 	r := f.values()
+	r.budget += n * valueCost // asked for, and no longer than what is pointed at
 	all := make([]string, n)
 	for k := range all {
 		v, err := r.of(t, raw[k*t.Size:(k+1)*t.Size])
