@@ -1,29 +1,36 @@
 /* Loops over lines, in REAL: the softmax family and argmax. */
 
+static inline REAL REAL_(fold)(const REAL *lane) {
+	REAL sum = 0;
+	for (int k = 0; k < LANES; k++)
+		sum += lane[k];
+	return sum;
+}
+
 /* y[i] = e^(x[i] − top); returns their sum. y may be x. */
 static double REAL_(exps)(int64_t n, REAL *y, const REAL *x, REAL top) {
-	enum { DEEP = 4096 };
+	enum { DEEP = 64 * LANES };
 	double total = 0;
 	int64_t whole = n & -LANES, rest = n - whole;
 	for (int64_t i = 0; i < whole;) {
 		int64_t end = i + DEEP < whole ? i + DEEP : whole;
-		REAL sum = 0;
-		_Pragma("omp simd reduction(+ : sum)") for (int64_t k = i; k < end; k++) {
-			REAL e = EXP(x[k] - top);
-			y[k] = e;
-			sum += e;
+		REAL sum[LANES] = {0};
+		for (; i < end; i += LANES) {
+			_Pragma("omp simd") for (int k = 0; k < LANES; k++) {
+				REAL e = EXP(x[i + k] - top);
+				y[i + k] = e;
+				sum[k] += e;
+			}
 		}
-		total += sum;
-		i = end;
+		total += REAL_(fold)(sum);
 	}
 	if (rest) {
-		REAL t[LANES] = {0}, sum = 0;
+		REAL t[LANES] = {0};
 		memcpy(t, x + whole, rest * sizeof *t);
 		_Pragma("omp simd") for (int k = 0; k < LANES; k++) t[k] = EXP(t[k] - top);
 		memcpy(y + whole, t, rest * sizeof *t);
 		for (int k = 0; k < rest; k++)
-			sum += t[k];
-		total += sum;
+			total += t[k];
 	}
 	return total;
 }
@@ -43,14 +50,19 @@ static void REAL_(log_softmax)(int64_t n, REAL *y, const REAL *x) {
 }
 
 static void REAL_(softmax_slope)(int64_t n, REAL *dx, const REAL *y, const REAL *dy) {
+	enum { DEEP = 64 * LANES };
+	int64_t whole = n & -LANES;
 	double total = 0;
-	for (int64_t i = 0; i < n;) {
-		int64_t end = i + 1024 < n ? i + 1024 : n;
-		REAL sum = 0;
-		_Pragma("omp simd reduction(+ : sum)") for (int64_t k = i; k < end; k++) sum += y[k] * dy[k];
-		total += sum;
-		i = end;
+	for (int64_t i = 0; i < whole;) {
+		int64_t end = i + DEEP < whole ? i + DEEP : whole;
+		REAL some[LANES] = {0};
+		for (; i < end; i += LANES) {
+			_Pragma("omp simd") for (int k = 0; k < LANES; k++) some[k] += y[i + k] * dy[i + k];
+		}
+		total += REAL_(fold)(some);
 	}
+	for (int64_t i = whole; i < n; i++)
+		total += y[i] * dy[i];
 	REAL sum = total;
 	_Pragma("omp simd") for (int64_t i = 0; i < n; i++) dx[i] = y[i] * (dy[i] - sum);
 }

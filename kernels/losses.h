@@ -80,31 +80,28 @@ typedef struct {
 	double *part;
 } REAL_(squares);
 
-enum { REAL_(SQUARES) = 4096 };
+enum { REAL_(SQUARES) = 128 * LANES };
 
 static void REAL_(some_squares)(void *arg, int64_t from, int64_t to) {
 	const REAL_(squares) *s = arg;
 	REAL scale = (REAL)2 / s->n;
 	for (int64_t g = from; g < to; g++) {
 		int64_t i = g * REAL_(SQUARES), end = i + REAL_(SQUARES) < s->n ? i + REAL_(SQUARES) : s->n;
-		double total = 0;
-		while (i < end) {
-			int64_t stop = i + 1024 < end ? i + 1024 : end;
-			REAL sum = 0;
-			if (s->dx) {
-				_Pragma("omp simd reduction(+ : sum)") for (int64_t k = i; k < stop; k++) {
-					REAL d = s->x[k] - s->y[k];
-					sum += d * d;
-					s->dx[k] = d * scale;
-				}
-			} else {
-				_Pragma("omp simd reduction(+ : sum)") for (int64_t k = i; k < stop; k++) {
-					REAL d = s->x[k] - s->y[k];
-					sum += d * d;
-				}
+		REAL some[LANES] = {0};
+		for (; i + LANES <= end; i += LANES) {
+			_Pragma("omp simd") for (int k = 0; k < LANES; k++) {
+				REAL d = s->x[i + k] - s->y[i + k];
+				some[k] += d * d;
+				if (s->dx)
+					s->dx[i + k] = d * scale;
 			}
-			total += sum;
-			i = stop;
+		}
+		double total = REAL_(fold)(some);
+		for (; i < end; i++) {
+			REAL d = s->x[i] - s->y[i];
+			total += d * d;
+			if (s->dx)
+				s->dx[i] = d * scale;
 		}
 		s->part[g] = total;
 	}
