@@ -9,8 +9,9 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// blockBytes is how much of an array is held in memory while it streams by.
-const blockBytes = 16 << 20
+// blockBytes is how much of an array is held in memory while it streams by; a
+// variable so that tests can do with little.
+var blockBytes = 16 << 20
 
 // packed returns the bytes of the elements a selects, in row-major order.
 func packed(a storage.Array) ([]byte, error) {
