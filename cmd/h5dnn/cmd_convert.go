@@ -212,6 +212,9 @@ func (p *plan) decideData(file container, s *step) {
 	if p.format == "hdf5" {
 		layout, notes := keptLayout(s.Data)
 		s.layout, s.notes = layout, append(s.notes, notes...)
+	} else if unknownToNumPy(data.Array.Type) {
+		s.data.Array = forNumPy(data.Array)
+		s.notes = append(s.notes, "as float32: NumPy has no "+data.Array.Type.String())
 	}
 }
 

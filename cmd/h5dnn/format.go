@@ -118,7 +118,7 @@ func writeCSVTexts(w io.Writer, data selection) error {
 }
 
 func writeNPY(ctx context.Context, w io.Writer, _ string, a storage.Array) error {
-	return npy.Write(w, interruptible(ctx, a))
+	return npy.Write(w, interruptible(ctx, forNumPy(a)))
 }
 
 // writeNPZ writes an archive with one array in it.
