@@ -43,9 +43,6 @@ func (c *cursor) skip(n int)   { c.bytes(n) }
 func (c *cursor) rest() []byte { return c.bytes(len(c.buf) - c.at) }
 func (c *cursor) left() int    { return len(c.buf) - c.at }
 
-// align skips to the next multiple of n.
-func (c *cursor) align(n int) { c.skip((n - c.at%n) % n) }
-
 // uint reads an unsigned number of n bytes, which must fit into 64 bits unless
 // all its bits are set.
 func (c *cursor) uint(n int) uint64 {
