@@ -63,17 +63,18 @@ func both(t *testing.T, k *Kernel, want, got, in operands, set any) {
 }
 
 func TestBatchNormSurvivesLargeMeans(t *testing.T) {
-	x := []float32{10000.5, 10001, 10000, 9999.5, 10001.5, 9999}
-	var y, mean, invstd [6]float32
+	const mean = 1e9 // whose square hides the variance from a float64
+	x := []float64{mean + 0.5, mean + 1, mean, mean - 0.5, mean + 1.5, mean - 1}
+	var y, saved, invstd [6]float64
 	err := CPU.Run(BatchNorm, &Call{
-		Out: []storage.Array{storage.From(y[:], 6, 1), storage.From(mean[:1], 1), storage.From(invstd[:1], 1)},
-		In:  []storage.Array{storage.From(x, 6, 1), storage.From([]float32{1}, 1), storage.From([]float32{0}, 1)},
+		Out: []storage.Array{storage.From(y[:], 6, 1), storage.From(saved[:1], 1), storage.From(invstd[:1], 1)},
+		In:  []storage.Array{storage.From(x, 6, 1), storage.From([]float64{1}, 1), storage.From([]float64{0}, 1)},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := 1 / math.Sqrt(4.375/6) // the variance of 0.25, 0.75, -0.25, -0.75, 1.25, -1.25
-	if got := float64(invstd[0]); math.Abs(got-want) > 1e-5 {
+	want := 1 / math.Sqrt(4.375/6) // of the differences 0.25, 0.75, -0.25, -0.75, 1.25, -1.25
+	if got := invstd[0]; math.Abs(got-want) > 1e-6 {
 		t.Errorf("1/deviation is %v, want %v", got, want)
 	}
 }

@@ -21,6 +21,8 @@ var pools = []struct {
 	{[4]int{3, 16, 5, 5}, Pool2dSet{Kernel: [2]int{5, 5}}},
 	{[4]int{2, 17, 6, 6}, Pool2dSet{Kernel: [2]int{2, 2}, Stride: [2]int{3, 3}}},
 	{[4]int{1, 1, 1, 1}, Pool2dSet{Kernel: [2]int{1, 1}}},
+	{[4]int{2, 5, 7, 9}, Pool2dSet{Kernel: [2]int{2, 2}}},
+	{[4]int{1, 18, 5, 8}, Pool2dSet{Kernel: [2]int{2, 3}, Stride: [2]int{3, 3}, Padding: [2]int{0, 2}}},
 	{[4]int{0, 2, 4, 4}, Pool2dSet{Kernel: [2]int{2, 2}}},
 	{[4]int{2, 33, 20, 21}, Pool2dSet{Kernel: [2]int{3, 3}, Stride: [2]int{2, 2}, Padding: [2]int{1, 1}}},
 	{[4]int{12, 6, 14, 14}, Pool2dSet{Kernel: [2]int{2, 2}}},
