@@ -1,0 +1,133 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/h5dnn/h5dnn/dtype"
+)
+
+// An objects is a printer for programs: one JSON object, a line for each entry.
+type objects struct {
+	w     io.Writer
+	begun bool
+}
+
+func (o *objects) Begin(at address, format string, size int) error {
+	name, err := json.Marshal(at.file)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(o.w, "{\"file\":%s,\"format\":%q,\"size\":%d,\"objects\":[", name, format, size)
+	return err
+}
+
+func (o *objects) Entry(e entry, s *summary) error {
+	separator := ",\n"
+	if !o.begun {
+		o.begun, separator = true, "\n"
+	}
+	if _, err := io.WriteString(o.w, separator); err != nil {
+		return err
+	}
+	return encode(o.w, e.fields(s))
+}
+
+func (o *objects) End() error {
+	_, err := io.WriteString(o.w, "\n]}\n")
+	return err
+}
+
+func (e entry) fields(s *summary) fields {
+	f := fields{{"path", e.Path}, {"kind", e.Kind}}
+	switch e.Kind {
+	case "soft":
+		f = append(f, field{"target", e.Target})
+	case "external":
+		f = append(f, field{"target", e.Target}, field{"target_file", e.Other})
+	case "datatype":
+		f = append(f, field{"dtype", e.Type})
+	}
+	if e.Data != nil {
+		f = append(f, e.Data.fields()...)
+	}
+	if s != nil {
+		f = append(f, field{"stats", s.fields()})
+	}
+	if e.Kind != "soft" && e.Kind != "external" {
+		attrs := fields{}
+		for _, a := range e.Attrs {
+			attrs = append(attrs, field{a.Name, fields{{"shape", orNull(a.Shape)}, {"dtype", a.DType}, {"value", a.value()}}})
+		}
+		f = append(f, field{"attrs", attrs})
+	}
+	if e.Err != nil {
+		f = append(f, field{"error", e.Err.Error()})
+	}
+	return f
+}
+
+// value returns what JSON shows of an attribute; null if it has no value, or none that can be read.
+func (a attr) value() json.RawMessage {
+	value, err := a.Get()
+	if value == nil || err != nil {
+		return json.RawMessage("null")
+	}
+	return json.RawMessage(jsonValue(value))
+}
+
+func (d *dataset) fields() fields {
+	ids := []int{}
+	pipeline := []filter{}
+	for _, f := range d.Filters {
+		f.Params = append([]uint32{}, f.Params...) // [] rather than null
+		ids = append(ids, f.ID)
+		pipeline = append(pipeline, f)
+	}
+	f := fields{{"shape", orNull(d.Shape)}, {"dtype", d.DType}}
+	if d.Element != nil {
+		f = append(f, field{"element_shape", d.Element})
+	}
+	if d.NumPy != "" {
+		f = append(f, field{"numpy", d.NumPy})
+	}
+	f = append(f, field{"layout", d.Layout}, field{"chunks", orNull(d.Chunks)}, field{"maxshape", unlimited(d.MaxShape)},
+		field{"filters", ids}, field{"pipeline", pipeline}, field{"external", d.External})
+	if d.Size >= 0 {
+		f = append(f, field{"size", d.Size})
+	}
+	if d.Stored >= 0 {
+		f = append(f, field{"stored", d.Stored})
+	}
+	return f
+}
+
+// unlimited returns a largest shape with null for axes without end.
+func unlimited(shape []int) any {
+	if shape == nil {
+		return nil
+	}
+	list := make([]any, len(shape))
+	for axis, n := range shape {
+		if n >= 0 {
+			list[axis] = n
+		}
+	}
+	return list
+}
+
+func (s *summary) fields() fields {
+	number := func(x float64) json.RawMessage { return json.RawMessage(jsonNumber(dtype.Float64, x)) }
+	edges := []json.RawMessage{}
+	for _, x := range s.Edges {
+		edges = append(edges, number(x))
+	}
+	counts := s.Counts
+	if counts == nil {
+		counts = []int{}
+	}
+	return fields{{"count", s.Count}, {"nan", s.NaN}, {"inf", s.Inf}, {"zeros", s.Zeros},
+		{"min", number(s.Min)}, {"max", number(s.Max)}, {"mean", number(s.Mean)}, {"std", number(s.Std)},
+		{"histogram", fields{{"edges", edges}, {"counts", counts}}}}
+}

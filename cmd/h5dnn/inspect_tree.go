@@ -1,0 +1,204 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/storage/hdf5"
+)
+
+// A tree is a printer for people.
+type tree struct {
+	w     io.Writer
+	paint palette
+	root  int // how deep the first entry is
+	begun bool
+}
+
+func (t *tree) Begin(at address, format string, size int) error {
+	_, err := fmt.Fprintf(t.w, "%s  %s\n", t.paint.bold(printable(at.file)), t.paint.faint(format+", "+byteCount(size)))
+	return err
+}
+
+func (t *tree) End() error { return nil }
+
+func (t *tree) Entry(e entry, s *summary) error {
+	depth := strings.Count(e.Path, "/")
+	name := e.Path[strings.LastIndexByte(e.Path, '/')+1:]
+	if !t.begun {
+		t.begun, t.root, name = true, depth, e.Path
+	}
+	if e.Path == "/" {
+		depth, t.root = 0, 0
+	}
+	indent := strings.Repeat("  ", max(0, depth-t.root))
+	var b strings.Builder
+	line := func(deeper, text string) { b.WriteString(indent + deeper + text + "\n") }
+	name = printable(name)
+	switch {
+	case e.Kind == "group":
+		line("", t.paint.bold(t.paint.blue(strings.TrimSuffix(name, "/")+"/")))
+	case e.Data != nil:
+		line("", t.paint.bold(name)+"  "+describe(e.Data, t.paint))
+	case e.Kind == "datatype":
+		line("", t.paint.bold(name)+"  datatype "+printable(e.Type))
+	case e.Kind == "soft":
+		line("", name+" -> "+printable(e.Target))
+	case e.Kind == "external":
+		line("", name+" -> "+printable(e.Other)+":"+printable(e.Target)+t.paint.faint("  in another file, not followed"))
+	default:
+		line("", name+"  "+e.Kind)
+	}
+	if e.Err != nil {
+		line("  ", t.paint.red("unreadable: "+printable(e.Err.Error())))
+	}
+	for _, a := range e.Attrs {
+		t.attr(line, a)
+	}
+	if s != nil {
+		for _, text := range s.lines() {
+			line("  ", text)
+		}
+	}
+	_, err := io.WriteString(t.w, b.String())
+	return err
+}
+
+// configAttr is where a run file keeps the configuration that made it: its
+// model, above all.
+const configAttr = "h5dnn_config"
+
+const (
+	attrElements = 8  // shown of an attribute
+	attrRunes    = 96 // and how much text
+)
+
+func (t *tree) attr(line func(deeper, text string), a attr) {
+	value, err := a.Get()
+	if text, ok := value.(string); ok && a.Name == configAttr {
+		line("  ", t.paint.faint("@"+a.Name))
+		for _, text := range configLines(text) {
+			line("    ", printable(text))
+		}
+		return
+	}
+	text := brief(value)
+	if err != nil {
+		text = t.paint.red("unreadable: " + printable(err.Error()))
+	} else if a.Shape == nil {
+		text = a.DType + ", no value"
+	}
+	line("  ", t.paint.faint("@"+printable(a.Name)+" = ")+text)
+}
+
+// configLines breaks a configuration in JSON into a line for each of its members,
+// and for each item of those that are lists: the layers of a model.
+func configLines(config string) []string {
+	var members fields
+	if json.Unmarshal([]byte(config), &members) != nil {
+		return strings.Split(config, "\n")
+	}
+	var lines []string
+	for _, member := range members {
+		var items []json.RawMessage
+		if json.Unmarshal(member.Value.(json.RawMessage), &items) != nil {
+			lines = append(lines, fmt.Sprintf("%s: %s", member.Name, member.Value))
+			continue
+		}
+		lines = append(lines, member.Name+":")
+		for _, item := range items {
+			lines = append(lines, "  "+string(item))
+		}
+	}
+	return lines
+}
+
+// brief writes a value on part of a line.
+func brief(value any) string {
+	more := ""
+	if list, ok := value.([]any); ok && len(list) > attrElements {
+		value, more = list[:attrElements], fmt.Sprintf("… %d in all", len(list))
+	}
+	return shorten(printable(hdf5.Format(value))) + more
+}
+
+// shorten cuts a long text.
+func shorten(s string) string {
+	if text := []rune(s); len(text) > attrRunes {
+		return string(text[:attrRunes-1]) + "…"
+	}
+	return s
+}
+
+// describe says on one line what a dataset is and how it is stored.
+func describe(d *dataset, paint palette) string {
+	if d.Shape == nil {
+		return printable(d.DType) + paint.faint(", no value")
+	}
+	what := printable(d.DType)
+	if d.Detail != "" {
+		what = shorten(printable(d.Detail))
+	}
+	if d.Element != nil && d.Detail == "" {
+		what += tuple(d.Element)
+	}
+	what += " " + tuple(d.Shape)
+	if d.MaxShape != nil && tuple(d.MaxShape) != tuple(d.Shape) {
+		what += " of at most " + tuple(d.MaxShape)
+	}
+	how := d.Layout
+	if d.Chunks != nil {
+		how += " " + tuple(d.Chunks)
+	}
+	for _, f := range d.Filters {
+		how += ", " + printable(f.Name)
+	}
+	if d.External > 0 {
+		how += fmt.Sprintf(", in %d other files", d.External)
+	}
+	switch {
+	case d.Size < 0:
+		how += ", more bytes than any memory has"
+	case d.Stored < 0 || d.Stored == d.Size && d.Filters == nil:
+		how += ", " + byteCount(d.Size)
+	case d.Stored == 0:
+		how += fmt.Sprintf(", %s, none written", byteCount(d.Size))
+	default:
+		how += fmt.Sprintf(", %s in %s, ratio %.2f", byteCount(d.Size), byteCount(d.Stored), ratio(d))
+	}
+	return what + "  " + paint.faint(how)
+}
+
+// ratio returns how many times smaller the data is in the file.
+func ratio(d *dataset) float64 { return float64(d.Size) / float64(d.Stored) }
+
+// lines writes a summary for people.
+func (s *summary) lines() []string {
+	show := func(x float64) string { return strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%.6g", x), "+")) }
+	text := []string{fmt.Sprintf("min %s  max %s  mean %s  std %s  zeros %d  nan %d  inf %d  of %d",
+		show(s.Min), show(s.Max), show(s.Mean), show(s.Std), s.Zeros, s.NaN, s.Inf, s.Count)}
+	if len(s.Counts) > 0 {
+		text = append(text, show(s.Edges[0])+" "+bars(s.Counts)+" "+show(s.most))
+	}
+	return text
+}
+
+// bars draws counts as columns of up to eight eighths; nothing is blank, and
+// something is always seen.
+func bars(counts []int) string {
+	most := 0
+	for _, n := range counts {
+		most = max(most, n)
+	}
+	var b strings.Builder
+	for _, n := range counts {
+		if n == 0 {
+			b.WriteRune(' ')
+		} else {
+			b.WriteRune([]rune("▁▂▃▄▅▆▇█")[int(float64(n)/float64(most)*7.999)])
+		}
+	}
+	return b.String()
+}
