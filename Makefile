@@ -41,10 +41,10 @@ race: setup ## run every test under the race detector
 
 .PHONY: fuzz
 fuzz: setup ## run each fuzz target for FUZZTIME (30s)
-	@grep -rno --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | while IFS=: read -r file _ target; do \
+	@grep -rno --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | { failed=; while IFS=: read -r file _ target; do \
 		echo "fuzz: $${file%/*} $${target#func }"; \
-		go test "$${file%/*}" -run '^$$' -fuzz "^$${target#func }\$$" -fuzztime $(FUZZTIME) || exit 1; \
-	done
+		go test "$${file%/*}" -run '^$$' -fuzz "^$${target#func }\$$" -fuzztime $(FUZZTIME) || failed="$$failed $${target#func }"; \
+	done; test -z "$$failed" || { echo "fuzz: failed:$$failed"; exit 1; }; }
 
 .PHONY: bench
 bench: build ## measure beside PyTorch (makes a Python environment outside the tree)
