@@ -7,8 +7,10 @@ static inline REAL REAL_(fold)(const REAL *lane) {
 	return sum;
 }
 
-/* y[i] = e^(x[i] − top); returns their sum. y may be x. */
-static double REAL_(exps)(int64_t n, REAL *y, const REAL *x, REAL top) {
+/* y[i] = e^(x[i] − top); returns their sum. y may be x. Asks for the memory that lies ahead
+ * elements further on, where the next line begins: memory would otherwise rest while a line
+ * is worked on (softmax of lines of 4 KiB: half the time). */
+static double REAL_(exps)(int64_t n, REAL *y, const REAL *x, REAL top, int64_t ahead) {
 	enum { DEEP = 64 * LANES };
 	double total = 0;
 	int64_t whole = n & -LANES, rest = n - whole;
@@ -16,6 +18,7 @@ static double REAL_(exps)(int64_t n, REAL *y, const REAL *x, REAL top) {
 		int64_t end = i + DEEP < whole ? i + DEEP : whole;
 		REAL sum[LANES] = {0};
 		for (; i < end; i += LANES) {
+			__builtin_prefetch(x + i + ahead), __builtin_prefetch(y + i + ahead, 1);
 			_Pragma("omp simd") for (int k = 0; k < LANES; k++) {
 				REAL e = EXP(x[i + k] - top);
 				y[i + k] = e;
@@ -36,7 +39,7 @@ static double REAL_(exps)(int64_t n, REAL *y, const REAL *x, REAL top) {
 }
 
 static void REAL_(softmax)(int64_t n, REAL *y, const REAL *x) {
-	REAL scale = 1 / REAL_(exps)(n, y, x, REAL_(max)(n, x));
+	REAL scale = 1 / REAL_(exps)(n, y, x, REAL_(max)(n, x), n);
 	_Pragma("omp simd") for (int64_t i = 0; i < n; i++) y[i] *= scale;
 }
 
@@ -44,7 +47,7 @@ static void REAL_(log_softmax)(int64_t n, REAL *y, const REAL *x) {
 	REAL top = REAL_(max)(n, x), room[1024];
 	double sum = 0;
 	for (int64_t i = 0; i < n; i += 1024)
-		sum += REAL_(exps)(n - i < 1024 ? n - i : 1024, room, x + i, top);
+		sum += REAL_(exps)(n - i < 1024 ? n - i : 1024, room, x + i, top, 0);
 	REAL log_sum = LOG(sum);
 	_Pragma("omp simd") for (int64_t i = 0; i < n; i++) y[i] = x[i] - top - log_sum;
 }
@@ -71,7 +74,7 @@ static void REAL_(log_softmax_slope)(int64_t n, REAL *dx, const REAL *y, const R
 	REAL sum = REAL_(sum)(n, dy), room[1024];
 	for (int64_t i = 0; i < n; i += 1024) {
 		int64_t m = n - i < 1024 ? n - i : 1024;
-		REAL_(exps)(m, room, y + i, 0);
+		REAL_(exps)(m, room, y + i, 0, 0);
 		_Pragma("omp simd") for (int64_t k = 0; k < m; k++) dx[i + k] = dy[i + k] - room[k] * sum;
 	}
 }

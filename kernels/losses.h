@@ -26,7 +26,7 @@ static void REAL_(entropies)(void *arg, int64_t from, int64_t to) {
 			REAL *row = e->dx ? e->dx + i * e->dx_row : NULL, *t = row && e->dx_col == 1 ? row : room + n;
 			int64_t label = h5k_label(in, i);
 			REAL top = REAL_(max)(n, x), hit = x[label];
-			double sum = REAL_(exps)(n, t, x, top);
+			double sum = REAL_(exps)(n, t, x, top, 0);
 			loss += log(sum) + top - hit;
 			if (!row)
 				continue;
