@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/h5dnn/h5dnn/spell"
 	"github.com/h5dnn/h5dnn/tensor"
 )
 
@@ -26,13 +27,13 @@ type maker[T any] struct {
 
 // enter adds to c how things of type M are made of settings S.
 func enter[S any, M, T any](c *catalog[T], name string, make func(S) M, defaults S) bool {
-	if _, taken := c.made[plain(name)]; taken {
+	if _, taken := c.made[spell.Plain(name)]; taken {
 		panic(fmt.Sprintf("nn: %s %q registered twice", c.kind, name))
 	}
 	if c.made == nil {
 		c.made = map[string]maker[T]{}
 	}
-	c.made[plain(name)] = maker[T]{name, reflect.TypeFor[M](), func(raw json.RawMessage) (m T, err error) {
+	c.made[spell.Plain(name)] = maker[T]{name, reflect.TypeFor[M](), func(raw json.RawMessage) (m T, err error) {
 		settings := defaults
 		if err := Decode(raw, &settings); err != nil {
 			return m, err
@@ -69,13 +70,13 @@ func (c *catalog[T]) build(text json.RawMessage) (made T, err error) {
 	if err != nil {
 		return made, err
 	}
-	m, ok := c.made[plain(name)]
+	m, ok := c.made[spell.Plain(name)]
 	if !ok {
 		return made, at(name, unknown(c.kind, name, c.names()))
 	}
 	made, err = m.build(settings)
 	var failed *tensor.Error
-	if errors.As(err, &failed) && plain(failed.Op) == plain(name) {
+	if errors.As(err, &failed) && spell.Plain(failed.Op) == spell.Plain(name) {
 		err = failed.Err // whose name at adds
 	}
 	if err != nil {

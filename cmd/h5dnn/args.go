@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/h5dnn/h5dnn/spell"
 )
 
 // reorder moves a command's flags before its other arguments, where package
@@ -58,7 +60,7 @@ func findFlag(command *cli.Command, name string) (cli.DocGenerationFlag, error) 
 		}
 		known = append(known, "--"+flag.Names()[0])
 	}
-	return nil, fmt.Errorf("there is no flag --%s%s; see h5dnn %s --help", name, suggest("--"+name, known), command.Name)
+	return nil, fmt.Errorf("there is no flag --%s%s; see h5dnn %s --help", name, spell.Hint("--"+name, known), command.Name)
 }
 
 // arguments returns the command's arguments, which must be as many as names.

@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/spell"
 )
 
 func convertCommand() *cli.Command {
@@ -71,7 +72,7 @@ func outputFormat(out, name string) (string, error) {
 		name = "hdf5"
 	}
 	if name != "" && !slices.Contains(known, name) {
-		return "", fmt.Errorf("there is no format %q%s; known are %s", name, suggest(name, known), strings.Join(known, ", "))
+		return "", fmt.Errorf("there is no format %q%s; known are %s", name, spell.Hint(name, known), strings.Join(known, ", "))
 	}
 	if name != "" {
 		return name, nil

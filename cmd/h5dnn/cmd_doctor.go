@@ -83,7 +83,7 @@ func (d *doctor) examine(path string) error {
 	defer file.Close()
 	walk := file.Walk()
 	if clean(path) != "/" {
-		o, err := (hdf5File{file}).lookup(path)
+		o, err := (hdf5File{file}).Lookup(path)
 		if err != nil {
 			return err
 		}

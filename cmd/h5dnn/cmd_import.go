@@ -15,6 +15,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/spell"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 )
@@ -145,7 +146,7 @@ func lookAt(name, at string, wish csvWish) (all []*incoming, closing func(), err
 	none := func() {}
 	info, err := os.Stat(name)
 	if os.IsNotExist(err) {
-		return nil, none, fmt.Errorf("%s: no such file%s", name, suggest(name, neighbours(name)))
+		return nil, none, fmt.Errorf("%s: no such file%s", name, spell.Hint(name, neighbours(name)))
 	}
 	if err != nil {
 		return nil, none, err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/h5dnn/h5dnn/spell"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 )
 
@@ -61,7 +62,7 @@ func repack(c *cli.Context) error {
 	}
 	defer file.Close()
 	for _, path := range wish.paths {
-		if _, err := (hdf5File{file}).lookup(path); err != nil {
+		if _, err := (hdf5File{file}).Lookup(path); err != nil {
 			return err
 		}
 	}
@@ -110,7 +111,7 @@ type wish struct {
 func parseWish(c *cli.Context) (*wish, error) {
 	w := &wish{layout: c.String("layout")}
 	if known := []string{"", "contiguous", "chunked", "train"}; !slices.Contains(known, w.layout) {
-		return nil, fmt.Errorf("there is no layout %q%s; known are contiguous, chunked and train", w.layout, suggest(w.layout, known[1:]))
+		return nil, fmt.Errorf("there is no layout %q%s; known are contiguous, chunked and train", w.layout, spell.Hint(w.layout, known[1:]))
 	}
 	for _, path := range c.StringSlice("path") {
 		w.paths = append(w.paths, clean(path))
@@ -198,7 +199,7 @@ next:
 			pipeline = append(pipeline, f.make(n))
 			continue next
 		}
-		return nil, fmt.Errorf("there is no filter %q to write%s; there are %s", name, suggest(name, names), strings.Join(names, ", "))
+		return nil, fmt.Errorf("there is no filter %q to write%s; there are %s", name, spell.Hint(name, names), strings.Join(names, ", "))
 	}
 	return pipeline, nil
 }

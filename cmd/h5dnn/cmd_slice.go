@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/spell"
 	"github.com/h5dnn/h5dnn/views"
 )
 
@@ -81,7 +82,7 @@ func chosenFormat(output, name string) (*format, error) {
 	if name == "" {
 		return nil, fmt.Errorf("%s: its name says no format; add --format, one of %s", output, strings.Join(formatNames(), ", "))
 	}
-	return nil, fmt.Errorf("there is no format %q%s; known are %s", name, suggest(name, formatNames()), strings.Join(formatNames(), ", "))
+	return nil, fmt.Errorf("there is no format %q%s; known are %s", name, spell.Hint(name, formatNames()), strings.Join(formatNames(), ", "))
 }
 
 // find returns what an address with an expression points at. A name that

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/spell"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -94,7 +95,7 @@ func (f *arrays) Find(path string) (selection, error) {
 		}
 		return only, fmt.Errorf("%s holds %d arrays; name one: %s:%s", f.name, len(names), f.name, firstOr(names, "/name"))
 	}
-	return only, fmt.Errorf("%s holds no %s%s", f.name, path, suggest(clean(path), names))
+	return only, fmt.Errorf("%s holds no %s%s", f.name, path, spell.Hint(clean(path), names))
 }
 
 // clean gives a path the form that all paths are compared in.

@@ -17,7 +17,7 @@ func (hdf5File) Format() string { return "hdf5" }
 func (f hdf5File) Entries(path string) (iter.Seq[entry], error) {
 	walk := f.Walk()
 	if clean(path) != "/" {
-		start, err := f.lookup(path)
+		start, err := f.Lookup(path)
 		if err != nil {
 			return nil, err
 		}
@@ -30,25 +30,6 @@ func (f hdf5File) Entries(path string) (iter.Seq[entry], error) {
 			}
 		}
 	}, nil
-}
-
-// lookup returns the object at path, or an error that names one like it.
-func (f hdf5File) lookup(path string) (*hdf5.Object, error) {
-	o, err := f.Lookup(path)
-	if err == nil || !strings.Contains(err.Error(), "no member") || strings.Contains(err.Error(), "did you mean") {
-		return o, err
-	}
-	const enough = 10000 // paths to choose from
-	var paths []string
-	for o := range f.Walk() {
-		if o.Path != clean(path) { // which may be a link to nowhere
-			paths = append(paths, o.Path)
-		}
-		if len(paths) == enough {
-			break
-		}
-	}
-	return o, fmt.Errorf("%w%s", err, suggest(clean(path), paths))
 }
 
 func describeObject(o *hdf5.Object, err error) entry {
@@ -163,7 +144,7 @@ func (f hdf5File) Find(path string) (selection, error) {
 	if clean(path) == "/" {
 		return selection{}, fmt.Errorf("%s is a file of many things; name one, as in %s:%s", f.Name(), f.Name(), f.anyDataset("/"))
 	}
-	o, err := f.lookup(path)
+	o, err := f.Lookup(path)
 	if err != nil {
 		return selection{}, err
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/spell"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 	"github.com/h5dnn/h5dnn/views"
@@ -154,7 +155,7 @@ func (t *csvTable) find(name string) (int, error) {
 	if k, err := strconv.Atoi(name); err == nil && k >= 0 && k < len(t.columns) {
 		return k, nil
 	}
-	return 0, fmt.Errorf("there is no column %q%s; there are %s", name, suggest(name, names), strings.Join(names[:min(len(names), 20)], ", "))
+	return 0, fmt.Errorf("there is no column %q%s; there are %s", name, spell.Hint(name, names), strings.Join(names[:min(len(names), 20)], ", "))
 }
 
 // choose decides which column has the labels: the one named, one called so, or

@@ -23,6 +23,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/spell"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -109,7 +110,7 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 		OnUsageError:    func(_ *cli.Context, err error, _ bool) error { return err },
 		Action: func(c *cli.Context) error {
 			if name := c.Args().First(); name != "" {
-				return fmt.Errorf("there is no command %q%s; see h5dnn --help", name, suggest(name, commandNames(c.App)))
+				return fmt.Errorf("there is no command %q%s; see h5dnn --help", name, spell.Hint(name, commandNames(c.App)))
 			}
 			return cli.ShowAppHelp(c)
 		},

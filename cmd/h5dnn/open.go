@@ -12,6 +12,7 @@ import (
 	"github.com/h5dnn/h5dnn/serialize"
 	_ "github.com/h5dnn/h5dnn/serialize/hdf5"
 	_ "github.com/h5dnn/h5dnn/serialize/npy"
+	"github.com/h5dnn/h5dnn/spell"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 )
 
@@ -19,7 +20,7 @@ import (
 func open(name string, options ...hdf5.Options) (container, error) {
 	info, err := os.Stat(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s: no such file%s", name, suggest(name, neighbours(name)))
+		return nil, fmt.Errorf("%s: no such file%s", name, spell.Hint(name, neighbours(name)))
 	}
 	if err != nil {
 		return nil, err

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/h5dnn/h5dnn/spell"
 )
 
 // An Object is what a path leads to: a group, a dataset, a committed datatype,
@@ -262,7 +264,7 @@ func (o *Object) member(name string, budget *int) (*Object, error) {
 	case !found && err != nil:
 		return nil, err
 	case !found:
-		return nil, f.fail(o.Path, fmt.Errorf("no member %q%s", name, suggest(name, links)))
+		return nil, f.fail(o.Path, fmt.Errorf("no member %q%s", name, o.hint(name, links)))
 	}
 	m, err := f.linked(o.Path, links[at])
 	if err != nil || m.header != nil {
@@ -280,14 +282,17 @@ func (o *Object) member(name string, budget *int) (*Object, error) {
 	return nil, f.fail(m.Path, fmt.Errorf("a %s link cannot be followed", m.Kind))
 }
 
-// suggest names a member that name may have been meant to be.
-func suggest(name string, links []link) string {
-	for _, l := range links {
-		if strings.EqualFold(l.name, name) || len(name) > 2 && strings.HasPrefix(strings.ToLower(l.name), strings.ToLower(name)) {
-			return fmt.Sprintf("; did you mean %q?", l.name)
-		}
+// hint names a member that name may have been meant to be.
+func (o *Object) hint(name string, links []link) string {
+	members := make([]string, len(links))
+	for i, l := range links {
+		members[i] = l.name
 	}
-	return ""
+	near, ok := spell.Nearest(name, members)
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %s?", strings.TrimSuffix(o.Path, "/")+"/"+near)
 }
 
 // Dataset returns the dataset at path.
