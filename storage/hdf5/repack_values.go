@@ -154,7 +154,7 @@ func (m *memoryImage) sequence(t *Type, src []byte, at int) error {
 	if n > len(object)/max(1, t.Base.Size) || t.Base.Size == 0 {
 		return fmt.Errorf("sequence of %d elements of %d bytes in %d bytes", n, t.Base.Size, len(object))
 	}
-	to := len(m.out)
+	var to int
 	if t.Text.Variable {
 		if to, err = m.alloc(n + 1); err == nil {
 			copy(m.out[to:], cutZeros(object[:n]))

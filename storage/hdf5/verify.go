@@ -155,14 +155,20 @@ func (v *verifier) dataset(o *Object) {
 		v.skip(o.Path, "its elements are in other files")
 		return
 	}
-	if err := v.owns(d); err == nil && d.layout.class == layoutChunked {
-		err = v.chunks(d)
-	} else if err == nil {
-		err = v.plain(d)
-	}
-	if err != nil {
+	if err := v.elements(d); err != nil {
 		v.problem(o.Path, err)
 	}
+}
+
+// elements looks at where a dataset's elements are, and at them.
+func (v *verifier) elements(d *Dataset) error {
+	if err := v.owns(d); err != nil {
+		return err
+	}
+	if d.layout.class == layoutChunked {
+		return v.chunks(d)
+	}
+	return v.plain(d)
 }
 
 // owns refuses a dataset that has its elements where another has them.

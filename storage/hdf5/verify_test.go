@@ -1,9 +1,10 @@
 package hdf5
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
-	"github.com/h5dnn/h5dnn/storage"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/h5dnn/h5dnn/storage"
 )
 
 // verified is Verify for tests that want no progress.
@@ -136,6 +139,49 @@ func verifiedWith(t *testing.T, name string, whole []byte, at int) Report {
 		t.Fatal(err)
 	}
 	return verified(t, name)
+}
+
+// TestVerifySeesWhereElementsCannotBe moves the elements of a dataset to where
+// those of another are, and beyond the end of the file.
+func TestVerifySeesWhereElementsCannotBe(t *testing.T) {
+	w, name := created(t)
+	err := errors.Join(w.Write("/a", storage.From(make([]int64, 100), 100)), w.Write("/b", storage.From(make([]int64, 100), 100)), w.Close())
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	place := func(path string) []byte {
+		d, err := f.Dataset(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return binary.LittleEndian.AppendUint64(nil, d.layout.address)
+	}
+	verifyChecksums = false
+	defer func() { verifyChecksums = true }()
+	for _, c := range []struct {
+		to   []byte
+		want string
+	}{
+		{place("/a"), "where those of /a are"},
+		{binary.LittleEndian.AppendUint64(nil, uint64(len(whole)-799)), "beyond the file's end"},
+	} {
+		if err := os.WriteFile(name, bytes.Replace(whole, place("/b"), c.to, 1), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		r := verified(t, name)
+		if len(r.Problems) != 1 || r.Problems[0].Path != "/b" || !strings.Contains(r.Problems[0].What, c.want) {
+			t.Errorf("elements at %v: problems %v, want one of /b: %s", c.to, r.Problems, c.want)
+		}
+	}
 }
 
 // writeChecked writes a file with six chunks that have checksums.
