@@ -17,7 +17,7 @@ func evalCommand() *cli.Command {
 		ArgsUsage:   "RUN [FILE]",
 		Description: "Without --x and --y the samples are those the run was validated on.",
 		Flags: append(dataFlags(),
-			&cli.IntFlag{Name: "threads", Usage: "`NUMBER` of threads that compute; all there are if 0"},
+			&cli.IntFlag{Name: "threads", Usage: "`NUMBER` of threads that compute", DefaultText: "all there are"},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object"},
 		),
 		Action: func(c *cli.Context) error {

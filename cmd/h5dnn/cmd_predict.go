@@ -24,7 +24,7 @@ func predictCommand() *cli.Command {
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE`; - is standard output, and needs --format"},
 			&cli.StringFlag{Name: "format", Usage: "one of " + strings.Join(formatNames(), ", ") + "; else the ending of FILE says"},
 			&cli.StringFlag{Name: "as", Value: "outputs", Usage: "outputs (what the last layer gives), probabilities or classes"},
-			&cli.IntFlag{Name: "threads", Usage: "`NUMBER` of threads that compute; all there are if 0"},
+			&cli.IntFlag{Name: "threads", Usage: "`NUMBER` of threads that compute", DefaultText: "all there are"},
 		},
 		Action: func(c *cli.Context) error {
 			args, err := arguments(c, "RUN", "DATA:/path")

@@ -20,6 +20,7 @@ import (
 )
 
 func trainCommand() *cli.Command {
+	d := train.Defaults()
 	return &cli.Command{
 		Name:      "train",
 		Usage:     "train a model on arrays in files, and write a run file to go on from",
@@ -30,18 +31,18 @@ func trainCommand() *cli.Command {
 			&cli.StringFlag{Name: "val-data", Usage: "the `FILE` of --val-x and --val-y, if it is another"},
 			&cli.StringFlag{Name: "val-x", Usage: "`PATH` of inputs to validate on"},
 			&cli.StringFlag{Name: "val-y", Usage: "`PATH` of what the model should say of them"},
-			&cli.Float64Flag{Name: "split", Usage: "validate on this `PART` of the samples, such as 0.1"},
-			&cli.StringFlag{Name: "model", Usage: "one of " + strings.Join(nn.Presets(), ", ") + "; the YAML file can list layers"},
-			&cli.StringFlag{Name: "loss", Usage: "cross_entropy, mse, sse or mae"},
-			&cli.StringFlag{Name: "optimizer", Usage: "sgd, adam or adamw"},
-			&cli.Float64Flag{Name: "lr", Usage: "learning `RATE`"},
-			&cli.StringFlag{Name: "schedule", Usage: "how the rate goes down: cosine, linear or constant"},
-			&cli.IntFlag{Name: "epochs", Usage: "`NUMBER` of times every sample is seen"},
-			&cli.IntFlag{Name: "batch", Usage: "`NUMBER` of samples in a step"},
-			&cli.Uint64Flag{Name: "seed", Usage: "`NUMBER` that all that is random follows from"},
-			&cli.StringFlag{Name: "device", Usage: "what computes: cpu"},
-			&cli.IntFlag{Name: "threads", Usage: "`NUMBER` of threads that compute; all there are if 0"},
-			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write the run to `FILE` (run.h5)"},
+			&cli.Float64Flag{Name: "split", Usage: "validate on this `PART` of the samples, such as 0.1", DefaultText: "none"},
+			&cli.StringFlag{Name: "model", Usage: "one of " + strings.Join(nn.Presets(), ", ") + "; the YAML file can list layers", DefaultText: fmt.Sprint(d.Model)},
+			&cli.StringFlag{Name: "loss", Usage: "cross_entropy, mse, sse or mae", DefaultText: d.Loss},
+			&cli.StringFlag{Name: "optimizer", Usage: "sgd, adam or adamw", DefaultText: fmt.Sprint(d.Optimizer)},
+			&cli.Float64Flag{Name: "lr", Usage: "learning `RATE`", DefaultText: "the optimizer's"},
+			&cli.StringFlag{Name: "schedule", Usage: "how the rate goes down: cosine, linear or constant", DefaultText: d.Schedule},
+			&cli.IntFlag{Name: "epochs", Usage: "`NUMBER` of times every sample is seen", DefaultText: fmt.Sprint(d.Epochs)},
+			&cli.IntFlag{Name: "batch", Usage: "`NUMBER` of samples in a step", DefaultText: fmt.Sprint(d.Batch)},
+			&cli.Uint64Flag{Name: "seed", Usage: "`NUMBER` that all that is random follows from", DefaultText: fmt.Sprint(d.Seed)},
+			&cli.StringFlag{Name: "device", Usage: "what computes: cpu", DefaultText: d.Device},
+			&cli.IntFlag{Name: "threads", Usage: "`NUMBER` of threads that compute", DefaultText: "all there are"},
+			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write the run to `FILE`", DefaultText: "run.h5"},
 			&cli.StringFlag{Name: "resume", Usage: "go on with the run in `FILE`"},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object for each epoch"},
 		),
