@@ -4,6 +4,9 @@
 //
 // A kernel reads and writes arrays through their views, so slices, transposes
 // and broadcasts reach it without being copied. It knows no derivatives.
+//
+// The fast ways are for float32 and float64. In them denormals count as zero, in
+// operands and in results: processors take many times as long over them.
 package kernels
 
 import (
