@@ -1,0 +1,264 @@
+package ptx
+
+import (
+	"fmt"
+	"slices"
+)
+
+// A block is the threads of a launch that share memory, as one worker runs them
+// one block after another.
+type block struct {
+	*Kernel
+	memory    *Memory
+	params    []byte
+	grid      [3]uint32
+	size      [3]uint32
+	threads   int
+	registers []uint64 // of all threads, register by register
+	shared    []byte
+	races     bool
+	shadow    shadow
+	counters  *Counters
+	recent    []span // the allocation that each instruction met last
+
+	index    [3]uint32 // which block this is
+	everyone []int32
+	groups   []group
+	at       int // the instruction that runs
+	err      error
+}
+
+// A group is threads that go on at one instruction, in order; waiting is set
+// behind a barrier.
+type group struct {
+	at      int
+	lanes   []int32
+	waiting bool
+}
+
+// block returns a block whose registers hold all that does not change from one to the next.
+func (k *Kernel) block(m *Memory, l Launch) *block {
+	b := &block{Kernel: k, memory: m, params: l.Params, grid: l.Blocks, size: l.Threads, races: l.Races}
+	b.threads = int(l.Threads[0] * l.Threads[1] * l.Threads[2])
+	b.registers = make([]uint64, k.registers*b.threads)
+	b.shared = make([]byte, k.Shared+l.Shared)
+	b.recent = make([]span, len(k.code))
+	if l.Races {
+		b.shadow = newShadow(len(b.shared))
+	}
+	if l.Counters != nil {
+		b.counters = new(Counters)
+	}
+	for value, r := range k.constants {
+		b.fill(r, value)
+	}
+	if k.dynamic != 0 {
+		b.fill(k.dynamic, uint64(k.Shared))
+	}
+	for i := range b.threads {
+		b.everyone = append(b.everyone, int32(i))
+	}
+	for name, r := range k.specials {
+		for i := range b.row(r) {
+			b.row(r)[i] = uint64(b.special(name, i))
+		}
+	}
+	return b
+}
+
+// row is one register of all threads.
+func (b *block) row(r int) []uint64 { return b.registers[r*b.threads : (r+1)*b.threads] }
+
+func (b *block) fill(r int, value uint64) {
+	row := b.row(r)
+	for i := range row {
+		row[i] = value
+	}
+}
+
+func (b *block) special(name special, thread int) uint32 {
+	switch name.kind {
+	case "tid":
+		return along(uint64(thread), b.size)[name.axis]
+	case "ntid":
+		return b.size[name.axis]
+	case "nctaid":
+		return b.grid[name.axis]
+	}
+	return b.index[name.axis]
+}
+
+// along returns the position of the i-th of so many things in three axes.
+func along(i uint64, size [3]uint32) [3]uint32 {
+	x, y := uint64(size[0]), uint64(size[1])
+	return [3]uint32{uint32(i % x), uint32(i / x % y), uint32(i / x / y)}
+}
+
+// enter makes b the n-th block of the grid.
+func (b *block) enter(n uint64) {
+	b.index = along(n, b.grid)
+	for name, r := range b.specials {
+		if name.kind == "ctaid" {
+			b.fill(r, uint64(b.index[name.axis]))
+		}
+	}
+	for i := range b.shared {
+		b.shared[i] = fresh
+	}
+	b.shadow.epoch++
+	b.groups = append(b.groups[:0], group{lanes: b.everyone})
+}
+
+// fail ends the block with what thread l did wrong.
+func (b *block) fail(l int32, format string, args ...any) {
+	if b.err == nil {
+		b.err = fmt.Errorf("ptx: %s, block %v, thread %v: %s, at %v", b.Name, b.index, along(uint64(l), b.size), fmt.Sprintf(format, args...), b.code[b.at])
+	}
+}
+
+// execute runs the block to its end.
+func (b *block) execute() {
+	for len(b.groups) > 0 && b.err == nil {
+		if !b.gather() {
+			b.release()
+			continue
+		}
+		last := len(b.groups) - 1
+		g := b.groups[last]
+		b.groups = b.groups[:last]
+		b.walk(g, b.nearest())
+	}
+}
+
+// gather joins the groups that are furthest behind into the last one. It reports
+// false if all wait at barriers.
+func (b *block) gather() bool {
+	at := b.nearest()
+	if at == len(b.code) {
+		return false
+	}
+	var lanes []int32
+	b.groups = slices.DeleteFunc(b.groups, func(g group) bool {
+		if g.waiting || g.at != at {
+			return false
+		}
+		lanes = merge(lanes, g.lanes)
+		return true
+	})
+	b.groups = append(b.groups, group{at: at, lanes: lanes})
+	return true
+}
+
+// nearest returns the least instruction that a group is to go on at, or the
+// code's end if all wait.
+func (b *block) nearest() int {
+	at := len(b.code)
+	for i := range b.groups {
+		if !b.groups[i].waiting {
+			at = min(at, b.groups[i].at)
+		}
+	}
+	return at
+}
+
+// merge merges two sorted lists that have no element in common.
+func merge(x, y []int32) []int32 {
+	if len(x) == 0 {
+		return y
+	}
+	z := make([]int32, 0, len(x)+len(y))
+	for len(x) > 0 && len(y) > 0 {
+		if x[0] > y[0] {
+			x, y = y, x
+		}
+		z, x = append(z, x[0]), x[1:]
+	}
+	return append(append(z, x...), y...)
+}
+
+// release lets all go on who wait, at one barrier.
+func (b *block) release() {
+	first := b.groups[0]
+	var lanes []int32
+	for _, g := range b.groups {
+		if g.at != first.at {
+			b.at = first.at - 1
+			b.fail(first.lanes[0], "only %d threads reach this barrier; thread %d and others wait at %v", len(first.lanes), g.lanes[0], b.code[g.at-1])
+			return
+		}
+		lanes = merge(lanes, g.lanes)
+	}
+	b.shadow.epoch++
+	b.groups = append(b.groups[:0], group{at: first.at, lanes: lanes})
+}
+
+// walk runs a group until it parts, waits, ends, or comes to stop, where others are.
+func (b *block) walk(g group, stop int) {
+	for g.at < len(b.code) {
+		in := &b.code[g.at]
+		b.at = g.at
+		if b.counters != nil {
+			b.counters.Instructions++
+			b.counters.Lanes += uint64(len(g.lanes))
+		}
+		taken, rest := b.part(in, g.lanes)
+		switch in.flow {
+		case straight:
+			if len(taken) > 0 {
+				in.run(b, taken)
+			}
+			g.at++
+		case barrier:
+			b.groups = append(b.groups, group{at: g.at + 1, lanes: g.lanes, waiting: true})
+			return
+		case leave:
+			if g.at, g.lanes = g.at+1, rest; len(rest) == 0 {
+				return
+			}
+		case branch:
+			if len(taken) > 0 && len(rest) > 0 {
+				b.groups = append(b.groups, group{at: in.target, lanes: taken}, group{at: g.at + 1, lanes: rest})
+				return
+			}
+			if g.at++; len(taken) > 0 {
+				g.at = in.target
+			}
+		}
+		if b.err != nil {
+			return
+		}
+		if g.at >= stop || in.flow == branch && stop < len(b.code) {
+			b.groups = append(b.groups, g)
+			return
+		}
+	}
+}
+
+// part splits lanes by an instruction's guard: those that do it, and the rest.
+func (b *block) part(in *instruction, lanes []int32) (taken, rest []int32) {
+	if in.guard == 0 {
+		return lanes, nil
+	}
+	holds, n := b.row(in.guard), 0
+	for _, l := range lanes {
+		if (uint8(holds[l]) != 0) != in.negated {
+			n++
+		}
+	}
+	if n == 0 || n == len(lanes) {
+		if n == 0 {
+			return nil, lanes
+		}
+		return lanes, nil
+	}
+	both := make([]int32, len(lanes))
+	taken, rest = both[:0:n], both[n:n]
+	for _, l := range lanes {
+		if (uint8(holds[l]) != 0) != in.negated {
+			taken = append(taken, l)
+		} else {
+			rest = append(rest, l)
+		}
+	}
+	return taken, rest
+}

@@ -1,0 +1,84 @@
+package ptx
+
+// Counters count what a launch asks of a GPU. A request is one access of a warp
+// of 32 threads.
+type Counters struct {
+	Instructions   uint64 // of blocks
+	Lanes          uint64 // of threads
+	Requests       uint64 // to global memory
+	Sectors        uint64 // of 32 bytes that they touch: 4 a request are perfect for adjacent 4-byte elements
+	SharedRequests uint64
+	Wavefronts     uint64 // passes over shared memory: 1 a request is perfect, more are bank conflicts
+}
+
+const warp = 32
+
+// add adds another's counts.
+func (c *Counters) add(d *Counters) {
+	c.Instructions += d.Instructions
+	c.Lanes += d.Lanes
+	c.Requests += d.Requests
+	c.Sectors += d.Sectors
+	c.SharedRequests += d.SharedRequests
+	c.Wavefronts += d.Wavefronts
+}
+
+// warps calls visit for the lanes of each warp.
+func warps(lanes []int32, visit func(lanes []int32)) {
+	for len(lanes) > 0 {
+		n := 1
+		for n < len(lanes) && lanes[n]/warp == lanes[0]/warp {
+			n++
+		}
+		visit(lanes[:n])
+		lanes = lanes[n:]
+	}
+}
+
+// countSectors counts an access to global memory.
+func (b *block) countSectors(a *access, lanes []int32) {
+	if b.counters == nil {
+		return
+	}
+	at := b.row(a.base)
+	warps(lanes, func(lanes []int32) {
+		sectors := map[uint64]bool{}
+		for _, l := range lanes {
+			first := at[l] + a.offset
+			for s := first / 32; s <= (first+uint64(a.bytes())-1)/32; s++ {
+				sectors[s] = true
+			}
+		}
+		b.counters.Requests++
+		b.counters.Sectors += uint64(len(sectors))
+	})
+}
+
+// countWavefronts counts an access to shared memory: 32 banks of 4 bytes serve
+// one word each at a time, to all who ask for it. An access of 8 or 16 bytes is
+// as many requests, of a half or a quarter of the warp.
+func (b *block) countWavefronts(a *access, lanes []int32) {
+	if b.counters == nil {
+		return
+	}
+	at, words := b.row(a.base), max(1, a.bytes()/4)
+	warps(lanes, func(lanes []int32) {
+		for part := range words {
+			var words32 [32]map[uint64]bool
+			most := 0
+			for _, l := range lanes[part*len(lanes)/words : (part+1)*len(lanes)/words] {
+				first := (at[l] + a.offset) / 4
+				for w := first; w < first+uint64(words); w++ {
+					bank := &words32[w%32]
+					if *bank == nil {
+						*bank = map[uint64]bool{}
+					}
+					(*bank)[w] = true
+					most = max(most, len(*bank))
+				}
+			}
+			b.counters.SharedRequests++
+			b.counters.Wavefronts += uint64(most)
+		}
+	})
+}

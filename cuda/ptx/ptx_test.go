@@ -1,0 +1,152 @@
+package ptx
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+func module(t testing.TB, name string) *Module {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := Parse(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// faults runs a kernel of testdata/faults.cu on so many floats, by 64 threads or as many.
+func faults(t testing.TB, name string, floats int, l Launch) ([]byte, error) {
+	t.Helper()
+	memory := NewMemory(0)
+	x := memory.Alloc(4 * floats)
+	bytes, err := memory.Bytes(x, 4*floats)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range floats {
+		little.PutUint32(bytes[4*i:], uint32(i))
+	}
+	l.Blocks, l.Params = [3]uint32{1, 1, 1}, little.AppendUint64(nil, x)
+	if l.Threads[0] == 0 {
+		l.Threads = [3]uint32{64, 1, 1}
+	}
+	err = module(t, "testdata/faults.ptx").Kernels[name].Run(memory, l)
+	return bytes, err
+}
+
+func TestFaultsAreNamed(t *testing.T) {
+	for name, want := range map[string]string{
+		"race":       "races with a write by thread",
+		"overwrite":  "races with a read",
+		"divergent":  "only 40 threads reach this barrier",
+		"partial":    "a shuffle that only 8 threads of the warp reach",
+		"outside":    "thread [63 0 0]: 4 bytes at offset 256 reach outside",
+		"overflow":   "4 bytes at 32 reach outside 32 bytes of shared memory",
+		"misaligned": "are not aligned",
+	} {
+		_, err := faults(t, name, 64, Launch{Races: true})
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "ptx: "+name+", block [0 0 0]") {
+			t.Errorf("%s: error %v; want one about %q", name, err, want)
+		}
+	}
+}
+
+func TestThreadsMeetAtBarriers(t *testing.T) {
+	got, err := faults(t, "ok", 64, Launch{Races: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 64 {
+		if x := little.Uint32(got[4*i:]); x != uint32(63-i) {
+			t.Errorf("element %d is %d, want %d", i, x, 63-i)
+		}
+	}
+}
+
+func TestFreedMemoryIsATrap(t *testing.T) {
+	memory := NewMemory(0)
+	x := memory.Alloc(256)
+	if err := memory.Free(x); err != nil {
+		t.Fatal(err)
+	}
+	err := module(t, "testdata/faults.ptx").Kernels["ok"].Run(memory, Launch{Blocks: [3]uint32{1, 1, 1}, Threads: [3]uint32{64, 1, 1}, Params: little.AppendUint64(nil, x)})
+	if err == nil || !strings.Contains(err.Error(), "memory that was freed") {
+		t.Errorf("error %v; want one about freed memory", err)
+	}
+	if memory.Free(x) == nil || memory.Free(x+8) == nil {
+		t.Error("memory can be freed twice, or in the middle")
+	}
+}
+
+// TestCountersCount knows column's figures by hand: 1024 threads are 32 warps.
+// Elements a row apart lie in a sector each, and all in one bank.
+func TestCountersCount(t *testing.T) {
+	c := new(Counters)
+	if _, err := faults(t, "column", 1024, Launch{Threads: [3]uint32{1024, 1, 1}, Counters: c}); err != nil {
+		t.Fatal(err)
+	}
+	if c.Requests != 64 || c.Sectors != 32*4+32*32 {
+		t.Errorf("%d requests for %d sectors; want 64 for %d", c.Requests, c.Sectors, 32*4+32*32)
+	}
+	if c.SharedRequests != 64 || c.Wavefronts != 32+32*32 {
+		t.Errorf("%d requests in %d wavefronts; want 64 in %d", c.SharedRequests, c.Wavefronts, 32+32*32)
+	}
+}
+
+func TestLaunchesAreChecked(t *testing.T) {
+	k := module(t, "testdata/faults.ptx").Kernels["ok"]
+	fine := Launch{Blocks: [3]uint32{1, 1, 1}, Threads: [3]uint32{64, 1, 1}, Params: make([]byte, 8)}
+	for want, change := range map[string]func(l *Launch){
+		"blocks of [64 32 1] threads": func(l *Launch) { l.Threads[1] = 32 },
+		"blocks of [0 1 1] threads":   func(l *Launch) { l.Threads[0] = 0 },
+		"a grid of [1 0 1] blocks":    func(l *Launch) { l.Blocks[1] = 0 },
+		"bytes of shared memory":      func(l *Launch) { l.Shared = 1 << 20 },
+		"9 bytes of parameters":       func(l *Launch) { l.Params = make([]byte, 9) },
+	} {
+		l := fine
+		change(&l)
+		if err := k.Run(NewMemory(0), l); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v; want one about %s", err, want)
+		}
+	}
+}
+
+func TestParseRefusesWhatItDoesNotKnow(t *testing.T) {
+	head := ".version 7.0\n.target sm_75\n.visible .entry k(.param .u64 x)\n{\n.reg .b64 %r<3>;\n"
+	for text, want := range map[string]string{
+		head + "frob.u32 %r0, %r1;\n}":            "line 6: frob.u32 %r0, %r1: unknown opcode",
+		head + "bra $nowhere;\n}":                 "unknown label",
+		head + "mov.u64 %r0, %q7;\n}":             "unknown register",
+		head + "ld.local.u32 %r0, [%r1];\n}":      "only param, global and shared",
+		head + "ld.u32 %r0, [%r1];\n}":            "access",
+		head + ".local .align 4 .b8 depot[16];\n": "cannot use .local",
+		head + "ret;":                             "the text ends early",
+		head + "add.u32 %r0, %r1;\n}":             "has no operand 3",
+		".visible .func f()":                      `found ".func"`,
+		".global .align 4 .b8 t[4];":              "cannot use this directive",
+	} {
+		if _, err := Parse(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v; want one about %q", text, err, want)
+		}
+	}
+}
+
+// FuzzParse holds Parse to giving a module or an error, whatever it reads.
+func FuzzParse(f *testing.F) {
+	text, err := os.ReadFile("testdata/faults.ptx")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(string(text))
+	f.Add(".visible .entry k(.param .align 8 .b8 x[24]) .maxntid 256, 1, 1 { @!%p0 mov.b32 {%a, %b}, 0f3F800000; }")
+	f.Fuzz(func(t *testing.T, text string) {
+		if m, err := Parse(text); (m == nil) == (err == nil) {
+			t.Errorf("module %v, error %v", m, err)
+		}
+	})
+}
