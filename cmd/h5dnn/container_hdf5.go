@@ -134,7 +134,7 @@ func typeName(t *hdf5.Type) string {
 		return "string"
 	case t.Class == hdf5.ClassArray:
 		return typeName(t.Base)
-	case t.Class == hdf5.ClassInteger || t.Class == hdf5.ClassFloat || t.Class == hdf5.ClassBitfield:
+	case t.Class == hdf5.ClassInteger || t.Class == hdf5.ClassFloat || t.Class == hdf5.ClassBitfield || t.IsTime():
 		return t.NumPy()
 	}
 	return t.Class.String()

@@ -24,6 +24,8 @@ type Type struct {
 	Base      *Type    // of enums, arrays, sequences and complex numbers
 	Dims      []int    // of arrays
 	Committed bool     // the type is an object of its own
+
+	time *numpyTime // of opaque types, if the tag says so
 }
 
 // A Member is a field of a compound type.
@@ -205,6 +207,7 @@ func (t *Type) setText(c *cursor, padding, charset int) {
 func (t *Type) parseOpaque(c *cursor, h typeHead) {
 	tag := c.bytes(h.bits & 0xff)
 	t.Tag = cutZeros(tag)
+	t.time = parseNumpyTime(t.Tag, t.Size)
 }
 
 // parseReference: bits 0-3 tell what is referred to.

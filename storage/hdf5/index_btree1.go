@@ -1,12 +1,17 @@
 package hdf5
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Chunks of layouts before version 4 are found through a B-tree of version 1
 // (see group_symbols.go for its nodes). Its leaves' children are the chunks;
 // the key before a child is
 //
 //	| stored size (4) | mask (4) | place of the first element (8) … | 0 (8) |
+//
+// Keys ascend. Where they do not, libhdf5 misses chunks: which are meant is anyone's guess.
 func (x *indexer) btree1() error {
 	return x.btree1Node(x.d.layout.address, -1, map[uint64]bool{})
 }
@@ -36,9 +41,9 @@ func (x *indexer) btree1Node(address uint64, level int, visited map[uint64]bool)
 }
 
 func (x *indexer) btree1Leaf(node node1, keySize int) error {
-	place := make([]int, len(x.grid))
+	place, before := make([]int, len(x.grid)), make([]int, len(x.grid))
 	c := x.d.file.over("B-tree", node.keys)
-	for range node.children {
+	for k := range node.children {
 		e := entry{size: c.u32(), mask: uint32(c.u32())}
 		for axis, size := range x.d.Chunks {
 			at := c.count(8)
@@ -47,7 +52,9 @@ func (x *indexer) btree1Leaf(node node1, keySize int) error {
 			}
 			place[axis] = at / size
 		}
-		c.skip(8)
+		if c.uint(8) != 0 || k > 0 && slices.Compare(before, place) >= 0 {
+			c.fail("keys of the node do not ascend at child %d", k)
+		}
 		e.address = c.address()
 		if c.err != nil {
 			return c.err
@@ -55,6 +62,7 @@ func (x *indexer) btree1Leaf(node node1, keySize int) error {
 		if err := x.add(place, e); err != nil {
 			return err
 		}
+		before, place = place, before
 	}
 	return nil
 }

@@ -172,6 +172,12 @@ func (t *Type) float() (number, error) {
 	return number{to: to, size: t.Size, convert: t.unpackFloats(to)}, nil
 }
 
+// exceeds64 reports whether a float has more digits or another range than float64.
+func (t *Type) exceeds64() bool {
+	f := t.Float
+	return f.MantSize > 52 || int64(1)<<f.ExpSize-1-int64(f.Bias) > 1024 || 1-f.Bias < -1022
+}
+
 func (t *Type) unpackFloats(to dtype.Type) func(dst, src []byte) {
 	return func(dst, src []byte) {
 		for len(src) >= t.Size {

@@ -17,6 +17,9 @@ func (t *Type) String() string {
 	case ClassString:
 		return "S" + strconv.Itoa(t.Size)
 	case ClassOpaque:
+		if t.IsTime() {
+			return t.time.String()
+		}
 		if t.Tag != "" {
 			return fmt.Sprintf("opaque%d(%s)", t.Size, t.Tag)
 		}
@@ -71,6 +74,9 @@ func (t *Type) NumPy() string {
 	if t.Class == ClassArray || t.Class == ClassCompound && t.simple() == "" {
 		return t.format()
 	}
+	if t.IsTime() {
+		return t.time.String()
+	}
 	switch s := t.simple(); {
 	case s == "O":
 		return "object"
@@ -96,6 +102,9 @@ func (t *Type) simple() string {
 		if t.IsString() {
 			return "S" + strconv.Itoa(t.Size)
 		}
+		if t.IsTime() {
+			return t.time.short()
+		}
 		return "V" + strconv.Itoa(t.Size)
 	case ClassReference, ClassSequence:
 		return "O"
@@ -120,7 +129,7 @@ func (t *Type) simple() string {
 		kind = "c"
 	case n.to.IsFloat():
 		kind = "f"
-		if t.Size > 8 { // long double, which takes 16 bytes in NumPy
+		if t.exceeds64() { // long double, which takes 16 bytes in NumPy
 			size = 16
 		}
 	case n.to.IsSigned():

@@ -24,6 +24,7 @@ import (
 //	strings               string
 //	enums                 string, the name; or the integer if it has none
 //	opaque, time          []byte
+//	times of NumPy        string as of ISO 8601, spans int64; NaT
 //	compounds             Record
 //	arrays, sequences     []any
 //	references            Reference
@@ -74,6 +75,9 @@ func (r *values) of(t *Type, b []byte) (any, error) {
 	case ClassOpaque, ClassTime:
 		if t.isNumPyText() {
 			return string(bytes.TrimRight(b, "\x00")), nil
+		}
+		if t.IsTime() {
+			return t.time.value(b), nil
 		}
 		return bytes.Clone(b), nil
 	case ClassReference:

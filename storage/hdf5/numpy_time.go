@@ -1,0 +1,146 @@
+package hdf5
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+)
+
+// A numpyTime is a datetime64 or timedelta64 of NumPy, which h5py stores as
+// something opaque of 8 bytes with a tag such as
+//
+//	NUMPY:<M8[25s]
+//	      |||  |+-- unit
+//	      |||  +--- how many of it one step is
+//	      ||+------ 8 bytes
+//	      |+------- M: steps since 1970, m: steps
+//	      +-------- byte order
+type numpyTime struct {
+	order string // < or >
+	span  bool   // a timedelta64
+	steps int64  // units
+	unit  string
+}
+
+var timeTag = regexp.MustCompile(`^NUMPY:([<>])([Mm])8\[([1-9]\d{0,8})?(Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)\]$`)
+
+// parseNumpyTime returns what kind of time a tag names, or nil.
+func parseNumpyTime(tag string, size int) *numpyTime {
+	m := timeTag.FindStringSubmatch(tag)
+	if m == nil || size != 8 {
+		return nil
+	}
+	n := &numpyTime{order: m[1], span: m[2] == "m", steps: 1, unit: m[4]}
+	if m[3] != "" {
+		n.steps, _ = strconv.ParseInt(m[3], 10, 64) // of nine digits at most
+	}
+	return n
+}
+
+// IsTime reports whether elements are a datetime64 or timedelta64 of NumPy.
+func (t *Type) IsTime() bool { return t.time != nil }
+
+// String names n as str(dtype) does: datetime64[s], >M8[25s].
+func (n *numpyTime) String() string {
+	switch {
+	case n.order == ">":
+		return n.short()
+	case n.span:
+		return "timedelta64" + n.brackets()
+	default:
+		return "datetime64" + n.brackets()
+	}
+}
+
+// short names n as NumPy does within other types: <M8[s].
+func (n *numpyTime) short() string {
+	if n.span {
+		return n.order + "m8" + n.brackets()
+	}
+	return n.order + "M8" + n.brackets()
+}
+
+func (n *numpyTime) brackets() string {
+	if n.steps == 1 {
+		return "[" + n.unit + "]"
+	}
+	return fmt.Sprintf("[%d%s]", n.steps, n.unit)
+}
+
+// value returns an element: a span's steps as int64, a time as ISO 8601 writes
+// it down to the unit, and NaT for what is neither.
+func (n *numpyTime) value(b []byte) any {
+	x := int64(binary.LittleEndian.Uint64(b))
+	if n.order == ">" {
+		x = int64(binary.BigEndian.Uint64(b))
+	}
+	switch {
+	case x == math.MinInt64:
+		return "NaT"
+	case n.span:
+		return x
+	default:
+		return n.date(x * n.steps)
+	}
+}
+
+// clockUnits are those that divide days: how many of the first part a day has,
+// and how many decimal digits divide that.
+var clockUnits = map[string]struct{ perDay, digits int64 }{
+	"h": {24, 0}, "m": {24 * 60, 0}, "s": {86400, 0}, "ms": {86400, 3}, "us": {86400, 6}, "ns": {86400, 9},
+	"ps": {86400, 12}, "fs": {86400, 15}, "as": {86400, 18},
+}
+
+// date writes the time that is x units after 1970.
+func (n *numpyTime) date(x int64) string {
+	switch n.unit {
+	case "Y":
+		return fmt.Sprintf("%04d", 1970+x)
+	case "M":
+		years, month := divide(x, 12)
+		return fmt.Sprintf("%04d-%02d", 1970+years, month+1)
+	case "W":
+		return day(7 * x)
+	case "D":
+		return day(x)
+	}
+	u := clockUnits[n.unit]
+	whole, fraction := divide(x, int64(math.Pow10(int(u.digits))))
+	days, rest := divide(whole, u.perDay)
+	switch n.unit {
+	case "h":
+		return fmt.Sprintf("%sT%02d", day(days), rest)
+	case "m":
+		return fmt.Sprintf("%sT%02d:%02d", day(days), rest/60, rest%60)
+	case "s":
+		return fmt.Sprintf("%sT%02d:%02d:%02d", day(days), rest/3600, rest/60%60, rest%60)
+	}
+	return fmt.Sprintf("%sT%02d:%02d:%02d.%0*d", day(days), rest/3600, rest/60%60, rest%60, u.digits, fraction)
+}
+
+// divide rounds the quotient down, so that the rest is never negative.
+func divide(x, by int64) (quotient, rest int64) {
+	quotient, rest = x/by, x%by
+	if rest < 0 {
+		quotient, rest = quotient-1, rest+by
+	}
+	return quotient, rest
+}
+
+// day writes the date that is so many days after 1970-01-01, in eras of 400
+// years that begin in March (Howard Hinnant, chrono-Compatible Low-Level Date
+// Algorithms, civil_from_days).
+func day(days int64) string {
+	era, inEra := divide(days+719468, 146097)
+	year := (inEra - inEra/1460 + inEra/36524 - inEra/146096) / 365
+	inYear := inEra - (365*year + year/4 - year/100)
+	march := (5*inYear + 2) / 153 // months since
+	date := inYear - (153*march+2)/5 + 1
+	year += 400 * era
+	if march >= 10 {
+		year++
+	}
+	return fmt.Sprintf("%04d-%02d-%02d", year, (march+2)%12+1, date)
+}
