@@ -17,14 +17,16 @@ type column struct {
 	Field
 	data  storage.Array // its first axis counts samples
 	size  int           // bytes in one sample
-	band  int           // how many samples a chunked source decodes together; 1 if it is not chunked
-	ahead int           // samples of the source's first chunk that come before sample 0
+	steps int           // rows of the source in one sample, which its neighbours share; see Steps
+	chunk int           // how many rows a chunked source decodes together; 1 if it is not chunked
+	band  int           // how many samples are best read together: those of a chunk, or of as many as one sample reaches over
+	ahead int           // rows of the source's first chunk that come before sample 0
 
 	held func() (storage.Array, error) // the whole column decoded, if it is small; else nil
 }
 
 func newColumn(name string, a storage.Array) (*column, error) {
-	c := &column{data: a, band: 1}
+	c := &column{data: a, steps: 1, chunk: 1, band: 1}
 	if !a.Type.Valid() {
 		return nil, fmt.Errorf("dataset: %s: elements of %v cannot be loaded: %w", name, a.Type, dtype.ErrType)
 	}
@@ -42,7 +44,12 @@ func newColumn(name string, a storage.Array) (*column, error) {
 	}
 	switch data := a.Data.(type) {
 	case storage.Chunked:
-		c.band, c.ahead = bands(a.View, data)
+		var rows views.View
+		rows, c.steps = steps(a.View)
+		c.chunk, c.ahead = bands(rows, data)
+		if c.band = c.chunk; len(data.ChunkShape()) > 0 {
+			c.band = (c.steps + c.chunk - 1) / c.chunk * c.chunk
+		}
 	case storage.Source, storage.Host:
 	default:
 		return nil, fmt.Errorf("dataset: %v lives on %v, which a loader cannot read; move it to the CPU first: %w", c.Field, data.Device(), storage.ErrDevice)
@@ -77,7 +84,14 @@ func (c *column) of(row int) int { return (row + c.ahead) / c.band }
 
 // hold makes the first read decode the whole column, which stays in memory.
 func (c *column) hold() {
-	c.held = sync.OnceValues(func() (storage.Array, error) { return c.data.To(storage.CPU) })
+	c.held = sync.OnceValues(func() (storage.Array, error) {
+		rows, n := steps(c.data.View)
+		held, err := c.data.With(rows).To(storage.CPU)
+		if err != nil || n == 1 {
+			return held, err
+		}
+		return Steps(held, n)
+	})
 }
 
 // gather copies the samples at rows to dst: sample rows[k] to place to[k], or k without to.
@@ -188,9 +202,25 @@ func (c *column) together(row int) (first, end int) {
 	return max(0, first), min(first+c.band, c.data.Shape[0])
 }
 
-// read fetches n samples from row on.
+// read fetches n samples from row on. What they share is fetched once.
 func (c *column) read(dst []byte, row, n int) error {
-	return c.data.Data.(storage.Source).ReadView(dst, c.Type, samples(c.data.View, row, n))
+	source := c.data.Data.(storage.Source)
+	if c.steps == 1 {
+		return source.ReadView(dst, c.Type, samples(c.data.View, row, n))
+	}
+	rows, _ := steps(c.data.View)
+	step := c.size / c.steps
+	if n == 1 {
+		return source.ReadView(dst, c.Type, samples(rows, row, c.steps))
+	}
+	single := make([]byte, (n+c.steps-1)*step)
+	if err := source.ReadView(single, c.Type, samples(rows, row, n+c.steps-1)); err != nil {
+		return err
+	}
+	for k := range n {
+		copy(dst[k*c.size:(k+1)*c.size], single[k*step:])
+	}
+	return nil
 }
 
 // samples returns n positions of v's first axis, from one on.

@@ -67,3 +67,33 @@ func ExampleSplit() {
 	fmt.Println(train.Len(), val.Len(), err)
 	// Output: 54000 6000 <nil>
 }
+
+// Stretches of a time series, and rows of different lengths, are arrays like any other.
+func ExampleSteps() {
+	series := storage.From([]float32{0, 10, 20, 30, 40}, 5)
+	stretches, err := dataset.Steps(series, 3)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	values, err := storage.Read[float32](stretches)
+	fmt.Println(stretches.Shape, values, err)
+	// Output: [3 3] [0 10 20 10 20 30 20 30 40] <nil>
+}
+
+func ExampleOffsets() {
+	values, offsets := storage.From([]uint8{1, 2, 3, 4, 5, 6}, 6), storage.From([]int32{0, 3, 3, 4, 6}, 5)
+	rows, err := dataset.Offsets("words", values, offsets)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	padded, err := rows.Padded(2)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	elements, err := storage.Read[uint8](padded)
+	fmt.Println(rows.Rows, rows.Longest, elements, err)
+	// Output: 4 3 [1 2 0 0 4 0 5 6] <nil>
+}

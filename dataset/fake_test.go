@@ -87,11 +87,20 @@ func pairs(n int) (images, labels storage.Array) {
 // origin maps a row of the dataset to the one pairs made.
 func checkPairs(t testing.TB, b *Batch, origin func(int) int) {
 	t.Helper()
+	checkSamples(t, b, specimen{origin: origin})
+}
+
+// checkSamples reports a batch that does not hold the samples its rows name.
+func checkSamples(t testing.TB, b *Batch, s specimen) {
+	t.Helper()
+	if s.x == nil {
+		s.x = func(row, i int) float32 { return float32(6*row + i) }
+	}
 	x, y := storage.Elements[float32](b.Fields[0]), storage.Elements[int64](b.Fields[1])
 	for k, row := range b.Rows {
-		row = origin(row)
+		row = s.origin(row)
 		for i := range 6 {
-			if got, want := x[6*k+i], float32(6*row+i); got != want {
+			if got, want := x[6*k+i], s.x(row, i); got != want {
 				t.Fatalf("place %d, row %d: x[%d] is %v, want %v", k, row, i, got, want)
 			}
 		}

@@ -19,13 +19,14 @@ type specimen struct {
 	d      Dataset
 	origin func(int) int
 	fakes  []*fakeSource
+	x      func(row, i int) float32 // of a row that origin gives; nil: what pairs made
 }
 
 // specimens returns datasets of every make, of about n samples.
 func specimens(t testing.TB, n int) []specimen {
 	x, y := pairs(n)
 	host := must[Dataset](t)(Of(Named{"x", x}, Named{"y", y}))
-	all := []specimen{{"host", host, same, nil}}
+	all := []specimen{{name: "host", d: host, origin: same}}
 	for _, c := range []struct{ x, y int }{{7, 0}, {7, 14}, {10, 4}, {1, 0}, {n + 5, 0}, {7, n}} {
 		fx, fy := newFake(x, max(1, c.x)), newFake(y, max(1, c.y))
 		s := specimen{name: fmt.Sprintf("chunks of %d and %d", c.x, c.y), origin: same, fakes: []*fakeSource{fx, fy}}
@@ -46,13 +47,98 @@ func specimens(t testing.TB, n int) []specimen {
 		t.Fatal(err)
 	}
 	all = append(all,
-		specimen{"train split of chunks", train, func(row int) int { return train.(*subset).rows[row] }, nil},
-		specimen{"val split of chunks", val, func(row int) int { return val.(*subset).rows[row] }, nil},
-		specimen{"chunks, then host, then chunks", must[Dataset](t)(Concat(chunked.d, host, all[2].d)), func(row int) int { return row % n }, nil},
-		specimen{"a chain of chains", must[Dataset](t)(Concat(opaque{host}, must[Dataset](t)(Concat(host, chunked.d, opaque{chunked.d})))), func(row int) int { return row % n }, nil},
-		specimen{"unordered subset", must[Dataset](t)(Subset(chunked.d, []int{2, 0, 1, 2})), func(row int) int { return []int{2, 0, 1, 2}[row] }, nil},
-		specimen{"foreign", opaque{chunked.d}, same, nil},
+		specimen{name: "train split of chunks", d: train, origin: func(row int) int { return train.(*subset).rows[row] }},
+		specimen{name: "val split of chunks", d: val, origin: func(row int) int { return val.(*subset).rows[row] }},
+		specimen{name: "chunks, then host, then chunks", d: must[Dataset](t)(Concat(chunked.d, host, all[2].d)), origin: func(row int) int { return row % n }},
+		specimen{name: "a chain of chains", d: must[Dataset](t)(Concat(opaque{host}, must[Dataset](t)(Concat(host, chunked.d, opaque{chunked.d})))), origin: func(row int) int { return row % n }},
+		specimen{name: "unordered subset", d: must[Dataset](t)(Subset(chunked.d, []int{2, 0, 1, 2})), origin: func(row int) int { return []int{2, 0, 1, 2}[row] }},
+		specimen{name: "foreign", d: opaque{chunked.d}, origin: same},
 	)
+	return append(all, slices.Concat(stretches(t, n), raggeds(t, n))...)
+}
+
+// stretches returns datasets of overlapping stretches of six numbers, r to r+5,
+// beside labels; the last of episodes, of which some rows are filtered out.
+func stretches(t testing.TB, n int) (all []specimen) {
+	x := func(row, i int) float32 { return float32(row + i) }
+	line := make([]float32, n+5)
+	for i := range line {
+		line[i] = float32(i)
+	}
+	_, y := pairs(n)
+	of := func(a storage.Array, y storage.Array) Dataset {
+		return must[Dataset](t)(Of(Named{"x", must[storage.Array](t)(Steps(a, 6))}, Named{"y", y}))
+	}
+	whole := storage.From(line, n+5)
+	all = append(all, specimen{name: "stretches", d: of(whole, y), origin: same, x: x})
+	for _, chunk := range []int{1, 4, 9, n + 9} {
+		fake := newFake(whole, chunk)
+		all = append(all, specimen{name: fmt.Sprintf("stretches over chunks of %d", chunk), d: of(fake.Array(), y), origin: same, fakes: []*fakeSource{fake}, x: x})
+	}
+	var episodes []Dataset
+	var origins []int
+	for first := 0; first < n; first += 13 {
+		end := min(first+13, n)
+		rows := Rows{}
+		for row := first; row < end+5; row++ {
+			if row%11 != 3 {
+				rows = append(rows, row-first)
+			}
+		}
+		rows = rows.Steps(6)
+		part := newFake(storage.From(line[first:end+5], end-first+5), 5).Array()
+		episodes = append(episodes, must[Dataset](t)(Subset(of(part, y.With(samples(y.View, first, end-first))), rows)))
+		for _, row := range rows {
+			origins = append(origins, first+row)
+		}
+	}
+	d := must[Dataset](t)(Concat(episodes...))
+	return append(all, specimen{name: "filtered episodes", d: d, origin: func(row int) int { return origins[row] }, x: x})
+}
+
+// raggeds returns datasets of rows of 0 to 8 numbers, cut or padded to 6, and of
+// sparse rows of 6.
+func raggeds(t testing.TB, n int) (all []specimen) {
+	var values []float32
+	var columns []int32
+	offsets, places := []int32{0}, []int32{0}
+	var sparse []float32
+	for row := range n {
+		for i := range row % 9 {
+			values = append(values, float32(6*row+i))
+		}
+		offsets = append(offsets, int32(len(values)))
+		for i := range 6 {
+			if (row+i)%3 == 0 {
+				sparse, columns = append(sparse, float32(6*row+i)), append(columns, int32(i))
+			}
+		}
+		places = append(places, int32(len(sparse)))
+	}
+	_, y := pairs(n)
+	add := func(name string, x func(row, i int) float32, r Ragged, fakes ...*fakeSource) {
+		d := must[Dataset](t)(Of(Named{"x", must[storage.Array](t)(r.Padded(6))}, Named{"y", y}))
+		all = append(all, specimen{name, d, same, fakes, x})
+	}
+	cut := func(row, i int) float32 {
+		if i < row%9 {
+			return float32(6*row + i)
+		}
+		return 0
+	}
+	dense := func(row, i int) float32 {
+		if (row+i)%3 == 0 {
+			return float32(6*row + i)
+		}
+		return 0
+	}
+	v, s, c := storage.From(values, len(values)), storage.From(sparse, len(sparse)), storage.From(columns, len(columns))
+	fake, stored := newFake(v, 10), newFake(s, 7)
+	at, places1 := storage.From(offsets, n+1), storage.From(places, n+1)
+	add("ragged rows", cut, must[Ragged](t)(Offsets("x", v, at)))
+	add("ragged rows in chunks", cut, must[Ragged](t)(Offsets("x", fake.Array(), at)), fake)
+	add("sparse rows", dense, must[Ragged](t)(Sparse("x", s, c, places1, 6)))
+	add("sparse rows in chunks", dense, must[Ragged](t)(Sparse("x", stored.Array(), c, places1, 0)), stored)
 	return all
 }
 
@@ -67,7 +153,7 @@ func rows(t testing.TB, l *Loader, epoch, start int, s specimen) []int {
 		if err != nil {
 			t.Fatal(err)
 		}
-		checkPairs(t, b, s.origin)
+		checkSamples(t, b, s)
 		all = append(all, b.Rows...)
 		if b.Next != start+len(all) {
 			t.Fatalf("next is %d after %d samples from %d on", b.Next, len(all), start)
@@ -281,6 +367,54 @@ func TestErrorsComeWithTheirBatch(t *testing.T) {
 	}
 }
 
+// TestTornDataSpoilsOnlyWhatHoldsIt breaks a chunk under every dataset there is:
+// batches with a sample that cannot be read alone fail, and none that has no
+// sample near one.
+func TestTornDataSpoilsOnlyWhatHoldsIt(t *testing.T) {
+	for which, s := range specimens(t, 101) {
+		for _, o := range []Options{{Batch: 8, Shuffle: None}, {Batch: 8, Shuffle: Window, Window: 3}, {Batch: 8, Shuffle: Exact}} {
+			if len(s.fakes) == 0 || s.d.Len() < 50 {
+				continue
+			}
+			s := specimens(t, 101)[which] // whole again
+			s.fakes[0].fail[2] = errTorn
+			o.Memory = leastMemory(s.d, o)
+			l := must[*Loader](t)(NewLoader(s.d, o))
+			bad := unreadable(t, s.d)
+			near := l.Plan().Block + 12 // that many are decoded together at most
+			torn, total := 0, 0
+			for b, err := range l.Epoch(t.Context(), 0, 0) {
+				total += len(b.Rows)
+				holds := slices.ContainsFunc(b.Rows, func(row int) bool { return bad[row] })
+				touches := slices.ContainsFunc(b.Rows, func(row int) bool {
+					return slices.Contains(bad[max(0, row-near):min(len(bad), row+near)], true)
+				})
+				if err == nil {
+					checkSamples(t, b, s)
+				} else {
+					torn++
+				}
+				if holds && !errors.Is(err, errTorn) || err != nil && !touches {
+					t.Errorf("%s, %v: batch of rows %v: error %v", s.name, o.Shuffle, b.Rows, err)
+				}
+			}
+			if (torn > 0) != slices.Contains(bad, true) || total != s.d.Len() {
+				t.Errorf("%s, %v: %d torn batches, %d samples of %d", s.name, o.Shuffle, torn, total, s.d.Len())
+			}
+		}
+	}
+}
+
+// unreadable tells which samples cannot be read alone.
+func unreadable(t *testing.T, d Dataset) []bool {
+	bad := make([]bool, d.Len())
+	room := must[*Batch](t)(NewBatch(d, 1))
+	for row := range bad {
+		bad[row] = d.Read(*room, []int{row}) != nil
+	}
+	return bad
+}
+
 // settle waits for goroutines that are on their way out.
 func settle(t *testing.T, before int) {
 	t.Helper()
@@ -313,32 +447,37 @@ func TestLeavingTheLoopEndsEveryReader(t *testing.T) {
 
 func TestCancellingStopsAtOnce(t *testing.T) {
 	before := runtime.NumGoroutine()
-	x, y := pairs(1000)
-	for _, mode := range []Shuffle{None, Window, Exact} {
-		fake := newFake(x, 10)
-		fake.gate = make(chan struct{}, 1000)
-		for range 12 {
-			fake.gate <- struct{}{} // then reads hang
-		}
-		d := must[Dataset](t)(Of(Named{"x", fake.Array()}, Named{"y", y}))
-		o := Options{Batch: 4, Shuffle: mode, Window: 2}
-		o.Memory = leastMemory(d, o)
-		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(20*time.Millisecond, func() {
-			cancel()
-			close(fake.gate) // the read in progress returns, no other may begin
-		})
-		var last error
-		for b, err := range must[*Loader](t)(NewLoader(d, o)).Epoch(ctx, 0, 0) {
-			if last = err; err != nil && b != nil {
-				t.Errorf("%v: batch %v came with %v", mode, b.Rows, err)
+	for which, s := range specimens(t, 101) {
+		for _, mode := range []Shuffle{None, Window, Exact} {
+			if len(s.fakes) == 0 || s.fakes[0].rows > 100 {
+				continue
 			}
+			s := specimens(t, 101)[which] // without a gate
+			o := Options{Batch: 4, Shuffle: mode, Window: 2}
+			o.Memory = leastMemory(s.d, o)
+			l := must[*Loader](t)(NewLoader(s.d, o))
+			gate := make(chan struct{}, 1000)
+			for range min(5, l.Plan().Blocks/2) {
+				gate <- struct{}{} // then reads hang
+			}
+			s.fakes[0].gate = gate
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(5*time.Millisecond, func() {
+				cancel()
+				close(gate) // the reads in progress return, no other may begin
+			})
+			var last error
+			for b, err := range l.Epoch(ctx, 0, 0) {
+				if last = err; err != nil && b != nil {
+					t.Errorf("%s, %v: batch %v came with %v", s.name, mode, b.Rows, err)
+				}
+			}
+			cancel()
+			if !errors.Is(last, context.Canceled) {
+				t.Errorf("%s, %v: the loop ended with %v, want %v", s.name, mode, last, context.Canceled)
+			}
+			settle(t, before)
 		}
-		cancel()
-		if !errors.Is(last, context.Canceled) {
-			t.Errorf("%v: the loop ended with %v, want %v", mode, last, context.Canceled)
-		}
-		settle(t, before)
 	}
 }
 
@@ -387,6 +526,29 @@ func TestKeptBatchesStay(t *testing.T) {
 	}
 }
 
+// kept counts the bytes that d keeps besides batches and blocks.
+func kept(d scatterer) (total int) {
+	switch d := d.(type) {
+	case *subset:
+		return kept(d.scatterer) + 8*len(d.rows)
+	case *chain:
+		for _, part := range d.parts {
+			total += kept(part)
+		}
+	case *table:
+		for _, c := range d.columns {
+			if c.held != nil {
+				held, _ := c.held()
+				total += held.Data.Len()
+			}
+			if rows, ok := c.data.Data.(*padded); ok {
+				total += 8 * (rows.Rows + 1)
+			}
+		}
+	}
+	return total
+}
+
 // TestMemoryStaysWithinItsBound counts the bytes of what a loader holds after
 // two epochs: batches, decoded blocks and columns kept whole.
 func TestMemoryStaysWithinItsBound(t *testing.T) {
@@ -397,7 +559,7 @@ func TestMemoryStaysWithinItsBound(t *testing.T) {
 			for epoch := range 2 {
 				rows(t, l, epoch, 0, s)
 			}
-			held := int64(l.d.holds())
+			held := int64(kept(l.d))
 			batches := slices.Clone(l.batches)
 			if l.slots != nil {
 				for _, at := range l.slots.all {
@@ -423,11 +585,15 @@ func TestMemoryStaysWithinItsBound(t *testing.T) {
 func TestAmplificationIsWhatDecodesCost(t *testing.T) {
 	x, y := pairs(2000)
 	for _, o := range []Options{{Batch: 50, Shuffle: Exact}, {Batch: 50, Shuffle: Window, Window: 4}, {Batch: 50, Shuffle: None}} {
-		for _, share := range []float64{0, 0.5} {
+		for _, test := range []struct {
+			share float64
+			steps int
+		}{{0, 1}, {0.5, 1}, {0, 6}} {
 			fake := newFake(x, 10)
-			d := must[Dataset](t)(Of(Named{"x", fake.Array()}, Named{"y", y}))
-			if share > 0 {
-				_, d, _ = Split(d, share, 3)
+			labels := y.With(samples(y.View, 0, 2000-test.steps+1))
+			d := must[Dataset](t)(Of(Named{"x", must[storage.Array](t)(Steps(fake.Array(), test.steps))}, Named{"y", labels}))
+			if test.share > 0 {
+				_, d, _ = Split(d, test.share, 3)
 			}
 			o.Memory = leastMemory(d, o)
 			l := must[*Loader](t)(NewLoader(d, o))
@@ -443,8 +609,8 @@ func TestAmplificationIsWhatDecodesCost(t *testing.T) {
 				decoded += 10 * times
 			}
 			got, want := l.Plan().Amplification, float64(decoded)/float64(10*d.Len())
-			if math.Abs(got-want) > 0.03*want {
-				t.Errorf("%v of %v: planned %.3f, decoded %.3f samples for each used", o.Shuffle, d.Len(), got, want)
+			if math.Abs(got-want) > 0.05*want { // labels, which are a twentieth of the bytes, are not decoded
+				t.Errorf("%v of %v, %d steps: planned %.3f, decoded %.3f samples for each used", o.Shuffle, d.Len(), test.steps, got, want)
 			}
 			if o.Shuffle == Exact && len(l.Plan().Notes) == 0 {
 				t.Errorf("an exact shuffle that decodes %.1f samples for each one used says nothing", got)

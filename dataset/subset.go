@@ -34,7 +34,17 @@ const mostSplit = 1 << 30
 // Split divides d at random: val gets the given fraction of the samples, train
 // the others, both in d's order. The same seed gives the same split.
 func Split(d Dataset, fraction float64, seed uint64) (train, val Dataset, err error) {
-	n := d.Len()
+	rest, chosen, err := Divide(d.Len(), fraction, seed)
+	if err != nil {
+		return nil, nil, err
+	}
+	of := scattererOf(d)
+	return &subset{of, rest, true}, &subset{of, chosen, true}, nil
+}
+
+// Divide splits n samples at random: chosen gets the given fraction of them,
+// rest the others. The same seed gives the same split.
+func Divide(n int, fraction float64, seed uint64) (rest, chosen Rows, err error) {
 	few := int(math.Round(fraction * float64(n)))
 	if !(fraction > 0 && fraction < 1) || few == 0 || few == n {
 		return nil, nil, fmt.Errorf("dataset: a fraction of %v leaves one side of a split of %d samples empty; choose one nearer to 0.5: %w", fraction, n, views.ErrShape)
@@ -42,7 +52,7 @@ func Split(d Dataset, fraction float64, seed uint64) (train, val Dataset, err er
 	if n > mostSplit {
 		return nil, nil, fmt.Errorf("dataset: a split of %d samples lists each of them, at most %d; split the file, or slice it", n, mostSplit)
 	}
-	chosen, rest := make([]int, 0, few), make([]int, 0, n-few)
+	chosen, rest = make(Rows, 0, few), make(Rows, 0, n-few)
 	p := permute(n, mix(seed, splitKey))
 	for row := range n {
 		if p.at(row) < few {
@@ -51,9 +61,11 @@ func Split(d Dataset, fraction float64, seed uint64) (train, val Dataset, err er
 			rest = append(rest, row)
 		}
 	}
-	of := scattererOf(d)
-	return &subset{of, rest, true}, &subset{of, chosen, true}, nil
+	return rest, chosen, nil
 }
+
+// holds counts the list of rows, too.
+func (s *subset) holds() int { return s.scatterer.holds() + 8*len(s.rows) }
 
 func (s *subset) Len() int { return len(s.rows) }
 

@@ -88,12 +88,16 @@ func (t *table) scatter(into Batch, room int, rows, to []int) error {
 	return nil
 }
 
-// holds returns the bytes of the columns that stay decoded.
+// holds returns the bytes of the columns that stay decoded, and of what rows
+// of different lengths are found by.
 func (t *table) holds() int {
 	total := 0
 	for _, c := range t.columns {
 		if c.held != nil {
 			total += t.length * c.size
+		}
+		if rows, ok := c.data.Data.(*padded); ok {
+			total += rows.Held
 		}
 	}
 	return total
@@ -158,11 +162,12 @@ func (t *table) decoded(ends []int) int {
 	return int(total)
 }
 
-// decoded returns how many samples reading blocks one by one decodes.
+// decoded returns how many rows reading blocks one by one decodes.
 func (c *column) decoded(ends []int) int {
 	rows, start := 0, 0
 	for _, end := range ends {
-		rows += (c.of(end-1) - c.of(start) + 1) * c.band
+		first, last := start+c.ahead, end-1+c.ahead+c.steps-1
+		rows += (last/c.chunk - first/c.chunk + 1) * c.chunk
 		start = end
 	}
 	return rows

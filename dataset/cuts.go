@@ -1,0 +1,161 @@
+package dataset
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// cuts is where values are cut into rows: row i is values cuts[i] to cuts[i+1]-1.
+type cuts []int64
+
+// readCuts reads offsets into values, and checks that they ascend within them.
+func readCuts(name string, values, offsets storage.Array) (cuts, error) {
+	switch {
+	case values.Rank() == 0 || offsets.Rank() != 1 || offsets.Shape[0] == 0 || !offsets.Type.IsInt():
+		return nil, fmt.Errorf("dataset: %s: values of %v cut at %v%v; want a row of integers, one more than there are rows: %w", name, values.Shape, offsets.Type, offsets.Shape, views.ErrShape)
+	case offsets.Shape[0] > mostSplit:
+		return nil, fmt.Errorf("dataset: %s: %d rows of different lengths, at most %d can be found again; split the file, or slice it", name, offsets.Shape[0]-1, mostSplit)
+	}
+	c, err := storage.Read[int64](offsets)
+	if err != nil {
+		return nil, fmt.Errorf("dataset: %s: offsets: %w", name, err)
+	}
+	if !slices.IsSorted(c) || c[0] < 0 || c[len(c)-1] > int64(values.Shape[0]) {
+		return nil, fmt.Errorf("dataset: %s: offsets %d … %d into %d values; want them to ascend from 0 on: %w", name, c[0], c[len(c)-1], values.Shape[0], views.ErrShape)
+	}
+	return c, nil
+}
+
+// stored is how many chunks of values are best read together, so that those cut
+// in two by the ends of what is read are few among them.
+const stored = 4
+
+// ragged describes the rows.
+func (c cuts) ragged(name string, values storage.Array) Ragged {
+	r := Ragged{Name: name, Rows: len(c) - 1, Type: values.Type, Element: values.Shape[1:], Together: 1, Held: 8 * len(c)}
+	for i := range r.Rows {
+		r.Longest = max(r.Longest, c.len(i))
+	}
+	if source, ok := values.Data.(storage.Chunked); ok && len(source.ChunkShape()) > 0 && r.Rows > 0 {
+		mean := max(1, int(c[r.Rows]-c[0])/r.Rows)
+		r.Together = max(1, stored*source.ChunkShape()[0]/mean)
+	}
+	return r
+}
+
+func (c cuts) len(i int) int { return int(c[i+1] - c[i]) }
+
+// read pads rows of values. Rows that all fit are read at once to the end of
+// dst, and moved apart from the front: none is overwritten before it was moved.
+func (c cuts) read(dst []byte, values storage.Array, first, n, length int) error {
+	element := values.Type.Size() * views.Of(values.Shape[1:]...).Len()
+	row := length * element
+	if c.anyLonger(first, n, length) {
+		for k := range n {
+			if err := c.cutOff(dst[k*row:(k+1)*row], values, first+k, length, element); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	total := int(c[first+n]-c[first]) * element
+	packed := dst[n*row-total : n*row]
+	if err := fetch(packed, values, int(c[first]), total/max(1, element)); err != nil {
+		return err
+	}
+	for k := range n {
+		part := c.len(first+k) * element
+		copy(dst[k*row:], packed[:part])
+		clear(dst[k*row+part : (k+1)*row])
+		packed = packed[part:]
+	}
+	return nil
+}
+
+func (c cuts) anyLonger(first, n, length int) bool {
+	for i := first; i < first+n; i++ {
+		if c.len(i) > length {
+			return true
+		}
+	}
+	return false
+}
+
+// cutOff reads the front of one row.
+func (c cuts) cutOff(dst []byte, values storage.Array, i, length, element int) error {
+	n := min(c.len(i), length)
+	clear(dst[n*element:])
+	return fetch(dst[:n*element], values, int(c[i]), n)
+}
+
+// fetch reads n elements of a's first axis to dst.
+func fetch(dst []byte, a storage.Array, first, n int) error {
+	if n == 0 {
+		return nil
+	}
+	v := samples(a.View, first, n)
+	return a.With(v).CopyTo(storage.Array{Data: storage.Wrap(dst), Type: a.Type, View: views.Of(v.Shape...)})
+}
+
+// sparse is rows of which only some elements are stored.
+type sparse struct {
+	cuts
+	values, columns storage.Array
+}
+
+// sparsePart is how many stored elements are read at a time, but for longer rows.
+const sparsePart = 1 << 14
+
+func (s sparse) read(dst []byte, first, n, width int) error {
+	row := width * s.values.Type.Size()
+	clear(dst[:n*row])
+	for end := first + n; first < end; {
+		part := 1
+		for first+part < end && int(s.cuts[first+part+1]-s.cuts[first]) <= sparsePart {
+			part++
+		}
+		if err := s.spread(dst[:part*row], first, part, width); err != nil {
+			return err
+		}
+		first, dst = first+part, dst[part*row:]
+	}
+	return nil
+}
+
+// spread puts the stored elements of n rows where they belong.
+func (s sparse) spread(dst []byte, first, n, width int) error {
+	at, size := int(s.cuts[first]), s.values.Type.Size()
+	total := int(s.cuts[first+n]) - at
+	if s.anyLonger(first, n, width) {
+		return fmt.Errorf("more is stored of a row than its %d columns: %w", width, views.ErrShape)
+	}
+	values, columns := make([]byte, total*size), make([]int64, total)
+	err := errors.Join(fetch(values, s.values, at, total), fetchInts(columns, s.columns, at))
+	if err != nil {
+		return err
+	}
+	for k := range n {
+		for range s.len(first + k) {
+			column := columns[0]
+			if column < 0 || column >= int64(width) {
+				return fmt.Errorf("row %d: column %d of %d: %w", first+k, column, width, views.ErrShape)
+			}
+			copy(dst[(k*width+int(column))*size:][:size], values)
+			values, columns = values[size:], columns[1:]
+		}
+	}
+	return nil
+}
+
+// fetchInts reads as many elements as dst has.
+func fetchInts(dst []int64, a storage.Array, first int) error {
+	if len(dst) == 0 {
+		return nil
+	}
+	return a.With(samples(a.View, first, len(dst))).CopyTo(storage.Array{Data: storage.Wrap(dtype.Bytes(dst)), Type: dtype.Int64, View: views.Of(len(dst))})
+}

@@ -1,0 +1,136 @@
+package dataset
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// Ragged is rows of different lengths. [Ragged.Padded] makes an array of them.
+type Ragged struct {
+	Name     string // for errors
+	Rows     int
+	Type     dtype.Type
+	Element  []int // the shape of one element of a row
+	Longest  int   // elements in the longest row
+	Together int   // rows that are best read at a time; 1 if each can be read alone
+	Held     int   // bytes kept in memory to find rows by
+
+	// Read writes rows first to first+n-1 to dst, each as length elements: of a
+	// longer one those at the front, after a shorter one zeros. It is safe for
+	// use by several goroutines.
+	Read func(dst []byte, first, n, length int) error
+}
+
+// Padded returns the rows as one array of shape rows × length × element, which
+// reads and pads them on demand; of a length of 0, as long as the longest.
+func (r Ragged) Padded(length int) (storage.Array, error) {
+	if length == 0 {
+		length = r.Longest
+	}
+	if length < 1 || !r.Type.Valid() {
+		return storage.Array{}, fmt.Errorf("dataset: %s: rows of %d %v, want at least one number: %w", r.Name, length, r.Type, views.ErrShape)
+	}
+	v, err := views.Checked(append([]int{r.Rows, length}, r.Element...), math.MaxInt/r.Type.Size())
+	if err != nil {
+		return storage.Array{}, fmt.Errorf("dataset: %s: %w", r.Name, err)
+	}
+	p := &padded{Ragged: r, shape: v.Shape, length: length}
+	p.row = views.Of(v.Shape[1:]...).Len()
+	p.Together = max(1, min(r.Together, jointBlock/max(1, p.row*r.Type.Size())))
+	return storage.Array{Data: p, Type: r.Type, View: v}, nil
+}
+
+// padded is a Source that shows ragged rows as equally long ones.
+type padded struct {
+	Ragged
+	shape  []int
+	length int // elements in a row
+	row    int // numbers in a row
+}
+
+func (p *padded) Len() int               { return p.Rows * p.row * p.Type.Size() }
+func (p *padded) Device() storage.Device { return storage.File(p.Name) }
+func (p *padded) Shape() []int           { return p.shape }
+
+// ChunkShape is that of as many rows as are best read together.
+func (p *padded) ChunkShape() []int {
+	if p.Together == 1 {
+		return nil
+	}
+	return append([]int{p.Together}, p.shape[1:]...)
+}
+
+// ReadView reads the rows that v touches, and picks out of them.
+func (p *padded) ReadView(dst []byte, t dtype.Type, v views.View) error {
+	size := t.Size()
+	if t != p.Type || !v.Within(p.Rows*p.row) || len(dst) < v.Len()*size {
+		return fmt.Errorf("%s: %v%v of rows of %d %v: %w", p.Name, t, v.Shape, p.row, p.Type, views.ErrShape)
+	}
+	lo, hi := v.Bounds()
+	if hi < lo {
+		return nil
+	}
+	first, end := lo/p.row, hi/p.row+1
+	if whole := (end - first) * p.row; v.Contiguous() && v.Len() == whole {
+		return p.read(dst[:whole*size], first, end)
+	}
+	rows := make([]byte, (end-first)*p.row*size)
+	if err := p.read(rows, first, end); err != nil {
+		return err
+	}
+	v.Offset -= first * p.row
+	storage.Gather(dst, rows, t, v)
+	return nil
+}
+
+func (p *padded) read(dst []byte, first, end int) error {
+	if err := p.Read(dst, first, end-first, p.length); err != nil {
+		return fmt.Errorf("%s: rows %d to %d: %w", p.Name, first, end-1, err)
+	}
+	return nil
+}
+
+// Offsets returns the rows that values are cut into, one after the other: row i
+// is values offsets[i] to offsets[i+1]-1, as in the indptr of pandas and SciPy.
+func Offsets(name string, values, offsets storage.Array) (Ragged, error) {
+	cut, err := readCuts(name, values, offsets)
+	if err != nil {
+		return Ragged{}, err
+	}
+	r := cut.ragged(name, values)
+	r.Read = func(dst []byte, first, n, length int) error { return cut.read(dst, values, first, n, length) }
+	return r, nil
+}
+
+// Sparse returns the rows of a compressed sparse matrix (CSR), which [Ragged.Padded]
+// makes dense: element columns[k] of row i is values[k], for k from offsets[i]
+// to offsets[i+1]-1, and every other 0. A width of 0 is that of the largest column.
+func Sparse(name string, values, columns, offsets storage.Array, width int) (Ragged, error) {
+	cut, err := readCuts(name, values, offsets)
+	switch {
+	case err != nil:
+		return Ragged{}, err
+	case values.Rank() != 1 || !slices.Equal(values.Shape, columns.Shape) || !columns.Type.IsInt():
+		return Ragged{}, fmt.Errorf("dataset: %s: values %v%v in columns %v%v; want as many integers as values: %w", name, values.Type, values.Shape, columns.Type, columns.Shape, views.ErrShape)
+	}
+	if width == 0 {
+		err = inParts(columns, func(part []int64, _ int) error {
+			width = max(width, int(slices.Max(part))+1)
+			return nil
+		})
+	}
+	if err != nil {
+		return Ragged{}, fmt.Errorf("dataset: %s: columns: %w", name, err)
+	}
+	r := cut.ragged(name, values)
+	r.Longest = width
+	r.Read = func(dst []byte, first, n, length int) error {
+		return sparse{cut, values, columns}.read(dst, first, n, length)
+	}
+	return r, nil
+}

@@ -1,0 +1,99 @@
+package dataset
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// TestRowsAreSets compares each operation on rows with the same on marks.
+func TestRowsAreSets(t *testing.T) {
+	const n = 40
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 200 {
+		marks := [2][]bool{make([]bool, n), make([]bool, n)}
+		var rows [2]Rows
+		for side := range rows {
+			for k := range n {
+				if marks[side][k] = r.IntN(4) > side; marks[side][k] {
+					rows[side] = append(rows[side], k)
+				}
+			}
+		}
+		size := 1 + r.IntN(4)
+		for _, test := range []struct {
+			name string
+			got  Rows
+			in   func(k int) bool
+		}{
+			{"where", must[Rows](t)(Where(storage.From(marks[0], n), func(b bool) bool { return b })), func(k int) bool { return marks[0][k] }},
+			{"except", rows[0].Except(n), func(k int) bool { return !marks[0][k] }},
+			{"and", rows[0].And(rows[1]), func(k int) bool { return marks[0][k] && marks[1][k] }},
+			{"steps", rows[0].Steps(size), func(k int) bool { return k+size <= n && !slices.Contains(marks[0][k:k+size], false) }},
+		} {
+			for k := range n {
+				if got := slices.Contains(test.got, k); got != test.in(k) {
+					t.Fatalf("%s of %v and %v: row %d is in it: %v, want %v", test.name, rows[0], rows[1], k, got, test.in(k))
+				}
+			}
+			if !slices.IsSorted(test.got) || len(slices.Compact(slices.Clone(test.got))) != len(test.got) {
+				t.Fatalf("%s: %v does not ascend", test.name, test.got)
+			}
+		}
+		order := r.Perm(len(rows[0]))
+		listed := make([]int64, len(order))
+		for k, at := range order {
+			listed[k] = int64(rows[0][at])
+		}
+		if got := must[Rows](t)(Listed(storage.From(listed, len(listed)), n)); !slices.Equal(got, rows[0]) {
+			t.Fatalf("listed %v: %v, want %v", listed, got, rows[0])
+		}
+	}
+}
+
+// TestMisshapenRowsAreRefused lists what files may get wrong about rows.
+func TestMisshapenRowsAreRefused(t *testing.T) {
+	ints := func(elems ...int64) storage.Array { return storage.From(elems, len(elems)) }
+	values := storage.From(make([]float32, 6), 6)
+	padded := func(r Ragged, err error) error {
+		if err == nil {
+			var a storage.Array
+			if a, err = r.Padded(0); err == nil {
+				_, err = a.To(storage.CPU)
+			}
+		}
+		return err
+	}
+	for _, test := range []struct {
+		want string
+		err  error
+	}{
+		{"row 7 of 5 samples", second(Listed(ints(1, 7), 5))},
+		{"row 2 is listed twice", second(Listed(ints(2, 1, 2), 5))},
+		{"at most 2 integers", second(Listed(ints(2, 1, 0), 2))},
+		{"one element for each row", second(Where(storage.From(make([]bool, 4), 2, 2), func(bool) bool { return true }))},
+		{"stretches of 7 steps", second(Steps(values, 7))},
+		{"stretches of 0 steps", second(Steps(values, 0))},
+		{"want a row of integers", second(Offsets("x", values, values))},
+		{"offsets 0 … 7 into 6 values", second(Offsets("x", values, ints(0, 7)))},
+		{"offsets -1 … 6", second(Offsets("x", values, ints(-1, 6)))},
+		{"want them to ascend", second(Offsets("x", values, ints(0, 4, 2, 6)))},
+		{"rows of 0 float32", padded(Offsets("x", values, ints(0, 0, 0)))},
+		{"column 9 of 6", padded(Sparse("x", values, ints(0, 1, 2, 3, 4, 9), ints(0, 6), 6))},
+		{"column -1", padded(Sparse("x", values, ints(0, 1, 2, 3, 4, -1), ints(0, 6), 6))},
+		{"more is stored of a row", padded(Sparse("x", values, ints(0, 1, 2, 0, 1, 2), ints(0, 6), 3))},
+		{"as many integers as values", second(Sparse("x", values, ints(0, 1), ints(0, 6), 3))},
+	} {
+		if test.err == nil || !errors.Is(test.err, views.ErrShape) && !errors.Is(test.err, dtype.ErrType) || !strings.Contains(test.err.Error(), test.want) {
+			t.Errorf("%v, want an error with %q", test.err, test.want)
+		}
+	}
+}
+
+func second[T any](_ T, err error) error { return err }

@@ -1,0 +1,40 @@
+package dataset
+
+import (
+	"fmt"
+
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// Steps returns the array whose element i is elements i to i+n-1 of a's first
+// axis, n of them: the stretches of a time series, each one step after the one
+// before. It is a view; nothing is copied.
+func Steps(a storage.Array, n int) (storage.Array, error) {
+	if a.Rank() == 0 || n < 1 || n > a.Shape[0] {
+		return a, fmt.Errorf("dataset: stretches of %d steps of %v; want 1 to as many as there are: %w", n, a.Shape, views.ErrShape)
+	}
+	v, err := a.View.Window(0, n, 1)
+	if err != nil {
+		return a, fmt.Errorf("dataset: %w", err)
+	}
+	order := []int{0, v.Rank() - 1}
+	for axis := 1; axis < a.Rank(); axis++ {
+		order = append(order, axis)
+	}
+	v, err = v.Transpose(order...)
+	return a.With(v), err
+}
+
+// steps returns the single steps that v shows stretches of, and how many make
+// one: 1 and v itself if it shows none.
+func steps(v views.View) (single views.View, n int) {
+	if v.Rank() < 2 || v.Shape[0] == 0 || v.Shape[1] < 2 || v.Stride[0] != v.Stride[1] {
+		return v, 1
+	}
+	n = v.Shape[1]
+	single = views.View{Offset: v.Offset}
+	single.Shape = append([]int{v.Shape[0] + n - 1}, v.Shape[2:]...)
+	single.Stride = append([]int{v.Stride[0]}, v.Stride[2:]...)
+	return single, n
+}

@@ -1,0 +1,107 @@
+package hdf5
+
+import (
+	"fmt"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// Sequences is a dataset of one axis whose elements are rows of numbers, of
+// different lengths.
+type Sequences struct {
+	Type    dtype.Type // of the numbers
+	Shape   []int      // of one element of a row, where those are arrays
+	Rows    int
+	Longest int // elements in the longest row
+
+	d *Dataset
+	number
+}
+
+// pointers is how many rows' pointers are read at a time.
+const pointers = 1 << 12
+
+// Sequences returns the dataset's rows. Their lengths are looked at, the
+// numbers are not.
+func (d *Dataset) Sequences() (*Sequences, error) {
+	s, err := d.sequences()
+	if err != nil {
+		return nil, d.file.fail(d.Path, err)
+	}
+	return s, nil
+}
+
+func (d *Dataset) sequences() (*Sequences, error) {
+	if d.Type.Class != ClassSequence || d.Type.Text.Variable || len(d.Shape) != 1 {
+		return nil, fmt.Errorf("%v of shape %v, not one row of sequences: %w", d.Type, d.Shape, dtype.ErrType)
+	}
+	n, err := d.Type.Base.number()
+	if err != nil {
+		return nil, err
+	}
+	s := &Sequences{Type: n.to, Shape: n.dims, Rows: d.Shape[0], d: d, number: n}
+	err = s.each(0, s.Rows, func(_ int, length int, _ heapPlace) error {
+		if length > d.file.size/max(1, d.Type.Base.Size) {
+			return fmt.Errorf("sequence of %d elements in a file of %d bytes", length, d.file.size)
+		}
+		s.Longest = max(s.Longest, length)
+		return nil
+	})
+	return s, err
+}
+
+// each calls f with where the numbers of rows first to first+n-1 are.
+func (s *Sequences) each(first, n int, f func(k, length int, at heapPlace) error) error {
+	for k := 0; k < n; k += pointers {
+		raw, err := s.d.Raw(views.View{Offset: first + k, Shape: []int{min(pointers, n-k)}, Stride: []int{1}})
+		if err != nil {
+			return err
+		}
+		for i := 0; len(raw) > 0; i, raw = i+1, raw[s.d.Type.Size:] {
+			c := s.d.file.over("sequence", raw[:s.d.Type.Size])
+			length, at := c.u32(), heapPlace{c.address(), c.u32()}
+			if c.err == nil {
+				c.err = f(k+i, length, at)
+			}
+			if c.err != nil {
+				return fmt.Errorf("row %d: %w", first+k+i, c.err)
+			}
+		}
+	}
+	return nil
+}
+
+// Read writes rows first to first+n-1 to dst, each as length elements: of a
+// longer one those at the front, after a shorter one zeros.
+func (s *Sequences) Read(dst []byte, first, n, length int) error {
+	if first < 0 || n < 0 || first+n > s.Rows {
+		return s.d.file.fail(s.d.Path, fmt.Errorf("rows %d to %d of %d: %w", first, first+n-1, s.Rows, views.ErrShape))
+	}
+	row := length * s.to.Size() * views.Of(s.Shape...).Len()
+	clear(dst[:n*row])
+	return s.each(first, n, func(k, have int, at heapPlace) error {
+		return s.decode(dst[k*row:(k+1)*row], min(have, length), at)
+	})
+}
+
+// decode writes the first n elements of a row.
+func (s *Sequences) decode(dst []byte, n int, at heapPlace) error {
+	if n == 0 || at.address == 0 || at.address == undefined {
+		return nil
+	}
+	stored, err := s.d.file.heapObject(at.address, at.number)
+	if err != nil {
+		return err
+	}
+	size := s.d.Type.Base.Size
+	if size == 0 || n > len(stored)/size {
+		return fmt.Errorf("sequence of %d elements of %d bytes in %d bytes: %w", n, size, len(stored), views.ErrShape)
+	}
+	if s.convert == nil {
+		copy(dst, stored[:n*size])
+		return nil
+	}
+	s.convert(dst, stored[:n*size])
+	return nil
+}
