@@ -87,7 +87,7 @@ func epoch(data string) (func() error, func(), error) {
 // lenet returns a run, not yet begun, on the images of f.
 func lenet(f *hdf5.File) (*train.Run, *train.Data, error) {
 	c := train.Defaults()
-	c.Data.File, c.Data.X, c.Data.Y = f.Name(), "train/images", "train/labels"
+	c.Data.File, c.Data.X, c.Data.Y = train.Names{f.Name()}, "train/images", "train/labels"
 	c.Data.Normalize = train.Normalize{Scale: 1.0 / 255}
 	c.Model, c.Batch, c.Epochs = "lenet", 128, 1
 	c.Optimizer = map[string]any{"sgd": map[string]any{"lr": 0.05, "momentum": 0.9}}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/h5dnn/h5dnn/dataset"
 	"github.com/h5dnn/h5dnn/nn"
@@ -27,19 +28,32 @@ type Config struct {
 }
 
 // A DataConfig says where samples are and how they become a model's input.
+//
+// Files are named one by one or by patterns (demo_*.h5), and read one after the
+// other. Paths may have stars as well: data/*/obs/pose is the inputs of many
+// episodes, and a star in any other path stands for what the first one did.
 type DataConfig struct {
-	File      string    `json:"file"`
+	File      Names     `json:"file"`
+	YFile     Names     `json:"y_file,omitempty"` // of Y, as many as of X; File if empty
 	X         string    `json:"x"`
 	Y         string    `json:"y"`
-	ValFile   string    `json:"val_file,omitempty"` // File if empty
+	XOffsets  string    `json:"x_offsets,omitempty"` // where X is cut into rows of different lengths, as an indptr
+	XColumns  string    `json:"x_columns,omitempty"` // of a sparse matrix (CSR): the column of each element of X
+	Length    int       `json:"length,omitempty"`    // rows of different lengths are cut or padded to; the longest if 0
+	Steps     int       `json:"steps,omitempty"`     // neighbouring rows that make one sample; 1 if 0
+	YSteps    int       `json:"y_steps,omitempty"`   // the last of them that the model should say something of; all if 0
+	Rows      Names     `json:"rows,omitempty"`      // filters that all have to let a row through: [slice], PATH of a mask or list, PATH==VALUE
+	ValFile   Names     `json:"val_file,omitempty"`  // File if empty
+	ValYFile  Names     `json:"val_y_file,omitempty"`
 	ValX      string    `json:"val_x,omitempty"`
 	ValY      string    `json:"val_y,omitempty"`
-	Split     float64   `json:"split,omitempty"`     // the part of the samples to validate on, instead of ValX and ValY
+	ValRows   Names     `json:"val_rows,omitempty"`
+	Split     Split     `json:"split,omitzero"`      // what to validate on, instead of ValX and ValY
 	Normalize Normalize `json:"normalize"`           //
 	Layout    string    `json:"layout,omitempty"`    // of images: nchw (or empty) or nhwc
 	Shuffle   string    `json:"shuffle,omitempty"`   // auto (or empty), exact, window or none
 	Window    int       `json:"window,omitempty"`    // blocks open at a time under window shuffling; the loader's choice if 0
-	Memory    int64     `json:"memory_mb,omitempty"` // that the loader may take, in MiB; 512 if 0
+	Memory    int64     `json:"memory_mb,omitempty"` // that loading may take, in MiB, a quarter of it to validate; 512 and 512 if 0
 }
 
 // Defaults returns what a configuration says that says nothing.
@@ -74,7 +88,7 @@ func ParseConfig(text []byte, overrides ...func(*Config)) (Config, error) {
 // Check reports the first thing in c that cannot be, as an *nn.ConfigError.
 func (c Config) Check() error {
 	switch d := c.Data; {
-	case d.File == "":
+	case len(d.File) == 0 || d.File[0] == "":
 		return wrong("name the file of samples", "data", "file")
 	case d.X == "":
 		return wrong("name the array of inputs", "data", "x")
@@ -82,10 +96,18 @@ func (c Config) Check() error {
 		return wrong("name the array of what the model should say", "data", "y")
 	case (d.ValX == "") != (d.ValY == ""):
 		return wrong("val_x and val_y go together; name both or neither", "data")
-	case d.Split != 0 && d.ValX != "":
+	case d.Split != (Split{}) && d.ValX != "":
 		return wrong("there is val_x too; validate on one or the other", "data", "split")
-	case !(d.Split >= 0 && d.Split < 1):
+	case !(d.Split.Fraction >= 0 && d.Split.Fraction < 1):
 		return wrong(fmt.Sprintf("cannot be %v; want a part of the samples, such as 0.1", d.Split), "data", "split")
+	case d.Steps < 0:
+		return wrong("cannot be negative", "data", "steps")
+	case d.YSteps < 0 || d.YSteps > max(1, d.Steps):
+		return wrong("want at most as many as steps", "data", "y_steps")
+	case d.Length < 0:
+		return wrong("cannot be negative", "data", "length")
+	case d.XColumns != "" && d.XOffsets == "":
+		return wrong("rows of a sparse matrix need x_offsets too", "data", "x_columns")
 	case d.Layout != "" && d.Layout != "nchw" && d.Layout != "nhwc":
 		return wrong(fmt.Sprintf("no layout %q; want nchw or nhwc", d.Layout), "data", "layout")
 	case d.Window < 0:
@@ -100,6 +122,11 @@ func (c Config) Check() error {
 		return wrong(fmt.Sprintf("cannot be %d", c.Classes), "classes")
 	case c.Threads < 0:
 		return wrong(fmt.Sprintf("cannot be %d; want 0 for all there are", c.Threads), "threads")
+	}
+	for _, text := range slices.Concat(c.Data.Rows, c.Data.ValRows) {
+		if _, err := parseFilter(text); err != nil {
+			return within(err, "data", "rows")
+		}
 	}
 	return c.checkNames()
 }

@@ -19,43 +19,91 @@ type Arrays struct{ X, Y, ValX, ValY storage.Array }
 type Data struct {
 	Train dataset.Dataset
 	Val   dataset.Dataset // nil if there is nothing to validate on
+	Notes []string        // what the user should know
 
-	y storage.Array
+	labels dataset.Dataset // the ys of all that is trained on, or split off it
 }
 
-// NewData pairs up arrays as c says.
+// NewData pairs up arrays as c says. Rows and splits that look into files are for OpenData.
 func NewData(c Config, a Arrays) (*Data, error) {
-	d := &Data{y: a.Y}
+	if len(c.Data.Rows)+len(c.Data.ValRows) > 0 || c.Data.Split.Attribute != "" || c.Data.Split.Mask != "" {
+		return nil, fmt.Errorf("data: rows, attributes and masks are found in files; use OpenData: %w", storage.ErrState)
+	}
+	training := []*part{{xPath: c.Data.X, yPath: c.Data.Y, x: a.X, y: a.Y}}
+	var validation []*part
+	if a.ValX.Data != nil {
+		validation = []*part{{xPath: c.Data.ValX, yPath: c.Data.ValY, x: a.ValX, y: a.ValY}}
+	}
+	for _, p := range append(training, validation...) {
+		if err := p.pairs(); err != nil {
+			return nil, err
+		}
+	}
+	return c.data(nil, training, validation)
+}
+
+// OpenData finds what c names in files, filters and splits it as c says.
+func OpenData(c Config, files Files) (*Data, error) {
+	training, err := c.Data.parts(files, c.Data.training())
+	if err != nil {
+		return nil, err
+	}
+	var validation []*part
+	if c.Data.ValX != "" {
+		if validation, err = c.Data.parts(files, c.Data.validation()); err != nil {
+			return nil, err
+		}
+	}
+	return c.data(files, training, validation)
+}
+
+// data makes samples of parts.
+func (c Config) data(files Files, training, validation []*part) (*Data, error) {
+	d, split := &Data{}, c.Data.Split
 	var err error
-	if d.Train, err = Pair(c.Data.X, a.X, c.Data.Y, a.Y); err != nil {
+	if d.labels, err = c.Data.chain(training, c.Data.labels); err != nil {
+		return nil, err
+	}
+	d.note(c.Data, training)
+	alone := c.Data.Steps < 2 && split.Fraction > 0 // each sample for itself
+	if split != (Split{}) && !alone {
+		if training, validation, err = split.divide(files, training, c.Seed); err != nil {
+			return nil, err
+		}
+	}
+	if d.Train, err = c.Data.chain(training, c.Data.sample); err != nil {
 		return nil, err
 	}
 	if d.Train.Len() == 0 {
-		return nil, fmt.Errorf("%s has no samples: %w", c.Data.X, views.ErrShape)
+		return nil, fmt.Errorf("%s has no samples, or none were picked: %w", c.Data.X, views.ErrShape)
 	}
-	if c.Data.Split > 0 {
-		d.Train, d.Val, err = dataset.Split(d.Train, c.Data.Split, c.Seed)
+	if alone {
+		d.Train, d.Val, err = dataset.Split(d.Train, split.Fraction, c.Seed)
 		return d, err
 	}
-	if a.ValX.Data == nil {
+	if len(validation) == 0 {
 		return d, nil
 	}
-	if d.Val, err = Pair(c.Data.ValX, a.ValX, c.Data.ValY, a.ValY); err != nil {
+	if d.Val, err = c.Data.chain(validation, c.Data.sample); err != nil {
 		return nil, err
 	}
-	if have, want := d.Val.Fields()[0], d.Train.Fields()[0]; fmt.Sprint(have) != fmt.Sprint(want) {
+	if have, want := d.Val.Fields()[0], d.Train.Fields()[0]; !alike(have, want) {
 		return nil, fmt.Errorf("%s holds samples of %v%v, %s of %v%v; they must be alike: %w", c.Data.ValX, have.Type, have.Shape, c.Data.X, want.Type, want.Shape, views.ErrShape)
 	}
 	return d, nil
 }
 
-// Pair returns the dataset whose samples are an element of x and one of y.
-// Names are for errors.
-func Pair(xName string, x storage.Array, yName string, y storage.Array) (dataset.Dataset, error) {
-	if x.Rank() == 0 || y.Rank() == 0 || x.Shape[0] != y.Shape[0] {
-		return nil, fmt.Errorf("%s is %v and %s is %v; want the same number of samples along the first axis: %w", xName, x.Shape, yName, y.Shape, views.ErrShape)
+// note tells of parts that are too short.
+func (d *Data) note(c DataConfig, parts []*part) {
+	short := 0
+	for _, p := range parts {
+		if p.len() < c.Steps {
+			short++
+		}
 	}
-	return dataset.Of(dataset.Named{Name: "x", Array: x}, dataset.Named{Name: "y", Array: y})
+	if short > 0 {
+		d.Notes = append(d.Notes, fmt.Sprintf("%d of %d episodes are shorter than %d steps, and left out", short, len(parts), c.Steps))
+	}
 }
 
 // mostClasses is how many classes labels may be taken to mean without being told.
@@ -63,49 +111,37 @@ const mostClasses = 1 << 16
 
 // outputs returns how many numbers a model must say about each sample: one for
 // each class in the labels, or as many as y has.
-func (d *Data) outputs(c Config) (int, error) {
+func (d *Data) outputs(ctx context.Context, c Config) (int, error) {
+	y := d.labels.Fields()[0]
+	size := views.Of(y.Shape...).Len()
 	if c.Classes > 0 {
 		return c.Classes, nil
 	}
 	if c.Loss != "cross_entropy" {
-		return views.Of(d.y.Shape[1:]...).Len(), nil
+		return size, nil
 	}
-	if !d.y.Type.IsInt() || d.y.Len() != d.y.Shape[0] {
-		return 0, fmt.Errorf("%s is %v%v; cross_entropy wants one integer label a sample: %w", c.Data.Y, d.y.Type, d.y.Shape, dtype.ErrType)
+	if !y.Type.IsInt() || size != 1 {
+		return 0, fmt.Errorf("%s is %v%v a sample; cross_entropy wants one integer label a sample: %w", c.Data.Y, y.Type, y.Shape, dtype.ErrType)
 	}
 	largest := int64(0)
-	err := inParts(d.y, func(labels []int64, first int) error {
+	o := c.loading()
+	o.Shuffle, o.Window, o.Batch = dataset.None, 0, min(1<<16, max(1, d.labels.Len()))
+	for b, err := range dataset.Load(ctx, d.labels, o) {
+		if err != nil {
+			return 0, err
+		}
+		labels, err := storage.Read[int64](b.Fields[0])
+		if err != nil {
+			return 0, err
+		}
 		for i, label := range labels {
 			if label < 0 || label >= mostClasses {
-				return fmt.Errorf("%s: label %d of sample %d; want 0 to %d, or say how many classes there are: %w", c.Data.Y, label, first+i, mostClasses-1, views.ErrShape)
+				return 0, fmt.Errorf("%s: label %d of sample %d; want 0 to %d, or say how many classes there are: %w", c.Data.Y, label, b.Rows[i], mostClasses-1, views.ErrShape)
 			}
 			largest = max(largest, label)
 		}
-		return nil
-	})
-	return int(largest) + 1, err
-}
-
-// inParts hands a's elements to f as int64s, a part at a time.
-func inParts(a storage.Array, f func(elems []int64, first int) error) error {
-	const part = 1 << 20
-	for first := 0; first < a.Shape[0]; first += part {
-		v, err := a.View.Slice(0, first, min(first+part, a.Shape[0]), 1)
-		if err != nil {
-			return err
-		}
-		ints, err := storage.Make(storage.CPU, dtype.Int64, v.Shape...)
-		if err == nil {
-			err = a.With(v).CopyTo(ints)
-		}
-		if err == nil {
-			err = f(storage.Elements[int64](ints), first)
-		}
-		if err != nil {
-			return err
-		}
 	}
-	return nil
+	return int(largest) + 1, nil
 }
 
 // surveyed is how many bytes of samples normalize looks at.

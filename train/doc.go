@@ -2,7 +2,7 @@
 // go on from.
 //
 //	c, err := train.ParseConfig(yaml)                  // what, on what, how
-//	data, err := train.NewData(c, arrays)              // arrays: the caller opens files
+//	data, err := train.NewData(c, arrays)              // or OpenData: the caller opens files
 //	run, err := train.New(c, data, storage.CPU)
 //	err = run.Fit(ctx, data, train.Options{File: "run.h5"})
 //

@@ -24,6 +24,8 @@ type Options struct {
 	// saved. An error ends training and is returned; the run stays as it is.
 	OnBatch func(Progress) error
 	OnEpoch func(Epoch) error
+	// OnPlan is called before the first step with what the loader is going to do.
+	OnPlan func(dataset.Plan)
 }
 
 // A Progress is how an epoch is going.
@@ -40,7 +42,6 @@ type Epoch struct {
 	Number, Epochs int // from 1
 	Train          Tally
 	Val            *Tally // nil if there was nothing to validate on
-	Plan           dataset.Plan
 }
 
 // Fit trains r from where it is to the end. When ctx is done it saves the run
@@ -81,21 +82,33 @@ func (r *Run) fitting(data *Data, o Options) (f *fitting, err error) {
 	if c.Samples != 0 {
 		loading.Shuffle, loading.Window = c.Shuffle, c.Window
 	}
+	if data.Val != nil {
+		loading.Memory -= loading.Memory / validating
+	}
 	if f.train, err = dataset.NewLoader(data.Train, loading); err != nil {
 		return nil, err
 	}
 	plan := f.train.Plan()
+	if o.OnPlan != nil {
+		o.OnPlan(plan)
+	}
 	c.Samples, c.Shuffle, c.Window = data.Train.Len(), plan.Shuffle, plan.Window
 	if f.blocks, err = r.Predictor(); err != nil || data.Val == nil {
 		return f, err
 	}
-	f.val, err = r.reading(data.Val)
+	f.val, err = r.reading(data.Val, validating)
 	return f, err
 }
 
-// reading returns a loader of d in order, for evaluation and prediction.
-func (r *Run) reading(d dataset.Dataset) (*dataset.Loader, error) {
+// validating is how many times the memory that loading to validate takes is all
+// that loading may take: both loaders keep what they hold.
+const validating = 4
+
+// reading returns a loader of d in order, for evaluation and prediction, in a
+// share of the memory allowed.
+func (r *Run) reading(d dataset.Dataset, share int64) (*dataset.Loader, error) {
 	o := r.Config.loading()
+	o.Memory /= share
 	o.Shuffle, o.Window, o.Batch = dataset.None, 0, evaluated
 	return dataset.NewLoader(d, o)
 }
@@ -193,7 +206,7 @@ func (r *Run) hits(out, y *tensor.Tensor) int {
 // finish validates, writes history and turns to the next epoch.
 func (f *fitting) finish(ctx context.Context) error {
 	c := &f.Cursor
-	e := Epoch{Number: c.Epoch + 1, Epochs: f.Config.Epochs, Train: c.Sofar, Plan: f.train.Plan()}
+	e := Epoch{Number: c.Epoch + 1, Epochs: f.Config.Epochs, Train: c.Sofar}
 	if f.val != nil {
 		val, err := f.evaluate(ctx, f.blocks, f.val)
 		if err != nil {

@@ -175,7 +175,7 @@ func (r *Run) Evaluate(ctx context.Context, d dataset.Dataset) (Tally, error) {
 	if err != nil {
 		return Tally{}, err
 	}
-	l, err := r.reading(d)
+	l, err := r.reading(d, 1)
 	if err != nil {
 		return Tally{}, err
 	}

@@ -41,7 +41,7 @@ func evalCommand() *cli.Command {
 			}
 			defer data.Close()
 			samples := data.Train
-			if run.Config.Data.Split > 0 {
+			if run.Config.Data.Split != (train.Split{}) {
 				samples = data.Val
 			}
 			tally, err := run.Evaluate(c.Context, samples)
@@ -57,28 +57,31 @@ func evalCommand() *cli.Command {
 func samplesOf(c *cli.Context, run string, config *train.Config) error {
 	d := &config.Data
 	config.Threads = c.Int("threads")
-	file := c.String("data")
+	files := train.Names(c.StringSlice("data"))
 	if c.NArg() == 2 {
-		file = c.Args().Get(1)
+		files = train.Names{c.Args().Get(1)}
 	}
 	switch given := c.IsSet("x") || c.IsSet("y"); {
 	case given && !(c.IsSet("x") && c.IsSet("y")):
 		return fmt.Errorf("--x and --y go together; give both")
 	case given:
-		d.X, d.Y, d.Split = c.String("x"), c.String("y"), 0
+		d.X, d.Y, d.Split, d.YFile, d.Rows = c.String("x"), c.String("y"), train.Split{}, nil, nil
 	case d.ValX != "":
-		d.X, d.Y = d.ValX, d.ValY
-		if d.ValFile != "" {
-			d.File = d.ValFile
-		}
-	case d.Split == 0:
+		*d = d.Validation()
+	case d.Split == train.Split{}:
 		return fmt.Errorf("%s was not validated on anything; name samples by --x and --y", run)
 	}
-	if file != "" {
-		d.File = file
+	if len(files) > 0 {
+		d.File = files
 	}
-	d.ValX, d.ValY, d.ValFile = "", "", ""
-	return nil
+	if c.IsSet("y-data") {
+		d.YFile = c.StringSlice("y-data")
+	}
+	if c.IsSet("rows") {
+		d.Rows = c.StringSlice("rows")
+	}
+	d.ValX, d.ValY, d.ValFile, d.ValYFile, d.ValRows = "", "", nil, nil, nil
+	return config.Check()
 }
 
 func showTally(w io.Writer, asJSON, classifies bool, t train.Tally) error {

@@ -60,9 +60,11 @@ func trainCommand() *cli.Command {
 // dataFlags say where labelled samples are.
 func dataFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "data", Usage: "the `FILE` of samples"},
-		&cli.StringFlag{Name: "x", Usage: "`PATH` of inputs in it, and [slice] if not all"},
+		&cli.StringSliceFlag{Name: "data", Usage: "the `FILE` of samples; several if repeated, or a pattern ('part_*.h5')"},
+		&cli.StringSliceFlag{Name: "y-data", Usage: "the `FILE` of --y, if it is another; as many as of --data"},
+		&cli.StringFlag{Name: "x", Usage: "`PATH` of inputs in it, and [slice] if not all; with stars ('data/*/obs/pose') those of many episodes"},
 		&cli.StringFlag{Name: "y", Usage: "`PATH` of what the model should say of them"},
+		&cli.StringSliceFlag{Name: "rows", Usage: "leave out all but these `ROWS`: [slice], PATH of a mask or list, or PATH==VALUE; repeated, what all allow"},
 	}
 }
 
@@ -113,7 +115,7 @@ func resumedJob(c *cli.Context) (*job, error) {
 	}
 	for _, name := range c.LocalFlagNames() {
 		switch name {
-		case "resume", "output", "o", "data", "val-data", "epochs", "device", "threads", "json":
+		case "resume", "output", "o", "data", "y-data", "val-data", "val-y-data", "epochs", "device", "threads", "memory", "json":
 		default:
 			return nil, fmt.Errorf("--%s would make another run of %s; start one without --resume", name, j.file)
 		}
@@ -122,7 +124,9 @@ func resumedJob(c *cli.Context) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	override(c, &run.Config)
+	if err := override(c, &run.Config); err != nil {
+		return nil, err
+	}
 	if err := run.Config.Check(); err != nil {
 		return nil, err
 	}
@@ -153,17 +157,24 @@ func configOf(c *cli.Context) (train.Config, error) {
 		if err != nil {
 			return config, err
 		}
+		var failed error
 		config, err = train.ParseConfig(text, func(config *train.Config) {
-			beside(name, &config.Data.File)
-			beside(name, &config.Data.ValFile)
-			override(c, config)
+			for _, names := range []train.Names{config.Data.File, config.Data.YFile, config.Data.ValFile, config.Data.ValYFile} {
+				beside(name, names)
+			}
+			failed = override(c, config)
 		})
+		if failed != nil {
+			return config, failed
+		}
 		if err != nil {
 			err = fmt.Errorf("%s:%w", name, err)
 		}
 		return config, err
 	}
-	override(c, &config)
+	if err := override(c, &config); err != nil {
+		return config, err
+	}
 	return config, flagged(config.Check())
 }
 
@@ -177,32 +188,45 @@ func readConfig(name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, most))
 }
 
-// beside makes a path that is relative to the file named config one that is
+// beside makes paths that are relative to the file named config ones that are
 // relative to where we are.
-func beside(config string, path *string) {
-	if *path != "" && !filepath.IsAbs(*path) {
-		*path = filepath.Join(filepath.Dir(config), *path)
+func beside(config string, paths []string) {
+	for i, path := range paths {
+		if path != "" && !filepath.IsAbs(path) {
+			paths[i] = filepath.Join(filepath.Dir(config), path)
+		}
 	}
 }
 
 // override puts what flags say in the place of what config says.
-func override(c *cli.Context, config *train.Config) {
+func override(c *cli.Context, config *train.Config) error {
 	d := &config.Data
+	for name, to := range map[string]*train.Names{
+		"data": &d.File, "y-data": &d.YFile, "rows": &d.Rows,
+		"val-data": &d.ValFile, "val-y-data": &d.ValYFile, "val-rows": &d.ValRows,
+	} {
+		if c.IsSet(name) {
+			*to = c.StringSlice(name)
+		}
+	}
 	for name, to := range map[string]*string{
-		"data": &d.File, "x": &d.X, "y": &d.Y, "val-data": &d.ValFile, "val-x": &d.ValX, "val-y": &d.ValY,
-		"loss": &config.Loss, "schedule": &config.Schedule, "device": &config.Device,
+		"x": &d.X, "y": &d.Y, "val-x": &d.ValX, "val-y": &d.ValY, "x-offsets": &d.XOffsets, "x-columns": &d.XColumns,
+		"shuffle": &d.Shuffle, "loss": &config.Loss, "schedule": &config.Schedule, "device": &config.Device,
 	} {
 		if c.IsSet(name) {
 			*to = c.String(name)
 		}
 	}
-	for name, to := range map[string]*int{"epochs": &config.Epochs, "batch": &config.Batch, "threads": &config.Threads} {
+	for name, to := range map[string]*int{
+		"length": &d.Length, "steps": &d.Steps, "y-steps": &d.YSteps, "window": &d.Window,
+		"epochs": &config.Epochs, "batch": &config.Batch, "threads": &config.Threads,
+	} {
 		if c.IsSet(name) {
 			*to = c.Int(name)
 		}
 	}
-	if c.IsSet("split") {
-		d.Split = c.Float64("split")
+	if c.IsSet("memory") {
+		d.Memory = c.Int64("memory")
 	}
 	if c.IsSet("seed") {
 		config.Seed = c.Uint64("seed")
@@ -216,6 +240,16 @@ func override(c *cli.Context, config *train.Config) {
 	if c.IsSet("lr") {
 		config.SetRate(c.Float64("lr"))
 	}
+	return overrideSplit(c, d)
+}
+
+func overrideSplit(c *cli.Context, d *train.DataConfig) (err error) {
+	if c.IsSet("split") {
+		if d.Split, err = train.ParseSplit(c.String("split")); err != nil {
+			return fmt.Errorf("--split: %w", err)
+		}
+	}
+	return nil
 }
 
 // flagged names the flag that a setting was given by, or should be.
@@ -224,7 +258,12 @@ func flagged(err error) error {
 	if !errors.As(err, &wrong) {
 		return err
 	}
-	names := map[string]string{"data: file": "data", "data: x": "x", "data: y": "y", "data: split": "split", "data": "val-x", "epochs": "epochs", "batch": "batch", "threads": "threads", "model": "model", "loss": "loss", "schedule": "schedule", "optimizer": "optimizer"}
+	names := map[string]string{
+		"data: file": "data", "data: x": "x", "data: y": "y", "data: split": "split", "data": "val-x", "data: rows": "rows",
+		"data: steps": "steps", "data: y_steps": "y-steps", "data: length": "length", "data: x_columns": "x-columns",
+		"data: shuffle": "shuffle", "data: window": "window", "data: memory_mb": "memory",
+		"epochs": "epochs", "batch": "batch", "threads": "threads", "model": "model", "loss": "loss", "schedule": "schedule", "optimizer": "optimizer",
+	}
 	for path := wrong.Path; len(path) > 0; path = path[:len(path)-1] {
 		var steps []string
 		for _, step := range path {
@@ -274,61 +313,12 @@ type trainingData struct {
 	files
 }
 
-// files are open until they are closed together.
-type files map[string]container
-
-func (f files) Close() {
-	for _, file := range f {
-		file.Close()
-	}
-}
-
-// array returns the numbers at path, in a file that is opened once.
-func (f files) array(name, path string) (storage.Array, error) {
-	file, ok := f[name]
-	if !ok {
-		var err error
-		if file, err = open(name); err != nil {
-			return storage.Array{}, err
-		}
-		f[name] = file
-	}
-	data, err := find(file, address{name, path})
-	if err != nil {
-		return storage.Array{}, err
-	}
-	if !data.Numbers {
-		return storage.Array{}, fmt.Errorf("%s: %s holds %s; want numbers", name, path, data.DType)
-	}
-	return data.Array, nil
-}
-
 func openData(config train.Config) (*trainingData, error) {
 	d := &trainingData{files: files{}}
-	at := config.Data
-	valFile := at.ValFile
-	if valFile == "" {
-		valFile = at.File
-	}
-	var arrays train.Arrays
-	for _, one := range []struct {
-		file, path string
-		to         *storage.Array
-	}{{at.File, at.X, &arrays.X}, {at.File, at.Y, &arrays.Y}, {valFile, at.ValX, &arrays.ValX}, {valFile, at.ValY, &arrays.ValY}} {
-		if one.path == "" {
-			continue
-		}
-		a, err := d.array(one.file, one.path)
-		if err != nil {
-			d.Close()
-			return nil, err
-		}
-		*one.to = a
-	}
 	var err error
-	if d.Data, err = train.NewData(config, arrays); err != nil {
+	if d.Data, err = train.OpenData(config, d.files); err != nil {
 		d.Close()
-		return nil, fmt.Errorf("%s: %w", at.File, err)
+		return nil, err
 	}
 	return d, nil
 }
@@ -344,7 +334,7 @@ func (s saved) Error() string {
 func (j *job) run(c *cli.Context) error {
 	watch := newMonitor(c, j)
 	watch.begin()
-	err := j.train.Fit(c.Context, j.data.Data, train.Options{File: j.file, OnBatch: watch.batch, OnEpoch: watch.epoch})
+	err := j.train.Fit(c.Context, j.data.Data, train.Options{File: j.file, OnPlan: watch.plan, OnBatch: watch.batch, OnEpoch: watch.epoch})
 	watch.end()
 	interrupted := c.Context.Err() != nil && errors.Is(err, context.Canceled)
 	if err != nil && !interrupted {

@@ -100,12 +100,12 @@ func predictedRight(t *testing.T) float64 {
 	}
 	open := files{}
 	defer open.Close()
-	labels, err := open.array("testdata/digits.h5", "test/labels")
+	labels, err := open.Find("testdata/digits.h5", "test/labels")
 	if err != nil {
 		t.Fatal(err)
 	}
 	said, right := strings.Fields(classes), 0
-	for i, label := range tensor.Values[int64](tensor.Of(labels)) {
+	for i, label := range tensor.Values[int64](tensor.Of(labels.Array)) {
 		if said[i] == fmt.Sprint(label) {
 			right++
 		}

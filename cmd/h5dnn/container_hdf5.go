@@ -174,6 +174,9 @@ func (f hdf5File) selectAll(d *hdf5.Dataset) (selection, error) {
 		File: f.Name(), Size: f.File.Size(),
 		DType: typeName(d.Type), View: d.View(), Texts: d.Type.IsString(), Values: d.Values,
 	}
+	if d.Type.Class == hdf5.ClassSequence && !s.Texts {
+		s.Rows = d.Sequences
+	}
 	if d.Shape == nil {
 		return s, fmt.Errorf("%s: %s has a type and no value (a null dataspace)", f.Name(), d.Path)
 	}

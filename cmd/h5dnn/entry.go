@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/hdf5"
 	"github.com/h5dnn/h5dnn/views"
 )
 
@@ -82,6 +83,7 @@ type selection struct {
 	DType  string
 	Texts  bool                            // they are strings
 	Values func(views.View) ([]any, error) // in the types of [hdf5.Dataset.Values]
+	Rows   func() (*hdf5.Sequences, error) // if elements are of variable length
 }
 
 // view returns the geometry of s.

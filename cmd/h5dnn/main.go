@@ -108,6 +108,9 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 		ErrWriter:       stderr,
 		ExitErrHandler:  func(*cli.Context, error) {}, // report does it
 		OnUsageError:    func(_ *cli.Context, err error, _ bool) error { return err },
+
+		DisableSliceFlagSeparator: true, // names may have commas
+
 		Action: func(c *cli.Context) error {
 			if name := c.Args().First(); name != "" {
 				return fmt.Errorf("there is no command %q%s; see h5dnn --help", name, spell.Hint(name, commandNames(c.App)))

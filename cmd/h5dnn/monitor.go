@@ -3,12 +3,14 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
 	"github.com/urfave/cli/v2"
 
+	loader "github.com/h5dnn/h5dnn/dataset"
 	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/train"
@@ -17,14 +19,13 @@ import (
 // A monitor shows how training goes: a bar on a terminal, and a line for each
 // epoch.
 type monitor struct {
-	job     *job
-	out     io.Writer
-	errs    io.Writer // the bar, and notes
-	json    bool
-	bar     *progressbar.ProgressBar // nil unless someone is watching
-	last    time.Time                // that the bar was described
-	began   time.Time
-	trained int // samples so far
+	job   *job
+	out   io.Writer
+	errs  io.Writer // the bar, and notes
+	json  bool
+	bar   *progressbar.ProgressBar // nil unless someone is watching
+	last  time.Time                // that the bar was described
+	began time.Time
 }
 
 func newMonitor(c *cli.Context, j *job) *monitor {
@@ -49,6 +50,13 @@ func (m *monitor) begin() {
 	fmt.Fprintf(m.out, "; %v, %d threads\n", run.Device, kernels.Threads())
 	if run.Cursor.Step > 0 {
 		fmt.Fprintf(m.out, "going on in epoch %d, after %d of %d samples\n", run.Cursor.Epoch+1, run.Cursor.Consumed, run.Cursor.Samples)
+	}
+}
+
+// plan says what the user should know before it begins.
+func (m *monitor) plan(p loader.Plan) {
+	for _, note := range slices.Concat(m.job.data.Notes, p.Notes) {
+		fmt.Fprintf(m.errs, "note: %s\n", note)
 	}
 }
 
@@ -99,12 +107,6 @@ func (m *monitor) figures(p train.Progress) string {
 // epoch prints a line.
 func (m *monitor) epoch(e train.Epoch) error {
 	m.end()
-	if e.Number == 1 || m.trained == 0 {
-		for _, note := range e.Plan.Notes {
-			fmt.Fprintf(m.errs, "note: %s\n", note)
-		}
-	}
-	m.trained += e.Train.Samples
 	if m.json {
 		return m.epochJSON(e)
 	}

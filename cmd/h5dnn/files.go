@@ -1,0 +1,166 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	loader "github.com/h5dnn/h5dnn/dataset"
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage/hdf5"
+	"github.com/h5dnn/h5dnn/train"
+)
+
+// files are open until they are closed together. Each is opened once.
+type files map[string]container
+
+var _ train.Files = files{}
+
+func (f files) Close() {
+	for _, file := range f {
+		file.Close()
+	}
+}
+
+func (f files) open(name string) (container, error) {
+	if file, ok := f[name]; ok {
+		return file, nil
+	}
+	file, err := open(name)
+	if err == nil {
+		f[name] = file
+	}
+	return file, err
+}
+
+// Glob implements train.Files. A file of exactly that name comes before a pattern.
+func (f files) Glob(pattern string) ([]string, error) {
+	if exists(pattern) || !strings.ContainsAny(pattern, "*?[") {
+		return []string{pattern}, nil
+	}
+	names, err := filepath.Glob(pattern)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", pattern, err)
+	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("%s: no file has such a name", pattern)
+	}
+	slices.SortFunc(names, compareNames)
+	return names, nil
+}
+
+// List implements train.Files.
+func (f files) List(name, group string) ([]string, error) {
+	file, err := f.open(name)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := file.Entries(group)
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	for e := range entries {
+		if e.Data != nil {
+			paths = append(paths, e.Path)
+		}
+	}
+	slices.SortFunc(paths, compareNames)
+	return paths, nil
+}
+
+// Find implements train.Files.
+func (f files) Find(name, path string) (train.Found, error) {
+	file, err := f.open(name)
+	if err != nil {
+		return train.Found{}, err
+	}
+	data, err := find(file, address{name, path})
+	if err != nil {
+		return train.Found{}, err
+	}
+	return foundIn(data, name+": "+path)
+}
+
+// foundIn returns data as package train takes it.
+func foundIn(data selection, name string) (train.Found, error) {
+	switch {
+	case data.Numbers:
+		return train.Found{Array: data.Array}, nil
+	case data.Texts:
+		return train.Found{Texts: data.strings}, nil
+	case data.Rows == nil:
+		return train.Found{}, fmt.Errorf("%s holds %s; want numbers", name, data.DType)
+	}
+	rows, err := data.Rows()
+	switch {
+	case errors.Is(err, dtype.ErrType):
+		return train.Found{}, fmt.Errorf("%s holds %s that are not rows of numbers; want numbers", name, data.DType)
+	case err != nil:
+		return train.Found{}, err
+	case rows.Rows != data.View.Len() || data.View.Offset != 0 || !data.View.Contiguous():
+		return train.Found{}, fmt.Errorf("%s: rows of different lengths cannot be sliced; pick them by --rows", name)
+	}
+	return train.Found{Ragged: ragged(rows, name)}, nil
+}
+
+// heapBlock is about how many bytes of rows of variable length are read together:
+// they lie in collections of some thousand bytes, mostly in order.
+const heapBlock = 64 << 10
+
+func ragged(rows *hdf5.Sequences, name string) *loader.Ragged {
+	return &loader.Ragged{
+		Name: name, Rows: rows.Rows, Type: rows.Type, Element: rows.Shape, Longest: rows.Longest,
+		Together: max(1, heapBlock/max(1, rows.Longest*rows.Type.Size())), Read: rows.Read,
+	}
+}
+
+// Attribute implements train.Files.
+func (f files) Attribute(name, path, attribute string) ([]any, error) {
+	file, err := f.open(name)
+	if err != nil {
+		return nil, err
+	}
+	h5, ok := file.(hdf5File)
+	if !ok {
+		return nil, fmt.Errorf("%s: %s files have no attributes; use mask:PATH", name, file.Format())
+	}
+	path, _ = splitExpr(path)
+	o, err := h5.Lookup(path)
+	if err != nil {
+		return nil, err
+	}
+	all, err := o.Attributes()
+	for _, a := range all {
+		if a.Name == attribute {
+			return a.Values()
+		}
+	}
+	return nil, err
+}
+
+// compareNames puts demo_2 before demo_10: digits are compared as numbers.
+func compareNames(a, b string) int {
+	for len(a) > 0 && len(b) > 0 {
+		m, n := digits(a), digits(b)
+		if m > 0 && n > 0 {
+			x, y := strings.TrimLeft(a[:m], "0"), strings.TrimLeft(b[:n], "0")
+			if c := cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(x, y)); c != 0 {
+				return c
+			}
+			a, b = a[m:], b[n:]
+			continue
+		}
+		if a[0] != b[0] {
+			return cmp.Compare(a[0], b[0])
+		}
+		a, b = a[1:], b[1:]
+	}
+	return cmp.Compare(len(a), len(b))
+}
+
+// digits counts those at the front.
+func digits(s string) int { return len(s) - len(strings.TrimLeft(s, "0123456789")) }

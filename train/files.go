@@ -1,0 +1,156 @@
+package train
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/dataset"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// Files is where data is found. Whoever calls opens the files, in whatever format.
+type Files interface {
+	// Glob lists the files a pattern names, demo_2 before demo_10.
+	Glob(pattern string) ([]string, error)
+	// List lists the paths of the arrays below a group, in that order.
+	List(file, group string) ([]string, error)
+	// Find returns what is at path, of which a [slice] may follow.
+	Find(file, path string) (Found, error)
+	// Attribute returns the elements of an attribute, in the types of
+	// [hdf5.Attribute.Values]; none if there is no attribute of that name.
+	Attribute(file, path, name string) ([]any, error)
+}
+
+// Found is what a file has at a path: one of these.
+type Found struct {
+	Array  storage.Array            // of numbers
+	Ragged *dataset.Ragged          // rows of numbers, of different lengths
+	Texts  func() ([]string, error) // strings
+}
+
+// Names is one name or several; as JSON, a string or a list of them.
+type Names []string
+
+// UnmarshalJSON reads a string or a list of strings.
+func (n *Names) UnmarshalJSON(text []byte) error {
+	var one string
+	if json.Unmarshal(text, &one) == nil {
+		*n = Names{one}
+		return nil
+	}
+	var list []string
+	if json.Unmarshal(text, &list) != nil || slices.Contains(list, "") {
+		return errors.New("want a name, or a list of names")
+	}
+	*n = list
+	return nil
+}
+
+// MarshalJSON writes what UnmarshalJSON reads.
+func (n Names) MarshalJSON() ([]byte, error) {
+	if len(n) == 1 {
+		return json.Marshal(n[0])
+	}
+	return json.Marshal([]string(n))
+}
+
+// globAll lists the files that several patterns name.
+func globAll(files Files, patterns Names) ([]string, error) {
+	var all []string
+	for _, pattern := range patterns {
+		names, err := files.Glob(pattern)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, names...)
+	}
+	return all, nil
+}
+
+// A wildcard is a path whose steps may hold stars, each for any part of a step.
+type wildcard string
+
+func (w wildcard) stars() int { return strings.Count(string(w), "*") }
+
+// split cuts a [slice] off.
+func (w wildcard) split() (path, expr string) {
+	path = string(w)
+	slash := strings.LastIndexByte(path, '/')
+	if bracket := strings.IndexByte(path[slash+1:], '['); bracket >= 0 && strings.HasSuffix(path, "]") {
+		return path[:slash+1+bracket], path[slash+1+bracket:]
+	}
+	return path, ""
+}
+
+// A match is a path that a wildcard stands for.
+type match struct {
+	path  string   // and the slice
+	steps []string // that stand where there were stars
+	stars []string // what each star is
+}
+
+// in lists what w stands for in a file: itself, if it has no star.
+func (w wildcard) in(files Files, file string) ([]match, error) {
+	if w.stars() == 0 {
+		return []match{{path: string(w)}}, nil
+	}
+	pattern, expr := w.split()
+	pattern = "/" + strings.Trim(pattern, "/")
+	star := strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, `([^/]*)`)
+	find, err := regexp.Compile("^" + star + "$")
+	if err != nil {
+		return nil, err
+	}
+	group := pattern[:strings.LastIndexByte(pattern[:strings.IndexByte(pattern, '*')], '/')+1]
+	paths, err := files.List(file, group)
+	if err != nil {
+		return nil, err
+	}
+	var all []match
+	for _, path := range paths {
+		if found := find.FindStringSubmatch("/" + strings.Trim(path, "/")); found != nil {
+			all = append(all, match{found[0] + expr, starred(pattern, found[0]), found[1:]})
+		}
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("%s: nothing is like %s: %w", file, pattern, views.ErrShape)
+	}
+	return all, nil
+}
+
+// starred returns the steps of path that have a star in pattern.
+func starred(pattern, path string) (steps []string) {
+	parts := strings.Split(path, "/")
+	for i, step := range strings.Split(pattern, "/") {
+		if strings.Contains(step, "*") {
+			steps = append(steps, parts[i])
+		}
+	}
+	return steps
+}
+
+// group returns the path down to the last step that stands for a star, or "".
+func (m match) group() string {
+	if len(m.steps) == 0 {
+		return ""
+	}
+	last := "/" + m.steps[len(m.steps)-1] + "/"
+	return m.path[:strings.LastIndex(m.path+"/", last)+len(last)-1]
+}
+
+// with puts what the stars of a match are in the place of w's.
+func (w wildcard) with(m match) (string, error) {
+	if w.stars() > len(m.stars) {
+		return "", fmt.Errorf("%s has more stars than the path of inputs, %d: %w", w, len(m.stars), views.ErrShape)
+	}
+	path := string(w)
+	for _, star := range m.stars {
+		path = strings.Replace(path, "*", star, 1)
+	}
+	return path, nil
+}

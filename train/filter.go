@@ -1,0 +1,192 @@
+package train
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/dataset"
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// A filter picks rows of a part:
+//
+//	[100:]            a slice of them
+//	PATH              those that a mask marks, or a list of integers numbers;
+//	                  episodes that a list of strings names
+//	PATH == VALUE     those where that is so; also != < <= > >=, and of strings
+type filter struct {
+	slice string
+	path  wildcard
+	op    string
+	value string
+}
+
+var comparison = regexp.MustCompile(`^\s*([^=!<>]+?)\s*(==|!=|<=|>=|<|>)\s*(.+?)\s*$`)
+
+func parseFilter(text string) (filter, error) {
+	text = strings.TrimSpace(text)
+	if strings.HasPrefix(text, "[") {
+		_, err := views.Parse(text)
+		return filter{slice: text}, err
+	}
+	if found := comparison.FindStringSubmatch(text); found != nil {
+		value := found[3]
+		if n := len(value); n > 1 && (value[0] == '"' || value[0] == '\'') && value[n-1] == value[0] {
+			value = value[1 : n-1]
+		}
+		return filter{path: wildcard(found[1]), op: found[2], value: value}, nil
+	}
+	if text == "" || strings.ContainsAny(text, "=!<>") {
+		return filter{}, fmt.Errorf("%q picks no rows; want [slice], the path of a mask or list, or a comparison such as fold==3", text)
+	}
+	return filter{path: wildcard(text)}, nil
+}
+
+// rows returns the rows of p that f picks.
+func (f filter) rows(files Files, p *part) (dataset.Rows, error) {
+	if f.slice != "" {
+		return sliced(f.slice, p.len())
+	}
+	path, err := f.path.with(p.at)
+	if err != nil {
+		return nil, err
+	}
+	found, err := files.Find(p.file, path)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := f.pick(found, p)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %s: %w", p.file, path, err)
+	}
+	return rows, nil
+}
+
+// pick returns the rows of p that f picks by what was found at its path.
+func (f filter) pick(found Found, p *part) (dataset.Rows, error) {
+	a := found.Array
+	listed := f.op == "" && a.Data != nil && a.Type.IsInt()
+	switch {
+	case found.Texts != nil:
+		return f.pickByText(found.Texts, p)
+	case found.Ragged != nil:
+		return nil, fmt.Errorf("rows of different lengths pick no samples: %w", dtype.ErrType)
+	case !listed && (a.Rank() != 1 || a.Shape[0] != p.len()):
+		return nil, fmt.Errorf("is %v; want one element for each of %d rows: %w", a.Shape, p.len(), views.ErrShape)
+	case listed:
+		rows, err := dataset.Listed(a, p.len())
+		if err != nil {
+			err = fmt.Errorf("%w; a mask of integers is written PATH!=0", err)
+		}
+		return rows, err
+	case f.op == "" && a.Type != dtype.Bool:
+		return nil, fmt.Errorf("holds %v; want a mask of bools, a list of integers, or a comparison such as PATH>0: %w", a.Type, dtype.ErrType)
+	case f.op == "":
+		return dataset.Where(a, func(marked bool) bool { return marked })
+	}
+	return f.compare(a)
+}
+
+// pickByText compares strings row by row, or looks for the name of an episode
+// among them.
+func (f filter) pickByText(texts func() ([]string, error), p *part) (dataset.Rows, error) {
+	list, err := texts()
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case f.op == "" && len(p.at.steps) == 0:
+		return nil, fmt.Errorf("holds strings; compare them, as in %s==val: %w", f.path, dtype.ErrType)
+	case f.op == "" && slices.Contains(list, p.at.steps[len(p.at.steps)-1]):
+		return allRows(p.len()), nil
+	case f.op == "":
+		return dataset.Rows{}, nil
+	case len(list) != p.len():
+		return nil, fmt.Errorf("holds %d strings; want one for each of %d rows: %w", len(list), p.len(), views.ErrShape)
+	}
+	rows := dataset.Rows{}
+	for row, text := range list {
+		if holds(text, f.op, f.value) {
+			rows = append(rows, row)
+		}
+	}
+	return rows, nil
+}
+
+// compare compares numbers as their type does: integers exactly.
+func (f filter) compare(a storage.Array) (dataset.Rows, error) {
+	t := a.Type
+	switch {
+	case t == dtype.Bool:
+		value, err := strconv.ParseBool(f.value)
+		equal := f.op == "=="
+		if err == nil && !equal && f.op != "!=" {
+			err = errors.New("bools are compared by == and !=")
+		}
+		return where(a, err, func(x bool) bool { return (x == value) == equal })
+	case t == dtype.Uint64:
+		value, err := strconv.ParseUint(f.value, 0, 64)
+		return where(a, err, func(x uint64) bool { return holds(x, f.op, value) })
+	case t.IsInt():
+		value, err := strconv.ParseInt(f.value, 0, 64)
+		return where(a, err, func(x int64) bool { return holds(x, f.op, value) })
+	case t == dtype.Float32: // as NumPy does, where 0.1 is the float32 nearest to it
+		value, err := strconv.ParseFloat(f.value, 32)
+		return where(a, err, func(x float32) bool { return holds(x, f.op, float32(value)) })
+	case t.IsFloat():
+		value, err := strconv.ParseFloat(f.value, 64)
+		return where(a, err, func(x float64) bool { return holds(x, f.op, value) })
+	}
+	return nil, fmt.Errorf("holds %v, which has no order: %w", t, dtype.ErrType)
+}
+
+// where is dataset.Where, unless the value to compare with was none.
+func where[T dtype.Go](a storage.Array, err error, keep func(T) bool) (dataset.Rows, error) {
+	if err != nil {
+		return nil, fmt.Errorf("holds %v: %w", a.Type, err)
+	}
+	return dataset.Where(a, keep)
+}
+
+func holds[T cmp.Ordered](x T, op string, value T) bool {
+	switch op {
+	case "==":
+		return x == value
+	case "!=":
+		return x != value
+	case "<":
+		return x < value
+	case "<=":
+		return x <= value
+	case ">":
+		return x > value
+	default:
+		return x >= value
+	}
+}
+
+// sliced returns those of n rows that a slice picks.
+func sliced(expr string, n int) (dataset.Rows, error) {
+	index, err := views.Parse(expr)
+	if err != nil {
+		return nil, err
+	}
+	v, err := index.Of(views.Of(n))
+	if err != nil {
+		return nil, err
+	}
+	if v.Rank() != 1 {
+		return nil, fmt.Errorf("%s of %d rows: want a range, such as [100:]: %w", expr, n, views.ErrShape)
+	}
+	rows := dataset.Rows(slices.Sorted(v.Positions()))
+	return rows, nil
+}
+
+func allRows(n int) dataset.Rows { return dataset.Rows{}.Except(n) }
