@@ -50,6 +50,10 @@ fuzz: setup ## run each fuzz target for FUZZTIME (30s)
 bench: build ## measure beside PyTorch (makes a Python environment outside the tree)
 	$(MAKE) -C bench
 
+.PHONY: bench-io
+bench-io: build ## measure reading beside h5py, likewise (makes files of 25 GiB, one after the other)
+	$(MAKE) -C bench bench-io
+
 .PHONY: golden
 golden: setup ## rewrite the expected output in cmd/h5dnn/testdata
 	go test ./cmd/h5dnn -run TestScripts -rewrite

@@ -2,11 +2,12 @@
 // same number of threads, and writes a table of medians and their ratios.
 //
 //	go run ./bench -python PYTHON -o bench/RESULTS.md
+//	go run ./bench -python PYTHON -suite io -o bench/IO.md
 //
-// The peer is a process that answers requests (peer_torch.py): "ROW COUNT" on
-// its input is answered by COUNT times in seconds on its output. The two take
-// turns, a few repetitions each, so that a machine whose speed drifts does not
-// favour either.
+// The peer is a process that answers requests (peer_torch.py, peer_h5py.py):
+// "COUNT ROW" on its input is answered by COUNT times in seconds on its output,
+// and a COUNT of 0 only prepares. The two take turns, a few repetitions each, so
+// that a machine whose speed drifts does not favour either.
 package main
 
 import (
@@ -28,24 +29,46 @@ func main() {
 	threads := flag.Int("threads", 2, "threads for each side")
 	seconds := flag.Float64("seconds", 6, "time to spend on a row, both sides together")
 	data := flag.String("data", "../shared/data", "folder with mnist.h5, for the rows that read it")
+	made := flag.String("made", "bench/out", "folder for the files that the peer makes")
+	name := flag.String("suite", "compute", "which table: compute or io")
 	flag.Parse()
-	if err := run(*python, *out, *only, *threads, *seconds, *data); err != nil {
+	s, ok := suites[*name]
+	if !ok {
+		fmt.Fprintf(os.Stderr, "bench: no suite %q; choose compute or io\n", *name)
+		os.Exit(2)
+	}
+	if err := run(s, *python, *out, *only, *threads, *seconds, folders{*data, *made}); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(2)
 	}
 }
 
-func run(python, out, only string, threads int, seconds float64, data string) error {
+// A suite is the rows of one table, and the script of the peer beside them.
+type suite struct {
+	command, script string
+	rows            []row
+}
+
+var suites = map[string]suite{
+	"compute": {"make bench", torchScript, rows},
+	"io":      {"make bench-io", h5pyScript, ioRows},
+}
+
+// folders are where the files of rows lie.
+type folders struct{ data, made string }
+
+func run(s suite, python, out, only string, threads int, seconds float64, in folders) error {
 	runtime.LockOSThread() // so that all arithmetic has one caller, and OpenMP one team
+	runtime.GOMAXPROCS(threads)
 	kernels.SetThreads(threads)
-	p, err := startPeer(python, threads, data)
+	p, err := startPeer(python, s.script, threads, in)
 	if err != nil {
 		return err
 	}
 	defer p.stop()
 	var results []result
-	for _, r := range selected(only) {
-		res, err := measure(r, p, seconds, data)
+	for _, r := range s.selected(only) {
+		res, err := measure(r, p, seconds, in)
 		if err != nil {
 			return fmt.Errorf("%s: %w", r.name, err)
 		}
@@ -59,7 +82,7 @@ func run(python, out, only string, threads int, seconds float64, data string) er
 	if err != nil {
 		return err
 	}
-	writeTable(f, results, p.version, threads)
+	writeTable(f, s.command, results, p.version, threads)
 	return f.Close()
 }
 
@@ -67,6 +90,7 @@ func run(python, out, only string, threads int, seconds float64, data string) er
 type result struct {
 	row
 	ours, theirs []float64
+	peak         int // bytes resident, at most, while h5dnn worked
 	skipped      error
 }
 
@@ -79,61 +103,81 @@ func (r result) String() string {
 	if len(r.theirs) == 0 {
 		return fmt.Sprintf("%-52s %9.4f ms", r.name, 1e3*median(r.ours))
 	}
-	return fmt.Sprintf("%-52s %9.4f ms, peer %9.4f ms, ratio %.2f (bar %.2f)",
-		r.name, 1e3*median(r.ours), 1e3*median(r.theirs), r.ratio(), r.bar)
+	return fmt.Sprintf("%-52s %9.4f ms, peer %9.4f ms, ratio %s (bar %s)%s",
+		r.name, 1e3*median(r.ours), 1e3*median(r.theirs), times(r.ratio()), times(r.bar), r.memory())
+}
+
+// memory says what was held, where there is a bar for it.
+func (r result) memory() string {
+	if r.most == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %d of %d MiB", r.peak>>20, r.most>>20)
+}
+
+func (r result) met() bool { return r.ratio() <= r.bar && r.peak <= r.most }
+
+// times writes a ratio: small ones as what they are one part in.
+func times(ratio float64) string {
+	if ratio < 0.2 {
+		return fmt.Sprintf("1/%.3g", 1/ratio)
+	}
+	return fmt.Sprintf("%.2f", ratio)
 }
 
 // measure lets the two sides take turns at a row until time is up.
-func measure(r row, p *peer, seconds float64, data string) (result, error) {
+func measure(r row, p *peer, seconds float64, in folders) (result, error) {
 	res := result{row: r}
-	once, done, err := r.prepare(data)
+	if _, err := p.time(r.name, 0); err != nil {
+		return res, err
+	}
+	ours, err := r.prepare(in)
 	if err != nil {
 		res.skipped = err
 		return res, nil
 	}
-	defer done()
-	if _, err := repeat(once, 1); err != nil { // compiles, allocates
-		return res, err
-	}
-	first, err := repeat(once, 1)
-	if err != nil {
-		return res, err
-	}
-	count := min(max(int(seconds/40/first[0]), 1), 500)
-	if _, err := p.time(r.name, 1); err != nil {
-		return res, err
-	}
-	for end := time.Now().Add(time.Duration(seconds * float64(time.Second))); time.Now().Before(end) || len(res.ours) < 3; {
-		ours, err := repeat(once, count)
+	defer ours.finish()
+	theirs := func(n int) ([]float64, error) { return p.time(r.name, n) }
+	switch {
+	case r.limit > 0:
+		theirs = func(int) ([]float64, error) { return []float64{r.limit}, nil }
+	case r.beside != nil:
+		t, err := r.beside(in)
 		if err != nil {
-			return res, err
+			res.skipped = err
+			return res, nil
 		}
-		theirs, err := p.time(r.name, count)
-		if err != nil {
-			return res, err
-		}
-		res.ours, res.theirs = append(res.ours, ours...), append(res.theirs, theirs...)
+		defer t.finish()
+		theirs = t.repeat
 	}
-	return res, nil
+	return res, res.alternate(ours, theirs, seconds)
 }
 
-// repeat returns how many seconds each of n calls took. One before them, if they
-// are several, finds the caches and the threads as the other side's turn left them.
-func repeat(once func() error, n int) ([]float64, error) {
-	if n > 1 {
-		if err := once(); err != nil {
-			return nil, err
-		}
+// alternate fills in the times of both sides.
+func (r *result) alternate(ours task, theirs func(n int) ([]float64, error), seconds float64) error {
+	if _, err := ours.repeat(1); err != nil { // compiles, allocates
+		return err
 	}
-	times := make([]float64, n)
-	for i := range times {
-		start := time.Now()
-		if err := once(); err != nil {
-			return nil, err
-		}
-		times[i] = time.Since(start).Seconds()
+	first, err := ours.repeat(1)
+	if err != nil {
+		return err
 	}
-	return times, nil
+	count := min(max(int(seconds/40/first[0]), 1), 500)
+	if _, err := theirs(1); err != nil {
+		return err
+	}
+	for end := time.Now().Add(time.Duration(seconds * float64(time.Second))); time.Now().Before(end) || len(r.ours) < 3; {
+		mine, err := r.watched(func() ([]float64, error) { return ours.repeat(count) })
+		if err != nil {
+			return err
+		}
+		other, err := theirs(count)
+		if err != nil {
+			return err
+		}
+		r.ours, r.theirs = append(r.ours, mine...), append(r.theirs, other...)
+	}
+	return nil
 }
 
 func median(x []float64) float64 {
@@ -144,20 +188,37 @@ func median(x []float64) float64 {
 	return (x[(len(x)-1)/2] + x[len(x)/2]) / 2
 }
 
-func writeTable(w io.Writer, results []result, peer string, threads int) {
-	fmt.Fprintf(w, "# h5dnn beside its peer\n\nWritten by `make bench` on %s.\n\n", time.Now().Format("2 January 2006"))
+// watched notes the peak of memory during a turn, where there is a bar for it.
+func (r *result) watched(turn func() ([]float64, error)) ([]float64, error) {
+	if r.most == 0 {
+		return turn()
+	}
+	if err := forgetPeak(); err != nil {
+		return nil, err
+	}
+	times, err := turn()
+	if err != nil {
+		return nil, err
+	}
+	resident, err := peak()
+	r.peak = max(r.peak, resident)
+	return times, err
+}
+
+func writeTable(w io.Writer, command string, results []result, peer string, threads int) {
+	fmt.Fprintf(w, "# h5dnn beside its peer\n\nWritten by `%s` on %s.\n\n", command, time.Now().Format("2 January 2006"))
 	fmt.Fprintf(w, "Machine: %s; %d threads a side. Peer: %s.\n\n", machine(), threads, peer)
 	fmt.Fprintf(w, "Medians of alternating runs; a ratio below 1 is in h5dnn's favour. The bar is what the ratio should not exceed.\n\n")
 	fmt.Fprintf(w, "| work | h5dnn, ms | peer, ms | ratio | bar | |\n|---|---:|---:|---:|---:|---|\n")
 	for _, r := range results {
 		if r.skipped != nil {
-			fmt.Fprintf(w, "| %s | | | | %.2f | skipped: %v |\n", r.name, r.bar, r.skipped)
+			fmt.Fprintf(w, "| %s | | | | %s | skipped: %v |\n", r.name, times(r.bar), r.skipped)
 			continue
 		}
 		verdict := "met"
-		if r.ratio() > r.bar {
+		if !r.met() {
 			verdict = "**missed**"
 		}
-		fmt.Fprintf(w, "| %s | %.4g | %.4g | %.2f | %.2f | %s |\n", r.name, 1e3*median(r.ours), 1e3*median(r.theirs), r.ratio(), r.bar, verdict)
+		fmt.Fprintf(w, "| %s | %.4g | %.4g | %s | %s | %s%s |\n", r.name, 1e3*median(r.ours), 1e3*median(r.theirs), times(r.ratio()), times(r.bar), verdict, r.memory())
 	}
 }

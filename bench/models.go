@@ -32,18 +32,19 @@ func cnn() nn.Sequential {
 }
 
 // step is a training step as a user writes it: forward, loss, gradients, SGD.
-func step(make func() nn.Sequential, shape ...int) func(string) (func() error, func(), error) {
-	return func(string) (func() error, func(), error) {
+func step(make func() nn.Sequential, shape ...int) func(folders) (task, error) {
+	return func(folders) (task, error) {
 		model, opt, x := make(), nn.NewSGD(0.01), random(shape...)
 		labels := storage.From(classes(shape[0]), shape[0])
-		return func() error {
+		once := func() error {
 			var failed error
 			err := tensor.Step(func(t *tensor.Tape) {
 				loss := tensor.CrossEntropy(model.Forward(t.Watch(x)), t.Watch(labels))
 				failed = opt.Step(nn.Params(model), tensor.Gradients(loss))
 			})
 			return errors.Join(err, failed)
-		}, tensor.ReleaseMemory, nil
+		}
+		return task{once: once, done: tensor.ReleaseMemory}, nil
 	}
 }
 
@@ -57,31 +58,31 @@ func classes(n int) []int64 {
 }
 
 // infer is what a model makes of a batch, in blocks that stay in cache.
-func infer(make func() nn.Sequential, shape ...int) func(string) (func() error, func(), error) {
-	return func(string) (func() error, func(), error) {
+func infer(make func() nn.Sequential, shape ...int) func(folders) (task, error) {
+	return func(folders) (task, error) {
 		x := random(shape...)
 		p, err := train.NewPredictor(make(), train.Input{}, storage.CPU, shape[1:]...)
 		if err != nil {
-			return nil, nil, err
+			return task{}, err
 		}
 		out, err := p.Room(shape[0])
-		return func() error { return p.Into(out, x) }, tensor.ReleaseMemory, err
+		return task{once: func() error { return p.Into(out, x) }, done: tensor.ReleaseMemory}, err
 	}
 }
 
 // epoch is one epoch of the lenet preset on MNIST as `h5dnn train` runs it, read
 // and shuffled out of the compressed file.
-func epoch(data string) (func() error, func(), error) {
-	f, err := hdf5.Open(filepath.Join(data, "mnist.h5"))
+func epoch(in folders) (task, error) {
+	f, err := hdf5.Open(filepath.Join(in.data, "mnist.h5"))
 	if err != nil {
-		return nil, nil, err
+		return task{}, err
 	}
 	r, samples, err := lenet(f)
 	once := func() error {
 		r.Config.Epochs++
 		return r.Fit(context.Background(), samples, train.Options{})
 	}
-	return once, func() { f.Close() }, err
+	return task{once: once, done: func() { f.Close() }}, err
 }
 
 // lenet returns a run, not yet begun, on the images of f.

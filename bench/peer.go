@@ -13,8 +13,12 @@ import (
 	"strings"
 )
 
-//go:embed peer_torch.py
-var torchScript string
+var (
+	//go:embed peer_torch.py
+	torchScript string
+	//go:embed peer_h5py.py
+	h5pyScript string
+)
 
 // A peer is a process that times the same rows with another program. The nil
 // peer times nothing.
@@ -25,11 +29,11 @@ type peer struct {
 	version string
 }
 
-func startPeer(python string, threads int, data string) (*peer, error) {
+func startPeer(python, script string, threads int, in folders) (*peer, error) {
 	if python == "" {
 		return &peer{version: "none"}, nil
 	}
-	p := &peer{command: exec.Command(python, "-c", torchScript, fmt.Sprint(threads), data)}
+	p := &peer{command: exec.Command(python, "-c", script, fmt.Sprint(threads), in.data, in.made)}
 	p.command.Stderr = os.Stderr
 	p.command.Env = append(os.Environ(), fmt.Sprintf("OMP_NUM_THREADS=%d", threads))
 	var err error

@@ -8,32 +8,35 @@ import (
 	"github.com/h5dnn/h5dnn/tensor"
 )
 
-// A row is one piece of work. prepare returns what does it once, and what to
-// call in the end; the peer knows the row by its name.
+// A row is one piece of work. The peer knows it by its name; other things to
+// stand beside it are a task of this program's, or a time.
 type row struct {
 	name    string
 	bar     float64 // what h5dnn's time over the peer's should not exceed
-	prepare func(data string) (once func() error, done func(), err error)
+	prepare func(in folders) (task, error)
+	beside  func(in folders) (task, error) // instead of the peer
+	limit   float64                        // likewise: seconds
+	most    int                            // bytes that may be resident; 0 for any number
 }
 
 var rows = []row{
-	{"training step, MLP 784-128-10, batch 64, SGD", 0.5, step(mlp, 64, 784)},
-	{"training step, MLP 784-1024-1024-10, batch 256", 0.9, step(wideMLP, 256, 784)},
-	{"training step, CNN 32-64-128-10, 1x28x28, batch 64", 0.7, step(cnn, 64, 1, 28, 28)},
-	{"inference, CNN 32-64-128-10, batch 1", 0.5, infer(cnn, 1, 1, 28, 28)},
-	{"inference, CNN 32-64-128-10, batch 1024", 0.4, infer(cnn, 1024, 1, 28, 28)},
-	{"epoch of MNIST, LeNet, batch 128", 0.9, epoch},
-	{"matmul 64, float32", 1.05, binary((*tensor.Tensor).MatMul, 64, 64)},
-	{"matmul 512, float32", 1.05, binary((*tensor.Tensor).MatMul, 512, 512)},
-	{"matmul 2048, float32", 1.05, binary((*tensor.Tensor).MatMul, 2048, 2048)},
-	{"add (4096,1024), float32", 1.05, binary((*tensor.Tensor).Add, 4096, 1024)},
-	{"exp (4096,1024), float32", 1.05, unary((*tensor.Tensor).Exp, 4096, 1024)},
-	{"softmax (4096,1024), float32", 1.05, unary(func(x *tensor.Tensor) *tensor.Tensor { return x.Softmax(-1) }, 4096, 1024)},
+	{name: "training step, MLP 784-128-10, batch 64, SGD", bar: 0.5, prepare: step(mlp, 64, 784)},
+	{name: "training step, MLP 784-1024-1024-10, batch 256", bar: 0.9, prepare: step(wideMLP, 256, 784)},
+	{name: "training step, CNN 32-64-128-10, 1x28x28, batch 64", bar: 0.7, prepare: step(cnn, 64, 1, 28, 28)},
+	{name: "inference, CNN 32-64-128-10, batch 1", bar: 0.5, prepare: infer(cnn, 1, 1, 28, 28)},
+	{name: "inference, CNN 32-64-128-10, batch 1024", bar: 0.4, prepare: infer(cnn, 1024, 1, 28, 28)},
+	{name: "epoch of MNIST, LeNet, batch 128", bar: 0.9, prepare: epoch},
+	{name: "matmul 64, float32", bar: 1.05, prepare: binary((*tensor.Tensor).MatMul, 64, 64)},
+	{name: "matmul 512, float32", bar: 1.05, prepare: binary((*tensor.Tensor).MatMul, 512, 512)},
+	{name: "matmul 2048, float32", bar: 1.05, prepare: binary((*tensor.Tensor).MatMul, 2048, 2048)},
+	{name: "add (4096,1024), float32", bar: 1.05, prepare: binary((*tensor.Tensor).Add, 4096, 1024)},
+	{name: "exp (4096,1024), float32", bar: 1.05, prepare: unary((*tensor.Tensor).Exp, 4096, 1024)},
+	{name: "softmax (4096,1024), float32", bar: 1.05, prepare: unary(func(x *tensor.Tensor) *tensor.Tensor { return x.Softmax(-1) }, 4096, 1024)},
 }
 
 // selected returns the rows whose name contains part.
-func selected(part string) (some []row) {
-	for _, r := range rows {
+func (s suite) selected(part string) (some []row) {
+	for _, r := range s.rows {
 		if strings.Contains(r.name, part) {
 			some = append(some, r)
 		}
@@ -51,14 +54,14 @@ func random(shape ...int) storage.Array {
 	return a
 }
 
-func binary(f func(x, y *tensor.Tensor) *tensor.Tensor, shape ...int) func(string) (func() error, func(), error) {
-	return func(string) (func() error, func(), error) {
+func binary(f func(x, y *tensor.Tensor) *tensor.Tensor, shape ...int) func(folders) (task, error) {
+	return func(folders) (task, error) {
 		x, y := random(shape...), random(shape...)
 		once := func() error { return tensor.Infer(func(t *tensor.Tape) { f(t.Watch(x), t.Watch(y)) }) }
-		return once, tensor.ReleaseMemory, nil
+		return task{once: once, done: tensor.ReleaseMemory}, nil
 	}
 }
 
-func unary(f func(x *tensor.Tensor) *tensor.Tensor, shape ...int) func(string) (func() error, func(), error) {
+func unary(f func(x *tensor.Tensor) *tensor.Tensor, shape ...int) func(folders) (task, error) {
 	return binary(func(x, _ *tensor.Tensor) *tensor.Tensor { return f(x) }, shape...)
 }
