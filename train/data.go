@@ -59,51 +59,63 @@ func OpenData(c Config, files Files) (*Data, error) {
 
 // data makes samples of parts.
 func (c Config) data(files Files, training, validation []*part) (*Data, error) {
-	d, split := &Data{}, c.Data.Split
-	var err error
-	if d.labels, err = c.Data.chain(training, c.Data.labels); err != nil {
-		return nil, err
+	d := &Data{}
+	long, err := c.Data.long(training)
+	if short := len(training) - len(long); short > 0 {
+		d.Notes = append(d.Notes, fmt.Sprintf("%d of %d episodes are shorter than %d steps, and left out", short, len(training), c.Data.Steps))
 	}
-	d.note(c.Data, training)
-	alone := c.Data.Steps < 2 && split.Fraction > 0 // each sample for itself
-	if split != (Split{}) && !alone {
-		if training, validation, err = split.divide(files, training, c.Seed); err != nil {
-			return nil, err
-		}
+	if err == nil {
+		d.labels, err = chain(long, c.Data.labels)
 	}
-	if d.Train, err = c.Data.chain(training, c.Data.sample); err != nil {
-		return nil, err
+	if err == nil {
+		err = d.pick(c, files, long, validation)
 	}
-	if d.Train.Len() == 0 {
-		return nil, fmt.Errorf("%s has no samples, or none were picked: %w", c.Data.X, views.ErrShape)
+	if err == nil {
+		err = d.check(c)
 	}
-	if alone {
-		d.Train, d.Val, err = dataset.Split(d.Train, split.Fraction, c.Seed)
-		return d, err
-	}
-	if len(validation) == 0 {
-		return d, nil
-	}
-	if d.Val, err = c.Data.chain(validation, c.Data.sample); err != nil {
-		return nil, err
-	}
-	if have, want := d.Val.Fields()[0], d.Train.Fields()[0]; !alike(have, want) {
-		return nil, fmt.Errorf("%s holds samples of %v%v, %s of %v%v; they must be alike: %w", c.Data.ValX, have.Type, have.Shape, c.Data.X, want.Type, want.Shape, views.ErrShape)
-	}
-	return d, nil
+	return d, err
 }
 
-// note tells of parts that are too short.
-func (d *Data) note(c DataConfig, parts []*part) {
-	short := 0
-	for _, p := range parts {
-		if p.len() < c.Steps {
-			short++
+// pick makes samples of the sides that c divides parts into.
+func (d *Data) pick(c Config, files Files, training, validation []*part) error {
+	split := c.Data.Split
+	if split.Fraction > 0 && c.Data.Steps < 2 { // each sample for itself
+		all, err := chain(training, c.Data.sample)
+		if err == nil {
+			d.Train, d.Val, err = dataset.Split(all, split.Fraction, c.Seed)
 		}
+		return err
 	}
-	if short > 0 {
-		d.Notes = append(d.Notes, fmt.Sprintf("%d of %d episodes are shorter than %d steps, and left out", short, len(parts), c.Steps))
+	var err error
+	if split != (Split{}) {
+		training, validation, err = split.divide(files, training, c.Seed)
+	} else {
+		validation, err = c.Data.long(validation)
 	}
+	if err == nil {
+		d.Train, err = chain(training, c.Data.sample)
+	}
+	if err == nil && len(validation) > 0 {
+		d.Val, err = chain(validation, c.Data.sample)
+	}
+	return err
+}
+
+// check refuses sides that are empty or unlike.
+func (d *Data) check(c Config) error {
+	n := d.Train.Len()
+	switch {
+	case d.Val == nil && n == 0:
+		return fmt.Errorf("%s has no samples, or none were picked: %w", c.Data.X, views.ErrShape)
+	case d.Val == nil:
+		return nil
+	case n == 0 || d.Val.Len() == 0:
+		return fmt.Errorf("%d samples to train on and %d to validate on; want some of both: %w", n, d.Val.Len(), views.ErrShape)
+	}
+	if have, want := d.Val.Fields()[0], d.Train.Fields()[0]; !alike(have, want) {
+		return fmt.Errorf("%s holds samples of %v%v, %s of %v%v; they must be alike: %w", c.Data.ValX, have.Type, have.Shape, c.Data.X, want.Type, want.Shape, views.ErrShape)
+	}
+	return nil
 }
 
 // mostClasses is how many classes labels may be taken to mean without being told.

@@ -83,7 +83,7 @@ func (f filter) pick(found Found, p *part) (dataset.Rows, error) {
 	case listed:
 		rows, err := dataset.Listed(a, p.len())
 		if err != nil {
-			err = fmt.Errorf("%w; a mask of integers is written PATH!=0", err)
+			err = fmt.Errorf("as a list of rows (a mask of integers is written PATH!=0): %w", err)
 		}
 		return rows, err
 	case f.op == "" && a.Type != dtype.Bool:
@@ -130,27 +130,31 @@ func (f filter) compare(a storage.Array) (dataset.Rows, error) {
 		if err == nil && !equal && f.op != "!=" {
 			err = errors.New("bools are compared by == and !=")
 		}
-		return where(a, err, func(x bool) bool { return (x == value) == equal })
+		return where(a, f.value, err, func(x bool) bool { return (x == value) == equal })
 	case t == dtype.Uint64:
 		value, err := strconv.ParseUint(f.value, 0, 64)
-		return where(a, err, func(x uint64) bool { return holds(x, f.op, value) })
+		return where(a, f.value, err, func(x uint64) bool { return holds(x, f.op, value) })
 	case t.IsInt():
 		value, err := strconv.ParseInt(f.value, 0, 64)
-		return where(a, err, func(x int64) bool { return holds(x, f.op, value) })
+		return where(a, f.value, err, func(x int64) bool { return holds(x, f.op, value) })
 	case t == dtype.Float32: // as NumPy does, where 0.1 is the float32 nearest to it
 		value, err := strconv.ParseFloat(f.value, 32)
-		return where(a, err, func(x float32) bool { return holds(x, f.op, float32(value)) })
+		return where(a, f.value, err, func(x float32) bool { return holds(x, f.op, float32(value)) })
 	case t.IsFloat():
 		value, err := strconv.ParseFloat(f.value, 64)
-		return where(a, err, func(x float64) bool { return holds(x, f.op, value) })
+		return where(a, f.value, err, func(x float64) bool { return holds(x, f.op, value) })
 	}
 	return nil, fmt.Errorf("holds %v, which has no order: %w", t, dtype.ErrType)
 }
 
 // where is dataset.Where, unless the value to compare with was none.
-func where[T dtype.Go](a storage.Array, err error, keep func(T) bool) (dataset.Rows, error) {
+func where[T dtype.Go](a storage.Array, value string, err error, keep func(T) bool) (dataset.Rows, error) {
 	if err != nil {
-		return nil, fmt.Errorf("holds %v: %w", a.Type, err)
+		var number *strconv.NumError
+		if errors.As(err, &number) {
+			err = number.Err
+		}
+		return nil, fmt.Errorf("compare %v with %q: %w", a.Type, value, err)
 	}
 	return dataset.Where(a, keep)
 }

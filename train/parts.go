@@ -38,17 +38,6 @@ func (p *part) only(rows dataset.Rows) *part {
 	return &q
 }
 
-// total counts the rows picked.
-func total(parts []*part) int {
-	n := 0
-	for _, p := range parts {
-		if n += p.len(); p.keep != nil {
-			n += len(p.keep) - p.len()
-		}
-	}
-	return n
-}
-
 // A source is where inputs and what a model should say of them are.
 type source struct {
 	files, yFiles Names
@@ -158,19 +147,13 @@ func (d DataConfig) inputs(files Files, file string, at match) (storage.Array, e
 		return d.cutInputs(files, file, at)
 	}
 	found, err := files.Find(file, at.path)
-	if err != nil {
-		return storage.Array{}, err
-	}
-	return d.rowsOf(found, file+": "+at.path)
-}
-
-// rowsOf returns what was found as rows of one length.
-func (d DataConfig) rowsOf(found Found, name string) (storage.Array, error) {
 	switch {
+	case err != nil:
+		return storage.Array{}, err
 	case found.Ragged != nil:
 		return found.Ragged.Padded(d.Length)
 	case found.Array.Data == nil:
-		return storage.Array{}, fmt.Errorf("%s holds strings; want numbers", name)
+		return storage.Array{}, fmt.Errorf("%s: %s holds strings; want numbers", file, at.path)
 	}
 	return found.Array, nil
 }
@@ -210,10 +193,17 @@ func array(files Files, file, path string) (storage.Array, error) {
 	return found.Array, err
 }
 
-// Samples returns what was found as d's samples are: rows of one length, or
-// stretches of as many steps as d says. Name is for errors.
-func (d DataConfig) Samples(found Found, name string) (storage.Array, error) {
-	a, err := d.rowsOf(found, name)
+// Inputs returns the samples at a path as a model that was trained as d says
+// takes them: of that shape, which settles the length of rows.
+func (d DataConfig) Inputs(files Files, file, path string, sample []int) (storage.Array, error) {
+	row := sample
+	if d.Steps > 1 && len(row) > 0 {
+		row = row[1:]
+	}
+	if len(row) > 0 {
+		d.Length = row[0]
+	}
+	a, err := d.inputs(files, file, match{path: path})
 	if err != nil || d.Steps < 2 {
 		return a, err
 	}
@@ -268,30 +258,29 @@ func (p *part) picked(d DataConfig, fields ...dataset.Named) (dataset.Dataset, e
 	return dataset.Subset(all, p.keep.Steps(max(1, d.Steps)))
 }
 
+// long returns the parts that are not too short for one sample.
+func (d DataConfig) long(parts []*part) ([]*part, error) {
+	long := slices.DeleteFunc(slices.Clone(parts), func(p *part) bool { return p.len() < d.Steps })
+	if len(long) == 0 && len(parts) > 0 {
+		return nil, fmt.Errorf("%s: none of %d parts is %d steps long: %w", parts[0].name(), len(parts), d.Steps, views.ErrShape)
+	}
+	return long, nil
+}
+
 // chain returns the samples of several parts, made by make, one after the other.
-// Those shorter than one sample have none.
-func (d DataConfig) chain(parts []*part, make func(*part) (dataset.Dataset, error)) (dataset.Dataset, error) {
+func chain(parts []*part, make func(*part) (dataset.Dataset, error)) (dataset.Dataset, error) {
 	var all []dataset.Dataset
-	var first *part
-	for _, p := range parts {
-		if p.len() < d.Steps {
-			continue
-		}
+	for i, p := range parts {
 		one, err := make(p)
 		if err != nil {
 			return nil, err
 		}
-		if first == nil {
-			first = p
-		} else if have, want := one.Fields(), all[0].Fields(); !slices.EqualFunc(have, want, alike) {
-			return nil, fmt.Errorf("%s holds samples of %v, %s of %v; they must be alike, and rows of different lengths need to be told one: %w", p.name(), have, first.name(), want, views.ErrShape)
-		}
 		all = append(all, one)
+		if have, want := one.Fields(), all[0].Fields(); !slices.EqualFunc(have, want, alike) {
+			return nil, fmt.Errorf("%s holds samples of %v, %s of %v; they must be alike, and rows of different lengths need to be told one: %w", parts[i].name(), have, parts[0].name(), want, views.ErrShape)
+		}
 	}
-	switch len(all) {
-	case 0:
-		return nil, fmt.Errorf("%s: none of %d parts is %d steps long: %w", parts[0].name(), len(parts), d.Steps, views.ErrShape)
-	case 1:
+	if len(all) == 1 {
 		return all[0], nil
 	}
 	return dataset.Concat(all...)

@@ -83,9 +83,6 @@ func (s Split) divide(files Files, parts []*part, seed uint64) (train, val []*pa
 		}
 		train, val = append(train, p.only(left)), append(val, p.only(chosen))
 	}
-	if total(train) == 0 || total(val) == 0 {
-		return nil, nil, fmt.Errorf("split %v: %d samples to train on and %d to validate on; want some of both: %w", s, total(train), total(val), views.ErrShape)
-	}
 	return train, val, nil
 }
 

@@ -38,21 +38,17 @@ func predictCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			p, err := predictorOf(c, args[0])
+			p, trained, err := predictorOf(c, args[0])
 			if err != nil {
 				return err
 			}
-			at := parseAddress(args[1])
-			file, err := open(at.file)
+			at, open := parseAddress(args[1]), files{}
+			defer open.Close()
+			x, err := trained.Inputs(open, at.file, at.path, p.Sample())
 			if err != nil {
 				return err
 			}
-			defer file.Close()
-			samples, err := find(file, at)
-			if err != nil {
-				return err
-			}
-			said, err := predictions(c.Context, p, args[0], args[1], samples)
+			said, err := predictions(c.Context, p, args[0], args[1], x)
 			if err != nil {
 				return err
 			}
@@ -64,12 +60,18 @@ func predictCommand() *cli.Command {
 	}
 }
 
-// predictorOf returns what predicts with the named run, as --as says.
-func predictorOf(c *cli.Context, name string) (*train.Predictor, error) {
+// predictorOf returns what predicts with the named run, as --as says, and how
+// the run's samples were made.
+func predictorOf(c *cli.Context, name string) (*train.Predictor, train.DataConfig, error) {
 	run, err := train.Resume(name, storage.CPU)
 	if err != nil {
-		return nil, err
+		return nil, train.DataConfig{}, err
 	}
+	p, err := askedPredictor(c, run)
+	return p, run.Config.Data, err
+}
+
+func askedPredictor(c *cli.Context, run *train.Run) (*train.Predictor, error) {
 	run.Config.Threads = c.Int("threads")
 	if _, err := compute(run.Config); err != nil {
 		return nil, err
@@ -90,18 +92,14 @@ func predictorOf(c *cli.Context, name string) (*train.Predictor, error) {
 	}
 }
 
-// predictions is what p says of samples, worked out as it is read.
-func predictions(ctx context.Context, p *train.Predictor, run, name string, samples selection) (selection, error) {
-	if !samples.Numbers {
-		return samples, fmt.Errorf("%s holds %s; want numbers", name, samples.DType)
-	}
-	x := samples.Array
+// predictions is what p says of the samples x, worked out as it is read.
+func predictions(ctx context.Context, p *train.Predictor, run, name string, x storage.Array) (selection, error) {
 	if x.Rank() == 0 || !slices.Equal(x.Shape[1:], p.Sample()) {
-		return samples, fmt.Errorf("%s is %v; %s was trained on samples of %v", name, x.Shape, run, p.Sample())
+		return selection{}, fmt.Errorf("%s is %v; %s was trained on samples of %v", name, x.Shape, run, p.Sample())
 	}
 	d, err := loader.Of(loader.Named{Name: "x", Array: x})
 	if err != nil {
-		return samples, err
+		return selection{}, err
 	}
 	v := views.Of(append([]int{x.Shape[0]}, p.Out...)...)
 	data := predicted{ctx, p, d, storage.File(run), v.Len() * p.Type.Size()}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -27,11 +28,7 @@ func trainCommand() *cli.Command {
 		ArgsUsage: "[CONFIG.yaml]",
 		Description: "What CONFIG.yaml says, flags override; flags alone will do. Ctrl-C saves; --resume RUN goes on from there,\n" +
 			"bit by bit as if nothing had happened.",
-		Flags: append(dataFlags(),
-			&cli.StringFlag{Name: "val-data", Usage: "the `FILE` of --val-x and --val-y, if it is another"},
-			&cli.StringFlag{Name: "val-x", Usage: "`PATH` of inputs to validate on"},
-			&cli.StringFlag{Name: "val-y", Usage: "`PATH` of what the model should say of them"},
-			&cli.Float64Flag{Name: "split", Usage: "validate on this `PART` of the samples, such as 0.1", DefaultText: "none"},
+		Flags: append(slices.Concat(dataFlags(), sampleFlags(), loadingFlags()),
 			&cli.StringFlag{Name: "model", Usage: "one of " + strings.Join(nn.Presets(), ", ") + "; the YAML file can list layers", DefaultText: fmt.Sprint(d.Model)},
 			&cli.StringFlag{Name: "loss", Usage: "cross_entropy, mse, sse or mae", DefaultText: d.Loss},
 			&cli.StringFlag{Name: "optimizer", Usage: "sgd, adam or adamw", DefaultText: fmt.Sprint(d.Optimizer)},
@@ -65,6 +62,32 @@ func dataFlags() []cli.Flag {
 		&cli.StringFlag{Name: "x", Usage: "`PATH` of inputs in it, and [slice] if not all; with stars ('data/*/obs/pose') those of many episodes"},
 		&cli.StringFlag{Name: "y", Usage: "`PATH` of what the model should say of them"},
 		&cli.StringSliceFlag{Name: "rows", Usage: "leave out all but these `ROWS`: [slice], PATH of a mask or list, or PATH==VALUE; repeated, what all allow"},
+	}
+}
+
+// sampleFlags say what else there is to samples, and which to validate on.
+func sampleFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "x-offsets", Usage: "`PATH` of where --x is cut into rows of different lengths (indptr)"},
+		&cli.StringFlag{Name: "x-columns", Usage: "`PATH` of the columns of a sparse --x (CSR)"},
+		&cli.IntFlag{Name: "length", Usage: "`NUMBER` that rows of different lengths are cut or padded to", DefaultText: "the longest"},
+		&cli.IntFlag{Name: "steps", Usage: "`NUMBER` of neighbouring rows that make a sample", DefaultText: "1"},
+		&cli.IntFlag{Name: "y-steps", Usage: "`NUMBER` of them, from the last, that the model should say something of", DefaultText: "all"},
+		&cli.StringFlag{Name: "split", Usage: "validate on a `PART` of the samples: 0.1, attr:NAME (an attribute that says train or valid), or mask:ROWS", DefaultText: "none"},
+		&cli.StringSliceFlag{Name: "val-data", Usage: "the `FILE` of --val-x and --val-y, if it is another"},
+		&cli.StringSliceFlag{Name: "val-y-data", Usage: "the `FILE` of --val-y, if that is yet another"},
+		&cli.StringFlag{Name: "val-x", Usage: "`PATH` of inputs to validate on"},
+		&cli.StringFlag{Name: "val-y", Usage: "`PATH` of what the model should say of them"},
+		&cli.StringSliceFlag{Name: "val-rows", Usage: "leave out all but these `ROWS` of them, as --rows"},
+	}
+}
+
+// loadingFlags say how samples are loaded.
+func loadingFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "shuffle", Usage: "exact, window (of chunks) or none", DefaultText: "auto: window where there are chunks"},
+		&cli.IntFlag{Name: "window", Usage: "`NUMBER` of chunks that are open under window shuffling", DefaultText: "by their size"},
+		&cli.Int64Flag{Name: "memory", Usage: "`MIB` that loading may take, a quarter of it to validate", DefaultText: "512 for each"},
 	}
 }
 

@@ -33,6 +33,7 @@ import (
 func init() { runtime.LockOSThread() }
 
 func main() {
+	settle()
 	signal.Ignore(syscall.SIGPIPE) // a write then fails with EPIPE, and what is open is tidied up
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once

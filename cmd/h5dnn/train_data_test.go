@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// withTestdata makes a new folder, in which testdata is the repository's.
+func withTestdata(t *testing.T) {
+	t.Helper()
+	shared, err := filepath.Abs("../../testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	if err := os.Symlink(shared, "testdata"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestTrainingReachesEveryKindOfData trains on what robots, sensors and tables
+// leave (testdata/make_episodes.py) and looks at how many samples that is.
+func TestTrainingReachesEveryKindOfData(t *testing.T) {
+	withTestdata(t)
+	episodes := "--x data/*/obs/pose --y data/*/actions --loss mse" // 3 each of 5, 8, 11 and 14 steps
+	table := "--x table/x --y table/y"                              // 60 rows
+	for _, test := range []struct{ args, want string }{
+		{episodes, "114 samples of float32 [3];"},
+		{episodes + " --rows data/*/dones==0", "102 samples of float32 [3];"},
+		{episodes + " --steps 4 --y-steps 1 --split mask:mask/valid", "59 samples of float32 [4 3], 19 to validate on;"},
+		{episodes + " --steps 8 --split attr:split", "25 samples of float32 [8 3], 11 to validate on;"},
+		{episodes + " --steps 5 --split 0.25 --memory 8", "to validate on;"},
+		{"--x ragged/rows --y ragged/kind", "50 samples of int32 [6];"},
+		{"--x ragged/rows --y ragged/kind --length 3 --shuffle window --window 2", "50 samples of int32 [3];"},
+		{"--x ragged/values --x-offsets ragged/offsets --y ragged/kind --split 0.2", "40 samples of int32 [6], 10 to validate on;"},
+		{"--x csr/data --x-offsets csr/indptr --x-columns csr/indices --y csr/dense --loss mse", "20 samples of float32 [9];"},
+		{table + " --rows table/good --rows table/fold<4 --split mask:table/split==val", "28 samples of float32 [2], 4 to validate on;"},
+		{table + " --split mask:table/chosen", "55 samples of float32 [2], 5 to validate on;"},
+		{table + " --split attr:val_rows", "57 samples of float32 [2], 3 to validate on;"},
+		{table + " --data testdata/episodes.h5", "120 samples of float32 [2];"},
+		{table + " --val-x table/x --val-y table/y --val-rows [:7]", "60 samples of float32 [2], 7 to validate on;"},
+	} {
+		args := slices.Concat([]string{"train", "--data", "testdata/e*.h5", "--model", "mlp", "--epochs", "2", "-o", "run.h5"}, strings.Fields(test.args))
+		status, out, errs := in(t, context.Background(), args...)
+		if status != 0 || !strings.Contains(out, test.want) || !strings.Contains(out, "epoch 2/2") {
+			t.Errorf("%s: status %d, %q, %q; want %q", test.args, status, out, errs, test.want)
+		}
+	}
+}
+
+// TestPairsOfFilesAreRead trains on images in some files and labels in others,
+// whose numbers tell which belong together.
+func TestPairsOfFilesAreRead(t *testing.T) {
+	withTestdata(t)
+	ctx := context.Background()
+	for part, rows := range map[int]string{2: "[:400]", 9: "[400:1000]", 10: "[1000:]"} {
+		for _, kind := range []string{"images", "labels"} {
+			if status, _, errs := in(t, ctx, "slice", fmt.Sprintf("testdata/digits.h5:/train/%s%s", kind, rows), "-o", fmt.Sprintf("%s_%d.npy", kind, part)); status != 0 {
+				t.Fatal(errs)
+			}
+		}
+	}
+	pairs := []string{"--data", "images_*.npy", "--y-data", "labels_*.npy", "--x", "/", "--y", "/"}
+	apart, together := "apart.h5", "together.h5"
+	status, _, errs := in(t, ctx, slices.Concat([]string{"train", "-o", apart, "--model", "mlp", "--epochs", "2", "--shuffle", "exact"}, pairs)...)
+	if status != 0 {
+		t.Fatal(errs)
+	}
+	if status, _, errs = in(t, ctx, "train", "-o", together, "--model", "mlp", "--epochs", "2", "--shuffle", "exact", "--data", "testdata/digits.h5", "--x", "train/images", "--y", "train/labels"); status != 0 {
+		t.Fatal(errs)
+	}
+	said := func(run string) string {
+		_, out, errs := in(t, ctx, "eval", run, "testdata/digits.h5", "--x", "test/images", "--y", "test/labels", "--json")
+		return out + errs
+	}
+	if got, want := said(apart), said(together); got != want || !strings.Contains(got, `"samples":360`) {
+		t.Errorf("from pairs of files: %s; from one file: %s", got, want)
+	}
+	_, again, errs := in(t, ctx, slices.Concat([]string{"eval", apart, "--rows", "[:3]"}, pairs)...)
+	if !strings.HasPrefix(again, "9 samples") {
+		t.Errorf("eval of three rows of each of three parts: %s%s", again, errs)
+	}
+}
+
+// TestPredictionsAreOfSamplesLikeThoseTrainedOn predicts from single series,
+// and from rows of different lengths.
+func TestPredictionsAreOfSamplesLikeThoseTrainedOn(t *testing.T) {
+	withTestdata(t)
+	for _, test := range []struct {
+		train, predict string
+		lines          int
+	}{
+		{"--x data/*/obs/pose --y data/*/actions --loss mse --steps 4 --y-steps 1", "/data/demo_3/obs/pose", 11},
+		{"--x ragged/rows --y ragged/kind --length 4", "/ragged/rows", 50},
+		{"--x ragged/values --x-offsets ragged/offsets --y ragged/kind --rows [:2]", "/ragged/values", 50},
+	} {
+		run := []string{"train", "--data", "testdata/episodes.h5", "--model", "mlp", "--epochs", "1", "-o", "run.h5"}
+		if status, _, errs := in(t, context.Background(), append(run, strings.Fields(test.train)...)...); status != 0 {
+			t.Fatal(errs)
+		}
+		status, out, errs := in(t, context.Background(), "predict", "run.h5", "testdata/episodes.h5:"+test.predict, "-o", "-", "--format", "csv")
+		if got := strings.Count(out, "\n"); status != 0 || got != test.lines {
+			t.Errorf("%s: status %d, %d lines, %s; want %d", test.predict, status, got, errs, test.lines)
+		}
+	}
+}
+
+func TestNamesAreOrderedAsPeopleCount(t *testing.T) {
+	want := []string{"demo_1", "demo_2", "demo_02b", "demo_10", "demo_10/a", "demo_99999999999999999999", "demon", "part"}
+	got := slices.Clone(want)
+	slices.Reverse(got)
+	slices.SortFunc(got, compareNames)
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

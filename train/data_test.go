@@ -1,0 +1,325 @@
+package train_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/dataset"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/train"
+)
+
+// shelf is files in memory, by file:path. Arrays are storage.Arrays, ragged rows
+// *dataset.Ragged, strings []string; attributes []any, by file:path@name.
+type shelf map[string]any
+
+func (s shelf) Glob(pattern string) ([]string, error) {
+	if pattern != "*" {
+		return []string{pattern}, nil
+	}
+	names := map[string]bool{}
+	for key := range s {
+		file, _, _ := strings.Cut(key, ":")
+		names[file] = true
+	}
+	return slices.Sorted(maps.Keys(names)), nil
+}
+
+func (s shelf) List(file, group string) (paths []string, _ error) {
+	for key := range s {
+		if path, ok := strings.CutPrefix(key, file+":"); ok && strings.HasPrefix(path, group) && !strings.Contains(path, "@") {
+			paths = append(paths, path)
+		}
+	}
+	slices.Sort(paths)
+	return paths, nil
+}
+
+func (s shelf) Find(file, path string) (train.Found, error) {
+	switch found := s[file+":"+path].(type) {
+	case storage.Array:
+		return train.Found{Array: found}, nil
+	case *dataset.Ragged:
+		return train.Found{Ragged: found}, nil
+	case []string:
+		return train.Found{Texts: func() ([]string, error) { return found, nil }}, nil
+	}
+	return train.Found{}, fmt.Errorf("%s: no %s", file, path)
+}
+
+func (s shelf) Attribute(file, path, name string) ([]any, error) {
+	values, _ := s[file+":"+path+"@"+name].([]any)
+	return values, nil
+}
+
+// numbered returns n rows of one number, which count from first on.
+func numbered(first, n int) storage.Array {
+	rows := make([]float32, n)
+	for k := range rows {
+		rows[k] = float32(first + k)
+	}
+	return storage.From(rows, n, 1)
+}
+
+// library holds a table of 20 rows, its second half in another file, and three
+// episodes of 6, 2 and 9 steps. Every row is its number.
+func library() shelf {
+	half := make([]int64, 20)
+	words := make([]string, 20)
+	marks := make([]bool, 20)
+	for k := range half {
+		half[k], words[k], marks[k] = int64(k%2), []string{"train", "train", "val"}[k%3], k < 4 || k > 17
+	}
+	rows, err := dataset.Offsets("ragged", storage.From([]float32{0, 100, 1, 2, 102, 202}, 6), storage.From([]int64{0, 2, 3, 6}, 4))
+	if err != nil {
+		panic(err)
+	}
+	s := shelf{
+		"a:x": numbered(0, 20), "a:y": storage.From(make([]int64, 20), 20),
+		"a:parity": storage.From(half, 20), "a:word": words, "a:marks": storage.From(marks, 20),
+		"a:list": storage.From([]int32{17, 3, 4}, 3), "a:x@val": []any{int64(2), int64(5)}, "a:/@kind": []any{"train"},
+		"b:x": numbered(20, 10), "b:y": storage.From(make([]int64, 10), 10), "b:/@kind": []any{"validation"},
+		"c:x": numbered(30, 3), "c:y": storage.From(make([]int64, 3), 3), "c:/@kind": []any{"test"},
+		"a:/ragged": &rows, "a:/named": []string{"e2"}, "a:kinds": storage.From([]int64{0, 1, 0}, 3),
+	}
+	first := 0
+	for k, n := range []int{6, 2, 9} {
+		e := fmt.Sprintf("a:/e/e%d", k)
+		s[e+"/x"], s[e+"/y"] = numbered(first, n), storage.From(make([]int64, n), n)
+		s[e+"/late"] = storage.From([]int64{int64(n - 1), int64(n - 2)}, 2)
+		s[e+"@kind"] = []any{[]string{"train", "train", "valid"}[k]}
+		first += n
+	}
+	return s
+}
+
+// numbers lists the first row of each sample of d, in order.
+func numbers(t *testing.T, d dataset.Dataset) (all []int) {
+	t.Helper()
+	if d == nil {
+		return nil
+	}
+	for b, err := range dataset.Load(t.Context(), d, dataset.Options{Batch: 4, Shuffle: dataset.None}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := b.Fields[0]
+		values, err := storage.Read[float32](x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k := range b.Rows {
+			all = append(all, int(values[k*x.Len()/x.Shape[0]]))
+		}
+	}
+	return all
+}
+
+func span(first, end int) (all []int) {
+	for k := first; k < end; k++ {
+		all = append(all, k)
+	}
+	return all
+}
+
+// TestSamplesAreTheRowsThatWerePicked opens each way to say which rows to train
+// on, and which to validate on.
+func TestSamplesAreTheRowsThatWerePicked(t *testing.T) {
+	odd := func(want bool) (all []int) {
+		for k := range 20 {
+			if (k%2 == 1) == want {
+				all = append(all, k)
+			}
+		}
+		return all
+	}
+	for _, test := range []struct {
+		data       string
+		train, val []int
+	}{
+		{"file: a, x: x, y: y", span(0, 20), nil},
+		{"file: [a, b], x: x, y: y", span(0, 30), nil},
+		{"file: '*', x: x, y: y", span(0, 33), nil},
+		{"file: a, x: x, y: y, val_file: b, val_x: x, val_y: y", span(0, 20), span(20, 30)},
+		{"file: a, y_file: b, x: list, y: y, rows: x", nil, nil}, // refused below
+		{"file: a, x: x, y: y, rows: '[5:9]'", span(5, 9), nil},
+		{"file: a, x: x, y: y, rows: '[8:4:-1]'", span(5, 9), nil},
+		{"file: a, x: x, y: y, rows: [marks, 'parity == 1']", []int{1, 3, 19}, nil},
+		{"file: a, x: x, y: y, rows: list", []int{3, 4, 17}, nil},
+		{"file: a, x: x, y: y, rows: 'parity!=0', split: 'mask:word==val'", []int{1, 3, 7, 9, 13, 15, 19}, []int{5, 11, 17}},
+		{"file: a, x: x, y: y, split: 'mask:parity>0'", odd(false), odd(true)},
+		{"file: a, x: x, y: y, split: 'mask:list'", slices.Concat(span(0, 3), span(5, 17), span(18, 20)), []int{3, 4, 17}},
+		{"file: a, x: x, y: y, split: 'attr:val'", slices.Concat([]int{0, 1, 3, 4}, span(6, 20)), []int{2, 5}},
+		{"file: '*', x: x, y: y, split: 'attr:kind'", span(0, 20), span(20, 30)}, // and no test set
+		{"file: a, x: /e/*/x, y: /e/*/y", span(0, 17), nil},
+		{"file: a, x: /e/e*/x, y: /e/e*/y, split: 'attr:kind'", span(0, 8), span(8, 17)},
+		{"file: a, x: /e/*/x, y: /e/*/y, split: 'mask:/named'", span(0, 8), span(8, 17)},
+		{"file: a, x: /e/*/x, y: /e/*/y, rows: /named", span(8, 17), nil},
+		{"file: a, x: /e/*/x, y: /e/*/y, split: 'mask:/e/*/late'", []int{0, 1, 2, 3, 8, 9, 10, 11, 12, 13, 14}, []int{4, 5, 6, 7, 15, 16}},
+		{"file: a, x: /e/*/x, y: /e/*/y, steps: 3", []int{0, 1, 2, 3, 8, 9, 10, 11, 12, 13, 14}, nil},
+		{"file: a, x: /e/*/x, y: /e/*/y, steps: 3, rows: '[1:]'", []int{1, 2, 3, 9, 10, 11, 12, 13, 14}, nil},
+		{"file: a, x: /e/*/x, y: /e/*/y, steps: 3, split: 'attr:kind'", []int{0, 1, 2, 3}, span(8, 15)},
+		{"file: a, x: x, y: y, steps: 4, split: 0.3", span(0, 11), span(14, 17)},
+		{"file: a, x: x, y: y, steps: 4, split: 'mask:[8:14]'", slices.Concat(span(0, 5), span(14, 17)), span(8, 11)},
+		{"file: a, x: /ragged, y: kinds", []int{0, 1, 2}, nil},
+	} {
+		c, err := train.ParseConfig([]byte("data: {" + test.data + "}\nmodel: [{dense: 2}]"))
+		if err != nil {
+			t.Errorf("%s: %v", test.data, err)
+			continue
+		}
+		d, err := train.OpenData(c, library())
+		if test.train == nil {
+			if err == nil {
+				t.Errorf("%s: want an error", test.data)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", test.data, err)
+			continue
+		}
+		if got, val := numbers(t, d.Train), numbers(t, d.Val); !slices.Equal(got, test.train) || !slices.Equal(val, test.val) {
+			t.Errorf("%s: trains on %v, validates on %v; want %v and %v", test.data, got, val, test.train, test.val)
+		}
+	}
+}
+
+// TestRandomSplitsShareNoStep draws splits of episodes and of single rows; no
+// step may be seen both in training and in validation.
+func TestRandomSplitsShareNoStep(t *testing.T) {
+	s := shelf{}
+	for k := range 12 {
+		s[fmt.Sprintf("a:/e/%d/x", k)], s[fmt.Sprintf("a:/e/%d/y", k)] = numbered(100*k, 5+k), storage.From(make([]int64, 5+k), 5+k)
+	}
+	for seed := range uint64(5) {
+		for _, steps := range []int{1, 4} {
+			c := train.Defaults()
+			c.Seed = seed
+			c.Data = train.DataConfig{File: train.Names{"a"}, X: "/e/*/x", Y: "/e/*/y", Steps: steps, Split: train.Split{Fraction: 0.25}}
+			d, err := train.OpenData(c, s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			trained := map[int]bool{}
+			for _, first := range numbers(t, d.Train) {
+				for k := range steps {
+					trained[first+k] = true
+				}
+			}
+			val := numbers(t, d.Val)
+			for _, first := range val {
+				for k := range steps {
+					if trained[first+k] {
+						t.Fatalf("seed %d, %d steps: %d is on both sides", seed, steps, first+k)
+					}
+				}
+			}
+			if len(val) < 12 || len(trained) < 40 {
+				t.Errorf("seed %d, %d steps: %d rows to train on, %d samples to validate on", seed, steps, len(trained), len(val))
+			}
+		}
+	}
+}
+
+func TestStepsPairLastWithInputs(t *testing.T) {
+	s := shelf{"a:x": numbered(0, 6), "a:y": numbered(100, 6)}
+	c := train.Defaults()
+	c.Loss = "mse"
+	c.Data = train.DataConfig{File: train.Names{"a"}, X: "x", Y: "y", Steps: 4, YSteps: 2}
+	d, err := train.OpenData(c, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := dataset.NewBatch(d.Train, 3)
+	if err == nil {
+		err = d.Train.Read(*b, []int{0, 1, 2})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := fmt.Sprint(storage.Elements[float32](b.Fields[0]), storage.Elements[float32](b.Fields[1])),
+		"[0 1 2 3 1 2 3 4 2 3 4 5] [102 103 103 104 104 105]"; got != want {
+		t.Errorf("x and y are %s, want %s", got, want)
+	}
+}
+
+// TestDataTroubleSaysWhere lists what a configuration can get wrong about files.
+func TestDataTroubleSaysWhere(t *testing.T) {
+	for data, want := range map[string]string{
+		"file: a, x: none, y: y":                                            "no none",
+		"file: [a, b], y_file: a, x: x, y: y":                               "2 files of inputs and 1 of what the model should say",
+		"file: a, x: x, y: '*/y'":                                           "*/y has more stars than the path of inputs, 0",
+		"file: a, x: /f/*/x, y: /f/*/y":                                     "nothing is like /f/*/x",
+		"file: a, x: word, y: y":                                            "a: word holds strings; want numbers",
+		"file: a, x: x, y: list":                                            "x is [20 1] and list is [3]",
+		"file: a, x: x, y: y, rows: parity":                                 "row 0 is listed twice",
+		"file: a, x: x, y: y, rows: word":                                   "compare them, as in word==val",
+		"file: a, x: x, y: y, rows: parity==x":                              `compare int64 with "x"`,
+		"file: a, x: x, y: y, rows: marks>true":                             "bools are compared by == and !=",
+		"file: a, x: x, y: y, rows: 'x>1'":                                  "want one element for each of 20 rows",
+		"file: a, x: x, y: y, rows: '[3]'":                                  "want a range",
+		"file: a, x: x, y: y, rows: 'parity>7'":                             "none were picked",
+		"file: a, x: x, y: y, split: 'attr:none'":                           "has an attribute none",
+		"file: a, x: x, y: y, split: 'attr:kind'":                           "20 samples to train on and 0 to validate on",
+		"file: a, x: x, y: y, split: 0.001":                                 "leaves one side",
+		"file: a, x: x, y: y, steps: 21":                                    "none of 1 parts is 21 steps long",
+		"file: a, x: x, y: y, steps: 2, split: 0.01":                        "want some of both",
+		"file: a, x: /ragged, y: kinds, split: 'mask:/ragged'":              "rows of different lengths pick no samples",
+		"file: a, x: x, y: y, val_file: a, val_x: /e/e0/late, val_y: kinds": "/e/e0/late is [2] and kinds is [3]",
+		"file: a, x: x, y: y, val_file: a, val_x: parity, val_y: y":         "they must be alike",
+		"file: a, x: '/e/*/late', y: '/e/*/late', split: 'mask:/e/*/marks'": "no /e/e0/marks",
+	} {
+		c, err := train.ParseConfig([]byte("data: {" + data + "}\nmodel: [{dense: 2}]"))
+		if err == nil {
+			_, err = train.OpenData(c, library())
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", data, err, want)
+		}
+	}
+}
+
+// TestConfiguredDataSurvivesAFile writes configurations as a run file keeps them.
+func TestConfiguredDataSurvivesAFile(t *testing.T) {
+	for _, data := range []string{
+		"file: a, x: x, y: y, split: 0.25",
+		"file: [a, b], y_file: [c, d], x: x, y: y, split: 'attr:kind', rows: ['[3:]', 'fold<2']",
+		"file: a, x: x, x_offsets: o, x_columns: c, y: y, length: 7, split: 'mask:m'",
+		"file: a, x: x, y: y, steps: 8, y_steps: 1, val_file: [e], val_y_file: f, val_x: x, val_y: y, val_rows: m, memory_mb: 9, window: 3",
+	} {
+		c, err := train.ParseConfig([]byte("data: {" + data + "}\nmodel: [{dense: 2}]"))
+		if err != nil {
+			t.Fatalf("%s: %v", data, err)
+		}
+		x, y := numbered(0, 20), storage.From(make([]int64, 20), 20)
+		plain := c
+		plain.Data = train.DataConfig{File: train.Names{"f"}, X: "x", Y: "y"}
+		d, err := train.NewData(plain, train.Arrays{X: x, Y: y})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := train.New(context.Background(), plain, d, storage.CPU)
+		if err != nil {
+			t.Fatal(err)
+		}
+		normalize := r.Config.Data.Normalize
+		r.Config.Data = c.Data
+		r.Config.Data.Normalize = normalize
+		name := t.TempDir() + "/run.npz"
+		if err := train.Save(name, r); err != nil {
+			t.Fatal(err)
+		}
+		back, err := train.Resume(name, storage.CPU)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := fmt.Sprintf("%+v", back.Config.Data), fmt.Sprintf("%+v", r.Config.Data); got != want {
+			t.Errorf("%s: came back as %s, want %s", data, got, want)
+		}
+	}
+}
