@@ -22,6 +22,8 @@ const (
 	FilterBitshuffle  = 32008
 	FilterZFP         = 32013
 	FilterZstd        = 32015
+	FilterBitGroom    = 32022
+	FilterBitRound    = 32023
 )
 
 // A Filter is one step of the pipeline that a dataset's chunks pass on their

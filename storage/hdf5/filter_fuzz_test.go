@@ -55,3 +55,4 @@ func FuzzFilterLZ4(f *testing.F)         { fuzzFilter(f, FilterLZ4) }
 func FuzzFilterBitshuffle(f *testing.F)  { fuzzFilter(f, FilterBitshuffle) }
 func FuzzFilterZstd(f *testing.F)        { fuzzFilter(f, FilterZstd) }
 func FuzzFilterZFP(f *testing.F)         { fuzzFilter(f, FilterZFP) }
+func FuzzFilterBitRound(f *testing.F)    { fuzzFilter(f, FilterBitRound) }

@@ -125,7 +125,10 @@ func (t *Type) bits(element []byte, from, n int) uint64 {
 	for k := 0; k < n; {
 		at := from + k
 		index := at / 8
-		if t.BigEndian {
+		switch {
+		case t.Float.VAX: // words of two bytes, the highest first, their own low byte first
+			index = len(element) - 2 - index&^1 + index&1
+		case t.BigEndian:
 			index = len(element) - 1 - index
 		}
 		take := min(8-at%8, n-k)
@@ -162,8 +165,8 @@ func (t *Type) float() (number, error) {
 		return number{to: s.to, size: t.Size, convert: t.swap(t.Size)}, nil
 	}
 	f := t.Float
-	if f.VAX || f.Normalization > 2 || f.ExpSize > 32 {
-		return number{}, fmt.Errorf("floats of this kind (VAX, or of a newer format) are not supported: %w", dtype.ErrType)
+	if f.Normalization > 2 || f.ExpSize > 32 || f.VAX && t.Size%2 != 0 {
+		return number{}, fmt.Errorf("floats of this kind (of a newer format, or of none) are not supported: %w", dtype.ErrType)
 	}
 	to := dtype.Float64
 	if top := int64(1)<<f.ExpSize - 2 - int64(f.Bias); f.MantSize <= 23 && top <= 127 && f.Bias <= 126+23-f.MantSize {
@@ -193,7 +196,8 @@ func (t *Type) unpackFloats(to dtype.Type) func(dst, src []byte) {
 }
 
 // floatOf returns the value of one float of any layout:
-// ±mantissa · 2^(exponent - bias), subnormal where the exponent is zero.
+// ±mantissa · 2^(exponent - bias), subnormal where the exponent is zero. VAX
+// has neither subnormal numbers nor infinities.
 func (t *Type) floatOf(element []byte) float64 {
 	f := t.Float
 	exponent := t.bits(element, f.Exponent, f.ExpSize)
@@ -212,9 +216,11 @@ func (t *Type) floatOf(element []byte) float64 {
 		fraction--
 	}
 	switch {
-	case exponent == 1<<f.ExpSize-1 && mantissa&(1<<fraction-1) == 0:
+	case f.VAX && exponent == 0:
+		x = 0
+	case !f.VAX && exponent == 1<<f.ExpSize-1 && mantissa&(1<<fraction-1) == 0:
 		x = math.Inf(1)
-	case exponent == 1<<f.ExpSize-1:
+	case !f.VAX && exponent == 1<<f.ExpSize-1:
 		x = math.NaN()
 	case exponent == 0:
 		x = math.Ldexp(float64(mantissa), 1-f.Bias-fraction)

@@ -135,7 +135,7 @@ func (t *Type) simple() string {
 	case n.to.IsSigned():
 		kind = "i"
 	}
-	switch big := t.BigEndian || t.Class == ClassCompound && t.Members[0].Type.BigEndian || t.Class == ClassComplex && t.Base.BigEndian; {
+	switch big := t.BigEndian && !t.Float.VAX || t.Class == ClassCompound && t.Members[0].Type.BigEndian || t.Class == ClassComplex && t.Base.BigEndian; {
 	case size == 1 && n.to.IsInt():
 		return kind + "1"
 	case n.to == dtype.BFloat16 || n.to.StorageOnly():
