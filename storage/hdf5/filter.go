@@ -82,10 +82,6 @@ func FilterName(id int) string {
 	return strconv.Itoa(id)
 }
 
-// errUnknownFilter is the kind of error of a filter that no Decoder is
-// registered for. libhdf5 may still know it.
-var errUnknownFilter = errors.New("no decoder for this filter")
-
 // decoders looks up the Decoder of every filter.
 func decoders(pipeline []Filter) ([]Decoder, error) {
 	filters.RLock()
@@ -93,7 +89,7 @@ func decoders(pipeline []Filter) ([]Decoder, error) {
 	found := make([]Decoder, len(pipeline))
 	for i, f := range pipeline {
 		if found[i] = filters.decode[f.ID]; found[i] == nil {
-			return nil, fmt.Errorf("filter %d (%v): %w", f.ID, f, errUnknownFilter)
+			return nil, fmt.Errorf("filter %d (%v) is not known here; h5repack -f NONE removes it where its plugin is installed", f.ID, f)
 		}
 	}
 	return found, nil

@@ -87,8 +87,8 @@ int64_t h5dnn_close(int64_t id, H5DNN_WHY)
 // Files
 
 // Files being written are private to this process until they are renamed, and
-// files read by the fall-back are opened by name moments after our own reader
-// held them: the library's locks would only fail on file systems without any.
+// files are read in tests only: the library's locks would only fail on file
+// systems without any.
 static herr_t no_locks(hid_t access)
 {
 #if H5_VERSION_GE(1, 12, 1) || (H5_VERSION_GE(1, 10, 7) && !H5_VERSION_GE(1, 12, 0))
@@ -453,7 +453,7 @@ int64_t h5dnn_attr(int64_t file, const char *path, const char *name, int64_t typ
 	return check(H5Awrite(attribute, type, data), text, size);
 }
 
-// The fall-back reader
+// The reader that tests compare with
 
 static herr_t refuse(const char *file, const char *path, const char *target_file, const char *target, unsigned *flags,
                      hid_t access, void *data)

@@ -12,15 +12,13 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// fallbackRead fills dst with the box of a dataset that has count elements
+// libraryRead fills dst with the box of a dataset that has count elements
 // along each axis from start on, read by libhdf5: as elements of type t, or as
 // they are stored if t is Invalid. dst must be exactly as long as they are.
 //
-// It examines this package's own reader in tests, and is for what that has looked
-// at and found sound but cannot decode, such as filters of plugins. It opens the file anew, follows no link out of it, loads no
-// plugin (see h5dnn_start), and depends on its arguments alone, so that it may as well run in
-// another process.
-func fallbackRead(file, dataset string, dst []byte, t dtype.Type, start, count []int) error {
+// Only tests call it, to examine this package's own reader; cgo keeps it out of
+// their files. A hostile file can crash it.
+func libraryRead(file, dataset string, dst []byte, t dtype.Type, start, count []int) error {
 	if err := checkPath(dataset); err != nil {
 		return err
 	}
