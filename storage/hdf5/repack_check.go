@@ -149,7 +149,8 @@ func (w *flattener) sequence(t *Type, b []byte) {
 	}
 }
 
-// sameChunks compares chunks as they are stored.
+// sameChunks compares chunks as they are stored, and decodes them: damage that
+// was there before is not passed on unseen.
 func (r *repacker) sameChunks(from, made *Dataset) error {
 	a, err := from.index()
 	if err != nil {
@@ -169,6 +170,7 @@ func (r *repacker) sameChunks(from, made *Dataset) error {
 	if err != nil {
 		return err
 	}
+	decodable := made.Decodable() == nil && size <= maxDecoding
 	for k, e := range a.entries {
 		if err := r.ctx.Err(); err != nil {
 			return err
@@ -179,6 +181,14 @@ func (r *repacker) sameChunks(from, made *Dataset) error {
 		}
 		if e.number != b.entries[k].number || from.maskOf(a, e) != b.entries[k].mask || !bytes.Equal(want, got) {
 			return fmt.Errorf("chunk %v: %w", from.origin(a, e), errDiffers)
+		}
+		if decodable {
+			decoded := takeScratch(size)
+			err := made.decode(decoded, b.entries[k], made.segmentsOf(b, b.entries[k]))
+			giveScratch(decoded)
+			if err != nil {
+				return fmt.Errorf("chunk %v, as it was: %w; unchecked, it is copied like that", from.origin(a, e), err)
+			}
 		}
 		r.o.Progress(from.Path, size)
 	}
