@@ -23,6 +23,10 @@ func define[S any](name string, check func(c *Call, set S) error, plain func(c *
 		return set, nil
 	}
 	k := &Kernel{Name: name}
+	k.check = func(c *Call) error {
+		_, err := begin(c)
+		return err
+	}
 	k.Plain = func(c *Call) error {
 		set, err := begin(c)
 		if err != nil {
@@ -51,13 +55,13 @@ func define[S any](name string, check func(c *Call, set S) error, plain func(c *
 }
 
 // holds checks what every kernel needs before it touches a byte: so many
-// operands, all of them in host memory and inside their storages.
+// operands, all of them where it computes and inside their storages.
 func (c *Call) holds(outs, ins int) error {
 	if len(c.Out) != outs || len(c.In) != ins {
 		return fmt.Errorf("%d outputs and %d inputs; want %d and %d: %w", len(c.Out), len(c.In), outs, ins, views.ErrShape)
 	}
 	for i := range c.Out {
-		if err := usable(&c.Out[i]); err != nil {
+		if err := c.usable(&c.Out[i]); err != nil {
 			return fmt.Errorf("output %d: %w", i, err)
 		}
 		if c.Out[i].Repeats() {
@@ -65,30 +69,35 @@ func (c *Call) holds(outs, ins int) error {
 		}
 	}
 	for i := range c.In {
-		if err := usable(&c.In[i]); err != nil {
+		if err := c.usable(&c.In[i]); err != nil {
 			return fmt.Errorf("input %d: %w", i, err)
 		}
 	}
 	return nil
 }
 
-// usable returns an error unless all elements of a lie in memory that C may touch.
-func usable(a *storage.Array) error {
+// usable returns an error unless all elements of a lie in memory that the kernel may touch.
+func (c *Call) usable(a *storage.Array) error {
 	if a.Data == nil {
 		return fmt.Errorf("no storage: %w", storage.ErrState)
+	}
+	if !a.Type.Valid() || len(a.Stride) != len(a.Shape) {
+		return fmt.Errorf("%v has no layout: %w", *a, storage.ErrState)
+	}
+	if n := a.Data.Len() / a.Type.Size(); !a.Within(n) {
+		return fmt.Errorf("%v reaches outside the %d elements of its storage: %w", *a, n, views.ErrShape)
+	}
+	if c.gpu != nil {
+		if a.Data.Device() != storage.Device(c.gpu) {
+			return fmt.Errorf("%v is not on %v; move it first: %w", *a, c.gpu, storage.ErrDevice)
+		}
+		return nil
 	}
 	host, ok := a.Data.(storage.Host)
 	if !ok || a.Data.Device() != storage.CPU {
 		return fmt.Errorf("%v is not in host memory; move it first: %w", *a, storage.ErrDevice)
 	}
-	if !a.Type.Valid() || len(a.Stride) != len(a.Shape) {
-		return fmt.Errorf("%v has no layout: %w", *a, storage.ErrState)
-	}
-	bytes := host.Bytes()
-	if n := len(bytes) / a.Type.Size(); !a.Within(n) {
-		return fmt.Errorf("%v reaches outside the %d elements of its storage: %w", *a, n, views.ErrShape)
-	}
-	if !dtype.Aligned(bytes, a.Type) {
+	if !dtype.Aligned(host.Bytes(), a.Type) {
 		return fmt.Errorf("%v is not aligned; copy it first: %w", *a, storage.ErrState)
 	}
 	return nil

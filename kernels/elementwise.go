@@ -65,7 +65,9 @@ func elementwise(name string, ins int, out dtype.Type, forms []form) *Kernel {
 	if !ok {
 		return define(name, check, plain, nil)
 	}
-	return define(name, check, plain, func(c *Call, _ struct{}) (bool, error) { return op.run(c, 0, 0), nil })
+	k := define(name, check, plain, func(c *Call, _ struct{}) (bool, error) { return op.run(c, 0, 0), nil })
+	onGPU(k, func(c *Call, _ struct{}) error { return c.launchLoop(name, 0, 0) })
+	return k
 }
 
 // alike checks that there is one output and so many inputs, all of one shape

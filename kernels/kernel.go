@@ -25,8 +25,10 @@ type Kernel struct {
 	// Fast, where there is one, computes the same on the CPU. It reports false,
 	// having written nothing, for calls it leaves to Plain.
 	Fast func(c *Call) (bool, error)
-	// CUDA is the loop's source text; package cuda compiles and launches it.
-	CUDA string
+	// CUDA, where there is one, computes the same on a GPU.
+	CUDA func(g GPU, c *Call) error
+
+	check func(c *Call) error // finds what Plain, Fast and CUDA must refuse
 }
 
 // A Call is one use of a kernel: what it writes, what it reads, how.
@@ -34,6 +36,8 @@ type Kernel struct {
 type Call struct {
 	Out, In []storage.Array
 	Set     any // the settings, of the type the kernel documents; nil if it has none
+
+	gpu GPU // where the operands should be; nil for host memory
 }
 
 // A Runner is a device that can run kernels on its own storages.

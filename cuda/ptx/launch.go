@@ -26,8 +26,8 @@ const (
 // Run runs the kernel on memory, blocks spread over the processors. The error is
 // of the first block that failed.
 func (k *Kernel) Run(m *Memory, l Launch) error {
-	if err := k.check(l); err != nil {
-		return fmt.Errorf("ptx: %s: %w", k.Name, err)
+	if err := k.Check(l); err != nil {
+		return err
 	}
 	total := uint64(l.Blocks[0]) * uint64(l.Blocks[1]) * uint64(l.Blocks[2])
 	workers := int(min(total, uint64(runtime.GOMAXPROCS(0))))
@@ -52,6 +52,14 @@ func (k *Kernel) Run(m *Memory, l Launch) error {
 		if l.Counters != nil {
 			l.Counters.add(b.counters)
 		}
+	}
+	return nil
+}
+
+// Check returns what a driver would refuse the launch for.
+func (k *Kernel) Check(l Launch) error {
+	if err := k.check(l); err != nil {
+		return fmt.Errorf("ptx: %s: %w", k.Name, err)
 	}
 	return nil
 }

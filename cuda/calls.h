@@ -1,0 +1,68 @@
+/* The driver's calls as Go makes them: those of a context make it current first, in the same
+ * call, because Go may go on with any thread between two. */
+#ifndef H5_CALLS_H
+#define H5_CALLS_H
+
+#include "driver.h"
+
+#define CALL(name, params, call) \
+	static inline h5_result h5_##name params { return h5_cuda.call; }
+#define IN(name, params, call) \
+	static inline h5_result h5_##name params { \
+		h5_result r = h5_enter(c); \
+		return r ? r : h5_cuda.call; \
+	}
+
+CALL(init, (void), cuInit(0))
+CALL(version, (int *v), cuDriverGetVersion(v))
+CALL(error_name, (h5_result e, const char **s), cuGetErrorName(e, s))
+CALL(error_text, (h5_result e, const char **s), cuGetErrorString(e, s))
+CALL(count, (int *n), cuDeviceGetCount(n))
+CALL(nth, (h5_device * d, int i), cuDeviceGet(d, i))
+CALL(name, (char *s, int n, h5_device d), cuDeviceGetName(s, n, d))
+CALL(total, (size_t *n, h5_device d), cuDeviceTotalMem_v2(n, d))
+CALL(attribute, (int *v, int a, h5_device d), cuDeviceGetAttribute(v, a, d))
+CALL(retain, (h5_handle * c, h5_device d), cuDevicePrimaryCtxRetain(c, d))
+
+/* A pool of one device's memory that keeps what is freed: the release threshold (attribute
+ * 4) is 0 unless set, which gives all back to the system at every synchronisation. */
+static inline h5_result h5_pool(h5_handle c, h5_handle *pool, h5_device d) {
+	h5_pool_props props = {.allocation = 1 /* pinned */, .location = 1 /* device */, .device = d};
+	uint64_t keep = UINT64_MAX;
+	h5_result r = h5_enter(c);
+	if (r == 0)
+		r = h5_cuda.cuMemPoolCreate(pool, &props);
+	return r ? r : h5_cuda.cuMemPoolSetAttribute(*pool, 4, &keep);
+}
+
+IN(trim, (h5_handle c, h5_handle pool), cuMemPoolTrimTo(pool, 0))
+IN(available, (h5_handle c, size_t *n, size_t *all), cuMemGetInfo_v2(n, all))
+IN(alloc, (h5_handle c, h5_address *p, size_t n, h5_handle pool, h5_handle s), cuMemAllocFromPoolAsync(p, n, pool, s))
+IN(free, (h5_handle c, h5_address p, h5_handle s), cuMemFreeAsync(p, s))
+IN(pin, (h5_handle c, void **p, size_t n), cuMemHostAlloc(p, n, 1 /* portable */))
+IN(unpin, (h5_handle c, void *p), cuMemFreeHost(p))
+IN(upload, (h5_handle c, h5_address to, const void *from, size_t n, h5_handle s), cuMemcpyHtoDAsync_v2(to, from, n, s))
+IN(download, (h5_handle c, void *to, h5_address from, size_t n, h5_handle s), cuMemcpyDtoHAsync_v2(to, from, n, s))
+IN(stream, (h5_handle c, h5_handle *s), cuStreamCreate(s, 1 /* does not wait for the default stream */))
+IN(stream_destroy, (h5_handle c, h5_handle s), cuStreamDestroy_v2(s))
+IN(stream_wait, (h5_handle c, h5_handle s), cuStreamSynchronize(s))
+IN(stream_after, (h5_handle c, h5_handle s, h5_handle e), cuStreamWaitEvent(s, e, 0))
+IN(event, (h5_handle c, h5_handle *e, int timed), cuEventCreate(e, timed ? 1 : 3 /* 1 sleeps, 2 keeps no time */))
+IN(event_destroy, (h5_handle c, h5_handle e), cuEventDestroy_v2(e))
+IN(event_record, (h5_handle c, h5_handle e, h5_handle s), cuEventRecord(e, s))
+IN(event_query, (h5_handle c, h5_handle e), cuEventQuery(e))
+IN(event_wait, (h5_handle c, h5_handle e), cuEventSynchronize(e))
+IN(event_between, (h5_handle c, float *ms, h5_handle from, h5_handle to), cuEventElapsedTime(ms, from, to))
+IN(module, (h5_handle c, h5_handle *m, const void *text), cuModuleLoadData(m, text))
+IN(function, (h5_handle c, h5_handle *f, h5_handle m, const char *name), cuModuleGetFunction(f, m, name))
+
+/* Launches a function of one parameter, which lies at args. */
+static inline h5_result h5_launch(h5_handle c, h5_handle f, const uint32_t *blocks, uint32_t threads, h5_handle s, void *args) {
+	void *params[1] = {args};
+	h5_result r = h5_enter(c);
+	return r ? r : h5_cuda.cuLaunchKernel(f, blocks[0], blocks[1], blocks[2], threads, 1, 1, 0, s, params, NULL);
+}
+
+#undef CALL
+#undef IN
+#endif

@@ -1,0 +1,77 @@
+// Package cuda runs kernels on NVIDIA GPUs: it knows the driver, contexts,
+// streams, events, memory and launches.
+//
+// What any kernel computes is package kernels' business: a [Device] takes its
+// code from there, ready compiled. The driver is found when it is first asked
+// for, so that one program serves machines with and without a GPU.
+//
+// # Order
+//
+// A device does what is asked of it, kernels and copies, one after another on
+// one [Stream] of its own, while the program goes on; Download and Sync wait.
+// Other streams run beside it, and [Event] puts them in order. Memory that work
+// on another stream uses must be kept, by runtime.KeepAlive, until it is done.
+//
+// # Errors
+//
+// A kernel that fails, fails later: the error comes from the next call that
+// waits, and from all that follow, because a GPU does not go on after it.
+package cuda
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// Devices returns the GPUs of this machine, or why there are none.
+func Devices() ([]*Device, error) { return devices() }
+
+var devices = sync.OnceValues(func() ([]*Device, error) {
+	d, err := Find()
+	if err != nil {
+		return nil, err
+	}
+	all := make([]*Device, d.Count)
+	for i := range all {
+		if all[i], err = newDevice(i); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+})
+
+// Open returns a GPU by its name: "cuda:1", or "cuda" for "cuda:0".
+func Open(name string) (*Device, error) {
+	all, err := Devices()
+	if err != nil {
+		return nil, fmt.Errorf("device %q: %w", name, err)
+	}
+	if name == "cuda" {
+		name = "cuda:0"
+	}
+	index, found := strings.CutPrefix(name, "cuda:")
+	i, err := strconv.Atoi(index)
+	if !found || err != nil || strconv.Itoa(i) != index || i < 0 || i >= len(all) {
+		return nil, fmt.Errorf("device %q: there are %s: %w", name, list(all), storage.ErrDevice)
+	}
+	if err := all[i].ready(); err != nil {
+		return nil, err
+	}
+	return all[i], nil
+}
+
+// list names devices for a reader.
+func list(all []*Device) string {
+	if len(all) == 0 {
+		return "no GPUs"
+	}
+	names := make([]string, len(all))
+	for i, d := range all {
+		names[i] = fmt.Sprintf("%v (%s)", d, d.Model)
+	}
+	return strings.Join(names, ", ")
+}

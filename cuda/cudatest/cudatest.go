@@ -1,0 +1,79 @@
+// Package cudatest is a CUDA driver in Go, with two GPUs whose code an
+// interpreter runs, so that tests need no GPU: package cuda, its C shim and the
+// kernels that ship are all tested as they are.
+//
+// It is as unforgiving as a driver may be. Work is done as early or as late as
+// a [Schedule] says, memory is poisoned, handles, contexts, sizes and launches
+// are checked, and after a failed kernel every call fails, with what the
+// interpreter has to say about it as the error's text.
+package cudatest
+
+// #include "table.h"
+import "C"
+
+import (
+	"testing"
+	"unsafe"
+
+	"github.com/h5dnn/h5dnn/cuda"
+	"github.com/h5dnn/h5dnn/cuda/ptx"
+)
+
+// A Schedule says when work that was issued is done.
+type Schedule int
+
+const (
+	// Eager work is done when it is issued.
+	Eager Schedule = iota
+	// Deferred work is done as late as possible: when the host waits for it, or
+	// what it waits for needs it. What relies on more has other results.
+	Deferred
+	// Async work is done by a goroutine for each stream.
+	Async
+)
+
+func (s Schedule) String() string { return [...]string{"eager", "deferred", "async"}[s] }
+
+// Schedules lists all of them.
+var Schedules = []Schedule{Eager, Deferred, Async}
+
+func init() {
+	cuda.Override(func(set func(name string, function unsafe.Pointer)) {
+		for i := range int(C.h5_fakes()) {
+			f := C.h5_fake(C.int(i))
+			set(C.GoString(f.name), f.function)
+		}
+	})
+}
+
+// Devices returns the two GPUs, cuda:0 and cuda:1, scheduled so until the test ends.
+func Devices(t testing.TB, s Schedule) [2]*cuda.Device {
+	t.Helper()
+	var both [2]*cuda.Device
+	for i, name := range []string{"cuda:0", "cuda:1"} {
+		d, err := cuda.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		both[i] = d
+	}
+	fake.reschedule(s)
+	t.Cleanup(func() { fake.reschedule(Eager) })
+	return both
+}
+
+// Count returns what use asks of the GPUs.
+func Count(use func()) *ptx.Counters {
+	fake.count(new(ptx.Counters))
+	use()
+	return fake.count(nil)
+}
+
+// Limit lets a GPU have no more than so many bytes until the test ends.
+func Limit(t testing.TB, d *cuda.Device, bytes int) {
+	old := fake.limit(d.String(), bytes)
+	t.Cleanup(func() { fake.limit(d.String(), old) })
+}
+
+// Recover makes GPUs that failed work again, without what was still to be done.
+func Recover() { fake.recover() }

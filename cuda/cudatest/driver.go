@@ -1,0 +1,120 @@
+package cudatest
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/h5dnn/h5dnn/cuda/ptx"
+)
+
+// A driver is all state of the fake.
+type driver struct {
+	mu       sync.Mutex
+	progress sync.Cond // some task is done
+	schedule Schedule
+	gpus     [2]*gpu
+	handles  map[uintptr]any // *stream, *event, *ptx.Module, *ptx.Kernel, *pool
+	last     uintptr
+	pinned   map[uintptr]int // sizes, by address
+	counters *ptx.Counters
+}
+
+// A gpu is one device.
+type gpu struct {
+	index    int
+	memory   *ptx.Memory
+	sizes    map[uint64]int // of allocations
+	used     int
+	capacity int
+	streams  []*stream
+	failure  error // of a task; all calls fail from then on
+}
+
+// A pool is where a gpu's memory is taken from.
+type pool struct{ gpu *gpu }
+
+var fake = newDriver()
+
+// modest is how much memory each gpu has, which the host must have as well.
+const modest = 1 << 30
+
+func newDriver() *driver {
+	d := &driver{handles: map[uintptr]any{}, pinned: map[uintptr]int{}, last: 0x1000}
+	d.progress.L = &d.mu
+	for i := range d.gpus {
+		d.gpus[i] = &gpu{index: i, memory: ptx.NewMemory(i), sizes: map[uint64]int{}, capacity: modest}
+	}
+	return d
+}
+
+// do runs a task unless the gpu has failed.
+func (g *gpu) do(run func() error) error {
+	if g.failure != nil {
+		return nil
+	}
+	return run()
+}
+
+func (g *gpu) note(err error) {
+	if g.failure == nil {
+		g.failure = err
+	}
+}
+
+// add returns a handle of something.
+func (d *driver) add(thing any) uintptr {
+	d.last += 0x10
+	d.handles[d.last] = thing
+	return d.last
+}
+
+// lookup returns what a handle stands for, if it is a T.
+func lookup[T any](d *driver, handle uintptr) (T, code) {
+	thing, ok := d.handles[handle].(T)
+	if !ok {
+		return thing, invalidHandle
+	}
+	return thing, success
+}
+
+func (d *driver) count(c *ptx.Counters) *ptx.Counters {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.idle()
+	old := d.counters
+	d.counters = c
+	return old
+}
+
+func (d *driver) limit(name string, bytes int) int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var g *gpu
+	for _, each := range d.gpus {
+		if fmt.Sprintf("cuda:%d", each.index) == name {
+			g = each
+		}
+	}
+	old := g.capacity
+	g.capacity = bytes
+	return old
+}
+
+func (d *driver) recover() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.idle()
+	for _, g := range d.gpus {
+		g.failure = nil
+	}
+}
+
+// isPinned reports whether n bytes at a host address are pinned.
+func (d *driver) isPinned(at uintptr, n int) bool {
+	for base, size := range d.pinned {
+		if at >= base && at+uintptr(n) <= base+uintptr(size) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,478 @@
+package cudatest
+
+// #include <stdlib.h>
+// #include "table.h"
+import "C"
+
+import (
+	"slices"
+	"unsafe"
+
+	"github.com/h5dnn/h5dnn/cuda/ptx"
+)
+
+// A code is what the driver answers, as cuda.h numbers it.
+type code = C.h5_result
+
+const (
+	success        code = 0
+	invalidValue   code = 1
+	outOfMemory    code = 2
+	invalidContext code = 201
+	invalidPTX     code = 218
+	invalidHandle  code = 400
+	notFound       code = 500
+	notReady       code = 600
+	launchFailed   code = 719
+)
+
+var names = map[code][2]string{
+	success:        {"CUDA_SUCCESS", "no error"},
+	invalidValue:   {"CUDA_ERROR_INVALID_VALUE", "invalid argument"},
+	outOfMemory:    {"CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
+	invalidContext: {"CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
+	invalidPTX:     {"CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed"},
+	invalidHandle:  {"CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
+	notFound:       {"CUDA_ERROR_NOT_FOUND", "named symbol not found"},
+	notReady:       {"CUDA_ERROR_NOT_READY", "device not ready"},
+	launchFailed:   {"CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
+}
+
+// text keeps C strings, which callers do not free.
+var text = map[string]*C.char{}
+
+func keep(s string) *C.char {
+	if text[s] == nil {
+		text[s] = C.CString(s)
+	}
+	return text[s]
+}
+
+// in runs f on the gpu whose context is current, with the driver locked.
+func in(f func(g *gpu) code) code {
+	context := C.h5_current()
+	fake.mu.Lock()
+	defer fake.mu.Unlock()
+	if context < 1 || int(context) > len(fake.gpus) {
+		return invalidContext
+	}
+	g := fake.gpus[context-1]
+	if g.failure != nil {
+		return launchFailed
+	}
+	if c := f(g); c != success {
+		return c
+	}
+	if g.failure != nil {
+		return launchFailed
+	}
+	return success
+}
+
+// on is in with a stream, which must be the gpu's.
+func on(handle C.h5_handle, f func(g *gpu, s *stream) code) code {
+	return in(func(g *gpu) code {
+		s, c := lookup[*stream](fake, uintptr(handle))
+		if c != success {
+			return c
+		}
+		if s.gpu != g {
+			return invalidHandle
+		}
+		return f(g, s)
+	})
+}
+
+//export fake_cuInit
+func fake_cuInit(flags C.uint) code {
+	if flags != 0 {
+		return invalidValue
+	}
+	return success
+}
+
+//export fake_cuDriverGetVersion
+func fake_cuDriverGetVersion(version *C.int) code {
+	*version = 12040
+	return success
+}
+
+//export fake_cuGetErrorName
+func fake_cuGetErrorName(c code, name **C.char) code {
+	fake.mu.Lock()
+	defer fake.mu.Unlock()
+	*name = keep(names[c][0])
+	return success
+}
+
+//export fake_cuGetErrorString
+func fake_cuGetErrorString(c code, s **C.char) code {
+	fake.mu.Lock()
+	defer fake.mu.Unlock()
+	*s = keep(names[c][1])
+	for _, g := range fake.gpus {
+		if c == launchFailed && g.failure != nil {
+			*s = keep(g.failure.Error())
+		}
+	}
+	return success
+}
+
+//export fake_cuDeviceGetCount
+func fake_cuDeviceGetCount(count *C.int) code {
+	*count = C.int(len(fake.gpus))
+	return success
+}
+
+//export fake_cuDeviceGet
+func fake_cuDeviceGet(device *C.h5_device, ordinal C.int) code {
+	if int(ordinal) >= len(fake.gpus) {
+		return invalidValue
+	}
+	*device = C.h5_device(ordinal)
+	return success
+}
+
+//export fake_cuDeviceGetName
+func fake_cuDeviceGetName(name *C.char, size C.int, _ C.h5_device) code {
+	copy(unsafe.Slice((*byte)(unsafe.Pointer(name)), size), "interpreter\x00")
+	return success
+}
+
+//export fake_cuDeviceTotalMem_v2
+func fake_cuDeviceTotalMem_v2(bytes *C.size_t, device C.h5_device) code {
+	*bytes = C.size_t(fake.gpus[device].capacity)
+	return success
+}
+
+// The first gpu takes the code for sm_80, the second that for sm_75.
+//
+//export fake_cuDeviceGetAttribute
+func fake_cuDeviceGetAttribute(value *C.int, attribute C.int, device C.h5_device) code {
+	known := map[C.int][2]C.int{16: {2, 2}, 75: {8, 7}, 76: {0, 5}}
+	values, ok := known[attribute]
+	if !ok {
+		return invalidValue
+	}
+	*value = values[device]
+	return success
+}
+
+//export fake_cuDevicePrimaryCtxRetain
+func fake_cuDevicePrimaryCtxRetain(context *C.h5_handle, device C.h5_device) code {
+	*context = C.h5_handle(device + 1)
+	return success
+}
+
+//export fake_cuCtxSetCurrent
+func fake_cuCtxSetCurrent(context C.h5_handle) code {
+	C.h5_set_current(context)
+	return success
+}
+
+//export fake_cuMemGetInfo_v2
+func fake_cuMemGetInfo_v2(free, total *C.size_t) code {
+	return in(func(g *gpu) code {
+		*free, *total = C.size_t(g.capacity-g.used), C.size_t(g.capacity)
+		return success
+	})
+}
+
+//export fake_cuMemPoolCreate
+func fake_cuMemPoolCreate(handle *C.h5_handle, props *C.h5_pool_props) code {
+	return in(func(g *gpu) code {
+		if props.allocation != 1 || props.location != 1 || int(props.device) != g.index {
+			return invalidValue
+		}
+		*handle = C.h5_handle(fake.add(&pool{g}))
+		return success
+	})
+}
+
+//export fake_cuMemPoolSetAttribute
+func fake_cuMemPoolSetAttribute(handle C.h5_handle, attribute C.int, _ unsafe.Pointer) code {
+	return in(func(*gpu) code {
+		if attribute != 4 {
+			return invalidValue
+		}
+		_, c := lookup[*pool](fake, uintptr(handle))
+		return c
+	})
+}
+
+//export fake_cuMemPoolTrimTo
+func fake_cuMemPoolTrimTo(handle C.h5_handle, _ C.size_t) code {
+	return in(func(*gpu) code {
+		_, c := lookup[*pool](fake, uintptr(handle))
+		return c
+	})
+}
+
+//export fake_cuMemAllocFromPoolAsync
+func fake_cuMemAllocFromPoolAsync(at *C.h5_address, bytes C.size_t, from, handle C.h5_handle) code {
+	return on(handle, func(g *gpu, _ *stream) code {
+		p, c := lookup[*pool](fake, uintptr(from))
+		switch {
+		case c != success:
+			return c
+		case p.gpu != g || bytes == 0:
+			return invalidValue
+		case int(bytes) > g.capacity-g.used:
+			return outOfMemory
+		}
+		address := g.memory.Alloc(int(bytes))
+		g.used += int(bytes)
+		g.sizes[address] = int(bytes)
+		*at = C.h5_address(address)
+		return success
+	})
+}
+
+//export fake_cuMemFreeAsync
+func fake_cuMemFreeAsync(at C.h5_address, handle C.h5_handle) code {
+	return on(handle, func(g *gpu, s *stream) code {
+		size, ok := g.sizes[uint64(at)]
+		if !ok {
+			return invalidValue
+		}
+		delete(g.sizes, uint64(at))
+		g.used -= size
+		fake.issue(s, place{}, func() error { return g.memory.Free(uint64(at)) })
+		return success
+	})
+}
+
+//export fake_cuMemHostAlloc
+func fake_cuMemHostAlloc(at *unsafe.Pointer, bytes C.size_t, _ C.uint) code {
+	return in(func(*gpu) code {
+		*at = C.malloc(bytes)
+		fake.pinned[uintptr(*at)] = int(bytes)
+		return success
+	})
+}
+
+//export fake_cuMemFreeHost
+func fake_cuMemFreeHost(at unsafe.Pointer) code {
+	return in(func(*gpu) code {
+		if _, ok := fake.pinned[uintptr(at)]; !ok {
+			return invalidValue
+		}
+		fake.idle()
+		delete(fake.pinned, uintptr(at))
+		C.free(at)
+		return success
+	})
+}
+
+// Pinned memory is read when the copy is done; other memory now, into a buffer.
+//
+//export fake_cuMemcpyHtoDAsync_v2
+func fake_cuMemcpyHtoDAsync_v2(to C.h5_address, from unsafe.Pointer, bytes C.size_t, handle C.h5_handle) code {
+	return on(handle, func(g *gpu, s *stream) code {
+		dst, err := g.memory.Bytes(uint64(to), int(bytes))
+		if err != nil {
+			return invalidValue
+		}
+		src := unsafe.Slice((*byte)(from), bytes)
+		if !fake.isPinned(uintptr(from), int(bytes)) {
+			src = slices.Clone(src)
+		}
+		fake.issue(s, place{}, func() error {
+			copy(dst, src)
+			return nil
+		})
+		return success
+	})
+}
+
+// Pinned memory is written when the copy is done; other memory before the call returns.
+//
+//export fake_cuMemcpyDtoHAsync_v2
+func fake_cuMemcpyDtoHAsync_v2(to unsafe.Pointer, from C.h5_address, bytes C.size_t, handle C.h5_handle) code {
+	return on(handle, func(g *gpu, s *stream) code {
+		src, err := g.memory.Bytes(uint64(from), int(bytes))
+		if err != nil {
+			return invalidValue
+		}
+		fake.issue(s, place{}, func() error {
+			copy(unsafe.Slice((*byte)(to), bytes), src)
+			return nil
+		})
+		if !fake.isPinned(uintptr(to), int(bytes)) {
+			fake.await(s.end())
+		}
+		return success
+	})
+}
+
+//export fake_cuStreamCreate
+func fake_cuStreamCreate(handle *C.h5_handle, flags C.uint) code {
+	return in(func(g *gpu) code {
+		if flags != 1 {
+			return invalidValue
+		}
+		s := &stream{gpu: g}
+		g.streams = append(g.streams, s)
+		*handle = C.h5_handle(fake.add(s))
+		return success
+	})
+}
+
+//export fake_cuStreamDestroy_v2
+func fake_cuStreamDestroy_v2(handle C.h5_handle) code {
+	return on(handle, func(*gpu, *stream) code {
+		delete(fake.handles, uintptr(handle))
+		return success
+	})
+}
+
+//export fake_cuStreamSynchronize
+func fake_cuStreamSynchronize(handle C.h5_handle) code {
+	return on(handle, func(_ *gpu, s *stream) code {
+		fake.await(s.end())
+		return success
+	})
+}
+
+// A wait is for where the event is now, not for where it may move.
+//
+//export fake_cuStreamWaitEvent
+func fake_cuStreamWaitEvent(handle, after C.h5_handle, _ C.uint) code {
+	return on(handle, func(_ *gpu, s *stream) code {
+		e, c := lookup[*event](fake, uintptr(after))
+		if c == success {
+			fake.issue(s, e.place, func() error { return nil })
+		}
+		return c
+	})
+}
+
+//export fake_cuEventCreate
+func fake_cuEventCreate(handle *C.h5_handle, _ C.uint) code {
+	return in(func(*gpu) code {
+		*handle = C.h5_handle(fake.add(new(event)))
+		return success
+	})
+}
+
+//export fake_cuEventDestroy_v2
+func fake_cuEventDestroy_v2(handle C.h5_handle) code {
+	return in(func(*gpu) code {
+		_, c := lookup[*event](fake, uintptr(handle))
+		delete(fake.handles, uintptr(handle))
+		return c
+	})
+}
+
+//export fake_cuEventRecord
+func fake_cuEventRecord(handle, where C.h5_handle) code {
+	return on(where, func(_ *gpu, s *stream) code {
+		e, c := lookup[*event](fake, uintptr(handle))
+		if c == success {
+			e.place = s.end()
+		}
+		return c
+	})
+}
+
+//export fake_cuEventQuery
+func fake_cuEventQuery(handle C.h5_handle) code {
+	return in(func(*gpu) code {
+		e, c := lookup[*event](fake, uintptr(handle))
+		if c == success && !e.reached() {
+			if fake.schedule == Deferred {
+				fake.force(e.place) // who asks again and again must get on
+			}
+			return notReady
+		}
+		return c
+	})
+}
+
+//export fake_cuEventSynchronize
+func fake_cuEventSynchronize(handle C.h5_handle) code {
+	return in(func(*gpu) code {
+		e, c := lookup[*event](fake, uintptr(handle))
+		if c == success {
+			fake.await(e.place)
+		}
+		return c
+	})
+}
+
+// Tasks take no time; a millisecond each will do.
+//
+//export fake_cuEventElapsedTime
+func fake_cuEventElapsedTime(ms *C.float, from, to C.h5_handle) code {
+	return in(func(*gpu) code {
+		first, c := lookup[*event](fake, uintptr(from))
+		if c != success {
+			return c
+		}
+		last, c := lookup[*event](fake, uintptr(to))
+		if c == success && !(first.reached() && last.reached()) {
+			return notReady
+		}
+		*ms = C.float(last.tasks - first.tasks)
+		return c
+	})
+}
+
+//export fake_cuModuleLoadData
+func fake_cuModuleLoadData(handle *C.h5_handle, image unsafe.Pointer) code {
+	return in(func(*gpu) code {
+		m, err := ptx.Parse(C.GoString((*C.char)(image)))
+		if err != nil {
+			names[invalidPTX] = [2]string{names[invalidPTX][0], err.Error()}
+			return invalidPTX
+		}
+		*handle = C.h5_handle(fake.add(m))
+		return success
+	})
+}
+
+//export fake_cuModuleGetFunction
+func fake_cuModuleGetFunction(handle *C.h5_handle, module C.h5_handle, name *C.char) code {
+	return in(func(*gpu) code {
+		m, c := lookup[*ptx.Module](fake, uintptr(module))
+		if c != success {
+			return c
+		}
+		k := m.Kernels[C.GoString(name)]
+		if k == nil {
+			return notFound
+		}
+		*handle = C.h5_handle(fake.add(k))
+		return success
+	})
+}
+
+//export fake_cuLaunchKernel
+func fake_cuLaunchKernel(function C.h5_handle, gx, gy, gz, bx, by, bz, shared C.uint, handle C.h5_handle, params, _ *unsafe.Pointer) code {
+	return on(handle, func(g *gpu, s *stream) code {
+		k, c := lookup[*ptx.Kernel](fake, uintptr(function))
+		if c != success {
+			return c
+		}
+		l := ptx.Launch{
+			Blocks:  [3]uint32{uint32(gx), uint32(gy), uint32(gz)},
+			Threads: [3]uint32{uint32(bx), uint32(by), uint32(bz)},
+			Shared:  int(shared), Params: gathered(k, params), Races: true, Counters: fake.counters,
+		}
+		if k.Check(l) != nil {
+			return invalidValue
+		}
+		fake.issue(s, place{}, func() error { return k.Run(g.memory, l) })
+		return success
+	})
+}
+
+// gathered lays parameters out as a kernel wants them.
+func gathered(k *ptx.Kernel, params *unsafe.Pointer) []byte {
+	all := make([]byte, k.ParamBytes())
+	for i, from := range unsafe.Slice(params, len(k.Params)) {
+		p := k.Params[i]
+		copy(all[p.Offset:], unsafe.Slice((*byte)(from), p.Size))
+	}
+	return all
+}

@@ -1,0 +1,100 @@
+package cudatest
+
+// A stream is work in order. All fields are guarded by the driver's lock.
+type stream struct {
+	gpu   *gpu
+	tasks []task
+	done  int // tasks, from the first
+	awake bool
+}
+
+// A task is something to do, once a place in a stream is reached.
+type task struct {
+	after place
+	run   func() error
+}
+
+// A place is behind so many tasks of a stream; the zero place is reached.
+type place struct {
+	stream *stream
+	tasks  int
+}
+
+func (p place) reached() bool { return p.stream == nil || p.stream.done >= p.tasks }
+
+// An event is a place that moves.
+type event struct{ place }
+
+// end returns the place behind all that has been issued.
+func (s *stream) end() place { return place{s, len(s.tasks)} }
+
+// issue appends a task to s.
+func (d *driver) issue(s *stream, after place, run func() error) {
+	s.tasks = append(s.tasks, task{after, run})
+	switch d.schedule {
+	case Eager:
+		d.force(s.end())
+	case Async:
+		if !s.awake {
+			s.awake = true
+			go d.serve(s)
+		}
+	}
+}
+
+// force does all tasks before a place, and those that they wait for.
+func (d *driver) force(p place) {
+	for !p.reached() {
+		t := p.stream.tasks[p.stream.done]
+		d.force(t.after)
+		p.stream.gpu.note(p.stream.gpu.do(t.run))
+		p.stream.done++
+	}
+}
+
+// serve does a stream's tasks for as long as there are any.
+func (d *driver) serve(s *stream) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for s.done < len(s.tasks) {
+		t := s.tasks[s.done]
+		for !t.after.reached() {
+			d.progress.Wait()
+		}
+		d.mu.Unlock()
+		err := s.gpu.do(t.run)
+		d.mu.Lock()
+		s.gpu.note(err)
+		s.done++
+		d.progress.Broadcast()
+	}
+	s.awake = false
+}
+
+// await waits until a place is reached.
+func (d *driver) await(p place) {
+	if d.schedule != Async {
+		d.force(p)
+		return
+	}
+	for !p.reached() {
+		d.progress.Wait()
+	}
+}
+
+// idle waits until all is done that was issued.
+func (d *driver) idle() {
+	for _, g := range d.gpus {
+		for _, s := range g.streams {
+			d.await(s.end())
+		}
+	}
+}
+
+// reschedule changes when work is done; what was issued before is done first.
+func (d *driver) reschedule(s Schedule) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.idle()
+	d.schedule = s
+}

@@ -1,0 +1,161 @@
+package cuda
+
+// #include "calls.h"
+import "C"
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+	"unsafe"
+
+	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// A Device is one GPU: memory that arrays live in, and a [kernels.Runner] that
+// computes on them.
+type Device struct {
+	Model      string // "NVIDIA H200"
+	Capability int    // 90 for compute capability 9.0
+	Units      int    // multiprocessors
+	Memory     int    // bytes, in all
+
+	index   int
+	handle  C.h5_device
+	context C.h5_handle
+	stream  *Stream
+	pool    C.h5_handle
+	scratch *storage.Pool
+	module  module
+	fault   faults
+	garbage garbage
+	ready   func() error
+}
+
+var (
+	_ kernels.Runner = (*Device)(nil)
+	_ kernels.GPU    = (*Device)(nil)
+)
+
+// Attributes of devices, as cuda.h numbers them.
+const (
+	attributeUnits = 16
+	attributeMajor = 75
+	attributeMinor = 76
+)
+
+// newDevice describes a device; it costs nothing until it is ready.
+func newDevice(index int) (*Device, error) {
+	d := &Device{index: index}
+	if err := check("find "+d.String(), C.h5_nth(&d.handle, C.int(index))); err != nil {
+		return nil, err
+	}
+	var name [256]C.char
+	var major, minor, units C.int
+	var total C.size_t
+	for _, code := range []C.h5_result{
+		C.h5_name(&name[0], C.int(len(name)), d.handle),
+		C.h5_attribute(&major, attributeMajor, d.handle),
+		C.h5_attribute(&minor, attributeMinor, d.handle),
+		C.h5_attribute(&units, attributeUnits, d.handle),
+		C.h5_total(&total, d.handle),
+	} {
+		if err := check("describe "+d.String(), code); err != nil {
+			return nil, err
+		}
+	}
+	d.Model, d.Capability, d.Units, d.Memory = C.GoString(&name[0]), int(10*major+minor), int(units), int(total)
+	d.scratch = storage.NewPool(d)
+	d.ready = sync.OnceValue(d.start)
+	return d, nil
+}
+
+// start makes the device able to compute.
+func (d *Device) start() error {
+	if err := d.check("open", C.h5_retain(&d.context, d.handle)); err != nil {
+		return err
+	}
+	if err := d.check("make a memory pool", C.h5_pool(d.context, &d.pool, d.handle)); err != nil {
+		return err
+	}
+	var err error
+	if d.stream, err = d.NewStream(); err != nil {
+		return err
+	}
+	if err := d.module.load(d); err != nil {
+		return fmt.Errorf("%v: %w", d, err)
+	}
+	return d.fault.start(d)
+}
+
+// String returns the device's name, such as "cuda:0".
+func (d *Device) String() string { return fmt.Sprintf("cuda:%d", d.index) }
+
+// check is check for an act of d.
+func (d *Device) check(act string, code C.h5_result) error {
+	if err := check(act, code); err != nil {
+		return fmt.Errorf("%v: %w", d, err)
+	}
+	return nil
+}
+
+// Stream returns the stream that kernels and copies of d are issued to.
+func (d *Device) Stream() *Stream { return d.stream }
+
+// Sync waits for everything issued so far.
+func (d *Device) Sync() error {
+	if err := d.stream.Sync(); err != nil {
+		return err
+	}
+	return d.fault.err(d)
+}
+
+// Upload copies src to this device.
+func (d *Device) Upload(dst storage.Storage, offset int, src []byte) error {
+	m, err := d.stretch("upload to", dst, offset, len(src))
+	if err != nil || len(src) == 0 {
+		return err
+	}
+	defer runtime.KeepAlive(m)
+	code := C.h5_upload(d.context, C.h5_address(m.address+uint64(offset)), unsafe.Pointer(&src[0]), C.size_t(len(src)), d.stream.handle)
+	if err := d.check("upload", code); err != nil {
+		return err
+	}
+	return d.stream.Sync() // until then src may be read
+}
+
+// Download copies from this device to dst, once all that was issued before is done.
+func (d *Device) Download(dst []byte, src storage.Storage, offset int) error {
+	m, err := d.stretch("download from", src, offset, len(dst))
+	if err != nil || len(dst) == 0 {
+		return err
+	}
+	defer runtime.KeepAlive(m)
+	code := C.h5_download(d.context, unsafe.Pointer(&dst[0]), C.h5_address(m.address+uint64(offset)), C.size_t(len(dst)), d.stream.handle)
+	if err := d.check("download", code); err != nil {
+		return err
+	}
+	return d.Sync()
+}
+
+// stretch returns the memory of d that has n bytes from offset on.
+func (d *Device) stretch(act string, s storage.Storage, offset, n int) (*memory, error) {
+	m, ok := s.(*memory)
+	if !ok || m.device != d {
+		return nil, fmt.Errorf("%s %v: of a storage on %v: %w", act, d, s.Device(), storage.ErrDevice)
+	}
+	if err := storage.Span(m, offset, n); err != nil {
+		return nil, fmt.Errorf("%s %v: %w", act, d, err)
+	}
+	return m, nil
+}
+
+// Run launches a kernel. The kernel has a CUDA side, or this is an error.
+func (d *Device) Run(k *kernels.Kernel, c *kernels.Call) error {
+	if k.CUDA == nil {
+		return fmt.Errorf("%s: has no CUDA side; move its operands to cpu: %w", k.Name, storage.ErrDevice)
+	}
+	defer runtime.KeepAlive(c)
+	return k.CUDA(d, c)
+}

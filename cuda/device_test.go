@@ -1,0 +1,283 @@
+package cuda_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/cuda"
+	"github.com/h5dnn/h5dnn/cuda/cudatest"
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/storagetest"
+)
+
+// eachSchedule tries f whenever work may be done.
+func eachSchedule(t *testing.T, f func(t *testing.T, gpus [2]*cuda.Device)) {
+	for _, s := range cudatest.Schedules {
+		t.Run(s.String(), func(t *testing.T) { f(t, cudatest.Devices(t, s)) })
+	}
+}
+
+func TestDevicesAreDevices(t *testing.T) {
+	eachSchedule(t, func(t *testing.T, gpus [2]*cuda.Device) {
+		for _, d := range gpus {
+			storagetest.TestDevice(t, d)
+		}
+	})
+}
+
+func TestNamesOfDevices(t *testing.T) {
+	gpus := cudatest.Devices(t, cudatest.Eager)
+	for name, want := range map[string]*cuda.Device{"cuda": gpus[0], "cuda:0": gpus[0], "cuda:1": gpus[1]} {
+		if got, err := cuda.Open(name); got != want || err != nil {
+			t.Errorf("%s is %v, %v", name, got, err)
+		}
+	}
+	for _, name := range []string{"cuda:2", "cuda:", "cuda:x", "cuda:-1", "cuda:+1", "cuda:01", "gpu", "cuda:9999999999999999999"} {
+		_, err := cuda.Open(name)
+		if err == nil || !errors.Is(err, storage.ErrDevice) || !strings.Contains(err.Error(), "there are cuda:0 (interpreter), cuda:1 (interpreter)") {
+			t.Errorf("%s: error %v; want one that names the devices there are", name, err)
+		}
+	}
+}
+
+func TestDevicesAreDescribed(t *testing.T) {
+	gpus := cudatest.Devices(t, cudatest.Eager)
+	if d := gpus[0]; d.Capability != 80 || d.Units != 2 || d.Memory != 1<<30 || gpus[1].Capability != 75 {
+		t.Errorf("described as %+v", d)
+	}
+	if d, err := cuda.Find(); err != nil || d.Version != "12.4" || d.Count != 2 {
+		t.Errorf("the driver is %+v, %v", d, err)
+	}
+}
+
+// numbers returns n floats on d.
+func numbers(t *testing.T, d storage.Device, n int) storage.Array {
+	t.Helper()
+	r := rand.New(rand.NewPCG(1, 2))
+	floats := make([]float32, n)
+	for i := range floats {
+		floats[i] = float32(r.NormFloat64())
+	}
+	a, err := storage.From(floats, n).To(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func TestKernelsRunInOrder(t *testing.T) {
+	eachSchedule(t, func(t *testing.T, gpus [2]*cuda.Device) {
+		d := gpus[0]
+		x := numbers(t, d, 1000)
+		want, err := storage.Read[float32](x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 5 {
+			if err := d.Run(kernels.Add, &kernels.Call{Out: []storage.Array{x}, In: []storage.Array{x, x}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := storage.Read[float32](x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range want {
+			if want[i] *= 32; got[i] != want[i] {
+				t.Fatalf("element %d is %v, want %v", i, got[i], want[i])
+			}
+		}
+	})
+}
+
+func TestOperandsMustBeOnTheDevice(t *testing.T) {
+	gpus := cudatest.Devices(t, cudatest.Eager)
+	here, there, host := numbers(t, gpus[0], 4), numbers(t, gpus[1], 4), numbers(t, storage.CPU, 4)
+	for _, other := range []storage.Array{there, host} {
+		err := gpus[0].Run(kernels.Add, &kernels.Call{Out: []storage.Array{here}, In: []storage.Array{here, other}})
+		if !errors.Is(err, storage.ErrDevice) || !strings.Contains(err.Error(), "add: input 1: float32[4] on "+other.Data.Device().String()) {
+			t.Errorf("error %v; want one that says where input 1 is", err)
+		}
+	}
+}
+
+func TestArraysMoveBetweenDevices(t *testing.T) {
+	eachSchedule(t, func(t *testing.T, gpus [2]*cuda.Device) {
+		x := numbers(t, gpus[0], 100)
+		y, err := x.To(gpus[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := storage.Read[float32](y)
+		want, _ := storage.Read[float32](x)
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%v arrived, %v; want %v", got, err, want)
+		}
+	})
+}
+
+func TestOutOfMemorySaysWhatIsHeld(t *testing.T) {
+	d := cudatest.Devices(t, cudatest.Deferred)[0]
+	held, count := d.Held()
+	cudatest.Limit(t, d, held+10<<20)
+	keep := []storage.Storage{}
+	for {
+		s, err := d.Alloc(3 << 20)
+		if err == nil {
+			keep = append(keep, s)
+			continue
+		}
+		if len(keep) != 3 {
+			t.Errorf("%d blocks of 3 MiB fit into 10", len(keep))
+		}
+		now, _ := d.Held()
+		want := fmt.Sprintf("%d arrays hold", count+3)
+		if !strings.Contains(err.Error(), "cuda:0: allocate 3145728 bytes: out of memory") || now < 9<<20 || !strings.Contains(err.Error(), "arrays hold") {
+			t.Errorf("error %v; want one that says %q", err, want)
+		}
+		break
+	}
+	keep = nil
+	if _, err := d.Alloc(3 << 20); err != nil {
+		t.Errorf("memory that nobody holds is not used again: %v", err)
+	}
+}
+
+func TestEventsOrderStreams(t *testing.T) {
+	eachSchedule(t, func(t *testing.T, gpus [2]*cuda.Device) {
+		got, err := upload(gpus[0], true)
+		if err != nil || got != 2*rounds {
+			t.Errorf("sum is %v, %v; want %v", got, err, 2*rounds)
+		}
+	})
+}
+
+// TestAMissingWaitIsSeen keeps the fake from being kinder than a GPU.
+func TestAMissingWaitIsSeen(t *testing.T) {
+	d := cudatest.Devices(t, cudatest.Deferred)[0]
+	if got, err := upload(d, false); err == nil && got == 2*rounds {
+		t.Error("a kernel that does not wait for its input gets it")
+	}
+}
+
+const rounds = 4
+
+// upload adds up, on d's own stream, a one that another stream uploads again and
+// again; ordered says whether each waits for the other.
+func upload(d *cuda.Device, ordered bool) (sum float32, err error) {
+	must := func(e error) {
+		if err == nil {
+			err = e
+		}
+	}
+	side, e := d.NewStream()
+	must(e)
+	arrived, e := d.NewEvent()
+	must(e)
+	read, e := d.NewEvent()
+	must(e)
+	pinned, e := d.Pin(4)
+	must(e)
+	x, e := storage.From([]float32{0}, 1).To(d)
+	must(e)
+	y, e := storage.From([]float32{0}, 1).To(d)
+	must(e)
+	if err != nil {
+		return 0, err
+	}
+	for range rounds {
+		if ordered {
+			must(arrived.Wait()) // before the host writes again
+		}
+		dtype.Cast[float32](pinned.Bytes())[0] = 2
+		must(side.After(read))
+		must(side.Upload(x.Data, 0, pinned, 4))
+		must(arrived.Record(side))
+		if ordered {
+			must(d.Stream().After(arrived))
+		}
+		must(d.Run(kernels.Add, &kernels.Call{Out: []storage.Array{y}, In: []storage.Array{y, x}}))
+		must(read.Record(d.Stream()))
+	}
+	all, e := storage.Read[float32](y)
+	must(e)
+	for _, close := range []func() error{side.Sync, side.Close, arrived.Close, read.Close} {
+		must(close())
+	}
+	if err != nil {
+		return 0, err
+	}
+	return all[0], nil
+}
+
+func TestTimersKeepTime(t *testing.T) {
+	d := cudatest.Devices(t, cudatest.Deferred)[0]
+	from, err := d.NewTimer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	to, err := d.NewTimer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := numbers(t, d, 10)
+	if err := from.Record(d.Stream()); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Run(kernels.Neg, &kernels.Call{Out: []storage.Array{x}, In: []storage.Array{x}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := to.Record(d.Stream()); err != nil {
+		t.Fatal(err)
+	}
+	if done, err := to.Done(); done || err != nil {
+		t.Errorf("done before anyone waits: %v, %v", done, err)
+	}
+	if err := to.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if done, err := to.Done(); !done || err != nil {
+		t.Errorf("not done after a wait: %v, %v", done, err)
+	}
+	if took, err := to.Since(from); took <= 0 || err != nil {
+		t.Errorf("took %v, %v", took, err)
+	}
+}
+
+func TestLaunchesAreCheckedAgainstTheCode(t *testing.T) {
+	d := cudatest.Devices(t, cudatest.Eager)[0]
+	blocks := [3]uint32{1, 1, 1}
+	for want, err := range map[string]error{
+		"no entry frobnicate":  d.Launch("frobnicate", blocks, 32, make([]byte, 8)),
+		"bytes, not 8":         d.Launch("add_f32", blocks, 32, make([]byte, 8)),
+		"launch neg_f32: inva": d.Launch("neg_f32", blocks, 2048, make([]byte, d.EntrySize("neg_f32"))),
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v; want one about %q", err, want)
+		}
+	}
+	cudatest.Recover()
+}
+
+// TestAFailedKernelFailsWhatFollows, and says where it failed.
+func TestAFailedKernelFailsWhatFollows(t *testing.T) {
+	defer cudatest.Recover()
+	d := cudatest.Devices(t, cudatest.Deferred)[0]
+	x := numbers(t, d, 4)
+	args := make([]byte, d.EntrySize("neg_f32"))
+	args[40], args[48], args[56] = 1, 1, 1 // one element, at address 0
+	if err := d.Launch("neg_f32", [3]uint32{1, 1, 1}, 32, args); err != nil {
+		t.Fatalf("a launch knows beforehand that it will fail: %v", err)
+	}
+	for range 2 {
+		if _, err := storage.Read[float32](x); err == nil || !strings.Contains(err.Error(), "neg_f32, block [0 0 0], thread [0 0 0]: address 0x0") {
+			t.Errorf("error %v; want one that says where the kernel failed", err)
+		}
+	}
+}

@@ -1,0 +1,79 @@
+/* The part of the CUDA driver that is used, declared by hand: nothing of CUDA's is needed to
+ * build, and at run time libcuda is opened if it is there. Names and numbers are those of
+ * cuda.h, versioned names where that renames them. */
+#ifndef H5_DRIVER_H
+#define H5_DRIVER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef int h5_result;
+typedef int h5_device;
+typedef uint64_t h5_address;
+typedef uintptr_t h5_handle; /* of a context, stream, event, module, function, pool */
+
+typedef struct { /* CUmemPoolProps */
+	int allocation, handles, location, device;
+	void *security;
+	size_t most;
+	unsigned char reserved[56];
+} h5_pool_props;
+
+#define H5_DRIVER(X) \
+	X(cuInit, (unsigned flags)) \
+	X(cuDriverGetVersion, (int *version)) \
+	X(cuGetErrorName, (h5_result error, const char **name)) \
+	X(cuGetErrorString, (h5_result error, const char **text)) \
+	X(cuDeviceGetCount, (int *count)) \
+	X(cuDeviceGet, (h5_device * device, int ordinal)) \
+	X(cuDeviceGetName, (char *name, int size, h5_device device)) \
+	X(cuDeviceTotalMem_v2, (size_t * bytes, h5_device device)) \
+	X(cuDeviceGetAttribute, (int *value, int attribute, h5_device device)) \
+	X(cuDevicePrimaryCtxRetain, (h5_handle * context, h5_device device)) \
+	X(cuCtxSetCurrent, (h5_handle context)) \
+	X(cuMemGetInfo_v2, (size_t * available, size_t *total)) \
+	X(cuMemPoolCreate, (h5_handle * pool, const h5_pool_props *props)) \
+	X(cuMemPoolSetAttribute, (h5_handle pool, int attribute, void *value)) \
+	X(cuMemPoolTrimTo, (h5_handle pool, size_t keep)) \
+	X(cuMemAllocFromPoolAsync, (h5_address * at, size_t bytes, h5_handle pool, h5_handle stream)) \
+	X(cuMemFreeAsync, (h5_address at, h5_handle stream)) \
+	X(cuMemHostAlloc, (void **at, size_t bytes, unsigned flags)) \
+	X(cuMemFreeHost, (void *at)) \
+	X(cuMemcpyHtoDAsync_v2, (h5_address to, const void *from, size_t bytes, h5_handle stream)) \
+	X(cuMemcpyDtoHAsync_v2, (void *to, h5_address from, size_t bytes, h5_handle stream)) \
+	X(cuStreamCreate, (h5_handle * stream, unsigned flags)) \
+	X(cuStreamDestroy_v2, (h5_handle stream)) \
+	X(cuStreamSynchronize, (h5_handle stream)) \
+	X(cuStreamWaitEvent, (h5_handle stream, h5_handle event, unsigned flags)) \
+	X(cuEventCreate, (h5_handle * event, unsigned flags)) \
+	X(cuEventDestroy_v2, (h5_handle event)) \
+	X(cuEventRecord, (h5_handle event, h5_handle stream)) \
+	X(cuEventQuery, (h5_handle event)) \
+	X(cuEventSynchronize, (h5_handle event)) \
+	X(cuEventElapsedTime, (float *milliseconds, h5_handle from, h5_handle to)) \
+	X(cuModuleLoadData, (h5_handle * module, const void *text)) \
+	X(cuModuleGetFunction, (h5_handle * function, h5_handle module, const char *name)) \
+	X(cuLaunchKernel, (h5_handle function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, \
+		unsigned shared, h5_handle stream, void **params, void **extra))
+
+#define H5_FIELD(name, params) h5_result(*name) params;
+typedef struct {
+	H5_DRIVER(H5_FIELD)
+} h5_driver;
+#undef H5_FIELD
+
+extern h5_driver h5_cuda;
+
+/* Opens a library and takes all entry points from it. Returns what is wrong, or NULL. */
+const char *h5_open(const char *path);
+
+/* Takes one entry point from elsewhere: tests bring a driver of their own. Returns whether
+ * there is one of that name. */
+int h5_override(const char *name, void *function);
+
+/* Makes a context current on this thread, unless it is: then the caller's next call, from
+ * the same C function, is the context's. Nothing else in the process may leave another one
+ * current on threads that come here. */
+h5_result h5_enter(h5_handle context);
+
+#endif

@@ -1,0 +1,4 @@
+package cuda
+
+// EntrySize returns how many bytes an entry takes.
+func (d *Device) EntrySize(entry string) int { return d.module.params[entry] }

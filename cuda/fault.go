@@ -1,0 +1,56 @@
+package cuda
+
+// #include "calls.h"
+import "C"
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// faults is where kernels leave what they cannot return.
+type faults struct{ where storage.Storage }
+
+const faultBytes = int(unsafe.Sizeof(kernels.Fault{}))
+
+// start makes d able to report faults.
+func (f *faults) start(d *Device) error {
+	m := &memory{size: faultBytes, device: d}
+	var err error
+	if m.address, err = d.alloc(m.size); err != nil {
+		return err
+	}
+	f.where = m
+	return f.reset(d)
+}
+
+func (f *faults) reset(d *Device) error {
+	none := kernels.NoFault
+	return d.Upload(f.where, 0, unsafe.Slice((*byte)(unsafe.Pointer(&none)), faultBytes))
+}
+
+// err returns what kernels have left since it was last asked. All work is done.
+func (f *faults) err(d *Device) error {
+	var found kernels.Fault
+	code := C.h5_download(d.context, unsafe.Pointer(&found), C.h5_address(d.Fault()), C.size_t(faultBytes), d.stream.handle)
+	if err := d.check("look for faults", code); err != nil {
+		return err
+	}
+	if err := d.stream.Sync(); err != nil {
+		return err
+	}
+	err := found.Err()
+	if err == nil {
+		return nil
+	}
+	if again := f.reset(d); again != nil {
+		return again
+	}
+	return fmt.Errorf("%v: %w", d, err)
+}
+
+// Fault returns the address of the [kernels.Fault] that kernels may set.
+func (d *Device) Fault() uint64 { return d.Address(d.fault.where) }

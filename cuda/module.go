@@ -1,0 +1,84 @@
+package cuda
+
+// #include <stdlib.h>
+// #include "calls.h"
+import "C"
+
+import (
+	"fmt"
+	"regexp"
+	"runtime"
+	"strconv"
+	"sync"
+	"unsafe"
+
+	"github.com/h5dnn/h5dnn/kernels/device"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// A module is device code, compiled by the driver for one device.
+type module struct {
+	handle    C.h5_handle
+	params    map[string]int // the size of each entry's parameter
+	mu        sync.Mutex
+	functions map[string]C.h5_handle // of entries that were used
+}
+
+// load compiles the kernels for d.
+func (m *module) load(d *Device) error {
+	text, err := device.PTX(d.Capability)
+	if err != nil {
+		return err
+	}
+	s := C.CString(text) // ends with a zero, as the driver wants it
+	defer C.free(unsafe.Pointer(s))
+	m.params, m.functions = entries(text), map[string]C.h5_handle{}
+	return check("compile the kernels", C.h5_module(d.context, &m.handle, unsafe.Pointer(s)))
+}
+
+var entryHead = regexp.MustCompile(`\.entry (\w+)\(\s*\.param \.align \d+ \.b8 \w+\[(\d+)\]\s*\)`)
+
+// entries returns the entries of device code that take one struct, and its size.
+func entries(text string) map[string]int {
+	found := map[string]int{}
+	for _, head := range entryHead.FindAllStringSubmatch(text, -1) {
+		found[head[1]], _ = strconv.Atoi(head[2])
+	}
+	return found
+}
+
+// function returns the handle of an entry, whose parameter has that size.
+func (m *module) function(d *Device, entry string, size int) (C.h5_handle, error) {
+	want, ok := m.params[entry]
+	if !ok {
+		return 0, fmt.Errorf("no entry %s among the kernels of %v: %w", entry, d, storage.ErrState)
+	}
+	if size != want {
+		return 0, fmt.Errorf("entry %s takes %d bytes, not %d: %w", entry, want, size, storage.ErrState)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if f, ok := m.functions[entry]; ok {
+		return f, nil
+	}
+	s := C.CString(entry)
+	defer C.free(unsafe.Pointer(s))
+	var f C.h5_handle
+	err := check("find entry "+entry, C.h5_function(d.context, &f, m.handle, s))
+	if err == nil {
+		m.functions[entry] = f
+	}
+	return f, err
+}
+
+// Launch starts an entry of the kernels' device code, with args as the one
+// struct that it takes. It is for CUDA sides of kernels.
+func (d *Device) Launch(entry string, blocks [3]uint32, threads uint32, args []byte) error {
+	f, err := d.module.function(d, entry, len(args))
+	if err != nil {
+		return err
+	}
+	code := C.h5_launch(d.context, f, (*C.uint32_t)(&blocks[0]), C.uint32_t(threads), d.stream.handle, unsafe.Pointer(&args[0]))
+	runtime.KeepAlive(args)
+	return d.check("launch "+entry, code)
+}

@@ -1,0 +1,62 @@
+package kernels
+
+// #include "loops.h"
+import "C"
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+var (
+	_ = onGPU(Copy, func(c *Call, _ struct{}) error { return c.launchCopy(&c.Out[0], &c.In[0]) })
+
+	_ = onGPU(Fill, func(c *Call, set FillSet) error {
+		y := &c.Out[0]
+		elem := set.of(y.Type)
+		return c.eachGrid([]*storage.Array{y}, func(g *C.h5k_grid, at starts, n int64) error {
+			return launch(c.gpu, sizeEntry("fill", y), n, &fillArgs{at[0], n, *(*[2]uint64)(unsafe.Pointer(&elem)), *g})
+		})
+	})
+
+	_ = onGPU(Where, func(c *Call, _ struct{}) error {
+		z, cond, x, y := &c.Out[0], &c.In[0], &c.In[1], &c.In[2]
+		return c.eachGrid([]*storage.Array{z, cond, x, y}, func(g *C.h5k_grid, at starts, n int64) error {
+			return launch(c.gpu, sizeEntry("where", z), n, &whereArgs{at[0], at[1], at[2], at[3], n, *g})
+		})
+	})
+)
+
+// copyArgs, fillArgs and whereArgs are Copy, Fill and Where of copy.cu.
+type copyArgs struct {
+	z, x uint64
+	n    int64
+	g    C.h5k_grid
+}
+
+type fillArgs struct {
+	z       uint64
+	n       int64
+	element [2]uint64
+	g       C.h5k_grid
+}
+
+type whereArgs struct {
+	z, cond, x, y uint64
+	n             int64
+	g             C.h5k_grid
+}
+
+// launchCopy is y = x.
+func (c *Call) launchCopy(y, x *storage.Array) error {
+	return c.eachGrid([]*storage.Array{y, x}, func(g *C.h5k_grid, at starts, n int64) error {
+		return launch(c.gpu, sizeEntry("copy", y), n, &copyArgs{at[0], at[1], n, *g})
+	})
+}
+
+// sizeEntry names the entry for elements of a's size.
+func sizeEntry(name string, a *storage.Array) string {
+	return fmt.Sprintf("%s_%d", name, a.Type.Size())
+}

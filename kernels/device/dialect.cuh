@@ -1,0 +1,114 @@
+// What every kernel for GPUs is written in: CUDA C++ that clang compiles without a CUDA
+// toolkit, and nvcc and NVRTC accept.
+//
+//	KERNEL name(Args a) { … }
+//
+// A kernel takes one struct by value, whose twin in Go is written field by field; both lay
+// fields of 8 bytes, and of 4 in pairs, alike. Arithmetic is rounded as it is written: products
+// and sums are fused only by fma(), so that every engine gives the same bits.
+#pragma once
+
+#if defined(__clang__) && defined(__CUDA__)
+#define __global__ __attribute__((global))
+#define __device__ __attribute__((device))
+#define __shared__ __attribute__((shared))
+#define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
+#define __forceinline__ inline __attribute__((always_inline))
+struct uint3;
+struct dim3;
+#include <__clang_cuda_builtin_vars.h>
+#define SHUFFLE(x, lane) __nvvm_shfl_sync_bfly_i32(~0u, x, lane, 31)
+#else
+#define SHUFFLE(x, lane) __shfl_xor_sync(~0u, x, lane)
+#endif
+
+#define KERNEL extern "C" __global__ void __launch_bounds__(256)
+#define FN static __device__ __forceinline__
+#define UNROLL _Pragma("unroll")
+
+typedef signed char int8_t;
+typedef unsigned char uint8_t;
+typedef short int16_t;
+typedef unsigned short uint16_t;
+typedef int int32_t;
+typedef unsigned int uint32_t;
+typedef long long int64_t;
+typedef unsigned long long uint64_t;
+
+// A kernel of both real types: BOTH(softmax, Softmax) makes softmax_f32 and softmax_f64 of
+// template softmax<REAL>.
+#define BOTH(name, Args) \
+	KERNEL name##_f32(Args a) { name<float>(a); } \
+	KERNEL name##_f64(Args a) { name<double>(a); }
+
+// Equally shaped arrays, coalesced: h5k_grid of loops.h. A launch has fewer than 2³¹ elements.
+enum { RANK = 8, OPERANDS = 4 };
+struct Grid {
+	int64_t rank, shape[RANK], stride[OPERANDS][RANK];
+};
+
+// Where element i of so many operands lies.
+template <int N> struct Places {
+	int64_t at[N];
+};
+template <int N> FN Places<N> places(const Grid &g, uint32_t i) {
+	Places<N> p;
+	UNROLL for (int k = 0; k < N; k++) p.at[k] = 0;
+	for (int axis = (int)g.rank - 1; axis > 0; axis--) {
+		uint32_t size = (uint32_t)g.shape[axis], rest = i / size, along = i - rest * size;
+		UNROLL for (int k = 0; k < N; k++) p.at[k] += (int64_t)along * g.stride[k][axis];
+		i = rest;
+	}
+	UNROLL for (int k = 0; k < N; k++) p.at[k] += (int64_t)i * g.stride[k][0];
+	return p;
+}
+
+// Each thread's share of n elements.
+#define EACH(i, n) for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < (n); i += gridDim.x * blockDim.x)
+
+FN uint32_t bits(float x) { return __builtin_bit_cast(uint32_t, x); }
+FN uint64_t bits(double x) { return __builtin_bit_cast(uint64_t, x); }
+FN float real(uint32_t x) { return __builtin_bit_cast(float, x); }
+FN double real(uint64_t x) { return __builtin_bit_cast(double, x); }
+
+FN float fma(float x, float y, float z) {
+	float r;
+	asm("fma.rn.f32 %0, %1, %2, %3;" : "=f"(r) : "f"(x), "f"(y), "f"(z));
+	return r;
+}
+FN double fma(double x, double y, double z) {
+	double r;
+	asm("fma.rn.f64 %0, %1, %2, %3;" : "=d"(r) : "d"(x), "d"(y), "d"(z));
+	return r;
+}
+
+// other is x of the lane of the warp whose number differs in those bits.
+FN float other(float x, int lanes) { return __builtin_bit_cast(float, SHUFFLE(__builtin_bit_cast(int, x), lanes)); }
+FN int other(int x, int lanes) { return SHUFFLE(x, lanes); }
+FN double other(double x, int lanes) {
+	uint64_t b = bits(x);
+	uint32_t lo = (uint32_t)SHUFFLE((int)(uint32_t)b, lanes), hi = (uint32_t)SHUFFLE((int)(uint32_t)(b >> 32), lanes);
+	return real((uint64_t)hi << 32 | lo);
+}
+
+// together combines x of so many neighbouring threads, 1 to 32 or all 256 of the block, in an
+// order that does not depend on anything; all of them get the result.
+template <int THREADS, class T, class F> FN T together(T x, F f) {
+	UNROLL for (int lanes = 1; lanes < THREADS && lanes < 32; lanes *= 2) x = f(x, other(x, lanes));
+	if (THREADS <= 32)
+		return x;
+	__shared__ T part[8];
+	if (threadIdx.x % 32 == 0)
+		part[threadIdx.x / 32] = x;
+	__syncthreads();
+	x = part[0];
+	UNROLL for (int warp = 1; warp < 8; warp++) x = f(x, part[warp]);
+	__syncthreads();
+	return x;
+}
+struct Plus {
+	template <class T> __device__ __forceinline__ T operator()(T x, T y) const { return x + y; }
+};
+struct Larger { // NaN is the largest
+	template <class T> __device__ __forceinline__ T operator()(T x, T y) const { return ((x > y) | (x != x)) ? x : y; }
+};

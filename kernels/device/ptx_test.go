@@ -1,0 +1,62 @@
+package device
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestPTXIsOfTheseSources fails where "make ptx" was forgotten.
+func TestPTXIsOfTheseSources(t *testing.T) {
+	sources := []string{"../ops.h"}
+	for _, pattern := range []string{"*.cuh", "*.cu"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sources = append(sources, found...)
+	}
+	sum := sha256.New()
+	for _, name := range sources {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum.Write(text)
+	}
+	want := fmt.Sprintf("// From sources sha256:%x by make ptx.\n", sum.Sum(nil))
+	for name, text := range map[string]string{"sm_75.ptx": sm75, "sm_80.ptx": sm80} {
+		if !strings.HasPrefix(text, want) {
+			t.Errorf("%s is of other sources: run make ptx", name)
+		}
+	}
+}
+
+// TestPTXKeepsToItsSubset holds the device code to what every driver since CUDA
+// 11.0 compiles, and to what does not make it slow behind our backs.
+func TestPTXKeepsToItsSubset(t *testing.T) {
+	for target, text := range map[string]string{"sm_75": sm75, "sm_80": sm80} {
+		if !strings.Contains(text, "\n.version 7.0\n.target "+target+"\n") {
+			t.Errorf("%s: not of version 7.0 for that target", target)
+		}
+		for what, why := range map[string]string{
+			".local":            "keeps an array in slow memory: unroll the loops over it",
+			".func":             "calls a function: inline it",
+			".extern":           "needs what is not there",
+			"ld.f":              "reads memory of an unknown kind",
+			"ld.u":              "reads memory of an unknown kind",
+			"st.u":              "writes memory of an unknown kind",
+			"fma.rn.ftz":        "flushes denormals",
+			"contract":          "may be fused",
+			"atom.global.add.f": "adds in an order that differs from run to run",
+		} {
+			if i := strings.Index(text, what); i >= 0 {
+				line := 1 + strings.Count(text[:i], "\n")
+				t.Errorf("%s.ptx:%d: %s %s", target, line, what, why)
+			}
+		}
+	}
+}

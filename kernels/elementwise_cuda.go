@@ -1,0 +1,42 @@
+package kernels
+
+// #include "loops.h"
+import "C"
+
+import "github.com/h5dnn/h5dnn/storage"
+
+var (
+	_ = onGPU(Affine, func(c *Call, set AffineSet) error { return c.launchLoop("affine", set.Scale, set.Shift) })
+
+	_ = onGPU(BiasAct, func(c *Call, set ActSet) error {
+		biased := Call{Out: c.Out, In: []storage.Array{c.In[0], perChannel(&c.In[1], c.In[0].Shape)}, gpu: c.gpu}
+		return biased.launchLoop([...]string{"add", "bias relu", "bias tanh", "bias sigmoid"}[set.Act], 0, 0)
+	})
+
+	_ = onGPU(ActSlope, func(c *Call, set ActSet) error {
+		if set.Act == NoActivation {
+			return c.launchCopy(&c.Out[0], &c.In[1])
+		}
+		return c.launchLoop(activations[set.Act]+" slope", 0, 0)
+	})
+)
+
+// loopArgs is Elementwise of elementwise.cu.
+type loopArgs struct {
+	z, x, y uint64
+	a, b    float64
+	n       int64
+	g       C.h5k_grid
+}
+
+// launchLoop is operation.run on a GPU, for the line of that name.
+func (c *Call) launchLoop(name string, a, b float64) error {
+	z, x, y := &c.Out[0], &c.In[0], &c.In[len(c.In)-1]
+	entry, err := realEntry(name, x.Type)
+	if err != nil {
+		return err
+	}
+	return c.eachGrid([]*storage.Array{z, x, y}, func(g *C.h5k_grid, at starts, n int64) error {
+		return launch(c.gpu, entry, n, &loopArgs{at[0], at[1], at[2], a, b, n, *g})
+	})
+}

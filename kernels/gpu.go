@@ -1,0 +1,144 @@
+package kernels
+
+// #include "loops.h"
+import "C"
+
+import (
+	"fmt"
+	"strings"
+	"unsafe"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// A GPU is a Runner that launches the code of package device on its own storages, one
+// after another.
+type GPU interface {
+	Runner
+	// Launch starts an entry, which takes one struct: the bytes args.
+	Launch(entry string, blocks [3]uint32, threads uint32, args []byte) error
+	// Address returns where a storage of this device lies.
+	Address(s storage.Storage) uint64
+	// Scratch lends memory to the work that use launches.
+	Scratch(bytes int, use func(address uint64) error) error
+	// Fault is the address of a [Fault]; once Row is not negative, the device
+	// fails with it when it is next waited for.
+	Fault() uint64
+}
+
+// A Fault is what a kernel on a GPU cannot return as an error: that row Row, the
+// first of them, has a label that is none of so many classes.
+type Fault struct{ Row, Label, Classes int64 }
+
+// NoFault is the state to begin with.
+var NoFault = Fault{Row: 1<<63 - 1}
+
+// Err returns the fault as an error, or nil.
+func (f Fault) Err() error {
+	if f == NoFault {
+		return nil
+	}
+	return badLabel(int(f.Row), f.Label, int(f.Classes))
+}
+
+// onGPU gives k its CUDA side, which launches what computes c. Settings and
+// operands have been checked as for the CPU. It returns k.
+func onGPU[S any](k *Kernel, run func(c *Call, set S) error) *Kernel {
+	k.CUDA = func(g GPU, c *Call) error {
+		on := *c
+		on.gpu = g
+		if err := k.check(&on); err != nil {
+			return err
+		}
+		set, _ := c.Set.(S)
+		if err := run(&on, set); err != nil {
+			return fmt.Errorf("%s: %w", k.Name, err)
+		}
+		return nil
+	}
+	return k
+}
+
+// threads is how many of them a block has that is not small.
+const threads = 256
+
+// launch starts an entry whose threads share n pieces of work.
+func launch[A any](g GPU, entry string, n int64, args *A) error {
+	each := min(threads, (n+31)/32*32)
+	return launchBlocks(g, entry, [3]uint32{uint32(min((n+each-1)/each, 1<<16)), 1, 1}, uint32(each), args)
+}
+
+// launchBlocks starts an entry of so many blocks of so many threads.
+func launchBlocks[A any](g GPU, entry string, blocks [3]uint32, each uint32, args *A) error {
+	return g.Launch(entry, blocks, each, unsafe.Slice((*byte)(unsafe.Pointer(args)), unsafe.Sizeof(*args)))
+}
+
+// address returns where element at of a's storage lies; nil lies at 0.
+func (c *Call) address(a *storage.Array, at int) uint64 {
+	if a == nil {
+		return 0
+	}
+	return c.gpu.Address(a.Data) + uint64(at*a.Type.Size())
+}
+
+// realEntry returns the entry of a kernel for elements of type t.
+func realEntry(name string, t dtype.Type) (string, error) {
+	switch t {
+	case dtype.Float32:
+		return strings.ReplaceAll(name, " ", "_") + "_f32", nil
+	case dtype.Float64:
+		return strings.ReplaceAll(name, " ", "_") + "_f64", nil
+	}
+	return "", fmt.Errorf("GPUs compute it of float32 and float64, not of %v; cast it first: %w", t, dtype.ErrType)
+}
+
+// starts are the addresses of the first element of each operand.
+type starts [C.H5K_OPERANDS]uint64
+
+// eachGrid lays a grid over arrays and calls visit with it, or with parts of it
+// that have fewer than 2³¹ elements each, and where its operands start.
+func (c *Call) eachGrid(arrays []*storage.Array, visit func(g *C.h5k_grid, at starts, n int64) error) error {
+	var g grid
+	if !g.over(arrays...) {
+		return fmt.Errorf("%v has more than %d axes that cannot be joined; copy it first: %w", arrays[0].Shape, C.H5K_RANK, storage.ErrState)
+	}
+	if g.empty {
+		return nil
+	}
+	return c.eachPart(g, arrays, visit)
+}
+
+func (c *Call) eachPart(g grid, arrays []*storage.Array, visit func(g *C.h5k_grid, at starts, n int64) error) error {
+	n := g.count()
+	if n < 1<<31 {
+		var at starts
+		for i, a := range arrays {
+			at[i] = c.address(a, g.first[i])
+		}
+		return visit(&g.C, at, n)
+	}
+	axis := 0
+	for g.C.shape[axis] == 1 {
+		axis++
+	}
+	half, rest := g, g
+	half.C.shape[axis] /= 2
+	rest.C.shape[axis] -= half.C.shape[axis]
+	for i := range arrays {
+		rest.first[i] += int(half.C.shape[axis] * rest.C.stride[i][axis])
+	}
+	if err := c.eachPart(half, arrays, visit); err != nil {
+		return err
+	}
+	return c.eachPart(rest, arrays, visit)
+}
+
+// count returns how many elements g has.
+func (g *grid) count() int64 {
+	n := int64(1)
+	for _, size := range g.C.shape[:g.C.rank] {
+		n *= int64(size)
+	}
+	return n
+}

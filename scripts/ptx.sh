@@ -1,0 +1,14 @@
+#!/bin/sh
+# Compiles the kernels for GPUs to kernels/device/sm_75.ptx and sm_80.ptx. Needs clang 19, no CUDA toolkit.
+# The first line says of which sources, so that a test can tell when this was forgotten.
+set -eu
+cd "$(dirname "$0")/../kernels/device"
+
+sources=$(cat ../ops.h *.cuh *.cu | sha256sum | cut -d ' ' -f 1)
+for target in sm_75 sm_80; do
+	printf '#include "%s"\n' *.cu | ${CLANG:-clang++-19} -x cuda --cuda-device-only -nocudainc -nocudalib \
+		--cuda-gpu-arch=$target --cuda-feature=+ptx70 -std=c++17 -O3 -ffp-contract=off -fno-jump-tables \
+		-Wall -Wextra -Wno-unused-parameter -I. -I.. -S -o $target.partial -
+	{ echo "// From sources sha256:$sources by make ptx."; cat $target.partial; } >$target.ptx
+	rm $target.partial
+done
