@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"crypto/md5"
 	"encoding/binary"
 	"encoding/hex"
@@ -13,7 +12,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -21,7 +19,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"github.com/h5dnn/h5dnn/dtype"
@@ -29,20 +26,21 @@ import (
 
 var corpus = flag.String("corpus", "", "the folder with golden.jsonl to compare with; make conformance sets it")
 
-// patience is how long any command may take on any file of the corpus.
-const patience = 5 * time.Second
+// agreed lists where h5py is known to say something else, and why that is no fault.
+var agreed = map[string]string{
+	"official/tbfloat16.h5: /DS16BITS: types": "bfloat16 is a type of ours; NumPy has none, and the reference makes float32 of it",
+	"official/1_vds.h5: /vds_dset: values":    "1_c.h5 to 1_f.h5, which the reference had, are not in the corpus; h5py then agrees with us",
+	"official/3_2_vds.h5: /vds_dset: values":  "2_c.h5 to 2_e.h5, which the reference had, are not in the corpus; h5py then agrees with us",
+}
 
 // TestConformance runs the program on files that others wrote, and compares
 // with what h5py saw: every object, its kind and shape, its type and layout,
 // and the values of what is made of numbers or strings. Every command is a
-// process of its own, which must neither crash nor hang, on hostile files too.
+// process of its own. Virtual datasets and their like may open files beside
+// theirs, except in hostile files, where the answer may also be an error.
 func TestConformance(t *testing.T) {
 	if *corpus == "" {
 		t.Skip("no -corpus; make conformance runs this")
-	}
-	program := filepath.Join(t.TempDir(), "h5dnn")
-	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
 	}
 	file, err := os.Open(filepath.Join(*corpus, "golden.jsonl"))
 	if err != nil {
@@ -62,7 +60,7 @@ func TestConformance(t *testing.T) {
 		slots <- true
 		wait.Go(func() {
 			defer func() { <-slots }()
-			c := &comparison{t, program, filepath.Join(*corpus, g.File), g, board}
+			c := &comparison{t, filepath.Join(*corpus, g.File), g, board, map[string]bool{}}
 			c.run()
 		})
 	}
@@ -70,6 +68,9 @@ func TestConformance(t *testing.T) {
 	t.Log("agreements with h5py of all it could tell, by suite\n" + board.String())
 	if lines.Err() != nil {
 		t.Fatal(lines.Err())
+	}
+	for _, miss := range board.misses {
+		t.Error(miss)
 	}
 }
 
@@ -102,92 +103,112 @@ type object struct {
 
 // A comparison is of one file.
 type comparison struct {
-	t       *testing.T
-	program string
-	path    string
+	t    *testing.T
+	path string
 	golden
-	board *board
+	board   *board
+	refused map[string]bool // objects that the program says it cannot read
 }
 
 func (c *comparison) suite() string { return filepath.Dir(c.File) }
 
-// command runs the program; crashed and hung processes are errors of the test.
-func (c *comparison) command(args ...string) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, c.program, args...)
-	var errs bytes.Buffer
-	cmd.Stderr = &errs
-	out, err := cmd.Output()
-	var exit *exec.ExitError
-	switch {
-	case err == nil:
-		return out, nil
-	case ctx.Err() != nil:
-		c.t.Errorf("%s: %q took longer than %v", c.File, args, patience)
-	case !errors.As(err, &exit) || exit.ExitCode() != statusTrouble || strings.Count(errs.String(), "\n") != 1 || strings.Contains(errs.String(), "internal error"):
-		c.t.Errorf("%s: %q: %v, and on standard error, where one line should be:\n%.2000s", c.File, args, err, errs.String())
+func (c *comparison) hostile() bool { return c.suite() == "hostile" }
+
+// command runs a command on the file, or on an object of it.
+func (c *comparison) command(name, object string, flags ...string) ([]byte, error) {
+	args := append([]string{name, c.path + object}, flags...)
+	if !c.hostile() {
+		args = append(args, "--follow", filepath.Dir(c.path))
 	}
-	return out, errors.New(strings.TrimSpace(errs.String()))
+	return watched(c.t, "", args...)
+}
+
+// note counts a comparison of something about an object.
+func (c *comparison) note(column, path string, agrees bool, miss string, args ...any) {
+	at := fmt.Sprintf("%s: %s: ", c.File, path)
+	b := c.board
+	b.Lock()
+	defer b.Unlock()
+	s := b.score(c.suite(), column)
+	s.all++
+	switch {
+	case agrees:
+		s.agree++
+	case agreed[at+column] == "" && !(c.hostile() && c.refused[path]):
+		b.misses = append(b.misses, at+fmt.Sprintf(miss, args...))
+	}
 }
 
 func (c *comparison) run() {
-	out, failed := c.command("inspect", "--json", c.path)
+	out, failed := c.command("inspect", "", "--json")
 	var seen struct{ Objects []object }
 	if err := json.Unmarshal(out, &seen); err != nil && len(out) > 0 {
 		c.t.Errorf("%s: inspect --json prints no JSON: %v", c.File, err)
 	}
-	if failed != nil && c.Reference == "ok" && len(seen.Objects) == 0 {
-		c.board.note(c.suite(), "objects", false, "%s: %v", c.File, failed)
-	}
 	have := map[string]object{}
 	for _, o := range seen.Objects {
-		have[o.Path] = o
+		if _, twice := have[o.Path]; !twice { // names can be empty in hostile files
+			have[o.Path] = o
+		}
+		c.refused[o.Path] = o.Error != ""
 	}
 	for _, want := range c.Objects {
 		got, found := have[want.Path]
-		if want.Kind == "named datatype" {
-			want.Kind = "datatype"
+		if !found {
+			c.refused[want.Path] = failed != nil
 		}
-		if want.Kind == "" { // h5py could not open it
-			continue
-		}
-		c.board.note(c.suite(), "objects", found && got.Kind == want.Kind && (want.Kind != "soft" || got.Target == want.Target),
-			"%s: %s is %s, want %s", c.File, want.Path, got.Kind, want.Kind)
-		if want.Kind == "dataset" && found {
-			c.dataset(want, got)
-		}
-		if found {
-			c.attributes(want, got)
-		}
+		c.object(want, got, found)
+		delete(have, want.Path)
 	}
+	for path := range have {
+		c.note("objects", path, c.hostile() || c.Reference != "ok", "not seen by h5py")
+	}
+}
+
+func (c *comparison) object(want goldenObject, got object, found bool) {
+	if want.Kind == "" { // h5py could not open it
+		return
+	}
+	kind := strings.TrimPrefix(want.Kind, "named ")
+	c.note("objects", want.Path, found && got.Kind == kind && (kind != "soft" || got.Target == want.Target), "is %q, want %s", got.Kind, kind)
+	if !found {
+		return
+	}
+	if kind == "dataset" {
+		c.dataset(want, got)
+	}
+	c.attributes(want, got)
 }
 
 func (c *comparison) dataset(want goldenObject, got object) {
 	if want.DType == "" && string(want.Shape) != "null" {
 		return // h5py failed on it
 	}
-	at := c.File + ": " + want.Path
-	same := func(column, what string, got, want json.RawMessage) {
-		c.board.note(c.suite(), column, bytes.Equal(compact(got), compact(want)), "%s: %s %s, want %s", at, what, got, want)
+	same := func(column, what string, was, is json.RawMessage) {
+		c.note(column, want.Path, bytes.Equal(compact(was), compact(is)), "%s %s, want %s", what, was, is)
 	}
 	same("shapes", "shape", got.Shape, want.Shape)
 	if string(want.Shape) == "null" {
 		return
 	}
 	same("shapes", "maxshape", got.MaxShape, want.MaxShape)
-	c.board.note(c.suite(), "types", got.NumPy == want.DType || widths(got.NumPy) == widths(want.DType), "%s: type %s, want %s", at, got.NumPy, want.DType)
+	c.note("types", want.Path, got.NumPy == want.DType || widths(got.NumPy) == widths(want.DType), "type %s, want %s", got.NumPy, want.DType)
 	same("layouts", "chunks", got.Chunks, want.Chunks)
 	same("layouts", "filters", got.Filters, want.Filters)
-	c.board.note(c.suite(), "layouts", got.Layout == want.Layout && got.External == want.External, "%s: layout %s, want %s", at, got.Layout, want.Layout)
+	c.note("layouts", want.Path, got.Layout == want.Layout && got.External == want.External, "layout %s, want %s", got.Layout, want.Layout)
 	if want.Numbers != "" {
-		sum, err := c.numbers(want.Path)
-		c.board.note(c.suite(), "values", sum == want.Numbers, "%s: values: %v", at, cause(err, "other than h5py's"))
+		c.values(want.Path, want.Numbers, c.numbers)
 	}
 	if want.Strings != "" {
-		sum, err := c.strings(want.Path)
-		c.board.note(c.suite(), "values", sum == want.Strings, "%s: texts: %v", at, cause(err, "other than h5py's"))
+		c.values(want.Path, want.Strings, c.strings)
 	}
+}
+
+// values compares the sum of an object's values.
+func (c *comparison) values(path, want string, sum func(path string) (string, error)) {
+	got, err := sum(path)
+	c.refused[path] = c.refused[path] || err != nil
+	c.note("values", path, got == want, "values: %v", cause(err, "other than h5py's"))
 }
 
 func cause(err error, otherwise string) error {
@@ -213,7 +234,7 @@ func widths(name string) string { return fixed.ReplaceAllString(name, "S") }
 
 // numbers returns the MD5 of a dataset's values as float64s.
 func (c *comparison) numbers(path string) (string, error) {
-	npy, err := c.command("slice", c.path+":"+path, "--format", "npy", "-o", "-")
+	npy, err := c.command("slice", ":"+path, "--format", "npy", "-o", "-")
 	if err != nil {
 		return "", err
 	}
@@ -252,7 +273,7 @@ func parseNPY(npy []byte) (dtype.Type, []byte, error) {
 
 // strings returns the MD5 of a dataset's strings, joined by zeros.
 func (c *comparison) strings(path string) (string, error) {
-	out, err := c.command("slice", c.path+":"+path, "--json")
+	out, err := c.command("slice", ":"+path, "--json")
 	if err != nil {
 		return "", err
 	}
@@ -302,8 +323,8 @@ func (c *comparison) attributes(want goldenObject, got object) {
 			continue // h5py failed on it
 		}
 		have, found := got.Attrs[name]
-		c.board.note(c.suite(), "attributes", found && bytes.Equal(compact(have.Shape), compact(a.Shape)),
-			"%s: %s: attribute %s has shape %s, want %s (%s)", c.File, want.Path, name, have.Shape, a.Shape, a.DType)
+		c.note("attributes", want.Path, found && bytes.Equal(compact(have.Shape), compact(a.Shape)),
+			"attribute %s has shape %s, want %s (%s)", name, have.Shape, a.Shape, a.DType)
 	}
 }
 
@@ -316,32 +337,19 @@ type board struct {
 
 type score struct{ agree, all int }
 
-func (b *board) note(suite, column string, agrees bool, miss string, args ...any) {
-	b.Lock()
-	defer b.Unlock()
+func (b *board) score(suite, column string) *score {
 	if b.scores[suite] == nil {
 		b.scores[suite] = map[string]*score{}
 	}
-	s := b.scores[suite][column]
-	if s == nil {
-		s = &score{}
-		b.scores[suite][column] = s
+	if b.scores[suite][column] == nil {
+		b.scores[suite][column] = &score{}
 	}
-	s.all++
-	if agrees {
-		s.agree++
-	} else {
-		b.misses = append(b.misses, fmt.Sprintf(miss, args...))
-	}
+	return b.scores[suite][column]
 }
 
 func (b *board) String() string {
 	columns := []string{"objects", "shapes", "types", "layouts", "values", "attributes"}
 	var out strings.Builder
-	slices.Sort(b.misses)
-	for _, miss := range b.misses {
-		fmt.Fprintln(&out, "  ", miss)
-	}
 	fmt.Fprintf(&out, "%-10s", "suite")
 	for _, column := range columns {
 		fmt.Fprintf(&out, "%14s", column)

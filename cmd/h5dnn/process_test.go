@@ -32,6 +32,40 @@ func program(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
+// What a command may take on any file: seconds of a processor, and bytes of memory.
+const (
+	patience   = 5 * time.Second
+	mostMemory = 512 << 20
+)
+
+// watched runs a command in the given folder, which must end soon, as commands
+// do: with an answer, or with one line that says why not.
+func watched(t *testing.T, folder string, args ...string) ([]byte, error) {
+	cmd := program(t, args...)
+	cmd.Dir = folder
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Start(); err != nil {
+		t.Error(err)
+		return nil, err
+	}
+	waited := time.AfterFunc(12*patience, func() { cmd.Process.Kill() }) // it may hang without computing
+	err := cmd.Wait()
+	waited.Stop()
+	took := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	memory := int(cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss) << 10
+	if took > patience || memory > mostMemory {
+		t.Errorf("%q takes %v and %d MiB of memory, want at most %v and %d", args, took, memory>>20, patience, mostMemory>>20)
+	}
+	switch status := cmd.ProcessState.ExitCode(); {
+	case err == nil || status == statusNegative && errs.Len() == 0:
+		return out.Bytes(), nil
+	case status != statusTrouble || strings.Count(errs.String(), "\n") != 1 || strings.Contains(errs.String(), "internal error"):
+		t.Errorf("%q: %v, and on standard error, where one line should be:\n%.2000s", args, err, errs.String())
+	}
+	return out.Bytes(), errors.New(strings.TrimSpace(errs.String()))
+}
+
 // large writes a file with 64 MiB to read, and returns its name.
 func large(t *testing.T) string {
 	name := filepath.Join(t.TempDir(), "large.h5")

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestHostileFiles goes through files that were made to break readers, and
+// through those of HDF5's own tests, with every command that only looks:
+// nothing crashes, hangs or takes much memory, and no file but the one that was
+// named is opened. It runs alone, as the memory of the process that starts
+// another counts as that one's, too.
+func TestHostileFiles(t *testing.T) {
+	const alone = "H5DNN_TEST_ALONE"
+	shared, err := filepath.Abs("../../../shared/corpus")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(shared); err != nil {
+		t.Skip("no ../shared/corpus beside the repository: hostile files are not tried")
+	}
+	if os.Getenv(alone) == "" {
+		again := exec.Command(os.Args[0], "-test.run=^TestHostileFiles$", "-test.v")
+		again.Env = append(os.Environ(), alone+"=1")
+		out, err := again.CombinedOutput()
+		if err != nil {
+			t.Errorf("%v: %s", err, out)
+		}
+		t.Logf("%s", out)
+		return
+	}
+	for _, suite := range []string{"hostile", "official"} {
+		t.Run(suite, func(t *testing.T) {
+			t.Parallel()
+			folder := t.TempDir() // where no other process opens files
+			if err := os.CopyFS(folder, os.DirFS(filepath.Join(shared, suite))); err != nil {
+				t.Fatal(err)
+			}
+			lookAtAll(t, folder)
+		})
+	}
+}
+
+// lookAtAll runs commands on every file of a folder, and on every dataset.
+func lookAtAll(t *testing.T, folder string) {
+	files, err := os.ReadDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened := watchOpened(t, folder)
+	commands, failed := 0, 0
+	for _, file := range files {
+		look := func(args ...string) []byte {
+			out, err := watched(t, folder, args...)
+			if commands++; err != nil {
+				failed++
+			}
+			for _, other := range opened() {
+				if other != file.Name() {
+					t.Errorf("%q opens %s", args, other)
+				}
+			}
+			return out
+		}
+		look("verify", file.Name())
+		var seen struct{ Objects []object }
+		json.Unmarshal(look("inspect", "--json", file.Name()), &seen) // nothing, if that failed
+		for _, o := range seen.Objects {
+			if o.Kind == "dataset" && o.Error == "" {
+				look("slice", file.Name()+":"+o.Path)
+			}
+		}
+	}
+	t.Logf("%d files, %d commands, %d of them refused", len(files), commands, failed)
+}
+
+// TestOpenedFilesAreSeen holds the watch of the test above to a file that
+// refers to others, which are opened where that is allowed.
+func TestOpenedFilesAreSeen(t *testing.T) {
+	folder := t.TempDir()
+	if err := os.CopyFS(folder, os.DirFS("../../storage/hdf5/testdata")); err != nil {
+		t.Fatal(err)
+	}
+	opened := watchOpened(t, folder)
+	for _, name := range []string{"virtual.h5", "external.h5"} {
+		for _, allowed := range []bool{false, true} {
+			args := []string{"inspect", "--stats", name}
+			if allowed {
+				args = append(args, "--follow", ".")
+			}
+			watched(t, folder, args...)
+			names := opened()
+			if others := slices.ContainsFunc(names, func(n string) bool { return n != name }); others != allowed || !slices.Contains(names, name) {
+				t.Errorf("%q opens %v", args, names)
+			}
+		}
+	}
+}
+
+// watchOpened returns a function that names the files of a folder that were
+// opened since it was last called.
+func watchOpened(t *testing.T, folder string) func() []string {
+	watch, err := syscall.InotifyInit1(syscall.IN_NONBLOCK | syscall.IN_CLOEXEC)
+	if err != nil {
+		t.Skipf("opened files cannot be watched here: %v", err)
+	}
+	t.Cleanup(func() { syscall.Close(watch) })
+	if _, err := syscall.InotifyAddWatch(watch, folder, syscall.IN_OPEN); err != nil {
+		t.Fatal(err)
+	}
+	return func() (names []string) {
+		events := make([]byte, 64<<10)
+		for {
+			n, err := syscall.Read(watch, events)
+			if err != nil || n <= 0 {
+				return names
+			}
+			// | watch (4) | mask (4) | cookie (4) | length (4) | name, padded with zeros |
+			for b := events[:n]; len(b) >= 16; {
+				size := int(binary.NativeEndian.Uint32(b[12:]))
+				if name := strings.TrimRight(string(b[16:16+size]), "\x00"); name != "" { // else the folder itself
+					names = append(names, name)
+				}
+				b = b[16+size:]
+			}
+		}
+	}
+}
