@@ -57,6 +57,24 @@ func TestRowsAreSets(t *testing.T) {
 	}
 }
 
+// TestRowsOfLongArraysAreCounted looks at arrays that are read in several parts.
+func TestRowsOfLongArraysAreCounted(t *testing.T) {
+	const n = 1<<17 + 3
+	elems := make([]int32, n)
+	for k := range elems {
+		elems[k] = int32(n - 1 - k)
+	}
+	rows := must[Rows](t)(Where(storage.From(elems, n), func(x int32) bool { return x%1000 == 7 }))
+	for k, row := range rows {
+		if (n-1-row)%1000 != 7 || len(rows) != n/1000+1 || k > 0 && rows[k-1] >= row {
+			t.Fatalf("row %d is the %d-th of %d", row, k, len(rows))
+		}
+	}
+	if got := must[Rows](t)(Listed(storage.From(elems, n), n)); len(got.Except(n)) != 0 {
+		t.Errorf("a list of all rows leaves %v", got.Except(n))
+	}
+}
+
 // TestMisshapenRowsAreRefused lists what files may get wrong about rows.
 func TestMisshapenRowsAreRefused(t *testing.T) {
 	ints := func(elems ...int64) storage.Array { return storage.From(elems, len(elems)) }

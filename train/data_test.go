@@ -189,6 +189,31 @@ func TestSamplesAreTheRowsThatWerePicked(t *testing.T) {
 	}
 }
 
+// TestComparisonsMeanWhatTheySay compares columns of every kind of number, and of
+// words, with one of their elements.
+func TestComparisonsMeanWhatTheySay(t *testing.T) {
+	s := shelf{
+		"a:x": numbered(0, 5), "a:y": storage.From(make([]int64, 5), 5),
+		"a:i8": storage.From([]int8{-2, -1, 0, 1, 2}, 5), "a:i64": storage.From([]int64{-1 << 62, 1<<62 - 1, 1 << 62, 1<<62 + 1, 1<<63 - 1}, 5),
+		"a:u64": storage.From([]uint64{0, 1<<63 - 1, 1 << 63, 1<<63 + 1, 1<<64 - 1}, 5),
+		"a:f32": storage.From([]float32{-1, 0, 0.1, 0.2, 0.3}, 5), "a:f64": storage.From([]float64{-1, 0, 0.1, 0.2, 0.3}, 5),
+		"a:words": []string{"a", "an", "ant", "be", "bee"},
+	}
+	rows := map[string][]int{"==": {2}, "!=": {0, 1, 3, 4}, "<": {0, 1}, "<=": {0, 1, 2}, ">": {3, 4}, ">=": {2, 3, 4}}
+	for path, middle := range map[string]string{"i8": "0", "i64": "0x4000000000000000", "u64": "9223372036854775808", "f32": "0.1", "f64": "1e-1", "words": "'ant'"} {
+		for op, want := range rows {
+			c := train.Defaults()
+			c.Data = train.DataConfig{File: train.Names{"a"}, X: "x", Y: "y", Rows: train.Names{path + " " + op + middle}}
+			d, err := train.OpenData(c, s)
+			if err != nil {
+				t.Errorf("%s: %v", c.Data.Rows, err)
+			} else if got := numbers(t, d.Train); !slices.Equal(got, want) {
+				t.Errorf("%s: rows %v, want %v", c.Data.Rows, got, want)
+			}
+		}
+	}
+}
+
 // TestRandomSplitsShareNoStep draws splits of episodes and of single rows; no
 // step may be seen both in training and in validation.
 func TestRandomSplitsShareNoStep(t *testing.T) {

@@ -422,6 +422,7 @@ func FuzzParseConfig(f *testing.F) {
 	f.Add(settings)
 	f.Add("data: {file: f, x: x, y: y, split: 0.1}\nmodel: lenet\noptimizer: sgd")
 	f.Add("- a\n- b: {c: [1, 2]}\n")
+	f.Add("data: {file: [f, g], x: a/*/b, y: y, rows: ['[1:]', 'a>=2'], split: 'mask:m', steps: 4}\nmodel: mlp")
 	f.Fuzz(func(t *testing.T, text string) {
 		if strings.Contains(text, "000") { // large layers are legal, and slow
 			return

@@ -27,7 +27,12 @@ func trainCommand() *cli.Command {
 		Usage:     "train a model on arrays in files, and write a run file to go on from",
 		ArgsUsage: "[CONFIG.yaml]",
 		Description: "What CONFIG.yaml says, flags override; flags alone will do. Ctrl-C saves; --resume RUN goes on from there,\n" +
-			"bit by bit as if nothing had happened.",
+			"bit by bit as if nothing had happened.\n\n" +
+			"Many files:  --data 'part_*.h5', or --data several times; --y-data names as many for --y\n" +
+			"Episodes:    --x 'data/*/obs/pose' --y 'data/*/actions' --steps 8 --split mask:mask/valid\n" +
+			"ROWS:        [100:], PATH of a mask or of a list of row numbers, or PATH==VALUE (!= < <= > >= too, words too);\n" +
+			"             of episodes, a list of their names\n" +
+			"With --steps, a split shares no row: it takes whole episodes, or the end of the only one.",
 		Flags: append(slices.Concat(dataFlags(), sampleFlags(), loadingFlags()),
 			&cli.StringFlag{Name: "model", Usage: "one of " + strings.Join(nn.Presets(), ", ") + "; the YAML file can list layers", DefaultText: fmt.Sprint(d.Model)},
 			&cli.StringFlag{Name: "loss", Usage: "cross_entropy, mse, sse or mae", DefaultText: d.Loss},
