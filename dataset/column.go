@@ -114,7 +114,11 @@ func (c *column) gather(dst []byte, rows, to []int) error {
 			return nil
 		})
 	default:
-		err = c.gatherSource(dst, rows, to)
+		if c.direct() {
+			err = c.gatherDirect(dst, rows, to)
+		} else {
+			err = c.gatherSource(dst, rows, to)
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.Name, err)

@@ -81,15 +81,26 @@ type Batch struct {
 
 // NewBatch makes room for the given number of samples of d.
 func NewBatch(d Dataset, samples int) (*Batch, error) {
-	b := &Batch{rows: make([]int, samples)}
+	b, err := newRoom(d, samples)
+	if err != nil {
+		return nil, err
+	}
+	b.rows = make([]int, samples)
+	b.Rows = b.rows
+	return b, nil
+}
+
+// newRoom is NewBatch without the list of rows.
+func newRoom(d Dataset, samples int) (*Batch, error) {
+	b := &Batch{}
 	for _, f := range d.Fields() {
-		a, err := storage.Make(storage.CPU, f.Type, append([]int{samples}, f.Shape...)...)
+		a, err := storage.Room(f.Type, append([]int{samples}, f.Shape...)...)
 		if err != nil {
 			return nil, fmt.Errorf("dataset: room for %d samples of %v: %w", samples, f, err)
 		}
 		b.whole, b.data = append(b.whole, a), append(b.data, a.Data.(storage.Host).Bytes())
 	}
-	b.Fields, b.Rows = slices.Clone(b.whole), b.rows
+	b.Fields = slices.Clone(b.whole)
 	return b, nil
 }
 
@@ -101,6 +112,18 @@ func (b *Batch) trim(n int) {
 			b.Fields[i] = a.With(samples(a.View, 0, n))
 		}
 	}
+}
+
+// section returns room that is b's for the samples from first up to end.
+func (b *Batch) section(first, end int) *Batch {
+	s := &Batch{}
+	for _, a := range b.whole {
+		part := a.With(samples(a.View, first, end-first))
+		bytes, _ := part.Bytes()
+		s.whole, s.data = append(s.whole, part), append(s.data, bytes)
+	}
+	s.Fields = s.whole
+	return s
 }
 
 // room returns the bytes of field i of b, which has to hold n samples as f describes them.

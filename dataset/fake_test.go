@@ -30,7 +30,12 @@ func newFake(a storage.Array, rows int) *fakeSource {
 func (s *fakeSource) Len() int               { return s.array.Data.Len() }
 func (s *fakeSource) Device() storage.Device { return storage.File("fake.h5") }
 func (s *fakeSource) Shape() []int           { return s.array.Shape }
-func (s *fakeSource) ChunkShape() []int      { return append([]int{s.rows}, s.array.Shape[1:]...) }
+func (s *fakeSource) ChunkShape() []int {
+	if s.rows == 0 {
+		return nil
+	}
+	return append([]int{s.rows}, s.array.Shape[1:]...)
+}
 func (s *fakeSource) Array() storage.Array {
 	return storage.Array{Data: s, Type: s.array.Type, View: s.array.View}
 }

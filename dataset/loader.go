@@ -37,11 +37,7 @@ func NewLoader(d Dataset, o Options) (*Loader, error) {
 	if p.plan.Slots > 0 {
 		l.slots = newSlots(p.d, p.blocks, p.plan)
 	}
-	batches := directBatches(o.Workers)
-	if l.slots != nil {
-		batches = blockBatches
-	}
-	for range batches {
+	for range batchesInHand(o.Workers) {
 		b, err := NewBatch(d, min(o.Batch, d.Len()))
 		if err != nil {
 			return nil, err
@@ -109,7 +105,7 @@ func (l *Loader) Epoch(ctx context.Context, epoch, start int) iter.Seq2[*Batch, 
 // order returns the order of an epoch.
 func (l *Loader) order(epoch int) order {
 	key := mix(l.o.Seed, mix(epochKey, uint64(epoch)))
-	if l.plan.Window > 0 && l.slots != nil {
+	if l.plan.Window > 0 {
 		return newWindow(l.blocks, l.plan.Window, key, l.plan.Shuffle == None, l.o.Rank, l.o.World)
 	}
 	first, end := share(l.d.Len(), l.o.Rank, l.o.World)

@@ -6,7 +6,7 @@ import "fmt"
 type Shuffle uint8
 
 const (
-	Auto   Shuffle = iota // Window where samples are decoded many at a time, else Exact
+	Auto   Shuffle = iota // Window where samples are decoded many at a time, or are more than 4 GiB of a file; else Exact
 	None                  // as stored
 	Window                // blocks in random order, samples drawn across those open at a time
 	Exact                 // every order of the samples is as likely as any other

@@ -50,12 +50,14 @@ type planner struct {
 	decoded int
 	sample  int // bytes
 	plan    Plan
+
+	undecoded bool // samples can be read alone
 }
 
 func newPlanner(d scatterer, o Options) (*planner, error) {
-	p := &planner{o: o, d: d, sample: max(1, sampleBytes(d))}
+	p := &planner{o: o, d: d, undecoded: len(tables(d)) > 0 && undecoded(d), sample: max(1, sampleBytes(d))}
 	ends, decoded := blocksOf(d)
-	if ends == nil && o.Shuffle == Window {
+	if ends == nil && (o.Shuffle == Window || o.Shuffle == Auto && onDisk(d) > beyondCache) {
 		ends = evenBlocks(d)
 	}
 	p.blocks, p.decoded = newBlocks(ends), decoded
@@ -94,11 +96,8 @@ func (p *planner) shape() {
 	}
 }
 
-// Batches are being filled, waiting, or in use: those that are copied out of
-// blocks one after the other, those that workers read one each.
-const blockBatches = 3
-
-func directBatches(workers int) int { return workers + 2 }
+// batchesInHand is how many batches are being filled, waiting, or in use.
+func batchesInHand(workers int) int { return workers + 2 }
 
 // fit settles what is held in memory: as much as helps, within what is allowed.
 // Sizes are floats because files may declare what no integer holds.
@@ -110,13 +109,15 @@ func (p *planner) fit() error {
 	sample := float64(p.sample)
 	block, all := float64(p.blocks.largest)*sample, float64(p.d.Len())*sample
 	base := float64(p.d.holds()) + p.beside()
-	need := base + float64(directBatches(p.o.Workers))*float64(p.o.Batch)*sample
-	blocked := base + blockBatches*float64(p.o.Batch)*sample + p.ordering()
+	need := base + float64(batchesInHand(p.o.Workers))*float64(p.o.Batch)*sample
+	blocked := need + p.ordering()
 	switch {
 	case p.plan.Blocks == 0:
 	case all+blocked <= wanted:
 		p.plan.Slots, p.plan.Kept = p.plan.Blocks, true
 		need = all + blocked
+	case p.undecoded:
+		need = blocked
 	case p.plan.Window > 0:
 		least := min(p.plan.Window+1, p.plan.Blocks)
 		room := int(max(0, min(allowed-blocked, all)) / block)
@@ -156,7 +157,10 @@ func (p *planner) note() {
 	if p.plan.Shuffle == Window && p.plan.Window < p.plan.Blocks {
 		p.noteSorted()
 	}
-	if p.plan.Blocks == 0 || p.plan.Slots > 0 {
+	if p.undecoded && p.plan.Slots == 0 {
+		p.plan.Amplification = 1
+	}
+	if p.plan.Blocks == 0 || p.plan.Slots > 0 || p.undecoded {
 		return
 	}
 	p.plan.Amplification = p.exactAmplification()

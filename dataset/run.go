@@ -16,16 +16,17 @@ type run struct {
 	cancel context.CancelFunc
 	work   sync.WaitGroup
 
-	start, limit int                  // positions
-	gather       func(b *Batch) error // copies the samples at b.Rows
-	feed         *feed                // if there is one, only one worker fills batches
+	start, limit int       // positions
+	from         scatterer // of what batches are filled, without a feed
+	feed         *feed     // if there is one, only one worker fills batches
 	free         chan *Batch
 	filled       []chan *Batch // batch i of the run is handed over in filled[i%len]
 	taken        int           // batches the loop has had
 
-	lock    sync.Mutex
-	order   order
-	claimed int // batches that somebody has filled or is filling
+	lock     sync.Mutex
+	order    order
+	claimed  int // batches that somebody has filled or is filling
+	expected int // places of the order's line before it were asked for
 }
 
 func (l *Loader) run(ctx context.Context, epoch, start int) *run {
@@ -40,20 +41,20 @@ func (l *Loader) run(ctx context.Context, epoch, start int) *run {
 	return r
 }
 
-// begin starts the workers, which are of three kinds: those that read batches
-// from the dataset, those that copy them from blocks all of which are there, and
-// those that decode blocks for the one that copies as they arrive.
+// begin starts the workers, which are of two kinds: those that read batches, from
+// the dataset or where all of it lies decoded, and those that decode blocks for
+// the one that copies as they arrive.
 func (r *run) begin() {
 	l, fillers := r.l, r.l.o.Workers
+	r.from = l.d
 	if l.slots != nil {
 		l.slots.forget()
+		r.from = l.slots.table()
 	}
-	switch {
-	case l.slots == nil:
-		r.gather = func(b *Batch) error { return l.d.scatter(*b, len(b.Rows), b.Rows, nil) }
-	case l.slots.whole():
-		r.gather = func(b *Batch) error { return l.slots.gather(b, 0, b.Rows) }
-	default:
+	if r.start < r.limit {
+		r.expected, _, _ = r.order.round(r.start)
+	}
+	if r.from == nil {
 		r.feed = l.slots.feed(r.ctx, r.order, r.start, r.limit)
 		for range l.o.Workers {
 			r.work.Go(r.feed.read)
@@ -147,7 +148,7 @@ func (r *run) fill(b *Batch) bool {
 	if r.feed != nil {
 		b.err = r.feed.fill(b, b.Next-len(b.Rows))
 	} else {
-		b.err = r.gather(b)
+		b.err = r.from.scatter(*b, len(b.Rows), b.Rows, nil)
 	}
 	r.filled[index%len(r.filled)] <- b
 	return true
@@ -166,7 +167,21 @@ func (r *run) claim(b *Batch) (index int, ok bool) {
 	b.Next = pos + n
 	if r.feed == nil {
 		deal(r.order, b.Rows, pos)
+		r.expect(b.Next - 1)
 	}
 	r.claimed++
 	return r.claimed - 1, true
+}
+
+// expect asks for the blocks that the position needs, and some beyond, where
+// samples are read out of a file that need not hold them in memory yet.
+func (r *run) expect(pos int) {
+	if r.l.plan.Window == 0 || r.l.slots != nil {
+		return
+	}
+	_, to, _ := r.order.round(pos)
+	for to = min(to+lookahead*r.l.o.Workers, r.order.line()); r.expected < to; r.expected++ {
+		block := r.order.block(r.expected)
+		expect(r.l.d, r.l.blocks.start(block), r.l.blocks.ends[block])
+	}
 }

@@ -10,9 +10,9 @@ import (
 type slots struct {
 	d      scatterer
 	blocks blocks
-	kept   bool    // one slot for each block, for good
-	all    []*slot // made when first needed
-	where  []*slot // by block: where it lies; nil while it does not
+	kept   func() (*Batch, error) // if blocks stay for good: all of them, in the order of the dataset
+	all    []*slot                // made when first needed
+	where  []*slot                // by block: where it lies; nil while it does not
 	fields []Field
 	sizes  []int // by field: bytes in one sample
 }
@@ -27,7 +27,10 @@ type slot struct {
 }
 
 func newSlots(d scatterer, b blocks, p Plan) *slots {
-	s := &slots{d: d, blocks: b, kept: p.Kept, all: make([]*slot, p.Slots), where: make([]*slot, b.count()), fields: d.Fields()}
+	s := &slots{d: d, blocks: b, all: make([]*slot, p.Slots), where: make([]*slot, b.count()), fields: d.Fields()}
+	if p.Kept {
+		s.kept = sync.OnceValues(func() (*Batch, error) { return newRoom(d, d.Len()) })
+	}
 	for _, f := range s.fields {
 		s.sizes = append(s.sizes, f.bytes())
 	}
@@ -37,7 +40,7 @@ func newSlots(d scatterer, b blocks, p Plan) *slots {
 // forget drops what does not last beyond an epoch.
 func (s *slots) forget() {
 	for block, at := range s.where {
-		if at != nil && (!s.kept || at.err != nil) {
+		if at != nil && (s.kept == nil || at.err != nil) {
 			s.where[block] = nil
 		}
 	}
@@ -108,7 +111,7 @@ func (f *feed) take() (at *slot, block int, ok bool) {
 	defer f.lock.Unlock()
 	place := f.next
 	f.next++
-	for !f.kept && place >= f.done+len(f.all) && f.ctx.Err() == nil {
+	for f.kept == nil && place >= f.done+len(f.all) && f.ctx.Err() == nil {
 		f.turn.Wait()
 	}
 	if place >= f.last || f.ctx.Err() != nil {
@@ -116,7 +119,7 @@ func (f *feed) take() (at *slot, block int, ok bool) {
 	}
 	block = f.order.block(place)
 	index := place % len(f.all)
-	if f.kept {
+	if f.kept != nil {
 		index = block
 	}
 	if f.where[block] != nil {
@@ -133,20 +136,26 @@ func (f *feed) take() (at *slot, block int, ok bool) {
 }
 
 // decode reads rows, the whole of a block, to a slot.
-func (f *feed) decode(at *slot, block int, rows []int) error {
+func (f *feed) decode(at *slot, block int, rows []int) (err error) {
 	if at.batch == nil {
-		room := f.blocks.largest
-		if f.kept {
-			room = len(rows)
-		}
-		batch, err := NewBatch(f.d, room)
-		if err != nil {
+		if at.batch, err = f.room(block); err != nil {
 			return err
 		}
-		at.batch, at.data = batch, batch.data
+		at.data = at.batch.data
 	}
-	at.batch.trim(len(rows))
 	return f.d.scatter(*at.batch, len(rows), rows, nil)
+}
+
+// room returns memory for a block: its own, or what any block fits.
+func (s *slots) room(block int) (*Batch, error) {
+	if s.kept == nil {
+		return newRoom(s.d, s.blocks.largest)
+	}
+	all, err := s.kept()
+	if err != nil {
+		return nil, err
+	}
+	return all.section(s.blocks.start(block), s.blocks.ends[block]), nil
 }
 
 // fill deals the samples from pos on to b, round by round: what one round is
@@ -210,7 +219,18 @@ func (s *slots) gather(b *Batch, place int, rows []int) (err error) {
 	return err
 }
 
-// whole reports whether every block lies in a slot.
-func (s *slots) whole() bool {
-	return s.kept && !slices.Contains(s.where, nil)
+// table returns the dataset in memory, once every block lies there, else nil.
+func (s *slots) table() scatterer {
+	if s.kept == nil || slices.Contains(s.where, nil) {
+		return nil
+	}
+	all, err := s.kept()
+	if err != nil {
+		return nil
+	}
+	t := &table{length: s.d.Len(), fields: s.fields}
+	for i, f := range s.fields {
+		t.columns = append(t.columns, &column{Field: f, data: all.whole[i], size: s.sizes[i], steps: 1, chunk: 1, band: 1})
+	}
+	return t
 }

@@ -23,21 +23,27 @@ func tables(d scatterer) []*table {
 	return nil
 }
 
+// columns returns the columns of those tables.
+func columns(d scatterer) (all []*column) {
+	for _, t := range tables(d) {
+		all = append(all, t.columns...)
+	}
+	return all
+}
+
 // sortedLabels describes the first field of d that looks like class labels in
 // sorted order, or returns "".
 func sortedLabels(d scatterer) string {
-	for _, t := range tables(d) {
-		for _, c := range t.columns {
-			if len(c.Shape) > 0 || !c.Type.IsInt() || c.chunked() {
-				continue
-			}
-			labels, err := c.sample()
-			if err != nil {
-				continue // the batches will tell
-			}
-			if changes, expected := disorder(labels); changes*5 < expected {
-				return fmt.Sprintf("%s looks sorted: of %d neighbours looked at %.0f differ, where a mixed order has %.0f", c.Name, len(labels), changes, expected)
-			}
+	for _, c := range columns(d) {
+		if len(c.Shape) > 0 || !c.Type.IsInt() || c.chunked() {
+			continue
+		}
+		labels, err := c.sample()
+		if err != nil {
+			continue // the batches will tell
+		}
+		if changes, expected := disorder(labels); changes*5 < expected {
+			return fmt.Sprintf("%s looks sorted: of %d neighbours looked at %.0f differ, where a mixed order has %.0f", c.Name, len(labels), changes, expected)
 		}
 	}
 	return ""
@@ -45,7 +51,7 @@ func sortedLabels(d scatterer) string {
 
 // sample returns elements of a column of integers, evenly spread over all of it.
 func (c *column) sample() ([]int64, error) {
-	const enough = 1 << 20
+	const enough = 1 << 14
 	n := c.data.Shape[0]
 	rows := make([]int, min(n, enough))
 	for k := range rows {

@@ -65,8 +65,9 @@ type heap struct {
 	version atomic.Uint64
 }
 
-func newHeap(size int) *heap {
-	b := make([]byte, size+alignment-1)
+func newHeap(size int) *heap { return aligned(make([]byte, size+alignment-1), size) }
+
+func aligned(b []byte, size int) *heap {
 	skip := -uintptr(unsafe.Pointer(unsafe.SliceData(b))) % alignment
 	return &heap{bytes: b[skip:][:size:size]}
 }

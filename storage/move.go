@@ -27,6 +27,9 @@ func (a Array) To(d Device) (Array, error) {
 	if a.Data.Device() == d && a.Contiguous() {
 		return a, nil
 	}
+	if d == CPU {
+		d = room{}
+	}
 	moved, err := Make(d, a.Type, a.Shape...)
 	if err == nil {
 		err = a.transfer(moved)
@@ -86,7 +89,7 @@ func address(h Host) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(h.
 
 // packed returns a copy of a in host memory.
 func (a Array) packed() (Array, error) {
-	p, err := Make(CPU, a.Type, a.Shape...)
+	p, err := Room(a.Type, a.Shape...)
 	if err == nil {
 		err = a.transfer(p)
 	}

@@ -1,5 +1,7 @@
 package storage
 
+import "io"
+
 // Chunked is a Source kept in equal boxes, each of which is fetched and decoded
 // whole, so that a planner can ask for every box once.
 type Chunked interface {
@@ -16,6 +18,15 @@ type Lender interface {
 	// and must neither keep them nor write to them. After an error of Use, what
 	// read saw is not to be trusted.
 	Use(read func(b []byte) error) error
+}
+
+// Direct is a Source any bytes of which can be had alone, at no more than the cost
+// of reading them: they lie in a file as their elements do in memory.
+type Direct interface {
+	Source
+	io.ReaderAt // addressed row-major, in bytes
+	// Expect says that n bytes from a place on will be read soon. It does not wait for them.
+	Expect(at, n int)
 }
 
 var _ Lender = (*Mapped)(nil)

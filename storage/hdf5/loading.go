@@ -33,8 +33,13 @@ type plain struct{ *source }
 
 // data returns the storage that an array of s has.
 func (s *source) data() storage.Storage {
-	inRow := s.convert == nil && s.at == 0 && s.total > 0 && s.total*s.size == s.d.View().Len()*s.d.Type.Size
-	if inRow && s.d.layout.class == layoutContiguous && s.d.layout.address != undefined {
+	asStored := s.convert == nil && s.at == 0 && s.total > 0 && s.total*s.size == s.d.View().Len()*s.d.Type.Size
+	inRow := s.d.layout.class == layoutContiguous && s.d.layout.address != undefined && len(s.d.External) == 0
+	switch {
+	case !asStored:
+	case s.Len() > keepMapped && (inRow || s.d.wholeRows()):
+		return direct{s}
+	case inRow:
 		return plain{s}
 	}
 	return s

@@ -21,7 +21,7 @@ type mapping struct {
 
 // keepMapped is about how many bytes of the file stay in this process' memory.
 // Beyond that their pages are given back; the system's own cache still has them.
-const keepMapped = 128 << 20
+var keepMapped = 128 << 20 // but for tests
 
 // of maps file, once.
 func (m *mapping) of(file *os.File) (*storage.Mapping, error) {
@@ -76,7 +76,7 @@ func (f *File) lend(address uint64, n int, use func([]byte)) error {
 
 // touch counts n bytes of the mapping as brought in.
 func (f *File) touch(n int) {
-	if f.size > keepMapped && f.mapping.touched.Add(int64(n)) > keepMapped {
+	if f.size > keepMapped && f.mapping.touched.Add(int64(n)) > int64(keepMapped) {
 		f.mapping.touched.Store(0)
 		f.giveBack()
 	}

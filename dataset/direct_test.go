@@ -1,0 +1,129 @@
+package dataset
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// A fakeDirect is a fakeSource whose bytes can be had alone, in chunks or, if
+// those have no rows, in a row.
+type fakeDirect struct {
+	*fakeSource
+	declared int // bytes, if that is more than there are
+
+	lock       sync.Mutex
+	expected   []bool // by row
+	unexpected int    // rows read that were not
+}
+
+func newDirect(a storage.Array, rows int) *fakeDirect {
+	return &fakeDirect{fakeSource: newFake(a, rows), expected: make([]bool, a.Shape[0])}
+}
+
+func (s *fakeDirect) Len() int { return max(s.fakeSource.Len(), s.declared) }
+
+func (s *fakeDirect) Array() storage.Array {
+	return storage.Array{Data: s, Type: s.array.Type, View: s.array.View}
+}
+
+// rowsOf returns the rows that n bytes from a place on touch.
+func (s *fakeDirect) rowsOf(at, n int) []bool {
+	size := s.fakeSource.Len() / s.array.Shape[0]
+	return s.expected[at/size : (at+n+size-1)/size]
+}
+
+func (s *fakeDirect) ReadAt(b []byte, at int64) (int, error) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	for _, expected := range s.rowsOf(int(at), len(b)) {
+		if !expected {
+			s.unexpected++
+		}
+	}
+	return copy(b, s.array.Data.(storage.Host).Bytes()[at:]), nil
+}
+
+func (s *fakeDirect) Expect(at, n int) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	for k := range s.rowsOf(at, n) {
+		s.rowsOf(at, n)[k] = true
+	}
+}
+
+// directs returns datasets that lie in files as they do in memory.
+func directs(t testing.TB, n int) (all []specimen) {
+	x, y := pairs(n)
+	for _, rows := range []int{0, 7} {
+		d := must[Dataset](t)(Of(Named{"x", newDirect(x, rows).Array()}, Named{"y", y}))
+		all = append(all, specimen{name: fmt.Sprintf("direct, chunks of %d", rows), d: d, origin: same})
+		odd := []int{}
+		for row := 1; row < n; row += 2 {
+			odd = append(odd, row)
+		}
+		half := must[Dataset](t)(Subset(d, odd))
+		all = append(all, specimen{name: fmt.Sprintf("twice odd rows of direct chunks of %d", rows), d: must[Dataset](t)(Concat(half, half)),
+			origin: func(row int) int { return odd[row%len(odd)] }})
+	}
+	return all
+}
+
+// TestWindowsOverDirectDataAreExpected loads what does not fit the memory
+// allowed: no block is held, none decoded, and the file hears of every row before
+// it is read.
+func TestWindowsOverDirectDataAreExpected(t *testing.T) {
+	x, y := pairs(1000)
+	for _, rows := range []int{0, 10} {
+		for _, shuffle := range []Shuffle{None, Window} {
+			if rows == 0 && shuffle == None {
+				continue // what is read in a row the system fetches by itself
+			}
+			for _, part := range []string{"whole", "subset", "chain"} {
+				fake := newDirect(x, rows)
+				d := must[Dataset](t)(Of(Named{"x", fake.Array()}, Named{"y", y}))
+				switch part {
+				case "subset":
+					_, d, _ = Split(d, 0.4, 1)
+				case "chain":
+					d = must[Dataset](t)(Concat(d, must[Dataset](t)(Of(Named{"x", x}, Named{"y", y}))))
+				}
+				o := Options{Batch: 20, Shuffle: shuffle, Window: 5}
+				o.Memory = leastMemory(d, o)
+				l := must[*Loader](t)(NewLoader(d, o))
+				for _, start := range []int{0, 130} {
+					clear(fake.expected)
+					for _, err := range l.Epoch(t.Context(), 0, start) {
+						if err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+				times, _ := fake.most()
+				if plan := l.Plan(); plan.Slots > 0 || times > 0 || plan.Amplification != 1 || fake.unexpected > 0 {
+					t.Errorf("%s in chunks of %d, %v: %d slots, decoded %d times, %v planned for each sample, %d rows read unexpected",
+						part, rows, shuffle, plan.Slots, times, plan.Amplification, fake.unexpected)
+				}
+			}
+		}
+	}
+}
+
+// TestLargeFilesAreShuffledByWindow: what the system is unlikely to keep in its
+// cache is by default not read in random order.
+func TestLargeFilesAreShuffledByWindow(t *testing.T) {
+	x, _ := pairs(1)
+	for n, want := range map[int]Shuffle{beyondCache / 24: Exact, beyondCache/24 + 1: Window} {
+		fake := newDirect(x, 0)
+		fake.declared = n * 24
+		large := fake.Array()
+		large.View.Shape = slices.Concat([]int{n}, large.View.Shape[1:])
+		l := must[*Loader](t)(NewLoader(must[Dataset](t)(Of(Named{"x", large})), Options{Batch: 8}))
+		if plan := l.Plan(); plan.Shuffle != want || plan.Memory > 1<<20 && want == Exact {
+			t.Errorf("%d samples of 24 bytes: shuffled %v in %d bytes, want %v", n, plan.Shuffle, plan.Memory, want)
+		}
+	}
+}

@@ -1,0 +1,38 @@
+package storage
+
+import (
+	"strings"
+	"unsafe"
+
+	"github.com/h5dnn/h5dnn/dtype"
+)
+
+// Room returns a row-major array in host memory for elements that are about to be
+// written, all of them: a large one holds whatever was there before, and lies in
+// large pages where the system has them. Reading 45 MiB of MNIST into it takes
+// three quarters of the time that zeroed memory takes.
+func Room(t dtype.Type, shape ...int) (Array, error) { return Make(room{}, t, shape...) }
+
+// room is the CPU, but for what new memory holds.
+type room struct{ cpu }
+
+// Less than that is soon cleared, and has no large page to itself.
+const largeRoom = 4 << 20
+
+func (room) Alloc(size int) (Storage, error) {
+	if size < largeRoom {
+		return CPU.Alloc(size)
+	}
+	b := uncleared(size + alignment - 1)
+	hugePages(b)
+	return aligned(b, size), nil
+}
+
+// uncleared returns n bytes as a strings.Builder takes them, which is the only
+// way that the library has to memory that was not cleared.
+func uncleared(n int) []byte {
+	var b strings.Builder
+	b.Grow(n)
+	b.WriteByte(0) // an empty string has no address
+	return unsafe.Slice(unsafe.StringData(b.String()), n)
+}
