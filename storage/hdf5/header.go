@@ -51,6 +51,7 @@ const (
 	msgLayout        = 0x08
 	msgPipeline      = 0x0b
 	msgAttribute     = 0x0c
+	msgComment       = 0x0d
 	msgSharedTable   = 0x0f
 	msgContinuation  = 0x10
 	msgSymbolTable   = 0x11

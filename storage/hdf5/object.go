@@ -93,6 +93,15 @@ func (f *File) linked(path string, l link) (*Object, error) {
 	return o, nil
 }
 
+// Comment returns the text that an object was given as a comment, or "".
+func (o *Object) Comment() string {
+	if o.header == nil {
+		return ""
+	}
+	m, _ := o.header.find(msgComment) // | text | 0 |
+	return cutZeros(m.body)
+}
+
 // Names lists a group's members in the order of their names.
 func (o *Object) Names() ([]string, error) {
 	links, err := o.links()

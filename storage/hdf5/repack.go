@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"unsafe"
@@ -46,7 +47,7 @@ type Repacked struct {
 // The copy appears under its name once it is complete and was compared. What
 // cannot be carried is told; what cannot be read is an error.
 func (f *File) Repack(ctx context.Context, path string, o RepackOptions) (Repacked, error) {
-	w, err := Create(path, CreateOptions{NoSync: o.NoSync})
+	w, err := Create(path, CreateOptions{NoSync: o.NoSync, UserBlock: f.UserBlock()})
 	if err != nil {
 		return Repacked{}, err
 	}
@@ -94,8 +95,9 @@ func (r *repacker) note(path, format string, args ...any) {
 }
 
 func (r *repacker) copy() error {
-	if n := r.f.UserBlock(); n > 0 {
-		r.leave("", "the user block of %d bytes", n)
+	block := io.NewSectionReader(r.f.file, 0, int64(r.f.UserBlock()))
+	if _, err := io.Copy(io.NewOffsetWriter(r.w.out.f, 0), block); err != nil {
+		return fmt.Errorf("user block: %w", err)
 	}
 	if err := r.commitTypes(); err != nil {
 		return err
@@ -297,14 +299,19 @@ func (t *Type) newReference() bool {
 	return false
 }
 
-// attributes copies an object's attributes, now or when there is all they refer to.
+// attributes copies an object's comment and attributes, now or when there is all they refer to.
 func (r *repacker) attributes(o *Object) error {
 	all, err := o.Attributes()
 	if err != nil {
 		return err
 	}
-	if _, ok := o.header.find(msgComment); ok {
-		r.leave(o.Path, "its comment")
+	if comment := o.Comment(); comment != "" {
+		_, err := r.w.ask("comment on", o.Path, func(why *C.char, size C.size_t) C.int64_t {
+			return C.h5dnn_comment(C.int64_t(r.w.file.ID()), text(o.Path), text(comment), why, size)
+		})
+		if err != nil {
+			return err
+		}
 	}
 	for _, a := range all {
 		do := func() error { return r.attribute(o.Path, a) }
@@ -316,8 +323,6 @@ func (r *repacker) attributes(o *Object) error {
 	}
 	return nil
 }
-
-const msgComment = 0x0d
 
 func (r *repacker) attribute(path string, a Attribute) error {
 	if err := noZeros("attribute", a.Name); err != nil || a.Name == "" {

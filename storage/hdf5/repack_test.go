@@ -34,7 +34,7 @@ func contents(t *testing.T, name string, skip map[string]bool) map[string]string
 		t.Fatal(err)
 	}
 	defer f.Close()
-	all := map[string]string{}
+	all := map[string]string{"user block": string(f.peek(0, f.UserBlock()))}
 	for o, err := range f.Walk() {
 		if err != nil {
 			t.Fatal(err)
@@ -42,7 +42,7 @@ func contents(t *testing.T, name string, skip map[string]bool) map[string]string
 		if skip[o.Path] {
 			continue
 		}
-		all[o.Path] = fmt.Sprint(o.Kind, o.Target, o.Other)
+		all[o.Path] = fmt.Sprint(o.Kind, o.Target, o.Other, o.Comment())
 		attrs, _ := o.Attributes()
 		for _, a := range attrs {
 			value, err := a.Value()

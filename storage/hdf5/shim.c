@@ -103,7 +103,7 @@ static herr_t no_locks(hid_t access)
 // the smallest arrays.
 enum { alignment = 4096, aligned_from = 1024 };
 
-int64_t h5dnn_create(const char *path, H5DNN_WHY)
+int64_t h5dnn_create(const char *path, uint64_t userblock, H5DNN_WHY)
 {
 	h5dnn_quiet();
 	scoped access = H5Pcreate(H5P_FILE_ACCESS);
@@ -113,6 +113,7 @@ int64_t h5dnn_create(const char *path, H5DNN_WHY)
 	TRY(H5Pset_fclose_degree(access, H5F_CLOSE_STRONG));
 	TRY(no_locks(access));
 	TRY(H5Pset_link_creation_order(creation, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED));
+	TRY(H5Pset_userblock(creation, userblock));
 	return check(H5Fcreate(path, H5F_ACC_TRUNC, creation, access), text, size);
 }
 
@@ -539,6 +540,12 @@ int64_t h5dnn_hard_link(int64_t file, const char *path, const char *target, H5DN
 {
 	h5dnn_quiet();
 	return check(H5Lcreate_hard(file, target, file, path, with_parents(), H5P_DEFAULT), text, size);
+}
+
+int64_t h5dnn_comment(int64_t file, const char *path, const char *comment, H5DNN_WHY)
+{
+	h5dnn_quiet();
+	return check(H5Oset_comment_by_name(file, path, comment, H5P_DEFAULT), text, size);
 }
 
 int64_t h5dnn_external_link(int64_t file, const char *path, const char *other, const char *target, H5DNN_WHY)

@@ -18,7 +18,8 @@ enum { H5DNN_BOOL, H5DNN_UNSIGNED, H5DNN_SIGNED, H5DNN_FLOAT, H5DNN_COMPLEX, H5D
 // Refuses a library other than the one compiled against; plugins are never loaded.
 int64_t h5dnn_start(H5DNN_WHY);
 
-int64_t h5dnn_create(const char *path, H5DNN_WHY);
+// userblock bytes before the content are left alone; 0, or a power of two from 512 on.
+int64_t h5dnn_create(const char *path, uint64_t userblock, H5DNN_WHY);
 int64_t h5dnn_open(const char *path, H5DNN_WHY); // to read
 int64_t h5dnn_close(int64_t id, H5DNN_WHY);      // anything but a file
 
@@ -68,6 +69,7 @@ int64_t h5dnn_read(int64_t file, const char *path, int64_t type, int rank, const
 int64_t h5dnn_decode_type(const void *message, size_t bytes, H5DNN_WHY);
 int64_t h5dnn_commit(int64_t file, const char *path, int64_t type, H5DNN_WHY);
 int64_t h5dnn_committed(int64_t file, const char *path, H5DNN_WHY); // opens it
+int64_t h5dnn_comment(int64_t file, const char *path, const char *comment, H5DNN_WHY);
 int64_t h5dnn_hard_link(int64_t file, const char *path, const char *target, H5DNN_WHY);
 int64_t h5dnn_external_link(int64_t file, const char *path, const char *other, const char *target, H5DNN_WHY);
 int64_t h5dnn_address(int64_t file, const char *path, H5DNN_WHY); // as object references hold it

@@ -38,6 +38,10 @@ type CreateOptions struct {
 	// NoSync leaves it to the system when data reaches the disk. The file is
 	// still never seen half written, unless the machine itself stops.
 	NoSync bool
+
+	// UserBlock is how many bytes before the HDF5 content are left for others
+	// to fill: 0, or a power of two from 512 on.
+	UserBlock int
 }
 
 // Create begins a file that Close will put at path.
@@ -46,7 +50,9 @@ func Create(path string, o CreateOptions) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	id, err := ask(func(why *C.char, size C.size_t) C.int64_t { return C.h5dnn_create(text(out.temp), why, size) })
+	id, err := ask(func(why *C.char, size C.size_t) C.int64_t {
+		return C.h5dnn_create(text(out.temp), C.uint64_t(o.UserBlock), why, size)
+	})
 	if err != nil {
 		out.discard()
 		return nil, err
