@@ -37,6 +37,7 @@ func define[S any](name string, check func(c *Call, set S) error, plain func(c *
 		}
 		return nil
 	}
+	all = append(all, k)
 	if fast == nil {
 		return k
 	}
@@ -53,6 +54,12 @@ func define[S any](name string, check func(c *Call, set S) error, plain func(c *
 	}
 	return k
 }
+
+// all is every kernel, in no order that means anything.
+var all []*Kernel
+
+// All returns every kernel there is.
+func All() []*Kernel { return all }
 
 // holds checks what every kernel needs before it touches a byte: so many
 // operands, all of them where it computes and inside their storages.

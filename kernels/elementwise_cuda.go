@@ -19,6 +19,15 @@ var (
 		}
 		return c.launchLoop(activations[set.Act]+" slope", 0, 0)
 	})
+
+	_ = onGPU(ActSlopeBias, func(c *Call, set ActSet) error {
+		dz, db := &c.Out[0], &c.Out[1]
+		slope := Call{Out: []storage.Array{*dz}, In: c.In, Set: set}
+		if err := ActSlope.CUDA(c.gpu, &slope); err != nil {
+			return err
+		}
+		return c.launchReduce("sum", channelwise(db, dz), dz, 1, 0)
+	})
 )
 
 // loopArgs is Elementwise of elementwise.cu.

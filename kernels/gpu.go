@@ -74,10 +74,14 @@ func launchBlocks[A any](g GPU, entry string, blocks [3]uint32, each uint32, arg
 	return g.Launch(entry, blocks, each, unsafe.Slice((*byte)(unsafe.Pointer(args)), unsafe.Sizeof(*args)))
 }
 
-// address returns where element at of a's storage lies; nil lies at 0.
+// address returns where element at of a's storage lies; nil lies at 0, and an
+// array without a storage is its own positions.
 func (c *Call) address(a *storage.Array, at int) uint64 {
 	if a == nil {
 		return 0
+	}
+	if a.Data == nil {
+		return uint64(at)
 	}
 	return c.gpu.Address(a.Data) + uint64(at*a.Type.Size())
 }
@@ -101,7 +105,7 @@ type starts [C.H5K_OPERANDS]uint64
 func (c *Call) eachGrid(arrays []*storage.Array, visit func(g *C.h5k_grid, at starts, n int64) error) error {
 	var g grid
 	if !g.over(arrays...) {
-		return fmt.Errorf("%v has more than %d axes that cannot be joined; copy it first: %w", arrays[0].Shape, C.H5K_RANK, storage.ErrState)
+		return manyAxes(arrays[0])
 	}
 	if g.empty {
 		return nil
@@ -141,4 +145,35 @@ func (g *grid) count() int64 {
 		n *= int64(size)
 	}
 	return n
+}
+
+// first returns where the first element of an array lies, which may be nil.
+func (c *Call) first(a *storage.Array) uint64 {
+	if a == nil {
+		return 0
+	}
+	return c.address(a, a.Offset)
+}
+
+// small is an error for more than the 2³¹ elements that a single launch takes.
+func small(n int) error {
+	if n >= 1<<31 {
+		return fmt.Errorf("%d elements at once; GPUs take 2^31: compute it in parts: %w", n, storage.ErrState)
+	}
+	return nil
+}
+
+// ceil returns how many pieces of a size cover n.
+func ceil(n, size int) int { return (n + size - 1) / size }
+
+// gpuAlong lays g over some axes of arrays; what C does not take is an error.
+func (g *grid) gpuAlong(axes uint64, arrays ...*storage.Array) error {
+	if arrays[0].Rank() > 64 || !g.along(axes, arrays...) {
+		return manyAxes(arrays[0])
+	}
+	return small(int(g.count()))
+}
+
+func manyAxes(a *storage.Array) error {
+	return fmt.Errorf("%v has more than %d axes that cannot be joined; copy it first: %w", a.Shape, C.H5K_RANK, storage.ErrState)
 }

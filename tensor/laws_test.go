@@ -89,7 +89,11 @@ func weighted(y *Tensor) *Tensor {
 	for i := range w {
 		w[i] = r.NormFloat64()
 	}
-	return y.Mul(From(w, y.Shape...).Cast(y.Type)).Sum()
+	there, err := From(w, y.Shape...).Cast(y.Type).To(y.Data.Device())
+	if err != nil {
+		panic(err)
+	}
+	return y.Mul(Of(there)).Sum()
 }
 
 // outcome is a call's value and its gradients in row-major order; nil where
@@ -291,28 +295,13 @@ func TestRepeatedInputsGiveTheSameResult(t *testing.T) {
 func TestFloat32AgreesWithFloat64(t *testing.T) {
 	eachSample(t, func(t *testing.T, s Sample) {
 		single := draw(s, dtype.Float32)
-		double := make([]storage.Array, len(single))
-		for i, a := range single {
-			double[i] = a
-			if a.Type == dtype.Float32 {
-				double[i] = Of(a).Cast(dtype.Float64).Array
-			}
-		}
-		agree(t, 2e-5, s, single, double)
+		agree(t, 2e-5, s, single, widened(single))
 	})
 }
 
 func TestEmptyBatchesGiveEmptyResults(t *testing.T) {
 	eachSample(t, func(t *testing.T, s Sample) {
-		empty := Sample{s.Name, s.Call, slices.Clone(s.In)}
-		found := false
-		for i, in := range s.In {
-			if in.Batch {
-				empty.In[i].Shape = slices.Clone(in.Shape)
-				empty.In[i].Shape[0] = 0
-				found = true
-			}
-		}
+		empty, found := emptied(s)
 		if !found {
 			t.Skip("has no batch axis")
 		}
@@ -327,4 +316,17 @@ func TestEmptyBatchesGiveEmptyResults(t *testing.T) {
 			}
 		}
 	})
+}
+
+// emptied returns s with batches of nothing, and whether it has any.
+func emptied(s Sample) (empty Sample, found bool) {
+	empty = Sample{s.Name, s.Call, slices.Clone(s.In)}
+	for i, in := range s.In {
+		if in.Batch {
+			empty.In[i].Shape = slices.Clone(in.Shape)
+			empty.In[i].Shape[0] = 0
+			found = true
+		}
+	}
+	return empty, found
 }

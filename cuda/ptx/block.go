@@ -2,6 +2,7 @@ package ptx
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -28,12 +29,13 @@ type block struct {
 	err      error
 }
 
-// A group is threads that go on at one instruction, in order; waiting is set
-// behind a barrier.
+// A group is threads that go on at one instruction, in order. They may wait:
+// behind a barrier for the block, or at an instruction of whole warps for theirs.
 type group struct {
-	at      int
-	lanes   []int32
-	waiting bool
+	at       int
+	lanes    []int32
+	waiting  bool
+	forWarps bool
 }
 
 // block returns a block whose registers hold all that does not change from one to the next.
@@ -176,8 +178,58 @@ func merge(x, y []int32) []int32 {
 	return append(append(z, x...), y...)
 }
 
+// rejoin lets warps go on whose threads have all come to where some of them wait.
+// It reports false if nobody waits for a warp.
+func (b *block) rejoin() bool {
+	here := map[int][]int32{}
+	b.groups = slices.DeleteFunc(b.groups, func(g group) bool {
+		if g.forWarps {
+			here[g.at] = merge(here[g.at], g.lanes)
+		}
+		return g.forWarps
+	})
+	if len(here) == 0 {
+		return false
+	}
+	moved := false
+	for _, at := range slices.Sorted(maps.Keys(here)) {
+		whole, rest := b.wholeWarps(here[at])
+		if len(whole) > 0 {
+			b.groups = append(b.groups, group{at: at, lanes: whole})
+			moved = true
+		}
+		if len(rest) > 0 {
+			b.groups = append(b.groups, group{at: at, lanes: rest, waiting: true, forWarps: true})
+		}
+	}
+	if !moved {
+		g := b.groups[len(b.groups)-1]
+		b.at = g.at
+		b.fail(g.lanes[0], "only some threads of the warp reach this: %d wait here", len(g.lanes))
+	}
+	return true
+}
+
+// wholeWarps splits lanes into those whose warp is there as a whole, and the rest.
+func (b *block) wholeWarps(lanes []int32) (whole, rest []int32) {
+	if len(lanes) == b.threads {
+		return lanes, nil
+	}
+	warps(lanes, func(lanes []int32) {
+		if first := lanes[0] / warp * warp; len(lanes) == min(warp, b.threads-int(first)) {
+			whole = append(whole, lanes...)
+		} else {
+			rest = append(rest, lanes...)
+		}
+	})
+	return whole, rest
+}
+
 // release lets all go on who wait, at one barrier.
 func (b *block) release() {
+	if b.rejoin() {
+		return
+	}
 	first := b.groups[0]
 	var lanes []int32
 	for _, g := range b.groups {
@@ -203,6 +255,16 @@ func (b *block) walk(g group, stop int) {
 		}
 		taken, rest := b.part(in, g.lanes)
 		switch in.flow {
+		case together:
+			whole, rest := b.wholeWarps(g.lanes)
+			if len(rest) > 0 {
+				b.groups = append(b.groups, group{at: g.at, lanes: rest, waiting: true, forWarps: true})
+			}
+			if g.lanes = whole; len(whole) == 0 {
+				return
+			}
+			in.run(b, whole)
+			g.at++
 		case straight:
 			if len(taken) > 0 {
 				in.run(b, taken)

@@ -37,6 +37,12 @@ func (d *decoder) decode(in *instruction) {
 		}
 	case "ret", "exit":
 		in.flow = leave
+	case "shfl", "mma":
+		in.flow = together
+		if in.guard != 0 {
+			d.fail("cannot be for some threads only")
+		}
+		in.run = d.maker()(d)
 	default:
 		in.run = d.maker()(d)
 	}
@@ -109,6 +115,9 @@ func (d *decoder) value(word string) int {
 	if strings.HasPrefix(word, "%") {
 		return d.special(word)
 	}
+	if a, ok := d.common[word]; ok && !d.placed(word) {
+		d.place(word, a)
+	}
 	if at, ok := d.symbols[word]; ok {
 		return d.constant(uint64(at))
 	}
@@ -118,6 +127,11 @@ func (d *decoder) value(word string) int {
 		}
 	}
 	return d.constant(d.literal(word))
+}
+
+func (d *decoder) placed(name string) bool {
+	_, ok := d.symbols[name]
+	return ok
 }
 
 // literal returns the bits of a number: 7, -1, 0x1f, or a float's as 0f or 0d.

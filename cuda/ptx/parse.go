@@ -26,6 +26,7 @@ func Parse(text string) (m *Module, err error) {
 		}
 	}()
 	p := parser{scanner: scanner{text: text}, module: &Module{Kernels: map[string]*Kernel{}}}
+	p.common = map[string]area{}
 	p.next()
 	for p.word != "" {
 		p.directive()
@@ -39,6 +40,7 @@ type parser struct {
 	scanner
 	module  *Module
 	dynamic []string
+	common  map[string]area // shared arrays that any kernel may use
 
 	kernel     *Kernel
 	names      map[string]int // registers
@@ -78,6 +80,9 @@ func (p *parser) directive() {
 		p.want("[")
 		p.want("]")
 		p.want(";")
+	case ".shared":
+		name, a := p.area()
+		p.common[name] = a
 	case ".visible":
 		p.want(".entry")
 		p.entry()
@@ -190,7 +195,7 @@ func (p *parser) body() {
 		case p.accept(".reg"):
 			p.declare()
 		case p.accept(".shared"):
-			p.shared()
+			p.place(p.area())
 		case p.accept(".pragma"):
 			p.to(";")
 			p.next()
@@ -225,24 +230,32 @@ func (p *parser) register() int {
 	return p.kernel.registers - 1
 }
 
-// shared moves past ".shared .align 4 .b8 name[32];".
-func (p *parser) shared() {
-	align := 1
+// An area is a shared array, not placed yet.
+type area struct{ align, size int }
+
+// area moves past ".align 4 .b8 name[32];".
+func (p *parser) area() (name string, a area) {
+	a.align = 1
 	if p.accept(".align") {
-		align = p.alignment()
+		a.align = p.alignment()
 	}
 	p.want(".b8")
-	name := p.take()
+	name = p.take()
 	p.want("[")
-	size := p.number()
+	a.size = p.number()
 	p.want("]")
 	p.want(";")
-	at := (p.kernel.Shared + align - 1) / align * align
-	if size > mostShared || at+size > mostShared {
+	return name, a
+}
+
+// place gives a shared array its place in the kernel.
+func (p *parser) place(name string, a area) {
+	at := (p.kernel.Shared + a.align - 1) / a.align * a.align
+	if a.size > mostShared || at+a.size > mostShared {
 		p.fail("more than %d bytes of shared memory", mostShared)
 	}
 	p.symbols[name] = at
-	p.kernel.Shared = at + size
+	p.kernel.Shared = at + a.size
 }
 
 // statement reads a label or an instruction.

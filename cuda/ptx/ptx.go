@@ -8,7 +8,7 @@
 //
 // What would be undefined on a GPU is an error that names kernel, block,
 // thread and instruction: addresses outside of memory, misaligned or freed,
-// barriers and shuffles that only some threads reach, and reads and writes of
+// barriers and shuffles that not all threads reach, and reads and writes of
 // shared memory that race. [Counters] count what would make it slow there.
 //
 // It says nothing about time, and nothing about races between blocks.
@@ -63,6 +63,7 @@ type flow uint8
 
 const (
 	straight flow = iota
+	together      // whole warps only
 	branch
 	barrier
 	leave

@@ -44,7 +44,7 @@ func TestFaultsAreNamed(t *testing.T) {
 		"race":       "races with a write by thread",
 		"overwrite":  "races with a read",
 		"divergent":  "only 40 threads reach this barrier",
-		"partial":    "a shuffle that only 8 threads of the warp reach",
+		"partial":    "only some threads of the warp reach this: 8 wait here",
 		"outside":    "thread [63 0 0]: 4 bytes at offset 256 reach outside",
 		"overflow":   "4 bytes at 32 reach outside 32 bytes of shared memory",
 		"misaligned": "are not aligned",

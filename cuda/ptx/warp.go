@@ -12,10 +12,6 @@ func shuffles(d *decoder) execute {
 		zs, xs, ys := b.row(z), b.row(x), b.row(y)
 		warps(lanes, func(lanes []int32) {
 			first := lanes[0] / warp * warp
-			if len(lanes) != min(warp, b.threads-int(first)) {
-				b.fail(lanes[0], "a shuffle that only %d threads of the warp reach", len(lanes))
-				return
-			}
 			var got [warp]uint64
 			for _, l := range lanes {
 				from := source(uint32(l-first), uint32(ys[l]))

@@ -39,7 +39,7 @@ func TestPTXIsOfTheseSources(t *testing.T) {
 // 11.0 compiles, and to what does not make it slow behind our backs.
 func TestPTXKeepsToItsSubset(t *testing.T) {
 	for target, text := range map[string]string{"sm_75": sm75, "sm_80": sm80} {
-		if !strings.Contains(text, "\n.version 7.0\n.target "+target+"\n") {
+		if !strings.Contains(text, ".version 7.0\n.target "+target+"\n") {
 			t.Errorf("%s: not of version 7.0 for that target", target)
 		}
 		for what, why := range map[string]string{

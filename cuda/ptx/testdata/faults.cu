@@ -69,3 +69,12 @@ KERNEL column(float *x) {
 	__syncthreads();
 	x[t % 32 * 32 + t / 32] = s[t % 32 * 32 + t / 32];
 }
+
+// tail is right: threads leave the loop at different times and meet again for the shuffle,
+// wherever the compiler has put the loop.
+KERNEL tail(float *x) {
+	float sum = 0;
+	for (int i = 0; i < (int)threadIdx.x; i++)
+		sum += x[i];
+	x[threadIdx.x] = sum + __nvvm_shfl_sync_down_f32(~0u, sum, 1, 31);
+}

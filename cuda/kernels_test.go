@@ -1,0 +1,377 @@
+package cuda_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/cuda"
+	"github.com/h5dnn/h5dnn/cuda/cudatest"
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// A trial is a call of a kernel whose results on a GPU should be those of the
+// plain loop on the CPU. Package tensor tries all its operations likewise, in
+// every layout; here is what reaches no operation, and sizes that take other ways.
+type trial struct {
+	k         *kernels.Kernel
+	set       any
+	out, in   []spec
+	tolerance float64 // relative to 1 + |want|; 0 is the same bits
+}
+
+// A spec is an operand: its type, float32 unless it is another, and its elements, normal unless below is set.
+type spec struct {
+	shape []int
+	t     dtype.Type
+	below int // integers from 0 up to this
+	lies  func(views.View) views.View
+}
+
+func of(shape ...int) spec { return spec{shape: shape, t: dtype.Float32} }
+
+func (s spec) as(t dtype.Type) spec { s.t = t; return s }
+func (s spec) up(below int) spec    { s.below = below; return s }
+
+// channelsLast lays an image out so.
+func (s spec) channelsLast() spec {
+	s.lies = func(v views.View) views.View {
+		return views.ChannelsLast(v.Shape[0], v.Shape[1], v.Shape[2], v.Shape[3])
+	}
+	return s
+}
+
+func list(specs ...spec) []spec { return specs }
+
+func trials() []trial {
+	return slices.Concat(moving(), reducing(), multiplying(), learning())
+}
+
+// moving tries copies and casts between all types.
+func moving() (all []trial) {
+	for _, t := range dtype.All() {
+		a := of(7, 5).as(t).up(2)
+		all = append(all, trial{kernels.Copy, nil, list(a), list(a), 0},
+			trial{kernels.Fill, kernels.FillSet{Value: 1}, list(a), nil, 0},
+			trial{kernels.Where, nil, list(a), list(of(7, 5).as(dtype.Bool).up(2), a, a), 0})
+		for _, to := range dtype.All() {
+			if t <= dtype.Float64 && to <= dtype.Float64 {
+				all = append(all, trial{kernels.Cast, nil, list(of(40).as(to)), list(of(40).as(t)), 0},
+					trial{kernels.Cast, kernels.CastSet{Scale: 2, Shift: 1}, list(of(9).as(to)), list(of(9).as(t).up(50)), 0})
+			}
+		}
+	}
+	return all
+}
+
+func reducing() (all []trial) {
+	for _, shape := range [][2][]int{{{100003}, {1}}, {{70, 300}, {1, 300}}, {{3000, 40}, {1, 40}}, {{40, 3000}, {40, 1}}, {{4, 5, 6, 7}, {1, 5, 1, 1}}, {{4, 5, 6, 7}, {4, 1, 6, 1}}} {
+		x, y := of(shape[0]...), of(shape[1]...)
+		for _, k := range []*kernels.Kernel{kernels.Sum, kernels.Mean, kernels.Max} {
+			all = append(all, trial{k, nil, list(y), list(x), 1e-5}, trial{k, nil, list(y.as(dtype.Float64)), list(x.as(dtype.Float64)), 1e-13})
+		}
+		all = append(all, trial{kernels.MaxSlope, nil, list(x), list(x.up(3), y.up(3), y), 1e-6})
+	}
+	for _, shape := range [][]int{{3, 10}, {300, 33}, {2, 5000}, {7, 2, 3}} {
+		x := of(shape...)
+		for axis := range shape {
+			set := kernels.SoftmaxSet{Axis: axis}
+			all = append(all, trial{kernels.Softmax, set, list(x), list(x), 1e-6}, trial{kernels.LogSoftmax, set, list(x), list(x), 1e-5},
+				trial{kernels.SoftmaxSlope, set, list(x), list(x, x), 1e-4}, trial{kernels.LogSoftmaxSlope, set, list(x), list(x, x), 1e-4})
+			shrunk := slices.Clone(shape)
+			shrunk[axis] = 1
+			all = append(all, trial{kernels.ArgMax, nil, list(of(shrunk...).as(dtype.Int64)), list(x.up(20)), 0})
+		}
+	}
+	return all
+}
+
+func multiplying() (all []trial) {
+	for _, s := range [][3]int{{1, 1, 1}, {65, 7, 600}, {70, 130, 33}, {16, 16, 16}, {3, 200, 5}} {
+		m, n, k := s[0], s[1], s[2]
+		all = append(all, trial{kernels.MatMul, nil, list(of(m, n)), list(of(m, k), of(k, n)), 1e-4},
+			trial{kernels.MatMul, nil, list(of(m, n).as(dtype.Float64)), list(of(m, k).as(dtype.Float64), of(k, n).as(dtype.Float64)), 1e-12},
+			trial{kernels.MatMul, nil, list(of(2, 3, m, n)), list(of(3, m, k), of(2, 1, k, n)), 1e-4})
+		for act := kernels.NoActivation; act <= kernels.SigmoidActivation; act++ {
+			all = append(all, trial{kernels.Linear, kernels.LinearSet{Act: act}, list(of(m, n)), list(of(m, k), of(n, k), of(n)), 1e-4},
+				trial{kernels.BiasAct, kernels.ActSet{Act: act}, list(of(m, n)), list(of(m, n), of(n)), 1e-5},
+				trial{kernels.ActSlope, kernels.ActSet{Act: act}, list(of(m, n)), list(of(m, n), of(m, n)), 1e-6},
+				trial{kernels.ActSlopeBias, kernels.ActSet{Act: act}, list(of(m, n), of(n)), list(of(m, n), of(m, n)), 1e-5})
+		}
+	}
+	for _, set := range []kernels.Conv2dSet{{}, {Padding: [2]int{1, 2}, Act: kernels.ReluActivation}, {Stride: [2]int{2, 3}, Padding: [2]int{1, 0}, Act: kernels.TanhActivation}} {
+		stride := [2]int{max(1, set.Stride[0]), max(1, set.Stride[1])}
+		h, w := (9+2*set.Padding[0]-3)/stride[0]+1, (8+2*set.Padding[1]-2)/stride[1]+1
+		bare := set
+		bare.Act = kernels.NoActivation
+		for _, o := range []int{5, 20} {
+			x, y, f := of(3, 4, 9, 8), of(3, o, h, w), of(o, 4, 3, 2)
+			all = append(all, trial{kernels.Conv2d, set, list(y), list(x, f, of(o)), 1e-4}, trial{kernels.Conv2d, set, list(y.channelsLast()), list(x.channelsLast(), f), 1e-4},
+				trial{kernels.Conv2dGradX, bare, list(x), list(y, f), 1e-4}, trial{kernels.Conv2dGradX, bare, list(x.channelsLast()), list(y.channelsLast(), f), 1e-4},
+				trial{kernels.Conv2dGradW, bare, list(f, of(o)), list(x, y), 1e-4}, trial{kernels.Conv2dGradW, bare, list(f.as(dtype.Float64)), list(x.as(dtype.Float64), y.as(dtype.Float64)), 1e-12})
+		}
+	}
+	for _, set := range []kernels.Pool2dSet{{Kernel: [2]int{2, 2}}, {Kernel: [2]int{3, 2}, Stride: [2]int{2, 1}, Padding: [2]int{1, 1}}} {
+		whole := [2]int{max(set.Stride[0], 1), max(set.Stride[1], 1)}
+		if set.Stride[0] == 0 {
+			whole = set.Kernel
+		}
+		y := of(2, 3, (9+2*set.Padding[0]-set.Kernel[0])/whole[0]+1, (8+2*set.Padding[1]-set.Kernel[1])/whole[1]+1)
+		x := of(2, 3, 9, 8)
+		for _, t := range []dtype.Type{dtype.Uint8, dtype.Int32} {
+			all = append(all, trial{kernels.MaxPool2d, set, list(y, y.as(t)), list(x), 0},
+				trial{kernels.MaxPool2dGrad, set, list(x), list(y, y.as(t).up(4), y), 1e-6}, trial{kernels.MaxPool2dGrad, set, list(x.channelsLast()), list(y.channelsLast(), y.as(t).up(4)), 1e-6})
+		}
+		all = append(all, trial{kernels.AvgPool2d, set, list(y), list(x), 1e-6}, trial{kernels.AvgPool2dGrad, set, list(x.channelsLast()), list(y), 1e-6})
+	}
+	return all
+}
+
+func learning() (all []trial) {
+	x, c, set := of(6, 5, 3, 4), of(5), kernels.BatchNormSet{Epsilon: 1e-3, Momentum: 0.1}
+	all = append(all, trial{kernels.BatchNorm, set, list(x, c, c, c, c), list(x, c, c), 1e-5},
+		trial{kernels.BatchNormEval, set, list(x), list(x, c, c, c, c.up(3)), 1e-4},
+		trial{kernels.BatchNormGrad, set, list(x, c, c), list(x, c, x.channelsLast(), c, c), 1e-4},
+		trial{kernels.BatchNormEvalGrad, set, list(x, c, c), list(x, c, x, c, c.up(3)), 1e-3})
+	for _, t := range []dtype.Type{dtype.Uint8, dtype.Int8, dtype.Int64, dtype.Uint16, dtype.Int32} {
+		logits, labels := of(70, 10), of(70).as(t).up(10)
+		all = append(all, trial{kernels.CrossEntropy, nil, list(of(), logits), list(logits, labels), 1e-5}, trial{kernels.CrossEntropy, nil, list(of()), list(logits, labels), 1e-5},
+			trial{kernels.Hits, nil, list(of().as(dtype.Int64)), list(logits.up(5), labels), 0})
+	}
+	all = append(all, trial{kernels.MeanSquaredError, nil, list(of(), of(300, 40)), list(of(300, 40), of(300, 40)), 1e-6}, trial{kernels.MeanSquaredError, nil, list(of(1)), list(of(3), of(3)), 1e-6})
+	p := of(1000)
+	for _, set := range []kernels.SGDSet{{Rate: 0.1}, {Rate: 0.1, Decay: 0.2}, {Rate: 0.1, Momentum: 0.9, Decay: 0.2}, {Rate: 0.1, Momentum: 0.9, Nesterov: true}} {
+		out := list(p, p)
+		if set.Momentum == 0 {
+			out = list(p)
+		}
+		all = append(all, trial{kernels.SGD, set, out, list(p), 1e-6})
+	}
+	for _, decoupled := range []bool{false, true} {
+		all = append(all, trial{kernels.Adam, kernels.AdamSet{Rate: 0.1, Beta1: 0.9, Beta2: 0.99, Eps: 1e-3, Decay: 0.1, Decoupled: decoupled, Step: 3}, list(p, p.up(2), p.up(3)), list(p), 1e-5})
+	}
+	random := kernels.RandomSet{Seed: 1<<40 + 7, Stream: 3, A: -2, B: 5}
+	all = append(all, trial{kernels.Uniform, random, list(of(33, 7)), nil, 1e-6}, trial{kernels.Normal, random, list(of(33, 7)), nil, 1e-5},
+		trial{kernels.Normal, random, list(of(33, 7).as(dtype.Float64)), nil, 1e-13}, trial{kernels.Dropout, kernels.DropoutSet{P: 0.4, Seed: 9, Stream: 1}, list(of(33, 7)), list(of(33, 7)), 1e-6})
+	for _, k := range []*kernels.Kernel{kernels.Exp, kernels.Tanh, kernels.Sigmoid, kernels.Relu, kernels.Neg, kernels.Abs} {
+		all = append(all, trial{k, nil, list(p), list(p), 2e-6}, trial{k, nil, list(p.as(dtype.Float64)), list(p.as(dtype.Float64)), 1e-14})
+	}
+	for _, k := range []*kernels.Kernel{kernels.Log, kernels.Sqrt} {
+		all = append(all, trial{k, nil, list(p), list(p.up(900)), 1e-6}, trial{k, nil, list(p.as(dtype.Float64)), list(p.as(dtype.Float64).up(900)), 1e-14})
+	}
+	for _, k := range []*kernels.Kernel{kernels.Add, kernels.Sub, kernels.Mul, kernels.Div, kernels.Maximum, kernels.Minimum, kernels.ReluSlope, kernels.TanhSlope, kernels.SigmoidSlope} {
+		all = append(all, trial{k, nil, list(p), list(p, p), 1e-6})
+	}
+	for _, k := range []*kernels.Kernel{kernels.Less, kernels.LessEqual, kernels.Greater, kernels.GreaterEqual, kernels.Equal, kernels.NotEqual} {
+		all = append(all, trial{k, nil, list(p.as(dtype.Bool)), list(p.up(3), p.up(3)), 0})
+	}
+	return append(all, trial{kernels.Affine, kernels.AffineSet{Scale: -1.5, Shift: 0.25}, list(p), list(p), 1e-6})
+}
+
+func (c trial) String() string {
+	name := c.k.Name
+	for _, s := range append(slices.Clone(c.out), c.in...) {
+		name += fmt.Sprintf(" %v%v", s.t, s.shape)
+	}
+	return name
+}
+
+// drawn returns an operand on the CPU.
+func (s spec) drawn(r *rand.Rand) storage.Array {
+	v := views.Of(s.shape...)
+	floats := make([]float64, v.Len())
+	for i := range floats {
+		floats[i] = r.NormFloat64()
+		if s.below > 0 {
+			floats[i] = float64(r.IntN(s.below))
+		}
+	}
+	if s.lies != nil {
+		v = s.lies(v)
+	}
+	a, err := storage.Make(storage.CPU, s.t, len(floats))
+	if err != nil {
+		panic(err)
+	}
+	if err := dtype.Convert(a.Data.(storage.Host).Bytes(), s.t, dtype.Bytes(floats), dtype.Float64); err != nil {
+		panic(err)
+	}
+	return a.With(v)
+}
+
+// call returns the trial's call on the CPU and, with the same elements, on d.
+func (c trial) call(t *testing.T, d storage.Device) (host, there kernels.Call) {
+	r := rand.New(rand.NewPCG(5, 6))
+	host.Set, there.Set = c.set, c.set
+	for _, side := range []struct {
+		specs       []spec
+		host, there *[]storage.Array
+	}{{c.out, &host.Out, &there.Out}, {c.in, &host.In, &there.In}} {
+		for _, s := range side.specs {
+			a := s.drawn(r)
+			data, err := d.Alloc(a.Data.Len())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := d.Upload(data, 0, a.Data.(storage.Host).Bytes()); err != nil {
+				t.Fatal(err)
+			}
+			*side.host = append(*side.host, a)
+			*side.there = append(*side.there, storage.Array{Data: data, Type: a.Type, View: a.View})
+		}
+	}
+	return host, there
+}
+
+func TestKernelsAgreeWithPlainLoops(t *testing.T) {
+	gpus := cudatest.Devices(t, cudatest.Deferred)
+	for i, c := range trials() {
+		t.Run(c.String(), func(t *testing.T) {
+			defer cudatest.Recover()
+			d := gpus[i%2]
+			host, there := c.call(t, d)
+			if err := c.k.Plain(&host); err != nil {
+				t.Fatal(err)
+			}
+			if err := d.Run(c.k, &there); err != nil {
+				t.Fatal(err)
+			}
+			for i := range host.Out {
+				same(t, fmt.Sprintf("output %d", i), there.Out[i], host.Out[i], c.tolerance)
+			}
+		})
+	}
+}
+
+// same wants two arrays' elements to be as near as tolerance says, NaN to NaN.
+func same(t *testing.T, what string, got, want storage.Array, tolerance float64) {
+	t.Helper()
+	if tolerance == 0 {
+		exact(t, what, got, want)
+		return
+	}
+	g, err := storage.Read[float64](got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := storage.Read[float64](want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range w {
+		if !(math.Abs(g[i]-w[i]) <= tolerance*(1+math.Abs(w[i]))) && !(g[i] != g[i] && w[i] != w[i]) {
+			t.Fatalf("%s, element %d: got %v, want %v", what, i, g[i], w[i])
+		}
+	}
+}
+
+func exact(t *testing.T, what string, got, want storage.Array) {
+	t.Helper()
+	there, err := got.To(storage.CPU)
+	if err != nil {
+		t.Fatal(err)
+	}
+	host, err := want.To(storage.CPU)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, _ := there.Bytes()
+	w, _ := host.Bytes()
+	if !slices.Equal(g, w) {
+		at := slices.IndexFunc(w, func(b byte) bool { return true })
+		for i := range w {
+			if g[i] != w[i] {
+				at = i
+				break
+			}
+		}
+		t.Fatalf("%s differs from byte %d, of element %d: got %x, want %x", what, at, at/want.Type.Size(), g[at], w[at])
+	}
+}
+
+func TestEveryKernelIsTriedAndHasACUDASide(t *testing.T) {
+	tried := map[*kernels.Kernel]bool{}
+	for _, c := range trials() {
+		tried[c.k] = true
+	}
+	for _, k := range kernels.All() {
+		if !tried[k] || k.CUDA == nil {
+			t.Errorf("%s: tried %v, has a CUDA side %v", k.Name, tried[k], k.CUDA != nil)
+		}
+	}
+}
+
+func TestWrongLabelsAreNamed(t *testing.T) {
+	eachSchedule(t, func(t *testing.T, gpus [2]*cuda.Device) {
+		d := gpus[0]
+		for _, k := range []*kernels.Kernel{kernels.CrossEntropy, kernels.Hits} {
+			labels, err := storage.From([]int32{0, 3, 1, -7, 2}, 5).To(d)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := storage.Make(d, map[bool]dtype.Type{true: dtype.Int64, false: dtype.Float32}[k == kernels.Hits])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := d.Run(k, &kernels.Call{Out: []storage.Array{out}, In: []storage.Array{numbers(t, d, 15).With(views.Of(5, 3)), labels}}); err != nil {
+				t.Fatal(err)
+			}
+			if err := d.Sync(); err == nil || !strings.Contains(err.Error(), "cuda:0: row 1 has label 3; want 0 to 2") {
+				t.Errorf("%s: error %v; want one that names row 1", k.Name, err)
+			}
+			if err := d.Sync(); err != nil {
+				t.Errorf("%s: told twice: %v", k.Name, err)
+			}
+		}
+	})
+}
+
+func TestWhatHasNoCUDASideIsNamed(t *testing.T) {
+	d := cudatest.Devices(t, cudatest.Eager)[0]
+	x := numbers(t, d, 4)
+	if err := d.Run(&kernels.Kernel{Name: "frobnicate"}, &kernels.Call{Out: []storage.Array{x}}); err == nil || !strings.Contains(err.Error(), "frobnicate: has no CUDA side") {
+		t.Errorf("error %v; want one that names the kernel", err)
+	}
+	ints, err := storage.From([]int32{1, 2}, 2).To(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Run(kernels.Add, &kernels.Call{Out: []storage.Array{ints}, In: []storage.Array{ints, ints}}); err == nil || !strings.Contains(err.Error(), "add: GPUs compute it of float32 and float64, not of int32") {
+		t.Errorf("error %v; want one that names the type", err)
+	}
+}
+
+// TestMemoryIsReadInWholeLines asserts what makes the main kernels fast: that
+// neighbouring threads touch neighbouring memory, and different banks.
+func TestMemoryIsReadInWholeLines(t *testing.T) {
+	d := cudatest.Devices(t, cudatest.Eager)[0]
+	for _, c := range []struct {
+		trial
+		sectors, wavefronts float64 // at most, a request
+	}{
+		{trial{k: kernels.Add, out: list(of(8192)), in: list(of(8192), of(8192))}, 4, 0},
+		{trial{k: kernels.Sum, out: list(of(1)), in: list(of(65536))}, 4.01, 1},
+		{trial{k: kernels.Sum, out: list(of(1, 256)), in: list(of(512, 256))}, 5, 1},
+		{trial{k: kernels.Softmax, set: kernels.SoftmaxSet{Axis: 1}, out: list(of(64, 256)), in: list(of(64, 256))}, 4, 0},
+		{trial{k: kernels.MatMul, out: list(of(128, 128)), in: list(of(128, 128), of(128, 128))}, 4.01, 1.05},
+	} {
+		counters := cudatest.Count(func() {
+			_, there := c.call(t, d)
+			if err := d.Run(c.k, &there); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if got := float64(counters.Sectors) / float64(counters.Requests); !(got <= c.sectors) {
+			t.Errorf("%v: %.3f sectors a request, want at most %v", c, got, c.sectors)
+		}
+		if got := float64(counters.Wavefronts) / float64(max(1, counters.SharedRequests)); got > c.wavefronts {
+			t.Errorf("%v: %.3f wavefronts a request, want at most %v", c, got, c.wavefronts)
+		}
+	}
+}

@@ -1,0 +1,168 @@
+package kernels
+
+// #include "loops.h"
+import "C"
+
+import (
+	"fmt"
+
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+var (
+	_ = onGPU(BatchNorm, func(c *Call, set BatchNormSet) error {
+		x := &c.In[0]
+		n := normOf(c, set)
+		if n.count < 2 {
+			return fmt.Errorf("%v has %d values in each channel, which have no variance: %w", x.Shape, n.count, views.ErrShape)
+		}
+		n.gamma, n.beta, n.mean, n.deviation = c.vector(c.In, 1), c.vector(c.In, 2), c.vector(c.Out, 1), c.vector(c.Out, 2)
+		n.runningMean, n.runningVariance = c.vector(c.Out, 3), c.vector(c.Out, 4)
+		return c.launchNorm(&n, "norm pivot", "norm train", nil)
+	})
+
+	_ = onGPU(BatchNormEval, func(c *Call, set BatchNormSet) error {
+		n := normOf(c, set)
+		n.gamma, n.beta, n.mean, n.deviation = c.vector(c.In, 1), c.vector(c.In, 2), c.vector(c.In, 3), c.vector(c.In, 4)
+		return c.launchNorm(&n, "", "norm eval", nil)
+	})
+
+	_ = onGPU(BatchNormGrad, func(c *Call, set BatchNormSet) error { return c.launchNormGrad("norm grad", set) })
+
+	_ = onGPU(BatchNormEvalGrad, func(c *Call, set BatchNormSet) error { return c.launchNormGrad("norm eval grad", set) })
+)
+
+func (c *Call) launchNormGrad(name string, set BatchNormSet) error {
+	n := normOf(c, set)
+	n.gamma, n.mean, n.deviation = c.vector(c.In, 1), c.vector(c.In, 3), c.vector(c.In, 4)
+	n.dgamma, n.dbeta = c.vector(c.Out, 1), c.vector(c.Out, 2)
+	return c.launchNorm(&n, "norm grad pivot", name, &c.In[2])
+}
+
+// A vector is Vector of batchnorm.cu: a number for each channel.
+type vector struct {
+	p    uint64
+	step int64
+}
+
+// vector returns the i-th array as a vector, or none if there are fewer.
+func (c *Call) vector(arrays []storage.Array, i int) vector {
+	if i >= len(arrays) {
+		return vector{}
+	}
+	return vector{c.first(&arrays[i]), int64(arrays[i].Stride[0])}
+}
+
+// channelArgs are Channels of batchnorm.cu: addresses.
+type channelArgs struct{ pivot, a, b, k, s, t uint64 }
+
+// normArgs, sumsArgs and mapArgs are Norm, ChannelSums and ChannelMap of batchnorm.cu.
+type normArgs struct {
+	channels, count                                                              int64
+	epsilon, momentum                                                            float64
+	x, gamma, beta, mean, deviation, runningMean, runningVariance, dgamma, dbeta vector
+	by                                                                           channelArgs
+}
+
+type sumsArgs struct {
+	x, dy            uint64
+	n, xStep, dyStep int64
+	by               channelArgs
+	g                C.h5k_grid
+}
+
+type mapArgs struct {
+	y, x, dy   uint64
+	channel, n int64
+	by         channelArgs
+	g          C.h5k_grid
+}
+
+func normOf(c *Call, set BatchNormSet) normArgs {
+	x := &c.In[0]
+	return normArgs{
+		channels: int64(x.Shape[1]), count: int64(population(x)), epsilon: set.Epsilon, momentum: set.Momentum,
+		x: vector{c.first(x), int64(x.Stride[1])},
+	}
+}
+
+// launchNorm sets pivots and takes sums about them, unless pivot is empty; then
+// each channel's constants, and from them the first output.
+func (c *Call) launchNorm(n *normArgs, pivot, constants string, dy *storage.Array) error {
+	x := &c.In[0]
+	if _, err := realEntry(constants, x.Type); err != nil || n.channels == 0 {
+		return err
+	}
+	return c.gpu.Scratch(int(6*8*n.channels), func(at uint64) error {
+		step := uint64(8 * n.channels)
+		n.by = channelArgs{at, at + step, at + 2*step, at + 3*step, at + 4*step, at + 5*step}
+		if pivot != "" {
+			if err := c.launchChannels(pivot, n); err != nil {
+				return err
+			}
+			if err := c.launchSums(n, x, dy); err != nil {
+				return err
+			}
+		}
+		if err := c.launchChannels(constants, n); err != nil {
+			return err
+		}
+		return c.launchMap(n, x, dy)
+	})
+}
+
+// launchChannels computes something for each channel.
+func (c *Call) launchChannels(name string, n *normArgs) error {
+	if name == "norm pivot" && c.In[0].Len() == 0 {
+		return nil
+	}
+	entry, err := realEntry(name, c.In[0].Type)
+	if err != nil {
+		return err
+	}
+	return launch(c.gpu, entry, n.channels, n)
+}
+
+// launchSums sums over each channel, about its pivot.
+func (c *Call) launchSums(n *normArgs, x, dy *storage.Array) error {
+	entry, err := realEntry("channel sums", x.Type)
+	if err != nil {
+		return err
+	}
+	args := sumsArgs{n: n.count, xStep: int64(x.Stride[1]), by: n.by}
+	var g grid
+	second := x
+	if dy != nil {
+		second, args.dyStep = dy, int64(dy.Stride[1])
+	}
+	if err := g.gpuAlong(^uint64(2), x, second); err != nil {
+		return err
+	}
+	if args.x = c.address(x, g.first[0]); dy != nil {
+		args.dy = c.address(dy, g.first[1])
+	}
+	args.g = g.C
+	return launchBlocks(c.gpu, entry, [3]uint32{uint32(n.channels), 1, 1}, threads, &args)
+}
+
+// launchMap computes the first output from x, dy if there is one, and each channel's constants.
+func (c *Call) launchMap(n *normArgs, x, dy *storage.Array) error {
+	entry, err := realEntry("channel map", x.Type)
+	if err != nil {
+		return err
+	}
+	channel := storage.Array{View: views.View{Shape: x.Shape, Stride: make([]int, x.Rank())}}
+	channel.Stride[1] = 1
+	second := x
+	if dy != nil {
+		second = dy
+	}
+	return c.eachGrid([]*storage.Array{&c.Out[0], x, second, &channel}, func(g *C.h5k_grid, at starts, count int64) error {
+		args := mapArgs{y: at[0], x: at[1], channel: int64(at[3]), n: count, by: n.by, g: *g}
+		if dy != nil {
+			args.dy = at[2]
+		}
+		return launch(c.gpu, entry, count, &args)
+	})
+}

@@ -1,0 +1,44 @@
+package kernels
+
+// #include "loops.h"
+import "C"
+
+import (
+	"fmt"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+var _ = onGPU(Cast, func(c *Call, set CastSet) error {
+	y, x := &c.Out[0], &c.In[0]
+	same := identity(c, set)
+	if same && x.Type == y.Type {
+		return c.launchCopy(y, x)
+	}
+	entry := "cast"
+	if !same && x.Type == dtype.Uint8 && y.Type == dtype.Float32 {
+		entry = "cast_bytes"
+	}
+	args := castArgs{a: set.Scale, b: set.Shift, to: int64(y.Type), from: int64(x.Type)}
+	if same {
+		args.identity = 1
+	}
+	for _, t := range []dtype.Type{x.Type, y.Type} {
+		if t > dtype.Float64 {
+			return fmt.Errorf("GPUs do not cast %v; cast it on the cpu: %w", t, dtype.ErrType)
+		}
+	}
+	return c.eachGrid([]*storage.Array{y, x}, func(g *C.h5k_grid, at starts, n int64) error {
+		args.y, args.x, args.n, args.g = at[0], at[1], n, *g
+		return launch(c.gpu, entry, n, &args)
+	})
+})
+
+// castArgs is Cast of cast.cu, which numbers types as package dtype does.
+type castArgs struct {
+	y, x                  uint64
+	a, b                  float64
+	n, to, from, identity int64
+	g                     C.h5k_grid
+}

@@ -1,0 +1,95 @@
+package kernels
+
+import (
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+var (
+	_ = onGPU(Conv2d, func(c *Call, set Conv2dSet) error {
+		g := forwardRoles(c)
+		g.set = set.whole()
+		pixels, taps := g.y.Shape[0]*g.y.Shape[2]*g.y.Shape[3], g.x.Shape[1]*g.w.Shape[2]*g.w.Shape[3]
+		if err := c.launchConv("conv", &g, [3]int{pixels, g.y.Shape[1], taps}); err != nil {
+			return err
+		}
+		return c.activate(g.y, set.Act)
+	})
+
+	_ = onGPU(Conv2dGradX, func(c *Call, set Conv2dSet) error {
+		g := gradXRoles(c)
+		g.set = set.whole()
+		pixels, taps := g.x.Shape[0]*g.x.Shape[2]*g.x.Shape[3], g.w.Shape[0]*g.w.Shape[2]*g.w.Shape[3]
+		return c.launchConv("conv grad x", &g, [3]int{pixels, g.x.Shape[1], taps})
+	})
+
+	_ = onGPU(Conv2dGradW, func(c *Call, set Conv2dSet) error {
+		g := gradWRoles(c)
+		g.set = set.whole()
+		pixels, taps := g.y.Shape[0]*g.y.Shape[2]*g.y.Shape[3], g.x.Shape[1]*g.w.Shape[2]*g.w.Shape[3]
+		if err := c.launchConv("conv grad w", &g, [3]int{g.y.Shape[1], taps, pixels}); err != nil || g.b == nil {
+			return err
+		}
+		return c.launchReduce("sum", channelwise(g.b, g.y), g.y, 1, 0)
+	})
+)
+
+// channelwise returns b (C) as what an (N, C, …) array becomes when all but its
+// channels is reduced.
+func channelwise(b, of *storage.Array) *storage.Array {
+	sums := b.With(b.View)
+	sums.Shape, sums.Stride = make([]int, of.Rank()), make([]int, of.Rank())
+	for axis := range sums.Shape {
+		sums.Shape[axis] = 1
+	}
+	sums.Shape[1], sums.Stride[1] = b.Shape[0], b.Stride[0]
+	return &sums
+}
+
+// convArgs is Conv of conv2d.cu.
+type convArgs struct {
+	x, w, b, y, part    uint64
+	e                   extent
+	xs, ws, ys          [4]int64
+	bStep, relu         int64
+	xSize, ySize, wSize [2]uint32
+	channels            uint32
+	stride, pad         [2]uint32
+	_                   uint32
+}
+
+// launchConv computes one of a convolution's arrays from the others: a product of
+// so many rows and columns, each a sum of so many.
+func (c *Call) launchConv(name string, g *conv, size [3]int) error {
+	if size[0] == 0 || size[1] == 0 {
+		return nil
+	}
+	for _, n := range size {
+		if err := small(n); err != nil {
+			return err
+		}
+	}
+	args := convArgs{
+		x: c.first(g.x), w: c.first(g.w), y: c.first(g.y), channels: uint32(g.x.Shape[1]),
+		e: extent{m: uint32(size[0]), n: uint32(size[1]), k: uint32(size[2]), splits: 1},
+	}
+	args.e.lie(name != "conv grad w", true)
+	if name == "conv grad w" {
+		args.e.split()
+	}
+	if g.b != nil && name == "conv" {
+		args.b, args.bStep = c.first(g.b), int64(g.b.Stride[0])
+	}
+	if g.set.Act == ReluActivation {
+		args.relu = 1
+	}
+	for i := range 4 {
+		args.xs[i], args.ws[i], args.ys[i] = int64(g.x.Stride[i]), int64(g.w.Stride[i]), int64(g.y.Stride[i])
+	}
+	for i := range 2 {
+		args.xSize[i], args.ySize[i], args.wSize[i] = uint32(g.x.Shape[2+i]), uint32(g.y.Shape[2+i]), uint32(g.w.Shape[2+i])
+		args.stride[i], args.pad[i] = uint32(g.set.Stride[i]), uint32(g.set.Padding[i])
+	}
+	return c.launchTiles(name, g.x.Type, &args.e, 1, &args.part, func(entry string, blocks [3]uint32) error {
+		return launchBlocks(c.gpu, entry, blocks, threads, &args)
+	}, func(entry string, n int64) error { return launch(c.gpu, entry, n, &args) })
+}

@@ -1,0 +1,137 @@
+// Losses: a number for each row or block, which one block then adds up.
+#include "math.cuh"
+
+struct Labelled {
+	const void *x, *labels;
+	void *result, *dx;
+	double *part; // one for each row
+	int64_t *fault; // row, label, classes: see Fault of gpu.go
+	int64_t rows, cols, row, col, dx_row, dx_col, step, size, sign;
+};
+
+FN int64_t label(const Labelled &a, uint32_t i) {
+	int64_t at = i * a.step;
+	switch (a.size) {
+	case 1: return a.sign ? (int64_t)((const int8_t *)a.labels)[at] : (int64_t)((const uint8_t *)a.labels)[at];
+	case 2: return a.sign ? (int64_t)((const int16_t *)a.labels)[at] : (int64_t)((const uint16_t *)a.labels)[at];
+	case 4: return a.sign ? (int64_t)((const int32_t *)a.labels)[at] : (int64_t)((const uint32_t *)a.labels)[at];
+	}
+	return ((const int64_t *)a.labels)[at]; // beyond int64_t, a uint64_t is negative
+}
+FN bool wrong(const Labelled &a, int64_t label) { return label < 0 || label >= a.cols; }
+
+// Rows with a label that is no class: the first is kept.
+FN void refuse(const Labelled &a, int64_t row) { asm volatile("red.global.min.s64 [%0], %1;" ::"l"(__builtin_bit_cast(uint64_t, a.fault)), "l"(row) : "memory"); }
+
+// Each row is a warp's.
+#define ROWS(i) for (uint32_t lane = threadIdx.x % 32, i = (blockIdx.x * blockDim.x + threadIdx.x) / 32; i < a.rows; i += gridDim.x * blockDim.x / 32)
+
+template <class REAL> FN void cross_entropy(const Labelled &a) {
+	ROWS(i) {
+		const REAL *x = (const REAL *)a.x + i * a.row;
+		REAL *dx = (REAL *)a.dx + i * a.dx_row;
+		int64_t l = label(a, i);
+		REAL top = -(REAL)__builtin_inff(), sum = 0;
+		for (uint32_t j = lane; j < a.cols; j += 32)
+			top = Larger()(top, x[j * a.col]);
+		top = together<32>(top, Larger());
+		for (uint32_t j = lane; j < a.cols; j += 32)
+			sum += EXP(x[j * a.col] - top);
+		sum = together<32>(sum, Plus());
+		if (a.dx) {
+			for (uint32_t j = lane; j < a.cols; j += 32)
+				dx[j * a.dx_col] = (EXP(x[j * a.col] - top) / sum - (j == l ? 1 : 0)) / (REAL)a.rows;
+		}
+		if (lane != 0)
+			continue;
+		if (wrong(a, l))
+			refuse(a, i);
+		else
+			a.part[i] = -((double)(x[l * a.col] - top) - (double)LOG(sum));
+	}
+}
+BOTH(cross_entropy, Labelled)
+
+template <class REAL> FN void hits(const Labelled &a) {
+	ROWS(i) {
+		const REAL *x = (const REAL *)a.x + i * a.row;
+		int64_t l = label(a, i);
+		REAL top = -(REAL)__builtin_inff();
+		int at = (int)a.cols;
+		for (uint32_t j = lane; j < a.cols; j += 32)
+			top = Larger()(top, x[j * a.col]);
+		top = together<32>(top, Larger());
+		for (uint32_t j = lane; j < a.cols; j += 32) {
+			REAL v = x[j * a.col];
+			if ((int)j < at && (v == top || (top != top && v != v)))
+				at = (int)j;
+		}
+		for (int lanes = 1; lanes < 32; lanes *= 2) {
+			int next = other(at, lanes);
+			at = next < at ? next : at;
+		}
+		if (lane != 0)
+			continue;
+		if (wrong(a, l))
+			refuse(a, i);
+		else
+			a.part[i] = at == l;
+	}
+}
+BOTH(hits, Labelled)
+
+// The sum of all rows' numbers, by one block; NaN if a label was wrong.
+FN double rows_together(const Labelled &a) {
+	double sum = 0;
+	for (uint32_t i = threadIdx.x; i < a.rows; i += 256)
+		sum += a.part[i];
+	sum = together<256>(sum, Plus());
+	if (threadIdx.x == 0 && a.fault[0] < a.rows && wrong(a, label(a, (uint32_t)a.fault[0])))
+		a.fault[1] = label(a, (uint32_t)a.fault[0]), a.fault[2] = a.cols;
+	return sum;
+}
+template <class REAL> FN void mean_of_rows(const Labelled &a) {
+	double sum = rows_together(a);
+	if (threadIdx.x == 0)
+		*(REAL *)a.result = (REAL)(sum / (double)a.rows);
+}
+BOTH(mean_of_rows, Labelled)
+KERNEL sum_of_rows(Labelled a) {
+	double sum = rows_together(a);
+	if (threadIdx.x == 0)
+		*(int64_t *)a.result = (int64_t)sum;
+}
+
+struct SquaredError {
+	const void *x, *y;
+	void *dx, *loss;
+	double *part; // one for each block
+	int64_t n, blocks;
+	double all; // elements
+	Grid g;     // of x, y, dx
+};
+
+template <class REAL> FN void squared_error(const SquaredError &a) {
+	double sum = 0;
+	EACH(i, (uint32_t)a.n) {
+		Places<3> p = places<3>(a.g, i);
+		REAL d = ((const REAL *)a.x)[p.at[0]] - ((const REAL *)a.y)[p.at[1]];
+		sum += (double)d * (double)d;
+		if (a.dx)
+			((REAL *)a.dx)[p.at[2]] = 2 * d / (REAL)a.all;
+	}
+	sum = together<256>(sum, Plus());
+	if (threadIdx.x == 0)
+		a.part[blockIdx.x] = sum;
+}
+BOTH(squared_error, SquaredError)
+
+template <class REAL> FN void mean_of_blocks(const SquaredError &a) {
+	double sum = 0;
+	for (uint32_t i = threadIdx.x; i < a.blocks; i += 256)
+		sum += a.part[i];
+	sum = together<256>(sum, Plus());
+	if (threadIdx.x == 0)
+		*(REAL *)a.loss = (REAL)(sum / a.all);
+}
+BOTH(mean_of_blocks, SquaredError)

@@ -1,0 +1,153 @@
+package kernels
+
+// #include "matmul.h"
+import "C"
+
+import (
+	"fmt"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+var (
+	_ = onGPU(MatMul, func(c *Call, _ struct{}) error {
+		z, x, y := &c.Out[0], &c.In[0], &c.In[1]
+		var p product
+		if z.Len() == 0 {
+			return nil
+		}
+		if !p.of(z, x, y) {
+			return fmt.Errorf("%v has more than %d leading axes that cannot be joined; copy it first: %w", z.Shape, C.H5K_BATCH_AXES, storage.ErrState)
+		}
+		return c.launchProduct(&p, z, x, y, nil, false)
+	})
+
+	_ = onGPU(Linear, func(c *Call, set LinearSet) error {
+		l := linearOf(c, set)
+		if l.y.Len() == 0 {
+			return nil
+		}
+		var p product
+		p.m, p.k, p.n = C.int64_t(l.x.Shape[0]), C.int64_t(l.x.Shape[1]), C.int64_t(l.w.Shape[0])
+		for i := range 2 {
+			p.x[i], p.y[1-i], p.z[i] = lastStride(l.x, i), lastStride(l.w, i), lastStride(l.y, i)
+		}
+		if err := c.launchProduct(&p, l.y, l.x, l.w, l.b, set.Act == ReluActivation); err != nil {
+			return err
+		}
+		return c.activate(l.y, set.Act)
+	})
+)
+
+// activate applies in place what products do not apply themselves.
+func (c *Call) activate(y *storage.Array, act Activation) error {
+	if act == NoActivation || act == ReluActivation {
+		return nil
+	}
+	on := Call{Out: []storage.Array{*y}, In: []storage.Array{*y}, gpu: c.gpu}
+	return on.launchLoop(act.String(), 0, 0)
+}
+
+// An extent is Extent of product.cuh.
+type extent struct{ m, n, k, splits, xDown, yDown uint32 }
+
+// productArgs is Product of matmul.cu.
+type productArgs struct {
+	z, x, y, bias, part uint64
+	biasStep, relu      int64
+	e                   extent
+	batches             int64
+	xStep, yStep, zStep [2]int64
+	axes                int64
+	batch, xBatch       [C.H5K_BATCH_AXES]int64
+	yBatch, zBatch      [C.H5K_BATCH_AXES]int64
+}
+
+// launchProduct is z = x·y, or with a bias, or its relu.
+func (c *Call) launchProduct(p *product, z, x, y, bias *storage.Array, relu bool) error {
+	args := productArgs{z: c.first(z), x: c.first(x), y: c.first(y), bias: c.first(bias), batches: 1, axes: int64(p.axes)}
+	if bias != nil {
+		args.biasStep = int64(bias.Stride[0])
+	}
+	if relu {
+		args.relu = 1
+	}
+	for i := range 2 {
+		args.xStep[i], args.yStep[i], args.zStep[i] = int64(p.x[i]), int64(p.y[i]), int64(p.z[i])
+	}
+	for i := range p.axes {
+		args.batches *= int64(p.batch[i])
+		args.batch[i], args.xBatch[i], args.yBatch[i], args.zBatch[i] = int64(p.batch[i]), int64(p.x_batch[i]), int64(p.y_batch[i]), int64(p.z_batch[i])
+	}
+	m, n, k := int(p.m), int(p.n), int(p.k)
+	for _, size := range []int{m, n, k, int(args.batches)} {
+		if err := small(size); err != nil {
+			return err
+		}
+	}
+	args.e = extent{m: uint32(m), n: uint32(n), k: uint32(k), splits: 1}
+	args.e.lie(magnitude(int(p.x[0])) < magnitude(int(p.x[1])), magnitude(int(p.y[0])) < magnitude(int(p.y[1])))
+	if args.batches == 1 {
+		args.e.split()
+	}
+	return c.launchTiles("product", z.Type, &args.e, int(args.batches), &args.part, func(entry string, blocks [3]uint32) error {
+		return launchBlocks(c.gpu, entry, blocks, threads, &args)
+	}, func(entry string, n int64) error { return launch(c.gpu, entry, n, &args) })
+}
+
+func (e *extent) lie(xDown, yDown bool) {
+	if xDown {
+		e.xDown = 1
+	}
+	if yDown {
+		e.yDown = 1
+	}
+}
+
+// split cuts long sums of small products, so that there are blocks enough. The
+// parts depend on nothing but the extent, and so do results.
+func (e *extent) split() {
+	tiles := ceil(int(e.m), 64) * ceil(int(e.n), e.width())
+	e.splits = uint32(min(max(1, busy/tiles), max(1, int(e.k)/256), 64))
+}
+
+// width is how many columns a tile has.
+func (e *extent) width() int {
+	if e.n <= 16 {
+		return 16
+	}
+	return 64
+}
+
+// launchTiles launches a product's tiles and, if it is split, what adds up the
+// splits, through part.
+func (c *Call) launchTiles(name string, t dtype.Type, e *extent, batches int, part *uint64, tiles func(entry string, blocks [3]uint32) error, splits func(entry string, n int64) error) error {
+	whole, width := name, e.width()
+	if width == 16 {
+		whole += " thin"
+	}
+	entry, err := realEntry(whole, t)
+	if err != nil {
+		return err
+	}
+	columns := ceil(int(e.n), width)
+	if columns > maxGridY {
+		return fmt.Errorf("%d columns; GPUs take %d at once: multiply them in parts: %w", e.n, maxGridY*width, storage.ErrState)
+	}
+	blocks := [3]uint32{uint32(ceil(int(e.m), 64)), uint32(columns), uint32(min(batches*int(e.splits), maxGridY))}
+	if e.splits == 1 {
+		return tiles(entry, blocks)
+	}
+	return c.gpu.Scratch(int(e.splits)*int(e.m)*int(e.n)*t.Size(), func(address uint64) error {
+		*part = address
+		if err := tiles(entry, blocks); err != nil {
+			return err
+		}
+		sum, _ := realEntry(name+" splits", t)
+		return splits(sum, int64(e.m)*int64(e.n))
+	})
+}
+
+// maxGridY is how many blocks a launch may have along its second and third axis.
+const maxGridY = 1<<16 - 1

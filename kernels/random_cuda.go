@@ -1,0 +1,46 @@
+package kernels
+
+// #include "loops.h"
+import "C"
+
+import (
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+var (
+	_ = onGPU(Uniform, func(c *Call, set RandomSet) error { return c.launchDraw("uniform", set) })
+	_ = onGPU(Normal, func(c *Call, set RandomSet) error { return c.launchDraw("normal", set) })
+	_ = onGPU(Dropout, func(c *Call, set DropoutSet) error {
+		return c.launchDraw("dropout", RandomSet{set.Seed, set.Stream, float64(set.least()), 1 / (1 - set.P)})
+	})
+)
+
+// drawArgs is Draw of random.cu.
+type drawArgs struct {
+	y, x         uint64
+	seed, stream uint64
+	a, b         float64
+	index, n     int64
+	g            C.h5k_grid
+}
+
+// launchDraw fills the output, from the input if there is one.
+func (c *Call) launchDraw(name string, set RandomSet) error {
+	y, x := &c.Out[0], &c.Out[0]
+	if len(c.In) > 0 {
+		x = &c.In[0]
+	}
+	entry, err := realEntry(name, y.Type)
+	if err != nil {
+		return err
+	}
+	index := storage.Array{View: views.Of(y.Shape...)}
+	return c.eachGrid([]*storage.Array{y, x, &index}, func(g *C.h5k_grid, at starts, n int64) error {
+		args := drawArgs{at[0], 0, set.Seed, set.Stream, set.A, set.B, int64(at[2]), n, *g}
+		if len(c.In) > 0 {
+			args.x = at[1]
+		}
+		return launch(c.gpu, entry, n, &args)
+	})
+}
