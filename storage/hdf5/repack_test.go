@@ -73,7 +73,7 @@ func TestRepackCarriesEverything(t *testing.T) {
 	names, _ := filepath.Glob("testdata/*.h5")
 	names = append(names, "../../testdata/digits.h5", "../../testdata/tour.h5")
 	for k, name := range corpusFiles(t, "official") {
-		if k%4 == 0 || os.Getenv("H5DNN_ALL") != "" { // all take a minute
+		if k%4 == 3 || os.Getenv("H5DNN_ALL") != "" { // all take a minute
 			names = append(names, name)
 		}
 	}
