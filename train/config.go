@@ -49,6 +49,7 @@ type DataConfig struct {
 	ValY      string    `json:"val_y,omitempty"`
 	ValRows   Names     `json:"val_rows,omitempty"`
 	Split     Split     `json:"split,omitzero"`      // what to validate on, instead of ValX and ValY
+	OneHot    bool      `json:"one_hot,omitempty"`   // y holds labels; compare with rows of zeros, and a one in the label's place
 	Normalize Normalize `json:"normalize"`           //
 	Layout    string    `json:"layout,omitempty"`    // of images: nchw (or empty) or nhwc
 	Shuffle   string    `json:"shuffle,omitempty"`   // auto (or empty), exact, window or none
@@ -96,6 +97,10 @@ func (c Config) Check() error {
 		return wrong("name the array of what the model should say", "data", "y")
 	case (d.ValX == "") != (d.ValY == ""):
 		return wrong("val_x and val_y go together; name both or neither", "data")
+	case len(d.ValRows) > 0 && d.ValX == "":
+		return wrong("they pick among val_x, which is not named; split: mask:ROWS picks among x", "data", "val_rows")
+	case d.OneHot && c.Loss == "cross_entropy":
+		return wrong("cross_entropy takes labels as they are", "data", "one_hot")
 	case d.Split != (Split{}) && d.ValX != "":
 		return wrong("there is val_x too; validate on one or the other", "data", "split")
 	case !(d.Split.Fraction >= 0 && d.Split.Fraction < 1):

@@ -129,11 +129,11 @@ func (d *Data) outputs(ctx context.Context, c Config) (int, error) {
 	if c.Classes > 0 {
 		return c.Classes, nil
 	}
-	if c.Loss != "cross_entropy" {
+	if c.Loss != "cross_entropy" && !c.Data.OneHot {
 		return size, nil
 	}
 	if !y.Type.IsInt() || size != 1 {
-		return 0, fmt.Errorf("%s is %v%v a sample; cross_entropy wants one integer label a sample: %w", c.Data.Y, y.Type, y.Shape, dtype.ErrType)
+		return 0, fmt.Errorf("%s is %v%v a sample; want one integer label a sample for cross_entropy and one_hot: %w", c.Data.Y, y.Type, y.Shape, dtype.ErrType)
 	}
 	largest := int64(0)
 	o := c.loading()
@@ -195,7 +195,7 @@ func (d *Data) normalize(ctx context.Context, c Config) (Normalize, error) {
 	if n == 0 || deviation == 0 {
 		return identity, nil
 	}
-	return standard(mean, deviation), nil
+	return standard([]float64{mean}, []float64{deviation})
 }
 
 // loading returns how c wants samples loaded.

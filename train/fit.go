@@ -10,9 +10,11 @@ import (
 	"time"
 
 	"github.com/h5dnn/h5dnn/dataset"
+	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
+	"github.com/h5dnn/h5dnn/views"
 )
 
 // Options are what happens around training.
@@ -178,12 +180,32 @@ func (r *Run) forward(t *tensor.Tape, x, y storage.Array) (out, target *tensor.T
 	out = r.Model.Forward(r.Input.Of(r.watch(t, x)))
 	target = r.watch(t, y)
 	switch {
+	case r.Config.Data.OneHot:
+		target = oneHot(target, r.Config.Classes)
 	case r.Classifies() && target.Rank() > 1 && target.Len() == target.Shape[0]:
 		target = target.Reshape(target.Shape[0])
 	case !r.Classifies() && target.Len() == out.Len():
 		target = target.Reshape(out.Shape...)
 	}
 	return out, target
+}
+
+// oneHot returns a row for each label: zeros, and a one in the label's place.
+func oneHot(labels *tensor.Tensor, classes int) *tensor.Tensor {
+	n := labels.Shape[0]
+	all := make([]int64, classes)
+	for i := range all {
+		all[i] = int64(i)
+	}
+	places, err := storage.From(all, 1, classes).To(labels.Data.Device())
+	if err != nil {
+		tensor.Fail("one hot", storage.ErrDevice, "%v", err)
+	}
+	rows := labels.Reshape(n, 1).Cast(dtype.Int64).Equal(tensor.Of(places)).Cast(dtype.Float32)
+	if rows.Sum().Item() != float64(n) {
+		tensor.Fail("one hot", views.ErrShape, "labels beyond 0 to %d; there are %d classes", classes-1, classes)
+	}
+	return rows
 }
 
 // watch brings a into the step, on the run's device.

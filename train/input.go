@@ -1,67 +1,13 @@
 package train
 
 import (
-	"encoding/json"
-	"fmt"
 	"slices"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/nn"
+	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
 )
-
-// Normalize is how elements become a model's inputs: Scale·x + Shift, as
-// float32. The zero Normalize is still to be worked out from the data.
-type Normalize struct{ Scale, Shift float64 }
-
-// identity leaves numbers as they are.
-var identity = Normalize{Scale: 1}
-
-// UnmarshalJSON reads "auto", "none", {"mean": m, "std": s} or
-// {"scale": a, "shift": b}.
-func (n *Normalize) UnmarshalJSON(text []byte) error {
-	var name string
-	if json.Unmarshal(text, &name) == nil {
-		known := map[string]Normalize{"auto": {}, "none": identity}
-		named, ok := known[name]
-		if !ok {
-			return fmt.Errorf("want auto, none, {mean, std} or {scale, shift}")
-		}
-		*n = named
-		return nil
-	}
-	given := struct {
-		Scale float64 `json:"scale"`
-		Shift float64 `json:"shift"`
-		Mean  float64 `json:"mean"`
-		Std   float64 `json:"std"`
-	}{}
-	if err := nn.Decode(text, &given); err != nil {
-		return err
-	}
-	switch {
-	case given.Scale != 0 && given.Std == 0 && given.Mean == 0:
-		*n = Normalize{given.Scale, given.Shift}
-	case given.Std > 0 && given.Scale == 0 && given.Shift == 0:
-		*n = standard(given.Mean, given.Std)
-	default:
-		return fmt.Errorf("want mean and std > 0, or scale ≠ 0 and shift")
-	}
-	return nil
-}
-
-// MarshalJSON writes what UnmarshalJSON reads.
-func (n Normalize) MarshalJSON() ([]byte, error) {
-	if n == (Normalize{}) {
-		return json.Marshal("auto")
-	}
-	return json.Marshal(map[string]float64{"scale": n.Scale, "shift": n.Shift})
-}
-
-// standard makes numbers of that mean and deviation ones of mean 0 and deviation 1.
-func standard(mean, deviation float64) Normalize {
-	return Normalize{1 / deviation, -mean / deviation}
-}
 
 // An Input is how samples as files have them become a model's input. The zero
 // Input leaves them as they are.
@@ -69,15 +15,28 @@ type Input struct {
 	Normalize
 	ChannelsLast bool // images come as (H, W, C)
 	AddChannel   bool // images come as (H, W)
+	images       bool // of which the model takes (C, H, W)
 }
 
 // inputFor returns the Input that model needs of samples of the given shape.
-func inputFor(model nn.Module, c DataConfig, sample []int) Input {
-	return Input{
+func inputFor(model nn.Module, c DataConfig, sample []int) (Input, error) {
+	in := Input{
 		Normalize:    c.Normalize,
 		ChannelsLast: c.Layout == "nhwc" && len(sample) == 3,
 		AddChannel:   len(sample) == 2 && wantsImages(model),
+		images:       wantsImages(model),
 	}
+	shape := in.Sample(sample)
+	return in, in.fits(shape, in.channelAxis(len(shape)))
+}
+
+// channelAxis returns the axis of a sample that Normalize's lists are for: the
+// first of images, else the last.
+func (in Input) channelAxis(rank int) int {
+	if in.images && rank == 3 {
+		return 0
+	}
+	return rank - 1
 }
 
 // wantsImages reports whether the first layer of m works on (N, C, H, W).
@@ -99,10 +58,24 @@ func (in Input) Of(x *tensor.Tensor) *tensor.Tensor {
 	if in.ChannelsLast {
 		x = x.Transpose(0, 3, 1, 2)
 	}
-	if in.Scale == 0 || in.Normalize == identity && x.Type == dtype.Float32 {
+	switch {
+	case in.auto() || in.isIdentity() && x.Type == dtype.Float32:
 		return x
+	case len(in.Scale) == 1:
+		return x.Normalize(in.Scale[0], in.Shift[0])
 	}
-	return x.Normalize(in.Scale, in.Shift)
+	return x.Cast(dtype.Float32).Mul(in.each(in.Scale, x)).Add(in.each(in.Shift, x))
+}
+
+// each returns numbers for x's channels, in a shape that stretches over x.
+func (in Input) each(numbers []float64, x *tensor.Tensor) *tensor.Tensor {
+	shape := slices.Repeat([]int{1}, x.Rank()-1)
+	shape[in.channelAxis(x.Rank()-1)] = len(numbers)
+	wide, err := storage.From(numbers, shape...).To(x.Data.Device())
+	if err != nil {
+		tensor.Fail("normalize", storage.ErrDevice, "%v", err)
+	}
+	return tensor.Of(wide).Cast(dtype.Float32)
 }
 
 // Sample returns the shape that Of makes of samples of the given shape.

@@ -80,7 +80,7 @@ func New(ctx context.Context, c Config, data *Data, d storage.Device) (*Run, err
 	if _, err := nn.Build(r.Model, r.Input.Sample(r.sample)...); err != nil {
 		return nil, err
 	}
-	if r.Input.Normalize == (Normalize{}) {
+	if r.Input.auto() {
 		if r.Input.Normalize, err = data.normalize(ctx, c); err != nil {
 			return nil, fmt.Errorf("normalize: %w", err)
 		}
@@ -110,7 +110,9 @@ func (r *Run) assemble(outputs int, d storage.Device) (err error) {
 		return err
 	}
 	nn.Init(r.Model, r.Config.Seed)
-	r.Input = inputFor(r.Model, r.Config.Data, r.sample)
+	if r.Input, err = inputFor(r.Model, r.Config.Data, r.sample); err != nil {
+		return err
+	}
 	return nil
 }
 

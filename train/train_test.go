@@ -356,7 +356,7 @@ func TestIntegersAreStandardised(t *testing.T) {
 
 func TestImagesComeAsTheModelWantsThem(t *testing.T) {
 	bytes := tensor.Of(storage.From([]uint8{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, 1, 2, 2, 3))
-	in := train.Input{Normalize: train.Normalize{Scale: 2, Shift: 1}, ChannelsLast: true}
+	in := train.Input{Normalize: train.Normalize{Scale: []float64{2}, Shift: []float64{1}}, ChannelsLast: true}
 	y := in.Of(bytes)
 	if got, want := tensor.Values[float32](y), []float32{3, 9, 15, 21, 5, 11, 17, 23, 7, 13, 19, 25}; !slices.Equal(got, want) {
 		t.Errorf("channels first: %v, want %v", got, want)
@@ -409,7 +409,7 @@ func TestConfigsReadNumbersAsPeopleWriteThem(t *testing.T) {
 	if got, want := fmt.Sprint(c.Optimizer), "map[sgd:map[lr:0.05 momentum:0.9]]"; got != want {
 		t.Errorf("optimizer %s, want %s", got, want)
 	}
-	if got := c.Data.Normalize; math.Abs(got.Scale*33.3+got.Shift) > 1e-12 {
+	if got := c.Data.Normalize; math.Abs(got.Scale[0]*33.3+got.Shift[0]) > 1e-12 {
 		t.Errorf("normalize %v, want the mean to become 0", got)
 	}
 	c.SetRate(1)

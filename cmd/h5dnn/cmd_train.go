@@ -78,6 +78,10 @@ func sampleFlags() []cli.Flag {
 		&cli.IntFlag{Name: "length", Usage: "`NUMBER` that rows of different lengths are cut or padded to", DefaultText: "the longest"},
 		&cli.IntFlag{Name: "steps", Usage: "`NUMBER` of neighbouring rows that make a sample", DefaultText: "1"},
 		&cli.IntFlag{Name: "y-steps", Usage: "`NUMBER` of them, from the last, that the model should say something of", DefaultText: "all"},
+		&cli.StringFlag{Name: "normalize", Usage: "none or MEAN/STD, of all or by channel (0.5,0.4/0.2,0.2)", DefaultText: "auto: by the data if they are integers"},
+		&cli.StringFlag{Name: "layout", Usage: "of images: nchw or nhwc", DefaultText: "nchw"},
+		&cli.BoolFlag{Name: "one-hot", Usage: "compare with rows of zeros and a one in the place that --y says"},
+		&cli.IntFlag{Name: "classes", Usage: "`NUMBER` of classes", DefaultText: "as many as the labels have"},
 		&cli.StringFlag{Name: "split", Usage: "validate on a `PART` of the samples: 0.1, attr:NAME (an attribute that says train or valid), or mask:ROWS", DefaultText: "none"},
 		&cli.StringSliceFlag{Name: "val-data", Usage: "the `FILE` of --val-x and --val-y, if it is another"},
 		&cli.StringSliceFlag{Name: "val-y-data", Usage: "the `FILE` of --val-y, if that is yet another"},
@@ -239,7 +243,7 @@ func override(c *cli.Context, config *train.Config) error {
 	}
 	for name, to := range map[string]*string{
 		"x": &d.X, "y": &d.Y, "val-x": &d.ValX, "val-y": &d.ValY, "x-offsets": &d.XOffsets, "x-columns": &d.XColumns,
-		"shuffle": &d.Shuffle, "loss": &config.Loss, "schedule": &config.Schedule, "device": &config.Device,
+		"shuffle": &d.Shuffle, "layout": &d.Layout, "loss": &config.Loss, "schedule": &config.Schedule, "device": &config.Device,
 	} {
 		if c.IsSet(name) {
 			*to = c.String(name)
@@ -247,12 +251,20 @@ func override(c *cli.Context, config *train.Config) error {
 	}
 	for name, to := range map[string]*int{
 		"length": &d.Length, "steps": &d.Steps, "y-steps": &d.YSteps, "window": &d.Window,
-		"epochs": &config.Epochs, "batch": &config.Batch, "threads": &config.Threads,
+		"classes": &config.Classes, "epochs": &config.Epochs, "batch": &config.Batch, "threads": &config.Threads,
 	} {
 		if c.IsSet(name) {
 			*to = c.Int(name)
 		}
 	}
+	if c.IsSet("normalize") {
+		n, err := train.ParseNormalize(c.String("normalize"))
+		if err != nil {
+			return fmt.Errorf("--normalize %w", err)
+		}
+		d.Normalize = n
+	}
+	d.OneHot = d.OneHot || c.Bool("one-hot")
 	if c.IsSet("memory") {
 		d.Memory = c.Int64("memory")
 	}
