@@ -124,11 +124,11 @@ def loader(batches):
 # What prepares each row; it returns what is timed, and what the time counts for.
 # Where that says itself how long it took, that is its time.
 rows = {
-    'whole read, gzip chunks': whole,
-    'shuffled epoch in batches of 128, contiguous; fancy indexing': lambda: fancy(contiguous(), 469),
-    'shuffled epoch in batches of 128, gzip chunks; fancy indexing, 8 of 469 batches timed': lambda: fancy(mnist, 8),
-    'shuffled epoch in batches of 128, gzip chunks; DataLoader, two workers, 40 of 469 batches timed': lambda: loader(40),
-    'strided slice [:, 7:21:2, ::2], contiguous': strided,
+    'whole read, gzip chunks; d[:]': whole,
+    'shuffled batches of 128, contiguous; fancy indexing': lambda: fancy(contiguous(), 469),
+    'the first epoch, shuffled in batches of 128, gzip chunks; fancy indexing, 8 of 469 batches timed': lambda: fancy(mnist, 8),
+    'the first epoch, shuffled in batches of 128, gzip chunks; DataLoader, two workers, 40 of 469 batches timed': lambda: loader(40),
+    'strided slice [:, 7:21:2, ::2], contiguous; the same': strided,
     'shuffled epoch, contiguous; the same gather from a slice': contiguous,
     'index a million chunks, B-tree of version 1; 1 s': lambda: million('btree1.h5', 'earliest', (1_000_000,)),
     'index a million chunks, fixed array; 1 s': lambda: million('fixed.h5', 'latest', (1000, 1000)),

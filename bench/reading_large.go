@@ -6,8 +6,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/h5dnn/h5dnn/dataset"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 )
@@ -69,18 +67,5 @@ func readAll(path string) error {
 	return err
 }
 
-// What of a file is in the page cache: as it is, after a task that read all of it; or nothing.
-
+// warm leaves in the page cache what the turn before read: all of the file.
 func warm(string) error { return nil }
-
-func cold(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if err := unix.Fdatasync(int(f.Fd())); err != nil {
-		return err
-	}
-	return unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED)
-}

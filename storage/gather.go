@@ -3,6 +3,7 @@ package storage
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"unsafe"
 
 	"github.com/h5dnn/h5dnn/dtype"
@@ -31,24 +32,36 @@ func Scatter(dst, src []byte, t dtype.Type, v views.View) {
 // transpose copies elements of the given size from where one view shows them to
 // where an equally shaped other does.
 func transpose(dst []byte, to views.View, src []byte, from views.View, size int) {
-	if !to.Within(len(dst)/size) || !from.Within(len(src)/size) {
-		panic(fmt.Sprintf("storage: views of %v reach outside %d and %d bytes", to.Shape, len(dst), len(src)))
+	Move(dst, scaled(to, size), src, scaled(from, size), size)
+}
+
+// scaled returns a view of elements as one of their first bytes.
+func scaled(v views.View, size int) views.View {
+	w := views.View{Offset: v.Offset * size, Shape: v.Shape, Stride: slices.Clone(v.Stride)}
+	for axis := range w.Stride {
+		w.Stride[axis] *= size
 	}
+	return w
+}
+
+// Move copies elements of the given size from where one view shows them in src to
+// where an equally shaped other does in dst. The views count bytes, so that
+// elements may lie apart by any number of them. It panics where they reach outside.
+func Move(dst []byte, to views.View, src []byte, from views.View, size int) {
 	if to.Len() == 0 {
 		return
 	}
-	shape, stride := views.Coalesce(to, from)
-	for axis := range shape {
-		stride[0][axis] *= size
-		stride[1][axis] *= size
+	if !to.Within(len(dst)-size+1) || !from.Within(len(src)-size+1) {
+		panic(fmt.Sprintf("storage: views of %v reach outside %d and %d bytes", to.Shape, len(dst), len(src)))
 	}
+	shape, stride := views.Coalesce(to, from)
 	c := copier{size: size, dst: unsafe.Pointer(unsafe.SliceData(dst)), src: unsafe.Pointer(unsafe.SliceData(src))}
 	if c.word = size; !loadable(dst, size) || !loadable(src, size) {
 		c.word = -size
 	}
 	c.shape, c.to, c.from = shape, stride[0], stride[1]
 	c.arrange()
-	c.nest(0, to.Offset*size, from.Offset*size)
+	c.nest(0, to.Offset, from.Offset)
 }
 
 // A copier copies a grid of elements, all strides and positions in bytes. The
@@ -138,7 +151,11 @@ func (c *copier) plane(d, s, rows, columns int) {
 	case -16:
 		plane[[16]uint8](to, from, rows, columns)
 	default:
-		panic(fmt.Sprintf("storage: elements of %d bytes", c.size))
+		for i := range rows {
+			for k := range columns {
+				runs(steps{at: unsafe.Add(to.at, i*to.row+k*to.step)}, steps{at: unsafe.Add(from.at, i*from.row+k*from.step)}, 1, c.size)
+			}
+		}
 	}
 }
 
@@ -150,8 +167,18 @@ type steps struct {
 
 func plane[T any](to, from steps, rows, columns int) {
 	for i := range rows {
-		for k := range columns {
-			*(*T)(unsafe.Add(to.at, i*to.row+k*to.step)) = *(*T)(unsafe.Add(from.at, i*from.row+k*from.step))
+		d, s, n := i*to.row, i*from.row, columns
+		for ; n >= 4; n -= 4 { // four at a time take three quarters of the time
+			e, t := d+2*to.step, s+2*from.step
+			*(*T)(unsafe.Add(to.at, d)) = *(*T)(unsafe.Add(from.at, s))
+			*(*T)(unsafe.Add(to.at, d+to.step)) = *(*T)(unsafe.Add(from.at, s+from.step))
+			*(*T)(unsafe.Add(to.at, e)) = *(*T)(unsafe.Add(from.at, t))
+			*(*T)(unsafe.Add(to.at, e+to.step)) = *(*T)(unsafe.Add(from.at, t+from.step))
+			d, s = e+2*to.step, t+2*from.step
+		}
+		for ; n > 0; n-- {
+			*(*T)(unsafe.Add(to.at, d)) = *(*T)(unsafe.Add(from.at, s))
+			d, s = d+to.step, s+from.step
 		}
 	}
 }

@@ -3,6 +3,7 @@ package storage_test
 import (
 	"bytes"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/h5dnn/h5dnn/dtype"
@@ -98,4 +99,44 @@ func TestGatherPanicsRatherThanTouchOthersMemory(t *testing.T) {
 		}()
 	}
 	storage.Gather(make([]byte, 9), make([]byte, 11), dtype.Uint8, rows)
+}
+
+// TestMoveTakesElementsOfAnySize compares with one element at a time, for
+// elements that lie any number of bytes apart.
+func TestMoveTakesElementsOfAnySize(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 2))
+	for range 5_000 {
+		size := 1 + r.IntN(17)
+		from := apart(tangled(r), size+r.IntN(4))
+		to := apart(views.Of(from.Shape...), size+r.IntN(4))
+		src, got, want := room(from, size), room(to, size), room(to, size)
+		for i := range src {
+			src[i] = byte(r.Uint32())
+		}
+		storage.Move(got, to, src, from, size)
+		places := slices.Collect(to.Positions())
+		k := 0
+		for at := range from.Positions() {
+			copy(want[places[k]:places[k]+size], src[at:])
+			k++
+		}
+		if !bytes.Equal(got, want) {
+			t.Fatalf("%d bytes from %+v to %+v: got % x, want % x", size, from, to, got, want)
+		}
+	}
+}
+
+// apart returns v with the given number of bytes between its neighbours.
+func apart(v views.View, step int) views.View {
+	w := views.View{Offset: v.Offset * step, Shape: v.Shape, Stride: slices.Clone(v.Stride)}
+	for axis := range w.Stride {
+		w.Stride[axis] *= step
+	}
+	return w
+}
+
+// room returns just the bytes that a view of elements of the given size touches.
+func room(v views.View, size int) []byte {
+	_, hi := v.Bounds()
+	return make([]byte, max(0, hi)+size)
 }

@@ -3,6 +3,7 @@ package hdf5
 import (
 	"slices"
 
+	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
 
@@ -45,15 +46,14 @@ func scaled(v views.View, unit int) views.View {
 // to shows them in elements, and converts them on the way.
 func (s *source) gather(dst, src []byte, to, from views.View) {
 	in, out := s.size, s.width()
+	if s.convert == nil {
+		storage.Move(dst, scaled(to, out), src, from, in)
+		return
+	}
 	views.Walk(func(at, step []int, n int) {
-		switch {
-		case step[0] == out && step[1] == in && s.convert == nil:
-			copy(dst[at[0]:at[0]+n*out], src[at[1]:at[1]+n*in])
-		case step[0] == out && step[1] == in:
+		if step[0] == out && step[1] == in {
 			s.convert(dst[at[0]:at[0]+n*out], src[at[1]:at[1]+n*in])
-		case s.convert == nil:
-			move(dst, src, at[0], at[1], step[0], step[1], n, in)
-		default:
+		} else {
 			s.convertRun(dst, src, at, step, n)
 		}
 	}, scaled(to, out), from)

@@ -186,12 +186,25 @@ func (s *source) readPiece(dst []byte, p piece, t []track) error {
 		s.gatherFill(dst, p, t)
 		return nil
 	default:
-		lo, hi := from.Bounds()
-		return s.d.file.lend(l.address+uint64(lo), hi-lo+s.size, func(b []byte) {
-			from.Offset -= lo
-			s.gather(dst, b, p.to, from)
-		})
+		return s.readRow(dst, p.to, from)
 	}
+}
+
+// readRow reads a piece of a contiguous dataset, several parts at a time.
+func (s *source) readRow(dst []byte, to, from views.View) error {
+	axis := max(0, slices.IndexFunc(to.Shape, func(n int) bool { return n > 1 }))
+	if to.Rank() == 0 {
+		to, from = views.View{Offset: to.Offset, Shape: []int{1}, Stride: []int{0}}, views.View{Offset: from.Offset, Shape: []int{1}, Stride: []int{0}}
+	}
+	n := to.Shape[axis]
+	jobs := s.workers(n, piece{from, to})
+	return inParallel(jobs, jobs, func(job int) error {
+		first, end := n*job/jobs, n*(job+1)/jobs
+		to, from := part(to, axis, first, end), part(from, axis, first, end)
+		lo, hi := from.Bounds()
+		from.Offset -= lo
+		return s.d.file.lend(s.d.layout.address+uint64(lo), hi-lo+s.size, func(b []byte) { s.gather(dst, b, to, from) })
+	})
 }
 
 // within returns the view, in bytes of a chunk of the given shape, of the part
