@@ -96,7 +96,7 @@ func load() (path string, err error) {
 	if len(wrong) > 0 {
 		return "", fmt.Errorf("%w: %s", ErrNoDriver, strings.Join(wrong, "; "))
 	}
-	return "", fmt.Errorf("%w: no driver among %s; install NVIDIA's, or name its libcuda.so.1 in H5DNN_LIBCUDA", ErrNoDriver, strings.Join(paths, ", "))
+	return "", fmt.Errorf("%w: no driver among %s; install NVIDIA's, or name its library in H5DNN_LIBCUDA", ErrNoDriver, strings.Join(paths, ", "))
 }
 
 // An Error is what the driver answered.

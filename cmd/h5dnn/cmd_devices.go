@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 	"gonum.org/v1/hdf5"
 
+	"github.com/h5dnn/h5dnn/cuda"
 	"github.com/h5dnn/h5dnn/kernels"
 )
 
@@ -33,7 +34,8 @@ func showDevices(w io.Writer, asJSON bool) error {
 			list = append(list, fields{{"name", l.Name}, {"version", l.Version}, {"path", l.Path}, {"detail", l.Detail}})
 		}
 		devices := []fields{{{"name", "cpu"}, {"arch", runtime.GOARCH}, {"isa", kernels.ISA()}, {"cores", runtime.NumCPU()}, {"threads", kernels.Threads()}}}
-		if err := encode(w, fields{{"devices", devices}, {"libraries", list}}); err != nil {
+		gpus, found := gpuFields()
+		if err := encode(w, fields{{"devices", append(devices, gpus...)}, {"libraries", list}, {"cuda", found}}); err != nil {
 			return err
 		}
 		_, err := io.WriteString(w, "\n")
@@ -46,7 +48,42 @@ func showDevices(w io.Writer, asJSON bool) error {
 			return err
 		}
 	}
+	return showGPUs(w)
+}
+
+// showGPUs says what was found of CUDA, and where, or what is missing.
+func showGPUs(w io.Writer) error {
+	driver, err := cuda.Find()
+	if err != nil {
+		_, err = fmt.Fprintf(w, "cuda  %v\n", err)
+		return err
+	}
+	gpus, err := cuda.Devices()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "cuda  CUDA %s, %s\n", driver.Version, driver.Path)
+	for _, d := range gpus {
+		fmt.Fprintf(w, "  %v  %s, compute capability %d.%d, %d multiprocessors, %.4g GiB\n", d, d.Model, d.Capability/10, d.Capability%10, d.Units, float64(d.Memory)/(1<<30))
+	}
 	return nil
+}
+
+// gpuFields is what showGPUs says, for programs.
+func gpuFields() (gpus []fields, found fields) {
+	driver, err := cuda.Find()
+	if err != nil {
+		return nil, fields{{"missing", err.Error()}}
+	}
+	found = fields{{"version", driver.Version}, {"path", driver.Path}}
+	all, err := cuda.Devices()
+	if err != nil {
+		return nil, append(found, fields{{"missing", err.Error()}}...)
+	}
+	for _, d := range all {
+		gpus = append(gpus, fields{{"name", d.String()}, {"model", d.Model}, {"capability", d.Capability}, {"multiprocessors", d.Units}, {"bytes", d.Memory}})
+	}
+	return gpus, found
 }
 
 // hdf5Library is what HDF5 files are written with.

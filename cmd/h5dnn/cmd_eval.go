@@ -32,9 +32,7 @@ func evalCommand() *cli.Command {
 			if err := samplesOf(c, name, &run.Config); err != nil {
 				return err
 			}
-			if _, err := compute(run.Config); err != nil {
-				return err
-			}
+			setThreads(run.Config)
 			data, err := openData(run.Config)
 			if err != nil {
 				return err

@@ -73,9 +73,7 @@ func predictorOf(c *cli.Context, name string) (*train.Predictor, train.DataConfi
 
 func askedPredictor(c *cli.Context, run *train.Run) (*train.Predictor, error) {
 	run.Config.Threads = c.Int("threads")
-	if _, err := compute(run.Config); err != nil {
-		return nil, err
-	}
+	setThreads(run.Config)
 	p, err := run.Predictor()
 	if err != nil {
 		return nil, err

@@ -13,7 +13,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
@@ -42,7 +41,7 @@ func trainCommand() *cli.Command {
 			&cli.IntFlag{Name: "epochs", Usage: "`NUMBER` of times every sample is seen", DefaultText: fmt.Sprint(d.Epochs)},
 			&cli.IntFlag{Name: "batch", Usage: "`NUMBER` of samples in a step", DefaultText: fmt.Sprint(d.Batch)},
 			&cli.Uint64Flag{Name: "seed", Usage: "`NUMBER` that all that is random follows from", DefaultText: fmt.Sprint(d.Seed)},
-			&cli.StringFlag{Name: "device", Usage: "what computes: cpu", DefaultText: d.Device},
+			&cli.StringFlag{Name: "device", Usage: "what computes: cpu, or a GPU as h5dnn devices names it (cuda:0)", DefaultText: d.Device},
 			&cli.IntFlag{Name: "threads", Usage: "`NUMBER` of threads that compute", DefaultText: "all there are"},
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write the run to `FILE`", DefaultText: "run.h5"},
 			&cli.StringFlag{Name: "resume", Usage: "go on with the run in `FILE`"},
@@ -168,7 +167,7 @@ func resumedJob(c *cli.Context) (*job, error) {
 	if run.Cursor.Epoch >= run.Config.Epochs {
 		return nil, fmt.Errorf("%s: all its %d epochs are done; ask for more with --epochs", j.file, run.Config.Epochs)
 	}
-	if _, err := compute(run.Config); err != nil {
+	if err := j.onDevice(c.String("resume")); err != nil {
 		return nil, err
 	}
 	if err := canWrite(j.file); err != nil {
@@ -176,6 +175,20 @@ func resumedJob(c *cli.Context) (*job, error) {
 	}
 	j.data, err = openData(run.Config)
 	return j, err
+}
+
+// onDevice reads the resumed run again if its configuration asks for a device
+// other than the cpu.
+func (j *job) onDevice(name string) error {
+	config := j.train.Config
+	device, err := compute(config)
+	if err != nil || device == storage.CPU {
+		return err
+	}
+	if j.train, err = train.Resume(name, device); err == nil {
+		j.train.Config = config
+	}
+	return err
 }
 
 // configOf returns what the YAML file says, if there is one, and what the flags say.
@@ -298,33 +311,17 @@ func flagged(err error) error {
 	if !errors.As(err, &wrong) {
 		return err
 	}
-	names := map[string]string{
-		"data: file": "data", "data: x": "x", "data: y": "y", "data: split": "split", "data": "val-x", "data: rows": "rows",
-		"data: steps": "steps", "data: y_steps": "y-steps", "data: length": "length", "data: x_columns": "x-columns",
-		"data: shuffle": "shuffle", "data: window": "window", "data: memory_mb": "memory",
-		"epochs": "epochs", "batch": "batch", "threads": "threads", "model": "model", "loss": "loss", "schedule": "schedule", "optimizer": "optimizer",
+	steps := append(slices.Clone(wrong.Path), "")
+	setting := fmt.Sprint(steps[0])
+	if inside, ok := steps[1].(string); ok && setting == "data" && inside != "" {
+		setting = inside
 	}
-	for path := wrong.Path; len(path) > 0; path = path[:len(path)-1] {
-		var steps []string
-		for _, step := range path {
-			steps = append(steps, fmt.Sprint(step))
-		}
-		if name, ok := names[strings.Join(steps, ": ")]; ok {
-			return fmt.Errorf("--%s: %w", name, wrong.Err)
-		}
+	other := map[string]string{"file": "data", "memory_mb": "memory", "data": "val-x"}
+	name, ok := other[setting]
+	if !ok {
+		name = strings.ReplaceAll(setting, "_", "-")
 	}
-	return err
-}
-
-// compute returns the device that config asks for, and sets its threads.
-func compute(config train.Config) (storage.Device, error) {
-	if config.Device != "" && config.Device != "cpu" {
-		return nil, fmt.Errorf("device %q: only cpu computes in this version", config.Device)
-	}
-	if config.Threads > 0 {
-		kernels.SetThreads(config.Threads)
-	}
-	return storage.CPU, nil
+	return fmt.Errorf("--%s: %w", name, wrong.Err)
 }
 
 // canWrite reports what will keep the run file from being written, before hours

@@ -171,6 +171,7 @@ func TestInterruptedTrainingGoesOn(t *testing.T) {
 }
 
 func TestTrainingTroubleIsOneLineAndWritesNothing(t *testing.T) {
+	t.Setenv("H5DNN_LIBCUDA", "/no/libcuda.so") // this machine may have a GPU
 	withDigits(t)
 	if err := os.WriteFile("bad.yaml", []byte("data: {file: testdata/digits.h5, x: train/images, y: train/labels}\nmodel:\n  - dens: 3\n"), 0o666); err != nil {
 		t.Fatal(err)
@@ -204,7 +205,8 @@ func TestTrainingTroubleIsOneLineAndWritesNothing(t *testing.T) {
 		{flags("--steps", "4", "--y-steps", "5"), "--y-steps: want at most as many as steps"},
 		{flags("--x-columns", "c"), "--x-columns: rows of a sparse matrix need x_offsets too"},
 		{flags("--memory", "-1"), "--memory: want a number of MiB"},
-		{flags("--device", "cuda:0"), "only cpu computes"},
+		{flags("--device", "cuda:0"), `device "cuda:0": no CUDA: no driver among /no/libcuda.so`},
+		{flags("--device", "tpu"), `device "tpu": there are cpu, cuda, cuda:0 and so on`},
 		{flags("-o", "run.txt"), `no format has the extension ".txt"`},
 		{flags("-o", "nowhere/run.h5"), "cannot write nowhere/run.h5: no such file or directory"},
 		{[]string{"train", "--resume", "testdata/digits.h5"}, "not a run that h5dnn train wrote"},
