@@ -168,6 +168,16 @@ func learning() (all []trial) {
 	for _, k := range []*kernels.Kernel{kernels.Add, kernels.Sub, kernels.Mul, kernels.Div, kernels.Maximum, kernels.Minimum, kernels.ReluSlope, kernels.TanhSlope, kernels.SigmoidSlope} {
 		all = append(all, trial{k, nil, list(p), list(p, p), 1e-6})
 	}
+	for _, t := range dtype.All()[:13] {
+		a := p.as(t)
+		for _, k := range []*kernels.Kernel{kernels.Add, kernels.Sub, kernels.Mul, kernels.Maximum, kernels.Minimum} {
+			all = append(all, trial{k, nil, list(a), list(a.up(7), a.up(5)), 0})
+		}
+		all = append(all, trial{kernels.Neg, nil, list(a), list(a.up(9)), 0}, trial{kernels.Abs, nil, list(a), list(a), 0}, trial{kernels.Less, nil, list(a.as(dtype.Bool)), list(a.up(3), a.up(3)), 0}, trial{kernels.Equal, nil, list(a.as(dtype.Bool)), list(a.up(3), a.up(3)), 0})
+		if t.IsFloat() {
+			all = append(all, trial{kernels.Div, nil, list(a), list(a, a.up(2)), 0}, trial{kernels.Tanh, nil, list(a), list(a), 1e-2})
+		}
+	}
 	for _, k := range []*kernels.Kernel{kernels.Less, kernels.LessEqual, kernels.Greater, kernels.GreaterEqual, kernels.Equal, kernels.NotEqual} {
 		all = append(all, trial{k, nil, list(p.as(dtype.Bool)), list(p.up(3), p.up(3)), 0})
 	}
@@ -342,7 +352,7 @@ func TestWhatHasNoCUDASideIsNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Run(kernels.Add, &kernels.Call{Out: []storage.Array{ints}, In: []storage.Array{ints, ints}}); err == nil || !strings.Contains(err.Error(), "add: GPUs compute it of float32 and float64, not of int32") {
+	if err := d.Run(kernels.Sum, &kernels.Call{Out: []storage.Array{ints}, In: []storage.Array{ints}}); err == nil || !strings.Contains(err.Error(), "sum: GPUs compute it of float32 and float64, not of int32") {
 		t.Errorf("error %v; want one that names the type", err)
 	}
 }

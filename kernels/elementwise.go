@@ -66,8 +66,14 @@ func elementwise(name string, ins int, out dtype.Type, forms []form) *Kernel {
 		return define(name, check, plain, nil)
 	}
 	k := define(name, check, plain, func(c *Call, _ struct{}) (bool, error) { return op.run(c, 0, 0), nil })
-	onGPU(k, func(c *Call, _ struct{}) error { return c.launchLoop(name, 0, 0) })
-	return k
+	return onGPU(k, func(c *Call, _ struct{}) error {
+		for _, f := range forms {
+			if f.wide == wideOf(c.In[0].Type) {
+				return c.launchLoop(name, 0, 0)
+			}
+		}
+		return notOf(c.In[0].Type)
+	})
 }
 
 // alike checks that there is one output and so many inputs, all of one shape

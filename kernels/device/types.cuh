@@ -1,0 +1,100 @@
+// Elements of any type: loaded into the widest type of their kind, and stored from it, as
+// dtype.Convert does.
+#pragma once
+#include "dialect.cuh"
+
+// The types, as package dtype numbers them.
+enum { BOOL = 1, U8, U16, U32, U64, I8, I16, I32, I64, F16, BF16, F32, F64 };
+
+FN float half_value(uint16_t h) {
+	float r;
+	asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(h));
+	return r;
+}
+FN uint16_t half(float x) {
+	uint16_t r;
+	asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r) : "f"(x));
+	return r;
+}
+FN float bfloat_value(uint16_t h) { return real((uint32_t)h << 16); }
+FN uint16_t bfloat(float x) {
+	uint32_t u = bits(x);
+	return x != x ? 0x7fc0 : (uint16_t)((u + 0x7fff + ((u >> 16) & 1)) >> 16);
+}
+
+// odd is x as a float whose last bit says whether something was cut off, so that rounding it
+// again, to fewer bits, is rounding x.
+FN float odd(double x) {
+	float y = (float)x;
+	uint32_t u = bits(y);
+	if ((double)y == x || x != x || (u & 0x7fffffffu) == 0x7f800000u)
+		return y;
+	if (((double)y > x) == (x > 0))
+		u--;
+	return real(u | 1);
+}
+
+// An element in the widest type of its kind.
+struct Wide {
+	bool real;
+	uint64_t i; // an int64_t's bits if it is signed
+	double f;
+};
+
+FN Wide whole(uint64_t x) { return {false, x, (double)x}; }
+FN Wide whole(int64_t x) { return {false, (uint64_t)x, (double)x}; }
+FN Wide load_whole(const void *x, int64_t at, int64_t type) {
+	switch (type) {
+	case BOOL: return whole((uint64_t)(((const uint8_t *)x)[at] != 0));
+	case U8: return whole((uint64_t)((const uint8_t *)x)[at]);
+	case U16: return whole((uint64_t)((const uint16_t *)x)[at]);
+	case U32: return whole((uint64_t)((const uint32_t *)x)[at]);
+	case U64: return whole(((const uint64_t *)x)[at]);
+	case I8: return whole((int64_t)((const int8_t *)x)[at]);
+	case I16: return whole((int64_t)((const int16_t *)x)[at]);
+	case I32: return whole((int64_t)((const int32_t *)x)[at]);
+	default: return whole(((const int64_t *)x)[at]);
+	}
+}
+FN float load_half(const void *x, int64_t at, int64_t type) {
+	uint16_t h = ((const uint16_t *)x)[at];
+	return type == F16 ? half_value(h) : bfloat_value(h);
+}
+FN Wide load(const void *x, int64_t at, int64_t type) {
+	switch (type) {
+	case F16: case BF16: return {true, 0, load_half(x, at, type)};
+	case F32: return {true, 0, ((const float *)x)[at]};
+	case F64: return {true, 0, ((const double *)x)[at]};
+	}
+	return load_whole(x, at, type);
+}
+
+// Fractions are cut off by way of int32_t or int64_t; what is out of range is the least of them.
+FN int32_t cut32(double x) { return x > -2147483648. && x < 2147483648. ? (int32_t)x : (int32_t)0x80000000; }
+FN uint64_t cut64(double x) { return x > -9223372036854775808. && x < 9223372036854775808. ? (uint64_t)(int64_t)x : 1ull << 63; }
+FN uint64_t cut_unsigned(double x) { return x >= 18446744073709551616. ? 0 : x >= 9223372036854775808. ? (uint64_t)x : cut64(x); }
+
+FN void store_whole(void *y, int64_t at, int64_t size, uint64_t i) {
+	switch (size) {
+	case 1: ((uint8_t *)y)[at] = (uint8_t)i; return;
+	case 2: ((uint16_t *)y)[at] = (uint16_t)i; return;
+	case 4: ((uint32_t *)y)[at] = (uint32_t)i; return;
+	default: ((uint64_t *)y)[at] = i;
+	}
+}
+FN void store_half(void *y, int64_t at, int64_t type, float x) { ((uint16_t *)y)[at] = type == F16 ? half(x) : bfloat(x); }
+FN void store(void *y, int64_t at, int64_t type, Wide w) {
+	switch (type) {
+	case BOOL: ((uint8_t *)y)[at] = w.real ? w.f != 0 : w.i != 0; return;
+	case U8: case I8: ((uint8_t *)y)[at] = (uint8_t)(w.real ? cut32(w.f) : w.i); return;
+	case U16: case I16: ((uint16_t *)y)[at] = (uint16_t)(w.real ? cut32(w.f) : w.i); return;
+	case I32: ((uint32_t *)y)[at] = (uint32_t)(w.real ? cut32(w.f) : w.i); return;
+	case U32: ((uint32_t *)y)[at] = (uint32_t)(w.real ? cut64(w.f) : w.i); return;
+	case I64: ((uint64_t *)y)[at] = w.real ? cut64(w.f) : w.i; return;
+	case U64: ((uint64_t *)y)[at] = w.real ? cut_unsigned(w.f) : w.i; return;
+	case F16: ((uint16_t *)y)[at] = half(odd(w.f)); return;
+	case BF16: ((uint16_t *)y)[at] = bfloat(odd(w.f)); return;
+	case F32: ((float *)y)[at] = (float)w.f; return;
+	default: ((double *)y)[at] = w.f;
+	}
+}
