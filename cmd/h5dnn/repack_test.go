@@ -63,6 +63,23 @@ func TestKilledRepackLeavesNoHalf(t *testing.T) {
 	t.Logf("%d killed of %d, %d whole files", killed, times, replaced)
 }
 
+// TestRepackKeepsToItsMemory counts mapped pages of both files, too.
+func TestRepackKeepsToItsMemory(t *testing.T) {
+	name := large(t)
+	peak := func(args ...string) int {
+		cmd := program(t, args...)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%q: %v: %s", args, err, out)
+		}
+		return int(cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss) << 10
+	}
+	idle := peak("inspect", name)
+	used := peak("repack", name, filepath.Join(t.TempDir(), "out.h5"), "--layout", "train", "--memory", "16MiB") - idle
+	if most := leastMemory + 16<<20; used > most { // the least, and what is mapped
+		t.Errorf("repack takes %d MiB more than inspect, want at most %d", used>>20, most>>20)
+	}
+}
+
 func timeOf(t *testing.T, in, out string) time.Duration {
 	start := time.Now()
 	if said, err := program(t, "repack", in, out, "--layout", "train").CombinedOutput(); err != nil {

@@ -78,6 +78,7 @@ type repacker struct {
 	types  map[uint64]string // of these, committed types
 	later  []func() error    // what has references in it, which need all objects
 	copied []copied
+	mapped int // bytes read through mappings since their pages were given back
 }
 
 // A copied dataset is one to compare.

@@ -164,7 +164,19 @@ func (r *repacker) read(s *source, b box, whole views.View, buf []byte) ([]byte,
 	if cap(buf) < n {
 		buf = make([]byte, n)
 	}
-	return buf[:n], s.read(buf[:n], v)
+	err = s.read(buf[:n], v)
+	if s.d.layout.class == layoutContiguous {
+		r.giveBack(s.d.file, n)
+	}
+	return buf[:n], err
+}
+
+// giveBack lets go of mapped pages once they are an eighth of the memory.
+func (r *repacker) giveBack(f *File, n int) {
+	if r.mapped += n; r.mapped > r.o.Memory/8 {
+		r.mapped = 0
+		f.giveBack()
+	}
 }
 
 // chunks copies elements into other chunks: boxes of them are read, cut and
