@@ -151,26 +151,29 @@ func TestOutOfMemorySaysWhatIsHeld(t *testing.T) {
 
 func TestEventsOrderStreams(t *testing.T) {
 	eachSchedule(t, func(t *testing.T, gpus [2]*cuda.Device) {
-		got, err := upload(gpus[0], true)
-		if err != nil || got != 2*rounds {
-			t.Errorf("sum is %v, %v; want %v", got, err, 2*rounds)
+		if got, err := stream(gpus[0], waits{true, true, true}); err != nil || got != 1+2+3+4 {
+			t.Errorf("sum is %v, %v; want %v", got, err, 1+2+3+4)
 		}
 	})
 }
 
-// TestAMissingWaitIsSeen keeps the fake from being kinder than a GPU.
-func TestAMissingWaitIsSeen(t *testing.T) {
+// TestMissingWaitsAreSeen keeps the fake from being kinder than a GPU.
+func TestMissingWaitsAreSeen(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Deferred)[0]
-	if got, err := upload(d, false); err == nil && got == 2*rounds {
-		t.Error("a kernel that does not wait for its input gets it")
+	for _, w := range []waits{{kernel: false, host: true, copy: true}, {kernel: true, host: false, copy: true}, {kernel: true, host: true, copy: false}} {
+		if got, err := stream(d, w); err != nil || got == 1+2+3+4 {
+			t.Errorf("%+v: sum is %v, %v, as if all waited", w, got, err)
+		}
 	}
 }
 
-const rounds = 4
+// waits says who waits: a kernel for its input to arrive, the host before it
+// writes to pinned memory again, a copy for what it overwrites to have been read.
+type waits struct{ kernel, host, copy bool }
 
-// upload adds up, on d's own stream, a one that another stream uploads again and
-// again; ordered says whether each waits for the other.
-func upload(d *cuda.Device, ordered bool) (sum float32, err error) {
+// stream adds up, on d's own stream, 1 to 4, which another stream uploads one
+// after another through the same memory.
+func stream(d *cuda.Device, w waits) (sum float32, err error) {
 	must := func(e error) {
 		if err == nil {
 			err = e
@@ -191,15 +194,17 @@ func upload(d *cuda.Device, ordered bool) (sum float32, err error) {
 	if err != nil {
 		return 0, err
 	}
-	for range rounds {
-		if ordered {
-			must(arrived.Wait()) // before the host writes again
+	for i := range 4 {
+		if w.host {
+			must(arrived.Wait())
 		}
-		dtype.Cast[float32](pinned.Bytes())[0] = 2
-		must(side.After(read))
+		dtype.Cast[float32](pinned.Bytes())[0] = float32(i + 1)
+		if w.copy {
+			must(side.After(read))
+		}
 		must(side.Upload(x.Data, 0, pinned, 4))
 		must(arrived.Record(side))
-		if ordered {
+		if w.kernel {
 			must(d.Stream().After(arrived))
 		}
 		must(d.Run(kernels.Add, &kernels.Call{Out: []storage.Array{y}, In: []storage.Array{y, x}}))
