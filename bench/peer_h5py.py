@@ -22,6 +22,7 @@ def file(name, fill, **options):
     if not os.path.exists(path):
         with h5py.File(path + '.partial', 'w', **options) as f:
             fill(f)
+        os.sync()  # not while something is timed
         os.rename(path + '.partial', path)
     return path
 

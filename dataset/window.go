@@ -110,8 +110,10 @@ func (w *window) end(s int) int {
 }
 
 func (w *window) round(pos int) (from, to, end int) {
-	s := w.find(pos)
-	return s, s + w.span, w.end(s)
+	if s := w.find(pos); s != w.dealt {
+		w.take(s)
+	}
+	return w.dealt, w.dealt + w.span, w.begin + len(w.hand)
 }
 
 // find returns the round that pos lies in.
@@ -125,9 +127,7 @@ func (w *window) find(pos int) int {
 }
 
 func (w *window) deal(rows []int, pos int) {
-	if s := w.find(pos); s != w.dealt {
-		w.take(s)
-	}
+	w.round(pos)
 	copy(rows, w.hand[pos-w.begin:])
 }
 
