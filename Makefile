@@ -58,6 +58,14 @@ bench-io: build ## measure reading beside h5py, likewise (makes files of 25 GiB,
 golden: setup ## rewrite the expected output in cmd/h5dnn/testdata
 	go test ./cmd/h5dnn -run TestScripts -rewrite
 
+.PHONY: ptx
+ptx: ## compile the kernels for GPUs (needs clang 19)
+	@sh scripts/ptx.sh
+
+.PHONY: ptxas
+ptxas: ## have NVIDIA's assembler check them (PTXAS=path)
+	@sh scripts/ptxas.sh
+
 .PHONY: conformance
 conformance: build ## compare with h5py on the files under CORPUS
 	@test -f $(CORPUS)/golden.jsonl || { echo "conformance: skipped, no $(CORPUS)/golden.jsonl"; exit 0; }; \

@@ -60,3 +60,26 @@ func TestPTXKeepsToItsSubset(t *testing.T) {
 		}
 	}
 }
+
+// TestTheAssemblerTakesEveryEntry holds ptxas.txt, which "make ptxas" writes, to
+// listing the entries there are, and to registers being enough for all of them.
+func TestTheAssemblerTakesEveryEntry(t *testing.T) {
+	table, err := os.ReadFile("ptxas.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]bool{}
+	for line := range strings.Lines(string(table)) {
+		if fields := strings.Fields(line); fields[0] != "#" {
+			listed[fields[0]] = true
+			if len(fields) != 6 || fields[5] != "0" {
+				t.Errorf("ptxas.txt: %s: want registers on four targets and nothing spilled", strings.TrimSpace(line))
+			}
+		}
+	}
+	for _, entry := range strings.Split(sm75, ".visible .entry ")[1:] {
+		if name, _, _ := strings.Cut(entry, "("); !listed[name] {
+			t.Errorf("ptxas.txt lacks %s: run make ptxas", name)
+		}
+	}
+}
