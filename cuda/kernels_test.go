@@ -12,6 +12,7 @@ import (
 	"github.com/h5dnn/h5dnn/cuda/cudatest"
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/kernels/device"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -117,6 +118,8 @@ func multiplying() (all []trial) {
 				trial{kernels.Conv2dGradW, bare, list(f, of(o)), list(x, y), 1e-4}, trial{kernels.Conv2dGradW, bare, list(f.as(dtype.Float64)), list(x.as(dtype.Float64), y.as(dtype.Float64)), 1e-12})
 		}
 	}
+	all = append(all, trial{kernels.Conv2dGradX, nil, list(of(2, 20, 5, 5)), list(of(2, 3, 3, 3), of(3, 20, 3, 3)), 1e-4},
+		trial{kernels.Conv2dGradW, nil, list(of(3, 1, 3, 3)), list(of(2, 1, 40, 40), of(2, 3, 38, 38)), 1e-3})
 	for _, set := range []kernels.Pool2dSet{{Kernel: [2]int{2, 2}}, {Kernel: [2]int{3, 2}, Stride: [2]int{2, 1}, Padding: [2]int{1, 1}}} {
 		whole := [2]int{max(set.Stride[0], 1), max(set.Stride[1], 1)}
 		if set.Stride[0] == 0 {
@@ -159,29 +162,47 @@ func learning() (all []trial) {
 	random := kernels.RandomSet{Seed: 1<<40 + 7, Stream: 3, A: -2, B: 5}
 	all = append(all, trial{kernels.Uniform, random, list(of(33, 7)), nil, 1e-6}, trial{kernels.Normal, random, list(of(33, 7)), nil, 1e-5},
 		trial{kernels.Normal, random, list(of(33, 7).as(dtype.Float64)), nil, 1e-13}, trial{kernels.Dropout, kernels.DropoutSet{P: 0.4, Seed: 9, Stream: 1}, list(of(33, 7)), list(of(33, 7)), 1e-6})
-	for _, k := range []*kernels.Kernel{kernels.Exp, kernels.Tanh, kernels.Sigmoid, kernels.Relu, kernels.Neg, kernels.Abs} {
-		all = append(all, trial{k, nil, list(p), list(p), 2e-6}, trial{k, nil, list(p.as(dtype.Float64)), list(p.as(dtype.Float64)), 1e-14})
-	}
-	for _, k := range []*kernels.Kernel{kernels.Log, kernels.Sqrt} {
-		all = append(all, trial{k, nil, list(p), list(p.up(900)), 1e-6}, trial{k, nil, list(p.as(dtype.Float64)), list(p.as(dtype.Float64).up(900)), 1e-14})
-	}
-	for _, k := range []*kernels.Kernel{kernels.Add, kernels.Sub, kernels.Mul, kernels.Div, kernels.Maximum, kernels.Minimum, kernels.ReluSlope, kernels.TanhSlope, kernels.SigmoidSlope} {
-		all = append(all, trial{k, nil, list(p), list(p, p), 1e-6})
-	}
-	for _, t := range dtype.All()[:13] {
-		a := p.as(t)
+	return append(all, elementwise()...)
+}
+
+// elementwise tries lines of ops.h with every type they are defined on.
+func elementwise() (all []trial) {
+	for _, t := range dtype.All() {
+		if t > dtype.Float64 {
+			continue
+		}
+		a := of(1000).as(t)
 		for _, k := range []*kernels.Kernel{kernels.Add, kernels.Sub, kernels.Mul, kernels.Maximum, kernels.Minimum} {
 			all = append(all, trial{k, nil, list(a), list(a.up(7), a.up(5)), 0})
 		}
-		all = append(all, trial{kernels.Neg, nil, list(a), list(a.up(9)), 0}, trial{kernels.Abs, nil, list(a), list(a), 0}, trial{kernels.Less, nil, list(a.as(dtype.Bool)), list(a.up(3), a.up(3)), 0}, trial{kernels.Equal, nil, list(a.as(dtype.Bool)), list(a.up(3), a.up(3)), 0})
+		for _, k := range []*kernels.Kernel{kernels.Less, kernels.LessEqual, kernels.Greater, kernels.GreaterEqual, kernels.Equal, kernels.NotEqual} {
+			all = append(all, trial{k, nil, list(a.as(dtype.Bool)), list(a.up(3), a.up(3)), 0})
+		}
+		all = append(all, trial{kernels.Neg, nil, list(a), list(a.up(9)), 0}, trial{kernels.Abs, nil, list(a), list(a), 0})
 		if t.IsFloat() {
-			all = append(all, trial{kernels.Div, nil, list(a), list(a, a.up(2)), 0}, trial{kernels.Tanh, nil, list(a), list(a), 1e-2})
+			all = append(all, floats(a)...)
 		}
 	}
-	for _, k := range []*kernels.Kernel{kernels.Less, kernels.LessEqual, kernels.Greater, kernels.GreaterEqual, kernels.Equal, kernels.NotEqual} {
-		all = append(all, trial{k, nil, list(p.as(dtype.Bool)), list(p.up(3), p.up(3)), 0})
+	return all
+}
+
+// floats tries what is defined on floats only.
+func floats(a spec) (all []trial) {
+	tolerance := map[dtype.Type]float64{dtype.Float16: 1e-3, dtype.BFloat16: 1e-2, dtype.Float32: 2e-6, dtype.Float64: 1e-14}[a.t]
+	for _, k := range []*kernels.Kernel{kernels.Exp, kernels.Tanh, kernels.Sigmoid, kernels.Relu} {
+		all = append(all, trial{k, nil, list(a), list(a), tolerance})
 	}
-	return append(all, trial{kernels.Affine, kernels.AffineSet{Scale: -1.5, Shift: 0.25}, list(p), list(p), 1e-6})
+	for _, k := range []*kernels.Kernel{kernels.Log, kernels.Sqrt} {
+		all = append(all, trial{k, nil, list(a), list(a.up(900)), tolerance})
+	}
+	for _, k := range []*kernels.Kernel{kernels.Div, kernels.ReluSlope, kernels.TanhSlope, kernels.SigmoidSlope} {
+		all = append(all, trial{k, nil, list(a), list(a, a), tolerance})
+	}
+	for act := kernels.NoActivation; act <= kernels.SigmoidActivation; act++ {
+		image, bias := of(5, 20).as(a.t), of(20).as(a.t)
+		all = append(all, trial{kernels.BiasAct, kernels.ActSet{Act: act}, list(image), list(image, bias), 2 * tolerance})
+	}
+	return append(all, trial{kernels.Affine, kernels.AffineSet{Scale: -1.5, Shift: 0.25}, list(a), list(a), 2 * tolerance})
 }
 
 func (c trial) String() string {
@@ -256,6 +277,28 @@ func TestKernelsAgreeWithPlainLoops(t *testing.T) {
 				same(t, fmt.Sprintf("output %d", i), there.Out[i], host.Out[i], c.tolerance)
 			}
 		})
+	}
+	if !t.Failed() {
+		everyEntryRan(t)
+	}
+}
+
+// everyEntryRan wants each entry of the device code to have been launched, in
+// float32 or in float64, which are one template: what never ran agrees with nothing.
+func everyEntryRan(t *testing.T) {
+	text, err := device.PTX(80)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kind := strings.NewReplacer("_f32", "", "_f64", "")
+	ran := map[string]bool{}
+	for entry := range cudatest.Launched() {
+		ran[kind.Replace(entry)] = true
+	}
+	for _, entry := range strings.Split(text, ".visible .entry ")[1:] {
+		if name, _, _ := strings.Cut(entry, "("); !ran[kind.Replace(name)] {
+			t.Errorf("no trial launches %s", name)
+		}
 	}
 }
 

@@ -12,6 +12,7 @@ package cudatest
 import "C"
 
 import (
+	"maps"
 	"testing"
 	"unsafe"
 
@@ -67,6 +68,13 @@ func Count(use func()) *ptx.Counters {
 	fake.count(new(ptx.Counters))
 	use()
 	return fake.count(nil)
+}
+
+// Launched returns how often each entry was launched by this process so far.
+func Launched() map[string]int {
+	fake.mu.Lock()
+	defer fake.mu.Unlock()
+	return maps.Clone(fake.launched)
 }
 
 // Limit lets a GPU have no more than so many bytes until the test ends.

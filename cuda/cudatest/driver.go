@@ -17,6 +17,7 @@ type driver struct {
 	last     uintptr
 	pinned   map[uintptr]int // sizes, by address
 	counters *ptx.Counters
+	launched map[string]int // how often, by entry
 }
 
 // A gpu is one device.
@@ -39,7 +40,7 @@ var fake = newDriver()
 const modest = 1 << 30
 
 func newDriver() *driver {
-	d := &driver{handles: map[uintptr]any{}, pinned: map[uintptr]int{}, last: 0x1000}
+	d := &driver{handles: map[uintptr]any{}, pinned: map[uintptr]int{}, launched: map[string]int{}, last: 0x1000}
 	d.progress.L = &d.mu
 	for i := range d.gpus {
 		d.gpus[i] = &gpu{index: i, memory: ptx.NewMemory(i), sizes: map[uint64]int{}, capacity: modest}

@@ -462,6 +462,7 @@ func fake_cuLaunchKernel(function C.h5_handle, gx, gy, gz, bx, by, bz, shared C.
 		if k.Check(l) != nil {
 			return invalidValue
 		}
+		fake.launched[k.Name]++
 		fake.issue(s, place{}, func() error { return k.Run(g.memory, l) })
 		return success
 	})

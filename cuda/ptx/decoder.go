@@ -163,7 +163,7 @@ func (d *decoder) constant(bits uint64) int {
 func (d *decoder) special(word string) int {
 	kind, axis, _ := strings.Cut(word[1:], ".")
 	name := special{kind, strings.Index("xyz", axis)}
-	if strings.Index("/tid/ntid/ctaid/nctaid/", "/"+kind+"/") < 0 || len(axis) != 1 || name.axis < 0 {
+	if !strings.Contains("/tid/ntid/ctaid/nctaid/", "/"+kind+"/") || len(axis) != 1 || name.axis < 0 {
 		d.fail("unknown register %s", word)
 	}
 	r, ok := d.kernel.specials[name]
