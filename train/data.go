@@ -133,7 +133,11 @@ func (d *Data) outputs(ctx context.Context, c Config) (int, error) {
 		return size, nil
 	}
 	if !y.Type.IsInt() || size != 1 {
-		return 0, fmt.Errorf("%s is %v%v a sample; want one integer label a sample for cross_entropy and one_hot: %w", c.Data.Y, y.Type, y.Shape, dtype.ErrType)
+		who := "cross_entropy"
+		if c.Data.OneHot {
+			who = "one_hot"
+		}
+		return 0, fmt.Errorf("%s is %v%v a sample; %s wants one integer label a sample: %w", c.Data.Y, y.Type, y.Shape, who, dtype.ErrType)
 	}
 	largest := int64(0)
 	o := c.loading()
