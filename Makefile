@@ -43,7 +43,7 @@ race: setup ## run every test under the race detector
 fuzz: setup ## run each fuzz target for FUZZTIME (30s)
 	@grep -rno --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | { failed=; while IFS=: read -r file _ target; do \
 		echo "fuzz: $${file%/*} $${target#func }"; \
-		go test "$${file%/*}" -run '^$$' -fuzz "^$${target#func }\$$" -fuzztime $(FUZZTIME) || failed="$$failed $${target#func }"; \
+		go test "$${file%/*}" -run '^$$' -fuzz "^$${target#func }\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 50x || failed="$$failed $${target#func }"; \
 	done; test -z "$$failed" || { echo "fuzz: failed:$$failed"; exit 1; }; }
 
 .PHONY: bench
