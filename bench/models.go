@@ -89,7 +89,7 @@ func epoch(in folders) (task, error) {
 func lenet(f *hdf5.File) (*train.Run, *train.Data, error) {
 	c := train.Defaults()
 	c.Data.File, c.Data.X, c.Data.Y = train.Names{f.Name()}, "train/images", "train/labels"
-	c.Data.Normalize = train.Normalize{Scale: 1.0 / 255}
+	c.Data.Normalize = train.Normalize{Scale: []float64{1.0 / 255}, Shift: []float64{0}}
 	c.Model, c.Batch, c.Epochs = "lenet", 128, 1
 	c.Optimizer = map[string]any{"sgd": map[string]any{"lr": 0.05, "momentum": 0.9}}
 	x, err := array(f, c.Data.X)
