@@ -9,8 +9,8 @@ import (
 
 // Room returns a row-major array in host memory for elements that are about to be
 // written, all of them: a large one holds whatever was there before, and lies in
-// large pages where the system has them. Reading 45 MiB of MNIST into it takes
-// three quarters of the time that zeroed memory takes.
+// large pages where the system has them. Reading 45 MiB of MNIST into it took 40 ms
+// where zeroed memory took 49.
 func Room(t dtype.Type, shape ...int) (Array, error) { return Make(room{}, t, shape...) }
 
 // room is the CPU, but for what new memory holds.
