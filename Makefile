@@ -37,7 +37,7 @@ test: setup format ## run every test
 
 .PHONY: race
 race: setup ## run every test under the race detector
-	go test -race ./...
+	go test -race -timeout 30m ./...
 
 .PHONY: fuzz
 fuzz: setup ## run each fuzz target for FUZZTIME (30s)
