@@ -28,7 +28,8 @@ func TestMain(m *testing.M) {
 // program returns a command that runs h5dnn.
 func program(t *testing.T, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
-	cmd.Env = append(os.Environ(), "H5DNN_TEST_AS_PROGRAM=1")
+	cmd.Env = append(os.Environ(), "H5DNN_TEST_AS_PROGRAM=1",
+		"GORACE=atexit_sleep_ms=0 "+os.Getenv("GORACE")) // under the race detector, each would else end with a second of sleep
 	return cmd
 }
 
