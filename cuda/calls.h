@@ -35,6 +35,7 @@ static inline h5_result h5_pool(h5_handle c, h5_handle *pool, h5_device d) {
 	return r ? r : h5_cuda.cuMemPoolSetAttribute(*pool, 4, &keep);
 }
 
+IN(settle, (h5_handle c), cuCtxSynchronize())
 IN(trim, (h5_handle c, h5_handle pool), cuMemPoolTrimTo(pool, 0))
 IN(available, (h5_handle c, size_t *n, size_t *all), cuMemGetInfo_v2(n, all))
 IN(alloc, (h5_handle c, h5_address *p, size_t n, h5_handle pool, h5_handle s), cuMemAllocFromPoolAsync(p, n, pool, s))

@@ -46,3 +46,14 @@ h5_result h5_enter(h5_handle context) {
 		current = context;
 	return r;
 }
+
+h5_result h5_visit(h5_handle *theirs) {
+	current = 0;
+	return h5_cuda.cuCtxGetCurrent(theirs);
+}
+
+h5_result h5_leave(h5_handle theirs) {
+	h5_result r = current == theirs ? 0 : h5_cuda.cuCtxSetCurrent(theirs);
+	current = 0;
+	return r;
+}

@@ -31,6 +31,8 @@ typedef struct { /* CUmemPoolProps */
 	X(cuDeviceGetAttribute, (int *value, int attribute, h5_device device)) \
 	X(cuDevicePrimaryCtxRetain, (h5_handle * context, h5_device device)) \
 	X(cuCtxSetCurrent, (h5_handle context)) \
+	X(cuCtxGetCurrent, (h5_handle * context)) \
+	X(cuCtxSynchronize, (void)) \
 	X(cuMemGetInfo_v2, (size_t * available, size_t *total)) \
 	X(cuMemPoolCreate, (h5_handle * pool, const h5_pool_props *props)) \
 	X(cuMemPoolSetAttribute, (h5_handle pool, int attribute, void *value)) \
@@ -75,5 +77,10 @@ int h5_override(const char *name, void *function);
  * the same C function, is the context's. Nothing else in the process may leave another one
  * current on threads that come here. */
 h5_result h5_enter(h5_handle context);
+
+/* Bracket calls on a thread where another program may have made its own context current:
+ * h5_visit tells which, h5_leave makes it current again. */
+h5_result h5_visit(h5_handle *theirs);
+h5_result h5_leave(h5_handle theirs);
 
 #endif

@@ -85,3 +85,11 @@ func Limit(t testing.TB, d *cuda.Device, bytes int) {
 
 // Recover makes GPUs that failed work again, without what was still to be done.
 func Recover() { fake.recover() }
+
+// Current returns the context that is current on this thread: a GPU's index and
+// one, or 0.
+func Current() uintptr { return uintptr(C.h5_current()) }
+
+// MakeCurrent makes a context current behind package cuda's back, as another
+// library in the process may.
+func MakeCurrent(context uintptr) { C.h5_set_current(C.h5_handle(context)) }

@@ -170,6 +170,22 @@ func fake_cuCtxSetCurrent(context C.h5_handle) code {
 	return success
 }
 
+//export fake_cuCtxGetCurrent
+func fake_cuCtxGetCurrent(context *C.h5_handle) code {
+	*context = C.h5_current()
+	return success
+}
+
+//export fake_cuCtxSynchronize
+func fake_cuCtxSynchronize() code {
+	return in(func(g *gpu) code {
+		for _, s := range g.streams {
+			fake.await(s.end())
+		}
+		return success
+	})
+}
+
 //export fake_cuMemGetInfo_v2
 func fake_cuMemGetInfo_v2(free, total *C.size_t) code {
 	return in(func(g *gpu) code {
