@@ -27,11 +27,12 @@ type trial struct {
 	tolerance float64 // relative to 1 + |want|; 0 is the same bits
 }
 
-// A spec is an operand: its type, float32 unless it is another, and its elements, normal unless below is set.
+// A spec is an operand: its type, float32 unless it is another, and its elements, normal unless below or is say what.
 type spec struct {
 	shape []int
 	t     dtype.Type
 	below int // integers from 0 up to this
+	is    []float64
 	lies  func(views.View) views.View
 }
 
@@ -39,6 +40,11 @@ func of(shape ...int) spec { return spec{shape: shape, t: dtype.Float32} }
 
 func (s spec) as(t dtype.Type) spec { s.t = t; return s }
 func (s spec) up(below int) spec    { s.below = below; return s }
+
+// these is the operand that holds exactly that.
+func these(t dtype.Type, elems ...float64) spec {
+	return spec{shape: []int{len(elems)}, t: t, is: elems}
+}
 
 // channelsLast lays an image out so.
 func (s spec) channelsLast() spec {
@@ -162,7 +168,41 @@ func learning() (all []trial) {
 	random := kernels.RandomSet{Seed: 1<<40 + 7, Stream: 3, A: -2, B: 5}
 	all = append(all, trial{kernels.Uniform, random, list(of(33, 7)), nil, 1e-6}, trial{kernels.Normal, random, list(of(33, 7)), nil, 1e-5},
 		trial{kernels.Normal, random, list(of(33, 7).as(dtype.Float64)), nil, 1e-13}, trial{kernels.Dropout, kernels.DropoutSet{P: 0.4, Seed: 9, Stream: 1}, list(of(33, 7)), list(of(33, 7)), 1e-6})
-	return append(all, elementwise()...)
+	return append(append(all, steered()...), elementwise()...)
+}
+
+// steered tries what lets a step be recorded once and run again and again.
+func steered() (all []trial) {
+	p, dials, stream := of(1000), these(dtype.Float64, 0.05, 0.97, 1.2), these(dtype.Uint64, 1<<40)
+	nan, inf := math.NaN(), math.Inf(1)
+	sgd := kernels.SGDSet{Rate: 3, Momentum: 0.9, Decay: 0.2}
+	adam := kernels.AdamSet{Rate: 3, Beta1: 0.9, Beta2: 0.99, Eps: 1e-3, Decay: 0.1, Decoupled: true, Step: 3}
+	all = append(all, trial{kernels.SGD, sgd, list(p, p), list(p, dials), 1e-6}, trial{kernels.Adam, adam, list(p, p.up(2), p.up(3)), list(p, dials), 1e-5},
+		trial{kernels.Dropout, kernels.DropoutSet{P: 0.4, Seed: 9, Stream: 1}, list(of(33, 7)), list(of(33, 7), stream), 1e-6})
+	for _, guard := range []spec{these(dtype.Float32, 8, 3, 0), these(dtype.Float32, 8, 3, 1)} {
+		all = append(all, trial{kernels.SGD, sgd, list(p, p), list(p, dials, guard), 1e-6}, trial{kernels.Adam, adam, list(p, p.up(2), p.up(3)), list(p, dials, guard), 1e-5},
+			trial{kernels.Rescale, kernels.RescaleSet{Patience: 4}, list(guard), nil, 0}, trial{kernels.Rescale, kernels.RescaleSet{Patience: 9}, list(guard), nil, 0})
+		for _, x := range []spec{p, p.as(dtype.Float64), these(dtype.Float32, 1, 2, inf), these(dtype.Float32, nan, 2, 0)} {
+			all = append(all, trial{kernels.Flag, nil, list(guard), list(x), 0})
+		}
+	}
+	for _, loss := range []spec{of(), of(1).as(dtype.Float64), these(dtype.Float32, nan), these(dtype.Float32, -inf)} {
+		for _, sums := range []spec{these(dtype.Float64, 3, 5, 2, 0), these(dtype.Float64, nan, 5, 2, 1)} {
+			all = append(all, trial{kernels.Tally, kernels.TallySet{Samples: 7}, list(sums), list(loss, of().as(dtype.Int64).up(8)), 1e-15},
+				trial{kernels.Tally, kernels.TallySet{Samples: 7}, list(sums), list(loss), 1e-15})
+		}
+	}
+	for _, t := range []dtype.Type{dtype.Uint8, dtype.Int16, dtype.Float32, dtype.Float64, dtype.Complex128} {
+		for _, row := range [][]int{nil, {3}, {4}, {2, 8}, {3, 2, 2}} {
+			x, y := append([]int{50}, row...), append([]int{9}, row...)
+			take := trial{kernels.Take, nil, list(of(y...).as(t)), list(of(x...).as(t).up(100), of(9).as(dtype.Int64).up(50)), 0}
+			all = append(all, take)
+			if len(row) == 3 {
+				all = append(all, trial{kernels.Take, nil, list(take.out[0].channelsLast()), list(take.in[0].channelsLast(), take.in[1]), 0})
+			}
+		}
+	}
+	return all
 }
 
 // elementwise tries lines of ops.h with every type they are defined on.
@@ -221,6 +261,9 @@ func (s spec) drawn(r *rand.Rand) storage.Array {
 		floats[i] = r.NormFloat64()
 		if s.below > 0 {
 			floats[i] = float64(r.IntN(s.below))
+		}
+		if s.is != nil {
+			floats[i] = s.is[i]
 		}
 	}
 	if s.lies != nil {
@@ -318,7 +361,7 @@ func same(t *testing.T, what string, got, want storage.Array, tolerance float64)
 		t.Fatal(err)
 	}
 	for i := range w {
-		if !(math.Abs(g[i]-w[i]) <= tolerance*(1+math.Abs(w[i]))) && !(g[i] != g[i] && w[i] != w[i]) {
+		if g[i] != w[i] && !(math.Abs(g[i]-w[i]) <= tolerance*(1+math.Abs(w[i]))) && !(g[i] != g[i] && w[i] != w[i]) {
 			t.Fatalf("%s, element %d: got %v, want %v", what, i, g[i], w[i])
 		}
 	}
@@ -381,6 +424,27 @@ func TestWrongLabelsAreNamed(t *testing.T) {
 			if err := d.Sync(); err != nil {
 				t.Errorf("%s: told twice: %v", k.Name, err)
 			}
+		}
+	})
+}
+
+func TestWrongRowsAreNamed(t *testing.T) {
+	eachSchedule(t, func(t *testing.T, gpus [2]*cuda.Device) {
+		d := gpus[0]
+		rows, err := storage.From([]int64{0, 9, 7, 4, 2, 10}, 6).To(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := rows.Slice(0, 5, 0, -2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := numbers(t, d, 9).With(views.Of(3, 3))
+		if err := d.Run(kernels.Take, &kernels.Call{Out: []storage.Array{out}, In: []storage.Array{numbers(t, d, 30).With(views.Of(10, 3)), rows.With(v)}}); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.Sync(); err == nil || !strings.Contains(err.Error(), "cuda:0: row 0 of what is taken is 10; want 0 to 9") {
+			t.Errorf("error %v; want one that names row 0", err)
 		}
 	})
 }

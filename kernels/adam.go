@@ -27,7 +27,8 @@ type AdamSet struct {
 //	v ← Beta2·v + (1 − Beta2)·g²
 //	p ← p − Rate·m/(1 − Beta1ᵗ) / (√(v/(1 − Beta2ᵗ)) + Eps)
 //
-// Its outputs are p, and m and v, which start at zero.
+// Its outputs are p, and m and v, which start at zero. Its inputs are g and, if
+// there are more, dials and a guard: see steer.go.
 var Adam = define("adam",
 	func(c *Call, set AdamSet) error {
 		if set.Step < 1 {
@@ -36,7 +37,7 @@ var Adam = define("adam",
 		return c.updates(3, 3)
 	},
 	func(c *Call, set AdamSet) error {
-		a := set.terms()
+		a := set.terms(c.dials())
 		c.update(func(g float64, o []float64) {
 			p, m, v := &o[0], &o[1], &o[2]
 			g += a.coupled * *p
@@ -49,6 +50,9 @@ var Adam = define("adam",
 	},
 	func(c *Call, set AdamSet) (bool, error) {
 		p, m, v, grad := &c.Out[0], &c.Out[1], &c.Out[2], &c.In[0]
+		if unscale, bad := c.guard(); bad || unscale != 1 {
+			return bad, nil
+		}
 		real, ok := realOf(p.Type)
 		var g grid
 		n, fits := g.flat(p, m, v, grad)
@@ -58,7 +62,7 @@ var Adam = define("adam",
 		if n == 0 {
 			return true, nil
 		}
-		a := set.terms()
+		a := set.terms(c.dials())
 		terms := C.h5k_adam_set{
 			beta1: C.double(set.Beta1), beta2: C.double(set.Beta2), eps: C.double(set.Eps),
 			coupled: C.double(a.coupled), keep: C.double(a.keep), rate: C.double(a.rate), scale: C.double(a.scale),
@@ -75,12 +79,27 @@ type adamTerms struct {
 	scale   float64 // 1/√(1 − Beta2ᵗ)
 }
 
-func (s AdamSet) terms() adamTerms {
-	a := adamTerms{coupled: s.Decay, keep: 1}
+// terms returns s's, or what dials have in the place of the last three.
+func (s AdamSet) terms(dials []float64) adamTerms {
+	a := adamTerms{coupled: s.Decay}
 	if s.Decoupled {
-		a.coupled, a.keep = 0, 1-s.Rate*s.Decay
+		a.coupled = 0
 	}
-	a.rate = s.Rate / (1 - math.Pow(s.Beta1, float64(s.Step)))
-	a.scale = 1 / math.Sqrt(1-math.Pow(s.Beta2, float64(s.Step)))
+	if dials == nil {
+		own := s.Dials()
+		dials = own[:]
+	}
+	a.rate, a.keep, a.scale = dials[0], dials[1], dials[2]
 	return a
+}
+
+// Dials returns what of s an update finds in its dials instead: what follows
+// from Rate and Step.
+func (s AdamSet) Dials() [dialed]float64 {
+	keep := 1.0
+	if s.Decoupled {
+		keep = 1 - s.Rate*s.Decay
+	}
+	rate := s.Rate / (1 - math.Pow(s.Beta1, float64(s.Step)))
+	return [dialed]float64{rate, keep, 1 / math.Sqrt(1-math.Pow(s.Beta2, float64(s.Step)))}
 }

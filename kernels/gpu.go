@@ -28,7 +28,8 @@ type GPU interface {
 }
 
 // A Fault is what a kernel on a GPU cannot return as an error: that row Row, the
-// first of them, has a label that is none of so many classes.
+// first of them, has a label that is none of so many classes; or, where Classes
+// is −1 − n, that row Row to be taken is Label, which is none of n.
 type Fault struct{ Row, Label, Classes int64 }
 
 // NoFault is the state to begin with.
@@ -38,6 +39,9 @@ var NoFault = Fault{Row: 1<<63 - 1}
 func (f Fault) Err() error {
 	if f == NoFault {
 		return nil
+	}
+	if f.Classes < 0 {
+		return badRow(int(f.Row), f.Label, int(-1-f.Classes))
 	}
 	return badLabel(int(f.Row), f.Label, int(f.Classes))
 }

@@ -215,6 +215,7 @@ func randomSamples() (all []sample) {
 			sample{k: Uniform, set: RandomSet{1, 2, -1, 3}, out: []operand{x}, tolerance: 1e-6},
 			sample{k: Normal, set: RandomSet{1 << 40, 1 << 50, 1, 2}, out: []operand{x}, tolerance: 3e-6},
 			sample{k: Dropout, set: DropoutSet{0.3, 7, 1 << 33}, out: []operand{x}, in: []operand{x}, tolerance: 1e-6},
+			sample{k: Dropout, set: DropoutSet{0.3, 7, 1 << 33}, out: []operand{x}, in: []operand{x, of(1).as(dtype.Uint64).drawn(below(99))}, tolerance: 1e-6},
 			sample{k: Dropout, set: DropoutSet{1, 7, 3}, out: []operand{x}, in: []operand{x}},
 			sample{k: Dropout, set: DropoutSet{0, 7, 3}, out: []operand{x}, in: []operand{x}})
 	}

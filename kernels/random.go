@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -60,21 +61,29 @@ var Normal = define("normal", checkRandom,
 	func(c *Call, set RandomSet) (bool, error) { return fastDraw(C.H5K_NORMAL, c, set), nil })
 
 // Dropout is y = x/(1 − P), but 0 with probability P. The same settings drop
-// the same elements, so that it is its own derivative.
+// the same elements, so that it is its own derivative. A second input, a single
+// uint64, is added to Stream.
 var Dropout = define("dropout",
 	func(c *Call, set DropoutSet) error {
 		if !(set.P >= 0 && set.P <= 1) {
 			return fmt.Errorf("probability %v; want 0 to 1: %w", set.P, storage.ErrState)
 		}
-		if err := c.holds(1, 1); err != nil {
+		if err := c.holds(1, max(1, min(len(c.In), 2))); err != nil {
 			return err
 		}
-		if err := c.oneShape(); err != nil {
+		if len(c.In) > 1 {
+			if err := inARow(&c.In[1], dtype.Uint64, 1); err != nil {
+				return err
+			}
+		}
+		dropped := Call{Out: c.Out, In: c.In[:1]}
+		if err := dropped.oneShape(); err != nil {
 			return err
 		}
-		return c.allFloats()
+		return dropped.allFloats()
 	},
 	func(c *Call, set DropoutSet) error {
+		set.Stream += c.stream()
 		kept := zeros(c.Out[0].Shape)
 		draw(&kept, func(i int) float64 {
 			if philox(set.Seed, set.Stream, uint64(i/4))[i%4]>>8 < set.least() {
@@ -91,8 +100,16 @@ var Dropout = define("dropout",
 		return nil
 	},
 	func(c *Call, set DropoutSet) (bool, error) {
-		return fastDraw(C.H5K_DROPOUT, c, RandomSet{set.Seed, set.Stream, float64(set.least()), 1 / (1 - set.P)}), nil
+		return fastDraw(C.H5K_DROPOUT, c, RandomSet{set.Seed, set.Stream + c.stream(), float64(set.least()), 1 / (1 - set.P)}), nil
 	})
+
+// stream returns what is added to the stream of a dropout on the host.
+func (c *Call) stream() uint64 {
+	if len(c.In) < 2 {
+		return 0
+	}
+	return storage.Elements[uint64](c.In[1])[c.In[1].Offset]
+}
 
 // least returns the least of the 24 random bits that keep an element.
 func (s DropoutSet) least() uint32 { return uint32(math.Round(s.P * (1 << 24))) }

@@ -18,7 +18,7 @@ var (
 
 // drawArgs is Draw of random.cu.
 type drawArgs struct {
-	y, x         uint64
+	y, x, base   uint64
 	seed, stream uint64
 	a, b         float64
 	index, n     int64
@@ -35,9 +35,13 @@ func (c *Call) launchDraw(name string, set RandomSet) error {
 	if err != nil {
 		return err
 	}
+	var base uint64
+	if len(c.In) > 1 {
+		base = c.first(&c.In[1])
+	}
 	index := storage.Array{View: views.Of(y.Shape...)}
 	return c.eachGrid([]*storage.Array{y, x, &index}, func(g *C.h5k_grid, at starts, n int64) error {
-		args := drawArgs{at[0], 0, set.Seed, set.Stream, set.A, set.B, int64(at[2]), n, *g}
+		args := drawArgs{at[0], 0, base, set.Seed, set.Stream, set.A, set.B, int64(at[2]), n, *g}
 		if len(c.In) > 0 {
 			args.x = at[1]
 		}

@@ -16,6 +16,7 @@ var (
 		if set.Nesterov {
 			args.nesterov = 1
 		}
+		args.dials, args.guard = c.steer()
 		return c.eachGrid([]*storage.Array{p, v, grad}, func(g *C.h5k_grid, at starts, n int64) error {
 			args.p, args.v, args.g, args.n, args.grid = at[0], at[1], at[2], n, *g
 			return launch(c.gpu, entry, n, &args)
@@ -27,8 +28,9 @@ var (
 		if err != nil {
 			return err
 		}
-		a := set.terms()
+		a := set.terms(nil)
 		args := adamArgs{beta1: set.Beta1, beta2: set.Beta2, eps: set.Eps, coupled: a.coupled, keep: a.keep, rate: a.rate, scale: a.scale}
+		args.dials, args.guard = c.steer()
 		return c.eachGrid([]*storage.Array{&c.Out[0], &c.Out[1], &c.Out[2], &c.In[0]}, func(g *C.h5k_grid, at starts, n int64) error {
 			args.p, args.m, args.v, args.g, args.n, args.grid = at[0], at[1], at[2], at[3], n, *g
 			return launch(c.gpu, entry, n, &args)
@@ -38,14 +40,14 @@ var (
 
 // sgdArgs and adamArgs are SGD and Adam of update.cu.
 type sgdArgs struct {
-	p, v, g               uint64
+	p, v, g, dials, guard uint64
 	rate, momentum, decay float64
 	nesterov, velocity, n int64
 	grid                  C.h5k_grid
 }
 
 type adamArgs struct {
-	p, m, v, g                                    uint64
+	p, m, v, g, dials, guard                      uint64
 	beta1, beta2, eps, coupled, keep, rate, scale float64
 	n                                             int64
 	grid                                          C.h5k_grid

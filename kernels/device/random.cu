@@ -3,7 +3,8 @@
 
 struct Draw {
 	void *y;
-	const void *x; // of dropout
+	const void *x;        // of dropout
+	const uint64_t *base; // added to stream, if it is there
 	uint64_t seed, stream;
 	double a, b;
 	int64_t index, n; // the first element's, and how many there are
@@ -31,7 +32,7 @@ struct Drawn {
 	bool odd;
 };
 FN Drawn drawn(const Draw &a, uint64_t i) {
-	Words w = philox(a.seed, a.stream, i / 4);
+	Words w = philox(a.seed, a.base ? a.stream + *a.base : a.stream, i / 4);
 	bool upper = i & 2, odd = i & 1;
 	uint32_t first = upper ? w.w[2] : w.w[0], second = upper ? w.w[3] : w.w[1];
 	return {odd ? second : first, first, second, odd};

@@ -1,0 +1,94 @@
+// What a training step needs beside its arithmetic: the rows of its samples, and what it adds up.
+// Formulas are in take.go, rescale.go and tally.go.
+#include "math.cuh"
+
+struct Take {
+	void *y;
+	const void *x;
+	const int64_t *rows;
+	int64_t *fault; // see Fault of gpu.go
+	int64_t n, step, all, row_step, before; // before: of the launch's first row, as elements of all rows
+	Grid g; // of y, x at row 0, rows
+};
+
+#define TAKE(size, word) \
+	KERNEL take_##size(Take a) { \
+		EACH(i, (uint32_t)a.n) { \
+			Places<3> p = places<3>(a.g, i); \
+			int64_t row = a.rows[p.at[2]]; \
+			if (row < 0 || row >= a.all) \
+				refuse(a, p.at[2], row); \
+			else \
+				((word *)a.y)[p.at[0]] = ((const word *)a.x)[p.at[1] + row * a.step]; \
+		} \
+	}
+
+// A row that is not there. Of several, one is kept.
+FN void refuse(const Take &a, int64_t at, int64_t row) {
+	a.fault[0] = a.row_step ? (a.before + at) / a.row_step : 0, a.fault[1] = row, a.fault[2] = -a.all - 1;
+}
+
+struct alignas(16) Sixteen {
+	uint64_t lo, hi;
+};
+TAKE(1, uint8_t)
+TAKE(2, uint16_t)
+TAKE(4, uint32_t)
+TAKE(8, uint64_t)
+TAKE(16, Sixteen)
+#undef TAKE
+
+// scale, good, bad: see steer.go.
+struct Flag {
+	const void *x;
+	float *guard;
+	int64_t n;
+	Grid g; // of x
+};
+template <class REAL> FN void flag(const Flag &a) {
+	EACH(i, (uint32_t)a.n) {
+		REAL x = ((const REAL *)a.x)[places<1>(a.g, i).at[0]];
+		if (!(x - x == 0))
+			a.guard[2] = 1;
+	}
+}
+BOTH(flag, Flag)
+
+struct Rescale {
+	float *guard;
+	int64_t patience;
+};
+KERNEL rescale(Rescale a) {
+	if (threadIdx.x != 0)
+		return;
+	float *g = a.guard;
+	if (g[2] != 0) {
+		g[0] /= 2, g[1] = 0, g[2] = 0;
+		return;
+	}
+	g[1] += 1;
+	if ((int64_t)g[1] >= a.patience) {
+		float twice = 2 * g[0];
+		g[0] = twice < 1073741824.f ? twice : 1073741824.f, g[1] = 0;
+	}
+}
+
+// loss, hits, steps, and which of them was the first bad one.
+struct Tally {
+	double *sums;
+	const void *loss;
+	const int64_t *hits;
+	int64_t samples;
+};
+template <class REAL> FN void tally(const Tally &a) {
+	if (threadIdx.x != 0)
+		return;
+	double loss = (double)*(const REAL *)a.loss;
+	a.sums[0] += loss * (double)a.samples;
+	if (a.hits)
+		a.sums[1] += (double)*a.hits;
+	a.sums[2] += 1;
+	if (a.sums[3] == 0 && !(loss - loss == 0))
+		a.sums[3] = a.sums[2];
+}
+BOTH(tally, Tally)

@@ -1,0 +1,136 @@
+package kernels
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// TestDialsStandForSettings wants an update with dials to do what it does with
+// the settings they are of, whatever it is told beside them.
+func TestDialsStandForSettings(t *testing.T) {
+	grad := []float32{0.5, -2, 3}
+	after := func(k *Kernel, set any, outs int, steering ...storage.Array) []float32 {
+		t.Helper()
+		p := []float32{1, 2, 3}
+		out := []storage.Array{storage.From(p, 3)}
+		for range outs - 1 {
+			out = append(out, storage.From([]float32{0.1, 0.2, 0.3}, 3))
+		}
+		must(CPU.Run(k, &Call{Out: out, In: append([]storage.Array{storage.From(grad, 3)}, steering...), Set: set}))
+		return p
+	}
+	list := func(d [dialed]float64) storage.Array { return storage.From(d[:], dialed) }
+	sgd := SGDSet{Rate: 0.1, Momentum: 0.9}
+	adam := AdamSet{Rate: 0.1, Beta1: 0.9, Beta2: 0.99, Eps: 1e-3, Decay: 0.1, Decoupled: true, Step: 7}
+	other := adam
+	other.Rate, other.Step = 3, 1
+	for _, c := range []struct {
+		k         *Kernel
+		set, told any
+		outs      int
+		dials     [dialed]float64
+	}{
+		{SGD, sgd, SGDSet{Rate: 3, Momentum: 0.9}, 2, sgd.Dials()},
+		{Adam, adam, other, 3, adam.Dials()},
+	} {
+		want := after(c.k, c.set, c.outs)
+		if got := after(c.k, c.told, c.outs, list(c.dials)); !slices.Equal(got, want) {
+			t.Errorf("%s by dials gives %v, want %v", c.k.Name, got, want)
+		}
+		if got := after(c.k, c.told, c.outs, list(c.dials), storage.From([]float32{1024, 0, 1}, 3)); !slices.Equal(got, []float32{1, 2, 3}) {
+			t.Errorf("%s of a bad gradient gives %v, want no change", c.k.Name, got)
+		}
+		for i := range grad {
+			grad[i] *= 1024
+		}
+		if got := after(c.k, c.told, c.outs, list(c.dials), storage.From([]float32{1024, 0, 0}, 3)); !closeTo(got, want) {
+			t.Errorf("%s of a gradient times 1024 gives %v, want %v", c.k.Name, got, want)
+		}
+		for i := range grad {
+			grad[i] /= 1024
+		}
+	}
+}
+
+func closeTo(got, want []float32) bool {
+	return slices.EqualFunc(got, want, func(g, w float32) bool { return math.Abs(float64(g-w)) < 1e-6 })
+}
+
+// TestGuardsFollowOverflow walks a guard through good steps and bad ones.
+func TestGuardsFollowOverflow(t *testing.T) {
+	guard := storage.From(NewGuard(), guardSize)
+	step := func(grads ...float32) []float32 {
+		must(CPU.Run(Flag, &Call{Out: []storage.Array{guard}, In: []storage.Array{storage.From(grads, len(grads))}}))
+		must(CPU.Run(Rescale, &Call{Out: []storage.Array{guard}, Set: RescaleSet{Patience: 2}}))
+		return slices.Clone(storage.Elements[float32](guard))
+	}
+	inf := float32(math.Inf(-1))
+	for i, c := range []struct{ grads, want []float32 }{
+		{[]float32{1, 2}, []float32{65536, 1, 0}},
+		{[]float32{1, inf}, []float32{32768, 0, 0}},
+		{[]float32{inf - inf, 3}, []float32{16384, 0, 0}},
+		{[]float32{1}, []float32{16384, 1, 0}},
+		{[]float32{1}, []float32{32768, 0, 0}},
+	} {
+		if got := step(c.grads...); !slices.Equal(got, c.want) {
+			t.Errorf("step %d: guard %v, want %v", i, got, c.want)
+		}
+	}
+}
+
+func TestStepsAddUp(t *testing.T) {
+	sums := storage.From(make([]float64, TallySize), TallySize)
+	for i, loss := range []float32{0.5, 2, float32(math.NaN()), 1} {
+		in := []storage.Array{storage.From([]float32{loss}), storage.From([]int64{int64(i)})}
+		must(CPU.Run(Tally, &Call{Out: []storage.Array{sums}, In: in, Set: TallySet{Samples: 8}}))
+		if i == 1 && !slices.Equal(storage.Elements[float64](sums), []float64{20, 1, 2, 0}) {
+			t.Errorf("after two steps %v", storage.Elements[float64](sums))
+		}
+	}
+	if got := storage.Elements[float64](sums); !math.IsNaN(got[TallyLoss]) || got[TallyHits] != 6 || got[TallySteps] != 4 || got[TallyBad] != 3 {
+		t.Errorf("got %v; want 6 hits, 4 steps, the third of them bad", got)
+	}
+}
+
+func TestTakingRows(t *testing.T) {
+	x := storage.From([]uint8{0, 1, 2, 3, 4, 5}, 3, 2)
+	y := storage.From(make([]uint8, 8), 4, 2)
+	take := func(rows ...int64) error {
+		return CPU.Run(Take, &Call{Out: []storage.Array{y}, In: []storage.Array{x, storage.From(rows, len(rows))}})
+	}
+	must(take(2, 0, 0, 1))
+	if got, want := storage.Elements[uint8](y), []uint8{4, 5, 0, 1, 0, 1, 2, 3}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	for _, rows := range [][]int64{{0, 0, 3, 0}, {0, -1, 0, 0}, {0, 0}} {
+		if err := take(rows...); !errors.Is(err, views.ErrShape) {
+			t.Errorf("rows %v: error %v; want one of shape", rows, err)
+		}
+	}
+}
+
+func TestSteeringIsChecked(t *testing.T) {
+	p := func() storage.Array { return storage.From([]float32{1, 2}, 2) }
+	for _, in := range [][]storage.Array{
+		{p(), storage.From([]float32{1, 2, 3}, 3)},
+		{p(), storage.From([]float64{1, 2}, 2)},
+		{p(), storage.From([]float64{1, 2, 3}, 3), storage.From([]float64{1, 2, 3}, 3)},
+		{p(), storage.From([]float64{1, 2, 3}, 3), storage.From([]float32{1, 2, 3}, 3), p()},
+	} {
+		if err := CPU.Run(SGD, &Call{Out: []storage.Array{p()}, In: in, Set: SGDSet{Rate: 1}}); !errors.Is(err, views.ErrShape) {
+			t.Errorf("inputs %v: error %v; want one of shape", in[1:], err)
+		}
+	}
+	if err := CPU.Run(Dropout, &Call{Out: []storage.Array{p()}, In: []storage.Array{p(), storage.From([]int64{1})}}); !errors.Is(err, views.ErrShape) {
+		t.Errorf("dropout with a stream of int64: error %v", err)
+	}
+	if err := CPU.Run(Take, &Call{Out: []storage.Array{p()}, In: []storage.Array{p(), storage.From([]int32{1, 0}, 2)}}); !errors.Is(err, dtype.ErrType) {
+		t.Errorf("rows of int32: error %v", err)
+	}
+}

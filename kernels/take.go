@@ -1,0 +1,48 @@
+package kernels
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// Take is y[i] = x[rows[i]] for x (N, …), rows (n) of int64 and y (n, …), of
+// any type of elements.
+var Take = define("take",
+	func(c *Call, _ struct{}) error {
+		if err := c.holds(1, 2); err != nil {
+			return err
+		}
+		y, x, rows := &c.Out[0], &c.In[0], &c.In[1]
+		if rows.Type != dtype.Int64 {
+			return fmt.Errorf("rows of %v; want int64: %w", rows.Type, dtype.ErrType)
+		}
+		if x.Rank() == 0 || rows.Rank() != 1 || y.Rank() != x.Rank() || y.Shape[0] != rows.Shape[0] || !slices.Equal(y.Shape[1:], x.Shape[1:]) {
+			return fmt.Errorf("%v of %v at %v; want (n, …), (N, …) and (n): %w", y.Shape, x.Shape, rows.Shape, views.ErrShape)
+		}
+		return oneType(y.Type, *x)
+	},
+	func(c *Call, _ struct{}) error {
+		x, rows := &c.In[0], &c.In[1]
+		for i := range rows.Len() {
+			row := storage.Elements[int64](*rows)[rows.Offset+i*rows.Stride[0]]
+			if row < 0 || row >= int64(x.Shape[0]) {
+				return badRow(i, row, x.Shape[0])
+			}
+			to, from := element(&c.Out[0], i), element(x, int(row))
+			plainCopy(&to, &from)
+		}
+		return nil
+	}, nil)
+
+// element returns element i of a's first axis.
+func element(a *storage.Array, i int) storage.Array {
+	return a.With(views.View{Offset: a.Offset + i*a.Stride[0], Shape: a.Shape[1:], Stride: a.Stride[1:]})
+}
+
+func badRow(i int, row int64, n int) error {
+	return fmt.Errorf("row %d of what is taken is %d; want 0 to %d: %w", i, row, n-1, views.ErrShape)
+}

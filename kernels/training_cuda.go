@@ -1,0 +1,102 @@
+package kernels
+
+// #include "loops.h"
+import "C"
+
+import (
+	"slices"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+var (
+	_ = onGPU(Take, func(c *Call, _ struct{}) error {
+		y, x, rows := c.Out[0], c.In[0], c.In[1]
+		widen(&y, &x)
+		step := rows.Stride[0]
+		rows.Shape, rows.Stride = y.Shape, make([]int, y.Rank())
+		rows.Stride[0] = step
+		args := takeArgs{step: int64(x.Stride[0]), all: int64(x.Shape[0]), rowStep: int64(step), fault: c.gpu.Fault()}
+		x.Shape, x.Stride = y.Shape, slices.Clone(x.Stride)
+		x.Stride[0] = 0 // the kernel adds that of the row
+		return c.eachGrid([]*storage.Array{&y, &x, &rows}, func(g *C.h5k_grid, at starts, n int64) error {
+			args.y, args.x, args.rows, args.n, args.g = at[0], at[1], at[2], n, *g
+			args.before = (int64(at[2]) - int64(c.first(&c.In[1]))) / int64(rows.Type.Size())
+			return launch(c.gpu, sizeEntry("take", &y), n, &args)
+		})
+	})
+
+	_ = onGPU(Flag, func(c *Call, _ struct{}) error {
+		entry, err := realEntry("flag", c.In[0].Type)
+		if err != nil {
+			return err
+		}
+		return c.eachGrid([]*storage.Array{&c.In[0]}, func(g *C.h5k_grid, at starts, n int64) error {
+			return launch(c.gpu, entry, n, &flagArgs{at[0], c.first(&c.Out[0]), n, *g})
+		})
+	})
+
+	_ = onGPU(Rescale, func(c *Call, set RescaleSet) error {
+		return launch(c.gpu, "rescale", 1, &rescaleArgs{c.first(&c.Out[0]), int64(set.Patience)})
+	})
+
+	_ = onGPU(Tally, func(c *Call, set TallySet) error {
+		entry, err := realEntry("tally", c.In[0].Type)
+		if err != nil {
+			return err
+		}
+		args := tallyArgs{sums: c.first(&c.Out[0]), loss: c.first(&c.In[0]), samples: int64(set.Samples)}
+		if len(c.In) > 1 {
+			args.hits = c.first(&c.In[1])
+		}
+		return launch(c.gpu, entry, 1, &args)
+	})
+)
+
+// takeArgs, flagArgs, rescaleArgs and tallyArgs are Take, Flag, Rescale and Tally of training.cu.
+type takeArgs struct {
+	y, x, rows, fault             uint64
+	n, step, all, rowStep, before int64
+	g                             C.h5k_grid
+}
+
+type flagArgs struct {
+	x, guard uint64
+	n        int64
+	g        C.h5k_grid
+}
+
+type rescaleArgs struct {
+	guard    uint64
+	patience int64
+}
+
+type tallyArgs struct {
+	sums, loss, hits uint64
+	samples          int64
+}
+
+// widen sees rows that are elements in a row as fewer, wider elements, if it can.
+func widen(y, x *storage.Array) {
+	size := y.Type.Size()
+	row := views.Of(y.Shape[1:]...).Len() * size
+	for _, a := range []*storage.Array{y, x} {
+		if inside := (views.View{Shape: a.Shape[1:], Stride: a.Stride[1:]}); !inside.Contiguous() {
+			return
+		}
+	}
+	for _, t := range []dtype.Type{dtype.Complex128, dtype.Uint64, dtype.Uint32, dtype.Uint16, dtype.Uint8} {
+		wide := t.Size()
+		fits := func(a *storage.Array) bool { return a.Offset*size%wide == 0 && a.Stride[0]*size%wide == 0 }
+		if wide < size || row%wide != 0 || !fits(y) || !fits(x) {
+			continue
+		}
+		for _, a := range []*storage.Array{y, x} {
+			a.Type = t
+			a.View = views.View{Offset: a.Offset * size / wide, Shape: []int{a.Shape[0], row / wide}, Stride: []int{a.Stride[0] * size / wide, 1}}
+		}
+		return
+	}
+}
