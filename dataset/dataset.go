@@ -77,6 +77,9 @@ type Batch struct {
 	rows  []int           // likewise
 	kept  bool
 	err   error
+
+	needs   int // blocks at places of the order's line before it
+	missing int // samples that a feed has yet to gather
 }
 
 // NewBatch makes room for the given number of samples of d.

@@ -86,7 +86,7 @@ func (l *Loader) Epoch(ctx context.Context, epoch, start int) iter.Seq2[*Batch, 
 		r := l.run(ctx, epoch, start)
 		defer r.stop()
 		for {
-			b, err := r.next()
+			b, err := r.take()
 			if b == nil {
 				if err != nil {
 					yield(nil, err)
@@ -97,7 +97,7 @@ func (l *Loader) Epoch(ctx context.Context, epoch, start int) iter.Seq2[*Batch, 
 			if b, err = l.reclaim(b); err != nil || !more {
 				return
 			}
-			r.free <- b
+			r.release(b)
 		}
 	}
 }

@@ -80,7 +80,7 @@ func below(n, hash uint64) uint64 {
 }
 
 // shuffle puts s in an order that depends on key only (Fisher and Yates).
-func shuffle(s []int, key uint64) {
+func shuffle[T any](s []T, key uint64) {
 	for i := len(s) - 1; i > 0; i-- {
 		j := below(uint64(i+1), mix(key, uint64(i)))
 		s[i], s[j] = s[j], s[i]

@@ -131,16 +131,17 @@ func (p *planner) fit() error {
 	return nil
 }
 
-// beside returns the bytes workers decode blocks to before they pick samples out.
+// beside returns the bytes workers, and the loop, decode blocks to before they pick samples out.
 func (p *planner) beside() float64 {
 	bands := 1 + p.decoded/max(1, p.d.Len()) // a block of a subset comes from more
-	return float64(p.o.Workers*bands) * float64(p.blocks.largest) * float64(p.sample)
+	return float64((p.o.Workers+1)*bands) * float64(p.blocks.largest) * float64(p.sample)
 }
 
 // ordering returns the bytes that the order of an epoch by window takes.
 func (p *planner) ordering() float64 {
-	hand := float64(p.blocks.largest) * float64(p.plan.Window+1) / 2
-	return 8*(hand+float64(p.o.Workers)*float64(p.blocks.largest)) + 64*float64(p.plan.Blocks)
+	open := float64(p.blocks.largest) * float64(p.plan.Window+1)
+	hand := open / 2
+	return 8*(open+hand+float64(p.o.Workers+1)*float64(p.blocks.largest)) + 64*float64(p.plan.Blocks)
 }
 
 func (p *planner) refuse(need, allowed float64) error {

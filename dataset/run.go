@@ -8,8 +8,8 @@ import (
 )
 
 // A run is one epoch on its way: workers fill free batches, each the next in
-// order, and the loop takes them in order. A loop that would have to wait fills
-// a batch itself.
+// order, and the loop takes them in order. A loop that would have to wait
+// works itself.
 type run struct {
 	l      *Loader
 	ctx    context.Context
@@ -18,14 +18,15 @@ type run struct {
 
 	start, limit int       // positions
 	from         scatterer // of what batches are filled, without a feed
-	feed         *feed     // if there is one, only one worker fills batches
+	feed         *feed     // if there is one, it fills batches
 	free         chan *Batch
 	filled       []chan *Batch // batch i of the run is handed over in filled[i%len]
 	taken        int           // batches the loop has had
 
+	order order // used by the loop, or the feed, alone
+	begun int   // batches that were given their samples
+
 	lock     sync.Mutex
-	order    order
-	claimed  int // batches that somebody has filled or is filling
 	expected int // places of the order's line before it were asked for
 }
 
@@ -33,19 +34,20 @@ func (l *Loader) run(ctx context.Context, epoch, start int) *run {
 	r := &run{l: l, order: l.order(epoch), start: start, limit: l.limit(start)}
 	r.ctx, r.cancel = context.WithCancel(ctx)
 	r.free = make(chan *Batch, len(l.batches))
-	for _, b := range l.batches {
-		r.free <- b
+	for range l.batches {
 		r.filled = append(r.filled, make(chan *Batch, 1))
 	}
 	r.begin()
+	for _, b := range l.batches {
+		r.release(b)
+	}
 	return r
 }
 
-// begin starts the workers, which are of two kinds: those that read batches, from
-// the dataset or where all of it lies decoded, and those that decode blocks for
-// the one that copies as they arrive.
+// begin starts the workers, which read batches, from the dataset or where all of
+// it lies decoded, or else feed them with blocks.
 func (r *run) begin() {
-	l, fillers := r.l, r.l.o.Workers
+	l, work := r.l, r.fillAll
 	r.from = l.d
 	if l.slots != nil {
 		l.slots.forget()
@@ -55,14 +57,11 @@ func (r *run) begin() {
 		r.expected, _, _ = r.order.round(r.start)
 	}
 	if r.from == nil {
-		r.feed = l.slots.feed(r.ctx, r.order, r.start, r.limit)
-		for range l.o.Workers {
-			r.work.Go(r.feed.read)
-		}
-		fillers = 1
+		r.feed = l.slots.feed(r)
+		work = r.feed.work
 	}
-	for range fillers {
-		r.work.Go(r.fillAll)
+	for range l.o.Workers {
+		r.work.Go(work)
 	}
 }
 
@@ -75,9 +74,9 @@ func (r *run) stop() {
 	}
 }
 
-// next returns the next batch and its error, or only an error if ctx is done, or
+// take returns the next batch and its error, or only an error if ctx is done, or
 // nothing after the last batch.
-func (r *run) next() (*Batch, error) {
+func (r *run) take() (*Batch, error) {
 	if r.start+r.taken*r.l.o.Batch >= r.limit {
 		return nil, nil
 	}
@@ -112,17 +111,51 @@ func (r *run) wait() *Batch {
 	}
 }
 
-// help fills a batch if one is free, and reports whether it did.
+// help does some of the workers' work, if there is any, and reports whether it did.
 func (r *run) help() bool {
-	if r.feed != nil || r.ctx.Err() != nil {
+	if r.ctx.Err() != nil {
 		return false
+	}
+	if r.feed != nil {
+		return r.feed.help(false)
 	}
 	select {
 	case b := <-r.free:
-		return r.fill(b)
+		r.fill(b)
+		return true
 	default:
 		return false
 	}
+}
+
+// release takes a batch that is free. Without a feed it gets its samples at once,
+// so that no worker waits for another to draw them.
+func (r *run) release(b *Batch) {
+	if r.feed == nil {
+		pos, ok := r.next(b)
+		if !ok {
+			return
+		}
+		deal(r.order, b.Rows, pos)
+		_, b.needs, _ = r.order.round(b.Next - 1)
+	}
+	r.free <- b
+	if r.feed != nil {
+		r.feed.wake()
+	}
+}
+
+// next makes b the next batch of the run, which begins at pos, if there is one.
+func (r *run) next(b *Batch) (pos int, ok bool) {
+	pos = r.start + r.begun*r.l.o.Batch
+	if pos >= r.limit {
+		return 0, false
+	}
+	r.begun++
+	n := min(r.l.o.Batch, r.limit-pos)
+	b.trim(n)
+	b.Next = pos + n
+	return pos, true
 }
 
 // fillAll fills batches until there are no more.
@@ -130,56 +163,34 @@ func (r *run) fillAll() {
 	for {
 		select {
 		case b := <-r.free:
-			if !r.fill(b) {
-				return
-			}
+			r.fill(b)
 		case <-r.ctx.Done():
 			return
 		}
 	}
 }
 
-// fill claims the next batch and fills it into b, if there is one.
-func (r *run) fill(b *Batch) bool {
-	index, ok := r.claim(b)
-	if !ok {
-		return false
-	}
-	if r.feed != nil {
-		b.err = r.feed.fill(b, b.Next-len(b.Rows))
-	} else {
-		b.err = r.from.scatter(*b, len(b.Rows), b.Rows, nil)
-	}
+// fill reads the samples of b.
+func (r *run) fill(b *Batch) {
+	r.expect(b.needs)
+	b.err = r.from.scatter(*b, len(b.Rows), b.Rows, nil)
+	r.deliver(b)
+}
+
+// deliver hands b over in its turn.
+func (r *run) deliver(b *Batch) {
+	index := (b.Next - len(b.Rows) - r.start) / r.l.o.Batch
 	r.filled[index%len(r.filled)] <- b
-	return true
 }
 
-// claim makes b the next batch of the run.
-func (r *run) claim(b *Batch) (index int, ok bool) {
-	r.lock.Lock()
-	defer r.lock.Unlock()
-	pos := r.start + r.claimed*r.l.o.Batch
-	if pos >= r.limit {
-		return 0, false
-	}
-	n := min(r.l.o.Batch, r.limit-pos)
-	b.trim(n)
-	b.Next = pos + n
-	if r.feed == nil {
-		deal(r.order, b.Rows, pos)
-		r.expect(b.Next - 1)
-	}
-	r.claimed++
-	return r.claimed - 1, true
-}
-
-// expect asks for the blocks that the position needs, and some beyond, where
+// expect asks for the blocks at places of the line before to, and some beyond, where
 // samples are read out of a file that need not hold them in memory yet.
-func (r *run) expect(pos int) {
+func (r *run) expect(to int) {
 	if r.l.plan.Window == 0 || r.l.slots != nil {
 		return
 	}
-	_, to, _ := r.order.round(pos)
+	r.lock.Lock()
+	defer r.lock.Unlock()
 	for to = min(to+lookahead*r.l.o.Workers, r.order.line()); r.expected < to; r.expected++ {
 		block := r.order.block(r.expected)
 		expect(r.l.d, r.l.blocks.start(block), r.l.blocks.ends[block])

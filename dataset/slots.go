@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"context"
 	"slices"
 	"sync"
 )
@@ -46,104 +45,21 @@ func (s *slots) forget() {
 	}
 }
 
-// A feed is the passage of an epoch's blocks through the slots. Readers take
-// the blocks in the order of the line; the block at place p may be read once
-// the one len(slots.all) places before it is done with.
-type feed struct {
-	*slots
-	order order
-	ctx   context.Context
-	unset func() bool
-
-	lock  sync.Mutex
-	turn  sync.Cond
-	next  int // place the next reader takes
-	ready int // places before it have been waited for
-	done  int // places before it are done with
-	last  int // places before it are needed
-}
-
-// feed prepares the positions from start up to limit.
-func (s *slots) feed(ctx context.Context, o order, start, limit int) *feed {
-	f := &feed{slots: s, order: o, ctx: ctx}
-	f.turn.L = &f.lock
-	if start < limit {
-		f.next, _, _ = o.round(start)
-		f.ready, f.done = f.next, f.next
-		_, f.last, _ = o.round(limit - 1)
-	}
-	f.unset = context.AfterFunc(ctx, func() {
-		f.lock.Lock()
-		defer f.lock.Unlock()
-		f.turn.Broadcast()
-	})
-	return f
-}
-
-// read decodes blocks until all are, or the context is done.
-func (f *feed) read() {
-	var rows []int
-	for {
-		at, block, ok := f.take()
-		if !ok {
-			return
-		}
-		if at == nil {
-			continue // it is there already
-		}
-		rows = rows[:0]
-		for row := f.blocks.start(block); row < f.blocks.ends[block]; row++ {
-			rows = append(rows, row)
-		}
-		err := f.decode(at, block, rows)
-		f.lock.Lock()
-		at.block, at.start, at.err = block, f.blocks.start(block), err
-		f.where[block] = at
-		f.lock.Unlock()
-		f.turn.Broadcast()
-	}
-}
-
-// take returns the next block in line and the slot to decode it to, nil if it
-// lies in one. It waits until there is one free.
-func (f *feed) take() (at *slot, block int, ok bool) {
-	f.lock.Lock()
-	defer f.lock.Unlock()
-	place := f.next
-	f.next++
-	for f.kept == nil && place >= f.done+len(f.all) && f.ctx.Err() == nil {
-		f.turn.Wait()
-	}
-	if place >= f.last || f.ctx.Err() != nil {
-		return nil, 0, false
-	}
-	block = f.order.block(place)
-	index := place % len(f.all)
-	if f.kept != nil {
-		index = block
-	}
-	if f.where[block] != nil {
-		return nil, block, true
-	}
-	if f.all[index] == nil {
-		f.all[index] = &slot{block: -1}
-	}
-	at = f.all[index]
-	if at.block >= 0 && f.where[at.block] == at {
-		f.where[at.block] = nil
-	}
-	return at, block, true
-}
-
-// decode reads rows, the whole of a block, to a slot.
-func (f *feed) decode(at *slot, block int, rows []int) (err error) {
+// decode reads a block to a slot.
+func (s *slots) decode(at *slot, block int) (err error) {
 	if at.batch == nil {
-		if at.batch, err = f.room(block); err != nil {
+		if at.batch, err = s.room(block); err != nil {
 			return err
 		}
 		at.data = at.batch.data
 	}
-	return f.d.scatter(*at.batch, len(rows), rows, nil)
+	work := scratches.Get().(*scratch)
+	defer scratches.Put(work)
+	rows := work.ints(s.blocks.size(block))
+	for k := range rows {
+		rows[k] = s.blocks.start(block) + k
+	}
+	return s.d.scatter(*at.batch, len(rows), rows, nil)
 }
 
 // room returns memory for a block: its own, or what any block fits.
@@ -156,43 +72,6 @@ func (s *slots) room(block int) (*Batch, error) {
 		return nil, err
 	}
 	return all.section(s.blocks.start(block), s.blocks.ends[block]), nil
-}
-
-// fill deals the samples from pos on to b, round by round: what one round is
-// done with makes room for what the next one needs.
-func (f *feed) fill(b *Batch, pos int) (err error) {
-	for k := 0; k < len(b.Rows); {
-		from, to, end := f.order.round(pos + k)
-		n := min(len(b.Rows)-k, end-pos-k)
-		if !f.await(from, to) {
-			return f.ctx.Err()
-		}
-		f.order.deal(b.Rows[k:k+n], pos+k)
-		if failed := f.gather(b, k, b.Rows[k:k+n]); failed != nil && err == nil {
-			err = failed
-		}
-		k += n
-	}
-	return err
-}
-
-// await gives up the blocks before from and waits for those before to.
-func (f *feed) await(from, to int) bool {
-	f.lock.Lock()
-	defer f.lock.Unlock()
-	if from > f.done {
-		f.done = from
-		f.turn.Broadcast()
-	}
-	for ; f.ready < to; f.ready++ {
-		for f.where[f.order.block(f.ready)] == nil {
-			if f.ctx.Err() != nil {
-				return false
-			}
-			f.turn.Wait()
-		}
-	}
-	return true
 }
 
 // gather copies the samples at rows, all of them in slots, to b from a place on.

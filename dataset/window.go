@@ -21,6 +21,7 @@ type window struct {
 	dealt int   // the round whose rows are in hand
 	hand  []int // its rows
 	begin int   // its first position
+	open  []deck
 }
 
 // A piece is the part of a block that belongs to one rank: mostly all of it.
@@ -28,6 +29,12 @@ type piece struct {
 	block   int
 	from, n int // which of its samples, counted in the block's own order
 	before  int // samples in the pieces before this one
+}
+
+// A deck is the samples of a block in the order in which they are drawn.
+type deck struct {
+	block int
+	rows  []int
 }
 
 // newWindow lines up the blocks of one epoch. Each rank gets as long a stretch
@@ -49,6 +56,10 @@ func newWindow(b blocks, span int, key uint64, stored bool, rank, world int) *wi
 		at += size
 	}
 	w.span = max(1, min(span, len(w.pieces)))
+	w.open = make([]deck, w.span)
+	for i := range w.open {
+		w.open[i].block = -1
+	}
 	return w
 }
 
@@ -93,7 +104,7 @@ func (w *window) given(place, s int) int {
 	case s >= w.rounds() || parts >= w.span:
 		return p.n
 	default:
-		return p.n/w.span*parts + p.n%w.span*parts/w.span
+		return p.n * parts / w.span
 	}
 }
 
@@ -110,20 +121,18 @@ func (w *window) end(s int) int {
 }
 
 func (w *window) round(pos int) (from, to, end int) {
-	if s := w.find(pos); s != w.dealt {
+	if w.dealt < 0 || pos < w.begin || pos > w.begin+len(w.hand) {
+		s := sort.Search(w.rounds(), func(s int) bool { return w.end(s) > pos })
 		w.take(s)
+		if w.begin = 0; s > 0 {
+			w.begin = w.end(s - 1)
+		}
+	}
+	for pos == w.begin+len(w.hand) && w.dealt+1 < w.rounds() {
+		w.begin = pos
+		w.take(w.dealt + 1)
 	}
 	return w.dealt, w.dealt + w.span, w.begin + len(w.hand)
-}
-
-// find returns the round that pos lies in.
-func (w *window) find(pos int) int {
-	if past := pos - w.begin - len(w.hand); w.dealt >= 0 && pos >= w.begin && past < 0 {
-		return w.dealt
-	} else if next := w.dealt + 1; past == 0 && next < w.rounds() && w.end(next) > pos {
-		return next
-	}
-	return sort.Search(w.rounds(), func(s int) bool { return w.end(s) > pos })
 }
 
 func (w *window) deal(rows []int, pos int) {
@@ -137,9 +146,6 @@ func (w *window) take(s int) {
 	for place := s; place < s+w.span; place++ {
 		w.draw(place, w.given(place, s), w.given(place, s+1))
 	}
-	if w.begin = 0; s > 0 {
-		w.begin = w.end(s - 1)
-	}
 	if !w.stored {
 		shuffle(w.hand, mix(w.key+roundKey, uint64(s)))
 	}
@@ -148,12 +154,27 @@ func (w *window) take(s int) {
 // draw adds samples from … to-1 of the piece at a place to the hand.
 func (w *window) draw(place, from, to int) {
 	p := w.pieces[place]
-	inside := permute(w.blocks.size(p.block), mix(w.key+insideKey, uint64(p.block)))
-	for k := p.from + from; k < p.from+to; k++ {
-		row := k
-		if !w.stored {
-			row = inside.at(k)
+	start := w.blocks.start(p.block)
+	if w.stored {
+		for k := p.from + from; k < p.from+to; k++ {
+			w.hand = append(w.hand, start+k)
 		}
-		w.hand = append(w.hand, w.blocks.start(p.block)+row)
+		return
 	}
+	for _, row := range w.deck(place)[p.from+from : p.from+to] {
+		w.hand = append(w.hand, start+row)
+	}
+}
+
+// deck returns the shuffled samples of the block at a place, which is open.
+func (w *window) deck(place int) []int {
+	d := &w.open[place%w.span]
+	if block := w.pieces[place].block; d.block != block {
+		d.block, d.rows = block, d.rows[:0]
+		for row := range w.blocks.size(block) {
+			d.rows = append(d.rows, row)
+		}
+		shuffle(d.rows, mix(w.key+insideKey, uint64(block)))
+	}
+	return d.rows
 }
