@@ -40,6 +40,7 @@ func CrossEntropy(logits, labels *tensor.Tensor) *tensor.Tensor {
 
 // MeanSquaredError is the mean over all elements of (predicted − target)².
 func MeanSquaredError(predicted, target *tensor.Tensor) *tensor.Tensor {
+	predicted = predicted.Widened()
 	return tensor.MeanSquaredError(predicted, target.Cast(predicted.Type))
 }
 
@@ -50,5 +51,6 @@ func SumOfSquaredErrors(predicted, target *tensor.Tensor) *tensor.Tensor {
 
 // MeanAbsoluteError is the mean over all elements of |predicted − target|.
 func MeanAbsoluteError(predicted, target *tensor.Tensor) *tensor.Tensor {
+	predicted = predicted.Widened()
 	return predicted.Sub(target.Cast(predicted.Type)).Abs().Mean()
 }

@@ -30,6 +30,19 @@ type Optimizer interface {
 	Load(params iter.Seq2[string, *Param], state iter.Seq2[string, storage.Array]) error
 }
 
+// A Steerable optimizer can be told in memory what changes from step to step, so
+// that a Step which is recorded once can run again and again.
+type Steerable interface {
+	Optimizer
+	// Steer makes Step find there what it would take from its settings and its
+	// count, on the parameters' device: dials, float64 (3), which are to hold what
+	// Advance returned when the step runs, and perhaps a guard, as package tensor
+	// describes them. Step counts no steps then. An empty steering ends that.
+	Steer(by tensor.Steering)
+	// Advance counts a step and returns its dials.
+	Advance() [3]float64
+}
+
 var optimizers = catalog[Optimizer]{kind: "optimizer"}
 
 // RegisterOptimizer does for optimizers what RegisterLayer does for layers.
@@ -56,12 +69,15 @@ type Memory struct {
 	kinds []string                    // of buffers
 	rooms map[string][]*tensor.Tensor // by parameter, in the order of kinds
 	count int                         // of steps
+	by    tensor.Steering             // of updates; the steps are counted by Advance then
 }
 
 // step calls update for each parameter that has a gradient, with its buffers.
 func (m *Memory) step(params iter.Seq2[string, *Param], grads tensor.Grads, update func(p, g *tensor.Tensor, room []*tensor.Tensor)) error {
 	return tensor.Try(func() {
-		m.count++
+		if m.by == nil {
+			m.count++
+		}
 		for name, p := range params {
 			if g := grads[p.Tensor]; g != nil {
 				update(p.Tensor, g, m.room(name, p))
@@ -69,6 +85,9 @@ func (m *Memory) step(params iter.Seq2[string, *Param], grads tensor.Grads, upda
 		}
 	})
 }
+
+// Steer makes steps find in memory what changes between them.
+func (m *Memory) Steer(by tensor.Steering) { m.by = by }
 
 // room returns p's buffers, zeros at first.
 func (m *Memory) room(name string, p *Param) []*tensor.Tensor {

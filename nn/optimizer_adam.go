@@ -72,13 +72,23 @@ func adamOf(name string, set AdamSet) Adam {
 
 // Step updates every parameter that grads has a gradient for.
 func (o *Adam) Step(params iter.Seq2[string, *Param], grads tensor.Grads) error {
-	set := tensor.AdamSet{
-		Rate: o.LearningRate, Beta1: o.Beta1, Beta2: o.Beta2, Eps: o.Eps,
-		Decay: o.WeightDecay, Decoupled: o.decoupled, Step: o.count + 1,
-	}
+	set := o.settings(o.count + 1)
 	return o.step(params, grads, func(p, g *tensor.Tensor, room []*tensor.Tensor) {
-		tensor.UpdateAdam(p, g, room[0], room[1], set)
+		tensor.UpdateAdam(p, g, room[0], room[1], set, o.by)
 	})
+}
+
+func (o *Adam) settings(step int) tensor.AdamSet {
+	return tensor.AdamSet{
+		Rate: o.LearningRate, Beta1: o.Beta1, Beta2: o.Beta2, Eps: o.Eps,
+		Decay: o.WeightDecay, Decoupled: o.decoupled, Step: step,
+	}
+}
+
+// Advance counts a step and returns its dials.
+func (o *Adam) Advance() [3]float64 {
+	o.count++
+	return o.settings(o.count).Dials()
 }
 
 // Rate returns the learning rate.

@@ -44,14 +44,24 @@ func NewSGDOf(set SGDSet) *SGD {
 
 // Step updates every parameter that grads has a gradient for.
 func (o *SGD) Step(params iter.Seq2[string, *Param], grads tensor.Grads) error {
-	set := tensor.SGDSet{Rate: o.LearningRate, Momentum: o.Momentum, Nesterov: o.Nesterov, Decay: o.WeightDecay}
+	set := o.settings()
 	return o.step(params, grads, func(p, g *tensor.Tensor, room []*tensor.Tensor) {
 		if len(room) == 0 {
-			tensor.UpdateSGD(p, g, nil, set)
+			tensor.UpdateSGD(p, g, nil, set, o.by)
 			return
 		}
-		tensor.UpdateSGD(p, g, room[0], set)
+		tensor.UpdateSGD(p, g, room[0], set, o.by)
 	})
+}
+
+func (o *SGD) settings() tensor.SGDSet {
+	return tensor.SGDSet{Rate: o.LearningRate, Momentum: o.Momentum, Nesterov: o.Nesterov, Decay: o.WeightDecay}
+}
+
+// Advance counts a step and returns its dials.
+func (o *SGD) Advance() [3]float64 {
+	o.count++
+	return o.settings().Dials()
 }
 
 // Rate returns the learning rate.

@@ -37,7 +37,7 @@ func unary(f func(x *Tensor) *Tensor) func(in ...*Tensor) *Tensor {
 // wantFloat fails for tensors that derivatives make no sense for.
 func wantFloat(op string, xs ...*Tensor) {
 	for _, x := range xs {
-		if x.Type != dtype.Float32 && x.Type != dtype.Float64 {
+		if !x.Type.IsFloat() || x.Type.StorageOnly() {
 			fail(op, ErrType, "of %v; Cast to float32 or float64 first", x.Type)
 		}
 	}

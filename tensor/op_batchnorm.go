@@ -20,7 +20,7 @@ type BatchNormSet struct {
 // x (N, C) or (N, C, H, W), after Ioffe and Szegedy, arXiv:1502.03167. The
 // running variance is unbiased, as PyTorch's.
 func BatchNorm(x, gamma, beta *Tensor, set BatchNormSet) *Tensor {
-	return Apply(&batchNorm{set: set}, x, gamma, beta)
+	return Apply(&batchNorm{set: set}, x.Widened(), gamma, beta)
 }
 
 type batchNorm struct {

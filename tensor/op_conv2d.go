@@ -16,9 +16,9 @@ type Conv2dSet = kernels.Conv2dSet
 // (N, out, (H + 2·padding − kh)/stride + 1, …). The result lies channels-last.
 func Conv2d(x, w, b *Tensor, set Conv2dSet) *Tensor {
 	if b == nil {
-		return Apply(conv2d{set}, x, w)
+		return Apply(conv2d{set}, lowered(x, w)...)
 	}
-	return Apply(conv2d{set}, x, w, b)
+	return Apply(conv2d{set}, lowered(x, w, b)...)
 }
 
 type conv2d struct{ set Conv2dSet }

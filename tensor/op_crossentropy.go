@@ -11,7 +11,7 @@ import (
 // logits (N, classes) and N integer labels. The softmax, its logarithm and its
 // derivative are one pass.
 func CrossEntropy(logits, labels *Tensor) *Tensor {
-	return Apply(&crossEntropy{}, logits, labels)
+	return Apply(&crossEntropy{}, logits.Widened(), labels)
 }
 
 type crossEntropy struct {

@@ -9,7 +9,12 @@ import (
 
 // A Key names a stream of random numbers. Equal keys give equal numbers, on
 // every device and however the work is divided.
-type Key struct{ Seed, Stream uint64 }
+type Key struct {
+	Seed, Stream uint64
+	// Base, where it is not nil, is a single uint64 that is added to Stream when
+	// numbers are drawn: a step that is recorded draws others each time it runs.
+	Base *storage.Array
+}
 
 // Dropout returns x with each element zeroed with probability p, decided by key,
 // and the others scaled by 1/(1 − p).
@@ -33,23 +38,42 @@ func (dropout) Infer(in ...*Tensor) (dtype.Type, views.View) {
 }
 
 func (op dropout) Forward(w *Work, y storage.Array, in ...storage.Array) error {
-	return w.Run(kernels.Dropout, op.settings(), []storage.Array{y}, in...)
+	return w.Run(kernels.Dropout, op.settings(), []storage.Array{y}, append(in, op.base()...)...)
 }
 
 // Backward drops the same elements again: the mask is recomputed, not kept.
 func (op dropout) Backward(_, dy *Tensor, _ ...*Tensor) []*Tensor {
-	return []*Tensor{compute(kernels.Dropout, op.settings(), like(dy), dy)}
+	in := []*Tensor{dy}
+	for _, base := range op.base() {
+		in = append(in, dy.with(base))
+	}
+	return []*Tensor{compute(kernels.Dropout, op.settings(), like(dy), in...)}
+}
+
+// base is the second input of the kernel, or none.
+func (op dropout) base() []storage.Array {
+	if op.key.Base == nil {
+		return nil
+	}
+	return []storage.Array{*op.key.Base}
 }
 
 func (op dropout) settings() kernels.DropoutSet {
 	return kernels.DropoutSet{P: op.p, Seed: op.key.Seed, Stream: op.key.Stream}
 }
 
-var _ = Register("dropout", unary(func(x *Tensor) *Tensor { return x.Dropout(0.4, Key{1, 2}) }), In(6, 5).Rows())
+var _ = Register("dropout", unary(func(x *Tensor) *Tensor { return x.Dropout(0.4, Key{Seed: 1, Stream: 2}) }), In(6, 5).Rows())
 
 // Seed makes the step's random numbers a function of seed and step alone: the
 // n-th operation that draws gets the n-th stream.
-func (t *Tape) Seed(seed, step uint64) { t.random = &Key{seed, step << 16} }
+func (t *Tape) Seed(seed, step uint64) { t.random = &Key{Seed: seed, Stream: Stream(step)} }
+
+// SeedAt is Seed of the step whose Stream base holds when the step runs: a
+// single uint64, where the step is computed.
+func (t *Tape) SeedAt(seed uint64, base storage.Array) { t.random = &Key{Seed: seed, Base: &base} }
+
+// Stream returns the first stream of a step.
+func Stream(step uint64) uint64 { return step << 16 }
 
 // DrawKey returns the next random key of the step that x belongs to, and false
 // if it belongs to none or the step was not seeded.

@@ -3,7 +3,7 @@ package tensor
 import "github.com/h5dnn/h5dnn/kernels"
 
 // Exp returns eˣ, elementwise.
-func (x *Tensor) Exp() *Tensor { return Apply(elementwise{kernels.Exp, expSlope}, x) }
+func (x *Tensor) Exp() *Tensor { return Apply(elementwise{kernels.Exp, expSlope}, x.Widened()) }
 
 func expSlope(x, y, dy *Tensor) *Tensor { return dy.Mul(y) }
 

@@ -10,9 +10,9 @@ import (
 // Linear returns act(x·wᵀ + b) for x (N, in), w (out, in) and b (out), which may be nil.
 func Linear(x, w, b *Tensor, act Activation) *Tensor {
 	if b == nil {
-		return Apply(linear{act}, x, w)
+		return Apply(linear{act}, lowered(x, w)...)
 	}
-	return Apply(linear{act}, x, w, b)
+	return Apply(linear{act}, lowered(x, w, b)...)
 }
 
 type linear struct{ act Activation }

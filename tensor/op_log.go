@@ -3,7 +3,7 @@ package tensor
 import "github.com/h5dnn/h5dnn/kernels"
 
 // Log returns the natural logarithm of x, elementwise.
-func (x *Tensor) Log() *Tensor { return Apply(elementwise{kernels.Log, logSlope}, x) }
+func (x *Tensor) Log() *Tensor { return Apply(elementwise{kernels.Log, logSlope}, x.Widened()) }
 
 func logSlope(x, y, dy *Tensor) *Tensor { return dy.Div(x) }
 

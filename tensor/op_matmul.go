@@ -11,7 +11,7 @@ import (
 
 // MatMul returns the matrix product of the last two axes of x and y, for each
 // place along the axes before, which stretch to each other.
-func (x *Tensor) MatMul(y *Tensor) *Tensor { return Apply(matmul{}, x, y) }
+func (x *Tensor) MatMul(y *Tensor) *Tensor { return Apply(matmul{}, lowered(x, y)...) }
 
 type matmul struct{}
 

@@ -3,10 +3,14 @@ package tensor
 import "github.com/h5dnn/h5dnn/kernels"
 
 // Mean returns the mean along axes, or of everything if none are named.
-func (x *Tensor) Mean(axes ...int) *Tensor { return reduce(kernels.Mean, x, axes, false, meanSlope) }
+func (x *Tensor) Mean(axes ...int) *Tensor {
+	return reduce(kernels.Mean, x.Widened(), axes, false, meanSlope)
+}
 
 // MeanKeep is Mean with the axes kept, of size 1.
-func (x *Tensor) MeanKeep(axes ...int) *Tensor { return reduce(kernels.Mean, x, axes, true, meanSlope) }
+func (x *Tensor) MeanKeep(axes ...int) *Tensor {
+	return reduce(kernels.Mean, x.Widened(), axes, true, meanSlope)
+}
 
 func meanSlope(x, y, dy *Tensor) *Tensor {
 	return dy.Scale(1 / count(x, y)).Broadcast(x.Shape...)

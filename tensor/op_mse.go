@@ -10,7 +10,7 @@ import (
 )
 
 // MeanSquaredError returns the mean over all elements of (x − y)².
-func MeanSquaredError(x, y *Tensor) *Tensor { return Apply(&squaredError{}, x, y) }
+func MeanSquaredError(x, y *Tensor) *Tensor { return Apply(&squaredError{}, x.Widened(), y.Widened()) }
 
 type squaredError struct {
 	slope storage.Array // 2(x − y)/n

@@ -9,12 +9,12 @@ import (
 
 // Softmax returns eˣ / Σ eˣ along axis, without overflow.
 func (x *Tensor) Softmax(axis int) *Tensor {
-	return Apply(softmax{kernels.Softmax, kernels.SoftmaxSlope, x.axis("softmax", axis)}, x)
+	return Apply(softmax{kernels.Softmax, kernels.SoftmaxSlope, x.axis("softmax", axis)}, x.Widened())
 }
 
 // LogSoftmax returns x − log Σ eˣ along axis, without overflow.
 func (x *Tensor) LogSoftmax(axis int) *Tensor {
-	return Apply(softmax{kernels.LogSoftmax, kernels.LogSoftmaxSlope, x.axis("log softmax", axis)}, x)
+	return Apply(softmax{kernels.LogSoftmax, kernels.LogSoftmaxSlope, x.axis("log softmax", axis)}, x.Widened())
 }
 
 // softmax is either of the two; slope is dx from y and dy.

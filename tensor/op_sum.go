@@ -3,10 +3,14 @@ package tensor
 import "github.com/h5dnn/h5dnn/kernels"
 
 // Sum returns the sum along axes, or of everything if none are named.
-func (x *Tensor) Sum(axes ...int) *Tensor { return reduce(kernels.Sum, x, axes, false, sumSlope) }
+func (x *Tensor) Sum(axes ...int) *Tensor {
+	return reduce(kernels.Sum, x.Widened(), axes, false, sumSlope)
+}
 
 // SumKeep is Sum with the axes kept, of size 1.
-func (x *Tensor) SumKeep(axes ...int) *Tensor { return reduce(kernels.Sum, x, axes, true, sumSlope) }
+func (x *Tensor) SumKeep(axes ...int) *Tensor {
+	return reduce(kernels.Sum, x.Widened(), axes, true, sumSlope)
+}
 
 func sumSlope(x, y, dy *Tensor) *Tensor { return dy.Broadcast(x.Shape...) }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -15,6 +16,8 @@ type Tape struct {
 	ended  bool
 	random *Key // what DrawKey returns next; nil if the step is not seeded
 	used   []block
+	low    dtype.Type    // what products are computed as; Invalid if their operands' type
+	pool   *storage.Pool // of the step's memory; its device's if nil
 }
 
 // A block is memory on loan.
@@ -48,7 +51,10 @@ func (t *Tape) Watch(a storage.Array) *Tensor {
 
 // get returns at least size uninitialised bytes on d, for as long as the step lasts.
 func (t *Tape) get(d storage.Device, size int) (storage.Storage, error) {
-	pool := poolOf(d)
+	pool := t.pool
+	if pool == nil {
+		pool = poolOf(d)
+	}
 	s, err := pool.Get(size)
 	if err == nil {
 		t.used = append(t.used, block{pool, s})

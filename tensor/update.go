@@ -11,22 +11,29 @@ type (
 	AdamSet = kernels.AdamSet
 )
 
+// Steering is what an update finds in memory when it runs, in the place of
+// settings that change from step to step: dials, and a guard behind them, as
+// package kernels describes them, on the parameters' device. It may be empty.
+type Steering []storage.Array
+
 // UpdateSGD moves leaf p against its gradient g, in place and in one pass;
 // momentum, where it is not nil, is updated with it.
-func UpdateSGD(p, g, momentum *Tensor, set SGDSet) {
+func UpdateSGD(p, g, momentum *Tensor, set SGDSet, by Steering) {
 	if momentum == nil {
-		update("sgd", kernels.SGD, set, g, p)
+		update("sgd", kernels.SGD, set, by, g, p)
 		return
 	}
-	update("sgd", kernels.SGD, set, g, p, momentum)
+	update("sgd", kernels.SGD, set, by, g, p, momentum)
 }
 
 // UpdateAdam moves leaf p by Adam's rule, in place and in one pass, and with it
 // the running first and second moments m and v of its gradient g.
-func UpdateAdam(p, g, m, v *Tensor, set AdamSet) { update("adam", kernels.Adam, set, g, p, m, v) }
+func UpdateAdam(p, g, m, v *Tensor, set AdamSet, by Steering) {
+	update("adam", kernels.Adam, set, by, g, p, m, v)
+}
 
 // update runs k from g on tensors it changes, and counts the change.
-func update(op string, k *kernels.Kernel, set any, g *Tensor, changed ...*Tensor) {
+func update(op string, k *kernels.Kernel, set any, by Steering, g *Tensor, changed ...*Tensor) {
 	g.live(op)
 	out := arrays(changed)
 	for _, x := range changed {
@@ -35,7 +42,7 @@ func update(op string, k *kernels.Kernel, set any, g *Tensor, changed ...*Tensor
 		}
 	}
 	device(op, append(changed, g)...)
-	run(op, k, set, out, g.Array)
+	run(op, k, set, out, append([]storage.Array{g.Array}, by...)...)
 	touch(out...)
 }
 
