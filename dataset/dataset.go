@@ -12,6 +12,7 @@ package dataset
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -83,8 +84,11 @@ type Batch struct {
 }
 
 // NewBatch makes room for the given number of samples of d.
-func NewBatch(d Dataset, samples int) (*Batch, error) {
-	b, err := newRoom(d, samples)
+func NewBatch(d Dataset, samples int) (*Batch, error) { return newBatch(d, samples, nil) }
+
+// newBatch is NewBatch in memory of alloc, or the host's if that is nil.
+func newBatch(d Dataset, samples int, alloc func(size int) (storage.Host, error)) (*Batch, error) {
+	b, err := newRoom(d, samples, alloc)
 	if err != nil {
 		return nil, err
 	}
@@ -94,10 +98,10 @@ func NewBatch(d Dataset, samples int) (*Batch, error) {
 }
 
 // newRoom is NewBatch without the list of rows.
-func newRoom(d Dataset, samples int) (*Batch, error) {
+func newRoom(d Dataset, samples int, alloc func(size int) (storage.Host, error)) (*Batch, error) {
 	b := &Batch{}
 	for _, f := range d.Fields() {
-		a, err := storage.Room(f.Type, append([]int{samples}, f.Shape...)...)
+		a, err := f.room(samples, alloc)
 		if err != nil {
 			return nil, fmt.Errorf("dataset: room for %d samples of %v: %w", samples, f, err)
 		}
@@ -105,6 +109,20 @@ func newRoom(d Dataset, samples int) (*Batch, error) {
 	}
 	b.Fields = slices.Clone(b.whole)
 	return b, nil
+}
+
+// room returns memory of alloc, or the host's, for f of so many samples.
+func (f Field) room(samples int, alloc func(size int) (storage.Host, error)) (storage.Array, error) {
+	shape := append([]int{samples}, f.Shape...)
+	if alloc == nil {
+		return storage.Room(f.Type, shape...)
+	}
+	v, err := views.Checked(shape, math.MaxInt/f.Type.Size())
+	if err != nil {
+		return storage.Array{}, err
+	}
+	data, err := alloc(v.Len() * f.Type.Size())
+	return storage.Array{Data: data, Type: f.Type, View: v}, err
 }
 
 // trim makes Fields and Rows show the first n samples there is room for.

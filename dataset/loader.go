@@ -37,8 +37,8 @@ func NewLoader(d Dataset, o Options) (*Loader, error) {
 	if p.plan.Slots > 0 {
 		l.slots = newSlots(p.d, p.blocks, p.plan)
 	}
-	for range batchesInHand(o.Workers) {
-		b, err := NewBatch(d, min(o.Batch, d.Len()))
+	for range batchesInHand(o) {
+		b, err := newBatch(d, min(o.Batch, d.Len()), o.Alloc)
 		if err != nil {
 			return nil, err
 		}
@@ -68,7 +68,8 @@ func (l *Loader) Fields() []Field { return l.d.Fields() }
 // Epoch yields the batches of an epoch that come after the first start samples
 // of this rank's share. The order is the same wherever it starts.
 //
-// A batch is valid until the loop takes the next one, unless it calls Keep.
+// A batch is valid until the loop takes the next one, and Options.Held more, unless
+// it calls Keep.
 // An error comes with the batch it belongs to, whose fields are then worth
 // nothing; the loop may go on to the next. When ctx is done the batch is nil,
 // and the last. No goroutine outlives the loop.
@@ -85,6 +86,7 @@ func (l *Loader) Epoch(ctx context.Context, epoch, start int) iter.Seq2[*Batch, 
 		defer l.busy.Store(false)
 		r := l.run(ctx, epoch, start)
 		defer r.stop()
+		var held []*Batch
 		for {
 			b, err := r.take()
 			if b == nil {
@@ -97,7 +99,25 @@ func (l *Loader) Epoch(ctx context.Context, epoch, start int) iter.Seq2[*Batch, 
 			if b, err = l.reclaim(b); err != nil || !more {
 				return
 			}
-			r.release(b)
+			if held = append(held, b); len(held) > l.o.Held {
+				r.release(held[0])
+				held = held[1:]
+			}
+		}
+	}
+}
+
+// Rows yields which samples the batches of Epoch are, and how many of the epoch
+// are consumed after each. Nothing is read; the rows are valid until the next.
+func (l *Loader) Rows(epoch, start int) iter.Seq2[[]int, int] {
+	return func(yield func(rows []int, next int) bool) {
+		o, rows := l.order(epoch), make([]int, l.o.Batch)
+		for end := l.limit(start); start < end; {
+			n := min(l.o.Batch, end-start)
+			deal(o, rows[:n], start)
+			if start += n; !yield(rows[:n], start) {
+				return
+			}
 		}
 	}
 }
@@ -132,7 +152,7 @@ func (l *Loader) reclaim(b *Batch) (*Batch, error) {
 	if !b.kept {
 		return b, nil
 	}
-	fresh, err := NewBatch(l.d, min(l.o.Batch, l.d.Len()))
+	fresh, err := newBatch(l.d, min(l.o.Batch, l.d.Len()), l.o.Alloc)
 	if err == nil {
 		l.batches[slices.Index(l.batches, b)] = fresh
 	}

@@ -3,6 +3,8 @@ package dataset
 import (
 	"fmt"
 	"runtime"
+
+	"github.com/h5dnn/h5dnn/storage"
 )
 
 // Options say how a Dataset is loaded. Their zero value, but for Batch, is a
@@ -19,6 +21,10 @@ type Options struct {
 	Memory   int64   // bytes the loader may hold; 0 takes 512 MiB, or more if that is not enough
 	Rank     int     // this process's share of each epoch is Rank of World
 	World    int     // 0 counts as 1
+	Held     int     // turns of the loop that a batch stays valid beyond the next one
+	// Alloc makes the memory of batches, host memory such as a device copies
+	// from by itself; ordinary memory if it is nil.
+	Alloc func(size int) (storage.Host, error)
 }
 
 // What a loader makes itself comfortable with, and what it takes at most, unless
@@ -36,8 +42,8 @@ func (o Options) settled(n int) (Options, error) {
 		return o, fmt.Errorf("dataset: batches of %d samples; choose at least 1", o.Batch)
 	case int(o.Shuffle) >= len(shuffles):
 		return o, fmt.Errorf("dataset: unknown shuffle %d; choose Auto, None, Window or Exact", o.Shuffle)
-	case o.Window < 0, o.Workers < 0, o.Memory < 0:
-		return o, fmt.Errorf("dataset: window %d, workers %d, memory %d; none may be negative", o.Window, o.Workers, o.Memory)
+	case o.Window < 0, o.Workers < 0, o.Memory < 0, o.Held < 0:
+		return o, fmt.Errorf("dataset: window %d, workers %d, memory %d, held %d; none may be negative", o.Window, o.Workers, o.Memory, o.Held)
 	case o.Rank < 0 || o.Rank >= o.World:
 		return o, fmt.Errorf("dataset: rank %d of %d; choose 0 to %d", o.Rank, o.World, o.World-1)
 	}

@@ -97,7 +97,7 @@ func (p *planner) shape() {
 }
 
 // batchesInHand is how many batches are being filled, waiting, or in use.
-func batchesInHand(workers int) int { return workers + 2 }
+func batchesInHand(o Options) int { return o.Workers + 2 + o.Held }
 
 // fit settles what is held in memory: as much as helps, within what is allowed.
 // Sizes are floats because files may declare what no integer holds.
@@ -109,7 +109,7 @@ func (p *planner) fit() error {
 	sample := float64(p.sample)
 	block, all := float64(p.blocks.largest)*sample, float64(p.d.Len())*sample
 	base := float64(p.d.holds()) + p.beside()
-	need := base + float64(batchesInHand(p.o.Workers))*float64(p.o.Batch)*sample
+	need := base + float64(batchesInHand(p.o))*float64(p.o.Batch)*sample
 	blocked := need + p.ordering()
 	switch {
 	case p.plan.Blocks == 0:

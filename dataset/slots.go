@@ -28,7 +28,7 @@ type slot struct {
 func newSlots(d scatterer, b blocks, p Plan) *slots {
 	s := &slots{d: d, blocks: b, all: make([]*slot, p.Slots), where: make([]*slot, b.count()), fields: d.Fields()}
 	if p.Kept {
-		s.kept = sync.OnceValues(func() (*Batch, error) { return newRoom(d, d.Len()) })
+		s.kept = sync.OnceValues(func() (*Batch, error) { return newRoom(d, d.Len(), nil) })
 	}
 	for _, f := range s.fields {
 		s.sizes = append(s.sizes, f.bytes())
@@ -65,7 +65,7 @@ func (s *slots) decode(at *slot, block int) (err error) {
 // room returns memory for a block: its own, or what any block fits.
 func (s *slots) room(block int) (*Batch, error) {
 	if s.kept == nil {
-		return newRoom(s.d, s.blocks.largest)
+		return newRoom(s.d, s.blocks.largest, nil)
 	}
 	all, err := s.kept()
 	if err != nil {

@@ -1,0 +1,64 @@
+package cuda
+
+// #include "calls.h"
+import "C"
+
+import (
+	"fmt"
+
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// What package storage calls a queue is a stream, and a mark an event.
+var _ storage.Streaming = (*Device)(nil)
+
+// Pinned is Pin, for those who do not know this package.
+func (d *Device) Pinned(size int) (storage.Host, error) { return d.Pin(size) }
+
+// Work returns the stream that kernels and copies of d are issued to.
+func (d *Device) Work() storage.Queue { return queue{d.stream} }
+
+// NewQueue returns a stream beside it. Close it.
+func (d *Device) NewQueue() (storage.Queue, error) {
+	s, err := d.NewStream()
+	return queue{s}, err
+}
+
+// NewMark returns an event that nothing waits for yet. Close it.
+func (d *Device) NewMark() (storage.Mark, error) { return d.NewEvent() }
+
+// Available returns how many bytes of the device's memory are free.
+func (d *Device) Available() (int, error) {
+	if err := d.ready(); err != nil {
+		return 0, err
+	}
+	var free, all C.size_t
+	err := d.check("ask for free memory", C.h5_available(d.context, &free, &all))
+	return int(free), err
+}
+
+type queue struct{ stream *Stream }
+
+func (q queue) Upload(dst storage.Storage, offset int, src storage.Host, n int) error {
+	p, ok := src.(*Pinned)
+	if !ok {
+		return fmt.Errorf("upload to %v: of host memory that is not pinned: %w", q.stream.device, storage.ErrDevice)
+	}
+	return q.stream.Upload(dst, offset, p, n)
+}
+
+func (q queue) Mark(m storage.Mark) error {
+	return q.of(m, func(e *Event) error { return e.Record(q.stream) })
+}
+
+func (q queue) After(m storage.Mark) error { return q.of(m, q.stream.After) }
+
+func (q queue) of(m storage.Mark, do func(*Event) error) error {
+	e, ok := m.(*Event)
+	if !ok || e.device != q.stream.device {
+		return fmt.Errorf("%v: a mark of another device: %w", q.stream.device, storage.ErrDevice)
+	}
+	return do(e)
+}
+
+func (q queue) Close() error { return q.stream.Close() }
