@@ -66,6 +66,10 @@ ptx: ## compile the kernels for GPUs (needs clang 19)
 ptxas: ## have NVIDIA's assembler check them (PTXAS=path)
 	@sh scripts/ptxas.sh
 
+.PHONY: cuda-headers
+cuda-headers: ## compare what is declared of CUDA with NVIDIA's headers (HEADERS=folders)
+	@HEADERS="$(HEADERS)" sh scripts/headers.sh
+
 .PHONY: conformance
 conformance: build ## compare with h5py on the files under CORPUS
 	@test -f $(CORPUS)/golden.jsonl || { echo "conformance: skipped, no $(CORPUS)/golden.jsonl"; exit 0; }; \

@@ -24,15 +24,24 @@ CALL(total, (size_t *n, h5_device d), cuDeviceTotalMem_v2(n, d))
 CALL(attribute, (int *v, int a, h5_device d), cuDeviceGetAttribute(v, a, d))
 CALL(retain, (h5_handle * c, h5_device d), cuDevicePrimaryCtxRetain(c, d))
 
-/* A pool of one device's memory that keeps what is freed: the release threshold (attribute
- * 4) is 0 unless set, which gives all back to the system at every synchronisation. */
+CALL(reaches, (int *can, h5_device d, h5_device peer), cuDeviceCanAccessPeer(can, d, peer))
+
+/* A pool of one device's memory that keeps what is freed: unless set, the release threshold
+ * is 0, which gives all back to the system at every synchronisation. */
 static inline h5_result h5_pool(h5_handle c, h5_handle *pool, h5_device d) {
-	h5_pool_props props = {.allocation = 1 /* pinned */, .location = 1 /* device */, .device = d};
+	h5_pool_props props = {.allocation = H5_POOL_PINNED, .location = H5_POOL_ON_DEVICE, .device = d};
 	uint64_t keep = UINT64_MAX;
 	h5_result r = h5_enter(c);
 	if (r == 0)
 		r = h5_cuda.cuMemPoolCreate(pool, &props);
-	return r ? r : h5_cuda.cuMemPoolSetAttribute(*pool, 4, &keep);
+	return r ? r : h5_cuda.cuMemPoolSetAttribute(*pool, H5_POOL_RELEASE, &keep);
+}
+
+/* Lets another device read and write a pool's memory. */
+static inline h5_result h5_share(h5_handle c, h5_handle pool, h5_device peer) {
+	h5_pool_access access = {H5_POOL_ON_DEVICE, peer, H5_POOL_WRITABLE};
+	h5_result r = h5_enter(c);
+	return r ? r : h5_cuda.cuMemPoolSetAccess(pool, &access, 1);
 }
 
 IN(settle, (h5_handle c), cuCtxSynchronize())
@@ -40,15 +49,23 @@ IN(trim, (h5_handle c, h5_handle pool), cuMemPoolTrimTo(pool, 0))
 IN(available, (h5_handle c, size_t *n, size_t *all), cuMemGetInfo_v2(n, all))
 IN(alloc, (h5_handle c, h5_address *p, size_t n, h5_handle pool, h5_handle s), cuMemAllocFromPoolAsync(p, n, pool, s))
 IN(free, (h5_handle c, h5_address p, h5_handle s), cuMemFreeAsync(p, s))
-IN(pin, (h5_handle c, void **p, size_t n), cuMemHostAlloc(p, n, 1 /* portable */))
+IN(pin, (h5_handle c, void **p, size_t n), cuMemHostAlloc(p, n, H5_HOST_PORTABLE))
 IN(unpin, (h5_handle c, void *p), cuMemFreeHost(p))
 IN(upload, (h5_handle c, h5_address to, const void *from, size_t n, h5_handle s), cuMemcpyHtoDAsync_v2(to, from, n, s))
 IN(download, (h5_handle c, void *to, h5_address from, size_t n, h5_handle s), cuMemcpyDtoHAsync_v2(to, from, n, s))
-IN(stream, (h5_handle c, h5_handle *s), cuStreamCreate(s, 1 /* does not wait for the default stream */))
+IN(move, (h5_handle c, h5_address to, h5_address from, size_t n, h5_handle s), cuMemcpyDtoDAsync_v2(to, from, n, s))
+IN(fetch, (h5_handle c, h5_address to, h5_handle there, h5_address from, size_t n, h5_handle s), cuMemcpyPeerAsync(to, c, from, there, n, s))
+IN(stream, (h5_handle c, h5_handle *s), cuStreamCreate(s, H5_STREAM_ALONE))
 IN(stream_destroy, (h5_handle c, h5_handle s), cuStreamDestroy_v2(s))
 IN(stream_wait, (h5_handle c, h5_handle s), cuStreamSynchronize(s))
 IN(stream_after, (h5_handle c, h5_handle s, h5_handle e), cuStreamWaitEvent(s, e, 0))
-IN(event, (h5_handle c, h5_handle *e, int timed), cuEventCreate(e, timed ? 1 : 3 /* 1 sleeps, 2 keeps no time */))
+IN(record, (h5_handle c, h5_handle s), cuStreamBeginCapture_v2(s, H5_CAPTURE_RELAXED))
+IN(recorded, (h5_handle c, h5_handle s, h5_handle *graph), cuStreamEndCapture(s, graph))
+IN(graph, (h5_handle c, h5_handle *exec, h5_handle graph), cuGraphInstantiateWithFlags(exec, graph, 0))
+IN(graph_forget, (h5_handle c, h5_handle graph), cuGraphDestroy(graph))
+IN(graph_run, (h5_handle c, h5_handle exec, h5_handle s), cuGraphLaunch(exec, s))
+IN(graph_destroy, (h5_handle c, h5_handle exec), cuGraphExecDestroy(exec))
+IN(event, (h5_handle c, h5_handle *e, int timed), cuEventCreate(e, timed ? H5_EVENT_SLEEPS : H5_EVENT_SLEEPS | H5_EVENT_UNTIMED))
 IN(event_destroy, (h5_handle c, h5_handle e), cuEventDestroy_v2(e))
 IN(event_record, (h5_handle c, h5_handle e, h5_handle s), cuEventRecord(e, s))
 IN(event_query, (h5_handle c, h5_handle e), cuEventQuery(e))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/h5dnn/h5dnn/kernels"
@@ -29,20 +30,16 @@ type Device struct {
 	scratch *storage.Pool
 	module  module
 	fault   faults
+	staging staging
 	garbage garbage
 	ready   func() error
+
+	recording atomic.Pointer[Graph] // what is being recorded, if anything is
 }
 
 var (
 	_ kernels.Runner = (*Device)(nil)
 	_ kernels.GPU    = (*Device)(nil)
-)
-
-// Attributes of devices, as cuda.h numbers them.
-const (
-	attributeUnits = 16
-	attributeMajor = 75
-	attributeMinor = 76
 )
 
 // newDevice describes a device; it costs nothing until it is ready.
@@ -56,9 +53,9 @@ func newDevice(index int) (*Device, error) {
 	var total C.size_t
 	for _, code := range []C.h5_result{
 		C.h5_name(&name[0], C.int(len(name)), d.handle),
-		C.h5_attribute(&major, attributeMajor, d.handle),
-		C.h5_attribute(&minor, attributeMinor, d.handle),
-		C.h5_attribute(&units, attributeUnits, d.handle),
+		C.h5_attribute(&major, C.H5_MAJOR, d.handle),
+		C.h5_attribute(&minor, C.H5_MINOR, d.handle),
+		C.h5_attribute(&units, C.H5_UNITS, d.handle),
 		C.h5_total(&total, d.handle),
 	} {
 		if err := check("describe "+d.String(), code); err != nil {
@@ -105,30 +102,36 @@ func (d *Device) Stream() *Stream { return d.stream }
 
 // Sync waits for everything issued so far.
 func (d *Device) Sync() error {
+	if err := d.unrecorded("wait"); err != nil {
+		return err
+	}
 	if err := d.stream.Sync(); err != nil {
 		return err
 	}
 	return d.fault.err(d)
 }
 
-// Upload copies src to this device.
+// Upload copies src to this device, as work of its own stream. It returns once src
+// has been read, which may be before it has arrived.
 func (d *Device) Upload(dst storage.Storage, offset int, src []byte) error {
 	m, err := d.stretch("upload to", dst, offset, len(src))
 	if err != nil || len(src) == 0 {
 		return err
 	}
-	defer runtime.KeepAlive(m)
-	code := C.h5_upload(d.context, C.h5_address(m.address+uint64(offset)), unsafe.Pointer(&src[0]), C.size_t(len(src)), d.stream.handle)
-	if err := d.check("upload", code); err != nil {
+	if err := d.unrecorded(fmt.Sprintf("upload %d bytes that are not pinned", len(src))); err != nil {
 		return err
 	}
-	return d.stream.Sync() // until then src may be read
+	defer runtime.KeepAlive(m)
+	return d.staging.upload(d, m.address+uint64(offset), src)
 }
 
 // Download copies from this device to dst, once all that was issued before is done.
 func (d *Device) Download(dst []byte, src storage.Storage, offset int) error {
 	m, err := d.stretch("download from", src, offset, len(dst))
 	if err != nil || len(dst) == 0 {
+		return err
+	}
+	if err := d.unrecorded(fmt.Sprintf("download %d bytes", len(dst))); err != nil {
 		return err
 	}
 	defer runtime.KeepAlive(m)
@@ -148,6 +151,7 @@ func (d *Device) stretch(act string, s storage.Storage, offset, n int) (*memory,
 	if err := storage.Span(m, offset, n); err != nil {
 		return nil, fmt.Errorf("%s %v: %w", act, d, err)
 	}
+	d.keep(m)
 	return m, nil
 }
 

@@ -194,6 +194,7 @@ func stream(d *cuda.Device, w waits) (sum float32, err error) {
 	if err != nil {
 		return 0, err
 	}
+	must(read.Record(d.Stream())) // x has been written
 	for i := range 4 {
 		if w.host {
 			must(arrived.Wait())

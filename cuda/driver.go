@@ -109,8 +109,8 @@ func (e *Error) Error() string { return fmt.Sprintf("%s (%s, %d)", e.Text, e.Nam
 
 // Codes that mean more than failure.
 const (
-	outOfMemory = 2
-	notReady    = 600
+	outOfMemory = C.H5_OUT_OF_MEMORY
+	notReady    = C.H5_NOT_READY
 )
 
 // check returns the driver's answer as an error, or nil.

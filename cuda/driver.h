@@ -16,8 +16,46 @@ typedef struct { /* CUmemPoolProps */
 	int allocation, handles, location, device;
 	void *security;
 	size_t most;
-	unsigned char reserved[56];
+	unsigned short usage;
+	unsigned char reserved[54];
 } h5_pool_props;
+
+typedef struct { /* CUmemAccessDesc */
+	int location, device, access;
+} h5_pool_access;
+
+/* What the driver's numbers mean; scripts/headers/driver.cpp compares all of this with cuda.h. */
+enum {
+	H5_SUCCESS = 0,
+	H5_INVALID_VALUE = 1,
+	H5_OUT_OF_MEMORY = 2,
+	H5_INVALID_CONTEXT = 201,
+	H5_INVALID_PTX = 218,
+	H5_INVALID_HANDLE = 400,
+	H5_NOT_FOUND = 500,
+	H5_NOT_READY = 600,
+	H5_LAUNCH_FAILED = 719,
+	H5_CAPTURE_UNSUPPORTED = 900,
+	H5_CAPTURE_INVALIDATED = 901,
+	H5_CAPTURE_UNJOINED = 904,
+	H5_CAPTURE_ISOLATION = 905,
+	H5_CAPTURED_EVENT = 907,
+
+	H5_UNITS = 16, /* attributes of a device */
+	H5_MAJOR = 75,
+	H5_MINOR = 76,
+
+	H5_POOL_PINNED = 1, /* CU_MEM_ALLOCATION_TYPE_PINNED: memory that stays where it is */
+	H5_POOL_ON_DEVICE = 1,
+	H5_POOL_RELEASE = 4, /* the attribute: bytes kept when the host waits */
+	H5_POOL_WRITABLE = 3,
+
+	H5_HOST_PORTABLE = 1,
+	H5_STREAM_ALONE = 1, /* does not wait for the default stream */
+	H5_EVENT_SLEEPS = 1,
+	H5_EVENT_UNTIMED = 2,
+	H5_CAPTURE_RELAXED = 2
+};
 
 #define H5_DRIVER(X) \
 	X(cuInit, (unsigned flags)) \
@@ -29,6 +67,7 @@ typedef struct { /* CUmemPoolProps */
 	X(cuDeviceGetName, (char *name, int size, h5_device device)) \
 	X(cuDeviceTotalMem_v2, (size_t * bytes, h5_device device)) \
 	X(cuDeviceGetAttribute, (int *value, int attribute, h5_device device)) \
+	X(cuDeviceCanAccessPeer, (int *can, h5_device device, h5_device peer)) \
 	X(cuDevicePrimaryCtxRetain, (h5_handle * context, h5_device device)) \
 	X(cuCtxSetCurrent, (h5_handle context)) \
 	X(cuCtxGetCurrent, (h5_handle * context)) \
@@ -36,6 +75,7 @@ typedef struct { /* CUmemPoolProps */
 	X(cuMemGetInfo_v2, (size_t * available, size_t *total)) \
 	X(cuMemPoolCreate, (h5_handle * pool, const h5_pool_props *props)) \
 	X(cuMemPoolSetAttribute, (h5_handle pool, int attribute, void *value)) \
+	X(cuMemPoolSetAccess, (h5_handle pool, const h5_pool_access *access, size_t count)) \
 	X(cuMemPoolTrimTo, (h5_handle pool, size_t keep)) \
 	X(cuMemAllocFromPoolAsync, (h5_address * at, size_t bytes, h5_handle pool, h5_handle stream)) \
 	X(cuMemFreeAsync, (h5_address at, h5_handle stream)) \
@@ -43,10 +83,18 @@ typedef struct { /* CUmemPoolProps */
 	X(cuMemFreeHost, (void *at)) \
 	X(cuMemcpyHtoDAsync_v2, (h5_address to, const void *from, size_t bytes, h5_handle stream)) \
 	X(cuMemcpyDtoHAsync_v2, (void *to, h5_address from, size_t bytes, h5_handle stream)) \
+	X(cuMemcpyDtoDAsync_v2, (h5_address to, h5_address from, size_t bytes, h5_handle stream)) \
+	X(cuMemcpyPeerAsync, (h5_address to, h5_handle there, h5_address from, h5_handle here, size_t bytes, h5_handle stream)) \
 	X(cuStreamCreate, (h5_handle * stream, unsigned flags)) \
 	X(cuStreamDestroy_v2, (h5_handle stream)) \
 	X(cuStreamSynchronize, (h5_handle stream)) \
 	X(cuStreamWaitEvent, (h5_handle stream, h5_handle event, unsigned flags)) \
+	X(cuStreamBeginCapture_v2, (h5_handle stream, int mode)) \
+	X(cuStreamEndCapture, (h5_handle stream, h5_handle *graph)) \
+	X(cuGraphInstantiateWithFlags, (h5_handle * exec, h5_handle graph, unsigned long long flags)) \
+	X(cuGraphDestroy, (h5_handle graph)) \
+	X(cuGraphLaunch, (h5_handle exec, h5_handle stream)) \
+	X(cuGraphExecDestroy, (h5_handle exec)) \
 	X(cuEventCreate, (h5_handle * event, unsigned flags)) \
 	X(cuEventDestroy_v2, (h5_handle event)) \
 	X(cuEventRecord, (h5_handle event, h5_handle stream)) \

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"github.com/h5dnn/h5dnn/storage"
 )
@@ -26,13 +27,14 @@ func (m *memory) Device() storage.Device { return m.device }
 func (m *memory) Version() uint64        { return m.version.Load() }
 func (m *memory) Touch()                 { m.version.Add(1) }
 
-// garbage is memory that nothing can reach any more, until the next Alloc: the
+// garbage is memory that nothing can reach any more, until the next Alloc or Pin: the
 // collector's own goroutine does not talk to the driver.
 type garbage struct {
-	mu    sync.Mutex
-	found []block
-	bytes int // that are held, garbage included
-	count int
+	mu     sync.Mutex
+	found  []block
+	pinned []unsafe.Pointer
+	bytes  int // of the device that are held, garbage included
+	count  int
 }
 
 type block struct {
@@ -51,6 +53,9 @@ func (d *Device) Alloc(size int) (storage.Storage, error) {
 	m := &memory{size: size, device: d}
 	if size == 0 {
 		return m, nil
+	}
+	if err := d.unrecorded(fmt.Sprintf("allocate %d bytes", size)); err != nil {
+		return nil, err
 	}
 	if err := d.sweep(); err != nil {
 		return nil, err
@@ -122,10 +127,22 @@ func (g *garbage) add(b block) {
 	g.found = append(g.found, b)
 }
 
+func (g *garbage) addPinned(at unsafe.Pointer) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.pinned = append(g.pinned, at)
+}
+
 // sweep frees garbage, once what was issued before is done.
 func (d *Device) sweep() error {
 	d.garbage.mu.Lock()
 	defer d.garbage.mu.Unlock()
+	for _, at := range d.garbage.pinned {
+		if err := d.check("free pinned memory", C.h5_unpin(d.context, at)); err != nil {
+			return err
+		}
+	}
+	d.garbage.pinned = d.garbage.pinned[:0]
 	for _, b := range d.garbage.found {
 		if err := d.check("free", C.h5_free(d.context, C.h5_address(b.address), d.stream.handle)); err != nil {
 			return err
@@ -147,7 +164,10 @@ func amount(bytes int) string {
 }
 
 // Address returns where a storage of this device lies.
-func (d *Device) Address(s storage.Storage) uint64 { return s.(*memory).address }
+func (d *Device) Address(s storage.Storage) uint64 {
+	d.keep(s)
+	return s.(*memory).address
+}
 
 // Scratch lends memory to the work that use issues: when that work runs, no one
 // else's does.

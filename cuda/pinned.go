@@ -25,12 +25,22 @@ func (d *Device) Pin(size int) (*Pinned, error) {
 	if err := d.ready(); err != nil || size == 0 {
 		return &Pinned{}, err
 	}
+	if err := d.unrecorded(fmt.Sprintf("pin %d bytes of host memory", size)); err != nil {
+		return nil, err
+	}
+	if err := d.sweep(); err != nil {
+		return nil, err
+	}
+	return d.pin(size)
+}
+
+func (d *Device) pin(size int) (*Pinned, error) {
 	var at unsafe.Pointer
 	if err := d.check(fmt.Sprintf("pin %d bytes of host memory", size), C.h5_pin(d.context, &at, C.size_t(size))); err != nil {
 		return nil, err
 	}
 	p := &Pinned{unsafe.Slice((*byte)(at), size)}
-	runtime.AddCleanup(p, func(at unsafe.Pointer) { C.h5_unpin(d.context, at) }, at)
+	runtime.AddCleanup(p, d.garbage.addPinned, at)
 	return p, nil
 }
 

@@ -48,9 +48,9 @@ func (s *Stream) Upload(dst storage.Storage, offset int, src *Pinned, bytes int)
 	if err := storage.Span(src, 0, bytes); err != nil {
 		return fmt.Errorf("upload to %v: %w", s.device, err)
 	}
-	code := C.h5_upload(s.device.context, C.h5_address(m.address+uint64(offset)), unsafe.Pointer(&src.bytes[0]), C.size_t(bytes), s.handle)
-	runtime.KeepAlive(src)
-	return s.device.check("upload", code)
+	s.device.keep(src)
+	defer runtime.KeepAlive(src)
+	return s.device.upload(s, m.address+uint64(offset), src.bytes[:bytes])
 }
 
 // Download copies bytes of src, from offset on, to the beginning of dst, as Upload does.
@@ -62,6 +62,7 @@ func (s *Stream) Download(dst *Pinned, src storage.Storage, offset, bytes int) e
 	if err := storage.Span(dst, 0, bytes); err != nil {
 		return fmt.Errorf("download from %v: %w", s.device, err)
 	}
+	s.device.keep(dst)
 	code := C.h5_download(s.device.context, unsafe.Pointer(&dst.bytes[0]), C.h5_address(m.address+uint64(offset)), C.size_t(bytes), s.handle)
 	runtime.KeepAlive(dst)
 	return s.device.check("download", code)

@@ -70,11 +70,17 @@ func Count(use func()) *ptx.Counters {
 	return fake.count(nil)
 }
 
-// Launched returns how often each entry was launched by this process so far.
+// Launched returns how often each entry ran in this process so far.
 func Launched() map[string]int {
-	fake.mu.Lock()
-	defer fake.mu.Unlock()
+	fake.tally.Lock()
+	defer fake.tally.Unlock()
 	return maps.Clone(fake.launched)
+}
+
+// Separate keeps the GPUs from reaching each other's memory until the test ends.
+func Separate(t testing.TB) {
+	fake.separate(true)
+	t.Cleanup(func() { fake.separate(false) })
 }
 
 // Limit lets a GPU have no more than so many bytes until the test ends.

@@ -13,26 +13,34 @@ type driver struct {
 	progress sync.Cond // some task is done
 	schedule Schedule
 	gpus     [2]*gpu
-	handles  map[uintptr]any // *stream, *event, *ptx.Module, *ptx.Kernel, *pool
+	apart    bool            // whether the gpus cannot reach each other's memory
+	handles  map[uintptr]any // *stream, *event, *graph, *executable, *ptx.Module, *ptx.Kernel, *pool
 	last     uintptr
 	pinned   map[uintptr]int // sizes, by address
 	counters *ptx.Counters
-	launched map[string]int // how often, by entry
+
+	tally    sync.Mutex
+	launched map[string]int // how often each entry ran
 }
 
 // A gpu is one device.
 type gpu struct {
 	index    int
 	memory   *ptx.Memory
-	sizes    map[uint64]int // of allocations
+	blocks   map[uint64]allocation // by address
 	used     int
 	capacity int
 	streams  []*stream
 	failure  error // of a task; all calls fail from then on
 }
 
-// A pool is where a gpu's memory is taken from.
-type pool struct{ gpu *gpu }
+// A pool is where a gpu's memory is taken from, which another may reach.
+type pool struct{ gpu, peer *gpu }
+
+type allocation struct {
+	size int
+	pool *pool
+}
 
 var fake = newDriver()
 
@@ -43,7 +51,7 @@ func newDriver() *driver {
 	d := &driver{handles: map[uintptr]any{}, pinned: map[uintptr]int{}, launched: map[string]int{}, last: 0x1000}
 	d.progress.L = &d.mu
 	for i := range d.gpus {
-		d.gpus[i] = &gpu{index: i, memory: ptx.NewMemory(i), sizes: map[uint64]int{}, capacity: modest}
+		d.gpus[i] = &gpu{index: i, memory: ptx.NewMemory(i), blocks: map[uint64]allocation{}, capacity: modest}
 	}
 	return d
 }
@@ -54,6 +62,16 @@ func (g *gpu) do(run func() error) error {
 		return nil
 	}
 	return run()
+}
+
+// shares reports whether peer may touch what lies at an address of g.
+func (g *gpu) shares(address uint64, peer *gpu) bool {
+	for base, block := range g.blocks {
+		if address >= base && address-base < uint64(block.size) {
+			return block.pool.peer == peer
+		}
+	}
+	return false
 }
 
 func (g *gpu) note(err error) {
@@ -76,6 +94,13 @@ func lookup[T any](d *driver, handle uintptr) (T, code) {
 		return thing, invalidHandle
 	}
 	return thing, success
+}
+
+// ran counts a run of an entry.
+func (d *driver) ran(entry string) {
+	d.tally.Lock()
+	defer d.tally.Unlock()
+	d.launched[entry]++
 }
 
 func (d *driver) count(c *ptx.Counters) *ptx.Counters {
@@ -101,12 +126,21 @@ func (d *driver) limit(name string, bytes int) int {
 	return old
 }
 
+func (d *driver) separate(apart bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.apart = apart
+}
+
 func (d *driver) recover() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.idle()
 	for _, g := range d.gpus {
 		g.failure = nil
+		for _, s := range g.streams {
+			s.recording, s.front = nil, nil
+		}
 	}
 }
 

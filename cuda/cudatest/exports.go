@@ -15,15 +15,21 @@ import (
 type code = C.h5_result
 
 const (
-	success        code = 0
-	invalidValue   code = 1
-	outOfMemory    code = 2
-	invalidContext code = 201
-	invalidPTX     code = 218
-	invalidHandle  code = 400
-	notFound       code = 500
-	notReady       code = 600
-	launchFailed   code = 719
+	success        code = C.H5_SUCCESS
+	invalidValue   code = C.H5_INVALID_VALUE
+	outOfMemory    code = C.H5_OUT_OF_MEMORY
+	invalidContext code = C.H5_INVALID_CONTEXT
+	invalidPTX     code = C.H5_INVALID_PTX
+	invalidHandle  code = C.H5_INVALID_HANDLE
+	notFound       code = C.H5_NOT_FOUND
+	notReady       code = C.H5_NOT_READY
+	launchFailed   code = C.H5_LAUNCH_FAILED
+
+	captureUnsupported code = C.H5_CAPTURE_UNSUPPORTED
+	captureInvalidated code = C.H5_CAPTURE_INVALIDATED
+	captureUnjoined    code = C.H5_CAPTURE_UNJOINED
+	captureIsolation   code = C.H5_CAPTURE_ISOLATION
+	capturedEvent      code = C.H5_CAPTURED_EVENT
 )
 
 var names = map[code][2]string{
@@ -36,6 +42,12 @@ var names = map[code][2]string{
 	notFound:       {"CUDA_ERROR_NOT_FOUND", "named symbol not found"},
 	notReady:       {"CUDA_ERROR_NOT_READY", "device not ready"},
 	launchFailed:   {"CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
+
+	captureUnsupported: {"CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", "operation not permitted when stream is capturing"},
+	captureInvalidated: {"CUDA_ERROR_STREAM_CAPTURE_INVALIDATED", "operation failed due to a previous error during capture"},
+	captureUnjoined:    {"CUDA_ERROR_STREAM_CAPTURE_UNJOINED", "capturing stream has unjoined work"},
+	captureIsolation:   {"CUDA_ERROR_STREAM_CAPTURE_ISOLATION", "dependency created on uncaptured work in another stream"},
+	capturedEvent:      {"CUDA_ERROR_CAPTURED_EVENT", "operation not permitted on an event last recorded in a capturing stream"},
 }
 
 // text keeps C strings, which callers do not free.
@@ -149,12 +161,23 @@ func fake_cuDeviceTotalMem_v2(bytes *C.size_t, device C.h5_device) code {
 //
 //export fake_cuDeviceGetAttribute
 func fake_cuDeviceGetAttribute(value *C.int, attribute C.int, device C.h5_device) code {
-	known := map[C.int][2]C.int{16: {2, 2}, 75: {8, 7}, 76: {0, 5}}
+	known := map[C.int][2]C.int{C.H5_UNITS: {2, 2}, C.H5_MAJOR: {8, 7}, C.H5_MINOR: {0, 5}}
 	values, ok := known[attribute]
 	if !ok {
 		return invalidValue
 	}
 	*value = values[device]
+	return success
+}
+
+//export fake_cuDeviceCanAccessPeer
+func fake_cuDeviceCanAccessPeer(can *C.int, device, peer C.h5_device) code {
+	fake.mu.Lock()
+	defer fake.mu.Unlock()
+	*can = 1
+	if fake.apart || device == peer {
+		*can = 0
+	}
 	return success
 }
 
@@ -197,10 +220,10 @@ func fake_cuMemGetInfo_v2(free, total *C.size_t) code {
 //export fake_cuMemPoolCreate
 func fake_cuMemPoolCreate(handle *C.h5_handle, props *C.h5_pool_props) code {
 	return in(func(g *gpu) code {
-		if props.allocation != 1 || props.location != 1 || int(props.device) != g.index {
+		if props.allocation != C.H5_POOL_PINNED || props.location != C.H5_POOL_ON_DEVICE || int(props.device) != g.index {
 			return invalidValue
 		}
-		*handle = C.h5_handle(fake.add(&pool{g}))
+		*handle = C.h5_handle(fake.add(&pool{gpu: g}))
 		return success
 	})
 }
@@ -208,11 +231,26 @@ func fake_cuMemPoolCreate(handle *C.h5_handle, props *C.h5_pool_props) code {
 //export fake_cuMemPoolSetAttribute
 func fake_cuMemPoolSetAttribute(handle C.h5_handle, attribute C.int, _ unsafe.Pointer) code {
 	return in(func(*gpu) code {
-		if attribute != 4 {
+		if attribute != C.H5_POOL_RELEASE {
 			return invalidValue
 		}
 		_, c := lookup[*pool](fake, uintptr(handle))
 		return c
+	})
+}
+
+//export fake_cuMemPoolSetAccess
+func fake_cuMemPoolSetAccess(handle C.h5_handle, access *C.h5_pool_access, count C.size_t) code {
+	return in(func(g *gpu) code {
+		p, c := lookup[*pool](fake, uintptr(handle))
+		if c != success {
+			return c
+		}
+		if count != 1 || access.location != C.H5_POOL_ON_DEVICE || access.access != C.H5_POOL_WRITABLE || fake.apart {
+			return invalidValue
+		}
+		p.peer = fake.gpus[access.device]
+		return success
 	})
 }
 
@@ -231,6 +269,8 @@ func fake_cuMemAllocFromPoolAsync(at *C.h5_address, bytes C.size_t, from, handle
 		switch {
 		case c != success:
 			return c
+		case g.recording():
+			return g.refuse()
 		case p.gpu != g || bytes == 0:
 			return invalidValue
 		case int(bytes) > g.capacity-g.used:
@@ -238,7 +278,7 @@ func fake_cuMemAllocFromPoolAsync(at *C.h5_address, bytes C.size_t, from, handle
 		}
 		address := g.memory.Alloc(int(bytes))
 		g.used += int(bytes)
-		g.sizes[address] = int(bytes)
+		g.blocks[address] = allocation{int(bytes), p}
 		*at = C.h5_address(address)
 		return success
 	})
@@ -247,14 +287,16 @@ func fake_cuMemAllocFromPoolAsync(at *C.h5_address, bytes C.size_t, from, handle
 //export fake_cuMemFreeAsync
 func fake_cuMemFreeAsync(at C.h5_address, handle C.h5_handle) code {
 	return on(handle, func(g *gpu, s *stream) code {
-		size, ok := g.sizes[uint64(at)]
-		if !ok {
+		block, ok := g.blocks[uint64(at)]
+		switch {
+		case !ok:
 			return invalidValue
+		case g.recording():
+			return g.refuse()
 		}
-		delete(g.sizes, uint64(at))
-		g.used -= size
-		fake.issue(s, place{}, func() error { return g.memory.Free(uint64(at)) })
-		return success
+		delete(g.blocks, uint64(at))
+		g.used -= block.size
+		return fake.issue(s, place{}, func() error { return g.memory.Free(uint64(at)) })
 	})
 }
 
@@ -285,19 +327,21 @@ func fake_cuMemFreeHost(at unsafe.Pointer) code {
 //export fake_cuMemcpyHtoDAsync_v2
 func fake_cuMemcpyHtoDAsync_v2(to C.h5_address, from unsafe.Pointer, bytes C.size_t, handle C.h5_handle) code {
 	return on(handle, func(g *gpu, s *stream) code {
-		dst, err := g.memory.Bytes(uint64(to), int(bytes))
-		if err != nil {
+		if _, err := g.memory.Bytes(uint64(to), int(bytes)); err != nil {
 			return invalidValue
 		}
 		src := unsafe.Slice((*byte)(from), bytes)
 		if !fake.isPinned(uintptr(from), int(bytes)) {
+			if s.recording != nil {
+				return g.refuse()
+			}
 			src = slices.Clone(src)
 		}
-		fake.issue(s, place{}, func() error {
+		return fake.issue(s, place{}, func() error {
+			dst, err := g.memory.Bytes(uint64(to), int(bytes))
 			copy(dst, src)
-			return nil
+			return err
 		})
-		return success
 	})
 }
 
@@ -306,25 +350,70 @@ func fake_cuMemcpyHtoDAsync_v2(to C.h5_address, from unsafe.Pointer, bytes C.siz
 //export fake_cuMemcpyDtoHAsync_v2
 func fake_cuMemcpyDtoHAsync_v2(to unsafe.Pointer, from C.h5_address, bytes C.size_t, handle C.h5_handle) code {
 	return on(handle, func(g *gpu, s *stream) code {
-		src, err := g.memory.Bytes(uint64(from), int(bytes))
-		if err != nil {
+		if _, err := g.memory.Bytes(uint64(from), int(bytes)); err != nil {
 			return invalidValue
 		}
-		fake.issue(s, place{}, func() error {
+		pinned := fake.isPinned(uintptr(to), int(bytes))
+		if !pinned && s.recording != nil {
+			return g.refuse()
+		}
+		c := fake.issue(s, place{}, func() error {
+			src, err := g.memory.Bytes(uint64(from), int(bytes))
 			copy(unsafe.Slice((*byte)(to), bytes), src)
-			return nil
+			return err
 		})
-		if !fake.isPinned(uintptr(to), int(bytes)) {
+		if !pinned && c == success {
 			fake.await(s.end())
 		}
-		return success
+		return c
 	})
+}
+
+//export fake_cuMemcpyDtoDAsync_v2
+func fake_cuMemcpyDtoDAsync_v2(to, from C.h5_address, bytes C.size_t, handle C.h5_handle) code {
+	return on(handle, func(g *gpu, s *stream) code { return fake.move(s, g, uint64(to), g, uint64(from), int(bytes)) })
+}
+
+//export fake_cuMemcpyPeerAsync
+func fake_cuMemcpyPeerAsync(to C.h5_address, there C.h5_handle, from C.h5_address, here C.h5_handle, bytes C.size_t, handle C.h5_handle) code {
+	return on(handle, func(_ *gpu, s *stream) code {
+		if max(there, here) > C.h5_handle(len(fake.gpus)) || min(there, here) < 1 {
+			return invalidContext
+		}
+		dst, src := fake.gpus[there-1], fake.gpus[here-1]
+		if !dst.shares(uint64(to), src) || !src.shares(uint64(from), dst) {
+			return invalidValue
+		}
+		return fake.move(s, dst, uint64(to), src, uint64(from), int(bytes))
+	})
+}
+
+// move copies between gpus, or within one.
+func (d *driver) move(s *stream, dst *gpu, to uint64, src *gpu, from uint64, bytes int) code {
+	run := func() error {
+		b, err := dst.memory.Bytes(to, bytes)
+		if err != nil {
+			return err
+		}
+		a, err := src.memory.Bytes(from, bytes)
+		copy(b, a)
+		return err
+	}
+	for _, end := range []struct {
+		*gpu
+		at uint64
+	}{{dst, to}, {src, from}} {
+		if _, err := end.memory.Bytes(end.at, bytes); err != nil {
+			return invalidValue
+		}
+	}
+	return d.issue(s, place{}, run)
 }
 
 //export fake_cuStreamCreate
 func fake_cuStreamCreate(handle *C.h5_handle, flags C.uint) code {
 	return in(func(g *gpu) code {
-		if flags != 1 {
+		if flags != C.H5_STREAM_ALONE {
 			return invalidValue
 		}
 		s := &stream{gpu: g}
@@ -344,22 +433,33 @@ func fake_cuStreamDestroy_v2(handle C.h5_handle) code {
 
 //export fake_cuStreamSynchronize
 func fake_cuStreamSynchronize(handle C.h5_handle) code {
-	return on(handle, func(_ *gpu, s *stream) code {
+	return on(handle, func(g *gpu, s *stream) code {
+		if s.recording != nil {
+			return g.refuse()
+		}
 		fake.await(s.end())
 		return success
 	})
 }
 
-// A wait is for where the event is now, not for where it may move.
+// A wait is for where the event is now, not for where it may move. A stream that
+// waits for one in a recording becomes part of that.
 //
 //export fake_cuStreamWaitEvent
 func fake_cuStreamWaitEvent(handle, after C.h5_handle, _ C.uint) code {
-	return on(handle, func(_ *gpu, s *stream) code {
+	return on(handle, func(g *gpu, s *stream) code {
 		e, c := lookup[*event](fake, uintptr(after))
-		if c == success {
-			fake.issue(s, e.place, func() error { return nil })
+		switch {
+		case c != success:
+			return c
+		case e.mark == nil && s.recording == nil:
+			return fake.issue(s, e.place, func() error { return nil })
+		case e.mark == nil || e.mark.ended() || s.recording != nil && s.recording != e.mark.recording:
+			g.refuse()
+			return captureIsolation
 		}
-		return c
+		e.mark.recording.join(s, e.mark.after)
+		return success
 	})
 }
 
@@ -382,19 +482,30 @@ func fake_cuEventDestroy_v2(handle C.h5_handle) code {
 
 //export fake_cuEventRecord
 func fake_cuEventRecord(handle, where C.h5_handle) code {
-	return on(where, func(_ *gpu, s *stream) code {
+	return on(where, func(g *gpu, s *stream) code {
 		e, c := lookup[*event](fake, uintptr(handle))
-		if c == success {
-			e.place = s.end()
+		switch {
+		case c != success:
+			return c
+		case s.recording != nil:
+			e.place, e.mark = place{}, &mark{s.recording, s.front}
+		case g.recording():
+			return g.refuse()
+		default:
+			e.place, e.mark = s.end(), nil
 		}
-		return c
+		return success
 	})
 }
 
 //export fake_cuEventQuery
 func fake_cuEventQuery(handle C.h5_handle) code {
-	return in(func(*gpu) code {
+	return in(func(g *gpu) code {
 		e, c := lookup[*event](fake, uintptr(handle))
+		if c == success && e.mark != nil {
+			g.refuse()
+			return capturedEvent
+		}
 		if c == success && !e.reached() {
 			if fake.schedule == Deferred {
 				fake.force(e.place) // who asks again and again must get on
@@ -407,8 +518,12 @@ func fake_cuEventQuery(handle C.h5_handle) code {
 
 //export fake_cuEventSynchronize
 func fake_cuEventSynchronize(handle C.h5_handle) code {
-	return in(func(*gpu) code {
+	return in(func(g *gpu) code {
 		e, c := lookup[*event](fake, uintptr(handle))
+		if c == success && e.mark != nil {
+			g.refuse()
+			return capturedEvent
+		}
 		if c == success {
 			fake.await(e.place)
 		}
@@ -478,9 +593,10 @@ func fake_cuLaunchKernel(function C.h5_handle, gx, gy, gz, bx, by, bz, shared C.
 		if k.Check(l) != nil {
 			return invalidValue
 		}
-		fake.launched[k.Name]++
-		fake.issue(s, place{}, func() error { return k.Run(g.memory, l) })
-		return success
+		return fake.issue(s, place{}, func() error {
+			fake.ran(k.Name)
+			return k.Run(g.memory, l)
+		})
 	})
 }
 

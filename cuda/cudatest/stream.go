@@ -6,6 +6,9 @@ type stream struct {
 	tasks []task
 	done  int // tasks, from the first
 	awake bool
+
+	recording *recording // what is issued goes there instead; nil if it is done
+	front     []int      // nodes that the next one comes after
 }
 
 // A task is something to do, once a place in a stream is reached.
@@ -22,14 +25,25 @@ type place struct {
 
 func (p place) reached() bool { return p.stream == nil || p.stream.done >= p.tasks }
 
-// An event is a place that moves.
-type event struct{ place }
+// An event is a place that moves, in a stream or in a recording.
+type event struct {
+	place
+	mark *mark
+}
 
 // end returns the place behind all that has been issued.
 func (s *stream) end() place { return place{s, len(s.tasks)} }
 
-// issue appends a task to s.
-func (d *driver) issue(s *stream, after place, run func() error) {
+// issue appends a task to s, or to what is being recorded of it. While the work of
+// some streams is recorded, others of the gpu take none.
+func (d *driver) issue(s *stream, after place, run func() error) code {
+	if s.recording != nil {
+		s.recording.add(s, run)
+		return success
+	}
+	if s.gpu.recording() {
+		return s.gpu.refuse()
+	}
 	s.tasks = append(s.tasks, task{after, run})
 	switch d.schedule {
 	case Eager:
@@ -40,6 +54,7 @@ func (d *driver) issue(s *stream, after place, run func() error) {
 			go d.serve(s)
 		}
 	}
+	return success
 }
 
 // force does all tasks before a place, and those that they wait for.

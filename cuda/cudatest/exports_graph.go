@@ -1,0 +1,95 @@
+package cudatest
+
+// #include "table.h"
+import "C"
+
+import "slices"
+
+// refuse breaks the recordings of a gpu, and says why.
+func (g *gpu) refuse() code {
+	for _, s := range g.streams {
+		if s.recording != nil {
+			s.recording.broken = true
+		}
+	}
+	return captureUnsupported
+}
+
+// recording reports whether work of some stream of g is being recorded.
+func (g *gpu) recording() bool {
+	return slices.ContainsFunc(g.streams, func(s *stream) bool { return s.recording != nil })
+}
+
+//export fake_cuStreamBeginCapture_v2
+func fake_cuStreamBeginCapture_v2(handle C.h5_handle, mode C.int) code {
+	return on(handle, func(g *gpu, s *stream) code {
+		if mode != C.H5_CAPTURE_RELAXED || g.recording() {
+			return invalidValue
+		}
+		r := &recording{origin: s}
+		r.join(s, nil)
+		return success
+	})
+}
+
+//export fake_cuStreamEndCapture
+func fake_cuStreamEndCapture(handle C.h5_handle, out *C.h5_handle) code {
+	*out = 0
+	return on(handle, func(_ *gpu, s *stream) code {
+		r := s.recording
+		if r == nil || r.origin != s {
+			return invalidValue
+		}
+		last := s.front
+		switch joined := r.end(); {
+		case r.broken:
+			return captureInvalidated
+		case !joined:
+			return captureUnjoined
+		}
+		*out = C.h5_handle(fake.add(&graph{r.nodes, last}))
+		return success
+	})
+}
+
+//export fake_cuGraphInstantiateWithFlags
+func fake_cuGraphInstantiateWithFlags(exec *C.h5_handle, handle C.h5_handle, flags C.ulonglong) code {
+	return in(func(*gpu) code {
+		g, c := lookup[*graph](fake, uintptr(handle))
+		if c != success || flags != 0 {
+			return invalidValue
+		}
+		*exec = C.h5_handle(fake.add(&executable{g}))
+		return success
+	})
+}
+
+//export fake_cuGraphDestroy
+func fake_cuGraphDestroy(handle C.h5_handle) code {
+	return in(func(*gpu) code {
+		_, c := lookup[*graph](fake, uintptr(handle))
+		delete(fake.handles, uintptr(handle))
+		return c
+	})
+}
+
+//export fake_cuGraphLaunch
+func fake_cuGraphLaunch(exec, handle C.h5_handle) code {
+	return on(handle, func(g *gpu, s *stream) code {
+		x, c := lookup[*executable](fake, uintptr(exec))
+		if c != success {
+			return c
+		}
+		schedule := fake.schedule
+		return fake.issue(s, place{}, func() error { return x.run(schedule) })
+	})
+}
+
+//export fake_cuGraphExecDestroy
+func fake_cuGraphExecDestroy(exec C.h5_handle) code {
+	return in(func(*gpu) code {
+		_, c := lookup[*executable](fake, uintptr(exec))
+		delete(fake.handles, uintptr(exec))
+		return c
+	})
+}

@@ -1,0 +1,130 @@
+package cudatest
+
+import (
+	"slices"
+	"sync"
+)
+
+// A recording is what streams are given while one of them is captured: work,
+// and which of it comes after which.
+type recording struct {
+	origin *stream
+	joined []*stream // origin among them
+	nodes  []node
+	broken bool // by a call that must not be recorded
+}
+
+// A node is work that comes after other nodes of its recording.
+type node struct {
+	after []int
+	run   func() error
+}
+
+// A mark is where an event was recorded in a recording: behind so many of its nodes.
+type mark struct {
+	recording *recording
+	after     []int
+}
+
+// ended reports whether that recording is over.
+func (m *mark) ended() bool { return m.recording.origin.recording != m.recording }
+
+// join makes s part of r, its next node behind those of a mark.
+func (r *recording) join(s *stream, after []int) {
+	if s.recording == nil {
+		s.recording = r
+		r.joined = append(r.joined, s)
+	}
+	s.front = slices.Concat(s.front, after)
+}
+
+func (r *recording) add(s *stream, run func() error) {
+	r.nodes = append(r.nodes, node{s.front, run})
+	s.front = []int{len(r.nodes) - 1}
+}
+
+// end releases all streams of r, and reports whether the origin waits for
+// everything that was recorded.
+func (r *recording) end() (joined bool) {
+	reached := make([]bool, len(r.nodes))
+	visit(r.nodes, r.origin.front, func(i int) { reached[i] = true })
+	for _, s := range r.joined {
+		s.recording, s.front = nil, nil
+	}
+	return !slices.Contains(reached, false)
+}
+
+// visit calls f with the nodes up to some last ones, each once and behind those
+// that it comes after, but what was recorded last otherwise first.
+func visit(nodes []node, last []int, f func(i int)) {
+	seen := make([]bool, len(nodes))
+	var walk func(last []int)
+	walk = func(last []int) {
+		for _, i := range slices.Backward(last) {
+			if !seen[i] {
+				seen[i] = true
+				walk(nodes[i].after)
+				f(i)
+			}
+		}
+	}
+	walk(last)
+}
+
+// A graph is work that was recorded.
+type graph struct {
+	nodes []node
+	last  []int // nodes that the graph's end comes after
+}
+
+// An executable is a graph that can be launched.
+type executable struct{ *graph }
+
+// run does the work: as recorded, in the other order where two streams' work may
+// be in any, or all at once that may be.
+func (g *graph) run(s Schedule) error {
+	switch s {
+	case Eager:
+		return g.each(func(do func(i int)) {
+			for i := range g.nodes {
+				do(i)
+			}
+		})
+	case Deferred:
+		return g.each(func(do func(i int)) { visit(g.nodes, g.last, do) })
+	}
+	return g.together()
+}
+
+// each does nodes in the order in which walk names them, until one fails.
+func (g *graph) each(walk func(do func(i int))) (err error) {
+	walk(func(i int) {
+		if err == nil {
+			err = g.nodes[i].run()
+		}
+	})
+	return err
+}
+
+func (g *graph) together() error {
+	done := make([]chan struct{}, len(g.nodes))
+	for i := range done {
+		done[i] = make(chan struct{})
+	}
+	var all sync.WaitGroup
+	failures := make(chan error, len(g.nodes))
+	for i, n := range g.nodes {
+		all.Go(func() {
+			defer close(done[i])
+			for _, k := range n.after {
+				<-done[k]
+			}
+			if err := n.run(); err != nil {
+				failures <- err
+			}
+		})
+	}
+	all.Wait()
+	close(failures)
+	return <-failures
+}

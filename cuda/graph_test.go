@@ -1,0 +1,325 @@
+package cuda_test
+
+import (
+	"errors"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/h5dnn/h5dnn/cuda"
+	"github.com/h5dnn/h5dnn/cuda/cudatest"
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// ones returns n times 1 on d.
+func ones(t *testing.T, d storage.Device, n int) storage.Array {
+	t.Helper()
+	floats := make([]float32, n)
+	for i := range floats {
+		floats[i] = 1
+	}
+	a, err := storage.From(floats, n).To(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// add is y = y + x.
+func add(d *cuda.Device, y, x storage.Array) error {
+	return d.Run(kernels.Add, &kernels.Call{Out: []storage.Array{y}, In: []storage.Array{y, x}})
+}
+
+// first returns the first element of a, waiting for it.
+func first(t *testing.T, a storage.Array) float32 {
+	t.Helper()
+	all, err := storage.Read[float32](a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all[0]
+}
+
+func TestGraphsRepeatWork(t *testing.T) {
+	eachSchedule(t, func(t *testing.T, gpus [2]*cuda.Device) {
+		d := gpus[0]
+		x, y := ones(t, d, 1000), ones(t, d, 1000)
+		replay, err := d.Record(func() error { return errors.Join(add(d, y, x), add(d, x, x)) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := first(t, y); got != 1 {
+			t.Errorf("recording does the work: %v", got)
+		}
+		for range 3 {
+			if err := replay.Run(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := add(d, y, y); err != nil {
+			t.Fatal(err)
+		}
+		if got := first(t, y); got != 2*(1+1+2+4) {
+			t.Errorf("got %v, want %v", got, 2*(1+1+2+4))
+		}
+		for range 2 {
+			if err := replay.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		if err := replay.Run(); !errors.Is(err, storage.ErrState) {
+			t.Errorf("a closed graph runs: %v", err)
+		}
+	})
+}
+
+// TestGraphsReadPinnedMemoryWhenTheyRun, not when they are recorded.
+func TestGraphsReadPinnedMemoryWhenTheyRun(t *testing.T) {
+	eachSchedule(t, func(t *testing.T, gpus [2]*cuda.Device) {
+		d := gpus[0]
+		x, y := ones(t, d, 1), ones(t, d, 1)
+		from, err := d.Pin(4)
+		if err != nil {
+			t.Fatal(err)
+		}
+		to, err := d.Pin(4)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := d.Stream()
+		graph, err := s.Record(func() error {
+			return errors.Join(s.Upload(x.Data, 0, from, 4), add(d, y, x), s.Download(to, y.Data, 0, 4))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := float32(1)
+		for i := range 4 {
+			dtype.Cast[float32](from.Bytes())[0] = float32(10 * i)
+			want += float32(10 * i)
+			if err := errors.Join(graph.Run(), s.Sync()); err != nil {
+				t.Fatal(err)
+			}
+			if got := dtype.Cast[float32](to.Bytes())[0]; got != want {
+				t.Errorf("run %d: got %v, want %v", i, got, want)
+			}
+		}
+		if err := graph.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A fork is a graph of two streams: one uploads 7 to x while the other adds 1s to y,
+// then x is added to y. It says who waits.
+type fork struct{ upload, join bool }
+
+// forked records a fork, or returns why it cannot be.
+func forked(t *testing.T, d *cuda.Device, f fork, x, y, one storage.Array) (*cuda.Graph, error) {
+	t.Helper()
+	side, err := d.NewStream()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := side.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	begun, err := d.NewEvent()
+	if err != nil {
+		t.Fatal(err)
+	}
+	arrived, err := d.NewEvent()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seven, err := d.Pin(4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dtype.Cast[float32](seven.Bytes())[0] = 7
+	return d.Stream().Record(func() error {
+		if f.upload {
+			if err := errors.Join(begun.Record(d.Stream()), side.After(begun)); err != nil {
+				return err
+			}
+		}
+		if err := errors.Join(side.Upload(x.Data, 0, seven, 4), arrived.Record(side), add(d, y, one)); err != nil {
+			return err
+		}
+		if f.join {
+			if err := d.Stream().After(arrived); err != nil {
+				return err
+			}
+		}
+		return add(d, y, x)
+	})
+}
+
+func TestGraphsForkAndJoin(t *testing.T) {
+	eachSchedule(t, func(t *testing.T, gpus [2]*cuda.Device) {
+		d := gpus[0]
+		x, y, one := ones(t, d, 1), ones(t, d, 1), ones(t, d, 1)
+		graph, err := forked(t, d, fork{true, true}, x, y, one)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(graph.Run(), graph.Run(), graph.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if got := first(t, y); got != 1+2*(1+7) {
+			t.Errorf("got %v, want %v", got, 1+2*(1+7))
+		}
+	})
+}
+
+// TestMisusedRecordingsAreErrors, which name the call, and leave the device usable.
+func TestMisusedRecordingsAreErrors(t *testing.T) {
+	eachSchedule(t, func(t *testing.T, gpus [2]*cuda.Device) {
+		d := gpus[0]
+		x, y, one := ones(t, d, 64), ones(t, d, 64), ones(t, d, 64)
+		other, err := d.NewStream()
+		if err != nil {
+			t.Fatal(err)
+		}
+		event, err := d.NewEvent()
+		if err != nil {
+			t.Fatal(err)
+		}
+		pinned, err := d.Pin(8)
+		if err != nil {
+			t.Fatal(err)
+		}
+		record := func(f func() error) error {
+			_, err := d.Record(f)
+			return err
+		}
+		for want, err := range map[string]error{
+			"cuda:0: allocate 8 bytes: not while work is being recorded": record(func() error { _, err := d.Alloc(8); return err }),
+			"cuda:0: pin 8 bytes":             record(func() error { _, err := d.Pin(8); return err }),
+			"cuda:0: wait: not while work":    record(d.Sync),
+			"upload 256 bytes that are not":   record(func() error { _ = d.Upload(x.Data, 0, make([]byte, 256)); return nil }),
+			"download 256 bytes: not while":   record(func() error { return d.Download(make([]byte, 256), x.Data, 0) }),
+			"recorded already":                record(func() error { return record(func() error { return nil }) }),
+			"is capturing":                    record(d.Stream().Sync),
+			"end: operation failed due to a":  record(func() error { _ = d.Stream().Sync(); return nil }),
+			"last recorded in a capturing":    record(func() error { return errors.Join(event.Record(d.Stream()), event.Wait()) }),
+			"another stream":                  record(func() error { return errors.Join(d.Stream().After(freshEvent(t, d))) }),
+			"upload: operation not permitted": record(func() error { return other.Upload(x.Data, 0, pinned, 8) }),
+			"unjoined work":                   second(forked(t, d, fork{upload: true}, x, y, one)),
+			"record: enough":                  record(func() error { return errors.New("enough") }),
+			"no entry frobnicate":             record(func() error { return d.Launch("frobnicate", [3]uint32{1, 1, 1}, 32, make([]byte, 8)) }),
+		} {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("error %v; want one about %q", err, want)
+			}
+		}
+		panicked := func() (v any) {
+			defer func() { v = recover() }()
+			return record(func() error { panic("enough") })
+		}()
+		if panicked != "enough" {
+			t.Errorf("a panic becomes %v", panicked)
+		}
+		if got := first(t, x); got != 1 {
+			t.Errorf("work that could not be recorded was done: %v", got)
+		}
+		if err := errors.Join(other.Close(), event.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func second(_ *cuda.Graph, err error) error { return err }
+
+// freshEvent returns an event that was recorded nowhere.
+func freshEvent(t *testing.T, d *cuda.Device) *cuda.Event {
+	e, err := d.NewEvent()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// TestGraphsKeepWhatTheyUse from the collector, until they are closed.
+func TestGraphsKeepWhatTheyUse(t *testing.T) {
+	d := cudatest.Devices(t, cudatest.Deferred)[0]
+	y := ones(t, d, 4)
+	x := ones(t, d, 4)
+	graph, err := d.Record(func() error { return add(d, y, x) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	x = storage.Array{}
+	before := collected(t, d)
+	if err := graph.Run(); err != nil {
+		t.Fatal(err)
+	}
+	if got := first(t, y); got != 2 {
+		t.Errorf("got %v, want 2", got)
+	}
+	if err := graph.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if after := collected(t, d); after != before-1 {
+		t.Errorf("%d storages are held before it is closed, %d after; want one less", before, after)
+	}
+	runtime.KeepAlive(y.Data)
+}
+
+// collected returns how many storages d holds that something can reach, once that
+// has been the same for a while.
+func collected(t *testing.T, d *cuda.Device) int {
+	t.Helper()
+	_, last := d.Held()
+	for same := 0; same < 5; same++ {
+		runtime.GC()
+		time.Sleep(time.Millisecond) // cleanups run beside us
+		if err := d.Sweep(); err != nil {
+			t.Fatal(err)
+		}
+		if _, count := d.Held(); count != last {
+			last, same = count, 0
+		}
+	}
+	return last
+}
+
+// TestStaleGraphsAreSeen keeps the fake from being kinder than a GPU: a graph that
+// uses memory which it could not know of fails once that is freed.
+func TestStaleGraphsAreSeen(t *testing.T) {
+	eachSchedule(t, func(t *testing.T, gpus [2]*cuda.Device) {
+		defer cudatest.Recover()
+		d := gpus[0]
+		x := ones(t, d, 4)
+		args := negArgs(d, d.Address(x.Data))
+		graph, err := d.Record(func() error { return d.Launch("neg_f32", [3]uint32{1, 1, 1}, 32, args) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(graph.Run(), d.Sync()); err != nil {
+			t.Fatal(err)
+		}
+		if got := first(t, x); got != -1 {
+			t.Errorf("got %v, want -1", got)
+		}
+		x = storage.Array{}
+		collected(t, d)
+		if err := errors.Join(graph.Run(), d.Sync()); err == nil || !strings.Contains(err.Error(), "in memory that was freed") {
+			t.Errorf("error %v; want one about freed memory", err)
+		}
+	})
+}
+
+// negArgs are the arguments of neg_f32 for one element, in place.
+func negArgs(d *cuda.Device, address uint64) []byte {
+	args := make([]byte, d.EntrySize("neg_f32"))
+	words := dtype.Cast[uint64](args)
+	words[0], words[1], words[2] = address, address, address
+	words[5] = 1
+	return args
+}

@@ -1,0 +1,84 @@
+package cuda
+
+// #include "calls.h"
+import "C"
+
+import (
+	"sync"
+	"unsafe"
+)
+
+// staging is pinned memory that uploads pass through, a ring of slots, so that
+// neither the caller nor the device waits for the other: only who finds all
+// slots full waits, for the oldest. The driver's own way of copying memory that
+// is not pinned may wait for the stream.
+type staging struct {
+	mu    sync.Mutex
+	slots [stagingSlots]slot
+	next  int // the slot that is being filled
+}
+
+const (
+	stagingSlots = 4
+	stagingBytes = 2 << 20 // of each
+)
+
+// A slot is filled by one upload or several, and full until they are done.
+type slot struct {
+	memory *Pinned // nil before its first use
+	done   *Event
+	used   int
+}
+
+// upload copies src to an address of d.
+func (g *staging) upload(d *Device, address uint64, src []byte) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for len(src) > 0 {
+		s, err := g.room(d)
+		if err != nil {
+			return err
+		}
+		n := copy(s.memory.bytes[s.used:], src)
+		if err := d.upload(d.stream, address, s.memory.bytes[s.used:][:n]); err != nil {
+			return err
+		}
+		s.used += (n + 63) &^ 63 // cache lines
+		address, src = address+uint64(n), src[n:]
+	}
+	return nil
+}
+
+// room returns a slot that has any.
+func (g *staging) room(d *Device) (*slot, error) {
+	s := &g.slots[g.next]
+	if s.memory == nil {
+		return s, s.make(d)
+	}
+	if s.used < stagingBytes {
+		return s, nil
+	}
+	if err := s.done.Record(d.stream); err != nil {
+		return nil, err
+	}
+	g.next = (g.next + 1) % stagingSlots
+	s = &g.slots[g.next]
+	if s.memory == nil {
+		return s, s.make(d)
+	}
+	s.used = 0
+	return s, s.done.Wait()
+}
+
+func (s *slot) make(d *Device) (err error) {
+	if s.done, err = d.NewEvent(); err != nil {
+		return err
+	}
+	s.memory, err = d.pin(stagingBytes)
+	return err
+}
+
+// upload issues a copy of pinned memory to a stream.
+func (d *Device) upload(s *Stream, address uint64, src []byte) error {
+	return d.check("upload", C.h5_upload(d.context, C.h5_address(address), unsafe.Pointer(&src[0]), C.size_t(len(src)), s.handle))
+}
