@@ -15,16 +15,18 @@ import (
 // from Defaults.
 type Config struct {
 	Data      DataConfig `json:"data"`
-	Model     any        `json:"model"`             // a preset's name, or a list of layers as nn.FromConfig reads it
-	Classes   int        `json:"classes,omitempty"` // for presets; counted in the labels if 0
-	Loss      string     `json:"loss"`              // as nn.LossByName knows it
-	Optimizer any        `json:"optimizer"`         // as nn.OptimizerFromConfig reads it
-	Schedule  string     `json:"schedule"`          // of the learning rate, as nn.ScheduleByName knows it
-	Epochs    int        `json:"epochs"`            //
-	Batch     int        `json:"batch"`             //
-	Seed      uint64     `json:"seed"`              // of the first weights, the order of samples, and all else that is drawn
-	Device    string     `json:"device,omitempty"`  //
-	Threads   int        `json:"threads,omitempty"` // all there are if 0
+	Model     any        `json:"model"`               // a preset's name, or a list of layers as nn.FromConfig reads it
+	Classes   int        `json:"classes,omitempty"`   // for presets; counted in the labels if 0
+	Loss      string     `json:"loss"`                // as nn.LossByName knows it
+	Optimizer any        `json:"optimizer"`           // as nn.OptimizerFromConfig reads it
+	Schedule  string     `json:"schedule"`            // of the learning rate, as nn.ScheduleByName knows it
+	Epochs    int        `json:"epochs"`              //
+	Batch     int        `json:"batch"`               //
+	Seed      uint64     `json:"seed"`                // of the first weights, the order of samples, and all else that is drawn
+	Device    string     `json:"device,omitempty"`    //
+	Precision string     `json:"precision,omitempty"` // of products: float32 (or empty), bf16 or fp16
+	Graph     Choice     `json:"graph,omitempty"`     // whether steps on a GPU are recorded once, and replayed
+	Threads   int        `json:"threads,omitempty"`   // all there are if 0
 }
 
 // A DataConfig says where samples are and how they become a model's input.
@@ -54,6 +56,7 @@ type DataConfig struct {
 	Layout    string    `json:"layout,omitempty"`    // of images: nchw (or empty) or nhwc
 	Shuffle   string    `json:"shuffle,omitempty"`   // auto (or empty), exact, window or none
 	Window    int       `json:"window,omitempty"`    // blocks open at a time under window shuffling; the loader's choice if 0
+	Resident  Choice    `json:"resident,omitempty"`  // whether all samples stay on a GPU
 	Memory    int64     `json:"memory_mb,omitempty"` // that loading may take, in MiB, a quarter of it to validate; 512 and 512 if 0
 }
 
@@ -140,6 +143,9 @@ func (c Config) Check() error {
 func (c Config) checkNames() error {
 	if _, err := shuffleOf(c.Data.Shuffle); err != nil {
 		return within(err, "data", "shuffle")
+	}
+	if err := checkPrecision(c.Precision); err != nil {
+		return within(err, "precision")
 	}
 	if _, err := nn.LossByName(c.Loss); err != nil {
 		return within(err, "loss")

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"math"
 	"runtime"
 	"time"
 
@@ -14,7 +13,6 @@ import (
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
-	"github.com/h5dnn/h5dnn/views"
 )
 
 // Options are what happens around training.
@@ -48,10 +46,11 @@ type Epoch struct {
 
 // Fit trains r from where it is to the end. When ctx is done it saves the run
 // and returns ctx's error; Resume goes on from there as if nothing had happened.
-func (r *Run) Fit(ctx context.Context, data *Data, o Options) error {
+func (r *Run) Fit(ctx context.Context, data *Data, o Options) (err error) {
 	runtime.LockOSThread() // the pool of arithmetic threads belongs to the thread that calls it
 	defer runtime.UnlockOSThread()
-	f, err := r.fitting(data, o)
+	f, err := r.fitting(ctx, data, o)
+	defer func() { err = errors.Join(err, f.close()) }()
 	if err != nil {
 		return err
 	}
@@ -70,15 +69,17 @@ type fitting struct {
 	*Run
 	Options
 	train, val *dataset.Loader
+	feed       feed
+	steps      stepper
 	params     iter.Seq2[string, *nn.Param]
 	blocks     *Predictor
 }
 
-func (r *Run) fitting(data *Data, o Options) (f *fitting, err error) {
+func (r *Run) fitting(ctx context.Context, data *Data, o Options) (f *fitting, err error) {
 	f = &fitting{Run: r, Options: o, params: r.params()}
 	c := &r.Cursor
 	if have := data.Train.Len(); c.Samples != 0 && c.Samples != have {
-		return nil, fmt.Errorf("resume: %d samples to train on, %d when the run began; the data has changed: %w", have, c.Samples, storage.ErrState)
+		return f, fmt.Errorf("resume: %d samples to train on, %d when the run began; the data has changed: %w", have, c.Samples, storage.ErrState)
 	}
 	loading := r.Config.loading()
 	if c.Samples != 0 {
@@ -87,8 +88,11 @@ func (r *Run) fitting(data *Data, o Options) (f *fitting, err error) {
 	if data.Val != nil {
 		loading.Memory -= loading.Memory / validating
 	}
-	if f.train, err = dataset.NewLoader(data.Train, loading); err != nil {
-		return nil, err
+	if err = f.open(ctx, data, loading); err != nil {
+		return f, err
+	}
+	if f.steps, err = f.stepper(); err != nil {
+		return f, err
 	}
 	plan := f.train.Plan()
 	if o.OnPlan != nil {
@@ -115,22 +119,62 @@ func (r *Run) reading(d dataset.Dataset, share int64) (*dataset.Loader, error) {
 	return dataset.NewLoader(d, o)
 }
 
+// stepper returns what makes f's steps.
+func (f *fitting) stepper() (stepper, error) {
+	recorder, records := tensor.NewRecorder(f.Device)
+	if f.Config.Graph == yes && !records {
+		return nil, fmt.Errorf("graph: %v does not record steps; leave it out: %w", f.Device, storage.ErrDevice)
+	}
+	if _, streams := f.Device.(storage.Streaming); !streams {
+		steps := &atOnce{fitting: f}
+		if f.scaler != nil {
+			steps.dials = storage.From(make([]float64, headed-1), headed-1)
+		}
+		return steps, nil
+	}
+	steps := &ahead{fitting: f}
+	if _, steers := f.Optimizer.(nn.Steerable); records && steers && f.Config.Graph != no {
+		steps.recorder = recorder
+	}
+	var err error
+	steps.sums, err = storage.Make(f.Device, dtype.Float64, tensor.TallySize)
+	return steps, err
+}
+
+// close gives back what f has on the device, once that is done with it.
+func (f *fitting) close() error {
+	if o, ok := f.Optimizer.(nn.Steerable); ok {
+		o.Steer(nil)
+	}
+	if f.feed == nil {
+		return nil
+	}
+	return f.feed.close()
+}
+
 // evaluated is how many samples are read at a time where nothing is learned.
 const evaluated = 1024
 
 // epoch trains what is left of an epoch, validates and saves.
 func (f *fitting) epoch(ctx context.Context) error {
-	began, seconds, start := time.Now(), f.Cursor.Sofar.Seconds, f.Cursor.Consumed
+	began, start := time.Now(), f.Cursor.Consumed
+	seconds, idle := f.Cursor.Sofar.Seconds, f.Cursor.Sofar.Waited
 	var waited time.Duration
-	for b, err := range f.train.Epoch(ctx, f.Cursor.Epoch, start) {
+	if err := f.steps.begin(); err != nil {
+		return err
+	}
+	for b, err := range f.feed.epoch(ctx, f.Cursor.Epoch, start) {
 		if err != nil {
 			return err
 		}
-		if err := f.step(b); err != nil {
+		if err := f.steps.step(b); err != nil {
 			return err
 		}
-		waited += b.Waited
+		f.Cursor.Step++
+		f.Cursor.Consumed = b.next
+		waited += b.waited
 		f.Cursor.Sofar.Seconds = seconds + time.Since(began).Seconds()
+		f.Cursor.Sofar.Waited = idle + waited.Seconds()
 		if f.OnBatch != nil {
 			p := Progress{f.Cursor.Epoch + 1, f.Config.Epochs, f.Cursor.Consumed, f.Cursor.Samples, f.Cursor.Sofar, time.Since(began), waited, f.Cursor.Consumed - start}
 			if err := f.OnBatch(p); err != nil {
@@ -141,32 +185,11 @@ func (f *fitting) epoch(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)
 	}
-	return f.finish(ctx)
-}
-
-// step makes one update.
-func (f *fitting) step(b *dataset.Batch) error {
-	var loss float64
-	var hits int
-	var failed error
-	f.Optimizer.SetRate(f.rateAt(f.Cursor.Consumed))
-	err := tensor.Step(func(t *tensor.Tape) {
-		t.Seed(f.Config.Seed, f.Cursor.Step)
-		out, y := f.forward(t, b.Fields[0], b.Fields[1])
-		total := f.loss(out, y)
-		loss, hits = total.Item(), f.hits(out, y)
-		if math.IsNaN(loss) || math.IsInf(loss, 0) {
-			tensor.Fail("train", storage.ErrState, "the loss is %v; lower the learning rate, or look for NaN in the data", loss)
-		}
-		failed = f.Optimizer.Step(f.params, tensor.Gradients(total))
-	})
-	if err = errors.Join(err, failed); err != nil {
-		return fmt.Errorf("epoch %d, step %d: %w", f.Cursor.Epoch+1, f.Cursor.Step+1, err)
+	if err := f.steps.settle(); err != nil {
+		return err
 	}
-	f.Cursor.Step++
-	f.Cursor.Consumed = b.Next
-	f.Cursor.Sofar.add(len(b.Rows), loss, hits)
-	return nil
+	f.Cursor.Sofar.Seconds = seconds + time.Since(began).Seconds()
+	return f.finish(ctx)
 }
 
 // rateAt returns the learning rate where so many samples of the epoch are consumed.
@@ -175,13 +198,12 @@ func (f *fitting) rateAt(consumed int) float64 {
 	return f.rate * f.schedule(epochs/float64(f.Config.Epochs))
 }
 
-// forward returns what the model says of x, and y in the shape to compare it with.
-func (r *Run) forward(t *tensor.Tape, x, y storage.Array) (out, target *tensor.Tensor) {
-	out = r.Model.Forward(r.Input.Of(r.watch(t, x)))
-	target = r.watch(t, y)
-	switch {
+// answer returns what the model says of x, and y in the shape to compare it with.
+func (r *Run) answer(x, y *tensor.Tensor) (out, target *tensor.Tensor) {
+	out = r.Model.Forward(r.Input.Of(x))
+	switch target = y; {
 	case r.Config.Data.OneHot:
-		target = oneHot(target, r.Config.Classes)
+		target = r.oneHot(target)
 	case r.Classifies() && target.Rank() > 1 && target.Len() == target.Shape[0]:
 		target = target.Reshape(target.Shape[0])
 	case !r.Classifies() && target.Len() == out.Len():
@@ -191,38 +213,16 @@ func (r *Run) forward(t *tensor.Tape, x, y storage.Array) (out, target *tensor.T
 }
 
 // oneHot returns a row for each label: zeros, and a one in the label's place.
-func oneHot(labels *tensor.Tensor, classes int) *tensor.Tensor {
-	n := labels.Shape[0]
-	all := make([]int64, classes)
-	for i := range all {
-		all[i] = int64(i)
-	}
-	places, err := storage.From(all, 1, classes).To(labels.Data.Device())
-	if err != nil {
-		tensor.Fail("one hot", storage.ErrDevice, "%v", err)
-	}
-	rows := labels.Reshape(n, 1).Cast(dtype.Int64).Equal(tensor.Of(places)).Cast(dtype.Float32)
-	if rows.Sum().Item() != float64(n) {
-		tensor.Fail("one hot", views.ErrShape, "labels beyond 0 to %d; there are %d classes", classes-1, classes)
-	}
-	return rows
+func (r *Run) oneHot(labels *tensor.Tensor) *tensor.Tensor {
+	return labels.Reshape(labels.Shape[0], 1).Cast(dtype.Int64).Equal(tensor.Of(r.places)).Cast(dtype.Float32)
 }
 
-// watch brings a into the step, on the run's device.
-func (r *Run) watch(t *tensor.Tape, a storage.Array) *tensor.Tensor {
-	moved, err := a.To(r.Device)
-	if err != nil {
-		tensor.Fail("train", storage.ErrDevice, "%v", err)
-	}
-	return t.Watch(moved)
-}
-
-// hits counts the samples that out names the right class of.
-func (r *Run) hits(out, y *tensor.Tensor) int {
+// hits counts the samples that out names the right class of; nil if there are no classes.
+func (r *Run) hits(out, y *tensor.Tensor) *tensor.Tensor {
 	if !r.Classifies() {
-		return 0
+		return nil
 	}
-	return int(tensor.Hits(out, y).Item())
+	return tensor.Hits(out.Widened(), y)
 }
 
 // finish validates, writes history and turns to the next epoch.
@@ -267,8 +267,8 @@ func (f *fitting) note(e Epoch) {
 }
 
 func (f *fitting) save() error {
-	if f.File == "" {
-		return nil
+	if err := f.steps.settle(); err != nil || f.File == "" {
+		return err
 	}
 	return Save(f.File, f.Run)
 }

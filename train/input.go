@@ -16,6 +16,8 @@ type Input struct {
 	ChannelsLast bool // images come as (H, W, C)
 	AddChannel   bool // images come as (H, W)
 	images       bool // of which the model takes (C, H, W)
+
+	scale, shift *tensor.Tensor // numbers for each channel, where batches are; nil until On
 }
 
 // inputFor returns the Input that model needs of samples of the given shape.
@@ -64,18 +66,38 @@ func (in Input) Of(x *tensor.Tensor) *tensor.Tensor {
 	case len(in.Scale) == 1:
 		return x.Normalize(in.Scale[0], in.Shift[0])
 	}
-	return x.Cast(dtype.Float32).Mul(in.each(in.Scale, x)).Add(in.each(in.Shift, x))
+	scale, shift := in.each(in.scale, x), in.each(in.shift, x)
+	return x.Cast(dtype.Float32).Mul(scale).Add(shift)
+}
+
+// On returns in for batches on d: what it multiplies and adds by channel lies there.
+func (in Input) On(d storage.Device) (Input, error) {
+	if len(in.Scale) < 2 {
+		return in, nil
+	}
+	place := func(numbers []float64) (*tensor.Tensor, error) {
+		narrow := make([]float32, len(numbers))
+		for i, x := range numbers {
+			narrow[i] = float32(x)
+		}
+		a, err := storage.From(narrow, len(narrow)).To(d)
+		return tensor.Of(a), err
+	}
+	var err error
+	if in.scale, err = place(in.Scale); err == nil {
+		in.shift, err = place(in.Shift)
+	}
+	return in, err
 }
 
 // each returns numbers for x's channels, in a shape that stretches over x.
-func (in Input) each(numbers []float64, x *tensor.Tensor) *tensor.Tensor {
-	shape := slices.Repeat([]int{1}, x.Rank()-1)
-	shape[in.channelAxis(x.Rank()-1)] = len(numbers)
-	wide, err := storage.From(numbers, shape...).To(x.Data.Device())
-	if err != nil {
-		tensor.Fail("normalize", storage.ErrDevice, "%v", err)
+func (in Input) each(numbers, x *tensor.Tensor) *tensor.Tensor {
+	if numbers == nil {
+		tensor.Fail("normalize", storage.ErrState, "numbers by channel lie nowhere yet; call On first")
 	}
-	return tensor.Of(wide).Cast(dtype.Float32)
+	shape := slices.Repeat([]int{1}, x.Rank()-1)
+	shape[in.channelAxis(x.Rank()-1)] = numbers.Len()
+	return numbers.Reshape(shape...)
 }
 
 // Sample returns the shape that Of makes of samples of the given shape.

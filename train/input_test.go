@@ -115,7 +115,7 @@ func TestOneHotComparesWithRowsOfZerosAndAOne(t *testing.T) {
 	if err == nil {
 		err = run.Fit(context.Background(), data, train.Options{})
 	}
-	if !errors.Is(err, views.ErrShape) || !strings.Contains(err.Error(), "labels beyond 0 to 1") {
+	if !errors.Is(err, views.ErrShape) || !strings.Contains(err.Error(), "label 2 of sample 0; there are 2 classes") {
 		t.Errorf("label 2 of two classes: %v", err)
 	}
 }

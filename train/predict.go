@@ -44,6 +44,9 @@ func NewPredictor(model nn.Module, in Input, d storage.Device, sample ...int) (*
 		widest = max(widest, views.Of(row.Output...).Len())
 	}
 	nn.SetTraining(model, false)
+	if in, err = in.On(d); err != nil {
+		return nil, err
+	}
 	const float = 4
 	p := &Predictor{
 		Rows:  min(max(1, cached/(float*max(1, widest))), evaluated),
@@ -185,21 +188,45 @@ func (r *Run) Evaluate(ctx context.Context, d dataset.Dataset) (Tally, error) {
 func (r *Run) evaluate(ctx context.Context, p *Predictor, l *dataset.Loader) (t Tally, err error) {
 	nn.SetTraining(r.Model, false)
 	defer nn.SetTraining(r.Model, true)
-	for b, err := range l.Epoch(ctx, 0, 0) {
-		if err != nil {
-			return t, fmt.Errorf("evaluate: %w", err)
-		}
-		err := p.blocks(len(b.Rows), func(first, end int) error {
-			return tensor.Infer(func(tape *tensor.Tape) {
-				out, y := r.forward(tape, rows(b.Fields[0], first, end), rows(b.Fields[1], first, end))
-				t.add(end-first, r.loss(out, y).Item(), r.hits(out, y))
-			})
-		})
-		if err != nil {
-			return t, fmt.Errorf("evaluate: %w", err)
-		}
+	sums, err := storage.From(make([]float64, tensor.TallySize), tensor.TallySize).To(r.Device)
+	if err != nil {
+		return t, err
 	}
+	for b, err := range l.Epoch(ctx, 0, 0) {
+		if err == nil {
+			err = r.checkLabels(b)
+		}
+		if err == nil {
+			err = p.blocks(len(b.Rows), func(first, end int) error {
+				return r.tally(sums, rows(b.Fields[0], first, end), rows(b.Fields[1], first, end))
+			})
+		}
+		if err != nil {
+			return t, fmt.Errorf("evaluate: %w", err)
+		}
+		t.Samples += len(b.Rows)
+	}
+	total, err := storage.Read[float64](sums)
+	if err != nil {
+		return t, fmt.Errorf("evaluate: %w", err)
+	}
+	t.Loss, t.Hits = total[tensor.TallyLoss], int(total[tensor.TallyHits])
 	return t, nil
+}
+
+// tally adds what the model says of x, compared with y, to sums.
+func (r *Run) tally(sums, x, y storage.Array) error {
+	x, err := x.To(r.Device)
+	if err == nil {
+		y, err = y.To(r.Device)
+	}
+	if err != nil {
+		return err
+	}
+	return tensor.Infer(func(t *tensor.Tape) {
+		out, target := r.answer(t.Watch(x), t.Watch(y))
+		tensor.AddTally(sums, x.Shape[0], r.loss(out, target), r.hits(out, target))
+	})
 }
 
 // Sample returns the shape of what p predicts from.

@@ -9,6 +9,7 @@ import (
 	"github.com/h5dnn/h5dnn/dataset"
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/tensor"
 )
 
 // A Run is a model in training, and all that decides what its next step does.
@@ -23,8 +24,10 @@ type Run struct {
 
 	loss     nn.Loss
 	schedule nn.Schedule
-	rate     float64 // where the schedule starts
-	sample   []int   // shape of x as the data has it
+	rate     float64        // where the schedule starts
+	sample   []int          // shape of x as the data has it
+	scaler   *tensor.Scaler // of losses in float16; nil else
+	places   storage.Array  // the numbers of all classes, in a row, where labels are made rows
 }
 
 // A Cursor is how far a run has come.
@@ -46,6 +49,7 @@ type Tally struct {
 	Loss    float64 `json:"loss"` // summed over samples
 	Hits    int     `json:"hits"` // samples of which it said the right class
 	Seconds float64 `json:"seconds"`
+	Waited  float64 `json:"waited,omitempty"` // seconds of them, for data
 }
 
 // MeanLoss returns the loss of the average sample.
@@ -86,8 +90,23 @@ func New(ctx context.Context, c Config, data *Data, d storage.Device) (*Run, err
 		}
 	}
 	r.Config.Data.Normalize = r.Input.Normalize
-	r.Config.Model, err = nn.Describe(r.Model)
-	return r, err
+	if r.Config.Model, err = nn.Describe(r.Model); err != nil {
+		return nil, err
+	}
+	return r, r.settle()
+}
+
+// settle puts where the model is what its inputs and labels are made with.
+func (r *Run) settle() (err error) {
+	if r.Input, err = r.Input.On(r.Device); err != nil || !r.Config.Data.OneHot {
+		return err
+	}
+	all := make([]int64, r.Config.Classes)
+	for i := range all {
+		all[i] = int64(i)
+	}
+	r.places, err = storage.From(all, 1, len(all)).To(r.Device)
+	return err
 }
 
 // assemble builds what r.Config describes.
@@ -113,7 +132,7 @@ func (r *Run) assemble(outputs int, d storage.Device) (err error) {
 	if r.Input, err = inputFor(r.Model, r.Config.Data, r.sample); err != nil {
 		return err
 	}
-	return nil
+	return r.scale()
 }
 
 // Summary lists the model's layers.

@@ -14,8 +14,11 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// What a run file says besides its arrays model/…, optimizer/… and history/….
+// What a run file says besides its arrays model/…, optimizer/… and history/…, and
+// of a run in fp16, scaler.
 const (
+	scalerName = "scaler"
+
 	metaConfig  = "h5dnn_config"  // the Config, as JSON
 	metaCursor  = "h5dnn_cursor"  // the Cursor, as JSON
 	metaSample  = "h5dnn_sample"  // the shape of a sample of x, as JSON
@@ -51,6 +54,9 @@ func (r *Run) arrays() iter.Seq2[string, storage.Array] {
 			if !yield("optimizer/"+name, a) {
 				return
 			}
+		}
+		if r.scaler != nil && !yield(scalerName, r.scaler.Array) {
+			return
 		}
 		for _, name := range r.History.Names() {
 			if !yield("history/"+name, storage.From(r.History[name], len(r.History[name]))) {
@@ -101,7 +107,34 @@ func resume(f serialize.File, d storage.Device) (*Run, error) {
 	if err := r.Optimizer.Load(nn.Params(r.Model), under(f, "optimizer/")); err != nil {
 		return nil, err
 	}
+	if err := r.loadScaler(f); err != nil {
+		return nil, err
+	}
+	if err := r.settle(); err != nil {
+		return nil, err
+	}
 	return r, r.loadHistory(f)
+}
+
+// loadScaler reads how far losses were scaled.
+func (r *Run) loadScaler(f serialize.File) error {
+	if r.scaler == nil {
+		return nil
+	}
+	for _, a := range under(f, scalerName) {
+		state, err := storage.Make(storage.CPU, dtype.Float32, r.scaler.Len())
+		if err == nil {
+			err = a.CopyTo(state)
+		}
+		if err == nil {
+			err = state.CopyTo(r.scaler.Array)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", scalerName, err)
+		}
+		return nil
+	}
+	return fmt.Errorf("no %s in the file, of a run in fp16: %w", scalerName, serialize.ErrFormat)
 }
 
 // plausible checks what the file says before it is believed.

@@ -1,0 +1,42 @@
+package train
+
+import (
+	"fmt"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/nn"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/tensor"
+)
+
+// precisions are what products may be computed as; weights, and what their
+// updates add up, are float32.
+var precisions = map[string]dtype.Type{"": dtype.Invalid, "float32": dtype.Invalid, "bf16": dtype.BFloat16, "fp16": dtype.Float16}
+
+// checkPrecision refuses a precision that there is not.
+func checkPrecision(name string) error {
+	if _, ok := precisions[name]; !ok {
+		return fmt.Errorf("no precision %q; want float32, bf16 or fp16", name)
+	}
+	return nil
+}
+
+// lower has t compute products as the run wants them.
+func (r *Run) lower(t *tensor.Tape) {
+	if low := precisions[r.Config.Precision]; low != dtype.Invalid {
+		t.Lower(low)
+	}
+}
+
+// scale gives r what scales its losses, where products are float16.
+func (r *Run) scale() error {
+	if precisions[r.Config.Precision] != dtype.Float16 {
+		return nil
+	}
+	if _, ok := r.Optimizer.(nn.Steerable); !ok {
+		return within(fmt.Errorf("%T cannot leave steps out, as fp16 asks of it; take bf16: %w", r.Optimizer, storage.ErrState), "precision")
+	}
+	s, err := tensor.NewScaler(r.Device)
+	r.scaler = &s
+	return err
+}
