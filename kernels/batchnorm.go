@@ -69,14 +69,15 @@ func newChannelSet(channels int) *channelSet {
 }
 
 // normKernel is a kernel whose images are as input 0, and whose other operands
-// are one number for each channel, except output 0 and a gradient's input 2.
+// are one number for each channel, except output 0 and a gradient's input 2. The
+// numbers are of the images' type or, where that is a half, all float32.
 func normKernel(name string, ins int, formula func(c *Call, set BatchNormSet, loop channelLoop, by *channelSet) error, outs ...int) *Kernel {
 	with := func(c *Call, set BatchNormSet, loop channelLoop) error {
 		by := newChannelSet(c.In[0].Shape[1])
 		defer channelSets.Put(by)
 		return formula(c, set, loop, by)
 	}
-	return define(name,
+	return withHalves(define(name,
 		func(c *Call, set BatchNormSet) error { return checkNorm(c, ins, outs, len(outs) == 1 && outs[0] == 3) },
 		func(c *Call, set BatchNormSet) error { return with(c, set, plainLoop{}) },
 		func(c *Call, set BatchNormSet) (bool, error) {
@@ -85,28 +86,38 @@ func normKernel(name string, ins int, formula func(c *Call, set BatchNormSet, lo
 				return false, nil
 			}
 			return true, with(c, set, loop)
-		})
+		}))
 }
 
 func checkNorm(c *Call, ins int, outs []int, grad bool) error {
 	if !slices.Contains(outs, len(c.Out)) {
 		return fmt.Errorf("%d outputs; want one of %v: %w", len(c.Out), outs, views.ErrShape)
 	}
-	if err := c.real(len(c.Out), ins); err != nil {
+	if err := c.holds(len(c.Out), ins); err != nil {
 		return err
 	}
 	x := &c.In[0]
 	if x.Rank() < 2 {
 		return fmt.Errorf("%v has no channels; want (N,C,…): %w", x.Shape, views.ErrShape)
 	}
+	if err := allFloats(*x); err != nil {
+		return err
+	}
+	number := c.In[1].Type
+	if !isHalf(x.Type) || number != dtype.Float32 {
+		number = x.Type
+	}
 	for _, list := range [][]storage.Array{c.In, c.Out} {
 		for i := range list {
-			want := x.Shape[1:2]
+			want, t := x.Shape[1:2], number
 			if i == 0 || grad && i == 2 && &list[0] == x {
-				want = x.Shape
+				want, t = x.Shape, x.Type
 			}
 			if !slices.Equal(list[i].Shape, want) {
 				return fmt.Errorf("an operand is %v; beside %v it should be %v: %w", list[i].Shape, x.Shape, want, views.ErrShape)
+			}
+			if err := oneType(t, list[i]); err != nil {
+				return err
 			}
 		}
 	}

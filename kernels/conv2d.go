@@ -73,7 +73,7 @@ func convKernel(name string, outs, ins int, find roles, f32, f64 func(g conv)) *
 		g.set = set.whole()
 		return g
 	}
-	return define(name,
+	return withHalves(define(name,
 		func(c *Call, set Conv2dSet) error {
 			if err := c.real(min(max(len(c.Out), 1), outs), min(max(len(c.In), 2), ins)); err != nil {
 				return err
@@ -95,7 +95,7 @@ func convKernel(name string, outs, ins int, find roles, f32, f64 func(g conv)) *
 				return false, nil
 			}
 			return true, g.fast()
-		})
+		}))
 }
 
 // whole returns the settings with zero strides as ones.

@@ -18,7 +18,7 @@ type LinearSet struct{ Act Activation }
 
 // Linear is y = act(x·wᵀ + b) for y (N,out), x (N,in), w (out,in) and b (out),
 // which may be left out. Its settings are a LinearSet. Strides are as in MatMul.
-var Linear = define("linear", checkLinear,
+var Linear = withHalves(define("linear", checkLinear,
 	func(c *Call, set LinearSet) error {
 		if l := linearOf(c, set); l.y.Type == dtype.Float64 {
 			plainLinear[float64](l)
@@ -27,7 +27,7 @@ var Linear = define("linear", checkLinear,
 		}
 		return nil
 	},
-	func(c *Call, set LinearSet) (bool, error) { return linearOf(c, set).fast() })
+	func(c *Call, set LinearSet) (bool, error) { return linearOf(c, set).fast() }))
 
 func checkLinear(c *Call, set LinearSet) error {
 	if err := c.real(1, min(max(len(c.In), 2), 3)); err != nil {

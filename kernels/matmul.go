@@ -22,7 +22,7 @@ import (
 // MatMul is z = x·y: of (…,m,k) and (…,k,n) the product (…,m,n), whose leading
 // axes are those of x and y, broadcast. Any strides will do; rows or columns
 // of adjacent elements are multiplied where they lie, all else through a copy.
-var MatMul = define("matmul", checkMatMul,
+var MatMul = withHalves(define("matmul", checkMatMul,
 	func(c *Call, _ struct{}) error {
 		z, x, y := &c.Out[0], &c.In[0], &c.In[1]
 		if z.Type == dtype.Float64 {
@@ -34,7 +34,7 @@ var MatMul = define("matmul", checkMatMul,
 	},
 	func(c *Call, _ struct{}) (bool, error) {
 		return fastMatMul(&c.Out[0], &c.In[0], &c.In[1])
-	})
+	}))
 
 func checkMatMul(c *Call, _ struct{}) error {
 	if err := c.real(1, 2); err != nil {
@@ -74,19 +74,12 @@ func leadSize(shape []int, rank, axis int) int {
 	return 1
 }
 
-// real checks that there are so many operands, all float32 or all float64.
+// real checks that there are so many operands, all floats of one type.
 func (c *Call) real(outs, ins int) error {
 	if err := c.holds(outs, ins); err != nil {
 		return err
 	}
-	t := c.In[0].Type
-	if t != dtype.Float32 && t != dtype.Float64 {
-		return notOf(t)
-	}
-	if err := oneType(t, c.Out...); err != nil {
-		return err
-	}
-	return oneType(t, c.In...)
+	return c.allFloats()
 }
 
 // fastMatMul reports false if z is empty of work for a library, or has more

@@ -70,7 +70,7 @@ func poolKernel(name string, outs, ins int, find func(c *Call) pool, fast func(p
 		p.set = set.whole()
 		return p
 	}
-	return define(name,
+	return withHalves(define(name,
 		func(c *Call, set Pool2dSet) error {
 			if err := c.holds(min(max(len(c.Out), 1), outs), min(max(len(c.In), ins/2+ins%2), ins)); err != nil {
 				return err
@@ -94,7 +94,7 @@ func poolKernel(name string, outs, ins int, find func(c *Call) pool, fast func(p
 				return true, nil
 			}
 			return false, nil
-		})
+		}))
 }
 
 // whole returns the settings with zero strides as the kernel's size.
@@ -109,11 +109,7 @@ func (s Pool2dSet) whole() Pool2dSet {
 
 // check returns an error unless types and shapes are those of one pooling.
 func (p *pool) check() error {
-	t := p.x.Type
-	if t != dtype.Float32 && t != dtype.Float64 {
-		return notOf(t)
-	}
-	if err := oneType(t, *p.y); err != nil {
+	if err := allFloats(*p.x, *p.y); err != nil {
 		return err
 	}
 	x, y := p.x.Shape, p.y.Shape

@@ -73,7 +73,7 @@ func moved(t *testing.T, host []storage.Array, d storage.Device, lay func(storag
 func widened(in []storage.Array) []storage.Array {
 	double := slices.Clone(in)
 	for i, a := range in {
-		if a.Type == dtype.Float32 {
+		if a.Type.IsFloat() {
 			double[i] = Of(a).Cast(dtype.Float64).Array
 		}
 	}

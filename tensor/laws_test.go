@@ -16,7 +16,7 @@ import (
 //
 //   - its gradient matches finite differences,
 //   - inputs that lie strided, flipped, permuted or repeated give the same result,
-//   - float32 on every device agrees with the float64 loop,
+//   - narrower floats on every device agree with the float64 loop,
 //   - an empty batch gives an empty result and gradients of zero.
 
 func eachSample(t *testing.T, f func(t *testing.T, s Sample)) {
@@ -292,11 +292,20 @@ func TestRepeatedInputsGiveTheSameResult(t *testing.T) {
 	}
 }
 
-func TestFloat32AgreesWithFloat64(t *testing.T) {
-	eachSample(t, func(t *testing.T, s Sample) {
-		single := draw(s, dtype.Float32)
-		agree(t, 2e-5, s, single, widened(single))
-	})
+// narrow are the floats that float64 is the meaning of, and how near to it an
+// operation and its derivative come: that of sums of a few dozen terms, in units
+// of the last place.
+var narrow = map[dtype.Type]float64{dtype.Float32: 2e-5, dtype.Float16: 1e-2, dtype.BFloat16: 6e-2}
+
+func TestNarrowFloatsAgreeWithFloat64(t *testing.T) {
+	for float, tolerance := range narrow {
+		t.Run(float.String(), func(t *testing.T) {
+			eachSample(t, func(t *testing.T, s Sample) {
+				in := draw(s, float)
+				agree(t, tolerance, s, in, widened(in))
+			})
+		})
+	}
 }
 
 func TestEmptyBatchesGiveEmptyResults(t *testing.T) {

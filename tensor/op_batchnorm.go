@@ -18,7 +18,8 @@ type BatchNormSet struct {
 
 // BatchNorm returns gamma·(x − mean)/√(var + eps) + beta, channel by channel of
 // x (N, C) or (N, C, H, W), after Ioffe and Szegedy, arXiv:1502.03167. The
-// running variance is unbiased, as PyTorch's.
+// running variance is unbiased, as PyTorch's. Where x is of halves, all else may
+// be float32.
 func BatchNorm(x, gamma, beta *Tensor, set BatchNormSet) *Tensor {
 	return Apply(&batchNorm{set: set}, x.Widened(), gamma, beta)
 }
@@ -53,10 +54,10 @@ func (op *batchNorm) Forward(w *Work, y storage.Array, in ...storage.Array) (err
 		return w.Run(kernels.BatchNormEval, set, []storage.Array{y}, in[0], in[1], in[2], op.set.RunningMean, op.set.RunningVar)
 	}
 	channel := views.Of(y.Shape[1])
-	if op.mean, err = w.Make(y.Type, channel); err != nil {
+	if op.mean, err = w.Make(in[1].Type, channel); err != nil {
 		return err
 	}
-	if op.invstd, err = w.Make(y.Type, channel); err != nil {
+	if op.invstd, err = w.Make(in[1].Type, channel); err != nil {
 		return err
 	}
 	out := []storage.Array{y, op.mean, op.invstd, op.set.RunningMean, op.set.RunningVar}

@@ -1,0 +1,84 @@
+package kernels
+
+import (
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// isHalf reports whether t is a float of 16 bits.
+func isHalf(t dtype.Type) bool { return t == dtype.Float16 || t == dtype.BFloat16 }
+
+// withHalves lets k, which is written for float32 and float64, take float16 and
+// bfloat16 on the CPU as well: it computes in float64 as what it means, in
+// float32 where it is fast, and rounds what it stores once more. It returns k.
+func withHalves(k *Kernel) *Kernel {
+	plain, fast := k.Plain, k.Fast
+	k.Plain = func(c *Call) error {
+		if !c.hasHalves() {
+			return plain(c)
+		}
+		return c.widened(k, dtype.Float64, plain)
+	}
+	k.Fast = func(c *Call) (done bool, err error) {
+		if !c.hasHalves() {
+			return fast(c)
+		}
+		err = c.widened(k, dtype.Float32, func(wide *Call) (err error) {
+			if done, err = fast(wide); !done && err == nil {
+				done, err = true, plain(wide)
+			}
+			return err
+		})
+		return done, err
+	}
+	return k
+}
+
+func (c *Call) hasHalves() bool {
+	for _, list := range [2][]storage.Array{c.Out, c.In} {
+		for i := range list {
+			if isHalf(list[i].Type) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// widened runs a call of k on copies of its floats as type t, and then stores
+// its outputs. Outputs are read as well, for kernels that update them.
+func (c *Call) widened(k *Kernel, t dtype.Type, run func(wide *Call) error) error {
+	if err := k.check(c); err != nil {
+		return err
+	}
+	wide := Call{Out: make([]storage.Array, len(c.Out)), In: make([]storage.Array, len(c.In)), Set: c.Set}
+	for i := range c.In {
+		wide.In[i] = widened(&c.In[i], t)
+	}
+	for i := range c.Out {
+		wide.Out[i] = widened(&c.Out[i], t)
+	}
+	if err := run(&wide); err != nil {
+		return err
+	}
+	for i := range c.Out {
+		if c.Out[i].Type.IsFloat() {
+			plainConvert(&c.Out[i], &wide.Out[i])
+		}
+	}
+	return nil
+}
+
+// widened returns a copy of a as type t, its axes in the same order; what holds
+// no floats is returned as it is.
+func widened(a *storage.Array, t dtype.Type) storage.Array {
+	if !a.Type.IsFloat() {
+		return *a
+	}
+	wide, err := storage.Make(storage.CPU, t, a.Shape...)
+	must(err)
+	wide.View = views.Like(a.View)
+	plainConvert(&wide, a)
+	return wide
+}
