@@ -57,7 +57,63 @@ func (s spec) channelsLast() spec {
 func list(specs ...spec) []spec { return specs }
 
 func trials() []trial {
-	return slices.Concat(moving(), reducing(), multiplying(), learning())
+	floats := slices.Concat(reducing(), multiplying(), learning())
+	all := slices.Concat(moving(), floats, elementwise(), counting(), steered())
+	for _, c := range floats {
+		for t, tolerance := range halves {
+			if half, ok := c.narrowed(t, tolerance); ok {
+				all = append(all, half)
+			}
+		}
+	}
+	return all
+}
+
+// halves are how near a half comes to what it means, in eight roundings.
+var halves = map[dtype.Type]float64{dtype.Float16: 0x1p-8, dtype.BFloat16: 0x1p-5}
+
+// narrowed is a trial of float32 as one of a half, or false.
+func (c trial) narrowed(t dtype.Type, tolerance float64) (trial, bool) {
+	half := func(specs []spec) []spec {
+		specs = slices.Clone(specs)
+		for i := range specs {
+			if specs[i].t == dtype.Float32 {
+				specs[i].t = t
+			}
+		}
+		return specs
+	}
+	if t0 := append(c.in, c.out...)[0].t; t0 != dtype.Float32 {
+		return c, false
+	}
+	c.out, c.in = half(c.out), half(c.in)
+	if c.tolerance > 0 {
+		c.tolerance = tolerance
+	}
+	if c.k == kernels.ActSlopeBias { // its sums are of rounded numbers
+		c.tolerance *= 4
+	}
+	return c, true
+}
+
+// counting tries what integers and bools have of the reductions.
+func counting() (all []trial) {
+	for _, t := range dtype.All() {
+		if !t.IsInt() && t != dtype.Bool {
+			continue
+		}
+		for _, shape := range [][2][]int{{{10000}, {1}}, {{300, 40}, {1, 40}}, {{4, 5, 6, 7}, {4, 1, 6, 1}}} {
+			x, y := of(shape[0]...).as(t), of(shape[1]...).as(t)
+			all = append(all, trial{kernels.Sum, nil, list(y), list(x.up(90)), 0}, trial{kernels.Max, nil, list(y), list(x), 0})
+			if t != dtype.Uint64 {
+				all = append(all, trial{kernels.Sum, nil, list(y.as(dtype.Int64)), list(x.up(90)), 0})
+			}
+		}
+		for _, x := range []spec{of(30, 5), of(3, 2000)} {
+			all = append(all, trial{kernels.ArgMax, nil, list(of(x.shape[0], 1).as(dtype.Int64)), list(x.as(t).up(9)), 0})
+		}
+	}
+	return all
 }
 
 // moving tries copies and casts between all types.
@@ -148,6 +204,11 @@ func learning() (all []trial) {
 		trial{kernels.BatchNormEval, set, list(x), list(x, c, c, c, c.up(3)), 1e-4},
 		trial{kernels.BatchNormGrad, set, list(x, c, c), list(x, c, x.channelsLast(), c, c), 1e-4},
 		trial{kernels.BatchNormEvalGrad, set, list(x, c, c), list(x, c, x, c, c.up(3)), 1e-3})
+	half := x.as(dtype.BFloat16)
+	all = append(all, trial{kernels.BatchNorm, set, list(half, c, c, c, c), list(half, c, c), 1.6e-2},
+		trial{kernels.BatchNormEval, set, list(half), list(half, c, c, c, c.up(3)), 1.6e-2},
+		trial{kernels.BatchNormGrad, set, list(half, c, c), list(half, c, half.channelsLast(), c, c), 1.6e-2},
+		trial{kernels.BatchNormEvalGrad, set, list(half, c, c), list(half, c, half, c, c.up(3)), 1.6e-2})
 	for _, t := range []dtype.Type{dtype.Uint8, dtype.Int8, dtype.Int64, dtype.Uint16, dtype.Int32} {
 		logits, labels := of(70, 10), of(70).as(t).up(10)
 		all = append(all, trial{kernels.CrossEntropy, nil, list(of(), logits), list(logits, labels), 1e-5}, trial{kernels.CrossEntropy, nil, list(of()), list(logits, labels), 1e-5},
@@ -168,7 +229,7 @@ func learning() (all []trial) {
 	random := kernels.RandomSet{Seed: 1<<40 + 7, Stream: 3, A: -2, B: 5}
 	all = append(all, trial{kernels.Uniform, random, list(of(33, 7)), nil, 1e-6}, trial{kernels.Normal, random, list(of(33, 7)), nil, 1e-5},
 		trial{kernels.Normal, random, list(of(33, 7).as(dtype.Float64)), nil, 1e-13}, trial{kernels.Dropout, kernels.DropoutSet{P: 0.4, Seed: 9, Stream: 1}, list(of(33, 7)), list(of(33, 7)), 1e-6})
-	return append(append(all, steered()...), elementwise()...)
+	return all
 }
 
 // steered tries what lets a step be recorded once and run again and again.
@@ -182,11 +243,11 @@ func steered() (all []trial) {
 	for _, guard := range []spec{these(dtype.Float32, 8, 3, 0), these(dtype.Float32, 8, 3, 1)} {
 		all = append(all, trial{kernels.SGD, sgd, list(p, p), list(p, dials, guard), 1e-6}, trial{kernels.Adam, adam, list(p, p.up(2), p.up(3)), list(p, dials, guard), 1e-5},
 			trial{kernels.Rescale, kernels.RescaleSet{Patience: 4}, list(guard), nil, 0}, trial{kernels.Rescale, kernels.RescaleSet{Patience: 9}, list(guard), nil, 0})
-		for _, x := range []spec{p, p.as(dtype.Float64), these(dtype.Float32, 1, 2, inf), these(dtype.Float32, nan, 2, 0)} {
+		for _, x := range []spec{p, p.as(dtype.Float64), these(dtype.Float32, 1, 2, inf), these(dtype.Float16, 1, 2, -inf), these(dtype.BFloat16, nan, 2, 0)} {
 			all = append(all, trial{kernels.Flag, nil, list(guard), list(x), 0})
 		}
 	}
-	for _, loss := range []spec{of(), of(1).as(dtype.Float64), these(dtype.Float32, nan), these(dtype.Float32, -inf)} {
+	for _, loss := range []spec{of(), of(1).as(dtype.Float64), of().as(dtype.Float16), these(dtype.Float32, nan), these(dtype.BFloat16, -inf)} {
 		for _, sums := range []spec{these(dtype.Float64, 3, 5, 2, 0), these(dtype.Float64, nan, 5, 2, 1)} {
 			all = append(all, trial{kernels.Tally, kernels.TallySet{Samples: 7}, list(sums), list(loss, of().as(dtype.Int64).up(8)), 1e-15},
 				trial{kernels.Tally, kernels.TallySet{Samples: 7}, list(sums), list(loss), 1e-15})
@@ -326,8 +387,8 @@ func TestKernelsAgreeWithPlainLoops(t *testing.T) {
 	}
 }
 
-// everyEntryRan wants each entry of the device code to have been launched, in
-// float32 or in float64, which are one template: what never ran agrees with nothing.
+// everyEntryRan wants each entry of the device code to have been launched; float32
+// and float64 are one template. What never ran agrees with nothing.
 func everyEntryRan(t *testing.T) {
 	text, err := device.PTX(80)
 	if err != nil {
@@ -459,7 +520,7 @@ func TestWhatHasNoCUDASideIsNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Run(kernels.Sum, &kernels.Call{Out: []storage.Array{ints}, In: []storage.Array{ints}}); err == nil || !strings.Contains(err.Error(), "sum: GPUs compute it of float32 and float64, not of int32") {
+	if err := d.Run(kernels.Exp, &kernels.Call{Out: []storage.Array{ints}, In: []storage.Array{ints}}); err == nil || !strings.Contains(err.Error(), "exp: not defined on int32; cast it first") {
 		t.Errorf("error %v; want one that names the type", err)
 	}
 }

@@ -91,45 +91,41 @@ func normOf(c *Call, set BatchNormSet) normArgs {
 // each channel's constants, and from them the first output.
 func (c *Call) launchNorm(n *normArgs, pivot, constants string, dy *storage.Array) error {
 	x := &c.In[0]
-	if _, err := realEntry(constants, x.Type); err != nil || n.channels == 0 {
-		return err
+	if n.channels == 0 {
+		return nil
 	}
 	return c.gpu.Scratch(int(6*8*n.channels), func(at uint64) error {
 		step := uint64(8 * n.channels)
 		n.by = channelArgs{at, at + step, at + 2*step, at + 3*step, at + 4*step, at + 5*step}
 		if pivot != "" {
-			if err := c.launchChannels(pivot, n); err != nil {
+			if err := c.launchPivots(pivot, n); err != nil {
 				return err
 			}
 			if err := c.launchSums(n, x, dy); err != nil {
 				return err
 			}
 		}
-		if err := c.launchChannels(constants, n); err != nil {
+		if err := launch(c.gpu, entry(constants, c.In[1].Type), n.channels, n); err != nil {
 			return err
 		}
 		return c.launchMap(n, x, dy)
 	})
 }
 
-// launchChannels computes something for each channel.
-func (c *Call) launchChannels(name string, n *normArgs) error {
-	if name == "norm pivot" && c.In[0].Len() == 0 {
+// launchPivots takes each channel's pivot from its images, if there are any, or from its mean.
+func (c *Call) launchPivots(name string, n *normArgs) error {
+	from := &c.In[1]
+	if name == "norm pivot" {
+		from = &c.In[0]
+	}
+	if from.Len() == 0 {
 		return nil
 	}
-	entry, err := realEntry(name, c.In[0].Type)
-	if err != nil {
-		return err
-	}
-	return launch(c.gpu, entry, n.channels, n)
+	return launch(c.gpu, entry(name, from.Type), n.channels, n)
 }
 
 // launchSums sums over each channel, about its pivot.
 func (c *Call) launchSums(n *normArgs, x, dy *storage.Array) error {
-	entry, err := realEntry("channel sums", x.Type)
-	if err != nil {
-		return err
-	}
 	args := sumsArgs{n: n.count, xStep: int64(x.Stride[1]), by: n.by}
 	var g grid
 	second := x
@@ -143,15 +139,11 @@ func (c *Call) launchSums(n *normArgs, x, dy *storage.Array) error {
 		args.dy = c.address(dy, g.first[1])
 	}
 	args.g = g.C
-	return launchBlocks(c.gpu, entry, [3]uint32{uint32(n.channels), 1, 1}, threads, &args)
+	return launchBlocks(c.gpu, entry("channel sums", x.Type), [3]uint32{uint32(n.channels), 1, 1}, threads, &args)
 }
 
 // launchMap computes the first output from x, dy if there is one, and each channel's constants.
 func (c *Call) launchMap(n *normArgs, x, dy *storage.Array) error {
-	entry, err := realEntry("channel map", x.Type)
-	if err != nil {
-		return err
-	}
 	channel := storage.Array{View: views.View{Shape: x.Shape, Stride: make([]int, x.Rank())}}
 	channel.Stride[1] = 1
 	second := x
@@ -163,6 +155,6 @@ func (c *Call) launchMap(n *normArgs, x, dy *storage.Array) error {
 		if dy != nil {
 			args.dy = at[2]
 		}
-		return launch(c.gpu, entry, count, &args)
+		return launch(c.gpu, entry("channel map", x.Type), count, &args)
 	})
 }

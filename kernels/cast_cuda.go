@@ -16,9 +16,12 @@ var _ = onGPU(Cast, func(c *Call, set CastSet) error {
 	if same && x.Type == y.Type {
 		return c.launchCopy(y, x)
 	}
-	entry := "cast"
-	if !same && x.Type == dtype.Uint8 && y.Type == dtype.Float32 {
-		entry = "cast_bytes"
+	code := "cast"
+	switch {
+	case !same && x.Type == dtype.Uint8 && y.Type.IsFloat():
+		code = entry("cast bytes", y.Type)
+	case same && (isHalf(x.Type) && y.Type == dtype.Float32 || x.Type == dtype.Float32 && isHalf(y.Type)):
+		code = entry(entry("cast", x.Type), y.Type)
 	}
 	args := castArgs{a: set.Scale, b: set.Shift, to: int64(y.Type), from: int64(x.Type)}
 	if same {
@@ -31,7 +34,7 @@ var _ = onGPU(Cast, func(c *Call, set CastSet) error {
 	}
 	return c.eachGrid([]*storage.Array{y, x}, func(g *C.h5k_grid, at starts, n int64) error {
 		args.y, args.x, args.n, args.g = at[0], at[1], n, *g
-		return launch(c.gpu, entry, n, &args)
+		return launch(c.gpu, code, n, &args)
 	})
 })
 

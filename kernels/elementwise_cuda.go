@@ -4,9 +4,6 @@ package kernels
 import "C"
 
 import (
-	"strings"
-
-	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -40,33 +37,15 @@ type loopArgs struct {
 	z, x, y uint64
 	a, b    float64
 
-	n, kind, size int64 // kind is the type, as types.cuh numbers it
-	g             C.h5k_grid
+	n, kind int64 // the type, as types.cuh numbers it
+	g       C.h5k_grid
 }
 
 // launchLoop is operation.run on a GPU, for the line of that name; of integers
 // too, for lines that device/elementwise.cu lists.
 func (c *Call) launchLoop(name string, a, b float64) error {
 	z, x, y := &c.Out[0], &c.In[0], &c.In[len(c.In)-1]
-	entry, err := loopEntry(name, x.Type)
-	if err != nil {
-		return err
-	}
 	return c.eachGrid([]*storage.Array{z, x, y}, func(g *C.h5k_grid, at starts, n int64) error {
-		return launch(c.gpu, entry, n, &loopArgs{at[0], at[1], at[2], a, b, n, int64(x.Type), int64(x.Type.Size()), *g})
+		return launch(c.gpu, entry(name, x.Type), n, &loopArgs{at[0], at[1], at[2], a, b, n, int64(x.Type), *g})
 	})
-}
-
-// loopEntry names the entry that computes a line of ops.h of elements of type t.
-func loopEntry(name string, t dtype.Type) (string, error) {
-	line := strings.ReplaceAll(name, " ", "_")
-	switch wide := wideOf(t); {
-	case t == dtype.Float16 || t == dtype.BFloat16:
-		return line + "_half", nil
-	case wide == dtype.Int64:
-		return line + "_i64", nil
-	case wide == dtype.Uint64:
-		return line + "_u64", nil
-	}
-	return realEntry(name, t)
 }

@@ -90,15 +90,18 @@ func (c *Call) address(a *storage.Array, at int) uint64 {
 	return c.gpu.Address(a.Data) + uint64(at*a.Type.Size())
 }
 
-// realEntry returns the entry of a kernel for elements of type t.
-func realEntry(name string, t dtype.Type) (string, error) {
-	switch t {
-	case dtype.Float32:
-		return strings.ReplaceAll(name, " ", "_") + "_f32", nil
-	case dtype.Float64:
-		return strings.ReplaceAll(name, " ", "_") + "_f64", nil
+// entry names the device code of a kernel for elements of type t, which the
+// kernel's check has allowed. All integers but uint64 share theirs.
+func entry(name string, t dtype.Type) string {
+	kind, ok := kinds[t]
+	if !ok {
+		kind = "_i64"
 	}
-	return "", fmt.Errorf("GPUs compute it of float32 and float64, not of %v; cast it first: %w", t, dtype.ErrType)
+	return strings.ReplaceAll(name, " ", "_") + kind
+}
+
+var kinds = map[dtype.Type]string{
+	dtype.Float16: "_f16", dtype.BFloat16: "_bf16", dtype.Float32: "_f32", dtype.Float64: "_f64", dtype.Uint64: "_u64",
 }
 
 // starts are the addresses of the first element of each operand.

@@ -33,6 +33,7 @@ type linesArgs struct {
 	n       int64
 	step    [3]int64
 	lines   int64
+	kind    int64 // x's type, as types.cuh numbers it
 	k       C.h5k_grid
 }
 
@@ -47,17 +48,13 @@ func (c *Call) launchLines(name string, axis int, z, x, y *storage.Array) error 
 	if x.Shape[axis] >= longLine {
 		name += " long"
 	}
-	entry, err := realEntry(name, x.Type)
-	if err != nil {
-		return err
-	}
 	var kept grid
 	if err := kept.gpuAlong(^(uint64(1) << axis), z, x, y); err != nil {
 		return err
 	}
 	args := linesArgs{
 		c.address(z, kept.first[0]), c.address(x, kept.first[1]), c.address(y, kept.first[2]), int64(x.Shape[axis]),
-		[3]int64{int64(z.Stride[axis]), int64(x.Stride[axis]), int64(y.Stride[axis])}, kept.count(), kept.C,
+		[3]int64{int64(z.Stride[axis]), int64(x.Stride[axis]), int64(y.Stride[axis])}, kept.count(), int64(x.Type), kept.C,
 	}
 	if err := small(x.Shape[axis]); err != nil {
 		return err
@@ -66,5 +63,5 @@ func (c *Call) launchLines(name string, axis int, z, x, y *storage.Array) error 
 	if x.Shape[axis] < longLine {
 		blocks = ceil(blocks, threads/32)
 	}
-	return launchBlocks(c.gpu, entry, [3]uint32{uint32(min(blocks, 1<<16)), 1, 1}, threads, &args)
+	return launchBlocks(c.gpu, entry(name, x.Type), [3]uint32{uint32(min(blocks, 1<<16)), 1, 1}, threads, &args)
 }

@@ -15,11 +15,7 @@ var (
 		if args.rows == 0 {
 			return Fill.CUDA(c.gpu, &Call{Out: c.Out[:1], Set: FillSet{math.NaN()}})
 		}
-		mean, err := realEntry("mean of rows", c.In[0].Type)
-		if err != nil {
-			return err
-		}
-		return c.launchRows("cross entropy", mean, &args)
+		return c.launchRows("cross entropy", entry("mean of rows", c.In[0].Type), &args)
 	})
 
 	_ = onGPU(Hits, func(c *Call, _ struct{}) error {
@@ -32,10 +28,6 @@ var (
 
 	_ = onGPU(MeanSquaredError, func(c *Call, _ struct{}) error {
 		x, y, dx := &c.In[0], &c.In[1], &c.In[0]
-		entry, err := realEntry("squared error", x.Type)
-		if err != nil {
-			return err
-		}
 		if len(c.Out) == 2 {
 			dx = &c.Out[1]
 		}
@@ -53,11 +45,10 @@ var (
 		args.blocks = int64(min(ceil(x.Len(), threads), busy))
 		return c.gpu.Scratch(int(8*args.blocks), func(part uint64) error {
 			args.part = part
-			if err := launchBlocks(c.gpu, entry, [3]uint32{uint32(args.blocks), 1, 1}, threads, &args); err != nil {
+			if err := launchBlocks(c.gpu, entry("squared error", x.Type), [3]uint32{uint32(args.blocks), 1, 1}, threads, &args); err != nil {
 				return err
 			}
-			mean, _ := realEntry("mean of blocks", x.Type)
-			return launchBlocks(c.gpu, mean, [3]uint32{1, 1, 1}, threads, &args)
+			return launchBlocks(c.gpu, entry("mean of blocks", x.Type), [3]uint32{1, 1, 1}, threads, &args)
 		})
 	})
 )
@@ -93,10 +84,6 @@ func (c *Call) labelled() labelledArgs {
 // launchRows computes a number for each row, and then the result from them.
 func (c *Call) launchRows(name, result string, args *labelledArgs) error {
 	x := &c.In[0]
-	entry, err := realEntry(name, x.Type)
-	if err != nil {
-		return err
-	}
 	for _, n := range []int{x.Shape[0], x.Shape[1]} {
 		if err := small(n); err != nil {
 			return err
@@ -105,7 +92,7 @@ func (c *Call) launchRows(name, result string, args *labelledArgs) error {
 	return c.gpu.Scratch(8*x.Shape[0], func(part uint64) error {
 		args.part = part
 		blocks := [3]uint32{uint32(min(ceil(x.Shape[0], threads/32), 1<<16)), 1, 1}
-		if err := launchBlocks(c.gpu, entry, blocks, threads, args); err != nil {
+		if err := launchBlocks(c.gpu, entry(name, x.Type), blocks, threads, args); err != nil {
 			return err
 		}
 		return launchBlocks(c.gpu, result, [3]uint32{1, 1, 1}, threads, args)

@@ -127,25 +127,20 @@ func (c *Call) launchTiles(name string, t dtype.Type, e *extent, batches int, pa
 	if width == 16 {
 		whole += " thin"
 	}
-	entry, err := realEntry(whole, t)
-	if err != nil {
-		return err
-	}
 	columns := ceil(int(e.n), width)
 	if columns > maxGridY {
 		return fmt.Errorf("%d columns; GPUs take %d at once: multiply them in parts: %w", e.n, maxGridY*width, storage.ErrState)
 	}
 	blocks := [3]uint32{uint32(ceil(int(e.m), 64)), uint32(columns), uint32(min(batches*int(e.splits), maxGridY))}
 	if e.splits == 1 {
-		return tiles(entry, blocks)
+		return tiles(entry(whole, t), blocks)
 	}
-	return c.gpu.Scratch(int(e.splits)*int(e.m)*int(e.n)*t.Size(), func(address uint64) error {
+	return c.gpu.Scratch(int(e.splits)*int(e.m)*int(e.n)*max(t.Size(), 4), func(address uint64) error {
 		*part = address
-		if err := tiles(entry, blocks); err != nil {
+		if err := tiles(entry(whole, t), blocks); err != nil {
 			return err
 		}
-		sum, _ := realEntry(name+" splits", t)
-		return splits(sum, int64(e.m)*int64(e.n))
+		return splits(entry(name+" splits", t), int64(e.m)*int64(e.n))
 	})
 }
 

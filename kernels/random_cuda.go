@@ -31,10 +31,6 @@ func (c *Call) launchDraw(name string, set RandomSet) error {
 	if len(c.In) > 0 {
 		x = &c.In[0]
 	}
-	entry, err := realEntry(name, y.Type)
-	if err != nil {
-		return err
-	}
 	var base uint64
 	if len(c.In) > 1 {
 		base = c.first(&c.In[1])
@@ -45,6 +41,6 @@ func (c *Call) launchDraw(name string, set RandomSet) error {
 		if len(c.In) > 0 {
 			args.x = at[1]
 		}
-		return launch(c.gpu, entry, n, &args)
+		return launch(c.gpu, entry(name, y.Type), n, &args)
 	})
 }

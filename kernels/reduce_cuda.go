@@ -23,9 +23,8 @@ var (
 
 	_ = onGPU(MaxSlope, func(c *Call, _ struct{}) error {
 		dx, x, y, dy := &c.Out[0], &c.In[0], &c.In[1], &c.In[2]
-		entry, err := realEntry("max slope", x.Type)
-		if err != nil || x.Len() == 0 {
-			return err
+		if x.Len() == 0 {
+			return nil
 		}
 		stays, goes := axesOf(y, x)
 		var kept, over grid
@@ -39,7 +38,7 @@ var (
 			c.address(dx, kept.first[0]+over.first[0]-dx.Offset), c.address(x, kept.first[1]+over.first[1]-x.Offset),
 			c.address(y, kept.first[2]), c.address(dy, kept.first[3]), kept.count(), over.count(), kept.C, over.C,
 		}
-		return launchBlocks(c.gpu, entry, [3]uint32{uint32(kept.count()), 1, 1}, threads, &args)
+		return launchBlocks(c.gpu, entry("max slope", x.Type), [3]uint32{uint32(kept.count()), 1, 1}, threads, &args)
 	})
 )
 
@@ -48,6 +47,7 @@ type reduceArgs struct {
 	y, x, part         uint64
 	divisor            float64
 	kept, over, splits int64
+	kind, to           int64 // types of x and y, as types.cuh numbers them
 	k, o               C.h5k_grid
 }
 
@@ -59,9 +59,8 @@ type maxSlopeArgs struct {
 
 // launchReduce is the sum over divisor, or the maximum; of nothing it is none.
 func (c *Call) launchReduce(name string, y, x *storage.Array, divisor, none float64) error {
-	entry, err := realEntry(name, x.Type)
-	if err != nil || y.Len() == 0 {
-		return err
+	if y.Len() == 0 {
+		return nil
 	}
 	if x.Len() == 0 {
 		return Fill.CUDA(c.gpu, &Call{Out: []storage.Array{*y}, Set: FillSet{none}})
@@ -76,26 +75,24 @@ func (c *Call) launchReduce(name string, y, x *storage.Array, divisor, none floa
 	}
 	args := reduceArgs{
 		y: c.address(y, kept.first[1]), x: c.address(x, kept.first[0]+over.first[0]-x.Offset),
-		divisor: divisor, kept: kept.count(), over: over.count(), k: kept.C, o: over.C,
+		divisor: divisor, kept: kept.count(), over: over.count(), kind: int64(x.Type), to: int64(y.Type), k: kept.C, o: over.C,
 	}
-	width := 1
+	width, tiles := 1, entry(name, x.Type)
 	if args.kept >= 32 && innermost(&kept) < innermost(&over) {
-		width = 32
-		entry = name + "_wide" + entry[len(name):]
+		width, tiles = 32, entry(name+" wide", x.Type)
 	}
 	blocks := ceil(int(args.kept), width)
 	args.splits = int64(min(max(1, busy/blocks), ceil(int(args.over), 8*threads/width)))
 	grid := [3]uint32{uint32(blocks), uint32(args.splits), 1}
 	if args.splits == 1 {
-		return launchBlocks(c.gpu, entry, grid, threads, &args)
+		return launchBlocks(c.gpu, tiles, grid, threads, &args)
 	}
 	return c.gpu.Scratch(int(8*args.splits*args.kept), func(part uint64) error {
 		args.part = part
-		if err := launchBlocks(c.gpu, entry, grid, threads, &args); err != nil {
+		if err := launchBlocks(c.gpu, tiles, grid, threads, &args); err != nil {
 			return err
 		}
-		sum, _ := realEntry(name+" parts", x.Type)
-		return launch(c.gpu, sum, args.kept, &args)
+		return launch(c.gpu, entry(name+" parts", x.Type), args.kept, &args)
 	})
 }
 

@@ -29,12 +29,8 @@ var (
 	})
 
 	_ = onGPU(Flag, func(c *Call, _ struct{}) error {
-		entry, err := realEntry("flag", c.In[0].Type)
-		if err != nil {
-			return err
-		}
 		return c.eachGrid([]*storage.Array{&c.In[0]}, func(g *C.h5k_grid, at starts, n int64) error {
-			return launch(c.gpu, entry, n, &flagArgs{at[0], c.first(&c.Out[0]), n, *g})
+			return launch(c.gpu, entry("flag", c.In[0].Type), n, &flagArgs{at[0], c.first(&c.Out[0]), n, *g})
 		})
 	})
 
@@ -43,15 +39,11 @@ var (
 	})
 
 	_ = onGPU(Tally, func(c *Call, set TallySet) error {
-		entry, err := realEntry("tally", c.In[0].Type)
-		if err != nil {
-			return err
-		}
 		args := tallyArgs{sums: c.first(&c.Out[0]), loss: c.first(&c.In[0]), samples: int64(set.Samples)}
 		if len(c.In) > 1 {
 			args.hits = c.first(&c.In[1])
 		}
-		return launch(c.gpu, entry, 1, &args)
+		return launch(c.gpu, entry("tally", c.In[0].Type), 1, &args)
 	})
 )
 

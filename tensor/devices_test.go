@@ -15,15 +15,15 @@ import (
 func TestDevicesAgree(t *testing.T) {
 	gpus := cudatest.Devices(t, cudatest.Deferred)
 	plainly := map[string]func(storage.Array) storage.Array{"row-major": func(a storage.Array) storage.Array { return a }}
-	for i, float := range []dtype.Type{dtype.Float32, dtype.Float64} {
-		tolerance := map[dtype.Type]float64{dtype.Float32: 2e-5, dtype.Float64: 1e-12}[float]
+	for i, float := range []dtype.Type{dtype.Float32, dtype.Float64, dtype.Float16, dtype.BFloat16} {
+		tolerance := max(narrow[float], 1e-12)
 		for _, ways := range []map[string]func(storage.Array) storage.Array{plainly, layouts} {
 			for name, lay := range ways {
 				t.Run(float.String()+" "+name, func(t *testing.T) {
 					eachSample(t, func(t *testing.T, s Sample) {
 						defer cudatest.Recover()
 						host := draw(s, float)
-						agree(t, tolerance, s, moved(t, host, gpus[i], lay), widened(host))
+						agree(t, tolerance, s, moved(t, host, gpus[i%2], lay), widened(host))
 					})
 				})
 			}

@@ -39,9 +39,10 @@ var sources = map[string]func(lane, by uint32) uint32{
 	"idx":  func(_, by uint32) uint32 { return by & 31 },
 }
 
-// products makes mma.sync m16n8k16 of bfloat16s, summed as float32: D = A·B + C.
+// products makes mma.sync m16n8k16 of halves, summed as float32: D = A·B + C.
 func products(d *decoder) execute {
-	if d.opcode != "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32" {
+	value := halves[d.opcode]
+	if value == nil {
 		d.fail("unknown matrix product")
 	}
 	z, x, y, w := d.list(0, d.named), d.list(1, d.value), d.list(2, d.value), d.list(3, d.value)
@@ -54,7 +55,7 @@ func products(d *decoder) execute {
 				b.fail(lanes[0], "a matrix product that only %d threads of the warp reach", len(lanes))
 				return
 			}
-			b.product(lanes[0], z, x, y, w)
+			b.product(lanes[0], z, x, y, w, value)
 		})
 	}
 }
@@ -63,7 +64,7 @@ func products(d *decoder) execute {
 // mma.m16n8k16": lane 4g+t holds of A the rows g and g+8 at columns 2t, 2t+1,
 // 2t+8 and 2t+9, of B column g at these rows, of C and D rows g and g+8 at
 // columns 2t and 2t+1.
-func (b *block) product(first int32, z, x, y, w []int) {
+func (b *block) product(first int32, z, x, y, w []int, value func(bits uint16) float32) {
 	var out [warp][4]float32
 	for lane := range int32(warp) {
 		for o := range int32(4) {
@@ -73,7 +74,7 @@ func (b *block) product(first int32, z, x, y, w []int) {
 				owner := k & 7 >> 1
 				xs := b.row(x[row>>3+k>>3<<1])[first+row&7<<2+owner]
 				ys := b.row(y[k>>3])[first+col<<2+owner]
-				sum += bfloat(xs, k&1) * bfloat(ys, k&1)
+				sum += value(uint16(xs>>(16*(k&1)))) * value(uint16(ys>>(16*(k&1))))
 			}
 			out[lane][o] = sum
 		}
@@ -85,5 +86,8 @@ func (b *block) product(first int32, z, x, y, w []int) {
 	}
 }
 
-// bfloat returns the lower or upper bfloat16 of a register.
-func bfloat(r uint64, half int32) float32 { return f32(uint32(r) >> (16 * half) << 16) }
+// halves are the values of a matrix product's factors, by the opcode.
+var halves = map[string]func(bits uint16) float32{
+	"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32": func(bits uint16) float32 { return f32(uint32(bits) << 16) },
+	"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32":   func(bits uint16) float32 { return float32(halfValue(bits)) },
+}

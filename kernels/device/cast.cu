@@ -20,9 +20,22 @@ KERNEL cast(Cast a) {
 }
 
 // The bytes of images as floats: the cast that a training step begins with.
-KERNEL cast_bytes(Cast a) {
+template <class T> FN void cast_bytes(const Cast &a) {
 	EACH(i, (uint32_t)a.n) {
 		Places<2> p = places<2>(a.g, i);
-		((float *)a.y)[p.at[0]] = (float)((const uint8_t *)a.x)[p.at[1]] * (float)a.a + (float)a.b;
+		put<T>(a.y, p.at[0], (Calc<T>)((const uint8_t *)a.x)[p.at[1]] * (Calc<T>)a.a + (Calc<T>)a.b);
 	}
 }
+FLOATS(cast_bytes, Cast)
+
+// Between float32 and halves: the casts that training in mixed precision is full of.
+template <class TO, class FROM> FN void recast(const Cast &a) {
+	EACH(i, (uint32_t)a.n) {
+		Places<2> p = places<2>(a.g, i);
+		put<TO>(a.y, p.at[0], get<FROM>(a.x, p.at[1]));
+	}
+}
+KERNEL cast_f32_f16(Cast a) { recast<Half, float>(a); }
+KERNEL cast_f32_bf16(Cast a) { recast<BFloat, float>(a); }
+KERNEL cast_f16_f32(Cast a) { recast<float, Half>(a); }
+KERNEL cast_bf16_f32(Cast a) { recast<float, BFloat>(a); }

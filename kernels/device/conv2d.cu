@@ -20,96 +20,96 @@ FN Pixel pixel(uint32_t at, const uint32_t *size) {
 }
 
 // x at tap (c, p, q) of the window of y's pixel; 0 where it falls on padding.
-template <class REAL> struct Windows {
+template <class T> struct Windows {
 	const Conv &a;
-	__device__ __forceinline__ REAL operator()(uint32_t y, uint32_t tap) const {
+	__device__ __forceinline__ T operator()(uint32_t y, uint32_t tap) const {
 		Pixel to = pixel(y, a.y_size), in = pixel(tap, a.w_size);
 		uint32_t i = to.i * a.stride[0] + in.i - a.pad[0], j = to.j * a.stride[1] + in.j - a.pad[1];
 		if (i >= a.x_size[0] || j >= a.x_size[1]) // below 0 is far above
-			return 0;
-		return ((const REAL *)a.x)[to.n * a.xs[0] + in.n * a.xs[1] + i * a.xs[2] + j * a.xs[3]];
+			return T(0.f);
+		return ((const T *)a.x)[to.n * a.xs[0] + in.n * a.xs[1] + i * a.xs[2] + j * a.xs[3]];
 	}
 };
 // w of output o at tap (c, p, q), as a matrix (tap, o).
-template <class REAL> struct Weights {
+template <class T> struct Weights {
 	const Conv &a;
-	__device__ __forceinline__ REAL operator()(uint32_t tap, uint32_t o) const {
+	__device__ __forceinline__ T operator()(uint32_t tap, uint32_t o) const {
 		Pixel in = pixel(tap, a.w_size);
-		return ((const REAL *)a.w)[o * a.ws[0] + in.n * a.ws[1] + in.i * a.ws[2] + in.j * a.ws[3]];
+		return ((const T *)a.w)[o * a.ws[0] + in.n * a.ws[1] + in.i * a.ws[2] + in.j * a.ws[3]];
 	}
 };
 
 // w of channel c at tap (o, p, q), as a matrix (tap, c).
-template <class REAL> struct Backwards {
+template <class T> struct Backwards {
 	const Conv &a;
-	__device__ __forceinline__ REAL operator()(uint32_t tap, uint32_t c) const {
+	__device__ __forceinline__ T operator()(uint32_t tap, uint32_t c) const {
 		Pixel in = pixel(tap, a.w_size);
-		return ((const REAL *)a.w)[in.n * a.ws[0] + c * a.ws[1] + in.i * a.ws[2] + in.j * a.ws[3]];
+		return ((const T *)a.w)[in.n * a.ws[0] + c * a.ws[1] + in.i * a.ws[2] + in.j * a.ws[3]];
 	}
 };
 
 // dy of channel o where x's pixel was tap (p, q) of the window; 0 where that is nowhere.
-template <class REAL> struct Slopes {
+template <class T> struct Slopes {
 	const Conv &a;
-	__device__ __forceinline__ REAL operator()(uint32_t x, uint32_t tap) const {
+	__device__ __forceinline__ T operator()(uint32_t x, uint32_t tap) const {
 		Pixel from = pixel(x, a.x_size), in = pixel(tap, a.w_size);
 		uint32_t i = from.i + a.pad[0] - in.i, j = from.j + a.pad[1] - in.j;
 		uint32_t oi = i / a.stride[0], oj = j / a.stride[1];
 		if (i != oi * a.stride[0] || j != oj * a.stride[1] || oi >= a.y_size[0] || oj >= a.y_size[1])
-			return 0;
-		return ((const REAL *)a.y)[from.n * a.ys[0] + in.n * a.ys[1] + oi * a.ys[2] + oj * a.ys[3]];
+			return T(0.f);
+		return ((const T *)a.y)[from.n * a.ys[0] + in.n * a.ys[1] + oi * a.ys[2] + oj * a.ys[3]];
 	}
 };
 
 // dy as a matrix (o, pixel).
-template <class REAL> struct Rows {
+template <class T> struct Rows {
 	const Conv &a;
-	__device__ __forceinline__ REAL operator()(uint32_t o, uint32_t y) const {
+	__device__ __forceinline__ T operator()(uint32_t o, uint32_t y) const {
 		Pixel at = pixel(y, a.y_size);
-		return ((const REAL *)a.y)[at.n * a.ys[0] + o * a.ys[1] + at.i * a.ys[2] + at.j * a.ys[3]];
+		return ((const T *)a.y)[at.n * a.ys[0] + o * a.ys[1] + at.i * a.ys[2] + at.j * a.ys[3]];
 	}
 };
 
-template <class REAL> struct ToY {
+template <class T> struct ToY {
 	const Conv &a;
-	__device__ __forceinline__ void operator()(uint32_t y, uint32_t o, REAL sum) const {
+	__device__ __forceinline__ void operator()(uint32_t y, uint32_t o, Calc<T> sum) const {
 		Pixel to = pixel(y, a.y_size);
 		if (a.b)
-			sum += ((const REAL *)a.b)[o * a.b_step];
-		((REAL *)a.y)[to.n * a.ys[0] + o * a.ys[1] + to.i * a.ys[2] + to.j * a.ys[3]] = a.relu && sum < 0 ? 0 : sum;
+			sum += get<T>(a.b, o * a.b_step);
+		put<T>(a.y, to.n * a.ys[0] + o * a.ys[1] + to.i * a.ys[2] + to.j * a.ys[3], a.relu && sum < 0 ? 0 : sum);
 	}
 };
-template <class REAL> struct ToX {
+template <class T> struct ToX {
 	const Conv &a;
-	__device__ __forceinline__ void operator()(uint32_t x, uint32_t c, REAL sum) const {
+	__device__ __forceinline__ void operator()(uint32_t x, uint32_t c, Calc<T> sum) const {
 		Pixel to = pixel(x, a.x_size);
-		((REAL *)a.x)[to.n * a.xs[0] + c * a.xs[1] + to.i * a.xs[2] + to.j * a.xs[3]] = sum;
+		put<T>(a.x, to.n * a.xs[0] + c * a.xs[1] + to.i * a.xs[2] + to.j * a.xs[3], sum);
 	}
 };
-template <class REAL> struct ToW {
+template <class T> struct ToW {
 	const Conv &a;
-	__device__ __forceinline__ void operator()(uint32_t o, uint32_t tap, REAL sum) const {
+	__device__ __forceinline__ void operator()(uint32_t o, uint32_t tap, Calc<T> sum) const {
 		Pixel to = pixel(tap, a.w_size);
-		((REAL *)a.w)[o * a.ws[0] + to.n * a.ws[1] + to.i * a.ws[2] + to.j * a.ws[3]] = sum;
+		put<T>(a.w, o * a.ws[0] + to.n * a.ws[1] + to.i * a.ws[2] + to.j * a.ws[3], sum);
 	}
 };
 
 #define CONV(name, WIDE) \
-	template <class REAL> FN void conv##name(const Conv &a) { \
-		multiply<WIDE>(a.e, blockIdx.x * 64, blockIdx.y * 16 * WIDE, blockIdx.z, (REAL *)a.part, Windows<REAL>{a}, Weights<REAL>{a}, ToY<REAL>{a}); \
+	template <class T> FN void conv##name(const Conv &a) { \
+		multiply<WIDE, T>(a.e, blockIdx.x * 64, blockIdx.y * 16 * WIDE, blockIdx.z, a.part, Windows<T>{a}, Weights<T>{a}, ToY<T>{a}); \
 	} \
-	template <class REAL> FN void conv_grad_x##name(const Conv &a) { \
-		multiply<WIDE>(a.e, blockIdx.x * 64, blockIdx.y * 16 * WIDE, blockIdx.z, (REAL *)a.part, Slopes<REAL>{a}, Backwards<REAL>{a}, ToX<REAL>{a}); \
+	template <class T> FN void conv_grad_x##name(const Conv &a) { \
+		multiply<WIDE, T>(a.e, blockIdx.x * 64, blockIdx.y * 16 * WIDE, blockIdx.z, a.part, Slopes<T>{a}, Backwards<T>{a}, ToX<T>{a}); \
 	} \
-	template <class REAL> FN void conv_grad_w##name(const Conv &a) { \
-		multiply<WIDE>(a.e, blockIdx.x * 64, blockIdx.y * 16 * WIDE, blockIdx.z, (REAL *)a.part, Rows<REAL>{a}, Windows<REAL>{a}, ToW<REAL>{a}); \
+	template <class T> FN void conv_grad_w##name(const Conv &a) { \
+		multiply<WIDE, T>(a.e, blockIdx.x * 64, blockIdx.y * 16 * WIDE, blockIdx.z, a.part, Rows<T>{a}, Windows<T>{a}, ToW<T>{a}); \
 	} \
-	BOTH(conv##name, Conv) \
-	BOTH(conv_grad_x##name, Conv) \
-	BOTH(conv_grad_w##name, Conv)
+	FLOATS(conv##name, Conv) \
+	FLOATS(conv_grad_x##name, Conv) \
+	FLOATS(conv_grad_w##name, Conv)
 CONV(, 4)
 CONV(_thin, 1)
 #undef CONV
 
-template <class REAL> FN void conv_grad_w_splits(const Conv &a) { add_splits(a.e, (const REAL *)a.part, ToW<REAL>{a}); }
-BOTH(conv_grad_w_splits, Conv)
+template <class T> FN void conv_grad_w_splits(const Conv &a) { add_splits<T>(a.e, a.part, ToW<T>{a}); }
+FLOATS(conv_grad_w_splits, Conv)

@@ -22,7 +22,8 @@ struct dim3;
 #define SHUFFLE(x, lane) __shfl_xor_sync(~0u, x, lane)
 #endif
 
-#define KERNEL extern "C" __global__ void __launch_bounds__(256)
+// Two blocks at a time leave the assembler registers enough to spill none.
+#define KERNEL extern "C" __global__ void __launch_bounds__(256, 2)
 #define FN static __device__ __forceinline__
 #define UNROLL _Pragma("unroll")
 
@@ -34,12 +35,6 @@ typedef int int32_t;
 typedef unsigned int uint32_t;
 typedef long long int64_t;
 typedef unsigned long long uint64_t;
-
-// A kernel of both real types: BOTH(softmax, Softmax) makes softmax_f32 and softmax_f64 of
-// template softmax<REAL>.
-#define BOTH(name, Args) \
-	KERNEL name##_f32(Args a) { name<float>(a); } \
-	KERNEL name##_f64(Args a) { name<double>(a); }
 
 // Equally shaped arrays, coalesced: h5k_grid of loops.h. A launch has fewer than 2³¹ elements.
 enum { RANK = 8, OPERANDS = 4 };
@@ -85,11 +80,12 @@ FN double fma(double x, double y, double z) {
 // other is x of the lane of the warp whose number differs in those bits.
 FN float other(float x, int lanes) { return __builtin_bit_cast(float, SHUFFLE(__builtin_bit_cast(int, x), lanes)); }
 FN int other(int x, int lanes) { return SHUFFLE(x, lanes); }
-FN double other(double x, int lanes) {
-	uint64_t b = bits(x);
-	uint32_t lo = (uint32_t)SHUFFLE((int)(uint32_t)b, lanes), hi = (uint32_t)SHUFFLE((int)(uint32_t)(b >> 32), lanes);
-	return real((uint64_t)hi << 32 | lo);
+FN uint64_t other(uint64_t x, int lanes) {
+	uint32_t lo = (uint32_t)SHUFFLE((int)(uint32_t)x, lanes), hi = (uint32_t)SHUFFLE((int)(uint32_t)(x >> 32), lanes);
+	return (uint64_t)hi << 32 | lo;
 }
+FN int64_t other(int64_t x, int lanes) { return (int64_t)other((uint64_t)x, lanes); }
+FN double other(double x, int lanes) { return real(other(bits(x), lanes)); }
 
 // together combines x of so many neighbouring threads, 1 to 32 or all 256 of the block, in an
 // order that does not depend on anything; all of them get the result.

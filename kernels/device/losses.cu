@@ -23,46 +23,51 @@ FN bool wrong(const Labelled &a, int64_t label) { return label < 0 || label >= a
 // Rows with a label that is no class: the first is kept.
 FN void refuse(const Labelled &a, int64_t row) { asm volatile("red.global.min.s64 [%0], %1;" ::"l"(__builtin_bit_cast(uint64_t, a.fault)), "l"(row) : "memory"); }
 
+template <class T> struct Row {
+	const void *p;
+	int64_t at, step;
+	__device__ __forceinline__ Calc<T> operator[](int64_t j) const { return get<T>(p, at + j * step); }
+};
+
 // Each row is a warp's.
 #define ROWS(i) for (uint32_t lane = threadIdx.x % 32, i = (blockIdx.x * blockDim.x + threadIdx.x) / 32; i < a.rows; i += gridDim.x * blockDim.x / 32)
 
-template <class REAL> FN void cross_entropy(const Labelled &a) {
+template <class T> FN void cross_entropy(const Labelled &a) {
 	ROWS(i) {
-		const REAL *x = (const REAL *)a.x + i * a.row;
-		REAL *dx = (REAL *)a.dx + i * a.dx_row;
+		Row<T> x = {a.x, i * a.row, a.col};
 		int64_t l = label(a, i);
-		REAL top = -(REAL)__builtin_inff(), sum = 0;
+		Calc<T> top = -(Calc<T>)__builtin_inff(), sum = 0;
 		for (uint32_t j = lane; j < a.cols; j += 32)
-			top = Larger()(top, x[j * a.col]);
+			top = Larger()(top, x[j]);
 		top = together<32>(top, Larger());
 		for (uint32_t j = lane; j < a.cols; j += 32)
-			sum += EXP(x[j * a.col] - top);
+			sum += EXP(x[j] - top);
 		sum = together<32>(sum, Plus());
 		if (a.dx) {
 			for (uint32_t j = lane; j < a.cols; j += 32)
-				dx[j * a.dx_col] = (EXP(x[j * a.col] - top) / sum - (j == l ? 1 : 0)) / (REAL)a.rows;
+				put<T>(a.dx, i * a.dx_row + j * a.dx_col, (EXP(x[j] - top) / sum - (j == l ? 1 : 0)) / (Calc<T>)a.rows);
 		}
 		if (lane != 0)
 			continue;
 		if (wrong(a, l))
 			refuse(a, i);
 		else
-			a.part[i] = -((double)(x[l * a.col] - top) - (double)LOG(sum));
+			a.part[i] = -((double)(x[l] - top) - (double)LOG(sum));
 	}
 }
-BOTH(cross_entropy, Labelled)
+FLOATS(cross_entropy, Labelled)
 
-template <class REAL> FN void hits(const Labelled &a) {
+template <class T> FN void hits(const Labelled &a) {
 	ROWS(i) {
-		const REAL *x = (const REAL *)a.x + i * a.row;
+		Row<T> x = {a.x, i * a.row, a.col};
 		int64_t l = label(a, i);
-		REAL top = -(REAL)__builtin_inff();
+		Calc<T> top = -(Calc<T>)__builtin_inff();
 		int at = (int)a.cols;
 		for (uint32_t j = lane; j < a.cols; j += 32)
-			top = Larger()(top, x[j * a.col]);
+			top = Larger()(top, x[j]);
 		top = together<32>(top, Larger());
 		for (uint32_t j = lane; j < a.cols; j += 32) {
-			REAL v = x[j * a.col];
+			Calc<T> v = x[j];
 			if ((int)j < at && (v == top || (top != top && v != v)))
 				at = (int)j;
 		}
@@ -78,7 +83,7 @@ template <class REAL> FN void hits(const Labelled &a) {
 			a.part[i] = at == l;
 	}
 }
-BOTH(hits, Labelled)
+FLOATS(hits, Labelled)
 
 // The sum of all rows' numbers, by one block; NaN if a label was wrong.
 FN double rows_together(const Labelled &a) {
@@ -90,12 +95,12 @@ FN double rows_together(const Labelled &a) {
 		a.fault[1] = label(a, (uint32_t)a.fault[0]), a.fault[2] = a.cols;
 	return sum;
 }
-template <class REAL> FN void mean_of_rows(const Labelled &a) {
+template <class T> FN void mean_of_rows(const Labelled &a) {
 	double sum = rows_together(a);
 	if (threadIdx.x == 0)
-		*(REAL *)a.result = (REAL)(sum / (double)a.rows);
+		put<T>(a.result, 0, sum / (double)a.rows);
 }
-BOTH(mean_of_rows, Labelled)
+FLOATS(mean_of_rows, Labelled)
 KERNEL sum_of_rows(Labelled a) {
 	double sum = rows_together(a);
 	if (threadIdx.x == 0)
@@ -111,27 +116,27 @@ struct SquaredError {
 	Grid g;     // of x, y, dx
 };
 
-template <class REAL> FN void squared_error(const SquaredError &a) {
+template <class T> FN void squared_error(const SquaredError &a) {
 	double sum = 0;
 	EACH(i, (uint32_t)a.n) {
 		Places<3> p = places<3>(a.g, i);
-		REAL d = ((const REAL *)a.x)[p.at[0]] - ((const REAL *)a.y)[p.at[1]];
+		Calc<T> d = get<T>(a.x, p.at[0]) - get<T>(a.y, p.at[1]);
 		sum += (double)d * (double)d;
 		if (a.dx)
-			((REAL *)a.dx)[p.at[2]] = 2 * d / (REAL)a.all;
+			put<T>(a.dx, p.at[2], 2 * d / (Calc<T>)a.all);
 	}
 	sum = together<256>(sum, Plus());
 	if (threadIdx.x == 0)
 		a.part[blockIdx.x] = sum;
 }
-BOTH(squared_error, SquaredError)
+FLOATS(squared_error, SquaredError)
 
-template <class REAL> FN void mean_of_blocks(const SquaredError &a) {
+template <class T> FN void mean_of_blocks(const SquaredError &a) {
 	double sum = 0;
 	for (uint32_t i = threadIdx.x; i < a.blocks; i += 256)
 		sum += a.part[i];
 	sum = together<256>(sum, Plus());
 	if (threadIdx.x == 0)
-		*(REAL *)a.loss = (REAL)(sum / a.all);
+		put<T>(a.loss, 0, sum / a.all);
 }
-BOTH(mean_of_blocks, SquaredError)
+FLOATS(mean_of_blocks, SquaredError)

@@ -1,7 +1,7 @@
 // Functions of float and double, by their names in ops.h. They are the same on every engine,
 // and as right as the C library's but for the last bit or two.
 #pragma once
-#include "dialect.cuh"
+#include "types.cuh"
 
 FN float SQRT(float x) {
 	float r;

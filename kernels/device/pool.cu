@@ -1,5 +1,5 @@
 // Pooling over windows of images: what it means, says pool.go.
-#include "dialect.cuh"
+#include "types.cuh"
 
 struct Pool {
 	void *x, *y, *at;
@@ -24,18 +24,18 @@ FN int64_t place(Spot s, const int64_t *stride) { return s.n * stride[0] + s.c *
 		for (uint32_t q = 0; q < a.kernel[1]; q++) { \
 			uint32_t i = to.i * a.stride[0] + p - a.pad[0], j = to.j * a.stride[1] + q - a.pad[1], tap = p * a.kernel[1] + q; \
 			if (i < a.x_size[0] && j < a.x_size[1]) { \
-				REAL v = ((const REAL *)a.x)[place({to.n, to.c, i, j}, a.xs)]; \
+				Calc<T> v = get<T>(a.x, place({to.n, to.c, i, j}, a.xs)); \
 				__VA_ARGS__ \
 			} \
 		}
 
-template <class REAL> FN void max_pool(const Pool &a) {
+template <class T> FN void max_pool(const Pool &a) {
 	EACH(e, (uint32_t)a.n) {
 		Spot to = spot(e, a.channels, a.y_size);
-		REAL best = 0;
+		Calc<T> best = 0;
 		uint32_t winner = ~0u;
 		TAPS(if (winner == ~0u || v > best || (v != v && best == best)) best = v, winner = tap;)
-		((REAL *)a.y)[place(to, a.ys)] = best;
+		put<T>(a.y, place(to, a.ys), best);
 		if (a.at && a.wide)
 			((int32_t *)a.at)[place(to, a.as)] = (int32_t)winner;
 		else if (a.at)
@@ -43,12 +43,12 @@ template <class REAL> FN void max_pool(const Pool &a) {
 	}
 }
 
-template <class REAL> FN void average_pool(const Pool &a) {
+template <class T> FN void average_pool(const Pool &a) {
 	EACH(e, (uint32_t)a.n) {
 		Spot to = spot(e, a.channels, a.y_size);
-		REAL sum = 0;
+		Calc<T> sum = 0;
 		TAPS((void)tap; sum += v;)
-		((REAL *)a.y)[place(to, a.ys)] = sum / (REAL)(a.kernel[0] * a.kernel[1]);
+		put<T>(a.y, place(to, a.ys), sum / (Calc<T>)(a.kernel[0] * a.kernel[1]));
 	}
 }
 
@@ -63,30 +63,30 @@ template <class REAL> FN void average_pool(const Pool &a) {
 			} \
 		}
 
-template <class REAL> FN void max_pool_grad(const Pool &a) {
+template <class T> FN void max_pool_grad(const Pool &a) {
 	EACH(e, (uint32_t)a.n) {
 		Spot from = spot(e, a.channels, a.x_size);
-		REAL sum = 0;
+		Calc<T> sum = 0;
 		WINDOWS({
 			int64_t w = place(to, a.as), y = place(to, a.ys);
 			uint32_t winner = a.wide ? ((const uint32_t *)a.at)[w] : ((const uint8_t *)a.at)[w];
-			if (winner == tap && !(a.relu && ((const REAL *)a.relu)[y] <= 0))
-				sum += ((const REAL *)a.y)[y];
+			if (winner == tap && !(a.relu && get<T>(a.relu, y) <= 0))
+				sum += get<T>(a.y, y);
 		})
-		((REAL *)a.x)[place(from, a.xs)] = sum;
+		put<T>(a.x, place(from, a.xs), sum);
 	}
 }
 
-template <class REAL> FN void average_pool_grad(const Pool &a) {
+template <class T> FN void average_pool_grad(const Pool &a) {
 	EACH(e, (uint32_t)a.n) {
 		Spot from = spot(e, a.channels, a.x_size);
-		REAL sum = 0;
-		WINDOWS((void)tap; sum += ((const REAL *)a.y)[place(to, a.ys)];)
-		((REAL *)a.x)[place(from, a.xs)] = sum / (REAL)(a.kernel[0] * a.kernel[1]);
+		Calc<T> sum = 0;
+		WINDOWS((void)tap; sum += get<T>(a.y, place(to, a.ys));)
+		put<T>(a.x, place(from, a.xs), sum / (Calc<T>)(a.kernel[0] * a.kernel[1]));
 	}
 }
 
-BOTH(max_pool, Pool)
-BOTH(max_pool_grad, Pool)
-BOTH(average_pool, Pool)
-BOTH(average_pool_grad, Pool)
+FLOATS(max_pool, Pool)
+FLOATS(max_pool_grad, Pool)
+FLOATS(average_pool, Pool)
+FLOATS(average_pool_grad, Pool)

@@ -62,14 +62,14 @@ template <class REAL> FN REAL normal_of(const Draw &a, Drawn w, REAL) {
 template <class REAL> FN REAL dropout_of(const Draw &a, Drawn w, REAL x) { return (w.own >> 8) < (uint32_t)a.a ? 0 : x * (REAL)a.b; }
 
 #define DRAW(name) \
-	template <class REAL> FN void name(const Draw &a) { \
+	template <class T> FN void name(const Draw &a) { \
 		EACH(i, (uint32_t)a.n) { \
 			Places<3> p = places<3>(a.g, i); \
-			REAL x = a.x ? ((const REAL *)a.x)[p.at[1]] : 0; \
-			((REAL *)a.y)[p.at[0]] = name##_of<REAL>(a, drawn(a, (uint64_t)(a.index + p.at[2])), x); \
+			Calc<T> x = a.x ? get<T>(a.x, p.at[1]) : 0; \
+			put<T>(a.y, p.at[0], name##_of<Calc<T>>(a, drawn(a, (uint64_t)(a.index + p.at[2])), x)); \
 		} \
 	} \
-	BOTH(name, Draw)
+	FLOATS(name, Draw)
 DRAW(uniform)
 DRAW(normal)
 DRAW(dropout)

@@ -1,82 +1,92 @@
-// One element of many: sums, means and maxima, added up as doubles.
-#include "dialect.cuh"
+// One element of many: sums, means and maxima.
+#include "types.cuh"
 
 struct Reduce {
 	void *y;
 	const void *x;
-	double *part; // splits × kept, where there are several splits
+	void *part; // splits × kept, where there are several splits
 	double divisor;
-	int64_t kept, over, splits;
-	Grid k; // of x, y: what stays
-	Grid o; // of x: what is reduced
+	int64_t kept, over, splits, type, to; // types of x and y where they are integers
+	Grid k;                               // of x, y: what stays
+	Grid o;                               // of x: what is reduced
 };
 
-struct Sum {
-	static constexpr double start = 0;
-	Plus join;
+// Where a reduction begins: as if nothing had been there yet.
+template <class T> FN T least() { return -(T)__builtin_inff(); }
+template <> __device__ __forceinline__ int64_t least<int64_t>() { return (int64_t)1 << 63; }
+template <> __device__ __forceinline__ uint64_t least<uint64_t>() { return 0; }
+struct Sum : Plus {
+	template <class T> static __device__ __forceinline__ T start() { return 0; }
 };
-struct Max {
-	static constexpr double start = -__builtin_inf();
-	Larger join;
+struct Max : Larger {
+	template <class T> static __device__ __forceinline__ T start() { return least<T>(); }
 };
 
-template <class REAL> FN void finish(const Reduce &a, uint32_t i, double sum) {
-	((REAL *)a.y)[places<2>(a.k, i).at[1]] = (REAL)(sum / a.divisor);
+FN double over(double sum, double divisor) { return sum / divisor; }
+FN float over(float sum, double divisor) { return sum / (float)divisor; }
+FN int64_t over(int64_t sum, double) { return sum; }
+FN uint64_t over(uint64_t sum, double) { return sum; }
+template <class T> FN void finish(const Reduce &a, uint32_t i, Total<T> sum) {
+	put<T>(a.y, places<2>(a.k, i).at[1], over(sum, a.divisor), a.to);
 }
 
 // A block reduces for WIDTH neighbouring elements of y: for one with all threads, or for 32
 // with 8 each, where x's elements for them are adjacent. Block (·, s) does the s-th split of
 // what is reduced.
-template <class REAL, class Op, int WIDTH> FN void reduce(const Reduce &a) {
-	Op op;
+template <class T, class Op, int WIDTH> FN void reduce(const Reduce &a) {
+	Op join;
 	uint32_t i = blockIdx.x * WIDTH + threadIdx.x % WIDTH;
 	uint32_t chunk = (uint32_t)((a.over + a.splits - 1) / a.splits), from = blockIdx.y * chunk;
 	uint32_t to = a.over - from < chunk ? (uint32_t)a.over : from + chunk;
-	double sum = Op::start;
+	Total<T> sum = Op::template start<Total<T>>();
 	if (i < a.kept) {
-		const REAL *x = (const REAL *)a.x + places<1>(a.k, i).at[0];
+		int64_t x = places<1>(a.k, i).at[0];
 		for (uint32_t j = from + threadIdx.x / WIDTH; j < to; j += 256 / WIDTH)
-			sum = op.join(sum, (double)x[places<1>(a.o, j).at[0]]);
+			sum = join(sum, (Total<T>)get<T>(a.x, x + places<1>(a.o, j).at[0], a.type));
 	}
 	if (WIDTH == 1) {
-		sum = together<256>(sum, op.join);
+		sum = together<256>(sum, join);
 	} else {
-		__shared__ double part[256];
+		__shared__ Total<T> part[256];
 		part[threadIdx.x] = sum;
 		__syncthreads();
-		sum = Op::start;
+		sum = Op::template start<Total<T>>();
 		if (threadIdx.x < WIDTH) {
-			UNROLL for (int k = 0; k < 256 / WIDTH; k++) sum = op.join(sum, part[threadIdx.x + k * WIDTH]);
+			UNROLL for (int k = 0; k < 256 / WIDTH; k++) sum = join(sum, part[threadIdx.x + k * WIDTH]);
 		}
 	}
 	if (threadIdx.x >= WIDTH || i >= a.kept)
 		return;
 	if (a.splits > 1)
-		a.part[blockIdx.y * a.kept + i] = sum;
+		((Total<T> *)a.part)[blockIdx.y * a.kept + i] = sum;
 	else
-		finish<REAL>(a, i, sum);
+		finish<T>(a, i, sum);
 }
 
-template <class REAL, class Op> FN void join_parts(const Reduce &a) {
-	Op op;
+template <class T, class Op> FN void join_parts(const Reduce &a) {
+	Op join;
 	EACH(i, (uint32_t)a.kept) {
-		double sum = Op::start;
+		Total<T> sum = Op::template start<Total<T>>();
 		for (uint32_t s = 0; s < a.splits; s++)
-			sum = op.join(sum, a.part[s * a.kept + i]);
-		finish<REAL>(a, i, sum);
+			sum = join(sum, ((const Total<T> *)a.part)[s * a.kept + i]);
+		finish<T>(a, i, sum);
 	}
 }
 
+#define ALL(name) \
+	FLOATS(name, Reduce) \
+	WHOLES(name, Reduce)
 #define REDUCTION(name, Op) \
-	template <class REAL> FN void name(const Reduce &a) { reduce<REAL, Op, 1>(a); } \
-	template <class REAL> FN void name##_wide(const Reduce &a) { reduce<REAL, Op, 32>(a); } \
-	template <class REAL> FN void name##_parts(const Reduce &a) { join_parts<REAL, Op>(a); } \
-	BOTH(name, Reduce) \
-	BOTH(name##_wide, Reduce) \
-	BOTH(name##_parts, Reduce)
+	template <class T> FN void name(const Reduce &a) { reduce<T, Op, 1>(a); } \
+	template <class T> FN void name##_wide(const Reduce &a) { reduce<T, Op, 32>(a); } \
+	template <class T> FN void name##_parts(const Reduce &a) { join_parts<T, Op>(a); } \
+	ALL(name) \
+	ALL(name##_wide) \
+	ALL(name##_parts)
 REDUCTION(sum, Sum)
 REDUCTION(max, Max)
 #undef REDUCTION
+#undef ALL
 
 struct MaxSlope {
 	void *dx;
@@ -89,18 +99,18 @@ struct MaxSlope {
 template <class REAL> FN bool tie(REAL x, REAL y) { return x == y || (x != x && y != y); }
 
 // A block for each element of y.
-template <class REAL> FN void max_slope(const MaxSlope &a) {
+template <class T> FN void max_slope(const MaxSlope &a) {
 	for (uint32_t i = blockIdx.x; i < a.kept; i += gridDim.x) {
 		Places<4> p = places<4>(a.k, i);
-		REAL top = ((const REAL *)a.y)[p.at[2]], dy = ((const REAL *)a.dy)[p.at[3]];
+		Calc<T> top = get<T>(a.y, p.at[2]), dy = get<T>(a.dy, p.at[3]);
 		int ties = 0;
 		for (uint32_t j = threadIdx.x; j < a.over; j += 256)
-			ties += tie(((const REAL *)a.x)[p.at[1] + places<2>(a.o, j).at[1]], top);
-		REAL share = dy / (REAL)together<256>(ties, Plus());
+			ties += tie(get<T>(a.x, p.at[1] + places<2>(a.o, j).at[1]), top);
+		Calc<T> share = dy / (Calc<T>)together<256>(ties, Plus());
 		for (uint32_t j = threadIdx.x; j < a.over; j += 256) {
 			Places<2> q = places<2>(a.o, j);
-			((REAL *)a.dx)[p.at[0] + q.at[0]] = tie(((const REAL *)a.x)[p.at[1] + q.at[1]], top) ? share : 0;
+			put<T>(a.dx, p.at[0] + q.at[0], tie(get<T>(a.x, p.at[1] + q.at[1]), top) ? share : 0);
 		}
 	}
 }
-BOTH(max_slope, MaxSlope)
+FLOATS(max_slope, MaxSlope)

@@ -45,14 +45,14 @@ struct Flag {
 	int64_t n;
 	Grid g; // of x
 };
-template <class REAL> FN void flag(const Flag &a) {
+template <class T> FN void flag(const Flag &a) {
 	EACH(i, (uint32_t)a.n) {
-		REAL x = ((const REAL *)a.x)[places<1>(a.g, i).at[0]];
+		Calc<T> x = get<T>(a.x, places<1>(a.g, i).at[0]);
 		if (!(x - x == 0))
 			a.guard[2] = 1;
 	}
 }
-BOTH(flag, Flag)
+FLOATS(flag, Flag)
 
 struct Rescale {
 	float *guard;
@@ -80,10 +80,10 @@ struct Tally {
 	const int64_t *hits;
 	int64_t samples;
 };
-template <class REAL> FN void tally(const Tally &a) {
+template <class T> FN void tally(const Tally &a) {
 	if (threadIdx.x != 0)
 		return;
-	double loss = (double)*(const REAL *)a.loss;
+	double loss = get<T>(a.loss, 0);
 	a.sums[0] += loss * (double)a.samples;
 	if (a.hits)
 		a.sums[1] += (double)*a.hits;
@@ -91,4 +91,4 @@ template <class REAL> FN void tally(const Tally &a) {
 	if (a.sums[3] == 0 && !(loss - loss == 0))
 		a.sums[3] = a.sums[2];
 }
-BOTH(tally, Tally)
+FLOATS(tally, Tally)

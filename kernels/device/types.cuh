@@ -56,13 +56,10 @@ FN Wide load_whole(const void *x, int64_t at, int64_t type) {
 	default: return whole(((const int64_t *)x)[at]);
 	}
 }
-FN float load_half(const void *x, int64_t at, int64_t type) {
-	uint16_t h = ((const uint16_t *)x)[at];
-	return type == F16 ? half_value(h) : bfloat_value(h);
-}
 FN Wide load(const void *x, int64_t at, int64_t type) {
 	switch (type) {
-	case F16: case BF16: return {true, 0, load_half(x, at, type)};
+	case F16: return {true, 0, half_value(((const uint16_t *)x)[at])};
+	case BF16: return {true, 0, bfloat_value(((const uint16_t *)x)[at])};
 	case F32: return {true, 0, ((const float *)x)[at]};
 	case F64: return {true, 0, ((const double *)x)[at]};
 	}
@@ -74,15 +71,6 @@ FN int32_t cut32(double x) { return x > -2147483648. && x < 2147483648. ? (int32
 FN uint64_t cut64(double x) { return x > -9223372036854775808. && x < 9223372036854775808. ? (uint64_t)(int64_t)x : 1ull << 63; }
 FN uint64_t cut_unsigned(double x) { return x >= 18446744073709551616. ? 0 : x >= 9223372036854775808. ? (uint64_t)x : cut64(x); }
 
-FN void store_whole(void *y, int64_t at, int64_t size, uint64_t i) {
-	switch (size) {
-	case 1: ((uint8_t *)y)[at] = (uint8_t)i; return;
-	case 2: ((uint16_t *)y)[at] = (uint16_t)i; return;
-	case 4: ((uint32_t *)y)[at] = (uint32_t)i; return;
-	default: ((uint64_t *)y)[at] = i;
-	}
-}
-FN void store_half(void *y, int64_t at, int64_t type, float x) { ((uint16_t *)y)[at] = type == F16 ? half(x) : bfloat(x); }
 FN void store(void *y, int64_t at, int64_t type, Wide w) {
 	switch (type) {
 	case BOOL: ((uint8_t *)y)[at] = w.real ? w.f != 0 : w.i != 0; return;
@@ -98,3 +86,56 @@ FN void store(void *y, int64_t at, int64_t type, Wide w) {
 	default: ((double *)y)[at] = w.f;
 	}
 }
+
+// Floats of 16 bits, which are computed with as floats and rounded once when they are stored.
+template <float VALUE(uint16_t), uint16_t ROUND(float)> struct Narrow {
+	uint16_t b;
+	Narrow() = default;
+	__device__ __forceinline__ Narrow(float x) : b(ROUND(x)) {}
+	__device__ __forceinline__ Narrow(double x) : b(ROUND(odd(x))) {}
+	__device__ __forceinline__ operator float() const { return VALUE(b); }
+};
+typedef Narrow<half_value, half> Half;
+typedef Narrow<bfloat_value, bfloat> BFloat;
+
+// Integers and bools of any type but uint64_t, which the launch numbers: computed as int64_t.
+struct Whole {};
+
+// What elements of type T are computed as, and what many of them are added up as.
+template <class T> struct Widths {
+	typedef T calc, sum;
+};
+template <> struct Widths<float> {
+	typedef float calc;
+	typedef double sum;
+};
+template <> struct Widths<Half> {
+	typedef float calc, sum;
+};
+template <> struct Widths<BFloat> {
+	typedef float calc, sum;
+};
+template <> struct Widths<Whole> {
+	typedef int64_t calc, sum;
+};
+template <class T> using Calc = typename Widths<T>::calc;
+template <class T> using Total = typename Widths<T>::sum;
+
+// Element at of an array, whose type T leaves open only if it is Whole.
+template <class T> FN Calc<T> get(const void *p, int64_t at, int64_t = 0) { return (Calc<T>)((const T *)p)[at]; }
+template <> __device__ __forceinline__ int64_t get<Whole>(const void *p, int64_t at, int64_t type) { return (int64_t)load_whole(p, at, type).i; }
+template <class T, class V> FN void put(void *p, int64_t at, V v, int64_t = 0) { ((T *)p)[at] = (T)v; }
+template <> __device__ __forceinline__ void put<Whole>(void *p, int64_t at, int64_t v, int64_t type) { store(p, at, type, {false, (uint64_t)v, 0}); }
+
+// A kernel of every type of float: FLOATS(softmax, Lines) makes softmax_f32, softmax_f64,
+// softmax_f16 and softmax_bf16 of template softmax<T>.
+#define FLOATS(name, Args) \
+	KERNEL name##_f32(Args a) { name<float>(a); } \
+	KERNEL name##_f64(Args a) { name<double>(a); } \
+	KERNEL name##_f16(Args a) { name<Half>(a); } \
+	KERNEL name##_bf16(Args a) { name<BFloat>(a); }
+
+// And of every type of integer.
+#define WHOLES(name, Args) \
+	KERNEL name##_i64(Args a) { name<Whole>(a); } \
+	KERNEL name##_u64(Args a) { name<uint64_t>(a); }

@@ -21,24 +21,24 @@ struct SGD {
 	Grid grid;                     // of p, v, g
 };
 
-template <class REAL> FN void sgd(const SGD &a) {
+template <class T> FN void sgd(const SGD &a) {
 	if (bad(a.guard))
 		return;
+	typedef Calc<T> REAL;
 	REAL unscale = (REAL)1 / scale(a.guard);
 	REAL rate = (REAL)dial(a.dials, 0, a.rate), momentum = (REAL)a.momentum, decay = (REAL)a.decay;
 	EACH(i, (uint32_t)a.n) {
 		Places<3> at = places<3>(a.grid, i);
-		REAL &p = ((REAL *)a.p)[at.at[0]], &v = ((REAL *)a.v)[at.at[1]];
-		REAL d = unscale * ((const REAL *)a.g)[at.at[2]] + decay * p;
+		REAL p = get<T>(a.p, at.at[0]), d = unscale * get<T>(a.g, at.at[2]) + decay * p;
 		if (a.velocity) {
-			REAL w = momentum * v + d;
-			v = w;
+			REAL w = momentum * get<T>(a.v, at.at[1]) + d;
+			put<T>(a.v, at.at[1], w);
 			d = a.nesterov ? d + momentum * w : w;
 		}
-		p -= rate * d;
+		put<T>(a.p, at.at[0], p - rate * d);
 	}
 }
-BOTH(sgd, SGD)
+FLOATS(sgd, SGD)
 
 struct Adam {
 	void *p, *m, *v;
@@ -50,19 +50,20 @@ struct Adam {
 	Grid grid; // of p, m, v, g
 };
 
-template <class REAL> FN void adam(const Adam &a) {
+template <class T> FN void adam(const Adam &a) {
 	if (bad(a.guard))
 		return;
+	typedef Calc<T> REAL;
 	REAL unscale = (REAL)1 / scale(a.guard);
 	REAL rate = (REAL)dial(a.dials, 0, a.rate), keep = (REAL)dial(a.dials, 1, a.keep), root = (REAL)dial(a.dials, 2, a.scale);
 	REAL beta1 = (REAL)a.beta1, beta2 = (REAL)a.beta2, rest1 = (REAL)(1 - a.beta1), rest2 = (REAL)(1 - a.beta2);
 	EACH(i, (uint32_t)a.n) {
 		Places<4> at = places<4>(a.grid, i);
-		REAL p = ((REAL *)a.p)[at.at[0]], g = unscale * ((const REAL *)a.g)[at.at[3]] + (REAL)a.coupled * p;
-		REAL m = beta1 * ((REAL *)a.m)[at.at[1]] + rest1 * g, v = beta2 * ((REAL *)a.v)[at.at[2]] + rest2 * (g * g);
-		((REAL *)a.m)[at.at[1]] = m;
-		((REAL *)a.v)[at.at[2]] = v;
-		((REAL *)a.p)[at.at[0]] = p * keep - rate * m / (SQRT(v) * root + (REAL)a.eps);
+		REAL p = get<T>(a.p, at.at[0]), g = unscale * get<T>(a.g, at.at[3]) + (REAL)a.coupled * p;
+		REAL m = beta1 * get<T>(a.m, at.at[1]) + rest1 * g, v = beta2 * get<T>(a.v, at.at[2]) + rest2 * (g * g);
+		put<T>(a.m, at.at[1], m);
+		put<T>(a.v, at.at[2], v);
+		put<T>(a.p, at.at[0], p * keep - rate * m / (SQRT(v) * root + (REAL)a.eps));
 	}
 }
-BOTH(adam, Adam)
+FLOATS(adam, Adam)
