@@ -31,7 +31,7 @@ demo: build ## look into the digits data set, train on it, show the result
 	bin/h5dnn eval bin/digits.run.h5
 
 .PHONY: test
-test: setup format ## run every test
+test: setup format capi ## run every test
 	go vet ./...
 	go test ./...
 
@@ -45,6 +45,11 @@ fuzz: setup ## run each fuzz target for FUZZTIME (30s)
 		echo "fuzz: $${file%/*} $${target#func }"; \
 		go test "$${file%/*}" -run '^$$' -fuzz "^$${target#func }\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 50x || failed="$$failed $${target#func }"; \
 	done; test -z "$$failed" || { echo "fuzz: failed:$$failed"; exit 1; }; }
+
+.PHONY: capi
+capi: setup ## build bin/libh5dnn.so for C and Python, and try it from both
+	@sh scripts/capi.sh
+	go test ./capi -library "$(CURDIR)/bin"
 
 .PHONY: bench
 bench: build ## measure beside PyTorch (makes a Python environment outside the tree)

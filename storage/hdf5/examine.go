@@ -33,13 +33,13 @@ func libraryRead(file, dataset string, dst []byte, t dtype.Type, start, count []
 		}
 		as = known.ID()
 	}
-	id, err := ask(func(why *C.char, size C.size_t) C.int64_t { return C.h5dnn_open(text(file), why, size) })
+	id, err := ask(func(why *C.char, size C.size_t) C.int64_t { return C.shim_open(text(file), why, size) })
 	if err != nil {
 		return err
 	}
 	defer closeFile(wrap[h5.File](id))
 	_, err = ask(func(why *C.char, size C.size_t) C.int64_t {
-		return C.h5dnn_read(C.int64_t(id), text(dataset), C.int64_t(as), C.int(len(start)), sizes(start), sizes(count),
+		return C.shim_read(C.int64_t(id), text(dataset), C.int64_t(as), C.int(len(start)), sizes(start), sizes(count),
 			pointer(dst), C.size_t(len(dst)), why, size)
 	})
 	return err

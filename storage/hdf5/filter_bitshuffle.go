@@ -100,6 +100,6 @@ func unbits(dst, src []byte, elems, elemSize int, room []byte) ([]byte, error) {
 // bitunshuffle fills dst from src, of the same length: a multiple of 8 elements.
 func bitunshuffle(dst, src []byte, elemSize int, room []byte) {
 	_ = room[:len(dst)]
-	C.h5dnn_bitunshuffle((*C.uint8_t)(pointer(dst)), (*C.uint8_t)(pointer(src)),
+	C.hdf5_bitunshuffle((*C.uint8_t)(pointer(dst)), (*C.uint8_t)(pointer(src)),
 		C.size_t(len(dst)/elemSize), C.size_t(elemSize), (*C.uint8_t)(pointer(room)))
 }

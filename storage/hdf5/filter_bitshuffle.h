@@ -6,6 +6,6 @@
 
 // Undoes the transposition of the bits of n elements, a multiple of 8, of k
 // bytes. dst, src and room have n * k bytes and do not overlap.
-void h5dnn_bitunshuffle(uint8_t *dst, const uint8_t *src, size_t n, size_t k, uint8_t *room);
+void hdf5_bitunshuffle(uint8_t *dst, const uint8_t *src, size_t n, size_t k, uint8_t *room);
 
 #endif

@@ -96,7 +96,7 @@ static size_t join_fast(uint8_t *dst, const uint8_t *src, size_t n, size_t k) { 
 static size_t split_fast(uint8_t *dst, const uint8_t *src, size_t n, size_t k) { return 0; }
 #endif
 
-void h5dnn_unshuffle(uint8_t *dst, const uint8_t *src, size_t size, size_t k)
+void hdf5_unshuffle(uint8_t *dst, const uint8_t *src, size_t size, size_t k)
 {
 	size_t n = size / k;
 	for (size_t j = join_fast(dst, src, n, k); j < n; j++)
@@ -105,7 +105,7 @@ void h5dnn_unshuffle(uint8_t *dst, const uint8_t *src, size_t size, size_t k)
 	memcpy(dst + n * k, src + n * k, size - n * k);
 }
 
-void h5dnn_shuffle(uint8_t *dst, const uint8_t *src, size_t size, size_t k)
+void hdf5_shuffle(uint8_t *dst, const uint8_t *src, size_t size, size_t k)
 {
 	size_t n = size / k;
 	for (size_t j = split_fast(dst, src, n, k); j < n; j++)

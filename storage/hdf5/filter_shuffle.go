@@ -30,7 +30,7 @@ func unshuffle(dst, src []byte, params []uint32, elemSize int) ([]byte, error) {
 		return nil, fmt.Errorf("%d bytes where %d are expected", len(src), len(dst))
 	}
 	if len(src) > 0 {
-		C.h5dnn_unshuffle((*C.uint8_t)(pointer(dst)), (*C.uint8_t)(pointer(src)), C.size_t(len(src)), C.size_t(width))
+		C.hdf5_unshuffle((*C.uint8_t)(pointer(dst)), (*C.uint8_t)(pointer(src)), C.size_t(len(src)), C.size_t(width))
 	}
 	return dst[:len(src)], nil
 }
@@ -41,7 +41,7 @@ func shuffle(src []byte, params []uint32, elemSize int) ([]byte, error) {
 		return src, nil
 	}
 	dst := make([]byte, len(src))
-	C.h5dnn_shuffle((*C.uint8_t)(pointer(dst)), (*C.uint8_t)(pointer(src)), C.size_t(len(src)), C.size_t(width))
+	C.hdf5_shuffle((*C.uint8_t)(pointer(dst)), (*C.uint8_t)(pointer(src)), C.size_t(len(src)), C.size_t(width))
 	return dst, nil
 }
 

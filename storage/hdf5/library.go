@@ -45,7 +45,7 @@ func start() error {
 	if !library.started {
 		library.started = true
 		library.types = map[dtype.Type]*h5.Datatype{}
-		_, library.refused = locked(func(text *C.char, size C.size_t) C.int64_t { return C.h5dnn_start(text, size) })
+		_, library.refused = locked(func(text *C.char, size C.size_t) C.int64_t { return C.shim_start(text, size) })
 	}
 	return library.refused
 }
@@ -89,7 +89,7 @@ func closeFile(f *h5.File) error {
 	defer library.Unlock()
 	runtime.LockOSThread() // silence is a property of threads
 	defer runtime.UnlockOSThread()
-	C.h5dnn_quiet()
+	C.shim_quiet()
 	return f.Close()
 }
 
@@ -107,7 +107,7 @@ func typeOf(t dtype.Type) (*h5.Datatype, error) {
 		return known, nil
 	}
 	id, err := locked(func(text *C.char, size C.size_t) C.int64_t {
-		return C.h5dnn_type(shimKind(t), C.size_t(t.Size()), text, size)
+		return C.shim_type(shimKind(t), C.size_t(t.Size()), text, size)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("type %v: %w", t, err)

@@ -137,7 +137,7 @@ func (r *repacker) commitTypes() error {
 			continue
 		}
 		_, err = r.w.ask("commit", o.Path, func(why *C.char, size C.size_t) C.int64_t {
-			return C.h5dnn_commit(C.int64_t(r.w.file.ID()), text(o.Path), C.int64_t(id), why, size)
+			return C.shim_commit(C.int64_t(r.w.file.ID()), text(o.Path), C.int64_t(id), why, size)
 		})
 		if err = errors.Join(err, r.drop(id)); err != nil {
 			return err
@@ -168,7 +168,7 @@ func (r *repacker) object(o *Object, depth int) error {
 		}
 		r.report.Links++
 		return r.link(o.Path, func(why *C.char, size C.size_t) C.int64_t {
-			return C.h5dnn_hard_link(C.int64_t(r.w.file.ID()), text(o.Path), text(at), why, size)
+			return C.shim_hard_link(C.int64_t(r.w.file.ID()), text(o.Path), text(at), why, size)
 		})
 	}
 	switch o.Kind {
@@ -185,7 +185,7 @@ func (r *repacker) object(o *Object, depth int) error {
 		}
 		r.report.Links++
 		return r.link(o.Path, func(why *C.char, size C.size_t) C.int64_t {
-			return C.h5dnn_external_link(C.int64_t(r.w.file.ID()), text(o.Path), text(o.Other), text(o.Target), why, size)
+			return C.shim_external_link(C.int64_t(r.w.file.ID()), text(o.Path), text(o.Other), text(o.Target), why, size)
 		})
 	case KindUserDefined:
 		r.leave(o.Path, "a link that only its maker understands")
@@ -245,7 +245,7 @@ func (r *repacker) typeOf(t *Type) (int64, error) {
 		return 0, err
 	}
 	return ask(func(why *C.char, size C.size_t) C.int64_t {
-		return C.h5dnn_decode_type(pointer(message), C.size_t(len(message)), why, size)
+		return C.shim_decode_type(pointer(message), C.size_t(len(message)), why, size)
 	})
 }
 
@@ -261,7 +261,7 @@ func (r *repacker) committedType(d *Dataset) int64 {
 		return 0
 	}
 	id, err := r.w.ask("open", path, func(why *C.char, size C.size_t) C.int64_t {
-		return C.h5dnn_committed(C.int64_t(r.w.file.ID()), text(path), why, size)
+		return C.shim_committed(C.int64_t(r.w.file.ID()), text(path), why, size)
 	})
 	if err != nil {
 		return 0
@@ -270,7 +270,7 @@ func (r *repacker) committedType(d *Dataset) int64 {
 }
 
 func (r *repacker) drop(id int64) error {
-	_, err := ask(func(why *C.char, size C.size_t) C.int64_t { return C.h5dnn_close(C.int64_t(id), why, size) })
+	_, err := ask(func(why *C.char, size C.size_t) C.int64_t { return C.shim_close(C.int64_t(id), why, size) })
 	return err
 }
 
@@ -308,7 +308,7 @@ func (r *repacker) attributes(o *Object) error {
 	}
 	if comment := o.Comment(); comment != "" {
 		_, err := r.w.ask("comment on", o.Path, func(why *C.char, size C.size_t) C.int64_t {
-			return C.h5dnn_comment(C.int64_t(r.w.file.ID()), text(o.Path), text(comment), why, size)
+			return C.shim_comment(C.int64_t(r.w.file.ID()), text(o.Path), text(comment), why, size)
 		})
 		if err != nil {
 			return err
@@ -351,7 +351,7 @@ func (r *repacker) attribute(path string, a Attribute) error {
 	r.report.Attributes++
 	image.tell(path)
 	_, err = r.w.ask("set attribute of", path, func(why *C.char, size C.size_t) C.int64_t {
-		return C.h5dnn_attr_image(C.int64_t(r.w.file.ID()), text(path), text(a.Name), C.int64_t(id), C.int(rank), sizes(a.Shape),
+		return C.shim_attr_image(C.int64_t(r.w.file.ID()), text(path), text(a.Name), C.int64_t(id), C.int(rank), sizes(a.Shape),
 			pointer(image.out), C.size_t(len(image.out)), words(image.pointers), C.size_t(len(image.pointers)),
 			C.size_t(memSize(a.Type)), why, size)
 	})
@@ -414,7 +414,7 @@ func (r *repacker) dataset(o *Object) error {
 	fill := func() error {
 		err := r.fill(t)
 		if _, closing := r.w.ask("close", o.Path, func(why *C.char, size C.size_t) C.int64_t {
-			return C.h5dnn_close(C.int64_t(t.id), why, size)
+			return C.shim_close(C.int64_t(t.id), why, size)
 		}); err == nil {
 			err = closing
 		}
@@ -549,7 +549,7 @@ func (r *repacker) create(t *target, id int64) error {
 	var offset C.uint64_t
 	var err error
 	t.id, err = r.w.ask("create", t.Path, func(why *C.char, size C.size_t) C.int64_t {
-		return C.h5dnn_dataset(C.int64_t(r.w.file.ID()), text(t.Path), C.int64_t(id), C.int(rank), sizes(t.Shape), sizes(t.layout.MaxShape),
+		return C.shim_dataset(C.int64_t(r.w.file.ID()), text(t.Path), C.int64_t(id), C.int(rank), sizes(t.Shape), sizes(t.layout.MaxShape),
 			layout, sizes(t.layout.Chunks), (*C.uint32_t)(unsafe.Pointer(unsafe.SliceData(flat))), C.size_t(len(flat)),
 			pointer(fill), C.size_t(len(fill)), &offset, why, size)
 	})

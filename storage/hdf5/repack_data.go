@@ -80,7 +80,7 @@ func (d *Dataset) maskOf(index *index, e entry) uint32 {
 
 func (r *repacker) store(t *target, start []int, raw []byte, mask uint32) error {
 	_, err := r.w.ask("write", t.Path, func(why *C.char, size C.size_t) C.int64_t {
-		return C.h5dnn_write_chunk(C.int64_t(t.id), sizes(start), C.uint32_t(mask), pointer(raw), C.size_t(len(raw)), why, size)
+		return C.shim_write_chunk(C.int64_t(t.id), sizes(start), C.uint32_t(mask), pointer(raw), C.size_t(len(raw)), why, size)
 	})
 	return err
 }
@@ -320,7 +320,7 @@ func (r *repacker) images(t *target) error {
 		}
 		image.tell(t.Path)
 		_, err := r.w.ask("write", t.Path, func(why *C.char, size C.size_t) C.int64_t {
-			return C.h5dnn_write_image(C.int64_t(t.id), C.int64_t(id), C.int(len(t.Shape)), sizes(b.start), sizes(b.count),
+			return C.shim_write_image(C.int64_t(t.id), C.int64_t(id), C.int(len(t.Shape)), sizes(b.start), sizes(b.count),
 				pointer(image.out), C.size_t(len(image.out)), words(image.pointers), C.size_t(len(image.pointers)),
 				C.size_t(memSize(t.Type)), why, size)
 		})

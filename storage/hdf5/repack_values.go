@@ -136,7 +136,7 @@ func (r *repacker) address(old uint64) (uint64, bool) {
 		return 0, false
 	}
 	at, err := r.w.ask("find", path, func(why *C.char, size C.size_t) C.int64_t {
-		return C.h5dnn_address(C.int64_t(r.w.file.ID()), text(path), why, size)
+		return C.shim_address(C.int64_t(r.w.file.ID()), text(path), why, size)
 	})
 	return uint64(at), err == nil
 }

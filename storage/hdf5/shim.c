@@ -23,7 +23,7 @@ static void drop_memory(void *p) { free(*(void **)p); }
 
 // Errors
 
-int h5dnn_quiet(void) { return H5Eset_auto2(H5E_DEFAULT, NULL, NULL); }
+int shim_quiet(void) { return H5Eset_auto2(H5E_DEFAULT, NULL, NULL); }
 
 static int64_t fail(const char *why, H5DNN_WHY)
 {
@@ -65,10 +65,10 @@ static int64_t check(int64_t result, H5DNN_WHY)
 
 // The library
 
-int64_t h5dnn_start(H5DNN_WHY)
+int64_t shim_start(H5DNN_WHY)
 {
 	unsigned major, minor, release;
-	h5dnn_quiet();
+	shim_quiet();
 	TRY(H5get_libversion(&major, &minor, &release));
 	if (major != H5_VERS_MAJOR || minor != H5_VERS_MINOR) {
 		snprintf(text, size, "compiled against HDF5 %d.%d but running with %u.%u; build h5dnn again",
@@ -78,9 +78,9 @@ int64_t h5dnn_start(H5DNN_WHY)
 	return check(H5PLset_loading_state(0), text, size);
 }
 
-int64_t h5dnn_close(int64_t id, H5DNN_WHY)
+int64_t shim_close(int64_t id, H5DNN_WHY)
 {
-	h5dnn_quiet();
+	shim_quiet();
 	return check(H5Idec_ref(id), text, size);
 }
 
@@ -103,9 +103,9 @@ static herr_t no_locks(hid_t access)
 // the smallest arrays.
 enum { alignment = 4096, aligned_from = 1024 };
 
-int64_t h5dnn_create(const char *path, uint64_t userblock, H5DNN_WHY)
+int64_t shim_create(const char *path, uint64_t userblock, H5DNN_WHY)
 {
-	h5dnn_quiet();
+	shim_quiet();
 	scoped access = H5Pcreate(H5P_FILE_ACCESS);
 	scoped creation = H5Pcreate(H5P_FILE_CREATE);
 	TRY(H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_V110));
@@ -117,9 +117,9 @@ int64_t h5dnn_create(const char *path, uint64_t userblock, H5DNN_WHY)
 	return check(H5Fcreate(path, H5F_ACC_TRUNC, creation, access), text, size);
 }
 
-int64_t h5dnn_open(const char *path, H5DNN_WHY)
+int64_t shim_open(const char *path, H5DNN_WHY)
 {
-	h5dnn_quiet();
+	shim_quiet();
 	scoped access = H5Pcreate(H5P_FILE_ACCESS);
 	TRY(H5Pset_fclose_degree(access, H5F_CLOSE_STRONG));
 	TRY(no_locks(access));
@@ -200,9 +200,9 @@ static hid_t type_of(int kind, size_t bytes)
 	return -1;
 }
 
-int64_t h5dnn_type(int kind, size_t bytes, H5DNN_WHY)
+int64_t shim_type(int kind, size_t bytes, H5DNN_WHY)
 {
-	h5dnn_quiet();
+	shim_quiet();
 	return check(type_of(kind, bytes), text, size);
 }
 
@@ -255,9 +255,9 @@ static hid_t allocated_at_once(void)
 	return list;
 }
 
-int64_t h5dnn_group(int64_t file, const char *path, H5DNN_WHY)
+int64_t shim_group(int64_t file, const char *path, H5DNN_WHY)
 {
-	h5dnn_quiet();
+	shim_quiet();
 	scoped there = H5Gopen2(file, path, H5P_DEFAULT); // made on the way to something else
 	if (there >= 0)
 		return 0;
@@ -265,9 +265,9 @@ int64_t h5dnn_group(int64_t file, const char *path, H5DNN_WHY)
 	return check(group < 0 ? -1 : 0, text, size);
 }
 
-int64_t h5dnn_soft_link(int64_t file, const char *path, const char *target, H5DNN_WHY)
+int64_t shim_soft_link(int64_t file, const char *path, const char *target, H5DNN_WHY)
 {
-	h5dnn_quiet();
+	shim_quiet();
 	return check(H5Lcreate_soft(target, file, path, with_parents(), H5P_DEFAULT), text, size);
 }
 
@@ -280,10 +280,10 @@ static hid_t space_of(int rank, const uint64_t *dims, const uint64_t *maxdims)
 	return H5Screate_simple(rank, DIMS(dims), DIMS(maxdims));
 }
 
-int64_t h5dnn_contiguous(int64_t file, const char *path, int64_t type, int rank, const uint64_t *dims,
+int64_t shim_contiguous(int64_t file, const char *path, int64_t type, int rank, const uint64_t *dims,
                          uint64_t *offset, H5DNN_WHY)
 {
-	h5dnn_quiet();
+	shim_quiet();
 	scoped space = space_of(rank, dims, NULL);
 	TRY(space);
 	hid_t dataset = H5Dcreate2(file, path, type, space, with_parents(), allocated_at_once(), H5P_DEFAULT);
@@ -312,10 +312,10 @@ static const char *set_filters(hid_t creation, const uint32_t *filters, size_t w
 	return NULL;
 }
 
-int64_t h5dnn_chunked(int64_t file, const char *path, int64_t type, int rank, const uint64_t *dims,
+int64_t shim_chunked(int64_t file, const char *path, int64_t type, int rank, const uint64_t *dims,
                       const uint64_t *maxdims, const uint64_t *chunk, const uint32_t *filters, size_t words, H5DNN_WHY)
 {
-	h5dnn_quiet();
+	shim_quiet();
 	scoped creation = H5Pcreate(H5P_DATASET_CREATE);
 	TRY(H5Pset_chunk(creation, rank, DIMS(chunk)));
 	const char *wrong = set_filters(creation, filters, words);
@@ -326,21 +326,21 @@ int64_t h5dnn_chunked(int64_t file, const char *path, int64_t type, int rank, co
 	return check(H5Dcreate2(file, path, type, space, with_parents(), creation, H5P_DEFAULT), text, size);
 }
 
-int64_t h5dnn_extend(int64_t dataset, const uint64_t *dims, H5DNN_WHY)
+int64_t shim_extend(int64_t dataset, const uint64_t *dims, H5DNN_WHY)
 {
-	h5dnn_quiet();
+	shim_quiet();
 	return check(H5Dset_extent(dataset, DIMS(dims)), text, size);
 }
 
-int64_t h5dnn_write_chunk(int64_t dataset, const uint64_t *start, uint32_t mask, const void *data, size_t bytes, H5DNN_WHY)
+int64_t shim_write_chunk(int64_t dataset, const uint64_t *start, uint32_t mask, const void *data, size_t bytes, H5DNN_WHY)
 {
-	h5dnn_quiet();
+	shim_quiet();
 	return check(H5Dwrite_chunk(dataset, H5P_DEFAULT, mask, DIMS(start), bytes, data), text, size);
 }
 
-int64_t h5dnn_chunk_size(int64_t dataset, const uint64_t *start, H5DNN_WHY)
+int64_t shim_chunk_size(int64_t dataset, const uint64_t *start, H5DNN_WHY)
 {
-	h5dnn_quiet();
+	shim_quiet();
 	hsize_t stored = 0;
 	if (H5Dget_chunk_storage_size(dataset, DIMS(start), &stored) < 0) {
 		H5Eclear2(H5E_DEFAULT); // some versions call a missing chunk an error
@@ -351,9 +351,9 @@ int64_t h5dnn_chunk_size(int64_t dataset, const uint64_t *start, H5DNN_WHY)
 	return (int64_t)stored;
 }
 
-int64_t h5dnn_read_chunk(int64_t dataset, const uint64_t *start, uint32_t *mask, void *data, size_t bytes, H5DNN_WHY)
+int64_t shim_read_chunk(int64_t dataset, const uint64_t *start, uint32_t *mask, void *data, size_t bytes, H5DNN_WHY)
 {
-	int64_t stored = h5dnn_chunk_size(dataset, start, text, size);
+	int64_t stored = shim_chunk_size(dataset, start, text, size);
 	if (stored < 0)
 		return -1;
 	if ((uint64_t)stored != bytes)
@@ -391,9 +391,9 @@ static const char **pointers(hid_t space, const char *data, size_t bytes)
 	return each;
 }
 
-int64_t h5dnn_strings(int64_t file, const char *path, int rank, const uint64_t *dims, const char *data, size_t bytes, H5DNN_WHY)
+int64_t shim_strings(int64_t file, const char *path, int rank, const uint64_t *dims, const char *data, size_t bytes, H5DNN_WHY)
 {
-	h5dnn_quiet();
+	shim_quiet();
 	scoped type = text_type();
 	scoped space = space_of(rank, dims, NULL);
 	TRY(space);
@@ -417,10 +417,10 @@ static hid_t new_attribute(hid_t object, const char *name, hid_t type, hid_t spa
 	return H5Acreate2(object, name, type, space, creation, H5P_DEFAULT);
 }
 
-int64_t h5dnn_attr_strings(int64_t file, const char *path, const char *name, int rank, const uint64_t *dims,
+int64_t shim_attr_strings(int64_t file, const char *path, const char *name, int rank, const uint64_t *dims,
                            const char *data, size_t bytes, H5DNN_WHY)
 {
-	h5dnn_quiet();
+	shim_quiet();
 	scoped object = H5Oopen(file, path, H5P_DEFAULT);
 	TRY(object);
 	scoped type = text_type();
@@ -436,10 +436,10 @@ int64_t h5dnn_attr_strings(int64_t file, const char *path, const char *name, int
 	return check(H5Awrite(attribute, type, each), text, size);
 }
 
-int64_t h5dnn_attr(int64_t file, const char *path, const char *name, int64_t type, int rank, const uint64_t *dims,
+int64_t shim_attr(int64_t file, const char *path, const char *name, int64_t type, int rank, const uint64_t *dims,
                    const void *data, size_t bytes, H5DNN_WHY)
 {
-	h5dnn_quiet();
+	shim_quiet();
 	scoped object = H5Oopen(file, path, H5P_DEFAULT);
 	TRY(object);
 	scoped space = space_of(rank, dims, NULL);
@@ -476,10 +476,10 @@ static const char *refusal(hid_t dataset)
 	return NULL;
 }
 
-int64_t h5dnn_read(int64_t file, const char *path, int64_t type, int rank, const uint64_t *start, const uint64_t *count,
+int64_t shim_read(int64_t file, const char *path, int64_t type, int rank, const uint64_t *start, const uint64_t *count,
                    void *data, size_t bytes, H5DNN_WHY)
 {
-	h5dnn_quiet();
+	shim_quiet();
 	scoped access = H5Pcreate(H5P_DATASET_ACCESS);
 	TRY(H5Pset_elink_cb(access, refuse, NULL));
 	scoped dataset = H5Dopen2(file, path, access);
@@ -512,9 +512,9 @@ int64_t h5dnn_read(int64_t file, const char *path, int64_t type, int rank, const
 
 // Copies
 
-int64_t h5dnn_decode_type(const void *message, size_t bytes, H5DNN_WHY)
+int64_t shim_decode_type(const void *message, size_t bytes, H5DNN_WHY)
 {
-	h5dnn_quiet();
+	shim_quiet();
 	scoped_memory unsigned char *encoded = malloc(bytes + 2);
 	if (!encoded)
 		return fail("no memory", text, size);
@@ -524,39 +524,39 @@ int64_t h5dnn_decode_type(const void *message, size_t bytes, H5DNN_WHY)
 	return check(H5Tdecode(encoded), text, size);
 }
 
-int64_t h5dnn_commit(int64_t file, const char *path, int64_t type, H5DNN_WHY)
+int64_t shim_commit(int64_t file, const char *path, int64_t type, H5DNN_WHY)
 {
-	h5dnn_quiet();
+	shim_quiet();
 	return check(H5Tcommit2(file, path, type, with_parents(), H5P_DEFAULT, H5P_DEFAULT), text, size);
 }
 
-int64_t h5dnn_committed(int64_t file, const char *path, H5DNN_WHY)
+int64_t shim_committed(int64_t file, const char *path, H5DNN_WHY)
 {
-	h5dnn_quiet();
+	shim_quiet();
 	return check(H5Topen2(file, path, H5P_DEFAULT), text, size);
 }
 
-int64_t h5dnn_hard_link(int64_t file, const char *path, const char *target, H5DNN_WHY)
+int64_t shim_hard_link(int64_t file, const char *path, const char *target, H5DNN_WHY)
 {
-	h5dnn_quiet();
+	shim_quiet();
 	return check(H5Lcreate_hard(file, target, file, path, with_parents(), H5P_DEFAULT), text, size);
 }
 
-int64_t h5dnn_comment(int64_t file, const char *path, const char *comment, H5DNN_WHY)
+int64_t shim_comment(int64_t file, const char *path, const char *comment, H5DNN_WHY)
 {
-	h5dnn_quiet();
+	shim_quiet();
 	return check(H5Oset_comment_by_name(file, path, comment, H5P_DEFAULT), text, size);
 }
 
-int64_t h5dnn_external_link(int64_t file, const char *path, const char *other, const char *target, H5DNN_WHY)
+int64_t shim_external_link(int64_t file, const char *path, const char *other, const char *target, H5DNN_WHY)
 {
-	h5dnn_quiet();
+	shim_quiet();
 	return check(H5Lcreate_external(other, target, file, path, with_parents(), H5P_DEFAULT), text, size);
 }
 
-int64_t h5dnn_address(int64_t file, const char *path, H5DNN_WHY)
+int64_t shim_address(int64_t file, const char *path, H5DNN_WHY)
 {
-	h5dnn_quiet();
+	shim_quiet();
 	scoped object = H5Oopen(file, path, H5P_DEFAULT);
 	TRY(object);
 #if H5_VERSION_GE(1, 12, 0)
@@ -569,11 +569,11 @@ int64_t h5dnn_address(int64_t file, const char *path, H5DNN_WHY)
 	return (int64_t)info.addr;
 }
 
-int64_t h5dnn_dataset(int64_t file, const char *path, int64_t type, int rank, const uint64_t *dims, const uint64_t *maxdims,
+int64_t shim_dataset(int64_t file, const char *path, int64_t type, int rank, const uint64_t *dims, const uint64_t *maxdims,
                       int layout, const uint64_t *chunk, const uint32_t *filters, size_t words, const void *fill,
                       size_t fill_bytes, uint64_t *offset, H5DNN_WHY)
 {
-	h5dnn_quiet();
+	shim_quiet();
 	scoped creation = H5Pcreate(H5P_DATASET_CREATE);
 	TRY(creation);
 	if (layout == H5DNN_CHUNKED)
@@ -624,10 +624,10 @@ static unsigned char *placed(const void *image, size_t bytes, const uint64_t *po
 	return copy;
 }
 
-int64_t h5dnn_write_image(int64_t dataset, int64_t type, int rank, const uint64_t *start, const uint64_t *count,
+int64_t shim_write_image(int64_t dataset, int64_t type, int rank, const uint64_t *start, const uint64_t *count,
                           const void *image, size_t bytes, const uint64_t *pointers, size_t n, size_t elem_size, H5DNN_WHY)
 {
-	h5dnn_quiet();
+	shim_quiet();
 	scoped there = H5Dget_space(dataset);
 	TRY(there);
 	if (H5Sget_simple_extent_ndims(there) != rank)
@@ -647,10 +647,10 @@ int64_t h5dnn_write_image(int64_t dataset, int64_t type, int rank, const uint64_
 	return check(H5Dwrite(dataset, type, here, there, H5P_DEFAULT, copy), text, size);
 }
 
-int64_t h5dnn_attr_image(int64_t file, const char *path, const char *name, int64_t type, int rank, const uint64_t *dims,
+int64_t shim_attr_image(int64_t file, const char *path, const char *name, int64_t type, int rank, const uint64_t *dims,
                          const void *image, size_t bytes, const uint64_t *pointers, size_t n, size_t elem_size, H5DNN_WHY)
 {
-	h5dnn_quiet();
+	shim_quiet();
 	scoped object = H5Oopen(file, path, H5P_DEFAULT);
 	TRY(object);
 	scoped space = space_of(rank, dims, NULL);

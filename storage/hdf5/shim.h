@@ -12,81 +12,81 @@
 
 #define H5DNN_WHY char *text, size_t size
 
-// Kinds of element, the first argument of h5dnn_type.
+// Kinds of element, the first argument of shim_type.
 enum { H5DNN_BOOL, H5DNN_UNSIGNED, H5DNN_SIGNED, H5DNN_FLOAT, H5DNN_COMPLEX, H5DNN_BFLOAT, H5DNN_F8E4M3, H5DNN_F8E5M2 };
 
 // Refuses a library other than the one compiled against; plugins are never loaded.
-int64_t h5dnn_start(H5DNN_WHY);
+int64_t shim_start(H5DNN_WHY);
 
 // userblock bytes before the content are left alone; 0, or a power of two from 512 on.
-int64_t h5dnn_create(const char *path, uint64_t userblock, H5DNN_WHY);
-int64_t h5dnn_open(const char *path, H5DNN_WHY); // to read
-int64_t h5dnn_close(int64_t id, H5DNN_WHY);      // anything but a file
+int64_t shim_create(const char *path, uint64_t userblock, H5DNN_WHY);
+int64_t shim_open(const char *path, H5DNN_WHY); // to read
+int64_t shim_close(int64_t id, H5DNN_WHY);      // anything but a file
 
 // Silences what this thread calls next without the shim.
-int h5dnn_quiet(void);
+int shim_quiet(void);
 
 // A type of elements of the given number of bytes, in the machine's byte order.
-int64_t h5dnn_type(int kind, size_t bytes, H5DNN_WHY);
+int64_t shim_type(int kind, size_t bytes, H5DNN_WHY);
 
 // Groups on the way to path are made as needed. No dims make a scalar.
-int64_t h5dnn_group(int64_t file, const char *path, H5DNN_WHY);
-int64_t h5dnn_soft_link(int64_t file, const char *path, const char *target, H5DNN_WHY);
+int64_t shim_group(int64_t file, const char *path, H5DNN_WHY);
+int64_t shim_soft_link(int64_t file, const char *path, const char *target, H5DNN_WHY);
 
 // A contiguous dataset, allocated at once; offset is where its data belongs in
 // the file, UINT64_MAX if there is none.
-int64_t h5dnn_contiguous(int64_t file, const char *path, int64_t type, int rank, const uint64_t *dims,
+int64_t shim_contiguous(int64_t file, const char *path, int64_t type, int rank, const uint64_t *dims,
                          uint64_t *offset, H5DNN_WHY);
 
 // A chunked dataset. Filters are words: id, flags, number of params, params, and so on.
-int64_t h5dnn_chunked(int64_t file, const char *path, int64_t type, int rank, const uint64_t *dims,
+int64_t shim_chunked(int64_t file, const char *path, int64_t type, int rank, const uint64_t *dims,
                       const uint64_t *maxdims, const uint64_t *chunk, const uint32_t *filters, size_t words, H5DNN_WHY);
-int64_t h5dnn_extend(int64_t dataset, const uint64_t *dims, H5DNN_WHY);
-int64_t h5dnn_write_chunk(int64_t dataset, const uint64_t *start, uint32_t mask, const void *data, size_t bytes, H5DNN_WHY);
+int64_t shim_extend(int64_t dataset, const uint64_t *dims, H5DNN_WHY);
+int64_t shim_write_chunk(int64_t dataset, const uint64_t *start, uint32_t mask, const void *data, size_t bytes, H5DNN_WHY);
 
 // The stored size of a chunk, 0 if it was never written; and its stored bytes.
-int64_t h5dnn_chunk_size(int64_t dataset, const uint64_t *start, H5DNN_WHY);
-int64_t h5dnn_read_chunk(int64_t dataset, const uint64_t *start, uint32_t *mask, void *data, size_t bytes, H5DNN_WHY);
+int64_t shim_chunk_size(int64_t dataset, const uint64_t *start, H5DNN_WHY);
+int64_t shim_read_chunk(int64_t dataset, const uint64_t *start, uint32_t *mask, void *data, size_t bytes, H5DNN_WHY);
 
 // Strings are UTF-8, terminated, one after the other in bytes bytes of data;
 // there must be as many as dims say. A rank of -1 makes a null attribute.
-int64_t h5dnn_strings(int64_t file, const char *path, int rank, const uint64_t *dims, const char *data, size_t bytes, H5DNN_WHY);
-int64_t h5dnn_attr_strings(int64_t file, const char *path, const char *name, int rank, const uint64_t *dims,
+int64_t shim_strings(int64_t file, const char *path, int rank, const uint64_t *dims, const char *data, size_t bytes, H5DNN_WHY);
+int64_t shim_attr_strings(int64_t file, const char *path, const char *name, int rank, const uint64_t *dims,
                            const char *data, size_t bytes, H5DNN_WHY);
-int64_t h5dnn_attr(int64_t file, const char *path, const char *name, int64_t type, int rank, const uint64_t *dims,
+int64_t shim_attr(int64_t file, const char *path, const char *name, int64_t type, int rank, const uint64_t *dims,
                    const void *data, size_t bytes, H5DNN_WHY);
 
 // Reads count elements along each axis from start on, as elements of type, or
 // as they are stored if type is 0. External links are not followed; virtual
 // datasets and external data are refused. bytes is what data has room for and
 // must be what the elements take.
-int64_t h5dnn_read(int64_t file, const char *path, int64_t type, int rank, const uint64_t *start, const uint64_t *count,
+int64_t shim_read(int64_t file, const char *path, int64_t type, int rank, const uint64_t *start, const uint64_t *count,
                    void *data, size_t bytes, H5DNN_WHY);
 
 // For copies of whole files.
 
 // A type from a datatype message, which must be well-formed.
-int64_t h5dnn_decode_type(const void *message, size_t bytes, H5DNN_WHY);
-int64_t h5dnn_commit(int64_t file, const char *path, int64_t type, H5DNN_WHY);
-int64_t h5dnn_committed(int64_t file, const char *path, H5DNN_WHY); // opens it
-int64_t h5dnn_comment(int64_t file, const char *path, const char *comment, H5DNN_WHY);
-int64_t h5dnn_hard_link(int64_t file, const char *path, const char *target, H5DNN_WHY);
-int64_t h5dnn_external_link(int64_t file, const char *path, const char *other, const char *target, H5DNN_WHY);
-int64_t h5dnn_address(int64_t file, const char *path, H5DNN_WHY); // as object references hold it
+int64_t shim_decode_type(const void *message, size_t bytes, H5DNN_WHY);
+int64_t shim_commit(int64_t file, const char *path, int64_t type, H5DNN_WHY);
+int64_t shim_committed(int64_t file, const char *path, H5DNN_WHY); // opens it
+int64_t shim_comment(int64_t file, const char *path, const char *comment, H5DNN_WHY);
+int64_t shim_hard_link(int64_t file, const char *path, const char *target, H5DNN_WHY);
+int64_t shim_external_link(int64_t file, const char *path, const char *other, const char *target, H5DNN_WHY);
+int64_t shim_address(int64_t file, const char *path, H5DNN_WHY); // as object references hold it
 
 // A dataset of any type and layout, with a fill value if fill is not NULL.
 // ALLOCATED is contiguous with its space at offset, to be written there.
 enum { H5DNN_COMPACT, H5DNN_CONTIGUOUS, H5DNN_ALLOCATED, H5DNN_CHUNKED };
-int64_t h5dnn_dataset(int64_t file, const char *path, int64_t type, int rank, const uint64_t *dims, const uint64_t *maxdims,
+int64_t shim_dataset(int64_t file, const char *path, int64_t type, int rank, const uint64_t *dims, const uint64_t *maxdims,
                       int layout, const uint64_t *chunk, const uint32_t *filters, size_t words, const void *fill,
                       size_t fill_bytes, uint64_t *offset, H5DNN_WHY);
 
 // An image is elements as the library has them in memory, and after them what
 // they point to. pointers lists the places of its pointers, which hold offsets
 // from its start. elem_size is what the caller takes the type's size in memory for.
-int64_t h5dnn_write_image(int64_t dataset, int64_t type, int rank, const uint64_t *start, const uint64_t *count,
+int64_t shim_write_image(int64_t dataset, int64_t type, int rank, const uint64_t *start, const uint64_t *count,
                           const void *image, size_t bytes, const uint64_t *pointers, size_t n, size_t elem_size, H5DNN_WHY);
-int64_t h5dnn_attr_image(int64_t file, const char *path, const char *name, int64_t type, int rank, const uint64_t *dims,
+int64_t shim_attr_image(int64_t file, const char *path, const char *name, int64_t type, int rank, const uint64_t *dims,
                          const void *image, size_t bytes, const uint64_t *pointers, size_t n, size_t elem_size, H5DNN_WHY);
 
 #endif

@@ -60,7 +60,7 @@ func (w *Writer) stringAttr(path, name string, list []string, shape []int) error
 		return err
 	}
 	_, err = w.ask("set attribute of", path, func(why *C.char, size C.size_t) C.int64_t {
-		return C.h5dnn_attr_strings(C.int64_t(w.file.ID()), text(path), text(name), C.int(len(shape)), sizes(shape),
+		return C.shim_attr_strings(C.int64_t(w.file.ID()), text(path), text(name), C.int(len(shape)), sizes(shape),
 			(*C.char)(pointer(blob)), C.size_t(len(blob)), why, size)
 	})
 	return err
@@ -79,7 +79,7 @@ func (w *Writer) numericAttr(path, name string, a storage.Array, rank int) error
 		}
 	}
 	_, err = w.ask("set attribute of", path, func(why *C.char, size C.size_t) C.int64_t {
-		return C.h5dnn_attr(C.int64_t(w.file.ID()), text(path), text(name), C.int64_t(t.ID()), C.int(rank), sizes(a.Shape),
+		return C.shim_attr(C.int64_t(w.file.ID()), text(path), text(name), C.int64_t(t.ID()), C.int(rank), sizes(a.Shape),
 			pointer(data), C.size_t(len(data)), why, size)
 	})
 	return err

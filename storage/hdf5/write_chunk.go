@@ -166,7 +166,7 @@ func (d *DatasetWriter) begin(c *pending, n int) error {
 	}
 	clear(c.data)
 	stored, err := d.ask(func(why *C.char, size C.size_t) C.int64_t {
-		return C.h5dnn_chunk_size(C.int64_t(d.id.ID()), sizes(c.start), why, size)
+		return C.shim_chunk_size(C.int64_t(d.id.ID()), sizes(c.start), why, size)
 	})
 	if err != nil || stored == 0 {
 		return err
@@ -174,7 +174,7 @@ func (d *DatasetWriter) begin(c *pending, n int) error {
 	var mask C.uint32_t
 	raw := make([]byte, stored)
 	_, err = d.ask(func(why *C.char, size C.size_t) C.int64_t {
-		return C.h5dnn_read_chunk(C.int64_t(d.id.ID()), sizes(c.start), &mask, pointer(raw), C.size_t(len(raw)), why, size)
+		return C.shim_read_chunk(C.int64_t(d.id.ID()), sizes(c.start), &mask, pointer(raw), C.size_t(len(raw)), why, size)
 	})
 	if err != nil {
 		return err
@@ -195,7 +195,7 @@ func (d *DatasetWriter) store(chunks []*pending) error {
 			continue
 		}
 		_, err := d.ask(func(why *C.char, size C.size_t) C.int64_t {
-			return C.h5dnn_write_chunk(C.int64_t(d.id.ID()), sizes(c.start), C.uint32_t(c.mask),
+			return C.shim_write_chunk(C.int64_t(d.id.ID()), sizes(c.start), C.uint32_t(c.mask),
 				pointer(c.stored), C.size_t(len(c.stored)), why, size)
 		})
 		if err != nil {

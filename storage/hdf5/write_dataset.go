@@ -52,7 +52,7 @@ func (w *Writer) WriteStrings(path string, list []string, shape ...int) error {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	_, err = w.ask("write", path, func(why *C.char, size C.size_t) C.int64_t {
-		return C.h5dnn_strings(C.int64_t(w.file.ID()), text(path), C.int(len(shape)), sizes(shape),
+		return C.shim_strings(C.int64_t(w.file.ID()), text(path), C.int(len(shape)), sizes(shape),
 			(*C.char)(pointer(blob)), C.size_t(len(blob)), why, size)
 	})
 	return err
@@ -108,7 +108,7 @@ func (d *DatasetWriter) fail(act string, err error) error {
 func (d *DatasetWriter) createContiguous(t *h5.Datatype) error {
 	var offset C.uint64_t
 	id, err := d.w.ask("create", d.path, func(why *C.char, size C.size_t) C.int64_t {
-		return C.h5dnn_contiguous(C.int64_t(d.w.file.ID()), text(d.path), C.int64_t(t.ID()),
+		return C.shim_contiguous(C.int64_t(d.w.file.ID()), text(d.path), C.int64_t(t.ID()),
 			C.int(len(d.shape)), sizes(d.shape), &offset, why, size)
 	})
 	if err != nil {
@@ -124,7 +124,7 @@ func (d *DatasetWriter) createContiguous(t *h5.Datatype) error {
 func (d *DatasetWriter) createChunked(t *h5.Datatype) error {
 	words := filterWords(d.layout.Filters, d.t.Size())
 	id, err := d.w.ask("create", d.path, func(why *C.char, size C.size_t) C.int64_t {
-		return C.h5dnn_chunked(C.int64_t(d.w.file.ID()), text(d.path), C.int64_t(t.ID()),
+		return C.shim_chunked(C.int64_t(d.w.file.ID()), text(d.path), C.int64_t(t.ID()),
 			C.int(len(d.shape)), sizes(d.shape), sizes(d.max), sizes(d.layout.Chunks),
 			(*C.uint32_t)(unsafe.Pointer(unsafe.SliceData(words))), C.size_t(len(words)), why, size)
 	})
@@ -270,7 +270,7 @@ func (d *DatasetWriter) extend(shape []int) error {
 		}
 	}
 	_, err := d.w.ask("extend", d.path, func(why *C.char, size C.size_t) C.int64_t {
-		return C.h5dnn_extend(C.int64_t(d.id.ID()), sizes(shape), why, size)
+		return C.shim_extend(C.int64_t(d.id.ID()), sizes(shape), why, size)
 	})
 	if err == nil {
 		d.shape = slices.Clone(shape)
@@ -354,7 +354,7 @@ func (d *DatasetWriter) Close() error {
 	d.closed = true
 	err := d.flush()
 	_, closing := d.w.ask("close", d.path, func(why *C.char, size C.size_t) C.int64_t {
-		return C.h5dnn_close(C.int64_t(d.id.ID()), why, size)
+		return C.shim_close(C.int64_t(d.id.ID()), why, size)
 	})
 	d.w.mu.Lock()
 	delete(d.w.open, d)

@@ -51,7 +51,7 @@ func Create(path string, o CreateOptions) (*Writer, error) {
 		return nil, err
 	}
 	id, err := ask(func(why *C.char, size C.size_t) C.int64_t {
-		return C.h5dnn_create(text(out.temp), C.uint64_t(o.UserBlock), why, size)
+		return C.shim_create(text(out.temp), C.uint64_t(o.UserBlock), why, size)
 	})
 	if err != nil {
 		out.discard()
@@ -158,7 +158,7 @@ func (w *Writer) ask(act, path string, c call) (int64, error) {
 func (w *Writer) Group(path string, attrs ...Attr) error {
 	if path != "/" {
 		_, err := w.ask("group", path, func(why *C.char, size C.size_t) C.int64_t {
-			return C.h5dnn_group(C.int64_t(w.file.ID()), text(path), why, size)
+			return C.shim_group(C.int64_t(w.file.ID()), text(path), why, size)
 		})
 		if err != nil {
 			return err
@@ -178,7 +178,7 @@ func (w *Writer) SoftLink(path, target string) error {
 		return fmt.Errorf("link %s: %w", path, err)
 	}
 	_, err := w.ask("link", path, func(why *C.char, size C.size_t) C.int64_t {
-		return C.h5dnn_soft_link(C.int64_t(w.file.ID()), text(path), text(target), why, size)
+		return C.shim_soft_link(C.int64_t(w.file.ID()), text(path), text(target), why, size)
 	})
 	return err
 }

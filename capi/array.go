@@ -1,0 +1,217 @@
+package main
+
+// #include <stdlib.h>
+// #include "exports.h"
+import "C"
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"unsafe"
+
+	"github.com/h5dnn/h5dnn/capi/dlpack"
+	"github.com/h5dnn/h5dnn/cuda"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// An array is one that C has a handle of.
+type array struct {
+	dlpack.Tensor
+	lender *lender // of memory that was imported
+	once   sync.Once
+	look   *C.DLTensor // in C's memory; nil until C asks for it
+}
+
+// device returns the device of the given name.
+func device(name string) (storage.Device, error) {
+	switch {
+	case name == "cpu":
+		return storage.CPU, nil
+	case isGPU(name):
+		d, err := cuda.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		return d, nil
+	}
+	return nil, fmt.Errorf("device %q: there are cpu, cuda, cuda:0 and so on: %w", name, storage.ErrDevice)
+}
+
+func isGPU(name string) bool { return strings.HasPrefix(name, "cuda") }
+
+// lies reports whether memory that C describes is a GPU's.
+func lies(m *C.memory) bool { return m != nil && m.device.device_type == C.kDLCUDA }
+
+//export h5dnn_make
+func h5dnn_make(where *C.text, t C.DLDataType, ndim C.int32_t, shape *C.sizes, out *C.h5dnn_array) C.h5dnn_status {
+	name := C.GoString(where)
+	return callOn(isGPU(name), func() error {
+		typ, err := dlpack.TypeOf(unsafe.Pointer(&t))
+		if err != nil {
+			return err
+		}
+		if ndim < 0 || ndim > 0 && shape == nil {
+			return fmt.Errorf("make: %d axes at NULL: %w", ndim, views.ErrShape)
+		}
+		d, err := device(name)
+		if err != nil {
+			return err
+		}
+		sizes := make([]int, ndim)
+		for axis, size := range unsafe.Slice(shape, ndim) {
+			sizes[axis] = int(size)
+		}
+		zeros, err := storage.Make(storage.CPU, typ, sizes...)
+		if err != nil {
+			return err
+		}
+		a, err := zeros.To(d)
+		if err != nil {
+			return err
+		}
+		return hold(out, &array{Tensor: dlpack.Tensor{Array: a}})
+	})
+}
+
+//export h5dnn_slice
+func h5dnn_slice(h C.h5dnn_array, index *C.text, out *C.h5dnn_array) C.h5dnn_status {
+	return call(func() error {
+		a, err := held[*array](h)
+		if err != nil {
+			return err
+		}
+		part, err := a.slice(index)
+		if err != nil {
+			return err
+		}
+		return a.show(out, part)
+	})
+}
+
+// slice returns what an index selects of a.
+func (a *array) slice(index *C.text) (storage.Array, error) {
+	x, err := views.Parse(C.GoString(index))
+	if err != nil {
+		return storage.Array{}, err
+	}
+	v, err := x.Of(a.View)
+	return a.With(v), err
+}
+
+// show gives C an array that may show a's memory.
+func (a *array) show(out *C.h5dnn_array, b storage.Array) error {
+	shown := &array{Tensor: dlpack.Tensor{Array: b}}
+	if b.Data == a.Data {
+		shown.ReadOnly, shown.lender = a.ReadOnly, a.lender
+	}
+	if err := hold(out, shown); err != nil {
+		return err
+	}
+	shown.lender.enter()
+	return nil
+}
+
+//export h5dnn_describe
+func h5dnn_describe(h C.h5dnn_array, out *C.described) C.h5dnn_status {
+	return call(func() error {
+		a, err := held[*array](h)
+		if err != nil {
+			return err
+		}
+		a.once.Do(func() {
+			rank := C.size_t(a.Rank())
+			room := C.calloc(1, C.sizeof_DLTensor+2*rank*C.sizeof_int64_t)
+			a.look = (*C.DLTensor)(room)
+			a.look.shape = (*C.int64_t)(unsafe.Add(room, C.sizeof_DLTensor))
+			a.look.strides = (*C.int64_t)(unsafe.Add(room, C.sizeof_DLTensor+rank*C.sizeof_int64_t))
+			dlpack.Describe(room, a.Array)
+		})
+		return put(out, C.described(a.look))
+	})
+}
+
+//export h5dnn_read
+func h5dnn_read(h C.h5dnn_array, index *C.text, into *C.memory) C.h5dnn_status {
+	return callOn(lies(into), func() error {
+		a, err := held[*array](h)
+		if err != nil {
+			return err
+		}
+		part, err := a.slice(index)
+		if err != nil {
+			return err
+		}
+		to, err := dlpack.Borrow(unsafe.Pointer(into))
+		if err != nil {
+			return fmt.Errorf("read into: %w", err)
+		}
+		return copied(part, to)
+	})
+}
+
+//export h5dnn_write
+func h5dnn_write(h C.h5dnn_array, index *C.text, from *C.memory) C.h5dnn_status {
+	return callOn(lies(from), func() error {
+		a, err := held[*array](h)
+		if err != nil {
+			return err
+		}
+		if a.ReadOnly {
+			return fmt.Errorf("write to %v: it was imported as read-only: %w", a.Array, storage.ErrState)
+		}
+		part, err := a.slice(index)
+		if err != nil {
+			return err
+		}
+		source, err := dlpack.Borrow(unsafe.Pointer(from))
+		if err != nil {
+			return fmt.Errorf("write from: %w", err)
+		}
+		return copied(source, part)
+	})
+}
+
+// copied copies elements, and waits until they are there.
+func copied(from, to storage.Array) error {
+	if err := from.CopyTo(to); err != nil {
+		return err
+	}
+	return to.Data.Device().Sync()
+}
+
+//export h5dnn_move
+func h5dnn_move(h C.h5dnn_array, where *C.text, out *C.h5dnn_array) C.h5dnn_status {
+	name := C.GoString(where)
+	return callOn(isGPU(name), func() error {
+		a, err := held[*array](h)
+		if err != nil {
+			return err
+		}
+		d, err := device(name)
+		if err != nil {
+			return err
+		}
+		if a.Data.Device() == d {
+			return a.show(out, a.Array)
+		}
+		moved, err := a.To(d)
+		if err != nil {
+			return err
+		}
+		return a.show(out, moved)
+	})
+}
+
+//export h5dnn_free
+func h5dnn_free(h C.h5dnn_array) C.h5dnn_status {
+	return call(func() error {
+		a, err := drop[*array](h)
+		if err != nil {
+			return err
+		}
+		C.free(unsafe.Pointer(a.look))
+		return a.lender.leave()
+	})
+}

@@ -1,0 +1,24 @@
+#include "exports.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <threads.h>
+
+/* The last message of each thread. It is no thread-local array: a library that is loaded late,
+ * as by Python, finds little room for those ("cannot allocate memory in static TLS block"). */
+static tss_t last;
+static once_flag begun = ONCE_FLAG_INIT;
+
+static void begin(void) { tss_create(&last, free); }
+
+const char *h5dnn_message(void) {
+	call_once(&begun, begin);
+	const char *line = tss_get(last);
+	return line ? line : "";
+}
+
+void capi_say(const char *line) {
+	call_once(&begun, begin);
+	free(tss_get(last));
+	tss_set(last, strdup(line));
+}

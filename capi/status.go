@@ -1,0 +1,88 @@
+package main
+
+// #include <stdlib.h>
+// #include "exports.h"
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/h5dnn/h5dnn/cuda"
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// kinds are the statuses of kinds of error.
+var kinds = []struct {
+	err    error
+	status C.h5dnn_status
+}{
+	{views.ErrShape, C.H5DNN_SHAPE}, {dtype.ErrType, C.H5DNN_TYPE}, {storage.ErrDevice, C.H5DNN_DEVICE},
+	{cuda.ErrNoDriver, C.H5DNN_DEVICE}, {storage.ErrState, C.H5DNN_STATE}, {errBug, C.H5DNN_BUG},
+}
+
+var errNull = fmt.Errorf("NULL where a result belongs: %w", storage.ErrState)
+
+// errBug is the kind of a panic, which must not reach C.
+var errBug = errors.New("a bug of h5dnn")
+
+// gpus says whether the CUDA driver was asked for. Before, nothing here may open
+// it: a process that will fork could not use it any more.
+var gpus atomic.Bool
+
+// call does what a function of the library is for, and says to the caller's
+// thread, which this goroutine has until it returns, what went wrong.
+func call(act func() error) C.h5dnn_status {
+	err := caught(act)
+	if err == nil {
+		return C.H5DNN_OK
+	}
+	line := C.CString(strings.ReplaceAll(err.Error(), "\n", "; "))
+	defer C.free(unsafe.Pointer(line))
+	C.capi_say(line)
+	for _, k := range kinds {
+		if errors.Is(err, k.err) {
+			return k.status
+		}
+	}
+	return C.H5DNN_ERROR
+}
+
+// callOn is call of what may be about a GPU.
+func callOn(gpu bool, act func() error) C.h5dnn_status {
+	if gpu {
+		gpus.Store(true)
+	}
+	return call(act)
+}
+
+func caught(act func() error) (err error) {
+	inside := func() {
+		defer func() {
+			if what := recover(); what != nil {
+				err = fmt.Errorf("%w: %v", errBug, what)
+			}
+		}()
+		err = act()
+	}
+	if !gpus.Load() {
+		inside()
+		return err
+	}
+	guest := cuda.Guest(inside)
+	return errors.Join(err, guest)
+}
+
+// put stores a result where C wants it.
+func put[T any](to *T, value T) error {
+	if to == nil {
+		return errNull
+	}
+	*to = value
+	return nil
+}

@@ -1,0 +1,16 @@
+#!/bin/sh
+# Builds the shared library, which shows no names but those of h5dnn.h, and puts that beside it;
+# and again with two GPUs that an interpreter plays, for tests.
+set -eu
+cd "$(dirname "$0")/.."
+
+library() {
+	go build -buildmode=c-shared -tags "$2" -o "$1/libh5dnn.so" \
+		-ldflags "-extldflags '-Wl,-soname,libh5dnn.so -Wl,--version-script=$PWD/capi/h5dnn.map'" ./capi
+	rm "$1/libh5dnn.h" # Go's, without the contract
+}
+
+library bin ''
+library bin/fakegpus fakegpus
+cp capi/h5dnn.h bin/
+echo "capi: bin/libh5dnn.so, bin/h5dnn.h"
