@@ -60,8 +60,9 @@ bench-io: build ## measure reading beside h5py, likewise (makes files of 25 GiB,
 	$(MAKE) -C bench bench-io
 
 .PHONY: golden
-golden: setup ## rewrite the expected output in cmd/h5dnn/testdata
+golden: setup ## rewrite the expected output in cmd/h5dnn/testdata, and docs/operations.md
 	go test ./cmd/h5dnn -run TestScripts -rewrite
+	go test ./tensor -run TestDevicesComputeWhatIsListed -rewrite
 
 .PHONY: ptx
 ptx: ## compile the kernels for GPUs (needs clang 19)

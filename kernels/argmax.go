@@ -21,11 +21,14 @@ var ArgMax = define("argmax", checkArgMax,
 			spread(y, make([]int64, y.Len()))
 			return nil
 		}
-		var buf []float64
-		lines(axis, func(l []line) {
-			buf = l[1].read(buf)
-			store(l[0].Array, l[0].at, 0, []int64{int64(argmax(buf))})
-		}, y, x)
+		switch wideOf(x.Type) {
+		case dtype.Float64:
+			plainArgMax[float64](axis, y, x)
+		case dtype.Int64:
+			plainArgMax[int64](axis, y, x)
+		case dtype.Uint64:
+			plainArgMax[uint64](axis, y, x)
+		}
 		return nil
 	},
 	func(c *Call, _ struct{}) (bool, error) {
@@ -34,8 +37,16 @@ var ArgMax = define("argmax", checkArgMax,
 		return axis >= 0 && fastLines(C.H5K_ARGMAX, axis, y, x, x), nil
 	})
 
+func plainArgMax[W wide](axis int, y, x *storage.Array) {
+	var buf []W
+	lines(axis, func(l []line) {
+		buf = read(l[1], buf)
+		store(l[0].Array, l[0].at, 0, []int64{int64(argmax(buf))})
+	}, y, x)
+}
+
 // argmax returns the index of the first NaN, or else of the first largest element.
-func argmax(x []float64) int {
+func argmax[W wide](x []W) int {
 	best := 0
 	for i := range x {
 		if x[i] != x[i] {

@@ -43,9 +43,12 @@ func lines(axis int, visit func(l []line), arrays ...*storage.Array) {
 }
 
 // read returns l's elements, in buf if they fit.
-func (l line) read(buf []float64) []float64 {
+func (l line) read(buf []float64) []float64 { return read(l, buf) }
+
+// read is line.read as any wide type.
+func read[W wide](l line, buf []W) []W {
 	if cap(buf) < l.n {
-		buf = make([]float64, l.n)
+		buf = make([]W, l.n)
 	}
 	buf = buf[:l.n]
 	for i := 0; i < l.n; i += block {

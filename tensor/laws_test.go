@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/h5dnn/h5dnn/cuda/cudatest"
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
@@ -29,7 +30,7 @@ func eachSample(t *testing.T, f func(t *testing.T, s Sample)) {
 	}
 }
 
-// draw returns the sample's inputs, the same each time, with floats of type t.
+// draw returns the sample's inputs, the same each time, with numbers of type t.
 func draw(s Sample, t dtype.Type) []storage.Array {
 	r := rand.New(rand.NewPCG(1, 2))
 	in := make([]storage.Array, len(s.In))
@@ -51,7 +52,9 @@ func draw(s Sample, t dtype.Type) []storage.Array {
 		default:
 			floats := make([]float64, n)
 			for k := range floats {
-				floats[k] = number(r, want.Kind, k)
+				if floats[k] = number(r, want.Kind, k); !t.IsFloat() {
+					floats[k] *= 20
+				}
 			}
 			in[i] = Of(storage.From(floats, want.Shape...)).Cast(t).Keep().Array
 		}
@@ -145,27 +148,37 @@ func near(t *testing.T, what string, got, want []float64, tolerance float64) {
 
 func TestGradientsMatchFiniteDifferences(t *testing.T) {
 	const h, tolerance = 1e-5, 1e-6
-	eachSample(t, func(t *testing.T, s Sample) {
-		in := draw(s, dtype.Float64)
-		_, grads := outcome(s, in)
-		for i, a := range in {
-			if grads[i] == nil {
-				continue
+	gpu := cudatest.Devices(t, cudatest.Eager)[1]
+	for _, d := range []storage.Device{storage.CPU, gpu} {
+		t.Run(d.String(), func(t *testing.T) {
+			eachSample(t, func(t *testing.T, s Sample) { matchDifferences(t, s, d, h, tolerance) })
+		})
+	}
+}
+
+// matchDifferences holds the gradients of a sample on d to what its value does
+// when elements change by h.
+func matchDifferences(t *testing.T, s Sample, d storage.Device, h, tolerance float64) {
+	in := draw(s, dtype.Float64)
+	there := func() []storage.Array { return moved(t, in, d, func(a storage.Array) storage.Array { return a }) }
+	_, grads := outcome(s, there())
+	for i, a := range in {
+		if grads[i] == nil {
+			continue
+		}
+		elems := storage.Elements[float64](a)
+		for k := range elems {
+			at := func(x float64) float64 {
+				defer func(old float64) { elems[k] = old }(elems[k])
+				elems[k] = x
+				return weighted(s.Call(inputs(there())...)).Item()
 			}
-			elems := storage.Elements[float64](a)
-			for k := range elems {
-				at := func(x float64) float64 {
-					defer func(old float64) { elems[k] = old }(elems[k])
-					elems[k] = x
-					return weighted(s.Call(leaves(in)...)).Item()
-				}
-				want := (at(elems[k]+h) - at(elems[k]-h)) / (2 * h)
-				if got := grads[i][k]; !(math.Abs(got-want) <= tolerance*(1+math.Abs(want))) {
-					t.Errorf("input %d, element %d: gradient %v, finite difference %v", i, k, got, want)
-				}
+			want := (at(elems[k]+h) - at(elems[k]-h)) / (2 * h)
+			if got := grads[i][k]; !(math.Abs(got-want) <= tolerance*(1+math.Abs(want))) {
+				t.Errorf("input %d, element %d: gradient %v, finite difference %v", i, k, got, want)
 			}
 		}
-	})
+	}
 }
 
 // TestEverySampleHasAGradient keeps the law above from passing for want of one.

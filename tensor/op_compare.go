@@ -28,9 +28,9 @@ func comparison(k *kernels.Kernel) pairwise { return pairwise{f: k, to: dtype.Bo
 
 var (
 	_ = Register("less", func(in ...*Tensor) *Tensor { return in[0].Less(in[1]) }, In(2, 3).Rows(), In(2, 3).Rows())
-	_ = Register("less equal", func(in ...*Tensor) *Tensor { return in[0].LessEqual(in[1]) }, In(2, 3), In(3))
-	_ = Register("greater", func(in ...*Tensor) *Tensor { return in[0].Greater(in[1]) }, In(2, 3), In(3))
-	_ = Register("greater equal", func(in ...*Tensor) *Tensor { return in[0].GreaterEqual(in[1]) }, In(2, 3), In(3))
-	_ = Register("equal", func(in ...*Tensor) *Tensor { return in[0].Equal(in[0]) }, In(2, 3))
-	_ = Register("not equal", func(in ...*Tensor) *Tensor { return in[0].NotEqual(in[1]) }, In(2, 3), In(3))
+	_ = Register("less equal", func(in ...*Tensor) *Tensor { return in[0].LessEqual(in[1]) }, In(2, 3).Rows(), In(3))
+	_ = Register("greater", func(in ...*Tensor) *Tensor { return in[0].Greater(in[1]) }, In(2, 3).Rows(), In(3))
+	_ = Register("greater equal", func(in ...*Tensor) *Tensor { return in[0].GreaterEqual(in[1]) }, In(2, 3).Rows(), In(3))
+	_ = Register("equal", func(in ...*Tensor) *Tensor { return in[0].Equal(in[0]) }, In(2, 3).Rows())
+	_ = Register("not equal", func(in ...*Tensor) *Tensor { return in[0].NotEqual(in[1]) }, In(2, 3).Rows(), In(3))
 )

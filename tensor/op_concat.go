@@ -72,5 +72,5 @@ func (op concat) Backward(_, dy *Tensor, in ...*Tensor) []*Tensor {
 
 var (
 	_ = Register("concat 0", func(in ...*Tensor) *Tensor { return Concat(0, in...) }, In(2, 3).Rows(), In(4, 3).Rows())
-	_ = Register("concat -1", func(in ...*Tensor) *Tensor { return Concat(-1, in...) }, In(2, 3), In(2, 1), In(2, 2))
+	_ = Register("concat -1", func(in ...*Tensor) *Tensor { return Concat(-1, in...) }, In(2, 3).Rows(), In(2, 1).Rows(), In(2, 2).Rows())
 )

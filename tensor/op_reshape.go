@@ -74,7 +74,7 @@ func (copied) Forward(w *Work, y storage.Array, in ...storage.Array) error {
 func (copied) Backward(_, dy *Tensor, in ...*Tensor) []*Tensor { return []*Tensor{dy} }
 
 var (
-	_ = Register("reshape", unary(func(x *Tensor) *Tensor { return x.Contiguous().Reshape(2, -1) }), In(4, 3))
+	_ = Register("reshape", unary(func(x *Tensor) *Tensor { return x.Contiguous().Reshape(x.Shape[0]/2, 6) }), In(4, 3).Rows())
 	_ = Register("flatten", unary(func(x *Tensor) *Tensor { return x.Flatten(1) }), In(2, 3, 4).Rows())
 	_ = Register("contiguous", unary(func(x *Tensor) *Tensor { return x.Transpose(1, 0).Contiguous() }), In(3, 4).Rows())
 )

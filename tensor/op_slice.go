@@ -48,5 +48,5 @@ func (op slice) Backward(_, dy *Tensor, in ...*Tensor) []*Tensor {
 
 var (
 	_ = Register("slice", unary(func(x *Tensor) *Tensor { return x.Slice(1, 1, 4, 2) }), In(2, 4).Rows())
-	_ = Register("index", unary(func(x *Tensor) *Tensor { return x.Index("1:, None, ::-1, -1") }), In(3, 2, 4))
+	_ = Register("index", unary(func(x *Tensor) *Tensor { return x.Index("1:, None, ::-1, -1") }), In(3, 2, 4).Rows())
 )

@@ -42,5 +42,5 @@ var (
 	_ = Register("softmax", unary(func(x *Tensor) *Tensor { return x.Softmax(-1) }), In(3, 5).Rows())
 	_ = Register("softmax 1", unary(func(x *Tensor) *Tensor { return x.Softmax(1) }), In(2, 3, 4).Rows())
 	_ = Register("log softmax", unary(func(x *Tensor) *Tensor { return x.LogSoftmax(-1) }), In(3, 5).Rows())
-	_ = Register("log softmax 0", unary(func(x *Tensor) *Tensor { return x.LogSoftmax(0) }), In(3, 5))
+	_ = Register("log softmax 0", unary(func(x *Tensor) *Tensor { return x.LogSoftmax(0) }), In(3, 5).Rows())
 )

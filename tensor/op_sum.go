@@ -2,7 +2,8 @@ package tensor
 
 import "github.com/h5dnn/h5dnn/kernels"
 
-// Sum returns the sum along axes, or of everything if none are named.
+// Sum returns the sum along axes, or of everything if none are named. Integers
+// and bools are added up as int64, except uint64, which wraps.
 func (x *Tensor) Sum(axes ...int) *Tensor {
 	return reduce(kernels.Sum, x.Widened(), axes, false, sumSlope)
 }

@@ -73,7 +73,7 @@ func (broadcast) Backward(_, dy *Tensor, in ...*Tensor) []*Tensor {
 }
 
 var (
-	_ = Register("transpose", unary(func(x *Tensor) *Tensor { return x.Transpose(2, 0, 1) }), In(2, 3, 4))
+	_ = Register("transpose", unary(func(x *Tensor) *Tensor { return x.Transpose(2, 0, 1) }), In(2, 3, 4).Rows())
 	_ = Register("T", unary((*Tensor).T), In(2, 3, 4).Rows())
-	_ = Register("broadcast", unary(func(x *Tensor) *Tensor { return x.Broadcast(2, 3, 4) }), In(3, 1))
+	_ = Register("broadcast", unary(func(x *Tensor) *Tensor { return x.Broadcast(2, x.Shape[0], 4) }), In(3, 1).Rows())
 )

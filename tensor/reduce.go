@@ -31,12 +31,14 @@ func reduce(f *kernels.Kernel, x *Tensor, axes []int, keep bool, slope func(x, y
 func (op reduction) Name() string { return op.f.Name }
 
 func (op reduction) Infer(in ...*Tensor) (dtype.Type, views.View) {
-	wantFloat(op.Name(), in[0])
-	shape := slices.Clone(in[0].Shape)
+	shape, t := slices.Clone(in[0].Shape), in[0].Type
 	for _, axis := range op.axes {
 		shape[axis] = 1
 	}
-	return in[0].Type, views.Of(shape...)
+	if op.f == kernels.Sum && !t.IsFloat() && t != dtype.Uint64 {
+		t = dtype.Int64
+	}
+	return t, views.Of(shape...)
 }
 
 func (op reduction) Forward(w *Work, y storage.Array, in ...storage.Array) error {

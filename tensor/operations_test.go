@@ -1,0 +1,174 @@
+package tensor
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/cuda/cudatest"
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write what devices compute now into docs/operations.md")
+
+const listed = "../docs/operations.md"
+
+// TestDevicesComputeWhatIsListed tries every operation on the CPU and on a GPU,
+// of every type, forward, backward, on views and on nothing, and holds the table
+// in docs to what came out. A GPU that does less than the CPU fails.
+func TestDevicesComputeWhatIsListed(t *testing.T) {
+	gpu := cudatest.Devices(t, cudatest.Deferred)[0]
+	rows := map[string][2]feats{}
+	names := []string{}
+	eachSample(t, func(t *testing.T, s Sample) {
+		defer cudatest.Recover()
+		both := [2]feats{featsOf(t, s, storage.CPU), featsOf(t, s, gpu)}
+		if both[0] != both[1] {
+			t.Errorf("on the cpu: %v; on %v: %v", both[0], gpu, both[1])
+		}
+		if before, ok := rows[s.Name]; !ok {
+			names = append(names, s.Name)
+		} else {
+			both = [2]feats{before[0].or(both[0]), before[1].or(both[1])}
+		}
+		rows[s.Name] = both
+	})
+	text := tableOf(names, rows)
+	if *rewrite {
+		if err := os.WriteFile(listed, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if was, err := os.ReadFile(listed); err != nil || string(was) != text {
+		t.Errorf("%s is not what devices compute; make golden, and look at the difference (%v)", listed, err)
+	}
+}
+
+// feats are what a device can do of an operation.
+type feats struct{ forward, gradient, strided, empty string }
+
+const (
+	done  = "✓"
+	never = "·"
+)
+
+// or returns what is so of one or the other sample of an operation.
+func (f feats) or(g feats) feats {
+	if f.gradient == never {
+		f.gradient = g.gradient
+	}
+	if f.empty == never {
+		f.empty = g.empty
+	}
+	return f
+}
+
+func featsOf(t *testing.T, s Sample, d storage.Device) feats {
+	plain := func(a storage.Array) storage.Array { return a }
+	f := feats{forward: typesOf(t, s, d), gradient: never, strided: done, empty: never}
+	want := draw(s, dtype.Float64)
+	agree(t, 1e-12, s, moved(t, want, d, layouts["gapped and flipped"]), want)
+	if _, grads := outcome(s, moved(t, want, d, plain)); slices.ContainsFunc(grads, func(g []float64) bool { return g != nil }) {
+		f.gradient = done
+	}
+	if empty, found := emptied(s); found {
+		outcome(empty, moved(t, draw(empty, dtype.Float32), d, plain))
+		f.empty = done
+	}
+	return f
+}
+
+// typesOf names the types that d computes s of, all as the CPU does.
+func typesOf(t *testing.T, s Sample, d storage.Device) string {
+	kinds := map[string]int{}
+	order := []string{}
+	for _, elem := range dtype.All() {
+		kind := "floats"
+		switch {
+		case elem > dtype.Float64:
+			continue
+		case elem.IsInt():
+			kind = "integers"
+		case elem == dtype.Bool:
+			kind = "bool"
+		}
+		if computes(t, s, elem, d) {
+			if kinds[kind]++; kinds[kind] == 1 {
+				order = append(order, kind)
+			}
+		}
+	}
+	for i, kind := range order {
+		if all := map[string]int{"floats": 4, "integers": 8, "bool": 1}[kind]; kinds[kind] != all {
+			order[i] = fmt.Sprintf("%d of %d %s", kinds[kind], all, kind)
+		}
+	}
+	slices.Sort(order)
+	return strings.Join(order, ", ")
+}
+
+// computes reports whether d computes s of a type, and wants what the CPU makes of it.
+func computes(t *testing.T, s Sample, elem dtype.Type, d storage.Device) bool {
+	in := draw(s, elem)
+	there := moved(t, in, d, func(a storage.Array) storage.Array { return a })
+	var got, want storage.Array
+	err := Try(func() { got = s.Call(inputs(there)...).Array })
+	if errors.Is(err, ErrType) {
+		return false
+	}
+	check("law", err)
+	check("law", Try(func() { want = s.Call(inputs(in)...).Array }))
+	if got.Type != want.Type {
+		t.Errorf("%v gives %v on %v, %v on the cpu", elem, got.Type, d, want.Type)
+	}
+	if elem.IsFloat() {
+		near(t, elem.String(), Values[float64](Of(got)), Values[float64](Of(want)), max(narrow[elem], 1e-12))
+	} else if g, w := elements(got), elements(want); !slices.Equal(g, w) {
+		t.Errorf("%v gives %x on %v, %x on the cpu", elem, g, d, w)
+	}
+	return true
+}
+
+func inputs(in []storage.Array) []*Tensor {
+	xs := make([]*Tensor, len(in))
+	for i, a := range in {
+		xs[i] = Of(a)
+	}
+	return xs
+}
+
+// elements returns an array's bytes in row-major order.
+func elements(a storage.Array) []byte {
+	there, err := Of(a).Contiguous().To(storage.CPU)
+	check("law", err)
+	bytes, _ := there.Bytes()
+	return bytes
+}
+
+func tableOf(names []string, rows map[string][2]feats) string {
+	var text strings.Builder
+	text.WriteString(`# What devices compute
+
+Every operation, on the CPU and on NVIDIA GPUs: the element types it takes, whether it has a gradient, takes strided and flipped
+views, and batches of nothing. ` + done + ` is yes; ` + never + ` is a gradient of what is no float, or nothing's largest element, mean or variance.
+The tests of package tensor try all of it and write this table (` + "`make golden`" + `); a GPU that does less than the CPU fails
+them. Their GPU is an interpreter of the code that ships: no real one has run it yet.
+
+| | cpu: types | gradient | strided | empty | cuda: types | gradient | strided | empty |
+|---|---|---|---|---|---|---|---|---|
+`)
+	for _, name := range names {
+		fmt.Fprintf(&text, "| %s |", name)
+		for _, f := range rows[name] {
+			fmt.Fprintf(&text, " %s | %s | %s | %s |", f.forward, f.gradient, f.strided, f.empty)
+		}
+		text.WriteByte('\n')
+	}
+	return text.String()
+}
