@@ -79,8 +79,8 @@ type Batch struct {
 	kept  bool
 	err   error
 
-	needs   int // blocks at places of the order's line before it
-	missing int // samples that a feed has yet to gather
+	from, to int // places of the order's line where its blocks lie
+	missing  int // samples that a feed has yet to gather
 }
 
 // NewBatch makes room for the given number of samples of d.

@@ -49,40 +49,42 @@ func (c *column) direct() bool {
 
 // gatherDirect reads stretches of rows to their places.
 func (c *column) gatherDirect(dst []byte, rows, to []int) error {
-	from, elem := c.data.Data.(storage.Direct), c.Type.Size()
+	elem := c.Type.Size()
 	start, step := c.data.Offset*elem, c.data.Stride[0]*elem
-	for k := 0; k < len(rows); {
-		n := 1
-		if step == c.size {
-			n = stretch(rows[k:], to, k)
+	return c.data.Data.(storage.Direct).ReadParts(func(yield func(int, []byte) bool) {
+		for k := 0; k < len(rows); {
+			n := 1
+			if step == c.size {
+				n = stretch(rows[k:], to, k)
+			}
+			at := place(to, k) * c.size
+			if !yield(start+rows[k]*step, dst[at:at+n*c.size]) {
+				return
+			}
+			k += n
 		}
-		at := place(to, k) * c.size
-		if _, err := from.ReadAt(dst[at:at+n*c.size], int64(start+rows[k]*step)); err != nil {
-			return err
-		}
-		k += n
-	}
-	return nil
+	})
 }
 
-// expect tells the files below d that its samples from first up to end come next.
-func expect(d scatterer, first, end int) {
+// eachDirect visits the parts of files, n bytes from a place on, in which the
+// samples of d from first up to end lie.
+func eachDirect(d scatterer, first, end int, visit func(file storage.Direct, at, n int)) {
 	switch d := d.(type) {
 	case *table:
 		for _, c := range d.columns {
 			if step := c.data.Stride[0] * c.Type.Size(); c.direct() && step > 0 {
-				c.data.Data.(storage.Direct).Expect(c.data.Offset*c.Type.Size()+first*step, (end-1-first)*step+c.size)
+				visit(c.data.Data.(storage.Direct), c.data.Offset*c.Type.Size()+first*step, (end-1-first)*step+c.size)
 			}
 		}
 	case *subset:
 		if d.ascend {
-			expect(d.scatterer, d.rows[first], d.rows[end-1]+1)
+			eachDirect(d.scatterer, d.rows[first], d.rows[end-1]+1, visit)
 		}
 	case *chain:
 		for i, part := range d.parts {
 			start := d.ends[i] - part.Len()
 			if lo, hi := max(first, start), min(end, d.ends[i]); lo < hi {
-				expect(part, lo-start, hi-start)
+				eachDirect(part, lo-start, hi-start, visit)
 			}
 		}
 	}

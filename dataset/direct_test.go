@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"sync"
 	"testing"
@@ -47,12 +48,27 @@ func (s *fakeDirect) ReadAt(b []byte, at int64) (int, error) {
 	return copy(b, s.array.Data.(storage.Host).Bytes()[at:]), nil
 }
 
-func (s *fakeDirect) Expect(at, n int) {
+func (s *fakeDirect) Expect(at, n int, hold bool) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	for k := range s.rowsOf(at, n) {
 		s.rowsOf(at, n)[k] = true
 	}
+}
+
+func (s *fakeDirect) Forget(at, n int) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	clear(s.rowsOf(at, n))
+}
+
+func (s *fakeDirect) ReadParts(parts iter.Seq2[int, []byte]) error {
+	for at, b := range parts {
+		if _, err := s.ReadAt(b, int64(at)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // directs returns datasets that lie in files as they do in memory.

@@ -16,6 +16,7 @@ type Plan struct {
 
 	Slots  int   // decoded blocks held at a time
 	Kept   bool  // every decoded block stays for the next epoch
+	Held   bool  // the pages of a window's blocks stay in memory, though nothing is decoded
 	Memory int64 // bytes held at most
 
 	// Amplification is how many samples are decoded for each one delivered. In
@@ -118,6 +119,10 @@ func (p *planner) fit() error {
 		need = all + blocked
 	case p.undecoded:
 		need = blocked
+		if pages := float64(p.plan.Window+lookahead*p.o.Workers+1) * block; p.plan.Window > 0 && need+pages <= wanted {
+			p.plan.Held = true
+			need += pages
+		}
 	case p.plan.Window > 0:
 		least := min(p.plan.Window+1, p.plan.Blocks)
 		room := int(max(0, min(allowed-blocked, all)) / block)

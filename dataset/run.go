@@ -3,8 +3,11 @@ package dataset
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
+
+	"github.com/h5dnn/h5dnn/storage"
 )
 
 // A run is one epoch on its way: workers fill free batches, each the next in
@@ -26,8 +29,10 @@ type run struct {
 	order order // used by the loop, or the feed, alone
 	begun int   // batches that were given their samples
 
-	lock     sync.Mutex
-	expected int // places of the order's line before it were asked for
+	lock      sync.Mutex
+	expected  int      // blocks at places of the order's line before it were asked for
+	forgotten int      // and before it are not needed any more
+	unread    []*Batch // that have samples, but not yet their values
 }
 
 func (l *Loader) run(ctx context.Context, epoch, start int) *run {
@@ -55,6 +60,7 @@ func (r *run) begin() {
 	}
 	if r.start < r.limit {
 		r.expected, _, _ = r.order.round(r.start)
+		r.forgotten = r.expected
 	}
 	if r.from == nil {
 		r.feed = l.slots.feed(r)
@@ -69,6 +75,9 @@ func (r *run) begin() {
 func (r *run) stop() {
 	r.cancel()
 	r.work.Wait()
+	if r.asks() {
+		r.forget(r.expected)
+	}
 	if r.feed != nil {
 		r.feed.unset()
 	}
@@ -136,8 +145,12 @@ func (r *run) release(b *Batch) {
 		if !ok {
 			return
 		}
+		b.from, _, _ = r.order.round(pos)
 		deal(r.order, b.Rows, pos)
-		_, b.needs, _ = r.order.round(b.Next - 1)
+		_, b.to, _ = r.order.round(b.Next - 1)
+		r.lock.Lock()
+		r.unread = append(r.unread, b)
+		r.lock.Unlock()
 	}
 	r.free <- b
 	if r.feed != nil {
@@ -172,8 +185,9 @@ func (r *run) fillAll() {
 
 // fill reads the samples of b.
 func (r *run) fill(b *Batch) {
-	r.expect(b.needs)
+	r.begins(b)
 	b.err = r.from.scatter(*b, len(b.Rows), b.Rows, nil)
+	r.ends(b)
 	r.deliver(b)
 }
 
@@ -183,16 +197,45 @@ func (r *run) deliver(b *Batch) {
 	r.filled[index%len(r.filled)] <- b
 }
 
-// expect asks for the blocks at places of the line before to, and some beyond, where
-// samples are read out of a file that need not hold them in memory yet.
-func (r *run) expect(to int) {
-	if r.l.plan.Window == 0 || r.l.slots != nil {
+// asks reports whether files are told which blocks come next, because samples are
+// read out of them that need not be in memory yet.
+func (r *run) asks() bool { return r.l.plan.Window > 0 && r.l.slots == nil }
+
+// begins asks for the blocks that b needs, and some beyond.
+func (r *run) begins(b *Batch) {
+	if !r.asks() {
 		return
 	}
 	r.lock.Lock()
 	defer r.lock.Unlock()
-	for to = min(to+lookahead*r.l.o.Workers, r.order.line()); r.expected < to; r.expected++ {
-		block := r.order.block(r.expected)
-		expect(r.l.d, r.l.blocks.start(block), r.l.blocks.ends[block])
+	for to := min(b.to+lookahead*r.l.o.Workers, r.order.line()); r.expected < to; r.expected++ {
+		r.eachDirect(r.expected, func(file storage.Direct, at, n int) { file.Expect(at, n, r.l.plan.Held) })
 	}
+}
+
+// ends forgets the blocks that no batch needs any more.
+func (r *run) ends(b *Batch) {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	r.unread = slices.DeleteFunc(r.unread, func(other *Batch) bool { return other == b })
+	from := b.from
+	for _, other := range r.unread {
+		from = min(from, other.from)
+	}
+	if r.asks() {
+		r.forget(from)
+	}
+}
+
+// forget gives up the blocks at places of the line before to.
+func (r *run) forget(to int) {
+	for ; r.forgotten < to; r.forgotten++ {
+		r.eachDirect(r.forgotten, storage.Direct.Forget)
+	}
+}
+
+// eachDirect visits the parts of files in which the block at a place of the line lies.
+func (r *run) eachDirect(place int, visit func(file storage.Direct, at, n int)) {
+	block := r.order.block(place)
+	eachDirect(r.l.d, r.l.blocks.start(block), r.l.blocks.ends[block], visit)
 }

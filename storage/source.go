@@ -1,6 +1,9 @@
 package storage
 
-import "io"
+import (
+	"io"
+	"iter"
+)
 
 // Chunked is a Source kept in equal boxes, each of which is fetched and decoded
 // whole, so that a planner can ask for every box once.
@@ -25,8 +28,14 @@ type Lender interface {
 type Direct interface {
 	Source
 	io.ReaderAt // addressed row-major, in bytes
-	// Expect says that n bytes from a place on will be read soon. It does not wait for them.
-	Expect(at, n int)
+	// ReadParts fills memory from the place that goes with it, part by part.
+	ReadParts(parts iter.Seq2[int, []byte]) error
+	// Expect says that n bytes from a place on will be read soon. It does not wait
+	// for them. If they are held, ReadParts copies them out of pages of the file that
+	// stay in this process' memory until Forget, which costs no system call.
+	Expect(at, n int, hold bool)
+	// Forget ends what Expect began with the same place and number.
+	Forget(at, n int)
 }
 
 var _ Lender = (*Mapped)(nil)

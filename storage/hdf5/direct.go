@@ -3,6 +3,7 @@ package hdf5
 import (
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 
 	"golang.org/x/sys/unix"
@@ -16,7 +17,10 @@ var _ storage.Direct = direct{}
 // A direct source lies in a file that is too large to stay mapped, so that every
 // access to it would map pages anew: reading costs less. Its elements lie there as
 // in memory, all in a row or in chunks of whole rows without filters.
-type direct struct{ *source }
+type direct struct {
+	*source
+	held *held
+}
 
 // wholeRows reports whether a chunk is rows as they follow each other.
 func (d *Dataset) wholeRows() bool {
@@ -25,28 +29,90 @@ func (d *Dataset) wholeRows() bool {
 
 // ReadAt implements [io.ReaderAt] for the bytes of all elements, of which b gets whole ones.
 func (s direct) ReadAt(b []byte, at int64) (int, error) {
-	if at < 0 || at > int64(s.Len()) || len(b) > s.Len()-int(at) {
-		return 0, s.d.file.fail(s.d.Path, fmt.Errorf("bytes %d to %d of %d: %w", at, int(at)+len(b), s.Len(), io.ErrUnexpectedEOF))
-	}
-	err := s.stretches(int(at), len(b), func(from, n int, address uint64) error {
-		into := b[from-int(at):][:n]
-		if address == undefined {
-			return s.source.readPieces(into, piece{views.View{Offset: from / s.size, Shape: []int{n / s.size}, Stride: []int{1}}, views.Of(n / s.size)})
-		}
-		return s.d.file.readAt(into, address)
-	})
-	if err != nil {
+	if err := s.read(b, int(at), nil); err != nil {
 		return 0, s.d.file.fail(s.d.Path, err)
 	}
 	return len(b), nil
 }
 
+// ReadParts implements [storage.Direct].
+func (s direct) ReadParts(parts iter.Seq2[int, []byte]) error {
+	held := s.held.now()
+	readAll := func(file []byte) error {
+		for at, b := range parts {
+			from := file
+			if !held.has(at, len(b)) {
+				from = nil
+			}
+			if err := s.read(b, at, from); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := s.using(len(held) > 0, readAll); err != nil {
+		return s.d.file.fail(s.d.Path, err)
+	}
+	return nil
+}
+
+// using calls read with the whole file as it is mapped, or with nothing.
+func (s direct) using(mapped bool, read func(file []byte) error) error {
+	if !mapped {
+		return read(nil)
+	}
+	all, err := s.d.file.mapped(0, int(s.d.file.size-s.d.file.super.at))
+	if err != nil {
+		return err
+	}
+	return all.Use(read)
+}
+
+// read fills b from a place on, out of the mapped file if there is one.
+func (s direct) read(b []byte, at int, file []byte) error {
+	if !s.inside(at, len(b)) {
+		return fmt.Errorf("bytes %d to %d of %d: %w", at, at+len(b), s.Len(), io.ErrUnexpectedEOF)
+	}
+	return s.stretches(at, len(b), func(from, n int, address uint64) error {
+		into := b[from-at:][:n]
+		switch {
+		case address == undefined:
+			return s.source.readPieces(into, piece{views.View{Offset: from / s.size, Shape: []int{n / s.size}, Stride: []int{1}}, views.Of(n / s.size)})
+		case file == nil:
+			return s.d.file.readAt(into, address)
+		}
+		if _, err := s.d.file.span(address, n); err != nil {
+			return err
+		}
+		copy(into, file[address:])
+		return nil
+	})
+}
+
+// inside reports whether there are n bytes from a place on.
+func (s direct) inside(at, n int) bool { return at >= 0 && n >= 0 && at <= s.Len() && n <= s.Len()-at }
+
 // Expect implements [storage.Direct].
-func (s direct) Expect(at, n int) {
-	if at < 0 || n < 0 || at > s.Len() || n > s.Len()-at {
+func (s direct) Expect(at, n int, hold bool) {
+	if !s.inside(at, n) {
 		return
 	}
-	s.stretches(at, n, func(_, n int, address uint64) error { return s.d.file.willNeed(address, n) })
+	s.advise(at, n, unix.MADV_WILLNEED)
+	if hold {
+		s.held.add(at, n)
+	}
+}
+
+// Forget implements [storage.Direct].
+func (s direct) Forget(at, n int) {
+	if s.inside(at, n) && s.held.remove(at, n) {
+		s.advise(at, n, unix.MADV_DONTNEED)
+	}
+}
+
+// advise tells the system about the pages of n bytes from a place on.
+func (s direct) advise(at, n, advice int) {
+	s.stretches(at, n, func(_, n int, address uint64) error { return s.d.file.advise(address, n, advice) })
 }
 
 // stretches calls do for the parts of n bytes that lie in one stretch of the file
@@ -77,8 +143,9 @@ func (s direct) stretches(at, n int, do func(at, n int, address uint64) error) e
 	return nil
 }
 
-// willNeed asks the system to fetch n bytes at an address into its cache.
-func (f *File) willNeed(address uint64, n int) error {
+// advise tells the system about the pages of n bytes at an address, those about
+// them that a touch may have brought in included.
+func (f *File) advise(address uint64, n, advice int) error {
 	at, err := f.span(address, n)
 	if err != nil {
 		return err
@@ -87,10 +154,13 @@ func (f *File) willNeed(address uint64, n int) error {
 	if err != nil {
 		return err
 	}
-	first := at - at%int64(unix.Getpagesize())
-	part, err := m.Range(first, at+int64(n)-first)
+	first, end := at-at%int64(unix.Getpagesize()), at+int64(n)
+	if advice == unix.MADV_DONTNEED {
+		first, end = max(first-faultAround, 0), min(end+faultAround, int64(m.Len()))
+	}
+	part, err := m.Range(first, end-first)
 	if err != nil {
 		return err
 	}
-	return part.Use(func(b []byte) error { return unix.Madvise(b, unix.MADV_WILLNEED) })
+	return part.Use(func(b []byte) error { return unix.Madvise(b, advice) })
 }

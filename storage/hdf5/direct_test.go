@@ -73,9 +73,12 @@ func TestDirectReadsAreViews(t *testing.T) {
 			if err := direct.ReadView(want, a.Type, views.View{Offset: first, Shape: []int{n}, Stride: []int{1}}); err != nil {
 				t.Fatal(err)
 			}
-			direct.Expect(4*first, 4*n)
+			direct.Expect(4*first, 4*n, false)
 			if read, err := direct.ReadAt(got, int64(4*first)); err != nil || read != 4*n || !bytes.Equal(got, want) {
 				t.Fatalf("%s: %d elements from %d on: read % x, %v; the view shows % x", path, n, first, got, err, want)
+			}
+			if err := readParts(direct, got, r.IntN(n)*4, 4*first); err != nil || !bytes.Equal(got, want) {
+				t.Fatalf("%s: %d elements from %d on, in parts: read % x, %v; the view shows % x", path, n, first, got, err, want)
 			}
 		}
 		for _, at := range []int64{-1, 4 * int64(a.Len()), 1 << 62} {
@@ -83,14 +86,25 @@ func TestDirectReadsAreViews(t *testing.T) {
 				t.Errorf("%s: a byte at %d of %d: %v, want an error of kind %v", path, at, 4*a.Len(), err, io.ErrUnexpectedEOF)
 			}
 		}
-		direct.Expect(-1, 1)
-		direct.Expect(0, 1<<62)
+		direct.Expect(-1, 1, true)
+		direct.Expect(0, 1<<62, true)
+		direct.Forget(0, 1<<62)
 	}
 	d, _ := f.Dataset("/row")
 	a, _ := d.Array()
 	f.Close()
-	a.Data.(storage.Direct).Expect(0, 4)
+	a.Data.(storage.Direct).Expect(0, 4, true)
 	if _, err := a.Data.(storage.Direct).ReadAt(make([]byte, 4), 0); !errors.Is(err, storage.ErrState) {
 		t.Errorf("after closing: %v, want an error of kind %v", err, storage.ErrState)
 	}
+}
+
+// readParts fills got in two parts, the first of n bytes held and the other not.
+func readParts(d storage.Direct, got []byte, n, at int) error {
+	clear(got)
+	d.Expect(at, n, true)
+	defer d.Forget(at, n)
+	return d.ReadParts(func(yield func(int, []byte) bool) {
+		_ = yield(at+n, got[n:]) && yield(at, got[:n])
+	})
 }

@@ -38,7 +38,7 @@ func (s *source) data() storage.Storage {
 	switch {
 	case !asStored:
 	case s.Len() > keepMapped && (inRow || s.d.wholeRows()):
-		return direct{s}
+		return direct{s, new(held)}
 	case inRow:
 		return plain{s}
 	}

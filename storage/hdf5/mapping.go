@@ -69,10 +69,12 @@ func (f *File) lend(address uint64, n int, use func([]byte)) error {
 		use(b)
 		return nil
 	})
-	const faultAround = 64 << 10 // what one touch brings in
 	f.touch(n + faultAround)
 	return err
 }
+
+// faultAround is what one touch of a page brings in, where it is in the system's cache.
+const faultAround = 64 << 10
 
 // touch counts n bytes of the mapping as brought in.
 func (f *File) touch(n int) {
