@@ -79,6 +79,7 @@ func (c *Conv2d) build(set Conv2dSet) {
 
 func (c *Conv2d) plant(from origin)        { c.from = from }
 func (c *Conv2d) settle(to storage.Device) { c.Device = to }
+func (c *Conv2d) settled() storage.Device  { return c.Device }
 
 // Config returns c's settings; in_channels among them once c is built.
 func (c *Conv2d) Config() any { return c.Conv2dSet }

@@ -72,6 +72,7 @@ func (d *Dense) build(set DenseSet) {
 
 func (d *Dense) plant(from origin)        { d.from = from }
 func (d *Dense) settle(to storage.Device) { d.Device = to }
+func (d *Dense) settled() storage.Device  { return d.Device }
 
 // Config returns d's settings; in_features among them once d is built.
 func (d *Dense) Config() any { return d.DenseSet }

@@ -131,4 +131,5 @@ type lazy interface {
 	IsBuilt() bool
 	plant(o origin)          // says what the first values will be drawn from
 	settle(d storage.Device) // says where the parameters will be
+	settled() storage.Device // where that is; nil if it is the first input's
 }

@@ -46,6 +46,12 @@ func evaluating(model any, f func() error) error {
 // zeros is a batch of one sample where model is, and of its type.
 func zeros(model any, sample []int) (x storage.Array, err error) {
 	d, t := storage.CPU, dtype.Float32
+	for _, m := range Modules(model) {
+		if l, ok := m.(lazy); ok && l.settled() != nil {
+			d = l.settled()
+			break
+		}
+	}
 	for _, p := range Params(model) {
 		d, t = p.Data.Device(), p.Type
 		break

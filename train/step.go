@@ -110,7 +110,8 @@ type ahead struct {
 	unsettle int // steps since
 
 	recorder *tensor.Recorder // nil if steps are not recorded
-	warm     bool             // whether it has the memory that a step needs
+	warm     bool             // whether it should have the memory that a step needs
+	cold     bool             // whether it turned out not to, the last time a step was to be recorded
 }
 
 // The sums are looked at when they are so old, and of so many steps.
@@ -151,15 +152,28 @@ func (a *ahead) ask(b *batch) (err error) {
 	case !a.warm:
 		a.warm = true
 		err = a.recorder.Step(work)
+	case b.slot.replay == nil:
+		err = a.record(b.slot, work)
 	default:
-		if b.slot.replay == nil {
-			if b.slot.replay, err = a.recorder.Record(work); err != nil || failed != nil {
-				break
-			}
-		}
 		err = b.slot.replay.Run()
 	}
 	return errors.Join(err, failed)
+}
+
+// record records the slot's step and runs it. Where memory is short, some that
+// the recorder had may have been given back: then, once, the step is made as it
+// is, which takes it anew.
+func (a *ahead) record(s *slot, work func(t *tensor.Tape)) (err error) {
+	s.replay, err = a.recorder.Record(work)
+	if err != nil && !a.cold {
+		a.cold = true
+		return a.recorder.Step(work)
+	}
+	if err != nil {
+		return err
+	}
+	a.cold = false
+	return s.replay.Run()
 }
 
 // compute is a step, as the device is asked for it.

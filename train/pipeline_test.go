@@ -1,0 +1,288 @@
+package train_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/cuda"
+	"github.com/h5dnn/h5dnn/cuda/cudatest"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/train"
+)
+
+// A way is how batches reach a GPU, and steps its driver.
+type way struct{ resident, graph train.Choice }
+
+var ways = []way{{"no", "no"}, {"no", "yes"}, {"yes", "no"}, {"yes", "yes"}}
+
+// light takes an interpreter of GPU code little time.
+const light = `
+data: {file: blobs, x: images, y: labels}
+model: [flatten, {batchnorm1d: {num_features: 64}}, {dropout: 0.2}, {dense: 4}]
+optimizer: {sgd: {lr: 5e-2, momentum: 0.9}}
+batch: 32
+seed: 7
+`
+
+func (w way) String() string { return fmt.Sprintf("resident %s, graph %s", w.resident, w.graph) }
+
+// onGPU is setUp for a GPU, two epochs in some way.
+func onGPU(t testing.TB, d storage.Device, w way, text string) (*train.Run, *train.Data) {
+	t.Helper()
+	c, err := train.ParseConfig([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Epochs, c.Graph, c.Data.Resident = 2, w.graph, w.resident
+	x, y := blobs(150)
+	vx, vy := blobs(60)
+	data, err := train.NewData(c, train.Arrays{X: x, Y: y, ValX: vx, ValY: vy})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := train.New(context.Background(), c, data, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run, data
+}
+
+// sameState wants two runs to be equal to the last bit.
+func sameState(t *testing.T, about string, got, want map[string]string) {
+	t.Helper()
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		if got[name] != want[name] {
+			t.Errorf("%s: %s is %.200s; want %.200s", about, name, got[name], want[name])
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("%s: %d arrays, want %d", about, len(got), len(want))
+	}
+}
+
+// TestEveryPipelineGivesTheSameBits trains in every way, with work done at once,
+// as late as may be, and by goroutines: what differs lacks a wait.
+func TestEveryPipelineGivesTheSameBits(t *testing.T) {
+	var want map[string]string
+	for schedule, ways := range map[cudatest.Schedule][]way{cudatest.Deferred: ways, cudatest.Eager: ways[1:3], cudatest.Async: ways[1:3]} {
+		d := cudatest.Devices(t, schedule)[0]
+		for _, w := range ways {
+			run, data := onGPU(t, d, w, light)
+			if err := run.Fit(context.Background(), data, train.Options{}); err != nil {
+				t.Fatalf("%v, %v: %v", schedule, w, err)
+			}
+			got := state(t, run)
+			if want == nil {
+				want = got
+			}
+			sameState(t, fmt.Sprintf("%v, %v", schedule, w), got, want)
+		}
+	}
+}
+
+// TestGPUsResumeBitByBit interrupts training after some steps in each way, and
+// goes on in another.
+func TestGPUsResumeBitByBit(t *testing.T) {
+	d := cudatest.Devices(t, cudatest.Deferred)[0]
+	whole, data := onGPU(t, d, ways[0], light)
+	if err := whole.Fit(context.Background(), data, train.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	want := state(t, whole)
+	for i, stop := range []uint64{1, 4, 5, 6, 8, 10} {
+		w, next := ways[i%4], ways[(i+1)%4]
+		run, data := onGPU(t, d, w, light)
+		file := filepath.Join(t.TempDir(), "run.npz")
+		ctx, cancel := context.WithCancel(context.Background())
+		err := run.Fit(ctx, data, train.Options{File: file, OnBatch: func(train.Progress) error {
+			if run.Cursor.Step == stop {
+				cancel()
+			}
+			return nil
+		}})
+		if stop < 10 && !errors.Is(err, context.Canceled) {
+			t.Fatalf("%v: stopped after step %d: error %v, want that it was cancelled", w, stop, err)
+		}
+		again, err := train.Resume(file, d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again.Config.Graph, again.Config.Data.Resident = next.graph, next.resident
+		if err := again.Fit(context.Background(), data, train.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		sameState(t, fmt.Sprintf("%v until step %d, then %v", w, stop, next), state(t, again), want)
+	}
+}
+
+// A flawed device leaves out waits.
+type flawed struct {
+	*cuda.Device
+	work, copies, host bool // whose
+}
+
+func (f flawed) Work() storage.Queue { return flawedQueue{f.Device.Work(), f.work} }
+
+func (f flawed) NewQueue() (storage.Queue, error) {
+	q, err := f.Device.NewQueue()
+	return flawedQueue{q, f.copies}, err
+}
+
+func (f flawed) NewMark() (storage.Mark, error) {
+	m, err := f.Device.NewMark()
+	return flawedMark{m, f.host}, err
+}
+
+type flawedQueue struct {
+	storage.Queue
+	flawed bool
+}
+
+func (q flawedQueue) Mark(m storage.Mark) error { return q.Queue.Mark(m.(flawedMark).Mark) }
+
+func (q flawedQueue) After(m storage.Mark) error {
+	if q.flawed {
+		return nil
+	}
+	return q.Queue.After(m.(flawedMark).Mark)
+}
+
+type flawedMark struct {
+	storage.Mark
+	flawed bool
+}
+
+func (m flawedMark) Wait() error {
+	if m.flawed {
+		return nil
+	}
+	return m.Mark.Wait()
+}
+
+// TestMissingWaitsAreSeen leaves out each wait of the pipeline: results must
+// differ, or training fail, where work is done as late as may be; or else the
+// wait is not needed, or its absence would not be noticed.
+func TestMissingWaitsAreSeen(t *testing.T) {
+	gpu := cudatest.Devices(t, cudatest.Deferred)[0]
+	for _, w := range ways {
+		results := map[string]string{}
+		for name, d := range map[string]flawed{
+			"no wait left out":                     {Device: gpu},
+			"work does not wait for copies":        {Device: gpu, work: true},
+			"copies do not wait for work":          {Device: gpu, copies: true},
+			"the host does not wait to write anew": {Device: gpu, host: true},
+		} {
+			run, data := onGPU(t, gpu, w, strings.Replace(light, "batch: 32", "batch: 16", 1))
+			run.Device, run.Config.Epochs = d, 1
+			err := run.Fit(context.Background(), data, train.Options{})
+			if err != nil {
+				results[name] = err.Error()
+				cudatest.Recover()
+				continue
+			}
+			results[name] = fmt.Sprint(state(t, run))
+		}
+		for name, result := range results {
+			if alike := result == results["no wait left out"]; alike != (name == "no wait left out") {
+				t.Errorf("%v: %s: nobody notices", w, name)
+			}
+		}
+	}
+}
+
+// TestStepsDoNotWait asks after step 6 whether step 2 is done: in a schedule as
+// late as may be it is if anything waited for it meanwhile.
+func TestStepsDoNotWait(t *testing.T) {
+	d := cudatest.Devices(t, cudatest.Deferred)[0]
+	for _, w := range ways {
+		run, data := onGPU(t, d, w, strings.Replace(light, "batch: 32", "batch: 16", 1))
+		var second *cuda.Event
+		err := run.Fit(context.Background(), data, train.Options{OnBatch: func(train.Progress) (err error) {
+			switch run.Cursor.Step {
+			case 2:
+				if second, err = d.NewEvent(); err == nil {
+					err = second.Record(d.Stream())
+				}
+			case 6:
+				var done bool
+				if done, err = second.Done(); done {
+					t.Errorf("%v: step 2 is done before anybody needs it", w)
+				}
+			}
+			return err
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestLossesThatAreNotFiniteAreFoundOnGPUs(t *testing.T) {
+	d := cudatest.Devices(t, cudatest.Deferred)[0]
+	for _, w := range ways {
+		run, data := onGPU(t, d, w, strings.Replace(light, "5e-2", "1e30", 1))
+		err := run.Fit(context.Background(), data, train.Options{})
+		if !errors.Is(err, storage.ErrState) || !strings.HasPrefix(err.Error(), "epoch 1, step 2: train: the loss is ") {
+			t.Errorf("%v: error %v; want one of step 2", w, err)
+		}
+	}
+}
+
+// TestSamplesStayWhereTheyFit counts launches of what takes rows of resident
+// samples, in the first step.
+func TestSamplesStayWhereTheyFit(t *testing.T) {
+	const n, bytes = 8000, 8000 * (64 + 8)
+	d, enough := cudatest.Devices(t, cudatest.Eager)[1], errors.New("enough seen")
+	x, y := blobs(n)
+	took := func() (launches int) {
+		c, err := train.ParseConfig([]byte(light))
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := train.NewData(c, train.Arrays{X: x, Y: y})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run, err := train.New(context.Background(), c, data, d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := cudatest.Launched()
+		if err := run.Fit(context.Background(), data, train.Options{OnBatch: func(train.Progress) error { return enough }}); !errors.Is(err, enough) {
+			t.Fatal(err)
+		}
+		for entry, count := range cudatest.Launched() {
+			if strings.HasPrefix(entry, "take_") {
+				launches += count - before[entry]
+			}
+		}
+		return launches
+	}
+	free, err := d.Available()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cudatest.Limit(t, d, 1<<30-free+2*bytes-1)
+	if took() != 0 {
+		t.Error("samples that take more than half of the free memory were kept")
+	}
+	cudatest.Limit(t, d, 1<<30)
+	if took() == 0 {
+		t.Error("samples that fit were not kept")
+	}
+}
+
+func TestWhatADeviceCannotDoIsRefused(t *testing.T) {
+	for _, w := range []way{{"yes", ""}, {"", "yes"}} {
+		run, data := onGPU(t, storage.CPU, w, light)
+		if err := run.Fit(context.Background(), data, train.Options{}); !errors.Is(err, storage.ErrDevice) {
+			t.Errorf("%v on the CPU: error %v; want one of kind %v", w, err, storage.ErrDevice)
+		}
+	}
+}
