@@ -1,0 +1,113 @@
+package tensor_test
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/tensor"
+)
+
+// small is a network of every operation that has an opinion of precision.
+func small(t *tensor.Tape, w []*tensor.Tensor) (hidden, logits, loss *tensor.Tensor) {
+	x := make([]float32, 4*2*5*5)
+	for i := range x {
+		x[i] = float32(math.Sin(float64(i)))
+	}
+	images := t.Watch(storage.From(x, 4, 2, 5, 5))
+	hidden = tensor.Conv2d(images, w[0], w[1], tensor.Conv2dSet{Stride: [2]int{1, 1}, Act: tensor.ReluActivation})
+	logits = tensor.Linear(hidden.Contiguous().Reshape(4, 27), w[2], w[3], tensor.NoActivation)
+	return hidden, logits, tensor.CrossEntropy(logits, t.Watch(storage.From([]uint8{0, 1, 2, 3}, 4)))
+}
+
+func weights() []*tensor.Tensor {
+	return []*tensor.Tensor{leaf(3, 2, 3, 3), leaf(3), leaf(5, 27), leaf(5)}
+}
+
+// TestLowPrecisionIsLowWhereItMayBe holds types and gradients of a step computed
+// lower to those of float32: rounded to the 8 bits or 11 that are kept.
+func TestLowPrecisionIsLowWhereItMayBe(t *testing.T) {
+	grads := func(low dtype.Type) (all [][]float64) {
+		w := weights()
+		err := tensor.Step(func(tape *tensor.Tape) {
+			want := dtype.Float32
+			if low != dtype.Invalid {
+				tape.Lower(low)
+				want = low
+			}
+			hidden, logits, loss := small(tape, w)
+			for what, got := range map[string]dtype.Type{"convolution": hidden.Type, "product": logits.Type, "matmul": hidden.Contiguous().Reshape(4, 27).MatMul(w[2].T()).Type} {
+				if got != want {
+					t.Errorf("%v: a %s of %v", low, what, got)
+				}
+			}
+			for what, got := range map[string]dtype.Type{"loss": loss.Type, "softmax": logits.Softmax(1).Type, "sum": logits.Sum().Type, "mean": logits.Mean().Type, "exponential": logits.Exp().Type} {
+				if got != dtype.Float32 {
+					t.Errorf("%v: a %s of %v", low, what, got)
+				}
+			}
+			found := tensor.Gradients(loss)
+			for _, x := range w {
+				if found[x].Type != dtype.Float32 {
+					t.Errorf("%v: a gradient of %v", low, found[x].Type)
+				}
+				all = append(all, tensor.Values[float64](found[x]))
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	want := grads(dtype.Invalid)
+	for low, tolerance := range map[dtype.Type]float64{dtype.BFloat16: 0.02, dtype.Float16: 0.002} {
+		for i, g := range grads(low) {
+			if slices.Equal(g, want[i]) {
+				t.Errorf("%v: gradient %d is that of float32, bit by bit", low, i)
+			}
+			for k := range g {
+				if !(math.Abs(g[k]-want[i][k]) <= tolerance*(0.1+math.Abs(want[i][k]))) {
+					t.Errorf("%v: gradient %d, element %d is %v; want about %v", low, i, k, g[k], want[i][k])
+				}
+			}
+		}
+	}
+}
+
+// TestScaledLossesKeepSmallGradients: in float16, what is less than 2⁻²⁴ is lost
+// unless the loss was scaled.
+func TestScaledLossesKeepSmallGradients(t *testing.T) {
+	scaler, err := tensor.NewScaler(storage.CPU)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slope := func(scaled bool) float64 {
+		w := tensor.From([]float32{1, 1}, 1, 2).RequireGrad()
+		found := 0.0
+		err := tensor.Step(func(tape *tensor.Tape) {
+			tape.Lower(dtype.Float16)
+			loss := tensor.Linear(tape.Watch(storage.From([]float32{1, 1}, 1, 2)), w, nil, tensor.NoActivation).Scale(1).Widened().Scale(1e-9).Sum()
+			if scaled {
+				loss = scaler.Scale(loss)
+			}
+			g := tensor.Gradients(loss)[w]
+			scaler.Check(g)
+			found = tensor.Values[float64](g)[0]
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	if got := slope(false); got != 0 {
+		t.Errorf("1e-9 in float16 is %v, want 0", got)
+	}
+	if got := slope(true) / 65536; math.Abs(got-1e-9) > 1e-11 {
+		t.Errorf("scaled, 1e-9 is %v", got)
+	}
+	if state := storage.Elements[float32](scaler.Array); state[2] != 0 {
+		t.Errorf("guard %v, want no bad gradient", state)
+	}
+}
