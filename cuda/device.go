@@ -32,6 +32,7 @@ type Device struct {
 	fault   faults
 	staging staging
 	garbage garbage
+	vendor  vendor
 	ready   func() error
 
 	recording atomic.Pointer[Graph] // what is being recorded, if anything is
@@ -64,6 +65,7 @@ func newDevice(index int) (*Device, error) {
 	}
 	d.Model, d.Capability, d.Units, d.Memory = C.GoString(&name[0]), int(10*major+minor), int(units), int(total)
 	d.scratch = storage.NewPool(d)
+	d.vendor.off = override != nil // a driver of tests has libraries of tests, where they ask for them
 	d.ready = sync.OnceValue(d.start)
 	return d, nil
 }

@@ -46,7 +46,9 @@ func these(t dtype.Type, elems ...float64) spec {
 	return spec{shape: []int{len(elems)}, t: t, is: elems}
 }
 
-// channelsLast lays an image out so.
+// rowMajor and channelsLast lay an image out so.
+func (s spec) rowMajor() spec { return s }
+
 func (s spec) channelsLast() spec {
 	s.lies = func(v views.View) views.View {
 		return views.ChannelsLast(v.Shape[0], v.Shape[1], v.Shape[2], v.Shape[3])
@@ -364,22 +366,27 @@ func (c trial) call(t *testing.T, d storage.Device) (host, there kernels.Call) {
 	return host, there
 }
 
+// agrees holds the trial's results on d to those of the plain loop.
+func (c trial) agrees(t *testing.T, d *cuda.Device) {
+	t.Helper()
+	host, there := c.call(t, d)
+	if err := c.k.Plain(&host); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Run(c.k, &there); err != nil {
+		t.Fatal(err)
+	}
+	for i := range host.Out {
+		same(t, fmt.Sprintf("output %d", i), there.Out[i], host.Out[i], c.tolerance)
+	}
+}
+
 func TestKernelsAgreeWithPlainLoops(t *testing.T) {
 	gpus := cudatest.Devices(t, cudatest.Deferred)
 	for i, c := range trials() {
 		t.Run(c.String(), func(t *testing.T) {
 			defer cudatest.Recover()
-			d := gpus[i%2]
-			host, there := c.call(t, d)
-			if err := c.k.Plain(&host); err != nil {
-				t.Fatal(err)
-			}
-			if err := d.Run(c.k, &there); err != nil {
-				t.Fatal(err)
-			}
-			for i := range host.Out {
-				same(t, fmt.Sprintf("output %d", i), there.Out[i], host.Out[i], c.tolerance)
-			}
+			c.agrees(t, gpus[i%2])
 		})
 	}
 	if !t.Failed() {

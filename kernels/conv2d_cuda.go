@@ -8,16 +8,22 @@ var (
 	_ = onGPU(Conv2d, func(c *Call, set Conv2dSet) error {
 		g := forwardRoles(c)
 		g.set = set.whole()
+		if done, err := c.convolve(&g, SideY); done || err != nil {
+			return err
+		}
 		pixels, taps := g.y.Shape[0]*g.y.Shape[2]*g.y.Shape[3], g.x.Shape[1]*g.w.Shape[2]*g.w.Shape[3]
 		if err := c.launchConv("conv", &g, [3]int{pixels, g.y.Shape[1], taps}); err != nil {
 			return err
 		}
-		return c.activate(g.y, set.Act)
+		return c.activate(g.y, set.Act.unlessRelu())
 	})
 
 	_ = onGPU(Conv2dGradX, func(c *Call, set Conv2dSet) error {
 		g := gradXRoles(c)
 		g.set = set.whole()
+		if done, err := c.convolve(&g, SideX); done || err != nil {
+			return err
+		}
 		pixels, taps := g.x.Shape[0]*g.x.Shape[2]*g.x.Shape[3], g.w.Shape[0]*g.w.Shape[2]*g.w.Shape[3]
 		return c.launchConv("conv grad x", &g, [3]int{pixels, g.x.Shape[1], taps})
 	})
@@ -25,8 +31,12 @@ var (
 	_ = onGPU(Conv2dGradW, func(c *Call, set Conv2dSet) error {
 		g := gradWRoles(c)
 		g.set = set.whole()
-		pixels, taps := g.y.Shape[0]*g.y.Shape[2]*g.y.Shape[3], g.x.Shape[1]*g.w.Shape[2]*g.w.Shape[3]
-		if err := c.launchConv("conv grad w", &g, [3]int{g.y.Shape[1], taps, pixels}); err != nil || g.b == nil {
+		done, err := c.convolve(&g, SideW)
+		if !done && err == nil {
+			pixels, taps := g.y.Shape[0]*g.y.Shape[2]*g.y.Shape[3], g.x.Shape[1]*g.w.Shape[2]*g.w.Shape[3]
+			err = c.launchConv("conv grad w", &g, [3]int{g.y.Shape[1], taps, pixels})
+		}
+		if err != nil || g.b == nil {
 			return err
 		}
 		return c.launchReduce("sum", channelwise(g.b, g.y), g.y, 1, 0)

@@ -20,6 +20,9 @@ var (
 		if !p.of(z, x, y) {
 			return fmt.Errorf("%v has more than %d leading axes that cannot be joined; copy it first: %w", z.Shape, C.H5K_BATCH_AXES, storage.ErrState)
 		}
+		if done, err := c.multiply(&p, z, x, y, nil, NoActivation); done || err != nil {
+			return err
+		}
 		return c.launchProduct(&p, z, x, y, nil, false)
 	})
 
@@ -33,16 +36,27 @@ var (
 		for i := range 2 {
 			p.x[i], p.y[1-i], p.z[i] = lastStride(l.x, i), lastStride(l.w, i), lastStride(l.y, i)
 		}
+		if done, err := c.multiply(&p, l.y, l.x, l.wT(), l.b, set.Act); done || err != nil {
+			return err
+		}
 		if err := c.launchProduct(&p, l.y, l.x, l.w, l.b, set.Act == ReluActivation); err != nil {
 			return err
 		}
-		return c.activate(l.y, set.Act)
+		return c.activate(l.y, set.Act.unlessRelu())
 	})
 )
 
-// activate applies in place what products do not apply themselves.
+// unlessRelu is what is left to apply where relu has been.
+func (a Activation) unlessRelu() Activation {
+	if a == ReluActivation {
+		return NoActivation
+	}
+	return a
+}
+
+// activate applies an activation in place.
 func (c *Call) activate(y *storage.Array, act Activation) error {
-	if act == NoActivation || act == ReluActivation {
+	if act == NoActivation {
 		return nil
 	}
 	on := Call{Out: []storage.Array{*y}, In: []storage.Array{*y}, gpu: c.gpu}

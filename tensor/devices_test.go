@@ -2,8 +2,10 @@ package tensor
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/h5dnn/h5dnn/cuda"
 	"github.com/h5dnn/h5dnn/cuda/cudatest"
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
@@ -13,7 +15,19 @@ import (
 // float64 loop on the CPU: row-major, and seen through every kind of view. The
 // code is what ships; an interpreter runs it, as late as it may.
 func TestDevicesAgree(t *testing.T) {
+	devicesAgree(t, cudatest.Devices(t, cudatest.Deferred), func(Sample) bool { return true })
+}
+
+// TestDevicesAgreeByLibraries is the same where libraries multiply and convolve.
+func TestDevicesAgreeByLibraries(t *testing.T) {
 	gpus := cudatest.Devices(t, cudatest.Deferred)
+	cudatest.Libraries(t, gpus[:]...)
+	devicesAgree(t, gpus, func(s Sample) bool {
+		return slices.ContainsFunc([]string{"matmul", "linear", "conv2d"}, func(name string) bool { return strings.HasPrefix(s.Name, name) })
+	})
+}
+
+func devicesAgree(t *testing.T, gpus [2]*cuda.Device, of func(Sample) bool) {
 	plainly := map[string]func(storage.Array) storage.Array{"row-major": func(a storage.Array) storage.Array { return a }}
 	for i, float := range []dtype.Type{dtype.Float32, dtype.Float64, dtype.Float16, dtype.BFloat16} {
 		tolerance := max(narrow[float], 1e-12)
@@ -21,6 +35,9 @@ func TestDevicesAgree(t *testing.T) {
 			for name, lay := range ways {
 				t.Run(float.String()+" "+name, func(t *testing.T) {
 					eachSample(t, func(t *testing.T, s Sample) {
+						if !of(s) {
+							t.SkipNow()
+						}
 						defer cudatest.Recover()
 						host := draw(s, float)
 						agree(t, tolerance, s, moved(t, host, gpus[i%2], lay), widened(host))

@@ -1,40 +1,14 @@
 // Compares what cuda/driver.h says of the CUDA driver with NVIDIA's cuda.h: numbers, structs and
 // prototypes. `make cuda-headers` compiles it; there is nothing to run.
 #include <cuda.h>
-#include <type_traits>
-
 #include "../../cuda/driver.h"
+#include "alike.hpp"
 
-// Types are alike that have one size and kind, and so has what they point to, unless it is
-// nothing in particular. A handle of ours, which is a number, may be a pointer of theirs.
-template <class Ours, class Theirs> constexpr bool alike() {
-	using O = std::remove_cv_t<std::remove_pointer_t<Ours>>;
-	using T = std::remove_cv_t<std::remove_pointer_t<Theirs>>;
-	if constexpr (std::is_same_v<Ours, h5_handle>)
-		return sizeof(Ours) == sizeof(Theirs) && !std::is_floating_point_v<Theirs>;
-	else if constexpr (std::is_pointer_v<Ours> != std::is_pointer_v<Theirs>)
-		return false;
-	else if constexpr (!std::is_pointer_v<Ours>)
-		return sizeof(O) == sizeof(T) && std::is_floating_point_v<O> == std::is_floating_point_v<T>;
-	else if constexpr (std::is_void_v<O> || std::is_void_v<T>)
-		return std::is_void_v<O> && std::is_void_v<T>;
-	else
-		return alike<O, T>();
-}
-
-template <class... Ours, class Result, class... Theirs> constexpr bool match(h5_result (*)(Ours...), Result (*)(Theirs...)) {
-	if constexpr (sizeof...(Ours) == sizeof...(Theirs) && sizeof(h5_result) == sizeof(Result))
-		return (alike<Ours, Theirs>() && ...);
-	return false;
-}
-
-#define MATCH(name, params) static_assert(match((h5_result(*) params)nullptr, (decltype(&::name))nullptr), #name);
-H5_DRIVER(MATCH)
+#define DRIVER(name, params) MATCH(h5_result, name, params)
+H5_DRIVER(DRIVER)
 
 static_assert(sizeof(h5_device) == sizeof(CUdevice) && sizeof(h5_address) == sizeof(CUdeviceptr));
 
-#define FIELD(ours, field, theirs, part) \
-	static_assert(offsetof(ours, field) == offsetof(theirs, part) && sizeof(ours::field) == sizeof(theirs::part), #field);
 static_assert(sizeof(h5_pool_props) == sizeof(CUmemPoolProps));
 FIELD(h5_pool_props, allocation, CUmemPoolProps, allocType)
 FIELD(h5_pool_props, handles, CUmemPoolProps, handleTypes)
@@ -49,7 +23,6 @@ FIELD(h5_pool_access, location, CUmemAccessDesc, location.type)
 FIELD(h5_pool_access, device, CUmemAccessDesc, location.id)
 FIELD(h5_pool_access, access, CUmemAccessDesc, flags)
 
-#define NUMBER(ours, theirs) static_assert(int(ours) == int(theirs), #theirs);
 NUMBER(H5_SUCCESS, CUDA_SUCCESS)
 NUMBER(H5_INVALID_VALUE, CUDA_ERROR_INVALID_VALUE)
 NUMBER(H5_OUT_OF_MEMORY, CUDA_ERROR_OUT_OF_MEMORY)

@@ -1,0 +1,106 @@
+package cuda
+
+// #include "vendor.h"
+import "C"
+
+import (
+	"math"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/kernels"
+)
+
+// Convolve is [kernels.Convolver] by cuDNN.
+func (d *Device) Convolve(c kernels.Convolution) (done bool, err error) {
+	v := &d.vendor
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	g, ok := convolutionOf(c, v.tf32)
+	if !ok {
+		return false, nil
+	}
+	handle, err := v.open(d, cudnn)
+	if handle == 0 || err != nil {
+		return false, err
+	}
+	algorithm := v.plan(g.problem())
+	if *algorithm == noPlan {
+		return false, nil
+	}
+	g.workspace, g.bytes = C.h5_address(d.Address(v.workspace)), workspaceBytes
+	code := C.h5_convolution_issue(d.context, handle, d.stream.handle, (*C.h5_convolution)(&g), algorithm)
+	if *algorithm < 0 && (code == 0 || unsupported(code)) {
+		*algorithm = noPlan
+		return false, nil
+	}
+	return true, d.said("cuDNN: convolve", code, dnnText)
+}
+
+// noPlan stands for the algorithm that cuDNN does not have; -1 for one not chosen yet.
+const noPlan = -2
+
+// unsupported reports whether cuDNN says that it cannot do something, as opposed
+// to that something went wrong: its codes have classes, by the thousand.
+func unsupported(code C.h5_status) bool { return code/1000 == 3 }
+
+func (v *vendor) plan(problem C.h5_convolution) *C.int {
+	if v.plans == nil {
+		v.plans = map[C.h5_convolution]*C.int{}
+	}
+	if v.plans[problem] == nil {
+		v.plans[problem] = new(C.int)
+		*v.plans[problem] = -1
+	}
+	return v.plans[problem]
+}
+
+// A convolution is one as cuDNN has it.
+type convolution C.h5_convolution
+
+// convolutionOf describes c, and reports whether cuDNN takes it: all arrays lie
+// row-major, or all channels-last.
+func convolutionOf(c kernels.Convolution, tf32 bool) (g convolution, ok bool) {
+	if g._type, ok = dnnTypes[c.Type]; !ok {
+		return g, false
+	}
+	g.kind, g.compute, g.math = dnnKinds[c.Computes], C.H5_DNN_FLOAT, C.H5_DNN_DEFAULT_MATH
+	if c.Type == dtype.Float32 && !tf32 {
+		g.math = C.H5_DNN_FMA_MATH
+	}
+	if g.format = C.H5_DNN_NCHW; c.ChannelsLast {
+		g.format = C.H5_DNN_NHWC
+	}
+	g.w, g.bias = C.h5_address(c.W.Address), C.h5_address(c.Bias)
+	for i := range 2 {
+		g.stride[i], g.pad[i] = C.int(c.Stride[i]), C.int(c.Padding[i])
+	}
+	for i := range 4 {
+		g.weights[i] = C.int(c.W.Size[i])
+	}
+	return g, imageOf(&g.x, c.X) && imageOf(&g.y, c.Y)
+}
+
+var dnnTypes = map[dtype.Type]C.int{
+	dtype.Float32: C.H5_DNN_FLOAT, dtype.Float16: C.H5_DNN_HALF, dtype.BFloat16: C.H5_DNN_BFLOAT16,
+}
+
+var dnnKinds = map[kernels.Side]C.int{
+	kernels.SideY: C.H5_FORWARD, kernels.SideX: C.H5_BACKWARD_DATA, kernels.SideW: C.H5_BACKWARD_FILTER,
+}
+
+// imageOf describes an image, and reports whether cuDNN can count its elements.
+func imageOf(i *C.h5_image, image kernels.Image) bool {
+	i.at = C.h5_address(image.Address)
+	elements := 1
+	for axis := range 4 {
+		elements *= image.Size[axis]
+		i.size[axis], i.stride[axis] = C.int(image.Size[axis]), C.int(image.Stride[axis])
+	}
+	return elements <= math.MaxInt32
+}
+
+// problem is g as far as the choice of an algorithm depends on it.
+func (g convolution) problem() C.h5_convolution {
+	g.x.at, g.y.at, g.w, g.bias = alignment(g.x.at), alignment(g.y.at), alignment(g.w), alignment(g.bias)
+	return C.h5_convolution(g)
+}

@@ -1,0 +1,429 @@
+package cudatest
+
+// #include "libraries.h"
+import "C"
+
+import (
+	"unsafe"
+
+	"github.com/h5dnn/h5dnn/dtype"
+)
+
+// What cuDNN answers, as cudnnStatus_t numbers it.
+const (
+	dnnInvalid     status = 2000
+	dnnUnsupported status = 3000
+)
+
+// The objects of cuDNN.
+type (
+	dnnHandle struct {
+		gpu    *gpu
+		stream C.h5_handle
+	}
+
+	tensor4 struct {
+		kind         C.int
+		size, stride [4]int
+	}
+
+	filter struct {
+		kind, format C.int
+		size         [4]int
+	}
+
+	windows struct {
+		pad, stride, dilation [2]int
+		mode, compute, math   C.int
+	}
+
+	activation struct {
+		mode, nan C.int
+	}
+)
+
+// unknownWindow is how many rows a window has that this cuDNN has no algorithm for.
+const unknownWindow = 5
+
+var dnnTypes = map[C.int]dtype.Type{C.H5_DNN_FLOAT: dtype.Float32, C.H5_DNN_HALF: dtype.Float16, C.H5_DNN_BFLOAT16: dtype.BFloat16}
+
+func dnnIf(ok bool) status {
+	if ok {
+		return 0
+	}
+	return dnnInvalid
+}
+
+//export fake_cudnnGetVersion
+func fake_cudnnGetVersion() C.size_t { return 90203 }
+
+//export fake_cudnnGetErrorString
+func fake_cudnnGetErrorString(s status) *C.char {
+	fake.mu.Lock()
+	defer fake.mu.Unlock()
+	return keep(map[status]string{dnnInvalid: "CUDNN_STATUS_BAD_PARAM", dnnUnsupported: "CUDNN_STATUS_NOT_SUPPORTED"}[s])
+}
+
+//export fake_cudnnCreate
+func fake_cudnnCreate(handle *C.h5_object) status {
+	answer := dnnInvalid
+	in(func(g *gpu) code { answer = create(handle, &dnnHandle{gpu: g}); return success })
+	return answer
+}
+
+//export fake_cudnnSetStream
+func fake_cudnnSetStream(handle C.h5_object, to C.h5_handle) status {
+	return issued(to, dnnInvalid, func(g *gpu, _ *stream) status {
+		h := object[dnnHandle](handle)
+		if h == nil || h.gpu != g {
+			return dnnInvalid
+		}
+		h.stream = to
+		return 0
+	})
+}
+
+//export fake_cudnnCreateTensorDescriptor
+func fake_cudnnCreateTensorDescriptor(handle *C.h5_object) status {
+	return locked(func() status { return create(handle, new(tensor4)) })
+}
+
+//export fake_cudnnDestroyTensorDescriptor
+func fake_cudnnDestroyTensorDescriptor(handle C.h5_object) status {
+	return destroy[tensor4](handle, dnnInvalid)
+}
+
+//export fake_cudnnSetTensor4dDescriptorEx
+func fake_cudnnSetTensor4dDescriptorEx(handle C.h5_object, kind, n, c, h, w, ns, cs, hs, ws C.int) status {
+	return locked(func() status {
+		t := object[tensor4](handle)
+		_, known := dnnTypes[kind]
+		if t == nil || !known || min(n, c, h, w, ns, cs, hs, ws) < 1 {
+			return dnnInvalid
+		}
+		*t = tensor4{kind, [4]int{int(n), int(c), int(h), int(w)}, [4]int{int(ns), int(cs), int(hs), int(ws)}}
+		return 0
+	})
+}
+
+//export fake_cudnnCreateFilterDescriptor
+func fake_cudnnCreateFilterDescriptor(handle *C.h5_object) status {
+	return locked(func() status { return create(handle, new(filter)) })
+}
+
+//export fake_cudnnDestroyFilterDescriptor
+func fake_cudnnDestroyFilterDescriptor(handle C.h5_object) status {
+	return destroy[filter](handle, dnnInvalid)
+}
+
+//export fake_cudnnSetFilter4dDescriptor
+func fake_cudnnSetFilter4dDescriptor(handle C.h5_object, kind, format, k, c, h, w C.int) status {
+	return locked(func() status {
+		f := object[filter](handle)
+		if f == nil || min(k, c, h, w) < 1 || format != C.H5_DNN_NCHW && format != C.H5_DNN_NHWC {
+			return dnnInvalid
+		}
+		*f = filter{kind, format, [4]int{int(k), int(c), int(h), int(w)}}
+		return 0
+	})
+}
+
+//export fake_cudnnCreateConvolutionDescriptor
+func fake_cudnnCreateConvolutionDescriptor(handle *C.h5_object) status {
+	return locked(func() status { return create(handle, new(windows)) })
+}
+
+//export fake_cudnnDestroyConvolutionDescriptor
+func fake_cudnnDestroyConvolutionDescriptor(handle C.h5_object) status {
+	return destroy[windows](handle, dnnInvalid)
+}
+
+//export fake_cudnnSetConvolution2dDescriptor
+func fake_cudnnSetConvolution2dDescriptor(handle C.h5_object, padH, padW, strideH, strideW, dilationH, dilationW, mode, compute C.int) status {
+	return locked(func() status {
+		w := object[windows](handle)
+		if w == nil || min(strideH, strideW, dilationH, dilationW) < 1 || min(padH, padW) < 0 {
+			return dnnInvalid
+		}
+		*w = windows{[2]int{int(padH), int(padW)}, [2]int{int(strideH), int(strideW)}, [2]int{int(dilationH), int(dilationW)}, mode, compute, C.H5_DNN_DEFAULT_MATH}
+		return 0
+	})
+}
+
+//export fake_cudnnSetConvolutionMathType
+func fake_cudnnSetConvolutionMathType(handle C.h5_object, math C.int) status {
+	return locked(func() status {
+		w := object[windows](handle)
+		if w == nil {
+			return dnnInvalid
+		}
+		w.math = math
+		return 0
+	})
+}
+
+//export fake_cudnnCreateActivationDescriptor
+func fake_cudnnCreateActivationDescriptor(handle *C.h5_object) status {
+	return locked(func() status { return create(handle, new(activation)) })
+}
+
+//export fake_cudnnDestroyActivationDescriptor
+func fake_cudnnDestroyActivationDescriptor(handle C.h5_object) status {
+	return destroy[activation](handle, dnnInvalid)
+}
+
+//export fake_cudnnSetActivationDescriptor
+func fake_cudnnSetActivationDescriptor(handle C.h5_object, mode, nan C.int, _ C.double) status {
+	return locked(func() status {
+		a := object[activation](handle)
+		if a == nil {
+			return dnnInvalid
+		}
+		*a = activation{mode, nan}
+		return 0
+	})
+}
+
+// A convolution is one by its objects, whatever is computed.
+type convolution struct {
+	windows
+	x, y tensor4
+	w    filter
+}
+
+// convOf returns the convolution, and cuDNN's answer to it.
+func convOf(handle, x, w, windowing, y C.h5_object) (convolution, status) {
+	xs, ws, cs, ys := object[tensor4](x), object[filter](w), object[windows](windowing), object[tensor4](y)
+	if object[dnnHandle](handle) == nil || xs == nil || ws == nil || cs == nil || ys == nil {
+		return convolution{}, dnnInvalid
+	}
+	c := convolution{*cs, *xs, *ys, *ws}
+	if !c.fits() {
+		return c, dnnInvalid
+	}
+	if c.w.size[2] == unknownWindow || !c.alike() {
+		return c, dnnUnsupported
+	}
+	return c, 0
+}
+
+// fits reports whether sizes, types and modes go together.
+func (c *convolution) fits() bool {
+	if c.x.kind != c.w.kind || c.y.kind != c.x.kind || c.mode != C.H5_DNN_CROSS_CORRELATION || c.compute != C.H5_DNN_FLOAT || c.dilation != [2]int{1, 1} {
+		return false
+	}
+	for i := range 2 {
+		if c.y.size[2+i] != (c.x.size[2+i]+2*c.pad[i]-c.w.size[2+i])/c.stride[i]+1 {
+			return false
+		}
+	}
+	return c.x.size[0] == c.y.size[0] && c.x.size[1] == c.w.size[1] && c.y.size[1] == c.w.size[0]
+}
+
+// alike reports whether all arrays lie in the order of the weights.
+func (c *convolution) alike() bool {
+	order := func(s [4]int) [4]int {
+		if c.w.format == C.H5_DNN_NHWC {
+			return [4]int{s[1] * s[2] * s[3], 1, s[3] * s[1], s[1]}
+		}
+		return [4]int{s[1] * s[2] * s[3], s[2] * s[3], s[3], 1}
+	}
+	return c.x.stride == order(c.x.size) && c.y.stride == order(c.y.size)
+}
+
+// right is the algorithm that is left of what offered offers.
+const right C.int = 6
+
+// offered lists algorithms, those first that must not be taken: one that fails, one
+// whose results vary, one that needs too much memory, and one with less precise factors.
+func (c *convolution) offered(count *C.int, found *C.h5_candidate) status {
+	list := []C.h5_candidate{
+		{algorithm: 0, status: dnnUnsupported, determinism: C.H5_DNN_DETERMINISTIC, math: C.H5_DNN_FMA_MATH},
+		{algorithm: 4, status: dnnUnsupported, determinism: C.H5_DNN_DETERMINISTIC, math: 1},
+		{algorithm: 1, math: C.H5_DNN_FMA_MATH},
+		{algorithm: 2, workspace: 1 << 40, determinism: C.H5_DNN_DETERMINISTIC, math: C.H5_DNN_FMA_MATH},
+		{algorithm: right, workspace: 1 << 20, determinism: C.H5_DNN_DETERMINISTIC, math: c.math},
+	}
+	if c.math == C.H5_DNN_FMA_MATH {
+		list[1].status = 0 // which computes by tensor cores, when that was not asked for
+	}
+	*count = C.int(copy(unsafe.Slice(found, C.H5_DNN_ALGORITHMS), list))
+	return 0
+}
+
+func choices(handle, x, w, windowing, y C.h5_object, most C.int, count *C.int, found *C.h5_candidate) status {
+	return locked(func() status {
+		fake.ran("cudnnGetConvolutionAlgorithm")
+		c, answer := convOf(handle, x, w, windowing, y)
+		if answer != 0 || most < C.H5_DNN_ALGORITHMS {
+			return answer
+		}
+		return c.offered(count, found)
+	})
+}
+
+//export fake_cudnnGetConvolutionForwardAlgorithm_v7
+func fake_cudnnGetConvolutionForwardAlgorithm_v7(handle, x, w, conv, y C.h5_object, most C.int, count *C.int, found *C.h5_candidate) status {
+	return choices(handle, x, w, conv, y, most, count, found)
+}
+
+//export fake_cudnnGetConvolutionBackwardDataAlgorithm_v7
+func fake_cudnnGetConvolutionBackwardDataAlgorithm_v7(handle, w, dy, conv, dx C.h5_object, most C.int, count *C.int, found *C.h5_candidate) status {
+	return choices(handle, dx, w, conv, dy, most, count, found)
+}
+
+//export fake_cudnnGetConvolutionBackwardFilterAlgorithm_v7
+func fake_cudnnGetConvolutionBackwardFilterAlgorithm_v7(handle, x, dy, conv, dw C.h5_object, most C.int, count *C.int, found *C.h5_candidate) status {
+	return choices(handle, x, dw, conv, dy, most, count, found)
+}
+
+// A work is what all three kinds of convolution are told.
+type work struct {
+	name        string
+	computes    int             // of at: 0 is x, 1 is w, 2 is y
+	at          [3]C.h5_address // x, w, y
+	alpha, beta unsafe.Pointer
+	algorithm   C.int
+	workspace   C.h5_address
+	bytes       C.size_t
+	finish      func(gpu *gpu, c *convolution, sums []float64) error // nil for none
+}
+
+// do issues a convolution.
+func (k work) do(handle, x, w, windowing, y C.h5_object, ready func(gpu *gpu, c *convolution) status) status {
+	fake.mu.Lock()
+	h := object[dnnHandle](handle)
+	fake.mu.Unlock()
+	if h == nil {
+		return dnnInvalid
+	}
+	return issued(h.stream, dnnInvalid, func(gpu *gpu, s *stream) status {
+		c, answer := convOf(handle, x, w, windowing, y)
+		if answer == 0 && (k.algorithm != right || *(*float32)(k.alpha) != 1 || *(*float32)(k.beta) != 0 || k.bytes < 1<<20 || !gpu.holds(uint64(k.workspace), int(k.bytes))) {
+			answer = dnnInvalid
+		}
+		if answer == 0 && ready != nil {
+			answer = ready(gpu, &c)
+		}
+		if answer == 0 {
+			answer = dnnIf(success == fake.issue(s, place{}, func() error {
+				fake.ran(k.name)
+				return k.run(gpu, &c)
+			}))
+		}
+		return answer
+	})
+}
+
+// run computes the convolution.
+func (k *work) run(gpu *gpu, c *convolution) (err error) {
+	t, sizes := dnnTypes[c.x.kind], [3][4]int{c.x.size, c.w.size, c.y.size}
+	var all [3][]float64
+	for i, size := range sizes {
+		if all[i], err = gpu.load(uint64(k.at[i]), size[0]*size[1]*size[2]*size[3], t); err != nil {
+			return err
+		}
+	}
+	i, j, sums := (k.computes+1)%3, (k.computes+2)%3, all[k.computes]
+	clear(sums)
+	c.taps(func(at [3]int) { sums[at[k.computes]] += all[i][at[i]] * all[j][at[j]] })
+	if k.finish != nil {
+		if err := k.finish(gpu, c, sums); err != nil {
+			return err
+		}
+	}
+	return gpu.store(uint64(k.at[k.computes]), sums, t)
+}
+
+// taps calls visit with the positions in x, w and y of every product of the sums.
+func (c *convolution) taps(visit func(at [3]int)) {
+	for n := range c.y.size[0] {
+		for o := range c.y.size[1] {
+			for i := range c.y.size[2] {
+				for j := range c.y.size[3] {
+					c.window(n, o, i, j, visit)
+				}
+			}
+		}
+	}
+}
+
+// window is taps of one pixel of y.
+func (c *convolution) window(n, o, i, j int, visit func(at [3]int)) {
+	for ch := range c.w.size[1] {
+		for p := range c.w.size[2] {
+			for q := range c.w.size[3] {
+				down, across := i*c.stride[0]+p-c.pad[0], j*c.stride[1]+q-c.pad[1]
+				if down >= 0 && down < c.x.size[2] && across >= 0 && across < c.x.size[3] {
+					visit([3]int{c.x.at(n, ch, down, across), c.at(o, ch, p, q), c.y.at(n, o, i, j)})
+				}
+			}
+		}
+	}
+}
+
+func (t *tensor4) at(n, c, h, w int) int {
+	return n*t.stride[0] + c*t.stride[1] + h*t.stride[2] + w*t.stride[3]
+}
+
+// at returns where a weight lies.
+func (c *convolution) at(o, ch, p, q int) int {
+	s := c.w.size
+	if c.w.format == C.H5_DNN_NHWC {
+		return ((o*s[2]+p)*s[3]+q)*s[1] + ch
+	}
+	return ((o*s[1]+ch)*s[2]+p)*s[3] + q
+}
+
+//export fake_cudnnConvolutionForward
+func fake_cudnnConvolutionForward(handle C.h5_object, alpha unsafe.Pointer, x C.h5_object, xAt C.h5_address, w C.h5_object, wAt C.h5_address,
+	conv C.h5_object, algorithm C.int, workspace C.h5_address, bytes C.size_t, beta unsafe.Pointer, y C.h5_object, yAt C.h5_address) status {
+	k := work{"cudnnConvolutionForward", 2, [3]C.h5_address{xAt, wAt, yAt}, alpha, beta, algorithm, workspace, bytes, nil}
+	return k.do(handle, x, w, conv, y, nil)
+}
+
+//export fake_cudnnConvolutionBackwardData
+func fake_cudnnConvolutionBackwardData(handle C.h5_object, alpha unsafe.Pointer, w C.h5_object, wAt C.h5_address, dy C.h5_object, dyAt C.h5_address,
+	conv C.h5_object, algorithm C.int, workspace C.h5_address, bytes C.size_t, beta unsafe.Pointer, dx C.h5_object, dxAt C.h5_address) status {
+	k := work{"cudnnConvolutionBackwardData", 0, [3]C.h5_address{dxAt, wAt, dyAt}, alpha, beta, algorithm, workspace, bytes, nil}
+	return k.do(handle, dx, w, conv, dy, nil)
+}
+
+//export fake_cudnnConvolutionBackwardFilter
+func fake_cudnnConvolutionBackwardFilter(handle C.h5_object, alpha unsafe.Pointer, x C.h5_object, xAt C.h5_address, dy C.h5_object, dyAt C.h5_address,
+	conv C.h5_object, algorithm C.int, workspace C.h5_address, bytes C.size_t, beta unsafe.Pointer, dw C.h5_object, dwAt C.h5_address) status {
+	k := work{"cudnnConvolutionBackwardFilter", 1, [3]C.h5_address{xAt, dwAt, dyAt}, alpha, beta, algorithm, workspace, bytes, nil}
+	return k.do(handle, x, dw, conv, dy, nil)
+}
+
+// Beta, which is 0, scales what z holds; z may be y.
+//
+//export fake_cudnnConvolutionBiasActivationForward
+func fake_cudnnConvolutionBiasActivationForward(handle C.h5_object, alpha unsafe.Pointer, x C.h5_object, xAt C.h5_address, w C.h5_object, wAt C.h5_address,
+	conv C.h5_object, algorithm C.int, workspace C.h5_address, bytes C.size_t, beta unsafe.Pointer, z C.h5_object, zAt C.h5_address,
+	bias C.h5_object, biasAt C.h5_address, act C.h5_object, y C.h5_object, yAt C.h5_address) status {
+	k := work{"cudnnConvolutionBiasActivationForward", 2, [3]C.h5_address{xAt, wAt, yAt}, alpha, beta, algorithm, workspace, bytes, biased(biasAt)}
+	return k.do(handle, x, w, conv, y, func(gpu *gpu, c *convolution) status {
+		b, a, zs := object[tensor4](bias), object[activation](act), object[tensor4](z)
+		ok := b != nil && a != nil && zs != nil && *zs == c.y && zAt == yAt && b.kind == c.x.kind && b.size == [4]int{1, c.w.size[0], 1, 1} &&
+			*a == activation{C.H5_DNN_RELU, C.H5_DNN_PROPAGATE_NAN}
+		return dnnIf(ok)
+	})
+}
+
+// biased adds a bias to y, and applies relu.
+func biased(at C.h5_address) func(gpu *gpu, c *convolution, y []float64) error {
+	return func(gpu *gpu, c *convolution, y []float64) error {
+		bias, err := gpu.load(uint64(at), c.y.size[1], dnnTypes[c.y.kind])
+		if err != nil {
+			return err
+		}
+		for i := range y {
+			channel := i / c.y.stride[1] % c.y.size[1]
+			if y[i] += bias[channel]; y[i] < 0 {
+				y[i] = 0
+			}
+		}
+		return nil
+	}
+}

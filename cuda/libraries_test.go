@@ -1,0 +1,247 @@
+package cuda_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/cuda"
+	"github.com/h5dnn/h5dnn/cuda/cudatest"
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// byLibraries tries f on GPUs that compute by libraries, whenever work may be done.
+func byLibraries(t *testing.T, f func(t *testing.T, gpus [2]*cuda.Device)) {
+	eachSchedule(t, func(t *testing.T, gpus [2]*cuda.Device) {
+		cudatest.Libraries(t, gpus[:]...)
+		f(t, gpus)
+	})
+}
+
+// launches returns how often use launches an entry, or calls a library's function.
+func launches(name string, use func()) int {
+	before := cudatest.Launched()[name]
+	use()
+	return cudatest.Launched()[name] - before
+}
+
+// TestLibrariesAgreeWithPlainLoops tries what multiplies and convolves again, by
+// cuBLASLt and cuDNN.
+func TestLibrariesAgreeWithPlainLoops(t *testing.T) {
+	byLibraries(t, func(t *testing.T, gpus [2]*cuda.Device) {
+		before := cudatest.Launched()
+		for i, c := range multiplying() {
+			t.Run(c.String(), func(t *testing.T) {
+				defer cudatest.Recover()
+				c.agrees(t, gpus[i%2])
+			})
+		}
+		after := cudatest.Launched()
+		for _, name := range []string{"cublasLtMatmul", "cudnnConvolutionForward", "cudnnConvolutionBiasActivationForward", "cudnnConvolutionBackwardData", "cudnnConvolutionBackwardFilter"} {
+			if after[name] == before[name] {
+				t.Errorf("nothing was computed by %s", name)
+			}
+		}
+	})
+}
+
+// A lie is how the elements of a (rows, columns) matrix lie.
+type lie struct {
+	name         string
+	down, across func(rows, columns int) int
+}
+
+var lies = []lie{
+	{"by rows", func(_, n int) int { return n }, func(_, _ int) int { return 1 }},
+	{"by columns", func(_, _ int) int { return 1 }, func(m, _ int) int { return m }},
+	{"by rows with gaps", func(_, n int) int { return n + 3 }, func(_, _ int) int { return 1 }},
+	{"by columns with gaps", func(_, _ int) int { return 1 }, func(m, _ int) int { return m + 2 }},
+	{"repeated", func(_, _ int) int { return 0 }, func(_, _ int) int { return 1 }},
+	{"scattered", func(_, n int) int { return 2 * n }, func(_, _ int) int { return 2 }},
+}
+
+// seen returns a (2, rows, columns) array that lies so, from the given element of its memory on.
+func (l lie) seen(t *testing.T, d storage.Device, e dtype.Type, r *rand.Rand, first, rows, columns int) (host, there storage.Array) {
+	down, across := l.down(rows, columns), l.across(rows, columns)
+	each := (rows-1)*down + (columns-1)*across + 1
+	v := views.View{Offset: first, Shape: []int{2, rows, columns}, Stride: []int{each, down, across}}
+	memory := of(first + 2*each).as(e).drawn(r)
+	moved, err := memory.To(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return memory.With(v), moved.With(v)
+}
+
+// TestMatricesOfEveryLieAreMultiplied tries Multiply with all types that it
+// takes, transposes, gaps, batches, epilogues and places. What lies scattered or repeats rows, and a
+// bias for the columns of what lies by columns, it must leave to kernels.
+func TestMatricesOfEveryLieAreMultiplied(t *testing.T) {
+	gpus := cudatest.Devices(t, cudatest.Deferred)
+	cudatest.Libraries(t, gpus[:]...)
+	for _, e := range []dtype.Type{dtype.Float32, dtype.Float64, dtype.Float16, dtype.BFloat16} {
+		for _, x := range lies {
+			for _, y := range lies {
+				for _, z := range slices.DeleteFunc(slices.Clone(lies), func(l lie) bool { return l.name == "repeated" }) {
+					for way := range 6 {
+						t.Run(fmt.Sprintf("%v %s, %s, %s, %d", e, x.name, y.name, z.name, way), func(t *testing.T) {
+							defer cudatest.Recover()
+							multiplies(t, gpus[way%2], e, [3]lie{x, y, z}, way%3, 2*(way/3))
+						})
+					}
+				}
+			}
+		}
+	}
+}
+
+func multiplies(t *testing.T, d *cuda.Device, e dtype.Type, lies [3]lie, epilogue, first int) {
+	const m, n, k = 5, 4, 3
+	r := rand.New(rand.NewPCG(7, 8))
+	hx, x := lies[0].seen(t, d, e, r, first, m, k)
+	hy, y := lies[1].seen(t, d, e, r, first, k, n)
+	hz, z := lies[2].seen(t, d, e, r, first, m, n)
+	bias := of(n).as(e).drawn(r)
+	there, err := bias.To(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := kernels.Product{Type: e, M: m, N: n, K: k, Batches: 2, X: matrix(d, x), Y: matrix(d, y), Z: matrix(d, z), Relu: epilogue == 2}
+	if epilogue > 0 {
+		p.Bias = d.Address(there.Data)
+	}
+	done, err := d.Multiply(p)
+	left := slices.ContainsFunc(lies[:], func(l lie) bool { return l.name == "scattered" || l.name == "repeated" }) || epilogue > 0 && (lies[2].down(m, n) == 1 || e == dtype.Float64)
+	if err != nil || done == left {
+		t.Fatalf("done %v, %v; want it %v", done, err, !left)
+	}
+	if left {
+		return
+	}
+	same(t, "product", z, product(t, hx, hy, hz, bias, epilogue), map[dtype.Type]float64{dtype.Float32: 1e-6, dtype.Float64: 1e-14, dtype.Float16: 2e-3, dtype.BFloat16: 2e-2}[e])
+}
+
+func matrix(d *cuda.Device, a storage.Array) kernels.Matrix {
+	return kernels.Matrix{Address: d.Address(a.Data) + uint64(a.Offset*a.Type.Size()), Batch: a.Stride[0], Down: a.Stride[1], Across: a.Stride[2]}
+}
+
+// product returns x·y, with a bias unless epilogue is 0, and relu if it is 2, of z's type.
+func product(t *testing.T, x, y, z, bias storage.Array, epilogue int) storage.Array {
+	var all [3][]float64
+	for i, a := range []storage.Array{x, y, bias} {
+		var err error
+		if all[i], err = storage.Read[float64](a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sums := make([]float64, z.Len())
+	m, n, k := z.Shape[1], z.Shape[2], x.Shape[2]
+	for i := range sums {
+		batch, row, column := i/(m*n), i/n%m, i%n
+		for j := range k {
+			sums[i] += all[0][(batch*m+row)*k+j] * all[1][(batch*k+j)*n+column]
+		}
+		if epilogue > 0 {
+			sums[i] += all[2][column]
+		}
+		if epilogue == 2 {
+			sums[i] = max(sums[i], 0)
+		}
+	}
+	return storage.From(sums, z.Shape...)
+}
+
+// TestFactorsAreRoundedOnlyWhenAllowed holds float32 products to float32, and to
+// the 10 bits of TF32 once that is allowed.
+func TestFactorsAreRoundedOnlyWhenAllowed(t *testing.T) {
+	d := cudatest.Devices(t, cudatest.Eager)[0]
+	cudatest.Libraries(t, d)
+	x, err := storage.From([]float32{1 + 1.0/2048 + 1.0/4096}, 1, 1).To(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, err := storage.From([]float32{1}, 1, 1).To(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		allow bool
+		want  float32
+	}{{false, 1 + 1.0/2048 + 1.0/4096}, {true, 1 + 1.0/1024}, {false, 1 + 1.0/2048 + 1.0/4096}} {
+		d.AllowTF32(c.allow)
+		z := numbers(t, d, 1).With(views.Of(1, 1))
+		if err := d.Run(kernels.MatMul, &kernels.Call{Out: []storage.Array{z}, In: []storage.Array{x, one}}); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := storage.Read[float32](z); err != nil || got[0] != c.want {
+			t.Errorf("allowed %v: %v, %v; want %v", c.allow, got, err, c.want)
+		}
+	}
+}
+
+// TestKernelsDoWhatLibrariesCannot tries what the fakes have no algorithm for, twice, since
+// that is remembered, and what is turned off.
+func TestKernelsDoWhatLibrariesCannot(t *testing.T) {
+	d := cudatest.Devices(t, cudatest.Deferred)[0]
+	cudatest.Libraries(t, d)
+	sum := trial{kernels.MatMul, nil, list(of(4, 6)), list(of(4, 13), of(13, 6)), 1e-4}
+	window := trial{kernels.Conv2d, kernels.Conv2dSet{}, list(of(2, 3, 4, 4)), list(of(2, 2, 8, 6), of(3, 2, 5, 3)), 1e-4}
+	for range 2 {
+		if n := launches("product_thin_f32", func() { sum.agrees(t, d) }); n != 1 {
+			t.Errorf("%v: %d launches of product_thin_f32, want 1", sum, n)
+		}
+		if n := launches("conv_thin_f32", func() { window.agrees(t, d) }); n != 1 {
+			t.Errorf("%v: %d launches of conv_thin_f32, want 1", window, n)
+		}
+	}
+	if n := launches("cudnnGetConvolutionAlgorithm", func() { window.agrees(t, d) }) + launches("cublasLtMatmulAlgoGetHeuristic", func() { sum.agrees(t, d) }); n != 0 {
+		t.Errorf("libraries are asked %d times for what they do not have, want once", n)
+	}
+	empty := trial{kernels.MatMul, nil, list(of(4, 6)), list(of(4, 0), of(0, 6)), 0}
+	empty.agrees(t, d)
+	d.UseLibraries(false)
+	off := trial{kernels.MatMul, nil, list(of(4, 6)), list(of(4, 5), of(5, 6)), 1e-4}
+	if n := launches("cublasLtMatmul", func() { off.agrees(t, d) }); n != 0 {
+		t.Errorf("%d calls of a library that is turned off", n)
+	}
+}
+
+// TestImagesOfBothOrdersAreConvolved tries Convolve with all types that it
+// takes, for each side, and wants what lies in two orders to be left to kernels.
+func TestImagesOfBothOrdersAreConvolved(t *testing.T) {
+	byLibraries(t, func(t *testing.T, gpus [2]*cuda.Device) {
+		for _, e := range []dtype.Type{dtype.Float32, dtype.Float16, dtype.BFloat16} {
+			tolerance := map[dtype.Type]float64{dtype.Float32: 1e-4, dtype.Float16: 1e-2, dtype.BFloat16: 1e-1}[e]
+			for _, order := range []struct {
+				name string
+				x, y func(spec) spec
+			}{{"row-major", spec.rowMajor, spec.rowMajor}, {"channels-last", spec.channelsLast, spec.channelsLast}, {"mixed", spec.rowMajor, spec.channelsLast}} {
+				x, w, b, y := order.x(of(2, 3, 6, 5).as(e)), of(4, 3, 3, 2).as(e), of(4).as(e), order.y(of(2, 4, 3, 4).as(e))
+				set := kernels.Conv2dSet{Stride: [2]int{2, 1}, Padding: [2]int{1, 0}}
+				relu := set
+				relu.Act = kernels.ReluActivation
+				want := 1
+				if order.name == "mixed" {
+					want = 0
+				}
+				for name, c := range map[string]trial{
+					"cudnnConvolutionForward":               {kernels.Conv2d, set, list(y), list(x, w, b), tolerance},
+					"cudnnConvolutionBiasActivationForward": {kernels.Conv2d, relu, list(y), list(x, w, b), tolerance},
+					"cudnnConvolutionBackwardData":          {kernels.Conv2dGradX, set, list(x), list(y, w), tolerance},
+					"cudnnConvolutionBackwardFilter":        {kernels.Conv2dGradW, set, list(w, b), list(x, y), tolerance},
+				} {
+					t.Run(fmt.Sprintf("%v %s %s", e, order.name, name), func(t *testing.T) {
+						defer cudatest.Recover()
+						if n := launches(name, func() { c.agrees(t, gpus[0]) }); n != want {
+							t.Errorf("%d calls, want %d", n, want)
+						}
+					})
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,138 @@
+package cuda
+
+// #include "vendor.h"
+import "C"
+
+import (
+	"math"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/kernels"
+)
+
+// Multiply is [kernels.Multiplier] by cuBLASLt.
+func (d *Device) Multiply(p kernels.Product) (done bool, err error) {
+	v := &d.vendor
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	g, ok := gemmOf(p, v.tf32)
+	if !ok {
+		return false, nil
+	}
+	handle, err := v.open(d, cublasLt)
+	if handle == 0 || err != nil {
+		return false, err
+	}
+	a := v.algorithm(g.problem())
+	if a.none {
+		return false, nil
+	}
+	g.workspace, g.bytes = C.h5_address(d.Address(v.workspace)), workspaceBytes
+	code := C.h5_gemm_issue(d.context, handle, d.stream.handle, (*C.h5_gemm)(&g), &a.choice, &a.chosen)
+	if a.chosen == 0 && code == C.H5_CUBLAS_NOT_SUPPORTED {
+		a.none = true
+		return false, nil
+	}
+	return true, d.said("cuBLASLt: multiply", code, ltText)
+}
+
+// An algorithm is cuBLASLt's choice for a problem.
+type algorithm struct {
+	choice C.h5_algorithm
+	chosen C.int
+	none   bool // cuBLASLt has none
+}
+
+func (v *vendor) algorithm(problem C.h5_gemm) *algorithm {
+	if v.algorithms == nil {
+		v.algorithms = map[C.h5_gemm]*algorithm{}
+	}
+	if v.algorithms[problem] == nil {
+		v.algorithms[problem] = new(algorithm)
+	}
+	return v.algorithms[problem]
+}
+
+// A gemm is a product as cuBLASLt has it.
+type gemm C.h5_gemm
+
+// gemmOf describes p, and reports whether cuBLASLt takes it. Its matrices are
+// column-major, and what is row-major is a transpose of such: z = x·y is computed as
+// zᵀ = yᵀ·xᵀ, and a bias for each column of z is one for each row of zᵀ.
+func gemmOf(p kernels.Product, tf32 bool) (g gemm, ok bool) {
+	t, ok := gemmTypes[p.Type]
+	if !ok || p.Type == dtype.Float64 && p.Bias != 0 {
+		return g, false
+	}
+	if g._type, g.compute = t[0], t[1]; tf32 && p.Type == dtype.Float32 {
+		g.compute = C.H5_COMPUTE_32F_FAST_TF32
+	}
+	g.batches, g.bias, g.epilogue = C.int(p.Batches), C.h5_address(p.Bias), epilogueOf(p)
+	return g, max(p.M, p.N, p.K, p.Batches) <= math.MaxInt32 && (g.transposed(p) || p.Bias == 0 && g.direct(p))
+}
+
+// gemmTypes are the types of elements and of sums.
+var gemmTypes = map[dtype.Type][2]C.int{
+	dtype.Float32:  {C.H5_R_32F, C.H5_COMPUTE_32F},
+	dtype.Float64:  {C.H5_R_64F, C.H5_COMPUTE_64F},
+	dtype.Float16:  {C.H5_R_16F, C.H5_COMPUTE_32F},
+	dtype.BFloat16: {C.H5_R_16BF, C.H5_COMPUTE_32F},
+}
+
+func epilogueOf(p kernels.Product) C.int {
+	switch {
+	case p.Bias == 0:
+		return C.H5_EPILOGUE_DEFAULT
+	case p.Relu:
+		return C.H5_EPILOGUE_RELU_BIAS
+	}
+	return C.H5_EPILOGUE_BIAS
+}
+
+// transposed lays g out as zᵀ = yᵀ·xᵀ, if the matrices lie so.
+func (g *gemm) transposed(p kernels.Product) bool {
+	return column(&g.a, flipped(p.Y), p.N, p.K) && column(&g.b, flipped(p.X), p.K, p.M) && column(&g.d, flipped(p.Z), p.N, p.M) && g.d.transposed == C.H5_OP_N
+}
+
+// direct lays g out as z = x·y.
+func (g *gemm) direct(p kernels.Product) bool {
+	return column(&g.a, p.X, p.M, p.K) && column(&g.b, p.Y, p.K, p.N) && column(&g.d, p.Z, p.M, p.N) && g.d.transposed == C.H5_OP_N
+}
+
+func flipped(m kernels.Matrix) kernels.Matrix {
+	m.Down, m.Across = m.Across, m.Down
+	return m
+}
+
+// column describes the matrix m of so many rows and columns as a column-major one, or as
+// the transpose of one, and reports whether it is either.
+func column(c *C.h5_matrix, m kernels.Matrix, rows, columns int) bool {
+	*c = C.h5_matrix{at: C.h5_address(m.Address), batch: C.int64_t(m.Batch)}
+	switch {
+	case dense(m.Down, m.Across, rows, columns):
+		c.rows, c.columns, c.ld = C.int64_t(rows), C.int64_t(columns), lead(m.Across, rows, columns)
+	case dense(m.Across, m.Down, columns, rows):
+		c.rows, c.columns, c.ld, c.transposed = C.int64_t(columns), C.int64_t(rows), lead(m.Down, columns, rows), C.H5_OP_T
+	default:
+		return false
+	}
+	return true
+}
+
+// dense reports whether lines of n elements, step apart, follow one another without
+// overlap, at a distance of lead. Where there is one of something, its stride does not matter.
+func dense(step, lead, n, lines int) bool { return (step == 1 || n == 1) && (lead >= n || lines == 1) }
+
+// lead is the distance between lines; a single one may leave it open.
+func lead(stride, n, lines int) C.int64_t {
+	if lines == 1 {
+		return C.int64_t(n)
+	}
+	return C.int64_t(stride)
+}
+
+// problem is g as far as the choice of an algorithm depends on it.
+func (g gemm) problem() C.h5_gemm {
+	g.a.at, g.b.at, g.d.at, g.bias = alignment(g.a.at), alignment(g.b.at), alignment(g.d.at), alignment(g.bias)
+	return C.h5_gemm(g)
+}

@@ -1,0 +1,195 @@
+#include "vendor.h"
+
+/* Goes on with the next call unless one has failed. */
+#define TRY(call) \
+	do { \
+		if (status == 0) \
+			status = (call); \
+	} while (0)
+
+static void discard(h5_object o, h5_status (*destroy)(h5_object)) {
+	if (o)
+		destroy(o);
+}
+
+/* cuBLASLt's objects for one product. */
+typedef struct {
+	h5_object desc, a, b, d, preference;
+} gemm;
+
+static h5_status layout(h5_object *made, const h5_gemm *g, const h5_matrix *m) {
+	h5_status status = h5_library.cublasLtMatrixLayoutCreate(made, g->type, (uint64_t)m->rows, (uint64_t)m->columns, m->ld);
+	if (g->batches > 1) {
+		int32_t batches = g->batches;
+		TRY(h5_library.cublasLtMatrixLayoutSetAttribute(*made, H5_LAYOUT_BATCH_COUNT, &batches, sizeof batches));
+		TRY(h5_library.cublasLtMatrixLayoutSetAttribute(*made, H5_LAYOUT_STRIDED_BATCH_OFFSET, &m->batch, sizeof m->batch));
+	}
+	return status;
+}
+
+static h5_status describe(gemm *o, const h5_gemm *g) {
+	int32_t a = g->a.transposed, b = g->b.transposed, epilogue = g->epilogue;
+	h5_status status = h5_library.cublasLtMatmulDescCreate(&o->desc, g->compute, g->type == H5_R_64F ? H5_R_64F : H5_R_32F);
+	TRY(h5_library.cublasLtMatmulDescSetAttribute(o->desc, H5_DESC_TRANSA, &a, sizeof a));
+	TRY(h5_library.cublasLtMatmulDescSetAttribute(o->desc, H5_DESC_TRANSB, &b, sizeof b));
+	TRY(h5_library.cublasLtMatmulDescSetAttribute(o->desc, H5_DESC_EPILOGUE, &epilogue, sizeof epilogue));
+	if (g->bias)
+		TRY(h5_library.cublasLtMatmulDescSetAttribute(o->desc, H5_DESC_BIAS_POINTER, &g->bias, sizeof g->bias));
+	TRY(layout(&o->a, g, &g->a));
+	TRY(layout(&o->b, g, &g->b));
+	TRY(layout(&o->d, g, &g->d));
+	return status;
+}
+
+static h5_status prefer(h5_object preference, int attribute, uint32_t value) {
+	return h5_library.cublasLtMatmulPreferenceSetAttribute(preference, attribute, &value, sizeof value);
+}
+
+/* The largest power of two, up to 256, that divides an address. */
+static uint32_t alignment(h5_address at) { return (uint32_t)((at | 256) & -(at | 256)); }
+
+/* Split sums may only be added up in the workspace, in an order of their own: then results depend
+ * on nothing but the problem. */
+static h5_status choose(gemm *o, h5_object handle, const h5_gemm *g, h5_algorithm *algorithm) {
+	h5_heuristic best = {.state = H5_CUBLAS_NOT_SUPPORTED};
+	uint64_t bytes = g->bytes;
+	int count = 0;
+	h5_status status = h5_library.cublasLtMatmulPreferenceCreate(&o->preference);
+	TRY(h5_library.cublasLtMatmulPreferenceSetAttribute(o->preference, H5_PREF_MAX_WORKSPACE_BYTES, &bytes, sizeof bytes));
+	TRY(prefer(o->preference, H5_PREF_REDUCTION_SCHEME_MASK, H5_REDUCTION_COMPUTE_TYPE));
+	TRY(prefer(o->preference, H5_PREF_MIN_ALIGNMENT_A_BYTES, alignment(g->a.at)));
+	TRY(prefer(o->preference, H5_PREF_MIN_ALIGNMENT_B_BYTES, alignment(g->b.at)));
+	TRY(prefer(o->preference, H5_PREF_MIN_ALIGNMENT_C_BYTES, alignment(g->d.at)));
+	TRY(prefer(o->preference, H5_PREF_MIN_ALIGNMENT_D_BYTES, alignment(g->d.at)));
+	TRY(h5_library.cublasLtMatmulAlgoGetHeuristic(handle, o->desc, o->a, o->b, o->d, o->d, o->preference, 1, &best, &count));
+	if (status == 0 && count == 0)
+		return H5_CUBLAS_NOT_SUPPORTED;
+	TRY(best.state);
+	*algorithm = best.algorithm;
+	return status;
+}
+
+static h5_status multiply(gemm *o, h5_object handle, h5_handle stream, const h5_gemm *g, const h5_algorithm *algorithm) {
+	static const float one = 1, zero = 0;
+	static const double one64 = 1, zero64 = 0;
+	int wide = g->type == H5_R_64F;
+	return h5_library.cublasLtMatmul(handle, o->desc, wide ? (const void *)&one64 : &one, g->a.at, o->a, g->b.at, o->b,
+		wide ? (const void *)&zero64 : &zero, g->d.at, o->d, g->d.at, o->d, algorithm, g->workspace, g->bytes, stream);
+}
+
+h5_status h5_gemm_issue(h5_handle context, h5_object handle, h5_handle stream, const h5_gemm *g, h5_algorithm *algorithm, int *chosen) {
+	gemm o = {0};
+	if (h5_enter(context))
+		return H5_NO_CONTEXT;
+	h5_status status = describe(&o, g);
+	if (!*chosen)
+		TRY(choose(&o, handle, g, algorithm));
+	if (status == 0)
+		*chosen = 1;
+	TRY(multiply(&o, handle, stream, g, algorithm));
+	discard(o.preference, h5_library.cublasLtMatmulPreferenceDestroy);
+	discard(o.a, h5_library.cublasLtMatrixLayoutDestroy);
+	discard(o.b, h5_library.cublasLtMatrixLayoutDestroy);
+	discard(o.d, h5_library.cublasLtMatrixLayoutDestroy);
+	discard(o.desc, h5_library.cublasLtMatmulDescDestroy);
+	return status;
+}
+
+/* cuDNN's objects for one convolution. */
+typedef struct {
+	h5_object x, w, y, conv, bias, act;
+} convolution;
+
+static h5_status image(h5_object *made, int type, const h5_image *i) {
+	h5_status status = h5_library.cudnnCreateTensorDescriptor(made);
+	TRY(h5_library.cudnnSetTensor4dDescriptorEx(*made, type, i->size[0], i->size[1], i->size[2], i->size[3], i->stride[0], i->stride[1],
+		i->stride[2], i->stride[3]));
+	return status;
+}
+
+/* Relu of a NaN is a NaN, as everywhere. */
+static h5_status epilogue(convolution *o, const h5_convolution *g) {
+	int channels = g->weights[0];
+	h5_image bias = {.size = {1, channels, 1, 1}, .stride = {channels, 1, 1, 1}};
+	h5_status status = image(&o->bias, g->type, &bias);
+	TRY(h5_library.cudnnCreateActivationDescriptor(&o->act));
+	TRY(h5_library.cudnnSetActivationDescriptor(o->act, H5_DNN_RELU, H5_DNN_PROPAGATE_NAN, 0));
+	return status;
+}
+
+static h5_status plan(convolution *o, const h5_convolution *g) {
+	const int *w = g->weights;
+	h5_status status = image(&o->x, g->type, &g->x);
+	TRY(image(&o->y, g->type, &g->y));
+	TRY(h5_library.cudnnCreateFilterDescriptor(&o->w));
+	TRY(h5_library.cudnnSetFilter4dDescriptor(o->w, g->type, g->format, w[0], w[1], w[2], w[3]));
+	TRY(h5_library.cudnnCreateConvolutionDescriptor(&o->conv));
+	TRY(h5_library.cudnnSetConvolution2dDescriptor(o->conv, g->pad[0], g->pad[1], g->stride[0], g->stride[1], 1, 1, H5_DNN_CROSS_CORRELATION,
+		g->compute));
+	TRY(h5_library.cudnnSetConvolutionMathType(o->conv, g->math));
+	if (g->bias)
+		TRY(epilogue(o, g));
+	return status;
+}
+
+static h5_status candidates(convolution *o, h5_object handle, int kind, int *count, h5_candidate *found) {
+	switch (kind) {
+	case H5_FORWARD:
+		return h5_library.cudnnGetConvolutionForwardAlgorithm_v7(handle, o->x, o->w, o->conv, o->y, H5_DNN_ALGORITHMS, count, found);
+	case H5_BACKWARD_DATA:
+		return h5_library.cudnnGetConvolutionBackwardDataAlgorithm_v7(handle, o->w, o->y, o->conv, o->x, H5_DNN_ALGORITHMS, count, found);
+	default:
+		return h5_library.cudnnGetConvolutionBackwardFilterAlgorithm_v7(handle, o->x, o->y, o->conv, o->w, H5_DNN_ALGORITHMS, count, found);
+	}
+}
+
+/* The first, which is the fastest, that is deterministic, fits, and runs under the math that was
+ * asked for. */
+static h5_status select_algorithm(convolution *o, h5_object handle, const h5_convolution *g, int *algorithm) {
+	h5_candidate found[H5_DNN_ALGORITHMS];
+	int count = 0;
+	h5_status status = candidates(o, handle, g->kind, &count, found);
+	for (int i = 0; status == 0 && *algorithm < 0 && i < count; i++)
+		if (found[i].status == 0 && found[i].determinism == H5_DNN_DETERMINISTIC && found[i].workspace <= g->bytes &&
+			(g->math != H5_DNN_FMA_MATH || found[i].math == H5_DNN_FMA_MATH || found[i].math == H5_DNN_DEFAULT_MATH))
+			*algorithm = found[i].algorithm;
+	return status;
+}
+
+static h5_status convolve(convolution *o, h5_object handle, const h5_convolution *g, int algorithm) {
+	static const float one = 1, zero = 0;
+	const void *alpha = &one, *beta = &zero;
+	switch (g->kind) {
+	case H5_FORWARD:
+		if (g->bias)
+			return h5_library.cudnnConvolutionBiasActivationForward(handle, alpha, o->x, g->x.at, o->w, g->w, o->conv, algorithm, g->workspace,
+				g->bytes, beta, o->y, g->y.at, o->bias, g->bias, o->act, o->y, g->y.at);
+		return h5_library.cudnnConvolutionForward(handle, alpha, o->x, g->x.at, o->w, g->w, o->conv, algorithm, g->workspace, g->bytes, beta,
+			o->y, g->y.at);
+	case H5_BACKWARD_DATA:
+		return h5_library.cudnnConvolutionBackwardData(handle, alpha, o->w, g->w, o->y, g->y.at, o->conv, algorithm, g->workspace, g->bytes,
+			beta, o->x, g->x.at);
+	default:
+		return h5_library.cudnnConvolutionBackwardFilter(handle, alpha, o->x, g->x.at, o->y, g->y.at, o->conv, algorithm, g->workspace,
+			g->bytes, beta, o->w, g->w);
+	}
+}
+
+h5_status h5_convolution_issue(h5_handle context, h5_object handle, h5_handle stream, const h5_convolution *g, int *algorithm) {
+	convolution o = {0};
+	if (h5_enter(context))
+		return H5_NO_CONTEXT;
+	h5_status status = plan(&o, g);
+	TRY(h5_library.cudnnSetStream(handle, stream));
+	if (*algorithm < 0)
+		TRY(select_algorithm(&o, handle, g, algorithm));
+	if (*algorithm >= 0)
+		TRY(convolve(&o, handle, g, *algorithm));
+	discard(o.x, h5_library.cudnnDestroyTensorDescriptor);
+	discard(o.y, h5_library.cudnnDestroyTensorDescriptor);
+	discard(o.bias, h5_library.cudnnDestroyTensorDescriptor);
+	discard(o.w, h5_library.cudnnDestroyFilterDescriptor);
+	discard(o.conv, h5_library.cudnnDestroyConvolutionDescriptor);
+	discard(o.act, h5_library.cudnnDestroyActivationDescriptor);
+	return status;
+}

@@ -1,0 +1,123 @@
+package cuda
+
+// #include "vendor.h"
+import "C"
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// vendor is NVIDIA's libraries as one device uses them. An algorithm is chosen
+// once for each problem, and kept: results do not change from call to call.
+type vendor struct {
+	mu         sync.Mutex
+	off        bool
+	tf32       bool
+	workspace  storage.Storage
+	sessions   [2]session // of cuBLASLt and cuDNN
+	algorithms map[C.h5_gemm]*algorithm
+	plans      map[C.h5_convolution]*C.int // -1 where cuDNN has none
+}
+
+var (
+	_ kernels.Multiplier = (*Device)(nil)
+	_ kernels.Convolver  = (*Device)(nil)
+)
+
+// workspaceBytes is what NVIDIA advises for its fastest GPUs. It is allocated
+// before it is needed, since recorded work must not allocate.
+const workspaceBytes = 32 << 20
+
+// UseLibraries sets whether d leaves products of matrices and convolutions to
+// NVIDIA's libraries, where they are found. It does, unless it is told not to.
+func (d *Device) UseLibraries(use bool) {
+	d.vendor.mu.Lock()
+	defer d.vendor.mu.Unlock()
+	d.vendor.off = !use
+}
+
+// AllowTF32 sets whether those libraries may round the factors of float32
+// products to 10 bits of mantissa, which is several times as fast. They may not, unless
+// it is told so.
+func (d *Device) AllowTF32(allow bool) {
+	d.vendor.mu.Lock()
+	defer d.vendor.mu.Unlock()
+	d.vendor.tf32 = allow
+}
+
+// A session is a library's handle for a device.
+type session struct {
+	opened bool
+	handle C.h5_object
+	err    error
+}
+
+// open returns the device's handle for a library, or 0 where that is missing.
+// The lock is held.
+func (v *vendor) open(d *Device, index int) (C.h5_object, error) {
+	s := &v.sessions[index]
+	if v.off || s.opened {
+		return s.usable(v.off), s.err
+	}
+	l := libraries[index].find()
+	if s.opened = true; l.Missing != nil {
+		return 0, nil
+	}
+	if s.err = v.start(d, index, l); s.err != nil {
+		s.err = fmt.Errorf("%v: %s %s of %s: %w; H5DNN_CUDA_LIBS=off does without", d, l.Name, l.Version, l.Path, s.err)
+	}
+	return s.handle, s.err
+}
+
+func (s *session) usable(off bool) C.h5_object {
+	if off {
+		return 0
+	}
+	return s.handle
+}
+
+// start makes a handle, and the workspace that all of them share.
+func (v *vendor) start(d *Device, index int, l Library) (err error) {
+	if v.workspace == nil {
+		if v.workspace, err = d.Alloc(workspaceBytes); err != nil {
+			return err
+		}
+	}
+	s := &v.sessions[index]
+	if index == cudnn {
+		if err := openCompanions(l.Path); err != nil {
+			return err
+		}
+		return status("start", C.h5_cudnn_create(d.context, &s.handle), dnnText)
+	}
+	return status("start", C.h5_cublas_create(d.context, &s.handle), ltText)
+}
+
+// status returns a library's answer as an error, or nil.
+func status(act string, code C.h5_status, text func(C.h5_status) *C.char) error {
+	switch code {
+	case 0:
+		return nil
+	case C.H5_NO_CONTEXT:
+		return fmt.Errorf("%s: the device's context cannot be entered", act)
+	}
+	return fmt.Errorf("%s: %s (%d)", act, C.GoString(text(code)), code)
+}
+
+// said is status of an act of d.
+func (d *Device) said(act string, code C.h5_status, text func(C.h5_status) *C.char) error {
+	if err := status(act, code, text); err != nil {
+		return fmt.Errorf("%v: %w", d, err)
+	}
+	return nil
+}
+
+func ltText(code C.h5_status) *C.char  { return C.h5_cublas_text(code) }
+func dnnText(code C.h5_status) *C.char { return C.h5_cudnn_text(code) }
+
+// alignment returns the largest power of two, up to 256, that divides an address.
+func alignment(at C.h5_address) C.h5_address { return (at | 256) & -(at | 256) }

@@ -1,0 +1,62 @@
+/* Whole products and convolutions by cuBLASLt and cuDNN, one call of C each: descriptors are made,
+ * used and freed; only the choice of an algorithm, which takes long, is kept by the caller. */
+#ifndef H5_VENDOR_H
+#define H5_VENDOR_H
+
+#include "libraries.h"
+
+/* A matrix in column-major order, or its transpose, repeated every batch elements. */
+typedef struct {
+	h5_address at;
+	int64_t rows, columns, ld, batch;
+	int transposed; /* H5_OP_N or H5_OP_T */
+} h5_matrix;
+
+/* d = op(a)·op(b), then a bias for each row of d (0 for none), then relu. */
+typedef struct {
+	int type, compute, epilogue, batches;
+	h5_matrix a, b, d;
+	h5_address bias, workspace;
+	size_t bytes; /* of workspace */
+} h5_gemm;
+
+/* Issues a product. Unless *chosen, it first chooses the algorithm; CUBLAS_NOT_SUPPORTED says that
+ * there is none. */
+h5_status h5_gemm_issue(h5_handle context, h5_object handle, h5_handle stream, const h5_gemm *g, h5_algorithm *algorithm, int *chosen);
+
+/* An array of images: its sizes and strides in elements, of N, C, H, W. */
+typedef struct {
+	h5_address at;
+	int size[4], stride[4];
+} h5_image;
+
+enum { H5_FORWARD, H5_BACKWARD_DATA, H5_BACKWARD_FILTER };
+
+/* A convolution of x and w to y, of which kind says which is computed. Weights lie densely, in the
+ * order that format says. bias is of the forward kind, with relu, or 0. */
+typedef struct {
+	int kind, type, compute, math, format;
+	int weights[4], pad[2], stride[2];
+	h5_image x, y;
+	h5_address w, bias, workspace;
+	size_t bytes;
+} h5_convolution;
+
+/* Issues a convolution, likewise; *algorithm is negative until one is chosen, and stays so, with
+ * success returned and nothing issued, where no deterministic one fits into the workspace. */
+h5_status h5_convolution_issue(h5_handle context, h5_object handle, h5_handle stream, const h5_convolution *g, int *algorithm);
+
+enum { H5_NO_CONTEXT = -1 }; /* a status of our own: the device's context cannot be entered */
+
+static inline h5_status h5_cublas_create(h5_handle context, h5_object *handle) {
+	return h5_enter(context) ? H5_NO_CONTEXT : h5_library.cublasLtCreate(handle);
+}
+
+static inline h5_status h5_cudnn_create(h5_handle context, h5_object *handle) {
+	return h5_enter(context) ? H5_NO_CONTEXT : h5_library.cudnnCreate(handle);
+}
+
+static inline const char *h5_cublas_text(h5_status status) { return h5_library.cublasLtGetStatusString(status); }
+static inline const char *h5_cudnn_text(h5_status status) { return h5_library.cudnnGetErrorString(status); }
+
+#endif
