@@ -31,11 +31,13 @@ type Device struct {
 	module  module
 	fault   faults
 	staging staging
+	peers   peers
 	garbage garbage
 	vendor  vendor
 	ready   func() error
 
-	recording atomic.Pointer[Graph] // what is being recorded, if anything is
+	recording atomic.Pointer[Graph]   // what is being recorded, if anything is
+	profile   atomic.Pointer[Profile] // what counts, if anything does
 }
 
 var (
@@ -64,7 +66,7 @@ func newDevice(index int) (*Device, error) {
 		}
 	}
 	d.Model, d.Capability, d.Units, d.Memory = C.GoString(&name[0]), int(10*major+minor), int(units), int(total)
-	d.scratch = storage.NewPool(d)
+	d.scratch, d.peers.all = storage.NewPool(d), map[*Device]bool{}
 	d.vendor.off = override != nil // a driver of tests has libraries of tests, where they ask for them
 	d.ready = sync.OnceValue(d.start)
 	return d, nil
@@ -124,6 +126,7 @@ func (d *Device) Upload(dst storage.Storage, offset int, src []byte) error {
 		return err
 	}
 	defer runtime.KeepAlive(m)
+	d.note("upload", "", len(src))
 	return d.staging.upload(d, m.address+uint64(offset), src)
 }
 
@@ -137,6 +140,7 @@ func (d *Device) Download(dst []byte, src storage.Storage, offset int) error {
 		return err
 	}
 	defer runtime.KeepAlive(m)
+	d.note("download", "", len(dst))
 	code := C.h5_download(d.context, unsafe.Pointer(&dst[0]), C.h5_address(m.address+uint64(offset)), C.size_t(len(dst)), d.stream.handle)
 	if err := d.check("download", code); err != nil {
 		return err
@@ -159,9 +163,5 @@ func (d *Device) stretch(act string, s storage.Storage, offset, n int) (*memory,
 
 // Run launches a kernel. The kernel has a CUDA side, or this is an error.
 func (d *Device) Run(k *kernels.Kernel, c *kernels.Call) error {
-	if k.CUDA == nil {
-		return fmt.Errorf("%s: has no CUDA side; move its operands to cpu: %w", k.Name, storage.ErrDevice)
-	}
-	defer runtime.KeepAlive(c)
-	return k.CUDA(d, c)
+	return d.run(d, k, c)
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
@@ -107,19 +106,66 @@ func TestOperandsMustBeOnTheDevice(t *testing.T) {
 	}
 }
 
+// TestArraysMoveBetweenDevices, behind what was issued to either, and without
+// passing through the host where one reaches the other.
 func TestArraysMoveBetweenDevices(t *testing.T) {
 	eachSchedule(t, func(t *testing.T, gpus [2]*cuda.Device) {
-		x := numbers(t, gpus[0], 100)
-		y, err := x.To(gpus[1])
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := storage.Read[float32](y)
-		want, _ := storage.Read[float32](x)
-		if err != nil || !slices.Equal(got, want) {
-			t.Errorf("%v arrived, %v; want %v", got, err, want)
+		for _, apart := range []bool{false, true} {
+			if apart {
+				cudatest.Separate(t)
+			}
+			for i, d := range gpus {
+				moves(t, d, gpus[1-i], apart)
+				moves(t, d, d, false)
+			}
 		}
 	})
+}
+
+// moves has an array move from one device to another and back while both work on it.
+func moves(t *testing.T, from, to *cuda.Device, apart bool) {
+	t.Helper()
+	one, x := ones(t, from, 100), ones(t, from, 101)
+	y, err := storage.Make(to, dtype.Float32, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tail, err := x.Slice(0, 1, 101, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	profiles := []*cuda.Profile{from.Profile(), to.Profile()}
+	for range 3 {
+		part := x.With(tail)
+		if err := errors.Join(add(from, part, one), part.CopyTo(y), add(from, part, part), add(to, y, y), y.CopyTo(part)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, p := range profiles {
+		p.Stop()
+		for _, r := range p.Rows() {
+			if through := r.What == "upload" || r.What == "download"; through && !apart || r.What == "move" && apart {
+				t.Errorf("%v to %v, apart %v: %v", from, to, apart, r)
+			}
+		}
+	}
+	if got := first(t, x.With(tail)); got != 22 { // 1, 4, 10, 22: one more, twice
+		t.Errorf("%v to %v, apart %v: got %v, want 22", from, to, apart, got)
+	}
+}
+
+func TestCopiesBetweenDevicesStayInTheirMemory(t *testing.T) {
+	gpus := cudatest.Devices(t, cudatest.Eager)
+	here, there := ones(t, gpus[0], 4), ones(t, gpus[1], 4)
+	for want, err := range map[string]error{
+		"copy from cuda:1: bytes 8 to 20 of 16":  second(gpus[0].CopyFrom(here.Data, 0, there.Data, 8, 12)),
+		"copy to cuda:0: bytes 8 to 20 of 16":    second(gpus[0].CopyFrom(here.Data, 8, there.Data, 0, 12)),
+		"copy to cuda:0: of a storage on cuda:1": second(gpus[0].CopyFrom(there.Data, 0, here.Data, 0, 4)),
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v; want one about %q", err, want)
+		}
+	}
 }
 
 func TestOutOfMemorySaysWhatIsHeld(t *testing.T) {

@@ -90,6 +90,7 @@ func (g *Graph) Run() error {
 	if g.handle == 0 {
 		return fmt.Errorf("%v: run a graph: it is closed: %w", d, storage.ErrState)
 	}
+	d.note("replay", "", 0)
 	return d.check("run a graph", C.h5_graph_run(d.context, g.handle, g.stream.handle))
 }
 

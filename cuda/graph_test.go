@@ -234,7 +234,7 @@ func TestMisusedRecordingsAreErrors(t *testing.T) {
 	})
 }
 
-func second(_ *cuda.Graph, err error) error { return err }
+func second[T any](_ T, err error) error { return err }
 
 // freshEvent returns an event that was recorded nowhere.
 func freshEvent(t *testing.T, d *cuda.Device) *cuda.Event {

@@ -74,11 +74,16 @@ func (m *module) function(d *Device, entry string, size int) (C.h5_handle, error
 // Launch starts an entry of the kernels' device code, with args as the one
 // struct that it takes. It is for CUDA sides of kernels.
 func (d *Device) Launch(entry string, blocks [3]uint32, threads uint32, args []byte) error {
+	return d.launch(d.stream, entry, blocks, threads, args)
+}
+
+func (d *Device) launch(s *Stream, entry string, blocks [3]uint32, threads uint32, args []byte) error {
 	f, err := d.module.function(d, entry, len(args))
 	if err != nil {
 		return err
 	}
-	code := C.h5_launch(d.context, f, (*C.uint32_t)(&blocks[0]), C.uint32_t(threads), d.stream.handle, unsafe.Pointer(&args[0]))
+	d.note("launch", entry, 0)
+	code := C.h5_launch(d.context, f, (*C.uint32_t)(&blocks[0]), C.uint32_t(threads), s.handle, unsafe.Pointer(&args[0]))
 	runtime.KeepAlive(args)
 	return d.check("launch "+entry, code)
 }

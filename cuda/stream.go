@@ -4,6 +4,7 @@ package cuda
 import "C"
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"unsafe"
@@ -38,6 +39,15 @@ func (s *Stream) After(e *Event) error {
 	return s.device.check("wait for an event", C.h5_stream_after(s.device.context, s.handle, e.handle))
 }
 
+// follow is After for all that other was given so far.
+func (s *Stream) follow(other *Stream) error {
+	e, err := other.device.NewEvent()
+	if err != nil {
+		return err
+	}
+	return errors.Join(e.Record(other), s.After(e), e.Close())
+}
+
 // Upload copies the first bytes of src to dst, from offset on. It returns before
 // that is done: until then, src must not change and both must be kept.
 func (s *Stream) Upload(dst storage.Storage, offset int, src *Pinned, bytes int) error {
@@ -49,6 +59,7 @@ func (s *Stream) Upload(dst storage.Storage, offset int, src *Pinned, bytes int)
 		return fmt.Errorf("upload to %v: %w", s.device, err)
 	}
 	s.device.keep(src)
+	s.device.note("upload", "", bytes)
 	defer runtime.KeepAlive(src)
 	return s.device.upload(s, m.address+uint64(offset), src.bytes[:bytes])
 }
@@ -63,6 +74,7 @@ func (s *Stream) Download(dst *Pinned, src storage.Storage, offset, bytes int) e
 		return fmt.Errorf("download from %v: %w", s.device, err)
 	}
 	s.device.keep(dst)
+	s.device.note("download", "", bytes)
 	code := C.h5_download(s.device.context, unsafe.Pointer(&dst.bytes[0]), C.h5_address(m.address+uint64(offset)), C.size_t(bytes), s.handle)
 	runtime.KeepAlive(dst)
 	return s.device.check("download", code)

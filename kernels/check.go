@@ -95,8 +95,8 @@ func (c *Call) usable(a *storage.Array) error {
 		return fmt.Errorf("%v reaches outside the %d elements of its storage: %w", *a, n, views.ErrShape)
 	}
 	if c.gpu != nil {
-		if a.Data.Device() != storage.Device(c.gpu) {
-			return fmt.Errorf("%v is not on %v; move it first: %w", *a, c.gpu, storage.ErrDevice)
+		if d := home(c.gpu); a.Data.Device() != d {
+			return fmt.Errorf("%v is not on %v; move it first: %w", *a, d, storage.ErrDevice)
 		}
 		return nil
 	}

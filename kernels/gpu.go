@@ -56,7 +56,14 @@ func onGPU[S any](k *Kernel, run func(c *Call, set S) error) *Kernel {
 			return err
 		}
 		set, _ := c.Set.(S)
-		if err := run(&on, set); err != nil {
+		err := c.Geometry.check()
+		if c.Geometry != (Geometry{}) {
+			on.gpu = shaped{g, c.Geometry}
+		}
+		if err == nil {
+			err = run(&on, set)
+		}
+		if err != nil {
 			return fmt.Errorf("%s: %w", k.Name, err)
 		}
 		return nil
@@ -67,10 +74,11 @@ func onGPU[S any](k *Kernel, run func(c *Call, set S) error) *Kernel {
 // threads is how many of them a block has that is not small.
 const threads = 256
 
-// launch starts an entry whose threads share n pieces of work.
+// launch starts an entry whose threads share n pieces of work, whatever their number.
 func launch[A any](g GPU, entry string, n int64, args *A) error {
-	each := min(threads, (n+31)/32*32)
-	return launchBlocks(g, entry, [3]uint32{uint32(min((n+each-1)/each, 1<<16)), 1, 1}, uint32(each), args)
+	s, _ := g.(shaped)
+	blocks, each := s.of(n)
+	return launchBlocks(g, entry, [3]uint32{uint32(blocks), 1, 1}, uint32(each), args)
 }
 
 // launchBlocks starts an entry of so many blocks of so many threads.

@@ -37,6 +37,8 @@ type Call struct {
 	Out, In []storage.Array
 	Set     any // the settings, of the type the kernel documents; nil if it has none
 
+	Geometry Geometry // how a GPU divides the work; the CPU has its own ways
+
 	gpu GPU // where the operands should be; nil for host memory
 }
 

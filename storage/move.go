@@ -152,6 +152,8 @@ func (a Array) direct(dst Array) (done bool, err error) {
 		return true, nil
 	case fromHost && a.Contiguous() && dst.Contiguous():
 		return true, dst.Data.Device().Upload(dst.Data, dst.Offset*size, from.Bytes()[a.Offset*size:][:a.Len()*size])
+	case !fromHost && !toHost:
+		return a.copyPeers(dst)
 	}
 	return false, nil
 }

@@ -77,6 +77,13 @@ func Launched() map[string]int {
 	return maps.Clone(fake.launched)
 }
 
+// Last returns how the kernel that ran last was launched.
+func Last() (blocks [3]uint32, threads uint32) {
+	fake.tally.Lock()
+	defer fake.tally.Unlock()
+	return fake.shape.Blocks, fake.shape.Threads[0]
+}
+
 // Separate keeps the GPUs from reaching each other's memory until the test ends.
 func Separate(t testing.TB) {
 	fake.separate(true)

@@ -21,6 +21,7 @@ type driver struct {
 
 	tally    sync.Mutex
 	launched map[string]int // how often each entry ran
+	shape    ptx.Launch     // of the kernel that ran last
 }
 
 // A gpu is one device.
@@ -101,6 +102,13 @@ func (d *driver) ran(entry string) {
 	d.tally.Lock()
 	defer d.tally.Unlock()
 	d.launched[entry]++
+}
+
+// shaped notes how a kernel was launched.
+func (d *driver) shaped(l ptx.Launch) {
+	d.tally.Lock()
+	defer d.tally.Unlock()
+	d.shape = l
 }
 
 func (d *driver) count(c *ptx.Counters) *ptx.Counters {

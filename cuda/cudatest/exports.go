@@ -202,6 +202,9 @@ func fake_cuCtxGetCurrent(context *C.h5_handle) code {
 //export fake_cuCtxSynchronize
 func fake_cuCtxSynchronize() code {
 	return in(func(g *gpu) code {
+		if g.recording() {
+			return g.refuse()
+		}
 		for _, s := range g.streams {
 			fake.await(s.end())
 		}
@@ -595,6 +598,7 @@ func fake_cuLaunchKernel(function C.h5_handle, gx, gy, gz, bx, by, bz, shared C.
 		}
 		return fake.issue(s, place{}, func() error {
 			fake.ran(k.Name)
+			fake.shaped(l)
 			return k.Run(g.memory, l)
 		})
 	})

@@ -1,0 +1,116 @@
+package cuda_test
+
+import (
+	"errors"
+	"runtime"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/cuda"
+	"github.com/h5dnn/h5dnn/cuda/cudatest"
+	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// TestStreamsRunKernelsBesideTheDevicesOwn: a sum, which takes scratch memory that
+// the device's own stream takes as well, with and without waiting for its input.
+func TestStreamsRunKernelsBesideTheDevicesOwn(t *testing.T) {
+	eachSchedule(t, func(t *testing.T, gpus [2]*cuda.Device) {
+		d := gpus[0]
+		side, err := d.NewStream()
+		if err != nil {
+			t.Fatal(err)
+		}
+		const n = 100_000
+		x, y := ones(t, d, n), ones(t, d, n)
+		a, b := ones(t, d, 1), ones(t, d, 1)
+		ready, done := freshEvent(t, d), freshEvent(t, d)
+		sum := func(out, in storage.Array) *kernels.Call {
+			return &kernels.Call{Out: []storage.Array{out}, In: []storage.Array{in}}
+		}
+		err = errors.Join(add(d, x, x), ready.Record(d.Stream()), side.After(ready),
+			side.Run(kernels.Sum, sum(a, x)), d.Run(kernels.Sum, sum(b, y)), side.Run(kernels.Add, &kernels.Call{Out: []storage.Array{a}, In: []storage.Array{a, a}}),
+			done.Record(side), d.Stream().After(done))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := first(t, a); got != 4*n {
+			t.Errorf("the other stream's sum is %v, want %v", got, 4*n)
+		}
+		if got := first(t, b); got != n {
+			t.Errorf("the device's sum is %v, want %v", got, n)
+		}
+		if err := errors.Join(side.Close(), ready.Close(), done.Close()); err != nil {
+			t.Error(err)
+		}
+		runtime.KeepAlive(x.Data)
+	})
+}
+
+func TestStreamsTakeTheirDevicesMemoryOnly(t *testing.T) {
+	eachSchedule(t, func(t *testing.T, gpus [2]*cuda.Device) {
+		side, err := gpus[1].NewStream()
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := ones(t, gpus[0], 4)
+		err = side.Run(kernels.Neg, &kernels.Call{Out: []storage.Array{x}, In: []storage.Array{x}})
+		if !errors.Is(err, storage.ErrDevice) {
+			t.Errorf("error %v; want one about the device", err)
+		}
+		if err := side.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestResultsDoNotDependOnGeometry, nor on which run it is: each trial gives the
+// same bits whoever shares the work, so nothing is summed in an order of chance.
+func TestResultsDoNotDependOnGeometry(t *testing.T) {
+	gpus := cudatest.Devices(t, cudatest.Eager)
+	for i, c := range trials() {
+		t.Run(c.String(), func(t *testing.T) {
+			d := gpus[i%2]
+			_, once := c.call(t, d)
+			_, again := c.call(t, d)
+			again.Geometry = kernels.Geometry{Threads: 40, Blocks: 3}
+			if err := errors.Join(d.Run(c.k, &once), d.Run(c.k, &again)); err != nil {
+				t.Fatal(err)
+			}
+			for i, want := range once.Out {
+				got := again.Out[i]
+				got.View, want.View = views.Of(got.Data.Len()/got.Type.Size()), views.Of(want.Data.Len()/want.Type.Size())
+				exact(t, "output", got, want)
+			}
+		})
+	}
+}
+
+func TestGeometryIsTheCallers(t *testing.T) {
+	d := cudatest.Devices(t, cudatest.Eager)[0]
+	x := ones(t, d, 1000)
+	call := &kernels.Call{Out: []storage.Array{x}, In: []storage.Array{x}}
+	for _, c := range []struct {
+		set             kernels.Geometry
+		blocks, threads uint32
+	}{
+		{kernels.Geometry{}, 4, 256},
+		{kernels.Geometry{Threads: 64}, 16, 64},
+		{kernels.Geometry{Threads: 64, Blocks: 3}, 3, 64},
+		{kernels.Geometry{Blocks: 3}, 3, 256},
+	} {
+		call.Geometry = c.set
+		if err := d.Run(kernels.Neg, call); err != nil {
+			t.Fatal(err)
+		}
+		if blocks, threads := cudatest.Last(); blocks != [3]uint32{c.blocks, 1, 1} || threads != c.threads {
+			t.Errorf("%+v: %v blocks of %d threads, want %d of %d", c.set, blocks, threads, c.blocks, c.threads)
+		}
+	}
+	for _, wrong := range []kernels.Geometry{{Threads: 257}, {Threads: -1}, {Blocks: -1}} {
+		call.Geometry = wrong
+		if err := d.Run(kernels.Neg, call); !errors.Is(err, storage.ErrState) {
+			t.Errorf("%+v: error %v", wrong, err)
+		}
+	}
+}

@@ -1,0 +1,122 @@
+package cuda
+
+import (
+	"cmp"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"text/tabwriter"
+
+	"github.com/h5dnn/h5dnn/kernels"
+)
+
+// A Profile counts what a device is asked for, and by whom.
+type Profile struct {
+	device *Device
+	mu     sync.Mutex
+	rows   map[Row]*Row // by What and By
+}
+
+// A Row is what one asked for.
+type Row struct {
+	// What is "launch", of an entry of the device code; "copy", of elements to
+	// where they lie otherwise, most often without gaps; "upload", "download" or
+	// "move", between host and device or within devices; "replay", of a graph.
+	What  string
+	By    string // the entry, or the function that asked: "tensor.(*Tensor).Item"
+	Times int
+	Bytes int // 0 for launches and replays
+}
+
+// Profile counts what d is asked for from now on, until Stop. Only the last
+// profile of a device counts. Launches in a recording count when they are recorded.
+func (d *Device) Profile() *Profile {
+	p := &Profile{device: d, rows: map[Row]*Row{}}
+	d.profile.Store(p)
+	return p
+}
+
+// Stop ends the counting.
+func (p *Profile) Stop() { p.device.profile.CompareAndSwap(p, nil) }
+
+// Rows returns what was counted so far, most bytes first, then most often.
+func (p *Profile) Rows() []Row {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	rows := make([]Row, 0, len(p.rows))
+	for _, r := range p.rows {
+		rows = append(rows, *r)
+	}
+	slices.SortFunc(rows, func(a, b Row) int {
+		return cmp.Or(b.Bytes-a.Bytes, b.Times-a.Times, strings.Compare(a.What, b.What), strings.Compare(a.By, b.By))
+	})
+	return rows
+}
+
+// String is a table of the rows.
+func (p *Profile) String() string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, r := range p.Rows() {
+		fmt.Fprintf(w, "%s\t%s\t%d times", r.What, r.By, r.Times)
+		if r.Bytes > 0 {
+			fmt.Fprintf(w, "\t%s", amount(r.Bytes))
+		}
+		fmt.Fprintln(w)
+	}
+	w.Flush()
+	return b.String()
+}
+
+// note counts, if d is profiled. Without a name, by is who asked.
+func (d *Device) note(what, by string, bytes int) {
+	p := d.profile.Load()
+	if p == nil {
+		return
+	}
+	if by == "" {
+		by = asker()
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	key := Row{What: what, By: by}
+	r := p.rows[key]
+	if r == nil {
+		r = &Row{What: what, By: by}
+		p.rows[key] = r
+	}
+	r.Times++
+	r.Bytes += bytes
+}
+
+// noteCopy counts a call of the kernel that copies.
+func (d *Device) noteCopy(k *kernels.Kernel, c *kernels.Call) {
+	if k == kernels.Copy && len(c.Out) == 1 {
+		d.note("copy", "", c.Out[0].Len()*c.Out[0].Type.Size())
+	}
+}
+
+// carriers are functions of other packages that only pass on what was asked for.
+var carriers = map[string]bool{"Run": true, "run": true, "Compute": true, "compute": true, "Read": true}
+
+// asker returns the function on whose behalf the device was called: the first
+// one outside of the packages that carry arrays to devices.
+func asker() string {
+	pcs := make([]uintptr, 64)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
+	for {
+		f, more := frames.Next()
+		name := f.Function[strings.LastIndex(f.Function, "/")+1:]
+		if dot := strings.Index(name, "."); dot > 0 {
+			last := name[strings.LastIndex(name, ".")+1:]
+			if p := name[:dot]; p != "cuda" && p != "storage" && p != "kernels" && !carriers[last] {
+				return name
+			}
+		}
+		if !more {
+			return "unknown"
+		}
+	}
+}
