@@ -63,8 +63,14 @@ func (w Work) must(t dtype.Type, v views.View) storage.Array {
 
 // Apply computes op on in and records it if a gradient may be asked for. It is
 // the one way anything differentiable is computed.
-func Apply(op Op, in ...*Tensor) *Tensor {
+func Apply(op Op, in ...*Tensor) *Tensor { return apply(nil, op, in...) }
+
+// apply is Apply in the step of tape, if in belongs to none.
+func apply(tape *Tape, op Op, in ...*Tensor) *Tensor {
 	y := meet(op.Name(), in)
+	if y.tape == nil {
+		y.tape = tape
+	}
 	t, v := op.Infer(in...)
 	w := Work{device: device(op.Name(), in...), tape: y.tape, recording: y.wants && !y.quiet}
 	y.Array = w.must(t, v)

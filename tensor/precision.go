@@ -1,6 +1,10 @@
 package tensor
 
-import "github.com/h5dnn/h5dnn/dtype"
+import (
+	"slices"
+
+	"github.com/h5dnn/h5dnn/dtype"
+)
 
 // Lower has the step compute products and convolutions of float32 as t, BFloat16
 // or Float16, and keep their results so. What needs range or adds up much stays
@@ -27,16 +31,13 @@ func (x *Tensor) lower() dtype.Type {
 
 // lowered returns the operands of a product as their step wants them.
 func lowered(in ...*Tensor) []*Tensor {
-	low := dtype.Invalid
-	for _, x := range in {
-		low = max(low, x.lower())
-	}
-	if low == dtype.Invalid {
+	at := slices.IndexFunc(in, (*Tensor).Lowered)
+	if at < 0 {
 		return in
 	}
 	for i, x := range in {
-		if x.Type == dtype.Float32 {
-			in[i] = x.Cast(low)
+		if x.Type == dtype.Float32 { // a parameter belongs to no step, its cast does
+			in[i] = apply(in[at].tape, cast{in[at].lower(), 1, 0}, x)
 		}
 	}
 	return in

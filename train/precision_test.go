@@ -1,0 +1,151 @@
+package train_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/cuda/cudatest"
+	"github.com/h5dnn/h5dnn/nn"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/tensor"
+	"github.com/h5dnn/h5dnn/train"
+)
+
+// tiny has every kind of layer that has an opinion of precision, and few of each.
+const tiny = `
+data: {file: blobs, x: images, y: labels}
+model:
+  - conv2d: {out_channels: 2, kernel_size: 3, stride: 2}
+  - relu
+  - batchnorm2d: {num_features: 2}
+  - maxpool2d: 3
+  - flatten
+  - dropout: 0.1
+  - dense: 4
+optimizer: {adam: {lr: 2e-2}}
+batch: 50
+seed: 7
+precision: `
+
+// TestLowPrecisionLearns trains in bfloat16 and in float16 on the CPU and on a
+// GPU: near float32, near each other, and not the same.
+func TestLowPrecisionLearns(t *testing.T) {
+	gpu := cudatest.Devices(t, cudatest.Deferred)[0]
+	losses := map[string][]float64{}
+	for _, precision := range []string{"float32", "bf16", "fp16"} {
+		for _, d := range []storage.Device{storage.CPU, gpu} {
+			w := way{}
+			run, data := onGPU(t, d, w, tiny+precision)
+			if err := run.Fit(context.Background(), data, train.Options{}); err != nil {
+				t.Fatalf("%s on %v: %v", precision, d, err)
+			}
+			losses[fmt.Sprint(precision, " on ", d)] = run.History["loss"]
+		}
+	}
+	full := losses["float32 on cpu"]
+	for about, got := range losses {
+		// 8 bits of a bfloat16's fraction are kept, 11 of a float16's; 6 steps add up.
+		tolerance := map[bool]float64{true: 0.02, false: 0.004}[strings.HasPrefix(about, "bf16")]
+		for i := range full {
+			if !(math.Abs(got[i]-full[i]) <= tolerance*full[i]) {
+				t.Errorf("%s: loss of epoch %d is %v; of float32 on the CPU %v", about, i+1, got[i], full[i])
+			}
+		}
+		if got[1] >= got[0] {
+			t.Errorf("%s: losses %v, want them to fall", about, got)
+		}
+		if !strings.HasPrefix(about, "float32") && slices.Equal(got, full) {
+			t.Errorf("%s is that of float32, bit by bit", about)
+		}
+	}
+}
+
+// TestScaledRunsResumeBitByBit: the scale of losses is part of a run. The GPU
+// ends like itself in another way.
+func TestScaledRunsResumeBitByBit(t *testing.T) {
+	gpu := cudatest.Devices(t, cudatest.Deferred)[0]
+	for _, d := range []storage.Device{storage.CPU, gpu} {
+		w, next := way{}, way{}
+		if d != storage.CPU {
+			w, next = ways[1], ways[2]
+		}
+		whole, data := onGPU(t, d, w, tiny+"fp16")
+		if err := whole.Fit(context.Background(), data, train.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		want := state(t, whole)
+		run, data := onGPU(t, d, w, tiny+"fp16")
+		file := filepath.Join(t.TempDir(), "run.npz")
+		ctx, cancel := context.WithCancel(context.Background())
+		err := run.Fit(ctx, data, train.Options{File: file, OnBatch: func(train.Progress) error {
+			if run.Cursor.Step == 2 {
+				cancel()
+			}
+			return nil
+		}})
+		if !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		again, err := train.Resume(file, d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again.Config.Graph, again.Config.Data.Resident = next.graph, next.resident
+		if err := again.Fit(context.Background(), data, train.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		sameState(t, d.String(), state(t, again), want)
+	}
+}
+
+// TestOverflowLeavesStepsOut begins with a scale that float16 cannot hold: until
+// it is small enough nothing moves, and then training goes on.
+func TestOverflowLeavesStepsOut(t *testing.T) {
+	gpu := cudatest.Devices(t, cudatest.Deferred)[0]
+	for _, d := range []storage.Device{storage.CPU, gpu} {
+		run, data := onGPU(t, d, way{}, strings.Replace(tiny, "batch: 50", "batch: 15", 1)+"fp16")
+		if err := storage.From([]float32{1 << 24, 0, 0}, 3).CopyTo(train.ScaleOf(run)); err != nil {
+			t.Fatal(err)
+		}
+		before, moved := fmt.Sprint(weightsOf(t, run)), 0
+		err := run.Fit(context.Background(), data, train.Options{OnBatch: func(train.Progress) error {
+			if moved == 0 && fmt.Sprint(weightsOf(t, run)) != before {
+				moved = int(run.Cursor.Step)
+			}
+			return nil
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		scale, err := storage.Read[float32](train.ScaleOf(run))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if moved < 3 || moved > 12 || scale[0] != float32(int(1)<<(25-moved)) {
+			t.Errorf("%v: step %d was the first that moved anything, and the scale is %v; want one halving for each before", d, moved, scale[0])
+		}
+		if loss := run.History["loss"]; loss[1] >= loss[0] {
+			t.Errorf("%v: losses %v, want them to fall", d, loss)
+		}
+	}
+}
+
+func weightsOf(t *testing.T, r *train.Run) (all []float32) {
+	t.Helper()
+	for _, p := range nn.Params(r.Model) {
+		all = append(all, tensor.Values[float32](p.Tensor)...)
+	}
+	return all
+}
+
+func TestUnknownPrecisionsAreRefused(t *testing.T) {
+	if _, err := train.ParseConfig([]byte(tiny + "int4")); err == nil || !strings.Contains(err.Error(), `no precision "int4"; want float32, bf16 or fp16`) {
+		t.Errorf("error %v", err)
+	}
+}
