@@ -9,6 +9,8 @@ import (
 
 	"github.com/h5dnn/h5dnn/dataset"
 	"github.com/h5dnn/h5dnn/nn"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/tensor"
 )
 
 // A Config says what to train, on what, and how. Its zero values are to be had
@@ -137,6 +139,17 @@ func (c Config) Check() error {
 		}
 	}
 	return c.checkNames()
+}
+
+// suits reports what c asks for that d does not do.
+func (c Config) suits(d storage.Device) error {
+	if _, streams := d.(storage.Streaming); c.Data.Resident == yes && !streams {
+		return fmt.Errorf("resident: samples stay on a GPU, not on %v; what fits stays in its memory anyway: %w", d, storage.ErrDevice)
+	}
+	if _, records := tensor.NewRecorder(d); c.Graph == yes && !records {
+		return fmt.Errorf("graph: %v does not record steps; leave it out: %w", d, storage.ErrDevice)
+	}
+	return nil
 }
 
 // checkNames reports the first name in c that nothing has.

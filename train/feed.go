@@ -61,13 +61,7 @@ func (f *fitting) open(ctx context.Context, data *Data, loading dataset.Options)
 // where they take no more than half of the memory that is free.
 func (f *fitting) resides(device storage.Streaming, data *Data) (bool, error) {
 	choice := f.Config.Data.Resident
-	if device == nil {
-		if choice == yes {
-			return false, fmt.Errorf("resident: samples stay on a GPU, not on %v; what fits stays in its memory anyway: %w", f.Device, storage.ErrDevice)
-		}
-		return false, nil
-	}
-	if choice != auto {
+	if device == nil || choice != auto {
 		return choice == yes, nil
 	}
 	free, err := device.Available()

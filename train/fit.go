@@ -77,6 +77,9 @@ type fitting struct {
 
 func (r *Run) fitting(ctx context.Context, data *Data, o Options) (f *fitting, err error) {
 	f = &fitting{Run: r, Options: o, params: r.params()}
+	if err := r.Config.suits(r.Device); err != nil {
+		return f, err
+	}
 	c := &r.Cursor
 	if have := data.Train.Len(); c.Samples != 0 && c.Samples != have {
 		return f, fmt.Errorf("resume: %d samples to train on, %d when the run began; the data has changed: %w", have, c.Samples, storage.ErrState)
@@ -121,10 +124,6 @@ func (r *Run) reading(d dataset.Dataset, share int64) (*dataset.Loader, error) {
 
 // stepper returns what makes f's steps.
 func (f *fitting) stepper() (stepper, error) {
-	recorder, records := tensor.NewRecorder(f.Device)
-	if f.Config.Graph == yes && !records {
-		return nil, fmt.Errorf("graph: %v does not record steps; leave it out: %w", f.Device, storage.ErrDevice)
-	}
 	if _, streams := f.Device.(storage.Streaming); !streams {
 		steps := &atOnce{fitting: f}
 		if f.scaler != nil {
@@ -133,6 +132,7 @@ func (f *fitting) stepper() (stepper, error) {
 		return steps, nil
 	}
 	steps := &ahead{fitting: f}
+	recorder, records := tensor.NewRecorder(f.Device)
 	if _, steers := f.Optimizer.(nn.Steerable); records && steers && f.Config.Graph != no {
 		steps.recorder = recorder
 	}

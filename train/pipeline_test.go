@@ -280,9 +280,13 @@ func TestSamplesStayWhereTheyFit(t *testing.T) {
 
 func TestWhatADeviceCannotDoIsRefused(t *testing.T) {
 	for _, w := range []way{{"yes", ""}, {"", "yes"}} {
-		run, data := onGPU(t, storage.CPU, w, light)
+		run, data := onGPU(t, storage.CPU, way{}, light)
+		run.Config.Graph, run.Config.Data.Resident = w.graph, w.resident
 		if err := run.Fit(context.Background(), data, train.Options{}); !errors.Is(err, storage.ErrDevice) {
 			t.Errorf("%v on the CPU: error %v; want one of kind %v", w, err, storage.ErrDevice)
+		}
+		if _, err := train.New(context.Background(), run.Config, data, storage.CPU); !errors.Is(err, storage.ErrDevice) {
+			t.Errorf("%v on the CPU, anew: error %v; want one of kind %v", w, err, storage.ErrDevice)
 		}
 	}
 }

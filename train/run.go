@@ -70,6 +70,9 @@ func New(ctx context.Context, c Config, data *Data, d storage.Device) (*Run, err
 	if err := c.Check(); err != nil {
 		return nil, err
 	}
+	if err := c.suits(d); err != nil {
+		return nil, err
+	}
 	outputs, err := data.outputs(ctx, c)
 	if err != nil {
 		return nil, err

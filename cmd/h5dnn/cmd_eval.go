@@ -6,7 +6,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/train"
 )
 
@@ -16,7 +15,7 @@ func evalCommand() *cli.Command {
 		Usage:       "compare what a trained model says of samples with what it should",
 		ArgsUsage:   "RUN [FILE]",
 		Description: "Without --x and --y the samples are those the run was validated on.",
-		Flags: append(dataFlags(),
+		Flags: append(dataFlags(), deviceFlag(),
 			&cli.IntFlag{Name: "threads", Usage: "`NUMBER` of threads that compute", DefaultText: "all there are"},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object"},
 		),
@@ -25,14 +24,13 @@ func evalCommand() *cli.Command {
 				return fmt.Errorf("want RUN and perhaps FILE; see h5dnn eval --help")
 			}
 			name := c.Args().First()
-			run, err := train.Resume(name, storage.CPU)
+			run, err := resumedOn(c, name)
 			if err != nil {
 				return err
 			}
 			if err := samplesOf(c, name, &run.Config); err != nil {
 				return err
 			}
-			setThreads(run.Config)
 			data, err := openData(run.Config)
 			if err != nil {
 				return err
@@ -54,7 +52,6 @@ func evalCommand() *cli.Command {
 // samplesOf makes config's samples those to evaluate on.
 func samplesOf(c *cli.Context, run string, config *train.Config) error {
 	d := &config.Data
-	config.Threads = c.Int("threads")
 	files := train.Names(c.StringSlice("data"))
 	if c.NArg() == 2 {
 		files = train.Names{c.Args().Get(1)}

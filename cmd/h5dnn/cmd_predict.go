@@ -24,6 +24,7 @@ func predictCommand() *cli.Command {
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE`; - is standard output, and needs --format"},
 			&cli.StringFlag{Name: "format", Usage: "one of " + strings.Join(formatNames(), ", ") + "; else the ending of FILE says"},
 			&cli.StringFlag{Name: "as", Value: "outputs", Usage: "outputs (what the last layer gives), probabilities or classes"},
+			deviceFlag(),
 			&cli.IntFlag{Name: "threads", Usage: "`NUMBER` of threads that compute", DefaultText: "all there are"},
 		},
 		Action: func(c *cli.Context) error {
@@ -63,7 +64,7 @@ func predictCommand() *cli.Command {
 // predictorOf returns what predicts with the named run, as --as says, and how
 // the run's samples were made.
 func predictorOf(c *cli.Context, name string) (*train.Predictor, train.DataConfig, error) {
-	run, err := train.Resume(name, storage.CPU)
+	run, err := resumedOn(c, name)
 	if err != nil {
 		return nil, train.DataConfig{}, err
 	}
@@ -72,8 +73,6 @@ func predictorOf(c *cli.Context, name string) (*train.Predictor, train.DataConfi
 }
 
 func askedPredictor(c *cli.Context, run *train.Run) (*train.Predictor, error) {
-	run.Config.Threads = c.Int("threads")
-	setThreads(run.Config)
 	p, err := run.Predictor()
 	if err != nil {
 		return nil, err

@@ -42,6 +42,9 @@ func trainCommand() *cli.Command {
 			&cli.IntFlag{Name: "batch", Usage: "`NUMBER` of samples in a step", DefaultText: fmt.Sprint(d.Batch)},
 			&cli.Uint64Flag{Name: "seed", Usage: "`NUMBER` that all that is random follows from", DefaultText: fmt.Sprint(d.Seed)},
 			&cli.StringFlag{Name: "device", Usage: "what computes: cpu, or a GPU as h5dnn devices names it (cuda:0)", DefaultText: d.Device},
+			&cli.StringFlag{Name: "precision", Usage: "of products: float32, bf16 or fp16; weights stay float32", DefaultText: "float32"},
+			&cli.StringFlag{Name: "resident", Usage: "whether all samples stay on the GPU: auto, yes or no", DefaultText: "auto: where half of its free memory holds them"},
+			&cli.BoolFlag{Name: "graph", Usage: "record steps on a GPU once and replay them; --graph=false does not", DefaultText: "where it can be done"},
 			&cli.IntFlag{Name: "threads", Usage: "`NUMBER` of threads that compute", DefaultText: "all there are"},
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write the run to `FILE`", DefaultText: "run.h5"},
 			&cli.StringFlag{Name: "resume", Usage: "go on with the run in `FILE`"},
@@ -146,7 +149,7 @@ func resumedJob(c *cli.Context) (*job, error) {
 	}
 	for _, name := range c.LocalFlagNames() {
 		switch name {
-		case "resume", "output", "o", "data", "y-data", "val-data", "val-y-data", "epochs", "device", "threads", "memory", "json":
+		case "resume", "output", "o", "data", "y-data", "val-data", "val-y-data", "epochs", "device", "resident", "graph", "threads", "memory", "json":
 		default:
 			return nil, fmt.Errorf("--%s would make another run of %s; start one without --resume", name, j.file)
 		}
@@ -257,6 +260,7 @@ func override(c *cli.Context, config *train.Config) error {
 	for name, to := range map[string]*string{
 		"x": &d.X, "y": &d.Y, "val-x": &d.ValX, "val-y": &d.ValY, "x-offsets": &d.XOffsets, "x-columns": &d.XColumns,
 		"shuffle": &d.Shuffle, "layout": &d.Layout, "loss": &config.Loss, "schedule": &config.Schedule, "device": &config.Device,
+		"precision": &config.Precision,
 	} {
 		if c.IsSet(name) {
 			*to = c.String(name)
@@ -293,7 +297,25 @@ func override(c *cli.Context, config *train.Config) error {
 	if c.IsSet("lr") {
 		config.SetRate(c.Float64("lr"))
 	}
+	if err := overrideChoices(c, config); err != nil {
+		return err
+	}
 	return overrideSplit(c, d)
+}
+
+// overrideChoices is override of what is done where it can be, unless told.
+func overrideChoices(c *cli.Context, config *train.Config) (err error) {
+	if c.IsSet("graph") {
+		if config.Graph, err = train.ParseChoice(fmt.Sprint(c.Bool("graph"))); err != nil {
+			return fmt.Errorf("--graph %w", err)
+		}
+	}
+	if c.IsSet("resident") {
+		if config.Data.Resident, err = train.ParseChoice(c.String("resident")); err != nil {
+			return fmt.Errorf("--resident %w", err)
+		}
+	}
+	return nil
 }
 
 func overrideSplit(c *cli.Context, d *train.DataConfig) (err error) {

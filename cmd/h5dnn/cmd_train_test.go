@@ -140,7 +140,7 @@ func TestPredictionsAreTheSameInEveryFormat(t *testing.T) {
 }
 
 // seconds is what differs from run to run.
-var seconds = regexp.MustCompile(`"seconds":[0-9.e+-]+`)
+var seconds = regexp.MustCompile(`"(seconds|waited)":[0-9.e+-]+`)
 
 func TestInterruptedTrainingGoesOn(t *testing.T) {
 	withDigits(t)
@@ -206,6 +206,12 @@ func TestTrainingTroubleIsOneLineAndWritesNothing(t *testing.T) {
 		{flags("--x-columns", "c"), "--x-columns: rows of a sparse matrix need x_offsets too"},
 		{flags("--memory", "-1"), "--memory: want a number of MiB"},
 		{flags("--device", "cuda:0"), `device "cuda:0": no CUDA: no driver among /no/libcuda.so`},
+		{[]string{"eval", "run.h5", "--device", "cuda:0"}, `device "cuda:0": no CUDA: no driver among /no/libcuda.so`},
+		{[]string{"predict", "run.h5", "testdata/digits.h5:/test/images", "-o", "p.npy", "--device", "cuda"}, `device "cuda": no CUDA: no driver among /no/libcuda.so`},
+		{flags("--precision", "fp8"), `--precision: no precision "fp8"; want float32, bf16 or fp16`},
+		{flags("--resident", "perhaps"), `--resident cannot be "perhaps"; want auto, yes or no`},
+		{flags("--resident", "yes"), "resident: samples stay on a GPU, not on cpu"},
+		{flags("--graph"), "graph: cpu does not record steps"},
 		{flags("--device", "tpu"), `device "tpu": there are cpu, cuda, cuda:0 and so on`},
 		{flags("-o", "run.txt"), `no format has the extension ".txt"`},
 		{flags("-o", "nowhere/run.h5"), "cannot write nowhere/run.h5: no such file or directory"},

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/urfave/cli/v2"
+
 	"github.com/h5dnn/h5dnn/cuda"
 	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/storage"
@@ -25,6 +27,26 @@ func compute(config train.Config) (storage.Device, error) {
 	default:
 		return nil, fmt.Errorf("device %q: there are cpu, cuda, cuda:0 and so on; see h5dnn devices", name)
 	}
+}
+
+// deviceFlag says where what was trained is used.
+func deviceFlag() cli.Flag {
+	return &cli.StringFlag{Name: "device", Usage: "what computes: cpu, or a GPU as h5dnn devices names it (cuda:0)", Value: "cpu"}
+}
+
+// resumedOn returns the named run, on the device and with the threads that flags
+// ask for: where it was trained does not matter.
+func resumedOn(c *cli.Context, name string) (*train.Run, error) {
+	config := train.Config{Device: c.String("device"), Threads: c.Int("threads")}
+	device, err := compute(config)
+	if err != nil {
+		return nil, err
+	}
+	run, err := train.Resume(name, device)
+	if err == nil {
+		run.Config.Device, run.Config.Threads = config.Device, config.Threads
+	}
+	return run, err
 }
 
 // setThreads makes the cpu compute with as many threads as config asks for.

@@ -98,10 +98,15 @@ func (m *monitor) figures(p train.Progress) string {
 	if m.job.train.Classifies() {
 		text += fmt.Sprintf("  accuracy %.2f%%", 100*p.Accuracy())
 	}
-	if p.Waited > p.Elapsed/10 {
-		text += fmt.Sprintf("  %.0f%% waiting for data", 100*p.Waited.Seconds()/p.Elapsed.Seconds())
+	return text + waiting(p.Waited.Seconds(), p.Elapsed.Seconds())
+}
+
+// waiting says how much of the time training waited for data, where that is of note.
+func waiting(waited, seconds float64) string {
+	if waited <= seconds/10 {
+		return ""
 	}
-	return text
+	return fmt.Sprintf("  %.0f%% waiting for data", 100*waited/seconds)
 }
 
 // epoch prints a line.
@@ -120,7 +125,7 @@ func (m *monitor) epoch(e train.Epoch) error {
 			line += fmt.Sprintf("  val_accuracy %.2f%%", 100*e.Val.Accuracy())
 		}
 	}
-	_, err := fmt.Fprintf(m.out, "%s  %.0f samples/s  %.1f s\n", line, float64(e.Train.Samples)/e.Train.Seconds, e.Train.Seconds)
+	_, err := fmt.Fprintf(m.out, "%s  %.0f samples/s  %.1f s%s\n", line, float64(e.Train.Samples)/e.Train.Seconds, e.Train.Seconds, waiting(e.Train.Waited, e.Train.Seconds))
 	return err
 }
 
@@ -135,7 +140,7 @@ func (m *monitor) epochJSON(e train.Epoch) error {
 			line = append(line, field{"val_accuracy", e.Val.Accuracy()})
 		}
 	}
-	line = append(line, field{"samples", e.Train.Samples}, field{"seconds", e.Train.Seconds})
+	line = append(line, field{"samples", e.Train.Samples}, field{"seconds", e.Train.Seconds}, field{"waited", e.Train.Waited})
 	if err := encode(m.out, line); err != nil {
 		return err
 	}

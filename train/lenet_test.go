@@ -1,0 +1,113 @@
+package train_test
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/cuda/cudatest"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/hdf5"
+	"github.com/h5dnn/h5dnn/tensor"
+	"github.com/h5dnn/h5dnn/train"
+)
+
+// lenet is LeCun's network (doi:10.1109/5.726791) for images of 8 by 8.
+const lenet = `
+data: {file: digits.h5, x: train/images, y: train/labels, resident: no}
+model:
+  - conv2d: {out_channels: 6, kernel_size: 5, padding: 2}
+  - tanh
+  - avgpool2d: 2
+  - conv2d: {out_channels: 16, kernel_size: 3, padding: 1}
+  - tanh
+  - avgpool2d: 2
+  - flatten
+  - dense: 120
+  - tanh
+  - dense: 84
+  - tanh
+  - dense: 10
+optimizer: {adam: {lr: 8e-3}}
+schedule: linear
+epochs: 1
+batch: 16
+seed: 3
+`
+
+// TestLeNetLearnsDigits trains on a GPU from chunks of a file, and on the CPU.
+func TestLeNetLearnsDigits(t *testing.T) {
+	file, err := hdf5.Open("../testdata/digits.h5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	read := func(path string) storage.Array {
+		d, err := file.Dataset(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := d.Array()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	digits := train.Arrays{X: read("/train/images"), Y: read("/train/labels"), ValX: read("/test/images"), ValY: read("/test/labels")}
+	c, err := train.ParseConfig([]byte(lenet))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var histories []train.History
+	var said [][]float32
+	for _, d := range []storage.Device{storage.CPU, cudatest.Devices(t, cudatest.Deferred)[0]} {
+		data, err := train.NewData(c, digits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run, err := train.New(context.Background(), c, data, d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := run.Fit(context.Background(), data, train.Options{}); err != nil {
+			t.Fatalf("%v: %v", d, err)
+		}
+		p, err := run.Predictor()
+		if err == nil {
+			err = p.Probabilities()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, err := digits.ValX.Slice(0, 0, 40, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, err := digits.ValX.With(first).To(storage.CPU)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := p.Predict(x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		histories, said = append(histories, run.History), append(said, tensor.Values[float32](tensor.Of(out)))
+	}
+	// 90 steps let differences of the last bit grow to this.
+	const tolerance = 2e-3
+	for _, name := range []string{"loss", "accuracy", "val_loss", "val_accuracy"} {
+		for i, cpu := range histories[0][name] {
+			if gpu := histories[1][name][i]; !(math.Abs(cpu-gpu) <= tolerance*(1+cpu)) {
+				t.Errorf("%s of epoch %d is %v on a GPU, %v on the CPU", name, i+1, gpu, cpu)
+			}
+		}
+	}
+	if accuracy, _ := histories[1].Last("val_accuracy"); accuracy < 0.75 {
+		t.Errorf("accuracy %v on digits, want at least 0.75", accuracy)
+	}
+	for i, cpu := range said[0] {
+		if gpu := said[1][i]; !(math.Abs(float64(cpu-gpu)) <= 10*tolerance) {
+			t.Errorf("probability %d is %v on a GPU, %v on the CPU", i, gpu, cpu)
+		}
+	}
+}
