@@ -148,19 +148,32 @@ func openLibrary(index int, path string) (at string, err error) {
 func (l *library) candidates() (paths []string) {
 	folders := filepath.SplitList(os.Getenv("H5DNN_CUDA_LIBS"))
 	if len(folders) == 0 {
-		for _, version := range l.versions {
+		for _, version := range l.served() {
 			paths = append(paths, l.file+version)
 		}
 		folders = l.folders()
 	}
 	for _, folder := range folders {
-		for _, version := range l.versions {
+		for _, version := range l.served() {
 			if path := filepath.Join(folder, l.file+version); exists(path) {
 				paths = append(paths, path)
 			}
 		}
 	}
 	return paths
+}
+
+// served are the versions that the driver is not too old for: those of CUDA's own
+// libraries are CUDA's.
+func (l *library) served() []string {
+	d, err := Find()
+	if err != nil || override != nil || l.name == "cuDNN" {
+		return l.versions
+	}
+	return slices.DeleteFunc(slices.Clone(l.versions), func(version string) bool {
+		major, _, _ := strings.Cut(d.Version, ".")
+		return len(version) > len(major) || len(version) == len(major) && version > major
+	})
 }
 
 func (l *library) folders() (all []string) {

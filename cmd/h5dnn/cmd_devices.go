@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 	"gonum.org/v1/hdf5"
@@ -16,43 +17,54 @@ func devicesCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "devices",
 		Usage: "show what this machine can compute with, and which libraries do it",
-		Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print one JSON object"}},
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "cuda", Usage: "only GPUs, their driver and libraries"},
+			&cli.BoolFlag{Name: "json", Usage: "print one JSON object"},
+		},
 		Action: func(c *cli.Context) error {
 			if _, err := arguments(c); err != nil {
 				return err
 			}
-			return showDevices(c.App.Writer, c.Bool("json"))
+			return showDevices(c.App.Writer, c.Bool("json"), c.Bool("cuda"))
 		},
 	}
 }
 
-func showDevices(w io.Writer, asJSON bool) error {
-	libraries := append(kernels.Libraries(), hdf5Library())
+func showDevices(w io.Writer, asJSON, onlyGPUs bool) error {
 	if asJSON {
-		list := []fields{}
-		for _, l := range libraries {
-			list = append(list, fields{{"name", l.Name}, {"version", l.Version}, {"path", l.Path}, {"detail", l.Detail}})
-		}
-		devices := []fields{{{"name", "cpu"}, {"arch", runtime.GOARCH}, {"isa", kernels.ISA()}, {"cores", runtime.NumCPU()}, {"threads", kernels.Threads()}}}
-		gpus, found := gpuFields()
-		if err := encode(w, fields{{"devices", append(devices, gpus...)}, {"libraries", list}, {"cuda", found}}); err != nil {
-			return err
-		}
-		_, err := io.WriteString(w, "\n")
-		return err
+		return encodeDevices(w, onlyGPUs)
 	}
-	fmt.Fprintf(w, "cpu  %s with %s, %d cores, %d threads compute\n", runtime.GOARCH, kernels.ISA(), runtime.NumCPU(), kernels.Threads())
-	for _, l := range libraries {
-		_, err := fmt.Fprintf(w, "  %s %s  %s\n", l.Name, l.Version, l.Detail)
-		if err != nil {
-			return err
-		}
+	if !onlyGPUs {
+		showCPU(w)
 	}
 	return showGPUs(w)
 }
 
+func showCPU(w io.Writer) {
+	fmt.Fprintf(w, "cpu  %s with %s, %d cores, %d threads compute\n", runtime.GOARCH, kernels.ISA(), runtime.NumCPU(), kernels.Threads())
+	for _, l := range append(kernels.Libraries(), hdf5Library()) {
+		fmt.Fprintf(w, "  %s %s  %s\n", l.Name, l.Version, l.Detail)
+	}
+}
+
 // showGPUs says what was found of CUDA, and where, or what is missing.
 func showGPUs(w io.Writer) error {
+	if err := showDriver(w); err != nil {
+		return err
+	}
+	for _, l := range cuda.Libraries() {
+		state := l.Path
+		if l.Missing != nil {
+			state = l.Missing.Error()
+		}
+		if _, err := fmt.Fprintf(w, "  %s  %s: %s\n", strings.TrimSpace(l.Name+" "+l.Version), l.Use, state); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func showDriver(w io.Writer) error {
 	driver, err := cuda.Find()
 	if err != nil {
 		_, err = fmt.Fprintf(w, "cuda  %v\n", err)
@@ -69,7 +81,41 @@ func showGPUs(w io.Writer) error {
 	return nil
 }
 
-// gpuFields is what showGPUs says, for programs.
+// encodeDevices is what the others show, for programs.
+func encodeDevices(w io.Writer, onlyGPUs bool) error {
+	gpus, found := gpuFields()
+	devices, all := []fields{}, fields{}
+	if !onlyGPUs {
+		devices = append(devices, fields{{"name", "cpu"}, {"arch", runtime.GOARCH}, {"isa", kernels.ISA()}, {"cores", runtime.NumCPU()}, {"threads", kernels.Threads()}})
+		list := []fields{}
+		for _, l := range append(kernels.Libraries(), hdf5Library()) {
+			list = append(list, fields{{"name", l.Name}, {"version", l.Version}, {"path", l.Path}, {"detail", l.Detail}})
+		}
+		all = fields{{"libraries", list}}
+	}
+	all = append(fields{{"devices", append(devices, gpus...)}}, all...)
+	if err := encode(w, append(all, fields{{"cuda", append(found, libraryFields()...)}}...)); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, "\n")
+	return err
+}
+
+func libraryFields() fields {
+	list := []fields{}
+	for _, l := range cuda.Libraries() {
+		about := fields{{"name", l.Name}, {"use", l.Use}}
+		if l.Missing != nil {
+			about = append(about, fields{{"missing", l.Missing.Error()}}...)
+		} else {
+			about = append(about, fields{{"version", l.Version}, {"path", l.Path}}...)
+		}
+		list = append(list, about)
+	}
+	return fields{{"libraries", list}}
+}
+
+// gpuFields is what showDriver says.
 func gpuFields() (gpus []fields, found fields) {
 	driver, err := cuda.Find()
 	if err != nil {

@@ -25,7 +25,7 @@ func doctorCommand() *cli.Command {
 		Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print one JSON object"}},
 		Action: func(c *cli.Context) error {
 			if c.NArg() == 0 {
-				return showDevices(c.App.Writer, c.Bool("json"))
+				return showDevices(c.App.Writer, c.Bool("json"), false)
 			}
 			args, err := arguments(c, "FILE")
 			if err != nil {

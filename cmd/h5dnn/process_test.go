@@ -17,11 +17,13 @@ import (
 )
 
 // TestMain lets the test binary be h5dnn, so that tests can start it as a
-// process of its own.
+// process of its own. This machine may have GPUs; for tests it has not.
 func TestMain(m *testing.M) {
 	if os.Getenv("H5DNN_TEST_AS_PROGRAM") != "" {
 		main()
 	}
+	os.Setenv("H5DNN_LIBCUDA", "/no/libcuda.so")
+	os.Setenv("H5DNN_CUDA_LIBS", "/no/folder")
 	os.Exit(m.Run())
 }
 
