@@ -11,6 +11,7 @@ import (
 	"unsafe"
 
 	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/kernels/device"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -84,7 +85,11 @@ func (d *Device) start() error {
 	if d.stream, err = d.NewStream(); err != nil {
 		return err
 	}
-	if err := d.module.load(d); err != nil {
+	text, err := device.PTX(d.Capability)
+	if err != nil {
+		return err
+	}
+	if err := d.module.load(d, text); err != nil {
 		return fmt.Errorf("%v: %w", d, err)
 	}
 	return d.fault.start(d)

@@ -6,55 +6,38 @@ import "C"
 
 import (
 	"fmt"
-	"regexp"
 	"runtime"
-	"strconv"
+	"slices"
 	"sync"
 	"unsafe"
 
-	"github.com/h5dnn/h5dnn/kernels/device"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
 // A module is device code, compiled by the driver for one device.
 type module struct {
 	handle    C.h5_handle
-	params    map[string]int // the size of each entry's parameter
+	params    map[string][]int // the sizes of each entry's parameters
 	mu        sync.Mutex
 	functions map[string]C.h5_handle // of entries that were used
 }
 
-// load compiles the kernels for d.
-func (m *module) load(d *Device) error {
-	text, err := device.PTX(d.Capability)
-	if err != nil {
-		return err
-	}
+// load compiles PTX for d.
+func (m *module) load(d *Device, text string) error {
 	s := C.CString(text) // ends with a zero, as the driver wants it
 	defer C.free(unsafe.Pointer(s))
 	m.params, m.functions = entries(text), map[string]C.h5_handle{}
-	return check("compile the kernels", C.h5_module(d.context, &m.handle, unsafe.Pointer(s)))
+	return check("compile PTX", C.h5_module(d.context, &m.handle, unsafe.Pointer(s)))
 }
 
-var entryHead = regexp.MustCompile(`\.entry (\w+)\(\s*\.param \.align \d+ \.b8 \w+\[(\d+)\]\s*\)`)
-
-// entries returns the entries of device code that take one struct, and its size.
-func entries(text string) map[string]int {
-	found := map[string]int{}
-	for _, head := range entryHead.FindAllStringSubmatch(text, -1) {
-		found[head[1]], _ = strconv.Atoi(head[2])
-	}
-	return found
-}
-
-// function returns the handle of an entry, whose parameter has that size.
-func (m *module) function(d *Device, entry string, size int) (C.h5_handle, error) {
+// function returns the handle of an entry, whose parameters have those sizes.
+func (m *module) function(d *Device, entry string, sizes ...int) (C.h5_handle, error) {
 	want, ok := m.params[entry]
 	if !ok {
-		return 0, fmt.Errorf("no entry %s among the kernels of %v: %w", entry, d, storage.ErrState)
+		return 0, fmt.Errorf("no entry %s in the code for %v: %w", entry, d, storage.ErrState)
 	}
-	if size != want {
-		return 0, fmt.Errorf("entry %s takes %d bytes, not %d: %w", entry, want, size, storage.ErrState)
+	if !slices.Equal(sizes, want) {
+		return 0, fmt.Errorf("entry %s takes parameters of %v bytes, not of %v: %w", entry, want, sizes, storage.ErrState)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -60,6 +60,9 @@ func (cpu) Run(k *Kernel, c *Call) error {
 			return err
 		}
 	}
+	if k.Plain == nil {
+		return fmt.Errorf("%s: has no side for the cpu; move its operands to a GPU: %w", k.Name, storage.ErrDevice)
+	}
 	return k.Plain(c)
 }
 

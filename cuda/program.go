@@ -1,0 +1,205 @@
+package cuda
+
+// #include "program.h"
+import "C"
+
+import (
+	"encoding/binary"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"unsafe"
+
+	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// A Program is device code of one's own. Each device compiles it when it first
+// runs there.
+type Program struct {
+	name   string
+	text   func(capability int) (ptx string, err error)
+	mu     sync.Mutex
+	loaded map[*Device]*module
+}
+
+// CUDA returns the program of a source in CUDA C++, which NVRTC compiles under the
+// given options of its own. The name is that of the file in messages. Entries are
+// declared extern "C" __global__.
+func CUDA(name, source string, options ...string) *Program {
+	return &Program{name: name, text: func(capability int) (string, error) { return Compile(name, source, capability, options...) }}
+}
+
+// PTX returns the program of PTX, for GPUs that are not older than what that targets.
+func PTX(name, text string) *Program {
+	return &Program{name: name, text: func(int) (string, error) { return text, nil }}
+}
+
+// on returns the program compiled for d.
+func (p *Program) on(d *Device) (*module, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if m := p.loaded[d]; m != nil {
+		return m, nil
+	}
+	text, err := p.text(d.Capability)
+	if err != nil {
+		return nil, err
+	}
+	m := new(module)
+	if err := m.load(d, text); err != nil {
+		return nil, fmt.Errorf("%v: %s: %w", d, p.name, err)
+	}
+	if p.loaded == nil {
+		p.loaded = map[*Device]*module{}
+	}
+	p.loaded[d] = m
+	return m, nil
+}
+
+// A Function is how an entry of a program is used as a kernel.
+type Function struct {
+	Program *Program
+	// Entry is its name, in which %v is the type of the first operand: of
+	// "softsign_%v" there is softsign_float32 and what else the program has.
+	Entry string
+	// Args returns an entry's arguments for a call: an array is the address of
+	// its first element, a number is itself, of its own size, up to 8 bytes. If it is nil,
+	// they are all outputs, all inputs, and an int64, how many elements the first output has.
+	Args func(c *kernels.Call) []any
+	// Grid returns how the call is divided. If it is nil, there is a thread for
+	// each element of the first output, up to 2^16 blocks of 256.
+	Grid func(c *kernels.Call) Grid
+	// Strided is whether the entry takes arrays that lie anyhow, told by Args.
+	// If it is not, operands that are not row-major without gaps are an error.
+	Strided bool
+}
+
+// A Grid is how many threads run an entry, and the bytes of shared memory that
+// each block gets beyond what the entry declares.
+type Grid struct {
+	Blocks, Threads [3]uint32
+	Shared          uint32
+}
+
+// Kernel returns the function as a kernel of that name. It has no side on the
+// CPU until its Plain is set.
+func (f Function) Kernel(name string) *kernels.Kernel {
+	return &kernels.Kernel{Name: name, CUDA: func(g kernels.GPU, c *kernels.Call) error {
+		d, ok := g.(*Device)
+		if !ok {
+			return fmt.Errorf("%s: runs on the stream of its device, not beside it: %w", name, storage.ErrDevice)
+		}
+		if err := f.launch(d, c); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		return nil
+	}}
+}
+
+func (f Function) launch(d *Device, c *kernels.Call) error {
+	if err := f.check(d, c); err != nil {
+		return err
+	}
+	m, err := f.Program.on(d)
+	if err != nil {
+		return err
+	}
+	entry := strings.ReplaceAll(f.Entry, "%v", first(c).Type.String())
+	if _, ok := m.params[entry]; !ok {
+		return fmt.Errorf("%s has no entry %s; it has %s: %w", f.Program.name, entry, named(m.params), storage.ErrState)
+	}
+	grid, args := f.gridOf(c), f.argsOf(c)
+	if grid.Blocks[0]*grid.Blocks[1]*grid.Blocks[2] == 0 {
+		return nil
+	}
+	packed, err := pack(d, args)
+	if err != nil {
+		return err
+	}
+	function, err := m.function(d, entry, packed.sizes...)
+	if err != nil {
+		return err
+	}
+	return d.check("launch "+entry, packed.launch(d, function, grid))
+}
+
+func first(c *kernels.Call) storage.Array {
+	if len(c.In) > 0 {
+		return c.In[0]
+	}
+	return c.Out[0]
+}
+
+// check finds operands that the function cannot have.
+func (f Function) check(d *Device, c *kernels.Call) error {
+	if len(c.Out) == 0 {
+		return fmt.Errorf("no outputs: %w", storage.ErrState)
+	}
+	for kind, arrays := range map[string][]storage.Array{"output": c.Out, "input": c.In} {
+		for i, a := range arrays {
+			switch {
+			case a.Data.Device() != storage.Device(d):
+				return fmt.Errorf("%s %d: %v is not on %v; move it first: %w", kind, i, a, d, storage.ErrDevice)
+			case !a.Within(a.Data.Len() / a.Type.Size()):
+				return fmt.Errorf("%s %d: %v reaches outside its storage: %w", kind, i, a, storage.ErrState)
+			case !f.Strided && !a.Contiguous():
+				return fmt.Errorf("%s %d: %v has strides %v, and the entry takes none; copy it first: %w", kind, i, a, a.Stride, storage.ErrState)
+			case kind == "output" && a.Repeats():
+				return fmt.Errorf("output %d: %v repeats elements; it cannot be written: %w", i, a, storage.ErrState)
+			}
+		}
+	}
+	return nil
+}
+
+func (f Function) gridOf(c *kernels.Call) Grid {
+	if f.Grid != nil {
+		return f.Grid(c)
+	}
+	const threads = 256
+	return Grid{Blocks: [3]uint32{uint32(min((c.Out[0].Len()+threads-1)/threads, 1<<16)), 1, 1}, Threads: [3]uint32{threads, 1, 1}}
+}
+
+func (f Function) argsOf(c *kernels.Call) (args []any) {
+	if f.Args != nil {
+		return f.Args(c)
+	}
+	for _, arrays := range [][]storage.Array{c.Out, c.In} {
+		for _, a := range arrays {
+			args = append(args, a)
+		}
+	}
+	return append(args, int64(c.Out[0].Len()))
+}
+
+// packedArgs is arguments as C takes them: values in slots of eight bytes.
+type packedArgs struct {
+	slots []uint64
+	sizes []int
+}
+
+func pack(d *Device, args []any) (p packedArgs, err error) {
+	for i, arg := range args {
+		if a, ok := arg.(storage.Array); ok {
+			arg = d.Address(a.Data) + uint64(a.Offset*a.Type.Size())
+		}
+		var slot [8]byte
+		size, err := binary.Encode(slot[:], binary.NativeEndian, arg)
+		if err != nil {
+			return p, fmt.Errorf("argument %d is a %T; want an array, or a number such as an int64: %w", i, arg, storage.ErrState)
+		}
+		p.slots, p.sizes = append(p.slots, binary.NativeEndian.Uint64(slot[:])), append(p.sizes, size)
+	}
+	if len(p.slots) > C.H5_MOST_ARGUMENTS {
+		return p, fmt.Errorf("%d arguments; at most %d are passed: %w", len(args), C.H5_MOST_ARGUMENTS, storage.ErrState)
+	}
+	return p, nil
+}
+
+func (p *packedArgs) launch(d *Device, function C.h5_handle, g Grid) C.h5_result {
+	shape := [7]C.uint32_t{C.uint32_t(g.Blocks[0]), C.uint32_t(g.Blocks[1]), C.uint32_t(g.Blocks[2]), C.uint32_t(g.Threads[0]), C.uint32_t(g.Threads[1]), C.uint32_t(g.Threads[2]), C.uint32_t(g.Shared)}
+	defer runtime.KeepAlive(p)
+	return C.h5_launch_list(d.context, function, &shape[0], d.stream.handle, (*C.uint64_t)(unsafe.SliceData(p.slots)), C.int(len(p.slots)))
+}
