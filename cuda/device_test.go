@@ -307,7 +307,7 @@ func TestLaunchesAreCheckedAgainstTheCode(t *testing.T) {
 	blocks := [3]uint32{1, 1, 1}
 	for want, err := range map[string]error{
 		"no entry frobnicate":  d.Launch("frobnicate", blocks, 32, make([]byte, 8)),
-		"bytes, not 8":         d.Launch("add_f32", blocks, 32, make([]byte, 8)),
+		"bytes, not of [8]":    d.Launch("add_f32", blocks, 32, make([]byte, 8)),
 		"launch neg_f32: inva": d.Launch("neg_f32", blocks, 2048, make([]byte, d.EntrySize("neg_f32"))),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
