@@ -91,8 +91,8 @@ func normOf(c *Call, set BatchNormSet) normArgs {
 // each channel's constants, and from them the first output.
 func (c *Call) launchNorm(n *normArgs, pivot, constants string, dy *storage.Array) error {
 	x := &c.In[0]
-	if n.channels == 0 {
-		return nil
+	if err := small(int(n.channels)); err != nil || n.channels == 0 {
+		return err
 	}
 	return c.gpu.Scratch(int(6*8*n.channels), func(at uint64) error {
 		step := uint64(8 * n.channels)

@@ -11,8 +11,8 @@ var (
 		if done, err := c.convolve(&g, SideY); done || err != nil {
 			return err
 		}
-		pixels, taps := g.y.Shape[0]*g.y.Shape[2]*g.y.Shape[3], g.x.Shape[1]*g.w.Shape[2]*g.w.Shape[3]
-		if err := c.launchConv("conv", &g, [3]int{pixels, g.y.Shape[1], taps}); err != nil {
+		pixels, taps := g.y.Shape[2]*g.y.Shape[3], g.x.Shape[1]*g.w.Shape[2]*g.w.Shape[3]
+		if err := c.launchConvs("conv", &g, [3]int{pixels, g.y.Shape[1], taps}); err != nil {
 			return err
 		}
 		return c.activate(g.y, set.Act.unlessRelu())
@@ -24,8 +24,8 @@ var (
 		if done, err := c.convolve(&g, SideX); done || err != nil {
 			return err
 		}
-		pixels, taps := g.x.Shape[0]*g.x.Shape[2]*g.x.Shape[3], g.w.Shape[0]*g.w.Shape[2]*g.w.Shape[3]
-		return c.launchConv("conv grad x", &g, [3]int{pixels, g.x.Shape[1], taps})
+		pixels, taps := g.x.Shape[2]*g.x.Shape[3], g.w.Shape[0]*g.w.Shape[2]*g.w.Shape[3]
+		return c.launchConvs("conv grad x", &g, [3]int{pixels, g.x.Shape[1], taps})
 	})
 
 	_ = onGPU(Conv2dGradW, func(c *Call, set Conv2dSet) error {
@@ -65,6 +65,15 @@ type convArgs struct {
 	channels            uint32
 	stride, pad         [2]uint32
 	_                   uint32
+}
+
+// launchConvs is launchConv for images, each of so many rows.
+func (c *Call) launchConvs(name string, g *conv, size [3]int) error {
+	return eachBatch(g.x.Shape[0], size[0], func(from, to int) error {
+		part := *g
+		part.x, part.y = samples(g.x, from, to), samples(g.y, from, to)
+		return c.launchConv(name, &part, [3]int{(to - from) * size[0], size[1], size[2]})
+	})
 }
 
 // launchConv computes one of a convolution's arrays from the others: a product of

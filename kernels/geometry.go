@@ -28,7 +28,10 @@ func (s Geometry) of(n int64) (blocks, each int64) {
 	if s.Threads > 0 {
 		each = int64(s.Threads)
 	}
-	blocks = min((n+each-1)/each, 1<<16)
+	blocks = (n + each - 1) / each
+	if blocks > 4*busy { // a thread that has four elements loads them at once
+		blocks = min(max(4*busy, (blocks+3)/4), 1<<16)
+	}
 	if s.Blocks > 0 {
 		blocks = min(blocks, int64(s.Blocks))
 	}

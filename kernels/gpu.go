@@ -116,7 +116,7 @@ var kinds = map[dtype.Type]string{
 type starts [C.H5K_OPERANDS]uint64
 
 // eachGrid lays a grid over arrays and calls visit with it, or with parts of it
-// that have fewer than 2³¹ elements each, and where its operands start.
+// that are small, and where its operands start.
 func (c *Call) eachGrid(arrays []*storage.Array, visit func(g *C.h5k_grid, at starts, n int64) error) error {
 	var g grid
 	if !g.over(arrays...) {
@@ -130,7 +130,7 @@ func (c *Call) eachGrid(arrays []*storage.Array, visit func(g *C.h5k_grid, at st
 
 func (c *Call) eachPart(g grid, arrays []*storage.Array, visit func(g *C.h5k_grid, at starts, n int64) error) error {
 	n := g.count()
-	if n < 1<<31 {
+	if n < most {
 		var at starts
 		for i, a := range arrays {
 			at[i] = c.address(a, g.first[i])
@@ -170,12 +170,42 @@ func (c *Call) first(a *storage.Array) uint64 {
 	return c.address(a, a.Offset)
 }
 
-// small is an error for more than the 2³¹ elements that a single launch takes.
+// most is more than the elements that threads of one launch share. It is a
+// variable for tests to make it less.
+var most int64 = 1 << 31
+
+// small is an error for more elements than a single launch takes.
 func small(n int) error {
-	if n >= 1<<31 {
-		return fmt.Errorf("%d elements at once; GPUs take 2^31: compute it in parts: %w", n, storage.ErrState)
+	if int64(n) >= most {
+		return fmt.Errorf("%d elements at once; GPUs take %d: compute it in parts: %w", n, most-1, storage.ErrState)
 	}
 	return nil
+}
+
+// eachBatch calls visit with stretches of n samples of so many elements that are
+// small together.
+func eachBatch(n, elements int, visit func(from, to int) error) error {
+	if err := small(elements); err != nil {
+		return err
+	}
+	step := int(most-1) / max(1, elements)
+	for from := 0; from < n; from += step {
+		if err := visit(from, min(n, from+step)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// samples returns a stretch of a's first axis; nil has none.
+func samples(a *storage.Array, from, to int) *storage.Array {
+	if a == nil {
+		return nil
+	}
+	v, err := a.View.Slice(0, from, to, 1)
+	must(err)
+	part := a.With(v)
+	return &part
 }
 
 // ceil returns how many pieces of a size cover n.
@@ -186,7 +216,7 @@ func (g *grid) gpuAlong(axes uint64, arrays ...*storage.Array) error {
 	if arrays[0].Rank() > 64 || !g.along(axes, arrays...) {
 		return manyAxes(arrays[0])
 	}
-	return small(int(g.count()))
+	return nil
 }
 
 func manyAxes(a *storage.Array) error {

@@ -56,9 +56,6 @@ func (c *Call) launchLines(name string, axis int, z, x, y *storage.Array) error 
 		c.address(z, kept.first[0]), c.address(x, kept.first[1]), c.address(y, kept.first[2]), int64(x.Shape[axis]),
 		[3]int64{int64(z.Stride[axis]), int64(x.Stride[axis]), int64(y.Stride[axis])}, kept.count(), int64(x.Type), kept.C,
 	}
-	if err := small(x.Shape[axis]); err != nil {
-		return err
-	}
 	blocks := int(args.lines)
 	if x.Shape[axis] < longLine {
 		blocks = ceil(blocks, threads/32)

@@ -84,11 +84,6 @@ func (c *Call) labelled() labelledArgs {
 // launchRows computes a number for each row, and then the result from them.
 func (c *Call) launchRows(name, result string, args *labelledArgs) error {
 	x := &c.In[0]
-	for _, n := range []int{x.Shape[0], x.Shape[1]} {
-		if err := small(n); err != nil {
-			return err
-		}
-	}
 	return c.gpu.Scratch(8*x.Shape[0], func(part uint64) error {
 		args.part = part
 		blocks := [3]uint32{uint32(min(ceil(x.Shape[0], threads/32), 1<<16)), 1, 1}

@@ -4,6 +4,7 @@ package kernels
 import "C"
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/h5dnn/h5dnn/dtype"
@@ -94,18 +95,35 @@ func (c *Call) launchProduct(p *product, z, x, y, bias *storage.Array, relu bool
 		args.batches *= int64(p.batch[i])
 		args.batch[i], args.xBatch[i], args.yBatch[i], args.zBatch[i] = int64(p.batch[i]), int64(p.x_batch[i]), int64(p.y_batch[i]), int64(p.z_batch[i])
 	}
-	m, n, k := int(p.m), int(p.n), int(p.k)
-	for _, size := range []int{m, n, k, int(args.batches)} {
-		if err := small(size); err != nil {
-			return err
+	return c.launchProducts(args, z.Type, int(p.m), int(p.n), int(p.k))
+}
+
+// launchProducts launches the product args of m by n elements, each a sum of k, or halves of it.
+func (c *Call) launchProducts(args productArgs, t dtype.Type, m, n, k int) error {
+	size := uint64(t.Size())
+	rest := args
+	switch {
+	case int64(m) >= most:
+		half := m / 2
+		rest.x, rest.z = args.x+uint64(int64(half)*args.xStep[0])*size, args.z+uint64(int64(half)*args.zStep[0])*size
+		return errors.Join(c.launchProducts(args, t, half, n, k), c.launchProducts(rest, t, m-half, n, k))
+	case int64(n) >= min(most, 64*maxGridY):
+		half := n / 2
+		rest.y, rest.z = args.y+uint64(int64(half)*args.yStep[1])*size, args.z+uint64(int64(half)*args.zStep[1])*size
+		if args.bias != 0 {
+			rest.bias += uint64(int64(half)*args.biasStep) * size
 		}
+		return errors.Join(c.launchProducts(args, t, m, half, k), c.launchProducts(rest, t, m, n-half, k))
+	}
+	if err := small(k); err != nil {
+		return err
 	}
 	args.e = extent{m: uint32(m), n: uint32(n), k: uint32(k), splits: 1}
-	args.e.lie(magnitude(int(p.x[0])) < magnitude(int(p.x[1])), magnitude(int(p.y[0])) < magnitude(int(p.y[1])))
+	args.e.lie(magnitude(int(args.xStep[0])) < magnitude(int(args.xStep[1])), magnitude(int(args.yStep[0])) < magnitude(int(args.yStep[1])))
 	if args.batches == 1 {
 		args.e.split()
 	}
-	return c.launchTiles("product", z.Type, &args.e, int(args.batches), &args.part, func(entry string, blocks [3]uint32) error {
+	return c.launchTiles("product", t, &args.e, args.batches, &args.part, func(entry string, blocks [3]uint32) error {
 		return launchBlocks(c.gpu, entry, blocks, threads, &args)
 	}, func(entry string, n int64) error { return launch(c.gpu, entry, n, &args) })
 }
@@ -136,7 +154,7 @@ func (e *extent) width() int {
 
 // launchTiles launches a product's tiles and, if it is split, what adds up the
 // splits, through part.
-func (c *Call) launchTiles(name string, t dtype.Type, e *extent, batches int, part *uint64, tiles func(entry string, blocks [3]uint32) error, splits func(entry string, n int64) error) error {
+func (c *Call) launchTiles(name string, t dtype.Type, e *extent, batches int64, part *uint64, tiles func(entry string, blocks [3]uint32) error, splits func(entry string, n int64) error) error {
 	whole, width := name, e.width()
 	if width == 16 {
 		whole += " thin"
@@ -145,7 +163,7 @@ func (c *Call) launchTiles(name string, t dtype.Type, e *extent, batches int, pa
 	if columns > maxGridY {
 		return fmt.Errorf("%d columns; GPUs take %d at once: multiply them in parts: %w", e.n, maxGridY*width, storage.ErrState)
 	}
-	blocks := [3]uint32{uint32(ceil(int(e.m), 64)), uint32(columns), uint32(min(batches*int(e.splits), maxGridY))}
+	blocks := [3]uint32{uint32(ceil(int(e.m), 64)), uint32(columns), uint32(min(batches*int64(e.splits), maxGridY))}
 	if e.splits == 1 {
 		return tiles(entry(whole, t), blocks)
 	}

@@ -23,19 +23,18 @@ func poolOnGPU(k *Kernel, find func(c *Call) pool, slope bool) *Kernel {
 	return onGPU(k, func(c *Call, set Pool2dSet) error {
 		p := find(c)
 		p.set = set.whole()
-		out := p.y
-		if slope {
-			out = p.x
-		}
-		if out.Len() == 0 {
-			return nil
-		}
-		args := c.poolArgs(&p)
-		args.n = int64(out.Len())
-		if err := small(out.Len()); err != nil {
-			return err
-		}
-		return launch(c.gpu, entry(k.Name, p.x.Type), args.n, &args)
+		code := entry(k.Name, p.x.Type)
+		return eachBatch(p.x.Shape[0], max(p.x.Len(), p.y.Len())/max(1, p.x.Shape[0]), func(from, to int) error {
+			part := pool{samples(p.x, from, to), samples(p.y, from, to), samples(p.at, from, to), samples(p.relu, from, to), p.set}
+			args := c.poolArgs(&part)
+			if args.n = int64(part.y.Len()); slope {
+				args.n = int64(part.x.Len())
+			}
+			if args.n == 0 {
+				return nil
+			}
+			return launch(c.gpu, code, args.n, &args)
+		})
 	})
 }
 

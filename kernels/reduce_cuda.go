@@ -38,7 +38,7 @@ var (
 			c.address(dx, kept.first[0]+over.first[0]-dx.Offset), c.address(x, kept.first[1]+over.first[1]-x.Offset),
 			c.address(y, kept.first[2]), c.address(dy, kept.first[3]), kept.count(), over.count(), kept.C, over.C,
 		}
-		return launchBlocks(c.gpu, entry("max slope", x.Type), [3]uint32{uint32(kept.count()), 1, 1}, threads, &args)
+		return launchBlocks(c.gpu, entry("max slope", x.Type), [3]uint32{uint32(min(kept.count(), maxGridX)), 1, 1}, threads, &args)
 	})
 )
 
@@ -83,7 +83,7 @@ func (c *Call) launchReduce(name string, y, x *storage.Array, divisor, none floa
 	}
 	blocks := ceil(int(args.kept), width)
 	args.splits = int64(min(max(1, busy/blocks), ceil(int(args.over), 8*threads/width)))
-	grid := [3]uint32{uint32(blocks), uint32(args.splits), 1}
+	grid := [3]uint32{uint32(min(blocks, maxGridX)), uint32(args.splits), 1}
 	if args.splits == 1 {
 		return launchBlocks(c.gpu, tiles, grid, threads, &args)
 	}
@@ -95,6 +95,9 @@ func (c *Call) launchReduce(name string, y, x *storage.Array, divisor, none floa
 		return launch(c.gpu, entry(name+" parts", x.Type), args.kept, &args)
 	})
 }
+
+// maxGridX is how many blocks a launch may have along its first axis.
+const maxGridX = 1<<31 - 1
 
 // busy is how many blocks are enough to keep a large GPU busy.
 const busy = 512

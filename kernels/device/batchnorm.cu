@@ -14,20 +14,24 @@ struct ChannelSums {
 	Grid g; // of x, dy: one channel
 };
 
+template <class REAL> struct Sums {
+	REAL s, t;
+};
+
 // s = Σ dy and t = Σ dy·(x - pivot), a block for each channel.
 template <class T> FN void channel_sums(const ChannelSums &a) {
 	typedef Total<T> REAL;
 	uint32_t c = blockIdx.x;
 	int64_t x = c * a.x_step, dy = c * a.dy_step;
-	REAL pivot = (REAL)a.by.pivot[c], s = 0, t = 0;
-	for (uint32_t i = threadIdx.x; i < a.n; i += 256) {
-		Places<2> p = places<2>(a.g, i);
-		REAL d = get<T>(a.x, x + p.at[0]) - pivot, e = a.dy ? (REAL)get<T>(a.dy, dy + p.at[1]) : d;
-		s += e;
-		t += e * d;
-	}
-	s = together<256>(s, Plus());
-	t = together<256>(t, Plus());
+	REAL pivot = (REAL)a.by.pivot[c];
+	Sums<REAL> sums = collect<2, 4>(
+	    a.g, threadIdx.x, (uint64_t)a.n, 256, Sums<REAL>{0, 0},
+	    [&](Places<2> p) {
+		    REAL d = get<T>(a.x, x + p.at[0]) - pivot, e = a.dy ? (REAL)get<T>(a.dy, dy + p.at[1]) : d;
+		    return Sums<REAL>{e, e * d};
+	    },
+	    [](Sums<REAL> a, Sums<REAL> b) { return Sums<REAL>{a.s + b.s, a.t + b.t}; });
+	REAL s = together<256>(sums.s, Plus()), t = together<256>(sums.t, Plus());
 	if (threadIdx.x == 0)
 		a.by.s[c] = s, a.by.t[c] = t;
 }

@@ -19,21 +19,24 @@ KERNEL cast(Cast a) {
 	}
 }
 
+// An element of x, and where it belongs.
+template <class T> struct Element {
+	int64_t to;
+	T x;
+};
+template <class T> FN Element<T> element(const Cast &a, Places<2> p) { return {p.at[0], ((const T *)a.x)[p.at[1]]}; }
+
 // The bytes of images as floats: the cast that a training step begins with.
 template <class T> FN void cast_bytes(const Cast &a) {
-	EACH(i, (uint32_t)a.n) {
-		Places<2> p = places<2>(a.g, i);
-		put<T>(a.y, p.at[0], (Calc<T>)((const uint8_t *)a.x)[p.at[1]] * (Calc<T>)a.a + (Calc<T>)a.b);
-	}
+	each<2, 4>(
+	    a.g, a.n, [&](Places<2> p) { return element<uint8_t>(a, p); }, [&](Element<uint8_t> e) { put<T>(a.y, e.to, (Calc<T>)e.x * (Calc<T>)a.a + (Calc<T>)a.b); });
 }
 FLOATS(cast_bytes, Cast)
 
 // Between float32 and halves: the casts that training in mixed precision is full of.
 template <class TO, class FROM> FN void recast(const Cast &a) {
-	EACH(i, (uint32_t)a.n) {
-		Places<2> p = places<2>(a.g, i);
-		put<TO>(a.y, p.at[0], get<FROM>(a.x, p.at[1]));
-	}
+	each<2, 4>(
+	    a.g, a.n, [&](Places<2> p) { return element<FROM>(a, p); }, [&](Element<FROM> e) { put<TO>(a.y, e.to, (Calc<FROM>)e.x); });
 }
 KERNEL cast_f32_f16(Cast a) { recast<Half, float>(a); }
 KERNEL cast_f32_bf16(Cast a) { recast<BFloat, float>(a); }

@@ -26,12 +26,16 @@ struct Where {
 	Grid g; // of z, cond, x, y
 };
 
+template <class Word> struct Moved {
+	int64_t to;
+	Word it;
+};
+
 #define SIZE(size, word) \
 	KERNEL copy_##size(Copy a) { \
-		EACH(i, (uint32_t)a.n) { \
-			Places<2> p = places<2>(a.g, i); \
-			((word *)a.z)[p.at[0]] = ((const word *)a.x)[p.at[1]]; \
-		} \
+		each<2, 4>( \
+		    a.g, a.n, [&](Places<2> p) { return Moved<word>{p.at[0], ((const word *)a.x)[p.at[1]]}; }, \
+		    [&](Moved<word> m) { ((word *)a.z)[m.to] = m.it; }); \
 	} \
 	KERNEL fill_##size(Fill a) { \
 		EACH(i, (uint32_t)a.n)((word *)a.z)[places<1>(a.g, i).at[0]] = element<word>(a); \

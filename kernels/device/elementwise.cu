@@ -19,14 +19,22 @@ FN uint64_t FABS(uint64_t x) { return x; }
 template <class T> FN void answer(const Elementwise &a, int64_t at, uint8_t z) { ((uint8_t *)a.z)[at] = z; }
 template <class T> FN void answer(const Elementwise &a, int64_t at, Calc<T> z) { put<T>(a.z, at, z, a.type); }
 
+template <class T> struct Operands {
+	int64_t z; // where the result belongs
+	Calc<T> x, y;
+};
+
+template <class T> FN Operands<T> operands(const Elementwise &a, Places<3> p) {
+	return {p.at[0], get<T>(a.x, p.at[1], a.type), get<T>(a.y, p.at[2], a.type)};
+}
+
+// What is cheap waits for memory, and loads ahead; the rest would be long code four times.
 #define OP(name, result, cost, formula) \
 	template <class REAL> FN auto name##_of(REAL x, REAL y, REAL a, REAL b)->result { return formula; } \
 	template <class T> FN void name(const Elementwise &a) { \
-		EACH(i, (uint32_t)a.n) { \
-			Places<3> p = places<3>(a.g, i); \
-			Calc<T> x = get<T>(a.x, p.at[1], a.type), y = get<T>(a.y, p.at[2], a.type); \
-			answer<T>(a, p.at[0], name##_of<Calc<T>>(x, y, (Calc<T>)a.a, (Calc<T>)a.b)); \
-		} \
+		auto take = [&](Places<3> p) { return operands<T>(a, p); }; \
+		auto give = [&](Operands<T> o) { answer<T>(a, o.z, name##_of<Calc<T>>(o.x, o.y, (Calc<T>)a.a, (Calc<T>)a.b)); }; \
+		each<3, cost == 1 ? Ahead<T>::count : 1>(a.g, a.n, take, give); \
 	} \
 	FLOATS(name, Elementwise)
 H5K_OPS(OP)

@@ -12,15 +12,15 @@ struct Lines {
 template <class T> struct Line {
 	void *p;
 	int64_t at, step, type;
-	__device__ __forceinline__ Calc<T> operator[](uint32_t i) const { return get<T>(p, at + i * step, type); }
-	template <class V> __device__ __forceinline__ void set(uint32_t i, V v) const { put<T>(p, at + i * step, v); }
+	__device__ __forceinline__ Calc<T> operator[](uint64_t i) const { return get<T>(p, at + i * step, type); }
+	template <class V> __device__ __forceinline__ void set(uint64_t i, V v) const { put<T>(p, at + i * step, v); }
 };
 
 // Element i of a thread's share of a line.
-#define ALONG(i) for (uint32_t i = threadIdx.x % LANES; i < n; i += LANES)
+#define ALONG(i) for (uint64_t i = threadIdx.x % LANES; i < n; i += LANES)
 
 struct Softmax {
-	template <int LANES, class T> __device__ __forceinline__ void operator()(uint32_t n, Line<T> z, Line<T> x, Line<T>) const {
+	template <int LANES, class T> __device__ __forceinline__ void operator()(uint64_t n, Line<T> z, Line<T> x, Line<T>) const {
 		Calc<T> top = -(Calc<T>)__builtin_inff(), sum = 0;
 		ALONG(i) top = Larger()(top, x[i]);
 		top = together<LANES>(top, Larger());
@@ -31,7 +31,7 @@ struct Softmax {
 };
 
 struct LogSoftmax {
-	template <int LANES, class T> __device__ __forceinline__ void operator()(uint32_t n, Line<T> z, Line<T> x, Line<T>) const {
+	template <int LANES, class T> __device__ __forceinline__ void operator()(uint64_t n, Line<T> z, Line<T> x, Line<T>) const {
 		Calc<T> top = -(Calc<T>)__builtin_inff(), sum = 0;
 		ALONG(i) top = Larger()(top, x[i]);
 		top = together<LANES>(top, Larger());
@@ -42,7 +42,7 @@ struct LogSoftmax {
 };
 
 struct SoftmaxSlope {
-	template <int LANES, class T> __device__ __forceinline__ void operator()(uint32_t n, Line<T> dx, Line<T> y, Line<T> dy) const {
+	template <int LANES, class T> __device__ __forceinline__ void operator()(uint64_t n, Line<T> dx, Line<T> y, Line<T> dy) const {
 		Calc<T> sum = 0;
 		ALONG(i) sum += y[i] * dy[i];
 		sum = together<LANES>(sum, Plus());
@@ -51,7 +51,7 @@ struct SoftmaxSlope {
 };
 
 struct LogSoftmaxSlope {
-	template <int LANES, class T> __device__ __forceinline__ void operator()(uint32_t n, Line<T> dx, Line<T> y, Line<T> dy) const {
+	template <int LANES, class T> __device__ __forceinline__ void operator()(uint64_t n, Line<T> dx, Line<T> y, Line<T> dy) const {
 		Calc<T> sum = 0;
 		ALONG(i) sum += dy[i];
 		sum = together<LANES>(sum, Plus());
@@ -61,23 +61,23 @@ struct LogSoftmaxSlope {
 
 // The first NaN, or else the first of the largest.
 struct Smaller {
-	__device__ __forceinline__ int operator()(int x, int y) const { return x < y ? x : y; }
+	__device__ __forceinline__ int64_t operator()(int64_t x, int64_t y) const { return x < y ? x : y; }
 };
-template <int LANES, class T> FN int first_largest(uint32_t n, Line<T> x) {
+template <int LANES, class T> FN int64_t first_largest(uint64_t n, Line<T> x) {
 	Calc<T> top = x[0];
 	ALONG(i) top = Larger()(top, x[i]);
 	top = together<LANES>(top, Larger());
-	int at = (int)n;
+	int64_t at = (int64_t)n;
 	ALONG(i) {
-		if ((int)i < at && (x[i] == top || (top != top && x[i] != x[i])))
-			at = (int)i;
+		if ((int64_t)i < at && (x[i] == top || (top != top && x[i] != x[i])))
+			at = (int64_t)i;
 	}
 	return together<LANES>(at, Smaller());
 }
 
 struct ArgMax {
-	template <int LANES, class T> __device__ __forceinline__ void operator()(uint32_t n, Line<int64_t> z, Line<T> x, Line<T>) const {
-		int at = first_largest<LANES>(n, x);
+	template <int LANES, class T> __device__ __forceinline__ void operator()(uint64_t n, Line<int64_t> z, Line<T> x, Line<T>) const {
+		int64_t at = first_largest<LANES>(n, x);
 		if (threadIdx.x % LANES == 0)
 			z.set(0, at);
 	}
@@ -85,11 +85,11 @@ struct ArgMax {
 
 // So many lanes for each line: 32, or the block's 256 where lines are long.
 template <class T, class Z, class Op, int LANES> FN void lines(const Lines &a) {
-	for (uint32_t line = blockIdx.x * (256 / LANES) + threadIdx.x / LANES; line < a.lines; line += gridDim.x * (256 / LANES)) {
+	for (uint64_t line = blockIdx.x * (256 / LANES) + threadIdx.x / LANES; line < (uint64_t)a.lines; line += gridDim.x * (256 / LANES)) {
 		Places<3> p = places<3>(a.k, line);
 		Line<Z> z = {a.z, p.at[0], a.step[0], 0};
 		Line<T> x = {(void *)a.x, p.at[1], a.step[1], a.type}, y = {(void *)a.y, p.at[2], a.step[2], a.type};
-		Op().template operator()<LANES, T>((uint32_t)a.n, z, x, y);
+		Op().template operator()<LANES, T>((uint64_t)a.n, z, x, y);
 	}
 }
 

@@ -9,7 +9,7 @@ struct Labelled {
 	int64_t rows, cols, row, col, dx_row, dx_col, step, size, sign;
 };
 
-FN int64_t label(const Labelled &a, uint32_t i) {
+FN int64_t label(const Labelled &a, int64_t i) {
 	int64_t at = i * a.step;
 	switch (a.size) {
 	case 1: return a.sign ? (int64_t)((const int8_t *)a.labels)[at] : (int64_t)((const uint8_t *)a.labels)[at];
@@ -30,21 +30,21 @@ template <class T> struct Row {
 };
 
 // Each row is a warp's.
-#define ROWS(i) for (uint32_t lane = threadIdx.x % 32, i = (blockIdx.x * blockDim.x + threadIdx.x) / 32; i < a.rows; i += gridDim.x * blockDim.x / 32)
+#define ROWS(i) for (int64_t lane = threadIdx.x % 32, i = (blockIdx.x * blockDim.x + threadIdx.x) / 32; i < a.rows; i += gridDim.x * blockDim.x / 32)
 
 template <class T> FN void cross_entropy(const Labelled &a) {
 	ROWS(i) {
 		Row<T> x = {a.x, i * a.row, a.col};
 		int64_t l = label(a, i);
 		Calc<T> top = -(Calc<T>)__builtin_inff(), sum = 0;
-		for (uint32_t j = lane; j < a.cols; j += 32)
+		for (int64_t j = lane; j < a.cols; j += 32)
 			top = Larger()(top, x[j]);
 		top = together<32>(top, Larger());
-		for (uint32_t j = lane; j < a.cols; j += 32)
+		for (int64_t j = lane; j < a.cols; j += 32)
 			sum += EXP(x[j] - top);
 		sum = together<32>(sum, Plus());
 		if (a.dx) {
-			for (uint32_t j = lane; j < a.cols; j += 32)
+			for (int64_t j = lane; j < a.cols; j += 32)
 				put<T>(a.dx, i * a.dx_row + j * a.dx_col, (EXP(x[j] - top) / sum - (j == l ? 1 : 0)) / (Calc<T>)a.rows);
 		}
 		if (lane != 0)
@@ -62,17 +62,17 @@ template <class T> FN void hits(const Labelled &a) {
 		Row<T> x = {a.x, i * a.row, a.col};
 		int64_t l = label(a, i);
 		Calc<T> top = -(Calc<T>)__builtin_inff();
-		int at = (int)a.cols;
-		for (uint32_t j = lane; j < a.cols; j += 32)
+		int64_t at = a.cols;
+		for (int64_t j = lane; j < a.cols; j += 32)
 			top = Larger()(top, x[j]);
 		top = together<32>(top, Larger());
-		for (uint32_t j = lane; j < a.cols; j += 32) {
+		for (int64_t j = lane; j < a.cols; j += 32) {
 			Calc<T> v = x[j];
-			if ((int)j < at && (v == top || (top != top && v != v)))
-				at = (int)j;
+			if (j < at && (v == top || (top != top && v != v)))
+				at = j;
 		}
 		for (int lanes = 1; lanes < 32; lanes *= 2) {
-			int next = other(at, lanes);
+			int64_t next = other(at, lanes);
 			at = next < at ? next : at;
 		}
 		if (lane != 0)
@@ -88,11 +88,11 @@ FLOATS(hits, Labelled)
 // The sum of all rows' numbers, by one block; NaN if a label was wrong.
 FN double rows_together(const Labelled &a) {
 	double sum = 0;
-	for (uint32_t i = threadIdx.x; i < a.rows; i += 256)
+	for (int64_t i = threadIdx.x; i < a.rows; i += 256)
 		sum += a.part[i];
 	sum = together<256>(sum, Plus());
-	if (threadIdx.x == 0 && a.fault[0] < a.rows && wrong(a, label(a, (uint32_t)a.fault[0])))
-		a.fault[1] = label(a, (uint32_t)a.fault[0]), a.fault[2] = a.cols;
+	if (threadIdx.x == 0 && a.fault[0] < a.rows && wrong(a, label(a, a.fault[0])))
+		a.fault[1] = label(a, a.fault[0]), a.fault[2] = a.cols;
 	return sum;
 }
 template <class T> FN void mean_of_rows(const Labelled &a) {
@@ -118,7 +118,7 @@ struct SquaredError {
 
 template <class T> FN void squared_error(const SquaredError &a) {
 	double sum = 0;
-	EACH(i, (uint32_t)a.n) {
+	for (uint64_t i = blockIdx.x * 256 + threadIdx.x; i < (uint64_t)a.n; i += gridDim.x * 256) {
 		Places<3> p = places<3>(a.g, i);
 		Calc<T> d = get<T>(a.x, p.at[0]) - get<T>(a.y, p.at[1]);
 		sum += (double)d * (double)d;

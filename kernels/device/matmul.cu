@@ -35,11 +35,11 @@ template <class T> FN Result<T> result(const Product &a, int64_t at) {
 
 // Block (i, j, ·) does tile (i, j) of some batches' splits.
 template <class T, int WIDE> FN void product(const Product &a) {
-	for (uint32_t z = blockIdx.z; z < a.batches * a.e.splits; z += gridDim.z) {
-		uint32_t rest = z / a.e.splits;
+	for (uint64_t z = blockIdx.z; z < (uint64_t)a.batches * a.e.splits; z += gridDim.z) {
+		uint64_t rest = z / a.e.splits;
 		int64_t x = 0, y = 0, out = 0;
 		for (int axis = (int)a.axes - 1; axis >= 0; axis--) {
-			uint32_t size = (uint32_t)a.batch[axis], at = rest % size;
+			uint64_t size = (uint64_t)a.batch[axis], at = rest % size;
 			x += at * a.x_batch[axis], y += at * a.y_batch[axis], out += at * a.z_batch[axis];
 			rest /= size;
 		}

@@ -6,7 +6,8 @@ struct Reduce {
 	const void *x;
 	void *part; // splits × kept, where there are several splits
 	double divisor;
-	int64_t kept, over, splits, type, to; // types of x and y where they are integers
+	uint64_t kept, over;
+	int64_t splits, type, to; // types of x and y where they are integers
 	Grid k;                               // of x, y: what stays
 	Grid o;                               // of x: what is reduced
 };
@@ -26,23 +27,22 @@ FN double over(double sum, double divisor) { return sum / divisor; }
 FN float over(float sum, double divisor) { return sum / (float)divisor; }
 FN int64_t over(int64_t sum, double) { return sum; }
 FN uint64_t over(uint64_t sum, double) { return sum; }
-template <class T> FN void finish(const Reduce &a, uint32_t i, Total<T> sum) {
+template <class T> FN void finish(const Reduce &a, uint64_t i, Total<T> sum) {
 	put<T>(a.y, places<2>(a.k, i).at[1], over(sum, a.divisor), a.to);
 }
 
 // A block reduces for WIDTH neighbouring elements of y: for one with all threads, or for 32
 // with 8 each, where x's elements for them are adjacent. Block (·, s) does the s-th split of
 // what is reduced.
-template <class T, class Op, int WIDTH> FN void reduce(const Reduce &a) {
+template <class T, class Op, int WIDTH> FN void reduce(const Reduce &a, uint64_t i) {
 	Op join;
-	uint32_t i = blockIdx.x * WIDTH + threadIdx.x % WIDTH;
-	uint32_t chunk = (uint32_t)((a.over + a.splits - 1) / a.splits), from = blockIdx.y * chunk;
-	uint32_t to = a.over - from < chunk ? (uint32_t)a.over : from + chunk;
+	uint64_t chunk = (uint64_t)(a.over + a.splits - 1) / (uint64_t)a.splits, from = blockIdx.y * chunk;
+	uint64_t to = a.over - from < chunk ? (uint64_t)a.over : from + chunk;
 	Total<T> sum = Op::template start<Total<T>>();
 	if (i < a.kept) {
 		int64_t x = places<1>(a.k, i).at[0];
-		for (uint32_t j = from + threadIdx.x / WIDTH; j < to; j += 256 / WIDTH)
-			sum = join(sum, (Total<T>)get<T>(a.x, x + places<1>(a.o, j).at[0], a.type));
+		sum = collect<1, Ahead<T>::count>(
+		    a.o, from + threadIdx.x / WIDTH, to, 256 / WIDTH, sum, [&](Places<1> p) { return (Total<T>)get<T>(a.x, x + p.at[0], a.type); }, join);
 	}
 	if (WIDTH == 1) {
 		sum = together<256>(sum, join);
@@ -54,6 +54,7 @@ template <class T, class Op, int WIDTH> FN void reduce(const Reduce &a) {
 		if (threadIdx.x < WIDTH) {
 			UNROLL for (int k = 0; k < 256 / WIDTH; k++) sum = join(sum, part[threadIdx.x + k * WIDTH]);
 		}
+		__syncthreads();
 	}
 	if (threadIdx.x >= WIDTH || i >= a.kept)
 		return;
@@ -61,6 +62,10 @@ template <class T, class Op, int WIDTH> FN void reduce(const Reduce &a) {
 		((Total<T> *)a.part)[blockIdx.y * a.kept + i] = sum;
 	else
 		finish<T>(a, i, sum);
+}
+template <class T, class Op, int WIDTH> FN void reduce(const Reduce &a) {
+	for (uint64_t tile = blockIdx.x; tile * WIDTH < a.kept; tile += gridDim.x)
+		reduce<T, Op, WIDTH>(a, tile * WIDTH + threadIdx.x % WIDTH);
 }
 
 template <class T, class Op> FN void join_parts(const Reduce &a) {
@@ -91,7 +96,7 @@ REDUCTION(max, Max)
 struct MaxSlope {
 	void *dx;
 	const void *x, *y, *dy;
-	int64_t kept, over;
+	uint64_t kept, over;
 	Grid k; // of dx, x, y, dy: what stays
 	Grid o; // of dx, x: what was reduced
 };
@@ -100,14 +105,14 @@ template <class REAL> FN bool tie(REAL x, REAL y) { return x == y || (x != x && 
 
 // A block for each element of y.
 template <class T> FN void max_slope(const MaxSlope &a) {
-	for (uint32_t i = blockIdx.x; i < a.kept; i += gridDim.x) {
+	for (uint64_t i = blockIdx.x; i < a.kept; i += gridDim.x) {
 		Places<4> p = places<4>(a.k, i);
 		Calc<T> top = get<T>(a.y, p.at[2]), dy = get<T>(a.dy, p.at[3]);
-		int ties = 0;
-		for (uint32_t j = threadIdx.x; j < a.over; j += 256)
+		int64_t ties = 0;
+		for (uint64_t j = threadIdx.x; j < a.over; j += 256)
 			ties += tie(get<T>(a.x, p.at[1] + places<2>(a.o, j).at[1]), top);
 		Calc<T> share = dy / (Calc<T>)together<256>(ties, Plus());
-		for (uint32_t j = threadIdx.x; j < a.over; j += 256) {
+		for (uint64_t j = threadIdx.x; j < a.over; j += 256) {
 			Places<2> q = places<2>(a.o, j);
 			put<T>(a.dx, p.at[0] + q.at[0], tie(get<T>(a.x, p.at[1] + q.at[1]), top) ? share : 0);
 		}

@@ -121,6 +121,14 @@ template <> struct Widths<Whole> {
 template <class T> using Calc = typename Widths<T>::calc;
 template <class T> using Total = typename Widths<T>::sum;
 
+// How many elements to load at a time. To tell types apart is long code, and not worth it four times.
+template <class T> struct Ahead {
+	enum { count = 4 };
+};
+template <> struct Ahead<Whole> {
+	enum { count = 1 };
+};
+
 // Element at of an array, whose type T leaves open only if it is Whole.
 template <class T> FN Calc<T> get(const void *p, int64_t at, int64_t = 0) { return (Calc<T>)((const T *)p)[at]; }
 template <> __device__ __forceinline__ int64_t get<Whole>(const void *p, int64_t at, int64_t type) { return (int64_t)load_whole(p, at, type).i; }
