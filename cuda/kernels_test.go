@@ -366,8 +366,8 @@ func (c trial) call(t *testing.T, d storage.Device) (host, there kernels.Call) {
 	return host, there
 }
 
-// agrees holds the trial's results on d to those of the plain loop.
-func (c trial) agrees(t *testing.T, d *cuda.Device) {
+// agrees holds the trial's results on d to those of the plain loop, and returns them.
+func (c trial) agrees(t *testing.T, d *cuda.Device) []storage.Array {
 	t.Helper()
 	host, there := c.call(t, d)
 	if err := c.k.Plain(&host); err != nil {
@@ -379,6 +379,21 @@ func (c trial) agrees(t *testing.T, d *cuda.Device) {
 	for i := range host.Out {
 		same(t, fmt.Sprintf("output %d", i), there.Out[i], host.Out[i], c.tolerance)
 	}
+	return there.Out
+}
+
+// repeats wants the same bits from the trial on d again, although other threads take
+// its elements: nothing is summed in an order of chance.
+func (c trial) repeats(t *testing.T, d *cuda.Device, want []storage.Array) {
+	t.Helper()
+	_, there := c.call(t, d)
+	there.Geometry = kernels.Geometry{Threads: 40, Blocks: 3}
+	if err := d.Run(c.k, &there); err != nil {
+		t.Fatal(err)
+	}
+	for i := range want {
+		exact(t, fmt.Sprintf("output %d, once more,", i), there.Out[i], want[i])
+	}
 }
 
 func TestKernelsAgreeWithPlainLoops(t *testing.T) {
@@ -386,7 +401,7 @@ func TestKernelsAgreeWithPlainLoops(t *testing.T) {
 	for i, c := range trials() {
 		t.Run(c.String(), func(t *testing.T) {
 			defer cudatest.Recover()
-			c.agrees(t, gpus[i%2])
+			c.repeats(t, gpus[i%2], c.agrees(t, gpus[i%2]))
 		})
 	}
 	if !t.Failed() {

@@ -9,7 +9,6 @@ import (
 	"github.com/h5dnn/h5dnn/cuda/cudatest"
 	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/storage"
-	"github.com/h5dnn/h5dnn/views"
 )
 
 // TestStreamsRunKernelsBesideTheDevicesOwn: a sum, which takes scratch memory that
@@ -62,28 +61,6 @@ func TestStreamsTakeTheirDevicesMemoryOnly(t *testing.T) {
 			t.Error(err)
 		}
 	})
-}
-
-// TestResultsDoNotDependOnGeometry, nor on which run it is: each trial gives the
-// same bits whoever shares the work, so nothing is summed in an order of chance.
-func TestResultsDoNotDependOnGeometry(t *testing.T) {
-	gpus := cudatest.Devices(t, cudatest.Eager)
-	for i, c := range trials() {
-		t.Run(c.String(), func(t *testing.T) {
-			d := gpus[i%2]
-			_, once := c.call(t, d)
-			_, again := c.call(t, d)
-			again.Geometry = kernels.Geometry{Threads: 40, Blocks: 3}
-			if err := errors.Join(d.Run(c.k, &once), d.Run(c.k, &again)); err != nil {
-				t.Fatal(err)
-			}
-			for i, want := range once.Out {
-				got := again.Out[i]
-				got.View, want.View = views.Of(got.Data.Len()/got.Type.Size()), views.Of(want.Data.Len()/want.Type.Size())
-				exact(t, "output", got, want)
-			}
-		})
-	}
 }
 
 func TestGeometryIsTheCallers(t *testing.T) {
