@@ -14,6 +14,12 @@
 // another stream uses must be kept, by runtime.KeepAlive, until it is done. Work
 // that repeats itself is recorded as a [Graph].
 //
+// # The same again
+//
+// The same work gives the same bits, run after run: no kernel sums in an order of
+// chance, of NVIDIA's libraries only algorithms that do not are used, and float32
+// is computed as such unless AllowTF32 says otherwise. There is nothing to switch on.
+//
 // # Errors
 //
 // A kernel that fails, fails later: the error comes from the next call that

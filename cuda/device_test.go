@@ -195,6 +195,29 @@ func TestOutOfMemorySaysWhatIsHeld(t *testing.T) {
 	}
 }
 
+// TestPoolsGiveBackWhatIsInTheWay: memory that a pool keeps for other sizes is
+// no reason to have too little.
+func TestPoolsGiveBackWhatIsInTheWay(t *testing.T) {
+	d := cudatest.Devices(t, cudatest.Deferred)[1]
+	held, _ := d.Held()
+	cudatest.Limit(t, d, held+10<<20)
+	pool := storage.NewPool(d)
+	for range 3 {
+		s, err := pool.Get(6 << 20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pool.Put(s)
+		if s, err = pool.Get(7 << 20); err != nil {
+			t.Fatal(err)
+		}
+		pool.Put(s)
+	}
+	if _, err := pool.Get(11 << 20); err == nil || !strings.Contains(err.Error(), "arrays hold") {
+		t.Errorf("error %v; want one that says what is held", err)
+	}
+}
+
 func TestEventsOrderStreams(t *testing.T) {
 	eachSchedule(t, func(t *testing.T, gpus [2]*cuda.Device) {
 		if got, err := stream(gpus[0], waits{true, true, true}); err != nil || got != 1+2+3+4 {

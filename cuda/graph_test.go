@@ -114,11 +114,12 @@ func TestGraphsReadPinnedMemoryWhenTheyRun(t *testing.T) {
 }
 
 // A fork is a graph of two streams: one uploads 7 to x while the other adds 1s to y,
-// then x is added to y. It says who waits.
-type fork struct{ upload, join bool }
+// then x is added to y. It says who waits: the upload for the graph to begin, the
+// sum for the upload, or else the graph's end for it.
+type fork struct{ upload, sum, end bool }
 
-// forked records a fork, or returns why it cannot be.
-func forked(t *testing.T, d *cuda.Device, f fork, x, y, one storage.Array) (*cuda.Graph, error) {
+// record records the fork, or returns why it cannot be.
+func (f fork) record(t *testing.T, d *cuda.Device, x, y, one storage.Array) (*cuda.Graph, error) {
 	t.Helper()
 	side, err := d.NewStream()
 	if err != nil {
@@ -129,34 +130,34 @@ func forked(t *testing.T, d *cuda.Device, f fork, x, y, one storage.Array) (*cud
 			t.Error(err)
 		}
 	})
-	begun, err := d.NewEvent()
-	if err != nil {
-		t.Fatal(err)
-	}
-	arrived, err := d.NewEvent()
-	if err != nil {
-		t.Fatal(err)
-	}
+	begun, arrived := freshEvent(t, d), freshEvent(t, d)
 	seven, err := d.Pin(4)
 	if err != nil {
 		t.Fatal(err)
 	}
 	dtype.Cast[float32](seven.Bytes())[0] = 7
-	return d.Stream().Record(func() error {
-		if f.upload {
-			if err := errors.Join(begun.Record(d.Stream()), side.After(begun)); err != nil {
-				return err
+	main := d.Stream()
+	steps := []struct {
+		taken bool
+		do    func() error
+	}{
+		{f.upload, func() error { return errors.Join(begun.Record(main), side.After(begun)) }},
+		{true, func() error {
+			return errors.Join(side.Upload(x.Data, 0, seven, 4), arrived.Record(side), add(d, y, one))
+		}},
+		{f.sum, func() error { return main.After(arrived) }},
+		{true, func() error { return add(d, y, x) }},
+		{f.end, func() error { return main.After(arrived) }},
+	}
+	return main.Record(func() error {
+		for _, s := range steps {
+			if s.taken {
+				if err := s.do(); err != nil {
+					return err
+				}
 			}
 		}
-		if err := errors.Join(side.Upload(x.Data, 0, seven, 4), arrived.Record(side), add(d, y, one)); err != nil {
-			return err
-		}
-		if f.join {
-			if err := d.Stream().After(arrived); err != nil {
-				return err
-			}
-		}
-		return add(d, y, x)
+		return nil
 	})
 }
 
@@ -164,7 +165,7 @@ func TestGraphsForkAndJoin(t *testing.T) {
 	eachSchedule(t, func(t *testing.T, gpus [2]*cuda.Device) {
 		d := gpus[0]
 		x, y, one := ones(t, d, 1), ones(t, d, 1), ones(t, d, 1)
-		graph, err := forked(t, d, fork{true, true}, x, y, one)
+		graph, err := fork{upload: true, sum: true}.record(t, d, x, y, one)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -175,6 +176,23 @@ func TestGraphsForkAndJoin(t *testing.T) {
 			t.Errorf("got %v, want %v", got, 1+2*(1+7))
 		}
 	})
+}
+
+// TestMissingWaitsInGraphsAreSeen: the sum does not wait for the upload, although
+// the graph's end does.
+func TestMissingWaitsInGraphsAreSeen(t *testing.T) {
+	d := cudatest.Devices(t, cudatest.Deferred)[0]
+	x, y, one := ones(t, d, 1), ones(t, d, 1), ones(t, d, 1)
+	graph, err := fork{upload: true, end: true}.record(t, d, x, y, one)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(graph.Run(), graph.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if got := first(t, y); got == 1+1+7 {
+		t.Errorf("the sum is %v, as if it had waited", got)
+	}
 }
 
 // TestMisusedRecordingsAreErrors, which name the call, and leave the device usable.
@@ -210,7 +228,7 @@ func TestMisusedRecordingsAreErrors(t *testing.T) {
 			"last recorded in a capturing":    record(func() error { return errors.Join(event.Record(d.Stream()), event.Wait()) }),
 			"another stream":                  record(func() error { return errors.Join(d.Stream().After(freshEvent(t, d))) }),
 			"upload: operation not permitted": record(func() error { return other.Upload(x.Data, 0, pinned, 8) }),
-			"unjoined work":                   second(forked(t, d, fork{upload: true}, x, y, one)),
+			"unjoined work":                   second(fork{upload: true}.record(t, d, x, y, one)),
 			"record: enough":                  record(func() error { return errors.New("enough") }),
 			"no entry frobnicate":             record(func() error { return d.Launch("frobnicate", [3]uint32{1, 1, 1}, 32, make([]byte, 8)) }),
 		} {

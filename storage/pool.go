@@ -31,7 +31,11 @@ func (p *Pool) Get(size int) (Storage, error) {
 	if s := p.take(class); s != nil {
 		return s, nil
 	}
-	return p.device.Alloc(room)
+	s, err := p.device.Alloc(room)
+	if err != nil && p.Drop() { // memory kept for other sizes may have been in the way
+		return p.device.Alloc(room)
+	}
+	return s, err
 }
 
 func (p *Pool) take(class int) Storage {
@@ -60,11 +64,16 @@ func (p *Pool) Put(s Storage) {
 	p.free[class] = append(p.free[class], s)
 }
 
-// Drop lets go of all memory that was put back.
-func (p *Pool) Drop() {
+// Drop lets go of all memory that was put back, and reports whether there was any.
+func (p *Pool) Drop() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	clear(p.free[:])
+	any := false
+	for class := range p.free {
+		any = any || len(p.free[class]) > 0
+		p.free[class] = nil
+	}
+	return any
 }
 
 // classOf returns which of the pool's sizes holds size bytes, and that size.

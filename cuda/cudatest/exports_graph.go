@@ -40,14 +40,13 @@ func fake_cuStreamEndCapture(handle C.h5_handle, out *C.h5_handle) code {
 		if r == nil || r.origin != s {
 			return invalidValue
 		}
-		last := s.front
 		switch joined := r.end(); {
 		case r.broken:
 			return captureInvalidated
 		case !joined:
 			return captureUnjoined
 		}
-		*out = C.h5_handle(fake.add(&graph{r.nodes, last}))
+		*out = C.h5_handle(fake.add(&graph{r.nodes}))
 		return success
 	})
 }

@@ -47,35 +47,25 @@ func (r *recording) add(s *stream, run func() error) {
 // everything that was recorded.
 func (r *recording) end() (joined bool) {
 	reached := make([]bool, len(r.nodes))
-	visit(r.nodes, r.origin.front, func(i int) { reached[i] = true })
+	reach := func(nodes []int) {
+		for _, i := range nodes {
+			reached[i] = true
+		}
+	}
+	reach(r.origin.front)
+	for i, n := range slices.Backward(r.nodes) {
+		if reached[i] {
+			reach(n.after)
+		}
+	}
 	for _, s := range r.joined {
 		s.recording, s.front = nil, nil
 	}
 	return !slices.Contains(reached, false)
 }
 
-// visit calls f with the nodes up to some last ones, each once and behind those
-// that it comes after, but what was recorded last otherwise first.
-func visit(nodes []node, last []int, f func(i int)) {
-	seen := make([]bool, len(nodes))
-	var walk func(last []int)
-	walk = func(last []int) {
-		for _, i := range slices.Backward(last) {
-			if !seen[i] {
-				seen[i] = true
-				walk(nodes[i].after)
-				f(i)
-			}
-		}
-	}
-	walk(last)
-}
-
 // A graph is work that was recorded.
-type graph struct {
-	nodes []node
-	last  []int // nodes that the graph's end comes after
-}
+type graph struct{ nodes []node }
 
 // An executable is a graph that can be launched.
 type executable struct{ *graph }
@@ -91,7 +81,7 @@ func (g *graph) run(s Schedule) error {
 			}
 		})
 	case Deferred:
-		return g.each(func(do func(i int)) { visit(g.nodes, g.last, do) })
+		return g.each(g.backwards)
 	}
 	return g.together()
 }
@@ -106,6 +96,32 @@ func (g *graph) each(walk func(do func(i int))) (err error) {
 	return err
 }
 
+// backwards names all nodes, each behind those that it comes after, and what was
+// recorded last first otherwise.
+func (g *graph) backwards(do func(i int)) {
+	waits, next := make([]int, len(g.nodes)), make([][]int, len(g.nodes))
+	var ready []int
+	for i, n := range g.nodes {
+		for _, k := range n.after {
+			next[k] = append(next[k], i)
+		}
+		if waits[i] = len(n.after); waits[i] == 0 {
+			ready = append(ready, i)
+		}
+	}
+	for len(ready) > 0 {
+		i := slices.Max(ready)
+		ready = slices.DeleteFunc(ready, func(k int) bool { return k == i })
+		do(i)
+		for _, k := range next[i] {
+			if waits[k]--; waits[k] == 0 {
+				ready = append(ready, k)
+			}
+		}
+	}
+}
+
+// together does nodes at once that wait for nothing but others.
 func (g *graph) together() error {
 	done := make([]chan struct{}, len(g.nodes))
 	for i := range done {
