@@ -200,7 +200,7 @@ func (f *fitting) rateAt(consumed int) float64 {
 
 // answer returns what the model says of x, and y in the shape to compare it with.
 func (r *Run) answer(x, y *tensor.Tensor) (out, target *tensor.Tensor) {
-	out = r.Model.Forward(r.Input.Of(x))
+	out = r.Model.Forward(r.Input.Of(x)).Widened()
 	switch target = y; {
 	case r.Config.Data.OneHot:
 		target = r.oneHot(target)
@@ -222,7 +222,7 @@ func (r *Run) hits(out, y *tensor.Tensor) *tensor.Tensor {
 	if !r.Classifies() {
 		return nil
 	}
-	return tensor.Hits(out.Widened(), y)
+	return tensor.Hits(out, y)
 }
 
 // finish validates, writes history and turns to the next epoch.
