@@ -115,10 +115,9 @@ type ahead struct {
 }
 
 // The sums are looked at when they are so old, and of so many steps.
-const (
-	stale     = 100 * time.Millisecond
-	unsettled = 8
-)
+var stale = 100 * time.Millisecond // tests want less to depend on time
+
+const unsettled = 8
 
 func (a *ahead) begin() error {
 	sofar := a.Cursor.Sofar
