@@ -29,7 +29,7 @@ type Device struct {
 	stream  *Stream
 	pool    C.h5_handle
 	scratch *storage.Pool
-	module  module
+	code    code
 	fault   faults
 	staging staging
 	peers   peers
@@ -85,12 +85,8 @@ func (d *Device) start() error {
 	if d.stream, err = d.NewStream(); err != nil {
 		return err
 	}
-	text, err := device.PTX(d.Capability)
-	if err != nil {
+	if _, err := device.PTX(d.Capability); err != nil {
 		return err
-	}
-	if err := d.module.load(d, text); err != nil {
-		return fmt.Errorf("%v: %w", d, err)
 	}
 	return d.fault.start(d)
 }

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"github.com/h5dnn/h5dnn/kernels/device"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -54,6 +55,43 @@ func (m *module) function(d *Device, entry string, sizes ...int) (C.h5_handle, e
 	return f, err
 }
 
+// code is the kernels' device code on one device, each entry a module that the
+// driver compiles when it is first launched.
+type code struct {
+	mu      sync.Mutex
+	entries map[string]*module
+}
+
+// function is that of the module of an entry.
+func (c *code) function(d *Device, entry string, sizes ...int) (C.h5_handle, error) {
+	m, err := c.entry(d, entry)
+	if err != nil {
+		return 0, err
+	}
+	return m.function(d, entry, sizes...)
+}
+
+func (c *code) entry(d *Device, entry string) (*module, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if m := c.entries[entry]; m != nil {
+		return m, nil
+	}
+	text, err := device.Entry(d.Capability, entry)
+	if err != nil {
+		return nil, fmt.Errorf("%v: %w: %w", d, err, storage.ErrState)
+	}
+	m := new(module)
+	if err := m.load(d, text); err != nil {
+		return nil, fmt.Errorf("%v: entry %s: %w", d, entry, err)
+	}
+	if c.entries == nil {
+		c.entries = map[string]*module{}
+	}
+	c.entries[entry] = m
+	return m, nil
+}
+
 // Launch starts an entry of the kernels' device code, with args as the one
 // struct that it takes. It is for CUDA sides of kernels.
 func (d *Device) Launch(entry string, blocks [3]uint32, threads uint32, args []byte) error {
@@ -61,7 +99,7 @@ func (d *Device) Launch(entry string, blocks [3]uint32, threads uint32, args []b
 }
 
 func (d *Device) launch(s *Stream, entry string, blocks [3]uint32, threads uint32, args []byte) error {
-	f, err := d.module.function(d, entry, len(args))
+	f, err := d.code.function(d, entry, len(args))
 	if err != nil {
 		return err
 	}

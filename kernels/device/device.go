@@ -6,6 +6,8 @@ package device
 import (
 	_ "embed"
 	"fmt"
+	"strings"
+	"sync"
 )
 
 var (
@@ -18,11 +20,88 @@ var (
 // PTX returns the compiled code for GPUs of a compute capability, such as 90 for
 // 9.0, of 75 at least. The driver compiles it further.
 func PTX(capability int) (string, error) {
+	t, err := targetOf(capability)
+	return t.text, err
+}
+
+// A target is the code for one generation of GPUs, and those after it.
+type target struct {
+	text  string
+	apart func() module // the same, taken apart
+}
+
+var targets = []target{
+	{sm75, sync.OnceValue(func() module { return parse(sm75) })},
+	{sm80, sync.OnceValue(func() module { return parse(sm80) })},
+}
+
+func targetOf(capability int) (target, error) {
 	switch {
 	case capability >= 80:
-		return sm80, nil
+		return targets[1], nil
 	case capability >= 75:
-		return sm75, nil
+		return targets[0], nil
 	}
-	return "", fmt.Errorf("compute capability %d.%d; kernels are compiled for 7.5 and above", capability/10, capability%10)
+	return target{}, fmt.Errorf("compute capability %d.%d; kernels are compiled for 7.5 and above", capability/10, capability%10)
+}
+
+// Entry returns the compiled code of one entry, for GPUs of a compute capability,
+// as a module of its own: a driver takes seconds to compile all of PTX, and
+// milliseconds for what a program uses.
+func Entry(capability int, name string) (string, error) {
+	t, err := targetOf(capability)
+	if err != nil {
+		return "", err
+	}
+	m := t.apart()
+	body, ok := m.bodies[name]
+	if !ok {
+		return "", fmt.Errorf("no entry %s in the code for GPUs; run make ptx if it is new", name)
+	}
+	var b strings.Builder
+	b.WriteString(m.head)
+	for _, variable := range m.variables {
+		if strings.Contains(body, variable.name) {
+			b.WriteString(variable.line)
+		}
+	}
+	b.WriteString(body)
+	return b.String(), nil
+}
+
+// A module is PTX taken apart.
+type module struct {
+	head      string            // directives
+	variables []variable        // of all entries
+	bodies    map[string]string // from .visible to }, by entry
+}
+
+type variable struct{ name, line string }
+
+// parse takes apart what make ptx writes: whatever begins and ends an entry or
+// declares a variable stands at the beginning of a line.
+func parse(text string) module {
+	const entry = ".visible .entry "
+	m := module{bodies: map[string]string{}}
+	var head strings.Builder
+	for len(text) > 0 {
+		line, _, _ := strings.Cut(text, "\n")
+		size := min(len(line)+1, len(text))
+		switch {
+		case strings.HasPrefix(line, entry):
+			name, _, _ := strings.Cut(line[len(entry):], "(")
+			if end := strings.Index(text, "\n}\n"); end >= 0 {
+				size = end + len("\n}\n")
+			}
+			m.bodies[name] = text[:size]
+		case strings.HasPrefix(line, ".shared"), strings.HasPrefix(line, ".const"), strings.HasPrefix(line, ".global"):
+			name, _, _ := strings.Cut(line[strings.LastIndex(line, " ")+1:], "[")
+			m.variables = append(m.variables, variable{name, text[:size]})
+		default:
+			head.WriteString(text[:size])
+		}
+		text = text[size:]
+	}
+	m.head = head.String()
+	return m
 }

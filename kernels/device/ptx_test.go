@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -81,5 +82,44 @@ func TestTheAssemblerTakesEveryEntry(t *testing.T) {
 		if name, _, _ := strings.Cut(entry, "("); !listed[name] {
 			t.Errorf("ptxas.txt lacks %s: run make ptxas", name)
 		}
+	}
+}
+
+// TestEntriesAreAllOfThePTX takes the code apart and finds every line of it in
+// some entry's module, and every module to declare the variables that it uses.
+func TestEntriesAreAllOfThePTX(t *testing.T) {
+	for _, capability := range []int{75, 90} {
+		whole, err := PTX(capability)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rest := map[string]bool{}
+		for line := range strings.Lines(whole) {
+			rest[line] = true
+		}
+		names := regexp.MustCompile(`\.visible \.entry (\w+)`).FindAllStringSubmatch(whole, -1)
+		for _, name := range names {
+			text, err := Entry(capability, name[1])
+			if err != nil {
+				t.Fatal(err)
+			}
+			for line := range strings.Lines(text) {
+				delete(rest, line)
+			}
+			for _, variable := range regexp.MustCompile(`\b_Z\w+`).FindAllString(text, -1) {
+				if !strings.Contains(text, variable+"[") || !strings.Contains(text, ".b8 "+variable) {
+					t.Errorf("sm_%d: %s uses %s, which its module does not declare", capability, name[1], variable)
+				}
+			}
+		}
+		if len(names) < 100 || len(rest) > 0 {
+			t.Errorf("sm_%d: %d entries; %d lines are in none of their modules", capability, len(names), len(rest))
+		}
+	}
+	if _, err := Entry(70, "neg_f32"); err == nil {
+		t.Error("an entry for compute capability 7.0")
+	}
+	if _, err := Entry(90, "neg"); err == nil {
+		t.Error("half the name of an entry is one")
 	}
 }
