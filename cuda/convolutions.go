@@ -28,6 +28,7 @@ func (d *Device) Convolve(c kernels.Convolution) (done bool, err error) {
 		return false, nil
 	}
 	g.workspace, g.bytes = C.h5_address(d.Address(v.workspace)), workspaceBytes
+	d.note("launch", "cuDNN", 0)
 	code := C.h5_convolution_issue(d.context, handle, d.stream.handle, (*C.h5_convolution)(&g), algorithm)
 	if *algorithm < 0 && (code == 0 || unsupported(code)) {
 		*algorithm = noPlan

@@ -57,14 +57,6 @@ func newDriver() *driver {
 	return d
 }
 
-// do runs a task unless the gpu has failed.
-func (g *gpu) do(run func() error) error {
-	if g.failure != nil {
-		return nil
-	}
-	return run()
-}
-
 // shares reports whether peer may touch what lies at an address of g.
 func (g *gpu) shares(address uint64, peer *gpu) bool {
 	for base, block := range g.blocks {
@@ -75,6 +67,7 @@ func (g *gpu) shares(address uint64, peer *gpu) bool {
 	return false
 }
 
+// note keeps the first failure.
 func (g *gpu) note(err error) {
 	if g.failure == nil {
 		g.failure = err

@@ -62,7 +62,9 @@ func (d *driver) force(p place) {
 	for !p.reached() {
 		t := p.stream.tasks[p.stream.done]
 		d.force(t.after)
-		p.stream.gpu.note(p.stream.gpu.do(t.run))
+		if g := p.stream.gpu; g.failure == nil {
+			g.note(t.run())
+		}
 		p.stream.done++
 	}
 }
@@ -76,10 +78,12 @@ func (d *driver) serve(s *stream) {
 		for !t.after.reached() {
 			d.progress.Wait()
 		}
-		d.mu.Unlock()
-		err := s.gpu.do(t.run)
-		d.mu.Lock()
-		s.gpu.note(err)
+		if s.gpu.failure == nil {
+			d.mu.Unlock()
+			err := t.run()
+			d.mu.Lock()
+			s.gpu.note(err)
+		}
 		s.done++
 		d.progress.Broadcast()
 	}
