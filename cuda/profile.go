@@ -21,11 +21,11 @@ type Profile struct {
 
 // A Row is what one asked for.
 type Row struct {
-	// What is "launch", of an entry of the device code; "copy", of elements to
+	// What is "launch", of an entry of the device code or a library's work; "copy", of elements to
 	// where they lie otherwise, most often without gaps; "upload", "download" or
 	// "move", between host and device or within devices; "replay", of a graph.
 	What  string
-	By    string // the entry, or the function that asked: "tensor.(*Tensor).Item"
+	By    string // the entry, NVIDIA's library, or the function that asked: "tensor.(*Tensor).Item"
 	Times int
 	Bytes int // 0 for launches and replays
 }
@@ -60,7 +60,7 @@ func (p *Profile) String() string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, r := range p.Rows() {
-		fmt.Fprintf(w, "%s\t%s\t%d times", r.What, r.By, r.Times)
+		fmt.Fprintf(w, "%s\t%s\t%d×", r.What, r.By, r.Times)
 		if r.Bytes > 0 {
 			fmt.Fprintf(w, "\t%s", amount(r.Bytes))
 		}

@@ -31,7 +31,7 @@ func TestProfilesSayWhoAsked(t *testing.T) {
 	if got := p.Rows(); !slices.Equal(got, want) {
 		t.Errorf("got %+v\nwant %+v", got, want)
 	}
-	if text := p.String(); !strings.Contains(text, "download  cuda_test.packs    2 times  48 B\n") {
+	if text := p.String(); !strings.Contains(text, "download  cuda_test.packs    2×  48 B\n") {
 		t.Errorf("printed as\n%s", text)
 	}
 }

@@ -49,6 +49,7 @@ func trainCommand() *cli.Command {
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write the run to `FILE`", DefaultText: "run.h5"},
 			&cli.StringFlag{Name: "resume", Usage: "go on with the run in `FILE`"},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object for each epoch"},
+			&cli.BoolFlag{Name: "profile", Usage: "say at the end, on standard error, what the GPU was asked for, and by whom"},
 		),
 		Action: func(c *cli.Context) error {
 			job, err := newJob(c)
@@ -56,7 +57,10 @@ func trainCommand() *cli.Command {
 				return err
 			}
 			defer job.data.Close()
-			return job.run(c)
+			if !c.Bool("profile") {
+				return job.run(c)
+			}
+			return profiled(c.App.ErrWriter, job.train.Config.Device, func() error { return job.run(c) })
 		},
 	}
 }
@@ -149,7 +153,7 @@ func resumedJob(c *cli.Context) (*job, error) {
 	}
 	for _, name := range c.LocalFlagNames() {
 		switch name {
-		case "resume", "output", "o", "data", "y-data", "val-data", "val-y-data", "epochs", "device", "resident", "graph", "threads", "memory", "json":
+		case "resume", "output", "o", "data", "y-data", "val-data", "val-y-data", "epochs", "device", "resident", "graph", "threads", "memory", "json", "profile":
 		default:
 			return nil, fmt.Errorf("--%s would make another run of %s; start one without --resume", name, j.file)
 		}

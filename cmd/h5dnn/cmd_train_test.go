@@ -212,6 +212,7 @@ func TestTrainingTroubleIsOneLineAndWritesNothing(t *testing.T) {
 		{flags("--resident", "perhaps"), `--resident cannot be "perhaps"; want auto, yes or no`},
 		{flags("--resident", "yes"), "resident: samples stay on a GPU, not on cpu"},
 		{flags("--graph"), "graph: cpu does not record steps"},
+		{flags("--profile"), "--profile counts what a GPU is asked for; choose one by --device"},
 		{flags("--device", "tpu"), `device "tpu": there are cpu, cuda, cuda:0 and so on`},
 		{flags("-o", "run.txt"), `no format has the extension ".txt"`},
 		{flags("-o", "nowhere/run.h5"), "cannot write nowhere/run.h5: no such file or directory"},

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -47,6 +49,23 @@ func resumedOn(c *cli.Context, name string) (*train.Run, error) {
 		run.Config.Device, run.Config.Threads = config.Device, config.Threads
 	}
 	return run, err
+}
+
+// profiled runs f, and then writes what the device of that name was asked for.
+func profiled(w io.Writer, device string, f func() error) error {
+	if !strings.HasPrefix(device, "cuda") {
+		return errors.New("--profile counts what a GPU is asked for; choose one by --device")
+	}
+	d, err := cuda.Open(device)
+	if err != nil {
+		return err
+	}
+	p := d.Profile()
+	defer func() {
+		p.Stop()
+		fmt.Fprint(w, p)
+	}()
+	return f()
 }
 
 // setThreads makes the cpu compute with as many threads as config asks for.
