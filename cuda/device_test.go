@@ -100,7 +100,7 @@ func TestOperandsMustBeOnTheDevice(t *testing.T) {
 	here, there, host := numbers(t, gpus[0], 4), numbers(t, gpus[1], 4), numbers(t, storage.CPU, 4)
 	for _, other := range []storage.Array{there, host} {
 		err := gpus[0].Run(kernels.Add, &kernels.Call{Out: []storage.Array{here}, In: []storage.Array{here, other}})
-		if !errors.Is(err, storage.ErrDevice) || !strings.Contains(err.Error(), "add: input 1: float32[4] on "+other.Data.Device().String()) {
+		if !errors.Is(err, storage.ErrDevice) || !strings.Contains(err.Error(), "add: input 1: float32[4] on "+other.Data.Device().String()+" is not on cuda:0") {
 			t.Errorf("error %v; want one that says where input 1 is", err)
 		}
 	}

@@ -34,3 +34,34 @@ func Example() {
 	// Output:
 	// float32[2 2] on cuda:0 [1 3 0 0] <nil>
 }
+
+// A step is recorded once and run as often as there are batches.
+func ExampleDevice_Record() {
+	gpu, err := cuda.Open("cuda")
+	if err != nil {
+		panic(err)
+	}
+	sum, err := storage.From([]float32{0, 0}, 2).To(gpu)
+	if err != nil {
+		panic(err)
+	}
+	batch, err := storage.From([]float32{1, 10}, 2).To(gpu)
+	if err != nil {
+		panic(err)
+	}
+	step, err := gpu.Record(func() error {
+		return gpu.Run(kernels.Add, &kernels.Call{Out: []storage.Array{sum}, In: []storage.Array{sum, batch}})
+	})
+	if err != nil {
+		panic(err) // names what cannot be recorded
+	}
+	defer step.Close()
+	for range 3 {
+		if err := step.Run(); err != nil {
+			panic(err)
+		}
+	}
+	fmt.Println(storage.Read[float32](sum))
+	// Output:
+	// [3 30] <nil>
+}
