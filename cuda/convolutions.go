@@ -34,6 +34,7 @@ func (d *Device) Convolve(c kernels.Convolution) (done bool, err error) {
 		*algorithm = noPlan
 		return false, nil
 	}
+	d.note("launch", "cudnnConvolution", 0)
 	return true, d.said("cuDNN: convolve", code, dnnText)
 }
 

@@ -1,6 +1,7 @@
 package cuda_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -244,4 +245,57 @@ func TestImagesOfBothOrdersAreConvolved(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestLibrariesAreRecorded multiplies and convolves, with weights moved, in a recording, once that
+// was done outside of one, and wants each replay to compute again.
+func TestLibrariesAreRecorded(t *testing.T) {
+	byLibraries(t, func(t *testing.T, gpus [2]*cuda.Device) {
+		for _, c := range []trial{
+			{kernels.MatMul, nil, list(of(4, 6)), list(of(4, 5), of(5, 6)), 1e-4},
+			{kernels.Conv2d, kernels.Conv2dSet{}, list(of(2, 3, 4, 4).channelsLast()), list(of(2, 2, 6, 6).channelsLast(), of(3, 2, 3, 3)), 1e-4},
+		} {
+			d := gpus[0]
+			host, there := c.call(t, d)
+			if err := c.k.Plain(&host); err != nil {
+				t.Fatal(err)
+			}
+			work := func() error { return d.Run(c.k, &there) }
+			if err := work(); err != nil {
+				t.Fatal(err)
+			}
+			replay, err := d.Record(work)
+			if err != nil {
+				t.Fatalf("%v: %v", c, err)
+			}
+			for range 2 {
+				if err := d.Run(kernels.Fill, &kernels.Call{Out: there.Out, Set: kernels.FillSet{Value: 7}}); err != nil {
+					t.Fatal(err)
+				}
+				if err := replay.Run(); err != nil {
+					t.Fatal(err)
+				}
+				same(t, c.String(), there.Out[0], host.Out[0], c.tolerance)
+			}
+			if err := replay.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// TestGeometriesLeaveLibrariesAlone, which have their own.
+func TestGeometriesLeaveLibrariesAlone(t *testing.T) {
+	d := cudatest.Devices(t, cudatest.Deferred)[0]
+	cudatest.Libraries(t, d)
+	c := trial{kernels.MatMul, nil, list(of(4, 6)), list(of(4, 5), of(5, 6)), 1e-4}
+	_, there := c.call(t, d)
+	there.Geometry = kernels.Geometry{Threads: 64}
+	if n := launches("cublasLtMatmul", func() {
+		if err := errors.Join(d.Run(c.k, &there), d.Sync()); err != nil {
+			t.Error(err)
+		}
+	}); n != 1 {
+		t.Errorf("%d calls of the library, want 1", n)
+	}
 }

@@ -34,6 +34,7 @@ func (d *Device) Multiply(p kernels.Product) (done bool, err error) {
 		a.none = true
 		return false, nil
 	}
+	d.note("launch", "cublasLtMatmul", 0)
 	return true, d.said("cuBLASLt: multiply", code, ltText)
 }
 

@@ -87,18 +87,30 @@ type Grid struct {
 // CPU until its Plain is set.
 func (f Function) Kernel(name string) *kernels.Kernel {
 	return &kernels.Kernel{Name: name, CUDA: func(g kernels.GPU, c *kernels.Call) error {
-		d, ok := g.(*Device)
+		s, ok := streamOf(g)
 		if !ok {
-			return fmt.Errorf("%s: runs on the stream of its device, not beside it: %w", name, storage.ErrDevice)
+			return fmt.Errorf("%s: %v is no device of package cuda: %w", name, g, storage.ErrDevice)
 		}
-		if err := f.launch(d, c); err != nil {
+		if err := f.launch(s, c); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		return nil
 	}}
 }
 
-func (f Function) launch(d *Device, c *kernels.Call) error {
+// streamOf returns the stream that g launches on.
+func streamOf(g kernels.GPU) (*Stream, bool) {
+	switch g := g.(type) {
+	case *Device:
+		return g.stream, true
+	case lane:
+		return g.stream, true
+	}
+	return nil, false
+}
+
+func (f Function) launch(s *Stream, c *kernels.Call) error {
+	d := s.device
 	if err := f.check(d, c); err != nil {
 		return err
 	}
@@ -122,7 +134,8 @@ func (f Function) launch(d *Device, c *kernels.Call) error {
 	if err != nil {
 		return err
 	}
-	return d.check("launch "+entry, packed.launch(d, function, grid))
+	d.note("launch", entry, 0)
+	return d.check("launch "+entry, packed.launch(s, function, grid))
 }
 
 func first(c *kernels.Call) storage.Array {
@@ -198,8 +211,8 @@ func pack(d *Device, args []any) (p packedArgs, err error) {
 	return p, nil
 }
 
-func (p *packedArgs) launch(d *Device, function C.h5_handle, g Grid) C.h5_result {
+func (p *packedArgs) launch(s *Stream, function C.h5_handle, g Grid) C.h5_result {
 	shape := [7]C.uint32_t{C.uint32_t(g.Blocks[0]), C.uint32_t(g.Blocks[1]), C.uint32_t(g.Blocks[2]), C.uint32_t(g.Threads[0]), C.uint32_t(g.Threads[1]), C.uint32_t(g.Threads[2]), C.uint32_t(g.Shared)}
 	defer runtime.KeepAlive(p)
-	return C.h5_launch_list(d.context, function, &shape[0], d.stream.handle, (*C.uint64_t)(unsafe.SliceData(p.slots)), C.int(len(p.slots)))
+	return C.h5_launch_list(s.device.context, function, &shape[0], s.handle, (*C.uint64_t)(unsafe.SliceData(p.slots)), C.int(len(p.slots)))
 }

@@ -67,6 +67,25 @@ func TestProgramsRunInEveryType(t *testing.T) {
 	})
 }
 
+// TestProgramsRunBesideTheDevicesOwn stream.
+func TestProgramsRunBesideTheDevicesOwn(t *testing.T) {
+	softsign := cuda.Function{Program: cuda.PTX("softsign.ptx", testdata(t, "softsign.ptx")), Entry: "softsign_%v"}.Kernel("own")
+	eachSchedule(t, func(t *testing.T, gpus [2]*cuda.Device) {
+		d := gpus[0]
+		x, y := ones(t, d, 100), numbers(t, d, 100)
+		side, err := d.NewStream()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(d.Sync(), side.Run(softsign, &kernels.Call{Out: []storage.Array{y}, In: []storage.Array{x}}), side.Sync(), side.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if got := first(t, y); got != 0.5 {
+			t.Errorf("%v, want 0.5", got)
+		}
+	})
+}
+
 // TestArgumentsAreTheEntrys holds arguments to the sizes that the code declares,
 // and passes those of one byte as well.
 func TestArgumentsAreTheEntrys(t *testing.T) {

@@ -67,9 +67,18 @@ type Image struct {
 	Size, Stride [4]int
 }
 
+// libraryOf returns a GPU as what it may have a library for, whatever geometry is asked for.
+func libraryOf[L any](g GPU) (library L, ok bool) {
+	if s, is := g.(shaped); is {
+		g = s.GPU
+	}
+	library, ok = g.(L)
+	return library, ok
+}
+
 // multiply offers z = act(x·y + bias) to the GPU's library.
 func (c *Call) multiply(p *product, z, x, y, bias *storage.Array, act Activation) (bool, error) {
-	library, ok := c.gpu.(Multiplier)
+	library, ok := libraryOf[Multiplier](c.gpu)
 	if !ok || p.axes > 1 || p.k == 0 || !adjacent(bias) {
 		return false, nil
 	}
@@ -96,7 +105,7 @@ func adjacent(a *storage.Array) bool { return a == nil || a.Stride[0] == 1 || a.
 // convolve offers a convolution to the GPU's library. Weights, which are few,
 // are brought into the order that the images have.
 func (c *Call) convolve(g *conv, computes Side) (done bool, err error) {
-	library, ok := c.gpu.(Convolver)
+	library, ok := libraryOf[Convolver](c.gpu)
 	if !ok || g.empty() {
 		return false, nil
 	}
