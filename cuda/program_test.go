@@ -56,10 +56,11 @@ func TestProgramsRunInEveryType(t *testing.T) {
 					}
 				}
 			}
-			double, err := storage.From([]float64{-3, 0, 1}, 3).To(d)
+			double, err := storage.From([]float64{9, -3, 0, 1}, 4).To(d)
 			if err != nil {
 				t.Fatal(err)
 			}
+			double = double.With(views.View{Offset: 1, Shape: []int{3}, Stride: []int{1}})
 			if got, err := run(t, softsign, d, double); err != nil || !slices.Equal(got, []float64{-0.75, 0, 0.5}) {
 				t.Errorf("%v, %v", got, err)
 			}
@@ -77,8 +78,12 @@ func TestProgramsRunBesideTheDevicesOwn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := errors.Join(d.Sync(), side.Run(softsign, &kernels.Call{Out: []storage.Array{y}, In: []storage.Array{x}}), side.Sync(), side.Close()); err != nil {
-			t.Fatal(err)
+		if n := launches("softsign_float32", func() {
+			if err := errors.Join(d.Sync(), side.Run(softsign, &kernels.Call{Out: []storage.Array{y}, In: []storage.Array{x}}), side.Sync(), side.Close()); err != nil {
+				t.Fatal(err)
+			}
+		}); n != 1 {
+			t.Errorf("it ran %d times until the stream was waited for, want once", n)
 		}
 		if got := first(t, y); got != 0.5 {
 			t.Errorf("%v, want 0.5", got)

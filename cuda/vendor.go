@@ -56,32 +56,26 @@ type session struct {
 	err    error
 }
 
-// open returns the device's handle for a library, or 0 where that is missing.
-// The lock is held.
+// open returns the device's handle for a library, or 0 where that is missing or
+// turned off. The lock is held.
 func (v *vendor) open(d *Device, index int) (C.h5_object, error) {
-	s := &v.sessions[index]
-	if v.off || s.opened {
-		return s.usable(v.off), s.err
-	}
-	l := libraries[index].find()
-	if s.opened = true; l.Missing != nil {
+	s, l := &v.sessions[index], libraries[index]
+	if v.off || l.find().Missing != nil {
 		return 0, nil
 	}
-	if s.err = v.start(d, index, l); s.err != nil {
-		s.err = fmt.Errorf("%v: %s %s of %s: %w; H5DNN_CUDA_LIBS=off does without", d, l.Name, l.Version, l.Path, s.err)
+	if !s.opened {
+		s.opened, s.err = true, v.start(d, index, l.find())
 	}
 	return s.handle, s.err
 }
 
-func (s *session) usable(off bool) C.h5_object {
-	if off {
-		return 0
-	}
-	return s.handle
-}
-
 // start makes a handle, and the workspace that all of them share.
 func (v *vendor) start(d *Device, index int, l Library) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%v: %s %s of %s: %w; H5DNN_CUDA_LIBS=off does without", d, l.Name, l.Version, l.Path, err)
+		}
+	}()
 	if v.workspace == nil {
 		if v.workspace, err = d.Alloc(workspaceBytes); err != nil {
 			return err
