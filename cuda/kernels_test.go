@@ -122,7 +122,10 @@ func counting() (all []trial) {
 func moving() (all []trial) {
 	for _, t := range dtype.All() {
 		a := of(7, 5).as(t).up(2)
+		wide := of(3, 4, 2, 32).as(t).up(2) // rows of neighbours: they move as wider elements
 		all = append(all, trial{kernels.Copy, nil, list(a), list(a), 0},
+			trial{kernels.Copy, nil, list(wide), list(wide), 0}, trial{kernels.Copy, nil, list(wide), list(wide.channelsLast()), 0},
+			trial{kernels.Copy, nil, list(wide.channelsLast()), list(wide.channelsLast()), 0},
 			trial{kernels.Fill, kernels.FillSet{Value: 1}, list(a), nil, 0},
 			trial{kernels.Where, nil, list(a), list(of(7, 5).as(dtype.Bool).up(2), a, a), 0})
 		for _, to := range dtype.All() {
@@ -550,16 +553,24 @@ func TestWhatHasNoCUDASideIsNamed(t *testing.T) {
 // TestMemoryIsReadInWholeLines asserts what makes the main kernels fast: that
 // neighbouring threads touch neighbouring memory, and different banks.
 func TestMemoryIsReadInWholeLines(t *testing.T) {
+	half := func(shape ...int) spec { return of(shape...).as(dtype.BFloat16) }
 	d := cudatest.Devices(t, cudatest.Eager)[0]
 	for _, c := range []struct {
 		trial
 		sectors, wavefronts float64 // at most, a request
 	}{
 		{trial{k: kernels.Add, out: list(of(8192)), in: list(of(8192), of(8192))}, 4, 0},
+		{trial{k: kernels.Add, out: list(half(8192)), in: list(half(8192), half(8192))}, 2, 0},
+		{trial{k: kernels.Copy, out: list(of(8192)), in: list(of(8192))}, 16, 0}, // 16 bytes a thread
+		{trial{k: kernels.Cast, out: list(half(8192)), in: list(of(8192))}, 3, 0},
 		{trial{k: kernels.Sum, out: list(of(1)), in: list(of(65536))}, 4.01, 1},
+		{trial{k: kernels.Sum, out: list(half(1)), in: list(half(65536))}, 2.01, 1},
 		{trial{k: kernels.Sum, out: list(of(1, 256)), in: list(of(512, 256))}, 5, 1},
 		{trial{k: kernels.Softmax, set: kernels.SoftmaxSet{Axis: 1}, out: list(of(64, 256)), in: list(of(64, 256))}, 4, 0},
-		{trial{k: kernels.MatMul, out: list(of(128, 128)), in: list(of(128, 128), of(128, 128))}, 4.01, 1.05},
+		{trial{k: kernels.MatMul, out: list(of(128, 128)), in: list(of(128, 128), of(128, 128))}, 4.01, 1},
+		{trial{k: kernels.MatMul, out: list(half(128, 128)), in: list(half(128, 128), half(128, 128))}, 5, 1},
+		{trial{k: kernels.Conv2d, out: list(of(4, 32, 16, 16).channelsLast()), in: list(of(4, 16, 18, 18).channelsLast(), of(32, 16, 3, 3).channelsLast())}, 4.01, 1.01},
+		{trial{k: kernels.Conv2d, out: list(half(4, 32, 16, 16).channelsLast()), in: list(half(4, 16, 18, 18).channelsLast(), half(32, 16, 3, 3).channelsLast())}, 4, 1},
 	} {
 		counters := cudatest.Count(func() {
 			_, there := c.call(t, d)

@@ -57,14 +57,13 @@ func channelwise(b, of *storage.Array) *storage.Array {
 
 // convArgs is Conv of conv2d.cu.
 type convArgs struct {
-	x, w, b, y, part    uint64
-	e                   extent
-	xs, ws, ys          [4]int64
-	bStep, relu         int64
-	xSize, ySize, wSize [2]uint32
-	channels            uint32
-	stride, pad         [2]uint32
-	_                   uint32
+	x, w, b, y, part   uint64
+	e                  extent
+	xs, ws, ys         [4]int64
+	bStep, relu        int64
+	xSize, ySize, taps [2]uint32
+	stride, pad        [2]uint32
+	last, _            uint32
 }
 
 // launchConvs is launchConv for images, each of so many rows.
@@ -88,13 +87,10 @@ func (c *Call) launchConv(name string, g *conv, size [3]int) error {
 		}
 	}
 	args := convArgs{
-		x: c.first(g.x), w: c.first(g.w), y: c.first(g.y), channels: uint32(g.x.Shape[1]),
+		x: c.first(g.x), w: c.first(g.w), y: c.first(g.y),
 		e: extent{m: uint32(size[0]), n: uint32(size[1]), k: uint32(size[2]), splits: 1},
 	}
-	args.e.lie(name != "conv grad w", true)
-	if name == "conv grad w" {
-		args.e.split()
-	}
+	args.lie(name, g)
 	if g.b != nil && name == "conv" {
 		args.b, args.bStep = c.first(g.b), int64(g.b.Stride[0])
 	}
@@ -105,10 +101,36 @@ func (c *Call) launchConv(name string, g *conv, size [3]int) error {
 		args.xs[i], args.ws[i], args.ys[i] = int64(g.x.Stride[i]), int64(g.w.Stride[i]), int64(g.y.Stride[i])
 	}
 	for i := range 2 {
-		args.xSize[i], args.ySize[i], args.wSize[i] = uint32(g.x.Shape[2+i]), uint32(g.y.Shape[2+i]), uint32(g.w.Shape[2+i])
+		args.xSize[i], args.ySize[i] = uint32(g.x.Shape[2+i]), uint32(g.y.Shape[2+i])
 		args.stride[i], args.pad[i] = uint32(g.set.Stride[i]), uint32(g.set.Padding[i])
 	}
 	return c.launchTiles(name, g.x.Type, &args.e, 1, &args.part, func(entry string, blocks [3]uint32) error {
 		return launchBlocks(c.gpu, entry, blocks, threads, &args)
 	}, func(entry string, n int64) error { return launch(c.gpu, entry, n, &args) })
 }
+
+// lie has neighbouring threads read what lies next to each other: taps of images
+// whose channels do, else pixels.
+func (a *convArgs) lie(name string, g *conv) {
+	of, channels := g.x, g.w.Shape[1]
+	if name == "conv grad x" {
+		of, channels = g.y, g.w.Shape[0]
+	}
+	a.taps = [2]uint32{uint32(g.w.Shape[3]), uint32(g.w.Shape[2])}
+	last := channelsNext(of)
+	if last {
+		a.taps, a.last = [2]uint32{uint32(channels), uint32(g.w.Shape[3])}, 1
+	}
+	switch name {
+	case "conv":
+		a.e.lie(!last, true)
+	case "conv grad x":
+		a.e.lie(!last, !last)
+	case "conv grad w":
+		a.e.lie(channelsNext(g.y), !last)
+		a.e.split()
+	}
+}
+
+// channelsNext reports whether an image's channels are closer to each other than its columns.
+func channelsNext(a *storage.Array) bool { return magnitude(a.Stride[1]) < magnitude(a.Stride[3]) }

@@ -52,8 +52,35 @@ type whereArgs struct {
 // launchCopy is y = x.
 func (c *Call) launchCopy(y, x *storage.Array) error {
 	return c.eachGrid([]*storage.Array{y, x}, func(g *C.h5k_grid, at starts, n int64) error {
-		return launch(c.gpu, sizeEntry("copy", y), n, &copyArgs{at[0], at[1], n, *g})
+		args, size := copyArgs{at[0], at[1], n, *g}, y.Type.Size()
+		for args.halve(uint64(size)) {
+			size *= 2
+		}
+		return launch(c.gpu, fmt.Sprintf("copy_%d", size), args.n, &args)
 	})
+}
+
+// halve sees elements of a size, pairs of which are adjacent in both arrays and
+// aligned, as half as many of twice the size; or it reports false.
+func (a *copyArgs) halve(size uint64) bool {
+	last := a.g.rank - 1
+	odd := int64(a.g.shape[last]) | int64(a.z/size) | int64(a.x/size)
+	for k := range 2 {
+		for _, stride := range a.g.stride[k][:last] {
+			odd |= int64(stride)
+		}
+	}
+	if size == 16 || odd&1 != 0 || a.g.stride[0][last] != 1 || a.g.stride[1][last] != 1 {
+		return false
+	}
+	a.n /= 2
+	a.g.shape[last] /= 2
+	for k := range 2 {
+		for axis := range last {
+			a.g.stride[k][axis] /= 2
+		}
+	}
+	return true
 }
 
 // sizeEntry names the entry for elements of a's size.

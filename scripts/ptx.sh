@@ -1,10 +1,10 @@
 #!/bin/sh
 # Compiles the kernels for GPUs to kernels/device/sm_75.ptx and sm_80.ptx. Needs clang 19, no CUDA toolkit.
-# The first line says of which sources, so that a test can tell when this was forgotten.
+# The first line says of which sources, this one included, so that a test can tell when it was forgotten.
 set -eu
 cd "$(dirname "$0")/../kernels/device"
 
-sources=$(cat ../ops.h *.cuh *.cu | sha256sum | cut -d ' ' -f 1)
+sources=$(cat ../../scripts/ptx.sh ../ops.h *.cuh *.cu | sha256sum | cut -d ' ' -f 1)
 for target in sm_75 sm_80; do
 	printf '#include "%s"\n' *.cu | ${CLANG:-clang++-19} -x cuda --cuda-device-only -nocudainc -nocudalib \
 		--cuda-gpu-arch=$target --cuda-feature=+ptx70 -std=c++17 -O3 -ffp-contract=off -fno-jump-tables -fno-unroll-loops \

@@ -8,7 +8,7 @@ struct Conv {
 	Extent e;
 	int64_t xs[4], ws[4], ys[4]; // strides
 	int64_t b_step, relu;
-	uint32_t x_size[2], y_size[2], w_size[2], channels, stride[2], pad[2], unused;
+	uint32_t x_size[2], y_size[2], tap_size[2], stride[2], pad[2], last, unused;
 };
 
 struct Pixel {
@@ -19,11 +19,18 @@ FN Pixel pixel(uint32_t at, const uint32_t *size) {
 	return {row / size[0], row % size[0], at - row * size[1]};
 }
 
+// A tap (c, p, q) of all, in the order that its image has: along rows of windows, of tap_size Q and
+// P, or for images that lie channels-last along channels, of tap_size C and Q.
+FN Pixel tap_of(const Conv &a, uint32_t at) {
+	uint32_t rest = at / a.tap_size[0], fast = at - rest * a.tap_size[0], slow = rest / a.tap_size[1], between = rest - slow * a.tap_size[1];
+	return a.last ? Pixel{fast, slow, between} : Pixel{slow, between, fast};
+}
+
 // x at tap (c, p, q) of the window of y's pixel; 0 where it falls on padding.
 template <class T> struct Windows {
 	const Conv &a;
 	__device__ __forceinline__ T operator()(uint32_t y, uint32_t tap) const {
-		Pixel to = pixel(y, a.y_size), in = pixel(tap, a.w_size);
+		Pixel to = pixel(y, a.y_size), in = tap_of(a, tap);
 		uint32_t i = to.i * a.stride[0] + in.i - a.pad[0], j = to.j * a.stride[1] + in.j - a.pad[1];
 		if (i >= a.x_size[0] || j >= a.x_size[1]) // below 0 is far above
 			return T(0.f);
@@ -34,7 +41,7 @@ template <class T> struct Windows {
 template <class T> struct Weights {
 	const Conv &a;
 	__device__ __forceinline__ T operator()(uint32_t tap, uint32_t o) const {
-		Pixel in = pixel(tap, a.w_size);
+		Pixel in = tap_of(a, tap);
 		return ((const T *)a.w)[o * a.ws[0] + in.n * a.ws[1] + in.i * a.ws[2] + in.j * a.ws[3]];
 	}
 };
@@ -43,7 +50,7 @@ template <class T> struct Weights {
 template <class T> struct Backwards {
 	const Conv &a;
 	__device__ __forceinline__ T operator()(uint32_t tap, uint32_t c) const {
-		Pixel in = pixel(tap, a.w_size);
+		Pixel in = tap_of(a, tap);
 		return ((const T *)a.w)[in.n * a.ws[0] + c * a.ws[1] + in.i * a.ws[2] + in.j * a.ws[3]];
 	}
 };
@@ -52,7 +59,7 @@ template <class T> struct Backwards {
 template <class T> struct Slopes {
 	const Conv &a;
 	__device__ __forceinline__ T operator()(uint32_t x, uint32_t tap) const {
-		Pixel from = pixel(x, a.x_size), in = pixel(tap, a.w_size);
+		Pixel from = pixel(x, a.x_size), in = tap_of(a, tap);
 		uint32_t i = from.i + a.pad[0] - in.i, j = from.j + a.pad[1] - in.j;
 		uint32_t oi = i / a.stride[0], oj = j / a.stride[1];
 		if (i != oi * a.stride[0] || j != oj * a.stride[1] || oi >= a.y_size[0] || oj >= a.y_size[1])
@@ -89,7 +96,7 @@ template <class T> struct ToX {
 template <class T> struct ToW {
 	const Conv &a;
 	__device__ __forceinline__ void operator()(uint32_t o, uint32_t tap, Calc<T> sum) const {
-		Pixel to = pixel(tap, a.w_size);
+		Pixel to = tap_of(a, tap);
 		put<T>(a.w, o * a.ws[0] + to.n * a.ws[1] + to.i * a.ws[2] + to.j * a.ws[3], sum);
 	}
 };

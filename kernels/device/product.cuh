@@ -32,8 +32,8 @@ template <class REAL, class C> FN void finish(const Extent &e, uint32_t split, R
 template <int WIDE, class T, class A, class B, class C>
 FN void tile(T, const Extent &e, uint32_t row, uint32_t col, uint32_t split, Calc<T> *part, A a, B b, C c) {
 	typedef Calc<T> REAL;
-	const int ROWS = 64, COLS = 16 * WIDE, DEEP = 16;
-	__shared__ REAL as[DEEP][ROWS + 1], bs[DEEP][COLS + 1];
+	const int ROWS = 64, COLS = 16 * WIDE, DEEP = 16, PAD = 8 / sizeof(REAL); // 2 by 16 elements fill all banks
+	__shared__ REAL as[DEEP][ROWS + PAD], bs[DEEP][COLS + PAD];
 	uint32_t t = threadIdx.x, tx = t % 16, ty = t / 16;
 	Stretch along = stretch(e, split);
 	REAL sum[4][WIDE];
