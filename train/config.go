@@ -26,7 +26,7 @@ type Config struct {
 	Batch     int        `json:"batch"`               //
 	Seed      uint64     `json:"seed"`                // of the first weights, the order of samples, and all else that is drawn
 	Device    string     `json:"device,omitempty"`    //
-	Precision string     `json:"precision,omitempty"` // of products: float32 (or empty), bf16 or fp16
+	Precision string     `json:"precision,omitempty"` // of products: float32 (or empty), tf32, bf16 or fp16
 	Graph     Choice     `json:"graph,omitempty"`     // whether steps on a GPU are recorded once, and replayed
 	Threads   int        `json:"threads,omitempty"`   // all there are if 0
 }

@@ -10,15 +10,25 @@ import (
 )
 
 // precisions are what products may be computed as; weights, and what their
-// updates add up, are float32.
-var precisions = map[string]dtype.Type{"": dtype.Invalid, "float32": dtype.Invalid, "bf16": dtype.BFloat16, "fp16": dtype.Float16}
+// updates add up, are float32. What tf32 allows is up to the device.
+var precisions = map[string]dtype.Type{"": dtype.Invalid, "float32": dtype.Invalid, "tf32": dtype.Invalid, "bf16": dtype.BFloat16, "fp16": dtype.Float16}
 
 // checkPrecision refuses a precision that there is not.
 func checkPrecision(name string) error {
 	if _, ok := precisions[name]; !ok {
-		return fmt.Errorf("no precision %q; want float32, bf16 or fp16", name)
+		return fmt.Errorf("no precision %q; want float32, tf32, bf16 or fp16", name)
 	}
 	return nil
+}
+
+// A rounder is a device whose libraries may round the factors of float32 products.
+type rounder interface{ AllowTF32(allow bool) }
+
+// round tells the device whether it may.
+func (r *Run) round() {
+	if d, ok := r.Device.(rounder); ok {
+		d.AllowTF32(r.Config.Precision == "tf32")
+	}
 }
 
 // lower has t compute products as the run wants them.

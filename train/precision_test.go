@@ -66,6 +66,32 @@ func TestLowPrecisionLearns(t *testing.T) {
 	}
 }
 
+// TestLibrariesTrain has cuBLASLt and cuDNN multiply and convolve, also in graphs, near to what the CPU
+// comes to; with tf32 not quite as near.
+func TestLibrariesTrain(t *testing.T) {
+	gpu := cudatest.Devices(t, cudatest.Deferred)[0]
+	cudatest.Libraries(t, gpu)
+	losses := map[string][]float64{}
+	for name, d := range map[string]storage.Device{"cpu float32": storage.CPU, "libraries float32": gpu, "libraries tf32": gpu} {
+		_, precision, _ := strings.Cut(name, " ")
+		w := way{}
+		if d != storage.CPU {
+			w.graph = "yes"
+		}
+		run, data := onGPU(t, d, w, tiny+precision)
+		if err := run.Fit(context.Background(), data, train.Options{}); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		losses[name] = run.History["loss"]
+	}
+	for i, want := range losses["cpu float32"] {
+		single, rounded := losses["libraries float32"][i], losses["libraries tf32"][i]
+		if math.Abs(single-want) > 1e-4*want || math.Abs(rounded-want) > 4e-3*want || rounded == single {
+			t.Errorf("epoch %d: %v by libraries, %v with tf32; want %v nearly, and not the same", i+1, single, rounded, want)
+		}
+	}
+}
+
 // TestScaledRunsResumeBitByBit: the scale of losses is part of a run. The GPU
 // ends like itself in another way.
 func TestScaledRunsResumeBitByBit(t *testing.T) {
@@ -145,7 +171,7 @@ func weightsOf(t *testing.T, r *train.Run) (all []float32) {
 }
 
 func TestUnknownPrecisionsAreRefused(t *testing.T) {
-	if _, err := train.ParseConfig([]byte(tiny + "int4")); err == nil || !strings.Contains(err.Error(), `no precision "int4"; want float32, bf16 or fp16`) {
+	if _, err := train.ParseConfig([]byte(tiny + "int4")); err == nil || !strings.Contains(err.Error(), `no precision "int4"; want float32, tf32, bf16 or fp16`) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -42,7 +42,7 @@ func trainCommand() *cli.Command {
 			&cli.IntFlag{Name: "batch", Usage: "`NUMBER` of samples in a step", DefaultText: fmt.Sprint(d.Batch)},
 			&cli.Uint64Flag{Name: "seed", Usage: "`NUMBER` that all that is random follows from", DefaultText: fmt.Sprint(d.Seed)},
 			&cli.StringFlag{Name: "device", Usage: "what computes: cpu, or a GPU as h5dnn devices names it (cuda:0)", DefaultText: d.Device},
-			&cli.StringFlag{Name: "precision", Usage: "of products: float32, or bf16 or fp16, which pay on GPUs only; weights stay float32", DefaultText: "float32"},
+			&cli.StringFlag{Name: "precision", Usage: "of products: float32, or tf32, bf16 or fp16, which pay on GPUs only; weights stay float32", DefaultText: "float32"},
 			&cli.StringFlag{Name: "resident", Usage: "whether all samples stay on the GPU: auto, yes or no", DefaultText: "auto: where half of its free memory holds them"},
 			&cli.BoolFlag{Name: "graph", Usage: "record steps on a GPU once and replay them; --graph=false does not", DefaultText: "where it can be done"},
 			&cli.IntFlag{Name: "threads", Usage: "`NUMBER` of threads that compute", DefaultText: "all there are"},

@@ -208,7 +208,7 @@ func TestTrainingTroubleIsOneLineAndWritesNothing(t *testing.T) {
 		{flags("--device", "cuda:0"), `device "cuda:0": no CUDA: no driver among /no/libcuda.so`},
 		{[]string{"eval", "run.h5", "--device", "cuda:0"}, `device "cuda:0": no CUDA: no driver among /no/libcuda.so`},
 		{[]string{"predict", "run.h5", "testdata/digits.h5:/test/images", "-o", "p.npy", "--device", "cuda"}, `device "cuda": no CUDA: no driver among /no/libcuda.so`},
-		{flags("--precision", "fp8"), `--precision: no precision "fp8"; want float32, bf16 or fp16`},
+		{flags("--precision", "fp8"), `--precision: no precision "fp8"; want float32, tf32, bf16 or fp16`},
 		{flags("--resident", "perhaps"), `--resident cannot be "perhaps"; want auto, yes or no`},
 		{flags("--resident", "yes"), "resident: samples stay on a GPU, not on cpu"},
 		{flags("--graph"), "graph: cpu does not record steps"},
