@@ -14,8 +14,8 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// A Predictor says what a model makes of any number of samples: a few at a time,
-// so that what lies between its layers stays in the processor's cache.
+// A Predictor says what a model makes of any number of samples: on the CPU a few
+// at a time, so that what lies between its layers stays in the cache.
 type Predictor struct {
 	Rows int   // samples computed at a time
 	Out  []int // shape of what the model says of each
@@ -29,8 +29,12 @@ type Predictor struct {
 	finish func(out *tensor.Tensor) *tensor.Tensor
 }
 
-// cached is how many bytes the widest layer should give at a time.
-const cached = 3 << 19
+// How many bytes the widest layer should give at a time: what a processor's cache
+// holds, or what keeps a GPU busy.
+const (
+	cached = 3 << 19
+	busy   = 64 << 20
+)
 
 // NewPredictor takes model, which is on d, out of training, to predict from
 // samples of the given shape.
@@ -48,8 +52,12 @@ func NewPredictor(model nn.Module, in Input, d storage.Device, sample ...int) (*
 		return nil, err
 	}
 	const float = 4
+	room := cached
+	if d != storage.CPU {
+		room = busy
+	}
 	p := &Predictor{
-		Rows:  min(max(1, cached/(float*max(1, widest))), evaluated),
+		Rows:  min(max(1, room/(float*max(1, widest))), evaluated),
 		Type:  dtype.Float32,
 		model: model, input: in, device: d, sample: slices.Clone(sample),
 		finish: func(out *tensor.Tensor) *tensor.Tensor { return out },

@@ -94,8 +94,11 @@ func (m *monitor) batch(p train.Progress) error {
 }
 
 func (m *monitor) figures(p train.Progress) string {
-	text := fmt.Sprintf("epoch %d/%d  loss %.4f", p.Epoch, p.Epochs, p.MeanLoss())
-	if m.job.train.Classifies() {
+	text := fmt.Sprintf("epoch %d/%d", p.Epoch, p.Epochs)
+	if p.Tally.Samples > 0 { // else a GPU has not been asked yet
+		text += fmt.Sprintf("  loss %.4f", p.MeanLoss())
+	}
+	if p.Tally.Samples > 0 && m.job.train.Classifies() {
 		text += fmt.Sprintf("  accuracy %.2f%%", 100*p.Accuracy())
 	}
 	return text + waiting(p.Waited.Seconds(), p.Elapsed.Seconds())
