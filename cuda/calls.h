@@ -71,8 +71,15 @@ IN(event_record, (h5_handle c, h5_handle e, h5_handle s), cuEventRecord(e, s))
 IN(event_query, (h5_handle c, h5_handle e), cuEventQuery(e))
 IN(event_wait, (h5_handle c, h5_handle e), cuEventSynchronize(e))
 IN(event_between, (h5_handle c, float *ms, h5_handle from, h5_handle to), cuEventElapsedTime(ms, from, to))
-IN(module, (h5_handle c, h5_handle *m, const void *text), cuModuleLoadData(m, text))
 IN(function, (h5_handle c, h5_handle *f, h5_handle m, const char *name), cuModuleGetFunction(f, m, name))
+
+/* Compiles PTX; what the compiler has against it is written to log. */
+static inline h5_result h5_module(h5_handle c, h5_handle *m, const void *text, char *log, size_t bytes) {
+	int options[] = {H5_JIT_ERROR_LOG, H5_JIT_ERROR_LOG_BYTES};
+	void *values[] = {log, (void *)bytes};
+	h5_result r = h5_enter(c);
+	return r ? r : h5_cuda.cuModuleLoadDataEx(m, text, 2, options, values);
+}
 
 /* Launches a function of one parameter, which lies at args. */
 static inline h5_result h5_launch(h5_handle c, h5_handle f, const uint32_t *blocks, uint32_t threads, h5_handle s, void *args) {

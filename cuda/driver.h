@@ -54,7 +54,9 @@ enum {
 	H5_STREAM_ALONE = 1, /* does not wait for the default stream */
 	H5_EVENT_SLEEPS = 1,
 	H5_EVENT_UNTIMED = 2,
-	H5_CAPTURE_RELAXED = 2
+	H5_CAPTURE_RELAXED = 2,
+	H5_JIT_ERROR_LOG = 5,
+	H5_JIT_ERROR_LOG_BYTES = 6
 };
 
 #define H5_DRIVER(X) \
@@ -101,7 +103,7 @@ enum {
 	X(cuEventQuery, (h5_handle event)) \
 	X(cuEventSynchronize, (h5_handle event)) \
 	X(cuEventElapsedTime, (float *milliseconds, h5_handle from, h5_handle to)) \
-	X(cuModuleLoadData, (h5_handle * module, const void *text)) \
+	X(cuModuleLoadDataEx, (h5_handle * module, const void *text, unsigned count, int *options, void **values)) \
 	X(cuModuleGetFunction, (h5_handle * function, h5_handle module, const char *name)) \
 	X(cuLaunchKernel, (h5_handle function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, \
 		unsigned shared, h5_handle stream, void **params, void **extra))

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"unsafe"
 
@@ -28,7 +29,12 @@ func (m *module) load(d *Device, text string) error {
 	s := C.CString(text) // ends with a zero, as the driver wants it
 	defer C.free(unsafe.Pointer(s))
 	m.params, m.functions = entries(text), map[string]C.h5_handle{}
-	return check("compile PTX", C.h5_module(d.context, &m.handle, unsafe.Pointer(s)))
+	var log [4096]C.char
+	err := check("compile PTX", C.h5_module(d.context, &m.handle, unsafe.Pointer(s), &log[0], C.size_t(len(log))))
+	if err == nil || log[0] == 0 {
+		return err
+	}
+	return fmt.Errorf("%w\n%s", err, strings.TrimSpace(C.GoString(&log[0])))
 }
 
 // function returns the handle of an entry, whose parameters have those sizes.

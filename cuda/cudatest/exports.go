@@ -552,12 +552,16 @@ func fake_cuEventElapsedTime(ms *C.float, from, to C.h5_handle) code {
 	})
 }
 
-//export fake_cuModuleLoadData
-func fake_cuModuleLoadData(handle *C.h5_handle, image unsafe.Pointer) code {
+//export fake_cuModuleLoadDataEx
+func fake_cuModuleLoadDataEx(handle *C.h5_handle, image unsafe.Pointer, count C.uint, options *C.int, values *unsafe.Pointer) code {
 	return in(func(*gpu) code {
 		m, err := ptx.Parse(C.GoString((*C.char)(image)))
 		if err != nil {
-			names[invalidPTX] = [2]string{names[invalidPTX][0], err.Error()}
+			said := unsafe.Slice(values, count)
+			if !slices.Equal(unsafe.Slice(options, count), []C.int{C.H5_JIT_ERROR_LOG, C.H5_JIT_ERROR_LOG_BYTES}) {
+				return invalidValue
+			}
+			copy(unsafe.Slice((*byte)(said[0]), uintptr(said[1])-1), err.Error())
 			return invalidPTX
 		}
 		*handle = C.h5_handle(fake.add(m))
