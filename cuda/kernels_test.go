@@ -111,6 +111,9 @@ func counting() (all []trial) {
 				all = append(all, trial{kernels.Sum, nil, list(y.as(dtype.Int64)), list(x.up(90)), 0})
 			}
 		}
+		if t.IsSigned() {
+			all = append(all, trial{kernels.Max, nil, list(of(1).as(t)), list(these(t, -5, -3, -9)), 0})
+		}
 		for _, x := range []spec{of(30, 5), of(3, 2000)} {
 			all = append(all, trial{kernels.ArgMax, nil, list(of(x.shape[0], 1).as(dtype.Int64)), list(x.as(t).up(9)), 0})
 		}

@@ -5,8 +5,9 @@
 // A kernel reads and writes arrays through their views, so slices, transposes
 // and broadcasts reach it without being copied. It knows no derivatives.
 //
-// The fast ways are for float32 and float64. In them denormals count as zero, in
-// operands and in results: processors take many times as long over them.
+// The fast ways on the CPU are for float32 and float64, and for half floats by way
+// of those. In them denormals count as zero, in operands and in results: processors
+// take many times as long over them.
 package kernels
 
 import (
