@@ -410,7 +410,7 @@ func TestKernelsAgreeWithPlainLoops(t *testing.T) {
 			c.repeats(t, gpus[i%2], c.agrees(t, gpus[i%2]))
 		})
 	}
-	if !t.Failed() {
+	if !t.Failed() && !cudatest.Real() {
 		everyEntryRan(t)
 	}
 }
