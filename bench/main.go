@@ -11,6 +11,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -30,14 +31,16 @@ func main() {
 	seconds := flag.Float64("seconds", 6, "time to spend on a row, both sides together")
 	data := flag.String("data", "../shared/data", "folder with mnist.h5, for the rows that read it")
 	made := flag.String("made", "bench/out", "folder for the files that the peer makes")
-	name := flag.String("suite", "compute", "which table: compute or io")
+	name := flag.String("suite", "compute", "which table: compute, io or gpu")
+	device := flag.String("device", "cuda:0", "what the rows of GPUs run on")
+	small := flag.Bool("small", false, "make those rows as small as an interpreter can do them; their times mean nothing")
 	flag.Parse()
 	s, ok := suites[*name]
 	if !ok {
-		fmt.Fprintf(os.Stderr, "bench: no suite %q; choose compute or io\n", *name)
+		fmt.Fprintf(os.Stderr, "bench: no suite %q; choose compute, io or gpu\n", *name)
 		os.Exit(2)
 	}
-	if err := run(s, *python, *out, *only, *threads, *seconds, folders{*data, *made}); err != nil {
+	if err := run(s, *python, *out, *only, *threads, *seconds, folders{*data, *made, *device, *small}); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(2)
 	}
@@ -52,10 +55,15 @@ type suite struct {
 var suites = map[string]suite{
 	"compute": {"make bench", torchScript, rows},
 	"io":      {"make bench-io", h5pyScript, ioRows},
+	"gpu":     {"make gpu-check", torchGPUScript, gpuRows},
 }
 
-// folders are where the files of rows lie.
-type folders struct{ data, made string }
+// folders are where the files of rows lie, and the GPU that computes.
+type folders struct {
+	data, made string
+	device     string
+	small      bool
+}
 
 func run(s suite, python, out, only string, threads int, seconds float64, in folders) error {
 	runtime.LockOSThread() // so that all arithmetic has one caller, and OpenMP one team
@@ -67,23 +75,25 @@ func run(s suite, python, out, only string, threads int, seconds float64, in fol
 	}
 	defer p.stop()
 	var results []result
+	var failed []error
 	for _, r := range s.selected(only) {
 		res, err := measure(r, p, seconds, in)
 		if err != nil {
-			return fmt.Errorf("%s: %w", r.name, err)
+			res.skipped = fmt.Errorf("failed: %w", err)
+			failed = append(failed, fmt.Errorf("%s: %w", r.name, err))
 		}
 		fmt.Println(res)
 		results = append(results, res)
 	}
 	if out == "" {
-		return nil
+		return errors.Join(failed...)
 	}
 	f, err := os.Create(out)
 	if err != nil {
 		return err
 	}
 	writeTable(f, s.command, results, p.version, threads)
-	return f.Close()
+	return errors.Join(append(failed, f.Close())...)
 }
 
 // A result is what both sides took for one row, in seconds.

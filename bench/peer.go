@@ -18,6 +18,8 @@ var (
 	torchScript string
 	//go:embed peer_h5py.py
 	h5pyScript string
+	//go:embed peer_torch_gpu.py
+	torchGPUScript string
 )
 
 // A peer is a process that times the same rows with another program. The nil
@@ -33,7 +35,7 @@ func startPeer(python, script string, threads int, in folders) (*peer, error) {
 	if python == "" {
 		return &peer{version: "none"}, nil
 	}
-	p := &peer{command: exec.Command(python, "-c", script, fmt.Sprint(threads), in.data, in.made)}
+	p := &peer{command: exec.Command(python, "-c", script, fmt.Sprint(threads), in.data, in.made, fmt.Sprint(in.small))}
 	p.command.Stderr = os.Stderr
 	p.command.Env = append(os.Environ(), fmt.Sprintf("OMP_NUM_THREADS=%d", threads))
 	var err error

@@ -1,0 +1,5 @@
+//go:build fakegpus
+
+package main
+
+import _ "github.com/h5dnn/h5dnn/cuda/cudatest" // two GPUs that an interpreter plays, to try the rows with

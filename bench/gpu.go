@@ -1,0 +1,284 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/h5dnn/h5dnn/cuda"
+	"github.com/h5dnn/h5dnn/dataset"
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/hdf5"
+	"github.com/h5dnn/h5dnn/tensor"
+	"github.com/h5dnn/h5dnn/train"
+)
+
+// Sizes of the rows on GPUs. Those that an interpreter can do as well show that
+// rows work, not how fast.
+type gpuSizes struct{ product, loop, row, rows int }
+
+func (in folders) sizes() gpuSizes {
+	if in.small {
+		return gpuSizes{product: 32, loop: 1 << 12, row: 1 << 10, rows: 100}
+	}
+	return gpuSizes{product: 4096, loop: 1 << 28, row: 1 << 20, rows: 20 << 10}
+}
+
+// exampleCNN is the model of PyTorch's examples/mnist.
+var exampleCNN = []any{
+	map[string]any{"conv2d": map[string]any{"out_channels": 32, "kernel_size": 3}}, "relu",
+	map[string]any{"conv2d": map[string]any{"out_channels": 64, "kernel_size": 3}}, "relu",
+	map[string]any{"maxpool2d": 2}, map[string]any{"dropout": 0.25}, "flatten",
+	map[string]any{"dense": 128}, "relu", map[string]any{"dropout": 0.5}, map[string]any{"dense": 10},
+}
+
+// gpuEpochs goes through epochs of one training, from one OnEpoch to the next.
+func gpuEpochs(resident train.Choice) func(folders) (task, error) {
+	return func(in folders) (task, error) {
+		f, err := hdf5.Open(gzipped(in))
+		if err != nil {
+			return task{}, err
+		}
+		r, data, err := exampleRun(f, in, resident)
+		if err != nil {
+			f.Close()
+			return task{}, err
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		turns, over := make(chan struct{}), make(chan error)
+		go func() {
+			defer close(over)
+			<-turns
+			over <- r.Fit(ctx, data, train.Options{OnEpoch: func(train.Epoch) error {
+				over <- nil
+				select {
+				case <-turns:
+				case <-ctx.Done():
+				}
+				return ctx.Err()
+			}})
+		}()
+		once := func() error {
+			turns <- struct{}{}
+			return <-over
+		}
+		return task{once: once, done: func() {
+			cancel()
+			for range over {
+			}
+			f.Close()
+		}}, nil
+	}
+}
+
+func exampleRun(f *hdf5.File, in folders, resident train.Choice) (*train.Run, *train.Data, error) {
+	c := train.Defaults()
+	c.Data.File, c.Data.X, c.Data.Y = train.Names{f.Name()}, "train/images", "train/labels"
+	c.Data.Normalize = train.Normalize{Scale: []float64{1.0 / 255}, Shift: []float64{0}}
+	c.Model, c.Batch, c.Epochs, c.Schedule = exampleCNN, 64, 1<<30, "constant"
+	c.Optimizer = map[string]any{"sgd": map[string]any{"lr": 0.01}}
+	c.Data.Resident = resident
+	x, err := array(f, c.Data.X)
+	if err != nil {
+		return nil, nil, err
+	}
+	y, err := array(f, c.Data.Y)
+	if err != nil {
+		return nil, nil, err
+	}
+	if in.small {
+		x.View, _ = x.View.Slice(0, 0, 16, 1)
+		y.View, _ = y.View.Slice(0, 0, 16, 1)
+		c.Batch = 8
+	}
+	data, err := train.NewData(c, train.Arrays{X: x, Y: y})
+	if err != nil {
+		return nil, nil, err
+	}
+	d, err := cuda.Open(in.device)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := train.New(context.Background(), c, data, d)
+	return r, data, err
+}
+
+// drawnOn returns numbers from 0 to 1 on d.
+func drawnOn(d *cuda.Device, t dtype.Type, shape ...int) (storage.Array, error) {
+	x, err := storage.Make(d, dtype.Float32, shape...)
+	if err != nil {
+		return x, err
+	}
+	if err := d.Run(kernels.Uniform, &kernels.Call{Set: kernels.RandomSet{Seed: 1, B: 1}, Out: []storage.Array{x}}); err != nil || t == dtype.Float32 {
+		return x, err
+	}
+	y, err := storage.Make(d, t, shape...)
+	if err != nil {
+		return y, err
+	}
+	return y, d.Run(kernels.Cast, &kernels.Call{Out: []storage.Array{y}, In: []storage.Array{x}})
+}
+
+// tenTimes does work ten times, and waits for the last.
+func tenTimes(d *cuda.Device, work func() error) func() error {
+	return func() error {
+		for range 10 {
+			if err := work(); err != nil {
+				return err
+			}
+		}
+		return d.Sync()
+	}
+}
+
+func gpuProducts(name string) func(folders) (task, error) {
+	return func(in folders) (task, error) {
+		d, err := cuda.Open(in.device)
+		if err != nil {
+			return task{}, err
+		}
+		t, err := dtype.Parse(name)
+		if err != nil {
+			return task{}, err
+		}
+		n := in.sizes().product
+		x, err := drawnOn(d, t, n, n)
+		once := tenTimes(d, func() error {
+			return tensor.Infer(func(t *tensor.Tape) { t.Watch(x).MatMul(t.Watch(x)) })
+		})
+		return task{once: once, done: tensor.ReleaseMemory}, err
+	}
+}
+
+// gpuLoops runs a kernel over as many numbers as a loop has.
+func gpuLoops(call func(x, y, z storage.Array) (*kernels.Kernel, *kernels.Call)) func(folders) (task, error) {
+	return func(in folders) (task, error) {
+		d, err := cuda.Open(in.device)
+		if err != nil {
+			return task{}, err
+		}
+		x, err := drawnOn(d, dtype.Float32, in.sizes().loop)
+		if err != nil {
+			return task{}, err
+		}
+		y, err := storage.Make(d, dtype.Float32, x.Len())
+		if err != nil {
+			return task{}, err
+		}
+		one, err := storage.Make(d, dtype.Float32, 1)
+		k, c := call(x, y, one)
+		return task{once: tenTimes(d, func() error { return d.Run(k, c) })}, err
+	}
+}
+
+func gpuExp(x, y, _ storage.Array) (*kernels.Kernel, *kernels.Call) {
+	return kernels.Exp, &kernels.Call{Out: []storage.Array{y}, In: []storage.Array{x}}
+}
+
+func gpuAdd(x, y, _ storage.Array) (*kernels.Kernel, *kernels.Call) {
+	return kernels.Add, &kernels.Call{Out: []storage.Array{y}, In: []storage.Array{x, x}}
+}
+
+func gpuSum(x, _, one storage.Array) (*kernels.Kernel, *kernels.Call) {
+	return kernels.Sum, &kernels.Call{Out: []storage.Array{one}, In: []storage.Array{x}}
+}
+
+// inFlight is how many batches are on their way to a GPU.
+const inFlight = 3
+
+// gpuUpload loads a file into pinned memory, whence a GPU copies it.
+func gpuUpload(in folders) (task, error) {
+	d, err := cuda.Open(in.device)
+	if err != nil {
+		return task{}, err
+	}
+	f, err := bytesFile(filepath.Join(in.made, "upload.h5"), in.sizes())
+	if err != nil {
+		return task{}, err
+	}
+	x, err := array(f, "x")
+	if err != nil {
+		return task{}, err
+	}
+	set, err := dataset.Of(dataset.Named{Name: "x", Array: x})
+	if err != nil {
+		return task{}, err
+	}
+	loader, err := dataset.NewLoader(set, dataset.Options{Batch: 32, Shuffle: dataset.None, Alloc: d.Pinned, Held: inFlight})
+	if err != nil {
+		return task{}, err
+	}
+	to, err := d.Alloc(32 * in.sizes().row)
+	if err != nil {
+		return task{}, err
+	}
+	queue, err := d.NewQueue()
+	if err != nil {
+		return task{}, err
+	}
+	var marks [inFlight]storage.Mark
+	for i := range marks {
+		if marks[i], err = d.NewMark(); err != nil {
+			return task{}, err
+		}
+	}
+	once := func() error {
+		next := 0
+		for b, err := range loader.Epoch(context.Background(), 0, 0) {
+			if err != nil {
+				return err
+			}
+			bytes := b.Fields[0]
+			m := marks[next%inFlight]
+			next++
+			for _, step := range []func() error{
+				m.Wait,
+				func() error { return queue.Upload(to, 0, bytes.Data.(storage.Host), bytes.Len()) },
+				func() error { return queue.Mark(m) },
+			} {
+				if err := step(); err != nil {
+					return err
+				}
+			}
+		}
+		return errors.Join(marks[0].Wait(), marks[1].Wait(), marks[2].Wait())
+	}
+	done := func() {
+		queue.Close()
+		f.Close()
+		os.Remove(f.Name())
+	}
+	return task{once: once, done: done}, nil
+}
+
+// bytesFile returns a contiguous file of rows of bytes, which it makes.
+func bytesFile(name string, s gpuSizes) (*hdf5.File, error) {
+	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+		return nil, err
+	}
+	w, err := hdf5.Create(name, hdf5.CreateOptions{NoSync: true})
+	if err != nil {
+		return nil, err
+	}
+	defer w.Abort()
+	d, err := w.CreateDataset("/x", dtype.Uint8, []int{s.rows, s.row}, hdf5.Layout{})
+	if err != nil {
+		return nil, err
+	}
+	block := make([]uint8, 4*s.row)
+	for i := range block {
+		block[i] = uint8(i * 31 >> 3)
+	}
+	for first := 0; first < s.rows; first += 4 {
+		if err := d.WriteAt([]int{first, 0}, storage.From(block, 4, s.row)); err != nil {
+			return nil, err
+		}
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return hdf5.Open(name)
+}

@@ -1,0 +1,16 @@
+package main
+
+// gpuRows are timed on a GPU, each until it is done with the work. An epoch of
+// MNIST is 938 steps; the peer has all samples in the GPU's memory.
+var gpuRows = []row{
+	{name: "epoch of MNIST, the CNN of PyTorch's example, batch 64; PyTorch", bar: 1. / 10, prepare: gpuEpochs("yes")},
+	{name: "epoch of MNIST, the CNN of PyTorch's example, batch 64; PyTorch, a CUDA graph", bar: 1. / 2, prepare: gpuEpochs("yes")},
+	{name: "epoch of MNIST, the CNN of PyTorch's example, batch 64; 80 µs a step", bar: 1, limit: 938 * 80e-6, prepare: gpuEpochs("yes")},
+	{name: "epoch of MNIST, streamed from the file; all of it on the GPU", bar: 1.1, prepare: gpuEpochs("no"), beside: gpuEpochs("yes")},
+	{name: "10 products 4096, bfloat16; torch.matmul", bar: 1 / 0.95, prepare: gpuProducts("bfloat16")},
+	{name: "10 products 4096, float32; torch.matmul, TF32", bar: 1 / 0.95, prepare: gpuProducts("float32")},
+	{name: "10 times exp of 2^28 float32; copies of as many bytes", bar: 1 / 0.85, prepare: gpuLoops(gpuExp)},
+	{name: "10 times add of 2^28 float32; copies of as many bytes", bar: 1 / 0.85, prepare: gpuLoops(gpuAdd)},
+	{name: "10 times sum of 2^28 float32; copies of as many bytes", bar: 1 / 0.85, prepare: gpuLoops(gpuSum)},
+	{name: "20 GiB to the GPU, from a contiguous file in the page cache; from pinned memory", bar: 1 / 0.8, prepare: gpuUpload},
+}
