@@ -27,12 +27,15 @@ func (in folders) sizes() gpuSizes {
 	return gpuSizes{product: 4096, loop: 1 << 28, row: 1 << 20, rows: 20 << 10}
 }
 
-// exampleCNN is the model of PyTorch's examples/mnist.
-var exampleCNN = []any{
-	map[string]any{"conv2d": map[string]any{"out_channels": 32, "kernel_size": 3}}, "relu",
-	map[string]any{"conv2d": map[string]any{"out_channels": 64, "kernel_size": 3}}, "relu",
-	map[string]any{"maxpool2d": 2}, map[string]any{"dropout": 0.25}, "flatten",
-	map[string]any{"dense": 128}, "relu", map[string]any{"dropout": 0.5}, map[string]any{"dense": 10},
+// exampleCNN is the model of PyTorch's examples/mnist, a part of it for an interpreter.
+func exampleCNN(part int) []any {
+	conv := func(out int) any {
+		return map[string]any{"conv2d": map[string]any{"out_channels": out / part, "kernel_size": 3}}
+	}
+	return []any{
+		conv(32), "relu", conv(64), "relu", map[string]any{"maxpool2d": 2}, map[string]any{"dropout": 0.25}, "flatten",
+		map[string]any{"dense": 128 / part}, "relu", map[string]any{"dropout": 0.5}, map[string]any{"dense": 10},
+	}
 }
 
 // gpuEpochs goes through epochs of one training, from one OnEpoch to the next.
@@ -78,7 +81,7 @@ func exampleRun(f *hdf5.File, in folders, resident train.Choice) (*train.Run, *t
 	c := train.Defaults()
 	c.Data.File, c.Data.X, c.Data.Y = train.Names{f.Name()}, "train/images", "train/labels"
 	c.Data.Normalize = train.Normalize{Scale: []float64{1.0 / 255}, Shift: []float64{0}}
-	c.Model, c.Batch, c.Epochs, c.Schedule = exampleCNN, 64, 1<<30, "constant"
+	c.Model, c.Batch, c.Epochs, c.Schedule = exampleCNN(1), 64, 1<<30, "constant"
 	c.Optimizer = map[string]any{"sgd": map[string]any{"lr": 0.01}}
 	c.Data.Resident = resident
 	x, err := array(f, c.Data.X)
@@ -90,9 +93,9 @@ func exampleRun(f *hdf5.File, in folders, resident train.Choice) (*train.Run, *t
 		return nil, nil, err
 	}
 	if in.small {
-		x.View, _ = x.View.Slice(0, 0, 16, 1)
-		y.View, _ = y.View.Slice(0, 0, 16, 1)
-		c.Batch = 8
+		x.View, _ = x.View.Slice(0, 0, 4, 1)
+		y.View, _ = y.View.Slice(0, 0, 4, 1)
+		c.Model, c.Batch = exampleCNN(32), 2
 	}
 	data, err := train.NewData(c, train.Arrays{X: x, Y: y})
 	if err != nil {

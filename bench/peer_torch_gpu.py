@@ -15,7 +15,7 @@ device = torch.device('cuda' if cuda else 'cpu')
 torch.manual_seed(0)
 torch.backends.cuda.matmul.allow_tf32 = True
 torch.backends.cudnn.allow_tf32 = True
-batch = 64
+batch = 2 if small else 64
 
 
 def sync():
@@ -25,7 +25,7 @@ def sync():
 
 def example():
     """The model of PyTorch's examples/mnist, and a step of it on samples that are on the GPU already."""
-    n = 128 if small else 60000
+    n = 4 if small else 60000
     X = torch.randint(0, 256, (n, 1, 28, 28), dtype=torch.uint8, device=device)
     Y = torch.randint(0, 10, (n,), device=device)
     model = nn.Sequential(
