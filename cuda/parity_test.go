@@ -22,7 +22,10 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-var parity = flag.String("parity", "", "`FILE` with the interpreter's results of all trials: it writes it, a real GPU is compared with it")
+var (
+	recordTo = flag.String("record", "", "write what all trials give to `FILE`")
+	parity   = flag.String("parity", "", "compare with what was recorded in `FILE`")
+)
 
 // A result is what a trial wrote, in memory order.
 type result struct {
@@ -159,19 +162,22 @@ func compare(t *testing.T, d *cuda.Device, all []trial, recorded results) (wrong
 	return wrong, exact
 }
 
-// TestBitsAreTheInterpreters compares a real GPU with what the interpreter
-// recorded in -parity, or records that. Without the flag it does both with a few
-// trials, on GPUs that work as late and as early as may be.
+// TestBitsAreTheInterpreters holds a GPU, with -parity, to what the interpreter has
+// recorded, with -record. Without either it does both with a few trials, on GPUs
+// that work as late and as early as may be.
 func TestBitsAreTheInterpreters(t *testing.T) {
-	if *parity == "" {
+	switch {
+	case *recordTo != "":
+		recordAll(t)
+	case *parity != "":
+		compareAll(t)
+	default:
 		recordedAndCompared(t)
-		return
 	}
-	if cudatest.Real() {
-		onRealGPU(t)
-		return
-	}
-	file, err := os.Create(*parity)
+}
+
+func recordAll(t *testing.T) {
+	file, err := os.Create(*recordTo)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +186,7 @@ func TestBitsAreTheInterpreters(t *testing.T) {
 	}
 }
 
-func onRealGPU(t *testing.T) {
+func compareAll(t *testing.T) {
 	file, err := os.Open(*parity)
 	if err != nil {
 		t.Fatal(err)

@@ -33,7 +33,7 @@ objdump -T $to/h5dnn $to/bench $to/*.test $to/lib/* | grep -o 'GLIBC_[0-9.]*' | 
 mnist=../shared/data/mnist.h5
 if [ -f $mnist ]; then cp $mnist $to/data/; else echo "gpu-check: no $mnist: digits are trained on, and rows about MNIST will be missing"; fi
 cp testdata/digits.h5 $to/data/
-(cd cuda && "../$to/cuda.test" -test.run TestBitsAreTheInterpreters -parity "../$to/parity.gz" >/dev/null)
+(cd cuda && "../$to/cuda.test" -test.run TestBitsAreTheInterpreters -record "../$to/parity.gz" >/dev/null)
 git log -1 --format=%h >$to/commit
 cp bench/gpu/run.sh $to/
 tar -cJf $to.tar.xz -C bin gpu-check

@@ -6,7 +6,7 @@
 # one did not, 2 if there is no GPU or nothing can run.
 #
 # PYTHON names an interpreter that has PyTorch (python3). SMALL=1 makes sizes those that an
-# interpreter can do, DEVICE is the GPU (cuda:0).
+# interpreter can do, and REAL= has the tests run on it, to try all this; DEVICE is the GPU (cuda:0).
 here=$(cd "$(dirname "$0")" && pwd)
 OUT=${OUT:-$PWD/gpu-check-results}
 PYTHON=${PYTHON:-python3}
@@ -58,7 +58,7 @@ step "Machine" 30 sh -c 'uname -srm; grep -m 1 "model name" /proc/cpuinfo; nproc
 step "h5dnn devices" 30 "$here/h5dnn" devices
 
 cd "$made" || exit 2
-gpu() { step "$1" 120 env H5DNN_TEST_GPU="${FAKE:-1}" "$here/$2" -test.run "$3" -test.timeout 110s $4 $5; }
+gpu() { step "$1" "${LIMIT:-120}" env H5DNN_TEST_GPU="${REAL-1}" "$here/$2" -test.run "$3" -test.timeout 0 $4 $5; }
 gpu "Every kernel, beside the interpreter: the same bits, but where a GPU may choose them" cuda.test '^TestBitsAreTheInterpreters$' "-test.v -parity" "$here/parity.gz"
 gpu "Every kernel, beside plain loops on the CPU" cuda.test '^TestKernelsAgreeWithPlainLoops$|^TestKernelsRunInOrder$|^TestEventsOrderStreams$'
 gpu "Every operation and its derivative, beside the CPU in float64" tensor.test '^TestDevicesAgree$|^TestDevicesTakeEmptyBatches$'
