@@ -59,6 +59,10 @@ bench: build ## measure beside PyTorch (makes a Python environment outside the t
 bench-io: build ## measure reading beside h5py, likewise (makes files of 25 GiB, one after the other)
 	$(MAKE) -C bench bench-io
 
+.PHONY: gpu-check
+gpu-check: setup ## pack bin/gpu-check, to be run on a machine with an NVIDIA GPU (bench/gpu/README.md)
+	@sh scripts/gpu_check.sh
+
 .PHONY: golden
 golden: setup ## rewrite the expected output in cmd/h5dnn/testdata, and docs/operations.md
 	go test ./cmd/h5dnn -run TestScripts -rewrite

@@ -93,6 +93,9 @@ func run(s suite, python, out, only string, threads int, seconds float64, in fol
 		return err
 	}
 	writeTable(f, s.command, results, p.version, threads)
+	if in.small {
+		fmt.Fprintf(f, "\n**Sizes are those that an interpreter can do (-small): the times mean nothing.**\n")
+	}
 	return errors.Join(append(failed, f.Close())...)
 }
 

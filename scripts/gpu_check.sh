@@ -7,34 +7,37 @@ cd "$(dirname "$0")/.."
 
 to=bin/gpu-check
 rm -rf $to $to.tar.xz
-mkdir -p $to/lib $to/data
+mkdir -p $to/lib $to/data $to/tests
 
 # RPATH, not RUNPATH, so that libraries find their own needs there too.
+flags='-s -w -extldflags "-Wl,-rpath,$ORIGIN/lib:$ORIGIN/../../lib -Wl,--disable-new-dtags"'
 go() {
 	verb=$1
 	shift
-	command go "$verb" -tags "${TAGS:-}" -ldflags '-s -w -extldflags "-Wl,-rpath,$ORIGIN/lib -Wl,--disable-new-dtags"' "$@"
+	command go "$verb" -tags "${TAGS:-}" -ldflags "$flags" "$@"
 }
 go build -o $to/h5dnn ./cmd/h5dnn
 go build -o $to/bench ./bench
-go test -c -o $to/cuda.test ./cuda
-go test -c -o $to/tensor.test ./tensor
+for package in cuda tensor; do
+	go test -c -o $to/tests/$package/test ./$package
+	[ ! -d $package/testdata ] || cp -r $package/testdata $to/tests/$package/
+done
 
 needs() { ldd "$@" | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u; }
 openblas=$(ldconfig -p | awk '$1 == "libopenblas.so.0" { print $NF; exit }')
-for library in $(needs $to/h5dnn $to/cuda.test) $openblas $(needs $openblas); do
+for library in $(needs $to/h5dnn $to/bench $to/tests/*/test) $openblas $(needs $openblas); do
 	case $library in
 	*/libc.so.* | */libm.so.* | */libmvec.so.* | */libdl.so.* | */libpthread.so.* | */librt.so.* | */libresolv.so.*) ;; # glibc's
 	*) cp -L "$library" $to/lib/ ;;
 	esac
 done
-objdump -T $to/h5dnn $to/bench $to/*.test $to/lib/* | grep -o 'GLIBC_[0-9.]*' | sort -Vu | tail -1 | cut -d _ -f 2 >$to/glibc
+objdump -T $to/h5dnn $to/bench $to/tests/*/test $to/lib/* | grep -o 'GLIBC_[0-9.]*' | sort -Vu | tail -1 | cut -d _ -f 2 >$to/glibc
 
 mnist=../shared/data/mnist.h5
 if [ -f $mnist ]; then cp $mnist $to/data/; else echo "gpu-check: no $mnist: digits are trained on, and rows about MNIST will be missing"; fi
 cp testdata/digits.h5 $to/data/
-(cd cuda && "../$to/cuda.test" -test.run TestBitsAreTheInterpreters -record "../$to/parity.gz" >/dev/null)
+(cd $to/tests/cuda && ./test -test.run TestBitsAreTheInterpreters -record parity.gz >/dev/null)
 git log -1 --format=%h >$to/commit
 cp bench/gpu/run.sh $to/
-tar -cJf $to.tar.xz -C bin gpu-check
+XZ_OPT='-3 -T0' tar -cJf $to.tar.xz -C bin gpu-check
 echo "gpu-check: $to, $(du -sh $to | cut -f 1); $to.tar.xz, $(du -h $to.tar.xz | cut -f 1). On a machine with a GPU and glibc $(cat $to/glibc) or newer: gpu-check/run.sh"

@@ -1,14 +1,14 @@
 #!/bin/sh
 # Tries h5dnn on this machine's NVIDIA GPU, in less than nine minutes: every kernel against what the
 # interpreter computed and against the CPU, a training from an HDF5 file, and the benchmark beside
-# PyTorch. What comes of it goes to $OUT (a folder gpu-check-results if that is not set). make
-# gpu-check builds the folder that this is run in. The status is 0 if every step succeeded, 1 if
+# PyTorch. What comes of it goes to $OUT/RESULTS.md; OUT is bench/gpu if there is that folder, or
+# gpu-check-results. make gpu-check builds the folder that this is run from. The status is 0 if every step succeeded, 1 if
 # one did not, 2 if there is no GPU or nothing can run.
 #
 # PYTHON names an interpreter that has PyTorch (python3). SMALL=1 makes sizes those that an
 # interpreter can do, and REAL= has the tests run on it, to try all this; DEVICE is the GPU (cuda:0).
 here=$(cd "$(dirname "$0")" && pwd)
-OUT=${OUT:-$PWD/gpu-check-results}
+[ -n "$OUT" ] || { [ -d bench/gpu ] && OUT=$PWD/bench/gpu; } || OUT=$PWD/gpu-check-results
 PYTHON=${PYTHON:-python3}
 DEVICE=${DEVICE:-cuda:0}
 made=${TMPDIR:-/tmp}/gpu-check.$$
@@ -57,18 +57,22 @@ say "# h5dnn on a GPU" "" "By gpu-check/run.sh, commit $(cat "$here/commit"), on
 step "Machine" 30 sh -c 'uname -srm; grep -m 1 "model name" /proc/cpuinfo; nproc; grep MemTotal /proc/meminfo; nvidia-smi || echo "no nvidia-smi"'
 step "h5dnn devices" 30 "$here/h5dnn" devices
 
-cd "$made" || exit 2
-gpu() { step "$1" "${LIMIT:-120}" env H5DNN_TEST_GPU="${REAL-1}" "$here/$2" -test.run "$3" -test.timeout 0 $4 $5; }
-gpu "Every kernel, beside the interpreter: the same bits, but where a GPU may choose them" cuda.test '^TestBitsAreTheInterpreters$' "-test.v -parity" "$here/parity.gz"
-gpu "Every kernel, beside plain loops on the CPU" cuda.test '^TestKernelsAgreeWithPlainLoops$|^TestKernelsRunInOrder$|^TestEventsOrderStreams$'
-gpu "Every operation and its derivative, beside the CPU in float64" tensor.test '^TestDevicesAgree$|^TestDevicesTakeEmptyBatches$'
+# gpu TITLE PACKAGE TESTS ARGUMENTS...: runs tests on the GPU.
+gpu() {
+	title=$1 package=$2 tests=$3
+	shift 3
+	step "$title" "${LIMIT:-60}" env -C "$here/tests/$package" H5DNN_TEST_GPU="${REAL-1}" ./test -test.run "$tests" "$@"
+}
+gpu "Every kernel, beside the interpreter: the same bits, but where a GPU may choose them" cuda '^TestBitsAreTheInterpreters$' -test.v -parity parity.gz
+gpu "Every kernel, beside plain loops on the CPU" cuda '^TestKernelsAgreeWithPlainLoops$|^TestKernelsRunInOrder$|^TestEventsOrderStreams$'
+gpu "Every operation and its derivative, beside the CPU in float64" tensor '^TestDevicesAgree$|^TestDevicesTakeEmptyBatches$'
 
-train() { step "$1" 120 "$here/h5dnn" train --data "$2" --x train/images --y train/labels --val-x test/images --val-y test/labels --model "$3" --epochs "$4" --seed 1 --device "$5" -o "$made/$6.h5"; }
+train() { step "$1" "${LIMIT:-60}" "$here/h5dnn" train --data "$2" --x train/images --y train/labels --val-x test/images --val-y test/labels --model "$3" --epochs "$4" --seed 1 --device "$5" -o "$made/$6.h5"; }
 if [ -f "$here/data/mnist.h5" ] && [ -z "$SMALL" ]; then
 	train "LeNet on MNIST, from its HDF5 file" "$here/data/mnist.h5" lenet 3 "$DEVICE" gpu
 	train "The same on the CPU" "$here/data/mnist.h5" lenet 3 cpu cpu
 else
-	say "" "MNIST is not trained on: ${SMALL:+SMALL is set}${SMALL:-there is no mnist.h5}; digits are."
+	say "" "**missing**: MNIST, or SMALL is set. Digits are trained on instead."
 	train "An MLP on digits, from their HDF5 file" "$here/data/digits.h5" mlp 2 "$DEVICE" gpu
 	train "The same on the CPU" "$here/data/digits.h5" mlp 2 cpu cpu
 fi
@@ -77,7 +81,7 @@ if ! "$PYTHON" -c 'import torch' 2>"$made/why"; then
 	say "" "**missing**: PyTorch, to stand beside: $(tail -n 1 "$made/why"). Rows beside it have no ratio; name a Python that has it in PYTHON."
 	PYTHON=
 fi
-step "Benchmark" 270 "$here/bench" -suite gpu -device "$DEVICE" -python "$PYTHON" -data "$here/data" -made "$made" -seconds "${SECONDS_A_ROW:-4}" -o "$made/table.md" ${SMALL:+-small}
+step "Benchmark" 200 "$here/bench" -suite gpu -device "$DEVICE" -python "$PYTHON" -data "$here/data" -made "$made" -seconds "${SECONDS_A_ROW:-4}" -o "$made/table.md" ${SMALL:+-small}
 if [ -f "$made/table.md" ]; then say "" "$(sed 's/^# /## /' "$made/table.md")"; fi
 say "" "$([ $failed = 0 ] && echo "Every step succeeded." || echo "**Some steps failed**; see above.")"
 exit $failed
