@@ -101,12 +101,21 @@ func exampleRun(f *hdf5.File, in folders, resident train.Choice) (*train.Run, *t
 	if err != nil {
 		return nil, nil, err
 	}
-	d, err := cuda.Open(in.device)
+	d, err := openGPU(in)
 	if err != nil {
 		return nil, nil, err
 	}
 	r, err := train.New(context.Background(), c, data, d)
 	return r, data, err
+}
+
+// openGPU returns the GPU, which may compute float32 as TF32, as the peer may.
+func openGPU(in folders) (*cuda.Device, error) {
+	d, err := cuda.Open(in.device)
+	if err == nil {
+		d.AllowTF32(true)
+	}
+	return d, err
 }
 
 // drawnOn returns numbers from 0 to 1 on d.
@@ -139,7 +148,7 @@ func tenTimes(d *cuda.Device, work func() error) func() error {
 
 func gpuProducts(name string) func(folders) (task, error) {
 	return func(in folders) (task, error) {
-		d, err := cuda.Open(in.device)
+		d, err := openGPU(in)
 		if err != nil {
 			return task{}, err
 		}
@@ -159,7 +168,7 @@ func gpuProducts(name string) func(folders) (task, error) {
 // gpuLoops runs a kernel over as many numbers as a loop has.
 func gpuLoops(call func(x, y, z storage.Array) (*kernels.Kernel, *kernels.Call)) func(folders) (task, error) {
 	return func(in folders) (task, error) {
-		d, err := cuda.Open(in.device)
+		d, err := openGPU(in)
 		if err != nil {
 			return task{}, err
 		}
@@ -194,7 +203,7 @@ const inFlight = 3
 
 // gpuUpload loads a file into pinned memory, whence a GPU copies it.
 func gpuUpload(in folders) (task, error) {
-	d, err := cuda.Open(in.device)
+	d, err := openGPU(in)
 	if err != nil {
 		return task{}, err
 	}
