@@ -10,7 +10,8 @@
 // A device does what is asked of it, kernels and copies, one after another on
 // one [Stream] of its own, while the program goes on; Download and Sync wait.
 // Other streams run beside it, and [Event] puts them in order: also behind an
-// Upload, which may still be under way when it returns. Memory that work on
+// Upload, which may still be under way when it returns, and behind an Alloc, whose
+// memory may have been freed by work that is still to be done. Memory that work on
 // another stream uses must be kept, by runtime.KeepAlive, until it is done. Work
 // that repeats itself is recorded as a [Graph].
 //

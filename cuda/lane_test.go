@@ -91,3 +91,35 @@ func TestGeometryIsTheCallers(t *testing.T) {
 		}
 	}
 }
+
+// TestMemoryIsTheDevicesStreamsFirst: what another stream writes to memory before the
+// device's own has come to where it was allocated is lost, unless it waits for that.
+func TestMemoryIsTheDevicesStreamsFirst(t *testing.T) {
+	d := cudatest.Devices(t, cudatest.Deferred)[0]
+	pinned, err := d.Pin(4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pinned.Bytes()[0] = 7
+	for _, waits := range []bool{true, false} {
+		side, err := d.NewStream()
+		if err != nil {
+			t.Fatal(err)
+		}
+		allocated := freshEvent(t, d)
+		s, err := d.Alloc(4)
+		if err == nil && waits {
+			err = errors.Join(allocated.Record(d.Stream()), side.After(allocated))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := make([]byte, 1)
+		if err := errors.Join(side.Upload(s, 0, pinned, 4), side.Sync(), d.Download(got, s, 0), side.Close(), allocated.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if (got[0] == 7) != waits {
+			t.Errorf("waiting %v: %d arrived", waits, got[0])
+		}
+	}
+}

@@ -7,7 +7,9 @@ type Streaming interface {
 	// Pinned returns host memory that the device copies from by itself.
 	Pinned(size int) (Host, error)
 	// Work is the queue of all that the device is asked for in any other way:
-	// kernels, Upload, Download. NewQueue returns one beside it.
+	// kernels, Upload, Download, and Alloc: until it comes to that, memory may
+	// still be someone else's, so another queue waits for it first. NewQueue
+	// returns one beside it.
 	Work() Queue
 	NewQueue() (Queue, error)
 	NewMark() (Mark, error)

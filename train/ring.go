@@ -65,6 +65,9 @@ func newRing(device storage.Streaming, fields []dataset.Field, samples int, resi
 				s.y, err = roomFor(device, fields[1], samples)
 			}
 		}
+		if err == nil {
+			err = r.end(s) // copies wait for the memory to be the slot's
+		}
 		if err != nil {
 			return nil, fmt.Errorf("ring of batches: %w", err)
 		}

@@ -265,9 +265,12 @@ func fake_cuMemPoolTrimTo(handle C.h5_handle, _ C.size_t) code {
 	})
 }
 
+// Until the stream comes to it, memory from a pool may be someone else's: what is
+// written before that, by other streams, is lost.
+//
 //export fake_cuMemAllocFromPoolAsync
 func fake_cuMemAllocFromPoolAsync(at *C.h5_address, bytes C.size_t, from, handle C.h5_handle) code {
-	return on(handle, func(g *gpu, _ *stream) code {
+	return on(handle, func(g *gpu, s *stream) code {
 		p, c := lookup[*pool](fake, uintptr(from))
 		switch {
 		case c != success:
@@ -283,7 +286,10 @@ func fake_cuMemAllocFromPoolAsync(at *C.h5_address, bytes C.size_t, from, handle
 		g.used += int(bytes)
 		g.blocks[address] = allocation{int(bytes), p}
 		*at = C.h5_address(address)
-		return success
+		if fake.schedule == Eager {
+			return success
+		}
+		return fake.issue(s, place{}, func() error { return g.memory.Poison(address) })
 	})
 }
 

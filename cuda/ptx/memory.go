@@ -42,6 +42,15 @@ func (m *Memory) Alloc(size int) uint64 {
 	return s.base
 }
 
+// Poison makes an allocation hold nothing of use again.
+func (m *Memory) Poison(address uint64) error {
+	s, err := m.span(address, 0)
+	for i := range s.bytes {
+		s.bytes[i] = fresh
+	}
+	return err
+}
+
 // Free ends the use of an allocation. Its address stays a trap.
 func (m *Memory) Free(address uint64) error {
 	m.mu.Lock()
