@@ -51,8 +51,12 @@ func (f *fitting) open(ctx context.Context, data *Data, loading dataset.Options)
 		return err
 	}
 	f.feed = &streamed{r, f.Run, f.train}
-	if resident {
-		f.feed, err = f.moveIn(ctx, r, data.Train, loading)
+	if !resident {
+		return nil
+	}
+	there, err := f.moveIn(ctx, r, data.Train, loading)
+	if err == nil {
+		f.feed = there
 	}
 	return err
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
+	"slices"
 
 	"github.com/h5dnn/h5dnn/dataset"
 	"github.com/h5dnn/h5dnn/dtype"
@@ -27,6 +29,7 @@ type ring struct {
 	slots  []*slot
 	next   int
 	head   func() head
+	made   []io.Closer // the queue and all marks
 }
 
 // A slot is room for one batch, and what else its step needs to know.
@@ -53,33 +56,50 @@ const headed = 4
 // newRing returns a ring for batches of those fields, or of row numbers only.
 func newRing(device storage.Streaming, fields []dataset.Field, samples int, resident bool, head func() head) (*ring, error) {
 	r := &ring{device: device, head: head}
-	var err error
-	if r.copies, err = device.NewQueue(); err != nil {
-		return nil, err
+	if resident {
+		fields = nil
 	}
-	for range slots {
-		s, err := newSlot(device, samples)
-		if err == nil && !resident {
-			s.x, err = roomFor(device, fields[0], samples)
-			if err == nil {
-				s.y, err = roomFor(device, fields[1], samples)
-			}
-		}
-		if err == nil {
-			err = r.end(s) // copies wait for the memory to be the slot's
-		}
-		if err != nil {
-			return nil, fmt.Errorf("ring of batches: %w", err)
-		}
-		r.slots = append(r.slots, s)
+	if err := r.furnish(fields, samples); err != nil {
+		return nil, errors.Join(fmt.Errorf("ring of batches: %w", err), r.close())
 	}
 	return r, nil
 }
 
-func newSlot(device storage.Streaming, samples int) (*slot, error) {
+func (r *ring) furnish(fields []dataset.Field, samples int) (err error) {
+	if r.copies, err = made(r, r.device.NewQueue); err != nil {
+		return err
+	}
+	for range slots {
+		s, err := r.newSlot(samples)
+		if err != nil {
+			return err
+		}
+		for i, to := range []*storage.Array{&s.x, &s.y}[:len(fields)] {
+			if *to, err = roomFor(r.device, fields[i], samples); err != nil {
+				return err
+			}
+		}
+		if err := r.end(s); err != nil { // copies wait for the memory to be the slot's
+			return err
+		}
+		r.slots = append(r.slots, s)
+	}
+	return nil
+}
+
+// made returns what make makes, for r to close.
+func made[T io.Closer](r *ring, make func() (T, error)) (T, error) {
+	it, err := make()
+	if err == nil {
+		r.made = append(r.made, it)
+	}
+	return it, err
+}
+
+func (r *ring) newSlot(samples int) (*slot, error) {
 	s := &slot{}
 	size := 8 * (headed + samples)
-	numbers, err := device.Alloc(size)
+	numbers, err := r.device.Alloc(size)
 	if err != nil {
 		return nil, err
 	}
@@ -89,11 +109,11 @@ func newSlot(device storage.Streaming, samples int) (*slot, error) {
 		return storage.Array{Data: numbers, Type: t, View: v}
 	}
 	s.dials, s.stream, s.rows = part(dtype.Float64, 0, headed-1), part(dtype.Uint64, headed-1, 1), part(dtype.Int64, headed, samples)
-	if s.pinned, err = device.Pinned(size); err != nil {
+	if s.pinned, err = r.device.Pinned(size); err != nil {
 		return nil, err
 	}
-	if s.copied, err = device.NewMark(); err == nil {
-		s.used, err = device.NewMark()
+	if s.copied, err = made(r, r.device.NewMark); err == nil {
+		s.used, err = made(r, r.device.NewMark)
 	}
 	return s, err
 }
@@ -153,9 +173,11 @@ func (r *ring) close() error {
 		if s.replay != nil {
 			failed = append(failed, s.replay.Close())
 		}
-		failed = append(failed, s.copied.Close(), s.used.Close())
 	}
-	return errors.Join(append(failed, r.copies.Close())...)
+	for _, it := range slices.Backward(r.made) {
+		failed = append(failed, it.Close())
+	}
+	return errors.Join(failed...)
 }
 
 // A streamed feed copies each batch to the ring as it is read.
@@ -219,7 +241,7 @@ type resident struct {
 }
 
 // moveIn copies all samples of d to the device.
-func (f *fitting) moveIn(ctx context.Context, r *ring, d dataset.Dataset, o dataset.Options) (feed, error) {
+func (f *fitting) moveIn(ctx context.Context, r *ring, d dataset.Dataset, o dataset.Options) (*resident, error) {
 	there := &resident{ring: r, order: f.train}
 	var err error
 	for i, to := range []*storage.Array{&there.x, &there.y} {
