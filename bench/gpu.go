@@ -83,7 +83,7 @@ func exampleRun(f *hdf5.File, in folders, resident train.Choice) (*train.Run, *t
 	c.Data.Normalize = train.Normalize{Scale: []float64{1.0 / 255}, Shift: []float64{0}}
 	c.Model, c.Batch, c.Epochs, c.Schedule = exampleCNN(1), 64, 1<<30, "constant"
 	c.Optimizer = map[string]any{"sgd": map[string]any{"lr": 0.01}}
-	c.Data.Resident = resident
+	c.Data.Resident, c.Precision = resident, "tf32" // as the peer
 	x, err := array(f, c.Data.X)
 	if err != nil {
 		return nil, nil, err
@@ -101,7 +101,7 @@ func exampleRun(f *hdf5.File, in folders, resident train.Choice) (*train.Run, *t
 	if err != nil {
 		return nil, nil, err
 	}
-	d, err := openGPU(in)
+	d, err := cuda.Open(in.device)
 	if err != nil {
 		return nil, nil, err
 	}

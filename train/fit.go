@@ -80,6 +80,7 @@ func (r *Run) fitting(ctx context.Context, data *Data, o Options) (f *fitting, e
 	if err := r.Config.suits(r.Device); err != nil {
 		return f, err
 	}
+	r.round()
 	c := &r.Cursor
 	if have := data.Train.Len(); c.Samples != 0 && c.Samples != have {
 		return f, fmt.Errorf("resume: %d samples to train on, %d when the run began; the data has changed: %w", have, c.Samples, storage.ErrState)
@@ -178,7 +179,7 @@ func (f *fitting) epoch(ctx context.Context) error {
 		if f.OnBatch != nil {
 			p := Progress{f.Cursor.Epoch + 1, f.Config.Epochs, f.Cursor.Consumed, f.Cursor.Samples, f.Cursor.Sofar, time.Since(began), waited, f.Cursor.Consumed - start}
 			if err := f.OnBatch(p); err != nil {
-				return err
+				return errors.Join(err, f.steps.settle())
 			}
 		}
 	}

@@ -42,72 +42,82 @@ func TestLeNetLearnsDigits(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	read := func(path string, n int) storage.Array { // the first n, since an interpreter computes
-		d, err := file.Dataset(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		a, err := d.Array()
-		if err != nil {
-			t.Fatal(err)
-		}
-		first, err := a.Slice(0, 0, n, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return a.With(first)
+	digits := train.Arrays{ // as many as an interpreter computes in a while
+		X: first(t, file, "/train/images", 640), Y: first(t, file, "/train/labels", 640),
+		ValX: first(t, file, "/test/images", 160), ValY: first(t, file, "/test/labels", 160),
 	}
-	digits := train.Arrays{X: read("/train/images", 640), Y: read("/train/labels", 640), ValX: read("/test/images", 160), ValY: read("/test/labels", 160)}
+	cpu, said := learned(t, digits, storage.CPU)
+	gpu, heard := learned(t, digits, cudatest.Devices(t, cudatest.Deferred)[0])
+	// 40 steps let differences of the last bit grow to this.
+	const tolerance = 2e-3
+	for _, name := range []string{"loss", "accuracy", "val_loss", "val_accuracy"} {
+		for i, want := range cpu[name] {
+			if got := gpu[name][i]; !(math.Abs(got-want) <= tolerance*(1+want)) {
+				t.Errorf("%s of epoch %d is %v on a GPU, %v on the CPU", name, i+1, got, want)
+			}
+		}
+	}
+	if accuracy, _ := gpu.Last("val_accuracy"); accuracy < 0.65 {
+		t.Errorf("accuracy %v on digits, want at least 0.65", accuracy)
+	}
+	for i, want := range said {
+		if got := heard[i]; !(math.Abs(float64(got-want)) <= 10*tolerance) {
+			t.Errorf("probability %d is %v on a GPU, %v on the CPU", i, got, want)
+		}
+	}
+}
+
+// first returns the first n rows of a dataset.
+func first(t *testing.T, file *hdf5.File, path string, n int) storage.Array {
+	t.Helper()
+	d, err := file.Dataset(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := d.Array()
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := a.Slice(0, 0, n, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a.With(v)
+}
+
+// learned trains lenet on d, and returns how that went, and what it then takes
+// for how likely of the images to validate on.
+func learned(t *testing.T, digits train.Arrays, d storage.Device) (train.History, []float32) {
+	t.Helper()
 	c, err := train.ParseConfig([]byte(lenet))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var histories []train.History
-	var said [][]float32
-	for _, d := range []storage.Device{storage.CPU, cudatest.Devices(t, cudatest.Deferred)[0]} {
-		data, err := train.NewData(c, digits)
-		if err != nil {
-			t.Fatal(err)
-		}
-		run, err := train.New(context.Background(), c, data, d)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := run.Fit(context.Background(), data, train.Options{}); err != nil {
-			t.Fatalf("%v: %v", d, err)
-		}
-		p, err := run.Predictor()
-		if err == nil {
-			err = p.Probabilities()
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		x, err := digits.ValX.To(storage.CPU)
-		if err != nil {
-			t.Fatal(err)
-		}
-		out, err := p.Predict(x)
-		if err != nil {
-			t.Fatal(err)
-		}
-		histories, said = append(histories, run.History), append(said, tensor.Values[float32](tensor.Of(out)))
+	data, err := train.NewData(c, digits)
+	if err != nil {
+		t.Fatal(err)
 	}
-	// 40 steps let differences of the last bit grow to this.
-	const tolerance = 2e-3
-	for _, name := range []string{"loss", "accuracy", "val_loss", "val_accuracy"} {
-		for i, cpu := range histories[0][name] {
-			if gpu := histories[1][name][i]; !(math.Abs(cpu-gpu) <= tolerance*(1+cpu)) {
-				t.Errorf("%s of epoch %d is %v on a GPU, %v on the CPU", name, i+1, gpu, cpu)
-			}
-		}
+	run, err := train.New(context.Background(), c, data, d)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if accuracy, _ := histories[1].Last("val_accuracy"); accuracy < 0.65 {
-		t.Errorf("accuracy %v on digits, want at least 0.65", accuracy)
+	if err := run.Fit(context.Background(), data, train.Options{}); err != nil {
+		t.Fatalf("%v: %v", d, err)
 	}
-	for i, cpu := range said[0] {
-		if gpu := said[1][i]; !(math.Abs(float64(cpu-gpu)) <= 10*tolerance) {
-			t.Errorf("probability %d is %v on a GPU, %v on the CPU", i, gpu, cpu)
-		}
+	p, err := run.Predictor()
+	if err == nil {
+		err = p.Probabilities()
 	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := digits.ValX.To(storage.CPU)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := p.Predict(x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run.History, tensor.Values[float32](tensor.Of(out))
 }

@@ -299,3 +299,140 @@ func TestWhatADeviceCannotDoIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestLabelsThatAreNoClassAreNamed has one among those to train on, and one among
+// those to validate on.
+func TestLabelsThatAreNoClassAreNamed(t *testing.T) {
+	d := cudatest.Devices(t, cudatest.Deferred)[0]
+	for _, w := range ways {
+		for _, validating := range []bool{false, true} {
+			run, data := onGPU(t, d, w, light)
+			_, bad := blobs(150)
+			storage.Elements[int64](bad)[40] = 9
+			x, y := blobs(150)
+			arrays := train.Arrays{X: x, Y: bad}
+			if validating {
+				arrays = train.Arrays{X: x, Y: y, ValX: x, ValY: bad}
+			}
+			data, err := train.NewData(run.Config, arrays)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := run.Fit(context.Background(), data, train.Options{}); err == nil || !strings.Contains(err.Error(), "label 9") {
+				t.Errorf("%v, validating %v: error %v; want one about label 9", w, validating, err)
+			}
+			cudatest.Recover()
+		}
+	}
+}
+
+// TestWhatEndsTrainingLeavesAWholeRun wants the sums of the epoch so far to be of
+// the samples that were trained on, although nobody had looked at them yet.
+func TestWhatEndsTrainingLeavesAWholeRun(t *testing.T) {
+	d, enough := cudatest.Devices(t, cudatest.Deferred)[0], errors.New("enough seen")
+	train.OnlyAtTheEnd(t)
+	run, data := onGPU(t, d, ways[1], bare)
+	err := run.Fit(context.Background(), data, train.Options{OnBatch: func(train.Progress) error {
+		if run.Cursor.Step == 3 {
+			return enough
+		}
+		return nil
+	}})
+	if c := run.Cursor; !errors.Is(err, enough) || c.Consumed != 48 || c.Sofar.Samples != c.Consumed || c.Sofar.Loss == 0 {
+		t.Errorf("cursor %+v after 48 samples, error %v", c, err)
+	}
+}
+
+// A tidy device counts the queues and marks that are open, and fails to make the
+// one after so many of them, or memory of more bytes than the most.
+type tidy struct {
+	*cuda.Device
+	open, left, most int
+	tf32             bool
+}
+
+type tidied struct {
+	storage.Mark
+	d *tidy
+}
+
+type tidiedQueue struct {
+	storage.Queue
+	d *tidy
+}
+
+func (m tidied) Close() error      { m.d.open--; return m.Mark.Close() }
+func (q tidiedQueue) Close() error { q.d.open--; return q.Queue.Close() }
+
+func (q tidiedQueue) Mark(m storage.Mark) error  { return q.Queue.Mark(m.(tidied).Mark) }
+func (q tidiedQueue) After(m storage.Mark) error { return q.Queue.After(m.(tidied).Mark) }
+
+func (d *tidy) Work() storage.Queue { return tidiedQueue{d.Device.Work(), d} }
+
+var errSpent = errors.New("spent")
+
+func (d *tidy) spend() error {
+	if d.left--; d.left < 0 {
+		return errSpent
+	}
+	d.open++
+	return nil
+}
+
+func (d *tidy) NewQueue() (storage.Queue, error) {
+	if err := d.spend(); err != nil {
+		return nil, err
+	}
+	q, err := d.Device.NewQueue()
+	return tidiedQueue{q, d}, err
+}
+
+func (d *tidy) NewMark() (storage.Mark, error) {
+	if err := d.spend(); err != nil {
+		return nil, err
+	}
+	m, err := d.Device.NewMark()
+	return tidied{m, d}, err
+}
+
+func (d *tidy) Alloc(size int) (storage.Storage, error) {
+	if size > d.most {
+		return nil, errSpent
+	}
+	return d.Device.Alloc(size)
+}
+
+func (d *tidy) AllowTF32(allow bool) { d.tf32 = allow }
+
+// TestTrainingClosesWhatItOpens on a device, however it ends.
+func TestTrainingClosesWhatItOpens(t *testing.T) {
+	const enough = 1 << 20
+	gpu := cudatest.Devices(t, cudatest.Deferred)[0]
+	for _, w := range ways[1:3] {
+		for _, d := range []*tidy{{left: 7, most: enough}, {left: 6, most: enough}, {left: 3, most: enough}, {left: 0, most: enough}, {left: 7, most: 150*64 - 1}, {left: 7, most: 100}} {
+			about := fmt.Sprintf("%v, %d to open, %d bytes at a time", w, d.left, d.most)
+			run, data := onGPU(t, gpu, w, light)
+			d.Device, run.Device, run.Config.Epochs = gpu, d, 1
+			wants := d.left < 7 || d.most < 150*64 && w.resident == "yes" || d.most == 100
+			if err := run.Fit(context.Background(), data, train.Options{}); errors.Is(err, errSpent) != wants || !wants && err != nil {
+				t.Errorf("%s: error %v", about, err)
+			}
+			if d.open != 0 {
+				t.Errorf("%s: %d are left open", about, d.open)
+			}
+		}
+	}
+}
+
+// TestRoundingIsTheRunsThatTrains: the device may serve others between New and Fit.
+func TestRoundingIsTheRunsThatTrains(t *testing.T) {
+	gpu := cudatest.Devices(t, cudatest.Deferred)[0]
+	for _, precision := range []string{"tf32", "float32"} {
+		run, data := onGPU(t, gpu, ways[0], light+"precision: "+precision)
+		d := &tidy{Device: gpu, left: 7, most: 1 << 20, tf32: precision != "tf32"}
+		run.Device, run.Config.Epochs = d, 1
+		if err := run.Fit(context.Background(), data, train.Options{}); err != nil || d.tf32 != (precision == "tf32") {
+			t.Errorf("%s: tf32 %v, error %v", precision, d.tf32, err)
+		}
+	}
+}

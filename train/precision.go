@@ -24,7 +24,7 @@ func checkPrecision(name string) error {
 // A rounder is a device whose libraries may round the factors of float32 products.
 type rounder interface{ AllowTF32(allow bool) }
 
-// round tells the device whether it may.
+// round tells the device whether it may, which other runs may have told otherwise.
 func (r *Run) round() {
 	if d, ok := r.Device.(rounder); ok {
 		d.AllowTF32(r.Config.Precision == "tf32")

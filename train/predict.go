@@ -101,6 +101,7 @@ func (p *Predictor) Classes() error {
 // Predictor returns what predicts with r's model as it is now, and takes it out
 // of training.
 func (r *Run) Predictor() (*Predictor, error) {
+	r.round()
 	return NewPredictor(r.Model, r.Input, r.Device, r.sample...)
 }
 
@@ -134,7 +135,7 @@ func (p *Predictor) Into(out, x storage.Array) error {
 	})
 }
 
-// blocks calls f for as many samples at a time as there is cache for.
+// blocks calls f for p.Rows samples at a time.
 func (p *Predictor) blocks(n int, f func(first, end int) error) error {
 	for first := 0; first < n; first += p.Rows {
 		if err := f(first, min(first+p.Rows, n)); err != nil {

@@ -135,7 +135,6 @@ func (r *Run) assemble(outputs int, d storage.Device) (err error) {
 	if r.Input, err = inputFor(r.Model, r.Config.Data, r.sample); err != nil {
 		return err
 	}
-	r.round()
 	return r.scale()
 }
 
