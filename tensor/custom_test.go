@@ -82,6 +82,7 @@ func TestCustomOperationsSayWhatTheyLack(t *testing.T) {
 	for want, f := range map[string]func(){
 		"softsign: has no Slope":                  func() { Gradients(flat.Apply(Of(x.Array).RequireGrad()).Sum()) },
 		"softsign: no inputs":                     func() { softsign.Apply() },
+		"nothing: has no Value":                   func() { Custom{Title: "nothing"}.Apply(x) },
 		"gpus only: own: has no side for the cpu": func() { Custom{Title: "gpus only", Value: only}.Apply(x) },
 		"operands on cuda:0 and cpu":              func() { softsign.Apply(Of(there), x) },
 	} {

@@ -27,8 +27,11 @@ type Custom struct {
 
 // Apply returns the operation's result.
 func (c Custom) Apply(in ...*Tensor) *Tensor {
-	if len(in) == 0 {
+	switch {
+	case len(in) == 0:
 		fail(c.Title, ErrState, "no inputs")
+	case c.Value == nil:
+		fail(c.Title, ErrState, "has no Value, which computes it")
 	}
 	return Apply(custom{c}, in...)
 }
