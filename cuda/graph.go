@@ -4,6 +4,7 @@ package cuda
 import "C"
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 
@@ -94,14 +95,17 @@ func (g *Graph) Run() error {
 	return d.check("run a graph", C.h5_graph_run(d.context, g.handle, g.stream.handle))
 }
 
-// Close frees the graph, once its work is done. What is issued later may use the
-// memory that it kept.
+// Close frees the graph, once its work is done, which what is issued to the device's
+// own stream then comes after. Memory that it kept may be freed there.
 func (g *Graph) Close() error {
 	if g.handle == 0 {
 		return nil
 	}
 	d := g.stream.device
 	err := d.check("close a graph", C.h5_graph_destroy(d.context, g.handle))
+	if g.stream != d.stream { // which frees memory
+		err = errors.Join(err, d.stream.follow(g.stream))
+	}
 	g.handle, g.kept = 0, nil
 	return err
 }

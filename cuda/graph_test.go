@@ -289,6 +289,31 @@ func TestGraphsKeepWhatTheyUse(t *testing.T) {
 	runtime.KeepAlive(y.Data)
 }
 
+// TestClosedGraphsFinishTheirWork on a stream beside the one that frees their memory.
+func TestClosedGraphsFinishTheirWork(t *testing.T) {
+	defer cudatest.Recover()
+	d := cudatest.Devices(t, cudatest.Deferred)[0]
+	side, err := d.NewStream()
+	if err != nil {
+		t.Fatal(err)
+	}
+	y, x := ones(t, d, 4), ones(t, d, 4)
+	graph, err := side.Record(func() error {
+		return side.Run(kernels.Add, &kernels.Call{Out: []storage.Array{y}, In: []storage.Array{y, x}})
+	})
+	if err := errors.Join(err, d.Sync(), graph.Run(), graph.Close()); err != nil {
+		t.Fatal(err)
+	}
+	x = storage.Array{}
+	collected(t, d)
+	if err := errors.Join(d.Sync(), side.Sync(), side.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if got := first(t, y); got != 2 {
+		t.Errorf("got %v, want 2", got)
+	}
+}
+
 // collected returns how many storages d holds that something can reach, once that
 // has been the same for a while.
 func collected(t *testing.T, d *cuda.Device) int {
