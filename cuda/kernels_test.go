@@ -538,6 +538,29 @@ func TestWrongRowsAreNamed(t *testing.T) {
 	})
 }
 
+// TestRowsAreTakenFromAnyPlace, of memory that others lend as well, which is aligned
+// to its elements only.
+func TestRowsAreTakenFromAnyPlace(t *testing.T) {
+	d := cudatest.Devices(t, cudatest.Deferred)[0]
+	lent := numbers(t, d, 13)
+	x := storage.Array{Data: d.Borrow(d.Address(lent.Data)+4, 48), Type: lent.Type, View: views.Of(3, 4)}
+	rows, err := storage.From([]int64{2, 0}, 2).To(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	y := numbers(t, d, 8).With(views.Of(2, 4))
+	if err := d.Run(kernels.Take, &kernels.Call{Out: []storage.Array{y}, In: []storage.Array{x, rows}}); err != nil {
+		t.Fatal(err)
+	}
+	want, err := storage.Read[float32](lent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := storage.Read[float32](y); err != nil || !slices.Equal(got, slices.Concat(want[9:], want[1:5])) {
+		t.Errorf("%v, %v; want rows 2 and 0 of %v", got, err, want[1:])
+	}
+}
+
 func TestWhatHasNoCUDASideIsNamed(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Eager)[0]
 	x := numbers(t, d, 4)

@@ -14,7 +14,7 @@ import (
 var (
 	_ = onGPU(Take, func(c *Call, _ struct{}) error {
 		y, x, rows := c.Out[0], c.In[0], c.In[1]
-		widen(&y, &x)
+		c.widen(&y, &x)
 		step := rows.Stride[0]
 		rows.Shape, rows.Stride = y.Shape, make([]int, y.Rank())
 		rows.Stride[0] = step
@@ -71,7 +71,7 @@ type tallyArgs struct {
 }
 
 // widen sees rows that are elements in a row as fewer, wider elements, if it can.
-func widen(y, x *storage.Array) {
+func (c *Call) widen(y, x *storage.Array) {
 	size := y.Type.Size()
 	row := views.Of(y.Shape[1:]...).Len() * size
 	for _, a := range []*storage.Array{y, x} {
@@ -81,7 +81,9 @@ func widen(y, x *storage.Array) {
 	}
 	for _, t := range []dtype.Type{dtype.Complex128, dtype.Uint64, dtype.Uint32, dtype.Uint16, dtype.Uint8} {
 		wide := t.Size()
-		fits := func(a *storage.Array) bool { return a.Offset*size%wide == 0 && a.Stride[0]*size%wide == 0 }
+		fits := func(a *storage.Array) bool {
+			return c.first(a)%uint64(wide) == 0 && a.Offset*size%wide == 0 && a.Stride[0]*size%wide == 0
+		}
 		if wide < size || row%wide != 0 || !fits(y) || !fits(x) {
 			continue
 		}
