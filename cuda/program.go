@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"unsafe"
@@ -123,7 +124,7 @@ func (f Function) launch(s *Stream, c *kernels.Call) error {
 		return fmt.Errorf("%s has no entry %s; it has %s: %w", f.Program.name, entry, named(m.params), storage.ErrState)
 	}
 	grid, args := f.gridOf(c), f.argsOf(c)
-	if grid.Blocks[0]*grid.Blocks[1]*grid.Blocks[2] == 0 {
+	if slices.Contains(grid.Blocks[:], 0) {
 		return nil
 	}
 	packed, err := pack(d, args)
@@ -150,18 +151,12 @@ func (f Function) check(d *Device, c *kernels.Call) error {
 	if len(c.Out) == 0 {
 		return fmt.Errorf("no outputs: %w", storage.ErrState)
 	}
-	for kind, arrays := range map[string][]storage.Array{"output": c.Out, "input": c.In} {
-		for i, a := range arrays {
-			switch {
-			case a.Data.Device() != storage.Device(d):
-				return fmt.Errorf("%s %d: %v is not on %v; move it first: %w", kind, i, a, d, storage.ErrDevice)
-			case !a.Within(a.Data.Len() / a.Type.Size()):
-				return fmt.Errorf("%s %d: %v reaches outside its storage: %w", kind, i, a, storage.ErrState)
-			case !f.Strided && !a.Contiguous():
-				return fmt.Errorf("%s %d: %v has strides %v, and the entry takes none; copy it first: %w", kind, i, a, a.Stride, storage.ErrState)
-			case kind == "output" && a.Repeats():
-				return fmt.Errorf("output %d: %v repeats elements; it cannot be written: %w", i, a, storage.ErrState)
-			}
+	if err := c.Check(d); err != nil || f.Strided {
+		return err
+	}
+	for _, a := range slices.Concat(c.Out, c.In) {
+		if !a.Contiguous() {
+			return fmt.Errorf("%v has strides %v, and the entry takes none; copy it first: %w", a, a.Stride, storage.ErrState)
 		}
 	}
 	return nil

@@ -113,7 +113,7 @@ func TestArgumentsAreTheEntrys(t *testing.T) {
 		"softsign.ptx has no entry softsine_float32; it has ramp, softsign_float32, softsign_float64, softsign_slope_float32": {Program: program, Entry: "softsine_%v"},
 		"bad.ptx: compile PTX": {Program: cuda.PTX("bad.ptx", "nonsense"), Entry: "ramp"},
 		"launch softsign_float32: invalid": {Program: program, Entry: "softsign_%v", Grid: func(*kernels.Call) cuda.Grid {
-			return cuda.Grid{Blocks: [3]uint32{1, 1, 1}, Threads: [3]uint32{4096, 1, 1}}
+			return cuda.Grid{Blocks: [3]uint32{1 << 16, 1 << 15, 2}, Threads: [3]uint32{4096, 1, 1}} // 2³² blocks, which are not none
 		}},
 	} {
 		if _, err := run(t, f, d, x); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "own: ") {
@@ -129,11 +129,12 @@ func TestProgramsRefuseOperands(t *testing.T) {
 	x, there := numbers(t, gpus[0], 6), numbers(t, gpus[1], 6)
 	outside, step, repeated := x.With(views.Of(7)), x.With(views.View{Shape: []int{3}, Stride: []int{2}}), x.With(views.View{Shape: []int{6}, Stride: []int{0}})
 	for want, c := range map[string]kernels.Call{
-		"input 0: float32[6] on cuda:1 is not on cuda:0": {Out: []storage.Array{x}, In: []storage.Array{there}},
-		"reaches outside its storage":                    {Out: []storage.Array{outside}, In: []storage.Array{x}},
-		"has strides [2]":                                {Out: []storage.Array{x}, In: []storage.Array{step}},
-		"output 0: float32[6] on cuda:0 has strides [0]": {Out: []storage.Array{repeated}, In: []storage.Array{x}},
-		"no outputs": {In: []storage.Array{x}},
+		"input 0: float32[6] on cuda:1 is not on cuda:0":                               {Out: []storage.Array{x}, In: []storage.Array{there}},
+		"output 0: float32[7] on cuda:0 reaches outside the 6 elements of its storage": {Out: []storage.Array{outside}, In: []storage.Array{x}},
+		"has strides [2]":                {Out: []storage.Array{x}, In: []storage.Array{step}},
+		"output 0: [6] repeats elements": {Out: []storage.Array{repeated}, In: []storage.Array{x}},
+		"input 1: no storage":            {Out: []storage.Array{x}, In: []storage.Array{x, {Type: x.Type, View: x.View}}},
+		"no outputs":                     {In: []storage.Array{x}},
 	} {
 		if err := gpus[0].Run(softsign.Kernel("own"), &c); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v; want %q", err, want)

@@ -83,6 +83,15 @@ func (c *Call) holds(outs, ins int) error {
 	return nil
 }
 
+// Check returns an error unless all operands lie on g and inside of their storages,
+// and outputs repeat no elements. It is for kernels that are not of this package,
+// whose own do so.
+func (c *Call) Check(g GPU) error {
+	on := *c
+	on.gpu = g
+	return on.holds(len(c.Out), len(c.In))
+}
+
 // usable returns an error unless all elements of a lie in memory that the kernel may touch.
 func (c *Call) usable(a *storage.Array) error {
 	if a.Data == nil {
