@@ -28,13 +28,12 @@ func (d *Device) Convolve(c kernels.Convolution) (done bool, err error) {
 		return false, nil
 	}
 	g.workspace, g.bytes = C.h5_address(d.Address(v.workspace)), workspaceBytes
-	d.note("launch", "cuDNN", 0)
 	code := C.h5_convolution_issue(d.context, handle, d.stream.handle, (*C.h5_convolution)(&g), algorithm)
-	if *algorithm < 0 && (code == 0 || unsupported(code)) {
+	if unsupported(code) || code == 0 && *algorithm < 0 { // or no algorithm is deterministic and fits
 		*algorithm = noPlan
 		return false, nil
 	}
-	d.note("launch", "cudnnConvolution", 0)
+	d.note("launch", "cuDNN", 0)
 	return true, d.said("cuDNN: convolve", code, dnnText)
 }
 

@@ -67,7 +67,7 @@ func newDevice(index int) (*Device, error) {
 		}
 	}
 	d.Model, d.Capability, d.Units, d.Memory = C.GoString(&name[0]), int(10*major+minor), int(units), int(total)
-	d.scratch, d.peers.all = storage.NewPool(d), map[*Device]bool{}
+	d.stream, d.scratch, d.peers.all = &Stream{device: d}, storage.NewPool(d), map[*Device]bool{}
 	d.vendor.off = override != nil // a driver of tests has libraries of tests, where they ask for them
 	d.ready = sync.OnceValue(d.start)
 	return d, nil
@@ -81,8 +81,7 @@ func (d *Device) start() error {
 	if err := d.check("make a memory pool", C.h5_pool(d.context, &d.pool, d.handle)); err != nil {
 		return err
 	}
-	var err error
-	if d.stream, err = d.NewStream(); err != nil {
+	if err := d.check("make a stream", C.h5_stream(d.context, &d.stream.handle)); err != nil {
 		return err
 	}
 	if _, err := device.PTX(d.Capability); err != nil {

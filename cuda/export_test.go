@@ -11,3 +11,9 @@ func (d *Device) EntrySize(entry string) int {
 
 // Sweep frees what the collector has found.
 func (d *Device) Sweep() error { return d.sweep() }
+
+// Unstart makes d start NVIDIA's libraries anew.
+func Unstart(d *Device) {
+	clear(d.vendor.handles[:])
+	d.vendor.workspace = nil
+}

@@ -10,9 +10,9 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// Guest opens the driver, if there is one, and runs f where the thread belongs to another program, such as PyTorch's,
-// that may have its own context current there: f finds none of ours, and the
-// thread is left as it was.
+// Guest opens the driver, if there is one, and runs f where the thread belongs to
+// another program, such as PyTorch's, that may have its own context current there:
+// f finds none of ours, and the thread is left as it was.
 func Guest(f func()) error {
 	if _, err := Find(); err != nil {
 		f()

@@ -9,27 +9,26 @@ h5_library_table h5_library;
 
 const char *h5_library_companion(const char *path) { return dlopen(path, RTLD_NOW | RTLD_GLOBAL) ? NULL : dlerror(); }
 
+/* Only once it is known that all are there are they set, and no others: those may be in use. */
 const char *h5_library_open(int which, const char *path, char *at, size_t bytes) {
-	static char missing[128];
-	h5_library_table found = h5_library;
 	void *library = dlopen(path, RTLD_NOW | RTLD_GLOBAL), *last = NULL;
 	if (!library)
 		return dlerror();
-#define TAKE(result, name, params) \
-	*(void **)&found.name = last = dlsym(library, #name); \
-	if (!last) { \
-		snprintf(missing, sizeof missing, "has no %s: another version is needed", #name); \
-		return missing; \
+#define SEEK(result, name, params) \
+	if (!(last = dlsym(library, #name))) { \
+		snprintf(at, bytes, "has no %s: another version is needed", #name); \
+		return at; \
 	}
+#define TAKE(result, name, params) *(void **)&h5_library.name = dlsym(library, #name);
 	switch (which) {
-	case H5_LIBRARY_CUBLASLT: H5_CUBLASLT(TAKE) break;
-	case H5_LIBRARY_CUDNN: H5_CUDNN(TAKE) break;
-	case H5_LIBRARY_NVRTC: H5_NVRTC(TAKE) break;
+	case H5_LIBRARY_CUBLASLT: H5_CUBLASLT(SEEK) H5_CUBLASLT(TAKE) break;
+	case H5_LIBRARY_CUDNN: H5_CUDNN(SEEK) H5_CUDNN(TAKE) break;
+	case H5_LIBRARY_NVRTC: H5_NVRTC(SEEK) H5_NVRTC(TAKE) break;
 	}
+#undef SEEK
 #undef TAKE
 	Dl_info info;
 	snprintf(at, bytes, "%s", dladdr(last, &info) && info.dli_fname ? info.dli_fname : path);
-	h5_library = found;
 	return NULL;
 }
 

@@ -160,7 +160,8 @@ extern h5_library_table h5_library;
 enum { H5_LIBRARY_CUBLASLT, H5_LIBRARY_CUDNN, H5_LIBRARY_NVRTC };
 
 /* Opens a library, for good, and takes all its functions if it has them. Returns what is wrong,
- * or NULL, and in at, of so many bytes, the file it came from. */
+ * or NULL, and then in at, of so many bytes, the file it came from. Different libraries may be
+ * opened at once. */
 const char *h5_library_open(int which, const char *path, char *at, size_t bytes);
 
 /* Opens a library for others to find its symbols; returns what is wrong, or NULL. */

@@ -3,8 +3,10 @@ package cuda_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/h5dnn/h5dnn/cuda"
@@ -186,23 +188,28 @@ func TestFactorsAreRoundedOnlyWhenAllowed(t *testing.T) {
 	}
 }
 
-// TestKernelsDoWhatLibrariesCannot tries what the fakes have no algorithm for, twice, since
-// that is remembered, and what is turned off.
+// TestKernelsDoWhatLibrariesCannot tries what the fakes have no algorithm for, or one
+// that does not do it, twice, since that is remembered, and what is turned off.
 func TestKernelsDoWhatLibrariesCannot(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Deferred)[0]
 	cudatest.Libraries(t, d)
-	sum := trial{kernels.MatMul, nil, list(of(4, 6)), list(of(4, 13), of(13, 6)), 1e-4}
-	window := trial{kernels.Conv2d, kernels.Conv2dSet{}, list(of(2, 3, 4, 4)), list(of(2, 2, 8, 6), of(3, 2, 5, 3)), 1e-4}
-	for range 2 {
-		if n := launches("product_thin_f32", func() { sum.agrees(t, d) }); n != 1 {
-			t.Errorf("%v: %d launches of product_thin_f32, want 1", sum, n)
+	for _, c := range []struct {
+		entry, asked string
+		trial        trial
+	}{
+		{"product_thin_f32", "cublasLtMatmulAlgoGetHeuristic", trial{kernels.MatMul, nil, list(of(4, 6)), list(of(4, 13), of(13, 6)), 1e-4}},
+		{"product_thin_f32", "cublasLtMatmulAlgoGetHeuristic", trial{kernels.MatMul, nil, list(of(4, 6)), list(of(4, 17), of(17, 6)), 1e-4}},
+		{"conv_thin_f32", "cudnnGetConvolutionAlgorithm", trial{kernels.Conv2d, kernels.Conv2dSet{}, list(of(2, 3, 4, 4)), list(of(2, 2, 8, 6), of(3, 2, 5, 3)), 1e-4}},
+		{"conv_thin_f32", "cudnnGetConvolutionAlgorithm", trial{kernels.Conv2d, kernels.Conv2dSet{}, list(of(2, 3, 2, 4)), list(of(2, 2, 8, 6), of(3, 2, 7, 3)), 1e-4}},
+	} {
+		for range 2 {
+			if n := launches(c.entry, func() { c.trial.agrees(t, d) }); n != 1 {
+				t.Errorf("%v: %d launches of %s, want 1", c.trial, n, c.entry)
+			}
 		}
-		if n := launches("conv_thin_f32", func() { window.agrees(t, d) }); n != 1 {
-			t.Errorf("%v: %d launches of conv_thin_f32, want 1", window, n)
+		if n := launches(c.asked, func() { c.trial.agrees(t, d) }); n != 0 {
+			t.Errorf("%v: the library is asked %d times for what it does not do, want once", c.trial, n)
 		}
-	}
-	if n := launches("cudnnGetConvolutionAlgorithm", func() { window.agrees(t, d) }) + launches("cublasLtMatmulAlgoGetHeuristic", func() { sum.agrees(t, d) }); n != 0 {
-		t.Errorf("libraries are asked %d times for what they do not have, want once", n)
 	}
 	empty := trial{kernels.MatMul, nil, list(of(4, 6)), list(of(4, 0), of(0, 6)), 0}
 	empty.agrees(t, d)
@@ -299,5 +306,41 @@ func TestGeometriesLeaveLibrariesAlone(t *testing.T) {
 		}
 	}); n != 1 {
 		t.Errorf("%d calls of the library, want 1", n)
+	}
+}
+
+// TestProfilesCountLibrariesOnce counts a product and a convolution, and not what a
+// library did not do.
+func TestProfilesCountLibrariesOnce(t *testing.T) {
+	d := cudatest.Devices(t, cudatest.Deferred)[0]
+	cudatest.Libraries(t, d)
+	p := d.Profile()
+	trial{kernels.MatMul, nil, list(of(4, 6)), list(of(4, 5), of(5, 6)), 1e-4}.agrees(t, d)
+	trial{kernels.MatMul, nil, list(of(4, 6)), list(of(4, 13), of(13, 6)), 1e-4}.agrees(t, d)
+	trial{kernels.Conv2d, kernels.Conv2dSet{}, list(of(2, 3, 4, 4)), list(of(2, 2, 6, 6), of(3, 2, 3, 3)), 1e-4}.agrees(t, d)
+	p.Stop()
+	got := map[string]int{}
+	for _, r := range p.Rows() {
+		if r.What == "launch" {
+			got[r.By] = r.Times
+		}
+	}
+	if want := map[string]int{"cuBLASLt": 1, "cuDNN": 1, "product_thin_f32": 1}; !maps.Equal(got, want) {
+		t.Errorf("launches %v; want %v", got, want)
+	}
+}
+
+// TestLibrariesStartOnceThereIsRoom: that there was none once is no reason to fail ever after.
+func TestLibrariesStartOnceThereIsRoom(t *testing.T) {
+	d := cudatest.Devices(t, cudatest.Eager)[1]
+	cudatest.Libraries(t, d)
+	c := trial{kernels.MatMul, nil, list(of(4, 6)), list(of(4, 5), of(5, 6)), 1e-4}
+	_, there := c.call(t, d)
+	cuda.Unstart(d)
+	if _, err := d.Record(func() error { return d.Run(c.k, &there) }); err == nil || !strings.Contains(err.Error(), "cuBLASLt") {
+		t.Errorf("error %v; want one about cuBLASLt's workspace", err)
+	}
+	if n := launches("cublasLtMatmul", func() { c.agrees(t, d) }); n != 1 {
+		t.Errorf("%d products by the library, want 1", n)
 	}
 }

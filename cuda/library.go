@@ -194,12 +194,14 @@ func (l *library) folders() (all []string) {
 	return all
 }
 
-// pythons are the roots of Python environments. Python itself is not started.
+// pythons are the roots of Python environments: the one that is named, and that of
+// python3, which in an environment is a link out of it. Python itself is not started.
 func pythons() (roots []string) {
 	if root := os.Getenv("VIRTUAL_ENV"); root != "" {
 		roots = append(roots, root)
 	}
 	if python, err := exec.LookPath("python3"); err == nil {
+		roots = append(roots, filepath.Dir(filepath.Dir(python)))
 		if python, err = filepath.EvalSymlinks(python); err == nil {
 			roots = append(roots, filepath.Dir(filepath.Dir(python)))
 		}

@@ -30,7 +30,7 @@ func (m *module) load(d *Device, text string) error {
 	defer C.free(unsafe.Pointer(s))
 	m.params, m.functions = entries(text), map[string]C.h5_handle{}
 	var log [4096]C.char
-	err := check("compile PTX", C.h5_module(d.context, &m.handle, unsafe.Pointer(s), &log[0], C.size_t(len(log))))
+	err := check("compile PTX", C.h5_module(d.context, &m.handle, unsafe.Pointer(s), &log[0], C.size_t(len(log)-1)))
 	if err == nil || log[0] == 0 {
 		return err
 	}

@@ -28,13 +28,12 @@ func (d *Device) Multiply(p kernels.Product) (done bool, err error) {
 		return false, nil
 	}
 	g.workspace, g.bytes = C.h5_address(d.Address(v.workspace)), workspaceBytes
-	d.note("launch", "cuBLASLt", 0)
 	code := C.h5_gemm_issue(d.context, handle, d.stream.handle, (*C.h5_gemm)(&g), &a.choice, &a.chosen)
-	if a.chosen == 0 && code == C.H5_CUBLAS_NOT_SUPPORTED {
+	if code == C.H5_CUBLAS_NOT_SUPPORTED { // when asked for an algorithm, or by the one that it chose
 		a.none = true
 		return false, nil
 	}
-	d.note("launch", "cublasLtMatmul", 0)
+	d.note("launch", "cuBLASLt", 0)
 	return true, d.said("cuBLASLt: multiply", code, ltText)
 }
 

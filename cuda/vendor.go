@@ -18,9 +18,9 @@ type vendor struct {
 	off        bool
 	tf32       bool
 	workspace  storage.Storage
-	sessions   [2]session // of cuBLASLt and cuDNN
+	handles    [2]C.h5_object // of cuBLASLt and cuDNN, 0 until they are needed
 	algorithms map[C.h5_gemm]*algorithm
-	plans      map[C.h5_convolution]*C.int // -1 where cuDNN has none
+	plans      map[C.h5_convolution]*C.int // cuDNN's algorithms, or see noPlan
 }
 
 var (
@@ -49,24 +49,19 @@ func (d *Device) AllowTF32(allow bool) {
 	d.vendor.tf32 = allow
 }
 
-// A session is a library's handle for a device.
-type session struct {
-	opened bool
-	handle C.h5_object
-	err    error
-}
-
 // open returns the device's handle for a library, or 0 where that is missing or
 // turned off. The lock is held.
 func (v *vendor) open(d *Device, index int) (C.h5_object, error) {
-	s, l := &v.sessions[index], libraries[index]
+	l := libraries[index]
 	if v.off || l.find().Missing != nil {
 		return 0, nil
 	}
-	if !s.opened {
-		s.opened, s.err = true, v.start(d, index, l.find())
+	if v.handles[index] == 0 {
+		if err := v.start(d, index, l.find()); err != nil {
+			return 0, err
+		}
 	}
-	return s.handle, s.err
+	return v.handles[index], nil
 }
 
 // start makes a handle, and the workspace that all of them share.
@@ -81,14 +76,14 @@ func (v *vendor) start(d *Device, index int, l Library) (err error) {
 			return err
 		}
 	}
-	s := &v.sessions[index]
+	handle := &v.handles[index]
 	if index == cudnn {
 		if err := openCompanions(l.Path); err != nil {
 			return err
 		}
-		return status("start", C.h5_cudnn_create(d.context, &s.handle), dnnText)
+		return status("start", C.h5_cudnn_create(d.context, handle), dnnText)
 	}
-	return status("start", C.h5_cublas_create(d.context, &s.handle), ltText)
+	return status("start", C.h5_cublas_create(d.context, handle), ltText)
 }
 
 // status returns a library's answer as an error, or nil.

@@ -42,8 +42,12 @@ type (
 	}
 )
 
-// unknownSum is of how many products a sum is that this cuBLASLt has no algorithm for.
-const unknownSum = 13
+// unknownSum is of how many products a sum is that this cuBLASLt has no algorithm for;
+// for failedSum it has one that then does not do it.
+const (
+	unknownSum = 13
+	failedSum  = 17
+)
 
 var ltTypes = map[C.int]dtype.Type{C.H5_R_32F: dtype.Float32, C.H5_R_64F: dtype.Float64, C.H5_R_16F: dtype.Float16, C.H5_R_16BF: dtype.BFloat16}
 
@@ -186,6 +190,12 @@ func (g *gemm) fits() bool {
 	return k == k2 && g.d.rows == m && g.d.columns == n && g.c == g.d
 }
 
+// sum is of how many products each element is the sum.
+func (g *gemm) sum() int {
+	_, k := g.a.of(g.transA)
+	return k
+}
+
 func (l layout) of(transposed C.int32_t) (rows, columns int) {
 	if transposed == C.H5_OP_T {
 		return l.columns, l.rows
@@ -221,7 +231,7 @@ func fake_cublasLtMatmulAlgoGetHeuristic(handle, desc, a, b, c, d, prefer C.h5_o
 		if p == nil || most < 1 || answer != 0 {
 			return ltInvalid
 		}
-		if _, k := g.a.of(g.transA); k == unknownSum || p.reduction != C.H5_REDUCTION_COMPUTE_TYPE || p.bytes < 1<<20 {
+		if g.sum() == unknownSum || p.reduction != C.H5_REDUCTION_COMPUTE_TYPE || p.bytes < 1<<20 {
 			*count = 0
 			return ltUnsupported
 		}
@@ -248,7 +258,7 @@ func fake_cublasLtMatmul(handle, desc C.h5_object, alpha unsafe.Pointer, a C.h5_
 			return answer
 		case object[ltHandle](handle).gpu != gpu || algorithm == nil || algorithm.data[0] != g.digest() || bytes < 1<<20 || !gpu.holds(uint64(workspace), int(bytes)):
 			return ltInvalid
-		case g.number(alpha) != 1 || g.number(beta) != 0 || c != d:
+		case g.sum() == failedSum || g.number(alpha) != 1 || g.number(beta) != 0 || c != d:
 			return ltUnsupported // by this fake
 		}
 		for i, at := range []C.h5_address{a, b, c, d} {
@@ -303,7 +313,7 @@ func (g *gemm) run(gpu *gpu, a, b, d uint64) error {
 			return err
 		}
 	}
-	_, depth := g.a.of(g.transA)
+	depth := g.sum()
 	for batch := range int(g.d.batches) {
 		for i := range g.d.rows {
 			for j := range g.d.columns {

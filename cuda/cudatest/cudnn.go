@@ -42,8 +42,12 @@ type (
 	}
 )
 
-// unknownWindow is how many rows a window has that this cuDNN has no algorithm for.
-const unknownWindow = 5
+// unknownWindow is how many rows a window has that this cuDNN has no algorithm for;
+// for failedWindow it has one that then does not do it.
+const (
+	unknownWindow = 5
+	failedWindow  = 7
+)
 
 var dnnTypes = map[C.int]dtype.Type{C.H5_DNN_FLOAT: dtype.Float32, C.H5_DNN_HALF: dtype.Float16, C.H5_DNN_BFLOAT16: dtype.BFloat16}
 
@@ -301,6 +305,9 @@ func (k work) do(handle, x, w, windowing, y C.h5_object, ready func(gpu *gpu, c 
 		c, answer := convOf(handle, x, w, windowing, y)
 		if answer == 0 && (k.algorithm != right || *(*float32)(k.alpha) != 1 || *(*float32)(k.beta) != 0 || k.bytes < 1<<20 || !gpu.holds(uint64(k.workspace), int(k.bytes))) {
 			answer = dnnInvalid
+		}
+		if answer == 0 && c.w.size[2] == failedWindow {
+			answer = dnnUnsupported
 		}
 		if answer == 0 && ready != nil {
 			answer = ready(gpu, &c)
