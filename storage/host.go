@@ -18,10 +18,18 @@ func (cpu) String() string { return "cpu" }
 
 // Alloc returns zeros, as all new memory in Go.
 func (cpu) Alloc(size int) (Storage, error) {
-	if size < 0 {
-		return nil, fmt.Errorf("allocate %d bytes: %w", size, ErrState)
+	if err := fits(size); err != nil {
+		return nil, err
 	}
 	return newHeap(size), nil
+}
+
+// fits refuses what no memory of this machine's holds: Go would end the process.
+func fits(size int) error {
+	if size < 0 || size > memory() {
+		return fmt.Errorf("allocate %d bytes, of %d that this machine has: %w", size, memory(), ErrState)
+	}
+	return nil
 }
 
 func (c cpu) Upload(dst Storage, offset int, src []byte) error {

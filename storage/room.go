@@ -23,6 +23,9 @@ func (room) Alloc(size int) (Storage, error) {
 	if size < largeRoom {
 		return CPU.Alloc(size)
 	}
+	if err := fits(size); err != nil {
+		return nil, err
+	}
 	b := uncleared(size + alignment - 1)
 	hugePages(b)
 	return aligned(b, size), nil

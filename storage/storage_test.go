@@ -2,6 +2,7 @@ package storage_test
 
 import (
 	"errors"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -201,6 +202,22 @@ func TestHostMemoryIsAligned(t *testing.T) {
 		}
 		if b := s.(storage.Host).Bytes(); len(b) != size || uintptr(unsafe.Pointer(unsafe.SliceData(b)))%64 != 0 {
 			t.Errorf("%d bytes at %p for %d", len(b), b, size)
+		}
+	}
+}
+
+// TestMemoryThatThereIsNotIsAnError and no end of the process, of which a library
+// is a part.
+func TestMemoryThatThereIsNotIsAnError(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux is asked how much there is")
+	}
+	for _, size := range []int{1 << 46, math.MaxInt} {
+		if _, err := storage.Make(storage.CPU, dtype.Uint8, size); !errors.Is(err, storage.ErrState) {
+			t.Errorf("%d bytes: error %v", size, err)
+		}
+		if _, err := storage.Room(dtype.Uint8, size); !errors.Is(err, storage.ErrState) {
+			t.Errorf("room for %d bytes: error %v", size, err)
 		}
 	}
 }

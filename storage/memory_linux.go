@@ -1,6 +1,8 @@
 package storage
 
 import (
+	"math"
+	"sync"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -17,3 +19,12 @@ func hugePages(b []byte) {
 		unix.Madvise(b[first-start:end-start], unix.MADV_HUGEPAGE)
 	}
 }
+
+// memory is how many bytes this machine has, or may move to its disk.
+var memory = sync.OnceValue(func() int {
+	var info unix.Sysinfo_t
+	if err := unix.Sysinfo(&info); err != nil {
+		return math.MaxInt
+	}
+	return int(uint64(info.Totalram+info.Totalswap) * uint64(info.Unit))
+})
