@@ -224,6 +224,9 @@ func gpuUpload(in folders) (task, error) {
 		return task{}, err
 	}
 	to, err := d.Alloc(32 * in.sizes().row)
+	if err == nil {
+		err = d.Sync() // the memory is there for the other queue
+	}
 	if err != nil {
 		return task{}, err
 	}
