@@ -6,6 +6,7 @@ import "C"
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"unsafe"
@@ -21,7 +22,8 @@ type array struct {
 	dlpack.Tensor
 	lender *lender // of memory that was imported
 	once   sync.Once
-	look   *C.DLTensor // in C's memory; nil until C asks for it
+	look   *C.DLTensor    // in C's memory; nil until C asks for it
+	seen   runtime.Pinner // holds what look shows of Go's memory
 }
 
 // device returns the device of the given name.
@@ -52,8 +54,8 @@ func h5dnn_make(where *C.text, t C.DLDataType, ndim C.int32_t, shape *C.sizes, o
 		if err != nil {
 			return err
 		}
-		if ndim < 0 || ndim > 0 && shape == nil {
-			return fmt.Errorf("make: %d axes at NULL: %w", ndim, views.ErrShape)
+		if ndim < 0 || ndim > dlpack.MostAxes || ndim > 0 && shape == nil {
+			return fmt.Errorf("make: %d axes, their sizes at %p; want 0 to %d: %w", ndim, shape, dlpack.MostAxes, views.ErrShape)
 		}
 		d, err := device(name)
 		if err != nil {
@@ -127,6 +129,9 @@ func h5dnn_describe(h C.h5dnn_array, out *C.described) C.h5dnn_status {
 			a.look.shape = (*C.int64_t)(unsafe.Add(room, C.sizeof_DLTensor))
 			a.look.strides = (*C.int64_t)(unsafe.Add(room, C.sizeof_DLTensor+rank*C.sizeof_int64_t))
 			dlpack.Describe(room, a.Array)
+			if a.look.device.device_type == C.kDLCPU && a.look.data != nil {
+				a.seen.Pin((*byte)(a.look.data))
+			}
 		})
 		return put(out, C.described(a.look))
 	})
@@ -212,6 +217,7 @@ func h5dnn_free(h C.h5dnn_array) C.h5dnn_status {
 			return err
 		}
 		C.free(unsafe.Pointer(a.look))
+		a.seen.Unpin()
 		return a.lender.leave()
 	})
 }

@@ -103,7 +103,7 @@ typedef enum {
 	H5DNN_SHAPE = 2,  /* a shape, stride or index that does not fit */
 	H5DNN_TYPE = 3,   /* an element type that does not fit */
 	H5DNN_DEVICE = 4, /* memory that is elsewhere, a device that is not there */
-	H5DNN_STATE = 5,  /* a handle that is none or no longer one, NULL, memory not to be written */
+	H5DNN_STATE = 5,  /* a handle that is none or no longer one, NULL, memory that is not there or not to be written */
 	H5DNN_BUG = 6     /* of h5dnn itself */
 } h5dnn_status;
 

@@ -31,21 +31,26 @@ func hold[H ~uint64](to *H, thing any) error {
 func held[T any, H ~uint64](h H) (T, error) {
 	handles.mu.Lock()
 	defer handles.mu.Unlock()
+	return find[T](h)
+}
+
+// drop is held, and forgets the number: of two that do, one finds it no more.
+func drop[T any, H ~uint64](h H) (T, error) {
+	handles.mu.Lock()
+	defer handles.mu.Unlock()
+	thing, err := find[T](h)
+	if err == nil {
+		delete(handles.things, uint64(h))
+	}
+	return thing, err
+}
+
+// find is held, with the lock taken.
+func find[T any, H ~uint64](h H) (T, error) {
 	thing, ok := handles.things[uint64(h)].(T)
 	if !ok {
 		kind := strings.TrimPrefix(fmt.Sprintf("%T", thing), "*main.")
 		return thing, fmt.Errorf("handle %d is no %s, or no longer one: %w", h, kind, storage.ErrState)
 	}
 	return thing, nil
-}
-
-// drop is held, and forgets the number.
-func drop[T any, H ~uint64](h H) (T, error) {
-	thing, err := held[T](h)
-	if err == nil {
-		handles.mu.Lock()
-		defer handles.mu.Unlock()
-		delete(handles.things, uint64(h))
-	}
-	return thing, err
 }

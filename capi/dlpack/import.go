@@ -13,8 +13,8 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// mostAxes is how many axes a tensor may have: NumPy's and PyTorch's limit.
-const mostAxes = 64
+// MostAxes is how many axes a tensor may have: NumPy's and PyTorch's limit.
+const MostAxes = 64
 
 // Import returns the array that a DLManagedTensorVersioned describes, in its
 // memory, and how to delete the tensor, which is the caller's duty from then on:
@@ -84,8 +84,8 @@ func Borrow(tensor unsafe.Pointer) (storage.Array, error) {
 
 // view returns where a tensor's elements lie, counted from its first one.
 func view(d *C.DLTensor) (views.View, error) {
-	if d.ndim < 0 || d.ndim > mostAxes {
-		return views.View{}, fmt.Errorf("DLPack tensor of %d axes; 0 to %d are possible: %w", d.ndim, mostAxes, views.ErrShape)
+	if d.ndim < 0 || d.ndim > MostAxes {
+		return views.View{}, fmt.Errorf("DLPack tensor of %d axes; 0 to %d are possible: %w", d.ndim, MostAxes, views.ErrShape)
 	}
 	if d.ndim > 0 && d.shape == nil {
 		return views.View{}, fmt.Errorf("DLPack tensor of %d axes has no shape: %w", d.ndim, views.ErrShape)

@@ -189,7 +189,7 @@ static void importing(void) {
 static void devices(void) {
 	h5dnn_array a;
 	uint64_t stream = 1;
-	int64_t shape[] = {4}, negative[] = {-4};
+	int64_t shape[] = {4}, negative[] = {-4}, huge[] = {1LL << 46};
 	DLDataType u8 = {kDLUInt, 8, 1}, odd = {kDLUInt, 3, 1};
 
 	OK(h5dnn_stream("cpu", &stream));
@@ -200,6 +200,8 @@ static void devices(void) {
 	CHECK(h5dnn_make("cpu", odd, 1, shape, &a) == H5DNN_TYPE);
 	CHECK(h5dnn_make("cpu", u8, 1, negative, &a) == H5DNN_SHAPE);
 	CHECK(h5dnn_make("cpu", u8, -1, shape, &a) == H5DNN_SHAPE);
+	CHECK(h5dnn_make("cpu", u8, 1 << 30, shape, &a) == H5DNN_SHAPE);
+	CHECK(h5dnn_make("cpu", u8, 1, huge, &a) == H5DNN_STATE);
 	CHECK(h5dnn_make("cpu", u8, 1, NULL, &a) == H5DNN_SHAPE);
 	CHECK(h5dnn_make("cpu", u8, 1, shape, NULL) == H5DNN_STATE);
 	OK(h5dnn_make("cpu", u8, 0, NULL, &a));
