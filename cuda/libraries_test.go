@@ -43,6 +43,9 @@ func TestLibrariesAgreeWithPlainLoops(t *testing.T) {
 				c.agrees(t, gpus[i%2])
 			})
 		}
+		if cudatest.Real() {
+			return // what a GPU was given is not counted
+		}
 		after := cudatest.Launched()
 		for _, name := range []string{"cublasLtMatmul", "cudnnConvolutionForward", "cudnnConvolutionBiasActivationForward", "cudnnConvolutionBackwardData", "cudnnConvolutionBackwardFilter"} {
 			if after[name] == before[name] {

@@ -65,6 +65,7 @@ gpu() {
 }
 gpu "Every kernel, beside the interpreter: the same bits, but where a GPU may choose them" cuda '^TestBitsAreTheInterpreters$' -test.v -parity parity.gz
 gpu "Every kernel, beside plain loops on the CPU" cuda '^TestKernelsAgreeWithPlainLoops$|^TestKernelsRunInOrder$|^TestEventsOrderStreams$'
+gpu "Products and convolutions by NVIDIA's libraries, where they are found, beside plain loops" cuda '^TestLibrariesAgreeWithPlainLoops$'
 gpu "Every operation and its derivative, beside the CPU in float64" tensor '^TestDevicesAgree$|^TestDevicesTakeEmptyBatches$'
 
 train() { step "$1" "${LIMIT:-60}" "$here/h5dnn" train --data "$2" --x train/images --y train/labels --val-x test/images --val-y test/labels --model "$3" --epochs "$4" --seed 1 --device "$5" -o "$made/$6.h5"; }

@@ -57,6 +57,7 @@ func init() {
 }
 
 // Devices returns the two GPUs, cuda:0 and cuda:1, scheduled so until the test ends.
+// They compute by their own kernels, and by [Libraries] only where a test asks for them.
 func Devices(t testing.TB, s Schedule) [2]*cuda.Device {
 	t.Helper()
 	var both [2]*cuda.Device
@@ -67,6 +68,9 @@ func Devices(t testing.TB, s Schedule) [2]*cuda.Device {
 		}
 		if err != nil {
 			t.Fatal(err)
+		}
+		if Real() {
+			d.UseLibraries(false)
 		}
 		both[i] = d
 	}
