@@ -66,15 +66,21 @@ func (g *staging) room(d *Device) (*slot, error) {
 	if s.memory == nil {
 		return s, s.make(d)
 	}
+	if err := s.done.Wait(); err != nil {
+		return nil, err
+	}
 	s.used = 0
-	return s, s.done.Wait()
+	return s, nil
 }
 
-func (s *slot) make(d *Device) (err error) {
-	if s.done, err = d.NewEvent(); err != nil {
+func (s *slot) make(d *Device) error {
+	memory, err := d.pin(stagingBytes)
+	if err != nil {
 		return err
 	}
-	s.memory, err = d.pin(stagingBytes)
+	if s.done, err = d.NewEvent(); err == nil {
+		s.memory = memory
+	}
 	return err
 }
 
