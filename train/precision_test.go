@@ -12,6 +12,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/cuda/cudatest"
 	"github.com/h5dnn/h5dnn/nn"
+	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
 	"github.com/h5dnn/h5dnn/train"
@@ -127,6 +128,21 @@ func TestScaledRunsResumeBitByBit(t *testing.T) {
 			t.Fatal(err)
 		}
 		sameState(t, d.String(), state(t, again), want)
+	}
+}
+
+// TestScalesThatCannotBeAreRefused: a run file may say anything.
+func TestScalesThatCannotBeAreRefused(t *testing.T) {
+	for _, scale := range []float32{0, -1, float32(math.Inf(1)), float32(math.NaN())} {
+		run, _ := onGPU(t, storage.CPU, way{}, tiny+"fp16")
+		storage.Elements[float32](train.ScaleOf(run))[0] = scale
+		file := filepath.Join(t.TempDir(), "run.npz")
+		if err := train.Save(file, run); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := train.Resume(file, storage.CPU); !errors.Is(err, serialize.ErrFormat) {
+			t.Errorf("a scale of %v: error %v", scale, err)
+		}
 	}
 }
 

@@ -126,13 +126,13 @@ func (r *Run) loadScaler(f serialize.File) error {
 		if err == nil {
 			err = a.CopyTo(state)
 		}
-		if err == nil {
-			err = state.CopyTo(r.scaler.Array)
-		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", scalerName, err)
 		}
-		return nil
+		if scale := storage.Elements[float32](state)[0]; !(scale > 0) || math.IsInf(float64(scale), 0) {
+			return fmt.Errorf("%s: losses times %v cannot be learned from: %w", scalerName, scale, serialize.ErrFormat)
+		}
+		return state.CopyTo(r.scaler.Array)
 	}
 	return fmt.Errorf("no %s in the file, of a run in fp16: %w", scalerName, serialize.ErrFormat)
 }
