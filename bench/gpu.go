@@ -54,7 +54,11 @@ func gpuEpochs(resident train.Choice) func(folders) (task, error) {
 		turns, over := make(chan struct{}), make(chan error)
 		go func() {
 			defer close(over)
-			<-turns
+			select {
+			case <-turns:
+			case <-ctx.Done():
+				return
+			}
 			over <- r.Fit(ctx, data, train.Options{OnEpoch: func(train.Epoch) error {
 				over <- nil
 				select {
@@ -262,6 +266,9 @@ func gpuUpload(in folders) (task, error) {
 		return errors.Join(marks[0].Wait(), marks[1].Wait(), marks[2].Wait())
 	}
 	done := func() {
+		for _, m := range marks {
+			m.Close()
+		}
 		queue.Close()
 		f.Close()
 		os.Remove(f.Name())
