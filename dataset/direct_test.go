@@ -19,6 +19,7 @@ type fakeDirect struct {
 	lock       sync.Mutex
 	expected   []bool // by row
 	unexpected int    // rows read that were not
+	atMost     int    // rows expected at a time
 }
 
 func newDirect(a storage.Array, rows int) *fakeDirect {
@@ -54,6 +55,13 @@ func (s *fakeDirect) Expect(at, n int, hold bool) {
 	for k := range s.rowsOf(at, n) {
 		s.rowsOf(at, n)[k] = true
 	}
+	rows := 0
+	for _, expected := range s.expected {
+		if expected {
+			rows++
+		}
+	}
+	s.atMost = max(s.atMost, rows)
 }
 
 func (s *fakeDirect) Forget(at, n int) {
@@ -90,7 +98,7 @@ func directs(t testing.TB, n int) (all []specimen) {
 
 // TestWindowsOverDirectDataAreExpected loads what does not fit the memory
 // allowed: no block is held, none decoded, and the file hears of every row before
-// it is read.
+// it is read, and that it is done with, also where the loop ends early.
 func TestWindowsOverDirectDataAreExpected(t *testing.T) {
 	x, y := pairs(1000)
 	for _, rows := range []int{0, 10} {
@@ -107,16 +115,26 @@ func TestWindowsOverDirectDataAreExpected(t *testing.T) {
 				case "chain":
 					d = must[Dataset](t)(Concat(d, must[Dataset](t)(Of(Named{"x", x}, Named{"y", y}))))
 				}
-				o := Options{Batch: 20, Shuffle: shuffle, Window: 5}
+				o := Options{Batch: 20, Shuffle: shuffle, Window: 5, Workers: 2}
 				o.Memory = leastMemory(d, o)
 				l := must[*Loader](t)(NewLoader(d, o))
-				for _, start := range []int{0, 130} {
+				for _, c := range []struct{ start, batches int }{{0, 50}, {130, 50}, {130, 3}} {
 					clear(fake.expected)
-					for _, err := range l.Epoch(t.Context(), 0, start) {
+					for _, err := range l.Epoch(t.Context(), 0, c.start) {
 						if err != nil {
 							t.Fatal(err)
 						}
+						if c.batches--; c.batches == 0 {
+							break
+						}
 					}
+					if left := slices.Index(fake.expected, true); left >= 0 {
+						t.Errorf("%s in chunks of %d, %v, from %d on: row %d is still expected", part, rows, shuffle, c.start, left)
+					}
+				}
+				// The window, what is read ahead and batches in hand are of some 20 of 100 chunks.
+				if rows > 0 && fake.atMost > 500 {
+					t.Errorf("%s in chunks of %d, %v: %d of 1000 rows are expected at a time", part, rows, shuffle, fake.atMost)
 				}
 				times, _ := fake.most()
 				if plan := l.Plan(); plan.Slots > 0 || times > 0 || plan.Amplification != 1 || fake.unexpected > 0 {
