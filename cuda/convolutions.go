@@ -65,7 +65,10 @@ func convolutionOf(c kernels.Convolution, tf32 bool) (g convolution, ok bool) {
 		return g, false
 	}
 	g.kind, g.compute, g.math = dnnKinds[c.Computes], C.H5_DNN_FLOAT, C.H5_DNN_DEFAULT_MATH
-	if c.Type == dtype.Float32 && !tf32 {
+	switch {
+	case c.Type != dtype.Float32:
+		g.math = C.H5_DNN_TENSOR_MATH
+	case !tf32:
 		g.math = C.H5_DNN_FMA_MATH
 	}
 	if g.format = C.H5_DNN_NCHW; c.ChannelsLast {

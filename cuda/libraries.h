@@ -80,6 +80,7 @@ enum { /* cudnnDataType_t and the like */
 	H5_DNN_HALF = 2,
 	H5_DNN_BFLOAT16 = 9,
 	H5_DNN_DEFAULT_MATH = 0, /* tensor cores, TF32 for float32 */
+	H5_DNN_TENSOR_MATH = 1,  /* tensor cores, for factors as they are */
 	H5_DNN_FMA_MATH = 3,
 	H5_DNN_NCHW = 0,
 	H5_DNN_NHWC = 1,

@@ -205,7 +205,8 @@ func convOf(handle, x, w, windowing, y C.h5_object) (convolution, status) {
 	if !c.fits() {
 		return c, dnnInvalid
 	}
-	if c.w.size[2] == unknownWindow || !c.alike() {
+	slow := c.x.kind != C.H5_DNN_FLOAT && c.math != C.H5_DNN_TENSOR_MATH // NVIDIA's would do it, without tensor cores
+	if c.w.size[2] == unknownWindow || !c.alike() || slow {
 		return c, dnnUnsupported
 	}
 	return c, 0
@@ -243,7 +244,7 @@ const right C.int = 6
 func (c *convolution) offered(count *C.int, found *C.h5_candidate) status {
 	list := []C.h5_candidate{
 		{algorithm: 0, status: dnnUnsupported, determinism: C.H5_DNN_DETERMINISTIC, math: C.H5_DNN_FMA_MATH},
-		{algorithm: 4, status: dnnUnsupported, determinism: C.H5_DNN_DETERMINISTIC, math: 1},
+		{algorithm: 4, status: dnnUnsupported, determinism: C.H5_DNN_DETERMINISTIC, math: C.H5_DNN_TENSOR_MATH},
 		{algorithm: 1, math: C.H5_DNN_FMA_MATH},
 		{algorithm: 2, workspace: 1 << 40, determinism: C.H5_DNN_DETERMINISTIC, math: C.H5_DNN_FMA_MATH},
 		{algorithm: right, workspace: 1 << 20, determinism: C.H5_DNN_DETERMINISTIC, math: c.math},
