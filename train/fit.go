@@ -46,6 +46,7 @@ type Epoch struct {
 
 // Fit trains r from where it is to the end. When ctx is done it saves the run
 // and returns ctx's error; Resume goes on from there as if nothing had happened.
+// If it cannot be saved, why is all that is returned.
 func (r *Run) Fit(ctx context.Context, data *Data, o Options) (err error) {
 	runtime.LockOSThread() // the pool of arithmetic threads belongs to the thread that calls it
 	defer runtime.UnlockOSThread()
@@ -59,7 +60,9 @@ func (r *Run) Fit(ctx context.Context, data *Data, o Options) (err error) {
 		err = f.epoch(ctx)
 	}
 	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
-		return errors.Join(err, f.save())
+		if failed := f.save(); failed != nil {
+			return failed
+		}
 	}
 	return err
 }

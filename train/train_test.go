@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"math"
 	"os"
@@ -112,6 +113,19 @@ func state(t *testing.T, r *train.Run) map[string]string {
 func timeless(c train.Cursor) train.Cursor {
 	c.Sofar.Seconds = 0
 	return c
+}
+
+// TestRunsThatCouldNotBeSavedWereNot: nobody may take an interrupted run for saved.
+func TestRunsThatCouldNotBeSavedWereNot(t *testing.T) {
+	run, data := setUp(t, settings)
+	ctx, cancel := context.WithCancel(context.Background())
+	err := run.Fit(ctx, data, train.Options{File: filepath.Join(t.TempDir(), "gone", "run.npz"), OnBatch: func(train.Progress) error {
+		cancel()
+		return nil
+	}})
+	if !errors.Is(err, fs.ErrNotExist) || errors.Is(err, context.Canceled) {
+		t.Errorf("error %v; want only that there is no such folder", err)
+	}
 }
 
 // TestResumedRunsGoOnBitByBit interrupts training after every step there is,
