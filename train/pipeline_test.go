@@ -306,7 +306,7 @@ func TestLabelsThatAreNoClassAreNamed(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Deferred)[0]
 	for _, w := range ways {
 		for _, validating := range []bool{false, true} {
-			run, data := onGPU(t, d, w, light)
+			run, _ := onGPU(t, d, w, light)
 			_, bad := blobs(150)
 			storage.Elements[int64](bad)[40] = 9
 			x, y := blobs(150)
