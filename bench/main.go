@@ -3,8 +3,9 @@
 //
 //	go run ./bench -python PYTHON -o bench/RESULTS.md
 //	go run ./bench -python PYTHON -suite io -o bench/IO.md
+//	go run ./bench -python PYTHON -suite gpu -device cuda:0 -o TABLE.md
 //
-// The peer is a process that answers requests (peer_torch.py, peer_h5py.py):
+// The peer is a process that answers requests (peer_torch.py, peer_h5py.py, peer_torch_gpu.py):
 // "COUNT ROW" on its input is answered by COUNT times in seconds on its output,
 // and a COUNT of 0 only prepares. The two take turns, a few repetitions each, so
 // that a machine whose speed drifts does not favour either.

@@ -17,10 +17,9 @@ import (
 // A Predictor says what a model makes of any number of samples: on the CPU a few
 // at a time, so that what lies between its layers stays in the cache.
 type Predictor struct {
-	Rows int   // samples computed at a time
-	Out  []int // shape of what the model says of each
-
-	Type dtype.Type
+	Rows int        // samples computed at a time
+	Out  []int      // shape of what the model says of each
+	Type dtype.Type // of its elements
 
 	model  nn.Module
 	input  Input
