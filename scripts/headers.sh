@@ -1,7 +1,7 @@
 #!/bin/sh
 # Compares what is declared here by hand of NVIDIA's libraries with their own headers. A check for
 # developers: HEADERS names folders of headers, such as the wheel nvidia-cuda-runtime contains. A
-# comparison whose header is in none of them is skipped.
+# comparison is skipped where its header, or one that this includes, is in none of them.
 set -eu
 cd "$(dirname "$0")/headers"
 
@@ -11,8 +11,9 @@ for folder in ${HEADERS:-}; do
 done
 for check in *.cpp; do
 	header=$(sed -n 's/^#include <\([a-zA-Z_]*\.h\)>.*/\1/p' "$check" | head -1)
-	if ! echo "#include <$header>" | ${CXX:-c++} -x c++ -fsyntax-only $include - 2>/dev/null; then
-		echo "headers: ${check%.cpp}: skipped, no $header; name its folder in HEADERS"
+	missing=$(echo "#include <$header>" | LC_ALL=C ${CXX:-c++} -x c++ -fsyntax-only $include - 2>&1 | sed -n 's/.*fatal error: \(.*\): No such file.*/\1/p')
+	if [ -n "$missing" ]; then
+		echo "headers: ${check%.cpp}: skipped, no $missing; name its folder in HEADERS"
 		continue
 	fi
 	${CXX:-c++} -std=c++17 -fsyntax-only -Wall -Wextra -Werror $include "$check"
