@@ -119,7 +119,7 @@ func (p *planner) fit() error {
 		need = all + blocked
 	case p.undecoded:
 		need = blocked
-		if pages := float64(p.plan.Window+lookahead*p.o.Workers+1) * block; p.plan.Window > 0 && need+pages <= wanted {
+		if pages := float64(p.openAtOnce()) * block; p.plan.Window > 0 && need+pages <= wanted {
 			p.plan.Held = true
 			need += pages
 		}
@@ -134,6 +134,13 @@ func (p *planner) fit() error {
 	}
 	p.plan.Memory = int64(need)
 	return nil
+}
+
+// openAtOnce returns how many blocks are asked for, and not yet given up, while
+// batches of several rounds are in hand.
+func (p *planner) openAtOnce() int {
+	rounds := p.o.Batch/max(1, p.blocks.largest) + 2 // that a batch reaches over
+	return min(p.plan.Blocks, p.plan.Window+lookahead*p.o.Workers+batchesInHand(p.o)*rounds)
 }
 
 // beside returns the bytes workers, and the loop, decode blocks to before they pick samples out.

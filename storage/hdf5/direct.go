@@ -61,6 +61,11 @@ func (s direct) using(mapped bool, read func(file []byte) error) error {
 	if !mapped {
 		return read(nil)
 	}
+	if s.d.layout.class == layoutChunked {
+		if _, err := s.d.index(); err != nil { // read now: to read it, the mapping must not be in use
+			return err
+		}
+	}
 	all, err := s.d.file.mapped(0, int(s.d.file.size-s.d.file.super.at))
 	if err != nil {
 		return err
