@@ -148,6 +148,9 @@ func (s direct) stretches(at, n int, do func(at, n int, address uint64) error) e
 	return nil
 }
 
+// largePage is the most that one touch brings in: the system's cache has large pages, too.
+const largePage = 2 << 20
+
 // advise tells the system about the pages of n bytes at an address, those about
 // them that a touch may have brought in included.
 func (f *File) advise(address uint64, n, advice int) error {
@@ -161,7 +164,7 @@ func (f *File) advise(address uint64, n, advice int) error {
 	}
 	first, end := at-at%int64(unix.Getpagesize()), at+int64(n)
 	if advice == unix.MADV_DONTNEED {
-		first, end = max(first-faultAround, 0), min(end+faultAround, int64(m.Len()))
+		first, end = max(first-largePage, 0), min(end+largePage, int64(m.Len()))
 	}
 	part, err := m.Range(first, end-first)
 	if err != nil {
