@@ -26,7 +26,7 @@ type run struct {
 	filled       []chan *Batch // batch i of the run is handed over in filled[i%len]
 	taken        int           // batches the loop has had
 
-	order order // used by the loop, or the feed, alone
+	order order // used under a lock, but for a free one
 	begun int   // batches that were given their samples
 
 	lock      sync.Mutex
@@ -130,28 +130,14 @@ func (r *run) help() bool {
 	}
 	select {
 	case b := <-r.free:
-		r.fill(b)
-		return true
+		return r.fill(b)
 	default:
 		return false
 	}
 }
 
-// release takes a batch that is free. Without a feed it gets its samples at once,
-// so that no worker waits for another to draw them.
+// release takes a batch that is free.
 func (r *run) release(b *Batch) {
-	if r.feed == nil {
-		pos, ok := r.next(b)
-		if !ok {
-			return
-		}
-		b.from, _, _ = r.order.round(pos)
-		deal(r.order, b.Rows, pos)
-		_, b.to, _ = r.order.round(b.Next - 1)
-		r.lock.Lock()
-		r.unread = append(r.unread, b)
-		r.lock.Unlock()
-	}
 	r.free <- b
 	if r.feed != nil {
 		r.feed.wake()
@@ -176,19 +162,45 @@ func (r *run) fillAll() {
 	for {
 		select {
 		case b := <-r.free:
-			r.fill(b)
+			if !r.fill(b) {
+				return
+			}
 		case <-r.ctx.Done():
 			return
 		}
 	}
 }
 
-// fill reads the samples of b.
-func (r *run) fill(b *Batch) {
+// fill makes b the next batch and reads its samples, if there are any left.
+func (r *run) fill(b *Batch) bool {
+	if !r.claim(b) {
+		return false
+	}
+	if order, free := r.order.(free); free {
+		order.deal(b.Rows, b.Next-len(b.Rows)) // nobody else needs to wait for that
+	}
 	r.begins(b)
 	b.err = r.from.scatter(*b, len(b.Rows), b.Rows, nil)
 	r.ends(b)
 	r.deliver(b)
+	return true
+}
+
+// claim makes b the next batch, with its samples but for those of a free order.
+func (r *run) claim(b *Batch) bool {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	pos, ok := r.next(b)
+	if _, free := r.order.(free); free || !ok {
+		return ok
+	}
+	b.from, _, _ = r.order.round(pos)
+	deal(r.order, b.Rows, pos)
+	_, b.to, _ = r.order.round(b.Next - 1)
+	if r.asks() {
+		r.unread = append(r.unread, b)
+	}
+	return true
 }
 
 // deliver hands b over in its turn.
@@ -215,6 +227,9 @@ func (r *run) begins(b *Batch) {
 
 // ends forgets the blocks that no batch needs any more.
 func (r *run) ends(b *Batch) {
+	if !r.asks() {
+		return
+	}
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	r.unread = slices.DeleteFunc(r.unread, func(other *Batch) bool { return other == b })
@@ -222,9 +237,7 @@ func (r *run) ends(b *Batch) {
 	for _, other := range r.unread {
 		from = min(from, other.from)
 	}
-	if r.asks() {
-		r.forget(from)
-	}
+	r.forget(from)
 }
 
 // forget gives up the blocks at places of the line before to.
