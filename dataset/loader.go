@@ -101,7 +101,7 @@ func (l *Loader) Epoch(ctx context.Context, epoch, start int) iter.Seq2[*Batch, 
 			}
 			if held = append(held, b); len(held) > l.o.Held {
 				r.release(held[0])
-				held = held[1:]
+				held = slices.Delete(held, 0, 1)
 			}
 		}
 	}
