@@ -59,6 +59,10 @@ bench: build ## measure beside PyTorch (makes a Python environment outside the t
 bench-io: build ## measure reading beside h5py, likewise (makes files of 25 GiB, one after the other)
 	$(MAKE) -C bench bench-io
 
+.PHONY: bench-host
+bench-host: build ## measure what training on a GPU takes of the host (no GPU is needed)
+	$(MAKE) -C bench bench-host
+
 .PHONY: gpu-check
 gpu-check: setup ## pack bin/gpu-check, to be run on a machine with an NVIDIA GPU (bench/gpu/README.md)
 	@sh scripts/gpu_check.sh

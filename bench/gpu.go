@@ -2,12 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
-	"os"
-	"path/filepath"
 
 	"github.com/h5dnn/h5dnn/cuda"
-	"github.com/h5dnn/h5dnn/dataset"
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/storage"
@@ -18,13 +14,13 @@ import (
 
 // Sizes of the rows on GPUs. Those that an interpreter can do as well show that
 // rows work, not how fast.
-type gpuSizes struct{ product, loop, row, rows int }
+type gpuSizes struct{ product, loop, row int }
 
 func (in folders) sizes() gpuSizes {
 	if in.small {
-		return gpuSizes{product: 32, loop: 1 << 12, row: 1 << 10, rows: 100}
+		return gpuSizes{product: 32, loop: 1 << 12, row: 1 << 10}
 	}
-	return gpuSizes{product: 4096, loop: 1 << 28, row: 1 << 20, rows: 20 << 10}
+	return gpuSizes{product: 4096, loop: 1 << 28, row: 1 << 20}
 }
 
 // exampleCNN is the model of PyTorch's examples/mnist, a part of it for an interpreter.
@@ -200,107 +196,4 @@ func gpuAdd(x, y, _ storage.Array) (*kernels.Kernel, *kernels.Call) {
 
 func gpuSum(x, _, one storage.Array) (*kernels.Kernel, *kernels.Call) {
 	return kernels.Sum, &kernels.Call{Out: []storage.Array{one}, In: []storage.Array{x}}
-}
-
-// inFlight is how many batches are on their way to a GPU.
-const inFlight = 3
-
-// gpuUpload loads a file into pinned memory, whence a GPU copies it.
-func gpuUpload(in folders) (task, error) {
-	d, err := openGPU(in)
-	if err != nil {
-		return task{}, err
-	}
-	f, err := bytesFile(filepath.Join(in.made, "upload.h5"), in.sizes())
-	if err != nil {
-		return task{}, err
-	}
-	x, err := array(f, "x")
-	if err != nil {
-		return task{}, err
-	}
-	set, err := dataset.Of(dataset.Named{Name: "x", Array: x})
-	if err != nil {
-		return task{}, err
-	}
-	loader, err := dataset.NewLoader(set, dataset.Options{Batch: 32, Shuffle: dataset.None, Alloc: d.Pinned, Held: inFlight})
-	if err != nil {
-		return task{}, err
-	}
-	to, err := d.Alloc(32 * in.sizes().row)
-	if err == nil {
-		err = d.Sync() // the memory is there for the other queue
-	}
-	if err != nil {
-		return task{}, err
-	}
-	queue, err := d.NewQueue()
-	if err != nil {
-		return task{}, err
-	}
-	var marks [inFlight]storage.Mark
-	for i := range marks {
-		if marks[i], err = d.NewMark(); err != nil {
-			return task{}, err
-		}
-	}
-	once := func() error {
-		next := 0
-		for b, err := range loader.Epoch(context.Background(), 0, 0) {
-			if err != nil {
-				return err
-			}
-			bytes := b.Fields[0]
-			m := marks[next%inFlight]
-			next++
-			for _, step := range []func() error{
-				m.Wait,
-				func() error { return queue.Upload(to, 0, bytes.Data.(storage.Host), bytes.Len()) },
-				func() error { return queue.Mark(m) },
-			} {
-				if err := step(); err != nil {
-					return err
-				}
-			}
-		}
-		return errors.Join(marks[0].Wait(), marks[1].Wait(), marks[2].Wait())
-	}
-	done := func() {
-		for _, m := range marks {
-			m.Close()
-		}
-		queue.Close()
-		f.Close()
-		os.Remove(f.Name())
-	}
-	return task{once: once, done: done}, nil
-}
-
-// bytesFile returns a contiguous file of rows of bytes, which it makes.
-func bytesFile(name string, s gpuSizes) (*hdf5.File, error) {
-	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-		return nil, err
-	}
-	w, err := hdf5.Create(name, hdf5.CreateOptions{NoSync: true})
-	if err != nil {
-		return nil, err
-	}
-	defer w.Abort()
-	d, err := w.CreateDataset("/x", dtype.Uint8, []int{s.rows, s.row}, hdf5.Layout{})
-	if err != nil {
-		return nil, err
-	}
-	block := make([]uint8, 4*s.row)
-	for i := range block {
-		block[i] = uint8(i * 31 >> 3)
-	}
-	for first := 0; first < s.rows; first += 4 {
-		if err := d.WriteAt([]int{first, 0}, storage.From(block, 4, s.row)); err != nil {
-			return nil, err
-		}
-	}
-	if err := w.Close(); err != nil {
-		return nil, err
-	}
-	return hdf5.Open(name)
 }

@@ -4,6 +4,7 @@
 //	go run ./bench -python PYTHON -o bench/RESULTS.md
 //	go run ./bench -python PYTHON -suite io -o bench/IO.md
 //	go run ./bench -python PYTHON -suite gpu -device cuda:0 -o TABLE.md
+//	go run ./bench -python "" -suite host -o bench/HOST.md
 //
 // The peer is a process that answers requests (peer_torch.py, peer_h5py.py, peer_torch_gpu.py):
 // "COUNT ROW" on its input is answered by COUNT times in seconds on its output,
@@ -32,13 +33,13 @@ func main() {
 	seconds := flag.Float64("seconds", 6, "time to spend on a row, both sides together")
 	data := flag.String("data", "../shared/data", "folder with mnist.h5, for the rows that read it")
 	made := flag.String("made", "bench/out", "folder for the files that the peer makes")
-	name := flag.String("suite", "compute", "which table: compute, io or gpu")
+	name := flag.String("suite", "compute", "which table: compute, io, gpu or host")
 	device := flag.String("device", "cuda:0", "what the rows of GPUs run on")
 	small := flag.Bool("small", false, "make those rows as small as an interpreter can do them; their times mean nothing")
 	flag.Parse()
 	s, ok := suites[*name]
 	if !ok {
-		fmt.Fprintf(os.Stderr, "bench: no suite %q; choose compute, io or gpu\n", *name)
+		fmt.Fprintf(os.Stderr, "bench: no suite %q; choose compute, io, gpu or host\n", *name)
 		os.Exit(2)
 	}
 	if err := run(s, *python, *out, *only, *threads, *seconds, folders{*data, *made, *device, *small}); err != nil {
@@ -57,6 +58,7 @@ var suites = map[string]suite{
 	"compute": {"make bench", torchScript, rows},
 	"io":      {"make bench-io", h5pyScript, ioRows},
 	"gpu":     {"make gpu-check", torchGPUScript, gpuRows},
+	"host":    {"make bench-host", "", hostRows},
 }
 
 // folders are where the files of rows lie, and the GPU that computes.

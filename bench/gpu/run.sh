@@ -82,7 +82,7 @@ if ! "$PYTHON" -c 'import torch' 2>"$made/why"; then
 	say "" "**missing**: PyTorch, to stand beside: $(tail -n 1 "$made/why"). Rows beside it have no ratio; name a Python that has it in PYTHON."
 	PYTHON=
 fi
-step "Benchmark" 200 "$here/bench" -suite gpu -device "$DEVICE" -python "$PYTHON" -data "$here/data" -made "$made" -seconds "${SECONDS_A_ROW:-4}" -o "$made/table.md" ${SMALL:+-small}
+step "Benchmark" 200 "$here/bench" -suite gpu -device "$DEVICE" -threads "$(nproc)" -python "$PYTHON" -data "$here/data" -made "$made" -seconds "${SECONDS_A_ROW:-4}" -o "$made/table.md" ${SMALL:+-small}
 if [ -f "$made/table.md" ]; then say "" "$(sed 's/^# /## /' "$made/table.md")"; fi
 say "" "$([ $failed = 0 ] && echo "Every step succeeded." || echo "**Some steps failed**; see above.")"
 exit $failed
