@@ -249,10 +249,7 @@ func (b *block) walk(g group, stop int) {
 	for g.at < len(b.code) {
 		in := &b.code[g.at]
 		b.at = g.at
-		if b.counters != nil {
-			b.counters.Instructions++
-			b.counters.Lanes += uint64(len(g.lanes))
-		}
+		b.countInstruction(g.lanes)
 		taken, rest := b.part(in, g.lanes)
 		switch in.flow {
 		case together:

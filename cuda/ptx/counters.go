@@ -4,6 +4,7 @@ package ptx
 // of 32 threads.
 type Counters struct {
 	Instructions   uint64 // of blocks
+	Issued         uint64 // of warps: for each, what a multiprocessor issues
 	Lanes          uint64 // of threads
 	Requests       uint64 // to global memory
 	Sectors        uint64 // of 32 bytes that they touch: 4 a request are perfect for adjacent 4-byte elements
@@ -16,6 +17,7 @@ const warp = 32
 // add adds another's counts.
 func (c *Counters) add(d *Counters) {
 	c.Instructions += d.Instructions
+	c.Issued += d.Issued
 	c.Lanes += d.Lanes
 	c.Requests += d.Requests
 	c.Sectors += d.Sectors
@@ -33,6 +35,20 @@ func warps(lanes []int32, visit func(lanes []int32)) {
 		visit(lanes[:n])
 		lanes = lanes[n:]
 	}
+}
+
+// countInstruction counts one of these threads, those included that its guard holds back.
+func (b *block) countInstruction(lanes []int32) {
+	if b.counters == nil {
+		return
+	}
+	b.counters.Instructions++
+	b.counters.Lanes += uint64(len(lanes))
+	if len(lanes) == b.threads {
+		b.counters.Issued += uint64((b.threads + warp - 1) / warp)
+		return
+	}
+	warps(lanes, func([]int32) { b.counters.Issued++ })
 }
 
 // countSectors counts an access to global memory.

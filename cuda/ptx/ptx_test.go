@@ -93,8 +93,28 @@ func TestCountersCount(t *testing.T) {
 	if c.Requests != 64 || c.Sectors != 32*4+32*32 {
 		t.Errorf("%d requests for %d sectors; want 64 for %d", c.Requests, c.Sectors, 32*4+32*32)
 	}
+	if c.Issued != 32*c.Instructions || c.Lanes != 32*c.Issued {
+		t.Errorf("%d instructions, %d of warps, %d of threads; want 32 times as many each", c.Instructions, c.Issued, c.Lanes)
+	}
 	if c.SharedRequests != 64 || c.Wavefronts != 32+32*32 {
 		t.Errorf("%d requests in %d wavefronts; want 64 in %d", c.SharedRequests, c.Wavefronts, 32+32*32)
+	}
+}
+
+// TestWarpsThatPartIssueTwice sends 40 of 64 threads another way: both warps issue what is
+// before the branch and at its label, the second one what is between as well.
+func TestWarpsThatPartIssueTwice(t *testing.T) {
+	m, err := Parse(".version 7.0\n.target sm_75\n.visible .entry k()\n{\n.reg .pred %p<2>;\n.reg .b32 %r<3>;\n" +
+		"mov.u32 %r1, %tid.x;\nsetp.lt.u32 %p1, %r1, 40;\n@%p1 bra $less;\nmov.u32 %r2, 1;\nret;\n$less:\nmov.u32 %r2, 2;\nret;\n}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := new(Counters)
+	if err := m.Kernels["k"].Run(NewMemory(0), Launch{Blocks: [3]uint32{1, 1, 1}, Threads: [3]uint32{64, 1, 1}, Counters: c}); err != nil {
+		t.Fatal(err)
+	}
+	if want := uint64(3*2 + 2*1 + 2*2); c.Issued != want {
+		t.Errorf("warps issue %d instructions, want %d", c.Issued, want)
 	}
 }
 
