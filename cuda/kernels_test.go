@@ -538,6 +538,57 @@ func TestWrongRowsAreNamed(t *testing.T) {
 	})
 }
 
+// TestTheFirstFaultIsKeptWhole, of many at once and of several launches: a row and
+// the label that it has, not those of two.
+func TestTheFirstFaultIsKeptWhole(t *testing.T) {
+	eachSchedule(t, func(t *testing.T, gpus [2]*cuda.Device) {
+		d := gpus[0]
+		const n = 600
+		wrong := make([]int64, n) // from row 300 on each another
+		for i := 300; i < n; i++ {
+			wrong[i] = int64(10 + i)
+		}
+		labels, err := storage.From(wrong, n).To(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		late := labels.With(views.View{Offset: 1, Shape: []int{n - 1}, Stride: []int{1}})
+		x, y, loss := numbers(t, d, 10*n).With(views.Of(n, 10)), numbers(t, d, 10*n).With(views.Of(n, 10)), numbers(t, d, 1)
+		count, err := storage.Make(d, dtype.Int64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run := func(k *kernels.Kernel, out, x, labels storage.Array) func() error {
+			return func() error {
+				return d.Run(k, &kernels.Call{Out: []storage.Array{out}, In: []storage.Array{x, labels}})
+			}
+		}
+		backwards := y.With(views.View{Offset: 10 * (n - 1), Shape: y.Shape, Stride: []int{-10, 1}}) // the first thread takes the last row
+		take := run(kernels.Take, backwards, x.With(views.Of(10, 10)), labels)
+		entropy, hits := run(kernels.CrossEntropy, loss, x.With(views.Of(n-1, 10)), late), run(kernels.Hits, count, x, labels)
+		for _, c := range []struct {
+			want string
+			runs []func() error
+		}{
+			{"row 300 of what is taken is 310; want 0 to 9", []func() error{take, entropy, hits}},
+			{"row 299 has label 310; want 0 to 9", []func() error{entropy, take, hits}},
+			{"row 300 has label 310; want 0 to 9", []func() error{hits, entropy, take}},
+		} {
+			for _, run := range c.runs {
+				if err := run(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := d.Sync(); err == nil || !strings.Contains(err.Error(), "cuda:0: "+c.want) {
+				t.Errorf("error %v; want %q", err, c.want)
+			}
+			if err := d.Sync(); err != nil {
+				t.Errorf("told twice: %v", err)
+			}
+		}
+	})
+}
+
 // TestRowsAreTakenFromAnyPlace, of memory that others lend as well, which is aligned
 // to its elements only.
 func TestRowsAreTakenFromAnyPlace(t *testing.T) {

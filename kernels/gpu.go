@@ -22,14 +22,14 @@ type GPU interface {
 	Address(s storage.Storage) uint64
 	// Scratch lends memory to the work that use launches.
 	Scratch(bytes int, use func(address uint64) error) error
-	// Fault is the address of a [Fault]; once Row is not negative, the device
-	// fails with it when it is next waited for.
+	// Fault is the address of a [Fault], at first [NoFault]; with any other the device
+	// fails when it is next waited for.
 	Fault() uint64
 }
 
 // A Fault is what a kernel on a GPU cannot return as an error: that row Row, the
-// first of them, has a label that is none of so many classes; or, where Classes
-// is −1 − n, that row Row to be taken is Label, which is none of n.
+// first such row of the first such kernel, has a label that is none of so many classes; or,
+// where Classes is −1 − n, that row Row to be taken is Label, which is none of n.
 type Fault struct{ Row, Label, Classes int64 }
 
 // NoFault is the state to begin with.

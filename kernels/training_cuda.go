@@ -18,12 +18,11 @@ var (
 		step := rows.Stride[0]
 		rows.Shape, rows.Stride = y.Shape, make([]int, y.Rank())
 		rows.Stride[0] = step
-		args := takeArgs{step: int64(x.Stride[0]), all: int64(x.Shape[0]), rowStep: int64(step), fault: c.gpu.Fault()}
+		args := takeArgs{first: c.first(&c.In[1]), step: int64(x.Stride[0]), all: int64(x.Shape[0]), rowStep: int64(step), fault: c.gpu.Fault()}
 		x.Shape, x.Stride = y.Shape, slices.Clone(x.Stride)
 		x.Stride[0] = 0 // the kernel adds that of the row
 		return c.eachGrid([]*storage.Array{&y, &x, &rows}, func(g *C.h5k_grid, at starts, n int64) error {
 			args.y, args.x, args.rows, args.n, args.g = at[0], at[1], at[2], n, *g
-			args.before = (int64(at[2]) - int64(c.first(&c.In[1]))) / int64(rows.Type.Size())
 			return launch(c.gpu, sizeEntry("take", &y), n, &args)
 		})
 	})
@@ -49,9 +48,9 @@ var (
 
 // takeArgs, flagArgs, rescaleArgs and tallyArgs are Take, Flag, Rescale and Tally of training.cu.
 type takeArgs struct {
-	y, x, rows, fault             uint64
-	n, step, all, rowStep, before int64
-	g                             C.h5k_grid
+	y, x, rows, first, fault uint64
+	n, step, all, rowStep    int64
+	g                        C.h5k_grid
 }
 
 type flagArgs struct {

@@ -15,8 +15,11 @@ for target in sm_75 sm_80 sm_90 sm_100; do
 		/Compiling entry function/ { split($0, part, "\047"); entry = part[2] }
 		/bytes stack frame/ { for (i = 1; i < NF; i++) if ($(i+1) == "bytes" && $(i+2) == "spill") spilled[entry] += $i }
 		/Used [0-9]+ registers/ { for (i = 1; i < NF; i++) if ($(i+1) ~ /^registers/) print entry, target, $i, spilled[entry] + 0 }'
-done | sort -s -k 1,1 | awk '
-	BEGIN { print "# Registers of a thread on sm_75, sm_80, sm_90 and sm_100, and bytes spilled on all of them; by make ptxas." }
+done | sort -s -k 1,1 | awk -v ptx="$(cat sm_75.ptx sm_80.ptx | sha256sum | cut -d ' ' -f 1)" '
+	BEGIN {
+		print "# Registers of a thread on sm_75, sm_80, sm_90 and sm_100, and bytes spilled on all of them; by make ptxas."
+		print "# Of PTX sha256:" ptx
+	}
 	$1 != entry { if (entry) print line, spilled; entry = line = $1; spilled = 0 }
 	{ line = line " " $3; spilled += $4 }
 	END { print line, spilled }' >ptxas.txt

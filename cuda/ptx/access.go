@@ -220,7 +220,7 @@ func (b *block) sharedBytes(l int32, at uint64, n int, write bool) []byte {
 	return b.shared[at : at+uint64(n) : at+uint64(n)]
 }
 
-// atomics makes atom and red: additions and extrema in global memory.
+// atomics makes atom and red in global memory.
 func atomics(d *decoder) execute {
 	f := updates[strings.NewReplacer("atom.", "", "red.", "", "global.", "", "gpu.", "", "relaxed.", "").Replace(d.opcode)]
 	if f == nil || !d.has("global") {
@@ -232,10 +232,14 @@ func atomics(d *decoder) execute {
 	}
 	base, offset := d.address(place)
 	x := d.from(place + 1)
+	y := x
+	if d.has("cas") {
+		y = d.from(place + 2)
+	}
 	_, size := d.kind()
 	word := &access{size: size, regs: []int{0}}
 	return func(b *block, lanes []int32) {
-		at, xs := b.row(base), b.row(x)
+		at, xs, ys := b.row(base), b.row(x), b.row(y)
 		for _, l := range lanes {
 			address := at[l] + offset
 			bytes := b.global(d.index, l, address, size)
@@ -245,7 +249,7 @@ func atomics(d *decoder) execute {
 			lock := &b.memory.atomics[address>>3&63]
 			lock.Lock()
 			old := word.element(bytes)
-			new := f(old, xs[l])
+			new := f(old, xs[l], ys[l])
 			copy(bytes, little.AppendUint64(nil, new)[:size])
 			lock.Unlock()
 			if result != 0 {
@@ -255,12 +259,21 @@ func atomics(d *decoder) execute {
 	}
 }
 
-// updates are what atomics make of memory and their operand.
-var updates = map[string]func(old, x uint64) uint64{
-	"add.u32": add[uint64], "add.s32": add[uint64], "add.u64": add[uint64],
-	"add.f32":  func(old, x uint64) uint64 { return uint64(math.Float32bits(f32(uint32(old)) + f32(uint32(x)))) },
-	"min.s64":  func(old, x uint64) uint64 { return uint64(min(int64(old), int64(x))) },
-	"min.u64":  func(old, x uint64) uint64 { return min(old, x) },
-	"max.u64":  func(old, x uint64) uint64 { return max(old, x) },
-	"exch.b32": func(_, x uint64) uint64 { return x }, "exch.b64": func(_, x uint64) uint64 { return x },
+// updates are what atomics make of memory and their operands.
+var updates = map[string]func(old, x, y uint64) uint64{
+	"add.u32": increase, "add.s32": increase, "add.u64": increase,
+	"add.f32":  func(old, x, _ uint64) uint64 { return uint64(math.Float32bits(f32(uint32(old)) + f32(uint32(x)))) },
+	"min.s64":  func(old, x, _ uint64) uint64 { return uint64(min(int64(old), int64(x))) },
+	"min.u64":  func(old, x, _ uint64) uint64 { return min(old, x) },
+	"max.u64":  func(old, x, _ uint64) uint64 { return max(old, x) },
+	"exch.b32": exchange, "exch.b64": exchange,
+	"cas.b64": func(old, x, y uint64) uint64 {
+		if old == x {
+			return y
+		}
+		return old
+	},
 }
+
+func increase(old, x, _ uint64) uint64 { return old + x }
+func exchange(_, x, _ uint64) uint64   { return x }

@@ -150,6 +150,9 @@ template <int THREADS, class T, class F> FN T together(T x, F f) {
 struct Plus {
 	template <class T> __device__ __forceinline__ T operator()(T x, T y) const { return x + y; }
 };
+struct Smaller {
+	template <class T> __device__ __forceinline__ T operator()(T x, T y) const { return y < x ? y : x; }
+};
 struct Larger { // NaN is the largest
 	template <class T> __device__ __forceinline__ T operator()(T x, T y) const { return ((x > y) | (x != x)) ? x : y; }
 };

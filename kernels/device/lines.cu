@@ -60,9 +60,6 @@ struct LogSoftmaxSlope {
 };
 
 // The first NaN, or else the first of the largest.
-struct Smaller {
-	__device__ __forceinline__ int64_t operator()(int64_t x, int64_t y) const { return x < y ? x : y; }
-};
 template <int LANES, class T> FN int64_t first_largest(uint64_t n, Line<T> x) {
 	Calc<T> top = x[0];
 	ALONG(i) top = Larger()(top, x[i]);

@@ -1,11 +1,12 @@
 // Losses: a number for each row or block, which one block then adds up.
+#include "fault.cuh"
 #include "math.cuh"
 
 struct Labelled {
 	const void *x, *labels;
 	void *result, *dx;
 	double *part; // one for each row
-	int64_t *fault; // row, label, classes: see Fault of gpu.go
+	Fault *fault;
 	int64_t rows, cols, row, col, dx_row, dx_col, step, size, sign;
 };
 
@@ -19,9 +20,6 @@ FN int64_t label(const Labelled &a, int64_t i) {
 	return ((const int64_t *)a.labels)[at]; // beyond int64_t, a uint64_t is negative
 }
 FN bool wrong(const Labelled &a, int64_t label) { return label < 0 || label >= a.cols; }
-
-// Rows with a label that is no class: the first is kept.
-FN void refuse(const Labelled &a, int64_t row) { asm volatile("red.global.min.s64 [%0], %1;" ::"l"(__builtin_bit_cast(uint64_t, a.fault)), "l"(row) : "memory"); }
 
 template <class T> struct Row {
 	const void *p;
@@ -47,12 +45,8 @@ template <class T> FN void cross_entropy(const Labelled &a) {
 			for (int64_t j = lane; j < a.cols; j += 32)
 				put<T>(a.dx, i * a.dx_row + j * a.dx_col, (EXP(x[j] - top) / sum - (j == l ? 1 : 0)) / (Calc<T>)a.rows);
 		}
-		if (lane != 0)
-			continue;
-		if (wrong(a, l))
-			refuse(a, i);
-		else
-			a.part[i] = -((double)(x[l] - top) - (double)LOG(sum));
+		if (lane == 0)
+			a.part[i] = wrong(a, l) ? __builtin_nan("") : -((double)(x[l] - top) - (double)LOG(sum));
 	}
 }
 FLOATS(cross_entropy, Labelled)
@@ -75,24 +69,27 @@ template <class T> FN void hits(const Labelled &a) {
 			int64_t next = other(at, lanes);
 			at = next < at ? next : at;
 		}
-		if (lane != 0)
-			continue;
-		if (wrong(a, l))
-			refuse(a, i);
-		else
-			a.part[i] = at == l;
+		if (lane == 0)
+			a.part[i] = wrong(a, l) ? __builtin_nan("") : at == l;
 	}
 }
 FLOATS(hits, Labelled)
 
-// The sum of all rows' numbers, by one block; NaN if a label was wrong.
+// The sum of all rows' numbers, by one block. The first row with a label that is no class, whose
+// number is NaN, is refused.
 FN double rows_together(const Labelled &a) {
 	double sum = 0;
-	for (int64_t i = threadIdx.x; i < a.rows; i += 256)
-		sum += a.part[i];
+	int64_t first = a.rows;
+	for (int64_t i = threadIdx.x; i < a.rows; i += 256) {
+		double x = a.part[i];
+		sum += x;
+		if (x != x && i < first && wrong(a, label(a, i)))
+			first = i;
+	}
 	sum = together<256>(sum, Plus());
-	if (threadIdx.x == 0 && a.fault[0] < a.rows && wrong(a, label(a, a.fault[0])))
-		a.fault[1] = label(a, a.fault[0]), a.fault[2] = a.cols;
+	first = together<256>(first, Smaller());
+	if (threadIdx.x == 0 && first < a.rows)
+		refuse(a.fault, {first, label(a, first), a.cols});
 	return sum;
 }
 template <class T> FN void mean_of_rows(const Labelled &a) {

@@ -65,11 +65,14 @@ func TestPTXKeepsToItsSubset(t *testing.T) {
 }
 
 // TestTheAssemblerTakesEveryEntry holds ptxas.txt, which "make ptxas" writes, to
-// listing the entries there are, and to registers being enough for all of them.
+// being of this PTX, listing the entries there are, and registers being enough for all of them.
 func TestTheAssemblerTakesEveryEntry(t *testing.T) {
 	table, err := os.ReadFile("ptxas.txt")
 	if err != nil {
 		t.Fatal(err)
+	}
+	if want := fmt.Sprintf("# Of PTX sha256:%x\n", sha256.Sum256([]byte(sm75+sm80))); !strings.Contains(string(table), want) {
+		t.Error("ptxas.txt is of other PTX: run make ptxas")
 	}
 	listed := map[string]bool{}
 	for line := range strings.Lines(string(table)) {

@@ -1,32 +1,40 @@
 // What a training step needs beside its arithmetic: the rows of its samples, and what it adds up.
 // Formulas are in take.go, rescale.go and tally.go.
+#include "fault.cuh"
 #include "math.cuh"
 
 struct Take {
 	void *y;
 	const void *x;
-	const int64_t *rows;
-	int64_t *fault; // see Fault of gpu.go
-	int64_t n, step, all, row_step, before; // before: of the launch's first row, as elements of all rows
+	const int64_t *rows, *first; // of the launch, of all
+	Fault *fault;
+	int64_t n, step, all, row_step;
 	Grid g; // of y, x at row 0, rows
 };
+
+FN bool missing(const Take &a, int64_t row) { return row < 0 || row >= a.all; }
+
+// Only the threads of the first row that is not there say so.
+FN void refuse_row(const Take &a, const int64_t *row) {
+	int64_t at = a.row_step ? (row - a.first) / a.row_step : 0;
+	for (int64_t i = 0; i < at; i++) {
+		if (missing(a, a.first[i * a.row_step]))
+			return;
+	}
+	refuse(a.fault, {at, *row, -1 - a.all});
+}
 
 #define TAKE(size, word) \
 	KERNEL take_##size(Take a) { \
 		EACH(i, (uint32_t)a.n) { \
 			Places<3> p = places<3>(a.g, i); \
-			int64_t row = a.rows[p.at[2]]; \
-			if (row < 0 || row >= a.all) \
-				refuse(a, p.at[2], row); \
+			const int64_t *row = a.rows + p.at[2]; \
+			if (missing(a, *row)) \
+				refuse_row(a, row); \
 			else \
-				((word *)a.y)[p.at[0]] = ((const word *)a.x)[p.at[1] + row * a.step]; \
+				((word *)a.y)[p.at[0]] = ((const word *)a.x)[p.at[1] + *row * a.step]; \
 		} \
 	}
-
-// A row that is not there. Of several, one is kept.
-FN void refuse(const Take &a, int64_t at, int64_t row) {
-	a.fault[0] = a.row_step ? (a.before + at) / a.row_step : 0, a.fault[1] = row, a.fault[2] = -a.all - 1;
-}
 
 struct alignas(16) Sixteen {
 	uint64_t lo, hi;
