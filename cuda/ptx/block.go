@@ -249,7 +249,7 @@ func (b *block) walk(g group, stop int) {
 	for g.at < len(b.code) {
 		in := &b.code[g.at]
 		b.at = g.at
-		b.countInstruction(g.lanes)
+		b.countInstruction(in, g.lanes)
 		taken, rest := b.part(in, g.lanes)
 		switch in.flow {
 		case together:

@@ -1,15 +1,46 @@
 package ptx
 
+import "strings"
+
 // Counters count what a launch asks of a GPU. A request is one access of a warp
 // of 32 threads.
 type Counters struct {
-	Instructions   uint64 // of blocks
-	Issued         uint64 // of warps: for each, what a multiprocessor issues
-	Lanes          uint64 // of threads
-	Requests       uint64 // to global memory
-	Sectors        uint64 // of 32 bytes that they touch: 4 a request are perfect for adjacent 4-byte elements
+	Instructions   uint64        // of blocks
+	Issued         uint64        // of warps: for each, what a multiprocessor issues
+	Kinds          [kinds]uint64 // the same, by kind
+	Lanes          uint64        // of threads
+	Requests       uint64        // to global memory
+	Sectors        uint64        // of 32 bytes that they touch: 4 a request are perfect for adjacent 4-byte elements
 	SharedRequests uint64
 	Wavefronts     uint64 // passes over shared memory: 1 a request is perfect, more are bank conflicts
+}
+
+// A Kind is what an instruction works on.
+type Kind uint8
+
+// The kinds.
+const (
+	Other  Kind = iota // whole numbers, moves, tests and branches
+	Float              // arithmetic of floats
+	Matrix             // products of matrices
+	Access             // loads and stores of any memory
+	kinds
+)
+
+// kindOf returns the kind of an opcode.
+func kindOf(opcode string) Kind {
+	words := split(opcode)
+	switch words[0] {
+	case "mma":
+		return Matrix
+	case "ld", "st", "atom", "red", "ldmatrix":
+		return Access
+	case "add", "sub", "mul", "fma", "div", "rcp", "sqrt", "ex2", "lg2", "neg", "abs", "min", "max":
+		if strings.HasPrefix(words[len(words)-1], "f") {
+			return Float
+		}
+	}
+	return Other
 }
 
 const warp = 32
@@ -19,6 +50,9 @@ func (c *Counters) add(d *Counters) {
 	c.Instructions += d.Instructions
 	c.Issued += d.Issued
 	c.Lanes += d.Lanes
+	for kind := range c.Kinds {
+		c.Kinds[kind] += d.Kinds[kind]
+	}
 	c.Requests += d.Requests
 	c.Sectors += d.Sectors
 	c.SharedRequests += d.SharedRequests
@@ -38,17 +72,19 @@ func warps(lanes []int32, visit func(lanes []int32)) {
 }
 
 // countInstruction counts one of these threads, those included that its guard holds back.
-func (b *block) countInstruction(lanes []int32) {
+func (b *block) countInstruction(in *instruction, lanes []int32) {
 	if b.counters == nil {
 		return
 	}
 	b.counters.Instructions++
 	b.counters.Lanes += uint64(len(lanes))
-	if len(lanes) == b.threads {
-		b.counters.Issued += uint64((b.threads + warp - 1) / warp)
-		return
+	issued := uint64((b.threads + warp - 1) / warp)
+	if len(lanes) < b.threads {
+		issued = 0
+		warps(lanes, func([]int32) { issued++ })
 	}
-	warps(lanes, func([]int32) { b.counters.Issued++ })
+	b.counters.Issued += issued
+	b.counters.Kinds[in.kind] += issued
 }
 
 // countSectors counts an access to global memory.

@@ -37,7 +37,7 @@ func (d *decoder) decode(in *instruction) {
 		}
 	case "ret", "exit":
 		in.flow = leave
-	case "shfl", "mma":
+	case "shfl", "mma", "ldmatrix":
 		in.flow = together
 		if in.guard != 0 {
 			d.fail("cannot be for some threads only")

@@ -35,3 +35,12 @@ func half(x float64) uint16 {
 	fraction, exponent := math.Frexp(x) // in [½, 1)
 	return sign + uint16(exponent+13)<<10 + uint16(math.RoundToEven(math.Ldexp(fraction, 11)))
 }
+
+// tf32 is the TF32 nearest to a float32, of two the one away from 0: 10 of the 23 bits
+// behind the point. NaN stays one.
+func tf32(x uint32) uint32 {
+	if x&0x7fffffff > 0x7f800000 {
+		return 0x7fffe000
+	}
+	return (x + 1<<12) &^ (1<<13 - 1)
+}

@@ -6,7 +6,7 @@ import "maps"
 // plain drops, or by its first word where a maker reads all modifiers itself.
 var opcodes = map[string]maker{
 	"mov": moves, "cvta": moves, "ld": loads, "st": stores, "atom": atomics, "red": atomics,
-	"cvt": converts, "setp": compares, "selp": selects, "shfl": shuffles, "mma": products,
+	"cvt": converts, "setp": compares, "selp": selects, "shfl": shuffles, "mma": products, "ldmatrix": fragments,
 	"membar.gl": fence,
 
 	"and.pred": two(and[uint8]), "or.pred": two(or[uint8]), "xor.pred": two(xor[uint8]), "not.pred": one(func(x uint8) uint8 { return x ^ 1 }),
@@ -26,6 +26,7 @@ var opcodes = map[string]maker{
 	"rcp.f32": one(func(x float32) float32 { return 1 / x }), "rcp.f64": one(func(x float64) float64 { return 1 / x }),
 	"sqrt.f32": one(root[float32]), "sqrt.f64": one(root[float64]),
 	"ex2.f32": one(exp2), "lg2.f32": one(log2),
+	"cvt.rna.tf32.f32": one(tf32),
 }
 
 func init() {

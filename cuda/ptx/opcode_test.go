@@ -56,6 +56,8 @@ var trials = []trial{
 	{"cvt.rni.f32.f32", []uint64{single(3.5)}, single(4)}, {"cvt.rmi.f32.f32", []uint64{single(-0.5)}, single(-1)}, {"cvt.rpi.f64.f64", []uint64{double(0.5)}, double(1)},
 	{"cvt.f64.f32", []uint64{single(0.1)}, double(float64(float32(0.1)))}, {"cvt.rn.f32.f64", []uint64{double(0.1)}, single(0.1)},
 	{"cvt.rn.f16.f32", []uint64{single(65520)}, 0x7c00}, {"cvt.rn.f16.f32", []uint64{single(0x1p-25)}, 0}, {"cvt.f32.f16", []uint64{0x3555}, single(0x1.554p-2)},
+	{"cvt.rna.tf32.f32", []uint64{single(1 + 0x1p-11)}, single(1 + 0x1p-10)}, {"cvt.rna.tf32.f32", []uint64{single(-1 - 0x1.fffp-12)}, single(-1)},
+	{"cvt.rna.tf32.f32", []uint64{single(math.MaxFloat32)}, single(float32(math.Inf(1)))}, {"cvt.rna.tf32.f32", []uint64{0xff800001}, 0x7fffe000},
 	{"cvt.u32.u8", []uint64{0x1ff}, 0xff}, {"cvt.s32.s8", []uint64{0xff}, 0xffffffff}, {"cvt.u16.u32", []uint64{0x12345}, 0x2345},
 }
 
@@ -120,7 +122,7 @@ func TestEveryOpcodeIsTried(t *testing.T) {
 	}
 	for opcode := range opcodes {
 		first := split(opcode)[0]
-		moves := []string{"mov", "cvta", "ld", "st", "atom", "red", "selp", "setp", "shfl", "mma", "membar"}
+		moves := []string{"mov", "cvta", "ld", "st", "atom", "red", "selp", "setp", "shfl", "mma", "ldmatrix", "membar"}
 		if !slices.Contains(moves, first) && !slices.Contains(tried, first) {
 			t.Errorf("%s is not tried", opcode)
 		}

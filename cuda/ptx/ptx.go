@@ -52,6 +52,7 @@ type special struct {
 type instruction struct {
 	run     func(b *block, lanes []int32)
 	flow    flow
+	kind    Kind
 	guard   int // the register of its predicate; 0 if it has none
 	negated bool
 	target  int // of a branch

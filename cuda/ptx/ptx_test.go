@@ -96,6 +96,9 @@ func TestCountersCount(t *testing.T) {
 	if c.Issued != 32*c.Instructions || c.Lanes != 32*c.Issued {
 		t.Errorf("%d instructions, %d of warps, %d of threads; want 32 times as many each", c.Instructions, c.Issued, c.Lanes)
 	}
+	if c.Kinds[Access] != 5*32 || c.Kinds[Float] != 0 || c.Kinds[Other] != c.Issued-5*32 {
+		t.Errorf("%v by kind; want 5 accesses of 32 warps, its parameter's among them", c.Kinds)
+	}
 	if c.SharedRequests != 64 || c.Wavefronts != 32+32*32 {
 		t.Errorf("%d requests in %d wavefronts; want 64 in %d", c.SharedRequests, c.Wavefronts, 32+32*32)
 	}
@@ -115,6 +118,9 @@ func TestWarpsThatPartIssueTwice(t *testing.T) {
 	}
 	if want := uint64(3*2 + 2*1 + 2*2); c.Issued != want {
 		t.Errorf("warps issue %d instructions, want %d", c.Issued, want)
+	}
+	if c.Kinds != [kinds]uint64{Other: c.Issued} {
+		t.Errorf("by kind %v, want all of them to be %d", c.Kinds, Other)
 	}
 }
 

@@ -39,10 +39,31 @@ var sources = map[string]func(lane, by uint32) uint32{
 	"idx":  func(_, by uint32) uint32 { return by & 31 },
 }
 
-// products makes mma.sync m16n8k16 of halves, summed as float32: D = A·B + C.
+// A matrixKind is what the factors of a matrix product are: the words that lanes
+// hold are of so many numbers each, which value returns; ok says that the word is one.
+type matrixKind struct {
+	each  int
+	value func(word uint32, i int) float32
+	ok    func(word uint32) bool
+}
+
+// matrices are the products that are known, of 16 rows by 8 columns by 8 words, by the opcode.
+var matrices = map[string]matrixKind{
+	"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32": {2, func(word uint32, i int) float32 { return f32(word >> (16 * i) << 16) }, anything},
+	"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32":   {2, func(word uint32, i int) float32 { return float32(halfValue(uint16(word >> (16 * i)))) }, anything},
+	"mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32":  {1, func(word uint32, _ int) float32 { return f32(word) }, rounded32},
+}
+
+func anything(uint32) bool { return true }
+
+// rounded32 reports whether a float32 is a TF32, which has 13 bits less. A GPU
+// ignores these; cvt.rna.tf32.f32 leaves none.
+func rounded32(word uint32) bool { return word&(1<<13-1) == 0 }
+
+// products makes mma.sync, summed as float32: D = A·B + C.
 func products(d *decoder) execute {
-	value := halves[d.opcode]
-	if value == nil {
+	kind, known := matrices[d.opcode]
+	if !known {
 		d.fail("unknown matrix product")
 	}
 	z, x, y, w := d.list(0, d.named), d.list(1, d.value), d.list(2, d.value), d.list(3, d.value)
@@ -55,39 +76,88 @@ func products(d *decoder) execute {
 				b.fail(lanes[0], "a matrix product that only %d threads of the warp reach", len(lanes))
 				return
 			}
-			b.product(lanes[0], z, x, y, w, value)
+			b.product(lanes[0], z, x, y, w, kind)
 		})
 	}
 }
 
-// product follows the layouts of the PTX ISA, "Matrix Fragments for
-// mma.m16n8k16": lane 4g+t holds of A the rows g and g+8 at columns 2t, 2t+1,
-// 2t+8 and 2t+9, of B column g at these rows, of C and D rows g and g+8 at
+// product follows the layouts of the PTX ISA, "Matrix Fragments for mma.m16n8k16"
+// and "mma.m16n8k8", which are one in words: lane 4g+t holds of A the rows g and g+8 at
+// words t and t+4, of B column g at these words, of C and D rows g and g+8 at
 // columns 2t and 2t+1.
-func (b *block) product(first int32, z, x, y, w []int, value func(bits uint16) float32) {
-	var out [warp][4]float32
+func (b *block) product(first int32, z, x, y, w []int, kind matrixKind) {
+	var left [16][16]float32
+	var right [8][16]float32
 	for lane := range int32(warp) {
-		for o := range int32(4) {
-			row, col := lane>>2+o>>1*8, 2*(lane&3)+o&1
-			sum := f32(uint32(b.row(w[o])[first+lane]))
-			for k := range int32(16) {
-				owner := k & 7 >> 1
-				xs := b.row(x[row>>3+k>>3<<1])[first+row&7<<2+owner]
-				ys := b.row(y[k>>3])[first+col<<2+owner]
-				sum += value(uint16(xs>>(16*(k&1)))) * value(uint16(ys>>(16*(k&1))))
-			}
-			out[lane][o] = sum
+		g, t := lane>>2, lane&3
+		for i, r := range x {
+			b.factor(first+lane, r, left[g+int32(i&1*8)][:], t+int32(i>>1*4), kind)
+		}
+		for i, r := range y {
+			b.factor(first+lane, r, right[g][:], t+int32(i*4), kind)
 		}
 	}
-	for lane := range out {
-		for o, r := range z {
-			*as[float32](&b.row(r)[int(first)+lane]) = out[lane][o]
+	for lane := range int32(warp) {
+		for i := range int32(4) {
+			row, col := &left[lane>>2+i>>1*8], &right[2*(lane&3)+i&1]
+			sum := f32(uint32(b.row(w[i])[first+lane]))
+			for k := range 8 * kind.each {
+				sum += row[k] * col[k]
+			}
+			*as[float32](&b.row(z[i])[first+lane]) = sum
 		}
 	}
 }
 
-// halves are the values of a matrix product's factors, by the opcode.
-var halves = map[string]func(bits uint16) float32{
-	"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32": func(bits uint16) float32 { return f32(uint32(bits) << 16) },
-	"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32":   func(bits uint16) float32 { return float32(halfValue(bits)) },
+// factor moves a lane's word, the at-th of a row or column, to the numbers that it is.
+func (b *block) factor(l int32, register int, to []float32, at int32, kind matrixKind) {
+	word := uint32(b.row(register)[l])
+	if !kind.ok(word) {
+		b.fail(l, "%#x is no factor: round it first", word)
+	}
+	for i := range kind.each {
+		to[int(at)*kind.each+i] = kind.value(word, i)
+	}
+}
+
+// fragments makes ldmatrix, which loads matrices of 8 rows of 16 bytes from shared
+// memory: lane 8m+i gives the address of row i of matrix m, and lane 4g+t gets of each
+// matrix word t of row g (PTX ISA, "ldmatrix").
+func fragments(d *decoder) execute {
+	to := d.list(0, d.named)
+	if d.opcode != "ldmatrix.sync.aligned.m8n8.x4.shared.b16" || len(to) != 4 {
+		d.fail("only four matrices, neither turned, are known")
+	}
+	a := &access{size: 4, regs: to}
+	a.base, a.offset = d.address(1)
+	return func(b *block, lanes []int32) {
+		b.countWavefronts(a, lanes)
+		warps(lanes, func(lanes []int32) {
+			for m, r := range to {
+				b.fragment(lanes, a, m, b.row(r))
+			}
+		})
+	}
+}
+
+// fragment loads the m-th matrix of a warp.
+func (b *block) fragment(lanes []int32, a *access, m int, to []uint64) {
+	if len(lanes) != warp {
+		b.fail(lanes[0], "a matrix that only %d threads of the warp load", len(lanes))
+		return
+	}
+	at := b.row(a.base)
+	var words [warp]uint64
+	for g, l := range lanes[8*m : 8*m+8] {
+		row := b.sharedBytes(l, at[l]+a.offset, a.bytes(), false)
+		if row == nil {
+			return
+		}
+		for t := range 4 {
+			words[4*g+t] = uint64(little.Uint32(row[4*t:]))
+		}
+	}
+	for i, l := range lanes {
+		to[l] = words[i]
+	}
 }
