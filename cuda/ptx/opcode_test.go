@@ -172,3 +172,76 @@ func TestFusedProductsAreRoundedOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestFactorsAreRoundedBefore multiplies matrices of a factor whose 13 last bits a
+// tensor core would not see.
+func TestFactorsAreRoundedBefore(t *testing.T) {
+	for factor, want := range map[string]string{"0f3F800000": "", "0f3F801000": "is no factor: round it first"} {
+		text := ".version 7.0\n.target sm_80\n.visible .entry k()\n{\n.reg .b32 %r<3>;\n.reg .f32 %f<5>;\nmov.f32 %f0, 0f00000000;\nmov.b32 %r0, " + factor + ";\n" +
+			"mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%f1, %f2, %f3, %f4}, {%r0, %r0, %r0, %r0}, {%r0, %r0}, {%f0, %f0, %f0, %f0};\nret;\n}"
+		m, err := Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = m.Kernels["k"].Run(NewMemory(0), Launch{Blocks: [3]uint32{1, 1, 1}, Threads: [3]uint32{32, 1, 1}})
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v; want one about %q", factor, err, want)
+		}
+	}
+}
+
+// TestFragmentsAreWhatLanesHold loads four matrices of which word w of row i of matrix m
+// is 100m + 10i + w, and wants lane 4g + t to hold word t of row g of each.
+func TestFragmentsAreWhatLanesHold(t *testing.T) {
+	m, err := Parse(`.version 7.0
+.target sm_75
+.visible .entry k(.param .u64 y)
+{
+.reg .b32 %r<12>;
+.reg .b64 %rd<3>;
+.shared .align 16 .b8 s[512];
+ld.param.u64 %rd0, [y];
+mov.u32 %r0, %tid.x;
+and.b32 %r1, %r0, 7;
+shr.u32 %r2, %r0, 3;
+mul.lo.u32 %r3, %r1, 10;
+mad.lo.u32 %r3, %r2, 100, %r3;
+add.u32 %r4, %r3, 1;
+add.u32 %r5, %r3, 2;
+add.u32 %r6, %r3, 3;
+shl.b32 %r7, %r0, 4;
+mov.u32 %r8, s;
+add.u32 %r7, %r7, %r8;
+st.shared.v4.u32 [%r7], {%r3, %r4, %r5, %r6};
+bar.sync 0;
+ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r8, %r9, %r10, %r11}, [%r7];
+mul.wide.u32 %rd1, %r0, 16;
+add.u64 %rd1, %rd1, %rd0;
+st.global.v4.u32 [%rd1], {%r8, %r9, %r10, %r11};
+ret;
+}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	memory := NewMemory(0)
+	y := memory.Alloc(512)
+	counters := new(Counters)
+	err = m.Kernels["k"].Run(memory, Launch{Blocks: [3]uint32{1, 1, 1}, Threads: [3]uint32{32, 1, 1}, Params: little.AppendUint64(nil, y), Races: true, Counters: counters})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := memory.Bytes(y, 512)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for lane := range 32 {
+		for i := range 4 {
+			if x, want := little.Uint32(got[16*lane+4*i:]), 100*i+10*(lane/4)+lane%4; x != uint32(want) {
+				t.Errorf("lane %d holds %d of matrix %d, want %d", lane, x, i, want)
+			}
+		}
+	}
+	if counters.SharedRequests != 8 || counters.Wavefronts != 8 {
+		t.Errorf("%d requests in %d wavefronts; want 4 of each to store and to load", counters.SharedRequests, counters.Wavefronts)
+	}
+}
