@@ -61,6 +61,7 @@ IN(stream_wait, (h5_handle c, h5_handle s), cuStreamSynchronize(s))
 IN(stream_after, (h5_handle c, h5_handle s, h5_handle e), cuStreamWaitEvent(s, e, 0))
 IN(record, (h5_handle c, h5_handle s), cuStreamBeginCapture_v2(s, H5_CAPTURE_RELAXED))
 IN(recorded, (h5_handle c, h5_handle s, h5_handle *graph), cuStreamEndCapture(s, graph))
+IN(capture_follow, (h5_handle c, h5_handle s, h5_handle *nodes, size_t n, unsigned how), cuStreamUpdateCaptureDependencies(s, nodes, n, how))
 IN(graph, (h5_handle c, h5_handle *exec, h5_handle graph), cuGraphInstantiateWithFlags(exec, graph, 0))
 IN(graph_forget, (h5_handle c, h5_handle graph), cuGraphDestroy(graph))
 IN(graph_run, (h5_handle c, h5_handle exec, h5_handle s), cuGraphLaunch(exec, s))
@@ -72,6 +73,15 @@ IN(event_query, (h5_handle c, h5_handle e), cuEventQuery(e))
 IN(event_wait, (h5_handle c, h5_handle e), cuEventSynchronize(e))
 IN(event_between, (h5_handle c, float *ms, h5_handle from, h5_handle to), cuEventElapsedTime(ms, from, to))
 IN(function, (h5_handle c, h5_handle *f, h5_handle m, const char *name), cuModuleGetFunction(f, m, name))
+
+/* The nodes that the next of a recording comes after; they stay where they are until the next call. */
+static inline h5_result h5_capture_front(h5_handle c, h5_handle s, h5_handle **nodes, size_t *n) {
+	int status;
+	uint64_t id;
+	h5_handle graph;
+	h5_result r = h5_enter(c);
+	return r ? r : h5_cuda.cuStreamGetCaptureInfo_v2(s, &status, &id, &graph, nodes, n);
+}
 
 /* Compiles PTX; what the compiler has against it is written to log. */
 static inline h5_result h5_module(h5_handle c, h5_handle *m, const void *text, char *log, size_t bytes) {

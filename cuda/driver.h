@@ -55,6 +55,8 @@ enum {
 	H5_EVENT_SLEEPS = 1,
 	H5_EVENT_UNTIMED = 2,
 	H5_CAPTURE_RELAXED = 2,
+	H5_CAPTURE_ADD = 0, /* to what the next node comes after */
+	H5_CAPTURE_SET = 1,
 	H5_JIT_ERROR_LOG = 5,
 	H5_JIT_ERROR_LOG_BYTES = 6
 };
@@ -93,6 +95,8 @@ enum {
 	X(cuStreamWaitEvent, (h5_handle stream, h5_handle event, unsigned flags)) \
 	X(cuStreamBeginCapture_v2, (h5_handle stream, int mode)) \
 	X(cuStreamEndCapture, (h5_handle stream, h5_handle *graph)) \
+	X(cuStreamGetCaptureInfo_v2, (h5_handle stream, int *status, uint64_t *id, h5_handle *graph, h5_handle **nodes, size_t *count)) \
+	X(cuStreamUpdateCaptureDependencies, (h5_handle stream, h5_handle *nodes, size_t count, unsigned flags)) \
 	X(cuGraphInstantiateWithFlags, (h5_handle * exec, h5_handle graph, unsigned long long flags)) \
 	X(cuGraphDestroy, (h5_handle graph)) \
 	X(cuGraphLaunch, (h5_handle exec, h5_handle stream)) \

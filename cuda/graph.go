@@ -17,6 +17,7 @@ import (
 type Graph struct {
 	stream *Stream
 	handle C.h5_handle // 0 once closed
+	order  order
 
 	mu      sync.Mutex
 	kept    map[any]struct{}
@@ -42,7 +43,7 @@ func (d *Device) Record(work func() error) (kernels.Replay, error) {
 // [kernels.Recorder] says what work must not do. Close the Graph.
 func (s *Stream) Record(work func() error) (*Graph, error) {
 	d := s.device
-	g := &Graph{stream: s, kept: map[any]struct{}{}}
+	g := &Graph{stream: s, order: order{stream: s, first: -1}, kept: map[any]struct{}{}}
 	if !d.recording.CompareAndSwap(nil, g) {
 		return nil, fmt.Errorf("%v: record: work is being recorded already: %w", d, storage.ErrState)
 	}
@@ -55,6 +56,8 @@ func (s *Stream) Record(work func() error) (*Graph, error) {
 	if again := d.check("free a recording", C.h5_graph_forget(d.context, template)); err == nil {
 		err = again
 	}
+	calls, deep := g.Depth()
+	d.note("record", fmt.Sprintf("%d calls, %d one after another", calls, deep), 0)
 	return g, err
 }
 
@@ -117,17 +120,25 @@ func (d *Device) unrecorded(act string) error {
 		return nil
 	}
 	err := fmt.Errorf("%v: %s: not while work is being recorded; do it before: %w", d, act, storage.ErrState)
+	g.refuse(err)
+	return err
+}
+
+// refuse has recording fail with the first error.
+func (g *Graph) refuse(err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.refused == nil {
 		g.refused = err
 	}
-	return err
 }
 
 // keep keeps what work of d uses while it is being recorded.
 func (d *Device) keep(thing any) {
 	if g := d.recording.Load(); g != nil {
 		g.keep(thing)
+		if m, ok := thing.(*memory); ok {
+			g.refuse(g.order.use(m))
+		}
 	}
 }

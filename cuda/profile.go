@@ -23,9 +23,9 @@ type Profile struct {
 type Row struct {
 	// What is "launch", of an entry of the device code or a library's work; "copy", of elements to
 	// where they lie otherwise, most often without gaps; "upload", "download" or
-	// "move", between host and device or within devices; "replay", of a graph.
+	// "move", between host and device or within devices; "record" and "replay", of a graph.
 	What  string
-	By    string // the entry, NVIDIA's library, or the function that asked: "tensor.(*Tensor).Item"
+	By    string // the entry, NVIDIA's library, what was recorded, or the function that asked: "tensor.(*Tensor).Item"
 	Times int
 	Bytes int // 0 for launches and replays
 }

@@ -5,7 +5,8 @@ package kernels
 type Recorder interface {
 	GPU
 	// Record calls work and returns what it issued to this device, kernels and
-	// copies of pinned memory, none of which is done before the Replay runs.
+	// copies of pinned memory, none of which is done before the Replay runs. Then a
+	// call of a kernel waits for those whose operands it shares, and may be done beside others.
 	//
 	// Settings and addresses are recorded as they are: what changes from run to
 	// run has to lie in memory. Work must not allocate, wait, or copy from or to

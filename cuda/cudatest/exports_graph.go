@@ -3,7 +3,10 @@ package cudatest
 // #include "table.h"
 import "C"
 
-import "slices"
+import (
+	"slices"
+	"unsafe"
+)
 
 // refuse breaks the recordings of a gpu, and says why.
 func (g *gpu) refuse() code {
@@ -46,7 +49,7 @@ func fake_cuStreamEndCapture(handle C.h5_handle, out *C.h5_handle) code {
 		case !joined:
 			return captureUnjoined
 		}
-		*out = C.h5_handle(fake.add(&graph{r.nodes}))
+		*out = C.h5_handle(fake.add(&graph{nodes: r.nodes}))
 		return success
 	})
 }
@@ -90,5 +93,42 @@ func fake_cuGraphExecDestroy(exec C.h5_handle) code {
 		_, c := lookup[*executable](fake, uintptr(exec))
 		delete(fake.handles, uintptr(exec))
 		return c
+	})
+}
+
+//export fake_cuStreamGetCaptureInfo_v2
+func fake_cuStreamGetCaptureInfo_v2(handle C.h5_handle, status *C.int, id *C.uint64_t, graph *C.h5_handle, nodes **C.h5_handle, count *C.size_t) code {
+	return on(handle, func(g *gpu, s *stream) code {
+		*status, *count = 0, 0
+		if s.recording == nil {
+			return success
+		}
+		*status, *count = 1, C.size_t(len(s.front))
+		*nodes = C.h5_handles(*count)
+		for i := range unsafe.Slice(*nodes, len(s.front)) {
+			unsafe.Slice(*nodes, len(s.front))[i] = C.h5_handle(s.front[i] + 1)
+		}
+		return success
+	})
+}
+
+//export fake_cuStreamUpdateCaptureDependencies
+func fake_cuStreamUpdateCaptureDependencies(handle C.h5_handle, nodes *C.h5_handle, count C.size_t, flags C.uint) code {
+	return on(handle, func(g *gpu, s *stream) code {
+		if s.recording == nil {
+			return invalidValue
+		}
+		front := s.front
+		if flags == C.H5_CAPTURE_SET {
+			front = nil
+		}
+		for _, node := range unsafe.Slice(nodes, int(count)) {
+			if node == 0 || int(node) > len(s.recording.nodes) {
+				return invalidValue
+			}
+			front = append(slices.Clip(front), int(node)-1)
+		}
+		s.front = front
+		return success
 	})
 }

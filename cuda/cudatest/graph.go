@@ -65,13 +65,16 @@ func (r *recording) end() (joined bool) {
 }
 
 // A graph is work that was recorded.
-type graph struct{ nodes []node }
+type graph struct {
+	nodes []node
+	runs  int
+}
 
 // An executable is a graph that can be launched.
 type executable struct{ *graph }
 
-// run does the work: as recorded, in the other order where two streams' work may
-// be in any, or all at once that may be.
+// run does the work: as recorded, in another order where it may be in any, or all
+// at once that may be.
 func (g *graph) run(s Schedule) error {
 	switch s {
 	case Eager:
@@ -81,7 +84,7 @@ func (g *graph) run(s Schedule) error {
 			}
 		})
 	case Deferred:
-		return g.each(g.backwards)
+		return g.each(g.astray)
 	}
 	return g.together()
 }
@@ -96,9 +99,10 @@ func (g *graph) each(walk func(do func(i int))) (err error) {
 	return err
 }
 
-// backwards names all nodes, each behind those that it comes after, and what was
-// recorded last first otherwise.
-func (g *graph) backwards(do func(i int)) {
+// astray names all nodes, each behind those that it comes after, and otherwise what
+// was recorded last first; but every second time by turns with what was first.
+func (g *graph) astray(do func(i int)) {
+	g.runs++
 	waits, next := make([]int, len(g.nodes)), make([][]int, len(g.nodes))
 	var ready []int
 	for i, n := range g.nodes {
@@ -109,8 +113,11 @@ func (g *graph) backwards(do func(i int)) {
 			ready = append(ready, i)
 		}
 	}
-	for len(ready) > 0 {
+	for turn := 0; len(ready) > 0; turn++ {
 		i := slices.Max(ready)
+		if g.runs%2 == 0 && turn%2 == 1 {
+			i = slices.Min(ready)
+		}
 		ready = slices.DeleteFunc(ready, func(k int) bool { return k == i })
 		do(i)
 		for _, k := range next[i] {

@@ -1,5 +1,7 @@
 #include "table.h"
 
+#include <stdlib.h>
+
 #define EXPORTED(name, params) extern h5_result fake_##name params;
 H5_DRIVER(EXPORTED)
 #undef EXPORTED
@@ -15,3 +17,11 @@ static _Thread_local h5_handle current;
 
 h5_handle h5_current(void) { return current; }
 void h5_set_current(h5_handle context) { current = context; }
+
+h5_handle *h5_handles(size_t n) {
+	static h5_handle *all;
+	static size_t room;
+	if (n > room)
+		all = realloc(all, (room = 2 * n) * sizeof *all);
+	return all;
+}

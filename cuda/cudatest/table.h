@@ -16,4 +16,7 @@ h5_entry h5_fake(int i);
 h5_handle h5_current(void);
 void h5_set_current(h5_handle context);
 
+/* Room for so many handles, until the next call. */
+h5_handle *h5_handles(size_t n);
+
 #endif

@@ -1,5 +1,6 @@
 // Compares what cuda/driver.h says of the CUDA driver with NVIDIA's cuda.h: numbers, structs and
 // prototypes. `make cuda-headers` compiles it; there is nothing to run.
+#define __CUDA_API_VERSION_INTERNAL // for the versions of functions that are not the newest
 #include <cuda.h>
 #include "../../cuda/driver.h"
 #include "alike.hpp"
@@ -49,5 +50,7 @@ NUMBER(H5_STREAM_ALONE, CU_STREAM_NON_BLOCKING)
 NUMBER(H5_EVENT_SLEEPS, CU_EVENT_BLOCKING_SYNC)
 NUMBER(H5_EVENT_UNTIMED, CU_EVENT_DISABLE_TIMING)
 NUMBER(H5_CAPTURE_RELAXED, CU_STREAM_CAPTURE_MODE_RELAXED)
+NUMBER(H5_CAPTURE_ADD, CU_STREAM_ADD_CAPTURE_DEPENDENCIES)
+NUMBER(H5_CAPTURE_SET, CU_STREAM_SET_CAPTURE_DEPENDENCIES)
 NUMBER(H5_JIT_ERROR_LOG, CU_JIT_ERROR_LOG_BUFFER)
 NUMBER(H5_JIT_ERROR_LOG_BYTES, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES)
