@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/storagetest"
+	"github.com/h5dnn/h5dnn/views"
 )
 
 // eachSchedule tries f whenever work may be done.
@@ -134,33 +136,118 @@ func moves(t *testing.T, from, to *cuda.Device, apart bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	profiles := []*cuda.Profile{from.Profile(), to.Profile()}
-	for range 3 {
-		part := x.With(tail)
-		if err := errors.Join(add(from, part, one), part.CopyTo(y), add(from, part, part), add(to, y, y), y.CopyTo(part)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, p := range profiles {
-		p.Stop()
-		for _, r := range p.Rows() {
-			if through := r.What == "upload" || r.What == "download"; through && !apart || r.What == "move" && apart {
-				t.Errorf("%v to %v, apart %v: %v", from, to, apart, r)
+	traffic := through([2]*cuda.Device{from, to}, func() {
+		for range 3 {
+			part := x.With(tail)
+			if err := errors.Join(add(from, part, one), part.CopyTo(y), add(from, part, part), add(to, y, y), y.CopyTo(part)); err != nil {
+				t.Fatal(err)
 			}
 		}
+	})
+	if len(traffic) > 0 != apart {
+		t.Errorf("%v to %v, apart %v: through the host %v", from, to, apart, traffic)
 	}
 	if got := first(t, x.With(tail)); got != 22 { // 1, 4, 10, 22: one more, twice
 		t.Errorf("%v to %v, apart %v: got %v, want 22", from, to, apart, got)
 	}
 }
 
+// TestArraysWithGapsMoveBetweenDevices without passing through the host.
+func TestArraysWithGapsMoveBetweenDevices(t *testing.T) {
+	layouts := []views.View{
+		views.Of(5, 7), {Shape: []int{5, 7}, Stride: []int{1, 5}},
+		{Offset: 34, Shape: []int{5, 7}, Stride: []int{-7, -1}}, {Offset: 3, Shape: []int{5, 7}, Stride: []int{20, 2}},
+	}
+	eachSchedule(t, func(t *testing.T, gpus [2]*cuda.Device) {
+		for _, pair := range [][2]*cuda.Device{{gpus[0], gpus[0]}, {gpus[0], gpus[1]}, {gpus[1], gpus[0]}} {
+			for _, from := range layouts {
+				for _, to := range layouts {
+					x, y := numbers(t, pair[0], 100).With(from), ones(t, pair[1], 100).With(to)
+					traffic := through(pair, func() {
+						if err := errors.Join(add(pair[0], x, x), x.CopyTo(y), add(pair[0], x, x), add(pair[1], y, y)); err != nil {
+							t.Fatal(err)
+						}
+					})
+					if want, got := elements(t, x), elements(t, y); len(traffic) > 0 || !slices.Equal(got, want) {
+						t.Errorf("%v to %v, %v to %v: %v, want %v; through the host: %v", pair[0], pair[1], from, to, got, want, traffic)
+					}
+				}
+			}
+		}
+	})
+}
+
+// through returns what use has pass through the host.
+func through(gpus [2]*cuda.Device, use func()) (rows []cuda.Row) {
+	profiles := []*cuda.Profile{gpus[0].Profile(), gpus[1].Profile()}
+	use()
+	for _, p := range profiles {
+		p.Stop()
+		rows = append(rows, slices.DeleteFunc(p.Rows(), func(r cuda.Row) bool { return r.What != "upload" && r.What != "download" })...)
+	}
+	return rows
+}
+
+func elements(t *testing.T, a storage.Array) []float32 {
+	t.Helper()
+	all, err := storage.Read[float32](a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// TestHostsWriteBetweenElements of a device's that stay as they are.
+func TestHostsWriteBetweenElements(t *testing.T) {
+	eachSchedule(t, func(t *testing.T, gpus [2]*cuda.Device) {
+		x := ones(t, gpus[0], 6)
+		every := x.With(views.View{Offset: 5, Shape: []int{3}, Stride: []int{-2}})
+		if err := storage.From([]int16{7, 8, 9}, 3).CopyTo(every); err != nil {
+			t.Fatal(err)
+		}
+		if got := elements(t, x); !slices.Equal(got, []float32{1, 9, 1, 8, 1, 7}) {
+			t.Errorf("got %v", got)
+		}
+	})
+}
+
+// TestArraysThatShareMemoryAreCopiedWhole, though they show it by storages of their own.
+func TestArraysThatShareMemoryAreCopiedWhole(t *testing.T) {
+	eachSchedule(t, func(t *testing.T, gpus [2]*cuda.Device) {
+		d := gpus[1]
+		whole := numbers(t, d, 101)
+		want := elements(t, whole)
+		imported := func(from, n int) storage.Array {
+			lent := d.Borrow(d.Address(whole.Data)+uint64(4*from), 4*n)
+			return storage.Array{Data: lent, Type: dtype.Float32, View: views.Of(n)}
+		}
+		if err := imported(0, 100).CopyTo(imported(1, 100)); err != nil {
+			t.Fatal(err)
+		}
+		backwards := imported(0, 101).With(views.View{Offset: 100, Shape: []int{101}, Stride: []int{-1}})
+		if err := backwards.CopyTo(imported(0, 101)); err != nil {
+			t.Fatal(err)
+		}
+		if err := imported(0, 101).With(views.View{Offset: 2, Shape: []int{98}, Stride: []int{1}}).CopyTo(imported(1, 98)); err != nil {
+			t.Fatal(err)
+		}
+		copy(want[1:], slices.Clone(want))
+		slices.Reverse(want)
+		copy(want[1:], want[2:100])
+		if got := elements(t, whole); !slices.Equal(got, want) {
+			t.Errorf("got %v, want %v", got, want)
+		}
+	})
+}
+
 func TestCopiesBetweenDevicesStayInTheirMemory(t *testing.T) {
 	gpus := cudatest.Devices(t, cudatest.Eager)
 	here, there := ones(t, gpus[0], 4), ones(t, gpus[1], 4)
+	beyond := views.View{Offset: 2, Shape: []int{3}, Stride: []int{1}}
 	for want, err := range map[string]error{
-		"copy from cuda:1: bytes 8 to 20 of 16":  second(gpus[0].CopyFrom(here.Data, 0, there.Data, 8, 12)),
-		"copy to cuda:0: bytes 8 to 20 of 16":    second(gpus[0].CopyFrom(here.Data, 8, there.Data, 0, 12)),
-		"copy to cuda:0: of a storage on cuda:1": second(gpus[0].CopyFrom(there.Data, 0, here.Data, 0, 4)),
+		"copy from cuda:1: bytes 8 to 20 of 16":  second(gpus[0].CopyFrom(here.With(views.Of(3)), there.With(beyond))),
+		"copy to cuda:0: bytes 8 to 20 of 16":    second(gpus[0].CopyFrom(here.With(beyond), there.With(views.Of(3)))),
+		"copy to cuda:0: of a storage on cuda:1": second(gpus[0].CopyFrom(there, here)),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v; want one about %q", err, want)

@@ -14,6 +14,8 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
+var _ storage.Addressed = (*memory)(nil)
+
 // memory is a Storage on a device. The collector frees it.
 type memory struct {
 	address uint64
@@ -24,6 +26,7 @@ type memory struct {
 
 func (m *memory) Len() int               { return m.size }
 func (m *memory) Device() storage.Device { return m.device }
+func (m *memory) Address() uint64        { return m.address }
 func (m *memory) Version() uint64        { return m.version.Load() }
 func (m *memory) Touch()                 { m.version.Add(1) }
 

@@ -8,7 +8,9 @@ import (
 	"runtime"
 	"sync"
 
+	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
 )
 
 var _ storage.Peer = (*Device)(nil)
@@ -19,40 +21,90 @@ type peers struct {
 	all map[*Device]bool
 }
 
-// CopyFrom copies memory of this GPU, or of another that this one can reach. The
+// CopyFrom copies arrays of this GPU, or of another that this one can reach. The
 // copy comes after all that was issued to either, and what is issued to either
-// later comes after it.
-func (d *Device) CopyFrom(dst storage.Storage, to int, src storage.Storage, from, n int) (bool, error) {
-	there, ok := src.(*memory)
+// later comes after it. Arrays with gaps are copied by kernels, without, where they lie.
+func (d *Device) CopyFrom(dst, src storage.Array) (bool, error) {
+	there, ok := src.Data.Device().(*Device)
 	if !ok {
 		return false, nil
 	}
-	into, err := d.stretch("copy to", dst, to, n)
-	if err != nil {
-		return false, err
+	if there != d {
+		if reached, err := d.reach(there); !reached {
+			return false, err
+		}
+	} else if !dst.Contiguous() || !src.Contiguous() {
+		return true, d.relay(dst, src)
 	}
-	if _, err := there.device.stretch("copy from", src, from, n); err != nil || n == 0 {
-		return err == nil, err
+	return true, there.packed(src, func(from storage.Array) error {
+		return d.unpacked(dst, func(to storage.Array) error { return d.fetch(to, from) })
+	})
+}
+
+// relay copies elements of d to where they lie otherwise.
+func (d *Device) relay(dst, src storage.Array) error {
+	return d.Run(kernels.Copy, &kernels.Call{Out: []storage.Array{dst}, In: []storage.Array{src}})
+}
+
+// packed calls use with a's elements without gaps: a, or a copy for the work that use issues.
+func (d *Device) packed(a storage.Array, use func(storage.Array) error) error {
+	return d.dense(a, func(dense storage.Array) error {
+		if dense.Data != a.Data {
+			if err := d.relay(dense, a); err != nil {
+				return err
+			}
+		}
+		return use(dense)
+	})
+}
+
+// unpacked calls use with an array without gaps for what is then a's elements.
+func (d *Device) unpacked(a storage.Array, use func(storage.Array) error) error {
+	return d.dense(a, func(dense storage.Array) error {
+		if err := use(dense); err != nil || dense.Data == a.Data {
+			return err
+		}
+		return d.relay(a, dense)
+	})
+}
+
+// dense calls use with a, or with scratch for its elements if it has gaps.
+func (d *Device) dense(a storage.Array, use func(storage.Array) error) error {
+	if a.Contiguous() {
+		return use(a)
+	}
+	bytes := a.Len() * a.Type.Size()
+	return d.Scratch(bytes, func(address uint64) error {
+		return use(storage.Array{Data: d.Borrow(address, bytes), Type: a.Type, View: views.Of(a.Shape...)})
+	})
+}
+
+// fetch copies elements without gaps, from this GPU or one that it reaches.
+func (d *Device) fetch(dst, src storage.Array) error {
+	size := src.Type.Size()
+	there, n := src.Data.Device().(*Device), src.Len()*size
+	into, err := d.stretch("copy to", dst.Data, dst.Offset*size, n)
+	if err != nil {
+		return err
+	}
+	from, err := there.stretch("copy from", src.Data, src.Offset*size, n)
+	if err != nil || n == 0 {
+		return err
 	}
 	defer runtime.KeepAlive(into)
-	defer runtime.KeepAlive(there)
-	a, b := C.h5_address(into.address+uint64(to)), C.h5_address(there.address+uint64(from))
-	if there.device == d {
-		d.note("move", "", n)
-		return true, d.check("copy", C.h5_move(d.context, a, b, C.size_t(n), d.stream.handle))
-	}
-	if reached, err := d.reach(there.device); !reached {
-		return false, err
-	}
+	defer runtime.KeepAlive(from)
+	a, b := C.h5_address(into.address+uint64(dst.Offset*size)), C.h5_address(from.address+uint64(src.Offset*size))
 	d.note("move", "", n)
-	if err := d.stream.follow(there.device.stream); err != nil {
-		return false, err
+	if there == d {
+		return d.check("copy", C.h5_move(d.context, a, b, C.size_t(n), d.stream.handle))
 	}
-	code := C.h5_fetch(d.context, a, there.device.context, b, C.size_t(n), d.stream.handle)
-	if err := d.check("copy from "+there.device.String(), code); err != nil {
-		return false, err
+	if err := d.stream.follow(there.stream); err != nil {
+		return err
 	}
-	return true, there.device.stream.follow(d.stream)
+	if err := d.check("copy from "+there.String(), C.h5_fetch(d.context, a, there.context, b, C.size_t(n), d.stream.handle)); err != nil {
+		return err
+	}
+	return there.stream.follow(d.stream)
 }
 
 // reach lets d and another device touch each other's memory, if they can.

@@ -44,7 +44,7 @@ func (a Array) To(d Device) (Array, error) {
 // shaped, of any layout, on any device, and converted to dst's type as
 // [dtype.Convert] does. The two may overlap.
 //
-// A dst on a device other than [CPU] must be contiguous.
+// A dst on a device that is neither [CPU] nor a [Peer] must be contiguous.
 func (a Array) CopyTo(dst Array) error {
 	if err := a.copyTo(dst); err != nil {
 		return fmt.Errorf("copy %v%v to %v%v: %w", a.Type, a.Shape, dst.Type, dst.Shape, err)
@@ -70,26 +70,42 @@ func (a Array) copyTo(dst Array) error {
 
 // meets reports whether writing to dst may change elements of a.
 func (a Array) meets(dst Array) bool {
-	from, fromHost := a.Data.(Host)
-	to, toHost := dst.Data.(Host)
+	x, here := place(a.Data)
+	y, there := place(dst.Data)
 	switch {
-	case fromHost != toHost || a.Len() == 0:
+	case a.Len() == 0 || here != there:
 		return false
-	case !fromHost:
+	case here == nil:
 		return a.Data == dst.Data
 	}
-	x, y := address(from), address(to)
-	if x == y && a.Type.Size() == dst.Type.Size() {
+	from, to := a.Type.Size(), dst.Type.Size()
+	if apart := int(y - x); from == to && apart%to == 0 {
+		dst.Offset += apart / to
 		return views.Overlap(a.View, dst.View)
 	}
-	return x < y+uintptr(to.Len()) && y < x+uintptr(from.Len())
+	aLo, aHi := a.Bounds()
+	dLo, dHi := dst.Bounds()
+	return x+uint64(aLo*from) < y+uint64((dHi+1)*to) && y+uint64(dLo*to) < x+uint64((aHi+1)*from)
 }
 
-func address(h Host) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(h.Bytes()))) }
+// place returns at which address of which memory a storage lies, or nil for the memory.
+func place(s Storage) (at uint64, memory Device) {
+	switch s := s.(type) {
+	case Host:
+		return uint64(uintptr(unsafe.Pointer(unsafe.SliceData(s.Bytes())))), CPU
+	case Addressed:
+		return s.Address(), s.Device()
+	}
+	return 0, nil
+}
 
-// packed returns a copy of a in host memory.
+// packed returns a copy of a, on its device if that makes copies, or else in host memory.
 func (a Array) packed() (Array, error) {
-	p, err := Room(a.Type, a.Shape...)
+	var d Device = room{}
+	if peer, ok := a.Data.Device().(Peer); ok {
+		d = peer
+	}
+	p, err := Make(d, a.Type, a.Shape...)
 	if err == nil {
 		err = a.transfer(p)
 	}
@@ -206,7 +222,7 @@ func (a Array) write(src []byte) error {
 		return nil
 	}
 	if !a.Contiguous() {
-		return fmt.Errorf("strided elements on %v cannot be written from the host; move them to cpu: %w", a.Data.Device(), ErrDevice)
+		return a.spread(src)
 	}
 	return a.Data.Device().Upload(a.Data, a.Offset*a.Type.Size(), src)
 }

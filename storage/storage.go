@@ -24,8 +24,8 @@ import (
 
 // A Storage is a run of bytes on one device. Many arrays may view it.
 //
-// A Storage may implement more: [Host] if Go can address its bytes, [Source]
-// if they have to be fetched or decoded first, [Versioned] if it can be changed.
+// A Storage may implement more: [Host] if Go can address its bytes, [Addressed] if
+// a device can, [Source] if they have to be fetched or decoded first, [Versioned] if it can be changed.
 // Storages are compared with ==, so implementations are pointers.
 type Storage interface {
 	Len() int // in bytes
@@ -36,6 +36,13 @@ type Storage interface {
 type Host interface {
 	Storage
 	Bytes() []byte
+}
+
+// Addressed is a Storage at an address of its device's memory, which tells whether
+// two share some of it.
+type Addressed interface {
+	Storage
+	Address() uint64
 }
 
 // Source is a Storage that produces elements on demand, such as a chunked and

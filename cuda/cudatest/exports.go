@@ -397,7 +397,7 @@ func fake_cuMemcpyPeerAsync(to C.h5_address, there C.h5_handle, from C.h5_addres
 	})
 }
 
-// move copies between gpus, or within one.
+// move copies between gpus, or within one, where the two must not overlap.
 func (d *driver) move(s *stream, dst *gpu, to uint64, src *gpu, from uint64, bytes int) code {
 	run := func() error {
 		b, err := dst.memory.Bytes(to, bytes)
@@ -407,6 +407,9 @@ func (d *driver) move(s *stream, dst *gpu, to uint64, src *gpu, from uint64, byt
 		a, err := src.memory.Bytes(from, bytes)
 		copy(b, a)
 		return err
+	}
+	if dst == src && to < from+uint64(bytes) && from < to+uint64(bytes) {
+		return invalidValue
 	}
 	for _, end := range []struct {
 		*gpu
