@@ -23,37 +23,25 @@ func (d *Device) Convolve(c kernels.Convolution) (done bool, err error) {
 	if handle == 0 || err != nil {
 		return false, err
 	}
-	algorithm := v.plan(g.problem())
-	if *algorithm == noPlan {
+	choice := v.choice(g.problem())
+	if choice.state == C.H5_NONE {
 		return false, nil
 	}
-	g.workspace, g.bytes = C.h5_address(d.Address(v.workspace)), workspaceBytes
-	code := C.h5_convolution_issue(d.context, handle, d.stream.handle, (*C.h5_convolution)(&g), algorithm)
-	if unsupported(code) || code == 0 && *algorithm < 0 { // or no algorithm is deterministic and fits
-		*algorithm = noPlan
+	g.workspace, g.bytes = d.room(choice)
+	code := C.h5_convolution_issue(d.context, handle, d.stream.handle, (*C.h5_convolution)(&g), choice)
+	if unsupported(code) {
+		choice.state = C.H5_NONE
+	}
+	if choice.state == C.H5_NONE {
 		return false, nil
 	}
 	d.note("launch", "cuDNN", 0)
 	return true, d.said("cuDNN: convolve", code, dnnText)
 }
 
-// noPlan stands for the algorithm that cuDNN does not have; -1 for one not chosen yet.
-const noPlan = -2
-
 // unsupported reports whether cuDNN says that it cannot do something, as opposed
 // to that something went wrong: its codes have classes, by the thousand.
 func unsupported(code C.h5_status) bool { return code/1000 == 3 }
-
-func (v *vendor) plan(problem C.h5_convolution) *C.int {
-	if v.plans == nil {
-		v.plans = map[C.h5_convolution]*C.int{}
-	}
-	if v.plans[problem] == nil {
-		v.plans[problem] = new(C.int)
-		*v.plans[problem] = -1
-	}
-	return v.plans[problem]
-}
 
 // A convolution is one as cuDNN has it.
 type convolution C.h5_convolution

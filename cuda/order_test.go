@@ -10,6 +10,7 @@ import (
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
 )
 
 // TestRecordedCallsKeepTheOrderOfTheirData: calls on a few arrays, and copies
@@ -122,5 +123,38 @@ func TestRecordedCallsWaitForNothingElse(t *testing.T) {
 	}
 	if calls, deep := depth(around); calls != 3 || deep != 3 {
 		t.Errorf("%d calls, %d of them one after another; want a copy between 2 of them", calls, deep)
+	}
+}
+
+// TestProductsWaitForTheWorkspaceThatTheyNeed: those by libraries that need none may
+// be done beside each other.
+func TestProductsWaitForTheWorkspaceThatTheyNeed(t *testing.T) {
+	d := cudatest.Devices(t, cudatest.Eager)[0]
+	cudatest.Libraries(t, d)
+	for columns, want := range map[int]int{2: 1, 64: 2} { // the library of tests needs it for many
+		square := func() storage.Array {
+			a := ones(t, d, columns*columns)
+			a.View = views.Of(columns, columns)
+			return a
+		}
+		x, y, z := square(), square(), square()
+		work := func() error {
+			return errors.Join(
+				d.Run(kernels.MatMul, &kernels.Call{Out: []storage.Array{y}, In: []storage.Array{x, x}}),
+				d.Run(kernels.MatMul, &kernels.Call{Out: []storage.Array{z}, In: []storage.Array{x, x}}))
+		}
+		if err := work(); err != nil { // chooses
+			t.Fatal(err)
+		}
+		graph, err := d.Stream().Record(work)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, deep := graph.Depth(); deep != want {
+			t.Errorf("two products of %d columns: %d one after another; want %d", columns, deep, want)
+		}
+		if err := graph.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }

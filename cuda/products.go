@@ -23,35 +23,20 @@ func (d *Device) Multiply(p kernels.Product) (done bool, err error) {
 	if handle == 0 || err != nil {
 		return false, err
 	}
-	a := v.algorithm(g.problem())
-	if a.none {
+	choice := v.choice(g.problem())
+	if choice.state == C.H5_NONE {
 		return false, nil
 	}
-	g.workspace, g.bytes = C.h5_address(d.Address(v.workspace)), workspaceBytes
-	code := C.h5_gemm_issue(d.context, handle, d.stream.handle, (*C.h5_gemm)(&g), &a.choice, &a.chosen)
-	if code == C.H5_CUBLAS_NOT_SUPPORTED { // when asked for an algorithm, or by the one that it chose
-		a.none = true
+	g.workspace, g.bytes = d.room(choice)
+	code := C.h5_gemm_issue(d.context, handle, d.stream.handle, (*C.h5_gemm)(&g), choice)
+	if code == C.H5_CUBLAS_NOT_SUPPORTED { // by the algorithm that it chose
+		choice.state = C.H5_NONE
+	}
+	if choice.state == C.H5_NONE {
 		return false, nil
 	}
 	d.note("launch", "cuBLASLt", 0)
 	return true, d.said("cuBLASLt: multiply", code, ltText)
-}
-
-// An algorithm is cuBLASLt's choice for a problem.
-type algorithm struct {
-	choice C.h5_algorithm
-	chosen C.int
-	none   bool // cuBLASLt has none
-}
-
-func (v *vendor) algorithm(problem C.h5_gemm) *algorithm {
-	if v.algorithms == nil {
-		v.algorithms = map[C.h5_gemm]*algorithm{}
-	}
-	if v.algorithms[problem] == nil {
-		v.algorithms[problem] = new(algorithm)
-	}
-	return v.algorithms[problem]
 }
 
 // A gemm is a product as cuBLASLt has it.

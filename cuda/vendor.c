@@ -50,7 +50,7 @@ static uint32_t alignment(h5_address at) { return (uint32_t)((at | 256) & -(at |
 
 /* Split sums may only be added up in the workspace, in an order of their own: then results depend
  * on nothing but the problem. */
-static h5_status choose(gemm *o, h5_object handle, const h5_gemm *g, h5_algorithm *algorithm) {
+static h5_status choose(gemm *o, h5_object handle, const h5_gemm *g, h5_choice *choice) {
 	h5_heuristic best = {.state = H5_CUBLAS_NOT_SUPPORTED};
 	uint64_t bytes = g->bytes;
 	int count = 0;
@@ -62,10 +62,14 @@ static h5_status choose(gemm *o, h5_object handle, const h5_gemm *g, h5_algorith
 	TRY(prefer(o->preference, H5_PREF_MIN_ALIGNMENT_C_BYTES, alignment(g->d.at)));
 	TRY(prefer(o->preference, H5_PREF_MIN_ALIGNMENT_D_BYTES, alignment(g->d.at)));
 	TRY(h5_library.cublasLtMatmulAlgoGetHeuristic(handle, o->desc, o->a, o->b, o->d, o->d, o->preference, 1, &best, &count));
-	if (status == 0 && count == 0)
-		return H5_CUBLAS_NOT_SUPPORTED;
-	TRY(best.state);
-	*algorithm = best.algorithm;
+	if (status == 0)
+		status = count ? best.state : H5_CUBLAS_NOT_SUPPORTED;
+	if (status == H5_CUBLAS_NOT_SUPPORTED) {
+		choice->state = H5_NONE;
+		return 0;
+	}
+	if (status == 0)
+		*choice = (h5_choice){H5_CHOSEN, best.algorithm, best.workspace};
 	return status;
 }
 
@@ -77,16 +81,15 @@ static h5_status multiply(gemm *o, h5_object handle, h5_handle stream, const h5_
 		wide ? (const void *)&zero64 : &zero, g->d.at, o->d, g->d.at, o->d, algorithm, g->workspace, g->bytes, stream);
 }
 
-h5_status h5_gemm_issue(h5_handle context, h5_object handle, h5_handle stream, const h5_gemm *g, h5_algorithm *algorithm, int *chosen) {
+h5_status h5_gemm_issue(h5_handle context, h5_object handle, h5_handle stream, const h5_gemm *g, h5_choice *choice) {
 	gemm o = {0};
 	if (h5_enter(context))
 		return H5_NO_CONTEXT;
 	h5_status status = describe(&o, g);
-	if (!*chosen)
-		TRY(choose(&o, handle, g, algorithm));
-	if (status == 0)
-		*chosen = 1;
-	TRY(multiply(&o, handle, stream, g, algorithm));
+	if (choice->state == H5_OPEN)
+		TRY(choose(&o, handle, g, choice));
+	if (choice->state == H5_CHOSEN)
+		TRY(multiply(&o, handle, stream, g, &choice->algorithm));
 	discard(o.preference, h5_library.cublasLtMatmulPreferenceDestroy);
 	discard(o.a, h5_library.cublasLtMatrixLayoutDestroy);
 	discard(o.b, h5_library.cublasLtMatrixLayoutDestroy);
@@ -145,15 +148,18 @@ static h5_status candidates(convolution *o, h5_object handle, int kind, int *cou
 
 /* The first, which is the fastest, that is deterministic, fits, and runs under the math that was
  * asked for. */
-static h5_status select_algorithm(convolution *o, h5_object handle, const h5_convolution *g, int *algorithm) {
+static h5_status select_algorithm(convolution *o, h5_object handle, const h5_convolution *g, h5_choice *choice) {
 	h5_candidate found[H5_DNN_ALGORITHMS];
 	int count = 0;
 	h5_status status = candidates(o, handle, g->kind, &count, found);
-	for (int i = 0; status == 0 && *algorithm < 0 && i < count; i++)
+	if (status)
+		return status;
+	choice->state = H5_NONE;
+	for (int i = 0; choice->state == H5_NONE && i < count; i++)
 		if (found[i].status == 0 && found[i].determinism == H5_DNN_DETERMINISTIC && found[i].workspace <= g->bytes &&
 			(g->math != H5_DNN_FMA_MATH || found[i].math == H5_DNN_FMA_MATH || found[i].math == H5_DNN_DEFAULT_MATH))
-			*algorithm = found[i].algorithm;
-	return status;
+			*choice = (h5_choice){H5_CHOSEN, {{(uint64_t)found[i].algorithm}}, found[i].workspace};
+	return 0;
 }
 
 static h5_status convolve(convolution *o, h5_object handle, const h5_convolution *g, int algorithm) {
@@ -175,16 +181,16 @@ static h5_status convolve(convolution *o, h5_object handle, const h5_convolution
 	}
 }
 
-h5_status h5_convolution_issue(h5_handle context, h5_object handle, h5_handle stream, const h5_convolution *g, int *algorithm) {
+h5_status h5_convolution_issue(h5_handle context, h5_object handle, h5_handle stream, const h5_convolution *g, h5_choice *choice) {
 	convolution o = {0};
 	if (h5_enter(context))
 		return H5_NO_CONTEXT;
 	h5_status status = plan(&o, g);
 	TRY(h5_library.cudnnSetStream(handle, stream));
-	if (*algorithm < 0)
-		TRY(select_algorithm(&o, handle, g, algorithm));
-	if (*algorithm >= 0)
-		TRY(convolve(&o, handle, g, *algorithm));
+	if (choice->state == H5_OPEN)
+		TRY(select_algorithm(&o, handle, g, choice));
+	if (choice->state == H5_CHOSEN)
+		TRY(convolve(&o, handle, g, (int)choice->algorithm.data[0]));
 	discard(o.x, h5_library.cudnnDestroyTensorDescriptor);
 	discard(o.y, h5_library.cudnnDestroyTensorDescriptor);
 	discard(o.bias, h5_library.cudnnDestroyTensorDescriptor);

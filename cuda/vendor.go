@@ -14,13 +14,12 @@ import (
 // vendor is NVIDIA's libraries as one device uses them. An algorithm is chosen
 // once for each problem, and kept: results do not change from call to call.
 type vendor struct {
-	mu         sync.Mutex
-	off        bool
-	tf32       bool
-	workspace  storage.Storage
-	handles    [2]C.h5_object // of cuBLASLt and cuDNN, 0 until they are needed
-	algorithms map[C.h5_gemm]*algorithm
-	plans      map[C.h5_convolution]*C.int // cuDNN's algorithms, or see noPlan
+	mu        sync.Mutex
+	off       bool
+	tf32      bool
+	workspace storage.Storage
+	handles   [2]C.h5_object       // of cuBLASLt and cuDNN, 0 until they are needed
+	choices   map[any]*C.h5_choice // by problem, a C.h5_gemm or C.h5_convolution
 }
 
 var (
@@ -84,6 +83,26 @@ func (v *vendor) start(d *Device, index int, l Library) (err error) {
 		return status("start", C.h5_cudnn_create(d.context, handle), dnnText)
 	}
 	return status("start", C.h5_cublas_create(d.context, handle), ltText)
+}
+
+// choice returns what is known of the algorithm for a problem.
+func (v *vendor) choice(problem any) *C.h5_choice {
+	if v.choices == nil {
+		v.choices = map[any]*C.h5_choice{}
+	}
+	if v.choices[problem] == nil {
+		v.choices[problem] = new(C.h5_choice)
+	}
+	return v.choices[problem]
+}
+
+// room returns the workspace, if the algorithm needs it or is to be chosen: work
+// that shares it has to be done in order.
+func (d *Device) room(choice *C.h5_choice) (workspace C.h5_address, bytes C.size_t) {
+	if choice.state == C.H5_CHOSEN && choice.needs == 0 {
+		return 0, 0
+	}
+	return C.h5_address(d.Address(d.vendor.workspace)), workspaceBytes
 }
 
 // status returns a library's answer as an error, or nil.

@@ -1,9 +1,18 @@
 /* Whole products and convolutions by cuBLASLt and cuDNN, one call of C each: descriptors are made,
- * used and freed; only the choice of an algorithm, which takes long, is kept by the caller. */
+ * used and freed; only the choice of an algorithm, which takes long, is kept by the caller, and
+ * made when a problem is first issued: state is then H5_NONE if nothing was. */
 #ifndef H5_VENDOR_H
 #define H5_VENDOR_H
 
 #include "libraries.h"
+
+enum { H5_OPEN, H5_CHOSEN, H5_NONE };
+
+typedef struct {
+	int state;
+	h5_algorithm algorithm; /* cuDNN's, which are numbers, in data[0] */
+	size_t needs; /* bytes of workspace */
+} h5_choice;
 
 /* A matrix in column-major order, or its transpose, repeated every batch elements. */
 typedef struct {
@@ -20,9 +29,7 @@ typedef struct {
 	size_t bytes; /* of workspace */
 } h5_gemm;
 
-/* Issues a product. Unless *chosen, it first chooses the algorithm; CUBLAS_NOT_SUPPORTED says that
- * there is none. */
-h5_status h5_gemm_issue(h5_handle context, h5_object handle, h5_handle stream, const h5_gemm *g, h5_algorithm *algorithm, int *chosen);
+h5_status h5_gemm_issue(h5_handle context, h5_object handle, h5_handle stream, const h5_gemm *g, h5_choice *choice);
 
 /* An array of images: its sizes and strides in elements, of N, C, H, W. */
 typedef struct {
@@ -42,9 +49,7 @@ typedef struct {
 	size_t bytes;
 } h5_convolution;
 
-/* Issues a convolution, likewise; *algorithm is negative until one is chosen, and stays so, with
- * success returned and nothing issued, where no deterministic one fits into the workspace. */
-h5_status h5_convolution_issue(h5_handle context, h5_object handle, h5_handle stream, const h5_convolution *g, int *algorithm);
+h5_status h5_convolution_issue(h5_handle context, h5_object handle, h5_handle stream, const h5_convolution *g, h5_choice *choice);
 
 enum { H5_NO_CONTEXT = -1 }; /* a status of our own: the device's context cannot be entered */
 

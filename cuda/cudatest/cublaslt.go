@@ -222,6 +222,14 @@ func (g gemm) digest() C.uint64_t {
 	return digest(g)
 }
 
+// needs returns how much of a workspace is asked for: none for products of few rows.
+func (g gemm) needs() C.size_t { return C.size_t(g.d.rows/4) << 10 }
+
+// lends reports whether a workspace is what an algorithm needs.
+func lends(gpu *gpu, workspace C.h5_address, bytes, needs C.size_t) bool {
+	return bytes >= needs && (bytes == 0 || gpu.holds(uint64(workspace), int(bytes)))
+}
+
 //export fake_cublasLtMatmulAlgoGetHeuristic
 func fake_cublasLtMatmulAlgoGetHeuristic(handle, desc, a, b, c, d, prefer C.h5_object, most C.int, results *C.h5_heuristic, count *C.int) status {
 	return locked(func() status {
@@ -235,7 +243,7 @@ func fake_cublasLtMatmulAlgoGetHeuristic(handle, desc, a, b, c, d, prefer C.h5_o
 			*count = 0
 			return ltUnsupported
 		}
-		*count, results.state, results.workspace = 1, 0, 1<<20
+		*count, results.state, results.workspace = 1, 0, g.needs()
 		results.algorithm.data[0] = g.digest()
 		for i, n := range p.aligned {
 			results.algorithm.data[1+i] = C.uint64_t(n)
@@ -256,7 +264,7 @@ func fake_cublasLtMatmul(handle, desc C.h5_object, alpha unsafe.Pointer, a C.h5_
 		switch {
 		case answer != 0:
 			return answer
-		case object[ltHandle](handle).gpu != gpu || algorithm == nil || algorithm.data[0] != g.digest() || bytes < 1<<20 || !gpu.holds(uint64(workspace), int(bytes)):
+		case object[ltHandle](handle).gpu != gpu || algorithm == nil || algorithm.data[0] != g.digest() || !lends(gpu, workspace, bytes, g.needs()):
 			return ltInvalid
 		case g.sum() == failedSum || g.number(alpha) != 1 || g.number(beta) != 0 || c != d:
 			return ltUnsupported // by this fake

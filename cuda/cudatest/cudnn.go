@@ -236,6 +236,9 @@ func (c *convolution) alike() bool {
 	return c.x.stride == order(c.x.size) && c.y.stride == order(c.y.size)
 }
 
+// needs returns how much of a workspace is asked for: none where there are few channels.
+func (c *convolution) needs() C.size_t { return C.size_t(c.w.size[1]/2) << 10 }
+
 // right is the algorithm that is left of what offered offers.
 const right C.int = 6
 
@@ -247,7 +250,7 @@ func (c *convolution) offered(count *C.int, found *C.h5_candidate) status {
 		{algorithm: 4, status: dnnUnsupported, determinism: C.H5_DNN_DETERMINISTIC, math: C.H5_DNN_TENSOR_MATH},
 		{algorithm: 1, math: C.H5_DNN_FMA_MATH},
 		{algorithm: 2, workspace: 1 << 40, determinism: C.H5_DNN_DETERMINISTIC, math: C.H5_DNN_FMA_MATH},
-		{algorithm: right, workspace: 1 << 20, determinism: C.H5_DNN_DETERMINISTIC, math: c.math},
+		{algorithm: right, workspace: c.needs(), determinism: C.H5_DNN_DETERMINISTIC, math: c.math},
 	}
 	if c.math == C.H5_DNN_FMA_MATH {
 		list[1].status = 0 // which computes by tensor cores, when that was not asked for
@@ -304,7 +307,7 @@ func (k work) do(handle, x, w, windowing, y C.h5_object, ready func(gpu *gpu, c 
 	}
 	return issued(h.stream, dnnInvalid, func(gpu *gpu, s *stream) status {
 		c, answer := convOf(handle, x, w, windowing, y)
-		if answer == 0 && (k.algorithm != right || *(*float32)(k.alpha) != 1 || *(*float32)(k.beta) != 0 || k.bytes < 1<<20 || !gpu.holds(uint64(k.workspace), int(k.bytes))) {
+		if answer == 0 && (k.algorithm != right || *(*float32)(k.alpha) != 1 || *(*float32)(k.beta) != 0 || !lends(gpu, k.workspace, k.bytes, c.needs())) {
 			answer = dnnInvalid
 		}
 		if answer == 0 && c.w.size[2] == failedWindow {
