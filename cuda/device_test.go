@@ -228,12 +228,12 @@ func TestArraysThatShareMemoryAreCopiedWhole(t *testing.T) {
 		if err := backwards.CopyTo(imported(0, 101)); err != nil {
 			t.Fatal(err)
 		}
-		if err := imported(0, 101).With(views.View{Offset: 2, Shape: []int{98}, Stride: []int{1}}).CopyTo(imported(1, 98)); err != nil {
+		if err := imported(0, 101).With(views.View{Offset: 2, Shape: []int{2}, Stride: []int{1}}).CopyTo(imported(1, 2)); err != nil {
 			t.Fatal(err)
 		}
 		copy(want[1:], slices.Clone(want))
 		slices.Reverse(want)
-		copy(want[1:], want[2:100])
+		copy(want[1:], want[2:4])
 		if got := elements(t, whole); !slices.Equal(got, want) {
 			t.Errorf("got %v, want %v", got, want)
 		}
