@@ -28,17 +28,10 @@ type array struct {
 
 // device returns the device of the given name.
 func device(name string) (storage.Device, error) {
-	switch {
-	case name == "cpu":
+	if name == "cpu" {
 		return storage.CPU, nil
-	case isGPU(name):
-		d, err := cuda.Open(name)
-		if err != nil {
-			return nil, err
-		}
-		return d, nil
 	}
-	return nil, fmt.Errorf("device %q: there are cpu, cuda, cuda:0 and so on: %w", name, storage.ErrDevice)
+	return cuda.Open(name)
 }
 
 func isGPU(name string) bool { return strings.HasPrefix(name, "cuda") }

@@ -29,8 +29,6 @@ package cuda
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/h5dnn/h5dnn/storage"
@@ -53,34 +51,34 @@ var devices = sync.OnceValues(func() ([]*Device, error) {
 	return all, nil
 })
 
-// Open returns a GPU by its name: "cuda:1", or "cuda" for "cuda:0".
+// Open returns a GPU by its name: "cuda:1", or "cuda" for "cuda:0". The error says
+// what devices there are.
 func Open(name string) (*Device, error) {
-	all, err := Devices()
+	d, err := pick(name, Devices)
+	if err == nil {
+		err = d.ready()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("device %q: %w", name, err)
 	}
+	return d, nil
+}
+
+// pick returns the GPU of that name.
+func pick(name string, devices func() ([]*Device, error)) (*Device, error) {
 	if name == "cuda" {
 		name = "cuda:0"
 	}
-	index, found := strings.CutPrefix(name, "cuda:")
-	i, err := strconv.Atoi(index)
-	if !found || err != nil || strconv.Itoa(i) != index || i < 0 || i >= len(all) {
-		return nil, fmt.Errorf("device %q: there are %s: %w", name, list(all), storage.ErrDevice)
+	all, err := devices()
+	if err != nil {
+		return nil, fmt.Errorf("there is only cpu: %w", err)
 	}
-	if err := all[i].ready(); err != nil {
-		return nil, err
+	there := "there are cpu"
+	for _, d := range all {
+		if d.String() == name {
+			return d, nil
+		}
+		there += fmt.Sprintf(", %v (%s)", d, d.Model)
 	}
-	return all[i], nil
-}
-
-// list names devices for a reader.
-func list(all []*Device) string {
-	if len(all) == 0 {
-		return "no GPUs"
-	}
-	names := make([]string, len(all))
-	for i, d := range all {
-		names[i] = fmt.Sprintf("%v (%s)", d, d.Model)
-	}
-	return strings.Join(names, ", ")
+	return nil, fmt.Errorf("%s: %w", there, storage.ErrDevice)
 }

@@ -39,11 +39,34 @@ func TestNamesOfDevices(t *testing.T) {
 			t.Errorf("%s is %v, %v", name, got, err)
 		}
 	}
-	for _, name := range []string{"cuda:2", "cuda:", "cuda:x", "cuda:-1", "cuda:+1", "cuda:01", "gpu", "cuda:9999999999999999999"} {
-		_, err := cuda.Open(name)
-		if err == nil || !errors.Is(err, storage.ErrDevice) || !strings.Contains(err.Error(), "there are cuda:0 (interpreter), cuda:1 (interpreter)") {
-			t.Errorf("%s: error %v; want one that names the devices there are", name, err)
+}
+
+// TestWrongNamesAreToldWhatThereIs, be that nothing.
+func TestWrongNamesAreToldWhatThereIs(t *testing.T) {
+	none := fmt.Errorf("libcuda.so.1 finds no GPU: %w", cuda.ErrNoDriver)
+	for _, machine := range []struct {
+		gpus int
+		err  error
+		want string
+	}{
+		{0, none, "there is only cpu: libcuda.so.1 finds no GPU: no CUDA"},
+		{1, nil, "there are cpu, cuda:0 (model 0): wrong device"},
+		{2, nil, "there are cpu, cuda:0 (model 0), cuda:1 (model 1): wrong device"},
+	} {
+		for _, name := range []string{"cuda:7", "cuda:", "cuda:x", "cuda:-1", "cuda:+1", "cuda:01", "cuda:9999999999999999999", "CUDA:0", "cuda0", "gpu", "tpu", ""} {
+			if err := cuda.Pick(name, machine.gpus, machine.err); err == nil || err.Error() != machine.want {
+				t.Errorf("%q of %d GPUs: error %v; want %q", name, machine.gpus, err, machine.want)
+			}
 		}
+		for name, place := range map[string]int{"cuda": 1, "cuda:0": 1, "cuda:1": 2} {
+			if err := cuda.Pick(name, machine.gpus, machine.err); (err == nil) != (machine.gpus >= place) {
+				t.Errorf("%q of %d GPUs: %v", name, machine.gpus, err)
+			}
+		}
+	}
+	cudatest.Devices(t, cudatest.Eager)
+	if _, err := cuda.Open("cuda:2"); !errors.Is(err, storage.ErrDevice) || !strings.HasPrefix(err.Error(), `device "cuda:2": there are cpu, cuda:0 (interpreter), cuda:1 (interpreter)`) {
+		t.Errorf("error %v; want one that names the devices there are", err)
 	}
 }
 

@@ -2,6 +2,7 @@ package tensor
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
@@ -23,7 +24,11 @@ type Error struct {
 	Err error
 }
 
-func (e *Error) Error() string { return e.Op + ": " + e.Err.Error() }
+func (e *Error) Error() string {
+	text, op := e.Err.Error(), e.Op+": "
+	return op + strings.TrimPrefix(text, op) // a kernel of the same name has named itself
+}
+
 func (e *Error) Unwrap() error { return e.Err }
 
 // A kindred is a message that errors.Is knows as a kind without spelling it out.

@@ -25,6 +25,14 @@ func TestStepReturnsExpressionErrors(t *testing.T) {
 	}
 }
 
+func TestErrorsOfKernelsNameTheOperationOnce(t *testing.T) {
+	logits, labels := tensor.Of(storage.From(make([]float32, 6), 2, 3)), tensor.Of(storage.From([]uint8{1, 7}, 2))
+	err := tensor.Try(func() { tensor.CrossEntropy(logits, labels) })
+	if want := "cross entropy: row 1 has label 7; want 0 to 2"; err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("error %v, want %s", err, want)
+	}
+}
+
 func TestFilesCannotCompute(t *testing.T) {
 	a := storage.From([]float64{1}, 1)
 	a.Data = onFile{a.Data}

@@ -158,7 +158,7 @@ func resumedJob(c *cli.Context) (*job, error) {
 			return nil, fmt.Errorf("--%s would make another run of %s; start one without --resume", name, j.file)
 		}
 	}
-	run, err := train.Resume(j.file, storage.CPU)
+	run, err := resume(j.file, storage.CPU)
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +192,7 @@ func (j *job) onDevice(name string) error {
 	if err != nil || device == storage.CPU {
 		return err
 	}
-	if j.train, err = train.Resume(name, device); err == nil {
+	if j.train, err = resume(name, device); err == nil {
 		j.train.Config = config
 	}
 	return err
@@ -231,6 +231,9 @@ func configOf(c *cli.Context) (train.Config, error) {
 }
 
 func readConfig(name string) ([]byte, error) {
+	if err := isFile(name); err != nil {
+		return nil, err
+	}
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err

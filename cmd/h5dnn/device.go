@@ -17,18 +17,10 @@ import (
 // compute returns the device that config asks for, and sets its threads.
 func compute(config train.Config) (storage.Device, error) {
 	setThreads(config)
-	switch name := config.Device; {
-	case name == "" || name == "cpu":
-		return storage.CPU, nil
-	case strings.HasPrefix(name, "cuda"):
-		d, err := cuda.Open(name)
-		if err != nil {
-			return nil, err
-		}
-		return d, nil
-	default:
-		return nil, fmt.Errorf("device %q: there are cpu, cuda, cuda:0 and so on; see h5dnn devices", name)
+	if name := config.Device; name != "" && name != "cpu" {
+		return cuda.Open(name)
 	}
+	return storage.CPU, nil
 }
 
 // deviceFlag says where what was trained is used.
@@ -44,7 +36,7 @@ func resumedOn(c *cli.Context, name string) (*train.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	run, err := train.Resume(name, device)
+	run, err := resume(name, device)
 	if err == nil {
 		run.Config.Device, run.Config.Threads = config.Device, config.Threads
 	}

@@ -13,20 +13,15 @@ import (
 	_ "github.com/h5dnn/h5dnn/serialize/hdf5"
 	_ "github.com/h5dnn/h5dnn/serialize/npy"
 	"github.com/h5dnn/h5dnn/spell"
+	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
+	"github.com/h5dnn/h5dnn/train"
 )
 
 // open opens a file in whichever format it is, by what it holds.
 func open(name string, options ...hdf5.Options) (container, error) {
-	info, err := os.Stat(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s: no such file%s", name, spell.Hint(name, neighbours(name)))
-	}
-	if err != nil {
+	if err := isFile(name); err != nil {
 		return nil, err
-	}
-	if info.IsDir() {
-		return nil, fmt.Errorf("%s is a folder; name a file in it", name)
 	}
 	format, err := formatOf(name)
 	if err != nil {
@@ -44,6 +39,26 @@ func open(name string, options ...hdf5.Options) (container, error) {
 		return nil, err
 	}
 	return &arrays{f, name, format}, nil
+}
+
+// isFile returns an error if there is no file of that name, with the name that may have been meant.
+func isFile(name string) error {
+	info, err := os.Stat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s: no such file%s", name, spell.Hint(name, neighbours(name)))
+	case err == nil && info.IsDir():
+		return fmt.Errorf("%s is a folder; name a file in it", name)
+	}
+	return err
+}
+
+// resume returns the run of a file, on a device.
+func resume(name string, device storage.Device) (*train.Run, error) {
+	if err := isFile(name); err != nil {
+		return nil, err
+	}
+	return train.Resume(name, device)
 }
 
 // followFlag lets a file refer to others.
