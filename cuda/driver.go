@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"unsafe"
+
+	"github.com/h5dnn/h5dnn/storage"
 )
 
 // ErrNoDriver is the kind of error, for errors.Is, where no driver is installed
@@ -106,6 +108,9 @@ type Error struct {
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("%s (%s, %d)", e.Text, e.Name, e.Code) }
+
+// Is makes one of the driver's answers an error of a kind that others know.
+func (e *Error) Is(kind error) bool { return kind == storage.ErrMemory && e.Code == outOfMemory }
 
 // Codes that mean more than failure.
 const (

@@ -5,6 +5,7 @@ import "C"
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/h5dnn/h5dnn/storage"
 )
@@ -24,8 +25,11 @@ func (d *Device) NewQueue() (storage.Queue, error) {
 	return queue{s}, err
 }
 
-// NewMark returns an event that nothing waits for yet. Close it.
-func (d *Device) NewMark() (storage.Mark, error) { return d.NewEvent() }
+// NewMark returns a timer that nothing waits for yet. Close it.
+func (d *Device) NewMark() (storage.Mark, error) {
+	e, err := d.NewTimer()
+	return mark{e}, err
+}
 
 // Available returns how many bytes of the device's memory are free.
 func (d *Device) Available() (int, error) {
@@ -54,11 +58,34 @@ func (q queue) Mark(m storage.Mark) error {
 func (q queue) After(m storage.Mark) error { return q.of(m, q.stream.After) }
 
 func (q queue) of(m storage.Mark, do func(*Event) error) error {
-	e, ok := m.(*Event)
-	if !ok || e.device != q.stream.device {
-		return fmt.Errorf("%v: a mark of another device: %w", q.stream.device, storage.ErrDevice)
+	e, err := q.stream.device.marked(m)
+	if err != nil {
+		return err
 	}
 	return do(e)
 }
 
 func (q queue) Close() error { return q.stream.Close() }
+
+type mark struct{ *Event }
+
+// marked returns the event that a mark of d is.
+func (d *Device) marked(m storage.Mark) (*Event, error) {
+	e, ok := m.(mark)
+	if !ok || e.device != d {
+		return nil, fmt.Errorf("%v: a mark of another device: %w", d, storage.ErrDevice)
+	}
+	return e.Event, nil
+}
+
+func (m mark) Since(earlier storage.Mark) (time.Duration, bool, error) {
+	e, err := m.device.marked(earlier)
+	if err != nil {
+		return 0, false, err
+	}
+	passed, err := m.Event.Since(e)
+	if isCode(err, notReady) {
+		return 0, false, nil
+	}
+	return passed, err == nil, err
+}

@@ -66,6 +66,10 @@ func sampleBytes(d Dataset) int {
 	return total
 }
 
+// Bytes returns what all samples of d take: a float, as files may declare what no
+// integer holds.
+func Bytes(d Dataset) float64 { return float64(d.Len()) * float64(sampleBytes(d)) }
+
 // A Batch is host memory for some samples of a Dataset.
 type Batch struct {
 	Fields []storage.Array // in the dataset's order; the first axis counts samples

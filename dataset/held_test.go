@@ -11,10 +11,15 @@ import (
 func TestRowsAreThoseOfTheEpoch(t *testing.T) {
 	eachLoader(t, func(t *testing.T, s specimen, o Options) {
 		l := must[*Loader](t)(NewLoader(s.d, o))
+		o.OrderOnly = true
+		order := must[*Loader](t)(NewLoader(s.d, o))
+		if p := order.Plan(); p.Memory != 0 || p.Shuffle != l.Plan().Shuffle || p.Window != l.Plan().Window {
+			t.Fatalf("plan %+v of the order only, %+v of the epoch", p, l.Plan())
+		}
 		for _, start := range []int{0, s.d.Len() / 3} {
 			want := rows(t, l, 1, start, s)
 			var got []int
-			for rows, next := range l.Rows(1, start) {
+			for rows, next := range order.Rows(1, start) {
 				if got = append(got, rows...); next != start+len(got) {
 					t.Fatalf("next is %d after %d samples from %d on", next, len(got), start)
 				}

@@ -37,6 +37,9 @@ func NewLoader(d Dataset, o Options) (*Loader, error) {
 	if p.plan.Slots > 0 {
 		l.slots = newSlots(p.d, p.blocks, p.plan)
 	}
+	if o.OrderOnly {
+		return l, nil
+	}
 	for range batchesInHand(o) {
 		b, err := newBatch(d, min(o.Batch, d.Len()), o.Alloc)
 		if err != nil {
@@ -75,8 +78,8 @@ func (l *Loader) Fields() []Field { return l.d.Fields() }
 // and the last. No goroutine outlives the loop.
 func (l *Loader) Epoch(ctx context.Context, epoch, start int) iter.Seq2[*Batch, error] {
 	return func(yield func(*Batch, error) bool) {
-		if start < 0 || start > l.plan.Samples {
-			yield(nil, fmt.Errorf("dataset: start after %d of %d samples: %w", start, l.plan.Samples, storage.ErrState))
+		if start < 0 || start > l.plan.Samples || l.o.OrderOnly {
+			yield(nil, fmt.Errorf("dataset: start after %d of %d samples, order only %v: %w", start, l.plan.Samples, l.o.OrderOnly, storage.ErrState))
 			return
 		}
 		if !l.busy.CompareAndSwap(false, true) {

@@ -615,6 +615,11 @@ func TestAmplificationIsWhatDecodesCost(t *testing.T) {
 			if o.Shuffle == Exact && len(l.Plan().Notes) == 0 {
 				t.Errorf("an exact shuffle that decodes %.1f samples for each one used says nothing", got)
 			}
+			o.OrderOnly = true
+			if p := must[*Loader](t)(NewLoader(d, o)).Plan(); len(p.Notes) > 0 || p.Amplification != 0 {
+				t.Errorf("what reads nothing says %q, and decodes %v samples for each", p.Notes, p.Amplification)
+			}
+			o.OrderOnly = false
 		}
 	}
 }

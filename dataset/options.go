@@ -22,6 +22,9 @@ type Options struct {
 	Rank     int     // this process's share of each epoch is Rank of World
 	World    int     // 0 counts as 1
 	Held     int     // turns of the loop that a batch stays valid beyond the next one
+	// OrderOnly is for a loader that only says, by Rows, which samples are next: it
+	// reads none, and so takes no memory.
+	OrderOnly bool
 	// Alloc makes the memory of batches, host memory such as a device copies
 	// from by itself; ordinary memory if it is nil.
 	Alloc func(size int) (storage.Host, error)

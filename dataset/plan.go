@@ -19,8 +19,8 @@ type Plan struct {
 	Held   bool  // the pages of a window's blocks stay in memory, though nothing is decoded
 	Memory int64 // bytes held at most
 
-	// Amplification is how many samples are decoded for each one delivered. In
-	// an exact order on chunked data it is what to expect of chance.
+	// Amplification is how many samples are decoded for each one delivered, 0 if
+	// none are. In an exact order on chunked data it is what to expect of chance.
 	Amplification float64
 	Notes         []string // what the user should know
 }
@@ -63,10 +63,14 @@ func newPlanner(d scatterer, o Options) (*planner, error) {
 	}
 	p.blocks, p.decoded = newBlocks(ends), decoded
 	p.shape()
+	p.noteOrder()
+	if o.OrderOnly {
+		return p, nil
+	}
 	if err := p.fit(); err != nil {
 		return nil, err
 	}
-	p.note()
+	p.noteReading()
 	return p, nil
 }
 
@@ -164,12 +168,16 @@ func (p *planner) refuse(need, allowed float64) error {
 	return fmt.Errorf("dataset: %s of %s each, take %s of memory, %s are allowed; allow more, or %s", what, size(float64(p.sample)), size(need), size(allowed), way)
 }
 
-// note settles what the user should know.
-func (p *planner) note() {
-	p.plan.Amplification = float64(p.decoded) / float64(max(1, p.d.Len()))
+// noteOrder settles what the user should know of the order.
+func (p *planner) noteOrder() {
 	if p.plan.Shuffle == Window && p.plan.Window < p.plan.Blocks {
 		p.noteSorted()
 	}
+}
+
+// noteReading settles what the user should know of what it takes to read.
+func (p *planner) noteReading() {
+	p.plan.Amplification = float64(p.decoded) / float64(max(1, p.d.Len()))
 	if p.undecoded && p.plan.Slots == 0 {
 		p.plan.Amplification = 1
 	}

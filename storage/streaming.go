@@ -1,5 +1,7 @@
 package storage
 
+import "time"
+
 // Streaming is a Device that can copy from host memory while it computes, so
 // that the next batch is on its way while this one is worked on.
 type Streaming interface {
@@ -32,5 +34,8 @@ type Queue interface {
 // A Mark is a place in a queue; at first it is in front of everything.
 type Mark interface {
 	Wait() error // for all that is before where m is now; it may be called by any goroutine
+	// Since returns how much later the device came here than to another mark of
+	// its own, and false if it has not come to both.
+	Since(earlier Mark) (time.Duration, bool, error)
 	Close() error
 }

@@ -1,9 +1,12 @@
 package train
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
 
+	"github.com/h5dnn/h5dnn/dataset"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -16,3 +19,18 @@ func OnlyAtTheEnd(t *testing.T) {
 
 // ScaleOf returns the state of what scales r's losses.
 func ScaleOf(r *Run) storage.Array { return r.scaler.Array }
+
+// EvaluateBy is r.Evaluate, so many samples at a time.
+func EvaluateBy(samples int, r *Run, d dataset.Dataset) (t Tally, err error) {
+	p, err := r.Predictor()
+	if err != nil {
+		return t, err
+	}
+	p.Rows = samples
+	f, err := p.reading(d, r.Config.loading(), 1, r.checkLabels)
+	if err != nil {
+		return t, err
+	}
+	defer func() { err = errors.Join(err, f.close()) }()
+	return r.evaluate(context.Background(), p, f)
+}

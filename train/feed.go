@@ -16,47 +16,97 @@ type feed interface {
 	// epoch yields what comes after the first start samples of an epoch. A batch
 	// is valid until the next is taken; an error is the last that comes.
 	epoch(ctx context.Context, number, start int) iter.Seq2[*batch, error]
+	// waited tells how long the epoch's computation has waited for batches; once
+	// it is settled, for all of them.
+	waited() (time.Duration, error)
 	close() error
 }
 
-// A batch is n samples on the run's device.
+// A batch is n samples where they are computed on.
 type batch struct {
-	x, y   storage.Array // the samples, or all there are
-	rows   storage.Array // which of all they are, as int64; of no storage if x and y are the batch
+	fields []storage.Array // x and y, if there is one: of the samples, or all there are
+	rows   storage.Array   // which of all they are, as int64; of no storage if fields are the batch
 	n      int
-	next   int // samples of the epoch that are consumed with them
-	waited time.Duration
+	next   int   // samples of the epoch that are consumed with them
 	slot   *slot // where else it has memory on the device; nil on the host
 }
 
-// open makes the feed of what is trained on, and its loader.
-func (f *fitting) open(ctx context.Context, data *Data, loading dataset.Options) error {
-	device, streams := f.Device.(storage.Streaming)
-	resident, err := f.resides(device, data)
+// checked is a look at a batch before it is used; nil is none.
+type checked func(*dataset.Batch) error
+
+func (c checked) of(b *dataset.Batch) error {
+	if c == nil {
+		return nil
+	}
+	return c(b)
+}
+
+// newFeed returns a feed of d for a device: through a ring, if there can be one.
+func newFeed(device storage.Device, d dataset.Dataset, o dataset.Options, check checked) (feed, *dataset.Loader, error) {
+	streaming, streams := device.(storage.Streaming)
+	if streams {
+		o.Alloc, o.Held = streaming.Pinned, slots
+	}
+	l, err := dataset.NewLoader(d, o)
 	if err != nil {
-		return err
-	}
-	if streams && !resident {
-		loading.Alloc, loading.Held = device.Pinned, slots
-	}
-	if f.train, err = dataset.NewLoader(data.Train, loading); err != nil {
-		return err
+		return nil, nil, err
 	}
 	if !streams {
-		f.feed = hosted{f.Run, f.train}
-		return nil
+		return &hosted{loader: l, check: check}, l, nil
 	}
-	r, err := newRing(device, f.train.Fields(), f.Config.Batch, resident, f.head)
+	r, err := newRing(streaming, l.Fields(), min(o.Batch, d.Len()))
 	if err != nil {
+		return nil, nil, err
+	}
+	return &streamed{ring: r, loader: l, check: check}, l, nil
+}
+
+// A hosted feed's batches are computed on where they are read to.
+type hosted struct {
+	loader *dataset.Loader
+	check  checked
+	wait   time.Duration
+}
+
+func (h *hosted) epoch(ctx context.Context, number, start int) iter.Seq2[*batch, error] {
+	return func(yield func(*batch, error) bool) {
+		h.wait = 0
+		var b batch
+		for from, err := range h.loader.Epoch(ctx, number, start) {
+			if err == nil {
+				err = h.check.of(from)
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			h.wait += from.Waited
+			b = batch{fields: from.Fields, n: len(from.Rows), next: from.Next}
+			if !yield(&b, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (h *hosted) waited() (time.Duration, error) { return h.wait, nil }
+
+func (*hosted) close() error { return nil }
+
+// open makes the feed of what is trained on, and its loader.
+func (f *fitting) open(ctx context.Context, data *Data, loading dataset.Options) (err error) {
+	device, _ := f.Device.(storage.Streaming)
+	if f.plan.Resident, err = f.resides(device, data); err != nil {
 		return err
 	}
-	f.feed = &streamed{r, f.Run, f.train}
-	if !resident {
-		return nil
+	if f.plan.Resident {
+		return f.moveIn(ctx, device, data.Train, loading)
 	}
-	there, err := f.moveIn(ctx, r, data.Train, loading)
-	if err == nil {
-		f.feed = there
+	if f.feed, f.train, err = newFeed(f.Device, data.Train, loading, f.checkLabels); err != nil {
+		return err
+	}
+	if s, ok := f.feed.(*streamed); ok {
+		s.tell, err = f.telling(s.ring)
 	}
 	return err
 }
@@ -69,39 +119,8 @@ func (f *fitting) resides(device storage.Streaming, data *Data) (bool, error) {
 		return choice == yes, nil
 	}
 	free, err := device.Available()
-	bytes := 0.0
-	for _, field := range data.Train.Fields() {
-		bytes += float64(data.Train.Len()) * float64(views.Of(field.Shape...).Len()*field.Type.Size())
-	}
-	return bytes <= float64(free)/2, err
+	return dataset.Bytes(data.Train) <= float64(free)/2, err
 }
-
-// hosted batches are computed on where they are read to.
-type hosted struct {
-	run    *Run
-	loader *dataset.Loader
-}
-
-func (h hosted) epoch(ctx context.Context, number, start int) iter.Seq2[*batch, error] {
-	return func(yield func(*batch, error) bool) {
-		var b batch
-		for from, err := range h.loader.Epoch(ctx, number, start) {
-			if err == nil {
-				err = h.run.checkLabels(from)
-			}
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			b = batch{x: from.Fields[0], y: from.Fields[1], n: len(from.Rows), next: from.Next, waited: from.Waited}
-			if !yield(&b, nil) {
-				return
-			}
-		}
-	}
-}
-
-func (hosted) close() error { return nil }
 
 // checkLabels refuses labels that are none of the classes where they become rows
 // of zeros and a one; the losses of labels look for themselves.

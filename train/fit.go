@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/h5dnn/h5dnn/dataset"
@@ -24,8 +25,20 @@ type Options struct {
 	// saved. An error ends training and is returned; the run stays as it is.
 	OnBatch func(Progress) error
 	OnEpoch func(Epoch) error
-	// OnPlan is called before the first step with what the loader is going to do.
-	OnPlan func(dataset.Plan)
+	// OnPlan is called before the first step with what is going to be done, OnNote
+	// with what then turns out not to work.
+	OnPlan func(Plan)
+	OnNote func(note string)
+}
+
+// A Plan is what a run is going to do.
+type Plan struct {
+	dataset.Plan      // of the samples to train on
+	Resident     bool // they all stay on the device, none are read again
+	Recorded     bool // steps are recorded on the device once, and replayed
+	// Unrecorded says why they are not, where nobody has asked for that; empty on
+	// the cpu.
+	Unrecorded string
 }
 
 // A Progress is how an epoch is going.
@@ -51,7 +64,7 @@ func (r *Run) Fit(ctx context.Context, data *Data, o Options) (err error) {
 	runtime.LockOSThread() // the pool of arithmetic threads belongs to the thread that calls it
 	defer runtime.UnlockOSThread()
 	f, err := r.fitting(ctx, data, o)
-	defer func() { err = errors.Join(err, f.close()) }()
+	defer func() { err = errors.Join(f.roomier(err), f.close()) }()
 	if err != nil {
 		return err
 	}
@@ -71,11 +84,12 @@ func (r *Run) Fit(ctx context.Context, data *Data, o Options) (err error) {
 type fitting struct {
 	*Run
 	Options
-	train, val *dataset.Loader
-	feed       feed
-	steps      stepper
-	params     iter.Seq2[string, *nn.Param]
-	blocks     *Predictor
+	train     *dataset.Loader
+	feed, val feed // val is nil if there is nothing to validate on
+	steps     stepper
+	params    iter.Seq2[string, *nn.Param]
+	blocks    *Predictor
+	plan      Plan
 }
 
 func (r *Run) fitting(ctx context.Context, data *Data, o Options) (f *fitting, err error) {
@@ -101,15 +115,15 @@ func (r *Run) fitting(ctx context.Context, data *Data, o Options) (f *fitting, e
 	if f.steps, err = f.stepper(); err != nil {
 		return f, err
 	}
-	plan := f.train.Plan()
+	f.plan.Plan = f.train.Plan()
 	if o.OnPlan != nil {
-		o.OnPlan(plan)
+		o.OnPlan(f.plan)
 	}
-	c.Samples, c.Shuffle, c.Window = data.Train.Len(), plan.Shuffle, plan.Window
+	c.Samples, c.Shuffle, c.Window = data.Train.Len(), f.plan.Shuffle, f.plan.Window
 	if f.blocks, err = r.Predictor(); err != nil || data.Val == nil {
 		return f, err
 	}
-	f.val, err = r.reading(data.Val, validating)
+	f.val, err = f.blocks.reading(data.Val, r.Config.loading(), validating, r.checkLabels)
 	return f, err
 }
 
@@ -117,13 +131,23 @@ func (r *Run) fitting(ctx context.Context, data *Data, o Options) (f *fitting, e
 // that loading may take: both loaders keep what they hold.
 const validating = 4
 
-// reading returns a loader of d in order, for evaluation and prediction, in a
-// share of the memory allowed.
-func (r *Run) reading(d dataset.Dataset, share int64) (*dataset.Loader, error) {
-	o := r.Config.loading()
-	o.Memory /= share
-	o.Shuffle, o.Window, o.Batch = dataset.None, 0, evaluated
-	return dataset.NewLoader(d, o)
+// roomier returns err, with what would have the run take less memory if there was
+// not enough.
+func (f *fitting) roomier(err error) error {
+	if !errors.Is(err, storage.ErrMemory) {
+		return err
+	}
+	var ways []string
+	if f.plan.Resident {
+		ways = append(ways, "--resident no")
+	}
+	if f.Config.Batch > 1 {
+		ways = append(ways, fmt.Sprintf("a --batch below %d", f.Config.Batch))
+	}
+	if precisions[f.Config.Precision] == dtype.Invalid {
+		ways = append(ways, "--precision bf16")
+	}
+	return fmt.Errorf("%w; this run takes less with %s", err, strings.Join(ways, ", "))
 }
 
 // stepper returns what makes f's steps.
@@ -136,24 +160,43 @@ func (f *fitting) stepper() (stepper, error) {
 		return steps, nil
 	}
 	steps := &ahead{fitting: f}
-	recorder, records := tensor.NewRecorder(f.Device)
-	if _, steers := f.Optimizer.(nn.Steerable); records && steers && f.Config.Graph != no {
-		steps.recorder = recorder
-	}
+	steps.recorder, f.plan.Unrecorded = f.recorder()
+	f.plan.Recorded = steps.recorder != nil
 	var err error
 	steps.sums, err = storage.Make(f.Device, dtype.Float64, tensor.TallySize)
 	return steps, err
 }
+
+// recorder returns what records f's steps, or nil, and why not.
+func (f *fitting) recorder() (*tensor.Recorder, string) {
+	recorder, records := tensor.NewRecorder(f.Device)
+	_, steers := f.Optimizer.(nn.Steerable)
+	switch {
+	case f.Config.Graph == no:
+		return nil, ""
+	case !records:
+		return nil, fmt.Sprintf("%v cannot record", f.Device)
+	case !steers:
+		return nil, fmt.Sprintf("%T takes its settings by value", f.Optimizer)
+	}
+	return recorder, ""
+}
+
+// whole is how many samples a batch has, but for an epoch's last.
+func (f *fitting) whole() int { return min(f.Config.Batch, f.train.Plan().Samples) }
 
 // close gives back what f has on the device, once that is done with it.
 func (f *fitting) close() error {
 	if o, ok := f.Optimizer.(nn.Steerable); ok {
 		o.Steer(nil)
 	}
-	if f.feed == nil {
-		return nil
+	var failed error
+	for _, feed := range []feed{f.feed, f.val} {
+		if feed != nil {
+			failed = errors.Join(failed, feed.close())
+		}
 	}
-	return f.feed.close()
+	return failed
 }
 
 // evaluated is how many samples are read at a time where nothing is learned.
@@ -161,9 +204,7 @@ const evaluated = 1024
 
 // epoch trains what is left of an epoch, validates and saves.
 func (f *fitting) epoch(ctx context.Context) error {
-	began, start := time.Now(), f.Cursor.Consumed
-	seconds, idle := f.Cursor.Sofar.Seconds, f.Cursor.Sofar.Waited
-	var waited time.Duration
+	start, clock := f.Cursor.Consumed, f.clock()
 	if err := f.steps.begin(); err != nil {
 		return err
 	}
@@ -176,11 +217,12 @@ func (f *fitting) epoch(ctx context.Context) error {
 		}
 		f.Cursor.Step++
 		f.Cursor.Consumed = b.next
-		waited += b.waited
-		f.Cursor.Sofar.Seconds = seconds + time.Since(began).Seconds()
-		f.Cursor.Sofar.Waited = idle + waited.Seconds()
+		elapsed, waited, err := clock()
+		if err != nil {
+			return err
+		}
 		if f.OnBatch != nil {
-			p := Progress{f.Cursor.Epoch + 1, f.Config.Epochs, f.Cursor.Consumed, f.Cursor.Samples, f.Cursor.Sofar, time.Since(began), waited, f.Cursor.Consumed - start}
+			p := Progress{f.Cursor.Epoch + 1, f.Config.Epochs, f.Cursor.Consumed, f.Cursor.Samples, f.Cursor.Sofar, elapsed, waited, f.Cursor.Consumed - start}
 			if err := f.OnBatch(p); err != nil {
 				return errors.Join(err, f.steps.settle())
 			}
@@ -192,8 +234,22 @@ func (f *fitting) epoch(ctx context.Context) error {
 	if err := f.steps.settle(); err != nil {
 		return err
 	}
-	f.Cursor.Sofar.Seconds = seconds + time.Since(began).Seconds()
+	if _, _, err := clock(); err != nil {
+		return err
+	}
 	return f.finish(ctx)
+}
+
+// clock starts to measure the epoch, or what is left of it. What it returns
+// brings the cursor up to date.
+func (f *fitting) clock() func() (elapsed, waited time.Duration, err error) {
+	began, before := time.Now(), f.Cursor.Sofar
+	return func() (elapsed, waited time.Duration, err error) {
+		waited, err = f.feed.waited()
+		elapsed = time.Since(began)
+		f.Cursor.Sofar.Seconds, f.Cursor.Sofar.Waited = before.Seconds+elapsed.Seconds(), before.Waited+waited.Seconds()
+		return elapsed, waited, err
+	}
 }
 
 // rateAt returns the learning rate where so many samples of the epoch are consumed.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/h5dnn/h5dnn/cuda"
 	"github.com/h5dnn/h5dnn/cuda/cudatest"
@@ -167,6 +168,9 @@ func (m flawedMark) Wait() error {
 	}
 	return m.Mark.Wait()
 }
+
+// Since leaves it to the data to tell.
+func (flawedMark) Since(storage.Mark) (time.Duration, bool, error) { return 0, false, nil }
 
 // TestMissingWaitsAreSeen leaves out each wait of the pipeline: results must
 // differ, or training fail, where work is done as late as may be; or else the
@@ -361,6 +365,10 @@ type tidiedQueue struct {
 	d *tidy
 }
 
+func (m tidied) Since(earlier storage.Mark) (time.Duration, bool, error) {
+	return m.Mark.Since(earlier.(tidied).Mark)
+}
+
 func (m tidied) Close() error      { m.d.open--; return m.Mark.Close() }
 func (q tidiedQueue) Close() error { q.d.open--; return q.Queue.Close() }
 
@@ -407,13 +415,18 @@ func (d *tidy) AllowTF32(allow bool) { d.tf32 = allow }
 // TestTrainingClosesWhatItOpens on a device, however it ends.
 func TestTrainingClosesWhatItOpens(t *testing.T) {
 	const enough = 1 << 20
+	const ring = 1 + 12   // a queue, and twice as many pairs of marks as slots
+	const both = 2 * ring // to train and to validate
 	gpu := cudatest.Devices(t, cudatest.Deferred)[0]
 	for _, w := range ways[1:3] {
-		for _, d := range []*tidy{{left: 7, most: enough}, {left: 6, most: enough}, {left: 3, most: enough}, {left: 0, most: enough}, {left: 7, most: 150*64 - 1}, {left: 7, most: 100}} {
+		for _, d := range []*tidy{
+			{left: both, most: enough}, {left: both - 1, most: enough}, {left: ring, most: enough}, {left: ring - 1, most: enough}, {left: 3, most: enough},
+			{left: 0, most: enough}, {left: both, most: 150*64 - 1}, {left: both, most: 100},
+		} {
 			about := fmt.Sprintf("%v, %d to open, %d bytes at a time", w, d.left, d.most)
 			run, data := onGPU(t, gpu, w, light)
 			d.Device, run.Device, run.Config.Epochs = gpu, d, 1
-			wants := d.left < 7 || d.most < 150*64 && w.resident == "yes" || d.most == 100
+			wants := d.left < both || d.most < 150*64 && w.resident == "yes" || d.most == 100
 			if err := run.Fit(context.Background(), data, train.Options{}); errors.Is(err, errSpent) != wants || !wants && err != nil {
 				t.Errorf("%s: error %v", about, err)
 			}
@@ -429,7 +442,7 @@ func TestRoundingIsTheRunsThatTrains(t *testing.T) {
 	gpu := cudatest.Devices(t, cudatest.Deferred)[0]
 	for _, precision := range []string{"tf32", "float32"} {
 		run, data := onGPU(t, gpu, ways[0], light+"precision: "+precision)
-		d := &tidy{Device: gpu, left: 7, most: 1 << 20, tf32: precision != "tf32"}
+		d := &tidy{Device: gpu, left: 26, most: 1 << 20, tf32: precision != "tf32"}
 		run.Device, run.Config.Epochs = d, 1
 		if err := run.Fit(context.Background(), data, train.Options{}); err != nil || d.tf32 != (precision == "tf32") {
 			t.Errorf("%s: tf32 %v, error %v", precision, d.tf32, err)

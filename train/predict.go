@@ -2,6 +2,7 @@ package train
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -156,63 +157,88 @@ func rows(a storage.Array, first, end int) storage.Array {
 	return a.With(v)
 }
 
+// reading returns a feed of d in order, to learn nothing from, in a share of the
+// memory that o allows.
+func (p *Predictor) reading(d dataset.Dataset, o dataset.Options, share int64, check checked) (feed, error) {
+	o.Memory /= share
+	o.Shuffle, o.Window, o.Batch = dataset.None, 0, evaluated
+	if _, streams := p.device.(storage.Streaming); streams {
+		o.Batch = p.Rows
+	}
+	f, _, err := newFeed(p.device, d, o, check)
+	return f, err
+}
+
 // Stream yields what the model says of the samples of d, in order and a batch at
 // a time, reading ahead. Each array is valid until the next is taken.
 func (p *Predictor) Stream(ctx context.Context, d dataset.Dataset, o dataset.Options) iter.Seq2[storage.Array, error] {
 	return func(yield func(storage.Array, error) bool) {
-		o.Shuffle, o.Window, o.Batch = dataset.None, 0, evaluated
-		room, err := p.Room(min(evaluated, d.Len()))
+		f, err := p.reading(d, o, 1, nil)
 		if err != nil {
 			yield(storage.Array{}, err)
 			return
 		}
-		for b, err := range dataset.Load(ctx, d, o) {
-			out := storage.Array{}
-			if err == nil {
-				out = rows(room, 0, len(b.Rows))
-				err = p.Into(out, b.Fields[0])
-			}
-			if !yield(out, err) || err != nil {
-				return
-			}
+		more, err := p.each(f.epoch(ctx, 0, 0), min(evaluated, d.Len()), yield)
+		if err = errors.Join(err, f.close()); err != nil && more {
+			yield(storage.Array{}, err)
 		}
 	}
 }
 
-// Evaluate compares what the model says of the samples of d, of fields x and y,
-// with what it should.
-func (r *Run) Evaluate(ctx context.Context, d dataset.Dataset) (Tally, error) {
-	p, err := r.Predictor()
+// each yields what p says of batches of at most so many samples, and reports
+// whether more is wanted.
+func (p *Predictor) each(batches iter.Seq2[*batch, error], most int, yield func(storage.Array, error) bool) (more bool, err error) {
+	room, err := p.Room(most)
 	if err != nil {
-		return Tally{}, err
+		return true, err
 	}
-	l, err := r.reading(d, 1)
-	if err != nil {
-		return Tally{}, err
+	for b, err := range batches {
+		if err != nil {
+			return true, err
+		}
+		out := rows(room, 0, b.n)
+		if err := p.Into(out, b.fields[0]); err != nil {
+			return true, err
+		}
+		if !yield(out, nil) {
+			return false, nil
+		}
 	}
-	return r.evaluate(ctx, p, l)
+	return true, nil
 }
 
-func (r *Run) evaluate(ctx context.Context, p *Predictor, l *dataset.Loader) (t Tally, err error) {
+// Evaluate compares what the model says of the samples of d, of fields x and y,
+// with what it should.
+func (r *Run) Evaluate(ctx context.Context, d dataset.Dataset) (t Tally, err error) {
+	p, err := r.Predictor()
+	if err != nil {
+		return t, err
+	}
+	f, err := p.reading(d, r.Config.loading(), 1, r.checkLabels)
+	if err != nil {
+		return t, err
+	}
+	defer func() { err = errors.Join(err, f.close()) }()
+	return r.evaluate(ctx, p, f)
+}
+
+func (r *Run) evaluate(ctx context.Context, p *Predictor, f feed) (t Tally, err error) {
 	nn.SetTraining(r.Model, false)
 	defer nn.SetTraining(r.Model, true)
 	sums, err := storage.From(make([]float64, tensor.TallySize), tensor.TallySize).To(r.Device)
 	if err != nil {
 		return t, err
 	}
-	for b, err := range l.Epoch(ctx, 0, 0) {
+	for b, err := range f.epoch(ctx, 0, 0) {
 		if err == nil {
-			err = r.checkLabels(b)
-		}
-		if err == nil {
-			err = p.blocks(len(b.Rows), func(first, end int) error {
-				return r.tally(sums, rows(b.Fields[0], first, end), rows(b.Fields[1], first, end))
+			err = p.blocks(b.n, func(first, end int) error {
+				return r.tally(sums, rows(b.fields[0], first, end), rows(b.fields[1], first, end))
 			})
 		}
 		if err != nil {
 			return t, fmt.Errorf("evaluate: %w", err)
 		}
-		t.Samples += len(b.Rows)
+		t.Samples += b.n
 	}
 	total, err := storage.Read[float64](sums)
 	if err != nil {
@@ -224,13 +250,6 @@ func (r *Run) evaluate(ctx context.Context, p *Predictor, l *dataset.Loader) (t 
 
 // tally adds what the model says of x, compared with y, to sums.
 func (r *Run) tally(sums, x, y storage.Array) error {
-	x, err := x.To(r.Device)
-	if err == nil {
-		y, err = y.To(r.Device)
-	}
-	if err != nil {
-		return err
-	}
 	return tensor.Infer(func(t *tensor.Tape) {
 		out, target := r.answer(t.Watch(x), t.Watch(y))
 		tensor.AddTally(sums, x.Shape[0], r.loss(out, target), r.hits(out, target))

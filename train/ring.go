@@ -1,18 +1,16 @@
 package train
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"slices"
+	"time"
 
 	"github.com/h5dnn/h5dnn/dataset"
-	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
-	"github.com/h5dnn/h5dnn/views"
 )
 
 // slots is how many batches a ring holds: one is computed on, one is on its way,
@@ -27,38 +25,30 @@ type ring struct {
 	device storage.Streaming
 	copies storage.Queue
 	slots  []*slot
-	next   int
-	head   func() head
+	marks  []passage // in turns, twice as many as slots, so that their times can be told
+	turn   int       // batches so far
+	timed  int       // of them, whose waits are in wait
+	wait   time.Duration
 	made   []io.Closer // the queue and all marks
 }
 
-// A slot is room for one batch, and what else its step needs to know.
+// A slot is room for one batch, and the batch.
 type slot struct {
-	x, y   storage.Array // of a whole batch; of no storage if all samples are on the device
-	dials  storage.Array // float64 (3): see nn.Steerable
-	stream storage.Array // uint64 (1): see tensor.Tape.SeedAt
-	rows   storage.Array // int64, of a whole batch: which samples, if all are on the device
-
-	pinned       storage.Host // dials, stream and rows, one after the other
-	copied, used storage.Mark // behind the slot's copies, behind its computation
-	replay       tensor.Replay
+	batch
+	room   []storage.Array // of whole batches; none if all samples are on the device
+	memo   memo            // what a step is told besides, if anything
+	turn   int
+	replay tensor.Replay
 }
 
-// A head is what changes from step to step.
-type head struct {
-	dials  [3]float64
-	stream uint64
+// A passage is where a batch went through both queues.
+type passage struct {
+	copied, used storage.Mark // behind the batch's copies, behind its computation
 }
 
-// headed is how many numbers of 8 bytes a head takes.
-const headed = 4
-
-// newRing returns a ring for batches of those fields, or of row numbers only.
-func newRing(device storage.Streaming, fields []dataset.Field, samples int, resident bool, head func() head) (*ring, error) {
-	r := &ring{device: device, head: head}
-	if resident {
-		fields = nil
-	}
+// newRing returns a ring for batches of those fields.
+func newRing(device storage.Streaming, fields []dataset.Field, samples int) (*ring, error) {
+	r := &ring{device: device}
 	if err := r.furnish(fields, samples); err != nil {
 		return nil, errors.Join(fmt.Errorf("ring of batches: %w", err), r.close())
 	}
@@ -70,19 +60,34 @@ func (r *ring) furnish(fields []dataset.Field, samples int) (err error) {
 		return err
 	}
 	for range slots {
-		s, err := r.newSlot(samples)
-		if err != nil {
-			return err
-		}
-		for i, to := range []*storage.Array{&s.x, &s.y}[:len(fields)] {
-			if *to, err = roomFor(r.device, fields[i], samples); err != nil {
+		s := &slot{room: make([]storage.Array, len(fields))}
+		for i, field := range fields {
+			if s.room[i], err = roomFor(r.device, field, samples); err != nil {
 				return err
 			}
 		}
-		if err := r.end(s); err != nil { // copies wait for the memory to be the slot's
+		s.fields, s.slot = slices.Clone(s.room), s
+		r.slots = append(r.slots, s)
+	}
+	for range 2 * slots {
+		var p passage
+		if p.copied, err = made(r, r.device.NewMark); err != nil {
 			return err
 		}
-		r.slots = append(r.slots, s)
+		if p.used, err = made(r, r.device.NewMark); err != nil {
+			return err
+		}
+		r.marks = append(r.marks, p)
+	}
+	return r.settle()
+}
+
+// settle has copies wait for all that the device was asked for, such as memory.
+func (r *ring) settle() error {
+	for _, p := range r.marks {
+		if err := r.device.Work().Mark(p.used); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -96,71 +101,95 @@ func made[T io.Closer](r *ring, make func() (T, error)) (T, error) {
 	return it, err
 }
 
-func (r *ring) newSlot(samples int) (*slot, error) {
-	s := &slot{}
-	size := 8 * (headed + samples)
-	numbers, err := r.device.Alloc(size)
-	if err != nil {
-		return nil, err
-	}
-	part := func(t dtype.Type, first, n int) storage.Array {
-		v := views.Of(n)
-		v.Offset = first
-		return storage.Array{Data: numbers, Type: t, View: v}
-	}
-	s.dials, s.stream, s.rows = part(dtype.Float64, 0, headed-1), part(dtype.Uint64, headed-1, 1), part(dtype.Int64, headed, samples)
-	if s.pinned, err = r.device.Pinned(size); err != nil {
-		return nil, err
-	}
-	if s.copied, err = made(r, r.device.NewMark); err == nil {
-		s.used, err = made(r, r.device.NewMark)
-	}
-	return s, err
-}
-
 func roomFor(d storage.Device, f dataset.Field, samples int) (storage.Array, error) {
 	return storage.Make(d, f.Type, append([]int{samples}, f.Shape...)...)
 }
 
-// begin returns the next slot, with the head and rows, and what fill copies to
-// it, on their way. What the device is asked for from now on waits for them.
-func (r *ring) begin(rows []int, fill func(s *slot) error) (*slot, error) {
-	s := r.slots[r.next]
-	r.next = (r.next + 1) % len(r.slots)
+// at returns the passage of a batch by its number.
+func (r *ring) at(batch int) passage { return r.marks[batch%len(r.marks)] }
+
+// send returns the next slot, with what fill copies to it on its way.
+func (r *ring) send(fill func(s *slot) error) (*slot, error) {
+	s, before := r.slots[r.turn%slots], r.at(r.turn+slots)
 	for _, step := range []func() error{
-		s.copied.Wait, // then its pinned memory can be written
-		func() error { return r.copies.After(s.used) },
-		func() error { return r.copies.Upload(s.dials.Data, 0, s.pinned, s.write(r.head(), rows)) },
+		before.copied.Wait, // then pinned memory that it was copied from can be written
+		func() error { return r.copies.After(before.used) },
 		func() error { return fill(s) },
-		func() error { return r.copies.Mark(s.copied) },
-		func() error { return r.device.Work().After(s.copied) },
+		func() error { return r.copies.Mark(r.at(r.turn).copied) },
 	} {
 		if err := step(); err != nil {
 			return nil, err
 		}
 	}
+	s.turn = r.turn
+	r.turn++
 	return s, nil
 }
 
-// end says that all has been asked for that the slot is needed for.
-func (r *ring) end(s *slot) error { return r.device.Work().Mark(s.used) }
-
-// write fills s's pinned memory, and returns how many bytes of it count.
-func (s *slot) write(h head, rows []int) int {
-	bytes := s.pinned.Bytes()
-	copy(dtype.Cast[float64](bytes), h.dials[:])
-	dtype.Cast[uint64](bytes)[headed-1] = h.stream
-	to := dtype.Cast[int64](bytes)[headed:]
-	for i, row := range rows {
-		to[i] = int64(row)
+// serve yields slots that were sent as batches: what the device is asked for from
+// then on waits for the copies. A batch is valid until the next is taken.
+func (r *ring) serve(sent iter.Seq2[*slot, error]) iter.Seq2[*batch, error] {
+	return func(yield func(*batch, error) bool) {
+		defer r.idle() // a copy that fails, fails the next step too
+		for s, err := range sent {
+			if err == nil {
+				err = r.device.Work().After(r.at(s.turn).copied)
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if !yield(&s.batch, nil) {
+				return
+			}
+			if err := r.device.Work().Mark(r.at(s.turn).used); err != nil {
+				yield(nil, err)
+				return
+			}
+		}
 	}
-	return 8 * (headed + len(rows))
+}
+
+// early takes one slot more than it has yielded, so that it is on its way while
+// the one before is waited for.
+func early(sent iter.Seq2[*slot, error]) iter.Seq2[*slot, error] {
+	return func(yield func(*slot, error) bool) {
+		var ready *slot
+		for s, err := range sent {
+			if ready != nil && !yield(ready, nil) {
+				return
+			}
+			if ready = s; err != nil {
+				yield(nil, err)
+				return
+			}
+		}
+		if ready != nil {
+			yield(ready, nil)
+		}
+	}
+}
+
+// begin has waits counted anew, from the batch after the next on.
+func (r *ring) begin() { r.timed, r.wait = r.turn+1, 0 }
+
+// waited adds up, for batches that have arrived, how much later that was than the
+// end of the computation before. It is asked for each.
+func (r *ring) waited() (time.Duration, error) {
+	for ; r.timed < r.turn; r.timed++ {
+		late, both, err := r.at(r.timed).copied.Since(r.at(r.timed + 2*slots - 1).used)
+		if err != nil || !both {
+			return r.wait, err
+		}
+		r.wait += max(0, late)
+	}
+	return r.wait, nil
 }
 
 // idle waits until all copies are done, so that what they are from can be reused.
 func (r *ring) idle() error {
-	for _, s := range r.slots {
-		if err := s.copied.Wait(); err != nil {
+	for _, p := range r.marks {
+		if err := p.copied.Wait(); err != nil {
 			return err
 		}
 	}
@@ -178,115 +207,4 @@ func (r *ring) close() error {
 		failed = append(failed, it.Close())
 	}
 	return errors.Join(failed...)
-}
-
-// A streamed feed copies each batch to the ring as it is read.
-type streamed struct {
-	*ring
-	run    *Run
-	loader *dataset.Loader
-}
-
-func (f *streamed) epoch(ctx context.Context, number, start int) iter.Seq2[*batch, error] {
-	return func(yield func(*batch, error) bool) {
-		defer f.idle() // a copy that fails, fails the next step too
-		var b batch
-		for from, err := range f.loader.Epoch(ctx, number, start) {
-			if err == nil {
-				err = f.bring(&b, from)
-			}
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if !yield(&b, nil) {
-				return
-			}
-			if err := f.end(b.slot); err != nil {
-				yield(nil, err)
-				return
-			}
-		}
-	}
-}
-
-// bring makes b what from is, on the device.
-func (f *streamed) bring(b *batch, from *dataset.Batch) error {
-	if err := f.run.checkLabels(from); err != nil {
-		return err
-	}
-	s, err := f.begin(nil, func(s *slot) error {
-		if err := f.copy(s.x, from.Fields[0]); err != nil {
-			return err
-		}
-		return f.copy(s.y, from.Fields[1])
-	})
-	if err != nil {
-		return err
-	}
-	n := len(from.Rows)
-	*b = batch{x: rows(s.x, 0, n), y: rows(s.y, 0, n), n: n, next: from.Next, waited: from.Waited, slot: s}
-	return nil
-}
-
-func (f *streamed) copy(to, from storage.Array) error {
-	return f.copies.Upload(to.Data, 0, from.Data.(storage.Host), from.Len()*from.Type.Size())
-}
-
-// A resident feed has all samples on the device, and says which are next.
-type resident struct {
-	*ring
-	x, y  storage.Array
-	order *dataset.Loader
-}
-
-// moveIn copies all samples of d to the device.
-func (f *fitting) moveIn(ctx context.Context, r *ring, d dataset.Dataset, o dataset.Options) (*resident, error) {
-	there := &resident{ring: r, order: f.train}
-	var err error
-	for i, to := range []*storage.Array{&there.x, &there.y} {
-		if *to, err = roomFor(f.Device, d.Fields()[i], d.Len()); err != nil {
-			return nil, fmt.Errorf("keep %d samples on %v: %w; stream them, by --resident no", d.Len(), f.Device, err)
-		}
-	}
-	o.Shuffle, o.Window, o.Batch = dataset.None, 0, evaluated
-	for b, err := range dataset.Load(ctx, d, o) {
-		if err == nil {
-			err = f.checkLabels(b)
-		}
-		for i, to := range []storage.Array{there.x, there.y} {
-			if err == nil {
-				err = b.Fields[i].CopyTo(rows(to, b.Rows[0], b.Rows[0]+len(b.Rows)))
-			}
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	return there, nil
-}
-
-func (f *resident) epoch(ctx context.Context, number, start int) iter.Seq2[*batch, error] {
-	return func(yield func(*batch, error) bool) {
-		var b batch
-		for picked, next := range f.order.Rows(number, start) {
-			if ctx.Err() != nil {
-				yield(nil, context.Cause(ctx))
-				return
-			}
-			s, err := f.begin(picked, func(*slot) error { return nil })
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			b = batch{x: f.x, y: f.y, rows: rows(s.rows, 0, len(picked)), n: len(picked), next: next, slot: s}
-			if !yield(&b, nil) {
-				return
-			}
-			if err := f.end(s); err != nil {
-				yield(nil, err)
-				return
-			}
-		}
-	}
 }

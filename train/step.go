@@ -82,7 +82,7 @@ func (a *atOnce) step(b *batch) error {
 	err := tensor.Step(func(t *tensor.Tape) {
 		t.Seed(a.Config.Seed, a.Cursor.Step)
 		a.lower(t)
-		out, y := a.answer(t.Watch(b.x), t.Watch(b.y))
+		out, y := a.answer(t.Watch(b.fields[0]), t.Watch(b.fields[1]))
 		total := a.loss(out, y)
 		if loss = total.Item(); math.IsNaN(loss) || math.IsInf(loss, 0) {
 			notFinite(loss)
@@ -144,9 +144,9 @@ func (a *ahead) step(b *batch) error {
 func (a *ahead) ask(b *batch) (err error) {
 	var failed error
 	work := func(t *tensor.Tape) { failed = a.compute(t, b) }
-	a.steer(b.slot.dials)
+	a.steer(b.slot.memo.dials)
 	switch {
-	case a.recorder == nil || b.n < a.Config.Batch:
+	case a.recorder == nil || b.n < a.whole():
 		err = tensor.Step(work)
 	case !a.warm:
 		a.warm = true
@@ -161,25 +161,32 @@ func (a *ahead) ask(b *batch) (err error) {
 
 // record records the slot's step and runs it. Where memory is short, some that
 // the recorder had may have been given back: then, once, the step is made as it
-// is, which takes it anew.
+// is, which takes it anew. A step that cannot be recorded is made as it is, too,
+// and all others, unless recording was asked for.
 func (a *ahead) record(s *slot, work func(t *tensor.Tape)) (err error) {
 	s.replay, err = a.recorder.Record(work)
-	if err != nil && !a.cold {
+	switch {
+	case err == nil:
+		a.cold = false
+		return s.replay.Run()
+	case !a.cold:
 		a.cold = true
-		return a.recorder.Step(work)
-	}
-	if err != nil {
+	case a.Config.Graph == yes:
 		return err
+	default:
+		if a.OnNote != nil {
+			a.OnNote(fmt.Sprintf("steps are not recorded after all, which is slower: %v", err))
+		}
+		defer func() { a.recorder = nil }()
 	}
-	a.cold = false
-	return s.replay.Run()
+	return a.recorder.Step(work)
 }
 
 // compute is a step, as the device is asked for it.
 func (a *ahead) compute(t *tensor.Tape, b *batch) error {
-	t.SeedAt(a.Config.Seed, b.slot.stream)
+	t.SeedAt(a.Config.Seed, b.slot.memo.stream)
 	a.lower(t)
-	x, y := t.Watch(b.x), t.Watch(b.y)
+	x, y := t.Watch(b.fields[0]), t.Watch(b.fields[1])
 	if b.rows.Data != nil {
 		x, y = tensor.Take(x, t.Watch(b.rows)), tensor.Take(y, t.Watch(b.rows))
 	}

@@ -9,6 +9,10 @@
 
 enum { SMALL = 4096 };
 
+#ifndef GPUS
+#define GPUS 1
+#endif
+
 static h5_result copied(void *to, const void *from, size_t bytes) {
 	if (bytes <= SMALL)
 		memcpy(to, from, bytes);
@@ -25,7 +29,7 @@ DOES(cuInit, (unsigned flags), )
 DOES(cuDriverGetVersion, (int *version), *version = 13000)
 DOES(cuGetErrorName, (h5_result error, const char **name), *name = "NULL")
 DOES(cuGetErrorString, (h5_result error, const char **text), *text = "null")
-DOES(cuDeviceGetCount, (int *count), *count = 1)
+DOES(cuDeviceGetCount, (int *count), *count = GPUS)
 DOES(cuDeviceGet, (h5_device * device, int ordinal), *device = ordinal)
 DOES(cuDeviceGetName, (char *name, int size, h5_device device), snprintf(name, size, "no GPU"))
 DOES(cuDeviceTotalMem_v2, (size_t * bytes, h5_device device), *bytes = (size_t)1 << 37)

@@ -400,7 +400,7 @@ func (s saved) Error() string {
 func (j *job) run(c *cli.Context) error {
 	watch := newMonitor(c, j)
 	watch.begin()
-	err := j.train.Fit(c.Context, j.data.Data, train.Options{File: j.file, OnPlan: watch.plan, OnBatch: watch.batch, OnEpoch: watch.epoch})
+	err := j.train.Fit(c.Context, j.data.Data, train.Options{File: j.file, OnPlan: watch.plan, OnNote: watch.note, OnBatch: watch.batch, OnEpoch: watch.epoch})
 	watch.end()
 	interrupted := c.Context.Err() != nil && errors.Is(err, context.Canceled)
 	if err != nil && !interrupted {

@@ -13,6 +13,7 @@ import (
 	loader "github.com/h5dnn/h5dnn/dataset"
 	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/nn"
+	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/train"
 )
 
@@ -47,17 +48,46 @@ func (m *monitor) begin() {
 	if data.Val != nil {
 		fmt.Fprintf(m.out, ", %d to validate on", data.Val.Len())
 	}
-	fmt.Fprintf(m.out, "; %v, %d threads\n", run.Device, kernels.Threads())
+	if run.Device == storage.CPU {
+		fmt.Fprintf(m.out, "; cpu, %d threads", kernels.Threads())
+	}
+	fmt.Fprintln(m.out)
 	if run.Cursor.Step > 0 {
 		fmt.Fprintf(m.out, "going on in epoch %d, after %d of %d samples\n", run.Cursor.Epoch+1, run.Cursor.Consumed, run.Cursor.Samples)
 	}
 }
 
-// plan says what the user should know before it begins.
-func (m *monitor) plan(p loader.Plan) {
+// plan says what the user should know before it begins, and what a GPU is going to
+// do.
+func (m *monitor) plan(p train.Plan) {
 	for _, note := range slices.Concat(m.job.data.Notes, p.Notes) {
-		fmt.Fprintf(m.errs, "note: %s\n", note)
+		m.note(note)
 	}
+	if run := m.job.train; !m.json && run.Device != storage.CPU {
+		fmt.Fprintf(m.out, "%v: %s; %s\n", run.Device, m.kept(p), recorded(p))
+	}
+}
+
+func (m *monitor) note(text string) { fmt.Fprintf(m.errs, "note: %s\n", text) }
+
+// kept says where samples are.
+func (m *monitor) kept(p train.Plan) string {
+	bytes := byteCount(int(loader.Bytes(m.job.data.Train)))
+	if p.Resident {
+		return "all samples stay there, " + bytes
+	}
+	return fmt.Sprintf("samples, %s, are streamed", bytes)
+}
+
+// recorded says how steps are asked for, and why not in the better way.
+func recorded(p train.Plan) string {
+	switch {
+	case p.Recorded:
+		return "steps are recorded once, and replayed"
+	case p.Unrecorded != "":
+		return "steps are not recorded: " + p.Unrecorded
+	}
+	return "steps are not recorded"
 }
 
 // outline names the layers that have parameters.

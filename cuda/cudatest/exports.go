@@ -556,7 +556,7 @@ func fake_cuEventElapsedTime(ms *C.float, from, to C.h5_handle) code {
 		if c == success && !(first.reached() && last.reached()) {
 			return notReady
 		}
-		*ms = C.float(last.tasks - first.tasks)
+		*ms = C.float(last.since(first.place).Seconds() * 1e3)
 		return c
 	})
 }

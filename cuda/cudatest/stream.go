@@ -1,10 +1,12 @@
 package cudatest
 
+import "time"
+
 // A stream is work in order. All fields are guarded by the driver's lock.
 type stream struct {
 	gpu   *gpu
 	tasks []task
-	done  int // tasks, from the first
+	done  []time.Time // when tasks were, from the first
 	awake bool
 
 	recording *recording // what is issued goes there instead; nil if it is done
@@ -23,7 +25,21 @@ type place struct {
 	tasks  int
 }
 
-func (p place) reached() bool { return p.stream == nil || p.stream.done >= p.tasks }
+func (p place) reached() bool { return p.stream == nil || len(p.stream.done) >= p.tasks }
+
+// since returns how much later p was reached than q; both were.
+func (p place) since(q place) time.Duration { return p.when().Sub(q.when()) }
+
+// when returns the time when p was reached: what is in front of all tasks was when
+// the program began.
+func (p place) when() time.Time {
+	if p.tasks == 0 {
+		return began
+	}
+	return p.stream.done[p.tasks-1]
+}
+
+var began = time.Now()
 
 // An event is a place that moves, in a stream or in a recording.
 type event struct {
@@ -60,12 +76,12 @@ func (d *driver) issue(s *stream, after place, run func() error) code {
 // force does all tasks before a place, and those that they wait for.
 func (d *driver) force(p place) {
 	for !p.reached() {
-		t := p.stream.tasks[p.stream.done]
+		t := p.stream.tasks[len(p.stream.done)]
 		d.force(t.after)
 		if g := p.stream.gpu; g.failure == nil {
 			g.note(t.run())
 		}
-		p.stream.done++
+		p.stream.done = append(p.stream.done, time.Now())
 	}
 }
 
@@ -73,8 +89,8 @@ func (d *driver) force(p place) {
 func (d *driver) serve(s *stream) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for s.done < len(s.tasks) {
-		t := s.tasks[s.done]
+	for len(s.done) < len(s.tasks) {
+		t := s.tasks[len(s.done)]
 		for !t.after.reached() {
 			d.progress.Wait()
 		}
@@ -84,7 +100,7 @@ func (d *driver) serve(s *stream) {
 			d.mu.Lock()
 			s.gpu.note(err)
 		}
-		s.done++
+		s.done = append(s.done, time.Now())
 		d.progress.Broadcast()
 	}
 	s.awake = false

@@ -1,0 +1,86 @@
+package train_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/cuda"
+	"github.com/h5dnn/h5dnn/cuda/cudatest"
+	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/train"
+)
+
+func TestPlansSayWhatIsDone(t *testing.T) {
+	d := cudatest.Devices(t, cudatest.Deferred)[0]
+	for _, w := range append([]way{{}}, ways...) {
+		run, data := onGPU(t, d, w, bare)
+		run.Config.Epochs = 1
+		var plan train.Plan
+		if err := run.Fit(context.Background(), data, train.Options{OnPlan: func(p train.Plan) { plan = p }}); err != nil {
+			t.Fatal(err)
+		}
+		if plan.Resident != (w.resident != "no") || plan.Recorded != (w.graph != "no") || plan.Unrecorded != "" || plan.Samples != 150 {
+			t.Errorf("%v: plan %+v", w, plan)
+		}
+	}
+}
+
+// A forgetful device cannot record.
+type forgetful struct{ *cuda.Device }
+
+var errForgotten = errors.New("forgotten")
+
+func (forgetful) Record(func() error) (kernels.Replay, error) { return nil, errForgotten }
+
+// TestStepsThatCannotBeRecordedAreMade as they are, to the same end, and the user
+// hears of it once; where recording was asked for, that is an error.
+func TestStepsThatCannotBeRecordedAreMade(t *testing.T) {
+	d := cudatest.Devices(t, cudatest.Deferred)[0]
+	want, data := onGPU(t, d, way{"no", "no"}, bare)
+	if err := want.Fit(context.Background(), data, train.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, graph := range []train.Choice{"", "yes"} {
+		run, data := onGPU(t, d, way{"no", graph}, bare)
+		run.Device = forgetful{d}
+		var notes []string
+		err := run.Fit(context.Background(), data, train.Options{OnNote: func(note string) { notes = append(notes, note) }})
+		if graph == "yes" {
+			if !errors.Is(err, errForgotten) || len(notes) > 0 {
+				t.Errorf("asked to record: error %v, notes %q", err, notes)
+			}
+			continue
+		}
+		if err != nil || len(notes) != 1 || !strings.HasSuffix(notes[0], ": forgotten") {
+			t.Errorf("error %v, notes %q; want one that says why", err, notes)
+		}
+		run.Config.Graph = want.Config.Graph
+		sameState(t, "not recorded", state(t, run), state(t, want))
+	}
+}
+
+// TestTooLittleMemoryNamesWaysOut lets a GPU have less and less of it.
+func TestTooLittleMemoryNamesWaysOut(t *testing.T) {
+	d := cudatest.Devices(t, cudatest.Deferred)[0]
+	for _, w := range []way{{"yes", "no"}, {"no", "yes"}} {
+		for _, limit := range []int{40_000, 20_000, 10_000, 5_000, 1_000} {
+			run, data := onGPU(t, d, w, light)
+			t.Run(fmt.Sprintf("%v, %d bytes", w, limit), func(t *testing.T) {
+				cudatest.Limit(t, d, limit)
+				err := run.Fit(context.Background(), data, train.Options{})
+				if !errors.Is(err, storage.ErrMemory) || strings.Contains(err.Error(), "--resident no") != (w.resident == "yes") {
+					t.Fatalf("error %v", err)
+				}
+				for _, part := range []string{"cuda:0: allocate ", "arrays hold ", "a --batch below 32", "--precision bf16"} {
+					if !strings.Contains(err.Error(), part) {
+						t.Errorf("error %v; want %q in it", err, part)
+					}
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,138 @@
+package train_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/cuda/cudatest"
+	"github.com/h5dnn/h5dnn/dataset"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/train"
+)
+
+// In each batch that is read are so many of the samples.
+const some, many = 32, 500
+
+// TestReadingLacksNoWait evaluates and predicts on a GPU, as late as may be and by
+// goroutines; and with each wait left out that either needs: results must differ.
+func TestReadingLacksNoWait(t *testing.T) {
+	want := read(t, cudatest.Deferred, func(*flawed) {})
+	if got := read(t, cudatest.Async, func(*flawed) {}); got != want {
+		t.Errorf("by goroutines %q; want %q", got, want)
+	}
+	for flaw, of := range map[string]struct {
+		plant func(*flawed)
+		who   int
+	}{
+		"copies do not wait for work":          {func(d *flawed) { d.copies = true }, evaluating},
+		"the host does not wait to write anew": {func(d *flawed) { d.host = true }, evaluating},
+		"work does not wait for copies":        {func(d *flawed) { d.work = true }, predicting},
+	} {
+		if got := read(t, cudatest.Deferred, of.plant); got[of.who] == want[of.who] {
+			t.Errorf("%s: nobody notices", flaw)
+		}
+	}
+}
+
+const (
+	evaluating = iota
+	predicting
+)
+
+// read returns what evaluating and predicting gives on a device with a flaw.
+func read(t *testing.T, schedule cudatest.Schedule, plant func(*flawed)) (results [2]string) {
+	x, y := blobs(many)
+	d := flawed{Device: cudatest.Devices(t, schedule)[0]}
+	plant(&d)
+	data, err := dataset.Of(dataset.Named{Name: "x", Array: x}, dataset.Named{Name: "y", Array: y})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, _ := onGPU(t, d.Device, way{}, light)
+	run.Device = d
+	tally, err := train.EvaluateBy(some, run, data)
+	results[evaluating] = fmt.Sprint(tally, err)
+	cudatest.Recover()
+	said, err := predicted(run, x)
+	results[predicting] = fmt.Sprint(said, err)
+	cudatest.Recover()
+	return results
+}
+
+// predicted returns what a run predicts from x.
+func predicted(run *train.Run, x storage.Array) (said []float32, err error) {
+	data, err := dataset.Of(dataset.Named{Name: "x", Array: x})
+	if err != nil {
+		return nil, err
+	}
+	p, err := run.Predictor()
+	if err != nil {
+		return nil, err
+	}
+	p.Rows = some
+	for out, err := range p.Stream(context.Background(), data, dataset.Options{}) {
+		if err != nil {
+			return nil, err
+		}
+		numbers, err := storage.Read[float32](out)
+		if err != nil {
+			return nil, err
+		}
+		said = append(said, numbers...)
+	}
+	return said, nil
+}
+
+// TestPredictionsStreamAlike wants of a GPU, to which samples are on their way
+// while it computes, what the CPU predicts.
+func TestPredictionsStreamAlike(t *testing.T) {
+	x, _ := blobs(many)
+	var said [][]float32
+	for _, d := range []storage.Device{storage.CPU, cudatest.Devices(t, cudatest.Deferred)[0]} {
+		run, _ := onGPU(t, d, way{}, light)
+		all, err := predicted(run, x)
+		if err != nil || len(all) != 4*many {
+			t.Fatalf("%v: %d numbers, %v", d, len(all), err)
+		}
+		said = append(said, all)
+	}
+	for i, want := range said[0] {
+		if got := said[1][i]; !(abs(got-want) <= 1e-5*(1+abs(want))) { // sums of 64 products, in another order
+			t.Fatalf("number %d: %v on a GPU, %v on the CPU", i, got, want)
+		}
+	}
+}
+
+func abs(x float32) float32 { return max(x, -x) }
+
+// TestLeavingPredictionsLeavesNothingOpen stops early.
+func TestLeavingPredictionsLeavesNothingOpen(t *testing.T) {
+	x, _ := blobs(many)
+	data, err := dataset.Of(dataset.Named{Name: "x", Array: x})
+	if err != nil {
+		t.Fatal(err)
+	}
+	gpu := cudatest.Devices(t, cudatest.Deferred)[0]
+	run, _ := onGPU(t, gpu, way{}, light)
+	d := &tidy{Device: gpu, left: 100, most: 1 << 20}
+	run.Device = d
+	p, err := run.Predictor()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Rows = some
+	var first []storage.Array
+	for out, err := range p.Stream(context.Background(), data, dataset.Options{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first = slices.Insert(first, 0, out); len(first) == 2 {
+			break
+		}
+	}
+	if d.open != 0 || d.left == 100 {
+		t.Errorf("%d are left open of %d", d.open, 100-d.left)
+	}
+}

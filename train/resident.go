@@ -1,0 +1,102 @@
+package train
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"github.com/h5dnn/h5dnn/dataset"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// A resident feed has all samples on the device, and says which are next.
+type resident struct {
+	*ring
+	order *dataset.Loader
+	tell  tell
+}
+
+// moveIn makes the feed of d, all of whose samples it copies to the device, and
+// the loader that says their order.
+func (f *fitting) moveIn(ctx context.Context, device storage.Streaming, d dataset.Dataset, o dataset.Options) (err error) {
+	o.OrderOnly = true
+	if f.train, err = dataset.NewLoader(d, o); err != nil {
+		return err
+	}
+	r, err := newRing(device, nil, 0)
+	if err != nil {
+		return err
+	}
+	there := &resident{ring: r, order: f.train}
+	f.feed = there
+	all := make([]storage.Array, len(d.Fields()))
+	for i, field := range d.Fields() {
+		if all[i], err = roomFor(device, field, d.Len()); err != nil {
+			return fmt.Errorf("keep %d samples on %v: %w", d.Len(), device, err)
+		}
+	}
+	if there.tell, err = f.telling(r); err != nil {
+		return err
+	}
+	for _, s := range r.slots {
+		s.fields = all
+	}
+	o.OrderOnly = false
+	return there.fill(ctx, d, o, all, f.checkLabels)
+}
+
+// moved is about how many bytes of samples are moved in at a time.
+const moved = 4 << 20
+
+// fill copies all samples of d to all.
+func (r *ring) fill(ctx context.Context, d dataset.Dataset, o dataset.Options, all []storage.Array, check checked) error {
+	each := max(1, int(dataset.Bytes(d)/float64(d.Len())))
+	o.Shuffle, o.Window, o.Batch = dataset.None, 0, min(max(1, moved/each), evaluated)
+	o.Alloc, o.Held = r.device.Pinned, slots
+	sent := func(yield func(*slot, error) bool) {
+		for from, err := range dataset.Load(ctx, d, o) {
+			var s *slot
+			if err == nil {
+				err = check.of(from)
+			}
+			if err == nil {
+				s, err = r.send(func(*slot) error {
+					for i, field := range from.Fields {
+						if err := r.upload(all[i], from.Rows[0], field); err != nil {
+							return err
+						}
+					}
+					return nil
+				})
+			}
+			if !yield(s, err) || err != nil {
+				return
+			}
+		}
+	}
+	for _, err := range r.serve(sent) {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *resident) epoch(ctx context.Context, number, start int) iter.Seq2[*batch, error] {
+	return f.serve(func(yield func(*slot, error) bool) {
+		f.begin()
+		for picked, next := range f.order.Rows(number, start) {
+			if ctx.Err() != nil {
+				yield(nil, context.Cause(ctx))
+				return
+			}
+			s, err := f.send(func(s *slot) error {
+				s.n, s.next, s.rows = len(picked), next, rows(s.memo.rows, 0, len(picked))
+				return f.tell(s, picked)
+			})
+			if !yield(s, err) || err != nil {
+				return
+			}
+		}
+	})
+}

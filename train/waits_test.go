@@ -1,0 +1,78 @@
+package train_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/h5dnn/h5dnn/cuda"
+	"github.com/h5dnn/h5dnn/cuda/cudatest"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/train"
+)
+
+// A punctual device says of every other batch that it came late, and of the
+// others that they were early.
+type punctual struct {
+	*cuda.Device
+	told *int
+}
+
+const late = 1e6 * time.Second
+
+func (d punctual) NewMark() (storage.Mark, error) {
+	m, err := d.Device.NewMark()
+	return punctualMark{m, d.told}, err
+}
+
+func (d punctual) Work() storage.Queue { return punctualQueue{d.Device.Work()} }
+
+func (d punctual) NewQueue() (storage.Queue, error) {
+	q, err := d.Device.NewQueue()
+	return punctualQueue{q}, err
+}
+
+type punctualQueue struct{ storage.Queue }
+
+func (q punctualQueue) Mark(m storage.Mark) error  { return q.Queue.Mark(m.(punctualMark).Mark) }
+func (q punctualQueue) After(m storage.Mark) error { return q.Queue.After(m.(punctualMark).Mark) }
+
+type punctualMark struct {
+	storage.Mark
+	told *int
+}
+
+func (m punctualMark) Since(earlier storage.Mark) (time.Duration, bool, error) {
+	_, both, err := m.Mark.Since(earlier.(punctualMark).Mark)
+	if !both {
+		return 0, false, err
+	}
+	if *m.told++; *m.told%2 == 0 {
+		return -late, true, err
+	}
+	return late, true, err
+}
+
+// TestWaitsAreTheDevices wants each batch but an epoch's first to be asked, once,
+// how late it was for the device, and early ones not to make up for that.
+func TestWaitsAreTheDevices(t *testing.T) {
+	for _, schedule := range cudatest.Schedules {
+		gpu := cudatest.Devices(t, schedule)[0]
+		for _, w := range ways {
+			told := 0
+			run, data := onGPU(t, gpu, w, bare) // epochs of 10 steps
+			run.Device = punctual{gpu, &told}
+			err := run.Fit(context.Background(), data, train.Options{OnEpoch: func(e train.Epoch) error {
+				want := 9
+				if times := e.Train.Waited / late.Seconds(); told != want || times < 5 || times >= 5.001 { // it waited for the first batch, too
+					t.Errorf("%v, %v: waited %v times for batches, %d of which were asked; want 5 of %d", schedule, w, times, told, want)
+				}
+				told = 0
+				return nil
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
