@@ -51,7 +51,7 @@ var find = sync.OnceValues(func() (d Driver, err error) {
 		return d, err
 	}
 	if err := check("start the driver", C.h5_init()); err != nil {
-		return d, fmt.Errorf("%s: %w: %w", d.Path, ErrNoDriver, err)
+		return d, fmt.Errorf("%w: %s: %w; %s", ErrNoDriver, d.Path, err, seek)
 	}
 	var version, count C.int
 	if err := check("ask the driver's version", C.h5_version(&version)); err != nil {
@@ -62,10 +62,13 @@ var find = sync.OnceValues(func() (d Driver, err error) {
 	}
 	d.Version, d.Count = fmt.Sprintf("%d.%d", version/1000, version%1000/10), int(count)
 	if count == 0 {
-		return d, fmt.Errorf("%s finds no GPU: %w", d.Path, ErrNoDriver)
+		return d, fmt.Errorf("%w: %s, which is for CUDA %s, finds no GPU; %s", ErrNoDriver, d.Path, d.Version, seek)
 	}
 	return d, nil
 })
+
+// seek is what to do about a driver that finds nothing.
+const seek = "see what nvidia-smi finds, whether CUDA_VISIBLE_DEVICES hides it, and whether a container was started with GPUs"
 
 // load finds the driver's functions and returns where they are from.
 func load() (path string, err error) {
@@ -92,7 +95,7 @@ func load() (path string, err error) {
 			return path, nil
 		}
 		if text := C.GoString(problem); !strings.Contains(text, "No such file") {
-			wrong = append(wrong, text)
+			wrong = append(wrong, path+": "+strings.TrimPrefix(text, path+": "))
 		}
 	}
 	if len(wrong) > 0 {

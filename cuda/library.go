@@ -42,14 +42,15 @@ type library struct {
 	file      string   // without the version
 	versions  []string // of its interface, newest first
 	wheel     string   // the folder that its own Python wheel has
+	pip       string   // that wheel, for the newest version
 	find      func() Library
 }
 
 // In the order in which C counts them.
 var libraries = []*library{
-	{name: "cuBLASLt", use: "products of matrices", file: "libcublasLt.so.", versions: []string{"13", "12"}, wheel: "cublas"},
-	{name: "cuDNN", use: "convolutions", file: "libcudnn.so.", versions: []string{"9"}, wheel: "cudnn"},
-	{name: "NVRTC", use: "kernels written in CUDA C++", file: "libnvrtc.so.", versions: []string{"13", "12"}, wheel: "cuda_nvrtc"},
+	{name: "cuBLASLt", use: "products of matrices", file: "libcublasLt.so.", versions: []string{"13", "12"}, wheel: "cublas", pip: "nvidia-cublas"},
+	{name: "cuDNN", use: "convolutions", file: "libcudnn.so.", versions: []string{"9"}, wheel: "cudnn", pip: "nvidia-cudnn-cu13"},
+	{name: "NVRTC", use: "kernels written in CUDA C++", file: "libnvrtc.so.", versions: []string{"13", "12"}, wheel: "cuda_nvrtc", pip: "nvidia-cuda-nvrtc"},
 }
 
 const (
@@ -117,7 +118,7 @@ func (l *library) open(index int) (path string, err error) {
 	if len(wrong) > 0 {
 		return "", errors.New(strings.Join(wrong, "; "))
 	}
-	return "", fmt.Errorf("not found%s; install it, or name its folder in H5DNN_CUDA_LIBS", onlyIn())
+	return "", fmt.Errorf("not found%s; install it, of CUDA's packages or by pip install %s, or name its folder in H5DNN_CUDA_LIBS", onlyIn(), l.pip)
 }
 
 // onlyIn says where was looked, if that was not everywhere.

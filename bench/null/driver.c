@@ -1,6 +1,6 @@
 /* A CUDA driver that does nothing, at once: what takes time under it, takes the host's. Memory is
  * the host's; copies of at most 4 KiB are made, larger ones would be a device's work. What is
- * computed is worth nothing. */
+ * computed is worth nothing. What is not here, rest.c says went well. */
 #include "driver.h"
 
 #include <stdio.h>
@@ -25,7 +25,6 @@ static h5_result copied(void *to, const void *from, size_t bytes) {
 		return 0; \
 	}
 
-DOES(cuInit, (unsigned flags), )
 DOES(cuDriverGetVersion, (int *version), *version = 13000)
 DOES(cuGetErrorName, (h5_result error, const char **name), *name = "NULL")
 DOES(cuGetErrorString, (h5_result error, const char **text), *text = "null")
@@ -36,39 +35,20 @@ DOES(cuDeviceTotalMem_v2, (size_t * bytes, h5_device device), *bytes = (size_t)1
 DOES(cuDeviceGetAttribute, (int *value, int attribute, h5_device device), *value = attribute == H5_UNITS ? 132 : attribute == H5_MAJOR ? 9 : 0)
 DOES(cuDeviceCanAccessPeer, (int *can, h5_device device, h5_device peer), *can = 0)
 DOES(cuDevicePrimaryCtxRetain, (h5_handle * context, h5_device device), *context = 1)
-DOES(cuCtxSetCurrent, (h5_handle context), )
 DOES(cuCtxGetCurrent, (h5_handle * context), *context = 1)
-DOES(cuCtxSynchronize, (void), )
 DOES(cuMemGetInfo_v2, (size_t * available, size_t *total), *available = *total = (size_t)1 << 37)
 DOES(cuMemPoolCreate, (h5_handle * pool, const h5_pool_props *props), *pool = 1)
-DOES(cuMemPoolSetAttribute, (h5_handle pool, int attribute, void *value), )
-DOES(cuMemPoolSetAccess, (h5_handle pool, const h5_pool_access *access, size_t count), )
-DOES(cuMemPoolTrimTo, (h5_handle pool, size_t keep), )
 DOES(cuMemAllocFromPoolAsync, (h5_address * at, size_t bytes, h5_handle pool, h5_handle stream), *at = (h5_address)aligned_alloc(256, (bytes + 255) & ~(size_t)255))
 DOES(cuMemFreeAsync, (h5_address at, h5_handle stream), free((void *)at))
 DOES(cuMemHostAlloc, (void **at, size_t bytes, unsigned flags), *at = aligned_alloc(4096, (bytes + 4095) & ~(size_t)4095))
 DOES(cuMemFreeHost, (void *at), free(at))
 DOES(cuMemcpyHtoDAsync_v2, (h5_address to, const void *from, size_t bytes, h5_handle stream), copied((void *)to, from, bytes))
 DOES(cuMemcpyDtoHAsync_v2, (void *to, h5_address from, size_t bytes, h5_handle stream), copied(to, (void *)from, bytes))
-DOES(cuMemcpyDtoDAsync_v2, (h5_address to, h5_address from, size_t bytes, h5_handle stream), )
-DOES(cuMemcpyPeerAsync, (h5_address to, h5_handle there, h5_address from, h5_handle here, size_t bytes, h5_handle stream), )
 DOES(cuStreamCreate, (h5_handle * stream, unsigned flags), *stream = 1)
-DOES(cuStreamDestroy_v2, (h5_handle stream), )
-DOES(cuStreamSynchronize, (h5_handle stream), )
-DOES(cuStreamWaitEvent, (h5_handle stream, h5_handle event, unsigned flags), )
-DOES(cuStreamBeginCapture_v2, (h5_handle stream, int mode), )
 DOES(cuStreamEndCapture, (h5_handle stream, h5_handle *graph), *graph = 1)
+DOES(cuStreamGetCaptureInfo_v2, (h5_handle stream, int *status, uint64_t *id, h5_handle *graph, h5_handle **nodes, size_t *count), *count = 0)
 DOES(cuGraphInstantiateWithFlags, (h5_handle * exec, h5_handle graph, unsigned long long flags), *exec = 1)
-DOES(cuGraphDestroy, (h5_handle graph), )
-DOES(cuGraphLaunch, (h5_handle exec, h5_handle stream), )
-DOES(cuGraphExecDestroy, (h5_handle exec), )
 DOES(cuEventCreate, (h5_handle * event, unsigned flags), *event = 1)
-DOES(cuEventDestroy_v2, (h5_handle event), )
-DOES(cuEventRecord, (h5_handle event, h5_handle stream), )
-DOES(cuEventQuery, (h5_handle event), )
-DOES(cuEventSynchronize, (h5_handle event), )
 DOES(cuEventElapsedTime, (float *milliseconds, h5_handle from, h5_handle to), *milliseconds = 0)
 DOES(cuModuleLoadDataEx, (h5_handle * module, const void *text, unsigned count, int *options, void **values), *module = 1)
 DOES(cuModuleGetFunction, (h5_handle * function, h5_handle module, const char *name), *function = 1)
-DOES(cuLaunchKernel, (h5_handle function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-	unsigned shared, h5_handle stream, void **params, void **extra), )

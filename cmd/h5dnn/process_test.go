@@ -17,8 +17,12 @@ import (
 )
 
 // TestMain lets the test binary be h5dnn, so that tests can start it as a
-// process of its own. This machine may have GPUs; for tests it has not.
+// process of its own. This machine may have GPUs; for tests it has not, or two
+// that an interpreter plays.
 func TestMain(m *testing.M) {
+	if os.Getenv("H5DNN_TEST_GPUS") == "" {
+		withoutGPUs()
+	}
 	if os.Getenv("H5DNN_TEST_AS_PROGRAM") != "" {
 		main()
 	}

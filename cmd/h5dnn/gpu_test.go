@@ -1,0 +1,239 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/h5dnn/h5dnn/cuda"
+	_ "github.com/h5dnn/h5dnn/cuda/cudatest"
+)
+
+// withoutGPUs takes back what package cudatest brings.
+func withoutGPUs() {
+	cuda.Override(nil)
+	for _, l := range []string{"cuBLASLt", "cuDNN"} {
+		cuda.OverrideLibrary(l, nil)
+	}
+}
+
+// withGPUs runs h5dnn where there are two GPUs, and returns what it prints and says.
+func withGPUs(t *testing.T, args ...string) (out, errs string) {
+	t.Helper()
+	cmd := program(t, args...)
+	cmd.Env = append(cmd.Env, "H5DNN_TEST_GPUS=yes")
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%q: %v: %s", args, err, stderr.String())
+	}
+	return stdout.String(), stderr.String()
+}
+
+// fewDigits are what an interpreter trains on in little time.
+var fewDigits = append(slices.Clone(digitFlags), "--rows", "[:88]", "--val-x", "test/images", "--val-y", "test/labels", "--val-rows", "[:30]", "--batch", "16", "--epochs", "2")
+
+// A figure is what train --json and eval --json say of an epoch.
+type figure struct {
+	Loss        float64 `json:"loss"`
+	Accuracy    float64 `json:"accuracy"`
+	ValLoss     float64 `json:"val_loss"`
+	ValAccuracy float64 `json:"val_accuracy"`
+}
+
+func figures(t *testing.T, out string) (all []figure) {
+	t.Helper()
+	for line := range strings.Lines(out) {
+		var f figure
+		if err := json.Unmarshal([]byte(line), &f); err != nil {
+			t.Fatalf("%v in %q", err, line)
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
+// near reports whether losses differ by no more than a part, and a sample in a
+// hundred is told apart otherwise.
+func (f figure) near(g figure, part float64) bool {
+	return math.Abs(f.Loss-g.Loss) <= part*g.Loss && math.Abs(f.ValLoss-g.ValLoss) <= part*g.ValLoss &&
+		math.Abs(f.Accuracy-g.Accuracy) <= part+0.01 && math.Abs(f.ValAccuracy-g.ValAccuracy) <= part+0.01
+}
+
+// TestGPUsTrainInEveryWay there is to ask for: float32 to the same bits in all of
+// them, and near the CPU; in other precisions near that.
+func TestGPUsTrainInEveryWay(t *testing.T) {
+	withDigits(t)
+	status, out, errs := in(t, t.Context(), append(slices.Clone(fewDigits), "--json", "-o", "cpu.h5")...)
+	if status != 0 {
+		t.Fatal(errs)
+	}
+	cpu, same := figures(t, out), []figure(nil)
+	for i, way := range []struct {
+		flags string
+		part  float64 // of a loss that it may be off; 0 where bits are those of the first way
+	}{
+		{"--device cuda", 1e-3},
+		{"--device cuda:0 --resident yes --graph", 0},
+		{"--device cuda:1 --resident no", 0},
+		{"--device cuda:0 --resident no --graph=false --profile", 0},
+		{"--device cuda:0 --precision tf32", 1e-2},
+		{"--device cuda:0 --precision bf16", 5e-2},
+		{"--device cuda:0 --precision fp16", 1e-2},
+	} {
+		file := "gpu" + strconv.Itoa(i) + ".h5"
+		out, errs := withGPUs(t, append(append(slices.Clone(fewDigits), "--json", "-o", file), strings.Fields(way.flags)...)...)
+		got := figures(t, out)
+		if len(got) != len(cpu) {
+			t.Fatalf("%s: %d lines, %d on the CPU", way.flags, len(got), len(cpu))
+		}
+		if profiled := strings.Contains(errs, "launch"); profiled != strings.Contains(way.flags, "--profile") {
+			t.Errorf("%s: says %q", way.flags, errs)
+		}
+		if i == 0 {
+			same = got
+		}
+		for epoch := range got {
+			switch {
+			case way.part == 0 && got[epoch] != same[epoch]:
+				t.Errorf("%s: epoch %d is %+v; in another way %+v", way.flags, epoch+1, got[epoch], same[epoch])
+			case way.part > 0 && !got[epoch].near(cpu[epoch], way.part):
+				t.Errorf("%s: epoch %d is %+v; on the CPU %+v", way.flags, epoch+1, got[epoch], cpu[epoch])
+			}
+		}
+	}
+	evaluatesAlike(t, cpu[len(cpu)-1])
+	predictsAlike(t)
+}
+
+// evaluatesAlike wants of GPUs what training on the CPU said last.
+func evaluatesAlike(t *testing.T, want figure) {
+	out, _ := withGPUs(t, "eval", "cpu.h5", "--device", "cuda:0", "--json")
+	got := figures(t, out)[0]
+	if math.Abs(got.Loss-want.ValLoss) > 1e-5*want.ValLoss || got.Accuracy != want.ValAccuracy {
+		t.Errorf("a GPU evaluates to %+v, training said %+v", got, want)
+	}
+}
+
+// predictsAlike wants of GPUs the numbers that the CPU predicts, but for rounding.
+func predictsAlike(t *testing.T) {
+	predict := []string{"predict", "cpu.h5", "testdata/digits.h5:/test/images[:200]", "-o", "-", "--format", "csv"}
+	status, want, errs := in(t, t.Context(), predict...)
+	if status != 0 {
+		t.Fatal(errs)
+	}
+	got, _ := withGPUs(t, append(predict, "--device", "cuda:1")...)
+	separators := func(r rune) bool { return r == ',' || r == '\n' }
+	said, numbers := strings.FieldsFunc(got, separators), strings.FieldsFunc(want, separators)
+	if len(said) != 2000 || len(said) != len(numbers) {
+		t.Fatalf("%d numbers, %d from the CPU, want 2000", len(said), len(numbers))
+	}
+	for i := range said {
+		x, err := strconv.ParseFloat(said[i], 64)
+		y, again := strconv.ParseFloat(numbers[i], 64)
+		if err = errors.Join(err, again); err != nil || !(math.Abs(x-y) <= 1e-4*(1+math.Abs(y))) {
+			t.Fatalf("number %d is %s from a GPU, %s from the CPU, %v", i, said[i], numbers[i], err)
+		}
+	}
+}
+
+// TestTrainingSaysWhatAGPUDoes compares the lines before the first epoch.
+func TestTrainingSaysWhatAGPUDoes(t *testing.T) {
+	withDigits(t)
+	once := append(slices.Clone(fewDigits), "--epochs", "1", "--val-rows", "[:10]", "--rows", "[:64]")
+	for i, c := range []struct{ flags, want string }{
+		{"--device cuda:0", "cuda:0: all samples stay there, 4.1 KiB; steps are recorded once, and replayed\n"},
+		{"--device cuda:1 --resident no --graph=false", "cuda:1: samples, 4.1 KiB, are streamed; steps are not recorded\n"},
+		{"--device cuda:0 --shuffle exact --memory 1", "cuda:0: all samples stay there, 4.1 KiB; steps are recorded once, and replayed\n"},
+		{"--device cpu", ""},
+	} {
+		out, errs := withGPUs(t, append(append(slices.Clone(once), "-o", "run"+strconv.Itoa(i)+".h5"), strings.Fields(c.flags)...)...)
+		_, rest, _ := strings.Cut(out, "\n")
+		if got, _, _ := strings.Cut(rest, "epoch 1/1"); got != c.want || errs != "" {
+			t.Errorf("%s: %q, and says %q; want %q", c.flags, got, errs, c.want)
+		}
+	}
+}
+
+// TestInterruptedGPUsGoOn sends SIGINT in the second epoch of four: what is
+// resumed, in another way, predicts to the last bit as if nothing had happened.
+func TestInterruptedGPUsGoOn(t *testing.T) {
+	withDigits(t)
+	long := append(slices.Clone(fewDigits), "--epochs", "4", "--json", "--device", "cuda:0")
+	whole, _ := withGPUs(t, append(long, "-o", "whole.h5", "--resident", "no")...)
+	cmd := program(t, append(long, "-o", "run.h5")...)
+	cmd.Env = append(cmd.Env, "H5DNN_TEST_GPUS=yes")
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(time.Minute); !exists("run.h5") && time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	}
+	cmd.Process.Signal(os.Interrupt)
+	err := cmd.Wait()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != statusInterrupted || !strings.HasSuffix(errs.String(), "go on with: h5dnn train --resume run.h5\n") {
+		t.Fatalf("%v, says %q; want status %d", err, errs.String(), statusInterrupted)
+	}
+	rest, _ := withGPUs(t, "train", "--resume", "run.h5", "--json", "--graph=false", "--resident", "no")
+	if got, want := seconds.ReplaceAllString(out.String()+rest, ""), seconds.ReplaceAllString(whole, ""); got != want {
+		t.Errorf("in two parts:\n%swant:\n%s", got, want)
+	}
+	predicted := func(file string) string {
+		_, said, _ := in(t, t.Context(), "predict", file, "testdata/digits.h5:/test/images[:50]", "-o", "-", "--format", "csv")
+		return said
+	}
+	if got, want := predicted("run.h5"), predicted("whole.h5"); got != want || strings.Count(got, "\n") != 50 {
+		t.Errorf("resumed, it predicts\n%swant\n%s", got, want)
+	}
+}
+
+// TestADriverThatDoesNothingIsEnough for the host's part of training, and one that
+// finds no GPU says what to do.
+func TestADriverThatDoesNothingIsEnough(t *testing.T) {
+	library := func(define string) string {
+		path := filepath.Join(t.TempDir(), "libcuda.so")
+		if out, err := exec.Command("cc", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter", define,
+			"-I../../cuda", "-o", path, "../../bench/null/driver.c", "../../bench/null/rest.c").CombinedOutput(); err != nil {
+			t.Skipf("cc: %v: %s", err, out)
+		}
+		return path
+	}
+	one, none := library("-DGPUS=1"), library("-DGPUS=0")
+	withDigits(t)
+	under := func(driver string, args ...string) string {
+		cmd := program(t, args...)
+		cmd.Env = append(cmd.Env, "H5DNN_LIBCUDA="+driver)
+		out, _ := cmd.CombinedOutput()
+		return string(out)
+	}
+	if out := under(one, append(slices.Clone(fewDigits), "--device", "cuda:0")...); !strings.Contains(out, "the run is in run.h5") {
+		t.Errorf("training under a driver that does nothing: %s", out)
+	}
+	want := "no CUDA: " + none + ", which is for CUDA 13.0, finds no GPU; see what nvidia-smi finds"
+	for _, args := range [][]string{{"devices", "--cuda"}, {"devices", "--json"}, append(slices.Clone(fewDigits), "--device", "cuda:0", "-o", "no.h5")} {
+		if out := under(none, args...); !strings.Contains(out, want) {
+			t.Errorf("%q: %s; want %q in it", args, out, want)
+		}
+	}
+}
+
+// TestDevicesShowsGPUs that an interpreter plays.
+func TestDevicesShowsGPUs(t *testing.T) {
+	out, _ := withGPUs(t, "devices", "--cuda")
+	for _, want := range []string{"cuda  CUDA 12.4, ", "\n  cuda:0  interpreter, compute capability 8.0, 2 multiprocessors, 1 GiB\n", "\n  cuda:1  interpreter, compute capability 7.5, "} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%s; want %q in it", out, want)
+		}
+	}
+}
