@@ -20,6 +20,8 @@
 // The same work gives the same bits, run after run: no kernel sums in an order of
 // chance, of NVIDIA's libraries only algorithms that do not are used, and float32
 // is computed as such unless AllowTF32 says otherwise. There is nothing to switch on.
+// It is a law: of the device code that no atomic adds floats, of package train that
+// streamed, resident, eager, recorded and resumed runs end alike.
 //
 // # Errors
 //

@@ -44,17 +44,17 @@ func TestPTXKeepsToItsSubset(t *testing.T) {
 			t.Errorf("%s: not of version 7.0 for that target", target)
 		}
 		for what, why := range map[string]string{
-			".weak":             "is a member of a class: make it a function",
-			".const":            "is a variable: make it an enum",
-			".local":            "keeps an array in slow memory: unroll the loops over it",
-			".func":             "calls a function: inline it",
-			".extern":           "needs what is not there",
-			"ld.f":              "reads memory of an unknown kind",
-			"ld.u":              "reads memory of an unknown kind",
-			"st.u":              "writes memory of an unknown kind",
-			"fma.rn.ftz":        "flushes denormals",
-			"contract":          "may be fused",
-			"atom.global.add.f": "adds in an order that differs from run to run",
+			".weak":         "is a member of a class: make it a function",
+			".const":        "is a variable: make it an enum",
+			".local":        "keeps an array in slow memory: unroll the loops over it",
+			".func":         "calls a function: inline it",
+			".extern":       "needs what is not there",
+			"ld.f":          "reads memory of an unknown kind",
+			"ld.u":          "reads memory of an unknown kind",
+			"st.u":          "writes memory of an unknown kind",
+			"fma.rn.ftz":    "flushes denormals",
+			"contract":      "may be fused",
+			".global.add.f": "adds in an order that differs from run to run",
 		} {
 			if i := strings.Index(text, what); i >= 0 {
 				line := 1 + strings.Count(text[:i], "\n")
