@@ -1,6 +1,8 @@
 package cuda_test
 
 import (
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -164,7 +166,7 @@ func reducing() (all []trial) {
 }
 
 func multiplying() (all []trial) {
-	for _, s := range [][3]int{{1, 1, 1}, {65, 7, 600}, {70, 130, 33}, {16, 16, 16}, {3, 200, 5}} {
+	for _, s := range [][3]int{{1, 1, 1}, {65, 7, 600}, {70, 130, 33}, {16, 16, 16}, {3, 200, 5}, {40, 72, 64}} {
 		m, n, k := s[0], s[1], s[2]
 		all = append(all, trial{kernels.MatMul, nil, list(of(m, n)), list(of(m, k), of(k, n)), 1e-4},
 			trial{kernels.MatMul, nil, list(of(m, n).as(dtype.Float64)), list(of(m, k).as(dtype.Float64), of(k, n).as(dtype.Float64)), 1e-12},
@@ -181,14 +183,15 @@ func multiplying() (all []trial) {
 		h, w := (9+2*set.Padding[0]-3)/stride[0]+1, (8+2*set.Padding[1]-2)/stride[1]+1
 		bare := set
 		bare.Act = kernels.NoActivation
-		for _, o := range []int{5, 20} {
-			x, y, f := of(3, 4, 9, 8), of(3, o, h, w), of(o, 4, 3, 2)
+		for _, o := range []int{5, 40} {
+			x, y, f := of(3, 8, 9, 8), of(3, o, h, w), of(o, 8, 3, 2)
 			all = append(all, trial{kernels.Conv2d, set, list(y), list(x, f, of(o)), 1e-4}, trial{kernels.Conv2d, set, list(y.channelsLast()), list(x.channelsLast(), f), 1e-4},
-				trial{kernels.Conv2dGradX, bare, list(x), list(y, f), 1e-4}, trial{kernels.Conv2dGradX, bare, list(x.channelsLast()), list(y.channelsLast(), f), 1e-4},
-				trial{kernels.Conv2dGradW, bare, list(f, of(o)), list(x, y), 1e-4}, trial{kernels.Conv2dGradW, bare, list(f.as(dtype.Float64)), list(x.as(dtype.Float64), y.as(dtype.Float64)), 1e-12})
+				trial{kernels.Conv2d, set, list(y.channelsLast()), list(x.channelsLast(), f.channelsLast()), 1e-4},
+				trial{kernels.Conv2dGradX, bare, list(x), list(y, f), 1e-4}, trial{kernels.Conv2dGradX, bare, list(x.channelsLast()), list(y.channelsLast(), f.channelsLast()), 1e-4},
+				trial{kernels.Conv2dGradW, bare, list(f), list(x.channelsLast(), y.channelsLast()), 1e-4}, trial{kernels.Conv2dGradW, bare, list(f, of(o)), list(x, y), 1e-4}, trial{kernels.Conv2dGradW, bare, list(f.as(dtype.Float64)), list(x.as(dtype.Float64), y.as(dtype.Float64)), 1e-12})
 		}
 	}
-	all = append(all, trial{kernels.Conv2dGradX, nil, list(of(2, 20, 5, 5)), list(of(2, 3, 3, 3), of(3, 20, 3, 3)), 1e-4},
+	all = append(all, trial{kernels.Conv2dGradX, nil, list(of(2, 40, 5, 5)), list(of(2, 3, 3, 3), of(3, 40, 3, 3)), 1e-4},
 		trial{kernels.Conv2dGradW, nil, list(of(3, 1, 3, 3)), list(of(2, 1, 40, 40), of(2, 3, 38, 38)), 1e-3})
 	for _, set := range []kernels.Pool2dSet{{Kernel: [2]int{2, 2}}, {Kernel: [2]int{3, 2}, Stride: [2]int{2, 1}, Padding: [2]int{1, 1}}} {
 		whole := [2]int{max(set.Stride[0], 1), max(set.Stride[1], 1)}
@@ -410,8 +413,46 @@ func TestKernelsAgreeWithPlainLoops(t *testing.T) {
 			c.repeats(t, gpus[i%2], c.agrees(t, gpus[i%2]))
 		})
 	}
+	roundedFactorsAgree(t, gpus)
 	if !t.Failed() && !cudatest.Real() {
 		everyEntryRan(t)
+	}
+}
+
+// roundedFactorsAgree holds products that may be rounded to TF32, on GPUs that can, to
+// plain loops over factors that were rounded before.
+func roundedFactorsAgree(t *testing.T, gpus [2]*cuda.Device) {
+	for _, d := range gpus {
+		d.AllowTF32(true)
+		defer d.AllowTF32(false)
+	}
+	multiply := []*kernels.Kernel{kernels.MatMul, kernels.Linear, kernels.Conv2d, kernels.Conv2dGradX, kernels.Conv2dGradW}
+	for i, c := range multiplying() {
+		if !slices.Contains(multiply, c.k) || c.in[0].t != dtype.Float32 {
+			continue
+		}
+		t.Run("TF32 "+c.String(), func(t *testing.T) {
+			defer cudatest.Recover()
+			d := gpus[i%2]
+			host, there := c.call(t, d)
+			if d.Capability >= 80 {
+				roundToTF32(host.In[0])
+				roundToTF32(host.In[1])
+			}
+			if err := errors.Join(c.k.Plain(&host), d.Run(c.k, &there)); err != nil {
+				t.Fatal(err)
+			}
+			same(t, "the product", there.Out[0], host.Out[0], c.tolerance)
+		})
+	}
+}
+
+// roundToTF32 rounds each float32 of a to 10 bits of mantissa, halves away from 0.
+func roundToTF32(a storage.Array) {
+	bytes := a.Data.(storage.Host).Bytes()
+	for i := 0; i < len(bytes); i += 4 {
+		bits := binary.LittleEndian.Uint32(bytes[i:])
+		binary.LittleEndian.PutUint32(bytes[i:], (bits+1<<12)&^(1<<13-1))
 	}
 }
 
@@ -422,7 +463,7 @@ func everyEntryRan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kind := strings.NewReplacer("_f32", "", "_f64", "")
+	kind := strings.NewReplacer("_f32", "", "_f64", "", "_tf32", " tf32")
 	ran := map[string]bool{}
 	for entry := range cudatest.Launched() {
 		ran[kind.Replace(entry)] = true
@@ -644,10 +685,10 @@ func TestMemoryIsReadInWholeLines(t *testing.T) {
 		{trial{k: kernels.Sum, out: list(half(1)), in: list(half(65536))}, 2.01, 1},
 		{trial{k: kernels.Sum, out: list(of(1, 256)), in: list(of(512, 256))}, 5, 1},
 		{trial{k: kernels.Softmax, set: kernels.SoftmaxSet{Axis: 1}, out: list(of(64, 256)), in: list(of(64, 256))}, 4, 0},
-		{trial{k: kernels.MatMul, out: list(of(128, 128)), in: list(of(128, 128), of(128, 128))}, 4.01, 1},
-		{trial{k: kernels.MatMul, out: list(half(128, 128)), in: list(half(128, 128), half(128, 128))}, 5, 1},
-		{trial{k: kernels.Conv2d, out: list(of(4, 32, 16, 16).channelsLast()), in: list(of(4, 16, 18, 18).channelsLast(), of(32, 16, 3, 3).channelsLast())}, 4.01, 1.01},
-		{trial{k: kernels.Conv2d, out: list(half(4, 32, 16, 16).channelsLast()), in: list(half(4, 16, 18, 18).channelsLast(), half(32, 16, 3, 3).channelsLast())}, 4, 1},
+		{trial{k: kernels.MatMul, out: list(of(128, 128)), in: list(of(128, 128), of(128, 128))}, 10, 1.06}, // 16 bytes a thread,
+		{trial{k: kernels.MatMul, out: list(half(128, 128)), in: list(half(128, 128), half(128, 128))}, 11.5, 1.43},
+		{trial{k: kernels.Conv2d, out: list(of(4, 32, 16, 16).channelsLast()), in: list(of(4, 16, 18, 18).channelsLast(), of(32, 16, 3, 3).channelsLast())}, 11.1, 1.04},
+		{trial{k: kernels.Conv2d, out: list(half(4, 32, 16, 16).channelsLast()), in: list(half(4, 16, 18, 18).channelsLast(), half(32, 16, 3, 3).channelsLast())}, 9.4, 1.56},
 	} {
 		counters := cudatest.Count(func() {
 			_, there := c.call(t, d)

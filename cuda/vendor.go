@@ -25,6 +25,7 @@ type vendor struct {
 var (
 	_ kernels.Multiplier = (*Device)(nil)
 	_ kernels.Convolver  = (*Device)(nil)
+	_ kernels.Rounder    = (*Device)(nil)
 )
 
 // workspaceBytes is what NVIDIA advises for its fastest GPUs. It is allocated
@@ -39,13 +40,20 @@ func (d *Device) UseLibraries(use bool) {
 	d.vendor.off = !use
 }
 
-// AllowTF32 sets whether those libraries may round the factors of float32
-// products to 10 bits of mantissa, which is several times as fast. They may not, unless
-// it is told so.
+// AllowTF32 sets whether the factors of float32 products may be rounded to 10 bits of
+// mantissa, which is several times as fast, by those libraries and by own kernels on
+// GPUs of compute capability 8.0 and above. They may not, unless it is told so.
 func (d *Device) AllowTF32(allow bool) {
 	d.vendor.mu.Lock()
 	defer d.vendor.mu.Unlock()
 	d.vendor.tf32 = allow
+}
+
+// RoundsToTF32 reports what AllowTF32 has set.
+func (d *Device) RoundsToTF32() bool {
+	d.vendor.mu.Lock()
+	defer d.vendor.mu.Unlock()
+	return d.vendor.tf32
 }
 
 // open returns the device's handle for a library, or 0 where that is missing or

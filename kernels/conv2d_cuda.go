@@ -34,7 +34,7 @@ var (
 		done, err := c.convolve(&g, SideW)
 		if !done && err == nil {
 			pixels, taps := g.y.Shape[0]*g.y.Shape[2]*g.y.Shape[3], g.x.Shape[1]*g.w.Shape[2]*g.w.Shape[3]
-			err = c.launchConv("conv grad w", &g, [3]int{g.y.Shape[1], taps, pixels})
+			err = c.launchConv("conv grad w", &g, [3]int{taps, g.y.Shape[1], pixels})
 		}
 		if err != nil || g.b == nil {
 			return err
@@ -105,7 +105,7 @@ func (c *Call) launchConv(name string, g *conv, size [3]int) error {
 		args.stride[i], args.pad[i] = uint32(g.set.Stride[i]), uint32(g.set.Padding[i])
 	}
 	return c.launchTiles(name, g.x.Type, &args.e, 1, &args.part, func(entry string, blocks [3]uint32) error {
-		return launchBlocks(c.gpu, entry, blocks, threads, &args)
+		return launchBlocks(c.gpu, entry, blocks, tileThreads, &args)
 	}, func(entry string, n int64) error { return launch(c.gpu, entry, n, &args) })
 }
 
@@ -123,13 +123,35 @@ func (a *convArgs) lie(name string, g *conv) {
 	}
 	switch name {
 	case "conv":
-		a.e.lie(!last, true)
+		a.e.xLies, a.e.yLies = down, 0
+		if last {
+			a.e.xLies = channelFours(a.x, g.x)
+			a.e.yLies = channelFours(a.w, g.w)
+		}
 	case "conv grad x":
-		a.e.lie(!last, !last)
+		a.e.xLies, a.e.yLies = down, down
+		if last {
+			a.e.xLies = channelFours(a.y, g.y)
+		}
+		a.e.yLies |= channelFours(a.w, g.w)
 	case "conv grad w":
-		a.e.lie(channelsNext(g.y), !last)
+		a.e.xLies, a.e.yLies = 0, 0
+		if last {
+			a.e.xLies = down | channelFours(a.x, g.x)
+		}
+		if channelsNext(g.y) {
+			a.e.yLies = down | channelFours(a.y, g.y)
+		}
 		a.e.split()
 	}
+}
+
+// channelFours is fours if the channels of an image at an address are.
+func channelFours(address uint64, a *storage.Array) uint32 {
+	if a.Stride[1] == 1 && inFours(a.Type, address, a.Shape[1], int64(a.Stride[0]), int64(a.Stride[2]), int64(a.Stride[3])) {
+		return fours
+	}
+	return 0
 }
 
 // channelsNext reports whether an image's channels are closer to each other than its columns.

@@ -6,6 +6,7 @@ import "C"
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
@@ -65,7 +66,7 @@ func (c *Call) activate(y *storage.Array, act Activation) error {
 }
 
 // An extent is Extent of product.cuh.
-type extent struct{ m, n, k, splits, xDown, yDown uint32 }
+type extent struct{ m, n, k, splits, xLies, yLies uint32 }
 
 // productArgs is Product of matmul.cu.
 type productArgs struct {
@@ -119,61 +120,99 @@ func (c *Call) launchProducts(args productArgs, t dtype.Type, m, n, k int) error
 		return err
 	}
 	args.e = extent{m: uint32(m), n: uint32(n), k: uint32(k), splits: 1}
-	args.e.lie(magnitude(int(args.xStep[0])) < magnitude(int(args.xStep[1])), magnitude(int(args.yStep[0])) < magnitude(int(args.yStep[1])))
+	args.e.xLies = args.lies(t, args.x, m, k, args.xStep, args.xBatch)
+	args.e.yLies = args.lies(t, args.y, n, k, [2]int64{args.yStep[1], args.yStep[0]}, args.yBatch)
 	if args.batches == 1 {
 		args.e.split()
 	}
 	return c.launchTiles("product", t, &args.e, args.batches, &args.part, func(entry string, blocks [3]uint32) error {
-		return launchBlocks(c.gpu, entry, blocks, threads, &args)
+		return launchBlocks(c.gpu, entry, blocks, tileThreads, &args)
 	}, func(entry string, n int64) error { return launch(c.gpu, entry, n, &args) })
 }
 
-func (e *extent) lie(xDown, yDown bool) {
-	if xDown {
-		e.xDown = 1
+// How elements of a factor follow one another: DOWN and FOURS of product.cuh.
+const (
+	down  = 1 << iota // along rows of x or columns of y, not along the sum
+	fours             // in whole, aligned fours, or eights of halves
+)
+
+// lies says how a factor's elements follow one another, of so many rows, or columns of y, and so
+// many along the sum, which are these steps apart.
+func (a *productArgs) lies(t dtype.Type, address uint64, rows, deep int, step [2]int64, batch [C.H5K_BATCH_AXES]int64) uint32 {
+	near, far, run := step[1], step[0], deep
+	how := uint32(0)
+	if magnitude(int(step[0])) < magnitude(int(step[1])) {
+		near, far, run, how = step[0], step[1], rows, down
 	}
-	if yDown {
-		e.yDown = 1
+	if near == 1 && inFours(t, address, run, append(batch[:a.axes:a.axes], far)...) {
+		how |= fours
 	}
+	return how
 }
 
-// split cuts long sums of small products, so that there are blocks enough. The
-// parts depend on nothing but the extent, and so do results.
+// inFours reports whether runs of so many elements are whole fours, or eights of
+// halves, and begin where 16 bytes do, if they are these steps apart.
+func inFours(t dtype.Type, address uint64, run int, steps ...int64) bool {
+	n := max(4, 16/t.Size())
+	for _, step := range append(steps, int64(run)) {
+		if step%int64(n) != 0 {
+			return false
+		}
+	}
+	return address%uint64(n*t.Size()) == 0
+}
+
+// split cuts long sums of small products, so that each multiprocessor of a large GPU has two
+// blocks. The parts depend on nothing but the extent, and so do results.
 func (e *extent) split() {
-	tiles := ceil(int(e.m), 64) * ceil(int(e.n), e.width())
-	e.splits = uint32(min(max(1, busy/tiles), max(1, int(e.k)/256), 64))
+	rows, columns := e.tile()
+	tiles := ceil(int(e.m), rows) * ceil(int(e.n), columns)
+	e.splits = uint32(min(max(1, 2*132/tiles), max(1, int(e.k)/256), 64))
 }
 
-// width is how many columns a tile has.
-func (e *extent) width() int {
-	if e.n <= 16 {
-		return 16
+// tile is how many rows and columns a block does.
+func (e *extent) tile() (rows, columns int) {
+	if e.n <= 32 {
+		return 128, 32
 	}
-	return 64
+	return 64, 64
 }
+
+// tileThreads is how many threads a block has that does a tile.
+const tileThreads = 128
 
 // launchTiles launches a product's tiles and, if it is split, what adds up the
 // splits, through part.
 func (c *Call) launchTiles(name string, t dtype.Type, e *extent, batches int64, part *uint64, tiles func(entry string, blocks [3]uint32) error, splits func(entry string, n int64) error) error {
-	whole, width := name, e.width()
-	if width == 16 {
+	whole := name
+	if e.n <= 32 {
 		whole += " thin"
 	}
-	columns := ceil(int(e.n), width)
-	if columns > maxGridY {
-		return fmt.Errorf("%d columns; GPUs take %d at once: multiply them in parts: %w", e.n, maxGridY*width, storage.ErrState)
+	rows, columns := e.tile()
+	across := ceil(int(e.n), columns)
+	if across > maxGridY {
+		return fmt.Errorf("%d columns; GPUs take %d at once: multiply them in parts: %w", e.n, maxGridY*columns, storage.ErrState)
 	}
-	blocks := [3]uint32{uint32(ceil(int(e.m), 64)), uint32(columns), uint32(min(batches*int64(e.splits), maxGridY))}
+	blocks := [3]uint32{uint32(ceil(int(e.m), rows)), uint32(across), uint32(min(batches*int64(e.splits), maxGridY))}
+	whole = c.rounded(entry(whole, t))
 	if e.splits == 1 {
-		return tiles(entry(whole, t), blocks)
+		return tiles(whole, blocks)
 	}
 	return c.gpu.Scratch(int(e.splits)*int(e.m)*int(e.n)*max(t.Size(), 4), func(address uint64) error {
 		*part = address
-		if err := tiles(entry(whole, t), blocks); err != nil {
+		if err := tiles(whole, blocks); err != nil {
 			return err
 		}
 		return splits(entry(name+" splits", t), int64(e.m)*int64(e.n))
 	})
+}
+
+// rounded names the entry that rounds factors to TF32, where the GPU is allowed to.
+func (c *Call) rounded(entry string) string {
+	if r, ok := libraryOf[Rounder](c.gpu); ok && r.RoundsToTF32() && strings.HasSuffix(entry, "_f32") {
+		return strings.TrimSuffix(entry, "f32") + "tf32"
+	}
+	return entry
 }
 
 // maxGridY is how many blocks a launch may have along its second and third axis.

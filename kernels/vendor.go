@@ -51,6 +51,10 @@ type Convolution struct {
 	Relu            bool   // of y; there is a bias if and only if there is a relu
 }
 
+// A Rounder is a GPU that may have been allowed to round the factors of float32
+// products to TF32, whose mantissa has 10 bits.
+type Rounder interface{ RoundsToTF32() bool }
+
 // A Side is which of a convolution's arrays is computed from the other two.
 type Side int
 

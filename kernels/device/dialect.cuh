@@ -18,7 +18,9 @@ struct uint3;
 struct dim3;
 #include <__clang_cuda_builtin_vars.h>
 #define SHUFFLE(x, lane) __nvvm_shfl_sync_bfly_i32(~0u, x, lane, 31)
+#define SHARED(p) (uint32_t)(uint64_t)(__attribute__((address_space(3))) const void *)(p)
 #else
+#define SHARED(p) (uint32_t)__cvta_generic_to_shared(p)
 #define SHUFFLE(x, lane) __shfl_xor_sync(~0u, x, lane)
 #endif
 

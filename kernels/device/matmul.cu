@@ -13,8 +13,11 @@ struct Product {
 
 template <class T> struct Matrix {
 	const T *p;
-	int64_t down, across;
-	__device__ __forceinline__ T operator()(uint32_t i, uint32_t j) const { return p[i * down + j * across]; }
+	int64_t down, deeper; // strides along rows and along k
+	__device__ __forceinline__ Place row(uint32_t i) const { return {i * down, 0, 0}; }
+	__device__ __forceinline__ Place deep(uint32_t k) const { return {k * deeper, 0, 0}; }
+	__device__ __forceinline__ bool holds(Place row, Place column) const { return !(row.i | column.j); }
+	__device__ __forceinline__ const T *find(Place row, Place column) const { return element<T>(p, row, column); }
 };
 
 template <class T> struct Result {
@@ -22,10 +25,16 @@ template <class T> struct Result {
 	int64_t down, across;
 	const T *bias;
 	int64_t bias_step, relu;
-	__device__ __forceinline__ void operator()(uint32_t i, uint32_t j, Calc<T> sum) const {
+	struct Column {
+		int64_t at;
+		Calc<T> bias;
+	};
+	__device__ __forceinline__ int64_t row(uint32_t i) const { return i * down; }
+	__device__ __forceinline__ Column column(uint32_t j) const { return {j * across, bias ? (Calc<T>)bias[j * bias_step] : 0}; }
+	__device__ __forceinline__ void put(int64_t row, Column c, Calc<T> sum) const {
 		if (bias)
-			sum += (Calc<T>)bias[j * bias_step];
-		p[i * down + j * across] = (T)(relu && sum < 0 ? 0 : sum);
+			sum += c.bias;
+		p[row + c.at] = (T)(relu && sum < 0 ? 0 : sum);
 	}
 };
 
@@ -34,7 +43,7 @@ template <class T> FN Result<T> result(const Product &a, int64_t at) {
 }
 
 // Block (i, j, ·) does tile (i, j) of some batches' splits.
-template <class T, int WIDE> FN void product(const Product &a) {
+template <class T, int TALL, int WIDE> FN void product(const Product &a) {
 	for (uint64_t z = blockIdx.z; z < (uint64_t)a.batches * a.e.splits; z += gridDim.z) {
 		uint64_t rest = z / a.e.splits;
 		int64_t x = 0, y = 0, out = 0;
@@ -43,14 +52,14 @@ template <class T, int WIDE> FN void product(const Product &a) {
 			x += at * a.x_batch[axis], y += at * a.y_batch[axis], out += at * a.z_batch[axis];
 			rest /= size;
 		}
-		Matrix<T> left = {(const T *)a.x + x, a.x_step[0], a.x_step[1]}, right = {(const T *)a.y + y, a.y_step[0], a.y_step[1]};
-		multiply<WIDE, T>(a.e, blockIdx.x * 64, blockIdx.y * 16 * WIDE, z % a.e.splits, a.part, left, right, result<T>(a, out));
+		Matrix<T> left = {(const T *)a.x + x, a.x_step[0], a.x_step[1]}, right = {(const T *)a.y + y, a.y_step[1], a.y_step[0]};
+		multiply<TALL, WIDE, T>(a.e, z % a.e.splits, a.part, left, right, result<T>(a, out));
 	}
 }
 
-template <class T> FN void product(const Product &a) { product<T, 4>(a); }
-template <class T> FN void product_thin(const Product &a) { product<T, 1>(a); }
+template <class T> FN void product(const Product &a) { product<T, 2, 2>(a); }
+template <class T> FN void product_thin(const Product &a) { product<T, 4, 1>(a); }
 template <class T> FN void product_splits(const Product &a) { add_splits<T>(a.e, a.part, result<T>(a, 0)); }
-FLOATS(product, Product)
-FLOATS(product_thin, Product)
+PRODUCTS(product, Product)
+PRODUCTS(product_thin, Product)
 FLOATS(product_splits, Product)

@@ -1,146 +1,338 @@
-// The product of two matrices that are functions of row and column, by tiles: matrix products
-// and convolutions are made of it.
+// The product of two matrices by tiles, whose elements are wherever their rows and columns say:
+// matrix products and convolutions are made of it.
+//
+// A block does 32·DOWN rows by 32·ACROSS columns, each of its warps 32 by 32 of them. Along k it goes
+// by tiles in shared memory, 16 words deep. While one is multiplied, the next is on its way to registers.
 #pragma once
 #include "types.cuh"
 
 // What a product is cut into: the sum over k in splits, which are added up later.
 struct Extent {
 	uint32_t m, n, k, splits;
-	uint32_t a_down, b_down; // whether neighbouring rows are closer in memory than columns
+	uint32_t a_lies, b_lies; // how their elements follow one another
 };
+enum { DOWN = 1, FOURS = 2 }; // along rows of a or columns of b, not along k; whole and aligned, in fours at least
 
 // The part of the sum over k that a split is.
 struct Stretch {
 	uint32_t from, to;
 };
 FN Stretch stretch(const Extent &e, uint32_t split) {
-	uint32_t chunk = (e.k + e.splits - 1) / e.splits, from = split * chunk;
-	return {from, e.k - from < chunk ? e.k : from + chunk};
+	uint32_t chunk = ((e.k + e.splits - 1) / e.splits + 31) & ~31u, from = split * chunk;
+	return from >= e.k ? Stretch{e.k, e.k} : Stretch{from, e.k - from < chunk ? e.k : from + chunk};
 }
 
-// Where one element of a product goes: split s writes to part[s][r][j] instead.
-template <class REAL, class C> FN void finish(const Extent &e, uint32_t split, REAL *part, uint32_t r, uint32_t s, REAL sum, C c) {
-	if (r >= e.m || s >= e.n)
-		return;
-	if (e.splits > 1)
-		part[((uint64_t)split * e.m + r) * e.n + s] = sum;
-	else
-		c(r, s, sum);
+// Where a row or a column lies. An element is at the sum of both's bytes, if it is there: its matrix
+// tells by the sums of i and of j, of which a row that is beyond the end has a large i, a column a large j.
+struct alignas(16) Place {
+	int64_t at;
+	uint32_t i, j;
+};
+enum : uint32_t { BEYOND = 1u << 31 };
+template <class T> FN Place in_bytes(Place p) { return {p.at * (int64_t)sizeof(T), p.i, p.j}; }
+template <class T> FN const T *element(const void *p, Place row, Place column) { return (const T *)((const char *)p + (row.at + column.at)); }
+
+// Word k of row i of a tile of 16 words a row. Quarters, eighths of rows of doubles, change places so that
+// 8 rows' in one column fill all banks, as do 16 words of 2 rows.
+template <class W> FN uint32_t word_at(uint32_t i, uint32_t k) {
+	const uint32_t S = sizeof(W);
+	return i * 16 + (k ^ i * S / 8 % S * (16 / S));
 }
 
-// c(i, j, Σ a(i, k)·b(k, j)) for a tile of 64 by 16·WIDE, by 256 threads, each of 4 by WIDE.
-template <int WIDE, class T, class A, class B, class C>
-FN void tile(T, const Extent &e, uint32_t row, uint32_t col, uint32_t split, Calc<T> *part, A a, B b, C c) {
-	typedef Calc<T> REAL;
-	const int ROWS = 64, COLS = 16 * WIDE, DEEP = 16, PAD = 8 / sizeof(REAL); // 2 by 16 elements fill all banks
-	__shared__ REAL as[DEEP][ROWS + PAD], bs[DEEP][COLS + PAD];
-	uint32_t t = threadIdx.x, tx = t % 16, ty = t / 16;
-	Stretch along = stretch(e, split);
-	REAL sum[4][WIDE];
-	UNROLL for (int i = 0; i < 4; i++) UNROLL for (int j = 0; j < WIDE; j++) sum[i][j] = 0;
-	for (uint32_t deep = along.from; deep < along.to; deep += DEEP) {
-		UNROLL for (uint32_t o = 0; o < ROWS * DEEP; o += 256) {
-			uint32_t i = e.a_down ? (o + t) % ROWS : (o + t) / DEEP, k = e.a_down ? (o + t) / ROWS : (o + t) % DEEP;
-			as[k][i] = row + i < e.m && deep + k < along.to ? (REAL)a(row + i, deep + k) : 0;
-		}
-		UNROLL for (uint32_t o = 0; o < COLS * DEEP; o += 256) {
-			uint32_t j = e.b_down ? (o + t) / DEEP : (o + t) % COLS, k = e.b_down ? (o + t) % DEEP : (o + t) / COLS;
-			bs[k][j] = col + j < e.n && deep + k < along.to ? (REAL)b(deep + k, col + j) : 0;
-		}
-		__syncthreads();
-		_Pragma("unroll 4") for (int k = 0; k < DEEP; k++) {
-			REAL x[4], y[WIDE];
-			UNROLL for (int i = 0; i < 4; i++) x[i] = as[k][ty + 16 * i];
-			UNROLL for (int j = 0; j < WIDE; j++) y[j] = bs[k][tx + 16 * j];
-			UNROLL for (int i = 0; i < 4; i++) UNROLL for (int j = 0; j < WIDE; j++) sum[i][j] = fma(x[i], y[j], sum[i][j]);
-		}
-		__syncthreads();
-	}
-	UNROLL for (int i = 0; i < 4; i++) UNROLL for (int j = 0; j < WIDE; j++)
-		finish(e, split, part, row + ty + 16 * i, col + tx + 16 * j, sum[i][j], c);
+// Loads and stores that stay what they are: one instruction, where they stand.
+FN Place load_place(const Place *p) {
+	uint64_t at, ij;
+	asm volatile("ld.shared.v2.u64 {%0, %1}, [%2];" : "=l"(at), "=l"(ij) : "r"(SHARED(p)) : "memory");
+	return {(int64_t)at, (uint32_t)ij, (uint32_t)(ij >> 32)};
 }
+#define IF(there, load) "{.reg .pred %%there; setp.ne.u32 %%there, " there ", 0; @%%there " load ";}"
+FN void load_half_if(bool there, const void *p, uint32_t &x) { asm volatile(IF("%2", "ld.global.u16 %0, [%1]") : "+r"(x) : "l"(p), "r"((int)there)); }
+FN void load_if(bool there, const void *p, uint32_t &x) { asm volatile(IF("%2", "ld.global.u32 %0, [%1]") : "+r"(x) : "l"(p), "r"((int)there)); }
+FN void load_if(bool there, const void *p, uint64_t &x) { asm volatile(IF("%2", "ld.global.u64 %0, [%1]") : "+l"(x) : "l"(p), "r"((int)there)); }
+FN void load_four_halves_if(bool there, const void *p, uint32_t *x) {
+	asm volatile(IF("%5", "ld.global.v4.u16 {%0, %1, %2, %3}, [%4]") : "+r"(x[0]), "+r"(x[1]), "+r"(x[2]), "+r"(x[3]) : "l"(p), "r"((int)there));
+}
+FN void load_four_if(bool there, const void *p, uint32_t *x) {
+	asm volatile(IF("%5", "ld.global.v4.u32 {%0, %1, %2, %3}, [%4]") : "+r"(x[0]), "+r"(x[1]), "+r"(x[2]), "+r"(x[3]) : "l"(p), "r"((int)there));
+}
+FN void load_two_if(bool there, const void *p, uint64_t *x) {
+	asm volatile(IF("%3", "ld.global.v2.u64 {%0, %1}, [%2]") : "+l"(x[0]), "+l"(x[1]) : "l"(p), "r"((int)there));
+}
+FN void load_four_if(bool there, const void *p, uint64_t *x) {
+	load_two_if(there, p, x);
+	load_two_if(there, (const char *)p + 16, x + 2);
+}
+#undef IF
+FN void store_16(void *p, const uint32_t *x) {
+	asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(SHARED(p)), "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]) : "memory");
+}
+FN void store_16(void *p, const uint64_t *x) { asm volatile("st.shared.v2.u64 [%0], {%1, %2};" ::"r"(SHARED(p)), "l"(x[0]), "l"(x[1]) : "memory"); }
 
+// Float32 whose factors may be rounded to TF32, as tensor cores multiply it.
+struct TF32 {
+	float x;
+	TF32() = default;
+	__device__ __forceinline__ TF32(float x) : x(x) {}
+	__device__ __forceinline__ operator float() const { return x; }
+};
+template <> struct Widths<TF32> : Widths<float> {};
+
+// An element on its way: its bits, and those of the word of a tile that it becomes.
+template <class T> struct Carried { // of halves
+	typedef uint32_t Bits;
+	FN void load(bool there, const void *p, Bits &x) { load_half_if(there, p, x); }
+	FN void load_four(bool there, const void *p, Bits *x) { load_four_halves_if(there, p, x); }
+	FN Bits word(Bits x) { return bits((float)__builtin_bit_cast(T, (uint16_t)x)); }
+};
+template <class UINT> struct CarriedWhole {
+	typedef UINT Bits;
+	FN void load(bool there, const void *p, Bits &x) { load_if(there, p, x); }
+	FN void load_four(bool there, const void *p, Bits *x) { load_four_if(there, p, x); }
+	FN Bits word(Bits x) { return x; }
+};
+template <> struct Carried<float> : CarriedWhole<uint32_t> {};
+template <> struct Carried<double> : CarriedWhole<uint64_t> {};
+template <> struct Carried<TF32> : CarriedWhole<uint32_t> {
 #if __CUDA_ARCH__ >= 800
-// Halves are multiplied by tensor cores, which read pairs of neighbours along k as words and hold
-// their fragments as the PTX ISA says under "Matrix Fragments for mma.m16n8k16".
-FN void multiply_add(float *c, const uint32_t *a, const uint32_t *b, Half) {
-	asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-	    : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-	    : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-}
-FN void multiply_add(float *c, const uint32_t *a, const uint32_t *b, BFloat) {
-	asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-	    : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-	    : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-}
-
-// Where pair k of row i of a tile lies, so that neither its fragments nor what fills it, row by
-// row or pair by pair, meet in a bank.
-FN uint32_t pair_at(uint32_t i, uint32_t k) { return i * 16 + (k ^ (i / 2 % 4 * 4)); }
-
-// Fills ROWS of a tile, from row on and 32 deep, with x(i, k), of which so many rows and columns
-// are there; down says that neighbouring rows are closer in memory.
-template <int ROWS, class X> FN void fill(uint32_t *tile, bool down, uint32_t row, uint32_t rows, uint32_t deep, uint32_t to, X x) {
-	UNROLL for (uint32_t o = 0; o < ROWS * 16; o += 256) {
-		uint32_t n = o + threadIdx.x, group = n / 32;
-		uint32_t i = down ? n % 8 + group % (ROWS / 8) * 8 : n / 16, k = down ? n / 8 % 4 + group / (ROWS / 8) * 4 : n % 16;
-		uint32_t lo = row + i < rows && deep + 2 * k < to ? x(row + i, deep + 2 * k).b : 0;
-		uint32_t hi = row + i < rows && deep + 2 * k + 1 < to ? x(row + i, deep + 2 * k + 1).b : 0;
-		tile[pair_at(i, k)] = hi << 16 | lo;
+	FN Bits word(Bits x) {
+		asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(x) : "f"(real(x)));
+		return x;
 	}
-}
-template <class B> struct Turned {
-	B b;
-	__device__ __forceinline__ auto operator()(uint32_t j, uint32_t k) const { return b(k, j); }
+#endif
 };
 
-// The tile by 8 warps, two beside each other, each of 16 rows by 8·WIDE columns.
-template <int WIDE, class T, class A, class B, class C>
-FN void half_tile(T t, const Extent &e, uint32_t row, uint32_t col, uint32_t split, float *part, A a, B b, C c) {
-	const int ROWS = 64, COLS = 16 * WIDE, DEEP = 32;
-	__shared__ uint32_t as[ROWS * 16], bs[COLS * 16];
-	uint32_t warp = threadIdx.x / 32, g = threadIdx.x % 32 / 4, q = threadIdx.x % 4, top = warp / 2 * 16 + g, left = warp % 2 * 8 * WIDE;
-	Stretch along = stretch(e, split);
-	float sum[WIDE][4];
-	UNROLL for (int j = 0; j < WIDE; j++) UNROLL for (int i = 0; i < 4; i++) sum[j][i] = 0;
-	for (uint32_t deep = along.from; deep < along.to; deep += DEEP) {
-		fill<ROWS>(as, e.a_down, row, e.m, deep, along.to, a);
-		fill<COLS>(bs, !e.b_down, col, e.n, deep, along.to, Turned<B>{b});
-		__syncthreads();
-		UNROLL for (uint32_t k = q; k < 16; k += 8) {
-			uint32_t x[4] = {as[pair_at(top, k)], as[pair_at(top + 8, k)], as[pair_at(top, k + 4)], as[pair_at(top + 8, k + 4)]};
-			UNROLL for (int j = 0; j < WIDE; j++) {
-				uint32_t y[2] = {bs[pair_at(left + 8 * j + g, k)], bs[pair_at(left + 8 * j + g, k + 4)]};
-				multiply_add(sum[j], x, y, t);
+// Four words as they come from memory, each of one element.
+template <class T> struct HeldSingles {
+	typedef typename Carried<T>::Bits Word;
+	enum { EACH = 1 };
+	Word x[4];
+	__device__ __forceinline__ void clear() { UNROLL for (int e = 0; e < 4; e++) x[e] = 0; }
+	template <class M> __device__ __forceinline__ void four(const M &m, Place row, Place first, Place, bool) {
+		Carried<T>::load_four(m.holds(row, first), m.find(row, first), x);
+	}
+	template <class M> __device__ __forceinline__ void one(int e, const M &m, Place row, Place first, Place) {
+		Carried<T>::load(m.holds(row, first), m.find(row, first), x[e]);
+	}
+	__device__ __forceinline__ Word at(int e) const { return Carried<T>::word(x[e]); }
+};
+template <class T> struct Held : HeldSingles<T> {};
+
+// 16 bytes of a tile.
+template <class W> struct alignas(16) Chunk {
+	W x[16 / sizeof(W)];
+};
+
+// The sums of a warp, 8 by 4 of each thread, which loads words by 16 bytes.
+template <class T> struct WarpSums {
+	typedef Calc<T> REAL, Word;
+	enum { R = 8, S = 4, LOAD = 16 / sizeof(REAL) };
+	REAL sum[R][S];
+	__device__ __forceinline__ static uint32_t row(int r) { return r / 2 * 8 + threadIdx.x % 32 / 8 * 2 + r % 2; }
+	__device__ __forceinline__ static uint32_t column(int s) { return 8 * s + threadIdx.x % 8; }
+	__device__ __forceinline__ REAL &at(int r, int s) { return sum[r][s]; }
+	__device__ __forceinline__ void add(const REAL *as, const REAL *bs, uint32_t top, uint32_t left) {
+		_Pragma("unroll 1") for (uint32_t k = 0; k < 16; k += LOAD) {
+			Chunk<REAL> y[S];
+			UNROLL for (int s = 0; s < S; s++) y[s] = *(const Chunk<REAL> *)(bs + word_at<REAL>(left + column(s), k));
+			UNROLL for (int r = 0; r < R; r++) {
+				Chunk<REAL> x = *(const Chunk<REAL> *)(as + word_at<REAL>(top + row(r), k));
+				UNROLL for (int i = 0; i < LOAD; i++) UNROLL for (int s = 0; s < S; s++) sum[r][s] = fma(x.x[i], y[s].x[i], sum[r][s]);
 			}
+		}
+	}
+};
+
+#if __CUDA_ARCH__ >= 800
+// The same of halves, two in a word, which are neighbours along k.
+template <class T> struct HeldPairs {
+	typedef uint32_t Word;
+	enum { EACH = 2 };
+	uint32_t lo[4], hi[4];
+	__device__ __forceinline__ void clear() { UNROLL for (int e = 0; e < 4; e++) lo[e] = hi[e] = 0; }
+	template <class M> __device__ __forceinline__ void four(const M &m, Place row, Place first, Place second, bool down) {
+		if (!down) { // whole words
+			load_four_if(m.holds(row, first), m.find(row, first), lo);
+			return;
+		}
+		load_four_halves_if(m.holds(row, first), m.find(row, first), lo);
+		load_four_halves_if(m.holds(row, second), m.find(row, second), hi);
+	}
+	template <class M> __device__ __forceinline__ void one(int e, const M &m, Place row, Place first, Place second) {
+		load_half_if(m.holds(row, first), m.find(row, first), lo[e]);
+		load_half_if(m.holds(row, second), m.find(row, second), hi[e]);
+	}
+	__device__ __forceinline__ uint32_t at(int e) const { return hi[e] << 16 | lo[e]; }
+};
+template <> struct Held<Half> : HeldPairs<Half> {};
+template <> struct Held<BFloat> : HeldPairs<BFloat> {};
+
+// Tensor cores multiply 16 rows by 8 columns, 8 words deep. Lane 4g + t holds, of a, rows g and g + 8 at words t
+// and t + 4; of b, columns g at these; of the sum, rows g and g + 8 at columns 2t and 2t + 1 (PTX ISA, "Matrix Fragments
+// for mma.m16n8k16" and "mma.m16n8k8", which are one when halves are counted in words).
+#define MULTIPLY_ADD(T, shape, type) \
+	FN void multiply_add(float *c, const uint32_t *a, const uint32_t *b, T) { \
+		asm("mma.sync.aligned." shape ".row.col.f32." type "." type ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \
+		    : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]) \
+		    : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1])); \
+	}
+MULTIPLY_ADD(Half, "m16n8k16", "f16")
+MULTIPLY_ADD(BFloat, "m16n8k16", "bf16")
+MULTIPLY_ADD(TF32, "m16n8k8", "tf32")
+#undef MULTIPLY_ADD
+
+// Loads four matrices of 8 rows of 4 words; this lane says where row lane % 8 of matrix lane / 8 is, and
+// gets word lane % 4 of row lane / 4 of each (PTX ISA, "ldmatrix").
+FN void load_matrices(uint32_t *to, const uint32_t *row) {
+	asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+	             : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+	             : "r"(SHARED(row))
+	             : "memory");
+}
+
+// The sums of a warp by tensor cores: 2 by 4 of their products.
+template <class T> struct TensorSums {
+	typedef uint32_t Word;
+	enum { R = 4, S = 8 };
+	float sum[2][4][4];
+	__device__ __forceinline__ static uint32_t row(int r) { return 8 * r + threadIdx.x % 32 / 4; }
+	__device__ __forceinline__ static uint32_t column(int s) { return s / 2 * 8 + threadIdx.x % 4 * 2 + s % 2; }
+	__device__ __forceinline__ float &at(int r, int s) { return sum[r / 2][s / 2][r % 2 * 2 + s % 2]; }
+	__device__ __forceinline__ void add(const uint32_t *as, const uint32_t *bs, uint32_t top, uint32_t left) {
+		uint32_t lane = threadIdx.x % 32;
+		UNROLL for (uint32_t k = 0; k < 16; k += 8) {
+			uint32_t x[2][4], y[2][4];
+			UNROLL for (int h = 0; h < 2; h++) load_matrices(x[h], as + word_at<uint32_t>(top + 16 * h + lane % 16, k + lane / 16 * 4));
+			UNROLL for (int w = 0; w < 2; w++) load_matrices(y[w], bs + word_at<uint32_t>(left + 16 * w + lane / 16 * 8 + lane % 8, k + lane / 8 % 2 * 4));
+			UNROLL for (int h = 0; h < 2; h++) UNROLL for (int w = 0; w < 4; w++) multiply_add(sum[h][w], x[h], y[w / 2] + w % 2 * 2, T());
+		}
+	}
+};
+template <> struct WarpSums<TF32> : TensorSums<TF32> {};
+template <> struct WarpSums<Half> : TensorSums<Half> {};
+template <> struct WarpSums<BFloat> : TensorSums<BFloat> {};
+#endif
+
+// What a thread brings of an operand to a tile of so many rows: fours of words, 32 rows apart.
+template <class T, int ROWS> struct Panel {
+	typedef Held<T> H;
+	typedef typename H::Word Word;
+	H held[ROWS / 32];
+	uint32_t i, k, step; // the first word, and how many rows apart others of its four are
+	bool fours, down;
+	__device__ __forceinline__ Panel(uint32_t lies) : fours(lies & FOURS), down(lies & DOWN) {
+		uint32_t t = threadIdx.x;
+		if (fours) // 8 rows by 16 words are a warp's
+			i = down ? t / 32 * 8 + t % 2 * 4 : t / 4, k = down ? t / 2 % 16 : t % 4 * 4, step = 1;
+		else // 8 rows by 4 words at once, or 2 by 16
+			i = down ? t % 8 : t / 16, k = down ? t / 8 : t % 16, step = 8;
+	}
+	template <class M> __device__ __forceinline__ void fetch(const M &m, const Place *rows, const Place *columns) {
+		Place first = load_place(columns + k * H::EACH), second = H::EACH > 1 ? load_place(columns + k * H::EACH + 1) : first;
+		UNROLL for (int q = 0; q < ROWS / 32; q++) held[q].clear();
+		if (fours)
+			UNROLL for (int q = 0; q < ROWS / 32; q++) held[q].four(m, load_place(rows + 32 * q + i), first, second, down);
+		else
+			UNROLL for (int q = 0; q < ROWS / 32; q++) UNROLL for (int e = 0; e < 4; e++) held[q].one(e, m, load_place(rows + 32 * q + i + 8 * e), first, second);
+	}
+	__device__ __forceinline__ void stash(Word *tile) const {
+		const int N = 16 / sizeof(Word);
+		Word x[ROWS / 32][4];
+		UNROLL for (int q = 0; q < ROWS / 32; q++) UNROLL for (int e = 0; e < 4; e++) x[q][e] = held[q].at(e);
+		if (fours && !down)
+			UNROLL for (int q = 0; q < ROWS / 32; q++) UNROLL for (int e = 0; e < 4; e += N) store_16(tile + 512 * q + word_at<Word>(i, k + e), x[q] + e);
+		else
+			UNROLL for (int e = 0; e < 4; e++) UNROLL for (int q = 0; q < ROWS / 32; q++) tile[512 * q + word_at<Word>(i + step * e, k)] = x[q][e];
+	}
+};
+
+// Where a split's sums go: part[i][j].
+template <class REAL> struct Part {
+	REAL *p;
+	uint32_t n;
+	__device__ __forceinline__ uint64_t row(uint32_t i) const { return (uint64_t)i * n; }
+	__device__ __forceinline__ uint32_t column(uint32_t j) const { return j; }
+	__device__ __forceinline__ void put(uint64_t row, uint32_t column, REAL sum) const { p[row + column] = sum; }
+};
+
+// Hands a warp's sums to c.
+template <class S, class C> FN void finish(const Extent &e, uint32_t top, uint32_t left, S &sums, const C &c) {
+	decltype(c.column(0)) columns[S::S];
+	UNROLL for (int s = 0; s < S::S; s++) columns[s] = c.column(left + sums.column(s) < e.n ? left + sums.column(s) : 0);
+	UNROLL for (int r = 0; r < S::R; r++) {
+		if (top + sums.row(r) >= e.m)
+			continue;
+		auto row = c.row(top + sums.row(r));
+		UNROLL for (int s = 0; s < S::S; s++) {
+			if (left + sums.column(s) < e.n)
+				c.put(row, columns[s], sums.at(r, s));
+		}
+	}
+}
+
+// c(row i, column j, Σ a(i, k)·b(j, k)) for a tile.
+template <int DOWN_, int ACROSS, class T, class A, class B, class C>
+FN void multiply(const Extent &e, uint32_t split, void *part, A a, B b, C c) {
+	enum { ROWS = 32 * DOWN_, COLS = 32 * ACROSS, DEEP = 16 * Held<T>::EACH };
+	typedef typename WarpSums<T>::Word Word;
+	alignas(16) __shared__ Word as[2][ROWS * 16], bs[2][COLS * 16];
+	__shared__ Place rows[ROWS], columns[COLS], deep[2][2][DEEP];
+	uint32_t t = threadIdx.x, row = blockIdx.x * ROWS, col = blockIdx.y * COLS, top = t / 32 % DOWN_ * 32, left = t / 32 / DOWN_ * 32;
+	Stretch along = stretch(e, split);
+	auto reach = [&](uint32_t from, Place (&to)[2][DEEP]) { // where columns are from there on
+		uint32_t k = from + t % 32;
+		if (t < DEEP)
+			to[0][t] = k < along.to ? in_bytes<T>(a.deep(k)) : Place{0, 0, BEYOND};
+		if (t - 32 < DEEP)
+			to[1][t - 32] = k < along.to ? in_bytes<T>(b.deep(k)) : Place{0, 0, BEYOND};
+	};
+	if (t < ROWS)
+		rows[t] = row + t < e.m ? in_bytes<T>(a.row(row + t)) : Place{0, BEYOND, 0};
+	if (t < COLS)
+		columns[t] = col + t < e.n ? in_bytes<T>(b.row(col + t)) : Place{0, BEYOND, 0};
+	reach(along.from, deep[0]);
+	__syncthreads();
+	Panel<T, ROWS> left_panel(e.a_lies);
+	Panel<T, COLS> right_panel(e.b_lies);
+	WarpSums<T> sums;
+	UNROLL for (int r = 0; r < sums.R; r++) UNROLL for (int s = 0; s < sums.S; s++) sums.at(r, s) = 0;
+	uint32_t tiles = (along.to - along.from + DEEP - 1) / DEEP;
+	for (uint32_t step = 0; step <= tiles; step++) {
+		uint32_t now = step % 2;
+		if (step < tiles) {
+			left_panel.fetch(a, rows, deep[now][0]);
+			right_panel.fetch(b, columns, deep[now][1]);
+		}
+		if (step > 0 && row + top < e.m && col + left < e.n)
+			sums.add(as[1 - now], bs[1 - now], top, left);
+		if (step < tiles) {
+			left_panel.stash((typename Held<T>::Word *)as[now]);
+			right_panel.stash((typename Held<T>::Word *)bs[now]);
+			reach(along.from + (step + 1) * DEEP, deep[1 - now]);
 		}
 		__syncthreads();
 	}
-	UNROLL for (int j = 0; j < WIDE; j++) UNROLL for (int i = 0; i < 4; i++)
-		finish(e, split, part, row + top + i / 2 * 8, col + left + 8 * j + 2 * q + i % 2, sum[j][i], c);
-}
-template <int WIDE, class A, class B, class C>
-FN void tile(Half t, const Extent &e, uint32_t row, uint32_t col, uint32_t split, float *part, A a, B b, C c) {
-	half_tile<WIDE>(t, e, row, col, split, part, a, b, c);
-}
-template <int WIDE, class A, class B, class C>
-FN void tile(BFloat t, const Extent &e, uint32_t row, uint32_t col, uint32_t split, float *part, A a, B b, C c) {
-	half_tile<WIDE>(t, e, row, col, split, part, a, b, c);
-}
-#endif
-
-// A tile's product of elements of type T.
-template <int WIDE, class T, class A, class B, class C>
-FN void multiply(const Extent &e, uint32_t row, uint32_t col, uint32_t split, void *part, A a, B b, C c) {
-	tile<WIDE>(T(), e, row, col, split, (Calc<T> *)part, a, b, c);
+	if (e.splits > 1)
+		finish(e, row + top, col + left, sums, Part<Calc<T>>{(Calc<T> *)part + (uint64_t)split * e.m * e.n, e.n});
+	else
+		finish(e, row + top, col + left, sums, c);
 }
 
 // Adds up what splits have written.
 template <class T, class C> FN void add_splits(const Extent &e, const void *part, C c) {
+	uint64_t all = (uint64_t)e.m * e.n;
 	EACH(i, e.m * e.n) {
+		const Calc<T> *p = (const Calc<T> *)part + i;
 		Calc<T> sum = 0;
-		for (uint32_t s = 0; s < e.splits; s++)
-			sum += ((const Calc<T> *)part)[(uint64_t)s * e.m * e.n + i];
-		c(i / e.n, i % e.n, sum);
+		_Pragma("unroll 8") for (uint32_t s = 0; s < e.splits; s++) sum += p[s * all];
+		c.put(c.row(i / e.n), c.column(i % e.n), sum);
 	}
 }
+
+// A kernel of every type that tiles are of: two by two warps, each of which a multiprocessor has room for several.
+#define TILES(blocks) extern "C" __global__ void __launch_bounds__(128, blocks)
+#define PRODUCTS(name, Args) \
+	TILES(3) name##_f32(Args a) { name<float>(a); } \
+	TILES(3) name##_tf32(Args a) { name<TF32>(a); } \
+	TILES(2) name##_f64(Args a) { name<double>(a); } \
+	TILES(3) name##_f16(Args a) { name<Half>(a); } \
+	TILES(3) name##_bf16(Args a) { name<BFloat>(a); }
