@@ -133,42 +133,39 @@ func h5dnn_describe(h C.h5dnn_array, out *C.described) C.h5dnn_status {
 //export h5dnn_read
 func h5dnn_read(h C.h5dnn_array, index *C.text, into *C.memory) C.h5dnn_status {
 	return callOn(lies(into), func() error {
-		a, err := held[*array](h)
+		a, to, err := pair(h, index, into)
 		if err != nil {
-			return err
+			return fmt.Errorf("read: %w", err)
 		}
-		part, err := a.slice(index)
-		if err != nil {
-			return err
-		}
-		to, err := dlpack.Borrow(unsafe.Pointer(into))
-		if err != nil {
-			return fmt.Errorf("read into: %w", err)
-		}
-		return copied(part, to)
+		return copied(a.Array, to)
 	})
 }
 
 //export h5dnn_write
 func h5dnn_write(h C.h5dnn_array, index *C.text, from *C.memory) C.h5dnn_status {
 	return callOn(lies(from), func() error {
-		a, err := held[*array](h)
+		a, source, err := pair(h, index, from)
+		if err == nil && a.ReadOnly {
+			err = fmt.Errorf("to %v, which was imported as read-only: %w", a.Array, storage.ErrState)
+		}
 		if err != nil {
-			return err
+			return fmt.Errorf("write: %w", err)
 		}
-		if a.ReadOnly {
-			return fmt.Errorf("write to %v: it was imported as read-only: %w", a.Array, storage.ErrState)
-		}
-		part, err := a.slice(index)
-		if err != nil {
-			return err
-		}
-		source, err := dlpack.Borrow(unsafe.Pointer(from))
-		if err != nil {
-			return fmt.Errorf("write from: %w", err)
-		}
-		return copied(source, part)
+		return copied(source, a.Array)
 	})
+}
+
+// pair returns what an index selects of an array, and the array that C describes.
+func pair(h C.h5dnn_array, index *C.text, m *C.memory) (part dlpack.Tensor, other storage.Array, err error) {
+	a, err := held[*array](h)
+	if err != nil {
+		return part, other, err
+	}
+	part.ReadOnly = a.ReadOnly
+	if part.Array, err = a.slice(index); err == nil {
+		other, err = dlpack.Borrow(unsafe.Pointer(m))
+	}
+	return part, other, err
 }
 
 // copied copies elements, and waits until they are there.

@@ -9,7 +9,6 @@ import (
 	"unsafe"
 
 	"github.com/h5dnn/h5dnn/capi/dlpack"
-	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 )
 
@@ -72,20 +71,11 @@ func (f *file) list() error {
 		return nil
 	}
 	var paths []string
-	for o, err := range f.Walk() {
+	for d, err := range f.Numbers() {
 		if err != nil {
 			return err
 		}
-		if o.Kind != hdf5.KindDataset {
-			continue
-		}
-		d, err := o.Dataset()
-		if err != nil {
-			return err
-		}
-		if d.DType != dtype.Invalid && d.Shape != nil {
-			paths = append(paths, o.Path)
-		}
+		paths = append(paths, d.Path)
 	}
 	room := C.calloc(C.size_t(len(paths)+1), C.size_t(unsafe.Sizeof((*C.char)(nil))))
 	f.names = unsafe.Slice((**C.char)(room), len(paths)+1)

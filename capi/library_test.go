@@ -1,10 +1,13 @@
 package main
 
 import (
+	"debug/elf"
 	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -27,6 +30,49 @@ func compiled(t *testing.T, at, define string) string {
 	run(t, "gcc", "-Wall", "-Wextra", "-Werror", "-g", "-fsanitize=address", define, "-I.", "-o", program,
 		"testdata/use.c", filepath.Join(at, "libh5dnn.so"), "-Wl,-rpath,"+at)
 	return run(t, program, "../testdata/digits.h5")
+}
+
+// TestLibraryIsItsHeader wants it to export what h5dnn.h declares, and no more, and
+// the program in C to try all of that.
+func TestLibraryIsItsHeader(t *testing.T) {
+	library, err := elf.Open(filepath.Join(built(t), "libh5dnn.so"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer library.Close()
+	symbols, err := library.DynamicSymbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var exported []string
+	for _, s := range symbols {
+		if s.Section != elf.SHN_UNDEF && elf.ST_TYPE(s.Info) == elf.STT_FUNC {
+			exported = append(exported, s.Name)
+		}
+	}
+	functions := regexp.MustCompile(`\bh5dnn_\w+\(`)
+	named := func(file string) []string {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		names := functions.FindAllString(string(text), -1)
+		for i := range names {
+			names[i] = strings.TrimSuffix(names[i], "(")
+		}
+		slices.Sort(names)
+		return slices.Compact(names)
+	}
+	declared := named("h5dnn.h")
+	if slices.Sort(exported); !slices.Equal(exported, declared) {
+		t.Errorf("exported: %q; declared: %q", exported, declared)
+	}
+	tried := named("testdata/use.c")
+	for _, name := range declared {
+		if !slices.Contains(tried, name) {
+			t.Errorf("testdata/use.c does not try %s", name)
+		}
+	}
 }
 
 func TestLibraryFromPython(t *testing.T) {

@@ -108,7 +108,12 @@ static void exporting(void) {
 	OK(h5dnn_write(whole, "[...]", &all));
 	OK(h5dnn_free(whole));
 	CHECK(*(double *)t->dl_tensor.data == 4.5);
-	u->deleter(u);
+	CHECK(h5dnn_import_unversioned(NULL, &whole) == H5DNN_STATE);
+	OK(h5dnn_import_unversioned(u, &whole));
+	ours[9] = 0;
+	OK(h5dnn_read(whole, NULL, &all));
+	CHECK(ours[1] == 3.5 && ours[9] == 4.5);
+	OK(h5dnn_free(whole)); /* and deleted the tensor */
 	CHECK(*(double *)t->dl_tensor.data == 4.5);
 	t->deleter(t);
 }

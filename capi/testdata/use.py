@@ -136,6 +136,25 @@ def read_only_memory_stays_so():
     refused(5, shown.__dlpack__)
 
 
+def what_dlpack_cannot_say_is_refused():
+    """Where it is the lender, or the borrower, who refuses, its error is all there is."""
+    for array in (np.zeros(3, ">f4"), np.zeros(3, "datetime64[s]"), np.zeros(3, [("a", "f4")])):
+        for versioned in (True, False):
+            try:
+                Array.of(h5, array, versioned)
+            except BufferError:
+                continue
+            raise AssertionError(f"{array.dtype} is shared")
+    refused(3, new, (3,), 2, 24)
+    refused(4, np.from_dlpack, images)  # in a file
+    if torch:
+        try:
+            torch.from_dlpack(new((3, 4))["::-1"])
+        except (ValueError, RuntimeError, BufferError):
+            return
+        raise AssertionError("PyTorch takes negative strides")
+
+
 def threads_read_at_once():
     wrong = []
 
@@ -188,7 +207,7 @@ def torch_shares_memory_of_a_gpu():
 
 
 tests = [writes_into_numpy, numpy_sees_memory, all_types_come_back, memory_lives_as_long_as_anyone_shows_it,
-         unconsumed_capsules_are_deleted, read_only_memory_stays_so, threads_read_at_once]
+         unconsumed_capsules_are_deleted, read_only_memory_stays_so, what_dlpack_cannot_say_is_refused, threads_read_at_once]
 if torch:
     tests.append(torch_shares_memory)
     if torch.cuda.is_available():

@@ -15,7 +15,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
@@ -66,25 +65,15 @@ func open(name string, f *os.File) (serialize.File, error) {
 // read lists what the file holds. An object that cannot be read is an error
 // here, as an array that is only missing might go unnoticed.
 func (f *file) read(in *hdf5.File) error {
-	for o, err := range in.Walk() {
+	for d, err := range in.Numbers() {
 		if err != nil {
 			return err
-		}
-		if o.Kind != hdf5.KindDataset {
-			continue
-		}
-		d, err := o.Dataset()
-		if err != nil {
-			return err
-		}
-		if d.DType == dtype.Invalid || d.Shape == nil {
-			continue
 		}
 		a, err := d.Array()
 		if err != nil {
 			return err
 		}
-		f.names, f.arrays = append(f.names, o.Path[1:]), append(f.arrays, a)
+		f.names, f.arrays = append(f.names, d.Path[1:]), append(f.arrays, a)
 	}
 	root, err := in.Root()
 	if err != nil {

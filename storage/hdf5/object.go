@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/spell"
 )
 
@@ -212,6 +213,25 @@ func (f *File) walk(o *Object, err error, depth int, visited map[uint64]bool, yi
 		}
 	}
 	return true
+}
+
+// Numbers goes through the datasets of the file that [Dataset.Array] is for, as
+// Walk does.
+func (f *File) Numbers() iter.Seq2[*Dataset, error] {
+	return func(yield func(*Dataset, error) bool) {
+		for o, err := range f.Walk() {
+			var d *Dataset
+			if err == nil && o.Kind == KindDataset {
+				d, err = o.Dataset()
+			}
+			if err == nil && (d == nil || d.DType == dtype.Invalid || d.Shape == nil) {
+				continue
+			}
+			if !yield(d, err) {
+				return
+			}
+		}
+	}
 }
 
 // mapPaths returns a path of every object, by the address of its header.
