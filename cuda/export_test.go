@@ -31,3 +31,6 @@ func Unstart(d *Device) {
 	clear(d.vendor.handles[:])
 	d.vendor.workspace = nil
 }
+
+// Entries are the entries of PTX.
+func Entries(text string) map[string][]int { return entries(text) }

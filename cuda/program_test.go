@@ -3,12 +3,14 @@ package cuda_test
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/h5dnn/h5dnn/cuda"
 	"github.com/h5dnn/h5dnn/cuda/cudatest"
+	"github.com/h5dnn/h5dnn/cuda/ptx"
 	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
@@ -178,6 +180,66 @@ func TestSourcesAreCompiled(t *testing.T) {
 	if err != nil || !strings.Contains(text, ".target sm_80") {
 		t.Errorf("%v in %.100s", err, text)
 	}
+}
+
+// TestKernelsAreNVRTCsToo holds the kernels that ship to what NVRTC compiles as well,
+// and the interpreter to knowing all that it makes of them.
+func TestKernelsAreNVRTCsToo(t *testing.T) {
+	compiled(t)
+	folder, err := filepath.Abs("../kernels/device")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(folder + "/*.cu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) == 0 {
+		t.Skip("the sources of the kernels are not here")
+	}
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := cuda.Compile(filepath.Base(file), string(source), 80, "--std=c++17", "--fmad=false", "-I"+folder, "-I"+filepath.Dir(folder))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if _, err := ptx.Parse(text); err != nil {
+			t.Errorf("%s by NVRTC: %v", filepath.Base(file), err)
+		}
+	}
+}
+
+// TestSourcesMayUseWarps, and halves of them.
+func TestSourcesMayUseWarps(t *testing.T) {
+	compiled(t)
+	const source = `extern "C" __global__ void halves(double *y, const double *x, long long n) {
+	float sum = threadIdx.x < n ? (float)x[threadIdx.x] : 0.f;
+	for (int by = 8; by > 0; by /= 2)
+		sum += __shfl_down_sync(~0u, sum, by, 16);
+	sum = __shfl_sync(~0u, sum, 0, 16) + __shfl_up_sync(~0u, threadIdx.x, 1, 16);
+	if (threadIdx.x < n)
+		y[threadIdx.x] = sum;
+}
+`
+	eachSchedule(t, func(t *testing.T, gpus [2]*cuda.Device) {
+		f := cuda.Function{Program: cuda.CUDA("halves.cu", source), Entry: "halves"}
+		in, want := make([]float64, 64), make([]float64, 64)
+		for i := range in {
+			first := i / 16 * 16
+			in[i], want[i] = float64(i), float64(16*first+120+max(first, i-1)) // 120 = 0 + … + 15
+		}
+		x, err := storage.From(in, 64).To(gpus[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := run(t, f, gpus[0], x); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%v, %v; want %v", got, err, want)
+		}
+	})
 }
 
 func TestCompilersAreHeard(t *testing.T) {

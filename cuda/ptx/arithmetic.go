@@ -50,6 +50,18 @@ func ones(x uint32) uint32         { return uint32(bits.OnesCount32(x)) }
 // extract returns n bits of x from position at.
 func extract(x, at, n uint32) uint32 { return x >> (at & 255) & (1<<(n&255) - 1) }
 
+// inserts makes bfi: the lowest bits of one word, so many, in another from a position on.
+func inserts[T uint32 | uint64](d *decoder) execute {
+	z, x, y, at, n := d.to(0), d.from(1), d.from(2), d.from(3), d.from(4)
+	return func(b *block, lanes []int32) {
+		zs, xs, ys, from, count := b.row(z), b.row(x), b.row(y), b.row(at), b.row(n)
+		for _, l := range lanes {
+			mask := (T(1)<<(count[l]&255) - 1) << (from[l] & 255)
+			*as[T](&zs[l]) = T(ys[l])&^mask | T(xs[l])<<(from[l]&255)&mask
+		}
+	}
+}
+
 // permute picks four of the eight bytes of y and x by the nibbles of pick, whose
 // upper bit asks for a byte's sign instead.
 func permute(x, y, pick uint32) (z uint32) {

@@ -98,6 +98,15 @@ func (d *decoder) to(i int) int {
 	return d.named(o.words[0])
 }
 
+// pair returns the register of operand i, and the second one that it may be written to; 0 if it is not.
+func (d *decoder) pair(i int) (first, second int) {
+	o := d.arg(i)
+	if o.form != '|' {
+		return d.to(i), 0
+	}
+	return d.named(o.words[0]), d.named(o.words[1])
+}
+
 // from returns a register that holds what operand i is: a register, a number,
 // or the address of a parameter or shared array.
 func (d *decoder) from(i int) int {
@@ -185,7 +194,7 @@ func (d *decoder) launched() int {
 // list returns the registers of an operand in braces, or of a single one.
 func (d *decoder) list(i int, register func(word string) int) []int {
 	o := d.arg(i)
-	if o.form == '[' {
+	if o.form == '[' || o.form == '|' {
 		d.fail("operand %d is no value", i+1)
 	}
 	all := make([]int, len(o.words))

@@ -17,8 +17,9 @@ var opcodes = map[string]maker{
 	"mul.hi.s32": two(func(x, y int32) int32 { return int32(int64(x) * int64(y) >> 32) }),
 	"mul.hi.u64": two(highWord),
 	"bfe.u32":    three(extract),
-	"prmt.b32":   three(permute),
-	"clz.b32":    one(leadingZeros), "popc.b32": one(ones),
+	"bfi.b32":    inserts[uint32], "bfi.b64": inserts[uint64],
+	"prmt.b32": three(permute),
+	"clz.b32":  one(leadingZeros), "popc.b32": one(ones),
 	"shf.l.wrap.b32": three(func(lo, hi, n uint32) uint32 { return hi<<(n&31) | uint32(uint64(lo)>>(32-n&31)) }),
 	"shf.r.wrap.b32": three(func(lo, hi, n uint32) uint32 { return uint32((uint64(hi)<<32 | uint64(lo)) >> (n & 31)) }),
 

@@ -49,6 +49,9 @@ var trials = []trial{
 	{"fma.rn.f32", []uint64{single(1 + 0x1p-23), single(0x1p-24), single(1)}, single(1 + 0x1p-23)},
 	{"fma.rn.f64", []uint64{double(3), double(4), double(5)}, double(17)},
 
+	{"bfi.b32", []uint64{0xabc, 0xffffffff, 8, 8}, 0xffffbcff}, {"bfi.b32", []uint64{5, 7, 32, 4}, 7}, {"bfi.b32", []uint64{5, 7, 0, 32}, 5},
+	{"bfi.b64", []uint64{0x1_2345_6789, 3, 32, 32}, 0x2345_6789_0000_0003},
+
 	{"cvt.u64.u32", []uint64{0xffffffff}, 0xffffffff}, {"cvt.s64.s32", []uint64{0xffffffff}, minus(1)}, {"cvt.u32.u64", []uint64{1<<40 + 5}, 5},
 	{"cvt.rn.f32.s32", []uint64{0xffffffff}, single(-1)}, {"cvt.rn.f32.u32", []uint64{0x1000001}, single(0x1000000)}, {"cvt.rn.f64.u64", []uint64{1 << 63}, double(0x1p63)},
 	{"cvt.rzi.s32.f32", []uint64{single(-2.7)}, 0xfffffffe}, {"cvt.rni.s32.f64", []uint64{double(2.5)}, 2}, {"cvt.rzi.s32.f32", []uint64{single(1e10)}, math.MaxInt32},
@@ -146,6 +149,26 @@ func TestComparisonsKnowNaN(t *testing.T) {
 	for _, pair := range [][2]float64{{nan, 1}, {1, nan}, {nan, nan}} {
 		if ordered(pair[0], pair[1]) != unordered {
 			t.Errorf("%v are ordered", pair)
+		}
+	}
+}
+
+// TestShufflesReadTheirSegment: lanes of a warp, or of a part of it, by what
+// __shfl_up_sync and its like become.
+func TestShufflesReadTheirSegment(t *testing.T) {
+	for _, c := range []struct {
+		mode           string
+		lane, by, ends int32
+		from           int32
+		inside         uint64
+	}{
+		{"down", 3, 2, 31, 5, 1}, {"down", 31, 2, 31, 31, 0}, {"down", 6, 1, 24<<8 | 31, 7, 1}, {"down", 7, 1, 24<<8 | 31, 7, 0},
+		{"up", 3, 2, 0, 1, 1}, {"up", 1, 2, 0, 1, 0}, {"up", 9, 1, 24 << 8, 8, 1}, {"up", 8, 1, 24 << 8, 8, 0},
+		{"bfly", 5, 16, 31, 21, 1}, {"bfly", 5, 8, 24<<8 | 31, 5, 0}, {"bfly", 13, 1, 24<<8 | 31, 12, 1},
+		{"idx", 5, 35, 31, 3, 1}, {"idx", 13, 2, 24<<8 | 31, 10, 1}, {"idx", 5, 4, 3, 5, 0},
+	} {
+		if from, inside := sources[c.mode].lane(c.lane, c.by, c.ends); from != c.from || inside != c.inside {
+			t.Errorf("%s: lane %d by %d, %#x reads %d, inside %d; want %d, %d", c.mode, c.lane, c.by, c.ends, from, inside, c.from, c.inside)
 		}
 	}
 }

@@ -59,10 +59,10 @@ type statement struct {
 	text    string
 }
 
-// An operand is a register, a number or a label; several in braces; or an
-// address in brackets, of a base and an offset.
+// An operand is a register, a number or a label; several in braces; two registers with
+// a bar between them; or an address in brackets, of a base and an offset.
 type operand struct {
-	form  byte // 0, '{' or '['
+	form  byte // 0, '{', '|' or '['
 	words []string
 }
 
@@ -144,10 +144,12 @@ func (p *parser) param() {
 	if p.accept(".align") {
 		align = p.alignment()
 	}
-	_, size := typeOf(p.take())
-	if size == 0 {
-		p.fail("a parameter of unknown type")
+	kind, dotted := strings.CutPrefix(p.word, ".")
+	_, size := typeOf(kind)
+	if size == 0 || !dotted {
+		p.fail("found %q where a parameter's type belongs", p.word)
 	}
+	p.next()
 	name := p.take()
 	if align == 0 {
 		align = size
@@ -301,7 +303,11 @@ func (p *parser) operand() operand {
 		p.want("]")
 		return o
 	}
-	return operand{words: []string{p.signed()}}
+	word := p.signed()
+	if p.accept("|") {
+		return operand{form: '|', words: []string{word, p.take()}}
+	}
+	return operand{words: []string{word}}
 }
 
 func (p *parser) signed() string {
@@ -326,9 +332,8 @@ func (p *parser) assemble() {
 	}
 }
 
-// typeOf returns the letter and the size in bytes of a type such as ".u32".
+// typeOf returns the letter and the size in bytes of a type such as "u32".
 func typeOf(word string) (kind byte, size int) {
-	word = strings.TrimPrefix(word, ".")
 	if word == "pred" {
 		return 'p', 1
 	}

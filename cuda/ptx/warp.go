@@ -1,42 +1,63 @@
 package ptx
 
-// shuffles makes shfl.sync.MODE.b32 of whole warps.
+// shuffles makes shfl.sync.MODE.b32, which reads lanes of the same warp. It may also tell, in a
+// predicate, whether the lane that was asked for is one of the segment.
 func shuffles(d *decoder) execute {
 	words := split(d.opcode)
 	source := sources[words[min(2, len(words)-1)]]
 	if source == nil || words[1] != "sync" {
 		d.fail("unknown shuffle")
 	}
-	z, x, y := d.to(0), d.from(1), d.from(2)
+	z, inside := d.pair(0)
+	x, y, ends := d.from(1), d.from(2), d.from(3)
 	return func(b *block, lanes []int32) {
-		zs, xs, ys := b.row(z), b.row(x), b.row(y)
+		zs, xs, ys, cs := b.row(z), b.row(x), b.row(y), b.row(ends)
 		warps(lanes, func(lanes []int32) {
 			first := lanes[0] / warp * warp
 			var got [warp]uint64
+			var ok [warp]uint64
 			for _, l := range lanes {
-				from := source(uint32(l-first), uint32(ys[l]))
-				if from >= warp {
-					from = uint32(l - first)
-				}
-				if int(first)+int(from) >= b.threads {
-					b.fail(l, "a shuffle from thread %d, of a block of %d", int(first)+int(from), b.threads)
+				var from int32
+				from, ok[l-first] = source.lane(l-first, int32(ys[l]), int32(cs[l]))
+				if int(first+from) >= b.threads {
+					b.fail(l, "a shuffle from thread %d, of a block of %d", first+from, b.threads)
 					return
 				}
-				got[l-first] = xs[first+int32(from)]
+				got[l-first] = xs[first+from]
 			}
 			for _, l := range lanes {
 				zs[l] = got[l-first]
+				if inside != 0 {
+					b.row(inside)[l] = ok[l-first]
+				}
 			}
 		})
 	}
 }
 
-// sources say which lane of a warp a shuffle reads; past 31 it is one's own.
-var sources = map[string]func(lane, by uint32) uint32{
-	"down": func(lane, by uint32) uint32 { return lane + by },
-	"up":   func(lane, by uint32) uint32 { return lane - by },
-	"bfly": func(lane, by uint32) uint32 { return lane ^ by },
-	"idx":  func(_, by uint32) uint32 { return by & 31 },
+// A source says which lane a shuffle reads, and whether that is one it may, given the last one, or for
+// up the first, of its segment. All lanes of a segment are alike in some bits of their number.
+type source func(lane, by, alike, last int32) (from int32, ok bool)
+
+var sources = map[string]source{
+	"down": func(lane, by, _, last int32) (int32, bool) { return lane + by, lane+by <= last },
+	"up":   func(lane, by, _, last int32) (int32, bool) { return lane - by, lane-by >= last },
+	"bfly": func(lane, by, _, last int32) (int32, bool) { return lane ^ by, lane^by <= last },
+	"idx": func(lane, by, alike, last int32) (int32, bool) {
+		from := lane&alike | by&^alike
+		return from, from <= last
+	},
+}
+
+// lane is s of operands as they are: of ends, five bits from the eighth on say in which bits lanes of a
+// segment are alike, and the first five where it ends. What may not be read is lane itself.
+func (s source) lane(lane, by, ends int32) (from int32, ok uint64) {
+	alike, last := ends>>8&31, ends&31
+	from, may := s(lane, by&31, alike, lane&alike|last&^alike)
+	if !may {
+		return lane, 0
+	}
+	return from, 1
 }
 
 // A matrixKind is what the factors of a matrix product are: the words that lanes

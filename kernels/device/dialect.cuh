@@ -113,6 +113,9 @@ FN uint64_t bits(double x) { return __builtin_bit_cast(uint64_t, x); }
 FN float real(uint32_t x) { return __builtin_bit_cast(float, x); }
 FN double real(uint64_t x) { return __builtin_bit_cast(double, x); }
 
+FN float infinity() { return real(0x7f800000u); }
+FN float not_a_number() { return real(0x7fc00000u); }
+
 FN float fma(float x, float y, float z) {
 	float r;
 	asm("fma.rn.f32 %0, %1, %2, %3;" : "=f"(r) : "f"(x), "f"(y), "f"(z));

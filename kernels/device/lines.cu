@@ -21,7 +21,7 @@ template <class T> struct Line {
 
 struct Softmax {
 	template <int LANES, class T> __device__ __forceinline__ void operator()(uint64_t n, Line<T> z, Line<T> x, Line<T>) const {
-		Calc<T> top = -(Calc<T>)__builtin_inff(), sum = 0;
+		Calc<T> top = -(Calc<T>)infinity(), sum = 0;
 		ALONG(i) top = Larger()(top, x[i]);
 		top = together<LANES>(top, Larger());
 		ALONG(i) sum += EXP(x[i] - top);
@@ -32,7 +32,7 @@ struct Softmax {
 
 struct LogSoftmax {
 	template <int LANES, class T> __device__ __forceinline__ void operator()(uint64_t n, Line<T> z, Line<T> x, Line<T>) const {
-		Calc<T> top = -(Calc<T>)__builtin_inff(), sum = 0;
+		Calc<T> top = -(Calc<T>)infinity(), sum = 0;
 		ALONG(i) top = Larger()(top, x[i]);
 		top = together<LANES>(top, Larger());
 		ALONG(i) sum += EXP(x[i] - top);

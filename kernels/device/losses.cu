@@ -34,7 +34,7 @@ template <class T> FN void cross_entropy(const Labelled &a) {
 	ROWS(i) {
 		Row<T> x = {a.x, i * a.row, a.col};
 		int64_t l = label(a, i);
-		Calc<T> top = -(Calc<T>)__builtin_inff(), sum = 0;
+		Calc<T> top = -(Calc<T>)infinity(), sum = 0;
 		for (int64_t j = lane; j < a.cols; j += 32)
 			top = Larger()(top, x[j]);
 		top = together<32>(top, Larger());
@@ -46,7 +46,7 @@ template <class T> FN void cross_entropy(const Labelled &a) {
 				put<T>(a.dx, i * a.dx_row + j * a.dx_col, (EXP(x[j] - top) / sum - (j == l ? 1 : 0)) / (Calc<T>)a.rows);
 		}
 		if (lane == 0)
-			a.part[i] = wrong(a, l) ? __builtin_nan("") : -((double)(x[l] - top) - (double)LOG(sum));
+			a.part[i] = wrong(a, l) ? not_a_number() : -((double)(x[l] - top) - (double)LOG(sum));
 	}
 }
 FLOATS(cross_entropy, Labelled)
@@ -55,7 +55,7 @@ template <class T> FN void hits(const Labelled &a) {
 	ROWS(i) {
 		Row<T> x = {a.x, i * a.row, a.col};
 		int64_t l = label(a, i);
-		Calc<T> top = -(Calc<T>)__builtin_inff();
+		Calc<T> top = -(Calc<T>)infinity();
 		int64_t at = a.cols;
 		for (int64_t j = lane; j < a.cols; j += 32)
 			top = Larger()(top, x[j]);
@@ -70,7 +70,7 @@ template <class T> FN void hits(const Labelled &a) {
 			at = next < at ? next : at;
 		}
 		if (lane == 0)
-			a.part[i] = wrong(a, l) ? __builtin_nan("") : at == l;
+			a.part[i] = wrong(a, l) ? not_a_number() : at == l;
 	}
 }
 FLOATS(hits, Labelled)

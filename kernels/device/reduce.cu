@@ -13,7 +13,7 @@ struct Reduce {
 };
 
 // Where a reduction begins: as if nothing had been there yet.
-template <class T> FN T least() { return -(T)__builtin_inff(); }
+template <class T> FN T least() { return -(T)infinity(); }
 template <> __device__ __forceinline__ int64_t least<int64_t>() { return (int64_t)1 << 63; }
 template <> __device__ __forceinline__ uint64_t least<uint64_t>() { return 0; }
 struct Sum : Plus {
