@@ -49,7 +49,7 @@ type Tally struct {
 	Loss    float64 `json:"loss"` // summed over samples
 	Hits    int     `json:"hits"` // samples of which it said the right class
 	Seconds float64 `json:"seconds"`
-	Waited  float64 `json:"waited,omitempty"` // seconds of them, for data
+	Waited  float64 `json:"waited,omitempty"` // seconds of them, that what computes waited for data
 }
 
 // MeanLoss returns the loss of the average sample.

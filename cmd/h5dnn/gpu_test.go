@@ -16,6 +16,9 @@ import (
 
 	"github.com/h5dnn/h5dnn/cuda"
 	_ "github.com/h5dnn/h5dnn/cuda/cudatest"
+	loader "github.com/h5dnn/h5dnn/dataset"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/train"
 )
 
 // withoutGPUs takes back what package cudatest brings.
@@ -161,6 +164,18 @@ func TestTrainingSaysWhatAGPUDoes(t *testing.T) {
 		if got, _, _ := strings.Cut(rest, "epoch 1/1"); got != c.want || errs != "" {
 			t.Errorf("%s: %q, and says %q; want %q", c.flags, got, errs, c.want)
 		}
+	}
+}
+
+// TestSamplesThatAreTooManySaySo has a GPU stream them, although nobody asked for that.
+func TestSamplesThatAreTooManySaySo(t *testing.T) {
+	samples, err := loader.Of(loader.Named{Name: "x", Array: storage.From(make([]uint8, 2048), 2048)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := monitor{job: &job{train: &train.Run{}, data: &trainingData{Data: &train.Data{Train: samples}}}}
+	if got, want := m.kept(train.Plan{}), "samples are streamed: 2.0 KiB are more than half of its free memory"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

@@ -70,11 +70,14 @@ func (m *monitor) plan(p train.Plan) {
 
 func (m *monitor) note(text string) { fmt.Fprintf(m.errs, "note: %s\n", text) }
 
-// kept says where samples are.
+// kept says where samples are, and why not where steps would not wait for them.
 func (m *monitor) kept(p train.Plan) string {
 	bytes := byteCount(int(loader.Bytes(m.job.data.Train)))
-	if p.Resident {
+	switch {
+	case p.Resident:
 		return "all samples stay there, " + bytes
+	case m.job.train.Config.Data.Resident == "":
+		return fmt.Sprintf("samples are streamed: %s are more than half of its free memory", bytes)
 	}
 	return fmt.Sprintf("samples, %s, are streamed", bytes)
 }
