@@ -81,8 +81,12 @@ ptxas: ## have NVIDIA's assembler check them (PTXAS=path)
 	@sh scripts/ptxas.sh
 
 .PHONY: cuda-headers
-cuda-headers: ## compare what is declared of CUDA with NVIDIA's headers (HEADERS=folders)
-	@HEADERS="$(HEADERS)" sh scripts/headers.sh
+cuda-headers: ## compare what is declared of CUDA with NVIDIA's headers (HEADERS=folders LIBCUDA=file)
+	@HEADERS="$(HEADERS)" LIBCUDA="$(LIBCUDA)" sh scripts/headers.sh
+
+.PHONY: nvrtc
+nvrtc: setup ## have NVRTC compile the kernels as well, if it is found
+	go test ./cuda -run TestKernelsAreNVRTCsToo -count 1 -v -nvrtc
 
 .PHONY: conformance
 conformance: build ## compare with h5py on the files under CORPUS

@@ -81,7 +81,7 @@ func (d *Device) Alloc(size int) (storage.Storage, error) {
 
 func (d *Device) alloc(size int) (uint64, error) {
 	var at C.h5_address
-	err := d.check(fmt.Sprintf("allocate %d bytes", size), C.h5_alloc(d.context, &at, C.size_t(size), d.pool, d.stream.handle))
+	err := d.check("allocate "+amount(size), C.h5_alloc(d.context, &at, C.size_t(size), d.pool, d.stream.handle))
 	return uint64(at), err
 }
 
@@ -103,7 +103,9 @@ func (d *Device) allocAgain(size int) (uint64, error) {
 	if err := d.check("ask for free memory", C.h5_available(d.context, &free, &all)); err != nil {
 		return 0, err
 	}
-	return 0, fmt.Errorf("%w: %d arrays hold %s, %s of %s are free; use smaller batches, or release what is kept", err, count, amount(held), amount(int(free)), amount(int(all)))
+	others := max(0, int(all)-int(free)-held)
+	return 0, fmt.Errorf("%w: of %s %d arrays hold %s, the driver and other programs %s, %s are free; use smaller batches, or release what is kept",
+		err, amount(int(all)), count, amount(held), amount(others), amount(int(free)))
 }
 
 // collect runs the collector, and waits for the cleanups it finds to have begun.

@@ -14,32 +14,10 @@ import (
 // once, and wants the bits of a GPU that takes them all.
 func TestWhatIsTooLargeForALaunchIsComputedInParts(t *testing.T) {
 	gpu := cudatest.Devices(t, cudatest.Eager)[0]
-	r := rand.New(rand.NewPCG(1, 2))
-	array := func(v views.View) storage.Array {
-		floats := make([]float32, v.Len())
-		for i := range floats {
-			floats[i] = float32(r.NormFloat64())
-		}
-		a, err := storage.From(floats, len(floats)).To(gpu)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return a.With(v)
-	}
-	of := func(shape ...int) storage.Array { return array(views.Of(shape...)) }
-	turned := func(rows, cols int) storage.Array {
-		return array(views.View{Shape: []int{rows, cols}, Stride: []int{1, rows}})
-	}
-	image := func(n, c, h, w int) storage.Array { return array(views.ChannelsLast(n, c, h, w)) }
+	on := maker{t, gpu, rand.New(rand.NewPCG(1, 2))}
+	of, turned, image, index := on.of, on.turned, on.image, on.index
 	list := func(arrays ...storage.Array) []storage.Array { return arrays }
 	window := kernels.Pool2dSet{Kernel: [2]int{2, 2}}
-	index := func(n, c, h, w int) storage.Array {
-		a, err := storage.From(make([]uint8, n*c*h*w), n, c, h, w).To(gpu)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return a
-	}
 	for _, c := range []struct {
 		k       *kernels.Kernel
 		set     any
@@ -56,23 +34,10 @@ func TestWhatIsTooLargeForALaunchIsComputedInParts(t *testing.T) {
 		{kernels.MaxPool2dGrad, window, list(of(7, 1, 8, 8)), list(image(7, 1, 4, 4), index(7, 1, 4, 4))},
 		{kernels.AvgPool2d, window, list(image(7, 1, 4, 4)), list(of(7, 1, 8, 8))},
 	} {
-		compute := func() (results [][]float64, launches int) {
-			before := launched()
-			if err := gpu.Run(c.k, &kernels.Call{Out: c.out, In: c.in, Set: c.set}); err != nil {
-				t.Fatal(err)
-			}
-			for _, a := range c.out {
-				floats, err := storage.Read[float64](a)
-				if err != nil {
-					t.Fatal(err)
-				}
-				results = append(results, floats)
-			}
-			return results, launched() - before
-		}
-		whole, once := compute()
+		call := &kernels.Call{Out: c.out, In: c.in, Set: c.set}
+		whole, once := computed(t, gpu, c.k, call)
 		undo := kernels.SetMost(200)
-		parts, often := compute()
+		parts, often := computed(t, gpu, c.k, call)
 		undo()
 		if often <= once {
 			t.Errorf("%s: %d launches, and %d of small parts", c.k.Name, once, often)
@@ -85,6 +50,58 @@ func TestWhatIsTooLargeForALaunchIsComputedInParts(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A maker makes arrays of random numbers on a device.
+type maker struct {
+	t *testing.T
+	d storage.Device
+	r *rand.Rand
+}
+
+func (m maker) array(v views.View) storage.Array {
+	floats := make([]float32, v.Len())
+	for i := range floats {
+		floats[i] = float32(m.r.NormFloat64())
+	}
+	return m.moved(storage.From(floats, len(floats))).With(v)
+}
+
+func (m maker) moved(a storage.Array) storage.Array {
+	a, err := a.To(m.d)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return a
+}
+
+func (m maker) of(shape ...int) storage.Array { return m.array(views.Of(shape...)) }
+
+func (m maker) turned(rows, cols int) storage.Array {
+	return m.array(views.View{Shape: []int{rows, cols}, Stride: []int{1, rows}})
+}
+
+func (m maker) image(n, c, h, w int) storage.Array { return m.array(views.ChannelsLast(n, c, h, w)) }
+
+// index returns zeros, as MaxPool2d's second output has them.
+func (m maker) index(n, c, h, w int) storage.Array {
+	return m.moved(storage.From(make([]uint8, n*c*h*w), n, c, h, w))
+}
+
+// computed returns what a call computes, and how many launches that took.
+func computed(t *testing.T, gpu kernels.Runner, k *kernels.Kernel, c *kernels.Call) (results [][]float64, launches int) {
+	before := launched()
+	if err := gpu.Run(k, c); err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range c.Out {
+		floats, err := storage.Read[float64](a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		results = append(results, floats)
+	}
+	return results, launched() - before
 }
 
 func launched() (n int) {

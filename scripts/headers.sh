@@ -1,7 +1,8 @@
 #!/bin/sh
 # Compares what is declared here by hand of NVIDIA's libraries with their own headers. A check for
 # developers: HEADERS names folders of headers, such as the wheel nvidia-cuda-runtime contains. A
-# comparison is skipped where its header, or one that this includes, is in none of them.
+# comparison is skipped where its header, or one that this includes, is in none of them. LIBCUDA
+# names a driver's library, of Debian's package libcuda1 for example, to find all functions in.
 set -eu
 cd "$(dirname "$0")/headers"
 
@@ -19,3 +20,11 @@ for check in *.cpp; do
 	${CXX:-c++} -std=c++17 -fsyntax-only -Wall -Wextra -Werror $include "$check"
 	echo "headers: ${check%.cpp}: agrees with $header"
 done
+
+if [ -n "${LIBCUDA:-}" ]; then
+	has=$(nm -D --defined-only "$LIBCUDA" | sed 's/.* //; s/@.*//')
+	for name in $(sed -n 's/^\tX(\(cu[A-Za-z0-9_]*\),.*/\1/p' ../../cuda/driver.h); do
+		echo "$has" | grep -qx "$name" || { echo "headers: $LIBCUDA has no $name"; exit 1; }
+	done
+	echo "headers: $LIBCUDA has every function"
+fi
