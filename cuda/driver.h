@@ -55,6 +55,7 @@ enum {
 	H5_EVENT_SLEEPS = 1,
 	H5_EVENT_UNTIMED = 2,
 	H5_CAPTURE_RELAXED = 2,
+	H5_FUNCTION_SHARED = 8, /* the attribute: bytes of shared memory that a launch may ask for */
 	H5_CAPTURE_ADD = 0, /* to what the next node comes after */
 	H5_CAPTURE_SET = 1,
 	H5_JIT_ERROR_LOG = 5,
@@ -109,6 +110,7 @@ enum {
 	X(cuEventElapsedTime, (float *milliseconds, h5_handle from, h5_handle to)) \
 	X(cuModuleLoadDataEx, (h5_handle * module, const void *text, unsigned count, int *options, void **values)) \
 	X(cuModuleGetFunction, (h5_handle * function, h5_handle module, const char *name)) \
+	X(cuFuncSetAttribute, (h5_handle function, int attribute, int value)) \
 	X(cuLaunchKernel, (h5_handle function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, \
 		unsigned shared, h5_handle stream, void **params, void **extra))
 

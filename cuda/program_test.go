@@ -126,6 +126,20 @@ func TestArgumentsAreTheEntrys(t *testing.T) {
 	}
 }
 
+// TestLaunchesAskForSharedMemory, of which a kernel has 48 KiB otherwise.
+func TestLaunchesAskForSharedMemory(t *testing.T) {
+	d := cudatest.Devices(t, cudatest.Eager)[0]
+	x := numbers(t, d, 4)
+	for _, shared := range []uint32{0, 48 << 10, 100 << 10, 300 << 10} {
+		f := cuda.Function{Program: cuda.PTX("softsign.ptx", testdata(t, "softsign.ptx")), Entry: "softsign_%v", Grid: func(*kernels.Call) cuda.Grid {
+			return cuda.Grid{Blocks: [3]uint32{1, 1, 1}, Threads: [3]uint32{4, 1, 1}, Shared: shared}
+		}}
+		if _, err := run(t, f, d, x); (err == nil) != (shared < 227<<10) {
+			t.Errorf("%d bytes: %v", shared, err)
+		}
+	}
+}
+
 func TestProgramsRefuseOperands(t *testing.T) {
 	gpus := cudatest.Devices(t, cudatest.Eager)
 	softsign := cuda.Function{Program: cuda.PTX("softsign.ptx", testdata(t, "softsign.ptx")), Entry: "softsign_%v"}

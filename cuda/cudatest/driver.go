@@ -16,7 +16,8 @@ type driver struct {
 	apart    bool            // whether the gpus cannot reach each other's memory
 	handles  map[uintptr]any // *stream, *event, *graph, *executable, *ptx.Module, *ptx.Kernel, *pool
 	last     uintptr
-	pinned   map[uintptr]int // sizes, by address
+	pinned   map[uintptr]int     // sizes, by address
+	shared   map[*ptx.Kernel]int // bytes that launches may ask for
 	counters *ptx.Counters
 
 	tally    sync.Mutex
@@ -49,7 +50,7 @@ var fake = newDriver()
 const modest = 1 << 30
 
 func newDriver() *driver {
-	d := &driver{handles: map[uintptr]any{}, pinned: map[uintptr]int{}, launched: map[string]int{}, last: 0x1000}
+	d := &driver{handles: map[uintptr]any{}, pinned: map[uintptr]int{}, shared: map[*ptx.Kernel]int{}, launched: map[string]int{}, last: 0x1000}
 	d.progress.L = &d.mu
 	for i := range d.gpus {
 		d.gpus[i] = &gpu{index: i, memory: ptx.NewMemory(i), blocks: map[uint64]allocation{}, capacity: modest}

@@ -594,6 +594,24 @@ func fake_cuModuleGetFunction(handle *C.h5_handle, module C.h5_handle, name *C.c
 	})
 }
 
+// unasked is how much shared memory a kernel has without being allowed more.
+const unasked = 48 << 10
+
+//export fake_cuFuncSetAttribute
+func fake_cuFuncSetAttribute(function C.h5_handle, attribute, value C.int) code {
+	return in(func(*gpu) code {
+		k, c := lookup[*ptx.Kernel](fake, uintptr(function))
+		if c != success {
+			return c
+		}
+		if attribute != C.H5_FUNCTION_SHARED || value < 0 || k.Shared+int(value) > ptx.MostShared {
+			return invalidValue
+		}
+		fake.shared[k] = int(value)
+		return success
+	})
+}
+
 //export fake_cuLaunchKernel
 func fake_cuLaunchKernel(function C.h5_handle, gx, gy, gz, bx, by, bz, shared C.uint, handle C.h5_handle, params, _ *unsafe.Pointer) code {
 	return on(handle, func(g *gpu, s *stream) code {
@@ -606,7 +624,7 @@ func fake_cuLaunchKernel(function C.h5_handle, gx, gy, gz, bx, by, bz, shared C.
 			Threads: [3]uint32{uint32(bx), uint32(by), uint32(bz)},
 			Shared:  int(shared), Params: gathered(k, params), Races: true, Counters: fake.counters,
 		}
-		if k.Check(l) != nil {
+		if k.Check(l) != nil || l.Shared > fake.shared[k] && k.Shared+l.Shared > unasked {
 			return invalidValue
 		}
 		return fake.issue(s, place{}, func() error {

@@ -75,8 +75,8 @@ func (k *Kernel) check(l Launch) error {
 		return fmt.Errorf("blocks of %v threads; want 1 to %d", l.Threads, limit)
 	case min(l.Blocks[0], l.Blocks[1], l.Blocks[2]) == 0 || l.Blocks[0] > mostBlocksX || max(l.Blocks[1], l.Blocks[2]) > mostBlocks:
 		return fmt.Errorf("a grid of %v blocks; want 1 to %d, %d and %d", l.Blocks, mostBlocksX, mostBlocks, mostBlocks)
-	case l.Shared < 0 || k.Shared+l.Shared > mostShared:
-		return fmt.Errorf("%d bytes of shared memory; there are %d", k.Shared+l.Shared, mostShared)
+	case l.Shared < 0 || k.Shared+l.Shared > MostShared:
+		return fmt.Errorf("%d bytes of shared memory; there are %d", k.Shared+l.Shared, MostShared)
 	case len(l.Params) != k.params:
 		return fmt.Errorf("%d bytes of parameters; want %d", len(l.Params), k.params)
 	}

@@ -6,11 +6,13 @@ import (
 	"strings"
 )
 
+// MostShared is the most bytes of shared memory that a block has, of any GPU there is.
+const MostShared = 227 << 10
+
 // A module may not ask for more than this, so that a hostile one is refused early.
 const (
 	mostRegisters = 1 << 16
-	mostShared    = 228 << 10 // of any GPU there is
-	mostParams    = 4 << 10   // of PTX 7.0
+	mostParams    = 4 << 10 // of PTX 7.0
 	mostAlign     = 1 << 10
 )
 
@@ -253,8 +255,8 @@ func (p *parser) area() (name string, a area) {
 // place gives a shared array its place in the kernel.
 func (p *parser) place(name string, a area) {
 	at := (p.kernel.Shared + a.align - 1) / a.align * a.align
-	if a.size > mostShared || at+a.size > mostShared {
-		p.fail("more than %d bytes of shared memory", mostShared)
+	if a.size > MostShared || at+a.size > MostShared {
+		p.fail("more than %d bytes of shared memory", MostShared)
 	}
 	p.symbols[name] = at
 	p.kernel.Shared = at + a.size
