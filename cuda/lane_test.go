@@ -65,7 +65,7 @@ func TestStreamsTakeTheirDevicesMemoryOnly(t *testing.T) {
 
 func TestGeometryIsTheCallers(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Eager)[0]
-	x := ones(t, d, 1000)
+	x := ones(t, d, 4000) // 1000 packs of four
 	call := &kernels.Call{Out: []storage.Array{x}, In: []storage.Array{x}}
 	for _, c := range []struct {
 		set             kernels.Geometry

@@ -33,8 +33,12 @@ var _ = onGPU(Cast, func(c *Call, set CastSet) error {
 		}
 	}
 	return c.eachGrid([]*storage.Array{y, x}, func(g *C.h5k_grid, at starts, n int64) error {
+		packs := n
+		if code != "cast" {
+			packs = pack(g, min(atOnce(x.Type), atOnce(y.Type)), at, y, x)
+		}
 		args.y, args.x, args.n, args.g = at[0], at[1], n, *g
-		return launch(c.gpu, code, n, &args)
+		return launch(c.gpu, code, packs, &args)
 	})
 })
 

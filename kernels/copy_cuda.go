@@ -17,14 +17,16 @@ var (
 		y := &c.Out[0]
 		elem := set.of(y.Type)
 		return c.eachGrid([]*storage.Array{y}, func(g *C.h5k_grid, at starts, n int64) error {
-			return launch(c.gpu, sizeEntry("fill", y), n, &fillArgs{at[0], n, *(*[2]uint64)(unsafe.Pointer(&elem)), *g})
+			packs := pack(g, atOnce(y.Type), at, y)
+			return launch(c.gpu, sizeEntry("fill", y), packs, &fillArgs{at[0], n, *(*[2]uint64)(unsafe.Pointer(&elem)), *g})
 		})
 	})
 
 	_ = onGPU(Where, func(c *Call, _ struct{}) error {
 		z, cond, x, y := &c.Out[0], &c.In[0], &c.In[1], &c.In[2]
 		return c.eachGrid([]*storage.Array{z, cond, x, y}, func(g *C.h5k_grid, at starts, n int64) error {
-			return launch(c.gpu, sizeEntry("where", z), n, &whereArgs{at[0], at[1], at[2], at[3], n, *g})
+			packs := pack(g, atOnce(z.Type), at, z, cond, x, y)
+			return launch(c.gpu, sizeEntry("where", z), packs, &whereArgs{at[0], at[1], at[2], at[3], n, *g})
 		})
 	})
 )
@@ -52,11 +54,12 @@ type whereArgs struct {
 // launchCopy is y = x.
 func (c *Call) launchCopy(y, x *storage.Array) error {
 	return c.eachGrid([]*storage.Array{y, x}, func(g *C.h5k_grid, at starts, n int64) error {
-		args, size := copyArgs{at[0], at[1], n, *g}, y.Type.Size()
-		for args.halve(uint64(size)) {
-			size *= 2
+		packs, size := pack(g, atOnce(y.Type), at, y, x), y.Type.Size()
+		args := copyArgs{at[0], at[1], n, *g}
+		for g.pack == 0 && args.halve(uint64(size)) {
+			size, packs = 2*size, args.n
 		}
-		return launch(c.gpu, fmt.Sprintf("copy_%d", size), args.n, &args)
+		return launch(c.gpu, fmt.Sprintf("copy_%d", size), packs, &args)
 	})
 }
 

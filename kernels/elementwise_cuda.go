@@ -46,6 +46,7 @@ type loopArgs struct {
 func (c *Call) launchLoop(name string, a, b float64) error {
 	z, x, y := &c.Out[0], &c.In[0], &c.In[len(c.In)-1]
 	return c.eachGrid([]*storage.Array{z, x, y}, func(g *C.h5k_grid, at starts, n int64) error {
-		return launch(c.gpu, entry(name, x.Type), n, &loopArgs{at[0], at[1], at[2], a, b, n, int64(x.Type), *g})
+		packs := pack(g, packed(x.Type), at, z, x, y)
+		return launch(c.gpu, entry(name, x.Type), packs, &loopArgs{at[0], at[1], at[2], a, b, n, int64(x.Type), *g})
 	})
 }

@@ -29,8 +29,8 @@ func (s Geometry) of(n int64) (blocks, each int64) {
 		each = int64(s.Threads)
 	}
 	blocks = (n + each - 1) / each
-	if blocks > 4*busy { // a thread that has four elements loads them at once
-		blocks = min(max(4*busy, (blocks+3)/4), 1<<16)
+	if blocks > 4*busy { // a thread that has several pieces loads some at once, and begins only once
+		blocks = min(max(4*busy, (blocks+7)/8), 1<<16)
 	}
 	if s.Blocks > 0 {
 		blocks = min(blocks, int64(s.Blocks))

@@ -135,6 +135,7 @@ func (c *Call) eachPart(g grid, arrays []*storage.Array, visit func(g *C.h5k_gri
 		for i, a := range arrays {
 			at[i] = c.address(a, g.first[i])
 		}
+		divide(&g.C)
 		return visit(&g.C, at, n)
 	}
 	axis := 0
@@ -143,6 +144,9 @@ func (c *Call) eachPart(g grid, arrays []*storage.Array, visit func(g *C.h5k_gri
 	}
 	half, rest := g, g
 	half.C.shape[axis] /= 2
+	if half.C.shape[axis] > together { // so that the rest starts where it may be packed
+		half.C.shape[axis] &^= together - 1
+	}
 	rest.C.shape[axis] -= half.C.shape[axis]
 	for i := range arrays {
 		rest.first[i] += int(half.C.shape[axis] * rest.C.stride[i][axis])
@@ -154,9 +158,11 @@ func (c *Call) eachPart(g grid, arrays []*storage.Array, visit func(g *C.h5k_gri
 }
 
 // count returns how many elements g has.
-func (g *grid) count() int64 {
+func (g *grid) count() int64 { return count(&g.C) }
+
+func count(g *C.h5k_grid) int64 {
 	n := int64(1)
-	for _, size := range g.C.shape[:g.C.rank] {
+	for _, size := range g.shape[:g.rank] {
 		n *= int64(size)
 	}
 	return n
@@ -216,6 +222,7 @@ func (g *grid) gpuAlong(axes uint64, arrays ...*storage.Array) error {
 	if arrays[0].Rank() > 64 || !g.along(axes, arrays...) {
 		return manyAxes(arrays[0])
 	}
+	divide(&g.C)
 	return nil
 }
 

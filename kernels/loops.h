@@ -17,6 +17,8 @@ typedef struct {
 	int64_t rank; /* at least 1 */
 	int64_t shape[H5K_RANK];
 	int64_t stride[H5K_OPERANDS][H5K_RANK];
+	uint64_t magic[H5K_RANK], shift[H5K_RANK]; /* these are for GPUs: see pack.go */
+	uint32_t pack, rows;
 } h5k_grid;
 
 /* The name's line in ops.h, or -1. */

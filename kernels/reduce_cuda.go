@@ -44,11 +44,11 @@ var (
 
 // reduceArgs and maxSlopeArgs are Reduce and MaxSlope of reduce.cu.
 type reduceArgs struct {
-	y, x, part         uint64
-	divisor            float64
-	kept, over, splits int64
-	kind, to           int64 // types of x and y, as types.cuh numbers them
-	k, o               C.h5k_grid
+	y, x, part                uint64
+	divisor                   float64
+	kept, over, splits, chunk int64
+	kind, to                  int64 // types of x and y, as types.cuh numbers them
+	k, o                      C.h5k_grid
 }
 
 type maxSlopeArgs struct {
@@ -75,25 +75,71 @@ func (c *Call) launchReduce(name string, y, x *storage.Array, divisor, none floa
 	}
 	args := reduceArgs{
 		y: c.address(y, kept.first[1]), x: c.address(x, kept.first[0]+over.first[0]-x.Offset),
-		divisor: divisor, kept: kept.count(), over: over.count(), kind: int64(x.Type), to: int64(y.Type), k: kept.C, o: over.C,
+		divisor: divisor, kept: kept.count(), over: over.count(), kind: int64(x.Type), to: int64(y.Type),
 	}
-	width, tiles := 1, entry(name, x.Type)
-	if args.kept >= 32 && innermost(&kept) < innermost(&over) {
-		width, tiles = 32, entry(name+" wide", x.Type)
-	}
-	blocks := ceil(int(args.kept), width)
-	args.splits = int64(min(max(1, busy/blocks), ceil(int(args.over), 8*threads/width)))
+	code, blocks := args.lay(name, &kept.C, &over.C, x)
+	args.k, args.o = kept.C, over.C
 	grid := [3]uint32{uint32(min(blocks, maxGridX)), uint32(args.splits), 1}
 	if args.splits == 1 {
-		return launchBlocks(c.gpu, tiles, grid, threads, &args)
+		return launchBlocks(c.gpu, entry(code, x.Type), grid, threads, &args)
 	}
 	return c.gpu.Scratch(int(8*args.splits*args.kept), func(part uint64) error {
 		args.part = part
-		if err := launchBlocks(c.gpu, tiles, grid, threads, &args); err != nil {
+		if err := launchBlocks(c.gpu, entry(code, x.Type), grid, threads, &args); err != nil {
 			return err
 		}
-		return launch(c.gpu, entry(name+" parts", x.Type), args.kept, &args)
+		return launchBlocks(c.gpu, entry(name+" parts", x.Type), [3]uint32{uint32(args.kept), 1, 1}, threads, &args)
 	})
+}
+
+const (
+	fewColumns = 8    // as many are worth 32 threads
+	shortRow   = 1024 // of so many elements are rows that a warp adds up, if there are many
+	manyRows   = 256
+	leastSplit = 8 * threads // elements of a row that are worth a block
+	leastStack = threads / 2 // rows likewise, where a block adds up columns
+	splitAt    = 8           // is where a pack begins
+	manyBlocks = 1024        // fill the largest GPU: eight for each of 132 multiprocessors
+)
+
+// lay chooses how blocks share a reduction of x, and returns the code for it and how
+// many blocks each split takes.
+func (a *reduceArgs) lay(name string, kept, over *C.h5k_grid, x *storage.Array) (code string, blocks int) {
+	code, blocks, least := name, int(a.kept), leastSplit
+	switch {
+	case a.kept >= fewColumns && innermost(kept) < innermost(over):
+		code, blocks, least = name+" columns", ceil(blocks, 32), leastStack
+	case a.over <= shortRow && a.kept >= manyRows:
+		code, blocks = name+" short", ceil(blocks, threads/32)
+	}
+	splits := min(max(1, manyBlocks/blocks), ceil(int(a.over), least))
+	a.chunk = int64(ceil(ceil(int(a.over), splits), splitAt) * splitAt)
+	a.splits = int64(ceil(int(a.over), int(a.chunk)))
+	a.pack(kept, over, x)
+	return code, blocks
+}
+
+// pack notes what threads may take at once: neighbours along a row, if rows
+// consist of packs or there is one axis, or across columns.
+func (a *reduceArgs) pack(kept, over *C.h5k_grid, x *storage.Array) {
+	most := packed(x.Type)
+	if last := over.rank - 1; last == 0 || int64(over.shape[last])%int64(most) == 0 {
+		over.pack = C.uint32_t(most)
+	}
+	over.rows = rows(over, most, starts{a.x | steps(kept, x)}, []*storage.Array{x})
+	if int64(kept.shape[kept.rank-1])%int64(most) == 0 {
+		kept.rows = rows(kept, most, starts{a.x | steps(over, x)}, []*storage.Array{x})
+	}
+}
+
+// steps has the bits of all strides of g's first operand, in bytes.
+func steps(g *C.h5k_grid, x *storage.Array) (all uint64) {
+	for axis, size := range g.shape[:g.rank] {
+		if size > 1 {
+			all |= uint64(g.stride[0][axis]) * uint64(x.Type.Size())
+		}
+	}
+	return all
 }
 
 // maxGridX is how many blocks a launch may have along its first axis.
@@ -103,4 +149,4 @@ const maxGridX = 1<<31 - 1
 const busy = 512
 
 // innermost returns how far apart neighbours along a grid's last axis are.
-func innermost(g *grid) int { return magnitude(int(g.C.stride[0][g.C.rank-1])) }
+func innermost(g *C.h5k_grid) int { return magnitude(int(g.stride[0][g.rank-1])) }

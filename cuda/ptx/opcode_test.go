@@ -32,7 +32,7 @@ var trials = []trial{
 	{"and.b64", []uint64{12, 10}, 8}, {"or.b32", []uint64{12, 10}, 14}, {"xor.b32", []uint64{12, 10}, 6},
 	{"shl.b32", []uint64{3, 31}, 0x80000000}, {"shl.b32", []uint64{3, 32}, 0}, {"shl.b64", []uint64{1, 40}, 1 << 40},
 	{"shr.u32", []uint64{0x80000000, 31}, 1}, {"shr.s32", []uint64{0x80000000, 40}, 0xffffffff}, {"shr.s64", []uint64{minus(8), 1}, minus(4)},
-	{"bfe.u32", []uint64{0xabcd, 4, 8}, 0xbc}, {"prmt.b32", []uint64{0x33221100, 0x77665544, 0x0725}, 0x00772255},
+	{"bfe.u32", []uint64{0xabcd, 4, 8}, 0xbc}, {"bfi.b32", []uint64{0xfab, 0x11223344, 8, 8}, 0x1122ab44}, {"bfi.b32", []uint64{5, 7, 31, 8}, 0x80000007}, {"prmt.b32", []uint64{0x33221100, 0x77665544, 0x0725}, 0x00772255},
 	{"prmt.b32", []uint64{0x80, 0, 0x8888}, 0xffffffff}, {"clz.b32", []uint64{1 << 20}, 11}, {"popc.b32", []uint64{0xf0f}, 8},
 	{"shf.l.wrap.b32", []uint64{0x80000000, 1, 1}, 3}, {"shf.r.wrap.b32", []uint64{2, 1, 1}, 0x80000001},
 

@@ -24,7 +24,7 @@ template <class T> FN void channel_sums(const ChannelSums &a) {
 	uint32_t c = blockIdx.x;
 	int64_t x = c * a.x_step, dy = c * a.dy_step;
 	REAL pivot = (REAL)a.by.pivot[c];
-	Sums<REAL> sums = collect<2, 4>(
+	Sums<REAL> sums = collect<2>(
 	    a.g, threadIdx.x, (uint64_t)a.n, 256, Sums<REAL>{0, 0},
 	    [&](Places<2> p) {
 		    REAL d = get<T>(a.x, x + p.at[0]) - pivot, e = a.dy ? (REAL)get<T>(a.dy, dy + p.at[1]) : d;

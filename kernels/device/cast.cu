@@ -19,24 +19,34 @@ KERNEL cast(Cast a) {
 	}
 }
 
-// An element of x, and where it belongs.
-template <class T> struct Element {
+// Elements of x, and where they belong.
+template <class T, int W> struct Elements {
 	int64_t to;
-	T x;
+	Pack<T, W> x;
 };
-template <class T> FN Element<T> element(const Cast &a, Places<2> p) { return {p.at[0], ((const T *)a.x)[p.at[1]]}; }
+template <class T, int W> FN Elements<T, W> elements(Width<W>, const Cast &a, Places<2> p) { return {p.at[0], pick<W>(a.g, 1, (const T *)a.x + p.at[1])}; }
+
+// y = f(x), as many at once as are 16 bytes of the larger of both types.
+template <class TO, class FROM, class F> FN void each_cast(const Cast &a, F f) {
+	auto give = [&](auto pack, auto e) {
+		enum { W = decltype(pack)::count };
+		Pack<decltype(f(e.x.at[0])), W> y;
+		UNROLL for (int k = 0; k < W; k++) y.at[k] = f(e.x.at[k]);
+		lay((TO *)a.y + e.to, y);
+	};
+	enum { SIZE = sizeof(TO) > sizeof(FROM) ? sizeof(TO) : sizeof(FROM) };
+	each<2, 16 / SIZE, 2>(a.g, a.n, [&](auto pack, Places<2> p) { return elements<FROM>(pack, a, p); }, give);
+}
 
 // The bytes of images as floats: the cast that a training step begins with.
 template <class T> FN void cast_bytes(const Cast &a) {
-	each<2, 4>(
-	    a.g, a.n, [&](Places<2> p) { return element<uint8_t>(a, p); }, [&](Element<uint8_t> e) { put<T>(a.y, e.to, (Calc<T>)e.x * (Calc<T>)a.a + (Calc<T>)a.b); });
+	each_cast<T, uint8_t>(a, [&](uint8_t x) { return (Calc<T>)x * (Calc<T>)a.a + (Calc<T>)a.b; });
 }
 FLOATS(cast_bytes, Cast)
 
 // Between float32 and halves: the casts that training in mixed precision is full of.
 template <class TO, class FROM> FN void recast(const Cast &a) {
-	each<2, 4>(
-	    a.g, a.n, [&](Places<2> p) { return element<FROM>(a, p); }, [&](Element<FROM> e) { put<TO>(a.y, e.to, (Calc<FROM>)e.x); });
+	each_cast<TO, FROM>(a, [&](FROM x) { return (Calc<FROM>)x; });
 }
 KERNEL cast_f32_f16(Cast a) { recast<Half, float>(a); }
 KERNEL cast_f32_bf16(Cast a) { recast<BFloat, float>(a); }

@@ -19,15 +19,20 @@ struct dim3;
 #include <__clang_cuda_builtin_vars.h>
 #define SHUFFLE(x, lane) __nvvm_shfl_sync_bfly_i32(~0u, x, lane, 31)
 #define SHARED(p) (uint32_t)(uint64_t)(__attribute__((address_space(3))) const void *)(p)
+typedef unsigned int Two __attribute__((ext_vector_type(2)));
+typedef unsigned int Four __attribute__((ext_vector_type(4)));
 #else
 #define SHARED(p) (uint32_t)__cvta_generic_to_shared(p)
 #define SHUFFLE(x, lane) __shfl_xor_sync(~0u, x, lane)
+typedef uint2 Two;
+typedef uint4 Four;
 #endif
 
 // Two blocks at a time leave the assembler registers enough to spill none.
 #define KERNEL extern "C" __global__ void __launch_bounds__(256, 2)
 #define FN static __device__ __forceinline__
 #define UNROLL _Pragma("unroll")
+#define ROLLED _Pragma("nounroll")
 
 typedef signed char int8_t;
 typedef unsigned char uint8_t;
@@ -38,75 +43,8 @@ typedef unsigned int uint32_t;
 typedef long long int64_t;
 typedef unsigned long long uint64_t;
 
-// Equally shaped arrays, coalesced: h5k_grid of loops.h.
-enum { RANK = 8, OPERANDS = 4 };
-struct Grid {
-	int64_t rank, shape[RANK], stride[OPERANDS][RANK];
-};
-
-// Where element i of so many operands lies.
-template <int N> struct Places {
-	int64_t at[N];
-};
-template <int N, class I> FN Places<N> places(const Grid &g, I i) {
-	Places<N> p;
-	UNROLL for (int k = 0; k < N; k++) p.at[k] = 0;
-	for (int axis = (int)g.rank - 1; axis > 0; axis--) {
-		I size = (I)g.shape[axis], rest = i / size, along = i - rest * size;
-		UNROLL for (int k = 0; k < N; k++) p.at[k] += (int64_t)along * g.stride[k][axis];
-		i = rest;
-	}
-	UNROLL for (int k = 0; k < N; k++) p.at[k] += (int64_t)i * g.stride[k][0];
-	return p;
-}
-
 // Each thread's share of n elements, fewer than 2³¹.
 #define EACH(i, n) for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < (n); i += gridDim.x * blockDim.x)
-
-// The same where there is one axis.
-template <int N> FN Places<N> line(const Grid &g, uint64_t i) {
-	Places<N> p;
-	UNROLL for (int k = 0; k < N; k++) p.at[k] = (int64_t)i * g.stride[k][0];
-	return p;
-}
-
-// Each thread's share of n elements of a grid: take(places) loads what give then stores. Along one
-// axis AHEAD elements are loaded at a time, so that more of memory is under way at once.
-template <int N, int AHEAD, class Take, class Give> FN void each(const Grid &g, int64_t n, Take take, Give give) {
-	if (AHEAD == 1 || g.rank > 1) {
-		EACH(i, (uint32_t)n) give(take(places<N>(g, i)));
-		return;
-	}
-	uint32_t all = gridDim.x * blockDim.x;
-	for (uint32_t first = blockIdx.x * blockDim.x + threadIdx.x; first < n; first += AHEAD * all) {
-		decltype(take(places<N>(g, first))) got[AHEAD];
-		UNROLL for (int k = 0; k < AHEAD; k++) {
-			if (first + k * all < n)
-				got[k] = take(line<N>(g, first + k * all));
-		}
-		UNROLL for (int k = 0; k < AHEAD; k++) {
-			if (first + k * all < n)
-				give(got[k]);
-		}
-	}
-}
-
-// What joins load(places) of every step-th element of a grid; likewise. Nothing is as if it had not been there.
-template <int N, int AHEAD, class T, class Load, class Join>
-FN T collect(const Grid &g, uint64_t from, uint64_t to, uint64_t step, T nothing, Load load, Join join) {
-	T sum = nothing;
-	if (AHEAD == 1 || g.rank > 1) {
-		for (uint64_t i = from; i < to; i += step)
-			sum = join(sum, load(places<N>(g, i)));
-		return sum;
-	}
-	for (uint64_t i = from; i < to; i += AHEAD * step) {
-		T got[AHEAD];
-		UNROLL for (int k = 0; k < AHEAD; k++) got[k] = i + k * step < to ? load(line<N>(g, i + k * step)) : nothing;
-		UNROLL for (int k = 0; k < AHEAD; k++) sum = join(sum, got[k]);
-	}
-	return sum;
-}
 
 FN uint32_t bits(float x) { return __builtin_bit_cast(uint32_t, x); }
 FN uint64_t bits(double x) { return __builtin_bit_cast(uint64_t, x); }

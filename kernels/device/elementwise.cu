@@ -16,25 +16,32 @@ FN int64_t FABS(int64_t x) { return x < 0 ? -x : x; }
 FN uint64_t FABS(uint64_t x) { return x; }
 
 // Comparisons answer in bools, all others in the type of their operands.
-template <class T> FN void answer(const Elementwise &a, int64_t at, uint8_t z) { ((uint8_t *)a.z)[at] = z; }
-template <class T> FN void answer(const Elementwise &a, int64_t at, Calc<T> z) { put<T>(a.z, at, z, a.type); }
+template <class T, int W> FN void answer(const Elementwise &a, int64_t at, Pack<uint8_t, W> z) { lay((uint8_t *)a.z + at, z); }
+template <class T, int W> FN void answer(const Elementwise &a, int64_t at, Pack<Calc<T>, W> z) { Packs<T>::template store<W>(a.z, at, z, a.type); }
 
-template <class T> struct Operands {
+template <class T, int W> struct Operands {
 	int64_t z; // where the result belongs
-	Calc<T> x, y;
+	Pack<typename Packs<T>::held, W> x, y;
 };
 
-template <class T> FN Operands<T> operands(const Elementwise &a, Places<3> p) {
-	return {p.at[0], get<T>(a.x, p.at[1], a.type), get<T>(a.y, p.at[2], a.type)};
+template <class T, int WIDE, bool LONG, class F> FN void elementwise(const Elementwise &a, F f) {
+	auto take = [&](auto pack, Places<3> p) {
+		enum { W = decltype(pack)::count };
+		return Operands<T, W>{p.at[0], Packs<T>::template load<W>(a.g, 1, a.x, p.at[1], a.type), Packs<T>::template load<W>(a.g, 2, a.y, p.at[2], a.type)};
+	};
+	auto give = [&](auto pack, auto o) {
+		enum { W = decltype(pack)::count };
+		Pack<decltype(f(Calc<T>(), Calc<T>())), W> z;
+		UNROLL for (int k = 0; k < W; k++) z.at[k] = f((Calc<T>)o.x.at[k], (Calc<T>)o.y.at[k]);
+		answer<T, W>(a, o.z, z);
+	};
+	each<3, WIDE, Packs<T>::ahead, LONG>(a.g, a.n, take, give);
 }
 
-// What is cheap waits for memory, and loads ahead; the rest would be long code four times.
 #define OP(name, result, cost, formula) \
 	template <class REAL> FN auto name##_of(REAL x, REAL y, REAL a, REAL b)->result { return formula; } \
 	template <class T> FN void name(const Elementwise &a) { \
-		auto take = [&](Places<3> p) { return operands<T>(a, p); }; \
-		auto give = [&](Operands<T> o) { answer<T>(a, o.z, name##_of<Calc<T>>(o.x, o.y, (Calc<T>)a.a, (Calc<T>)a.b)); }; \
-		each<3, cost == 1 ? Ahead<T>::count : 1>(a.g, a.n, take, give); \
+		elementwise<T, cost == 1 || Packs<T>::wide < 4 ? Packs<T>::wide : 4, cost != 1>(a, [&](Calc<T> x, Calc<T> y) { return name##_of<Calc<T>>(x, y, (Calc<T>)a.a, (Calc<T>)a.b); }); \
 	} \
 	FLOATS(name, Elementwise)
 H5K_OPS(OP)

@@ -4,12 +4,12 @@
 struct Reduce {
 	void *y;
 	const void *x;
-	void *part; // splits × kept, where there are several splits
+	void *part; // kept × splits, where there are several splits
 	double divisor;
-	uint64_t kept, over;
-	int64_t splits, type, to; // types of x and y where they are integers
-	Grid k;                               // of x, y: what stays
-	Grid o;                               // of x: what is reduced
+	uint64_t kept, over, splits, chunk; // a split is chunk of what is reduced, the last one what is left
+	int64_t type, to;                   // of x and y where they are integers
+	Grid k;                             // of x, y: what stays
+	Grid o;                             // of x: what is reduced
 };
 
 // Where a reduction begins: as if nothing had been there yet.
@@ -31,50 +31,90 @@ template <class T> FN void finish(const Reduce &a, uint64_t i, Total<T> sum) {
 	put<T>(a.y, places<2>(a.k, i).at[1], over(sum, a.divisor), a.to);
 }
 
-// A block reduces for WIDTH neighbouring elements of y: for one with all threads, or for 32
-// with 8 each, where x's elements for them are adjacent. Block (·, s) does the s-th split of
-// what is reduced.
-template <class T, class Op, int WIDTH> FN void reduce(const Reduce &a, uint64_t i) {
-	Op join;
-	uint64_t chunk = (uint64_t)(a.over + a.splits - 1) / (uint64_t)a.splits, from = blockIdx.y * chunk;
-	uint64_t to = a.over - from < chunk ? (uint64_t)a.over : from + chunk;
-	Total<T> sum = Op::template start<Total<T>>();
-	if (i < a.kept) {
-		int64_t x = places<1>(a.k, i).at[0];
-		sum = collect<1, Ahead<T>::count>(
-		    a.o, from + threadIdx.x / WIDTH, to, 256 / WIDTH, sum, [&](Places<1> p) { return (Total<T>)get<T>(a.x, x + p.at[0], a.type); }, join);
-	}
-	if (WIDTH == 1) {
-		sum = together<256>(sum, join);
-	} else {
-		__shared__ Total<T> part[256];
-		part[threadIdx.x] = sum;
-		__syncthreads();
-		sum = Op::template start<Total<T>>();
-		if (threadIdx.x < WIDTH) {
-			UNROLL for (int k = 0; k < 256 / WIDTH; k++) sum = join(sum, part[threadIdx.x + k * WIDTH]);
-		}
-		__syncthreads();
-	}
-	if (threadIdx.x >= WIDTH || i >= a.kept)
-		return;
+template <class T> FN void settle(const Reduce &a, uint64_t i, Total<T> sum) {
 	if (a.splits > 1)
-		((Total<T> *)a.part)[blockIdx.y * a.kept + i] = sum;
+		((Total<T> *)a.part)[i * a.splits + blockIdx.y] = sum;
 	else
 		finish<T>(a, i, sum);
 }
-template <class T, class Op, int WIDTH> FN void reduce(const Reduce &a) {
-	for (uint64_t tile = blockIdx.x; tile * WIDTH < a.kept; tile += gridDim.x)
-		reduce<T, Op, WIDTH>(a, tile * WIDTH + threadIdx.x % WIDTH);
+// Where the split of this block ends.
+FN uint64_t end(const Reduce &a) {
+	uint64_t end = ((uint64_t)blockIdx.y + 1) * a.chunk;
+	return end < a.over ? end : a.over;
 }
 
+// LANES threads for each element of y: packs first, then what is left.
+template <class T, class Op, int LANES> FN void reduce_rows(const Reduce &a) {
+	enum { W = Packs<T>::wide };
+	Op join;
+	uint64_t from = blockIdx.y * a.chunk, to = end(a), left = a.o.pack == W ? from + (to - from) / W * W : from, lane = threadIdx.x % LANES;
+	for (uint64_t i = blockIdx.x * (256 / LANES) + threadIdx.x / LANES; i < a.kept; i += gridDim.x * (256 / LANES)) {
+		int64_t x = places<1>(a.k, i).at[0];
+		Total<T> sum = Op::template start<Total<T>>();
+		auto take = [&](auto pack, Places<1> p) { return Packs<T>::template load<decltype(pack)::count>(a.o, 0, a.x, x + p.at[0], a.type); };
+		auto give = [&](auto pack, auto got) {
+			UNROLL for (int k = 0; k < decltype(pack)::count; k++) sum = join(sum, (Total<T>)(Calc<T>)got.at[k]);
+		};
+		share<1, W, Packs<T>::ahead>(a.o, from + lane * W, left, (uint64_t)LANES * W, take, give);
+		share<1, 1, 1>(a.o, left + lane, to, (uint64_t)LANES, take, give);
+		sum = together<LANES>(sum, join);
+		if (lane == 0)
+			settle<T>(a, i, sum);
+	}
+}
+
+// A block for 32 neighbouring elements of y, where x's elements for them are adjacent: a
+// thread takes W of them from every ROWS-th row.
+template <class T, class Op> FN void reduce_columns(const Reduce &a, uint64_t tile) {
+	enum { W = Packs<T>::across, LANES = 32 / W, ROWS = 256 / LANES };
+	typedef Pack<Total<T>, W> Sums;
+	Op join;
+	uint32_t lane = threadIdx.x % LANES, row = threadIdx.x / LANES;
+	int64_t x[W];
+	Sums sum;
+	uint64_t first = tile * 32 + lane * W;
+	first = first < a.kept ? first : 0; // what is beyond the last column is not used
+	UNROLL for (int k = 0; k < W; k++) {
+		x[k] = places<1>(a.k, first + k < a.kept ? first + k : first).at[0];
+		sum.at[k] = Op::template start<Total<T>>();
+	}
+	auto take = [&](auto, Places<1> p) {
+		Pack<typename Packs<T>::held, W> got;
+		if (W > 1 && a.k.rows & 1)
+			got = row_of<W>((const typename Packs<T>::held *)a.x + x[0] + p.at[0]);
+		else
+			UNROLL for (int k = 0; k < W; k++) got.at[k] = Packs<T>::template load<1>(a.o, 0, a.x, x[k] + p.at[0], a.type).at[0];
+		return got;
+	};
+	auto give = [&](auto, auto got) {
+		UNROLL for (int k = 0; k < W; k++) sum.at[k] = join(sum.at[k], (Total<T>)(Calc<T>)got.at[k]);
+	};
+	share<1, 1, 2>(a.o, blockIdx.y * a.chunk + row, end(a), (uint64_t)ROWS, take, give);
+
+	__shared__ Total<T> part[W][256 + LANES]; // so wide that what is added up below lies in different banks
+	UNROLL for (int k = 0; k < W; k++) part[k][threadIdx.x] = sum.at[k];
+	__syncthreads();
+	if (threadIdx.x < 32) {
+		Total<T> all = Op::template start<Total<T>>();
+		for (int r = 0; r < ROWS; r++)
+			all = join(all, part[threadIdx.x / LANES][r * LANES + threadIdx.x % LANES]);
+		uint64_t i = tile * 32 + threadIdx.x % LANES * W + threadIdx.x / LANES;
+		if (i < a.kept)
+			settle<T>(a, i, all);
+	}
+	__syncthreads();
+}
+
+// A block for each element of y adds up its splits.
 template <class T, class Op> FN void join_parts(const Reduce &a) {
 	Op join;
-	EACH(i, (uint32_t)a.kept) {
+	for (uint64_t i = blockIdx.x; i < a.kept; i += gridDim.x) {
 		Total<T> sum = Op::template start<Total<T>>();
-		for (uint32_t s = 0; s < a.splits; s++)
-			sum = join(sum, ((const Total<T> *)a.part)[s * a.kept + i]);
-		finish<T>(a, i, sum);
+		for (uint32_t s = threadIdx.x; s < a.splits; s += 256)
+			sum = join(sum, ((const Total<T> *)a.part)[i * a.splits + s]);
+		sum = together<256>(sum, join);
+		if (threadIdx.x == 0)
+			finish<T>(a, i, sum);
 	}
 }
 
@@ -82,11 +122,16 @@ template <class T, class Op> FN void join_parts(const Reduce &a) {
 	FLOATS(name, Reduce) \
 	WHOLES(name, Reduce)
 #define REDUCTION(name, Op) \
-	template <class T> FN void name(const Reduce &a) { reduce<T, Op, 1>(a); } \
-	template <class T> FN void name##_wide(const Reduce &a) { reduce<T, Op, 32>(a); } \
+	template <class T> FN void name(const Reduce &a) { reduce_rows<T, Op, 256>(a); } \
+	template <class T> FN void name##_short(const Reduce &a) { reduce_rows<T, Op, 32>(a); } \
+	template <class T> FN void name##_columns(const Reduce &a) { \
+		for (uint64_t tile = blockIdx.x; tile * 32 < a.kept; tile += gridDim.x) \
+			reduce_columns<T, Op>(a, tile); \
+	} \
 	template <class T> FN void name##_parts(const Reduce &a) { join_parts<T, Op>(a); } \
 	ALL(name) \
-	ALL(name##_wide) \
+	ALL(name##_short) \
+	ALL(name##_columns) \
 	ALL(name##_parts)
 REDUCTION(sum, Sum)
 REDUCTION(max, Max)

@@ -1,7 +1,7 @@
 // Elements of any type: loaded into the widest type of their kind, and stored from it, as
 // dtype.Convert does.
 #pragma once
-#include "dialect.cuh"
+#include "grid.cuh"
 
 // The types, as package dtype numbers them.
 enum { BOOL = 1, U8, U16, U32, U64, I8, I16, I32, I64, F16, BF16, F32, F64 };
@@ -98,6 +98,14 @@ template <float VALUE(uint16_t), uint16_t ROUND(float)> struct Narrow {
 typedef Narrow<half_value, half> Half;
 typedef Narrow<bfloat_value, bfloat> BFloat;
 
+// Bytes that are 0 or not.
+struct Truth {
+	uint8_t b;
+	Truth() = default;
+	__device__ __forceinline__ Truth(int64_t x) : b(x != 0) {}
+	__device__ __forceinline__ operator int64_t() const { return b != 0; }
+};
+
 // Integers and bools of any type but uint64_t, which the launch numbers: computed as int64_t.
 struct Whole {};
 
@@ -121,19 +129,54 @@ template <> struct Widths<Whole> {
 template <class T> using Calc = typename Widths<T>::calc;
 template <class T> using Total = typename Widths<T>::sum;
 
-// How many elements to load at a time. To tell types apart is long code, and not worth it four times.
-template <class T> struct Ahead {
-	enum { count = 4 };
-};
-template <> struct Ahead<Whole> {
-	enum { count = 1 };
-};
-
 // Element at of an array, whose type T leaves open only if it is Whole.
 template <class T> FN Calc<T> get(const void *p, int64_t at, int64_t = 0) { return (Calc<T>)((const T *)p)[at]; }
 template <> __device__ __forceinline__ int64_t get<Whole>(const void *p, int64_t at, int64_t type) { return (int64_t)load_whole(p, at, type).i; }
 template <class T, class V> FN void put(void *p, int64_t at, V v, int64_t = 0) { ((T *)p)[at] = (T)v; }
 template <> __device__ __forceinline__ void put<Whole>(void *p, int64_t at, int64_t v, int64_t type) { store(p, at, type, {false, (uint64_t)v, 0}); }
+
+// Packs of elements of type T: how a thread holds them, how many it takes at once, how many such
+// packs ahead and how many columns, and how they are loaded from operand k of a grid, and stored.
+template <class T> struct Packs {
+	typedef T held;
+	enum { wide = 16 / sizeof(T), ahead = 2, across = wide };
+	template <int W> static __device__ __forceinline__ Pack<T, W> load(const Grid &g, int k, const void *p, int64_t at, int64_t) {
+		return pick<W>(g, k, (const T *)p + at);
+	}
+	template <int W> static __device__ __forceinline__ void store(void *p, int64_t at, Pack<Calc<T>, W> v, int64_t) { lay((T *)p + at, v); }
+};
+
+template <int W, class I> FN Pack<int64_t, W> widened(const Grid &g, int k, const I *x) {
+	Pack<I, W> narrow = pick<W>(g, k, x);
+	Pack<int64_t, W> wide;
+	UNROLL for (int i = 0; i < W; i++) wide.at[i] = (int64_t)narrow.at[i];
+	return wide;
+}
+template <> struct Packs<Whole> {
+	typedef int64_t held;
+	enum { wide = 4, ahead = 1, across = 1 }; // the code that tells types apart is long
+	template <int W> static __device__ __forceinline__ Pack<int64_t, W> load(const Grid &g, int k, const void *p, int64_t at, int64_t type) {
+		switch (type) {
+		case BOOL: return widened<W>(g, k, (const Truth *)p + at);
+		case U8: return widened<W>(g, k, (const uint8_t *)p + at);
+		case U16: return widened<W>(g, k, (const uint16_t *)p + at);
+		case U32: return widened<W>(g, k, (const uint32_t *)p + at);
+		case I8: return widened<W>(g, k, (const int8_t *)p + at);
+		case I16: return widened<W>(g, k, (const int16_t *)p + at);
+		case I32: return widened<W>(g, k, (const int32_t *)p + at);
+		default: return widened<W>(g, k, (const int64_t *)p + at);
+		}
+	}
+	template <int W> static __device__ __forceinline__ void store(void *p, int64_t at, Pack<int64_t, W> v, int64_t type) {
+		switch (type) {
+		case BOOL: lay((Truth *)p + at, v); return;
+		case U8: case I8: lay((uint8_t *)p + at, v); return;
+		case U16: case I16: lay((uint16_t *)p + at, v); return;
+		case U32: case I32: lay((uint32_t *)p + at, v); return;
+		default: lay((int64_t *)p + at, v);
+		}
+	}
+};
 
 // A kernel of every type of float: FLOATS(softmax, Lines) makes softmax_f32, softmax_f64,
 // softmax_f16 and softmax_bf16 of template softmax<T>.

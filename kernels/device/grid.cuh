@@ -1,0 +1,155 @@
+// Where the elements of equally shaped arrays lie, and how threads share them: in packs, which
+// are loaded and stored at once where they lie in a row, and one by one where they do not.
+#pragma once
+#include "dialect.cuh"
+
+// Equally shaped arrays, coalesced: h5k_grid of loops.h.
+enum { RANK = 8, OPERANDS = 4 };
+struct Grid {
+	int64_t rank, shape[RANK], stride[OPERANDS][RANK];
+	uint64_t magic[RANK], shift[RANK]; // to divide by shape
+	uint32_t pack, rows;               // see pack.go
+};
+
+// i over the size of an axis: Granlund and Montgomery, Division by Invariant Integers using
+// Multiplication (1994), section 4. Where i is an uint32_t, the grid has fewer than 2³¹ elements.
+FN uint32_t quotient(const Grid &g, uint32_t i, int axis) {
+	uint32_t magic = (uint32_t)(g.magic[axis] >> 32) + 1;
+	return ((uint32_t)((uint64_t)i * magic >> 32) + i) >> g.shift[axis];
+}
+FN uint64_t quotient(const Grid &g, uint64_t i, int axis) {
+	return ((uint64_t)((unsigned __int128)i * g.magic[axis] >> 64) + i) >> g.shift[axis];
+}
+
+// Where element i of so many operands lies.
+template <int N> struct Places {
+	int64_t at[N];
+};
+template <int N, class I> FN Places<N> places(const Grid &g, I i) {
+	Places<N> p;
+	UNROLL for (int k = 0; k < N; k++) p.at[k] = 0;
+	for (int axis = (int)g.rank - 1; axis > 0; axis--) {
+		I rest = quotient(g, i, axis), along = i - rest * (I)g.shape[axis];
+		UNROLL for (int k = 0; k < N; k++) p.at[k] += (int64_t)along * g.stride[k][axis];
+		i = rest;
+	}
+	UNROLL for (int k = 0; k < N; k++) p.at[k] += (int64_t)i * g.stride[k][0];
+	return p;
+}
+
+// Neighbouring elements.
+template <class T, int W> struct Pack {
+	T at[W];
+};
+
+struct Eight {
+	Four lo, hi;
+};
+
+// AsOne of so many bytes together, which one instruction loads or stores.
+template <int BYTES> struct AsOne; // 2 to 32
+template <> struct AsOne<2> {
+	typedef uint16_t type;
+};
+template <> struct AsOne<4> {
+	typedef uint32_t type;
+};
+template <> struct AsOne<8> {
+	typedef Two type;
+};
+template <> struct AsOne<16> {
+	typedef Four type;
+};
+template <> struct AsOne<32> {
+	typedef Eight type;
+};
+
+// They are loaded and stored by instructions written out here: a compiler that sees the elements
+// taken one by one as well does only that. No thread loads what it has stored.
+template <class T> FN uint64_t address(const T *p) { return __builtin_bit_cast(uint64_t, p); }
+FN void fetch(uint16_t &w, uint64_t p) { asm("ld.global.u16 %0, [%1];" : "=h"(w) : "l"(p)); }
+FN void fetch(uint32_t &w, uint64_t p) { asm("ld.global.u32 %0, [%1];" : "=r"(w) : "l"(p)); }
+FN void fetch(Two &w, uint64_t p) { asm("ld.global.v2.u32 {%0, %1}, [%2];" : "=r"(w.x), "=r"(w.y) : "l"(p)); }
+FN void fetch(Four &w, uint64_t p) { asm("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(w.x), "=r"(w.y), "=r"(w.z), "=r"(w.w) : "l"(p)); }
+FN void keep(uint16_t w, uint64_t p) { asm volatile("st.global.u16 [%1], %0;" ::"h"(w), "l"(p)); }
+FN void keep(uint32_t w, uint64_t p) { asm volatile("st.global.u32 [%1], %0;" ::"r"(w), "l"(p)); }
+FN void keep(Two w, uint64_t p) { asm volatile("st.global.v2.u32 [%2], {%0, %1};" ::"r"(w.x), "r"(w.y), "l"(p)); }
+FN void keep(Four w, uint64_t p) { asm volatile("st.global.v4.u32 [%4], {%0, %1, %2, %3};" ::"r"(w.x), "r"(w.y), "r"(w.z), "r"(w.w), "l"(p)); }
+FN void fetch(Eight &w, uint64_t p) { fetch(w.lo, p), fetch(w.hi, p + 16); }
+FN void keep(Eight w, uint64_t p) { keep(w.lo, p), keep(w.hi, p + 16); }
+
+// W elements from x on that lie in a row, aligned as a whole.
+template <int W, class T> FN Pack<T, W> row_of(const T *x) {
+	typename AsOne<W * sizeof(T)>::type together;
+	fetch(together, address(x));
+	return __builtin_bit_cast(Pack<T, W>, together);
+}
+
+// W elements of an operand of g from x on, in a row or not.
+template <int W, class T> FN Pack<T, W> pick(const Grid &g, int operand, const T *x) {
+	int64_t step = 0;
+	if constexpr (W > 1) {
+		if (g.rows >> operand & 1)
+			return row_of<W>(x);
+		step = g.stride[operand][g.rank - 1];
+	}
+	Pack<T, W> p;
+	UNROLL for (int k = 0; k < W; k++) p.at[k] = x[k * step];
+	return p;
+}
+
+// Stores elements in a row, aligned as a whole.
+template <class T, class V, int W> FN void lay(T *to, Pack<V, W> v) {
+	Pack<T, W> p;
+	UNROLL for (int k = 0; k < W; k++) p.at[k] = (T)v.at[k];
+	if constexpr (W == 1)
+		*to = p.at[0];
+	else
+		keep(__builtin_bit_cast(typename AsOne<W * sizeof(T)>::type, p), address(to));
+}
+
+template <int W> struct Width {
+	enum { count = W };
+};
+
+// Every all-th pack of W elements of a grid from one on, before another. Those that take(places)
+// loads are AHEAD at a time, so that more of memory is under way at once; then give uses them, by code
+// that is written out for each unless it is LONG.
+template <int N, int W, int AHEAD, bool LONG = false, class I, class Take, class Give>
+FN void share(const Grid &g, I from, I to, I all, Take take, Give give) {
+	for (I i = from; i < to; i += AHEAD * all) {
+		decltype(take(Width<W>(), places<N>(g, i))) got[AHEAD];
+		UNROLL for (int k = 0; k < AHEAD; k++) {
+			if (i + k * all < to)
+				got[k] = take(Width<W>(), places<N>(g, i + k * all));
+		}
+		if (LONG) {
+			ROLLED for (I k = i; k < to && k < i + AHEAD * all; k += all) {
+				give(Width<W>(), got[0]);
+				UNROLL for (int next = 1; next < AHEAD; next++) got[next - 1] = got[next];
+			}
+		} else {
+			UNROLL for (int k = 0; k < AHEAD; k++) {
+				if (i + k * all < to)
+					give(Width<W>(), got[k]);
+			}
+		}
+	}
+}
+
+// Each thread's share of n elements of a grid, fewer than 2³¹: packs of W, and what is left one by one.
+template <int N, int W, int AHEAD, bool LONG = false, class Take, class Give> FN void each(const Grid &g, int64_t n, Take take, Give give) {
+	uint32_t thread = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
+	uint32_t packed = W > 1 && g.pack >= W ? (uint32_t)n / W * W : 0;
+	if (W > 1)
+		share<N, W, AHEAD, LONG>(g, thread * W, packed, threads * W, take, give);
+	share<N, 1, W == 1 ? AHEAD : 1>(g, packed + thread, (uint32_t)n, threads, take, give);
+}
+
+// What joins take(places) of every step-th element of a grid. Nothing is as if it had not been there.
+template <int N, class T, class Take, class Join>
+FN T collect(const Grid &g, uint64_t from, uint64_t to, uint64_t step, T nothing, Take take, Join join) {
+	T sum = nothing;
+	share<N, 1, 2>(g, from, to, step, [&](Width<1>, Places<N> p) { return take(p); }, [&](Width<1>, T x) { sum = join(sum, x); });
+	return sum;
+}
