@@ -13,7 +13,7 @@ import (
 )
 
 // In each batch that is read are so many of the samples.
-const some, many = 32, 500
+const some, many = 16, 200
 
 // TestReadingLacksNoWait evaluates and predicts on a GPU, as late as may be and by
 // goroutines; and with each wait left out that either needs: results must differ.
