@@ -112,6 +112,9 @@ func Limit(t testing.TB, d *cuda.Device, bytes int) {
 	t.Cleanup(func() { fake.limit(d.String(), old) })
 }
 
+// Apart puts so many addresses between what d has allocated and what it allocates next.
+func Apart(d *cuda.Device, bytes uint64) { fake.gpu(d.String()).memory.Skip(bytes) }
+
 // Recover makes GPUs that failed work again, without what was still to be done.
 func Recover() { fake.recover() }
 

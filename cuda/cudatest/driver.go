@@ -114,15 +114,20 @@ func (d *driver) count(c *ptx.Counters) *ptx.Counters {
 	return old
 }
 
+// gpu returns the one of that name.
+func (d *driver) gpu(name string) *gpu {
+	for _, g := range d.gpus {
+		if fmt.Sprintf("cuda:%d", g.index) == name {
+			return g
+		}
+	}
+	panic("cudatest: no " + name)
+}
+
 func (d *driver) limit(name string, bytes int) int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	var g *gpu
-	for _, each := range d.gpus {
-		if fmt.Sprintf("cuda:%d", each.index) == name {
-			g = each
-		}
-	}
+	g := d.gpu(name)
 	old := g.capacity
 	g.capacity = bytes
 	return old

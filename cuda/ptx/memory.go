@@ -42,6 +42,13 @@ func (m *Memory) Alloc(size int) uint64 {
 	return s.base
 }
 
+// Skip leaves so many addresses out before the next allocation.
+func (m *Memory) Skip(bytes uint64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.next += (bytes + gap - 1) / gap * gap
+}
+
 // Poison makes an allocation hold nothing of use again.
 func (m *Memory) Poison(address uint64) error {
 	s, err := m.span(address, 0)
