@@ -19,11 +19,15 @@ struct dim3;
 #include <__clang_cuda_builtin_vars.h>
 #define SHUFFLE(x, lane) __nvvm_shfl_sync_bfly_i32(~0u, x, lane, 31)
 #define SHARED(p) (uint32_t)(uint64_t)(__attribute__((address_space(3))) const void *)(p)
+#define HIGH(x, y) (uint64_t)((unsigned __int128)(x) * (y) >> 64)
+#define ROLLED _Pragma("nounroll")
 typedef unsigned int Two __attribute__((ext_vector_type(2)));
 typedef unsigned int Four __attribute__((ext_vector_type(4)));
 #else
 #define SHARED(p) (uint32_t)__cvta_generic_to_shared(p)
 #define SHUFFLE(x, lane) __shfl_xor_sync(~0u, x, lane)
+#define HIGH(x, y) __umul64hi(x, y)
+#define ROLLED _Pragma("unroll 1")
 typedef uint2 Two;
 typedef uint4 Four;
 #endif
@@ -32,7 +36,6 @@ typedef uint4 Four;
 #define KERNEL extern "C" __global__ void __launch_bounds__(256, 2)
 #define FN static __device__ __forceinline__
 #define UNROLL _Pragma("unroll")
-#define ROLLED _Pragma("nounroll")
 
 typedef signed char int8_t;
 typedef unsigned char uint8_t;

@@ -18,7 +18,7 @@ FN uint32_t quotient(const Grid &g, uint32_t i, int axis) {
 	return ((uint32_t)((uint64_t)i * magic >> 32) + i) >> g.shift[axis];
 }
 FN uint64_t quotient(const Grid &g, uint64_t i, int axis) {
-	return ((uint64_t)((unsigned __int128)i * g.magic[axis] >> 64) + i) >> g.shift[axis];
+	return (HIGH(i, g.magic[axis]) + i) >> g.shift[axis];
 }
 
 // Where element i of so many operands lies.
