@@ -10,6 +10,7 @@ import (
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 	"github.com/h5dnn/h5dnn/tensor"
 	"github.com/h5dnn/h5dnn/train"
+	"github.com/h5dnn/h5dnn/views"
 )
 
 // Sizes of the rows on GPUs. Those that an interpreter can do as well show that
@@ -146,7 +147,13 @@ func tenTimes(d *cuda.Device, work func() error) func() error {
 	}
 }
 
-func gpuProducts(name string) func(folders) (task, error) {
+// Who computes products: NVIDIA's libraries, where they are found, or own kernels.
+const (
+	byLibraries = true
+	byKernels   = false
+)
+
+func gpuProducts(name string, by bool) func(folders) (task, error) {
 	return func(in folders) (task, error) {
 		d, err := openGPU(in)
 		if err != nil {
@@ -159,10 +166,69 @@ func gpuProducts(name string) func(folders) (task, error) {
 		n := in.sizes().product
 		x, err := drawnOn(d, t, n, n)
 		once := tenTimes(d, func() error {
+			d.UseLibraries(by)
+			defer d.UseLibraries(byLibraries)
 			return tensor.Infer(func(t *tensor.Tape) { t.Watch(x).MatMul(t.Watch(x)) })
 		})
 		return task{once: once, done: tensor.ReleaseMemory}, err
 	}
+}
+
+// gpuConvs is the second convolution of the example, and its slopes.
+func gpuConvs(by bool) func(folders) (task, error) {
+	return func(in folders) (task, error) {
+		d, err := openGPU(in)
+		if err != nil {
+			return task{}, err
+		}
+		n, o := 64, 64
+		if in.small {
+			n, o = 1, 4
+		}
+		x, err := drawnImages(d, n, 32, 26, 26)
+		if err != nil {
+			return task{}, err
+		}
+		y, err := drawnImages(d, n, o, 24, 24)
+		if err != nil {
+			return task{}, err
+		}
+		w, err := drawnOn(d, dtype.Float32, o, 32, 3, 3)
+		if err != nil {
+			return task{}, err
+		}
+		dx, dw, dy := x, w, y
+		for _, a := range []*storage.Array{&dx, &dw, &dy} {
+			if a.Data, err = d.Alloc(a.Data.Len()); err != nil {
+				return task{}, err
+			}
+		}
+		step := []struct {
+			k *kernels.Kernel
+			c *kernels.Call
+		}{
+			{kernels.Conv2d, &kernels.Call{Out: []storage.Array{dy}, In: []storage.Array{x, w}}},
+			{kernels.Conv2dGradX, &kernels.Call{Out: []storage.Array{dx}, In: []storage.Array{y, w}}},
+			{kernels.Conv2dGradW, &kernels.Call{Out: []storage.Array{dw}, In: []storage.Array{x, y}}},
+		}
+		once := tenTimes(d, func() error {
+			d.UseLibraries(by)
+			defer d.UseLibraries(byLibraries)
+			for _, s := range step {
+				if err := d.Run(s.k, s.c); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		return task{once: once}, err
+	}
+}
+
+// drawnImages are numbers that lie channels-last.
+func drawnImages(d *cuda.Device, shape ...int) (storage.Array, error) {
+	x, err := drawnOn(d, dtype.Float32, shape...)
+	return x.With(views.ChannelsLast(shape[0], shape[1], shape[2], shape[3])), err
 }
 
 // gpuLoops runs a kernel over as many numbers as a loop has.

@@ -192,6 +192,8 @@ func multiplying() (all []trial) {
 		}
 	}
 	all = append(all, trial{kernels.Conv2dGradX, nil, list(of(2, 40, 5, 5)), list(of(2, 3, 3, 3), of(3, 40, 3, 3)), 1e-4},
+		trial{kernels.Conv2d, nil, list(of(2, 36, 24, 23).channelsLast()), list(of(2, 8, 26, 24).channelsLast(), of(36, 8, 3, 2)), 1e-4}, // enough windows to move weights for
+		trial{kernels.Conv2dGradX, nil, list(of(2, 8, 26, 24).channelsLast()), list(of(2, 36, 24, 23).channelsLast(), of(36, 8, 3, 2)), 1e-4},
 		trial{kernels.Conv2dGradW, nil, list(of(3, 1, 3, 3)), list(of(2, 1, 40, 40), of(2, 3, 38, 38)), 1e-3})
 	for _, set := range []kernels.Pool2dSet{{Kernel: [2]int{2, 2}}, {Kernel: [2]int{3, 2}, Stride: [2]int{2, 1}, Padding: [2]int{1, 1}}} {
 		whole := [2]int{max(set.Stride[0], 1), max(set.Stride[1], 1)}

@@ -12,7 +12,7 @@ var (
 			return err
 		}
 		pixels, taps := g.y.Shape[2]*g.y.Shape[3], g.x.Shape[1]*g.w.Shape[2]*g.w.Shape[3]
-		if err := c.launchConvs("conv", &g, [3]int{pixels, g.y.Shape[1], taps}); err != nil {
+		if err := c.launchConvs("conv", &g, g.x, [3]int{pixels, g.y.Shape[1], taps}); err != nil {
 			return err
 		}
 		return c.activate(g.y, set.Act.unlessRelu())
@@ -25,7 +25,7 @@ var (
 			return err
 		}
 		pixels, taps := g.x.Shape[2]*g.x.Shape[3], g.w.Shape[0]*g.w.Shape[2]*g.w.Shape[3]
-		return c.launchConvs("conv grad x", &g, [3]int{pixels, g.x.Shape[1], taps})
+		return c.launchConvs("conv grad x", &g, g.y, [3]int{pixels, g.x.Shape[1], taps})
 	})
 
 	_ = onGPU(Conv2dGradW, func(c *Call, set Conv2dSet) error {
@@ -66,8 +66,27 @@ type convArgs struct {
 	last, _            uint32
 }
 
-// launchConvs is launchConv for images, each of so many rows.
-func (c *Call) launchConvs(name string, g *conv, size [3]int) error {
+// launchConvs is launchConv for images, each of so many rows. Weights are few: where
+// many windows of images whose channels lie next to each other meet them, theirs are brought
+// next to each other, too.
+func (c *Call) launchConvs(name string, g *conv, images *storage.Array, size [3]int) error {
+	if n := int64(g.w.Len()); channelsNext(images) && !lieAs(g.w, channelsLast(g.w.Shape)) && images.Shape[0]*size[0] >= manyWindows && n > 0 && n < most {
+		return c.beside(g.w, channelsLast(g.w.Shape), func(moved *storage.Array) error {
+			if err := c.launchCopy(moved, g.w); err != nil {
+				return err
+			}
+			near := *g
+			near.w = moved
+			return c.launchImages(name, &near, size)
+		})
+	}
+	return c.launchImages(name, g, size)
+}
+
+// manyWindows are worth a launch: each tile of them reads all weights.
+const manyWindows = 1024
+
+func (c *Call) launchImages(name string, g *conv, size [3]int) error {
 	return eachBatch(g.x.Shape[0], size[0], func(from, to int) error {
 		part := *g
 		part.x, part.y = samples(g.x, from, to), samples(g.y, from, to)

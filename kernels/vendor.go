@@ -142,20 +142,26 @@ func (c *Call) image(a *storage.Array, order func([]int) [4]int) Image {
 
 // convolveMoved convolves with weights that lie as w does, through a copy.
 func (c *Call) convolveMoved(library Convolver, q Convolution, w *storage.Array) (done bool, err error) {
-	err = c.gpu.Scratch(w.Len()*w.Type.Size(), func(address uint64) error {
-		q.W.Address = address
-		moved := storage.Array{Type: w.Type, View: views.View{Offset: int(address), Shape: w.Shape, Stride: q.W.Stride[:]}}
+	err = c.beside(w, q.W.Stride, func(moved *storage.Array) error {
+		q.W.Address = c.first(moved)
 		if q.Computes != SideW {
-			if err := c.launchCopy(&moved, w); err != nil {
+			if err := c.launchCopy(moved, w); err != nil {
 				return err
 			}
 		}
 		if done, err = library.Convolve(q); !done || err != nil || q.Computes != SideW {
 			return err
 		}
-		return c.launchCopy(w, &moved)
+		return c.launchCopy(w, moved)
 	})
 	return done, err
+}
+
+// beside lends an array like a, which lies otherwise and holds nothing yet.
+func (c *Call) beside(a *storage.Array, stride [4]int, use func(moved *storage.Array) error) error {
+	return c.gpu.Scratch(a.Len()*a.Type.Size(), func(address uint64) error {
+		return use(&storage.Array{Type: a.Type, View: views.View{Offset: int(address), Shape: a.Shape, Stride: stride[:]}})
+	})
 }
 
 // finish adds the bias to y and applies the activation.

@@ -32,12 +32,12 @@ enum : uint32_t { BEYOND = 1u << 31 };
 template <class T> FN Place in_bytes(Place p) { return {p.at * (int64_t)sizeof(T), p.i, p.j}; }
 template <class T> FN const T *element(const void *p, Place row, Place column) { return (const T *)((const char *)p + (row.at + column.at)); }
 
-// Word k of row i of a tile of 16 words a row. Quarters, eighths of rows of doubles, change places so that
-// 8 rows' in one column fill all banks, as do 16 words of 2 rows.
-template <class W> FN uint32_t word_at(uint32_t i, uint32_t k) {
-	const uint32_t S = sizeof(W);
-	return i * 16 + (k ^ i * S / 8 % S * (16 / S));
-}
+// Where word k of row i of a tile is, in bytes: a row has 16 words, of S bytes. Its 16 bytes change places, by the
+// row, so that 8 rows' in one column fill all banks, as do 16 words of 2 rows. Tiles begin at multiples of 128.
+template <uint32_t S> FN uint32_t byte_at(uint32_t i, uint32_t k) { return i * 16 * S + (k * S ^ i * S / 8 % S * 16); }
+template <class W> struct alignas(16) Chunk {
+	W x[16 / sizeof(W)];
+};
 
 // Loads and stores that stay what they are: one instruction, where they stand.
 FN Place load_place(const Place *p) {
@@ -95,8 +95,9 @@ template <> struct Carried<double> : CarriedWhole<uint64_t> {};
 template <> struct Carried<TF32> : CarriedWhole<uint32_t> {
 #if __CUDA_ARCH__ >= 800
 	FN Bits word(Bits x) {
-		asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(x) : "f"(real(x)));
-		return x;
+		Bits rounded;
+		asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(rounded) : "r"(x));
+		return rounded;
 	}
 #endif
 };
@@ -117,26 +118,23 @@ template <class T> struct HeldSingles {
 };
 template <class T> struct Held : HeldSingles<T> {};
 
-// 16 bytes of a tile.
-template <class W> struct alignas(16) Chunk {
-	W x[16 / sizeof(W)];
-};
-
 // The sums of a warp, 8 by 4 of each thread, which loads words by 16 bytes.
 template <class T> struct WarpSums {
-	typedef Calc<T> REAL, Word;
-	enum { R = 8, S = 4, LOAD = 16 / sizeof(REAL) };
-	REAL sum[R][S];
+	typedef Calc<T> REAL;
+	enum { S = sizeof(REAL), WORDS = 16 / S, ROWS = 8, COLUMNS = 4 };
+	REAL sum[ROWS][COLUMNS];
+	uint32_t a, b; // the first word in tiles of both
 	__device__ __forceinline__ static uint32_t row(int r) { return r / 2 * 8 + threadIdx.x % 32 / 8 * 2 + r % 2; }
-	__device__ __forceinline__ static uint32_t column(int s) { return 8 * s + threadIdx.x % 8; }
-	__device__ __forceinline__ REAL &at(int r, int s) { return sum[r][s]; }
-	__device__ __forceinline__ void add(const REAL *as, const REAL *bs, uint32_t top, uint32_t left) {
-		_Pragma("unroll 1") for (uint32_t k = 0; k < 16; k += LOAD) {
-			Chunk<REAL> y[S];
-			UNROLL for (int s = 0; s < S; s++) y[s] = *(const Chunk<REAL> *)(bs + word_at<REAL>(left + column(s), k));
-			UNROLL for (int r = 0; r < R; r++) {
-				Chunk<REAL> x = *(const Chunk<REAL> *)(as + word_at<REAL>(top + row(r), k));
-				UNROLL for (int i = 0; i < LOAD; i++) UNROLL for (int s = 0; s < S; s++) sum[r][s] = fma(x.x[i], y[s].x[i], sum[r][s]);
+	__device__ __forceinline__ static uint32_t column(int c) { return 8 * c + threadIdx.x % 8; }
+	__device__ __forceinline__ REAL &at(int r, int c) { return sum[r][c]; }
+	__device__ __forceinline__ WarpSums(uint32_t top, uint32_t left) : a(byte_at<S>(top + row(0), 0)), b(byte_at<S>(left + column(0), 0)) {}
+	__device__ __forceinline__ void add(const char *as, const char *bs) {
+		_Pragma("unroll 1") for (uint32_t k = 0; k < 16 * S; k += 16) {
+			Chunk<REAL> y[COLUMNS];
+			UNROLL for (int c = 0; c < COLUMNS; c++) y[c] = *(const Chunk<REAL> *)(bs + (b ^ k) + c * 128 * S);
+			UNROLL for (int r = 0; r < ROWS; r++) {
+				Chunk<REAL> x = *(const Chunk<REAL> *)(as + (a ^ k ^ r % 2 * S / 8 * 16) + (r / 2 * 8 + r % 2) * 16 * S);
+				UNROLL for (int i = 0; i < WORDS; i++) UNROLL for (int c = 0; c < COLUMNS; c++) sum[r][c] = fma(x.x[i], y[c].x[i], sum[r][c]);
 			}
 		}
 	}
@@ -182,7 +180,7 @@ MULTIPLY_ADD(TF32, "m16n8k8", "tf32")
 
 // Loads four matrices of 8 rows of 4 words; this lane says where row lane % 8 of matrix lane / 8 is, and
 // gets word lane % 4 of row lane / 4 of each (PTX ISA, "ldmatrix").
-FN void load_matrices(uint32_t *to, const uint32_t *row) {
+FN void load_matrices(uint32_t *to, const char *row) {
 	asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
 	             : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
 	             : "r"(SHARED(row))
@@ -191,57 +189,69 @@ FN void load_matrices(uint32_t *to, const uint32_t *row) {
 
 // The sums of a warp by tensor cores: 2 by 4 of their products.
 template <class T> struct TensorSums {
-	typedef uint32_t Word;
-	enum { R = 4, S = 8 };
+	enum { S = 4, ROWS = 4, COLUMNS = 8 };
 	float sum[2][4][4];
+	uint32_t a, b; // the first words of which this lane tells
 	__device__ __forceinline__ static uint32_t row(int r) { return 8 * r + threadIdx.x % 32 / 4; }
-	__device__ __forceinline__ static uint32_t column(int s) { return s / 2 * 8 + threadIdx.x % 4 * 2 + s % 2; }
-	__device__ __forceinline__ float &at(int r, int s) { return sum[r / 2][s / 2][r % 2 * 2 + s % 2]; }
-	__device__ __forceinline__ void add(const uint32_t *as, const uint32_t *bs, uint32_t top, uint32_t left) {
+	__device__ __forceinline__ static uint32_t column(int c) { return c / 2 * 8 + threadIdx.x % 4 * 2 + c % 2; }
+	__device__ __forceinline__ float &at(int r, int c) { return sum[r / 2][c / 2][r % 2 * 2 + c % 2]; }
+	__device__ __forceinline__ TensorSums(uint32_t top, uint32_t left) {
 		uint32_t lane = threadIdx.x % 32;
-		UNROLL for (uint32_t k = 0; k < 16; k += 8) {
+		a = byte_at<S>(top + lane % 16, lane / 16 * 4), b = byte_at<S>(left + lane / 16 * 8 + lane % 8, lane / 8 % 2 * 4);
+	}
+	__device__ __forceinline__ void add(const char *as, const char *bs) {
+		UNROLL for (uint32_t k = 0; k < 16 * S; k += 8 * S) {
 			uint32_t x[2][4], y[2][4];
-			UNROLL for (int h = 0; h < 2; h++) load_matrices(x[h], as + word_at<uint32_t>(top + 16 * h + lane % 16, k + lane / 16 * 4));
-			UNROLL for (int w = 0; w < 2; w++) load_matrices(y[w], bs + word_at<uint32_t>(left + 16 * w + lane / 16 * 8 + lane % 8, k + lane / 8 % 2 * 4));
+			UNROLL for (int h = 0; h < 2; h++) load_matrices(x[h], as + (a ^ k) + h * 256 * S), load_matrices(y[h], bs + (b ^ k) + h * 256 * S);
 			UNROLL for (int h = 0; h < 2; h++) UNROLL for (int w = 0; w < 4; w++) multiply_add(sum[h][w], x[h], y[w / 2] + w % 2 * 2, T());
 		}
 	}
 };
-template <> struct WarpSums<TF32> : TensorSums<TF32> {};
-template <> struct WarpSums<Half> : TensorSums<Half> {};
-template <> struct WarpSums<BFloat> : TensorSums<BFloat> {};
+template <> struct WarpSums<TF32> : TensorSums<TF32> {
+	using TensorSums::TensorSums;
+};
+template <> struct WarpSums<Half> : TensorSums<Half> {
+	using TensorSums::TensorSums;
+};
+template <> struct WarpSums<BFloat> : TensorSums<BFloat> {
+	using TensorSums::TensorSums;
+};
 #endif
 
 // What a thread brings of an operand to a tile of so many rows: fours of words, 32 rows apart.
 template <class T, int ROWS> struct Panel {
 	typedef Held<T> H;
 	typedef typename H::Word Word;
-	H held[ROWS / 32];
-	uint32_t i, k, step; // the first word, and how many rows apart others of its four are
+	enum { S = sizeof(Word), FOURS_ = ROWS / 32 };
+	H held[FOURS_];
 	bool fours, down;
+	uint32_t i, k, at; // the first word
 	__device__ __forceinline__ Panel(uint32_t lies) : fours(lies & FOURS), down(lies & DOWN) {
 		uint32_t t = threadIdx.x;
 		if (fours) // 8 rows by 16 words are a warp's
-			i = down ? t / 32 * 8 + t % 2 * 4 : t / 4, k = down ? t / 2 % 16 : t % 4 * 4, step = 1;
-		else // 8 rows by 4 words at once, or 2 by 16
-			i = down ? t % 8 : t / 16, k = down ? t / 8 : t % 16, step = 8;
+			i = down ? t / 32 * 8 + t % 2 * 4 : t / 4, k = down ? t / 2 % 16 : t % 4 * 4;
+		else // 8 rows by 4 words at once, or 2 by 16; the other words of a four are 8 rows apart
+			i = down ? t % 8 : t / 16, k = down ? t / 8 : t % 16;
+		at = byte_at<S>(i, k);
 	}
 	template <class M> __device__ __forceinline__ void fetch(const M &m, const Place *rows, const Place *columns) {
 		Place first = load_place(columns + k * H::EACH), second = H::EACH > 1 ? load_place(columns + k * H::EACH + 1) : first;
-		UNROLL for (int q = 0; q < ROWS / 32; q++) held[q].clear();
+		UNROLL for (int q = 0; q < FOURS_; q++) held[q].clear();
 		if (fours)
-			UNROLL for (int q = 0; q < ROWS / 32; q++) held[q].four(m, load_place(rows + 32 * q + i), first, second, down);
+			UNROLL for (int q = 0; q < FOURS_; q++) held[q].four(m, load_place(rows + 32 * q + i), first, second, down);
 		else
-			UNROLL for (int q = 0; q < ROWS / 32; q++) UNROLL for (int e = 0; e < 4; e++) held[q].one(e, m, load_place(rows + 32 * q + i + 8 * e), first, second);
+			UNROLL for (int q = 0; q < FOURS_; q++) UNROLL for (int e = 0; e < 4; e++) held[q].one(e, m, load_place(rows + 32 * q + i + 8 * e), first, second);
 	}
-	__device__ __forceinline__ void stash(Word *tile) const {
-		const int N = 16 / sizeof(Word);
-		Word x[ROWS / 32][4];
-		UNROLL for (int q = 0; q < ROWS / 32; q++) UNROLL for (int e = 0; e < 4; e++) x[q][e] = held[q].at(e);
-		if (fours && !down)
-			UNROLL for (int q = 0; q < ROWS / 32; q++) UNROLL for (int e = 0; e < 4; e += N) store_16(tile + 512 * q + word_at<Word>(i, k + e), x[q] + e);
+	__device__ __forceinline__ void stash(char *tile) const {
+		Word x[FOURS_][4];
+		UNROLL for (int q = 0; q < FOURS_; q++) UNROLL for (int e = 0; e < 4; e++) x[q][e] = held[q].at(e);
+		char *first = tile + at;
+		if (!fours)
+			UNROLL for (int q = 0; q < FOURS_; q++) UNROLL for (int e = 0; e < 4; e++) *(Word *)(first + (32 * q + 8 * e) * 16 * S) = x[q][e];
+		else if (down)
+			UNROLL for (int q = 0; q < FOURS_; q++) UNROLL for (int e = 0; e < 4; e++) *(Word *)(tile + (at ^ e * S / 8 * 16) + (32 * q + e) * 16 * S) = x[q][e];
 		else
-			UNROLL for (int e = 0; e < 4; e++) UNROLL for (int q = 0; q < ROWS / 32; q++) tile[512 * q + word_at<Word>(i + step * e, k)] = x[q][e];
+			UNROLL for (int q = 0; q < FOURS_; q++) UNROLL for (int c = 0; c < S / 4; c++) store_16(tile + (at ^ c * 16) + 32 * q * 16 * S, x[q] + c * 16 / S);
 	}
 };
 
@@ -256,13 +266,13 @@ template <class REAL> struct Part {
 
 // Hands a warp's sums to c.
 template <class S, class C> FN void finish(const Extent &e, uint32_t top, uint32_t left, S &sums, const C &c) {
-	decltype(c.column(0)) columns[S::S];
-	UNROLL for (int s = 0; s < S::S; s++) columns[s] = c.column(left + sums.column(s) < e.n ? left + sums.column(s) : 0);
-	UNROLL for (int r = 0; r < S::R; r++) {
+	decltype(c.column(0)) columns[S::COLUMNS];
+	UNROLL for (int s = 0; s < S::COLUMNS; s++) columns[s] = c.column(left + sums.column(s) < e.n ? left + sums.column(s) : 0);
+	UNROLL for (int r = 0; r < S::ROWS; r++) {
 		if (top + sums.row(r) >= e.m)
 			continue;
 		auto row = c.row(top + sums.row(r));
-		UNROLL for (int s = 0; s < S::S; s++) {
+		UNROLL for (int s = 0; s < S::COLUMNS; s++) {
 			if (left + sums.column(s) < e.n)
 				c.put(row, columns[s], sums.at(r, s));
 		}
@@ -273,8 +283,8 @@ template <class S, class C> FN void finish(const Extent &e, uint32_t top, uint32
 template <int DOWN_, int ACROSS, class T, class A, class B, class C>
 FN void multiply(const Extent &e, uint32_t split, void *part, A a, B b, C c) {
 	enum { ROWS = 32 * DOWN_, COLS = 32 * ACROSS, DEEP = 16 * Held<T>::EACH };
-	typedef typename WarpSums<T>::Word Word;
-	alignas(16) __shared__ Word as[2][ROWS * 16], bs[2][COLS * 16];
+	enum { S = WarpSums<T>::S };
+	alignas(128) __shared__ char as[2][ROWS * 16 * S], bs[2][COLS * 16 * S];
 	__shared__ Place rows[ROWS], columns[COLS], deep[2][2][DEEP];
 	uint32_t t = threadIdx.x, row = blockIdx.x * ROWS, col = blockIdx.y * COLS, top = t / 32 % DOWN_ * 32, left = t / 32 / DOWN_ * 32;
 	Stretch along = stretch(e, split);
@@ -293,8 +303,8 @@ FN void multiply(const Extent &e, uint32_t split, void *part, A a, B b, C c) {
 	__syncthreads();
 	Panel<T, ROWS> left_panel(e.a_lies);
 	Panel<T, COLS> right_panel(e.b_lies);
-	WarpSums<T> sums;
-	UNROLL for (int r = 0; r < sums.R; r++) UNROLL for (int s = 0; s < sums.S; s++) sums.at(r, s) = 0;
+	WarpSums<T> sums(top, left);
+	UNROLL for (int r = 0; r < sums.ROWS; r++) UNROLL for (int s = 0; s < sums.COLUMNS; s++) sums.at(r, s) = 0;
 	uint32_t tiles = (along.to - along.from + DEEP - 1) / DEEP;
 	for (uint32_t step = 0; step <= tiles; step++) {
 		uint32_t now = step % 2;
@@ -303,10 +313,10 @@ FN void multiply(const Extent &e, uint32_t split, void *part, A a, B b, C c) {
 			right_panel.fetch(b, columns, deep[now][1]);
 		}
 		if (step > 0 && row + top < e.m && col + left < e.n)
-			sums.add(as[1 - now], bs[1 - now], top, left);
+			sums.add(as[1 - now], bs[1 - now]);
 		if (step < tiles) {
-			left_panel.stash((typename Held<T>::Word *)as[now]);
-			right_panel.stash((typename Held<T>::Word *)bs[now]);
+			left_panel.stash(as[now]);
+			right_panel.stash(bs[now]);
 			reach(along.from + (step + 1) * DEEP, deep[1 - now]);
 		}
 		__syncthreads();
