@@ -27,6 +27,11 @@ func (d *Device) Convolve(c kernels.Convolution) (done bool, err error) {
 	if choice.state == C.H5_NONE {
 		return false, nil
 	}
+	if c.Before != nil {
+		if err := c.Before(); err != nil {
+			return false, err
+		}
+	}
 	g.workspace, g.bytes = d.room(choice)
 	code := C.h5_convolution_issue(d.context, handle, d.stream.handle, (*C.h5_convolution)(&g), choice)
 	if unsupported(code) {

@@ -23,19 +23,20 @@ type Device struct {
 	Units      int    // multiprocessors
 	Memory     int    // bytes, in all
 
-	index   int
-	handle  C.h5_device
-	context C.h5_handle
-	stream  *Stream
-	pool    C.h5_handle
-	scratch *storage.Pool
-	code    code
-	fault   faults
-	staging staging
-	peers   peers
-	garbage garbage
-	vendor  vendor
-	ready   func() error
+	index    int
+	handle   C.h5_device
+	context  C.h5_handle
+	stream   *Stream
+	pool     C.h5_handle
+	scratch  *storage.Pool
+	code     code
+	fault    faults
+	counters counters
+	staging  staging
+	peers    peers
+	garbage  garbage
+	vendor   vendor
+	ready    func() error
 
 	recording atomic.Pointer[Graph]   // what is being recorded, if anything is
 	profile   atomic.Pointer[Profile] // what counts, if anything does
@@ -87,7 +88,10 @@ func (d *Device) start() error {
 	if _, err := device.PTX(d.Capability); err != nil {
 		return err
 	}
-	return d.fault.start(d)
+	if err := d.fault.start(d); err != nil {
+		return err
+	}
+	return d.counters.start(d)
 }
 
 // String returns the device's name, such as "cuda:0".

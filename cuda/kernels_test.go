@@ -175,7 +175,8 @@ func multiplying() (all []trial) {
 			all = append(all, trial{kernels.Linear, kernels.LinearSet{Act: act}, list(of(m, n)), list(of(m, k), of(n, k), of(n)), 1e-4},
 				trial{kernels.BiasAct, kernels.ActSet{Act: act}, list(of(m, n)), list(of(m, n), of(n)), 1e-5},
 				trial{kernels.ActSlope, kernels.ActSet{Act: act}, list(of(m, n)), list(of(m, n), of(m, n)), 1e-6},
-				trial{kernels.ActSlopeBias, kernels.ActSet{Act: act}, list(of(m, n), of(n)), list(of(m, n), of(m, n)), 1e-5})
+				trial{kernels.ActSlopeBias, kernels.ActSet{Act: act}, list(of(m, n), of(n)), list(of(m, n), of(m, n)), 1e-5},
+				trial{kernels.ActSlopeBias, kernels.ActSet{Act: act}, list(of(k, 4, m, n).channelsLast(), of(4)), list(of(k, 4, m, n).channelsLast(), of(k, 4, m, n)), 3e-4})
 		}
 	}
 	for _, set := range []kernels.Conv2dSet{{}, {Padding: [2]int{1, 2}, Act: kernels.ReluActivation}, {Stride: [2]int{2, 3}, Padding: [2]int{1, 0}, Act: kernels.TanhActivation}} {
@@ -225,7 +226,8 @@ func learning() (all []trial) {
 	for _, t := range []dtype.Type{dtype.Uint8, dtype.Int8, dtype.Int64, dtype.Uint16, dtype.Int32} {
 		logits, labels := of(70, 10), of(70).as(t).up(10)
 		all = append(all, trial{kernels.CrossEntropy, nil, list(of(), logits), list(logits, labels), 1e-5}, trial{kernels.CrossEntropy, nil, list(of()), list(logits, labels), 1e-5},
-			trial{kernels.Hits, nil, list(of().as(dtype.Int64)), list(logits.up(5), labels), 0})
+			trial{kernels.Hits, nil, list(of().as(dtype.Int64)), list(logits.up(5), labels), 0},
+			trial{kernels.CrossEntropy, nil, list(of(), logits, of().as(dtype.Int64)), list(logits.up(5), labels), 1e-5})
 	}
 	all = append(all, trial{kernels.MeanSquaredError, nil, list(of(), of(300, 40)), list(of(300, 40), of(300, 40)), 1e-6}, trial{kernels.MeanSquaredError, nil, list(of(1)), list(of(3), of(3)), 1e-6})
 	p := of(1000)
@@ -253,11 +255,11 @@ func steered() (all []trial) {
 	adam := kernels.AdamSet{Rate: 3, Beta1: 0.9, Beta2: 0.99, Eps: 1e-3, Decay: 0.1, Decoupled: true, Step: 3}
 	all = append(all, trial{kernels.SGD, sgd, list(p, p), list(p, dials), 1e-6}, trial{kernels.Adam, adam, list(p, p.up(2), p.up(3)), list(p, dials), 1e-5},
 		trial{kernels.Dropout, kernels.DropoutSet{P: 0.4, Seed: 9, Stream: 1}, list(of(33, 7)), list(of(33, 7), stream), 1e-6})
-	for _, guard := range []spec{these(dtype.Float32, 8, 3, 0), these(dtype.Float32, 8, 3, 1)} {
+	for _, guard := range []spec{these(dtype.Float32, 8, 3, 0, 2), these(dtype.Float32, 8, 3, 1, 0), these(dtype.Float32, 0x1p-126, 3, 1, 0)} {
 		all = append(all, trial{kernels.SGD, sgd, list(p, p), list(p, dials, guard), 1e-6}, trial{kernels.Adam, adam, list(p, p.up(2), p.up(3)), list(p, dials, guard), 1e-5},
 			trial{kernels.Rescale, kernels.RescaleSet{Patience: 4}, list(guard), nil, 0}, trial{kernels.Rescale, kernels.RescaleSet{Patience: 9}, list(guard), nil, 0})
 		for _, x := range []spec{p, p.as(dtype.Float64), these(dtype.Float32, 1, 2, inf), these(dtype.Float16, 1, 2, -inf), these(dtype.BFloat16, nan, 2, 0)} {
-			all = append(all, trial{kernels.Flag, nil, list(guard), list(x), 0})
+			all = append(all, trial{kernels.Flag, nil, list(guard), list(x), 0}, trial{kernels.Flag, nil, list(guard), list(p, x, p.as(dtype.Float64)), 0})
 		}
 	}
 	for _, loss := range []spec{of(), of(1).as(dtype.Float64), of().as(dtype.Float16), these(dtype.Float32, nan), these(dtype.BFloat16, -inf)} {
@@ -265,6 +267,10 @@ func steered() (all []trial) {
 			all = append(all, trial{kernels.Tally, kernels.TallySet{Samples: 7}, list(sums), list(loss, of().as(dtype.Int64).up(8)), 1e-15},
 				trial{kernels.Tally, kernels.TallySet{Samples: 7}, list(sums), list(loss), 1e-15})
 		}
+	}
+	all = append(all, several(dials)...)
+	for _, t := range []dtype.Type{dtype.Float32, dtype.Float64, dtype.Float16, dtype.BFloat16} {
+		all = append(all, trial{kernels.TakeBytes, kernels.AffineSet{Scale: 0.5, Shift: -3}, list(of(9, 5, 4).as(t)), list(of(50, 5, 4).as(dtype.Uint8).up(256), of(9).as(dtype.Int64).up(50)), 0})
 	}
 	for _, t := range []dtype.Type{dtype.Uint8, dtype.Int16, dtype.Float32, dtype.Float64, dtype.Complex128} {
 		for _, row := range [][]int{nil, {3}, {4}, {2, 8}, {3, 2, 2}} {
@@ -277,6 +283,32 @@ func steered() (all []trial) {
 		}
 	}
 	return all
+}
+
+// several tries updates of more parameters than one launch takes, of two types, one of
+// which lies otherwise than its gradient.
+func several(dials spec) (all []trial) {
+	var out, in []spec
+	for i := range 150 {
+		p := of(1 + 37*i%400)
+		if i%50 == 7 {
+			p = of(2, 3, 4, 5)
+		}
+		if i > 120 {
+			p.t = dtype.Float64
+		}
+		out, in = append(out, p, p), append(in, p.or(i%50 == 7, spec.channelsLast))
+	}
+	set := kernels.SGDSet{Rate: 0.1, Momentum: 0.9}
+	return append(all, trial{kernels.SGD, set, out, in, 1e-6}, trial{kernels.SGD, set, out, append(in, dials), 1e-6})
+}
+
+// or is another operand if that is asked for.
+func (s spec) or(other bool, make func(spec) spec) spec {
+	if other {
+		return make(s)
+	}
+	return s
 }
 
 // elementwise tries lines of ops.h with every type they are defined on.

@@ -1,6 +1,11 @@
 package kernels
 
-import "math"
+import (
+	"fmt"
+	"math"
+
+	"github.com/h5dnn/h5dnn/storage"
+)
 
 // An Activation is an elementwise function that other kernels apply to what
 // they compute while it is in cache.
@@ -54,4 +59,16 @@ func (a Activation) slope(y, dy float64) float64 {
 }
 
 // ActSet is the settings of kernels that are about one activation.
-type ActSet struct{ Act Activation }
+type ActSet struct {
+	Act Activation
+	// Dropped is the probability by which what a relu gives was dropped out, for
+	// ActSlopeBias: what is 0 after that, was dropped or had a slope of 0 before.
+	Dropped float64
+}
+
+func (s ActSet) checkDropped() error {
+	if s.Dropped != 0 && (s.Act != ReluActivation || !(s.Dropped > 0 && s.Dropped < 1)) {
+		return fmt.Errorf("%v dropped with probability %v; only relus can have been, with less than 1: %w", s.Act, s.Dropped, storage.ErrState)
+	}
+	return nil
+}

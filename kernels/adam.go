@@ -19,7 +19,7 @@ type AdamSet struct {
 	Step                           int  // counts from 1
 }
 
-// Adam updates parameters p by their gradient g (Kingma and Ba,
+// Adam updates parameters p by their gradients g (Kingma and Ba,
 // arXiv:1412.6980), at step t:
 //
 //	g ← g + Decay·p, or decoupled (Loshchilov and Hutter, arXiv:1711.05101) p ← p − Rate·Decay·p
@@ -27,51 +27,73 @@ type AdamSet struct {
 //	v ← Beta2·v + (1 − Beta2)·g²
 //	p ← p − Rate·m/(1 − Beta1ᵗ) / (√(v/(1 − Beta2ᵗ)) + Eps)
 //
-// Its outputs are p, and m and v, which start at zero. Its inputs are g and, if
-// there are more, dials and a guard: see steer.go.
+// Its outputs are p, and m and v, which start at zero, of each parameter; its inputs
+// are said in update.go. Steps that a guard has left out do not count in t.
 var Adam = define("adam",
 	func(c *Call, set AdamSet) error {
 		if set.Step < 1 {
 			return fmt.Errorf("step %d; steps count from 1: %w", set.Step, storage.ErrState)
 		}
-		return c.updates(3, 3)
+		return c.updates(adamArrays)
 	},
 	func(c *Call, set AdamSet) error {
-		a := set.terms(c.dials())
-		c.update(func(g float64, o []float64) {
-			p, m, v := &o[0], &o[1], &o[2]
-			g += a.coupled * *p
-			*p *= a.keep
-			*m = set.Beta1**m + (1-set.Beta1)*g
-			*v = set.Beta2**v + (1-set.Beta2)*g*g
-			*p -= a.rate * *m / (math.Sqrt(*v)*a.scale + set.Eps)
-		})
+		by := steeredBy(c.In[len(c.Out)/adamArrays:])
+		for i := range len(c.Out) / adamArrays {
+			out, g := c.parameter(i, adamArrays)
+			set.plain(out, g, by)
+		}
 		return nil
 	},
 	func(c *Call, set AdamSet) (bool, error) {
-		p, m, v, grad := &c.Out[0], &c.Out[1], &c.Out[2], &c.In[0]
-		if unscale, bad := c.guard(); bad || unscale != 1 {
-			return bad, nil
+		by := steeredBy(c.In[len(c.Out)/adamArrays:])
+		for i := range len(c.Out) / adamArrays {
+			out, g := c.parameter(i, adamArrays)
+			if !set.fast(out, g, by) {
+				set.plain(out, g, by)
+			}
 		}
-		real, ok := realOf(p.Type)
-		var g grid
-		n, fits := g.flat(p, m, v, grad)
-		if !ok || !fits {
-			return false, nil
-		}
-		if n == 0 {
-			return true, nil
-		}
-		a := set.terms(c.dials())
-		terms := C.h5k_adam_set{
-			beta1: C.double(set.Beta1), beta2: C.double(set.Beta2), eps: C.double(set.Eps),
-			coupled: C.double(a.coupled), keep: C.double(a.keep), rate: C.double(a.rate), scale: C.double(a.scale),
-		}
-		C.h5k_adam(real, n, g.at(3, grad), g.at(0, p), g.at(1, m), g.at(2, v), &terms)
 		return true, nil
 	})
 
-// adamTerms are what of AdamSet is the same for all elements.
+const adamArrays = 3
+
+func (s AdamSet) plain(out []storage.Array, grad *storage.Array, by steered) {
+	if by.bad {
+		return
+	}
+	a := s.terms(by)
+	update(out, grad, by.unscale, func(g float64, o []float64) {
+		p, m, v := &o[0], &o[1], &o[2]
+		g += a.coupled * *p
+		*p *= a.keep
+		*m = s.Beta1**m + (1-s.Beta1)*g
+		*v = s.Beta2**v + (1-s.Beta2)*g*g
+		*p -= a.rate * *m / (math.Sqrt(*v)*a.scale + s.Eps)
+	})
+}
+
+// fast reports false for what it leaves to plain.
+func (s AdamSet) fast(out []storage.Array, grad *storage.Array, by steered) bool {
+	p, m, v := &out[0], &out[1], &out[2]
+	real, ok := realOf(p.Type)
+	var g grid
+	n, fits := g.flat(p, m, v, grad)
+	if !ok || !fits || by.bad || by.unscale != 1 {
+		return false
+	}
+	if n == 0 {
+		return true
+	}
+	a := s.terms(by)
+	terms := C.h5k_adam_set{
+		beta1: C.double(s.Beta1), beta2: C.double(s.Beta2), eps: C.double(s.Eps),
+		coupled: C.double(a.coupled), keep: C.double(a.keep), rate: C.double(a.rate), scale: C.double(a.scale),
+	}
+	C.h5k_adam(real, n, g.at(3, grad), g.at(0, p), g.at(1, m), g.at(2, v), &terms)
+	return true
+}
+
+// adamTerms are what is the same for all elements.
 type adamTerms struct {
 	coupled float64 // Decay, unless decoupled
 	keep    float64 // 1 − Rate·Decay, if decoupled
@@ -79,27 +101,30 @@ type adamTerms struct {
 	scale   float64 // 1/√(1 − Beta2ᵗ)
 }
 
-// terms returns s's, or what dials have in the place of the last three.
-func (s AdamSet) terms(dials []float64) adamTerms {
-	a := adamTerms{coupled: s.Decay}
-	if s.Decoupled {
-		a.coupled = 0
-	}
+// terms returns s's, or those by dials, without the steps that were left out.
+func (s AdamSet) terms(by steered) adamTerms {
+	dials := by.dials
 	if dials == nil {
 		own := s.Dials()
 		dials = own[:]
 	}
-	a.rate, a.keep, a.scale = dials[0], dials[1], dials[2]
+	rate, power1, power2 := dials[0], without(dials[1], s.Beta1, by.left), without(dials[2], s.Beta2, by.left)
+	a := adamTerms{coupled: s.Decay, keep: 1, rate: rate / (1 - power1), scale: 1 / math.Sqrt(1-power2)}
+	if s.Decoupled {
+		a.coupled, a.keep = 0, 1-rate*s.Decay
+	}
 	return a
 }
 
-// Dials returns what of s an update finds in its dials instead: what follows
-// from Rate and Step.
-func (s AdamSet) Dials() [dialed]float64 {
-	keep := 1.0
-	if s.Decoupled {
-		keep = 1 - s.Rate*s.Decay
+// without takes so many factors x out of a power of x.
+func without(power, x, factors float64) float64 {
+	if power == 0 {
+		return 0
 	}
-	rate := s.Rate / (1 - math.Pow(s.Beta1, float64(s.Step)))
-	return [dialed]float64{rate, keep, 1 / math.Sqrt(1-math.Pow(s.Beta2, float64(s.Step)))}
+	return power / math.Pow(x, factors)
+}
+
+// Dials returns what of s an update finds in its dials instead: Rate, Beta1ᵗ and Beta2ᵗ.
+func (s AdamSet) Dials() [dialed]float64 {
+	return [dialed]float64{s.Rate, math.Pow(s.Beta1, float64(s.Step)), math.Pow(s.Beta2, float64(s.Step))}
 }

@@ -145,7 +145,7 @@ func BenchmarkSmall(b *testing.B) {
 	})
 	y, dy, dz, db := ramp(64, 128), ramp(64, 128), ramp(64, 128), ramp(128)
 	b.Run("act slope bias", func(b *testing.B) {
-		benchmark(b, ActSlopeBias, &Call{Out: []storage.Array{dz, db}, In: []storage.Array{y, dy}, Set: ActSet{ReluActivation}}, 0)
+		benchmark(b, ActSlopeBias, &Call{Out: []storage.Array{dz, db}, In: []storage.Array{y, dy}, Set: ActSet{Act: ReluActivation}}, 0)
 	})
 	p, g, m, v := filled(1, 128, 784), filled(1, 128, 784), filled(1, 128, 784), filled(1, 128, 784)
 	b.Run("sgd", func(b *testing.B) {
@@ -155,7 +155,7 @@ func BenchmarkSmall(b *testing.B) {
 		benchmark(b, Adam, &Call{Out: []storage.Array{p, m, v}, In: []storage.Array{g}, Set: AdamSet{Rate: 1e-9, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8, Step: 1}}, 28*p.Len())
 	})
 	b.Run("bias act", func(b *testing.B) {
-		benchmark(b, BiasAct, &Call{Out: []storage.Array{dz}, In: []storage.Array{y, db}, Set: ActSet{ReluActivation}}, 0)
+		benchmark(b, BiasAct, &Call{Out: []storage.Array{dz}, In: []storage.Array{y, db}, Set: ActSet{Act: ReluActivation}}, 0)
 	})
 	x := ramp(1024, 1024)
 	b.Run("dropout", func(b *testing.B) {

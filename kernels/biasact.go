@@ -63,7 +63,8 @@ var slopes = [...]operation{ReluActivation: lineOf("relu slope"), TanhActivation
 
 // ActSlopeBias is the derivative of BiasAct in one pass: dz = dy·act'(z), and
 // db, which is dz added up over all axes but the channels'. Its inputs are y
-// and dy, of shape (N, C, …), its setting an ActSet.
+// and dy, of shape (N, C, …), its setting an ActSet. Of a relu y may have been
+// dropped out: then it is the derivative of both.
 var ActSlopeBias = define("act slope bias",
 	func(c *Call, set ActSet) error {
 		if err := c.holds(2, 2); err != nil {
@@ -72,12 +73,15 @@ var ActSlopeBias = define("act slope bias",
 		if err := oneShape(c.Out[0], c.In[0], c.In[1]); err != nil {
 			return err
 		}
+		if err := set.checkDropped(); err != nil {
+			return err
+		}
 		return checkBias(&c.Out[0], &c.Out[1], set, c.In...)
 	},
 	func(c *Call, set ActSet) error {
 		dz, db := &c.Out[0], &c.Out[1]
 		exact := zeros(dz.Shape)
-		plainZip(set.Act.slope, exact, c.In[0], c.In[1])
+		plainZip(func(y, dy float64) float64 { return set.Act.slope(y, dy/(1-set.Dropped)) }, exact, c.In[0], c.In[1])
 		plainConvert(dz, &exact)
 		shape := make([]int, dz.Rank())
 		for axis := range shape {
@@ -100,7 +104,10 @@ func fastActSlopeBias(c *Call, set ActSet) (bool, error) {
 	channels := dz.Shape[1]
 	var g grid
 	if n, fits := g.flat(dz, y, dy); fits && (dz.Stride[1] == 1 || channels == 1) && (db.Stride[0] == 1 || channels == 1) {
-		return C.h5k_act_slope_bias(C.int(set.Act), real, n/C.int64_t(channels), C.int64_t(channels), g.at(1, y), g.at(2, dy), g.at(0, dz), first(db)) != 0, nil
+		return C.h5k_act_slope_bias(C.int(set.Act), C.double(1/(1-set.Dropped)), real, n/C.int64_t(channels), C.int64_t(channels), g.at(1, y), g.at(2, dy), g.at(0, dz), first(db)) != 0, nil
+	}
+	if set.Dropped != 0 {
+		return false, nil
 	}
 	if done, err := ActSlope.Fast(&Call{Out: c.Out[:1], In: c.In, Set: set}); !done || err != nil {
 		return false, err

@@ -68,9 +68,9 @@ void h5k_adam(int real, int64_t n, const void *g, void *p, void *m, void *v, con
 	H5K_LEAVE;
 }
 
-int h5k_act_slope_bias(int act, int real, int64_t rows, int64_t cols, const void *y, const void *dy, void *dz, void *db) {
+int h5k_act_slope_bias(int act, double scale, int real, int64_t rows, int64_t cols, const void *y, const void *dy, void *dz, void *db) {
 	H5K_ENTER;
-	int done = h5k_isa->act_slope_bias[real](act, rows, cols, y, dy, dz, db);
+	int done = h5k_isa->act_slope_bias[real](act, scale, rows, cols, y, dy, dz, db);
 	H5K_LEAVE;
 	return done;
 }

@@ -20,25 +20,31 @@ import (
 )
 
 // CrossEntropy is the mean over rows of −ln softmax(x)[label], for x (N, C) and
-// N labels of any integer type. Its outputs are that one element and, where a
-// second is given, its derivative (softmax(x) − onehot(label))/N, of x's shape.
+// N labels of any integer type. Its outputs are that one element and, where they
+// are given, its derivative (softmax(x) − onehot(label))/N, of x's shape, and what
+// Hits counts.
 var CrossEntropy = define("cross entropy",
 	func(c *Call, _ struct{}) error {
-		if err := c.holds(max(1, min(len(c.Out), 2)), 2); err != nil {
+		if err := c.holds(max(1, min(len(c.Out), 3)), 2); err != nil {
 			return err
 		}
 		if err := checkLabelled(c); err != nil {
 			return err
 		}
-		if len(c.Out) == 2 {
+		if len(c.Out) > 1 {
 			if err := oneShape(c.In[0], c.Out[1]); err != nil {
+				return err
+			}
+		}
+		if len(c.Out) > 2 {
+			if err := checkHits(&c.Out[2]); err != nil {
 				return err
 			}
 		}
 		if err := allFloats(c.In[0]); err != nil {
 			return err
 		}
-		return oneType(c.In[0].Type, c.Out...)
+		return oneType(c.In[0].Type, c.Out[:min(len(c.Out), 2)]...)
 	},
 	func(c *Call, _ struct{}) error {
 		loss, x := 0.0, &c.In[0]
@@ -56,7 +62,7 @@ var CrossEntropy = define("cross entropy",
 				sum += math.Exp(x - top)
 			}
 			loss -= row[label] - top - math.Log(sum)
-			if len(c.Out) < 2 {
+			if len(c.Out) == 1 {
 				continue
 			}
 			for j := range row {
@@ -67,6 +73,9 @@ var CrossEntropy = define("cross entropy",
 			line{dx, dx.Offset + i*dx.Stride[0], dx.Stride[1], classes}.write(row)
 		}
 		store(&c.Out[0], c.Out[0].Offset, 0, []float64{loss / float64(rows)})
+		if len(c.Out) > 2 {
+			return CPU.Run(Hits, &Call{Out: c.Out[2:], In: c.In})
+		}
 		return nil
 	},
 	func(c *Call, _ struct{}) (bool, error) {
@@ -77,10 +86,14 @@ var CrossEntropy = define("cross entropy",
 		}
 		var dx unsafe.Pointer
 		var row, col int
-		if len(c.Out) == 2 {
+		if len(c.Out) > 1 {
 			dx, row, col = first(&c.Out[1]), c.Out[1].Stride[0], c.Out[1].Stride[1]
 		}
-		return C.h5k_cross_entropy(real, &in, first(x), first(labels), first(&c.Out[0]), dx, C.int64_t(row), C.int64_t(col)) != 0, nil
+		done := C.h5k_cross_entropy(real, &in, first(x), first(labels), first(&c.Out[0]), dx, C.int64_t(row), C.int64_t(col)) != 0
+		if done && len(c.Out) > 2 {
+			return true, CPU.Run(Hits, &Call{Out: c.Out[2:], In: c.In})
+		}
+		return done, nil
 	})
 
 // Hits counts the rows of x (N, C) whose largest element, the first of several,
@@ -90,7 +103,7 @@ var Hits = define("hits",
 		if err := c.holds(1, 2); err != nil {
 			return err
 		}
-		if err := oneType(dtype.Int64, c.Out[0]); err != nil {
+		if err := checkHits(&c.Out[0]); err != nil {
 			return err
 		}
 		if wideOf(c.In[0].Type) != dtype.Float64 {
@@ -141,6 +154,14 @@ func labelled(x, labels *storage.Array) (in C.h5k_labelled, real C.int, err erro
 		return in, real, badLabel(int(row), int64(label), x.Shape[1])
 	}
 	return in, real, nil
+}
+
+// checkHits checks that a is an int64.
+func checkHits(a *storage.Array) error {
+	if a.Len() != 1 {
+		return fmt.Errorf("hits are %v; want one element: %w", a.Shape, views.ErrShape)
+	}
+	return oneType(dtype.Int64, *a)
 }
 
 // checkLabelled checks for one output element, inputs (N, C) and (N), C > 0.

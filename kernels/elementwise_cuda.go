@@ -7,30 +7,7 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-var (
-	_ = onGPU(Affine, func(c *Call, set AffineSet) error { return c.launchLoop("affine", set.Scale, set.Shift) })
-
-	_ = onGPU(BiasAct, func(c *Call, set ActSet) error {
-		biased := Call{Out: c.Out, In: []storage.Array{c.In[0], perChannel(&c.In[1], c.In[0].Shape)}, gpu: c.gpu}
-		return biased.launchLoop([...]string{"add", "bias relu", "bias tanh", "bias sigmoid"}[set.Act], 0, 0)
-	})
-
-	_ = onGPU(ActSlope, func(c *Call, set ActSet) error {
-		if set.Act == NoActivation {
-			return c.launchCopy(&c.Out[0], &c.In[1])
-		}
-		return c.launchLoop(activations[set.Act]+" slope", 0, 0)
-	})
-
-	_ = onGPU(ActSlopeBias, func(c *Call, set ActSet) error {
-		dz, db := &c.Out[0], &c.Out[1]
-		slope := Call{Out: []storage.Array{*dz}, In: c.In, Set: set}
-		if err := ActSlope.CUDA(c.gpu, &slope); err != nil {
-			return err
-		}
-		return c.launchReduce("sum", channelwise(db, dz), dz, 1, 0)
-	})
-)
+var _ = onGPU(Affine, func(c *Call, set AffineSet) error { return c.launchLoop("affine", set.Scale, set.Shift) })
 
 // loopArgs is Elementwise of elementwise.cu.
 type loopArgs struct {

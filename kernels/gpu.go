@@ -25,7 +25,13 @@ type GPU interface {
 	// Fault is the address of a [Fault], at first [NoFault]; with any other the device
 	// fails when it is next waited for.
 	Fault() uint64
+	// Counters is the address of so many uint32 as the constant says, which are 0 between
+	// launches: by them blocks learn which of them is the last.
+	Counters() uint64
 }
+
+// Counters is how many of them a GPU has.
+const Counters = busy
 
 // A Fault is what a kernel on a GPU cannot return as an error: that row Row, the
 // first such row of the first such kernel, has a label that is none of so many classes; or,

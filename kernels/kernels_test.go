@@ -63,7 +63,7 @@ func zipSamples() (all []sample) {
 		}
 		all = append(all, sample{k: Where, out: []operand{of(shape...)}, in: []operand{of(shape...).as(dtype.Bool).drawn(below(2)), of(shape...), of(shape...)}})
 		for _, act := range []Activation{NoActivation, ReluActivation, TanhActivation, SigmoidActivation} {
-			all = append(all, sample{k: ActSlope, set: ActSet{act}, out: []operand{of(shape...)}, in: []operand{of(shape...), of(shape...)}, tolerance: 1e-6})
+			all = append(all, sample{k: ActSlope, set: ActSet{Act: act}, out: []operand{of(shape...)}, in: []operand{of(shape...), of(shape...)}, tolerance: 1e-6})
 		}
 	}
 	return all
@@ -185,24 +185,26 @@ func biasSamples() (all []sample) {
 		x, b := of(shape...), of(shape[1])
 		for _, act := range []Activation{NoActivation, ReluActivation, TanhActivation, SigmoidActivation} {
 			all = append(all,
-				sample{k: BiasAct, set: ActSet{act}, out: []operand{x}, in: []operand{x, b}, tolerance: 2e-6},
-				sample{k: ActSlopeBias, set: ActSet{act}, out: []operand{x, b}, in: []operand{x, x}, tolerance: 3e-5, slow: x.shape[0] == 0})
+				sample{k: BiasAct, set: ActSet{Act: act}, out: []operand{x}, in: []operand{x, b}, tolerance: 2e-6},
+				sample{k: ActSlopeBias, set: ActSet{Act: act}, out: []operand{x, b}, in: []operand{x, x}, tolerance: 3e-5, slow: x.shape[0] == 0})
 		}
 	}
-	return all
+	relu := ActSet{Act: ReluActivation, Dropped: 0.4}
+	x, b := of(64, 10), of(10)
+	return append(all, sample{k: ActSlopeBias, set: relu, out: []operand{x, b}, in: []operand{x, x}, tolerance: 3e-5, slow: true})
 }
 
 func updateSamples() (all []sample) {
 	for _, shape := range [][]int{{}, {0}, {1}, {17}, {33, 65}, {300, 257}, {2, 3, 4, 5}} {
 		p, v := of(shape...), of(shape...).drawn(positive)
 		for _, set := range []SGDSet{{Rate: 0.1}, {Rate: 0.1, Decay: 0.01}, {Rate: 0.1, Momentum: 0.9}, {Rate: 0.1, Momentum: 0.9, Nesterov: true, Decay: 0.1}} {
-			if set.Momentum == 0 {
-				all = append(all, sample{k: SGD, set: set, out: []operand{p}, in: []operand{p}, tolerance: 1e-6, updates: true, slow: true})
-			}
-			all = append(all, sample{k: SGD, set: set, out: []operand{p, p}, in: []operand{p}, tolerance: 1e-6, updates: true, slow: true})
+			out := []operand{p, p}[:set.arrays()]
+			all = append(all, sample{k: SGD, set: set, out: out, in: []operand{p}, tolerance: 1e-6, updates: true, slow: true},
+				sample{k: SGD, set: set, out: append(out, out...), in: []operand{p, p}, tolerance: 1e-6, updates: true, slow: true})
 		}
 		for _, set := range []AdamSet{{0.1, 0.9, 0.999, 1e-8, 0, false, 1}, {0.1, 0.9, 0.999, 1e-8, 0.1, false, 7}, {0.1, 0.8, 0.99, 1e-3, 0.1, true, 1000}} {
-			all = append(all, sample{k: Adam, set: set, out: []operand{p, p, v}, in: []operand{p}, tolerance: 1e-6, updates: true, slow: true})
+			all = append(all, sample{k: Adam, set: set, out: []operand{p, p, v}, in: []operand{p}, tolerance: 1e-6, updates: true, slow: true},
+				sample{k: Adam, set: set, out: []operand{p, p, v, p, p, v}, in: []operand{p, p}, tolerance: 1e-6, updates: true, slow: true})
 		}
 	}
 	return all

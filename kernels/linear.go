@@ -95,7 +95,7 @@ func (l linear) fast() (bool, error) {
 func (l linear) finish() error {
 	k, c := activationKernels[l.act], &Call{Out: []storage.Array{*l.y}, In: []storage.Array{*l.y}}
 	if l.b != nil {
-		k, c.In, c.Set = BiasAct, append(c.In, *l.b), ActSet{l.act}
+		k, c.In, c.Set = BiasAct, append(c.In, *l.b), ActSet{Act: l.act}
 	}
 	if k == nil {
 		return nil

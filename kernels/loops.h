@@ -72,7 +72,7 @@ typedef struct {
 void h5k_adam(int real, int64_t n, const void *g, void *p, void *m, void *v, const h5k_adam_set *set);
 
 /* dz = dy·act'(y) and db, its sums over rows, of rows × cols adjacent elements. */
-int h5k_act_slope_bias(int act, int real, int64_t rows, int64_t cols, const void *y, const void *dy, void *dz, void *db);
+int h5k_act_slope_bias(int act, double scale, int real, int64_t rows, int64_t cols, const void *y, const void *dy, void *dz, void *db);
 
 /* y from random numbers; the grid's last operand is row-major indices, from index on. */
 enum { H5K_UNIFORM, H5K_NORMAL, H5K_DROPOUT };

@@ -127,19 +127,20 @@ static int REAL_(squared_error)(int64_t n, const void *x, const void *y, void *l
  * columns and a group of such rows, whose sums are added up in the end, in order. */
 typedef struct {
 	int act;
+	REAL scale; /* of relu's slope */
 	int64_t n, width, each, groups, blocks; /* n elements in rows of width, the last one shorter */
 	const REAL *y, *dy;
 	REAL *dz;
 	double *part; /* groups × width */
 } REAL_(bias_slope);
 
-static inline __attribute__((always_inline)) void REAL_(slope_row)(int act, int64_t n, const REAL *y, const REAL *dy, REAL *dz, REAL *some) {
+static inline __attribute__((always_inline)) void REAL_(slope_row)(int act, REAL scale, int64_t n, const REAL *y, const REAL *dy, REAL *dz, REAL *some) {
 	switch (act) {
 	case 0:
 		_Pragma("omp simd") for (int64_t j = 0; j < n; j++) some[j] += dz[j] = dy[j];
 		break;
 	case 1:
-		_Pragma("omp simd") for (int64_t j = 0; j < n; j++) some[j] += dz[j] = y[j] <= 0 ? 0 : dy[j];
+		_Pragma("omp simd") for (int64_t j = 0; j < n; j++) some[j] += dz[j] = y[j] <= 0 ? 0 : dy[j] * scale;
 		break;
 	case 2:
 		_Pragma("omp simd") for (int64_t j = 0; j < n; j++) some[j] += dz[j] = dy[j] * (1 - y[j] * y[j]);
@@ -163,20 +164,20 @@ static void REAL_(bias_slopes)(void *arg, int64_t from, int64_t to) {
 			for (int64_t j = 0; j < n; j++)
 				some[j] = 0;
 			for (int i = 0; i < DEEP && p < end; i++, p += b->width)
-				REAL_(slope_row)(b->act, n < b->n - p ? n : b->n - p, b->y + p, b->dy + p, b->dz + p, some);
+				REAL_(slope_row)(b->act, b->scale, n < b->n - p ? n : b->n - p, b->y + p, b->dy + p, b->dz + p, some);
 			for (int64_t j = 0; j < n; j++)
 				total[j] += some[j];
 		}
 	}
 }
 
-static int REAL_(act_slope_bias)(int act, int64_t rows, int64_t cols, const void *y, const void *dy, void *dz, void *db) {
+static int REAL_(act_slope_bias)(int act, double scale, int64_t rows, int64_t cols, const void *y, const void *dy, void *dz, void *db) {
 	enum { C = REAL_(COLUMNS) };
 	int64_t fold = cols < C ? C / cols : 1;
 	if (fold > rows)
 		fold = rows;
 	int64_t width = cols * fold, each = width < C / 2 ? 64 : 32;
-	REAL_(bias_slope) b = {act, rows * cols, width, each, (rows + fold * each - 1) / (fold * each), (width + C - 1) / C, y, dy, dz, NULL};
+	REAL_(bias_slope) b = {act, scale, rows * cols, width, each, (rows + fold * each - 1) / (fold * each), (width + C - 1) / C, y, dy, dz, NULL};
 	double few[2 * C];
 	b.part = b.groups * width <= 2 * C ? few : malloc(b.groups * width * sizeof *b.part);
 	if (!b.part)

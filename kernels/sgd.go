@@ -18,62 +18,88 @@ type SGDSet struct {
 	Nesterov              bool
 }
 
-// SGD updates parameters p by their gradient g: with d = g + Decay·p,
+// SGD updates parameters p by their gradients g: with d = g + Decay·p,
 //
 //	v ← Momentum·v + d
 //	p ← p − Rate·v, or for Nesterov p − Rate·(d + Momentum·v)
 //
-// Its outputs are p and v, which starts at zero; without v, p ← p − Rate·d. Its
-// inputs are g and, if there are more, dials and a guard: see steer.go.
+// Its outputs are p and v, which starts at zero, of each parameter; without
+// Momentum there is no v, and p ← p − Rate·d. Its inputs are said in update.go.
 var SGD = define("sgd",
 	func(c *Call, set SGDSet) error {
 		if len(c.Out) == 1 && set.Momentum != 0 {
 			return fmt.Errorf("momentum %v needs a second output to live in: %w", set.Momentum, storage.ErrState)
 		}
-		return c.updates(1, 2)
+		return c.updates(set.arrays())
 	},
 	func(c *Call, set SGDSet) error {
-		set = set.dialed(c.dials())
-		c.update(func(g float64, o []float64) {
-			d := g + set.Decay*o[0]
-			if len(o) == 2 {
-				o[1] = set.Momentum*o[1] + d
-				if set.Nesterov {
-					d += set.Momentum * o[1]
-				} else {
-					d = o[1]
-				}
-			}
-			o[0] -= set.Rate * d
-		})
+		by := steeredBy(c.In[len(c.Out)/set.arrays():])
+		for i := range len(c.Out) / set.arrays() {
+			out, g := c.parameter(i, set.arrays())
+			set.dialed(by.dials).plain(out, g, by)
+		}
 		return nil
 	},
 	func(c *Call, set SGDSet) (bool, error) {
-		p, v, grad := &c.Out[0], &c.Out[len(c.Out)-1], &c.In[0]
-		set = set.dialed(c.dials())
-		if unscale, bad := c.guard(); bad || unscale != 1 {
-			return bad, nil
+		by := steeredBy(c.In[len(c.Out)/set.arrays():])
+		for i := range len(c.Out) / set.arrays() {
+			out, g := c.parameter(i, set.arrays())
+			if told := set.dialed(by.dials); !told.fast(out, g, by) {
+				told.plain(out, g, by)
+			}
 		}
-		real, ok := realOf(p.Type)
-		var g grid
-		n, fits := g.flat(p, v, grad)
-		if !ok || !fits {
-			return false, nil
-		}
-		if n == 0 {
-			return true, nil
-		}
-		var momentum unsafe.Pointer
-		if len(c.Out) == 2 {
-			momentum = g.at(1, v)
-		}
-		var nesterov C.int
-		if set.Nesterov {
-			nesterov = 1
-		}
-		C.h5k_sgd(real, n, g.at(2, grad), g.at(0, p), momentum, C.double(set.Rate), C.double(set.Momentum), C.double(set.Decay), nesterov)
 		return true, nil
 	})
+
+// arrays returns how many a parameter is.
+func (s SGDSet) arrays() int {
+	if s.Momentum != 0 {
+		return 2
+	}
+	return 1
+}
+
+func (s SGDSet) plain(out []storage.Array, grad *storage.Array, by steered) {
+	if by.bad {
+		return
+	}
+	update(out, grad, by.unscale, func(g float64, o []float64) {
+		d := g + s.Decay*o[0]
+		if len(o) == 2 {
+			o[1] = s.Momentum*o[1] + d
+			if s.Nesterov {
+				d += s.Momentum * o[1]
+			} else {
+				d = o[1]
+			}
+		}
+		o[0] -= s.Rate * d
+	})
+}
+
+// fast reports false for what it leaves to plain.
+func (s SGDSet) fast(out []storage.Array, grad *storage.Array, by steered) bool {
+	p, v := &out[0], &out[len(out)-1]
+	real, ok := realOf(p.Type)
+	var g grid
+	n, fits := g.flat(p, v, grad)
+	if !ok || !fits || by.bad || by.unscale != 1 {
+		return false
+	}
+	if n == 0 {
+		return true
+	}
+	var momentum unsafe.Pointer
+	if len(out) == 2 {
+		momentum = g.at(1, v)
+	}
+	var nesterov C.int
+	if s.Nesterov {
+		nesterov = 1
+	}
+	C.h5k_sgd(real, n, g.at(2, grad), g.at(0, p), momentum, C.double(s.Rate), C.double(s.Momentum), C.double(s.Decay), nesterov)
+	return true
+}
 
 // Dials returns what of s an update finds in its dials instead: Rate, and nothing else.
 func (s SGDSet) Dials() [dialed]float64 { return [dialed]float64{s.Rate} }

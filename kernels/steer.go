@@ -13,26 +13,35 @@ import (
 // inputs, where their caller has them:
 //
 //	dials  float64 (3)  what Dials returns of their settings, in whose place it is
-//	guard  float32 (3)  scale, good, bad: gradients are scale times what they should
-//	                    be, and an update is left out where bad is not 0; see Rescale
+//	guard  float32 (4)  scale, good, bad, left: gradients are scale times what they
+//	                    should be, an update is left out where bad is not 0, and of
+//	                    the steps before it so many were; see Rescale
 const (
 	guardScale = iota
 	guardGood
 	guardBad
+	guardLeft
 	guardSize
 )
+
+// GuardSize is how many numbers a guard is.
+const GuardSize = guardSize
 
 // dialed is how many numbers dials are.
 const dialed = 3
 
-// steering checks the inputs of an update behind its gradient.
-func (c *Call) steering() error {
-	for i, want := range []struct {
+// steering checks what follows the gradients of an update.
+func steering(in []storage.Array) error {
+	kinds := []struct {
 		t dtype.Type
 		n int
-	}{{dtype.Float64, dialed}, {dtype.Float32, guardSize}}[:len(c.In)-1] {
-		if err := inARow(&c.In[1+i], want.t, want.n); err != nil {
-			return fmt.Errorf("input %d: %w", 1+i, err)
+	}{{dtype.Float64, dialed}, {dtype.Float32, guardSize}}
+	if len(in) > len(kinds) {
+		return fmt.Errorf("%d inputs behind the gradients; want dials and a guard: %w", len(in), views.ErrShape)
+	}
+	for i := range in {
+		if err := inARow(&in[i], kinds[i].t, kinds[i].n); err != nil {
+			return fmt.Errorf("input %d behind the gradients: %w", i, err)
 		}
 	}
 	return nil
@@ -46,34 +55,35 @@ func inARow(a *storage.Array, t dtype.Type, n int) error {
 	return nil
 }
 
-// dials returns an update's dials on the host, or nil.
-func (c *Call) dials() []float64 {
-	if len(c.In) < 2 {
-		return nil
-	}
-	a := &c.In[1]
-	return storage.Elements[float64](*a)[a.Offset:][:dialed]
+// A steered update is what is said to it on the host, behind the gradients.
+type steered struct {
+	dials   []float64 // nil if settings count
+	unscale float64   // what gradients are to be multiplied by
+	left    float64   // how many steps were left out before
+	bad     bool      // whether this one is
 }
 
-// guard returns what gradients on the host are to be multiplied by, and whether
-// the update is to be left out.
-func (c *Call) guard() (unscale float64, bad bool) {
-	if len(c.In) < 3 {
-		return 1, false
+func steeredBy(in []storage.Array) steered {
+	by := steered{unscale: 1}
+	if len(in) > 0 {
+		by.dials = storage.Elements[float64](in[0])[in[0].Offset:][:dialed]
 	}
-	state := guarded(&c.In[2])
-	return 1 / float64(state[guardScale]), state[guardBad] != 0
+	if len(in) > 1 {
+		g := guarded(&in[1])
+		by.unscale, by.left, by.bad = 1/float64(g[guardScale]), float64(g[guardLeft]), g[guardBad] != 0
+	}
+	return by
 }
 
 func guarded(a *storage.Array) []float32 { return storage.Elements[float32](*a)[a.Offset:][:guardSize] }
 
-// steer fills in where a GPU finds the dials and the guard.
-func (c *Call) steer() (dials, guard uint64) {
-	if len(c.In) > 1 {
-		dials = c.first(&c.In[1])
+// steer tells a GPU where dials and a guard are, which follow an update's gradients.
+func (c *Call) steer(steering []storage.Array) (dials, guard uint64) {
+	if len(steering) > 0 {
+		dials = c.first(&steering[0])
 	}
-	if len(c.In) > 2 {
-		guard = c.first(&c.In[2])
+	if len(steering) > 1 {
+		guard = c.first(&steering[1])
 	}
 	return dials, guard
 }

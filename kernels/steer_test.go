@@ -43,13 +43,13 @@ func TestDialsStandForSettings(t *testing.T) {
 		if got := after(c.k, c.told, c.outs, list(c.dials)); !slices.Equal(got, want) {
 			t.Errorf("%s by dials gives %v, want %v", c.k.Name, got, want)
 		}
-		if got := after(c.k, c.told, c.outs, list(c.dials), storage.From([]float32{1024, 0, 1}, 3)); !slices.Equal(got, []float32{1, 2, 3}) {
+		if got := after(c.k, c.told, c.outs, list(c.dials), storage.From([]float32{1024, 0, 1, 0}, 4)); !slices.Equal(got, []float32{1, 2, 3}) {
 			t.Errorf("%s of a bad gradient gives %v, want no change", c.k.Name, got)
 		}
 		for i := range grad {
 			grad[i] *= 1024
 		}
-		if got := after(c.k, c.told, c.outs, list(c.dials), storage.From([]float32{1024, 0, 0}, 3)); !closeTo(got, want) {
+		if got := after(c.k, c.told, c.outs, list(c.dials), storage.From([]float32{1024, 0, 0, 0}, 4)); !closeTo(got, want) {
 			t.Errorf("%s of a gradient times 1024 gives %v, want %v", c.k.Name, got, want)
 		}
 		for i := range grad {
@@ -72,15 +72,48 @@ func TestGuardsFollowOverflow(t *testing.T) {
 	}
 	inf := float32(math.Inf(-1))
 	for i, c := range []struct{ grads, want []float32 }{
-		{[]float32{1, 2}, []float32{65536, 1, 0}},
-		{[]float32{1, inf}, []float32{32768, 0, 0}},
-		{[]float32{inf - inf, 3}, []float32{16384, 0, 0}},
-		{[]float32{1}, []float32{16384, 1, 0}},
-		{[]float32{1}, []float32{32768, 0, 0}},
+		{[]float32{1, 2}, []float32{65536, 1, 0, 0}},
+		{[]float32{1, inf}, []float32{32768, 0, 0, 1}},
+		{[]float32{inf - inf, 3}, []float32{16384, 0, 0, 2}},
+		{[]float32{1}, []float32{16384, 1, 0, 2}},
+		{[]float32{1}, []float32{32768, 0, 0, 2}},
 	} {
 		if got := step(c.grads...); !slices.Equal(got, c.want) {
 			t.Errorf("step %d: guard %v, want %v", i, got, c.want)
 		}
+	}
+}
+
+// TestScalesEnd wants a scale to be halved as long as its reciprocal is finite, and the
+// guard then to stay bad.
+func TestScalesEnd(t *testing.T) {
+	guard := storage.From([]float32{0x1p-124, 5, 0, 0}, guardSize)
+	for i, want := range []bool{false, false, true, true} {
+		must(CPU.Run(Flag, &Call{Out: []storage.Array{guard}, In: []storage.Array{storage.From([]float32{float32(math.Inf(1))}, 1)}}))
+		must(CPU.Run(Rescale, &Call{Out: []storage.Array{guard}, Set: RescaleSet{Patience: 2}}))
+		if stuck, err := GuardIsStuck(guard); stuck != want || err != nil {
+			t.Errorf("bad step %d: stuck is %v, error %v; guard %v", i+1, stuck, err, storage.Elements[float32](guard))
+		}
+	}
+	if g := storage.Elements[float32](guard); math.IsInf(float64(1/g[guardScale]), 0) {
+		t.Errorf("guard %v: no number can undo its scale", g)
+	}
+}
+
+// TestAdamDoesNotCountWhatItLeftOut wants an update after steps that were left out to
+// be the one that there would have been without them.
+func TestAdamDoesNotCountWhatItLeftOut(t *testing.T) {
+	after := func(step int, left float32) []float32 {
+		p := []float32{1, 2, 3}
+		set := AdamSet{Rate: 0.1, Beta1: 0.9, Beta2: 0.99, Eps: 1e-3, Decay: 0.1, Decoupled: true, Step: step}
+		dials := set.Dials()
+		in := []storage.Array{storage.From([]float32{0.5, -2, 3}, 3), storage.From(dials[:], dialed), storage.From([]float32{1, 0, 0, left}, guardSize)}
+		out := []storage.Array{storage.From(p, 3), storage.From([]float32{0.1, 0.2, 0.3}, 3), storage.From([]float32{0.1, 0.2, 0.3}, 3)}
+		must(CPU.Run(Adam, &Call{Out: out, In: in, Set: AdamSet{Rate: 9, Beta1: 0.9, Beta2: 0.99, Eps: 1e-3, Decay: 0.1, Decoupled: true, Step: 1}}))
+		return p
+	}
+	if got, want, counted := after(9, 4), after(5, 0), after(9, 0); !closeTo(got, want) || closeTo(got, counted) {
+		t.Errorf("the ninth step, four left out: %v; the fifth: %v; the ninth: %v", got, want, counted)
 	}
 }
 

@@ -26,7 +26,7 @@ func (p *program) linear(x storage.Array, out int, act Activation) (y storage.Ar
 	p.add(Linear, []storage.Array{y}, []storage.Array{x, w, b}, LinearSet{act})
 	return y, func(dy storage.Array, dx *storage.Array) {
 		dz, dw, db := dense(views.Of(n, out)), dense(views.Of(out, in)), dense(views.Of(out))
-		p.add(ActSlopeBias, []storage.Array{dz, db}, []storage.Array{y, dy}, ActSet{act})
+		p.add(ActSlopeBias, []storage.Array{dz, db}, []storage.Array{y, dy}, ActSet{Act: act})
 		if dx != nil {
 			p.add(MatMul, []storage.Array{*dx}, []storage.Array{dz, w}, nil)
 		}

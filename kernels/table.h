@@ -63,7 +63,7 @@ typedef struct {
 	void (*sgd[H5K_REALS])(int64_t n, const void *g, void *p, void *v, double rate, double momentum, double decay, int nesterov);
 	void (*adam[H5K_REALS])(int64_t n, const void *g, void *p, void *m, void *v, const h5k_adam_set *a);
 	void (*draw[H5K_REALS])(int what, const h5k_grid *g, void *y, const void *x, int64_t index, uint64_t seed, uint64_t stream, double a, double b);
-	int (*act_slope_bias[H5K_REALS])(int act, int64_t rows, int64_t cols, const void *y, const void *dy, void *dz, void *db);
+	int (*act_slope_bias[H5K_REALS])(int act, double scale, int64_t rows, int64_t cols, const void *y, const void *dy, void *dz, void *db);
 	void (*max_slope[H5K_REALS])(const h5k_grid *kept, const h5k_grid *over, void *dx, const void *x, const void *y, const void *dy);
 } h5k_table;
 

@@ -13,30 +13,61 @@ import (
 // any type of elements.
 var Take = define("take",
 	func(c *Call, _ struct{}) error {
-		if err := c.holds(1, 2); err != nil {
+		if err := c.takes(); err != nil {
 			return err
 		}
-		y, x, rows := &c.Out[0], &c.In[0], &c.In[1]
-		if rows.Type != dtype.Int64 {
-			return fmt.Errorf("rows of %v; want int64: %w", rows.Type, dtype.ErrType)
-		}
-		if x.Rank() == 0 || rows.Rank() != 1 || y.Rank() != x.Rank() || y.Shape[0] != rows.Shape[0] || !slices.Equal(y.Shape[1:], x.Shape[1:]) {
-			return fmt.Errorf("%v of %v at %v; want (n, …), (N, …) and (n): %w", y.Shape, x.Shape, rows.Shape, views.ErrShape)
-		}
-		return oneType(y.Type, *x)
+		return oneType(c.Out[0].Type, c.In[0])
 	},
-	func(c *Call, _ struct{}) error {
-		x, rows := &c.In[0], &c.In[1]
-		for i := range rows.Len() {
-			row := storage.Elements[int64](*rows)[rows.Offset+i*rows.Stride[0]]
-			if row < 0 || row >= int64(x.Shape[0]) {
-				return badRow(i, row, x.Shape[0])
-			}
-			to, from := element(&c.Out[0], i), element(x, int(row))
-			plainCopy(&to, &from)
+	func(c *Call, _ struct{}) error { return c.eachTaken(plainCopy) }, nil)
+
+// TakeBytes is y[i] = Scale·x[rows[i]] + Shift, of bytes x and floats y: how samples
+// that are images become what a model takes, at once.
+var TakeBytes = define("take bytes",
+	func(c *Call, _ AffineSet) error {
+		if err := c.takes(); err != nil {
+			return err
 		}
-		return nil
+		if err := allFloats(c.Out[0]); err != nil {
+			return err
+		}
+		return oneType(dtype.Uint8, c.In[0])
+	},
+	func(c *Call, set AffineSet) error {
+		return c.eachTaken(func(y, x *storage.Array) {
+			wide := zeros(x.Shape)
+			plainConvert(&wide, x)
+			plainMap(func(x float64) float64 { return x*set.Scale + set.Shift }, *y, wide)
+		})
 	}, nil)
+
+// takes checks shapes, and that rows are int64.
+func (c *Call) takes() error {
+	if err := c.holds(1, 2); err != nil {
+		return err
+	}
+	y, x, rows := &c.Out[0], &c.In[0], &c.In[1]
+	if rows.Type != dtype.Int64 {
+		return fmt.Errorf("rows of %v; want int64: %w", rows.Type, dtype.ErrType)
+	}
+	if x.Rank() == 0 || rows.Rank() != 1 || y.Rank() != x.Rank() || y.Shape[0] != rows.Shape[0] || !slices.Equal(y.Shape[1:], x.Shape[1:]) {
+		return fmt.Errorf("%v of %v at %v; want (n, …), (N, …) and (n): %w", y.Shape, x.Shape, rows.Shape, views.ErrShape)
+	}
+	return nil
+}
+
+// eachTaken has take move each row of y from that of x.
+func (c *Call) eachTaken(take func(y, x *storage.Array)) error {
+	x, rows := &c.In[0], &c.In[1]
+	for i := range rows.Len() {
+		row := storage.Elements[int64](*rows)[rows.Offset+i*rows.Stride[0]]
+		if row < 0 || row >= int64(x.Shape[0]) {
+			return badRow(i, row, x.Shape[0])
+		}
+		to, from := element(&c.Out[0], i), element(x, int(row))
+		take(&to, &from)
+	}
+	return nil
+}
 
 // element returns element i of a's first axis.
 func element(a *storage.Array, i int) storage.Array {

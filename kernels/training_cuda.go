@@ -13,24 +13,13 @@ import (
 
 var (
 	_ = onGPU(Take, func(c *Call, _ struct{}) error {
-		y, x, rows := c.Out[0], c.In[0], c.In[1]
+		y, x := c.Out[0], c.In[0]
 		c.widen(&y, &x)
-		step := rows.Stride[0]
-		rows.Shape, rows.Stride = y.Shape, make([]int, y.Rank())
-		rows.Stride[0] = step
-		args := takeArgs{first: c.first(&c.In[1]), step: int64(x.Stride[0]), all: int64(x.Shape[0]), rowStep: int64(step), fault: c.gpu.Fault()}
-		x.Shape, x.Stride = y.Shape, slices.Clone(x.Stride)
-		x.Stride[0] = 0 // the kernel adds that of the row
-		return c.eachGrid([]*storage.Array{&y, &x, &rows}, func(g *C.h5k_grid, at starts, n int64) error {
-			args.y, args.x, args.rows, args.n, args.g = at[0], at[1], at[2], n, *g
-			return launch(c.gpu, sizeEntry("take", &y), n, &args)
-		})
+		return c.launchTake(sizeEntry("take", &y), y, x, AffineSet{})
 	})
 
-	_ = onGPU(Flag, func(c *Call, _ struct{}) error {
-		return c.eachGrid([]*storage.Array{&c.In[0]}, func(g *C.h5k_grid, at starts, n int64) error {
-			return launch(c.gpu, entry("flag", c.In[0].Type), n, &flagArgs{at[0], c.first(&c.Out[0]), n, *g})
-		})
+	_ = onGPU(TakeBytes, func(c *Call, set AffineSet) error {
+		return c.launchTake(entry("take bytes", c.Out[0].Type), c.Out[0], c.In[0], set)
 	})
 
 	_ = onGPU(Rescale, func(c *Call, set RescaleSet) error {
@@ -46,17 +35,12 @@ var (
 	})
 )
 
-// takeArgs, flagArgs, rescaleArgs and tallyArgs are Take, Flag, Rescale and Tally of training.cu.
+// takeArgs, rescaleArgs and tallyArgs are Take, Rescale and Tally of training.cu.
 type takeArgs struct {
 	y, x, rows, first, fault uint64
 	n, step, all, rowStep    int64
+	a, b                     float64
 	g                        C.h5k_grid
-}
-
-type flagArgs struct {
-	x, guard uint64
-	n        int64
-	g        C.h5k_grid
 }
 
 type rescaleArgs struct {
@@ -67,6 +51,24 @@ type rescaleArgs struct {
 type tallyArgs struct {
 	sums, loss, hits uint64
 	samples          int64
+}
+
+// launchTake is y = x at the rows that are named.
+func (c *Call) launchTake(code string, y, x storage.Array, set AffineSet) error {
+	rows := c.In[1]
+	step := rows.Stride[0]
+	rows.Shape, rows.Stride = y.Shape, make([]int, y.Rank())
+	rows.Stride[0] = step
+	args := takeArgs{
+		first: c.first(&c.In[1]), step: int64(x.Stride[0]), all: int64(x.Shape[0]), rowStep: int64(step),
+		fault: c.gpu.Fault(), a: set.Scale, b: set.Shift,
+	}
+	x.Shape, x.Stride = y.Shape, slices.Clone(x.Stride)
+	x.Stride[0] = 0 // the kernel adds that of the row
+	return c.eachGrid([]*storage.Array{&y, &x, &rows}, func(g *C.h5k_grid, at starts, n int64) error {
+		args.y, args.x, args.rows, args.n, args.g = at[0], at[1], at[2], n, *g
+		return launch(c.gpu, code, n, &args)
+	})
 }
 
 // widen sees rows that are elements in a row as fewer, wider elements, if it can.

@@ -49,6 +49,9 @@ type Convolution struct {
 	Stride, Padding [2]int
 	Bias            uint64 // where O adjacent elements lie; 0 for none
 	Relu            bool   // of y; there is a bias if and only if there is a relu
+	// Before, unless it is nil, is called just before the convolution is issued, if it is:
+	// it issues what brings W to its place.
+	Before func() error
 }
 
 // A Rounder is a GPU that may have been allowed to round the factors of float32
@@ -145,9 +148,7 @@ func (c *Call) convolveMoved(library Convolver, q Convolution, w *storage.Array)
 	err = c.beside(w, q.W.Stride, func(moved *storage.Array) error {
 		q.W.Address = c.first(moved)
 		if q.Computes != SideW {
-			if err := c.launchCopy(moved, w); err != nil {
-				return err
-			}
+			q.Before = func() error { return c.launchCopy(moved, w) }
 		}
 		if done, err = library.Convolve(q); !done || err != nil || q.Computes != SideW {
 			return err
@@ -169,6 +170,6 @@ func (c *Call) finish(g *conv) error {
 	if g.b == nil {
 		return c.activate(g.y, g.set.Act)
 	}
-	on := Call{Out: []storage.Array{*g.y}, In: []storage.Array{*g.y, *g.b}, Set: ActSet{g.set.Act}}
+	on := Call{Out: []storage.Array{*g.y}, In: []storage.Array{*g.y, *g.b}, Set: ActSet{Act: g.set.Act}}
 	return BiasAct.CUDA(c.gpu, &on)
 }

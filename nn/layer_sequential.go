@@ -29,6 +29,9 @@ func (s Sequential) Forward(x *tensor.Tensor) *tensor.Tensor {
 			i++
 			continue
 		}
+		if _, flattened := s.after(i).(Flatten); flattened {
+			x.InRows()
+		}
 		x = s[i].Forward(x)
 	}
 	return x

@@ -72,17 +72,19 @@ type Memory struct {
 	by    tensor.Steering             // of updates; the steps are counted by Advance then
 }
 
-// step calls update for each parameter that has a gradient, with its buffers.
-func (m *Memory) step(params iter.Seq2[string, *Param], grads tensor.Grads, update func(p, g *tensor.Tensor, room []*tensor.Tensor)) error {
+// step calls update with all parameters that have a gradient, and their buffers.
+func (m *Memory) step(params iter.Seq2[string, *Param], grads tensor.Grads, update func(of []tensor.Update)) error {
 	return tensor.Try(func() {
 		if m.by == nil {
 			m.count++
 		}
+		var of []tensor.Update
 		for name, p := range params {
 			if g := grads[p.Tensor]; g != nil {
-				update(p.Tensor, g, m.room(name, p))
+				of = append(of, tensor.Update{Leaf: p.Tensor, Grad: g, Kept: m.room(name, p)})
 			}
 		}
+		update(of)
 	})
 }
 

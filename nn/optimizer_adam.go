@@ -73,9 +73,7 @@ func adamOf(name string, set AdamSet) Adam {
 // Step updates every parameter that grads has a gradient for.
 func (o *Adam) Step(params iter.Seq2[string, *Param], grads tensor.Grads) error {
 	set := o.settings(o.count + 1)
-	return o.step(params, grads, func(p, g *tensor.Tensor, room []*tensor.Tensor) {
-		tensor.UpdateAdam(p, g, room[0], room[1], set, o.by)
-	})
+	return o.step(params, grads, func(of []tensor.Update) { tensor.UpdateAdam(of, set, o.by) })
 }
 
 func (o *Adam) settings(step int) tensor.AdamSet {

@@ -45,13 +45,7 @@ func NewSGDOf(set SGDSet) *SGD {
 // Step updates every parameter that grads has a gradient for.
 func (o *SGD) Step(params iter.Seq2[string, *Param], grads tensor.Grads) error {
 	set := o.settings()
-	return o.step(params, grads, func(p, g *tensor.Tensor, room []*tensor.Tensor) {
-		if len(room) == 0 {
-			tensor.UpdateSGD(p, g, nil, set, o.by)
-			return
-		}
-		tensor.UpdateSGD(p, g, room[0], set, o.by)
-	})
+	return o.step(params, grads, func(of []tensor.Update) { tensor.UpdateSGD(of, set, o.by) })
 }
 
 func (o *SGD) settings() tensor.SGDSet {

@@ -19,9 +19,7 @@ func Gradients(y *Tensor) Grads {
 	if y.Len() != 1 || !y.wants {
 		fail(act, storage.ErrState, "of %v; want a single element computed from a leaf that requires a gradient", y)
 	}
-	one := y.quietly(y.tape).constant(1)
-	one.unit = true
-	p := pass{grads: Grads{y: one}, tape: y.tape}
+	p := pass{grads: Grads{y: seed(y)}, tape: y.tape}
 	p.reach(y)
 	for len(p.pending) > 0 {
 		x := heap.Pop(&p.pending).(*Tensor)
@@ -83,6 +81,19 @@ func (p *pass) add(x, dx *Tensor) {
 	}
 	p.grads[x] = dx
 	p.reach(x)
+}
+
+// seed returns the 1 that gradients of y start from. It is written nowhere if y is a
+// loss, which has worked out its slope, and will not look.
+func seed(y *Tensor) *Tensor {
+	if y.node != nil {
+		if _, knows := y.node.op.(interface{ keepsSlope() }); knows {
+			return &Tensor{Array: y.Array, unit: true, quiet: true, tape: y.tape}
+		}
+	}
+	one := y.quietly(y.tape).constant(1)
+	one.unit = true
+	return one
 }
 
 // constant returns value repeated to x's shape by zero strides.

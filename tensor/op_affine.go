@@ -8,7 +8,12 @@ import (
 )
 
 // Scale returns s·x. The number never changes x's type.
-func (x *Tensor) Scale(s float64) *Tensor { return Apply(affine{s, 0}, x) }
+func (x *Tensor) Scale(s float64) *Tensor {
+	if s == 1 {
+		return x
+	}
+	return Apply(affine{s, 0}, x)
+}
 
 // Shift returns x + s. The number never changes x's type.
 func (x *Tensor) Shift(s float64) *Tensor { return Apply(affine{1, s}, x) }

@@ -16,12 +16,15 @@ type Conv2dSet = kernels.Conv2dSet
 // (N, out, (H + 2·padding − kh)/stride + 1, …). The result lies channels-last.
 func Conv2d(x, w, b *Tensor, set Conv2dSet) *Tensor {
 	if b == nil {
-		return Apply(conv2d{set}, lowered(x, w)...)
+		return Apply(conv2d{set, finish{act: set.Act}}, lowered(x, w)...)
 	}
-	return Apply(conv2d{set}, lowered(x, w, b)...)
+	return Apply(conv2d{set, finish{act: set.Act}}, lowered(x, w, b)...)
 }
 
-type conv2d struct{ set Conv2dSet }
+type conv2d struct {
+	set Conv2dSet
+	finish
+}
 
 func (conv2d) Name() string { return "conv2d" }
 
@@ -57,12 +60,18 @@ func (op conv2d) Backward(y, dy *Tensor, in ...*Tensor) []*Tensor {
 	x, w, b := in[0], in[1], optional(in, 2)
 	bare := op.set
 	bare.Act = NoActivation
-	dz, db := activated(op.set.Act, y, dy, b)
+	dz, db := op.back(y, dy, b)
 	return []*Tensor{
 		x.asks(func() *Tensor { return compute(kernels.Conv2dGradX, bare, channelsLast(x), dz, w) }),
 		w.asks(func() *Tensor { return compute(kernels.Conv2dGradW, bare, like(w), x, dz) }),
 		db,
 	}[:len(in)]
+}
+
+// dropping is the operation with a dropout behind it.
+func (op conv2d) dropping(p float64) Op {
+	op.dropped = p
+	return op
 }
 
 // channelsLast is the Spec of images as x that lie channels-last.

@@ -1,6 +1,8 @@
 package tensor
 
 import (
+	"slices"
+
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/storage"
@@ -16,6 +18,7 @@ func CrossEntropy(logits, labels *Tensor) *Tensor {
 
 type crossEntropy struct {
 	slope storage.Array // (softmax − one-hot)/N
+	hits  storage.Array // int64: what Hits counts
 }
 
 func (*crossEntropy) Name() string { return "cross entropy" }
@@ -36,11 +39,20 @@ func (op *crossEntropy) Infer(in ...*Tensor) (dtype.Type, views.View) {
 }
 
 func (op *crossEntropy) Forward(w *Work, y storage.Array, in ...storage.Array) (err error) {
+	if !w.Recording() {
+		return w.Run(kernels.CrossEntropy, nil, []storage.Array{y}, in...)
+	}
 	if op.slope, err = w.Make(in[0].Type, views.Of(in[0].Shape...)); err != nil {
 		return err
 	}
-	return w.Run(kernels.CrossEntropy, nil, []storage.Array{y, op.slope}, in...)
+	if op.hits, err = w.Make(dtype.Int64, views.Of()); err != nil {
+		return err
+	}
+	return w.Run(kernels.CrossEntropy, nil, []storage.Array{y, op.slope, op.hits}, in...)
 }
+
+// keepsSlope: see seed.
+func (*crossEntropy) keepsSlope() {}
 
 func (op *crossEntropy) Backward(_, dy *Tensor, in ...*Tensor) []*Tensor {
 	return []*Tensor{dy.with(op.slope).times(dy), nil}
@@ -62,8 +74,14 @@ func (x *Tensor) times(s *Tensor) *Tensor {
 
 var _ = Register("cross entropy", func(in ...*Tensor) *Tensor { return CrossEntropy(in[0], in[1]) }, In(4, 5), Classes(5, 4))
 
-// Hits returns how many rows of logits (N, classes) are largest at their label, as int64.
-func Hits(logits, labels *Tensor) *Tensor {
+// Hits returns how many rows of logits (N, classes) are largest at their label, as
+// int64. If loss, which may be nil, is recorded as their cross entropy, it knows.
+func Hits(logits, labels, loss *Tensor) *Tensor {
+	if loss != nil && loss.node != nil && slices.Equal(loss.node.in, []*Tensor{logits, labels}) {
+		if op, ok := loss.node.op.(*crossEntropy); ok {
+			return loss.with(op.hits)
+		}
+	}
 	(&crossEntropy{}).Infer(logits, labels)
 	return compute(kernels.Hits, nil, Spec{dtype.Int64, views.Of()}, logits, labels)
 }

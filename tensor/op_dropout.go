@@ -22,7 +22,23 @@ func (x *Tensor) Dropout(p float64, key Key) *Tensor {
 	if !(p >= 0 && p < 1) {
 		fail("dropout", ErrShape, "probability %v; want 0 ≤ p < 1", p)
 	}
-	return Apply(dropout{p, key}, x)
+	y := Apply(dropout{p, key}, x)
+	if p > 0 && y.node != nil && x.node != nil {
+		y.joins(x, p)
+	}
+	return y
+}
+
+// joins records y, the dropout of x, and what x is the result of as one operation, if
+// that works out the slope of both at once.
+func (y *Tensor) joins(x *Tensor, p float64) {
+	op, ok := x.node.op.(interface {
+		drops() bool
+		dropping(p float64) Op
+	})
+	if in := x.node.in; ok && op.drops() && version(x, in) == x.node.version {
+		y.node.op, y.node.in, y.node.version = op.dropping(p), in, version(y, in)
+	}
 }
 
 type dropout struct {
@@ -34,6 +50,9 @@ func (dropout) Name() string { return "dropout" }
 
 func (dropout) Infer(in ...*Tensor) (dtype.Type, views.View) {
 	wantFloat("dropout", in[0])
+	if in[0].rows {
+		return in[0].Type, views.Of(in[0].Shape...)
+	}
 	return in[0].Type, views.Like(in[0].View)
 }
 

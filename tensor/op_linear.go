@@ -10,12 +10,12 @@ import (
 // Linear returns act(x·wᵀ + b) for x (N, in), w (out, in) and b (out), which may be nil.
 func Linear(x, w, b *Tensor, act Activation) *Tensor {
 	if b == nil {
-		return Apply(linear{act}, lowered(x, w)...)
+		return Apply(linear{finish{act: act}}, lowered(x, w)...)
 	}
-	return Apply(linear{act}, lowered(x, w, b)...)
+	return Apply(linear{finish{act: act}}, lowered(x, w, b)...)
 }
 
-type linear struct{ act Activation }
+type linear struct{ finish }
 
 func (linear) Name() string { return "linear" }
 
@@ -45,12 +45,18 @@ func (op linear) Forward(w *Work, y storage.Array, in ...storage.Array) error {
 
 func (op linear) Backward(y, dy *Tensor, in ...*Tensor) []*Tensor {
 	x, w := in[0], in[1]
-	dz, db := activated(op.act, y, dy, optional(in, 2))
+	dz, db := op.back(y, dy, optional(in, 2))
 	return []*Tensor{
 		x.asks(func() *Tensor { return dz.MatMul(w) }),
 		w.asks(func() *Tensor { return dz.T().MatMul(x) }),
 		db,
 	}[:len(in)]
+}
+
+// dropping is the operation with a dropout behind it.
+func (op linear) dropping(p float64) Op {
+	op.dropped = p
+	return op
 }
 
 // optional returns in[i], or nil if there are fewer.

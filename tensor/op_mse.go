@@ -37,6 +37,9 @@ func (op *squaredError) Forward(w *Work, y storage.Array, in ...storage.Array) (
 	return w.Run(kernels.MeanSquaredError, nil, []storage.Array{y, op.slope}, in...)
 }
 
+// keepsSlope: see seed.
+func (*squaredError) keepsSlope() {}
+
 func (op *squaredError) Backward(_, dy *Tensor, in ...*Tensor) []*Tensor {
 	dx := dy.with(op.slope).times(dy)
 	return []*Tensor{dx, in[1].asks(dx.Neg)}

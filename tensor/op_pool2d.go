@@ -34,14 +34,15 @@ func (op *maxPool2d) Infer(in ...*Tensor) (dtype.Type, views.View) {
 	return pooled(op.Name(), op.set, in[0])
 }
 
-// pooled is the result of moving a window over the images of x; it lies as x does.
+// pooled is the result of moving a window over the images of x; it lies as x does,
+// or in rows.
 func pooled(op string, set Pool2dSet, x *Tensor) (dtype.Type, views.View) {
 	wantFloat(op, x)
 	if x.Rank() != 4 {
 		fail(op, ErrShape, "of %v; want images (N, C, H, W)", x.Shape)
 	}
 	out := windows(op, x, set.Kernel, set.Stride, set.Padding)
-	if like := views.Like(x.View); like.Stride[1] == 1 {
+	if like := views.Like(x.View); like.Stride[1] == 1 && !x.rows {
 		return x.Type, views.ChannelsLast(x.Shape[0], x.Shape[1], out[0], out[1])
 	}
 	return x.Type, views.Of(x.Shape[0], x.Shape[1], out[0], out[1])

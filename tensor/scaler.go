@@ -1,6 +1,8 @@
 package tensor
 
 import (
+	"fmt"
+
 	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
@@ -27,13 +29,25 @@ func (s Scaler) Scale(loss *Tensor) *Tensor {
 	return loss.Mul(loss.with(s.With(scale)))
 }
 
-// Check notes whether g, a gradient of what was scaled, is finite.
-func (s Scaler) Check(g *Tensor) {
-	g.live("scaler")
-	run("flag", kernels.Flag, nil, []storage.Array{s.Array}, g.Array)
+// Check notes whether gradients of what was scaled are finite.
+func (s Scaler) Check(grads ...*Tensor) {
+	for _, g := range grads {
+		g.live("scaler")
+	}
+	run("flag", kernels.Flag, nil, []storage.Array{s.Array}, arrays(grads)...)
 }
 
 // Step ends a step: it sets the scale for the next by what was checked.
 func (s Scaler) Step() {
 	run("rescale", kernels.Rescale, kernels.RescaleSet{Patience: patience}, []storage.Array{s.Array})
+}
+
+// Err returns an error if there is no smaller scale, and gradients are still not
+// finite: then nothing is learned any more.
+func (s Scaler) Err() error {
+	bad, err := kernels.GuardIsStuck(s.Array)
+	if err != nil || !bad {
+		return err
+	}
+	return &Error{"scaler", fmt.Errorf("gradients are infinite or NaN however little their loss is scaled; lower the learning rate, or train in bf16: %w", storage.ErrState)}
 }

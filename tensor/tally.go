@@ -1,6 +1,7 @@
 package tensor
 
 import (
+	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
@@ -27,11 +28,23 @@ func AddTally(sums storage.Array, n int, loss, hits *Tensor) {
 	touch(sums)
 }
 
+// TakeNormalized is Take of x, and Normalize of that.
+func TakeNormalized(x, rows *Tensor, scale, shift float64) *Tensor {
+	if x.Type != dtype.Uint8 || x.Rank() == 0 || rows.Rank() != 1 {
+		return Take(x, rows).Normalize(scale, shift)
+	}
+	return compute(kernels.TakeBytes, kernels.AffineSet{Scale: scale, Shift: shift}, Spec{dtype.Float32, taken(x, rows)}, x, rows)
+}
+
 // Take returns the rows of x (N, …) that rows (n), of int64, names: (n, …).
 func Take(x, rows *Tensor) *Tensor {
 	if x.Rank() == 0 || rows.Rank() != 1 {
 		fail("take", ErrShape, "rows %v of %v; want (n) of (N, …)", rows.Shape, x.Shape)
 	}
-	shape := append([]int{rows.Len()}, x.Shape[1:]...)
-	return compute(kernels.Take, nil, Spec{x.Type, views.Of(shape...)}, x, rows)
+	return compute(kernels.Take, nil, Spec{x.Type, taken(x, rows)}, x, rows)
+}
+
+// taken is how rows of x lie.
+func taken(x, rows *Tensor) views.View {
+	return views.Of(append([]int{rows.Len()}, x.Shape[1:]...)...)
 }

@@ -39,6 +39,7 @@ type Tensor struct {
 
 	wants bool  // whether a gradient should reach it
 	unit  bool  // whether it is the 1 that gradients start from
+	rows  bool  // whether windows and dropouts of it lie row-major: see InRows
 	quiet bool  // whether what is computed from it goes unrecorded
 	node  *node // how it was computed; nil for a leaf
 	tape  *Tape // whose memory it lives in; nil if its own

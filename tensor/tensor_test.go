@@ -132,7 +132,7 @@ func BenchmarkSteadyStep(b *testing.B) {
 					h := tensor.Linear(t.Watch(x), w1, b1, tensor.ReluActivation)
 					loss := tensor.CrossEntropy(tensor.Linear(h, w2, b2, tensor.NoActivation), t.Watch(labels))
 					for p, g := range tensor.Gradients(loss) {
-						tensor.UpdateSGD(p, g, nil, tensor.SGDSet{Rate: 0.01}, nil)
+						tensor.UpdateSGD([]tensor.Update{{Leaf: p, Grad: g}}, tensor.SGDSet{Rate: 0.01}, nil)
 					}
 				})
 				if err != nil {
@@ -167,7 +167,7 @@ func ExampleStep() {
 		y := t.Watch(storage.From([]float32{1, 2}, 2, 1))
 		loss := tensor.MeanSquaredError(tensor.Linear(x, w, nil, tensor.NoActivation), y)
 		for p, g := range tensor.Gradients(loss) {
-			tensor.UpdateSGD(p, g, nil, tensor.SGDSet{Rate: 0.1}, nil)
+			tensor.UpdateSGD([]tensor.Update{{Leaf: p, Grad: g}}, tensor.SGDSet{Rate: 0.1}, nil)
 		}
 	})
 	fmt.Println(tensor.Values[float32](w), err)

@@ -16,33 +16,35 @@ type (
 // package kernels describes them, on the parameters' device. It may be empty.
 type Steering []storage.Array
 
-// UpdateSGD moves leaf p against its gradient g, in place and in one pass;
-// momentum, where it is not nil, is updated with it.
-func UpdateSGD(p, g, momentum *Tensor, set SGDSet, by Steering) {
-	if momentum == nil {
-		update("sgd", kernels.SGD, set, by, g, p)
+// An Update is a leaf that is to move, its gradient, and what is kept with it, of
+// the leaf's shape: momentum for SGD that has one, first and second moments for Adam.
+type Update struct {
+	Leaf, Grad *Tensor
+	Kept       []*Tensor
+}
+
+// UpdateSGD moves leaves against their gradients, in place, all in one pass.
+func UpdateSGD(of []Update, set SGDSet, by Steering) { update("sgd", kernels.SGD, set, by, of) }
+
+// UpdateAdam moves leaves by Adam's rule, likewise.
+func UpdateAdam(of []Update, set AdamSet, by Steering) { update("adam", kernels.Adam, set, by, of) }
+
+// update runs k on what it changes, and counts the change.
+func update(op string, k *kernels.Kernel, set any, by Steering, of []Update) {
+	if len(of) == 0 {
 		return
 	}
-	update("sgd", kernels.SGD, set, by, g, p, momentum)
-}
-
-// UpdateAdam moves leaf p by Adam's rule, in place and in one pass, and with it
-// the running first and second moments m and v of its gradient g.
-func UpdateAdam(p, g, m, v *Tensor, set AdamSet, by Steering) {
-	update("adam", kernels.Adam, set, by, g, p, m, v)
-}
-
-// update runs k from g on tensors it changes, and counts the change.
-func update(op string, k *kernels.Kernel, set any, by Steering, g *Tensor, changed ...*Tensor) {
-	g.live(op)
-	out := arrays(changed)
-	for _, x := range changed {
-		if x.node != nil {
-			fail(op, ErrState, "%v was computed; only leaves are updated", x)
+	var changed, grads []*Tensor
+	for _, u := range of {
+		u.Grad.live(op)
+		if u.Leaf.node != nil {
+			fail(op, ErrState, "%v was computed; only leaves are updated", u.Leaf)
 		}
+		grads, changed = append(grads, u.Grad), append(append(changed, u.Leaf), u.Kept...)
 	}
-	device(op, append(changed, g)...)
-	run(op, k, set, out, append([]storage.Array{g.Array}, by...)...)
+	device(op, append(changed, grads...)...)
+	out := arrays(changed)
+	run(op, k, set, out, append(arrays(grads), by...)...)
 	touch(out...)
 }
 

@@ -258,9 +258,10 @@ func (f *fitting) rateAt(consumed int) float64 {
 	return f.rate * f.schedule(epochs/float64(f.Config.Epochs))
 }
 
-// answer returns what the model says of x, and y in the shape to compare it with.
+// answer returns what the model says of x, which Input has made its input, and y in
+// the shape to compare it with.
 func (r *Run) answer(x, y *tensor.Tensor) (out, target *tensor.Tensor) {
-	out = r.Model.Forward(r.Input.Of(x)).Widened()
+	out = r.Model.Forward(x).Widened()
 	switch target = y; {
 	case r.Config.Data.OneHot:
 		target = r.oneHot(target)
@@ -277,12 +278,13 @@ func (r *Run) oneHot(labels *tensor.Tensor) *tensor.Tensor {
 	return labels.Reshape(labels.Shape[0], 1).Cast(dtype.Int64).Equal(tensor.Of(r.places)).Cast(dtype.Float32)
 }
 
-// hits counts the samples that out names the right class of; nil if there are no classes.
-func (r *Run) hits(out, y *tensor.Tensor) *tensor.Tensor {
+// hits counts the samples that out names the right class of, as their loss may have; nil if
+// there are no classes.
+func (r *Run) hits(out, y, loss *tensor.Tensor) *tensor.Tensor {
 	if !r.Classifies() {
 		return nil
 	}
-	return tensor.Hits(out, y)
+	return tensor.Hits(out, y, loss)
 }
 
 // finish validates, writes history and turns to the next epoch.

@@ -53,13 +53,28 @@ func wantsImages(m nn.Module) bool {
 }
 
 // Of returns a batch as the model takes it.
-func (in Input) Of(x *tensor.Tensor) *tensor.Tensor {
+func (in Input) Of(x *tensor.Tensor) *tensor.Tensor { return in.scaled(in.shaped(x)) }
+
+// OfRows is Of the named rows of x, all samples there are.
+func (in Input) OfRows(x, rows *tensor.Tensor) *tensor.Tensor {
+	if len(in.Scale) == 1 && !in.isIdentity() {
+		return in.shaped(tensor.TakeNormalized(x, rows, in.Scale[0], in.Shift[0]))
+	}
+	return in.Of(tensor.Take(x, rows))
+}
+
+// shaped returns x in the shape that the model takes.
+func (in Input) shaped(x *tensor.Tensor) *tensor.Tensor {
 	if in.AddChannel {
 		x = x.Reshape(x.Shape[0], 1, x.Shape[1], x.Shape[2])
 	}
 	if in.ChannelsLast {
 		x = x.Transpose(0, 3, 1, 2)
 	}
+	return x
+}
+
+func (in Input) scaled(x *tensor.Tensor) *tensor.Tensor {
 	switch {
 	case in.auto() || in.isIdentity() && x.Type == dtype.Float32:
 		return x

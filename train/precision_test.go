@@ -152,7 +152,7 @@ func TestOverflowLeavesStepsOut(t *testing.T) {
 	gpu := cudatest.Devices(t, cudatest.Deferred)[0]
 	for _, d := range []storage.Device{storage.CPU, gpu} {
 		run, data := onGPU(t, d, way{}, strings.Replace(tiny, "batch: 50", "batch: 15", 1)+"fp16")
-		if err := storage.From([]float32{1 << 24, 0, 0}, 3).CopyTo(train.ScaleOf(run)); err != nil {
+		if err := storage.From([]float32{1 << 24, 0, 0, 0}, 4).CopyTo(train.ScaleOf(run)); err != nil {
 			t.Fatal(err)
 		}
 		before, moved := fmt.Sprint(weightsOf(t, run)), 0
@@ -174,6 +174,22 @@ func TestOverflowLeavesStepsOut(t *testing.T) {
 		}
 		if loss := run.History["loss"]; loss[1] >= loss[0] {
 			t.Errorf("%v: losses %v, want them to fall", d, loss)
+		}
+	}
+}
+
+// TestScalesThatFallForEverEndTheRun begins where no smaller scale is left, with a step
+// that was bad.
+func TestScalesThatFallForEverEndTheRun(t *testing.T) {
+	gpu := cudatest.Devices(t, cudatest.Deferred)[0]
+	for _, d := range []storage.Device{storage.CPU, gpu} {
+		run, data := onGPU(t, d, way{}, tiny+"fp16")
+		if err := storage.From([]float32{0x1p-126, 0, 1, 140}, 4).CopyTo(train.ScaleOf(run)); err != nil {
+			t.Fatal(err)
+		}
+		err := run.Fit(context.Background(), data, train.Options{})
+		if err == nil || !strings.Contains(err.Error(), "however little their loss is scaled") {
+			t.Errorf("%v: error %v", d, err)
 		}
 	}
 }

@@ -251,8 +251,9 @@ func (r *Run) evaluate(ctx context.Context, p *Predictor, f feed) (t Tally, err 
 // tally adds what the model says of x, compared with y, to sums.
 func (r *Run) tally(sums, x, y storage.Array) error {
 	return tensor.Infer(func(t *tensor.Tape) {
-		out, target := r.answer(t.Watch(x), t.Watch(y))
-		tensor.AddTally(sums, x.Shape[0], r.loss(out, target), r.hits(out, target))
+		out, target := r.answer(r.Input.Of(t.Watch(x)), t.Watch(y))
+		loss := r.loss(out, target)
+		tensor.AddTally(sums, x.Shape[0], loss, r.hits(out, target, loss))
 	})
 }
 

@@ -45,14 +45,24 @@ func (f *fitting) update(loss *tensor.Tensor) error {
 		return f.Optimizer.Step(f.params, tensor.Gradients(loss))
 	}
 	grads := tensor.Gradients(f.scaler.Scale(loss))
+	var all []*tensor.Tensor
 	for _, p := range f.params {
 		if g := grads[p.Tensor]; g != nil {
-			f.scaler.Check(g)
+			all = append(all, g)
 		}
 	}
+	f.scaler.Check(all...)
 	err := f.Optimizer.Step(f.params, grads)
 	f.scaler.Step()
 	return err
+}
+
+// stuck returns an error if the scale of losses has come to its end.
+func (f *fitting) stuck() error {
+	if f.scaler == nil {
+		return nil
+	}
+	return f.scaler.Err()
 }
 
 // notFinite ends a step whose loss cannot be learned from.
@@ -82,17 +92,17 @@ func (a *atOnce) step(b *batch) error {
 	err := tensor.Step(func(t *tensor.Tape) {
 		t.Seed(a.Config.Seed, a.Cursor.Step)
 		a.lower(t)
-		out, y := a.answer(t.Watch(b.fields[0]), t.Watch(b.fields[1]))
+		out, y := a.answer(a.Input.Of(t.Watch(b.fields[0])), t.Watch(b.fields[1]))
 		total := a.loss(out, y)
 		if loss = total.Item(); math.IsNaN(loss) || math.IsInf(loss, 0) {
 			notFinite(loss)
 		}
-		if h := a.hits(out, y); h != nil {
+		if h := a.hits(out, y, total); h != nil {
 			hits = int(h.Item())
 		}
 		failed = a.update(total)
 	})
-	if err = errors.Join(err, failed); err != nil {
+	if err = errors.Join(err, failed, a.stuck()); err != nil {
 		return fmt.Errorf("epoch %d, step %d: %w", a.Cursor.Epoch+1, a.Cursor.Step+1, err)
 	}
 	a.Cursor.Sofar.add(b.n, loss, hits)
@@ -188,11 +198,14 @@ func (a *ahead) compute(t *tensor.Tape, b *batch) error {
 	a.lower(t)
 	x, y := t.Watch(b.fields[0]), t.Watch(b.fields[1])
 	if b.rows.Data != nil {
-		x, y = tensor.Take(x, t.Watch(b.rows)), tensor.Take(y, t.Watch(b.rows))
+		rows := t.Watch(b.rows)
+		x, y = a.Input.OfRows(x, rows), tensor.Take(y, rows)
+	} else {
+		x = a.Input.Of(x)
 	}
 	out, target := a.answer(x, y)
 	loss := a.loss(out, target)
-	tensor.AddTally(a.sums, b.n, loss, a.hits(out, target))
+	tensor.AddTally(a.sums, b.n, loss, a.hits(out, target, loss))
 	return a.update(loss)
 }
 
@@ -207,6 +220,9 @@ func (a *ahead) settle() error {
 	if bad := sums[tensor.TallyBad]; bad != 0 {
 		err := tensor.Try(func() { notFinite(sums[tensor.TallyLoss]) })
 		return fmt.Errorf("epoch %d, step %d: %w", a.Cursor.Epoch+1, a.first+uint64(bad), err)
+	}
+	if err := a.stuck(); err != nil {
+		return fmt.Errorf("epoch %d, by step %d: %w", a.Cursor.Epoch+1, a.Cursor.Step+1, err)
 	}
 	sofar := &a.Cursor.Sofar
 	sofar.Samples, sofar.Loss, sofar.Hits = a.samples, sums[tensor.TallyLoss], int(sums[tensor.TallyHits])

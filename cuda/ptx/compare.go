@@ -71,9 +71,11 @@ func selects(d *decoder) execute {
 	return func(b *block, lanes []int32) {
 		zs, xs, ys, ps := b.row(z), b.row(x), b.row(y), b.row(p)
 		for _, l := range lanes {
-			if zs[l] = ys[l]; uint8(ps[l]) != 0 {
-				zs[l] = xs[l]
+			chosen := ys[l] // z may be x
+			if uint8(ps[l]) != 0 {
+				chosen = xs[l]
 			}
+			zs[l] = chosen
 		}
 	}
 }

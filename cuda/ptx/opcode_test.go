@@ -268,3 +268,35 @@ ret;
 		t.Errorf("%d requests in %d wavefronts; want 4 of each to store and to load", counters.SharedRequests, counters.Wavefronts)
 	}
 }
+
+// TestSelectionsMayReplaceTheirOperands wants selp to have read all before it writes.
+func TestSelectionsMayReplaceTheirOperands(t *testing.T) {
+	const text = `.version 7.0
+.target sm_75
+.visible .entry one(.param .u64 y)
+{
+.reg .b64 %r<4>;
+.reg .pred %p<1>;
+ld.param.u64 %r0, [y];
+mov.u64 %r1, 5;
+mov.u64 %r2, 6;
+setp.eq.s64 %p0, %r1, 5;
+selp.b64 %r1, %r1, %r2, %p0;
+st.global.u64 [%r0], %r1;
+ret;
+}
+`
+	m, err := Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	memory := NewMemory(0)
+	y := memory.Alloc(8)
+	if err := m.Kernels["one"].Run(memory, Launch{Blocks: [3]uint32{1, 1, 1}, Threads: [3]uint32{1, 1, 1}, Params: little.AppendUint64(nil, y)}); err != nil {
+		t.Fatal(err)
+	}
+	bytes, err := memory.Bytes(y, 8)
+	if got := little.Uint64(bytes); got != 5 || err != nil {
+		t.Errorf("got %d, error %v, want 5", got, err)
+	}
+}

@@ -243,6 +243,11 @@ func (p *parser) area() (name string, a area) {
 	if p.accept(".align") {
 		a.align = p.alignment()
 	}
+	if p.accept(".u32") { // a single word
+		name, a.size = p.take(), 4
+		p.want(";")
+		return name, a
+	}
 	p.want(".b8")
 	name = p.take()
 	p.want("[")

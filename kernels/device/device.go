@@ -95,7 +95,7 @@ func parse(text string) module {
 			}
 			m.bodies[name] = text[:size]
 		case strings.HasPrefix(line, ".shared"), strings.HasPrefix(line, ".const"), strings.HasPrefix(line, ".global"):
-			name, _, _ := strings.Cut(line[strings.LastIndex(line, " ")+1:], "[")
+			name, _, _ := strings.Cut(strings.TrimSuffix(line[strings.LastIndex(line, " ")+1:], ";"), "[")
 			m.variables = append(m.variables, variable{name, text[:size]})
 		default:
 			head.WriteString(text[:size])

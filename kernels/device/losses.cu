@@ -1,12 +1,15 @@
-// Losses: a number for each row or block, which one block then adds up.
+// Losses: a number for each row or block, which the last block adds up.
+#include "arrival.cuh"
 #include "fault.cuh"
 #include "math.cuh"
 
 struct Labelled {
 	const void *x, *labels;
-	void *result, *dx;
-	double *part; // one for each row
+	void *loss, *dx;
+	int64_t *hits; // where the rows are counted that are largest at their label; or nowhere
+	double *part;  // losses of the rows, if there are any, then their hits
 	Fault *fault;
+	uint32_t *counter;
 	int64_t rows, cols, row, col, dx_row, dx_col, step, size, sign;
 };
 
@@ -30,6 +33,41 @@ template <class T> struct Row {
 // Each row is a warp's.
 #define ROWS(i) for (int64_t lane = threadIdx.x % 32, i = (blockIdx.x * blockDim.x + threadIdx.x) / 32; i < a.rows; i += gridDim.x * blockDim.x / 32)
 
+// Whether a row is largest at its label, by the first of several, or the first NaN; NaN if that is no class.
+template <class T> FN double hit(const Labelled &a, Row<T> x, Calc<T> top, int64_t lane, int64_t label) {
+	int64_t at = a.cols;
+	for (int64_t j = lane; j < a.cols; j += 32) {
+		Calc<T> v = x[j];
+		if (j < at && (v == top || (top != top && v != v)))
+			at = j;
+	}
+	at = together<32>(at, Smaller());
+	return wrong(a, label) ? not_a_number() : at == label;
+}
+
+// The sum of all rows' numbers, by one block. The first row with a label that is no class, whose
+// number is NaN, is refused.
+FN double rows_together(const Labelled &a, const double *part) {
+	double sum = 0;
+	int64_t first = a.rows;
+	for (int64_t i = threadIdx.x; i < a.rows; i += 256) {
+		double x = part[i];
+		sum += x;
+		if (x != x && i < first && wrong(a, label(a, i)))
+			first = i;
+	}
+	sum = together<256>(sum, Plus());
+	first = together<256>(first, Smaller());
+	if (threadIdx.x == 0 && first < a.rows)
+		refuse(a.fault, {first, label(a, first), a.cols});
+	return sum;
+}
+FN void count_hits(const Labelled &a, const double *part) {
+	double sum = rows_together(a, part);
+	if (threadIdx.x == 0)
+		*a.hits = (int64_t)sum;
+}
+
 template <class T> FN void cross_entropy(const Labelled &a) {
 	ROWS(i) {
 		Row<T> x = {a.x, i * a.row, a.col};
@@ -45,70 +83,44 @@ template <class T> FN void cross_entropy(const Labelled &a) {
 			for (int64_t j = lane; j < a.cols; j += 32)
 				put<T>(a.dx, i * a.dx_row + j * a.dx_col, (EXP(x[j] - top) / sum - (j == l ? 1 : 0)) / (Calc<T>)a.rows);
 		}
-		if (lane == 0)
-			a.part[i] = wrong(a, l) ? not_a_number() : -((double)(x[l] - top) - (double)LOG(sum));
+		double at = a.hits ? hit(a, x, top, lane, l) : 0;
+		if (lane != 0)
+			continue;
+		a.part[i] = wrong(a, l) ? not_a_number() : -((double)(x[l] - top) - (double)LOG(sum));
+		if (a.hits)
+			a.part[a.rows + i] = at;
 	}
+	if (!last_of(gridDim.x, a.counter))
+		return;
+	double sum = rows_together(a, a.part);
+	if (threadIdx.x == 0)
+		put<T>(a.loss, 0, sum / (double)a.rows);
+	if (a.hits)
+		count_hits(a, a.part + a.rows);
 }
 FLOATS(cross_entropy, Labelled)
 
 template <class T> FN void hits(const Labelled &a) {
 	ROWS(i) {
 		Row<T> x = {a.x, i * a.row, a.col};
-		int64_t l = label(a, i);
 		Calc<T> top = -(Calc<T>)infinity();
-		int64_t at = a.cols;
 		for (int64_t j = lane; j < a.cols; j += 32)
 			top = Larger()(top, x[j]);
-		top = together<32>(top, Larger());
-		for (int64_t j = lane; j < a.cols; j += 32) {
-			Calc<T> v = x[j];
-			if (j < at && (v == top || (top != top && v != v)))
-				at = j;
-		}
-		for (int lanes = 1; lanes < 32; lanes *= 2) {
-			int64_t next = other(at, lanes);
-			at = next < at ? next : at;
-		}
+		double at = hit(a, x, together<32>(top, Larger()), lane, label(a, i));
 		if (lane == 0)
-			a.part[i] = wrong(a, l) ? not_a_number() : at == l;
+			a.part[i] = at;
 	}
+	if (last_of(gridDim.x, a.counter))
+		count_hits(a, a.part);
 }
 FLOATS(hits, Labelled)
-
-// The sum of all rows' numbers, by one block. The first row with a label that is no class, whose
-// number is NaN, is refused.
-FN double rows_together(const Labelled &a) {
-	double sum = 0;
-	int64_t first = a.rows;
-	for (int64_t i = threadIdx.x; i < a.rows; i += 256) {
-		double x = a.part[i];
-		sum += x;
-		if (x != x && i < first && wrong(a, label(a, i)))
-			first = i;
-	}
-	sum = together<256>(sum, Plus());
-	first = together<256>(first, Smaller());
-	if (threadIdx.x == 0 && first < a.rows)
-		refuse(a.fault, {first, label(a, first), a.cols});
-	return sum;
-}
-template <class T> FN void mean_of_rows(const Labelled &a) {
-	double sum = rows_together(a);
-	if (threadIdx.x == 0)
-		put<T>(a.result, 0, sum / (double)a.rows);
-}
-FLOATS(mean_of_rows, Labelled)
-KERNEL sum_of_rows(Labelled a) {
-	double sum = rows_together(a);
-	if (threadIdx.x == 0)
-		*(int64_t *)a.result = (int64_t)sum;
-}
 
 struct SquaredError {
 	const void *x, *y;
 	void *dx, *loss;
 	double *part; // one for each block
-	int64_t n, blocks;
+	uint32_t *counter;
+	int64_t n;
 	double all; // elements
 	Grid g;     // of x, y, dx
 };
@@ -125,15 +137,13 @@ template <class T> FN void squared_error(const SquaredError &a) {
 	sum = together<256>(sum, Plus());
 	if (threadIdx.x == 0)
 		a.part[blockIdx.x] = sum;
-}
-FLOATS(squared_error, SquaredError)
-
-template <class T> FN void mean_of_blocks(const SquaredError &a) {
-	double sum = 0;
-	for (uint32_t i = threadIdx.x; i < a.blocks; i += 256)
+	if (!last_of(gridDim.x, a.counter))
+		return;
+	sum = 0;
+	for (uint32_t i = threadIdx.x; i < gridDim.x; i += 256)
 		sum += a.part[i];
 	sum = together<256>(sum, Plus());
 	if (threadIdx.x == 0)
 		put<T>(a.loss, 0, sum / a.all);
 }
-FLOATS(mean_of_blocks, SquaredError)
+FLOATS(squared_error, SquaredError)

@@ -9,7 +9,8 @@ struct Take {
 	const int64_t *rows, *first; // of the launch, of all
 	Fault *fault;
 	int64_t n, step, all, row_step;
-	Grid g; // of y, x at row 0, rows
+	double a, b; // of take_bytes
+	Grid g;      // of y, x at row 0, rows
 };
 
 FN bool missing(const Take &a, int64_t row) { return row < 0 || row >= a.all; }
@@ -24,18 +25,22 @@ FN void refuse_row(const Take &a, const int64_t *row) {
 	refuse(a.fault, {at, *row, -1 - a.all});
 }
 
+// Calls f with the places in y and x of each element of its rows.
+template <class F> FN void take(const Take &a, F f) {
+	EACH(i, (uint32_t)a.n) {
+		Places<3> p = places<3>(a.g, i);
+		const int64_t *row = a.rows + p.at[2];
+		if (missing(a, *row))
+			refuse_row(a, row);
+		else
+			f(p.at[0], p.at[1] + *row * a.step);
+	}
+}
+
 #define TAKE(size, word) \
 	KERNEL take_##size(Take a) { \
-		EACH(i, (uint32_t)a.n) { \
-			Places<3> p = places<3>(a.g, i); \
-			const int64_t *row = a.rows + p.at[2]; \
-			if (missing(a, *row)) \
-				refuse_row(a, row); \
-			else \
-				((word *)a.y)[p.at[0]] = ((const word *)a.x)[p.at[1] + *row * a.step]; \
-		} \
+		take(a, [&](int64_t y, int64_t x) { ((word *)a.y)[y] = ((const word *)a.x)[x]; }); \
 	}
-
 struct alignas(16) Sixteen {
 	uint64_t lo, hi;
 };
@@ -46,21 +51,10 @@ TAKE(8, uint64_t)
 TAKE(16, Sixteen)
 #undef TAKE
 
-// scale, good, bad: see steer.go.
-struct Flag {
-	const void *x;
-	float *guard;
-	int64_t n;
-	Grid g; // of x
-};
-template <class T> FN void flag(const Flag &a) {
-	EACH(i, (uint32_t)a.n) {
-		Calc<T> x = get<T>(a.x, places<1>(a.g, i).at[0]);
-		if (!(x - x == 0))
-			a.guard[2] = 1;
-	}
+template <class T> FN void take_bytes(const Take &a) {
+	take(a, [&](int64_t y, int64_t x) { put<T>(a.y, y, (Calc<T>)((const uint8_t *)a.x)[x] * (Calc<T>)a.a + (Calc<T>)a.b); });
 }
-FLOATS(flag, Flag)
+FLOATS(take_bytes, Take)
 
 struct Rescale {
 	float *guard;
@@ -69,9 +63,11 @@ struct Rescale {
 KERNEL rescale(Rescale a) {
 	if (threadIdx.x != 0)
 		return;
-	float *g = a.guard;
+	float *g = a.guard; // scale, good, bad, left: see steer.go
 	if (g[2] != 0) {
-		g[0] /= 2, g[1] = 0, g[2] = 0;
+		g[1] = 0, g[3] += 1;
+		if (g[0] / 2 >= 0x1p-126f)
+			g[0] /= 2, g[2] = 0;
 		return;
 	}
 	g[1] += 1;

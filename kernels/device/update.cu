@@ -1,5 +1,38 @@
-// The optimizers' updates: formulas in sgd.go and adam.go.
+// The optimizers' updates, of many parameters at once: formulas in sgd.go and adam.go.
 #include "math.cuh"
+
+struct Parameter {
+	void *p, *m, *v; // m and v are p where nothing is kept
+	const void *g;
+	int64_t n, block; // the first of its blocks
+};
+
+enum { MANY = 64 };
+template <class Set> struct Lot {
+	Set set;
+	int64_t count;
+	Grid grid; // of the only parameter's p, m, v and g, unless their elements follow one another: then of rank 0
+	Parameter list[MANY];
+};
+
+// Calls f with the places, in p, m, v and g, of each element of the block's parameter that is the thread's.
+template <class Set, class F> FN void each_element(const Lot<Set> &a, F f) {
+	uint32_t k = 0;
+	UNROLL for (uint32_t step = MANY / 2; step > 0; step /= 2) {
+		if (k + step < a.count && a.list[k + step].block <= blockIdx.x)
+			k += step;
+	}
+	uint32_t first = (uint32_t)a.list[k].block, end = k + 1 < a.count ? (uint32_t)a.list[k + 1].block : gridDim.x;
+	void *p = a.list[k].p, *m = a.list[k].m, *v = a.list[k].v;
+	const void *g = a.list[k].g;
+	uint32_t n = (uint32_t)a.list[k].n;
+	for (uint32_t i = (blockIdx.x - first) * blockDim.x + threadIdx.x; i < n; i += (end - first) * blockDim.x) {
+		Places<4> at = {{i, i, i, i}};
+		if (a.grid.rank > 0)
+			at = places<4>(a.grid, i);
+		f(p, m, v, g, at);
+	}
+}
 
 // What is own, or in the dials. In C++ it would be a choice of addresses, and own be moved to memory.
 FN double dial(const double *dials, int i, double own) {
@@ -10,60 +43,83 @@ FN double dial(const double *dials, int i, double own) {
 // What a guard says of a gradient; without one it is as it should be.
 FN bool bad(const float *guard) { return guard && guard[2] != 0; }
 FN float scale(const float *guard) { return guard ? guard[0] : 1; }
+FN uint32_t left(const float *guard) { return guard ? (uint32_t)guard[3] : 0; }
 
 struct SGD {
-	void *p, *v; // v is p where there is no momentum
-	const void *g;
 	const double *dials; // in the place of rate, if they are there: see steer.go
 	const float *guard;
 	double rate, momentum, decay;
-	int64_t nesterov, velocity, n; // velocity: whether there is a v
-	Grid grid;                     // of p, v, g
+	int64_t nesterov;
 };
 
-template <class T> FN void sgd(const SGD &a) {
-	if (bad(a.guard))
+template <class T> FN void sgd(const Lot<SGD> &a) {
+	const SGD &set = a.set;
+	if (bad(set.guard))
 		return;
 	typedef Calc<T> REAL;
-	REAL unscale = (REAL)1 / scale(a.guard);
-	REAL rate = (REAL)dial(a.dials, 0, a.rate), momentum = (REAL)a.momentum, decay = (REAL)a.decay;
-	EACH(i, (uint32_t)a.n) {
-		Places<3> at = places<3>(a.grid, i);
-		REAL p = get<T>(a.p, at.at[0]), d = unscale * get<T>(a.g, at.at[2]) + decay * p;
-		if (a.velocity) {
-			REAL w = momentum * get<T>(a.v, at.at[1]) + d;
-			put<T>(a.v, at.at[1], w);
-			d = a.nesterov ? d + momentum * w : w;
+	REAL unscale = (REAL)1 / scale(set.guard);
+	REAL rate = (REAL)dial(set.dials, 0, set.rate), momentum = (REAL)set.momentum, decay = (REAL)set.decay;
+	each_element(a, [&](void *p, void *, void *v, const void *g, Places<4> at) {
+		REAL old = get<T>(p, at.at[0]), d = unscale * get<T>(g, at.at[3]) + decay * old;
+		if (momentum != 0) {
+			REAL w = momentum * get<T>(v, at.at[2]) + d;
+			put<T>(v, at.at[2], w);
+			d = set.nesterov ? d + momentum * w : w;
 		}
-		put<T>(a.p, at.at[0], p - rate * d);
-	}
+		put<T>(p, at.at[0], old - rate * d);
+	});
 }
-FLOATS(sgd, SGD)
 
 struct Adam {
-	void *p, *m, *v;
-	const void *g;
-	const double *dials; // in the place of rate, keep and scale, if they are there
+	const double *dials; // in the place of own, if they are there
 	const float *guard;
-	double beta1, beta2, eps, coupled, keep, rate, scale;
-	int64_t n;
-	Grid grid; // of p, m, v, g
+	double beta1, beta2, eps, decay, own[3];
+	int64_t decoupled;
 };
 
-template <class T> FN void adam(const Adam &a) {
-	if (bad(a.guard))
+// xᵗ, without so many of its factors.
+FN double without(double power, double x, uint32_t factors) {
+	if (power == 0)
+		return 0;
+	double taken = 1;
+	for (; factors > 0; factors /= 2, x *= x) {
+		if (factors & 1)
+			taken *= x;
+	}
+	return power / taken;
+}
+
+template <class T> FN void adam(const Lot<Adam> &a) {
+	const Adam &set = a.set;
+	if (bad(set.guard))
 		return;
 	typedef Calc<T> REAL;
-	REAL unscale = (REAL)1 / scale(a.guard);
-	REAL rate = (REAL)dial(a.dials, 0, a.rate), keep = (REAL)dial(a.dials, 1, a.keep), root = (REAL)dial(a.dials, 2, a.scale);
-	REAL beta1 = (REAL)a.beta1, beta2 = (REAL)a.beta2, rest1 = (REAL)(1 - a.beta1), rest2 = (REAL)(1 - a.beta2);
-	EACH(i, (uint32_t)a.n) {
-		Places<4> at = places<4>(a.grid, i);
-		REAL p = get<T>(a.p, at.at[0]), g = unscale * get<T>(a.g, at.at[3]) + (REAL)a.coupled * p;
-		REAL m = beta1 * get<T>(a.m, at.at[1]) + rest1 * g, v = beta2 * get<T>(a.v, at.at[2]) + rest2 * (g * g);
-		put<T>(a.m, at.at[1], m);
-		put<T>(a.v, at.at[2], v);
-		put<T>(a.p, at.at[0], p * keep - rate * m / (SQRT(v) * root + (REAL)a.eps));
-	}
+	double pace = dial(set.dials, 0, set.own[0]);
+	double power1 = without(dial(set.dials, 1, set.own[1]), set.beta1, left(set.guard)), power2 = without(dial(set.dials, 2, set.own[2]), set.beta2, left(set.guard));
+	REAL unscale = (REAL)1 / scale(set.guard), rate = (REAL)(pace / (1 - power1)), root = (REAL)(1 / SQRT(1 - power2));
+	REAL keep = (REAL)(set.decoupled ? 1 - pace * set.decay : 1), coupled = (REAL)(set.decoupled ? 0 : set.decay), eps = (REAL)set.eps;
+	REAL beta1 = (REAL)set.beta1, beta2 = (REAL)set.beta2, rest1 = (REAL)(1 - set.beta1), rest2 = (REAL)(1 - set.beta2);
+	each_element(a, [&](void *p, void *m, void *v, const void *g, Places<4> at) {
+		REAL old = get<T>(p, at.at[0]), slope = unscale * get<T>(g, at.at[3]) + coupled * old;
+		REAL mean = beta1 * get<T>(m, at.at[1]) + rest1 * slope, square = beta2 * get<T>(v, at.at[2]) + rest2 * (slope * slope);
+		put<T>(m, at.at[1], mean);
+		put<T>(v, at.at[2], square);
+		put<T>(p, at.at[0], old * keep - rate * mean / (SQRT(square) * root + eps));
+	});
 }
-FLOATS(adam, Adam)
+
+// Marks a guard, scale, good, bad and left of steer.go, if a gradient is not finite.
+struct Flag {
+	float *guard;
+};
+template <class T> FN void flag(const Lot<Flag> &a) {
+	each_element(a, [&](void *, void *, void *, const void *g, Places<4> at) {
+		Calc<T> x = get<T>(g, at.at[3]);
+		if (!(x - x == 0))
+			a.set.guard[2] = 1;
+	});
+}
+
+FLOATS(sgd, Lot<SGD>)
+FLOATS(adam, Lot<Adam>)
+FLOATS(flag, Lot<Flag>)

@@ -1,0 +1,23 @@
+package cuda
+
+import (
+	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// counters is where blocks of kernels count themselves.
+type counters struct{ where storage.Storage }
+
+// start gives d counters, all 0.
+func (c *counters) start(d *Device) error {
+	m := &memory{size: 4 * kernels.Counters, device: d}
+	var err error
+	if m.address, err = d.alloc(m.size); err != nil {
+		return err
+	}
+	c.where = m
+	return d.Upload(m, 0, make([]byte, m.size))
+}
+
+// Counters returns the address of [kernels.Counters] of them.
+func (d *Device) Counters() uint64 { return d.Address(d.counters.where) }

@@ -1,0 +1,83 @@
+// The slope of an activation, and what of it goes to the bias: ActSlopeBias of biasact.go.
+#include "arrival.cuh"
+#include "types.cuh"
+
+struct SlopeBias {
+	void *dz, *db;
+	const void *y, *dy;
+	void *part;        // splits × channels, where there are several splits
+	uint32_t *counter; // for each tile of channels
+	double scale;
+	uint64_t channels, over;
+	int64_t splits, act, step[4]; // from channel to channel of dz, y, dy and db
+	Grid o;                       // of dz, y, dy: what is added up for a channel
+};
+
+enum { OF_NONE, OF_RELU, OF_TANH, OF_SIGMOID }; // as package kernels numbers them
+
+template <class REAL> FN REAL slope(const SlopeBias &a, REAL y, REAL dy) {
+	switch (a.act) {
+	case OF_RELU: return y <= 0 ? 0 : dy * (REAL)a.scale;
+	case OF_TANH: return dy * (1 - y * y);
+	case OF_SIGMOID: return dy * (y * (1 - y));
+	}
+	return dy;
+}
+
+// The sum of what the threads of a channel have, of WIDTH neighbouring channels each for one of so
+// many threads, or of one: it is the first WIDTH threads' to know.
+template <int WIDTH, class T> FN T columns(T sum) {
+	if (WIDTH == 1)
+		return together<256>(sum, Plus());
+	__shared__ T part[256];
+	part[threadIdx.x] = sum;
+	__syncthreads();
+	sum = 0;
+	if (threadIdx.x < WIDTH) {
+		UNROLL for (int k = 0; k < 256 / WIDTH; k++) sum += part[threadIdx.x + k * WIDTH];
+	}
+	__syncthreads();
+	return sum;
+}
+
+// Block (c, s) does the s-th split of WIDTH channels, and the last of them adds up what all have.
+template <class T, int WIDTH> FN void slope_bias(const SlopeBias &a) {
+	const int ROWS = 256 / WIDTH;
+	uint32_t row = threadIdx.x / WIDTH;
+	uint64_t c = (uint64_t)blockIdx.x * WIDTH + threadIdx.x % WIDTH;
+	uint64_t chunk = (a.over + a.splits - 1) / a.splits, from = blockIdx.y * chunk, to = a.over - from < chunk ? a.over : from + chunk;
+	Total<T> sum = 0;
+	if (c < a.channels) {
+		sum = collect<3>(
+		    a.o, from + row, to, ROWS, sum,
+		    [&](Places<3> p) {
+			    Calc<T> dz = slope(a, get<T>(a.y, p.at[1] + c * a.step[1]), get<T>(a.dy, p.at[2] + c * a.step[2]));
+			    put<T>(a.dz, p.at[0] + c * a.step[0], dz);
+			    return (Total<T>)dz;
+		    },
+		    Plus());
+	}
+	sum = columns<WIDTH>(sum);
+	if (a.splits > 1) {
+		Total<T> *part = (Total<T> *)a.part;
+		if (threadIdx.x < WIDTH && c < a.channels)
+			part[blockIdx.y * a.channels + c] = sum;
+		if (!last_of((uint32_t)a.splits, a.counter + blockIdx.x))
+			return;
+		sum = 0;
+		enum { AHEAD = 8 };
+		for (uint32_t s = row; s < a.splits; s += AHEAD * ROWS) {
+			Total<T> got[AHEAD];
+			UNROLL for (int k = 0; k < AHEAD; k++) got[k] = s + k * ROWS < a.splits && c < a.channels ? part[(s + k * ROWS) * a.channels + c] : 0;
+			UNROLL for (int k = 0; k < AHEAD; k++) sum += got[k];
+		}
+		sum = columns<WIDTH>(sum);
+	}
+	if (threadIdx.x < WIDTH && c < a.channels)
+		put<T>(a.db, c * a.step[3], sum);
+}
+
+template <class T> FN void act_slope_bias(const SlopeBias &a) { slope_bias<T, 1>(a); }
+template <class T> FN void act_slope_bias_wide(const SlopeBias &a) { slope_bias<T, 32>(a); }
+FLOATS(act_slope_bias, SlopeBias)
+FLOATS(act_slope_bias_wide, SlopeBias)
