@@ -24,9 +24,6 @@ const (
 	guardSize
 )
 
-// GuardSize is how many numbers a guard is.
-const GuardSize = guardSize
-
 // dialed is how many numbers dials are.
 const dialed = 3
 
