@@ -26,7 +26,8 @@ type GPU interface {
 	// fails when it is next waited for.
 	Fault() uint64
 	// Counters is the address of so many uint32 as the constant says, which are 0 between
-	// launches: by them blocks learn which of them is the last.
+	// launches: by them blocks learn which of them is the last. What uses them is launched
+	// within Scratch, which keeps such work of several streams apart.
 	Counters() uint64
 }
 
