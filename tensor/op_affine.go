@@ -8,11 +8,14 @@ import (
 )
 
 // Scale returns s·x. The number never changes x's type.
-func (x *Tensor) Scale(s float64) *Tensor {
+func (x *Tensor) Scale(s float64) *Tensor { return Apply(affine{s, 0}, x) }
+
+// scaled is Scale of a gradient, which nobody writes to: x itself will do for 1·x.
+func (x *Tensor) scaled(s float64) *Tensor {
 	if s == 1 {
 		return x
 	}
-	return Apply(affine{s, 0}, x)
+	return x.Scale(s)
 }
 
 // Shift returns x + s. The number never changes x's type.
@@ -36,7 +39,7 @@ func (op affine) Backward(_, dy *Tensor, _ ...*Tensor) []*Tensor {
 	if op.scale == 1 {
 		return []*Tensor{dy}
 	}
-	return []*Tensor{dy.Scale(op.scale)}
+	return []*Tensor{dy.scaled(op.scale)}
 }
 
 var (

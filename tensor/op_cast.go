@@ -36,7 +36,7 @@ func (op cast) Forward(w *Work, y storage.Array, in ...storage.Array) error {
 }
 
 func (op cast) Backward(_, dy *Tensor, in ...*Tensor) []*Tensor {
-	return []*Tensor{dy.Cast(in[0].Type).Scale(op.scale)}
+	return []*Tensor{dy.Cast(in[0].Type).scaled(op.scale)}
 }
 
 var _ = Register("cast", func(in ...*Tensor) *Tensor { return in[0].Cast(dtype.Float64).Cast(in[0].Type) }, In(3, 4).Rows())
