@@ -39,5 +39,5 @@ cp testdata/digits.h5 $to/data/
 (cd $to/tests/cuda && ./test -test.run TestBitsAreTheInterpreters -record parity.gz >/dev/null)
 git log -1 --format=%h >$to/commit
 cp bench/gpu/run.sh $to/
-XZ_OPT='-3 -T0' tar -cJf $to.tar.xz -C bin gpu-check
+XZ_OPT='-6 -T0' tar -cJf $to.tar.xz -C bin gpu-check
 echo "gpu-check: $to, $(du -sh $to | cut -f 1); $to.tar.xz, $(du -h $to.tar.xz | cut -f 1). On a machine with a GPU and glibc $(cat $to/glibc) or newer: gpu-check/run.sh"
