@@ -65,9 +65,6 @@ func (r *Run) Fit(ctx context.Context, data *Data, o Options) (err error) {
 	defer runtime.UnlockOSThread()
 	f, err := r.fitting(ctx, data, o)
 	defer func() { err = errors.Join(f.roomier(err), f.close()) }()
-	if err != nil {
-		return err
-	}
 	nn.SetTraining(r.Model, true)
 	for r.Cursor.Epoch < r.Config.Epochs && err == nil {
 		err = f.epoch(ctx)
@@ -147,6 +144,9 @@ func (f *fitting) roomier(err error) error {
 	if precisions[f.Config.Precision] == dtype.Invalid {
 		ways = append(ways, "--precision bf16")
 	}
+	if len(ways) == 0 {
+		return err
+	}
 	return fmt.Errorf("%w; this run takes less with %s", err, strings.Join(ways, ", "))
 }
 
@@ -161,6 +161,9 @@ func (f *fitting) stepper() (stepper, error) {
 	}
 	steps := &ahead{fitting: f}
 	steps.recorder, f.plan.Unrecorded = f.recorder()
+	if why := f.plan.Unrecorded; why != "" && f.Config.Graph == yes {
+		return nil, fmt.Errorf("graph: %s; leave it out: %w", why, storage.ErrState)
+	}
 	f.plan.Recorded = steps.recorder != nil
 	var err error
 	steps.sums, err = storage.Make(f.Device, dtype.Float64, tensor.TallySize)
@@ -292,7 +295,7 @@ func (f *fitting) finish(ctx context.Context) error {
 	c := &f.Cursor
 	e := Epoch{Number: c.Epoch + 1, Epochs: f.Config.Epochs, Train: c.Sofar}
 	if f.val != nil {
-		val, err := f.evaluate(ctx, f.blocks, f.val)
+		val, err := f.validate(ctx)
 		if err != nil {
 			return err
 		}
@@ -307,6 +310,13 @@ func (f *fitting) finish(ctx context.Context) error {
 		return f.OnEpoch(e)
 	}
 	return nil
+}
+
+// validate takes the model out of training for a while.
+func (f *fitting) validate(ctx context.Context) (Tally, error) {
+	nn.SetTraining(f.Model, false)
+	defer nn.SetTraining(f.Model, true)
+	return f.evaluate(ctx, f.blocks, f.val)
 }
 
 // note adds e to the history.
@@ -328,9 +338,15 @@ func (f *fitting) note(e Epoch) {
 	}
 }
 
+// save keeps the run as it is after the steps so far, if there were any.
 func (f *fitting) save() error {
-	if err := f.steps.settle(); err != nil || f.File == "" {
-		return err
+	if f.steps != nil {
+		if err := f.steps.settle(); err != nil {
+			return err
+		}
+	}
+	if f.File == "" {
+		return nil
 	}
 	return Save(f.File, f.Run)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/cuda"
 	"github.com/h5dnn/h5dnn/cuda/cudatest"
+	"github.com/h5dnn/h5dnn/dataset"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/train"
 )
@@ -123,6 +124,34 @@ func TestGPUsResumeBitByBit(t *testing.T) {
 		}
 		sameState(t, fmt.Sprintf("%v until step %d, then %v", w, stop, next), state(t, again), want)
 	}
+}
+
+// A cancelling dataset does so when it is first read.
+type cancelling struct {
+	dataset.Dataset
+	cancel context.CancelFunc
+}
+
+func (c cancelling) Read(into dataset.Batch, rows []int) error {
+	c.cancel()
+	return c.Dataset.Read(into, rows)
+}
+
+// TestRunsAreSavedBeforeTheirFirstStep, too: moving samples in takes a while.
+func TestRunsAreSavedBeforeTheirFirstStep(t *testing.T) {
+	d := cudatest.Devices(t, cudatest.Deferred)[0]
+	run, data := onGPU(t, d, way{"yes", ""}, bare)
+	file, want := filepath.Join(t.TempDir(), "run.npz"), state(t, run)
+	ctx, cancel := context.WithCancel(context.Background())
+	data.Train = cancelling{data.Train, cancel}
+	if err := run.Fit(ctx, data, train.Options{File: file}); !errors.Is(err, context.Canceled) {
+		t.Fatalf("error %v, want that it was cancelled", err)
+	}
+	again, err := train.Resume(file, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sameState(t, "saved", state(t, again), want)
 }
 
 // A flawed device leaves out waits.

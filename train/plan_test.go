@@ -10,6 +10,7 @@ import (
 	"github.com/h5dnn/h5dnn/cuda"
 	"github.com/h5dnn/h5dnn/cuda/cudatest"
 	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/train"
 )
@@ -60,6 +61,24 @@ func TestStepsThatCannotBeRecordedAreMade(t *testing.T) {
 		}
 		run.Config.Graph = want.Config.Graph
 		sameState(t, "not recorded", state(t, run), state(t, want))
+	}
+}
+
+// A settled optimizer cannot be told in memory what changes.
+type settled struct{ nn.Optimizer }
+
+// TestStepsThatCannotBeSteeredAreNotRecorded, which the plan says; where recording was
+// asked for, that is an error.
+func TestStepsThatCannotBeSteeredAreNotRecorded(t *testing.T) {
+	d := cudatest.Devices(t, cudatest.Deferred)[0]
+	for _, graph := range []train.Choice{"", "yes"} {
+		run, data := onGPU(t, d, way{"no", graph}, bare)
+		run.Optimizer, run.Config.Epochs = settled{run.Optimizer}, 1
+		var plan train.Plan
+		err := run.Fit(context.Background(), data, train.Options{OnPlan: func(p train.Plan) { plan = p }})
+		if asked := graph == "yes"; errors.Is(err, storage.ErrState) != asked || !asked && (err != nil || plan.Unrecorded == "") {
+			t.Errorf("graph %q: error %v, plan %+v", graph, err, plan)
+		}
 	}
 }
 

@@ -223,8 +223,6 @@ func (r *Run) Evaluate(ctx context.Context, d dataset.Dataset) (t Tally, err err
 }
 
 func (r *Run) evaluate(ctx context.Context, p *Predictor, f feed) (t Tally, err error) {
-	nn.SetTraining(r.Model, false)
-	defer nn.SetTraining(r.Model, true)
 	sums, err := storage.From(make([]float64, tensor.TallySize), tensor.TallySize).To(r.Device)
 	if err != nil {
 		return t, err

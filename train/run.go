@@ -167,7 +167,7 @@ func (r *Run) params() iter.Seq2[string, *nn.Param] {
 }
 
 // A History is a figure for each epoch, by name: loss, accuracy, val_loss,
-// val_accuracy, seconds, samples_per_second, lr.
+// val_accuracy, seconds, lr.
 type History map[string][]float64
 
 // Names lists the figures in order.

@@ -237,6 +237,31 @@ func TestNaNStopsTraining(t *testing.T) {
 	}
 }
 
+// TestEvaluatingChangesNothing, neither the run nor what a predictor says that is there already.
+func TestEvaluatingChangesNothing(t *testing.T) {
+	run, data := setUp(t, settings)
+	p, err := run.Predictor()
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, _ := blobs(20)
+	predict := func() string {
+		said, err := p.Predict(x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprint(tensor.Values[float32](tensor.Of(said)))
+	}
+	before, want := state(t, run), predict()
+	if _, err := run.Evaluate(context.Background(), data.Val); err != nil {
+		t.Fatal(err)
+	}
+	if got := predict(); got != want {
+		t.Errorf("it predicts %.60s, and before %.60s", got, want)
+	}
+	sameState(t, "evaluated", state(t, run), before)
+}
+
 func TestPredictionsDoNotDependOnBlocks(t *testing.T) {
 	run, data := setUp(t, settings)
 	p, err := run.Predictor()

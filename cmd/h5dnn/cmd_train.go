@@ -172,7 +172,7 @@ func resumedJob(c *cli.Context) (*job, error) {
 		j.file = c.String("output")
 	}
 	if run.Cursor.Epoch >= run.Config.Epochs {
-		return nil, fmt.Errorf("%s: all its %d epochs are done; ask for more with --epochs", j.file, run.Config.Epochs)
+		return nil, fmt.Errorf("%s: all its %d epochs are done; ask for more with --epochs", c.String("resume"), run.Config.Epochs)
 	}
 	if err := j.onDevice(c.String("resume")); err != nil {
 		return nil, err
