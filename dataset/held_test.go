@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"errors"
 	"slices"
 	"testing"
 
@@ -79,4 +80,40 @@ func TestBatchesLieWhereTheyAreToldTo(t *testing.T) {
 			b.Keep() // the one in its place lies there, too
 		}
 	}
+}
+
+// TestMemoryThatRunsOutIsAnError, for what would take the place of a batch that is kept;
+// what was kept stays as it is, and a later epoch is whole.
+func TestMemoryThatRunsOutIsAnError(t *testing.T) {
+	x, y := pairs(100)
+	spent, full := errors.New("spent"), false
+	l := must[*Loader](t)(NewLoader(must[Dataset](t)(Of(Named{"x", x}, Named{"y", y})), Options{Batch: 10, Alloc: func(size int) (storage.Host, error) {
+		if full {
+			return nil, spent
+		}
+		s, err := storage.CPU.Alloc(size)
+		return s.(storage.Host), err
+	}}))
+	var kept *Batch
+	var failed error
+	for b, err := range l.Epoch(t.Context(), 0, 0) {
+		if failed = err; err == nil {
+			full, kept = true, b
+			b.Keep()
+		}
+	}
+	if !errors.Is(failed, spent) {
+		t.Errorf("the epoch ends with error %v; want %v", failed, spent)
+	}
+	order := slices.Clone(kept.Rows)
+	for _, err := range l.Epoch(t.Context(), 1, 0) {
+		if !errors.Is(err, spent) {
+			t.Errorf("another begins with error %v", err)
+		}
+	}
+	full = false
+	if got := len(rows(t, l, 2, 0, specimen{origin: same})); got != 100 || !slices.Equal(kept.Rows, order) {
+		t.Errorf("%d samples in a later epoch; what was kept is of rows %v, was of %v", got, kept.Rows, order)
+	}
+	checkPairs(t, kept, same)
 }

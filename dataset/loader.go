@@ -40,14 +40,22 @@ func NewLoader(d Dataset, o Options) (*Loader, error) {
 	if o.OrderOnly {
 		return l, nil
 	}
-	for range batchesInHand(o) {
-		b, err := newBatch(d, min(o.Batch, d.Len()), o.Alloc)
+	if err := l.stock(); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// stock makes batches until there are as many as are in hand at a time.
+func (l *Loader) stock() error {
+	for len(l.batches) < batchesInHand(l.o) {
+		b, err := newBatch(l.d, min(l.o.Batch, l.d.Len()), l.o.Alloc)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		l.batches = append(l.batches, b)
 	}
-	return l, nil
+	return nil
 }
 
 // Load yields the batches of one epoch; NewLoader and Loader.Epoch say how.
@@ -87,6 +95,10 @@ func (l *Loader) Epoch(ctx context.Context, epoch, start int) iter.Seq2[*Batch, 
 			return
 		}
 		defer l.busy.Store(false)
+		if err := l.stock(); err != nil {
+			yield(nil, err)
+			return
+		}
 		r := l.run(ctx, epoch, start)
 		defer r.stop()
 		var held []*Batch
@@ -98,8 +110,12 @@ func (l *Loader) Epoch(ctx context.Context, epoch, start int) iter.Seq2[*Batch, 
 				}
 				return
 			}
-			more := yield(b, err)
-			if b, err = l.reclaim(b); err != nil || !more {
+			if !yield(b, err) {
+				l.reclaim(b)
+				return
+			}
+			if b, err = l.reclaim(b); err != nil {
+				yield(nil, err)
 				return
 			}
 			if held = append(held, b); len(held) > l.o.Held {
@@ -155,9 +171,9 @@ func (l *Loader) reclaim(b *Batch) (*Batch, error) {
 	if !b.kept {
 		return b, nil
 	}
-	fresh, err := newBatch(l.d, min(l.o.Batch, l.d.Len()), l.o.Alloc)
-	if err == nil {
-		l.batches[slices.Index(l.batches, b)] = fresh
+	l.batches = slices.DeleteFunc(l.batches, func(other *Batch) bool { return other == b })
+	if err := l.stock(); err != nil {
+		return nil, err
 	}
-	return fresh, err
+	return l.batches[len(l.batches)-1], nil
 }
