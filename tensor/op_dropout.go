@@ -81,7 +81,19 @@ func (op dropout) settings() kernels.DropoutSet {
 	return kernels.DropoutSet{P: op.p, Seed: op.key.Seed, Stream: op.key.Stream}
 }
 
-var _ = Register("dropout", unary(func(x *Tensor) *Tensor { return x.Dropout(0.4, Key{Seed: 1, Stream: 2}) }), In(6, 5).Rows())
+func init() {
+	drop := func(x *Tensor) *Tensor { return x.Dropout(0.4, Key{Seed: 1, Stream: 2}) }
+	conv := Conv2dSet{Stride: [2]int{1, 1}, Act: ReluActivation}
+	Register("dropout", unary(drop), In(6, 5).Rows())
+	for _, bias := range [][]Input{nil, {In(4)}} { // their slopes are one: see joins
+		Register("linear relu dropout", func(in ...*Tensor) *Tensor {
+			return drop(Linear(in[0], in[1], optional(in, 2), ReluActivation))
+		}, append([]Input{In(5, 3).Rows(), In(4, 3)}, bias...)...)
+		Register("conv2d relu dropout", func(in ...*Tensor) *Tensor {
+			return drop(Conv2d(in[0], in[1], optional(in, 2), conv))
+		}, append([]Input{In(2, 1, 4, 3).Rows(), In(4, 1, 2, 2)}, bias...)...)
+	}
+}
 
 // Seed makes the step's random numbers a function of seed and step alone: the
 // n-th operation that draws gets the n-th stream.
