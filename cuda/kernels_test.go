@@ -556,14 +556,14 @@ func exact(t *testing.T, what string, got, want storage.Array) {
 	}
 }
 
-func TestEveryKernelIsTriedAndHasACUDASide(t *testing.T) {
+func TestEveryKernelIsTried(t *testing.T) {
 	tried := map[*kernels.Kernel]bool{}
 	for _, c := range trials() {
 		tried[c.k] = true
 	}
 	for _, k := range kernels.All() {
-		if !tried[k] || k.CUDA == nil {
-			t.Errorf("%s: tried %v, has a CUDA side %v", k.Name, tried[k], k.CUDA != nil)
+		if !tried[k] {
+			t.Errorf("no trial of %s", k.Name)
 		}
 	}
 }

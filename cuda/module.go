@@ -85,7 +85,7 @@ func (c *code) entry(d *Device, entry string) (*module, error) {
 	}
 	text, err := device.Entry(d.Capability, entry)
 	if err != nil {
-		return nil, fmt.Errorf("%v: %w: %w", d, err, storage.ErrState)
+		return nil, fmt.Errorf("%v: %w: %w", d, err, storage.ErrDevice)
 	}
 	m := new(module)
 	if err := m.load(d, text); err != nil {

@@ -10,7 +10,8 @@ import (
 )
 
 // define returns the kernel whose two ways begin alike: c.Set is an S, or nil
-// for the zero S, and check finds nothing wrong. Errors get the kernel's name.
+// for the zero S, and check finds nothing wrong. Errors get the kernel's name. On
+// GPUs it is the entry of that name, unless onGPU says otherwise.
 func define[S any](name string, check func(c *Call, set S) error, plain func(c *Call, set S) error, fast func(c *Call, set S) (bool, error)) *Kernel {
 	begin := func(c *Call) (S, error) {
 		set, ok := c.Set.(S)
@@ -38,6 +39,7 @@ func define[S any](name string, check func(c *Call, set S) error, plain func(c *
 		return nil
 	}
 	all = append(all, k)
+	onGPU(k, func(c *Call, set S) error { return c.launchSelf(name, set) })
 	if fast == nil {
 		return k
 	}

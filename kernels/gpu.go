@@ -53,8 +53,8 @@ func (f Fault) Err() error {
 	return badLabel(int(f.Row), f.Label, int(f.Classes))
 }
 
-// onGPU gives k its CUDA side, which launches what computes c. Settings and
-// operands have been checked as for the CPU. It returns k.
+// onGPU gives k its CUDA side, which launches what computes c, in the place of
+// [Call.launchSelf]. Settings and operands have been checked as for the CPU. It returns k.
 func onGPU[S any](k *Kernel, run func(c *Call, set S) error) *Kernel {
 	k.CUDA = func(g GPU, c *Call) error {
 		on := *c
@@ -83,14 +83,23 @@ const threads = 256
 
 // launch starts an entry whose threads share n pieces of work, whatever their number.
 func launch[A any](g GPU, entry string, n int64, args *A) error {
+	return launchBytes(g, entry, n, bytesOf(args))
+}
+
+func launchBytes(g GPU, entry string, n int64, args []byte) error {
 	s, _ := g.(shaped)
 	blocks, each := s.of(n)
-	return launchBlocks(g, entry, [3]uint32{uint32(blocks), 1, 1}, uint32(each), args)
+	return g.Launch(entry, [3]uint32{uint32(blocks), 1, 1}, uint32(each), args)
 }
 
 // launchBlocks starts an entry of so many blocks of so many threads.
 func launchBlocks[A any](g GPU, entry string, blocks [3]uint32, each uint32, args *A) error {
-	return g.Launch(entry, blocks, each, unsafe.Slice((*byte)(unsafe.Pointer(args)), unsafe.Sizeof(*args)))
+	return g.Launch(entry, blocks, each, bytesOf(args))
+}
+
+// bytesOf returns the bytes of args themselves.
+func bytesOf[A any](args *A) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(args)), unsafe.Sizeof(*args))
 }
 
 // address returns where element at of a's storage lies; nil lies at 0, and an

@@ -30,9 +30,9 @@ func TestWhatIsTooLargeForALaunchIsComputedInParts(t *testing.T) {
 		{kernels.Linear, nil, list(of(5, 500)), list(of(5, 3), of(500, 3), of(500))},
 		{kernels.Conv2d, nil, list(image(7, 2, 6, 6)), list(of(7, 3, 8, 8), of(2, 3, 3, 3), of(2))},
 		{kernels.Conv2dGradX, nil, list(of(7, 3, 8, 8)), list(image(7, 2, 6, 6), of(2, 3, 3, 3))},
-		{kernels.MaxPool2d, window, list(image(7, 1, 4, 4), index(7, 1, 4, 4)), list(of(7, 1, 8, 8))},
+		{kernels.MaxPool2d, window, list(image(15, 1, 4, 4), index(15, 1, 4, 4)), list(of(15, 1, 8, 8))},
 		{kernels.MaxPool2dGrad, window, list(of(7, 1, 8, 8)), list(image(7, 1, 4, 4), index(7, 1, 4, 4))},
-		{kernels.AvgPool2d, window, list(image(7, 1, 4, 4)), list(of(7, 1, 8, 8))},
+		{kernels.AvgPool2d, window, list(image(15, 1, 4, 4)), list(of(15, 1, 8, 8))},
 	} {
 		call := &kernels.Call{Out: c.out, In: c.in, Set: c.set}
 		whole, once := computed(t, gpu, c.k, call)

@@ -21,36 +21,14 @@ var (
 	_ = onGPU(TakeBytes, func(c *Call, set AffineSet) error {
 		return c.launchTake(entry("take bytes", c.Out[0].Type), c.Out[0], c.In[0], set)
 	})
-
-	_ = onGPU(Rescale, func(c *Call, set RescaleSet) error {
-		return launch(c.gpu, "rescale", 1, &rescaleArgs{c.first(&c.Out[0]), int64(set.Patience)})
-	})
-
-	_ = onGPU(Tally, func(c *Call, set TallySet) error {
-		args := tallyArgs{sums: c.first(&c.Out[0]), loss: c.first(&c.In[0]), samples: int64(set.Samples)}
-		if len(c.In) > 1 {
-			args.hits = c.first(&c.In[1])
-		}
-		return launch(c.gpu, entry("tally", c.In[0].Type), 1, &args)
-	})
 )
 
-// takeArgs, rescaleArgs and tallyArgs are Take, Rescale and Tally of training.cu.
+// takeArgs is Take of training.cu.
 type takeArgs struct {
 	y, x, rows, first, fault uint64
 	n, step, all, rowStep    int64
 	a, b                     float64
 	g                        C.h5k_grid
-}
-
-type rescaleArgs struct {
-	guard    uint64
-	patience int64
-}
-
-type tallyArgs struct {
-	sums, loss, hits uint64
-	samples          int64
 }
 
 // launchTake is y = x at the rows that are named.

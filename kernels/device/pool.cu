@@ -1,88 +1,84 @@
 // Pooling over windows of images: what it means, says pool.go.
-#include "types.cuh"
+#include "call.cuh"
 
-struct Pool {
-	void *x, *y, *at;
-	const void *relu; // y of a relu that was pooled, laid out as y; or none
-	int64_t n;        // of y's elements, or of x's for a slope
-	int64_t xs[4], ys[4], as[4];
-	uint32_t channels, x_size[2], y_size[2], kernel[2], stride[2], pad[2], wide;
+struct Pool2d { // Pool2dSet
+	int64_t kernel[2], stride[2], padding[2];
 };
+typedef CallWith<Pool2d> Pool;
+typedef Position<4> Spot;
 
-struct Spot {
-	uint32_t n, c, i, j;
-};
-FN Spot spot(uint32_t at, uint32_t channels, const uint32_t *size) {
-	uint32_t row = at / size[1], plane = row / size[0];
-	return {plane / channels, plane % channels, row % size[0], at - row * size[1]};
-}
-FN int64_t place(Spot s, const int64_t *stride) { return s.n * stride[0] + s.c * stride[1] + s.i * stride[2] + s.j * stride[3]; }
+FN int64_t stride(const Pool2d &set, int axis) { return set.stride[axis] ? set.stride[axis] : set.kernel[axis]; }
 
-// Visits the taps of y's window that fall on x: what to do sees v and tap.
-#define TAPS(...) \
-	for (uint32_t p = 0; p < a.kernel[0]; p++) \
-		for (uint32_t q = 0; q < a.kernel[1]; q++) { \
-			uint32_t i = to.i * a.stride[0] + p - a.pad[0], j = to.j * a.stride[1] + q - a.pad[1], tap = p * a.kernel[1] + q; \
-			if (i < a.x_size[0] && j < a.x_size[1]) { \
-				Calc<T> v = get<T>(a.x, place({to.n, to.c, i, j}, a.xs)); \
-				__VA_ARGS__ \
-			} \
+// Calls f(v, tap) for those taps of a pixel's window that fall on x.
+template <class T, class F> FN void taps(const Pool2d &set, const Array &x, Spot to, F f) {
+	for (int64_t p = 0; p < set.kernel[0]; p++)
+		for (int64_t q = 0; q < set.kernel[1]; q++) {
+			int64_t i = to.at[2] * stride(set, 0) + p - set.padding[0], j = to.at[3] * stride(set, 1) + q - set.padding[1];
+			if ((uint64_t)i < (uint64_t)x.shape[2] && (uint64_t)j < (uint64_t)x.shape[3]) // below 0 is far above
+				f(get<T>(x.p, place(x, Spot{to.at[0], to.at[1], i, j})), (uint32_t)(p * set.kernel[1] + q));
 		}
+}
 
-template <class T> FN void max_pool(const Pool &a) {
-	EACH(e, (uint32_t)a.n) {
-		Spot to = spot(e, a.channels, a.y_size);
+template <class T> FN void max_pool(const Pool &c) {
+	EACH(e, (uint32_t)c.n) {
+		Spot to = position<4>(c, e);
 		Calc<T> best = 0;
 		uint32_t winner = ~0u;
-		TAPS(if (winner == ~0u || v > best || (v != v && best == best)) best = v, winner = tap;)
-		put<T>(a.y, place(to, a.ys), best);
-		if (a.at && a.wide)
-			((int32_t *)a.at)[place(to, a.as)] = (int32_t)winner;
-		else if (a.at)
-			((uint8_t *)a.at)[place(to, a.as)] = (uint8_t)winner;
+		taps<T>(c.set, c.in[0], to, [&](Calc<T> v, uint32_t tap) {
+			if (winner == ~0u || v > best || (v != v && best == best))
+				best = v, winner = tap;
+		});
+		put<T>(c.out[0].p, place(c.out[0], to), best);
+		const Array &at = c.out[1];
+		if (at.p && at.type == U8)
+			((uint8_t *)at.p)[place(at, to)] = (uint8_t)winner;
+		else if (at.p)
+			((int32_t *)at.p)[place(at, to)] = (int32_t)winner;
 	}
 }
 
-template <class T> FN void average_pool(const Pool &a) {
-	EACH(e, (uint32_t)a.n) {
-		Spot to = spot(e, a.channels, a.y_size);
+template <class T> FN void average_pool(const Pool &c) {
+	EACH(e, (uint32_t)c.n) {
+		Spot to = position<4>(c, e);
 		Calc<T> sum = 0;
-		TAPS((void)tap; sum += v;)
-		put<T>(a.y, place(to, a.ys), sum / (Calc<T>)(a.kernel[0] * a.kernel[1]));
+		taps<T>(c.set, c.in[0], to, [&](Calc<T> v, uint32_t) { sum += v; });
+		put<T>(c.out[0].p, place(c.out[0], to), sum / (Calc<T>)(c.set.kernel[0] * c.set.kernel[1]));
 	}
 }
 
-// Visits the windows that x's pixel is a tap of: what to do sees tap, and to of y.
-#define WINDOWS(...) \
-	for (uint32_t p = 0; p < a.kernel[0]; p++) \
-		for (uint32_t q = 0; q < a.kernel[1]; q++) { \
-			uint32_t i = from.i + a.pad[0] - p, j = from.j + a.pad[1] - q, oi = i / a.stride[0], oj = j / a.stride[1], tap = p * a.kernel[1] + q; \
-			if (i == oi * a.stride[0] && j == oj * a.stride[1] && oi < a.y_size[0] && oj < a.y_size[1]) { \
-				Spot to = {from.n, from.c, oi, oj}; \
-				__VA_ARGS__ \
-			} \
+// Calls f(spot of y, tap) for those windows that a spot of x is a tap of, from the last, of which it is the
+// first: p and q are where it is in them.
+template <class F> FN void windows(const Pool2d &set, const Array &y, Spot from, F f) {
+	int64_t down = stride(set, 0), across = stride(set, 1), i = from.at[2] + set.padding[0], j = from.at[3] + set.padding[1];
+	int64_t top = i / down, left = j / across;
+	for (int64_t a = top, p = i - top * down; a >= 0 && p < set.kernel[0]; a--, p += down)
+		for (int64_t b = left, q = j - left * across; b >= 0 && q < set.kernel[1]; b--, q += across) {
+			if (a < y.shape[2] && b < y.shape[3])
+				f(Spot{from.at[0], from.at[1], a, b}, (uint32_t)(p * set.kernel[1] + q));
 		}
+}
 
-template <class T> FN void max_pool_grad(const Pool &a) {
-	EACH(e, (uint32_t)a.n) {
-		Spot from = spot(e, a.channels, a.x_size);
+template <class T> FN void max_pool_grad(const Pool &c) {
+	const Array &dx = c.out[0], &dy = c.in[0], &at = c.in[1], &relu = c.in[2];
+	EACH(e, (uint32_t)c.n) {
+		Spot from = position<4>(c, e);
 		Calc<T> sum = 0;
-		WINDOWS({
-			int64_t w = place(to, a.as), y = place(to, a.ys);
-			uint32_t winner = a.wide ? ((const uint32_t *)a.at)[w] : ((const uint8_t *)a.at)[w];
-			if (winner == tap && !(a.relu && get<T>(a.relu, y) <= 0))
-				sum += get<T>(a.y, y);
-		})
-		put<T>(a.x, place(from, a.xs), sum);
+		windows(c.set, dy, from, [&](Spot to, uint32_t tap) {
+			int64_t w = place(at, to), y = place(dy, to);
+			uint32_t winner = at.type == U8 ? ((const uint8_t *)at.p)[w] : ((const uint32_t *)at.p)[w];
+			if (winner == tap && !(relu.p && get<T>(relu.p, y) <= 0))
+				sum += get<T>(dy.p, y);
+		});
+		put<T>(dx.p, place(dx, from), sum);
 	}
 }
 
-template <class T> FN void average_pool_grad(const Pool &a) {
-	EACH(e, (uint32_t)a.n) {
-		Spot from = spot(e, a.channels, a.x_size);
+template <class T> FN void average_pool_grad(const Pool &c) {
+	EACH(e, (uint32_t)c.n) {
+		Spot from = position<4>(c, e);
 		Calc<T> sum = 0;
-		WINDOWS((void)tap; sum += get<T>(a.y, place(to, a.ys));)
-		put<T>(a.x, place(from, a.xs), sum / (Calc<T>)(a.kernel[0] * a.kernel[1]));
+		windows(c.set, c.in[0], from, [&](Spot to, uint32_t) { sum += get<T>(c.in[0].p, place(c.in[0], to)); });
+		put<T>(c.out[0].p, place(c.out[0], from), sum / (Calc<T>)(c.set.kernel[0] * c.set.kernel[1]));
 	}
 }
 

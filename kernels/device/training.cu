@@ -1,5 +1,6 @@
 // What a training step needs beside its arithmetic: the rows of its samples, and what it adds up.
 // Formulas are in take.go, rescale.go and tally.go.
+#include "call.cuh"
 #include "fault.cuh"
 #include "math.cuh"
 
@@ -56,14 +57,13 @@ template <class T> FN void take_bytes(const Take &a) {
 }
 FLOATS(take_bytes, Take)
 
-struct Rescale {
-	float *guard;
+struct Rescale { // RescaleSet
 	int64_t patience;
 };
-KERNEL rescale(Rescale a) {
+KERNEL rescale_f32(CallWith<Rescale> c) {
 	if (threadIdx.x != 0)
 		return;
-	float *g = a.guard; // scale, good, bad, left: see steer.go
+	float *g = (float *)c.out[0].p; // scale, good, bad, left: see steer.go
 	if (g[2] != 0) {
 		g[1] = 0, g[3] += 1;
 		if (g[0] / 2 >= 0x1p-126f)
@@ -71,28 +71,26 @@ KERNEL rescale(Rescale a) {
 		return;
 	}
 	g[1] += 1;
-	if ((int64_t)g[1] >= a.patience) {
+	if ((int64_t)g[1] >= c.set.patience) {
 		float twice = 2 * g[0];
 		g[0] = twice < 1073741824.f ? twice : 1073741824.f, g[1] = 0;
 	}
 }
 
-// loss, hits, steps, and which of them was the first bad one.
-struct Tally {
-	double *sums;
-	const void *loss;
-	const int64_t *hits;
+struct Tally { // TallySet
 	int64_t samples;
 };
-template <class T> FN void tally(const Tally &a) {
+template <class T> FN void tally(const CallWith<Tally> &c) {
 	if (threadIdx.x != 0)
 		return;
-	double loss = get<T>(a.loss, 0);
-	a.sums[0] += loss * (double)a.samples;
-	if (a.hits)
-		a.sums[1] += (double)*a.hits;
-	a.sums[2] += 1;
-	if (a.sums[3] == 0 && !(loss - loss == 0))
-		a.sums[3] = a.sums[2];
+	double *sums = (double *)c.out[0].p; // loss, hits, steps, and which of them was the first bad one
+	const int64_t *hits = (const int64_t *)c.in[1].p;
+	double loss = get<T>(c.in[0].p, 0);
+	sums[0] += loss * (double)c.set.samples;
+	if (hits)
+		sums[1] += (double)*hits;
+	sums[2] += 1;
+	if (sums[3] == 0 && !(loss - loss == 0))
+		sums[3] = sums[2];
 }
-FLOATS(tally, Tally)
+FLOATS(tally, CallWith<Tally>)

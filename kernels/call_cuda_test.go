@@ -1,0 +1,68 @@
+package kernels_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/cuda/cudatest"
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// TestWhatGPUsLackIsNamed has kernels that no device code was written for.
+func TestWhatGPUsLackIsNamed(t *testing.T) {
+	gpu := cudatest.Devices(t, cudatest.Eager)[0]
+	deep, err := storage.Make(gpu, dtype.Float32, 1, 1, 1, 1, 1, 1, 1, 1, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	flat, err := storage.Make(gpu, dtype.Float64, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	many := slices.Repeat([]storage.Array{flat}, 7)
+	for want, c := range map[string]struct {
+		k    *kernels.Kernel
+		call kernels.Call
+	}{
+		"frobnicate: cuda:0: no entry frobnicate_f64":   {kernels.Own[struct{}]("frobnicate"), kernels.Call{Out: many[:1]}},
+		"frobnicate: cuda:0: no entry frobnicate_f32":   {kernels.Own[struct{}]("frobnicate"), kernels.Call{Out: many[:1], In: []storage.Array{with(flat, dtype.Float32)}}},
+		"frobnicate: settings hold a string":            {kernels.Own[struct{ Way string }]("frobnicate"), kernels.Call{Out: many[:1]}},
+		"frobnicate: [1 1 1 1 1 1 1 1 2] has more than": {kernels.Own[struct{}]("frobnicate"), kernels.Call{Out: []storage.Array{deep}}},
+		"frobnicate: 7 operands":                        {kernels.Own[struct{}]("frobnicate"), kernels.Call{Out: many[:1], In: many}},
+	} {
+		if err := gpu.Run(c.k, &c.call); err == nil || !strings.HasPrefix(err.Error(), want) || !errors.Is(err, storage.ErrDevice) {
+			t.Errorf("error %v; want %s…", err, want)
+		}
+	}
+}
+
+func with(a storage.Array, t dtype.Type) storage.Array {
+	a.Type = t
+	return a
+}
+
+// TestSettingsReachGPUsNumberByNumber, as long as the device code takes as many.
+func TestSettingsReachGPUsNumberByNumber(t *testing.T) {
+	got, err := kernels.Words(struct {
+		A    int
+		B    [2]uint8
+		C    struct{ D, E float64 }
+		F, G bool
+	}{-1, [2]uint8{2, 3}, struct{ D, E float64 }{1, -0.5}, true, false})
+	if want := []uint64{1<<64 - 1, 2, 3, 0x3ff0000000000000, 0xbfe0000000000000, 1, 0}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%x, error %v; want %x", got, err, want)
+	}
+	gpu := cudatest.Devices(t, cudatest.Eager)[0]
+	one, err := storage.Make(gpu, dtype.Float32, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = gpu.Run(kernels.Own[struct{ Patience, More int }]("rescale"), &kernels.Call{Out: []storage.Array{one}})
+	if err == nil || !strings.Contains(err.Error(), "entry rescale_f32 takes parameters of") {
+		t.Errorf("error %v; want one that names the entry", err)
+	}
+}

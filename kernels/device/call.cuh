@@ -1,0 +1,48 @@
+// What a kernel is told that has no launch of its own in Go, where call_cuda.go has the twins of
+// these: its operands, its settings, and which elements of its first output are to be computed, a thread each.
+//
+//	struct Scale { double by; }; // ScaleSet, number by number
+//	template <class T> FN void scale(const CallWith<Scale> &c) { EACH(i, (uint32_t)c.n) … }
+//	FLOATS(scale, CallWith<Scale>)
+#pragma once
+#include "types.cuh"
+
+enum { ARRAYS = 6 };
+
+// An operand. One that was not given lies nowhere.
+struct Array {
+	void *p; // its first element
+	int64_t type, rank, shape[RANK], stride[RANK];
+};
+
+struct Call {
+	int64_t n;                       // elements of the window, fewer than 2³¹
+	int64_t from[RANK], size[RANK]; // the window of the first output
+	Array out[ARRAYS], in[ARRAYS];
+};
+template <class Set> struct CallWith : Call {
+	Set set;
+};
+
+template <int AXES> struct Position {
+	int64_t at[AXES];
+};
+
+// Where element i of the window is in the first output.
+template <int AXES> FN Position<AXES> position(const Call &c, uint32_t i) {
+	Position<AXES> p;
+	UNROLL for (int axis = AXES - 1; axis > 0; axis--) {
+		uint32_t size = (uint32_t)c.size[axis], rest = i / size;
+		p.at[axis] = c.from[axis] + (i - rest * size);
+		i = rest;
+	}
+	p.at[0] = c.from[0] + i;
+	return p;
+}
+
+// Where in memory that is, for an array.
+template <int AXES> FN int64_t place(const Array &a, Position<AXES> p) {
+	int64_t at = 0;
+	UNROLL for (int axis = 0; axis < AXES; axis++) at += p.at[axis] * a.stride[axis];
+	return at;
+}
