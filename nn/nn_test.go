@@ -369,6 +369,39 @@ func TestMistakesHaveTheirKind(t *testing.T) {
 	}
 }
 
+// A full device has no memory left.
+type full struct{ storage.Device }
+
+func (full) Alloc(int) (storage.Storage, error) { return nil, storage.ErrMemory }
+
+// A homed storage says that it is a device's.
+type homed struct {
+	storage.Storage
+	device storage.Device
+}
+
+func (h homed) Device() storage.Device { return h.device }
+
+// TestMemoryThatRunsOutIsOfItsKind for parameters and for what optimizers keep of them.
+func TestMemoryThatRunsOutIsOfItsKind(t *testing.T) {
+	d := full{storagetest.NewDevice("fake:0")}
+	weight := filled(1, 3)
+	weight.Data = homed{weight.Data, d}
+	p := nn.NewParam(weight)
+	for about, try := range map[string]func() error{
+		"a layer": func() error {
+			return tensor.Try(func() { nn.NewLinearOf(nn.LinearSet{InFeatures: 3, OutFeatures: 2, Device: d}) })
+		},
+		"adam": func() error {
+			return nn.NewAdam(1).Step(maps.All(map[string]*nn.Param{"weight": p}), tensor.Grads{p.Tensor: p.Tensor})
+		},
+	} {
+		if err := try(); !errors.Is(err, storage.ErrMemory) {
+			t.Errorf("%s: error %v, want one of kind %q", about, err, storage.ErrMemory)
+		}
+	}
+}
+
 func TestDenseBuildsItselfOnce(t *testing.T) {
 	d := nn.NewDense(2)
 	if d.IsBuilt() || len(names(d)) != 0 {

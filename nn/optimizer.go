@@ -103,7 +103,7 @@ func (m *Memory) room(name string, p *Param) []*tensor.Tensor {
 	for i := range room {
 		a, err := storage.Make(p.Data.Device(), p.Type, p.Shape...)
 		if err != nil {
-			tensor.Fail("optimizer", storage.ErrDevice, "%s of %s: %v", m.kinds[i], name, err)
+			tensor.Fail("optimizer", err, "%s of %s: %v", m.kinds[i], name, err)
 		}
 		room[i] = tensor.Of(a)
 		room[i].Zero()

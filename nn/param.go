@@ -51,7 +51,7 @@ func (at place) make(shape ...int) storage.Array {
 	}
 	a, err := storage.Make(at.device, at.dtype, shape...)
 	if err != nil {
-		tensor.Fail(at.layer, storage.ErrDevice, "parameter %v: %v", shape, err)
+		tensor.Fail(at.layer, err, "parameter %v: %v", shape, err)
 	}
 	return a
 }

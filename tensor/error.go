@@ -40,7 +40,8 @@ type kindred struct {
 func (e kindred) Error() string { return e.text }
 func (e kindred) Unwrap() error { return e.kind }
 
-// Fail ends the expression with an *Error of the given kind. Layers and losses
+// Fail ends the expression with an *Error of the given kind, which may be the error that
+// it failed for. Layers and losses
 // outside this package use it to speak like its operations.
 func Fail(op string, kind error, format string, args ...any) {
 	fail(op, kind, format, args...)

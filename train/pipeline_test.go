@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/h5dnn/h5dnn/cuda"
 	"github.com/h5dnn/h5dnn/cuda/cudatest"
 	"github.com/h5dnn/h5dnn/dataset"
+	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/train"
 )
@@ -273,6 +275,22 @@ func TestLossesThatAreNotFiniteAreFoundOnGPUs(t *testing.T) {
 		if !errors.Is(err, storage.ErrState) || !strings.HasPrefix(err.Error(), "epoch 1, step 2: train: the loss is ") {
 			t.Errorf("%v: error %v; want one of step 2", w, err)
 		}
+	}
+}
+
+// TestStepsAreCountedOverEpochs where a loss is found not to be finite.
+func TestStepsAreCountedOverEpochs(t *testing.T) {
+	run, data := onGPU(t, cudatest.Devices(t, cudatest.Deferred)[0], ways[0], bare)
+	err := run.Fit(context.Background(), data, train.Options{OnEpoch: func(train.Epoch) error {
+		for _, p := range nn.Params(run.Model) {
+			if err := storage.Fill(p.Array, math.NaN()); err != nil {
+				return err
+			}
+		}
+		return nil
+	}})
+	if want := "epoch 2, step 11: train: the loss is NaN"; err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("error %v, want %q", err, want)
 	}
 }
 

@@ -82,7 +82,7 @@ func (p *Predictor) finishing(finish func(*tensor.Tensor) *tensor.Tensor) error 
 func (p *Predictor) forward(t *tensor.Tape, x storage.Array) *tensor.Tensor {
 	moved, err := x.To(p.device)
 	if err != nil {
-		tensor.Fail("predict", storage.ErrDevice, "%v", err)
+		tensor.Fail("predict", err, "%v", err)
 	}
 	return p.finish(p.model.Forward(p.input.Of(t.Watch(moved))))
 }
