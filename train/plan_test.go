@@ -64,6 +64,36 @@ func TestStepsThatCannotBeRecordedAreMade(t *testing.T) {
 	}
 }
 
+// A hesitant device records every other time it is asked to.
+type hesitant struct {
+	*cuda.Device
+	asked *int
+}
+
+func (d hesitant) Record(work func() error) (kernels.Replay, error) {
+	if *d.asked++; *d.asked%2 == 1 {
+		return nil, errForgotten
+	}
+	return d.Device.Record(work)
+}
+
+// TestRecordingIsTriedAgain where it failed once: the step is made as it is meanwhile, to
+// the same end, and nobody hears of it.
+func TestRecordingIsTriedAgain(t *testing.T) {
+	d, asked := cudatest.Devices(t, cudatest.Deferred)[0], 0
+	want, data := onGPU(t, d, way{"no", "yes"}, bare)
+	if err := want.Fit(context.Background(), data, train.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	run, data := onGPU(t, d, way{"no", "yes"}, bare)
+	run.Device = hesitant{d, &asked}
+	err := run.Fit(context.Background(), data, train.Options{OnNote: func(note string) { t.Errorf("note %q", note) }})
+	if err != nil || asked != 6 {
+		t.Errorf("error %v, asked to record %d times; want none, and twice for each of 3 slots", err, asked)
+	}
+	sameState(t, "recorded late", state(t, run), state(t, want))
+}
+
 // A settled optimizer cannot be told in memory what changes.
 type settled struct{ nn.Optimizer }
 
