@@ -9,6 +9,7 @@ import (
 	"runtime/pprof"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/h5dnn/h5dnn/dtype"
@@ -400,6 +401,21 @@ func TestMemoryThatRunsOutIsOfItsKind(t *testing.T) {
 			t.Errorf("%s: error %v, want one of kind %q", about, err, storage.ErrMemory)
 		}
 	}
+}
+
+// TestGoroutinesShareModelsAndInputs where nothing is trained; the race detector watches.
+func TestGoroutinesShareModelsAndInputs(t *testing.T) {
+	model, x := nn.Sequential{nn.NewMaxPool2d(2), nn.Flatten{}, nn.NewLinear(4, 2)}, tensor.Of(filled(1, 2, 1, 4, 4))
+	want := tensor.Values[float32](model.Forward(x))
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			if got := tensor.Values[float32](model.Forward(x)); !slices.Equal(got, want) {
+				t.Errorf("%v, alone %v", got, want)
+			}
+		})
+	}
+	all.Wait()
 }
 
 func TestDenseBuildsItselfOnce(t *testing.T) {

@@ -36,9 +36,6 @@ func (op affine) Forward(w *Work, y storage.Array, in ...storage.Array) error {
 }
 
 func (op affine) Backward(_, dy *Tensor, _ ...*Tensor) []*Tensor {
-	if op.scale == 1 {
-		return []*Tensor{dy}
-	}
 	return []*Tensor{dy.scaled(op.scale)}
 }
 

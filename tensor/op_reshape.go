@@ -38,7 +38,11 @@ func (x *Tensor) Flatten(first int) *Tensor {
 
 // InRows has the windows and dropouts of x, on a GPU, lie row-major and not as x does:
 // written so they need no copy to be flattened. On the CPU copying is faster.
-func (x *Tensor) InRows() { x.rows = x.Data.Device() != storage.CPU }
+func (x *Tensor) InRows() {
+	if x.Data.Device() != storage.CPU {
+		x.rows = true
+	}
+}
 
 // reshape is any view of the same elements in the same order.
 type reshape struct{ seen }
