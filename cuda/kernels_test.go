@@ -526,10 +526,21 @@ func same(t *testing.T, what string, got, want storage.Array, tolerance float64)
 		t.Fatal(err)
 	}
 	for i := range w {
-		if g[i] != w[i] && !(math.Abs(g[i]-w[i]) <= tolerance*(1+math.Abs(w[i]))) && !(g[i] != g[i] && w[i] != w[i]) {
+		if apart(g[i], w[i]) > tolerance {
 			t.Fatalf("%s, element %d: got %v, want %v", what, i, g[i], w[i])
 		}
 	}
+}
+
+// apart returns how far x is from y, relative to 1 + |y|. Any NaN is any other.
+func apart(x, y float64) float64 {
+	if x == y || x != x && y != y {
+		return 0
+	}
+	if d := math.Abs(x-y) / (1 + math.Abs(y)); d == d {
+		return d
+	}
+	return math.Inf(1)
 }
 
 func exact(t *testing.T, what string, got, want storage.Array) {

@@ -1,15 +1,13 @@
 package cuda_test
 
 import (
-	"bytes"
-	"compress/gzip"
+	"crypto/sha256"
+	"encoding/binary"
 	"encoding/gob"
 	"errors"
 	"flag"
 	"fmt"
 	"hash/fnv"
-	"io"
-	"math"
 	"os"
 	"regexp"
 	"slices"
@@ -18,9 +16,9 @@ import (
 
 	"github.com/h5dnn/h5dnn/cuda"
 	"github.com/h5dnn/h5dnn/cuda/cudatest"
-	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/kernels/device"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
 )
 
 var (
@@ -28,10 +26,11 @@ var (
 	parity   = flag.String("parity", "", "compare with what was recorded in `FILE`")
 )
 
-// A result is what a trial wrote, in memory order.
+// A result is what is kept of the arrays that a trial wrote: what they are, in memory
+// order, where a GPU may choose the bits, and [trial.sum] of each where it may not.
 type result struct {
-	Entries []string // that it launched
-	Out     [][]byte
+	Out  [][]byte
+	Sums [][sha256.Size]byte
 }
 
 // results are those of trials, by the target of the code that ran, and their keys.
@@ -56,43 +55,64 @@ func target(d *cuda.Device) string {
 	return regexp.MustCompile(`(?m)^\.target (\w+)`).FindStringSubmatch(text)[1]
 }
 
-// tried runs a trial on d.
-func (c trial) tried(t *testing.T, d *cuda.Device) result {
+// tried runs a trial on d, and returns what it wrote, and which entries it launched if
+// the interpreter ran them.
+func (c trial) tried(t *testing.T, d *cuda.Device) (out [][]byte, entries []string) {
 	before := cudatest.Launched()
 	_, there := c.call(t, d)
 	if err := d.Run(c.k, &there); err != nil {
 		t.Fatal(err)
 	}
-	r := result{}
 	for _, a := range there.Out {
 		b := make([]byte, a.Data.Len())
 		if err := d.Download(b, a.Data, 0); err != nil {
 			t.Fatal(err)
 		}
-		r.Out = append(r.Out, b)
+		out = append(out, b)
 	}
 	for entry, times := range cudatest.Launched() {
 		if times > before[entry] {
-			r.Entries = append(r.Entries, entry)
+			entries = append(entries, entry)
 		}
 	}
-	return r
+	return out, entries
 }
 
-func (all results) write(w io.Writer) error {
-	z := gzip.NewWriter(w)
-	if err := gob.NewEncoder(z).Encode(all); err != nil {
-		return err
-	}
-	return z.Close()
-}
-
-func readResults(r io.Reader) (all results, err error) {
-	z, err := gzip.NewReader(r)
+// floats returns the elements of what c wrote as its output i; of complex ones the
+// real parts.
+func (c trial) floats(i int, out []byte) []float64 {
+	t := c.out[i].t
+	x, err := storage.Read[float64](storage.Array{Data: storage.Wrap(out), Type: t, View: views.Of(len(out) / t.Size())})
 	if err != nil {
-		return nil, err
+		panic(err)
 	}
-	return all, gob.NewDecoder(z).Decode(&all)
+	return x
+}
+
+// sum tells the bits of what c wrote as its output i from all others, but any NaN is
+// any other.
+func (c trial) sum(i int, out []byte) [sha256.Size]byte {
+	if t := c.out[i].t; t.IsFloat() {
+		out = slices.Clone(out)
+		for k, x := range c.floats(i, out) {
+			if x != x {
+				copy(out[k*t.Size():], "\xff\xff\xff\xff\xff\xff\xff\xff"[:t.Size()])
+			}
+		}
+	}
+	return sha256.Sum256(out)
+}
+
+// kept is what is recorded of what c wrote.
+func (c trial) kept(out [][]byte, free bool) result {
+	if free {
+		return result{Out: out}
+	}
+	var r result
+	for i := range out {
+		r.Sums = append(r.Sums, c.sum(i, out[i]))
+	}
+	return r
 }
 
 // inexact marks instructions whose bits a GPU may choose: approximations, products
@@ -113,43 +133,52 @@ func free(d *cuda.Device) map[string]bool {
 	return found
 }
 
-// differs describes where what c wrote is not what was recorded: the same bits,
-// any NaN for any other, or within the trial's tolerance if it is free.
-func (c trial) differs(got, want result, free bool) string {
+// differs describes where what c wrote is not what was recorded: the same bits, or
+// within the trial's tolerance.
+func (c trial) differs(t *testing.T, got [][]byte, want result) string {
+	for i := range want.Sums {
+		if c.sum(i, got[i]) != want.Sums[i] {
+			return fmt.Sprintf("output %d has other bits; %s", i, c.farthest(t, i, got[i]))
+		}
+	}
 	for i := range want.Out {
-		typ := c.out[i].t
-		for k := 0; k < len(want.Out[i]); k += typ.Size() {
-			g, w := got.Out[i][k:][:typ.Size()], want.Out[i][k:][:typ.Size()]
-			if bytes.Equal(g, w) {
-				continue
+		g, w := c.floats(i, got[i]), c.floats(i, want.Out[i])
+		for k := range g {
+			if apart(g[k], w[k]) > 2*c.tolerance {
+				return fmt.Sprintf("output %d, element %d of %d: got %v, want %v", i, k, len(g), g[k], w[k])
 			}
-			x, y := float(g, typ), float(w, typ)
-			if x != x && y != y || free && math.Abs(x-y) <= 2*c.tolerance*(1+math.Abs(y)) {
-				continue
-			}
-			return fmt.Sprintf("output %d, element %d of %d: got %v (%x), want %v (%x)", i, k/typ.Size(), len(want.Out[i])/typ.Size(), x, g, y, w)
 		}
 	}
 	return ""
 }
 
-// float returns an element as a float64; of a complex one the real part.
-func float(element []byte, t dtype.Type) float64 {
-	x, err := storage.Read[float64](storage.Array{Data: storage.Wrap(element), Type: t})
-	if err != nil {
-		return math.Inf(1)
+// farthest shows which element of output i is farthest from the plain loop's, since of
+// the interpreter's there is but a sum.
+func (c trial) farthest(t *testing.T, i int, got []byte) string {
+	plain, _ := c.call(t, storage.CPU)
+	if err := c.k.Plain(&plain); err != nil {
+		return err.Error()
 	}
-	return x[0]
+	g, w := c.floats(i, got), c.floats(i, plain.Out[i].Data.(storage.Host).Bytes())
+	at := 0
+	for k := range g {
+		if apart(g[k], w[k]) > apart(g[at], w[at]) {
+			at = k
+		}
+	}
+	return fmt.Sprintf("farthest from the plain loop's is element %d of %d: %v, there %v", at, len(g), g[at], w[at])
 }
 
 // record tries all on each kind of GPU.
 func record(t *testing.T, gpus [2]*cuda.Device, all []trial) results {
 	r := results{}
 	for _, d := range gpus {
-		r[target(d)] = map[string]result{}
+		loose, of := free(d), map[string]result{}
 		for _, c := range all {
-			r[target(d)][c.key()] = c.tried(t, d)
+			out, entries := c.tried(t, d)
+			of[c.key()] = c.kept(out, slices.ContainsFunc(entries, func(entry string) bool { return loose[entry] }))
 		}
+		r[target(d)] = of
 	}
 	return r
 }
@@ -157,17 +186,16 @@ func record(t *testing.T, gpus [2]*cuda.Device, all []trial) results {
 // compare holds d to what was recorded of the same trials, and returns what differs,
 // and how many trials were held to the bits.
 func compare(t *testing.T, d *cuda.Device, all []trial, recorded results) (wrong []string, exact int) {
-	loose := free(d)
 	for _, c := range all {
 		want, ok := recorded[target(d)][c.key()]
 		if !ok {
 			t.Fatalf("%v is not recorded for %s: record with this program", c, target(d))
 		}
-		free := slices.ContainsFunc(want.Entries, func(entry string) bool { return loose[entry] })
-		if !free {
+		if want.Sums != nil {
 			exact++
 		}
-		if what := c.differs(c.tried(t, d), want, free); what != "" {
+		got, _ := c.tried(t, d)
+		if what := c.differs(t, got, want); what != "" {
 			wrong = append(wrong, fmt.Sprintf("%v: %s", c, what))
 		}
 	}
@@ -193,7 +221,8 @@ func recordAll(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(record(t, cudatest.Devices(t, cudatest.Deferred), trials()).write(file), file.Close()); err != nil {
+	recorded := record(t, cudatest.Devices(t, cudatest.Deferred), trials())
+	if err := errors.Join(gob.NewEncoder(file).Encode(recorded), file.Close()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -204,8 +233,8 @@ func compareAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	recorded, err := readResults(file)
-	if err != nil {
+	var recorded results
+	if err := gob.NewDecoder(file).Decode(&recorded); err != nil {
 		t.Fatalf("%s: %v", *parity, err)
 	}
 	d := cudatest.Devices(t, cudatest.Eager)[0]
@@ -223,21 +252,47 @@ func recordedAndCompared(t *testing.T) {
 			some = append(some, c)
 		}
 	}
-	var file bytes.Buffer
-	if err := record(t, cudatest.Devices(t, cudatest.Deferred), some).write(&file); err != nil {
-		t.Fatal(err)
-	}
-	recorded, err := readResults(&file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	recorded := record(t, cudatest.Devices(t, cudatest.Deferred), some)
 	for _, d := range cudatest.Devices(t, cudatest.Eager) {
 		if wrong, exact := compare(t, d, some, recorded); len(wrong) > 0 || exact < len(some)/2 {
 			t.Errorf("%v: %d of %d trials held to the same bits, %q", d, exact, len(some), wrong)
 		}
-		recorded[target(d)][some[0].key()].Out[0][0] ^= 1
-		if wrong, _ := compare(t, d, some, recorded); len(wrong) != 1 {
-			t.Errorf("%v: one bit was changed, and %q differ", d, wrong)
+		for _, c := range some {
+			c.showsFaults(t, d, recorded[target(d)][c.key()])
 		}
+	}
+}
+
+// showsFaults wants it seen when a bit of what was recorded, or of what c wrote, is not.
+func (c trial) showsFaults(t *testing.T, d *cuda.Device, want result) {
+	got, _ := c.tried(t, d)
+	seen := func(at *byte, bit byte) {
+		*at ^= bit
+		if c.differs(t, got, want) == "" {
+			t.Errorf("%v, %v: a bit is another, and nothing differs", d, c)
+		}
+		*at ^= bit
+	}
+	for i := range want.Sums {
+		seen(&got[i][0], 1)
+		seen(&want.Sums[i][0], 1)
+	}
+	for i := range want.Out {
+		last := len(got[i]) - 1
+		seen(&got[i][last], 0x40)
+		seen(&want.Out[i][last], 0x40)
+	}
+}
+
+func TestSumsTakeAnyNaNForAnother(t *testing.T) {
+	one := trial{out: list(of(2))}
+	sum := func(first, second uint32) [sha256.Size]byte {
+		return one.sum(0, binary.NativeEndian.AppendUint32(binary.NativeEndian.AppendUint32(nil, first), second))
+	}
+	if sum(0x7fc00000, 1) != sum(0xffc00001, 1) {
+		t.Error("NaNs with other bits have another sum")
+	}
+	if sum(0x7fc00000, 1) == sum(0x7fc00000, 2) || sum(0x7fc00000, 1) == sum(0x7f800000, 1) {
+		t.Error("other numbers have the same sum")
 	}
 }
