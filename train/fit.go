@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,7 +65,7 @@ func (r *Run) Fit(ctx context.Context, data *Data, o Options) (err error) {
 	runtime.LockOSThread() // the pool of arithmetic threads belongs to the thread that calls it
 	defer runtime.UnlockOSThread()
 	f, err := r.fitting(ctx, data, o)
-	defer func() { err = errors.Join(f.roomier(err), f.close()) }()
+	defer func() { err = cmp.Or(f.roomier(err), f.close()) }()
 	nn.SetTraining(r.Model, true)
 	for r.Cursor.Epoch < r.Config.Epochs && err == nil {
 		err = f.epoch(ctx)
@@ -196,7 +197,7 @@ func (f *fitting) close() error {
 	var failed error
 	for _, feed := range []feed{f.feed, f.val} {
 		if feed != nil {
-			failed = errors.Join(failed, feed.close())
+			failed = cmp.Or(failed, feed.close())
 		}
 	}
 	return failed

@@ -369,8 +369,9 @@ func TestLabelsThatAreNoClassAreNamed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := run.Fit(context.Background(), data, train.Options{}); err == nil || !strings.Contains(err.Error(), "label 9") {
-				t.Errorf("%v, validating %v: error %v; want one about label 9", w, validating, err)
+			where := map[bool]string{false: "epoch 1, by step 5: ", true: "evaluate: "}[validating]
+			if err := run.Fit(context.Background(), data, train.Options{}); err == nil || !strings.HasPrefix(err.Error(), where) || !strings.Contains(err.Error(), "label 9") {
+				t.Errorf("%v, validating %v: error %v; want one about label 9, %s", w, validating, err, where)
 			}
 			cudatest.Recover()
 		}
@@ -481,6 +482,46 @@ func TestTrainingClosesWhatItOpens(t *testing.T) {
 				t.Errorf("%s: %d are left open", about, d.open)
 			}
 		}
+	}
+}
+
+// A broken device fails whatever it is waited for.
+type broken struct{ *tidy }
+
+func (d broken) NewMark() (storage.Mark, error) {
+	m, err := d.tidy.NewMark()
+	return brokenMark{m.(tidied)}, err
+}
+
+type brokenMark struct{ tidied }
+
+func (brokenMark) Wait() error { return errSpent }
+
+func (d broken) Sync() error         { return errSpent }
+func (d broken) Work() storage.Queue { return brokenQueue{d.tidy.Work()} }
+func (d broken) NewQueue() (storage.Queue, error) {
+	q, err := d.tidy.NewQueue()
+	return brokenQueue{q}, err
+}
+
+type brokenQueue struct{ storage.Queue }
+
+func (q brokenQueue) Mark(m storage.Mark) error  { return q.Queue.Mark(m.(brokenMark).tidied) }
+func (q brokenQueue) After(m storage.Mark) error { return q.Queue.After(m.(brokenMark).tidied) }
+
+// TestFailuresAreSaidOnce, although all that a broken device is asked for then fails.
+func TestFailuresAreSaidOnce(t *testing.T) {
+	d := &tidy{Device: cudatest.Devices(t, cudatest.Deferred)[0], left: 100, most: 1 << 20}
+	for _, w := range ways {
+		run, data := onGPU(t, d.Device, w, bare)
+		run.Device = broken{d}
+		err := run.Fit(context.Background(), data, train.Options{})
+		if !errors.Is(err, errSpent) || strings.Count(err.Error(), errSpent.Error()) != 1 {
+			t.Errorf("%v: error %q, want %q once", w, err, errSpent)
+		}
+	}
+	if d.open != 0 {
+		t.Errorf("%d are left open", d.open)
 	}
 }
 

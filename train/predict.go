@@ -1,8 +1,8 @@
 package train
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -179,7 +179,7 @@ func (p *Predictor) Stream(ctx context.Context, d dataset.Dataset, o dataset.Opt
 			return
 		}
 		more, err := p.each(f.epoch(ctx, 0, 0), min(evaluated, d.Len()), yield)
-		if err = errors.Join(err, f.close()); err != nil && more {
+		if err = cmp.Or(err, f.close()); err != nil && more {
 			yield(storage.Array{}, err)
 		}
 	}
@@ -218,7 +218,7 @@ func (r *Run) Evaluate(ctx context.Context, d dataset.Dataset) (t Tally, err err
 	if err != nil {
 		return t, err
 	}
-	defer func() { err = errors.Join(err, f.close()) }()
+	defer func() { err = cmp.Or(err, f.close()) }()
 	return r.evaluate(ctx, p, f)
 }
 

@@ -1,7 +1,7 @@
 package train
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"io"
 	"iter"
@@ -50,7 +50,7 @@ type passage struct {
 func newRing(device storage.Streaming, fields []dataset.Field, samples int) (*ring, error) {
 	r := &ring{device: device}
 	if err := r.furnish(fields, samples); err != nil {
-		return nil, errors.Join(fmt.Errorf("ring of batches: %w", err), r.close())
+		return nil, cmp.Or(fmt.Errorf("ring of batches: %w", err), r.close())
 	}
 	return r, nil
 }
@@ -206,5 +206,5 @@ func (r *ring) close() error {
 	for _, it := range slices.Backward(r.made) {
 		failed = append(failed, it.Close())
 	}
-	return errors.Join(failed...)
+	return cmp.Or(failed...) // the others follow from it
 }

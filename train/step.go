@@ -1,7 +1,7 @@
 package train
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"math"
 	"time"
@@ -102,7 +102,7 @@ func (a *atOnce) step(b *batch) error {
 		}
 		failed = a.update(total)
 	})
-	if err = errors.Join(err, failed, a.stuck()); err != nil {
+	if err = cmp.Or(err, failed, a.stuck()); err != nil {
 		return fmt.Errorf("epoch %d, step %d: %w", a.Cursor.Epoch+1, a.Cursor.Step+1, err)
 	}
 	a.Cursor.Sofar.add(b.n, loss, hits)
@@ -116,6 +116,7 @@ type ahead struct {
 	sums     storage.Array // see tensor.AddTally
 	samples  int           // of the epoch that sums are of, with the steps that were asked for
 	first    uint64        // steps of the run before those
+	asked    uint64        // steps of the run with them
 	settled  time.Time
 	unsettle int // steps since
 
@@ -131,7 +132,7 @@ const unsettled = 8
 
 func (a *ahead) begin() error {
 	sofar := a.Cursor.Sofar
-	a.samples, a.first = sofar.Samples, a.Cursor.Step
+	a.samples, a.first, a.asked = sofar.Samples, a.Cursor.Step, a.Cursor.Step
 	a.settled, a.unsettle = time.Now(), 0
 	start := make([]float64, tensor.TallySize)
 	start[tensor.TallyLoss], start[tensor.TallyHits] = sofar.Loss, float64(sofar.Hits)
@@ -143,6 +144,7 @@ func (a *ahead) step(b *batch) error {
 		return fmt.Errorf("epoch %d, step %d: %w", a.Cursor.Epoch+1, a.Cursor.Step+1, err)
 	}
 	a.samples += b.n
+	a.asked++
 	if a.unsettle++; a.unsettle >= unsettled && time.Since(a.settled) > stale {
 		return a.settle()
 	}
@@ -166,7 +168,7 @@ func (a *ahead) ask(b *batch) (err error) {
 	default:
 		err = b.slot.replay.Run()
 	}
-	return errors.Join(err, failed)
+	return cmp.Or(err, failed)
 }
 
 // record records the slot's step and runs it. Where memory is short, some that
@@ -215,14 +217,14 @@ func (a *ahead) settle() error {
 	}
 	sums, err := storage.Read[float64](a.sums)
 	if err != nil {
-		return fmt.Errorf("epoch %d, by step %d: %w", a.Cursor.Epoch+1, a.Cursor.Step+1, err)
+		return fmt.Errorf("epoch %d, by step %d: %w", a.Cursor.Epoch+1, a.asked, err)
 	}
 	if bad := sums[tensor.TallyBad]; bad != 0 {
 		err := tensor.Try(func() { notFinite(sums[tensor.TallyLoss]) })
 		return fmt.Errorf("epoch %d, step %d: %w", a.Cursor.Epoch+1, a.first+uint64(bad), err)
 	}
 	if err := a.stuck(); err != nil {
-		return fmt.Errorf("epoch %d, by step %d: %w", a.Cursor.Epoch+1, a.Cursor.Step+1, err)
+		return fmt.Errorf("epoch %d, by step %d: %w", a.Cursor.Epoch+1, a.asked, err)
 	}
 	sofar := &a.Cursor.Sofar
 	sofar.Samples, sofar.Loss, sofar.Hits = a.samples, sums[tensor.TallyLoss], int(sums[tensor.TallyHits])

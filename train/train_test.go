@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -234,6 +235,38 @@ func TestNaNStopsTraining(t *testing.T) {
 	}
 	if w, _ := maps.Collect(nn.Params(run.Model))["0.weight"]; run.Cursor.Step != 2 || math.IsNaN(float64(tensor.Values[float32](w.Tensor)[0])) {
 		t.Errorf("after %d steps; want 2, and weights as they left them", run.Cursor.Step)
+	}
+}
+
+// TestLoadingToValidateHasAQuarterOfTheMemory: batches that fit but for that do not.
+func TestLoadingToValidateHasAQuarterOfTheMemory(t *testing.T) {
+	const sample, allowed = 64 + 8, 1 << 20
+	inHand := min(runtime.GOMAXPROCS(0), 16) + 2
+	most := allowed / sample / inHand
+	c, err := train.ParseConfig(fmt.Appendf(nil, "data: {file: blobs, x: images, y: labels, memory_mb: 1}\nmodel: [flatten, {dense: 4}]\nbatch: %d", most*9/10))
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, y := blobs(most)
+	vx, vy := blobs(10)
+	enough := errors.New("enough seen")
+	for _, validated := range []bool{false, true} {
+		arrays := train.Arrays{X: x, Y: y}
+		if validated {
+			arrays.ValX, arrays.ValY = vx, vy
+		}
+		data, err := train.NewData(c, arrays)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run, err := train.New(context.Background(), c, data, storage.CPU)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = run.Fit(context.Background(), data, train.Options{OnBatch: func(train.Progress) error { return enough }})
+		if fits := errors.Is(err, enough); fits == validated {
+			t.Errorf("validated %v: %v", validated, err)
+		}
 	}
 }
 
