@@ -36,7 +36,8 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// Devices returns the GPUs of this machine, or why there are none.
+// Devices returns the GPUs of this machine, or why there are none. They are described,
+// no more: Open makes one compute.
 func Devices() ([]*Device, error) { return devices() }
 
 var devices = sync.OnceValues(func() ([]*Device, error) {

@@ -144,6 +144,7 @@ func (d *Device) Download(dst []byte, src storage.Storage, offset int) error {
 		return err
 	}
 	defer runtime.KeepAlive(m)
+	defer runtime.KeepAlive(dst)
 	d.note("download", "", len(dst))
 	code := C.h5_download(d.context, unsafe.Pointer(&dst[0]), C.h5_address(m.address+uint64(offset)), C.size_t(len(dst)), d.stream.handle)
 	if err := d.check("download", code); err != nil {

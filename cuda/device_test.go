@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -302,6 +303,55 @@ func TestOutOfMemorySaysWhatIsHeld(t *testing.T) {
 	keep = nil
 	if _, err := d.Alloc(3 << 20); err != nil {
 		t.Errorf("memory that nobody holds is not used again: %v", err)
+	}
+}
+
+// TestFreedMemoryIsAvailable although the driver keeps it for what is allocated next.
+func TestFreedMemoryIsAvailable(t *testing.T) {
+	if cudatest.Real() {
+		t.Skip("other programs may take it there")
+	}
+	eachSchedule(t, func(t *testing.T, gpus [2]*cuda.Device) {
+		d := gpus[1]
+		available := func() int {
+			if err := d.Collect(); err != nil {
+				t.Fatal(err)
+			}
+			n, err := d.Available()
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		before := available()
+		x := ones(t, d, 1<<20)
+		if now := available(); now > before-4<<20 {
+			t.Errorf("%d bytes are available with 4 MiB held, %d without", now, before)
+		}
+		runtime.KeepAlive(x.Data)
+		x = storage.Array{}
+		if now := available(); now != before {
+			t.Errorf("%d bytes are available after 4 MiB were freed, %d before they were allocated", now, before)
+		}
+	})
+}
+
+// TestFailedFreesAreNotRepeated, nor are those before them.
+func TestFailedFreesAreNotRepeated(t *testing.T) {
+	d := cudatest.Devices(t, cudatest.Eager)[0]
+	held := collected(t, d)
+	for range 2 {
+		ones(t, d, 8)
+		d.Discard(7)
+		if err := d.Collect(); err == nil || !strings.Contains(err.Error(), "cuda:0: free: invalid argument") {
+			t.Errorf("error %v; want one about what cannot be freed", err)
+		}
+		if err := d.Collect(); err != nil {
+			t.Errorf("told twice: %v", err)
+		}
+	}
+	if now := collected(t, d); now != held {
+		t.Errorf("%d storages are held, were %d", now, held)
 	}
 }
 

@@ -23,13 +23,22 @@ func (d *Device) EntrySize(entry string) int {
 	return m.params[entry][0]
 }
 
-// Sweep frees what the collector has found.
-func (d *Device) Sweep() error { return d.sweep() }
+// Collect frees what nothing can reach.
+func (d *Device) Collect() error {
+	collect()
+	return d.sweep()
+}
 
-// Unstart makes d start NVIDIA's libraries anew.
+// Discard has the collector find memory, which there need not be.
+func (d *Device) Discard(address uint64) {
+	d.garbage.add(block{address: address})
+	d.garbage.count++
+}
+
+// Unstart makes d start NVIDIA's libraries anew, and choose.
 func Unstart(d *Device) {
 	clear(d.vendor.handles[:])
-	d.vendor.workspace = nil
+	d.vendor.workspace, d.vendor.choices = nil, nil
 }
 
 // Entries are the entries of PTX.

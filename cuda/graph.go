@@ -78,8 +78,12 @@ func (g *Graph) capture(work func() error) (template C.h5_handle, err error) {
 			C.h5_graph_forget(context, template)
 		}
 	}()
+	err = errPanic
 	return 0, work()
 }
+
+// errPanic is why there is no recording where work has panicked.
+var errPanic = errors.New("panic")
 
 // keep keeps what the work uses from the collector.
 func (g *Graph) keep(thing any) {

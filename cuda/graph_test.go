@@ -5,7 +5,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/h5dnn/h5dnn/cuda"
 	"github.com/h5dnn/h5dnn/cuda/cudatest"
@@ -314,22 +313,14 @@ func TestClosedGraphsFinishTheirWork(t *testing.T) {
 	}
 }
 
-// collected returns how many storages d holds that something can reach, once that
-// has been the same for a while.
+// collected returns how many storages d holds that something can reach.
 func collected(t *testing.T, d *cuda.Device) int {
 	t.Helper()
-	_, last := d.Held()
-	for same := 0; same < 5; same++ {
-		runtime.GC()
-		time.Sleep(time.Millisecond) // cleanups run beside us
-		if err := d.Sweep(); err != nil {
-			t.Fatal(err)
-		}
-		if _, count := d.Held(); count != last {
-			last, same = count, 0
-		}
+	if err := d.Collect(); err != nil {
+		t.Fatal(err)
 	}
-	return last
+	_, count := d.Held()
+	return count
 }
 
 // TestStaleGraphsAreSeen keeps the fake from being kinder than a GPU: a graph that

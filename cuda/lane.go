@@ -29,7 +29,9 @@ func (d *Device) run(way kernels.GPU, k *kernels.Kernel, c *kernels.Call) error 
 	defer runtime.KeepAlive(c)
 	d.noteCopy(k, c)
 	if g := d.recording.Load(); g != nil && g.stream == d.stream && way == kernels.GPU(d) {
-		return g.order.run(c, func() error { return k.CUDA(way, c) })
+		err := g.order.run(c, func() error { return k.CUDA(way, c) })
+		g.refuse(err) // what is issued next would not know what to come after
+		return err
 	}
 	return k.CUDA(way, c)
 }

@@ -6,6 +6,8 @@ import "C"
 import (
 	"fmt"
 	"runtime"
+	"runtime/metrics"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -89,33 +91,46 @@ func (d *Device) alloc(size int) (uint64, error) {
 func (d *Device) allocAgain(size int) (uint64, error) {
 	d.scratch.Drop()
 	collect()
-	for _, step := range []func() error{d.sweep, d.stream.Sync, func() error { return d.check("trim", C.h5_trim(d.context, d.pool)) }} {
-		if err := step(); err != nil {
-			return 0, err
-		}
+	free, all, err := d.free()
+	if err != nil {
+		return 0, err
 	}
 	at, err := d.alloc(size)
 	if err == nil {
 		return at, nil
 	}
 	held, count := d.Held()
-	var free, all C.size_t
-	if err := d.check("ask for free memory", C.h5_available(d.context, &free, &all)); err != nil {
-		return 0, err
-	}
-	others := max(0, int(all)-int(free)-held)
+	others := max(0, all-free-held)
 	return 0, fmt.Errorf("%w: of %s %d arrays hold %s, the driver and other programs %s, %s are free; use smaller batches, or release what is kept",
-		err, amount(int(all)), count, amount(held), amount(others), amount(int(free)))
+		err, amount(all), count, amount(held), amount(others), amount(free))
 }
 
-// collect runs the collector, and waits for the cleanups it finds to have begun.
+// free gives back what the pool keeps of what nothing can reach, and returns how many
+// bytes of the device's memory are free then, of how many.
+func (d *Device) free() (bytes, all int, err error) {
+	if err := d.sweep(); err != nil {
+		return 0, 0, err
+	}
+	if err := d.stream.Sync(); err != nil { // what is freed later is not given back
+		return 0, 0, err
+	}
+	if err := d.check("trim", C.h5_trim(d.context, d.pool)); err != nil {
+		return 0, 0, err
+	}
+	var free, total C.size_t
+	err = d.check("ask for free memory", C.h5_available(d.context, &free, &total))
+	return int(free), int(total), err
+}
+
+// collect runs the collector, and waits, for a second at most, until the cleanups of
+// what it found are done.
 func collect() {
-	done := make(chan struct{})
-	runtime.AddCleanup(new(memory), func(done chan struct{}) { close(done) }, done)
 	runtime.GC()
-	select {
-	case <-done:
-	case <-time.After(time.Second):
+	counts := []metrics.Sample{{Name: "/gc/cleanups/queued:cleanups"}, {Name: "/gc/cleanups/executed:cleanups"}}
+	metrics.Read(counts)
+	found := counts[0].Value.Uint64()
+	for end := time.Now().Add(time.Second); counts[1].Value.Uint64() < found && time.Now().Before(end); metrics.Read(counts) {
+		time.Sleep(100 * time.Microsecond)
 	}
 }
 
@@ -138,24 +153,25 @@ func (g *garbage) addPinned(at unsafe.Pointer) {
 	g.pinned = append(g.pinned, at)
 }
 
-// sweep frees garbage, once what was issued before is done.
+// sweep frees garbage, once what was issued before is done. What fails is not tried again.
 func (d *Device) sweep() error {
-	d.garbage.mu.Lock()
-	defer d.garbage.mu.Unlock()
-	for _, at := range d.garbage.pinned {
+	g := &d.garbage
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for i, at := range slices.Backward(g.pinned) {
+		g.pinned = g.pinned[:i]
 		if err := d.check("free pinned memory", C.h5_unpin(d.context, at)); err != nil {
 			return err
 		}
 	}
-	d.garbage.pinned = d.garbage.pinned[:0]
-	for _, b := range d.garbage.found {
+	for i, b := range slices.Backward(g.found) {
+		g.found = g.found[:i]
+		g.bytes -= b.size
+		g.count--
 		if err := d.check("free", C.h5_free(d.context, C.h5_address(b.address), d.stream.handle)); err != nil {
 			return err
 		}
-		d.garbage.bytes -= b.size
-		d.garbage.count--
 	}
-	d.garbage.found = d.garbage.found[:0]
 	return nil
 }
 

@@ -1,8 +1,5 @@
 package cuda
 
-// #include "calls.h"
-import "C"
-
 import (
 	"fmt"
 	"time"
@@ -31,14 +28,16 @@ func (d *Device) NewMark() (storage.Mark, error) {
 	return mark{e}, err
 }
 
-// Available returns how many bytes of the device's memory are free.
+// Available waits, and returns how many bytes of the device's memory are free.
 func (d *Device) Available() (int, error) {
 	if err := d.ready(); err != nil {
 		return 0, err
 	}
-	var free, all C.size_t
-	err := d.check("ask for free memory", C.h5_available(d.context, &free, &all))
-	return int(free), err
+	if err := d.unrecorded("ask for free memory"); err != nil {
+		return 0, err
+	}
+	bytes, _, err := d.free()
+	return bytes, err
 }
 
 type queue struct{ stream *Stream }

@@ -10,7 +10,8 @@ type Recorder interface {
 	//
 	// Settings and addresses are recorded as they are: what changes from run to
 	// run has to lie in memory. Work must not allocate, wait, or copy from or to
-	// memory that is not pinned: that is an error, of the call and of Record. So
+	// memory that is not pinned: that is an error, of the call and of Record, and so is
+	// any call that fails. So
 	// call work once before, unrecorded: its pools then hold all that it needs.
 	// Nothing else may use the device meanwhile.
 	//

@@ -12,8 +12,10 @@ package cudatest
 import "C"
 
 import (
+	"fmt"
 	"maps"
 	"os"
+	"strings"
 	"testing"
 	"unsafe"
 
@@ -98,6 +100,22 @@ func Last() (blocks [3]uint32, threads uint32) {
 	fake.tally.Lock()
 	defer fake.tally.Unlock()
 	return fake.shape.Blocks, fake.shape.Threads[0]
+}
+
+// Objects returns how many streams, events, graphs and descriptors of libraries there are
+// that someone has to destroy, by kind.
+func Objects() map[string]int {
+	fake.mu.Lock()
+	defer fake.mu.Unlock()
+	count := map[string]int{}
+	for _, thing := range fake.handles {
+		switch thing.(type) {
+		case *pool, *ptx.Module, *ptx.Kernel, *ltHandle, *dnnHandle: // for as long as there is the device
+		default:
+			count[strings.TrimPrefix(fmt.Sprintf("%T", thing), "*cudatest.")]++
+		}
+	}
+	return count
 }
 
 // Separate keeps the GPUs from reaching each other's memory until the test ends.

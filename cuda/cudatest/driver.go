@@ -31,6 +31,7 @@ type gpu struct {
 	memory   *ptx.Memory
 	blocks   map[uint64]allocation // by address
 	used     int
+	reserved int // by the pool, which keeps what is freed until it is trimmed
 	capacity int
 	streams  []*stream
 	failure  error // of a task; all calls fail from then on

@@ -215,7 +215,7 @@ func fake_cuCtxSynchronize() code {
 //export fake_cuMemGetInfo_v2
 func fake_cuMemGetInfo_v2(free, total *C.size_t) code {
 	return in(func(g *gpu) code {
-		*free, *total = C.size_t(g.capacity-g.used), C.size_t(g.capacity)
+		*free, *total = C.size_t(g.capacity-g.reserved), C.size_t(g.capacity)
 		return success
 	})
 }
@@ -258,9 +258,12 @@ func fake_cuMemPoolSetAccess(handle C.h5_handle, access *C.h5_pool_access, count
 }
 
 //export fake_cuMemPoolTrimTo
-func fake_cuMemPoolTrimTo(handle C.h5_handle, _ C.size_t) code {
-	return in(func(*gpu) code {
+func fake_cuMemPoolTrimTo(handle C.h5_handle, keep C.size_t) code {
+	return in(func(g *gpu) code {
 		_, c := lookup[*pool](fake, uintptr(handle))
+		if c == success {
+			g.reserved = min(g.reserved, max(g.used, int(keep)))
+		}
 		return c
 	})
 }
@@ -284,6 +287,7 @@ func fake_cuMemAllocFromPoolAsync(at *C.h5_address, bytes C.size_t, from, handle
 		}
 		address := g.memory.Alloc(int(bytes))
 		g.used += int(bytes)
+		g.reserved = max(g.reserved, g.used)
 		g.blocks[address] = allocation{int(bytes), p}
 		*at = C.h5_address(address)
 		if fake.schedule == Eager {

@@ -1,0 +1,102 @@
+package cuda_test
+
+import (
+	"errors"
+	"maps"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/cuda"
+	"github.com/h5dnn/h5dnn/cuda/cudatest"
+	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// TestNothingIsLeftBehind: what is made for a call is destroyed with it, and what is
+// closed is gone, whether or not something went wrong between.
+func TestNothingIsLeftBehind(t *testing.T) {
+	gpus := cudatest.Devices(t, cudatest.Deferred)
+	cudatest.Libraries(t, gpus[:]...)
+	for name, use := range map[string]func(t *testing.T, d, other *cuda.Device){
+		"graphs":     leavesGraphs,
+		"recordings": leavesRecordings,
+		"libraries":  leavesDescriptors,
+		"copies":     func(t *testing.T, d, other *cuda.Device) { moves(t, other, d, false) },
+		"streams": func(t *testing.T, d, _ *cuda.Device) {
+			if _, err := stream(d, waits{true, true, true}); err != nil {
+				t.Fatal(err)
+			}
+			if err := d.Handover(d.Stream().Handle()); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			use(t, gpus[0], gpus[1]) // takes what is kept
+			before := cudatest.Objects()
+			use(t, gpus[0], gpus[1])
+			if after := cudatest.Objects(); !maps.Equal(before, after) {
+				t.Errorf("there were %v, and are %v", before, after)
+			}
+		})
+	}
+}
+
+func leavesGraphs(t *testing.T, d, _ *cuda.Device) {
+	x := ones(t, d, 8)
+	graph, err := d.Record(func() error { return add(d, x, x) })
+	if err := errors.Join(err, graph.Run(), graph.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// leavesRecordings ends recordings in every way but well.
+func leavesRecordings(t *testing.T, d, _ *cuda.Device) {
+	x := ones(t, d, 8)
+	for _, work := range []func() error{
+		func() error { return errors.New("enough") },
+		func() error { return errors.Join(add(d, x, x), errors.New("enough")) },
+		func() error { return errors.Join(add(d, x, x), d.Sync()) },
+		func() error { return errors.Join(add(d, x, x), d.Stream().Sync()) },
+		func() error { panic("enough") },
+	} {
+		func() {
+			defer func() { recover() }()
+			if _, err := d.Record(work); err == nil {
+				t.Error("no error")
+			}
+		}()
+	}
+}
+
+// leavesDescriptors multiplies and convolves, with and without an algorithm, and one
+// that fails.
+func leavesDescriptors(t *testing.T, d, _ *cuda.Device) {
+	cuda.Unstart(d)
+	for _, depth := range []int{5, 13, 17} {
+		trial{kernels.MatMul, nil, list(of(4, 6)), list(of(4, depth), of(depth, 6)), 1e-4}.agrees(t, d)
+	}
+	relu := kernels.Conv2dSet{Act: kernels.ReluActivation}
+	for _, rows := range []int{3, 5, 7} {
+		trial{kernels.Conv2d, relu, list(of(2, 3, 9-rows, 4)), list(of(2, 2, 8, 6), of(3, 2, rows, 3), of(3)), 1e-4}.agrees(t, d)
+	}
+}
+
+// TestFailedCallsAreNotRecordedOver: work that goes on after a call that failed half-way has
+// no order, so that nothing may come of it.
+func TestFailedCallsAreNotRecordedOver(t *testing.T) {
+	d := cudatest.Devices(t, cudatest.Eager)[0]
+	x, y := ones(t, d, 8), ones(t, d, 8)
+	_, err := d.Record(func() error {
+		if err := add(d, x, x); err != nil {
+			return err
+		}
+		wrong := &kernels.Call{Out: []storage.Array{y}, In: []storage.Array{y}, Geometry: kernels.Geometry{Threads: -1}}
+		if d.Run(kernels.Neg, wrong) == nil {
+			t.Error("a launch of -1 threads is recorded")
+		}
+		return add(d, y, x)
+	})
+	if !errors.Is(err, storage.ErrState) {
+		t.Errorf("error %v; want that of the call", err)
+	}
+}
