@@ -18,8 +18,8 @@ func Compile(name, source string, capability int, options ...string) (ptx string
 	if l := libraries[nvrtc].find(); l.Missing != nil {
 		return "", fmt.Errorf("compile %s: %s: %w", name, l.Name, l.Missing)
 	}
-	if strings.ContainsRune(source+name, 0) {
-		return "", fmt.Errorf("compile %s: the source contains a zero byte", name)
+	if strings.ContainsRune(source+name+strings.Join(options, ""), 0) {
+		return "", fmt.Errorf("compile %q: a zero byte in the source, its name or an option", name)
 	}
 	options = append([]string{fmt.Sprintf("--gpu-architecture=compute_%d", capability)}, options...)
 	list := (**C.char)(C.calloc(C.size_t(len(options)), C.size_t(unsafe.Sizeof((*C.char)(nil)))))

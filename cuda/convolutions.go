@@ -67,14 +67,14 @@ func convolutionOf(c kernels.Convolution, tf32 bool) (g convolution, ok bool) {
 	if g.format = C.H5_DNN_NCHW; c.ChannelsLast {
 		g.format = C.H5_DNN_NHWC
 	}
-	g.w, g.bias = C.h5_address(c.W.Address), C.h5_address(c.Bias)
+	g.x, g.y, g.w, g.bias = imageOf(c.X), imageOf(c.Y), C.h5_address(c.W.Address), C.h5_address(c.Bias)
 	for i := range 2 {
 		g.stride[i], g.pad[i] = C.int(c.Stride[i]), C.int(c.Padding[i])
 	}
 	for i := range 4 {
 		g.weights[i] = C.int(c.W.Size[i])
 	}
-	return g, imageOf(&g.x, c.X) && imageOf(&g.y, c.Y)
+	return g, countable(c.W) && countable(c.X) && countable(c.Y)
 }
 
 var dnnTypes = map[dtype.Type]C.int{
@@ -85,13 +85,20 @@ var dnnKinds = map[kernels.Side]C.int{
 	kernels.SideY: C.H5_FORWARD, kernels.SideX: C.H5_BACKWARD_DATA, kernels.SideW: C.H5_BACKWARD_FILTER,
 }
 
-// imageOf describes an image, and reports whether cuDNN can count its elements.
-func imageOf(i *C.h5_image, image kernels.Image) bool {
-	i.at = C.h5_address(image.Address)
-	elements := 1
+// imageOf describes an image.
+func imageOf(image kernels.Image) C.h5_image {
+	i := C.h5_image{at: C.h5_address(image.Address)}
 	for axis := range 4 {
-		elements *= image.Size[axis]
 		i.size[axis], i.stride[axis] = C.int(image.Size[axis]), C.int(image.Stride[axis])
+	}
+	return i
+}
+
+// countable reports whether cuDNN can count an image's elements.
+func countable(image kernels.Image) bool {
+	elements := 1
+	for _, size := range image.Size {
+		elements *= size
 	}
 	return elements <= math.MaxInt32
 }

@@ -223,6 +223,26 @@ func TestKernelsDoWhatLibrariesCannot(t *testing.T) {
 	}
 }
 
+// TestImagesThatLibrariesCannotCountAreLeft to kernels: cuDNN's tensors, filters among
+// them, have less than 2^31 elements.
+func TestImagesThatLibrariesCannotCountAreLeft(t *testing.T) {
+	d := cudatest.Devices(t, cudatest.Eager)[0]
+	cudatest.Libraries(t, d)
+	image := func(size ...int) kernels.Image {
+		return kernels.Image{Size: [4]int(size), Stride: [4]int(views.Of(size...).Stride)}
+	}
+	const wide = 1 << 16
+	for _, c := range []kernels.Convolution{
+		{X: image(1, wide, 1, 1), W: image(wide, wide, 1, 1), Y: image(1, wide, 1, 1)},
+		{X: image(wide, 1, 1, wide), W: image(1, 1, 1, 1), Y: image(wide, 1, 1, wide)},
+	} {
+		c.Type, c.Stride = dtype.Float32, [2]int{1, 1}
+		if done, err := d.Convolve(c); done || err != nil {
+			t.Errorf("%v by %v: done %v, %v", c.X.Size, c.W.Size, done, err)
+		}
+	}
+}
+
 // TestImagesOfBothOrdersAreConvolved tries Convolve with all types that it
 // takes, for each side, and wants what lies in two orders to be left to kernels.
 func TestImagesOfBothOrdersAreConvolved(t *testing.T) {

@@ -135,6 +135,7 @@ func (f Function) launch(s *Stream, c *kernels.Call) error {
 	if err != nil {
 		return err
 	}
+	defer runtime.KeepAlive(args) // arrays that are no operands
 	d.note("launch", entry, 0)
 	return d.check("launch "+entry, packed.launch(s, function, grid))
 }
@@ -191,7 +192,11 @@ type packedArgs struct {
 func pack(d *Device, args []any) (p packedArgs, err error) {
 	for i, arg := range args {
 		if a, ok := arg.(storage.Array); ok {
-			arg = d.Address(a.Data) + uint64(a.Offset*a.Type.Size())
+			m, ok := a.Data.(*memory)
+			if !ok || m.device != d {
+				return p, fmt.Errorf("argument %d: %v is not on %v: %w", i, a, d, storage.ErrDevice)
+			}
+			arg = d.Address(m) + uint64(a.Offset*a.Type.Size())
 		}
 		var slot [8]byte
 		size, err := binary.Encode(slot[:], binary.NativeEndian, arg)

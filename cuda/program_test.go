@@ -97,7 +97,8 @@ func TestProgramsRunBesideTheDevicesOwn(t *testing.T) {
 // TestArgumentsAreTheEntrys holds arguments to the sizes that the code declares,
 // and passes those of one byte as well.
 func TestArgumentsAreTheEntrys(t *testing.T) {
-	d := cudatest.Devices(t, cudatest.Deferred)[0]
+	gpus := cudatest.Devices(t, cudatest.Deferred)
+	d, there := gpus[0], gpus[1]
 	program := cuda.PTX("softsign.ptx", testdata(t, "softsign.ptx"))
 	x := numbers(t, d, 4)
 	with := func(args ...any) cuda.Function {
@@ -114,7 +115,10 @@ func TestArgumentsAreTheEntrys(t *testing.T) {
 		"entry ramp takes parameters of [8 4 4 1] bytes, not of [8 8 4 1]":                                                    with(0.5, int32(-2), uint8(3)),
 		"argument 2 is a int; want":                                                                                           with(float32(0.5), -2, uint8(3)),
 		"softsign.ptx has no entry softsine_float32; it has ramp, softsign_float32, softsign_float64, softsign_slope_float32": {Program: program, Entry: "softsine_%v"},
-		"bad.ptx: compile PTX": {Program: cuda.PTX("bad.ptx", "nonsense"), Entry: "ramp"},
+		"argument 1: float32[4] on cuda:1 is not on cuda:0":                                                                   with(numbers(t, there, 4), int32(-2), uint8(3)),
+		"argument 1: float32[4] on cpu is not on cuda:0":                                                                      with(numbers(t, storage.CPU, 4), int32(-2), uint8(3)),
+		"argument 1: float32[4] nowhere is not on":                                                                            with(storage.Array{Type: x.Type, View: x.View}, int32(-2), uint8(3)),
+		"bad.ptx: compile PTX":                                                                                                {Program: cuda.PTX("bad.ptx", "nonsense"), Entry: "ramp"},
 		"launch softsign_float32: invalid": {Program: program, Entry: "softsign_%v", Grid: func(*kernels.Call) cuda.Grid {
 			return cuda.Grid{Blocks: [3]uint32{1 << 16, 1 << 15, 2}, Threads: [3]uint32{4096, 1, 1}} // 2³² blocks, which are not none
 		}},
