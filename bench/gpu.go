@@ -231,7 +231,8 @@ func drawnImages(d *cuda.Device, shape ...int) (storage.Array, error) {
 	return x.With(views.ChannelsLast(shape[0], shape[1], shape[2], shape[3])), err
 }
 
-// gpuLoops runs a kernel over as many numbers as a loop has.
+// gpuLoops runs a kernel over as many numbers as a loop has. Memory that it reads twice it would
+// find in a cache, so no operand comes twice.
 func gpuLoops(call func(x, y, z storage.Array) (*kernels.Kernel, *kernels.Call)) func(folders) (task, error) {
 	return func(in folders) (task, error) {
 		d, err := openGPU(in)
@@ -242,7 +243,7 @@ func gpuLoops(call func(x, y, z storage.Array) (*kernels.Kernel, *kernels.Call))
 		if err != nil {
 			return task{}, err
 		}
-		y, err := storage.Make(d, dtype.Float32, x.Len())
+		y, err := drawnOn(d, dtype.Float32, x.Len())
 		if err != nil {
 			return task{}, err
 		}
@@ -257,7 +258,7 @@ func gpuExp(x, y, _ storage.Array) (*kernels.Kernel, *kernels.Call) {
 }
 
 func gpuAdd(x, y, _ storage.Array) (*kernels.Kernel, *kernels.Call) {
-	return kernels.Add, &kernels.Call{Out: []storage.Array{y}, In: []storage.Array{x, x}}
+	return kernels.Add, &kernels.Call{Out: []storage.Array{y}, In: []storage.Array{x, y}}
 }
 
 func gpuSum(x, _, one storage.Array) (*kernels.Kernel, *kernels.Call) {

@@ -17,7 +17,9 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"os/exec"
 	"runtime"
 	"slices"
 	"time"
@@ -82,7 +84,7 @@ func run(s suite, python, out, only string, threads int, seconds float64, in fol
 	for _, r := range s.selected(only) {
 		res, err := measure(r, p, seconds, in)
 		if err != nil {
-			res.skipped = fmt.Errorf("failed: %w", err)
+			res.untimed = fmt.Errorf("failed: %w", err)
 			failed = append(failed, fmt.Errorf("%s: %w", r.name, err))
 		}
 		fmt.Println(res)
@@ -107,14 +109,14 @@ type result struct {
 	row
 	ours, theirs []float64
 	peak         int // bytes resident, at most, while h5dnn worked
-	skipped      error
+	untimed      error // why there are none
 }
 
 func (r result) ratio() float64 { return median(r.ours) / median(r.theirs) }
 
 func (r result) String() string {
-	if r.skipped != nil {
-		return fmt.Sprintf("%-52s skipped: %v", r.name, r.skipped)
+	if r.untimed != nil {
+		return fmt.Sprintf("%-52s %v", r.name, r.untimed)
 	}
 	if len(r.theirs) == 0 {
 		return fmt.Sprintf("%-52s %9.4f ms", r.name, 1e3*median(r.ours))
@@ -149,8 +151,7 @@ func measure(r row, p *peer, seconds float64, in folders) (result, error) {
 	}
 	ours, err := r.prepare(in)
 	if err != nil {
-		res.skipped = err
-		return res, nil
+		return res.without(err)
 	}
 	defer ours.finish()
 	theirs := func(n int) ([]float64, error) { return p.time(r.name, n) }
@@ -160,13 +161,21 @@ func measure(r row, p *peer, seconds float64, in folders) (result, error) {
 	case r.beside != nil:
 		t, err := r.beside(in)
 		if err != nil {
-			res.skipped = err
-			return res, nil
+			return res.without(err)
 		}
 		defer t.finish()
 		theirs = t.repeat
 	}
 	return res, res.alternate(ours, theirs, seconds)
+}
+
+// without returns the result of a row for which a file or a program is missing; any other
+// error is a failure.
+func (r result) without(err error) (result, error) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, exec.ErrNotFound) {
+		r.untimed, err = fmt.Errorf("skipped: %w", err), nil
+	}
+	return r, err
 }
 
 // alternate fills in the times of both sides.
@@ -227,8 +236,8 @@ func writeTable(w io.Writer, command string, results []result, peer string, thre
 	fmt.Fprintf(w, "Medians of alternating runs; a ratio below 1 is in h5dnn's favour. The bar is what the ratio should not exceed.\n\n")
 	fmt.Fprintf(w, "| work | h5dnn, ms | peer, ms | ratio | bar | |\n|---|---:|---:|---:|---:|---|\n")
 	for _, r := range results {
-		if r.skipped != nil {
-			fmt.Fprintf(w, "| %s | | | | %s | skipped: %v |\n", r.name, times(r.bar), r.skipped)
+		if r.untimed != nil {
+			fmt.Fprintf(w, "| %s | | | | %s | %v |\n", r.name, times(r.bar), r.untimed)
 			continue
 		}
 		verdict := "met"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Tries h5dnn on this machine's NVIDIA GPU, in less than nine minutes: every kernel against what the
+# Tries h5dnn on this machine's NVIDIA GPU, in less than ten minutes: every kernel against what the
 # interpreter computed and against the CPU, a training from an HDF5 file, and the benchmark beside
 # PyTorch. What comes of it goes to $OUT/RESULTS.md; OUT is bench/gpu if there is that folder, or
 # gpu-check-results. make gpu-check builds the folder that this is run from. The status is 0 if every step succeeded, 1 if
@@ -54,8 +54,8 @@ step() {
 
 : >"$report"
 say "# h5dnn on a GPU" "" "By gpu-check/run.sh, commit $(cat "$here/commit"), on $(date -u '+%-d %B %Y, %H:%M') UTC, on $(uname -n)."
-step "Machine" 30 sh -c 'uname -srm; grep -m 1 "model name" /proc/cpuinfo; nproc; grep MemTotal /proc/meminfo; nvidia-smi || echo "no nvidia-smi"'
-step "h5dnn devices" 30 "$here/h5dnn" devices
+step "Machine" 10 sh -c 'uname -srm; grep -m 1 "model name" /proc/cpuinfo; nproc; grep MemTotal /proc/meminfo; nvidia-smi || echo "no nvidia-smi"'
+step "h5dnn devices" 10 "$here/h5dnn" devices
 
 # gpu TITLE PACKAGE TESTS ARGUMENTS...: runs tests on the GPU.
 gpu() {
