@@ -378,6 +378,39 @@ func TestLabelsThatAreNoClassAreNamed(t *testing.T) {
 	}
 }
 
+// TestOneHotLabelsOnGPUs come to the CPU's losses in every way, and none of them is
+// beyond the classes.
+func TestOneHotLabelsOnGPUs(t *testing.T) {
+	text := strings.Replace(bare, "y: labels", "y: labels, one_hot: true", 1) + "loss: mse"
+	cpu, data := onGPU(t, storage.CPU, way{}, text)
+	if err := cpu.Fit(context.Background(), data, train.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	d := cudatest.Devices(t, cudatest.Deferred)[0]
+	for _, w := range ways {
+		run, data := onGPU(t, d, w, text)
+		if err := run.Fit(context.Background(), data, train.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range cpu.History["val_loss"] {
+			if got := run.History["val_loss"][i]; !(math.Abs(got-want) <= 1e-4*want) {
+				t.Errorf("%v: val_loss of epoch %d is %v, on the CPU %v", w, i+1, got, want)
+			}
+		}
+		run, _ = onGPU(t, d, w, text)
+		x, bad := blobs(150)
+		storage.Elements[int64](bad)[40] = 9
+		data, err := train.NewData(run.Config, train.Arrays{X: x, Y: bad})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = run.Fit(context.Background(), data, train.Options{})
+		if want := "one hot: label 9 of sample 40; there are 4 classes"; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: error %v; want %q", w, err, want)
+		}
+	}
+}
+
 // TestWhatEndsTrainingLeavesAWholeRun wants the sums of the epoch so far to be of
 // the samples that were trained on, although nobody had looked at them yet.
 func TestWhatEndsTrainingLeavesAWholeRun(t *testing.T) {
