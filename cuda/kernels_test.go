@@ -579,6 +579,13 @@ func TestEveryKernelIsTried(t *testing.T) {
 	}
 }
 
+// TestSlopesOfManyPixelsAreCutEvenly has so many that they are cut into as many stretches
+// as there may be, none of which may reach beyond the end.
+func TestSlopesOfManyPixelsAreCutEvenly(t *testing.T) {
+	y := of(32_900, 8)
+	trial{kernels.ActSlopeBias, kernels.ActSet{Act: kernels.ReluActivation}, list(y, of(8)), list(y, y), 1e-4}.agrees(t, cudatest.Devices(t, cudatest.Deferred)[0])
+}
+
 func TestWrongLabelsAreNamed(t *testing.T) {
 	eachSchedule(t, func(t *testing.T, gpus [2]*cuda.Device) {
 		d := gpus[0]

@@ -45,6 +45,10 @@ type slopeBiasArgs struct {
 	o                            C.h5k_grid
 }
 
+// cut returns how many stretches of one length, the last of which may be shorter, but not
+// empty, n is cut into: at most so many.
+func cut(n, most int) int { return ceil(n, ceil(n, most)) }
+
 // launchSlopeBias cuts what is added up for a channel of dz so that there are blocks enough.
 func (c *Call) launchSlopeBias(args *slopeBiasArgs, dz *storage.Array) error {
 	width, code := 1, entry("act slope bias", dz.Type)
@@ -52,10 +56,9 @@ func (c *Call) launchSlopeBias(args *slopeBiasArgs, dz *storage.Array) error {
 		width, code = 32, entry("act slope bias wide", dz.Type)
 	}
 	tiles := ceil(int(args.channels), width)
+	args.splits = 1
 	if tiles <= Counters {
-		args.splits = int64(min(max(1, busy/tiles), ceil(int(args.over), 8*threads/width)))
-	} else {
-		args.splits = 1
+		args.splits = int64(cut(int(args.over), min(max(1, busy/tiles), ceil(int(args.over), 8*threads/width))))
 	}
 	blocks := [3]uint32{uint32(tiles), uint32(args.splits), 1}
 	return c.gpu.Scratch(int(8*args.splits*args.channels), func(part uint64) error {

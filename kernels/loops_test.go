@@ -282,3 +282,15 @@ func Example() {
 	fmt.Println(storage.Elements[float32](y), err)
 	// Output: [0 1 0 1] <nil>
 }
+
+// TestCutsLeaveNoStretchEmpty, nor one that begins behind the end.
+func TestCutsLeaveNoStretchEmpty(t *testing.T) {
+	for n := 1; n < 1<<18; n += 1 + n/100 {
+		for most := 1; most <= busy; most++ {
+			pieces := cut(n, most)
+			if length := ceil(n, pieces); pieces > most || pieces*length < n || (pieces-1)*length >= n {
+				t.Fatalf("%d in at most %d: %d of %d", n, most, pieces, length)
+			}
+		}
+	}
+}
