@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	_ = onGPU(BatchNorm, func(c *Call, set BatchNormSet) error {
+	_ = channelsOnGPU(BatchNorm, func(c *Call, set BatchNormSet) error {
 		x := &c.In[0]
 		n := normOf(c, set)
 		if n.count < 2 {
@@ -22,16 +22,45 @@ var (
 		return c.launchNorm(&n, "norm pivot", "norm train", nil)
 	})
 
-	_ = onGPU(BatchNormEval, func(c *Call, set BatchNormSet) error {
+	_ = channelsOnGPU(BatchNormEval, func(c *Call, set BatchNormSet) error {
 		n := normOf(c, set)
 		n.gamma, n.beta, n.mean, n.deviation = c.vector(c.In, 1), c.vector(c.In, 2), c.vector(c.In, 3), c.vector(c.In, 4)
 		return c.launchNorm(&n, "", "norm eval", nil)
 	})
 
-	_ = onGPU(BatchNormGrad, func(c *Call, set BatchNormSet) error { return c.launchNormGrad("norm grad", set) })
+	_ = channelsOnGPU(BatchNormGrad, func(c *Call, set BatchNormSet) error { return c.launchNormGrad("norm grad", set) })
 
-	_ = onGPU(BatchNormEvalGrad, func(c *Call, set BatchNormSet) error { return c.launchNormGrad("norm eval grad", set) })
+	_ = channelsOnGPU(BatchNormEvalGrad, func(c *Call, set BatchNormSet) error { return c.launchNormGrad("norm eval grad", set) })
 )
+
+// channelsOnGPU is onGPU for a kernel that goes by channels, which run is given few enough of at once:
+// the second axis of images, and the only one of what is a number for each.
+func channelsOnGPU[S any](k *Kernel, run func(c *Call, set S) error) *Kernel {
+	return onGPU(k, func(c *Call, set S) error {
+		n, step := c.In[0].Shape[1], int(min(most-1, manyChannels))
+		if n <= step {
+			return run(c, set)
+		}
+		for from := 0; from < n; from += step {
+			some := *c
+			some.Out, some.In = channelsOf(c.Out, from, min(n, from+step)), channelsOf(c.In, from, min(n, from+step))
+			if err := run(&some, set); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// manyChannels take 200 MB for their constants.
+const manyChannels = 1 << 22
+
+func channelsOf(arrays []storage.Array, from, to int) (some []storage.Array) {
+	for i := range arrays {
+		some = append(some, *stretch(&arrays[i], min(1, arrays[i].Rank()-1), from, to))
+	}
+	return some
+}
 
 func (c *Call) launchNormGrad(name string, set BatchNormSet) error {
 	n := normOf(c, set)
@@ -91,8 +120,8 @@ func normOf(c *Call, set BatchNormSet) normArgs {
 // each channel's constants, and from them the first output.
 func (c *Call) launchNorm(n *normArgs, pivot, constants string, dy *storage.Array) error {
 	x := &c.In[0]
-	if err := small(int(n.channels)); err != nil || n.channels == 0 {
-		return err
+	if n.channels == 0 {
+		return nil
 	}
 	return c.gpu.Scratch(int(6*8*n.channels), func(at uint64) error {
 		step := uint64(8 * n.channels)

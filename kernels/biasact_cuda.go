@@ -18,7 +18,7 @@ var (
 		return c.launchLoop(activations[set.Act]+" slope", 0, 0)
 	})
 
-	_ = onGPU(ActSlopeBias, func(c *Call, set ActSet) error {
+	_ = channelsOnGPU(ActSlopeBias, func(c *Call, set ActSet) error {
 		dz, db, y, dy := &c.Out[0], &c.Out[1], &c.In[0], &c.In[1]
 		if dz.Len() == 0 {
 			return Fill.CUDA(c.gpu, &Call{Out: []storage.Array{*db}})

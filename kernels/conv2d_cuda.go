@@ -1,6 +1,8 @@
 package kernels
 
 import (
+	"slices"
+
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -11,8 +13,7 @@ var (
 		if done, err := c.convolve(&g, SideY); done || err != nil {
 			return err
 		}
-		pixels, taps := g.y.Shape[2]*g.y.Shape[3], g.x.Shape[1]*g.w.Shape[2]*g.w.Shape[3]
-		if err := c.launchConvs("conv", &g, g.x, [3]int{pixels, g.y.Shape[1], taps}); err != nil {
+		if err := c.launchConv(&convolution{g, c, SideY}, g.x); err != nil {
 			return err
 		}
 		return c.activate(g.y, set.Act.unlessRelu())
@@ -24,8 +25,7 @@ var (
 		if done, err := c.convolve(&g, SideX); done || err != nil {
 			return err
 		}
-		pixels, taps := g.x.Shape[2]*g.x.Shape[3], g.w.Shape[0]*g.w.Shape[2]*g.w.Shape[3]
-		return c.launchConvs("conv grad x", &g, g.y, [3]int{pixels, g.x.Shape[1], taps})
+		return c.launchConv(&convolution{g, c, SideX}, g.y)
 	})
 
 	_ = onGPU(Conv2dGradW, func(c *Call, set Conv2dSet) error {
@@ -33,8 +33,7 @@ var (
 		g.set = set.whole()
 		done, err := c.convolve(&g, SideW)
 		if !done && err == nil {
-			pixels, taps := g.y.Shape[0]*g.y.Shape[2]*g.y.Shape[3], g.x.Shape[1]*g.w.Shape[2]*g.w.Shape[3]
-			err = c.launchConv("conv grad w", &g, [3]int{taps, g.y.Shape[1], pixels})
+			err = c.launchTiles(g.x.Type, &convolution{g, c, SideW})
 		}
 		if err != nil || g.b == nil {
 			return err
@@ -66,108 +65,199 @@ type convArgs struct {
 	last, _            uint32
 }
 
-// launchConvs is launchConv for images, each of so many rows. Weights are few: where
-// many windows of images whose channels lie next to each other meet them, theirs are brought
-// next to each other, too.
-func (c *Call) launchConvs(name string, g *conv, images *storage.Array, size [3]int) error {
-	if n := int64(g.w.Len()); channelsNext(images) && !lieAs(g.w, channelsLast(g.w.Shape)) && images.Shape[0]*size[0] >= manyWindows && n > 0 && n < most {
-		return c.beside(g.w, channelsLast(g.w.Shape), func(moved *storage.Array) error {
-			if err := c.launchCopy(moved, g.w); err != nil {
-				return err
-			}
-			near := *g
-			near.w = moved
-			return c.launchImages(name, &near, size)
-		})
+// A convolution is a tiled product, which computes one of its arrays from the other two.
+type convolution struct {
+	conv
+	c        *Call
+	computes Side
+}
+
+// launchConv computes p from images. Weights are few: where many windows of images whose channels
+// lie next to each other meet them, theirs are brought next to each other, too.
+func (c *Call) launchConv(p *convolution, images *storage.Array) error {
+	t, n := p.x.Type, int64(p.w.Len())
+	if !channelsNext(images) || lieAs(p.w, channelsLast(p.w.Shape)) || p.size()[rowSide] < manyWindows || n == 0 || n >= most {
+		return c.launchTiles(t, p)
 	}
-	return c.launchImages(name, g, size)
+	return c.beside(p.w, channelsLast(p.w.Shape), func(moved *storage.Array) error {
+		if err := c.launchCopy(moved, p.w); err != nil {
+			return err
+		}
+		near := *p
+		near.w = moved
+		return c.launchTiles(t, &near)
+	})
 }
 
 // manyWindows are worth a launch: each tile of them reads all weights.
 const manyWindows = 1024
 
-func (c *Call) launchImages(name string, g *conv, size [3]int) error {
-	return eachBatch(g.x.Shape[0], size[0], func(from, to int) error {
-		part := *g
-		part.x, part.y = samples(g.x, from, to), samples(g.y, from, to)
-		return c.launchConv(name, &part, [3]int{(to - from) * size[0], size[1], size[2]})
-	})
+// A convAxis is which of the axes of x, w and y it is; −1 of those that do not have it.
+type convAxis struct{ x, w, y int }
+
+var (
+	imageAxis, outputAxis, channelAxis = convAxis{0, -1, 0}, convAxis{-1, 0, 1}, convAxis{1, 1, -1}
+	xDown, xAcross                     = convAxis{2, -1, -1}, convAxis{3, -1, -1}
+	tapsDown, tapsAcross               = convAxis{-1, 2, -1}, convAxis{-1, 3, -1}
+	yDown, yAcross                     = convAxis{-1, -1, 2}, convAxis{-1, -1, 3}
+)
+
+// convSides are the axes that the sides of a tiled product are made of.
+var convSides = [...][4][]convAxis{
+	SideY: {rowSide: {imageAxis, yDown, yAcross}, columnSide: {outputAxis}, sumSide: {channelAxis, tapsDown, tapsAcross}},
+	SideX: {rowSide: {imageAxis, xDown, xAcross}, columnSide: {channelAxis}, sumSide: {outputAxis, tapsDown, tapsAcross}},
+	SideW: {rowSide: {channelAxis, tapsDown, tapsAcross}, columnSide: {outputAxis}, sumSide: {imageAxis, yDown, yAcross}},
 }
 
-// launchConv computes one of a convolution's arrays from the others: a product of
-// so many rows and columns, each a sum of so many.
-func (c *Call) launchConv(name string, g *conv, size [3]int) error {
-	if size[0] == 0 || size[1] == 0 {
-		return nil
-	}
-	for _, n := range size {
-		if err := small(n); err != nil {
-			return err
+func (p *convolution) size() (n [4]int) {
+	for side, axes := range convSides[p.computes] {
+		n[side] = 1
+		for _, axis := range axes {
+			n[side] *= p.along(axis)
 		}
 	}
-	args := convArgs{
-		x: c.first(g.x), w: c.first(g.w), y: c.first(g.y),
-		e: extent{m: uint32(size[0]), n: uint32(size[1]), k: uint32(size[2]), splits: 1},
+	return n
+}
+
+// along is how long an axis is.
+func (p *convolution) along(a convAxis) int {
+	switch {
+	case a.x >= 0:
+		return p.x.Shape[a.x]
+	case a.w >= 0:
+		return p.w.Shape[a.w]
 	}
-	args.lie(name, g)
-	if g.b != nil && name == "conv" {
-		args.b, args.bStep = c.first(g.b), int64(g.b.Stride[0])
+	return p.y.Shape[a.y]
+}
+
+func (p *convolution) halves(side int) (tiled, tiled) {
+	axes := convSides[p.computes][side]
+	axis := axes[slices.IndexFunc(axes, func(a convAxis) bool { return p.along(a) > 1 })]
+	n := p.along(axis)
+	half := int(halved(int64(n)))
+	return p.stretch(axis, 0, half), p.stretch(axis, half, n)
+}
+
+// stretch is p from one place along an axis to another. Where a window meets x from then on,
+// is told by its padding, which may be less than none.
+func (p *convolution) stretch(a convAxis, from, to int) *convolution {
+	part := *p
+	part.x, part.w, part.y = stretch(p.x, a.x, from, to), stretch(p.w, a.w, from, to), stretch(p.y, a.y, from, to)
+	switch a {
+	case outputAxis:
+		part.b = stretch(p.b, 0, from, to)
+	case xDown, xAcross:
+		part.set.Padding[a.x-2] += from
+	case tapsDown, tapsAcross:
+		part.set.Padding[a.w-2] -= from
+	case yDown, yAcross:
+		part.set.Padding[a.y-2] -= from * p.set.Stride[a.y-2]
 	}
-	if g.set.Act == ReluActivation {
-		args.relu = 1
+	return &part
+}
+
+// extent has neighbouring threads read what lies next to each other: taps of images
+// whose channels do, else pixels.
+func (p *convolution) extent() extent {
+	e := extentOf(p.size())
+	last := channelsNext(p.images())
+	switch p.computes {
+	case SideY:
+		e.xLies = down
+		if last {
+			e.xLies, e.yLies = p.channelFours(p.x), p.channelFours(p.w)
+		}
+	case SideX:
+		e.xLies, e.yLies = down, down|p.channelFours(p.w)
+		if last {
+			e.xLies = p.channelFours(p.y)
+		}
+	case SideW:
+		if last {
+			e.xLies = down | p.channelFours(p.x)
+		}
+		if channelsNext(p.y) {
+			e.yLies = down | p.channelFours(p.y)
+		}
+		e.split(1)
+	}
+	return e
+}
+
+// images are those that taps are of.
+func (p *convolution) images() *storage.Array {
+	if p.computes == SideX {
+		return p.y
+	}
+	return p.x
+}
+
+func (p *convolution) tiles(e extent, part uint64) (string, []byte) {
+	args := convArgs{x: p.c.first(p.x), w: p.c.first(p.w), y: p.c.first(p.y), part: part, e: e}
+	args.taps = [2]uint32{uint32(p.w.Shape[3]), uint32(p.w.Shape[2])}
+	if channelsNext(p.images()) {
+		args.taps, args.last = [2]uint32{uint32(p.images().Shape[1]), uint32(p.w.Shape[3])}, 1
+	}
+	if p.computes == SideY {
+		args.b, args.bStep, args.relu = p.finish()
 	}
 	for i := range 4 {
-		args.xs[i], args.ws[i], args.ys[i] = int64(g.x.Stride[i]), int64(g.w.Stride[i]), int64(g.y.Stride[i])
+		args.xs[i], args.ws[i], args.ys[i] = int64(p.x.Stride[i]), int64(p.w.Stride[i]), int64(p.y.Stride[i])
 	}
 	for i := range 2 {
-		args.xSize[i], args.ySize[i] = uint32(g.x.Shape[2+i]), uint32(g.y.Shape[2+i])
-		args.stride[i], args.pad[i] = uint32(g.set.Stride[i]), uint32(g.set.Padding[i])
+		args.xSize[i], args.ySize[i] = uint32(p.x.Shape[2+i]), uint32(p.y.Shape[2+i])
+		args.stride[i], args.pad[i] = uint32(p.set.Stride[i]), uint32(p.set.Padding[i])
 	}
-	return c.launchTiles(name, g.x.Type, &args.e, 1, &args.part, func(entry string, blocks [3]uint32) error {
-		return launchBlocks(c.gpu, entry, blocks, tileThreads, &args)
-	}, func(entry string, n int64) error { return launch(c.gpu, entry, n, &args) })
+	return [...]string{SideY: "conv", SideX: "conv grad x", SideW: "conv grad w"}[p.computes], bytesOf(&args)
 }
 
-// lie has neighbouring threads read what lies next to each other: taps of images
-// whose channels do, else pixels.
-func (a *convArgs) lie(name string, g *conv) {
-	of, channels := g.x, g.w.Shape[1]
-	if name == "conv grad x" {
-		of, channels = g.y, g.w.Shape[0]
+// finish is what is done with the sums of y: where the bias lies, and whether relu is applied.
+func (p *convolution) finish() (bias uint64, step, relu int64) {
+	if p.b != nil {
+		bias, step = p.c.first(p.b), int64(p.b.Stride[0])
 	}
-	a.taps = [2]uint32{uint32(g.w.Shape[3]), uint32(g.w.Shape[2])}
-	last := channelsNext(of)
-	if last {
-		a.taps, a.last = [2]uint32{uint32(channels), uint32(g.w.Shape[3])}, 1
+	if p.set.Act == ReluActivation {
+		relu = 1
 	}
-	switch name {
-	case "conv":
-		a.e.xLies, a.e.yLies = down, 0
-		if last {
-			a.e.xLies = channelFours(a.x, g.x)
-			a.e.yLies = channelFours(a.w, g.w)
-		}
-	case "conv grad x":
-		a.e.xLies, a.e.yLies = down, down
-		if last {
-			a.e.xLies = channelFours(a.y, g.y)
-		}
-		a.e.yLies |= channelFours(a.w, g.w)
-	case "conv grad w":
-		a.e.xLies, a.e.yLies = 0, 0
-		if last {
-			a.e.xLies = down | channelFours(a.x, g.x)
-		}
-		if channelsNext(g.y) {
-			a.e.yLies = down | channelFours(a.y, g.y)
-		}
-		a.e.split()
-	}
+	return bias, step, relu
 }
 
-// channelFours is fours if the channels of an image at an address are.
-func channelFours(address uint64, a *storage.Array) uint32 {
-	if a.Stride[1] == 1 && inFours(a.Type, address, a.Shape[1], int64(a.Stride[0]), int64(a.Stride[2]), int64(a.Stride[3])) {
+// sums of images are added up as those of a matrix product, since their pixels lie evenly.
+func (p *convolution) sums(e extent, part uint64) (string, []byte) {
+	if p.computes == SideW {
+		return p.tiles(e, part)
+	}
+	step, _ := pixelStep(p.made())
+	args := productArgs{z: p.c.first(p.made()), part: part, e: e, zStep: [2]int64{step, int64(p.made().Stride[1])}}
+	if p.computes == SideY {
+		args.bias, args.biasStep, args.relu = p.finish()
+	}
+	return "product", bytesOf(&args)
+}
+
+func (p *convolution) even() bool {
+	_, ok := pixelStep(p.made())
+	return ok || p.computes == SideW
+}
+
+// made is what is computed.
+func (p *convolution) made() *storage.Array {
+	return [...]*storage.Array{SideY: p.y, SideX: p.x, SideW: p.w}[p.computes]
+}
+
+// pixelStep returns how far apart the pixels of all images are, if it is the same all along.
+func pixelStep(a *storage.Array) (step int64, ok bool) {
+	s, ok := threeStrides(a)
+	n := a.Shape[2] * a.Shape[3]
+	if n == 1 {
+		s[2] = s[0]
+	}
+	return int64(s[2]), ok && (a.Shape[0] == 1 || a.Stride[0] == n*int(s[2]))
+}
+
+// channelFours is fours if the channels of an image are.
+func (p *convolution) channelFours(a *storage.Array) uint32 {
+	if a.Stride[1] == 1 && inFours(a.Type, p.c.first(a), a.Shape[1], int64(a.Stride[0]), int64(a.Stride[2]), int64(a.Stride[3])) {
 		return fours
 	}
 	return 0

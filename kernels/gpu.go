@@ -196,19 +196,11 @@ func (c *Call) first(a *storage.Array) uint64 {
 // variable for tests to make it less.
 var most int64 = 1 << 31
 
-// small is an error for more elements than a single launch takes.
-func small(n int) error {
-	if int64(n) >= most {
-		return fmt.Errorf("%d elements at once; GPUs take %d: compute it in parts: %w", n, most-1, storage.ErrState)
-	}
-	return nil
-}
-
 // eachBatch calls visit with stretches of n samples of so many elements that are
 // small together.
 func eachBatch(n, elements int, visit func(from, to int) error) error {
-	if err := small(elements); err != nil {
-		return err
+	if int64(elements) >= most {
+		return fmt.Errorf("%d elements at once; GPUs take %d: compute it in parts: %w", elements, most-1, storage.ErrState)
 	}
 	step := int(most-1) / max(1, elements)
 	for from := 0; from < n; from += step {
@@ -220,11 +212,14 @@ func eachBatch(n, elements int, visit func(from, to int) error) error {
 }
 
 // samples returns a stretch of a's first axis; nil has none.
-func samples(a *storage.Array, from, to int) *storage.Array {
-	if a == nil {
-		return nil
+func samples(a *storage.Array, from, to int) *storage.Array { return stretch(a, 0, from, to) }
+
+// stretch returns a from one place along an axis to another; nil, and what has no such axis, stays what it is.
+func stretch(a *storage.Array, axis, from, to int) *storage.Array {
+	if a == nil || axis < 0 {
+		return a
 	}
-	v, err := a.View.Slice(0, from, to, 1)
+	v, err := a.View.Slice(axis, from, to, 1)
 	must(err)
 	part := a.With(v)
 	return &part

@@ -4,9 +4,8 @@ package kernels
 import "C"
 
 import (
-	"errors"
 	"fmt"
-	"strings"
+	"slices"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
@@ -65,9 +64,6 @@ func (c *Call) activate(y *storage.Array, act Activation) error {
 	return on.launchLoop(act.String(), 0, 0)
 }
 
-// An extent is Extent of product.cuh.
-type extent struct{ m, n, k, splits, xLies, yLies uint32 }
-
 // productArgs is Product of matmul.cu.
 type productArgs struct {
 	z, x, y, bias, part uint64
@@ -80,9 +76,16 @@ type productArgs struct {
 	yBatch, zBatch      [C.H5K_BATCH_AXES]int64
 }
 
+// A matrices is a tiled matrix product, of m by n elements, each a sum of k.
+type matrices struct {
+	productArgs
+	t       dtype.Type
+	m, n, k int64
+}
+
 // launchProduct is z = x·y, or with a bias, or its relu.
 func (c *Call) launchProduct(p *product, z, x, y, bias *storage.Array, relu bool) error {
-	args := productArgs{z: c.first(z), x: c.first(x), y: c.first(y), bias: c.first(bias), batches: 1, axes: int64(p.axes)}
+	args := productArgs{z: c.first(z), x: c.first(x), y: c.first(y), bias: c.first(bias), axes: int64(p.axes)}
 	if bias != nil {
 		args.biasStep = int64(bias.Stride[0])
 	}
@@ -93,48 +96,65 @@ func (c *Call) launchProduct(p *product, z, x, y, bias *storage.Array, relu bool
 		args.xStep[i], args.yStep[i], args.zStep[i] = int64(p.x[i]), int64(p.y[i]), int64(p.z[i])
 	}
 	for i := range p.axes {
-		args.batches *= int64(p.batch[i])
 		args.batch[i], args.xBatch[i], args.yBatch[i], args.zBatch[i] = int64(p.batch[i]), int64(p.x_batch[i]), int64(p.y_batch[i]), int64(p.z_batch[i])
 	}
-	return c.launchProducts(args, z.Type, int(p.m), int(p.n), int(p.k))
+	return c.launchTiles(z.Type, &matrices{args, z.Type, int64(p.m), int64(p.n), int64(p.k)})
 }
 
-// launchProducts launches the product args of m by n elements, each a sum of k, or halves of it.
-func (c *Call) launchProducts(args productArgs, t dtype.Type, m, n, k int) error {
-	size := uint64(t.Size())
-	rest := args
-	switch {
-	case int64(m) >= most:
-		half := m / 2
-		rest.x, rest.z = args.x+uint64(int64(half)*args.xStep[0])*size, args.z+uint64(int64(half)*args.zStep[0])*size
-		return errors.Join(c.launchProducts(args, t, half, n, k), c.launchProducts(rest, t, m-half, n, k))
-	case int64(n) >= min(most, 64*maxGridY):
-		half := n / 2
-		rest.y, rest.z = args.y+uint64(int64(half)*args.yStep[1])*size, args.z+uint64(int64(half)*args.zStep[1])*size
-		if args.bias != 0 {
-			rest.bias += uint64(int64(half)*args.biasStep) * size
-		}
-		return errors.Join(c.launchProducts(args, t, m, half, k), c.launchProducts(rest, t, m, n-half, k))
+func (p *matrices) size() [4]int {
+	batches := 1
+	for _, n := range p.batch[:p.axes] {
+		batches *= int(n)
 	}
-	if err := small(k); err != nil {
-		return err
-	}
-	args.e = extent{m: uint32(m), n: uint32(n), k: uint32(k), splits: 1}
-	args.e.xLies = args.lies(t, args.x, m, k, args.xStep, args.xBatch)
-	args.e.yLies = args.lies(t, args.y, n, k, [2]int64{args.yStep[1], args.yStep[0]}, args.yBatch)
-	if args.batches == 1 {
-		args.e.split()
-	}
-	return c.launchTiles("product", t, &args.e, args.batches, &args.part, func(entry string, blocks [3]uint32) error {
-		return launchBlocks(c.gpu, entry, blocks, tileThreads, &args)
-	}, func(entry string, n int64) error { return launch(c.gpu, entry, n, &args) })
+	return [4]int{batches, int(p.m), int(p.n), int(p.k)}
 }
 
-// How elements of a factor follow one another: DOWN and FOURS of product.cuh.
-const (
-	down  = 1 << iota // along rows of x or columns of y, not along the sum
-	fours             // in whole, aligned fours, or eights of halves
-)
+func (p *matrices) halves(side int) (tiled, tiled) {
+	first, rest := *p, *p
+	half, _ := first.side(side)
+	left, step := rest.side(side)
+	*half = halved(*half)
+	*left -= *half
+	for i, address := range []*uint64{&rest.x, &rest.y, &rest.z, &rest.bias} {
+		*address += uint64(*half * step[i] * int64(p.t.Size()))
+	}
+	return &first, &rest
+}
+
+// side is how long p is along a side, and steps there of x, y, z and the bias: along batches,
+// on the first axis that has several.
+func (p *matrices) side(side int) (n *int64, step [4]int64) {
+	switch side {
+	case rowSide:
+		return &p.m, [4]int64{p.xStep[0], 0, p.zStep[0]}
+	case columnSide:
+		return &p.n, [4]int64{0, p.yStep[1], p.zStep[1], p.biasStep}
+	case sumSide:
+		return &p.k, [4]int64{p.xStep[1], p.yStep[0]}
+	}
+	axis := slices.IndexFunc(p.batch[:p.axes], func(n int64) bool { return n > 1 })
+	return &p.batch[axis], [4]int64{p.xBatch[axis], p.yBatch[axis], p.zBatch[axis]}
+}
+
+func (p *matrices) extent() extent {
+	e := extentOf(p.size())
+	e.xLies = p.lies(p.t, p.x, int(p.m), int(p.k), p.xStep, p.xBatch)
+	e.yLies = p.lies(p.t, p.y, int(p.n), int(p.k), [2]int64{p.yStep[1], p.yStep[0]}, p.yBatch)
+	if p.size()[batchSide] == 1 {
+		e.split(1)
+	}
+	return e
+}
+
+func (p *matrices) tiles(e extent, part uint64) (string, []byte) {
+	args := p.productArgs
+	args.e, args.part, args.batches = e, part, int64(p.size()[batchSide])
+	return "product", bytesOf(&args)
+}
+
+func (p *matrices) sums(e extent, part uint64) (string, []byte) { return p.tiles(e, part) }
+
+func (*matrices) even() bool { return true }
 
 // lies says how a factor's elements follow one another, of so many rows, or columns of y, and so
 // many along the sum, which are these steps apart.
@@ -161,59 +181,3 @@ func inFours(t dtype.Type, address uint64, run int, steps ...int64) bool {
 	}
 	return address%uint64(n*t.Size()) == 0
 }
-
-// split cuts long sums of small products, so that each multiprocessor of a large GPU has two
-// blocks. The parts depend on nothing but the extent, and so do results.
-func (e *extent) split() {
-	rows, columns := e.tile()
-	tiles := ceil(int(e.m), rows) * ceil(int(e.n), columns)
-	e.splits = uint32(min(max(1, 2*132/tiles), max(1, int(e.k)/256), 64))
-}
-
-// tile is how many rows and columns a block does.
-func (e *extent) tile() (rows, columns int) {
-	if e.n <= 32 {
-		return 128, 32
-	}
-	return 64, 64
-}
-
-// tileThreads is how many threads a block has that does a tile.
-const tileThreads = 128
-
-// launchTiles launches a product's tiles and, if it is split, what adds up the
-// splits, through part.
-func (c *Call) launchTiles(name string, t dtype.Type, e *extent, batches int64, part *uint64, tiles func(entry string, blocks [3]uint32) error, splits func(entry string, n int64) error) error {
-	whole := name
-	if e.n <= 32 {
-		whole += " thin"
-	}
-	rows, columns := e.tile()
-	across := ceil(int(e.n), columns)
-	if across > maxGridY {
-		return fmt.Errorf("%d columns; GPUs take %d at once: multiply them in parts: %w", e.n, maxGridY*columns, storage.ErrState)
-	}
-	blocks := [3]uint32{uint32(ceil(int(e.m), rows)), uint32(across), uint32(min(batches*int64(e.splits), maxGridY))}
-	whole = c.rounded(entry(whole, t))
-	if e.splits == 1 {
-		return tiles(whole, blocks)
-	}
-	return c.gpu.Scratch(int(e.splits)*int(e.m)*int(e.n)*max(t.Size(), 4), func(address uint64) error {
-		*part = address
-		if err := tiles(whole, blocks); err != nil {
-			return err
-		}
-		return splits(entry(name+" splits", t), int64(e.m)*int64(e.n))
-	})
-}
-
-// rounded names the entry that rounds factors to TF32, where the GPU is allowed to.
-func (c *Call) rounded(entry string) string {
-	if r, ok := libraryOf[Rounder](c.gpu); ok && r.RoundsToTF32() && strings.HasSuffix(entry, "_f32") {
-		return strings.TrimSuffix(entry, "f32") + "tf32"
-	}
-	return entry
-}
-
-// maxGridY is how many blocks a launch may have along its second and third axis.
-const maxGridY = 1<<16 - 1

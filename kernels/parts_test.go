@@ -1,10 +1,13 @@
 package kernels_test
 
 import (
+	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 
 	"github.com/h5dnn/h5dnn/cuda/cudatest"
+	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
@@ -14,7 +17,7 @@ import (
 // once, and wants the bits of a GPU that takes them all.
 func TestWhatIsTooLargeForALaunchIsComputedInParts(t *testing.T) {
 	gpu := cudatest.Devices(t, cudatest.Eager)[0]
-	on := maker{t, gpu, rand.New(rand.NewPCG(1, 2))}
+	on := maker{t, gpu, rand.New(rand.NewPCG(1, 2)), dtype.Float32}
 	of, turned, image, index := on.of, on.turned, on.image, on.index
 	list := func(arrays ...storage.Array) []storage.Array { return arrays }
 	window := kernels.Pool2dSet{Kernel: [2]int{2, 2}}
@@ -52,19 +55,149 @@ func TestWhatIsTooLargeForALaunchIsComputedInParts(t *testing.T) {
 	}
 }
 
-// A maker makes arrays of random numbers on a device.
-type maker struct {
-	t *testing.T
-	d storage.Device
-	r *rand.Rand
+// TestSumsOfAnyLengthAreAddedUp has a GPU take so few elements at once that the sums of
+// products are added up from parts, of every type and however the operands lie, and wants
+// what a GPU makes that takes them all, and the same bits once more.
+func TestSumsOfAnyLengthAreAddedUp(t *testing.T) {
+	gpu := cudatest.Devices(t, cudatest.Eager)[0]
+	for _, c := range []struct {
+		float     dtype.Type
+		lay       string
+		tolerance float64
+	}{
+		{dtype.Float32, "row-major", 1e-5}, {dtype.Float32, "channels-last", 1e-5},
+		{dtype.Float64, "apart", 1e-13}, {dtype.Float16, "channels-last", 0x1p-9}, {dtype.BFloat16, "row-major", 0x1p-6},
+	} {
+		on := maker{t, gpu, rand.New(rand.NewPCG(1, 2)), c.float}
+		for _, p := range on.products(lays[c.lay]) {
+			whole, once := computed(t, gpu, p.k, &p.call)
+			undo := kernels.SetMost(p.most)
+			parts, often := computed(t, gpu, p.k, &p.call)
+			again := parts
+			if c.lay == "apart" {
+				again, _ = computed(t, gpu, p.k, &p.call)
+			}
+			undo()
+			what := fmt.Sprintf("%s of %v%v, %s", p.k.Name, c.float, p.call.In[0].Shape, c.lay)
+			if often <= once {
+				t.Errorf("%s: %d launches, and %d of small parts", what, once, often)
+			}
+			near(t, what, parts, whole, c.tolerance)
+			near(t, what+", once more", again, parts, 0)
+		}
+	}
 }
 
-func (m maker) array(v views.View) storage.Array {
-	floats := make([]float32, v.Len())
-	for i := range floats {
-		floats[i] = float32(m.r.NormFloat64())
+// near wants results to be as near to others as tolerance says.
+func near(t *testing.T, what string, got, want [][]float64, tolerance float64) {
+	t.Helper()
+	for i := range want {
+		for k, w := range want[i] {
+			if g := got[i][k]; !(math.Abs(g-w) <= tolerance*(4+math.Abs(w))) {
+				t.Fatalf("%s: output %d, element %d is %v, want %v", what, i, k, g, w)
+			}
+		}
 	}
-	return m.moved(storage.From(floats, len(floats))).With(v)
+}
+
+// lays are ways for an array to lie.
+var lays = map[string]func(shape ...int) views.View{
+	"row-major": views.Of,
+	"channels-last": func(s ...int) views.View {
+		if len(s) != 4 {
+			return backwards(s...)
+		}
+		return views.ChannelsLast(s[0], s[1], s[2], s[3])
+	},
+	"apart": func(s ...int) views.View {
+		v := views.Of(s...)
+		for axis := range v.Stride {
+			v.Stride[axis] *= 5 - min(axis, 3)
+		}
+		return v
+	},
+}
+
+// backwards is the view of an array whose first axis is the closest, and flipped.
+func backwards(shape ...int) views.View {
+	v := views.View{Shape: shape, Stride: make([]int, len(shape))}
+	step := 1
+	for axis, n := range shape {
+		v.Stride[axis] = step
+		step *= n
+	}
+	v.Stride[0], v.Offset = -1, shape[0]-1
+	return v
+}
+
+type product struct {
+	k    *kernels.Kernel
+	most int64 // fewer elements are taken at once
+	call kernels.Call
+}
+
+// products are calls that multiply or go by channels, of operands that lie so.
+func (m maker) products(lay func(shape ...int) views.View) (all []product) {
+	of := func(shape ...int) storage.Array { return m.array(lay(shape...)) }
+	add := func(k *kernels.Kernel, set any, outs int, arrays ...storage.Array) {
+		all = append(all, product{k, 12, kernels.Call{Out: arrays[:outs], In: arrays[outs:], Set: set}})
+	}
+	add(kernels.MatMul, nil, 1, of(6, 4), of(6, 25), of(25, 4))
+	add(kernels.MatMul, nil, 1, of(2, 2, 3, 4), of(2, 3, 26), of(2, 1, 26, 4))
+	add(kernels.MatMul, nil, 1, of(5, 3), of(5, 1700), of(1700, 3))
+	all[len(all)-1].most = 1000 // parts so long that they are split themselves
+	for act := kernels.NoActivation; act <= kernels.TanhActivation; act++ {
+		add(kernels.Linear, kernels.LinearSet{Act: act}, 1, of(4, 5), of(4, 48), of(5, 48), of(5))
+	}
+	for _, s := range []struct {
+		x, w, y []int
+		kernels.Conv2dSet
+	}{
+		{[]int{2, 3, 5, 4}, []int{3, 3, 3, 2}, []int{2, 3, 3, 3}, kernels.Conv2dSet{Act: kernels.ReluActivation}},
+		{[]int{1, 16, 3, 3}, []int{4, 16, 1, 2}, []int{1, 4, 3, 6}, kernels.Conv2dSet{Stride: [2]int{2, 1}, Padding: [2]int{1, 2}}},
+		{[]int{1, 1, 7, 6}, []int{2, 1, 5, 4}, []int{1, 2, 3, 3}, kernels.Conv2dSet{Stride: [2]int{3, 2}, Padding: [2]int{2, 1}, Act: kernels.SigmoidActivation}},
+	} {
+		bare := s.Conv2dSet
+		bare.Act = kernels.NoActivation
+		x, w, y, b := of(s.x...), of(s.w...), of(s.y...), of(s.w[0])
+		add(kernels.Conv2d, s.Conv2dSet, 1, of(s.y...), x, w, b)
+		add(kernels.Conv2dGradX, bare, 1, of(s.x...), y, w)
+		add(kernels.Conv2dGradW, bare, 2, of(s.w...), of(s.w[0]), x, y)
+	}
+	x, dx, dy, c, above := of(3, 26, 2, 2), of(3, 26, 2, 2), of(3, 26, 2, 2), of(26), m.drawn(lay(26), func() float64 { return 0.1 + m.r.Float64() })
+	set := kernels.BatchNormSet{Epsilon: 1e-3, Momentum: 1}
+	add(kernels.BatchNorm, set, 5, dx, of(26), of(26), of(26), of(26), x, c, c)
+	add(kernels.BatchNormEval, set, 1, dx, x, c, c, c, above)
+	add(kernels.BatchNormGrad, set, 3, dx, of(26), of(26), x, c, dy, c, above)
+	add(kernels.BatchNormEvalGrad, set, 3, dx, of(26), of(26), x, c, dy, c, above)
+	add(kernels.ActSlopeBias, kernels.ActSet{Act: kernels.TanhActivation}, 2, dx, of(26), x, dy)
+	return all
+}
+
+// A maker makes arrays of random floats of a type on a device.
+type maker struct {
+	t     *testing.T
+	d     storage.Device
+	r     *rand.Rand
+	float dtype.Type
+}
+
+func (m maker) array(v views.View) storage.Array { return m.drawn(v, m.r.NormFloat64) }
+
+func (m maker) drawn(v views.View, draw func() float64) storage.Array {
+	_, last := v.Bounds()
+	floats := make([]float64, last+1)
+	for i := range floats {
+		floats[i] = draw()
+	}
+	a, err := storage.Make(storage.CPU, m.float, len(floats))
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	if err := dtype.Convert(a.Data.(storage.Host).Bytes(), m.float, dtype.Bytes(floats), dtype.Float64); err != nil {
+		m.t.Fatal(err)
+	}
+	return m.moved(a).With(v)
 }
 
 func (m maker) moved(a storage.Array) storage.Array {

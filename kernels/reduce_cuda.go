@@ -142,8 +142,8 @@ func steps(g *C.h5k_grid, x *storage.Array) (all uint64) {
 	return all
 }
 
-// maxGridX is how many blocks a launch may have along its first axis.
-const maxGridX = 1<<31 - 1
+// maxGridX is how many blocks share any number of rows: of more, 32 bits would not count the threads.
+const maxGridX = 1 << 22
 
 // busy is how many blocks are enough to keep a large GPU busy.
 const busy = 512

@@ -113,7 +113,7 @@ func adjacent(a *storage.Array) bool { return a == nil || a.Stride[0] == 1 || a.
 // are brought into the order that the images have.
 func (c *Call) convolve(g *conv, computes Side) (done bool, err error) {
 	library, ok := libraryOf[Convolver](c.gpu)
-	if !ok || g.empty() || int64(g.w.Len()) >= most { // weights are moved at once
+	if !ok || g.empty() || int64(g.w.Len()) >= most { // weights that are moved are few
 		return false, nil
 	}
 	order, last := channelsLast, true

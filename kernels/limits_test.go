@@ -1,0 +1,189 @@
+package kernels_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/kernels/device"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// A dummy is a GPU of endless memory that computes nothing, and holds launches to what a driver
+// takes and what 32 bits count.
+type dummy struct {
+	kernels.GPU
+	t       *testing.T
+	entries map[string]bool
+	what    string
+}
+
+// endless is a storage of a dummy.
+type endless struct{ d *dummy }
+
+func (e *endless) Len() int               { return 1 << 62 }
+func (e *endless) Device() storage.Device { return e.d }
+
+func (d *dummy) String() string                 { return "dummy" }
+func (d *dummy) Address(storage.Storage) uint64 { return 1 << 40 }
+func (d *dummy) Fault() uint64                  { return 1 << 30 }
+func (d *dummy) Counters() uint64               { return 1 << 30 }
+
+func (d *dummy) Scratch(bytes int, use func(address uint64) error) error {
+	if bytes < 0 {
+		d.t.Errorf("%s: %d bytes of scratch memory", d.what, bytes)
+	}
+	return use(1 << 20)
+}
+
+func (d *dummy) Launch(entry string, blocks [3]uint32, threads uint32, args []byte) error {
+	if !d.entries[entry] {
+		d.t.Errorf("%s: there is no entry %s", d.what, entry)
+	}
+	if slices.Contains(blocks[:], 0) || blocks[0] >= 1<<31 || max(blocks[1], blocks[2]) >= 1<<16 || threads < 1 || threads > 1024 || uint64(blocks[0])*uint64(threads) > 1<<32 {
+		d.t.Errorf("%s: %s is launched in %v blocks of %d threads", d.what, entry, blocks, threads)
+	}
+	return nil
+}
+
+// TestNoSizeIsTooLarge gives every kernel more of everything than 32 bits count, in turn, and
+// wants launches that a driver takes. What parts compute is held to by the tests of parts.
+func TestNoSizeIsTooLarge(t *testing.T) {
+	text, err := device.PTX(80)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &dummy{t: t, entries: map[string]bool{}}
+	for _, entry := range strings.Split(text, ".visible .entry ")[1:] {
+		name, _, _ := strings.Cut(entry, "(")
+		d.entries[name] = true
+	}
+	tried := map[*kernels.Kernel]bool{kernels.Rescale: true, kernels.Tally: true} // which take a few numbers
+	for _, c := range vast(d) {
+		d.what = fmt.Sprintf("%s of %v to %v", c.k.Name, shapes(c.call.In), shapes(c.call.Out))
+		tried[c.k] = true
+		if err := c.k.CUDA(d, &c.call); err != nil {
+			t.Errorf("%s: %v", d.what, err)
+		}
+	}
+	for _, k := range kernels.All() {
+		if !tried[k] {
+			t.Errorf("%s was not tried", k.Name)
+		}
+	}
+}
+
+func shapes(arrays []storage.Array) (all [][]int) {
+	for _, a := range arrays {
+		all = append(all, a.Shape)
+	}
+	return all
+}
+
+// vast is calls of every kernel that has sizes.
+func vast(d *dummy) (all []product) {
+	const n, image = 1<<33 + 5, 1 << 30 // no axis of an image is longer
+	data := &endless{d}
+	of := func(shape ...int) storage.Array {
+		return storage.Array{Data: data, Type: dtype.Float32, View: views.Of(shape...)}
+	}
+	as := func(t dtype.Type, shape ...int) storage.Array {
+		a := of(shape...)
+		a.Type = t
+		return a
+	}
+	add := func(k *kernels.Kernel, set any, outs int, arrays ...storage.Array) {
+		all = append(all, product{k: k, call: kernels.Call{Out: arrays[:outs], In: arrays[outs:], Set: set}})
+	}
+	for _, x := range []storage.Array{of(n), of(3, n).With(views.View{Shape: []int{3, n}, Stride: []int{1, 3}}), of(n, 3).With(views.View{Shape: []int{n, 3}, Stride: []int{7, 2}})} {
+		for _, k := range []*kernels.Kernel{kernels.Abs, kernels.Exp, kernels.Log, kernels.Neg, kernels.Relu, kernels.Sigmoid, kernels.Sqrt, kernels.Tanh, kernels.Copy, kernels.Affine, kernels.Cast} {
+			add(k, nil, 1, x, x)
+		}
+		for _, k := range []*kernels.Kernel{kernels.Add, kernels.Div, kernels.Maximum, kernels.Minimum, kernels.Mul, kernels.Sub, kernels.ReluSlope, kernels.SigmoidSlope, kernels.TanhSlope, kernels.ActSlope} {
+			add(k, nil, 1, x, x, x)
+		}
+		truth := x
+		truth.Type = dtype.Bool
+		for _, k := range []*kernels.Kernel{kernels.Less, kernels.LessEqual, kernels.Greater, kernels.GreaterEqual, kernels.Equal, kernels.NotEqual} {
+			add(k, nil, 1, truth, x, x)
+		}
+		add(kernels.Cast, kernels.CastSet{Scale: 2}, 1, truth, x)
+		add(kernels.Where, nil, 1, x, truth, x, x)
+		add(kernels.Fill, nil, 1, x)
+		add(kernels.Uniform, nil, 1, x)
+		add(kernels.Normal, nil, 1, x)
+		add(kernels.Dropout, kernels.DropoutSet{P: 0.5}, 1, x, x)
+		add(kernels.MeanSquaredError, nil, 2, of(), x, x, x)
+		add(kernels.SGD, kernels.SGDSet{Momentum: 0.5}, 2, x, x, x)
+		add(kernels.Adam, kernels.AdamSet{Step: 1}, 3, x, x, x, x)
+		add(kernels.Flag, nil, 1, of(4), x)
+	}
+	for _, s := range [][2][]int{{{n}, {1}}, {{n, 3}, {n, 1}}, {{n, 3}, {1, 3}}, {{3, n}, {3, 1}}, {{3, n}, {1, n}}, {{n, 2000}, {n, 1}}, {{1 << 17, 1 << 17}, {1, 1 << 17}}} {
+		x, y := of(s[0]...), of(s[1]...)
+		add(kernels.Sum, nil, 1, y, x)
+		add(kernels.Mean, nil, 1, y, x)
+		add(kernels.Max, nil, 1, y, x)
+		add(kernels.MaxSlope, nil, 1, x, x, y, y)
+		add(kernels.ArgMax, nil, 1, as(dtype.Int64, s[1]...), x)
+		axis := len(s[0]) - 1
+		add(kernels.Softmax, kernels.SoftmaxSet{Axis: axis}, 1, x, x)
+		add(kernels.LogSoftmax, kernels.SoftmaxSet{Axis: axis}, 1, x, x)
+		add(kernels.SoftmaxSlope, kernels.SoftmaxSet{Axis: axis}, 1, x, x, x)
+		add(kernels.LogSoftmaxSlope, kernels.SoftmaxSet{Axis: axis}, 1, x, x, x)
+	}
+	for _, s := range [][2]int{{n, 3}, {3, n}} {
+		x, labels, hits := of(s[0], s[1]), as(dtype.Uint8, s[0]), as(dtype.Int64)
+		add(kernels.CrossEntropy, nil, 3, of(), x, hits, x, labels)
+		add(kernels.Hits, nil, 1, hits, x, labels)
+		rows := as(dtype.Int64, s[0])
+		add(kernels.Take, nil, 1, x, of(50, s[1]), rows)
+		add(kernels.Take, nil, 1, of(9, s[1]), x, as(dtype.Int64, 9))
+		add(kernels.TakeBytes, nil, 1, x, as(dtype.Uint8, 50, s[1]), rows)
+	}
+	for _, s := range [][4]int{{1, n, 3, 5}, {1, 3, n, 5}, {1, 3, 5, n}, {n, 3, 5, 2}, {3, 70000, 70000, n}} {
+		batch, m, k, n := s[0], s[1], s[2], s[3]
+		add(kernels.MatMul, nil, 1, of(batch, m, n), of(batch, m, k), of(batch, k, n))
+		add(kernels.Linear, kernels.LinearSet{Act: kernels.ReluActivation}, 1, of(m, n), of(m, k), of(n, k), of(n))
+	}
+	for _, s := range []struct{ x, w []int }{
+		{[]int{n, 2, 4, 3}, []int{2, 2, 3, 2}},
+		{[]int{1, n, 4, 3}, []int{2, n, 3, 2}},
+		{[]int{1, 2, 4, 3}, []int{n, 2, 3, 2}},
+		{[]int{2, 1, image, 9}, []int{2, 1, 3, 2}},
+		{[]int{1, 1, 1 << 20, 1 << 14}, []int{1, 1, 1 << 20, 1 << 14}},
+		{[]int{1, 1, 1 << 20, 1 << 14}, []int{1, 1, 1 << 10, 1 << 13}},
+	} {
+		for _, lay := range []func(shape ...int) views.View{views.Of, lays["channels-last"]} {
+			at := func(shape ...int) storage.Array { return of().With(lay(shape...)) }
+			set := kernels.Conv2dSet{Padding: [2]int{1, 0}}
+			x, w := at(s.x...), at(s.w...)
+			y := at(s.x[0], s.w[0], s.x[2]+2-s.w[2]+1, s.x[3]-s.w[3]+1)
+			add(kernels.Conv2d, set, 1, y, x, w, of(s.w[0]))
+			add(kernels.Conv2dGradX, set, 1, x, y, w)
+			add(kernels.Conv2dGradW, set, 2, w, of(s.w[0]), x, y)
+		}
+	}
+	for _, s := range [][]int{{n, 2, 4, 6}} { // TODO
+		set := kernels.Pool2dSet{Kernel: [2]int{2, 2}}
+		x, y := of(s...), of(s[0], s[1], s[2]/2, s[3]/2)
+		index := as(dtype.Uint8, y.Shape...)
+		add(kernels.MaxPool2d, set, 2, y, index, x)
+		add(kernels.MaxPool2dGrad, set, 1, x, y, index, y)
+		add(kernels.AvgPool2d, set, 1, y, x)
+		add(kernels.AvgPool2dGrad, set, 1, x, y)
+	}
+	for _, s := range [][]int{{n, 3}, {2, n}, {2, 3, n}, {2, n, 1, 2}} {
+		x, c := of(s...), of(s[1])
+		add(kernels.BatchNorm, nil, 5, x, c, c, c, c, x, c, c)
+		add(kernels.BatchNormEval, nil, 1, x, x, c, c, c, c)
+		add(kernels.BatchNormGrad, nil, 3, x, c, c, x, c, x, c, c)
+		add(kernels.BatchNormEvalGrad, nil, 3, x, c, c, x, c, x, c, c)
+		add(kernels.ActSlopeBias, kernels.ActSet{Act: kernels.TanhActivation}, 2, x, c, x, x)
+		add(kernels.BiasAct, nil, 1, x, x, c)
+	}
+	return all
+}
