@@ -88,6 +88,10 @@ cuda-headers: ## compare what is declared of CUDA with NVIDIA's headers (HEADERS
 nvrtc: setup ## have NVRTC compile the kernels as well, if it is found
 	go test ./cuda -run TestKernelsAreNVRTCsToo -count 1 -v -nvrtc
 
+.PHONY: big
+big: setup ## compute on more than 2^31 elements, in the interpreter (minutes, 5 GiB)
+	go test ./cuda -run TestMoreThan2GiElements -count 1 -v -timeout 60m -big
+
 .PHONY: conformance
 conformance: build ## compare with h5py on the files under CORPUS
 	@test -f $(CORPUS)/golden.jsonl || { echo "conformance: skipped, no $(CORPUS)/golden.jsonl"; exit 0; }; \

@@ -196,24 +196,6 @@ func (c *Call) first(a *storage.Array) uint64 {
 // variable for tests to make it less.
 var most int64 = 1 << 31
 
-// eachBatch calls visit with stretches of n samples of so many elements that are
-// small together.
-func eachBatch(n, elements int, visit func(from, to int) error) error {
-	if int64(elements) >= most {
-		return fmt.Errorf("%d elements at once; GPUs take %d: compute it in parts: %w", elements, most-1, storage.ErrState)
-	}
-	step := int(most-1) / max(1, elements)
-	for from := 0; from < n; from += step {
-		if err := visit(from, min(n, from+step)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// samples returns a stretch of a's first axis; nil has none.
-func samples(a *storage.Array, from, to int) *storage.Array { return stretch(a, 0, from, to) }
-
 // stretch returns a from one place along an axis to another; nil, and what has no such axis, stays what it is.
 func stretch(a *storage.Array, axis, from, to int) *storage.Array {
 	if a == nil || axis < 0 {
