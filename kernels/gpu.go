@@ -159,10 +159,7 @@ func (c *Call) eachPart(g grid, arrays []*storage.Array, visit func(g *C.h5k_gri
 		axis++
 	}
 	half, rest := g, g
-	half.C.shape[axis] /= 2
-	if half.C.shape[axis] > together { // so that the rest starts where it may be packed
-		half.C.shape[axis] &^= together - 1
-	}
+	half.C.shape[axis] = C.int64_t(halved(int64(half.C.shape[axis])))
 	rest.C.shape[axis] -= half.C.shape[axis]
 	for i := range arrays {
 		rest.first[i] += int(half.C.shape[axis] * rest.C.stride[i][axis])
