@@ -288,6 +288,52 @@ func TestGraphsKeepWhatTheyUse(t *testing.T) {
 	runtime.KeepAlive(y.Data)
 }
 
+// TestGraphsKeepWhatTheyCopy likewise, pinned memory included.
+func TestGraphsKeepWhatTheyCopy(t *testing.T) {
+	if cudatest.Real() {
+		t.Skip("pinned memory is not counted there")
+	}
+	d := cudatest.Devices(t, cudatest.Deferred)[0]
+	y := ones(t, d, 4)
+	for name, c := range map[string]struct {
+		work             func() func() error
+		storages, pinned int
+	}{
+		"up": {func() func() error {
+			x, p := uploaded(t, d)
+			return func() error { return d.Stream().Upload(x.Data, 0, p, 16) }
+		}, 1, 1},
+		"down": {func() func() error {
+			x, p := uploaded(t, d)
+			return func() error { return d.Stream().Download(p, x.Data, 0, 16) }
+		}, 1, 1},
+		"from": {func() func() error { x := ones(t, d, 4); return func() error { return x.CopyTo(y) } }, 1, 0},
+		"to":   {func() func() error { x := ones(t, d, 4); return func() error { return y.CopyTo(x) } }, 1, 0},
+	} {
+		graph, err := d.Record(c.work())
+		if err != nil {
+			t.Fatal(err)
+		}
+		storages, pinned := collected(t, d), cudatest.Objects()["pinned"]
+		if err := errors.Join(graph.Run(), graph.Close(), d.Sync()); err != nil {
+			t.Fatal(err)
+		}
+		storages, pinned = storages-collected(t, d), pinned-cudatest.Objects()["pinned"]
+		if storages != c.storages || pinned != c.pinned {
+			t.Errorf("%s: closing it gives back %d storages and %d pieces of pinned memory; want %d and %d", name, storages, pinned, c.storages, c.pinned)
+		}
+	}
+}
+
+// uploaded returns memory on d and pinned memory as large.
+func uploaded(t *testing.T, d *cuda.Device) (storage.Array, *cuda.Pinned) {
+	p, err := d.Pin(16)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ones(t, d, 4), p
+}
+
 // TestClosedGraphsFinishTheirWork on a stream beside the one that frees their memory.
 func TestClosedGraphsFinishTheirWork(t *testing.T) {
 	defer cudatest.Recover()

@@ -28,6 +28,7 @@ func TestGuestsLeaveTheThreadAsItWas(t *testing.T) {
 			if x.Data.Device() != d || cudatest.Current() != theirs {
 				t.Errorf("%v as a guest leaves context %d, found %d", x, cudatest.Current(), theirs)
 			}
+			numbers(t, d, 4) // at home again, the context is ours
 		}
 	}
 }

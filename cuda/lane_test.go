@@ -46,6 +46,30 @@ func TestStreamsRunKernelsBesideTheDevicesOwn(t *testing.T) {
 	})
 }
 
+// TestStreamsWaitForScratchMemory that the device's own stream was lent before.
+func TestStreamsWaitForScratchMemory(t *testing.T) {
+	d := cudatest.Devices(t, cudatest.Deferred)[0]
+	side, err := d.NewStream()
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, y, z := ones(t, d, 100_000), ones(t, d, 1), ones(t, d, 1)
+	lent := freshEvent(t, d)
+	sum := func(out storage.Array) *kernels.Call {
+		return &kernels.Call{Out: []storage.Array{out}, In: []storage.Array{x}}
+	}
+	if err := errors.Join(d.Sync(), d.Run(kernels.Sum, sum(y)), lent.Record(d.Stream()), side.Run(kernels.Sum, sum(z)), side.Sync()); err != nil {
+		t.Fatal(err)
+	}
+	if done, err := lent.Done(); !done || err != nil {
+		t.Errorf("the sum before is done: %v, %v", done, err)
+	}
+	if err := errors.Join(side.Close(), lent.Close()); err != nil {
+		t.Error(err)
+	}
+	runtime.KeepAlive(x.Data)
+}
+
 func TestStreamsTakeTheirDevicesMemoryOnly(t *testing.T) {
 	eachSchedule(t, func(t *testing.T, gpus [2]*cuda.Device) {
 		side, err := gpus[1].NewStream()

@@ -31,10 +31,13 @@ func TestNothingIsLeftBehind(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			use(t, gpus[0], gpus[1]) // takes what is kept
-			before := cudatest.Objects()
-			use(t, gpus[0], gpus[1])
-			if after := cudatest.Objects(); !maps.Equal(before, after) {
+			objects := func() map[string]int {
+				use(t, gpus[0], gpus[1])
+				collected(t, gpus[0])
+				return cudatest.Objects()
+			}
+			before := objects() // and what is kept
+			if after := objects(); !maps.Equal(before, after) {
 				t.Errorf("there were %v, and are %v", before, after)
 			}
 		})

@@ -102,12 +102,12 @@ func Last() (blocks [3]uint32, threads uint32) {
 	return fake.shape.Blocks, fake.shape.Threads[0]
 }
 
-// Objects returns how many streams, events, graphs and descriptors of libraries there are
-// that someone has to destroy, by kind.
+// Objects returns how many streams, events, graphs, descriptors of libraries and pieces of
+// pinned memory there are that someone has to destroy, by kind.
 func Objects() map[string]int {
 	fake.mu.Lock()
 	defer fake.mu.Unlock()
-	count := map[string]int{}
+	count := map[string]int{"pinned": len(fake.pinned)}
 	for _, thing := range fake.handles {
 		switch thing.(type) {
 		case *pool, *ptx.Module, *ptx.Kernel, *ltHandle, *dnnHandle: // for as long as there is the device
