@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unsafe"
 
 	"github.com/h5dnn/h5dnn/capi/dlpack"
@@ -329,6 +330,65 @@ type fileSource struct{ storage.Storage }
 
 func (fileSource) Len() int               { return 16 }
 func (fileSource) Device() storage.Device { return storage.File("x.h5") }
+
+// TestReleasingWaitsForOurWork on memory that a lender without a deleter takes back then.
+func TestReleasingWaitsForOurWork(t *testing.T) {
+	d := cudatest.Devices(t, cudatest.Deferred)[0]
+	lent := drawn(t, d, dtype.Float32, 4)
+	p, err := dlpack.Export(dlpack.Tensor{Array: lent}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := (*managed)(p)
+	deleter := m.deleter
+	m.deleter = 0
+	ours, release, err := dlpack.Import(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	written, err := d.NewEvent()
+	if err != nil {
+		t.Fatal(err)
+	}
+	fill(t, d, ours.Array, 7)
+	if err := errors.Join(written.Record(d.Stream()), release()); err != nil {
+		t.Fatal(err)
+	}
+	if done, err := written.Done(); !done || err != nil {
+		t.Errorf("released before we have written: done %v, %v", done, err)
+	}
+	m.deleter = deleter
+	if _, release, err = dlpack.Import(p); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(release(), written.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestDeletedTensorsLetGo of the memory that they kept.
+func TestDeletedTensorsLetGo(t *testing.T) {
+	for _, w := range ways {
+		raw := new([64]byte)
+		gone := make(chan struct{})
+		runtime.AddCleanup(raw, func(gone chan struct{}) { close(gone) }, gone)
+		p, err := w.export(dlpack.Tensor{Array: storage.Array{Data: storage.Wrap(raw[:]), Type: dtype.Uint8, View: views.Of(64)}}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw = nil
+		_, release, err := w.take(p)
+		if err := errors.Join(err, release()); err != nil {
+			t.Fatal(err)
+		}
+		runtime.GC()
+		select {
+		case <-gone:
+		case <-time.After(time.Minute):
+			t.Errorf("%s: the memory is kept", w.name)
+		}
+	}
+}
 
 // TestDeletingWaitsForTheConsumer: its stream still reads what was exported.
 func TestDeletingWaitsForTheConsumer(t *testing.T) {

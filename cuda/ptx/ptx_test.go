@@ -1,6 +1,8 @@
 package ptx
 
 import (
+	"errors"
+	"math"
 	"os"
 	"strings"
 	"testing"
@@ -53,6 +55,93 @@ func TestFaultsAreNamed(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "ptx: "+name+", block [0 0 0]") {
 			t.Errorf("%s: error %v; want one about %q", name, err, want)
 		}
+	}
+}
+
+// small runs a body with 36 bytes of shared memory s on 64 bytes at x, which %rd0 holds, by so many
+// threads; %r0 is the thread, and %p0 whether that is 1.
+func small(t *testing.T, threads uint32, body string) ([]byte, error) {
+	t.Helper()
+	m, err := Parse(".version 7.0\n.target sm_75\n.visible .entry k(.param .u64 x)\n{\n.reg .pred %p<2>;\n.reg .b32 %r<8>;\n.reg .b64 %rd<4>;\n" +
+		".shared .align 16 .b8 s[36];\nld.param.u64 %rd0, [x];\nmov.u32 %r0, %tid.x;\nsetp.eq.u32 %p0, %r0, 1;\n" + body + "\nret;\n}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	memory := NewMemory(0)
+	x := memory.Alloc(64)
+	err = m.Kernels["k"].Run(memory, Launch{Blocks: [3]uint32{1, 1, 1}, Threads: [3]uint32{threads, 1, 1}, Params: little.AppendUint64(nil, x), Races: true})
+	bytes, again := memory.Bytes(x, 64)
+	return bytes, errors.Join(err, again)
+}
+
+func TestWhatIsUndefinedIsAnError(t *testing.T) {
+	for body, want := range map[string]string{
+		"ld.shared.u32 %r1, [s];\nsetp.eq.u32 %p1, %r0, 7;\n@%p1 st.shared.u32 [s], %r1;": "races with a read of byte 0", // the last that read writes
+		"st.shared.u32 [s], %r0;":                                 "races with a write by thread 0 to byte 0",
+		"@%p0 st.shared.u32 [s+4], %r0;\nld.shared.u32 %r1, [s];": "",
+		"ld.shared.u32 %r1, [s+2];":                               "4 bytes at 2 of shared memory are not aligned",
+		"ld.shared.v2.u32 {%r1, %r2}, [s+32];":                    "8 bytes at 32 reach outside 36 bytes of shared memory",
+		"ld.shared.u32 %r1, [s+-4];":                              "reach outside 36 bytes of shared memory",
+		"ld.param.u64 %rd1, [x+4];":                               "parameter offset 4 of 8",
+		"ld.param.u64 %rd1, [x+-8];":                              "parameter offset",
+		"shfl.sync.down.b32 %r1, %r0, 1, 31, -1;":                 "a shuffle from thread 8, of a block of 8",
+		"ld.global.u32 %r1, [%rd0+64];":                           "4 bytes at offset 64 reach outside an allocation of 64",
+		"ld.global.u32 %r1, [%rd0+-4];":                           "is in no allocation",
+		"atom.global.add.u32 %r1, [%rd0+2], %r0;":                 "are not aligned",
+	} {
+		if _, err := small(t, 8, body); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v; want one about %q", body, err, want)
+		}
+	}
+}
+
+// TestMemoryHoldsNothingOfUse before it is written.
+func TestMemoryHoldsNothingOfUse(t *testing.T) {
+	got, err := small(t, 1, "ld.shared.u32 %r1, [s+32];\nst.global.u32 [%rd0], %r1;")
+	if err != nil || little.Uint64(got) != math.MaxUint64 {
+		t.Errorf("shared and global memory hold % x, %v", got[:8], err)
+	}
+}
+
+// TestAllocationsDoNotTouch: what lies between them is nobody's.
+func TestAllocationsDoNotTouch(t *testing.T) {
+	memory := NewMemory(0)
+	for _, size := range []int{1, gap, gap + 1, 3 * gap} {
+		at := memory.Alloc(size)
+		memory.Alloc(gap)
+		for _, beyond := range []uint64{0, gap - 1} {
+			if _, err := memory.Bytes(at+uint64(size)+beyond, 1); err == nil {
+				t.Errorf("%d bytes behind %d are somebody's", beyond, size)
+			}
+		}
+	}
+}
+
+// TestAtomicsUpdate holds each to what it makes of memory that holds old, of x and of y.
+func TestAtomicsUpdate(t *testing.T) {
+	minusOne := uint64(math.MaxUint64)
+	tried := map[string]bool{}
+	for _, c := range []struct {
+		name            string
+		old, x, y, want uint64
+	}{
+		{"add.u32", 7, 5, 0, 12}, {"add.s32", 7, minusOne, 0, 6}, {"add.u64", minusOne, 5, 0, 4}, {"add.f32", single(0.5), single(2), 0, single(2.5)},
+		{"min.s64", 3, minusOne, 0, minusOne}, {"min.s64", 3, 4, 0, 3}, {"min.u64", 3, minusOne, 0, 3}, {"min.u64", 3, 2, 0, 2},
+		{"max.u64", 3, minusOne, 0, minusOne}, {"max.u64", 3, 2, 0, 3}, {"exch.b32", 1, 2, 0, 2}, {"exch.b64", 1, 2, 0, 2}, {"cas.b64", 1, 1, 9, 9}, {"cas.b64", 1, 2, 9, 1},
+	} {
+		tried[c.name] = true
+		if got := updates[c.name](c.old, c.x, c.y); got != c.want {
+			t.Errorf("%s of %d by %d and %d gives %d, want %d", c.name, c.old, c.x, c.y, got, c.want)
+		}
+	}
+	for name := range updates {
+		if !tried[name] {
+			t.Errorf("%s is not tried", name)
+		}
+	}
+	got, err := small(t, 32, "add.u64 %rd1, %rd0, 8;\natom.global.add.u32 %r1, [%rd0], %r0;\n@%p0 st.global.u32 [%rd0+4], %r1;\nred.global.add.u32 [%rd1], %r0;")
+	if err != nil || little.Uint32(got) != 32*31/2-1 || little.Uint32(got[8:]) != 32*31/2-1 || little.Uint32(got[4:]) != math.MaxUint32 {
+		t.Errorf("32 threads add up to % x, %v", got[:12], err)
 	}
 }
 
