@@ -41,5 +41,10 @@ func Unstart(d *Device) {
 	d.vendor.workspace, d.vendor.choices = nil, nil
 }
 
+// Candidates are where cuBLASLt may lie, and of which versions under a driver for a CUDA.
+func Candidates(cuda string) (paths, versions []string) {
+	return libraries[cublasLt].candidates(), libraries[cublasLt].upTo(cuda)
+}
+
 // Entries are the entries of PTX.
 func Entries(text string) map[string][]int { return entries(text) }

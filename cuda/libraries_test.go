@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -53,6 +55,44 @@ func TestLibrariesAgreeWithPlainLoops(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestLibrariesAreSoughtWhereTheyLie: where the linker knows of, then in the toolkit that is named,
+// Python's wheels and conda's environment; only there where folders are named.
+func TestLibrariesAreSoughtWhereTheyLie(t *testing.T) {
+	root := t.TempDir()
+	var made []string
+	for _, folder := range []string{"cuda/lib64", "venv/lib/python3.13/site-packages/nvidia/cu13/lib", "venv/lib/python3.13/site-packages/nvidia/cublas/lib", "conda/lib", "own"} {
+		path := filepath.Join(root, folder, "libcublasLt.so.12")
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, nil, 0o666)); err != nil {
+			t.Fatal(err)
+		}
+		made = append(made, path)
+	}
+	for name, value := range map[string]string{"CUDA_PATH": root + "/cuda", "CUDA_HOME": "", "VIRTUAL_ENV": root + "/venv", "CONDA_PREFIX": root + "/conda", "H5DNN_CUDA_LIBS": ""} {
+		t.Setenv(name, value)
+	}
+	paths, versions := cuda.Candidates("12.4")
+	if !slices.Equal(paths[:2], []string{"libcublasLt.so.13", "libcublasLt.so.12"}) {
+		t.Errorf("sought in %q; want the linker's places first", paths)
+	}
+	paths = slices.DeleteFunc(paths, func(path string) bool { return !strings.HasPrefix(path, root) }) // this machine's
+	if !slices.Equal(paths, made[:4]) {
+		t.Errorf("sought in %q, want %q", paths, made[:4])
+	}
+	if !slices.Equal(versions, []string{"12"}) {
+		t.Errorf("CUDA 12.4 has versions %q", versions)
+	}
+	if _, versions := cuda.Candidates("13.0"); !slices.Equal(versions, []string{"13", "12"}) {
+		t.Errorf("CUDA 13.0 has versions %q", versions)
+	}
+	if _, versions := cuda.Candidates("9.2"); len(versions) > 0 {
+		t.Errorf("CUDA 9.2 has versions %q", versions)
+	}
+	t.Setenv("H5DNN_CUDA_LIBS", root+"/own")
+	if paths, _ := cuda.Candidates("12.4"); !slices.Equal(paths, made[4:]) {
+		t.Errorf("sought in %q, want %q", paths, made[4:])
+	}
 }
 
 // A lie is how the elements of a (rows, columns) matrix lie.

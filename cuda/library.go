@@ -171,8 +171,13 @@ func (l *library) served() []string {
 	if err != nil || override != nil || l.name == "cuDNN" {
 		return l.versions
 	}
+	return l.upTo(d.Version)
+}
+
+// upTo are the versions that are not newer than one of CUDA, such as "12.4".
+func (l *library) upTo(cuda string) []string {
+	major, _, _ := strings.Cut(cuda, ".")
 	return slices.DeleteFunc(slices.Clone(l.versions), func(version string) bool {
-		major, _, _ := strings.Cut(d.Version, ".")
 		return len(version) > len(major) || len(version) == len(major) && version > major
 	})
 }
