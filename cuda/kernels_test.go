@@ -431,7 +431,9 @@ func (c trial) agrees(t *testing.T, d *cuda.Device) []storage.Array {
 func (c trial) repeats(t *testing.T, d *cuda.Device, want []storage.Array) {
 	t.Helper()
 	_, there := c.call(t, d)
-	there.Geometry = kernels.Geometry{Threads: 40, Blocks: 3}
+	if there.Geometry = (kernels.Geometry{Threads: 40, Blocks: 3}); there.Out[0].Len() < 40 {
+		there.Geometry = kernels.Geometry{Threads: 1}
+	}
 	if err := d.Run(c.k, &there); err != nil {
 		t.Fatal(err)
 	}

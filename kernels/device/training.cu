@@ -57,11 +57,14 @@ template <class T> FN void take_bytes(const Take &a) {
 }
 FLOATS(take_bytes, Take)
 
+// Of all threads, however they are divided, one.
+FN bool only() { return blockIdx.x + threadIdx.x == 0; }
+
 struct Rescale { // RescaleSet
 	int64_t patience;
 };
 KERNEL rescale_f32(CallWith<Rescale> c) {
-	if (threadIdx.x != 0)
+	if (!only())
 		return;
 	float *g = (float *)c.out[0].p; // scale, good, bad, left: see steer.go
 	if (g[2] != 0) {
@@ -81,7 +84,7 @@ struct Tally { // TallySet
 	int64_t samples;
 };
 template <class T> FN void tally(const CallWith<Tally> &c) {
-	if (threadIdx.x != 0)
+	if (!only())
 		return;
 	double *sums = (double *)c.out[0].p; // loss, hits, steps, and which of them was the first bad one
 	const int64_t *hits = (const int64_t *)c.in[1].p;
