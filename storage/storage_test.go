@@ -381,3 +381,52 @@ func BenchmarkGather(b *testing.B) {
 		})
 	}
 }
+
+// TestCopyKnowsOneMemoryUnderTwoStorages: the same elements, turned around in place, are
+// at other positions of each.
+func TestCopyKnowsOneMemoryUnderTwoStorages(t *testing.T) {
+	elems := []int64{0, 1, 2, 3, 4, 5, 6, 7}
+	from, to := storage.From(elems[4:], 4), storage.From(elems, 8)
+	var err error
+	if from.View, err = from.Flip(0); err != nil {
+		t.Fatal(err)
+	}
+	if to.View, err = to.Slice(0, 4, 8, 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := from.CopyTo(to); err != nil || !slices.Equal(elems, []int64{0, 1, 2, 3, 7, 6, 5, 4}) {
+		t.Errorf("%v, error %v", elems, err)
+	}
+}
+
+// A torn device fails where it copies by itself.
+type torn struct{ storage.Device }
+
+var errTorn = errors.New("torn")
+
+func (torn) CopyFrom(dst, src storage.Array) (bool, error) { return false, errTorn }
+
+// A homed storage says that it is a device's.
+type homed struct {
+	storage.Storage
+	device storage.Device
+}
+
+func (h homed) Device() storage.Device { return h.device }
+
+// TestPeersThatFailAreNotGoneRound by way of the host.
+func TestPeersThatFailAreNotGoneRound(t *testing.T) {
+	d := torn{storagetest.NewDevice("fake:0")}
+	there := func() storage.Array {
+		a, err := storage.Make(d, dtype.Int64, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Data = homed{a.Data, d}
+		return a
+	}
+	from, to := there(), there()
+	if err := from.CopyTo(to); !errors.Is(err, errTorn) {
+		t.Errorf("error %v, want %v", err, errTorn)
+	}
+}
