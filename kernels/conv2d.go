@@ -139,8 +139,8 @@ func (g *conv) check() error {
 
 // windows returns how many positions a window has along an axis.
 func windows(size, window, stride, padding int) (int, error) {
-	const most = 1 << 30 // no image has more, and sums do not overflow
-	if window < 1 || stride < 1 || padding < 0 || max(size, window, stride, padding) > most {
+	const most = 1 << 30 // no image has more, padding included, and sums do not overflow, of 32 bits on GPUs
+	if window < 1 || stride < 1 || padding < 0 || max(size+2*padding, window, stride, padding) > most {
 		return 0, fmt.Errorf("no windows of %d at a stride of %d with padding %d: %w", window, stride, padding, views.ErrShape)
 	}
 	if size+2*padding < window {
