@@ -154,6 +154,8 @@ func (m maker) products(lay func(shape ...int) views.View) (all []product) {
 		kernels.Conv2dSet
 	}{
 		{[]int{2, 3, 5, 4}, []int{3, 3, 3, 2}, []int{2, 3, 3, 3}, kernels.Conv2dSet{Act: kernels.ReluActivation}},
+		{[]int{2, 3, 5, 4}, []int{1, 3, 3, 2}, []int{2, 1, 3, 3}, kernels.Conv2dSet{}}, // rows of pixels are added up together, where they can be
+		{[]int{2, 1, 3, 3}, []int{13, 1, 2, 2}, []int{2, 13, 2, 2}, kernels.Conv2dSet{}},
 		{[]int{1, 16, 3, 3}, []int{4, 16, 1, 2}, []int{1, 4, 3, 6}, kernels.Conv2dSet{Stride: [2]int{2, 1}, Padding: [2]int{1, 2}}},
 		{[]int{1, 1, 7, 6}, []int{2, 1, 5, 4}, []int{1, 2, 3, 3}, kernels.Conv2dSet{Stride: [2]int{3, 2}, Padding: [2]int{2, 1}, Act: kernels.SigmoidActivation}},
 	} {
@@ -221,8 +223,13 @@ func (m maker) index(n, c, h, w int) storage.Array {
 	return m.moved(storage.From(make([]uint8, n*c*h*w), n, c, h, w))
 }
 
-// computed returns what a call computes, and how many launches that took.
+// computed returns what a call computes, over what is none of it, and how many launches that took.
 func computed(t *testing.T, gpu kernels.Runner, k *kernels.Kernel, c *kernels.Call) (results [][]float64, launches int) {
+	for _, a := range c.Out {
+		if err := gpu.Run(kernels.Fill, &kernels.Call{Out: []storage.Array{a}, Set: kernels.FillSet{Value: 77}}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	before := launched()
 	if err := gpu.Run(k, c); err != nil {
 		t.Fatal(err)
