@@ -65,7 +65,7 @@ func TestNoSizeIsTooLarge(t *testing.T) {
 		d.entries[name] = true
 	}
 	tried := map[*kernels.Kernel]bool{kernels.Rescale: true, kernels.Tally: true} // which take a few numbers
-	for _, c := range vast(d) {
+	for _, c := range vastCalls(d) {
 		d.what = fmt.Sprintf("%s of %v to %v", c.k.Name, shapes(c.call.In), shapes(c.call.Out))
 		tried[c.k] = true
 		if d.lends = 1 << 30; c.k == kernels.CrossEntropy || c.k == kernels.Hits {
@@ -89,106 +89,135 @@ func shapes(arrays []storage.Array) (all [][]int) {
 	return all
 }
 
-// vast is calls of every kernel that has sizes.
-func vast(d *dummy) (all []product) {
-	const n, image = 1<<33 + 5, 1 << 30 // no axis of an image is longer
-	data := &endless{d}
-	of := func(shape ...int) storage.Array {
-		return storage.Array{Data: data, Type: dtype.Float32, View: views.Of(shape...)}
-	}
-	as := func(t dtype.Type, shape ...int) storage.Array {
-		a := of(shape...)
-		a.Type = t
-		return a
-	}
-	add := func(k *kernels.Kernel, set any, outs int, arrays ...storage.Array) {
-		all = append(all, product{k: k, call: kernels.Call{Out: arrays[:outs], In: arrays[outs:], Set: set}})
-	}
-	for _, x := range []storage.Array{of(n), of(3, n).With(views.View{Shape: []int{3, n}, Stride: []int{1, 3}}), of(n, 3).With(views.View{Shape: []int{n, 3}, Stride: []int{7, 2}})} {
+// vast collects calls whose operands have more elements than launches take.
+type vast struct {
+	data storage.Storage
+	all  []product
+}
+
+const (
+	long  = 1<<33 + 5
+	image = 1 << 30 // no axis of an image is longer
+)
+
+// vastCalls is calls of every kernel that has sizes.
+func vastCalls(d *dummy) []product {
+	v := &vast{data: &endless{d}}
+	v.elementwise()
+	v.reducing()
+	v.multiplying()
+	v.pooling()
+	return v.all
+}
+
+func (v *vast) of(shape ...int) storage.Array {
+	return storage.Array{Data: v.data, Type: dtype.Float32, View: views.Of(shape...)}
+}
+
+func (v *vast) as(t dtype.Type, shape ...int) storage.Array {
+	a := v.of(shape...)
+	a.Type = t
+	return a
+}
+
+func (v *vast) add(k *kernels.Kernel, set any, outs int, arrays ...storage.Array) {
+	v.all = append(v.all, product{k: k, call: kernels.Call{Out: arrays[:outs], In: arrays[outs:], Set: set}})
+}
+
+func (v *vast) elementwise() {
+	for _, x := range []storage.Array{v.of(long), v.of(3, long).With(views.View{Shape: []int{3, long}, Stride: []int{1, 3}}), v.of(long, 3).With(views.View{Shape: []int{long, 3}, Stride: []int{7, 2}})} {
 		for _, k := range []*kernels.Kernel{kernels.Abs, kernels.Exp, kernels.Log, kernels.Neg, kernels.Relu, kernels.Sigmoid, kernels.Sqrt, kernels.Tanh, kernels.Copy, kernels.Affine, kernels.Cast} {
-			add(k, nil, 1, x, x)
+			v.add(k, nil, 1, x, x)
 		}
 		for _, k := range []*kernels.Kernel{kernels.Add, kernels.Div, kernels.Maximum, kernels.Minimum, kernels.Mul, kernels.Sub, kernels.ReluSlope, kernels.SigmoidSlope, kernels.TanhSlope, kernels.ActSlope} {
-			add(k, nil, 1, x, x, x)
+			v.add(k, nil, 1, x, x, x)
 		}
 		truth := x
 		truth.Type = dtype.Bool
 		for _, k := range []*kernels.Kernel{kernels.Less, kernels.LessEqual, kernels.Greater, kernels.GreaterEqual, kernels.Equal, kernels.NotEqual} {
-			add(k, nil, 1, truth, x, x)
+			v.add(k, nil, 1, truth, x, x)
 		}
-		add(kernels.Cast, kernels.CastSet{Scale: 2}, 1, truth, x)
-		add(kernels.Where, nil, 1, x, truth, x, x)
-		add(kernels.Fill, nil, 1, x)
-		add(kernels.Uniform, nil, 1, x)
-		add(kernels.Normal, nil, 1, x)
-		add(kernels.Dropout, kernels.DropoutSet{P: 0.5}, 1, x, x)
-		add(kernels.MeanSquaredError, nil, 2, of(), x, x, x)
-		add(kernels.SGD, kernels.SGDSet{Momentum: 0.5}, 2, x, x, x)
-		add(kernels.Adam, kernels.AdamSet{Step: 1}, 3, x, x, x, x)
-		add(kernels.Flag, nil, 1, of(4), x)
+		v.add(kernels.Cast, kernels.CastSet{Scale: 2}, 1, truth, x)
+		v.add(kernels.Where, nil, 1, x, truth, x, x)
+		v.add(kernels.Fill, nil, 1, x)
+		v.add(kernels.Uniform, nil, 1, x)
+		v.add(kernels.Normal, nil, 1, x)
+		v.add(kernels.Dropout, kernels.DropoutSet{P: 0.5}, 1, x, x)
+		v.add(kernels.MeanSquaredError, nil, 2, v.of(), x, x, x)
+		v.add(kernels.SGD, kernels.SGDSet{Momentum: 0.5}, 2, x, x, x)
+		v.add(kernels.Adam, kernels.AdamSet{Step: 1}, 3, x, x, x, x)
+		v.add(kernels.Flag, nil, 1, v.of(4), x)
 	}
-	for _, s := range [][2][]int{{{n}, {1}}, {{n, 3}, {n, 1}}, {{n, 3}, {1, 3}}, {{3, n}, {3, 1}}, {{3, n}, {1, n}}, {{n, 2000}, {n, 1}}, {{1 << 17, 1 << 17}, {1, 1 << 17}}} {
-		x, y := of(s[0]...), of(s[1]...)
-		add(kernels.Sum, nil, 1, y, x)
-		add(kernels.Mean, nil, 1, y, x)
-		add(kernels.Max, nil, 1, y, x)
-		add(kernels.MaxSlope, nil, 1, x, x, y, y)
-		add(kernels.ArgMax, nil, 1, as(dtype.Int64, s[1]...), x)
+}
+
+func (v *vast) reducing() {
+	for _, s := range [][2][]int{{{long}, {1}}, {{long, 3}, {long, 1}}, {{long, 3}, {1, 3}}, {{3, long}, {3, 1}}, {{3, long}, {1, long}}, {{long, 2000}, {long, 1}}, {{1 << 17, 1 << 17}, {1, 1 << 17}}} {
+		x, y := v.of(s[0]...), v.of(s[1]...)
+		v.add(kernels.Sum, nil, 1, y, x)
+		v.add(kernels.Mean, nil, 1, y, x)
+		v.add(kernels.Max, nil, 1, y, x)
+		v.add(kernels.MaxSlope, nil, 1, x, x, y, y)
+		v.add(kernels.ArgMax, nil, 1, v.as(dtype.Int64, s[1]...), x)
 		axis := len(s[0]) - 1
-		add(kernels.Softmax, kernels.SoftmaxSet{Axis: axis}, 1, x, x)
-		add(kernels.LogSoftmax, kernels.SoftmaxSet{Axis: axis}, 1, x, x)
-		add(kernels.SoftmaxSlope, kernels.SoftmaxSet{Axis: axis}, 1, x, x, x)
-		add(kernels.LogSoftmaxSlope, kernels.SoftmaxSet{Axis: axis}, 1, x, x, x)
+		v.add(kernels.Softmax, kernels.SoftmaxSet{Axis: axis}, 1, x, x)
+		v.add(kernels.LogSoftmax, kernels.SoftmaxSet{Axis: axis}, 1, x, x)
+		v.add(kernels.SoftmaxSlope, kernels.SoftmaxSet{Axis: axis}, 1, x, x, x)
+		v.add(kernels.LogSoftmaxSlope, kernels.SoftmaxSet{Axis: axis}, 1, x, x, x)
 	}
-	for _, s := range [][2]int{{n, 3}, {3, n}} {
-		x, labels, hits := of(s[0], s[1]), as(dtype.Uint8, s[0]), as(dtype.Int64)
-		add(kernels.CrossEntropy, nil, 3, of(), x, hits, x, labels)
-		add(kernels.Hits, nil, 1, hits, x, labels)
-		rows := as(dtype.Int64, s[0])
-		add(kernels.Take, nil, 1, x, of(50, s[1]), rows)
-		add(kernels.Take, nil, 1, of(9, s[1]), x, as(dtype.Int64, 9))
-		add(kernels.TakeBytes, nil, 1, x, as(dtype.Uint8, 50, s[1]), rows)
+	for _, s := range [][2]int{{long, 3}, {3, long}} {
+		x, labels, hits := v.of(s[0], s[1]), v.as(dtype.Uint8, s[0]), v.as(dtype.Int64)
+		v.add(kernels.CrossEntropy, nil, 3, v.of(), x, hits, x, labels)
+		v.add(kernels.Hits, nil, 1, hits, x, labels)
+		rows := v.as(dtype.Int64, s[0])
+		v.add(kernels.Take, nil, 1, x, v.of(50, s[1]), rows)
+		v.add(kernels.Take, nil, 1, v.of(9, s[1]), x, v.as(dtype.Int64, 9))
+		v.add(kernels.TakeBytes, nil, 1, x, v.as(dtype.Uint8, 50, s[1]), rows)
 	}
-	for _, s := range [][4]int{{1, n, 3, 5}, {1, 3, n, 5}, {1, 3, 5, n}, {n, 3, 5, 2}, {3, 70000, 70000, n}} {
+}
+
+func (v *vast) multiplying() {
+	for _, s := range [][4]int{{1, long, 3, 5}, {1, 3, long, 5}, {1, 3, 5, long}, {long, 3, 5, 2}, {3, 70000, 70000, long}} {
 		batch, m, k, n := s[0], s[1], s[2], s[3]
-		add(kernels.MatMul, nil, 1, of(batch, m, n), of(batch, m, k), of(batch, k, n))
-		add(kernels.Linear, kernels.LinearSet{Act: kernels.ReluActivation}, 1, of(m, n), of(m, k), of(n, k), of(n))
+		v.add(kernels.MatMul, nil, 1, v.of(batch, m, n), v.of(batch, m, k), v.of(batch, k, n))
+		v.add(kernels.Linear, kernels.LinearSet{Act: kernels.ReluActivation}, 1, v.of(m, n), v.of(m, k), v.of(n, k), v.of(n))
 	}
 	for _, s := range []struct{ x, w []int }{
-		{[]int{n, 2, 4, 3}, []int{2, 2, 3, 2}},
-		{[]int{1, n, 4, 3}, []int{2, n, 3, 2}},
-		{[]int{1, 2, 4, 3}, []int{n, 2, 3, 2}},
+		{[]int{long, 2, 4, 3}, []int{2, 2, 3, 2}},
+		{[]int{1, long, 4, 3}, []int{2, long, 3, 2}},
+		{[]int{1, 2, 4, 3}, []int{long, 2, 3, 2}},
 		{[]int{2, 1, image - 2, 9}, []int{2, 1, 3, 2}},
 		{[]int{1, 1, 1 << 20, 1 << 14}, []int{1, 1, 1 << 20, 1 << 14}},
 		{[]int{1, 1, 1 << 20, 1 << 14}, []int{1, 1, 1 << 10, 1 << 13}},
 	} {
 		for _, lay := range []func(shape ...int) views.View{views.Of, lays["channels-last"]} {
-			at := func(shape ...int) storage.Array { return of().With(lay(shape...)) }
+			at := func(shape ...int) storage.Array { return v.of().With(lay(shape...)) }
 			set := kernels.Conv2dSet{Padding: [2]int{1, 0}}
 			x, w := at(s.x...), at(s.w...)
 			y := at(s.x[0], s.w[0], s.x[2]+2-s.w[2]+1, s.x[3]-s.w[3]+1)
-			add(kernels.Conv2d, set, 1, y, x, w, of(s.w[0]))
-			add(kernels.Conv2dGradX, set, 1, x, y, w)
-			add(kernels.Conv2dGradW, set, 2, w, of(s.w[0]), x, y)
+			v.add(kernels.Conv2d, set, 1, y, x, w, v.of(s.w[0]))
+			v.add(kernels.Conv2dGradX, set, 1, x, y, w)
+			v.add(kernels.Conv2dGradW, set, 2, w, v.of(s.w[0]), x, y)
 		}
 	}
-	for _, s := range [][]int{{n, 2, 4, 6}, {1, n, 4, 6}, {1, 3, image, 8}, {1, 3, 8, image}} {
+}
+
+func (v *vast) pooling() {
+	for _, s := range [][]int{{long, 2, 4, 6}, {1, long, 4, 6}, {1, 3, image, 8}, {1, 3, 8, image}} {
 		set := kernels.Pool2dSet{Kernel: [2]int{2, 2}}
-		x, y := of(s...), of(s[0], s[1], s[2]/2, s[3]/2)
-		index := as(dtype.Uint8, y.Shape...)
-		add(kernels.MaxPool2d, set, 2, y, index, x)
-		add(kernels.MaxPool2dGrad, set, 1, x, y, index, y)
-		add(kernels.AvgPool2d, set, 1, y, x)
-		add(kernels.AvgPool2dGrad, set, 1, x, y)
+		x, y := v.of(s...), v.of(s[0], s[1], s[2]/2, s[3]/2)
+		index := v.as(dtype.Uint8, y.Shape...)
+		v.add(kernels.MaxPool2d, set, 2, y, index, x)
+		v.add(kernels.MaxPool2dGrad, set, 1, x, y, index, y)
+		v.add(kernels.AvgPool2d, set, 1, y, x)
+		v.add(kernels.AvgPool2dGrad, set, 1, x, y)
 	}
-	for _, s := range [][]int{{n, 3}, {2, n}, {2, 3, n}, {2, n, 1, 2}} {
-		x, c := of(s...), of(s[1])
-		add(kernels.BatchNorm, nil, 5, x, c, c, c, c, x, c, c)
-		add(kernels.BatchNormEval, nil, 1, x, x, c, c, c, c)
-		add(kernels.BatchNormGrad, nil, 3, x, c, c, x, c, x, c, c)
-		add(kernels.BatchNormEvalGrad, nil, 3, x, c, c, x, c, x, c, c)
-		add(kernels.ActSlopeBias, kernels.ActSet{Act: kernels.TanhActivation}, 2, x, c, x, x)
-		add(kernels.BiasAct, nil, 1, x, x, c)
+	for _, s := range [][]int{{long, 3}, {2, long}, {2, 3, long}, {2, long, 1, 2}} {
+		x, c := v.of(s...), v.of(s[1])
+		v.add(kernels.BatchNorm, nil, 5, x, c, c, c, c, x, c, c)
+		v.add(kernels.BatchNormEval, nil, 1, x, x, c, c, c, c)
+		v.add(kernels.BatchNormGrad, nil, 3, x, c, c, x, c, x, c, c)
+		v.add(kernels.BatchNormEvalGrad, nil, 3, x, c, c, x, c, x, c, c)
+		v.add(kernels.ActSlopeBias, kernels.ActSet{Act: kernels.TanhActivation}, 2, x, c, x, x)
+		v.add(kernels.BiasAct, nil, 1, x, x, c)
 	}
-	return all
 }

@@ -38,7 +38,11 @@ var (
 			c.address(dx, kept.first[0]+over.first[0]-dx.Offset), c.address(x, kept.first[1]+over.first[1]-x.Offset),
 			c.address(y, kept.first[2]), c.address(dy, kept.first[3]), kept.count(), over.count(), kept.C, over.C,
 		}
-		return launchBlocks(c.gpu, entry("max slope", x.Type), [3]uint32{uint32(min(kept.count(), maxGridX)), 1, 1}, threads, &args)
+		code, blocks := "max slope", int(args.kept)
+		if args.over <= shortRow && args.kept >= manyRows {
+			code, blocks = "max slope short", ceil(blocks, threads/32)
+		}
+		return launchBlocks(c.gpu, entry(code, x.Type), [3]uint32{uint32(min(blocks, maxGridX)), 1, 1}, threads, &args)
 	})
 )
 

@@ -148,19 +148,22 @@ struct MaxSlope {
 
 template <class REAL> FN bool tie(REAL x, REAL y) { return x == y || (x != x && y != y); }
 
-// A block for each element of y.
-template <class T> FN void max_slope(const MaxSlope &a) {
-	for (uint64_t i = blockIdx.x; i < a.kept; i += gridDim.x) {
+// A block for each element of y, or a warp of one.
+template <int LANES, class T> FN void max_slope_by(const MaxSlope &a) {
+	for (uint64_t i = blockIdx.x * (256 / LANES) + threadIdx.x / LANES; i < a.kept; i += gridDim.x * (256 / LANES)) {
 		Places<4> p = places<4>(a.k, i);
 		Calc<T> top = get<T>(a.y, p.at[2]), dy = get<T>(a.dy, p.at[3]);
 		int64_t ties = 0;
-		for (uint64_t j = threadIdx.x; j < a.over; j += 256)
+		for (uint64_t j = threadIdx.x % LANES; j < a.over; j += LANES)
 			ties += tie(get<T>(a.x, p.at[1] + places<2>(a.o, j).at[1]), top);
-		Calc<T> share = dy / (Calc<T>)together<256>(ties, Plus());
-		for (uint64_t j = threadIdx.x; j < a.over; j += 256) {
+		Calc<T> share = dy / (Calc<T>)together<LANES>(ties, Plus());
+		for (uint64_t j = threadIdx.x % LANES; j < a.over; j += LANES) {
 			Places<2> q = places<2>(a.o, j);
 			put<T>(a.dx, p.at[0] + q.at[0], tie(get<T>(a.x, p.at[1] + q.at[1]), top) ? share : 0);
 		}
 	}
 }
+template <class T> FN void max_slope(const MaxSlope &a) { max_slope_by<256, T>(a); }
+template <class T> FN void max_slope_short(const MaxSlope &a) { max_slope_by<32, T>(a); }
 FLOATS(max_slope, MaxSlope)
+FLOATS(max_slope_short, MaxSlope)
