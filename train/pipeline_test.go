@@ -369,7 +369,7 @@ func TestLabelsThatAreNoClassAreNamed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			where := map[bool]string{false: "epoch 1, by step 5: ", true: "evaluate: "}[validating]
+			where := map[bool]string{false: "epoch 1, by step 5: cuda:0: row ", true: "evaluate: cuda:0: row "}[validating]
 			if err := run.Fit(context.Background(), data, train.Options{}); err == nil || !strings.HasPrefix(err.Error(), where) || !strings.Contains(err.Error(), "label 9") {
 				t.Errorf("%v, validating %v: error %v; want one about label 9, %s", w, validating, err, where)
 			}

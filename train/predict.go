@@ -238,7 +238,7 @@ func (r *Run) evaluate(ctx context.Context, p *Predictor, f feed) (t Tally, err 
 		}
 		t.Samples += b.n
 	}
-	total, err := storage.Read[float64](sums)
+	total, err := totals(sums)
 	if err != nil {
 		return t, fmt.Errorf("evaluate: %w", err)
 	}

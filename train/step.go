@@ -215,7 +215,7 @@ func (a *ahead) settle() error {
 	if a.unsettle == 0 {
 		return nil
 	}
-	sums, err := storage.Read[float64](a.sums)
+	sums, err := totals(a.sums)
 	if err != nil {
 		return fmt.Errorf("epoch %d, by step %d: %w", a.Cursor.Epoch+1, a.asked, err)
 	}
@@ -230,4 +230,12 @@ func (a *ahead) settle() error {
 	sofar.Samples, sofar.Loss, sofar.Hits = a.samples, sums[tensor.TallyLoss], int(sums[tensor.TallyHits])
 	a.settled, a.unsettle = time.Now(), 0
 	return nil
+}
+
+// totals waits for a tally. What failed before is told as the device does.
+func totals(sums storage.Array) ([]float64, error) {
+	if err := sums.Data.Device().Sync(); err != nil {
+		return nil, err
+	}
+	return storage.Read[float64](sums)
 }
