@@ -56,6 +56,7 @@ type Epoch struct {
 	Number, Epochs int // from 1
 	Train          Tally
 	Val            *Tally // nil if there was nothing to validate on
+	Plan           Plan   // of the run; what did not work is no more in it
 }
 
 // Fit trains r from where it is to the end. When ctx is done it saves the run
@@ -294,7 +295,7 @@ func (r *Run) hits(out, y, loss *tensor.Tensor) *tensor.Tensor {
 // finish validates, writes history and turns to the next epoch.
 func (f *fitting) finish(ctx context.Context) error {
 	c := &f.Cursor
-	e := Epoch{Number: c.Epoch + 1, Epochs: f.Config.Epochs, Train: c.Sofar}
+	e := Epoch{Number: c.Epoch + 1, Epochs: f.Config.Epochs, Train: c.Sofar, Plan: f.plan}
 	if f.val != nil {
 		val, err := f.validate(ctx)
 		if err != nil {

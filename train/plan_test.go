@@ -49,7 +49,9 @@ func TestStepsThatCannotBeRecordedAreMade(t *testing.T) {
 		run, data := onGPU(t, d, way{"no", graph}, bare)
 		run.Device = forgetful{d}
 		var notes []string
-		err := run.Fit(context.Background(), data, train.Options{OnNote: func(note string) { notes = append(notes, note) }})
+		var last train.Plan
+		err := run.Fit(context.Background(), data, train.Options{OnNote: func(note string) { notes = append(notes, note) },
+			OnEpoch: func(e train.Epoch) error { last = e.Plan; return nil }})
 		if graph == "yes" {
 			if !errors.Is(err, errForgotten) || len(notes) > 0 {
 				t.Errorf("asked to record: error %v, notes %q", err, notes)
@@ -58,6 +60,9 @@ func TestStepsThatCannotBeRecordedAreMade(t *testing.T) {
 		}
 		if err != nil || len(notes) != 1 || !strings.HasSuffix(notes[0], ": forgotten") {
 			t.Errorf("error %v, notes %q; want one that says why", err, notes)
+		}
+		if last.Recorded || last.Unrecorded != "forgotten" {
+			t.Errorf("the last epoch's plan is %+v", last)
 		}
 		run.Config.Graph = want.Config.Graph
 		sameState(t, "not recorded", state(t, run), state(t, want))

@@ -189,6 +189,7 @@ func (a *ahead) record(s *slot, work func(t *tensor.Tape)) (err error) {
 		if a.OnNote != nil {
 			a.OnNote(fmt.Sprintf("steps are not recorded after all, which is slower: %v", err))
 		}
+		a.plan.Recorded, a.plan.Unrecorded = false, err.Error()
 		defer func() { a.recorder = nil }()
 	}
 	return a.recorder.Step(work)

@@ -48,7 +48,7 @@ func trainCommand() *cli.Command {
 			&cli.IntFlag{Name: "threads", Usage: "`NUMBER` of threads that compute", DefaultText: "all there are"},
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write the run to `FILE`", DefaultText: "run.h5"},
 			&cli.StringFlag{Name: "resume", Usage: "go on with the run in `FILE`"},
-			&cli.BoolFlag{Name: "json", Usage: "print one JSON object for each epoch"},
+			&cli.BoolFlag{Name: "json", Usage: "print one JSON object for each epoch; its data are resident on the GPU, in memory, or streamed out of files"},
 			&cli.BoolFlag{Name: "profile", Usage: "say at the end, on standard error, what the GPU was asked for, and by whom"},
 		),
 		Action: func(c *cli.Context) error {

@@ -176,12 +176,24 @@ func (m *monitor) epochJSON(e train.Epoch) error {
 			line = append(line, field{"val_accuracy", e.Val.Accuracy()})
 		}
 	}
-	line = append(line, field{"samples", e.Train.Samples}, field{"seconds", e.Train.Seconds}, field{"waited", e.Train.Waited})
+	line = append(line, field{"samples", e.Train.Samples}, field{"seconds", e.Train.Seconds}, field{"waited", e.Train.Waited},
+		field{"device", m.job.train.Device.String()}, field{"data", held(e.Plan)}, field{"recorded", e.Plan.Recorded})
 	if err := encode(m.out, line); err != nil {
 		return err
 	}
 	_, err := io.WriteString(m.out, "\n")
 	return err
+}
+
+// held names where samples come from in each epoch.
+func held(p train.Plan) string {
+	switch {
+	case p.Resident:
+		return "resident" // on the device
+	case p.Kept:
+		return "memory" // decoded once
+	}
+	return "streamed" // out of files
 }
 
 // end takes the bar away.
