@@ -240,7 +240,7 @@ func TestMisfitsAreRefused(t *testing.T) {
 		{"a negative window", first(Options{Batch: 1, Window: -1}), nil, "window -1"},
 		{"a rank too far", first(Options{Batch: 1, Rank: 2, World: 2}), nil, "rank 2 of 2"},
 		{"no such shuffle", first(Options{Batch: 1, Shuffle: 9}), nil, "unknown shuffle 9"},
-		{"too little memory", first(Options{Batch: 8, Memory: 100}), nil, "are allowed"},
+		{"too little memory", first(Options{Batch: 8, Memory: 100}), ErrMemory, "than is allowed: 100 bytes; allow more, take smaller batches"},
 		{"too wide a window", second(NewLoader(chunked, Options{Batch: 1, Window: 4, Memory: 200})), nil, "open fewer blocks"},
 		{"an unknown name", second(ParseShuffle("some")), nil, "auto, none, window or exact"},
 	} {

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 
@@ -36,6 +37,9 @@ const (
 	defaultMemory = 512 << 20
 	mostUnasked   = 16 << 30
 )
+
+// ErrMemory is what would not fit into Options.Memory, or 16 GiB if that is 0.
+var ErrMemory = errors.New("more memory than is allowed")
 
 // settled returns o with its defaults filled in, for a dataset of n samples.
 func (o Options) settled(n int) (Options, error) {

@@ -160,12 +160,19 @@ func (p *planner) ordering() float64 {
 	return 8*(open+hand+float64(p.o.Workers+1)*float64(p.blocks.largest)) + 64*float64(p.plan.Blocks)
 }
 
+// refuse names what could be less.
 func (p *planner) refuse(need, allowed float64) error {
-	what, way := fmt.Sprintf("batches of %d samples", p.o.Batch), "take smaller batches"
+	what, ways := fmt.Sprintf("batches of %d samples", p.o.Batch), "allow more"
 	if p.plan.Window > 0 {
-		what, way = fmt.Sprintf("a window of %d blocks of %d samples, and %s,", p.plan.Window, p.blocks.largest, what), "open fewer blocks"
+		what = fmt.Sprintf("a window of %d blocks of %d samples, and %s,", p.plan.Window, p.blocks.largest, what)
 	}
-	return fmt.Errorf("dataset: %s of %s each, take %s of memory, %s are allowed; allow more, or %s", what, size(float64(p.sample)), size(need), size(allowed), way)
+	if p.plan.Window > 1 {
+		ways += ", open fewer blocks"
+	}
+	if p.o.Batch > 1 {
+		ways += ", take smaller batches"
+	}
+	return fmt.Errorf("dataset: %s of %s each, take %s, %w: %s; %s", what, size(float64(p.sample)), size(need), ErrMemory, size(allowed), ways)
 }
 
 // noteOrder settles what the user should know of the order.

@@ -122,8 +122,10 @@ func (r *Run) fitting(ctx context.Context, data *Data, o Options) (f *fitting, e
 	if f.blocks, err = r.Predictor(); err != nil || data.Val == nil {
 		return f, err
 	}
-	f.val, err = f.blocks.reading(data.Val, r.Config.loading(), validating, r.checkLabels)
-	return f, err
+	if f.val, err = f.blocks.reading(data.Val, r.Config.loading(), validating, r.checkLabels); err != nil {
+		return f, fmt.Errorf("validate: %w", err)
+	}
+	return f, nil
 }
 
 // validating is how many times the memory that loading to validate takes is all
@@ -133,6 +135,9 @@ const validating = 4
 // roomier returns err, with what would have the run take less memory if there was
 // not enough.
 func (f *fitting) roomier(err error) error {
+	if errors.Is(err, dataset.ErrMemory) {
+		return fmt.Errorf("%w; --memory allows more", err)
+	}
 	if !errors.Is(err, storage.ErrMemory) {
 		return err
 	}

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
 	"github.com/h5dnn/h5dnn/cuda"
 	"github.com/h5dnn/h5dnn/cuda/cudatest"
+	"github.com/h5dnn/h5dnn/dataset"
 	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/storage"
@@ -136,5 +138,50 @@ func TestTooLittleMemoryNamesWaysOut(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestValidationFitsWhereTrainingDoes has a MiB for samples of a KiB, which validation and
+// filling a GPU would read 200 at a time; and says what helps where one is too much.
+func TestValidationFitsWhereTrainingDoes(t *testing.T) {
+	gpu := cudatest.Devices(t, cudatest.Deferred)[0]
+	fit := func(d storage.Device, resident train.Choice, memory int64, samples, width int) (val float64, err error) {
+		c, err := train.ParseConfig([]byte("data: {file: f, x: x, y: y, val_x: x, val_y: y, normalize: {mean: 0.5, std: 0.25}}\nmodel: [{dense: 2}]\nclasses: 2\nbatch: 4\nepochs: 1"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Data.Memory, c.Data.Resident = memory, resident
+		x, y := make([]uint8, samples*width), make([]uint8, samples)
+		for i := range x {
+			x[i] = uint8(i * i)
+		}
+		for i := range y {
+			y[i] = uint8(i % 2)
+		}
+		arrays := train.Arrays{X: storage.From(x, samples, width), Y: storage.From(y, samples)}
+		arrays.ValX, arrays.ValY = arrays.X, arrays.Y
+		data, err := train.NewData(c, arrays)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run, err := train.New(context.Background(), c, data, d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = run.Fit(context.Background(), data, train.Options{OnEpoch: func(e train.Epoch) error { val = e.Val.MeanLoss(); return nil }})
+		return val, err
+	}
+	for _, w := range []struct {
+		d        storage.Device
+		resident train.Choice
+	}{{storage.CPU, ""}, {gpu, "yes"}, {gpu, "no"}} {
+		want, err := fit(w.d, w.resident, 0, 200, 1<<10)
+		got, failed := fit(w.d, w.resident, 1, 200, 1<<10)
+		if err != nil || failed != nil || !(math.Abs(got-want) <= 1e-5*want) {
+			t.Errorf("%v, resident %q: validates to %v with a MiB, %v; without a limit %v, %v", w.d, w.resident, got, failed, want, err)
+		}
+	}
+	if _, err := fit(storage.CPU, "", 1, 2, 1<<20); !errors.Is(err, dataset.ErrMemory) || !strings.HasSuffix(err.Error(), "; --memory allows more") {
+		t.Errorf("samples that are too large: %v", err)
 	}
 }

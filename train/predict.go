@@ -3,6 +3,7 @@ package train
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -159,14 +160,27 @@ func rows(a storage.Array, first, end int) storage.Array {
 
 // reading returns a feed of d in order, to learn nothing from, in a share of the
 // memory that o allows.
-func (p *Predictor) reading(d dataset.Dataset, o dataset.Options, share int64, check checked) (feed, error) {
+func (p *Predictor) reading(d dataset.Dataset, o dataset.Options, share int64, check checked) (f feed, err error) {
 	o.Memory /= share
 	o.Shuffle, o.Window, o.Batch = dataset.None, 0, evaluated
 	if _, streams := p.device.(storage.Streaming); streams {
 		o.Batch = p.Rows
 	}
-	f, _, err := newFeed(p.device, d, o, check)
+	err = halved(d, o, func(o dataset.Options) error {
+		f, _, err = newFeed(p.device, d, o, check)
+		return err
+	})
 	return f, err
+}
+
+// halved makes something that reads d, by o's batches or by such smaller ones as fit into
+// the memory that o allows.
+func halved(d dataset.Dataset, o dataset.Options, make func(dataset.Options) error) error {
+	for o.Batch = min(o.Batch, max(1, d.Len())); ; o.Batch /= 2 {
+		if err := make(o); o.Batch == 1 || !errors.Is(err, dataset.ErrMemory) {
+			return err
+		}
+	}
 }
 
 // Stream yields what the model says of the samples of d, in order and a batch at

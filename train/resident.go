@@ -53,8 +53,15 @@ func (r *ring) fill(ctx context.Context, d dataset.Dataset, o dataset.Options, a
 	each := max(1, int(dataset.Bytes(d)/float64(d.Len())))
 	o.Shuffle, o.Window, o.Batch = dataset.None, 0, min(max(1, moved/each), evaluated)
 	o.Alloc, o.Held = r.device.Pinned, slots
+	var l *dataset.Loader
+	if err := halved(d, o, func(o dataset.Options) (err error) {
+		l, err = dataset.NewLoader(d, o)
+		return err
+	}); err != nil {
+		return err
+	}
 	sent := func(yield func(*slot, error) bool) {
-		for from, err := range dataset.Load(ctx, d, o) {
+		for from, err := range l.Epoch(ctx, 0, 0) {
 			var s *slot
 			if err == nil {
 				err = check.of(from)
