@@ -39,6 +39,14 @@ test: setup format capi ## run every test
 race: setup ## run every test under the race detector
 	go test -race -timeout 30m ./...
 
+# Instruments C; Go checks itself, and an interpreter that is instrumented takes minutes more.
+# Go's memory is guarded all the same. What is skipped runs the same C a thousand times over.
+.PHONY: asan
+asan: setup ## run the tests of packages that have C under the address sanitizer
+	LSAN_OPTIONS=suppressions=$(CURDIR)/scripts/leaks.txt:print_suppressions=0 \
+	go test -asan -gcflags='github.com/h5dnn/h5dnn/...=-asan=false' -timeout 30m -skip '^TestKernelsAgreeWithPlainLoops$$' \
+	$$(go list -f '{{if .CFiles}}{{.ImportPath}}{{end}}' ./...)
+
 .PHONY: fuzz
 fuzz: setup ## run each fuzz target for FUZZTIME (30s)
 	@grep -rno --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | { failed=; while IFS=: read -r file _ target; do \
