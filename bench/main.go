@@ -108,7 +108,7 @@ func run(s suite, python, out, only string, threads int, seconds float64, in fol
 type result struct {
 	row
 	ours, theirs []float64
-	peak         int // bytes resident, at most, while h5dnn worked
+	peak         int   // bytes resident, at most, while h5dnn worked
 	untimed      error // why there are none
 }
 
