@@ -173,11 +173,11 @@ func (p *Predictor) reading(d dataset.Dataset, o dataset.Options, share int64, c
 	return f, err
 }
 
-// halved makes something that reads d, by o's batches or by such smaller ones as fit into
+// halved opens something that reads d, by o's batches or by such smaller ones as fit into
 // the memory that o allows.
-func halved(d dataset.Dataset, o dataset.Options, make func(dataset.Options) error) error {
+func halved(d dataset.Dataset, o dataset.Options, open func(dataset.Options) error) error {
 	for o.Batch = min(o.Batch, max(1, d.Len())); ; o.Batch /= 2 {
-		if err := make(o); o.Batch == 1 || !errors.Is(err, dataset.ErrMemory) {
+		if err := open(o); o.Batch == 1 || !errors.Is(err, dataset.ErrMemory) {
 			return err
 		}
 	}
