@@ -108,15 +108,19 @@ template <class T> FN void adam(const Lot<Adam> &a) {
 	});
 }
 
-// Marks a guard, scale, good, bad and left of steer.go, if a gradient is not finite.
+// Marks a guard, scale, good, bad and left of steer.go, if a gradient is not finite; blocks do so at once.
 struct Flag {
 	float *guard;
 };
+FN void mark(float *guard) {
+	uint32_t before;
+	asm volatile("atom.global.exch.b32 %0, [%1], %2;" : "=r"(before) : "l"(__builtin_bit_cast(uint64_t, guard + 2)), "r"(bits(1.f)) : "memory");
+}
 template <class T> FN void flag(const Lot<Flag> &a) {
 	each_element(a, [&](void *, void *, void *, const void *g, Places<4> at) {
 		Calc<T> x = get<T>(g, at.at[3]);
 		if (!(x - x == 0))
-			a.set.guard[2] = 1;
+			mark(a.set.guard);
 	});
 }
 
