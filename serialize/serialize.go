@@ -48,8 +48,8 @@ type Format struct {
 	// Open reads the named file, which f is, and closes f with it, or on failure.
 	// Errors do not name the file.
 	Open func(name string, f *os.File) (File, error)
-	// Save writes the named file. Until all is written, what was there stays;
-	// see [Replace]. What the format cannot hold is an error. Errors do not
+	// Save writes the named file. Until all is written, what was there stays.
+	// What the format cannot hold is an error. Errors do not
 	// name the file.
 	Save func(name string, c Contents) error
 }

@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
 
-	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/internal/atomicfile"
 	"github.com/h5dnn/h5dnn/train"
 )
 
@@ -49,7 +49,7 @@ func drawCurves(name string, h train.History) error {
 	for i, c := range plot.Align([][]*plot.Plot{row}, tiles, draw.New(canvas))[0] {
 		row[i].Draw(c)
 	}
-	return serialize.Replace(name, func(f *os.File) error {
+	return atomicfile.Write(name, func(f *os.File) error {
 		_, err := vgimg.PngCanvas{Canvas: canvas}.WriteTo(f)
 		return err
 	})

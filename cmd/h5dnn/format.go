@@ -8,7 +8,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/internal/atomicfile"
 	"github.com/h5dnn/h5dnn/serialize/npy"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
@@ -53,7 +53,7 @@ func (f *format) toFile(ctx context.Context, path string, data selection) error 
 	if err := f.takes(data); err != nil {
 		return err
 	}
-	return serialize.Replace(path, func(file *os.File) error { return f.stream(ctx, file, data) })
+	return atomicfile.Write(path, func(file *os.File) error { return f.stream(ctx, file, data) })
 }
 
 // toDevice writes data to what is there already and cannot be replaced, such

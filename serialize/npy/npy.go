@@ -19,6 +19,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/h5dnn/h5dnn/internal/atomicfile"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
 )
@@ -94,7 +95,7 @@ func saveNpy(name string, c serialize.Contents) error {
 	if len(c.Meta) > 0 {
 		return fmt.Errorf("an .npy file holds an array and nothing besides; %d metadata need .npz or another format: %w", len(c.Meta), storage.ErrState)
 	}
-	return serialize.Replace(name, func(f *os.File) error {
+	return atomicfile.Write(name, func(f *os.File) error {
 		n := 0
 		for called, a := range c.Arrays {
 			if n++; n > 1 {

@@ -17,6 +17,7 @@ import (
 	"weak"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/atomicfile"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
@@ -241,7 +242,7 @@ func saveNpz(name string, c serialize.Contents) error {
 	if err != nil {
 		return err
 	}
-	return serialize.Replace(name, func(f *os.File) error {
+	return atomicfile.Write(name, func(f *os.File) error {
 		buffered := bufio.NewWriterSize(f, 1<<20)
 		z := zip.NewWriter(buffered)
 		seen := map[string]bool{}

@@ -97,7 +97,7 @@ func (r *repacker) note(path, format string, args ...any) {
 
 func (r *repacker) copy() error {
 	block := io.NewSectionReader(r.f.file, 0, int64(r.f.UserBlock()))
-	if _, err := io.Copy(io.NewOffsetWriter(r.w.out.f, 0), block); err != nil {
+	if _, err := io.Copy(io.NewOffsetWriter(r.w.out.File, 0), block); err != nil {
 		return fmt.Errorf("user block: %w", err)
 	}
 	if err := r.commitTypes(); err != nil {

@@ -134,7 +134,7 @@ func (r *repacker) rows(t *target) error {
 		if buf, err = r.read(s, b, whole, buf); err != nil {
 			return err
 		}
-		if _, err := r.w.out.f.WriteAt(buf, at); err != nil {
+		if _, err := r.w.out.File.WriteAt(buf, at); err != nil {
 			return err
 		}
 		at += int64(len(buf))

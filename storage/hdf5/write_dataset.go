@@ -387,7 +387,7 @@ func (d *DatasetWriter) scatter(data []byte, v views.View) (err error) {
 	size := d.t.Size()
 	views.Walk(func(at, _ []int, n int) {
 		if err == nil {
-			_, err = d.w.out.f.WriteAt(data[at[1]*size:(at[1]+n)*size], d.offset+int64(at[0]*size))
+			_, err = d.w.out.File.WriteAt(data[at[1]*size:(at[1]+n)*size], d.offset+int64(at[0]*size))
 		}
 	}, v, views.Of(v.Shape...))
 	return err

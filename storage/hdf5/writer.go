@@ -12,6 +12,7 @@ import (
 
 	h5 "gonum.org/v1/hdf5"
 
+	"github.com/h5dnn/h5dnn/internal/atomicfile"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -23,7 +24,7 @@ import (
 // named by absolute paths, and groups on the way are made as needed. Methods
 // may be called from several goroutines. Errors name the object, not the file.
 type Writer struct {
-	out     *output
+	out     *atomicfile.File
 	file    *h5.File // of out, as the library sees it
 	cleanup runtime.Cleanup
 
@@ -46,24 +47,24 @@ type CreateOptions struct {
 
 // Create begins a file that Close will put at path.
 func Create(path string, o CreateOptions) (*Writer, error) {
-	out, err := newOutput(path, !o.NoSync)
+	out, err := atomicfile.Create(path, atomicfile.Options{NoSync: o.NoSync})
 	if err != nil {
 		return nil, err
 	}
 	id, err := ask(func(why *C.char, size C.size_t) C.int64_t {
-		return C.shim_create(text(out.temp), C.uint64_t(o.UserBlock), why, size)
+		return C.shim_create(text(out.Name()), C.uint64_t(o.UserBlock), why, size)
 	})
 	if err != nil {
-		out.discard()
+		out.Discard()
 		return nil, err
 	}
 	w := &Writer{out: out, file: wrap[h5.File](id), open: map[*DatasetWriter]bool{}}
-	w.cleanup = runtime.AddCleanup(w, func(f *h5.File) { closeFile(f); out.discard() }, w.file)
+	w.cleanup = runtime.AddCleanup(w, func(f *h5.File) { closeFile(f); out.Discard() }, w.file)
 	return w, nil
 }
 
 // Name returns the path the file will have.
-func (w *Writer) Name() string { return w.out.path }
+func (w *Writer) Name() string { return w.out.Path() }
 
 // Close finishes the file and gives it its name. If anything failed before,
 // or fails now, no file is left and whatever had the name still has it.
@@ -84,12 +85,12 @@ func (w *Writer) closeAfter(check func(name string) error) error {
 		err = fmt.Errorf("close: libhdf5 cannot finish the file: is the disk full? (%w)", closing)
 	}
 	if err == nil && check != nil {
-		err = check(w.out.temp)
+		err = check(w.out.Name())
 	}
 	if err != nil {
-		w.out.discard()
+		w.out.Discard()
 	} else {
-		err = w.out.commit()
+		err = w.out.Commit()
 	}
 	return err
 }
@@ -98,7 +99,7 @@ func (w *Writer) closeAfter(check func(name string) error) error {
 func (w *Writer) Abort() {
 	if w.end() {
 		closeFile(w.file)
-		w.out.discard()
+		w.out.Discard()
 	}
 }
 

@@ -1,0 +1,182 @@
+package atomicfile_test
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/h5dnn/h5dnn/internal/atomicfile"
+)
+
+func ExampleWrite() {
+	dir, _ := os.MkdirTemp("", "example")
+	defer os.RemoveAll(dir)
+	name := filepath.Join(dir, "settings.txt")
+	err := atomicfile.Write(name, func(f *os.File) error {
+		_, err := f.WriteString("epochs: 3\n")
+		return err
+	})
+	text, _ := os.ReadFile(name)
+	fmt.Printf("%s%v\n", text, err)
+	// Output:
+	// epochs: 3
+	// <nil>
+}
+
+var errBroken = errors.New("broken")
+
+// replace writes text to name, or fails after writing if text is "half", checks
+// the error, and returns the names in the directory.
+func replace(t *testing.T, name, text string, want error) []string {
+	t.Helper()
+	err := atomicfile.Write(name, func(f *os.File) error {
+		_, err := f.WriteString(text)
+		if text == "half" {
+			return errBroken
+		}
+		return err
+	})
+	if !errors.Is(err, want) {
+		t.Errorf("%s: %v, want %v", name, err, want)
+	}
+	return list(t, filepath.Dir(name))
+}
+
+func list(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = e.Name()
+	}
+	return names
+}
+
+func content(t *testing.T, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func TestWriteIsAllOrNothing(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "file")
+	if left := replace(t, name, "half", errBroken); len(left) != 0 {
+		t.Errorf("a failed write leaves %v", left)
+	}
+	replace(t, name, "old", nil)
+	if left := replace(t, name, "half", errBroken); len(left) != 1 || content(t, name) != "old" {
+		t.Errorf("a failed write leaves %v and %q", left, content(t, name))
+	}
+	if left := replace(t, name, "new", nil); len(left) != 1 || content(t, name) != "new" {
+		t.Errorf("replacing leaves %v and %q", left, content(t, name))
+	}
+}
+
+// TestPermissionsAreKeptFromTheFirstByte looks at the temporary file while it is
+// written: others must not read it if they could not read the old one.
+func TestPermissionsAreKeptFromTheFirstByte(t *testing.T) {
+	for _, perm := range []fs.FileMode{0o600, 0o640, 0o444} {
+		name := filepath.Join(t.TempDir(), "file")
+		replace(t, name, "old", nil)
+		if err := os.Chmod(name, perm); err != nil {
+			t.Fatal(err)
+		}
+		f, err := atomicfile.Create(name, atomicfile.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info, err := f.Stat(); err != nil || info.Mode().Perm()&^0o600&^perm != 0 {
+			t.Errorf("permissions of the temporary file are %v, %v; want no more than %v for others", info.Mode(), err, perm)
+		}
+		if err := f.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		if info, err := os.Stat(name); err != nil || info.Mode().Perm() != perm {
+			t.Errorf("permissions %v, %v; want %v", info.Mode(), err, perm)
+		}
+	}
+}
+
+func TestAPanicLeavesNothing(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "file")
+	func() {
+		defer func() { recover() }()
+		atomicfile.Write(name, func(*os.File) error { panic("interrupted") })
+	}()
+	if left := list(t, filepath.Dir(name)); len(left) != 0 {
+		t.Errorf("a panic leaves %v", left)
+	}
+}
+
+func TestLinksAreFollowedAndDevicesRefused(t *testing.T) {
+	dir := t.TempDir()
+	real, link, dangling := filepath.Join(dir, "real"), filepath.Join(dir, "link"), filepath.Join(dir, "dangling")
+	replace(t, real, "old", nil)
+	if err := errors.Join(os.Symlink("real", link), os.Symlink("missing", dangling)); err != nil {
+		t.Fatal(err)
+	}
+	replace(t, link, "new", nil)
+	if info, err := os.Lstat(link); err != nil || info.Mode()&fs.ModeSymlink == 0 || content(t, real) != "new" {
+		t.Errorf("the link became %v, %v, and its file %q", info.Mode(), err, content(t, real))
+	}
+	replace(t, dangling, "new", fs.ErrNotExist)
+	replace(t, dir, "new", fs.ErrInvalid)
+	pipe := filepath.Join(dir, "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	replace(t, pipe, "new", fs.ErrInvalid)
+}
+
+func TestLongNames(t *testing.T) {
+	name := filepath.Join(t.TempDir(), strings.Repeat("n", 255))
+	if left := replace(t, name, "new", nil); len(left) != 1 || content(t, name) != "new" {
+		t.Errorf("left %v", left)
+	}
+}
+
+func TestErrorsNameThePath(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "missing", "file")
+	_, err := atomicfile.Create(name, atomicfile.Options{})
+	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), name+":") {
+		t.Errorf("%v: want that %s does not exist", err, name)
+	}
+}
+
+// TestAbandonedFilesAreRemoved lets three temporary files lie: one old and
+// unlocked, one young, one old whose process still lives.
+func TestAbandonedFilesAreRemoved(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "file[1]")
+	old, young := filepath.Join(dir, ".file[1].00000000.partial"), filepath.Join(dir, ".file[1].00000001.partial")
+	if err := errors.Join(os.WriteFile(old, nil, 0o600), os.WriteFile(young, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	living, err := atomicfile.Create(name, atomicfile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer living.Discard()
+	hour := time.Now().Add(-time.Hour)
+	if err := errors.Join(os.Chtimes(old, hour, hour), os.Chtimes(living.Name(), hour, hour)); err != nil {
+		t.Fatal(err)
+	}
+	replace(t, name, "new", nil)
+	for file, want := range map[string]bool{old: false, young: true, living.Name(): true} {
+		if _, err := os.Stat(file); (err == nil) != want {
+			t.Errorf("%s: %v, want it there: %v", file, err, want)
+		}
+	}
+}
