@@ -65,8 +65,8 @@ func infer(make func() nn.Sequential, shape ...int) func(folders) (task, error) 
 		if err != nil {
 			return task{}, err
 		}
-		out, err := p.Room(shape[0])
-		return task{once: func() error { return p.Into(out, x) }, done: tensor.ReleaseMemory}, err
+		out, err := p.NewOutput(shape[0])
+		return task{once: func() error { return p.PredictInto(out, x) }, done: tensor.ReleaseMemory}, err
 	}
 }
 

@@ -142,7 +142,7 @@ func (c Config) Check() error {
 }
 
 // suits reports what c asks for that d does not do.
-func (c Config) suits(d storage.Device) error {
+func (c Config) checkDevice(d storage.Device) error {
 	if _, streams := d.(storage.Streaming); c.Data.Resident == yes && !streams {
 		return fmt.Errorf("resident: samples stay on a GPU, not on %v; what fits stays in its memory anyway: %w", d, storage.ErrDevice)
 	}
@@ -169,7 +169,7 @@ func (c Config) checkNames() error {
 	if _, err := nn.OptimizerFromConfig(c.Optimizer); err != nil {
 		return within(err, "optimizer")
 	}
-	if claim(c.Model) > tried {
+	if claim(c.Model) > maxChecked {
 		return nil // New will find out, when it makes what was asked for
 	}
 	if _, err := c.build(1); err != nil {
@@ -179,7 +179,7 @@ func (c Config) checkNames() error {
 }
 
 // tried is how many parameters a model may have that Check builds to see if it can be.
-const tried = 1 << 24
+const maxChecked = 1 << 24
 
 // build makes the model; classes is for presets.
 func (c Config) build(classes int) (nn.Module, error) {
@@ -192,8 +192,8 @@ func (c Config) build(classes int) (nn.Module, error) {
 	return nn.FromConfig(c.Model)
 }
 
-// SetRate makes rate the optimizer's learning rate, whatever else is said of it.
-func (c *Config) SetRate(rate float64) {
+// SetLearningRate makes rate the optimizer's learning rate, whatever else is said of it.
+func (c *Config) SetLearningRate(rate float64) {
 	switch o := c.Optimizer.(type) {
 	case string:
 		c.Optimizer = map[string]any{o: map[string]any{"lr": rate}}

@@ -12,22 +12,22 @@ import (
 
 // OnlyAtTheEnd has what steps give looked at when an epoch ends, until the test does.
 func OnlyAtTheEnd(t *testing.T) {
-	old := stale
-	stale = time.Hour
-	t.Cleanup(func() { stale = old })
+	old := maxAge
+	maxAge = time.Hour
+	t.Cleanup(func() { maxAge = old })
 }
 
 // ScaleOf returns the state of what scales r's losses.
 func ScaleOf(r *Run) storage.Array { return r.scaler.Array }
 
 // EvaluateBy is r.Evaluate, so many samples at a time.
-func EvaluateBy(samples int, r *Run, d dataset.Dataset) (t Tally, err error) {
+func EvaluateBy(samples int, r *Run, d dataset.Dataset) (t Metrics, err error) {
 	p, err := r.Predictor()
 	if err != nil {
 		return t, err
 	}
-	p.Rows = samples
-	f, err := p.reading(d, r.Config.loading(), 1, r.checkLabels)
+	p.Batch = samples
+	f, err := p.source(d, r.Config.loading(), 1, r.checkLabels)
 	if err != nil {
 		return t, err
 	}

@@ -36,27 +36,27 @@ type Options struct {
 type Plan struct {
 	dataset.Plan      // of the samples to train on
 	Resident     bool // they all stay on the device, none are read again
-	Recorded     bool // steps are recorded on the device once, and replayed
+	Graph        bool // steps are recorded on the device once, and replayed
 	// Unrecorded says why they are not, where nobody has asked for that; empty on
 	// the cpu.
-	Unrecorded string
+	NoGraph string
 }
 
 // A Progress is how an epoch is going.
 type Progress struct {
 	Epoch, Epochs   int           // from 1
 	Done, Samples   int           // of the epoch
-	Tally                         // of what this epoch has trained on so far
+	Metrics                       // of what this epoch has trained on so far
 	Elapsed, Waited time.Duration // since training began or went on in this epoch; waiting for data, of it
-	Ran             int           // samples since then
+	Trained         int           // samples since then
 }
 
 // An Epoch is how an epoch went.
 type Epoch struct {
 	Number, Epochs int // from 1
-	Train          Tally
-	Val            *Tally // nil if there was nothing to validate on
-	Plan           Plan   // of the run; what did not work is no more in it
+	Train          Metrics
+	Val            *Metrics // nil if there was nothing to validate on
+	Plan           Plan     // of the run; what did not work is no more in it
 }
 
 // Fit trains r from where it is to the end. When ctx is done it saves the run
@@ -65,10 +65,10 @@ type Epoch struct {
 func (r *Run) Fit(ctx context.Context, data *Data, o Options) (err error) {
 	runtime.LockOSThread() // the pool of arithmetic threads belongs to the thread that calls it
 	defer runtime.UnlockOSThread()
-	f, err := r.fitting(ctx, data, o)
-	defer func() { err = cmp.Or(f.roomier(err), f.close()) }()
+	f, err := r.newTrainer(ctx, data, o)
+	defer func() { err = cmp.Or(f.adviseMemory(err), f.close()) }()
 	nn.SetTraining(r.Model, true)
-	for r.Cursor.Epoch < r.Config.Epochs && err == nil {
+	for r.Position.Epoch < r.Config.Epochs && err == nil {
 		err = f.epoch(ctx)
 	}
 	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
@@ -79,25 +79,25 @@ func (r *Run) Fit(ctx context.Context, data *Data, o Options) (err error) {
 	return err
 }
 
-// A fitting is what Fit needs to go on.
-type fitting struct {
+// A trainer holds the state of one call of Fit.
+type trainer struct {
 	*Run
 	Options
-	train     *dataset.Loader
-	feed, val feed // val is nil if there is nothing to validate on
-	steps     stepper
-	params    iter.Seq2[string, *nn.Param]
-	blocks    *Predictor
-	plan      Plan
+	train             *dataset.Loader
+	source, valSource batchSource // val is nil if there is nothing to validate on
+	executor          executor
+	params            iter.Seq2[string, *nn.Param]
+	validator         *Predictor
+	plan              Plan
 }
 
-func (r *Run) fitting(ctx context.Context, data *Data, o Options) (f *fitting, err error) {
-	f = &fitting{Run: r, Options: o, params: r.params()}
-	if err := r.Config.suits(r.Device); err != nil {
+func (r *Run) newTrainer(ctx context.Context, data *Data, o Options) (f *trainer, err error) {
+	f = &trainer{Run: r, Options: o, params: r.params()}
+	if err := r.Config.checkDevice(r.Device); err != nil {
 		return f, err
 	}
-	r.round()
-	c := &r.Cursor
+	r.setTF32()
+	c := &r.Position
 	if have := data.Train.Len(); c.Samples != 0 && c.Samples != have {
 		return f, fmt.Errorf("resume: %d samples to train on, %d when the run began; the data has changed: %w", have, c.Samples, storage.ErrState)
 	}
@@ -106,12 +106,12 @@ func (r *Run) fitting(ctx context.Context, data *Data, o Options) (f *fitting, e
 		loading.Shuffle, loading.Window = c.Shuffle, c.Window
 	}
 	if data.Val != nil {
-		loading.Memory -= loading.Memory / validating
+		loading.Memory -= loading.Memory / validationShare
 	}
-	if err = f.open(ctx, data, loading); err != nil {
+	if err = f.openSource(ctx, data, loading); err != nil {
 		return f, err
 	}
-	if f.steps, err = f.stepper(); err != nil {
+	if f.executor, err = f.newExecutor(); err != nil {
 		return f, err
 	}
 	f.plan.Plan = f.train.Plan()
@@ -119,10 +119,10 @@ func (r *Run) fitting(ctx context.Context, data *Data, o Options) (f *fitting, e
 		o.OnPlan(f.plan)
 	}
 	c.Samples, c.Shuffle, c.Window = data.Train.Len(), f.plan.Shuffle, f.plan.Window
-	if f.blocks, err = r.Predictor(); err != nil || data.Val == nil {
+	if f.validator, err = r.Predictor(); err != nil || data.Val == nil {
 		return f, err
 	}
-	if f.val, err = f.blocks.reading(data.Val, r.Config.loading(), validating, r.checkLabels); err != nil {
+	if f.valSource, err = f.validator.source(data.Val, r.Config.loading(), validationShare, r.checkLabels); err != nil {
 		return f, fmt.Errorf("validate: %w", err)
 	}
 	return f, nil
@@ -130,11 +130,11 @@ func (r *Run) fitting(ctx context.Context, data *Data, o Options) (f *fitting, e
 
 // validating is how many times the memory that loading to validate takes is all
 // that loading may take: both loaders keep what they hold.
-const validating = 4
+const validationShare = 4
 
 // roomier returns err, with what would have the run take less memory if there was
 // not enough.
-func (f *fitting) roomier(err error) error {
+func (f *trainer) adviseMemory(err error) error {
 	if errors.Is(err, dataset.ErrMemory) {
 		return fmt.Errorf("%w; --memory allows more", err)
 	}
@@ -158,27 +158,27 @@ func (f *fitting) roomier(err error) error {
 }
 
 // stepper returns what makes f's steps.
-func (f *fitting) stepper() (stepper, error) {
+func (f *trainer) newExecutor() (executor, error) {
 	if _, streams := f.Device.(storage.Streaming); !streams {
-		steps := &atOnce{fitting: f}
+		steps := &synchronous{trainer: f}
 		if f.scaler != nil {
-			steps.dials = storage.From(make([]float64, headed-1), headed-1)
+			steps.hyper = storage.From(make([]float64, argsLen-1), argsLen-1)
 		}
 		return steps, nil
 	}
-	steps := &ahead{fitting: f}
-	steps.recorder, f.plan.Unrecorded = f.recorder()
-	if why := f.plan.Unrecorded; why != "" && f.Config.Graph == yes {
+	steps := &queued{trainer: f}
+	steps.recorder, f.plan.NoGraph = f.recorder()
+	if why := f.plan.NoGraph; why != "" && f.Config.Graph == yes {
 		return nil, fmt.Errorf("graph: %s; leave it out: %w", why, storage.ErrState)
 	}
-	f.plan.Recorded = steps.recorder != nil
+	f.plan.Graph = steps.recorder != nil
 	var err error
-	steps.sums, err = storage.Make(f.Device, dtype.Float64, tensor.TallySize)
+	steps.totals, err = storage.Make(f.Device, dtype.Float64, tensor.TallySize)
 	return steps, err
 }
 
 // recorder returns what records f's steps, or nil, and why not.
-func (f *fitting) recorder() (*tensor.Recorder, string) {
+func (f *trainer) recorder() (*tensor.Recorder, string) {
 	recorder, records := tensor.NewRecorder(f.Device)
 	_, steers := f.Optimizer.(nn.Steerable)
 	switch {
@@ -193,15 +193,15 @@ func (f *fitting) recorder() (*tensor.Recorder, string) {
 }
 
 // whole is how many samples a batch has, but for an epoch's last.
-func (f *fitting) whole() int { return min(f.Config.Batch, f.train.Plan().Samples) }
+func (f *trainer) fullBatch() int { return min(f.Config.Batch, f.train.Plan().Samples) }
 
 // close gives back what f has on the device, once that is done with it.
-func (f *fitting) close() error {
+func (f *trainer) close() error {
 	if o, ok := f.Optimizer.(nn.Steerable); ok {
 		o.Steer(nil)
 	}
 	var failed error
-	for _, feed := range []feed{f.feed, f.val} {
+	for _, feed := range []batchSource{f.source, f.valSource} {
 		if feed != nil {
 			failed = cmp.Or(failed, feed.close())
 		}
@@ -210,67 +210,67 @@ func (f *fitting) close() error {
 }
 
 // evaluated is how many samples are read at a time where nothing is learned.
-const evaluated = 1024
+const evalBatch = 1024
 
 // epoch trains what is left of an epoch, validates and saves.
-func (f *fitting) epoch(ctx context.Context) error {
-	start, clock := f.Cursor.Consumed, f.clock()
-	if err := f.steps.begin(); err != nil {
+func (f *trainer) epoch(ctx context.Context) error {
+	start, clock := f.Position.Consumed, f.clock()
+	if err := f.executor.beginEpoch(); err != nil {
 		return err
 	}
-	for b, err := range f.feed.epoch(ctx, f.Cursor.Epoch, start) {
+	for b, err := range f.source.epoch(ctx, f.Position.Epoch, start) {
 		if err != nil {
 			return err
 		}
-		if err := f.steps.step(b); err != nil {
+		if err := f.executor.step(b); err != nil {
 			return err
 		}
-		f.Cursor.Step++
-		f.Cursor.Consumed = b.next
+		f.Position.Step++
+		f.Position.Consumed = b.next
 		elapsed, waited, err := clock()
 		if err != nil {
 			return err
 		}
 		if f.OnBatch != nil {
-			p := Progress{f.Cursor.Epoch + 1, f.Config.Epochs, f.Cursor.Consumed, f.Cursor.Samples, f.Cursor.Sofar, elapsed, waited, f.Cursor.Consumed - start}
+			p := Progress{f.Position.Epoch + 1, f.Config.Epochs, f.Position.Consumed, f.Position.Samples, f.Position.Running, elapsed, waited, f.Position.Consumed - start}
 			if err := f.OnBatch(p); err != nil {
-				return errors.Join(err, f.steps.settle())
+				return errors.Join(err, f.executor.collect())
 			}
 		}
 	}
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)
 	}
-	if err := f.steps.settle(); err != nil {
+	if err := f.executor.collect(); err != nil {
 		return err
 	}
 	if _, _, err := clock(); err != nil {
 		return err
 	}
-	return f.finish(ctx)
+	return f.endEpoch(ctx)
 }
 
 // clock starts to measure the epoch, or what is left of it. What it returns
 // brings the cursor up to date.
-func (f *fitting) clock() func() (elapsed, waited time.Duration, err error) {
-	began, before := time.Now(), f.Cursor.Sofar
+func (f *trainer) clock() func() (elapsed, waited time.Duration, err error) {
+	began, before := time.Now(), f.Position.Running
 	return func() (elapsed, waited time.Duration, err error) {
-		waited, err = f.feed.waited()
+		waited, err = f.source.waited()
 		elapsed = time.Since(began)
-		f.Cursor.Sofar.Seconds, f.Cursor.Sofar.Waited = before.Seconds+elapsed.Seconds(), before.Waited+waited.Seconds()
+		f.Position.Running.Seconds, f.Position.Running.Waited = before.Seconds+elapsed.Seconds(), before.Waited+waited.Seconds()
 		return elapsed, waited, err
 	}
 }
 
 // rateAt returns the learning rate where so many samples of the epoch are consumed.
-func (f *fitting) rateAt(consumed int) float64 {
-	epochs := float64(f.Cursor.Epoch) + float64(consumed)/float64(f.Cursor.Samples)
-	return f.rate * f.schedule(epochs/float64(f.Config.Epochs))
+func (f *trainer) rateAt(consumed int) float64 {
+	epochs := float64(f.Position.Epoch) + float64(consumed)/float64(f.Position.Samples)
+	return f.baseRate * f.schedule(epochs/float64(f.Config.Epochs))
 }
 
 // answer returns what the model says of x, which Input has made its input, and y in
 // the shape to compare it with.
-func (r *Run) answer(x, y *tensor.Tensor) (out, target *tensor.Tensor) {
+func (r *Run) outputs(x, y *tensor.Tensor) (out, target *tensor.Tensor) {
 	out = r.Model.Forward(x).Widened()
 	switch target = y; {
 	case r.Config.Data.OneHot:
@@ -285,12 +285,12 @@ func (r *Run) answer(x, y *tensor.Tensor) (out, target *tensor.Tensor) {
 
 // oneHot returns a row for each label: zeros, and a one in the label's place.
 func (r *Run) oneHot(labels *tensor.Tensor) *tensor.Tensor {
-	return labels.Reshape(labels.Shape[0], 1).Cast(dtype.Int64).Equal(tensor.Of(r.places)).Cast(dtype.Float32)
+	return labels.Reshape(labels.Shape[0], 1).Cast(dtype.Int64).Equal(tensor.Of(r.classIndices)).Cast(dtype.Float32)
 }
 
 // hits counts the samples that out names the right class of, as their loss may have; nil if
 // there are no classes.
-func (r *Run) hits(out, y, loss *tensor.Tensor) *tensor.Tensor {
+func (r *Run) correct(out, y, loss *tensor.Tensor) *tensor.Tensor {
 	if !r.Classifies() {
 		return nil
 	}
@@ -298,18 +298,18 @@ func (r *Run) hits(out, y, loss *tensor.Tensor) *tensor.Tensor {
 }
 
 // finish validates, writes history and turns to the next epoch.
-func (f *fitting) finish(ctx context.Context) error {
-	c := &f.Cursor
-	e := Epoch{Number: c.Epoch + 1, Epochs: f.Config.Epochs, Train: c.Sofar, Plan: f.plan}
-	if f.val != nil {
+func (f *trainer) endEpoch(ctx context.Context) error {
+	c := &f.Position
+	e := Epoch{Number: c.Epoch + 1, Epochs: f.Config.Epochs, Train: c.Running, Plan: f.plan}
+	if f.valSource != nil {
 		val, err := f.validate(ctx)
 		if err != nil {
 			return err
 		}
 		e.Val = &val
 	}
-	f.note(e)
-	c.Epoch, c.Consumed, c.Sofar = c.Epoch+1, 0, Tally{}
+	f.addHistory(e)
+	c.Epoch, c.Consumed, c.Running = c.Epoch+1, 0, Metrics{}
 	if err := f.save(); err != nil {
 		return err
 	}
@@ -320,14 +320,14 @@ func (f *fitting) finish(ctx context.Context) error {
 }
 
 // validate takes the model out of training for a while.
-func (f *fitting) validate(ctx context.Context) (Tally, error) {
+func (f *trainer) validate(ctx context.Context) (Metrics, error) {
 	nn.SetTraining(f.Model, false)
 	defer nn.SetTraining(f.Model, true)
-	return f.evaluate(ctx, f.blocks, f.val)
+	return f.evaluate(ctx, f.validator, f.valSource)
 }
 
 // note adds e to the history.
-func (f *fitting) note(e Epoch) {
+func (f *trainer) addHistory(e Epoch) {
 	if f.History == nil {
 		f.History = History{}
 	}
@@ -346,9 +346,9 @@ func (f *fitting) note(e Epoch) {
 }
 
 // save keeps the run as it is after the steps so far, if there were any.
-func (f *fitting) save() error {
-	if f.steps != nil {
-		if err := f.steps.settle(); err != nil {
+func (f *trainer) save() error {
+	if f.executor != nil {
+		if err := f.executor.collect(); err != nil {
 			return err
 		}
 	}

@@ -108,7 +108,7 @@ func TestGPUsResumeBitByBit(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "run.npz")
 		ctx, cancel := context.WithCancel(context.Background())
 		err := run.Fit(ctx, data, train.Options{File: file, OnBatch: func(train.Progress) error {
-			if run.Cursor.Step == stop {
+			if run.Position.Step == stop {
 				cancel()
 			}
 			return nil
@@ -220,7 +220,7 @@ func TestMissingWaitsAreSeen(t *testing.T) {
 			run, data := onGPU(t, gpu, w, bare)
 			run.Device, run.Config.Epochs = d, 1
 			err := run.Fit(context.Background(), data, train.Options{OnBatch: func(train.Progress) error {
-				if run.Cursor.Step == 2 {
+				if run.Position.Step == 2 {
 					return gpu.Stream().Sync() // the work is done before anything asks for its copies
 				}
 				return nil
@@ -248,7 +248,7 @@ func TestStepsDoNotWait(t *testing.T) {
 		run, data := onGPU(t, d, w, bare)
 		var second *cuda.Event
 		err := run.Fit(context.Background(), data, train.Options{OnBatch: func(train.Progress) (err error) {
-			switch run.Cursor.Step {
+			switch run.Position.Step {
 			case 2:
 				if second, err = d.NewEvent(); err == nil {
 					err = second.Record(d.Stream())
@@ -418,12 +418,12 @@ func TestWhatEndsTrainingLeavesAWholeRun(t *testing.T) {
 	train.OnlyAtTheEnd(t)
 	run, data := onGPU(t, d, ways[1], bare)
 	err := run.Fit(context.Background(), data, train.Options{OnBatch: func(train.Progress) error {
-		if run.Cursor.Step == 3 {
+		if run.Position.Step == 3 {
 			return enough
 		}
 		return nil
 	}})
-	if c := run.Cursor; !errors.Is(err, enough) || c.Consumed != 48 || c.Sofar.Samples != c.Consumed || c.Sofar.Loss == 0 {
+	if c := run.Position; !errors.Is(err, enough) || c.Consumed != 48 || c.Running.Samples != c.Consumed || c.Running.Loss == 0 {
 		t.Errorf("cursor %+v after 48 samples, error %v", c, err)
 	}
 }

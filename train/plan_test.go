@@ -26,7 +26,7 @@ func TestPlansSayWhatIsDone(t *testing.T) {
 		if err := run.Fit(context.Background(), data, train.Options{OnPlan: func(p train.Plan) { plan = p }}); err != nil {
 			t.Fatal(err)
 		}
-		if plan.Resident != (w.resident != "no") || plan.Recorded != (w.graph != "no") || plan.Unrecorded != "" || plan.Samples != 150 {
+		if plan.Resident != (w.resident != "no") || plan.Graph != (w.graph != "no") || plan.NoGraph != "" || plan.Samples != 150 {
 			t.Errorf("%v: plan %+v", w, plan)
 		}
 	}
@@ -63,7 +63,7 @@ func TestStepsThatCannotBeRecordedAreMade(t *testing.T) {
 		if err != nil || len(notes) != 1 || !strings.HasSuffix(notes[0], ": forgotten") {
 			t.Errorf("error %v, notes %q; want one that says why", err, notes)
 		}
-		if last.Recorded || last.Unrecorded != "forgotten" {
+		if last.Graph || last.NoGraph != "forgotten" {
 			t.Errorf("the last epoch's plan is %+v", last)
 		}
 		run.Config.Graph = want.Config.Graph
@@ -113,7 +113,7 @@ func TestStepsThatCannotBeSteeredAreNotRecorded(t *testing.T) {
 		run.Optimizer, run.Config.Epochs = settled{run.Optimizer}, 1
 		var plan train.Plan
 		err := run.Fit(context.Background(), data, train.Options{OnPlan: func(p train.Plan) { plan = p }})
-		if asked := graph == "yes"; errors.Is(err, storage.ErrState) != asked || !asked && (err != nil || plan.Unrecorded == "") {
+		if asked := graph == "yes"; errors.Is(err, storage.ErrState) != asked || !asked && (err != nil || plan.NoGraph == "") {
 			t.Errorf("graph %q: error %v, plan %+v", graph, err, plan)
 		}
 	}

@@ -22,17 +22,17 @@ func checkPrecision(name string) error {
 }
 
 // A rounder is a device whose libraries may round the factors of float32 products.
-type rounder interface{ AllowTF32(allow bool) }
+type tf32Device interface{ AllowTF32(allow bool) }
 
 // round tells the device whether it may, which other runs may have told otherwise.
-func (r *Run) round() {
-	if d, ok := r.Device.(rounder); ok {
+func (r *Run) setTF32() {
+	if d, ok := r.Device.(tf32Device); ok {
 		d.AllowTF32(r.Config.Precision == "tf32")
 	}
 }
 
 // lower has t compute products as the run wants them.
-func (r *Run) lower(t *tensor.Tape) {
+func (r *Run) autocast(t *tensor.Tape) {
 	if low := precisions[r.Config.Precision]; low != dtype.Invalid {
 		t.Lower(low)
 	}

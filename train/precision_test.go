@@ -111,7 +111,7 @@ func TestScaledRunsResumeBitByBit(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "run.npz")
 		ctx, cancel := context.WithCancel(context.Background())
 		err := run.Fit(ctx, data, train.Options{File: file, OnBatch: func(train.Progress) error {
-			if run.Cursor.Step == 2 {
+			if run.Position.Step == 2 {
 				cancel()
 			}
 			return nil
@@ -158,7 +158,7 @@ func TestOverflowLeavesStepsOut(t *testing.T) {
 		before, moved := fmt.Sprint(weightsOf(t, run)), 0
 		err := run.Fit(context.Background(), data, train.Options{OnBatch: func(train.Progress) error {
 			if moved == 0 && fmt.Sprint(weightsOf(t, run)) != before {
-				moved = int(run.Cursor.Step)
+				moved = int(run.Position.Step)
 			}
 			return nil
 		}})

@@ -19,22 +19,22 @@ import (
 // A Predictor says what a model makes of any number of samples: on the CPU a few
 // at a time, so that what lies between its layers stays in the cache.
 type Predictor struct {
-	Rows int        // samples computed at a time
-	Out  []int      // shape of what the model says of each
-	Type dtype.Type // of its elements
+	Batch       int        // samples computed at a time
+	OutputShape []int      // shape of what the model says of each
+	Type        dtype.Type // of its elements
 
 	model  nn.Module
 	input  Input
 	device storage.Device
 	sample []int
-	finish func(out *tensor.Tensor) *tensor.Tensor
+	final  func(out *tensor.Tensor) *tensor.Tensor
 }
 
 // How many bytes the widest layer should give at a time: what a processor's cache
 // holds, or what keeps a GPU busy.
 const (
-	cached = 3 << 19
-	busy   = 64 << 20
+	cacheBytes = 3 << 19
+	gpuBytes   = 64 << 20
 )
 
 // NewPredictor takes model, which is on d, out of training, to predict from
@@ -53,29 +53,29 @@ func NewPredictor(model nn.Module, in Input, d storage.Device, sample ...int) (*
 		return nil, err
 	}
 	const float = 4
-	room := cached
+	room := cacheBytes
 	if d != storage.CPU {
-		room = busy
+		room = gpuBytes
 	}
 	p := &Predictor{
-		Rows:  min(max(1, room/(float*max(1, widest))), evaluated),
+		Batch: min(max(1, room/(float*max(1, widest))), evalBatch),
 		Type:  dtype.Float32,
 		model: model, input: in, device: d, sample: slices.Clone(sample),
-		finish: func(out *tensor.Tensor) *tensor.Tensor { return out },
+		final: func(out *tensor.Tensor) *tensor.Tensor { return out },
 	}
-	return p, p.finishing(p.finish)
+	return p, p.setFinal(p.final)
 }
 
 // finishing makes finish the last layer.
-func (p *Predictor) finishing(finish func(*tensor.Tensor) *tensor.Tensor) error {
-	p.finish = finish
+func (p *Predictor) setFinal(finish func(*tensor.Tensor) *tensor.Tensor) error {
+	p.final = finish
 	x, err := storage.Make(storage.CPU, dtype.Float32, append([]int{1}, p.sample...)...)
 	if err != nil {
 		return err
 	}
 	failed := tensor.Infer(func(t *tensor.Tape) {
 		out := p.forward(t, x)
-		p.Out, p.Type = slices.Clone(out.Shape[1:]), out.Type
+		p.OutputShape, p.Type = slices.Clone(out.Shape[1:]), out.Type
 	})
 	return failed
 }
@@ -85,30 +85,30 @@ func (p *Predictor) forward(t *tensor.Tape, x storage.Array) *tensor.Tensor {
 	if err != nil {
 		tensor.Fail("predict", err, "%v", err)
 	}
-	return p.finish(p.model.Forward(p.input.Of(t.Watch(moved))))
+	return p.final(p.model.Forward(p.input.Of(t.Watch(moved))))
 }
 
 // Probabilities has p give, of each class, how likely it is, where the model
 // gives logits.
 func (p *Predictor) Probabilities() error {
-	return p.finishing(func(out *tensor.Tensor) *tensor.Tensor { return out.Softmax(1) })
+	return p.setFinal(func(out *tensor.Tensor) *tensor.Tensor { return out.Softmax(1) })
 }
 
 // Classes has p give the number of the likeliest class.
 func (p *Predictor) Classes() error {
-	return p.finishing(func(out *tensor.Tensor) *tensor.Tensor { return out.ArgMax(1) })
+	return p.setFinal(func(out *tensor.Tensor) *tensor.Tensor { return out.ArgMax(1) })
 }
 
 // Predictor returns what predicts with r's model as it is now, and takes it out
 // of training.
 func (r *Run) Predictor() (*Predictor, error) {
-	r.round()
+	r.setTF32()
 	return NewPredictor(r.Model, r.Input, r.Device, r.sample...)
 }
 
 // Room returns an array for what is said of n samples.
-func (p *Predictor) Room(n int) (storage.Array, error) {
-	return storage.Make(storage.CPU, p.Type, append([]int{n}, p.Out...)...)
+func (p *Predictor) NewOutput(n int) (storage.Array, error) {
+	return storage.Make(storage.CPU, p.Type, append([]int{n}, p.OutputShape...)...)
 }
 
 // Predict returns what the model says of each sample along x's first axis.
@@ -116,15 +116,15 @@ func (p *Predictor) Predict(x storage.Array) (storage.Array, error) {
 	if x.Rank() == 0 || !slices.Equal(x.Shape[1:], p.sample) {
 		return storage.Array{}, fmt.Errorf("predict from %v; want samples of %v: %w", x.Shape, p.sample, views.ErrShape)
 	}
-	out, err := p.Room(x.Shape[0])
+	out, err := p.NewOutput(x.Shape[0])
 	if err != nil {
 		return out, err
 	}
-	return out, p.Into(out, x)
+	return out, p.PredictInto(out, x)
 }
 
 // Into writes what the model says of each sample in x to out.
-func (p *Predictor) Into(out, x storage.Array) error {
+func (p *Predictor) PredictInto(out, x storage.Array) error {
 	return p.blocks(x.Shape[0], func(first, end int) (err error) {
 		failed := tensor.Infer(func(t *tensor.Tape) {
 			err = p.forward(t, rows(x, first, end)).CopyTo(rows(out, first, end))
@@ -138,9 +138,9 @@ func (p *Predictor) Into(out, x storage.Array) error {
 
 // blocks calls f for p.Rows samples at a time.
 func (p *Predictor) blocks(n int, f func(first, end int) error) error {
-	for first := 0; first < n; first += p.Rows {
-		if err := f(first, min(first+p.Rows, n)); err != nil {
-			return fmt.Errorf("samples %d to %d: %w", first, min(first+p.Rows, n)-1, err)
+	for first := 0; first < n; first += p.Batch {
+		if err := f(first, min(first+p.Batch, n)); err != nil {
+			return fmt.Errorf("samples %d to %d: %w", first, min(first+p.Batch, n)-1, err)
 		}
 	}
 	return nil
@@ -160,14 +160,14 @@ func rows(a storage.Array, first, end int) storage.Array {
 
 // reading returns a feed of d in order, to learn nothing from, in a share of the
 // memory that o allows.
-func (p *Predictor) reading(d dataset.Dataset, o dataset.Options, share int64, check checked) (f feed, err error) {
+func (p *Predictor) source(d dataset.Dataset, o dataset.Options, share int64, check batchCheck) (f batchSource, err error) {
 	o.Memory /= share
-	o.Shuffle, o.Window, o.Batch = dataset.None, 0, evaluated
+	o.Shuffle, o.Window, o.Batch = dataset.None, 0, evalBatch
 	if _, streams := p.device.(storage.Streaming); streams {
-		o.Batch = p.Rows
+		o.Batch = p.Batch
 	}
-	err = halved(d, o, func(o dataset.Options) error {
-		f, _, err = newFeed(p.device, d, o, check)
+	err = fitBatch(d, o, func(o dataset.Options) error {
+		f, _, err = newBatchSource(p.device, d, o, check)
 		return err
 	})
 	return f, err
@@ -175,7 +175,7 @@ func (p *Predictor) reading(d dataset.Dataset, o dataset.Options, share int64, c
 
 // halved opens something that reads d, by o's batches or by such smaller ones as fit into
 // the memory that o allows.
-func halved(d dataset.Dataset, o dataset.Options, open func(dataset.Options) error) error {
+func fitBatch(d dataset.Dataset, o dataset.Options, open func(dataset.Options) error) error {
 	for o.Batch = min(o.Batch, max(1, d.Len())); ; o.Batch /= 2 {
 		if err := open(o); o.Batch == 1 || !errors.Is(err, dataset.ErrMemory) {
 			return err
@@ -187,12 +187,12 @@ func halved(d dataset.Dataset, o dataset.Options, open func(dataset.Options) err
 // a time, reading ahead. Each array is valid until the next is taken.
 func (p *Predictor) Stream(ctx context.Context, d dataset.Dataset, o dataset.Options) iter.Seq2[storage.Array, error] {
 	return func(yield func(storage.Array, error) bool) {
-		f, err := p.reading(d, o, 1, nil)
+		f, err := p.source(d, o, 1, nil)
 		if err != nil {
 			yield(storage.Array{}, err)
 			return
 		}
-		more, err := p.each(f.epoch(ctx, 0, 0), min(evaluated, d.Len()), yield)
+		more, err := p.each(f.epoch(ctx, 0, 0), min(evalBatch, d.Len()), yield)
 		if err = cmp.Or(err, f.close()); err != nil && more {
 			yield(storage.Array{}, err)
 		}
@@ -202,7 +202,7 @@ func (p *Predictor) Stream(ctx context.Context, d dataset.Dataset, o dataset.Opt
 // each yields what p says of batches of at most so many samples, and reports
 // whether more is wanted.
 func (p *Predictor) each(batches iter.Seq2[*batch, error], most int, yield func(storage.Array, error) bool) (more bool, err error) {
-	room, err := p.Room(most)
+	room, err := p.NewOutput(most)
 	if err != nil {
 		return true, err
 	}
@@ -211,7 +211,7 @@ func (p *Predictor) each(batches iter.Seq2[*batch, error], most int, yield func(
 			return true, err
 		}
 		out := rows(room, 0, b.n)
-		if err := p.Into(out, b.fields[0]); err != nil {
+		if err := p.PredictInto(out, b.fields[0]); err != nil {
 			return true, err
 		}
 		if !yield(out, nil) {
@@ -223,12 +223,12 @@ func (p *Predictor) each(batches iter.Seq2[*batch, error], most int, yield func(
 
 // Evaluate compares what the model says of the samples of d, of fields x and y,
 // with what it should.
-func (r *Run) Evaluate(ctx context.Context, d dataset.Dataset) (t Tally, err error) {
+func (r *Run) Evaluate(ctx context.Context, d dataset.Dataset) (t Metrics, err error) {
 	p, err := r.Predictor()
 	if err != nil {
 		return t, err
 	}
-	f, err := p.reading(d, r.Config.loading(), 1, r.checkLabels)
+	f, err := p.source(d, r.Config.loading(), 1, r.checkLabels)
 	if err != nil {
 		return t, err
 	}
@@ -236,7 +236,7 @@ func (r *Run) Evaluate(ctx context.Context, d dataset.Dataset) (t Tally, err err
 	return r.evaluate(ctx, p, f)
 }
 
-func (r *Run) evaluate(ctx context.Context, p *Predictor, f feed) (t Tally, err error) {
+func (r *Run) evaluate(ctx context.Context, p *Predictor, f batchSource) (t Metrics, err error) {
 	sums, err := storage.From(make([]float64, tensor.TallySize), tensor.TallySize).To(r.Device)
 	if err != nil {
 		return t, err
@@ -244,7 +244,7 @@ func (r *Run) evaluate(ctx context.Context, p *Predictor, f feed) (t Tally, err 
 	for b, err := range f.epoch(ctx, 0, 0) {
 		if err == nil {
 			err = p.blocks(b.n, func(first, end int) error {
-				return r.tally(sums, rows(b.fields[0], first, end), rows(b.fields[1], first, end))
+				return r.accumulate(sums, rows(b.fields[0], first, end), rows(b.fields[1], first, end))
 			})
 		}
 		if err != nil {
@@ -252,22 +252,22 @@ func (r *Run) evaluate(ctx context.Context, p *Predictor, f feed) (t Tally, err 
 		}
 		t.Samples += b.n
 	}
-	total, err := totals(sums)
+	total, err := readTotals(sums)
 	if err != nil {
 		return t, fmt.Errorf("evaluate: %w", err)
 	}
-	t.Loss, t.Hits = total[tensor.TallyLoss], int(total[tensor.TallyHits])
+	t.Loss, t.Correct = total[tensor.TallyLoss], int(total[tensor.TallyHits])
 	return t, nil
 }
 
 // tally adds what the model says of x, compared with y, to sums.
-func (r *Run) tally(sums, x, y storage.Array) error {
+func (r *Run) accumulate(sums, x, y storage.Array) error {
 	return tensor.Infer(func(t *tensor.Tape) {
-		out, target := r.answer(r.Input.Of(t.Watch(x)), t.Watch(y))
+		out, target := r.outputs(r.Input.Of(t.Watch(x)), t.Watch(y))
 		loss := r.loss(out, target)
-		tensor.AddTally(sums, x.Shape[0], loss, r.hits(out, target, loss))
+		tensor.AddTally(sums, x.Shape[0], loss, r.correct(out, target, loss))
 	})
 }
 
 // Sample returns the shape of what p predicts from.
-func (p *Predictor) Sample() []int { return slices.Clone(p.sample) }
+func (p *Predictor) InputShape() []int { return slices.Clone(p.sample) }

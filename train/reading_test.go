@@ -71,7 +71,7 @@ func predicted(run *train.Run, x storage.Array) (said []float32, err error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Rows = some
+	p.Batch = some
 	for out, err := range p.Stream(context.Background(), data, dataset.Options{}) {
 		if err != nil {
 			return nil, err
@@ -122,7 +122,7 @@ func TestLeavingPredictionsLeavesNothingOpen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.Rows = some
+	p.Batch = some
 	var first []storage.Array
 	for out, err := range p.Stream(context.Background(), data, dataset.Options{}) {
 		if err != nil {

@@ -15,77 +15,77 @@ import (
 
 // slots is how many batches a ring holds: one is computed on, one is on its way,
 // one is being asked for.
-const slots = 3
+const ringSize = 3
 
 // A ring is memory on a device for batches to come while others are computed on.
 // The copies run on a queue of their own; marks keep each from overtaking the
 // computation that still needs the slot, and the computation from overtaking the
 // copies it needs.
 type ring struct {
-	device storage.Streaming
-	copies storage.Queue
-	slots  []*slot
-	marks  []passage // in turns, twice as many as slots, so that their times can be told
-	turn   int       // batches so far
-	timed  int       // of them, whose waits are in wait
-	wait   time.Duration
-	made   []io.Closer // the queue and all marks
+	device  storage.Streaming
+	copies  storage.Queue
+	slots   []*slot
+	events  []slotEvents // in turns, twice as many as slots, so that their times can be told
+	turn    int          // batches so far
+	timed   int          // of them, whose waits are in wait
+	wait    time.Duration
+	closers []io.Closer // the queue and all marks
 }
 
 // A slot is room for one batch, and the batch.
 type slot struct {
 	batch
-	room   []storage.Array // of whole batches; none if all samples are on the device
-	memo   memo            // what a step is told besides, if anything
-	turn   int
-	replay tensor.Replay
+	buffers []storage.Array // of whole batches; none if all samples are on the device
+	args    argsBuffer      // what a step is told besides, if anything
+	turn    int
+	graph   tensor.Replay
 }
 
 // A passage is where a batch went through both queues.
-type passage struct {
-	copied, used storage.Mark // behind the batch's copies, behind its computation
+type slotEvents struct {
+	copied, computed storage.Mark // behind the batch's copies, behind its computation
 }
 
 // newRing returns a ring for batches of those fields.
 func newRing(device storage.Streaming, fields []dataset.Field, samples int) (*ring, error) {
 	r := &ring{device: device}
-	if err := r.furnish(fields, samples); err != nil {
+	if err := r.allocate(fields, samples); err != nil {
 		return nil, cmp.Or(fmt.Errorf("ring of batches: %w", err), r.close())
 	}
 	return r, nil
 }
 
-func (r *ring) furnish(fields []dataset.Field, samples int) (err error) {
-	if r.copies, err = made(r, r.device.NewQueue); err != nil {
+func (r *ring) allocate(fields []dataset.Field, samples int) (err error) {
+	if r.copies, err = opened(r, r.device.NewQueue); err != nil {
 		return err
 	}
-	for range slots {
-		s := &slot{room: make([]storage.Array, len(fields))}
+	for range ringSize {
+		s := &slot{buffers: make([]storage.Array, len(fields))}
 		for i, field := range fields {
-			if s.room[i], err = roomFor(r.device, field, samples); err != nil {
+			if s.buffers[i], err = newBatchArray(r.device, field, samples); err != nil {
 				return err
 			}
 		}
-		s.fields, s.slot = slices.Clone(s.room), s
+		s.fields, s.slot = slices.Clone(s.buffers), s
 		r.slots = append(r.slots, s)
 	}
-	for range 2 * slots {
-		var p passage
-		if p.copied, err = made(r, r.device.NewMark); err != nil {
+	for range 2 * ringSize {
+		var p slotEvents
+		if p.copied, err = opened(r, r.device.NewMark); err != nil {
 			return err
 		}
-		if p.used, err = made(r, r.device.NewMark); err != nil {
+		if p.computed, err = opened(r, r.device.NewMark); err != nil {
 			return err
 		}
-		r.marks = append(r.marks, p)
+		r.events = append(r.events, p)
 	}
-	return r.settle()
+	return r.afterAllocations()
 }
 
 // settle has copies wait for all that the device was asked for, such as memory.
-func (r *ring) settle() error {
-	for _, p := range r.marks {
-		if err := r.device.Work().Mark(p.used); err != nil {
+func (r *ring) afterAllocations() error {
+	for _, p := range r.events {
+		if err := r.device.Work().Mark(p.computed); err != nil {
 			return err
 		}
 	}
@@ -93,29 +93,29 @@ func (r *ring) settle() error {
 }
 
 // made returns what make makes, for r to close.
-func made[T io.Closer](r *ring, make func() (T, error)) (T, error) {
+func opened[T io.Closer](r *ring, make func() (T, error)) (T, error) {
 	it, err := make()
 	if err == nil {
-		r.made = append(r.made, it)
+		r.closers = append(r.closers, it)
 	}
 	return it, err
 }
 
-func roomFor(d storage.Device, f dataset.Field, samples int) (storage.Array, error) {
+func newBatchArray(d storage.Device, f dataset.Field, samples int) (storage.Array, error) {
 	return storage.Make(d, f.Type, append([]int{samples}, f.Shape...)...)
 }
 
 // at returns the passage of a batch by its number.
-func (r *ring) at(batch int) passage { return r.marks[batch%len(r.marks)] }
+func (r *ring) eventsOf(batch int) slotEvents { return r.events[batch%len(r.events)] }
 
 // send returns the next slot, with what fill copies to it on its way.
 func (r *ring) send(fill func(s *slot) error) (*slot, error) {
-	s, before := r.slots[r.turn%slots], r.at(r.turn+slots)
+	s, before := r.slots[r.turn%ringSize], r.eventsOf(r.turn+ringSize)
 	for _, step := range []func() error{
 		before.copied.Wait, // then pinned memory that it was copied from can be written
-		func() error { return r.copies.After(before.used) },
+		func() error { return r.copies.After(before.computed) },
 		func() error { return fill(s) },
-		func() error { return r.copies.Mark(r.at(r.turn).copied) },
+		func() error { return r.copies.Mark(r.eventsOf(r.turn).copied) },
 	} {
 		if err := step(); err != nil {
 			return nil, err
@@ -130,10 +130,10 @@ func (r *ring) send(fill func(s *slot) error) (*slot, error) {
 // then on waits for the copies. A batch is valid until the next is taken.
 func (r *ring) serve(sent iter.Seq2[*slot, error]) iter.Seq2[*batch, error] {
 	return func(yield func(*batch, error) bool) {
-		defer r.idle() // a copy that fails, fails the next step too
+		defer r.waitCopies() // a copy that fails, fails the next step too
 		for s, err := range sent {
 			if err == nil {
-				err = r.device.Work().After(r.at(s.turn).copied)
+				err = r.device.Work().After(r.eventsOf(s.turn).copied)
 			}
 			if err != nil {
 				yield(nil, err)
@@ -142,7 +142,7 @@ func (r *ring) serve(sent iter.Seq2[*slot, error]) iter.Seq2[*batch, error] {
 			if !yield(&s.batch, nil) {
 				return
 			}
-			if err := r.device.Work().Mark(r.at(s.turn).used); err != nil {
+			if err := r.device.Work().Mark(r.eventsOf(s.turn).computed); err != nil {
 				yield(nil, err)
 				return
 			}
@@ -152,7 +152,7 @@ func (r *ring) serve(sent iter.Seq2[*slot, error]) iter.Seq2[*batch, error] {
 
 // early takes one slot more than it has yielded, so that it is on its way while
 // the one before is waited for.
-func early(sent iter.Seq2[*slot, error]) iter.Seq2[*slot, error] {
+func oneAhead(sent iter.Seq2[*slot, error]) iter.Seq2[*slot, error] {
 	return func(yield func(*slot, error) bool) {
 		var ready *slot
 		for s, err := range sent {
@@ -177,7 +177,7 @@ func (r *ring) begin() { r.timed, r.wait = r.turn+1, 0 }
 // end of the computation before. It is asked for each.
 func (r *ring) waited() (time.Duration, error) {
 	for ; r.timed < r.turn; r.timed++ {
-		late, both, err := r.at(r.timed).copied.Since(r.at(r.timed + 2*slots - 1).used)
+		late, both, err := r.eventsOf(r.timed).copied.Since(r.eventsOf(r.timed + 2*ringSize - 1).computed)
 		if err != nil || !both {
 			return r.wait, err
 		}
@@ -187,8 +187,8 @@ func (r *ring) waited() (time.Duration, error) {
 }
 
 // idle waits until all copies are done, so that what they are from can be reused.
-func (r *ring) idle() error {
-	for _, p := range r.marks {
+func (r *ring) waitCopies() error {
+	for _, p := range r.events {
 		if err := p.copied.Wait(); err != nil {
 			return err
 		}
@@ -197,13 +197,13 @@ func (r *ring) idle() error {
 }
 
 func (r *ring) close() error {
-	failed := []error{r.idle(), r.device.Sync()}
+	failed := []error{r.waitCopies(), r.device.Sync()}
 	for _, s := range r.slots {
-		if s.replay != nil {
-			failed = append(failed, s.replay.Close())
+		if s.graph != nil {
+			failed = append(failed, s.graph.Close())
 		}
 	}
-	for _, it := range slices.Backward(r.made) {
+	for _, it := range slices.Backward(r.closers) {
 		failed = append(failed, it.Close())
 	}
 	return cmp.Or(failed...) // the others follow from it

@@ -19,50 +19,50 @@ type Run struct {
 	Optimizer nn.Optimizer
 	Input     Input
 	Device    storage.Device
-	Cursor    Cursor
+	Position  Position
 	History   History
 
-	loss     nn.Loss
-	schedule nn.Schedule
-	rate     float64        // where the schedule starts
-	sample   []int          // shape of x as the data has it
-	scaler   *tensor.Scaler // of losses in float16; nil else
-	places   storage.Array  // the numbers of all classes, in a row, where labels are made rows
+	loss         nn.Loss
+	schedule     nn.Schedule
+	baseRate     float64        // where the schedule starts
+	sample       []int          // shape of x as the data has it
+	scaler       *tensor.Scaler // of losses in float16; nil else
+	classIndices storage.Array  // the numbers of all classes, in a row, where labels are made rows
 }
 
-// A Cursor is how far a run has come.
-type Cursor struct {
-	Epoch    int    `json:"epoch"`    // that is being trained, from 0
-	Consumed int    `json:"consumed"` // samples of it that have been trained on
-	Samples  int    `json:"samples"`  // in an epoch
-	Step     uint64 `json:"step"`     // updates made in all
-	Sofar    Tally  `json:"so_far"`   // of the epoch
+// A Position is how far a run has come.
+type Position struct {
+	Epoch    int     `json:"epoch"`    // that is being trained, from 0
+	Consumed int     `json:"consumed"` // samples of it that have been trained on
+	Samples  int     `json:"samples"`  // in an epoch
+	Step     uint64  `json:"step"`     // updates made in all
+	Running  Metrics `json:"so_far"`   // of the epoch
 
 	// What the loader made of Shuffle and Window, which the order follows from.
 	Shuffle dataset.Shuffle `json:"shuffle"`
 	Window  int             `json:"window"`
 }
 
-// A Tally adds up what a model said about samples.
-type Tally struct {
+// Metrics are sums over samples.
+type Metrics struct {
 	Samples int     `json:"samples"`
 	Loss    float64 `json:"loss"` // summed over samples
-	Hits    int     `json:"hits"` // samples of which it said the right class
+	Correct int     `json:"hits"` // correctly classified samples
 	Seconds float64 `json:"seconds"`
 	Waited  float64 `json:"waited,omitempty"` // seconds of them, that what computes waited for data
 }
 
 // MeanLoss returns the loss of the average sample.
-func (t Tally) MeanLoss() float64 { return t.Loss / float64(max(1, t.Samples)) }
+func (t Metrics) MeanLoss() float64 { return t.Loss / float64(max(1, t.Samples)) }
 
-// Accuracy returns the share of samples of which the model said the right class.
-func (t Tally) Accuracy() float64 { return float64(t.Hits) / float64(max(1, t.Samples)) }
+// Accuracy returns the share of correctly classified samples.
+func (t Metrics) Accuracy() float64 { return float64(t.Correct) / float64(max(1, t.Samples)) }
 
 // add counts n samples of that mean loss.
-func (t *Tally) add(n int, loss float64, hits int) {
+func (t *Metrics) add(n int, loss float64, hits int) {
 	t.Samples += n
 	t.Loss += loss * float64(n)
-	t.Hits += hits
+	t.Correct += hits
 }
 
 // New returns a run at its start: a model on d with its first weights.
@@ -70,7 +70,7 @@ func New(ctx context.Context, c Config, data *Data, d storage.Device) (*Run, err
 	if err := c.Check(); err != nil {
 		return nil, err
 	}
-	if err := c.suits(d); err != nil {
+	if err := c.checkDevice(d); err != nil {
 		return nil, err
 	}
 	outputs, err := data.outputs(ctx, c)
@@ -96,11 +96,11 @@ func New(ctx context.Context, c Config, data *Data, d storage.Device) (*Run, err
 	if r.Config.Model, err = nn.Describe(r.Model); err != nil {
 		return nil, err
 	}
-	return r, r.settle()
+	return r, r.placeInput()
 }
 
 // settle puts where the model is what its inputs and labels are made with.
-func (r *Run) settle() (err error) {
+func (r *Run) placeInput() (err error) {
 	if r.Input, err = r.Input.On(r.Device); err != nil || !r.Config.Data.OneHot {
 		return err
 	}
@@ -108,7 +108,7 @@ func (r *Run) settle() (err error) {
 	for i := range all {
 		all[i] = int64(i)
 	}
-	r.places, err = storage.From(all, 1, len(all)).To(r.Device)
+	r.classIndices, err = storage.From(all, 1, len(all)).To(r.Device)
 	return err
 }
 
@@ -123,7 +123,7 @@ func (r *Run) assemble(outputs int, d storage.Device) (err error) {
 	if r.Optimizer, err = nn.OptimizerFromConfig(r.Config.Optimizer); err != nil {
 		return within(err, "optimizer")
 	}
-	r.rate = r.Optimizer.Rate()
+	r.baseRate = r.Optimizer.Rate()
 	if r.Model, err = r.Config.build(outputs); err != nil {
 		return within(err, "model")
 	}

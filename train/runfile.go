@@ -19,10 +19,10 @@ import (
 const (
 	scalerName = "scaler"
 
-	metaConfig  = "h5dnn_config"  // the Config, as JSON
-	metaCursor  = "h5dnn_cursor"  // the Cursor, as JSON
-	metaSample  = "h5dnn_sample"  // the shape of a sample of x, as JSON
-	metaVersion = "h5dnn_version" // of what wrote the file
+	metaConfig   = "h5dnn_config"  // the Config, as JSON
+	metaPosition = "h5dnn_cursor"  // the Position, as JSON
+	metaSample   = "h5dnn_sample"  // the shape of a sample of x, as JSON
+	metaVersion  = "h5dnn_version" // of what wrote the file
 )
 
 // Version is what run files are marked with.
@@ -32,7 +32,7 @@ const Version = "0.1"
 // is written, what was there stays.
 func Save(name string, r *Run) error {
 	meta := map[string]string{metaVersion: Version}
-	for key, value := range map[string]any{metaConfig: r.Config, metaCursor: r.Cursor, metaSample: r.sample} {
+	for key, value := range map[string]any{metaConfig: r.Config, metaPosition: r.Position, metaSample: r.sample} {
 		text, err := json.Marshal(value)
 		if err != nil {
 			return fmt.Errorf("save %s: %s: %w", name, key, err)
@@ -90,12 +90,12 @@ func resume(f serialize.File, d storage.Device) (*Run, error) {
 	if r.Config, err = parseJSON(meta[metaConfig]); err != nil {
 		return nil, fmt.Errorf("%s: %w", metaConfig, err)
 	}
-	for key, to := range map[string]any{metaCursor: &r.Cursor, metaSample: &r.sample} {
+	for key, to := range map[string]any{metaPosition: &r.Position, metaSample: &r.sample} {
 		if err := json.Unmarshal([]byte(meta[key]), to); err != nil {
 			return nil, fmt.Errorf("%s: %w", key, err)
 		}
 	}
-	if err := r.plausible(f); err != nil {
+	if err := r.checkMeta(f); err != nil {
 		return nil, err
 	}
 	if err := r.assemble(r.Config.Classes, d); err != nil {
@@ -110,7 +110,7 @@ func resume(f serialize.File, d storage.Device) (*Run, error) {
 	if err := r.loadScaler(f); err != nil {
 		return nil, err
 	}
-	if err := r.settle(); err != nil {
+	if err := r.placeInput(); err != nil {
 		return nil, err
 	}
 	return r, r.loadHistory(f)
@@ -138,10 +138,10 @@ func (r *Run) loadScaler(f serialize.File) error {
 }
 
 // plausible checks what the file says before it is believed.
-func (r *Run) plausible(f serialize.File) error {
-	c := r.Cursor
+func (r *Run) checkMeta(f serialize.File) error {
+	c := r.Position
 	if c.Epoch < 0 || c.Consumed < 0 || c.Consumed > c.Samples || c.Window < 0 || c.Step > math.MaxInt64 {
-		return fmt.Errorf("%s: epoch %d, %d of %d samples: no run was ever there: %w", metaCursor, c.Epoch, c.Consumed, c.Samples, storage.ErrState)
+		return fmt.Errorf("%s: epoch %d, %d of %d samples: no run was ever there: %w", metaPosition, c.Epoch, c.Consumed, c.Samples, storage.ErrState)
 	}
 	stored := 0
 	for _, a := range under(f, "model/") {
@@ -216,11 +216,11 @@ func under(f serialize.File, prefix string) iter.Seq2[string, storage.Array] {
 }
 
 // mostEpochs bounds what is read of a history.
-const mostEpochs = 1 << 20
+const maxEpochs = 1 << 20
 
 func (r *Run) loadHistory(f serialize.File) error {
 	for name, a := range maps.All(maps.Collect(under(f, "history/"))) {
-		if a.Rank() != 1 || a.Len() > mostEpochs {
+		if a.Rank() != 1 || a.Len() > maxEpochs {
 			return fmt.Errorf("history/%s is %v; want a number for each epoch: %w", name, a.Shape, storage.ErrState)
 		}
 		row, err := storage.Make(storage.CPU, dtype.Float64, a.Len())

@@ -12,24 +12,24 @@ import (
 )
 
 // A stepper makes an update for each batch.
-type stepper interface {
-	begin() error // an epoch, or what is left of it
+type executor interface {
+	beginEpoch() error // an epoch, or what is left of it
 	step(b *batch) error
-	settle() error // makes Cursor.Sofar what the steps so far have given
+	collect() error // makes Position.Running what the steps so far have given
 }
 
 // head returns what the next step is told in memory, and counts it.
-func (f *fitting) head() (h head) {
-	f.Optimizer.SetRate(f.rateAt(f.Cursor.Consumed))
-	h.stream = tensor.Stream(f.Cursor.Step)
+func (f *trainer) nextArgs() (h stepArgs) {
+	f.Optimizer.SetRate(f.rateAt(f.Position.Consumed))
+	h.random = tensor.Stream(f.Position.Step)
 	if o, ok := f.Optimizer.(nn.Steerable); ok {
-		h.dials = o.Advance()
+		h.hyper = o.Advance()
 	}
 	return h
 }
 
 // steer has the optimizer find there what changes from step to step.
-func (f *fitting) steer(dials storage.Array) {
+func (f *trainer) captureArgs(dials storage.Array) {
 	by := tensor.Steering{dials}
 	if f.scaler != nil {
 		by = append(by, f.scaler.Array)
@@ -40,7 +40,7 @@ func (f *fitting) steer(dials storage.Array) {
 }
 
 // update moves the parameters against the gradients of loss.
-func (f *fitting) update(loss *tensor.Tensor) error {
+func (f *trainer) update(loss *tensor.Tensor) error {
 	if f.scaler == nil {
 		return f.Optimizer.Step(f.params, tensor.Gradients(loss))
 	}
@@ -58,7 +58,7 @@ func (f *fitting) update(loss *tensor.Tensor) error {
 }
 
 // stuck returns an error if the scale of losses has come to its end.
-func (f *fitting) stuck() error {
+func (f *trainer) lossScaleErr() error {
 	if f.scaler == nil {
 		return nil
 	}
@@ -66,107 +66,107 @@ func (f *fitting) stuck() error {
 }
 
 // notFinite ends a step whose loss cannot be learned from.
-func notFinite(loss float64) {
+func failNonFinite(loss float64) {
 	tensor.Fail("train", storage.ErrState, "the loss is %v; lower the learning rate, or look for NaN in the data", loss)
 }
 
-// atOnce makes each step when it is asked to, on the host.
-type atOnce struct {
-	*fitting
-	dials storage.Array // of no storage if the optimizer is told by settings
+// synchronous runs each step to its end, on the host.
+type synchronous struct {
+	*trainer
+	hyper storage.Array // of no storage if the optimizer is told by settings
 }
 
-func (a *atOnce) begin() error  { return nil }
-func (a *atOnce) settle() error { return nil }
+func (a *synchronous) beginEpoch() error { return nil }
+func (a *synchronous) collect() error    { return nil }
 
-func (a *atOnce) step(b *batch) error {
-	a.Optimizer.SetRate(a.rateAt(a.Cursor.Consumed))
-	if a.dials.Data != nil {
-		h := a.head()
-		copy(storage.Elements[float64](a.dials), h.dials[:])
-		a.steer(a.dials)
+func (a *synchronous) step(b *batch) error {
+	a.Optimizer.SetRate(a.rateAt(a.Position.Consumed))
+	if a.hyper.Data != nil {
+		h := a.nextArgs()
+		copy(storage.Elements[float64](a.hyper), h.hyper[:])
+		a.captureArgs(a.hyper)
 	}
 	var loss float64
 	var hits int
 	var failed error
 	err := tensor.Step(func(t *tensor.Tape) {
-		t.Seed(a.Config.Seed, a.Cursor.Step)
-		a.lower(t)
-		out, y := a.answer(a.Input.Of(t.Watch(b.fields[0])), t.Watch(b.fields[1]))
+		t.Seed(a.Config.Seed, a.Position.Step)
+		a.autocast(t)
+		out, y := a.outputs(a.Input.Of(t.Watch(b.fields[0])), t.Watch(b.fields[1]))
 		total := a.loss(out, y)
 		if loss = total.Item(); math.IsNaN(loss) || math.IsInf(loss, 0) {
-			notFinite(loss)
+			failNonFinite(loss)
 		}
-		if h := a.hits(out, y, total); h != nil {
+		if h := a.correct(out, y, total); h != nil {
 			hits = int(h.Item())
 		}
 		failed = a.update(total)
 	})
-	if err = cmp.Or(err, failed, a.stuck()); err != nil {
-		return fmt.Errorf("epoch %d, step %d: %w", a.Cursor.Epoch+1, a.Cursor.Step+1, err)
+	if err = cmp.Or(err, failed, a.lossScaleErr()); err != nil {
+		return fmt.Errorf("epoch %d, step %d: %w", a.Position.Epoch+1, a.Position.Step+1, err)
 	}
-	a.Cursor.Sofar.add(b.n, loss, hits)
+	a.Position.Running.add(b.n, loss, hits)
 	return nil
 }
 
-// ahead asks a device for steps and does not wait for them: what they give is
-// added up there, and looked at now and then.
-type ahead struct {
-	*fitting
-	sums     storage.Array // see tensor.AddTally
-	samples  int           // of the epoch that sums are of, with the steps that were asked for
-	first    uint64        // steps of the run before those
-	asked    uint64        // steps of the run with them
-	settled  time.Time
-	unsettle int // steps since
+// queued enqueues steps on a device and does not wait for them: their losses are
+// added up there, and read now and then.
+type queued struct {
+	*trainer
+	totals    storage.Array // see tensor.AddTally
+	samples   int           // of the epoch that sums are of, with the steps that were asked for
+	first     uint64        // steps of the run before those
+	enqueued  uint64        // steps of the run with them
+	collected time.Time
+	pending   int // steps since
 
-	recorder *tensor.Recorder // nil if steps are not recorded
-	warm     bool             // whether it should have the memory that a step needs
-	cold     bool             // whether it turned out not to, the last time a step was to be recorded
+	recorder  *tensor.Recorder // nil if steps are not recorded
+	allocated bool             // whether it should have the memory that a step needs
+	retried   bool             // whether it turned out not to, the last time a step was to be recorded
 }
 
 // The sums are looked at when they are so old, and of so many steps.
-var stale = 100 * time.Millisecond // tests want less to depend on time
+var maxAge = 100 * time.Millisecond // tests want less to depend on time
 
-const unsettled = 8
+const minPending = 8
 
-func (a *ahead) begin() error {
-	sofar := a.Cursor.Sofar
-	a.samples, a.first, a.asked = sofar.Samples, a.Cursor.Step, a.Cursor.Step
-	a.settled, a.unsettle = time.Now(), 0
+func (a *queued) beginEpoch() error {
+	sofar := a.Position.Running
+	a.samples, a.first, a.enqueued = sofar.Samples, a.Position.Step, a.Position.Step
+	a.collected, a.pending = time.Now(), 0
 	start := make([]float64, tensor.TallySize)
-	start[tensor.TallyLoss], start[tensor.TallyHits] = sofar.Loss, float64(sofar.Hits)
-	return storage.From(start, len(start)).CopyTo(a.sums)
+	start[tensor.TallyLoss], start[tensor.TallyHits] = sofar.Loss, float64(sofar.Correct)
+	return storage.From(start, len(start)).CopyTo(a.totals)
 }
 
-func (a *ahead) step(b *batch) error {
-	if err := a.ask(b); err != nil {
-		return fmt.Errorf("epoch %d, step %d: %w", a.Cursor.Epoch+1, a.Cursor.Step+1, err)
+func (a *queued) step(b *batch) error {
+	if err := a.enqueue(b); err != nil {
+		return fmt.Errorf("epoch %d, step %d: %w", a.Position.Epoch+1, a.Position.Step+1, err)
 	}
 	a.samples += b.n
-	a.asked++
-	if a.unsettle++; a.unsettle >= unsettled && time.Since(a.settled) > stale {
-		return a.settle()
+	a.enqueued++
+	if a.pending++; a.pending >= minPending && time.Since(a.collected) > maxAge {
+		return a.collect()
 	}
 	return nil
 }
 
 // ask has the device make a step: as it was recorded for the slot, where batches
 // are whole, since only then addresses and shapes are the same.
-func (a *ahead) ask(b *batch) (err error) {
+func (a *queued) enqueue(b *batch) (err error) {
 	var failed error
 	work := func(t *tensor.Tape) { failed = a.compute(t, b) }
-	a.steer(b.slot.memo.dials)
+	a.captureArgs(b.slot.args.hyper)
 	switch {
-	case a.recorder == nil || b.n < a.whole():
+	case a.recorder == nil || b.n < a.fullBatch():
 		err = tensor.Step(work)
-	case !a.warm:
-		a.warm = true
+	case !a.allocated:
+		a.allocated = true
 		err = a.recorder.Step(work)
-	case b.slot.replay == nil:
-		err = a.record(b.slot, work)
+	case b.slot.graph == nil:
+		err = a.capture(b.slot, work)
 	default:
-		err = b.slot.replay.Run()
+		err = b.slot.graph.Run()
 	}
 	return cmp.Or(err, failed)
 }
@@ -175,30 +175,30 @@ func (a *ahead) ask(b *batch) (err error) {
 // the recorder had may have been given back: then, once, the step is made as it
 // is, which takes it anew. A step that cannot be recorded is made as it is, too,
 // and all others, unless recording was asked for.
-func (a *ahead) record(s *slot, work func(t *tensor.Tape)) (err error) {
-	s.replay, err = a.recorder.Record(work)
+func (a *queued) capture(s *slot, work func(t *tensor.Tape)) (err error) {
+	s.graph, err = a.recorder.Record(work)
 	switch {
 	case err == nil:
-		a.cold = false
-		return s.replay.Run()
-	case !a.cold:
-		a.cold = true
+		a.retried = false
+		return s.graph.Run()
+	case !a.retried:
+		a.retried = true
 	case a.Config.Graph == yes:
 		return err
 	default:
 		if a.OnNote != nil {
 			a.OnNote(fmt.Sprintf("steps are not recorded after all, which is slower: %v", err))
 		}
-		a.plan.Recorded, a.plan.Unrecorded = false, err.Error()
+		a.plan.Graph, a.plan.NoGraph = false, err.Error()
 		defer func() { a.recorder = nil }()
 	}
 	return a.recorder.Step(work)
 }
 
 // compute is a step, as the device is asked for it.
-func (a *ahead) compute(t *tensor.Tape, b *batch) error {
-	t.SeedAt(a.Config.Seed, b.slot.memo.stream)
-	a.lower(t)
+func (a *queued) compute(t *tensor.Tape, b *batch) error {
+	t.SeedAt(a.Config.Seed, b.slot.args.random)
+	a.autocast(t)
 	x, y := t.Watch(b.fields[0]), t.Watch(b.fields[1])
 	if b.rows.Data != nil {
 		rows := t.Watch(b.rows)
@@ -206,35 +206,35 @@ func (a *ahead) compute(t *tensor.Tape, b *batch) error {
 	} else {
 		x = a.Input.Of(x)
 	}
-	out, target := a.answer(x, y)
+	out, target := a.outputs(x, y)
 	loss := a.loss(out, target)
-	tensor.AddTally(a.sums, b.n, loss, a.hits(out, target, loss))
+	tensor.AddTally(a.totals, b.n, loss, a.correct(out, target, loss))
 	return a.update(loss)
 }
 
-func (a *ahead) settle() error {
-	if a.unsettle == 0 {
+func (a *queued) collect() error {
+	if a.pending == 0 {
 		return nil
 	}
-	sums, err := totals(a.sums)
+	sums, err := readTotals(a.totals)
 	if err != nil {
-		return fmt.Errorf("epoch %d, by step %d: %w", a.Cursor.Epoch+1, a.asked, err)
+		return fmt.Errorf("epoch %d, by step %d: %w", a.Position.Epoch+1, a.enqueued, err)
 	}
 	if bad := sums[tensor.TallyBad]; bad != 0 {
-		err := tensor.Try(func() { notFinite(sums[tensor.TallyLoss]) })
-		return fmt.Errorf("epoch %d, step %d: %w", a.Cursor.Epoch+1, a.first+uint64(bad), err)
+		err := tensor.Try(func() { failNonFinite(sums[tensor.TallyLoss]) })
+		return fmt.Errorf("epoch %d, step %d: %w", a.Position.Epoch+1, a.first+uint64(bad), err)
 	}
-	if err := a.stuck(); err != nil {
-		return fmt.Errorf("epoch %d, by step %d: %w", a.Cursor.Epoch+1, a.asked, err)
+	if err := a.lossScaleErr(); err != nil {
+		return fmt.Errorf("epoch %d, by step %d: %w", a.Position.Epoch+1, a.enqueued, err)
 	}
-	sofar := &a.Cursor.Sofar
-	sofar.Samples, sofar.Loss, sofar.Hits = a.samples, sums[tensor.TallyLoss], int(sums[tensor.TallyHits])
-	a.settled, a.unsettle = time.Now(), 0
+	sofar := &a.Position.Running
+	sofar.Samples, sofar.Loss, sofar.Correct = a.samples, sums[tensor.TallyLoss], int(sums[tensor.TallyHits])
+	a.collected, a.pending = time.Now(), 0
 	return nil
 }
 
 // totals waits for a tally. What failed before is told as the device does.
-func totals(sums storage.Array) ([]float64, error) {
+func readTotals(sums storage.Array) ([]float64, error) {
 	if err := sums.Data.Device().Sync(); err != nil {
 		return nil, err
 	}

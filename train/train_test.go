@@ -96,7 +96,7 @@ func TestTrainingLearns(t *testing.T) {
 // state is all of a run that a file keeps, as text.
 func state(t *testing.T, r *train.Run) map[string]string {
 	t.Helper()
-	all := map[string]string{"cursor": fmt.Sprintf("%+v", timeless(r.Cursor))}
+	all := map[string]string{"cursor": fmt.Sprintf("%+v", timeless(r.Position))}
 	for name, a := range nn.State(r.Model) {
 		all["model/"+name] = fmt.Sprint(tensor.Values[float32](tensor.Of(a)))
 	}
@@ -111,8 +111,8 @@ func state(t *testing.T, r *train.Run) map[string]string {
 	return all
 }
 
-func timeless(c train.Cursor) train.Cursor {
-	c.Sofar.Seconds = 0
+func timeless(c train.Position) train.Position {
+	c.Running.Seconds = 0
 	return c
 }
 
@@ -137,7 +137,7 @@ func TestResumedRunsGoOnBitByBit(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := state(t, whole)
-	steps := int(whole.Cursor.Step)
+	steps := int(whole.Position.Step)
 	if steps != 30 { // 150 samples in batches of 16, three times
 		t.Fatalf("%d steps, want 30", steps)
 	}
@@ -146,7 +146,7 @@ func TestResumedRunsGoOnBitByBit(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "run.npz")
 		ctx, cancel := context.WithCancel(context.Background())
 		err := run.Fit(ctx, data, train.Options{File: file, OnBatch: func(train.Progress) error {
-			if int(run.Cursor.Step) == stop {
+			if int(run.Position.Step) == stop {
 				cancel()
 			}
 			return nil
@@ -233,8 +233,8 @@ func TestNaNStopsTraining(t *testing.T) {
 	if want := "epoch 1, step 3: train: the loss is NaN"; err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("error %v, want %q", err, want)
 	}
-	if w, _ := maps.Collect(nn.Params(run.Model))["0.weight"]; run.Cursor.Step != 2 || math.IsNaN(float64(tensor.Values[float32](w.Tensor)[0])) {
-		t.Errorf("after %d steps; want 2, and weights as they left them", run.Cursor.Step)
+	if w, _ := maps.Collect(nn.Params(run.Model))["0.weight"]; run.Position.Step != 2 || math.IsNaN(float64(tensor.Values[float32](w.Tensor)[0])) {
+		t.Errorf("after %d steps; want 2, and weights as they left them", run.Position.Step)
 	}
 }
 
@@ -302,14 +302,14 @@ func TestPredictionsDoNotDependOnBlocks(t *testing.T) {
 		t.Fatal(err)
 	}
 	x, _ := blobs(150)
-	p.Rows = 150
+	p.Batch = 150
 	whole, err := p.Predict(x)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := tensor.Values[float32](tensor.Of(whole))
 	for _, rows := range []int{1, 7, 64} {
-		p.Rows = rows
+		p.Batch = rows
 		got, err := p.Predict(x)
 		if err != nil {
 			t.Fatal(err)
@@ -484,7 +484,7 @@ func TestConfigsReadNumbersAsPeopleWriteThem(t *testing.T) {
 	if got := c.Data.Normalize; math.Abs(got.Scale[0]*33.3+got.Shift[0]) > 1e-12 {
 		t.Errorf("normalize %v, want the mean to become 0", got)
 	}
-	c.SetRate(1)
+	c.SetLearningRate(1)
 	if got, want := fmt.Sprint(c.Optimizer), "map[sgd:map[lr:1 momentum:0.9]]"; got != want {
 		t.Errorf("optimizer %s, want %s", got, want)
 	}

@@ -40,11 +40,11 @@ func evalCommand() *cli.Command {
 			if run.Config.Data.Split != (train.Split{}) {
 				samples = data.Val
 			}
-			tally, err := run.Evaluate(c.Context, samples)
+			metrics, err := run.Evaluate(c.Context, samples)
 			if err != nil {
 				return err
 			}
-			return showTally(c.App.Writer, c.Bool("json"), run.Classifies(), tally)
+			return showMetrics(c.App.Writer, c.Bool("json"), run.Classifies(), metrics)
 		},
 	}
 }
@@ -79,7 +79,7 @@ func samplesOf(c *cli.Context, run string, config *train.Config) error {
 	return config.Check()
 }
 
-func showTally(w io.Writer, asJSON, classifies bool, t train.Tally) error {
+func showMetrics(w io.Writer, asJSON, classifies bool, t train.Metrics) error {
 	if asJSON {
 		object := fields{{"samples", t.Samples}, {"loss", t.MeanLoss()}}
 		if classifies {

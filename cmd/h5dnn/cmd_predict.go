@@ -45,7 +45,7 @@ func predictCommand() *cli.Command {
 			}
 			at, open := parseAddress(args[1]), files{}
 			defer open.Close()
-			x, err := trained.Inputs(open, at.file, at.path, p.Sample())
+			x, err := trained.Inputs(open, at.file, at.path, p.InputShape())
 			if err != nil {
 				return err
 			}
@@ -91,14 +91,14 @@ func askedPredictor(c *cli.Context, run *train.Run) (*train.Predictor, error) {
 
 // predictions is what p says of the samples x, worked out as it is read.
 func predictions(ctx context.Context, p *train.Predictor, run, name string, x storage.Array) (selection, error) {
-	if x.Rank() == 0 || !slices.Equal(x.Shape[1:], p.Sample()) {
-		return selection{}, fmt.Errorf("%s is %v; %s was trained on samples of %v", name, x.Shape, run, p.Sample())
+	if x.Rank() == 0 || !slices.Equal(x.Shape[1:], p.InputShape()) {
+		return selection{}, fmt.Errorf("%s is %v; %s was trained on samples of %v", name, x.Shape, run, p.InputShape())
 	}
 	d, err := loader.Of(loader.Named{Name: "x", Array: x})
 	if err != nil {
 		return selection{}, err
 	}
-	v := views.Of(append([]int{x.Shape[0]}, p.Out...)...)
+	v := views.Of(append([]int{x.Shape[0]}, p.OutputShape...)...)
 	data := predicted{ctx, p, d, storage.File(run), v.Len() * p.Type.Size()}
 	said := storage.Array{Data: data, Type: p.Type, View: v}
 	return selection{Name: "predictions", Array: said, Numbers: true, DType: p.Type.String()}, nil
@@ -122,7 +122,7 @@ func (p predicted) ReadView(dst []byte, t dtype.Type, v views.View) error {
 	if hi < lo {
 		return nil
 	}
-	width := views.Of(p.model.Out...).Len()
+	width := views.Of(p.model.OutputShape...).Len()
 	first, last := lo/width, hi/width
 	rows := make([]int, last-first+1)
 	for i := range rows {

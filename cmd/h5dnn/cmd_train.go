@@ -171,7 +171,7 @@ func resumedJob(c *cli.Context) (*job, error) {
 	if j.train = run; c.String("output") != "" {
 		j.file = c.String("output")
 	}
-	if run.Cursor.Epoch >= run.Config.Epochs {
+	if run.Position.Epoch >= run.Config.Epochs {
 		return nil, fmt.Errorf("%s: all its %d epochs are done; ask for more with --epochs", c.String("resume"), run.Config.Epochs)
 	}
 	if err := j.onDevice(c.String("resume")); err != nil {
@@ -302,7 +302,7 @@ func override(c *cli.Context, config *train.Config) error {
 		config.Optimizer = c.String("optimizer")
 	}
 	if c.IsSet("lr") {
-		config.SetRate(c.Float64("lr"))
+		config.SetLearningRate(c.Float64("lr"))
 	}
 	if err := overrideChoices(c, config); err != nil {
 		return err

@@ -52,8 +52,8 @@ func (m *monitor) begin() {
 		fmt.Fprintf(m.out, "; cpu, %d threads", kernels.Threads())
 	}
 	fmt.Fprintln(m.out)
-	if run.Cursor.Step > 0 {
-		fmt.Fprintf(m.out, "going on in epoch %d, after %d of %d samples\n", run.Cursor.Epoch+1, run.Cursor.Consumed, run.Cursor.Samples)
+	if run.Position.Step > 0 {
+		fmt.Fprintf(m.out, "going on in epoch %d, after %d of %d samples\n", run.Position.Epoch+1, run.Position.Consumed, run.Position.Samples)
 	}
 }
 
@@ -85,10 +85,10 @@ func (m *monitor) kept(p train.Plan) string {
 // recorded says how steps are asked for, and why not in the better way.
 func recorded(p train.Plan) string {
 	switch {
-	case p.Recorded:
+	case p.Graph:
 		return "steps are recorded once, and replayed"
-	case p.Unrecorded != "":
-		return "steps are not recorded: " + p.Unrecorded
+	case p.NoGraph != "":
+		return "steps are not recorded: " + p.NoGraph
 	}
 	return "steps are not recorded"
 }
@@ -128,10 +128,10 @@ func (m *monitor) batch(p train.Progress) error {
 
 func (m *monitor) figures(p train.Progress) string {
 	text := fmt.Sprintf("epoch %d/%d", p.Epoch, p.Epochs)
-	if p.Tally.Samples > 0 { // else a GPU has not been asked yet
+	if p.Metrics.Samples > 0 { // else a GPU has not been asked yet
 		text += fmt.Sprintf("  loss %.4f", p.MeanLoss())
 	}
-	if p.Tally.Samples > 0 && m.job.train.Classifies() {
+	if p.Metrics.Samples > 0 && m.job.train.Classifies() {
 		text += fmt.Sprintf("  accuracy %.2f%%", 100*p.Accuracy())
 	}
 	return text + waiting(p.Waited.Seconds(), p.Elapsed.Seconds())
@@ -177,7 +177,7 @@ func (m *monitor) epochJSON(e train.Epoch) error {
 		}
 	}
 	line = append(line, field{"samples", e.Train.Samples}, field{"seconds", e.Train.Seconds}, field{"waited", e.Train.Waited},
-		field{"device", m.job.train.Device.String()}, field{"data", held(e.Plan)}, field{"recorded", e.Plan.Recorded})
+		field{"device", m.job.train.Device.String()}, field{"data", held(e.Plan)}, field{"recorded", e.Plan.Graph})
 	if err := encode(m.out, line); err != nil {
 		return err
 	}

@@ -10,15 +10,15 @@ import (
 )
 
 // A resident feed has all samples on the device, and says which are next.
-type resident struct {
+type residentSource struct {
 	*ring
 	order *dataset.Loader
-	tell  tell
+	args  uploadArgs
 }
 
 // moveIn makes the feed of d, all of whose samples it copies to the device, and
 // the loader that says their order.
-func (f *fitting) moveIn(ctx context.Context, device storage.Streaming, d dataset.Dataset, o dataset.Options) (err error) {
+func (f *trainer) openResident(ctx context.Context, device storage.Streaming, d dataset.Dataset, o dataset.Options) (err error) {
 	o.OrderOnly = true
 	if f.train, err = dataset.NewLoader(d, o); err != nil {
 		return err
@@ -27,15 +27,15 @@ func (f *fitting) moveIn(ctx context.Context, device storage.Streaming, d datase
 	if err != nil {
 		return err
 	}
-	there := &resident{ring: r, order: f.train}
-	f.feed = there
+	there := &residentSource{ring: r, order: f.train}
+	f.source = there
 	all := make([]storage.Array, len(d.Fields()))
 	for i, field := range d.Fields() {
-		if all[i], err = roomFor(device, field, d.Len()); err != nil {
+		if all[i], err = newBatchArray(device, field, d.Len()); err != nil {
 			return fmt.Errorf("keep %d samples on %v: %w", d.Len(), device, err)
 		}
 	}
-	if there.tell, err = f.telling(r); err != nil {
+	if there.args, err = f.newArgs(r); err != nil {
 		return err
 	}
 	for _, s := range r.slots {
@@ -46,15 +46,15 @@ func (f *fitting) moveIn(ctx context.Context, device storage.Streaming, d datase
 }
 
 // moved is about how many bytes of samples are moved in at a time.
-const moved = 4 << 20
+const uploadBytes = 4 << 20
 
 // fill copies all samples of d to all.
-func (r *ring) fill(ctx context.Context, d dataset.Dataset, o dataset.Options, all []storage.Array, check checked) error {
+func (r *ring) fill(ctx context.Context, d dataset.Dataset, o dataset.Options, all []storage.Array, check batchCheck) error {
 	each := max(1, int(dataset.Bytes(d)/float64(d.Len())))
-	o.Shuffle, o.Window, o.Batch = dataset.None, 0, min(max(1, moved/each), evaluated)
-	o.Alloc, o.Held = r.device.Pinned, slots
+	o.Shuffle, o.Window, o.Batch = dataset.None, 0, min(max(1, uploadBytes/each), evalBatch)
+	o.Alloc, o.Held = r.device.Pinned, ringSize
 	var l *dataset.Loader
-	if err := halved(d, o, func(o dataset.Options) (err error) {
+	if err := fitBatch(d, o, func(o dataset.Options) (err error) {
 		l, err = dataset.NewLoader(d, o)
 		return err
 	}); err != nil {
@@ -64,7 +64,7 @@ func (r *ring) fill(ctx context.Context, d dataset.Dataset, o dataset.Options, a
 		for from, err := range l.Epoch(ctx, 0, 0) {
 			var s *slot
 			if err == nil {
-				err = check.of(from)
+				err = check.run(from)
 			}
 			if err == nil {
 				s, err = r.send(func(*slot) error {
@@ -89,7 +89,7 @@ func (r *ring) fill(ctx context.Context, d dataset.Dataset, o dataset.Options, a
 	return nil
 }
 
-func (f *resident) epoch(ctx context.Context, number, start int) iter.Seq2[*batch, error] {
+func (f *residentSource) epoch(ctx context.Context, number, start int) iter.Seq2[*batch, error] {
 	return f.serve(func(yield func(*slot, error) bool) {
 		f.begin()
 		for picked, next := range f.order.Rows(number, start) {
@@ -98,8 +98,8 @@ func (f *resident) epoch(ctx context.Context, number, start int) iter.Seq2[*batc
 				return
 			}
 			s, err := f.send(func(s *slot) error {
-				s.n, s.next, s.rows = len(picked), next, rows(s.memo.rows, 0, len(picked))
-				return f.tell(s, picked)
+				s.n, s.next, s.rows = len(picked), next, rows(s.args.rows, 0, len(picked))
+				return f.args(s, picked)
 			})
 			if !yield(s, err) || err != nil {
 				return

@@ -12,7 +12,7 @@ import (
 )
 
 // A feed brings batches to where they are computed on.
-type feed interface {
+type batchSource interface {
 	// epoch yields what comes after the first start samples of an epoch. A batch
 	// is valid until the next is taken; an error is the last that comes.
 	epoch(ctx context.Context, number, start int) iter.Seq2[*batch, error]
@@ -32,9 +32,9 @@ type batch struct {
 }
 
 // checked is a look at a batch before it is used; nil is none.
-type checked func(*dataset.Batch) error
+type batchCheck func(*dataset.Batch) error
 
-func (c checked) of(b *dataset.Batch) error {
+func (c batchCheck) run(b *dataset.Batch) error {
 	if c == nil {
 		return nil
 	}
@@ -42,39 +42,39 @@ func (c checked) of(b *dataset.Batch) error {
 }
 
 // newFeed returns a feed of d for a device: through a ring, if there can be one.
-func newFeed(device storage.Device, d dataset.Dataset, o dataset.Options, check checked) (feed, *dataset.Loader, error) {
+func newBatchSource(device storage.Device, d dataset.Dataset, o dataset.Options, check batchCheck) (batchSource, *dataset.Loader, error) {
 	streaming, streams := device.(storage.Streaming)
 	if streams {
-		o.Alloc, o.Held = streaming.Pinned, slots
+		o.Alloc, o.Held = streaming.Pinned, ringSize
 	}
 	l, err := dataset.NewLoader(d, o)
 	if err != nil {
 		return nil, nil, err
 	}
 	if !streams {
-		return &hosted{loader: l, check: check}, l, nil
+		return &hostSource{loader: l, check: check}, l, nil
 	}
 	r, err := newRing(streaming, l.Fields(), min(o.Batch, d.Len()))
 	if err != nil {
 		return nil, nil, err
 	}
-	return &streamed{ring: r, loader: l, check: check}, l, nil
+	return &streamedSource{ring: r, loader: l, check: check}, l, nil
 }
 
 // A hosted feed's batches are computed on where they are read to.
-type hosted struct {
+type hostSource struct {
 	loader *dataset.Loader
-	check  checked
+	check  batchCheck
 	wait   time.Duration
 }
 
-func (h *hosted) epoch(ctx context.Context, number, start int) iter.Seq2[*batch, error] {
+func (h *hostSource) epoch(ctx context.Context, number, start int) iter.Seq2[*batch, error] {
 	return func(yield func(*batch, error) bool) {
 		h.wait = 0
 		var b batch
 		for from, err := range h.loader.Epoch(ctx, number, start) {
 			if err == nil {
-				err = h.check.of(from)
+				err = h.check.run(from)
 			}
 			if err != nil {
 				yield(nil, err)
@@ -89,31 +89,31 @@ func (h *hosted) epoch(ctx context.Context, number, start int) iter.Seq2[*batch,
 	}
 }
 
-func (h *hosted) waited() (time.Duration, error) { return h.wait, nil }
+func (h *hostSource) waited() (time.Duration, error) { return h.wait, nil }
 
-func (*hosted) close() error { return nil }
+func (*hostSource) close() error { return nil }
 
 // open makes the feed of what is trained on, and its loader.
-func (f *fitting) open(ctx context.Context, data *Data, loading dataset.Options) (err error) {
+func (f *trainer) openSource(ctx context.Context, data *Data, loading dataset.Options) (err error) {
 	device, _ := f.Device.(storage.Streaming)
-	if f.plan.Resident, err = f.resides(device, data); err != nil {
+	if f.plan.Resident, err = f.keepResident(device, data); err != nil {
 		return err
 	}
 	if f.plan.Resident {
-		return f.moveIn(ctx, device, data.Train, loading)
+		return f.openResident(ctx, device, data.Train, loading)
 	}
-	if f.feed, f.train, err = newFeed(f.Device, data.Train, loading, f.checkLabels); err != nil {
+	if f.source, f.train, err = newBatchSource(f.Device, data.Train, loading, f.checkLabels); err != nil {
 		return err
 	}
-	if s, ok := f.feed.(*streamed); ok {
-		s.tell, err = f.telling(s.ring)
+	if s, ok := f.source.(*streamedSource); ok {
+		s.args, err = f.newArgs(s.ring)
 	}
 	return err
 }
 
 // resides reports whether all samples are to be kept on the device: by default,
 // where they take no more than half of the memory that is free.
-func (f *fitting) resides(device storage.Streaming, data *Data) (bool, error) {
+func (f *trainer) keepResident(device storage.Streaming, data *Data) (bool, error) {
 	choice := f.Config.Data.Resident
 	if device == nil || choice != auto {
 		return choice == yes, nil
