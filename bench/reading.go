@@ -166,7 +166,7 @@ func indexChunks(name string) func(folders) (task, error) {
 			if err != nil {
 				return err
 			}
-			chunks, err := d.Index()
+			chunks, err := d.StoredChunks()
 			if err == nil && len(chunks) != 1_000_000 {
 				err = fmt.Errorf("%d chunks of a million", len(chunks))
 			}

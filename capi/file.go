@@ -71,7 +71,7 @@ func (f *file) list() error {
 		return nil
 	}
 	var paths []string
-	for d, err := range f.Numbers() {
+	for d, err := range f.NumericDatasets() {
 		if err != nil {
 			return err
 		}

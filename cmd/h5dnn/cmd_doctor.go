@@ -102,7 +102,7 @@ func (d *doctor) examine(path string) error {
 			continue
 		}
 		seen[at] = true
-		if o.Kind == hdf5.KindGroup && o.Tabled() {
+		if o.Kind == hdf5.KindGroup && o.HasSymbolTable() {
 			if names, _ := o.Names(); len(names) > manyMembers {
 				d.warn(o.Path, "a group of the old style with %d members, which are slow to find; h5dnn repack makes it one of the new style", len(names))
 			}
@@ -122,7 +122,7 @@ func (d *doctor) examine(path string) error {
 
 func (d *doctor) warn(path, format string, args ...any) {
 	text := strings.TrimPrefix(fmt.Sprintf(format, args...), d.name+": ")
-	d.warnings = append(d.warnings, hdf5.Finding{Path: path, What: text})
+	d.warnings = append(d.warnings, hdf5.Finding{Path: path, Message: text})
 }
 
 // look examines each dataset, and measures the largest.
@@ -204,7 +204,7 @@ func (p *patient) chunks(d *hdf5.Dataset) {
 	if perRow > 1 {
 		p.warn("a row lies in %d chunks: for each row %d are decoded; chunks of whole rows are better", perRow, perRow)
 	}
-	stored, err := d.Index()
+	stored, err := d.StoredChunks()
 	switch {
 	case err != nil:
 		p.warn("its chunks cannot be found: %v", err)
@@ -214,7 +214,7 @@ func (p *patient) chunks(d *hdf5.Dataset) {
 	case chunk > hugeChunk:
 		p.warn("chunks of %s: that much is decoded for a single row", byteCount(chunk))
 	}
-	if err := d.Decodable(); err != nil {
+	if err := d.CheckDecodable(); err != nil {
 		p.warn("cannot be decoded: %v", err)
 	}
 	var names []string

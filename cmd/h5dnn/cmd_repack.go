@@ -68,7 +68,7 @@ func repack(c *cli.Context) error {
 	}
 	bar := newMeter(c.App.ErrWriter, "repack", wish.work(file, !c.Bool("no-verify")))
 	report, err := file.Repack(c.Context, out, hdf5.RepackOptions{
-		Layout: wish.layoutOf, Memory: memory, Unchecked: c.Bool("no-verify"),
+		Layout: wish.layoutOf, Memory: memory, SkipVerify: c.Bool("no-verify"),
 		Progress: func(_ string, bytes int) { bar.add(bytes) },
 	})
 	bar.end()
@@ -286,8 +286,8 @@ func (w *wish) work(f *hdf5.File, twice bool) int {
 	return total
 }
 
-func showRepacked(w io.Writer, in, out string, r hdf5.Repacked, unchecked bool) error {
-	for _, f := range r.LeftOut {
+func showRepacked(w io.Writer, in, out string, r hdf5.RepackReport, unchecked bool) error {
+	for _, f := range r.Skipped {
 		fmt.Fprintf(w, "left out: %s\n", printable(f.String()))
 	}
 	for _, f := range r.Notes {
@@ -297,15 +297,15 @@ func showRepacked(w io.Writer, in, out string, r hdf5.Repacked, unchecked bool) 
 	if unchecked {
 		checked = ""
 	}
-	_, err := fmt.Fprintf(w, "%s  %s, %d stored anew, %s%s of %s\n", printable(out), plural(r.Datasets, "dataset"), r.Changed,
+	_, err := fmt.Fprintf(w, "%s  %s, %d stored anew, %s%s of %s\n", printable(out), plural(r.Datasets, "dataset"), r.Reencoded,
 		checked, byteCount(fileSize(out)), byteCount(fileSize(in)))
 	return err
 }
 
-func showRepackedJSON(w io.Writer, in, out string, r hdf5.Repacked) error {
+func showRepackedJSON(w io.Writer, in, out string, r hdf5.RepackReport) error {
 	err := encode(w, fields{{"in", in}, {"out", out}, {"in_bytes", fileSize(in)}, {"out_bytes", fileSize(out)}, {"groups", r.Groups},
-		{"datasets", r.Datasets}, {"changed", r.Changed}, {"links", r.Links}, {"attributes", r.Attributes},
-		{"left_out", findings(r.LeftOut)}, {"notes", findings(r.Notes)}})
+		{"datasets", r.Datasets}, {"changed", r.Reencoded}, {"links", r.Links}, {"attributes", r.Attributes},
+		{"left_out", findings(r.Skipped)}, {"notes", findings(r.Notes)}})
 	if err != nil {
 		return err
 	}

@@ -100,7 +100,7 @@ func showReportJSON(w io.Writer, name string, r hdf5.Report) error {
 func findings(all []hdf5.Finding) []fields {
 	items := []fields{}
 	for _, f := range all {
-		items = append(items, fields{{"path", f.Path}, {"what", f.What}})
+		items = append(items, fields{{"path", f.Path}, {"what", f.Message}})
 	}
 	return items
 }

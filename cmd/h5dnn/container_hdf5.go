@@ -33,7 +33,7 @@ func (f hdf5File) Entries(path string) (iter.Seq[entry], error) {
 }
 
 func describeObject(o *hdf5.Object, err error) entry {
-	e := entry{Path: o.Path, Kind: string(o.Kind), Target: o.Target, Other: o.Other, Err: err}
+	e := entry{Path: o.Path, Kind: string(o.Kind), Target: o.Target, Other: o.TargetFile, Err: err}
 	if err != nil && o.Kind == hdf5.KindUnknown {
 		return e
 	}
@@ -174,7 +174,7 @@ func (f hdf5File) selectAll(d *hdf5.Dataset) (selection, error) {
 		File: f.Name(), Size: f.File.Size(),
 		DType: typeName(d.Type), View: d.View(), Texts: d.Type.IsString(), Values: d.Values,
 	}
-	if d.Type.Class == hdf5.ClassSequence && !s.Texts {
+	if d.Type.Class == hdf5.ClassVarLen && !s.Texts {
 		s.Rows = d.Sequences
 	}
 	if d.Shape == nil {

@@ -36,7 +36,7 @@ const (
 // measure loads from a dataset as it is, and from a part of it in rows.
 func (p *patient) measure(ctx context.Context, d *hdf5.Dataset, a storage.Array) error {
 	total := p.rowBytes * a.Shape[0]
-	if total < worthIt || a.Shape[0] < 2*batchRows || d.Decodable() != nil {
+	if total < worthIt || a.Shape[0] < 2*batchRows || d.CheckDecodable() != nil {
 		return nil
 	}
 	m := &measured{rows: min(a.Shape[0], max(batchRows, measureBytes/p.rowBytes))}

@@ -125,7 +125,7 @@ func TestVerifySaysWhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	chunks, err := d.Index()
+	chunks, err := d.StoredChunks()
 	if err = errors.Join(err, f.Close()); err != nil {
 		t.Fatal(err)
 	}

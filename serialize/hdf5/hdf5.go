@@ -65,7 +65,7 @@ func open(name string, f *os.File) (serialize.File, error) {
 // read lists what the file holds. An object that cannot be read is an error
 // here, as an array that is only missing might go unnoticed.
 func (f *file) read(in *hdf5.File) error {
-	for d, err := range in.Numbers() {
+	for d, err := range in.NumericDatasets() {
 		if err != nil {
 			return err
 		}

@@ -65,7 +65,7 @@ func (o *Object) attributes() (all []Attribute, failed error) {
 	add := func(body []byte, err error) {
 		var a Attribute
 		if err == nil {
-			a, err = o.parseAttribute(o.file.over("attribute", body))
+			a, err = o.parseAttribute(o.file.newCursor("attribute", body))
 		}
 		if err != nil {
 			failed = errors.Join(failed, err)
@@ -83,13 +83,13 @@ func (o *Object) attributes() (all []Attribute, failed error) {
 			}
 		}
 	}
-	return all, oneLine(failed)
+	return all, firstError(failed)
 }
 
-// oneLine keeps the first of several errors.
-func oneLine(err error) error {
+// firstError keeps the first of several errors.
+func firstError(err error) error {
 	if many, ok := err.(interface{ Unwrap() []error }); ok {
-		return oneLine(many.Unwrap()[0])
+		return firstError(many.Unwrap()[0])
 	}
 	return err
 }
@@ -102,7 +102,7 @@ func oneLine(err error) error {
 //
 //	| heap id (8) | message flags (1) | order (4) | hash (4) |
 func (o *Object) denseAttributes(m message, add func([]byte, error)) error {
-	c := o.file.over("attribute info", m.body)
+	c := o.file.newCursor("attribute info", m.body)
 	c.skip(1)
 	if c.u8()&1 != 0 {
 		c.skip(2)
@@ -147,11 +147,11 @@ func (o *Object) parseAttribute(c *cursor) (Attribute, error) {
 	part := func(size int) []byte {
 		b := c.bytes(size)
 		if version == 1 {
-			c.skip(min(-size&7, c.left()))
+			c.skip(min(-size&7, c.remaining()))
 		}
 		return b
 	}
-	a.Name = cutZeros(part(nameSize))
+	a.Name = trimNUL(part(nameSize))
 	typeBody, spaceBody := part(typeSize), part(spaceSize)
 	if c.err != nil {
 		return a, c.err
@@ -163,7 +163,7 @@ func (o *Object) parseAttribute(c *cursor) (Attribute, error) {
 	if spaceBody, err = o.file.body(message{kind: msgDataspace, flags: flags & flagShared, body: spaceBody}); err != nil {
 		return a, fmt.Errorf("attribute %q: %w", a.Name, err)
 	}
-	space, err := parseDataspace(o.file.over("dataspace", spaceBody))
+	space, err := parseDataspace(o.file.newCursor("dataspace", spaceBody))
 	if err != nil {
 		return a, fmt.Errorf("attribute %q: %w", a.Name, err)
 	}

@@ -26,8 +26,8 @@ type btree2 struct {
 	nodeSize   int
 	recordSize int
 	record     func(*cursor) error
-	most       []int // records that fit a node, by its height
-	below      []int // records that fit a node and all below it, by its height
+	maxRecords []int // records that fit a node, by its height
+	maxBelow   []int // records that fit a node and all below it, by its height
 	visited    map[uint64]bool
 }
 
@@ -51,7 +51,7 @@ func (f *File) btree2(address uint64, kind int, record func(*cursor) error) erro
 	if root == undefined || count == 0 && depth == 0 {
 		return nil
 	}
-	if err := t.plan(depth); err != nil {
+	if err := t.computeLimits(depth); err != nil {
 		return err
 	}
 	return t.node(root, depth, count)
@@ -59,33 +59,33 @@ func (f *File) btree2(address uint64, kind int, record func(*cursor) error) erro
 
 const nodeOverhead = 4 + 1 + 1 + 4
 
-// plan works out how many records fit, by height, as the format derives the
+// computeLimits works out how many records fit, by height, as the format derives the
 // sizes of fields from that.
-func (t *btree2) plan(depth int) error {
+func (t *btree2) computeLimits(depth int) error {
 	if t.recordSize == 0 || t.nodeSize < nodeOverhead+t.recordSize || depth > 64 {
 		return fmt.Errorf("B-tree 2: nodes of %d bytes, records of %d bytes and depth %d are not possible", t.nodeSize, t.recordSize, depth)
 	}
-	t.most = []int{(t.nodeSize - nodeOverhead) / t.recordSize}
-	t.below = []int{t.most[0]}
+	t.maxRecords = []int{(t.nodeSize - nodeOverhead) / t.recordSize}
+	t.maxBelow = []int{t.maxRecords[0]}
 	for height := 1; height <= depth; height++ {
 		most := (t.nodeSize - nodeOverhead - t.childSize(height)) / (t.recordSize + t.childSize(height))
 		if most < 1 {
 			return fmt.Errorf("B-tree 2: inner nodes of %d bytes have no room for a record", t.nodeSize)
 		}
-		overflow, below := bits.Mul64(uint64(most+1), uint64(t.below[height-1]))
+		overflow, below := bits.Mul64(uint64(most+1), uint64(t.maxBelow[height-1]))
 		if overflow != 0 || below > 1<<62 {
 			return fmt.Errorf("B-tree 2: depth %d is beyond all bounds", depth)
 		}
-		t.most, t.below = append(t.most, most), append(t.below, int(below)+most)
+		t.maxRecords, t.maxBelow = append(t.maxRecords, most), append(t.maxBelow, int(below)+most)
 	}
 	return nil
 }
 
 // childSize returns the size of a child's entry in a node of the given height.
 func (t *btree2) childSize(height int) int {
-	size := t.f.offset + bytesFor(t.most[0])
+	size := t.f.offset + bytesFor(t.maxRecords[0])
 	if height > 1 {
-		size += bytesFor(t.below[height-1])
+		size += bytesFor(t.maxBelow[height-1])
 	}
 	return size
 }
@@ -99,8 +99,8 @@ func (t *btree2) node(address uint64, height, count int) error {
 		return fmt.Errorf("B-tree 2: node at %d is its own ancestor or has two parents", address)
 	}
 	t.visited[address] = true
-	if count > t.most[height] {
-		return fmt.Errorf("B-tree 2: node at %d has %d records where %d fit", address, count, t.most[height])
+	if count > t.maxRecords[height] {
+		return fmt.Errorf("B-tree 2: node at %d has %d records where %d fit", address, count, t.maxRecords[height])
 	}
 	size := nodeOverhead + count*t.recordSize
 	sig := "BTLF"
@@ -113,7 +113,7 @@ func (t *btree2) node(address uint64, height, count int) error {
 	if got := c.u8(); c.err == nil && got != t.kind {
 		c.fail("node at %d has records of kind %d, want %d", address, got, t.kind)
 	}
-	records, children := c.bytes(count*t.recordSize), t.f.over("B-tree 2", nil)
+	records, children := c.bytes(count*t.recordSize), t.f.newCursor("B-tree 2", nil)
 	if height > 0 {
 		children.buf = c.bytes((count + 1) * t.childSize(height))
 	}
@@ -122,16 +122,16 @@ func (t *btree2) node(address uint64, height, count int) error {
 	}
 	for k := range count + 1 {
 		if height > 0 {
-			child, n := children.address(), children.count(bytesFor(t.most[0]))
+			child, n := children.address(), children.count(bytesFor(t.maxRecords[0]))
 			if height > 1 {
-				children.skip(bytesFor(t.below[height-1]))
+				children.skip(bytesFor(t.maxBelow[height-1]))
 			}
 			if err := t.node(child, height-1, n); err != nil {
 				return err
 			}
 		}
 		if k < count {
-			r := t.f.over("B-tree 2 record", records[k*t.recordSize:(k+1)*t.recordSize])
+			r := t.f.newCursor("B-tree 2 record", records[k*t.recordSize:(k+1)*t.recordSize])
 			if err := t.record(r); err != nil {
 				return err
 			}

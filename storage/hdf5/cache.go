@@ -9,10 +9,10 @@ import (
 type chunkCache struct {
 	limit int
 
-	mu    sync.Mutex
-	known map[chunkKey]*list.Element
-	order list.List // of *cachedChunk, used last first
-	bytes int
+	mu      sync.Mutex
+	entries map[chunkKey]*list.Element
+	lru     list.List // of *cachedChunk, used last first
+	bytes   int
 }
 
 type chunkKey struct {
@@ -35,7 +35,7 @@ func (c *chunkCache) get(key chunkKey, size int, decode func() ([]byte, error)) 
 	}
 	data, err := c.entry(key, size, decode).get()
 	if err != nil {
-		c.forget(key)
+		c.evict(key)
 	}
 	return data, err
 }
@@ -43,40 +43,40 @@ func (c *chunkCache) get(key chunkKey, size int, decode func() ([]byte, error)) 
 func (c *chunkCache) entry(key chunkKey, size int, decode func() ([]byte, error)) *cachedChunk {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if e, ok := c.known[key]; ok {
-		c.order.MoveToFront(e)
+	if e, ok := c.entries[key]; ok {
+		c.lru.MoveToFront(e)
 		return e.Value.(*cachedChunk)
 	}
-	if c.known == nil {
-		c.known = map[chunkKey]*list.Element{}
+	if c.entries == nil {
+		c.entries = map[chunkKey]*list.Element{}
 	}
 	for c.bytes+size > c.limit {
-		c.drop(c.order.Back())
+		c.remove(c.lru.Back())
 	}
 	chunk := &cachedChunk{key, size, sync.OnceValues(decode)}
-	c.known[key] = c.order.PushFront(chunk)
+	c.entries[key] = c.lru.PushFront(chunk)
 	c.bytes += size
 	return chunk
 }
 
-// has reports whether the chunk is at hand.
-func (c *chunkCache) has(key chunkKey) bool {
+// contains reports whether the chunk is at hand.
+func (c *chunkCache) contains(key chunkKey) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_, ok := c.known[key]
+	_, ok := c.entries[key]
 	return ok
 }
 
-func (c *chunkCache) forget(key chunkKey) {
+func (c *chunkCache) evict(key chunkKey) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if e, ok := c.known[key]; ok {
-		c.drop(e)
+	if e, ok := c.entries[key]; ok {
+		c.remove(e)
 	}
 }
 
-func (c *chunkCache) drop(e *list.Element) {
-	chunk := c.order.Remove(e).(*cachedChunk)
-	delete(c.known, chunk.key)
+func (c *chunkCache) remove(e *list.Element) {
+	chunk := c.lru.Remove(e).(*cachedChunk)
+	delete(c.entries, chunk.key)
 	c.bytes -= chunk.size
 }

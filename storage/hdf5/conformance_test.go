@@ -59,7 +59,7 @@ type goldenObject struct {
 	Md5str                            string `json:"md5_str"`
 }
 
-func golden(t *testing.T, dir string) (files []goldenFile) {
+func readGolden(t *testing.T, dir string) (files []goldenFile) {
 	f, err := os.Open(filepath.Join(dir, "golden.jsonl"))
 	if err != nil {
 		t.Fatal(err)
@@ -85,7 +85,7 @@ type score struct{ files, objects, numbers, strings, shown, refused, wrong int }
 func TestConformance(t *testing.T) {
 	dir := corpus(t)
 	scores := map[string]*score{}
-	for _, file := range golden(t, dir) {
+	for _, file := range readGolden(t, dir) {
 		suite, _, _ := strings.Cut(file.File, "/")
 		if suite == "hostile" {
 			continue
@@ -255,7 +255,7 @@ func asJSON(x any) string {
 
 func (c *comparison) data(d *Dataset, want goldenObject) {
 	switch {
-	case len(d.shown) < len(d.mappings): // the corpus has not got all its sources
+	case len(d.resolved) < len(d.mappings): // the corpus has not got all its sources
 		c.refused++
 	case want.Md5f64 != "":
 		sum, err := sumFloat64(d)
@@ -276,7 +276,7 @@ func (c *comparison) data(d *Dataset, want goldenObject) {
 		} else {
 			c.strings++
 		}
-	case d.Shape != nil && d.readable() == nil && want.Err == "":
+	case d.Shape != nil && d.checkReadable() == nil && want.Err == "":
 		if n, err := d.Len(); err != nil || n > 1<<16 || n*d.Type.Size > 16<<20 {
 			return
 		}
@@ -295,7 +295,7 @@ func sumFloat64(d *Dataset) (string, error) {
 		return "", err
 	}
 	sum := md5.New()
-	for part := range parts(a.View, d.Chunks) { // some datasets are larger than a test should be
+	for part := range subviews(a.View, d.Chunks) { // some datasets are larger than a test should be
 		packed, wide := make([]byte, part.Len()*a.Type.Size()), make([]byte, part.Len()*8)
 		if err := a.Data.(storage.Source).ReadView(packed, a.Type, part); err != nil {
 			return "", err
@@ -308,9 +308,9 @@ func sumFloat64(d *Dataset) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// parts cuts a view along its first axis, or the second if that is the long
+// subviews cuts a view along its first axis, or the second if that is the long
 // one, and never through a chunk.
-func parts(v views.View, chunk []int) iter.Seq[views.View] {
+func subviews(v views.View, chunk []int) iter.Seq[views.View] {
 	const elements = 1 << 20
 	axis := 0
 	if v.Rank() > 1 && v.Shape[0] == 1 && chunk == nil {
@@ -333,8 +333,8 @@ func parts(v views.View, chunk []int) iter.Seq[views.View] {
 	}
 }
 
-// exercise reads everything of a file that can be read at moderate cost.
-func exercise(name string) (read int, err error) {
+// readAll reads everything of a file that can be read at moderate cost.
+func readAll(name string) (read int, err error) {
 	f, err := Open(name)
 	if err != nil {
 		return 0, err
@@ -418,7 +418,7 @@ func TestHostileFiles(t *testing.T) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		start := time.Now()
-		_, err := exercise(name)
+		_, err := readAll(name)
 		if took := time.Since(start); took > 5*time.Second {
 			t.Errorf("%s: took %v", name, took)
 		}

@@ -39,9 +39,9 @@ func (c *cursor) bytes(n int) []byte {
 	return c.buf[c.at-n : c.at : c.at]
 }
 
-func (c *cursor) skip(n int)   { c.bytes(n) }
-func (c *cursor) rest() []byte { return c.bytes(len(c.buf) - c.at) }
-func (c *cursor) left() int    { return len(c.buf) - c.at }
+func (c *cursor) skip(n int)     { c.bytes(n) }
+func (c *cursor) rest() []byte   { return c.bytes(len(c.buf) - c.at) }
+func (c *cursor) remaining() int { return len(c.buf) - c.at }
 
 // uint reads an unsigned number of n bytes, which must fit into 64 bits unless
 // all its bits are set.

@@ -25,10 +25,10 @@ type Dataset struct {
 	layout layout
 	index  func() (*index, error)
 
-	mappings []fromOther // of a virtual dataset
-	shown    []shown     // and the sources of them that there are
-	depth    int         // of virtual datasets that led here
-	opened   *int        // sources, of all of those
+	mappings []virtualMapping  // of a virtual dataset
+	resolved []resolvedMapping // and the sources of them that there are
+	depth    int               // of virtual datasets that led here
+	opened   *int              // sources, of all of those
 }
 
 func (d *Dataset) parse() error {
@@ -55,10 +55,10 @@ func (d *Dataset) parse() error {
 // parseVirtual finds the sources, if they may be opened: they also tell how
 // far axes that can grow have grown.
 func (d *Dataset) parseVirtual() error {
-	if err := d.readMappings(); err != nil || d.sourcesAllowed() != nil {
+	if err := d.readMappings(); err != nil || d.checkSourcesAllowed() != nil {
 		return err
 	}
-	return d.resolve()
+	return d.resolveMappings()
 }
 
 func (d *Dataset) parseType() error {
@@ -75,9 +75,9 @@ func (d *Dataset) parseType() error {
 	if err != nil {
 		return err
 	}
-	space, err := parseDataspace(d.file.over("dataspace", body))
+	space, err := parseDataspace(d.file.newCursor("dataspace", body))
 	if err == nil && !space.null {
-		d.Shape, d.MaxShape = space.shape, space.most
+		d.Shape, d.MaxShape = space.shape, space.maxShape
 	}
 	return err
 }
@@ -88,7 +88,7 @@ func (d *Dataset) parseLayout() error {
 		return errors.New("has no layout")
 	}
 	var err error
-	if d.layout, err = parseLayout(d.file.over("layout", m.body), d.Type.Size); err != nil {
+	if d.layout, err = parseLayout(d.file.newCursor("layout", m.body), d.Type.Size); err != nil {
 		return err
 	}
 	d.Layout, d.Chunks = layoutNames[d.layout.class], d.layout.chunk
@@ -100,7 +100,7 @@ func (d *Dataset) parseLayout() error {
 		if err != nil {
 			return err
 		}
-		if d.Filters, err = parsePipeline(d.file.over("filters", body)); err != nil {
+		if d.Filters, err = parsePipeline(d.file.newCursor("filters", body)); err != nil {
 			return err
 		}
 	}

@@ -19,9 +19,9 @@ import (
 //
 // A most of all bits set means that an axis can grow for ever.
 type dataspace struct {
-	null  bool
-	shape []int
-	most  []int // how far each axis can grow; Unlimited if for ever
+	null     bool
+	shape    []int
+	maxShape []int // how far each axis can grow; Unlimited if for ever
 }
 
 // Unlimited stands in MaxShape for an axis that can grow for ever.
@@ -29,7 +29,7 @@ const Unlimited = -1
 
 func parseDataspace(c *cursor) (dataspace, error) {
 	version, rank, flags := c.u8(), c.u8(), c.u8()
-	s := dataspace{shape: []int{}, most: []int{}}
+	s := dataspace{shape: []int{}, maxShape: []int{}}
 	switch version {
 	case 1:
 		c.skip(5)
@@ -47,17 +47,17 @@ func parseDataspace(c *cursor) (dataspace, error) {
 	for range rank {
 		s.shape = append(s.shape, c.count(c.length))
 	}
-	s.most = append(s.most, s.shape...)
+	s.maxShape = append(s.maxShape, s.shape...)
 	if flags&1 != 0 {
-		for axis := range s.most {
-			s.most[axis] = c.limit()
+		for axis := range s.maxShape {
+			s.maxShape[axis] = c.maxSize()
 		}
 	}
 	return s, c.err
 }
 
-// limit reads how far an axis can grow.
-func (c *cursor) limit() int {
+// maxSize reads how far an axis can grow.
+func (c *cursor) maxSize() int {
 	x := c.uint(c.length)
 	if n := c.length; x > math.MaxInt64 || n < 8 && x == 1<<(8*n)-1 {
 		return Unlimited

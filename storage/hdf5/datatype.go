@@ -49,7 +49,7 @@ const (
 	ClassCompound
 	ClassReference
 	ClassEnum
-	ClassSequence // of variable length, strings of variable length included
+	ClassVarLen // of variable length, strings of variable length included
 	ClassArray
 	ClassComplex
 )
@@ -94,7 +94,7 @@ const maxTypeDepth = 32
 
 // parseType reads a datatype message.
 func (f *File) parseType(body []byte) (*Type, error) {
-	c := f.over("datatype", body)
+	c := f.newCursor("datatype", body)
 	t := parseType(c, 0)
 	return t, c.err
 }
@@ -104,7 +104,7 @@ func (f *File) datatype(m message) (*Type, error) {
 	if m.flags&flagShared == 0 {
 		return f.parseType(m.body)
 	}
-	body, committed, err := f.resolve(msgDatatype, f.over("datatype", m.body))
+	body, committed, err := f.resolve(msgDatatype, f.newCursor("datatype", m.body))
 	if err != nil {
 		return nil, err
 	}
@@ -127,21 +127,21 @@ func parseType(c *cursor, depth int) *Type {
 		c.fail("version %d is not known; the file is newer than this program", version)
 	case int(class) >= len(typeParsers):
 		c.fail("class %d is not known; the file is newer than this program", class)
-	case t.Size == 0 && class != ClassString && class != ClassOpaque && class != ClassSequence:
+	case t.Size == 0 && class != ClassString && class != ClassOpaque && class != ClassVarLen:
 		c.fail("%v of no bytes", class)
 	default:
-		typeParsers[class](t, c, typeHead{version, bits, depth})
+		typeParsers[class](t, c, typeHeader{version, bits, depth})
 	}
 	return t
 }
 
-// A typeHead is what the properties of a type depend on.
-type typeHead struct{ version, bits, depth int }
+// A typeHeader is what the properties of a type depend on.
+type typeHeader struct{ version, bits, depth int }
 
-var typeParsers [12]func(*Type, *cursor, typeHead)
+var typeParsers [12]func(*Type, *cursor, typeHeader)
 
 func init() { // here, as a table of functions that use it cannot initialize itself
-	typeParsers = [12]func(*Type, *cursor, typeHead){
+	typeParsers = [12]func(*Type, *cursor, typeHeader){
 		(*Type).parseInteger, (*Type).parseFloat, (*Type).parseTime, (*Type).parseString,
 		(*Type).parseInteger, (*Type).parseOpaque, (*Type).parseCompound, (*Type).parseReference,
 		(*Type).parseEnum, (*Type).parseSequence, (*Type).parseArray, (*Type).parseComplex,
@@ -151,7 +151,7 @@ func init() { // here, as a table of functions that use it cannot initialize its
 // parseInteger reads what integers and bitfields have:
 //
 //	bits: 0 big-endian, 3 signed    | offset (2) | precision (2) |
-func (t *Type) parseInteger(c *cursor, h typeHead) {
+func (t *Type) parseInteger(c *cursor, h typeHeader) {
 	t.BigEndian = h.bits&1 != 0
 	t.Signed = t.Class == ClassInteger && h.bits&8 != 0
 	t.BitOffset, t.Precision = c.u16(), c.u16()
@@ -168,7 +168,7 @@ func (t *Type) checkPrecision(c *cursor) {
 //
 //	bits: 0 big-endian, with 6 VAX, 4-5 normalization, 8-15 sign
 //	| offset (2) | precision (2) | exponent: place, size (2) | mantissa: place, size (2) | bias (4) |
-func (t *Type) parseFloat(c *cursor, h typeHead) {
+func (t *Type) parseFloat(c *cursor, h typeHeader) {
 	t.BigEndian = h.bits&1 != 0
 	t.Signed = true
 	t.BitOffset, t.Precision = c.u16(), c.u16()
@@ -185,13 +185,13 @@ func (t *Type) parseFloat(c *cursor, h typeHead) {
 }
 
 // parseTime reads | precision (2) |; bit 0 is big-endian.
-func (t *Type) parseTime(c *cursor, h typeHead) {
+func (t *Type) parseTime(c *cursor, h typeHeader) {
 	t.BigEndian = h.bits&1 != 0
 	t.Precision = c.u16()
 }
 
 // parseString has no properties; bits 0-3 are the padding, 4-7 the character set.
-func (t *Type) parseString(c *cursor, h typeHead) {
+func (t *Type) parseString(c *cursor, h typeHeader) {
 	t.setText(c, h.bits, h.bits>>4)
 }
 
@@ -204,20 +204,20 @@ func (t *Type) setText(c *cursor, padding, charset int) {
 }
 
 // parseOpaque reads | tag |, padded with zeros to the length in bits 0-7.
-func (t *Type) parseOpaque(c *cursor, h typeHead) {
+func (t *Type) parseOpaque(c *cursor, h typeHeader) {
 	tag := c.bytes(h.bits & 0xff)
-	t.Tag = cutZeros(tag)
+	t.Tag = trimNUL(tag)
 	t.time = parseNumpyTime(t.Tag, t.Size)
 }
 
 // parseReference: bits 0-3 tell what is referred to.
-func (t *Type) parseReference(c *cursor, h typeHead) { t.Region = h.bits&15 == 1 }
+func (t *Type) parseReference(c *cursor, h typeHeader) { t.Region = h.bits&15 == 1 }
 
 // parseCompound reads the members, as many as bits 0-15 say:
 //
 //	version 1 and 2: | name, padded to 8 | offset (4) | (1) rank (1), 0 (3), order (4), 0 (4), sizes (4x4) | type |
 //	version 3:       | name, 0 | offset (as few bytes as hold the size) | type |
-func (t *Type) parseCompound(c *cursor, h typeHead) {
+func (t *Type) parseCompound(c *cursor, h typeHeader) {
 	count := h.bits & 0xffff
 	if count == 0 {
 		c.fail("compound of no members")
@@ -244,7 +244,7 @@ func (t *Type) parseCompound(c *cursor, h typeHead) {
 		}
 		m.Type = parseType(c, h.depth+1)
 		if len(dims) > 0 && c.err == nil {
-			m.Type = oldArray(c, m.Type, dims)
+			m.Type = version1Array(c, m.Type, dims)
 		}
 		if c.err == nil && (m.Offset > t.Size || m.Type.Size > t.Size-m.Offset) {
 			c.fail("member %q of %d bytes at %d of a compound of %d bytes", m.Name, m.Type.Size, m.Offset, t.Size)
@@ -266,8 +266,8 @@ func (c *cursor) typeName(version int) string {
 	return name
 }
 
-// oldArray returns the type of arrays that version 1 has no class for.
-func oldArray(c *cursor, base *Type, dims []int) *Type {
+// version1Array returns the type of arrays that version 1 has no class for.
+func version1Array(c *cursor, base *Type, dims []int) *Type {
 	t := &Type{Class: ClassArray, Base: base, Dims: dims}
 	t.sizeArray(c)
 	return t
@@ -288,7 +288,7 @@ func (t *Type) sizeArray(c *cursor) {
 // parseEnum reads
 //
 //	| base type | name, 0, padded to 8 before version 3 … | value … |
-func (t *Type) parseEnum(c *cursor, h typeHead) {
+func (t *Type) parseEnum(c *cursor, h typeHeader) {
 	t.Base = parseType(c, h.depth+1)
 	if c.err == nil && (t.Base.Class != ClassInteger || t.Base.Size != t.Size) {
 		c.fail("enum of %d bytes over %v of %d bytes", t.Size, t.Base.Class, t.Base.Size)
@@ -306,7 +306,7 @@ func (t *Type) parseEnum(c *cursor, h typeHead) {
 
 // parseSequence reads | base type |; bits 0-3 are 1 for strings, then 4-7 the
 // padding and 8-11 the character set. An element is a pointer into the global heap.
-func (t *Type) parseSequence(c *cursor, h typeHead) {
+func (t *Type) parseSequence(c *cursor, h typeHeader) {
 	t.Base = parseType(c, h.depth+1)
 	if t.Text.Variable = h.bits&15 == 1; t.Text.Variable {
 		t.setText(c, h.bits>>4, h.bits>>8)
@@ -320,7 +320,7 @@ func (t *Type) parseSequence(c *cursor, h typeHead) {
 //
 //	version 2: | rank (1) | 0 (3) | size (4) … | order (4) … | base type |
 //	version 3: | rank (1) | size (4) … | base type |
-func (t *Type) parseArray(c *cursor, h typeHead) {
+func (t *Type) parseArray(c *cursor, h typeHeader) {
 	rank := c.u8()
 	if h.version < 3 {
 		c.skip(3)
@@ -342,15 +342,15 @@ func (t *Type) parseArray(c *cursor, h typeHead) {
 }
 
 // parseComplex reads | base type |, of which an element has two.
-func (t *Type) parseComplex(c *cursor, h typeHead) {
+func (t *Type) parseComplex(c *cursor, h typeHeader) {
 	t.Base = parseType(c, h.depth+1)
 	if c.err == nil && (t.Base.Class != ClassFloat || t.Size != 2*t.Base.Size) {
 		c.fail("complex number of %d bytes over %v of %d bytes", t.Size, t.Base.Class, t.Base.Size)
 	}
 }
 
-// cutZeros returns the text before the first zero byte.
-func cutZeros(b []byte) string {
+// trimNUL returns the text before the first zero byte.
+func trimNUL(b []byte) string {
 	for k, c := range b {
 		if c == 0 {
 			return string(b[:k])

@@ -19,7 +19,7 @@ var _ storage.Direct = direct{}
 // in memory, all in a row or in chunks of whole rows without filters.
 type direct struct {
 	*source
-	held *held
+	ranges *prefetched
 }
 
 // wholeRows reports whether a chunk is rows as they follow each other.
@@ -37,7 +37,7 @@ func (s direct) ReadAt(b []byte, at int64) (int, error) {
 
 // ReadParts implements [storage.Direct].
 func (s direct) ReadParts(parts iter.Seq2[int, []byte]) error {
-	held := s.held.now()
+	held := s.ranges.now()
 	readAll := func(file []byte) error {
 		for at, b := range parts {
 			from := file
@@ -82,7 +82,7 @@ func (s direct) read(b []byte, at int, file []byte) error {
 		into := b[from-at:][:n]
 		switch {
 		case address == undefined:
-			return s.source.readPieces(into, piece{views.View{Offset: from / s.size, Shape: []int{n / s.size}, Stride: []int{1}}, views.Of(n / s.size)})
+			return s.source.readTransfer(into, transfer{views.View{Offset: from / s.size, Shape: []int{n / s.size}, Stride: []int{1}}, views.Of(n / s.size)})
 		case file == nil:
 			return s.d.file.readAt(into, address)
 		}
@@ -104,13 +104,13 @@ func (s direct) Expect(at, n int, hold bool) {
 	}
 	s.advise(at, n, unix.MADV_WILLNEED)
 	if hold {
-		s.held.add(at, n)
+		s.ranges.add(at, n)
 	}
 }
 
 // Forget implements [storage.Direct].
 func (s direct) Forget(at, n int) {
-	if s.inside(at, n) && s.held.remove(at, n) {
+	if s.inside(at, n) && s.ranges.remove(at, n) {
 		s.advise(at, n, unix.MADV_DONTNEED)
 	}
 }

@@ -16,9 +16,9 @@ import (
 // row, in chunks of whole rows, and in such chunks most of which were never written.
 func directFile(t *testing.T) *File {
 	t.Helper()
-	kept := keepMapped
-	t.Cleanup(func() { keepMapped = kept })
-	keepMapped = 100
+	kept := maxResident
+	t.Cleanup(func() { maxResident = kept })
+	maxResident = 100
 	elems := make([]int32, 30*4*5)
 	for i := range elems {
 		elems[i] = int32(i * i)

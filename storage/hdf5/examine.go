@@ -33,14 +33,14 @@ func libraryRead(file, dataset string, dst []byte, t dtype.Type, start, count []
 		}
 		as = known.ID()
 	}
-	id, err := ask(func(why *C.char, size C.size_t) C.int64_t { return C.shim_open(text(file), why, size) })
+	id, err := callLibrary(func(msg *C.char, size C.size_t) C.int64_t { return C.shim_open(cString(file), msg, size) })
 	if err != nil {
 		return err
 	}
 	defer closeFile(wrap[h5.File](id))
-	_, err = ask(func(why *C.char, size C.size_t) C.int64_t {
-		return C.shim_read(C.int64_t(id), text(dataset), C.int64_t(as), C.int(len(start)), sizes(start), sizes(count),
-			pointer(dst), C.size_t(len(dst)), why, size)
+	_, err = callLibrary(func(msg *C.char, size C.size_t) C.int64_t {
+		return C.shim_read(C.int64_t(id), cString(dataset), C.int64_t(as), C.int(len(start)), sizes(start), sizes(count),
+			pointer(dst), C.size_t(len(dst)), msg, size)
 	})
 	return err
 }

@@ -37,7 +37,7 @@ type File struct {
 	mapping mapping
 	heaps   heapCache
 	groups  groupCache
-	family  *family                  // files it may lead to, or nil
+	linked  *linkedFiles             // files it may lead to, or nil
 	paths   func() map[uint64]string // of every object, by address of its header
 }
 
@@ -67,7 +67,7 @@ func Open(name string, options ...Options) (*File, error) {
 	}
 	err = f.start()
 	if err == nil && f.options.Follow != "" {
-		err = f.newFamily(f.options.Follow)
+		err = f.allowFolder(f.options.Follow)
 	}
 	if err != nil {
 		file.Close()
@@ -114,8 +114,8 @@ func (f *File) peek(at, n int) []byte {
 // Close closes the file. Arrays read from it on demand fail from then on;
 // arrays that are mapped stay usable for as long as they are reachable.
 func (f *File) Close() error {
-	if f.family != nil {
-		return errors.Join(f.family.close(f), f.closeSelf())
+	if f.linked != nil {
+		return errors.Join(f.linked.close(f), f.closeSelf())
 	}
 	return f.closeSelf()
 }
@@ -138,11 +138,11 @@ func (f *File) FormatVersion() int { return f.super.version }
 
 // span turns an address and a length into a range of the file, or explains why it cannot.
 func (f *File) span(address uint64, n int) (at int64, err error) {
-	switch room := uint64(f.size - f.super.at); {
+	switch limit := uint64(f.size - f.super.at); {
 	case address == undefined:
 		return 0, errors.New("address is undefined")
-	case n < 0 || address > room || uint64(n) > room-address:
-		return 0, fmt.Errorf("%d bytes at address %d are beyond the file's end at %d", n, address, room)
+	case n < 0 || address > limit || uint64(n) > limit-address:
+		return 0, fmt.Errorf("%d bytes at address %d are beyond the file's end at %d", n, address, limit)
 	}
 	return int64(address) + int64(f.super.at), nil
 }
@@ -197,8 +197,8 @@ func (f *File) cursor(what string, address uint64, n int) *cursor {
 	return c
 }
 
-// over returns a cursor over bytes at hand.
-func (f *File) over(what string, buf []byte) *cursor {
+// newCursor returns a cursor over bytes at hand.
+func (f *File) newCursor(what string, buf []byte) *cursor {
 	return &cursor{widths: f.widths, what: what, buf: buf}
 }
 

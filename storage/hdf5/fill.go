@@ -49,7 +49,7 @@ func (f *File) fill(h *header, elemSize int) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		return parseFill(f.over("fill value", body), kind, elemSize)
+		return parseFill(f.newCursor("fill value", body), kind, elemSize)
 	}
 	return nil, nil
 }

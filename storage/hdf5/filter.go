@@ -95,11 +95,11 @@ func decoders(pipeline []Filter) ([]Decoder, error) {
 	return found, nil
 }
 
-// undoFilters decodes the stored bytes of a chunk into dst, which they must
+// decodeChunk decodes the stored bytes of a chunk into dst, which they must
 // fill. Filters are undone from last to first; one whose bit is set in mask
 // was left out when this chunk was written. src must be memory that cannot
 // vanish, so not a mapped file: some decoders are written in C.
-func undoFilters(dst, src []byte, pipeline []Filter, mask uint32, elemSize int) error {
+func decodeChunk(dst, src []byte, pipeline []Filter, mask uint32, elemSize int) error {
 	decode, err := decoders(pipeline)
 	if err != nil {
 		return err
@@ -112,12 +112,12 @@ func undoFilters(dst, src []byte, pipeline []Filter, mask uint32, elemSize int) 
 	}
 	// A filter may add a header or a checksum to incompressible data before the
 	// next one sees it, but not much more.
-	room := len(dst) + len(dst)/8 + 4096
+	capacity := len(dst) + len(dst)/8 + 4096
 	for k := len(applied) - 1; k >= 0; k-- {
 		f, to := pipeline[applied[k]], dst
 		if k > 0 {
-			to = takeScratch(room)
-			defer giveScratch(to)
+			to = getScratch(capacity)
+			defer putScratch(to)
 		}
 		if src, err = decode[applied[k]](to, src, f.Params, elemSize); err != nil {
 			return fmt.Errorf("%v: %w", f, err)
@@ -132,9 +132,9 @@ func undoFilters(dst, src []byte, pipeline []Filter, mask uint32, elemSize int) 
 	return nil
 }
 
-// applyFilters encodes a chunk for storing. The result may be src itself.
+// encodeChunk encodes a chunk for storing. The result may be src itself.
 // Bits of mask tell which filters were left out because they did not help.
-func applyFilters(src []byte, pipeline []Filter, elemSize int) (out []byte, mask uint32, err error) {
+func encodeChunk(src []byte, pipeline []Filter, elemSize int) (out []byte, mask uint32, err error) {
 	for i, f := range pipeline {
 		encode := filters.encode[f.ID]
 		if encode == nil {
@@ -142,7 +142,7 @@ func applyFilters(src []byte, pipeline []Filter, elemSize int) (out []byte, mask
 		}
 		encoded, err := encode(src, f.Params, elemSize)
 		switch {
-		case errors.Is(err, errNotSmaller) && f.Flags&1 != 0:
+		case errors.Is(err, errIncompressible) && f.Flags&1 != 0:
 			mask |= 1 << i
 		case err != nil:
 			return nil, 0, fmt.Errorf("%v: %w", f, err)
@@ -153,19 +153,19 @@ func applyFilters(src []byte, pipeline []Filter, elemSize int) (out []byte, mask
 	return src, mask, nil
 }
 
-// errNotSmaller reports that an optional filter would only make a chunk larger.
-var errNotSmaller = errors.New("data does not get smaller")
+// errIncompressible reports that an optional filter would only make a chunk larger.
+var errIncompressible = errors.New("data does not get smaller")
 
 // errCorrupt is the reason of decoders that need no more detail.
 var errCorrupt = errors.New("corrupt data")
 
 var scratch sync.Pool // of *[]byte
 
-func takeScratch(size int) []byte {
+func getScratch(size int) []byte {
 	if b, _ := scratch.Get().(*[]byte); b != nil && cap(*b) >= size {
 		return (*b)[:size]
 	}
 	return make([]byte, size)
 }
 
-func giveScratch(b []byte) { scratch.Put(&b) }
+func putScratch(b []byte) { scratch.Put(&b) }

@@ -19,11 +19,11 @@ import (
 	"fmt"
 )
 
-func init() { RegisterFilter(FilterBitshuffle, "bitshuffle", unBitshuffle) }
+func init() { RegisterFilter(FilterBitshuffle, "bitshuffle", decodeBitshuffle) }
 
-var bitshuffleCompressors = map[int]func(dst, src []byte) error{2: unLZ4Block, 3: unZstdBlock}
+var bitshuffleCompressors = map[int]func(dst, src []byte) error{2: decodeLZ4Block, 3: decodeZstdBlock}
 
-func unBitshuffle(dst, src []byte, params []uint32, elemSize int) ([]byte, error) {
+func decodeBitshuffle(dst, src []byte, params []uint32, elemSize int) ([]byte, error) {
 	param := func(i int) int {
 		if i < len(params) {
 			return int(params[i])
@@ -36,12 +36,12 @@ func unBitshuffle(dst, src []byte, params []uint32, elemSize int) ([]byte, error
 	if elemSize < 1 {
 		return nil, fmt.Errorf("elements of %d bytes", elemSize)
 	}
-	room := takeScratch(len(dst))
-	defer giveScratch(room)
+	scratch := getScratch(len(dst))
+	defer putScratch(scratch)
 	decode := bitshuffleCompressors[param(4)]
 	switch {
 	case param(4) == 0:
-		return unbits(dst, src, bitshuffleBlock(param(3), elemSize), elemSize, room)
+		return untransposeBlocks(dst, src, bitshuffleBlock(param(3), elemSize), elemSize, scratch)
 	case decode == nil:
 		return nil, fmt.Errorf("compression %d is unknown", param(4))
 	case len(src) < 12:
@@ -52,19 +52,19 @@ func unBitshuffle(dst, src []byte, params []uint32, elemSize int) ([]byte, error
 		return nil, fmt.Errorf("%d bytes in blocks of %d, where %d are expected", size, block, len(dst))
 	}
 	whole := int(size) - int(size)%(8*elemSize) // what lies in blocks
-	packed := takeScratch(int(size))
-	defer giveScratch(packed)
-	rest, err := unblocks(packed[:whole], src[12:], block, decode)
+	packed := getScratch(int(size))
+	defer putScratch(packed)
+	rest, err := decodeBlocks(packed[:whole], src[12:], block, decode)
 	if err != nil || len(rest) < int(size)-whole {
 		return nil, errCorrupt
 	}
 	copy(packed[whole:], rest)
-	return unbits(dst, packed, block/elemSize, elemSize, room)
+	return untransposeBlocks(dst, packed, block/elemSize, elemSize, scratch)
 }
 
-// unZstdBlock fills dst from one Zstandard frame.
-func unZstdBlock(dst, src []byte) error {
-	if out, err := unZstd(dst, src, nil, 0); err != nil || len(out) != len(dst) {
+// decodeZstdBlock fills dst from one Zstandard frame.
+func decodeZstdBlock(dst, src []byte) error {
+	if out, err := decodeZstd(dst, src, nil, 0); err != nil || len(out) != len(dst) {
 		return errCorrupt
 	}
 	return nil
@@ -79,9 +79,9 @@ func bitshuffleBlock(elems, elemSize int) int {
 	return elems - elems%8
 }
 
-// unbits transposes the bits of every block of elems elements back. room is as
+// untransposeBlocks transposes the bits of every block of elems elements back. scratch is as
 // large as dst.
-func unbits(dst, src []byte, elems, elemSize int, room []byte) ([]byte, error) {
+func untransposeBlocks(dst, src []byte, elems, elemSize int, scratch []byte) ([]byte, error) {
 	if len(src) > len(dst) || elems < 8 {
 		return nil, errCorrupt
 	}
@@ -89,7 +89,7 @@ func unbits(dst, src []byte, elems, elemSize int, room []byte) ([]byte, error) {
 	for at := 0; n >= 8; {
 		block := min(elems, n-n%8)
 		size := block * elemSize
-		bitunshuffle(dst[at:at+size], src[at:at+size], elemSize, room)
+		bitunshuffle(dst[at:at+size], src[at:at+size], elemSize, scratch)
 		at, n = at+size, n-block
 	}
 	whole := len(src) - len(src)%(8*elemSize)
@@ -98,8 +98,8 @@ func unbits(dst, src []byte, elems, elemSize int, room []byte) ([]byte, error) {
 }
 
 // bitunshuffle fills dst from src, of the same length: a multiple of 8 elements.
-func bitunshuffle(dst, src []byte, elemSize int, room []byte) {
-	_ = room[:len(dst)]
+func bitunshuffle(dst, src []byte, elemSize int, scratch []byte) {
+	_ = scratch[:len(dst)]
 	C.hdf5_bitunshuffle((*C.uint8_t)(pointer(dst)), (*C.uint8_t)(pointer(src)),
-		C.size_t(len(dst)/elemSize), C.size_t(elemSize), (*C.uint8_t)(pointer(room)))
+		C.size_t(len(dst)/elemSize), C.size_t(elemSize), (*C.uint8_t)(pointer(scratch)))
 }

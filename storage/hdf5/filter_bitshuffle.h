@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 // Undoes the transposition of the bits of n elements, a multiple of 8, of k
-// bytes. dst, src and room have n * k bytes and do not overlap.
-void hdf5_bitunshuffle(uint8_t *dst, const uint8_t *src, size_t n, size_t k, uint8_t *room);
+// bytes. dst, src and scratch have n * k bytes and do not overlap.
+void hdf5_bitunshuffle(uint8_t *dst, const uint8_t *src, size_t n, size_t k, uint8_t *scratch);
 
 #endif

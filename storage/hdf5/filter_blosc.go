@@ -19,7 +19,7 @@ import (
 // highest three bits name the compressor. Else a block has one part for each
 // byte of an element, unless that makes parts tiny or it is the short last one.
 
-func init() { RegisterFilter(FilterBlosc, "blosc", unBlosc) }
+func init() { RegisterFilter(FilterBlosc, "blosc", decodeBlosc) }
 
 type bloscHeader struct {
 	flags, elemSize     int
@@ -34,9 +34,9 @@ const (
 )
 
 // bloscCompressors decode one part, by the number in the flags.
-var bloscCompressors = [8]func(dst, src []byte) error{unBloscLZ, unLZ4Block, unSnappyBlock, unZlibBlock, unZstdBlock}
+var bloscCompressors = [8]func(dst, src []byte) error{decodeBloscLZ, decodeLZ4Block, decodeSnappyBlock, decodeZlibBlock, decodeZstdBlock}
 
-func unBlosc(dst, src []byte, _ []uint32, _ int) ([]byte, error) {
+func decodeBlosc(dst, src []byte, _ []uint32, _ int) ([]byte, error) {
 	h, err := bloscHeaderOf(src, len(dst))
 	if err != nil {
 		return nil, err
@@ -48,9 +48,9 @@ func unBlosc(dst, src []byte, _ []uint32, _ int) ([]byte, error) {
 		}
 		return src[16 : 16+len(dst)], nil
 	}
-	packed, room := takeScratch(min(h.block, h.size)), takeScratch(min(h.block, h.size))
-	defer giveScratch(packed)
-	defer giveScratch(room)
+	packed, scratch := getScratch(min(h.block, h.size)), getScratch(min(h.block, h.size))
+	defer putScratch(packed)
+	defer putScratch(scratch)
 	for at, i := 0, 16; at < len(dst); at, i = at+h.block, i+4 {
 		if len(src) < i+4 {
 			return nil, errCorrupt
@@ -60,7 +60,7 @@ func unBlosc(dst, src []byte, _ []uint32, _ int) ([]byte, error) {
 			return nil, errCorrupt
 		}
 		to := dst[at:min(at+h.block, len(dst))]
-		if err := h.decode(to, src[offset:], packed[:len(to)], room); err != nil {
+		if err := h.decode(to, src[offset:], packed[:len(to)], scratch); err != nil {
 			return nil, err
 		}
 	}
@@ -82,7 +82,7 @@ func bloscHeaderOf(src []byte, most int) (h bloscHeader, err error) {
 }
 
 // decode fills dst from the block at the beginning of src.
-func (h bloscHeader) decode(dst, src, packed, room []byte) error {
+func (h bloscHeader) decode(dst, src, packed, scratch []byte) error {
 	shuffled := h.flags&bloscShuffled != 0 && h.elemSize > 1
 	bits := h.flags&bloscBitshuffled != 0 && h.elemSize > 0
 	if !shuffled && !bits {
@@ -93,12 +93,12 @@ func (h bloscHeader) decode(dst, src, packed, room []byte) error {
 	}
 	switch {
 	case shuffled:
-		_, err := unshuffle(dst, packed, nil, h.elemSize)
+		_, err := decodeShuffle(dst, packed, nil, h.elemSize)
 		return err
 	case bits && len(dst)/h.elemSize%8 == 0:
 		whole := len(dst) - len(dst)%h.elemSize
 		if whole > 0 {
-			bitunshuffle(dst[:whole], packed[:whole], h.elemSize, room)
+			bitunshuffle(dst[:whole], packed[:whole], h.elemSize, scratch)
 		}
 		copy(dst[whole:], packed[whole:])
 	case bits:
@@ -135,7 +135,7 @@ func (h bloscHeader) parts(dst, src []byte) error {
 	return nil
 }
 
-func unSnappyBlock(dst, src []byte) error {
+func decodeSnappyBlock(dst, src []byte) error {
 	n, err := snappy.DecodedLen(src)
 	if err != nil || n != len(dst) {
 		return errCorrupt
@@ -146,15 +146,15 @@ func unSnappyBlock(dst, src []byte) error {
 	return nil
 }
 
-func unZlibBlock(dst, src []byte) error {
-	out, err := inflate(dst, src, nil, 0)
+func decodeZlibBlock(dst, src []byte) error {
+	out, err := decodeDeflate(dst, src, nil, 0)
 	if err == nil && len(out) != len(dst) {
 		err = errCorrupt
 	}
 	return err
 }
 
-// unBloscLZ fills dst from BloscLZ (c-blosc, blosc/blosclz.c): literals, and
+// decodeBloscLZ fills dst from BloscLZ (c-blosc, blosc/blosclz.c): literals, and
 // matches with what was decoded before.
 //
 //	| 000 n |                                      n+1 literals follow
@@ -163,7 +163,7 @@ func unZlibBlock(dst, src []byte) error {
 //
 // The first field has 3 bits; of the first byte of all it is ignored. A length
 // of 7 goes on in bytes that are added, up to one that is not 255.
-func unBloscLZ(dst, src []byte) error {
+func decodeBloscLZ(dst, src []byte) error {
 	const far = 8191
 	if len(src) == 0 {
 		return errCorrupt
@@ -199,7 +199,7 @@ func unBloscLZ(dst, src []byte) error {
 				distance += int(binary.BigEndian.Uint16(src))
 				src = src[2:]
 			}
-			if !repeat(dst, n, distance+1, size) {
+			if !copyMatch(dst, n, distance+1, size) {
 				return errCorrupt
 			}
 			n += size

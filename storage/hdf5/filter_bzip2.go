@@ -10,9 +10,9 @@ import (
 
 // Bzip2, filter 307: one bzip2 stream.
 
-func init() { RegisterFilter(FilterBzip2, "bzip2", unBzip2) }
+func init() { RegisterFilter(FilterBzip2, "bzip2", decodeBzip2) }
 
-func unBzip2(dst, src []byte, _ []uint32, _ int) ([]byte, error) {
+func decodeBzip2(dst, src []byte, _ []uint32, _ int) ([]byte, error) {
 	r := bzip2.NewReader(bytes.NewReader(src))
 	n, err := io.ReadFull(r, dst)
 	switch {

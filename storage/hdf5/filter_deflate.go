@@ -20,8 +20,8 @@ import (
 )
 
 func init() {
-	RegisterFilter(FilterDeflate, "deflate", inflate)
-	registerEncoder(FilterDeflate, deflate)
+	RegisterFilter(FilterDeflate, "deflate", decodeDeflate)
+	registerEncoder(FilterDeflate, encodeDeflate)
 }
 
 // Deflate compresses chunks as zlib does, at level 0 (store) to 9.
@@ -43,7 +43,7 @@ var decompressors = sync.Pool{New: func() any {
 	return d
 }}
 
-func inflate(dst, src []byte, _ []uint32, _ int) ([]byte, error) {
+func decodeDeflate(dst, src []byte, _ []uint32, _ int) ([]byte, error) {
 	d := decompressors.Get().(*decompressor)
 	defer decompressors.Put(d)
 	var n C.size_t
@@ -64,7 +64,7 @@ type compressor struct {
 // compressors holds idle ones by level: libdeflate fixes it on allocation.
 var compressors [10]sync.Pool
 
-func takeCompressor(level int) (*compressor, error) {
+func getCompressor(level int) (*compressor, error) {
 	if level > 9 {
 		return nil, fmt.Errorf("level %d; levels go from 0 to 9", level)
 	}
@@ -80,13 +80,13 @@ func takeCompressor(level int) (*compressor, error) {
 	return d, nil
 }
 
-// deflate gives up, as libhdf5 does, where the result would not be smaller.
-func deflate(src []byte, params []uint32, _ int) ([]byte, error) {
+// encodeDeflate gives up, as libhdf5 does, where the result would not be smaller.
+func encodeDeflate(src []byte, params []uint32, _ int) ([]byte, error) {
 	level := 6
 	if len(params) > 0 {
 		level = int(params[0])
 	}
-	c, err := takeCompressor(level)
+	c, err := getCompressor(level)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func deflate(src []byte, params []uint32, _ int) ([]byte, error) {
 	dst := make([]byte, len(src))
 	n := C.libdeflate_zlib_compress(c.c, pointer(src), C.size_t(len(src)), pointer(dst), C.size_t(len(dst)))
 	if n == 0 {
-		return nil, errNotSmaller
+		return nil, errIncompressible
 	}
 	return dst[:n], nil
 }

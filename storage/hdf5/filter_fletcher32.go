@@ -14,14 +14,14 @@ import (
 // swapped the bytes of both halves on little-endian machines, and is still read.
 
 func init() {
-	RegisterFilter(FilterFletcher32, "fletcher32", checkFletcher32)
-	registerEncoder(FilterFletcher32, appendFletcher32)
+	RegisterFilter(FilterFletcher32, "fletcher32", decodeFletcher32)
+	registerEncoder(FilterFletcher32, encodeFletcher32)
 }
 
 // Fletcher32 lets readers notice that a chunk was damaged.
 func Fletcher32() Filter { return Filter{ID: FilterFletcher32, Name: "fletcher32"} }
 
-func checkFletcher32(_, src []byte, _ []uint32, _ int) ([]byte, error) {
+func decodeFletcher32(_, src []byte, _ []uint32, _ int) ([]byte, error) {
 	if len(src) < 4 {
 		return nil, fmt.Errorf("%d bytes are too few to hold a checksum", len(src))
 	}
@@ -33,7 +33,7 @@ func checkFletcher32(_, src []byte, _ []uint32, _ int) ([]byte, error) {
 	return data, nil
 }
 
-func appendFletcher32(src []byte, _ []uint32, _ int) ([]byte, error) {
+func encodeFletcher32(src []byte, _ []uint32, _ int) ([]byte, error) {
 	out := make([]byte, len(src), len(src)+4)
 	copy(out, src)
 	return binary.LittleEndian.AppendUint32(out, fletcher32(src)), nil

@@ -24,15 +24,15 @@ func fuzzFilter(f *testing.F, id int) {
 			words = append(words, binary.LittleEndian.Uint32(params))
 		}
 		const margin = 64
-		room := bytes.Repeat([]byte{0xa5}, int(size)+2*margin)
-		dst := room[margin : margin+int(size)]
+		buf := bytes.Repeat([]byte{0xa5}, int(size)+2*margin)
+		dst := buf[margin : margin+int(size)]
 		before := bytes.Clone(src)
 		got, err := decode(dst, src, words, int(elemSize))
 		if !bytes.Equal(src, before) {
 			t.Error("the source was written to")
 		}
 		for i := range margin {
-			if room[i] != 0xa5 || room[len(room)-1-i] != 0xa5 {
+			if buf[i] != 0xa5 || buf[len(buf)-1-i] != 0xa5 {
 				t.Fatal("memory beside the room was written to")
 			}
 		}

@@ -15,15 +15,15 @@ import (
 // params[0] may hold the block size it was written with.
 
 func init() {
-	RegisterFilter(FilterLZ4, "lz4", unLZ4)
-	registerEncoder(FilterLZ4, doLZ4)
+	RegisterFilter(FilterLZ4, "lz4", decodeLZ4)
+	registerEncoder(FilterLZ4, encodeLZ4)
 }
 
 // LZ4 compresses chunks less than [Deflate] does, and much faster. Other programs
 // need the registered plugin to read it.
 func LZ4() Filter { return Filter{ID: FilterLZ4, Name: "lz4", Flags: 1} }
 
-func unLZ4(dst, src []byte, _ []uint32, _ int) ([]byte, error) {
+func decodeLZ4(dst, src []byte, _ []uint32, _ int) ([]byte, error) {
 	if len(src) < 12 {
 		return nil, errCorrupt
 	}
@@ -31,19 +31,19 @@ func unLZ4(dst, src []byte, _ []uint32, _ int) ([]byte, error) {
 	if size > uint64(len(dst)) || size > 0 && block == 0 {
 		return nil, fmt.Errorf("%d bytes in blocks of %d, where %d are expected", size, block, len(dst))
 	}
-	_, err := unblocks(dst[:size], src[12:], int(min(block, size)), func(dst, src []byte) error {
+	_, err := decodeBlocks(dst[:size], src[12:], int(min(block, size)), func(dst, src []byte) error {
 		if len(src) == len(dst) {
 			copy(dst, src)
 			return nil
 		}
-		return unLZ4Block(dst, src)
+		return decodeLZ4Block(dst, src)
 	})
 	return dst[:size], err
 }
 
-// unblocks decodes blocks that each follow their size, a big-endian 32-bit
+// decodeBlocks decodes blocks that each follow their size, a big-endian 32-bit
 // number, until dst is full. It returns what is left of src.
-func unblocks(dst, src []byte, block int, decode func(dst, src []byte) error) (rest []byte, err error) {
+func decodeBlocks(dst, src []byte, block int, decode func(dst, src []byte) error) (rest []byte, err error) {
 	for at := 0; at < len(dst); at += block {
 		if len(src) < 4 || uint64(binary.BigEndian.Uint32(src)) > uint64(len(src)-4) {
 			return nil, errCorrupt
@@ -57,8 +57,8 @@ func unblocks(dst, src []byte, block int, decode func(dst, src []byte) error) (r
 	return src, nil
 }
 
-// unLZ4Block fills dst from one LZ4 block.
-func unLZ4Block(dst, src []byte) error {
+// decodeLZ4Block fills dst from one LZ4 block.
+func decodeLZ4Block(dst, src []byte) error {
 	if n, err := lz4.UncompressBlock(src, dst); err != nil || n != len(dst) {
 		return errCorrupt
 	}
@@ -68,7 +68,7 @@ func unLZ4Block(dst, src []byte) error {
 // lz4Block is what one block decodes to: few enough bytes for the caches.
 const lz4Block = 1 << 18
 
-func doLZ4(src []byte, _ []uint32, _ int) ([]byte, error) {
+func encodeLZ4(src []byte, _ []uint32, _ int) ([]byte, error) {
 	size := len(src)
 	out := make([]byte, 12, size+16)
 	binary.BigEndian.PutUint64(out, uint64(len(src)))
@@ -88,7 +88,7 @@ func doLZ4(src []byte, _ []uint32, _ int) ([]byte, error) {
 		binary.BigEndian.PutUint32(out[at:], uint32(len(out)-at-4))
 	}
 	if len(out) >= size {
-		return nil, errNotSmaller
+		return nil, errIncompressible
 	}
 	return out, nil
 }

@@ -9,9 +9,9 @@ package hdf5
 //
 // The first field has 3 bits, the second 5.
 
-func init() { RegisterFilter(FilterLZF, "lzf", unLZF) }
+func init() { RegisterFilter(FilterLZF, "lzf", decodeLZF) }
 
-func unLZF(dst, src []byte, _ []uint32, _ int) ([]byte, error) {
+func decodeLZF(dst, src []byte, _ []uint32, _ int) ([]byte, error) {
 	n := 0
 	for len(src) > 0 {
 		control := int(src[0])
@@ -29,7 +29,7 @@ func unLZF(dst, src []byte, _ []uint32, _ int) ([]byte, error) {
 			size += int(src[0])
 			src = src[1:]
 		}
-		if len(src) == 0 || !repeat(dst, n, control&31<<8|int(src[0])+1, size+2) {
+		if len(src) == 0 || !copyMatch(dst, n, control&31<<8|int(src[0])+1, size+2) {
 			return nil, errCorrupt
 		}
 		n += size + 2
@@ -38,10 +38,10 @@ func unLZF(dst, src []byte, _ []uint32, _ int) ([]byte, error) {
 	return dst[:n], nil
 }
 
-// repeat writes to dst, from at on, size bytes that begin distance bytes before,
+// copyMatch writes to dst, from at on, size bytes that begin distance bytes before,
 // some of which it may itself write. It reports false if they are not there or
 // do not fit.
-func repeat(dst []byte, at, distance, size int) bool {
+func copyMatch(dst []byte, at, distance, size int) bool {
 	if distance < 1 || distance > at || size > len(dst)-at {
 		return false
 	}

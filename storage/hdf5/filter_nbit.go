@@ -15,9 +15,9 @@ import "fmt"
 //	3 size, number of members, and of each: offset, type                         a compound
 //	4 size                                                                       bytes as they are
 
-func init() { RegisterFilter(FilterNbit, "nbit", unNbit) }
+func init() { RegisterFilter(FilterNbit, "nbit", decodeNbit) }
 
-func unNbit(dst, src []byte, params []uint32, _ int) ([]byte, error) {
+func decodeNbit(dst, src []byte, params []uint32, _ int) ([]byte, error) {
 	if len(params) < 5 {
 		return nil, fmt.Errorf("%d params", len(params))
 	}

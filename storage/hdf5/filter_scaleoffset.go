@@ -19,7 +19,7 @@ import (
 // for; the number of elements; 1 for floats; their size; 1 if signed; 1 if
 // big-endian; 1 if there is a fill value; and that, in little-endian words.
 
-func init() { RegisterFilter(FilterScaleOffset, "scaleoffset", unScaleOffset) }
+func init() { RegisterFilter(FilterScaleOffset, "scaleoffset", decodeScaleOffset) }
 
 // A scaleOffset is what the params of the filter say.
 type scaleOffset struct {
@@ -31,7 +31,7 @@ type scaleOffset struct {
 	fill      uint64
 }
 
-func unScaleOffset(dst, src []byte, params []uint32, _ int) ([]byte, error) {
+func decodeScaleOffset(dst, src []byte, params []uint32, _ int) ([]byte, error) {
 	s, err := scaleOffsetOf(params)
 	if err != nil {
 		return nil, err

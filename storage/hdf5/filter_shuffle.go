@@ -14,14 +14,14 @@ import "C"
 import "fmt"
 
 func init() {
-	RegisterFilter(FilterShuffle, "shuffle", unshuffle)
-	registerEncoder(FilterShuffle, shuffle)
+	RegisterFilter(FilterShuffle, "shuffle", decodeShuffle)
+	registerEncoder(FilterShuffle, encodeShuffle)
 }
 
 // Shuffle regroups the bytes of a chunk's elements, for a compressor to follow.
 func Shuffle() Filter { return Filter{ID: FilterShuffle, Name: "shuffle", Flags: 1} }
 
-func unshuffle(dst, src []byte, params []uint32, elemSize int) ([]byte, error) {
+func decodeShuffle(dst, src []byte, params []uint32, elemSize int) ([]byte, error) {
 	width := shuffleWidth(params, elemSize)
 	if width <= 1 {
 		return src, nil
@@ -35,7 +35,7 @@ func unshuffle(dst, src []byte, params []uint32, elemSize int) ([]byte, error) {
 	return dst[:len(src)], nil
 }
 
-func shuffle(src []byte, params []uint32, elemSize int) ([]byte, error) {
+func encodeShuffle(src []byte, params []uint32, elemSize int) ([]byte, error) {
 	width := shuffleWidth(params, elemSize)
 	if width <= 1 || len(src) == 0 {
 		return src, nil

@@ -14,7 +14,7 @@ import (
 // big-endian), samples in a block, bits in a sample, samples in a line. Blocks of a line are coded together and padded to whole ones. Samples
 // of 32 and 64 bits are coded as planes of bytes.
 
-func init() { RegisterFilter(FilterSzip, "szip", unSzip) }
+func init() { RegisterFilter(FilterSzip, "szip", decodeSzip) }
 
 const (
 	szipBigEndian = 16
@@ -33,7 +33,7 @@ type szip struct {
 	samples    []uint32 // of one line, whole blocks
 }
 
-func unSzip(dst, src []byte, params []uint32, _ int) ([]byte, error) {
+func decodeSzip(dst, src []byte, params []uint32, _ int) ([]byte, error) {
 	if len(src) < 4 || len(params) < 4 {
 		return nil, errCorrupt
 	}
@@ -50,12 +50,12 @@ func unSzip(dst, src []byte, params []uint32, _ int) ([]byte, error) {
 	if planes == 1 {
 		return dst, s.decode(dst)
 	}
-	bytes := takeScratch(size)
-	defer giveScratch(bytes)
+	bytes := getScratch(size)
+	defer putScratch(bytes)
 	if err := s.decode(bytes); err != nil {
 		return nil, err
 	}
-	return unshuffle(dst, bytes, nil, planes)
+	return decodeShuffle(dst, bytes, nil, planes)
 }
 
 // szipOf checks params. planes is 1, or how many bytes of an element were coded

@@ -32,12 +32,12 @@ func TestFiltersUndoWhatTheyDid(t *testing.T) {
 	for _, pipeline := range pipelines {
 		for _, elemSize := range []int{1, 2, 3, 4, 8, 12, 16, 24} {
 			for _, data := range samples() {
-				stored, mask, err := applyFilters(data, pipeline, elemSize)
+				stored, mask, err := encodeChunk(data, pipeline, elemSize)
 				if err != nil {
 					t.Fatalf("%v: %v", pipeline, err)
 				}
 				got := make([]byte, len(data))
-				if err := undoFilters(got, stored, pipeline, mask, elemSize); err != nil {
+				if err := decodeChunk(got, stored, pipeline, mask, elemSize); err != nil {
 					t.Fatalf("%v, %d bytes, elements of %d: %v", pipeline, len(data), elemSize, err)
 				}
 				if !bytes.Equal(got, data) {
@@ -58,7 +58,7 @@ func TestShuffleIsATransposition(t *testing.T) {
 					want[p*n+j] = data[j*k+p]
 				}
 			}
-			got, err := shuffle(data, []uint32{uint32(k)}, 0)
+			got, err := encodeShuffle(data, []uint32{uint32(k)}, 0)
 			if err != nil || !bytes.Equal(got, want) {
 				t.Fatalf("%d bytes, elements of %d: not the transposition (%v)", len(data), k, err)
 			}
@@ -67,16 +67,16 @@ func TestShuffleIsATransposition(t *testing.T) {
 }
 
 func TestFletcher32AcceptsBothByteOrders(t *testing.T) {
-	stored, _ := appendFletcher32([]byte("abcde"), nil, 0)
+	stored, _ := encodeFletcher32([]byte("abcde"), nil, 0)
 	swapped := bytes.Clone(stored)
 	swapped[5], swapped[6], swapped[7], swapped[8] = stored[6], stored[5], stored[8], stored[7]
 	for _, b := range [][]byte{stored, swapped} {
-		if got, err := checkFletcher32(nil, b, nil, 0); err != nil || string(got) != "abcde" {
+		if got, err := decodeFletcher32(nil, b, nil, 0); err != nil || string(got) != "abcde" {
 			t.Errorf("%x: got %q, %v", b, got, err)
 		}
 	}
 	stored[0] ^= 1
-	if _, err := checkFletcher32(nil, stored, nil, 0); err == nil {
+	if _, err := decodeFletcher32(nil, stored, nil, 0); err == nil {
 		t.Error("a flipped bit went unnoticed")
 	}
 }
@@ -91,7 +91,7 @@ func BenchmarkUndo(b *testing.B) {
 	}
 	for _, pipeline := range [][]Filter{{Deflate(4)}, {Shuffle()}, {Fletcher32()}, {LZ4()}, {Zstd(3)}, {Shuffle(), Deflate(4), Fletcher32()}} {
 		b.Run(fmt.Sprint(pipeline), func(b *testing.B) {
-			stored, mask, err := applyFilters(data, pipeline, 4)
+			stored, mask, err := encodeChunk(data, pipeline, 4)
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -99,7 +99,7 @@ func BenchmarkUndo(b *testing.B) {
 			b.ReportAllocs()
 			got := make([]byte, len(data))
 			for b.Loop() {
-				if err := undoFilters(got, stored, pipeline, mask, 4); err != nil {
+				if err := decodeChunk(got, stored, pipeline, mask, 4); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -139,8 +139,8 @@ func TestMatchesOfEveryDistance(t *testing.T) {
 		farthest int
 		tail     []byte // BloscLZ ends in literals
 	}{
-		{"lzf", unLZF, lzf, 8192, nil},
-		{"blosclz", func(dst, src []byte, _ []uint32, _ int) ([]byte, error) { return dst, unBloscLZ(dst, src) }, bloscLZ, len(plain) + 1, plain[:1]},
+		{"lzf", decodeLZF, lzf, 8192, nil},
+		{"blosclz", func(dst, src []byte, _ []uint32, _ int) ([]byte, error) { return dst, decodeBloscLZ(dst, src) }, bloscLZ, len(plain) + 1, plain[:1]},
 	} {
 		for _, distance := range []int{1, 2, 3, 8, 100, 255, 256, 257, 8190, 8191, 8192, 8193, 8447, 9000, 39999, 40000, 40001} {
 			for _, size := range []int{9, 10, 100, 200} {
@@ -165,10 +165,10 @@ func TestMatchesOfEveryDistance(t *testing.T) {
 		}
 	}
 	for _, stream := range [][]byte{{1}, {0, 'a', 32}, {0, 'a', 32, 1}, {0, 'a', 7 << 5}, {0, 'a', 7 << 5, 255}, {0, 'a', 7<<5 | 31, 0, 255}, {31, 'a'}} {
-		if _, err := unLZF(make([]byte, 10), stream, nil, 1); err == nil {
+		if _, err := decodeLZF(make([]byte, 10), stream, nil, 1); err == nil {
 			t.Errorf("lzf: % x is no error", stream)
 		}
-		if err := unBloscLZ(make([]byte, 10), stream); err == nil {
+		if err := decodeBloscLZ(make([]byte, 10), stream); err == nil {
 			t.Errorf("blosclz: % x is no error", stream)
 		}
 	}

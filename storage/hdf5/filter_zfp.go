@@ -22,7 +22,7 @@ import (
 // Bits and numbers have the lowest first. Blocks of integers begin with their
 // planes, those coded reversibly have the number of planes before them.
 
-func init() { RegisterFilter(FilterZFP, "zfp", unZFP) }
+func init() { RegisterFilter(FilterZFP, "zfp", decodeZFP) }
 
 // A zfp is what the params of the filter say.
 type zfp struct {
@@ -37,7 +37,7 @@ type zfp struct {
 	order            []uint8 // of coefficients
 }
 
-func unZFP(dst, src []byte, params []uint32, _ int) ([]byte, error) {
+func decodeZFP(dst, src []byte, params []uint32, _ int) ([]byte, error) {
 	z, err := zfpOf(params)
 	if err != nil {
 		return nil, err
@@ -49,9 +49,9 @@ func unZFP(dst, src []byte, params []uint32, _ int) ([]byte, error) {
 	dst = dst[:n*z.size]
 	r := &lowBits{src: src}
 	if z.size == 4 {
-		err = unZFPBlocks[int32](z, dst, r)
+		err = decodeZFPBlocks[int32](z, dst, r)
 	} else {
-		err = unZFPBlocks[int64](z, dst, r)
+		err = decodeZFPBlocks[int64](z, dst, r)
 	}
 	if z.swap {
 		for at := 0; at < len(dst); at += z.size {
@@ -120,15 +120,15 @@ func (z *zfp) setMode(mode uint64) {
 	}
 }
 
-// unZFPBlocks fills dst block by block.
-func unZFPBlocks[I int32 | int64](z *zfp, dst []byte, r *lowBits) error {
+// decodeZFPBlocks fills dst block by block.
+func decodeZFPBlocks[I int32 | int64](z *zfp, dst []byte, r *lowBits) error {
 	block := make([]I, len(z.order))
 	d, at := z.dims, [4]int{}
 	for at[3] = 0; at[3] < d[3]; at[3] += 4 {
 		for at[2] = 0; at[2] < d[2]; at[2] += 4 {
 			for at[1] = 0; at[1] < d[1]; at[1] += 4 {
 				for at[0] = 0; at[0] < d[0]; at[0] += 4 {
-					unZFPBlock(z, block, r)
+					decodeZFPBlock(z, block, r)
 					if r.short {
 						return errCorrupt
 					}
@@ -145,9 +145,9 @@ func scatterZFP[I int32 | int64](z *zfp, dst []byte, block []I, at [4]int) {
 	for i, x := range block {
 		to, inside := 0, true
 		for axis := z.axes - 1; axis >= 0; axis-- {
-			place := at[axis] + i>>(2*axis)&3
-			inside = inside && place < z.dims[axis]
-			to = to*z.dims[axis] + place
+			coord := at[axis] + i>>(2*axis)&3
+			inside = inside && coord < z.dims[axis]
+			to = to*z.dims[axis] + coord
 		}
 		switch {
 		case !inside:
@@ -159,8 +159,8 @@ func scatterZFP[I int32 | int64](z *zfp, dst []byte, block []I, at [4]int) {
 	}
 }
 
-// unZFPBlock decodes the elements of a block, those that are floats to their bits.
-func unZFPBlock[I int32 | int64](z *zfp, block []I, r *lowBits) {
+// decodeZFPBlock decodes the elements of a block, those that are floats to their bits.
+func decodeZFPBlock[I int32 | int64](z *zfp, block []I, r *lowBits) {
 	begin, width, exponentBits := r.at, 8*z.size, 11
 	if z.size == 4 {
 		exponentBits = 8
@@ -186,13 +186,13 @@ func unZFPBlock[I int32 | int64](z *zfp, block []I, r *lowBits) {
 	case z.float:
 		planes = min(planes, max(0, exponent-z.exponent+2*z.axes+2))
 	}
-	unZFPPlanes(z, block, r, planes, begin+z.most)
+	decodeZFPPlanes(z, block, r, planes, begin+z.most)
 	r.skipTo(begin + z.least)
 	z.transform(func(at, step int) {
 		if z.reversible {
-			unLorenzo(block, at, step)
+			inverseLorenzo(block, at, step)
 		} else {
-			unLift(block, at, step)
+			inverseLift(block, at, step)
 		}
 	})
 	switch {
@@ -207,10 +207,10 @@ func unZFPBlock[I int32 | int64](z *zfp, block []I, r *lowBits) {
 	}
 }
 
-// unZFPPlanes decodes planes of bits, the highest first, until the bit at end.
+// decodeZFPPlanes decodes planes of bits, the highest first, until the bit at end.
 // Of each plane, the bits of coefficients that had any before stand as they are;
 // the others follow as lengths of runs of zeros.
-func unZFPPlanes[I int32 | int64](z *zfp, block []I, r *lowBits, planes, end int) {
+func decodeZFPPlanes[I int32 | int64](z *zfp, block []I, r *lowBits, planes, end int) {
 	clear(block)
 	data := make([]uint64, len(block))
 	size, width, n := len(block), 8*z.size, 0
@@ -245,7 +245,7 @@ func (z *zfp) transform(lift func(at, step int)) {
 	}
 }
 
-// unLift multiplies four elements by the matrix
+// inverseLift multiplies four elements by the matrix
 //
 //	     4  6 -4 -1
 //	1/4  4  2  4  5
@@ -253,7 +253,7 @@ func (z *zfp) transform(lift func(at, step int)) {
 //	     4 -6 -4  1
 //
 // in steps that lose no bits but the lowest.
-func unLift[I int32 | int64](p []I, at, step int) {
+func inverseLift[I int32 | int64](p []I, at, step int) {
 	x, y, z, w := p[at], p[at+step], p[at+2*step], p[at+3*step]
 	y += w >> 1
 	w -= y >> 1
@@ -268,8 +268,8 @@ func unLift[I int32 | int64](p []I, at, step int) {
 	p[at], p[at+step], p[at+2*step], p[at+3*step] = x, y, z, w
 }
 
-// unLorenzo multiplies four elements by Pascal's matrix, which loses nothing.
-func unLorenzo[I int32 | int64](p []I, at, step int) {
+// inverseLorenzo multiplies four elements by Pascal's matrix, which loses nothing.
+func inverseLorenzo[I int32 | int64](p []I, at, step int) {
 	x, y, z, w := p[at], p[at+step], p[at+2*step], p[at+3*step]
 	w += z
 	z += y

@@ -14,8 +14,8 @@ import (
 // params[0] is the level it was written with.
 
 func init() {
-	RegisterFilter(FilterZstd, "zstd", unZstd)
-	registerEncoder(FilterZstd, doZstd)
+	RegisterFilter(FilterZstd, "zstd", decodeZstd)
+	registerEncoder(FilterZstd, encodeZstd)
 }
 
 // Zstd compresses chunks at level 1 to 22, better than [Deflate] at its speed.
@@ -28,7 +28,7 @@ var zstdDecoder = sync.OnceValues(func() (*zstd.Decoder, error) {
 	return zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderLowmem(true))
 })
 
-func unZstd(dst, src []byte, _ []uint32, _ int) ([]byte, error) {
+func decodeZstd(dst, src []byte, _ []uint32, _ int) ([]byte, error) {
 	d, err := zstdDecoder()
 	if err != nil {
 		return nil, err
@@ -38,7 +38,7 @@ func unZstd(dst, src []byte, _ []uint32, _ int) ([]byte, error) {
 
 var zstdEncoders sync.Map // of *zstd.Encoder by level
 
-func doZstd(src []byte, params []uint32, _ int) ([]byte, error) {
+func encodeZstd(src []byte, params []uint32, _ int) ([]byte, error) {
 	level := 3
 	if len(params) > 0 {
 		level = int(int32(params[0]))
@@ -56,7 +56,7 @@ func doZstd(src []byte, params []uint32, _ int) ([]byte, error) {
 	}
 	out := e.(*zstd.Encoder).EncodeAll(src, make([]byte, 0, len(src)/2+64))
 	if len(out) >= len(src) {
-		return nil, errNotSmaller
+		return nil, errIncompressible
 	}
 	return out, nil
 }

@@ -14,22 +14,22 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// A family is a file and those it leads to. All lie in one folder, out of which
+// A linkedFiles is a file and those it leads to. All lie in one folder, out of which
 // neither ".." nor a symbolic link gets.
-type family struct {
+type linkedFiles struct {
 	folder string // absolute
 	root   *os.Root
 
-	mu    sync.Mutex
-	files map[string]*File    // by path below the folder
-	raw   map[string]*os.File // files that are not HDF5
+	mu       sync.Mutex
+	files    map[string]*File    // by path below the folder
+	external map[string]*os.File // files that are not HDF5
 }
 
-// maxFamily is how many files one file may lead to at a time.
-const maxFamily = 4096
+// maxLinkedFiles is how many files one file may lead to at a time.
+const maxLinkedFiles = 4096
 
-// newFamily allows f to open files of a folder.
-func (f *File) newFamily(folder string) error {
+// allowFolder allows f to open files of a folder.
+func (f *File) allowFolder(folder string) error {
 	absolute, err := filepath.Abs(folder)
 	if err != nil {
 		return err
@@ -38,15 +38,15 @@ func (f *File) newFamily(folder string) error {
 	if err != nil {
 		return fmt.Errorf("folder of files that may be opened: %w", err)
 	}
-	f.family = &family{folder: absolute, root: root, files: map[string]*File{}, raw: map[string]*os.File{}}
-	if path, err := f.below(filepath.Base(f.name)); err == nil {
-		f.family.files[path] = f
+	f.linked = &linkedFiles{folder: absolute, root: root, files: map[string]*File{}, external: map[string]*os.File{}}
+	if path, err := f.resolveName(filepath.Base(f.name)); err == nil {
+		f.linked.files[path] = f
 	}
 	return nil
 }
 
 // close closes all files of the family but f.
-func (m *family) close(f *File) error {
+func (m *linkedFiles) close(f *File) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	all := []error{m.root.Close()}
@@ -55,16 +55,16 @@ func (m *family) close(f *File) error {
 			all = append(all, other.closeSelf())
 		}
 	}
-	for _, raw := range m.raw {
+	for _, raw := range m.external {
 		all = append(all, raw.Close())
 	}
 	return errors.Join(all...)
 }
 
-// below returns the path, below the family's folder, of a file that f names.
+// resolveName returns the path, below the family's folder, of a file that f names.
 // An absolute name that leads elsewhere is tried beside f, as libhdf5 does.
-func (f *File) below(name string) (string, error) {
-	if f.family == nil {
+func (f *File) resolveName(name string) (string, error) {
+	if f.linked == nil {
 		return "", fmt.Errorf("file %q is another one, and others are not opened unless that is allowed (Options.Follow): %w", name, storage.ErrState)
 	}
 	beside := func(name string) (string, error) {
@@ -72,16 +72,16 @@ func (f *File) below(name string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		return filepath.Rel(f.family.folder, absolute)
+		return filepath.Rel(f.linked.folder, absolute)
 	}
 	path, err := beside(name)
 	if filepath.IsAbs(name) {
-		if path, err = filepath.Rel(f.family.folder, name); err != nil || outside(path) {
+		if path, err = filepath.Rel(f.linked.folder, name); err != nil || outside(path) {
 			path, err = beside(filepath.Base(name))
 		}
 	}
 	if err != nil || outside(path) {
-		return "", fmt.Errorf("file %q lies outside of %s, the only folder that files may be opened in: %w", name, f.family.folder, storage.ErrState)
+		return "", fmt.Errorf("file %q lies outside of %s, the only folder that files may be opened in: %w", name, f.linked.folder, storage.ErrState)
 	}
 	return path, nil
 }
@@ -90,16 +90,16 @@ func outside(path string) bool {
 	return path == ".." || strings.HasPrefix(path, ".."+string(filepath.Separator))
 }
 
-// other returns the HDF5 file that f calls name.
-func (f *File) other(name string) (*File, error) {
+// linkedFile returns the HDF5 file that f calls name.
+func (f *File) linkedFile(name string) (*File, error) {
 	if name == "." {
 		return f, nil
 	}
-	path, err := f.below(name)
+	path, err := f.resolveName(name)
 	if err != nil {
 		return nil, err
 	}
-	m := f.family
+	m := f.linked
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if known, ok := m.files[path]; ok {
@@ -109,7 +109,7 @@ func (f *File) other(name string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &File{name: filepath.Join(m.folder, path), file: file, family: m, options: f.options}
+	g := &File{name: filepath.Join(m.folder, path), file: file, linked: m, options: f.options}
 	if err := g.start(); err != nil {
 		file.Close()
 		return nil, fmt.Errorf("%s: %w", g.name, err)
@@ -119,23 +119,23 @@ func (f *File) other(name string) (*File, error) {
 }
 
 // open opens a file of the folder; a pipe would wait for its writer otherwise.
-func (m *family) open(path string) (*os.File, error) {
-	if len(m.files)+len(m.raw) >= maxFamily {
-		return nil, fmt.Errorf("leads to more than %d files", maxFamily)
+func (m *linkedFiles) open(path string) (*os.File, error) {
+	if len(m.files)+len(m.external) >= maxLinkedFiles {
+		return nil, fmt.Errorf("leads to more than %d files", maxLinkedFiles)
 	}
 	return m.root.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 }
 
-// rawFile returns the file that f calls name, whatever is in it.
-func (f *File) rawFile(name string) (*os.File, error) {
-	path, err := f.below(name)
+// externalFile returns the file that f calls name, whatever is in it.
+func (f *File) externalFile(name string) (*os.File, error) {
+	path, err := f.resolveName(name)
 	if err != nil {
 		return nil, err
 	}
-	m := f.family
+	m := f.linked
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if known, ok := m.raw[path]; ok {
+	if known, ok := m.external[path]; ok {
 		return known, nil
 	}
 	file, err := m.open(path)
@@ -146,13 +146,13 @@ func (f *File) rawFile(name string) (*os.File, error) {
 		file.Close()
 		return nil, fmt.Errorf("%s: not a regular file", path)
 	}
-	m.raw[path] = file
+	m.external[path] = file
 	return file, nil
 }
 
-// lookupOutside follows an external link.
-func (f *File) lookupOutside(m *Object, budget *int) (*Object, error) {
-	g, err := f.other(m.Other)
+// followExternalLink follows an external link.
+func (f *File) followExternalLink(m *Object, budget *int) (*Object, error) {
+	g, err := f.linkedFile(m.TargetFile)
 	if err != nil {
 		return nil, f.fail(m.Path, err)
 	}
@@ -161,22 +161,22 @@ func (f *File) lookupOutside(m *Object, budget *int) (*Object, error) {
 
 // readExternal reads a piece of a dataset whose elements lie one after the
 // other in other files.
-func (s *source) readExternal(dst []byte, p piece, t []track) error {
+func (s *source) readExternal(dst []byte, p transfer, t []axisSlice) error {
 	const most = 32 << 20
-	from := s.within(p, t, nil, s.d.Shape)
+	from := s.viewOfChunk(p, t, nil, s.d.Shape)
 	lo, hi := from.Bounds()
 	size := hi - lo + s.size
 	if size > most && p.from.Len() > 1 {
 		low, high := p.halve(s.shape, widest(p.from))
-		for _, half := range []piece{low, high} {
-			if err := s.readPieces(dst, half); err != nil {
+		for _, half := range []transfer{low, high} {
+			if err := s.readTransfer(dst, half); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	buf := takeScratch(size)
-	defer giveScratch(buf)
+	buf := getScratch(size)
+	defer putScratch(buf)
 	if err := s.d.readFiles(buf, lo); err != nil {
 		return err
 	}
@@ -209,7 +209,7 @@ func (d *Dataset) readFiles(buf []byte, at int) error {
 			at -= size
 			continue
 		}
-		file, err := d.file.rawFile(e.Name)
+		file, err := d.file.externalFile(e.Name)
 		if err != nil {
 			return err
 		}

@@ -14,7 +14,7 @@ import (
 )
 
 func TestVirtualDatasetsShowWhatH5pySees(t *testing.T) {
-	f := opened(t, "virtual.h5", Options{Follow: "testdata"})
+	f := openTestdata(t, "virtual.h5", Options{Follow: "testdata"})
 	all, err := f.Lookup("/want")
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +62,7 @@ func array(t *testing.T, f *File, path string) storage.Array {
 }
 
 func TestSourcesInTheSameFileNeedNoLeave(t *testing.T) {
-	f := opened(t, "virtual.h5")
+	f := openTestdata(t, "virtual.h5")
 	if got, want := read[int32](t, array(t, f, "/same")), []int32{-7, -7, -7, -7, -7, 0, 1, 2, 3, 4, -7, -7, -7, -7, -7}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
@@ -70,7 +70,7 @@ func TestSourcesInTheSameFileNeedNoLeave(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := d.Sources(); !slices.Equal(got, []Virtual{{"source0.h5", "x"}, {"source1.h5", "x"}}) {
+	if got := d.VirtualSources(); !slices.Equal(got, []VirtualSource{{"source0.h5", "x"}, {"source1.h5", "x"}}) {
 		t.Errorf("sources %v", got)
 	}
 	if _, err := d.Array(); !errors.Is(err, storage.ErrState) {
@@ -79,11 +79,11 @@ func TestSourcesInTheSameFileNeedNoLeave(t *testing.T) {
 }
 
 func TestExternalData(t *testing.T) {
-	f := opened(t, "external.h5", Options{Follow: "testdata"})
+	f := openTestdata(t, "external.h5", Options{Follow: "testdata"})
 	if got := read[int32](t, array(t, f, "/raw")); !slices.Equal(got, []int32{0, 1, 2, 3, 4, 5}) {
 		t.Errorf("raw: %v", got)
 	}
-	f = opened(t, "virtual.h5", Options{Follow: "testdata"})
+	f = openTestdata(t, "virtual.h5", Options{Follow: "testdata"})
 	if got := read[int32](t, array(t, f, "/link")); got[0] != 100 || len(got) != 24 {
 		t.Errorf("link: %v", got)
 	}
@@ -105,16 +105,16 @@ func TestNoFileOutsideTheFolder(t *testing.T) {
 	must(t, err)
 	defer f.Close()
 	for _, name := range []string{"../source0.h5", "x/../../source0.h5", "alias.h5", filepath.Join(inner, "..", "nowhere.h5")} {
-		if _, err := f.other(name); err == nil {
+		if _, err := f.linkedFile(name); err == nil {
 			t.Errorf("%s was opened", name)
 		}
 	}
 	for _, name := range []string{"source0.h5", "./source0.h5", filepath.Join(inner, "source0.h5"), filepath.Join(dir, "source0.h5"), "."} {
-		if g, err := f.other(name); err != nil || strings.HasPrefix(g.name, filepath.Join(dir, "source0")) {
+		if g, err := f.linkedFile(name); err != nil || strings.HasPrefix(g.name, filepath.Join(dir, "source0")) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := f.rawFile("../source0.h5"); err == nil {
+	if _, err := f.externalFile("../source0.h5"); err == nil {
 		t.Error("raw file outside was opened")
 	}
 }

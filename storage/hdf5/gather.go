@@ -7,18 +7,18 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// gatherFill writes the fill value wherever the piece shows an element.
-func (s *source) gatherFill(dst []byte, p piece, t []track) {
-	from := views.View{Offset: s.at, Shape: p.from.Shape, Stride: make([]int, len(p.from.Shape))}
+// writeFill writes the fill value wherever the piece shows an element.
+func (s *source) writeFill(dst []byte, p transfer, t []axisSlice) {
+	from := views.View{Offset: s.memberOffset, Shape: p.from.Shape, Stride: make([]int, len(p.from.Shape))}
 	if s.d.Fill == nil { // zeros, which are zero as numbers of any type
-		to := scaled(p.to, s.width())
+		to := inBytes(p.to, s.elemSize())
 		views.Walk(func(at, step []int, n int) {
-			if step[0] == s.width() {
-				clear(dst[at[0]:][:n*s.width()])
+			if step[0] == s.elemSize() {
+				clear(dst[at[0]:][:n*s.elemSize()])
 				return
 			}
 			for k := range n {
-				clear(dst[at[0]+k*step[0]:][:s.width()])
+				clear(dst[at[0]+k*step[0]:][:s.elemSize()])
 			}
 		}, to)
 		return
@@ -33,8 +33,8 @@ func (s *source) gatherFill(dst []byte, p piece, t []track) {
 	s.gather(dst, s.d.Fill, p.to, from)
 }
 
-// scaled returns v in units that are as many times smaller.
-func scaled(v views.View, unit int) views.View {
+// inBytes returns v in units that are as many times smaller.
+func inBytes(v views.View, unit int) views.View {
 	w := views.View{Offset: v.Offset * unit, Shape: v.Shape, Stride: slices.Clone(v.Stride)}
 	for axis := range w.Stride {
 		w.Stride[axis] *= unit
@@ -45,9 +45,9 @@ func scaled(v views.View, unit int) views.View {
 // gather copies numbers from src, where from shows them in bytes, to dst, where
 // to shows them in elements, and converts them on the way.
 func (s *source) gather(dst, src []byte, to, from views.View) {
-	in, out := s.size, s.width()
+	in, out := s.size, s.elemSize()
 	if s.convert == nil {
-		storage.Move(dst, scaled(to, out), src, from, in)
+		storage.Move(dst, inBytes(to, out), src, from, in)
 		return
 	}
 	views.Walk(func(at, step []int, n int) {
@@ -56,11 +56,11 @@ func (s *source) gather(dst, src []byte, to, from views.View) {
 		} else {
 			s.convertRun(dst, src, at, step, n)
 		}
-	}, scaled(to, out), from)
+	}, inBytes(to, out), from)
 }
 
-// move copies n elements that lie steps apart.
-func move(dst, src []byte, to, from, dstep, sstep, n, size int) {
+// copyStrided copies n elements that lie steps apart.
+func copyStrided(dst, src []byte, to, from, dstep, sstep, n, size int) {
 	switch size {
 	case 1:
 		for range n {
@@ -89,14 +89,14 @@ func move(dst, src []byte, to, from, dstep, sstep, n, size int) {
 // that the conversion sees in a row.
 func (s *source) convertRun(dst, src []byte, at, step []int, n int) {
 	const block = 256
-	in, out := s.size, s.width()
+	in, out := s.size, s.elemSize()
 	packed, made := make([]byte, block*in), make([]byte, block*out)
 	to, from := at[0], at[1]
 	for n > 0 {
 		k := min(n, block)
-		move(packed, src, 0, from, in, step[1], k, in)
+		copyStrided(packed, src, 0, from, in, step[1], k, in)
 		s.convert(made[:k*out], packed[:k*in])
-		move(dst, made, to, 0, step[0], out, k, out)
+		copyStrided(dst, made, to, 0, step[0], out, k, out)
 		to, from, n = to+k*step[0], from+k*step[1], n-k
 	}
 }

@@ -69,7 +69,7 @@ func parseLink(c *cursor) link {
 func (f *File) messageLinks(h *header) (links []link, err error) {
 	for _, m := range h.messages {
 		if m.kind == msgLink {
-			c := f.over("link", m.body)
+			c := f.newCursor("link", m.body)
 			links = append(links, parseLink(c))
 			if c.err != nil {
 				return links, c.err
@@ -81,7 +81,7 @@ func (f *File) messageLinks(h *header) (links []link, err error) {
 
 // denseLinks returns the links that a link info message leads to.
 func (f *File) denseLinks(m message) (links []link, err error) {
-	c := f.over("link info", m.body)
+	c := f.newCursor("link info", m.body)
 	c.skip(1)
 	if c.u8()&1 != 0 {
 		c.skip(8)
@@ -102,7 +102,7 @@ func (f *File) denseLinks(m message) (links []link, err error) {
 		if err != nil {
 			return err
 		}
-		c := f.over("link", body)
+		c := f.newCursor("link", body)
 		links = append(links, parseLink(c))
 		return c.err
 	})

@@ -17,7 +17,7 @@ import "fmt"
 //
 //	a local heap: | HEAP | 0 (1) | 0 (3) | size (L) | free list (L) | data (O) |
 func (f *File) symbolLinks(m message) ([]link, error) {
-	c := f.over("symbol table", m.body)
+	c := f.newCursor("symbol table", m.body)
 	tree, heap := c.address(), c.address()
 	if c.err != nil {
 		return nil, c.err
@@ -111,7 +111,7 @@ func (s *symbols) node(address uint64) error {
 
 // text returns the text at a place of the local heap.
 func (s *symbols) text(at uint64) (string, error) {
-	c := s.f.over("local heap", s.names)
+	c := s.f.newCursor("local heap", s.names)
 	if at > uint64(len(s.names)) {
 		return "", fmt.Errorf("local heap: place %d of a name is beyond its %d bytes", at, len(s.names))
 	}
@@ -138,16 +138,16 @@ func (f *File) localHeap(address uint64) ([]byte, error) {
 	return buf, nil
 }
 
-// A node1 is a node of a B-tree of version 1: of a group (see above), or of
+// A btree1Node is a node of a B-tree of version 1: of a group (see above), or of
 // chunks (see index_btree1.go).
-type node1 struct {
+type btree1Node struct {
 	level    int
 	children []uint64
 	keys     []byte // keys and children, as stored
 }
 
 // btree1 reads a node whose keys have the given size.
-func (f *File) btree1(address uint64, kind, keySize int) (node1, error) {
+func (f *File) btree1(address uint64, kind, keySize int) (btree1Node, error) {
 	prefixSize := 8 + 2*f.offset
 	c := f.cursor("B-tree", address, prefixSize)
 	if got := c.bytes(4); c.err == nil && string(got) != "TREE" {
@@ -156,7 +156,7 @@ func (f *File) btree1(address uint64, kind, keySize int) (node1, error) {
 	if got := c.u8(); c.err == nil && got != kind {
 		c.fail("node at %d is of kind %d, want %d", address, got, kind)
 	}
-	n := node1{level: c.u8()}
+	n := btree1Node{level: c.u8()}
 	count := c.u16()
 	if c.err != nil {
 		return n, c.err

@@ -103,13 +103,13 @@ func (f *File) parseHeader(address uint64) (*header, error) {
 type headerReader struct {
 	f      *File
 	h      *header
-	blocks []block // of the header, in order; they must not overlap
-	size   int     // of all blocks
-	flags  byte    // of version 2
+	blocks []byteExtent // of the header, in order; they must not overlap
+	size   int          // of all blocks
+	flags  byte         // of version 2
 }
 
-// A block is a stretch of the file.
-type block struct {
+// A byteExtent is a stretch of the file.
+type byteExtent struct {
 	address uint64
 	size    int
 }
@@ -118,7 +118,7 @@ type block struct {
 const maxHeader = 64 << 20
 
 // add queues a block. That no block overlaps another bounds the work by the file's size.
-func (r *headerReader) add(b block) error {
+func (r *headerReader) add(b byteExtent) error {
 	for _, have := range r.blocks {
 		if b.address < have.address+uint64(have.size) && have.address < b.address+uint64(b.size) {
 			return fmt.Errorf("its block at %d overlaps the one at %d", b.address, have.address)
@@ -139,12 +139,12 @@ func (r *headerReader) version1(address uint64) error {
 	c.skip(2)
 	count := c.u16()
 	c.skip(4)
-	if err := r.add(block{address + 16, c.count(4)}); err != nil {
+	if err := r.add(byteExtent{address + 16, c.count(4)}); err != nil {
 		return err
 	}
 	for k := 0; k < len(r.blocks) && c.err == nil; k++ {
 		c = r.f.cursor("messages", r.blocks[k].address, r.blocks[k].size)
-		for c.left() >= 8 && c.err == nil && len(r.h.messages) < count {
+		for c.remaining() >= 8 && c.err == nil && len(r.h.messages) < count {
 			kind, size, flags := c.u16(), c.u16(), c.u8()
 			c.skip(3)
 			if err := r.message(c, kind, flags, c.bytes(size)); err != nil {
@@ -171,7 +171,7 @@ func (r *headerReader) version2(address uint64, flags byte) error {
 	if c.err != nil {
 		return c.err
 	}
-	if err := r.add(block{address, size + first + 4}); err != nil {
+	if err := r.add(byteExtent{address, size + first + 4}); err != nil {
 		return err
 	}
 	for k := 0; k < len(r.blocks); k++ {
@@ -195,17 +195,17 @@ func (r *headerReader) messages2(c *cursor) error {
 	if r.flags&(1<<2) != 0 {
 		prefix += 2
 	}
-	for c.err == nil && c.left() >= prefix+checksum {
+	for c.err == nil && c.remaining() >= prefix+checksum {
 		kind, size, flags := c.u8(), c.u16(), c.u8()
 		c.skip(prefix - 4)
-		if size > c.left()-checksum {
+		if size > c.remaining()-checksum {
 			c.fail("message of %d bytes does not fit its block", size)
 		}
 		if err := r.message(c, kind, flags, c.bytes(size)); err != nil {
 			return err
 		}
 	}
-	c.skip(c.left() - checksum) // a gap too small for a message
+	c.skip(c.remaining() - checksum) // a gap too small for a message
 	c.checksum()
 	return c.err
 }
@@ -215,8 +215,8 @@ func (r *headerReader) message(c *cursor, kind, flags int, body []byte) error {
 	case c.err != nil:
 		return c.err
 	case kind == msgContinuation:
-		next := r.f.over("continuation", body)
-		b := block{next.address(), next.size()}
+		next := r.f.newCursor("continuation", body)
+		b := byteExtent{next.address(), next.size()}
 		if next.err != nil {
 			return next.err
 		}

@@ -89,7 +89,7 @@ func (f *File) fractalHeap(address uint64) (*fractalHeap, error) {
 		c.skip(fixed - f.length - 4 - filterSize)
 		h.rootSize, h.rootMask = c.size(), uint32(c.u32())
 		var err error
-		if h.filters, err = parsePipeline(f.over("fractal heap's filters", c.bytes(filterSize))); err != nil {
+		if h.filters, err = parsePipeline(f.newCursor("fractal heap's filters", c.bytes(filterSize))); err != nil {
 			return nil, err
 		}
 	} else {
@@ -114,7 +114,7 @@ func (h *fractalHeap) check(offsetBits int) error {
 //
 //	| version and kind (1) | managed: offset, length | huge: key, or address and size | tiny: the object |
 func (h *fractalHeap) object(id []byte) ([]byte, error) {
-	c := h.f.over("fractal heap", id)
+	c := h.f.newCursor("fractal heap", id)
 	switch first := c.u8(); {
 	case c.err != nil || first>>6 != 0:
 		c.fail("id %x is of an unknown version", id)
@@ -126,7 +126,7 @@ func (h *fractalHeap) object(id []byte) ([]byte, error) {
 		}
 		return h.managed(offset, size)
 	case first>>4&3 == 1:
-		return h.hugeOne(c)
+		return h.hugeByID(c)
 	case first>>4&3 == 2:
 		return h.tiny(first, c)
 	}
@@ -159,7 +159,7 @@ func (h *fractalHeap) managed(offset, size int) ([]byte, error) {
 	}
 	address, rows, at := h.root, h.rows, offset
 	for depth := 0; depth < 64; depth++ {
-		row, column, within := h.place(at)
+		row, column, within := h.locate(at)
 		if row >= rows {
 			break
 		}
@@ -180,8 +180,8 @@ func (h *fractalHeap) managed(offset, size int) ([]byte, error) {
 	return nil, fmt.Errorf("fractal heap: no block holds offset %d", offset)
 }
 
-// place returns the row and column of a table that offset lies in, and how far into that block.
-func (h *fractalHeap) place(offset int) (row, column, within int) {
+// locate returns the row and column of a table that offset lies in, and how far into that block.
+func (h *fractalHeap) locate(offset int) (row, column, within int) {
 	if line := h.first * h.width; offset >= line {
 		row = log2(offset) - log2(line) + 1
 		offset -= line << (row - 1)
@@ -241,20 +241,20 @@ func (h *fractalHeap) filtered(address uint64, stored int, mask uint32, size int
 	if err != nil {
 		return nil, fmt.Errorf("fractal heap: %w", err)
 	}
-	if err := believable(size, stored); err != nil {
+	if err := checkRatio(size, stored); err != nil {
 		return nil, fmt.Errorf("fractal heap: %w", err)
 	}
 	buf := make([]byte, size)
-	if err := undoFilters(buf, raw, h.filters, mask, 1); err != nil {
+	if err := decodeChunk(buf, raw, h.filters, mask, 1); err != nil {
 		return nil, fmt.Errorf("fractal heap: %w", err)
 	}
 	h.decoded.Store(address, buf)
 	return buf, nil
 }
 
-// hugeOne returns the huge object that an id names, directly if ids are long
+// hugeByID returns the huge object that an id names, directly if ids are long
 // enough to hold its address, else by its key in a B-tree.
-func (h *fractalHeap) hugeOne(c *cursor) ([]byte, error) {
+func (h *fractalHeap) hugeByID(c *cursor) ([]byte, error) {
 	filters := len(h.filters) > 0
 	direct := h.f.offset + h.f.length
 	if filters {

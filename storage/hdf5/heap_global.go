@@ -69,7 +69,7 @@ func (f *File) readCollection(address uint64) (collection, int, error) {
 	}
 	c.skip(8 + f.length)
 	objects := collection{}
-	for c.err == nil && c.left() >= 8+f.length {
+	for c.err == nil && c.remaining() >= 8+f.length {
 		number := c.u16()
 		c.skip(6)
 		n := c.size()
@@ -77,7 +77,7 @@ func (f *File) readCollection(address uint64) (collection, int, error) {
 			break
 		}
 		objects[number] = c.bytes(n)
-		c.skip(min(-n&7, c.left()))
+		c.skip(min(-n&7, c.remaining()))
 	}
 	return objects, size, c.err
 }

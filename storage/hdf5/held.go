@@ -7,9 +7,9 @@ import (
 	"sync/atomic"
 )
 
-// A held is which bytes of a direct source lie in pages that stay mapped. Readers see
+// A prefetched is which bytes of a direct source lie in pages that stay mapped. Readers see
 // it as it was when they began.
-type held struct {
+type prefetched struct {
 	mu  sync.Mutex // of writers
 	all atomic.Pointer[byteRanges]
 }
@@ -19,14 +19,14 @@ type byteRanges []byteRange
 
 type byteRange struct{ at, n int }
 
-func (h *held) now() byteRanges {
+func (h *prefetched) now() byteRanges {
 	if all := h.all.Load(); all != nil {
 		return *all
 	}
 	return nil
 }
 
-func (h *held) add(at, n int) {
+func (h *prefetched) add(at, n int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	all := h.now()
@@ -36,7 +36,7 @@ func (h *held) add(at, n int) {
 }
 
 // remove takes out what add put in, and reports whether it was there.
-func (h *held) remove(at, n int) bool {
+func (h *prefetched) remove(at, n int) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	all := h.now()

@@ -23,7 +23,7 @@ type imageEntry struct {
 }
 
 func (f *File) readImage(m message) error {
-	c := f.over("cache image", m.body)
+	c := f.newCursor("cache image", m.body)
 	if v := c.u8(); v != 0 {
 		c.fail("version %d is not known", v)
 	}

@@ -11,11 +11,11 @@ import (
 // their numbers: row by row through the grid of chunks.
 type index struct {
 	grid    []int // how many chunks the shape takes along each axis
-	entries []entry
+	entries []chunkEntry
 }
 
-// An entry is one stored chunk.
-type entry struct {
+// An chunkEntry is one stored chunk.
+type chunkEntry struct {
 	number  int
 	address uint64
 	size    int
@@ -23,7 +23,7 @@ type entry struct {
 }
 
 // find returns the chunk of the given number, if it is stored.
-func (x *index) find(number int) (entry, bool) {
+func (x *index) find(number int) (chunkEntry, bool) {
 	// Where all chunks are stored, they lie at their numbers.
 	if number < len(x.entries) && x.entries[number].number == number {
 		return x.entries[number], true
@@ -32,7 +32,7 @@ func (x *index) find(number int) (entry, bool) {
 	if k < len(x.entries) && x.entries[k].number == number {
 		return x.entries[k], true
 	}
-	return entry{}, false
+	return chunkEntry{}, false
 }
 
 // A Chunk is where a chunk of a dataset is stored.
@@ -43,9 +43,9 @@ type Chunk struct {
 	FilterMask uint32 // bit k: filter k was left out
 }
 
-// Index lists the stored chunks of a chunked dataset, row by row. Chunks that
+// StoredChunks lists the stored chunks of a chunked dataset, row by row. Chunks that
 // are missing were never written, and hold the fill value.
-func (d *Dataset) Index() ([]Chunk, error) {
+func (d *Dataset) StoredChunks() ([]Chunk, error) {
 	if d.layout.class != layoutChunked {
 		return nil, d.file.fail(d.Path, fmt.Errorf("is %s, not chunked", d.Layout))
 	}
@@ -113,7 +113,7 @@ func (d *Dataset) readIndex() (*index, error) {
 	if err := readers[d.layout.index.kind](x); err != nil {
 		return nil, fmt.Errorf("chunk index: %w", err)
 	}
-	byNumber := func(a, b entry) int { return cmp.Compare(a.number, b.number) }
+	byNumber := func(a, b chunkEntry) int { return cmp.Compare(a.number, b.number) }
 	if !slices.IsSortedFunc(x.entries, byNumber) {
 		slices.SortFunc(x.entries, byNumber)
 	}
@@ -136,8 +136,8 @@ func (d *Dataset) chunkSize() (int, error) {
 
 // add takes up a chunk by its place in the grid. Places beyond the grid are
 // left from when the dataset was larger.
-func (x *indexer) add(place []int, e entry) error {
-	for axis, p := range place {
+func (x *indexer) add(coord []int, e chunkEntry) error {
+	for axis, p := range coord {
 		if p >= x.grid[axis] {
 			return nil
 		}
@@ -146,7 +146,7 @@ func (x *indexer) add(place []int, e entry) error {
 	return x.check(e)
 }
 
-func (x *indexer) check(e entry) error {
+func (x *indexer) check(e chunkEntry) error {
 	if e.address == undefined {
 		return nil
 	}
@@ -157,17 +157,17 @@ func (x *indexer) check(e entry) error {
 	return nil
 }
 
-// addLinear takes up chunk k of an index that counts row by row through the
+// addNumbered takes up chunk k of an index that counts row by row through the
 // grid of the largest shape the dataset may get.
-func (x *indexer) addLinear(k int, most []int, e entry) error {
-	place := make([]int, len(most))
-	unravel(place, k, most)
-	return x.add(place, e)
+func (x *indexer) addNumbered(k int, most []int, e chunkEntry) error {
+	coord := make([]int, len(most))
+	unravel(coord, k, most)
+	return x.add(coord, e)
 }
 
-// most returns the grid of the largest shape the dataset may get. An axis that
+// maxGrid returns the grid of the largest shape the dataset may get. An axis that
 // may grow for ever counts as it is now.
-func (x *indexer) most() []int {
+func (x *indexer) maxGrid() []int {
 	shape := slices.Clone(x.d.MaxShape)
 	for axis := range shape {
 		shape[axis] = max(shape[axis], x.d.Shape[axis])
@@ -178,8 +178,8 @@ func (x *indexer) most() []int {
 // element reads an element of a fixed or extensible array:
 //
 //	| address (O) | (filters) stored size (as many bytes as are left) | (filters) mask (4) |
-func (x *indexer) element(c *cursor, size int) entry {
-	e := entry{address: c.address(), size: x.chunkSize}
+func (x *indexer) element(c *cursor, size int) chunkEntry {
+	e := chunkEntry{address: c.address(), size: x.chunkSize}
 	if len(x.d.Filters) > 0 && size > c.offset {
 		e.size, e.mask = c.count(size-c.offset-4), uint32(c.u32())
 	}

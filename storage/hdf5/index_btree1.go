@@ -40,29 +40,29 @@ func (x *indexer) btree1Node(address uint64, level int, visited map[uint64]bool)
 	return nil
 }
 
-func (x *indexer) btree1Leaf(node node1, keySize int) error {
-	place, before := make([]int, len(x.grid)), make([]int, len(x.grid))
-	c := x.d.file.over("B-tree", node.keys)
+func (x *indexer) btree1Leaf(node btree1Node, keySize int) error {
+	coord, before := make([]int, len(x.grid)), make([]int, len(x.grid))
+	c := x.d.file.newCursor("B-tree", node.keys)
 	for k := range node.children {
-		e := entry{size: c.u32(), mask: uint32(c.u32())}
+		e := chunkEntry{size: c.u32(), mask: uint32(c.u32())}
 		for axis, size := range x.d.Chunks {
 			at := c.count(8)
 			if at%size != 0 {
 				return fmt.Errorf("B-tree: chunk starts at %d of axis %d, where none of size %d can", at, axis, size)
 			}
-			place[axis] = at / size
+			coord[axis] = at / size
 		}
-		if c.uint(8) != 0 || k > 0 && slices.Compare(before, place) >= 0 {
+		if c.uint(8) != 0 || k > 0 && slices.Compare(before, coord) >= 0 {
 			c.fail("keys of the node do not ascend at child %d", k)
 		}
 		e.address = c.address()
 		if c.err != nil {
 			return c.err
 		}
-		if err := x.add(place, e); err != nil {
+		if err := x.add(coord, e); err != nil {
 			return err
 		}
-		before, place = place, before
+		before, coord = coord, before
 	}
 	return nil
 }

@@ -9,15 +9,15 @@ func (x *indexer) btree2() error {
 	if len(x.d.Filters) > 0 {
 		kind = 11
 	}
-	place := make([]int, len(x.grid))
+	coord := make([]int, len(x.grid))
 	return x.d.file.btree2(x.d.layout.address, kind, func(c *cursor) error {
-		e := x.element(c, len(c.buf)-8*len(place))
-		for axis := range place {
-			place[axis] = c.count(8)
+		e := x.element(c, len(c.buf)-8*len(coord))
+		for axis := range coord {
+			coord[axis] = c.count(8)
 		}
 		if c.err != nil {
 			return c.err
 		}
-		return x.add(place, e)
+		return x.add(coord, e)
 	})
 }

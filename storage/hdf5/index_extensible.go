@@ -83,7 +83,7 @@ func (a *extensibleArray) setGrid() error {
 	if a.growing < 0 {
 		return fmt.Errorf("extensible array: no axis grows for ever")
 	}
-	a.most = a.indexer.most()
+	a.most = a.indexer.maxGrid()
 	a.most[0], a.most[a.growing] = a.most[a.growing], a.most[0]
 	copy(a.most[1:], a.others())
 	if _, err := multiply(a.most[1:]...); err != nil {
@@ -94,18 +94,18 @@ func (a *extensibleArray) setGrid() error {
 
 // others returns the grid of the largest shape without the growing axis.
 func (a *extensibleArray) others() []int {
-	all := a.indexer.most()
+	all := a.indexer.maxGrid()
 	return append(all[:a.growing:a.growing], all[a.growing+1:]...)
 }
 
 // place turns the number of an element into the place of its chunk.
 func (a *extensibleArray) place(number int) []int {
-	place := make([]int, len(a.most))
-	unravel(place, number, a.most)
-	grown := place[0]
-	copy(place, place[1:a.growing+1])
-	place[a.growing] = grown
-	return place
+	coord := make([]int, len(a.most))
+	unravel(coord, number, a.most)
+	grown := coord[0]
+	copy(coord, coord[1:a.growing+1])
+	coord[a.growing] = grown
+	return coord
 }
 
 // superBlock tells how many data blocks super block k has, and of how many elements.
@@ -129,8 +129,8 @@ func (a *extensibleArray) indexBlock(address uint64) error {
 	c := f.cursor("extensible array", address, 6+f.offset+a.inIndex*a.elemSize+(blocks+supers)*f.offset+4)
 	c.signature("EAIB", 0)
 	c.skip(1 + f.offset)
-	elements := f.over("extensible array", c.bytes(a.inIndex*a.elemSize))
-	pointers := f.over("extensible array", c.bytes((blocks+supers)*f.offset))
+	elements := f.newCursor("extensible array", c.bytes(a.inIndex*a.elemSize))
+	pointers := f.newCursor("extensible array", c.bytes((blocks+supers)*f.offset))
 	if c.checksum(); c.err != nil {
 		return c.err
 	}
@@ -178,7 +178,7 @@ func (a *extensibleArray) superBlockAt(address uint64, k, number int) error {
 	c.signature("EASB", 0)
 	c.skip(1 + f.offset + a.placeSize)
 	exist := c.bytes(blocks * bitmap)
-	pointers := f.over("extensible array", c.bytes(blocks*f.offset))
+	pointers := f.newCursor("extensible array", c.bytes(blocks*f.offset))
 	if c.checksum(); c.err != nil {
 		return c.err
 	}
@@ -222,7 +222,7 @@ func (a *extensibleArray) dataBlock(address uint64, number, n int, exist pageBit
 	c := f.cursor("extensible array", address, prefix+inside*a.elemSize+4)
 	c.signature("EADB", 0)
 	c.skip(prefix - 5)
-	elements := f.over("extensible array", c.bytes(inside*a.elemSize))
+	elements := f.newCursor("extensible array", c.bytes(inside*a.elemSize))
 	if c.checksum(); c.err != nil {
 		return c.err
 	}
@@ -233,7 +233,7 @@ func (a *extensibleArray) dataBlock(address uint64, number, n int, exist pageBit
 	for p := range n / a.page {
 		if exist.set(p) {
 			c := f.cursor("extensible array", at, a.page*a.elemSize+4)
-			elements := f.over("extensible array", c.bytes(a.page*a.elemSize))
+			elements := f.newCursor("extensible array", c.bytes(a.page*a.elemSize))
 			if c.checksum(); c.err != nil {
 				return c.err
 			}

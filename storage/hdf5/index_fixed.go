@@ -27,7 +27,7 @@ func (x *indexer) fixed() error {
 	c := f.cursor("fixed array", x.d.layout.address, 8+f.length+f.offset+4)
 	c.signature("FAHD", 0)
 	client := c.u8()
-	a := fixedArray{indexer: x, elemSize: c.u8(), most: x.most()}
+	a := fixedArray{indexer: x, elemSize: c.u8(), most: x.maxGrid()}
 	pageBits := c.u8()
 	a.count = c.size()
 	block := c.address()
@@ -90,12 +90,12 @@ func (a *fixedArray) elements(at uint64, prefix, first, n int) error {
 		c.signature("FADB", 0)
 		c.skip(prefix - 5)
 	}
-	elements := a.d.file.over("fixed array", c.bytes(n*a.elemSize))
+	elements := a.d.file.newCursor("fixed array", c.bytes(n*a.elemSize))
 	if c.checksum(); c.err != nil {
 		return c.err
 	}
 	for k := range n {
-		if err := a.addLinear(first+k, a.most, a.element(elements, a.elemSize)); err != nil {
+		if err := a.addNumbered(first+k, a.most, a.element(elements, a.elemSize)); err != nil {
 			return err
 		}
 	}

@@ -6,7 +6,7 @@ import "fmt"
 // index: they follow one another, row by row through the grid of the largest
 // shape the dataset may get.
 func (x *indexer) implicit() error {
-	most := x.most()
+	most := x.maxGrid()
 	count, err := multiply(most...)
 	if err != nil {
 		return err
@@ -22,8 +22,8 @@ func (x *indexer) implicit() error {
 		return err
 	}
 	for k := range count {
-		e := entry{address: x.d.layout.address + uint64(k*x.chunkSize), size: x.chunkSize}
-		if err := x.addLinear(k, most, e); err != nil {
+		e := chunkEntry{address: x.d.layout.address + uint64(k*x.chunkSize), size: x.chunkSize}
+		if err := x.addNumbered(k, most, e); err != nil {
 			return err
 		}
 	}

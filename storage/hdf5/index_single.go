@@ -3,7 +3,7 @@ package hdf5
 // A dataset that is one chunk needs no index: the layout has its address.
 func (x *indexer) single() error {
 	l := x.d.layout
-	e := entry{address: l.address, size: x.chunkSize}
+	e := chunkEntry{address: l.address, size: x.chunkSize}
 	if l.index.filtered {
 		e.size, e.mask = l.index.size, l.index.mask
 	}

@@ -44,11 +44,11 @@ var layoutNames = [...]string{"compact", "contiguous", "chunked", "virtual"}
 
 // A chunkIndex says how the chunks of a dataset are found.
 type chunkIndex struct {
-	kind      int
-	plainEdge bool // chunks that reach beyond the shape are stored without filters
-	filtered  bool // the single chunk is
-	size      int  // of the single chunk, stored
-	mask      uint32
+	kind            int
+	unfilteredEdges bool // chunks that reach beyond the shape are stored without filters
+	filtered        bool // the single chunk is
+	size            int  // of the single chunk, stored
+	mask            uint32
 	// The other indexes repeat what the layout says about them in their headers.
 }
 
@@ -135,7 +135,7 @@ func (l *layout) parseChunk(c *cursor, rank, width, elemSize int) {
 func (l *layout) parseIndexed(c *cursor, elemSize int) {
 	flags, rank, width := c.u8(), c.u8(), c.u8()
 	l.parseChunk(c, rank-1, width, elemSize)
-	l.index = chunkIndex{kind: c.u8(), plainEdge: flags&1 != 0, filtered: flags&2 != 0}
+	l.index = chunkIndex{kind: c.u8(), unfilteredEdges: flags&1 != 0, filtered: flags&2 != 0}
 	switch l.index.kind {
 	case indexSingle:
 		if l.index.filtered {
@@ -164,7 +164,7 @@ type External struct {
 }
 
 func (f *File) external(m message) ([]External, error) {
-	c := f.over("external files", m.body)
+	c := f.newCursor("external files", m.body)
 	if v := c.u8(); v != 1 {
 		c.fail("version %d is not known", v)
 	}
@@ -181,8 +181,8 @@ func (f *File) external(m message) ([]External, error) {
 	files := []External{}
 	for range count {
 		at := c.size()
-		file := External{Offset: c.size(), Size: c.limit()}
-		text := f.over("external files", names)
+		file := External{Offset: c.size(), Size: c.maxSize()}
+		text := f.newCursor("external files", names)
 		text.skip(at)
 		file.Name = text.text()
 		if err := errors.Join(c.err, text.err); err != nil {

@@ -26,18 +26,18 @@ var library struct {
 	types   map[dtype.Type]*h5.Datatype // kept for good
 }
 
-// A call is one entry of the shim: it returns a negative number and leaves the
+// A libraryCall is one entry of the shim: it returns a negative number and leaves the
 // reason in text if it fails.
-type call func(text *C.char, size C.size_t) C.int64_t
+type libraryCall func(text *C.char, size C.size_t) C.int64_t
 
-// ask makes one call under the library's lock.
-func ask(c call) (int64, error) {
+// callLibrary makes one call under the library's lock.
+func callLibrary(c libraryCall) (int64, error) {
 	library.Lock()
 	defer library.Unlock()
 	if err := start(); err != nil {
 		return 0, err
 	}
-	return locked(c)
+	return callLocked(c)
 }
 
 // start prepares the library on first use. The caller holds its lock.
@@ -45,22 +45,22 @@ func start() error {
 	if !library.started {
 		library.started = true
 		library.types = map[dtype.Type]*h5.Datatype{}
-		_, library.refused = locked(func(text *C.char, size C.size_t) C.int64_t { return C.shim_start(text, size) })
+		_, library.refused = callLocked(func(text *C.char, size C.size_t) C.int64_t { return C.shim_start(text, size) })
 	}
 	return library.refused
 }
 
-func locked(c call) (int64, error) {
+func callLocked(c libraryCall) (int64, error) {
 	var text [512]C.char
 	result := c(&text[0], C.size_t(len(text)))
 	if result < 0 {
-		return 0, fmt.Errorf("libhdf5: %s", brief(C.GoString(&text[0])))
+		return 0, fmt.Errorf("libhdf5: %s", shortMessage(C.GoString(&text[0])))
 	}
 	return int64(result), nil
 }
 
-// brief returns what the system said where the library wraps that in all it knows.
-func brief(text string) string {
+// shortMessage returns what the system said where the library wraps that in all it knows.
+func shortMessage(text string) string {
 	act, detail, long := strings.Cut(text, ": time = ")
 	_, reason, ok := strings.Cut(detail, "error message = '")
 	if reason, _, ends := strings.Cut(reason, "'"); long && ok && ends {
@@ -106,7 +106,7 @@ func typeOf(t dtype.Type) (*h5.Datatype, error) {
 	if known := library.types[t]; known != nil {
 		return known, nil
 	}
-	id, err := locked(func(text *C.char, size C.size_t) C.int64_t {
+	id, err := callLocked(func(text *C.char, size C.size_t) C.int64_t {
 		return C.shim_type(shimKind(t), C.size_t(t.Size()), text, size)
 	})
 	if err != nil {
@@ -137,8 +137,8 @@ func shimKind(t dtype.Type) C.int {
 	}
 }
 
-// text returns s as C wants it. Callers have seen to it that it holds no zero byte.
-func text(s string) *C.char { return (*C.char)(pointer(append([]byte(s), 0))) }
+// cString returns s as C wants it. Callers have seen to it that it holds no zero byte.
+func cString(s string) *C.char { return (*C.char)(pointer(append([]byte(s), 0))) }
 
 // sizes returns dims as C wants them, nil if there are none.
 func sizes(dims []int) *C.uint64_t {
@@ -149,8 +149,8 @@ func sizes(dims []int) *C.uint64_t {
 	return unsafe.SliceData(wide)
 }
 
-// noZeros refuses text that C would cut short.
-func noZeros(what, s string) error {
+// checkNoNUL refuses text that C would cut short.
+func checkNoNUL(what, s string) error {
 	if strings.IndexByte(s, 0) >= 0 {
 		return fmt.Errorf("%s %q has a zero byte, which HDF5 cannot keep", what, s)
 	}

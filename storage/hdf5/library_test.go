@@ -9,7 +9,7 @@ func TestLibraryErrorsAreBrief(t *testing.T) {
 		"file write failed: time = Sat Nov 21 10:39:24 2026\n, filename = 'x', errno = 28, error message = 'No space left on device', buf = 0": "file write failed: No space left on device",
 		"file write failed: time = now, error message = 'cut sh":                                                                               "file write failed: time = now, error message = 'cut sh",
 	} {
-		if got := brief(text); got != want {
+		if got := shortMessage(text); got != want {
 			t.Errorf("brief(%q) = %q, want %q", text, got, want)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 
 var (
 	_ storage.Chunked = (*source)(nil)
-	_ storage.Lender  = plain{}
+	_ storage.Lender  = mappedSource{}
 )
 
 // Shape returns the shape as the source is addressed.
@@ -27,33 +27,33 @@ func (s *source) ChunkShape() []int {
 	return slices.Concat(s.d.Chunks, s.dims)
 }
 
-// A plain source is one whose elements lie in the file as they do in memory,
+// A mappedSource source is one whose elements lie in the file as they do in memory,
 // one after the other.
-type plain struct{ *source }
+type mappedSource struct{ *source }
 
-// data returns the storage that an array of s has.
-func (s *source) data() storage.Storage {
-	asStored := s.convert == nil && s.at == 0 && s.total > 0 && s.total*s.size == s.d.View().Len()*s.d.Type.Size
+// arrayStorage returns the storage that an array of s has.
+func (s *source) arrayStorage() storage.Storage {
+	asStored := s.convert == nil && s.memberOffset == 0 && s.count > 0 && s.count*s.size == s.d.View().Len()*s.d.Type.Size
 	inRow := s.d.layout.class == layoutContiguous && s.d.layout.address != undefined && len(s.d.External) == 0
 	switch {
 	case !asStored:
-	case s.Len() > keepMapped && (inRow || s.d.wholeRows()):
-		return direct{s, new(held)}
+	case s.Len() > maxResident && (inRow || s.d.wholeRows()):
+		return direct{s, new(prefetched)}
 	case inRow:
-		return plain{s}
+		return mappedSource{s}
 	}
 	return s
 }
 
-// picked is about how many bytes of the file a Use brings in.
-const picked = 8 << 20
+// useBytes is about how many bytes of the file a Use brings in.
+const useBytes = 8 << 20
 
 // Use implements storage.Lender.
-func (p plain) Use(read func(b []byte) error) error {
+func (p mappedSource) Use(read func(b []byte) error) error {
 	m, err := p.d.file.mapped(p.d.layout.address, p.Len())
 	if err == nil {
 		err = m.Use(read)
-		p.d.file.touch(min(p.Len(), picked))
+		p.d.file.countTouched(min(p.Len(), useBytes))
 	}
 	if errors.Is(err, os.ErrClosed) || errors.Is(err, storage.ErrState) && p.d.file.mapping.isClosed() {
 		err = errClosed

@@ -19,9 +19,9 @@ type mapping struct {
 	touched atomic.Int64 // bytes, since pages were last given back
 }
 
-// keepMapped is about how many bytes of the file stay in this process' memory.
+// maxResident is about how many bytes of the file stay in this process' memory.
 // Beyond that their pages are given back; the system's own cache still has them.
-var keepMapped = 128 << 20 // but for tests
+var maxResident = 128 << 20 // but for tests
 
 // of maps file, once.
 func (m *mapping) of(file *os.File) (*storage.Mapping, error) {
@@ -59,8 +59,8 @@ func (f *File) mapped(address uint64, n int) (*storage.Mapped, error) {
 	return all.Range(at, int64(n))
 }
 
-// lend lets use see n bytes at an address.
-func (f *File) lend(address uint64, n int, use func([]byte)) error {
+// withMapped lets use see n bytes at an address.
+func (f *File) withMapped(address uint64, n int, use func([]byte)) error {
 	m, err := f.mapped(address, n)
 	if err != nil {
 		return err
@@ -69,23 +69,23 @@ func (f *File) lend(address uint64, n int, use func([]byte)) error {
 		use(b)
 		return nil
 	})
-	f.touch(n + faultAround)
+	f.countTouched(n + faultAround)
 	return err
 }
 
 // faultAround is what one touch of a page brings in, where it is in the system's cache.
 const faultAround = 64 << 10
 
-// touch counts n bytes of the mapping as brought in.
-func (f *File) touch(n int) {
-	if f.size > keepMapped && f.mapping.touched.Add(int64(n)) > int64(keepMapped) {
+// countTouched counts n bytes of the mapping as brought in.
+func (f *File) countTouched(n int) {
+	if f.size > maxResident && f.mapping.touched.Add(int64(n)) > int64(maxResident) {
 		f.mapping.touched.Store(0)
-		f.giveBack()
+		f.releasePages()
 	}
 }
 
-// giveBack returns the pages of the mapping to the system.
-func (f *File) giveBack() {
+// releasePages returns the pages of the mapping to the system.
+func (f *File) releasePages() {
 	all, err := f.mapping.of(f.file)
 	if err != nil {
 		return

@@ -9,9 +9,9 @@ import (
 	"github.com/h5dnn/h5dnn/dtype"
 )
 
-// A number is how stored elements become numbers of an array: what NumPy does
+// A conversion is how stored elements become numbers of an array: what NumPy does
 // when h5py hands it the same file.
-type number struct {
+type conversion struct {
 	to      dtype.Type
 	size    int                   // bytes of a stored number
 	dims    []int                 // of the array that each element is
@@ -22,12 +22,12 @@ type number struct {
 // elements that are arrays, their shape. Strings, compounds, references and
 // sequences are not numbers: the error says so.
 func (t *Type) DType() (dtype.Type, []int, error) {
-	n, err := t.number()
+	n, err := t.conversion()
 	return n.to, n.dims, err
 }
 
-// number returns how elements of type t become numbers.
-func (t *Type) number() (number, error) {
+// conversion returns how elements of type t become numbers.
+func (t *Type) conversion() (conversion, error) {
 	switch t.Class {
 	case ClassInteger, ClassBitfield:
 		return t.integer()
@@ -43,11 +43,11 @@ func (t *Type) number() (number, error) {
 			return t.complex(m[0].Type)
 		}
 	case ClassArray:
-		n, err := t.Base.number()
+		n, err := t.Base.conversion()
 		n.dims = slices.Concat(t.Dims, n.dims)
 		return n, err
 	}
-	return number{}, fmt.Errorf("%v elements are not numbers: %w", t.Class, dtype.ErrType)
+	return conversion{}, fmt.Errorf("%v elements are not numbers: %w", t.Class, dtype.ErrType)
 }
 
 func sameFloat(a, b *Type) bool {
@@ -62,10 +62,10 @@ var integers = map[bool]map[int]dtype.Type{
 
 // integer: the type has the stored size where there is such a type, else the
 // least that holds the significant bits.
-func (t *Type) integer() (number, error) {
+func (t *Type) integer() (conversion, error) {
 	to, exact := integers[t.Signed][t.Size]
 	if exact && t.Precision == 8*t.Size {
-		return number{to: to, size: t.Size, convert: t.swap(t.Size)}, nil
+		return conversion{to: to, size: t.Size, convert: t.swap(t.Size)}, nil
 	}
 	for size := 1; !exact && size <= 8; size *= 2 {
 		if t.Precision <= 8*size {
@@ -73,9 +73,9 @@ func (t *Type) integer() (number, error) {
 		}
 	}
 	if !exact {
-		return number{}, fmt.Errorf("integers of %d bits are more than any array holds: %w", t.Precision, dtype.ErrType)
+		return conversion{}, fmt.Errorf("integers of %d bits are more than any array holds: %w", t.Precision, dtype.ErrType)
 	}
-	return number{to: to, size: t.Size, convert: t.unpackIntegers(to.Size())}, nil
+	return conversion{to: to, size: t.Size, convert: t.unpackIntegers(to.Size())}, nil
 }
 
 // swap returns how rows of the stored byte order become the machine's.
@@ -160,19 +160,19 @@ var standardFloats = map[FloatBits]struct {
 // float: what is laid out unlike any type of ours becomes the least of float32
 // and float64 that holds it. Wider ones, such as long double, are rounded to
 // float64, as there is nothing better.
-func (t *Type) float() (number, error) {
+func (t *Type) float() (conversion, error) {
 	if s, ok := standardFloats[t.Float]; ok && s.size == t.Size {
-		return number{to: s.to, size: t.Size, convert: t.swap(t.Size)}, nil
+		return conversion{to: s.to, size: t.Size, convert: t.swap(t.Size)}, nil
 	}
 	f := t.Float
 	if f.Normalization > 2 || f.ExpSize > 32 || f.VAX && t.Size%2 != 0 {
-		return number{}, fmt.Errorf("floats of this kind (of a newer format, or of none) are not supported: %w", dtype.ErrType)
+		return conversion{}, fmt.Errorf("floats of this kind (of a newer format, or of none) are not supported: %w", dtype.ErrType)
 	}
 	to := dtype.Float64
 	if top := int64(1)<<f.ExpSize - 2 - int64(f.Bias); f.MantSize <= 23 && top <= 127 && f.Bias <= 126+23-f.MantSize {
 		to = dtype.Float32
 	}
-	return number{to: to, size: t.Size, convert: t.unpackFloats(to)}, nil
+	return conversion{to: to, size: t.Size, convert: t.unpackFloats(to)}, nil
 }
 
 // exceeds64 reports whether a float has more digits or another range than float64.
@@ -237,9 +237,9 @@ func (t *Type) floatOf(element []byte) float64 {
 }
 
 // enum: the base type's integers, unless the names are those of h5py's bool.
-func (t *Type) enum() (number, error) {
+func (t *Type) enum() (conversion, error) {
 	if t.isBool() {
-		return number{to: dtype.Bool, size: 1, convert: toBools}, nil
+		return conversion{to: dtype.Bool, size: 1, convert: toBools}, nil
 	}
 	return t.Base.integer()
 }
@@ -257,7 +257,7 @@ func toBools(dst, src []byte) {
 	}
 }
 
-func (t *Type) complex(part *Type) (number, error) {
+func (t *Type) complex(part *Type) (conversion, error) {
 	n, err := part.float()
 	switch {
 	case err != nil:
@@ -267,7 +267,7 @@ func (t *Type) complex(part *Type) (number, error) {
 	case n.to == dtype.Float64 && n.size == 8:
 		n.to = dtype.Complex128
 	default:
-		return number{}, fmt.Errorf("complex numbers of %d bytes are not supported: %w", 2*part.Size, dtype.ErrType)
+		return conversion{}, fmt.Errorf("complex numbers of %d bytes are not supported: %w", 2*part.Size, dtype.ErrType)
 	}
 	n.size *= 2
 	return n, nil

@@ -7,7 +7,7 @@ import "testing"
 func TestVAXFloats(t *testing.T) {
 	f := &Type{Class: ClassFloat, Size: 4, BigEndian: true, Precision: 32,
 		Float: FloatBits{Sign: 31, Exponent: 23, ExpSize: 8, MantSize: 23, Bias: 129, Normalization: 2, VAX: true}}
-	n, err := f.number()
+	n, err := f.conversion()
 	if err != nil {
 		t.Fatal(err)
 	}

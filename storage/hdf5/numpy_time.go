@@ -19,7 +19,7 @@ import (
 //	      +-------- byte order
 type numpyTime struct {
 	order string // < or >
-	span  bool   // a timedelta64
+	delta bool   // a timedelta64
 	steps int64  // units
 	unit  string
 }
@@ -32,7 +32,7 @@ func parseNumpyTime(tag string, size int) *numpyTime {
 	if m == nil || size != 8 {
 		return nil
 	}
-	n := &numpyTime{order: m[1], span: m[2] == "m", steps: 1, unit: m[4]}
+	n := &numpyTime{order: m[1], delta: m[2] == "m", steps: 1, unit: m[4]}
 	if m[3] != "" {
 		n.steps, _ = strconv.ParseInt(m[3], 10, 64) // of nine digits at most
 	}
@@ -46,23 +46,23 @@ func (t *Type) IsTime() bool { return t.time != nil }
 func (n *numpyTime) String() string {
 	switch {
 	case n.order == ">":
-		return n.short()
-	case n.span:
-		return "timedelta64" + n.brackets()
+		return n.code()
+	case n.delta:
+		return "timedelta64" + n.unitSuffix()
 	default:
-		return "datetime64" + n.brackets()
+		return "datetime64" + n.unitSuffix()
 	}
 }
 
-// short names n as NumPy does within other types: <M8[s].
-func (n *numpyTime) short() string {
-	if n.span {
-		return n.order + "m8" + n.brackets()
+// code names n as NumPy does within other types: <M8[s].
+func (n *numpyTime) code() string {
+	if n.delta {
+		return n.order + "m8" + n.unitSuffix()
 	}
-	return n.order + "M8" + n.brackets()
+	return n.order + "M8" + n.unitSuffix()
 }
 
-func (n *numpyTime) brackets() string {
+func (n *numpyTime) unitSuffix() string {
 	if n.steps == 1 {
 		return "[" + n.unit + "]"
 	}
@@ -79,7 +79,7 @@ func (n *numpyTime) value(b []byte) any {
 	switch {
 	case x == math.MinInt64:
 		return "NaT"
-	case n.span:
+	case n.delta:
 		return x
 	default:
 		return n.date(x * n.steps)
@@ -99,29 +99,29 @@ func (n *numpyTime) date(x int64) string {
 	case "Y":
 		return fmt.Sprintf("%04d", 1970+x)
 	case "M":
-		years, month := divide(x, 12)
+		years, month := floorDiv(x, 12)
 		return fmt.Sprintf("%04d-%02d", 1970+years, month+1)
 	case "W":
-		return day(7 * x)
+		return formatDay(7 * x)
 	case "D":
-		return day(x)
+		return formatDay(x)
 	}
 	u := clockUnits[n.unit]
-	whole, fraction := divide(x, int64(math.Pow10(int(u.digits))))
-	days, rest := divide(whole, u.perDay)
+	whole, fraction := floorDiv(x, int64(math.Pow10(int(u.digits))))
+	days, rest := floorDiv(whole, u.perDay)
 	switch n.unit {
 	case "h":
-		return fmt.Sprintf("%sT%02d", day(days), rest)
+		return fmt.Sprintf("%sT%02d", formatDay(days), rest)
 	case "m":
-		return fmt.Sprintf("%sT%02d:%02d", day(days), rest/60, rest%60)
+		return fmt.Sprintf("%sT%02d:%02d", formatDay(days), rest/60, rest%60)
 	case "s":
-		return fmt.Sprintf("%sT%02d:%02d:%02d", day(days), rest/3600, rest/60%60, rest%60)
+		return fmt.Sprintf("%sT%02d:%02d:%02d", formatDay(days), rest/3600, rest/60%60, rest%60)
 	}
-	return fmt.Sprintf("%sT%02d:%02d:%02d.%0*d", day(days), rest/3600, rest/60%60, rest%60, u.digits, fraction)
+	return fmt.Sprintf("%sT%02d:%02d:%02d.%0*d", formatDay(days), rest/3600, rest/60%60, rest%60, u.digits, fraction)
 }
 
-// divide rounds the quotient down, so that the rest is never negative.
-func divide(x, by int64) (quotient, rest int64) {
+// floorDiv rounds the quotient down, so that the rest is never negative.
+func floorDiv(x, by int64) (quotient, rest int64) {
 	quotient, rest = x/by, x%by
 	if rest < 0 {
 		quotient, rest = quotient-1, rest+by
@@ -129,11 +129,11 @@ func divide(x, by int64) (quotient, rest int64) {
 	return quotient, rest
 }
 
-// day writes the date that is so many days after 1970-01-01, in eras of 400
+// formatDay writes the date that is so many days after 1970-01-01, in eras of 400
 // years that begin in March (Howard Hinnant, chrono-Compatible Low-Level Date
 // Algorithms, civil_from_days).
-func day(days int64) string {
-	era, inEra := divide(days+719468, 146097)
+func formatDay(days int64) string {
+	era, inEra := floorDiv(days+719468, 146097)
 	year := (inEra - inEra/1460 + inEra/36524 - inEra/146096) / 365
 	inYear := inEra - (365*year + year/4 - year/100)
 	march := (5*inYear + 2) / 153 // months since

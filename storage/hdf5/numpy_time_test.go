@@ -36,7 +36,7 @@ func TestTimesAreWrittenAsNumPyDoes(t *testing.T) {
 		{"<m8[7D]", -5, "-5"},
 	} {
 		n := parseNumpyTime("NUMPY:"+c.tag, 8)
-		if n == nil || n.short() != c.tag {
+		if n == nil || n.code() != c.tag {
 			t.Errorf("%s: taken for %v", c.tag, n)
 			continue
 		}

@@ -16,10 +16,10 @@ import (
 // An Object is what a path leads to: a group, a dataset, a committed datatype,
 // or a link that leads elsewhere.
 type Object struct {
-	Path   string
-	Kind   Kind
-	Target string // of soft and external links: the path they lead to
-	Other  string // of external links: the file they lead into
+	Path       string
+	Kind       Kind
+	Target     string // of soft and external links: the path they lead to
+	TargetFile string // of external links: the file they lead into
 
 	file   *File
 	header *header
@@ -76,11 +76,11 @@ func (o *Object) Address() (address uint64, ok bool) {
 	return o.header.address, true
 }
 
-// linked returns the object that a link of the group at path leads to, or the
+// resolveLink returns the object that a link of the group at path leads to, or the
 // link itself if it is not a hard one.
-func (f *File) linked(path string, l link) (*Object, error) {
+func (f *File) resolveLink(path string, l link) (*Object, error) {
 	path = strings.TrimSuffix(path, "/") + "/" + l.name
-	o := &Object{Path: path, Target: l.target, Other: l.file, file: f}
+	o := &Object{Path: path, Target: l.target, TargetFile: l.file, file: f}
 	switch l.kind {
 	case linkHard:
 		return f.object(path, l.address)
@@ -100,7 +100,7 @@ func (o *Object) Comment() string {
 		return ""
 	}
 	m, _ := o.header.find(msgComment) // | text | 0 |
-	return cutZeros(m.body)
+	return trimNUL(m.body)
 }
 
 // Names lists a group's members in the order of their names.
@@ -207,7 +207,7 @@ func (f *File) walk(o *Object, err error, depth int, visited map[uint64]bool, yi
 		return false
 	}
 	for _, l := range links {
-		member, err := f.linked(o.Path, l)
+		member, err := f.resolveLink(o.Path, l)
 		if !f.walk(member, err, depth+1, visited, yield) {
 			return false
 		}
@@ -215,9 +215,9 @@ func (f *File) walk(o *Object, err error, depth int, visited map[uint64]bool, yi
 	return true
 }
 
-// Numbers goes through the datasets of the file that [Dataset.Array] is for, as
+// NumericDatasets goes through the datasets of the file that [Dataset.Array] is for, as
 // Walk does.
-func (f *File) Numbers() iter.Seq2[*Dataset, error] {
+func (f *File) NumericDatasets() iter.Seq2[*Dataset, error] {
 	return func(yield func(*Dataset, error) bool) {
 		for o, err := range f.Walk() {
 			var d *Dataset
@@ -293,9 +293,9 @@ func (o *Object) member(name string, budget *int) (*Object, error) {
 	case !found && err != nil:
 		return nil, err
 	case !found:
-		return nil, f.fail(o.Path, fmt.Errorf("no member %q%s", name, o.hint(name, links)))
+		return nil, f.fail(o.Path, fmt.Errorf("no member %q%s", name, o.suggestion(name, links)))
 	}
-	m, err := f.linked(o.Path, links[at])
+	m, err := f.resolveLink(o.Path, links[at])
 	if err != nil || m.header != nil {
 		return m, err
 	}
@@ -306,13 +306,13 @@ func (o *Object) member(name string, budget *int) (*Object, error) {
 	case KindSoft:
 		return f.lookup(o.Path, m.Target, budget)
 	case KindExternal:
-		return f.lookupOutside(m, budget)
+		return f.followExternalLink(m, budget)
 	}
 	return nil, f.fail(m.Path, fmt.Errorf("a %s link cannot be followed", m.Kind))
 }
 
-// hint names a member that name may have been meant to be.
-func (o *Object) hint(name string, links []link) string {
+// suggestion names a member that name may have been meant to be.
+func (o *Object) suggestion(name string, links []link) string {
 	members := make([]string, len(links))
 	for i, l := range links {
 		members[i] = l.name

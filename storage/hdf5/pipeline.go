@@ -40,7 +40,7 @@ func parsePipeline(c *cursor) ([]Filter, error) {
 		if version == 1 {
 			nameSize = (nameSize + 7) &^ 7
 		}
-		f.Name = cutZeros(c.bytes(nameSize))
+		f.Name = trimNUL(c.bytes(nameSize))
 		if f.Name == "" {
 			f.Name = FilterName(f.ID)
 		}
@@ -59,9 +59,9 @@ func parsePipeline(c *cursor) ([]Filter, error) {
 	return pipeline, c.err
 }
 
-// believable refuses to decode a few bytes into very many: no filter worth its
+// checkRatio refuses to decode a few bytes into very many: no filter worth its
 // name gains more than a factor of a few thousand, and deflate at most 1032.
-func believable(size, stored int) error {
+func checkRatio(size, stored int) error {
 	const free, most = 64 << 20, 4096
 	if size > free && size/most > stored {
 		return fmt.Errorf("%d bytes stored for %d are too few to be believed", stored, size)

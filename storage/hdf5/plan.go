@@ -4,29 +4,29 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// A track is how a view moves along one axis of a dataset: to the coordinates
+// A axisSlice is how a view moves along one axis of a dataset: to the coordinates
 // start, start+step, …, n of them, as it moves along one axis of its own.
-type track struct {
+type axisSlice struct {
 	start, step, n int
 	axis           int // of the view; -1 if it stays where it is
 }
 
-// tracks takes a view of positions, which count row by row through shape,
+// hyperslabOf takes a view of positions, which count row by row through shape,
 // apart by the axes of shape. Where an axis of the view moves along several of
 // shape, or two along one, the chunks that the view touches are no simple boxes
 // of it: then bad is an axis of the view to cut, else it is -1.
-func tracks(shape []int, v views.View) (all []track, bad int) {
-	all = make([]track, len(shape))
+func hyperslabOf(shape []int, v views.View) (all []axisSlice, bad int) {
+	all = make([]axisSlice, len(shape))
 	start := v.Offset
 	for axis := len(shape) - 1; axis >= 0; axis-- {
-		all[axis] = track{start: start % shape[axis], n: 1, axis: -1}
+		all[axis] = axisSlice{start: start % shape[axis], n: 1, axis: -1}
 		start /= shape[axis]
 	}
 	for k, n := range v.Shape {
 		if n == 1 || v.Stride[k] == 0 {
 			continue
 		}
-		axis, step, ok := along(shape, v.Stride[k])
+		axis, step, ok := strideAxis(shape, v.Stride[k])
 		if !ok {
 			return nil, k
 		}
@@ -45,8 +45,8 @@ func tracks(shape []int, v views.View) (all []track, bad int) {
 	return all, -1
 }
 
-// along returns the one axis of shape that a stride of positions moves along.
-func along(shape []int, stride int) (axis, step int, ok bool) {
+// strideAxis returns the one axis of shape that a stride of positions moves along.
+func strideAxis(shape []int, stride int) (axis, step int, ok bool) {
 	sign := 1
 	if stride < 0 {
 		sign, stride = -1, -stride
@@ -61,32 +61,32 @@ func along(shape []int, stride int) (axis, step int, ok bool) {
 	return 0, 0, false
 }
 
-// A piece is a part of a view, and where its elements go.
-type piece struct{ from, to views.View }
+// A transfer is a part of a view, and where its elements go.
+type transfer struct{ from, to views.View }
 
-// pieces cuts a view of positions in shape until every piece has tracks, and
+// eachHyperslab cuts a view of positions in shape until every piece has tracks, and
 // calls do with each.
-func pieces(shape []int, p piece, do func(piece, []track) error) error {
+func eachHyperslab(shape []int, p transfer, do func(transfer, []axisSlice) error) error {
 	if p.from.Len() == 0 {
 		return nil
 	}
-	all, bad := tracks(shape, p.from)
+	all, bad := hyperslabOf(shape, p.from)
 	if bad < 0 {
 		return do(p, all)
 	}
-	if whole, ok := p.split(shape, bad); ok {
-		return pieces(shape, whole, do)
+	if whole, ok := p.splitRows(shape, bad); ok {
+		return eachHyperslab(shape, whole, do)
 	}
 	low, high := p.halve(shape, bad)
-	if err := pieces(shape, low, do); err != nil {
+	if err := eachHyperslab(shape, low, do); err != nil {
 		return err
 	}
-	return pieces(shape, high, do)
+	return eachHyperslab(shape, high, do)
 }
 
-// split makes two axes of axis k if that walks through several rows of shape,
+// splitRows makes two axes of axis k if that walks through several rows of shape,
 // from the start of the first to the end of the last.
-func (p piece) split(shape []int, k int) (piece, bool) {
+func (p transfer) splitRows(shape []int, k int) (transfer, bool) {
 	n, stride, row := p.from.Shape[k], p.from.Stride[k], 1
 	for axis := len(shape) - 1; axis > 0; axis-- {
 		unit := row
@@ -95,7 +95,7 @@ func (p piece) split(shape []int, k int) (piece, bool) {
 			continue
 		}
 		if per := row / stride; n > per && n%per == 0 && p.from.Offset%row < stride {
-			return piece{splitAxis(p.from, k, per), splitAxis(p.to, k, per)}, true
+			return transfer{splitAxis(p.from, k, per), splitAxis(p.to, k, per)}, true
 		}
 	}
 	return p, false
@@ -110,15 +110,15 @@ func splitAxis(v views.View, k, n int) views.View {
 }
 
 // halve cuts axis k in two, at the end of a row of shape if it walks through several.
-func (p piece) halve(shape []int, k int) (low, high piece) {
-	n, at := p.from.Shape[k], p.cut(shape, k)
-	low = piece{part(p.from, k, 0, at), part(p.to, k, 0, at)}
-	high = piece{part(p.from, k, at, n), part(p.to, k, at, n)}
+func (p transfer) halve(shape []int, k int) (low, high transfer) {
+	n, at := p.from.Shape[k], p.cutPoint(shape, k)
+	low = transfer{subrange(p.from, k, 0, at), subrange(p.to, k, 0, at)}
+	high = transfer{subrange(p.from, k, at, n), subrange(p.to, k, at, n)}
 	return low, high
 }
 
-// cut returns where along axis k to halve.
-func (p piece) cut(shape []int, k int) int {
+// cutPoint returns where along axis k to halve.
+func (p transfer) cutPoint(shape []int, k int) int {
 	n, stride := p.from.Shape[k], p.from.Stride[k]
 	middle := n / 2
 	row := 1
@@ -137,7 +137,7 @@ func (p piece) cut(shape []int, k int) int {
 	return middle
 }
 
-func part(v views.View, axis, from, to int) views.View {
+func subrange(v views.View, axis, from, to int) views.View {
 	w := views.View{Offset: v.Offset + from*v.Stride[axis]}
 	w.Shape = append(w.Shape, v.Shape...)
 	w.Stride = append(w.Stride, v.Stride...)

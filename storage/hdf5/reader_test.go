@@ -18,8 +18,8 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// opened opens a file of testdata, which make.py made.
-func opened(t testing.TB, name string, options ...Options) *File {
+// openTestdata opens a file of testdata, which make.py made.
+func openTestdata(t testing.TB, name string, options ...Options) *File {
 	t.Helper()
 	f, err := Open(filepath.Join("testdata", name), options...)
 	if err != nil {
@@ -33,7 +33,7 @@ func opened(t testing.TB, name string, options ...Options) *File {
 // was not written.
 func int32s(t *testing.T, visit func(d *Dataset, want []int32)) {
 	for _, name := range []string{"indexes_earliest.h5", "indexes_latest.h5", "pages_latest.h5", "userblock.h5", "compact.h5"} {
-		for o, err := range opened(t, name).Walk() {
+		for o, err := range openTestdata(t, name).Walk() {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -146,7 +146,7 @@ func TestEveryViewShowsWhatItWouldInMemory(t *testing.T) {
 
 // TestWithoutCache holds the reader to the same results when nothing is kept.
 func TestWithoutCache(t *testing.T) {
-	f := opened(t, "indexes_latest.h5", Options{CacheBytes: -1})
+	f := openTestdata(t, "indexes_latest.h5", Options{CacheBytes: -1})
 	d, err := f.Dataset("/several_gzip")
 	if err != nil {
 		t.Fatal(err)
@@ -168,7 +168,7 @@ func TestWithoutCache(t *testing.T) {
 
 func TestTypes(t *testing.T) {
 	for _, name := range []string{"types_earliest.h5", "types_latest.h5"} {
-		f := opened(t, name)
+		f := openTestdata(t, name)
 		for _, test := range []struct {
 			path, dtype string
 			value       any
@@ -264,7 +264,7 @@ func flat(values []any) (all []any) {
 }
 
 func TestElementsThatAreArraysAppendTheirAxes(t *testing.T) {
-	d, err := opened(t, "types_latest.h5").Dataset("/elements")
+	d, err := openTestdata(t, "types_latest.h5").Dataset("/elements")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -289,7 +289,7 @@ func TestElementsThatAreArraysAppendTheirAxes(t *testing.T) {
 }
 
 func TestMembersOfCompounds(t *testing.T) {
-	d, err := opened(t, "types_earliest.h5").Dataset("/compound")
+	d, err := openTestdata(t, "types_earliest.h5").Dataset("/compound")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -318,12 +318,12 @@ func TestMembersOfCompounds(t *testing.T) {
 func TestWalkShowsGroupsOnceAndLinksAsTheyAre(t *testing.T) {
 	for _, name := range []string{"structure_earliest.h5", "structure_latest.h5"} {
 		var got []string
-		for o, err := range opened(t, name).Walk() {
+		for o, err := range openTestdata(t, name).Walk() {
 			if err != nil {
 				t.Error(err)
 			}
 			if !strings.HasPrefix(o.Path, "/many/") && !strings.HasPrefix(o.Path, "/a/links/") {
-				got = append(got, fmt.Sprint(o.Path, " ", o.Kind, " ", o.Other, o.Target))
+				got = append(got, fmt.Sprint(o.Path, " ", o.Kind, " ", o.TargetFile, o.Target))
 			}
 		}
 		want := []string{"/ group ", "/a group ", "/a/b group ", "/a/b/numbers dataset ", "/a/b/up group ", "/a/links group ", "/a/same dataset ", "/a/soft soft b/numbers",
@@ -337,7 +337,7 @@ func TestWalkShowsGroupsOnceAndLinksAsTheyAre(t *testing.T) {
 
 func TestManyLinks(t *testing.T) {
 	for name, want := range map[string]int{"structure_earliest.h5": 150, "structure_latest.h5": 1500} {
-		links, err := opened(t, name).Lookup("/a/links")
+		links, err := openTestdata(t, name).Lookup("/a/links")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -354,7 +354,7 @@ func TestManyLinks(t *testing.T) {
 }
 
 func TestLookup(t *testing.T) {
-	f := opened(t, "structure_latest.h5")
+	f := openTestdata(t, "structure_latest.h5")
 	for _, test := range []struct{ path, fails string }{
 		{"/a/b/numbers", ""}, {"a/b/numbers", ""}, {"/a/b/up/b/up/same", ""}, {"/soft/numbers", ""}, {"/relative", ""},
 		{"/many/member39", ""}, {"/", ""}, {".", ""}, {"/a//b/./numbers", ""},
@@ -373,7 +373,7 @@ func TestLookup(t *testing.T) {
 
 func TestAttributes(t *testing.T) {
 	for _, name := range []string{"structure_earliest.h5", "structure_latest.h5"} {
-		f := opened(t, name)
+		f := openTestdata(t, name)
 		root, err := f.Root()
 		if err != nil {
 			t.Fatal(err)
@@ -408,7 +408,7 @@ func TestAttributes(t *testing.T) {
 			}
 		}
 	}
-	huge, err := opened(t, "structure_latest.h5").Lookup("/huge")
+	huge, err := openTestdata(t, "structure_latest.h5").Lookup("/huge")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -427,7 +427,7 @@ func TestAttributes(t *testing.T) {
 
 func TestAfterClose(t *testing.T) {
 	for _, path := range []string{"/fixed", "/fixed_gzip", "/unwritten"} {
-		f := opened(t, "indexes_latest.h5")
+		f := openTestdata(t, "indexes_latest.h5")
 		d, err := f.Dataset(path)
 		if err != nil {
 			t.Fatal(err)
@@ -481,7 +481,7 @@ func TestChunksOfTheWrongSize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := opened(t, "indexes_earliest.h5").Dataset("/fixed")
+	d, err := openTestdata(t, "indexes_earliest.h5").Dataset("/fixed")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -539,7 +539,7 @@ func TestRefusals(t *testing.T) {
 	if _, err := Open(dir); err == nil {
 		t.Error("opened a folder")
 	}
-	f := opened(t, "external.h5")
+	f := openTestdata(t, "external.h5")
 	for _, path := range []string{"/raw", "/virtual"} {
 		d, err := f.Dataset(path)
 		if err != nil {

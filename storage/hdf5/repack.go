@@ -24,7 +24,7 @@ type RepackOptions struct {
 	Memory int
 
 	// Unchecked leaves out reading the copy and comparing it before it gets its name.
-	Unchecked bool
+	SkipVerify bool
 
 	// NoSync is that of [CreateOptions].
 	NoSync bool
@@ -33,11 +33,11 @@ type RepackOptions struct {
 	Progress func(path string, bytes int)
 }
 
-// Repacked tells what became of a file's content.
-type Repacked struct {
+// RepackReport tells what became of a file's content.
+type RepackReport struct {
 	Groups, Datasets, Links, Attributes int
-	Changed                             int       // datasets that are stored in another way
-	LeftOut                             []Finding // what could not be carried
+	Reencoded                           int       // datasets that are stored in another way
+	Skipped                             []Finding // what could not be carried
 	Notes                               []Finding // what was carried with a difference
 }
 
@@ -46,10 +46,10 @@ type Repacked struct {
 // types, links, and references between them. Members of groups keep their order.
 // The copy appears under its name once it is complete and was compared. What
 // cannot be carried is told; what cannot be read is an error.
-func (f *File) Repack(ctx context.Context, path string, o RepackOptions) (Repacked, error) {
+func (f *File) Repack(ctx context.Context, path string, o RepackOptions) (RepackReport, error) {
 	w, err := Create(path, CreateOptions{NoSync: o.NoSync, UserBlock: f.UserBlock()})
 	if err != nil {
-		return Repacked{}, err
+		return RepackReport{}, err
 	}
 	defer w.Abort() // unless it was closed
 	if o.Memory <= 0 {
@@ -62,23 +62,23 @@ func (f *File) Repack(ctx context.Context, path string, o RepackOptions) (Repack
 	if err := r.copy(); err != nil {
 		return r.report, err
 	}
-	if o.Unchecked {
+	if o.SkipVerify {
 		return r.report, w.Close()
 	}
-	return r.report, w.closeAfter(r.check)
+	return r.report, w.closeAfter(r.verify)
 }
 
 type repacker struct {
-	ctx    context.Context
-	f      *File
-	w      *Writer
-	o      RepackOptions
-	report Repacked
-	paths  map[uint64]string // in the copy, of objects by the address of their header
-	types  map[uint64]string // of these, committed types
-	later  []func() error    // what has references in it, which need all objects
-	copied []copied
-	mapped int // bytes read through mappings since their pages were given back
+	ctx      context.Context
+	f        *File
+	w        *Writer
+	o        RepackOptions
+	report   RepackReport
+	paths    map[uint64]string // in the copy, of objects by the address of their header
+	types    map[uint64]string // of these, committed types
+	deferred []func() error    // what has references in it, which need all objects
+	copied   []copied
+	mapped   int // bytes read through mappings since their pages were given back
 }
 
 // A copied dataset is one to compare.
@@ -87,8 +87,8 @@ type copied struct {
 	verbatim bool // chunks were copied as they are stored
 }
 
-func (r *repacker) leave(path, format string, args ...any) {
-	r.report.LeftOut = append(r.report.LeftOut, Finding{path, fmt.Sprintf(format, args...)})
+func (r *repacker) skip(path, format string, args ...any) {
+	r.report.Skipped = append(r.report.Skipped, Finding{path, fmt.Sprintf(format, args...)})
 }
 
 func (r *repacker) note(path, format string, args ...any) {
@@ -110,7 +110,7 @@ func (r *repacker) copy() error {
 	if err := r.object(root, 0); err != nil {
 		return err
 	}
-	for _, do := range r.later {
+	for _, do := range r.deferred {
 		if err := do(); err != nil {
 			return err
 		}
@@ -133,11 +133,11 @@ func (r *repacker) commitTypes() error {
 		}
 		id, err := r.typeOf(t)
 		if err != nil {
-			r.leave(o.Path, "a datatype: %v", err)
+			r.skip(o.Path, "a datatype: %v", err)
 			continue
 		}
-		_, err = r.w.ask("commit", o.Path, func(why *C.char, size C.size_t) C.int64_t {
-			return C.shim_commit(C.int64_t(r.w.file.ID()), text(o.Path), C.int64_t(id), why, size)
+		_, err = r.w.call("commit", o.Path, func(msg *C.char, size C.size_t) C.int64_t {
+			return C.shim_commit(C.int64_t(r.w.file.ID()), cString(o.Path), C.int64_t(id), msg, size)
 		})
 		if err = errors.Join(err, r.drop(id)); err != nil {
 			return err
@@ -167,8 +167,8 @@ func (r *repacker) object(o *Object, depth int) error {
 			return nil // a committed type
 		}
 		r.report.Links++
-		return r.link(o.Path, func(why *C.char, size C.size_t) C.int64_t {
-			return C.shim_hard_link(C.int64_t(r.w.file.ID()), text(o.Path), text(at), why, size)
+		return r.link(o.Path, func(msg *C.char, size C.size_t) C.int64_t {
+			return C.shim_hard_link(C.int64_t(r.w.file.ID()), cString(o.Path), cString(at), msg, size)
 		})
 	}
 	switch o.Kind {
@@ -180,21 +180,21 @@ func (r *repacker) object(o *Object, depth int) error {
 		r.report.Links++
 		return r.w.SoftLink(o.Path, o.Target)
 	case KindExternal:
-		if err := errors.Join(noZeros("link", o.Other), noZeros("link", o.Target)); err != nil {
+		if err := errors.Join(checkNoNUL("link", o.TargetFile), checkNoNUL("link", o.Target)); err != nil {
 			return err
 		}
 		r.report.Links++
-		return r.link(o.Path, func(why *C.char, size C.size_t) C.int64_t {
-			return C.shim_external_link(C.int64_t(r.w.file.ID()), text(o.Path), text(o.Other), text(o.Target), why, size)
+		return r.link(o.Path, func(msg *C.char, size C.size_t) C.int64_t {
+			return C.shim_external_link(C.int64_t(r.w.file.ID()), cString(o.Path), cString(o.TargetFile), cString(o.Target), msg, size)
 		})
 	case KindUserDefined:
-		r.leave(o.Path, "a link that only its maker understands")
+		r.skip(o.Path, "a link that only its maker understands")
 	}
 	return nil
 }
 
-func (r *repacker) link(path string, c call) error {
-	_, err := r.w.ask("link", path, c)
+func (r *repacker) link(path string, c libraryCall) error {
+	_, err := r.w.call("link", path, c)
 	return err
 }
 
@@ -218,10 +218,10 @@ func (r *repacker) group(o *Object, depth int) error {
 	slices.SortStableFunc(links, func(a, b link) int { return cmp.Compare(a.order, b.order) })
 	for _, l := range links {
 		if err := checkPath("/" + l.name); err != nil || l.name == "" {
-			r.leave(o.Path, "its member %q: %v", l.name, err)
+			r.skip(o.Path, "its member %q: %v", l.name, err)
 			continue
 		}
-		member, err := r.f.linked(o.Path, l)
+		member, err := r.f.resolveLink(o.Path, l)
 		if err != nil {
 			return err
 		}
@@ -234,18 +234,18 @@ func (r *repacker) group(o *Object, depth int) error {
 
 // typeOf returns an id of t, to be dropped.
 func (r *repacker) typeOf(t *Type) (int64, error) {
-	if (t.points() || t.refers()) && r.f.offset != 8 {
+	if (t.hasVarLen() || t.hasReferences()) && r.f.offset != 8 {
 		return 0, fmt.Errorf("pointers of %d bytes cannot be carried", r.f.offset)
 	}
-	if t.newReference() {
+	if t.hasNewReferences() {
 		return 0, errors.New("references of a newer kind than the library that writes")
 	}
 	message, err := t.encode()
 	if err != nil {
 		return 0, err
 	}
-	return ask(func(why *C.char, size C.size_t) C.int64_t {
-		return C.shim_decode_type(pointer(message), C.size_t(len(message)), why, size)
+	return callLibrary(func(msg *C.char, size C.size_t) C.int64_t {
+		return C.shim_decode_type(pointer(message), C.size_t(len(message)), msg, size)
 	})
 }
 
@@ -255,13 +255,13 @@ func (r *repacker) committedType(d *Dataset) int64 {
 	if !d.Type.Committed {
 		return 0
 	}
-	_, at, err := r.f.resolve(msgDatatype, r.f.over("datatype", m.body))
+	_, at, err := r.f.resolve(msgDatatype, r.f.newCursor("datatype", m.body))
 	path, known := r.types[at]
 	if err != nil || !known {
 		return 0
 	}
-	id, err := r.w.ask("open", path, func(why *C.char, size C.size_t) C.int64_t {
-		return C.shim_committed(C.int64_t(r.w.file.ID()), text(path), why, size)
+	id, err := r.w.call("open", path, func(msg *C.char, size C.size_t) C.int64_t {
+		return C.shim_committed(C.int64_t(r.w.file.ID()), cString(path), msg, size)
 	})
 	if err != nil {
 		return 0
@@ -270,32 +270,32 @@ func (r *repacker) committedType(d *Dataset) int64 {
 }
 
 func (r *repacker) drop(id int64) error {
-	_, err := ask(func(why *C.char, size C.size_t) C.int64_t { return C.shim_close(C.int64_t(id), why, size) })
+	_, err := callLibrary(func(msg *C.char, size C.size_t) C.int64_t { return C.shim_close(C.int64_t(id), msg, size) })
 	return err
 }
 
-// refers reports whether elements are or hold references.
-func (t *Type) refers() bool {
+// hasReferences reports whether elements are or hold references.
+func (t *Type) hasReferences() bool {
 	switch t.Class {
 	case ClassReference:
 		return true
-	case ClassArray, ClassSequence:
-		return t.Base.refers()
+	case ClassArray, ClassVarLen:
+		return t.Base.hasReferences()
 	case ClassCompound:
-		return slices.ContainsFunc(t.Members, func(m Member) bool { return m.Type.refers() })
+		return slices.ContainsFunc(t.Members, func(m Member) bool { return m.Type.hasReferences() })
 	}
 	return false
 }
 
-// newReference reports whether elements hold references of a kind that HDF5 1.12 made.
-func (t *Type) newReference() bool {
+// hasNewReferences reports whether elements hold references of a kind that HDF5 1.12 made.
+func (t *Type) hasNewReferences() bool {
 	switch t.Class {
 	case ClassReference:
 		return t.Size != 8 && !t.Region || t.Size != 12 && t.Region
-	case ClassArray, ClassSequence:
-		return t.Base.newReference()
+	case ClassArray, ClassVarLen:
+		return t.Base.hasNewReferences()
 	case ClassCompound:
-		return slices.ContainsFunc(t.Members, func(m Member) bool { return m.Type.newReference() })
+		return slices.ContainsFunc(t.Members, func(m Member) bool { return m.Type.hasNewReferences() })
 	}
 	return false
 }
@@ -307,8 +307,8 @@ func (r *repacker) attributes(o *Object) error {
 		return err
 	}
 	if comment := o.Comment(); comment != "" {
-		_, err := r.w.ask("comment on", o.Path, func(why *C.char, size C.size_t) C.int64_t {
-			return C.shim_comment(C.int64_t(r.w.file.ID()), text(o.Path), text(comment), why, size)
+		_, err := r.w.call("comment on", o.Path, func(msg *C.char, size C.size_t) C.int64_t {
+			return C.shim_comment(C.int64_t(r.w.file.ID()), cString(o.Path), cString(comment), msg, size)
 		})
 		if err != nil {
 			return err
@@ -316,8 +316,8 @@ func (r *repacker) attributes(o *Object) error {
 	}
 	for _, a := range all {
 		do := func() error { return r.attribute(o.Path, a) }
-		if a.Type.refers() {
-			r.later = append(r.later, do)
+		if a.Type.hasReferences() {
+			r.deferred = append(r.deferred, do)
 		} else if err := do(); err != nil {
 			return err
 		}
@@ -326,13 +326,13 @@ func (r *repacker) attributes(o *Object) error {
 }
 
 func (r *repacker) attribute(path string, a Attribute) error {
-	if err := noZeros("attribute", a.Name); err != nil || a.Name == "" {
-		r.leave(path, "attribute %q, whose name cannot be kept", a.Name)
+	if err := checkNoNUL("attribute", a.Name); err != nil || a.Name == "" {
+		r.skip(path, "attribute %q, whose name cannot be kept", a.Name)
 		return nil
 	}
 	id, err := r.typeOf(a.Type)
 	if err != nil {
-		r.leave(path, "attribute %q: %v", a.Name, err)
+		r.skip(path, "attribute %q: %v", a.Name, err)
 		return nil
 	}
 	defer r.drop(id)
@@ -349,11 +349,11 @@ func (r *repacker) attribute(path string, a Attribute) error {
 		rank = -1
 	}
 	r.report.Attributes++
-	image.tell(path)
-	_, err = r.w.ask("set attribute of", path, func(why *C.char, size C.size_t) C.int64_t {
-		return C.shim_attr_image(C.int64_t(r.w.file.ID()), text(path), text(a.Name), C.int64_t(id), C.int(rank), sizes(a.Shape),
-			pointer(image.out), C.size_t(len(image.out)), words(image.pointers), C.size_t(len(image.pointers)),
-			C.size_t(memSize(a.Type)), why, size)
+	image.noteLost(path)
+	_, err = r.w.call("set attribute of", path, func(msg *C.char, size C.size_t) C.int64_t {
+		return C.shim_attr_image(C.int64_t(r.w.file.ID()), cString(path), cString(a.Name), C.int64_t(id), C.int(rank), sizes(a.Shape),
+			pointer(image.out), C.size_t(len(image.out)), uint64s(image.pointers), C.size_t(len(image.pointers)),
+			C.size_t(memSize(a.Type)), msg, size)
 	})
 	if err != nil {
 		return fmt.Errorf("attribute %q: %w", a.Name, err)
@@ -361,7 +361,7 @@ func (r *repacker) attribute(path string, a Attribute) error {
 	return nil
 }
 
-func words(list []uint64) *C.uint64_t { return (*C.uint64_t)(unsafe.Pointer(unsafe.SliceData(list))) }
+func uint64s(list []uint64) *C.uint64_t { return (*C.uint64_t)(unsafe.Pointer(unsafe.SliceData(list))) }
 
 // A target is a dataset being made.
 type target struct {
@@ -379,20 +379,20 @@ func (r *repacker) dataset(o *Object) error {
 	}
 	switch {
 	case d.layout.class == layoutVirtual:
-		r.leave(o.Path, "a virtual dataset, whose elements are in other datasets")
+		r.skip(o.Path, "a virtual dataset, whose elements are in other datasets")
 		return nil
 	case len(d.External) > 0:
-		r.leave(o.Path, "a dataset whose elements are in other files")
+		r.skip(o.Path, "a dataset whose elements are in other files")
 		return nil
 	}
-	t, err := r.plan(d)
+	t, err := r.computeLimits(d)
 	if err != nil {
 		return r.f.fail(o.Path, err)
 	}
 	id := r.committedType(d)
 	if id == 0 {
 		if id, err = r.typeOf(d.Type); err != nil {
-			r.leave(o.Path, "a dataset: %v", err)
+			r.skip(o.Path, "a dataset: %v", err)
 			return nil
 		}
 		if d.Type.Committed {
@@ -413,22 +413,22 @@ func (r *repacker) dataset(o *Object) error {
 	}
 	fill := func() error {
 		err := r.fill(t)
-		if _, closing := r.w.ask("close", o.Path, func(why *C.char, size C.size_t) C.int64_t {
-			return C.shim_close(C.int64_t(t.id), why, size)
+		if _, closing := r.w.call("close", o.Path, func(msg *C.char, size C.size_t) C.int64_t {
+			return C.shim_close(C.int64_t(t.id), msg, size)
 		}); err == nil {
 			err = closing
 		}
 		return err
 	}
-	if d.Type.refers() {
-		r.later = append(r.later, fill)
+	if d.Type.hasReferences() {
+		r.deferred = append(r.deferred, fill)
 		return nil
 	}
 	return fill()
 }
 
-// plan decides how a dataset is stored in the copy.
-func (r *repacker) plan(d *Dataset) (*target, error) {
+// computeLimits decides how a dataset is stored in the copy.
+func (r *repacker) computeLimits(d *Dataset) (*target, error) {
 	t := &target{Dataset: d, offset: undefined, layout: Layout{Chunks: d.Chunks, Filters: d.Filters, MaxShape: d.MaxShape}}
 	changed := false
 	if r.o.Layout != nil && len(d.Shape) > 0 {
@@ -455,11 +455,11 @@ func (r *repacker) plan(d *Dataset) (*target, error) {
 	sameChunks := slices.Equal(t.layout.Chunks, d.Chunks)
 	sameFilters := slices.EqualFunc(t.layout.Filters, d.Filters, sameFilter)
 	if changed && !(sameChunks && sameFilters) {
-		r.report.Changed++
+		r.report.Reencoded++
 	}
-	t.verbatim = d.Chunks != nil && sameChunks && sameFilters && !d.Type.points() && !d.Type.refers()
+	t.verbatim = d.Chunks != nil && sameChunks && sameFilters && !d.Type.hasVarLen() && !d.Type.hasReferences()
 	if !t.verbatim {
-		t.layout.Filters = r.writable(t)
+		t.layout.Filters = r.writableFilters(t)
 	}
 	return t, nil
 }
@@ -481,7 +481,7 @@ func (l *Layout) fitFor(d *Dataset) error {
 		for axis := range room {
 			room[axis] = max(1, room[axis])
 		}
-		l.Chunks = firstBox(room, ones, max(1, chunkBytes/max(1, d.Type.Size)))
+		l.Chunks = blockShape(room, ones, max(1, chunkBytes/max(1, d.Type.Size)))
 	case len(l.Chunks) != len(d.Shape) || slices.Min(l.Chunks) < 1:
 		return fmt.Errorf("chunks %v for a dataset of shape %v", l.Chunks, d.Shape)
 	case err != nil || size > math.MaxUint32:
@@ -495,13 +495,13 @@ func (l *Layout) fitFor(d *Dataset) error {
 	return nil
 }
 
-// writable returns filters that stand in for those of t's which cannot be
+// writableFilters returns filters that stand in for those of t's which cannot be
 // written. Values of variable length are the library's to write, with its own filters.
-func (r *repacker) writable(t *target) []Filter {
+func (r *repacker) writableFilters(t *target) []Filter {
 	var kept []Filter
-	points := t.Type.points() || t.Type.refers()
+	points := t.Type.hasVarLen() || t.Type.hasReferences()
 	for _, f := range t.layout.Filters {
-		own := f.ID == FilterDeflate || f.ID == FilterShuffle || f.ID == FilterFletcher32 && !t.Type.points()
+		own := f.ID == FilterDeflate || f.ID == FilterShuffle || f.ID == FilterFletcher32 && !t.Type.hasVarLen()
 		if filters.encode[f.ID] != nil && (own || !points) {
 			kept = append(kept, f)
 			continue
@@ -521,13 +521,13 @@ func (r *repacker) writable(t *target) []Filter {
 // create makes the dataset in the copy, of the type that id names.
 func (r *repacker) create(t *target, id int64) error {
 	layout := C.int(C.H5DNN_CONTIGUOUS)
-	plain := !t.Type.points() && !t.Type.refers()
+	mappedSource := !t.Type.hasVarLen() && !t.Type.hasReferences()
 	switch {
 	case t.layout.Chunks != nil:
 		layout = C.H5DNN_CHUNKED
 	case t.Dataset.layout.class == layoutCompact:
 		layout = C.H5DNN_COMPACT
-	case plain && t.Shape != nil && (t.Dataset.layout.class == layoutChunked || t.Dataset.layout.address != undefined):
+	case mappedSource && t.Shape != nil && (t.Dataset.layout.class == layoutChunked || t.Dataset.layout.address != undefined):
 		layout = C.H5DNN_ALLOCATED
 	}
 	rank := len(t.Shape)
@@ -535,7 +535,7 @@ func (r *repacker) create(t *target, id int64) error {
 		rank = -1
 	}
 	fill := t.Fill
-	if !plain && fill != nil {
+	if !mappedSource && fill != nil {
 		r.note(t.Path, "its fill value is left out")
 		fill = nil
 	}
@@ -548,10 +548,10 @@ func (r *repacker) create(t *target, id int64) error {
 	flat := filterWords(pipeline, t.Type.Size)
 	var offset C.uint64_t
 	var err error
-	t.id, err = r.w.ask("create", t.Path, func(why *C.char, size C.size_t) C.int64_t {
-		return C.shim_dataset(C.int64_t(r.w.file.ID()), text(t.Path), C.int64_t(id), C.int(rank), sizes(t.Shape), sizes(t.layout.MaxShape),
+	t.id, err = r.w.call("create", t.Path, func(msg *C.char, size C.size_t) C.int64_t {
+		return C.shim_dataset(C.int64_t(r.w.file.ID()), cString(t.Path), C.int64_t(id), C.int(rank), sizes(t.Shape), sizes(t.layout.MaxShape),
 			layout, sizes(t.layout.Chunks), (*C.uint32_t)(unsafe.Pointer(unsafe.SliceData(flat))), C.size_t(len(flat)),
-			pointer(fill), C.size_t(len(fill)), &offset, why, size)
+			pointer(fill), C.size_t(len(fill)), &offset, msg, size)
 	})
 	t.offset = uint64(offset)
 	return err

@@ -10,8 +10,8 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// check reads the copy and compares every element with the file it was made of.
-func (r *repacker) check(name string) error {
+// verify reads the copy and compares every element with the file it was made of.
+func (r *repacker) verify(name string) error {
 	made, err := Open(name, Options{CacheBytes: r.o.Memory / 8})
 	if err != nil {
 		return err
@@ -20,7 +20,7 @@ func (r *repacker) check(name string) error {
 	for _, c := range r.copied {
 		d, err := made.Dataset(c.from.Path)
 		if err == nil {
-			err = r.same(c, d)
+			err = r.compare(c, d)
 		}
 		if err != nil {
 			return fmt.Errorf("check %s: %w", c.from.Path, err)
@@ -36,12 +36,12 @@ func (d *Dataset) written() bool {
 	return d.layout.class == layoutCompact || d.layout.address != undefined
 }
 
-func (r *repacker) same(c copied, d *Dataset) error {
+func (r *repacker) compare(c copied, d *Dataset) error {
 	switch {
 	case !slices.Equal(c.from.Shape, d.Shape) || c.from.Type.Size != d.Type.Size:
 		return fmt.Errorf("shape %v, want %v: %w", d.Shape, c.from.Shape, errDiffers)
 	case c.verbatim:
-		return r.sameChunks(c.from, d)
+		return r.compareChunks(c.from, d)
 	case !c.from.written() && !d.written():
 		return nil
 	}
@@ -50,24 +50,24 @@ func (r *repacker) same(c copied, d *Dataset) error {
 		return err
 	}
 	made, err := d.raw()
-	if err != nil || from.total == 0 {
+	if err != nil || from.count == 0 {
 		return err
 	}
 	unit := slices.Repeat([]int{1}, len(d.Shape))
 	if d.Chunks != nil {
 		unit = d.Chunks
 	}
-	unit = r.units(c.from, unit)
+	unit = r.readUnit(c.from, unit)
 	whole := views.Of(d.Shape...)
 	var x, y []byte
-	for b := range boxesOf(d, unit, r.budget(d)) {
+	for b := range hyperslabsOf(d, unit, r.budget(d)) {
 		if x, err = r.read(from, b, whole, x); err != nil {
 			return err
 		}
 		if y, err = r.read(made, b, whole, y); err != nil {
 			return err
 		}
-		if err := sameElements(c.from, d, x, y); err != nil {
+		if err := compareElements(c.from, d, x, y); err != nil {
 			return fmt.Errorf("at %v: %w", b.start, err)
 		}
 		r.o.Progress(d.Path, len(x))
@@ -75,10 +75,10 @@ func (r *repacker) same(c copied, d *Dataset) error {
 	return nil
 }
 
-// sameElements compares elements, and where they point elsewhere, what they
+// compareElements compares elements, and where they point elsewhere, what they
 // point to. References are not compared: they lead to other places by design.
-func sameElements(from, made *Dataset, x, y []byte) error {
-	if t := from.Type; t.points() || t.refers() {
+func compareElements(from, made *Dataset, x, y []byte) error {
+	if t := from.Type; t.hasVarLen() || t.hasReferences() {
 		a, b := &flattener{f: from.file}, &flattener{f: made.file}
 		for at := 0; at < len(x); at += t.Size {
 			a.add(t, x[at:at+t.Size])
@@ -109,9 +109,9 @@ type flattener struct {
 func (w *flattener) add(t *Type, b []byte) {
 	switch {
 	case w.err != nil || t.Class == ClassReference:
-	case !t.points() && !t.refers():
+	case !t.hasVarLen() && !t.hasReferences():
 		w.out = append(w.out, b[:t.Size]...)
-	case t.Class == ClassSequence:
+	case t.Class == ClassVarLen:
 		w.sequence(t, b)
 	case t.Class == ClassArray:
 		for at := 0; at < t.Size; at += t.Base.Size {
@@ -125,14 +125,14 @@ func (w *flattener) add(t *Type, b []byte) {
 }
 
 func (w *flattener) sequence(t *Type, b []byte) {
-	c := w.f.over("sequence", b)
-	n, place := c.u32(), heapPlace{c.address(), c.u32()}
-	if w.err = c.err; n == 0 || place.address == 0 || place.address == undefined || w.err != nil {
+	c := w.f.newCursor("sequence", b)
+	n, coord := c.u32(), heapID{c.address(), c.u32()}
+	if w.err = c.err; n == 0 || coord.address == 0 || coord.address == undefined || w.err != nil {
 		n = 0
 	}
 	var object []byte
 	if n > 0 {
-		object, w.err = w.f.heapObject(place.address, place.number)
+		object, w.err = w.f.heapObject(coord.address, coord.index)
 	}
 	if w.err == nil && n*t.Base.Size > len(object) || n > maxImage {
 		w.err = fmt.Errorf("sequence of %d elements of %d bytes in %d bytes", n, t.Base.Size, len(object))
@@ -140,7 +140,7 @@ func (w *flattener) sequence(t *Type, b []byte) {
 	switch {
 	case w.err != nil:
 	case t.Text.Variable:
-		w.out = append(append(w.out, cutZeros(object[:n])...), 0)
+		w.out = append(append(w.out, trimNUL(object[:n])...), 0)
 	default:
 		w.out = binary.LittleEndian.AppendUint32(w.out, uint32(n))
 		for k := range n {
@@ -149,9 +149,9 @@ func (w *flattener) sequence(t *Type, b []byte) {
 	}
 }
 
-// sameChunks compares chunks as they are stored, and decodes them: damage that
+// compareChunks compares chunks as they are stored, and decodes them: damage that
 // was there before is not passed on unseen.
-func (r *repacker) sameChunks(from, made *Dataset) error {
+func (r *repacker) compareChunks(from, made *Dataset) error {
 	a, err := from.index()
 	if err != nil {
 		return err
@@ -170,7 +170,7 @@ func (r *repacker) sameChunks(from, made *Dataset) error {
 	if err != nil {
 		return err
 	}
-	decodable := made.Decodable() == nil && size <= maxDecoding
+	decodable := made.CheckDecodable() == nil && size <= maxDecoding
 	for k, e := range a.entries {
 		if err := r.ctx.Err(); err != nil {
 			return err
@@ -183,9 +183,9 @@ func (r *repacker) sameChunks(from, made *Dataset) error {
 			return fmt.Errorf("chunk %v: %w", from.origin(a, e), errDiffers)
 		}
 		if decodable {
-			decoded := takeScratch(size)
-			err := made.decode(decoded, b.entries[k], made.segmentsOf(b, b.entries[k]))
-			giveScratch(decoded)
+			decoded := getScratch(size)
+			err := made.decode(decoded, b.entries[k], made.gridPlace(b, b.entries[k]))
+			putScratch(decoded)
 			if err != nil {
 				return fmt.Errorf("chunk %v, as it was: %w; unchecked, it is copied like that", from.origin(a, e), err)
 			}

@@ -18,17 +18,17 @@ func (r *repacker) fill(t *target) error {
 	if t.Shape == nil || slices.Contains(t.Shape, 0) {
 		return nil
 	}
-	err := t.readable()
+	err := t.checkReadable()
 	if err == nil {
 		switch {
 		case t.verbatim:
-			err = r.chunksAsStored(t)
-		case t.Type.points() || t.Type.refers() || t.Dataset.layout.class == layoutCompact && t.layout.Chunks == nil:
-			err = r.images(t)
+			err = r.copyStoredChunks(t)
+		case t.Type.hasVarLen() || t.Type.hasReferences() || t.Dataset.layout.class == layoutCompact && t.layout.Chunks == nil:
+			err = r.copyImages(t)
 		case t.layout.Chunks != nil:
-			err = r.chunks(t)
+			err = r.copyChunks(t)
 		case t.offset != undefined:
-			err = r.rows(t)
+			err = r.copyContiguous(t)
 		}
 	}
 	if err != nil && !strings.HasPrefix(err.Error(), r.f.name+": ") {
@@ -37,13 +37,13 @@ func (r *repacker) fill(t *target) error {
 	return err
 }
 
-// chunksAsStored copies chunks without decoding them.
-func (r *repacker) chunksAsStored(t *target) error {
+// copyStoredChunks copies chunks without decoding them.
+func (r *repacker) copyStoredChunks(t *target) error {
 	index, err := t.index()
 	if err != nil {
 		return err
 	}
-	if err := apart(index.entries); err != nil {
+	if err := checkOverlap(index.entries); err != nil {
 		return err
 	}
 	size, err := t.chunkSize()
@@ -57,39 +57,39 @@ func (r *repacker) chunksAsStored(t *target) error {
 		if _, err := r.f.span(e.address, e.size); err != nil {
 			return err
 		}
-		raw := takeScratch(e.size)
+		raw := getScratch(e.size)
 		if err := r.f.readAt(raw, e.address); err != nil {
 			return err
 		}
-		if err := r.store(t, t.origin(index, e), raw, t.maskOf(index, e)); err != nil {
+		if err := r.writeChunk(t, t.origin(index, e), raw, t.maskOf(index, e)); err != nil {
 			return err
 		}
-		giveScratch(raw)
+		putScratch(raw)
 		r.o.Progress(t.Path, size)
 	}
 	return nil
 }
 
 // maskOf returns which filters a stored chunk has not passed.
-func (d *Dataset) maskOf(index *index, e entry) uint32 {
-	if d.layout.index.plainEdge && d.reachesOut(d.segmentsOf(index, e)) {
+func (d *Dataset) maskOf(index *index, e chunkEntry) uint32 {
+	if d.layout.index.unfilteredEdges && d.isPartial(d.gridPlace(index, e)) {
 		return 1<<len(d.Filters) - 1
 	}
 	return e.mask
 }
 
-func (r *repacker) store(t *target, start []int, raw []byte, mask uint32) error {
-	_, err := r.w.ask("write", t.Path, func(why *C.char, size C.size_t) C.int64_t {
-		return C.shim_write_chunk(C.int64_t(t.id), sizes(start), C.uint32_t(mask), pointer(raw), C.size_t(len(raw)), why, size)
+func (r *repacker) writeChunk(t *target, start []int, raw []byte, mask uint32) error {
+	_, err := r.w.call("write", t.Path, func(msg *C.char, size C.size_t) C.int64_t {
+		return C.shim_write_chunk(C.int64_t(t.id), sizes(start), C.uint32_t(mask), pointer(raw), C.size_t(len(raw)), msg, size)
 	})
 	return err
 }
 
 // raw returns a source of elements as they are stored.
 func (d *Dataset) raw() (*source, error) {
-	s, err := d.newSource(number{size: d.Type.Size}, 0)
-	if err == nil && s.total*s.size > 4<<30 && s.total*s.size/1000 > d.file.size {
-		err = fmt.Errorf("%d bytes from a file of %d are not believed", s.total*s.size, d.file.size)
+	s, err := d.newSource(conversion{size: d.Type.Size}, 0)
+	if err == nil && s.count*s.size > 4<<30 && s.count*s.size/1000 > d.file.size {
+		err = fmt.Errorf("%d bytes from a file of %d are not believed", s.count*s.size, d.file.size)
 	}
 	return s, err
 }
@@ -98,9 +98,9 @@ func (d *Dataset) raw() (*source, error) {
 // they are cut to chunks, encoded and compared, beside a quarter of decoded chunks.
 func (r *repacker) budget(d *Dataset) int { return max(1, r.o.Memory/8/max(1, d.Type.Size)) }
 
-// units returns in which units boxes of a dataset are best read: whole chunks
+// readUnit returns in which units boxes of a dataset are best read: whole chunks
 // of the source, rounded up to those of the copy, unless that is too much.
-func (r *repacker) units(d *Dataset, chunk []int) []int {
+func (r *repacker) readUnit(d *Dataset, chunk []int) []int {
 	if d.Chunks == nil {
 		return chunk
 	}
@@ -115,8 +115,8 @@ func (r *repacker) units(d *Dataset, chunk []int) []int {
 	return unit
 }
 
-// rows copies elements to a stretch of the file, some rows at a time.
-func (r *repacker) rows(t *target) error {
+// copyContiguous copies elements to a stretch of the file, some rows at a time.
+func (r *repacker) copyContiguous(t *target) error {
 	s, err := t.raw()
 	if err != nil {
 		return err
@@ -130,7 +130,7 @@ func (r *repacker) rows(t *target) error {
 	}
 	at, whole := int64(t.offset), views.Of(t.Shape...)
 	var buf []byte
-	for b := range boxesOf(t.Dataset, unit, r.budget(t.Dataset)) {
+	for b := range hyperslabsOf(t.Dataset, unit, r.budget(t.Dataset)) {
 		if buf, err = r.read(s, b, whole, buf); err != nil {
 			return err
 		}
@@ -143,20 +143,20 @@ func (r *repacker) rows(t *target) error {
 	return nil
 }
 
-// boxesOf cuts a dataset into boxes of whole units; a scalar is one box.
-func boxesOf(d *Dataset, unit []int, budget int) iter.Seq[box] {
+// hyperslabsOf cuts a dataset into boxes of whole units; a scalar is one box.
+func hyperslabsOf(d *Dataset, unit []int, budget int) iter.Seq[hyperslab] {
 	if len(d.Shape) == 0 {
-		return func(yield func(box) bool) { yield(box{[]int{}, []int{}}) }
+		return func(yield func(hyperslab) bool) { yield(hyperslab{[]int{}, []int{}}) }
 	}
-	return boxes(d.Shape, unit, budget)
+	return hyperslabs(d.Shape, unit, budget)
 }
 
 // read returns the elements of a box, in a buffer if that is large enough.
-func (r *repacker) read(s *source, b box, whole views.View, buf []byte) ([]byte, error) {
+func (r *repacker) read(s *source, b hyperslab, whole views.View, buf []byte) ([]byte, error) {
 	if err := r.ctx.Err(); err != nil {
 		return nil, err
 	}
-	v := boxOf(whole, b.start, b.count)
+	v := subview(whole, b.start, b.count)
 	n, err := multiply(v.Len(), s.size)
 	if err != nil {
 		return nil, err
@@ -166,22 +166,22 @@ func (r *repacker) read(s *source, b box, whole views.View, buf []byte) ([]byte,
 	}
 	err = s.read(buf[:n], v)
 	if s.d.layout.class == layoutContiguous {
-		r.giveBack(s.d.file, n)
+		r.releasePages(s.d.file, n)
 	}
 	return buf[:n], err
 }
 
-// giveBack lets go of mapped pages once they are an eighth of the memory.
-func (r *repacker) giveBack(f *File, n int) {
+// releasePages lets go of mapped pages once they are an eighth of the memory.
+func (r *repacker) releasePages(f *File, n int) {
 	if r.mapped += n; r.mapped > r.o.Memory/8 {
 		r.mapped = 0
-		f.giveBack()
+		f.releasePages()
 	}
 }
 
-// chunks copies elements into other chunks: boxes of them are read, cut and
+// copyChunks copies elements into other chunks: boxes of them are read, cut and
 // encoded side by side, and stored in order.
-func (r *repacker) chunks(t *target) error {
+func (r *repacker) copyChunks(t *target) error {
 	s, err := t.raw()
 	if err != nil {
 		return err
@@ -196,8 +196,8 @@ func (r *repacker) chunks(t *target) error {
 	}
 	var buf []byte
 	whole := views.Of(t.Shape...)
-	for b := range boxes(t.Shape, r.units(t.Dataset, chunk), r.budget(t.Dataset)) {
-		stored, err := r.holds(t.Dataset, b)
+	for b := range hyperslabs(t.Shape, r.readUnit(t.Dataset, chunk), r.budget(t.Dataset)) {
+		stored, err := r.hasStoredChunks(t.Dataset, b)
 		if err != nil {
 			return err
 		}
@@ -216,8 +216,8 @@ func (r *repacker) chunks(t *target) error {
 	return nil
 }
 
-// holds reports whether any element of a box was ever written.
-func (r *repacker) holds(d *Dataset, b box) (bool, error) {
+// hasStoredChunks reports whether any element of a box was ever written.
+func (r *repacker) hasStoredChunks(d *Dataset, b hyperslab) (bool, error) {
 	if d.layout.class != layoutChunked {
 		return d.layout.class == layoutCompact || d.layout.address != undefined, nil
 	}
@@ -239,11 +239,11 @@ func (r *repacker) holds(d *Dataset, b box) (bool, error) {
 		span[axis] = b.start[axis] + b.count[axis] - first[axis]
 	}
 	for step := make([]int, len(at)); ; {
-		number := 0
+		conversion := 0
 		for axis := range step {
-			number = number*index.grid[axis] + (first[axis]+step[axis])/d.Chunks[axis]
+			conversion = conversion*index.grid[axis] + (first[axis]+step[axis])/d.Chunks[axis]
 		}
-		if _, ok := index.find(number); ok {
+		if _, ok := index.find(conversion); ok {
 			return true, nil
 		}
 		if !next(step, span, d.Chunks) {
@@ -253,15 +253,15 @@ func (r *repacker) holds(d *Dataset, b box) (bool, error) {
 }
 
 // cut makes the chunks of a box from its elements.
-func (r *repacker) cut(t *target, b box, elems []byte, size int) error {
-	type piece struct {
+func (r *repacker) cut(t *target, b hyperslab, elems []byte, size int) error {
+	type transfer struct {
 		start, inBox, count []int
 		raw                 []byte
 		mask                uint32
 	}
-	var all []*piece
+	var all []*transfer
 	for at := make([]int, len(b.start)); ; {
-		p := &piece{make([]int, len(at)), slices.Clone(at), make([]int, len(at)), nil, 0}
+		p := &transfer{make([]int, len(at)), slices.Clone(at), make([]int, len(at)), nil, 0}
 		for axis := range at {
 			p.start[axis] = b.start[axis] + at[axis]
 			p.count[axis] = min(t.layout.Chunks[axis], b.count[axis]-at[axis])
@@ -271,27 +271,27 @@ func (r *repacker) cut(t *target, b box, elems []byte, size int) error {
 			break
 		}
 	}
-	err := parallel(slices.Values(all), func(p *piece) (err error) {
+	err := parallel(slices.Values(all), func(p *transfer) (err error) {
 		chunk := make([]byte, size)
-		from, to := boxOf(views.Of(b.count...), p.inBox, p.count), boxOf(views.Of(t.layout.Chunks...), make([]int, len(p.count)), p.count)
+		from, to := subview(views.Of(b.count...), p.inBox, p.count), subview(views.Of(t.layout.Chunks...), make([]int, len(p.count)), p.count)
 		n := t.Type.Size
 		views.Walk(func(at, step []int, run int) {
-			move(chunk, elems, at[0]*n, at[1]*n, step[0]*n, step[1]*n, run, n)
+			copyStrided(chunk, elems, at[0]*n, at[1]*n, step[0]*n, step[1]*n, run, n)
 		}, to, from)
-		p.raw, p.mask, err = applyFilters(chunk, t.layout.Filters, n)
+		p.raw, p.mask, err = encodeChunk(chunk, t.layout.Filters, n)
 		return err
 	})
 	for _, p := range all {
 		if err == nil {
-			err = r.store(t, p.start, p.raw, p.mask)
+			err = r.writeChunk(t, p.start, p.raw, p.mask)
 		}
 	}
 	return err
 }
 
-// images copies elements that only the library can write: those that point to
+// copyImages copies elements that only the library can write: those that point to
 // values elsewhere, and compact ones.
-func (r *repacker) images(t *target) error {
+func (r *repacker) copyImages(t *target) error {
 	if !t.written() {
 		return nil
 	}
@@ -310,7 +310,7 @@ func (r *repacker) images(t *target) error {
 	}
 	elements := max(1, min(r.budget(t.Dataset), math.MaxInt/max(1, t.Type.Size))/8) // what they point to takes room, too
 	var buf []byte
-	for b := range boxesOf(t.Dataset, unit, elements) {
+	for b := range hyperslabsOf(t.Dataset, unit, elements) {
 		if buf, err = r.read(s, b, views.Of(t.Shape...), buf); err != nil {
 			return err
 		}
@@ -318,11 +318,11 @@ func (r *repacker) images(t *target) error {
 		if err := image.elements(t.Type, buf, len(buf)/t.Type.Size); err != nil {
 			return err
 		}
-		image.tell(t.Path)
-		_, err := r.w.ask("write", t.Path, func(why *C.char, size C.size_t) C.int64_t {
+		image.noteLost(t.Path)
+		_, err := r.w.call("write", t.Path, func(msg *C.char, size C.size_t) C.int64_t {
 			return C.shim_write_image(C.int64_t(t.id), C.int64_t(id), C.int(len(t.Shape)), sizes(b.start), sizes(b.count),
-				pointer(image.out), C.size_t(len(image.out)), words(image.pointers), C.size_t(len(image.pointers)),
-				C.size_t(memSize(t.Type)), why, size)
+				pointer(image.out), C.size_t(len(image.out)), uint64s(image.pointers), C.size_t(len(image.pointers)),
+				C.size_t(memSize(t.Type)), msg, size)
 		})
 		if err != nil {
 			return err

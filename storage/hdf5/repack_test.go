@@ -16,10 +16,10 @@ import (
 )
 
 // repackTo repacks a file, or returns why it cannot be.
-func repackTo(name, out string, o RepackOptions) (Repacked, error) {
+func repackTo(name, out string, o RepackOptions) (RepackReport, error) {
 	f, err := Open(name, Options{CacheBytes: 8 << 20})
 	if err != nil {
-		return Repacked{}, err
+		return RepackReport{}, err
 	}
 	defer f.Close()
 	return f.Repack(context.Background(), out, o)
@@ -42,7 +42,7 @@ func contents(t *testing.T, name string, skip map[string]bool) map[string]string
 		if skip[o.Path] {
 			continue
 		}
-		all[o.Path] = fmt.Sprint(o.Kind, o.Target, o.Other, o.Comment())
+		all[o.Path] = fmt.Sprint(o.Kind, o.Target, o.TargetFile, o.Comment())
 		attrs, _ := o.Attributes()
 		for _, a := range attrs {
 			value, err := a.Value()
@@ -93,8 +93,8 @@ func TestRepackCarriesEverything(t *testing.T) {
 			}
 			copies++
 			left := map[string]bool{}
-			for _, f := range slices.Concat(r.LeftOut, r.Notes) {
-				left[f.Path] = left[f.Path] || !strings.Contains(f.What, "its type is its own") && !strings.Contains(f.What, "deflate instead")
+			for _, f := range slices.Concat(r.Skipped, r.Notes) {
+				left[f.Path] = left[f.Path] || !strings.Contains(f.Message, "its type is its own") && !strings.Contains(f.Message, "deflate instead")
 			}
 			compareContents(t, fmt.Sprint(name, " ", way), contents(t, name, left), contents(t, out, left))
 			if report := verified(t, out); len(report.Problems) > 0 {

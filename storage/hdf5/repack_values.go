@@ -30,9 +30,9 @@ const maxImage = 1 << 30
 // or shrink with their members.
 func memSize(t *Type) int {
 	switch {
-	case t.Class == ClassSequence && t.Text.Variable:
+	case t.Class == ClassVarLen && t.Text.Variable:
 		return 8
-	case t.Class == ClassSequence:
+	case t.Class == ClassVarLen:
 		return 16
 	case t.Class == ClassArray:
 		n, _ := multiply(t.Dims...)
@@ -64,7 +64,7 @@ func (m *memoryImage) elements(t *Type, src []byte, n int) error {
 	if err != nil {
 		return err
 	}
-	if !t.points() && !t.refers() {
+	if !t.hasVarLen() && !t.hasReferences() {
 		copy(m.out[at:], src[:n*t.Size])
 		return nil
 	}
@@ -79,11 +79,11 @@ func (m *memoryImage) elements(t *Type, src []byte, n int) error {
 // element writes an element to its place.
 func (m *memoryImage) element(t *Type, src []byte, at int) error {
 	switch {
-	case !t.points() && !t.refers():
+	case !t.hasVarLen() && !t.hasReferences():
 		copy(m.out[at:], src[:t.Size])
 	case t.Class == ClassReference:
 		m.reference(t, src, at)
-	case t.Class == ClassSequence:
+	case t.Class == ClassVarLen:
 		return m.sequence(t, src, at)
 	case t.Class == ClassArray:
 		for k := 0; k*t.Base.Size < t.Size; k++ {
@@ -135,19 +135,19 @@ func (r *repacker) address(old uint64) (uint64, bool) {
 	if !known {
 		return 0, false
 	}
-	at, err := r.w.ask("find", path, func(why *C.char, size C.size_t) C.int64_t {
-		return C.shim_address(C.int64_t(r.w.file.ID()), text(path), why, size)
+	at, err := r.w.call("find", path, func(msg *C.char, size C.size_t) C.int64_t {
+		return C.shim_address(C.int64_t(r.w.file.ID()), cString(path), msg, size)
 	})
 	return uint64(at), err == nil
 }
 
 func (m *memoryImage) sequence(t *Type, src []byte, at int) error {
-	c := m.r.f.over("sequence", src)
-	n, place := c.u32(), heapPlace{c.address(), c.u32()}
+	c := m.r.f.newCursor("sequence", src)
+	n, place := c.u32(), heapID{c.address(), c.u32()}
 	if c.err != nil || place.address == 0 || place.address == undefined || n == 0 && !t.Text.Variable {
 		return c.err
 	}
-	object, err := m.r.f.heapObject(place.address, place.number)
+	object, err := m.r.f.heapObject(place.address, place.index)
 	if err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func (m *memoryImage) sequence(t *Type, src []byte, at int) error {
 	var to int
 	if t.Text.Variable {
 		if to, err = m.alloc(n + 1); err == nil {
-			copy(m.out[to:], cutZeros(object[:n]))
+			copy(m.out[to:], trimNUL(object[:n]))
 		}
 		at -= 8 // there is no length before the pointer
 	} else {
@@ -173,8 +173,8 @@ func (m *memoryImage) sequence(t *Type, src []byte, at int) error {
 	return nil
 }
 
-// tell notes what references have lost.
-func (m *memoryImage) tell(path string) {
+// noteLost notes what references have lost.
+func (m *memoryImage) noteLost(path string) {
 	if m.regions > 0 {
 		m.r.note(path, "%d references to parts of datasets became null", m.regions)
 	}

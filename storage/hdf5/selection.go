@@ -6,39 +6,39 @@ import "slices"
 // blocks at equal distances.
 type selection struct {
 	all  bool
-	axes []blocks
+	axes []axisSelection
 }
 
-// blocks are count stretches of size coordinates, stride apart. Either count or
+// axisSelection are count stretches of size coordinates, stride apart. Either count or
 // size may be Unlimited.
-type blocks struct{ start, stride, count, size int }
+type axisSelection struct{ start, stride, count, block int }
 
-// reach is what of blocks lies within some extent: n coordinates in all.
-type reach struct{ start, stride, size, n int }
+// coordinates is what of blocks lies within some extent: n coordinates in all.
+type coordinates struct{ start, stride, block, n int }
 
 // at returns the k-th coordinate.
-func (r reach) at(k int) int { return r.start + k/r.size*r.stride + k%r.size }
+func (r coordinates) at(k int) int { return r.start + k/r.block*r.stride + k%r.block }
 
-// within returns what lies below the extent.
-func (b blocks) within(extent int) reach {
-	r := reach{b.start, b.stride, b.size, 0}
+// clip returns what lies below the extent.
+func (b axisSelection) clip(extent int) coordinates {
+	r := coordinates{b.start, b.stride, b.block, 0}
 	switch {
-	case b.size == Unlimited:
-		r.size = max(1, extent-b.start)
+	case b.block == Unlimited:
+		r.block = max(1, extent-b.start)
 		r.n = max(0, extent-b.start)
 	case b.count != Unlimited:
-		r.n = b.count * b.size
+		r.n = b.count * b.block
 	case extent > b.start:
 		full := (extent - b.start) / b.stride
-		r.n = full*b.size + min(b.size, extent-b.start-full*b.stride)
+		r.n = full*b.block + min(b.block, extent-b.start-full*b.stride)
 	}
 	return r
 }
 
-func (b blocks) endless() bool { return b.count == Unlimited || b.size == Unlimited }
+func (b axisSelection) unlimited() bool { return b.count == Unlimited || b.block == Unlimited }
 
-// endless returns the axis along which a selection has no end, or -1.
-func (s selection) endless() int { return slices.IndexFunc(s.axes, blocks.endless) }
+// unlimitedAxis returns the axis along which a selection has no end, or -1.
+func (s selection) unlimitedAxis() int { return slices.IndexFunc(s.axes, axisSelection.unlimited) }
 
 // parseSelection reads a selection:
 //
@@ -82,7 +82,7 @@ func parseSelection(c *cursor) selection {
 }
 
 func (c *cursor) regular(rank, width int) selection {
-	s := selection{axes: make([]blocks, rank)}
+	s := selection{axes: make([]axisSelection, rank)}
 	endless := func(x uint64) int {
 		if x > 1<<40 && x != 1<<(8*width)-1 && x != undefined {
 			c.fail("selection of %d", x)
@@ -93,26 +93,26 @@ func (c *cursor) regular(rank, width int) selection {
 		return int(x)
 	}
 	for axis := range s.axes {
-		b := blocks{start: endless(c.uint(width)), stride: endless(c.uint(width))}
-		b.count, b.size = endless(c.uint(width)), endless(c.uint(width))
+		b := axisSelection{start: endless(c.uint(width)), stride: endless(c.uint(width))}
+		b.count, b.block = endless(c.uint(width)), endless(c.uint(width))
 		s.axes[axis] = b
 		s.check(c, b)
 	}
 	return s
 }
 
-func (s selection) check(c *cursor, b blocks) {
-	if c.err == nil && (b.start < 0 || b.stride < 1 || b.count == 0 || b.size == 0 || b.count == Unlimited && b.size == Unlimited ||
-		b.count > 1<<31 || b.size > 1<<31 && b.count != 1 || b.size > b.stride && b.count != 1 || b.size == Unlimited && b.count != 1) {
-		c.fail("selection of %d blocks of %d, %d apart, from %d on", b.count, b.size, b.stride, b.start)
+func (s selection) check(c *cursor, b axisSelection) {
+	if c.err == nil && (b.start < 0 || b.stride < 1 || b.count == 0 || b.block == 0 || b.count == Unlimited && b.block == Unlimited ||
+		b.count > 1<<31 || b.block > 1<<31 && b.count != 1 || b.block > b.stride && b.count != 1 || b.block == Unlimited && b.count != 1) {
+		c.fail("selection of %d blocks of %d, %d apart, from %d on", b.count, b.block, b.stride, b.start)
 	}
 }
 
 // listed reads blocks one by one, which must be those of equal distances.
 func (c *cursor) listed(rank, width int) selection {
 	count := c.count(width)
-	if count > c.left()/(2*rank*width) {
-		c.fail("selection of %d blocks in %d bytes", count, c.left())
+	if count > c.remaining()/(2*rank*width) {
+		c.fail("selection of %d blocks in %d bytes", count, c.remaining())
 		return selection{}
 	}
 	first, last := make([][]int, rank), make([][]int, rank)
@@ -124,9 +124,9 @@ func (c *cursor) listed(rank, width int) selection {
 			last[axis] = append(last[axis], c.count(width))
 		}
 	}
-	s, total := selection{axes: make([]blocks, rank)}, 1
+	s, total := selection{axes: make([]axisSelection, rank)}, 1
 	for axis := range s.axes {
-		b, ok := evenly(first[axis], last[axis])
+		b, ok := regularBlocks(first[axis], last[axis])
 		if !ok {
 			c.fail("selection of %d blocks at unequal distances is not supported", count)
 			return s
@@ -141,35 +141,35 @@ func (c *cursor) listed(rank, width int) selection {
 	return s
 }
 
-// evenly describes stretches of one axis by their distance, if they have one.
-func evenly(first, last []int) (blocks, bool) {
+// regularBlocks describes stretches of one axis by their distance, if they have one.
+func regularBlocks(first, last []int) (axisSelection, bool) {
 	starts, size := slices.Compact(slices.Sorted(slices.Values(first))), 0
 	for k := range first {
 		if k > 0 && last[k]-first[k]+1 != size {
-			return blocks{}, false
+			return axisSelection{}, false
 		}
 		size = last[k] - first[k] + 1
 	}
 	if len(starts) == 0 {
-		return blocks{}, false
+		return axisSelection{}, false
 	}
-	b := blocks{start: starts[0], stride: max(1, size), count: len(starts), size: size}
+	b := axisSelection{start: starts[0], stride: max(1, size), count: len(starts), block: size}
 	for k := 1; k < len(starts); k++ {
 		if k == 1 {
 			b.stride = starts[1] - starts[0]
 		}
 		if starts[k]-starts[k-1] != b.stride {
-			return blocks{}, false
+			return axisSelection{}, false
 		}
 	}
 	return b, true
 }
 
-// whole returns the selection of everything.
-func whole(shape []int) selection {
-	s := selection{axes: make([]blocks, len(shape))}
+// selectAll returns the selection of everything.
+func selectAll(shape []int) selection {
+	s := selection{axes: make([]axisSelection, len(shape))}
 	for axis, n := range shape {
-		s.axes[axis] = blocks{0, max(1, n), 1, max(1, n)}
+		s.axes[axis] = axisSelection{0, max(1, n), 1, max(1, n)}
 		if n == 0 {
 			s.axes[axis].count = 0
 		}

@@ -10,13 +10,13 @@ import (
 // Sequences is a dataset of one axis whose elements are rows of numbers, of
 // different lengths.
 type Sequences struct {
-	Type    dtype.Type // of the numbers
-	Shape   []int      // of one element of a row, where those are arrays
-	Rows    int
-	Longest int // elements in the longest row
+	Type   dtype.Type // of the numbers
+	Shape  []int      // of one element of a row, where those are arrays
+	Rows   int
+	MaxLen int // elements in the longest row
 
 	d *Dataset
-	number
+	conversion
 }
 
 // pointers is how many rows' pointers are read at a time.
@@ -33,34 +33,34 @@ func (d *Dataset) Sequences() (*Sequences, error) {
 }
 
 func (d *Dataset) sequences() (*Sequences, error) {
-	if d.Type.Class != ClassSequence || d.Type.Text.Variable || len(d.Shape) != 1 {
+	if d.Type.Class != ClassVarLen || d.Type.Text.Variable || len(d.Shape) != 1 {
 		return nil, fmt.Errorf("%v of shape %v, not one row of sequences: %w", d.Type, d.Shape, dtype.ErrType)
 	}
-	n, err := d.Type.Base.number()
+	n, err := d.Type.Base.conversion()
 	if err != nil {
 		return nil, err
 	}
-	s := &Sequences{Type: n.to, Shape: n.dims, Rows: d.Shape[0], d: d, number: n}
-	err = s.each(0, s.Rows, func(_ int, length int, _ heapPlace) error {
+	s := &Sequences{Type: n.to, Shape: n.dims, Rows: d.Shape[0], d: d, conversion: n}
+	err = s.each(0, s.Rows, func(_ int, length int, _ heapID) error {
 		if length > d.file.size/max(1, d.Type.Base.Size) {
 			return fmt.Errorf("sequence of %d elements in a file of %d bytes", length, d.file.size)
 		}
-		s.Longest = max(s.Longest, length)
+		s.MaxLen = max(s.MaxLen, length)
 		return nil
 	})
 	return s, err
 }
 
 // each calls f with where the numbers of rows first to first+n-1 are.
-func (s *Sequences) each(first, n int, f func(k, length int, at heapPlace) error) error {
+func (s *Sequences) each(first, n int, f func(k, length int, at heapID) error) error {
 	for k := 0; k < n; k += pointers {
 		raw, err := s.d.Raw(views.View{Offset: first + k, Shape: []int{min(pointers, n-k)}, Stride: []int{1}})
 		if err != nil {
 			return err
 		}
 		for i := 0; len(raw) > 0; i, raw = i+1, raw[s.d.Type.Size:] {
-			c := s.d.file.over("sequence", raw[:s.d.Type.Size])
-			length, at := c.u32(), heapPlace{c.address(), c.u32()}
+			c := s.d.file.newCursor("sequence", raw[:s.d.Type.Size])
+			length, at := c.u32(), heapID{c.address(), c.u32()}
 			if c.err == nil {
 				c.err = f(k+i, length, at)
 			}
@@ -80,17 +80,17 @@ func (s *Sequences) Read(dst []byte, first, n, length int) error {
 	}
 	row := length * s.to.Size() * views.Of(s.Shape...).Len()
 	clear(dst[:n*row])
-	return s.each(first, n, func(k, have int, at heapPlace) error {
+	return s.each(first, n, func(k, have int, at heapID) error {
 		return s.decode(dst[k*row:(k+1)*row], min(have, length), at)
 	})
 }
 
 // decode writes the first n elements of a row.
-func (s *Sequences) decode(dst []byte, n int, at heapPlace) error {
+func (s *Sequences) decode(dst []byte, n int, at heapID) error {
 	if n == 0 || at.address == 0 || at.address == undefined {
 		return nil
 	}
-	stored, err := s.d.file.heapObject(at.address, at.number)
+	stored, err := s.d.file.heapObject(at.address, at.index)
 	if err != nil {
 		return err
 	}

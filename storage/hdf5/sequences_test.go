@@ -25,8 +25,8 @@ func TestSequencesArePaddedAndCut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Rows != 50 || s.Longest != 6 || s.Type != dtype.Int32 {
-		t.Errorf("%d rows of up to %d %v, want 50 of 6 int32", s.Rows, s.Longest, s.Type)
+	if s.Rows != 50 || s.MaxLen != 6 || s.Type != dtype.Int32 {
+		t.Errorf("%d rows of up to %d %v, want 50 of 6 int32", s.Rows, s.MaxLen, s.Type)
 	}
 	for _, length := range []int{1, 4, 6, 9} {
 		for first := range s.Rows {

@@ -27,7 +27,7 @@ func (f *File) body(m message) ([]byte, error) {
 	if m.flags&flagShared == 0 {
 		return m.body, nil
 	}
-	body, _, err := f.resolve(m.kind, f.over("shared message", m.body))
+	body, _, err := f.resolve(m.kind, f.newCursor("shared message", m.body))
 	return body, err
 }
 
@@ -94,7 +94,7 @@ func (f *File) readExtension() error {
 	if !ok {
 		return nil
 	}
-	c := f.over("shared message table", m.body)
+	c := f.newCursor("shared message table", m.body)
 	c.skip(1)
 	address, count := c.address(), c.u8()
 	if c.err != nil {

@@ -14,21 +14,21 @@ import (
 // are arrays, their axes come after the dataset's.
 type source struct {
 	d *Dataset
-	number
-	shape  []int // all axes
-	stride []int // bytes from element to element along the axes of one element
-	at     int   // where in an element the number is
-	total  int   // numbers
+	conversion
+	shape        []int // all axes
+	stride       []int // bytes from element to element along the axes of one element
+	memberOffset int   // where in an element the number is
+	count        int   // numbers
 }
 
 // newSource returns a source of what n is, at a place in each element.
-func (d *Dataset) newSource(n number, at int) (*source, error) {
+func (d *Dataset) newSource(n conversion, at int) (*source, error) {
 	if d.Shape == nil {
 		return nil, errors.New("has no elements (null dataspace)")
 	}
-	s := &source{d: d, number: n, at: at, shape: slices.Concat(d.Shape, n.dims)}
+	s := &source{d: d, conversion: n, memberOffset: at, shape: slices.Concat(d.Shape, n.dims)}
 	var err error
-	if s.total, err = multiply(s.shape...); err == nil {
+	if s.count, err = multiply(s.shape...); err == nil {
 		_, err = multiply(append([]int{max(d.Type.Size, n.to.Size())}, s.shape...)...)
 	}
 	if err != nil {
@@ -40,16 +40,16 @@ func (d *Dataset) newSource(n number, at int) (*source, error) {
 		s.stride[axis] = step
 		step *= n.dims[axis]
 	}
-	return s, d.readable()
+	return s, d.checkReadable()
 }
 
-// readable tells why the elements cannot be read, if so.
-func (d *Dataset) readable() error {
+// checkReadable tells why the elements cannot be read, if so.
+func (d *Dataset) checkReadable() error {
 	switch {
 	case d.layout.class == layoutVirtual:
-		return d.sourcesReadable()
+		return d.checkSources()
 	case len(d.External) > 0:
-		_, err := d.file.below(d.External[0].Name)
+		_, err := d.file.resolveName(d.External[0].Name)
 		return err
 	case d.layout.class == layoutChunked:
 		return nil
@@ -74,7 +74,7 @@ func (d *Dataset) readable() error {
 // enums and bitfields are integers; where elements are arrays, their axes come
 // after the dataset's.
 func (d *Dataset) Array() (storage.Array, error) {
-	n, err := d.Type.number()
+	n, err := d.Type.conversion()
 	var s *source
 	if err == nil {
 		s, err = d.newSource(n, 0)
@@ -82,7 +82,7 @@ func (d *Dataset) Array() (storage.Array, error) {
 	if err != nil {
 		return storage.Array{}, d.file.fail(d.Path, err)
 	}
-	return storage.Array{Data: s.data(), Type: n.to, View: views.Of(s.shape...)}, nil
+	return storage.Array{Data: s.arrayStorage(), Type: n.to, View: views.Of(s.shape...)}, nil
 }
 
 // Member returns one member of a dataset of compounds as an array.
@@ -91,7 +91,7 @@ func (d *Dataset) Member(name string) (storage.Array, error) {
 		if m.Name != name {
 			continue
 		}
-		n, err := m.Type.number()
+		n, err := m.Type.conversion()
 		var s *source
 		if err == nil {
 			s, err = d.newSource(n, m.Offset)
@@ -99,7 +99,7 @@ func (d *Dataset) Member(name string) (storage.Array, error) {
 		if err != nil {
 			return storage.Array{}, d.file.fail(d.Path+"."+name, err)
 		}
-		return storage.Array{Data: s.data(), Type: n.to, View: views.Of(s.shape...)}, nil
+		return storage.Array{Data: s.arrayStorage(), Type: n.to, View: views.Of(s.shape...)}, nil
 	}
 	return storage.Array{}, d.file.fail(d.Path, fmt.Errorf("no member %q in %v: %w", name, d.Type, dtype.ErrType))
 }
@@ -109,11 +109,11 @@ func (d *Dataset) View() views.View { return views.Of(d.Shape...) }
 
 // Raw returns the elements that v selects as they are stored.
 func (d *Dataset) Raw(v views.View) ([]byte, error) {
-	s, err := d.newSource(number{size: d.Type.Size}, 0)
+	s, err := d.newSource(conversion{size: d.Type.Size}, 0)
 	if err != nil {
 		return nil, d.file.fail(d.Path, err)
 	}
-	if !v.Within(s.total) {
+	if !v.Within(s.count) {
 		return nil, d.file.fail(d.Path, fmt.Errorf("view of %v reaches beyond shape %v: %w", v.Shape, d.Shape, views.ErrShape))
 	}
 	size, err := multiply(v.Len(), s.size)
@@ -128,10 +128,10 @@ func (d *Dataset) Raw(v views.View) ([]byte, error) {
 }
 
 // Len returns the bytes that all elements take in memory.
-func (s *source) Len() int { return s.total * s.width() }
+func (s *source) Len() int { return s.count * s.elemSize() }
 
-// width returns the bytes of an element in memory.
-func (s *source) width() int {
+// elemSize returns the bytes of an element in memory.
+func (s *source) elemSize() int {
 	if s.to == dtype.Invalid {
 		return s.size // raw
 	}
@@ -146,14 +146,14 @@ func (s *source) ReadView(dst []byte, t dtype.Type, v views.View) error {
 	switch {
 	case t != s.to:
 		return s.d.file.fail(s.d.Path, fmt.Errorf("read as %v, is %v: %w", t, s.to, dtype.ErrType))
-	case !v.Within(s.total) || len(dst) < v.Len()*s.width():
+	case !v.Within(s.count) || len(dst) < v.Len()*s.elemSize():
 		return s.d.file.fail(s.d.Path, fmt.Errorf("view of %v into %d bytes, of %v: %w", v.Shape, len(dst), s.shape, views.ErrShape))
 	}
 	return s.read(dst, v)
 }
 
 func (s *source) read(dst []byte, v views.View) error {
-	err := s.readPieces(dst, piece{from: v, to: views.Of(v.Shape...)})
+	err := s.readTransfer(dst, transfer{from: v, to: views.Of(v.Shape...)})
 	if s.d.file.mapping.isClosed() { // then, or in the meantime
 		err = errClosed
 	}
@@ -163,12 +163,12 @@ func (s *source) read(dst []byte, v views.View) error {
 	return nil
 }
 
-func (s *source) readPieces(dst []byte, p piece) error {
-	return pieces(s.shape, p, func(p piece, t []track) error { return s.readPiece(dst, p, t) })
+func (s *source) readTransfer(dst []byte, p transfer) error {
+	return eachHyperslab(s.shape, p, func(p transfer, t []axisSlice) error { return s.readHyperslab(dst, p, t) })
 }
 
-// readPiece reads a piece, one axis of it for one of the dataset's.
-func (s *source) readPiece(dst []byte, p piece, t []track) error {
+// readHyperslab reads a piece, one axis of it for one of the dataset's.
+func (s *source) readHyperslab(dst []byte, p transfer, t []axisSlice) error {
 	switch {
 	case s.d.layout.class == layoutChunked:
 		return s.readChunks(dst, p, t)
@@ -177,40 +177,40 @@ func (s *source) readPiece(dst []byte, p piece, t []track) error {
 	case len(s.d.External) > 0:
 		return s.readExternal(dst, p, t)
 	}
-	from := s.within(p, t, nil, s.d.Shape)
+	from := s.viewOfChunk(p, t, nil, s.d.Shape)
 	switch l := s.d.layout; {
 	case l.class == layoutCompact:
 		s.gather(dst, l.data, p.to, from)
 		return nil
 	case l.address == undefined:
-		s.gatherFill(dst, p, t)
+		s.writeFill(dst, p, t)
 		return nil
 	default:
-		return s.readRow(dst, p.to, from)
+		return s.readContiguous(dst, p.to, from)
 	}
 }
 
-// readRow reads a piece of a contiguous dataset, several parts at a time.
-func (s *source) readRow(dst []byte, to, from views.View) error {
+// readContiguous reads a piece of a contiguous dataset, several parts at a time.
+func (s *source) readContiguous(dst []byte, to, from views.View) error {
 	axis := max(0, slices.IndexFunc(to.Shape, func(n int) bool { return n > 1 }))
 	if to.Rank() == 0 {
 		to, from = views.View{Offset: to.Offset, Shape: []int{1}, Stride: []int{0}}, views.View{Offset: from.Offset, Shape: []int{1}, Stride: []int{0}}
 	}
 	n := to.Shape[axis]
-	jobs := s.workers(n, piece{from, to})
+	jobs := s.workers(n, transfer{from, to})
 	return inParallel(jobs, jobs, func(job int) error {
 		first, end := n*job/jobs, n*(job+1)/jobs
-		to, from := part(to, axis, first, end), part(from, axis, first, end)
+		to, from := subrange(to, axis, first, end), subrange(from, axis, first, end)
 		lo, hi := from.Bounds()
 		from.Offset -= lo
-		return s.d.file.lend(s.d.layout.address+uint64(lo), hi-lo+s.size, func(b []byte) { s.gather(dst, b, to, from) })
+		return s.d.file.withMapped(s.d.layout.address+uint64(lo), hi-lo+s.size, func(b []byte) { s.gather(dst, b, to, from) })
 	})
 }
 
-// within returns the view, in bytes of a chunk of the given shape, of the part
+// viewOfChunk returns the view, in bytes of a chunk of the given shape, of the part
 // of a piece that lies in it. Without segments, that is all of it.
-func (s *source) within(p piece, t []track, in []segment, chunk []int) views.View {
-	from := views.View{Offset: s.at, Shape: slices.Clone(p.from.Shape), Stride: make([]int, len(p.from.Shape))}
+func (s *source) viewOfChunk(p transfer, t []axisSlice, in []chunkRange, chunk []int) views.View {
+	from := views.View{Offset: s.memberOffset, Shape: slices.Clone(p.from.Shape), Stride: make([]int, len(p.from.Shape))}
 	unit := s.d.Type.Size
 	for axis := len(t) - 1; axis >= 0; axis-- {
 		step, first, start := 0, 0, 0

@@ -10,12 +10,12 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// A segment is where a track stays within one chunk: n steps from step first on.
-type segment struct{ chunk, first, n int }
+// A chunkRange is where a track stays within one chunk: n steps from step first on.
+type chunkRange struct{ chunk, first, n int }
 
-// segments cuts a track by chunks of the given size.
-func (t track) segments(size int) []segment {
-	var all []segment
+// chunkRanges cuts a track by chunks of the given size.
+func (t axisSlice) chunkRanges(size int) []chunkRange {
+	var all []chunkRange
 	for k := 0; k < t.n; {
 		at := t.start + k*t.step
 		chunk := at / size
@@ -26,26 +26,26 @@ func (t track) segments(size int) []segment {
 		case t.step < 0:
 			n = min(n, (at-chunk*size)/-t.step+1)
 		}
-		all = append(all, segment{chunk, k, n})
+		all = append(all, chunkRange{chunk, k, n})
 		k += n
 	}
 	return all
 }
 
 // readChunks reads a piece of a chunked dataset, every chunk once.
-func (s *source) readChunks(dst []byte, p piece, t []track) error {
+func (s *source) readChunks(dst []byte, p transfer, t []axisSlice) error {
 	index, err := s.d.index()
 	if err != nil {
 		return err
 	}
 	rank, jobs := len(s.d.Shape), 1
-	parts := make([][]segment, rank)
+	parts := make([][]chunkRange, rank)
 	for axis := range parts {
-		parts[axis] = t[axis].segments(s.d.Chunks[axis])
+		parts[axis] = t[axis].chunkRanges(s.d.Chunks[axis])
 		jobs *= len(parts[axis])
 	}
 	do := func(job int) error {
-		in := make([]segment, rank)
+		in := make([]chunkRange, rank)
 		number := 0
 		for axis := rank - 1; axis >= 0; axis-- {
 			in[axis] = parts[axis][job%len(parts[axis])]
@@ -54,7 +54,7 @@ func (s *source) readChunks(dst []byte, p piece, t []track) error {
 		for axis := range in {
 			number = number*index.grid[axis] + in[axis].chunk
 		}
-		if err := s.readChunk(dst, p, t, in, index, number); err != nil {
+		if err := s.readOneChunk(dst, p, t, in, index, number); err != nil {
 			return fmt.Errorf("chunk %v: %w", s.coordinates(in), err)
 		}
 		return nil
@@ -64,7 +64,7 @@ func (s *source) readChunks(dst []byte, p piece, t []track) error {
 
 // workers returns how many goroutines are worth while: decoding is, copying a
 // little is not, and their chunks must fit into memory together.
-func (s *source) workers(jobs int, p piece) int {
+func (s *source) workers(jobs int, p transfer) int {
 	const littleToCopy, memory = 4 << 20, 256 << 20
 	if len(s.d.Filters) == 0 && p.from.Len()*s.size < littleToCopy {
 		return 1
@@ -107,7 +107,7 @@ func inParallel(n, workers int, do func(int) error) error {
 	return nil
 }
 
-func (s *source) coordinates(in []segment) []int {
+func (s *source) coordinates(in []chunkRange) []int {
 	at := make([]int, len(in))
 	for axis := range in {
 		at[axis] = in[axis].chunk * s.d.Chunks[axis]
@@ -115,9 +115,9 @@ func (s *source) coordinates(in []segment) []int {
 	return at
 }
 
-// readChunk reads the part of a piece that lies in one chunk.
-func (s *source) readChunk(dst []byte, p piece, t []track, in []segment, index *index, number int) error {
-	from := s.within(p, t, in, s.d.Chunks)
+// readOneChunk reads the part of a piece that lies in one chunk.
+func (s *source) readOneChunk(dst []byte, p transfer, t []axisSlice, in []chunkRange, index *index, number int) error {
+	from := s.viewOfChunk(p, t, in, s.d.Chunks)
 	to := views.View{Offset: p.to.Offset, Shape: from.Shape, Stride: p.to.Stride}
 	for axis := range in {
 		if k := t[axis].axis; k >= 0 {
@@ -130,17 +130,17 @@ func (s *source) readChunk(dst []byte, p piece, t []track, in []segment, index *
 	case err != nil:
 		return err
 	case !stored:
-		s.gatherFill(dst, piece{from, to}, t)
+		s.writeFill(dst, transfer{from, to}, t)
 		return nil
 	case len(s.d.Filters) == 0:
-		return s.d.file.lend(e.address, size, func(b []byte) { s.gather(dst, b, to, from) })
+		return s.d.file.withMapped(e.address, size, func(b []byte) { s.gather(dst, b, to, from) })
 	}
 	key := chunkKey{s.d.header.address, number}
-	if whole := s.whole(dst, to, from, size); whole != nil && !s.d.file.chunks.has(key) {
+	if whole := s.decodeTarget(dst, to, from, size); whole != nil && !s.d.file.chunks.contains(key) {
 		return s.d.decode(whole, e, in)
 	}
 	chunk, err := s.d.file.chunks.get(key, size, func() ([]byte, error) {
-		if err := s.d.storedFor(size, e); err != nil {
+		if err := s.d.checkStored(size, e); err != nil {
 			return nil, err
 		}
 		chunk := make([]byte, size)
@@ -152,9 +152,9 @@ func (s *source) readChunk(dst []byte, p piece, t []track, in []segment, index *
 	return err
 }
 
-// whole returns the part of dst that a chunk can be decoded into directly, if
+// decodeTarget returns the part of dst that a chunk can be decoded into directly, if
 // the view shows all of it, as it is, in a row.
-func (s *source) whole(dst []byte, to, from views.View, size int) []byte {
+func (s *source) decodeTarget(dst []byte, to, from views.View, size int) []byte {
 	if s.convert != nil || from.Len()*s.size != size || from.Offset != 0 || !contiguous(from, s.size) || !contiguous(to, 1) {
 		return nil
 	}
@@ -173,34 +173,34 @@ func contiguous(v views.View, unit int) bool {
 	return true
 }
 
-// storedFor refuses chunks that lie outside the file, or have too few bytes to
+// checkStored refuses chunks that lie outside the file, or have too few bytes to
 // make what they should.
-func (d *Dataset) storedFor(size int, e entry) error {
+func (d *Dataset) checkStored(size int, e chunkEntry) error {
 	if _, err := d.file.span(e.address, e.size); err != nil {
 		return err
 	}
-	return believable(size, e.size)
+	return checkRatio(size, e.size)
 }
 
 // decode fills dst with what a stored chunk decodes to.
-func (d *Dataset) decode(dst []byte, e entry, in []segment) error {
-	if err := d.storedFor(len(dst), e); err != nil {
+func (d *Dataset) decode(dst []byte, e chunkEntry, in []chunkRange) error {
+	if err := d.checkStored(len(dst), e); err != nil {
 		return err
 	}
 	mask := e.mask
-	if d.layout.index.plainEdge && d.reachesOut(in) {
+	if d.layout.index.unfilteredEdges && d.isPartial(in) {
 		mask = math.MaxUint32
 	}
-	raw := takeScratch(e.size)
-	defer giveScratch(raw)
+	raw := getScratch(e.size)
+	defer putScratch(raw)
 	if err := d.file.readAt(raw, e.address); err != nil {
 		return err
 	}
-	return undoFilters(dst, raw, d.Filters, mask, d.Type.Size)
+	return decodeChunk(dst, raw, d.Filters, mask, d.Type.Size)
 }
 
-// reachesOut reports whether a chunk extends beyond the shape.
-func (d *Dataset) reachesOut(in []segment) bool {
+// isPartial reports whether a chunk extends beyond the shape.
+func (d *Dataset) isPartial(in []chunkRange) bool {
 	for axis := range in {
 		if (in[axis].chunk+1)*d.Chunks[axis] > d.Shape[axis] {
 			return true

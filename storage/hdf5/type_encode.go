@@ -34,16 +34,16 @@ func (w *typeWriter) text(s string) { w.out = append(append(w.out, s...), 0) }
 func (w *typeWriter) write(t *Type) {
 	switch t.Class {
 	case ClassInteger, ClassBitfield:
-		w.head(t, bit(t.BigEndian, 0)|bit(t.Signed, 3))
+		w.head(t, flag(t.BigEndian, 0)|flag(t.Signed, 3))
 		w.u16(t.BitOffset)
 		w.u16(t.Precision)
 	case ClassFloat:
 		w.float(t)
 	case ClassTime:
-		w.head(t, bit(t.BigEndian, 0))
+		w.head(t, flag(t.BigEndian, 0))
 		w.u16(t.Precision)
 	case ClassString:
-		w.head(t, int(t.Text.Padding)|bit(t.Text.UTF8, 4))
+		w.head(t, int(t.Text.Padding)|flag(t.Text.UTF8, 4))
 	case ClassOpaque:
 		tag := append([]byte(t.Tag), 0)
 		tag = append(tag, make([]byte, -len(tag)&7)...)
@@ -53,13 +53,13 @@ func (w *typeWriter) write(t *Type) {
 		w.head(t, len(tag)&0xff)
 		w.out = append(w.out, tag...)
 	case ClassReference:
-		w.head(t, bit(t.Region, 0))
+		w.head(t, flag(t.Region, 0))
 	case ClassCompound:
 		w.compound(t)
 	case ClassEnum:
 		w.enum(t)
-	case ClassSequence:
-		w.head(t, bit(t.Text.Variable, 0)|int(t.Text.Padding)<<4|bit(t.Text.UTF8, 8))
+	case ClassVarLen:
+		w.head(t, flag(t.Text.Variable, 0)|int(t.Text.Padding)<<4|flag(t.Text.UTF8, 8))
 		w.write(t.Base)
 	case ClassArray:
 		w.head(t, 0)
@@ -73,7 +73,7 @@ func (w *typeWriter) write(t *Type) {
 	}
 }
 
-func bit(set bool, k int) int {
+func flag(set bool, k int) int {
 	if set {
 		return 1 << k
 	}
@@ -82,7 +82,7 @@ func bit(set bool, k int) int {
 
 func (w *typeWriter) float(t *Type) {
 	f := t.Float
-	w.head(t, bit(t.BigEndian, 0)|bit(f.VAX, 6)|f.Normalization<<4|f.Sign<<8)
+	w.head(t, flag(t.BigEndian, 0)|flag(f.VAX, 6)|f.Normalization<<4|f.Sign<<8)
 	w.u16(t.BitOffset)
 	w.u16(t.Precision)
 	for _, x := range []int{f.Exponent, f.ExpSize, f.Mantissa, f.MantSize} {

@@ -31,7 +31,7 @@ func (t *Type) String() string {
 			return "region reference"
 		}
 		return "reference"
-	case ClassSequence:
+	case ClassVarLen:
 		if t.Text.Variable {
 			return "string"
 		}
@@ -39,7 +39,7 @@ func (t *Type) String() string {
 	case ClassEnum:
 		return t.enumName()
 	}
-	if n, err := t.number(); err == nil {
+	if n, err := t.conversion(); err == nil {
 		return n.to.String()
 	}
 	if t.Class != ClassCompound {
@@ -62,7 +62,7 @@ func (t *Type) enumName() string {
 			names = append(names, "…")
 			break
 		}
-		value, _ := new(values).plain(t.Base, t.Values[k])
+		value, _ := new(valueReader).number(t.Base, t.Values[k])
 		names = append(names, fmt.Sprintf("%s: %v", name, value))
 	}
 	return "enum{" + strings.Join(names, ", ") + "}"
@@ -86,7 +86,7 @@ func (t *Type) NumPy() string {
 		if s == "<f16" {
 			return "float128"
 		}
-		n, _ := t.number()
+		n, _ := t.conversion()
 		return n.to.String()
 	default:
 		return s
@@ -103,10 +103,10 @@ func (t *Type) simple() string {
 			return "S" + strconv.Itoa(t.Size)
 		}
 		if t.IsTime() {
-			return t.time.short()
+			return t.time.code()
 		}
 		return "V" + strconv.Itoa(t.Size)
-	case ClassReference, ClassSequence:
+	case ClassReference, ClassVarLen:
 		return "O"
 	case ClassEnum:
 		if !t.isBool() {
@@ -116,7 +116,7 @@ func (t *Type) simple() string {
 	case ClassArray:
 		return ""
 	}
-	n, err := t.number()
+	n, err := t.conversion()
 	switch {
 	case err != nil && t.Class == ClassCompound:
 		return ""
@@ -198,7 +198,7 @@ func (t *Type) structure() string {
 // of variable length are pointers, sequences are lengths and pointers.
 func (t *Type) memorySize() int {
 	switch t.Class {
-	case ClassSequence:
+	case ClassVarLen:
 		if t.Text.Variable {
 			return 8
 		}
@@ -224,7 +224,7 @@ func (t *Type) numpySize() int {
 	case dims != nil:
 		n, _ := multiply(dims...)
 		return base.numpySize() * n
-	case t.Class == ClassSequence || t.Class == ClassReference:
+	case t.Class == ClassVarLen || t.Class == ClassReference:
 		return 8
 	}
 	return t.memorySize()

@@ -41,16 +41,16 @@ type Reference struct {
 	Region bool
 }
 
-// values turns stored elements into Go values.
-type values struct {
+// valueReader turns stored elements into Go values.
+type valueReader struct {
 	f       *File
-	budget  int                  // bytes of values that may yet be made
-	strings map[heapPlace]string // so that a string pointed at often is kept once
+	budget  int               // bytes of values that may yet be made
+	strings map[heapID]string // so that a string pointed at often is kept once
 }
 
-type heapPlace struct {
+type heapID struct {
 	address uint64
-	number  int
+	index   int
 }
 
 // maxValues is how many bytes of values one call makes at most, and valueCost
@@ -60,12 +60,12 @@ const (
 	valueCost = 32
 )
 
-func (f *File) values() *values {
-	return &values{f: f, budget: maxValues, strings: map[heapPlace]string{}}
+func (f *File) values() *valueReader {
+	return &valueReader{f: f, budget: maxValues, strings: map[heapID]string{}}
 }
 
-// of returns the value of one element.
-func (r *values) of(t *Type, b []byte) (any, error) {
+// value returns the value of one element.
+func (r *valueReader) value(t *Type, b []byte) (any, error) {
 	if r.budget -= valueCost; r.budget < 0 {
 		return nil, fmt.Errorf("values take more than %d bytes; numbers are better read as an array", maxValues)
 	}
@@ -82,7 +82,7 @@ func (r *values) of(t *Type, b []byte) (any, error) {
 		return bytes.Clone(b), nil
 	case ClassReference:
 		return r.reference(t, b), nil
-	case ClassSequence:
+	case ClassVarLen:
 		return r.sequence(t, b)
 	case ClassEnum:
 		return r.enum(t, b)
@@ -90,25 +90,25 @@ func (r *values) of(t *Type, b []byte) (any, error) {
 		n, _ := multiply(t.Dims...)
 		return r.list(t.Base, b, n)
 	case ClassCompound:
-		if _, err := t.number(); err != nil {
+		if _, err := t.conversion(); err != nil {
 			return r.record(t, b)
 		}
 	}
-	return r.plain(t, b)
+	return r.number(t, b)
 }
 
 // unpad returns the text of a string of fixed length.
 func (t *Type) unpad(b []byte) string {
 	switch t.Text.Padding {
 	case NullTerminated:
-		return cutZeros(b)
+		return trimNUL(b)
 	case SpacePadded:
 		b = bytes.TrimRight(b, " ")
 	}
 	return string(bytes.TrimRight(b, "\x00"))
 }
 
-func (r *values) enum(t *Type, b []byte) (any, error) {
+func (r *valueReader) enum(t *Type, b []byte) (any, error) {
 	if t.isBool() {
 		return b[0] != 0, nil
 	}
@@ -117,12 +117,12 @@ func (r *values) enum(t *Type, b []byte) (any, error) {
 			return t.Names[k], nil
 		}
 	}
-	return r.plain(t.Base, b)
+	return r.number(t.Base, b)
 }
 
-// plain returns the value of a number.
-func (r *values) plain(t *Type, b []byte) (any, error) {
-	n, err := t.number()
+// number returns the value of a number.
+func (r *valueReader) number(t *Type, b []byte) (any, error) {
+	n, err := t.conversion()
 	if err != nil { // no type of ours, so show what is there
 		return bytes.Clone(b), nil
 	}
@@ -165,10 +165,10 @@ func goValue(t dtype.Type, b []byte) any {
 	return math.Float64frombits(binary.LittleEndian.Uint64(wide[:]))
 }
 
-func (r *values) list(t *Type, b []byte, n int) ([]any, error) {
+func (r *valueReader) list(t *Type, b []byte, n int) ([]any, error) {
 	all := make([]any, 0, min(n, len(b)))
 	for k := range n {
-		v, err := r.of(t, b[k*t.Size:(k+1)*t.Size])
+		v, err := r.value(t, b[k*t.Size:(k+1)*t.Size])
 		if err != nil {
 			return nil, err
 		}
@@ -177,10 +177,10 @@ func (r *values) list(t *Type, b []byte, n int) ([]any, error) {
 	return all, nil
 }
 
-func (r *values) record(t *Type, b []byte) (any, error) {
+func (r *valueReader) record(t *Type, b []byte) (any, error) {
 	var record Record
 	for _, m := range t.Members {
-		v, err := r.of(m.Type, b[m.Offset:m.Offset+m.Type.Size])
+		v, err := r.value(m.Type, b[m.Offset:m.Offset+m.Type.Size])
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", m.Name, err)
 		}
@@ -190,19 +190,19 @@ func (r *values) record(t *Type, b []byte) (any, error) {
 }
 
 // sequence follows a pointer into the global heap.
-func (r *values) sequence(t *Type, b []byte) (any, error) {
-	c := r.f.over("sequence", b)
-	n, place := c.u32(), heapPlace{c.address(), c.u32()}
+func (r *valueReader) sequence(t *Type, b []byte) (any, error) {
+	c := r.f.newCursor("sequence", b)
+	n, coord := c.u32(), heapID{c.address(), c.u32()}
 	if c.err != nil {
 		return nil, c.err
 	}
 	if t.Text.Variable {
-		return r.text(n, place)
+		return r.text(n, coord)
 	}
-	if n == 0 || place.address == 0 {
+	if n == 0 || coord.address == 0 {
 		return []any{}, nil
 	}
-	object, err := r.f.heapObject(place.address, place.number)
+	object, err := r.f.heapObject(coord.address, coord.index)
 	if err != nil {
 		return nil, err
 	}
@@ -212,14 +212,14 @@ func (r *values) sequence(t *Type, b []byte) (any, error) {
 	return r.list(t.Base, object, n)
 }
 
-func (r *values) text(n int, place heapPlace) (string, error) {
-	if place.address == 0 || place.address == undefined {
+func (r *valueReader) text(n int, coord heapID) (string, error) {
+	if coord.address == 0 || coord.address == undefined {
 		return "", nil
 	}
-	if s, ok := r.strings[place]; ok {
+	if s, ok := r.strings[coord]; ok {
 		return s, nil
 	}
-	object, err := r.f.heapObject(place.address, place.number)
+	object, err := r.f.heapObject(coord.address, coord.index)
 	switch {
 	case err != nil:
 		return "", err
@@ -229,15 +229,15 @@ func (r *values) text(n int, place heapPlace) (string, error) {
 	if r.budget -= n; r.budget < 0 {
 		return "", fmt.Errorf("values take more than %d bytes", maxValues)
 	}
-	s := cutZeros(object[:n])
-	r.strings[place] = s
+	s := trimNUL(object[:n])
+	r.strings[coord] = s
 	return s, nil
 }
 
 // reference reads the address of an object's header; a region is a pointer into
 // the global heap, where that address is followed by a selection.
-func (r *values) reference(t *Type, b []byte) any {
-	c := r.f.over("reference", b)
+func (r *valueReader) reference(t *Type, b []byte) any {
+	c := r.f.newCursor("reference", b)
 	ref := Reference{Region: t.Region}
 	if t.Region {
 		address, number := c.address(), c.u32()
@@ -245,7 +245,7 @@ func (r *values) reference(t *Type, b []byte) any {
 		if err != nil || c.err != nil {
 			return ref
 		}
-		c = r.f.over("region", object)
+		c = r.f.newCursor("region", object)
 	}
 	if address := c.address(); c.err == nil && address != 0 {
 		ref.Path = r.f.paths()[address]
@@ -296,7 +296,7 @@ func (f *File) texts(of *Type, raw []byte, n int) ([]string, error) {
 	r.budget += n * valueCost // asked for, and no longer than what is pointed at
 	all := make([]string, n)
 	for k := range all {
-		v, err := r.of(t, raw[k*t.Size:(k+1)*t.Size])
+		v, err := r.value(t, raw[k*t.Size:(k+1)*t.Size])
 		if err != nil {
 			return nil, err
 		}
@@ -307,7 +307,7 @@ func (f *File) texts(of *Type, raw []byte, n int) ([]string, error) {
 
 // IsString reports whether elements are strings, of fixed or variable length.
 func (t *Type) IsString() bool {
-	return t.Class == ClassString || t.Class == ClassSequence && t.Text.Variable || t.isNumPyText()
+	return t.Class == ClassString || t.Class == ClassVarLen && t.Text.Variable || t.isNumPyText()
 }
 
 // isNumPyText reports whether elements are strings that h5py has stored as
@@ -382,7 +382,7 @@ func (a Attribute) Strings() ([]string, error) {
 
 // Array returns the attribute's numbers.
 func (a Attribute) Array() (storage.Array, error) {
-	n, err := a.Type.number()
+	n, err := a.Type.conversion()
 	if err == nil && a.Shape == nil {
 		err = errors.New("has no value")
 	}

@@ -25,9 +25,9 @@ type Report struct {
 
 // A Finding is something about the object at a path, or about the whole file if
 // that is "".
-type Finding struct{ Path, What string }
+type Finding struct{ Path, Message string }
 
-func (f Finding) String() string { return strings.TrimPrefix(f.Path+": "+f.What, ": ") }
+func (f Finding) String() string { return strings.TrimPrefix(f.Path+": "+f.Message, ": ") }
 
 // Verify goes through all of the named file: every structure that leads to an
 // object, its attributes or its elements, with the checksums they have; the
@@ -40,7 +40,7 @@ func (f Finding) String() string { return strings.TrimPrefix(f.Path+": "+f.What,
 func Verify(ctx context.Context, name string, progress func(path string, bytes int)) (Report, error) {
 	f, err := Open(name, Options{CacheBytes: -1})
 	if err != nil {
-		if !signed(name) {
+		if !hasSignature(name) {
 			return Report{}, err
 		}
 		return Report{Problems: []Finding{{"", strings.TrimPrefix(err.Error(), name+": ")}}}, nil
@@ -54,8 +54,8 @@ func Verify(ctx context.Context, name string, progress func(path string, bytes i
 	return v.report, err
 }
 
-// signed reports whether a file claims to be HDF5.
-func signed(name string) bool {
+// hasSignature reports whether a file claims to be HDF5.
+func hasSignature(name string) bool {
 	file, err := os.Open(name)
 	if err != nil {
 		return false
@@ -89,16 +89,16 @@ func (v *verifier) problem(path string, err error) {
 		v.report.Omitted++
 		return
 	}
-	v.report.Problems = append(v.report.Problems, Finding{path, v.what(path, err)})
+	v.report.Problems = append(v.report.Problems, Finding{path, v.message(path, err)})
 }
 
 func (v *verifier) skip(path, format string, args ...any) {
 	v.report.Skipped = append(v.report.Skipped, Finding{path, fmt.Sprintf(format, args...)})
 }
 
-// what returns an error's text without the names that a Finding has besides.
-func (v *verifier) what(path string, err error) string {
-	text := strings.TrimPrefix(oneLine(err).Error(), v.f.name+": ")
+// message returns an error's text without the names that a Finding has besides.
+func (v *verifier) message(path string, err error) string {
+	text := strings.TrimPrefix(firstError(err).Error(), v.f.name+": ")
 	return strings.TrimPrefix(text, path+": ")
 }
 
@@ -135,8 +135,8 @@ func (v *verifier) attributes(o *Object) {
 		v.problem(o.Path, err)
 	}
 	for _, a := range all {
-		if n := len(a.data) / max(1, a.Type.Size); a.Type.points() {
-			if err := v.pointers(a.Type, a.data, n); err != nil {
+		if n := len(a.data) / max(1, a.Type.Size); a.Type.hasVarLen() {
+			if err := v.checkVarLen(a.Type, a.data, n); err != nil {
 				v.problem(o.Path, fmt.Errorf("attribute %q: %w", a.Name, err))
 			}
 		}
@@ -162,17 +162,17 @@ func (v *verifier) dataset(o *Object) {
 
 // elements looks at where a dataset's elements are, and at them.
 func (v *verifier) elements(d *Dataset) error {
-	if err := v.owns(d); err != nil {
+	if err := v.checkOwner(d); err != nil {
 		return err
 	}
 	if d.layout.class == layoutChunked {
 		return v.chunks(d)
 	}
-	return v.plain(d)
+	return v.contiguous(d)
 }
 
-// owns refuses a dataset that has its elements where another has them.
-func (v *verifier) owns(d *Dataset) error {
+// checkOwner refuses a dataset that has its elements where another has them.
+func (v *verifier) checkOwner(d *Dataset) error {
 	if d.layout.class == layoutCompact || d.layout.address == undefined {
 		return nil
 	}
@@ -186,9 +186,9 @@ func (v *verifier) owns(d *Dataset) error {
 	return nil
 }
 
-// plain looks at elements that lie in a row.
-func (v *verifier) plain(d *Dataset) error {
-	if err := d.readable(); err != nil {
+// contiguous looks at elements that lie in a row.
+func (v *verifier) contiguous(d *Dataset) error {
+	if err := d.checkReadable(); err != nil {
 		return err
 	}
 	size, err := d.StoredSize()
@@ -198,9 +198,9 @@ func (v *verifier) plain(d *Dataset) error {
 	v.report.Bytes += size
 	v.progress(d.Path, size)
 	if d.layout.class == layoutCompact {
-		return v.pointers(d.Type, d.layout.data, size/max(1, d.Type.Size))
+		return v.checkVarLen(d.Type, d.layout.data, size/max(1, d.Type.Size))
 	}
-	if d.layout.address == undefined || !d.Type.points() {
+	if d.layout.address == undefined || !d.Type.hasVarLen() {
 		return nil
 	}
 	const block = 64 << 10
@@ -210,7 +210,7 @@ func (v *verifier) plain(d *Dataset) error {
 		if err := v.f.readAt(b, d.layout.address+uint64(at)); err != nil {
 			return err
 		}
-		if err := v.pointers(d.Type, b, len(b)/d.Type.Size); err != nil {
+		if err := v.checkVarLen(d.Type, b, len(b)/d.Type.Size); err != nil {
 			return err
 		}
 	}
@@ -231,7 +231,7 @@ func (v *verifier) chunks(d *Dataset) error {
 	if err != nil {
 		return err
 	}
-	if err := apart(index.entries); err != nil {
+	if err := checkOverlap(index.entries); err != nil {
 		return err
 	}
 	total := 0
@@ -252,10 +252,10 @@ func (v *verifier) chunks(d *Dataset) error {
 	return v.decodeAll(d, index, size, max(1, need), decode)
 }
 
-// apart refuses chunks that lie over one another.
-func apart(entries []entry) error {
+// checkOverlap refuses chunks that lie over one another.
+func checkOverlap(entries []chunkEntry) error {
 	byAddress := slices.Clone(entries)
-	slices.SortFunc(byAddress, func(a, b entry) int { return cmp.Compare(a.address, b.address) })
+	slices.SortFunc(byAddress, func(a, b chunkEntry) int { return cmp.Compare(a.address, b.address) })
 	for k := 1; k < len(byAddress); k++ {
 		a, b := byAddress[k-1], byAddress[k]
 		if a.size > 0 && b.size > 0 && b.address-a.address < uint64(a.size) {
@@ -298,28 +298,28 @@ func (v *verifier) decodeAll(d *Dataset, index *index, size, need int, decode bo
 	return nil
 }
 
-func (v *verifier) chunk(d *Dataset, index *index, e entry, size int, decode bool) error {
-	points := d.Type.points()
-	switch err := d.storedFor(size, e); {
+func (v *verifier) chunk(d *Dataset, index *index, e chunkEntry, size int, decode bool) error {
+	points := d.Type.hasVarLen()
+	switch err := d.checkStored(size, e); {
 	case err != nil:
 		return err
 	case !decode || len(d.Filters) == 0 && !points:
 		return nil
 	}
-	chunk := takeScratch(size)
-	defer giveScratch(chunk)
-	if err := d.decode(chunk, e, d.segmentsOf(index, e)); err != nil {
+	chunk := getScratch(size)
+	defer putScratch(chunk)
+	if err := d.decode(chunk, e, d.gridPlace(index, e)); err != nil {
 		return err
 	}
 	if !points {
 		return nil
 	}
-	return v.pointersWithin(d, index, e, chunk)
+	return v.checkChunkVarLen(d, index, e, chunk)
 }
 
-// segmentsOf returns where in the grid a chunk is.
-func (d *Dataset) segmentsOf(index *index, e entry) []segment {
-	at, in := make([]int, len(index.grid)), make([]segment, len(index.grid))
+// gridPlace returns where in the grid a chunk is.
+func (d *Dataset) gridPlace(index *index, e chunkEntry) []chunkRange {
+	at, in := make([]int, len(index.grid)), make([]chunkRange, len(index.grid))
 	unravel(at, e.number, index.grid)
 	for axis := range in {
 		in[axis].chunk = at[axis]
@@ -328,7 +328,7 @@ func (d *Dataset) segmentsOf(index *index, e entry) []segment {
 }
 
 // origin returns the coordinates of a chunk's first element.
-func (d *Dataset) origin(index *index, e entry) []int {
+func (d *Dataset) origin(index *index, e chunkEntry) []int {
 	at := make([]int, len(index.grid))
 	unravel(at, e.number, index.grid)
 	for axis := range at {
@@ -337,8 +337,8 @@ func (d *Dataset) origin(index *index, e entry) []int {
 	return at
 }
 
-// pointersWithin checks the elements of a chunk that are part of the shape.
-func (v *verifier) pointersWithin(d *Dataset, index *index, e entry, chunk []byte) error {
+// checkChunkVarLen checks the elements of a chunk that are part of the shape.
+func (v *verifier) checkChunkVarLen(d *Dataset, index *index, e chunkEntry, chunk []byte) error {
 	start := d.origin(index, e)
 	at := make([]int, len(start))
 	for k := 0; k < len(chunk)/d.Type.Size; k++ {
@@ -350,29 +350,29 @@ func (v *verifier) pointersWithin(d *Dataset, index *index, e entry, chunk []byt
 		if !inside {
 			continue
 		}
-		if err := v.pointers(d.Type, chunk[k*d.Type.Size:], 1); err != nil {
+		if err := v.checkVarLen(d.Type, chunk[k*d.Type.Size:], 1); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// points reports whether elements point into the global heap.
-func (t *Type) points() bool {
+// hasVarLen reports whether elements point into the global heap.
+func (t *Type) hasVarLen() bool {
 	switch t.Class {
-	case ClassSequence:
+	case ClassVarLen:
 		return true
 	case ClassArray:
-		return t.Base.points()
+		return t.Base.hasVarLen()
 	case ClassCompound:
-		return slices.ContainsFunc(t.Members, func(m Member) bool { return m.Type.points() })
+		return slices.ContainsFunc(t.Members, func(m Member) bool { return m.Type.hasVarLen() })
 	}
 	return false
 }
 
-// pointers follows the pointers in n elements.
-func (v *verifier) pointers(t *Type, b []byte, n int) error {
-	p := pointerCheck{v.f, map[pointerPlace]bool{}}
+// checkVarLen follows the pointers in n elements.
+func (v *verifier) checkVarLen(t *Type, b []byte, n int) error {
+	p := varLenCheck{v.f, map[varLenValue]bool{}}
 	for k := range n {
 		if err := p.check(t, b[k*t.Size:(k+1)*t.Size]); err != nil {
 			return err
@@ -381,22 +381,22 @@ func (v *verifier) pointers(t *Type, b []byte, n int) error {
 	return nil
 }
 
-// A pointerCheck looks at every value that nested sequences lead to once.
-type pointerCheck struct {
+// A varLenCheck looks at every value that nested sequences lead to once.
+type varLenCheck struct {
 	f    *File
-	seen map[pointerPlace]bool
+	seen map[varLenValue]bool
 }
 
-type pointerPlace struct {
-	heapPlace
+type varLenValue struct {
+	heapID
 	t *Type
 }
 
-func (p pointerCheck) check(t *Type, b []byte) error {
+func (p varLenCheck) check(t *Type, b []byte) error {
 	switch {
-	case !t.points():
+	case !t.hasVarLen():
 		return nil
-	case t.Class == ClassSequence:
+	case t.Class == ClassVarLen:
 		return p.sequence(t, b)
 	case t.Class == ClassArray:
 		for at := 0; at+t.Base.Size <= t.Size; at += t.Base.Size {
@@ -413,20 +413,20 @@ func (p pointerCheck) check(t *Type, b []byte) error {
 	return nil
 }
 
-func (p pointerCheck) sequence(t *Type, b []byte) error {
-	c := p.f.over("sequence", b)
-	n, place := c.u32(), heapPlace{c.address(), c.u32()}
-	if c.err != nil || n == 0 || place.address == 0 || place.address == undefined {
+func (p varLenCheck) sequence(t *Type, b []byte) error {
+	c := p.f.newCursor("sequence", b)
+	n, coord := c.u32(), heapID{c.address(), c.u32()}
+	if c.err != nil || n == 0 || coord.address == 0 || coord.address == undefined {
 		return c.err
 	}
-	object, err := p.f.heapObject(place.address, place.number)
+	object, err := p.f.heapObject(coord.address, coord.index)
 	if err != nil {
 		return err
 	}
 	if n > len(object)/max(1, t.Base.Size) {
 		return fmt.Errorf("sequence of %d elements of %d bytes in %d bytes", n, t.Base.Size, len(object))
 	}
-	if at := (pointerPlace{place, t}); t.Base.points() && !p.seen[at] {
+	if at := (varLenValue{coord, t}); t.Base.hasVarLen() && !p.seen[at] {
 		p.seen[at] = true
 		for k := range n {
 			if err := p.check(t.Base, object[k*t.Base.Size:(k+1)*t.Base.Size]); err != nil {
@@ -437,9 +437,9 @@ func (p pointerCheck) sequence(t *Type, b []byte) error {
 	return nil
 }
 
-// Tabled reports whether a group keeps its members in a symbol table, as files
+// HasSymbolTable reports whether a group keeps its members in a symbol table, as files
 // of before HDF5 1.8 do, where each is looked for along a B-tree of names.
-func (o *Object) Tabled() bool {
+func (o *Object) HasSymbolTable() bool {
 	if o.header == nil {
 		return false
 	}
@@ -447,8 +447,8 @@ func (o *Object) Tabled() bool {
 	return ok
 }
 
-// Decodable tells why chunks of the dataset cannot be decoded, if so.
-func (d *Dataset) Decodable() error {
+// CheckDecodable tells why chunks of the dataset cannot be decoded, if so.
+func (d *Dataset) CheckDecodable() error {
 	_, err := decoders(d.Filters)
 	return err
 }

@@ -109,7 +109,7 @@ func TestVerifySeesEveryPlantedFault(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	chunks, err := d.Index()
+	chunks, err := d.StoredChunks()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestVerifySeesEveryPlantedFault(t *testing.T) {
 	for _, c := range chunks {
 		for at := c.Offset; at < c.Offset+c.Size; at += 7 {
 			r := verifiedWith(t, hit, whole, at)
-			if len(r.Problems) != 1 || r.Problems[0].Path != "/group/x" || !strings.Contains(r.Problems[0].What, "chunk [") {
+			if len(r.Problems) != 1 || r.Problems[0].Path != "/group/x" || !strings.Contains(r.Problems[0].Message, "chunk [") {
 				t.Fatalf("byte %d of chunk %v: problems %v, want one of that chunk", at-c.Offset, c.Coord, r.Problems)
 			}
 		}
@@ -158,7 +158,7 @@ func TestVerifySeesWhereElementsCannotBe(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	place := func(path string) []byte {
+	coord := func(path string) []byte {
 		d, err := f.Dataset(path)
 		if err != nil {
 			t.Fatal(err)
@@ -171,14 +171,14 @@ func TestVerifySeesWhereElementsCannotBe(t *testing.T) {
 		to   []byte
 		want string
 	}{
-		{place("/a"), "where those of /a are"},
+		{coord("/a"), "where those of /a are"},
 		{binary.LittleEndian.AppendUint64(nil, uint64(len(whole)-799)), "beyond the file's end"},
 	} {
-		if err := os.WriteFile(name, bytes.Replace(whole, place("/b"), c.to, 1), 0o666); err != nil {
+		if err := os.WriteFile(name, bytes.Replace(whole, coord("/b"), c.to, 1), 0o666); err != nil {
 			t.Fatal(err)
 		}
 		r := verified(t, name)
-		if len(r.Problems) != 1 || r.Problems[0].Path != "/b" || !strings.Contains(r.Problems[0].What, c.want) {
+		if len(r.Problems) != 1 || r.Problems[0].Path != "/b" || !strings.Contains(r.Problems[0].Message, c.want) {
 			t.Errorf("elements at %v: problems %v, want one of /b: %s", c.to, r.Problems, c.want)
 		}
 	}

@@ -24,19 +24,19 @@ import (
 // virtual dataset's own. Where the virtual selection has no end and the source
 // one has, %b in the names is the number of a block: 0, 1, 2, …, as many as
 // there are. Elements that no source has are the fill value.
-type fromOther struct {
+type virtualMapping struct {
 	file, dataset string
 	from, to      selection
 }
 
-// Virtual tells where a part of a virtual dataset comes from.
-type Virtual struct{ File, Dataset string }
+// VirtualSource tells where a part of a virtual dataset comes from.
+type VirtualSource struct{ File, Dataset string }
 
-// Sources lists the datasets that a virtual dataset shows, as it names them.
-func (d *Dataset) Sources() []Virtual {
-	all := make([]Virtual, 0, len(d.mappings))
+// VirtualSources lists the datasets that a virtual dataset shows, as it names them.
+func (d *Dataset) VirtualSources() []VirtualSource {
+	all := make([]VirtualSource, 0, len(d.mappings))
 	for _, m := range d.mappings {
-		all = append(all, Virtual{m.file, m.dataset})
+		all = append(all, VirtualSource{m.file, m.dataset})
 	}
 	return all
 }
@@ -47,7 +47,7 @@ func (d *Dataset) readMappings() error {
 	if err != nil {
 		return fmt.Errorf("virtual layout: %w", err)
 	}
-	c := d.file.over("virtual layout", body)
+	c := d.file.newCursor("virtual layout", body)
 	version := c.u8()
 	if version > 1 {
 		c.fail("version %d is not known; the file is newer than this program", version)
@@ -67,12 +67,12 @@ func (d *Dataset) readMappings() error {
 }
 
 // parseNames reads the names that a mapping starts with.
-func (d *Dataset) parseNames(c *cursor, version int) (m fromOther) {
+func (d *Dataset) parseNames(c *cursor, version int) (m virtualMapping) {
 	flags := 0
 	if version > 0 {
 		flags = c.u8()
 	}
-	before := func() (m fromOther) {
+	before := func() (m virtualMapping) {
 		if k := c.size(); k < len(d.mappings) {
 			return d.mappings[k]
 		}
@@ -95,24 +95,24 @@ func (d *Dataset) parseNames(c *cursor, version int) (m fromOther) {
 	return m
 }
 
-// sourcesReadable tells why the sources cannot be read, if so.
-func (d *Dataset) sourcesReadable() error {
-	if err := d.sourcesAllowed(); err != nil {
+// checkSources tells why the sources cannot be read, if so.
+func (d *Dataset) checkSources() error {
+	if err := d.checkSourcesAllowed(); err != nil {
 		return err
 	}
-	for _, m := range d.shown {
-		if err := m.source.readable(); err != nil {
+	for _, m := range d.resolved {
+		if err := m.source.checkReadable(); err != nil {
 			return fmt.Errorf("source %s of %s: %w", m.source.Path, m.source.file.name, err)
 		}
 	}
 	return nil
 }
 
-// sourcesAllowed tells why the sources may not be opened, if so.
-func (d *Dataset) sourcesAllowed() error {
+// checkSourcesAllowed tells why the sources may not be opened, if so.
+func (d *Dataset) checkSourcesAllowed() error {
 	for _, m := range d.mappings {
 		if m.file != "." {
-			if _, err := d.file.below(m.file); err != nil {
+			if _, err := d.file.resolveName(m.file); err != nil {
 				return fmt.Errorf("is virtual: %w", err)
 			}
 		}
@@ -130,9 +130,9 @@ const (
 // errNoSource reports a source that is not there, and so holds the fill value.
 var errNoSource = errors.New("no such source")
 
-// open returns the source of a mapping.
-func (d *Dataset) open(file, dataset string) (*Dataset, error) {
-	f, err := d.file.other(file)
+// openSource returns the source of a mapping.
+func (d *Dataset) openSource(file, dataset string) (*Dataset, error) {
+	f, err := d.file.linkedFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, errNoSource
 	}
@@ -152,48 +152,48 @@ func (d *Dataset) open(file, dataset string) (*Dataset, error) {
 	return o.dataset(d.depth+1, d.opened)
 }
 
-// numbered puts the number of a block in the place of %b, and % in that of %%.
-func numbered(name string, block int) string {
+// formatBlockName puts the number of a block in the place of %b, and % in that of %%.
+func formatBlockName(name string, block int) string {
 	return strings.NewReplacer("%%", "%", "%b", strconv.Itoa(block)).Replace(name)
 }
 
-// A shown is a mapping with its source, and what of both selections there is.
-type shown struct {
+// A resolvedMapping is a mapping with its source, and what of both selections there is.
+type resolvedMapping struct {
 	source   *Dataset
-	from, to []reach
+	from, to []coordinates
 }
 
-// resolve opens the sources. Those that are not there are left out.
-func (d *Dataset) resolve() error {
+// resolveMappings opens the sources. Those that are not there are left out.
+func (d *Dataset) resolveMappings() error {
 	for _, m := range d.mappings {
-		axis := m.to.endless()
-		if axis >= 0 && m.from.endless() < 0 {
-			if err := d.resolveNumbered(m, axis); err != nil {
+		axis := m.to.unlimitedAxis()
+		if axis >= 0 && m.from.unlimitedAxis() < 0 {
+			if err := d.resolveBlocks(m, axis); err != nil {
 				return err
 			}
 			continue
 		}
-		source, err := d.open(numbered(m.file, 0), numbered(m.dataset, 0))
+		source, err := d.openSource(formatBlockName(m.file, 0), formatBlockName(m.dataset, 0))
 		if errors.Is(err, errNoSource) {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		if err := d.show(source, m.from, m.to); err != nil {
+		if err := d.addSource(source, m.from, m.to); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// resolveNumbered opens the sources of a mapping whose names have numbers.
-func (d *Dataset) resolveNumbered(m fromOther, axis int) error {
+// resolveBlocks opens the sources of a mapping whose names have numbers.
+func (d *Dataset) resolveBlocks(m virtualMapping, axis int) error {
 	if !strings.Contains(m.file+m.dataset, "%b") {
 		return errors.New("virtual layout: a selection without end shows a source that has one")
 	}
-	for block := range maxFamily {
-		source, err := d.open(numbered(m.file, block), numbered(m.dataset, block))
+	for block := range maxLinkedFiles {
+		source, err := d.openSource(formatBlockName(m.file, block), formatBlockName(m.dataset, block))
 		if errors.Is(err, errNoSource) {
 			return nil
 		}
@@ -203,45 +203,45 @@ func (d *Dataset) resolveNumbered(m fromOther, axis int) error {
 		to := selection{axes: slices.Clone(m.to.axes)}
 		b := &to.axes[axis]
 		b.start, b.count = b.start+block*b.stride, 1
-		if err := d.show(source, m.from, to); err != nil {
+		if err := d.addSource(source, m.from, to); err != nil {
 			return err
 		}
 	}
-	return fmt.Errorf("virtual layout: more than %d sources", maxFamily)
+	return fmt.Errorf("virtual layout: more than %d sources", maxLinkedFiles)
 }
 
-// show takes up a source and the extents of both selections.
-func (d *Dataset) show(source *Dataset, from, to selection) error {
-	s := shown{source: source}
+// addSource takes up a source and the extents of both selections.
+func (d *Dataset) addSource(source *Dataset, from, to selection) error {
+	s := resolvedMapping{source: source}
 	if from.all {
-		from = whole(source.Shape)
+		from = selectAll(source.Shape)
 	}
 	if to.all {
-		to = whole(d.Shape)
+		to = selectAll(d.Shape)
 	}
 	if len(from.axes) != len(source.Shape) || source.Shape == nil {
 		return fmt.Errorf("virtual layout: selection of %d axes in %s of shape %v", len(from.axes), source.Path, source.Shape)
 	}
 	endless := 0
 	for axis, b := range from.axes {
-		r := b.within(source.Shape[axis])
+		r := b.clip(source.Shape[axis])
 		if r.n > 0 && r.at(r.n-1) >= source.Shape[axis] {
 			return fmt.Errorf("virtual layout: selection up to %d of axis %d of %s of shape %v", r.at(r.n-1), axis, source.Path, source.Shape)
 		}
-		if s.from = append(s.from, r); b.endless() {
+		if s.from = append(s.from, r); b.unlimited() {
 			endless = r.n
 		}
 	}
 	for axis, b := range to.axes {
 		extent := d.Shape[axis]
-		if b.endless() { // as far as there are elements in the source
+		if b.unlimited() { // as far as there are elements in the source
 			extent = b.start + endless
 			if b.count == Unlimited {
-				extent = b.start + endless/b.size*b.stride + endless%b.size
+				extent = b.start + endless/b.block*b.stride + endless%b.block
 			}
 		}
-		r := b.within(extent)
-		if b.endless() {
+		r := b.clip(extent)
+		if b.unlimited() {
 			r.n = endless
 		}
 		s.to = append(s.to, r)
@@ -249,39 +249,39 @@ func (d *Dataset) show(source *Dataset, from, to selection) error {
 			d.Shape[axis] = max(d.Shape[axis], r.at(r.n-1)+1)
 		}
 	}
-	d.shown = append(d.shown, s)
+	d.resolved = append(d.resolved, s)
 	return nil
 }
 
 // readVirtual reads a piece from the sources.
-func (s *source) readVirtual(dst []byte, p piece, t []track) error {
-	s.gatherFill(dst, p, t)
-	for _, m := range s.d.shown {
-		if err := s.readShown(dst, p, t, m); err != nil {
+func (s *source) readVirtual(dst []byte, p transfer, t []axisSlice) error {
+	s.writeFill(dst, p, t)
+	for _, m := range s.d.resolved {
+		if err := s.readMapping(dst, p, t, m); err != nil {
 			return fmt.Errorf("source %s of %s: %w", m.source.Path, m.source.file.name, err)
 		}
 	}
 	return nil
 }
 
-// A stretch is some steps of a track that lie in a source: n from step first
+// A run is some steps of a track that lie in a source: n from step first
 // on, every step-th, of coordinates at, at+by, ….
-type stretch struct{ first, step, at, by, n int }
+type run struct{ first, step, at, by, n int }
 
-// readShown reads what of a piece lies in one source.
-func (s *source) readShown(dst []byte, p piece, t []track, m shown) error {
-	axes, err := m.pair()
+// readMapping reads what of a piece lies in one source.
+func (s *source) readMapping(dst []byte, p transfer, t []axisSlice, m resolvedMapping) error {
+	axes, err := m.matchAxes()
 	if err != nil {
 		return err
 	}
 	rank := len(m.to)
-	stretches := make([][]stretch, rank)
+	stretches := make([][]run, rank)
 	for axis := range stretches {
-		if stretches[axis] = t[axis].meet(m, axis, axes[axis]); len(stretches[axis]) == 0 {
+		if stretches[axis] = t[axis].intersect(m, axis, axes[axis]); len(stretches[axis]) == 0 {
 			return nil
 		}
 	}
-	from, err := s.twin(m.source)
+	from, err := s.sourceOf(m.source)
 	if err != nil {
 		return err
 	}
@@ -299,21 +299,21 @@ func (s *source) readShown(dst []byte, p piece, t []track, m shown) error {
 			base.Stride[axis.axis] = axis.step * unit[len(m.from)+inner]
 		}
 	}
-	in := make([]stretch, rank)
-	for job := range jobs(stretches) {
+	in := make([]run, rank)
+	for job := range combinations(stretches) {
 		for axis := rank - 1; axis >= 0; axis-- {
 			in[axis] = stretches[axis][job%len(stretches[axis])]
 			job /= len(stretches[axis])
 		}
-		if err := from.readPieces(dst, p.stretched(base, t, in, axes, unit)); err != nil {
+		if err := from.readTransfer(dst, p.restrict(base, t, in, axes, unit)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// jobs returns how many ways there are to choose one of each.
-func jobs(stretches [][]stretch) int {
+// combinations returns how many ways there are to choose one of each.
+func combinations(stretches [][]run) int {
 	n := 1
 	for _, some := range stretches {
 		n *= len(some)
@@ -321,9 +321,9 @@ func jobs(stretches [][]stretch) int {
 	return n
 }
 
-// stretched returns the part of a piece that is in one stretch of every axis:
+// restrict returns the part of a piece that is in one stretch of every axis:
 // from the source, to where the piece goes.
-func (p piece) stretched(base views.View, t []track, in []stretch, axes, unit []int) piece {
+func (p transfer) restrict(base views.View, t []axisSlice, in []run, axes, unit []int) transfer {
 	clone := func(v views.View) views.View {
 		return views.View{Offset: v.Offset, Shape: slices.Clone(v.Shape), Stride: slices.Clone(v.Stride)}
 	}
@@ -343,16 +343,16 @@ func (p piece) stretched(base views.View, t []track, in []stretch, axes, unit []
 		to.Offset += s.first * to.Stride[k]
 		to.Stride[k] *= s.step
 	}
-	return piece{from, to}
+	return transfer{from, to}
 }
 
-// twin returns a source of another dataset that reads what s does.
-func (s *source) twin(d *Dataset) (*source, error) {
-	n, err := d.Type.number()
+// sourceOf returns a source of another dataset that reads what s does.
+func (s *source) sourceOf(d *Dataset) (*source, error) {
+	n, err := d.Type.conversion()
 	switch {
 	case s.to == 0 && d.Type.NumPy() == s.d.Type.NumPy() && d.Type.Size == s.d.Type.Size && d.Type.selfContained():
-		n = s.number // raw
-	case err != nil || n.to != s.to || !slices.Equal(n.dims, s.dims) || s.at != 0:
+		n = s.conversion // raw
+	case err != nil || n.to != s.to || !slices.Equal(n.dims, s.dims) || s.memberOffset != 0:
 		return nil, fmt.Errorf("holds %v where %v is shown, which is not converted", d.Type, s.d.Type)
 	}
 	return d.newSource(n, 0)
@@ -361,7 +361,7 @@ func (s *source) twin(d *Dataset) (*source, error) {
 // selfContained reports whether elements mean the same in another file.
 func (t *Type) selfContained() bool {
 	switch t.Class {
-	case ClassSequence, ClassReference:
+	case ClassVarLen, ClassReference:
 		return false
 	case ClassArray:
 		return t.Base.selfContained()
@@ -369,9 +369,9 @@ func (t *Type) selfContained() bool {
 	return !slices.ContainsFunc(t.Members, func(m Member) bool { return !m.Type.selfContained() })
 }
 
-// pair returns, for each axis of the virtual selection, the axis of the source
+// matchAxes returns, for each axis of the virtual selection, the axis of the source
 // that runs along with it, or -1 where there is only one element.
-func (m shown) pair() ([]int, error) {
+func (m resolvedMapping) matchAxes() ([]int, error) {
 	axes, next := make([]int, len(m.to)), 0
 	for axis, r := range m.to {
 		axes[axis] = -1
@@ -395,35 +395,35 @@ func (m shown) pair() ([]int, error) {
 	return axes, nil
 }
 
-// meet returns the steps of a track that lie in a mapping's selection of the
+// intersect returns the steps of a track that lie in a mapping's selection of the
 // given axis, with the coordinates of the source's axis.
-func (t track) meet(m shown, axis, from int) (all []stretch) {
+func (t axisSlice) intersect(m resolvedMapping, axis, from int) (all []run) {
 	r := m.to[axis]
 	if r.n == 0 {
 		return nil
 	}
-	first, last := t.between(r.at(0), r.at(r.n-1))
+	first, last := t.stepsWithin(r.at(0), r.at(r.n-1))
 	for i := first; i <= last; i++ {
 		at := t.start + i*t.step - r.start
 		block, in := at/r.stride, at%r.stride
-		k := block*r.size + in
-		if r.n <= r.size {
+		k := block*r.block + in
+		if r.n <= r.block {
 			k, in = at, 0
 		}
-		if in >= r.size || k >= r.n {
+		if in >= r.block || k >= r.n {
 			continue
 		}
 		c := 0
 		if from >= 0 {
 			c = m.from[from].at(k)
 		}
-		all = extend(all, i, c)
+		all = appendRun(all, i, c)
 	}
 	return all
 }
 
-// between returns the steps of a track whose coordinates lie from lo to hi.
-func (t track) between(lo, hi int) (first, last int) {
+// stepsWithin returns the steps of a track whose coordinates lie from lo to hi.
+func (t axisSlice) stepsWithin(lo, hi int) (first, last int) {
 	switch {
 	case t.step == 0 || t.n == 1:
 		if t.start < lo || t.start > hi {
@@ -450,8 +450,8 @@ func (t track) between(lo, hi int) (first, last int) {
 	return max(0, first), min(t.n-1, last)
 }
 
-// extend adds a step to the last stretch if it goes on as that does.
-func extend(all []stretch, step, at int) []stretch {
+// appendRun adds a step to the last stretch if it goes on as that does.
+func appendRun(all []run, step, at int) []run {
 	if len(all) > 0 {
 		s := &all[len(all)-1]
 		if s.n == 1 {
@@ -463,5 +463,5 @@ func extend(all []stretch, step, at int) []stretch {
 			return all
 		}
 	}
-	return append(all, stretch{first: step, step: 1, at: at, n: 1})
+	return append(all, run{first: step, step: 1, at: at, n: 1})
 }

@@ -23,7 +23,7 @@ type Attr struct {
 // SetAttr gives the object at path an attribute, in the place of one that has
 // the name already.
 func (w *Writer) SetAttr(path, name string, value any) error {
-	err := noZeros("attribute", name)
+	err := checkNoNUL("attribute", name)
 	if name == "" {
 		err = fmt.Errorf("attributes need a name")
 	}
@@ -59,9 +59,9 @@ func (w *Writer) stringAttr(path, name string, list []string, shape []int) error
 	if err != nil {
 		return err
 	}
-	_, err = w.ask("set attribute of", path, func(why *C.char, size C.size_t) C.int64_t {
-		return C.shim_attr_strings(C.int64_t(w.file.ID()), text(path), text(name), C.int(len(shape)), sizes(shape),
-			(*C.char)(pointer(blob)), C.size_t(len(blob)), why, size)
+	_, err = w.call("set attribute of", path, func(msg *C.char, size C.size_t) C.int64_t {
+		return C.shim_attr_strings(C.int64_t(w.file.ID()), cString(path), cString(name), C.int(len(shape)), sizes(shape),
+			(*C.char)(pointer(blob)), C.size_t(len(blob)), msg, size)
 	})
 	return err
 }
@@ -78,9 +78,9 @@ func (w *Writer) numericAttr(path, name string, a storage.Array, rank int) error
 			return err
 		}
 	}
-	_, err = w.ask("set attribute of", path, func(why *C.char, size C.size_t) C.int64_t {
-		return C.shim_attr(C.int64_t(w.file.ID()), text(path), text(name), C.int64_t(t.ID()), C.int(rank), sizes(a.Shape),
-			pointer(data), C.size_t(len(data)), why, size)
+	_, err = w.call("set attribute of", path, func(msg *C.char, size C.size_t) C.int64_t {
+		return C.shim_attr(C.int64_t(w.file.ID()), cString(path), cString(name), C.int64_t(t.ID()), C.int(rank), sizes(a.Shape),
+			pointer(data), C.size_t(len(data)), msg, size)
 	})
 	return err
 }
@@ -142,7 +142,7 @@ func arrayOf(value any) (storage.Array, error) {
 func terminated(list []string) ([]byte, error) {
 	var blob []byte
 	for _, s := range list {
-		if err := noZeros("string", s); err != nil {
+		if err := checkNoNUL("string", s); err != nil {
 			return nil, err
 		}
 		if !utf8.ValidString(s) {

@@ -14,11 +14,11 @@ import (
 // goroutine that writes it.
 const blockBytes = 8 << 20
 
-// A box is a part of a grid: count elements along each axis from start on.
-type box struct{ start, count []int }
+// A hyperslab is a part of a grid: count elements along each axis from start on.
+type hyperslab struct{ start, count []int }
 
-// boxOf returns the part of v that lies in a box.
-func boxOf(v views.View, start, count []int) views.View {
+// subview returns the part of v that lies in a box.
+func subview(v views.View, start, count []int) views.View {
 	w := views.View{Offset: v.Offset, Shape: count, Stride: v.Stride}
 	for axis, at := range start {
 		w.Offset += at * v.Stride[axis]
@@ -26,9 +26,9 @@ func boxOf(v views.View, start, count []int) views.View {
 	return w
 }
 
-// firstBox returns the shape of as many units as hold at most budget elements,
+// blockShape returns the shape of as many units as hold at most budget elements,
 // at least one, taken together along the last axes first and cut to shape.
-func firstBox(shape, unit []int, budget int) []int {
+func blockShape(shape, unit []int, budget int) []int {
 	count, volume := slices.Clone(unit), 1
 	for _, n := range unit {
 		volume *= n
@@ -48,18 +48,18 @@ func firstBox(shape, unit []int, budget int) []int {
 	return count
 }
 
-// boxes cuts a grid, which must not be empty, into boxes of whole units, in
+// hyperslabs cuts a grid, which must not be empty, into boxes of whole units, in
 // row-major order. With units of one element each box is a run of the grid.
-func boxes(shape, unit []int, budget int) iter.Seq[box] {
-	size := firstBox(shape, unit, budget)
-	return func(yield func(box) bool) {
+func hyperslabs(shape, unit []int, budget int) iter.Seq[hyperslab] {
+	size := blockShape(shape, unit, budget)
+	return func(yield func(hyperslab) bool) {
 		at := make([]int, len(shape))
 		for {
 			count := make([]int, len(shape))
 			for axis := range count {
 				count[axis] = min(size[axis], shape[axis]-at[axis])
 			}
-			if !yield(box{slices.Clone(at), count}) || !next(at, shape, size) {
+			if !yield(hyperslab{slices.Clone(at), count}) || !next(at, shape, size) {
 				return
 			}
 		}

@@ -13,8 +13,8 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// A pending chunk is one that elements are being written to.
-type pending struct {
+// A partialChunk chunk is one that elements are being written to.
+type partialChunk struct {
 	start    []int
 	data     []byte // decoded
 	filled   int    // elements written so far
@@ -23,9 +23,9 @@ type pending struct {
 	mask     uint32
 }
 
-// heldBytes is the most that chunks begun may take before they are written
+// maxPartialBytes is the most that chunks begun may take before they are written
 // unfinished, to be read again when more of their elements come.
-const heldBytes = 64 << 20
+const maxPartialBytes = 64 << 20
 
 // writeChunks copies a to the chunks it touches, some blocks of whole chunks at
 // a time, each of which is fetched once.
@@ -37,13 +37,13 @@ func (d *DatasetWriter) writeChunks(start []int, a storage.Array) error {
 		lead[axis] = start[axis] % unit[axis]
 		grid[axis] = lead[axis] + a.Shape[axis]
 	}
-	for b := range boxes(grid, unit, blockBytes/d.t.Size()) {
+	for b := range hyperslabs(grid, unit, blockBytes/d.t.Size()) {
 		from, count := make([]int, len(start)), make([]int, len(start))
 		for axis := range from { // the part of a in the block
 			from[axis] = max(0, b.start[axis]-lead[axis])
 			count[axis] = b.start[axis] + b.count[axis] - lead[axis] - from[axis]
 		}
-		part, err := a.With(boxOf(a.View, from, count)).To(storage.CPU)
+		part, err := a.With(subview(a.View, from, count)).To(storage.CPU)
 		if err != nil {
 			return err
 		}
@@ -54,7 +54,7 @@ func (d *DatasetWriter) writeChunks(start []int, a storage.Array) error {
 			return err
 		}
 	}
-	if len(d.begun)*d.chunkBytes() > heldBytes {
+	if len(d.partial)*d.chunkBytes() > maxPartialBytes {
 		return d.flush()
 	}
 	return nil
@@ -69,7 +69,7 @@ func (d *DatasetWriter) chunkBytes() int {
 // filled and encoded side by side, and those complete are stored in order.
 func (d *DatasetWriter) writeBlock(from []int, a storage.Array) error {
 	chunks := d.touched(from, a.Shape)
-	err := parallel(slices.Values(chunks), func(c *pending) error {
+	err := parallel(slices.Values(chunks), func(c *partialChunk) error {
 		if err := d.fill(c, from, a); err != nil || !c.complete {
 			return err
 		}
@@ -78,12 +78,12 @@ func (d *DatasetWriter) writeBlock(from []int, a storage.Array) error {
 	if err != nil {
 		return err
 	}
-	return d.store(chunks)
+	return d.writeChunk(chunks)
 }
 
 // touched returns the chunks that a box has elements of.
-func (d *DatasetWriter) touched(from, shape []int) []*pending {
-	var chunks []*pending
+func (d *DatasetWriter) touched(from, shape []int) []*partialChunk {
+	var chunks []*partialChunk
 	unit := d.layout.Chunks
 	first, span := make([]int, len(from)), make([]int, len(from))
 	for axis, at := range from {
@@ -95,9 +95,9 @@ func (d *DatasetWriter) touched(from, shape []int) []*pending {
 		for axis := range start {
 			start[axis] = first[axis] + at[axis]
 		}
-		c := d.begun[key(start)]
+		c := d.partial[key(start)]
 		if c == nil {
-			c = &pending{start: start}
+			c = &partialChunk{start: start}
 		}
 		chunks = append(chunks, c)
 		if !next(at, span, unit) {
@@ -115,14 +115,14 @@ func key(start []int) string {
 }
 
 // fill copies to c what it has of a, which begins at from.
-func (d *DatasetWriter) fill(c *pending, from []int, a storage.Array) error {
+func (d *DatasetWriter) fill(c *partialChunk, from []int, a storage.Array) error {
 	unit := d.layout.Chunks
 	inChunk, inArray, count := make([]int, len(from)), make([]int, len(from)), make([]int, len(from))
 	for axis := range from {
 		lo, hi := max(c.start[axis], from[axis]), min(c.start[axis]+unit[axis], from[axis]+a.Shape[axis])
 		inChunk[axis], inArray[axis], count[axis] = lo-c.start[axis], lo-from[axis], hi-lo
 	}
-	part := a.With(boxOf(a.View, inArray, count))
+	part := a.With(subview(a.View, inArray, count))
 	c.filled += part.Len()
 	c.complete = c.filled >= d.capacity(c)
 	if c.data == nil {
@@ -130,7 +130,7 @@ func (d *DatasetWriter) fill(c *pending, from []int, a storage.Array) error {
 			return err
 		}
 	}
-	to, size := boxOf(views.Of(unit...), inChunk, count), d.t.Size()
+	to, size := subview(views.Of(unit...), inChunk, count), d.t.Size()
 	elems := a.Data.(storage.Host).Bytes()
 	views.Walk(func(at, step []int, n int) {
 		if step[0] == 1 && step[1] == 1 {
@@ -146,7 +146,7 @@ func (d *DatasetWriter) fill(c *pending, from []int, a storage.Array) error {
 }
 
 // capacity returns how many elements c can ever get.
-func (d *DatasetWriter) capacity(c *pending) int {
+func (d *DatasetWriter) capacity(c *partialChunk) int {
 	n := 1
 	for axis, size := range d.layout.Chunks {
 		if d.max[axis] != -1 {
@@ -159,73 +159,73 @@ func (d *DatasetWriter) capacity(c *pending) int {
 
 // begin gives c memory for its elements, with what the file has of those that
 // the first piece, of n elements, leaves out.
-func (d *DatasetWriter) begin(c *pending, n int) error {
-	c.data = takeScratch(d.chunkBytes())
+func (d *DatasetWriter) begin(c *partialChunk, n int) error {
+	c.data = getScratch(d.chunkBytes())
 	if n*d.t.Size() == len(c.data) {
 		return nil
 	}
 	clear(c.data)
-	stored, err := d.ask(func(why *C.char, size C.size_t) C.int64_t {
-		return C.shim_chunk_size(C.int64_t(d.id.ID()), sizes(c.start), why, size)
+	stored, err := d.call(func(msg *C.char, size C.size_t) C.int64_t {
+		return C.shim_chunk_size(C.int64_t(d.id.ID()), sizes(c.start), msg, size)
 	})
 	if err != nil || stored == 0 {
 		return err
 	}
 	var mask C.uint32_t
 	raw := make([]byte, stored)
-	_, err = d.ask(func(why *C.char, size C.size_t) C.int64_t {
-		return C.shim_read_chunk(C.int64_t(d.id.ID()), sizes(c.start), &mask, pointer(raw), C.size_t(len(raw)), why, size)
+	_, err = d.call(func(msg *C.char, size C.size_t) C.int64_t {
+		return C.shim_read_chunk(C.int64_t(d.id.ID()), sizes(c.start), &mask, pointer(raw), C.size_t(len(raw)), msg, size)
 	})
 	if err != nil {
 		return err
 	}
-	return undoFilters(c.data, raw, d.layout.Filters, uint32(mask), d.t.Size())
+	return decodeChunk(c.data, raw, d.layout.Filters, uint32(mask), d.t.Size())
 }
 
-func (d *DatasetWriter) encode(c *pending) (err error) {
-	c.stored, c.mask, err = applyFilters(c.data, d.layout.Filters, d.t.Size())
+func (d *DatasetWriter) encode(c *partialChunk) (err error) {
+	c.stored, c.mask, err = encodeChunk(c.data, d.layout.Filters, d.t.Size())
 	return err
 }
 
-// store writes the complete ones of some chunks and keeps the others.
-func (d *DatasetWriter) store(chunks []*pending) error {
+// writeChunk writes the complete ones of some chunks and keeps the others.
+func (d *DatasetWriter) writeChunk(chunks []*partialChunk) error {
 	for _, c := range chunks {
 		if !c.complete {
-			d.begun[key(c.start)] = c
+			d.partial[key(c.start)] = c
 			continue
 		}
-		_, err := d.ask(func(why *C.char, size C.size_t) C.int64_t {
+		_, err := d.call(func(msg *C.char, size C.size_t) C.int64_t {
 			return C.shim_write_chunk(C.int64_t(d.id.ID()), sizes(c.start), C.uint32_t(c.mask),
-				pointer(c.stored), C.size_t(len(c.stored)), why, size)
+				pointer(c.stored), C.size_t(len(c.stored)), msg, size)
 		})
 		if err != nil {
 			return fmt.Errorf("chunk at %v: %w", c.start, err)
 		}
-		delete(d.begun, key(c.start))
-		giveScratch(c.data)
+		delete(d.partial, key(c.start))
+		putScratch(c.data)
 	}
 	return nil
 }
 
 // flush writes all chunks begun as they are.
 func (d *DatasetWriter) flush() error {
-	chunks := slices.SortedFunc(maps.Values(d.begun), func(a, b *pending) int { return slices.Compare(a.start, b.start) })
-	err := parallel(slices.Values(chunks), func(c *pending) error {
+	chunks := slices.SortedFunc(maps.Values(d.partial), func(a, b *partialChunk) int { return slices.Compare(a.start, b.start) })
+	err := parallel(slices.Values(chunks), func(c *partialChunk) error {
 		c.complete = true
 		return d.encode(c)
 	})
 	if err != nil {
 		return err
 	}
-	return d.store(chunks)
+	return d.writeChunk(chunks)
 }
 
-// ask makes one call for the dataset, unless its file is closed.
-func (d *DatasetWriter) ask(c call) (int64, error) {
+// call makes one call for the dataset, unless its file is closed.
+func (d *DatasetWriter) call(c libraryCall) (int64, error) {
 	d.w.mu.Lock()
 	defer d.w.mu.Unlock()
 	if d.w.closed {
 		return 0, fmt.Errorf("the file is closed: %w", storage.ErrState)
 	}
-	return ask(c)
+	return callLibrary(c)
 }

@@ -51,9 +51,9 @@ func (w *Writer) WriteStrings(path string, list []string, shape ...int) error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
-	_, err = w.ask("write", path, func(why *C.char, size C.size_t) C.int64_t {
-		return C.shim_strings(C.int64_t(w.file.ID()), text(path), C.int(len(shape)), sizes(shape),
-			(*C.char)(pointer(blob)), C.size_t(len(blob)), why, size)
+	_, err = w.call("write", path, func(msg *C.char, size C.size_t) C.int64_t {
+		return C.shim_strings(C.int64_t(w.file.ID()), cString(path), C.int(len(shape)), sizes(shape),
+			(*C.char)(pointer(blob)), C.size_t(len(blob)), msg, size)
 	})
 	return err
 }
@@ -70,16 +70,16 @@ type DatasetWriter struct {
 	id     *h5.Dataset
 	offset int64 // of contiguous data in the file, -1 if there is none
 
-	mu     sync.Mutex
-	shape  []int
-	rows   int                 // that Append has filled
-	begun  map[string]*pending // chunks not complete yet
-	closed bool
+	mu      sync.Mutex
+	shape   []int
+	rows    int                      // that Append has filled
+	partial map[string]*partialChunk // chunks not complete yet
+	closed  bool
 }
 
 // CreateDataset makes a dataset to be filled by Append or WriteAt.
 func (w *Writer) CreateDataset(path string, t dtype.Type, shape []int, layout Layout) (*DatasetWriter, error) {
-	d := &DatasetWriter{w: w, path: path, t: t, shape: slices.Clone(shape), offset: -1, begun: map[string]*pending{}}
+	d := &DatasetWriter{w: w, path: path, t: t, shape: slices.Clone(shape), offset: -1, partial: map[string]*partialChunk{}}
 	id, err := typeOf(t)
 	if err == nil {
 		d.layout, d.max, err = layout.fit(shape, t)
@@ -107,9 +107,9 @@ func (d *DatasetWriter) fail(act string, err error) error {
 
 func (d *DatasetWriter) createContiguous(t *h5.Datatype) error {
 	var offset C.uint64_t
-	id, err := d.w.ask("create", d.path, func(why *C.char, size C.size_t) C.int64_t {
-		return C.shim_contiguous(C.int64_t(d.w.file.ID()), text(d.path), C.int64_t(t.ID()),
-			C.int(len(d.shape)), sizes(d.shape), &offset, why, size)
+	id, err := d.w.call("create", d.path, func(msg *C.char, size C.size_t) C.int64_t {
+		return C.shim_contiguous(C.int64_t(d.w.file.ID()), cString(d.path), C.int64_t(t.ID()),
+			C.int(len(d.shape)), sizes(d.shape), &offset, msg, size)
 	})
 	if err != nil {
 		return err
@@ -123,10 +123,10 @@ func (d *DatasetWriter) createContiguous(t *h5.Datatype) error {
 
 func (d *DatasetWriter) createChunked(t *h5.Datatype) error {
 	words := filterWords(d.layout.Filters, d.t.Size())
-	id, err := d.w.ask("create", d.path, func(why *C.char, size C.size_t) C.int64_t {
-		return C.shim_chunked(C.int64_t(d.w.file.ID()), text(d.path), C.int64_t(t.ID()),
+	id, err := d.w.call("create", d.path, func(msg *C.char, size C.size_t) C.int64_t {
+		return C.shim_chunked(C.int64_t(d.w.file.ID()), cString(d.path), C.int64_t(t.ID()),
 			C.int(len(d.shape)), sizes(d.shape), sizes(d.max), sizes(d.layout.Chunks),
-			(*C.uint32_t)(unsafe.Pointer(unsafe.SliceData(words))), C.size_t(len(words)), why, size)
+			(*C.uint32_t)(unsafe.Pointer(unsafe.SliceData(words))), C.size_t(len(words)), msg, size)
 	})
 	if err == nil {
 		d.id = wrap[h5.Dataset](id)
@@ -168,7 +168,7 @@ func (l Layout) fit(shape []int, t dtype.Type) (Layout, []int, error) {
 	if err != nil {
 		return l, nil, err
 	}
-	if _, _, err := applyFilters(make([]byte, t.Size()), l.Filters, t.Size()); err != nil {
+	if _, _, err := encodeChunk(make([]byte, t.Size()), l.Filters, t.Size()); err != nil {
 		return l, nil, err
 	}
 	if l.Chunks, err = l.chunkShape(shape, limits, t); err != nil {
@@ -226,7 +226,7 @@ func (l Layout) chunkShape(shape, limits []int, t dtype.Type) ([]int, error) {
 	}
 	if l.Chunks == nil {
 		ones := slices.Repeat([]int{1}, len(shape))
-		return firstBox(room, ones, max(1, chunkBytes/t.Size())), nil
+		return blockShape(room, ones, max(1, chunkBytes/t.Size())), nil
 	}
 	if len(l.Chunks) != len(shape) {
 		return nil, fmt.Errorf("chunks %v for a dataset of shape %v: %w", l.Chunks, shape, views.ErrShape)
@@ -269,8 +269,8 @@ func (d *DatasetWriter) extend(shape []int) error {
 			return d.fail("extend", fmt.Errorf("from %v to %v, where at most %v was declared: %w", d.shape, shape, d.max, views.ErrShape))
 		}
 	}
-	_, err := d.w.ask("extend", d.path, func(why *C.char, size C.size_t) C.int64_t {
-		return C.shim_extend(C.int64_t(d.id.ID()), sizes(shape), why, size)
+	_, err := d.w.call("extend", d.path, func(msg *C.char, size C.size_t) C.int64_t {
+		return C.shim_extend(C.int64_t(d.id.ID()), sizes(shape), msg, size)
 	})
 	if err == nil {
 		d.shape = slices.Clone(shape)
@@ -311,7 +311,7 @@ func (d *DatasetWriter) WriteAt(start []int, a storage.Array) error {
 }
 
 func (d *DatasetWriter) write(start []int, a storage.Array) error {
-	if err := d.accepts(start, a); err != nil {
+	if err := d.check(start, a); err != nil {
 		return d.fail("write", err)
 	}
 	if a.Len() == 0 {
@@ -322,12 +322,12 @@ func (d *DatasetWriter) write(start []int, a storage.Array) error {
 		write = d.writeContiguous
 	}
 	if err := write(start, a); err != nil {
-		return d.w.spoil(d.fail("write", err))
+		return d.w.setErr(d.fail("write", err))
 	}
 	return nil
 }
 
-func (d *DatasetWriter) accepts(start []int, a storage.Array) error {
+func (d *DatasetWriter) check(start []int, a storage.Array) error {
 	if d.closed {
 		return fmt.Errorf("the dataset is closed: %w", storage.ErrState)
 	}
@@ -353,37 +353,37 @@ func (d *DatasetWriter) Close() error {
 	}
 	d.closed = true
 	err := d.flush()
-	_, closing := d.w.ask("close", d.path, func(why *C.char, size C.size_t) C.int64_t {
-		return C.shim_close(C.int64_t(d.id.ID()), why, size)
+	_, closing := d.w.call("close", d.path, func(msg *C.char, size C.size_t) C.int64_t {
+		return C.shim_close(C.int64_t(d.id.ID()), msg, size)
 	})
 	d.w.mu.Lock()
 	delete(d.w.open, d)
 	d.w.mu.Unlock()
-	return d.w.spoil(errors.Join(err, closing))
+	return d.w.setErr(errors.Join(err, closing))
 }
 
 // writeContiguous copies a to its place in the file, some blocks at a time.
 func (d *DatasetWriter) writeContiguous(start []int, a storage.Array) error {
-	place := boxOf(views.Of(d.shape...), start, a.Shape)
+	place := subview(views.Of(d.shape...), start, a.Shape)
 	if a.Len() <= blockBytes/d.t.Size() {
 		data, err := bytesOf(a)
 		if err != nil {
 			return err
 		}
-		return d.scatter(data, place)
+		return d.writeRuns(data, place)
 	}
 	ones := slices.Repeat([]int{1}, a.Rank())
-	return parallel(boxes(a.Shape, ones, blockBytes/d.t.Size()), func(b box) error {
-		data, err := bytesOf(a.With(boxOf(a.View, b.start, b.count)))
+	return parallel(hyperslabs(a.Shape, ones, blockBytes/d.t.Size()), func(b hyperslab) error {
+		data, err := bytesOf(a.With(subview(a.View, b.start, b.count)))
 		if err != nil {
 			return err
 		}
-		return d.scatter(data, boxOf(place, b.start, b.count))
+		return d.writeRuns(data, subview(place, b.start, b.count))
 	})
 }
 
-// scatter writes row-major elements to where v has them in the file, run by run.
-func (d *DatasetWriter) scatter(data []byte, v views.View) (err error) {
+// writeRuns writes row-major elements to where v has them in the file, run by run.
+func (d *DatasetWriter) writeRuns(data []byte, v views.View) (err error) {
 	size := d.t.Size()
 	views.Walk(func(at, _ []int, n int) {
 		if err == nil {

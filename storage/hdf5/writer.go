@@ -30,7 +30,7 @@ type Writer struct {
 
 	mu     sync.Mutex
 	open   map[*DatasetWriter]bool
-	broken error // why the file is not worth keeping
+	err    error // why the file is not worth keeping
 	closed bool
 }
 
@@ -51,8 +51,8 @@ func Create(path string, o CreateOptions) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	id, err := ask(func(why *C.char, size C.size_t) C.int64_t {
-		return C.shim_create(text(out.Name()), C.uint64_t(o.UserBlock), why, size)
+	id, err := callLibrary(func(msg *C.char, size C.size_t) C.int64_t {
+		return C.shim_create(cString(out.Name()), C.uint64_t(o.UserBlock), msg, size)
 	})
 	if err != nil {
 		out.Discard()
@@ -77,10 +77,10 @@ func (w *Writer) closeAfter(check func(name string) error) error {
 		w.Abort()
 		return err
 	}
-	if !w.end() {
+	if !w.markClosed() {
 		return fmt.Errorf("close: already closed: %w", storage.ErrState)
 	}
-	err := w.broken
+	err := w.err
 	if closing := closeFile(w.file); closing != nil && err == nil {
 		err = fmt.Errorf("close: libhdf5 cannot finish the file: is the disk full? (%w)", closing)
 	}
@@ -97,14 +97,14 @@ func (w *Writer) closeAfter(check func(name string) error) error {
 
 // Abort drops the file. After Close it does nothing, so that it can be deferred.
 func (w *Writer) Abort() {
-	if w.end() {
+	if w.markClosed() {
 		closeFile(w.file)
 		w.out.Discard()
 	}
 }
 
-// end marks w closed and reports whether it was open.
-func (w *Writer) end() bool {
+// markClosed marks w closed and reports whether it was open.
+func (w *Writer) markClosed() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.cleanup.Stop()
@@ -128,18 +128,18 @@ func (w *Writer) finishDatasets() error {
 	return nil
 }
 
-// spoil remembers that what is in the file is not what was asked for.
-func (w *Writer) spoil(err error) error {
+// setErr remembers that what is in the file is not what was asked for.
+func (w *Writer) setErr(err error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if err != nil && w.broken == nil {
-		w.broken = err
+	if err != nil && w.err == nil {
+		w.err = err
 	}
 	return err
 }
 
-// ask makes one call for the object at path, unless w is closed.
-func (w *Writer) ask(act, path string, c call) (int64, error) {
+// call makes one call for the object at path, unless w is closed.
+func (w *Writer) call(act, path string, c libraryCall) (int64, error) {
 	if err := checkPath(path); err != nil {
 		return 0, fmt.Errorf("%s: %w", act, err)
 	}
@@ -148,7 +148,7 @@ func (w *Writer) ask(act, path string, c call) (int64, error) {
 	if w.closed {
 		return 0, fmt.Errorf("%s %s: the file is closed: %w", act, path, storage.ErrState)
 	}
-	id, err := ask(c)
+	id, err := callLibrary(c)
 	if err != nil {
 		return 0, fmt.Errorf("%s %s: %w", act, path, err)
 	}
@@ -158,8 +158,8 @@ func (w *Writer) ask(act, path string, c call) (int64, error) {
 // Group makes a group, unless it is there already, and gives it attributes.
 func (w *Writer) Group(path string, attrs ...Attr) error {
 	if path != "/" {
-		_, err := w.ask("group", path, func(why *C.char, size C.size_t) C.int64_t {
-			return C.shim_group(C.int64_t(w.file.ID()), text(path), why, size)
+		_, err := w.call("group", path, func(msg *C.char, size C.size_t) C.int64_t {
+			return C.shim_group(C.int64_t(w.file.ID()), cString(path), msg, size)
 		})
 		if err != nil {
 			return err
@@ -175,11 +175,11 @@ func (w *Writer) Group(path string, attrs ...Attr) error {
 
 // SoftLink makes path another name of what is, or will be, at target.
 func (w *Writer) SoftLink(path, target string) error {
-	if err := noZeros("link", target); err != nil {
+	if err := checkNoNUL("link", target); err != nil {
 		return fmt.Errorf("link %s: %w", path, err)
 	}
-	_, err := w.ask("link", path, func(why *C.char, size C.size_t) C.int64_t {
-		return C.shim_soft_link(C.int64_t(w.file.ID()), text(path), text(target), why, size)
+	_, err := w.call("link", path, func(msg *C.char, size C.size_t) C.int64_t {
+		return C.shim_soft_link(C.int64_t(w.file.ID()), cString(path), cString(target), msg, size)
 	})
 	return err
 }
@@ -200,5 +200,5 @@ func checkPath(path string) error {
 			return fmt.Errorf("path %q has a name that is empty or a dot", path)
 		}
 	}
-	return noZeros("path", path)
+	return checkNoNUL("path", path)
 }

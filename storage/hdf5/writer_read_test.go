@@ -81,7 +81,7 @@ func TestStreamsAreReadBack(t *testing.T) {
 		must(t, err)
 		for at := 0; at < 200; {
 			n := min(200-at, random.IntN(30))
-			must(t, d.Append(whole.With(boxOf(whole.View, []int{at, 0}, []int{n, 23}))))
+			must(t, d.Append(whole.With(subview(whole.View, []int{at, 0}, []int{n, 23}))))
 			at += n
 		}
 	}
@@ -114,7 +114,7 @@ func TestFilesAreTheSameEveryTime(t *testing.T) {
 		defer f.Close()
 		d, err := f.Dataset("/x")
 		must(t, err)
-		chunks, err := d.Index()
+		chunks, err := d.StoredChunks()
 		must(t, err)
 		places[i] = fmt.Sprint(chunks)
 	}

@@ -209,7 +209,7 @@ func TestPiecesMakeTheWhole(t *testing.T) {
 	w, path := created(t)
 	whole := counted(t, dtype.Float32, 40, 30)
 	rows := func(from, to int) storage.Array {
-		return whole.With(boxOf(whole.View, []int{from, 0}, []int{to - from, 30}))
+		return whole.With(subview(whole.View, []int{from, 0}, []int{to - from, 30}))
 	}
 	for name, layout := range map[string]Layout{
 		"contiguous": {}, "chunks": {Chunks: []int{7, 4}}, "deflate": {Chunks: []int{16, 9}, Filters: []Filter{Shuffle(), Deflate(4)}},
@@ -225,7 +225,7 @@ func TestPiecesMakeTheWhole(t *testing.T) {
 		must(t, err)
 		for i := 39; i >= 0; i-- {
 			for _, j := range []int{20, 0, 10} {
-				must(t, d.WriteAt([]int{i, j}, whole.With(boxOf(whole.View, []int{i, j}, []int{1, 10}))))
+				must(t, d.WriteAt([]int{i, j}, whole.With(subview(whole.View, []int{i, j}, []int{1, 10}))))
 			}
 			if i%5 == 0 { // as if too many chunks were begun
 				d.mu.Lock()
