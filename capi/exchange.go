@@ -60,7 +60,7 @@ func export[T any](h C.h5dnn_array, stream C.uint64_t, out **T, as func(dlpack.T
 			return errNull
 		}
 		if d, ok := a.Data.Device().(*cuda.Device); ok && stream != 0 {
-			if err := d.Handover(uintptr(stream)); err != nil {
+			if err := d.ExternalStreamWait(uintptr(stream)); err != nil {
 				return err
 			}
 		}

@@ -74,7 +74,7 @@ func caught(act func() error) (err error) {
 		inside()
 		return err
 	}
-	guest := cuda.Guest(inside)
+	guest := cuda.PreserveContext(inside)
 	return errors.Join(err, guest)
 }
 

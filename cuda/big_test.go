@@ -15,11 +15,11 @@ var big = flag.Bool("big", false, "have the interpreter compute on more than 2^3
 
 // TestMoreThan2GiElements fills, copies, takes rows of and adds up more elements than a launch counts.
 func TestMoreThan2GiElements(t *testing.T) {
-	if !*big && !cudatest.Real() {
+	if !*big && !cudatest.RealGPU() {
 		t.Skip("takes minutes and 5 GiB; make big does it")
 	}
 	d := cudatest.Devices(t, cudatest.Eager)[0]
-	cudatest.Limit(t, d, 5<<30)
+	cudatest.LimitMemory(t, d, 5<<30)
 	array := func(of dtype.Type, shape ...int) storage.Array {
 		a, err := storage.Make(d, of, shape...)
 		if err != nil {

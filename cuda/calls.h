@@ -9,7 +9,7 @@
 	static inline h5_result h5_##name params { return h5_cuda.call; }
 #define IN(name, params, call) \
 	static inline h5_result h5_##name params { \
-		h5_result r = h5_enter(c); \
+		h5_result r = h5_set_context(c); \
 		return r ? r : h5_cuda.call; \
 	}
 
@@ -18,68 +18,68 @@ CALL(version, (int *v), cuDriverGetVersion(v))
 CALL(error_name, (h5_result e, const char **s), cuGetErrorName(e, s))
 CALL(error_text, (h5_result e, const char **s), cuGetErrorString(e, s))
 CALL(count, (int *n), cuDeviceGetCount(n))
-CALL(nth, (h5_device * d, int i), cuDeviceGet(d, i))
+CALL(device_get, (h5_device * d, int i), cuDeviceGet(d, i))
 CALL(name, (char *s, int n, h5_device d), cuDeviceGetName(s, n, d))
 CALL(total, (size_t *n, h5_device d), cuDeviceTotalMem_v2(n, d))
 CALL(attribute, (int *v, int a, h5_device d), cuDeviceGetAttribute(v, a, d))
-CALL(retain, (h5_handle * c, h5_device d), cuDevicePrimaryCtxRetain(c, d))
+CALL(context_retain, (h5_handle * c, h5_device d), cuDevicePrimaryCtxRetain(c, d))
 
-CALL(reaches, (int *can, h5_device d, h5_device peer), cuDeviceCanAccessPeer(can, d, peer))
+CALL(can_access_peer, (int *can, h5_device d, h5_device peer), cuDeviceCanAccessPeer(can, d, peer))
 
 /* A pool of one device's memory that keeps what is freed: unless set, the release threshold
  * is 0, which gives all back to the system at every synchronisation. */
 static inline h5_result h5_pool(h5_handle c, h5_handle *pool, h5_device d) {
-	h5_pool_props props = {.allocation = H5_POOL_PINNED, .location = H5_POOL_ON_DEVICE, .device = d};
+	h5_pool_props props = {.allocation = H5_POOL_PINNED, .location = H5_POOL_LOCATION_DEVICE, .device = d};
 	uint64_t keep = UINT64_MAX;
-	h5_result r = h5_enter(c);
+	h5_result r = h5_set_context(c);
 	if (r == 0)
 		r = h5_cuda.cuMemPoolCreate(pool, &props);
-	return r ? r : h5_cuda.cuMemPoolSetAttribute(*pool, H5_POOL_RELEASE, &keep);
+	return r ? r : h5_cuda.cuMemPoolSetAttribute(*pool, H5_POOL_RELEASE_THRESHOLD, &keep);
 }
 
 /* Lets another device read and write a pool's memory. */
-static inline h5_result h5_share(h5_handle c, h5_handle pool, h5_device peer) {
-	h5_pool_access access = {H5_POOL_ON_DEVICE, peer, H5_POOL_WRITABLE};
-	h5_result r = h5_enter(c);
+static inline h5_result h5_pool_set_access(h5_handle c, h5_handle pool, h5_device peer) {
+	h5_pool_access access = {H5_POOL_LOCATION_DEVICE, peer, H5_POOL_READWRITE};
+	h5_result r = h5_set_context(c);
 	return r ? r : h5_cuda.cuMemPoolSetAccess(pool, &access, 1);
 }
 
-IN(settle, (h5_handle c), cuCtxSynchronize())
-IN(trim, (h5_handle c, h5_handle pool), cuMemPoolTrimTo(pool, 0))
-IN(available, (h5_handle c, size_t *n, size_t *all), cuMemGetInfo_v2(n, all))
+IN(context_sync, (h5_handle c), cuCtxSynchronize())
+IN(pool_trim, (h5_handle c, h5_handle pool), cuMemPoolTrimTo(pool, 0))
+IN(mem_info, (h5_handle c, size_t *n, size_t *all), cuMemGetInfo_v2(n, all))
 IN(alloc, (h5_handle c, h5_address *p, size_t n, h5_handle pool, h5_handle s), cuMemAllocFromPoolAsync(p, n, pool, s))
 IN(free, (h5_handle c, h5_address p, h5_handle s), cuMemFreeAsync(p, s))
-IN(pin, (h5_handle c, void **p, size_t n), cuMemHostAlloc(p, n, H5_HOST_PORTABLE))
-IN(unpin, (h5_handle c, void *p), cuMemFreeHost(p))
+IN(host_alloc, (h5_handle c, void **p, size_t n), cuMemHostAlloc(p, n, H5_HOST_PORTABLE))
+IN(host_free, (h5_handle c, void *p), cuMemFreeHost(p))
 IN(upload, (h5_handle c, h5_address to, const void *from, size_t n, h5_handle s), cuMemcpyHtoDAsync_v2(to, from, n, s))
 IN(download, (h5_handle c, void *to, h5_address from, size_t n, h5_handle s), cuMemcpyDtoHAsync_v2(to, from, n, s))
-IN(move, (h5_handle c, h5_address to, h5_address from, size_t n, h5_handle s), cuMemcpyDtoDAsync_v2(to, from, n, s))
-IN(fetch, (h5_handle c, h5_address to, h5_handle there, h5_address from, size_t n, h5_handle s), cuMemcpyPeerAsync(to, c, from, there, n, s))
-IN(stream, (h5_handle c, h5_handle *s), cuStreamCreate(s, H5_STREAM_ALONE))
+IN(copy, (h5_handle c, h5_address to, h5_address from, size_t n, h5_handle s), cuMemcpyDtoDAsync_v2(to, from, n, s))
+IN(peer_copy, (h5_handle c, h5_address to, h5_handle there, h5_address from, size_t n, h5_handle s), cuMemcpyPeerAsync(to, c, from, there, n, s))
+IN(stream, (h5_handle c, h5_handle *s), cuStreamCreate(s, H5_STREAM_NON_BLOCKING))
 IN(stream_destroy, (h5_handle c, h5_handle s), cuStreamDestroy_v2(s))
-IN(stream_wait, (h5_handle c, h5_handle s), cuStreamSynchronize(s))
-IN(stream_after, (h5_handle c, h5_handle s, h5_handle e), cuStreamWaitEvent(s, e, 0))
-IN(record, (h5_handle c, h5_handle s), cuStreamBeginCapture_v2(s, H5_CAPTURE_RELAXED))
-IN(recorded, (h5_handle c, h5_handle s, h5_handle *graph), cuStreamEndCapture(s, graph))
-IN(capture_follow, (h5_handle c, h5_handle s, h5_handle *nodes, size_t n, unsigned how), cuStreamUpdateCaptureDependencies(s, nodes, n, how))
-IN(graph, (h5_handle c, h5_handle *exec, h5_handle graph), cuGraphInstantiateWithFlags(exec, graph, 0))
-IN(graph_forget, (h5_handle c, h5_handle graph), cuGraphDestroy(graph))
-IN(graph_run, (h5_handle c, h5_handle exec, h5_handle s), cuGraphLaunch(exec, s))
-IN(graph_destroy, (h5_handle c, h5_handle exec), cuGraphExecDestroy(exec))
-IN(event, (h5_handle c, h5_handle *e, int timed), cuEventCreate(e, timed ? H5_EVENT_SLEEPS : H5_EVENT_SLEEPS | H5_EVENT_UNTIMED))
+IN(stream_sync, (h5_handle c, h5_handle s), cuStreamSynchronize(s))
+IN(stream_wait_event, (h5_handle c, h5_handle s, h5_handle e), cuStreamWaitEvent(s, e, 0))
+IN(capture_begin, (h5_handle c, h5_handle s), cuStreamBeginCapture_v2(s, H5_CAPTURE_RELAXED))
+IN(capture_end, (h5_handle c, h5_handle s, h5_handle *graph), cuStreamEndCapture(s, graph))
+IN(capture_set_dependencies, (h5_handle c, h5_handle s, h5_handle *nodes, size_t n, unsigned how), cuStreamUpdateCaptureDependencies(s, nodes, n, how))
+IN(graph_instantiate, (h5_handle c, h5_handle *exec, h5_handle graph), cuGraphInstantiateWithFlags(exec, graph, 0))
+IN(graph_destroy, (h5_handle c, h5_handle graph), cuGraphDestroy(graph))
+IN(graph_launch, (h5_handle c, h5_handle exec, h5_handle s), cuGraphLaunch(exec, s))
+IN(graph_exec_destroy, (h5_handle c, h5_handle exec), cuGraphExecDestroy(exec))
+IN(event, (h5_handle c, h5_handle *e, int timed), cuEventCreate(e, timed ? H5_EVENT_BLOCKING_SYNC : H5_EVENT_BLOCKING_SYNC | H5_EVENT_DISABLE_TIMING))
 IN(event_destroy, (h5_handle c, h5_handle e), cuEventDestroy_v2(e))
 IN(event_record, (h5_handle c, h5_handle e, h5_handle s), cuEventRecord(e, s))
 IN(event_query, (h5_handle c, h5_handle e), cuEventQuery(e))
-IN(event_wait, (h5_handle c, h5_handle e), cuEventSynchronize(e))
-IN(event_between, (h5_handle c, float *ms, h5_handle from, h5_handle to), cuEventElapsedTime(ms, from, to))
+IN(event_sync, (h5_handle c, h5_handle e), cuEventSynchronize(e))
+IN(event_elapsed, (h5_handle c, float *ms, h5_handle from, h5_handle to), cuEventElapsedTime(ms, from, to))
 IN(function, (h5_handle c, h5_handle *f, h5_handle m, const char *name), cuModuleGetFunction(f, m, name))
 
 /* The nodes that the next of a recording comes after; they stay where they are until the next call. */
-static inline h5_result h5_capture_front(h5_handle c, h5_handle s, h5_handle **nodes, size_t *n) {
+static inline h5_result h5_capture_dependencies(h5_handle c, h5_handle s, h5_handle **nodes, size_t *n) {
 	int status;
 	uint64_t id;
 	h5_handle graph;
-	h5_result r = h5_enter(c);
+	h5_result r = h5_set_context(c);
 	return r ? r : h5_cuda.cuStreamGetCaptureInfo_v2(s, &status, &id, &graph, nodes, n);
 }
 
@@ -87,14 +87,14 @@ static inline h5_result h5_capture_front(h5_handle c, h5_handle s, h5_handle **n
 static inline h5_result h5_module(h5_handle c, h5_handle *m, const void *text, char *log, size_t bytes) {
 	int options[] = {H5_JIT_ERROR_LOG, H5_JIT_ERROR_LOG_BYTES};
 	void *values[] = {log, (void *)bytes};
-	h5_result r = h5_enter(c);
+	h5_result r = h5_set_context(c);
 	return r ? r : h5_cuda.cuModuleLoadDataEx(m, text, 2, options, values);
 }
 
 /* Launches a function of one parameter, which lies at args. */
 static inline h5_result h5_launch(h5_handle c, h5_handle f, const uint32_t *blocks, uint32_t threads, h5_handle s, void *args) {
 	void *params[1] = {args};
-	h5_result r = h5_enter(c);
+	h5_result r = h5_set_context(c);
 	return r ? r : h5_cuda.cuLaunchKernel(f, blocks[0], blocks[1], blocks[2], threads, 1, 1, 0, s, params, NULL);
 }
 

@@ -19,7 +19,7 @@ func (d *Device) Convolve(c kernels.Convolution) (done bool, err error) {
 	if !ok {
 		return false, nil
 	}
-	handle, err := v.open(d, cudnn)
+	handle, err := v.handle(d, cudnn)
 	if handle == 0 || err != nil {
 		return false, err
 	}
@@ -32,7 +32,7 @@ func (d *Device) Convolve(c kernels.Convolution) (done bool, err error) {
 			return false, err
 		}
 	}
-	g.workspace, g.bytes = d.room(choice)
+	g.workspace, g.bytes = d.workspaceFor(choice)
 	code := C.h5_convolution_issue(d.context, handle, d.stream.handle, (*C.h5_convolution)(&g), choice)
 	if unsupported(code) {
 		choice.state = C.H5_NONE
@@ -40,8 +40,8 @@ func (d *Device) Convolve(c kernels.Convolution) (done bool, err error) {
 	if choice.state == C.H5_NONE {
 		return false, nil
 	}
-	d.note("launch", "cuDNN", 0)
-	return true, d.said("cuDNN: convolve", code, dnnText)
+	d.count("launch", "cuDNN", 0)
+	return true, d.checkLibrary("cuDNN: convolve", code, dnnText)
 }
 
 // unsupported reports whether cuDNN says that it cannot do something, as opposed
@@ -74,7 +74,7 @@ func convolutionOf(c kernels.Convolution, tf32 bool) (g convolution, ok bool) {
 	for i := range 4 {
 		g.weights[i] = C.int(c.W.Size[i])
 	}
-	return g, countable(c.W) && countable(c.X) && countable(c.Y)
+	return g, fitsInt32(c.W) && fitsInt32(c.X) && fitsInt32(c.Y)
 }
 
 var dnnTypes = map[dtype.Type]C.int{
@@ -95,7 +95,7 @@ func imageOf(image kernels.Image) C.h5_image {
 }
 
 // countable reports whether cuDNN can count an image's elements.
-func countable(image kernels.Image) bool {
+func fitsInt32(image kernels.Image) bool {
 	elements := 1
 	for _, size := range image.Size {
 		elements *= size

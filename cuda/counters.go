@@ -6,10 +6,10 @@ import (
 )
 
 // counters is where blocks of kernels count themselves.
-type counters struct{ where storage.Storage }
+type blockCounters struct{ where storage.Storage }
 
 // start gives d counters, all 0.
-func (c *counters) start(d *Device) error {
+func (c *blockCounters) start(d *Device) error {
 	m := &memory{size: 4 * kernels.Counters, device: d}
 	var err error
 	if m.address, err = d.alloc(m.size); err != nil {
@@ -20,4 +20,4 @@ func (c *counters) start(d *Device) error {
 }
 
 // Counters returns the address of [kernels.Counters] of them.
-func (d *Device) Counters() uint64 { return d.Address(d.counters.where) }
+func (d *Device) BlockCounters() uint64 { return d.Address(d.counters.where) }

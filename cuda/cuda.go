@@ -57,7 +57,7 @@ var devices = sync.OnceValues(func() ([]*Device, error) {
 // Open returns a GPU by its name: "cuda:1", or "cuda" for "cuda:0". The error says
 // what devices there are.
 func Open(name string) (*Device, error) {
-	d, err := pick(name, Devices)
+	d, err := deviceNamed(name, Devices)
 	if err == nil {
 		err = d.ready()
 	}
@@ -68,7 +68,7 @@ func Open(name string) (*Device, error) {
 }
 
 // pick returns the GPU of that name.
-func pick(name string, devices func() ([]*Device, error)) (*Device, error) {
+func deviceNamed(name string, devices func() ([]*Device, error)) (*Device, error) {
 	if name == "cuda" {
 		name = "cuda:0"
 	}

@@ -18,10 +18,10 @@ import (
 // A Device is one GPU: memory that arrays live in, and a [kernels.Runner] that
 // computes on them.
 type Device struct {
-	Model      string // "NVIDIA H200"
-	Capability int    // 90 for compute capability 9.0
-	Units      int    // multiprocessors
-	Memory     int    // bytes, in all
+	Model           string // "NVIDIA H200"
+	Capability      int    // 90 for compute capability 9.0
+	Multiprocessors int    // multiprocessors
+	Memory          int    // bytes, in all
 
 	index    int
 	handle   C.h5_device
@@ -30,15 +30,15 @@ type Device struct {
 	pool     C.h5_handle
 	scratch  *storage.Pool
 	code     code
-	fault    faults
-	counters counters
+	fault    kernelFaults
+	counters blockCounters
 	staging  staging
 	peers    peers
 	garbage  garbage
 	vendor   vendor
 	ready    func() error
 
-	recording atomic.Pointer[Graph]   // what is being recorded, if anything is
+	capturing atomic.Pointer[Graph]   // what is being recorded, if anything is
 	profile   atomic.Pointer[Profile] // what counts, if anything does
 }
 
@@ -50,7 +50,7 @@ var (
 // newDevice describes a device; it costs nothing until it is ready.
 func newDevice(index int) (*Device, error) {
 	d := &Device{index: index}
-	if err := check("find "+d.String(), C.h5_nth(&d.handle, C.int(index))); err != nil {
+	if err := check("find "+d.String(), C.h5_device_get(&d.handle, C.int(index))); err != nil {
 		return nil, err
 	}
 	var name [256]C.char
@@ -60,14 +60,14 @@ func newDevice(index int) (*Device, error) {
 		C.h5_name(&name[0], C.int(len(name)), d.handle),
 		C.h5_attribute(&major, C.H5_MAJOR, d.handle),
 		C.h5_attribute(&minor, C.H5_MINOR, d.handle),
-		C.h5_attribute(&units, C.H5_UNITS, d.handle),
+		C.h5_attribute(&units, C.H5_MULTIPROCESSORS, d.handle),
 		C.h5_total(&total, d.handle),
 	} {
 		if err := check("describe "+d.String(), code); err != nil {
 			return nil, err
 		}
 	}
-	d.Model, d.Capability, d.Units, d.Memory = C.GoString(&name[0]), int(10*major+minor), int(units), int(total)
+	d.Model, d.Capability, d.Multiprocessors, d.Memory = C.GoString(&name[0]), int(10*major+minor), int(units), int(total)
 	d.stream, d.scratch, d.peers.all = &Stream{device: d}, storage.NewPool(d), map[*Device]bool{}
 	d.vendor.off = override != nil // a driver of tests has libraries of tests, where they ask for them
 	d.ready = sync.OnceValue(d.start)
@@ -76,7 +76,7 @@ func newDevice(index int) (*Device, error) {
 
 // start makes the device able to compute.
 func (d *Device) start() error {
-	if err := d.check("open", C.h5_retain(&d.context, d.handle)); err != nil {
+	if err := d.check("open", C.h5_context_retain(&d.context, d.handle)); err != nil {
 		return err
 	}
 	if err := d.check("make a memory pool", C.h5_pool(d.context, &d.pool, d.handle)); err != nil {
@@ -110,7 +110,7 @@ func (d *Device) Stream() *Stream { return d.stream }
 
 // Sync waits for everything issued so far.
 func (d *Device) Sync() error {
-	if err := d.unrecorded("wait"); err != nil {
+	if err := d.refuseDuringCapture("wait"); err != nil {
 		return err
 	}
 	if err := d.stream.Sync(); err != nil {
@@ -122,30 +122,30 @@ func (d *Device) Sync() error {
 // Upload copies src to this device, as work of its own stream. It returns once src
 // has been read, which may be before it has arrived.
 func (d *Device) Upload(dst storage.Storage, offset int, src []byte) error {
-	m, err := d.stretch("upload to", dst, offset, len(src))
+	m, err := d.memoryRange("upload to", dst, offset, len(src))
 	if err != nil || len(src) == 0 {
 		return err
 	}
-	if err := d.unrecorded(fmt.Sprintf("upload %d bytes that are not pinned", len(src))); err != nil {
+	if err := d.refuseDuringCapture(fmt.Sprintf("upload %d bytes that are not pinned", len(src))); err != nil {
 		return err
 	}
 	defer runtime.KeepAlive(m)
-	d.note("upload", "", len(src))
+	d.count("upload", "", len(src))
 	return d.staging.upload(d, m.address+uint64(offset), src)
 }
 
 // Download copies from this device to dst, once all that was issued before is done.
 func (d *Device) Download(dst []byte, src storage.Storage, offset int) error {
-	m, err := d.stretch("download from", src, offset, len(dst))
+	m, err := d.memoryRange("download from", src, offset, len(dst))
 	if err != nil || len(dst) == 0 {
 		return err
 	}
-	if err := d.unrecorded(fmt.Sprintf("download %d bytes", len(dst))); err != nil {
+	if err := d.refuseDuringCapture(fmt.Sprintf("download %d bytes", len(dst))); err != nil {
 		return err
 	}
 	defer runtime.KeepAlive(m)
 	defer runtime.KeepAlive(dst)
-	d.note("download", "", len(dst))
+	d.count("download", "", len(dst))
 	code := C.h5_download(d.context, unsafe.Pointer(&dst[0]), C.h5_address(m.address+uint64(offset)), C.size_t(len(dst)), d.stream.handle)
 	if err := d.check("download", code); err != nil {
 		return err
@@ -154,7 +154,7 @@ func (d *Device) Download(dst []byte, src storage.Storage, offset int) error {
 }
 
 // stretch returns the memory of d that has n bytes from offset on.
-func (d *Device) stretch(act string, s storage.Storage, offset, n int) (*memory, error) {
+func (d *Device) memoryRange(act string, s storage.Storage, offset, n int) (*memory, error) {
 	m, ok := s.(*memory)
 	if !ok || m.device != d {
 		return nil, fmt.Errorf("%s %v: of a storage on %v: %w", act, d, s.Device(), storage.ErrDevice)
@@ -162,7 +162,7 @@ func (d *Device) stretch(act string, s storage.Storage, offset, n int) (*memory,
 	if err := storage.Span(m, offset, n); err != nil {
 		return nil, fmt.Errorf("%s %v: %w", act, d, err)
 	}
-	d.keep(m)
+	d.retain(m)
 	return m, nil
 }
 

@@ -74,7 +74,7 @@ func TestWrongNamesAreToldWhatThereIs(t *testing.T) {
 
 func TestDevicesAreDescribed(t *testing.T) {
 	gpus := cudatest.Devices(t, cudatest.Eager)
-	if d := gpus[0]; d.Capability != 80 || d.Units != 2 || d.Memory != 1<<30 || gpus[1].Capability != 75 {
+	if d := gpus[0]; d.Capability != 80 || d.Multiprocessors != 2 || d.Memory != 1<<30 || gpus[1].Capability != 75 {
 		t.Errorf("described as %+v", d)
 	}
 	if d, err := cuda.Find(); err != nil || d.Version != "12.4" || d.Count != 2 {
@@ -139,7 +139,7 @@ func TestArraysMoveBetweenDevices(t *testing.T) {
 	eachSchedule(t, func(t *testing.T, gpus [2]*cuda.Device) {
 		for _, apart := range []bool{false, true} {
 			if apart {
-				cudatest.Separate(t)
+				cudatest.DisablePeerAccess(t)
 			}
 			for i, d := range gpus {
 				moves(t, d, gpus[1-i], apart)
@@ -208,7 +208,7 @@ func through(gpus [2]*cuda.Device, use func()) (rows []cuda.Row) {
 	use()
 	for _, p := range profiles {
 		p.Stop()
-		rows = append(rows, slices.DeleteFunc(p.Rows(), func(r cuda.Row) bool { return r.What != "upload" && r.What != "download" })...)
+		rows = append(rows, slices.DeleteFunc(p.Rows(), func(r cuda.Row) bool { return r.Activity != "upload" && r.Activity != "download" })...)
 	}
 	return rows
 }
@@ -243,7 +243,7 @@ func TestArraysThatShareMemoryAreCopiedWhole(t *testing.T) {
 		whole := numbers(t, d, 101)
 		want := elements(t, whole)
 		imported := func(from, n int) storage.Array {
-			lent := d.Borrow(d.Address(whole.Data)+uint64(4*from), 4*n)
+			lent := d.UnownedMemory(d.Address(whole.Data)+uint64(4*from), 4*n)
 			return storage.Array{Data: lent, Type: dtype.Float32, View: views.Of(n)}
 		}
 		if err := imported(0, 100).CopyTo(imported(1, 100)); err != nil {
@@ -282,8 +282,8 @@ func TestCopiesBetweenDevicesStayInTheirMemory(t *testing.T) {
 
 func TestOutOfMemorySaysWhatIsHeld(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Deferred)[0]
-	held, _ := d.Held()
-	cudatest.Limit(t, d, held+10<<20)
+	held, _ := d.Allocated()
+	cudatest.LimitMemory(t, d, held+10<<20)
 	keep := []storage.Storage{}
 	for {
 		s, err := d.Alloc(3 << 20)
@@ -295,7 +295,7 @@ func TestOutOfMemorySaysWhatIsHeld(t *testing.T) {
 			t.Errorf("%d blocks of 3 MiB fit into 10", len(keep))
 		}
 		said := regexp.MustCompile(`^cuda:0: allocate 3 MiB: out of memory \(CUDA_ERROR_OUT_OF_MEMORY, 2\): of \S+ MiB \d+ arrays hold \S+ MiB, the driver and other programs \S+ \w+, \S+ \w+ are free; use smaller`)
-		if now, _ := d.Held(); now < 9<<20 || !said.MatchString(err.Error()) {
+		if now, _ := d.Allocated(); now < 9<<20 || !said.MatchString(err.Error()) {
 			t.Errorf("error %v; want one that says what holds how much", err)
 		}
 		break
@@ -308,7 +308,7 @@ func TestOutOfMemorySaysWhatIsHeld(t *testing.T) {
 
 // TestFreedMemoryIsAvailable although the driver keeps it for what is allocated next.
 func TestFreedMemoryIsAvailable(t *testing.T) {
-	if cudatest.Real() {
+	if cudatest.RealGPU() {
 		t.Skip("other programs may take it there")
 	}
 	eachSchedule(t, func(t *testing.T, gpus [2]*cuda.Device) {
@@ -359,8 +359,8 @@ func TestFailedFreesAreNotRepeated(t *testing.T) {
 // no reason to have too little.
 func TestPoolsGiveBackWhatIsInTheWay(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Deferred)[1]
-	held, _ := d.Held()
-	cudatest.Limit(t, d, held+10<<20)
+	held, _ := d.Allocated()
+	cudatest.LimitMemory(t, d, held+10<<20)
 	pool := storage.NewPool(d)
 	for range 3 {
 		s, err := pool.Get(6 << 20)
@@ -430,12 +430,12 @@ func stream(d *cuda.Device, w waits) (sum float32, err error) {
 		}
 		dtype.Cast[float32](pinned.Bytes())[0] = float32(i + 1)
 		if w.copy {
-			must(side.After(read))
+			must(side.WaitEvent(read))
 		}
 		must(side.Upload(x.Data, 0, pinned, 4))
 		must(arrived.Record(side))
 		if w.kernel {
-			must(d.Stream().After(arrived))
+			must(d.Stream().WaitEvent(arrived))
 		}
 		must(d.Run(kernels.Add, &kernels.Call{Out: []storage.Array{y}, In: []storage.Array{y, x}}))
 		must(read.Record(d.Stream()))
@@ -497,12 +497,12 @@ func TestLaunchesAreCheckedAgainstTheCode(t *testing.T) {
 			t.Errorf("error %v; want one about %q", err, want)
 		}
 	}
-	cudatest.Recover()
+	cudatest.Reset()
 }
 
 // TestAFailedKernelFailsWhatFollows, and says where it failed.
 func TestAFailedKernelFailsWhatFollows(t *testing.T) {
-	defer cudatest.Recover()
+	defer cudatest.Reset()
 	d := cudatest.Devices(t, cudatest.Deferred)[0]
 	x := numbers(t, d, 4)
 	args := make([]byte, d.EntrySize("neg_f32"))

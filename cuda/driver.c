@@ -38,7 +38,7 @@ int h5_override(const char *name, void *function) {
 
 static _Thread_local h5_handle current;
 
-h5_result h5_enter(h5_handle context) {
+h5_result h5_set_context(h5_handle context) {
 	if (current == context)
 		return 0;
 	h5_result r = h5_cuda.cuCtxSetCurrent(context);
@@ -47,12 +47,12 @@ h5_result h5_enter(h5_handle context) {
 	return r;
 }
 
-h5_result h5_visit(h5_handle *theirs) {
+h5_result h5_save_context(h5_handle *theirs) {
 	current = 0;
 	return h5_cuda.cuCtxGetCurrent(theirs);
 }
 
-h5_result h5_leave(h5_handle theirs) {
+h5_result h5_restore_context(h5_handle theirs) {
 	h5_result r = current == theirs ? 0 : h5_cuda.cuCtxSetCurrent(theirs);
 	current = 0;
 	return r;

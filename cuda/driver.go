@@ -33,7 +33,7 @@ func Find() (Driver, error) { return find() }
 
 // candidates are where drivers lie: where the dynamic linker knows of, where
 // containers have them mounted, Debian's place and WSL's.
-var candidates = []string{
+var driverPaths = []string{
 	"libcuda.so.1", "libcuda.so", "/usr/local/nvidia/lib64/libcuda.so.1", "/usr/lib/x86_64-linux-gnu/libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1",
 }
 
@@ -47,11 +47,11 @@ var override func(set func(name string, function unsafe.Pointer))
 func Override(use func(set func(name string, function unsafe.Pointer))) { override = use }
 
 var find = sync.OnceValues(func() (d Driver, err error) {
-	if d.Path, err = load(); err != nil {
+	if d.Path, err = loadDriver(); err != nil {
 		return d, err
 	}
 	if err := check("start the driver", C.h5_init()); err != nil {
-		return d, fmt.Errorf("%w: %s: %w; %s", ErrNoDriver, d.Path, err, seek)
+		return d, fmt.Errorf("%w: %s: %w; %s", ErrNoDriver, d.Path, err, driverHint)
 	}
 	var version, count C.int
 	if err := check("ask the driver's version", C.h5_version(&version)); err != nil {
@@ -62,16 +62,16 @@ var find = sync.OnceValues(func() (d Driver, err error) {
 	}
 	d.Version, d.Count = fmt.Sprintf("%d.%d", version/1000, version%1000/10), int(count)
 	if count == 0 {
-		return d, fmt.Errorf("%w: %s, which is for CUDA %s, finds no GPU; %s", ErrNoDriver, d.Path, d.Version, seek)
+		return d, fmt.Errorf("%w: %s, which is for CUDA %s, finds no GPU; %s", ErrNoDriver, d.Path, d.Version, driverHint)
 	}
 	return d, nil
 })
 
 // seek is what to do about a driver that finds nothing.
-const seek = "see what nvidia-smi finds, whether CUDA_VISIBLE_DEVICES hides it, and whether a container was started with GPUs"
+const driverHint = "see what nvidia-smi finds, whether CUDA_VISIBLE_DEVICES hides it, and whether a container was started with GPUs"
 
 // load finds the driver's functions and returns where they are from.
-func load() (path string, err error) {
+func loadDriver() (path string, err error) {
 	if override != nil {
 		override(func(name string, function unsafe.Pointer) {
 			s := C.CString(name)
@@ -82,7 +82,7 @@ func load() (path string, err error) {
 		})
 		return "override", nil
 	}
-	paths := candidates
+	paths := driverPaths
 	if named := os.Getenv("H5DNN_LIBCUDA"); named != "" {
 		paths = []string{named}
 	}

@@ -41,21 +41,21 @@ enum {
 	H5_CAPTURE_ISOLATION = 905,
 	H5_CAPTURED_EVENT = 907,
 
-	H5_UNITS = 16, /* attributes of a device */
+	H5_MULTIPROCESSORS = 16, /* attributes of a device */
 	H5_MAJOR = 75,
 	H5_MINOR = 76,
 
 	H5_POOL_PINNED = 1, /* CU_MEM_ALLOCATION_TYPE_PINNED: memory that stays where it is */
-	H5_POOL_ON_DEVICE = 1,
-	H5_POOL_RELEASE = 4, /* the attribute: bytes kept when the host waits */
-	H5_POOL_WRITABLE = 3,
+	H5_POOL_LOCATION_DEVICE = 1,
+	H5_POOL_RELEASE_THRESHOLD = 4, /* the attribute: bytes kept when the host waits */
+	H5_POOL_READWRITE = 3,
 
 	H5_HOST_PORTABLE = 1,
-	H5_STREAM_ALONE = 1, /* does not wait for the default stream */
-	H5_EVENT_SLEEPS = 1,
-	H5_EVENT_UNTIMED = 2,
+	H5_STREAM_NON_BLOCKING = 1, /* does not wait for the default stream */
+	H5_EVENT_BLOCKING_SYNC = 1,
+	H5_EVENT_DISABLE_TIMING = 2,
 	H5_CAPTURE_RELAXED = 2,
-	H5_FUNCTION_SHARED = 8, /* the attribute: bytes of shared memory that a launch may ask for */
+	H5_FUNCTION_MAX_DYNAMIC_SHARED = 8, /* the attribute: bytes of shared memory that a launch may ask for */
 	H5_CAPTURE_ADD = 0, /* to what the next node comes after */
 	H5_CAPTURE_SET = 1,
 	H5_JIT_ERROR_LOG = 5,
@@ -132,11 +132,11 @@ int h5_override(const char *name, void *function);
 /* Makes a context current on this thread, unless it is: then the caller's next call, from
  * the same C function, is the context's. Nothing else in the process may leave another one
  * current on threads that come here. */
-h5_result h5_enter(h5_handle context);
+h5_result h5_set_context(h5_handle context);
 
 /* Bracket calls on a thread where another program may have made its own context current:
- * h5_visit tells which, h5_leave makes it current again. */
-h5_result h5_visit(h5_handle *theirs);
-h5_result h5_leave(h5_handle theirs);
+ * h5_save_context tells which, h5_restore_context makes it current again. */
+h5_result h5_save_context(h5_handle *theirs);
+h5_result h5_restore_context(h5_handle theirs);
 
 #endif

@@ -32,7 +32,7 @@ func entries(text string) map[string][]int {
 }
 
 // named lists entries for a reader.
-func named(all map[string][]int) string {
+func entryNames(all map[string][]int) string {
 	if len(all) == 0 {
 		return "no entries"
 	}

@@ -44,12 +44,12 @@ func (e *Event) Done() (bool, error) {
 
 // Wait waits for the work before the event.
 func (e *Event) Wait() error {
-	return e.device.check("wait for an event", C.h5_event_wait(e.device.context, e.handle))
+	return e.device.check("wait for an event", C.h5_event_sync(e.device.context, e.handle))
 }
 
 // Since returns the time that passed from an earlier timer, both having happened.
 func (e *Event) Since(earlier *Event) (time.Duration, error) {
 	var ms C.float
-	err := e.device.check("compare events", C.h5_event_between(e.device.context, &ms, earlier.handle, e.handle))
+	err := e.device.check("compare events", C.h5_event_elapsed(e.device.context, &ms, earlier.handle, e.handle))
 	return time.Duration(float64(ms) * float64(time.Millisecond)), err
 }

@@ -36,7 +36,7 @@ func Example() {
 }
 
 // A step is recorded once and run as often as there are batches.
-func ExampleDevice_Record() {
+func ExampleDevice_Capture() {
 	gpu, err := cuda.Open("cuda")
 	if err != nil {
 		panic(err)
@@ -49,7 +49,7 @@ func ExampleDevice_Record() {
 	if err != nil {
 		panic(err)
 	}
-	step, err := gpu.Record(func() error {
+	step, err := gpu.Capture(func() error {
 		return gpu.Run(kernels.Add, &kernels.Call{Out: []storage.Array{sum}, In: []storage.Array{sum, batch}})
 	})
 	if err != nil {
@@ -57,7 +57,7 @@ func ExampleDevice_Record() {
 	}
 	defer step.Close()
 	for range 3 {
-		if err := step.Run(); err != nil {
+		if err := step.Replay(); err != nil {
 			panic(err)
 		}
 	}

@@ -4,7 +4,7 @@ import "fmt"
 
 // Pick looks for a GPU by name on a machine that has so many, or finds none because of err.
 func Pick(name string, gpus int, err error) error {
-	_, err = pick(name, func() ([]*Device, error) {
+	_, err = deviceNamed(name, func() ([]*Device, error) {
 		all := make([]*Device, gpus)
 		for i := range all {
 			all[i] = &Device{index: i, Model: fmt.Sprintf("model %d", i)}
@@ -26,7 +26,7 @@ func (d *Device) EntrySize(entry string) int {
 // Collect frees what nothing can reach.
 func (d *Device) Collect() error {
 	collect()
-	return d.sweep()
+	return d.freeGarbage()
 }
 
 // Discard has the collector find memory, which there need not be.
@@ -43,7 +43,7 @@ func Unstart(d *Device) {
 
 // Candidates are where cuBLASLt may lie, and of which versions under a driver for a CUDA.
 func Candidates(cuda string) (paths, versions []string) {
-	return libraries[cublasLt].candidates(), libraries[cublasLt].upTo(cuda)
+	return libraries[cublasLt].candidates(), libraries[cublasLt].versionsUpTo(cuda)
 }
 
 // Entries are the entries of PTX.

@@ -12,12 +12,12 @@ import (
 )
 
 // faults is where kernels leave what they cannot return.
-type faults struct{ where storage.Storage }
+type kernelFaults struct{ where storage.Storage }
 
 const faultBytes = int(unsafe.Sizeof(kernels.Fault{}))
 
 // start makes d able to report faults.
-func (f *faults) start(d *Device) error {
+func (f *kernelFaults) start(d *Device) error {
 	m := &memory{size: faultBytes, device: d}
 	var err error
 	if m.address, err = d.alloc(m.size); err != nil {
@@ -27,15 +27,15 @@ func (f *faults) start(d *Device) error {
 	return f.reset(d)
 }
 
-func (f *faults) reset(d *Device) error {
+func (f *kernelFaults) reset(d *Device) error {
 	none := kernels.NoFault
 	return d.Upload(f.where, 0, unsafe.Slice((*byte)(unsafe.Pointer(&none)), faultBytes))
 }
 
 // err returns what kernels have left since it was last asked. All work is done.
-func (f *faults) err(d *Device) error {
+func (f *kernelFaults) err(d *Device) error {
 	var found kernels.Fault
-	code := C.h5_download(d.context, unsafe.Pointer(&found), C.h5_address(d.Fault()), C.size_t(faultBytes), d.stream.handle)
+	code := C.h5_download(d.context, unsafe.Pointer(&found), C.h5_address(d.FaultAddress()), C.size_t(faultBytes), d.stream.handle)
 	if err := d.check("look for faults", code); err != nil {
 		return err
 	}
@@ -53,4 +53,4 @@ func (f *faults) err(d *Device) error {
 }
 
 // Fault returns the address of the [kernels.Fault] that kernels may set.
-func (d *Device) Fault() uint64 { return d.Address(d.fault.where) }
+func (d *Device) FaultAddress() uint64 { return d.Address(d.fault.where) }

@@ -46,7 +46,7 @@ func TestGraphsRepeatWork(t *testing.T) {
 	eachSchedule(t, func(t *testing.T, gpus [2]*cuda.Device) {
 		d := gpus[0]
 		x, y := ones(t, d, 1000), ones(t, d, 1000)
-		replay, err := d.Record(func() error { return errors.Join(add(d, y, x), add(d, x, x)) })
+		replay, err := d.Capture(func() error { return errors.Join(add(d, y, x), add(d, x, x)) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +54,7 @@ func TestGraphsRepeatWork(t *testing.T) {
 			t.Errorf("recording does the work: %v", got)
 		}
 		for range 3 {
-			if err := replay.Run(); err != nil {
+			if err := replay.Replay(); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -69,7 +69,7 @@ func TestGraphsRepeatWork(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if err := replay.Run(); !errors.Is(err, storage.ErrState) {
+		if err := replay.Replay(); !errors.Is(err, storage.ErrState) {
 			t.Errorf("a closed graph runs: %v", err)
 		}
 	})
@@ -89,7 +89,7 @@ func TestGraphsReadPinnedMemoryWhenTheyRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := d.Stream()
-		graph, err := s.Record(func() error {
+		graph, err := s.Capture(func() error {
 			return errors.Join(s.Upload(x.Data, 0, from, 4), add(d, y, x), s.Download(to, y.Data, 0, 4))
 		})
 		if err != nil {
@@ -99,7 +99,7 @@ func TestGraphsReadPinnedMemoryWhenTheyRun(t *testing.T) {
 		for i := range 4 {
 			dtype.Cast[float32](from.Bytes())[0] = float32(10 * i)
 			want += float32(10 * i)
-			if err := errors.Join(graph.Run(), s.Sync()); err != nil {
+			if err := errors.Join(graph.Replay(), s.Sync()); err != nil {
 				t.Fatal(err)
 			}
 			if got := dtype.Cast[float32](to.Bytes())[0]; got != want {
@@ -140,15 +140,15 @@ func (f fork) record(t *testing.T, d *cuda.Device, x, y, one storage.Array) (*cu
 		taken bool
 		do    func() error
 	}{
-		{f.upload, func() error { return errors.Join(begun.Record(main), side.After(begun)) }},
+		{f.upload, func() error { return errors.Join(begun.Record(main), side.WaitEvent(begun)) }},
 		{true, func() error {
 			return errors.Join(side.Upload(x.Data, 0, seven, 4), arrived.Record(side), add(d, y, one))
 		}},
-		{f.sum, func() error { return main.After(arrived) }},
+		{f.sum, func() error { return main.WaitEvent(arrived) }},
 		{true, func() error { return add(d, y, x) }},
-		{f.end, func() error { return main.After(arrived) }},
+		{f.end, func() error { return main.WaitEvent(arrived) }},
 	}
-	return main.Record(func() error {
+	return main.Capture(func() error {
 		for _, s := range steps {
 			if s.taken {
 				if err := s.do(); err != nil {
@@ -168,7 +168,7 @@ func TestGraphsForkAndJoin(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := errors.Join(graph.Run(), graph.Run(), graph.Close()); err != nil {
+		if err := errors.Join(graph.Replay(), graph.Replay(), graph.Close()); err != nil {
 			t.Fatal(err)
 		}
 		if got := first(t, y); got != 1+2*(1+7) {
@@ -186,7 +186,7 @@ func TestMissingWaitsInGraphsAreSeen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(graph.Run(), graph.Close()); err != nil {
+	if err := errors.Join(graph.Replay(), graph.Close()); err != nil {
 		t.Fatal(err)
 	}
 	if got := first(t, y); got == 1+1+7 {
@@ -212,7 +212,7 @@ func TestMisusedRecordingsAreErrors(t *testing.T) {
 			t.Fatal(err)
 		}
 		record := func(f func() error) error {
-			_, err := d.Record(f)
+			_, err := d.Capture(f)
 			return err
 		}
 		for want, err := range map[string]error{
@@ -225,7 +225,7 @@ func TestMisusedRecordingsAreErrors(t *testing.T) {
 			"is capturing":                    record(d.Stream().Sync),
 			"end: operation failed due to a":  record(func() error { _ = d.Stream().Sync(); return nil }),
 			"last recorded in a capturing":    record(func() error { return errors.Join(event.Record(d.Stream()), event.Wait()) }),
-			"another stream":                  record(func() error { return errors.Join(d.Stream().After(freshEvent(t, d))) }),
+			"another stream":                  record(func() error { return errors.Join(d.Stream().WaitEvent(freshEvent(t, d))) }),
 			"upload: operation not permitted": record(func() error { return other.Upload(x.Data, 0, pinned, 8) }),
 			"unjoined work":                   second(fork{upload: true}.record(t, d, x, y, one)),
 			"record: enough":                  record(func() error { return errors.New("enough") }),
@@ -267,13 +267,13 @@ func TestGraphsKeepWhatTheyUse(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Deferred)[0]
 	y := ones(t, d, 4)
 	x := ones(t, d, 4)
-	graph, err := d.Record(func() error { return add(d, y, x) })
+	graph, err := d.Capture(func() error { return add(d, y, x) })
 	if err != nil {
 		t.Fatal(err)
 	}
 	x = storage.Array{}
 	before := collected(t, d)
-	if err := graph.Run(); err != nil {
+	if err := graph.Replay(); err != nil {
 		t.Fatal(err)
 	}
 	if got := first(t, y); got != 2 {
@@ -290,7 +290,7 @@ func TestGraphsKeepWhatTheyUse(t *testing.T) {
 
 // TestGraphsKeepWhatTheyCopy likewise, pinned memory included.
 func TestGraphsKeepWhatTheyCopy(t *testing.T) {
-	if cudatest.Real() {
+	if cudatest.RealGPU() {
 		t.Skip("pinned memory is not counted there")
 	}
 	d := cudatest.Devices(t, cudatest.Deferred)[0]
@@ -310,15 +310,15 @@ func TestGraphsKeepWhatTheyCopy(t *testing.T) {
 		"from": {func() func() error { x := ones(t, d, 4); return func() error { return x.CopyTo(y) } }, 1, 0},
 		"to":   {func() func() error { x := ones(t, d, 4); return func() error { return y.CopyTo(x) } }, 1, 0},
 	} {
-		graph, err := d.Record(c.work())
+		graph, err := d.Capture(c.work())
 		if err != nil {
 			t.Fatal(err)
 		}
-		storages, pinned := collected(t, d), cudatest.Objects()["pinned"]
-		if err := errors.Join(graph.Run(), graph.Close(), d.Sync()); err != nil {
+		storages, pinned := collected(t, d), cudatest.LiveObjects()["pinned"]
+		if err := errors.Join(graph.Replay(), graph.Close(), d.Sync()); err != nil {
 			t.Fatal(err)
 		}
-		storages, pinned = storages-collected(t, d), pinned-cudatest.Objects()["pinned"]
+		storages, pinned = storages-collected(t, d), pinned-cudatest.LiveObjects()["pinned"]
 		if storages != c.storages || pinned != c.pinned {
 			t.Errorf("%s: closing it gives back %d storages and %d pieces of pinned memory; want %d and %d", name, storages, pinned, c.storages, c.pinned)
 		}
@@ -336,17 +336,17 @@ func uploaded(t *testing.T, d *cuda.Device) (storage.Array, *cuda.Pinned) {
 
 // TestClosedGraphsFinishTheirWork on a stream beside the one that frees their memory.
 func TestClosedGraphsFinishTheirWork(t *testing.T) {
-	defer cudatest.Recover()
+	defer cudatest.Reset()
 	d := cudatest.Devices(t, cudatest.Deferred)[0]
 	side, err := d.NewStream()
 	if err != nil {
 		t.Fatal(err)
 	}
 	y, x := ones(t, d, 4), ones(t, d, 4)
-	graph, err := side.Record(func() error {
+	graph, err := side.Capture(func() error {
 		return side.Run(kernels.Add, &kernels.Call{Out: []storage.Array{y}, In: []storage.Array{y, x}})
 	})
-	if err := errors.Join(err, d.Sync(), graph.Run(), graph.Close()); err != nil {
+	if err := errors.Join(err, d.Sync(), graph.Replay(), graph.Close()); err != nil {
 		t.Fatal(err)
 	}
 	x = storage.Array{}
@@ -365,7 +365,7 @@ func collected(t *testing.T, d *cuda.Device) int {
 	if err := d.Collect(); err != nil {
 		t.Fatal(err)
 	}
-	_, count := d.Held()
+	_, count := d.Allocated()
 	return count
 }
 
@@ -373,15 +373,15 @@ func collected(t *testing.T, d *cuda.Device) int {
 // uses memory which it could not know of fails once that is freed.
 func TestStaleGraphsAreSeen(t *testing.T) {
 	eachSchedule(t, func(t *testing.T, gpus [2]*cuda.Device) {
-		defer cudatest.Recover()
+		defer cudatest.Reset()
 		d := gpus[0]
 		x := ones(t, d, 4)
 		args := negArgs(d, d.Address(x.Data))
-		graph, err := d.Record(func() error { return d.Launch("neg_f32", [3]uint32{1, 1, 1}, 32, args) })
+		graph, err := d.Capture(func() error { return d.Launch("neg_f32", [3]uint32{1, 1, 1}, 32, args) })
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := errors.Join(graph.Run(), d.Sync()); err != nil {
+		if err := errors.Join(graph.Replay(), d.Sync()); err != nil {
 			t.Fatal(err)
 		}
 		if got := first(t, x); got != -1 {
@@ -389,7 +389,7 @@ func TestStaleGraphsAreSeen(t *testing.T) {
 		}
 		x = storage.Array{}
 		collected(t, d)
-		if err := errors.Join(graph.Run(), d.Sync()); err == nil || !strings.Contains(err.Error(), "in memory that was freed") {
+		if err := errors.Join(graph.Replay(), d.Sync()); err == nil || !strings.Contains(err.Error(), "in memory that was freed") {
 			t.Errorf("error %v; want one about freed memory", err)
 		}
 	})

@@ -446,12 +446,12 @@ func TestKernelsAgreeWithPlainLoops(t *testing.T) {
 	gpus := cudatest.Devices(t, cudatest.Deferred)
 	for i, c := range trials() {
 		t.Run(c.String(), func(t *testing.T) {
-			defer cudatest.Recover()
+			defer cudatest.Reset()
 			c.repeats(t, gpus[i%2], c.agrees(t, gpus[i%2]))
 		})
 	}
 	roundedFactorsAgree(t, gpus)
-	if !t.Failed() && !cudatest.Real() {
+	if !t.Failed() && !cudatest.RealGPU() {
 		everyEntryRan(t)
 	}
 }
@@ -469,7 +469,7 @@ func roundedFactorsAgree(t *testing.T, gpus [2]*cuda.Device) {
 			continue
 		}
 		t.Run("TF32 "+c.String(), func(t *testing.T) {
-			defer cudatest.Recover()
+			defer cudatest.Reset()
 			d := gpus[i%2]
 			host, there := c.call(t, d)
 			if d.Capability >= 80 {
@@ -502,7 +502,7 @@ func everyEntryRan(t *testing.T) {
 	}
 	kind := strings.NewReplacer("_f32", "", "_f64", "", "_tf32", " tf32")
 	ran := map[string]bool{}
-	for entry := range cudatest.Launched() {
+	for entry := range cudatest.LaunchCounts() {
 		ran[kind.Replace(entry)] = true
 	}
 	for _, entry := range strings.Split(text, ".visible .entry ")[1:] {
@@ -690,7 +690,7 @@ func TestTheFirstFaultIsKeptWhole(t *testing.T) {
 func TestRowsAreTakenFromAnyPlace(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Deferred)[0]
 	lent := numbers(t, d, 13)
-	x := storage.Array{Data: d.Borrow(d.Address(lent.Data)+4, 48), Type: lent.Type, View: views.Of(3, 4)}
+	x := storage.Array{Data: d.UnownedMemory(d.Address(lent.Data)+4, 48), Type: lent.Type, View: views.Of(3, 4)}
 	rows, err := storage.From([]int64{2, 0}, 2).To(d)
 	if err != nil {
 		t.Fatal(err)
@@ -738,7 +738,7 @@ func TestMemoryIsReadInWholeLines(t *testing.T) {
 		{trial{k: kernels.Conv2d, out: list(of(4, 32, 16, 16).channelsLast()), in: list(of(4, 16, 18, 18).channelsLast(), of(32, 16, 3, 3).channelsLast())}, 11.1, 1.04},
 		{trial{k: kernels.Conv2d, out: list(half(4, 32, 16, 16).channelsLast()), in: list(half(4, 16, 18, 18).channelsLast(), half(32, 16, 3, 3).channelsLast())}, 9.4, 1.56},
 	} {
-		counters := cudatest.Count(func() {
+		counters := cudatest.CountInstructions(func() {
 			_, there := c.call(t, d)
 			if err := d.Run(c.k, &there); err != nil {
 				t.Fatal(err)

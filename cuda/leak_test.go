@@ -15,7 +15,7 @@ import (
 // closed is gone, whether or not something went wrong between.
 func TestNothingIsLeftBehind(t *testing.T) {
 	gpus := cudatest.Devices(t, cudatest.Deferred)
-	cudatest.Libraries(t, gpus[:]...)
+	cudatest.UseLibraries(t, gpus[:]...)
 	for name, use := range map[string]func(t *testing.T, d, other *cuda.Device){
 		"graphs":     leavesGraphs,
 		"recordings": leavesRecordings,
@@ -25,7 +25,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 			if _, err := stream(d, waits{true, true, true}); err != nil {
 				t.Fatal(err)
 			}
-			if err := d.Handover(d.Stream().Handle()); err != nil {
+			if err := d.ExternalStreamWait(d.Stream().Handle()); err != nil {
 				t.Fatal(err)
 			}
 		},
@@ -34,7 +34,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 			objects := func() map[string]int {
 				use(t, gpus[0], gpus[1])
 				collected(t, gpus[0])
-				return cudatest.Objects()
+				return cudatest.LiveObjects()
 			}
 			before := objects() // and what is kept
 			if after := objects(); !maps.Equal(before, after) {
@@ -46,8 +46,8 @@ func TestNothingIsLeftBehind(t *testing.T) {
 
 func leavesGraphs(t *testing.T, d, _ *cuda.Device) {
 	x := ones(t, d, 8)
-	graph, err := d.Record(func() error { return add(d, x, x) })
-	if err := errors.Join(err, graph.Run(), graph.Close()); err != nil {
+	graph, err := d.Capture(func() error { return add(d, x, x) })
+	if err := errors.Join(err, graph.Replay(), graph.Close()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -64,7 +64,7 @@ func leavesRecordings(t *testing.T, d, _ *cuda.Device) {
 	} {
 		func() {
 			defer func() { recover() }()
-			if _, err := d.Record(work); err == nil {
+			if _, err := d.Capture(work); err == nil {
 				t.Error("no error")
 			}
 		}()
@@ -89,7 +89,7 @@ func leavesDescriptors(t *testing.T, d, _ *cuda.Device) {
 func TestFailedCallsAreNotRecordedOver(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Eager)[0]
 	x, y := ones(t, d, 8), ones(t, d, 8)
-	_, err := d.Record(func() error {
+	_, err := d.Capture(func() error {
 		if err := add(d, x, x); err != nil {
 			return err
 		}

@@ -7,7 +7,7 @@
 
 h5_library_table h5_library;
 
-const char *h5_library_companion(const char *path) { return dlopen(path, RTLD_NOW | RTLD_GLOBAL) ? NULL : dlerror(); }
+const char *h5_library_open_part(const char *path) { return dlopen(path, RTLD_NOW | RTLD_GLOBAL) ? NULL : dlerror(); }
 
 /* Only once it is known that all are there are they set, and no others: those may be in use. */
 const char *h5_library_open(int which, const char *path, char *at, size_t bytes) {

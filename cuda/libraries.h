@@ -166,7 +166,7 @@ enum { H5_LIBRARY_CUBLASLT, H5_LIBRARY_CUDNN, H5_LIBRARY_NVRTC };
 const char *h5_library_open(int which, const char *path, char *at, size_t bytes);
 
 /* Opens a library for others to find its symbols; returns what is wrong, or NULL. */
-const char *h5_library_companion(const char *path);
+const char *h5_library_open_part(const char *path);
 
 /* Takes one function from elsewhere: tests bring libraries of their own. Returns whether there is
  * one of that name. */

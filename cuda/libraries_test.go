@@ -22,33 +22,33 @@ import (
 // byLibraries tries f on GPUs that compute by libraries, whenever work may be done.
 func byLibraries(t *testing.T, f func(t *testing.T, gpus [2]*cuda.Device)) {
 	eachSchedule(t, func(t *testing.T, gpus [2]*cuda.Device) {
-		cudatest.Libraries(t, gpus[:]...)
+		cudatest.UseLibraries(t, gpus[:]...)
 		f(t, gpus)
 	})
 }
 
 // launches returns how often use launches an entry, or calls a library's function.
 func launches(name string, use func()) int {
-	before := cudatest.Launched()[name]
+	before := cudatest.LaunchCounts()[name]
 	use()
-	return cudatest.Launched()[name] - before
+	return cudatest.LaunchCounts()[name] - before
 }
 
 // TestLibrariesAgreeWithPlainLoops tries what multiplies and convolves again, by
 // cuBLASLt and cuDNN.
 func TestLibrariesAgreeWithPlainLoops(t *testing.T) {
 	byLibraries(t, func(t *testing.T, gpus [2]*cuda.Device) {
-		before := cudatest.Launched()
+		before := cudatest.LaunchCounts()
 		for i, c := range multiplying() {
 			t.Run(c.String(), func(t *testing.T) {
-				defer cudatest.Recover()
+				defer cudatest.Reset()
 				c.agrees(t, gpus[i%2])
 			})
 		}
-		if cudatest.Real() {
+		if cudatest.RealGPU() {
 			return // what a GPU was given is not counted
 		}
-		after := cudatest.Launched()
+		after := cudatest.LaunchCounts()
 		for _, name := range []string{"cublasLtMatmul", "cudnnConvolutionForward", "cudnnConvolutionBiasActivationForward", "cudnnConvolutionBackwardData", "cudnnConvolutionBackwardFilter"} {
 			if after[name] == before[name] {
 				t.Errorf("nothing was computed by %s", name)
@@ -128,14 +128,14 @@ func (l lie) seen(t *testing.T, d storage.Device, e dtype.Type, r *rand.Rand, fi
 // bias for the columns of what lies by columns, it must leave to kernels.
 func TestMatricesOfEveryLieAreMultiplied(t *testing.T) {
 	gpus := cudatest.Devices(t, cudatest.Deferred)
-	cudatest.Libraries(t, gpus[:]...)
+	cudatest.UseLibraries(t, gpus[:]...)
 	for _, e := range []dtype.Type{dtype.Float32, dtype.Float64, dtype.Float16, dtype.BFloat16} {
 		for _, x := range lies {
 			for _, y := range lies {
 				for _, z := range slices.DeleteFunc(slices.Clone(lies), func(l lie) bool { return l.name == "repeated" }) {
 					for way := range 12 {
 						t.Run(fmt.Sprintf("%v %s, %s, %s, %d", e, x.name, y.name, z.name, way), func(t *testing.T) {
-							defer cudatest.Recover()
+							defer cudatest.Reset()
 							multiplies(t, gpus[way%3%2], e, [3]lie{x, y, z}, way%3, 3-way/3)
 						})
 					}
@@ -207,7 +207,7 @@ func product(t *testing.T, x, y, z, bias storage.Array, epilogue int) storage.Ar
 // the 10 bits of TF32 once that is allowed.
 func TestFactorsAreRoundedOnlyWhenAllowed(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Eager)[0]
-	cudatest.Libraries(t, d)
+	cudatest.UseLibraries(t, d)
 	x, err := storage.From([]float32{1 + 1.0/2048 + 1.0/4096}, 1, 1).To(d)
 	if err != nil {
 		t.Fatal(err)
@@ -235,7 +235,7 @@ func TestFactorsAreRoundedOnlyWhenAllowed(t *testing.T) {
 // that does not do it, twice, since that is remembered, and what is turned off.
 func TestKernelsDoWhatLibrariesCannot(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Deferred)[0]
-	cudatest.Libraries(t, d)
+	cudatest.UseLibraries(t, d)
 	for _, c := range []struct {
 		entry, asked string
 		trial        trial
@@ -267,7 +267,7 @@ func TestKernelsDoWhatLibrariesCannot(t *testing.T) {
 // them, have less than 2^31 elements.
 func TestImagesThatLibrariesCannotCountAreLeft(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Eager)[0]
-	cudatest.Libraries(t, d)
+	cudatest.UseLibraries(t, d)
 	image := func(size ...int) kernels.Image {
 		return kernels.Image{Size: [4]int(size), Stride: [4]int(views.Of(size...).Stride)}
 	}
@@ -308,7 +308,7 @@ func TestImagesOfBothOrdersAreConvolved(t *testing.T) {
 					"cudnnConvolutionBackwardFilter":        {kernels.Conv2dGradW, set, list(w, b), list(x, y), tolerance},
 				} {
 					t.Run(fmt.Sprintf("%v %s %s", e, order.name, name), func(t *testing.T) {
-						defer cudatest.Recover()
+						defer cudatest.Reset()
 						if n := launches(name, func() { c.agrees(t, gpus[0]) }); n != want {
 							t.Errorf("%d calls, want %d", n, want)
 						}
@@ -336,7 +336,7 @@ func TestLibrariesAreRecorded(t *testing.T) {
 			if err := work(); err != nil {
 				t.Fatal(err)
 			}
-			replay, err := d.Record(work)
+			replay, err := d.Capture(work)
 			if err != nil {
 				t.Fatalf("%v: %v", c, err)
 			}
@@ -344,7 +344,7 @@ func TestLibrariesAreRecorded(t *testing.T) {
 				if err := d.Run(kernels.Fill, &kernels.Call{Out: there.Out, Set: kernels.FillSet{Value: 7}}); err != nil {
 					t.Fatal(err)
 				}
-				if err := replay.Run(); err != nil {
+				if err := replay.Replay(); err != nil {
 					t.Fatal(err)
 				}
 				same(t, c.String(), there.Out[0], host.Out[0], c.tolerance)
@@ -359,7 +359,7 @@ func TestLibrariesAreRecorded(t *testing.T) {
 // TestGeometriesLeaveLibrariesAlone, which have their own.
 func TestGeometriesLeaveLibrariesAlone(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Deferred)[0]
-	cudatest.Libraries(t, d)
+	cudatest.UseLibraries(t, d)
 	c := trial{kernels.MatMul, nil, list(of(4, 6)), list(of(4, 5), of(5, 6)), 1e-4}
 	_, there := c.call(t, d)
 	there.Geometry = kernels.Geometry{Threads: 64}
@@ -376,7 +376,7 @@ func TestGeometriesLeaveLibrariesAlone(t *testing.T) {
 // library did not do.
 func TestProfilesCountLibrariesOnce(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Deferred)[0]
-	cudatest.Libraries(t, d)
+	cudatest.UseLibraries(t, d)
 	p := d.Profile()
 	trial{kernels.MatMul, nil, list(of(4, 6)), list(of(4, 5), of(5, 6)), 1e-4}.agrees(t, d)
 	trial{kernels.MatMul, nil, list(of(4, 6)), list(of(4, 13), of(13, 6)), 1e-4}.agrees(t, d)
@@ -384,8 +384,8 @@ func TestProfilesCountLibrariesOnce(t *testing.T) {
 	p.Stop()
 	got := map[string]int{}
 	for _, r := range p.Rows() {
-		if r.What == "launch" {
-			got[r.By] = r.Times
+		if r.Activity == "launch" {
+			got[r.Name] = r.Count
 		}
 	}
 	if want := map[string]int{"cuBLASLt": 1, "cuDNN": 1, "product_thin_f32": 1}; !maps.Equal(got, want) {
@@ -396,11 +396,11 @@ func TestProfilesCountLibrariesOnce(t *testing.T) {
 // TestLibrariesStartOnceThereIsRoom: that there was none once is no reason to fail ever after.
 func TestLibrariesStartOnceThereIsRoom(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Eager)[1]
-	cudatest.Libraries(t, d)
+	cudatest.UseLibraries(t, d)
 	c := trial{kernels.MatMul, nil, list(of(4, 6)), list(of(4, 5), of(5, 6)), 1e-4}
 	_, there := c.call(t, d)
 	cuda.Unstart(d)
-	if _, err := d.Record(func() error { return d.Run(c.k, &there) }); err == nil || !strings.Contains(err.Error(), "cuBLASLt") {
+	if _, err := d.Capture(func() error { return d.Run(c.k, &there) }); err == nil || !strings.Contains(err.Error(), "cuBLASLt") {
 		t.Errorf("error %v; want one about cuBLASLt's workspace", err)
 	}
 	if n := launches("cublasLtMatmul", func() { c.agrees(t, d) }); n != 1 {

@@ -61,7 +61,7 @@ const (
 
 func init() {
 	for i, l := range libraries {
-		l.find = sync.OnceValue(func() Library { return l.look(i) })
+		l.find = sync.OnceValue(func() Library { return l.load(i) })
 	}
 }
 
@@ -75,10 +75,10 @@ func OverrideLibrary(name string, use func(set func(name string, function unsafe
 }
 
 // errOff is why libraries are missing where they were turned off.
-var errOff = errors.New("turned off by H5DNN_CUDA_LIBS=off")
+var errDisabled = errors.New("turned off by H5DNN_CUDA_LIBS=off")
 
 // look finds and opens the library.
-func (l *library) look(index int) Library {
+func (l *library) load(index int) Library {
 	found := Library{Name: l.name, Use: l.use}
 	if use := overridden[l.name]; use != nil {
 		use(overrideFunction)
@@ -103,7 +103,7 @@ func overrideFunction(name string, function unsafe.Pointer) {
 // open opens the first of the library's candidates that can be, and returns its path.
 func (l *library) open(index int) (path string, err error) {
 	if os.Getenv("H5DNN_CUDA_LIBS") == "off" {
-		return "", errOff
+		return "", errDisabled
 	}
 	var wrong []string
 	for _, path := range l.candidates() {
@@ -118,11 +118,11 @@ func (l *library) open(index int) (path string, err error) {
 	if len(wrong) > 0 {
 		return "", errors.New(strings.Join(wrong, "; "))
 	}
-	return "", fmt.Errorf("not found%s; install it, of CUDA's packages or by pip install %s, or name its folder in H5DNN_CUDA_LIBS", onlyIn(), l.pip)
+	return "", fmt.Errorf("not found%s; install it, of CUDA's packages or by pip install %s, or name its folder in H5DNN_CUDA_LIBS", searchedFolders(), l.pip)
 }
 
 // onlyIn says where was looked, if that was not everywhere.
-func onlyIn() string {
+func searchedFolders() string {
 	if folders := os.Getenv("H5DNN_CUDA_LIBS"); folders != "" {
 		return " in " + folders
 	}
@@ -149,13 +149,13 @@ func openLibrary(index int, path string) (at string, err error) {
 func (l *library) candidates() (paths []string) {
 	folders := filepath.SplitList(os.Getenv("H5DNN_CUDA_LIBS"))
 	if len(folders) == 0 {
-		for _, version := range l.served() {
+		for _, version := range l.supportedVersions() {
 			paths = append(paths, l.file+version)
 		}
 		folders = l.folders()
 	}
 	for _, folder := range folders {
-		for _, version := range l.served() {
+		for _, version := range l.supportedVersions() {
 			if path := filepath.Join(folder, l.file+version); exists(path) {
 				paths = append(paths, path)
 			}
@@ -166,16 +166,16 @@ func (l *library) candidates() (paths []string) {
 
 // served are the versions that the driver is not too old for: those of CUDA's own
 // libraries are CUDA's.
-func (l *library) served() []string {
+func (l *library) supportedVersions() []string {
 	d, err := Find()
 	if err != nil || override != nil || l.name == "cuDNN" {
 		return l.versions
 	}
-	return l.upTo(d.Version)
+	return l.versionsUpTo(d.Version)
 }
 
 // upTo are the versions that are not newer than one of CUDA, such as "12.4".
-func (l *library) upTo(cuda string) []string {
+func (l *library) versionsUpTo(cuda string) []string {
 	major, _, _ := strings.Cut(cuda, ".")
 	return slices.DeleteFunc(slices.Clone(l.versions), func(version string) bool {
 		return len(version) > len(major) || len(version) == len(major) && version > major
@@ -230,10 +230,10 @@ func exists(path string) bool {
 
 // openCompanions opens the other parts of cuDNN that lie beside it. It would
 // open them itself by name alone, and mix them up with those of another version.
-func openCompanions(path string) error {
+func openSublibraries(path string) error {
 	for _, part := range glob(filepath.Join(filepath.Dir(path), "libcudnn_*.so.9")) {
 		s := C.CString(part)
-		problem := C.h5_library_companion(s)
+		problem := C.h5_library_open_part(s)
 		C.free(unsafe.Pointer(s))
 		if problem != nil {
 			return errors.New(C.GoString(problem))

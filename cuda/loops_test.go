@@ -76,7 +76,7 @@ func TestLoopsTouchMuchWithLittle(t *testing.T) {
 		{trial{k: kernels.Sum, out: list(of(1, 16, 1, 1)), in: list(image)}, 0, 14.92, 36},
 		{trial{k: kernels.Sum, out: list(of(1, 16, 1, 1)), in: list(image.channelsLast())}, 0, 8.21, 35},
 	} {
-		counters := cudatest.Count(func() {
+		counters := cudatest.CountInstructions(func() {
 			_, there := c.call(t, d)
 			there.Geometry.Blocks = c.blocks
 			if err := d.Run(c.k, &there); err != nil {

@@ -36,7 +36,7 @@ func (m *memory) Touch()                 { m.version.Add(1) }
 // collector's own goroutine does not talk to the driver.
 type garbage struct {
 	mu     sync.Mutex
-	found  []block
+	blocks []block
 	pinned []unsafe.Pointer
 	bytes  int // of the device that are held, garbage included
 	count  int
@@ -59,15 +59,15 @@ func (d *Device) Alloc(size int) (storage.Storage, error) {
 	if size == 0 {
 		return m, nil
 	}
-	if err := d.unrecorded(fmt.Sprintf("allocate %d bytes", size)); err != nil {
+	if err := d.refuseDuringCapture(fmt.Sprintf("allocate %d bytes", size)); err != nil {
 		return nil, err
 	}
-	if err := d.sweep(); err != nil {
+	if err := d.freeGarbage(); err != nil {
 		return nil, err
 	}
 	address, err := d.alloc(size)
 	if isCode(err, outOfMemory) {
-		address, err = d.allocAgain(size)
+		address, err = d.allocAfterRelease(size)
 	}
 	if err != nil {
 		return nil, err
@@ -88,10 +88,10 @@ func (d *Device) alloc(size int) (uint64, error) {
 }
 
 // allocAgain is alloc after everything was given back that could be.
-func (d *Device) allocAgain(size int) (uint64, error) {
+func (d *Device) allocAfterRelease(size int) (uint64, error) {
 	d.scratch.Drop()
 	collect()
-	free, all, err := d.free()
+	free, all, err := d.trimPool()
 	if err != nil {
 		return 0, err
 	}
@@ -99,7 +99,7 @@ func (d *Device) allocAgain(size int) (uint64, error) {
 	if err == nil {
 		return at, nil
 	}
-	held, count := d.Held()
+	held, count := d.Allocated()
 	others := max(0, all-free-held)
 	return 0, fmt.Errorf("%w: of %s %d arrays hold %s, the driver and other programs %s, %s are free; use smaller batches, or release what is kept",
 		err, amount(all), count, amount(held), amount(others), amount(free))
@@ -107,18 +107,18 @@ func (d *Device) allocAgain(size int) (uint64, error) {
 
 // free gives back what the pool keeps of what nothing can reach, and returns how many
 // bytes of the device's memory are free then, of how many.
-func (d *Device) free() (bytes, all int, err error) {
-	if err := d.sweep(); err != nil {
+func (d *Device) trimPool() (bytes, all int, err error) {
+	if err := d.freeGarbage(); err != nil {
 		return 0, 0, err
 	}
 	if err := d.stream.Sync(); err != nil { // what is freed later is not given back
 		return 0, 0, err
 	}
-	if err := d.check("trim", C.h5_trim(d.context, d.pool)); err != nil {
+	if err := d.check("trim", C.h5_pool_trim(d.context, d.pool)); err != nil {
 		return 0, 0, err
 	}
 	var free, total C.size_t
-	err = d.check("ask for free memory", C.h5_available(d.context, &free, &total))
+	err = d.check("ask for free memory", C.h5_mem_info(d.context, &free, &total))
 	return int(free), int(total), err
 }
 
@@ -135,7 +135,7 @@ func collect() {
 }
 
 // Held returns how many bytes of the device's memory are in use here, by how many storages.
-func (d *Device) Held() (bytes, count int) {
+func (d *Device) Allocated() (bytes, count int) {
 	d.garbage.mu.Lock()
 	defer d.garbage.mu.Unlock()
 	return d.garbage.bytes, d.garbage.count
@@ -144,7 +144,7 @@ func (d *Device) Held() (bytes, count int) {
 func (g *garbage) add(b block) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.found = append(g.found, b)
+	g.blocks = append(g.blocks, b)
 }
 
 func (g *garbage) addPinned(at unsafe.Pointer) {
@@ -154,18 +154,18 @@ func (g *garbage) addPinned(at unsafe.Pointer) {
 }
 
 // sweep frees garbage, once what was issued before is done. What fails is not tried again.
-func (d *Device) sweep() error {
+func (d *Device) freeGarbage() error {
 	g := &d.garbage
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for i, at := range slices.Backward(g.pinned) {
 		g.pinned = g.pinned[:i]
-		if err := d.check("free pinned memory", C.h5_unpin(d.context, at)); err != nil {
+		if err := d.check("free pinned memory", C.h5_host_free(d.context, at)); err != nil {
 			return err
 		}
 	}
-	for i, b := range slices.Backward(g.found) {
-		g.found = g.found[:i]
+	for i, b := range slices.Backward(g.blocks) {
+		g.blocks = g.blocks[:i]
 		g.bytes -= b.size
 		g.count--
 		if err := d.check("free", C.h5_free(d.context, C.h5_address(b.address), d.stream.handle)); err != nil {
@@ -186,13 +186,13 @@ func amount(bytes int) string {
 
 // Address returns where a storage of this device lies.
 func (d *Device) Address(s storage.Storage) uint64 {
-	d.keep(s)
+	d.retain(s)
 	return s.(*memory).address
 }
 
 // Scratch lends memory to the work that use issues: when that work runs, no one
 // else's does.
-func (d *Device) Scratch(bytes int, use func(address uint64) error) error {
+func (d *Device) Workspace(bytes int, use func(address uint64) error) error {
 	s, err := d.scratch.Get(bytes)
 	if err != nil {
 		return err

@@ -109,7 +109,7 @@ func (d *Device) launch(s *Stream, entry string, blocks [3]uint32, threads uint3
 	if err != nil {
 		return err
 	}
-	d.note("launch", entry, 0)
+	d.count("launch", entry, 0)
 	code := C.h5_launch(d.context, f, (*C.uint32_t)(&blocks[0]), C.uint32_t(threads), s.handle, unsafe.Pointer(&args[0]))
 	runtime.KeepAlive(args)
 	return d.check("launch "+entry, code)

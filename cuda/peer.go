@@ -30,27 +30,27 @@ func (d *Device) CopyFrom(dst, src storage.Array) (bool, error) {
 		return false, nil
 	}
 	if there != d {
-		if reached, err := d.reach(there); !reached {
+		if reached, err := d.enablePeerAccess(there); !reached {
 			return false, err
 		}
 	} else if !dst.Contiguous() || !src.Contiguous() {
-		return true, d.relay(dst, src)
+		return true, d.copyStrided(dst, src)
 	}
-	return true, there.packed(src, func(from storage.Array) error {
-		return d.unpacked(dst, func(to storage.Array) error { return d.fetch(to, from) })
+	return true, there.withContiguous(src, func(from storage.Array) error {
+		return d.intoContiguous(dst, func(to storage.Array) error { return d.copyContiguous(to, from) })
 	})
 }
 
 // relay copies elements of d to where they lie otherwise.
-func (d *Device) relay(dst, src storage.Array) error {
+func (d *Device) copyStrided(dst, src storage.Array) error {
 	return d.Run(kernels.Copy, &kernels.Call{Out: []storage.Array{dst}, In: []storage.Array{src}})
 }
 
 // packed calls use with a's elements without gaps: a, or a copy for the work that use issues.
-func (d *Device) packed(a storage.Array, use func(storage.Array) error) error {
-	return d.dense(a, func(dense storage.Array) error {
+func (d *Device) withContiguous(a storage.Array, use func(storage.Array) error) error {
+	return d.withContiguousMemory(a, func(dense storage.Array) error {
 		if dense.Data != a.Data {
-			if err := d.relay(dense, a); err != nil {
+			if err := d.copyStrided(dense, a); err != nil {
 				return err
 			}
 		}
@@ -59,58 +59,58 @@ func (d *Device) packed(a storage.Array, use func(storage.Array) error) error {
 }
 
 // unpacked calls use with an array without gaps for what is then a's elements.
-func (d *Device) unpacked(a storage.Array, use func(storage.Array) error) error {
-	return d.dense(a, func(dense storage.Array) error {
+func (d *Device) intoContiguous(a storage.Array, use func(storage.Array) error) error {
+	return d.withContiguousMemory(a, func(dense storage.Array) error {
 		if err := use(dense); err != nil || dense.Data == a.Data {
 			return err
 		}
-		return d.relay(a, dense)
+		return d.copyStrided(a, dense)
 	})
 }
 
 // dense calls use with a, or with scratch for its elements if it has gaps.
-func (d *Device) dense(a storage.Array, use func(storage.Array) error) error {
+func (d *Device) withContiguousMemory(a storage.Array, use func(storage.Array) error) error {
 	if a.Contiguous() {
 		return use(a)
 	}
 	bytes := a.Len() * a.Type.Size()
-	return d.Scratch(bytes, func(address uint64) error {
-		return use(storage.Array{Data: d.Borrow(address, bytes), Type: a.Type, View: views.Of(a.Shape...)})
+	return d.Workspace(bytes, func(address uint64) error {
+		return use(storage.Array{Data: d.UnownedMemory(address, bytes), Type: a.Type, View: views.Of(a.Shape...)})
 	})
 }
 
 // fetch copies elements without gaps, from this GPU or one that it reaches.
-func (d *Device) fetch(dst, src storage.Array) error {
+func (d *Device) copyContiguous(dst, src storage.Array) error {
 	size := src.Type.Size()
 	there, n := src.Data.Device().(*Device), src.Len()*size
-	into, err := d.stretch("copy to", dst.Data, dst.Offset*size, n)
+	into, err := d.memoryRange("copy to", dst.Data, dst.Offset*size, n)
 	if err != nil {
 		return err
 	}
-	from, err := there.stretch("copy from", src.Data, src.Offset*size, n)
+	from, err := there.memoryRange("copy from", src.Data, src.Offset*size, n)
 	if err != nil || n == 0 {
 		return err
 	}
 	defer runtime.KeepAlive(into)
 	defer runtime.KeepAlive(from)
 	a, b := C.h5_address(into.address+uint64(dst.Offset*size)), C.h5_address(from.address+uint64(src.Offset*size))
-	d.note("move", "", n)
+	d.count("move", "", n)
 	if there == d {
-		return d.check("copy", C.h5_move(d.context, a, b, C.size_t(n), d.stream.handle))
+		return d.check("copy", C.h5_copy(d.context, a, b, C.size_t(n), d.stream.handle))
 	}
-	if err := d.stream.follow(there.stream); err != nil {
+	if err := d.stream.waitStream(there.stream); err != nil {
 		return err
 	}
-	if err := d.check("copy from "+there.String(), C.h5_fetch(d.context, a, there.context, b, C.size_t(n), d.stream.handle)); err != nil {
+	if err := d.check("copy from "+there.String(), C.h5_peer_copy(d.context, a, there.context, b, C.size_t(n), d.stream.handle)); err != nil {
 		return err
 	}
-	return there.stream.follow(d.stream)
+	return there.stream.waitStream(d.stream)
 }
 
 // reach lets d and another device touch each other's memory, if they can.
-func (d *Device) reach(other *Device) (bool, error) {
+func (d *Device) enablePeerAccess(other *Device) (bool, error) {
 	for _, pair := range [2][2]*Device{{d, other}, {other, d}} {
-		if ok, err := pair[0].share(pair[1]); !ok {
+		if ok, err := pair[0].allowAccess(pair[1]); !ok {
 			return false, err
 		}
 	}
@@ -118,9 +118,9 @@ func (d *Device) reach(other *Device) (bool, error) {
 }
 
 // share lets peer touch d's memory, if it can.
-func (d *Device) share(peer *Device) (bool, error) {
+func (d *Device) allowAccess(peer *Device) (bool, error) {
 	var can C.int
-	if err := d.check("ask who reaches it", C.h5_reaches(&can, peer.handle, d.handle)); err != nil || can == 0 {
+	if err := d.check("ask who reaches it", C.h5_can_access_peer(&can, peer.handle, d.handle)); err != nil || can == 0 {
 		return false, err
 	}
 	d.peers.mu.Lock()
@@ -128,7 +128,7 @@ func (d *Device) share(peer *Device) (bool, error) {
 	if d.peers.all[peer] {
 		return true, nil
 	}
-	if err := d.check(fmt.Sprintf("share memory with %v", peer), C.h5_share(d.context, d.pool, peer.handle)); err != nil {
+	if err := d.check(fmt.Sprintf("share memory with %v", peer), C.h5_pool_set_access(d.context, d.pool, peer.handle)); err != nil {
 		return false, err
 	}
 	d.peers.all[peer] = true

@@ -25,10 +25,10 @@ func (d *Device) Pin(size int) (*Pinned, error) {
 	if err := d.ready(); err != nil || size == 0 {
 		return &Pinned{}, err
 	}
-	if err := d.unrecorded(fmt.Sprintf("pin %d bytes of host memory", size)); err != nil {
+	if err := d.refuseDuringCapture(fmt.Sprintf("pin %d bytes of host memory", size)); err != nil {
 		return nil, err
 	}
-	if err := d.sweep(); err != nil {
+	if err := d.freeGarbage(); err != nil {
 		return nil, err
 	}
 	return d.pin(size)
@@ -36,7 +36,7 @@ func (d *Device) Pin(size int) (*Pinned, error) {
 
 func (d *Device) pin(size int) (*Pinned, error) {
 	var at unsafe.Pointer
-	if err := d.check(fmt.Sprintf("pin %d bytes of host memory", size), C.h5_pin(d.context, &at, C.size_t(size))); err != nil {
+	if err := d.check(fmt.Sprintf("pin %d bytes of host memory", size), C.h5_host_alloc(d.context, &at, C.size_t(size))); err != nil {
 		return nil, err
 	}
 	p := &Pinned{unsafe.Slice((*byte)(at), size)}

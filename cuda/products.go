@@ -19,7 +19,7 @@ func (d *Device) Multiply(p kernels.Product) (done bool, err error) {
 	if !ok {
 		return false, nil
 	}
-	handle, err := v.open(d, cublasLt)
+	handle, err := v.handle(d, cublasLt)
 	if handle == 0 || err != nil {
 		return false, err
 	}
@@ -27,7 +27,7 @@ func (d *Device) Multiply(p kernels.Product) (done bool, err error) {
 	if choice.state == C.H5_NONE {
 		return false, nil
 	}
-	g.workspace, g.bytes = d.room(choice)
+	g.workspace, g.bytes = d.workspaceFor(choice)
 	code := C.h5_gemm_issue(d.context, handle, d.stream.handle, (*C.h5_gemm)(&g), choice)
 	if code == C.H5_CUBLAS_NOT_SUPPORTED { // by the algorithm that it chose
 		choice.state = C.H5_NONE
@@ -35,8 +35,8 @@ func (d *Device) Multiply(p kernels.Product) (done bool, err error) {
 	if choice.state == C.H5_NONE {
 		return false, nil
 	}
-	d.note("launch", "cuBLASLt", 0)
-	return true, d.said("cuBLASLt: multiply", code, ltText)
+	d.count("launch", "cuBLASLt", 0)
+	return true, d.checkLibrary("cuBLASLt: multiply", code, ltText)
 }
 
 // A gemm is a product as cuBLASLt has it.

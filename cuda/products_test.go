@@ -40,7 +40,7 @@ func TestProductsCostLittle(t *testing.T) {
 			most  cost
 		}{{"float32", c.trial, false, c.single}, {"TF32", c.trial, true, c.tf32}, {"bfloat16", half, false, c.bf16}} {
 			d.AllowTF32(p.tf32)
-			n := cudatest.Count(func() {
+			n := cudatest.CountInstructions(func() {
 				_, there := p.trial.call(t, d)
 				if err := d.Run(p.trial.k, &there); err != nil {
 					t.Fatal(err)

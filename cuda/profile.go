@@ -24,10 +24,10 @@ type Row struct {
 	// What is "launch", of an entry of the device code or a library's work; "copy", of elements to
 	// where they lie otherwise, most often without gaps; "upload", "download" or
 	// "move", between host and device or within devices; "record" and "replay", of a graph.
-	What  string
-	By    string // the entry, NVIDIA's library, what was recorded, or the function that asked: "tensor.(*Tensor).Item"
-	Times int
-	Bytes int // 0 for launches and replays
+	Activity string
+	Name     string // the entry, NVIDIA's library, what was recorded, or the function that asked: "tensor.(*Tensor).Item"
+	Count    int
+	Bytes    int // 0 for launches and replays
 }
 
 // Profile counts what d is asked for from now on, until Stop. Only the last
@@ -50,7 +50,7 @@ func (p *Profile) Rows() []Row {
 		rows = append(rows, *r)
 	}
 	slices.SortFunc(rows, func(a, b Row) int {
-		return cmp.Or(b.Bytes-a.Bytes, b.Times-a.Times, strings.Compare(a.What, b.What), strings.Compare(a.By, b.By))
+		return cmp.Or(b.Bytes-a.Bytes, b.Count-a.Count, strings.Compare(a.Activity, b.Activity), strings.Compare(a.Name, b.Name))
 	})
 	return rows
 }
@@ -60,7 +60,7 @@ func (p *Profile) String() string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, r := range p.Rows() {
-		fmt.Fprintf(w, "%s\t%s\t%d×", r.What, r.By, r.Times)
+		fmt.Fprintf(w, "%s\t%s\t%d×", r.Activity, r.Name, r.Count)
 		if r.Bytes > 0 {
 			fmt.Fprintf(w, "\t%s", amount(r.Bytes))
 		}
@@ -71,39 +71,39 @@ func (p *Profile) String() string {
 }
 
 // note counts, if d is profiled. Without a name, by is who asked.
-func (d *Device) note(what, by string, bytes int) {
+func (d *Device) count(what, by string, bytes int) {
 	p := d.profile.Load()
 	if p == nil {
 		return
 	}
 	if by == "" {
-		by = asker()
+		by = callerName()
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	key := Row{What: what, By: by}
+	key := Row{Activity: what, Name: by}
 	r := p.rows[key]
 	if r == nil {
-		r = &Row{What: what, By: by}
+		r = &Row{Activity: what, Name: by}
 		p.rows[key] = r
 	}
-	r.Times++
+	r.Count++
 	r.Bytes += bytes
 }
 
 // noteCopy counts a call of the kernel that copies.
-func (d *Device) noteCopy(k *kernels.Kernel, c *kernels.Call) {
+func (d *Device) countCopy(k *kernels.Kernel, c *kernels.Call) {
 	if k == kernels.Copy && len(c.Out) == 1 {
-		d.note("copy", "", c.Out[0].Len()*c.Out[0].Type.Size())
+		d.count("copy", "", c.Out[0].Len()*c.Out[0].Type.Size())
 	}
 }
 
 // carriers are functions of other packages that only pass on what was asked for.
-var carriers = map[string]bool{"Run": true, "run": true, "Compute": true, "compute": true, "Read": true}
+var forwarders = map[string]bool{"Run": true, "run": true, "Compute": true, "compute": true, "Read": true}
 
 // asker returns the function on whose behalf the device was called: the first
 // one outside of the packages that carry arrays to devices.
-func asker() string {
+func callerName() string {
 	pcs := make([]uintptr, 64)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
 	for {
@@ -111,7 +111,7 @@ func asker() string {
 		name := f.Function[strings.LastIndex(f.Function, "/")+1:]
 		if dot := strings.Index(name, "."); dot > 0 {
 			last := name[strings.LastIndex(name, ".")+1:]
-			if p := name[:dot]; p != "cuda" && p != "storage" && p != "kernels" && !carriers[last] {
+			if p := name[:dot]; p != "cuda" && p != "storage" && p != "kernels" && !forwarders[last] {
 				return name
 			}
 		}

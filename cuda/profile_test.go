@@ -23,10 +23,10 @@ func TestProfilesSayWhoAsked(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []cuda.Row{
-		{What: "copy", By: "cuda_test.packs", Times: 2, Bytes: 48},
-		{What: "download", By: "cuda_test.packs", Times: 2, Bytes: 48},
-		{What: "upload", By: "cuda_test.numbers", Times: 1, Bytes: 40},
-		{What: "launch", By: "copy_4", Times: 2},
+		{Activity: "copy", Name: "cuda_test.packs", Count: 2, Bytes: 48},
+		{Activity: "download", Name: "cuda_test.packs", Count: 2, Bytes: 48},
+		{Activity: "upload", Name: "cuda_test.numbers", Count: 1, Bytes: 40},
+		{Activity: "launch", Name: "copy_4", Count: 2},
 	}
 	if got := p.Rows(); !slices.Equal(got, want) {
 		t.Errorf("got %+v\nwant %+v", got, want)

@@ -38,7 +38,7 @@ func PTX(name, text string) *Program {
 }
 
 // on returns the program compiled for d.
-func (p *Program) on(d *Device) (*module, error) {
+func (p *Program) load(d *Device) (*module, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if m := p.loaded[d]; m != nil {
@@ -88,7 +88,7 @@ type Grid struct {
 // CPU until its Plain is set.
 func (f Function) Kernel(name string) *kernels.Kernel {
 	return &kernels.Kernel{Name: name, CUDA: func(g kernels.GPU, c *kernels.Call) error {
-		s, ok := streamOf(g)
+		s, ok := streamFor(g)
 		if !ok {
 			return fmt.Errorf("%s: %v is no device of package cuda: %w", name, g, storage.ErrDevice)
 		}
@@ -100,11 +100,11 @@ func (f Function) Kernel(name string) *kernels.Kernel {
 }
 
 // streamOf returns the stream that g launches on.
-func streamOf(g kernels.GPU) (*Stream, bool) {
+func streamFor(g kernels.GPU) (*Stream, bool) {
 	switch g := g.(type) {
 	case *Device:
 		return g.stream, true
-	case lane:
+	case streamRunner:
 		return g.stream, true
 	}
 	return nil, false
@@ -115,19 +115,19 @@ func (f Function) launch(s *Stream, c *kernels.Call) error {
 	if err := f.check(d, c); err != nil {
 		return err
 	}
-	m, err := f.Program.on(d)
+	m, err := f.Program.load(d)
 	if err != nil {
 		return err
 	}
 	entry := strings.ReplaceAll(f.Entry, "%v", first(c).Type.String())
 	if _, ok := m.params[entry]; !ok {
-		return fmt.Errorf("%s has no entry %s; it has %s: %w", f.Program.name, entry, named(m.params), storage.ErrState)
+		return fmt.Errorf("%s has no entry %s; it has %s: %w", f.Program.name, entry, entryNames(m.params), storage.ErrState)
 	}
 	grid, args := f.gridOf(c), f.argsOf(c)
 	if slices.Contains(grid.Blocks[:], 0) {
 		return nil
 	}
-	packed, err := pack(d, args)
+	packed, err := packArgs(d, args)
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (f Function) launch(s *Stream, c *kernels.Call) error {
 		return err
 	}
 	defer runtime.KeepAlive(args) // arrays that are no operands
-	d.note("launch", entry, 0)
+	d.count("launch", entry, 0)
 	return d.check("launch "+entry, packed.launch(s, function, grid))
 }
 
@@ -184,12 +184,12 @@ func (f Function) argsOf(c *kernels.Call) (args []any) {
 }
 
 // packedArgs is arguments as C takes them: values in slots of eight bytes.
-type packedArgs struct {
+type kernelArgs struct {
 	slots []uint64
 	sizes []int
 }
 
-func pack(d *Device, args []any) (p packedArgs, err error) {
+func packArgs(d *Device, args []any) (p kernelArgs, err error) {
 	for i, arg := range args {
 		if a, ok := arg.(storage.Array); ok {
 			m, ok := a.Data.(*memory)
@@ -205,14 +205,14 @@ func pack(d *Device, args []any) (p packedArgs, err error) {
 		}
 		p.slots, p.sizes = append(p.slots, binary.NativeEndian.Uint64(slot[:])), append(p.sizes, size)
 	}
-	if len(p.slots) > C.H5_MOST_ARGUMENTS {
-		return p, fmt.Errorf("%d arguments; at most %d are passed: %w", len(args), C.H5_MOST_ARGUMENTS, storage.ErrState)
+	if len(p.slots) > C.H5_MAX_ARGUMENTS {
+		return p, fmt.Errorf("%d arguments; at most %d are passed: %w", len(args), C.H5_MAX_ARGUMENTS, storage.ErrState)
 	}
 	return p, nil
 }
 
-func (p *packedArgs) launch(s *Stream, function C.h5_handle, g Grid) C.h5_result {
+func (p *kernelArgs) launch(s *Stream, function C.h5_handle, g Grid) C.h5_result {
 	shape := [7]C.uint32_t{C.uint32_t(g.Blocks[0]), C.uint32_t(g.Blocks[1]), C.uint32_t(g.Blocks[2]), C.uint32_t(g.Threads[0]), C.uint32_t(g.Threads[1]), C.uint32_t(g.Threads[2]), C.uint32_t(g.Shared)}
 	defer runtime.KeepAlive(p)
-	return C.h5_launch_list(s.device.context, function, &shape[0], s.handle, (*C.uint64_t)(unsafe.SliceData(p.slots)), C.int(len(p.slots)))
+	return C.h5_launch_args(s.device.context, function, &shape[0], s.handle, (*C.uint64_t)(unsafe.SliceData(p.slots)), C.int(len(p.slots)))
 }

@@ -4,17 +4,17 @@
 
 #include "driver.h"
 
-enum { H5_MOST_ARGUMENTS = 64 };
+enum { H5_MAX_ARGUMENTS = 64 };
 
 /* Launches a function on a grid of blocks, threads and shared memory, with arguments that lie in slots of
  * eight bytes, the first bytes of which are the value. Beyond 48 KiB, shared memory has to be asked for. */
-static inline h5_result h5_launch_list(h5_handle c, h5_handle f, const uint32_t *g, h5_handle s, uint64_t *slots, int count) {
-	void *params[H5_MOST_ARGUMENTS];
+static inline h5_result h5_launch_args(h5_handle c, h5_handle f, const uint32_t *g, h5_handle s, uint64_t *slots, int count) {
+	void *params[H5_MAX_ARGUMENTS];
 	for (int i = 0; i < count; i++)
 		params[i] = &slots[i];
-	h5_result r = h5_enter(c);
+	h5_result r = h5_set_context(c);
 	if (r == 0 && g[6] > 0)
-		r = h5_cuda.cuFuncSetAttribute(f, H5_FUNCTION_SHARED, (int)g[6]);
+		r = h5_cuda.cuFuncSetAttribute(f, H5_FUNCTION_MAX_DYNAMIC_SHARED, (int)g[6]);
 	return r ? r : h5_cuda.cuLaunchKernel(f, g[0], g[1], g[2], g[3], g[4], g[5], g[6], s, params, NULL);
 }
 

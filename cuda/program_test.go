@@ -126,7 +126,7 @@ func TestArgumentsAreTheEntrys(t *testing.T) {
 		if _, err := run(t, f, d, x); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "own: ") {
 			t.Errorf("error %v; want %q", err, want)
 		}
-		cudatest.Recover()
+		cudatest.Reset()
 	}
 }
 

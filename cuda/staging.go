@@ -13,9 +13,9 @@ import (
 // slots full waits, for the oldest. The driver's own way of copying memory that
 // is not pinned may wait for the stream.
 type staging struct {
-	mu    sync.Mutex
-	slots [stagingSlots]slot
-	next  int // the slot that is being filled
+	mu      sync.Mutex
+	buffers [stagingSlots]stagingBuffer
+	next    int // the slot that is being filled
 }
 
 const (
@@ -24,7 +24,7 @@ const (
 )
 
 // A slot is filled by one upload or several, and full until they are done.
-type slot struct {
+type stagingBuffer struct {
 	memory *Pinned // nil before its first use
 	done   *Event
 	used   int
@@ -35,7 +35,7 @@ func (g *staging) upload(d *Device, address uint64, src []byte) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for len(src) > 0 {
-		s, err := g.room(d)
+		s, err := g.freeBuffer(d)
 		if err != nil {
 			return err
 		}
@@ -50,8 +50,8 @@ func (g *staging) upload(d *Device, address uint64, src []byte) error {
 }
 
 // room returns a slot that has any.
-func (g *staging) room(d *Device) (*slot, error) {
-	s := &g.slots[g.next]
+func (g *staging) freeBuffer(d *Device) (*stagingBuffer, error) {
+	s := &g.buffers[g.next]
 	if s.memory == nil {
 		return s, s.make(d)
 	}
@@ -62,7 +62,7 @@ func (g *staging) room(d *Device) (*slot, error) {
 		return nil, err
 	}
 	g.next = (g.next + 1) % stagingSlots
-	s = &g.slots[g.next]
+	s = &g.buffers[g.next]
 	if s.memory == nil {
 		return s, s.make(d)
 	}
@@ -73,7 +73,7 @@ func (g *staging) room(d *Device) (*slot, error) {
 	return s, nil
 }
 
-func (s *slot) make(d *Device) error {
+func (s *stagingBuffer) make(d *Device) error {
 	memory, err := d.pin(stagingBytes)
 	if err != nil {
 		return err

@@ -33,10 +33,10 @@ func (d *Device) Available() (int, error) {
 	if err := d.ready(); err != nil {
 		return 0, err
 	}
-	if err := d.unrecorded("ask for free memory"); err != nil {
+	if err := d.refuseDuringCapture("ask for free memory"); err != nil {
 		return 0, err
 	}
-	bytes, _, err := d.free()
+	bytes, _, err := d.trimPool()
 	return bytes, err
 }
 
@@ -54,7 +54,7 @@ func (q queue) Mark(m storage.Mark) error {
 	return q.of(m, func(e *Event) error { return e.Record(q.stream) })
 }
 
-func (q queue) After(m storage.Mark) error { return q.of(m, q.stream.After) }
+func (q queue) After(m storage.Mark) error { return q.of(m, q.stream.WaitEvent) }
 
 func (q queue) of(m storage.Mark, do func(*Event) error) error {
 	e, err := q.stream.device.marked(m)

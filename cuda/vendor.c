@@ -83,10 +83,10 @@ static h5_status multiply(gemm *o, h5_object handle, h5_handle stream, const h5_
 
 h5_status h5_gemm_issue(h5_handle context, h5_object handle, h5_handle stream, const h5_gemm *g, h5_choice *choice) {
 	gemm o = {0};
-	if (h5_enter(context))
+	if (h5_set_context(context))
 		return H5_NO_CONTEXT;
 	h5_status status = describe(&o, g);
-	if (choice->state == H5_OPEN)
+	if (choice->state == H5_UNDECIDED)
 		TRY(choose(&o, handle, g, choice));
 	if (choice->state == H5_CHOSEN)
 		TRY(multiply(&o, handle, stream, g, &choice->algorithm));
@@ -183,11 +183,11 @@ static h5_status convolve(convolution *o, h5_object handle, const h5_convolution
 
 h5_status h5_convolution_issue(h5_handle context, h5_object handle, h5_handle stream, const h5_convolution *g, h5_choice *choice) {
 	convolution o = {0};
-	if (h5_enter(context))
+	if (h5_set_context(context))
 		return H5_NO_CONTEXT;
 	h5_status status = plan(&o, g);
 	TRY(h5_library.cudnnSetStream(handle, stream));
-	if (choice->state == H5_OPEN)
+	if (choice->state == H5_UNDECIDED)
 		TRY(select_algorithm(&o, handle, g, choice));
 	if (choice->state == H5_CHOSEN)
 		TRY(convolve(&o, handle, g, (int)choice->algorithm.data[0]));

@@ -58,7 +58,7 @@ func (d *Device) RoundsToTF32() bool {
 
 // open returns the device's handle for a library, or 0 where that is missing or
 // turned off. The lock is held.
-func (v *vendor) open(d *Device, index int) (C.h5_object, error) {
+func (v *vendor) handle(d *Device, index int) (C.h5_object, error) {
 	l := libraries[index]
 	if v.off || l.find().Missing != nil {
 		return 0, nil
@@ -85,7 +85,7 @@ func (v *vendor) start(d *Device, index int, l Library) (err error) {
 	}
 	handle := &v.handles[index]
 	if index == cudnn {
-		if err := openCompanions(l.Path); err != nil {
+		if err := openSublibraries(l.Path); err != nil {
 			return err
 		}
 		return status("start", C.h5_cudnn_create(d.context, handle), dnnText)
@@ -106,7 +106,7 @@ func (v *vendor) choice(problem any) *C.h5_choice {
 
 // room returns the workspace, if the algorithm needs it or is to be chosen: work
 // that shares it has to be done in order.
-func (d *Device) room(choice *C.h5_choice) (workspace C.h5_address, bytes C.size_t) {
+func (d *Device) workspaceFor(choice *C.h5_choice) (workspace C.h5_address, bytes C.size_t) {
 	if choice.state == C.H5_CHOSEN && choice.needs == 0 {
 		return 0, 0
 	}
@@ -125,7 +125,7 @@ func status(act string, code C.h5_status, text func(C.h5_status) *C.char) error 
 }
 
 // said is status of an act of d.
-func (d *Device) said(act string, code C.h5_status, text func(C.h5_status) *C.char) error {
+func (d *Device) checkLibrary(act string, code C.h5_status, text func(C.h5_status) *C.char) error {
 	if err := status(act, code, text); err != nil {
 		return fmt.Errorf("%v: %w", d, err)
 	}

@@ -6,7 +6,7 @@
 
 #include "libraries.h"
 
-enum { H5_OPEN, H5_CHOSEN, H5_NONE };
+enum { H5_UNDECIDED, H5_CHOSEN, H5_NONE };
 
 typedef struct {
 	int state;
@@ -54,11 +54,11 @@ h5_status h5_convolution_issue(h5_handle context, h5_object handle, h5_handle st
 enum { H5_NO_CONTEXT = -1 }; /* a status of our own: the device's context cannot be entered */
 
 static inline h5_status h5_cublas_create(h5_handle context, h5_object *handle) {
-	return h5_enter(context) ? H5_NO_CONTEXT : h5_library.cublasLtCreate(handle);
+	return h5_set_context(context) ? H5_NO_CONTEXT : h5_library.cublasLtCreate(handle);
 }
 
 static inline h5_status h5_cudnn_create(h5_handle context, h5_object *handle) {
-	return h5_enter(context) ? H5_NO_CONTEXT : h5_library.cudnnCreate(handle);
+	return h5_set_context(context) ? H5_NO_CONTEXT : h5_library.cudnnCreate(handle);
 }
 
 static inline const char *h5_cublas_text(h5_status status) { return h5_library.cublasLtGetStatusString(status); }

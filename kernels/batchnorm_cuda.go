@@ -123,7 +123,7 @@ func (c *Call) launchNorm(n *normArgs, pivot, constants string, dy *storage.Arra
 	if n.channels == 0 {
 		return nil
 	}
-	return c.gpu.Scratch(int(6*8*n.channels), func(at uint64) error {
+	return c.gpu.Workspace(int(6*8*n.channels), func(at uint64) error {
 		step := uint64(8 * n.channels)
 		n.by = channelArgs{at, at + step, at + 2*step, at + 3*step, at + 4*step, at + 5*step}
 		if pivot != "" {

@@ -29,7 +29,7 @@ var (
 		}
 		args := slopeBiasArgs{
 			dz: c.address(dz, over.first[0]), y: c.address(y, over.first[1]), dy: c.address(dy, over.first[2]), db: c.first(db),
-			counter: c.gpu.Counters(), scale: 1 / (1 - set.Dropped), channels: int64(dz.Shape[1]), over: over.count(), act: int64(set.Act),
+			counter: c.gpu.BlockCounters(), scale: 1 / (1 - set.Dropped), channels: int64(dz.Shape[1]), over: over.count(), act: int64(set.Act),
 			step: [4]int64{int64(dz.Stride[1]), int64(y.Stride[1]), int64(dy.Stride[1]), int64(db.Stride[0])}, o: over.C,
 		}
 		return c.launchSlopeBias(&args, dz)
@@ -61,7 +61,7 @@ func (c *Call) launchSlopeBias(args *slopeBiasArgs, dz *storage.Array) error {
 		args.splits = int64(cut(int(args.over), min(max(1, busy/tiles), ceil(int(args.over), 8*threads/width))))
 	}
 	blocks := [3]uint32{uint32(tiles), uint32(args.splits), 1}
-	return c.gpu.Scratch(int(8*args.splits*args.channels), func(part uint64) error {
+	return c.gpu.Workspace(int(8*args.splits*args.channels), func(part uint64) error {
 		args.part = part
 		return launchBlocks(c.gpu, code, blocks, threads, args)
 	})

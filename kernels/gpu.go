@@ -21,14 +21,14 @@ type GPU interface {
 	// Address returns where a storage of this device lies.
 	Address(s storage.Storage) uint64
 	// Scratch lends memory to the work that use launches.
-	Scratch(bytes int, use func(address uint64) error) error
+	Workspace(bytes int, use func(address uint64) error) error
 	// Fault is the address of a [Fault], at first [NoFault]; with any other the device
 	// fails when it is next waited for.
-	Fault() uint64
+	FaultAddress() uint64
 	// Counters is the address of so many uint32 as the constant says, which are 0 between
 	// launches: by them blocks learn which of them is the last. What uses them is launched
 	// within Scratch, which keeps such work of several streams apart.
-	Counters() uint64
+	BlockCounters() uint64
 }
 
 // Counters is how many of them a GPU has.

@@ -31,10 +31,10 @@ func (e *endless) Device() storage.Device { return e.d }
 
 func (d *dummy) String() string                 { return "dummy" }
 func (d *dummy) Address(storage.Storage) uint64 { return 1 << 40 }
-func (d *dummy) Fault() uint64                  { return 1 << 30 }
-func (d *dummy) Counters() uint64               { return 1 << 30 }
+func (d *dummy) FaultAddress() uint64           { return 1 << 30 }
+func (d *dummy) BlockCounters() uint64          { return 1 << 30 }
 
-func (d *dummy) Scratch(bytes int, use func(address uint64) error) error {
+func (d *dummy) Workspace(bytes int, use func(address uint64) error) error {
 	if bytes < 0 || bytes > d.lends {
 		d.t.Errorf("%s: %d bytes of scratch memory, want at most %d", d.what, bytes, d.lends)
 	}

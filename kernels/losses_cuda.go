@@ -47,13 +47,13 @@ var (
 		}
 		args := squaredErrorArgs{
 			x: c.address(x, g.first[0]), y: c.address(y, g.first[1]), loss: c.first(&c.Out[0]),
-			counter: c.gpu.Counters(), n: g.count(), all: float64(x.Len()), g: g.C,
+			counter: c.gpu.BlockCounters(), n: g.count(), all: float64(x.Len()), g: g.C,
 		}
 		if len(c.Out) == 2 {
 			args.dx = c.address(dx, g.first[2])
 		}
 		blocks := min(ceil(x.Len(), threads), busy)
-		return c.gpu.Scratch(8*blocks, func(part uint64) error {
+		return c.gpu.Workspace(8*blocks, func(part uint64) error {
 			args.part = part
 			return launchBlocks(c.gpu, entry("squared error", x.Type), [3]uint32{uint32(blocks), 1, 1}, threads, &args)
 		})
@@ -78,7 +78,7 @@ type squaredErrorArgs struct {
 func (c *Call) labelled() labelledArgs {
 	x, labels := &c.In[0], &c.In[1]
 	args := labelledArgs{
-		x: c.first(x), labels: c.first(labels), fault: c.gpu.Fault(), counter: c.gpu.Counters(),
+		x: c.first(x), labels: c.first(labels), fault: c.gpu.FaultAddress(), counter: c.gpu.BlockCounters(),
 		rows: int64(x.Shape[0]), cols: int64(x.Shape[1]), row: int64(x.Stride[0]), col: int64(x.Stride[1]),
 		step: int64(labels.Stride[0]), size: int64(labels.Type.Size()),
 	}
@@ -91,7 +91,7 @@ func (c *Call) labelled() labelledArgs {
 // launchRows computes so many numbers for each row, and the results from them.
 func (c *Call) launchRows(name string, numbers int, args *labelledArgs) error {
 	x := &c.In[0]
-	return c.gpu.Scratch(8*numbers*x.Shape[0], func(part uint64) error {
+	return c.gpu.Workspace(8*numbers*x.Shape[0], func(part uint64) error {
 		args.part = part
 		blocks := [3]uint32{uint32(min(ceil(x.Shape[0], threads/32), 1<<16)), 1, 1}
 		return launchBlocks(c.gpu, entry(name, x.Type), blocks, threads, args)

@@ -245,7 +245,7 @@ func computed(t *testing.T, gpu kernels.Runner, k *kernels.Kernel, c *kernels.Ca
 }
 
 func launched() (n int) {
-	for _, times := range cudatest.Launched() {
+	for _, times := range cudatest.LaunchCounts() {
 		n += times
 	}
 	return n

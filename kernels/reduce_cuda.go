@@ -87,7 +87,7 @@ func (c *Call) launchReduce(name string, y, x *storage.Array, divisor, none floa
 	if args.splits == 1 {
 		return launchBlocks(c.gpu, entry(code, x.Type), grid, threads, &args)
 	}
-	return c.gpu.Scratch(int(8*args.splits*args.kept), func(part uint64) error {
+	return c.gpu.Workspace(int(8*args.splits*args.kept), func(part uint64) error {
 		args.part = part
 		if err := launchBlocks(c.gpu, entry(code, x.Type), grid, threads, &args); err != nil {
 			return err

@@ -88,7 +88,7 @@ func (c *Call) launchTiles(t dtype.Type, p tiled) error {
 	}
 	e := pieces[0].e
 	bytes := int(e.m) * int(e.n) * max(t.Size(), 4)
-	return c.gpu.Scratch(splits*bytes, func(address uint64) error {
+	return c.gpu.Workspace(splits*bytes, func(address uint64) error {
 		at := address
 		for _, piece := range pieces {
 			if err := c.launchPiece(t, piece, 1, at); err != nil {

@@ -39,7 +39,7 @@ func (c *Call) launchTake(code string, y, x storage.Array, set AffineSet) error 
 	rows.Stride[0] = step
 	args := takeArgs{
 		first: c.first(&c.In[1]), step: int64(x.Stride[0]), all: int64(x.Shape[0]), rowStep: int64(step),
-		fault: c.gpu.Fault(), a: set.Scale, b: set.Shift,
+		fault: c.gpu.FaultAddress(), a: set.Scale, b: set.Shift,
 	}
 	x.Shape, x.Stride = y.Shape, slices.Clone(x.Stride)
 	x.Stride[0] = 0 // the kernel adds that of the row

@@ -160,7 +160,7 @@ func (c *Call) convolveMoved(library Convolver, q Convolution, w *storage.Array)
 
 // beside lends an array like a, which lies otherwise and holds nothing yet.
 func (c *Call) beside(a *storage.Array, stride [4]int, use func(moved *storage.Array) error) error {
-	return c.gpu.Scratch(a.Len()*a.Type.Size(), func(address uint64) error {
+	return c.gpu.Workspace(a.Len()*a.Type.Size(), func(address uint64) error {
 		return use(&storage.Array{Type: a.Type, View: views.View{Offset: int(address), Shape: a.Shape, Stride: stride[:]}})
 	})
 }

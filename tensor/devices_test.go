@@ -21,7 +21,7 @@ func TestDevicesAgree(t *testing.T) {
 // TestDevicesAgreeByLibraries is the same where libraries multiply and convolve.
 func TestDevicesAgreeByLibraries(t *testing.T) {
 	gpus := cudatest.Devices(t, cudatest.Deferred)
-	cudatest.Libraries(t, gpus[:]...)
+	cudatest.UseLibraries(t, gpus[:]...)
 	devicesAgree(t, gpus, func(s Sample) bool {
 		return slices.ContainsFunc([]string{"matmul", "linear", "conv2d"}, func(name string) bool { return strings.HasPrefix(s.Name, name) })
 	})
@@ -38,7 +38,7 @@ func devicesAgree(t *testing.T, gpus [2]*cuda.Device, of func(Sample) bool) {
 						if !of(s) {
 							t.Skip("no library computes it; TestDevicesAgree tries it")
 						}
-						defer cudatest.Recover()
+						defer cudatest.Reset()
 						host := draw(s, float)
 						agree(t, tolerance, s, moved(t, host, gpus[i%2], lay), widened(host))
 					})

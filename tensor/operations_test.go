@@ -26,7 +26,7 @@ func TestDevicesComputeWhatIsListed(t *testing.T) {
 	rows := map[string][2]feats{}
 	names := []string{}
 	eachSample(t, func(t *testing.T, s Sample) {
-		defer cudatest.Recover()
+		defer cudatest.Reset()
 		both := [2]feats{featsOf(t, s, storage.CPU), featsOf(t, s, gpu)}
 		if both[0] != both[1] {
 			t.Errorf("on the cpu: %v; on %v: %v", both[0], gpu, both[1])

@@ -6,18 +6,18 @@ import (
 )
 
 // A Replay is a step that was recorded: Run computes it once more, and does not wait.
-type Replay = kernels.Replay
+type Replay = kernels.Graph
 
 // A Recorder records steps on a device, to be run again and again in memory that
 // nothing else uses. Its steps share that memory, so they run one after another.
 type Recorder struct {
-	device kernels.Recorder
+	device kernels.GraphCapturer
 	pool   *storage.Pool
 }
 
 // NewRecorder returns a recorder of steps on d, and false if d cannot record.
 func NewRecorder(d storage.Device) (*Recorder, bool) {
-	device, ok := d.(kernels.Recorder)
+	device, ok := d.(kernels.GraphCapturer)
 	return &Recorder{device, storage.NewPool(d)}, ok
 }
 
@@ -29,5 +29,5 @@ func (r *Recorder) Step(f func(t *Tape)) error { return serve(&Tape{pool: r.pool
 // changes from run to run has to lie in memory: see Tape.SeedAt and Steering.
 // f may neither allocate beside the step's memory nor look at values.
 func (r *Recorder) Record(f func(t *Tape)) (Replay, error) {
-	return r.device.Record(func() error { return r.Step(f) })
+	return r.device.Capture(func() error { return r.Step(f) })
 }

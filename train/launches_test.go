@@ -57,7 +57,7 @@ func launches(t *testing.T, model string, libraries bool) map[string]int {
 	const batch, side, steps = 2, 12, 4 // one to have the memory, and one for each slot's recording
 	gpu := cudatest.Devices(t, cudatest.Deferred)[0]
 	if libraries {
-		cudatest.Libraries(t, gpu)
+		cudatest.UseLibraries(t, gpu)
 	}
 	c, err := train.ParseConfig([]byte("data: {file: none, x: images, y: labels, resident: yes}\nepochs: 1\nbatch: 2\n" + model))
 	if err != nil {
@@ -92,8 +92,8 @@ func launches(t *testing.T, model string, libraries bool) map[string]int {
 	profile.Stop()
 	found := map[string]int{}
 	for _, r := range profile.Rows() {
-		if r.What == "launch" {
-			found[r.By] = r.Times / (steps - 1)
+		if r.Activity == "launch" {
+			found[r.Name] = r.Count / (steps - 1)
 		}
 	}
 	return found

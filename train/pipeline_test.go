@@ -227,7 +227,7 @@ func TestMissingWaitsAreSeen(t *testing.T) {
 			}})
 			if err != nil {
 				results[name] = err.Error()
-				cudatest.Recover()
+				cudatest.Reset()
 				continue
 			}
 			results[name] = fmt.Sprint(state(t, run))
@@ -313,11 +313,11 @@ func TestSamplesStayWhereTheyFit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		before := cudatest.Launched()
+		before := cudatest.LaunchCounts()
 		if err := run.Fit(context.Background(), data, train.Options{OnBatch: func(train.Progress) error { return enough }}); !errors.Is(err, enough) {
 			t.Fatal(err)
 		}
-		for entry, count := range cudatest.Launched() {
+		for entry, count := range cudatest.LaunchCounts() {
 			if strings.HasPrefix(entry, "take_") {
 				launches += count - before[entry]
 			}
@@ -328,11 +328,11 @@ func TestSamplesStayWhereTheyFit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cudatest.Limit(t, d, 1<<30-free+2*bytes-1)
+	cudatest.LimitMemory(t, d, 1<<30-free+2*bytes-1)
 	if took() != 0 {
 		t.Error("samples that take more than half of the free memory were kept")
 	}
-	cudatest.Limit(t, d, 1<<30)
+	cudatest.LimitMemory(t, d, 1<<30)
 	if took() == 0 {
 		t.Error("samples that fit were not kept")
 	}
@@ -373,7 +373,7 @@ func TestLabelsThatAreNoClassAreNamed(t *testing.T) {
 			if err := run.Fit(context.Background(), data, train.Options{}); err == nil || !strings.HasPrefix(err.Error(), where) || !strings.Contains(err.Error(), "label 9") {
 				t.Errorf("%v, validating %v: error %v; want one about label 9, %s", w, validating, err, where)
 			}
-			cudatest.Recover()
+			cudatest.Reset()
 		}
 	}
 }

@@ -37,7 +37,7 @@ type forgetful struct{ *cuda.Device }
 
 var errForgotten = errors.New("forgotten")
 
-func (forgetful) Record(func() error) (kernels.Replay, error) { return nil, errForgotten }
+func (forgetful) Capture(func() error) (kernels.Graph, error) { return nil, errForgotten }
 
 // TestStepsThatCannotBeRecordedAreMade as they are, to the same end, and the user
 // hears of it once; where recording was asked for, that is an error.
@@ -77,11 +77,11 @@ type hesitant struct {
 	asked *int
 }
 
-func (d hesitant) Record(work func() error) (kernels.Replay, error) {
+func (d hesitant) Capture(work func() error) (kernels.Graph, error) {
 	if *d.asked++; *d.asked%2 == 1 {
 		return nil, errForgotten
 	}
-	return d.Device.Record(work)
+	return d.Device.Capture(work)
 }
 
 // TestRecordingIsTriedAgain where it failed once: the step is made as it is meanwhile, to
@@ -126,7 +126,7 @@ func TestTooLittleMemoryNamesWaysOut(t *testing.T) {
 		for _, limit := range []int{40_000, 20_000, 10_000, 5_000, 1_000} {
 			run, data := onGPU(t, d, w, light)
 			t.Run(fmt.Sprintf("%v, %d bytes", w, limit), func(t *testing.T) {
-				cudatest.Limit(t, d, limit)
+				cudatest.LimitMemory(t, d, limit)
 				err := run.Fit(context.Background(), data, train.Options{})
 				if !errors.Is(err, storage.ErrMemory) || strings.Contains(err.Error(), "--resident no") != (w.resident == "yes") {
 					t.Fatalf("error %v", err)

@@ -71,7 +71,7 @@ func TestLowPrecisionLearns(t *testing.T) {
 // comes to; with tf32 not quite as near.
 func TestLibrariesTrain(t *testing.T) {
 	gpu := cudatest.Devices(t, cudatest.Deferred)[0]
-	cudatest.Libraries(t, gpu)
+	cudatest.UseLibraries(t, gpu)
 	losses := map[string][]float64{}
 	for name, d := range map[string]storage.Device{"cpu float32": storage.CPU, "libraries float32": gpu, "libraries tf32": gpu} {
 		_, precision, _ := strings.Cut(name, " ")

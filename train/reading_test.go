@@ -54,10 +54,10 @@ func read(t *testing.T, schedule cudatest.Schedule, plant func(*flawed)) (result
 	run.Device = d
 	tally, err := train.EvaluateBy(some, run, data)
 	results[evaluating] = fmt.Sprint(tally, err)
-	cudatest.Recover()
+	cudatest.Reset()
 	said, err := predicted(run, x)
 	results[predicting] = fmt.Sprint(said, err)
-	cudatest.Recover()
+	cudatest.Reset()
 	return results
 }
 

@@ -166,7 +166,7 @@ func (a *queued) enqueue(b *batch) (err error) {
 	case b.slot.graph == nil:
 		err = a.capture(b.slot, work)
 	default:
-		err = b.slot.graph.Run()
+		err = b.slot.graph.Replay()
 	}
 	return cmp.Or(err, failed)
 }
@@ -180,7 +180,7 @@ func (a *queued) capture(s *slot, work func(t *tensor.Tape)) (err error) {
 	switch {
 	case err == nil:
 		a.retried = false
-		return s.graph.Run()
+		return s.graph.Replay()
 	case !a.retried:
 		a.retried = true
 	case a.Config.Graph == yes:

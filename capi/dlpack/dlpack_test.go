@@ -410,7 +410,7 @@ func TestDeletingWaitsForTheConsumer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, err := range []error{d.Handover(theirs.Handle()), theirs.Download(seen, a.Data, 0, 16), read.Record(theirs)} {
+	for _, err := range []error{d.ExternalStreamWait(theirs.Handle()), theirs.Download(seen, a.Data, 0, 16), read.Record(theirs)} {
 		if err != nil {
 			t.Fatal(err)
 		}

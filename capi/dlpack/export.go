@@ -102,8 +102,8 @@ func dlpack_deleted(handle C.uintptr_t) {
 		o.letGo()
 		return
 	}
-	cuda.Guest(func() {
-		d.Settle()
+	cuda.PreserveContext(func() {
+		d.SyncContext()
 		o.letGo()
 	})
 }

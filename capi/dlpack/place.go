@@ -47,7 +47,7 @@ func lent(d C.DLDevice, at unsafe.Pointer, size int) (storage.Storage, error) {
 		if err != nil {
 			return nil, err
 		}
-		return device.Borrow(uint64(uintptr(at)), size), nil
+		return device.UnownedMemory(uint64(uintptr(at)), size), nil
 	}
 	return nil, fmt.Errorf("DLPack device of type %d: h5dnn knows cpu (1), cuda (2) and pinned memory (3): %w", d.device_type, storage.ErrDevice)
 }

@@ -76,7 +76,7 @@ func showDriver(w io.Writer) error {
 	}
 	fmt.Fprintf(w, "cuda  CUDA %s, %s\n", driver.Version, driver.Path)
 	for _, d := range gpus {
-		fmt.Fprintf(w, "  %v  %s, compute capability %d.%d, %d multiprocessors, %.4g GiB\n", d, d.Model, d.Capability/10, d.Capability%10, d.Units, float64(d.Memory)/(1<<30))
+		fmt.Fprintf(w, "  %v  %s, compute capability %d.%d, %d multiprocessors, %.4g GiB\n", d, d.Model, d.Capability/10, d.Capability%10, d.Multiprocessors, float64(d.Memory)/(1<<30))
 	}
 	return nil
 }
@@ -127,7 +127,7 @@ func gpuFields() (gpus []fields, found fields) {
 		return nil, append(found, fields{{"missing", err.Error()}}...)
 	}
 	for _, d := range all {
-		gpus = append(gpus, fields{{"name", d.String()}, {"model", d.Model}, {"capability", d.Capability}, {"multiprocessors", d.Units}, {"bytes", d.Memory}})
+		gpus = append(gpus, fields{{"name", d.String()}, {"model", d.Model}, {"capability", d.Capability}, {"multiprocessors", d.Multiprocessors}, {"bytes", d.Memory}})
 	}
 	return gpus, found
 }

@@ -226,14 +226,14 @@ func (g gemm) digest() C.uint64_t {
 func (g gemm) needs() C.size_t { return C.size_t(g.d.rows/4) << 10 }
 
 // lends reports whether a workspace is what an algorithm needs.
-func lends(gpu *gpu, workspace C.h5_address, bytes, needs C.size_t) bool {
+func validWorkspace(gpu *gpu, workspace C.h5_address, bytes, needs C.size_t) bool {
 	return bytes >= needs && (bytes == 0 || gpu.holds(uint64(workspace), int(bytes)))
 }
 
 //export fake_cublasLtMatmulAlgoGetHeuristic
 func fake_cublasLtMatmulAlgoGetHeuristic(handle, desc, a, b, c, d, prefer C.h5_object, most C.int, results *C.h5_heuristic, count *C.int) status {
 	return locked(func() status {
-		fake.ran("cublasLtMatmulAlgoGetHeuristic")
+		fake.countLaunch("cublasLtMatmulAlgoGetHeuristic")
 		p := object[preference](prefer)
 		g, answer := gemmOf(handle, desc, a, b, c, d)
 		if p == nil || most < 1 || answer != 0 {
@@ -264,7 +264,7 @@ func fake_cublasLtMatmul(handle, desc C.h5_object, alpha unsafe.Pointer, a C.h5_
 		switch {
 		case answer != 0:
 			return answer
-		case object[ltHandle](handle).gpu != gpu || algorithm == nil || algorithm.data[0] != g.digest() || !lends(gpu, workspace, bytes, g.needs()):
+		case object[ltHandle](handle).gpu != gpu || algorithm == nil || algorithm.data[0] != g.digest() || !validWorkspace(gpu, workspace, bytes, g.needs()):
 			return ltInvalid
 		case g.sum() == failedSum || g.number(alpha) != 1 || g.number(beta) != 0 || c != d:
 			return ltUnsupported // by this fake
@@ -274,8 +274,8 @@ func fake_cublasLtMatmul(handle, desc C.h5_object, alpha unsafe.Pointer, a C.h5_
 				return ltInvalid
 			}
 		}
-		return ltIf(success == fake.issue(s, place{}, func() error {
-			fake.ran("cublasLtMatmul")
+		return ltIf(success == fake.issue(s, position{}, func() error {
+			fake.countLaunch("cublasLtMatmul")
 			return g.run(gpu, uint64(a), uint64(b), uint64(d))
 		}))
 	})

@@ -44,10 +44,10 @@ var Schedules = []Schedule{Eager, Deferred, Async}
 // Real reports whether tests run on GPUs of this machine instead, because
 // H5DNN_TEST_GPU is set. Only some make sense there: nothing here plays the driver
 // then, and there may be one GPU only, which is both.
-func Real() bool { return os.Getenv("H5DNN_TEST_GPU") != "" }
+func RealGPU() bool { return os.Getenv("H5DNN_TEST_GPU") != "" }
 
 func init() {
-	if Real() {
+	if RealGPU() {
 		return
 	}
 	cuda.Override(func(set func(name string, function unsafe.Pointer)) {
@@ -65,46 +65,46 @@ func Devices(t testing.TB, s Schedule) [2]*cuda.Device {
 	var both [2]*cuda.Device
 	for i, name := range []string{"cuda:0", "cuda:1"} {
 		d, err := cuda.Open(name)
-		if i > 0 && err != nil && Real() {
+		if i > 0 && err != nil && RealGPU() {
 			d, err = both[0], nil
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		if Real() {
+		if RealGPU() {
 			d.UseLibraries(false)
 		}
 		both[i] = d
 	}
-	fake.reschedule(s)
-	t.Cleanup(func() { fake.reschedule(Eager) })
+	fake.setSchedule(s)
+	t.Cleanup(func() { fake.setSchedule(Eager) })
 	return both
 }
 
 // Count returns what use asks of the GPUs.
-func Count(use func()) *ptx.Counters {
+func CountInstructions(use func()) *ptx.Counters {
 	fake.count(new(ptx.Counters))
 	use()
 	return fake.count(nil)
 }
 
 // Launched returns how often each entry ran in this process so far.
-func Launched() map[string]int {
-	fake.tally.Lock()
-	defer fake.tally.Unlock()
-	return maps.Clone(fake.launched)
+func LaunchCounts() map[string]int {
+	fake.statsMu.Lock()
+	defer fake.statsMu.Unlock()
+	return maps.Clone(fake.launchCounts)
 }
 
 // Last returns how the kernel that ran last was launched.
-func Last() (blocks [3]uint32, threads uint32) {
-	fake.tally.Lock()
-	defer fake.tally.Unlock()
-	return fake.shape.Blocks, fake.shape.Threads[0]
+func LastLaunch() (blocks [3]uint32, threads uint32) {
+	fake.statsMu.Lock()
+	defer fake.statsMu.Unlock()
+	return fake.lastLaunch.Blocks, fake.lastLaunch.Threads[0]
 }
 
 // Objects returns how many streams, events, graphs, descriptors of libraries and pieces of
 // pinned memory there are that someone has to destroy, by kind.
-func Objects() map[string]int {
+func LiveObjects() map[string]int {
 	fake.mu.Lock()
 	defer fake.mu.Unlock()
 	count := map[string]int{"pinned": len(fake.pinned)}
@@ -119,27 +119,27 @@ func Objects() map[string]int {
 }
 
 // Separate keeps the GPUs from reaching each other's memory until the test ends.
-func Separate(t testing.TB) {
-	fake.separate(true)
-	t.Cleanup(func() { fake.separate(false) })
+func DisablePeerAccess(t testing.TB) {
+	fake.setPeerAccess(true)
+	t.Cleanup(func() { fake.setPeerAccess(false) })
 }
 
 // Limit lets a GPU have no more than so many bytes until the test ends.
-func Limit(t testing.TB, d *cuda.Device, bytes int) {
+func LimitMemory(t testing.TB, d *cuda.Device, bytes int) {
 	old := fake.limit(d.String(), bytes)
 	t.Cleanup(func() { fake.limit(d.String(), old) })
 }
 
 // Apart puts so many addresses between what d has allocated and what it allocates next.
-func Apart(d *cuda.Device, bytes uint64) { fake.gpu(d.String()).memory.Skip(bytes) }
+func SkipAddresses(d *cuda.Device, bytes uint64) { fake.gpu(d.String()).memory.Skip(bytes) }
 
 // Recover makes GPUs that failed work again, without what was still to be done.
-func Recover() { fake.recover() }
+func Reset() { fake.recover() }
 
 // Current returns the context that is current on this thread: a GPU's index and
 // one, or 0.
-func Current() uintptr { return uintptr(C.h5_current()) }
+func CurrentContext() uintptr { return uintptr(C.h5_current()) }
 
 // MakeCurrent makes a context current behind package cuda's back, as another
 // library in the process may.
-func MakeCurrent(context uintptr) { C.h5_set_current(C.h5_handle(context)) }
+func SetCurrentContext(context uintptr) { C.h5_set_current(C.h5_handle(context)) }

@@ -259,9 +259,9 @@ func (c *convolution) offered(count *C.int, found *C.h5_candidate) status {
 	return 0
 }
 
-func choices(handle, x, w, windowing, y C.h5_object, most C.int, count *C.int, found *C.h5_candidate) status {
+func findAlgorithms(handle, x, w, windowing, y C.h5_object, most C.int, count *C.int, found *C.h5_candidate) status {
 	return locked(func() status {
-		fake.ran("cudnnGetConvolutionAlgorithm")
+		fake.countLaunch("cudnnGetConvolutionAlgorithm")
 		c, answer := convOf(handle, x, w, windowing, y)
 		if answer != 0 || most < C.H5_DNN_ALGORITHMS {
 			return answer
@@ -272,21 +272,21 @@ func choices(handle, x, w, windowing, y C.h5_object, most C.int, count *C.int, f
 
 //export fake_cudnnGetConvolutionForwardAlgorithm_v7
 func fake_cudnnGetConvolutionForwardAlgorithm_v7(handle, x, w, conv, y C.h5_object, most C.int, count *C.int, found *C.h5_candidate) status {
-	return choices(handle, x, w, conv, y, most, count, found)
+	return findAlgorithms(handle, x, w, conv, y, most, count, found)
 }
 
 //export fake_cudnnGetConvolutionBackwardDataAlgorithm_v7
 func fake_cudnnGetConvolutionBackwardDataAlgorithm_v7(handle, w, dy, conv, dx C.h5_object, most C.int, count *C.int, found *C.h5_candidate) status {
-	return choices(handle, dx, w, conv, dy, most, count, found)
+	return findAlgorithms(handle, dx, w, conv, dy, most, count, found)
 }
 
 //export fake_cudnnGetConvolutionBackwardFilterAlgorithm_v7
 func fake_cudnnGetConvolutionBackwardFilterAlgorithm_v7(handle, x, dy, conv, dw C.h5_object, most C.int, count *C.int, found *C.h5_candidate) status {
-	return choices(handle, x, dw, conv, dy, most, count, found)
+	return findAlgorithms(handle, x, dw, conv, dy, most, count, found)
 }
 
 // A work is what all three kinds of convolution are told.
-type work struct {
+type dnnCall struct {
 	name        string
 	computes    int             // of at: 0 is x, 1 is w, 2 is y
 	at          [3]C.h5_address // x, w, y
@@ -298,7 +298,7 @@ type work struct {
 }
 
 // do issues a convolution.
-func (k work) do(handle, x, w, windowing, y C.h5_object, ready func(gpu *gpu, c *convolution) status) status {
+func (k dnnCall) do(handle, x, w, windowing, y C.h5_object, ready func(gpu *gpu, c *convolution) status) status {
 	fake.mu.Lock()
 	h := object[dnnHandle](handle)
 	fake.mu.Unlock()
@@ -307,7 +307,7 @@ func (k work) do(handle, x, w, windowing, y C.h5_object, ready func(gpu *gpu, c 
 	}
 	return issued(h.stream, dnnInvalid, func(gpu *gpu, s *stream) status {
 		c, answer := convOf(handle, x, w, windowing, y)
-		if answer == 0 && (k.algorithm != right || *(*float32)(k.alpha) != 1 || *(*float32)(k.beta) != 0 || !lends(gpu, k.workspace, k.bytes, c.needs())) {
+		if answer == 0 && (k.algorithm != right || *(*float32)(k.alpha) != 1 || *(*float32)(k.beta) != 0 || !validWorkspace(gpu, k.workspace, k.bytes, c.needs())) {
 			answer = dnnInvalid
 		}
 		if answer == 0 && c.w.size[2] == failedWindow {
@@ -317,8 +317,8 @@ func (k work) do(handle, x, w, windowing, y C.h5_object, ready func(gpu *gpu, c 
 			answer = ready(gpu, &c)
 		}
 		if answer == 0 {
-			answer = dnnIf(success == fake.issue(s, place{}, func() error {
-				fake.ran(k.name)
+			answer = dnnIf(success == fake.issue(s, position{}, func() error {
+				fake.countLaunch(k.name)
 				return k.run(gpu, &c)
 			}))
 		}
@@ -327,7 +327,7 @@ func (k work) do(handle, x, w, windowing, y C.h5_object, ready func(gpu *gpu, c 
 }
 
 // run computes the convolution.
-func (k *work) run(gpu *gpu, c *convolution) (err error) {
+func (k *dnnCall) run(gpu *gpu, c *convolution) (err error) {
 	t, sizes := dnnTypes[c.x.kind], [3][4]int{c.x.size, c.w.size, c.y.size}
 	var all [3][]float64
 	for i, size := range sizes {
@@ -389,21 +389,21 @@ func (c *convolution) at(o, ch, p, q int) int {
 //export fake_cudnnConvolutionForward
 func fake_cudnnConvolutionForward(handle C.h5_object, alpha unsafe.Pointer, x C.h5_object, xAt C.h5_address, w C.h5_object, wAt C.h5_address,
 	conv C.h5_object, algorithm C.int, workspace C.h5_address, bytes C.size_t, beta unsafe.Pointer, y C.h5_object, yAt C.h5_address) status {
-	k := work{"cudnnConvolutionForward", 2, [3]C.h5_address{xAt, wAt, yAt}, alpha, beta, algorithm, workspace, bytes, nil}
+	k := dnnCall{"cudnnConvolutionForward", 2, [3]C.h5_address{xAt, wAt, yAt}, alpha, beta, algorithm, workspace, bytes, nil}
 	return k.do(handle, x, w, conv, y, nil)
 }
 
 //export fake_cudnnConvolutionBackwardData
 func fake_cudnnConvolutionBackwardData(handle C.h5_object, alpha unsafe.Pointer, w C.h5_object, wAt C.h5_address, dy C.h5_object, dyAt C.h5_address,
 	conv C.h5_object, algorithm C.int, workspace C.h5_address, bytes C.size_t, beta unsafe.Pointer, dx C.h5_object, dxAt C.h5_address) status {
-	k := work{"cudnnConvolutionBackwardData", 0, [3]C.h5_address{dxAt, wAt, dyAt}, alpha, beta, algorithm, workspace, bytes, nil}
+	k := dnnCall{"cudnnConvolutionBackwardData", 0, [3]C.h5_address{dxAt, wAt, dyAt}, alpha, beta, algorithm, workspace, bytes, nil}
 	return k.do(handle, dx, w, conv, dy, nil)
 }
 
 //export fake_cudnnConvolutionBackwardFilter
 func fake_cudnnConvolutionBackwardFilter(handle C.h5_object, alpha unsafe.Pointer, x C.h5_object, xAt C.h5_address, dy C.h5_object, dyAt C.h5_address,
 	conv C.h5_object, algorithm C.int, workspace C.h5_address, bytes C.size_t, beta unsafe.Pointer, dw C.h5_object, dwAt C.h5_address) status {
-	k := work{"cudnnConvolutionBackwardFilter", 1, [3]C.h5_address{xAt, dwAt, dyAt}, alpha, beta, algorithm, workspace, bytes, nil}
+	k := dnnCall{"cudnnConvolutionBackwardFilter", 1, [3]C.h5_address{xAt, dwAt, dyAt}, alpha, beta, algorithm, workspace, bytes, nil}
 	return k.do(handle, x, dw, conv, dy, nil)
 }
 
@@ -413,7 +413,7 @@ func fake_cudnnConvolutionBackwardFilter(handle C.h5_object, alpha unsafe.Pointe
 func fake_cudnnConvolutionBiasActivationForward(handle C.h5_object, alpha unsafe.Pointer, x C.h5_object, xAt C.h5_address, w C.h5_object, wAt C.h5_address,
 	conv C.h5_object, algorithm C.int, workspace C.h5_address, bytes C.size_t, beta unsafe.Pointer, z C.h5_object, zAt C.h5_address,
 	bias C.h5_object, biasAt C.h5_address, act C.h5_object, y C.h5_object, yAt C.h5_address) status {
-	k := work{"cudnnConvolutionBiasActivationForward", 2, [3]C.h5_address{xAt, wAt, yAt}, alpha, beta, algorithm, workspace, bytes, biased(biasAt)}
+	k := dnnCall{"cudnnConvolutionBiasActivationForward", 2, [3]C.h5_address{xAt, wAt, yAt}, alpha, beta, algorithm, workspace, bytes, biased(biasAt)}
 	return k.do(handle, x, w, conv, y, func(gpu *gpu, c *convolution) status {
 		b, a, zs := object[tensor4](bias), object[activation](act), object[tensor4](z)
 		ok := b != nil && a != nil && zs != nil && *zs == c.y && zAt == yAt && b.kind == c.x.kind && b.size == [4]int{1, c.w.size[0], 1, 1} &&

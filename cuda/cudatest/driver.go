@@ -9,20 +9,20 @@ import (
 
 // A driver is all state of the fake.
 type driver struct {
-	mu       sync.Mutex
-	progress sync.Cond // some task is done
-	schedule Schedule
-	gpus     [2]*gpu
-	apart    bool            // whether the gpus cannot reach each other's memory
-	handles  map[uintptr]any // *stream, *event, *graph, *executable, *ptx.Module, *ptx.Kernel, *pool
-	last     uintptr
-	pinned   map[uintptr]int     // sizes, by address
-	shared   map[*ptx.Kernel]int // bytes that launches may ask for
-	counters *ptx.Counters
+	mu               sync.Mutex
+	progress         sync.Cond // some task is done
+	schedule         Schedule
+	gpus             [2]*gpu
+	noPeerAccess     bool            // whether the gpus cannot reach each other's memory
+	handles          map[uintptr]any // *stream, *event, *graph, *executable, *ptx.Module, *ptx.Kernel, *pool
+	last             uintptr
+	pinned           map[uintptr]int     // sizes, by address
+	maxDynamicShared map[*ptx.Kernel]int // bytes that launches may ask for
+	counters         *ptx.Counters
 
-	tally    sync.Mutex
-	launched map[string]int // how often each entry ran
-	shape    ptx.Launch     // of the kernel that ran last
+	statsMu      sync.Mutex
+	launchCounts map[string]int // how often each entry ran
+	lastLaunch   ptx.Launch     // of the kernel that ran last
 }
 
 // A gpu is one device.
@@ -48,19 +48,19 @@ type allocation struct {
 var fake = newDriver()
 
 // modest is how much memory each gpu has, which the host must have as well.
-const modest = 1 << 30
+const defaultCapacity = 1 << 30
 
 func newDriver() *driver {
-	d := &driver{handles: map[uintptr]any{}, pinned: map[uintptr]int{}, shared: map[*ptx.Kernel]int{}, launched: map[string]int{}, last: 0x1000}
+	d := &driver{handles: map[uintptr]any{}, pinned: map[uintptr]int{}, maxDynamicShared: map[*ptx.Kernel]int{}, launchCounts: map[string]int{}, last: 0x1000}
 	d.progress.L = &d.mu
 	for i := range d.gpus {
-		d.gpus[i] = &gpu{index: i, memory: ptx.NewMemory(i), blocks: map[uint64]allocation{}, capacity: modest}
+		d.gpus[i] = &gpu{index: i, memory: ptx.NewMemory(i), blocks: map[uint64]allocation{}, capacity: defaultCapacity}
 	}
 	return d
 }
 
 // shares reports whether peer may touch what lies at an address of g.
-func (g *gpu) shares(address uint64, peer *gpu) bool {
+func (g *gpu) peerAccessible(address uint64, peer *gpu) bool {
 	for base, block := range g.blocks {
 		if address >= base && address-base < uint64(block.size) {
 			return block.pool.peer == peer
@@ -70,7 +70,7 @@ func (g *gpu) shares(address uint64, peer *gpu) bool {
 }
 
 // note keeps the first failure.
-func (g *gpu) note(err error) {
+func (g *gpu) fail(err error) {
 	if g.failure == nil {
 		g.failure = err
 	}
@@ -93,23 +93,23 @@ func lookup[T any](d *driver, handle uintptr) (T, code) {
 }
 
 // ran counts a run of an entry.
-func (d *driver) ran(entry string) {
-	d.tally.Lock()
-	defer d.tally.Unlock()
-	d.launched[entry]++
+func (d *driver) countLaunch(entry string) {
+	d.statsMu.Lock()
+	defer d.statsMu.Unlock()
+	d.launchCounts[entry]++
 }
 
 // shaped notes how a kernel was launched.
-func (d *driver) shaped(l ptx.Launch) {
-	d.tally.Lock()
-	defer d.tally.Unlock()
-	d.shape = l
+func (d *driver) setLastLaunch(l ptx.Launch) {
+	d.statsMu.Lock()
+	defer d.statsMu.Unlock()
+	d.lastLaunch = l
 }
 
 func (d *driver) count(c *ptx.Counters) *ptx.Counters {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.idle()
+	d.waitAll()
 	old := d.counters
 	d.counters = c
 	return old
@@ -134,20 +134,20 @@ func (d *driver) limit(name string, bytes int) int {
 	return old
 }
 
-func (d *driver) separate(apart bool) {
+func (d *driver) setPeerAccess(apart bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.apart = apart
+	d.noPeerAccess = apart
 }
 
 func (d *driver) recover() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.idle()
+	d.waitAll()
 	for _, g := range d.gpus {
 		g.failure = nil
 		for _, s := range g.streams {
-			s.recording, s.front = nil, nil
+			s.capture, s.dependencies = nil, nil
 		}
 	}
 }

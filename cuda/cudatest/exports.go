@@ -161,7 +161,7 @@ func fake_cuDeviceTotalMem_v2(bytes *C.size_t, device C.h5_device) code {
 //
 //export fake_cuDeviceGetAttribute
 func fake_cuDeviceGetAttribute(value *C.int, attribute C.int, device C.h5_device) code {
-	known := map[C.int][2]C.int{C.H5_UNITS: {2, 2}, C.H5_MAJOR: {8, 7}, C.H5_MINOR: {0, 5}}
+	known := map[C.int][2]C.int{C.H5_MULTIPROCESSORS: {2, 2}, C.H5_MAJOR: {8, 7}, C.H5_MINOR: {0, 5}}
 	values, ok := known[attribute]
 	if !ok {
 		return invalidValue
@@ -175,7 +175,7 @@ func fake_cuDeviceCanAccessPeer(can *C.int, device, peer C.h5_device) code {
 	fake.mu.Lock()
 	defer fake.mu.Unlock()
 	*can = 1
-	if fake.apart || device == peer {
+	if fake.noPeerAccess || device == peer {
 		*can = 0
 	}
 	return success
@@ -202,8 +202,8 @@ func fake_cuCtxGetCurrent(context *C.h5_handle) code {
 //export fake_cuCtxSynchronize
 func fake_cuCtxSynchronize() code {
 	return in(func(g *gpu) code {
-		if g.recording() {
-			return g.refuse()
+		if g.capturing() {
+			return g.invalidateCaptures()
 		}
 		for _, s := range g.streams {
 			fake.await(s.end())
@@ -223,7 +223,7 @@ func fake_cuMemGetInfo_v2(free, total *C.size_t) code {
 //export fake_cuMemPoolCreate
 func fake_cuMemPoolCreate(handle *C.h5_handle, props *C.h5_pool_props) code {
 	return in(func(g *gpu) code {
-		if props.allocation != C.H5_POOL_PINNED || props.location != C.H5_POOL_ON_DEVICE || int(props.device) != g.index {
+		if props.allocation != C.H5_POOL_PINNED || props.location != C.H5_POOL_LOCATION_DEVICE || int(props.device) != g.index {
 			return invalidValue
 		}
 		*handle = C.h5_handle(fake.add(&pool{gpu: g}))
@@ -234,7 +234,7 @@ func fake_cuMemPoolCreate(handle *C.h5_handle, props *C.h5_pool_props) code {
 //export fake_cuMemPoolSetAttribute
 func fake_cuMemPoolSetAttribute(handle C.h5_handle, attribute C.int, _ unsafe.Pointer) code {
 	return in(func(*gpu) code {
-		if attribute != C.H5_POOL_RELEASE {
+		if attribute != C.H5_POOL_RELEASE_THRESHOLD {
 			return invalidValue
 		}
 		_, c := lookup[*pool](fake, uintptr(handle))
@@ -249,7 +249,7 @@ func fake_cuMemPoolSetAccess(handle C.h5_handle, access *C.h5_pool_access, count
 		if c != success {
 			return c
 		}
-		if count != 1 || access.location != C.H5_POOL_ON_DEVICE || access.access != C.H5_POOL_WRITABLE || fake.apart {
+		if count != 1 || access.location != C.H5_POOL_LOCATION_DEVICE || access.access != C.H5_POOL_READWRITE || fake.noPeerAccess {
 			return invalidValue
 		}
 		p.peer = fake.gpus[access.device]
@@ -278,8 +278,8 @@ func fake_cuMemAllocFromPoolAsync(at *C.h5_address, bytes C.size_t, from, handle
 		switch {
 		case c != success:
 			return c
-		case g.recording():
-			return g.refuse()
+		case g.capturing():
+			return g.invalidateCaptures()
 		case p.gpu != g || bytes == 0:
 			return invalidValue
 		case int(bytes) > g.capacity-g.used:
@@ -293,7 +293,7 @@ func fake_cuMemAllocFromPoolAsync(at *C.h5_address, bytes C.size_t, from, handle
 		if fake.schedule == Eager {
 			return success
 		}
-		return fake.issue(s, place{}, func() error { return g.memory.Poison(address) })
+		return fake.issue(s, position{}, func() error { return g.memory.Poison(address) })
 	})
 }
 
@@ -304,12 +304,12 @@ func fake_cuMemFreeAsync(at C.h5_address, handle C.h5_handle) code {
 		switch {
 		case !ok:
 			return invalidValue
-		case g.recording():
-			return g.refuse()
+		case g.capturing():
+			return g.invalidateCaptures()
 		}
 		delete(g.blocks, uint64(at))
 		g.used -= block.size
-		return fake.issue(s, place{}, func() error { return g.memory.Free(uint64(at)) })
+		return fake.issue(s, position{}, func() error { return g.memory.Free(uint64(at)) })
 	})
 }
 
@@ -328,7 +328,7 @@ func fake_cuMemFreeHost(at unsafe.Pointer) code {
 		if _, ok := fake.pinned[uintptr(at)]; !ok {
 			return invalidValue
 		}
-		fake.idle()
+		fake.waitAll()
 		delete(fake.pinned, uintptr(at))
 		C.free(at)
 		return success
@@ -345,12 +345,12 @@ func fake_cuMemcpyHtoDAsync_v2(to C.h5_address, from unsafe.Pointer, bytes C.siz
 		}
 		src := unsafe.Slice((*byte)(from), bytes)
 		if !fake.isPinned(uintptr(from), int(bytes)) {
-			if s.recording != nil {
-				return g.refuse()
+			if s.capture != nil {
+				return g.invalidateCaptures()
 			}
 			src = slices.Clone(src)
 		}
-		return fake.issue(s, place{}, func() error {
+		return fake.issue(s, position{}, func() error {
 			dst, err := g.memory.Bytes(uint64(to), int(bytes))
 			copy(dst, src)
 			return err
@@ -367,10 +367,10 @@ func fake_cuMemcpyDtoHAsync_v2(to unsafe.Pointer, from C.h5_address, bytes C.siz
 			return invalidValue
 		}
 		pinned := fake.isPinned(uintptr(to), int(bytes))
-		if !pinned && s.recording != nil {
-			return g.refuse()
+		if !pinned && s.capture != nil {
+			return g.invalidateCaptures()
 		}
-		c := fake.issue(s, place{}, func() error {
+		c := fake.issue(s, position{}, func() error {
 			src, err := g.memory.Bytes(uint64(from), int(bytes))
 			copy(unsafe.Slice((*byte)(to), bytes), src)
 			return err
@@ -394,7 +394,7 @@ func fake_cuMemcpyPeerAsync(to C.h5_address, there C.h5_handle, from C.h5_addres
 			return invalidContext
 		}
 		dst, src := fake.gpus[there-1], fake.gpus[here-1]
-		if !dst.shares(uint64(to), src) || !src.shares(uint64(from), dst) {
+		if !dst.peerAccessible(uint64(to), src) || !src.peerAccessible(uint64(from), dst) {
 			return invalidValue
 		}
 		return fake.move(s, dst, uint64(to), src, uint64(from), int(bytes))
@@ -423,13 +423,13 @@ func (d *driver) move(s *stream, dst *gpu, to uint64, src *gpu, from uint64, byt
 			return invalidValue
 		}
 	}
-	return d.issue(s, place{}, run)
+	return d.issue(s, position{}, run)
 }
 
 //export fake_cuStreamCreate
 func fake_cuStreamCreate(handle *C.h5_handle, flags C.uint) code {
 	return in(func(g *gpu) code {
-		if flags != C.H5_STREAM_ALONE {
+		if flags != C.H5_STREAM_NON_BLOCKING {
 			return invalidValue
 		}
 		s := &stream{gpu: g}
@@ -450,8 +450,8 @@ func fake_cuStreamDestroy_v2(handle C.h5_handle) code {
 //export fake_cuStreamSynchronize
 func fake_cuStreamSynchronize(handle C.h5_handle) code {
 	return on(handle, func(g *gpu, s *stream) code {
-		if s.recording != nil {
-			return g.refuse()
+		if s.capture != nil {
+			return g.invalidateCaptures()
 		}
 		fake.await(s.end())
 		return success
@@ -468,13 +468,13 @@ func fake_cuStreamWaitEvent(handle, after C.h5_handle, _ C.uint) code {
 		switch {
 		case c != success:
 			return c
-		case e.mark == nil && s.recording == nil:
-			return fake.issue(s, e.place, func() error { return nil })
-		case e.mark == nil || e.mark.ended() || s.recording != nil && s.recording != e.mark.recording:
-			g.refuse()
+		case e.captured == nil && s.capture == nil:
+			return fake.issue(s, e.position, func() error { return nil })
+		case e.captured == nil || e.captured.ended() || s.capture != nil && s.capture != e.captured.recording:
+			g.invalidateCaptures()
 			return captureIsolation
 		}
-		e.mark.recording.join(s, e.mark.after)
+		e.captured.recording.join(s, e.captured.after)
 		return success
 	})
 }
@@ -503,12 +503,12 @@ func fake_cuEventRecord(handle, where C.h5_handle) code {
 		switch {
 		case c != success:
 			return c
-		case s.recording != nil:
-			e.place, e.mark = place{}, &mark{s.recording, s.front}
-		case g.recording():
-			return g.refuse()
+		case s.capture != nil:
+			e.position, e.captured = position{}, &capturedEventNode{s.capture, s.dependencies}
+		case g.capturing():
+			return g.invalidateCaptures()
 		default:
-			e.place, e.mark = s.end(), nil
+			e.position, e.captured = s.end(), nil
 		}
 		return success
 	})
@@ -518,13 +518,13 @@ func fake_cuEventRecord(handle, where C.h5_handle) code {
 func fake_cuEventQuery(handle C.h5_handle) code {
 	return in(func(g *gpu) code {
 		e, c := lookup[*event](fake, uintptr(handle))
-		if c == success && e.mark != nil {
-			g.refuse()
+		if c == success && e.captured != nil {
+			g.invalidateCaptures()
 			return capturedEvent
 		}
 		if c == success && !e.reached() {
 			if fake.schedule == Deferred {
-				fake.force(e.place) // who asks again and again must get on
+				fake.force(e.position) // who asks again and again must get on
 			}
 			return notReady
 		}
@@ -536,12 +536,12 @@ func fake_cuEventQuery(handle C.h5_handle) code {
 func fake_cuEventSynchronize(handle C.h5_handle) code {
 	return in(func(g *gpu) code {
 		e, c := lookup[*event](fake, uintptr(handle))
-		if c == success && e.mark != nil {
-			g.refuse()
+		if c == success && e.captured != nil {
+			g.invalidateCaptures()
 			return capturedEvent
 		}
 		if c == success {
-			fake.await(e.place)
+			fake.await(e.position)
 		}
 		return c
 	})
@@ -560,7 +560,7 @@ func fake_cuEventElapsedTime(ms *C.float, from, to C.h5_handle) code {
 		if c == success && !(first.reached() && last.reached()) {
 			return notReady
 		}
-		*ms = C.float(last.since(first.place).Seconds() * 1e3)
+		*ms = C.float(last.since(first.position).Seconds() * 1e3)
 		return c
 	})
 }
@@ -608,10 +608,10 @@ func fake_cuFuncSetAttribute(function C.h5_handle, attribute, value C.int) code 
 		if c != success {
 			return c
 		}
-		if attribute != C.H5_FUNCTION_SHARED || value < 0 || k.Shared+int(value) > ptx.MostShared {
+		if attribute != C.H5_FUNCTION_MAX_DYNAMIC_SHARED || value < 0 || k.Shared+int(value) > ptx.MostShared {
 			return invalidValue
 		}
-		fake.shared[k] = int(value)
+		fake.maxDynamicShared[k] = int(value)
 		return success
 	})
 }
@@ -626,14 +626,14 @@ func fake_cuLaunchKernel(function C.h5_handle, gx, gy, gz, bx, by, bz, shared C.
 		l := ptx.Launch{
 			Blocks:  [3]uint32{uint32(gx), uint32(gy), uint32(gz)},
 			Threads: [3]uint32{uint32(bx), uint32(by), uint32(bz)},
-			Shared:  int(shared), Params: gathered(k, params), Races: true, Counters: fake.counters,
+			Shared:  int(shared), Params: gathered(k, params), CheckRaces: true, Counters: fake.counters,
 		}
-		if k.Check(l) != nil || l.Shared > fake.shared[k] && k.Shared+l.Shared > unasked {
+		if k.Check(l) != nil || l.Shared > fake.maxDynamicShared[k] && k.Shared+l.Shared > unasked {
 			return invalidValue
 		}
-		return fake.issue(s, place{}, func() error {
-			fake.ran(k.Name)
-			fake.shaped(l)
+		return fake.issue(s, position{}, func() error {
+			fake.countLaunch(k.Name)
+			fake.setLastLaunch(l)
 			return k.Run(g.memory, l)
 		})
 	})

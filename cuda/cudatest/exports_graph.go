@@ -9,27 +9,27 @@ import (
 )
 
 // refuse breaks the recordings of a gpu, and says why.
-func (g *gpu) refuse() code {
+func (g *gpu) invalidateCaptures() code {
 	for _, s := range g.streams {
-		if s.recording != nil {
-			s.recording.broken = true
+		if s.capture != nil {
+			s.capture.broken = true
 		}
 	}
 	return captureUnsupported
 }
 
 // recording reports whether work of some stream of g is being recorded.
-func (g *gpu) recording() bool {
-	return slices.ContainsFunc(g.streams, func(s *stream) bool { return s.recording != nil })
+func (g *gpu) capturing() bool {
+	return slices.ContainsFunc(g.streams, func(s *stream) bool { return s.capture != nil })
 }
 
 //export fake_cuStreamBeginCapture_v2
 func fake_cuStreamBeginCapture_v2(handle C.h5_handle, mode C.int) code {
 	return on(handle, func(g *gpu, s *stream) code {
-		if mode != C.H5_CAPTURE_RELAXED || g.recording() {
+		if mode != C.H5_CAPTURE_RELAXED || g.capturing() {
 			return invalidValue
 		}
-		r := &recording{origin: s}
+		r := &capture{origin: s}
 		r.join(s, nil)
 		return success
 	})
@@ -39,7 +39,7 @@ func fake_cuStreamBeginCapture_v2(handle C.h5_handle, mode C.int) code {
 func fake_cuStreamEndCapture(handle C.h5_handle, out *C.h5_handle) code {
 	*out = 0
 	return on(handle, func(_ *gpu, s *stream) code {
-		r := s.recording
+		r := s.capture
 		if r == nil || r.origin != s {
 			return invalidValue
 		}
@@ -83,7 +83,7 @@ func fake_cuGraphLaunch(exec, handle C.h5_handle) code {
 			return c
 		}
 		schedule := fake.schedule
-		return fake.issue(s, place{}, func() error { return x.run(schedule) })
+		return fake.issue(s, position{}, func() error { return x.run(schedule) })
 	})
 }
 
@@ -100,13 +100,13 @@ func fake_cuGraphExecDestroy(exec C.h5_handle) code {
 func fake_cuStreamGetCaptureInfo_v2(handle C.h5_handle, status *C.int, id *C.uint64_t, graph *C.h5_handle, nodes **C.h5_handle, count *C.size_t) code {
 	return on(handle, func(g *gpu, s *stream) code {
 		*status, *count = 0, 0
-		if s.recording == nil {
+		if s.capture == nil {
 			return success
 		}
-		*status, *count = 1, C.size_t(len(s.front))
+		*status, *count = 1, C.size_t(len(s.dependencies))
 		*nodes = C.h5_handles(*count)
-		for i := range unsafe.Slice(*nodes, len(s.front)) {
-			unsafe.Slice(*nodes, len(s.front))[i] = C.h5_handle(s.front[i] + 1)
+		for i := range unsafe.Slice(*nodes, len(s.dependencies)) {
+			unsafe.Slice(*nodes, len(s.dependencies))[i] = C.h5_handle(s.dependencies[i] + 1)
 		}
 		return success
 	})
@@ -115,20 +115,20 @@ func fake_cuStreamGetCaptureInfo_v2(handle C.h5_handle, status *C.int, id *C.uin
 //export fake_cuStreamUpdateCaptureDependencies
 func fake_cuStreamUpdateCaptureDependencies(handle C.h5_handle, nodes *C.h5_handle, count C.size_t, flags C.uint) code {
 	return on(handle, func(g *gpu, s *stream) code {
-		if s.recording == nil {
+		if s.capture == nil {
 			return invalidValue
 		}
-		front := s.front
+		front := s.dependencies
 		if flags == C.H5_CAPTURE_SET {
 			front = nil
 		}
 		for _, node := range unsafe.Slice(nodes, int(count)) {
-			if node == 0 || int(node) > len(s.recording.nodes) {
+			if node == 0 || int(node) > len(s.capture.nodes) {
 				return invalidValue
 			}
 			front = append(slices.Clip(front), int(node)-1)
 		}
-		s.front = front
+		s.dependencies = front
 		return success
 	})
 }

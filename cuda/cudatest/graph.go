@@ -7,7 +7,7 @@ import (
 
 // A recording is what streams are given while one of them is captured: work,
 // and which of it comes after which.
-type recording struct {
+type capture struct {
 	origin *stream
 	joined []*stream // origin among them
 	nodes  []node
@@ -21,45 +21,45 @@ type node struct {
 }
 
 // A mark is where an event was recorded in a recording: behind so many of its nodes.
-type mark struct {
-	recording *recording
+type capturedEventNode struct {
+	recording *capture
 	after     []int
 }
 
 // ended reports whether that recording is over.
-func (m *mark) ended() bool { return m.recording.origin.recording != m.recording }
+func (m *capturedEventNode) ended() bool { return m.recording.origin.capture != m.recording }
 
 // join makes s part of r, its next node behind those of a mark.
-func (r *recording) join(s *stream, after []int) {
-	if s.recording == nil {
-		s.recording = r
+func (r *capture) join(s *stream, after []int) {
+	if s.capture == nil {
+		s.capture = r
 		r.joined = append(r.joined, s)
 	}
-	s.front = slices.Concat(s.front, after)
+	s.dependencies = slices.Concat(s.dependencies, after)
 }
 
-func (r *recording) add(s *stream, run func() error) {
-	r.nodes = append(r.nodes, node{s.front, run})
-	s.front = []int{len(r.nodes) - 1}
+func (r *capture) add(s *stream, run func() error) {
+	r.nodes = append(r.nodes, node{s.dependencies, run})
+	s.dependencies = []int{len(r.nodes) - 1}
 }
 
 // end releases all streams of r, and reports whether the origin waits for
 // everything that was recorded.
-func (r *recording) end() (joined bool) {
+func (r *capture) end() (joined bool) {
 	reached := make([]bool, len(r.nodes))
 	reach := func(nodes []int) {
 		for _, i := range nodes {
 			reached[i] = true
 		}
 	}
-	reach(r.origin.front)
+	reach(r.origin.dependencies)
 	for i, n := range slices.Backward(r.nodes) {
 		if reached[i] {
 			reach(n.after)
 		}
 	}
 	for _, s := range r.joined {
-		s.recording, s.front = nil, nil
+		s.capture, s.dependencies = nil, nil
 	}
 	return !slices.Contains(reached, false)
 }
@@ -78,19 +78,19 @@ type executable struct{ *graph }
 func (g *graph) run(s Schedule) error {
 	switch s {
 	case Eager:
-		return g.each(func(do func(i int)) {
+		return g.runNodes(func(do func(i int)) {
 			for i := range g.nodes {
 				do(i)
 			}
 		})
 	case Deferred:
-		return g.each(g.astray)
+		return g.runNodes(g.runOutOfOrder)
 	}
-	return g.together()
+	return g.runConcurrently()
 }
 
 // each does nodes in the order in which walk names them, until one fails.
-func (g *graph) each(walk func(do func(i int))) (err error) {
+func (g *graph) runNodes(walk func(do func(i int))) (err error) {
 	walk(func(i int) {
 		if err == nil {
 			err = g.nodes[i].run()
@@ -101,7 +101,7 @@ func (g *graph) each(walk func(do func(i int))) (err error) {
 
 // astray names all nodes, each behind those that it comes after, and otherwise what
 // was recorded last first; but every second time by turns with what was first.
-func (g *graph) astray(do func(i int)) {
+func (g *graph) runOutOfOrder(do func(i int)) {
 	g.runs++
 	waits, next := make([]int, len(g.nodes)), make([][]int, len(g.nodes))
 	var ready []int
@@ -129,7 +129,7 @@ func (g *graph) astray(do func(i int)) {
 }
 
 // together does nodes at once that wait for nothing but others.
-func (g *graph) together() error {
+func (g *graph) runConcurrently() error {
 	done := make([]chan struct{}, len(g.nodes))
 	for i := range done {
 		done[i] = make(chan struct{})

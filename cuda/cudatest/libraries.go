@@ -30,7 +30,7 @@ func init() {
 // Libraries makes devices compute by cuBLASLt and cuDNN until the test ends: by
 // the slowest loops in Go, which are as particular about their arguments as
 // NVIDIA's. Both have cases for which they know no algorithm.
-func Libraries(t testing.TB, devices ...*cuda.Device) {
+func UseLibraries(t testing.TB, devices ...*cuda.Device) {
 	for _, d := range devices {
 		d.UseLibraries(true)
 		t.Cleanup(func() { d.UseLibraries(false) })

@@ -4,89 +4,89 @@ import "time"
 
 // A stream is work in order. All fields are guarded by the driver's lock.
 type stream struct {
-	gpu   *gpu
-	tasks []task
-	done  []time.Time // when tasks were, from the first
-	awake bool
+	gpu     *gpu
+	tasks   []task
+	done    []time.Time // when tasks were, from the first
+	running bool
 
-	recording *recording // what is issued goes there instead; nil if it is done
-	front     []int      // nodes that the next one comes after
+	capture      *capture // what is issued goes there instead; nil if it is done
+	dependencies []int    // nodes that the next one comes after
 }
 
 // A task is something to do, once a place in a stream is reached.
 type task struct {
-	after place
+	after position
 	run   func() error
 }
 
 // A place is behind so many tasks of a stream; the zero place is reached.
-type place struct {
+type position struct {
 	stream *stream
 	tasks  int
 }
 
-func (p place) reached() bool { return p.stream == nil || len(p.stream.done) >= p.tasks }
+func (p position) reached() bool { return p.stream == nil || len(p.stream.done) >= p.tasks }
 
 // since returns how much later p was reached than q; both were.
-func (p place) since(q place) time.Duration { return p.when().Sub(q.when()) }
+func (p position) since(q position) time.Duration { return p.when().Sub(q.when()) }
 
 // when returns the time when p was reached: what is in front of all tasks was when
 // the program began.
-func (p place) when() time.Time {
+func (p position) when() time.Time {
 	if p.tasks == 0 {
-		return began
+		return startTime
 	}
 	return p.stream.done[p.tasks-1]
 }
 
-var began = time.Now()
+var startTime = time.Now()
 
 // An event is a place that moves, in a stream or in a recording.
 type event struct {
-	place
-	mark *mark
+	position
+	captured *capturedEventNode
 }
 
 // end returns the place behind all that has been issued.
-func (s *stream) end() place { return place{s, len(s.tasks)} }
+func (s *stream) end() position { return position{s, len(s.tasks)} }
 
 // issue appends a task to s, or to what is being recorded of it. While the work of
 // some streams is recorded, others of the gpu take none.
-func (d *driver) issue(s *stream, after place, run func() error) code {
-	if s.recording != nil {
-		s.recording.add(s, run)
+func (d *driver) issue(s *stream, after position, run func() error) code {
+	if s.capture != nil {
+		s.capture.add(s, run)
 		return success
 	}
-	if s.gpu.recording() {
-		return s.gpu.refuse()
+	if s.gpu.capturing() {
+		return s.gpu.invalidateCaptures()
 	}
 	s.tasks = append(s.tasks, task{after, run})
 	switch d.schedule {
 	case Eager:
 		d.force(s.end())
 	case Async:
-		if !s.awake {
-			s.awake = true
-			go d.serve(s)
+		if !s.running {
+			s.running = true
+			go d.runStream(s)
 		}
 	}
 	return success
 }
 
 // force does all tasks before a place, and those that they wait for.
-func (d *driver) force(p place) {
+func (d *driver) force(p position) {
 	for !p.reached() {
 		t := p.stream.tasks[len(p.stream.done)]
 		d.force(t.after)
 		if g := p.stream.gpu; g.failure == nil {
-			g.note(t.run())
+			g.fail(t.run())
 		}
 		p.stream.done = append(p.stream.done, time.Now())
 	}
 }
 
 // serve does a stream's tasks for as long as there are any.
-func (d *driver) serve(s *stream) {
+func (d *driver) runStream(s *stream) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for len(s.done) < len(s.tasks) {
@@ -98,16 +98,16 @@ func (d *driver) serve(s *stream) {
 			d.mu.Unlock()
 			err := t.run()
 			d.mu.Lock()
-			s.gpu.note(err)
+			s.gpu.fail(err)
 		}
 		s.done = append(s.done, time.Now())
 		d.progress.Broadcast()
 	}
-	s.awake = false
+	s.running = false
 }
 
 // await waits until a place is reached.
-func (d *driver) await(p place) {
+func (d *driver) await(p position) {
 	if d.schedule != Async {
 		d.force(p)
 		return
@@ -118,7 +118,7 @@ func (d *driver) await(p place) {
 }
 
 // idle waits until all is done that was issued.
-func (d *driver) idle() {
+func (d *driver) waitAll() {
 	for _, g := range d.gpus {
 		for _, s := range g.streams {
 			d.await(s.end())
@@ -127,9 +127,9 @@ func (d *driver) idle() {
 }
 
 // reschedule changes when work is done; what was issued before is done first.
-func (d *driver) reschedule(s Schedule) {
+func (d *driver) setSchedule(s Schedule) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.idle()
+	d.waitAll()
 	d.schedule = s
 }

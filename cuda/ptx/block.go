@@ -23,7 +23,7 @@ type block struct {
 	recent    []span // the allocation that each instruction met last
 
 	index    [3]uint32 // which block this is
-	everyone []int32
+	allLanes []int32
 	groups   []group
 	at       int // the instruction that runs
 	err      error
@@ -32,20 +32,20 @@ type block struct {
 // A group is threads that go on at one instruction, in order. They may wait:
 // behind a barrier for the block, or at an instruction of whole warps for theirs.
 type group struct {
-	at       int
-	lanes    []int32
-	waiting  bool
-	forWarps bool
+	at           int
+	lanes        []int32
+	waiting      bool
+	waitsForWarp bool
 }
 
 // block returns a block whose registers hold all that does not change from one to the next.
 func (k *Kernel) block(m *Memory, l Launch) *block {
-	b := &block{Kernel: k, memory: m, params: l.Params, grid: l.Blocks, size: l.Threads, races: l.Races}
+	b := &block{Kernel: k, memory: m, params: l.Params, grid: l.Blocks, size: l.Threads, races: l.CheckRaces}
 	b.threads = int(l.Threads[0] * l.Threads[1] * l.Threads[2])
 	b.registers = make([]uint64, k.registers*b.threads)
 	b.shared = make([]byte, k.Shared+l.Shared)
 	b.recent = make([]span, len(k.code))
-	if l.Races {
+	if l.CheckRaces {
 		b.shadow = newShadow(len(b.shared))
 	}
 	if l.Counters != nil {
@@ -58,7 +58,7 @@ func (k *Kernel) block(m *Memory, l Launch) *block {
 		b.fill(k.dynamic, uint64(k.Shared))
 	}
 	for i := range b.threads {
-		b.everyone = append(b.everyone, int32(i))
+		b.allLanes = append(b.allLanes, int32(i))
 	}
 	for name, r := range k.specials {
 		for i := range b.row(r) {
@@ -97,7 +97,7 @@ func along(i uint64, size [3]uint32) [3]uint32 {
 }
 
 // enter makes b the n-th block of the grid.
-func (b *block) enter(n uint64) {
+func (b *block) start(n uint64) {
 	b.index = along(n, b.grid)
 	for name, r := range b.specials {
 		if name.kind == "ctaid" {
@@ -105,10 +105,10 @@ func (b *block) enter(n uint64) {
 		}
 	}
 	for i := range b.shared {
-		b.shared[i] = fresh
+		b.shared[i] = poison
 	}
 	b.shadow.epoch++
-	b.groups = append(b.groups[:0], group{lanes: b.everyone})
+	b.groups = append(b.groups[:0], group{lanes: b.allLanes})
 }
 
 // fail ends the block with what thread l did wrong.
@@ -121,21 +121,21 @@ func (b *block) fail(l int32, format string, args ...any) {
 // execute runs the block to its end.
 func (b *block) execute() {
 	for len(b.groups) > 0 && b.err == nil {
-		if !b.gather() {
-			b.release()
+		if !b.mergeNearest() {
+			b.releaseBarrier()
 			continue
 		}
 		last := len(b.groups) - 1
 		g := b.groups[last]
 		b.groups = b.groups[:last]
-		b.walk(g, b.nearest())
+		b.runGroup(g, b.lowestPC())
 	}
 }
 
 // gather joins the groups that are furthest behind into the last one. It reports
 // false if all wait at barriers.
-func (b *block) gather() bool {
-	at := b.nearest()
+func (b *block) mergeNearest() bool {
+	at := b.lowestPC()
 	if at == len(b.code) {
 		return false
 	}
@@ -153,7 +153,7 @@ func (b *block) gather() bool {
 
 // nearest returns the least instruction that a group is to go on at, or the
 // code's end if all wait.
-func (b *block) nearest() int {
+func (b *block) lowestPC() int {
 	at := len(b.code)
 	for i := range b.groups {
 		if !b.groups[i].waiting {
@@ -180,26 +180,26 @@ func merge(x, y []int32) []int32 {
 
 // rejoin lets warps go on whose threads have all come to where some of them wait.
 // It reports false if nobody waits for a warp.
-func (b *block) rejoin() bool {
+func (b *block) reconverge() bool {
 	here := map[int][]int32{}
 	b.groups = slices.DeleteFunc(b.groups, func(g group) bool {
-		if g.forWarps {
+		if g.waitsForWarp {
 			here[g.at] = merge(here[g.at], g.lanes)
 		}
-		return g.forWarps
+		return g.waitsForWarp
 	})
 	if len(here) == 0 {
 		return false
 	}
 	moved := false
 	for _, at := range slices.Sorted(maps.Keys(here)) {
-		whole, rest := b.wholeWarps(here[at])
+		whole, rest := b.fullWarps(here[at])
 		if len(whole) > 0 {
 			b.groups = append(b.groups, group{at: at, lanes: whole})
 			moved = true
 		}
 		if len(rest) > 0 {
-			b.groups = append(b.groups, group{at: at, lanes: rest, waiting: true, forWarps: true})
+			b.groups = append(b.groups, group{at: at, lanes: rest, waiting: true, waitsForWarp: true})
 		}
 	}
 	if !moved {
@@ -211,7 +211,7 @@ func (b *block) rejoin() bool {
 }
 
 // wholeWarps splits lanes into those whose warp is there as a whole, and the rest.
-func (b *block) wholeWarps(lanes []int32) (whole, rest []int32) {
+func (b *block) fullWarps(lanes []int32) (whole, rest []int32) {
 	if len(lanes) == b.threads {
 		return lanes, nil
 	}
@@ -226,8 +226,8 @@ func (b *block) wholeWarps(lanes []int32) (whole, rest []int32) {
 }
 
 // release lets all go on who wait, at one barrier.
-func (b *block) release() {
-	if b.rejoin() {
+func (b *block) releaseBarrier() {
+	if b.reconverge() {
 		return
 	}
 	first := b.groups[0]
@@ -245,17 +245,17 @@ func (b *block) release() {
 }
 
 // walk runs a group until it parts, waits, ends, or comes to stop, where others are.
-func (b *block) walk(g group, stop int) {
+func (b *block) runGroup(g group, stop int) {
 	for g.at < len(b.code) {
 		in := &b.code[g.at]
 		b.at = g.at
 		b.countInstruction(in, g.lanes)
-		taken, rest := b.part(in, g.lanes)
+		taken, rest := b.partition(in, g.lanes)
 		switch in.flow {
-		case together:
-			whole, rest := b.wholeWarps(g.lanes)
+		case convergent:
+			whole, rest := b.fullWarps(g.lanes)
 			if len(rest) > 0 {
-				b.groups = append(b.groups, group{at: g.at, lanes: rest, waiting: true, forWarps: true})
+				b.groups = append(b.groups, group{at: g.at, lanes: rest, waiting: true, waitsForWarp: true})
 			}
 			if g.lanes = whole; len(whole) == 0 {
 				return
@@ -270,7 +270,7 @@ func (b *block) walk(g group, stop int) {
 		case barrier:
 			b.groups = append(b.groups, group{at: g.at + 1, lanes: g.lanes, waiting: true})
 			return
-		case leave:
+		case exit:
 			if g.at, g.lanes = g.at+1, rest; len(rest) == 0 {
 				return
 			}
@@ -294,7 +294,7 @@ func (b *block) walk(g group, stop int) {
 }
 
 // part splits lanes by an instruction's guard: those that do it, and the rest.
-func (b *block) part(in *instruction, lanes []int32) (taken, rest []int32) {
+func (b *block) partition(in *instruction, lanes []int32) (taken, rest []int32) {
 	if in.guard == 0 {
 		return lanes, nil
 	}

@@ -36,9 +36,9 @@ func (d *decoder) decode(in *instruction) {
 			d.fail("only bar.sync 0, of all threads, is known")
 		}
 	case "ret", "exit":
-		in.flow = leave
+		in.flow = exit
 	case "shfl", "mma", "ldmatrix":
-		in.flow = together
+		in.flow = convergent
 		if in.guard != 0 {
 			d.fail("cannot be for some threads only")
 		}

@@ -12,7 +12,7 @@ type Launch struct {
 	Blocks, Threads [3]uint32 // of the grid, and of each block
 	Shared          int       // bytes of shared memory besides what the kernel declares
 	Params          []byte    // laid out as Kernel.Params says
-	Races           bool      // whether shared memory is watched for races
+	CheckRaces      bool      // whether shared memory is watched for races
 	Counters        *Counters // counted up, unless nil
 }
 
@@ -39,7 +39,7 @@ func (k *Kernel) Run(m *Memory, l Launch) error {
 		blocks[i] = b
 		all.Go(func() {
 			for n := next.Add(1) - 1; n < total && b.err == nil; n = next.Add(1) - 1 {
-				b.enter(n)
+				b.start(n)
 				b.execute()
 			}
 		})

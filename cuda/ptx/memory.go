@@ -24,19 +24,19 @@ type span struct {
 }
 
 const (
-	gap    = 512  // between allocations, at least
-	fresh  = 0xff // what new memory holds: NaNs, and integers far from what is meant
-	remote = 1 << 46
+	gap           = 512  // between allocations, at least
+	poison        = 0xff // what new memory holds: NaNs, and integers far from what is meant
+	addressStride = 1 << 46
 )
 
 // NewMemory returns empty memory, the number-th of several that may meet.
-func NewMemory(number int) *Memory { return &Memory{next: uint64(number+1) * remote} }
+func NewMemory(number int) *Memory { return &Memory{next: uint64(number+1) * addressStride} }
 
 // Alloc returns the address of size bytes, which hold nothing of use.
 func (m *Memory) Alloc(size int) uint64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	s := &span{m.next, size, slices.Repeat([]byte{fresh}, size)}
+	s := &span{m.next, size, slices.Repeat([]byte{poison}, size)}
 	m.next += (uint64(size)+2*gap-1)/gap*gap + gap
 	m.spans = append(m.spans, s)
 	return s.base
@@ -53,7 +53,7 @@ func (m *Memory) Skip(bytes uint64) {
 func (m *Memory) Poison(address uint64) error {
 	s, err := m.span(address, 0)
 	for i := range s.bytes {
-		s.bytes[i] = fresh
+		s.bytes[i] = poison
 	}
 	return err
 }

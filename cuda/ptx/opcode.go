@@ -6,7 +6,7 @@ import "maps"
 // plain drops, or by its first word where a maker reads all modifiers itself.
 var opcodes = map[string]maker{
 	"mov": moves, "cvta": moves, "ld": loads, "st": stores, "atom": atomics, "red": atomics,
-	"cvt": converts, "setp": compares, "selp": selects, "shfl": shuffles, "mma": products, "ldmatrix": fragments,
+	"cvt": converts, "setp": compares, "selp": selects, "shfl": shuffles, "mma": matrixMultiply, "ldmatrix": loadMatrices,
 	"membar.gl": fence,
 
 	"and.pred": two(and[uint8]), "or.pred": two(or[uint8]), "xor.pred": two(xor[uint8]), "not.pred": one(func(x uint8) uint8 { return x ^ 1 }),

@@ -249,7 +249,7 @@ ret;
 	memory := NewMemory(0)
 	y := memory.Alloc(512)
 	counters := new(Counters)
-	err = m.Kernels["k"].Run(memory, Launch{Blocks: [3]uint32{1, 1, 1}, Threads: [3]uint32{32, 1, 1}, Params: little.AppendUint64(nil, y), Races: true, Counters: counters})
+	err = m.Kernels["k"].Run(memory, Launch{Blocks: [3]uint32{1, 1, 1}, Threads: [3]uint32{32, 1, 1}, Params: little.AppendUint64(nil, y), CheckRaces: true, Counters: counters})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ func Parse(text string) (m *Module, err error) {
 		}
 	}()
 	p := parser{scanner: scanner{text: text}, module: &Module{Kernels: map[string]*Kernel{}}}
-	p.common = map[string]area{}
+	p.common = map[string]sharedArray{}
 	p.next()
 	for p.word != "" {
 		p.directive()
@@ -42,7 +42,7 @@ type parser struct {
 	scanner
 	module  *Module
 	dynamic []string
-	common  map[string]area // shared arrays that any kernel may use
+	common  map[string]sharedArray // shared arrays that any kernel may use
 
 	kernel     *Kernel
 	names      map[string]int // registers
@@ -235,10 +235,10 @@ func (p *parser) register() int {
 }
 
 // An area is a shared array, not placed yet.
-type area struct{ align, size int }
+type sharedArray struct{ align, size int }
 
 // area moves past ".align 4 .b8 name[32];".
-func (p *parser) area() (name string, a area) {
+func (p *parser) area() (name string, a sharedArray) {
 	a.align = 1
 	if p.accept(".align") {
 		a.align = p.alignment()
@@ -258,7 +258,7 @@ func (p *parser) area() (name string, a area) {
 }
 
 // place gives a shared array its place in the kernel.
-func (p *parser) place(name string, a area) {
+func (p *parser) place(name string, a sharedArray) {
 	at := (p.kernel.Shared + a.align - 1) / a.align * a.align
 	if a.size > MostShared || at+a.size > MostShared {
 		p.fail("more than %d bytes of shared memory", MostShared)

@@ -63,9 +63,9 @@ type instruction struct {
 type flow uint8
 
 const (
-	straight flow = iota
-	together      // whole warps only
+	straight   flow = iota
+	convergent      // whole warps only
 	branch
 	barrier
-	leave
+	exit
 )

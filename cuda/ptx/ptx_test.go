@@ -51,7 +51,7 @@ func TestFaultsAreNamed(t *testing.T) {
 		"overflow":   "4 bytes at 32 reach outside 32 bytes of shared memory",
 		"misaligned": "are not aligned",
 	} {
-		_, err := faults(t, name, 64, Launch{Races: true})
+		_, err := faults(t, name, 64, Launch{CheckRaces: true})
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "ptx: "+name+", block [0 0 0]") {
 			t.Errorf("%s: error %v; want one about %q", name, err, want)
 		}
@@ -69,7 +69,7 @@ func small(t *testing.T, threads uint32, body string) ([]byte, error) {
 	}
 	memory := NewMemory(0)
 	x := memory.Alloc(64)
-	err = m.Kernels["k"].Run(memory, Launch{Blocks: [3]uint32{1, 1, 1}, Threads: [3]uint32{threads, 1, 1}, Params: little.AppendUint64(nil, x), Races: true})
+	err = m.Kernels["k"].Run(memory, Launch{Blocks: [3]uint32{1, 1, 1}, Threads: [3]uint32{threads, 1, 1}, Params: little.AppendUint64(nil, x), CheckRaces: true})
 	bytes, again := memory.Bytes(x, 64)
 	return bytes, errors.Join(err, again)
 }
@@ -146,7 +146,7 @@ func TestAtomicsUpdate(t *testing.T) {
 }
 
 func TestThreadsMeetAtBarriers(t *testing.T) {
-	got, err := faults(t, "ok", 64, Launch{Races: true})
+	got, err := faults(t, "ok", 64, Launch{CheckRaces: true})
 	if err != nil {
 		t.Fatal(err)
 	}

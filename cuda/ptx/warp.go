@@ -82,7 +82,7 @@ func anything(uint32) bool { return true }
 func rounded32(word uint32) bool { return word&(1<<13-1) == 0 }
 
 // products makes mma.sync, summed as float32: D = A·B + C.
-func products(d *decoder) execute {
+func matrixMultiply(d *decoder) execute {
 	kind, known := matrices[d.opcode]
 	if !known {
 		d.fail("unknown matrix product")
@@ -144,7 +144,7 @@ func (b *block) factor(l int32, register int, to []float32, at int32, kind matri
 // fragments makes ldmatrix, which loads matrices of 8 rows of 16 bytes from shared
 // memory: lane 8m+i gives the address of row i of matrix m, and lane 4g+t gets of each
 // matrix word t of row g (PTX ISA, "ldmatrix").
-func fragments(d *decoder) execute {
+func loadMatrices(d *decoder) execute {
 	to := d.list(0, d.named)
 	if d.opcode != "ldmatrix.sync.aligned.m8n8.x4.shared.b16" || len(to) != 4 {
 		d.fail("only four matrices, neither turned, are known")

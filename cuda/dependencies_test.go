@@ -24,12 +24,12 @@ func TestRecordedCallsKeepTheOrderOfTheirData(t *testing.T) {
 			if err := errors.Join(recorded.walk(d), eager.walk(d)); err != nil { // takes scratch memory
 				t.Fatal(err)
 			}
-			replay, err := d.Record(func() error { return recorded.walk(d) })
+			replay, err := d.Capture(func() error { return recorded.walk(d) })
 			if err != nil {
 				t.Fatal(err)
 			}
 			for range 2 {
-				if err := errors.Join(replay.Run(), eager.walk(d)); err != nil {
+				if err := errors.Join(replay.Replay(), eager.walk(d)); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -96,7 +96,7 @@ func TestRecordedCallsWaitForNothingElse(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Eager)[0]
 	x, y, one := ones(t, d, 1), ones(t, d, 1), ones(t, d, 1)
 	depth := func(work func() error) (calls, deep int) {
-		graph, err := d.Stream().Record(work)
+		graph, err := d.Stream().Capture(work)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -130,7 +130,7 @@ func TestRecordedCallsWaitForNothingElse(t *testing.T) {
 // be done beside each other.
 func TestProductsWaitForTheWorkspaceThatTheyNeed(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Eager)[0]
-	cudatest.Libraries(t, d)
+	cudatest.UseLibraries(t, d)
 	for columns, want := range map[int]int{2: 1, 64: 2} { // the library of tests needs it for many
 		square := func() storage.Array {
 			a := ones(t, d, columns*columns)
@@ -146,7 +146,7 @@ func TestProductsWaitForTheWorkspaceThatTheyNeed(t *testing.T) {
 		if err := work(); err != nil { // chooses
 			t.Fatal(err)
 		}
-		graph, err := d.Stream().Record(work)
+		graph, err := d.Stream().Capture(work)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,16 +17,16 @@ func TestGuestsLeaveTheThreadAsItWas(t *testing.T) {
 	gpus := cudatest.Devices(t, cudatest.Eager)
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	defer cudatest.MakeCurrent(cudatest.Current())
+	defer cudatest.SetCurrentContext(cudatest.CurrentContext())
 	for _, theirs := range []uintptr{0, 2, 1} {
 		for _, d := range gpus {
-			cudatest.MakeCurrent(theirs)
+			cudatest.SetCurrentContext(theirs)
 			var x storage.Array
-			if err := cuda.Guest(func() { x = numbers(t, d, 4) }); err != nil {
+			if err := cuda.PreserveContext(func() { x = numbers(t, d, 4) }); err != nil {
 				t.Fatal(err)
 			}
-			if x.Data.Device() != d || cudatest.Current() != theirs {
-				t.Errorf("%v as a guest leaves context %d, found %d", x, cudatest.Current(), theirs)
+			if x.Data.Device() != d || cudatest.CurrentContext() != theirs {
+				t.Errorf("%v as a guest leaves context %d, found %d", x, cudatest.CurrentContext(), theirs)
 			}
 			numbers(t, d, 4) // at home again, the context is ours
 		}
@@ -53,7 +53,7 @@ func TestOtherStreamsWaitForWhatTheyAreHanded(t *testing.T) {
 			t.Fatal(err)
 		}
 		if told {
-			if err := d.Handover(theirs.Handle()); err != nil {
+			if err := d.ExternalStreamWait(theirs.Handle()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -77,13 +77,13 @@ func TestBorrowedMemoryIsTheLenders(t *testing.T) {
 	eachSchedule(t, func(t *testing.T, gpus [2]*cuda.Device) {
 		d := gpus[0]
 		lent := numbers(t, d, 8)
-		ours := storage.Array{Data: d.Borrow(d.Address(lent.Data)+8, 8), Type: dtype.Float32, View: numbers(t, storage.CPU, 2).View}
-		held, _ := d.Held()
+		ours := storage.Array{Data: d.UnownedMemory(d.Address(lent.Data)+8, 8), Type: dtype.Float32, View: numbers(t, storage.CPU, 2).View}
+		held, _ := d.Allocated()
 		if err := d.Run(kernels.Fill, &kernels.Call{Set: kernels.FillSet{Value: 5}, Out: []storage.Array{ours}}); err != nil {
 			t.Fatal(err)
 		}
 		got, err := storage.Read[float32](lent)
-		if now, _ := d.Held(); err != nil || got[1] == 5 || got[2] != 5 || got[3] != 5 || got[4] == 5 || now != held {
+		if now, _ := d.Allocated(); err != nil || got[1] == 5 || got[2] != 5 || got[3] != 5 || got[4] == 5 || now != held {
 			t.Errorf("the lender sees %v, %v; %d bytes held, were %d", got, err, now, held)
 		}
 	})
@@ -110,7 +110,7 @@ func TestSettlingWaitsForEveryStream(t *testing.T) {
 	if err := reached.Record(side); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Settle(); err != nil {
+	if err := d.SyncContext(); err != nil {
 		t.Fatal(err)
 	}
 	if done, err := reached.Done(); !done || err != nil {

@@ -27,9 +27,9 @@ func TestStreamsRunKernelsBesideTheDevicesOwn(t *testing.T) {
 		sum := func(out, in storage.Array) *kernels.Call {
 			return &kernels.Call{Out: []storage.Array{out}, In: []storage.Array{in}}
 		}
-		err = errors.Join(add(d, x, x), ready.Record(d.Stream()), side.After(ready),
+		err = errors.Join(add(d, x, x), ready.Record(d.Stream()), side.WaitEvent(ready),
 			side.Run(kernels.Sum, sum(a, x)), d.Run(kernels.Sum, sum(b, y)), side.Run(kernels.Add, &kernels.Call{Out: []storage.Array{a}, In: []storage.Array{a, a}}),
-			done.Record(side), d.Stream().After(done))
+			done.Record(side), d.Stream().WaitEvent(done))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,7 +104,7 @@ func TestGeometryIsTheCallers(t *testing.T) {
 		if err := d.Run(kernels.Neg, call); err != nil {
 			t.Fatal(err)
 		}
-		if blocks, threads := cudatest.Last(); blocks != [3]uint32{c.blocks, 1, 1} || threads != c.threads {
+		if blocks, threads := cudatest.LastLaunch(); blocks != [3]uint32{c.blocks, 1, 1} || threads != c.threads {
 			t.Errorf("%+v: %v blocks of %d threads, want %d of %d", c.set, blocks, threads, c.blocks, c.threads)
 		}
 	}
@@ -133,7 +133,7 @@ func TestMemoryIsTheDevicesStreamsFirst(t *testing.T) {
 		allocated := freshEvent(t, d)
 		s, err := d.Alloc(4)
 		if err == nil && waits {
-			err = errors.Join(allocated.Record(d.Stream()), side.After(allocated))
+			err = errors.Join(allocated.Record(d.Stream()), side.WaitEvent(allocated))
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 )
 
 // farther is more bytes than 32 bits count, and more elements of any size up to 4.
-const farther = 1 << 34
+const farBytes = 1 << 34
 
 // scattered is host's matrix on d, its rows so far apart.
 func scattered(t *testing.T, d *cuda.Device, host storage.Array) (a storage.Array, rows []storage.Storage) {
@@ -25,14 +25,14 @@ func scattered(t *testing.T, d *cuda.Device, host storage.Array) (a storage.Arra
 		if err != nil {
 			t.Fatal(err)
 		}
-		cudatest.Apart(d, farther)
+		cudatest.SkipAddresses(d, farBytes)
 		if err := d.Upload(row, 0, bytes[i*n:][:n]); err != nil {
 			t.Fatal(err)
 		}
 		rows = append(rows, row)
 	}
 	base, step := d.Address(rows[0]), int(d.Address(rows[1])-d.Address(rows[0]))
-	a = storage.Array{Data: d.Borrow(base, (len(rows)-1)*step+n), Type: host.Type}
+	a = storage.Array{Data: d.UnownedMemory(base, (len(rows)-1)*step+n), Type: host.Type}
 	a.View = views.View{Shape: host.Shape, Stride: []int{step / host.Type.Size(), 1}}
 	return a, rows
 }
@@ -40,7 +40,7 @@ func scattered(t *testing.T, d *cuda.Device, host storage.Array) (a storage.Arra
 // TestElementsMayLieFarApart runs kernels on matrices of two rows that 32 bits do not
 // lead from one to the other, and reads what they have written row by row.
 func TestElementsMayLieFarApart(t *testing.T) {
-	if cudatest.Real() {
+	if cudatest.RealGPU() {
 		t.Skip("addresses are the driver's there")
 	}
 	d := cudatest.Devices(t, cudatest.Eager)[0]
@@ -57,7 +57,7 @@ func TestElementsMayLieFarApart(t *testing.T) {
 		{k: kernels.MatMul, out: list(of(2, 2)), in: list(m, of(64, 2)), tolerance: 1e-4},
 	} {
 		t.Run(c.String(), func(t *testing.T) {
-			defer cudatest.Recover()
+			defer cudatest.Reset()
 			host, there := c.call(t, d)
 			var rows [][]storage.Storage
 			for i, a := range host.Out {

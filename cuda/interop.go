@@ -13,7 +13,7 @@ import (
 // Guest opens the driver, if there is one, and runs f where the thread belongs to
 // another program, such as PyTorch's, that may have its own context current there:
 // f finds none of ours, and the thread is left as it was.
-func Guest(f func()) error {
+func PreserveContext(f func()) error {
 	if _, err := Find(); err != nil {
 		f()
 		return nil
@@ -21,11 +21,11 @@ func Guest(f func()) error {
 	var theirs C.h5_handle
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	if err := check("ask whose context is current", C.h5_visit(&theirs)); err != nil {
+	if err := check("ask whose context is current", C.h5_save_context(&theirs)); err != nil {
 		return err
 	}
 	f()
-	return check("leave the context as it was", C.h5_leave(theirs))
+	return check("leave the context as it was", C.h5_restore_context(theirs))
 }
 
 // Index returns the device's number among those of the driver.
@@ -33,7 +33,7 @@ func (d *Device) Index() int { return d.index }
 
 // Borrow returns size bytes of d's memory that another library allocated, at
 // address. Whoever lends them keeps them until no work uses them any more.
-func (d *Device) Borrow(address uint64, size int) storage.Storage {
+func (d *Device) UnownedMemory(address uint64, size int) storage.Storage {
 	return &memory{address: address, size: size, device: d}
 }
 
@@ -43,16 +43,16 @@ func (s *Stream) Handle() uintptr { return uintptr(s.handle) }
 // Handover makes a CUstream of another library wait for all that was issued to d
 // so far. 1 and 2 are the driver's own: the legacy default stream, and that of
 // the thread.
-func (d *Device) Handover(stream uintptr) error {
+func (d *Device) ExternalStreamWait(stream uintptr) error {
 	e, err := d.NewEvent()
 	if err != nil {
 		return err
 	}
 	theirs := &Stream{device: d, handle: C.h5_handle(stream)}
-	return errors.Join(e.Record(d.stream), theirs.After(e), e.Close())
+	return errors.Join(e.Record(d.stream), theirs.WaitEvent(e), e.Close())
 }
 
 // Settle waits for all work on d, that of other libraries included.
-func (d *Device) Settle() error {
-	return d.check("wait for all streams", C.h5_settle(d.context))
+func (d *Device) SyncContext() error {
+	return d.check("wait for all streams", C.h5_context_sync(d.context))
 }

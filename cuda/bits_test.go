@@ -58,7 +58,7 @@ func target(d *cuda.Device) string {
 // tried runs a trial on d, and returns what it wrote, and which entries it launched if
 // the interpreter ran them.
 func (c trial) tried(t *testing.T, d *cuda.Device) (out [][]byte, entries []string) {
-	before := cudatest.Launched()
+	before := cudatest.LaunchCounts()
 	_, there := c.call(t, d)
 	if err := d.Run(c.k, &there); err != nil {
 		t.Fatal(err)
@@ -70,7 +70,7 @@ func (c trial) tried(t *testing.T, d *cuda.Device) (out [][]byte, entries []stri
 		}
 		out = append(out, b)
 	}
-	for entry, times := range cudatest.Launched() {
+	for entry, times := range cudatest.LaunchCounts() {
 		if times > before[entry] {
 			entries = append(entries, entry)
 		}
@@ -120,7 +120,7 @@ func (c trial) kept(out [][]byte, free bool) result {
 var inexact = regexp.MustCompile(`\b(?:mma\.sync|\w+\.approx|(?:atom|red)\.\S*\.f(?:16|32|64)\b)`)
 
 // free returns the entries of the code for d that have such instructions.
-func free(d *cuda.Device) map[string]bool {
+func inexactEntries(d *cuda.Device) map[string]bool {
 	text, err := device.PTX(d.Capability)
 	found := map[string]bool{}
 	if err != nil {
@@ -173,7 +173,7 @@ func (c trial) farthest(t *testing.T, i int, got []byte) string {
 func record(t *testing.T, gpus [2]*cuda.Device, all []trial) results {
 	r := results{}
 	for _, d := range gpus {
-		loose, of := free(d), map[string]result{}
+		loose, of := inexactEntries(d), map[string]result{}
 		for _, c := range all {
 			out, entries := c.tried(t, d)
 			of[c.key()] = c.kept(out, slices.ContainsFunc(entries, func(entry string) bool { return loose[entry] }))

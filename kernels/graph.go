@@ -1,0 +1,29 @@
+package kernels
+
+// A GraphCapturer is a GPU that can capture the work of a step as a graph, which the
+// driver launches as a whole, any number of times.
+type GraphCapturer interface {
+	GPU
+	// Capture calls work and returns a graph of what it issued to this device: kernels
+	// and copies of pinned memory. None of it runs before the graph is replayed. Within
+	// the graph a kernel call waits only for the calls whose operands it shares, so
+	// independent calls may run concurrently.
+	//
+	// Settings and addresses are captured by value: what changes from replay to replay
+	// must lie in memory. Work must not allocate, wait, or copy from or to memory that
+	// is not pinned; such a call fails, and so does Capture, as it does after any other
+	// call that fails. Run the work once before capturing it, so that its memory pools
+	// already hold all that it needs. Nothing else may use the device meanwhile.
+	//
+	// The graph retains every storage that the work used. A storage.Pool must therefore
+	// not hand memory of a captured step to anyone else.
+	Capture(work func() error) (Graph, error)
+}
+
+// A Graph is captured work.
+type Graph interface {
+	// Replay issues the work behind everything issued before, and does not wait.
+	Replay() error
+	// Close frees the graph after its last replay.
+	Close() error
+}
