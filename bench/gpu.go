@@ -168,7 +168,7 @@ func gpuProducts(name string, by bool) func(folders) (task, error) {
 		once := tenTimes(d, func() error {
 			d.UseLibraries(by)
 			defer d.UseLibraries(byLibraries)
-			return tensor.Infer(func(t *tensor.Tape) { t.Watch(x).MatMul(t.Watch(x)) })
+			return tensor.Infer(func(t *tensor.Tape) error { t.Input(x).MatMul(t.Input(x)); return nil })
 		})
 		return task{once: once, done: tensor.ReleaseMemory}, err
 	}

@@ -38,9 +38,10 @@ func step(make func() nn.Sequential, shape ...int) func(folders) (task, error) {
 		labels := storage.From(classes(shape[0]), shape[0])
 		once := func() error {
 			var failed error
-			err := tensor.Step(func(t *tensor.Tape) {
-				loss := tensor.CrossEntropy(model.Forward(t.Watch(x)), t.Watch(labels))
+			err := tensor.Step(func(t *tensor.Tape) error {
+				loss := tensor.CrossEntropy(model.Forward(t.Input(x)), t.Input(labels))
 				failed = opt.Step(nn.Params(model), tensor.Gradients(loss))
+				return nil
 			})
 			return errors.Join(err, failed)
 		}

@@ -57,7 +57,9 @@ func random(shape ...int) storage.Array {
 func binary(f func(x, y *tensor.Tensor) *tensor.Tensor, shape ...int) func(folders) (task, error) {
 	return func(folders) (task, error) {
 		x, y := random(shape...), random(shape...)
-		once := func() error { return tensor.Infer(func(t *tensor.Tape) { f(t.Watch(x), t.Watch(y)) }) }
+		once := func() error {
+			return tensor.Infer(func(t *tensor.Tape) error { f(t.Input(x), t.Input(y)); return nil })
+		}
 		return task{once: once, done: tensor.ReleaseMemory}, nil
 	}
 }

@@ -11,7 +11,7 @@ type (
 )
 
 // Forward applies the activation to x.
-func (ReLU) Forward(x *tensor.Tensor) *tensor.Tensor    { return x.Relu() }
+func (ReLU) Forward(x *tensor.Tensor) *tensor.Tensor    { return x.ReLU() }
 func (Tanh) Forward(x *tensor.Tensor) *tensor.Tensor    { return x.Tanh() }
 func (Sigmoid) Forward(x *tensor.Tensor) *tensor.Tensor { return x.Sigmoid() }
 
@@ -20,7 +20,7 @@ func (ReLU) Config() any    { return struct{}{} }
 func (Tanh) Config() any    { return struct{}{} }
 func (Sigmoid) Config() any { return struct{}{} }
 
-func (ReLU) fusible() tensor.Activation    { return tensor.ReluActivation }
+func (ReLU) fusible() tensor.Activation    { return tensor.ReLUActivation }
 func (Tanh) fusible() tensor.Activation    { return tensor.TanhActivation }
 func (Sigmoid) fusible() tensor.Activation { return tensor.SigmoidActivation }
 

@@ -94,7 +94,7 @@ func (b *batchNorm) normalise(layer string, x *tensor.Tensor) *tensor.Tensor {
 		tensor.Fail(layer, views.ErrShape, "input %v; want %d along axis 1", x.Shape, b.NumFeatures)
 	}
 	gamma, beta := b.scaling(layer)
-	return tensor.BatchNorm(x, gamma, beta, tensor.BatchNormSet{
+	return tensor.BatchNorm(x, gamma, beta, tensor.BatchNormOptions{
 		Eps: b.Eps, Momentum: b.Momentum, Training: b.Training(),
 		RunningMean: b.RunningMean.Array, RunningVar: b.RunningVar.Array,
 	})

@@ -66,7 +66,7 @@ func (c *Conv2d) activated(x *tensor.Tensor, act tensor.Activation) *tensor.Tens
 		c.build(set)
 	}
 	fits("conv2d", x, c.Weight)
-	set := tensor.Conv2dSet{Stride: c.Stride, Padding: c.Padding, Act: act}
+	set := tensor.Conv2dOptions{Stride: c.Stride, Padding: c.Padding, Act: act}
 	return tensor.Conv2d(x, c.Weight.Tensor, c.Bias.tensorOf(), set)
 }
 

@@ -36,7 +36,7 @@ func (d *Dropout) Forward(x *tensor.Tensor) *tensor.Tensor {
 	if !d.Training() || d.P == 0 {
 		return x
 	}
-	key, ok := x.DrawKey()
+	key, ok := x.NextKey()
 	if !ok {
 		key = tensor.Key{Seed: d.Seed, Stream: d.calls}
 		d.calls++

@@ -8,7 +8,7 @@ type GlobalAvgPool2d struct{}
 // Forward returns the means of images x.
 func (GlobalAvgPool2d) Forward(x *tensor.Tensor) *tensor.Tensor {
 	wantImages("globalavgpool2d", x)
-	return x.MeanKeep(2, 3)
+	return x.MeanKeepDims(2, 3)
 }
 
 // Config returns no settings.

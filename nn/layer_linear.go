@@ -91,7 +91,7 @@ func wantRows(layer string, x *tensor.Tensor) {
 // fits fails unless x is where weight is, of its type, and as wide as it.
 func fits(layer string, x *tensor.Tensor, weight *Param) {
 	onDevice(layer, x, weight.Data.Device())
-	if x.Type != weight.Type && !x.Lowered() {
+	if x.Type != weight.Type && !x.AutocastEnabled() {
 		tensor.Fail(layer, dtype.ErrType, "input of %v, parameters of %v; Cast or Normalize the input", x.Type, weight.Type)
 	}
 	if x.Shape[1] != weight.Shape[1] {

@@ -30,7 +30,7 @@ func (s Sequential) Forward(x *tensor.Tensor) *tensor.Tensor {
 			continue
 		}
 		if _, flattened := s.after(i).(Flatten); flattened {
-			x.InRows()
+			x.PreferRowMajor()
 		}
 		x = s[i].Forward(x)
 	}

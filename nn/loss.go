@@ -40,17 +40,17 @@ func CrossEntropy(logits, labels *tensor.Tensor) *tensor.Tensor {
 
 // MeanSquaredError is the mean over all elements of (predicted − target)².
 func MeanSquaredError(predicted, target *tensor.Tensor) *tensor.Tensor {
-	predicted = predicted.Widened()
+	predicted = predicted.ToFloat32()
 	return tensor.MeanSquaredError(predicted, target.Cast(predicted.Type))
 }
 
 // SumOfSquaredErrors is the sum over all elements of (predicted − target)².
 func SumOfSquaredErrors(predicted, target *tensor.Tensor) *tensor.Tensor {
-	return MeanSquaredError(predicted, target).Scale(float64(predicted.Len()))
+	return MeanSquaredError(predicted, target).MulScalar(float64(predicted.Len()))
 }
 
 // MeanAbsoluteError is the mean over all elements of |predicted − target|.
 func MeanAbsoluteError(predicted, target *tensor.Tensor) *tensor.Tensor {
-	predicted = predicted.Widened()
+	predicted = predicted.ToFloat32()
 	return predicted.Sub(target.Cast(predicted.Type)).Abs().Mean()
 }

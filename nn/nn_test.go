@@ -557,9 +557,10 @@ func TestDropoutFollowsItsMode(t *testing.T) {
 func TestSeededStepsDropTheSame(t *testing.T) {
 	m := nn.Sequential{nn.NewDropout(0.5), nn.NewDropout(0.5)}
 	run := func(step uint64) (out []float32) {
-		if err := tensor.Step(func(tape *tensor.Tape) {
+		if err := tensor.Step(func(tape *tensor.Tape) error {
 			tape.Seed(1, step)
-			out = slices.Clone(tensor.Values[float32](m.Forward(tape.Watch(filled(1, 8, 8)))))
+			out = slices.Clone(tensor.Values[float32](m.Forward(tape.Input(filled(1, 8, 8)))))
+			return nil
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -725,11 +726,12 @@ func Example() {
 	y := storage.From([]int64{0, 1, 1, 0}, 4)
 	optimizer := nn.NewAdam(0.05)
 	for range 200 {
-		err := tensor.Step(func(t *tensor.Tape) {
-			loss := nn.CrossEntropy(model.Forward(t.Watch(x)), t.Watch(y))
+		err := tensor.Step(func(t *tensor.Tape) error {
+			loss := nn.CrossEntropy(model.Forward(t.Input(x)), t.Input(y))
 			if err := optimizer.Step(nn.Params(model), tensor.Gradients(loss)); err != nil {
 				fmt.Println(err)
 			}
+			return nil
 		})
 		if err != nil {
 			fmt.Println(err)

@@ -38,7 +38,7 @@ type Steerable interface {
 	// count, on the parameters' device: dials, float64 (3), which are to hold what
 	// Advance returned when the step runs, and perhaps a guard, as package tensor
 	// describes them. Step counts no steps then. An empty steering ends that.
-	Steer(by tensor.Steering)
+	Steer(by tensor.StepArgs)
 	// Advance counts a step and returns its dials.
 	Advance() [3]float64
 }
@@ -69,7 +69,7 @@ type Memory struct {
 	kinds []string                    // of buffers
 	rooms map[string][]*tensor.Tensor // by parameter, in the order of kinds
 	count int                         // of steps
-	by    tensor.Steering             // of updates; the steps are counted by Advance then
+	by    tensor.StepArgs             // of updates; the steps are counted by Advance then
 }
 
 // step calls update with all parameters that have a gradient, and their buffers.
@@ -81,7 +81,7 @@ func (m *Memory) step(params iter.Seq2[string, *Param], grads tensor.Grads, upda
 		var of []tensor.Update
 		for name, p := range params {
 			if g := grads[p.Tensor]; g != nil {
-				of = append(of, tensor.Update{Leaf: p.Tensor, Grad: g, Kept: m.room(name, p)})
+				of = append(of, tensor.Update{Leaf: p.Tensor, Grad: g, State: m.room(name, p)})
 			}
 		}
 		update(of)
@@ -89,7 +89,7 @@ func (m *Memory) step(params iter.Seq2[string, *Param], grads tensor.Grads, upda
 }
 
 // Steer makes steps find in memory what changes between them.
-func (m *Memory) Steer(by tensor.Steering) { m.by = by }
+func (m *Memory) Steer(by tensor.StepArgs) { m.by = by }
 
 // room returns p's buffers, zeros at first.
 func (m *Memory) room(name string, p *Param) []*tensor.Tensor {

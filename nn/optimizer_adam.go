@@ -76,8 +76,8 @@ func (o *Adam) Step(params iter.Seq2[string, *Param], grads tensor.Grads) error 
 	return o.step(params, grads, func(of []tensor.Update) { tensor.UpdateAdam(of, set, o.by) })
 }
 
-func (o *Adam) settings(step int) tensor.AdamSet {
-	return tensor.AdamSet{
+func (o *Adam) settings(step int) tensor.AdamOptions {
+	return tensor.AdamOptions{
 		Rate: o.LearningRate, Beta1: o.Beta1, Beta2: o.Beta2, Eps: o.Eps,
 		Decay: o.WeightDecay, Decoupled: o.decoupled, Step: step,
 	}

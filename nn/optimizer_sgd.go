@@ -48,8 +48,8 @@ func (o *SGD) Step(params iter.Seq2[string, *Param], grads tensor.Grads) error {
 	return o.step(params, grads, func(of []tensor.Update) { tensor.UpdateSGD(of, set, o.by) })
 }
 
-func (o *SGD) settings() tensor.SGDSet {
-	return tensor.SGDSet{Rate: o.LearningRate, Momentum: o.Momentum, Nesterov: o.Nesterov, Decay: o.WeightDecay}
+func (o *SGD) settings() tensor.SGDOptions {
+	return tensor.SGDOptions{Rate: o.LearningRate, Momentum: o.Momentum, Nesterov: o.Nesterov, Decay: o.WeightDecay}
 }
 
 // Advance counts a step and returns its dials.

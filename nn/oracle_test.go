@@ -123,7 +123,7 @@ func (o oracle) model(t *testing.T, name string, p precision) (m nn.Module, x, y
 	x, y = o.as(t, name+"/x", p.dtype), o[name+"/y"]
 	m, err := nn.Preset(name, o[name+"/out"].Shape[1])
 	if err == nil {
-		err = tensor.Infer(func(tape *tensor.Tape) { m.Forward(tape.Watch(x)) })
+		err = tensor.Infer(func(tape *tensor.Tape) error { m.Forward(tape.Input(x)); return nil })
 	}
 	if err == nil {
 		err = nn.Load(m, o.under(t, name+"/params", p.dtype))
@@ -140,10 +140,10 @@ func TestModelsAgreeWithPyTorch(t *testing.T) {
 		for _, p := range precisions {
 			t.Run(name+" "+p.String(), func(t *testing.T) {
 				m, x, y := o.model(t, name, p)
-				err := tensor.Step(func(tape *tensor.Tape) {
-					in := tape.Watch(x).RequireGrad()
+				err := tensor.Step(func(tape *tensor.Tape) error {
+					in := tape.Input(x).RequireGrad()
 					out := m.Forward(in)
-					loss := nn.CrossEntropy(out, tape.Watch(y))
+					loss := nn.CrossEntropy(out, tape.Input(y))
 					grads := tensor.Gradients(loss)
 					o.same(t, p, name+"/out", out)
 					o.same(t, p, name+"/loss", loss)
@@ -151,6 +151,7 @@ func TestModelsAgreeWithPyTorch(t *testing.T) {
 					for param, q := range nn.Params(m) {
 						o.same(t, p, name+"/grads/"+param, grads[q.Tensor])
 					}
+					return nil
 				})
 				if err != nil {
 					t.Fatal(err)
@@ -197,12 +198,13 @@ func TestOptimizersAgreeWithPyTorch(t *testing.T) {
 // step trains m once and returns the loss before it.
 func step(t testing.TB, m nn.Module, opt nn.Optimizer, x, y storage.Array) (value float64) {
 	t.Helper()
-	err := tensor.Step(func(tape *tensor.Tape) {
-		loss := nn.CrossEntropy(m.Forward(tape.Watch(x)), tape.Watch(y))
+	err := tensor.Step(func(tape *tensor.Tape) error {
+		loss := nn.CrossEntropy(m.Forward(tape.Input(x)), tape.Input(y))
 		value = loss.Item()
 		if err := opt.Step(nn.Params(m), tensor.Gradients(loss)); err != nil {
 			t.Error(err)
 		}
+		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -243,15 +245,16 @@ func TestLayersAgreeWithPyTorch(t *testing.T) {
 				t.Fatal(err)
 			}
 			nn.SetTraining(m, !strings.Contains(layer, "evaluating"))
-			err := tensor.Step(func(tape *tensor.Tape) {
-				x := tape.Watch(o[name+"/x"]).RequireGrad()
+			err := tensor.Step(func(tape *tensor.Tape) error {
+				x := tape.Input(o[name+"/x"]).RequireGrad()
 				out := m.Forward(x)
-				grads := tensor.Gradients(out.Mul(tape.Watch(o[name+"/dy"])).Sum())
+				grads := tensor.Gradients(out.Mul(tape.Input(o[name+"/dy"])).Sum())
 				o.same(t, exact, name+"/out", out)
 				o.same(t, exact, name+"/dx", grads[x])
 				for param, p := range nn.Params(m) {
 					o.same(t, exact, name+"/grads/"+param, grads[p.Tensor])
 				}
+				return nil
 			})
 			if err != nil {
 				t.Fatal(err)

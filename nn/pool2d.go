@@ -22,6 +22,6 @@ func (set Pool2dSet) sound(layer string) Pool2dSet {
 	return set
 }
 
-func (set Pool2dSet) window() tensor.Pool2dSet {
-	return tensor.Pool2dSet{Kernel: set.KernelSize, Stride: set.Stride, Padding: set.Padding}
+func (set Pool2dSet) window() tensor.Pool2dOptions {
+	return tensor.Pool2dOptions{Kernel: set.KernelSize, Stride: set.Stride, Padding: set.Padding}
 }

@@ -26,7 +26,7 @@ func TestSteeredOptimizersStepAlike(t *testing.T) {
 				o.SetRate(0.1 / float64(i+1))
 				if steered {
 					s := o.(nn.Steerable)
-					s.Steer(tensor.Steering{dials})
+					s.Steer(tensor.StepArgs{dials})
 					next := s.Advance()
 					copy(storage.Elements[float64](dials), next[:])
 					o.SetRate(99) // is not looked at any more

@@ -21,7 +21,7 @@ func Build(model Module, sample ...int) ([]int, error) {
 	}
 	var out []int
 	err = evaluating(model, func() error {
-		return tensor.Infer(func(t *tensor.Tape) { out = slices.Clone(model.Forward(t.Watch(x)).Shape) })
+		return tensor.Infer(func(t *tensor.Tape) error { out = slices.Clone(model.Forward(t.Input(x)).Shape); return nil })
 	})
 	if err != nil {
 		return nil, fmt.Errorf("build for samples %v: %w", sample, err)
@@ -89,7 +89,7 @@ func Summarize(model Module, sample ...int) (*Summary, error) {
 	}
 	s := &Summary{Params: count(model)}
 	err = evaluating(model, func() error {
-		return tensor.Infer(func(t *tensor.Tape) { s.add("", model, t.Watch(x)) })
+		return tensor.Infer(func(t *tensor.Tape) error { s.add("", model, t.Input(x)); return nil })
 	})
 	return s, err
 }

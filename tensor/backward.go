@@ -15,17 +15,17 @@ type Grads map[*Tensor]*Tensor
 // respect to every leaf it depends on that requires one.
 func Gradients(y *Tensor) Grads {
 	const act = "gradients"
-	y.live(act)
-	if y.Len() != 1 || !y.wants {
+	y.checkAlive(act)
+	if y.Len() != 1 || !y.requiresGrad {
 		fail(act, storage.ErrState, "of %v; want a single element computed from a leaf that requires a gradient", y)
 	}
-	p := pass{grads: Grads{y: seed(y)}, tape: y.tape}
-	p.reach(y)
+	p := backwardPass{grads: Grads{y: seed(y)}, tape: y.tape}
+	p.push(y)
 	for len(p.pending) > 0 {
 		x := heap.Pop(&p.pending).(*Tensor)
 		dx := p.grads[x]
 		delete(p.grads, x)
-		p.through(x, dx)
+		p.propagate(x, dx)
 	}
 	return p.grads
 }
@@ -37,7 +37,7 @@ func (y *Tensor) Backward() {
 		if leaf.Grad != nil {
 			d = leaf.Grad.Add(d)
 		}
-		leaf.Grad = d.Keep()
+		leaf.Grad = d.CloneDetached()
 	}
 }
 
@@ -45,54 +45,54 @@ func (y *Tensor) Backward() {
 func (x *Tensor) ClearGrad() { x.Grad = nil }
 
 // A pass walks a recorded expression from its result to its leaves.
-type pass struct {
+type backwardPass struct {
 	grads   Grads
 	pending latestFirst // computed tensors that have a gradient, not yet passed on
 	tape    *Tape
 }
 
-func (p *pass) reach(x *Tensor) {
+func (p *backwardPass) push(x *Tensor) {
 	if x.node != nil {
 		heap.Push(&p.pending, x)
 	}
 }
 
 // through passes dy from y on to the inputs that y was computed from.
-func (p *pass) through(y, dy *Tensor) {
+func (p *backwardPass) propagate(y, dy *Tensor) {
 	n := y.node
 	if version(y, n.in) != n.version {
 		fail("gradients", storage.ErrState, "something that %s was computed from has been written to since", n.op.Name())
 	}
 	in := make([]*Tensor, len(n.in))
 	for i, x := range n.in {
-		in[i] = x.quietly(p.tape)
+		in[i] = x.inBackward(p.tape)
 	}
-	for i, dx := range n.op.Backward(y.quietly(p.tape), dy, in...) {
-		if x := n.in[i]; dx != nil && x.wants {
+	for i, dx := range n.op.Backward(y.inBackward(p.tape), dy, in...) {
+		if x := n.in[i]; dx != nil && x.requiresGrad {
 			p.add(x, dx)
 		}
 	}
 }
 
-func (p *pass) add(x, dx *Tensor) {
+func (p *backwardPass) add(x, dx *Tensor) {
 	if have := p.grads[x]; have != nil {
 		p.grads[x] = have.Add(dx)
 		return
 	}
 	p.grads[x] = dx
-	p.reach(x)
+	p.push(x)
 }
 
-// seed returns the 1 that gradients of y start from. It is written nowhere if y is a
-// loss, which has worked out its slope, and will not look.
+// seed returns the 1 that gradients of y start from. No memory is filled if y is a
+// loss, which has computed its gradient already.
 func seed(y *Tensor) *Tensor {
 	if y.node != nil {
 		if _, knows := y.node.op.(interface{ keepsSlope() }); knows {
-			return &Tensor{Array: y.Array, unit: true, quiet: true, tape: y.tape}
+			return &Tensor{Array: y.Array, isOne: true, noGrad: true, tape: y.tape}
 		}
 	}
-	one := y.quietly(y.tape).constant(1)
-	one.unit = true
+	one := y.inBackward(y.tape).constant(1)
+	one.isOne = true
 	return one
 }
 
@@ -108,9 +108,9 @@ func (x *Tensor) zeros(v views.View) *Tensor { return x.filled(views.Like(v), 0)
 
 // filled returns a tensor of x's type, device and step, value all over.
 func (x *Tensor) filled(v views.View, value float64) *Tensor {
-	a := Work{device: device("fill", x), tape: x.tape}.must(x.Type, v)
+	a := Context{device: device("fill", x), tape: x.tape}.mustAlloc(x.Type, v)
 	run("fill", kernels.Fill, kernels.FillSet{Value: value}, []storage.Array{a})
-	return x.with(a)
+	return x.sameStep(a)
 }
 
 // latestFirst is a heap of computed tensors, the one recorded last on top: when

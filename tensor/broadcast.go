@@ -10,18 +10,18 @@ import (
 )
 
 // pairwise is the family of operations z[i] = f(x[i], y[i]) on operands
-// stretched to a common shape.
-type pairwise struct {
+// broadcast to a common shape.
+type binaryOp struct {
 	f *kernels.Kernel
-	// slope returns dx and dy in the stretched shape; nil for an input that
-	// asks for none. Operations without one have no derivative.
-	slope func(x, y, z, dz *Tensor) (dx, dy *Tensor)
+	// grad returns dx and dy in the broadcast shape; nil for an input that
+	// requires none. Operations without one have no derivative.
+	grad func(x, y, z, dz *Tensor) (dx, dy *Tensor)
 	// to is the result's type, where it is not that of the operands.
 	to dtype.Type
 }
 
 // zip applies op to x and y after promoting them to one type.
-func zip(op pairwise, x, y *Tensor) *Tensor {
+func binary(op binaryOp, x, y *Tensor) *Tensor {
 	x, y = promoted(op.Name(), x, y)
 	return Apply(op, x, y)
 }
@@ -36,33 +36,33 @@ func promoted(op string, x, y *Tensor) (*Tensor, *Tensor) {
 	return x.Cast(common), y.Cast(common)
 }
 
-func (op pairwise) Name() string { return op.f.Name }
+func (op binaryOp) Name() string { return op.f.Name }
 
-func (op pairwise) Infer(in ...*Tensor) (dtype.Type, views.View) {
+func (op binaryOp) Infer(in ...*Tensor) (dtype.Type, views.View) {
 	t := in[0].Type
 	if op.to != dtype.Invalid {
 		t = op.to
 	}
-	return t, stretched(op.Name(), in...)
+	return t, broadcastLayout(op.Name(), in...)
 }
 
-func (op pairwise) Forward(w *Work, z storage.Array, in ...storage.Array) error {
-	return w.Run(op.f, nil, []storage.Array{z}, stretch(in[0], z.Shape), stretch(in[1], z.Shape))
+func (op binaryOp) Forward(w *Context, z storage.Array, in ...storage.Array) error {
+	return w.Run(op.f, nil, []storage.Array{z}, broadcastTo(in[0], z.Shape), broadcastTo(in[1], z.Shape))
 }
 
-func (op pairwise) Backward(z, dz *Tensor, in ...*Tensor) []*Tensor {
-	dx, dy := op.slope(in[0], in[1], z, dz)
-	return []*Tensor{dx.shrink(in[0].Shape), dy.shrink(in[1].Shape)}
+func (op binaryOp) Backward(z, dz *Tensor, in ...*Tensor) []*Tensor {
+	dx, dy := op.grad(in[0], in[1], z, dz)
+	return []*Tensor{dx.sumTo(in[0].Shape), dy.sumTo(in[1].Shape)}
 }
 
-// stretched is how the result of an elementwise operation on in lies in memory:
+// broadcastLayout is how the result of an elementwise operation on in lies in memory:
 // as the first operand that has its whole shape, row-major if there is none.
-func stretched(op string, in ...*Tensor) views.View {
+func broadcastLayout(op string, in ...*Tensor) views.View {
 	shape := in[0].Shape
 	for _, x := range in[1:] {
 		common, ok := views.BroadcastShape(shape, x.Shape)
 		if !ok {
-			fail(op, ErrShape, "shapes %v and %v do not stretch to each other", shape, x.Shape)
+			fail(op, ErrShape, "shapes %v and %v do not broadcast together", shape, x.Shape)
 		}
 		shape = common
 	}
@@ -74,8 +74,8 @@ func stretched(op string, in ...*Tensor) views.View {
 	return views.Of(shape...)
 }
 
-// stretch views a as shape, repeating elements.
-func stretch(a storage.Array, shape []int) storage.Array {
+// broadcastTo views a as shape, repeating elements.
+func broadcastTo(a storage.Array, shape []int) storage.Array {
 	if slices.Equal(a.Shape, shape) {
 		return a
 	}
@@ -83,9 +83,9 @@ func stretch(a storage.Array, shape []int) storage.Array {
 	return a.With(v)
 }
 
-// shrink undoes a stretch from shape in a gradient: elements that were repeated
+// sumTo undoes a broadcast from shape in a gradient: elements that were repeated
 // add up. It leaves nil alone.
-func (x *Tensor) shrink(shape []int) *Tensor {
+func (x *Tensor) sumTo(shape []int) *Tensor {
 	if x == nil || slices.Equal(x.Shape, shape) {
 		return x
 	}
@@ -96,12 +96,12 @@ func (x *Tensor) shrink(shape []int) *Tensor {
 			axes = append(axes, axis)
 		}
 	}
-	return x.SumKeep(axes...).Reshape(shape...)
+	return x.SumKeepDims(axes...).Reshape(shape...)
 }
 
-// asks returns gradient() if one should reach x, and nil if computing it is in vain.
-func (x *Tensor) asks(gradient func() *Tensor) *Tensor {
-	if !x.wants {
+// ifNeeded returns gradient() if x requires a gradient, else nil.
+func (x *Tensor) ifNeeded(gradient func() *Tensor) *Tensor {
+	if !x.requiresGrad {
 		return nil
 	}
 	return gradient()

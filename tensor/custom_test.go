@@ -15,15 +15,15 @@ import (
 
 // softsign is an operation of one's own, on both devices.
 var softsign = Custom{
-	Title: "softsign",
-	Value: own("softsign_%v", func(in ...float64) float64 { return in[0] / (1 + math.Abs(in[0])) }),
-	Slope: own("softsign_slope_%v", func(in ...float64) float64 { return in[2] / (1 + math.Abs(in[0])) / (1 + math.Abs(in[0])) }),
+	Name:     "softsign",
+	Forward:  own("softsign_%v", func(in ...float64) float64 { return in[0] / (1 + math.Abs(in[0])) }),
+	Backward: own("softsign_slope_%v", func(in ...float64) float64 { return in[2] / (1 + math.Abs(in[0])) / (1 + math.Abs(in[0])) }),
 }
 
 // TestCustomOperationsKeepTheLaws that all others are held to.
 func TestCustomOperationsKeepTheLaws(t *testing.T) {
 	gpus := cudatest.Devices(t, cudatest.Deferred)
-	s := Sample{"softsign", func(in ...*Tensor) *Tensor { return softsign.Apply(in...) }, []Input{In(4, 3).Rows()}}
+	s := Sample{"softsign", func(in ...*Tensor) *Tensor { return softsign.Apply(in...) }, []SampleInput{In(4, 3).Rows()}}
 	for _, d := range []storage.Device{storage.CPU, gpus[1]} {
 		matchDifferences(t, s, d, 1e-5, 1e-6)
 	}
@@ -78,12 +78,12 @@ func TestCustomOperationsSayWhatTheyLack(t *testing.T) {
 		t.Fatal(err)
 	}
 	flat, only := softsign, cuda.Function{Program: cuda.PTX("none.ptx", ""), Entry: "f"}.Kernel("own")
-	flat.Slope = nil
+	flat.Backward = nil
 	for want, f := range map[string]func(){
-		"softsign: has no Slope":                  func() { Gradients(flat.Apply(Of(x.Array).RequireGrad()).Sum()) },
+		"softsign: has no Backward kernel":        func() { Gradients(flat.Apply(Of(x.Array).RequireGrad()).Sum()) },
 		"softsign: no inputs":                     func() { softsign.Apply() },
-		"nothing: has no Value":                   func() { Custom{Title: "nothing"}.Apply(x) },
-		"gpus only: own: has no side for the cpu": func() { Custom{Title: "gpus only", Value: only}.Apply(x) },
+		"nothing: has no Forward kernel":          func() { Custom{Name: "nothing"}.Apply(x) },
+		"gpus only: own: has no side for the cpu": func() { Custom{Name: "gpus only", Forward: only}.Apply(x) },
 		"operands on cuda:0 and cpu":              func() { softsign.Apply(Of(there), x) },
 	} {
 		if err := Try(f); err == nil || !strings.Contains(err.Error(), want) {

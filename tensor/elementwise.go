@@ -8,24 +8,24 @@ import (
 )
 
 // elementwise is the family of operations y[i] = f(x[i]).
-type elementwise struct {
+type unaryOp struct {
 	f *kernels.Kernel
-	// slope returns dx from dy and whichever of x and y is simpler.
-	slope func(x, y, dy *Tensor) *Tensor
+	// grad returns dx from dy and whichever of x and y is simpler.
+	grad func(x, y, dy *Tensor) *Tensor
 }
 
-func (op elementwise) Name() string { return op.f.Name }
+func (op unaryOp) Name() string { return op.f.Name }
 
-func (op elementwise) Infer(in ...*Tensor) (dtype.Type, views.View) {
+func (op unaryOp) Infer(in ...*Tensor) (dtype.Type, views.View) {
 	return in[0].Type, views.Like(in[0].View)
 }
 
-func (op elementwise) Forward(w *Work, y storage.Array, in ...storage.Array) error {
+func (op unaryOp) Forward(w *Context, y storage.Array, in ...storage.Array) error {
 	return w.Run(op.f, nil, []storage.Array{y}, in...)
 }
 
-func (op elementwise) Backward(y, dy *Tensor, in ...*Tensor) []*Tensor {
-	return []*Tensor{op.slope(in[0], y, dy)}
+func (op unaryOp) Backward(y, dy *Tensor, in ...*Tensor) []*Tensor {
+	return []*Tensor{op.grad(in[0], y, dy)}
 }
 
 // unary makes a method of one operand what Register takes.

@@ -31,14 +31,14 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// A kindred is a message that errors.Is knows as a kind without spelling it out.
-type kindred struct {
+// A kindError is a message that errors.Is matches with a kind, whose text it leaves out.
+type kindError struct {
 	text string
 	kind error
 }
 
-func (e kindred) Error() string { return e.text }
-func (e kindred) Unwrap() error { return e.kind }
+func (e kindError) Error() string { return e.text }
+func (e kindError) Unwrap() error { return e.kind }
 
 // Fail ends the expression with an *Error of the given kind, which may be the error that
 // it failed for. Layers and losses
@@ -48,7 +48,7 @@ func Fail(op string, kind error, format string, args ...any) {
 }
 
 func fail(op string, kind error, format string, args ...any) {
-	panic(&Error{op, kindred{fmt.Sprintf(format, args...), kind}})
+	panic(&Error{op, kindError{fmt.Sprintf(format, args...), kind}})
 }
 
 func check(op string, err error) {

@@ -19,9 +19,9 @@ func ExampleCustom() {
 	}
 	program := cuda.PTX("softsign.ptx", string(text))
 	softsign := tensor.Custom{
-		Title: "softsign",
-		Value: cuda.Function{Program: program, Entry: "softsign_float32"}.Kernel("softsign"),             // (y, x, n)
-		Slope: cuda.Function{Program: program, Entry: "softsign_slope_float32"}.Kernel("softsign slope"), // (dx, x, y, dy, n)
+		Name:     "softsign",
+		Forward:  cuda.Function{Program: program, Entry: "softsign_float32"}.Kernel("softsign"),             // (y, x, n)
+		Backward: cuda.Function{Program: program, Entry: "softsign_slope_float32"}.Kernel("softsign slope"), // (dx, x, y, dy, n)
 	}
 
 	gpu, err := cuda.Open("cuda")

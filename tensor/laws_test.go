@@ -56,14 +56,14 @@ func draw(s Sample, t dtype.Type) []storage.Array {
 					floats[k] *= 20
 				}
 			}
-			in[i] = Of(storage.From(floats, want.Shape...)).Cast(t).Keep().Array
+			in[i] = Of(storage.From(floats, want.Shape...)).Cast(t).CloneDetached().Array
 		}
 	}
 	return in
 }
 
 // number draws the k-th float of an input.
-func number(r *rand.Rand, kind InputKind, k int) float64 {
+func number(r *rand.Rand, kind SampleKind, k int) float64 {
 	switch kind {
 	case Positive:
 		return 0.5 + 1.5*r.Float64()
@@ -297,7 +297,7 @@ func TestRepeatedInputsGiveTheSameResult(t *testing.T) {
 						a.View = must(a.View.Slice(0, 0, 1, 1))
 						a.View, _ = a.View.Broadcast(s.In[i].Shape...)
 					}
-					repeated[i], plain[i] = a, Of(a).Keep().Array
+					repeated[i], plain[i] = a, Of(a).CloneDetached().Array
 				}
 				agree(t, tolerance, s, repeated, plain)
 			})

@@ -17,7 +17,7 @@ type Op interface {
 	// Infer returns the type of the result and how it should lie in memory, or fails.
 	Infer(in ...*Tensor) (dtype.Type, views.View)
 	// Forward computes y, which comes uninitialised, from in.
-	Forward(w *Work, y storage.Array, in ...storage.Array) error
+	Forward(w *Context, y storage.Array, in ...storage.Array) error
 	// Backward returns, for each input, dy propagated to it; nil where none
 	// flows. It may leave out inputs that do not require a gradient. What it
 	// computes is not recorded.
@@ -26,7 +26,7 @@ type Op interface {
 
 // A Work is where a Forward happens: a device that runs kernels, and memory
 // that lives as long as the result.
-type Work struct {
+type Context struct {
 	device    kernels.Runner
 	tape      *Tape
 	recording bool
@@ -34,16 +34,16 @@ type Work struct {
 }
 
 // Run runs k from in to the arrays of out.
-func (w *Work) Run(k *kernels.Kernel, set any, out []storage.Array, in ...storage.Array) error {
+func (w *Context) Run(k *kernels.Kernel, set any, out []storage.Array, in ...storage.Array) error {
 	w.call.Out, w.call.In, w.call.Set = out, in, set
 	return w.device.Run(k, &w.call)
 }
 
 // Recording reports whether Backward may follow, and needs what Forward saves.
-func (w *Work) Recording() bool { return w.recording }
+func (w *Context) Recording() bool { return w.recording }
 
 // Make returns uninitialised memory for the elements of v, a view as Infer returns.
-func (w *Work) Make(t dtype.Type, v views.View) (storage.Array, error) {
+func (w *Context) Alloc(t dtype.Type, v views.View) (storage.Array, error) {
 	size := v.Len() * t.Size()
 	var data storage.Storage
 	var err error
@@ -55,8 +55,8 @@ func (w *Work) Make(t dtype.Type, v views.View) (storage.Array, error) {
 	return storage.Array{Data: data, Type: t, View: v}, err
 }
 
-func (w Work) must(t dtype.Type, v views.View) storage.Array {
-	a, err := w.Make(t, v)
+func (w Context) mustAlloc(t dtype.Type, v views.View) storage.Array {
+	a, err := w.Alloc(t, v)
 	check("allocate", err)
 	return a
 }
@@ -67,13 +67,13 @@ func Apply(op Op, in ...*Tensor) *Tensor { return apply(nil, op, in...) }
 
 // apply is Apply in the step of tape, if in belongs to none.
 func apply(tape *Tape, op Op, in ...*Tensor) *Tensor {
-	y := meet(op.Name(), in)
+	y := newResult(op.Name(), in)
 	if y.tape == nil {
 		y.tape = tape
 	}
 	t, v := op.Infer(in...)
-	w := Work{device: device(op.Name(), in...), tape: y.tape, recording: y.wants && !y.quiet}
-	y.Array = w.must(t, v)
+	w := Context{device: device(op.Name(), in...), tape: y.tape, recording: y.requiresGrad && !y.noGrad}
+	y.Array = w.mustAlloc(t, v)
 	check(op.Name(), op.Forward(&w, y.Array, arrays(in)...))
 	runtime.KeepAlive(in)
 	y.record(op, in)
@@ -83,7 +83,7 @@ func apply(tape *Tape, op Op, in ...*Tensor) *Tensor {
 // view returns the tensor that sees x's storage through v, as computed by op.
 func view(op Op, x *Tensor, v views.View) *Tensor {
 	in := []*Tensor{x}
-	y := meet(op.Name(), in)
+	y := newResult(op.Name(), in)
 	y.Array = x.With(v)
 	y.record(op, in)
 	return y
@@ -100,22 +100,22 @@ func like(x *Tensor) Spec { return Spec{x.Type, views.Like(x.View)} }
 
 // Compute runs a kernel on in and returns its outputs, unrecorded: for
 // derivatives, metrics and the like.
-func Compute(k *kernels.Kernel, set any, out []Spec, in ...*Tensor) []*Tensor {
-	common := meet(k.Name, in)
-	w := Work{device: device(k.Name, in...), tape: common.tape}
+func RunKernel(k *kernels.Kernel, set any, out []Spec, in ...*Tensor) []*Tensor {
+	common := newResult(k.Name, in)
+	w := Context{device: device(k.Name, in...), tape: common.tape}
 	made := make([]storage.Array, len(out))
 	results := make([]*Tensor, len(out))
 	for i, spec := range out {
-		made[i] = w.must(spec.Type, spec.View)
-		results[i] = &Tensor{Array: made[i], quiet: common.quiet, tape: common.tape}
+		made[i] = w.mustAlloc(spec.Type, spec.View)
+		results[i] = &Tensor{Array: made[i], noGrad: common.noGrad, tape: common.tape}
 	}
 	check(k.Name, w.Run(k, set, made, arrays(in)...))
 	return results
 }
 
 // compute is Compute of a kernel with one output.
-func compute(k *kernels.Kernel, set any, out Spec, in ...*Tensor) *Tensor {
-	return Compute(k, set, []Spec{out}, in...)[0]
+func runKernel(k *kernels.Kernel, set any, out Spec, in ...*Tensor) *Tensor {
+	return RunKernel(k, set, []Spec{out}, in...)[0]
 }
 
 // run runs k on arrays that exist, for the operations that change them.
@@ -125,13 +125,13 @@ func run(op string, k *kernels.Kernel, set any, out []storage.Array, in ...stora
 	check(op, r.Run(k, &kernels.Call{Out: out, In: in, Set: set}))
 }
 
-// meet returns a tensor, still without a value, of the step that in belongs to.
-func meet(act string, in []*Tensor) *Tensor {
+// newResult returns a tensor, still without a value, of the step that in belongs to.
+func newResult(act string, in []*Tensor) *Tensor {
 	y := new(Tensor)
 	for _, x := range in {
-		x.live(act)
-		y.wants = y.wants || x.wants
-		y.quiet = y.quiet || x.quiet
+		x.checkAlive(act)
+		y.requiresGrad = y.requiresGrad || x.requiresGrad
+		y.noGrad = y.noGrad || x.noGrad
 		if x.tape != nil {
 			y.tape = x.tape
 		}
@@ -172,10 +172,10 @@ var recorded atomic.Uint64
 
 // record remembers that y is op of in, if anyone may ask.
 func (y *Tensor) record(op Op, in []*Tensor) {
-	if y.quiet {
+	if y.noGrad {
 		return
 	}
-	if y.wants = y.wants && y.Type.IsFloat(); y.wants {
+	if y.requiresGrad = y.requiresGrad && y.Type.IsFloat(); y.requiresGrad {
 		y.node = &node{op, in, recorded.Add(1), version(y, in)}
 	}
 }

@@ -3,9 +3,9 @@ package tensor
 import "github.com/h5dnn/h5dnn/kernels"
 
 // Abs returns |x|, elementwise; its derivative at 0 is 0.
-func (x *Tensor) Abs() *Tensor { return Apply(elementwise{kernels.Abs, absSlope}, x) }
+func (x *Tensor) Abs() *Tensor { return Apply(unaryOp{kernels.Abs, absGrad}, x) }
 
-func absSlope(x, y, dy *Tensor) *Tensor {
+func absGrad(x, y, dy *Tensor) *Tensor {
 	zero := x.constant(0)
 	return Where(x.Greater(zero), dy, Where(x.Less(zero), dy.Neg(), zero))
 }

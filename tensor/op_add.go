@@ -2,10 +2,10 @@ package tensor
 
 import "github.com/h5dnn/h5dnn/kernels"
 
-// Add returns x + y, elementwise, stretching shapes that allow it.
-func (x *Tensor) Add(y *Tensor) *Tensor { return zip(pairwise{f: kernels.Add, slope: addSlope}, x, y) }
+// Add returns x + y, elementwise, broadcasting their shapes.
+func (x *Tensor) Add(y *Tensor) *Tensor { return binary(binaryOp{f: kernels.Add, grad: addGrad}, x, y) }
 
-func addSlope(x, y, z, dz *Tensor) (dx, dy *Tensor) {
+func addGrad(x, y, z, dz *Tensor) (dx, dy *Tensor) {
 	return dz, dz
 }
 

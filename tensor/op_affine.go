@@ -7,39 +7,39 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// Scale returns s·x. The number never changes x's type.
-func (x *Tensor) Scale(s float64) *Tensor { return Apply(affine{s, 0}, x) }
+// MulScalar returns s·x. The number never changes x's type.
+func (x *Tensor) MulScalar(s float64) *Tensor { return Apply(affineOp{s, 0}, x) }
 
-// scaled is Scale of a gradient, which nobody writes to: x itself will do for 1·x.
-func (x *Tensor) scaled(s float64) *Tensor {
+// mulGradScalar returns s·x for a gradient x, which is never written to: x itself if s is 1.
+func (x *Tensor) mulGradScalar(s float64) *Tensor {
 	if s == 1 {
 		return x
 	}
-	return x.Scale(s)
+	return x.MulScalar(s)
 }
 
-// Shift returns x + s. The number never changes x's type.
-func (x *Tensor) Shift(s float64) *Tensor { return Apply(affine{1, s}, x) }
+// AddScalar returns x + s. The number never changes x's type.
+func (x *Tensor) AddScalar(s float64) *Tensor { return Apply(affineOp{1, s}, x) }
 
-// affine is scale·x + shift.
-type affine struct{ scale, shift float64 }
+// affine is scale·x + offset.
+type affineOp struct{ scale, offset float64 }
 
-func (affine) Name() string { return "affine" }
+func (affineOp) Name() string { return "affine" }
 
-func (op affine) Infer(in ...*Tensor) (dtype.Type, views.View) {
+func (op affineOp) Infer(in ...*Tensor) (dtype.Type, views.View) {
 	wantFloat(op.Name(), in[0])
 	return in[0].Type, views.Like(in[0].View)
 }
 
-func (op affine) Forward(w *Work, y storage.Array, in ...storage.Array) error {
-	return w.Run(kernels.Affine, kernels.AffineSet{Scale: op.scale, Shift: op.shift}, []storage.Array{y}, in...)
+func (op affineOp) Forward(w *Context, y storage.Array, in ...storage.Array) error {
+	return w.Run(kernels.Affine, kernels.AffineSet{Scale: op.scale, Shift: op.offset}, []storage.Array{y}, in...)
 }
 
-func (op affine) Backward(_, dy *Tensor, _ ...*Tensor) []*Tensor {
-	return []*Tensor{dy.scaled(op.scale)}
+func (op affineOp) Backward(_, dy *Tensor, _ ...*Tensor) []*Tensor {
+	return []*Tensor{dy.mulGradScalar(op.scale)}
 }
 
 var (
-	_ = Register("scale", func(in ...*Tensor) *Tensor { return in[0].Scale(-1.5) }, In(3, 4).Rows())
-	_ = Register("shift", func(in ...*Tensor) *Tensor { return in[0].Shift(2) }, In(3, 4).Rows())
+	_ = Register("mul scalar", func(in ...*Tensor) *Tensor { return in[0].MulScalar(-1.5) }, In(3, 4).Rows())
+	_ = Register("add scalar", func(in ...*Tensor) *Tensor { return in[0].AddScalar(2) }, In(3, 4).Rows())
 )

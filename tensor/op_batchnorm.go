@@ -8,7 +8,7 @@ import (
 )
 
 // A BatchNormSet says how BatchNorm estimates mean and variance.
-type BatchNormSet struct {
+type BatchNormOptions struct {
 	Eps      float64 // added to the variance
 	Momentum float64 // how much a batch moves the running estimates
 	Training bool    // whether to use, and learn from, the batch's own statistics
@@ -20,12 +20,12 @@ type BatchNormSet struct {
 // x (N, C) or (N, C, H, W), after Ioffe and Szegedy, arXiv:1502.03167. The
 // running variance is unbiased, as PyTorch's. Where x is of halves, all else may
 // be float32.
-func BatchNorm(x, gamma, beta *Tensor, set BatchNormSet) *Tensor {
-	return Apply(&batchNorm{set: set}, x.Widened(), gamma, beta)
+func BatchNorm(x, gamma, beta *Tensor, set BatchNormOptions) *Tensor {
+	return Apply(&batchNorm{set: set}, x.ToFloat32(), gamma, beta)
 }
 
 type batchNorm struct {
-	set          BatchNormSet
+	set          BatchNormOptions
 	mean, invstd storage.Array // of the batch, or what stood for them
 }
 
@@ -48,16 +48,16 @@ func (op *batchNorm) Infer(in ...*Tensor) (dtype.Type, views.View) {
 	return x.Type, views.Like(x.View)
 }
 
-func (op *batchNorm) Forward(w *Work, y storage.Array, in ...storage.Array) (err error) {
+func (op *batchNorm) Forward(w *Context, y storage.Array, in ...storage.Array) (err error) {
 	set := kernels.BatchNormSet{Epsilon: op.set.Eps, Momentum: op.set.Momentum}
 	if !op.set.Training {
 		return w.Run(kernels.BatchNormEval, set, []storage.Array{y}, in[0], in[1], in[2], op.set.RunningMean, op.set.RunningVar)
 	}
 	channel := views.Of(y.Shape[1])
-	if op.mean, err = w.Make(in[1].Type, channel); err != nil {
+	if op.mean, err = w.Alloc(in[1].Type, channel); err != nil {
 		return err
 	}
-	if op.invstd, err = w.Make(in[1].Type, channel); err != nil {
+	if op.invstd, err = w.Alloc(in[1].Type, channel); err != nil {
 		return err
 	}
 	out := []storage.Array{y, op.mean, op.invstd, op.set.RunningMean, op.set.RunningVar}
@@ -69,16 +69,16 @@ func (op *batchNorm) Backward(_, dy *Tensor, in ...*Tensor) []*Tensor {
 	set := kernels.BatchNormSet{Epsilon: op.set.Eps}
 	out := []Spec{like(x), like(gamma), like(gamma)}
 	if !op.set.Training {
-		return Compute(kernels.BatchNormEvalGrad, set, out, x, gamma, dy, dy.with(op.set.RunningMean), dy.with(op.set.RunningVar))
+		return RunKernel(kernels.BatchNormEvalGrad, set, out, x, gamma, dy, dy.sameStep(op.set.RunningMean), dy.sameStep(op.set.RunningVar))
 	}
-	return Compute(kernels.BatchNormGrad, set, out, x, gamma, dy, dy.with(op.mean), dy.with(op.invstd))
+	return RunKernel(kernels.BatchNormGrad, set, out, x, gamma, dy, dy.sameStep(op.mean), dy.sameStep(op.invstd))
 }
 
 func init() {
 	norm := func(training bool) func(in ...*Tensor) *Tensor {
 		return func(in ...*Tensor) *Tensor {
-			statistics := func(value float64) storage.Array { return in[1].constant(value).Contiguous().Keep().Array }
-			return BatchNorm(in[0], in[1], in[2], BatchNormSet{1e-5, 0.1, training, statistics(0.25), statistics(1.5)})
+			statistics := func(value float64) storage.Array { return in[1].constant(value).Contiguous().CloneDetached().Array }
+			return BatchNorm(in[0], in[1], in[2], BatchNormOptions{1e-5, 0.1, training, statistics(0.25), statistics(1.5)})
 		}
 	}
 	Register("batch norm", norm(true), In(5, 3), In(3), In(3))

@@ -15,28 +15,28 @@ func (x *Tensor) Cast(t dtype.Type) *Tensor {
 	return Apply(cast{t, 1, 0}, x)
 }
 
-// Normalize returns scale·x + shift as float32, whatever x's type: in one pass
+// CastScaled returns scale·x + offset as float32, whatever x's type: in one pass
 // over, say, the bytes of an image.
-func (x *Tensor) Normalize(scale, shift float64) *Tensor {
-	return Apply(cast{dtype.Float32, scale, shift}, x)
+func (x *Tensor) CastScaled(scale, offset float64) *Tensor {
+	return Apply(cast{dtype.Float32, scale, offset}, x)
 }
 
-// cast is scale·x + shift as type to.
+// cast is scale·x + offset as type to.
 type cast struct {
-	to           dtype.Type
-	scale, shift float64
+	to            dtype.Type
+	scale, offset float64
 }
 
 func (cast) Name() string { return "cast" }
 
 func (op cast) Infer(in ...*Tensor) (dtype.Type, views.View) { return op.to, views.Like(in[0].View) }
 
-func (op cast) Forward(w *Work, y storage.Array, in ...storage.Array) error {
-	return w.Run(kernels.Cast, kernels.CastSet{Scale: op.scale, Shift: op.shift}, []storage.Array{y}, in...)
+func (op cast) Forward(w *Context, y storage.Array, in ...storage.Array) error {
+	return w.Run(kernels.Cast, kernels.CastSet{Scale: op.scale, Shift: op.offset}, []storage.Array{y}, in...)
 }
 
 func (op cast) Backward(_, dy *Tensor, in ...*Tensor) []*Tensor {
-	return []*Tensor{dy.Cast(in[0].Type).scaled(op.scale)}
+	return []*Tensor{dy.Cast(in[0].Type).mulGradScalar(op.scale)}
 }
 
 var _ = Register("cast", func(in ...*Tensor) *Tensor { return in[0].Cast(dtype.Float64).Cast(in[0].Type) }, In(3, 4).Rows())

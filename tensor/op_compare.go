@@ -6,25 +6,27 @@ import (
 )
 
 // Less returns whether x < y, elementwise, as bools.
-func (x *Tensor) Less(y *Tensor) *Tensor { return zip(comparison(kernels.Less), x, y) }
+func (x *Tensor) Less(y *Tensor) *Tensor { return binary(comparison(kernels.Less), x, y) }
 
 // LessEqual returns whether x ≤ y, elementwise, as bools.
-func (x *Tensor) LessEqual(y *Tensor) *Tensor { return zip(comparison(kernels.LessEqual), x, y) }
+func (x *Tensor) LessEqual(y *Tensor) *Tensor { return binary(comparison(kernels.LessEqual), x, y) }
 
 // Greater returns whether x > y, elementwise, as bools.
-func (x *Tensor) Greater(y *Tensor) *Tensor { return zip(comparison(kernels.Greater), x, y) }
+func (x *Tensor) Greater(y *Tensor) *Tensor { return binary(comparison(kernels.Greater), x, y) }
 
 // GreaterEqual returns whether x ≥ y, elementwise, as bools.
-func (x *Tensor) GreaterEqual(y *Tensor) *Tensor { return zip(comparison(kernels.GreaterEqual), x, y) }
+func (x *Tensor) GreaterEqual(y *Tensor) *Tensor {
+	return binary(comparison(kernels.GreaterEqual), x, y)
+}
 
 // Equal returns whether x = y, elementwise, as bools.
-func (x *Tensor) Equal(y *Tensor) *Tensor { return zip(comparison(kernels.Equal), x, y) }
+func (x *Tensor) Equal(y *Tensor) *Tensor { return binary(comparison(kernels.Equal), x, y) }
 
 // NotEqual returns whether x ≠ y, elementwise, as bools.
-func (x *Tensor) NotEqual(y *Tensor) *Tensor { return zip(comparison(kernels.NotEqual), x, y) }
+func (x *Tensor) NotEqual(y *Tensor) *Tensor { return binary(comparison(kernels.NotEqual), x, y) }
 
 // comparison is the op of a kernel that answers in bools; nothing flows back.
-func comparison(k *kernels.Kernel) pairwise { return pairwise{f: k, to: dtype.Bool} }
+func comparison(k *kernels.Kernel) binaryOp { return binaryOp{f: k, to: dtype.Bool} }
 
 var (
 	_ = Register("less", func(in ...*Tensor) *Tensor { return in[0].Less(in[1]) }, In(2, 3).Rows(), In(2, 3).Rows())

@@ -45,7 +45,7 @@ func equalBut(axis int, a, b []int) bool {
 	return true
 }
 
-func (op concat) Forward(w *Work, y storage.Array, in ...storage.Array) error {
+func (op concat) Forward(w *Context, y storage.Array, in ...storage.Array) error {
 	start := 0
 	for _, x := range in {
 		v, err := y.View.Slice(op.axis, start, start+x.Shape[op.axis], 1)

@@ -9,21 +9,21 @@ import (
 
 // A Conv2dSet is how a window moves over an image: steps and zero padding down
 // and across, and what is applied to the result.
-type Conv2dSet = kernels.Conv2dSet
+type Conv2dOptions = kernels.Conv2dSet
 
 // Conv2d returns the cross-correlation of images x (N, in, H, W) with weights
 // w (out, in, kh, kw), plus bias b (out), which may be nil:
 // (N, out, (H + 2·padding − kh)/stride + 1, …). The result lies channels-last.
-func Conv2d(x, w, b *Tensor, set Conv2dSet) *Tensor {
+func Conv2d(x, w, b *Tensor, set Conv2dOptions) *Tensor {
 	if b == nil {
-		return Apply(conv2d{set, finish{act: set.Act}}, lowered(x, w)...)
+		return Apply(conv2d{set, epilogue{act: set.Act}}, autocast(x, w)...)
 	}
-	return Apply(conv2d{set, finish{act: set.Act}}, lowered(x, w, b)...)
+	return Apply(conv2d{set, epilogue{act: set.Act}}, autocast(x, w, b)...)
 }
 
 type conv2d struct {
-	set Conv2dSet
-	finish
+	set Conv2dOptions
+	epilogue
 }
 
 func (conv2d) Name() string { return "conv2d" }
@@ -52,7 +52,7 @@ func windows(op string, x *Tensor, size, stride, padding [2]int) (out [2]int) {
 	return out
 }
 
-func (op conv2d) Forward(w *Work, y storage.Array, in ...storage.Array) error {
+func (op conv2d) Forward(w *Context, y storage.Array, in ...storage.Array) error {
 	return w.Run(kernels.Conv2d, op.set, []storage.Array{y}, in...)
 }
 
@@ -60,17 +60,17 @@ func (op conv2d) Backward(y, dy *Tensor, in ...*Tensor) []*Tensor {
 	x, w, b := in[0], in[1], optional(in, 2)
 	bare := op.set
 	bare.Act = NoActivation
-	dz, db := op.back(y, dy, b)
+	dz, db := op.grad(y, dy, b)
 	return []*Tensor{
-		x.asks(func() *Tensor { return compute(kernels.Conv2dGradX, bare, channelsLast(x), dz, w) }),
-		w.asks(func() *Tensor { return compute(kernels.Conv2dGradW, bare, like(w), x, dz) }),
+		x.ifNeeded(func() *Tensor { return runKernel(kernels.Conv2dGradX, bare, channelsLast(x), dz, w) }),
+		w.ifNeeded(func() *Tensor { return runKernel(kernels.Conv2dGradW, bare, like(w), x, dz) }),
 		db,
 	}[:len(in)]
 }
 
 // dropping is the operation with a dropout behind it.
-func (op conv2d) dropping(p float64) Op {
-	op.dropped = p
+func (op conv2d) withDropout(p float64) Op {
+	op.dropProbability = p
 	return op
 }
 
@@ -81,11 +81,11 @@ func channelsLast(x *Tensor) Spec {
 }
 
 func init() {
-	conv := func(set Conv2dSet) func(in ...*Tensor) *Tensor {
+	conv := func(set Conv2dOptions) func(in ...*Tensor) *Tensor {
 		return func(in ...*Tensor) *Tensor { return Conv2d(in[0], in[1], optional(in, 2), set) }
 	}
 	one, two := [2]int{1, 1}, [2]int{2, 2}
-	Register("conv2d", conv(Conv2dSet{Stride: one}), In(2, 3, 5, 4).Rows(), In(4, 3, 3, 2), In(4))
-	Register("conv2d same relu", conv(Conv2dSet{Stride: one, Padding: one, Act: ReluActivation}), In(2, 1, 5, 5).Rows(), In(3, 1, 3, 3), In(3))
-	Register("conv2d strided tanh", conv(Conv2dSet{Stride: two, Padding: [2]int{0, 1}, Act: TanhActivation}), In(2, 2, 6, 5).Rows(), In(3, 2, 3, 3))
+	Register("conv2d", conv(Conv2dOptions{Stride: one}), In(2, 3, 5, 4).Rows(), In(4, 3, 3, 2), In(4))
+	Register("conv2d same relu", conv(Conv2dOptions{Stride: one, Padding: one, Act: ReLUActivation}), In(2, 1, 5, 5).Rows(), In(3, 1, 3, 3), In(3))
+	Register("conv2d strided tanh", conv(Conv2dOptions{Stride: two, Padding: [2]int{0, 1}, Act: TanhActivation}), In(2, 2, 6, 5).Rows(), In(3, 2, 3, 3))
 }

@@ -13,12 +13,12 @@ import (
 // logits (N, classes) and N integer labels. The softmax, its logarithm and its
 // derivative are one pass.
 func CrossEntropy(logits, labels *Tensor) *Tensor {
-	return Apply(&crossEntropy{}, logits.Widened(), labels)
+	return Apply(&crossEntropy{}, logits.ToFloat32(), labels)
 }
 
 type crossEntropy struct {
-	slope storage.Array // (softmax − one-hot)/N
-	hits  storage.Array // int64: what Hits counts
+	grad    storage.Array // (softmax − one-hot)/N
+	correct storage.Array // int64: the number of correct predictions
 }
 
 func (*crossEntropy) Name() string { return "cross entropy" }
@@ -38,35 +38,35 @@ func (op *crossEntropy) Infer(in ...*Tensor) (dtype.Type, views.View) {
 	return logits.Type, views.Of()
 }
 
-func (op *crossEntropy) Forward(w *Work, y storage.Array, in ...storage.Array) (err error) {
+func (op *crossEntropy) Forward(w *Context, y storage.Array, in ...storage.Array) (err error) {
 	if !w.Recording() {
 		return w.Run(kernels.CrossEntropy, nil, []storage.Array{y}, in...)
 	}
-	if op.slope, err = w.Make(in[0].Type, views.Of(in[0].Shape...)); err != nil {
+	if op.grad, err = w.Alloc(in[0].Type, views.Of(in[0].Shape...)); err != nil {
 		return err
 	}
-	if op.hits, err = w.Make(dtype.Int64, views.Of()); err != nil {
+	if op.correct, err = w.Alloc(dtype.Int64, views.Of()); err != nil {
 		return err
 	}
-	return w.Run(kernels.CrossEntropy, nil, []storage.Array{y, op.slope, op.hits}, in...)
+	return w.Run(kernels.CrossEntropy, nil, []storage.Array{y, op.grad, op.correct}, in...)
 }
 
 // keepsSlope: see seed.
-func (*crossEntropy) keepsSlope() {}
+func (*crossEntropy) storesGrad() {}
 
 func (op *crossEntropy) Backward(_, dy *Tensor, in ...*Tensor) []*Tensor {
-	return []*Tensor{dy.with(op.slope).times(dy), nil}
+	return []*Tensor{dy.sameStep(op.grad).mulGrad(dy), nil}
 }
 
 // with returns a as a tensor of the same step as x.
-func (x *Tensor) with(a storage.Array) *Tensor {
-	return &Tensor{Array: a, quiet: x.quiet, tape: x.tape}
+func (x *Tensor) sameStep(a storage.Array) *Tensor {
+	return &Tensor{Array: a, noGrad: x.noGrad, tape: x.tape}
 }
 
 // times returns x·s for a single element s; x itself where s is the 1 that
 // gradients start from.
-func (x *Tensor) times(s *Tensor) *Tensor {
-	if s.unit {
+func (x *Tensor) mulGrad(s *Tensor) *Tensor {
+	if s.isOne {
 		return x
 	}
 	return x.Mul(s)
@@ -74,14 +74,14 @@ func (x *Tensor) times(s *Tensor) *Tensor {
 
 var _ = Register("cross entropy", func(in ...*Tensor) *Tensor { return CrossEntropy(in[0], in[1]) }, In(4, 5), Classes(5, 4))
 
-// Hits returns how many rows of logits (N, classes) are largest at their label, as
+// CountCorrect returns how many rows of logits (N, classes) are largest at their label, as
 // int64. If loss, which may be nil, is recorded as their cross entropy, it knows.
-func Hits(logits, labels, loss *Tensor) *Tensor {
+func CountCorrect(logits, labels, loss *Tensor) *Tensor {
 	if loss != nil && loss.node != nil && slices.Equal(loss.node.in, []*Tensor{logits, labels}) {
 		if op, ok := loss.node.op.(*crossEntropy); ok {
-			return loss.with(op.hits)
+			return loss.sameStep(op.correct)
 		}
 	}
 	(&crossEntropy{}).Infer(logits, labels)
-	return compute(kernels.Hits, nil, Spec{dtype.Int64, views.Of()}, logits, labels)
+	return runKernel(kernels.Hits, nil, Spec{dtype.Int64, views.Of()}, logits, labels)
 }

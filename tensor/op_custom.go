@@ -12,60 +12,60 @@ import (
 // A Custom is an operation that is made of kernels of one's own: package cuda
 // makes such of CUDA C++ and PTX. Kernels see row-major arrays without gaps.
 type Custom struct {
-	Title string // in messages
+	Name string // in messages
 	// Result returns the type and shape of the result, or fails by Fail. If it is
 	// nil, they are those of the first input.
 	Result func(in ...*Tensor) (dtype.Type, []int)
-	// Value computes the result from the inputs.
-	Value *kernels.Kernel
-	// Slope computes what flows back. Its outputs are dx for each input that is of floats, zeros to
+	// Forward computes the result from the inputs.
+	Forward *kernels.Kernel
+	// Backward computes the gradients. Its outputs are dx for each input that is of floats, zeros to
 	// begin with; its inputs are those of the operation, then the result y, then dy. If it is nil, asking
 	// for a gradient is an error.
-	Slope *kernels.Kernel
-	Set   any // settings, for both kernels
+	Backward *kernels.Kernel
+	Options  any // settings, for both kernels
 }
 
 // Apply returns the operation's result.
 func (c Custom) Apply(in ...*Tensor) *Tensor {
 	switch {
 	case len(in) == 0:
-		fail(c.Title, ErrState, "no inputs")
-	case c.Value == nil:
-		fail(c.Title, ErrState, "has no Value, which computes it")
+		fail(c.Name, ErrState, "no inputs")
+	case c.Forward == nil:
+		fail(c.Name, ErrState, "has no Forward kernel")
 	}
 	return Apply(custom{c}, in...)
 }
 
-type custom struct{ Custom }
+type custom struct{ settings Custom }
 
-func (c custom) Name() string { return c.Title }
+func (c custom) Name() string { return c.settings.Name }
 
 func (c custom) Infer(in ...*Tensor) (dtype.Type, views.View) {
-	if c.Result == nil {
+	if c.settings.Result == nil {
 		return in[0].Type, views.Of(in[0].Shape...)
 	}
-	t, shape := c.Result(in...)
+	t, shape := c.settings.Result(in...)
 	return t, views.Of(shape...)
 }
 
-func (c custom) Forward(w *Work, y storage.Array, in ...storage.Array) error {
-	tight, err := w.tight(in)
+func (c custom) Forward(w *Context, y storage.Array, in ...storage.Array) error {
+	tight, err := w.contiguous(in)
 	if err != nil {
 		return err
 	}
-	return w.Run(c.Value, c.Set, []storage.Array{y}, tight...)
+	return w.Run(c.settings.Forward, c.settings.Options, []storage.Array{y}, tight...)
 }
 
 // tight returns arrays as they are where they are row-major without gaps, and
 // else copies that are.
-func (w *Work) tight(in []storage.Array) ([]storage.Array, error) {
+func (w *Context) contiguous(in []storage.Array) ([]storage.Array, error) {
 	in = slices.Clone(in)
 	for i, a := range in {
 		if a.Contiguous() {
 			continue
 		}
 		var err error
-		if in[i], err = w.Make(a.Type, views.Of(a.Shape...)); err != nil {
+		if in[i], err = w.Alloc(a.Type, views.Of(a.Shape...)); err != nil {
 			return nil, err
 		}
 		if err := w.Run(kernels.Copy, nil, in[i:i+1], a); err != nil {
@@ -76,8 +76,8 @@ func (w *Work) tight(in []storage.Array) ([]storage.Array, error) {
 }
 
 func (c custom) Backward(y, dy *Tensor, in ...*Tensor) []*Tensor {
-	if c.Slope == nil {
-		fail(c.Title, ErrState, "has no Slope; Detach what needs no gradient")
+	if c.settings.Backward == nil {
+		fail(c.Name(), ErrState, "has no Backward kernel; Detach what needs no gradient")
 	}
 	all := make([]*Tensor, len(in))
 	var out []storage.Array
@@ -87,9 +87,9 @@ func (c custom) Backward(y, dy *Tensor, in ...*Tensor) []*Tensor {
 			out = append(out, all[i].Array)
 		}
 	}
-	w := Work{device: device(c.Title, in...), tape: y.tape}
-	tight, err := w.tight(append(arrays(in), y.Array, dy.Array))
-	check(c.Title, err)
-	check(c.Title, w.Run(c.Slope, c.Set, out, tight...))
+	w := Context{device: device(c.Name(), in...), tape: y.tape}
+	tight, err := w.contiguous(append(arrays(in), y.Array, dy.Array))
+	check(c.Name(), err)
+	check(c.Name(), w.Run(c.settings.Backward, c.settings.Options, out, tight...))
 	return all
 }

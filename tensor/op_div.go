@@ -2,11 +2,11 @@ package tensor
 
 import "github.com/h5dnn/h5dnn/kernels"
 
-// Div returns x / y, elementwise, stretching shapes that allow it.
-func (x *Tensor) Div(y *Tensor) *Tensor { return zip(pairwise{f: kernels.Div, slope: divSlope}, x, y) }
+// Div returns x / y, elementwise, broadcasting their shapes.
+func (x *Tensor) Div(y *Tensor) *Tensor { return binary(binaryOp{f: kernels.Div, grad: divGrad}, x, y) }
 
-func divSlope(x, y, z, dz *Tensor) (dx, dy *Tensor) {
-	return x.asks(func() *Tensor { return dz.Div(y) }), y.asks(func() *Tensor { return dz.Mul(z).Div(y).Neg() })
+func divGrad(x, y, z, dz *Tensor) (dx, dy *Tensor) {
+	return x.ifNeeded(func() *Tensor { return dz.Div(y) }), y.ifNeeded(func() *Tensor { return dz.Mul(z).Div(y).Neg() })
 }
 
 var (

@@ -24,20 +24,20 @@ func (x *Tensor) Dropout(p float64, key Key) *Tensor {
 	}
 	y := Apply(dropout{p, key}, x)
 	if p > 0 && y.node != nil && x.node != nil {
-		y.joins(x, p)
+		y.fuseDropout(x, p)
 	}
 	return y
 }
 
-// joins records y, the dropout of x, and what x is the result of as one operation, if
+// fuseDropout records y, the dropout of x, and what x is the result of as one operation, if
 // that works out the slope of both at once.
-func (y *Tensor) joins(x *Tensor, p float64) {
+func (y *Tensor) fuseDropout(x *Tensor, p float64) {
 	op, ok := x.node.op.(interface {
-		drops() bool
-		dropping(p float64) Op
+		canDropout() bool
+		withDropout(p float64) Op
 	})
-	if in := x.node.in; ok && op.drops() && version(x, in) == x.node.version {
-		y.node.op, y.node.in, y.node.version = op.dropping(p), in, version(y, in)
+	if in := x.node.in; ok && op.canDropout() && version(x, in) == x.node.version {
+		y.node.op, y.node.in, y.node.version = op.withDropout(p), in, version(y, in)
 	}
 }
 
@@ -50,13 +50,13 @@ func (dropout) Name() string { return "dropout" }
 
 func (dropout) Infer(in ...*Tensor) (dtype.Type, views.View) {
 	wantFloat("dropout", in[0])
-	if in[0].rows {
+	if in[0].rowMajor {
 		return in[0].Type, views.Of(in[0].Shape...)
 	}
 	return in[0].Type, views.Like(in[0].View)
 }
 
-func (op dropout) Forward(w *Work, y storage.Array, in ...storage.Array) error {
+func (op dropout) Forward(w *Context, y storage.Array, in ...storage.Array) error {
 	return w.Run(kernels.Dropout, op.settings(), []storage.Array{y}, append(in, op.base()...)...)
 }
 
@@ -64,9 +64,9 @@ func (op dropout) Forward(w *Work, y storage.Array, in ...storage.Array) error {
 func (op dropout) Backward(_, dy *Tensor, _ ...*Tensor) []*Tensor {
 	in := []*Tensor{dy}
 	for _, base := range op.base() {
-		in = append(in, dy.with(base))
+		in = append(in, dy.sameStep(base))
 	}
-	return []*Tensor{compute(kernels.Dropout, op.settings(), like(dy), in...)}
+	return []*Tensor{runKernel(kernels.Dropout, op.settings(), like(dy), in...)}
 }
 
 // base is the second input of the kernel, or none.
@@ -83,32 +83,32 @@ func (op dropout) settings() kernels.DropoutSet {
 
 func init() {
 	drop := func(x *Tensor) *Tensor { return x.Dropout(0.4, Key{Seed: 1, Stream: 2}) }
-	conv := Conv2dSet{Stride: [2]int{1, 1}, Act: ReluActivation}
+	conv := Conv2dOptions{Stride: [2]int{1, 1}, Act: ReLUActivation}
 	Register("dropout", unary(drop), In(6, 5).Rows())
-	for _, bias := range [][]Input{nil, {In(4)}} { // their slopes are one: see joins
+	for _, bias := range [][]SampleInput{nil, {In(4)}} { // fused in backward: see fuseDropout
 		Register("linear relu dropout", func(in ...*Tensor) *Tensor {
-			return drop(Linear(in[0], in[1], optional(in, 2), ReluActivation))
-		}, append([]Input{In(5, 3).Rows(), In(4, 3)}, bias...)...)
+			return drop(Linear(in[0], in[1], optional(in, 2), ReLUActivation))
+		}, append([]SampleInput{In(5, 3).Rows(), In(4, 3)}, bias...)...)
 		Register("conv2d relu dropout", func(in ...*Tensor) *Tensor {
 			return drop(Conv2d(in[0], in[1], optional(in, 2), conv))
-		}, append([]Input{In(2, 1, 4, 3).Rows(), In(4, 1, 2, 2)}, bias...)...)
+		}, append([]SampleInput{In(2, 1, 4, 3).Rows(), In(4, 1, 2, 2)}, bias...)...)
 	}
 }
 
 // Seed makes the step's random numbers a function of seed and step alone: the
 // n-th operation that draws gets the n-th stream.
-func (t *Tape) Seed(seed, step uint64) { t.random = &Key{Seed: seed, Stream: Stream(step)} }
+func (t *Tape) Seed(seed, step uint64) { t.random = &Key{Seed: seed, Stream: RandomStream(step)} }
 
 // SeedAt is Seed of the step whose Stream base holds when the step runs: a
 // single uint64, where the step is computed.
 func (t *Tape) SeedAt(seed uint64, base storage.Array) { t.random = &Key{Seed: seed, Base: &base} }
 
-// Stream returns the first stream of a step.
-func Stream(step uint64) uint64 { return step << 16 }
+// RandomStream returns the first stream of a step.
+func RandomStream(step uint64) uint64 { return step << 16 }
 
-// DrawKey returns the next random key of the step that x belongs to, and false
+// NextKey returns the next random key of the step that x belongs to, and false
 // if it belongs to none or the step was not seeded.
-func (x *Tensor) DrawKey() (Key, bool) {
+func (x *Tensor) NextKey() (Key, bool) {
 	if x.tape == nil || x.tape.random == nil {
 		return Key{}, false
 	}
@@ -123,6 +123,6 @@ func FillUniform(a storage.Array, low, high float64, key Key) {
 }
 
 // FillNormal sets a's elements to normal numbers of key's stream.
-func FillNormal(a storage.Array, mean, deviation float64, key Key) {
-	run("normal", kernels.Normal, kernels.RandomSet{Seed: key.Seed, Stream: key.Stream, A: mean, B: deviation}, []storage.Array{a})
+func FillNormal(a storage.Array, mean, std float64, key Key) {
+	run("normal", kernels.Normal, kernels.RandomSet{Seed: key.Seed, Stream: key.Stream, A: mean, B: std}, []storage.Array{a})
 }

@@ -10,12 +10,12 @@ import (
 // Linear returns act(x·wᵀ + b) for x (N, in), w (out, in) and b (out), which may be nil.
 func Linear(x, w, b *Tensor, act Activation) *Tensor {
 	if b == nil {
-		return Apply(linear{finish{act: act}}, lowered(x, w)...)
+		return Apply(linear{epilogue{act: act}}, autocast(x, w)...)
 	}
-	return Apply(linear{finish{act: act}}, lowered(x, w, b)...)
+	return Apply(linear{epilogue{act: act}}, autocast(x, w, b)...)
 }
 
-type linear struct{ finish }
+type linear struct{ epilogue }
 
 func (linear) Name() string { return "linear" }
 
@@ -39,23 +39,23 @@ func wantBias(op string, w *Tensor, in []*Tensor) {
 	}
 }
 
-func (op linear) Forward(w *Work, y storage.Array, in ...storage.Array) error {
+func (op linear) Forward(w *Context, y storage.Array, in ...storage.Array) error {
 	return w.Run(kernels.Linear, kernels.LinearSet{Act: op.act}, []storage.Array{y}, in...)
 }
 
 func (op linear) Backward(y, dy *Tensor, in ...*Tensor) []*Tensor {
 	x, w := in[0], in[1]
-	dz, db := op.back(y, dy, optional(in, 2))
+	dz, db := op.grad(y, dy, optional(in, 2))
 	return []*Tensor{
-		x.asks(func() *Tensor { return dz.MatMul(w) }),
-		w.asks(func() *Tensor { return dz.T().MatMul(x) }),
+		x.ifNeeded(func() *Tensor { return dz.MatMul(w) }),
+		w.ifNeeded(func() *Tensor { return dz.T().MatMul(x) }),
 		db,
 	}[:len(in)]
 }
 
 // dropping is the operation with a dropout behind it.
-func (op linear) dropping(p float64) Op {
-	op.dropped = p
+func (op linear) withDropout(p float64) Op {
+	op.dropProbability = p
 	return op
 }
 
@@ -68,7 +68,7 @@ func optional(in []*Tensor, i int) *Tensor {
 }
 
 func init() {
-	for _, act := range []Activation{NoActivation, ReluActivation, TanhActivation, SigmoidActivation} {
+	for _, act := range []Activation{NoActivation, ReLUActivation, TanhActivation, SigmoidActivation} {
 		Register("linear "+act.String(), func(in ...*Tensor) *Tensor {
 			return Linear(in[0], in[1], optional(in, 2), act)
 		}, In(5, 3).Rows(), In(4, 3), In(4))

@@ -3,8 +3,8 @@ package tensor
 import "github.com/h5dnn/h5dnn/kernels"
 
 // Log returns the natural logarithm of x, elementwise.
-func (x *Tensor) Log() *Tensor { return Apply(elementwise{kernels.Log, logSlope}, x.Widened()) }
+func (x *Tensor) Log() *Tensor { return Apply(unaryOp{kernels.Log, logGrad}, x.ToFloat32()) }
 
-func logSlope(x, y, dy *Tensor) *Tensor { return dy.Div(x) }
+func logGrad(x, y, dy *Tensor) *Tensor { return dy.Div(x) }
 
 var _ = Register("log", unary((*Tensor).Log), In(3, 4).Of(Positive).Rows())

@@ -10,8 +10,8 @@ import (
 )
 
 // MatMul returns the matrix product of the last two axes of x and y, for each
-// place along the axes before, which stretch to each other.
-func (x *Tensor) MatMul(y *Tensor) *Tensor { return Apply(matmul{}, lowered(x, y)...) }
+// place along the axes before, which are broadcast.
+func (x *Tensor) MatMul(y *Tensor) *Tensor { return Apply(matmul{}, autocast(x, y)...) }
 
 type matmul struct{}
 
@@ -29,20 +29,20 @@ func (matmul) Infer(in ...*Tensor) (dtype.Type, views.View) {
 	}
 	lead, ok := views.BroadcastShape(x.Shape[:n-2], y.Shape[:m-2])
 	if !ok {
-		fail("matmul", ErrShape, "leading axes of %v and %v do not stretch to each other", x.Shape, y.Shape)
+		fail("matmul", ErrShape, "leading axes of %v and %v do not broadcast together", x.Shape, y.Shape)
 	}
 	return x.Type, views.Of(append(slices.Clone(lead), x.Shape[n-2], y.Shape[m-1])...)
 }
 
-func (matmul) Forward(w *Work, z storage.Array, in ...storage.Array) error {
+func (matmul) Forward(w *Context, z storage.Array, in ...storage.Array) error {
 	return w.Run(kernels.MatMul, nil, []storage.Array{z}, in...)
 }
 
 func (matmul) Backward(_, dz *Tensor, in ...*Tensor) []*Tensor {
 	x, y := in[0], in[1]
 	return []*Tensor{
-		x.asks(func() *Tensor { return dz.MatMul(y.T()).shrink(x.Shape) }),
-		y.asks(func() *Tensor { return x.T().MatMul(dz).shrink(y.Shape) }),
+		x.ifNeeded(func() *Tensor { return dz.MatMul(y.T()).sumTo(x.Shape) }),
+		y.ifNeeded(func() *Tensor { return x.T().MatMul(dz).sumTo(y.Shape) }),
 	}
 }
 

@@ -9,26 +9,26 @@ import (
 
 // Max returns the largest element along axes, or of all if none are named. Its
 // gradient is shared evenly by elements that are equally large.
-func (x *Tensor) Max(axes ...int) *Tensor { return reduce(kernels.Max, x, axes, false, maxSlope) }
+func (x *Tensor) Max(axes ...int) *Tensor { return reduce(kernels.Max, x, axes, false, maxGrad) }
 
 // MaxKeep is Max with the axes kept, of size 1.
-func (x *Tensor) MaxKeep(axes ...int) *Tensor { return reduce(kernels.Max, x, axes, true, maxSlope) }
+func (x *Tensor) MaxKeepDims(axes ...int) *Tensor { return reduce(kernels.Max, x, axes, true, maxGrad) }
 
-func maxSlope(x, y, dy *Tensor) *Tensor {
-	return compute(kernels.MaxSlope, nil, like(x), x, y, dy)
+func maxGrad(x, y, dy *Tensor) *Tensor {
+	return runKernel(kernels.MaxSlope, nil, like(x), x, y, dy)
 }
 
 var (
 	_ = Register("max", unary(func(x *Tensor) *Tensor { return x.Max() }), In(2, 3).Of(Distinct))
 	_ = Register("max 0", unary(func(x *Tensor) *Tensor { return x.Max(0) }), In(2, 3, 4).Of(Distinct))
-	_ = Register("max -1", unary(func(x *Tensor) *Tensor { return x.MaxKeep(-1) }), In(2, 3, 4).Of(Distinct).Rows())
+	_ = Register("max -1", unary(func(x *Tensor) *Tensor { return x.MaxKeepDims(-1) }), In(2, 3, 4).Of(Distinct).Rows())
 )
 
 // ArgMax returns where along axis the largest element lies, the first of
 // several, as int64; the axis is dropped.
 func (x *Tensor) ArgMax(axis int) *Tensor {
 	axis = x.axis("argmax", axis)
-	return Apply(argmax{axis}, x).drop([]int{axis})
+	return Apply(argmax{axis}, x).dropAxes([]int{axis})
 }
 
 type argmax struct{ axis int }
@@ -43,7 +43,7 @@ func (op argmax) Infer(in ...*Tensor) (dtype.Type, views.View) {
 	return dtype.Int64, v
 }
 
-func (op argmax) Forward(w *Work, y storage.Array, in ...storage.Array) error {
+func (op argmax) Forward(w *Context, y storage.Array, in ...storage.Array) error {
 	return w.Run(kernels.ArgMax, nil, []storage.Array{y}, in...)
 }
 

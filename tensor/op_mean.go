@@ -4,20 +4,20 @@ import "github.com/h5dnn/h5dnn/kernels"
 
 // Mean returns the mean along axes, or of everything if none are named.
 func (x *Tensor) Mean(axes ...int) *Tensor {
-	return reduce(kernels.Mean, x.Widened(), axes, false, meanSlope)
+	return reduce(kernels.Mean, x.ToFloat32(), axes, false, meanGrad)
 }
 
 // MeanKeep is Mean with the axes kept, of size 1.
-func (x *Tensor) MeanKeep(axes ...int) *Tensor {
-	return reduce(kernels.Mean, x.Widened(), axes, true, meanSlope)
+func (x *Tensor) MeanKeepDims(axes ...int) *Tensor {
+	return reduce(kernels.Mean, x.ToFloat32(), axes, true, meanGrad)
 }
 
-func meanSlope(x, y, dy *Tensor) *Tensor {
-	return dy.Scale(1 / count(x, y)).Broadcast(x.Shape...)
+func meanGrad(x, y, dy *Tensor) *Tensor {
+	return dy.MulScalar(1 / count(x, y)).Broadcast(x.Shape...)
 }
 
 var (
 	_ = Register("mean", unary(func(x *Tensor) *Tensor { return x.Mean() }), In(2, 3))
 	_ = Register("mean 0", unary(func(x *Tensor) *Tensor { return x.Mean(0) }), In(2, 3, 4))
-	_ = Register("mean 1,2", unary(func(x *Tensor) *Tensor { return x.MeanKeep(1, 2) }), In(2, 3, 4).Rows())
+	_ = Register("mean 1,2", unary(func(x *Tensor) *Tensor { return x.MeanKeepDims(1, 2) }), In(2, 3, 4).Rows())
 )

@@ -10,10 +10,12 @@ import (
 )
 
 // MeanSquaredError returns the mean over all elements of (x − y)².
-func MeanSquaredError(x, y *Tensor) *Tensor { return Apply(&squaredError{}, x.Widened(), y.Widened()) }
+func MeanSquaredError(x, y *Tensor) *Tensor {
+	return Apply(&squaredError{}, x.ToFloat32(), y.ToFloat32())
+}
 
 type squaredError struct {
-	slope storage.Array // 2(x − y)/n
+	grad storage.Array // 2(x − y)/n
 }
 
 func (*squaredError) Name() string { return "mean squared error" }
@@ -30,19 +32,19 @@ func (op *squaredError) Infer(in ...*Tensor) (dtype.Type, views.View) {
 	return x.Type, views.Of()
 }
 
-func (op *squaredError) Forward(w *Work, y storage.Array, in ...storage.Array) (err error) {
-	if op.slope, err = w.Make(in[0].Type, views.Like(in[0].View)); err != nil {
+func (op *squaredError) Forward(w *Context, y storage.Array, in ...storage.Array) (err error) {
+	if op.grad, err = w.Alloc(in[0].Type, views.Like(in[0].View)); err != nil {
 		return err
 	}
-	return w.Run(kernels.MeanSquaredError, nil, []storage.Array{y, op.slope}, in...)
+	return w.Run(kernels.MeanSquaredError, nil, []storage.Array{y, op.grad}, in...)
 }
 
 // keepsSlope: see seed.
-func (*squaredError) keepsSlope() {}
+func (*squaredError) storesGrad() {}
 
 func (op *squaredError) Backward(_, dy *Tensor, in ...*Tensor) []*Tensor {
-	dx := dy.with(op.slope).times(dy)
-	return []*Tensor{dx, in[1].asks(dx.Neg)}
+	dx := dy.sameStep(op.grad).mulGrad(dy)
+	return []*Tensor{dx, in[1].ifNeeded(dx.Neg)}
 }
 
 var _ = Register("mean squared error", func(in ...*Tensor) *Tensor { return MeanSquaredError(in[0], in[1]) }, In(4, 5), In(4, 5))

@@ -2,11 +2,11 @@ package tensor
 
 import "github.com/h5dnn/h5dnn/kernels"
 
-// Mul returns x · y, elementwise, stretching shapes that allow it.
-func (x *Tensor) Mul(y *Tensor) *Tensor { return zip(pairwise{f: kernels.Mul, slope: mulSlope}, x, y) }
+// Mul returns x · y, elementwise, broadcasting their shapes.
+func (x *Tensor) Mul(y *Tensor) *Tensor { return binary(binaryOp{f: kernels.Mul, grad: mulGrad}, x, y) }
 
-func mulSlope(x, y, z, dz *Tensor) (dx, dy *Tensor) {
-	return x.asks(func() *Tensor { return dz.Mul(y) }), y.asks(func() *Tensor { return dz.Mul(x) })
+func mulGrad(x, y, z, dz *Tensor) (dx, dy *Tensor) {
+	return x.ifNeeded(func() *Tensor { return dz.Mul(y) }), y.ifNeeded(func() *Tensor { return dz.Mul(x) })
 }
 
 var (

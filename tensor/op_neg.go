@@ -3,8 +3,8 @@ package tensor
 import "github.com/h5dnn/h5dnn/kernels"
 
 // Neg returns −x, elementwise.
-func (x *Tensor) Neg() *Tensor { return Apply(elementwise{kernels.Neg, negSlope}, x) }
+func (x *Tensor) Neg() *Tensor { return Apply(unaryOp{kernels.Neg, negGrad}, x) }
 
-func negSlope(x, y, dy *Tensor) *Tensor { return dy.Neg() }
+func negGrad(x, y, dy *Tensor) *Tensor { return dy.Neg() }
 
 var _ = Register("neg", unary((*Tensor).Neg), In(3, 4).Rows())

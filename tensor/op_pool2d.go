@@ -8,19 +8,19 @@ import (
 )
 
 // A Pool2dSet is a window, its steps and its padding, down and across.
-type Pool2dSet = kernels.Pool2dSet
+type Pool2dOptions = kernels.Pool2dSet
 
 // MaxPool2d returns the largest element in each window of images x (N, C, H, W).
 // Padding counts as −∞; the gradient goes to the first of the largest.
-func (x *Tensor) MaxPool2d(set Pool2dSet) *Tensor { return Apply(&maxPool2d{set: set}, x) }
+func (x *Tensor) MaxPool2d(set Pool2dOptions) *Tensor { return Apply(&maxPool2d{set: set}, x) }
 
 // AvgPool2d returns the mean of each window of images x (N, C, H, W). Padding
 // counts as zeros.
-func (x *Tensor) AvgPool2d(set Pool2dSet) *Tensor { return Apply(avgPool2d{set}, x) }
+func (x *Tensor) AvgPool2d(set Pool2dOptions) *Tensor { return Apply(avgPool2d{set}, x) }
 
 type maxPool2d struct {
-	set    Pool2dSet
-	winner storage.Array // where in its window each result was found
+	set     Pool2dOptions
+	indices storage.Array // where in its window each result was found
 }
 
 func (*maxPool2d) Name() string { return "max pool2d" }
@@ -36,30 +36,30 @@ func (op *maxPool2d) Infer(in ...*Tensor) (dtype.Type, views.View) {
 
 // pooled is the result of moving a window over the images of x; it lies as x does,
 // or in rows.
-func pooled(op string, set Pool2dSet, x *Tensor) (dtype.Type, views.View) {
+func pooled(op string, set Pool2dOptions, x *Tensor) (dtype.Type, views.View) {
 	wantFloat(op, x)
 	if x.Rank() != 4 {
 		fail(op, ErrShape, "of %v; want images (N, C, H, W)", x.Shape)
 	}
 	out := windows(op, x, set.Kernel, set.Stride, set.Padding)
-	if like := views.Like(x.View); like.Stride[1] == 1 && !x.rows {
+	if like := views.Like(x.View); like.Stride[1] == 1 && !x.rowMajor {
 		return x.Type, views.ChannelsLast(x.Shape[0], x.Shape[1], out[0], out[1])
 	}
 	return x.Type, views.Of(x.Shape[0], x.Shape[1], out[0], out[1])
 }
 
-func (op *maxPool2d) Forward(w *Work, y storage.Array, in ...storage.Array) (err error) {
-	if op.winner, err = w.Make(dtype.Int32, views.Like(y.View)); err != nil {
+func (op *maxPool2d) Forward(w *Context, y storage.Array, in ...storage.Array) (err error) {
+	if op.indices, err = w.Alloc(dtype.Int32, views.Like(y.View)); err != nil {
 		return err
 	}
-	return w.Run(kernels.MaxPool2d, op.set, []storage.Array{y, op.winner}, in...)
+	return w.Run(kernels.MaxPool2d, op.set, []storage.Array{y, op.indices}, in...)
 }
 
 func (op *maxPool2d) Backward(_, dy *Tensor, in ...*Tensor) []*Tensor {
-	return []*Tensor{compute(kernels.MaxPool2dGrad, op.set, like(in[0]), dy, dy.with(op.winner))}
+	return []*Tensor{runKernel(kernels.MaxPool2dGrad, op.set, like(in[0]), dy, dy.sameStep(op.indices))}
 }
 
-type avgPool2d struct{ set Pool2dSet }
+type avgPool2d struct{ set Pool2dOptions }
 
 func (avgPool2d) Name() string { return "avg pool2d" }
 
@@ -67,18 +67,18 @@ func (op avgPool2d) Infer(in ...*Tensor) (dtype.Type, views.View) {
 	return pooled(op.Name(), op.set, in[0])
 }
 
-func (op avgPool2d) Forward(w *Work, y storage.Array, in ...storage.Array) error {
+func (op avgPool2d) Forward(w *Context, y storage.Array, in ...storage.Array) error {
 	return w.Run(kernels.AvgPool2d, op.set, []storage.Array{y}, in...)
 }
 
 func (op avgPool2d) Backward(_, dy *Tensor, in ...*Tensor) []*Tensor {
-	return []*Tensor{compute(kernels.AvgPool2dGrad, op.set, like(in[0]), dy)}
+	return []*Tensor{runKernel(kernels.AvgPool2dGrad, op.set, like(in[0]), dy)}
 }
 
 func init() {
-	plain := Pool2dSet{Kernel: [2]int{2, 2}, Stride: [2]int{2, 2}}
-	odd := Pool2dSet{Kernel: [2]int{3, 2}, Stride: [2]int{2, 1}, Padding: [2]int{1, 0}}
-	for _, set := range []Pool2dSet{plain, odd} {
+	plain := Pool2dOptions{Kernel: [2]int{2, 2}, Stride: [2]int{2, 2}}
+	odd := Pool2dOptions{Kernel: [2]int{3, 2}, Stride: [2]int{2, 1}, Padding: [2]int{1, 0}}
+	for _, set := range []Pool2dOptions{plain, odd} {
 		Register("max pool2d", unary(func(x *Tensor) *Tensor { return x.MaxPool2d(set) }), In(2, 3, 5, 4).Of(Distinct).Rows())
 		Register("avg pool2d", unary(func(x *Tensor) *Tensor { return x.AvgPool2d(set) }), In(2, 3, 5, 4).Rows())
 	}

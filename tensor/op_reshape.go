@@ -36,16 +36,16 @@ func (x *Tensor) Flatten(first int) *Tensor {
 	return x.Reshape(shape...)
 }
 
-// InRows has the windows and dropouts of x, on a GPU, lie row-major and not as x does:
+// PreferRowMajor makes pooling and dropout of x write row-major results on a GPU, instead of in the layout of x:
 // written so they need no copy to be flattened. On the CPU copying is faster.
-func (x *Tensor) InRows() {
+func (x *Tensor) PreferRowMajor() {
 	if x.Data.Device() != storage.CPU {
-		x.rows = true
+		x.rowMajor = true
 	}
 }
 
 // reshape is any view of the same elements in the same order.
-type reshape struct{ seen }
+type reshape struct{ viewOp }
 
 func (reshape) Name() string { return "reshape" }
 
@@ -75,7 +75,7 @@ func (copied) Infer(in ...*Tensor) (dtype.Type, views.View) {
 	return in[0].Type, views.Of(in[0].Shape...)
 }
 
-func (copied) Forward(w *Work, y storage.Array, in ...storage.Array) error {
+func (copied) Forward(w *Context, y storage.Array, in ...storage.Array) error {
 	return w.Run(kernels.Copy, nil, []storage.Array{y}, in...)
 }
 

@@ -10,7 +10,7 @@ import (
 // sharing x's memory.
 func (x *Tensor) Slice(axis, start, stop, step int) *Tensor {
 	axis = x.axis("slice", axis)
-	return x.cut(func(v views.View) (views.View, error) { return v.Slice(axis, start, stop, step) })
+	return x.selectView(func(v views.View) (views.View, error) { return v.Slice(axis, start, stop, step) })
 }
 
 // Index returns what a NumPy index expression selects, such as "1:3, ::2, None",
@@ -18,21 +18,21 @@ func (x *Tensor) Slice(axis, start, stop, step int) *Tensor {
 func (x *Tensor) Index(expr string) *Tensor {
 	index, err := views.Parse(expr)
 	check("index", err)
-	return x.cut(index.Of)
+	return x.selectView(index.Of)
 }
 
-func (x *Tensor) cut(part selection) *Tensor {
+func (x *Tensor) selectView(part viewFunc) *Tensor {
 	v, err := part(x.View)
 	check("slice", err)
 	return view(slice{part: part}, x, v)
 }
 
 // A selection picks elements out of any view of one shape.
-type selection func(views.View) (views.View, error)
+type viewFunc func(views.View) (views.View, error)
 
 type slice struct {
-	seen
-	part selection
+	viewOp
+	part viewFunc
 }
 
 func (slice) Name() string { return "slice" }

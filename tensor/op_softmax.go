@@ -9,18 +9,18 @@ import (
 
 // Softmax returns eˣ / Σ eˣ along axis, without overflow.
 func (x *Tensor) Softmax(axis int) *Tensor {
-	return Apply(softmax{kernels.Softmax, kernels.SoftmaxSlope, x.axis("softmax", axis)}, x.Widened())
+	return Apply(softmax{kernels.Softmax, kernels.SoftmaxSlope, x.axis("softmax", axis)}, x.ToFloat32())
 }
 
 // LogSoftmax returns x − log Σ eˣ along axis, without overflow.
 func (x *Tensor) LogSoftmax(axis int) *Tensor {
-	return Apply(softmax{kernels.LogSoftmax, kernels.LogSoftmaxSlope, x.axis("log softmax", axis)}, x.Widened())
+	return Apply(softmax{kernels.LogSoftmax, kernels.LogSoftmaxSlope, x.axis("log softmax", axis)}, x.ToFloat32())
 }
 
-// softmax is either of the two; slope is dx from y and dy.
+// softmax is either of the two; grad is dx from y and dy.
 type softmax struct {
-	f, slope *kernels.Kernel
-	axis     int
+	f, grad *kernels.Kernel
+	axis    int
 }
 
 func (op softmax) Name() string { return op.f.Name }
@@ -30,12 +30,12 @@ func (op softmax) Infer(in ...*Tensor) (dtype.Type, views.View) {
 	return in[0].Type, views.Like(in[0].View)
 }
 
-func (op softmax) Forward(w *Work, y storage.Array, in ...storage.Array) error {
+func (op softmax) Forward(w *Context, y storage.Array, in ...storage.Array) error {
 	return w.Run(op.f, kernels.SoftmaxSet{Axis: op.axis}, []storage.Array{y}, in...)
 }
 
 func (op softmax) Backward(y, dy *Tensor, _ ...*Tensor) []*Tensor {
-	return []*Tensor{compute(op.slope, kernels.SoftmaxSet{Axis: op.axis}, like(y), y, dy)}
+	return []*Tensor{runKernel(op.grad, kernels.SoftmaxSet{Axis: op.axis}, like(y), y, dy)}
 }
 
 var (

@@ -3,8 +3,8 @@ package tensor
 import "github.com/h5dnn/h5dnn/kernels"
 
 // Sqrt returns the square root of x, elementwise.
-func (x *Tensor) Sqrt() *Tensor { return Apply(elementwise{kernels.Sqrt, sqrtSlope}, x) }
+func (x *Tensor) Sqrt() *Tensor { return Apply(unaryOp{kernels.Sqrt, sqrtGrad}, x) }
 
-func sqrtSlope(x, y, dy *Tensor) *Tensor { return dy.Div(y).Scale(0.5) }
+func sqrtGrad(x, y, dy *Tensor) *Tensor { return dy.Div(y).MulScalar(0.5) }
 
 var _ = Register("sqrt", unary((*Tensor).Sqrt), In(3, 4).Of(Positive).Rows())

@@ -2,11 +2,11 @@ package tensor
 
 import "github.com/h5dnn/h5dnn/kernels"
 
-// Sub returns x − y, elementwise, stretching shapes that allow it.
-func (x *Tensor) Sub(y *Tensor) *Tensor { return zip(pairwise{f: kernels.Sub, slope: subSlope}, x, y) }
+// Sub returns x − y, elementwise, broadcasting their shapes.
+func (x *Tensor) Sub(y *Tensor) *Tensor { return binary(binaryOp{f: kernels.Sub, grad: subGrad}, x, y) }
 
-func subSlope(x, y, z, dz *Tensor) (dx, dy *Tensor) {
-	return dz, y.asks(dz.Neg)
+func subGrad(x, y, z, dz *Tensor) (dx, dy *Tensor) {
+	return dz, y.ifNeeded(dz.Neg)
 }
 
 var (

@@ -5,20 +5,20 @@ import "github.com/h5dnn/h5dnn/kernels"
 // Sum returns the sum along axes, or of everything if none are named. Integers
 // and bools are added up as int64, except uint64, which wraps.
 func (x *Tensor) Sum(axes ...int) *Tensor {
-	return reduce(kernels.Sum, x.Widened(), axes, false, sumSlope)
+	return reduce(kernels.Sum, x.ToFloat32(), axes, false, sumGrad)
 }
 
 // SumKeep is Sum with the axes kept, of size 1.
-func (x *Tensor) SumKeep(axes ...int) *Tensor {
-	return reduce(kernels.Sum, x.Widened(), axes, true, sumSlope)
+func (x *Tensor) SumKeepDims(axes ...int) *Tensor {
+	return reduce(kernels.Sum, x.ToFloat32(), axes, true, sumGrad)
 }
 
-func sumSlope(x, y, dy *Tensor) *Tensor { return dy.Broadcast(x.Shape...) }
+func sumGrad(x, y, dy *Tensor) *Tensor { return dy.Broadcast(x.Shape...) }
 
 var (
 	_ = Register("sum", unary(func(x *Tensor) *Tensor { return x.Sum() }), In(2, 3).Rows())
 	_ = Register("sum 0", unary(func(x *Tensor) *Tensor { return x.Sum(0) }), In(2, 3, 4).Rows())
 	_ = Register("sum 1", unary(func(x *Tensor) *Tensor { return x.Sum(1) }), In(2, 3, 4).Rows())
-	_ = Register("sum -1", unary(func(x *Tensor) *Tensor { return x.SumKeep(-1) }), In(2, 3, 4).Rows())
+	_ = Register("sum -1", unary(func(x *Tensor) *Tensor { return x.SumKeepDims(-1) }), In(2, 3, 4).Rows())
 	_ = Register("sum 0,2", unary(func(x *Tensor) *Tensor { return x.Sum(0, 2) }), In(2, 3, 4).Rows())
 )

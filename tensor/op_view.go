@@ -6,12 +6,12 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// seen is embedded by operations that only move the view: there is nothing to
+// viewOp is embedded by operations that only move the view: there is nothing to
 // compute, and Apply is not how they are made.
-type seen struct{}
+type viewOp struct{}
 
-func (seen) Infer(in ...*Tensor) (dtype.Type, views.View)         { return in[0].Type, in[0].View }
-func (seen) Forward(*Work, storage.Array, ...storage.Array) error { return nil }
+func (viewOp) Infer(in ...*Tensor) (dtype.Type, views.View)            { return in[0].Type, in[0].View }
+func (viewOp) Forward(*Context, storage.Array, ...storage.Array) error { return nil }
 
 // Transpose reorders axes: axis k of the result is axis order[k] of x. Without
 // an order it reverses them.
@@ -41,7 +41,7 @@ func (x *Tensor) T() *Tensor {
 }
 
 type transpose struct {
-	seen
+	viewOp
 	order []int
 }
 
@@ -55,21 +55,21 @@ func (op transpose) Backward(_, dy *Tensor, _ ...*Tensor) []*Tensor {
 	return []*Tensor{dy.Transpose(back...)}
 }
 
-// Broadcast returns x stretched to shape: axes of size 1 and new leading ones repeat.
+// Broadcast returns x broadcast to shape: axes of size 1 and new leading ones repeat.
 func (x *Tensor) Broadcast(shape ...int) *Tensor {
 	v, ok := x.View.Broadcast(shape...)
 	if !ok {
-		fail("broadcast", ErrShape, "%v does not stretch to %v", x.Shape, shape)
+		fail("broadcast", ErrShape, "%v does not broadcast to %v", x.Shape, shape)
 	}
 	return view(broadcast{}, x, v)
 }
 
-type broadcast struct{ seen }
+type broadcast struct{ viewOp }
 
 func (broadcast) Name() string { return "broadcast" }
 
 func (broadcast) Backward(_, dy *Tensor, in ...*Tensor) []*Tensor {
-	return []*Tensor{dy.shrink(in[0].Shape)}
+	return []*Tensor{dy.sumTo(in[0].Shape)}
 }
 
 var (

@@ -6,47 +6,47 @@ import (
 	"github.com/h5dnn/h5dnn/dtype"
 )
 
-// Lower has the step compute products and convolutions of float32 as t, BFloat16
+// Autocast has the step compute products and convolutions of float32 as t, BFloat16
 // or Float16, and keep their results so. What needs range or adds up much stays
 // or becomes float32: softmax, losses, exponentials, logarithms, norms, sums and
-// means. Gradients reach float32 leaves as float32. (PyTorch calls it autocast.)
-func (t *Tape) Lower(to dtype.Type) {
+// means. Gradients reach float32 leaves as float32. ()
+func (t *Tape) Autocast(to dtype.Type) {
 	if to != dtype.BFloat16 && to != dtype.Float16 {
-		fail("lower", ErrType, "to %v; want bfloat16 or float16", to)
+		fail("autocast", ErrType, "to %v; want bfloat16 or float16", to)
 	}
-	t.low = to
+	t.autocast = to
 }
 
-// Lowered reports whether x's step computes products as another type than x's own.
-func (x *Tensor) Lowered() bool { return x.lower() != dtype.Invalid }
+// AutocastEnabled reports whether x's step computes products as another type than x's own.
+func (x *Tensor) AutocastEnabled() bool { return x.autocastType() != dtype.Invalid }
 
-// lower returns what products of x are computed as, Invalid if that is x's type.
+// autocastType returns the type that products of x are computed in, Invalid if that is x's type.
 // What derivatives compute has the types of what they are of.
-func (x *Tensor) lower() dtype.Type {
-	if x.tape == nil || x.quiet && !x.tape.quiet {
+func (x *Tensor) autocastType() dtype.Type {
+	if x.tape == nil || x.noGrad && !x.tape.noGrad {
 		return dtype.Invalid
 	}
-	return x.tape.low
+	return x.tape.autocast
 }
 
-// lowered returns the operands of a product as their step wants them.
-func lowered(in ...*Tensor) []*Tensor {
-	at := slices.IndexFunc(in, (*Tensor).Lowered)
+// autocast returns the operands of a product, cast as their step says.
+func autocast(in ...*Tensor) []*Tensor {
+	at := slices.IndexFunc(in, (*Tensor).AutocastEnabled)
 	if at < 0 {
 		return in
 	}
 	for i, x := range in {
 		if x.Type == dtype.Float32 { // a parameter belongs to no step, its cast does
-			in[i] = apply(in[at].tape, cast{in[at].lower(), 1, 0}, x)
+			in[i] = apply(in[at].tape, cast{in[at].autocastType(), 1, 0}, x)
 		}
 	}
 	return in
 }
 
-// Widened returns x as what needs float32 wants it: float32, if it was computed
+// ToFloat32 returns x for operations that need float32: as float32, if it was computed
 // in a lower type because its step says so; else x.
-func (x *Tensor) Widened() *Tensor {
-	if low := x.lower(); low == dtype.Invalid || x.Type != low {
+func (x *Tensor) ToFloat32() *Tensor {
+	if low := x.autocastType(); low == dtype.Invalid || x.Type != low {
 		return x
 	}
 	return x.Cast(dtype.Float32)

@@ -16,10 +16,10 @@ func small(t *tensor.Tape, w []*tensor.Tensor) (hidden, logits, loss *tensor.Ten
 	for i := range x {
 		x[i] = float32(math.Sin(float64(i)))
 	}
-	images := t.Watch(storage.From(x, 4, 2, 5, 5))
-	hidden = tensor.Conv2d(images, w[0], w[1], tensor.Conv2dSet{Stride: [2]int{1, 1}, Act: tensor.ReluActivation})
+	images := t.Input(storage.From(x, 4, 2, 5, 5))
+	hidden = tensor.Conv2d(images, w[0], w[1], tensor.Conv2dOptions{Stride: [2]int{1, 1}, Act: tensor.ReLUActivation})
 	logits = tensor.Linear(hidden.Contiguous().Reshape(4, 27), w[2], w[3], tensor.NoActivation)
-	return hidden, logits, tensor.CrossEntropy(logits, t.Watch(storage.From([]uint8{0, 1, 2, 3}, 4)))
+	return hidden, logits, tensor.CrossEntropy(logits, t.Input(storage.From([]uint8{0, 1, 2, 3}, 4)))
 }
 
 func weights() []*tensor.Tensor {
@@ -31,10 +31,10 @@ func weights() []*tensor.Tensor {
 func TestLowPrecisionIsLowWhereItMayBe(t *testing.T) {
 	grads := func(low dtype.Type) (all [][]float64) {
 		w := weights()
-		err := tensor.Step(func(tape *tensor.Tape) {
+		err := tensor.Step(func(tape *tensor.Tape) error {
 			want := dtype.Float32
 			if low != dtype.Invalid {
-				tape.Lower(low)
+				tape.Autocast(low)
 				want = low
 			}
 			hidden, logits, loss := small(tape, w)
@@ -55,6 +55,7 @@ func TestLowPrecisionIsLowWhereItMayBe(t *testing.T) {
 				}
 				all = append(all, tensor.Values[float64](found[x]))
 			}
+			return nil
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -79,32 +80,33 @@ func TestLowPrecisionIsLowWhereItMayBe(t *testing.T) {
 // TestScaledLossesKeepSmallGradients: in float16, what is less than 2⁻²⁴ is lost
 // unless the loss was scaled.
 func TestScaledLossesKeepSmallGradients(t *testing.T) {
-	scaler, err := tensor.NewScaler(storage.CPU)
+	scaler, err := tensor.NewLossScaler(storage.CPU)
 	if err != nil {
 		t.Fatal(err)
 	}
-	slope := func(scaled bool) float64 {
+	gradient := func(scaled bool) float64 {
 		w := tensor.From([]float32{1, 1}, 1, 2).RequireGrad()
 		found := 0.0
-		err := tensor.Step(func(tape *tensor.Tape) {
-			tape.Lower(dtype.Float16)
-			loss := tensor.Linear(tape.Watch(storage.From([]float32{1, 1}, 1, 2)), w, nil, tensor.NoActivation).Scale(1).Widened().Scale(1e-9).Sum()
+		err := tensor.Step(func(tape *tensor.Tape) error {
+			tape.Autocast(dtype.Float16)
+			loss := tensor.Linear(tape.Input(storage.From([]float32{1, 1}, 1, 2)), w, nil, tensor.NoActivation).MulScalar(1).ToFloat32().MulScalar(1e-9).Sum()
 			if scaled {
 				loss = scaler.Scale(loss)
 			}
 			g := tensor.Gradients(loss)[w]
-			scaler.Check(g)
+			scaler.CheckFinite(g)
 			found = tensor.Values[float64](g)[0]
+			return nil
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return found
 	}
-	if got := slope(false); got != 0 {
+	if got := gradient(false); got != 0 {
 		t.Errorf("1e-9 in float16 is %v, want 0", got)
 	}
-	if got := slope(true) / 65536; math.Abs(got-1e-9) > 1e-11 {
+	if got := gradient(true) / 65536; math.Abs(got-1e-9) > 1e-11 {
 		t.Errorf("scaled, 1e-9 is %v", got)
 	}
 	if state := storage.Elements[float32](scaler.Array); state[2] != 0 {

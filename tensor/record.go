@@ -23,11 +23,11 @@ func NewRecorder(d storage.Device) (*Recorder, bool) {
 
 // Step is Step in r's memory: of a step like those to be recorded, it takes all
 // that they need, so that recording allocates nothing.
-func (r *Recorder) Step(f func(t *Tape)) error { return serve(&Tape{pool: r.pool}, f) }
+func (r *Recorder) Step(f func(t *Tape) error) error { return runStep(&Tape{pool: r.pool}, f) }
 
 // Record records the step f, which is not computed before the Replay runs. What
-// changes from run to run has to lie in memory: see Tape.SeedAt and Steering.
+// changes from run to run has to lie in memory: see Tape.SeedAt and StepArgs.
 // f may neither allocate beside the step's memory nor look at values.
-func (r *Recorder) Record(f func(t *Tape)) (Replay, error) {
+func (r *Recorder) Record(f func(t *Tape) error) (Replay, error) {
 	return r.device.Capture(func() error { return r.Step(f) })
 }

@@ -14,18 +14,18 @@ import (
 type reduction struct {
 	f    *kernels.Kernel
 	axes []int
-	// slope returns dx from dy, both of y's shape but dx's.
-	slope func(x, y, dy *Tensor) *Tensor
+	// grad returns dx from dy, both of y's shape but dx's.
+	grad func(x, y, dy *Tensor) *Tensor
 }
 
 // reduce applies f along axes, all if there are none, and drops them unless keep is set.
-func reduce(f *kernels.Kernel, x *Tensor, axes []int, keep bool, slope func(x, y, dy *Tensor) *Tensor) *Tensor {
+func reduce(f *kernels.Kernel, x *Tensor, axes []int, keep bool, grad func(x, y, dy *Tensor) *Tensor) *Tensor {
 	axes = x.axes(f.Name, axes)
-	y := Apply(reduction{f, axes, slope}, x)
+	y := Apply(reduction{f, axes, grad}, x)
 	if keep {
 		return y
 	}
-	return y.drop(axes)
+	return y.dropAxes(axes)
 }
 
 func (op reduction) Name() string { return op.f.Name }
@@ -41,12 +41,12 @@ func (op reduction) Infer(in ...*Tensor) (dtype.Type, views.View) {
 	return t, views.Of(shape...)
 }
 
-func (op reduction) Forward(w *Work, y storage.Array, in ...storage.Array) error {
+func (op reduction) Forward(w *Context, y storage.Array, in ...storage.Array) error {
 	return w.Run(op.f, nil, []storage.Array{y}, in...)
 }
 
 func (op reduction) Backward(y, dy *Tensor, in ...*Tensor) []*Tensor {
-	return []*Tensor{op.slope(in[0], y, dy)}
+	return []*Tensor{op.grad(in[0], y, dy)}
 }
 
 // axes returns axes as they count from the front, all of them if none are named.
@@ -79,7 +79,7 @@ func (x *Tensor) axis(op string, axis int) int {
 }
 
 // drop removes axes, which have size 1.
-func (x *Tensor) drop(axes []int) *Tensor {
+func (x *Tensor) dropAxes(axes []int) *Tensor {
 	if len(axes) == 0 {
 		return x
 	}

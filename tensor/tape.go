@@ -12,12 +12,12 @@ import (
 // A Tape owns the memory of one step. Tapes are independent: each goroutine may
 // train on its own.
 type Tape struct {
-	quiet  bool
-	ended  bool
-	random *Key // what DrawKey returns next; nil if the step is not seeded
-	used   []block
-	low    dtype.Type    // what products are computed as; Invalid if their operands' type
-	pool   *storage.Pool // of the step's memory; its device's if nil
+	noGrad   bool
+	ended    bool
+	random   *Key // the next key that NextKey returns; nil if the step is not seeded
+	used     []block
+	autocast dtype.Type    // what products are computed as; Invalid if their operands' type
+	pool     *storage.Pool // of the step's memory; its device's if nil
 }
 
 // A block is memory on loan.
@@ -26,27 +26,31 @@ type block struct {
 	storage.Storage
 }
 
-// Step runs one step of training. Results of f's expressions live until Step
-// returns; a panic with *Error is returned as that error.
+// Step runs one step of training and returns f's error. Results of f's expressions
+// live until Step returns; a panic with *Error is returned as that error.
 //
 // The goroutine keeps to one operating system thread meanwhile, because the
 // pool of arithmetic threads belongs to the thread that calls it.
-func Step(f func(t *Tape)) error { return serve(&Tape{}, f) }
+func Step(f func(t *Tape) error) error { return runStep(&Tape{}, f) }
 
 // Infer runs f as Step does, recording nothing for gradients.
-func Infer(f func(t *Tape)) error { return serve(&Tape{quiet: true}, f) }
+func Infer(f func(t *Tape) error) error { return runStep(&Tape{noGrad: true}, f) }
 
-func serve(t *Tape, f func(t *Tape)) error {
+func runStep(t *Tape, f func(t *Tape) error) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	defer t.end()
-	return Try(func() { f(t) })
+	var err error
+	if failed := Try(func() { err = f(t) }); failed != nil {
+		return failed
+	}
+	return err
 }
 
-// Watch returns a constant that brings a into the step: what is computed from
+// Input returns a constant that brings a into the step: what is computed from
 // it lives in the step's memory. Ask for its gradient by RequireGrad.
-func (t *Tape) Watch(a storage.Array) *Tensor {
-	return &Tensor{Array: a, quiet: t.quiet, tape: t}
+func (t *Tape) Input(a storage.Array) *Tensor {
+	return &Tensor{Array: a, noGrad: t.noGrad, tape: t}
 }
 
 // get returns at least size uninitialised bytes on d, for as long as the step lasts.

@@ -7,7 +7,7 @@
 // # Memory
 //
 // Inside [Step] and [Infer] results live in the step's own memory, which the
-// next step uses again; what must outlive it is copied by [Tensor.Keep].
+// next step uses again; what must outlive it is copied by [Tensor.CloneDetached].
 // Outside, results live as long as they are reachable.
 //
 // # Gradients
@@ -37,12 +37,12 @@ type Tensor struct {
 	// Grad is what Backward has added up for this leaf; nil before.
 	Grad *Tensor
 
-	wants bool  // whether a gradient should reach it
-	unit  bool  // whether it is the 1 that gradients start from
-	rows  bool  // whether windows and dropouts of it lie row-major: see InRows
-	quiet bool  // whether what is computed from it goes unrecorded
-	node  *node // how it was computed; nil for a leaf
-	tape  *Tape // whose memory it lives in; nil if its own
+	requiresGrad bool  // whether a gradient should reach it
+	isOne        bool  // whether it is the 1 that gradients start from
+	rowMajor     bool  // whether windows and dropouts of it lie row-major: see PreferRowMajor
+	noGrad       bool  // whether what is computed from it goes unrecorded
+	node         *node // how it was computed; nil for a leaf
+	tape         *Tape // whose memory it lives in; nil if its own
 }
 
 // Of wraps a as a constant.
@@ -54,32 +54,32 @@ func From[T dtype.Go](elems []T, shape ...int) *Tensor {
 }
 
 // Leaf returns a tensor over a that gradients are computed for.
-func Leaf(a storage.Array) *Tensor { return &Tensor{Array: a, wants: true} }
+func Leaf(a storage.Array) *Tensor { return &Tensor{Array: a, requiresGrad: true} }
 
 // RequireGrad asks for a gradient to reach x, which must be a leaf, and returns x.
 func (x *Tensor) RequireGrad() *Tensor {
 	if x.node != nil {
 		fail("require grad", storage.ErrState, "%v was computed, only leaves can ask; call Detach first", x)
 	}
-	x.wants = true
+	x.requiresGrad = true
 	return x
 }
 
 // RequiresGrad reports whether a gradient flows to x: it is a leaf that asks for
 // one, or was computed from such.
-func (x *Tensor) RequiresGrad() bool { return x.wants }
+func (x *Tensor) RequiresGrad() bool { return x.requiresGrad }
 
 // Detach returns x's value as a constant: no gradient flows through it.
 func (x *Tensor) Detach() *Tensor {
 	return &Tensor{Array: x.Array, tape: x.tape}
 }
 
-// Keep returns a constant equal to x in memory of its own, row-major, that
+// CloneDetached returns a constant equal to x in memory of its own, row-major, that
 // outlives the step.
-func (x *Tensor) Keep() *Tensor {
-	x.live("keep")
-	y := Work{device: device("keep", x)}.must(x.Type, views.Of(x.Shape...))
-	run("keep", kernels.Copy, nil, []storage.Array{y}, x.Array)
+func (x *Tensor) CloneDetached() *Tensor {
+	x.checkAlive("clone")
+	y := Context{device: device("clone", x)}.mustAlloc(x.Type, views.Of(x.Shape...))
+	run("clone", kernels.Copy, nil, []storage.Array{y}, x.Array)
 	return Of(y)
 }
 
@@ -93,7 +93,7 @@ func (x *Tensor) Item() float64 {
 
 // Values returns the elements of x in row-major order, converted to T.
 func Values[T dtype.Go](x *Tensor) []T {
-	x.live("values")
+	x.checkAlive("values")
 	host, err := x.To(storage.CPU)
 	check("values", err)
 	row := Of(host)
@@ -104,18 +104,18 @@ func Values[T dtype.Go](x *Tensor) []T {
 	return storage.Elements[T](row.Array)[first : first+row.Len()]
 }
 
-// live fails if the step whose memory x lives in has ended.
-func (x *Tensor) live(act string) {
+// checkAlive fails if the step whose memory x lives in has ended.
+func (x *Tensor) checkAlive(act string) {
 	if x.tape != nil && x.tape.ended {
-		fail(act, storage.ErrState, "%v belongs to a step that has ended; Keep what must outlive it", x.Type)
+		fail(act, storage.ErrState, "%v belongs to a step that has ended; CloneDetached what must outlive it", x.Type)
 	}
 }
 
-// quietly returns x as the backward pass sees it: what is computed from it is
+// inBackward returns x as the backward pass sees it: what is computed from it is
 // not recorded again.
-func (x *Tensor) quietly(t *Tape) *Tensor {
-	if x.quiet {
+func (x *Tensor) inBackward(t *Tape) *Tensor {
+	if x.noGrad {
 		return x
 	}
-	return &Tensor{Array: x.Array, wants: x.wants, quiet: true, tape: t}
+	return &Tensor{Array: x.Array, requiresGrad: x.requiresGrad, noGrad: true, tape: t}
 }

@@ -13,9 +13,10 @@ import (
 )
 
 func TestStepReturnsExpressionErrors(t *testing.T) {
-	err := tensor.Step(func(tape *tensor.Tape) {
-		x := tape.Watch(storage.From(make([]float64, 6), 2, 3))
+	err := tensor.Step(func(tape *tensor.Tape) error {
+		x := tape.Input(storage.From(make([]float64, 6), 2, 3))
 		x.MatMul(x)
+		return nil
 	})
 	if want := "matmul: shapes [2 3] and [2 3] do not chain"; err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
@@ -52,9 +53,10 @@ func (onFile) Device() storage.Device { return storage.File("train.h5") }
 
 func TestResultsEndWithTheirStep(t *testing.T) {
 	var escaped, kept *tensor.Tensor
-	err := tensor.Step(func(tape *tensor.Tape) {
-		escaped = tape.Watch(storage.From([]float32{1, 2}, 2)).Scale(2)
-		kept = escaped.Keep()
+	err := tensor.Step(func(tape *tensor.Tape) error {
+		escaped = tape.Input(storage.From([]float32{1, 2}, 2)).MulScalar(2)
+		kept = escaped.CloneDetached()
+		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +64,7 @@ func TestResultsEndWithTheirStep(t *testing.T) {
 	if got, want := tensor.Values[float32](kept), []float32{2, 4}; !slices.Equal(got, want) {
 		t.Errorf("kept %v, want %v", got, want)
 	}
-	err = tensor.Try(func() { escaped.Scale(2) })
+	err = tensor.Try(func() { escaped.MulScalar(2) })
 	if !errors.Is(err, tensor.ErrState) {
 		t.Errorf("error %v, want one of kind %v", err, tensor.ErrState)
 	}
@@ -111,7 +113,7 @@ func TestMixedTypesPromote(t *testing.T) {
 	if got, want := tensor.Values[float64](x.Add(y)), []float64{1.5, 2.5}; !slices.Equal(got, want) {
 		t.Errorf("int16 + float64 = %v, want %v", got, want)
 	}
-	half := tensor.From([]float32{1}, 1).Shift(0.1)
+	half := tensor.From([]float32{1}, 1).AddScalar(0.1)
 	if half.Type.String() != "float32" {
 		t.Errorf("a number widened float32 to %v", half.Type)
 	}
@@ -128,12 +130,13 @@ func BenchmarkSteadyStep(b *testing.B) {
 			w1, b1 := leaf(128, 784), leaf(128)
 			w2, b2 := leaf(10, 128), leaf(10)
 			for b.Loop() {
-				err := tensor.Step(func(t *tensor.Tape) {
-					h := tensor.Linear(t.Watch(x), w1, b1, tensor.ReluActivation)
-					loss := tensor.CrossEntropy(tensor.Linear(h, w2, b2, tensor.NoActivation), t.Watch(labels))
+				err := tensor.Step(func(t *tensor.Tape) error {
+					h := tensor.Linear(t.Input(x), w1, b1, tensor.ReLUActivation)
+					loss := tensor.CrossEntropy(tensor.Linear(h, w2, b2, tensor.NoActivation), t.Input(labels))
 					for p, g := range tensor.Gradients(loss) {
-						tensor.UpdateSGD([]tensor.Update{{Leaf: p, Grad: g}}, tensor.SGDSet{Rate: 0.01}, nil)
+						tensor.UpdateSGD([]tensor.Update{{Leaf: p, Grad: g}}, tensor.SGDOptions{Rate: 0.01}, nil)
 					}
+					return nil
 				})
 				if err != nil {
 					b.Fatal(err)
@@ -162,13 +165,14 @@ func ExampleTensor_Backward() {
 
 func ExampleStep() {
 	w := tensor.From([]float32{0.5, -0.5}, 1, 2).RequireGrad()
-	err := tensor.Step(func(t *tensor.Tape) {
-		x := t.Watch(storage.From([]float32{1, 2, 3, 4}, 2, 2))
-		y := t.Watch(storage.From([]float32{1, 2}, 2, 1))
+	err := tensor.Step(func(t *tensor.Tape) error {
+		x := t.Input(storage.From([]float32{1, 2, 3, 4}, 2, 2))
+		y := t.Input(storage.From([]float32{1, 2}, 2, 1))
 		loss := tensor.MeanSquaredError(tensor.Linear(x, w, nil, tensor.NoActivation), y)
 		for p, g := range tensor.Gradients(loss) {
-			tensor.UpdateSGD([]tensor.Update{{Leaf: p, Grad: g}}, tensor.SGDSet{Rate: 0.1}, nil)
+			tensor.UpdateSGD([]tensor.Update{{Leaf: p, Grad: g}}, tensor.SGDOptions{Rate: 0.1}, nil)
 		}
+		return nil
 	})
 	fmt.Println(tensor.Values[float32](w), err)
 	// Output: [1.4 0.8] <nil>

@@ -173,7 +173,7 @@ func (f *trainer) newExecutor() (executor, error) {
 	}
 	f.plan.Graph = steps.recorder != nil
 	var err error
-	steps.totals, err = storage.Make(f.Device, dtype.Float64, tensor.TallySize)
+	steps.totals, err = storage.Make(f.Device, dtype.Float64, tensor.MetricCount)
 	return steps, err
 }
 
@@ -271,7 +271,7 @@ func (f *trainer) rateAt(consumed int) float64 {
 // answer returns what the model says of x, which Input has made its input, and y in
 // the shape to compare it with.
 func (r *Run) outputs(x, y *tensor.Tensor) (out, target *tensor.Tensor) {
-	out = r.Model.Forward(x).Widened()
+	out = r.Model.Forward(x).ToFloat32()
 	switch target = y; {
 	case r.Config.Data.OneHot:
 		target = r.oneHot(target)
@@ -294,7 +294,7 @@ func (r *Run) correct(out, y, loss *tensor.Tensor) *tensor.Tensor {
 	if !r.Classifies() {
 		return nil
 	}
-	return tensor.Hits(out, y, loss)
+	return tensor.CountCorrect(out, y, loss)
 }
 
 // finish validates, writes history and turns to the next epoch.

@@ -58,7 +58,7 @@ func (in Input) Of(x *tensor.Tensor) *tensor.Tensor { return in.scaled(in.shaped
 // OfRows is Of the named rows of x, all samples there are.
 func (in Input) OfRows(x, rows *tensor.Tensor) *tensor.Tensor {
 	if len(in.Scale) == 1 && !in.isIdentity() {
-		return in.shaped(tensor.TakeNormalized(x, rows, in.Scale[0], in.Shift[0]))
+		return in.shaped(tensor.TakeScaled(x, rows, in.Scale[0], in.Shift[0]))
 	}
 	return in.Of(tensor.Take(x, rows))
 }
@@ -79,7 +79,7 @@ func (in Input) scaled(x *tensor.Tensor) *tensor.Tensor {
 	case in.auto() || in.isIdentity() && x.Type == dtype.Float32:
 		return x
 	case len(in.Scale) == 1:
-		return x.Normalize(in.Scale[0], in.Shift[0])
+		return x.CastScaled(in.Scale[0], in.Shift[0])
 	}
 	scale, shift := in.each(in.scale, x), in.each(in.shift, x)
 	return x.Cast(dtype.Float32).Mul(scale).Add(shift)

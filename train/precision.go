@@ -34,7 +34,7 @@ func (r *Run) setTF32() {
 // lower has t compute products as the run wants them.
 func (r *Run) autocast(t *tensor.Tape) {
 	if low := precisions[r.Config.Precision]; low != dtype.Invalid {
-		t.Lower(low)
+		t.Autocast(low)
 	}
 }
 
@@ -46,7 +46,7 @@ func (r *Run) scale() error {
 	if _, ok := r.Optimizer.(nn.Steerable); !ok {
 		return within(fmt.Errorf("%T cannot leave steps out, as fp16 asks of it; take bf16: %w", r.Optimizer, storage.ErrState), "precision")
 	}
-	s, err := tensor.NewScaler(r.Device)
+	s, err := tensor.NewLossScaler(r.Device)
 	r.scaler = &s
 	return err
 }

@@ -73,11 +73,11 @@ func (p *Predictor) setFinal(finish func(*tensor.Tensor) *tensor.Tensor) error {
 	if err != nil {
 		return err
 	}
-	failed := tensor.Infer(func(t *tensor.Tape) {
+	return tensor.Infer(func(t *tensor.Tape) error {
 		out := p.forward(t, x)
 		p.OutputShape, p.Type = slices.Clone(out.Shape[1:]), out.Type
+		return nil
 	})
-	return failed
 }
 
 func (p *Predictor) forward(t *tensor.Tape, x storage.Array) *tensor.Tensor {
@@ -85,7 +85,7 @@ func (p *Predictor) forward(t *tensor.Tape, x storage.Array) *tensor.Tensor {
 	if err != nil {
 		tensor.Fail("predict", err, "%v", err)
 	}
-	return p.final(p.model.Forward(p.input.Of(t.Watch(moved))))
+	return p.final(p.model.Forward(p.input.Of(t.Input(moved))))
 }
 
 // Probabilities has p give, of each class, how likely it is, where the model
@@ -125,14 +125,10 @@ func (p *Predictor) Predict(x storage.Array) (storage.Array, error) {
 
 // Into writes what the model says of each sample in x to out.
 func (p *Predictor) PredictInto(out, x storage.Array) error {
-	return p.blocks(x.Shape[0], func(first, end int) (err error) {
-		failed := tensor.Infer(func(t *tensor.Tape) {
-			err = p.forward(t, rows(x, first, end)).CopyTo(rows(out, first, end))
+	return p.blocks(x.Shape[0], func(first, end int) error {
+		return tensor.Infer(func(t *tensor.Tape) error {
+			return p.forward(t, rows(x, first, end)).CopyTo(rows(out, first, end))
 		})
-		if failed != nil {
-			return failed
-		}
-		return err
 	})
 }
 
@@ -237,7 +233,7 @@ func (r *Run) Evaluate(ctx context.Context, d dataset.Dataset) (t Metrics, err e
 }
 
 func (r *Run) evaluate(ctx context.Context, p *Predictor, f batchSource) (t Metrics, err error) {
-	sums, err := storage.From(make([]float64, tensor.TallySize), tensor.TallySize).To(r.Device)
+	sums, err := storage.From(make([]float64, tensor.MetricCount), tensor.MetricCount).To(r.Device)
 	if err != nil {
 		return t, err
 	}
@@ -256,16 +252,17 @@ func (r *Run) evaluate(ctx context.Context, p *Predictor, f batchSource) (t Metr
 	if err != nil {
 		return t, fmt.Errorf("evaluate: %w", err)
 	}
-	t.Loss, t.Correct = total[tensor.TallyLoss], int(total[tensor.TallyHits])
+	t.Loss, t.Correct = total[tensor.MetricLoss], int(total[tensor.MetricCorrect])
 	return t, nil
 }
 
 // tally adds what the model says of x, compared with y, to sums.
 func (r *Run) accumulate(sums, x, y storage.Array) error {
-	return tensor.Infer(func(t *tensor.Tape) {
-		out, target := r.outputs(r.Input.Of(t.Watch(x)), t.Watch(y))
+	return tensor.Infer(func(t *tensor.Tape) error {
+		out, target := r.outputs(r.Input.Of(t.Input(x)), t.Input(y))
 		loss := r.loss(out, target)
-		tensor.AddTally(sums, x.Shape[0], loss, r.correct(out, target, loss))
+		tensor.AddMetrics(sums, x.Shape[0], loss, r.correct(out, target, loss))
+		return nil
 	})
 }
 

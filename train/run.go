@@ -24,10 +24,10 @@ type Run struct {
 
 	loss         nn.Loss
 	schedule     nn.Schedule
-	baseRate     float64        // where the schedule starts
-	sample       []int          // shape of x as the data has it
-	scaler       *tensor.Scaler // of losses in float16; nil else
-	classIndices storage.Array  // the numbers of all classes, in a row, where labels are made rows
+	baseRate     float64            // where the schedule starts
+	sample       []int              // shape of x as the data has it
+	scaler       *tensor.LossScaler // of losses in float16; nil else
+	classIndices storage.Array      // the numbers of all classes, in a row, where labels are made rows
 }
 
 // A Position is how far a run has come.

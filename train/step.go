@@ -21,7 +21,7 @@ type executor interface {
 // head returns what the next step is told in memory, and counts it.
 func (f *trainer) nextArgs() (h stepArgs) {
 	f.Optimizer.SetRate(f.rateAt(f.Position.Consumed))
-	h.random = tensor.Stream(f.Position.Step)
+	h.random = tensor.RandomStream(f.Position.Step)
 	if o, ok := f.Optimizer.(nn.Steerable); ok {
 		h.hyper = o.Advance()
 	}
@@ -30,7 +30,7 @@ func (f *trainer) nextArgs() (h stepArgs) {
 
 // steer has the optimizer find there what changes from step to step.
 func (f *trainer) captureArgs(dials storage.Array) {
-	by := tensor.Steering{dials}
+	by := tensor.StepArgs{dials}
 	if f.scaler != nil {
 		by = append(by, f.scaler.Array)
 	}
@@ -51,9 +51,9 @@ func (f *trainer) update(loss *tensor.Tensor) error {
 			all = append(all, g)
 		}
 	}
-	f.scaler.Check(all...)
+	f.scaler.CheckFinite(all...)
 	err := f.Optimizer.Step(f.params, grads)
-	f.scaler.Step()
+	f.scaler.Update()
 	return err
 }
 
@@ -88,11 +88,10 @@ func (a *synchronous) step(b *batch) error {
 	}
 	var loss float64
 	var hits int
-	var failed error
-	err := tensor.Step(func(t *tensor.Tape) {
+	err := tensor.Step(func(t *tensor.Tape) error {
 		t.Seed(a.Config.Seed, a.Position.Step)
 		a.autocast(t)
-		out, y := a.outputs(a.Input.Of(t.Watch(b.fields[0])), t.Watch(b.fields[1]))
+		out, y := a.outputs(a.Input.Of(t.Input(b.fields[0])), t.Input(b.fields[1]))
 		total := a.loss(out, y)
 		if loss = total.Item(); math.IsNaN(loss) || math.IsInf(loss, 0) {
 			failNonFinite(loss)
@@ -100,9 +99,9 @@ func (a *synchronous) step(b *batch) error {
 		if h := a.correct(out, y, total); h != nil {
 			hits = int(h.Item())
 		}
-		failed = a.update(total)
+		return a.update(total)
 	})
-	if err = cmp.Or(err, failed, a.lossScaleErr()); err != nil {
+	if err = cmp.Or(err, a.lossScaleErr()); err != nil {
 		return fmt.Errorf("epoch %d, step %d: %w", a.Position.Epoch+1, a.Position.Step+1, err)
 	}
 	a.Position.Running.add(b.n, loss, hits)
@@ -113,7 +112,7 @@ func (a *synchronous) step(b *batch) error {
 // added up there, and read now and then.
 type queued struct {
 	*trainer
-	totals    storage.Array // see tensor.AddTally
+	totals    storage.Array // see tensor.AddMetrics
 	samples   int           // of the epoch that sums are of, with the steps that were asked for
 	first     uint64        // steps of the run before those
 	enqueued  uint64        // steps of the run with them
@@ -134,8 +133,8 @@ func (a *queued) beginEpoch() error {
 	sofar := a.Position.Running
 	a.samples, a.first, a.enqueued = sofar.Samples, a.Position.Step, a.Position.Step
 	a.collected, a.pending = time.Now(), 0
-	start := make([]float64, tensor.TallySize)
-	start[tensor.TallyLoss], start[tensor.TallyHits] = sofar.Loss, float64(sofar.Correct)
+	start := make([]float64, tensor.MetricCount)
+	start[tensor.MetricLoss], start[tensor.MetricCorrect] = sofar.Loss, float64(sofar.Correct)
 	return storage.From(start, len(start)).CopyTo(a.totals)
 }
 
@@ -154,8 +153,7 @@ func (a *queued) step(b *batch) error {
 // ask has the device make a step: as it was recorded for the slot, where batches
 // are whole, since only then addresses and shapes are the same.
 func (a *queued) enqueue(b *batch) (err error) {
-	var failed error
-	work := func(t *tensor.Tape) { failed = a.compute(t, b) }
+	work := func(t *tensor.Tape) error { return a.compute(t, b) }
 	a.captureArgs(b.slot.args.hyper)
 	switch {
 	case a.recorder == nil || b.n < a.fullBatch():
@@ -168,14 +166,14 @@ func (a *queued) enqueue(b *batch) (err error) {
 	default:
 		err = b.slot.graph.Replay()
 	}
-	return cmp.Or(err, failed)
+	return err
 }
 
 // record records the slot's step and runs it. Where memory is short, some that
 // the recorder had may have been given back: then, once, the step is made as it
 // is, which takes it anew. A step that cannot be recorded is made as it is, too,
 // and all others, unless recording was asked for.
-func (a *queued) capture(s *slot, work func(t *tensor.Tape)) (err error) {
+func (a *queued) capture(s *slot, work func(t *tensor.Tape) error) (err error) {
 	s.graph, err = a.recorder.Record(work)
 	switch {
 	case err == nil:
@@ -199,16 +197,16 @@ func (a *queued) capture(s *slot, work func(t *tensor.Tape)) (err error) {
 func (a *queued) compute(t *tensor.Tape, b *batch) error {
 	t.SeedAt(a.Config.Seed, b.slot.args.random)
 	a.autocast(t)
-	x, y := t.Watch(b.fields[0]), t.Watch(b.fields[1])
+	x, y := t.Input(b.fields[0]), t.Input(b.fields[1])
 	if b.rows.Data != nil {
-		rows := t.Watch(b.rows)
+		rows := t.Input(b.rows)
 		x, y = a.Input.OfRows(x, rows), tensor.Take(y, rows)
 	} else {
 		x = a.Input.Of(x)
 	}
 	out, target := a.outputs(x, y)
 	loss := a.loss(out, target)
-	tensor.AddTally(a.totals, b.n, loss, a.correct(out, target, loss))
+	tensor.AddMetrics(a.totals, b.n, loss, a.correct(out, target, loss))
 	return a.update(loss)
 }
 
@@ -220,15 +218,15 @@ func (a *queued) collect() error {
 	if err != nil {
 		return fmt.Errorf("epoch %d, by step %d: %w", a.Position.Epoch+1, a.enqueued, err)
 	}
-	if bad := sums[tensor.TallyBad]; bad != 0 {
-		err := tensor.Try(func() { failNonFinite(sums[tensor.TallyLoss]) })
+	if bad := sums[tensor.MetricFirstNonFinite]; bad != 0 {
+		err := tensor.Try(func() { failNonFinite(sums[tensor.MetricLoss]) })
 		return fmt.Errorf("epoch %d, step %d: %w", a.Position.Epoch+1, a.first+uint64(bad), err)
 	}
 	if err := a.lossScaleErr(); err != nil {
 		return fmt.Errorf("epoch %d, by step %d: %w", a.Position.Epoch+1, a.enqueued, err)
 	}
 	sofar := &a.Position.Running
-	sofar.Samples, sofar.Loss, sofar.Correct = a.samples, sums[tensor.TallyLoss], int(sums[tensor.TallyHits])
+	sofar.Samples, sofar.Loss, sofar.Correct = a.samples, sums[tensor.MetricLoss], int(sums[tensor.MetricCorrect])
 	a.collected, a.pending = time.Now(), 0
 	return nil
 }

@@ -12,7 +12,7 @@ type Activation = kernels.Activation
 // The activations.
 const (
 	NoActivation      = kernels.NoActivation
-	ReluActivation    = kernels.ReluActivation
+	ReLUActivation    = kernels.ReluActivation
 	TanhActivation    = kernels.TanhActivation
 	SigmoidActivation = kernels.SigmoidActivation
 )
@@ -20,8 +20,8 @@ const (
 // Activate applies act to x.
 func (x *Tensor) Activate(act Activation) *Tensor {
 	switch act {
-	case ReluActivation:
-		return x.Relu()
+	case ReLUActivation:
+		return x.ReLU()
 	case TanhActivation:
 		return x.Tanh()
 	case SigmoidActivation:
@@ -30,33 +30,33 @@ func (x *Tensor) Activate(act Activation) *Tensor {
 	return x
 }
 
-// A finish is what an operation does to z = …, its result but for that: act(z + b),
+// An epilogue is applied to the result z of an operation: act(z + b),
 // and of a relu perhaps a dropout.
-type finish struct {
-	act     Activation
-	dropped float64 // with which probability; 0 if it is not dropped out
+type epilogue struct {
+	act             Activation
+	dropProbability float64 // with which probability; 0 if it is not dropped out
 }
 
 // back is the backward half: from the result y and dy, it returns dz and, where there
 // is a bias, db, which adds up dz but along axis 1.
-func (f finish) back(y, dy, b *Tensor) (dz, db *Tensor) {
-	asked := b != nil && b.wants
+func (f epilogue) grad(y, dy, b *Tensor) (dz, db *Tensor) {
+	asked := b != nil && b.requiresGrad
 	switch {
 	case f.act == NoActivation && asked:
 		return dy, dy.Sum(without(1, dy.Rank())...)
 	case f.act == NoActivation:
 		return dy, nil
-	case !asked && f.dropped == 0:
-		return compute(kernels.ActSlope, kernels.ActSet{Act: f.act}, like(y), y, dy), nil
+	case !asked && f.dropProbability == 0:
+		return runKernel(kernels.ActSlope, kernels.ActSet{Act: f.act}, like(y), y, dy), nil
 	}
 	spec := Spec{y.Type, views.Of(y.Shape[1])}
-	both := Compute(kernels.ActSlopeBias, kernels.ActSet{Act: f.act, Dropped: f.dropped}, []Spec{like(y), spec}, y, dy)
+	both := RunKernel(kernels.ActSlopeBias, kernels.ActSet{Act: f.act, Dropped: f.dropProbability}, []Spec{like(y), spec}, y, dy)
 	return both[0], both[1]
 }
 
-// drops reports whether a dropout can be part of the finish: of what a relu gave, as
-// its result tells which elements have a slope.
-func (f finish) drops() bool { return f.act == ReluActivation && f.dropped == 0 }
+// canDropout reports whether a dropout can be part of the epilogue: after a relu, as
+// its result tells which elements have a gradient.
+func (f epilogue) canDropout() bool { return f.act == ReLUActivation && f.dropProbability == 0 }
 
 // without returns all of so many axes but one.
 func without(axis, rank int) []int {

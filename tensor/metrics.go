@@ -1,0 +1,50 @@
+package tensor
+
+import (
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// The elements of an array of running totals: see AddMetrics.
+const (
+	MetricLoss           = kernels.TallyLoss
+	MetricCorrect        = kernels.TallyHits
+	MetricSteps          = kernels.TallySteps
+	MetricFirstNonFinite = kernels.TallyBad
+	MetricCount          = kernels.TallySize
+)
+
+// AddMetrics adds a step of n samples to sums, float64 (MetricCount): n times its mean loss, its
+// number of correct predictions unless it is nil, the step itself, and its number if it is the first
+// whose loss is not finite. Nothing has to wait for the loss.
+func AddMetrics(sums storage.Array, n int, loss, correct *Tensor) {
+	in := []storage.Array{loss.Array}
+	if correct != nil {
+		in = append(in, correct.Array)
+	}
+	run("add metrics", kernels.Tally, kernels.TallySet{Samples: n}, []storage.Array{sums}, in...)
+	bumpVersions(sums)
+}
+
+// TakeScaled is Take of x followed by CastScaled.
+func TakeScaled(x, rows *Tensor, scale, offset float64) *Tensor {
+	if x.Type != dtype.Uint8 || x.Rank() == 0 || rows.Rank() != 1 {
+		return Take(x, rows).CastScaled(scale, offset)
+	}
+	return runKernel(kernels.TakeBytes, kernels.AffineSet{Scale: scale, Shift: offset}, Spec{dtype.Float32, taken(x, rows)}, x, rows)
+}
+
+// Take returns the rows of x (N, …) that rows (n), of int64, names: (n, …).
+func Take(x, rows *Tensor) *Tensor {
+	if x.Rank() == 0 || rows.Rank() != 1 {
+		fail("take", ErrShape, "rows %v of %v; want (n) of (N, …)", rows.Shape, x.Shape)
+	}
+	return runKernel(kernels.Take, nil, Spec{x.Type, taken(x, rows)}, x, rows)
+}
+
+// taken is how rows of x lie.
+func taken(x, rows *Tensor) views.View {
+	return views.Of(append([]int{rows.Len()}, x.Shape[1:]...)...)
+}
