@@ -91,7 +91,7 @@ func (c *catalog[T]) read(text json.RawMessage) (name string, settings json.RawM
 	}
 	var named map[string]json.RawMessage
 	if err := json.Unmarshal(text, &named); err != nil || len(named) != 1 {
-		return "", nil, &ConfigError{nil, mistake(ErrConfig, "%.40s is no %s; want a name, or {name: settings}", text, c.kind)}
+		return "", nil, &ConfigError{Err: mistake(ErrConfig, "%.40s is no %s; want a name, or {name: settings}", text, c.kind)}
 	}
 	for name, settings = range named {
 	}

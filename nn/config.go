@@ -2,9 +2,9 @@ package nn
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"strings"
+
+	"github.com/h5dnn/h5dnn/config"
 )
 
 // A Configured module can be described by its settings, and rebuilt from them.
@@ -69,30 +69,8 @@ func fromJSON(text json.RawMessage) (Module, error) {
 	return s, nil
 }
 
-// A ConfigError says where in a description something is wrong.
-type ConfigError struct {
-	Path []any // indices of layers and names of settings, from the outside in
-	Err  error
-}
+// A ConfigError is an error at some place in a configuration.
+type ConfigError = config.Error
 
-func (e *ConfigError) Error() string {
-	var b strings.Builder
-	for _, step := range e.Path {
-		if i, ok := step.(int); ok {
-			step = fmt.Sprintf("layer %d", i)
-		}
-		fmt.Fprintf(&b, "%v: ", step)
-	}
-	return b.String() + e.Err.Error()
-}
-
-func (e *ConfigError) Unwrap() error { return e.Err }
-
-// at returns err as it looks from one level further out.
-func at(step any, err error) error {
-	var inner *ConfigError
-	if errors.As(err, &inner) {
-		return &ConfigError{append([]any{step}, inner.Path...), inner.Err}
-	}
-	return &ConfigError{[]any{step}, err}
-}
+// at adds an outer step to the path of err.
+func at(step any, err error) error { return config.At(err, step) }

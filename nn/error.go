@@ -1,13 +1,14 @@
 package nn
 
 import (
-	"errors"
 	"fmt"
+
+	"github.com/h5dnn/h5dnn/config"
 )
 
 // ErrConfig is the kind of error, for errors.Is, of a setting that does not
 // exist or cannot have the value given.
-var ErrConfig = errors.New("wrong setting")
+var ErrConfig = config.ErrInvalid
 
 // A kindred is a message that errors.Is knows as a kind without spelling it out.
 type kindred struct {

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/h5dnn/h5dnn/config"
 	"github.com/h5dnn/h5dnn/dataset"
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/storage"
@@ -29,6 +30,7 @@ type Config struct {
 	Precision string     `json:"precision,omitempty"` // of products: float32 (or empty), tf32, bf16 or fp16
 	Graph     Choice     `json:"graph,omitempty"`     // whether steps on a GPU are recorded once, and replayed
 	Threads   int        `json:"threads,omitempty"`   // all there are if 0
+	Warnings  []string   `json:"-"`                   // from ParseConfig: settings that were given by an old name
 }
 
 // A DataConfig says where samples are and how they become a model's input.
@@ -67,31 +69,28 @@ func Defaults() Config {
 	return Config{Model: "mlp", Loss: "cross_entropy", Optimizer: "adam", Schedule: "cosine", Epochs: 10, Batch: 64, Seed: 1, Device: "cpu"}
 }
 
-// UnmarshalJSON reads a DataConfig and refuses what it does not know.
-func (d *DataConfig) UnmarshalJSON(text []byte) error {
-	type plain DataConfig
-	return nn.Decode(text, (*plain)(d))
-}
-
 // ParseConfig reads a Config from YAML (or JSON, which is YAML). Names it does
 // not know are errors that say where, and what may have been meant. What
 // overrides do to it comes before it is checked.
 func ParseConfig(text []byte, overrides ...func(*Config)) (Config, error) {
 	c := Defaults()
-	raw, doc, err := yamlToJSON(text)
+	doc, err := config.ParseYAML(text)
 	if err != nil {
 		return c, err
 	}
-	if err := nn.Decode(raw, &c); err != nil {
-		return c, placed(doc, err)
+	if c.Warnings, err = doc.Rename(renamed...); err != nil {
+		return c, err
+	}
+	if err := doc.Decode(&c); err != nil {
+		return c, err
 	}
 	for _, override := range overrides {
 		override(&c)
 	}
-	return c, placed(doc, c.Check())
+	return c, doc.Locate(c.Check())
 }
 
-// Check reports the first thing in c that cannot be, as an *nn.ConfigError.
+// Check reports the first thing in c that cannot be, as a *config.Error.
 func (c Config) Check() error {
 	switch d := c.Data; {
 	case len(d.File) == 0 || d.File[0] == "":
@@ -135,7 +134,7 @@ func (c Config) Check() error {
 	}
 	for _, text := range slices.Concat(c.Data.Rows, c.Data.ValRows) {
 		if _, err := parseFilter(text); err != nil {
-			return within(err, "data", "rows")
+			return config.At(err, "data", "rows")
 		}
 	}
 	return c.checkNames()
@@ -155,25 +154,25 @@ func (c Config) checkDevice(d storage.Device) error {
 // checkNames reports the first name in c that nothing has.
 func (c Config) checkNames() error {
 	if _, err := shuffleOf(c.Data.Shuffle); err != nil {
-		return within(err, "data", "shuffle")
+		return config.At(err, "data", "shuffle")
 	}
 	if err := checkPrecision(c.Precision); err != nil {
-		return within(err, "precision")
+		return config.At(err, "precision")
 	}
 	if _, err := nn.LossByName(c.Loss); err != nil {
-		return within(err, "loss")
+		return config.At(err, "loss")
 	}
 	if _, err := nn.ScheduleByName(c.Schedule); err != nil {
-		return within(err, "schedule")
+		return config.At(err, "schedule")
 	}
 	if _, err := nn.OptimizerFromConfig(c.Optimizer); err != nil {
-		return within(err, "optimizer")
+		return config.At(err, "optimizer")
 	}
 	if claim(c.Model) > maxChecked {
 		return nil // New will find out, when it makes what was asked for
 	}
 	if _, err := c.build(1); err != nil {
-		return within(err, "model")
+		return config.At(err, "model")
 	}
 	return nil
 }
@@ -187,7 +186,7 @@ func (c Config) build(classes int) (nn.Module, error) {
 		return nn.Preset(name, classes)
 	}
 	if _, ok := c.Model.([]any); !ok {
-		return nil, &nn.ConfigError{Err: fmt.Errorf("cannot be %v; want the name of a preset or a list of layers", c.Model)}
+		return nil, config.At(fmt.Errorf("cannot be %v; want the name of a preset or a list of layers", c.Model))
 	}
 	return nn.FromConfig(c.Model)
 }
@@ -209,10 +208,17 @@ func (c *Config) SetLearningRate(rate float64) {
 	}
 }
 
-// parseJSON reads the Config that a run file keeps.
+// renamed lists the settings whose old names are still read.
+var renamed []config.Rename
+
+// parseJSON reads the Config that a run file holds.
 func parseJSON(text string) (Config, error) {
 	c := Defaults()
-	return c, nn.Decode(json.RawMessage(text), &c)
+	raw, err := config.RenameJSON(json.RawMessage(text), renamed...)
+	if err != nil {
+		return c, err
+	}
+	return c, config.Decode(raw, &c)
 }
 
 func shuffleOf(name string) (dataset.Shuffle, error) {
@@ -228,14 +234,5 @@ func shuffleOf(name string) (dataset.Shuffle, error) {
 }
 
 func wrong(what string, path ...any) error {
-	return &nn.ConfigError{Path: path, Err: errors.New(what)}
-}
-
-// within returns err as it looks from outside path.
-func within(err error, path ...any) error {
-	var inner *nn.ConfigError
-	if errors.As(err, &inner) {
-		return &nn.ConfigError{Path: append(path, inner.Path...), Err: inner.Err}
-	}
-	return &nn.ConfigError{Path: path, Err: err}
+	return config.At(errors.New(what), path...)
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/h5dnn/h5dnn/nn"
+	"github.com/h5dnn/h5dnn/config"
 	"github.com/h5dnn/h5dnn/views"
 )
 
@@ -74,7 +74,7 @@ func (n *Normalize) UnmarshalJSON(text []byte) error {
 		Mean  numbers `json:"mean"`
 		Std   numbers `json:"std"`
 	}
-	if err := nn.Decode(text, &given); err != nil {
+	if err := config.Decode(text, &given); err != nil {
 		return err
 	}
 	var err error

@@ -3,6 +3,7 @@ package train
 import (
 	"fmt"
 
+	"github.com/h5dnn/h5dnn/config"
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/storage"
@@ -44,7 +45,7 @@ func (r *Run) scale() error {
 		return nil
 	}
 	if _, ok := r.Optimizer.(nn.Steerable); !ok {
-		return within(fmt.Errorf("%T cannot leave steps out, as fp16 asks of it; take bf16: %w", r.Optimizer, storage.ErrState), "precision")
+		return config.At(fmt.Errorf("%T cannot leave steps out, as fp16 asks of it; take bf16: %w", r.Optimizer, storage.ErrState), "precision")
 	}
 	s, err := tensor.NewLossScaler(r.Device)
 	r.scaler = &s

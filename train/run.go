@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/h5dnn/h5dnn/config"
 	"github.com/h5dnn/h5dnn/dataset"
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/storage"
@@ -115,17 +116,17 @@ func (r *Run) placeInput() (err error) {
 // assemble builds what r.Config describes.
 func (r *Run) assemble(outputs int, d storage.Device) (err error) {
 	if r.loss, err = nn.LossByName(r.Config.Loss); err != nil {
-		return within(err, "loss")
+		return config.At(err, "loss")
 	}
 	if r.schedule, err = nn.ScheduleByName(r.Config.Schedule); err != nil {
-		return within(err, "schedule")
+		return config.At(err, "schedule")
 	}
 	if r.Optimizer, err = nn.OptimizerFromConfig(r.Config.Optimizer); err != nil {
-		return within(err, "optimizer")
+		return config.At(err, "optimizer")
 	}
 	r.baseRate = r.Optimizer.Rate()
 	if r.Model, err = r.Config.build(outputs); err != nil {
-		return within(err, "model")
+		return config.At(err, "model")
 	}
 	r.Device = d
 	if err := nn.To(r.Model, d); err != nil {

@@ -461,7 +461,7 @@ func TestConfigMistakesSayWhere(t *testing.T) {
 		{"data: {file: [f", "1:"},
 		{"data: *x", "1:"},
 		{"a: &x {b: c}\nd: *x", "1:4: a YAML anchor is not understood here"},
-		{"", "empty; name at least"},
+		{"", "data: file: name the file of samples"},
 		{"a: 1\n---\nb: 2", "2 documents"},
 		{strings.Repeat("[", 5000), "line 1 has 5000 bytes"},
 		{strings.Repeat("\n", 70000), "70000 bytes; want at most 65536"},

@@ -13,6 +13,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/h5dnn/h5dnn/config"
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
@@ -222,6 +223,9 @@ func configOf(c *cli.Context) (train.Config, error) {
 		if err != nil {
 			err = fmt.Errorf("%s:%w", name, err)
 		}
+		for _, warning := range config.Warnings {
+			fmt.Fprintf(c.App.ErrWriter, "h5dnn train: warning: %s:%s\n", name, warning)
+		}
 		return config, err
 	}
 	if err := override(c, &config); err != nil {
@@ -336,7 +340,7 @@ func overrideSplit(c *cli.Context, d *train.DataConfig) (err error) {
 
 // flagged names the flag that a setting was given by, or should be.
 func flagged(err error) error {
-	var wrong *nn.ConfigError
+	var wrong *config.Error
 	if !errors.As(err, &wrong) {
 		return err
 	}

@@ -75,7 +75,7 @@ func imported(folder, at string, pictures []imageFile, classes []string) ([]*inc
 	var first image.Config
 	colours := false
 	for k, p := range pictures {
-		c, err := config(p.name)
+		c, err := imageConfig(p.name)
 		if err != nil {
 			return nil, err
 		}
@@ -116,7 +116,7 @@ func imported(folder, at string, pictures []imageFile, classes []string) ([]*inc
 // maxPicture is the largest image that is decoded.
 const maxPicture = 1 << 26
 
-func config(name string) (image.Config, error) {
+func imageConfig(name string) (image.Config, error) {
 	file, err := os.Open(name)
 	if err != nil {
 		return image.Config{}, err

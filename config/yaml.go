@@ -1,4 +1,4 @@
-package train
+package config
 
 import (
 	"encoding/json"
@@ -11,8 +11,6 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
-
-	"github.com/h5dnn/h5dnn/nn"
 )
 
 // The parser takes time that grows with the square of how deep lists nest, so a
@@ -22,33 +20,60 @@ const (
 	maxLine   = 4 << 10
 )
 
-// yamlToJSON returns the one document in text as JSON, and the document to find
-// places in. Aliases, which can grow without bound, are refused.
-func yamlToJSON(text []byte) (json.RawMessage, ast.Node, error) {
-	if err := small(text); err != nil {
-		return nil, nil, err
+// A Document is one configuration, as read from a YAML file.
+type Document struct {
+	body    ast.Node
+	value   any               // of body, in the types of encoding/json
+	renamed map[string]string // old keys by the path of the new one, such as "data.window"
+}
+
+// ParseYAML reads text, which holds one YAML document, or none for no settings.
+// JSON is YAML too. Aliases and anchors are refused, as they can make a small text
+// large.
+func ParseYAML(text []byte) (*Document, error) {
+	if err := checkSize(text); err != nil {
+		return nil, err
 	}
 	file, err := parser.ParseBytes(text, 0)
 	var bad yaml.Error
 	switch {
 	case errors.As(err, &bad):
-		return nil, nil, place(bad.GetToken(), errors.New(bad.GetMessage()))
+		return nil, withPosition(bad.GetToken(), errors.New(bad.GetMessage()))
 	case err != nil:
-		return nil, nil, err
+		return nil, err
 	case len(file.Docs) != 1:
-		return nil, nil, fmt.Errorf("%d documents; want one", len(file.Docs))
+		return nil, fmt.Errorf("%d documents; want one", len(file.Docs))
 	case file.Docs[0].Body == nil:
-		return nil, nil, errors.New("empty; name at least data.file, data.x and data.y")
+		return &Document{value: map[string]any{}}, nil
 	}
 	value, err := valueOf(file.Docs[0].Body)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	raw, err := json.Marshal(value)
-	return raw, file.Docs[0].Body, err
+	return &Document{body: file.Docs[0].Body, value: value}, nil
 }
 
-func small(text []byte) error {
+// Decode is the function Decode with the document's value; its errors give
+// positions.
+func (d *Document) Decode(settings any) error {
+	raw, err := json.Marshal(d.value)
+	if err != nil {
+		return err
+	}
+	return d.Locate(Decode(raw, settings))
+}
+
+// Locate adds to an Error the position in the document that its path leads to, as
+// line:column. Other errors are returned as they are.
+func (d *Document) Locate(err error) error {
+	var wrong *Error
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	return withPosition(d.locate(wrong.Path), err)
+}
+
+func checkSize(text []byte) error {
 	if len(text) > maxConfig {
 		return fmt.Errorf("%d bytes; want at most %d", len(text), maxConfig)
 	}
@@ -61,8 +86,8 @@ func small(text []byte) error {
 	return nil
 }
 
-// place says where in the text err is.
-func place(t *token.Token, err error) error {
+// withPosition adds the line and column of t to err.
+func withPosition(t *token.Token, err error) error {
 	if t == nil || t.Position == nil {
 		return err
 	}
@@ -92,7 +117,7 @@ func valueOf(n ast.Node) (any, error) {
 	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.NullNode:
 		return n.(ast.ScalarNode).GetValue(), nil
 	}
-	return nil, place(n.GetToken(), fmt.Errorf("a YAML %s is not understood here; write the value out", strings.ToLower(n.Type().String())))
+	return nil, withPosition(n.GetToken(), fmt.Errorf("a YAML %s is not understood here; write the value out", strings.ToLower(n.Type().String())))
 }
 
 func mapOf(entries []*ast.MappingValueNode) (any, error) {
@@ -100,7 +125,7 @@ func mapOf(entries []*ast.MappingValueNode) (any, error) {
 	for _, e := range entries {
 		key, ok := e.Key.(ast.ScalarNode)
 		if !ok {
-			return nil, place(e.Key.GetToken(), errors.New("want a name before the colon"))
+			return nil, withPosition(e.Key.GetToken(), errors.New("want a name before the colon"))
 		}
 		value, err := valueOf(e.Value)
 		if err != nil {
@@ -120,37 +145,38 @@ func textOrNumber(n *ast.StringNode) any {
 	return n.Value
 }
 
-// placed adds to a ConfigError where in the document it is.
-func placed(doc ast.Node, err error) error {
-	var wrong *nn.ConfigError
-	if !errors.As(err, &wrong) {
-		return err
-	}
-	return place(locate(doc, wrong.Path), err)
-}
-
-// locate returns the token that path leads to, or as near as it gets.
-func locate(n ast.Node, path []any) *token.Token {
-	if n == nil {
+// locate returns the token that path leads to, or the nearest one above it.
+func (d *Document) locate(path []any) *token.Token {
+	if d.body == nil {
 		return nil
 	}
+	n := d.body
 	nearest := n.GetToken()
-	if len(path) == 0 {
-		return nearest
-	}
-	switch step := path[0].(type) {
-	case int:
-		if list, ok := n.(*ast.SequenceNode); ok && step < len(list.Values) {
-			return locate(list.Values[step], path[1:])
-		}
-	case string:
-		if e := entry(n, step); e != nil {
-			if inner := locate(e.Value, path[1:]); len(path) > 1 && inner != nil {
-				return inner
+	key := ""
+	for i, step := range path {
+		switch step := step.(type) {
+		case int:
+			list, ok := n.(*ast.SequenceNode)
+			if !ok || step >= len(list.Values) {
+				return nearest
 			}
-			return e.Key.GetToken()
+			n = list.Values[step]
+			nearest = n.GetToken()
+			key = join(key, strconv.Itoa(step))
+		default:
+			key = join(key, fmt.Sprint(step))
+			name := fmt.Sprint(step)
+			if old, ok := d.renamed[key]; ok {
+				name = old
+			}
+			e := entry(n, name)
+			if e == nil {
+				return nearest
+			}
+			if n, nearest = e.Value, e.Key.GetToken(); i < len(path)-1 {
+				nearest = n.GetToken() // of the value, where the rest of the path may be
+			}
 		}
-		return nearest
 	}
 	return nearest
 }

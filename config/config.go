@@ -1,0 +1,65 @@
+// Package config decodes configurations from YAML and JSON strictly: unknown names
+// and values of the wrong type are errors that give the position and suggest the
+// name that may have been meant.
+//
+// It does not know what is configured. Settings are structs with JSON names.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/spell"
+)
+
+// ErrInvalid is the kind of error, for errors.Is, of a setting that does not exist
+// or cannot have the value given.
+var ErrInvalid = errors.New("invalid setting")
+
+// An Error is an error at some place in a configuration.
+type Error struct {
+	Path []any // names of settings and indices of lists of layers, from the outside in
+	Err  error
+}
+
+func (e *Error) Error() string {
+	var b strings.Builder
+	for _, step := range e.Path {
+		if i, ok := step.(int); ok {
+			step = fmt.Sprintf("layer %d", i)
+		}
+		fmt.Fprintf(&b, "%v: ", step)
+	}
+	return b.String() + e.Err.Error()
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// At puts path in front of the path of err, which becomes an *Error if it is none.
+func At(err error, path ...any) error {
+	var inner *Error
+	if errors.As(err, &inner) {
+		return &Error{slices.Concat(path, inner.Path), inner.Err}
+	}
+	return &Error{path, err}
+}
+
+// An invalid error has a message of its own and is of kind ErrInvalid.
+type invalid string
+
+func (e invalid) Error() string { return string(e) }
+func (e invalid) Unwrap() error { return ErrInvalid }
+
+// Errorf returns an error of kind ErrInvalid with the formatted message.
+func Errorf(format string, args ...any) error { return invalid(fmt.Sprintf(format, args...)) }
+
+// Unknown returns the error that no thing of that kind has the name. It suggests
+// the nearest of the known names, or lists them if none is near.
+func Unknown(kind, name string, known []string) error {
+	if near, ok := spell.Nearest(name, known); ok {
+		return Errorf("no such %s; did you mean %s?", kind, near)
+	}
+	return Errorf("no such %s; known are %s", kind, strings.Join(slices.Sorted(slices.Values(known)), ", "))
+}

@@ -1,0 +1,121 @@
+package config_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/config"
+)
+
+// Data and Training are what the tests configure.
+type Data struct {
+	File   string `json:"file"`
+	Window int    `json:"window"`
+}
+
+type Training struct {
+	Data   Data             `json:"data"`
+	Epochs int              `json:"epochs"`
+	Rate   float64          `json:"rate"`
+	Model  []map[string]any `json:"model"`
+	Skip   string           `json:"-"`
+}
+
+func Example() {
+	doc, err := config.ParseYAML([]byte("data: {file: demo.h5}\nepoch: 3\n"))
+	if err != nil {
+		panic(err)
+	}
+	settings := Training{Epochs: 10} // the defaults
+	fmt.Println(doc.Decode(&settings))
+	// Output: 2:1: epoch: no such setting; did you mean epochs?
+}
+
+func TestDecode(t *testing.T) {
+	got := Training{Epochs: 10, Rate: 0.5}
+	doc, err := config.ParseYAML([]byte("data:\n  window: 4\nrate: 1e-3\nmodel: [{dense: 3}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := doc.Decode(&got); err != nil {
+		t.Fatal(err)
+	}
+	want := Training{Data{"", 4}, 10, 1e-3, []map[string]any{{"dense": 3.0}}, ""}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	var d Data
+	if err := config.Decode(json.RawMessage(`"demo.h5"`), &d); err != nil || d.File != "demo.h5" {
+		t.Errorf("a single value: %+v, %v; want it as the first field", d, err)
+	}
+}
+
+func TestErrorsGivePositionsAndSuggestions(t *testing.T) {
+	for text, want := range map[string]string{
+		"epoch: 1":                          "1:1: epoch: no such setting; did you mean epochs?",
+		"epochs: 1\nxyz: 1":                 "2:1: xyz: no such setting; known are data, epochs, model, rate",
+		"data:\n  widow: 1":                 "2:3: data: widow: no such setting; did you mean window?",
+		"data:\n  file: a\n  window: wide":  "3:3: data: window: cannot be \"wide\"; want int",
+		"epochs: many":                      "1:1: epochs: cannot be \"many\"; want int",
+		"epochs: 1.5":                       "1:1: epochs: cannot be 1.5; want int",
+		"EPOCHS: 1":                         "1:1: EPOCHS: no such setting; did you mean epochs?",
+		"Skip: a":                           "1:1: Skip: no such setting; known are data, epochs, model, rate",
+		"epochs: 1\n---\nepochs: 2":         "2 documents; want one",
+		"data: &a {file: x}":                "1:7: a YAML anchor is not understood here; write the value out",
+		"epochs: [1":                        "sequence end token ']' not found",
+		"rate: " + strings.Repeat("1", 5e3): "line 1 has 5006 bytes; want at most 4096",
+	} {
+		var got Training
+		doc, err := config.ParseYAML([]byte(text))
+		if err == nil {
+			err = doc.Decode(&got)
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.40q: error %v, want %q", text, err, want)
+		}
+	}
+	err := config.At(config.Errorf("is bad"), "model", 3, "dense")
+	if got := err.Error(); got != "model: layer 3: dense: is bad" || !errors.Is(err, config.ErrInvalid) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestRenamedSettingsWorkWithAWarning(t *testing.T) {
+	renames := []config.Rename{{"data.steps", "window"}, {"model.*.dense.width", "units"}}
+	doc, err := config.ParseYAML([]byte("epochs: 1\ndata:\n  steps: 4\nmodel:\n  - dense: {width: 3}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	warnings, err := doc.Rename(renames...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(warnings) != 2 || warnings[0] != "3:3: data.steps is now called window; the old name works in this version only" || !strings.HasPrefix(warnings[1], "5:13: model.0.dense.width is now called units") {
+		t.Errorf("warnings %q", warnings)
+	}
+	var got Training
+	if err := doc.Decode(&got); err != nil || got.Data.Window != 4 || !reflect.DeepEqual(got.Model, []map[string]any{{"dense": map[string]any{"units": 3.0}}}) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	// An error at the new name is found at the old one.
+	if err := doc.Locate(config.At(config.Errorf("is bad"), "data", "window")); !strings.HasPrefix(err.Error(), "3:3: ") {
+		t.Errorf("%v: want position 3:3", err)
+	}
+
+	both, err := config.ParseYAML([]byte("data: {steps: 4, window: 5}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := both.Rename(renames...); err == nil || !strings.HasPrefix(err.Error(), "1:8: data: steps: is the old name of window") {
+		t.Errorf("both names: %v", err)
+	}
+
+	raw, err := config.RenameJSON(json.RawMessage(`{"data":{"steps":4}}`), renames...)
+	if err != nil || string(raw) != `{"data":{"window":4}}` {
+		t.Errorf("%s, %v", raw, err)
+	}
+}

@@ -1,0 +1,94 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+)
+
+// Decode reads settings, a pointer to a struct whose fields have JSON names, from a
+// JSON object. Settings that are left out keep their values. Any other JSON value
+// is the value of the first field: {dense: 120} is {dense: {units: 120}}. Structs
+// in fields are decoded alike, unless they are json.Unmarshalers. Unknown names and
+// values of the wrong type are Errors.
+func Decode(raw json.RawMessage, settings any) error {
+	value := reflect.ValueOf(settings).Elem()
+	if raw = bytes.TrimSpace(raw); len(raw) == 0 || string(raw) == "null" {
+		return nil
+	}
+	if value.Kind() != reflect.Struct {
+		return json.Unmarshal(raw, settings)
+	}
+	known := fields(value.Type())
+	if raw[0] != '{' {
+		if len(known) == 0 {
+			return Errorf("takes no settings, got %.40s", raw)
+		}
+		return set(known[0], raw, value)
+	}
+	var given map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &given); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		i := slices.IndexFunc(known, func(f field) bool { return f.name == name })
+		if i < 0 {
+			return At(Unknown("setting", name, names(known)), name)
+		}
+		if err := set(known[i], given[name], value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A field is a settable field of a struct and its name in JSON.
+type field struct {
+	name  string
+	index int
+}
+
+// fields lists the fields of struct type t that have JSON names, in order.
+func fields(t reflect.Type) []field {
+	var list []field
+	for i := range t.NumField() {
+		if name, _, _ := bytes.Cut([]byte(t.Field(i).Tag.Get("json")), []byte(",")); len(name) > 0 && string(name) != "-" {
+			list = append(list, field{string(name), i})
+		}
+	}
+	return list
+}
+
+func names(list []field) []string {
+	out := make([]string, len(list))
+	for i, f := range list {
+		out[i] = f.name
+	}
+	return out
+}
+
+// set decodes one field of the settings.
+func set(f field, raw json.RawMessage, settings reflect.Value) error {
+	target := settings.Field(f.index).Addr().Interface()
+	var err error
+	if _, own := target.(json.Unmarshaler); own || settings.Field(f.index).Kind() != reflect.Struct {
+		err = json.Unmarshal(raw, target)
+	} else {
+		err = Decode(raw, target)
+	}
+	var wrong *json.UnmarshalTypeError
+	var inner *Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &inner) || errors.Is(err, ErrInvalid):
+		return At(err, f.name)
+	case errors.As(err, &wrong):
+		return At(Errorf("cannot be %.40s; want %v", raw, wrong.Type), f.name)
+	}
+	return At(fmt.Errorf("cannot be %.40s; %w", raw, err), f.name)
+}
