@@ -18,6 +18,7 @@ import (
 	"github.com/h5dnn/h5dnn/spell"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
+	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
 )
 
 func importCommand() *cli.Command {
@@ -280,7 +281,7 @@ func (w *wish) layoutFor(shape []int) (hdf5.Layout, error) {
 	}
 	l := hdf5.Layout{Filters: w.filters}
 	if !w.refilter {
-		l.Filters = []hdf5.Filter{hdf5.Shuffle(), hdf5.Deflate(deflateLevel)}
+		l.Filters = []filter.Filter{filter.Shuffle(), filter.Deflate(deflateLevel)}
 	}
 	switch {
 	case len(w.chunks) == len(shape):
@@ -290,7 +291,7 @@ func (w *wish) layoutFor(shape []int) (hdf5.Layout, error) {
 	case w.rows > 0:
 		l.Chunks = append([]int{w.rows}, shape[1:]...)
 	case len(l.Filters) == 0:
-		l.Filters = []hdf5.Filter{} // chunks all the same
+		l.Filters = []filter.Filter{} // chunks all the same
 	}
 	return l, nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/spell"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
+	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
 )
 
 func repackCommand() *cli.Command {
@@ -103,7 +104,7 @@ type wish struct {
 	chunks   []int  // nil: as they are, or chosen
 	rows     int    // per chunk, if not 0
 	auto     bool   // chunks are chosen anew
-	filters  []hdf5.Filter
+	filters  []filter.Filter
 	refilter bool // filters are given, be it none
 	paths    []string
 }
@@ -164,22 +165,22 @@ func (w *wish) parseChunks(text string) error {
 var writableFilters = []struct {
 	name               string
 	least, most, usual int
-	make               func(level int) hdf5.Filter
+	make               func(level int) filter.Filter
 }{
-	{"deflate", 1, 9, 4, hdf5.Deflate},
-	{"gzip", 1, 9, 4, hdf5.Deflate},
-	{"shuffle", 0, 0, 0, func(int) hdf5.Filter { return hdf5.Shuffle() }},
-	{"fletcher32", 0, 0, 0, func(int) hdf5.Filter { return hdf5.Fletcher32() }},
-	{"lz4", 0, 0, 0, func(int) hdf5.Filter { return hdf5.LZ4() }},
-	{"zstd", 1, 22, 3, hdf5.Zstd},
+	{"deflate", 1, 9, 4, filter.Deflate},
+	{"gzip", 1, 9, 4, filter.Deflate},
+	{"shuffle", 0, 0, 0, func(int) filter.Filter { return filter.Shuffle() }},
+	{"fletcher32", 0, 0, 0, func(int) filter.Filter { return filter.Fletcher32() }},
+	{"lz4", 0, 0, 0, func(int) filter.Filter { return filter.LZ4() }},
+	{"zstd", 1, 22, 3, filter.Zstd},
 }
 
 // parseFilters reads a pipeline such as shuffle,deflate:4.
-func parseFilters(text string) ([]hdf5.Filter, error) {
+func parseFilters(text string) ([]filter.Filter, error) {
 	if text == "none" {
 		return nil, nil
 	}
-	var pipeline []hdf5.Filter
+	var pipeline []filter.Filter
 next:
 	for part := range strings.SplitSeq(text, ",") {
 		name, level, leveled := strings.Cut(strings.TrimSpace(part), ":")

@@ -112,7 +112,7 @@ func describeDataset(d *hdf5.Dataset) *dataset {
 		}
 	}
 	for _, f := range d.Filters {
-		out.Filters = append(out.Filters, filter{f.ID, f.String(), f.Params})
+		out.Filters = append(out.Filters, filterInfo{f.ID, f.String(), f.Params})
 	}
 	if n, err := d.Len(); err == nil {
 		out.Size = n * d.Type.Size

@@ -13,6 +13,7 @@ import (
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
+	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
 )
 
 // A plan is what a conversion does: a step for everything in the file.
@@ -152,7 +153,7 @@ func keptLayout(d *dataset) (layout hdf5.Layout, notes []string) {
 	for _, f := range d.Filters {
 		kept, ok := keptFilter(f)
 		if !ok {
-			kept = hdf5.Deflate(deflateLevel)
+			kept = filter.Deflate(deflateLevel)
 			notes = append(notes, fmt.Sprintf("compressed with deflate instead of %s", f.Name))
 		}
 		layout.Filters = append(layout.Filters, kept)
@@ -164,24 +165,24 @@ func keptLayout(d *dataset) (layout hdf5.Layout, notes []string) {
 const deflateLevel = 4
 
 // keptFilter returns a filter of a file as it can be written.
-func keptFilter(f filter) (hdf5.Filter, bool) {
+func keptFilter(f filterInfo) (filter.Filter, bool) {
 	switch f.ID {
-	case hdf5.FilterShuffle:
-		return hdf5.Shuffle(), true
-	case hdf5.FilterFletcher32:
-		return hdf5.Fletcher32(), true
-	case hdf5.FilterLZ4:
-		return hdf5.LZ4(), true
-	case hdf5.FilterDeflate:
-		return hdf5.Deflate(level(f, 9, deflateLevel)), true
-	case hdf5.FilterZstd:
-		return hdf5.Zstd(level(f, 22, 3)), true
+	case filter.ShuffleID:
+		return filter.Shuffle(), true
+	case filter.Fletcher32ID:
+		return filter.Fletcher32(), true
+	case filter.LZ4ID:
+		return filter.LZ4(), true
+	case filter.DeflateID:
+		return filter.Deflate(level(f, 9, deflateLevel)), true
+	case filter.ZstdID:
+		return filter.Zstd(level(f, 22, 3)), true
 	}
-	return hdf5.Filter{}, false
+	return filter.Filter{}, false
 }
 
 // level returns a filter's first parameter if it is one of 1 to most.
-func level(f filter, most uint32, otherwise int) int {
+func level(f filterInfo, most uint32, otherwise int) int {
 	if len(f.Params) > 0 && f.Params[0] >= 1 && f.Params[0] <= most {
 		return int(f.Params[0])
 	}

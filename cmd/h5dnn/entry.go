@@ -57,7 +57,7 @@ type dataset struct {
 	Element  []int  // the shape of elements that are arrays
 	Layout   string
 	Chunks   []int
-	Filters  []filter
+	Filters  []filterInfo
 	External int      // other files that hold data
 	Stored   int      // bytes in the file, -1 if unknown
 	Size     int      // bytes once decoded, -1 if no memory could hold them
@@ -65,7 +65,7 @@ type dataset struct {
 	Loses    []string // what its numbers alone do not say
 }
 
-type filter struct {
+type filterInfo struct {
 	ID     int      `json:"id"`
 	Name   string   `json:"name"`
 	Params []uint32 `json:"params"`

@@ -79,7 +79,7 @@ func (a attr) value() json.RawMessage {
 
 func (d *dataset) fields() fields {
 	ids := []int{}
-	pipeline := []filter{}
+	pipeline := []filterInfo{}
 	for _, f := range d.Filters {
 		f.Params = append([]uint32{}, f.Params...) // [] rather than null
 		ids = append(ids, f.ID)

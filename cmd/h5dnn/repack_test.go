@@ -20,6 +20,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
+	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
 )
 
 // TestKilledRepackLeavesNoHalf kills repack at random times, while an older
@@ -103,7 +104,7 @@ func compressible(t *testing.T) string {
 		t.Fatal(err)
 	}
 	defer w.Abort()
-	layout := hdf5.Layout{Chunks: []int{64, 1024}, Filters: []hdf5.Filter{hdf5.Shuffle(), hdf5.Deflate(1)}}
+	layout := hdf5.Layout{Chunks: []int{64, 1024}, Filters: []filter.Filter{filter.Shuffle(), filter.Deflate(1)}}
 	if err := errors.Join(w.WriteWith("/x", storage.From(elems, 2048, 1024), layout), w.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -270,7 +271,7 @@ func TestDoctorKnowsGoodFromBad(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer w.Abort()
-	columns := hdf5.Layout{Chunks: []int{512, 4}, Filters: []hdf5.Filter{hdf5.Deflate(1)}}
+	columns := hdf5.Layout{Chunks: []int{512, 4}, Filters: []filter.Filter{filter.Deflate(1)}}
 	if err := errors.Join(w.WriteWith("/x", storage.From(x, 4096, 16), columns), w.Write("/y", storage.From(y, 4096)), w.Close()); err != nil {
 		t.Fatal(err)
 	}

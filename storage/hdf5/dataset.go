@@ -6,21 +6,22 @@ import (
 	"sync"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
 )
 
 // A Dataset is an array of elements in a file: what the file says about it,
 // and the ways to read it.
 type Dataset struct {
 	*Object
-	Shape    []int      // nil: the dataset has a type and no elements
-	MaxShape []int      // how far each axis can grow, or Unlimited
-	Type     *Type      // of the elements
-	DType    dtype.Type // of the numbers they are; Invalid if they are none
-	Layout   string     // "contiguous", "compact", "chunked" or "virtual"
-	Chunks   []int      // the shape of a chunk
-	Filters  []Filter   // that chunks pass on their way to the file
-	Fill     []byte     // the element that stands where none was written; nil: all zeros
-	External []External // other files that contiguous data is in
+	Shape    []int           // nil: the dataset has a type and no elements
+	MaxShape []int           // how far each axis can grow, or Unlimited
+	Type     *Type           // of the elements
+	DType    dtype.Type      // of the numbers they are; Invalid if they are none
+	Layout   string          // "contiguous", "compact", "chunked" or "virtual"
+	Chunks   []int           // the shape of a chunk
+	Filters  []filter.Filter // that chunks pass on their way to the file
+	Fill     []byte          // the element that stands where none was written; nil: all zeros
+	External []External      // other files that contiguous data is in
 
 	layout layout
 	index  func() (*index, error)

@@ -8,11 +8,12 @@ import (
 	"testing"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
 )
 
 func TestTheLibraryReadsABox(t *testing.T) {
 	w, path := created(t)
-	must(t, w.WriteWith("/g/x", counted(t, dtype.Int16, 4, 5), Layout{Filters: []Filter{Shuffle(), Deflate(4)}}))
+	must(t, w.WriteWith("/g/x", counted(t, dtype.Int16, 4, 5), Layout{Filters: []filter.Filter{filter.Shuffle(), filter.Deflate(4)}}))
 	must(t, w.WriteStrings("/s", []string{"a"}, 1))
 	must(t, w.Write("/scalar", counted(t, dtype.Complex64)))
 	must(t, w.SoftLink("/soft", "/g/x"))

@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/hdf5/internal/scratch"
 	"github.com/h5dnn/h5dnn/views"
 )
 
@@ -175,8 +176,8 @@ func (s *source) readExternal(dst []byte, p transfer, t []axisSlice) error {
 		}
 		return nil
 	}
-	buf := getScratch(size)
-	defer putScratch(buf)
+	buf := scratch.Get(size)
+	defer scratch.Put(buf)
 	if err := s.d.readFiles(buf, lo); err != nil {
 		return err
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/bits"
 	"sync"
+
+	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
 )
 
 // A fractal heap holds objects of any size, named by short ids. Managed ones
@@ -42,7 +44,7 @@ type fractalHeap struct {
 	rows       int // of the root block; 0: it is a direct block
 	rootSize   int // stored bytes of a filtered direct root block
 	rootMask   uint32
-	filters    []Filter
+	filters    []filter.Filter
 
 	decoded sync.Map // filtered direct blocks by address
 	huge    func() (map[uint64]hugeObject, error)
@@ -245,7 +247,7 @@ func (h *fractalHeap) filtered(address uint64, stored int, mask uint32, size int
 		return nil, fmt.Errorf("fractal heap: %w", err)
 	}
 	buf := make([]byte, size)
-	if err := decodeChunk(buf, raw, h.filters, mask, 1); err != nil {
+	if err := filter.Decode(buf, raw, h.filters, mask, 1); err != nil {
 		return nil, fmt.Errorf("fractal heap: %w", err)
 	}
 	h.decoded.Store(address, buf)

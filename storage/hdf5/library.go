@@ -156,3 +156,6 @@ func checkNoNUL(what, s string) error {
 	}
 	return nil
 }
+
+// pointer returns the address of b's first byte for a C call.
+func pointer(b []byte) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(b)) }

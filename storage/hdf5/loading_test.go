@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
 )
 
 // TestSourcesTellHowToLoadThem writes one array in three layouts and asks each
@@ -27,7 +28,7 @@ func TestSourcesTellHowToLoadThem(t *testing.T) {
 	err = errors.Join(
 		w.Write("/row", a),
 		w.WriteWith("/chunks", a, Layout{Chunks: []int{7, 4, 5}}),
-		w.WriteWith("/packed", a, Layout{Chunks: []int{7, 2, 5}, Filters: []Filter{Deflate(1)}}),
+		w.WriteWith("/packed", a, Layout{Chunks: []int{7, 2, 5}, Filters: []filter.Filter{filter.Deflate(1)}}),
 		w.Close())
 	if err != nil {
 		t.Fatal(err)

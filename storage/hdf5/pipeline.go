@@ -1,6 +1,10 @@
 package hdf5
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
+)
 
 // A pipeline message lists the filters of a dataset's chunks, first to last as
 // they were applied.
@@ -18,7 +22,7 @@ import "fmt"
 //	| params                 | 2       | params                    | 2
 //	| name, padded to 8      |         | name                      |
 //	| param …, padded to 8   | 4       | param …                   | 4
-func parsePipeline(c *cursor) ([]Filter, error) {
+func parsePipeline(c *cursor) ([]filter.Filter, error) {
 	version, count := c.u8(), c.u8()
 	switch {
 	case version != 1 && version != 2:
@@ -28,9 +32,9 @@ func parsePipeline(c *cursor) ([]Filter, error) {
 	case version == 1:
 		c.skip(6)
 	}
-	pipeline := []Filter{}
+	pipeline := []filter.Filter{}
 	for range count {
-		f := Filter{ID: c.u16()}
+		f := filter.Filter{ID: c.u16()}
 		nameSize := 0
 		if version == 1 || f.ID > 255 {
 			nameSize = c.u16()
@@ -42,7 +46,7 @@ func parsePipeline(c *cursor) ([]Filter, error) {
 		}
 		f.Name = trimNUL(c.bytes(nameSize))
 		if f.Name == "" {
-			f.Name = FilterName(f.ID)
+			f.Name = filter.Name(f.ID)
 		}
 		values := c.bytes(4 * params)
 		if version == 1 && params%2 == 1 {

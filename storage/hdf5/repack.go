@@ -12,6 +12,8 @@ import (
 	"math"
 	"slices"
 	"unsafe"
+
+	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
 )
 
 // RepackOptions say how [File.Repack] copies a file. The zero value copies it as it is.
@@ -464,8 +466,8 @@ func (r *repacker) computeLimits(d *Dataset) (*target, error) {
 	return t, nil
 }
 
-func sameFilter(a, b Filter) bool {
-	return a.ID == b.ID && (slices.Equal(a.Params, b.Params) || a.ID == FilterShuffle)
+func sameFilter(a, b filter.Filter) bool {
+	return a.ID == b.ID && (slices.Equal(a.Params, b.Params) || a.ID == filter.ShuffleID)
 }
 
 // fitFor completes a layout for a dataset and checks it.
@@ -497,21 +499,21 @@ func (l *Layout) fitFor(d *Dataset) error {
 
 // writableFilters returns filters that stand in for those of t's which cannot be
 // written. Values of variable length are the library's to write, with its own filters.
-func (r *repacker) writableFilters(t *target) []Filter {
-	var kept []Filter
+func (r *repacker) writableFilters(t *target) []filter.Filter {
+	var kept []filter.Filter
 	points := t.Type.hasVarLen() || t.Type.hasReferences()
 	for _, f := range t.layout.Filters {
-		own := f.ID == FilterDeflate || f.ID == FilterShuffle || f.ID == FilterFletcher32 && !t.Type.hasVarLen()
-		if filters.encode[f.ID] != nil && (own || !points) {
+		own := f.ID == filter.DeflateID || f.ID == filter.ShuffleID || f.ID == filter.Fletcher32ID && !t.Type.hasVarLen()
+		if filter.CanEncode(f.ID) && (own || !points) {
 			kept = append(kept, f)
 			continue
 		}
-		if f.ID == FilterFletcher32 {
+		if f.ID == filter.Fletcher32ID {
 			r.note(t.Path, "without checksums, which HDF5 has none of for values of variable length")
 			continue
 		}
-		if !slices.ContainsFunc(kept, func(f Filter) bool { return f.ID == FilterDeflate }) {
-			kept = append(kept, Deflate(4))
+		if !slices.ContainsFunc(kept, func(f filter.Filter) bool { return f.ID == filter.DeflateID }) {
+			kept = append(kept, filter.Deflate(4))
 		}
 		r.note(t.Path, "compressed with deflate instead of %v", f)
 	}
@@ -541,7 +543,7 @@ func (r *repacker) create(t *target, id int64) error {
 	}
 	pipeline := slices.Clone(t.layout.Filters)
 	for k := range pipeline {
-		if filters.encode[pipeline[k].ID] == nil {
+		if !filter.CanEncode(pipeline[k].ID) {
 			pipeline[k].Flags |= 1 // the library need not know it
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/h5dnn/h5dnn/storage/hdf5/internal/scratch"
 	"github.com/h5dnn/h5dnn/views"
 )
 
@@ -183,9 +184,9 @@ func (r *repacker) compareChunks(from, made *Dataset) error {
 			return fmt.Errorf("chunk %v: %w", from.origin(a, e), errDiffers)
 		}
 		if decodable {
-			decoded := getScratch(size)
+			decoded := scratch.Get(size)
 			err := made.decode(decoded, b.entries[k], made.gridPlace(b, b.entries[k]))
-			putScratch(decoded)
+			scratch.Put(decoded)
 			if err != nil {
 				return fmt.Errorf("chunk %v, as it was: %w; unchecked, it is copied like that", from.origin(a, e), err)
 			}

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
+	"github.com/h5dnn/h5dnn/storage/hdf5/internal/scratch"
 	"github.com/h5dnn/h5dnn/views"
 )
 
@@ -57,14 +59,14 @@ func (r *repacker) copyStoredChunks(t *target) error {
 		if _, err := r.f.span(e.address, e.size); err != nil {
 			return err
 		}
-		raw := getScratch(e.size)
+		raw := scratch.Get(e.size)
 		if err := r.f.readAt(raw, e.address); err != nil {
 			return err
 		}
 		if err := r.writeChunk(t, t.origin(index, e), raw, t.maskOf(index, e)); err != nil {
 			return err
 		}
-		putScratch(raw)
+		scratch.Put(raw)
 		r.o.Progress(t.Path, size)
 	}
 	return nil
@@ -278,7 +280,7 @@ func (r *repacker) cut(t *target, b hyperslab, elems []byte, size int) error {
 		views.Walk(func(at, step []int, run int) {
 			copyStrided(chunk, elems, at[0]*n, at[1]*n, step[0]*n, step[1]*n, run, n)
 		}, to, from)
-		p.raw, p.mask, err = encodeChunk(chunk, t.layout.Filters, n)
+		p.raw, p.mask, err = filter.Encode(chunk, t.layout.Filters, n)
 		return err
 	})
 	for _, p := range all {

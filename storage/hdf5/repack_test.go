@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
 	"github.com/h5dnn/h5dnn/views"
 )
 
@@ -79,7 +80,7 @@ func TestRepackCarriesEverything(t *testing.T) {
 	}
 	names = append(names, corpusFiles(t, "filters", "jhdf", "netcdf", "pyfive")...)
 	chunked := func(d *Dataset) (Layout, bool, error) {
-		return Layout{Filters: []Filter{Shuffle(), LZ4(), Fletcher32()}}, true, nil
+		return Layout{Filters: []filter.Filter{filter.Shuffle(), filter.LZ4(), filter.Fletcher32()}}, true, nil
 	}
 	rows := func(d *Dataset) (Layout, bool, error) { return Layout{}, true, nil }
 	copies, failed := 0, map[string]error{}

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
+	"github.com/h5dnn/h5dnn/storage/hdf5/internal/scratch"
 	"github.com/h5dnn/h5dnn/views"
 )
 
@@ -191,12 +193,12 @@ func (d *Dataset) decode(dst []byte, e chunkEntry, in []chunkRange) error {
 	if d.layout.index.unfilteredEdges && d.isPartial(in) {
 		mask = math.MaxUint32
 	}
-	raw := getScratch(e.size)
-	defer putScratch(raw)
+	raw := scratch.Get(e.size)
+	defer scratch.Put(raw)
 	if err := d.file.readAt(raw, e.address); err != nil {
 		return err
 	}
-	return decodeChunk(dst, raw, d.Filters, mask, d.Type.Size)
+	return filter.Decode(dst, raw, d.Filters, mask, d.Type.Size)
 }
 
 // isPartial reports whether a chunk extends beyond the shape.

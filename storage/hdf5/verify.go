@@ -10,6 +10,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
+	"github.com/h5dnn/h5dnn/storage/hdf5/internal/scratch"
 )
 
 // A Report is what [Verify] found in a file.
@@ -242,7 +245,7 @@ func (v *verifier) chunks(d *Dataset) error {
 		return fmt.Errorf("its %d chunks take %d bytes, more than the file has left for them; some are counted twice", len(index.entries), total)
 	}
 	need, decode := size*(1+len(d.Filters)), true
-	if _, err := decoders(d.Filters); err != nil {
+	if err := filter.CanDecode(d.Filters); err != nil {
 		v.skip(d.Path, "chunks found, not decoded: %v", err)
 		decode = false
 	} else if len(d.Filters) > 0 && need > maxDecoding {
@@ -306,8 +309,8 @@ func (v *verifier) chunk(d *Dataset, index *index, e chunkEntry, size int, decod
 	case !decode || len(d.Filters) == 0 && !points:
 		return nil
 	}
-	chunk := getScratch(size)
-	defer putScratch(chunk)
+	chunk := scratch.Get(size)
+	defer scratch.Put(chunk)
 	if err := d.decode(chunk, e, d.gridPlace(index, e)); err != nil {
 		return err
 	}
@@ -449,6 +452,6 @@ func (o *Object) HasSymbolTable() bool {
 
 // CheckDecodable tells why chunks of the dataset cannot be decoded, if so.
 func (d *Dataset) CheckDecodable() error {
-	_, err := decoders(d.Filters)
+	err := filter.CanDecode(d.Filters)
 	return err
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
 )
 
 // verified is Verify for tests that want no progress.
@@ -198,7 +199,7 @@ func writeChecked(t *testing.T) string {
 		elems[k] = int32(k * k)
 	}
 	err = errors.Join(
-		w.WriteWith("/group/x", storage.From(elems, 60, 40), Layout{Chunks: []int{20, 20}, Filters: []Filter{Shuffle(), Deflate(4), Fletcher32()}}),
+		w.WriteWith("/group/x", storage.From(elems, 60, 40), Layout{Chunks: []int{20, 20}, Filters: []filter.Filter{filter.Shuffle(), filter.Deflate(4), filter.Fletcher32()}}),
 		w.Close())
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,8 @@ import (
 	"slices"
 
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
+	"github.com/h5dnn/h5dnn/storage/hdf5/internal/scratch"
 	"github.com/h5dnn/h5dnn/views"
 )
 
@@ -160,7 +162,7 @@ func (d *DatasetWriter) capacity(c *partialChunk) int {
 // begin gives c memory for its elements, with what the file has of those that
 // the first piece, of n elements, leaves out.
 func (d *DatasetWriter) begin(c *partialChunk, n int) error {
-	c.data = getScratch(d.chunkBytes())
+	c.data = scratch.Get(d.chunkBytes())
 	if n*d.t.Size() == len(c.data) {
 		return nil
 	}
@@ -179,11 +181,11 @@ func (d *DatasetWriter) begin(c *partialChunk, n int) error {
 	if err != nil {
 		return err
 	}
-	return decodeChunk(c.data, raw, d.layout.Filters, uint32(mask), d.t.Size())
+	return filter.Decode(c.data, raw, d.layout.Filters, uint32(mask), d.t.Size())
 }
 
 func (d *DatasetWriter) encode(c *partialChunk) (err error) {
-	c.stored, c.mask, err = encodeChunk(c.data, d.layout.Filters, d.t.Size())
+	c.stored, c.mask, err = filter.Encode(c.data, d.layout.Filters, d.t.Size())
 	return err
 }
 
@@ -202,7 +204,7 @@ func (d *DatasetWriter) writeChunk(chunks []*partialChunk) error {
 			return fmt.Errorf("chunk at %v: %w", c.start, err)
 		}
 		delete(d.partial, key(c.start))
-		putScratch(c.data)
+		scratch.Put(c.data)
 	}
 	return nil
 }

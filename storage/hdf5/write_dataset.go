@@ -15,15 +15,16 @@ import (
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
 	"github.com/h5dnn/h5dnn/views"
 )
 
 // A Layout says how a dataset is stored. The zero value is contiguous: aligned
 // to pages, unless tiny, so that readers can map it.
 type Layout struct {
-	Chunks   []int    // shape of a chunk; nil chooses one where filters or growth need chunks
-	Filters  []Filter // applied to every chunk in this order: [Shuffle], [Deflate], [LZ4], [Zstd], [Fletcher32]
-	MaxShape []int    // how far the dataset may grow, -1 for without end; nil for not at all
+	Chunks   []int           // shape of a chunk; nil chooses one where filters or growth need chunks
+	Filters  []filter.Filter // applied to every chunk in this order: [Shuffle], [Deflate], [LZ4], [Zstd], [Fletcher32]
+	MaxShape []int           // how far the dataset may grow, -1 for without end; nil for not at all
 }
 
 func (l Layout) contiguous(shape []int) bool {
@@ -135,11 +136,11 @@ func (d *DatasetWriter) createChunked(t *h5.Datatype) error {
 }
 
 // filterWords flattens a pipeline as the shim takes it.
-func filterWords(pipeline []Filter, elemSize int) []uint32 {
+func filterWords(pipeline []filter.Filter, elemSize int) []uint32 {
 	var words []uint32
 	for _, f := range pipeline {
 		params := f.Params
-		if f.ID == FilterShuffle { // which says the size of elements in the file
+		if f.ID == filter.ShuffleID { // which says the size of elements in the file
 			params = []uint32{uint32(elemSize)}
 		}
 		words = append(append(words, uint32(f.ID), uint32(f.Flags), uint32(len(params))), params...)
@@ -168,7 +169,7 @@ func (l Layout) fit(shape []int, t dtype.Type) (Layout, []int, error) {
 	if err != nil {
 		return l, nil, err
 	}
-	if _, _, err := encodeChunk(make([]byte, t.Size()), l.Filters, t.Size()); err != nil {
+	if _, _, err := filter.Encode(make([]byte, t.Size()), l.Filters, t.Size()); err != nil {
 		return l, nil, err
 	}
 	if l.Chunks, err = l.chunkShape(shape, limits, t); err != nil {

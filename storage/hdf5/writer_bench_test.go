@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
 )
 
 // BenchmarkWriteSmall writes ten thousand arrays of ten numbers, as the state of
@@ -37,7 +38,7 @@ func BenchmarkWriteLarge(b *testing.B) {
 		}
 	}
 	a := storage.From(elems, 64<<10, 1024)
-	for _, layout := range []Layout{{}, {Chunks: []int{64, 1024}}, {Filters: []Filter{Shuffle(), Deflate(4)}}, {Filters: []Filter{LZ4()}}, {Filters: []Filter{Zstd(3)}}} {
+	for _, layout := range []Layout{{}, {Chunks: []int{64, 1024}}, {Filters: []filter.Filter{filter.Shuffle(), filter.Deflate(4)}}, {Filters: []filter.Filter{filter.LZ4()}}, {Filters: []filter.Filter{filter.Zstd(3)}}} {
 		b.Run(fmt.Sprint(layout.Chunks, layout.Filters), func(b *testing.B) {
 			b.SetBytes(int64(4 * len(elems)))
 			for b.Loop() {

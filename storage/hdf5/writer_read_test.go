@@ -12,14 +12,15 @@ import (
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
 )
 
 var allLayouts = map[string]Layout{
 	"contiguous": {}, "chunks": {Chunks: []int{3, 7}}, "growing": {MaxShape: []int{-1, -1}},
-	"deflate":  {Chunks: []int{5, 50}, Filters: []Filter{Shuffle(), Deflate(4), Fletcher32()}},
-	"lz4":      {Chunks: []int{4, 4}, Filters: []Filter{Shuffle(), LZ4()}},
-	"zstd":     {Filters: []Filter{Zstd(3)}},
-	"checksum": {Chunks: []int{2, 9}, Filters: []Filter{Fletcher32()}},
+	"deflate":  {Chunks: []int{5, 50}, Filters: []filter.Filter{filter.Shuffle(), filter.Deflate(4), filter.Fletcher32()}},
+	"lz4":      {Chunks: []int{4, 4}, Filters: []filter.Filter{filter.Shuffle(), filter.LZ4()}},
+	"zstd":     {Filters: []filter.Filter{filter.Zstd(3)}},
+	"checksum": {Chunks: []int{2, 9}, Filters: []filter.Filter{filter.Fletcher32()}},
 }
 
 // TestWhatIsWrittenIsRead writes every type in every layout and reads it with
@@ -170,7 +171,7 @@ func writeGeneration(t *testing.T, path string, x float32) {
 	w, err := Create(path, CreateOptions{NoSync: true})
 	must(t, err)
 	must(t, w.Write("/plain", a))
-	must(t, w.WriteWith("/packed", a, Layout{Chunks: []int{10, 100}, Filters: []Filter{Deflate(1)}}))
+	must(t, w.WriteWith("/packed", a, Layout{Chunks: []int{10, 100}, Filters: []filter.Filter{filter.Deflate(1)}}))
 	must(t, w.SetAttr("/", "generation", x))
 	must(t, w.Close())
 }
@@ -208,7 +209,7 @@ func ExampleCreate() {
 	}
 	defer w.Abort() // does nothing once Close succeeded
 	images := storage.From(make([]float32, 6*28*28), 6, 28, 28)
-	labels, err := w.CreateDataset("/train/labels", dtype.Int64, []int{0}, Layout{MaxShape: []int{-1}, Filters: []Filter{Shuffle(), Deflate(4)}})
+	labels, err := w.CreateDataset("/train/labels", dtype.Int64, []int{0}, Layout{MaxShape: []int{-1}, Filters: []filter.Filter{filter.Shuffle(), filter.Deflate(4)}})
 	if err == nil {
 		err = labels.Append(storage.From([]int64{3, 1, 4}, 3))
 	}

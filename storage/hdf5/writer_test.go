@@ -15,6 +15,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
 	"github.com/h5dnn/h5dnn/views"
 )
 
@@ -72,7 +73,7 @@ func TestH5pyReadsEveryType(t *testing.T) {
 	w, path := created(t)
 	for _, typ := range dtype.All() {
 		must(t, w.Write("/plain/"+typ.String(), counted(t, typ, 3, 50)))
-		must(t, w.WriteWith("/packed/"+typ.String(), counted(t, typ, 3, 50), Layout{Filters: []Filter{Shuffle(), Deflate(4)}}))
+		must(t, w.WriteWith("/packed/"+typ.String(), counted(t, typ, 3, 50), Layout{Filters: []filter.Filter{filter.Shuffle(), filter.Deflate(4)}}))
 	}
 	must(t, w.Close())
 	got := python(t, path, `
@@ -148,8 +149,8 @@ func TestH5pyReadsEveryLayout(t *testing.T) {
 	w, path := created(t)
 	layouts := map[string]Layout{
 		"contiguous": {}, "chunks": {Chunks: []int{7, 3}}, "wide chunks": {Chunks: []int{1000, 1000}},
-		"deflate": {Filters: []Filter{Deflate(9)}}, "all": {Chunks: []int{10, 20}, Filters: []Filter{Shuffle(), Deflate(1), Fletcher32()}},
-		"growing": {MaxShape: []int{-1, 50}}, "growing both ways": {MaxShape: []int{-1, -1}, Chunks: []int{8, 8}, Filters: []Filter{Deflate(4)}},
+		"deflate": {Filters: []filter.Filter{filter.Deflate(9)}}, "all": {Chunks: []int{10, 20}, Filters: []filter.Filter{filter.Shuffle(), filter.Deflate(1), filter.Fletcher32()}},
+		"growing": {MaxShape: []int{-1, 50}}, "growing both ways": {MaxShape: []int{-1, -1}, Chunks: []int{8, 8}, Filters: []filter.Filter{filter.Deflate(4)}},
 	}
 	flipped := counted(t, dtype.Int32, 50, 33)
 	flipped.View, _ = flipped.Transpose(1, 0)
@@ -161,7 +162,7 @@ func TestH5pyReadsEveryLayout(t *testing.T) {
 		noise[i] = uint8(rand.Uint32())
 	}
 	must(t, w.Write("/noise", storage.From(noise, 5000)))
-	must(t, w.WriteWith("/noise kept", storage.From(noise, 5000), Layout{Chunks: []int{999}, Filters: []Filter{Shuffle(), Deflate(4), Fletcher32()}}))
+	must(t, w.WriteWith("/noise kept", storage.From(noise, 5000), Layout{Chunks: []int{999}, Filters: []filter.Filter{filter.Shuffle(), filter.Deflate(4), filter.Fletcher32()}}))
 	must(t, w.WriteStrings("/strings", []string{"a", "bc", "", "ü", "e", "f"}, 2, 3))
 	must(t, w.WriteStrings("/one string", []string{"alone"}))
 	must(t, w.WriteStrings("/no strings", nil, 0))
@@ -212,7 +213,7 @@ func TestPiecesMakeTheWhole(t *testing.T) {
 		return whole.With(subview(whole.View, []int{from, 0}, []int{to - from, 30}))
 	}
 	for name, layout := range map[string]Layout{
-		"contiguous": {}, "chunks": {Chunks: []int{7, 4}}, "deflate": {Chunks: []int{16, 9}, Filters: []Filter{Shuffle(), Deflate(4)}},
+		"contiguous": {}, "chunks": {Chunks: []int{7, 4}}, "deflate": {Chunks: []int{16, 9}, Filters: []filter.Filter{filter.Shuffle(), filter.Deflate(4)}},
 	} {
 		d, err := w.CreateDataset("/appended "+name, dtype.Float32, []int{40, 30}, layout)
 		must(t, err)
@@ -234,7 +235,7 @@ func TestPiecesMakeTheWhole(t *testing.T) {
 			}
 		}
 	}
-	d, err := w.CreateDataset("/grown", dtype.Float32, []int{0, 30}, Layout{MaxShape: []int{-1, 30}, Chunks: []int{7, 7}, Filters: []Filter{Deflate(1)}})
+	d, err := w.CreateDataset("/grown", dtype.Float32, []int{0, 30}, Layout{MaxShape: []int{-1, 30}, Chunks: []int{7, 7}, Filters: []filter.Filter{filter.Deflate(1)}})
 	must(t, err)
 	for i := range 40 {
 		must(t, d.Append(rows(i, i+1)))
@@ -349,13 +350,13 @@ func TestWrongUseIsRefused(t *testing.T) {
 		{d.Extend(2, 3), views.ErrShape, ""},
 		{create([]int{-1}, Layout{}), views.ErrShape, ""},
 		{create([]int{math.MaxInt, 2}, Layout{}), views.ErrShape, "large"},
-		{create(nil, Layout{Filters: []Filter{Deflate(1)}}), views.ErrShape, "scalar"},
+		{create(nil, Layout{Filters: []filter.Filter{filter.Deflate(1)}}), views.ErrShape, "scalar"},
 		{create([]int{4}, Layout{Chunks: []int{0}}), views.ErrShape, ""},
 		{create([]int{4}, Layout{Chunks: []int{2, 2}}), views.ErrShape, ""},
 		{create([]int{4}, Layout{MaxShape: []int{3}}), views.ErrShape, ""},
 		{create([]int{4}, Layout{MaxShape: []int{-1}, Chunks: []int{1 << 31}}), views.ErrShape, "4 GiB"},
-		{create([]int{4}, Layout{Filters: []Filter{{ID: FilterSzip}}}), nil, "cannot be written"},
-		{create([]int{4}, Layout{Filters: []Filter{Deflate(10)}}), nil, "level"},
+		{create([]int{4}, Layout{Filters: []filter.Filter{{ID: filter.SzipID}}}), nil, "cannot be written"},
+		{create([]int{4}, Layout{Filters: []filter.Filter{filter.Deflate(10)}}), nil, "level"},
 	} {
 		if c.err == nil || !strings.Contains(c.err.Error(), c.say) || c.kind != nil && !errors.Is(c.err, c.kind) {
 			t.Errorf("case %d: got %v, want %q of kind %v", i, c.err, c.say, c.kind)

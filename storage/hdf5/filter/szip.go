@@ -1,33 +1,39 @@
-package hdf5
+package filter
 
 import (
 	"encoding/binary"
 	"fmt"
+
+	"github.com/h5dnn/h5dnn/storage/hdf5/internal/scratch"
 )
 
-// Szip, filter 4: the lossless coder of CCSDS 121.0-B-3, as libaec's interface
-// to it (libaec/src/sz_compat.c) and H5Zszip.c frame it.
+// Szip, filter 4: the lossless coder of CCSDS 121.0-B-3, framed as by libaec
+// (libaec/src/sz_compat.c) and H5Zszip.c.
 //
 //	| decoded size, little-endian: 4 | coded blocks … |
 //
-// params: options (32: of samples, only differences are coded; 16: they are
-// big-endian), samples in a block, bits in a sample, samples in a line. Blocks of a line are coded together and padded to whole ones. Samples
-// of 32 and 64 bits are coded as planes of bytes.
+// params: options (32: differences of samples are coded; 16: samples are big-endian),
+// samples per block, bits per sample, samples per line. The blocks of a line are coded
+// together; the last one is padded. Samples of 32 and 64 bits are coded as planes of
+// bytes.
 
-func init() { RegisterFilter(FilterSzip, "szip", decodeSzip) }
+// SzipID is the number of the szip filter.
+const SzipID = 4
+
+func init() { Register(Codec{ID: SzipID, Name: "szip", Decode: decodeSzip}) }
 
 const (
 	szipBigEndian = 16
 	szipNearest   = 32
 )
 
-// A szip is what the params of the filter say, and where its decoder is.
+// A szip holds the parameters of the filter and the state of its decoder.
 type szip struct {
 	r          bitReader
 	width      int // bits of a sample
 	block      int // samples of a block
 	line       int // samples of a line
-	idWidth    int // bits that say how a block is coded
+	idWidth    int // bits of a block's code option
 	subtracted bool
 	bigEndian  bool
 	samples    []uint32 // of one line, whole blocks
@@ -50,16 +56,16 @@ func decodeSzip(dst, src []byte, params []uint32, _ int) ([]byte, error) {
 	if planes == 1 {
 		return dst, s.decode(dst)
 	}
-	bytes := getScratch(size)
-	defer putScratch(bytes)
+	bytes := scratch.Get(size)
+	defer scratch.Put(bytes)
 	if err := s.decode(bytes); err != nil {
 		return nil, err
 	}
 	return decodeShuffle(dst, bytes, nil, planes)
 }
 
-// szipOf checks params. planes is 1, or how many bytes of an element were coded
-// apart from each other.
+// szipOf checks params. planes is the number of byte planes that were coded
+// separately, or 1.
 func szipOf(params []uint32) (s *szip, planes int, err error) {
 	mask, block, width, line := params[0], params[1], params[2], params[3]
 	if block < 2 || block > 256 || block%2 != 0 || line < 1 || line > 1<<16 || width < 1 || width > 32 && width != 64 {
@@ -111,7 +117,7 @@ func (s *szip) decode(dst []byte) error {
 	return nil
 }
 
-// decodeLine fills samples, and reports whether the bits were there and made sense.
+// decodeLine fills samples and reports whether the input was valid.
 func (s *szip) decodeLine() bool {
 	for at := 0; at < len(s.samples); {
 		n := s.decodeBlocks(at)
@@ -126,9 +132,9 @@ func (s *szip) decodeLine() bool {
 	return true
 }
 
-// decodeBlocks decodes the block at a place in the line, or some blocks of zeros
-// at once, and returns how many samples that made. A line of differences begins
-// with a sample as it is.
+// decodeBlocks decodes the block at sample at of the line, or several blocks of zeros
+// at once, and returns the number of samples. A line of differences begins with a
+// sample that is not a difference.
 func (s *szip) decodeBlocks(at int) int {
 	block := s.samples[at : at+s.block]
 	id := int(s.r.take(s.idWidth))
@@ -159,8 +165,8 @@ func (s *szip) decodeBlocks(at int) int {
 	return s.block
 }
 
-// decodeZeros clears as many blocks as one number says: 5 stands for all up to
-// the end of the line, or of 64 blocks.
+// decodeZeros clears as many blocks as the next number says; 5 means all up to the
+// end of the line or of a segment of 64 blocks.
 func (s *szip) decodeZeros(at, first int) int {
 	blocks, here := s.r.zeros()+1, at/s.block
 	if blocks == 5 {
@@ -175,12 +181,12 @@ func (s *szip) decodeZeros(at, first int) int {
 	return blocks * s.block
 }
 
-// decodePairs decodes two samples a, b from each number (a+b)(a+b+1)/2 + b. Of
-// the first pair only b counts if a stands there as it is.
+// decodePairs decodes two samples a, b from each number (a+b)(a+b+1)/2 + b. If first
+// is 1, the first sample is already decoded, and the a of the first pair is ignored.
 func (s *szip) decodePairs(block []uint32, first int) int {
 	for i := 0; i < s.block; i += 2 {
 		m, sum := s.r.zeros(), 0
-		if m > 90 { // 12 + 11 + … more than samples so coded can have
+		if m > 90 { // 12 + 11 + …, more than samples coded in this way can have
 			return 0
 		}
 		for (sum+1)*(sum+2)/2 <= m {
@@ -195,16 +201,16 @@ func (s *szip) decodePairs(block []uint32, first int) int {
 	return s.block
 }
 
-// add turns differences into samples. They were folded into the range that the
-// last sample leaves: small ones alternate in sign, and beyond what is possible
-// in one direction all go the other way.
+// add turns differences into samples. The differences were mapped to unsigned numbers
+// relative to the previous sample: small ones alternate in sign, and those beyond the
+// range in one direction all go in the other (CCSDS 121.0-B-3, section 4.4).
 func (s *szip) add() {
-	most := uint32(1)<<s.width - 1
+	maxSample := uint32(1)<<s.width - 1
 	last := s.samples[0]
 	for i, d := range s.samples[1:] {
 		var mask uint32
-		if last&(most/2+1) != 0 {
-			mask = most
+		if last&(maxSample/2+1) != 0 {
+			mask = maxSample
 		}
 		if d>>1+d&1 <= mask^last {
 			last += d>>1 ^ -(d & 1)

@@ -1,7 +1,7 @@
-package hdf5
+package filter
 
-// LZF, filter 32000 (h5py/lzf/lzf_d.c; LibLZF by M. Lehmann): literals, and
-// matches with what was decoded before.
+// LZF, filter 32000 (h5py/lzf/lzf_d.c; LibLZF by M. Lehmann): literals, and matches
+// with earlier output.
 //
 //	| 000 n |                    n+1 literals follow
 //	| len offset_high | offset |      len+2 bytes from offset+1 back, len 1 to 6
@@ -9,7 +9,10 @@ package hdf5
 //
 // The first field has 3 bits, the second 5.
 
-func init() { RegisterFilter(FilterLZF, "lzf", decodeLZF) }
+// LZFID is the number of the LZF filter.
+const LZFID = 32000
+
+func init() { Register(Codec{ID: LZFID, Name: "lzf", Decode: decodeLZF}) }
 
 func decodeLZF(dst, src []byte, _ []uint32, _ int) ([]byte, error) {
 	n := 0
@@ -38,15 +41,14 @@ func decodeLZF(dst, src []byte, _ []uint32, _ int) ([]byte, error) {
 	return dst[:n], nil
 }
 
-// copyMatch writes to dst, from at on, size bytes that begin distance bytes before,
-// some of which it may itself write. It reports false if they are not there or
-// do not fit.
+// copyMatch copies size bytes within dst to at, from distance bytes before it. The
+// two may overlap. It reports false if either is out of range.
 func copyMatch(dst []byte, at, distance, size int) bool {
 	if distance < 1 || distance > at || size > len(dst)-at {
 		return false
 	}
 	for from, end := at-distance, at+size; at < end; {
-		at += copy(dst[at:end], dst[from:at]) // ever more, where the two overlap
+		at += copy(dst[at:end], dst[from:at]) // doubles while the two overlap
 	}
 	return true
 }

@@ -1,4 +1,4 @@
-package hdf5
+package filter
 
 import (
 	"bytes"
@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// samples are chunks of every kind of length, from repetitive to random.
+// samples returns chunks of many lengths, from repetitive to random.
 func samples() [][]byte {
 	random := rand.New(rand.NewPCG(1, 2))
 	var all [][]byte
@@ -21,8 +21,8 @@ func samples() [][]byte {
 	return all
 }
 
-// TestFiltersUndoWhatTheyDid runs every pipeline that can be written, there and back.
-func TestFiltersUndoWhatTheyDid(t *testing.T) {
+// TestRoundTrip encodes and decodes with every kind of pipeline.
+func TestRoundTrip(t *testing.T) {
 	pipelines := [][]Filter{
 		{Deflate(0)}, {Deflate(1)}, {Deflate(6)}, {Deflate(9)},
 		{Shuffle()}, {Fletcher32()},
@@ -32,12 +32,12 @@ func TestFiltersUndoWhatTheyDid(t *testing.T) {
 	for _, pipeline := range pipelines {
 		for _, elemSize := range []int{1, 2, 3, 4, 8, 12, 16, 24} {
 			for _, data := range samples() {
-				stored, mask, err := encodeChunk(data, pipeline, elemSize)
+				stored, mask, err := Encode(data, pipeline, elemSize)
 				if err != nil {
 					t.Fatalf("%v: %v", pipeline, err)
 				}
 				got := make([]byte, len(data))
-				if err := decodeChunk(got, stored, pipeline, mask, elemSize); err != nil {
+				if err := Decode(got, stored, pipeline, mask, elemSize); err != nil {
 					t.Fatalf("%v, %d bytes, elements of %d: %v", pipeline, len(data), elemSize, err)
 				}
 				if !bytes.Equal(got, data) {
@@ -48,8 +48,8 @@ func TestFiltersUndoWhatTheyDid(t *testing.T) {
 	}
 }
 
-// TestShuffleIsATransposition compares the vectors with the definition.
-func TestShuffleIsATransposition(t *testing.T) {
+// TestShuffleTransposes compares the vector code with the definition.
+func TestShuffleTransposes(t *testing.T) {
 	for _, data := range samples() {
 		for k := 2; k <= 24; k++ {
 			want, n := bytes.Clone(data), len(data)/k
@@ -77,11 +77,11 @@ func TestFletcher32AcceptsBothByteOrders(t *testing.T) {
 	}
 	stored[0] ^= 1
 	if _, err := decodeFletcher32(nil, stored, nil, 0); err == nil {
-		t.Error("a flipped bit went unnoticed")
+		t.Error("a flipped bit was not detected")
 	}
 }
 
-func BenchmarkUndo(b *testing.B) {
+func BenchmarkDecode(b *testing.B) {
 	data := make([]byte, 200704)
 	random := rand.New(rand.NewPCG(1, 2))
 	for i := range data { // four in five bytes are zero, as in images of digits
@@ -91,7 +91,7 @@ func BenchmarkUndo(b *testing.B) {
 	}
 	for _, pipeline := range [][]Filter{{Deflate(4)}, {Shuffle()}, {Fletcher32()}, {LZ4()}, {Zstd(3)}, {Shuffle(), Deflate(4), Fletcher32()}} {
 		b.Run(fmt.Sprint(pipeline), func(b *testing.B) {
-			stored, mask, err := encodeChunk(data, pipeline, 4)
+			stored, mask, err := Encode(data, pipeline, 4)
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -99,7 +99,7 @@ func BenchmarkUndo(b *testing.B) {
 			b.ReportAllocs()
 			got := make([]byte, len(data))
 			for b.Loop() {
-				if err := decodeChunk(got, stored, pipeline, mask, 4); err != nil {
+				if err := Decode(got, stored, pipeline, mask, 4); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -107,10 +107,9 @@ func BenchmarkUndo(b *testing.B) {
 	}
 }
 
-// TestMatchesOfEveryDistance decodes streams made by hand: literals, and matches
-// that reach as far back as the formats let them, overlap themselves, or reach
-// too far.
-func TestMatchesOfEveryDistance(t *testing.T) {
+// TestMatchDistances decodes handmade streams of literals and matches: at the maximum
+// distance of the format, overlapping, and out of range.
+func TestMatchDistances(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	plain := make([]byte, 40000)
 	for i := range plain {
@@ -134,7 +133,7 @@ func TestMatchesOfEveryDistance(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name     string
-		decode   Decoder
+		decode   func(dst, src []byte, params []uint32, elemSize int) ([]byte, error)
 		stream   func(distance, size int) []byte
 		farthest int
 		tail     []byte // BloscLZ ends in literals

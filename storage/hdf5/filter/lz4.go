@@ -1,4 +1,4 @@
-package hdf5
+package filter
 
 import (
 	"encoding/binary"
@@ -8,20 +8,20 @@ import (
 )
 
 // LZ4, filter 32004 (HDFGroup/hdf5_plugins, LZ4/src/H5Zlz4.c). All numbers are
-// big-endian; a block that did not get smaller is stored as it is.
+// big-endian. Incompressible blocks are stored uncompressed.
 //
 //	| total size: 8 | block size: 4 | size of 1st block: 4 | LZ4 block … | size of 2nd: 4 | … |
 //
-// params[0] may hold the block size it was written with.
+// params[0], if present, is the block size it was written with.
 
-func init() {
-	RegisterFilter(FilterLZ4, "lz4", decodeLZ4)
-	registerEncoder(FilterLZ4, encodeLZ4)
-}
+// LZ4ID is the number of the LZ4 filter.
+const LZ4ID = 32004
 
-// LZ4 compresses chunks less than [Deflate] does, and much faster. Other programs
-// need the registered plugin to read it.
-func LZ4() Filter { return Filter{ID: FilterLZ4, Name: "lz4", Flags: 1} }
+func init() { Register(Codec{ID: LZ4ID, Name: "lz4", Decode: decodeLZ4, Encode: encodeLZ4}) }
+
+// LZ4 returns a filter that compresses less than [Deflate] but much faster. Other
+// programs need the registered plugin to read it.
+func LZ4() Filter { return Filter{ID: LZ4ID, Name: "lz4", Flags: 1} }
 
 func decodeLZ4(dst, src []byte, _ []uint32, _ int) ([]byte, error) {
 	if len(src) < 12 {
@@ -41,8 +41,8 @@ func decodeLZ4(dst, src []byte, _ []uint32, _ int) ([]byte, error) {
 	return dst[:size], err
 }
 
-// decodeBlocks decodes blocks that each follow their size, a big-endian 32-bit
-// number, until dst is full. It returns what is left of src.
+// decodeBlocks decodes blocks, each after its size as a big-endian 32-bit number,
+// until dst is full. It returns the rest of src.
 func decodeBlocks(dst, src []byte, block int, decode func(dst, src []byte) error) (rest []byte, err error) {
 	for at := 0; at < len(dst); at += block {
 		if len(src) < 4 || uint64(binary.BigEndian.Uint32(src)) > uint64(len(src)-4) {
@@ -65,7 +65,7 @@ func decodeLZ4Block(dst, src []byte) error {
 	return nil
 }
 
-// lz4Block is what one block decodes to: few enough bytes for the caches.
+// lz4Block is the decoded size of a block, small enough for the CPU caches.
 const lz4Block = 1 << 18
 
 func encodeLZ4(src []byte, _ []uint32, _ int) ([]byte, error) {
@@ -79,7 +79,7 @@ func encodeLZ4(src []byte, _ []uint32, _ int) ([]byte, error) {
 		src = src[len(block):]
 		at := len(out)
 		out = append(append(out, 0, 0, 0, 0), block...)
-		// A result must be smaller, or a reader takes it for bytes as they are.
+		// A block that is not smaller would be read as an uncompressed one.
 		if n, err := c.CompressBlock(block, out[at+4:len(out)-1]); err == nil && n > 0 {
 			out = out[:at+4+n]
 		} else {
@@ -88,7 +88,7 @@ func encodeLZ4(src []byte, _ []uint32, _ int) ([]byte, error) {
 		binary.BigEndian.PutUint32(out[at:], uint32(len(out)-at-4))
 	}
 	if len(out) >= size {
-		return nil, errIncompressible
+		return nil, ErrIncompressible
 	}
 	return out, nil
 }

@@ -1,25 +1,30 @@
-package hdf5
+package filter
 
 import (
 	"encoding/binary"
 	"fmt"
 
 	"github.com/klauspost/compress/snappy"
+
+	"github.com/h5dnn/h5dnn/storage/hdf5/internal/scratch"
 )
 
 // Blosc 1, filter 32001 (Blosc/c-blosc, README_CHUNK_FORMAT.rst). Numbers are
-// little-endian; offsets of blocks count from the beginning.
+// little-endian; offsets count from the first byte of the chunk.
 //
 //	| version | compressor's version | flags | element size | size: 4 | block size: 4 | stored size: 4 |
 //	| offset of 1st block: 4 | … |
 //	| size of 1st part: 4 | compressed part | … |
 //
-// flags: 1 bytes are shuffled in each block, 2 not compressed and without
-// offsets, 4 bits are shuffled in each block, 16 blocks have one part; the
-// highest three bits name the compressor. Else a block has one part for each
-// byte of an element, unless that makes parts tiny or it is the short last one.
+// flags: 1 bytes of each block are shuffled, 2 not compressed and without offsets,
+// 4 bits of each block are shuffled, 16 blocks have one part; the highest three bits
+// select the compressor. Without flag 16 a block has one part for each byte of an
+// element, except for small blocks and the incomplete last one.
 
-func init() { RegisterFilter(FilterBlosc, "blosc", decodeBlosc) }
+// BloscID is the number of the Blosc filter.
+const BloscID = 32001
+
+func init() { Register(Codec{ID: BloscID, Name: "blosc", Decode: decodeBlosc}) }
 
 type bloscHeader struct {
 	flags, elemSize     int
@@ -33,7 +38,7 @@ const (
 	bloscOnePart     = 16
 )
 
-// bloscCompressors decode one part, by the number in the flags.
+// bloscCompressors decode one part. The index is the number in the flags.
 var bloscCompressors = [8]func(dst, src []byte) error{decodeBloscLZ, decodeLZ4Block, decodeSnappyBlock, decodeZlibBlock, decodeZstdBlock}
 
 func decodeBlosc(dst, src []byte, _ []uint32, _ int) ([]byte, error) {
@@ -48,9 +53,9 @@ func decodeBlosc(dst, src []byte, _ []uint32, _ int) ([]byte, error) {
 		}
 		return src[16 : 16+len(dst)], nil
 	}
-	packed, scratch := getScratch(min(h.block, h.size)), getScratch(min(h.block, h.size))
-	defer putScratch(packed)
-	defer putScratch(scratch)
+	packed, tmp := scratch.Get(min(h.block, h.size)), scratch.Get(min(h.block, h.size))
+	defer scratch.Put(packed)
+	defer scratch.Put(tmp)
 	for at, i := 0, 16; at < len(dst); at, i = at+h.block, i+4 {
 		if len(src) < i+4 {
 			return nil, errCorrupt
@@ -60,29 +65,29 @@ func decodeBlosc(dst, src []byte, _ []uint32, _ int) ([]byte, error) {
 			return nil, errCorrupt
 		}
 		to := dst[at:min(at+h.block, len(dst))]
-		if err := h.decode(to, src[offset:], packed[:len(to)], scratch); err != nil {
+		if err := h.decode(to, src[offset:], packed[:len(to)], tmp); err != nil {
 			return nil, err
 		}
 	}
 	return dst, nil
 }
 
-// bloscHeaderOf reads and checks the header of what may decode to most bytes.
-func bloscHeaderOf(src []byte, most int) (h bloscHeader, err error) {
+// bloscHeaderOf reads and checks the header of a chunk of at most maxSize decoded bytes.
+func bloscHeaderOf(src []byte, maxSize int) (h bloscHeader, err error) {
 	if len(src) < 16 {
 		return h, errCorrupt
 	}
 	number := func(at int) uint64 { return uint64(binary.LittleEndian.Uint32(src[at:])) }
 	size, block, stored := number(4), number(8), number(12)
-	if src[0] != 2 || size > uint64(most) || stored < 16 || stored > uint64(len(src)) || size > 0 && block == 0 {
+	if src[0] != 2 || size > uint64(maxSize) || stored < 16 || stored > uint64(len(src)) || size > 0 && block == 0 {
 		return h, fmt.Errorf("version %d, %d bytes in blocks of %d, stored in %d; %d are expected from %d: %w",
-			src[0], size, block, stored, most, len(src), errCorrupt)
+			src[0], size, block, stored, maxSize, len(src), errCorrupt)
 	}
 	return bloscHeader{int(src[2]), int(src[3]), int(size), int(block), int(stored)}, nil
 }
 
-// decode fills dst from the block at the beginning of src.
-func (h bloscHeader) decode(dst, src, packed, scratch []byte) error {
+// decode fills dst from the block at the start of src.
+func (h bloscHeader) decode(dst, src, packed, tmp []byte) error {
 	shuffled := h.flags&bloscShuffled != 0 && h.elemSize > 1
 	bits := h.flags&bloscBitshuffled != 0 && h.elemSize > 0
 	if !shuffled && !bits {
@@ -98,7 +103,7 @@ func (h bloscHeader) decode(dst, src, packed, scratch []byte) error {
 	case bits && len(dst)/h.elemSize%8 == 0:
 		whole := len(dst) - len(dst)%h.elemSize
 		if whole > 0 {
-			bitunshuffle(dst[:whole], packed[:whole], h.elemSize, scratch)
+			bitunshuffle(dst[:whole], packed[:whole], h.elemSize, tmp)
 		}
 		copy(dst[whole:], packed[whole:])
 	case bits:
@@ -155,14 +160,14 @@ func decodeZlibBlock(dst, src []byte) error {
 }
 
 // decodeBloscLZ fills dst from BloscLZ (c-blosc, blosc/blosclz.c): literals, and
-// matches with what was decoded before.
+// matches with earlier output.
 //
 //	| 000 n |                                      n+1 literals follow
 //	| len high | … | low |                         len+2 bytes from high*256+low+1 back
 //	| len 11111 | … | 11111111 | distance: 2 |     from big-endian distance+8192 back
 //
-// The first field has 3 bits; of the first byte of all it is ignored. A length
-// of 7 goes on in bytes that are added, up to one that is not 255.
+// The first field has 3 bits; it is ignored in the first byte of the stream. A length
+// of 7 is continued by bytes that are added to it, up to the first that is not 255.
 func decodeBloscLZ(dst, src []byte) error {
 	const far = 8191
 	if len(src) == 0 {

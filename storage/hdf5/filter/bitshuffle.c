@@ -1,5 +1,5 @@
-#include "filter_bitshuffle.h"
-#include "filter_shuffle.h"
+#include "bitshuffle.h"
+#include "shuffle.h"
 
 #include <string.h>
 
@@ -17,9 +17,9 @@ static inline uint64_t transposed(uint64_t x)
 // The bits lie in 8k planes of n/8 bytes: plane 8p+b has bit b of byte p of
 // every element. Eight planes interleaved by bytes are 8 x 8 bits in a row, and
 // those transposed are byte p of eight elements.
-void hdf5_bitunshuffle(uint8_t *dst, const uint8_t *src, size_t n, size_t k, uint8_t *scratch)
+void hdf5_bitunshuffle(uint8_t *dst, const uint8_t *src, size_t n, size_t k, uint8_t *tmp)
 {
-	uint8_t *planes = k == 1 ? dst : scratch;
+	uint8_t *planes = k == 1 ? dst : tmp;
 	for (size_t p = 0; p < k; p++) {
 		hdf5_unshuffle(planes + p * n, src + p * n, n, 8);
 		for (size_t j = 0; j < n; j += 8) {
@@ -30,5 +30,5 @@ void hdf5_bitunshuffle(uint8_t *dst, const uint8_t *src, size_t n, size_t k, uin
 		}
 	}
 	if (k > 1)
-		hdf5_unshuffle(dst, scratch, n * k, k);
+		hdf5_unshuffle(dst, tmp, n * k, k);
 }

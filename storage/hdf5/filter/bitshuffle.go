@@ -1,25 +1,30 @@
-package hdf5
+package filter
 
-// Bitshuffle, filter 32008 (kiyo-masui/bitshuffle, src/bshuf_h5filter.c): bits
-// of equal significance side by side, block by block, each compressed or not.
+// Bitshuffle, filter 32008 (kiyo-masui/bitshuffle, src/bshuf_h5filter.c), groups the
+// bits of equal significance block by block, and may compress each block.
 //
-//	not compressed:    | transposed block | … | last elements, as they are |
+//	not compressed:    | transposed block | … | last elements |
 //	compressed:    | total size: 8 | block size: 4 | size: 4 | compressed block | … | last elements |
 //
-// Sizes are big-endian bytes. Blocks have a multiple of 8 elements, the last
-// one fewer than the others; up to 7 elements are left over.
-// params: version, version, element size, elements of a block (0 for about 8
-// KiB), compression (0 none, 2 LZ4, 3 Zstandard).
+// Sizes are in bytes, big-endian. Blocks have a multiple of 8 elements; the last block
+// is smaller than the others. The last 0 to 7 elements are not transposed.
+// params: version, version, element size, elements per block (0 for about 8 KiB),
+// compression (0 none, 2 LZ4, 3 Zstandard).
 
-// #include "filter_bitshuffle.h"
+// #include "bitshuffle.h"
 import "C"
 
 import (
 	"encoding/binary"
 	"fmt"
+
+	"github.com/h5dnn/h5dnn/storage/hdf5/internal/scratch"
 )
 
-func init() { RegisterFilter(FilterBitshuffle, "bitshuffle", decodeBitshuffle) }
+// BitshuffleID is the number of the bitshuffle filter.
+const BitshuffleID = 32008
+
+func init() { Register(Codec{ID: BitshuffleID, Name: "bitshuffle", Decode: decodeBitshuffle}) }
 
 var bitshuffleCompressors = map[int]func(dst, src []byte) error{2: decodeLZ4Block, 3: decodeZstdBlock}
 
@@ -36,12 +41,12 @@ func decodeBitshuffle(dst, src []byte, params []uint32, elemSize int) ([]byte, e
 	if elemSize < 1 {
 		return nil, fmt.Errorf("elements of %d bytes", elemSize)
 	}
-	scratch := getScratch(len(dst))
-	defer putScratch(scratch)
+	tmp := scratch.Get(len(dst))
+	defer scratch.Put(tmp)
 	decode := bitshuffleCompressors[param(4)]
 	switch {
 	case param(4) == 0:
-		return untransposeBlocks(dst, src, bitshuffleBlock(param(3), elemSize), elemSize, scratch)
+		return untransposeBlocks(dst, src, bitshuffleBlock(param(3), elemSize), elemSize, tmp)
 	case decode == nil:
 		return nil, fmt.Errorf("compression %d is unknown", param(4))
 	case len(src) < 12:
@@ -51,15 +56,15 @@ func decodeBitshuffle(dst, src []byte, params []uint32, elemSize int) ([]byte, e
 	if size > uint64(len(dst)) || block%(8*elemSize) != 0 || block == 0 && size > 0 {
 		return nil, fmt.Errorf("%d bytes in blocks of %d, where %d are expected", size, block, len(dst))
 	}
-	whole := int(size) - int(size)%(8*elemSize) // what lies in blocks
-	packed := getScratch(int(size))
-	defer putScratch(packed)
+	whole := int(size) - int(size)%(8*elemSize) // bytes in blocks
+	packed := scratch.Get(int(size))
+	defer scratch.Put(packed)
 	rest, err := decodeBlocks(packed[:whole], src[12:], block, decode)
 	if err != nil || len(rest) < int(size)-whole {
 		return nil, errCorrupt
 	}
 	copy(packed[whole:], rest)
-	return untransposeBlocks(dst, packed, block/elemSize, elemSize, scratch)
+	return untransposeBlocks(dst, packed, block/elemSize, elemSize, tmp)
 }
 
 // decodeZstdBlock fills dst from one Zstandard frame.
@@ -79,9 +84,9 @@ func bitshuffleBlock(elems, elemSize int) int {
 	return elems - elems%8
 }
 
-// untransposeBlocks transposes the bits of every block of elems elements back. scratch is as
-// large as dst.
-func untransposeBlocks(dst, src []byte, elems, elemSize int, scratch []byte) ([]byte, error) {
+// untransposeBlocks reverses the transposition of the bits of every block of elems
+// elements. tmp is as large as dst.
+func untransposeBlocks(dst, src []byte, elems, elemSize int, tmp []byte) ([]byte, error) {
 	if len(src) > len(dst) || elems < 8 {
 		return nil, errCorrupt
 	}
@@ -89,7 +94,7 @@ func untransposeBlocks(dst, src []byte, elems, elemSize int, scratch []byte) ([]
 	for at := 0; n >= 8; {
 		block := min(elems, n-n%8)
 		size := block * elemSize
-		bitunshuffle(dst[at:at+size], src[at:at+size], elemSize, scratch)
+		bitunshuffle(dst[at:at+size], src[at:at+size], elemSize, tmp)
 		at, n = at+size, n-block
 	}
 	whole := len(src) - len(src)%(8*elemSize)
@@ -97,9 +102,10 @@ func untransposeBlocks(dst, src []byte, elems, elemSize int, scratch []byte) ([]
 	return dst[:len(src)], nil
 }
 
-// bitunshuffle fills dst from src, of the same length: a multiple of 8 elements.
-func bitunshuffle(dst, src []byte, elemSize int, scratch []byte) {
-	_ = scratch[:len(dst)]
+// bitunshuffle reverses the transposition of src into dst. Both hold the same
+// multiple of 8 elements.
+func bitunshuffle(dst, src []byte, elemSize int, tmp []byte) {
+	_ = tmp[:len(dst)]
 	C.hdf5_bitunshuffle((*C.uint8_t)(pointer(dst)), (*C.uint8_t)(pointer(src)),
-		C.size_t(len(dst)/elemSize), C.size_t(elemSize), (*C.uint8_t)(pointer(scratch)))
+		C.size_t(len(dst)/elemSize), C.size_t(elemSize), (*C.uint8_t)(pointer(tmp)))
 }

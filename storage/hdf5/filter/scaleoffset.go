@@ -1,4 +1,4 @@
-package hdf5
+package filter
 
 import (
 	"encoding/binary"
@@ -7,21 +7,24 @@ import (
 	"slices"
 )
 
-// Scale-offset, filter 6 (H5Zscaleoffset.c): what is left of each element after
-// the least one is subtracted, in as many bits as the largest needs.
+// Scale-offset, filter 6 (H5Zscaleoffset.c), subtracts the minimum from each element
+// and stores the differences in as many bits as the largest needs.
 //
-//	| bits: 4 | 8 | least element: 8 | 0: 8 | bits of element 0 | bits of element 1 | … |
+//	| bits: 4 | 8 | minimum: 8 | 0: 8 | bits of element 0 | bits of element 1 | … |
 //
-// Numbers are little-endian, packed elements have the highest bit first. All
-// bits set stand for the fill value, if there is one. Floats are multiplied by
-// a power of ten and rounded before, and their least one is stored as a float.
-// params: 0 for floats and 2 for integers; the power of ten, or the bits asked
-// for; the number of elements; 1 for floats; their size; 1 if signed; 1 if
-// big-endian; 1 if there is a fill value; and that, in little-endian words.
+// Numbers are little-endian; packed elements have the highest bit first. All bits set
+// mean the fill value, if there is one. Floats are first multiplied by a power of ten
+// and rounded; their minimum is stored as a float.
+// params: 0 for floats and 2 for integers; the power of ten, or the requested number
+// of bits; the number of elements; 1 for floats; the element size; 1 if signed; 1 if
+// big-endian; 1 if there is a fill value; and the fill value in little-endian words.
 
-func init() { RegisterFilter(FilterScaleOffset, "scaleoffset", decodeScaleOffset) }
+// ScaleOffsetID is the number of the scale-offset filter.
+const ScaleOffsetID = 6
 
-// A scaleOffset is what the params of the filter say.
+func init() { Register(Codec{ID: ScaleOffsetID, Name: "scaleoffset", Decode: decodeScaleOffset}) }
+
+// A scaleOffset holds the parameters of the filter.
 type scaleOffset struct {
 	size, n   int
 	isFloat   bool
@@ -37,7 +40,7 @@ func decodeScaleOffset(dst, src []byte, params []uint32, _ int) ([]byte, error) 
 		return nil, err
 	}
 	if !s.isFloat && s.scale == 8*s.size {
-		return src, nil // nothing was to be gained
+		return src, nil // stored uncompressed
 	}
 	if s.n > len(dst)/s.size {
 		return nil, fmt.Errorf("%d elements of %d bytes, where %d bytes are expected", s.n, s.size, len(dst))
@@ -85,7 +88,7 @@ func scaleOffsetOf(params []uint32) (s scaleOffset, err error) {
 	return s, nil
 }
 
-// unpack fills dst, in little-endian order, and reports whether src had enough.
+// unpack fills dst, in little-endian order, and reports whether src was long enough.
 func (s scaleOffset) unpack(dst, src []byte, width int, least uint64) bool {
 	r := bitReader{src: src}
 	full := uint64(1)<<width - 1

@@ -1,25 +1,28 @@
-package hdf5
+package filter
 
-// Shuffle, filter 2: bytes of equal significance side by side, so that what
-// follows finds longer repetitions (H5Zshuffle.c).
+// Shuffle, filter 2, groups the bytes of equal significance, so that a compressor
+// finds longer repetitions (H5Zshuffle.c).
 //
-//	| byte 0 of every element | byte 1 of every element | … | rest, as it is |
+//	| byte 0 of every element | byte 1 of every element | … | rest |
 //
-// params[0] is the element size; the rest is what does not fill an element.
+// params[0] is the element size. The rest is a last, incomplete element.
 
 // #cgo CFLAGS: -O3 -Wall -Wextra
-// #include "filter_shuffle.h"
+// #include "shuffle.h"
 import "C"
 
 import "fmt"
 
+// ShuffleID is the number of the shuffle filter.
+const ShuffleID = 2
+
 func init() {
-	RegisterFilter(FilterShuffle, "shuffle", decodeShuffle)
-	registerEncoder(FilterShuffle, encodeShuffle)
+	Register(Codec{ID: ShuffleID, Name: "shuffle", Decode: decodeShuffle, Encode: encodeShuffle})
 }
 
-// Shuffle regroups the bytes of a chunk's elements, for a compressor to follow.
-func Shuffle() Filter { return Filter{ID: FilterShuffle, Name: "shuffle", Flags: 1} }
+// Shuffle returns a filter that groups the bytes of a chunk's elements by
+// significance. A compressor should follow it.
+func Shuffle() Filter { return Filter{ID: ShuffleID, Name: "shuffle", Flags: 1} }
 
 func decodeShuffle(dst, src []byte, params []uint32, elemSize int) ([]byte, error) {
 	width := shuffleWidth(params, elemSize)

@@ -1,12 +1,11 @@
-package hdf5
+package filter
 
 // Deflate, filter 1: a zlib stream (RFC 1950).
 //
 //	| 78 | flags | deflate blocks (RFC 1951) … | Adler-32 of the data, big-endian |
 //
-// params[0] is the level it was written with, 0 to 9. libdeflate decodes a
-// whole chunk at once, several times faster than zlib, and never writes
-// beyond the room it is given.
+// params[0] is the compression level, 0 to 9. libdeflate decodes a whole chunk at
+// once, several times faster than zlib, and never writes beyond the output buffer.
 
 // #cgo pkg-config: libdeflate
 // #include <libdeflate.h>
@@ -19,14 +18,16 @@ import (
 	"unsafe"
 )
 
+// DeflateID is the number of the deflate filter.
+const DeflateID = 1
+
 func init() {
-	RegisterFilter(FilterDeflate, "deflate", decodeDeflate)
-	registerEncoder(FilterDeflate, encodeDeflate)
+	Register(Codec{ID: DeflateID, Name: "deflate", Decode: decodeDeflate, Encode: encodeDeflate})
 }
 
-// Deflate compresses chunks as zlib does, at level 0 (store) to 9.
+// Deflate returns a filter that compresses chunks as zlib does, at level 0 (store) to 9.
 func Deflate(level int) Filter {
-	return Filter{ID: FilterDeflate, Name: "deflate", Flags: 1, Params: []uint32{uint32(level)}}
+	return Filter{ID: DeflateID, Name: "deflate", Flags: 1, Params: []uint32{uint32(level)}}
 }
 
 type decompressor struct {
@@ -36,7 +37,7 @@ type decompressor struct {
 var decompressors = sync.Pool{New: func() any {
 	c := C.libdeflate_alloc_decompressor()
 	if c == nil {
-		panic("hdf5: libdeflate: out of memory")
+		panic("filter: libdeflate: out of memory")
 	}
 	d := &decompressor{c}
 	runtime.AddCleanup(d, func(c *C.struct_libdeflate_decompressor) { C.libdeflate_free_decompressor(c) }, c)
@@ -61,7 +62,7 @@ type compressor struct {
 	c *C.struct_libdeflate_compressor
 }
 
-// compressors holds idle ones by level: libdeflate fixes it on allocation.
+// compressors holds idle compressors by level, which libdeflate fixes at allocation.
 var compressors [10]sync.Pool
 
 func getCompressor(level int) (*compressor, error) {
@@ -80,7 +81,7 @@ func getCompressor(level int) (*compressor, error) {
 	return d, nil
 }
 
-// encodeDeflate gives up, as libhdf5 does, where the result would not be smaller.
+// encodeDeflate fails, as libhdf5 does, if the result would not be smaller.
 func encodeDeflate(src []byte, params []uint32, _ int) ([]byte, error) {
 	level := 6
 	if len(params) > 0 {
@@ -94,7 +95,7 @@ func encodeDeflate(src []byte, params []uint32, _ int) ([]byte, error) {
 	dst := make([]byte, len(src))
 	n := C.libdeflate_zlib_compress(c.c, pointer(src), C.size_t(len(src)), pointer(dst), C.size_t(len(dst)))
 	if n == 0 {
-		return nil, errIncompressible
+		return nil, ErrIncompressible
 	}
 	return dst[:n], nil
 }

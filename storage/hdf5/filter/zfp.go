@@ -1,4 +1,4 @@
-package hdf5
+package filter
 
 import (
 	"encoding/binary"
@@ -9,28 +9,31 @@ import (
 	"sync"
 )
 
-// ZFP, filter 32013 (P. Lindstrom, Fixed-Rate Compressed Floating-Point Arrays,
-// IEEE TVCG 20, 2014; LLNL/zfp, LLNL/H5Z-ZFP): blocks of 4 elements along each
-// of up to 4 axes, transformed, and of their coefficients as many bits as were
-// asked for, the highest of all first.
+// ZFP, filter 32013 (P. Lindstrom, Fixed-Rate Compressed Floating-Point Arrays, IEEE
+// TVCG 20, 2014; LLNL/zfp, LLNL/H5Z-ZFP), transforms blocks of 4 elements along each of
+// up to 4 axes and stores the requested number of bits of the coefficients, highest
+// bits first.
 //
 //	params[0]       versions
 //	params[1:]      | "zfp" | 5 | type: 2 | axes-1: 2 | sizes-1: 48 | mode: 12 or 64 |
 //	the chunk       | block | block | … |
 //	a block         | not zero: 1 | exponent: 8 or 11 | planes of bits … |
 //
-// Bits and numbers have the lowest first. Blocks of integers begin with their
-// planes, those coded reversibly have the number of planes before them.
+// Numbers are stored lowest bit first. Blocks of integers have no exponent. Reversible
+// blocks have the number of planes before the planes.
 
-func init() { RegisterFilter(FilterZFP, "zfp", decodeZFP) }
+// ZFPID is the number of the ZFP filter.
+const ZFPID = 32013
 
-// A zfp is what the params of the filter say.
+func init() { Register(Codec{ID: ZFPID, Name: "zfp", Decode: decodeZFP}) }
+
+// A zfp holds the parameters of the filter.
 type zfp struct {
 	size             int    // bytes of an element
 	float            bool   // or an integer
-	dims             [4]int // the last axis first, 1 where there are no more
+	dims             [4]int // last axis first; 1 beyond the rank
 	axes             int
-	least, most      int // bits of a block
+	minBits, maxBits int // of a block
 	planes           int // of bits, at most
 	exponent         int // of the lowest plane
 	reversible, swap bool
@@ -61,8 +64,7 @@ func decodeZFP(dst, src []byte, params []uint32, _ int) ([]byte, error) {
 	return dst, err
 }
 
-// zfpOf reads the header in params, which a machine of the other byte order may
-// have written.
+// zfpOf reads the header in params, in either byte order.
 func zfpOf(params []uint32) (*zfp, error) {
 	if len(params) < 4 || len(params) > 16 {
 		return nil, fmt.Errorf("%d params", len(params))
@@ -93,27 +95,27 @@ func zfpOf(params []uint32) (*zfp, error) {
 	}
 	z.setMode(mode)
 	z.order = zfpOrders()[z.axes-1]
-	if r.short || z.least > z.most || z.planes > 64 {
+	if r.short || z.minBits > z.maxBits || z.planes > 64 {
 		return nil, errCorrupt
 	}
 	return z, nil
 }
 
-// setMode reads how many bits a block may have.
+// setMode decodes the compression mode: the number of bits and planes of a block.
 func (z *zfp) setMode(mode uint64) {
-	const lowest = -1074 // the exponent of the least double
-	z.least, z.most, z.planes, z.exponent = 1, 16658, 64, lowest
+	const lowest = -1074 // the exponent of the smallest float64
+	z.minBits, z.maxBits, z.planes, z.exponent = 1, 16658, 64, lowest
 	switch {
-	case mode < 2048: // a fixed number
-		z.least, z.most = int(mode)+1, int(mode)+1
-	case mode < 2048+128: // a number of planes
+	case mode < 2048: // fixed rate
+		z.minBits, z.maxBits = int(mode)+1, int(mode)+1
+	case mode < 2048+128: // fixed precision
 		z.planes = int(mode) + 1 - 2048
 	case mode == 2048+128:
 		z.reversible = true
-	case mode < 1<<12-1: // a largest error
+	case mode < 1<<12-1: // fixed accuracy
 		z.exponent = int(mode) + lowest - (2048 + 128 + 1)
 	default:
-		z.least, z.most = int(mode>>12&0x7fff)+1, int(mode>>27&0x7fff)+1
+		z.minBits, z.maxBits = int(mode>>12&0x7fff)+1, int(mode>>27&0x7fff)+1
 		z.planes = int(mode>>42&0x7f) + 1
 		z.exponent = int(mode>>49&0x7fff) - 16495
 		z.reversible = z.exponent < lowest
@@ -140,7 +142,7 @@ func decodeZFPBlocks[I int32 | int64](z *zfp, dst []byte, r *lowBits) error {
 	return nil
 }
 
-// scatterZFP copies what of a block lies in the array to its place.
+// scatterZFP copies the elements of a block that lie within the array to dst.
 func scatterZFP[I int32 | int64](z *zfp, dst []byte, block []I, at [4]int) {
 	for i, x := range block {
 		to, inside := 0, true
@@ -159,21 +161,21 @@ func scatterZFP[I int32 | int64](z *zfp, dst []byte, block []I, at [4]int) {
 	}
 }
 
-// decodeZFPBlock decodes the elements of a block, those that are floats to their bits.
+// decodeZFPBlock decodes the elements of a block. Floats become their bit patterns.
 func decodeZFPBlock[I int32 | int64](z *zfp, block []I, r *lowBits) {
 	begin, width, exponentBits := r.at, 8*z.size, 11
 	if z.size == 4 {
 		exponentBits = 8
 	}
-	exponent, reinterpret := 0, false
+	exponent, reinterpreted := 0, false
 	if z.float {
 		if r.take(1) == 0 {
 			clear(block)
-			r.skipTo(begin + z.least)
+			r.skipTo(begin + z.minBits)
 			return
 		}
-		reinterpret = z.reversible && r.take(1) == 1
-		if !reinterpret {
+		reinterpreted = z.reversible && r.take(1) == 1
+		if !reinterpreted {
 			exponent = int(r.take(exponentBits)) - (1<<(exponentBits-1) - 1)
 		}
 	}
@@ -186,8 +188,8 @@ func decodeZFPBlock[I int32 | int64](z *zfp, block []I, r *lowBits) {
 	case z.float:
 		planes = min(planes, max(0, exponent-z.exponent+2*z.axes+2))
 	}
-	decodeZFPPlanes(z, block, r, planes, begin+z.most)
-	r.skipTo(begin + z.least)
+	decodeZFPPlanes(z, block, r, planes, begin+z.maxBits)
+	r.skipTo(begin + z.minBits)
 	z.transform(func(at, step int) {
 		if z.reversible {
 			inverseLorenzo(block, at, step)
@@ -196,7 +198,7 @@ func decodeZFPBlock[I int32 | int64](z *zfp, block []I, r *lowBits) {
 		}
 	})
 	switch {
-	case reinterpret:
+	case reinterpreted:
 		for i, x := range block {
 			if x < 0 { // sign and magnitude
 				block[i] = x ^ I(1<<(width-1)-1)
@@ -207,9 +209,9 @@ func decodeZFPBlock[I int32 | int64](z *zfp, block []I, r *lowBits) {
 	}
 }
 
-// decodeZFPPlanes decodes planes of bits, the highest first, until the bit at end.
-// Of each plane, the bits of coefficients that had any before stand as they are;
-// the others follow as lengths of runs of zeros.
+// decodeZFPPlanes decodes planes of bits, highest first, until the bit at end. Each
+// plane has the bits of the coefficients that are known to be nonzero, followed by the
+// others as run lengths of zeros.
 func decodeZFPPlanes[I int32 | int64](z *zfp, block []I, r *lowBits, planes, end int) {
 	clear(block)
 	data := make([]uint64, len(block))
@@ -232,8 +234,8 @@ func decodeZFPPlanes[I int32 | int64](z *zfp, block []I, r *lowBits, planes, end
 	}
 }
 
-// transform calls lift for all rows of a block along each axis, the last axis
-// first, with where a row begins and the step to its next element.
+// transform calls lift for all rows of a block along each axis, last axis first, with
+// the start of the row and the step to its next element.
 func (z *zfp) transform(lift func(at, step int)) {
 	for axis := z.axes - 1; axis >= 0; axis-- {
 		step := 1 << (2 * axis)
@@ -252,7 +254,7 @@ func (z *zfp) transform(lift func(at, step int)) {
 //	     4 -2  4 -5
 //	     4 -6 -4  1
 //
-// in steps that lose no bits but the lowest.
+// in steps that lose only the lowest bits.
 func inverseLift[I int32 | int64](p []I, at, step int) {
 	x, y, z, w := p[at], p[at+step], p[at+2*step], p[at+3*step]
 	y += w >> 1
@@ -268,7 +270,7 @@ func inverseLift[I int32 | int64](p []I, at, step int) {
 	p[at], p[at+step], p[at+2*step], p[at+3*step] = x, y, z, w
 }
 
-// inverseLorenzo multiplies four elements by Pascal's matrix, which loses nothing.
+// inverseLorenzo multiplies four elements by Pascal's matrix, which is exact.
 func inverseLorenzo[I int32 | int64](p []I, at, step int) {
 	x, y, z, w := p[at], p[at+step], p[at+2*step], p[at+3*step]
 	w += z
@@ -280,7 +282,7 @@ func inverseLorenzo[I int32 | int64](p []I, at, step int) {
 	p[at], p[at+step], p[at+2*step], p[at+3*step] = x, y, z, w
 }
 
-// scaleZFP turns elements into the bits of floats 2^exponent times as large.
+// scaleZFP replaces each element by the bits of the float element · 2^exponent.
 func scaleZFP[I int32 | int64](block []I, exponent int, zero bool) {
 	scale := math.Ldexp(1, exponent)
 	for i, x := range block {
@@ -296,8 +298,8 @@ func scaleZFP[I int32 | int64](block []I, exponent int, zero bool) {
 	}
 }
 
-// A lowBits takes numbers of any width from bytes, the lowest bit first. It
-// reads zeros beyond the end and remembers that it did.
+// A lowBits reads numbers of any width from bytes, lowest bit first. Beyond the end it
+// reads zeros and sets short.
 type lowBits struct {
 	src   []byte
 	at    int
@@ -323,9 +325,9 @@ func (r *lowBits) skipTo(at int) {
 	r.short = r.short || r.at > 8*len(r.src)
 }
 
-// zfpOrders returns, for 1 to 4 axes, where in a block each coefficient is: by
-// the sum of its places along the axes, and then by the sum of their squares.
-// What the format orders neither way is written out.
+// zfpOrders returns, for 1 to 4 axes, the index in a block of each coefficient: ordered
+// by the sum of its coordinates, then by the sum of their squares, then as listed in
+// the format.
 var zfpOrders = sync.OnceValue(func() (orders [4][]uint8) {
 	for axes, list := range [4]string{zfpOrder1, zfpOrder2, zfpOrder3, zfpOrder4} {
 		for places := range strings.FieldsSeq(list) {

@@ -1,4 +1,4 @@
-package hdf5
+package filter
 
 import (
 	"fmt"
@@ -7,21 +7,21 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Zstandard, filter 32015: one frame (RFC 8878) that says its decoded size.
+// Zstandard, filter 32015: one frame (RFC 8878) that includes its decoded size.
 //
 //	| fd2fb528 | frame header | blocks … |
 //
-// params[0] is the level it was written with.
+// params[0] is the compression level.
 
-func init() {
-	RegisterFilter(FilterZstd, "zstd", decodeZstd)
-	registerEncoder(FilterZstd, encodeZstd)
-}
+// ZstdID is the number of the Zstandard filter.
+const ZstdID = 32015
 
-// Zstd compresses chunks at level 1 to 22, better than [Deflate] at its speed.
-// Other programs need the registered plugin to read it.
+func init() { Register(Codec{ID: ZstdID, Name: "zstd", Decode: decodeZstd, Encode: encodeZstd}) }
+
+// Zstd returns a filter that compresses at level 1 to 22, better than [Deflate] at the
+// same speed. Other programs need the registered plugin to read it.
 func Zstd(level int) Filter {
-	return Filter{ID: FilterZstd, Name: "zstd", Flags: 1, Params: []uint32{uint32(level)}}
+	return Filter{ID: ZstdID, Name: "zstd", Flags: 1, Params: []uint32{uint32(level)}}
 }
 
 var zstdDecoder = sync.OnceValues(func() (*zstd.Decoder, error) {
@@ -56,7 +56,7 @@ func encodeZstd(src []byte, params []uint32, _ int) ([]byte, error) {
 	}
 	out := e.(*zstd.Encoder).EncodeAll(src, make([]byte, 0, len(src)/2+64))
 	if len(out) >= len(src) {
-		return nil, errIncompressible
+		return nil, ErrIncompressible
 	}
 	return out, nil
 }

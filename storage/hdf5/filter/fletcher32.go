@@ -1,4 +1,4 @@
-package hdf5
+package filter
 
 import (
 	"encoding/binary"
@@ -6,20 +6,22 @@ import (
 	"math/bits"
 )
 
-// Fletcher32, filter 3: a checksum behind the data (H5Zfletcher32.c).
+// Fletcher32, filter 3, appends a checksum to the data (H5Zfletcher32.c).
 //
 //	| data | Fletcher-32 of the data's big-endian 16-bit words, little-endian |
 //
-// An odd last byte counts as the upper half of a word. libhdf5 before 1.6.3
-// swapped the bytes of both halves on little-endian machines, and is still read.
+// An odd last byte is the upper half of a word. libhdf5 before 1.6.3 swapped the
+// bytes of both halves on little-endian machines; that order is accepted, too.
+
+// Fletcher32ID is the number of the Fletcher-32 filter.
+const Fletcher32ID = 3
 
 func init() {
-	RegisterFilter(FilterFletcher32, "fletcher32", decodeFletcher32)
-	registerEncoder(FilterFletcher32, encodeFletcher32)
+	Register(Codec{ID: Fletcher32ID, Name: "fletcher32", Decode: decodeFletcher32, Encode: encodeFletcher32})
 }
 
-// Fletcher32 lets readers notice that a chunk was damaged.
-func Fletcher32() Filter { return Filter{ID: FilterFletcher32, Name: "fletcher32"} }
+// Fletcher32 returns a filter that adds a checksum, so that readers detect damaged chunks.
+func Fletcher32() Filter { return Filter{ID: Fletcher32ID, Name: "fletcher32"} }
 
 func decodeFletcher32(_, src []byte, _ []uint32, _ int) ([]byte, error) {
 	if len(src) < 4 {
@@ -65,11 +67,11 @@ func fletcher32(data []byte) uint32 {
 	return uint32(fold(sums))<<16 | uint32(fold(sum))
 }
 
-// blockWords keeps both sums below 2^63 between foldings.
+// blockWords is the number of words after which both sums are still below 2^63.
 const blockWords = 1 << 20
 
-// fold reduces x modulo 65535, but leaves 65535 where that is not zero at first:
-// like libhdf5's repeated (x & ffff) + (x >> 16), it never turns a sum into 0.
+// fold reduces x modulo 65535, but returns 65535 for nonzero multiples: like
+// libhdf5's repeated (x & ffff) + (x >> 16), it never turns a sum into 0.
 func fold(x uint64) uint64 {
 	for x > 0xffff {
 		x = x&0xffff + x>>16

@@ -1,4 +1,4 @@
-#include "filter_shuffle.h"
+#include "shuffle.h"
 
 #include <string.h>
 

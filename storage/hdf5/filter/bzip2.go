@@ -1,4 +1,4 @@
-package hdf5
+package filter
 
 import (
 	"bytes"
@@ -10,7 +10,10 @@ import (
 
 // Bzip2, filter 307: one bzip2 stream.
 
-func init() { RegisterFilter(FilterBzip2, "bzip2", decodeBzip2) }
+// Bzip2ID is the number of the bzip2 filter.
+const Bzip2ID = 307
+
+func init() { Register(Codec{ID: Bzip2ID, Name: "bzip2", Decode: decodeBzip2}) }
 
 func decodeBzip2(dst, src []byte, _ []uint32, _ int) ([]byte, error) {
 	r := bzip2.NewReader(bytes.NewReader(src))

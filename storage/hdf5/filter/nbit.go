@@ -1,21 +1,24 @@
-package hdf5
+package filter
 
 import "fmt"
 
-// N-bit, filter 5 (H5Znbit.c): the bits of each element that its type uses,
-// highest first, one element after the other.
+// N-bit, filter 5 (H5Znbit.c), stores only the bits of each element that its type
+// uses, highest first.
 //
 //	| bits of element 0 | bits of element 1 | … | zeros up to a whole byte |
 //
-// params: their number; 1 if nothing was packed; the number of elements; and
-// the type, which is one of
+// params: their number; 1 if nothing was packed; the number of elements; and the
+// type, one of
 //
 //	1 size, order (0 little-endian, 1 big-endian), bits used, the lowest one     a number
 //	2 size, type                                                                 an array
 //	3 size, number of members, and of each: offset, type                         a compound
-//	4 size                                                                       bytes as they are
+//	4 size                                                                       bytes, not packed
 
-func init() { RegisterFilter(FilterNbit, "nbit", decodeNbit) }
+// NbitID is the number of the N-bit filter.
+const NbitID = 5
+
+func init() { Register(Codec{ID: NbitID, Name: "nbit", Decode: decodeNbit}) }
 
 func decodeNbit(dst, src []byte, params []uint32, _ int) ([]byte, error) {
 	if len(params) < 5 {
@@ -44,13 +47,13 @@ func decodeNbit(dst, src []byte, params []uint32, _ int) ([]byte, error) {
 	return dst, nil
 }
 
-// An nbitType says how one element is packed. Members without a base are numbers.
+// An nbitType describes how an element is packed. A type without members is a number.
 type nbitType struct {
 	size      int
 	bigEndian bool
-	low, high int // the bits used of a number
+	low, high int // the bits of a number that are stored
 	members   []nbitMember
-	count     int // of an array's only member, which is repeated
+	count     int // repetitions of an array's only member
 }
 
 type nbitMember struct {
@@ -58,7 +61,7 @@ type nbitMember struct {
 	nbitType
 }
 
-// nbitDepth is how deep types may be nested.
+// nbitDepth is the maximum depth of nested types.
 const nbitDepth = 16
 
 // nbitTypeOf reads a type from params and returns what follows it.
@@ -117,7 +120,7 @@ func nbitCompound(t nbitType, params []uint32, depth int) (nbitType, []uint32, e
 	return t, params, nil
 }
 
-// unpack fills the bits that one element uses; dst is zero before.
+// unpack reads the bits of one element into dst, which must be zero.
 func (t nbitType) unpack(dst []byte, r *bitReader) {
 	if t.count == 0 {
 		t.unpackNumber(dst, r)

@@ -1,5 +1,5 @@
-#ifndef H5DNN_FILTER_SHUFFLE_H
-#define H5DNN_FILTER_SHUFFLE_H
+#ifndef H5DNN_SHUFFLE_H
+#define H5DNN_SHUFFLE_H
 
 #include <stddef.h>
 #include <stdint.h>
