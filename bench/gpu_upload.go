@@ -43,8 +43,8 @@ type upload struct {
 	file   *hdf5.File
 	loader *dataset.Loader
 	to     storage.Storage
-	queue  storage.Queue
-	marks  [inFlight]storage.Mark
+	queue  storage.Stream
+	marks  [inFlight]storage.Event
 }
 
 func newUpload(f *hdf5.File, in folders) (*upload, error) {
@@ -61,18 +61,18 @@ func newUpload(f *hdf5.File, in folders) (*upload, error) {
 		return nil, err
 	}
 	u := &upload{file: f}
-	if u.loader, err = dataset.NewLoader(set, dataset.Options{Batch: uploaded, Shuffle: dataset.None, Alloc: d.Pinned, Held: inFlight}); err != nil {
+	if u.loader, err = dataset.NewLoader(set, dataset.Options{Batch: uploaded, Shuffle: dataset.None, Alloc: d.AllocPinned, Lifetime: inFlight}); err != nil {
 		return nil, err
 	}
 	if u.to, err = d.Alloc(uploaded * x.Shape[1]); err == nil {
 		err = d.Sync() // the memory is there for the other queue
 	}
 	if err == nil {
-		u.queue, err = d.NewQueue()
+		u.queue, err = d.OpenStream()
 	}
 	for i := range u.marks {
 		if err == nil {
-			u.marks[i], err = d.NewMark()
+			u.marks[i], err = d.OpenEvent()
 		}
 	}
 	return u, err
@@ -89,7 +89,7 @@ func (u *upload) once() error {
 		for _, step := range []func() error{
 			m.Wait,
 			func() error { return u.queue.Upload(u.to, 0, bytes.Data.(storage.Host), bytes.Len()) },
-			func() error { return u.queue.Mark(m) },
+			func() error { return u.queue.Record(m) },
 		} {
 			if err := step(); err != nil {
 				return err

@@ -58,7 +58,7 @@ func decode(in folders) (task, error) {
 	if err != nil {
 		return task{}, err
 	}
-	room, err := storage.Room(x.Type, x.Shape...)
+	room, err := storage.Empty(x.Type, x.Shape...)
 	return task{once: func() error { return x.CopyTo(room) }, done: closing(f)}, err
 }
 

@@ -159,7 +159,7 @@ func (d *Device) memoryRange(act string, s storage.Storage, offset, n int) (*mem
 	if !ok || m.device != d {
 		return nil, fmt.Errorf("%s %v: of a storage on %v: %w", act, d, s.Device(), storage.ErrDevice)
 	}
-	if err := storage.Span(m, offset, n); err != nil {
+	if err := storage.CheckRange(m, offset, n); err != nil {
 		return nil, fmt.Errorf("%s %v: %w", act, d, err)
 	}
 	d.retain(m)

@@ -317,7 +317,7 @@ func TestFreedMemoryIsAvailable(t *testing.T) {
 			if err := d.Collect(); err != nil {
 				t.Fatal(err)
 			}
-			n, err := d.Available()
+			n, err := d.FreeMemory()
 			if err != nil {
 				t.Fatal(err)
 			}

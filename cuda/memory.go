@@ -30,7 +30,7 @@ func (m *memory) Len() int               { return m.size }
 func (m *memory) Device() storage.Device { return m.device }
 func (m *memory) Address() uint64        { return m.address }
 func (m *memory) Version() uint64        { return m.version.Load() }
-func (m *memory) Touch()                 { m.version.Add(1) }
+func (m *memory) BumpVersion()           { m.version.Add(1) }
 
 // garbage is memory that nothing can reach any more, until the next Alloc or Pin: the
 // collector's own goroutine does not talk to the driver.

@@ -55,7 +55,7 @@ func (s *Stream) Upload(dst storage.Storage, offset int, src *Pinned, bytes int)
 	if err != nil || bytes == 0 {
 		return err
 	}
-	if err := storage.Span(src, 0, bytes); err != nil {
+	if err := storage.CheckRange(src, 0, bytes); err != nil {
 		return fmt.Errorf("upload to %v: %w", s.device, err)
 	}
 	s.device.retain(src)
@@ -70,7 +70,7 @@ func (s *Stream) Download(dst *Pinned, src storage.Storage, offset, bytes int) e
 	if err != nil || bytes == 0 {
 		return err
 	}
-	if err := storage.Span(dst, 0, bytes); err != nil {
+	if err := storage.CheckRange(dst, 0, bytes); err != nil {
 		return fmt.Errorf("download from %v: %w", s.device, err)
 	}
 	s.device.retain(dst)

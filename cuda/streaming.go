@@ -8,28 +8,28 @@ import (
 )
 
 // What package storage calls a queue is a stream, and a mark an event.
-var _ storage.Streaming = (*Device)(nil)
+var _ storage.AsyncDevice = (*Device)(nil)
 
 // Pinned is Pin, for those who do not know this package.
-func (d *Device) Pinned(size int) (storage.Host, error) { return d.Pin(size) }
+func (d *Device) AllocPinned(size int) (storage.Host, error) { return d.Pin(size) }
 
 // Work returns the stream that kernels and copies of d are issued to.
-func (d *Device) Work() storage.Queue { return queue{d.stream} }
+func (d *Device) ComputeStream() storage.Stream { return queue{d.stream} }
 
-// NewQueue returns a stream beside it. Close it.
-func (d *Device) NewQueue() (storage.Queue, error) {
+// OpenStream returns a stream beside it. Close it.
+func (d *Device) OpenStream() (storage.Stream, error) {
 	s, err := d.NewStream()
 	return queue{s}, err
 }
 
-// NewMark returns a timer that nothing waits for yet. Close it.
-func (d *Device) NewMark() (storage.Mark, error) {
+// OpenEvent returns a timer that nothing waits for yet. Close it.
+func (d *Device) OpenEvent() (storage.Event, error) {
 	e, err := d.NewTimer()
 	return mark{e}, err
 }
 
 // Available waits, and returns how many bytes of the device's memory are free.
-func (d *Device) Available() (int, error) {
+func (d *Device) FreeMemory() (int, error) {
 	if err := d.ready(); err != nil {
 		return 0, err
 	}
@@ -50,13 +50,13 @@ func (q queue) Upload(dst storage.Storage, offset int, src storage.Host, n int) 
 	return q.stream.Upload(dst, offset, p, n)
 }
 
-func (q queue) Mark(m storage.Mark) error {
+func (q queue) Record(m storage.Event) error {
 	return q.of(m, func(e *Event) error { return e.Record(q.stream) })
 }
 
-func (q queue) After(m storage.Mark) error { return q.of(m, q.stream.WaitEvent) }
+func (q queue) WaitEvent(m storage.Event) error { return q.of(m, q.stream.WaitEvent) }
 
-func (q queue) of(m storage.Mark, do func(*Event) error) error {
+func (q queue) of(m storage.Event, do func(*Event) error) error {
 	e, err := q.stream.device.marked(m)
 	if err != nil {
 		return err
@@ -69,7 +69,7 @@ func (q queue) Close() error { return q.stream.Close() }
 type mark struct{ *Event }
 
 // marked returns the event that a mark of d is.
-func (d *Device) marked(m storage.Mark) (*Event, error) {
+func (d *Device) marked(m storage.Event) (*Event, error) {
 	e, ok := m.(mark)
 	if !ok || e.device != d {
 		return nil, fmt.Errorf("%v: a mark of another device: %w", d, storage.ErrDevice)
@@ -77,7 +77,7 @@ func (d *Device) marked(m storage.Mark) (*Event, error) {
 	return e.Event, nil
 }
 
-func (m mark) Since(earlier storage.Mark) (time.Duration, bool, error) {
+func (m mark) Since(earlier storage.Event) (time.Duration, bool, error) {
 	e, err := m.device.marked(earlier)
 	if err != nil {
 		return 0, false, err

@@ -15,25 +15,25 @@ import (
 // A column is one field of every sample of a table.
 type column struct {
 	Field
-	data  storage.Array // its first axis counts samples
-	size  int           // bytes in one sample
-	steps int           // rows of the source in one sample, which its neighbours share; see Steps
-	chunk int           // how many rows a chunked source decodes together; 1 if it is not chunked
-	band  int           // how many samples are best read together: those of a chunk, or of as many as one sample reaches over
-	ahead int           // rows of the source's first chunk that come before sample 0
+	data      storage.Array // its first axis counts samples
+	size      int           // bytes in one sample
+	windowLen int           // rows of the source in one sample, which its neighbours share; see Steps
+	chunk     int           // how many rows a chunked source decodes together; 1 if it is not chunked
+	rowGroup  int           // how many samples are best read together: those of a chunk, or of as many as one sample reaches over
+	skipped   int           // rows of the source's first chunk that come before sample 0
 
-	held func() (storage.Array, error) // the whole column decoded, if it is small; else nil
+	cached func() (storage.Array, error) // the whole column decoded, if it is small; else nil
 }
 
 func newColumn(name string, a storage.Array) (*column, error) {
-	c := &column{data: a, steps: 1, chunk: 1, band: 1}
+	c := &column{data: a, windowLen: 1, chunk: 1, rowGroup: 1}
 	if !a.Type.Valid() {
 		return nil, fmt.Errorf("dataset: %s: elements of %v cannot be loaded: %w", name, a.Type, dtype.ErrType)
 	}
 	if a.Rank() == 0 {
 		return nil, fmt.Errorf("dataset: %s: a single %v has no axis that counts samples: %w", name, a.Type, views.ErrShape)
 	}
-	inner, err := views.Checked(a.Shape[1:], math.MaxInt/a.Type.Size())
+	inner, err := views.New(a.Shape[1:], math.MaxInt/a.Type.Size())
 	if err != nil {
 		return nil, fmt.Errorf("dataset: %s: a sample: %w", name, err)
 	}
@@ -45,10 +45,10 @@ func newColumn(name string, a storage.Array) (*column, error) {
 	switch data := a.Data.(type) {
 	case storage.Chunked:
 		var rows views.View
-		rows, c.steps = steps(a.View)
-		c.chunk, c.ahead = bands(rows, data)
-		if c.band = c.chunk; len(data.ChunkShape()) > 0 {
-			c.band = (c.steps + c.chunk - 1) / c.chunk * c.chunk
+		rows, c.windowLen = windows(a.View)
+		c.chunk, c.skipped = rowGroups(rows, data)
+		if c.rowGroup = c.chunk; len(data.ChunkShape()) > 0 {
+			c.rowGroup = (c.windowLen + c.chunk - 1) / c.chunk * c.chunk
 		}
 	case storage.Source, storage.Host:
 	default:
@@ -60,7 +60,7 @@ func newColumn(name string, a storage.Array) (*column, error) {
 // bands returns how many rows of v lie in one chunk of s, and how many of the
 // chunk that row 0 lies in come before it. A view that does not walk forward
 // along the first axis, in steps that divide a chunk, has bands of one row.
-func bands(v views.View, s storage.Chunked) (band, ahead int) {
+func rowGroups(v views.View, s storage.Chunked) (band, ahead int) {
 	shape, chunk := s.Shape(), s.ChunkShape()
 	if len(shape) == 0 || len(chunk) != len(shape) || v.Shape[0] == 0 {
 		return 1, 0
@@ -77,28 +77,28 @@ func bands(v views.View, s storage.Chunked) (band, ahead int) {
 }
 
 // chunked reports whether neighbouring samples are decoded together.
-func (c *column) chunked() bool { return c.held == nil && c.band > 1 }
+func (c *column) chunked() bool { return c.cached == nil && c.rowGroup > 1 }
 
 // of returns which band a sample lies in.
-func (c *column) of(row int) int { return (row + c.ahead) / c.band }
+func (c *column) groupOf(row int) int { return (row + c.skipped) / c.rowGroup }
 
 // hold makes the first read decode the whole column, which stays in memory.
-func (c *column) hold() {
-	c.held = sync.OnceValues(func() (storage.Array, error) {
-		rows, n := steps(c.data.View)
+func (c *column) cacheWhole() {
+	c.cached = sync.OnceValues(func() (storage.Array, error) {
+		rows, n := windows(c.data.View)
 		held, err := c.data.With(rows).To(storage.CPU)
 		if err != nil || n == 1 {
 			return held, err
 		}
-		return Steps(held, n)
+		return SlidingWindows(held, n)
 	})
 }
 
 // gather copies the samples at rows to dst: sample rows[k] to place to[k], or k without to.
 func (c *column) gather(dst []byte, rows, to []int) error {
 	data := c.data
-	if c.held != nil {
-		held, err := c.held()
+	if c.cached != nil {
+		held, err := c.cached()
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.Name, err)
 		}
@@ -108,8 +108,8 @@ func (c *column) gather(dst []byte, rows, to []int) error {
 	switch from := data.Data.(type) {
 	case storage.Host:
 		c.gatherBytes(dst, from.Bytes(), data.View, rows, to)
-	case storage.Lender:
-		err = from.Use(func(b []byte) error {
+	case storage.MappedSource:
+		err = from.WithBytes(func(b []byte) error {
 			c.gatherBytes(dst, b, data.View, rows, to)
 			return nil
 		})
@@ -133,7 +133,7 @@ func (c *column) gatherBytes(dst, src []byte, v views.View, rows, to []int) {
 	if !row.Contiguous() {
 		for k, r := range rows {
 			row.Offset = v.Offset + r*v.Stride[0]
-			storage.Gather(dst[place(to, k)*c.size:][:c.size], src, c.Type, row)
+			storage.Gather(dst[destination(to, k)*c.size:][:c.size], src, c.Type, row)
 		}
 		return
 	}
@@ -144,9 +144,9 @@ func (c *column) gatherBytes(dst, src []byte, v views.View, rows, to []int) {
 	for k := 0; k < len(rows); {
 		n := 1
 		if step == c.size {
-			n = stretch(rows[k:], to, k)
+			n = consecutive(rows[k:], to, k)
 		}
-		at := place(to, k) * c.size
+		at := destination(to, k) * c.size
 		copy(dst[at:at+n*c.size], src[start+rows[k]*step:])
 		k += n
 	}
@@ -156,7 +156,7 @@ func (c *column) gatherBytes(dst, src []byte, v views.View, rows, to []int) {
 func gatherScalars(dst, src []byte, size, step int, rows, to []int) {
 	order := binary.LittleEndian // of no consequence: what is read is written alike
 	for k, row := range rows {
-		at, from := place(to, k)*size, row*step
+		at, from := destination(to, k)*size, row*step
 		switch size {
 		case 1:
 			dst[at] = src[from]
@@ -171,8 +171,8 @@ func gatherScalars(dst, src []byte, size, step int, rows, to []int) {
 // gatherSource reads whole bands, which costs no more than a part of one, and
 // each only once for one call.
 func (c *column) gatherSource(dst []byte, rows, to []int) error {
-	if n := stretch(rows, to, 0); n == len(rows) {
-		at := place(to, 0) * c.size
+	if n := consecutive(rows, to, 0); n == len(rows) {
+		at := destination(to, 0) * c.size
 		return c.read(dst[at:at+n*c.size], rows[0], n)
 	}
 	work := scratches.Get().(*scratch)
@@ -183,7 +183,7 @@ func (c *column) gatherSource(dst []byte, rows, to []int) error {
 	}
 	slices.SortFunc(order, func(a, b int) int { return rows[a] - rows[b] })
 	for len(order) > 0 {
-		first, end := c.together(rows[order[0]])
+		first, end := c.groupBounds(rows[order[0]])
 		n := 1
 		for n < len(order) && rows[order[n]] < end {
 			n++
@@ -193,7 +193,7 @@ func (c *column) gatherSource(dst []byte, rows, to []int) error {
 			return err
 		}
 		for _, k := range order[:n] {
-			copy(dst[place(to, k)*c.size:][:c.size], band[(rows[k]-first)*c.size:])
+			copy(dst[destination(to, k)*c.size:][:c.size], band[(rows[k]-first)*c.size:])
 		}
 		order = order[n:]
 	}
@@ -201,24 +201,24 @@ func (c *column) gatherSource(dst []byte, rows, to []int) error {
 }
 
 // together returns the rows [first, end) of the band that row lies in.
-func (c *column) together(row int) (first, end int) {
-	first = c.of(row)*c.band - c.ahead
-	return max(0, first), min(first+c.band, c.data.Shape[0])
+func (c *column) groupBounds(row int) (first, end int) {
+	first = c.groupOf(row)*c.rowGroup - c.skipped
+	return max(0, first), min(first+c.rowGroup, c.data.Shape[0])
 }
 
 // read fetches n samples from row on. What they share is fetched once.
 func (c *column) read(dst []byte, row, n int) error {
 	source := c.data.Data.(storage.Source)
-	if c.steps == 1 {
+	if c.windowLen == 1 {
 		return source.ReadView(dst, c.Type, samples(c.data.View, row, n))
 	}
-	rows, _ := steps(c.data.View)
-	step := c.size / c.steps
+	rows, _ := windows(c.data.View)
+	step := c.size / c.windowLen
 	if n == 1 {
-		return source.ReadView(dst, c.Type, samples(rows, row, c.steps))
+		return source.ReadView(dst, c.Type, samples(rows, row, c.windowLen))
 	}
-	single := make([]byte, (n+c.steps-1)*step)
-	if err := source.ReadView(single, c.Type, samples(rows, row, n+c.steps-1)); err != nil {
+	single := make([]byte, (n+c.windowLen-1)*step)
+	if err := source.ReadView(single, c.Type, samples(rows, row, n+c.windowLen-1)); err != nil {
 		return err
 	}
 	for k := range n {
@@ -236,7 +236,7 @@ func samples(v views.View, first, n int) views.View {
 }
 
 // place returns where the k-th of some rows goes.
-func place(to []int, k int) int {
+func destination(to []int, k int) int {
 	if to == nil {
 		return k
 	}
@@ -245,7 +245,7 @@ func place(to []int, k int) int {
 
 // stretch returns how many of rows, the k-th of a call on, are neighbours that go to
 // neighbouring places.
-func stretch(rows, to []int, k int) int {
+func consecutive(rows, to []int, k int) int {
 	n := 1
 	for n < len(rows) && rows[n] == rows[0]+n && (to == nil || to[k+n] == to[k]+n) {
 		n++

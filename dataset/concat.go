@@ -10,7 +10,7 @@ import (
 
 // A chain is several datasets, one after the other.
 type chain struct {
-	parts []scatterer
+	parts []scatterReader
 	ends  []int // ends[i]: samples up to the end of part i
 }
 
@@ -26,7 +26,7 @@ func Concat(ds ...Dataset) (Dataset, error) {
 			return nil, fmt.Errorf("dataset: part %d has the fields %v, the first %v; they have to agree: %w", i, d.Fields(), ds[0].Fields(), views.ErrShape)
 		}
 		total += d.Len()
-		c.parts, c.ends = append(c.parts, scattererOf(d)), append(c.ends, total)
+		c.parts, c.ends = append(c.parts, scatterReaderOf(d)), append(c.ends, total)
 	}
 	return c, nil
 }
@@ -72,7 +72,7 @@ func (c *chain) scatter(into Batch, room int, rows, to []int) error {
 		part, start := c.part(rows[order[k]])
 		first := k
 		for ; k < len(order) && rows[order[k]] < c.ends[part]; k++ {
-			below[k], at[k] = rows[order[k]]-start, place(to, order[k])
+			below[k], at[k] = rows[order[k]]-start, destination(to, order[k])
 		}
 		if err := c.parts[part].scatter(into, room, below[first:k], at[first:k]); err != nil {
 			return err
@@ -108,7 +108,7 @@ const evenBlock = 1 << 20
 
 // evenBlocks cuts d into blocks of about evenBlock bytes.
 func evenBlocks(d Dataset) (ends []int) {
-	rows := max(1, evenBlock/max(1, sampleBytes(d)), d.Len()/mostBlocks)
+	rows := max(1, evenBlock/max(1, sampleBytes(d)), d.Len()/maxBlocks)
 	for end := rows; end < d.Len(); end += rows {
 		ends = append(ends, end)
 	}

@@ -7,7 +7,7 @@
 //
 // The order of samples is a pure function of seed and epoch: not of the number
 // of readers, nor of memory, nor of where an epoch is resumed. All state there
-// is to save is one number, the samples consumed ([Batch.Next]).
+// is to save is one number, the samples consumed ([Batch.Consumed]).
 package dataset
 
 import (
@@ -72,10 +72,10 @@ func Bytes(d Dataset) float64 { return float64(d.Len()) * float64(sampleBytes(d)
 
 // A Batch is host memory for some samples of a Dataset.
 type Batch struct {
-	Fields []storage.Array // in the dataset's order; the first axis counts samples
-	Rows   []int           // which samples of the dataset they are
-	Next   int             // samples consumed of the epoch once this batch is
-	Waited time.Duration   // how long the loop waited for this batch
+	Fields   []storage.Array // in the dataset's order; the first axis counts samples
+	Rows     []int           // which samples of the dataset they are
+	Consumed int             // samples consumed of the epoch once this batch is
+	Waited   time.Duration   // how long the loop waited for this batch
 
 	whole []storage.Array // Fields with all the room there is
 	data  [][]byte        // of whole
@@ -92,7 +92,7 @@ func NewBatch(d Dataset, samples int) (*Batch, error) { return newBatch(d, sampl
 
 // newBatch is NewBatch in memory of alloc, or the host's if that is nil.
 func newBatch(d Dataset, samples int, alloc func(size int) (storage.Host, error)) (*Batch, error) {
-	b, err := newRoom(d, samples, alloc)
+	b, err := allocBatch(d, samples, alloc)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +102,7 @@ func newBatch(d Dataset, samples int, alloc func(size int) (storage.Host, error)
 }
 
 // newRoom is NewBatch without the list of rows.
-func newRoom(d Dataset, samples int, alloc func(size int) (storage.Host, error)) (*Batch, error) {
+func allocBatch(d Dataset, samples int, alloc func(size int) (storage.Host, error)) (*Batch, error) {
 	b := &Batch{}
 	for _, f := range d.Fields() {
 		a, err := f.room(samples, alloc)
@@ -119,9 +119,9 @@ func newRoom(d Dataset, samples int, alloc func(size int) (storage.Host, error))
 func (f Field) room(samples int, alloc func(size int) (storage.Host, error)) (storage.Array, error) {
 	shape := append([]int{samples}, f.Shape...)
 	if alloc == nil {
-		return storage.Room(f.Type, shape...)
+		return storage.Empty(f.Type, shape...)
 	}
-	v, err := views.Checked(shape, math.MaxInt/f.Type.Size())
+	v, err := views.New(shape, math.MaxInt/f.Type.Size())
 	if err != nil {
 		return storage.Array{}, err
 	}

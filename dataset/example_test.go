@@ -24,7 +24,7 @@ func Example() {
 			return
 		}
 		x, y := batch.Fields[0], batch.Fields[1]
-		fmt.Println(x, y, batch.Rows, storage.Elements[int64](y)[:len(batch.Rows)], batch.Next)
+		fmt.Println(x, y, batch.Rows, storage.Elements[int64](y)[:len(batch.Rows)], batch.Consumed)
 	}
 	// Output:
 	// uint8[2 2] on cpu int64[2] on cpu [1 0] [1 0] 2
@@ -69,9 +69,9 @@ func ExampleSplit() {
 }
 
 // Stretches of a time series, and rows of different lengths, are arrays like any other.
-func ExampleSteps() {
+func ExampleSlidingWindows() {
 	series := storage.From([]float32{0, 10, 20, 30, 40}, 5)
-	stretches, err := dataset.Steps(series, 3)
+	stretches, err := dataset.SlidingWindows(series, 3)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -94,6 +94,6 @@ func ExampleOffsets() {
 		return
 	}
 	elements, err := storage.Read[uint8](padded)
-	fmt.Println(rows.Rows, rows.Longest, elements, err)
+	fmt.Println(rows.Rows, rows.MaxLength, elements, err)
 	// Output: 4 3 [1 2 0 0 4 0 5 6] <nil>
 }

@@ -13,42 +13,42 @@ import (
 // A Loader yields the epochs of a Dataset batch by batch, reading ahead. What
 // is decoded stays for the next epoch if the memory allowed holds all of it.
 type Loader struct {
-	d    scatterer
+	d    scatterReader
 	o    Options
 	plan Plan
 
 	blocks  blocks
-	slots   *slots // of decoded blocks; nil if samples are read from d
+	slots   *blockCache // of decoded blocks; nil if samples are read from d
 	batches []*Batch
 	busy    atomic.Bool
 }
 
 // NewLoader plans the loading of d. Epoch and Start of o are left to Loader.Epoch.
 func NewLoader(d Dataset, o Options) (*Loader, error) {
-	o, err := o.settled(d.Len())
+	o, err := o.withDefaults(d.Len())
 	if err != nil {
 		return nil, err
 	}
-	p, err := newPlanner(scattererOf(d), o)
+	p, err := newPlanner(scatterReaderOf(d), o)
 	if err != nil {
 		return nil, err
 	}
 	l := &Loader{d: p.d, o: o, plan: p.plan, blocks: p.blocks}
-	if p.plan.Slots > 0 {
-		l.slots = newSlots(p.d, p.blocks, p.plan)
+	if p.plan.CachedBlocks > 0 {
+		l.slots = newBlockCache(p.d, p.blocks, p.plan)
 	}
 	if o.OrderOnly {
 		return l, nil
 	}
-	if err := l.stock(); err != nil {
+	if err := l.allocBatches(); err != nil {
 		return nil, err
 	}
 	return l, nil
 }
 
 // stock makes batches until there are as many as are in hand at a time.
-func (l *Loader) stock() error {
-	for len(l.batches) < batchesInHand(l.o) {
+func (l *Loader) allocBatches() error {
+	for len(l.batches) < batchesInFlight(l.o) {
 		b, err := newBatch(l.d, min(l.o.Batch, l.d.Len()), l.o.Alloc)
 		if err != nil {
 			return err
@@ -79,7 +79,7 @@ func (l *Loader) Fields() []Field { return l.d.Fields() }
 // Epoch yields the batches of an epoch that come after the first start samples
 // of this rank's share. The order is the same wherever it starts.
 //
-// A batch is valid until the loop takes the next one, and Options.Held more, unless
+// A batch is valid until the loop takes the next one, and Options.Lifetime more, unless
 // it calls Keep.
 // An error comes with the batch it belongs to, whose fields are then worth
 // nothing; the loop may go on to the next. When ctx is done the batch is nil,
@@ -95,11 +95,11 @@ func (l *Loader) Epoch(ctx context.Context, epoch, start int) iter.Seq2[*Batch, 
 			return
 		}
 		defer l.busy.Store(false)
-		if err := l.stock(); err != nil {
+		if err := l.allocBatches(); err != nil {
 			yield(nil, err)
 			return
 		}
-		r := l.run(ctx, epoch, start)
+		r := l.startEpoch(ctx, epoch, start)
 		defer r.stop()
 		var held []*Batch
 		for {
@@ -118,7 +118,7 @@ func (l *Loader) Epoch(ctx context.Context, epoch, start int) iter.Seq2[*Batch, 
 				yield(nil, err)
 				return
 			}
-			if held = append(held, b); len(held) > l.o.Held {
+			if held = append(held, b); len(held) > l.o.Lifetime {
 				r.release(held[0])
 				held = slices.Delete(held, 0, 1)
 			}
@@ -128,7 +128,7 @@ func (l *Loader) Epoch(ctx context.Context, epoch, start int) iter.Seq2[*Batch, 
 
 // Rows yields which samples the batches of Epoch are, and how many of the epoch
 // are consumed after each. Nothing is read; the rows are valid until the next.
-func (l *Loader) Rows(epoch, start int) iter.Seq2[[]int, int] {
+func (l *Loader) Order(epoch, start int) iter.Seq2[[]int, int] {
 	return func(yield func(rows []int, next int) bool) {
 		o, rows := l.order(epoch), make([]int, l.o.Batch)
 		for end := l.limit(start); start < end; {
@@ -145,10 +145,10 @@ func (l *Loader) Rows(epoch, start int) iter.Seq2[[]int, int] {
 func (l *Loader) order(epoch int) order {
 	key := mix(l.o.Seed, mix(epochKey, uint64(epoch)))
 	if l.plan.Window > 0 {
-		return newWindow(l.blocks, l.plan.Window, key, l.plan.Shuffle == None, l.o.Rank, l.o.World)
+		return newWindowOrder(l.blocks, l.plan.Window, key, l.plan.Shuffle == None, l.o.Rank, l.o.World)
 	}
 	first, end := share(l.d.Len(), l.o.Rank, l.o.World)
-	o := free{first: first, total: end - first, permutation: permute(l.d.Len(), key), shuffled: l.plan.Shuffle != None}
+	o := permutedOrder{first: first, total: end - first, permutation: permute(l.d.Len(), key), shuffled: l.plan.Shuffle != None}
 	if l.slots != nil {
 		o.blocks = l.blocks.count()
 	}
@@ -164,7 +164,7 @@ func (l *Loader) limit(start int) int {
 }
 
 // Keep makes b the caller's for good. The loader makes another in its place.
-func (b *Batch) Keep() { b.kept = true }
+func (b *Batch) Retain() { b.kept = true }
 
 // reclaim takes back a batch the loop is done with, or makes one in its place.
 func (l *Loader) reclaim(b *Batch) (*Batch, error) {
@@ -172,7 +172,7 @@ func (l *Loader) reclaim(b *Batch) (*Batch, error) {
 		return b, nil
 	}
 	l.batches = slices.DeleteFunc(l.batches, func(other *Batch) bool { return other == b })
-	if err := l.stock(); err != nil {
+	if err := l.allocBatches(); err != nil {
 		return nil, err
 	}
 	return l.batches[len(l.batches)-1], nil

@@ -67,7 +67,7 @@ func stretches(t testing.TB, n int) (all []specimen) {
 	}
 	_, y := pairs(n)
 	of := func(a storage.Array, y storage.Array) Dataset {
-		return must[Dataset](t)(Of(Named{"x", must[storage.Array](t)(Steps(a, 6))}, Named{"y", y}))
+		return must[Dataset](t)(Of(Named{"x", must[storage.Array](t)(SlidingWindows(a, 6))}, Named{"y", y}))
 	}
 	whole := storage.From(line, n+5)
 	all = append(all, specimen{name: "stretches", d: of(whole, y), origin: same, x: x})
@@ -79,13 +79,13 @@ func stretches(t testing.TB, n int) (all []specimen) {
 	var origins []int
 	for first := 0; first < n; first += 13 {
 		end := min(first+13, n)
-		rows := Rows{}
+		rows := RowSet{}
 		for row := first; row < end+5; row++ {
 			if row%11 != 3 {
 				rows = append(rows, row-first)
 			}
 		}
-		rows = rows.Steps(6)
+		rows = rows.WindowStarts(6)
 		part := newFake(storage.From(line[first:end+5], end-first+5), 5).Array()
 		episodes = append(episodes, must[Dataset](t)(Subset(of(part, y.With(samples(y.View, first, end-first))), rows)))
 		for _, row := range rows {
@@ -155,8 +155,8 @@ func rows(t testing.TB, l *Loader, epoch, start int, s specimen) []int {
 		}
 		checkSamples(t, b, s)
 		all = append(all, b.Rows...)
-		if b.Next != start+len(all) {
-			t.Fatalf("next is %d after %d samples from %d on", b.Next, len(all), start)
+		if b.Consumed != start+len(all) {
+			t.Fatalf("next is %d after %d samples from %d on", b.Consumed, len(all), start)
 		}
 	}
 	return all
@@ -310,8 +310,8 @@ func TestChunksAreDecodedOnceAnEpoch(t *testing.T) {
 			test.o.Memory = leastMemory(d, test.o)
 		}
 		l := must[*Loader](t)(NewLoader(d, test.o))
-		if l.Plan().Kept != test.kept {
-			t.Fatalf("%s: kept is %v, want %v", test.name, l.Plan().Kept, test.kept)
+		if l.Plan().CacheAll != test.kept {
+			t.Fatalf("%s: kept is %v, want %v", test.name, l.Plan().CacheAll, test.kept)
 		}
 		for epoch := range 3 {
 			rows(t, l, epoch, 0, specimen{origin: same})
@@ -381,7 +381,7 @@ func TestTornDataSpoilsOnlyWhatHoldsIt(t *testing.T) {
 			o.Memory = leastMemory(s.d, o)
 			l := must[*Loader](t)(NewLoader(s.d, o))
 			bad := unreadable(t, s.d)
-			near := l.Plan().Block + 12 // that many are decoded together at most
+			near := l.Plan().BlockSize + 12 // that many are decoded together at most
 			torn, total := 0, 0
 			for b, err := range l.Epoch(t.Context(), 0, 0) {
 				total += len(b.Rows)
@@ -510,7 +510,7 @@ func TestKeptBatchesStay(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			b.Keep()
+			b.Retain()
 			kept, order = append(kept, b), append(order, slices.Clone(b.Rows))
 			if len(kept) == 20 {
 				break
@@ -527,18 +527,18 @@ func TestKeptBatchesStay(t *testing.T) {
 }
 
 // kept counts the bytes that d keeps besides batches and blocks.
-func kept(d scatterer) (total int) {
+func kept(d scatterReader) (total int) {
 	switch d := d.(type) {
 	case *subset:
-		return kept(d.scatterer) + 8*len(d.rows)
+		return kept(d.scatterReader) + 8*len(d.rows)
 	case *chain:
 		for _, part := range d.parts {
 			total += kept(part)
 		}
 	case *table:
 		for _, c := range d.columns {
-			if c.held != nil {
-				held, _ := c.held()
+			if c.cached != nil {
+				held, _ := c.cached()
 				total += held.Data.Len()
 			}
 			if rows, ok := c.data.Data.(*padded); ok {
@@ -591,7 +591,7 @@ func TestAmplificationIsWhatDecodesCost(t *testing.T) {
 		}{{0, 1}, {0.5, 1}, {0, 6}} {
 			fake := newFake(x, 10)
 			labels := y.With(samples(y.View, 0, 2000-test.steps+1))
-			d := must[Dataset](t)(Of(Named{"x", must[storage.Array](t)(Steps(fake.Array(), test.steps))}, Named{"y", labels}))
+			d := must[Dataset](t)(Of(Named{"x", must[storage.Array](t)(SlidingWindows(fake.Array(), test.steps))}, Named{"y", labels}))
 			if test.share > 0 {
 				_, d, _ = Split(d, test.share, 3)
 			}

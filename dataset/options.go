@@ -22,7 +22,7 @@ type Options struct {
 	Memory   int64   // bytes the loader may hold; 0 takes 512 MiB, or more if that is not enough
 	Rank     int     // this process's share of each epoch is Rank of World
 	World    int     // 0 counts as 1
-	Held     int     // turns of the loop that a batch stays valid beyond the next one
+	Lifetime int     // turns of the loop that a batch stays valid beyond the next one
 	// OrderOnly is for a loader that only says, by Rows, which samples are next: it
 	// reads none, and so takes no memory.
 	OrderOnly bool
@@ -34,23 +34,23 @@ type Options struct {
 // What a loader makes itself comfortable with, and what it takes at most, unless
 // told: a file may declare far more samples than it holds.
 const (
-	defaultMemory = 512 << 20
-	mostUnasked   = 16 << 30
+	defaultMemory    = 512 << 20
+	maxDefaultMemory = 16 << 30
 )
 
 // ErrMemory is what would not fit into Options.Memory, or 16 GiB if that is 0.
 var ErrMemory = errors.New("more memory than is allowed")
 
 // settled returns o with its defaults filled in, for a dataset of n samples.
-func (o Options) settled(n int) (Options, error) {
+func (o Options) withDefaults(n int) (Options, error) {
 	o.World = max(o.World, 1)
 	switch {
 	case o.Batch < 1:
 		return o, fmt.Errorf("dataset: batches of %d samples; choose at least 1", o.Batch)
 	case int(o.Shuffle) >= len(shuffles):
 		return o, fmt.Errorf("dataset: unknown shuffle %d; choose Auto, None, Window or Exact", o.Shuffle)
-	case o.Window < 0, o.Workers < 0, o.Memory < 0, o.Held < 0:
-		return o, fmt.Errorf("dataset: window %d, workers %d, memory %d, held %d; none may be negative", o.Window, o.Workers, o.Memory, o.Held)
+	case o.Window < 0, o.Workers < 0, o.Memory < 0, o.Lifetime < 0:
+		return o, fmt.Errorf("dataset: window %d, workers %d, memory %d, held %d; none may be negative", o.Window, o.Workers, o.Memory, o.Lifetime)
 	case o.Rank < 0 || o.Rank >= o.World:
 		return o, fmt.Errorf("dataset: rank %d of %d; choose 0 to %d", o.Rank, o.World, o.World-1)
 	}

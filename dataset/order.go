@@ -50,18 +50,18 @@ func deal(o order, rows []int, pos int) {
 }
 
 // A free order needs all blocks, or none, all the time.
-type free struct {
+type permutedOrder struct {
 	first, total int // the rank's positions in the whole order, and how many
 	blocks       int
 	shuffled     bool
 	permutation
 }
 
-func (o free) round(int) (from, to, end int) { return 0, o.blocks, o.total }
-func (o free) line() int                     { return o.blocks }
-func (o free) block(place int) int           { return place }
+func (o permutedOrder) round(int) (from, to, end int) { return 0, o.blocks, o.total }
+func (o permutedOrder) line() int                     { return o.blocks }
+func (o permutedOrder) block(place int) int           { return place }
 
-func (o free) deal(rows []int, pos int) {
+func (o permutedOrder) deal(rows []int, pos int) {
 	for k := range rows {
 		rows[k] = o.first + pos + k
 		if o.shuffled {

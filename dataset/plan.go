@@ -7,17 +7,17 @@ import (
 
 // A Plan is what a Loader is going to do, in figures.
 type Plan struct {
-	Samples int     // in this rank's epoch
-	Batches int     // of them
-	Shuffle Shuffle // what Auto became
-	Window  int     // blocks open at a time; 0 if there are none
-	Blocks  int     // in the whole dataset; 0 if every sample is read alone
-	Block   int     // samples in the largest
+	Samples   int     // in this rank's epoch
+	Batches   int     // of them
+	Shuffle   Shuffle // what Auto became
+	Window    int     // blocks open at a time; 0 if there are none
+	Blocks    int     // in the whole dataset; 0 if every sample is read alone
+	BlockSize int     // samples in the largest
 
-	Slots  int   // decoded blocks held at a time
-	Kept   bool  // every decoded block stays for the next epoch
-	Held   bool  // the pages of a window's blocks stay in memory, though nothing is decoded
-	Memory int64 // bytes held at most
+	CachedBlocks int   // decoded blocks held at a time
+	CacheAll     bool  // every decoded block stays for the next epoch
+	KeepPages    bool  // the pages of a window's blocks stay in memory, though nothing is decoded
+	Memory       int64 // bytes held at most
 
 	// Amplification is how many samples are decoded for each one delivered, 0 if
 	// none are. In an exact order on chunked data it is what to expect of chance.
@@ -29,15 +29,15 @@ type Plan struct {
 // that keep class-sorted files mixed and huge chunks affordable.
 const (
 	windowBytes = 64 << 20
-	fewestOpen  = 16
-	mostOpen    = 64
+	minOpen     = 16
+	maxOpen     = 64
 	mixedRows   = 4096 // small blocks: at least this many samples to draw from
 )
 
 // defaultWindow depends on the data only, so that the order does.
 func defaultWindow(blockRows, sampleBytes int) int {
-	most := max(mostOpen, mixedRows/max(1, blockRows))
-	return min(max(windowBytes/max(1, blockRows*sampleBytes), fewestOpen), most)
+	most := max(maxOpen, mixedRows/max(1, blockRows))
+	return min(max(windowBytes/max(1, blockRows*sampleBytes), minOpen), most)
 }
 
 // lookahead is how many blocks beyond the window each worker may have decoded.
@@ -46,7 +46,7 @@ const lookahead = 2
 // planner gathers what a Plan follows from.
 type planner struct {
 	o       Options
-	d       scatterer
+	d       scatterReader
 	blocks  blocks
 	decoded int
 	sample  int // bytes
@@ -55,7 +55,7 @@ type planner struct {
 	undecoded bool // samples can be read alone
 }
 
-func newPlanner(d scatterer, o Options) (*planner, error) {
+func newPlanner(d scatterReader, o Options) (*planner, error) {
 	p := &planner{o: o, d: d, undecoded: len(tables(d)) > 0 && undecoded(d), sample: max(1, sampleBytes(d))}
 	ends, decoded := blocksOf(d)
 	if ends == nil && (o.Shuffle == Window || o.Shuffle == Auto && onDisk(d) > beyondCache) {
@@ -77,7 +77,7 @@ func newPlanner(d scatterer, o Options) (*planner, error) {
 // shape settles the order.
 func (p *planner) shape() {
 	first, end := share(p.d.Len(), p.o.Rank, p.o.World)
-	p.plan = Plan{Samples: end - first, Blocks: p.blocks.count(), Block: p.blocks.largest, Shuffle: p.o.Shuffle}
+	p.plan = Plan{Samples: end - first, Blocks: p.blocks.count(), BlockSize: p.blocks.largest, Shuffle: p.o.Shuffle}
 	p.plan.Batches = (p.plan.Samples + p.o.Batch - 1) / p.o.Batch
 	if p.o.DropLast {
 		p.plan.Batches = p.plan.Samples / p.o.Batch
@@ -102,36 +102,36 @@ func (p *planner) shape() {
 }
 
 // batchesInHand is how many batches are being filled, waiting, or in use.
-func batchesInHand(o Options) int { return o.Workers + 2 + o.Held }
+func batchesInFlight(o Options) int { return o.Workers + 2 + o.Lifetime }
 
 // fit settles what is held in memory: as much as helps, within what is allowed.
 // Sizes are floats because files may declare what no integer holds.
 func (p *planner) fit() error {
-	wanted, allowed := float64(defaultMemory), float64(mostUnasked)
+	wanted, allowed := float64(defaultMemory), float64(maxDefaultMemory)
 	if p.o.Memory > 0 {
 		wanted, allowed = float64(p.o.Memory), float64(p.o.Memory)
 	}
 	sample := float64(p.sample)
 	block, all := float64(p.blocks.largest)*sample, float64(p.d.Len())*sample
 	base := float64(p.d.holds()) + p.beside()
-	need := base + float64(batchesInHand(p.o))*float64(p.o.Batch)*sample
+	need := base + float64(batchesInFlight(p.o))*float64(p.o.Batch)*sample
 	blocked := need + p.ordering()
 	switch {
 	case p.plan.Blocks == 0:
 	case all+blocked <= wanted:
-		p.plan.Slots, p.plan.Kept = p.plan.Blocks, true
+		p.plan.CachedBlocks, p.plan.CacheAll = p.plan.Blocks, true
 		need = all + blocked
 	case p.undecoded:
 		need = blocked
 		if pages := float64(p.openAtOnce()) * block; p.plan.Window > 0 && need+pages <= wanted {
-			p.plan.Held = true
+			p.plan.KeepPages = true
 			need += pages
 		}
 	case p.plan.Window > 0:
 		least := min(p.plan.Window+1, p.plan.Blocks)
 		room := int(max(0, min(allowed-blocked, all)) / block)
-		p.plan.Slots = max(least, min(p.plan.Window+lookahead*p.o.Workers, p.plan.Blocks, room))
-		need = blocked + float64(p.plan.Slots)*block
+		p.plan.CachedBlocks = max(least, min(p.plan.Window+lookahead*p.o.Workers, p.plan.Blocks, room))
+		need = blocked + float64(p.plan.CachedBlocks)*block
 	}
 	if need > allowed {
 		return p.refuse(need, allowed)
@@ -144,7 +144,7 @@ func (p *planner) fit() error {
 // batches of several rounds are in hand.
 func (p *planner) openAtOnce() int {
 	rounds := p.o.Batch/max(1, p.blocks.largest) + 2 // that a batch reaches over
-	return min(p.plan.Blocks, p.plan.Window+lookahead*p.o.Workers+batchesInHand(p.o)*rounds)
+	return min(p.plan.Blocks, p.plan.Window+lookahead*p.o.Workers+batchesInFlight(p.o)*rounds)
 }
 
 // beside returns the bytes workers, and the loop, decode blocks to before they pick samples out.
@@ -185,10 +185,10 @@ func (p *planner) noteOrder() {
 // noteReading settles what the user should know of what it takes to read.
 func (p *planner) noteReading() {
 	p.plan.Amplification = float64(p.decoded) / float64(max(1, p.d.Len()))
-	if p.undecoded && p.plan.Slots == 0 {
+	if p.undecoded && p.plan.CachedBlocks == 0 {
 		p.plan.Amplification = 1
 	}
-	if p.plan.Blocks == 0 || p.plan.Slots > 0 || p.undecoded {
+	if p.plan.Blocks == 0 || p.plan.CachedBlocks > 0 || p.undecoded {
 		return
 	}
 	p.plan.Amplification = p.exactAmplification()

@@ -12,13 +12,13 @@ import (
 
 // Ragged is rows of different lengths. [Ragged.Padded] makes an array of them.
 type Ragged struct {
-	Name     string // for errors
-	Rows     int
-	Type     dtype.Type
-	Element  []int // the shape of one element of a row
-	Longest  int   // elements in the longest row
-	Together int   // rows that are best read at a time; 1 if each can be read alone
-	Held     int   // bytes kept in memory to find rows by
+	Name         string // for errors
+	Rows         int
+	Type         dtype.Type
+	ElementShape []int // the shape of one element of a row
+	MaxLength    int   // elements in the longest row
+	ChunkRows    int   // rows that are best read at a time; 1 if each can be read alone
+	IndexBytes   int   // bytes kept in memory to find rows by
 
 	// Read writes rows first to first+n-1 to dst, each as length elements: of a
 	// longer one those at the front, after a shorter one zeros. It is safe for
@@ -30,18 +30,18 @@ type Ragged struct {
 // reads and pads them on demand; of a length of 0, as long as the longest.
 func (r Ragged) Padded(length int) (storage.Array, error) {
 	if length == 0 {
-		length = r.Longest
+		length = r.MaxLength
 	}
 	if length < 1 || !r.Type.Valid() {
 		return storage.Array{}, fmt.Errorf("dataset: %s: rows of %d %v, want at least one number: %w", r.Name, length, r.Type, views.ErrShape)
 	}
-	v, err := views.Checked(append([]int{r.Rows, length}, r.Element...), math.MaxInt/r.Type.Size())
+	v, err := views.New(append([]int{r.Rows, length}, r.ElementShape...), math.MaxInt/r.Type.Size())
 	if err != nil {
 		return storage.Array{}, fmt.Errorf("dataset: %s: %w", r.Name, err)
 	}
 	p := &padded{Ragged: r, shape: v.Shape, length: length}
 	p.row = views.Of(v.Shape[1:]...).Len()
-	p.Together = max(1, min(r.Together, jointBlock/max(1, p.row*r.Type.Size())))
+	p.ChunkRows = max(1, min(r.ChunkRows, jointBlock/max(1, p.row*r.Type.Size())))
 	return storage.Array{Data: p, Type: r.Type, View: v}, nil
 }
 
@@ -59,10 +59,10 @@ func (p *padded) Shape() []int           { return p.shape }
 
 // ChunkShape is that of as many rows as are best read together.
 func (p *padded) ChunkShape() []int {
-	if p.Together == 1 {
+	if p.ChunkRows == 1 {
 		return nil
 	}
-	return append([]int{p.Together}, p.shape[1:]...)
+	return append([]int{p.ChunkRows}, p.shape[1:]...)
 }
 
 // ReadView reads the rows that v touches, and picks out of them.
@@ -98,7 +98,7 @@ func (p *padded) read(dst []byte, first, end int) error {
 // Offsets returns the rows that values are cut into, one after the other: row i
 // is values offsets[i] to offsets[i+1]-1, as in the indptr of pandas and SciPy.
 func Offsets(name string, values, offsets storage.Array) (Ragged, error) {
-	cut, err := readCuts(name, values, offsets)
+	cut, err := readOffsets(name, values, offsets)
 	if err != nil {
 		return Ragged{}, err
 	}
@@ -111,7 +111,7 @@ func Offsets(name string, values, offsets storage.Array) (Ragged, error) {
 // makes dense: element columns[k] of row i is values[k], for k from offsets[i]
 // to offsets[i+1]-1, and every other 0. A width of 0 is that of the largest column.
 func Sparse(name string, values, columns, offsets storage.Array, width int) (Ragged, error) {
-	cut, err := readCuts(name, values, offsets)
+	cut, err := readOffsets(name, values, offsets)
 	switch {
 	case err != nil:
 		return Ragged{}, err
@@ -119,7 +119,7 @@ func Sparse(name string, values, columns, offsets storage.Array, width int) (Rag
 		return Ragged{}, fmt.Errorf("dataset: %s: values %v%v in columns %v%v; want as many integers as values: %w", name, values.Type, values.Shape, columns.Type, columns.Shape, views.ErrShape)
 	}
 	if width == 0 {
-		err = inParts(columns, func(part []int64, _ int) error {
+		err = forEachPart(columns, func(part []int64, _ int) error {
 			width = max(width, int(slices.Max(part))+1)
 			return nil
 		})
@@ -128,7 +128,7 @@ func Sparse(name string, values, columns, offsets storage.Array, width int) (Rag
 		return Ragged{}, fmt.Errorf("dataset: %s: columns: %w", name, err)
 	}
 	r := cut.ragged(name, values)
-	r.Longest = width
+	r.MaxLength = width
 	r.Read = func(dst []byte, first, n, length int) error {
 		return sparse{cut, values, columns}.read(dst, first, n, length)
 	}

@@ -1,7 +1,7 @@
 package dataset
 
 // A scatterer is a Dataset that can put samples at any places of a batch.
-type scatterer interface {
+type scatterReader interface {
 	Dataset
 	// scatter copies sample rows[k] to place to[k] of into, or k without to.
 	// Rows are known to exist; into has to have the given room.
@@ -10,19 +10,19 @@ type scatterer interface {
 	holds() int
 }
 
-func scattererOf(d Dataset) scatterer {
-	if s, ok := d.(scatterer); ok {
+func scatterReaderOf(d Dataset) scatterReader {
+	if s, ok := d.(scatterReader); ok {
 		return s
 	}
-	return foreign{d}
+	return anyDataset{d}
 }
 
 // foreign makes any Dataset a scatterer, at the price of a copy.
-type foreign struct{ Dataset }
+type anyDataset struct{ Dataset }
 
-func (foreign) holds() int { return 0 }
+func (anyDataset) holds() int { return 0 }
 
-func (f foreign) scatter(into Batch, room int, rows, to []int) error {
+func (f anyDataset) scatter(into Batch, room int, rows, to []int) error {
 	if to == nil {
 		return f.Read(into, rows)
 	}
@@ -50,7 +50,7 @@ func (f foreign) scatter(into Batch, room int, rows, to []int) error {
 	return nil
 }
 
-func (f foreign) Blocks() ([]int, int) { return blocksOf(f.Dataset) }
+func (f anyDataset) Blocks() ([]int, int) { return blocksOf(f.Dataset) }
 
 // blocksOf returns d's blocks, or nil if every sample can be read alone.
 func blocksOf(d Dataset) (ends []int, decoded int) {

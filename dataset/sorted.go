@@ -7,12 +7,12 @@ import (
 )
 
 // tables returns the tables that d's samples come from, in order.
-func tables(d scatterer) []*table {
+func tables(d scatterReader) []*table {
 	switch d := d.(type) {
 	case *table:
 		return []*table{d}
 	case *subset:
-		return tables(d.scatterer)
+		return tables(d.scatterReader)
 	case *chain:
 		var all []*table
 		for _, part := range d.parts {
@@ -24,7 +24,7 @@ func tables(d scatterer) []*table {
 }
 
 // columns returns the columns of those tables.
-func columns(d scatterer) (all []*column) {
+func columns(d scatterReader) (all []*column) {
 	for _, t := range tables(d) {
 		all = append(all, t.columns...)
 	}
@@ -33,7 +33,7 @@ func columns(d scatterer) (all []*column) {
 
 // sortedLabels describes the first field of d that looks like class labels in
 // sorted order, or returns "".
-func sortedLabels(d scatterer) string {
+func sortedLabels(d scatterReader) string {
 	for _, c := range columns(d) {
 		if len(c.Shape) > 0 || !c.Type.IsInt() || c.chunked() {
 			continue
@@ -42,7 +42,7 @@ func sortedLabels(d scatterer) string {
 		if err != nil {
 			continue // the batches will tell
 		}
-		if changes, expected := disorder(labels); changes*5 < expected {
+		if changes, expected := labelChanges(labels); changes*5 < expected {
 			return fmt.Sprintf("%s looks sorted: of %d neighbours looked at %.0f differ, where a mixed order has %.0f", c.Name, len(labels), changes, expected)
 		}
 	}
@@ -70,7 +70,7 @@ func (c *column) sample() ([]int64, error) {
 // disorder counts neighbours that differ, and how many would in a random order:
 // n·(1-Σp²), where p is the share of each label. What has more labels than
 // classes are likely to be, or hardly any samples, is in order.
-func disorder(labels []int64) (changes, expected float64) {
+func labelChanges(labels []int64) (changes, expected float64) {
 	const fewest, classes = 64, 4096
 	counts := map[int64]int{}
 	for k, label := range labels {

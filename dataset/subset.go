@@ -10,7 +10,7 @@ import (
 
 // A subset is some samples of another dataset.
 type subset struct {
-	scatterer
+	scatterReader
 	rows   []int
 	ascend bool // no row twice, no row before a smaller one
 }
@@ -25,34 +25,34 @@ func Subset(d Dataset, rows []int) (Dataset, error) {
 	for k := 1; k < len(rows) && ascend; k++ {
 		ascend = rows[k-1] < rows[k]
 	}
-	return &subset{scattererOf(d), slices.Clone(rows), ascend}, nil
+	return &subset{scatterReaderOf(d), slices.Clone(rows), ascend}, nil
 }
 
 // A list of samples takes 8 bytes for each.
-const mostSplit = 1 << 30
+const maxListedRows = 1 << 30
 
 // Split divides d at random: val gets the given fraction of the samples, train
 // the others, both in d's order. The same seed gives the same split.
 func Split(d Dataset, fraction float64, seed uint64) (train, val Dataset, err error) {
-	rest, chosen, err := Divide(d.Len(), fraction, seed)
+	rest, chosen, err := SplitRows(d.Len(), fraction, seed)
 	if err != nil {
 		return nil, nil, err
 	}
-	of := scattererOf(d)
+	of := scatterReaderOf(d)
 	return &subset{of, rest, true}, &subset{of, chosen, true}, nil
 }
 
 // Divide splits n samples at random: chosen gets the given fraction of them,
 // rest the others. The same seed gives the same split.
-func Divide(n int, fraction float64, seed uint64) (rest, chosen Rows, err error) {
+func SplitRows(n int, fraction float64, seed uint64) (rest, chosen RowSet, err error) {
 	few := int(math.Round(fraction * float64(n)))
 	if !(fraction > 0 && fraction < 1) || few == 0 || few == n {
 		return nil, nil, fmt.Errorf("dataset: a fraction of %v leaves one side of a split of %d samples empty; choose one nearer to 0.5: %w", fraction, n, views.ErrShape)
 	}
-	if n > mostSplit {
-		return nil, nil, fmt.Errorf("dataset: a split of %d samples lists each of them, at most %d; split the file, or slice it", n, mostSplit)
+	if n > maxListedRows {
+		return nil, nil, fmt.Errorf("dataset: a split of %d samples lists each of them, at most %d; split the file, or slice it", n, maxListedRows)
 	}
-	chosen, rest = make(Rows, 0, few), make(Rows, 0, n-few)
+	chosen, rest = make(RowSet, 0, few), make(RowSet, 0, n-few)
 	p := permute(n, mix(seed, splitKey))
 	for row := range n {
 		if p.at(row) < few {
@@ -65,7 +65,7 @@ func Divide(n int, fraction float64, seed uint64) (rest, chosen Rows, err error)
 }
 
 // holds counts the list of rows, too.
-func (s *subset) holds() int { return s.scatterer.holds() + 8*len(s.rows) }
+func (s *subset) holds() int { return s.scatterReader.holds() + 8*len(s.rows) }
 
 func (s *subset) Len() int { return len(s.rows) }
 
@@ -83,12 +83,12 @@ func (s *subset) scatter(into Batch, room int, rows, to []int) error {
 	for k, row := range rows {
 		below[k] = s.rows[row]
 	}
-	return s.scatterer.scatter(into, room, below, to)
+	return s.scatterReader.scatter(into, room, below, to)
 }
 
 // Blocks implements Blocked: those of the whole dataset, as far as they are in use.
 func (s *subset) Blocks() (ends []int, decoded int) {
-	whole, _ := blocksOf(s.scatterer)
+	whole, _ := blocksOf(s.scatterReader)
 	if whole == nil || !s.ascend {
 		return nil, len(s.rows)
 	}

@@ -25,8 +25,8 @@ type table struct {
 // A chunked column beside a column that is much wider is decoded once and kept:
 // labels are small, and their chunks rarely end where those of images do.
 const (
-	muchWider = 8
-	keepable  = 64 << 20
+	narrowRatio     = 8
+	maxCachedColumn = 64 << 20
 )
 
 // Of returns the dataset whose sample i is element i of every field's first axis.
@@ -56,8 +56,8 @@ func Of(fields ...Named) (Dataset, error) {
 func (t *table) holdNarrow() {
 	widest := slices.MaxFunc(t.columns, func(a, b *column) int { return cmp.Compare(a.size, b.size) })
 	for _, c := range t.columns {
-		if c.chunked() && c.size*muchWider <= widest.size && t.length*c.size <= keepable {
-			c.hold()
+		if c.chunked() && c.size*narrowRatio <= widest.size && t.length*c.size <= maxCachedColumn {
+			c.cacheWhole()
 		}
 	}
 }
@@ -93,11 +93,11 @@ func (t *table) scatter(into Batch, room int, rows, to []int) error {
 func (t *table) holds() int {
 	total := 0
 	for _, c := range t.columns {
-		if c.held != nil {
+		if c.cached != nil {
 			total += t.length * c.size
 		}
 		if rows, ok := c.data.Data.(*padded); ok {
-			total += rows.Held
+			total += rows.IndexBytes
 		}
 	}
 	return total
@@ -108,7 +108,7 @@ func (t *table) holds() int {
 const jointBlock = 32 << 20
 
 // A plan lists all blocks; a file may declare more samples than it holds.
-const mostBlocks = 1 << 20
+const maxBlocks = 1 << 20
 
 // Blocks implements Blocked.
 func (t *table) Blocks() (ends []int, decoded int) {
@@ -117,10 +117,10 @@ func (t *table) Blocks() (ends []int, decoded int) {
 		return nil, t.length
 	}
 	rows := t.blockRows(lead)
-	for t.length/rows > mostBlocks {
+	for t.length/rows > maxBlocks {
 		rows *= 2
 	}
-	for end := rows - lead.ahead%rows; end < t.length; end += rows {
+	for end := rows - lead.skipped%rows; end < t.length; end += rows {
 		ends = append(ends, end)
 	}
 	ends = append(ends, t.length)
@@ -140,9 +140,9 @@ func (t *table) lead() *column {
 
 func (t *table) blockRows(lead *column) int {
 	sample := sampleBytes(t)
-	rows := lead.band
+	rows := lead.rowGroup
 	for _, c := range t.columns {
-		if joint := rows / gcd(rows, c.band) * c.band; c.chunked() && c.ahead%c.band == lead.ahead%c.band && joint <= jointBlock/sample {
+		if joint := rows / gcd(rows, c.rowGroup) * c.rowGroup; c.chunked() && c.skipped%c.rowGroup == lead.skipped%c.rowGroup && joint <= jointBlock/sample {
 			rows = joint
 		}
 	}
@@ -166,7 +166,7 @@ func (t *table) decoded(ends []int) int {
 func (c *column) decoded(ends []int) int {
 	rows, start := 0, 0
 	for _, end := range ends {
-		first, last := start+c.ahead, end-1+c.ahead+c.steps-1
+		first, last := start+c.skipped, end-1+c.skipped+c.windowLen-1
 		rows += (last/c.chunk - first/c.chunk + 1) * c.chunk
 		start = end
 	}

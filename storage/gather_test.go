@@ -109,11 +109,11 @@ func TestMoveTakesElementsOfAnySize(t *testing.T) {
 		size := 1 + r.IntN(17)
 		from := apart(tangled(r), size+r.IntN(4))
 		to := apart(views.Of(from.Shape...), size+r.IntN(4))
-		src, got, want := room(from, size), room(to, size), room(to, size)
+		src, got, want := uninitialized(from, size), uninitialized(to, size), uninitialized(to, size)
 		for i := range src {
 			src[i] = byte(r.Uint32())
 		}
-		storage.Move(got, to, src, from, size)
+		storage.CopyStrided(got, to, src, from, size)
 		places := slices.Collect(to.Positions())
 		k := 0
 		for at := range from.Positions() {
@@ -136,7 +136,7 @@ func apart(v views.View, step int) views.View {
 }
 
 // room returns just the bytes that a view of elements of the given size touches.
-func room(v views.View, size int) []byte {
+func uninitialized(v views.View, size int) []byte {
 	_, hi := v.Bounds()
 	return make([]byte, max(0, hi)+size)
 }

@@ -50,7 +50,7 @@ func (c cpu) stretch(act string, s Storage, offset, n int) ([]byte, error) {
 	if !ok || s.Device() != CPU {
 		return nil, fmt.Errorf("%s cpu: of a storage on %v: %w", act, s.Device(), ErrDevice)
 	}
-	if err := Span(host, offset, n); err != nil {
+	if err := CheckRange(host, offset, n); err != nil {
 		return nil, fmt.Errorf("%s cpu: %w", act, err)
 	}
 	return host.Bytes()[offset : offset+n], nil
@@ -58,8 +58,8 @@ func (c cpu) stretch(act string, s Storage, offset, n int) ([]byte, error) {
 
 func (cpu) Sync() error { return nil }
 
-// Span checks that s has n bytes from offset on, as Upload and Download must.
-func Span(s Storage, offset, n int) error {
+// CheckRange checks that s has n bytes from offset on, as Upload and Download must.
+func CheckRange(s Storage, offset, n int) error {
 	if offset < 0 || n < 0 || offset > s.Len() || n > s.Len()-offset {
 		return fmt.Errorf("bytes %d to %d of %d: %w", offset, offset+n, s.Len(), ErrState)
 	}
@@ -87,4 +87,4 @@ func (h *heap) Len() int        { return len(h.bytes) }
 func (h *heap) Device() Device  { return CPU }
 func (h *heap) Bytes() []byte   { return h.bytes }
 func (h *heap) Version() uint64 { return h.version.Load() }
-func (h *heap) Touch()          { h.version.Add(1) }
+func (h *heap) BumpVersion()    { h.version.Add(1) }

@@ -19,7 +19,7 @@ import (
 // [Mapped] storages show parts of it, and keep it mapped.
 //
 // A file may shrink while it is mapped, and reading what is gone would kill the
-// process. So the bytes are reached through [Mapped.ReadView] and [Mapped.Use]
+// process. So the bytes are reached through [Mapped.ReadView] and [Mapped.WithBytes]
 // alone, which turn that into an error, and never handed to C.
 type Mapping struct {
 	*region
@@ -126,17 +126,17 @@ func (m *Mapped) ReadView(dst []byte, t dtype.Type, v views.View) error {
 	if !t.Valid() || !v.Within(m.len/t.Size()) || len(dst) < v.Len()*t.Size() {
 		return fmt.Errorf("%s: %v%v reaches outside %d bytes: %w", m.mapping.Name(), t, v.Shape, m.len, views.ErrShape)
 	}
-	return m.Use(func(b []byte) error {
+	return m.WithBytes(func(b []byte) error {
 		Gather(dst, b, t, v)
 		return nil
 	})
 }
 
-// Use lends the mapped bytes to read, which must be Go code on this goroutine,
+// WithBytes lends the mapped bytes to read, which must be Go code on this goroutine,
 // and must neither keep them nor write to them. If the file has lost any of them, even in the
 // meantime, the result is an error of kind [ErrState] whatever read returned,
 // and what read saw is not to be trusted.
-func (m *Mapped) Use(read func(b []byte) error) error {
+func (m *Mapped) WithBytes(read func(b []byte) error) error {
 	s := m.mapping
 	s.mu.RLock()
 	defer s.mu.RUnlock()

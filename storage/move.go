@@ -14,8 +14,8 @@ import (
 // or fetched although not all of them are wanted: what a cache holds, or, where
 // every request has its price, what makes that small.
 const (
-	cached = 256 << 10
-	costly = 16 << 20
+	smallBlock = 256 << 10
+	largeBlock = 16 << 20
 )
 
 // To copies the elements a selects, and only those, to d, laid out row-major.
@@ -28,7 +28,7 @@ func (a Array) To(d Device) (Array, error) {
 		return a, nil
 	}
 	if d == CPU {
-		d = room{}
+		d = uninitialized{}
 	}
 	moved, err := Make(d, a.Type, a.Shape...)
 	if err == nil {
@@ -70,8 +70,8 @@ func (a Array) copyTo(dst Array) error {
 
 // meets reports whether writing to dst may change elements of a.
 func (a Array) meets(dst Array) bool {
-	x, here := place(a.Data)
-	y, there := place(dst.Data)
+	x, here := address(a.Data)
+	y, there := address(dst.Data)
 	switch {
 	case a.Len() == 0 || here != there:
 		return false
@@ -89,7 +89,7 @@ func (a Array) meets(dst Array) bool {
 }
 
 // place returns at which address of which memory a storage lies, or nil for the memory.
-func place(s Storage) (at uint64, memory Device) {
+func address(s Storage) (at uint64, memory Device) {
 	switch s := s.(type) {
 	case Host:
 		return uint64(uintptr(unsafe.Pointer(unsafe.SliceData(s.Bytes())))), CPU
@@ -101,7 +101,7 @@ func place(s Storage) (at uint64, memory Device) {
 
 // packed returns a copy of a, on its device if that makes copies, or else in host memory.
 func (a Array) packed() (Array, error) {
-	var d Device = room{}
+	var d Device = uninitialized{}
 	if peer, ok := a.Data.Device().(Peer); ok {
 		d = peer
 	}
@@ -129,9 +129,9 @@ func (a Array) transfer(dst Array) error {
 			return err
 		}
 	}
-	block := costly
+	block := largeBlock
 	if isHost(a) && isHost(dst) {
-		block = cached
+		block = smallBlock
 	}
 	var from, to []byte
 	for part, into := range parts(a.View, dst.View, block/max(a.Type.Size(), dst.Type.Size())) {
@@ -195,7 +195,7 @@ func (a Array) download(dst []byte) error {
 	}
 	lo, hi := a.Bounds()
 	span := (hi - lo + 1) * size
-	if span > cached && span > 2*a.Len()*size && a.Len() > 1 {
+	if span > smallBlock && span > 2*a.Len()*size && a.Len() > 1 {
 		for part := range parts(a.View, a.View, (a.Len()+1)/2) {
 			n := part.Len() * size
 			if err := a.With(part).download(dst[:n]); err != nil {
@@ -239,12 +239,12 @@ func cut(v, w views.View, n int, yield func(v, w views.View) bool) bool {
 	}
 	axis := slices.IndexFunc(v.Shape, func(size int) bool { return size > 1 })
 	half, size := v.Shape[axis]/2, v.Shape[axis]
-	return cut(stretch(v, axis, 0, half), stretch(w, axis, 0, half), n, yield) &&
-		cut(stretch(v, axis, half, size), stretch(w, axis, half, size), n, yield)
+	return cut(subrange(v, axis, 0, half), subrange(w, axis, 0, half), n, yield) &&
+		cut(subrange(v, axis, half, size), subrange(w, axis, half, size), n, yield)
 }
 
 // stretch returns elements start to stop of an axis that has them.
-func stretch(v views.View, axis, start, stop int) views.View {
+func subrange(v views.View, axis, start, stop int) views.View {
 	w, err := v.Slice(axis, start, stop, 1)
 	if err != nil {
 		panic(err)
@@ -269,7 +269,7 @@ func Fill[T dtype.Go](a Array, x T) error {
 
 func touch(a Array) {
 	if data, ok := a.Data.(Versioned); ok {
-		data.Touch()
+		data.BumpVersion()
 	}
 }
 
@@ -285,7 +285,7 @@ func (a Array) WriteTo(w io.Writer) (int64, error) {
 	}
 	var total int64
 	var buffer []byte
-	for part := range parts(a.View, a.View, costly/a.Type.Size()) {
+	for part := range parts(a.View, a.View, largeBlock/a.Type.Size()) {
 		buffer = slices.Grow(buffer[:0], part.Len()*a.Type.Size())[:part.Len()*a.Type.Size()]
 		if err := a.With(part).read(buffer); err != nil {
 			return total, fmt.Errorf("write %v%v: %w", a.Type, a.Shape, err)

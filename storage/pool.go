@@ -56,7 +56,7 @@ func (p *Pool) take(class int) Storage {
 // shows it, and no slice of its bytes. To put twice is a bug that Put cannot see.
 func (p *Pool) Put(s Storage) {
 	if v, ok := s.(Versioned); ok {
-		v.Touch()
+		v.BumpVersion()
 	}
 	class, _ := classOf(s.Len())
 	p.mu.Lock()

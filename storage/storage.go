@@ -60,7 +60,7 @@ type Source interface {
 type Versioned interface {
 	Storage
 	Version() uint64
-	Touch() // is called by whoever changed elements
+	BumpVersion() // is called by whoever changed elements
 }
 
 // A Device owns storages. It may only hold data, as a file does; one that can
@@ -103,7 +103,7 @@ func Make(d Device, t dtype.Type, shape ...int) (Array, error) {
 	if !t.Valid() {
 		return Array{}, fmt.Errorf("array of %v: %w", t, dtype.ErrType)
 	}
-	v, err := views.Checked(shape, math.MaxInt/t.Size())
+	v, err := views.New(shape, math.MaxInt/t.Size())
 	if err != nil {
 		return Array{}, fmt.Errorf("array of %v: %w", t, err)
 	}

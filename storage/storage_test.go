@@ -216,7 +216,7 @@ func TestMemoryThatThereIsNotIsAnError(t *testing.T) {
 		if _, err := storage.Make(storage.CPU, dtype.Uint8, size); !errors.Is(err, storage.ErrState) {
 			t.Errorf("%d bytes: error %v", size, err)
 		}
-		if _, err := storage.Room(dtype.Uint8, size); !errors.Is(err, storage.ErrState) {
+		if _, err := storage.Empty(dtype.Uint8, size); !errors.Is(err, storage.ErrState) {
 			t.Errorf("room for %d bytes: error %v", size, err)
 		}
 	}

@@ -55,7 +55,7 @@ func update(op string, k *kernels.Kernel, set any, args StepArgs, of []Update) {
 func bumpVersions(as ...storage.Array) {
 	for _, a := range as {
 		if v, ok := a.Data.(storage.Versioned); ok {
-			v.Touch()
+			v.BumpVersion()
 		}
 	}
 }

@@ -142,7 +142,7 @@ func (c Config) Check() error {
 
 // suits reports what c asks for that d does not do.
 func (c Config) checkDevice(d storage.Device) error {
-	if _, streams := d.(storage.Streaming); c.Data.Resident == yes && !streams {
+	if _, streams := d.(storage.AsyncDevice); c.Data.Resident == yes && !streams {
 		return fmt.Errorf("resident: samples stay on a GPU, not on %v; what fits stays in its memory anyway: %w", d, storage.ErrDevice)
 	}
 	if _, records := tensor.NewRecorder(d); c.Graph == yes && !records {

@@ -50,7 +50,7 @@ func parseFilter(text string) (filter, error) {
 }
 
 // rows returns the rows of p that f picks.
-func (f filter) rows(files Files, p *part) (dataset.Rows, error) {
+func (f filter) rows(files Files, p *part) (dataset.RowSet, error) {
 	if f.slice != "" {
 		return sliced(f.slice, p.len())
 	}
@@ -70,7 +70,7 @@ func (f filter) rows(files Files, p *part) (dataset.Rows, error) {
 }
 
 // pick returns the rows of p that f picks by what was found at its path.
-func (f filter) pick(found Found, p *part) (dataset.Rows, error) {
+func (f filter) pick(found Found, p *part) (dataset.RowSet, error) {
 	a := found.Array
 	listed := f.op == "" && a.Data != nil && a.Type.IsInt()
 	switch {
@@ -81,7 +81,7 @@ func (f filter) pick(found Found, p *part) (dataset.Rows, error) {
 	case !listed && (a.Rank() != 1 || a.Shape[0] != p.len()):
 		return nil, fmt.Errorf("is %v; want one element for each of %d rows: %w", a.Shape, p.len(), views.ErrShape)
 	case listed:
-		rows, err := dataset.Listed(a, p.len())
+		rows, err := dataset.NewRowSet(a, p.len())
 		if err != nil {
 			err = fmt.Errorf("as a list of rows (a mask of integers is written PATH!=0): %w", err)
 		}
@@ -96,7 +96,7 @@ func (f filter) pick(found Found, p *part) (dataset.Rows, error) {
 
 // pickByText compares strings row by row, or looks for the name of an episode
 // among them.
-func (f filter) pickByText(texts func() ([]string, error), p *part) (dataset.Rows, error) {
+func (f filter) pickByText(texts func() ([]string, error), p *part) (dataset.RowSet, error) {
 	list, err := texts()
 	if err != nil {
 		return nil, err
@@ -107,11 +107,11 @@ func (f filter) pickByText(texts func() ([]string, error), p *part) (dataset.Row
 	case f.op == "" && slices.Contains(list, p.at.steps[len(p.at.steps)-1]):
 		return allRows(p.len()), nil
 	case f.op == "":
-		return dataset.Rows{}, nil
+		return dataset.RowSet{}, nil
 	case len(list) != p.len():
 		return nil, fmt.Errorf("holds %d strings; want one for each of %d rows: %w", len(list), p.len(), views.ErrShape)
 	}
-	rows := dataset.Rows{}
+	rows := dataset.RowSet{}
 	for row, text := range list {
 		if holds(text, f.op, f.value) {
 			rows = append(rows, row)
@@ -121,7 +121,7 @@ func (f filter) pickByText(texts func() ([]string, error), p *part) (dataset.Row
 }
 
 // compare compares numbers as their type does: integers exactly.
-func (f filter) compare(a storage.Array) (dataset.Rows, error) {
+func (f filter) compare(a storage.Array) (dataset.RowSet, error) {
 	t := a.Type
 	switch {
 	case t == dtype.Bool:
@@ -148,7 +148,7 @@ func (f filter) compare(a storage.Array) (dataset.Rows, error) {
 }
 
 // where is dataset.Where, unless the value to compare with was none.
-func where[T dtype.Go](a storage.Array, value string, err error, keep func(T) bool) (dataset.Rows, error) {
+func where[T dtype.Go](a storage.Array, value string, err error, keep func(T) bool) (dataset.RowSet, error) {
 	if err != nil {
 		var number *strconv.NumError
 		if errors.As(err, &number) {
@@ -177,7 +177,7 @@ func holds[T cmp.Ordered](x T, op string, value T) bool {
 }
 
 // sliced returns those of n rows that a slice picks.
-func sliced(expr string, n int) (dataset.Rows, error) {
+func sliced(expr string, n int) (dataset.RowSet, error) {
 	index, err := views.Parse(expr)
 	if err != nil {
 		return nil, err
@@ -189,8 +189,8 @@ func sliced(expr string, n int) (dataset.Rows, error) {
 	if v.Rank() != 1 {
 		return nil, fmt.Errorf("%s of %d rows: want a range, such as [100:]: %w", expr, n, views.ErrShape)
 	}
-	rows := dataset.Rows(slices.Sorted(v.Positions()))
+	rows := dataset.RowSet(slices.Sorted(v.Positions()))
 	return rows, nil
 }
 
-func allRows(n int) dataset.Rows { return dataset.Rows{}.Except(n) }
+func allRows(n int) dataset.RowSet { return dataset.RowSet{}.Complement(n) }

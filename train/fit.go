@@ -159,7 +159,7 @@ func (f *trainer) adviseMemory(err error) error {
 
 // stepper returns what makes f's steps.
 func (f *trainer) newExecutor() (executor, error) {
-	if _, streams := f.Device.(storage.Streaming); !streams {
+	if _, streams := f.Device.(storage.AsyncDevice); !streams {
 		steps := &synchronous{trainer: f}
 		if f.scaler != nil {
 			steps.hyper = storage.From(make([]float64, argsLen-1), argsLen-1)

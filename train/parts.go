@@ -15,7 +15,7 @@ type part struct {
 	xPath, yPath string
 	at           match // of the path of inputs
 	x, y         storage.Array
-	keep         dataset.Rows // nil: all
+	keep         dataset.RowSet // nil: all
 }
 
 // len counts rows, picked or not: samples if each is one row.
@@ -30,10 +30,10 @@ func (p *part) name() string {
 }
 
 // only returns the part with those of its rows that are in rows, too.
-func (p *part) only(rows dataset.Rows) *part {
+func (p *part) only(rows dataset.RowSet) *part {
 	q := *p
 	if q.keep = rows; p.keep != nil {
-		q.keep = p.keep.And(rows)
+		q.keep = p.keep.Intersect(rows)
 	}
 	return &q
 }
@@ -207,14 +207,14 @@ func (d DataConfig) Inputs(files Files, file, path string, sample []int) (storag
 	if err != nil || d.Steps < 2 {
 		return a, err
 	}
-	return dataset.Steps(a, d.Steps)
+	return dataset.SlidingWindows(a, d.Steps)
 }
 
 // sample returns the samples of p: pairs of x and y.
 func (d DataConfig) sample(p *part) (dataset.Dataset, error) {
 	x, y, err := p.x, p.y, error(nil)
 	if d.Steps > 1 {
-		if x, err = dataset.Steps(p.x, d.Steps); err == nil {
+		if x, err = dataset.SlidingWindows(p.x, d.Steps); err == nil {
 			y, err = d.lastSteps(p.y)
 		}
 	}
@@ -246,7 +246,7 @@ func (d DataConfig) lastSteps(y storage.Array) (storage.Array, error) {
 	if err != nil {
 		return y, err
 	}
-	return dataset.Steps(y.With(v), last)
+	return dataset.SlidingWindows(y.With(v), last)
 }
 
 // picked returns the samples of p that its rows allow.
@@ -255,7 +255,7 @@ func (p *part) picked(d DataConfig, fields ...dataset.Named) (dataset.Dataset, e
 	if err != nil || p.keep == nil {
 		return all, err
 	}
-	return dataset.Subset(all, p.keep.Steps(max(1, d.Steps)))
+	return dataset.Subset(all, p.keep.WindowStarts(max(1, d.Steps)))
 }
 
 // long returns the parts that are not too short for one sample.

@@ -162,34 +162,34 @@ type flawed struct {
 	work, copies, host bool // whose
 }
 
-func (f flawed) Work() storage.Queue { return flawedQueue{f.Device.Work(), f.work} }
+func (f flawed) ComputeStream() storage.Stream { return flawedQueue{f.Device.ComputeStream(), f.work} }
 
-func (f flawed) NewQueue() (storage.Queue, error) {
-	q, err := f.Device.NewQueue()
+func (f flawed) OpenStream() (storage.Stream, error) {
+	q, err := f.Device.OpenStream()
 	return flawedQueue{q, f.copies}, err
 }
 
-func (f flawed) NewMark() (storage.Mark, error) {
-	m, err := f.Device.NewMark()
+func (f flawed) OpenEvent() (storage.Event, error) {
+	m, err := f.Device.OpenEvent()
 	return flawedMark{m, f.host}, err
 }
 
 type flawedQueue struct {
-	storage.Queue
+	storage.Stream
 	flawed bool
 }
 
-func (q flawedQueue) Mark(m storage.Mark) error { return q.Queue.Mark(m.(flawedMark).Mark) }
+func (q flawedQueue) Record(m storage.Event) error { return q.Stream.Record(m.(flawedMark).Event) }
 
-func (q flawedQueue) After(m storage.Mark) error {
+func (q flawedQueue) WaitEvent(m storage.Event) error {
 	if q.flawed {
 		return nil
 	}
-	return q.Queue.After(m.(flawedMark).Mark)
+	return q.Stream.WaitEvent(m.(flawedMark).Event)
 }
 
 type flawedMark struct {
-	storage.Mark
+	storage.Event
 	flawed bool
 }
 
@@ -197,11 +197,11 @@ func (m flawedMark) Wait() error {
 	if m.flawed {
 		return nil
 	}
-	return m.Mark.Wait()
+	return m.Event.Wait()
 }
 
 // Since leaves it to the data to tell.
-func (flawedMark) Since(storage.Mark) (time.Duration, bool, error) { return 0, false, nil }
+func (flawedMark) Since(storage.Event) (time.Duration, bool, error) { return 0, false, nil }
 
 // TestMissingWaitsAreSeen leaves out each wait of the pipeline: results must
 // differ, or training fail, where work is done as late as may be; or else the
@@ -324,7 +324,7 @@ func TestSamplesStayWhereTheyFit(t *testing.T) {
 		}
 		return launches
 	}
-	free, err := d.Available()
+	free, err := d.FreeMemory()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -437,26 +437,26 @@ type tidy struct {
 }
 
 type tidied struct {
-	storage.Mark
+	storage.Event
 	d *tidy
 }
 
 type tidiedQueue struct {
-	storage.Queue
+	storage.Stream
 	d *tidy
 }
 
-func (m tidied) Since(earlier storage.Mark) (time.Duration, bool, error) {
-	return m.Mark.Since(earlier.(tidied).Mark)
+func (m tidied) Since(earlier storage.Event) (time.Duration, bool, error) {
+	return m.Event.Since(earlier.(tidied).Event)
 }
 
-func (m tidied) Close() error      { m.d.open--; return m.Mark.Close() }
-func (q tidiedQueue) Close() error { q.d.open--; return q.Queue.Close() }
+func (m tidied) Close() error      { m.d.open--; return m.Event.Close() }
+func (q tidiedQueue) Close() error { q.d.open--; return q.Stream.Close() }
 
-func (q tidiedQueue) Mark(m storage.Mark) error  { return q.Queue.Mark(m.(tidied).Mark) }
-func (q tidiedQueue) After(m storage.Mark) error { return q.Queue.After(m.(tidied).Mark) }
+func (q tidiedQueue) Record(m storage.Event) error    { return q.Stream.Record(m.(tidied).Event) }
+func (q tidiedQueue) WaitEvent(m storage.Event) error { return q.Stream.WaitEvent(m.(tidied).Event) }
 
-func (d *tidy) Work() storage.Queue { return tidiedQueue{d.Device.Work(), d} }
+func (d *tidy) ComputeStream() storage.Stream { return tidiedQueue{d.Device.ComputeStream(), d} }
 
 var errSpent = errors.New("spent")
 
@@ -468,19 +468,19 @@ func (d *tidy) spend() error {
 	return nil
 }
 
-func (d *tidy) NewQueue() (storage.Queue, error) {
+func (d *tidy) OpenStream() (storage.Stream, error) {
 	if err := d.spend(); err != nil {
 		return nil, err
 	}
-	q, err := d.Device.NewQueue()
+	q, err := d.Device.OpenStream()
 	return tidiedQueue{q, d}, err
 }
 
-func (d *tidy) NewMark() (storage.Mark, error) {
+func (d *tidy) OpenEvent() (storage.Event, error) {
 	if err := d.spend(); err != nil {
 		return nil, err
 	}
-	m, err := d.Device.NewMark()
+	m, err := d.Device.OpenEvent()
 	return tidied{m, d}, err
 }
 
@@ -521,8 +521,8 @@ func TestTrainingClosesWhatItOpens(t *testing.T) {
 // A broken device fails whatever it is waited for.
 type broken struct{ *tidy }
 
-func (d broken) NewMark() (storage.Mark, error) {
-	m, err := d.tidy.NewMark()
+func (d broken) OpenEvent() (storage.Event, error) {
+	m, err := d.tidy.OpenEvent()
 	return brokenMark{m.(tidied)}, err
 }
 
@@ -530,17 +530,19 @@ type brokenMark struct{ tidied }
 
 func (brokenMark) Wait() error { return errSpent }
 
-func (d broken) Sync() error         { return errSpent }
-func (d broken) Work() storage.Queue { return brokenQueue{d.tidy.Work()} }
-func (d broken) NewQueue() (storage.Queue, error) {
-	q, err := d.tidy.NewQueue()
+func (d broken) Sync() error                   { return errSpent }
+func (d broken) ComputeStream() storage.Stream { return brokenQueue{d.tidy.ComputeStream()} }
+func (d broken) OpenStream() (storage.Stream, error) {
+	q, err := d.tidy.OpenStream()
 	return brokenQueue{q}, err
 }
 
-type brokenQueue struct{ storage.Queue }
+type brokenQueue struct{ storage.Stream }
 
-func (q brokenQueue) Mark(m storage.Mark) error  { return q.Queue.Mark(m.(brokenMark).tidied) }
-func (q brokenQueue) After(m storage.Mark) error { return q.Queue.After(m.(brokenMark).tidied) }
+func (q brokenQueue) Record(m storage.Event) error { return q.Stream.Record(m.(brokenMark).tidied) }
+func (q brokenQueue) WaitEvent(m storage.Event) error {
+	return q.Stream.WaitEvent(m.(brokenMark).tidied)
+}
 
 // TestFailuresAreSaidOnce, although all that a broken device is asked for then fails.
 func TestFailuresAreSaidOnce(t *testing.T) {

@@ -159,7 +159,7 @@ func rows(a storage.Array, first, end int) storage.Array {
 func (p *Predictor) source(d dataset.Dataset, o dataset.Options, share int64, check batchCheck) (f batchSource, err error) {
 	o.Memory /= share
 	o.Shuffle, o.Window, o.Batch = dataset.None, 0, evalBatch
-	if _, streams := p.device.(storage.Streaming); streams {
+	if _, streams := p.device.(storage.AsyncDevice); streams {
 		o.Batch = p.Batch
 	}
 	err = fitBatch(d, o, func(o dataset.Options) error {

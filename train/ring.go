@@ -22,8 +22,8 @@ const ringSize = 3
 // computation that still needs the slot, and the computation from overtaking the
 // copies it needs.
 type ring struct {
-	device  storage.Streaming
-	copies  storage.Queue
+	device  storage.AsyncDevice
+	copies  storage.Stream
 	slots   []*slot
 	events  []slotEvents // in turns, twice as many as slots, so that their times can be told
 	turn    int          // batches so far
@@ -43,11 +43,11 @@ type slot struct {
 
 // A passage is where a batch went through both queues.
 type slotEvents struct {
-	copied, computed storage.Mark // behind the batch's copies, behind its computation
+	copied, computed storage.Event // behind the batch's copies, behind its computation
 }
 
 // newRing returns a ring for batches of those fields.
-func newRing(device storage.Streaming, fields []dataset.Field, samples int) (*ring, error) {
+func newRing(device storage.AsyncDevice, fields []dataset.Field, samples int) (*ring, error) {
 	r := &ring{device: device}
 	if err := r.allocate(fields, samples); err != nil {
 		return nil, cmp.Or(fmt.Errorf("ring of batches: %w", err), r.close())
@@ -56,7 +56,7 @@ func newRing(device storage.Streaming, fields []dataset.Field, samples int) (*ri
 }
 
 func (r *ring) allocate(fields []dataset.Field, samples int) (err error) {
-	if r.copies, err = opened(r, r.device.NewQueue); err != nil {
+	if r.copies, err = opened(r, r.device.OpenStream); err != nil {
 		return err
 	}
 	for range ringSize {
@@ -71,10 +71,10 @@ func (r *ring) allocate(fields []dataset.Field, samples int) (err error) {
 	}
 	for range 2 * ringSize {
 		var p slotEvents
-		if p.copied, err = opened(r, r.device.NewMark); err != nil {
+		if p.copied, err = opened(r, r.device.OpenEvent); err != nil {
 			return err
 		}
-		if p.computed, err = opened(r, r.device.NewMark); err != nil {
+		if p.computed, err = opened(r, r.device.OpenEvent); err != nil {
 			return err
 		}
 		r.events = append(r.events, p)
@@ -85,7 +85,7 @@ func (r *ring) allocate(fields []dataset.Field, samples int) (err error) {
 // settle has copies wait for all that the device was asked for, such as memory.
 func (r *ring) afterAllocations() error {
 	for _, p := range r.events {
-		if err := r.device.Work().Mark(p.computed); err != nil {
+		if err := r.device.ComputeStream().Record(p.computed); err != nil {
 			return err
 		}
 	}
@@ -113,9 +113,9 @@ func (r *ring) send(fill func(s *slot) error) (*slot, error) {
 	s, before := r.slots[r.turn%ringSize], r.eventsOf(r.turn+ringSize)
 	for _, step := range []func() error{
 		before.copied.Wait, // then pinned memory that it was copied from can be written
-		func() error { return r.copies.After(before.computed) },
+		func() error { return r.copies.WaitEvent(before.computed) },
 		func() error { return fill(s) },
-		func() error { return r.copies.Mark(r.eventsOf(r.turn).copied) },
+		func() error { return r.copies.Record(r.eventsOf(r.turn).copied) },
 	} {
 		if err := step(); err != nil {
 			return nil, err
@@ -133,7 +133,7 @@ func (r *ring) serve(sent iter.Seq2[*slot, error]) iter.Seq2[*batch, error] {
 		defer r.waitCopies() // a copy that fails, fails the next step too
 		for s, err := range sent {
 			if err == nil {
-				err = r.device.Work().After(r.eventsOf(s.turn).copied)
+				err = r.device.ComputeStream().WaitEvent(r.eventsOf(s.turn).copied)
 			}
 			if err != nil {
 				yield(nil, err)
@@ -142,7 +142,7 @@ func (r *ring) serve(sent iter.Seq2[*slot, error]) iter.Seq2[*batch, error] {
 			if !yield(&s.batch, nil) {
 				return
 			}
-			if err := r.device.Work().Mark(r.eventsOf(s.turn).computed); err != nil {
+			if err := r.device.ComputeStream().Record(r.eventsOf(s.turn).computed); err != nil {
 				yield(nil, err)
 				return
 			}

@@ -43,9 +43,9 @@ func (c batchCheck) run(b *dataset.Batch) error {
 
 // newFeed returns a feed of d for a device: through a ring, if there can be one.
 func newBatchSource(device storage.Device, d dataset.Dataset, o dataset.Options, check batchCheck) (batchSource, *dataset.Loader, error) {
-	streaming, streams := device.(storage.Streaming)
+	streaming, streams := device.(storage.AsyncDevice)
 	if streams {
-		o.Alloc, o.Held = streaming.Pinned, ringSize
+		o.Alloc, o.Lifetime = streaming.AllocPinned, ringSize
 	}
 	l, err := dataset.NewLoader(d, o)
 	if err != nil {
@@ -81,7 +81,7 @@ func (h *hostSource) epoch(ctx context.Context, number, start int) iter.Seq2[*ba
 				return
 			}
 			h.wait += from.Waited
-			b = batch{fields: from.Fields, n: len(from.Rows), next: from.Next}
+			b = batch{fields: from.Fields, n: len(from.Rows), next: from.Consumed}
 			if !yield(&b, nil) {
 				return
 			}
@@ -95,7 +95,7 @@ func (*hostSource) close() error { return nil }
 
 // open makes the feed of what is trained on, and its loader.
 func (f *trainer) openSource(ctx context.Context, data *Data, loading dataset.Options) (err error) {
-	device, _ := f.Device.(storage.Streaming)
+	device, _ := f.Device.(storage.AsyncDevice)
 	if f.plan.Resident, err = f.keepResident(device, data); err != nil {
 		return err
 	}
@@ -113,12 +113,12 @@ func (f *trainer) openSource(ctx context.Context, data *Data, loading dataset.Op
 
 // resides reports whether all samples are to be kept on the device: by default,
 // where they take no more than half of the memory that is free.
-func (f *trainer) keepResident(device storage.Streaming, data *Data) (bool, error) {
+func (f *trainer) keepResident(device storage.AsyncDevice, data *Data) (bool, error) {
 	choice := f.Config.Data.Resident
 	if device == nil || choice != auto {
 		return choice == yes, nil
 	}
-	free, err := device.Available()
+	free, err := device.FreeMemory()
 	return dataset.Bytes(data.Train) <= float64(free)/2, err
 }
 

@@ -18,7 +18,7 @@ type residentSource struct {
 
 // moveIn makes the feed of d, all of whose samples it copies to the device, and
 // the loader that says their order.
-func (f *trainer) openResident(ctx context.Context, device storage.Streaming, d dataset.Dataset, o dataset.Options) (err error) {
+func (f *trainer) openResident(ctx context.Context, device storage.AsyncDevice, d dataset.Dataset, o dataset.Options) (err error) {
 	o.OrderOnly = true
 	if f.train, err = dataset.NewLoader(d, o); err != nil {
 		return err
@@ -52,7 +52,7 @@ const uploadBytes = 4 << 20
 func (r *ring) fill(ctx context.Context, d dataset.Dataset, o dataset.Options, all []storage.Array, check batchCheck) error {
 	each := max(1, int(dataset.Bytes(d)/float64(d.Len())))
 	o.Shuffle, o.Window, o.Batch = dataset.None, 0, min(max(1, uploadBytes/each), evalBatch)
-	o.Alloc, o.Held = r.device.Pinned, ringSize
+	o.Alloc, o.Lifetime = r.device.AllocPinned, ringSize
 	var l *dataset.Loader
 	if err := fitBatch(d, o, func(o dataset.Options) (err error) {
 		l, err = dataset.NewLoader(d, o)
@@ -92,7 +92,7 @@ func (r *ring) fill(ctx context.Context, d dataset.Dataset, o dataset.Options, a
 func (f *residentSource) epoch(ctx context.Context, number, start int) iter.Seq2[*batch, error] {
 	return f.serve(func(yield func(*slot, error) bool) {
 		f.begin()
-		for picked, next := range f.order.Rows(number, start) {
+		for picked, next := range f.order.Order(number, start) {
 			if ctx.Err() != nil {
 				yield(nil, context.Cause(ctx))
 				return

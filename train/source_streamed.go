@@ -58,7 +58,7 @@ func (f *streamedSource) send(from *dataset.Batch) (*slot, error) {
 	}
 	n := len(from.Rows)
 	return f.ring.send(func(s *slot) error {
-		s.n, s.next = n, from.Next
+		s.n, s.next = n, from.Consumed
 		if f.args != nil {
 			if err := f.args(s, nil); err != nil {
 				return err

@@ -93,9 +93,9 @@ func (s Split) divideAtRandom(parts []*part, seed uint64) (train, val []*part, e
 		n := parts[0].len()
 		cut := n - int(math.Round(s.Fraction*float64(n)))
 		early := allRows(cut)
-		return []*part{parts[0].only(early)}, []*part{parts[0].only(early.Except(n))}, nil
+		return []*part{parts[0].only(early)}, []*part{parts[0].only(early.Complement(n))}, nil
 	}
-	rest, chosen, err := dataset.Divide(len(parts), s.Fraction, seed)
+	rest, chosen, err := dataset.SplitRows(len(parts), s.Fraction, seed)
 	if err != nil {
 		return nil, nil, fmt.Errorf("of episodes: %w", err)
 	}
@@ -109,13 +109,13 @@ func (s Split) divideAtRandom(parts []*part, seed uint64) (train, val []*part, e
 }
 
 // rows returns the rows of p to validate on, and those to train on.
-func (s Split) rows(files Files, p *part) (chosen, left dataset.Rows, err error) {
+func (s Split) rows(files Files, p *part) (chosen, left dataset.RowSet, err error) {
 	if s.Mask != "" {
 		f, err := parseFilter(s.Mask)
 		if err == nil {
 			chosen, err = f.rows(files, p)
 		}
-		return chosen, chosen.Except(p.len()), err
+		return chosen, chosen.Complement(p.len()), err
 	}
 	for _, path := range []string{p.at.group(), p.xPath, "/"} {
 		if path == "" {
@@ -142,8 +142,8 @@ var forValidation = []string{"val", "valid", "validation", "dev"}
 
 // sides returns what the elements of an attribute say: one word for all of p, a
 // mark for each row, or the numbers of the rows to validate on.
-func (p *part) sides(values []any) (chosen, left dataset.Rows, err error) {
-	n, none := p.len(), dataset.Rows{}
+func (p *part) sides(values []any) (chosen, left dataset.RowSet, err error) {
+	n, none := p.len(), dataset.RowSet{}
 	if word, ok := values[0].(string); ok && len(values) == 1 {
 		switch word = strings.ToLower(word); {
 		case slices.Contains(forValidation, word):
@@ -175,5 +175,5 @@ func (p *part) sides(values []any) (chosen, left dataset.Rows, err error) {
 	if len(chosen) > 0 && (chosen[0] < 0 || chosen[len(chosen)-1] >= n) {
 		return nil, nil, fmt.Errorf("rows %d to %d of %d: %w", chosen[0], chosen[len(chosen)-1], n, views.ErrShape)
 	}
-	return chosen, chosen.Except(n), nil
+	return chosen, chosen.Complement(n), nil
 }

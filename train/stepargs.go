@@ -25,7 +25,7 @@ type argsBuffer struct {
 }
 
 // newArgsBuffer returns a buffer for batches of so many samples.
-func newArgsBuffer(device storage.Streaming, samples int) (m argsBuffer, err error) {
+func newArgsBuffer(device storage.AsyncDevice, samples int) (m argsBuffer, err error) {
 	size := 8 * (argsLen + samples)
 	numbers, err := device.Alloc(size)
 	if err != nil {
@@ -37,12 +37,12 @@ func newArgsBuffer(device storage.Streaming, samples int) (m argsBuffer, err err
 		return storage.Array{Data: numbers, Type: t, View: v}
 	}
 	m = argsBuffer{hyper: part(dtype.Float64, 0, argsLen-1), random: part(dtype.Uint64, argsLen-1, 1), rows: part(dtype.Int64, argsLen, samples)}
-	m.pinned, err = device.Pinned(size)
+	m.pinned, err = device.AllocPinned(size)
 	return m, err
 }
 
 // upload writes the arguments and enqueues their copy.
-func (m *argsBuffer) upload(copies storage.Queue, h stepArgs, rows []int) error {
+func (m *argsBuffer) upload(copies storage.Stream, h stepArgs, rows []int) error {
 	bytes := m.pinned.Bytes()
 	copy(dtype.Cast[float64](bytes), h.hyper[:])
 	dtype.Cast[uint64](bytes)[argsLen-1] = h.random

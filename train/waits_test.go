@@ -20,30 +20,32 @@ type punctual struct {
 
 const late = 1e6 * time.Second
 
-func (d punctual) NewMark() (storage.Mark, error) {
-	m, err := d.Device.NewMark()
+func (d punctual) OpenEvent() (storage.Event, error) {
+	m, err := d.Device.OpenEvent()
 	return punctualMark{m, d.told}, err
 }
 
-func (d punctual) Work() storage.Queue { return punctualQueue{d.Device.Work()} }
+func (d punctual) ComputeStream() storage.Stream { return punctualQueue{d.Device.ComputeStream()} }
 
-func (d punctual) NewQueue() (storage.Queue, error) {
-	q, err := d.Device.NewQueue()
+func (d punctual) OpenStream() (storage.Stream, error) {
+	q, err := d.Device.OpenStream()
 	return punctualQueue{q}, err
 }
 
-type punctualQueue struct{ storage.Queue }
+type punctualQueue struct{ storage.Stream }
 
-func (q punctualQueue) Mark(m storage.Mark) error  { return q.Queue.Mark(m.(punctualMark).Mark) }
-func (q punctualQueue) After(m storage.Mark) error { return q.Queue.After(m.(punctualMark).Mark) }
+func (q punctualQueue) Record(m storage.Event) error { return q.Stream.Record(m.(punctualMark).Event) }
+func (q punctualQueue) WaitEvent(m storage.Event) error {
+	return q.Stream.WaitEvent(m.(punctualMark).Event)
+}
 
 type punctualMark struct {
-	storage.Mark
+	storage.Event
 	told *int
 }
 
-func (m punctualMark) Since(earlier storage.Mark) (time.Duration, bool, error) {
-	_, both, err := m.Mark.Since(earlier.(punctualMark).Mark)
+func (m punctualMark) Since(earlier storage.Event) (time.Duration, bool, error) {
+	_, both, err := m.Event.Since(earlier.(punctualMark).Event)
 	if !both {
 		return 0, false, err
 	}

@@ -28,7 +28,7 @@ func (v View) Slice(axis, start, stop, step int) (View, error) {
 		return View{}, fmt.Errorf("slice: step 0: %w", ErrShape)
 	}
 	w := v.clone()
-	w.slice(axis, item{kind: span, start: start, stop: stop, step: step, hasStart: true, hasStop: true})
+	w.slice(axis, item{kind: rangeItem, start: start, stop: stop, step: step, hasStart: true, hasStop: true})
 	return w, nil
 }
 
@@ -205,10 +205,10 @@ func (v View) Diagonal(a, b, offset int) (View, error) {
 	return w.with(w.Rank(), n, v.Stride[a]+v.Stride[b]), nil
 }
 
-// Window shows every stretch of size elements along axis, step apart: axis
+// SlidingWindow shows every stretch of size elements along axis, step apart: axis
 // counts the stretches, and a new last axis the elements within one. Stretches
 // may overlap; nothing is copied.
-func (v View) Window(axis, size, step int) (View, error) {
+func (v View) SlidingWindow(axis, size, step int) (View, error) {
 	axis, err := Axis(axis, v.Rank())
 	if err != nil {
 		return View{}, fmt.Errorf("window: %w", err)

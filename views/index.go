@@ -13,10 +13,10 @@ type Index []item
 type itemKind uint8
 
 const (
-	span    itemKind = iota // start:stop:step
-	number                  // an element, whose axis is dropped
-	rest                    // ...: all axes that nothing else speaks for
-	newAxis                 // None: an axis of size 1
+	rangeItem itemKind = iota // start:stop:step
+	intItem                   // an element, whose axis is dropped
+	ellipsis                  // ...: all axes that nothing else speaks for
+	newAxis                   // None: an axis of size 1
 )
 
 type item struct {
@@ -56,7 +56,7 @@ func (p *parser) index() (Index, error) {
 		if err != nil {
 			return nil, err
 		}
-		if i.kind == rest {
+		if i.kind == ellipsis {
 			if ellipses++; ellipses > 1 {
 				p.at = start
 				return nil, fmt.Errorf("a second ..., where one at most can stand")
@@ -83,7 +83,7 @@ func (p *parser) index() (Index, error) {
 func (p *parser) item() (item, error) {
 	switch {
 	case p.take("..."), p.take("Ellipsis"):
-		return item{kind: rest}, nil
+		return item{kind: ellipsis}, nil
 	case p.take("None"), p.take("newaxis"):
 		return item{kind: newAxis}, nil
 	}
@@ -96,7 +96,7 @@ func (p *parser) item() (item, error) {
 		if !i.hasStart {
 			return i, fmt.Errorf("%s where a number, a range, ... or None should be", p.found())
 		}
-		i.kind = number
+		i.kind = intItem
 		return i, nil
 	}
 	if i.stop, i.hasStop, err = p.number(); err != nil || !p.take(":") {
@@ -178,9 +178,9 @@ func (x Index) String() string {
 
 func (i item) String() string {
 	switch i.kind {
-	case number:
+	case intItem:
 		return strconv.Itoa(i.start)
-	case rest:
+	case ellipsis:
 		return "..."
 	case newAxis:
 		return "None"
@@ -202,7 +202,7 @@ func (i item) String() string {
 func (x Index) axes() int {
 	n := 0
 	for _, i := range x {
-		if i.kind == span || i.kind == number {
+		if i.kind == rangeItem || i.kind == intItem {
 			n++
 		}
 	}
@@ -218,15 +218,15 @@ func (x Index) Of(v View) (View, error) {
 	w, axis, done := v.clone(), 0, 0 // the axis of w that comes next, and of v
 	for _, i := range x {
 		switch i.kind {
-		case span:
+		case rangeItem:
 			w.slice(axis, i)
 			axis, done = axis+1, done+1
-		case rest:
+		case ellipsis:
 			axis, done = axis+left, done+left
 		case newAxis:
 			w = w.with(axis, 1, w.skip(axis))
 			axis++
-		case number:
+		case intItem:
 			at, err := element(i.start, done, w.Shape[axis])
 			if err != nil {
 				return View{}, fmt.Errorf("index %v: %w", x, err)

@@ -24,7 +24,7 @@ func Like(v View) View {
 			order[at], place = place[0], place[1:]
 		}
 	}
-	return laid(v.Shape, order)
+	return denseInOrder(v.Shape, order)
 }
 
 // byStride sorts axes from the largest stride to the smallest; equals stay.
@@ -38,7 +38,7 @@ func byStride(axes, stride []int) {
 }
 
 // laid returns the dense view whose axes lie in the given order, slowest first.
-func laid(shape, order []int) View {
+func denseInOrder(shape, order []int) View {
 	v := blank(len(shape))
 	copy(v.Shape, shape)
 	step := 1
@@ -52,5 +52,5 @@ func laid(shape, order []int) View {
 // ChannelsLast returns the view of shape n × c × h × w whose elements lie as
 // n × h × w × c: the channels of a pixel are neighbours.
 func ChannelsLast(n, c, h, w int) View {
-	return laid(Of(n, c, h, w).Shape, []int{0, 2, 3, 1})
+	return denseInOrder(Of(n, c, h, w).Shape, []int{0, 2, 3, 1})
 }

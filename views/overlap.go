@@ -21,7 +21,7 @@ func Overlap(a, b View) bool {
 	// fill the distance.
 	terms := append(a.terms(), b.terms()...)
 	slices.SortFunc(terms, func(s, t term) int { return t.step - s.step })
-	s := meeting{terms: terms, budget: 10_000}
+	s := sumSearch{terms: terms, budget: 10_000}
 	s.reach, s.gcd = make([]int, len(terms)+1), make([]int, len(terms)+1)
 	for i := len(terms) - 1; i >= 0; i-- {
 		s.reach[i] = s.reach[i+1] + terms[i].step*terms[i].most
@@ -44,7 +44,7 @@ func (v View) terms() []term {
 }
 
 // A meeting looks for values that make the terms, largest step first, sum to a distance.
-type meeting struct {
+type sumSearch struct {
 	terms  []term
 	reach  []int // the most that terms i, i+1, … sum to
 	gcd    []int // what all their sums are multiples of
@@ -52,7 +52,7 @@ type meeting struct {
 }
 
 // fills reports whether terms i, i+1, … can sum to distance, or the budget is spent.
-func (s *meeting) fills(i, distance int) bool {
+func (s *sumSearch) fills(i, distance int) bool {
 	if s.budget--; s.budget < 0 {
 		return true
 	}

@@ -59,7 +59,7 @@ func (p *patient) measure(ctx context.Context, d *hdf5.Dataset, a storage.Array)
 	if m.rate, plan, err = loadRate(ctx, a, loading.Auto); err != nil {
 		return err
 	}
-	m.shuffle, m.kept = plan.Shuffle.String(), plan.Kept
+	m.shuffle, m.kept = plan.Shuffle.String(), plan.CacheAll
 	m.amplification = exactAmplification(a)
 	if m.train, err = trainRate(ctx, filepath.Join(folder, "part.h5"), copied); err != nil {
 		return err
@@ -88,7 +88,7 @@ func loadRate(ctx context.Context, a storage.Array, shuffle loading.Shuffle) (fl
 				break
 			}
 		}
-		if l.Plan().Kept {
+		if l.Plan().CacheAll {
 			break // later epochs decode nothing
 		}
 	}

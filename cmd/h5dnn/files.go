@@ -113,8 +113,8 @@ const heapBlock = 64 << 10
 
 func ragged(rows *hdf5.Sequences, name string) *loader.Ragged {
 	return &loader.Ragged{
-		Name: name, Rows: rows.Rows, Type: rows.Type, Element: rows.Shape, Longest: rows.MaxLen,
-		Together: max(1, heapBlock/max(1, rows.MaxLen*rows.Type.Size())), Read: rows.Read,
+		Name: name, Rows: rows.Rows, Type: rows.Type, ElementShape: rows.Shape, MaxLength: rows.MaxLen,
+		ChunkRows: max(1, heapBlock/max(1, rows.MaxLen*rows.Type.Size())), Read: rows.Read,
 	}
 }
 

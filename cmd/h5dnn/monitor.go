@@ -190,7 +190,7 @@ func held(p train.Plan) string {
 	switch {
 	case p.Resident:
 		return "resident" // on the device
-	case p.Kept:
+	case p.CacheAll:
 		return "memory" // decoded once
 	}
 	return "streamed" // out of files

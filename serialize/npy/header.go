@@ -137,7 +137,7 @@ func describe(descr string, fortran bool, shape []int) (header, error) {
 	if !ok || len(descr) > 4 || strings.LastIndexAny(descr, "<>=|") > 0 {
 		return header{}, fmt.Errorf("elements of type %q are not numbers that can be read: %w", descr, dtype.ErrType)
 	}
-	view, err := views.Checked(shape, math.MaxInt/typ.Size())
+	view, err := views.New(shape, math.MaxInt/typ.Size())
 	if err != nil {
 		return header{}, err
 	}

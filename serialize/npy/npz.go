@@ -155,7 +155,7 @@ func (a *archive) stored(entry *zip.File, at, skip int64) (storage.Source, error
 		return nil, err
 	}
 	s := &summed{Mapped: data, entry: entry}
-	return s, header.Use(func(b []byte) error {
+	return s, header.WithBytes(func(b []byte) error {
 		s.header = crc32.ChecksumIEEE(b)
 		return nil
 	})

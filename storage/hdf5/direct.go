@@ -12,7 +12,7 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-var _ storage.Direct = direct{}
+var _ storage.Uncompressed = direct{}
 
 // A direct source lies in a file that is too large to stay mapped, so that every
 // access to it would map pages anew: reading costs less. Its elements lie there as
@@ -35,8 +35,8 @@ func (s direct) ReadAt(b []byte, at int64) (int, error) {
 	return len(b), nil
 }
 
-// ReadParts implements [storage.Direct].
-func (s direct) ReadParts(parts iter.Seq2[int, []byte]) error {
+// ReadParts implements [storage.Uncompressed].
+func (s direct) ReadRanges(parts iter.Seq2[int, []byte]) error {
 	held := s.ranges.now()
 	readAll := func(file []byte) error {
 		for at, b := range parts {
@@ -70,7 +70,7 @@ func (s direct) using(mapped bool, read func(file []byte) error) error {
 	if err != nil {
 		return err
 	}
-	return all.Use(read)
+	return all.WithBytes(read)
 }
 
 // read fills b from a place on, out of the mapped file if there is one.
@@ -97,8 +97,8 @@ func (s direct) read(b []byte, at int, file []byte) error {
 // inside reports whether there are n bytes from a place on.
 func (s direct) inside(at, n int) bool { return at >= 0 && n >= 0 && at <= s.Len() && n <= s.Len()-at }
 
-// Expect implements [storage.Direct].
-func (s direct) Expect(at, n int, hold bool) {
+// Expect implements [storage.Uncompressed].
+func (s direct) Prefetch(at, n int, hold bool) {
 	if !s.inside(at, n) {
 		return
 	}
@@ -108,8 +108,8 @@ func (s direct) Expect(at, n int, hold bool) {
 	}
 }
 
-// Forget implements [storage.Direct].
-func (s direct) Forget(at, n int) {
+// Forget implements [storage.Uncompressed].
+func (s direct) Release(at, n int) {
 	if s.inside(at, n) && s.ranges.remove(at, n) {
 		s.advise(at, n, unix.MADV_DONTNEED)
 	}
@@ -170,5 +170,5 @@ func (f *File) advise(address uint64, n, advice int) error {
 	if err != nil {
 		return err
 	}
-	return part.Use(func(b []byte) error { return unix.Madvise(b, advice) })
+	return part.WithBytes(func(b []byte) error { return unix.Madvise(b, advice) })
 }

@@ -62,7 +62,7 @@ func TestDirectReadsAreViews(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		direct, ok := a.Data.(storage.Direct)
+		direct, ok := a.Data.(storage.Uncompressed)
 		if !ok {
 			t.Fatalf("%s: its bytes cannot be had alone", path)
 		}
@@ -73,7 +73,7 @@ func TestDirectReadsAreViews(t *testing.T) {
 			if err := direct.ReadView(want, a.Type, views.View{Offset: first, Shape: []int{n}, Stride: []int{1}}); err != nil {
 				t.Fatal(err)
 			}
-			direct.Expect(4*first, 4*n, false)
+			direct.Prefetch(4*first, 4*n, false)
 			if read, err := direct.ReadAt(got, int64(4*first)); err != nil || read != 4*n || !bytes.Equal(got, want) {
 				t.Fatalf("%s: %d elements from %d on: read % x, %v; the view shows % x", path, n, first, got, err, want)
 			}
@@ -86,25 +86,25 @@ func TestDirectReadsAreViews(t *testing.T) {
 				t.Errorf("%s: a byte at %d of %d: %v, want an error of kind %v", path, at, 4*a.Len(), err, io.ErrUnexpectedEOF)
 			}
 		}
-		direct.Expect(-1, 1, true)
-		direct.Expect(0, 1<<62, true)
-		direct.Forget(0, 1<<62)
+		direct.Prefetch(-1, 1, true)
+		direct.Prefetch(0, 1<<62, true)
+		direct.Release(0, 1<<62)
 	}
 	d, _ := f.Dataset("/row")
 	a, _ := d.Array()
 	f.Close()
-	a.Data.(storage.Direct).Expect(0, 4, true)
-	if _, err := a.Data.(storage.Direct).ReadAt(make([]byte, 4), 0); !errors.Is(err, storage.ErrState) {
+	a.Data.(storage.Uncompressed).Prefetch(0, 4, true)
+	if _, err := a.Data.(storage.Uncompressed).ReadAt(make([]byte, 4), 0); !errors.Is(err, storage.ErrState) {
 		t.Errorf("after closing: %v, want an error of kind %v", err, storage.ErrState)
 	}
 }
 
 // readParts fills got in two parts, the first of n bytes held and the other not.
-func readParts(d storage.Direct, got []byte, n, at int) error {
+func readParts(d storage.Uncompressed, got []byte, n, at int) error {
 	clear(got)
-	d.Expect(at, n, true)
-	defer d.Forget(at, n)
-	return d.ReadParts(func(yield func(int, []byte) bool) {
+	d.Prefetch(at, n, true)
+	defer d.Release(at, n)
+	return d.ReadRanges(func(yield func(int, []byte) bool) {
 		_ = yield(at+n, got[n:]) && yield(at, got[:n])
 	})
 }

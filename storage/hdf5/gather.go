@@ -47,7 +47,7 @@ func inBytes(v views.View, unit int) views.View {
 func (s *source) gather(dst, src []byte, to, from views.View) {
 	in, out := s.size, s.elemSize()
 	if s.convert == nil {
-		storage.Move(dst, inBytes(to, out), src, from, in)
+		storage.CopyStrided(dst, inBytes(to, out), src, from, in)
 		return
 	}
 	views.Walk(func(at, step []int, n int) {

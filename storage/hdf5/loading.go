@@ -12,8 +12,8 @@ import (
 // single rows.
 
 var (
-	_ storage.Chunked = (*source)(nil)
-	_ storage.Lender  = mappedSource{}
+	_ storage.Chunked      = (*source)(nil)
+	_ storage.MappedSource = mappedSource{}
 )
 
 // Shape returns the shape as the source is addressed.
@@ -48,11 +48,11 @@ func (s *source) arrayStorage() storage.Storage {
 // useBytes is about how many bytes of the file a Use brings in.
 const useBytes = 8 << 20
 
-// Use implements storage.Lender.
-func (p mappedSource) Use(read func(b []byte) error) error {
+// Use implements storage.MappedSource.
+func (p mappedSource) WithBytes(read func(b []byte) error) error {
 	m, err := p.d.file.mapped(p.d.layout.address, p.Len())
 	if err == nil {
-		err = m.Use(read)
+		err = m.WithBytes(read)
 		p.d.file.countTouched(min(p.Len(), useBytes))
 	}
 	if errors.Is(err, os.ErrClosed) || errors.Is(err, storage.ErrState) && p.d.file.mapping.isClosed() {

@@ -37,7 +37,7 @@ func TestSourcesTellHowToLoadThem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var lent storage.Lender
+	var lent storage.MappedSource
 	for path, chunk := range map[string][]int{"/row": nil, "/chunks": {7, 4, 5}, "/packed": {7, 2, 5}} {
 		d, err := f.Dataset(path)
 		if err != nil {
@@ -51,7 +51,7 @@ func TestSourcesTellHowToLoadThem(t *testing.T) {
 		if !slices.Equal(s.Shape(), a.Shape) || !slices.Equal(s.ChunkShape(), chunk) {
 			t.Errorf("%s: shape %v in chunks of %v, want %v and %v", path, s.Shape(), s.ChunkShape(), a.Shape, chunk)
 		}
-		lender, lends := got.Data.(storage.Lender)
+		lender, lends := got.Data.(storage.MappedSource)
 		if lends != (chunk == nil) {
 			t.Errorf("%s: lends its bytes is %v, want %v", path, lends, chunk == nil)
 			continue
@@ -61,7 +61,7 @@ func TestSourcesTellHowToLoadThem(t *testing.T) {
 		}
 	}
 	want, _ := a.Bytes()
-	if err := lent.Use(func(b []byte) error {
+	if err := lent.WithBytes(func(b []byte) error {
 		if !bytes.Equal(b, want) {
 			t.Errorf("lent bytes differ from those written")
 		}
@@ -70,7 +70,7 @@ func TestSourcesTellHowToLoadThem(t *testing.T) {
 		t.Error(err)
 	}
 	f.Close()
-	err = lent.Use(func([]byte) error { return nil })
+	err = lent.WithBytes(func([]byte) error { return nil })
 	if !errors.Is(err, storage.ErrState) || !strings.Contains(err.Error(), "x.h5") || !strings.Contains(err.Error(), "/row") {
 		t.Errorf("after closing: %v, want an error of kind %v that names file and dataset", err, storage.ErrState)
 	}

@@ -65,7 +65,7 @@ func (f *File) withMapped(address uint64, n int, use func([]byte)) error {
 	if err != nil {
 		return err
 	}
-	err = m.Use(func(b []byte) error {
+	err = m.WithBytes(func(b []byte) error {
 		use(b)
 		return nil
 	})
@@ -91,7 +91,7 @@ func (f *File) releasePages() {
 		return
 	}
 	if m, err := all.Range(0, int64(all.Len())); err == nil {
-		m.Use(func(b []byte) error { return unix.Madvise(b, unix.MADV_DONTNEED) })
+		m.WithBytes(func(b []byte) error { return unix.Madvise(b, unix.MADV_DONTNEED) })
 	}
 }
 

@@ -106,7 +106,7 @@ func randomView(r *rand.Rand, v views.View) views.View {
 		case 6:
 			w, err = v.Diagonal(0, min(1, v.Rank()-1), 0)
 		case 7:
-			w, err = v.Window(axis, 1+r.IntN(max(1, size)), 1)
+			w, err = v.SlidingWindow(axis, 1+r.IntN(max(1, size)), 1)
 		case 8:
 			w, err = v.Unsqueeze(axis)
 		}

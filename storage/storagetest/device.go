@@ -67,7 +67,7 @@ func (f *Fake) stretch(s storage.Storage, offset, n int) ([]byte, error) {
 	if !ok || m.device != f {
 		return nil, fmt.Errorf("%s: storage of %v: %w", f, s.Device(), storage.ErrDevice)
 	}
-	if err := storage.Span(m, offset, n); err != nil {
+	if err := storage.CheckRange(m, offset, n); err != nil {
 		return nil, fmt.Errorf("%s: %w", f, err)
 	}
 	return m.bytes[offset : offset+n], nil

@@ -11,15 +11,15 @@ import (
 )
 
 // cuts is where values are cut into rows: row i is values cuts[i] to cuts[i+1]-1.
-type cuts []int64
+type rowOffsets []int64
 
 // readCuts reads offsets into values, and checks that they ascend within them.
-func readCuts(name string, values, offsets storage.Array) (cuts, error) {
+func readOffsets(name string, values, offsets storage.Array) (rowOffsets, error) {
 	switch {
 	case values.Rank() == 0 || offsets.Rank() != 1 || offsets.Shape[0] == 0 || !offsets.Type.IsInt():
 		return nil, fmt.Errorf("dataset: %s: values of %v cut at %v%v; want a row of integers, one more than there are rows: %w", name, values.Shape, offsets.Type, offsets.Shape, views.ErrShape)
-	case offsets.Shape[0] > mostSplit:
-		return nil, fmt.Errorf("dataset: %s: %d rows of different lengths, at most %d can be found again; split the file, or slice it", name, offsets.Shape[0]-1, mostSplit)
+	case offsets.Shape[0] > maxListedRows:
+		return nil, fmt.Errorf("dataset: %s: %d rows of different lengths, at most %d can be found again; split the file, or slice it", name, offsets.Shape[0]-1, maxListedRows)
 	}
 	c, err := storage.Read[int64](offsets)
 	if err != nil {
@@ -36,23 +36,23 @@ func readCuts(name string, values, offsets storage.Array) (cuts, error) {
 const stored = 4
 
 // ragged describes the rows.
-func (c cuts) ragged(name string, values storage.Array) Ragged {
-	r := Ragged{Name: name, Rows: len(c) - 1, Type: values.Type, Element: values.Shape[1:], Together: 1, Held: 8 * len(c)}
+func (c rowOffsets) ragged(name string, values storage.Array) Ragged {
+	r := Ragged{Name: name, Rows: len(c) - 1, Type: values.Type, ElementShape: values.Shape[1:], ChunkRows: 1, IndexBytes: 8 * len(c)}
 	for i := range r.Rows {
-		r.Longest = max(r.Longest, c.len(i))
+		r.MaxLength = max(r.MaxLength, c.len(i))
 	}
 	if source, ok := values.Data.(storage.Chunked); ok && len(source.ChunkShape()) > 0 && r.Rows > 0 {
 		mean := max(1, int(c[r.Rows]-c[0])/r.Rows)
-		r.Together = max(1, stored*source.ChunkShape()[0]/mean)
+		r.ChunkRows = max(1, stored*source.ChunkShape()[0]/mean)
 	}
 	return r
 }
 
-func (c cuts) len(i int) int { return int(c[i+1] - c[i]) }
+func (c rowOffsets) len(i int) int { return int(c[i+1] - c[i]) }
 
 // read pads rows of values. Rows that all fit are read at once to the end of
 // dst, and moved apart from the front: none is overwritten before it was moved.
-func (c cuts) read(dst []byte, values storage.Array, first, n, length int) error {
+func (c rowOffsets) read(dst []byte, values storage.Array, first, n, length int) error {
 	element := values.Type.Size() * views.Of(values.Shape[1:]...).Len()
 	row := length * element
 	if c.anyLonger(first, n, length) {
@@ -77,7 +77,7 @@ func (c cuts) read(dst []byte, values storage.Array, first, n, length int) error
 	return nil
 }
 
-func (c cuts) anyLonger(first, n, length int) bool {
+func (c rowOffsets) anyLonger(first, n, length int) bool {
 	for i := first; i < first+n; i++ {
 		if c.len(i) > length {
 			return true
@@ -87,7 +87,7 @@ func (c cuts) anyLonger(first, n, length int) bool {
 }
 
 // cutOff reads the front of one row.
-func (c cuts) cutOff(dst []byte, values storage.Array, i, length, element int) error {
+func (c rowOffsets) cutOff(dst []byte, values storage.Array, i, length, element int) error {
 	n := min(c.len(i), length)
 	clear(dst[n*element:])
 	return fetch(dst[:n*element], values, int(c[i]), n)
@@ -104,7 +104,7 @@ func fetch(dst []byte, a storage.Array, first, n int) error {
 
 // sparse is rows of which only some elements are stored.
 type sparse struct {
-	cuts
+	rowOffsets
 	values, columns storage.Array
 }
 
@@ -116,7 +116,7 @@ func (s sparse) read(dst []byte, first, n, width int) error {
 	clear(dst[:n*row])
 	for end := first + n; first < end; {
 		part := 1
-		for first+part < end && int(s.cuts[first+part+1]-s.cuts[first]) <= sparsePart {
+		for first+part < end && int(s.rowOffsets[first+part+1]-s.rowOffsets[first]) <= sparsePart {
 			part++
 		}
 		if err := s.spread(dst[:part*row], first, part, width); err != nil {
@@ -129,8 +129,8 @@ func (s sparse) read(dst []byte, first, n, width int) error {
 
 // spread puts the stored elements of n rows where they belong.
 func (s sparse) spread(dst []byte, first, n, width int) error {
-	at, size := int(s.cuts[first]), s.values.Type.Size()
-	total := int(s.cuts[first+n]) - at
+	at, size := int(s.rowOffsets[first]), s.values.Type.Size()
+	total := int(s.rowOffsets[first+n]) - at
 	if s.anyLonger(first, n, width) {
 		return fmt.Errorf("more is stored of a row than its %d columns: %w", width, views.ErrShape)
 	}

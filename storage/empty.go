@@ -7,20 +7,20 @@ import (
 	"github.com/h5dnn/h5dnn/dtype"
 )
 
-// Room returns a row-major array in host memory for elements that are about to be
+// Empty returns a row-major array in host memory for elements that are about to be
 // written, all of them: a large one holds whatever was there before, and lies in
 // large pages where the system has them. Reading 45 MiB of MNIST into it took 40 ms
 // where zeroed memory took 49.
-func Room(t dtype.Type, shape ...int) (Array, error) { return Make(room{}, t, shape...) }
+func Empty(t dtype.Type, shape ...int) (Array, error) { return Make(uninitialized{}, t, shape...) }
 
 // room is the CPU, but for what new memory holds.
-type room struct{ cpu }
+type uninitialized struct{ cpu }
 
 // Less than that is soon cleared, and has no large page to itself.
-const largeRoom = 4 << 20
+const largeAlloc = 4 << 20
 
-func (room) Alloc(size int) (Storage, error) {
-	if size < largeRoom {
+func (uninitialized) Alloc(size int) (Storage, error) {
+	if size < largeAlloc {
 		return CPU.Alloc(size)
 	}
 	if err := fits(size); err != nil {

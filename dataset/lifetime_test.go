@@ -20,7 +20,7 @@ func TestRowsAreThoseOfTheEpoch(t *testing.T) {
 		for _, start := range []int{0, s.d.Len() / 3} {
 			want := rows(t, l, 1, start, s)
 			var got []int
-			for rows, next := range order.Rows(1, start) {
+			for rows, next := range order.Order(1, start) {
 				if got = append(got, rows...); next != start+len(got) {
 					t.Fatalf("next is %d after %d samples from %d on", next, len(got), start)
 				}
@@ -37,7 +37,7 @@ func TestHeldBatchesStay(t *testing.T) {
 	const held = 3
 
 	for _, s := range specimens(t, 101) {
-		l := must[*Loader](t)(NewLoader(s.d, Options{Batch: 4, Held: held}))
+		l := must[*Loader](t)(NewLoader(s.d, Options{Batch: 4, Lifetime: held}))
 		for epoch := range 2 {
 			var last []*Batch
 			var order [][]int
@@ -76,8 +76,8 @@ func TestBatchesLieWhereTheyAreToldTo(t *testing.T) {
 			}
 		}
 		checkPairs(t, b, same)
-		if b.Next == 8 {
-			b.Keep() // the one in its place lies there, too
+		if b.Consumed == 8 {
+			b.Retain() // the one in its place lies there, too
 		}
 	}
 }
@@ -99,7 +99,7 @@ func TestMemoryThatRunsOutIsAnError(t *testing.T) {
 	for b, err := range l.Epoch(t.Context(), 0, 0) {
 		if failed = err; err == nil {
 			full, kept = true, b
-			b.Keep()
+			b.Retain()
 		}
 	}
 	if !errors.Is(failed, spent) {

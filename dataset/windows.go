@@ -10,11 +10,11 @@ import (
 // Steps returns the array whose element i is elements i to i+n-1 of a's first
 // axis, n of them: the stretches of a time series, each one step after the one
 // before. It is a view; nothing is copied.
-func Steps(a storage.Array, n int) (storage.Array, error) {
+func SlidingWindows(a storage.Array, n int) (storage.Array, error) {
 	if a.Rank() == 0 || n < 1 || n > a.Shape[0] {
 		return a, fmt.Errorf("dataset: stretches of %d steps of %v; want 1 to as many as there are: %w", n, a.Shape, views.ErrShape)
 	}
-	v, err := a.View.Window(0, n, 1)
+	v, err := a.View.SlidingWindow(0, n, 1)
 	if err != nil {
 		return a, fmt.Errorf("dataset: %w", err)
 	}
@@ -28,7 +28,7 @@ func Steps(a storage.Array, n int) (storage.Array, error) {
 
 // steps returns the single steps that v shows stretches of, and how many make
 // one: 1 and v itself if it shows none.
-func steps(v views.View) (single views.View, n int) {
+func windows(v views.View) (single views.View, n int) {
 	if v.Rank() < 2 || v.Shape[0] == 0 || v.Shape[1] < 2 || v.Stride[0] != v.Stride[1] {
 		return v, 1
 	}

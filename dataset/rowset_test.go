@@ -18,7 +18,7 @@ func TestRowsAreSets(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 200 {
 		marks := [2][]bool{make([]bool, n), make([]bool, n)}
-		var rows [2]Rows
+		var rows [2]RowSet
 		for side := range rows {
 			for k := range n {
 				if marks[side][k] = r.IntN(4) > side; marks[side][k] {
@@ -29,13 +29,13 @@ func TestRowsAreSets(t *testing.T) {
 		size := 1 + r.IntN(4)
 		for _, test := range []struct {
 			name string
-			got  Rows
+			got  RowSet
 			in   func(k int) bool
 		}{
-			{"where", must[Rows](t)(Where(storage.From(marks[0], n), func(b bool) bool { return b })), func(k int) bool { return marks[0][k] }},
-			{"except", rows[0].Except(n), func(k int) bool { return !marks[0][k] }},
-			{"and", rows[0].And(rows[1]), func(k int) bool { return marks[0][k] && marks[1][k] }},
-			{"steps", rows[0].Steps(size), func(k int) bool { return k+size <= n && !slices.Contains(marks[0][k:k+size], false) }},
+			{"where", must[RowSet](t)(Where(storage.From(marks[0], n), func(b bool) bool { return b })), func(k int) bool { return marks[0][k] }},
+			{"except", rows[0].Complement(n), func(k int) bool { return !marks[0][k] }},
+			{"and", rows[0].Intersect(rows[1]), func(k int) bool { return marks[0][k] && marks[1][k] }},
+			{"steps", rows[0].WindowStarts(size), func(k int) bool { return k+size <= n && !slices.Contains(marks[0][k:k+size], false) }},
 		} {
 			for k := range n {
 				if got := slices.Contains(test.got, k); got != test.in(k) {
@@ -51,7 +51,7 @@ func TestRowsAreSets(t *testing.T) {
 		for k, at := range order {
 			listed[k] = int64(rows[0][at])
 		}
-		if got := must[Rows](t)(Listed(storage.From(listed, len(listed)), n)); !slices.Equal(got, rows[0]) {
+		if got := must[RowSet](t)(NewRowSet(storage.From(listed, len(listed)), n)); !slices.Equal(got, rows[0]) {
 			t.Fatalf("listed %v: %v, want %v", listed, got, rows[0])
 		}
 	}
@@ -64,14 +64,14 @@ func TestRowsOfLongArraysAreCounted(t *testing.T) {
 	for k := range elems {
 		elems[k] = int32(n - 1 - k)
 	}
-	rows := must[Rows](t)(Where(storage.From(elems, n), func(x int32) bool { return x%1000 == 7 }))
+	rows := must[RowSet](t)(Where(storage.From(elems, n), func(x int32) bool { return x%1000 == 7 }))
 	for k, row := range rows {
 		if (n-1-row)%1000 != 7 || len(rows) != n/1000+1 || k > 0 && rows[k-1] >= row {
 			t.Fatalf("row %d is the %d-th of %d", row, k, len(rows))
 		}
 	}
-	if got := must[Rows](t)(Listed(storage.From(elems, n), n)); len(got.Except(n)) != 0 {
-		t.Errorf("a list of all rows leaves %v", got.Except(n))
+	if got := must[RowSet](t)(NewRowSet(storage.From(elems, n), n)); len(got.Complement(n)) != 0 {
+		t.Errorf("a list of all rows leaves %v", got.Complement(n))
 	}
 }
 
@@ -92,12 +92,12 @@ func TestMisshapenRowsAreRefused(t *testing.T) {
 		want string
 		err  error
 	}{
-		{"row 7 of 5 samples", second(Listed(ints(1, 7), 5))},
-		{"row 2 is listed twice", second(Listed(ints(2, 1, 2), 5))},
-		{"at most 2 integers", second(Listed(ints(2, 1, 0), 2))},
+		{"row 7 of 5 samples", second(NewRowSet(ints(1, 7), 5))},
+		{"row 2 is listed twice", second(NewRowSet(ints(2, 1, 2), 5))},
+		{"at most 2 integers", second(NewRowSet(ints(2, 1, 0), 2))},
 		{"one element for each row", second(Where(storage.From(make([]bool, 4), 2, 2), func(bool) bool { return true }))},
-		{"stretches of 7 steps", second(Steps(values, 7))},
-		{"stretches of 0 steps", second(Steps(values, 0))},
+		{"stretches of 7 steps", second(SlidingWindows(values, 7))},
+		{"stretches of 0 steps", second(SlidingWindows(values, 0))},
 		{"want a row of integers", second(Offsets("x", values, values))},
 		{"offsets 0 … 7 into 6 values", second(Offsets("x", values, ints(0, 7)))},
 		{"offsets -1 … 6", second(Offsets("x", values, ints(-1, 6)))},

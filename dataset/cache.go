@@ -6,18 +6,18 @@ import (
 )
 
 // slots is where decoded blocks lie. It outlives epochs.
-type slots struct {
-	d      scatterer
+type blockCache struct {
+	d      scatterReader
 	blocks blocks
 	kept   func() (*Batch, error) // if blocks stay for good: all of them, in the order of the dataset
-	all    []*slot                // made when first needed
-	where  []*slot                // by block: where it lies; nil while it does not
+	all    []*cachedBlock         // made when first needed
+	where  []*cachedBlock         // by block: where it lies; nil while it does not
 	fields []Field
 	sizes  []int // by field: bytes in one sample
 }
 
 // A slot holds one decoded block.
-type slot struct {
+type cachedBlock struct {
 	batch *Batch
 	data  [][]byte // by field
 	block int
@@ -25,10 +25,10 @@ type slot struct {
 	err   error // what kept it from being decoded
 }
 
-func newSlots(d scatterer, b blocks, p Plan) *slots {
-	s := &slots{d: d, blocks: b, all: make([]*slot, p.Slots), where: make([]*slot, b.count()), fields: d.Fields()}
-	if p.Kept {
-		s.kept = sync.OnceValues(func() (*Batch, error) { return newRoom(d, d.Len(), nil) })
+func newBlockCache(d scatterReader, b blocks, p Plan) *blockCache {
+	s := &blockCache{d: d, blocks: b, all: make([]*cachedBlock, p.CachedBlocks), where: make([]*cachedBlock, b.count()), fields: d.Fields()}
+	if p.CacheAll {
+		s.kept = sync.OnceValues(func() (*Batch, error) { return allocBatch(d, d.Len(), nil) })
 	}
 	for _, f := range s.fields {
 		s.sizes = append(s.sizes, f.bytes())
@@ -37,7 +37,7 @@ func newSlots(d scatterer, b blocks, p Plan) *slots {
 }
 
 // forget drops what does not last beyond an epoch.
-func (s *slots) forget() {
+func (s *blockCache) forget() {
 	for block, at := range s.where {
 		if at != nil && (s.kept == nil || at.err != nil) {
 			s.where[block] = nil
@@ -46,7 +46,7 @@ func (s *slots) forget() {
 }
 
 // decode reads a block to a slot.
-func (s *slots) decode(at *slot, block int) (err error) {
+func (s *blockCache) decode(at *cachedBlock, block int) (err error) {
 	if at.batch == nil {
 		if at.batch, err = s.room(block); err != nil {
 			return err
@@ -63,9 +63,9 @@ func (s *slots) decode(at *slot, block int) (err error) {
 }
 
 // room returns memory for a block: its own, or what any block fits.
-func (s *slots) room(block int) (*Batch, error) {
+func (s *blockCache) room(block int) (*Batch, error) {
 	if s.kept == nil {
-		return newRoom(s.d, s.blocks.largest, nil)
+		return allocBatch(s.d, s.blocks.largest, nil)
 	}
 	all, err := s.kept()
 	if err != nil {
@@ -75,7 +75,7 @@ func (s *slots) room(block int) (*Batch, error) {
 }
 
 // gather copies the samples at rows, all of them in slots, to b from a place on.
-func (s *slots) gather(b *Batch, place int, rows []int) (err error) {
+func (s *blockCache) gather(b *Batch, place int, rows []int) (err error) {
 	var room [8][]byte
 	dst := room[:0]
 	for i, field := range s.fields {
@@ -99,7 +99,7 @@ func (s *slots) gather(b *Batch, place int, rows []int) (err error) {
 }
 
 // table returns the dataset in memory, once every block lies there, else nil.
-func (s *slots) table() scatterer {
+func (s *blockCache) table() scatterReader {
 	if s.kept == nil || slices.Contains(s.where, nil) {
 		return nil
 	}
@@ -109,7 +109,7 @@ func (s *slots) table() scatterer {
 	}
 	t := &table{length: s.d.Len(), fields: s.fields}
 	for i, f := range s.fields {
-		t.columns = append(t.columns, &column{Field: f, data: all.whole[i], size: s.sizes[i], steps: 1, chunk: 1, band: 1})
+		t.columns = append(t.columns, &column{Field: f, data: all.whole[i], size: s.sizes[i], windowLen: 1, chunk: 1, rowGroup: 1})
 	}
 	return t
 }

@@ -10,9 +10,9 @@ import (
 // workers all do whatever is next: gather samples whose blocks are there, or else
 // decode the next block in line. The block at place p may be decoded once the one
 // len(slots.all) places before it is done with.
-type feed struct {
-	*slots
-	r     *run
+type pipeline struct {
+	*blockCache
+	r     *epochRun
 	unset func() bool
 
 	lock  sync.Mutex
@@ -33,8 +33,8 @@ type part struct {
 }
 
 // feed prepares the positions of r.
-func (s *slots) feed(r *run) *feed {
-	f := &feed{slots: s, r: r, pos: r.start}
+func (s *blockCache) feed(r *epochRun) *pipeline {
+	f := &pipeline{blockCache: s, r: r, pos: r.start}
 	f.turn.L = &f.lock
 	if r.start < r.limit {
 		f.next, _, _ = r.order.round(r.start)
@@ -46,21 +46,21 @@ func (s *slots) feed(r *run) *feed {
 }
 
 // wake makes workers that wait look again.
-func (f *feed) wake() {
+func (f *pipeline) wake() {
 	f.lock.Lock()
 	defer f.lock.Unlock()
 	f.turn.Broadcast()
 }
 
 // work does what there is to do until all samples are in batches, or the context is done.
-func (f *feed) work() {
+func (f *pipeline) work() {
 	for f.help(true) {
 	}
 }
 
 // help gathers samples or decodes a block, and reports whether it did. It may
 // wait until there is something to do.
-func (f *feed) help(wait bool) bool {
+func (f *pipeline) help(wait bool) bool {
 	p, at, block := f.find(wait)
 	switch {
 	case p.b != nil:
@@ -75,7 +75,7 @@ func (f *feed) help(wait bool) bool {
 
 // find returns samples to gather or a block to decode, or neither: if there is
 // nothing to do yet and it may not wait, or nothing is left.
-func (f *feed) find(wait bool) (p part, at *slot, block int) {
+func (f *pipeline) find(wait bool) (p part, at *cachedBlock, block int) {
 	f.lock.Lock()
 	defer f.lock.Unlock()
 	for f.pos < f.r.limit && f.r.ctx.Err() == nil {
@@ -91,7 +91,7 @@ func (f *feed) find(wait bool) (p part, at *slot, block int) {
 }
 
 // deal returns the next samples that can be gathered, of one batch and one round.
-func (f *feed) deal() (part, bool) {
+func (f *pipeline) deal() (part, bool) {
 	from, to, end := f.r.order.round(f.pos)
 	for f.ready < to && f.where[f.r.order.block(f.ready)] != nil {
 		f.ready++
@@ -100,18 +100,18 @@ func (f *feed) deal() (part, bool) {
 		return part{}, false
 	}
 	b := f.open
-	at := f.pos - (b.Next - len(b.Rows))
+	at := f.pos - (b.Consumed - len(b.Rows))
 	p := part{b, at, min(len(b.Rows), at+end-f.pos), from}
 	f.r.order.deal(b.Rows[p.at:p.end], f.pos)
 	f.busy = append(f.busy, p)
-	if f.pos += p.end - p.at; f.pos == b.Next {
+	if f.pos += p.end - p.at; f.pos == b.Consumed {
 		f.open = nil
 	}
 	return p, true
 }
 
 // begin makes sure that a batch is open, if there is one free.
-func (f *feed) begin() bool {
+func (f *pipeline) begin() bool {
 	if f.open != nil {
 		return true
 	}
@@ -128,7 +128,7 @@ func (f *feed) begin() bool {
 
 // take returns the next block in line that has to be decoded and the slot for
 // it, if one is free.
-func (f *feed) take() (at *slot, block int) {
+func (f *pipeline) take() (at *cachedBlock, block int) {
 	for ; f.next < f.last; f.next++ {
 		block = f.r.order.block(f.next)
 		if f.where[block] != nil {
@@ -148,7 +148,7 @@ func (f *feed) take() (at *slot, block int) {
 }
 
 // done returns the first place of the line that samples are still gathered from.
-func (f *feed) done() int {
+func (f *pipeline) done() int {
 	done, _, _ := f.r.order.round(f.pos)
 	for _, p := range f.busy {
 		done = min(done, p.from)
@@ -157,9 +157,9 @@ func (f *feed) done() int {
 }
 
 // vacate returns a slot whose block is not needed any more.
-func (s *slots) vacate(index int) *slot {
+func (s *blockCache) vacate(index int) *cachedBlock {
 	if s.all[index] == nil {
-		s.all[index] = &slot{block: -1}
+		s.all[index] = &cachedBlock{block: -1}
 	}
 	at := s.all[index]
 	if at.block >= 0 && s.where[at.block] == at {
@@ -169,7 +169,7 @@ func (s *slots) vacate(index int) *slot {
 }
 
 // arrive notes that a block lies in a slot, or why it could not be decoded.
-func (f *feed) arrive(at *slot, block int, err error) {
+func (f *pipeline) arrive(at *cachedBlock, block int, err error) {
 	f.lock.Lock()
 	defer f.lock.Unlock()
 	at.block, at.start, at.err = block, f.blocks.start(block), err
@@ -178,7 +178,7 @@ func (f *feed) arrive(at *slot, block int, err error) {
 }
 
 // finish hands the batch of a part over, if it was the last one missing.
-func (f *feed) finish(p part, err error) {
+func (f *pipeline) finish(p part, err error) {
 	f.lock.Lock()
 	f.busy = slices.DeleteFunc(f.busy, func(q part) bool { return q == p })
 	if p.b.err == nil {

@@ -10,9 +10,9 @@ import (
 // from the blocks at places s … s+span-1 of the line, an even share of each. So
 // each round opens one block and is done with one. The first and last rounds
 // draw what evens out the blocks that are not open as long: about half of each.
-type window struct {
+type windowOrder struct {
 	blocks blocks
-	pieces []piece
+	pieces []segment
 	total  int
 	span   int
 	key    uint64 // of the epoch
@@ -21,42 +21,42 @@ type window struct {
 	dealt int   // the round whose rows are in hand
 	hand  []int // its rows
 	begin int   // its first position
-	open  []deck
+	open  []shuffledBlock
 }
 
 // A piece is the part of a block that belongs to one rank: mostly all of it.
-type piece struct {
+type segment struct {
 	block   int
 	from, n int // which of its samples, counted in the block's own order
 	before  int // samples in the pieces before this one
 }
 
 // A deck is the samples of a block in the order in which they are drawn.
-type deck struct {
+type shuffledBlock struct {
 	block int
 	rows  []int
 }
 
 // newWindow lines up the blocks of one epoch. Each rank gets as long a stretch
 // of the line as any other, so that at most its ends are decoded by two.
-func newWindow(b blocks, span int, key uint64, stored bool, rank, world int) *window {
-	w := &window{blocks: b, key: key, stored: stored, dealt: -1}
+func newWindowOrder(b blocks, span int, key uint64, stored bool, rank, world int) *windowOrder {
+	w := &windowOrder{blocks: b, key: key, stored: stored, dealt: -1}
 	lo, hi := share(b.start(b.count()), rank, world)
 	at := 0
-	for place, block := range lineUp(b.count(), span, key) {
+	for place, block := range blockSequence(b.count(), span, key) {
 		if stored {
 			block = place
 		}
 		size := b.size(block)
 		first, last := max(at, lo), min(at+size, hi)
 		if first < last {
-			w.pieces = append(w.pieces, piece{block, first - at, last - first, w.total})
+			w.pieces = append(w.pieces, segment{block, first - at, last - first, w.total})
 			w.total += last - first
 		}
 		at += size
 	}
 	w.span = max(1, min(span, len(w.pieces)))
-	w.open = make([]deck, w.span)
+	w.open = make([]shuffledBlock, w.span)
 	for i := range w.open {
 		w.open[i].block = -1
 	}
@@ -67,7 +67,7 @@ func newWindow(b blocks, span int, key uint64, stored bool, rank, world int) *wi
 // taken as a ring and cut at random into as many stretches as are open at a
 // time, are dealt from each stretch in turn, in random order: so what is open
 // comes from all over the file, and files sorted by class train well.
-func lineUp(n, span int, key uint64) iter.Seq2[int, int] {
+func blockSequence(n, span int, key uint64) iter.Seq2[int, int] {
 	return func(yield func(place, block int) bool) {
 		span := max(1, min(span, n))
 		turn := permute(span, mix(key, turnKey))
@@ -89,14 +89,14 @@ func lineUp(n, span int, key uint64) iter.Seq2[int, int] {
 	}
 }
 
-func (w *window) line() int           { return len(w.pieces) }
-func (w *window) block(place int) int { return w.pieces[place].block }
-func (w *window) rounds() int         { return len(w.pieces) - w.span + 1 }
+func (w *windowOrder) line() int           { return len(w.pieces) }
+func (w *windowOrder) block(place int) int { return w.pieces[place].block }
+func (w *windowOrder) rounds() int         { return len(w.pieces) - w.span + 1 }
 
 // given returns how many samples the piece at a place has dealt before round s:
 // one span-th in each of the span rounds that would end with the one it leaves
 // in. Those before the first round fall into it, those after the last likewise.
-func (w *window) given(place, s int) int {
+func (w *windowOrder) given(place, s int) int {
 	p := w.pieces[place]
 	switch parts := s - (place - w.span + 1); {
 	case s <= 0 || parts <= 0:
@@ -109,7 +109,7 @@ func (w *window) given(place, s int) int {
 }
 
 // end returns the position where round s ends.
-func (w *window) end(s int) int {
+func (w *windowOrder) end(s int) int {
 	if s == w.rounds()-1 {
 		return w.total
 	}
@@ -120,7 +120,7 @@ func (w *window) end(s int) int {
 	return end
 }
 
-func (w *window) round(pos int) (from, to, end int) {
+func (w *windowOrder) round(pos int) (from, to, end int) {
 	if w.dealt < 0 || pos < w.begin || pos > w.begin+len(w.hand) {
 		s := sort.Search(w.rounds(), func(s int) bool { return w.end(s) > pos })
 		w.take(s)
@@ -135,13 +135,13 @@ func (w *window) round(pos int) (from, to, end int) {
 	return w.dealt, w.dealt + w.span, w.begin + len(w.hand)
 }
 
-func (w *window) deal(rows []int, pos int) {
+func (w *windowOrder) deal(rows []int, pos int) {
 	w.round(pos)
 	copy(rows, w.hand[pos-w.begin:])
 }
 
 // take deals round s to the hand.
-func (w *window) take(s int) {
+func (w *windowOrder) take(s int) {
 	w.hand, w.dealt = w.hand[:0], s
 	for place := s; place < s+w.span; place++ {
 		w.draw(place, w.given(place, s), w.given(place, s+1))
@@ -152,7 +152,7 @@ func (w *window) take(s int) {
 }
 
 // draw adds samples from … to-1 of the piece at a place to the hand.
-func (w *window) draw(place, from, to int) {
+func (w *windowOrder) draw(place, from, to int) {
 	p := w.pieces[place]
 	start := w.blocks.start(p.block)
 	if w.stored {
@@ -167,7 +167,7 @@ func (w *window) draw(place, from, to int) {
 }
 
 // deck returns the shuffled samples of the block at a place, which is open.
-func (w *window) deck(place int) []int {
+func (w *windowOrder) deck(place int) []int {
 	d := &w.open[place%w.span]
 	if block := w.pieces[place].block; d.block != block {
 		d.block, d.rows = block, d.rows[:0]

@@ -11,15 +11,15 @@ import (
 
 // Rows are the numbers of some samples, in ascending order and none of them
 // twice: what a filter lets through, or one side of a split.
-type Rows []int
+type RowSet []int
 
 // Where returns the rows along a's only axis whose element keep lets through.
-func Where[T dtype.Go](a storage.Array, keep func(T) bool) (Rows, error) {
+func Where[T dtype.Go](a storage.Array, keep func(T) bool) (RowSet, error) {
 	if a.Rank() != 1 {
 		return nil, fmt.Errorf("dataset: rows where %v%v; want one element for each row: %w", a.Type, a.Shape, views.ErrShape)
 	}
-	rows := Rows{}
-	return rows, inParts(a, func(elems []T, first int) error {
+	rows := RowSet{}
+	return rows, forEachPart(a, func(elems []T, first int) error {
 		for k, elem := range elems {
 			if keep(elem) {
 				rows = append(rows, first+k)
@@ -30,12 +30,12 @@ func Where[T dtype.Go](a storage.Array, keep func(T) bool) (Rows, error) {
 }
 
 // Listed returns the rows of a table of n that a's elements number, in any order.
-func Listed(a storage.Array, n int) (Rows, error) {
+func NewRowSet(a storage.Array, n int) (RowSet, error) {
 	if a.Rank() != 1 || !a.Type.IsInt() || a.Shape[0] > n {
 		return nil, fmt.Errorf("dataset: rows listed by %v%v; want at most %d integers: %w", a.Type, a.Shape, n, views.ErrShape)
 	}
-	rows := make(Rows, 0, a.Shape[0])
-	err := inParts(a, func(elems []int64, _ int) error {
+	rows := make(RowSet, 0, a.Shape[0])
+	err := forEachPart(a, func(elems []int64, _ int) error {
 		for _, elem := range elems {
 			rows = append(rows, int(elem))
 		}
@@ -54,8 +54,8 @@ func Listed(a storage.Array, n int) (Rows, error) {
 }
 
 // Except returns the rows of a table of n that r leaves.
-func (r Rows) Except(n int) Rows {
-	rest := make(Rows, 0, max(0, n-len(r)))
+func (r RowSet) Complement(n int) RowSet {
+	rest := make(RowSet, 0, max(0, n-len(r)))
 	for row := range n {
 		if len(r) > 0 && r[0] == row {
 			r = r[1:]
@@ -67,8 +67,8 @@ func (r Rows) Except(n int) Rows {
 }
 
 // And returns the rows that are in both r and s.
-func (r Rows) And(s Rows) Rows {
-	both := Rows{}
+func (r RowSet) Intersect(s RowSet) RowSet {
+	both := RowSet{}
 	for _, row := range r {
 		for len(s) > 0 && s[0] < row {
 			s = s[1:]
@@ -81,9 +81,9 @@ func (r Rows) And(s Rows) Rows {
 }
 
 // Steps returns the rows that begin n neighbours, all of them in r: the
-// stretches of [Steps] that use nothing else.
-func (r Rows) Steps(n int) Rows {
-	starts := Rows{}
+// stretches of [SlidingWindows] that use nothing else.
+func (r RowSet) WindowStarts(n int) RowSet {
+	starts := RowSet{}
 	for k := 0; k+n <= len(r); k++ {
 		if r[k+n-1] == r[k]+n-1 {
 			starts = append(starts, r[k])
@@ -93,7 +93,7 @@ func (r Rows) Steps(n int) Rows {
 }
 
 // inParts hands a's elements to f as Ts, a part of the first axis at a time.
-func inParts[T dtype.Go](a storage.Array, f func(elems []T, first int) error) error {
+func forEachPart[T dtype.Go](a storage.Array, f func(elems []T, first int) error) error {
 	const part = 1 << 16
 	for first := 0; first < a.Shape[0]; first += part {
 		elems, err := storage.Read[T](a.With(samples(a.View, first, min(part, a.Shape[0]-first))))

@@ -49,7 +49,7 @@ func (s *fakeDirect) ReadAt(b []byte, at int64) (int, error) {
 	return copy(b, s.array.Data.(storage.Host).Bytes()[at:]), nil
 }
 
-func (s *fakeDirect) Expect(at, n int, hold bool) {
+func (s *fakeDirect) Prefetch(at, n int, hold bool) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	for k := range s.rowsOf(at, n) {
@@ -64,13 +64,13 @@ func (s *fakeDirect) Expect(at, n int, hold bool) {
 	s.atMost = max(s.atMost, rows)
 }
 
-func (s *fakeDirect) Forget(at, n int) {
+func (s *fakeDirect) Release(at, n int) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	clear(s.rowsOf(at, n))
 }
 
-func (s *fakeDirect) ReadParts(parts iter.Seq2[int, []byte]) error {
+func (s *fakeDirect) ReadRanges(parts iter.Seq2[int, []byte]) error {
 	for at, b := range parts {
 		if _, err := s.ReadAt(b, int64(at)); err != nil {
 			return err
@@ -137,9 +137,9 @@ func TestWindowsOverDirectDataAreExpected(t *testing.T) {
 					t.Errorf("%s in chunks of %d, %v: %d of 1000 rows are expected at a time", part, rows, shuffle, fake.atMost)
 				}
 				times, _ := fake.most()
-				if plan := l.Plan(); plan.Slots > 0 || times > 0 || plan.Amplification != 1 || fake.unexpected > 0 {
+				if plan := l.Plan(); plan.CachedBlocks > 0 || times > 0 || plan.Amplification != 1 || fake.unexpected > 0 {
 					t.Errorf("%s in chunks of %d, %v: %d slots, decoded %d times, %v planned for each sample, %d rows read unexpected",
-						part, rows, shuffle, plan.Slots, times, plan.Amplification, fake.unexpected)
+						part, rows, shuffle, plan.CachedBlocks, times, plan.Amplification, fake.unexpected)
 				}
 			}
 		}

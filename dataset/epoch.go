@@ -13,15 +13,15 @@ import (
 // A run is one epoch on its way: workers fill free batches, each the next in
 // order, and the loop takes them in order. A loop that would have to wait
 // works itself.
-type run struct {
+type epochRun struct {
 	l      *Loader
 	ctx    context.Context
 	cancel context.CancelFunc
 	work   sync.WaitGroup
 
-	start, limit int       // positions
-	from         scatterer // of what batches are filled, without a feed
-	feed         *feed     // if there is one, it fills batches
+	start, limit int           // positions
+	from         scatterReader // of what batches are filled, without a feed
+	feed         *pipeline     // if there is one, it fills batches
 	free         chan *Batch
 	filled       []chan *Batch // batch i of the run is handed over in filled[i%len]
 	taken        int           // batches the loop has had
@@ -35,8 +35,8 @@ type run struct {
 	unread    []*Batch // that have samples, but not yet their values
 }
 
-func (l *Loader) run(ctx context.Context, epoch, start int) *run {
-	r := &run{l: l, order: l.order(epoch), start: start, limit: l.limit(start)}
+func (l *Loader) startEpoch(ctx context.Context, epoch, start int) *epochRun {
+	r := &epochRun{l: l, order: l.order(epoch), start: start, limit: l.limit(start)}
 	r.ctx, r.cancel = context.WithCancel(ctx)
 	r.free = make(chan *Batch, len(l.batches))
 	for range l.batches {
@@ -51,7 +51,7 @@ func (l *Loader) run(ctx context.Context, epoch, start int) *run {
 
 // begin starts the workers, which read batches, from the dataset or where all of
 // it lies decoded, or else feed them with blocks.
-func (r *run) begin() {
+func (r *epochRun) begin() {
 	l, work := r.l, r.fillAll
 	r.from = l.d
 	if l.slots != nil {
@@ -72,7 +72,7 @@ func (r *run) begin() {
 }
 
 // stop ends the workers and waits for them.
-func (r *run) stop() {
+func (r *epochRun) stop() {
 	r.cancel()
 	r.work.Wait()
 	if r.asks() {
@@ -85,7 +85,7 @@ func (r *run) stop() {
 
 // take returns the next batch and its error, or only an error if ctx is done, or
 // nothing after the last batch.
-func (r *run) take() (*Batch, error) {
+func (r *epochRun) take() (*Batch, error) {
 	if r.start+r.taken*r.l.o.Batch >= r.limit {
 		return nil, nil
 	}
@@ -97,13 +97,13 @@ func (r *run) take() (*Batch, error) {
 	r.taken++
 	b.Waited = time.Since(began)
 	if b.err != nil {
-		return b, fmt.Errorf("dataset: samples %d to %d of the epoch: %w", b.Next-len(b.Rows), b.Next-1, b.err)
+		return b, fmt.Errorf("dataset: samples %d to %d of the epoch: %w", b.Consumed-len(b.Rows), b.Consumed-1, b.err)
 	}
 	return b, nil
 }
 
 // wait returns the next batch once it is filled, or nil once ctx is done.
-func (r *run) wait() *Batch {
+func (r *epochRun) wait() *Batch {
 	filled := r.filled[r.taken%len(r.filled)]
 	for helping := true; helping; helping = r.help() {
 		select {
@@ -121,7 +121,7 @@ func (r *run) wait() *Batch {
 }
 
 // help does some of the workers' work, if there is any, and reports whether it did.
-func (r *run) help() bool {
+func (r *epochRun) help() bool {
 	if r.ctx.Err() != nil {
 		return false
 	}
@@ -137,7 +137,7 @@ func (r *run) help() bool {
 }
 
 // release takes a batch that is free.
-func (r *run) release(b *Batch) {
+func (r *epochRun) release(b *Batch) {
 	r.free <- b
 	if r.feed != nil {
 		r.feed.wake()
@@ -145,7 +145,7 @@ func (r *run) release(b *Batch) {
 }
 
 // next makes b the next batch of the run, which begins at pos, if there is one.
-func (r *run) next(b *Batch) (pos int, ok bool) {
+func (r *epochRun) next(b *Batch) (pos int, ok bool) {
 	pos = r.start + r.begun*r.l.o.Batch
 	if pos >= r.limit {
 		return 0, false
@@ -153,12 +153,12 @@ func (r *run) next(b *Batch) (pos int, ok bool) {
 	r.begun++
 	n := min(r.l.o.Batch, r.limit-pos)
 	b.trim(n)
-	b.Next = pos + n
+	b.Consumed = pos + n
 	return pos, true
 }
 
 // fillAll fills batches until there are no more.
-func (r *run) fillAll() {
+func (r *epochRun) fillAll() {
 	for {
 		select {
 		case b := <-r.free:
@@ -172,12 +172,12 @@ func (r *run) fillAll() {
 }
 
 // fill makes b the next batch and reads its samples, if there are any left.
-func (r *run) fill(b *Batch) bool {
+func (r *epochRun) fill(b *Batch) bool {
 	if !r.claim(b) {
 		return false
 	}
-	if order, free := r.order.(free); free {
-		order.deal(b.Rows, b.Next-len(b.Rows)) // nobody else needs to wait for that
+	if order, free := r.order.(permutedOrder); free {
+		order.deal(b.Rows, b.Consumed-len(b.Rows)) // nobody else needs to wait for that
 	}
 	r.begins(b)
 	b.err = r.from.scatter(*b, len(b.Rows), b.Rows, nil)
@@ -187,16 +187,16 @@ func (r *run) fill(b *Batch) bool {
 }
 
 // claim makes b the next batch, with its samples but for those of a free order.
-func (r *run) claim(b *Batch) bool {
+func (r *epochRun) claim(b *Batch) bool {
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	pos, ok := r.next(b)
-	if _, free := r.order.(free); free || !ok {
+	if _, free := r.order.(permutedOrder); free || !ok {
 		return ok
 	}
 	b.from, _, _ = r.order.round(pos)
 	deal(r.order, b.Rows, pos)
-	_, b.to, _ = r.order.round(b.Next - 1)
+	_, b.to, _ = r.order.round(b.Consumed - 1)
 	if r.asks() {
 		r.unread = append(r.unread, b)
 	}
@@ -204,29 +204,29 @@ func (r *run) claim(b *Batch) bool {
 }
 
 // deliver hands b over in its turn.
-func (r *run) deliver(b *Batch) {
-	index := (b.Next - len(b.Rows) - r.start) / r.l.o.Batch
+func (r *epochRun) deliver(b *Batch) {
+	index := (b.Consumed - len(b.Rows) - r.start) / r.l.o.Batch
 	r.filled[index%len(r.filled)] <- b
 }
 
 // asks reports whether files are told which blocks come next, because samples are
 // read out of them that need not be in memory yet.
-func (r *run) asks() bool { return r.l.plan.Window > 0 && r.l.slots == nil }
+func (r *epochRun) asks() bool { return r.l.plan.Window > 0 && r.l.slots == nil }
 
 // begins asks for the blocks that b needs, and some beyond.
-func (r *run) begins(b *Batch) {
+func (r *epochRun) begins(b *Batch) {
 	if !r.asks() {
 		return
 	}
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	for to := min(b.to+lookahead*r.l.o.Workers, r.order.line()); r.expected < to; r.expected++ {
-		r.eachDirect(r.expected, func(file storage.Direct, at, n int) { file.Expect(at, n, r.l.plan.Held) })
+		r.eachDirect(r.expected, func(file storage.Uncompressed, at, n int) { file.Prefetch(at, n, r.l.plan.KeepPages) })
 	}
 }
 
 // ends forgets the blocks that no batch needs any more.
-func (r *run) ends(b *Batch) {
+func (r *epochRun) ends(b *Batch) {
 	if !r.asks() {
 		return
 	}
@@ -241,14 +241,14 @@ func (r *run) ends(b *Batch) {
 }
 
 // forget gives up the blocks at places of the line before to.
-func (r *run) forget(to int) {
+func (r *epochRun) forget(to int) {
 	for ; r.forgotten < to; r.forgotten++ {
-		r.eachDirect(r.forgotten, storage.Direct.Forget)
+		r.eachDirect(r.forgotten, storage.Uncompressed.Release)
 	}
 }
 
 // eachDirect visits the parts of files in which the block at a place of the line lies.
-func (r *run) eachDirect(place int, visit func(file storage.Direct, at, n int)) {
+func (r *epochRun) eachDirect(place int, visit func(file storage.Uncompressed, at, n int)) {
 	block := r.order.block(place)
 	eachDirect(r.l.d, r.l.blocks.start(block), r.l.blocks.ends[block], visit)
 }
