@@ -13,28 +13,28 @@ import (
 )
 
 func mlp() nn.Sequential {
-	return nn.Sequential{nn.NewLinear(784, 128), nn.ReLU{}, nn.NewLinear(128, 10)}
+	return nn.Sequential{nn.NewLinear(nn.LinearOptions{InFeatures: 784, OutFeatures: 128}), nn.ReLU{}, nn.NewLinear(nn.LinearOptions{InFeatures: 128, OutFeatures: 10})}
 }
 
 func wideMLP() nn.Sequential {
-	return nn.Sequential{nn.NewLinear(784, 1024), nn.ReLU{}, nn.NewLinear(1024, 1024), nn.ReLU{}, nn.NewLinear(1024, 10)}
+	return nn.Sequential{nn.NewLinear(nn.LinearOptions{InFeatures: 784, OutFeatures: 1024}), nn.ReLU{}, nn.NewLinear(nn.LinearOptions{InFeatures: 1024, OutFeatures: 1024}), nn.ReLU{}, nn.NewLinear(nn.LinearOptions{InFeatures: 1024, OutFeatures: 10})}
 }
 
 func cnn() nn.Sequential {
 	same := func(in, out int) *nn.Conv2d {
-		return nn.NewConv2dOf(nn.Conv2dSet{InChannels: in, OutChannels: out, KernelSize: nn.Both(3), Stride: nn.Both(1), Padding: nn.Both(1)})
+		return nn.NewConv2d(nn.ConvOptions{InChannels: in, OutChannels: out, KernelSize: nn.Sizes{3}, Padding: nn.Sizes{1}})
 	}
 	return nn.Sequential{
-		same(1, 32), nn.ReLU{}, nn.NewMaxPool2d(2),
-		same(32, 64), nn.ReLU{}, nn.NewMaxPool2d(2),
-		nn.Flatten{}, nn.NewLinear(64*49, 128), nn.ReLU{}, nn.NewLinear(128, 10),
+		same(1, 32), nn.ReLU{}, nn.NewMaxPool2d(nn.PoolOptions{KernelSize: nn.Sizes{2}}),
+		same(32, 64), nn.ReLU{}, nn.NewMaxPool2d(nn.PoolOptions{KernelSize: nn.Sizes{2}}),
+		nn.Flatten{}, nn.NewLinear(nn.LinearOptions{InFeatures: 64 * 49, OutFeatures: 128}), nn.ReLU{}, nn.NewLinear(nn.LinearOptions{InFeatures: 128, OutFeatures: 10}),
 	}
 }
 
 // step is a training step as a user writes it: forward, loss, gradients, SGD.
 func step(make func() nn.Sequential, shape ...int) func(folders) (task, error) {
 	return func(folders) (task, error) {
-		model, opt, x := make(), nn.NewSGD(0.01), random(shape...)
+		model, opt, x := make(), nn.NewSGD(nn.SGDOptions{LearningRate: 0.01}), random(shape...)
 		labels := storage.From(classes(shape[0]), shape[0])
 		once := func() error {
 			var failed error

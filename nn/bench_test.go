@@ -11,9 +11,9 @@ import (
 // BenchmarkStep is a training step of the models that bench/ compares with PyTorch.
 func BenchmarkStep(b *testing.B) {
 	mlp := func(sizes ...int) nn.Sequential {
-		s := nn.Sequential{nn.NewLinear(sizes[0], sizes[1])}
+		s := nn.Sequential{nn.NewLinear(nn.LinearOptions{InFeatures: sizes[0], OutFeatures: sizes[1]})}
 		for i := 2; i < len(sizes); i++ {
-			s = append(s, nn.ReLU{}, nn.NewLinear(sizes[i-1], sizes[i]))
+			s = append(s, nn.ReLU{}, nn.NewLinear(nn.LinearOptions{InFeatures: sizes[i-1], OutFeatures: sizes[i]}))
 		}
 		return s
 	}
@@ -32,7 +32,7 @@ func BenchmarkStep(b *testing.B) {
 	} {
 		b.Run(fmt.Sprintf("%s batch %d", c.name, c.x[0]), func(b *testing.B) {
 			x, y := filled(0.5, c.x...), storage.From(make([]int64, c.x[0]), c.x[0])
-			o := nn.NewSGD(0.01)
+			o := nn.NewSGD(nn.SGDOptions{LearningRate: 0.01})
 			step(b, c.model, o, x, y)
 			b.ReportAllocs()
 			for b.Loop() {

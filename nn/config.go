@@ -7,25 +7,27 @@ import (
 	"github.com/h5dnn/h5dnn/config"
 )
 
-// A Configured module can be described by its settings, and rebuilt from them.
-// Its type must be known under a name by RegisterLayer.
+// A Configured module can be described by its settings and rebuilt from them.
+// Its type must be registered by RegisterLayer.
 type Configured interface {
 	Module
-	Config() any // of the type that RegisterLayer's make takes
+	Config() any // of the type that the constructor given to RegisterLayer takes
 }
 
-var layers = catalog[Module]{kind: "layer"}
+var layers = factory[Module]{kind: "layer"}
 
-// RegisterLayer makes modules of type M known by name: make builds one from
-// settings of type S, a struct whose fields have JSON names. Settings that a
-// configuration is silent on are as in defaults. A name that is taken is a bug.
+// RegisterLayer makes modules of type M available to configurations under name.
+// The function make builds one from settings of type S, a struct whose fields
+// have JSON names. A setting that a configuration leaves out is taken from
+// defaults; make must take zeros as they are. RegisterLayer panics if the name is
+// taken.
 func RegisterLayer[S any, M Configured](name string, make func(settings S) M, defaults S) bool {
-	return enter(&layers, name, make, defaults)
+	return register(&layers, name, make, defaults)
 }
 
-// Describe returns what m is built of, in values that JSON and YAML can write:
-// a layer without settings is its name, a layer with settings {name: settings},
-// a Sequential a list. FromConfig rebuilds the same from it.
+// Describe returns the structure of m in values that JSON and YAML can write. A
+// layer without settings is its name, a layer with settings is {name: settings}
+// and a Sequential is a list. FromConfig rebuilds the model.
 func Describe(m Module) (any, error) {
 	s, ok := m.(Sequential)
 	if !ok {
@@ -42,9 +44,9 @@ func Describe(m Module) (any, error) {
 	return list, nil
 }
 
-// FromConfig builds what description, as Describe returns it, describes. The
-// weights are random; Init and Load give them values. Where a layer has one
-// setting that matters most, {name: value} sets only that: {dense: 120}.
+// FromConfig builds the model that description, as returned by Describe,
+// describes. The weights are random; Init and Load set them. A single value in
+// the place of the settings sets the first of them: {dense: 120}.
 func FromConfig(description any) (Module, error) {
 	text, err := json.Marshal(description)
 	if err != nil {

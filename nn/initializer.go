@@ -10,31 +10,36 @@ import (
 	"github.com/h5dnn/h5dnn/tensor"
 )
 
-// A Fill gives an array its first values, random ones from key's stream.
+// A Fill sets the initial values of an array. Random ones are drawn from the
+// stream of key.
 type Fill func(a storage.Array, key tensor.Key)
 
-// An Initializer says what the weight and the bias of a layer start as when in
-// inputs meet in each of its outputs and out outputs see each of its inputs.
-type Initializer func(in, out int) (weight, bias Fill)
+// An Initializer returns the initial values of the weight and the bias of a layer
+// with the given fan-in and fan-out.
+type Initializer func(fanIn, fanOut int) (weight, bias Fill)
 
-// initializers by name. Kaiming is He et al., arXiv:1502.01852, xavier is
+// initializers by name: Kaiming's by He et al., arXiv:1502.01852, Xavier's by
 // Glorot and Bengio, AISTATS 2010.
 var initializers = map[string]Initializer{
-	// What PyTorch's layers start as: Kaiming's rule with a leak of √5.
+	// PyTorch's default: Kaiming's rule for a leaky ReLU of slope √5.
 	"kaiming": func(in, _ int) (weight, bias Fill) {
 		bound := 1 / math.Sqrt(float64(in))
-		return Uniform(bound), Uniform(bound)
+		return UniformFill(bound), UniformFill(bound)
 	},
-	"he_uniform":    func(in, _ int) (weight, bias Fill) { return Uniform(math.Sqrt(6 / float64(in))), Constant(0) },
-	"he_normal":     func(in, _ int) (weight, bias Fill) { return Normal(math.Sqrt(2 / float64(in))), Constant(0) },
-	"xavier":        func(in, out int) (weight, bias Fill) { return Uniform(math.Sqrt(6 / float64(in+out))), Constant(0) },
-	"xavier_normal": func(in, out int) (weight, bias Fill) { return Normal(math.Sqrt(2 / float64(in+out))), Constant(0) },
-	"zeros":         func(_, _ int) (weight, bias Fill) { return Constant(0), Constant(0) },
-	"ones":          func(_, _ int) (weight, bias Fill) { return Constant(1), Constant(0) },
+	"he_uniform": func(in, _ int) (weight, bias Fill) { return UniformFill(math.Sqrt(6 / float64(in))), ConstantFill(0) },
+	"he_normal":  func(in, _ int) (weight, bias Fill) { return NormalFill(math.Sqrt(2 / float64(in))), ConstantFill(0) },
+	"xavier": func(in, out int) (weight, bias Fill) {
+		return UniformFill(math.Sqrt(6 / float64(in+out))), ConstantFill(0)
+	},
+	"xavier_normal": func(in, out int) (weight, bias Fill) {
+		return NormalFill(math.Sqrt(2 / float64(in+out))), ConstantFill(0)
+	},
+	"zeros": func(_, _ int) (weight, bias Fill) { return ConstantFill(0), ConstantFill(0) },
+	"ones":  func(_, _ int) (weight, bias Fill) { return ConstantFill(1), ConstantFill(0) },
 }
 
-// RegisterInitializer makes an initializer known by name to layers and
-// configurations. A name that is taken is a bug.
+// RegisterInitializer makes an initializer available under name. It panics if the
+// name is taken.
 func RegisterInitializer(name string, i Initializer) {
 	if _, taken := initializers[name]; taken {
 		panic(fmt.Sprintf("nn: initializer %q registered twice", name))
@@ -42,26 +47,26 @@ func RegisterInitializer(name string, i Initializer) {
 	initializers[name] = i
 }
 
-// initializer returns the fills that the named initializer gives a layer.
-func initializer(layer, name string, in, out int) (weight, bias Fill) {
+// fillsOf returns the fills of the named initializer.
+func fillsOf(layer, name string, fanIn, fanOut int) (weight, bias Fill) {
 	i, ok := initializers[name]
 	if !ok {
 		tensor.Fail(layer, ErrConfig, "no initializer %q; known are %v", name, slices.Sorted(maps.Keys(initializers)))
 	}
-	return i(in, out)
+	return i(fanIn, fanOut)
 }
 
-// Uniform fills with numbers uniform in ±bound.
-func Uniform(bound float64) Fill {
+// UniformFill draws from the uniform distribution over ±bound.
+func UniformFill(bound float64) Fill {
 	return func(a storage.Array, key tensor.Key) { tensor.FillUniform(a, -bound, bound, key) }
 }
 
-// Normal fills with normal numbers of mean 0.
-func Normal(deviation float64) Fill {
-	return func(a storage.Array, key tensor.Key) { tensor.FillNormal(a, 0, deviation, key) }
+// NormalFill draws from the normal distribution with mean 0.
+func NormalFill(std float64) Fill {
+	return func(a storage.Array, key tensor.Key) { tensor.FillNormal(a, 0, std, key) }
 }
 
-// Constant fills with value.
-func Constant(value float64) Fill {
+// ConstantFill sets every element to value.
+func ConstantFill(value float64) Fill {
 	return func(a storage.Array, _ tensor.Key) { tensor.Of(a).Fill(value) }
 }

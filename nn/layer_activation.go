@@ -2,8 +2,8 @@ package nn
 
 import "github.com/h5dnn/h5dnn/tensor"
 
-// Activations as modules. After a Linear, Dense or Conv2d a Sequential has that
-// layer apply ReLU, Tanh and Sigmoid on its way out.
+// Activations as modules. A Sequential fuses ReLU, Tanh and Sigmoid with the
+// Linear, Dense or Conv2d before them.
 type (
 	ReLU    struct{} // max(x, 0)
 	Tanh    struct{} // the hyperbolic tangent
@@ -20,19 +20,22 @@ func (ReLU) Config() any    { return struct{}{} }
 func (Tanh) Config() any    { return struct{}{} }
 func (Sigmoid) Config() any { return struct{}{} }
 
-func (ReLU) fusible() tensor.Activation    { return tensor.ReLUActivation }
-func (Tanh) fusible() tensor.Activation    { return tensor.TanhActivation }
-func (Sigmoid) fusible() tensor.Activation { return tensor.SigmoidActivation }
+func (ReLU) fused() tensor.Activation    { return tensor.ReLUActivation }
+func (Tanh) fused() tensor.Activation    { return tensor.TanhActivation }
+func (Sigmoid) fused() tensor.Activation { return tensor.SigmoidActivation }
 
 // Softmax turns the elements along Axis into probabilities.
-type Softmax struct{ SoftmaxSet }
+type Softmax struct{ SoftmaxOptions }
 
-// A SoftmaxSet is the settings of a Softmax.
-type SoftmaxSet struct {
+// SoftmaxOptions are the settings of a Softmax.
+type SoftmaxOptions struct {
 	Axis *int `json:"axis,omitempty"` // the last if nil
 }
 
-// Forward returns the probabilities.
+// NewSoftmax returns a softmax.
+func NewSoftmax(o SoftmaxOptions) Softmax { return Softmax{o} }
+
+// Forward returns the softmax of x.
 func (s Softmax) Forward(x *tensor.Tensor) *tensor.Tensor {
 	if s.Axis == nil {
 		return x.Softmax(-1)
@@ -40,12 +43,12 @@ func (s Softmax) Forward(x *tensor.Tensor) *tensor.Tensor {
 	return x.Softmax(*s.Axis)
 }
 
-// Config returns s's settings.
-func (s Softmax) Config() any { return s.SoftmaxSet }
+// Config returns the settings of s.
+func (s Softmax) Config() any { return s.SoftmaxOptions }
 
 var (
 	_ = RegisterLayer("relu", func(struct{}) ReLU { return ReLU{} }, struct{}{})
 	_ = RegisterLayer("tanh", func(struct{}) Tanh { return Tanh{} }, struct{}{})
 	_ = RegisterLayer("sigmoid", func(struct{}) Sigmoid { return Sigmoid{} }, struct{}{})
-	_ = RegisterLayer("softmax", func(set SoftmaxSet) Softmax { return Softmax{set} }, SoftmaxSet{})
+	_ = RegisterLayer("softmax", NewSoftmax, SoftmaxOptions{})
 )

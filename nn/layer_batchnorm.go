@@ -2,6 +2,7 @@ package nn
 
 import (
 	"math"
+	"sync/atomic"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
@@ -9,114 +10,119 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// A BatchNormSet is the settings of BatchNorm1d and BatchNorm2d.
-type BatchNormSet struct {
+// BatchNormOptions are the settings of BatchNorm1d and BatchNorm2d.
+type BatchNormOptions struct {
 	NumFeatures int            `json:"num_features"`
-	Eps         float64        `json:"eps"`
-	Momentum    float64        `json:"momentum"` // how much a batch moves the running statistics
-	NoAffine    Not            `json:"affine"`
-	DType       dtype.Type     `json:"dtype,omitempty"` // float32 if not given
+	Eps         float64        `json:"eps"`      // 1e-5 if 0
+	Momentum    float64        `json:"momentum"` // weight of a batch in the running statistics; 0.1 if 0
+	NoAffine    Negated        `json:"affine"`
+	DType       dtype.Type     `json:"dtype,omitempty"` // float32 if absent
 	Device      storage.Device `json:"-" nn:"-"`        // the CPU if nil
 }
 
-// BatchNorm1d is γ·(x − mean)/√(variance + ε) + β, feature by feature of
-// x (N, C): with the batch's own statistics while it is trained, with the
-// running ones otherwise.
+// BatchNorm1d is γ·(x − mean)/√(variance + ε) + β for each feature of x (N, C),
+// with the statistics of the batch in training and the running ones otherwise
+// (Ioffe and Szegedy, arXiv:1502.03167).
 type BatchNorm1d struct{ batchNorm }
 
-// BatchNorm2d is BatchNorm1d channel by channel of images x (N, C, H, W).
+// BatchNorm2d is BatchNorm1d for each channel of images x (N, C, H, W).
 type BatchNorm2d struct{ batchNorm }
 
 type batchNorm struct {
-	BatchNormSet
+	BatchNormOptions
 	Mode
 	Gamma, Beta             *Param  // C; nil without affine
 	RunningMean, RunningVar *Buffer // C
 
-	one, zero *tensor.Tensor // in the place of Gamma and Beta
+	identity atomic.Pointer[gammaBeta] // in the place of Gamma and Beta
 }
 
-var batchNormDefaults = BatchNormSet{Eps: 1e-5, Momentum: 0.1}
+// gammaBeta is a scale and an offset for each feature.
+type gammaBeta struct{ gamma, beta *tensor.Tensor }
 
-// NewBatchNorm1d returns a layer for n features, with ε 1e-5 and momentum 0.1.
-func NewBatchNorm1d(n int) *BatchNorm1d {
-	set := batchNormDefaults
-	set.NumFeatures = n
-	return NewBatchNorm1dOf(set)
+var batchNormDefaults = BatchNormOptions{Eps: 1e-5, Momentum: 0.1}
+
+// NewBatchNorm1d returns a layer for NumFeatures features, which is required.
+// Zero Eps and Momentum stand for their defaults; set the fields of the layer for
+// zeros.
+func NewBatchNorm1d(o BatchNormOptions) *BatchNorm1d {
+	return newBatchNorm1d(withDefaults(o, batchNormDefaults))
 }
 
-// NewBatchNorm2d returns a layer for n channels, with ε 1e-5 and momentum 0.1.
-func NewBatchNorm2d(n int) *BatchNorm2d {
-	set := batchNormDefaults
-	set.NumFeatures = n
-	return NewBatchNorm2dOf(set)
+// NewBatchNorm2d returns a layer for NumFeatures channels, as NewBatchNorm1d does.
+func NewBatchNorm2d(o BatchNormOptions) *BatchNorm2d {
+	return newBatchNorm2d(withDefaults(o, batchNormDefaults))
 }
 
-// NewBatchNorm1dOf returns a layer as set says.
-func NewBatchNorm1dOf(set BatchNormSet) *BatchNorm1d {
-	return &BatchNorm1d{batchNormOf("batchnorm1d", set)}
-}
-
-// NewBatchNorm2dOf returns a layer as set says.
-func NewBatchNorm2dOf(set BatchNormSet) *BatchNorm2d {
-	return &BatchNorm2d{batchNormOf("batchnorm2d", set)}
-}
-
-// Forward normalises x.
-func (b *BatchNorm1d) Forward(x *tensor.Tensor) *tensor.Tensor {
-	wantRows("batchnorm1d", x)
-	return b.normalise("batchnorm1d", x)
-}
-
-// Forward normalises images x.
-func (b *BatchNorm2d) Forward(x *tensor.Tensor) *tensor.Tensor {
-	wantImages("batchnorm2d", x)
-	return b.normalise("batchnorm2d", x)
-}
-
-func batchNormOf(layer string, set BatchNormSet) batchNorm {
-	within(layer, "eps", set.Eps, 0, infinity)
-	within(layer, "momentum", set.Momentum, 0, math.Nextafter(1, 2))
-	at := placeOf(layer, set.Device, set.DType)
-	set.Device, set.DType = at.device, at.dtype
-	b := batchNorm{BatchNormSet: set}
-	b.RunningMean, b.RunningVar = at.buffer(Constant(0), set.NumFeatures), at.buffer(Constant(1), set.NumFeatures)
-	if !set.NoAffine {
-		b.Gamma = at.param(Constant(1), tensor.Key{}, set.NumFeatures)
-		b.Beta = at.param(Constant(0), tensor.Key{}, set.NumFeatures)
-	}
+func newBatchNorm1d(o BatchNormOptions) *BatchNorm1d {
+	b := &BatchNorm1d{}
+	b.setup("batchnorm1d", o)
 	return b
 }
 
-func (b *batchNorm) normalise(layer string, x *tensor.Tensor) *tensor.Tensor {
-	onDevice(layer, x, b.RunningMean.Data.Device())
+func newBatchNorm2d(o BatchNormOptions) *BatchNorm2d {
+	b := &BatchNorm2d{}
+	b.setup("batchnorm2d", o)
+	return b
+}
+
+// Forward normalizes features x.
+func (b *BatchNorm1d) Forward(x *tensor.Tensor) *tensor.Tensor {
+	checkFeatures("batchnorm1d", x)
+	return b.normalize("batchnorm1d", x)
+}
+
+// Forward normalizes images x.
+func (b *BatchNorm2d) Forward(x *tensor.Tensor) *tensor.Tensor {
+	checkImages("batchnorm2d", x)
+	return b.normalize("batchnorm2d", x)
+}
+
+func (b *batchNorm) setup(layer string, o BatchNormOptions) {
+	checkRange(layer, "eps", o.Eps, 0, infinity)
+	checkRange(layer, "momentum", o.Momentum, 0, math.Nextafter(1, 2))
+	alloc := newAllocator(layer, o.Device, o.DType)
+	o.Device, o.DType = alloc.device, alloc.dtype
+	b.BatchNormOptions = o
+	b.RunningMean, b.RunningVar = alloc.buffer(ConstantFill(0), o.NumFeatures), alloc.buffer(ConstantFill(1), o.NumFeatures)
+	if !o.NoAffine {
+		b.Gamma = alloc.param(ConstantFill(1), tensor.Key{}, o.NumFeatures)
+		b.Beta = alloc.param(ConstantFill(0), tensor.Key{}, o.NumFeatures)
+	}
+}
+
+func (b *batchNorm) normalize(layer string, x *tensor.Tensor) *tensor.Tensor {
+	checkDevice(layer, x, b.RunningMean.Data.Device())
 	if x.Shape[1] != b.NumFeatures {
 		tensor.Fail(layer, views.ErrShape, "input %v; want %d along axis 1", x.Shape, b.NumFeatures)
 	}
-	gamma, beta := b.scaling(layer)
-	return tensor.BatchNorm(x, gamma, beta, tensor.BatchNormOptions{
+	affine := b.affine(layer)
+	return tensor.BatchNorm(x, affine.gamma, affine.beta, tensor.BatchNormOptions{
 		Eps: b.Eps, Momentum: b.Momentum, Training: b.Training(),
 		RunningMean: b.RunningMean.Array, RunningVar: b.RunningVar.Array,
 	})
 }
 
-// scaling returns γ and β, or one and zero.
-func (b *batchNorm) scaling(layer string) (gamma, beta *tensor.Tensor) {
+// affine returns γ and β, or ones and zeros. Goroutines may share b.
+func (b *batchNorm) affine(layer string) gammaBeta {
 	if b.Gamma != nil {
-		return b.Gamma.Tensor, b.Beta.Tensor
+		return gammaBeta{b.Gamma.Tensor, b.Beta.Tensor}
 	}
-	if d := b.RunningMean.Data.Device(); b.one == nil || b.one.Data.Device() != d {
-		at := placeOf(layer, d, b.RunningMean.Type)
-		b.one = tensor.Of(at.buffer(Constant(1), b.NumFeatures).Array)
-		b.zero = tensor.Of(at.buffer(Constant(0), b.NumFeatures).Array)
+	d := b.RunningMean.Data.Device()
+	if have := b.identity.Load(); have != nil && have.gamma.Data.Device() == d {
+		return *have
 	}
-	return b.one, b.zero
+	alloc := newAllocator(layer, d, b.RunningMean.Type)
+	ones, zeros := alloc.buffer(ConstantFill(1), b.NumFeatures), alloc.buffer(ConstantFill(0), b.NumFeatures)
+	made := &gammaBeta{tensor.Of(ones.Array), tensor.Of(zeros.Array)}
+	b.identity.Store(made)
+	return *made
 }
 
-// Config returns b's settings.
-func (b *batchNorm) Config() any { return b.BatchNormSet }
+// Config returns the settings of b.
+func (b *batchNorm) Config() any { return b.BatchNormOptions }
 
 var (
-	_ = RegisterLayer("batchnorm1d", NewBatchNorm1dOf, batchNormDefaults)
-	_ = RegisterLayer("batchnorm2d", NewBatchNorm2dOf, batchNormDefaults)
+	_ = RegisterLayer("batchnorm1d", newBatchNorm1d, batchNormDefaults)
+	_ = RegisterLayer("batchnorm2d", newBatchNorm2d, batchNormDefaults)
 )

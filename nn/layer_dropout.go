@@ -1,50 +1,56 @@
 package nn
 
 import (
+	"sync/atomic"
+
 	"github.com/h5dnn/h5dnn/tensor"
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// A DropoutSet is the settings of a Dropout.
-type DropoutSet struct {
-	P    float64 `json:"p"`
-	Seed uint64  `json:"seed,omitempty"` // of masks outside a seeded step
+// DropoutOptions are the settings of a Dropout.
+type DropoutOptions struct {
+	P    float64 `json:"p"`              // probability of dropping an element; 0.5 if 0
+	Seed uint64  `json:"seed,omitempty"` // of the masks outside a seeded step
 }
 
-// Dropout zeroes elements with probability P while it is trained, and scales
-// the others by 1/(1 − P). Masks follow from the step's seed (Tape.Seed);
-// outside a seeded step, from Seed and how often the layer was called.
+// Dropout zeroes elements with probability P during training and scales the
+// others by 1/(1 − P). In a seeded step (Tape.Seed) the masks follow from its
+// seed, otherwise from Seed, the layer and the number of its calls.
 type Dropout struct {
-	DropoutSet
+	DropoutOptions
 	Mode
-	calls uint64
+	stream uint64        // of the first mask; each layer has its own
+	calls  atomic.Uint64 // outside seeded steps
 }
 
-// NewDropout returns a layer that drops with probability p.
-func NewDropout(p float64) *Dropout { return NewDropoutOf(DropoutSet{P: p}) }
+// dropouts counts the layers made.
+var dropouts atomic.Uint64
 
-// NewDropoutOf returns a layer as set says.
-func NewDropoutOf(set DropoutSet) *Dropout {
-	if !(set.P >= 0 && set.P < 1) {
-		tensor.Fail("dropout", views.ErrShape, "probability %v; want 0 ≤ p < 1", set.P)
+var dropoutDefaults = DropoutOptions{P: 0.5}
+
+// NewDropout returns a dropout layer.
+func NewDropout(o DropoutOptions) *Dropout { return newDropout(withDefaults(o, dropoutDefaults)) }
+
+func newDropout(o DropoutOptions) *Dropout {
+	if !(o.P >= 0 && o.P < 1) {
+		tensor.Fail("dropout", views.ErrShape, "probability %v; want 0 ≤ p < 1", o.P)
 	}
-	return &Dropout{DropoutSet: set}
+	return &Dropout{DropoutOptions: o, stream: dropouts.Add(1) << 32}
 }
 
-// Forward drops elements of x, or returns x where d is not being trained.
+// Forward drops elements of x in training and returns x itself otherwise.
 func (d *Dropout) Forward(x *tensor.Tensor) *tensor.Tensor {
 	if !d.Training() || d.P == 0 {
 		return x
 	}
 	key, ok := x.NextKey()
 	if !ok {
-		key = tensor.Key{Seed: d.Seed, Stream: d.calls}
-		d.calls++
+		key = tensor.Key{Seed: d.Seed, Stream: d.stream + d.calls.Add(1)}
 	}
 	return x.Dropout(d.P, key)
 }
 
-// Config returns d's settings.
-func (d *Dropout) Config() any { return d.DropoutSet }
+// Config returns the settings of d.
+func (d *Dropout) Config() any { return d.DropoutOptions }
 
-var _ = RegisterLayer("dropout", NewDropoutOf, DropoutSet{})
+var _ = RegisterLayer("dropout", newDropout, dropoutDefaults)

@@ -2,10 +2,10 @@ package nn
 
 import "github.com/h5dnn/h5dnn/tensor"
 
-// Flatten makes one axis of all but the samples.
+// Flatten reshapes x (N, …) to (N, features).
 type Flatten struct{}
 
-// Forward returns x as (N, everything else).
+// Forward returns x as (N, features).
 func (Flatten) Forward(x *tensor.Tensor) *tensor.Tensor { return x.Flatten(1) }
 
 // Config returns no settings.

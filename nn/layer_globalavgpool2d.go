@@ -7,12 +7,12 @@ type GlobalAvgPool2d struct{}
 
 // Forward returns the means of images x.
 func (GlobalAvgPool2d) Forward(x *tensor.Tensor) *tensor.Tensor {
-	wantImages("globalavgpool2d", x)
+	checkImages("globalavgpool2d", x)
 	return x.MeanKeepDims(2, 3)
 }
 
 // Config returns no settings.
 func (GlobalAvgPool2d) Config() any { return struct{}{} }
 
-// Settings that other libraries write for this layer mean nothing here.
+// Settings are ignored: KeyDNN and Keras write some for this layer.
 var _ = RegisterLayer("globalavgpool2d", func(map[string]any) GlobalAvgPool2d { return GlobalAvgPool2d{} }, nil)

@@ -2,24 +2,19 @@ package nn
 
 import "github.com/h5dnn/h5dnn/tensor"
 
-// MaxPool2d is the largest element of each window of each channel. Padding counts as −∞.
-type MaxPool2d struct{ Pool2dSet }
+// MaxPool2d is the maximum over each window of each channel. Padding is −∞.
+type MaxPool2d struct{ PoolOptions }
 
-// NewMaxPool2d returns a layer of square windows side by side.
-func NewMaxPool2d(kernel int) MaxPool2d {
-	return NewMaxPool2dOf(Pool2dSet{KernelSize: Both(kernel)})
-}
+// NewMaxPool2d returns a MaxPool2d. KernelSize is required.
+func NewMaxPool2d(o PoolOptions) MaxPool2d { return MaxPool2d{o.validate("maxpool2d", 2)} }
 
-// NewMaxPool2dOf returns a layer as set says.
-func NewMaxPool2dOf(set Pool2dSet) MaxPool2d { return MaxPool2d{set.sound("maxpool2d")} }
-
-// Forward returns the pooled images x.
+// Forward pools images x (N, C, H, W).
 func (p MaxPool2d) Forward(x *tensor.Tensor) *tensor.Tensor {
-	wantImages("maxpool2d", x)
-	return x.MaxPool2d(p.window())
+	checkImages("maxpool2d", x)
+	return x.MaxPool2d(p.tensorOptions())
 }
 
-// Config returns p's settings.
-func (p MaxPool2d) Config() any { return p.Pool2dSet }
+// Config returns the settings of p.
+func (p MaxPool2d) Config() any { return p.PoolOptions }
 
-var _ = RegisterLayer("maxpool2d", NewMaxPool2dOf, Pool2dSet{})
+var _ = RegisterLayer("maxpool2d", NewMaxPool2d, PoolOptions{})

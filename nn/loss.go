@@ -1,56 +1,107 @@
 package nn
 
 import (
-	"maps"
+	"encoding/json"
+	"fmt"
 	"slices"
 
 	"github.com/h5dnn/h5dnn/tensor"
+	"github.com/h5dnn/h5dnn/views"
 )
 
-// A Loss says how far predictions are from what they should be, as one number
-// to make small.
-type Loss func(predicted, target *tensor.Tensor) *tensor.Tensor
-
-// losses by their names in configurations.
-var losses = map[string]Loss{
-	"cross_entropy":         CrossEntropy,
-	"mean_squared_error":    MeanSquaredError,
-	"sum_of_squared_errors": SumOfSquaredErrors,
-	"mean_absolute_error":   MeanAbsoluteError,
+// A Loss compares the outputs of a model with targets and returns one number to
+// minimize.
+type Loss interface {
+	// Forward returns the loss, of one element. The weights, nil or of the targets'
+	// leading axes, multiply the loss of each sample or element; a mean is over the
+	// sum of the weights. Weights of 0 and 1 are a mask.
+	Forward(outputs, targets, weights *tensor.Tensor) *tensor.Tensor
 }
 
-// LossByName returns the loss that configurations call name: cross_entropy,
-// mean_squared_error (mse), sum_of_squared_errors (sse) or
-// mean_absolute_error (mae).
-func LossByName(name string) (Loss, error) {
-	short := map[string]string{"mse": "mean_squared_error", "sse": "sum_of_squared_errors", "mae": "mean_absolute_error"}
-	if long, ok := short[name]; ok {
-		name = long
+// LabelLoss is implemented by losses whose targets may be class labels, integers
+// of shape (N), instead of values.
+type LabelLoss interface {
+	Loss
+	TakesLabels() bool
+}
+
+// TakesLabels reports whether the targets of l are class labels.
+func TakesLabels(l Loss) bool {
+	labels, ok := l.(LabelLoss)
+	return ok && labels.TakesLabels()
+}
+
+var losses = factory[Loss]{kind: "loss"}
+
+// RegisterLoss makes losses available to configurations, as RegisterLayer does for
+// layers.
+func RegisterLoss[S any, L Loss](name string, make func(settings S) L, defaults S) bool {
+	return register(&losses, name, make, defaults)
+}
+
+// LossFromConfig builds the loss that description describes: "cross_entropy" or
+// {"cross_entropy": {"label_smoothing": 0.1}}.
+func LossFromConfig(description any) (Loss, error) {
+	text, err := json.Marshal(description)
+	if err != nil {
+		return nil, fmt.Errorf("loss: %w", err)
 	}
-	if loss, ok := losses[name]; ok {
-		return loss, nil
+	return losses.build(text)
+}
+
+// DescribeLoss returns the settings of l as LossFromConfig reads them.
+func DescribeLoss(l Loss) (any, error) { return losses.describe(l) }
+
+// checkReduction fails unless reduction is known.
+func checkReduction(loss, reduction string) {
+	if !slices.Contains([]string{"", "mean", "sum"}, reduction) {
+		tensor.Fail(loss, ErrConfig, "reduction %q; want mean or sum", reduction)
 	}
-	return nil, at(name, unknown("loss", name, slices.Sorted(maps.Keys(losses))))
 }
 
-// CrossEntropy is the mean over samples of −log softmax(logits)[label].
-func CrossEntropy(logits, labels *tensor.Tensor) *tensor.Tensor {
-	return tensor.CrossEntropy(logits, labels)
+// reduceLoss returns the weighted mean, or the sum, of the elements of a loss.
+func reduceLoss(loss, reduction string, elements, weights *tensor.Tensor) *tensor.Tensor {
+	switch {
+	case weights == nil && reduction == "sum":
+		return elements.Sum()
+	case weights == nil:
+		return elements.Mean()
+	}
+	weights = alignWeights(loss, elements, weights)
+	sum := elements.Mul(weights).Sum()
+	if reduction == "sum" {
+		return sum
+	}
+	return divideByWeight(sum, weights.Sum())
 }
 
-// MeanSquaredError is the mean over all elements of (predicted − target)².
-func MeanSquaredError(predicted, target *tensor.Tensor) *tensor.Tensor {
-	predicted = predicted.ToFloat32()
-	return tensor.MeanSquaredError(predicted, target.Cast(predicted.Type))
+// divideByWeight returns sum/weight, and sum where weight is 0: if everything is
+// masked, the loss is 0.
+func divideByWeight(sum, weight *tensor.Tensor) *tensor.Tensor {
+	isZero := weight.Equal(weight.MulScalar(0))
+	return sum.Div(weight.Add(isZero.Cast(weight.Type)))
 }
 
-// SumOfSquaredErrors is the sum over all elements of (predicted − target)².
-func SumOfSquaredErrors(predicted, target *tensor.Tensor) *tensor.Tensor {
-	return MeanSquaredError(predicted, target).MulScalar(float64(predicted.Len()))
+// alignWeights returns weights, of the leading axes of elements, in their shape and
+// type.
+func alignWeights(loss string, elements, weights *tensor.Tensor) *tensor.Tensor {
+	n := weights.Rank()
+	if n > elements.Rank() || !slices.Equal(weights.Shape, elements.Shape[:n]) {
+		tensor.Fail(loss, views.ErrShape, "weights %v for losses %v; want the leading axes", weights.Shape, elements.Shape)
+	}
+	shape := slices.Clone(weights.Shape)
+	for range elements.Rank() - n {
+		shape = append(shape, 1)
+	}
+	return weights.Reshape(shape...).Cast(elements.Type).Broadcast(elements.Shape...)
 }
 
-// MeanAbsoluteError is the mean over all elements of |predicted − target|.
-func MeanAbsoluteError(predicted, target *tensor.Tensor) *tensor.Tensor {
-	predicted = predicted.ToFloat32()
-	return predicted.Sub(target.Cast(predicted.Type)).Abs().Mean()
+// matchTargets returns outputs in at least float32 and targets in the same type. It
+// fails unless they have one shape.
+func matchTargets(loss string, outputs, targets *tensor.Tensor) (y, t *tensor.Tensor) {
+	if !slices.Equal(outputs.Shape, targets.Shape) || outputs.Len() == 0 {
+		tensor.Fail(loss, views.ErrShape, "outputs %v and targets %v; want one shape, not empty", outputs.Shape, targets.Shape)
+	}
+	outputs = outputs.ToFloat32()
+	return outputs, targets.Cast(outputs.Type)
 }

@@ -1,27 +1,32 @@
 package nn
 
-// A Trained module behaves differently in training and in use, as dropout and
-// batch normalisation do.
-type Trained interface {
+// A ModeSetter is a module that behaves differently in training and in
+// evaluation, such as dropout and batch normalization.
+type ModeSetter interface {
 	Module
 	SetTraining(training bool)
 }
 
-// SetTraining tells every module inside model whether it is being trained.
-// Modules start out in training.
+// Train puts every module inside model into training mode. Modules start in it.
+func Train(model any) { SetTraining(model, true) }
+
+// Eval puts every module inside model into evaluation mode.
+func Eval(model any) { SetTraining(model, false) }
+
+// SetTraining puts every module inside model into training or evaluation mode.
 func SetTraining(model any, training bool) {
 	for _, m := range Modules(model) {
-		if t, ok := m.(Trained); ok {
+		if t, ok := m.(ModeSetter); ok {
 			t.SetTraining(training)
 		}
 	}
 }
 
-// A Mode is whether a module is in training. The zero Mode is.
+// Mode implements ModeSetter for the modules that embed it. The zero Mode is training.
 type Mode struct{ evaluating bool }
 
-// Training reports whether the module is being trained.
+// Training reports whether the module is in training mode.
 func (m *Mode) Training() bool { return !m.evaluating }
 
-// SetTraining says whether the module is being trained.
+// SetTraining puts the module into training or evaluation mode.
 func (m *Mode) SetTraining(training bool) { m.evaluating = !training }

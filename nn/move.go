@@ -7,31 +7,31 @@ import (
 	"github.com/h5dnn/h5dnn/tensor"
 )
 
-// To puts parameters and buffers on device d in the place of model's own, which
-// stay as they are for whoever holds them. Layers not built yet will be built
-// there. If something cannot move, nothing has.
+// To replaces the parameters and buffers of model by copies on device d. The old
+// ones are not changed. Layers that are not built yet will be built there. If
+// something cannot be moved, nothing is.
 func To(model any, d storage.Device) error {
 	params, buffers := map[*Param]*Param{}, map[*Buffer]*Buffer{}
-	if err := moved(model, d, func(p *Param, a storage.Array) {
+	if err := moveTo(model, d, func(p *Param, a storage.Array) {
 		params[p] = &Param{Tensor: leafLike(p, a), fill: p.fill}
 	}, func(b *Buffer, a storage.Array) { buffers[b] = NewBuffer(a) }); err != nil {
 		return err
 	}
 	walk(model, visitor{
 		every:  true,
-		param:  func(name string, s slot[*Param]) bool { rebind(name, s, params[s.held]); return true },
-		buffer: func(name string, s slot[*Buffer]) bool { rebind(name, s, buffers[s.held]); return true },
+		param:  func(name string, s reference[*Param]) bool { rebind(name, s, params[s.value]); return true },
+		buffer: func(name string, s reference[*Buffer]) bool { rebind(name, s, buffers[s.value]); return true },
 	})
-	settle(model, d)
+	setDevice(model, d)
 	return nil
 }
 
-// ToInPlace moves model's parameters and buffers to device d and keeps their
-// identity: whoever holds one finds it moved. What was computed from them
-// before cannot be differentiated any more. If something cannot move, nothing has.
+// ToInPlace moves the parameters and buffers of model to device d and keeps their
+// identity: pointers to them stay valid. Expressions computed from them before
+// can no longer be differentiated. If something cannot be moved, nothing is.
 func ToInPlace(model any, d storage.Device) error {
 	var moves []func()
-	if err := moved(model, d, func(p *Param, a storage.Array) {
+	if err := moveTo(model, d, func(p *Param, a storage.Array) {
 		moves = append(moves, func() { p.Array = a })
 	}, func(b *Buffer, a storage.Array) { moves = append(moves, func() { b.Array = a }) }); err != nil {
 		return err
@@ -39,12 +39,12 @@ func ToInPlace(model any, d storage.Device) error {
 	for _, move := range moves {
 		move()
 	}
-	settle(model, d)
+	setDevice(model, d)
 	return nil
 }
 
-// moved hands out what each parameter and buffer of model is on d.
-func moved(model any, d storage.Device, param func(*Param, storage.Array), buffer func(*Buffer, storage.Array)) error {
+// moveTo calls param and buffer with a copy on d of each parameter and buffer.
+func moveTo(model any, d storage.Device, param func(*Param, storage.Array), buffer func(*Buffer, storage.Array)) error {
 	for name, p := range Params(model) {
 		a, err := p.To(d)
 		if err != nil {
@@ -69,17 +69,18 @@ func leafLike(p *Param, a storage.Array) *tensor.Tensor {
 	return tensor.Of(a)
 }
 
-func rebind[T any](name string, s slot[T], to T) {
+// rebind makes the model refer to another parameter or buffer.
+func rebind[T any](name string, s reference[T], to T) {
 	if !s.set(to) {
-		tensor.Fail("move", storage.ErrState, "%s is held by value and cannot be replaced; hand the model over by pointer, or use ToInPlace", name)
+		tensor.Fail("move", storage.ErrState, "%s cannot be replaced in a model passed by value; pass a pointer, or use ToInPlace", name)
 	}
 }
 
-// settle tells layers that build themselves later where to.
-func settle(model any, d storage.Device) {
+// setDevice makes lazy layers build their parameters on d.
+func setDevice(model any, d storage.Device) {
 	for _, m := range Modules(model) {
 		if l, ok := m.(lazy); ok {
-			l.settle(d)
+			l.setDevice(d)
 		}
 	}
 }

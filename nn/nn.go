@@ -1,17 +1,25 @@
-// Package nn is models: parameters with names, layers, losses and optimizers.
+// Package nn provides models: layers, named parameters, losses and optimizers.
 //
-// A model is any value that reaches *[Param] and *[Buffer] through exported
-// fields, slices, maps with string keys and an embedded [Registry]. Field names
-// are parameter names, lower-case and dotted, in files and in errors:
+// A model is any value with *[Param] and *[Buffer] in its exported fields, slices,
+// maps with string keys or an embedded [Registry], at any depth. Parameters are
+// named after fields, in lower case and dotted, in files and in errors:
 //
 //	type Net struct{ Hidden, Out *nn.Linear } // hidden.weight, hidden.bias, out.weight, …
 //
-// A field is a parameter because its type says so; plain tensors are never
-// touched. The tag `nn:"name"` names a field otherwise, `nn:"-"` hides it.
+// Only fields of these types are parameters; plain tensors are never trained. The
+// tag `nn:"name"` gives a field another name and `nn:"-"` hides it.
 //
-// Building and running a model are expressions: they panic with *tensor.Error,
-// which tensor.Step, Infer and Try return. Everything else returns an error.
-// Opening files belongs to package serialize, loops over data to package train.
+// Layers and optimizers are made from options. Zero fields of an options struct
+// stand for their defaults:
+//
+//	nn.NewAdam(nn.AdamOptions{LearningRate: 1e-3})
+//
+// In a configuration a setting that is absent has its default, and an explicit
+// zero is zero.
+//
+// Constructors and Forward panic with *tensor.Error, which tensor.Step, Infer and
+// Try return. Other functions return errors. Package serialize reads and writes
+// files, package train has the training loop.
 package nn
 
 import (
@@ -31,18 +39,18 @@ type Module interface {
 	Forward(x *tensor.Tensor) *tensor.Tensor
 }
 
-// Params yields the parameters inside model with their names, in field order.
-// One that is reached twice is yielded once, under its first name.
+// Params yields the parameters inside model with their names, in field order. A
+// shared parameter is yielded once, under its first name.
 func Params(model any) iter.Seq2[string, *Param] {
 	return func(yield func(string, *Param) bool) {
-		walk(model, visitor{param: func(name string, s slot[*Param]) bool { return yield(name, s.held) }})
+		walk(model, visitor{param: func(name string, s reference[*Param]) bool { return yield(name, s.value) }})
 	}
 }
 
-// Buffers yields the running statistics inside model, as Params does parameters.
+// Buffers yields the buffers inside model with their names, as Params does.
 func Buffers(model any) iter.Seq2[string, *Buffer] {
 	return func(yield func(string, *Buffer) bool) {
-		walk(model, visitor{buffer: func(name string, s slot[*Buffer]) bool { return yield(name, s.held) }})
+		walk(model, visitor{buffer: func(name string, s reference[*Buffer]) bool { return yield(name, s.value) }})
 	}
 }
 
@@ -53,18 +61,19 @@ func Modules(model any) iter.Seq2[string, Module] {
 	}
 }
 
-// State yields the arrays that make model what it is: parameters and buffers.
+// State yields the arrays to save of model: parameters and buffers.
 func State(model any) iter.Seq2[string, storage.Array] {
 	return func(yield func(string, storage.Array) bool) {
 		walk(model, visitor{
-			param:  func(name string, s slot[*Param]) bool { return yield(name, s.held.Array) },
-			buffer: func(name string, s slot[*Buffer]) bool { return yield(name, s.held.Array) },
+			param:  func(name string, s reference[*Param]) bool { return yield(name, s.value.Array) },
+			buffer: func(name string, s reference[*Buffer]) bool { return yield(name, s.value.Array) },
 		})
 	}
 }
 
-// Load fills model with arrays of the same names, types converted. Either all
-// of it is loaded or nothing: a name or a shape that does not match is an error.
+// Load copies arrays into the parameters and buffers of model of the same names,
+// converting types. A missing or unknown name or another shape is an error, and
+// nothing is loaded then.
 func Load(model any, arrays iter.Seq2[string, storage.Array]) error {
 	found := maps.Collect(arrays)
 	state := maps.Collect(State(model))
@@ -79,24 +88,24 @@ func Load(model any, arrays iter.Seq2[string, storage.Array]) error {
 	return nil
 }
 
-// match reports in what found is not a state of model.
+// match reports names and shapes in which found differs from want, the state of model.
 func match(model any, found, want map[string]storage.Array) error {
-	if missing := without(want, found); len(missing) > 0 {
-		return mistake(storage.ErrState, "%s not there; want all of the model's %d arrays", list(missing), len(want))
+	if missing := missingFrom(want, found); len(missing) > 0 {
+		return errorOf(storage.ErrState, "missing %s; want all %d arrays of the model", list(missing), len(want))
 	}
-	if extra := without(found, want); len(extra) > 0 {
-		return mistake(storage.ErrState, "the model has no %s%s", list(extra), lazyOnes(model))
+	if extra := missingFrom(found, want); len(extra) > 0 {
+		return errorOf(storage.ErrState, "the model has no %s%s", list(extra), unbuiltHint(model))
 	}
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		if have, want := found[name].Shape, want[name].Shape; !slices.Equal(have, want) {
-			return mistake(views.ErrShape, "%s is %v; want %v", name, have, want)
+			return errorOf(views.ErrShape, "%s is %v; want %v", name, have, want)
 		}
 	}
 	return nil
 }
 
-// without returns the names in a that b lacks.
-func without(a, b map[string]storage.Array) []string {
+// missingFrom returns the names in a that b lacks.
+func missingFrom(a, b map[string]storage.Array) []string {
 	var names []string
 	for name := range a {
 		if _, ok := b[name]; !ok {
@@ -107,7 +116,7 @@ func without(a, b map[string]storage.Array) []string {
 	return names
 }
 
-// list names the first few names.
+// list joins the first few names.
 func list(names []string) string {
 	const few = 4
 	if len(names) <= few {
@@ -116,8 +125,8 @@ func list(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:few], ", "), len(names)-few)
 }
 
-// lazyOnes hints at the layers of model that cannot hold anything yet.
-func lazyOnes(model any) string {
+// unbuiltHint names a layer of model that has no parameters yet, for messages.
+func unbuiltHint(model any) string {
 	for name, m := range Modules(model) {
 		if l, ok := m.(lazy); ok && !l.IsBuilt() {
 			return fmt.Sprintf(" (layer %q is not built; Build the model first)", name)
@@ -126,10 +135,10 @@ func lazyOnes(model any) string {
 	return ""
 }
 
-// A lazy module makes its parameters when it first sees data.
+// A lazy module makes its parameters when it sees its first input.
 type lazy interface {
 	IsBuilt() bool
-	plant(o origin)          // says what the first values will be drawn from
-	settle(d storage.Device) // says where the parameters will be
-	settled() storage.Device // where that is; nil if it is the first input's
+	setInit(s initSource)       // sets the random source of the initial values
+	setDevice(d storage.Device) // sets the device of the parameters
+	device() storage.Device     // nil if it is that of the first input
 }

@@ -68,15 +68,15 @@ type block struct {
 
 func newBlock() *block {
 	b := &block{
-		Hidden: nn.NewLinear(2, 2), ByValue: *nn.NewLinear(2, 2), FirstOut: nn.NewLinear(2, 2),
-		Scale: nn.NewParam(filled(1, 2)), Shift: nn.NewParam(filled(0, 2)), Teacher: nn.NewLinear(2, 2),
-		Plain: tensor.Of(filled(3, 2)), Norm: nn.NewBatchNorm1d(2),
-		Heads: map[string]*nn.Linear{"b": nn.NewLinear(2, 1), "a": nn.NewLinear(2, 1)},
-		Tail:  nn.Sequential{nn.ReLU{}, nn.NewLinear(2, 2)}, Sizes: []float32{1}, note: "not a place",
+		Hidden: nn.NewLinear(nn.LinearOptions{InFeatures: 2, OutFeatures: 2}), ByValue: *nn.NewLinear(nn.LinearOptions{InFeatures: 2, OutFeatures: 2}), FirstOut: nn.NewLinear(nn.LinearOptions{InFeatures: 2, OutFeatures: 2}),
+		Scale: nn.NewParam(filled(1, 2)), Shift: nn.NewParam(filled(0, 2)), Teacher: nn.NewLinear(nn.LinearOptions{InFeatures: 2, OutFeatures: 2}),
+		Plain: tensor.Of(filled(3, 2)), Norm: nn.NewBatchNorm1d(nn.BatchNormOptions{NumFeatures: 2}),
+		Heads: map[string]*nn.Linear{"b": nn.NewLinear(nn.LinearOptions{InFeatures: 2, OutFeatures: 1}), "a": nn.NewLinear(nn.LinearOptions{InFeatures: 2, OutFeatures: 1})},
+		Tail:  nn.Sequential{nn.ReLU{}, nn.NewLinear(nn.LinearOptions{InFeatures: 2, OutFeatures: 2})}, Sizes: []float32{1}, note: "not a place",
 	}
 	b.Tied = b.Scale
 	b.RegisterParameter("extra", nn.NewParam(filled(1, 2)))
-	b.RegisterModule("late", nn.NewLinear(2, 2))
+	b.RegisterModule("late", nn.NewLinear(nn.LinearOptions{InFeatures: 2, OutFeatures: 2}))
 	return b
 }
 
@@ -120,7 +120,7 @@ func TestModelsMayContainThemselves(t *testing.T) {
 }
 
 func TestModulesComeOnceAndOuterFirst(t *testing.T) {
-	inner := nn.NewLinear(2, 2)
+	inner := nn.NewLinear(nn.LinearOptions{InFeatures: 2, OutFeatures: 2})
 	model := &struct{ A, B nn.Sequential }{nn.Sequential{inner, nn.ReLU{}}, nn.Sequential{inner}}
 	var got []string
 	for name, m := range nn.Modules(model) {
@@ -147,7 +147,7 @@ func TestRegistrySkipsNilAndOverwrites(t *testing.T) {
 	if got := m.Parameter("w"); got != second || len(names(&m)) != 1 {
 		t.Errorf("w is %v, want the second of the two", got)
 	}
-	m.RegisterModule("w", nn.NewLinear(1, 1)) // even one of another kind
+	m.RegisterModule("w", nn.NewLinear(nn.LinearOptions{InFeatures: 1, OutFeatures: 1})) // even one of another kind
 	if got := names(&m); !slices.Equal(got, []string{"w.weight", "w.bias"}) || m.Parameter("w") != nil {
 		t.Errorf("parameters %q, want those of the module", got)
 	}
@@ -161,7 +161,7 @@ func TestSilentLossesAreRefused(t *testing.T) {
 		B *nn.Param `nn:"a"`
 	}
 	for _, model := range []any{
-		&hidden{nn.NewParam(filled(1, 1))}, &hiddenLayer{nn.NewLinear(1, 1)}, &twice{nn.NewParam(filled(1, 1)), nn.NewParam(filled(1, 1))},
+		&hidden{nn.NewParam(filled(1, 1))}, &hiddenLayer{nn.NewLinear(nn.LinearOptions{InFeatures: 1, OutFeatures: 1})}, &twice{nn.NewParam(filled(1, 1)), nn.NewParam(filled(1, 1))},
 	} {
 		err := tensor.Try(func() { names(model) })
 		if !errors.Is(err, storage.ErrState) {
@@ -204,7 +204,7 @@ func TestToRebindsAndToInPlaceKeeps(t *testing.T) {
 
 func TestUnbuiltLayersFollowTheirModel(t *testing.T) {
 	fake := storagetest.NewDevice("fake:0")
-	d := nn.NewDense(2)
+	d := nn.NewDense(nn.DenseOptions{OutFeatures: 2})
 	if err := nn.To(nn.Sequential{d}, fake); err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +216,7 @@ func TestUnbuiltLayersFollowTheirModel(t *testing.T) {
 
 // layers is one of each, as configurations write them in full.
 var layers = []string{
-	`{"linear": {"in_features": 3, "out_features": 2, "bias": false, "initializer": "xavier"}}`,
+	`{"linear": {"in_features": 3, "out_features": 2, "bias": false, "initializer": "xavier", "dtype": "float32"}}`,
 	`{"dense": {"out_features": 4, "bias": true, "initializer": "kaiming"}}`,
 	`{"dense": {"out_features": 4, "in_features": 2, "bias": true, "initializer": "he_normal", "dtype": "float64"}}`,
 	`{"conv2d": {"out_channels": 2, "in_channels": 1, "kernel_size": [3, 2], "stride": [1, 1], "padding": [1, 0], "bias": true, "initializer": "kaiming", "dtype": "float32"}}`,
@@ -274,7 +274,8 @@ func TestConfigMistakesNameThePlace(t *testing.T) {
 		{`["relu", {"dnese": 3}]`, "layer 1: dnese: no such layer; did you mean dense?"},
 		{`["relu", ["relu", {"conv2d": {"out_channels": 2, "kernel": 3}}]]`, "layer 1: layer 1: conv2d: kernel: no such setting; did you mean"},
 		{`{"conv2d": {"out_channels": "many"}}`, `conv2d: out_channels: cannot be "many"; want int`},
-		{`{"conv2d": {"out_channels": 2, "kernel_size": [3]}}`, "conv2d: kernel_size: cannot be [3]; want a number or a pair of numbers"},
+		{`{"conv2d": {"out_channels": 2, "kernel_size": [3, 3, 3]}}`, "conv2d: kernel size [3 3 3]; want one number or 2"},
+		{`{"conv2d": {"out_channels": 2, "kernel_size": []}}`, "conv2d: kernel_size: cannot be []; want a number or a list of numbers"},
 		{`{"conv2d": {"out_channels": 2}}`, "conv2d: kernel size [0 0], stride [1 1], padding [0 0]; want at least 1, 1 and 0"},
 		{`{"conv2d": {"out_channels": 2, "kernel_size": 3, "stride": 0}}`, "conv2d: kernel size [3 3], stride [0 0]"},
 		{`{"dense": 0}`, "dense: 0 outputs; want at least one"},
@@ -286,8 +287,8 @@ func TestConfigMistakesNameThePlace(t *testing.T) {
 		{`{"batchnorm1d": {"num_features": 2, "momentum": 2}}`, "batchnorm1d: momentum 2; want"},
 		{`{"maxpool2d": {"kernel_size": 2, "padding": 2}}`, "maxpool2d: padding [2 2]; want at most half"},
 		{`{"relu": 3}`, "relu: takes no settings, got 3"},
-		{`3`, "3 is no layer"},
-		{`{"relu": {}, "tanh": {}}`, "is no layer"},
+		{`3`, "3 is not a layer"},
+		{`{"relu": {}, "tanh": {}}`, "is not a layer"},
 	} {
 		m, err := nn.FromConfig(json.RawMessage(c.config))
 		if err == nil {
@@ -335,26 +336,26 @@ func TestMistakesHaveTheirKind(t *testing.T) {
 		x     *tensor.Tensor
 		kind  error
 	}{
-		{"linear rank", nn.NewLinear(3, 2), images, views.ErrShape},
-		{"linear features", nn.NewLinear(4, 2), x, views.ErrShape},
-		{"linear device", nn.NewLinear(3, 2), tensor.Of(away), storage.ErrDevice},
-		{"linear type", nn.NewLinear(3, 2), x.Cast(dtype.Float64), dtype.ErrType},
+		{"linear rank", nn.NewLinear(nn.LinearOptions{InFeatures: 3, OutFeatures: 2}), images, views.ErrShape},
+		{"linear features", nn.NewLinear(nn.LinearOptions{InFeatures: 4, OutFeatures: 2}), x, views.ErrShape},
+		{"linear device", nn.NewLinear(nn.LinearOptions{InFeatures: 3, OutFeatures: 2}), tensor.Of(away), storage.ErrDevice},
+		{"linear type", nn.NewLinear(nn.LinearOptions{InFeatures: 3, OutFeatures: 2}), x.Cast(dtype.Float64), dtype.ErrType},
 		{"linear not built", &nn.Linear{}, x, storage.ErrState},
-		{"dense rank", nn.NewDense(2), images, views.ErrShape},
-		{"dense of bytes", nn.NewDense(2), x.Cast(dtype.Uint8), dtype.ErrType},
-		{"dense device", nn.NewDenseOf(nn.DenseSet{OutFeatures: 2, Device: storage.CPU}), tensor.Of(away), storage.ErrDevice},
-		{"dense built elsewhere", nn.NewDenseOf(nn.DenseSet{OutFeatures: 2, InFeatures: 3}), tensor.Of(away), storage.ErrDevice},
-		{"conv2d rank", nn.NewConv2d(3, 2, 3), x, views.ErrShape},
-		{"conv2d channels", nn.NewConv2d(2, 2, 3), images, views.ErrShape},
-		{"conv2d too large", nn.NewConv2d(3, 2, 7), images, views.ErrShape},
-		{"maxpool2d rank", nn.NewMaxPool2d(2), x, views.ErrShape},
-		{"avgpool2d rank", nn.NewAvgPool2d(2), x, views.ErrShape},
+		{"dense rank", nn.NewDense(nn.DenseOptions{OutFeatures: 2}), images, views.ErrShape},
+		{"dense of bytes", nn.NewDense(nn.DenseOptions{OutFeatures: 2}), x.Cast(dtype.Uint8), dtype.ErrType},
+		{"dense device", nn.NewDense(nn.DenseOptions{OutFeatures: 2, Device: storage.CPU}), tensor.Of(away), storage.ErrDevice},
+		{"dense built elsewhere", nn.NewDense(nn.DenseOptions{OutFeatures: 2, InFeatures: 3}), tensor.Of(away), storage.ErrDevice},
+		{"conv2d rank", nn.NewConv2d(nn.ConvOptions{InChannels: 3, OutChannels: 2, KernelSize: nn.Sizes{3}}), x, views.ErrShape},
+		{"conv2d channels", nn.NewConv2d(nn.ConvOptions{InChannels: 2, OutChannels: 2, KernelSize: nn.Sizes{3}}), images, views.ErrShape},
+		{"conv2d too large", nn.NewConv2d(nn.ConvOptions{InChannels: 3, OutChannels: 2, KernelSize: nn.Sizes{7}}), images, views.ErrShape},
+		{"maxpool2d rank", nn.NewMaxPool2d(nn.PoolOptions{KernelSize: nn.Sizes{2}}), x, views.ErrShape},
+		{"avgpool2d rank", nn.NewAvgPool2d(nn.PoolOptions{KernelSize: nn.Sizes{2}}), x, views.ErrShape},
 		{"globalavgpool2d rank", nn.GlobalAvgPool2d{}, x, views.ErrShape},
-		{"batchnorm1d rank", nn.NewBatchNorm1d(3), images, views.ErrShape},
-		{"batchnorm1d features", nn.NewBatchNorm1d(2), x, views.ErrShape},
-		{"batchnorm1d device", nn.NewBatchNorm1d(3), tensor.Of(away), storage.ErrDevice},
-		{"batchnorm2d rank", nn.NewBatchNorm2d(3), x, views.ErrShape},
-		{"in a sequence", nn.Sequential{nn.ReLU{}, nn.NewLinear(4, 2)}, x, views.ErrShape},
+		{"batchnorm1d rank", nn.NewBatchNorm1d(nn.BatchNormOptions{NumFeatures: 3}), images, views.ErrShape},
+		{"batchnorm1d features", nn.NewBatchNorm1d(nn.BatchNormOptions{NumFeatures: 2}), x, views.ErrShape},
+		{"batchnorm1d device", nn.NewBatchNorm1d(nn.BatchNormOptions{NumFeatures: 3}), tensor.Of(away), storage.ErrDevice},
+		{"batchnorm2d rank", nn.NewBatchNorm2d(nn.BatchNormOptions{NumFeatures: 3}), x, views.ErrShape},
+		{"in a sequence", nn.Sequential{nn.ReLU{}, nn.NewLinear(nn.LinearOptions{InFeatures: 4, OutFeatures: 2})}, x, views.ErrShape},
 	} {
 		err := tensor.Try(func() { c.layer.Forward(c.x) })
 		if !errors.Is(err, c.kind) {
@@ -364,7 +365,9 @@ func TestMistakesHaveTheirKind(t *testing.T) {
 			t.Errorf("%s: the failure left a half-built layer", c.name)
 		}
 	}
-	err = tensor.Try(func() { nn.Sequential{nn.ReLU{}, nn.NewLinear(4, 2)}.Forward(x) })
+	err = tensor.Try(func() {
+		nn.Sequential{nn.ReLU{}, nn.NewLinear(nn.LinearOptions{InFeatures: 4, OutFeatures: 2})}.Forward(x)
+	})
 	if want := "layer 1: linear: input [2 3] for weight [2 4]; want 4 along axis 1"; err == nil || err.Error() != want {
 		t.Errorf("error %q, want %q", err, want)
 	}
@@ -391,10 +394,10 @@ func TestMemoryThatRunsOutIsOfItsKind(t *testing.T) {
 	p := nn.NewParam(weight)
 	for about, try := range map[string]func() error{
 		"a layer": func() error {
-			return tensor.Try(func() { nn.NewLinearOf(nn.LinearSet{InFeatures: 3, OutFeatures: 2, Device: d}) })
+			return tensor.Try(func() { nn.NewLinear(nn.LinearOptions{InFeatures: 3, OutFeatures: 2, Device: d}) })
 		},
 		"adam": func() error {
-			return nn.NewAdam(1).Step(maps.All(map[string]*nn.Param{"weight": p}), tensor.Grads{p.Tensor: p.Tensor})
+			return nn.NewAdam(nn.AdamOptions{LearningRate: 1}).Step(maps.All(map[string]*nn.Param{"weight": p}), tensor.Grads{p.Tensor: p.Tensor})
 		},
 	} {
 		if err := try(); !errors.Is(err, storage.ErrMemory) {
@@ -405,7 +408,7 @@ func TestMemoryThatRunsOutIsOfItsKind(t *testing.T) {
 
 // TestGoroutinesShareModelsAndInputs where nothing is trained; the race detector watches.
 func TestGoroutinesShareModelsAndInputs(t *testing.T) {
-	model, x := nn.Sequential{nn.NewMaxPool2d(2), nn.Flatten{}, nn.NewLinear(4, 2)}, tensor.Of(filled(1, 2, 1, 4, 4))
+	model, x := nn.Sequential{nn.NewMaxPool2d(nn.PoolOptions{KernelSize: nn.Sizes{2}}), nn.Flatten{}, nn.NewLinear(nn.LinearOptions{InFeatures: 4, OutFeatures: 2})}, tensor.Of(filled(1, 2, 1, 4, 4))
 	want := tensor.Values[float32](model.Forward(x))
 	var all sync.WaitGroup
 	for range 4 {
@@ -419,7 +422,7 @@ func TestGoroutinesShareModelsAndInputs(t *testing.T) {
 }
 
 func TestDenseBuildsItselfOnce(t *testing.T) {
-	d := nn.NewDense(2)
+	d := nn.NewDense(nn.DenseOptions{OutFeatures: 2})
 	if d.IsBuilt() || len(names(d)) != 0 {
 		t.Error("built before it saw data")
 	}
@@ -475,7 +478,7 @@ func TestEqualSeedsGiveEqualModels(t *testing.T) {
 			t.Errorf("%s does not depend on the seed", name)
 		}
 	}
-	twins := nn.Sequential{nn.NewLinear(3, 3), nn.NewLinear(3, 3)}
+	twins := nn.Sequential{nn.NewLinear(nn.LinearOptions{InFeatures: 3, OutFeatures: 3}), nn.NewLinear(nn.LinearOptions{InFeatures: 3, OutFeatures: 3})}
 	differ := func(when string) {
 		params := maps.Collect(nn.Params(twins))
 		if slices.Equal(tensor.Values[float32](params["0.weight"].Tensor), tensor.Values[float32](params["1.weight"].Tensor)) {
@@ -488,7 +491,7 @@ func TestEqualSeedsGiveEqualModels(t *testing.T) {
 }
 
 func TestLoadIsStrictAndAllOrNothing(t *testing.T) {
-	m := nn.NewLinear(2, 2)
+	m := nn.NewLinear(nn.LinearOptions{InFeatures: 2, OutFeatures: 2})
 	was := slices.Clone(tensor.Values[float32](m.Weight.Tensor))
 	good := map[string]storage.Array{"weight": filled(1, 2, 2), "bias": filled(2, 2)}
 	with := func(name string, a storage.Array) map[string]storage.Array {
@@ -503,7 +506,7 @@ func TestLoadIsStrictAndAllOrNothing(t *testing.T) {
 		kind   error
 		want   string
 	}{
-		{without, storage.ErrState, "load model: bias not there; want all of the model's 2 arrays"},
+		{without, storage.ErrState, "load model: missing bias; want all 2 arrays of the model"},
 		{with("wieght", filled(0, 1)), storage.ErrState, "load model: the model has no wieght"},
 		{with("bias", filled(0, 3)), views.ErrShape, "load model: bias is [3]; want [2]"},
 	} {
@@ -522,7 +525,7 @@ func TestLoadIsStrictAndAllOrNothing(t *testing.T) {
 	if got := tensor.Values[float32](m.Weight.Tensor); m.Weight != weight || got[0] != 1 {
 		t.Errorf("weight %v, want ones in the same parameter", got)
 	}
-	err := nn.Load(nn.Sequential{nn.NewDense(2)}, maps.All(map[string]storage.Array{"0.weight": filled(1, 2, 2), "0.bias": filled(1, 2)}))
+	err := nn.Load(nn.Sequential{nn.NewDense(nn.DenseOptions{OutFeatures: 2})}, maps.All(map[string]storage.Array{"0.weight": filled(1, 2, 2), "0.bias": filled(1, 2)}))
 	if err == nil || !strings.Contains(err.Error(), `layer "0" is not built`) {
 		t.Errorf("error %v, want one that names the layer to build", err)
 	}
@@ -530,7 +533,7 @@ func TestLoadIsStrictAndAllOrNothing(t *testing.T) {
 
 func TestDropoutFollowsItsMode(t *testing.T) {
 	x := tensor.Of(filled(1, 100, 100))
-	d := nn.NewDropout(0.25)
+	d := nn.NewDropout(nn.DropoutOptions{P: 0.25})
 	y := tensor.Values[float32](d.Forward(x))
 	kept := 0
 	for _, v := range y {
@@ -555,7 +558,7 @@ func TestDropoutFollowsItsMode(t *testing.T) {
 }
 
 func TestSeededStepsDropTheSame(t *testing.T) {
-	m := nn.Sequential{nn.NewDropout(0.5), nn.NewDropout(0.5)}
+	m := nn.Sequential{nn.NewDropout(nn.DropoutOptions{P: 0.5}), nn.NewDropout(nn.DropoutOptions{P: 0.5})}
 	run := func(step uint64) (out []float32) {
 		if err := tensor.Step(func(tape *tensor.Tape) error {
 			tape.Seed(1, step)
@@ -576,7 +579,7 @@ func TestSeededStepsDropTheSame(t *testing.T) {
 
 func TestFusedIsTheSameAsApart(t *testing.T) {
 	for _, act := range []nn.Module{nn.ReLU{}, nn.Tanh{}, nn.Sigmoid{}} {
-		for _, layer := range []nn.Module{nn.NewLinear(4, 3), nn.NewDense(3)} {
+		for _, layer := range []nn.Module{nn.NewLinear(nn.LinearOptions{InFeatures: 4, OutFeatures: 3}), nn.NewDense(nn.DenseOptions{OutFeatures: 3})} {
 			x := tensor.Of(filled(0.5, 2, 4))
 			fused := tensor.Values[float32](nn.Sequential{layer, act}.Forward(x))
 			apart := tensor.Values[float32](act.Forward(layer.Forward(x)))
@@ -597,7 +600,7 @@ func TestOptimizerStateSurvivesARoundTrip(t *testing.T) {
 	x, y := filled(0.5, 4, 3), storage.From([]int64{0, 1, 1, 0}, 4)
 	for kind, config := range oracleOptimizers {
 		build := func() (nn.Module, nn.Optimizer) {
-			m := nn.Sequential{nn.NewLinear(3, 4), nn.ReLU{}, nn.NewLinear(4, 2)}
+			m := nn.Sequential{nn.NewLinear(nn.LinearOptions{InFeatures: 3, OutFeatures: 4}), nn.ReLU{}, nn.NewLinear(nn.LinearOptions{InFeatures: 4, OutFeatures: 2})}
 			nn.Init(m, 1)
 			o, err := nn.OptimizerFromConfig(config)
 			if err != nil {
@@ -637,16 +640,16 @@ func TestOptimizerStateSurvivesARoundTrip(t *testing.T) {
 }
 
 func TestOptimizersRefuseForeignState(t *testing.T) {
-	m := nn.Sequential{nn.NewLinear(3, 2)}
+	m := nn.Sequential{nn.NewLinear(nn.LinearOptions{InFeatures: 3, OutFeatures: 2})}
 	one := storage.From([]int64{1})
 	for _, c := range []struct {
 		state map[string]storage.Array
 		want  string
 	}{
-		{map[string]storage.Array{"step": one, "momentum/1.weight": filled(0, 2, 3)}, "no place for momentum/1.weight"},
-		{map[string]storage.Array{"step": one, "first_moment/0.weight": filled(0, 2, 3)}, "no place for first_moment/0.weight"},
+		{map[string]storage.Array{"step": one, "momentum/1.weight": filled(0, 2, 3)}, "unexpected momentum/1.weight"},
+		{map[string]storage.Array{"step": one, "first_moment/0.weight": filled(0, 2, 3)}, "unexpected first_moment/0.weight"},
 		{map[string]storage.Array{"step": one, "momentum/0.weight": filled(0, 3, 2)}, "momentum/0.weight: shape [3 2]; want [2 3]"},
-		{map[string]storage.Array{"momentum/0.weight": filled(0, 2, 3)}, "no count of steps"},
+		{map[string]storage.Array{"momentum/0.weight": filled(0, 2, 3)}, "no step count"},
 	} {
 		o, err := nn.OptimizerFromConfig(oracleOptimizers["momentum"])
 		if err != nil {
@@ -657,7 +660,7 @@ func TestOptimizersRefuseForeignState(t *testing.T) {
 		}
 	}
 	half := map[string]storage.Array{"step": one, "first_moment/0.weight": filled(0, 2, 3)}
-	if err := nn.NewAdam(0.1).Load(nn.Params(m), maps.All(half)); err == nil {
+	if err := nn.NewAdam(nn.AdamOptions{LearningRate: 0.1}).Load(nn.Params(m), maps.All(half)); err == nil {
 		t.Error("one moment of two was taken for a state")
 	}
 }
@@ -680,8 +683,8 @@ func TestSettingsOfOptimizersAreChecked(t *testing.T) {
 
 func TestStepsAllocateAConstant(t *testing.T) {
 	count := func(batch int) float64 {
-		m := nn.Sequential{nn.NewLinear(32, 16), nn.ReLU{}, nn.NewLinear(16, 4)}
-		o := nn.NewAdam(1e-3)
+		m := nn.Sequential{nn.NewLinear(nn.LinearOptions{InFeatures: 32, OutFeatures: 16}), nn.ReLU{}, nn.NewLinear(nn.LinearOptions{InFeatures: 16, OutFeatures: 4})}
+		o := nn.NewAdam(nn.AdamOptions{LearningRate: 1e-3})
 		x, y := filled(0.5, batch, 32), storage.From(make([]int64, batch), batch)
 		step(t, m, o, x, y)
 		return testing.AllocsPerRun(20, func() { step(t, m, o, x, y) })
@@ -700,16 +703,16 @@ func TestStepsCanBeProfiled(t *testing.T) {
 		t.Skip(err) // someone profiles these tests
 	}
 	defer pprof.StopCPUProfile()
-	m := nn.Sequential{nn.NewLinear(784, 128), nn.ReLU{}, nn.NewLinear(128, 10)}
+	m := nn.Sequential{nn.NewLinear(nn.LinearOptions{InFeatures: 784, OutFeatures: 128}), nn.ReLU{}, nn.NewLinear(nn.LinearOptions{InFeatures: 128, OutFeatures: 10})}
 	x, y := filled(0.5, 512, 784), storage.From(make([]int64, 512), 512)
 	for range 300 {
-		step(t, m, nn.NewSGD(0.01), x, y)
+		step(t, m, nn.NewSGD(nn.SGDOptions{LearningRate: 0.01}), x, y)
 	}
 }
 
 func ExampleParams() {
 	type Net struct{ Hidden, Out *nn.Linear }
-	for name, p := range nn.Params(&Net{nn.NewLinear(2, 8), nn.NewLinear(8, 1)}) {
+	for name, p := range nn.Params(&Net{nn.NewLinear(nn.LinearOptions{InFeatures: 2, OutFeatures: 8}), nn.NewLinear(nn.LinearOptions{InFeatures: 8, OutFeatures: 1})}) {
 		fmt.Println(name, p.Shape)
 	}
 	// Output:
@@ -720,14 +723,14 @@ func ExampleParams() {
 }
 
 func Example() {
-	model := nn.Sequential{nn.NewDense(16), nn.ReLU{}, nn.NewDense(2)}
+	model := nn.Sequential{nn.NewDense(nn.DenseOptions{OutFeatures: 16}), nn.ReLU{}, nn.NewDense(nn.DenseOptions{OutFeatures: 2})}
 	nn.Init(model, 1)
 	x := storage.From([]float32{0, 0, 0, 1, 1, 0, 1, 1}, 4, 2)
 	y := storage.From([]int64{0, 1, 1, 0}, 4)
-	optimizer := nn.NewAdam(0.05)
+	optimizer := nn.NewAdam(nn.AdamOptions{LearningRate: 0.05})
 	for range 200 {
 		err := tensor.Step(func(t *tensor.Tape) error {
-			loss := nn.CrossEntropy(model.Forward(t.Input(x)), t.Input(y))
+			loss := tensor.CrossEntropy(model.Forward(t.Input(x)), t.Input(y))
 			if err := optimizer.Step(nn.Params(model), tensor.Gradients(loss)); err != nil {
 				fmt.Println(err)
 			}

@@ -14,44 +14,44 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// An Optimizer moves parameters against their gradients. What it remembers of
-// each it keeps under the parameter's name, where the parameter is.
+// An Optimizer updates parameters by their gradients. It keeps its state for each
+// parameter under the parameter's name, on the parameter's device.
 type Optimizer interface {
-	// Step updates, in place, every parameter that grads has a gradient for.
+	// Step updates, in place, every parameter that has a gradient in grads.
 	Step(params iter.Seq2[string, *Param], grads tensor.Grads) error
 	// Rate and SetRate are the learning rate.
 	Rate() float64
 	SetRate(rate float64)
-	// State yields what Step builds on: the count of steps as "step", and arrays
+	// State yields the arrays to save: the number of steps as "step", and buffers
 	// such as "momentum/hidden.weight".
 	State() iter.Seq2[string, storage.Array]
-	// Load puts a State in the place of what the optimizer remembers, for the
-	// params it will be asked to update.
+	// Load replaces the state of the optimizer of params.
 	Load(params iter.Seq2[string, *Param], state iter.Seq2[string, storage.Array]) error
 }
 
-// A Steerable optimizer can be told in memory what changes from step to step, so
-// that a Step which is recorded once can run again and again.
-type Steerable interface {
+// A Capturable optimizer can read its hyperparameters from device memory, so that
+// one captured step can be replayed with a new learning rate.
+type Capturable interface {
 	Optimizer
-	// Steer makes Step find there what it would take from its settings and its
-	// count, on the parameters' device: dials, float64 (3), which are to hold what
-	// Advance returned when the step runs, and perhaps a guard, as package tensor
-	// describes them. Step counts no steps then. An empty steering ends that.
-	Steer(by tensor.StepArgs)
-	// Advance counts a step and returns its dials.
-	Advance() [3]float64
+	// SetStepArgs makes Step read args in the place of the settings and the step
+	// count: float64 (3) that will hold the result of NextStep when the step runs,
+	// and optionally a found-inf flag, as package tensor describes them. Step does
+	// not count steps then. Empty args restore the normal mode.
+	SetStepArgs(args tensor.StepArgs)
+	// NextStep counts a step and returns its hyperparameters.
+	NextStep() [3]float64
 }
 
-var optimizers = catalog[Optimizer]{kind: "optimizer"}
+var optimizers = factory[Optimizer]{kind: "optimizer"}
 
-// RegisterOptimizer does for optimizers what RegisterLayer does for layers.
+// RegisterOptimizer makes optimizers available to configurations, as RegisterLayer
+// does for layers.
 func RegisterOptimizer[S any, O Optimizer](name string, make func(settings S) O, defaults S) bool {
-	return enter(&optimizers, name, make, defaults)
+	return register(&optimizers, name, make, defaults)
 }
 
-// OptimizerFromConfig builds what description describes: "adam", {"sgd": 0.1}
-// or {"sgd": {"lr": 0.1, "momentum": 0.9}}.
+// OptimizerFromConfig builds the optimizer that description describes: "adam",
+// {"sgd": 0.1} or {"sgd": {"lr": 0.1, "momentum": 0.9}}.
 func OptimizerFromConfig(description any) (Optimizer, error) {
 	text, err := json.Marshal(description)
 	if err != nil {
@@ -60,67 +60,67 @@ func OptimizerFromConfig(description any) (Optimizer, error) {
 	return optimizers.build(text)
 }
 
-// DescribeOptimizer returns o's settings as OptimizerFromConfig reads them.
+// DescribeOptimizer returns the settings of o as OptimizerFromConfig reads them.
 func DescribeOptimizer(o Optimizer) (any, error) { return optimizers.describe(o) }
 
-// A Memory is what an optimizer remembers of the steps so far: some buffers of
-// each parameter's shape, and how many steps there were. Optimizers embed it.
-type Memory struct {
-	kinds []string                    // of buffers
-	rooms map[string][]*tensor.Tensor // by parameter, in the order of kinds
-	count int                         // of steps
-	by    tensor.StepArgs             // of updates; the steps are counted by Advance then
+// OptimizerState holds an optimizer's step count and its per-parameter buffers,
+// such as momentum. Optimizers embed it.
+type OptimizerState struct {
+	bufferNames []string                    // "momentum", or "first_moment" and "second_moment"
+	buffers     map[string][]*tensor.Tensor // by parameter name, in the order of bufferNames
+	steps       int                         // number of updates so far
+	captured    tensor.StepArgs             // step arguments in device memory; NextStep counts steps then
 }
 
-// step calls update with all parameters that have a gradient, and their buffers.
-func (m *Memory) step(params iter.Seq2[string, *Param], grads tensor.Grads, update func(of []tensor.Update)) error {
+// step calls update with the parameters that have a gradient, and their buffers.
+func (s *OptimizerState) step(params iter.Seq2[string, *Param], grads tensor.Grads, update func(of []tensor.Update)) error {
 	return tensor.Try(func() {
-		if m.by == nil {
-			m.count++
+		if s.captured == nil {
+			s.steps++
 		}
 		var of []tensor.Update
 		for name, p := range params {
 			if g := grads[p.Tensor]; g != nil {
-				of = append(of, tensor.Update{Leaf: p.Tensor, Grad: g, State: m.room(name, p)})
+				of = append(of, tensor.Update{Leaf: p.Tensor, Grad: g, State: s.buffersOf(name, p)})
 			}
 		}
 		update(of)
 	})
 }
 
-// Steer makes steps find in memory what changes between them.
-func (m *Memory) Steer(by tensor.StepArgs) { m.by = by }
+// SetStepArgs makes steps read their hyperparameters from args.
+func (s *OptimizerState) SetStepArgs(args tensor.StepArgs) { s.captured = args }
 
-// room returns p's buffers, zeros at first.
-func (m *Memory) room(name string, p *Param) []*tensor.Tensor {
-	if room, ok := m.rooms[name]; ok {
-		return room
+// buffersOf returns the buffers of p, zeros at first.
+func (s *OptimizerState) buffersOf(name string, p *Param) []*tensor.Tensor {
+	if have, ok := s.buffers[name]; ok {
+		return have
 	}
-	if m.rooms == nil {
-		m.rooms = map[string][]*tensor.Tensor{}
+	if s.buffers == nil {
+		s.buffers = map[string][]*tensor.Tensor{}
 	}
-	room := make([]*tensor.Tensor, len(m.kinds))
-	for i := range room {
+	made := make([]*tensor.Tensor, len(s.bufferNames))
+	for i := range made {
 		a, err := storage.Make(p.Data.Device(), p.Type, p.Shape...)
 		if err != nil {
-			tensor.Fail("optimizer", err, "%s of %s: %v", m.kinds[i], name, err)
+			tensor.Fail("optimizer", err, "%s of %s: %v", s.bufferNames[i], name, err)
 		}
-		room[i] = tensor.Of(a)
-		room[i].Zero()
+		made[i] = tensor.Of(a)
+		made[i].Zero()
 	}
-	m.rooms[name] = room
-	return room
+	s.buffers[name] = made
+	return made
 }
 
-// State yields the buffers by kind and parameter, and the count of steps.
-func (m *Memory) State() iter.Seq2[string, storage.Array] {
+// State yields the step count and the buffers.
+func (s *OptimizerState) State() iter.Seq2[string, storage.Array] {
 	return func(yield func(string, storage.Array) bool) {
-		if !yield("step", storage.From([]int64{int64(m.count)})) {
+		if !yield("step", storage.From([]int64{int64(s.steps)})) {
 			return
 		}
-		for _, name := range slices.Sorted(maps.Keys(m.rooms)) {
-			for i, kind := range m.kinds {
-				if !yield(kind+"/"+name, m.rooms[name][i].Array) {
+		for _, name := range slices.Sorted(maps.Keys(s.buffers)) {
+			for i, buffer := range s.bufferNames {
+				if !yield(buffer+"/"+name, s.buffers[name][i].Array) {
 					return
 				}
 			}
@@ -128,47 +128,47 @@ func (m *Memory) State() iter.Seq2[string, storage.Array] {
 	}
 }
 
-// Load puts state, as State yields it, in the place of what m remembers. If
-// something does not fit, nothing changes.
-func (m *Memory) Load(params iter.Seq2[string, *Param], state iter.Seq2[string, storage.Array]) error {
-	fresh := Memory{kinds: m.kinds, rooms: map[string][]*tensor.Tensor{}}
+// Load replaces the state by a copy of state, as State yields it. On an error
+// nothing changes.
+func (s *OptimizerState) Load(params iter.Seq2[string, *Param], state iter.Seq2[string, storage.Array]) error {
+	loaded := OptimizerState{bufferNames: s.bufferNames, buffers: map[string][]*tensor.Tensor{}}
 	known, given := maps.Collect(params), maps.Collect(state)
 	for _, key := range slices.Sorted(maps.Keys(given)) {
 		if key == "step" {
 			continue
 		}
-		kind, name, _ := strings.Cut(key, "/")
+		buffer, name, _ := strings.Cut(key, "/")
 		p, ok := known[name]
-		if !ok || !slices.Contains(m.kinds, kind) {
-			return mistake(storage.ErrState, "load optimizer: no place for %s; it keeps %v of each parameter", key, m.kinds)
+		if !ok || !slices.Contains(s.bufferNames, buffer) {
+			return errorOf(storage.ErrState, "load optimizer: unexpected %s; want %v of each parameter", key, s.bufferNames)
 		}
-		if err := fresh.fill(kind, name, p, given[key]); err != nil {
+		if err := loaded.loadBuffer(buffer, name, p, given[key]); err != nil {
 			return fmt.Errorf("load optimizer: %s: %w", key, err)
 		}
 	}
-	return m.adopt(fresh, given)
+	return s.replace(loaded, given)
 }
 
-// fill copies a into the buffer of that kind that belongs to p.
-func (m *Memory) fill(kind, name string, p *Param, a storage.Array) (err error) {
+// loadBuffer copies a into a buffer of p.
+func (s *OptimizerState) loadBuffer(buffer, name string, p *Param, a storage.Array) (err error) {
 	if !slices.Equal(a.Shape, p.Shape) {
-		return mistake(views.ErrShape, "shape %v; want %v", a.Shape, p.Shape)
+		return errorOf(views.ErrShape, "shape %v; want %v", a.Shape, p.Shape)
 	}
-	failed := tensor.Try(func() { err = a.CopyTo(m.room(name, p)[slices.Index(m.kinds, kind)].Array) })
+	failed := tensor.Try(func() { err = a.CopyTo(s.buffersOf(name, p)[slices.Index(s.bufferNames, buffer)].Array) })
 	if failed != nil {
 		return failed
 	}
 	return err
 }
 
-// adopt replaces m by fresh if given was complete.
-func (m *Memory) adopt(fresh Memory, given map[string]storage.Array) error {
+// replace replaces the state of s by loaded if given was complete.
+func (s *OptimizerState) replace(loaded OptimizerState, given map[string]storage.Array) error {
 	step, ok := given["step"]
 	if !ok || step.Len() != 1 {
-		return mistake(storage.ErrState, "load optimizer: no count of steps in %d arrays; want \"step\", a single number", len(given))
+		return errorOf(storage.ErrState, "load optimizer: no step count in %d arrays; want \"step\", a single number", len(given))
 	}
-	if want := len(fresh.rooms)*len(m.kinds) + 1; len(given) != want {
-		return mistake(storage.ErrState, "load optimizer: %d arrays; want %v of each parameter and \"step\", %d in all", len(given), m.kinds, want)
+	if want := len(loaded.buffers)*len(s.bufferNames) + 1; len(given) != want {
+		return errorOf(storage.ErrState, "load optimizer: %d arrays; want %v of each parameter and \"step\", %d in all", len(given), s.bufferNames, want)
 	}
 	count, err := storage.Make(storage.CPU, dtype.Int64)
 	if err != nil {
@@ -178,9 +178,9 @@ func (m *Memory) adopt(fresh Memory, given map[string]storage.Array) error {
 	if err := step.CopyTo(count); err != nil {
 		return fmt.Errorf("load optimizer: step: %w", err)
 	}
-	m.rooms, m.count = fresh.rooms, int(storage.Elements[int64](count)[0])
+	s.buffers, s.steps = loaded.buffers, int(storage.Elements[int64](count)[0])
 	return nil
 }
 
-// Steps returns how many steps the optimizer has made.
-func (m *Memory) Steps() int { return m.count }
+// Steps returns the number of updates so far.
+func (s *OptimizerState) Steps() int { return s.steps }

@@ -2,91 +2,82 @@ package nn
 
 import (
 	"iter"
-	"math"
 
 	"github.com/h5dnn/h5dnn/tensor"
 )
 
-// An AdamSet is the settings of an Adam.
-type AdamSet struct {
-	LearningRate float64 `json:"lr"`
-	Beta1        float64 `json:"beta1"`
-	Beta2        float64 `json:"beta2"`
-	Eps          float64 `json:"eps"`
-	WeightDecay  float64 `json:"weight_decay"`
+// AdamOptions are the settings of an Adam or AdamW.
+type AdamOptions struct {
+	LearningRate float64 `json:"lr"`           // 1e-3 if 0
+	Beta1        float64 `json:"beta1"`        // 0.9 if 0
+	Beta2        float64 `json:"beta2"`        // 0.999 if 0
+	Eps          float64 `json:"eps"`          // 1e-8 if 0
+	WeightDecay  float64 `json:"weight_decay"` // 0.01 if 0 for AdamW
 }
 
-// Adam moves parameters by the running mean of their gradients over the root of
-// the running mean of their squares (Kingma and Ba, arXiv:1412.6980). Weight
-// decay is part of the gradient.
+// Adam divides the running mean of the gradients by the root of the running mean
+// of their squares (Kingma and Ba, arXiv:1412.6980). Weight decay is added to the
+// gradient.
 type Adam struct {
-	AdamSet
-	Memory
+	AdamOptions
+	OptimizerState
 	decoupled bool
 }
 
-// AdamW is Adam with weight decay apart from the gradient (Loshchilov and
-// Hutter, arXiv:1711.05101).
+// AdamW is Adam with weight decay applied to the parameter instead of the gradient
+// (Loshchilov and Hutter, arXiv:1711.05101).
 type AdamW struct{ Adam }
 
 var (
-	adamDefaults  = AdamSet{LearningRate: 1e-3, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8}
-	adamWDefaults = AdamSet{LearningRate: 1e-3, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8, WeightDecay: 0.01}
+	adamDefaults  = AdamOptions{LearningRate: 1e-3, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8}
+	adamWDefaults = AdamOptions{LearningRate: 1e-3, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8, WeightDecay: 0.01}
 )
 
-// NewAdam returns Adam with β 0.9 and 0.999.
-func NewAdam(lr float64) *Adam {
-	set := adamDefaults
-	set.LearningRate = lr
-	return NewAdamOf(set)
+// NewAdam returns an Adam. Zero options stand for their defaults; set the fields
+// of the result for zeros.
+func NewAdam(o AdamOptions) *Adam { return newAdam(withDefaults(o, adamDefaults)) }
+
+// NewAdamW returns an AdamW, as NewAdam does.
+func NewAdamW(o AdamOptions) *AdamW { return newAdamW(withDefaults(o, adamWDefaults)) }
+
+func newAdam(o AdamOptions) *Adam {
+	a := &Adam{}
+	a.setup("adam", o)
+	return a
 }
 
-// NewAdamW returns AdamW with β 0.9 and 0.999 and weight decay 0.01.
-func NewAdamW(lr float64) *AdamW {
-	set := adamWDefaults
-	set.LearningRate = lr
-	return NewAdamWOf(set)
+func newAdamW(o AdamOptions) *AdamW {
+	a := &AdamW{Adam{decoupled: true}}
+	a.setup("adamw", o)
+	return a
 }
 
-// NewAdamOf returns Adam as set says.
-func NewAdamOf(set AdamSet) *Adam {
-	a := adamOf("adam", set)
-	return &a
+func (o *Adam) setup(name string, options AdamOptions) {
+	checkRange(name, "lr", options.LearningRate, 0, infinity)
+	checkRange(name, "beta1", options.Beta1, 0, 1)
+	checkRange(name, "beta2", options.Beta2, 0, 1)
+	checkRange(name, "eps", options.Eps, 0, infinity)
+	checkRange(name, "weight_decay", options.WeightDecay, 0, infinity)
+	o.AdamOptions, o.bufferNames = options, []string{"first_moment", "second_moment"}
 }
 
-// NewAdamWOf returns AdamW as set says.
-func NewAdamWOf(set AdamSet) *AdamW {
-	a := adamOf("adamw", set)
-	a.decoupled = true
-	return &AdamW{a}
-}
-
-func adamOf(name string, set AdamSet) Adam {
-	within(name, "lr", set.LearningRate, 0, infinity)
-	within(name, "beta1", set.Beta1, 0, 1)
-	within(name, "beta2", set.Beta2, 0, 1)
-	within(name, "eps", set.Eps, 0, infinity)
-	within(name, "weight_decay", set.WeightDecay, 0, infinity)
-	return Adam{AdamSet: set, Memory: Memory{kinds: []string{"first_moment", "second_moment"}}}
-}
-
-// Step updates every parameter that grads has a gradient for.
+// Step updates every parameter that has a gradient in grads.
 func (o *Adam) Step(params iter.Seq2[string, *Param], grads tensor.Grads) error {
-	set := o.settings(o.count + 1)
-	return o.step(params, grads, func(of []tensor.Update) { tensor.UpdateAdam(of, set, o.by) })
+	set := o.hyperparameters(o.steps + 1)
+	return o.step(params, grads, func(of []tensor.Update) { tensor.UpdateAdam(of, set, o.captured) })
 }
 
-func (o *Adam) settings(step int) tensor.AdamOptions {
+func (o *Adam) hyperparameters(step int) tensor.AdamOptions {
 	return tensor.AdamOptions{
 		Rate: o.LearningRate, Beta1: o.Beta1, Beta2: o.Beta2, Eps: o.Eps,
 		Decay: o.WeightDecay, Decoupled: o.decoupled, Step: step,
 	}
 }
 
-// Advance counts a step and returns its dials.
-func (o *Adam) Advance() [3]float64 {
-	o.count++
-	return o.settings(o.count).Dials()
+// NextStep counts a step and returns its hyperparameters.
+func (o *Adam) NextStep() [3]float64 {
+	o.steps++
+	return o.hyperparameters(o.steps).Dials()
 }
 
 // Rate returns the learning rate.
@@ -95,19 +86,10 @@ func (o *Adam) Rate() float64 { return o.LearningRate }
 // SetRate sets the learning rate.
 func (o *Adam) SetRate(rate float64) { o.LearningRate = rate }
 
-// Config returns o's settings.
-func (o *Adam) Config() any { return o.AdamSet }
+// Config returns the settings of o.
+func (o *Adam) Config() any { return o.AdamOptions }
 
 var (
-	_ = RegisterOptimizer("adam", NewAdamOf, adamDefaults)
-	_ = RegisterOptimizer("adamw", NewAdamWOf, adamWDefaults)
+	_ = RegisterOptimizer("adam", newAdam, adamDefaults)
+	_ = RegisterOptimizer("adamw", newAdamW, adamWDefaults)
 )
-
-var infinity = math.Inf(1)
-
-// within fails unless low ≤ value < high.
-func within(name, setting string, value, low, high float64) {
-	if !(value >= low && value < high) {
-		tensor.Fail(name, ErrConfig, "%s %v; want at least %v and less than %v", setting, value, low, high)
-	}
-}

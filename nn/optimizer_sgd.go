@@ -6,56 +6,57 @@ import (
 	"github.com/h5dnn/h5dnn/tensor"
 )
 
-// An SGDSet is the settings of an SGD.
-type SGDSet struct {
-	LearningRate float64 `json:"lr"`
+// SGDOptions are the settings of an SGD.
+type SGDOptions struct {
+	LearningRate float64 `json:"lr"` // 0.01 if 0
 	Momentum     float64 `json:"momentum"`
 	Nesterov     bool    `json:"nesterov"`
-	WeightDecay  float64 `json:"weight_decay"` // times the parameter is added to its gradient
+	WeightDecay  float64 `json:"weight_decay"` // added to the gradient, times the parameter
 }
 
-// SGD is gradient descent, with momentum v where it is not zero:
+// SGD is stochastic gradient descent. With momentum it computes, as PyTorch does,
 //
 //	v = momentum·v + g, p -= lr·v
 //
-// and p -= lr·(g + momentum·v) with Nesterov, as PyTorch has it.
+// and p -= lr·(g + momentum·v) with Nesterov.
 type SGD struct {
-	SGDSet
-	Memory
+	SGDOptions
+	OptimizerState
 }
 
-// NewSGD returns plain gradient descent.
-func NewSGD(lr float64) *SGD { return NewSGDOf(SGDSet{LearningRate: lr}) }
+var sgdDefaults = SGDOptions{LearningRate: 0.01}
 
-// NewSGDOf returns gradient descent as set says.
-func NewSGDOf(set SGDSet) *SGD {
-	within("sgd", "lr", set.LearningRate, 0, infinity)
-	within("sgd", "momentum", set.Momentum, 0, infinity)
-	within("sgd", "weight_decay", set.WeightDecay, 0, infinity)
-	if set.Nesterov && set.Momentum == 0 {
+// NewSGD returns an SGD. Zero options stand for their defaults.
+func NewSGD(o SGDOptions) *SGD { return newSGD(withDefaults(o, sgdDefaults)) }
+
+func newSGD(o SGDOptions) *SGD {
+	checkRange("sgd", "lr", o.LearningRate, 0, infinity)
+	checkRange("sgd", "momentum", o.Momentum, 0, infinity)
+	checkRange("sgd", "weight_decay", o.WeightDecay, 0, infinity)
+	if o.Nesterov && o.Momentum == 0 {
 		tensor.Fail("sgd", ErrConfig, "nesterov without momentum; set momentum too")
 	}
-	o := &SGD{SGDSet: set}
-	if set.Momentum != 0 {
-		o.kinds = []string{"momentum"}
+	s := &SGD{SGDOptions: o}
+	if o.Momentum != 0 {
+		s.bufferNames = []string{"momentum"}
 	}
-	return o
+	return s
 }
 
-// Step updates every parameter that grads has a gradient for.
+// Step updates every parameter that has a gradient in grads.
 func (o *SGD) Step(params iter.Seq2[string, *Param], grads tensor.Grads) error {
-	set := o.settings()
-	return o.step(params, grads, func(of []tensor.Update) { tensor.UpdateSGD(of, set, o.by) })
+	set := o.hyperparameters()
+	return o.step(params, grads, func(of []tensor.Update) { tensor.UpdateSGD(of, set, o.captured) })
 }
 
-func (o *SGD) settings() tensor.SGDOptions {
+func (o *SGD) hyperparameters() tensor.SGDOptions {
 	return tensor.SGDOptions{Rate: o.LearningRate, Momentum: o.Momentum, Nesterov: o.Nesterov, Decay: o.WeightDecay}
 }
 
-// Advance counts a step and returns its dials.
-func (o *SGD) Advance() [3]float64 {
-	o.count++
-	return o.settings().Dials()
+// NextStep counts a step and returns its hyperparameters.
+func (o *SGD) NextStep() [3]float64 {
+	o.steps++
+	return o.hyperparameters().Dials()
 }
 
 // Rate returns the learning rate.
@@ -64,7 +65,7 @@ func (o *SGD) Rate() float64 { return o.LearningRate }
 // SetRate sets the learning rate.
 func (o *SGD) SetRate(rate float64) { o.LearningRate = rate }
 
-// Config returns o's settings.
-func (o *SGD) Config() any { return o.SGDSet }
+// Config returns the settings of o.
+func (o *SGD) Config() any { return o.SGDOptions }
 
-var _ = RegisterOptimizer("sgd", NewSGDOf, SGDSet{LearningRate: 0.01})
+var _ = RegisterOptimizer("sgd", newSGD, sgdDefaults)

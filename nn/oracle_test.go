@@ -143,7 +143,7 @@ func TestModelsAgreeWithPyTorch(t *testing.T) {
 				err := tensor.Step(func(tape *tensor.Tape) error {
 					in := tape.Input(x).RequireGrad()
 					out := m.Forward(in)
-					loss := nn.CrossEntropy(out, tape.Input(y))
+					loss := tensor.CrossEntropy(out, tape.Input(y))
 					grads := tensor.Gradients(loss)
 					o.same(t, p, name+"/out", out)
 					o.same(t, p, name+"/loss", loss)
@@ -199,7 +199,7 @@ func TestOptimizersAgreeWithPyTorch(t *testing.T) {
 func step(t testing.TB, m nn.Module, opt nn.Optimizer, x, y storage.Array) (value float64) {
 	t.Helper()
 	err := tensor.Step(func(tape *tensor.Tape) error {
-		loss := nn.CrossEntropy(m.Forward(tape.Input(x)), tape.Input(y))
+		loss := tensor.CrossEntropy(m.Forward(tape.Input(x)), tape.Input(y))
 		value = loss.Item()
 		if err := opt.Step(nn.Params(m), tensor.Gradients(loss)); err != nil {
 			t.Error(err)

@@ -4,40 +4,42 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/h5dnn/h5dnn/config"
 )
 
-// presets are models known by name, for a number of classes.
+// presets are the models with names, for a number of classes.
 var presets = map[string]func(classes int) Sequential{
 	"mlp": func(classes int) Sequential {
-		return Sequential{Flatten{}, NewDense(128), ReLU{}, NewDense(classes)}
+		return Sequential{Flatten{}, dense(128), ReLU{}, dense(classes)}
 	},
-	// LeCun et al., 1998, with max pooling and rectifiers.
+	// LeCun et al., 1998, with max pooling and ReLU.
 	"lenet": func(classes int) Sequential {
 		return Sequential{
-			conv(6, 5, 2), ReLU{}, NewMaxPool2d(2),
-			conv(16, 5, 0), ReLU{}, NewMaxPool2d(2),
-			Flatten{}, NewDense(120), ReLU{}, NewDense(84), ReLU{}, NewDense(classes),
+			conv(6, 5, 2), ReLU{}, NewMaxPool2d(PoolOptions{KernelSize: Sizes{2}}),
+			conv(16, 5, 0), ReLU{}, NewMaxPool2d(PoolOptions{KernelSize: Sizes{2}}),
+			Flatten{}, dense(120), ReLU{}, dense(84), ReLU{}, dense(classes),
 		}
 	},
 	"cnn": func(classes int) Sequential {
 		return Sequential{
-			conv(32, 3, 1), ReLU{}, NewMaxPool2d(2),
-			conv(64, 3, 1), ReLU{}, NewMaxPool2d(2),
-			Flatten{}, NewDense(128), ReLU{}, NewDense(classes),
+			conv(32, 3, 1), ReLU{}, NewMaxPool2d(PoolOptions{KernelSize: Sizes{2}}),
+			conv(64, 3, 1), ReLU{}, NewMaxPool2d(PoolOptions{KernelSize: Sizes{2}}),
+			Flatten{}, dense(128), ReLU{}, dense(classes),
 		}
 	},
 }
 
-// Preset returns the model known by name: mlp (128 hidden), lenet or cnn
-// (3×3 windows, 32 and 64 channels, 128 hidden). Its layers take their inputs'
-// sizes from the first batch.
+// Preset returns the named model: mlp (128 hidden units), lenet or cnn (3×3
+// convolutions of 32 and 64 channels, 128 hidden units). Its layers take the sizes
+// of their inputs from the first batch.
 func Preset(name string, classes int) (Sequential, error) {
 	preset, ok := presets[name]
 	if !ok {
-		return nil, at(name, unknown("preset", name, Presets()))
+		return nil, at(name, config.Unknown("preset", name, Presets()))
 	}
 	if classes < 1 || classes > maxElements {
-		return nil, fmt.Errorf("preset %s for %d classes: %w", name, classes, mistake(ErrConfig, "want at least one"))
+		return nil, fmt.Errorf("preset %s for %d classes: %w", name, classes, config.Errorf("want at least one"))
 	}
 	return preset(classes), nil
 }
@@ -45,7 +47,10 @@ func Preset(name string, classes int) (Sequential, error) {
 // Presets lists the names of the presets.
 func Presets() []string { return slices.Sorted(maps.Keys(presets)) }
 
-// conv is a convolution that takes its input channels from the first batch.
+// conv returns a convolution that takes its input channels from the first batch.
 func conv(out, kernel, padding int) *Conv2d {
-	return NewConv2dOf(Conv2dSet{OutChannels: out, KernelSize: Both(kernel), Stride: Both(1), Padding: Both(padding)})
+	return NewConv2d(ConvOptions{OutChannels: out, KernelSize: Sizes{kernel}, Padding: Sizes{padding}})
 }
+
+// dense returns a layer that takes its input features from the first batch.
+func dense(out int) *Dense { return NewDense(DenseOptions{OutFeatures: out}) }

@@ -3,30 +3,30 @@ package nn
 import "slices"
 
 // A Registry, embedded in a model, holds parameters, buffers and modules under
-// names made at run time. What is nil is not registered; what is registered
-// under a name replaces what had it.
+// names chosen at run time. Registering nil does nothing; registering a name
+// again replaces its value.
 type Registry struct{ entries []entry }
 
 type entry struct {
 	name string
-	held any // *(*Param), *(*Buffer) or *Module: a place that can be assigned to
+	held any // an assignable *(*Param), *(*Buffer) or *Module
 }
 
-// RegisterParameter holds p under name.
+// RegisterParameter registers p under name.
 func (r *Registry) RegisterParameter(name string, p *Param) {
 	if p != nil {
 		r.register(name, &p)
 	}
 }
 
-// RegisterBuffer holds b under name.
+// RegisterBuffer registers b under name.
 func (r *Registry) RegisterBuffer(name string, b *Buffer) {
 	if b != nil {
 		r.register(name, &b)
 	}
 }
 
-// RegisterModule holds m, and all that is inside it, under name.
+// RegisterModule registers m with its parameters, buffers and modules under name.
 func (r *Registry) RegisterModule(name string, m Module) {
 	if !isNil(m) {
 		r.register(name, &m)

@@ -1,37 +1,49 @@
 package nn
 
 import (
-	"maps"
-	"math"
-	"slices"
+	"encoding/json"
+	"fmt"
 )
 
-// A Schedule says what part of the learning rate to use where a share of
-// training, from 0 to 1, is done.
-type Schedule func(done float64) float64
-
-// schedules by their names in configurations.
-var schedules = map[string]Schedule{
-	"constant": ConstantRate,
-	"linear":   LinearRate,
-	"cosine":   CosineRate,
+// A Schedule varies the learning rate during training.
+type Schedule interface {
+	// Factor returns what to multiply the initial learning rate by.
+	Factor(at Progress) float64
 }
 
-// ScheduleByName returns the schedule that configurations call name: constant,
-// linear or cosine.
-func ScheduleByName(name string) (Schedule, error) {
-	if s, ok := schedules[name]; ok {
-		return s, nil
+// Progress is a point in training.
+type Progress struct {
+	Epoch         float64 // epochs completed, the current one as a fraction
+	Epochs        float64 // in all
+	StepsPerEpoch float64 // updates in an epoch; 0 if unknown
+}
+
+// Done returns the completed share of training, from 0 to 1.
+func (p Progress) Done() float64 { return min(1, p.Epoch/p.Epochs) }
+
+// after returns the progress since a number of epochs, in what remains of training.
+func (p Progress) after(epochs float64) Progress {
+	p.Epoch, p.Epochs = max(0, p.Epoch-epochs), p.Epochs-epochs
+	return p
+}
+
+var schedules = factory[Schedule]{kind: "schedule"}
+
+// RegisterSchedule makes schedules available to configurations, as RegisterLayer
+// does for layers.
+func RegisterSchedule[S any, T Schedule](name string, make func(settings S) T, defaults S) bool {
+	return register(&schedules, name, make, defaults)
+}
+
+// ScheduleFromConfig builds the schedule that description describes: "cosine" or
+// {"warmup": {"epochs": 1, "then": "cosine"}}.
+func ScheduleFromConfig(description any) (Schedule, error) {
+	text, err := json.Marshal(description)
+	if err != nil {
+		return nil, fmt.Errorf("schedule: %w", err)
 	}
-	return nil, at(name, unknown("schedule", name, slices.Sorted(maps.Keys(schedules))))
+	return schedules.build(text)
 }
 
-// ConstantRate uses all of the learning rate all the time.
-func ConstantRate(float64) float64 { return 1 }
-
-// LinearRate goes from all of the learning rate to none in equal steps.
-func LinearRate(done float64) float64 { return 1 - done }
-
-// CosineRate goes from all of the learning rate to none along half a cosine
-// (Loshchilov and Hutter, arXiv:1608.03983, without restarts).
-func CosineRate(done float64) float64 { return (1 + math.Cos(math.Pi*done)) / 2 }
+// DescribeSchedule returns the settings of s as ScheduleFromConfig reads them.
+func DescribeSchedule(s Schedule) (any, error) { return schedules.describe(s) }

@@ -1,32 +1,67 @@
-package nn
+package nn_test
 
 import (
+	"encoding/json"
 	"errors"
 	"math"
+	"os"
 	"testing"
+
+	"github.com/h5dnn/h5dnn/nn"
 )
 
-// TestSchedulesGoFromAllDownwards holds every schedule to what training relies on.
-func TestSchedulesGoFromAllDownwards(t *testing.T) {
-	for name, part := range schedules {
-		last := part(0)
-		if last != 1 {
-			t.Errorf("%s begins at %v of the rate, want 1", name, last)
+// TestSchedulesAgreeWithPyTorch compares the factors at the beginning of each of
+// ten epochs with those of PyTorch's schedulers (testdata/schedules.py).
+func TestSchedulesAgreeWithPyTorch(t *testing.T) {
+	text, err := os.ReadFile("testdata/schedules.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want map[string][]float64
+	if err := json.Unmarshal(text, &want); err != nil {
+		t.Fatal(err)
+	}
+	if len(want) < 12 {
+		t.Errorf("%d schedules in the fixture, want 12", len(want))
+	}
+	for description, factors := range want {
+		s, err := nn.ScheduleFromConfig(json.RawMessage(description))
+		if err != nil {
+			t.Errorf("%s: %v", description, err)
+			continue
 		}
-		for done := 0.0; done <= 1; done += 1.0 / 64 {
-			if now := part(done); !(now >= 0 && now <= last) {
-				t.Errorf("%s: %v at %v, after %v", name, now, done, last)
-			} else {
-				last = now
+		for epoch, want := range factors {
+			got := s.Factor(nn.Progress{Epoch: float64(epoch), Epochs: 10, StepsPerEpoch: 8})
+			if math.Abs(got-want) > 1e-12 {
+				t.Errorf("%s: factor %v at epoch %d, PyTorch %v", description, got, epoch, want)
+			}
+		}
+		described, err := nn.DescribeSchedule(s)
+		if err != nil {
+			t.Errorf("%s: %v", description, err)
+			continue
+		}
+		again, err := nn.ScheduleFromConfig(described)
+		if err != nil {
+			t.Errorf("%s: described as %v: %v", description, described, err)
+			continue
+		}
+		for epoch := range 21 {
+			at := nn.Progress{Epoch: float64(epoch) / 2, Epochs: 10, StepsPerEpoch: 8}
+			if got, want := again.Factor(at), s.Factor(at); got != want {
+				t.Errorf("%s: described as %v: factor %v at epoch %v, want %v", description, described, got, at.Epoch, want)
 			}
 		}
 	}
-	for name, want := range map[string]float64{"constant": 1, "linear": 0.75, "cosine": (1 + math.Sqrt2/2) / 2} {
-		if part, err := ScheduleByName(name); err != nil || math.Abs(part(0.25)-want) > 1e-15 {
-			t.Errorf("%s at a quarter: %v (%v), want %v", name, part(0.25), err, want)
+}
+
+func TestScheduleSettingsAreChecked(t *testing.T) {
+	for _, description := range []string{
+		`"cosin"`, `"step"`, `{"step": 0}`, `{"warmup": {"epochs": 1, "steps": 1}}`, `"warmup"`, `{"warmup": {"epochs": 1, "then": "cosin"}}`,
+		`{"exponential": 0}`, `{"one_cycle": {"pct_start": 1}}`, `{"linear": {"end": -1}}`,
+	} {
+		if _, err := nn.ScheduleFromConfig(json.RawMessage(description)); !errors.Is(err, nn.ErrConfig) {
+			t.Errorf("%s: error %v, want one of kind %v", description, err, nn.ErrConfig)
 		}
-	}
-	if _, err := ScheduleByName("cosin"); !errors.Is(err, ErrConfig) {
-		t.Errorf("unknown schedule: error %v, want one of kind %v", err, ErrConfig)
 	}
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/h5dnn/h5dnn/tensor"
 )
 
-// Build gives layers that wait for their first input their parameters, by
-// showing model one sample of zeros of the given shape, and returns the shape of
-// what comes out. Nothing is learned from it.
+// Build makes the parameters of layers that take their sizes from their first
+// input, by running model on a sample of zeros of the given shape, and returns
+// the shape of its output for one sample.
 func Build(model Module, sample ...int) ([]int, error) {
 	x, err := zeros(model, sample)
 	if err != nil {
@@ -29,11 +29,11 @@ func Build(model Module, sample ...int) ([]int, error) {
 	return out[1:], nil
 }
 
-// evaluating calls f with model out of training, and leaves every module as it was.
+// evaluating calls f with model in evaluation mode and restores the modes.
 func evaluating(model any, f func() error) error {
 	for _, m := range Modules(model) {
 		if t, ok := m.(interface {
-			Trained
+			ModeSetter
 			Training() bool
 		}); ok {
 			defer t.SetTraining(t.Training())
@@ -43,12 +43,12 @@ func evaluating(model any, f func() error) error {
 	return f()
 }
 
-// zeros is a batch of one sample where model is, and of its type.
+// zeros returns a batch of one sample on the device and of the type of model.
 func zeros(model any, sample []int) (x storage.Array, err error) {
 	d, t := storage.CPU, dtype.Float32
 	for _, m := range Modules(model) {
-		if l, ok := m.(lazy); ok && l.settled() != nil {
-			d = l.settled()
+		if l, ok := m.(lazy); ok && l.device() != nil {
+			d = l.device()
 			break
 		}
 	}
@@ -57,13 +57,13 @@ func zeros(model any, sample []int) (x storage.Array, err error) {
 		break
 	}
 	err = tensor.Try(func() {
-		x = place{"build", d, t}.make(append([]int{1}, sample...)...)
+		x = allocator{"build", d, t}.make(append([]int{1}, sample...)...)
 		tensor.Of(x).Zero()
 	})
 	return x, err
 }
 
-// A Summary lists what a model is made of.
+// A Summary lists the layers of a model.
 type Summary struct {
 	Rows   []Row
 	Params int // elements in all parameters; shared ones count once
@@ -73,12 +73,12 @@ type Summary struct {
 type Row struct {
 	Name   string // as in its parameters' names
 	Kind   string // as in configurations
-	Output []int  // for one sample; nil where it was not seen
+	Output []int  // shape for one sample
 	Params int
 }
 
-// Summarize builds model for samples of the given shape and lists its layers
-// with the shapes of what they give.
+// Summarize builds model for samples of the given shape and lists its layers with
+// the shapes of their outputs.
 func Summarize(model Module, sample ...int) (*Summary, error) {
 	if _, err := Build(model, sample...); err != nil {
 		return nil, err
@@ -87,19 +87,19 @@ func Summarize(model Module, sample ...int) (*Summary, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Summary{Params: count(model)}
+	s := &Summary{Params: countParams(model)}
 	err = evaluating(model, func() error {
 		return tensor.Infer(func(t *tensor.Tape) error { s.add("", model, t.Input(x)); return nil })
 	})
 	return s, err
 }
 
-// add appends m's rows and returns what m makes of x.
+// add appends the rows of m and returns its output for x.
 func (s *Summary) add(name string, m Module, x *tensor.Tensor) *tensor.Tensor {
 	layers, ok := m.(Sequential)
 	if !ok {
 		y := m.Forward(x)
-		s.Rows = append(s.Rows, Row{name, kindOf(m), slices.Clone(y.Shape[1:]), count(m)})
+		s.Rows = append(s.Rows, Row{name, kindOf(m), slices.Clone(y.Shape[1:]), countParams(m)})
 		return y
 	}
 	for i, layer := range layers {
@@ -108,8 +108,8 @@ func (s *Summary) add(name string, m Module, x *tensor.Tensor) *tensor.Tensor {
 	return x
 }
 
-// count is how many elements the parameters inside model have.
-func count(model any) (n int) {
+// countParams returns the number of elements of the parameters inside model.
+func countParams(model any) (n int) {
 	for _, p := range Params(model) {
 		n += p.Len()
 	}

@@ -13,19 +13,20 @@ import (
 	"github.com/h5dnn/h5dnn/tensor"
 )
 
-// A visitor is called for what a walk comes upon. Parameters and buffers come
-// once however often they are reached, modules before what is inside them.
+// A visitor has functions to call for the parameters, buffers and modules of a
+// model. Shared parameters and buffers are visited once, and modules before their
+// contents.
 type visitor struct {
-	param  func(name string, s slot[*Param]) bool
-	buffer func(name string, s slot[*Buffer]) bool
+	param  func(name string, s reference[*Param]) bool
+	buffer func(name string, s reference[*Buffer]) bool
 	module func(name string, m Module) bool
-	every  bool // whether parameters and buffers come each time they are reached
+	every  bool // whether to visit shared parameters and buffers each time
 }
 
-// A slot is where a model holds a parameter or a buffer.
-type slot[T any] struct {
-	held T
-	set  func(T) bool // puts another there; false if the place cannot be assigned to
+// A reference is a place in a model that holds a parameter or a buffer.
+type reference[T any] struct {
+	value T
+	set   func(T) bool // replaces it; false if the place cannot be assigned to
 }
 
 var (
@@ -37,7 +38,7 @@ var (
 	arrayType    = reflect.TypeFor[storage.Array]()
 )
 
-// walk shows v what is inside model, until v says false.
+// walk calls v for everything inside model, until v returns false.
 func walk(model any, v visitor) {
 	w := walker{visitor: v, seen: map[any]bool{}, named: map[string]bool{}}
 	w.walk("", reflect.ValueOf(model))
@@ -72,8 +73,8 @@ func (w *walker) walk(name string, v reflect.Value) bool {
 	return w.announce(name, v) && w.inside(name, v)
 }
 
-// announce shows the module that v is, if it is one. What a pointer leads to was
-// announced with the pointer.
+// announce visits v if it is a module. The element of a pointer was visited with
+// the pointer.
 func (w *walker) announce(name string, v reflect.Value) bool {
 	if w.module == nil || v.Kind() == reflect.Interface || !v.CanInterface() {
 		return true
@@ -110,7 +111,7 @@ func (w *walker) inside(name string, v reflect.Value) bool {
 func (w *walker) fields(name string, v reflect.Value) bool {
 	for _, f := range fieldsOf(v.Type()) {
 		if f.hidden {
-			tensor.Fail("parameters", storage.ErrState, "field %s of %v is not exported and would not be trained; rename it, or tag it `nn:\"-\"`", f.name, v.Type())
+			tensor.Fail("parameters", storage.ErrState, "field %s of %v is not exported and would not be trained; export it, or tag it `nn:\"-\"`", f.name, v.Type())
 		}
 		if !w.walk(join(name, f.name), v.Field(f.index)) {
 			return false
@@ -119,16 +120,16 @@ func (w *walker) fields(name string, v reflect.Value) bool {
 	return true
 }
 
-// A field is one that a walk goes into.
+// A field is a struct field that may contain parameters, buffers or modules.
 type field struct {
 	index  int
 	name   string // "" if its own fields are promoted to its struct
-	hidden bool   // training would silently pass it by
+	hidden bool   // unexported, and so not trainable
 }
 
 var fieldCache sync.Map // of []field by reflect.Type
 
-// fieldsOf lists the fields of struct t that something may be inside of.
+// fieldsOf lists the fields of struct t to walk into.
 func fieldsOf(t reflect.Type) []field {
 	if have, ok := fieldCache.Load(t); ok {
 		return have.([]field)
@@ -153,8 +154,8 @@ func fieldsOf(t reflect.Type) []field {
 	return list
 }
 
-// holds reports whether a parameter, a buffer or a module may be inside values
-// of type t. What refers to another type may: it could be t again.
+// holds reports whether values of type t may contain a parameter, a buffer or a
+// module. References to other types count as such, as they may be recursive.
 func holds(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Interface:
@@ -208,7 +209,7 @@ func (w *walker) registered(name string, r Registry) bool {
 	return true
 }
 
-// again reports whether pointer p was walked before, and remembers it.
+// again reports whether pointer p was walked before, and records it.
 func (w *walker) again(p any) bool {
 	if w.seen[p] {
 		return true
@@ -217,8 +218,8 @@ func (w *walker) again(p any) bool {
 	return false
 }
 
-// visit shows one parameter or buffer.
-func visit[T comparable](w *walker, name string, held T, set func(T) bool, show func(string, slot[T]) bool) bool {
+// visit visits one parameter or buffer.
+func visit[T comparable](w *walker, name string, held T, set func(T) bool, show func(string, reference[T]) bool) bool {
 	var none T
 	if held == none {
 		return true
@@ -229,7 +230,7 @@ func visit[T comparable](w *walker, name string, held T, set func(T) bool, show 
 		tensor.Fail("parameters", storage.ErrState, "two of them are named %q; give one another name", name)
 	}
 	w.named[name] = true
-	return show == nil || show(name, slot[T]{held, set})
+	return show == nil || show(name, reference[T]{held, set})
 }
 
 func settable[T any](v reflect.Value) func(T) bool {
@@ -248,7 +249,7 @@ func join(path, name string) string {
 	return path + "." + name
 }
 
-// snake spells a field's name as files do: RunningMean is running_mean.
+// snake returns a field's name in snake case: RunningMean is running_mean.
 func snake(name string) string {
 	var b strings.Builder
 	letters := []rune(name)

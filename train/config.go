@@ -20,9 +20,9 @@ type Config struct {
 	Data      DataConfig `json:"data"`
 	Model     any        `json:"model"`               // a preset's name, or a list of layers as nn.FromConfig reads it
 	Classes   int        `json:"classes,omitempty"`   // for presets; counted in the labels if 0
-	Loss      string     `json:"loss"`                // as nn.LossByName knows it
+	Loss      string     `json:"loss"`                // as nn.LossFromConfig reads it
 	Optimizer any        `json:"optimizer"`           // as nn.OptimizerFromConfig reads it
-	Schedule  string     `json:"schedule"`            // of the learning rate, as nn.ScheduleByName knows it
+	Schedule  string     `json:"schedule"`            // of the learning rate, as nn.ScheduleFromConfig reads it
 	Epochs    int        `json:"epochs"`              //
 	Batch     int        `json:"batch"`               //
 	Seed      uint64     `json:"seed"`                // of the first weights, the order of samples, and all else that is drawn
@@ -159,10 +159,10 @@ func (c Config) checkNames() error {
 	if err := checkPrecision(c.Precision); err != nil {
 		return config.At(err, "precision")
 	}
-	if _, err := nn.LossByName(c.Loss); err != nil {
+	if _, err := nn.LossFromConfig(c.Loss); err != nil {
 		return config.At(err, "loss")
 	}
-	if _, err := nn.ScheduleByName(c.Schedule); err != nil {
+	if _, err := nn.ScheduleFromConfig(c.Schedule); err != nil {
 		return config.At(err, "schedule")
 	}
 	if _, err := nn.OptimizerFromConfig(c.Optimizer); err != nil {

@@ -67,7 +67,7 @@ func (r *Run) Fit(ctx context.Context, data *Data, o Options) (err error) {
 	defer runtime.UnlockOSThread()
 	f, err := r.newTrainer(ctx, data, o)
 	defer func() { err = cmp.Or(f.adviseMemory(err), f.close()) }()
-	nn.SetTraining(r.Model, true)
+	nn.Train(r.Model)
 	for r.Position.Epoch < r.Config.Epochs && err == nil {
 		err = f.epoch(ctx)
 	}
@@ -180,7 +180,7 @@ func (f *trainer) newExecutor() (executor, error) {
 // recorder returns what records f's steps, or nil, and why not.
 func (f *trainer) recorder() (*tensor.Recorder, string) {
 	recorder, records := tensor.NewRecorder(f.Device)
-	_, steers := f.Optimizer.(nn.Steerable)
+	_, steers := f.Optimizer.(nn.Capturable)
 	switch {
 	case f.Config.Graph == no:
 		return nil, ""
@@ -197,8 +197,8 @@ func (f *trainer) fullBatch() int { return min(f.Config.Batch, f.train.Plan().Sa
 
 // close gives back what f has on the device, once that is done with it.
 func (f *trainer) close() error {
-	if o, ok := f.Optimizer.(nn.Steerable); ok {
-		o.Steer(nil)
+	if o, ok := f.Optimizer.(nn.Capturable); ok {
+		o.SetStepArgs(nil)
 	}
 	var failed error
 	for _, feed := range []batchSource{f.source, f.valSource} {
@@ -265,7 +265,8 @@ func (f *trainer) clock() func() (elapsed, waited time.Duration, err error) {
 // rateAt returns the learning rate where so many samples of the epoch are consumed.
 func (f *trainer) rateAt(consumed int) float64 {
 	epochs := float64(f.Position.Epoch) + float64(consumed)/float64(f.Position.Samples)
-	return f.baseRate * f.schedule(epochs/float64(f.Config.Epochs))
+	steps := float64(f.Position.Samples) / float64(f.fullBatch())
+	return f.baseRate * f.schedule.Factor(nn.Progress{Epoch: epochs, Epochs: float64(f.Config.Epochs), StepsPerEpoch: steps})
 }
 
 // answer returns what the model says of x, which Input has made its input, and y in
@@ -321,8 +322,8 @@ func (f *trainer) endEpoch(ctx context.Context) error {
 
 // validate takes the model out of training for a while.
 func (f *trainer) validate(ctx context.Context) (Metrics, error) {
-	nn.SetTraining(f.Model, false)
-	defer nn.SetTraining(f.Model, true)
+	nn.Eval(f.Model)
+	defer nn.Train(f.Model)
 	return f.evaluate(ctx, f.validator, f.valSource)
 }
 

@@ -44,7 +44,7 @@ func (r *Run) scale() error {
 	if precisions[r.Config.Precision] != dtype.Float16 {
 		return nil
 	}
-	if _, ok := r.Optimizer.(nn.Steerable); !ok {
+	if _, ok := r.Optimizer.(nn.Capturable); !ok {
 		return config.At(fmt.Errorf("%T cannot leave steps out, as fp16 asks of it; take bf16: %w", r.Optimizer, storage.ErrState), "precision")
 	}
 	s, err := tensor.NewLossScaler(r.Device)

@@ -48,7 +48,7 @@ func NewPredictor(model nn.Module, in Input, d storage.Device, sample ...int) (*
 	for _, row := range summary.Rows {
 		widest = max(widest, views.Of(row.Output...).Len())
 	}
-	nn.SetTraining(model, false)
+	nn.Eval(model)
 	if in, err = in.On(d); err != nil {
 		return nil, err
 	}
@@ -260,7 +260,7 @@ func (r *Run) evaluate(ctx context.Context, p *Predictor, f batchSource) (t Metr
 func (r *Run) accumulate(sums, x, y storage.Array) error {
 	return tensor.Infer(func(t *tensor.Tape) error {
 		out, target := r.outputs(r.Input.Of(t.Input(x)), t.Input(y))
-		loss := r.loss(out, target)
+		loss := r.loss.Forward(out, target, nil)
 		tensor.AddMetrics(sums, x.Shape[0], loss, r.correct(out, target, loss))
 		return nil
 	})

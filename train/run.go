@@ -115,10 +115,10 @@ func (r *Run) placeInput() (err error) {
 
 // assemble builds what r.Config describes.
 func (r *Run) assemble(outputs int, d storage.Device) (err error) {
-	if r.loss, err = nn.LossByName(r.Config.Loss); err != nil {
+	if r.loss, err = nn.LossFromConfig(r.Config.Loss); err != nil {
 		return config.At(err, "loss")
 	}
-	if r.schedule, err = nn.ScheduleByName(r.Config.Schedule); err != nil {
+	if r.schedule, err = nn.ScheduleFromConfig(r.Config.Schedule); err != nil {
 		return config.At(err, "schedule")
 	}
 	if r.Optimizer, err = nn.OptimizerFromConfig(r.Config.Optimizer); err != nil {

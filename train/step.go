@@ -22,8 +22,8 @@ type executor interface {
 func (f *trainer) nextArgs() (h stepArgs) {
 	f.Optimizer.SetRate(f.rateAt(f.Position.Consumed))
 	h.random = tensor.RandomStream(f.Position.Step)
-	if o, ok := f.Optimizer.(nn.Steerable); ok {
-		h.hyper = o.Advance()
+	if o, ok := f.Optimizer.(nn.Capturable); ok {
+		h.hyper = o.NextStep()
 	}
 	return h
 }
@@ -34,8 +34,8 @@ func (f *trainer) captureArgs(dials storage.Array) {
 	if f.scaler != nil {
 		by = append(by, f.scaler.Array)
 	}
-	if o, ok := f.Optimizer.(nn.Steerable); ok {
-		o.Steer(by)
+	if o, ok := f.Optimizer.(nn.Capturable); ok {
+		o.SetStepArgs(by)
 	}
 }
 
@@ -92,7 +92,7 @@ func (a *synchronous) step(b *batch) error {
 		t.Seed(a.Config.Seed, a.Position.Step)
 		a.autocast(t)
 		out, y := a.outputs(a.Input.Of(t.Input(b.fields[0])), t.Input(b.fields[1]))
-		total := a.loss(out, y)
+		total := a.loss.Forward(out, y, nil)
 		if loss = total.Item(); math.IsNaN(loss) || math.IsInf(loss, 0) {
 			failNonFinite(loss)
 		}
@@ -205,7 +205,7 @@ func (a *queued) compute(t *tensor.Tape, b *batch) error {
 		x = a.Input.Of(x)
 	}
 	out, target := a.outputs(x, y)
-	loss := a.loss(out, target)
+	loss := a.loss.Forward(out, target, nil)
 	tensor.AddMetrics(a.totals, b.n, loss, a.correct(out, target, loss))
 	return a.update(loss)
 }

@@ -18,7 +18,7 @@ const argsLen = 4
 // An argsBuffer is device memory for the arguments of a step, and the rows it
 // trains on.
 type argsBuffer struct {
-	hyper  storage.Array // float64 (3): see nn.Steerable
+	hyper  storage.Array // float64 (3): see nn.Capturable
 	random storage.Array // uint64 (1): see tensor.Tape.SeedAt
 	rows   storage.Array // int64, of a whole batch: which samples, if all are on the device
 	pinned storage.Host  // all three, one after the other

@@ -6,26 +6,26 @@ import (
 	"github.com/h5dnn/h5dnn/tensor"
 )
 
-// Sequential applies modules one after another. Its parameters are called
+// Sequential applies modules one after another. Its parameters are named
 // 0.weight, 0.bias, 2.weight and so on.
 type Sequential []Module
 
-// An absorbing layer can apply an activation on its way out.
-type absorbing interface {
+// An activatedLayer can apply an activation to its result in place.
+type activatedLayer interface {
 	activated(x *tensor.Tensor, act tensor.Activation) *tensor.Tensor
 }
 
-// A fusible module is an activation that an absorbing layer can apply.
-type fusible interface{ fusible() tensor.Activation }
+// An activation is a module that an activatedLayer can apply.
+type activation interface{ fused() tensor.Activation }
 
-// Forward returns what the last module makes of what the one before made of … x.
+// Forward applies the modules to x, from the first to the last.
 func (s Sequential) Forward(x *tensor.Tensor) *tensor.Tensor {
 	i := 0
-	defer s.name(&i)
+	defer s.nameFailure(&i)
 	for ; i < len(s); i++ {
-		layer, absorbs := s[i].(absorbing)
-		if act, follows := s.after(i).(fusible); absorbs && follows {
-			x = layer.activated(x, act.fusible())
+		layer, fuses := s[i].(activatedLayer)
+		if act, follows := s.after(i).(activation); fuses && follows {
+			x = layer.activated(x, act.fused())
 			i++
 			continue
 		}
@@ -45,8 +45,8 @@ func (s Sequential) after(i int) Module {
 	return nil
 }
 
-// name adds to a failure which module it happened in.
-func (s Sequential) name(i *int) {
+// nameFailure adds the index of the module to a failure.
+func (s Sequential) nameFailure(i *int) {
 	switch p := recover().(type) {
 	case nil:
 	case *tensor.Error:
@@ -56,7 +56,7 @@ func (s Sequential) name(i *int) {
 	}
 }
 
-// kindOf names m's type as configurations would.
+// kindOf returns the name of m's type in configurations.
 func kindOf(m Module) string {
 	if _, ok := m.(Sequential); ok {
 		return "sequential"

@@ -1,0 +1,136 @@
+package nn
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/h5dnn/h5dnn/config"
+	"github.com/h5dnn/h5dnn/spell"
+	"github.com/h5dnn/h5dnn/tensor"
+)
+
+// A factory builds values of one kind, such as layers, by the names that
+// configurations use.
+type factory[T any] struct {
+	kind   string              // "layer"
+	makers map[string]maker[T] // by normalised name
+	alias  map[string]string   // normalised other names of makers
+}
+
+type maker[T any] struct {
+	name   string
+	goType reflect.Type
+	build  func(settings json.RawMessage) (T, error)
+}
+
+// register adds a constructor of values of type M from settings of type S to f.
+func register[S any, M, T any](f *factory[T], name string, make func(S) M, defaults S) bool {
+	if _, taken := f.makers[spell.Plain(name)]; taken {
+		panic(fmt.Sprintf("nn: %s %q registered twice", f.kind, name))
+	}
+	if f.makers == nil {
+		f.makers = map[string]maker[T]{}
+	}
+	f.makers[spell.Plain(name)] = maker[T]{name, reflect.TypeFor[M](), func(raw json.RawMessage) (m T, err error) {
+		settings := defaults
+		if err := config.Decode(raw, &settings); err != nil {
+			return m, err
+		}
+		failed := tensor.Try(func() { m = any(make(settings)).(T) })
+		return m, failed
+	}}
+	return true
+}
+
+// aliases adds other names for name.
+func (f *factory[T]) aliases(name string, others ...string) bool {
+	if f.alias == nil {
+		f.alias = map[string]string{}
+	}
+	for _, other := range others {
+		f.alias[spell.Plain(other)] = spell.Plain(name)
+	}
+	return true
+}
+
+// names lists the names that f knows.
+func (f *factory[T]) names() []string {
+	var names []string
+	for _, m := range f.makers {
+		names = append(names, m.name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// nameOf returns the name of v's type in configurations, or false.
+func (f *factory[T]) nameOf(v any) (string, bool) {
+	for _, m := range f.makers {
+		if m.goType == reflect.TypeOf(v) {
+			return m.name, true
+		}
+	}
+	return "", false
+}
+
+// build returns the value that text describes: a name, or {name: settings}.
+func (f *factory[T]) build(text json.RawMessage) (made T, err error) {
+	name, settings, err := f.read(text)
+	if err != nil {
+		return made, err
+	}
+	plain := spell.Plain(name)
+	if long, ok := f.alias[plain]; ok {
+		plain = long
+	}
+	m, ok := f.makers[plain]
+	if !ok {
+		return made, at(name, config.Unknown(f.kind, name, f.names()))
+	}
+	made, err = m.build(settings)
+	var failed *tensor.Error
+	if errors.As(err, &failed) && spell.Plain(failed.Op) == spell.Plain(name) {
+		err = failed.Err // at adds the name
+	}
+	if err != nil {
+		return made, at(name, err)
+	}
+	return made, nil
+}
+
+func (f *factory[T]) read(text json.RawMessage) (name string, settings json.RawMessage, err error) {
+	if json.Unmarshal(text, &name) == nil && name != "" {
+		return name, nil, nil
+	}
+	var named map[string]json.RawMessage
+	if err := json.Unmarshal(text, &named); err != nil || len(named) != 1 {
+		return "", nil, &ConfigError{Err: config.Errorf("%.40s is not a %s; want a name or {name: settings}", text, f.kind)}
+	}
+	for name, settings = range named {
+	}
+	return name, settings, nil
+}
+
+// describe returns m in values that JSON can write and build reads.
+func (f *factory[T]) describe(m any) (any, error) {
+	name, ok := f.nameOf(m)
+	configured, can := m.(interface{ Config() any })
+	if !ok || !can {
+		return nil, config.Errorf("%T has no name in configurations; register it", m)
+	}
+	text, err := json.Marshal(configured.Config())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	var settings map[string]any
+	if err := json.Unmarshal(text, &settings); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if len(settings) == 0 {
+		return name, nil
+	}
+	return map[string]any{name: settings}, nil
+}

@@ -1,0 +1,58 @@
+package nn
+
+import (
+	"math"
+
+	"github.com/h5dnn/h5dnn/tensor"
+)
+
+// BCEWithLogitsOptions are the settings of a BCEWithLogits.
+type BCEWithLogitsOptions struct {
+	PosWeight float64 `json:"pos_weight"`          // weight of targets of 1; 1 if 0
+	Reduction string  `json:"reduction,omitempty"` // mean (or empty) or sum
+}
+
+// BCEWithLogits is the binary cross entropy of sigmoid(outputs) and targets
+// between 0 and 1, as a mean over all elements.
+type BCEWithLogits struct{ BCEWithLogitsOptions }
+
+var bceDefaults = BCEWithLogitsOptions{PosWeight: 1}
+
+// NewBCEWithLogits returns a binary cross entropy.
+func NewBCEWithLogits(o BCEWithLogitsOptions) BCEWithLogits {
+	return newBCEWithLogits(withDefaults(o, bceDefaults))
+}
+
+func newBCEWithLogits(o BCEWithLogitsOptions) BCEWithLogits {
+	checkRange("bce_with_logits", "pos_weight", o.PosWeight, math.SmallestNonzeroFloat64, infinity)
+	checkReduction("bce_with_logits", o.Reduction)
+	return BCEWithLogits{o}
+}
+
+// Forward returns the mean of (1−t)·x + (1 + (p−1)·t)·log(1 + exp(−x)), for outputs
+// x, targets t and PosWeight p.
+func (l BCEWithLogits) Forward(outputs, targets, weights *tensor.Tensor) *tensor.Tensor {
+	x, t := matchTargets("bce_with_logits", outputs, targets)
+	soft := softplusOfNegative(x)
+	if l.PosWeight != 1 {
+		soft = soft.Mul(t.MulScalar(l.PosWeight - 1).AddScalar(1))
+	}
+	return reduceLoss("bce_with_logits", l.Reduction, x.Sub(x.Mul(t)).Add(soft), weights)
+}
+
+// softplusOfNegative returns log(1 + exp(−x)) as log(1 + exp(−|x|)) + max(−x, 0). The
+// absolute value is a product with a constant sign, so that the derivative at 0 is
+// −1/2.
+func softplusOfNegative(x *tensor.Tensor) *tensor.Tensor {
+	negative := x.Less(x.Detach().MulScalar(0)).Cast(x.Type)
+	minusAbs := x.Mul(negative.MulScalar(2).AddScalar(-1))
+	return minusAbs.Exp().AddScalar(1).Log().Sub(x.Mul(negative))
+}
+
+// Config returns the settings of l.
+func (l BCEWithLogits) Config() any { return l.BCEWithLogitsOptions }
+
+var (
+	_ = RegisterLoss("bce_with_logits", newBCEWithLogits, bceDefaults)
+	_ = losses.aliases("bce_with_logits", "binary_cross_entropy_with_logits", "bce_with_logits_loss")
+)

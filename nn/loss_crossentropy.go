@@ -1,0 +1,180 @@
+package nn
+
+import (
+	"sync"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/tensor"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// CrossEntropyOptions are the settings of a CrossEntropy and an NLL.
+type CrossEntropyOptions struct {
+	LabelSmoothing float64   `json:"label_smoothing,omitempty"` // share of the target spread evenly over the classes
+	ClassWeights   []float64 `json:"class_weights,omitempty"`   // one for each class; all 1 if nil
+	IgnoreIndex    *int      `json:"ignore_index,omitempty"`    // label of samples to leave out; none if nil
+	Reduction      string    `json:"reduction,omitempty"`       // mean (or empty) or sum
+}
+
+// CrossEntropy is the mean over samples of −log softmax(outputs)[label], for
+// outputs (N, classes) and labels (N), with the settings and the weighted mean of
+// PyTorch's CrossEntropyLoss.
+type CrossEntropy struct {
+	CrossEntropyOptions
+	labelLoss
+}
+
+// NLL is the cross entropy of outputs that are logarithms of probabilities.
+type NLL struct {
+	CrossEntropyOptions
+	labelLoss
+}
+
+// NewCrossEntropy returns a cross entropy.
+func NewCrossEntropy(o CrossEntropyOptions) *CrossEntropy {
+	o.validate("cross_entropy")
+	return &CrossEntropy{CrossEntropyOptions: o}
+}
+
+// NewNLL returns a negative log likelihood.
+func NewNLL(o CrossEntropyOptions) *NLL {
+	o.validate("nll")
+	return &NLL{CrossEntropyOptions: o}
+}
+
+func (o CrossEntropyOptions) validate(loss string) {
+	checkRange(loss, "label_smoothing", o.LabelSmoothing, 0, 1)
+	checkReduction(loss, o.Reduction)
+	for _, w := range o.ClassWeights {
+		checkRange(loss, "class_weights", w, 0, infinity)
+	}
+}
+
+// Forward returns the cross entropy of outputs (N, classes) and labels (N).
+func (l *CrossEntropy) Forward(outputs, labels, weights *tensor.Tensor) *tensor.Tensor {
+	if weights == nil && l.LabelSmoothing == 0 && l.ClassWeights == nil && l.IgnoreIndex == nil && l.Reduction != "sum" {
+		return tensor.CrossEntropy(outputs, labels)
+	}
+	checkLabels("cross_entropy", outputs, labels)
+	return l.forward("cross_entropy", l.CrossEntropyOptions, outputs.ToFloat32().LogSoftmax(1), labels, weights)
+}
+
+// Forward returns the loss of log probabilities (N, classes) and labels (N).
+func (l *NLL) Forward(outputs, labels, weights *tensor.Tensor) *tensor.Tensor {
+	checkLabels("nll", outputs, labels)
+	return l.forward("nll", l.CrossEntropyOptions, outputs.ToFloat32(), labels, weights)
+}
+
+// Config returns the settings of l.
+func (l *CrossEntropy) Config() any { return l.CrossEntropyOptions }
+
+// Config returns the settings of l.
+func (l *NLL) Config() any { return l.CrossEntropyOptions }
+
+func checkLabels(loss string, outputs, labels *tensor.Tensor) {
+	if !labels.Type.IsInt() || outputs.Rank() != 2 || labels.Rank() != 1 || outputs.Shape[0] != labels.Shape[0] {
+		tensor.Fail(loss, views.ErrShape, "outputs %v and labels %v of %v; want (N, classes) and (N) integers", outputs.Shape, labels.Shape, labels.Type)
+	}
+}
+
+// labelLoss compares log probabilities with labels. It keeps the constants that it
+// needs on each device.
+type labelLoss struct{ constants sync.Map } // of *labelConstants by labelKey
+
+type labelKey struct {
+	device  storage.Device
+	dtype   dtype.Type
+	classes int
+}
+
+type labelConstants struct {
+	zero    *tensor.Tensor
+	classes *tensor.Tensor // (1, classes): 0, 1, …
+	ignored *tensor.Tensor // the label to ignore
+	weights *tensor.Tensor // (classes); nil if all are 1
+}
+
+// TakesLabels reports that targets are labels.
+func (*labelLoss) TakesLabels() bool { return true }
+
+// forward returns the loss of log probabilities p (N, classes). As in PyTorch, with
+// class weights w, the label y and the smoothing ε, the loss of a sample is
+//
+//	−(1−ε)·w[y]·p[y] − ε/classes·Σ w[c]·p[c]
+//
+// and the mean is over the sum of w[y]. A label that is not a class gives NaN.
+func (l *labelLoss) forward(loss string, o CrossEntropyOptions, p, labels, weights *tensor.Tensor) *tensor.Tensor {
+	c, n := l.constantsFor(loss, o, p), labels.Len()
+	labels = labels.Cast(dtype.Int64)
+	isLabel := labels.Reshape(n, 1).Equal(c.classes)
+	oneHot := isLabel.Cast(p.Type)
+	kept := oneHot.Sum(1) // 1, and 0 where the label is not a class
+	kept = kept.Div(kept) // 1, and NaN
+	if o.IgnoreIndex != nil {
+		kept = tensor.Where(labels.Equal(c.ignored), c.zero, kept)
+	}
+	picked := tensor.Where(isLabel, p, c.zero)
+	if c.weights != nil {
+		picked, oneHot = picked.Mul(c.weights), oneHot.Mul(c.weights)
+	}
+	sum := picked.Sum(1).MulScalar(o.LabelSmoothing - 1)
+	if o.LabelSmoothing > 0 {
+		all := p
+		if c.weights != nil {
+			all = p.Mul(c.weights)
+		}
+		sum = sum.Sub(all.Sum(1).MulScalar(o.LabelSmoothing / float64(p.Shape[1])))
+	}
+	if weights != nil {
+		kept = kept.Mul(alignWeights(loss, sum, weights))
+	}
+	total := sum.Mul(kept).Sum()
+	if o.Reduction == "sum" {
+		return total
+	}
+	return divideByWeight(total, oneHot.Sum(1).Mul(kept).Sum())
+}
+
+// constantsFor returns what the loss of p needs on its device.
+func (l *labelLoss) constantsFor(loss string, o CrossEntropyOptions, p *tensor.Tensor) *labelConstants {
+	key := labelKey{p.Data.Device(), p.Type, p.Shape[1]}
+	if have, ok := l.constants.Load(key); ok {
+		return have.(*labelConstants)
+	}
+	if o.ClassWeights != nil && len(o.ClassWeights) != key.classes {
+		tensor.Fail(loss, views.ErrShape, "%d class weights for %d classes", len(o.ClassWeights), key.classes)
+	}
+	classes, ignored := make([]int64, key.classes), []int64{0}
+	for i := range classes {
+		classes[i] = int64(i)
+	}
+	if o.IgnoreIndex != nil {
+		ignored[0] = int64(*o.IgnoreIndex)
+	}
+	c := &labelConstants{
+		zero:    onDevice(loss, tensor.From([]float64{0}, 1).Cast(p.Type), key.device),
+		classes: onDevice(loss, tensor.From(classes, 1, key.classes), key.device),
+		ignored: onDevice(loss, tensor.From(ignored, 1), key.device),
+	}
+	if o.ClassWeights != nil {
+		c.weights = onDevice(loss, tensor.From(o.ClassWeights, key.classes).Cast(p.Type), key.device)
+	}
+	l.constants.Store(key, c)
+	return c
+}
+
+// onDevice returns a copy of x on d, outside any step.
+func onDevice(loss string, x *tensor.Tensor, d storage.Device) *tensor.Tensor {
+	a, err := x.To(d)
+	if err != nil {
+		tensor.Fail(loss, err, "move constants to %v: %v", d, err)
+	}
+	return tensor.Of(a)
+}
+
+var (
+	_ = RegisterLoss("cross_entropy", NewCrossEntropy, CrossEntropyOptions{})
+	_ = RegisterLoss("nll", NewNLL, CrossEntropyOptions{})
+	_ = losses.aliases("nll", "nll_loss", "negative_log_likelihood")
+)

@@ -1,0 +1,81 @@
+package nn
+
+import (
+	"math"
+
+	"github.com/h5dnn/h5dnn/tensor"
+)
+
+// HuberOptions are the settings of a Huber.
+type HuberOptions struct {
+	Delta     float64 `json:"delta"`               // where the loss becomes linear; 1 if 0
+	Reduction string  `json:"reduction,omitempty"` // mean (or empty) or sum
+}
+
+// Huber is the mean of d²/2 where |d| ≤ δ and δ·(|d| − δ/2) elsewhere, for the
+// differences d = output − target.
+type Huber struct{ HuberOptions }
+
+// SmoothL1Options are the settings of a SmoothL1.
+type SmoothL1Options struct {
+	Beta      float64 `json:"beta"`                // where the loss becomes linear; 1 if 0
+	Reduction string  `json:"reduction,omitempty"` // mean (or empty) or sum
+}
+
+// SmoothL1 is the Huber loss with δ = β, divided by β.
+type SmoothL1 struct{ SmoothL1Options }
+
+var (
+	huberDefaults    = HuberOptions{Delta: 1}
+	smoothL1Defaults = SmoothL1Options{Beta: 1}
+)
+
+// NewHuber returns a Huber loss.
+func NewHuber(o HuberOptions) Huber { return newHuber(withDefaults(o, huberDefaults)) }
+
+// NewSmoothL1 returns a smooth L1 loss.
+func NewSmoothL1(o SmoothL1Options) SmoothL1 { return newSmoothL1(withDefaults(o, smoothL1Defaults)) }
+
+func newHuber(o HuberOptions) Huber {
+	checkRange("huber", "delta", o.Delta, math.SmallestNonzeroFloat64, infinity)
+	checkReduction("huber", o.Reduction)
+	return Huber{o}
+}
+
+func newSmoothL1(o SmoothL1Options) SmoothL1 {
+	checkRange("smooth_l1", "beta", o.Beta, math.SmallestNonzeroFloat64, infinity)
+	checkReduction("smooth_l1", o.Reduction)
+	return SmoothL1{o}
+}
+
+// Forward returns the Huber loss.
+func (l Huber) Forward(outputs, targets, weights *tensor.Tensor) *tensor.Tensor {
+	y, t := matchTargets("huber", outputs, targets)
+	return reduceLoss("huber", l.Reduction, huber(y.Sub(t), l.Delta), weights)
+}
+
+// Forward returns the smooth L1 loss.
+func (l SmoothL1) Forward(outputs, targets, weights *tensor.Tensor) *tensor.Tensor {
+	y, t := matchTargets("smooth_l1", outputs, targets)
+	return reduceLoss("smooth_l1", l.Reduction, huber(y.Sub(t), l.Beta).MulScalar(1/l.Beta), weights)
+}
+
+// huber is m·(|d| − m/2), where m = min(|d|, δ) = |d| − max(|d| − δ, 0).
+func huber(d *tensor.Tensor, delta float64) *tensor.Tensor {
+	size := d.Abs()
+	m := size.Sub(size.AddScalar(-delta).ReLU())
+	return m.Mul(size.Sub(m.MulScalar(0.5)))
+}
+
+// Config returns the settings of l.
+func (l Huber) Config() any { return l.HuberOptions }
+
+// Config returns the settings of l.
+func (l SmoothL1) Config() any { return l.SmoothL1Options }
+
+var (
+	_ = RegisterLoss("huber", newHuber, huberDefaults)
+	_ = RegisterLoss("smooth_l1", newSmoothL1, smoothL1Defaults)
+	_ = losses.aliases("huber", "huber_loss")
+	_ = losses.aliases("smooth_l1", "smooth_l1_loss")
+)

@@ -1,0 +1,58 @@
+package nn
+
+import "github.com/h5dnn/h5dnn/tensor"
+
+// LossOptions are the settings of losses that have no others.
+type LossOptions struct {
+	Reduction string `json:"reduction,omitempty"` // mean (or empty) or sum
+}
+
+// MeanSquaredError is the mean over all elements of (output − target)².
+type MeanSquaredError struct{ LossOptions }
+
+// SumOfSquaredErrors is the sum over all elements of (output − target)².
+type SumOfSquaredErrors struct{}
+
+// NewMeanSquaredError returns a mean squared error.
+func NewMeanSquaredError(o LossOptions) MeanSquaredError {
+	checkReduction("mean_squared_error", o.Reduction)
+	return MeanSquaredError{o}
+}
+
+// Forward returns the mean of the squared differences.
+func (l MeanSquaredError) Forward(outputs, targets, weights *tensor.Tensor) *tensor.Tensor {
+	y, t := matchTargets("mean_squared_error", outputs, targets)
+	return squaredError("mean_squared_error", l.Reduction, y, t, weights)
+}
+
+// Forward returns the sum of the squared differences.
+func (SumOfSquaredErrors) Forward(outputs, targets, weights *tensor.Tensor) *tensor.Tensor {
+	y, t := matchTargets("sum_of_squared_errors", outputs, targets)
+	return squaredError("sum_of_squared_errors", "sum", y, t, weights)
+}
+
+// squaredError uses the operation of its own for the plain mean.
+func squaredError(loss, reduction string, y, t, weights *tensor.Tensor) *tensor.Tensor {
+	if weights == nil {
+		mean := tensor.MeanSquaredError(y, t)
+		if reduction == "sum" {
+			return mean.MulScalar(float64(y.Len()))
+		}
+		return mean
+	}
+	d := y.Sub(t)
+	return reduceLoss(loss, reduction, d.Mul(d), weights)
+}
+
+// Config returns the settings of l.
+func (l MeanSquaredError) Config() any { return l.LossOptions }
+
+// Config returns no settings.
+func (SumOfSquaredErrors) Config() any { return struct{}{} }
+
+var (
+	_ = RegisterLoss("mean_squared_error", NewMeanSquaredError, LossOptions{})
+	_ = RegisterLoss("sum_of_squared_errors", func(struct{}) SumOfSquaredErrors { return SumOfSquaredErrors{} }, struct{}{})
+	_ = losses.aliases("mean_squared_error", "mse", "mse_loss")
+	_ = losses.aliases("sum_of_squared_errors", "sse")
+)

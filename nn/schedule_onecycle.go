@@ -1,0 +1,46 @@
+package nn
+
+import "math"
+
+// OneCycleOptions are the settings of a OneCycleSchedule.
+type OneCycleOptions struct {
+	PctStart       float64 `json:"pct_start"`        // share of training in which the rate increases; 0.3 if 0
+	DivFactor      float64 `json:"div_factor"`       // the rate begins at 1/DivFactor; 25 if 0
+	FinalDivFactor float64 `json:"final_div_factor"` // and ends at 1/(DivFactor·FinalDivFactor); 1e4 if 0
+}
+
+// OneCycleSchedule increases the learning rate to the optimizer's and decreases it
+// again, both along half a cosine (Smith and Topin, arXiv:1708.07120, with the
+// settings of PyTorch's OneCycleLR; the momentum stays).
+type OneCycleSchedule struct{ OneCycleOptions }
+
+var oneCycleDefaults = OneCycleOptions{PctStart: 0.3, DivFactor: 25, FinalDivFactor: 1e4}
+
+// NewOneCycleSchedule returns a one-cycle schedule.
+func NewOneCycleSchedule(o OneCycleOptions) OneCycleSchedule {
+	return newOneCycleSchedule(withDefaults(o, oneCycleDefaults))
+}
+
+func newOneCycleSchedule(o OneCycleOptions) OneCycleSchedule {
+	checkRange("one_cycle", "pct_start", o.PctStart, 0, 1)
+	checkRange("one_cycle", "div_factor", o.DivFactor, math.SmallestNonzeroFloat64, infinity)
+	checkRange("one_cycle", "final_div_factor", o.FinalDivFactor, math.SmallestNonzeroFloat64, infinity)
+	return OneCycleSchedule{o}
+}
+
+// Factor returns 1 after PctStart of training and less before and after.
+func (s OneCycleSchedule) Factor(at Progress) float64 {
+	done, low := at.Done(), 1/s.DivFactor
+	if done < s.PctStart {
+		return cosineBetween(low, 1, done/s.PctStart)
+	}
+	return cosineBetween(1, low/s.FinalDivFactor, (done-s.PctStart)/(1-s.PctStart))
+}
+
+// cosineBetween goes from a to b along half a cosine, as t goes from 0 to 1.
+func cosineBetween(a, b, t float64) float64 { return b + (a-b)*(1+math.Cos(math.Pi*t))/2 }
+
+// Config returns the settings of s.
+func (s OneCycleSchedule) Config() any { return s.OneCycleOptions }
+
+var _ = RegisterSchedule("one_cycle", newOneCycleSchedule, oneCycleDefaults)

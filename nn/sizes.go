@@ -1,0 +1,62 @@
+package nn
+
+import (
+	"encoding/json"
+
+	"github.com/h5dnn/h5dnn/config"
+	"github.com/h5dnn/h5dnn/tensor"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// Sizes holds a number for each spatial axis of an input, such as a kernel size
+// or a stride. A single number holds for all axes.
+type Sizes []int
+
+// UnmarshalJSON reads n or [n, m, …].
+func (s *Sizes) UnmarshalJSON(text []byte) error {
+	var n int
+	if json.Unmarshal(text, &n) == nil {
+		*s = Sizes{n}
+		return nil
+	}
+	var each []int
+	if err := json.Unmarshal(text, &each); err != nil || len(each) == 0 {
+		return config.Errorf("cannot be %.40s; want a number or a list of numbers", text)
+	}
+	*s = each
+	return nil
+}
+
+// expand returns a copy of s with a number for each of rank axes; absent stands for
+// an empty s.
+func (s Sizes) expand(layer, setting string, rank, absent int) Sizes {
+	each := make(Sizes, rank)
+	for i := range each {
+		switch len(s) {
+		case 0:
+			each[i] = absent
+		case 1:
+			each[i] = s[0]
+		case rank:
+			each[i] = s[i]
+		default:
+			tensor.Fail(layer, views.ErrShape, "%s %v; want one number or %d", setting, []int(s), rank)
+		}
+	}
+	return each
+}
+
+// Negated is a bool that configurations write as its opposite: NoBias is
+// "bias": false.
+type Negated bool
+
+// MarshalJSON writes the opposite of n.
+func (n Negated) MarshalJSON() ([]byte, error) { return json.Marshal(!bool(n)) }
+
+// UnmarshalJSON reads the opposite of n.
+func (n *Negated) UnmarshalJSON(text []byte) error {
+	var on bool
+	err := json.Unmarshal(text, &on)
+	*n = Negated(!on)
+	return err
+}

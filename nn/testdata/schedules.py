@@ -1,0 +1,40 @@
+"""Learning rate factors of PyTorch's schedulers at the beginning of epochs 0 to 10 of 10, for
+schedule_test.go; written to schedules.json under the descriptions of the same schedules here.
+
+Run by hand, with torch: python schedules.py
+"""
+import json
+import torch
+from torch.optim import lr_scheduler as s
+
+EPOCHS = 10
+schedulers = {
+    '"constant"': lambda o: s.ConstantLR(o, factor=1),
+    '"linear"': lambda o: s.LinearLR(o, 1, 0, EPOCHS),
+    '{"linear": {"end": 0.25}}': lambda o: s.LinearLR(o, 1, 0.25, EPOCHS),
+    '"cosine"': lambda o: s.CosineAnnealingLR(o, EPOCHS),
+    '{"cosine": {"end": 0.1}}': lambda o: s.CosineAnnealingLR(o, EPOCHS, eta_min=0.1),
+    '{"step": 3}': lambda o: s.StepLR(o, 3),
+    '{"step": {"step_size": 4, "gamma": 0.5}}': lambda o: s.StepLR(o, 4, 0.5),
+    '{"exponential": 0.8}': lambda o: s.ExponentialLR(o, 0.8),
+    '{"warmup": {"epochs": 2, "start": 0.1, "then": {"cosine": {"end": 0.05}}}}':
+        lambda o: s.SequentialLR(o, [s.LinearLR(o, 0.1, 1, 2), s.CosineAnnealingLR(o, EPOCHS - 2, eta_min=0.05)], [2]),
+    '{"warmup": {"steps": 24, "start": 0.25, "then": {"step": {"step_size": 2, "gamma": 0.5}}}}':  # of 8 an epoch
+        lambda o: s.SequentialLR(o, [s.LinearLR(o, 0.25, 1, 3), s.StepLR(o, 2, 0.5)], [3]),
+    # Its peak is at step pct_start·11 − 1, ours at pct_start·10.
+    '"one_cycle"': lambda o: s.OneCycleLR(o, 1, total_steps=EPOCHS + 1, pct_start=4 / 11),
+    '{"one_cycle": {"pct_start": 0.5, "div_factor": 10, "final_div_factor": 100}}':
+        lambda o: s.OneCycleLR(o, 1, total_steps=EPOCHS + 1, pct_start=6 / 11, div_factor=10, final_div_factor=100),
+}
+factors = {}
+for name, make in schedulers.items():
+    o = torch.optim.SGD([torch.zeros(1)], lr=1.0)
+    scheduler = make(o)
+    rates = []
+    for _ in range(EPOCHS + 1):
+        rates.append(o.param_groups[0]["lr"])
+        if len(rates) <= EPOCHS:
+            o.step(), scheduler.step()
+    factors[name] = rates
+with open("schedules.json", "w") as f:
+    json.dump(factors, f, indent=1)
