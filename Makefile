@@ -94,7 +94,7 @@ cuda-headers: ## compare what is declared of CUDA with NVIDIA's headers (HEADERS
 
 .PHONY: nvrtc
 nvrtc: setup ## have NVRTC compile the kernels as well, if it is found
-	go test ./cuda -run TestKernelsAreNVRTCsToo -count 1 -v -nvrtc
+	go test ./cuda -run TestNVRTCCompilesAllKernels -count 1 -v -nvrtc
 
 .PHONY: big
 big: setup ## compute on more than 2^31 elements, in the interpreter (minutes, 5 GiB)

@@ -22,8 +22,8 @@ import (
 )
 
 var (
-	recordTo = flag.String("record", "", "write what all trials give to `FILE`")
-	parity   = flag.String("parity", "", "compare with what was recorded in `FILE`")
+	recordTo    = flag.String("record", "", "write the results of all trials to `FILE`")
+	compareWith = flag.String("compare", "", "compare with the results recorded in `FILE`")
 )
 
 // A result is what is kept of the arrays that a trial wrote: what they are, in memory
@@ -202,14 +202,14 @@ func compare(t *testing.T, d *cuda.Device, all []trial, recorded results) (wrong
 	return wrong, exact
 }
 
-// TestBitsAreTheInterpreters holds a GPU, with -parity, to what the interpreter has
+// TestGPUMatchesInterpreter holds a GPU, with -compare, to what the interpreter has
 // recorded, with -record. Without either it does both with a few trials, on GPUs
 // that work as late and as early as may be.
-func TestBitsAreTheInterpreters(t *testing.T) {
+func TestGPUMatchesInterpreter(t *testing.T) {
 	switch {
 	case *recordTo != "":
 		recordAll(t)
-	case *parity != "":
+	case *compareWith != "":
 		compareAll(t)
 	default:
 		recordedAndCompared(t)
@@ -228,14 +228,14 @@ func recordAll(t *testing.T) {
 }
 
 func compareAll(t *testing.T) {
-	file, err := os.Open(*parity)
+	file, err := os.Open(*compareWith)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer file.Close()
 	var recorded results
 	if err := gob.NewDecoder(file).Decode(&recorded); err != nil {
-		t.Fatalf("%s: %v", *parity, err)
+		t.Fatalf("%s: %v", *compareWith, err)
 	}
 	d := cudatest.Devices(t, cudatest.Eager)[0]
 	wrong, exact := compare(t, d, trials(), recorded)
@@ -284,7 +284,7 @@ func (c trial) showsFaults(t *testing.T, d *cuda.Device, want result) {
 	}
 }
 
-func TestSumsTakeAnyNaNForAnother(t *testing.T) {
+func TestChecksumsTreatAllNaNsAlike(t *testing.T) {
 	one := trial{out: list(of(2))}
 	sum := func(first, second uint32) [sha256.Size]byte {
 		return one.sum(0, binary.NativeEndian.AppendUint32(binary.NativeEndian.AppendUint32(nil, first), second))

@@ -1,5 +1,5 @@
-/* The driver's calls as Go makes them: those of a context make it current first, in the same
- * call, because Go may go on with any thread between two. */
+/* The driver's functions as Go calls them. A function that needs a context makes it current in
+ * the same C call, because a goroutine may move to another thread between two calls. */
 #ifndef H5_CALLS_H
 #define H5_CALLS_H
 
@@ -26,8 +26,8 @@ CALL(context_retain, (h5_handle * c, h5_device d), cuDevicePrimaryCtxRetain(c, d
 
 CALL(can_access_peer, (int *can, h5_device d, h5_device peer), cuDeviceCanAccessPeer(can, d, peer))
 
-/* A pool of one device's memory that keeps what is freed: unless set, the release threshold
- * is 0, which gives all back to the system at every synchronisation. */
+/* Creates a memory pool that keeps freed memory. The default release threshold of 0 would
+ * return all of it to the system at every synchronization. */
 static inline h5_result h5_pool(h5_handle c, h5_handle *pool, h5_device d) {
 	h5_pool_props props = {.allocation = H5_POOL_PINNED, .location = H5_POOL_LOCATION_DEVICE, .device = d};
 	uint64_t keep = UINT64_MAX;
@@ -37,7 +37,7 @@ static inline h5_result h5_pool(h5_handle c, h5_handle *pool, h5_device d) {
 	return r ? r : h5_cuda.cuMemPoolSetAttribute(*pool, H5_POOL_RELEASE_THRESHOLD, &keep);
 }
 
-/* Lets another device read and write a pool's memory. */
+/* Allows a peer device to read and write a pool's memory. */
 static inline h5_result h5_pool_set_access(h5_handle c, h5_handle pool, h5_device peer) {
 	h5_pool_access access = {H5_POOL_LOCATION_DEVICE, peer, H5_POOL_READWRITE};
 	h5_result r = h5_set_context(c);
@@ -74,7 +74,7 @@ IN(event_sync, (h5_handle c, h5_handle e), cuEventSynchronize(e))
 IN(event_elapsed, (h5_handle c, float *ms, h5_handle from, h5_handle to), cuEventElapsedTime(ms, from, to))
 IN(function, (h5_handle c, h5_handle *f, h5_handle m, const char *name), cuModuleGetFunction(f, m, name))
 
-/* The nodes that the next of a recording comes after; they stay where they are until the next call. */
+/* Returns the nodes that the next captured node depends on; the array is valid until the next call. */
 static inline h5_result h5_capture_dependencies(h5_handle c, h5_handle s, h5_handle **nodes, size_t *n) {
 	int status;
 	uint64_t id;
@@ -83,7 +83,7 @@ static inline h5_result h5_capture_dependencies(h5_handle c, h5_handle s, h5_han
 	return r ? r : h5_cuda.cuStreamGetCaptureInfo_v2(s, &status, &id, &graph, nodes, n);
 }
 
-/* Compiles PTX; what the compiler has against it is written to log. */
+/* Compiles PTX; the compiler's messages are written to log. */
 static inline h5_result h5_module(h5_handle c, h5_handle *m, const void *text, char *log, size_t bytes) {
 	int options[] = {H5_JIT_ERROR_LOG, H5_JIT_ERROR_LOG_BYTES};
 	void *values[] = {log, (void *)bytes};
@@ -91,7 +91,7 @@ static inline h5_result h5_module(h5_handle c, h5_handle *m, const void *text, c
 	return r ? r : h5_cuda.cuModuleLoadDataEx(m, text, 2, options, values);
 }
 
-/* Launches a function of one parameter, which lies at args. */
+/* Launches a kernel with one parameter, stored at args. */
 static inline h5_result h5_launch(h5_handle c, h5_handle f, const uint32_t *blocks, uint32_t threads, h5_handle s, void *args) {
 	void *params[1] = {args};
 	h5_result r = h5_set_context(c);

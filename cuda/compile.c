@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* One of a program's texts, or NULL. */
+/* Returns one of a program's texts (PTX or log), or NULL. */
 static char *text(h5_object program, h5_status (*measure)(h5_object, size_t *), h5_status (*copy)(h5_object, char *)) {
 	size_t bytes = 0;
 	char *t = measure(program, &bytes) == 0 && bytes > 0 ? calloc(bytes + 1, 1) : NULL;

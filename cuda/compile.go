@@ -11,9 +11,9 @@ import (
 	"unsafe"
 )
 
-// Compile returns CUDA C++ as PTX for GPUs of a compute capability, such as 80
-// for 8.0. It is NVRTC that compiles, under the given options of its own. The
-// error shows what it has to say, by lines of the file name.
+// Compile compiles CUDA C++ to PTX with NVRTC, for a compute capability such as 80
+// for 8.0 and with the given NVRTC options. The error contains the compiler's
+// messages; name is the file name in them.
 func Compile(name, source string, capability int, options ...string) (ptx string, err error) {
 	if l := libraries[nvrtc].find(); l.Missing != nil {
 		return "", fmt.Errorf("compile %s: %s: %w", name, l.Name, l.Missing)

@@ -10,7 +10,7 @@ import (
 	"github.com/h5dnn/h5dnn/kernels"
 )
 
-// Convolve is [kernels.Convolver] by cuDNN.
+// Convolve implements [kernels.Convolver] by cuDNN.
 func (d *Device) Convolve(c kernels.Convolution) (done bool, err error) {
 	v := &d.vendor
 	v.mu.Lock()
@@ -44,8 +44,8 @@ func (d *Device) Convolve(c kernels.Convolution) (done bool, err error) {
 	return true, d.checkLibrary("cuDNN: convolve", code, dnnText)
 }
 
-// unsupported reports whether cuDNN says that it cannot do something, as opposed
-// to that something went wrong: its codes have classes, by the thousand.
+// unsupported reports whether a cuDNN status means "not supported" rather than a
+// failure: status codes have classes, by the thousand.
 func unsupported(code C.h5_status) bool { return code/1000 == 3 }
 
 // A convolution is one as cuDNN has it.
@@ -94,7 +94,7 @@ func imageOf(image kernels.Image) C.h5_image {
 	return i
 }
 
-// countable reports whether cuDNN can count an image's elements.
+// fitsInt32 reports whether the number of an array's elements fits cuDNN's int.
 func fitsInt32(image kernels.Image) bool {
 	elements := 1
 	for _, size := range image.Size {
@@ -103,7 +103,7 @@ func fitsInt32(image kernels.Image) bool {
 	return elements <= math.MaxInt32
 }
 
-// problem is g as far as the choice of an algorithm depends on it.
+// problem returns the part of g that the choice of an algorithm depends on.
 func (g convolution) problem() C.h5_convolution {
 	g.x.at, g.y.at, g.w, g.bias = alignment(g.x.at), alignment(g.y.at), alignment(g.w), alignment(g.bias)
 	return C.h5_convolution(g)

@@ -5,10 +5,10 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// counters is where blocks of kernels count themselves.
+// blockCounters is device memory where the thread blocks of a launch count themselves.
 type blockCounters struct{ where storage.Storage }
 
-// start gives d counters, all 0.
+// start allocates zeroed counters on d.
 func (c *blockCounters) start(d *Device) error {
 	m := &memory{size: 4 * kernels.Counters, device: d}
 	var err error

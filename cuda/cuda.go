@@ -1,32 +1,31 @@
-// Package cuda runs kernels on NVIDIA GPUs: it knows the driver, contexts,
-// streams, events, memory and launches.
+// Package cuda runs kernels on NVIDIA GPUs: driver, contexts, streams, events,
+// memory and kernel launches.
 //
-// What any kernel computes is package kernels' business: a [Device] takes its
-// code from there, ready compiled. The driver is found when it is first asked
-// for, so that one program serves machines with and without a GPU.
+// It does not know what a kernel computes: a [Device] launches the compiled code
+// that package kernels provides. The driver library is opened on first use, so one
+// program serves machines with and without a GPU.
 //
-// # Order
+// # Streams
 //
-// A device does what is asked of it, kernels and copies, one after another on
-// one [Stream] of its own, while the program goes on; Download and Sync wait.
-// Other streams run beside it, and [Event] puts them in order: also behind an
-// Upload, which may still be under way when it returns, and behind an Alloc, whose
-// memory may have been freed by work that is still to be done. Memory that work on
-// another stream uses must be kept, by runtime.KeepAlive, until it is done. Work
-// that repeats itself is recorded as a [Graph].
+// A device issues kernels and copies to one [Stream] of its own, asynchronously;
+// Download and Sync wait for it. Other streams run concurrently and are ordered by
+// [Event]. Order them after an Upload, which may still be in flight when it returns,
+// and after an Alloc, whose memory may have been freed by work that is still queued.
+// Memory that work on another stream uses must be kept reachable, by
+// runtime.KeepAlive, until that work is done. Repeated work is captured as a [Graph].
 //
-// # The same again
+// # Determinism
 //
-// The same work gives the same bits, run after run: no kernel sums in an order of
-// chance, of NVIDIA's libraries only algorithms that do not are used, and float32
-// is computed as such unless AllowTF32 says otherwise. There is nothing to switch on.
-// It is a law: of the device code that no atomic adds floats, of package train that
-// streamed, resident, eager, recorded and resumed runs end alike.
+// The same work gives the same bits, run after run. No kernel sums in an undefined
+// order, only deterministic algorithms of NVIDIA's libraries are used, and float32 is
+// computed as float32 unless AllowTF32 allows otherwise. There is nothing to switch on.
+// Tests hold the device code to having no atomic addition of floats, and package train
+// to streamed, resident, eager, captured and resumed runs ending with equal weights.
 //
 // # Errors
 //
-// A kernel that fails, fails later: the error comes from the next call that
-// waits, and from all that follow, because a GPU does not go on after it.
+// Kernel failures are asynchronous: the error is returned by the next call that waits
+// and by every later call, because the CUDA context is lost.
 package cuda
 
 import (
@@ -36,8 +35,8 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// Devices returns the GPUs of this machine, or why there are none. They are described,
-// no more: Open makes one compute.
+// Devices returns the GPUs of this machine, or the reason why there are none. It only
+// describes them; Open initializes one for computing.
 func Devices() ([]*Device, error) { return devices() }
 
 var devices = sync.OnceValues(func() ([]*Device, error) {
@@ -54,8 +53,8 @@ var devices = sync.OnceValues(func() ([]*Device, error) {
 	return all, nil
 })
 
-// Open returns a GPU by its name: "cuda:1", or "cuda" for "cuda:0". The error says
-// what devices there are.
+// Open returns the GPU of the given name: "cuda:1", or "cuda" for "cuda:0". The error
+// lists the available devices.
 func Open(name string) (*Device, error) {
 	d, err := deviceNamed(name, Devices)
 	if err == nil {
@@ -67,7 +66,7 @@ func Open(name string) (*Device, error) {
 	return d, nil
 }
 
-// pick returns the GPU of that name.
+// deviceNamed returns the GPU of the given name.
 func deviceNamed(name string, devices func() ([]*Device, error)) (*Device, error) {
 	if name == "cuda" {
 		name = "cuda:0"

@@ -12,42 +12,43 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// An order is which recorded calls come after which: one that writes a storage after
-// all that used it, one that reads it after what wrote it last. A graph may do the
-// others at once. Work that is issued beside calls comes after all before it, and before
-// all behind it.
+// Dependencies are the edges of a graph during capture. A kernel call that writes a
+// storage depends on all calls that used it; a call that reads it depends on the last
+// call that wrote it. All other calls may run concurrently. Work that is issued outside
+// of kernel calls, such as copies, depends on everything before it, and everything after
+// it depends on it.
 type dependencies struct {
 	stream      *Stream
 	calls       []callNodes
-	leaves      []int // calls that none comes after
-	barrierCall int   // the call that all others come after, or -1
+	leaves      []int // calls that no other depends on
+	barrierCall int   // the last call that all later ones depend on, or -1
 	accesses    []access
 
 	current *callNodes // what is being issued, nil between calls
 }
 
-// A call is recorded work that is done in its own order.
+// callNodes is the part of a graph that one kernel call has issued.
 type callNodes struct {
-	nodes           []C.h5_handle // the last of the driver's graph
-	ancestors       big.Int       // the calls that it comes after, as a set
+	nodes           []C.h5_handle // the last ones issued
+	ancestors       big.Int       // the set of calls that it depends on, directly or not
 	inputs, outputs []storage.Storage
 	accesses        []access
 }
 
-// A use is of one call, of a stretch of memory.
+// An access is a range of memory that a call uses.
 type access struct {
 	from, to uint64
 	call     int
 	write    bool
 }
 
-// conflicts reports whether two uses of one memory must keep their order.
+// conflicts reports whether two accesses must keep their order.
 func (u access) conflicts(v access) bool {
 	return (u.write || v.write) && u.from < v.to && v.from < u.to
 }
 
-// run records what issue issues for c, which uses the storages of c and those
-// whose addresses it asks for.
+// run captures what issue issues for c. It uses the storages of c and those whose
+// addresses it takes.
 func (o *dependencies) run(c *kernels.Call, issue func() error) error {
 	if err := o.begin(c); err != nil {
 		return err
@@ -59,7 +60,7 @@ func (o *dependencies) run(c *kernels.Call, issue func() error) error {
 	return o.end()
 }
 
-// begin has what is issued next come after nothing but what c has to.
+// begin makes the next node depend on what c depends on, and nothing else.
 func (o *dependencies) begin(c *kernels.Call) error {
 	if err := o.barrier(); err != nil {
 		return err
@@ -83,7 +84,7 @@ func (o *dependencies) begin(c *kernels.Call) error {
 	return o.dependOn(after, C.H5_CAPTURE_SET)
 }
 
-// use has the call come after what its use of m has to, if that is not known yet.
+// addAccess adds the dependencies that the current call's access of m creates.
 func (o *dependencies) addAccess(m *memory) error {
 	if o.current == nil {
 		return nil
@@ -91,7 +92,8 @@ func (o *dependencies) addAccess(m *memory) error {
 	return o.dependOn(o.recordAccess(m), C.H5_CAPTURE_ADD)
 }
 
-// note adds the use of m by the call, and returns the calls that it conflicts with.
+// recordAccess adds an access of m to the current call, and returns the calls that it
+// conflicts with.
 func (o *dependencies) recordAccess(m *memory) (after []int) {
 	u := access{m.address, m.address + uint64(m.size), len(o.calls), true}
 	if slices.Contains(o.current.inputs, storage.Storage(m)) && !slices.Contains(o.current.outputs, storage.Storage(m)) {
@@ -109,8 +111,8 @@ func (o *dependencies) recordAccess(m *memory) (after []int) {
 	return after
 }
 
-// follow has what is issued next come after calls, but for those that others of
-// them come after already.
+// dependOn makes the next node depend on calls, leaving out those that it depends on
+// indirectly.
 func (o *dependencies) dependOn(after []int, how C.unsigned) error {
 	slices.Sort(after)
 	var nodes []C.h5_handle
@@ -127,7 +129,7 @@ func (o *dependencies) dependOn(after []int, how C.unsigned) error {
 	return o.setDependencies(nodes, how)
 }
 
-// end takes the call up, and has what is issued beside calls come after all of them.
+// end adds the call, and makes work outside of calls depend on all calls so far.
 func (o *dependencies) end() (err error) {
 	c := o.current
 	if c.nodes, err = o.captured(); err != nil {
@@ -147,7 +149,7 @@ func (o *dependencies) add(c *callNodes) {
 	o.calls = append(o.calls, *c)
 }
 
-// behind returns the nodes that no others come after.
+// leafNodes returns the nodes that no others depend on.
 func (o *dependencies) leafNodes() (nodes []C.h5_handle) {
 	for _, i := range o.leaves {
 		nodes = append(nodes, o.calls[i].nodes...)
@@ -156,7 +158,7 @@ func (o *dependencies) leafNodes() (nodes []C.h5_handle) {
 	return slices.Compact(nodes)
 }
 
-// fence makes a call of what was issued beside calls, which all that follow come after.
+// barrier turns work issued outside of calls into a call that all later ones depend on.
 func (o *dependencies) barrier() error {
 	now, err := o.captured()
 	if slices.Sort(now); err != nil || slices.Equal(now, o.leafNodes()) {
@@ -171,22 +173,22 @@ func (o *dependencies) barrier() error {
 	return nil
 }
 
-// front returns the nodes that what is issued next comes after.
+// captured returns the nodes that the next node depends on.
 func (o *dependencies) captured() ([]C.h5_handle, error) {
 	var nodes *C.h5_handle
 	var n C.size_t
-	if err := check("ask what is recorded", C.h5_capture_dependencies(o.stream.device.context, o.stream.handle, &nodes, &n)); err != nil {
+	if err := check("query a capture", C.h5_capture_dependencies(o.stream.device.context, o.stream.handle, &nodes, &n)); err != nil {
 		return nil, err
 	}
 	return slices.Clone(unsafe.Slice(nodes, int(n))), nil
 }
 
 func (o *dependencies) setDependencies(nodes []C.h5_handle, how C.unsigned) error {
-	return check("order what is recorded", C.h5_capture_set_dependencies(o.stream.device.context, o.stream.handle, unsafe.SliceData(append(nodes, 0)), C.size_t(len(nodes)), how))
+	return check("set the dependencies of a capture", C.h5_capture_set_dependencies(o.stream.device.context, o.stream.handle, unsafe.SliceData(append(nodes, 0)), C.size_t(len(nodes)), how))
 }
 
-// Depth returns how many calls the graph is made of, work beside calls counted as
-// one, and how many of them come one after another at least.
+// Depth returns the number of calls in the graph, consecutive work outside of calls
+// counted as one, and the length of its longest chain of dependent calls.
 func (g *Graph) Depth() (calls, deep int) {
 	depths := make([]int, len(g.dependencies.calls))
 	for i, c := range g.dependencies.calls {

@@ -13,10 +13,10 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// TestRecordedCallsKeepTheOrderOfTheirData: calls on a few arrays, and copies
+// TestCapturedCallsKeepDataDependencies: calls on a few arrays, and copies
 // between them, give what they give when each waits for the one before it, although
 // a graph's calls may be done in any order that it leaves open.
-func TestRecordedCallsKeepTheOrderOfTheirData(t *testing.T) {
+func TestCapturedCallsKeepDataDependencies(t *testing.T) {
 	eachSchedule(t, func(t *testing.T, gpus [2]*cuda.Device) {
 		d := gpus[0]
 		for seed := range uint64(10) {
@@ -90,9 +90,9 @@ func (m maze) walk(d *cuda.Device) error {
 	return nil
 }
 
-// TestRecordedCallsWaitForNothingElse: two chains of calls that share nothing but what they
+// TestIndependentCapturedCallsAreConcurrent: two chains of calls that share nothing but what they
 // read are as long as one.
-func TestRecordedCallsWaitForNothingElse(t *testing.T) {
+func TestIndependentCapturedCallsAreConcurrent(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Eager)[0]
 	x, y, one := ones(t, d, 1), ones(t, d, 1), ones(t, d, 1)
 	depth := func(work func() error) (calls, deep int) {
@@ -126,9 +126,9 @@ func TestRecordedCallsWaitForNothingElse(t *testing.T) {
 	}
 }
 
-// TestProductsWaitForTheWorkspaceThatTheyNeed: those by libraries that need none may
+// TestProductsShareTheWorkspace: those by libraries that need none may
 // be done beside each other.
-func TestProductsWaitForTheWorkspaceThatTheyNeed(t *testing.T) {
+func TestProductsShareTheWorkspace(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Eager)[0]
 	cudatest.UseLibraries(t, d)
 	for columns, want := range map[int]int{2: 1, 64: 2} { // the library of tests needs it for many

@@ -20,8 +20,8 @@ import (
 type Device struct {
 	Model           string // "NVIDIA H200"
 	Capability      int    // 90 for compute capability 9.0
-	Multiprocessors int    // multiprocessors
-	Memory          int    // bytes, in all
+	Multiprocessors int
+	Memory          int // total, in bytes
 
 	index    int
 	handle   C.h5_device
@@ -38,8 +38,8 @@ type Device struct {
 	vendor   vendor
 	ready    func() error
 
-	capturing atomic.Pointer[Graph]   // what is being recorded, if anything is
-	profile   atomic.Pointer[Profile] // what counts, if anything does
+	capturing atomic.Pointer[Graph]   // nil unless a capture is in progress
+	profile   atomic.Pointer[Profile] // nil unless d is profiled
 }
 
 var (
@@ -47,7 +47,7 @@ var (
 	_ kernels.GPU    = (*Device)(nil)
 )
 
-// newDevice describes a device; it costs nothing until it is ready.
+// newDevice describes a device without initializing it.
 func newDevice(index int) (*Device, error) {
 	d := &Device{index: index}
 	if err := check("find "+d.String(), C.h5_device_get(&d.handle, C.int(index))); err != nil {
@@ -69,20 +69,20 @@ func newDevice(index int) (*Device, error) {
 	}
 	d.Model, d.Capability, d.Multiprocessors, d.Memory = C.GoString(&name[0]), int(10*major+minor), int(units), int(total)
 	d.stream, d.scratch, d.peers.all = &Stream{device: d}, storage.NewPool(d), map[*Device]bool{}
-	d.vendor.off = override != nil // a driver of tests has libraries of tests, where they ask for them
+	d.vendor.off = override != nil // tests with their own driver enable their own libraries
 	d.ready = sync.OnceValue(d.start)
 	return d, nil
 }
 
-// start makes the device able to compute.
+// start initializes the device for computing.
 func (d *Device) start() error {
 	if err := d.check("open", C.h5_context_retain(&d.context, d.handle)); err != nil {
 		return err
 	}
-	if err := d.check("make a memory pool", C.h5_pool(d.context, &d.pool, d.handle)); err != nil {
+	if err := d.check("create a memory pool", C.h5_pool(d.context, &d.pool, d.handle)); err != nil {
 		return err
 	}
-	if err := d.check("make a stream", C.h5_stream(d.context, &d.stream.handle)); err != nil {
+	if err := d.check("create a stream", C.h5_stream(d.context, &d.stream.handle)); err != nil {
 		return err
 	}
 	if _, err := device.PTX(d.Capability); err != nil {
@@ -97,7 +97,7 @@ func (d *Device) start() error {
 // String returns the device's name, such as "cuda:0".
 func (d *Device) String() string { return fmt.Sprintf("cuda:%d", d.index) }
 
-// check is check for an act of d.
+// check is the function check for an act of d.
 func (d *Device) check(act string, code C.h5_result) error {
 	if err := check(act, code); err != nil {
 		return fmt.Errorf("%v: %w", d, err)
@@ -119,8 +119,8 @@ func (d *Device) Sync() error {
 	return d.fault.err(d)
 }
 
-// Upload copies src to this device, as work of its own stream. It returns once src
-// has been read, which may be before it has arrived.
+// Upload copies src to this device, on its own stream. It returns once src has been
+// read, which may be before the copy has completed.
 func (d *Device) Upload(dst storage.Storage, offset int, src []byte) error {
 	m, err := d.memoryRange("upload to", dst, offset, len(src))
 	if err != nil || len(src) == 0 {
@@ -134,7 +134,7 @@ func (d *Device) Upload(dst storage.Storage, offset int, src []byte) error {
 	return d.staging.upload(d, m.address+uint64(offset), src)
 }
 
-// Download copies from this device to dst, once all that was issued before is done.
+// Download waits for all work issued before and copies from this device to dst.
 func (d *Device) Download(dst []byte, src storage.Storage, offset int) error {
 	m, err := d.memoryRange("download from", src, offset, len(dst))
 	if err != nil || len(dst) == 0 {
@@ -153,11 +153,11 @@ func (d *Device) Download(dst []byte, src storage.Storage, offset int) error {
 	return d.Sync()
 }
 
-// stretch returns the memory of d that has n bytes from offset on.
+// memoryRange returns the memory of d that s is; it has n bytes at offset.
 func (d *Device) memoryRange(act string, s storage.Storage, offset, n int) (*memory, error) {
 	m, ok := s.(*memory)
 	if !ok || m.device != d {
-		return nil, fmt.Errorf("%s %v: of a storage on %v: %w", act, d, s.Device(), storage.ErrDevice)
+		return nil, fmt.Errorf("%s %v: the storage is on %v: %w", act, d, s.Device(), storage.ErrDevice)
 	}
 	if err := storage.CheckRange(m, offset, n); err != nil {
 		return nil, fmt.Errorf("%s %v: %w", act, d, err)
@@ -166,7 +166,7 @@ func (d *Device) memoryRange(act string, s storage.Storage, offset, n int) (*mem
 	return m, nil
 }
 
-// Run launches a kernel. The kernel has a CUDA side, or this is an error.
+// Run launches a kernel. A kernel without a CUDA implementation is an error.
 func (d *Device) Run(k *kernels.Kernel, c *kernels.Call) error {
 	return d.run(d, k, c)
 }

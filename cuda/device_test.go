@@ -26,7 +26,7 @@ func eachSchedule(t *testing.T, f func(t *testing.T, gpus [2]*cuda.Device)) {
 	}
 }
 
-func TestDevicesAreDevices(t *testing.T) {
+func TestDevicesAreStorageDevices(t *testing.T) {
 	eachSchedule(t, func(t *testing.T, gpus [2]*cuda.Device) {
 		for _, d := range gpus {
 			storagetest.TestDevice(t, d)
@@ -43,8 +43,8 @@ func TestNamesOfDevices(t *testing.T) {
 	}
 }
 
-// TestWrongNamesAreToldWhatThereIs, be that nothing.
-func TestWrongNamesAreToldWhatThereIs(t *testing.T) {
+// TestUnknownNamesListDevices, be that nothing.
+func TestUnknownNamesListDevices(t *testing.T) {
 	none := fmt.Errorf("libcuda.so.1 finds no GPU: %w", cuda.ErrNoDriver)
 	for _, machine := range []struct {
 		gpus int
@@ -177,8 +177,8 @@ func moves(t *testing.T, from, to *cuda.Device, apart bool) {
 	}
 }
 
-// TestArraysWithGapsMoveBetweenDevices without passing through the host.
-func TestArraysWithGapsMoveBetweenDevices(t *testing.T) {
+// TestStridedArraysMoveBetweenDevices without passing through the host.
+func TestStridedArraysMoveBetweenDevices(t *testing.T) {
 	layouts := []views.View{
 		views.Of(5, 7), {Shape: []int{5, 7}, Stride: []int{1, 5}},
 		{Offset: 34, Shape: []int{5, 7}, Stride: []int{-7, -1}}, {Offset: 3, Shape: []int{5, 7}, Stride: []int{20, 2}},
@@ -222,8 +222,8 @@ func elements(t *testing.T, a storage.Array) []float32 {
 	return all
 }
 
-// TestHostsWriteBetweenElements of a device's that stay as they are.
-func TestHostsWriteBetweenElements(t *testing.T) {
+// TestWritesToStridedArraysKeepTheGaps of a device's that stay as they are.
+func TestWritesToStridedArraysKeepTheGaps(t *testing.T) {
 	eachSchedule(t, func(t *testing.T, gpus [2]*cuda.Device) {
 		x := ones(t, gpus[0], 6)
 		every := x.With(views.View{Offset: 5, Shape: []int{3}, Stride: []int{-2}})
@@ -270,9 +270,9 @@ func TestCopiesBetweenDevicesStayInTheirMemory(t *testing.T) {
 	here, there := ones(t, gpus[0], 4), ones(t, gpus[1], 4)
 	beyond := views.View{Offset: 2, Shape: []int{3}, Stride: []int{1}}
 	for want, err := range map[string]error{
-		"copy from cuda:1: bytes 8 to 20 of 16":  second(gpus[0].CopyFrom(here.With(views.Of(3)), there.With(beyond))),
-		"copy to cuda:0: bytes 8 to 20 of 16":    second(gpus[0].CopyFrom(here.With(beyond), there.With(views.Of(3)))),
-		"copy to cuda:0: of a storage on cuda:1": second(gpus[0].CopyFrom(there, here)),
+		"copy from cuda:1: bytes 8 to 20 of 16":    second(gpus[0].CopyFrom(here.With(views.Of(3)), there.With(beyond))),
+		"copy to cuda:0: bytes 8 to 20 of 16":      second(gpus[0].CopyFrom(here.With(beyond), there.With(views.Of(3)))),
+		"copy to cuda:0: the storage is on cuda:1": second(gpus[0].CopyFrom(there, here)),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v; want one about %q", err, want)
@@ -280,7 +280,7 @@ func TestCopiesBetweenDevicesStayInTheirMemory(t *testing.T) {
 	}
 }
 
-func TestOutOfMemorySaysWhatIsHeld(t *testing.T) {
+func TestOutOfMemoryListsAllocations(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Deferred)[0]
 	held, _ := d.Allocated()
 	cudatest.LimitMemory(t, d, held+10<<20)
@@ -294,7 +294,7 @@ func TestOutOfMemorySaysWhatIsHeld(t *testing.T) {
 		if len(keep) != 3 {
 			t.Errorf("%d blocks of 3 MiB fit into 10", len(keep))
 		}
-		said := regexp.MustCompile(`^cuda:0: allocate 3 MiB: out of memory \(CUDA_ERROR_OUT_OF_MEMORY, 2\): of \S+ MiB \d+ arrays hold \S+ MiB, the driver and other programs \S+ \w+, \S+ \w+ are free; use smaller`)
+		said := regexp.MustCompile(`^cuda:0: allocate 3 MiB: out of memory \(CUDA_ERROR_OUT_OF_MEMORY, 2\): of \S+ MiB, \d+ arrays use \S+ MiB, the driver and other programs \S+ \w+, and \S+ \w+ are free; use smaller`)
 		if now, _ := d.Allocated(); now < 9<<20 || !said.MatchString(err.Error()) {
 			t.Errorf("error %v; want one that says what holds how much", err)
 		}
@@ -355,9 +355,9 @@ func TestFailedFreesAreNotRepeated(t *testing.T) {
 	}
 }
 
-// TestPoolsGiveBackWhatIsInTheWay: memory that a pool keeps for other sizes is
+// TestPoolsReleaseMemoryWhenFull: memory that a pool keeps for other sizes is
 // no reason to have too little.
-func TestPoolsGiveBackWhatIsInTheWay(t *testing.T) {
+func TestPoolsReleaseMemoryWhenFull(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Deferred)[1]
 	held, _ := d.Allocated()
 	cudatest.LimitMemory(t, d, held+10<<20)
@@ -373,7 +373,7 @@ func TestPoolsGiveBackWhatIsInTheWay(t *testing.T) {
 		}
 		pool.Put(s)
 	}
-	if _, err := pool.Get(11 << 20); err == nil || !strings.Contains(err.Error(), "arrays hold") {
+	if _, err := pool.Get(11 << 20); err == nil || !strings.Contains(err.Error(), "arrays use") {
 		t.Errorf("error %v; want one that says what is held", err)
 	}
 }
@@ -386,8 +386,8 @@ func TestEventsOrderStreams(t *testing.T) {
 	})
 }
 
-// TestMissingWaitsAreSeen keeps the fake from being kinder than a GPU.
-func TestMissingWaitsAreSeen(t *testing.T) {
+// TestMissingWaitsAreDetected keeps the fake from being kinder than a GPU.
+func TestMissingWaitsAreDetected(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Deferred)[0]
 	for _, w := range []waits{{kernel: false, host: true, copy: true}, {kernel: true, host: false, copy: true}, {kernel: true, host: true, copy: false}} {
 		if got, err := stream(d, w); err != nil || got == 1+2+3+4 {
@@ -500,8 +500,8 @@ func TestLaunchesAreCheckedAgainstTheCode(t *testing.T) {
 	cudatest.Reset()
 }
 
-// TestAFailedKernelFailsWhatFollows, and says where it failed.
-func TestAFailedKernelFailsWhatFollows(t *testing.T) {
+// TestAFailedKernelFailsLaterCalls, and says where it failed.
+func TestAFailedKernelFailsLaterCalls(t *testing.T) {
 	defer cudatest.Reset()
 	d := cudatest.Devices(t, cudatest.Deferred)[0]
 	x := numbers(t, d, 4)

@@ -16,45 +16,42 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// ErrNoDriver is the kind of error, for errors.Is, where no driver is installed
-// or it finds no GPU.
+// ErrNoDriver is the error, for errors.Is, if no driver is installed or it finds no GPU.
 var ErrNoDriver = errors.New("no CUDA")
 
-// A Driver is what was found of CUDA on this machine.
+// A Driver describes the CUDA driver of this machine.
 type Driver struct {
 	Path    string // of the library
-	Version string // of CUDA that it supports, as "12.4"
+	Version string // of the CUDA version that it supports, such as "12.4"
 	Count   int    // of GPUs
 }
 
-// Find opens the driver, once, and returns what it is. The error says what was
-// looked for, and where.
+// Find opens the driver, once, and describes it. The error lists the searched paths.
 func Find() (Driver, error) { return find() }
 
-// candidates are where drivers lie: where the dynamic linker knows of, where
-// containers have them mounted, Debian's place and WSL's.
+// driverPaths are searched for the driver: the dynamic linker's path, the mount points
+// of containers, Debian's and WSL's folders.
 var driverPaths = []string{
 	"libcuda.so.1", "libcuda.so", "/usr/local/nvidia/lib64/libcuda.so.1", "/usr/lib/x86_64-linux-gnu/libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1",
 }
 
-// override, if set, is called in place of opening a library: tests bring a
-// driver in Go.
+// override, if set, provides the driver's functions instead of a library.
 var override func(set func(name string, function unsafe.Pointer))
 
-// Override makes this process use a driver of its own instead of NVIDIA's: use
-// gives the functions, by their names in the driver. It must be called before
-// anything else here, and is there for package cudatest.
+// Override makes this process use other driver functions than NVIDIA's: use calls set
+// with each function by its name. It must be called before anything else of this
+// package. Package cudatest uses it.
 func Override(use func(set func(name string, function unsafe.Pointer))) { override = use }
 
 var find = sync.OnceValues(func() (d Driver, err error) {
 	if d.Path, err = loadDriver(); err != nil {
 		return d, err
 	}
-	if err := check("start the driver", C.h5_init()); err != nil {
+	if err := check("initialize the driver", C.h5_init()); err != nil {
 		return d, fmt.Errorf("%w: %s: %w; %s", ErrNoDriver, d.Path, err, driverHint)
 	}
 	var version, count C.int
-	if err := check("ask the driver's version", C.h5_version(&version)); err != nil {
+	if err := check("query the driver's version", C.h5_version(&version)); err != nil {
 		return d, err
 	}
 	if err := check("count devices", C.h5_count(&count)); err != nil {
@@ -62,15 +59,15 @@ var find = sync.OnceValues(func() (d Driver, err error) {
 	}
 	d.Version, d.Count = fmt.Sprintf("%d.%d", version/1000, version%1000/10), int(count)
 	if count == 0 {
-		return d, fmt.Errorf("%w: %s, which is for CUDA %s, finds no GPU; %s", ErrNoDriver, d.Path, d.Version, driverHint)
+		return d, fmt.Errorf("%w: %s, for CUDA %s, finds no GPU; %s", ErrNoDriver, d.Path, d.Version, driverHint)
 	}
 	return d, nil
 })
 
-// seek is what to do about a driver that finds nothing.
-const driverHint = "see what nvidia-smi finds, whether CUDA_VISIBLE_DEVICES hides it, and whether a container was started with GPUs"
+// driverHint says what to check if a driver finds no GPU.
+const driverHint = "check nvidia-smi, CUDA_VISIBLE_DEVICES, and whether the container was started with GPUs"
 
-// load finds the driver's functions and returns where they are from.
+// loadDriver loads the driver's functions and returns the library's path.
 func loadDriver() (path string, err error) {
 	if override != nil {
 		override(func(name string, function unsafe.Pointer) {
@@ -101,10 +98,10 @@ func loadDriver() (path string, err error) {
 	if len(wrong) > 0 {
 		return "", fmt.Errorf("%w: %s", ErrNoDriver, strings.Join(wrong, "; "))
 	}
-	return "", fmt.Errorf("%w: no driver among %s; install NVIDIA's, or name its library in H5DNN_LIBCUDA", ErrNoDriver, strings.Join(paths, ", "))
+	return "", fmt.Errorf("%w: no driver found (tried %s); install NVIDIA's, or set H5DNN_LIBCUDA to its path", ErrNoDriver, strings.Join(paths, ", "))
 }
 
-// An Error is what the driver answered.
+// An Error is an error code of the driver.
 type Error struct {
 	Code       int
 	Name, Text string // "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"
@@ -112,16 +109,16 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("%s (%s, %d)", e.Text, e.Name, e.Code) }
 
-// Is makes one of the driver's answers an error of a kind that others know.
+// Is reports whether the code means kind.
 func (e *Error) Is(kind error) bool { return kind == storage.ErrMemory && e.Code == outOfMemory }
 
-// Codes that mean more than failure.
+// Codes that callers distinguish.
 const (
 	outOfMemory = C.H5_OUT_OF_MEMORY
 	notReady    = C.H5_NOT_READY
 )
 
-// check returns the driver's answer as an error, or nil.
+// check returns the driver's result code as an error, or nil.
 func check(act string, code C.h5_result) error {
 	if code == 0 {
 		return nil

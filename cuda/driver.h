@@ -1,6 +1,6 @@
-/* The part of the CUDA driver that is used, declared by hand: nothing of CUDA's is needed to
- * build, and at run time libcuda is opened if it is there. Names and numbers are those of
- * cuda.h, versioned names where that renames them. */
+/* The part of the CUDA driver API that is used, declared by hand: the CUDA toolkit is not needed
+ * to build, and libcuda is opened at run time if it is installed. Names and values are those of
+ * cuda.h, with versioned names where it renames functions. */
 #ifndef H5_DRIVER_H
 #define H5_DRIVER_H
 
@@ -24,7 +24,7 @@ typedef struct { /* CUmemAccessDesc */
 	int location, device, access;
 } h5_pool_access;
 
-/* What the driver's numbers mean; scripts/headers/driver.cpp compares all of this with cuda.h. */
+/* Constants; scripts/headers/driver.cpp compares all of this with cuda.h. */
 enum {
 	H5_SUCCESS = 0,
 	H5_INVALID_VALUE = 1,
@@ -45,18 +45,18 @@ enum {
 	H5_MAJOR = 75,
 	H5_MINOR = 76,
 
-	H5_POOL_PINNED = 1, /* CU_MEM_ALLOCATION_TYPE_PINNED: memory that stays where it is */
+	H5_POOL_PINNED = 1, /* CU_MEM_ALLOCATION_TYPE_PINNED */
 	H5_POOL_LOCATION_DEVICE = 1,
-	H5_POOL_RELEASE_THRESHOLD = 4, /* the attribute: bytes kept when the host waits */
+	H5_POOL_RELEASE_THRESHOLD = 4, /* attribute: bytes that the pool keeps at synchronization */
 	H5_POOL_READWRITE = 3,
 
 	H5_HOST_PORTABLE = 1,
-	H5_STREAM_NON_BLOCKING = 1, /* does not wait for the default stream */
+	H5_STREAM_NON_BLOCKING = 1, /* does not synchronize with the default stream */
 	H5_EVENT_BLOCKING_SYNC = 1,
 	H5_EVENT_DISABLE_TIMING = 2,
 	H5_CAPTURE_RELAXED = 2,
-	H5_FUNCTION_MAX_DYNAMIC_SHARED = 8, /* the attribute: bytes of shared memory that a launch may ask for */
-	H5_CAPTURE_ADD = 0, /* to what the next node comes after */
+	H5_FUNCTION_MAX_DYNAMIC_SHARED = 8, /* attribute: bytes of dynamic shared memory that a launch may use */
+	H5_CAPTURE_ADD = 0, /* to the dependencies of the next node */
 	H5_CAPTURE_SET = 1,
 	H5_JIT_ERROR_LOG = 5,
 	H5_JIT_ERROR_LOG_BYTES = 6
@@ -122,20 +122,18 @@ typedef struct {
 
 extern h5_driver h5_cuda;
 
-/* Opens a library and takes all entry points from it. Returns what is wrong, or NULL. */
+/* Opens a library and loads all entry points. Returns an error message, or NULL. */
 const char *h5_open(const char *path);
 
-/* Takes one entry point from elsewhere: tests bring a driver of their own. Returns whether
- * there is one of that name. */
+/* Replaces one entry point, for tests. Returns whether the name is known. */
 int h5_override(const char *name, void *function);
 
-/* Makes a context current on this thread, unless it is: then the caller's next call, from
- * the same C function, is the context's. Nothing else in the process may leave another one
- * current on threads that come here. */
+/* Makes a context current on this thread, unless it is already. Call it from the C function that
+ * uses the context. Other libraries must not leave another context current on these threads. */
 h5_result h5_set_context(h5_handle context);
 
-/* Bracket calls on a thread where another program may have made its own context current:
- * h5_save_context tells which, h5_restore_context makes it current again. */
+/* Bracket calls on a thread where another library may have made its own context current:
+ * h5_save_context returns it, h5_restore_context makes it current again. */
 h5_result h5_save_context(h5_handle *theirs);
 h5_result h5_restore_context(h5_handle theirs);
 

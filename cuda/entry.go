@@ -31,7 +31,7 @@ func entries(text string) map[string][]int {
 	return found
 }
 
-// named lists entries for a reader.
+// entryNames lists entries for an error message.
 func entryNames(all map[string][]int) string {
 	if len(all) == 0 {
 		return "no entries"

@@ -5,51 +5,51 @@ import "C"
 
 import "time"
 
-// An Event is a place in a stream that others can wait for.
+// An Event marks a point in a stream that other streams and the host can wait for.
 type Event struct {
 	device *Device
 	handle C.h5_handle
 }
 
-// NewEvent returns an event that nothing waits for yet. Close it.
+// NewEvent returns an event without timing, not recorded yet. Close it after use.
 func (d *Device) NewEvent() (*Event, error) { return d.newEvent(0) }
 
-// NewTimer returns an event that also keeps the time at which it happened.
+// NewTimer returns an event that also records the time at which it completed.
 func (d *Device) NewTimer() (*Event, error) { return d.newEvent(1) }
 
 func (d *Device) newEvent(timed C.int) (*Event, error) {
 	e := &Event{device: d}
-	return e, d.check("make an event", C.h5_event(d.context, &e.handle, timed))
+	return e, d.check("create an event", C.h5_event(d.context, &e.handle, timed))
 }
 
-// Close frees the event.
+// Close destroys the event.
 func (e *Event) Close() error {
-	return e.device.check("close an event", C.h5_event_destroy(e.device.context, e.handle))
+	return e.device.check("destroy an event", C.h5_event_destroy(e.device.context, e.handle))
 }
 
-// Record moves the event behind all work that has been issued to s. Who waited
-// for its old place still does.
+// Record records the event behind all work issued to s so far. Waits that were issued
+// before keep referring to the previous record.
 func (e *Event) Record(s *Stream) error {
 	return e.device.check("record an event", C.h5_event_record(e.device.context, e.handle, s.handle))
 }
 
-// Done reports whether the work before the event is done.
+// Done reports whether all work before the event has completed.
 func (e *Event) Done() (bool, error) {
-	err := e.device.check("ask for an event", C.h5_event_query(e.device.context, e.handle))
+	err := e.device.check("query an event", C.h5_event_query(e.device.context, e.handle))
 	if isCode(err, notReady) {
 		return false, nil
 	}
 	return err == nil, err
 }
 
-// Wait waits for the work before the event.
+// Wait blocks until all work before the event has completed.
 func (e *Event) Wait() error {
 	return e.device.check("wait for an event", C.h5_event_sync(e.device.context, e.handle))
 }
 
-// Since returns the time that passed from an earlier timer, both having happened.
+// Since returns the time elapsed since an earlier timer; both must have completed.
 func (e *Event) Since(earlier *Event) (time.Duration, error) {
 	var ms C.float
-	err := e.device.check("compare events", C.h5_event_elapsed(e.device.context, &ms, earlier.handle, e.handle))
+	err := e.device.check("compute the time between events", C.h5_event_elapsed(e.device.context, &ms, earlier.handle, e.handle))
 	return time.Duration(float64(ms) * float64(time.Millisecond)), err
 }

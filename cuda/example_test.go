@@ -35,7 +35,7 @@ func Example() {
 	// float32[2 2] on cuda:0 [1 3 0 0] <nil>
 }
 
-// A step is recorded once and run as often as there are batches.
+// A step is captured once and replayed for every batch.
 func ExampleDevice_Capture() {
 	gpu, err := cuda.Open("cuda")
 	if err != nil {
@@ -53,7 +53,7 @@ func ExampleDevice_Capture() {
 		return gpu.Run(kernels.Add, &kernels.Call{Out: []storage.Array{sum}, In: []storage.Array{sum, batch}})
 	})
 	if err != nil {
-		panic(err) // names what cannot be recorded
+		panic(err) // names what cannot be captured
 	}
 	defer step.Close()
 	for range 3 {

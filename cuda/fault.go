@@ -11,12 +11,12 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// faults is where kernels leave what they cannot return.
+// kernelFaults is device memory where kernels report errors, which they cannot return.
 type kernelFaults struct{ where storage.Storage }
 
 const faultBytes = int(unsafe.Sizeof(kernels.Fault{}))
 
-// start makes d able to report faults.
+// start allocates the memory on d.
 func (f *kernelFaults) start(d *Device) error {
 	m := &memory{size: faultBytes, device: d}
 	var err error
@@ -32,11 +32,12 @@ func (f *kernelFaults) reset(d *Device) error {
 	return d.Upload(f.where, 0, unsafe.Slice((*byte)(unsafe.Pointer(&none)), faultBytes))
 }
 
-// err returns what kernels have left since it was last asked. All work is done.
+// err returns the error that a kernel has reported since the last call. All issued
+// work has completed.
 func (f *kernelFaults) err(d *Device) error {
 	var found kernels.Fault
 	code := C.h5_download(d.context, unsafe.Pointer(&found), C.h5_address(d.FaultAddress()), C.size_t(faultBytes), d.stream.handle)
-	if err := d.check("look for faults", code); err != nil {
+	if err := d.check("read kernel faults", code); err != nil {
 		return err
 	}
 	if err := d.stream.Sync(); err != nil {
@@ -52,5 +53,5 @@ func (f *kernelFaults) err(d *Device) error {
 	return fmt.Errorf("%v: %w", d, err)
 }
 
-// Fault returns the address of the [kernels.Fault] that kernels may set.
+// FaultAddress returns the address of the [kernels.Fault] that kernels may set.
 func (d *Device) FaultAddress() uint64 { return d.Address(d.fault.where) }

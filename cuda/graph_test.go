@@ -42,7 +42,7 @@ func first(t *testing.T, a storage.Array) float32 {
 	return all[0]
 }
 
-func TestGraphsRepeatWork(t *testing.T) {
+func TestGraphsReplay(t *testing.T) {
 	eachSchedule(t, func(t *testing.T, gpus [2]*cuda.Device) {
 		d := gpus[0]
 		x, y := ones(t, d, 1000), ones(t, d, 1000)
@@ -75,8 +75,8 @@ func TestGraphsRepeatWork(t *testing.T) {
 	})
 }
 
-// TestGraphsReadPinnedMemoryWhenTheyRun, not when they are recorded.
-func TestGraphsReadPinnedMemoryWhenTheyRun(t *testing.T) {
+// TestGraphsReadPinnedMemoryAtReplay, not when they are recorded.
+func TestGraphsReadPinnedMemoryAtReplay(t *testing.T) {
 	eachSchedule(t, func(t *testing.T, gpus [2]*cuda.Device) {
 		d := gpus[0]
 		x, y := ones(t, d, 1), ones(t, d, 1)
@@ -177,9 +177,9 @@ func TestGraphsForkAndJoin(t *testing.T) {
 	})
 }
 
-// TestMissingWaitsInGraphsAreSeen: the sum does not wait for the upload, although
+// TestMissingWaitsInGraphsAreDetected: the sum does not wait for the upload, although
 // the graph's end does.
-func TestMissingWaitsInGraphsAreSeen(t *testing.T) {
+func TestMissingWaitsInGraphsAreDetected(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Deferred)[0]
 	x, y, one := ones(t, d, 1), ones(t, d, 1), ones(t, d, 1)
 	graph, err := fork{upload: true, end: true}.record(t, d, x, y, one)
@@ -194,8 +194,8 @@ func TestMissingWaitsInGraphsAreSeen(t *testing.T) {
 	}
 }
 
-// TestMisusedRecordingsAreErrors, which name the call, and leave the device usable.
-func TestMisusedRecordingsAreErrors(t *testing.T) {
+// TestInvalidCapturesAreErrors, which name the call, and leave the device usable.
+func TestInvalidCapturesAreErrors(t *testing.T) {
 	eachSchedule(t, func(t *testing.T, gpus [2]*cuda.Device) {
 		d := gpus[0]
 		x, y, one := ones(t, d, 64), ones(t, d, 64), ones(t, d, 64)
@@ -216,20 +216,20 @@ func TestMisusedRecordingsAreErrors(t *testing.T) {
 			return err
 		}
 		for want, err := range map[string]error{
-			"cuda:0: allocate 8 bytes: not while work is being recorded": record(func() error { _, err := d.Alloc(8); return err }),
-			"cuda:0: pin 8 bytes":             record(func() error { _, err := d.Pin(8); return err }),
-			"cuda:0: wait: not while work":    record(d.Sync),
-			"upload 256 bytes that are not":   record(func() error { _ = d.Upload(x.Data, 0, make([]byte, 256)); return nil }),
-			"download 256 bytes: not while":   record(func() error { return d.Download(make([]byte, 256), x.Data, 0) }),
-			"recorded already":                record(func() error { return record(func() error { return nil }) }),
-			"is capturing":                    record(d.Stream().Sync),
-			"end: operation failed due to a":  record(func() error { _ = d.Stream().Sync(); return nil }),
-			"last recorded in a capturing":    record(func() error { return errors.Join(event.Record(d.Stream()), event.Wait()) }),
-			"another stream":                  record(func() error { return errors.Join(d.Stream().WaitEvent(freshEvent(t, d))) }),
-			"upload: operation not permitted": record(func() error { return other.Upload(x.Data, 0, pinned, 8) }),
-			"unjoined work":                   second(fork{upload: true}.record(t, d, x, y, one)),
-			"record: enough":                  record(func() error { return errors.New("enough") }),
-			"no entry frobnicate":             record(func() error { return d.Launch("frobnicate", [3]uint32{1, 1, 1}, 32, make([]byte, 8)) }),
+			"cuda:0: allocate 8 bytes: not allowed during graph capture": record(func() error { _, err := d.Alloc(8); return err }),
+			"cuda:0: pin 8 bytes":              record(func() error { _, err := d.Pin(8); return err }),
+			"cuda:0: wait: not allowed during": record(d.Sync),
+			"upload 256 bytes that are not":    record(func() error { _ = d.Upload(x.Data, 0, make([]byte, 256)); return nil }),
+			"download 256 bytes: not allowed":  record(func() error { return d.Download(make([]byte, 256), x.Data, 0) }),
+			"another capture is in progress":   record(func() error { return record(func() error { return nil }) }),
+			"is capturing":                     record(d.Stream().Sync),
+			"end: operation failed due to a":   record(func() error { _ = d.Stream().Sync(); return nil }),
+			"last recorded in a capturing":     record(func() error { return errors.Join(event.Record(d.Stream()), event.Wait()) }),
+			"another stream":                   record(func() error { return errors.Join(d.Stream().WaitEvent(freshEvent(t, d))) }),
+			"upload: operation not permitted":  record(func() error { return other.Upload(x.Data, 0, pinned, 8) }),
+			"unjoined work":                    second(fork{upload: true}.record(t, d, x, y, one)),
+			"capture: enough":                  record(func() error { return errors.New("enough") }),
+			"no entry frobnicate":              record(func() error { return d.Launch("frobnicate", [3]uint32{1, 1, 1}, 32, make([]byte, 8)) }),
 		} {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("error %v; want one about %q", err, want)
@@ -262,8 +262,8 @@ func freshEvent(t *testing.T, d *cuda.Device) *cuda.Event {
 	return e
 }
 
-// TestGraphsKeepWhatTheyUse from the collector, until they are closed.
-func TestGraphsKeepWhatTheyUse(t *testing.T) {
+// TestGraphsRetainWhatTheyUse from the collector, until they are closed.
+func TestGraphsRetainWhatTheyUse(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Deferred)[0]
 	y := ones(t, d, 4)
 	x := ones(t, d, 4)
@@ -288,8 +288,8 @@ func TestGraphsKeepWhatTheyUse(t *testing.T) {
 	runtime.KeepAlive(y.Data)
 }
 
-// TestGraphsKeepWhatTheyCopy likewise, pinned memory included.
-func TestGraphsKeepWhatTheyCopy(t *testing.T) {
+// TestGraphsRetainWhatTheyCopy likewise, pinned memory included.
+func TestGraphsRetainWhatTheyCopy(t *testing.T) {
 	if cudatest.RealGPU() {
 		t.Skip("pinned memory is not counted there")
 	}
@@ -334,8 +334,8 @@ func uploaded(t *testing.T, d *cuda.Device) (storage.Array, *cuda.Pinned) {
 	return ones(t, d, 4), p
 }
 
-// TestClosedGraphsFinishTheirWork on a stream beside the one that frees their memory.
-func TestClosedGraphsFinishTheirWork(t *testing.T) {
+// TestClosingAGraphWaitsForItsWork on a stream beside the one that frees their memory.
+func TestClosingAGraphWaitsForItsWork(t *testing.T) {
 	defer cudatest.Reset()
 	d := cudatest.Devices(t, cudatest.Deferred)[0]
 	side, err := d.NewStream()
@@ -369,9 +369,9 @@ func collected(t *testing.T, d *cuda.Device) int {
 	return count
 }
 
-// TestStaleGraphsAreSeen keeps the fake from being kinder than a GPU: a graph that
+// TestGraphsUsingFreedMemoryFail keeps the fake from being kinder than a GPU: a graph that
 // uses memory which it could not know of fails once that is freed.
-func TestStaleGraphsAreSeen(t *testing.T) {
+func TestGraphsUsingFreedMemoryFail(t *testing.T) {
 	eachSchedule(t, func(t *testing.T, gpus [2]*cuda.Device) {
 		defer cudatest.Reset()
 		d := gpus[0]

@@ -10,9 +10,9 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// Guest opens the driver, if there is one, and runs f where the thread belongs to
-// another program, such as PyTorch's, that may have its own context current there:
-// f finds none of ours, and the thread is left as it was.
+// PreserveContext runs f and restores the CUDA context that was current on the calling
+// thread. Use it where another library, such as PyTorch, owns the thread. Without a
+// driver it only runs f.
 func PreserveContext(f func()) error {
 	if _, err := Find(); err != nil {
 		f()
@@ -28,21 +28,20 @@ func PreserveContext(f func()) error {
 	return check("leave the context as it was", C.h5_restore_context(theirs))
 }
 
-// Index returns the device's number among those of the driver.
+// Index returns the driver's ordinal of the device.
 func (d *Device) Index() int { return d.index }
 
-// Borrow returns size bytes of d's memory that another library allocated, at
-// address. Whoever lends them keeps them until no work uses them any more.
+// UnownedMemory returns a storage of size bytes of d's memory at address, allocated by
+// another library, which must not free them before all work that uses them is done.
 func (d *Device) UnownedMemory(address uint64, size int) storage.Storage {
 	return &memory{address: address, size: size, device: d}
 }
 
-// Handle returns the stream's CUstream, for another library to order its work by.
+// Handle returns the CUstream, for other libraries.
 func (s *Stream) Handle() uintptr { return uintptr(s.handle) }
 
-// Handover makes a CUstream of another library wait for all that was issued to d
-// so far. 1 and 2 are the driver's own: the legacy default stream, and that of
-// the thread.
+// ExternalStreamWait makes a CUstream of another library wait for all work issued to d
+// so far. 1 and 2 are the driver's legacy and per-thread default streams.
 func (d *Device) ExternalStreamWait(stream uintptr) error {
 	e, err := d.NewEvent()
 	if err != nil {
@@ -52,7 +51,7 @@ func (d *Device) ExternalStreamWait(stream uintptr) error {
 	return errors.Join(e.Record(d.stream), theirs.WaitEvent(e), e.Close())
 }
 
-// Settle waits for all work on d, that of other libraries included.
+// SyncContext waits for all work on d, including that of other libraries.
 func (d *Device) SyncContext() error {
 	return d.check("wait for all streams", C.h5_context_sync(d.context))
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// TestGuestsLeaveTheThreadAsItWas lets another program make a context current,
+// TestPreserveContext lets another program make a context current,
 // of the other GPU or none, before and between calls that need ours.
-func TestGuestsLeaveTheThreadAsItWas(t *testing.T) {
+func TestPreserveContext(t *testing.T) {
 	gpus := cudatest.Devices(t, cudatest.Eager)
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -33,8 +33,8 @@ func TestGuestsLeaveTheThreadAsItWas(t *testing.T) {
 	}
 }
 
-// TestOtherStreamsWaitForWhatTheyAreHanded, and without being told to do not.
-func TestOtherStreamsWaitForWhatTheyAreHanded(t *testing.T) {
+// TestExternalStreamWait, and without being told to do not.
+func TestExternalStreamWait(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Deferred)[0]
 	for _, told := range []bool{true, false} {
 		theirs, err := d.NewStream()
@@ -72,8 +72,8 @@ func TestOtherStreamsWaitForWhatTheyAreHanded(t *testing.T) {
 	}
 }
 
-// TestBorrowedMemoryIsTheLenders lets two storages show one place.
-func TestBorrowedMemoryIsTheLenders(t *testing.T) {
+// TestUnownedMemoryIsShared lets two storages show one place.
+func TestUnownedMemoryIsShared(t *testing.T) {
 	eachSchedule(t, func(t *testing.T, gpus [2]*cuda.Device) {
 		d := gpus[0]
 		lent := numbers(t, d, 8)
@@ -89,7 +89,7 @@ func TestBorrowedMemoryIsTheLenders(t *testing.T) {
 	})
 }
 
-func TestSettlingWaitsForEveryStream(t *testing.T) {
+func TestSyncContextWaitsForEveryStream(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Deferred)[0]
 	side, err := d.NewStream()
 	if err != nil {

@@ -581,9 +581,9 @@ func TestEveryKernelIsTried(t *testing.T) {
 	}
 }
 
-// TestSlopesOfManyPixelsAreCutEvenly has so many that they are cut into as many stretches
+// TestGradientsOfManyPixelsSplitEvenly has so many that they are cut into as many stretches
 // as there may be, none of which may reach beyond the end.
-func TestSlopesOfManyPixelsAreCutEvenly(t *testing.T) {
+func TestGradientsOfManyPixelsSplitEvenly(t *testing.T) {
 	y := of(32_900, 8)
 	trial{kernels.ActSlopeBias, kernels.ActSet{Act: kernels.ReluActivation}, list(y, of(8)), list(y, y), 1e-4}.agrees(t, cudatest.Devices(t, cudatest.Deferred)[0])
 }
@@ -685,9 +685,9 @@ func TestTheFirstFaultIsKeptWhole(t *testing.T) {
 	})
 }
 
-// TestRowsAreTakenFromAnyPlace, of memory that others lend as well, which is aligned
+// TestRowsAreTakenFromUnalignedMemory, of memory that others lend as well, which is aligned
 // to its elements only.
-func TestRowsAreTakenFromAnyPlace(t *testing.T) {
+func TestRowsAreTakenFromUnalignedMemory(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Deferred)[0]
 	lent := numbers(t, d, 13)
 	x := storage.Array{Data: d.UnownedMemory(d.Address(lent.Data)+4, 48), Type: lent.Type, View: views.Of(3, 4)}
@@ -708,10 +708,10 @@ func TestRowsAreTakenFromAnyPlace(t *testing.T) {
 	}
 }
 
-func TestWhatHasNoCUDASideIsNamed(t *testing.T) {
+func TestKernelsWithoutCUDAAreNamed(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Eager)[0]
 	x := numbers(t, d, 4)
-	if err := d.Run(&kernels.Kernel{Name: "frobnicate"}, &kernels.Call{Out: []storage.Array{x}}); err == nil || !strings.Contains(err.Error(), "frobnicate: has no CUDA side") {
+	if err := d.Run(&kernels.Kernel{Name: "frobnicate"}, &kernels.Call{Out: []storage.Array{x}}); err == nil || !strings.Contains(err.Error(), "frobnicate: not implemented on GPUs") {
 		t.Errorf("error %v; want one that names the kernel", err)
 	}
 	ints, err := storage.From([]int32{1, 2}, 2).To(d)
@@ -723,9 +723,9 @@ func TestWhatHasNoCUDASideIsNamed(t *testing.T) {
 	}
 }
 
-// TestMemoryIsReadInWholeLines asserts what makes the main kernels fast: that
+// TestMemoryAccessesAreCoalesced asserts what makes the main kernels fast: that
 // neighbouring threads touch neighbouring memory, and different banks.
-func TestMemoryIsReadInWholeLines(t *testing.T) {
+func TestMemoryAccessesAreCoalesced(t *testing.T) {
 	half := func(shape ...int) spec { return of(shape...).as(dtype.BFloat16) }
 	d := cudatest.Devices(t, cudatest.Eager)[0]
 	for _, c := range []struct {

@@ -11,9 +11,9 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// TestNothingIsLeftBehind: what is made for a call is destroyed with it, and what is
+// TestNoObjectsLeak: what is made for a call is destroyed with it, and what is
 // closed is gone, whether or not something went wrong between.
-func TestNothingIsLeftBehind(t *testing.T) {
+func TestNoObjectsLeak(t *testing.T) {
 	gpus := cudatest.Devices(t, cudatest.Deferred)
 	cudatest.UseLibraries(t, gpus[:]...)
 	for name, use := range map[string]func(t *testing.T, d, other *cuda.Device){
@@ -84,9 +84,9 @@ func leavesDescriptors(t *testing.T, d, _ *cuda.Device) {
 	}
 }
 
-// TestFailedCallsAreNotRecordedOver: work that goes on after a call that failed half-way has
+// TestCapturesFailAfterFailedCalls: work that goes on after a call that failed half-way has
 // no order, so that nothing may come of it.
-func TestFailedCallsAreNotRecordedOver(t *testing.T) {
+func TestCapturesFailAfterFailedCalls(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Eager)[0]
 	x, y := ones(t, d, 8), ones(t, d, 8)
 	_, err := d.Capture(func() error {

@@ -9,7 +9,7 @@ h5_library_table h5_library;
 
 const char *h5_library_open_part(const char *path) { return dlopen(path, RTLD_NOW | RTLD_GLOBAL) ? NULL : dlerror(); }
 
-/* Only once it is known that all are there are they set, and no others: those may be in use. */
+/* Functions are set only after all were found; those of other libraries may be in use. */
 const char *h5_library_open(int which, const char *path, char *at, size_t bytes) {
 	void *library = dlopen(path, RTLD_NOW | RTLD_GLOBAL), *last = NULL;
 	if (!library)
@@ -45,7 +45,7 @@ int h5_library_override(const char *name, void *function) {
 	return 0;
 }
 
-/* Both count in decimals: 130401 is 13.4.1, 92600 is 9.26.0. */
+/* Both use decimal digits: 130401 is 13.4.1, 92600 is 9.26.0. */
 static void decimals(size_t version, int parts[3]) {
 	parts[0] = (int)(version / 10000), parts[1] = (int)(version / 100 % 100), parts[2] = (int)(version % 100);
 }

@@ -1,6 +1,6 @@
-/* The part of NVIDIA's libraries that is used, declared by hand: nothing of theirs is needed to
- * build, and at run time they are opened where they are. Names and numbers are those of cublasLt.h,
- * cudnn.h and nvrtc.h, against which `make cuda-headers` holds them. */
+/* The part of NVIDIA's libraries that is used, declared by hand: they are not needed to build, and
+ * are opened at run time if they are installed. Names and values are those of cublasLt.h, cudnn.h
+ * and nvrtc.h, which `make cuda-headers` compares. */
 #ifndef H5_LIBRARIES_H
 #define H5_LIBRARIES_H
 
@@ -88,7 +88,7 @@ enum { /* cudnnDataType_t and the like */
 	H5_DNN_DETERMINISTIC = 1,
 	H5_DNN_PROPAGATE_NAN = 1,
 	H5_DNN_RELU = 1,
-	H5_DNN_ALGORITHMS = 8, /* of a kind, at most */
+	H5_DNN_ALGORITHMS = 8, /* of one kind, at most */
 };
 
 typedef struct { /* cudnnConvolution{Fwd,BwdData,BwdFilter}AlgoPerf_t */
@@ -160,19 +160,17 @@ extern h5_library_table h5_library;
 
 enum { H5_LIBRARY_CUBLASLT, H5_LIBRARY_CUDNN, H5_LIBRARY_NVRTC };
 
-/* Opens a library, for good, and takes all its functions if it has them. Returns what is wrong,
- * or NULL, and then in at, of so many bytes, the file it came from. Different libraries may be
- * opened at once. */
+/* Opens a library and loads all its functions. Returns an error message, or NULL and in at, of the
+ * given size, the path of the file. Different libraries may be opened concurrently. */
 const char *h5_library_open(int which, const char *path, char *at, size_t bytes);
 
-/* Opens a library for others to find its symbols; returns what is wrong, or NULL. */
+/* Opens a library to make its symbols available; returns an error message, or NULL. */
 const char *h5_library_open_part(const char *path);
 
-/* Takes one function from elsewhere: tests bring libraries of their own. Returns whether there is
- * one of that name. */
+/* Replaces one function, for tests. Returns whether the name is known. */
 int h5_library_override(const char *name, void *function);
 
-/* The version of a library as its own function tells it: parts[0] is the major one. */
+/* Returns the version of a library; parts[0] is the major number. */
 void h5_library_version(int which, int parts[3]);
 
 #endif

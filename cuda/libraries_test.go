@@ -57,9 +57,9 @@ func TestLibrariesAgreeWithPlainLoops(t *testing.T) {
 	})
 }
 
-// TestLibrariesAreSoughtWhereTheyLie: where the linker knows of, then in the toolkit that is named,
+// TestLibrarySearchPath: where the linker knows of, then in the toolkit that is named,
 // Python's wheels and conda's environment; only there where folders are named.
-func TestLibrariesAreSoughtWhereTheyLie(t *testing.T) {
+func TestLibrarySearchPath(t *testing.T) {
 	root := t.TempDir()
 	var made []string
 	for _, folder := range []string{"cuda/lib64", "venv/lib/python3.13/site-packages/nvidia/cu13/lib", "venv/lib/python3.13/site-packages/nvidia/cublas/lib", "conda/lib", "own"} {
@@ -123,10 +123,10 @@ func (l lie) seen(t *testing.T, d storage.Device, e dtype.Type, r *rand.Rand, fi
 	return memory.With(v), moved.With(v)
 }
 
-// TestMatricesOfEveryLieAreMultiplied tries Multiply with all types that it
+// TestMatricesOfEveryLayoutAreMultiplied tries Multiply with all types that it
 // takes, transposes, gaps, batches, epilogues and places. What lies scattered or repeats rows, and a
 // bias for the columns of what lies by columns, it must leave to kernels.
-func TestMatricesOfEveryLieAreMultiplied(t *testing.T) {
+func TestMatricesOfEveryLayoutAreMultiplied(t *testing.T) {
 	gpus := cudatest.Devices(t, cudatest.Deferred)
 	cudatest.UseLibraries(t, gpus[:]...)
 	for _, e := range []dtype.Type{dtype.Float32, dtype.Float64, dtype.Float16, dtype.BFloat16} {
@@ -203,9 +203,9 @@ func product(t *testing.T, x, y, z, bias storage.Array, epilogue int) storage.Ar
 	return storage.From(sums, z.Shape...)
 }
 
-// TestFactorsAreRoundedOnlyWhenAllowed holds float32 products to float32, and to
+// TestTF32OnlyWhenAllowed holds float32 products to float32, and to
 // the 10 bits of TF32 once that is allowed.
-func TestFactorsAreRoundedOnlyWhenAllowed(t *testing.T) {
+func TestTF32OnlyWhenAllowed(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Eager)[0]
 	cudatest.UseLibraries(t, d)
 	x, err := storage.From([]float32{1 + 1.0/2048 + 1.0/4096}, 1, 1).To(d)
@@ -231,9 +231,9 @@ func TestFactorsAreRoundedOnlyWhenAllowed(t *testing.T) {
 	}
 }
 
-// TestKernelsDoWhatLibrariesCannot tries what the fakes have no algorithm for, or one
+// TestKernelsReplaceUnsupportedLibraryCalls tries what the fakes have no algorithm for, or one
 // that does not do it, twice, since that is remembered, and what is turned off.
-func TestKernelsDoWhatLibrariesCannot(t *testing.T) {
+func TestKernelsReplaceUnsupportedLibraryCalls(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Deferred)[0]
 	cudatest.UseLibraries(t, d)
 	for _, c := range []struct {
@@ -263,9 +263,9 @@ func TestKernelsDoWhatLibrariesCannot(t *testing.T) {
 	}
 }
 
-// TestImagesThatLibrariesCannotCountAreLeft to kernels: cuDNN's tensors, filters among
+// TestImagesTooLargeForLibraries to kernels: cuDNN's tensors, filters among
 // them, have less than 2^31 elements.
-func TestImagesThatLibrariesCannotCountAreLeft(t *testing.T) {
+func TestImagesTooLargeForLibraries(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Eager)[0]
 	cudatest.UseLibraries(t, d)
 	image := func(size ...int) kernels.Image {
@@ -283,9 +283,9 @@ func TestImagesThatLibrariesCannotCountAreLeft(t *testing.T) {
 	}
 }
 
-// TestImagesOfBothOrdersAreConvolved tries Convolve with all types that it
+// TestConvolveImagesOfBothLayouts tries Convolve with all types that it
 // takes, for each side, and wants what lies in two orders to be left to kernels.
-func TestImagesOfBothOrdersAreConvolved(t *testing.T) {
+func TestConvolveImagesOfBothLayouts(t *testing.T) {
 	byLibraries(t, func(t *testing.T, gpus [2]*cuda.Device) {
 		for _, e := range []dtype.Type{dtype.Float32, dtype.Float16, dtype.BFloat16} {
 			tolerance := map[dtype.Type]float64{dtype.Float32: 1e-4, dtype.Float16: 1e-2, dtype.BFloat16: 1e-1}[e]
@@ -319,9 +319,9 @@ func TestImagesOfBothOrdersAreConvolved(t *testing.T) {
 	})
 }
 
-// TestLibrariesAreRecorded multiplies and convolves, with weights moved, in a recording, once that
+// TestLibraryCallsAreCaptured multiplies and convolves, with weights moved, in a recording, once that
 // was done outside of one, and wants each replay to compute again.
-func TestLibrariesAreRecorded(t *testing.T) {
+func TestLibraryCallsAreCaptured(t *testing.T) {
 	byLibraries(t, func(t *testing.T, gpus [2]*cuda.Device) {
 		for _, c := range []trial{
 			{kernels.MatMul, nil, list(of(4, 6)), list(of(4, 5), of(5, 6)), 1e-4},
@@ -356,8 +356,8 @@ func TestLibrariesAreRecorded(t *testing.T) {
 	})
 }
 
-// TestGeometriesLeaveLibrariesAlone, which have their own.
-func TestGeometriesLeaveLibrariesAlone(t *testing.T) {
+// TestLaunchConfigurationsDoNotReachLibraries, which have their own.
+func TestLaunchConfigurationsDoNotReachLibraries(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Deferred)[0]
 	cudatest.UseLibraries(t, d)
 	c := trial{kernels.MatMul, nil, list(of(4, 6)), list(of(4, 5), of(5, 6)), 1e-4}
@@ -393,8 +393,8 @@ func TestProfilesCountLibrariesOnce(t *testing.T) {
 	}
 }
 
-// TestLibrariesStartOnceThereIsRoom: that there was none once is no reason to fail ever after.
-func TestLibrariesStartOnceThereIsRoom(t *testing.T) {
+// TestLibrariesInitializeAfterOutOfMemory: that there was none once is no reason to fail ever after.
+func TestLibrariesInitializeAfterOutOfMemory(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Eager)[1]
 	cudatest.UseLibraries(t, d)
 	c := trial{kernels.MatMul, nil, list(of(4, 6)), list(of(4, 5), of(5, 6)), 1e-4}

@@ -16,18 +16,17 @@ import (
 	"unsafe"
 )
 
-// A Library is one of NVIDIA's that is used where it is found, and done without
-// where it is not.
+// A Library is an optional library of NVIDIA's.
 type Library struct {
 	Name    string // "cuBLASLt"
-	Use     string // what for
-	Path    string // of the file that was found
+	Use     string // its purpose
+	Path    string // of the loaded file
 	Version string // "13.4.1"
 	Missing error  // why it is not used; nil if it is
 }
 
-// Libraries looks for NVIDIA's libraries, once, and returns what became of each.
-// The variable H5DNN_CUDA_LIBS names the only folders to look in, or is "off".
+// Libraries searches for NVIDIA's libraries, once, and describes each. The environment
+// variable H5DNN_CUDA_LIBS lists the only folders to search, or is "off".
 func Libraries() []Library {
 	all := make([]Library, len(libraries))
 	for i, l := range libraries {
@@ -36,17 +35,17 @@ func Libraries() []Library {
 	return all
 }
 
-// A library is how one of them is found.
+// A library says how to find a Library.
 type library struct {
 	name, use string
-	file      string   // without the version
-	versions  []string // of its interface, newest first
-	wheel     string   // the folder that its own Python wheel has
-	pip       string   // that wheel, for the newest version
+	file      string   // file name without the version
+	versions  []string // ABI versions, newest first
+	wheel     string   // its folder in Python wheels
+	pip       string   // the wheel of the newest version
 	find      func() Library
 }
 
-// In the order in which C counts them.
+// In the order of C's enum.
 var libraries = []*library{
 	{name: "cuBLASLt", use: "products of matrices", file: "libcublasLt.so.", versions: []string{"13", "12"}, wheel: "cublas", pip: "nvidia-cublas"},
 	{name: "cuDNN", use: "convolutions", file: "libcudnn.so.", versions: []string{"9"}, wheel: "cudnn", pip: "nvidia-cudnn-cu13"},
@@ -65,19 +64,19 @@ func init() {
 	}
 }
 
-// overridden holds the libraries that tests bring, by name.
+// overridden holds the libraries that tests provide, by name.
 var overridden = map[string]func(set func(name string, function unsafe.Pointer)){}
 
-// OverrideLibrary makes this process use a library of its own instead of
-// NVIDIA's of that name, as Override does for the driver.
+// OverrideLibrary makes this process use other functions than NVIDIA's library of that
+// name, as Override does for the driver.
 func OverrideLibrary(name string, use func(set func(name string, function unsafe.Pointer))) {
 	overridden[name] = use
 }
 
-// errOff is why libraries are missing where they were turned off.
+// errDisabled is why libraries are missing if they were turned off.
 var errDisabled = errors.New("turned off by H5DNN_CUDA_LIBS=off")
 
-// look finds and opens the library.
+// load finds and opens the library.
 func (l *library) load(index int) Library {
 	found := Library{Name: l.name, Use: l.use}
 	if use := overridden[l.name]; use != nil {
@@ -100,7 +99,7 @@ func overrideFunction(name string, function unsafe.Pointer) {
 	}
 }
 
-// open opens the first of the library's candidates that can be, and returns its path.
+// open opens the first candidate that loads, and returns its path.
 func (l *library) open(index int) (path string, err error) {
 	if os.Getenv("H5DNN_CUDA_LIBS") == "off" {
 		return "", errDisabled
@@ -118,10 +117,10 @@ func (l *library) open(index int) (path string, err error) {
 	if len(wrong) > 0 {
 		return "", errors.New(strings.Join(wrong, "; "))
 	}
-	return "", fmt.Errorf("not found%s; install it, of CUDA's packages or by pip install %s, or name its folder in H5DNN_CUDA_LIBS", searchedFolders(), l.pip)
+	return "", fmt.Errorf("not found%s; install it from CUDA's packages or with pip install %s, or name its folder in H5DNN_CUDA_LIBS", searchedFolders(), l.pip)
 }
 
-// onlyIn says where was looked, if that was not everywhere.
+// searchedFolders describes the searched folders if H5DNN_CUDA_LIBS limits them.
 func searchedFolders() string {
 	if folders := os.Getenv("H5DNN_CUDA_LIBS"); folders != "" {
 		return " in " + folders
@@ -143,9 +142,9 @@ func openLibrary(index int, path string) (at string, err error) {
 	return C.GoString(&file[0]), nil
 }
 
-// candidates are where the library may lie, as NVIDIA's own cuda.pathfinder
-// looks: where the dynamic linker knows of, the toolkit that is named, the
-// toolkits that are installed, Python's wheels, conda's environment.
+// candidates are the paths to try, in the order of NVIDIA's cuda.pathfinder: the dynamic
+// linker's path, the toolkit named by the environment, installed toolkits, Python
+// wheels, the conda environment.
 func (l *library) candidates() (paths []string) {
 	folders := filepath.SplitList(os.Getenv("H5DNN_CUDA_LIBS"))
 	if len(folders) == 0 {
@@ -164,8 +163,8 @@ func (l *library) candidates() (paths []string) {
 	return paths
 }
 
-// served are the versions that the driver is not too old for: those of CUDA's own
-// libraries are CUDA's.
+// supportedVersions are the versions that the driver supports. CUDA's own libraries have
+// CUDA's major version.
 func (l *library) supportedVersions() []string {
 	d, err := Find()
 	if err != nil || override != nil || l.name == "cuDNN" {
@@ -174,7 +173,7 @@ func (l *library) supportedVersions() []string {
 	return l.versionsUpTo(d.Version)
 }
 
-// upTo are the versions that are not newer than one of CUDA, such as "12.4".
+// versionsUpTo are the versions no newer than one of CUDA, such as "12.4".
 func (l *library) versionsUpTo(cuda string) []string {
 	major, _, _ := strings.Cut(cuda, ".")
 	return slices.DeleteFunc(slices.Clone(l.versions), func(version string) bool {
@@ -200,8 +199,8 @@ func (l *library) folders() (all []string) {
 	return all
 }
 
-// pythons are the roots of Python environments: the one that is named, and that of
-// python3, which in an environment is a link out of it. Python itself is not started.
+// pythons are the roots of Python environments: VIRTUAL_ENV, and those of the python3 in
+// PATH and of its link target. Python itself is not started.
 func pythons() (roots []string) {
 	if root := os.Getenv("VIRTUAL_ENV"); root != "" {
 		roots = append(roots, root)
@@ -215,8 +214,8 @@ func pythons() (roots []string) {
 	return append(roots, glob("/opt/*/.venv")...)
 }
 
-// glob is filepath.Glob for patterns that are right, the last match first: of
-// versions the newest.
+// glob is filepath.Glob for valid patterns, in reverse order, so that newer versions
+// come first.
 func glob(pattern string) []string {
 	found, _ := filepath.Glob(pattern)
 	slices.Reverse(found)
@@ -228,8 +227,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// openCompanions opens the other parts of cuDNN that lie beside it. It would
-// open them itself by name alone, and mix them up with those of another version.
+// openSublibraries opens cuDNN's sublibraries in the same folder. cuDNN itself would open
+// them by name only, and might find those of another version.
 func openSublibraries(path string) error {
 	for _, part := range glob(filepath.Join(filepath.Dir(path), "libcudnn_*.so.9")) {
 		s := C.CString(part)

@@ -28,11 +28,11 @@ func (s spec) spread(shape ...int) spec {
 	return s
 }
 
-// TestLoopsTouchMuchWithLittle asserts what brings loops near the speed of memory: that
+// TestElementwiseKernelsUseWideAccesses asserts what brings loops near the speed of memory: that
 // neighbouring threads touch neighbouring memory, 16 bytes each where all lies in rows
 // (16 sectors a request; where an operand is smaller, that many less), and how few
 // instructions a warp issues for 32 elements.
-func TestLoopsTouchMuchWithLittle(t *testing.T) {
+func TestElementwiseKernelsUseWideAccesses(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Eager)[0]
 	const n = 1 << 20
 	half := func(shape ...int) spec { return of(shape...).as(dtype.BFloat16) }

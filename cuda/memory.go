@@ -18,7 +18,7 @@ import (
 
 var _ storage.Addressed = (*memory)(nil)
 
-// memory is a Storage on a device. The collector frees it.
+// memory is a Storage on a device. The garbage collector frees it.
 type memory struct {
 	address uint64
 	size    int
@@ -32,13 +32,13 @@ func (m *memory) Address() uint64        { return m.address }
 func (m *memory) Version() uint64        { return m.version.Load() }
 func (m *memory) BumpVersion()           { m.version.Add(1) }
 
-// garbage is memory that nothing can reach any more, until the next Alloc or Pin: the
-// collector's own goroutine does not talk to the driver.
+// garbage is unreachable memory, freed by the next Alloc or Pin: cleanups only queue it,
+// so that the garbage collector's goroutine makes no driver calls.
 type garbage struct {
 	mu     sync.Mutex
 	blocks []block
 	pinned []unsafe.Pointer
-	bytes  int // of the device that are held, garbage included
+	bytes  int // of allocated device memory, garbage included
 	count  int
 }
 
@@ -47,7 +47,7 @@ type block struct {
 	size    int
 }
 
-// Alloc returns size bytes of the device's memory; what they hold is undefined.
+// Alloc allocates size bytes of uninitialized device memory.
 func (d *Device) Alloc(size int) (storage.Storage, error) {
 	if size < 0 {
 		return nil, fmt.Errorf("%v: allocate %d bytes: %w", d, size, storage.ErrState)
@@ -87,7 +87,7 @@ func (d *Device) alloc(size int) (uint64, error) {
 	return uint64(at), err
 }
 
-// allocAgain is alloc after everything was given back that could be.
+// allocAfterRelease is alloc after all cached and unreachable memory was released.
 func (d *Device) allocAfterRelease(size int) (uint64, error) {
 	d.scratch.Drop()
 	collect()
@@ -101,29 +101,28 @@ func (d *Device) allocAfterRelease(size int) (uint64, error) {
 	}
 	held, count := d.Allocated()
 	others := max(0, all-free-held)
-	return 0, fmt.Errorf("%w: of %s %d arrays hold %s, the driver and other programs %s, %s are free; use smaller batches, or release what is kept",
+	return 0, fmt.Errorf("%w: of %s, %d arrays use %s, the driver and other programs %s, and %s are free; use smaller batches or release arrays",
 		err, amount(all), count, amount(held), amount(others), amount(free))
 }
 
-// free gives back what the pool keeps of what nothing can reach, and returns how many
-// bytes of the device's memory are free then, of how many.
+// trimPool returns unused memory of the pool to the system, and then the free and the
+// total bytes of device memory.
 func (d *Device) trimPool() (bytes, all int, err error) {
 	if err := d.freeGarbage(); err != nil {
 		return 0, 0, err
 	}
-	if err := d.stream.Sync(); err != nil { // what is freed later is not given back
+	if err := d.stream.Sync(); err != nil { // only completed frees can be trimmed
 		return 0, 0, err
 	}
-	if err := d.check("trim", C.h5_pool_trim(d.context, d.pool)); err != nil {
+	if err := d.check("trim the memory pool", C.h5_pool_trim(d.context, d.pool)); err != nil {
 		return 0, 0, err
 	}
 	var free, total C.size_t
-	err = d.check("ask for free memory", C.h5_mem_info(d.context, &free, &total))
+	err = d.check("query free memory", C.h5_mem_info(d.context, &free, &total))
 	return int(free), int(total), err
 }
 
-// collect runs the collector, and waits, for a second at most, until the cleanups of
-// what it found are done.
+// collect runs the garbage collector and waits, for at most a second, for its cleanups.
 func collect() {
 	runtime.GC()
 	counts := []metrics.Sample{{Name: "/gc/cleanups/queued:cleanups"}, {Name: "/gc/cleanups/executed:cleanups"}}
@@ -134,7 +133,8 @@ func collect() {
 	}
 }
 
-// Held returns how many bytes of the device's memory are in use here, by how many storages.
+// Allocated returns the bytes of device memory allocated by this process, and the number
+// of storages.
 func (d *Device) Allocated() (bytes, count int) {
 	d.garbage.mu.Lock()
 	defer d.garbage.mu.Unlock()
@@ -153,7 +153,7 @@ func (g *garbage) addPinned(at unsafe.Pointer) {
 	g.pinned = append(g.pinned, at)
 }
 
-// sweep frees garbage, once what was issued before is done. What fails is not tried again.
+// freeGarbage frees garbage, in stream order. A free that fails is not repeated.
 func (d *Device) freeGarbage() error {
 	g := &d.garbage
 	g.mu.Lock()
@@ -175,7 +175,7 @@ func (d *Device) freeGarbage() error {
 	return nil
 }
 
-// amount writes bytes for a reader.
+// amount formats a number of bytes.
 func amount(bytes int) string {
 	size, units := float64(bytes), []string{"B", "KiB", "MiB", "GiB", "TiB"}
 	for size >= 1024 && len(units) > 1 {
@@ -184,14 +184,14 @@ func amount(bytes int) string {
 	return fmt.Sprintf("%.4g %s", size, units[0])
 }
 
-// Address returns where a storage of this device lies.
+// Address returns the address of a storage of this device.
 func (d *Device) Address(s storage.Storage) uint64 {
 	d.retain(s)
 	return s.(*memory).address
 }
 
-// Scratch lends memory to the work that use issues: when that work runs, no one
-// else's does.
+// Workspace calls use with workspace memory for the work that it issues. Later work that
+// uses the same memory runs after it.
 func (d *Device) Workspace(bytes int, use func(address uint64) error) error {
 	s, err := d.scratch.Get(bytes)
 	if err != nil {

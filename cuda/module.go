@@ -21,12 +21,12 @@ type module struct {
 	handle    C.h5_handle
 	params    map[string][]int // the sizes of each entry's parameters
 	mu        sync.Mutex
-	functions map[string]C.h5_handle // of entries that were used
+	functions map[string]C.h5_handle // by entry, of those used so far
 }
 
 // load compiles PTX for d.
 func (m *module) load(d *Device, text string) error {
-	s := C.CString(text) // ends with a zero, as the driver wants it
+	s := C.CString(text) // the driver wants it zero-terminated
 	defer C.free(unsafe.Pointer(s))
 	m.params, m.functions = entries(text), map[string]C.h5_handle{}
 	var log [4096]C.char
@@ -37,7 +37,7 @@ func (m *module) load(d *Device, text string) error {
 	return fmt.Errorf("%w\n%s", err, strings.TrimSpace(C.GoString(&log[0])))
 }
 
-// function returns the handle of an entry, whose parameters have those sizes.
+// function returns the handle of an entry; sizes are those of its parameters.
 func (m *module) function(d *Device, entry string, sizes ...int) (C.h5_handle, error) {
 	want, ok := m.params[entry]
 	if !ok {
@@ -61,14 +61,14 @@ func (m *module) function(d *Device, entry string, sizes ...int) (C.h5_handle, e
 	return f, err
 }
 
-// code is the kernels' device code on one device, each entry a module that the
-// driver compiles when it is first launched.
+// code is the kernels' device code on one device. Each entry is a module of its own,
+// which the driver compiles at its first launch.
 type code struct {
 	mu      sync.Mutex
 	entries map[string]*module
 }
 
-// function is that of the module of an entry.
+// function returns the handle of an entry, as module.function does.
 func (c *code) function(d *Device, entry string, sizes ...int) (C.h5_handle, error) {
 	m, err := c.entry(d, entry)
 	if err != nil {
@@ -98,8 +98,8 @@ func (c *code) entry(d *Device, entry string) (*module, error) {
 	return m, nil
 }
 
-// Launch starts an entry of the kernels' device code, with args as the one
-// struct that it takes. It is for CUDA sides of kernels.
+// Launch launches an entry of the kernels' device code; args is its one parameter, a
+// struct. It is called by the CUDA functions of kernels.
 func (d *Device) Launch(entry string, blocks [3]uint32, threads uint32, args []byte) error {
 	return d.launch(d.stream, entry, blocks, threads, args)
 }

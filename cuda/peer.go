@@ -15,15 +15,15 @@ import (
 
 var _ storage.Peer = (*Device)(nil)
 
-// peers are the devices that may touch a device's memory.
+// peers are the devices that have access to a device's memory.
 type peers struct {
 	mu  sync.Mutex
 	all map[*Device]bool
 }
 
-// CopyFrom copies arrays of this GPU, or of another that this one can reach. The
-// copy comes after all that was issued to either, and what is issued to either
-// later comes after it. Arrays with gaps are copied by kernels, without, where they lie.
+// CopyFrom copies between arrays of this GPU, or from a GPU with peer access. The copy
+// runs after all work issued to either device before, and before all work issued later.
+// Strided arrays are made contiguous by a kernel on their own device.
 func (d *Device) CopyFrom(dst, src storage.Array) (bool, error) {
 	there, ok := src.Data.Device().(*Device)
 	if !ok {
@@ -41,12 +41,13 @@ func (d *Device) CopyFrom(dst, src storage.Array) (bool, error) {
 	})
 }
 
-// relay copies elements of d to where they lie otherwise.
+// copyStrided copies between arrays of d of any layout, by a kernel.
 func (d *Device) copyStrided(dst, src storage.Array) error {
 	return d.Run(kernels.Copy, &kernels.Call{Out: []storage.Array{dst}, In: []storage.Array{src}})
 }
 
-// packed calls use with a's elements without gaps: a, or a copy for the work that use issues.
+// withContiguous calls use with a contiguous array of a's elements: a itself, or a copy
+// that is valid for the work that use issues.
 func (d *Device) withContiguous(a storage.Array, use func(storage.Array) error) error {
 	return d.withContiguousMemory(a, func(dense storage.Array) error {
 		if dense.Data != a.Data {
@@ -58,7 +59,7 @@ func (d *Device) withContiguous(a storage.Array, use func(storage.Array) error) 
 	})
 }
 
-// unpacked calls use with an array without gaps for what is then a's elements.
+// intoContiguous calls use with a contiguous array to write, whose elements then become a's.
 func (d *Device) intoContiguous(a storage.Array, use func(storage.Array) error) error {
 	return d.withContiguousMemory(a, func(dense storage.Array) error {
 		if err := use(dense); err != nil || dense.Data == a.Data {
@@ -68,7 +69,7 @@ func (d *Device) intoContiguous(a storage.Array, use func(storage.Array) error) 
 	})
 }
 
-// dense calls use with a, or with scratch for its elements if it has gaps.
+// withContiguousMemory calls use with a if it is contiguous, else with workspace memory.
 func (d *Device) withContiguousMemory(a storage.Array, use func(storage.Array) error) error {
 	if a.Contiguous() {
 		return use(a)
@@ -79,7 +80,7 @@ func (d *Device) withContiguousMemory(a storage.Array, use func(storage.Array) e
 	})
 }
 
-// fetch copies elements without gaps, from this GPU or one that it reaches.
+// copyContiguous copies contiguous arrays, from this GPU or from a peer.
 func (d *Device) copyContiguous(dst, src storage.Array) error {
 	size := src.Type.Size()
 	there, n := src.Data.Device().(*Device), src.Len()*size
@@ -107,7 +108,8 @@ func (d *Device) copyContiguous(dst, src storage.Array) error {
 	return there.stream.waitStream(d.stream)
 }
 
-// reach lets d and another device touch each other's memory, if they can.
+// enablePeerAccess gives d and another device access to each other's memory, if the
+// hardware can.
 func (d *Device) enablePeerAccess(other *Device) (bool, error) {
 	for _, pair := range [2][2]*Device{{d, other}, {other, d}} {
 		if ok, err := pair[0].allowAccess(pair[1]); !ok {
@@ -117,10 +119,10 @@ func (d *Device) enablePeerAccess(other *Device) (bool, error) {
 	return true, nil
 }
 
-// share lets peer touch d's memory, if it can.
+// allowAccess gives peer access to d's memory, if the hardware can.
 func (d *Device) allowAccess(peer *Device) (bool, error) {
 	var can C.int
-	if err := d.check("ask who reaches it", C.h5_can_access_peer(&can, peer.handle, d.handle)); err != nil || can == 0 {
+	if err := d.check("query peer access", C.h5_can_access_peer(&can, peer.handle, d.handle)); err != nil || can == 0 {
 		return false, err
 	}
 	d.peers.mu.Lock()
@@ -128,7 +130,7 @@ func (d *Device) allowAccess(peer *Device) (bool, error) {
 	if d.peers.all[peer] {
 		return true, nil
 	}
-	if err := d.check(fmt.Sprintf("share memory with %v", peer), C.h5_pool_set_access(d.context, d.pool, peer.handle)); err != nil {
+	if err := d.check(fmt.Sprintf("allow access by %v", peer), C.h5_pool_set_access(d.context, d.pool, peer.handle)); err != nil {
 		return false, err
 	}
 	d.peers.all[peer] = true

@@ -11,13 +11,14 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// Pinned is host memory that devices copy from and to by themselves, while the
-// program goes on. It is a storage of the cpu like any other.
+// Pinned is page-locked host memory, for asynchronous copies. It is an ordinary storage
+// of the CPU otherwise.
 type Pinned struct{ bytes []byte }
 
 var _ storage.Host = (*Pinned)(nil)
 
-// Pin returns host memory for copies from and to any device. The collector frees it.
+// Pin allocates page-locked host memory for copies from and to any device. The garbage
+// collector frees it.
 func (d *Device) Pin(size int) (*Pinned, error) {
 	if size < 0 {
 		return nil, fmt.Errorf("%v: pin %d bytes: %w", d, size, storage.ErrState)

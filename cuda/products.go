@@ -10,7 +10,7 @@ import (
 	"github.com/h5dnn/h5dnn/kernels"
 )
 
-// Multiply is [kernels.Multiplier] by cuBLASLt.
+// Multiply implements [kernels.Multiplier] by cuBLASLt.
 func (d *Device) Multiply(p kernels.Product) (done bool, err error) {
 	v := &d.vendor
 	v.mu.Lock()
@@ -29,7 +29,7 @@ func (d *Device) Multiply(p kernels.Product) (done bool, err error) {
 	}
 	g.workspace, g.bytes = d.workspaceFor(choice)
 	code := C.h5_gemm_issue(d.context, handle, d.stream.handle, (*C.h5_gemm)(&g), choice)
-	if code == C.H5_CUBLAS_NOT_SUPPORTED { // by the algorithm that it chose
+	if code == C.H5_CUBLAS_NOT_SUPPORTED { // by the chosen algorithm
 		choice.state = C.H5_NONE
 	}
 	if choice.state == C.H5_NONE {
@@ -42,9 +42,9 @@ func (d *Device) Multiply(p kernels.Product) (done bool, err error) {
 // A gemm is a product as cuBLASLt has it.
 type gemm C.h5_gemm
 
-// gemmOf describes p, and reports whether cuBLASLt takes it. Its matrices are
-// column-major, and what is row-major is a transpose of such: z = x·y is computed as
-// zᵀ = yᵀ·xᵀ, and a bias for each column of z is one for each row of zᵀ.
+// gemmOf describes p, and reports whether cuBLASLt supports it. The library's matrices
+// are column-major, so z = x·y of row-major matrices is computed as zᵀ = yᵀ·xᵀ, and the
+// bias of a column of z is that of a row of zᵀ.
 func gemmOf(p kernels.Product, tf32 bool) (g gemm, ok bool) {
 	t, ok := gemmTypes[p.Type]
 	if !ok || p.Type == dtype.Float64 && p.Bias != 0 {
@@ -75,12 +75,12 @@ func epilogueOf(p kernels.Product) C.int {
 	return C.H5_EPILOGUE_BIAS
 }
 
-// transposed lays g out as zᵀ = yᵀ·xᵀ, if the matrices lie so.
+// transposed describes zᵀ = yᵀ·xᵀ, if the layouts allow it.
 func (g *gemm) transposed(p kernels.Product) bool {
 	return column(&g.a, flipped(p.Y), p.N, p.K) && column(&g.b, flipped(p.X), p.K, p.M) && column(&g.d, flipped(p.Z), p.N, p.M) && g.d.transposed == C.H5_OP_N
 }
 
-// direct lays g out as z = x·y.
+// direct describes z = x·y, if the layouts allow it.
 func (g *gemm) direct(p kernels.Product) bool {
 	return column(&g.a, p.X, p.M, p.K) && column(&g.b, p.Y, p.K, p.N) && column(&g.d, p.Z, p.M, p.N) && g.d.transposed == C.H5_OP_N
 }
@@ -90,8 +90,8 @@ func flipped(m kernels.Matrix) kernels.Matrix {
 	return m
 }
 
-// column describes the matrix m of so many rows and columns as a column-major one, or as
-// the transpose of one, and reports whether it is either.
+// column describes the rows × columns matrix m as a column-major matrix or as the
+// transpose of one, and reports whether it is either.
 func column(c *C.h5_matrix, m kernels.Matrix, rows, columns int) bool {
 	*c = C.h5_matrix{at: C.h5_address(m.Address), batch: C.int64_t(m.Batch)}
 	switch {
@@ -105,11 +105,11 @@ func column(c *C.h5_matrix, m kernels.Matrix, rows, columns int) bool {
 	return true
 }
 
-// dense reports whether lines of n elements, step apart, follow one another without
-// overlap, at a distance of lead. Where there is one of something, its stride does not matter.
+// dense reports whether lines of n elements at stride step do not overlap at a distance
+// of lead. The stride of an axis of size 1 does not matter.
 func dense(step, lead, n, lines int) bool { return (step == 1 || n == 1) && (lead >= n || lines == 1) }
 
-// lead is the distance between lines; a single one may leave it open.
+// lead returns the leading dimension; a single line may have any.
 func lead(stride, n, lines int) C.int64_t {
 	if lines == 1 {
 		return C.int64_t(n)
@@ -117,7 +117,7 @@ func lead(stride, n, lines int) C.int64_t {
 	return C.int64_t(stride)
 }
 
-// problem is g as far as the choice of an algorithm depends on it.
+// problem returns the part of g that the choice of an algorithm depends on.
 func (g gemm) problem() C.h5_gemm {
 	g.a.at, g.b.at, g.d.at, g.bias = alignment(g.a.at), alignment(g.b.at), alignment(g.d.at), alignment(g.bias)
 	return C.h5_gemm(g)

@@ -13,9 +13,9 @@ import (
 // warp: instructions that its warps issue, sectors of memory, and passes over shared memory.
 type cost struct{ issued, sectors, wavefronts float64 }
 
-// TestProductsCostLittle holds tiles to what they were measured to take when all that
+// TestInstructionCountsOfProducts holds tiles to what they were measured to take when all that
 // multiplies was loaded by 16 bytes and no element was located by a division.
-func TestProductsCostLittle(t *testing.T) {
+func TestInstructionCountsOfProducts(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Eager)[0]
 	defer d.AllowTF32(false)
 	w := of(64, 32, 3, 3)

@@ -12,26 +12,26 @@ import (
 	"github.com/h5dnn/h5dnn/kernels"
 )
 
-// A Profile counts what a device is asked for, and by whom.
+// A Profile counts a device's launches and copies, by their callers.
 type Profile struct {
 	device *Device
 	mu     sync.Mutex
-	rows   map[Row]*Row // by What and By
+	rows   map[Row]*Row // by Activity and Name
 }
 
-// A Row is what one asked for.
+// A Row counts one kind of activity of one caller.
 type Row struct {
-	// What is "launch", of an entry of the device code or a library's work; "copy", of elements to
-	// where they lie otherwise, most often without gaps; "upload", "download" or
-	// "move", between host and device or within devices; "record" and "replay", of a graph.
+	// Activity is "launch", of a kernel or a library call; "copy", of strided arrays by a
+	// kernel; "upload", "download" or "move", between host and device or within devices;
+	// "capture" or "replay", of a graph.
 	Activity string
-	Name     string // the entry, NVIDIA's library, what was recorded, or the function that asked: "tensor.(*Tensor).Item"
+	Name     string // the kernel's entry, the library, the graph's size, or the calling function: "tensor.(*Tensor).Item"
 	Count    int
 	Bytes    int // 0 for launches and replays
 }
 
-// Profile counts what d is asked for from now on, until Stop. Only the last
-// profile of a device counts. Launches in a recording count when they are recorded.
+// Profile starts counting on d, until Stop. Only the last profile of a device counts.
+// Launches of a graph are counted when it is captured.
 func (d *Device) Profile() *Profile {
 	p := &Profile{device: d, rows: map[Row]*Row{}}
 	d.profile.Store(p)
@@ -41,7 +41,7 @@ func (d *Device) Profile() *Profile {
 // Stop ends the counting.
 func (p *Profile) Stop() { p.device.profile.CompareAndSwap(p, nil) }
 
-// Rows returns what was counted so far, most bytes first, then most often.
+// Rows returns the counts so far, by bytes, then by number, in descending order.
 func (p *Profile) Rows() []Row {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -55,7 +55,7 @@ func (p *Profile) Rows() []Row {
 	return rows
 }
 
-// String is a table of the rows.
+// String formats the rows as a table.
 func (p *Profile) String() string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -70,7 +70,7 @@ func (p *Profile) String() string {
 	return b.String()
 }
 
-// note counts, if d is profiled. Without a name, by is who asked.
+// count adds one to a row, if d is profiled. Without a name it is counted for the caller.
 func (d *Device) count(what, by string, bytes int) {
 	p := d.profile.Load()
 	if p == nil {
@@ -91,18 +91,18 @@ func (d *Device) count(what, by string, bytes int) {
 	r.Bytes += bytes
 }
 
-// noteCopy counts a call of the kernel that copies.
+// countCopy counts a call of the copy kernel.
 func (d *Device) countCopy(k *kernels.Kernel, c *kernels.Call) {
 	if k == kernels.Copy && len(c.Out) == 1 {
 		d.count("copy", "", c.Out[0].Len()*c.Out[0].Type.Size())
 	}
 }
 
-// carriers are functions of other packages that only pass on what was asked for.
+// forwarders are functions of other packages that only forward a call.
 var forwarders = map[string]bool{"Run": true, "run": true, "Compute": true, "compute": true, "Read": true}
 
-// asker returns the function on whose behalf the device was called: the first
-// one outside of the packages that carry arrays to devices.
+// callerName returns the function on whose behalf the device was called: the first one
+// outside of the packages that forward calls to devices.
 func callerName() string {
 	pcs := make([]uintptr, 64)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])

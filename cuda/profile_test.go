@@ -12,7 +12,7 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-func TestProfilesSayWhoAsked(t *testing.T) {
+func TestProfilesNameCallers(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Deferred)[0]
 	x := numbers(t, d, 6)
 	p := d.Profile()

@@ -16,8 +16,7 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// A Program is device code of one's own. Each device compiles it when it first
-// runs there.
+// A Program is user-written device code. It is compiled for each device on first use.
 type Program struct {
 	name   string
 	text   func(capability int) (ptx string, err error)
@@ -25,19 +24,18 @@ type Program struct {
 	loaded map[*Device]*module
 }
 
-// CUDA returns the program of a source in CUDA C++, which NVRTC compiles under the
-// given options of its own. The name is that of the file in messages. Entries are
-// declared extern "C" __global__.
+// CUDA returns a program of CUDA C++ source, compiled by NVRTC with the given options.
+// The name is the file name in messages. Kernels are declared extern "C" __global__.
 func CUDA(name, source string, options ...string) *Program {
 	return &Program{name: name, text: func(capability int) (string, error) { return Compile(name, source, capability, options...) }}
 }
 
-// PTX returns the program of PTX, for GPUs that are not older than what that targets.
+// PTX returns a program of PTX, for GPUs no older than its target.
 func PTX(name, text string) *Program {
 	return &Program{name: name, text: func(int) (string, error) { return text, nil }}
 }
 
-// on returns the program compiled for d.
+// load returns the program compiled for d.
 func (p *Program) load(d *Device) (*module, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -59,38 +57,38 @@ func (p *Program) load(d *Device) (*module, error) {
 	return m, nil
 }
 
-// A Function is how an entry of a program is used as a kernel.
+// A Function describes how an entry of a program is launched as a kernel.
 type Function struct {
 	Program *Program
-	// Entry is its name, in which %v is the type of the first operand: of
-	// "softsign_%v" there is softsign_float32 and what else the program has.
+	// Entry is its name; %v stands for the type of the first operand, as in
+	// "softsign_%v", which selects softsign_float32 for float32.
 	Entry string
-	// Args returns an entry's arguments for a call: an array is the address of
-	// its first element, a number is itself, of its own size, up to 8 bytes. If it is nil,
-	// they are all outputs, all inputs, and an int64, how many elements the first output has.
+	// Args returns the entry's arguments for a call: an array is passed as the address of
+	// its first element, a number by value in its own size, up to 8 bytes. If Args is nil,
+	// the arguments are all outputs, all inputs, and an int64, the number of elements of
+	// the first output.
 	Args func(c *kernels.Call) []any
-	// Grid returns how the call is divided. If it is nil, there is a thread for
-	// each element of the first output, up to 2^16 blocks of 256.
+	// Grid returns the launch configuration. If it is nil, there is one thread for each
+	// element of the first output, up to 2^16 blocks of 256.
 	Grid func(c *kernels.Call) Grid
-	// Strided is whether the entry takes arrays that lie anyhow, told by Args.
-	// If it is not, operands that are not row-major without gaps are an error.
+	// Strided is whether the entry handles strided operands, whose strides Args passes
+	// on. If it is false, operands that are not contiguous are an error.
 	Strided bool
 }
 
-// A Grid is how many threads run an entry, and the bytes of shared memory that
-// each block gets beyond what the entry declares.
+// A Grid is a launch configuration. Shared is the dynamic shared memory of a block, in bytes.
 type Grid struct {
 	Blocks, Threads [3]uint32
 	Shared          uint32
 }
 
-// Kernel returns the function as a kernel of that name. It has no side on the
-// CPU until its Plain is set.
+// Kernel returns the function as a kernel of the given name. It does not run on the CPU
+// unless its Plain is set.
 func (f Function) Kernel(name string) *kernels.Kernel {
 	return &kernels.Kernel{Name: name, CUDA: func(g kernels.GPU, c *kernels.Call) error {
 		s, ok := streamFor(g)
 		if !ok {
-			return fmt.Errorf("%s: %v is no device of package cuda: %w", name, g, storage.ErrDevice)
+			return fmt.Errorf("%s: %v is not a device of package cuda: %w", name, g, storage.ErrDevice)
 		}
 		if err := f.launch(s, c); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
@@ -99,7 +97,7 @@ func (f Function) Kernel(name string) *kernels.Kernel {
 	}}
 }
 
-// streamOf returns the stream that g launches on.
+// streamFor returns the stream that g launches on.
 func streamFor(g kernels.GPU) (*Stream, bool) {
 	switch g := g.(type) {
 	case *Device:
@@ -135,7 +133,7 @@ func (f Function) launch(s *Stream, c *kernels.Call) error {
 	if err != nil {
 		return err
 	}
-	defer runtime.KeepAlive(args) // arrays that are no operands
+	defer runtime.KeepAlive(args) // arrays that are not operands
 	d.count("launch", entry, 0)
 	return d.check("launch "+entry, packed.launch(s, function, grid))
 }
@@ -147,7 +145,7 @@ func first(c *kernels.Call) storage.Array {
 	return c.Out[0]
 }
 
-// check finds operands that the function cannot have.
+// check returns an error for operands that the function does not take.
 func (f Function) check(d *Device, c *kernels.Call) error {
 	if len(c.Out) == 0 {
 		return fmt.Errorf("no outputs: %w", storage.ErrState)
@@ -157,7 +155,7 @@ func (f Function) check(d *Device, c *kernels.Call) error {
 	}
 	for _, a := range slices.Concat(c.Out, c.In) {
 		if !a.Contiguous() {
-			return fmt.Errorf("%v has strides %v, and the entry takes none; copy it first: %w", a, a.Stride, storage.ErrState)
+			return fmt.Errorf("%v has strides %v; the entry takes contiguous arrays, copy it first: %w", a, a.Stride, storage.ErrState)
 		}
 	}
 	return nil
@@ -183,7 +181,7 @@ func (f Function) argsOf(c *kernels.Call) (args []any) {
 	return append(args, int64(c.Out[0].Len()))
 }
 
-// packedArgs is arguments as C takes them: values in slots of eight bytes.
+// kernelArgs are arguments as C takes them: each value in a slot of eight bytes.
 type kernelArgs struct {
 	slots []uint64
 	sizes []int
@@ -206,7 +204,7 @@ func packArgs(d *Device, args []any) (p kernelArgs, err error) {
 		p.slots, p.sizes = append(p.slots, binary.NativeEndian.Uint64(slot[:])), append(p.sizes, size)
 	}
 	if len(p.slots) > C.H5_MAX_ARGUMENTS {
-		return p, fmt.Errorf("%d arguments; at most %d are passed: %w", len(args), C.H5_MAX_ARGUMENTS, storage.ErrState)
+		return p, fmt.Errorf("%d arguments; want at most %d: %w", len(args), C.H5_MAX_ARGUMENTS, storage.ErrState)
 	}
 	return p, nil
 }

@@ -1,4 +1,4 @@
-/* Launches of code whose parameters are many. */
+/* Launches of kernels with several parameters. */
 #ifndef H5_PROGRAM_H
 #define H5_PROGRAM_H
 
@@ -6,8 +6,8 @@
 
 enum { H5_MAX_ARGUMENTS = 64 };
 
-/* Launches a function on a grid of blocks, threads and shared memory, with arguments that lie in slots of
- * eight bytes, the first bytes of which are the value. Beyond 48 KiB, shared memory has to be asked for. */
+/* Launches a function; g holds the grid size, the block size and the dynamic shared memory. Each argument
+ * is stored at the start of a slot of eight bytes. Dynamic shared memory must be enabled by an attribute. */
 static inline h5_result h5_launch_args(h5_handle c, h5_handle f, const uint32_t *g, h5_handle s, uint64_t *slots, int count) {
 	void *params[H5_MAX_ARGUMENTS];
 	for (int i = 0; i < count; i++)

@@ -71,8 +71,8 @@ func TestProgramsRunInEveryType(t *testing.T) {
 	})
 }
 
-// TestProgramsRunBesideTheDevicesOwn stream.
-func TestProgramsRunBesideTheDevicesOwn(t *testing.T) {
+// TestProgramsRunOnOtherStreams stream.
+func TestProgramsRunOnOtherStreams(t *testing.T) {
 	softsign := cuda.Function{Program: cuda.PTX("softsign.ptx", testdata(t, "softsign.ptx")), Entry: "softsign_%v"}.Kernel("own")
 	eachSchedule(t, func(t *testing.T, gpus [2]*cuda.Device) {
 		d := gpus[0]
@@ -94,9 +94,9 @@ func TestProgramsRunBesideTheDevicesOwn(t *testing.T) {
 	})
 }
 
-// TestArgumentsAreTheEntrys holds arguments to the sizes that the code declares,
+// TestArgumentsAreCheckedAgainstTheEntry holds arguments to the sizes that the code declares,
 // and passes those of one byte as well.
-func TestArgumentsAreTheEntrys(t *testing.T) {
+func TestArgumentsAreCheckedAgainstTheEntry(t *testing.T) {
 	gpus := cudatest.Devices(t, cudatest.Deferred)
 	d, there := gpus[0], gpus[1]
 	program := cuda.PTX("softsign.ptx", testdata(t, "softsign.ptx"))
@@ -130,8 +130,8 @@ func TestArgumentsAreTheEntrys(t *testing.T) {
 	}
 }
 
-// TestLaunchesAskForSharedMemory, of which a kernel has 48 KiB otherwise.
-func TestLaunchesAskForSharedMemory(t *testing.T) {
+// TestLaunchesSetDynamicSharedMemory, of which a kernel has 48 KiB otherwise.
+func TestLaunchesSetDynamicSharedMemory(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Eager)[0]
 	x := numbers(t, d, 4)
 	for _, shared := range []uint32{0, 48 << 10, 100 << 10, 300 << 10} {
@@ -203,9 +203,9 @@ func TestSourcesAreCompiled(t *testing.T) {
 
 var nvrtc = flag.Bool("nvrtc", false, "have NVRTC compile all kernels, which takes a minute")
 
-// TestKernelsAreNVRTCsToo holds the kernels that ship to what NVRTC compiles as well,
+// TestNVRTCCompilesAllKernels holds the kernels that ship to what NVRTC compiles as well,
 // and the interpreter to knowing all that it makes of them.
-func TestKernelsAreNVRTCsToo(t *testing.T) {
+func TestNVRTCCompilesAllKernels(t *testing.T) {
 	if !*nvrtc {
 		t.Skip("takes a minute; make nvrtc does it")
 	}
@@ -234,8 +234,8 @@ func TestKernelsAreNVRTCsToo(t *testing.T) {
 	}
 }
 
-// TestSourcesMayUseWarps, and halves of them.
-func TestSourcesMayUseWarps(t *testing.T) {
+// TestSourcesMayUseWarpShuffles, and halves of them.
+func TestSourcesMayUseWarpShuffles(t *testing.T) {
 	compiled(t)
 	const source = `extern "C" __global__ void halves(double *y, const double *x, long long n) {
 	float sum = threadIdx.x < n ? (float)x[threadIdx.x] : 0.f;
@@ -263,7 +263,7 @@ func TestSourcesMayUseWarps(t *testing.T) {
 	})
 }
 
-func TestCompilersAreHeard(t *testing.T) {
+func TestCompilerMessagesAreReturned(t *testing.T) {
 	compiled(t)
 	d := cudatest.Devices(t, cudatest.Eager)[0]
 	bad := cuda.Function{Program: cuda.CUDA("bad.cu", "extern \"C\" __global__ void f(float *y) {\n\ty[0] = frobnicate(1);\n}\n"), Entry: "f"}

@@ -8,14 +8,13 @@ import (
 	"unsafe"
 )
 
-// staging is pinned memory that uploads pass through, a ring of slots, so that
-// neither the caller nor the device waits for the other: only who finds all
-// slots full waits, for the oldest. The driver's own way of copying memory that
-// is not pinned may wait for the stream.
+// staging is a ring of pinned buffers that uploads pass through, so that an upload
+// returns without waiting for the device unless all buffers are in flight. The driver's
+// own copy of memory that is not pinned may wait for the stream.
 type staging struct {
 	mu      sync.Mutex
 	buffers [stagingSlots]stagingBuffer
-	next    int // the slot that is being filled
+	next    int // the buffer that is being filled
 }
 
 const (
@@ -23,7 +22,7 @@ const (
 	stagingBytes = 2 << 20 // of each
 )
 
-// A slot is filled by one upload or several, and full until they are done.
+// A stagingBuffer holds one or several uploads until they have completed.
 type stagingBuffer struct {
 	memory *Pinned // nil before its first use
 	done   *Event
@@ -49,7 +48,7 @@ func (g *staging) upload(d *Device, address uint64, src []byte) error {
 	return nil
 }
 
-// room returns a slot that has any.
+// freeBuffer returns a buffer that has free space.
 func (g *staging) freeBuffer(d *Device) (*stagingBuffer, error) {
 	s := &g.buffers[g.next]
 	if s.memory == nil {

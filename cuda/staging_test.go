@@ -9,9 +9,9 @@ import (
 	"github.com/h5dnn/h5dnn/cuda/cudatest"
 )
 
-// TestUploadsOfAnySizeArrive although what they are from changes at once: more
+// TestUploadsOfAnySize although what they are from changes at once: more
 // than the ring holds, and many that share a slot.
-func TestUploadsOfAnySizeArrive(t *testing.T) {
+func TestUploadsOfAnySize(t *testing.T) {
 	eachSchedule(t, func(t *testing.T, gpus [2]*cuda.Device) {
 		d, r := gpus[0], rand.New(rand.NewPCG(7, 8))
 		const size = 20 << 20

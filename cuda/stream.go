@@ -12,21 +12,21 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// A Stream is work of a device, done in the order in which it was issued.
+// A Stream is a queue of work on a device, which runs in the order of issue.
 type Stream struct {
 	device *Device
 	handle C.h5_handle
 }
 
-// NewStream returns a stream that runs beside the device's own. Close it.
+// NewStream returns a stream that runs concurrently with the device's own. Close it.
 func (d *Device) NewStream() (*Stream, error) {
 	s := &Stream{device: d}
-	return s, d.check("make a stream", C.h5_stream(d.context, &s.handle))
+	return s, d.check("create a stream", C.h5_stream(d.context, &s.handle))
 }
 
-// Close ends the stream once its work is done.
+// Close destroys the stream once its work is done.
 func (s *Stream) Close() error {
-	return s.device.check("close a stream", C.h5_stream_destroy(s.device.context, s.handle))
+	return s.device.check("destroy a stream", C.h5_stream_destroy(s.device.context, s.handle))
 }
 
 // Sync waits for all work issued to s.
@@ -34,12 +34,12 @@ func (s *Stream) Sync() error {
 	return s.device.check("wait", C.h5_stream_sync(s.device.context, s.handle))
 }
 
-// After makes all work that is issued to s from now on wait for e.
+// WaitEvent makes all work issued to s from now on wait for e.
 func (s *Stream) WaitEvent(e *Event) error {
 	return s.device.check("wait for an event", C.h5_stream_wait_event(s.device.context, s.handle, e.handle))
 }
 
-// follow is After for all that other was given so far.
+// waitStream makes s wait for all work issued to other so far.
 func (s *Stream) waitStream(other *Stream) error {
 	e, err := other.device.NewEvent()
 	if err != nil {
@@ -48,8 +48,8 @@ func (s *Stream) waitStream(other *Stream) error {
 	return errors.Join(e.Record(other), s.WaitEvent(e), e.Close())
 }
 
-// Upload copies the first bytes of src to dst, from offset on. It returns before
-// that is done: until then, src must not change and both must be kept.
+// Upload copies the first bytes of src to dst at offset, asynchronously: until the copy is
+// done, src must not change and both must be kept reachable.
 func (s *Stream) Upload(dst storage.Storage, offset int, src *Pinned, bytes int) error {
 	m, err := s.device.memoryRange("upload to", dst, offset, bytes)
 	if err != nil || bytes == 0 {
@@ -64,7 +64,7 @@ func (s *Stream) Upload(dst storage.Storage, offset int, src *Pinned, bytes int)
 	return s.device.upload(s, m.address+uint64(offset), src.bytes[:bytes])
 }
 
-// Download copies bytes of src, from offset on, to the beginning of dst, as Upload does.
+// Download copies bytes of src at offset to the beginning of dst, asynchronously.
 func (s *Stream) Download(dst *Pinned, src storage.Storage, offset, bytes int) error {
 	m, err := s.device.memoryRange("download from", src, offset, bytes)
 	if err != nil || bytes == 0 {

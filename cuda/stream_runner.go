@@ -9,43 +9,43 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// A lane is a device whose kernels run on another stream than its own.
+// A streamRunner is a device whose kernels are launched on a stream other than its own.
 type streamRunner struct {
 	kernels.GPU
 	stream *Stream
 }
 
-// Run launches a kernel on s, beside the device's own stream: events put the two
-// in order, and operands must be kept until it is done.
+// Run launches a kernel on s, concurrently with the device's own stream: order the two
+// by events, and keep the operands reachable until the kernel is done.
 func (s *Stream) Run(k *kernels.Kernel, c *kernels.Call) error {
 	return s.device.run(streamRunner{s.device, s}, k, c)
 }
 
-// run launches a kernel by one of d's ways.
+// run launches a kernel on d itself or on one of its streams.
 func (d *Device) run(way kernels.GPU, k *kernels.Kernel, c *kernels.Call) error {
 	if k.CUDA == nil {
-		return fmt.Errorf("%s: has no CUDA side; move its operands to cpu: %w", k.Name, storage.ErrDevice)
+		return fmt.Errorf("%s: not implemented on GPUs; move its operands to cpu: %w", k.Name, storage.ErrDevice)
 	}
 	defer runtime.KeepAlive(c)
 	d.countCopy(k, c)
 	if g := d.capturing.Load(); g != nil && g.stream == d.stream && way == kernels.GPU(d) {
 		err := g.dependencies.run(c, func() error { return k.CUDA(way, c) })
-		g.fail(err) // what is issued next would not know what to come after
+		g.fail(err) // the dependencies of later work are unknown now
 		return err
 	}
 	return k.CUDA(way, c)
 }
 
-// Home returns the device.
+// Home returns the device that the stream belongs to.
 func (l streamRunner) Home() storage.Device { return l.stream.device }
 
-// Launch starts an entry on the stream.
+// Launch launches an entry on the stream.
 func (l streamRunner) Launch(entry string, blocks [3]uint32, threads uint32, args []byte) error {
 	return l.stream.device.launch(l.stream, entry, blocks, threads, args)
 }
 
-// Scratch lends the device's memory: use comes after all work of the device's own
-// stream, and before what that is given later.
+// Workspace provides the device's workspace memory. What use issues runs after all work
+// issued to the device's own stream before, and before all that is issued to it later.
 func (l streamRunner) Workspace(bytes int, use func(address uint64) error) error {
 	own := l.stream.device.stream
 	return own.device.Workspace(bytes, func(address uint64) error {

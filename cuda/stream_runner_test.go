@@ -11,9 +11,9 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// TestStreamsRunKernelsBesideTheDevicesOwn: a sum, which takes scratch memory that
+// TestStreamsRunKernelsConcurrently: a sum, which takes scratch memory that
 // the device's own stream takes as well, with and without waiting for its input.
-func TestStreamsRunKernelsBesideTheDevicesOwn(t *testing.T) {
+func TestStreamsRunKernelsConcurrently(t *testing.T) {
 	eachSchedule(t, func(t *testing.T, gpus [2]*cuda.Device) {
 		d := gpus[0]
 		side, err := d.NewStream()
@@ -46,8 +46,8 @@ func TestStreamsRunKernelsBesideTheDevicesOwn(t *testing.T) {
 	})
 }
 
-// TestStreamsWaitForScratchMemory that the device's own stream was lent before.
-func TestStreamsWaitForScratchMemory(t *testing.T) {
+// TestStreamsWaitForTheWorkspace that the device's own stream was lent before.
+func TestStreamsWaitForTheWorkspace(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Deferred)[0]
 	side, err := d.NewStream()
 	if err != nil {
@@ -70,7 +70,7 @@ func TestStreamsWaitForScratchMemory(t *testing.T) {
 	runtime.KeepAlive(x.Data)
 }
 
-func TestStreamsTakeTheirDevicesMemoryOnly(t *testing.T) {
+func TestStreamsRefuseMemoryOfOtherDevices(t *testing.T) {
 	eachSchedule(t, func(t *testing.T, gpus [2]*cuda.Device) {
 		side, err := gpus[1].NewStream()
 		if err != nil {
@@ -87,7 +87,7 @@ func TestStreamsTakeTheirDevicesMemoryOnly(t *testing.T) {
 	})
 }
 
-func TestGeometryIsTheCallers(t *testing.T) {
+func TestLaunchConfigurationIsTheCallers(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Eager)[0]
 	x := ones(t, d, 4000) // 1000 packs of four
 	call := &kernels.Call{Out: []storage.Array{x}, In: []storage.Array{x}}
@@ -116,9 +116,9 @@ func TestGeometryIsTheCallers(t *testing.T) {
 	}
 }
 
-// TestMemoryIsTheDevicesStreamsFirst: what another stream writes to memory before the
+// TestNewMemoryBelongsToTheDevicesStream: what another stream writes to memory before the
 // device's own has come to where it was allocated is lost, unless it waits for that.
-func TestMemoryIsTheDevicesStreamsFirst(t *testing.T) {
+func TestNewMemoryBelongsToTheDevicesStream(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Deferred)[0]
 	pinned, err := d.Pin(4)
 	if err != nil {

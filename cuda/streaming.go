@@ -7,16 +7,15 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// What package storage calls a queue is a stream, and a mark an event.
 var _ storage.AsyncDevice = (*Device)(nil)
 
-// Pinned is Pin, for those who do not know this package.
+// AllocPinned is Pin, for [storage.AsyncDevice].
 func (d *Device) AllocPinned(size int) (storage.Host, error) { return d.Pin(size) }
 
-// Work returns the stream that kernels and copies of d are issued to.
+// ComputeStream returns the stream that kernels and copies of d are issued to.
 func (d *Device) ComputeStream() storage.Stream { return queue{d.stream} }
 
-// OpenStream returns a stream beside it. Close it.
+// OpenStream is NewStream, for [storage.AsyncDevice].
 func (d *Device) OpenStream() (storage.Stream, error) {
 	s, err := d.NewStream()
 	return queue{s}, err
@@ -28,12 +27,12 @@ func (d *Device) OpenEvent() (storage.Event, error) {
 	return mark{e}, err
 }
 
-// Available waits, and returns how many bytes of the device's memory are free.
+// FreeMemory waits for the device and returns the free bytes of its memory.
 func (d *Device) FreeMemory() (int, error) {
 	if err := d.ready(); err != nil {
 		return 0, err
 	}
-	if err := d.refuseDuringCapture("ask for free memory"); err != nil {
+	if err := d.refuseDuringCapture("query free memory"); err != nil {
 		return 0, err
 	}
 	bytes, _, err := d.trimPool()

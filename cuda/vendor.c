@@ -1,6 +1,6 @@
 #include "vendor.h"
 
-/* Goes on with the next call unless one has failed. */
+/* Makes a call unless an earlier one has failed. */
 #define TRY(call) \
 	do { \
 		if (status == 0) \
@@ -48,8 +48,8 @@ static h5_status prefer(h5_object preference, int attribute, uint32_t value) {
 /* The largest power of two, up to 256, that divides an address. */
 static uint32_t alignment(h5_address at) { return (uint32_t)((at | 256) & -(at | 256)); }
 
-/* Split sums may only be added up in the workspace, in an order of their own: then results depend
- * on nothing but the problem. */
+/* Split-k partial sums may only be reduced in the workspace, in a fixed order, so that results are
+ * deterministic. */
 static h5_status choose(gemm *o, h5_object handle, const h5_gemm *g, h5_choice *choice) {
 	h5_heuristic best = {.state = H5_CUBLAS_NOT_SUPPORTED};
 	uint64_t bytes = g->bytes;
@@ -110,7 +110,7 @@ static h5_status image(h5_object *made, int type, const h5_image *i) {
 	return status;
 }
 
-/* Relu of a NaN is a NaN, as everywhere. */
+/* ReLU propagates NaN. */
 static h5_status epilogue(convolution *o, const h5_convolution *g) {
 	int channels = g->weights[0];
 	h5_image bias = {.size = {1, channels, 1, 1}, .stride = {channels, 1, 1, 1}};
@@ -146,8 +146,8 @@ static h5_status candidates(convolution *o, h5_object handle, int kind, int *cou
 	}
 }
 
-/* The first, which is the fastest, that is deterministic, fits, and runs under the math that was
- * asked for. */
+/* Selects the first, fastest, algorithm that is deterministic, fits the workspace and has the
+ * requested math type. */
 static h5_status select_algorithm(convolution *o, h5_object handle, const h5_convolution *g, h5_choice *choice) {
 	h5_candidate found[H5_DNN_ALGORITHMS];
 	int count = 0;

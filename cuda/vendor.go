@@ -11,8 +11,8 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// vendor is NVIDIA's libraries as one device uses them. An algorithm is chosen
-// once for each problem, and kept: results do not change from call to call.
+// vendor is one device's use of NVIDIA's libraries. An algorithm is chosen once for each
+// problem and cached, so that results do not change from call to call.
 type vendor struct {
 	mu        sync.Mutex
 	off       bool
@@ -28,12 +28,12 @@ var (
 	_ kernels.Rounder    = (*Device)(nil)
 )
 
-// workspaceBytes is what NVIDIA advises for its fastest GPUs. It is allocated
-// before it is needed, since recorded work must not allocate.
+// workspaceBytes is what NVIDIA advises for its fastest GPUs. It is allocated in advance,
+// because captured work must not allocate.
 const workspaceBytes = 32 << 20
 
-// UseLibraries sets whether d leaves products of matrices and convolutions to
-// NVIDIA's libraries, where they are found. It does, unless it is told not to.
+// UseLibraries sets whether d computes matrix products and convolutions by NVIDIA's
+// libraries, where they are found. The default is true.
 func (d *Device) UseLibraries(use bool) {
 	d.vendor.mu.Lock()
 	defer d.vendor.mu.Unlock()
@@ -41,8 +41,8 @@ func (d *Device) UseLibraries(use bool) {
 }
 
 // AllowTF32 sets whether the factors of float32 products may be rounded to 10 bits of
-// mantissa, which is several times as fast, by those libraries and by own kernels on
-// GPUs of compute capability 8.0 and above. They may not, unless it is told so.
+// mantissa, which is several times faster, by those libraries and by own kernels on GPUs
+// of compute capability 8.0 and above. The default is false.
 func (d *Device) AllowTF32(allow bool) {
 	d.vendor.mu.Lock()
 	defer d.vendor.mu.Unlock()
@@ -56,7 +56,7 @@ func (d *Device) RoundsToTF32() bool {
 	return d.vendor.tf32
 }
 
-// open returns the device's handle for a library, or 0 where that is missing or
+// handle returns the device's handle of a library, or 0 if the library is missing or
 // turned off. The lock is held.
 func (v *vendor) handle(d *Device, index int) (C.h5_object, error) {
 	l := libraries[index]
@@ -71,7 +71,7 @@ func (v *vendor) handle(d *Device, index int) (C.h5_object, error) {
 	return v.handles[index], nil
 }
 
-// start makes a handle, and the workspace that all of them share.
+// start creates a handle, and the workspace that all handles share.
 func (v *vendor) start(d *Device, index int, l Library) (err error) {
 	defer func() {
 		if err != nil {
@@ -93,7 +93,7 @@ func (v *vendor) start(d *Device, index int, l Library) (err error) {
 	return status("start", C.h5_cublas_create(d.context, handle), ltText)
 }
 
-// choice returns what is known of the algorithm for a problem.
+// choice returns the cached choice of an algorithm for a problem.
 func (v *vendor) choice(problem any) *C.h5_choice {
 	if v.choices == nil {
 		v.choices = map[any]*C.h5_choice{}
@@ -104,8 +104,8 @@ func (v *vendor) choice(problem any) *C.h5_choice {
 	return v.choices[problem]
 }
 
-// room returns the workspace, if the algorithm needs it or is to be chosen: work
-// that shares it has to be done in order.
+// workspaceFor returns the workspace if the algorithm needs it or is still to be chosen.
+// Work that shares the workspace is serialized.
 func (d *Device) workspaceFor(choice *C.h5_choice) (workspace C.h5_address, bytes C.size_t) {
 	if choice.state == C.H5_CHOSEN && choice.needs == 0 {
 		return 0, 0
@@ -113,18 +113,18 @@ func (d *Device) workspaceFor(choice *C.h5_choice) (workspace C.h5_address, byte
 	return C.h5_address(d.Address(d.vendor.workspace)), workspaceBytes
 }
 
-// status returns a library's answer as an error, or nil.
+// status returns a library's status code as an error, or nil.
 func status(act string, code C.h5_status, text func(C.h5_status) *C.char) error {
 	switch code {
 	case 0:
 		return nil
 	case C.H5_NO_CONTEXT:
-		return fmt.Errorf("%s: the device's context cannot be entered", act)
+		return fmt.Errorf("%s: the device's context cannot be made current", act)
 	}
 	return fmt.Errorf("%s: %s (%d)", act, C.GoString(text(code)), code)
 }
 
-// said is status of an act of d.
+// checkLibrary is status for an act of d.
 func (d *Device) checkLibrary(act string, code C.h5_status, text func(C.h5_status) *C.char) error {
 	if err := status(act, code, text); err != nil {
 		return fmt.Errorf("%v: %w", d, err)

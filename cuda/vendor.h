@@ -1,6 +1,6 @@
-/* Whole products and convolutions by cuBLASLt and cuDNN, one call of C each: descriptors are made,
- * used and freed; only the choice of an algorithm, which takes long, is kept by the caller, and
- * made when a problem is first issued: state is then H5_NONE if nothing was. */
+/* Matrix products by cuBLASLt and convolutions by cuDNN, one C call each. A call creates, uses and
+ * destroys its descriptors. The choice of an algorithm, which is slow, is made at a problem's first
+ * call and cached by the caller; its state is H5_NONE if there is no algorithm. */
 #ifndef H5_VENDOR_H
 #define H5_VENDOR_H
 
@@ -10,7 +10,7 @@ enum { H5_UNDECIDED, H5_CHOSEN, H5_NONE };
 
 typedef struct {
 	int state;
-	h5_algorithm algorithm; /* cuDNN's, which are numbers, in data[0] */
+	h5_algorithm algorithm; /* cuDNN's number is in data[0] */
 	size_t needs; /* bytes of workspace */
 } h5_choice;
 
@@ -31,7 +31,7 @@ typedef struct {
 
 h5_status h5_gemm_issue(h5_handle context, h5_object handle, h5_handle stream, const h5_gemm *g, h5_choice *choice);
 
-/* An array of images: its sizes and strides in elements, of N, C, H, W. */
+/* An (N,C,H,W) array: its sizes, and its strides in elements. */
 typedef struct {
 	h5_address at;
 	int size[4], stride[4];
@@ -51,7 +51,7 @@ typedef struct {
 
 h5_status h5_convolution_issue(h5_handle context, h5_object handle, h5_handle stream, const h5_convolution *g, h5_choice *choice);
 
-enum { H5_NO_CONTEXT = -1 }; /* a status of our own: the device's context cannot be entered */
+enum { H5_NO_CONTEXT = -1 }; /* not a library's: the device's context cannot be made current */
 
 static inline h5_status h5_cublas_create(h5_handle context, h5_object *handle) {
 	return h5_set_context(context) ? H5_NO_CONTEXT : h5_library.cublasLtCreate(handle);

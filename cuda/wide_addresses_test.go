@@ -37,9 +37,9 @@ func scattered(t *testing.T, d *cuda.Device, host storage.Array) (a storage.Arra
 	return a, rows
 }
 
-// TestElementsMayLieFarApart runs kernels on matrices of two rows that 32 bits do not
+// TestStridesBeyond32Bits runs kernels on matrices of two rows that 32 bits do not
 // lead from one to the other, and reads what they have written row by row.
-func TestElementsMayLieFarApart(t *testing.T) {
+func TestStridesBeyond32Bits(t *testing.T) {
 	if cudatest.RealGPU() {
 		t.Skip("addresses are the driver's there")
 	}

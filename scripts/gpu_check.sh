@@ -35,7 +35,7 @@ objdump -T $to/h5dnn $to/bench $to/tests/*/test $to/lib/* | grep -o 'GLIBC_[0-9.
 mnist=../shared/data/mnist.h5
 if [ -f $mnist ]; then cp $mnist $to/data/; else echo "gpu-check: no $mnist: digits are trained on, and rows about MNIST will be missing"; fi
 cp testdata/digits.h5 $to/data/
-(cd $to/tests/cuda && ./test -test.run TestBitsAreTheInterpreters -record recorded >/dev/null)
+(cd $to/tests/cuda && ./test -test.run TestGPUMatchesInterpreter -record recorded >/dev/null)
 git log -1 --format=%h >$to/commit
 cp bench/gpu/run.sh $to/
 # The programs have much in common, code for GPUs first of all, which xz sees if its window holds them.

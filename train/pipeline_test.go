@@ -203,10 +203,10 @@ func (m flawedMark) Wait() error {
 // Since leaves it to the data to tell.
 func (flawedMark) Since(storage.Event) (time.Duration, bool, error) { return 0, false, nil }
 
-// TestMissingWaitsAreSeen leaves out each wait of the pipeline: results must
+// TestMissingWaitsAreDetected leaves out each wait of the pipeline: results must
 // differ, or training fail, where work is done as late as may be; or else the
 // wait is not needed, or its absence would not be noticed.
-func TestMissingWaitsAreSeen(t *testing.T) {
+func TestMissingWaitsAreDetected(t *testing.T) {
 	gpu := cudatest.Devices(t, cudatest.Deferred)[0]
 	train.OnlyAtTheEnd(t)
 	for _, w := range ways {

@@ -131,7 +131,7 @@ func TestTooLittleMemoryNamesWaysOut(t *testing.T) {
 				if !errors.Is(err, storage.ErrMemory) || strings.Contains(err.Error(), "--resident no") != (w.resident == "yes") {
 					t.Fatalf("error %v", err)
 				}
-				for _, part := range []string{"cuda:0: allocate ", "arrays hold ", "a --batch below 32", "--precision bf16"} {
+				for _, part := range []string{"cuda:0: allocate ", "arrays use ", "a --batch below 32", "--precision bf16"} {
 					if !strings.Contains(err.Error(), part) {
 						t.Errorf("error %v; want %q in it", err, part)
 					}

@@ -63,7 +63,7 @@ gpu() {
 	shift 3
 	step "$title" "${LIMIT:-60}" env -C "$here/tests/$package" H5DNN_TEST_GPU="${REAL-1}" ./test -test.run "$tests" "$@"
 }
-gpu "Every kernel, beside the interpreter: the same bits, but where a GPU may choose them" cuda '^TestBitsAreTheInterpreters$' -test.v -parity recorded
+gpu "Every kernel, beside the interpreter: the same bits except where a GPU may choose them" cuda '^TestGPUMatchesInterpreter$' -test.v -compare recorded
 gpu "Every kernel, beside plain loops on the CPU" cuda '^TestKernelsAgreeWithPlainLoops$|^TestKernelsRunInOrder$|^TestMoreThan2GiElements$|^TestEventsOrderStreams$'
 gpu "Products and convolutions by NVIDIA's libraries, where they are found, beside plain loops" cuda '^TestLibrariesAgreeWithPlainLoops$'
 gpu "Every operation and its derivative, beside the CPU in float64" tensor '^TestDevicesAgree$|^TestDevicesTakeEmptyBatches$'

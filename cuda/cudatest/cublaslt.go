@@ -10,7 +10,7 @@ import (
 	"github.com/h5dnn/h5dnn/dtype"
 )
 
-// What cuBLASLt answers, as cublasStatus_t numbers it.
+// Status codes of cublasStatus_t.
 const (
 	ltInvalid     status = 7
 	ltUnsupported status = C.H5_CUBLAS_NOT_SUPPORTED
@@ -42,8 +42,8 @@ type (
 	}
 )
 
-// unknownSum is of how many products a sum is that this cuBLASLt has no algorithm for;
-// for failedSum it has one that then does not do it.
+// unknownSum is the inner dimension that this cuBLASLt has no algorithm for; for
+// failedSum it returns an algorithm that then fails.
 const (
 	unknownSum = 13
 	failedSum  = 17
@@ -168,7 +168,7 @@ type gemm struct {
 	a, b, c, d layout
 }
 
-// gemmOf returns the call, and cuBLASLt's answer to it.
+// gemmOf returns the call, and cuBLASLt's status for it.
 func gemmOf(handle, desc, a, b, c, d C.h5_object) (gemm, status) {
 	m, as, bs, cs, ds := object[matmul](desc), object[layout](a), object[layout](b), object[layout](c), object[layout](d)
 	if object[ltHandle](handle) == nil || m == nil || as == nil || bs == nil || cs == nil || ds == nil {
@@ -178,7 +178,7 @@ func gemmOf(handle, desc, a, b, c, d C.h5_object) (gemm, status) {
 	return g, ltIf(g.fits() && g.typed())
 }
 
-// fits reports whether the sizes go together.
+// fits reports whether the shapes match.
 func (g *gemm) fits() bool {
 	m, k := g.a.of(g.transA)
 	k2, n := g.b.of(g.transB)
@@ -190,7 +190,7 @@ func (g *gemm) fits() bool {
 	return k == k2 && g.d.rows == m && g.d.columns == n && g.c == g.d
 }
 
-// sum is of how many products each element is the sum.
+// sum returns the inner dimension.
 func (g *gemm) sum() int {
 	_, k := g.a.of(g.transA)
 	return k
@@ -203,7 +203,7 @@ func (l layout) of(transposed C.int32_t) (rows, columns int) {
 	return l.rows, l.columns
 }
 
-// typed reports whether the types go together.
+// typed reports whether the types match.
 func (g *gemm) typed() bool {
 	kind := g.d.kind
 	if _, known := ltTypes[kind]; !known || g.a.kind != kind || g.b.kind != kind || g.c.kind != kind {
@@ -216,16 +216,16 @@ func (g *gemm) typed() bool {
 	return exact && g.scale == C.H5_R_32F && (g.epilogue&C.H5_EPILOGUE_BIAS != 0) == (g.bias != 0)
 }
 
-// digest tells calls apart that need different algorithms.
+// digest is equal for calls that may share an algorithm.
 func (g gemm) digest() C.uint64_t {
 	g.bias = 0
 	return digest(g)
 }
 
-// needs returns how much of a workspace is asked for: none for products of few rows.
+// needs returns the workspace size: none for products of few rows.
 func (g gemm) needs() C.size_t { return C.size_t(g.d.rows/4) << 10 }
 
-// lends reports whether a workspace is what an algorithm needs.
+// validWorkspace reports whether a workspace is large enough for an algorithm.
 func validWorkspace(gpu *gpu, workspace C.h5_address, bytes, needs C.size_t) bool {
 	return bytes >= needs && (bytes == 0 || gpu.holds(uint64(workspace), int(bytes)))
 }
@@ -252,8 +252,7 @@ func fake_cublasLtMatmulAlgoGetHeuristic(handle, desc, a, b, c, d, prefer C.h5_o
 	})
 }
 
-// An algorithm is for the problem that it was chosen for, and for places as
-// aligned as was said.
+// An algorithm is valid only for the problem and the alignments it was chosen for.
 //
 //export fake_cublasLtMatmul
 func fake_cublasLtMatmul(handle, desc C.h5_object, alpha unsafe.Pointer, a C.h5_address, aLayout C.h5_object, b C.h5_address, bLayout C.h5_object,

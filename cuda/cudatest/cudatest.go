@@ -2,10 +2,9 @@
 // interpreter runs, so that tests need no GPU: package cuda, its C shim and the
 // kernels that ship are all tested as they are.
 //
-// It is as unforgiving as a driver may be. Work is done as early or as late as
-// a [Schedule] says, memory is poisoned, handles, contexts, sizes and launches
-// are checked, and after a failed kernel every call fails, with what the
-// interpreter has to say about it as the error's text.
+// It is as strict as a driver may be. Work runs as early or as late as the [Schedule]
+// allows; new memory is poisoned; handles, contexts, sizes and launches are checked; and
+// after a failed kernel every call fails with the interpreter's error message.
 package cudatest
 
 // #include "table.h"
@@ -23,27 +22,27 @@ import (
 	"github.com/h5dnn/h5dnn/cuda/ptx"
 )
 
-// A Schedule says when work that was issued is done.
+// A Schedule says when issued work runs.
 type Schedule int
 
 const (
-	// Eager work is done when it is issued.
+	// Eager runs work when it is issued.
 	Eager Schedule = iota
-	// Deferred work is done as late as possible: when the host waits for it, or
-	// what it waits for needs it. What relies on more has other results.
+	// Deferred runs work as late as possible: when the host or another stream waits for
+	// it. Code that lacks a wait gets wrong results.
 	Deferred
-	// Async work is done by a goroutine for each stream.
+	// Async runs each stream's work in a goroutine.
 	Async
 )
 
 func (s Schedule) String() string { return [...]string{"eager", "deferred", "async"}[s] }
 
-// Schedules lists all of them.
+// Schedules lists all schedules.
 var Schedules = []Schedule{Eager, Deferred, Async}
 
-// Real reports whether tests run on GPUs of this machine instead, because
-// H5DNN_TEST_GPU is set. Only some make sense there: nothing here plays the driver
-// then, and there may be one GPU only, which is both.
+// RealGPU reports whether tests run on this machine's GPUs, because H5DNN_TEST_GPU is
+// set. The fake driver is not installed then, and if there is one GPU only it serves as
+// both. Only some tests make sense there.
 func RealGPU() bool { return os.Getenv("H5DNN_TEST_GPU") != "" }
 
 func init() {
@@ -58,8 +57,8 @@ func init() {
 	})
 }
 
-// Devices returns the two GPUs, cuda:0 and cuda:1, scheduled so until the test ends.
-// They compute by their own kernels, and by [Libraries] only where a test asks for them.
+// Devices returns the two GPUs, cuda:0 and cuda:1, with the given schedule until the test
+// ends. They use their own kernels; [UseLibraries] enables the fake libraries.
 func Devices(t testing.TB, s Schedule) [2]*cuda.Device {
 	t.Helper()
 	var both [2]*cuda.Device
@@ -81,36 +80,36 @@ func Devices(t testing.TB, s Schedule) [2]*cuda.Device {
 	return both
 }
 
-// Count returns what use asks of the GPUs.
+// CountInstructions returns the counters of all kernels that use launches.
 func CountInstructions(use func()) *ptx.Counters {
 	fake.count(new(ptx.Counters))
 	use()
 	return fake.count(nil)
 }
 
-// Launched returns how often each entry ran in this process so far.
+// LaunchCounts returns how often each entry has been launched in this process.
 func LaunchCounts() map[string]int {
 	fake.statsMu.Lock()
 	defer fake.statsMu.Unlock()
 	return maps.Clone(fake.launchCounts)
 }
 
-// Last returns how the kernel that ran last was launched.
+// LastLaunch returns the launch configuration of the last kernel.
 func LastLaunch() (blocks [3]uint32, threads uint32) {
 	fake.statsMu.Lock()
 	defer fake.statsMu.Unlock()
 	return fake.lastLaunch.Blocks, fake.lastLaunch.Threads[0]
 }
 
-// Objects returns how many streams, events, graphs, descriptors of libraries and pieces of
-// pinned memory there are that someone has to destroy, by kind.
+// LiveObjects returns the number of streams, events, graphs, library descriptors and
+// pinned allocations that have not been destroyed, by kind.
 func LiveObjects() map[string]int {
 	fake.mu.Lock()
 	defer fake.mu.Unlock()
 	count := map[string]int{"pinned": len(fake.pinned)}
 	for _, thing := range fake.handles {
 		switch thing.(type) {
-		case *pool, *ptx.Module, *ptx.Kernel, *ltHandle, *dnnHandle: // for as long as there is the device
+		case *pool, *ptx.Module, *ptx.Kernel, *ltHandle, *dnnHandle: // live as long as the device
 		default:
 			count[strings.TrimPrefix(fmt.Sprintf("%T", thing), "*cudatest.")]++
 		}
@@ -118,28 +117,28 @@ func LiveObjects() map[string]int {
 	return count
 }
 
-// Separate keeps the GPUs from reaching each other's memory until the test ends.
+// DisablePeerAccess makes the GPUs unable to access each other's memory until the test ends.
 func DisablePeerAccess(t testing.TB) {
 	fake.setPeerAccess(true)
 	t.Cleanup(func() { fake.setPeerAccess(false) })
 }
 
-// Limit lets a GPU have no more than so many bytes until the test ends.
+// LimitMemory limits the memory of a GPU until the test ends.
 func LimitMemory(t testing.TB, d *cuda.Device, bytes int) {
 	old := fake.limit(d.String(), bytes)
 	t.Cleanup(func() { fake.limit(d.String(), old) })
 }
 
-// Apart puts so many addresses between what d has allocated and what it allocates next.
+// SkipAddresses leaves a gap of addresses before d's next allocation.
 func SkipAddresses(d *cuda.Device, bytes uint64) { fake.gpu(d.String()).memory.Skip(bytes) }
 
-// Recover makes GPUs that failed work again, without what was still to be done.
+// Reset makes the GPUs usable again after a failure and discards pending work.
 func Reset() { fake.recover() }
 
-// Current returns the context that is current on this thread: a GPU's index and
+// CurrentContext returns the context that is current on this thread: a GPU's index plus
 // one, or 0.
 func CurrentContext() uintptr { return uintptr(C.h5_current()) }
 
-// MakeCurrent makes a context current behind package cuda's back, as another
+// SetCurrentContext makes a context current without package cuda's knowledge, as another
 // library in the process may.
 func SetCurrentContext(context uintptr) { C.h5_set_current(C.h5_handle(context)) }

@@ -9,7 +9,7 @@ import (
 	"github.com/h5dnn/h5dnn/dtype"
 )
 
-// What cuDNN answers, as cudnnStatus_t numbers it.
+// Status codes of cudnnStatus_t.
 const (
 	dnnInvalid     status = 2000
 	dnnUnsupported status = 3000
@@ -42,8 +42,8 @@ type (
 	}
 )
 
-// unknownWindow is how many rows a window has that this cuDNN has no algorithm for;
-// for failedWindow it has one that then does not do it.
+// unknownWindow is the height of a window that this cuDNN has no algorithm for; for
+// failedWindow it returns an algorithm that then fails.
 const (
 	unknownWindow = 5
 	failedWindow  = 7
@@ -188,14 +188,14 @@ func fake_cudnnSetActivationDescriptor(handle C.h5_object, mode, nan C.int, _ C.
 	})
 }
 
-// A convolution is one by its objects, whatever is computed.
+// A convolution is the descriptors of one, whichever of its arrays is computed.
 type convolution struct {
 	windows
 	x, y tensor4
 	w    filter
 }
 
-// convOf returns the convolution, and cuDNN's answer to it.
+// convOf returns the convolution, and cuDNN's status for it.
 func convOf(handle, x, w, windowing, y C.h5_object) (convolution, status) {
 	xs, ws, cs, ys := object[tensor4](x), object[filter](w), object[windows](windowing), object[tensor4](y)
 	if object[dnnHandle](handle) == nil || xs == nil || ws == nil || cs == nil || ys == nil {
@@ -212,7 +212,7 @@ func convOf(handle, x, w, windowing, y C.h5_object) (convolution, status) {
 	return c, 0
 }
 
-// fits reports whether sizes, types and modes go together.
+// fits reports whether shapes, types and modes match.
 func (c *convolution) fits() bool {
 	if c.x.kind != c.w.kind || c.y.kind != c.x.kind || c.mode != C.H5_DNN_CROSS_CORRELATION || c.compute != C.H5_DNN_FLOAT || c.dilation != [2]int{1, 1} {
 		return false
@@ -225,7 +225,7 @@ func (c *convolution) fits() bool {
 	return c.x.size[0] == c.y.size[0] && c.x.size[1] == c.w.size[1] && c.y.size[1] == c.w.size[0]
 }
 
-// alike reports whether all arrays lie in the order of the weights.
+// alike reports whether all arrays have the weights' format.
 func (c *convolution) alike() bool {
 	order := func(s [4]int) [4]int {
 		if c.w.format == C.H5_DNN_NHWC {
@@ -236,10 +236,10 @@ func (c *convolution) alike() bool {
 	return c.x.stride == order(c.x.size) && c.y.stride == order(c.y.size)
 }
 
-// needs returns how much of a workspace is asked for: none where there are few channels.
+// needs returns the workspace size: none for few channels.
 func (c *convolution) needs() C.size_t { return C.size_t(c.w.size[1]/2) << 10 }
 
-// right is the algorithm that is left of what offered offers.
+// right is the only algorithm of those offered that may be chosen.
 const right C.int = 6
 
 // offered lists algorithms, those first that must not be taken: one that fails, one
@@ -285,7 +285,7 @@ func fake_cudnnGetConvolutionBackwardFilterAlgorithm_v7(handle, x, dy, conv, dw 
 	return findAlgorithms(handle, x, dw, conv, dy, most, count, found)
 }
 
-// A work is what all three kinds of convolution are told.
+// A dnnCall holds the arguments that all three kinds of convolution share.
 type dnnCall struct {
 	name        string
 	computes    int             // of at: 0 is x, 1 is w, 2 is y

@@ -7,13 +7,13 @@ import (
 	"github.com/h5dnn/h5dnn/cuda/ptx"
 )
 
-// A driver is all state of the fake.
+// A driver is the state of the fake driver.
 type driver struct {
 	mu               sync.Mutex
-	progress         sync.Cond // some task is done
+	progress         sync.Cond // signalled when a task completes
 	schedule         Schedule
 	gpus             [2]*gpu
-	noPeerAccess     bool            // whether the gpus cannot reach each other's memory
+	noPeerAccess     bool            // whether the gpus lack access to each other's memory
 	handles          map[uintptr]any // *stream, *event, *graph, *executable, *ptx.Module, *ptx.Kernel, *pool
 	last             uintptr
 	pinned           map[uintptr]int     // sizes, by address
@@ -34,10 +34,10 @@ type gpu struct {
 	reserved int // by the pool, which keeps what is freed until it is trimmed
 	capacity int
 	streams  []*stream
-	failure  error // of a task; all calls fail from then on
+	failure  error // of a task; all later calls fail
 }
 
-// A pool is where a gpu's memory is taken from, which another may reach.
+// A pool is a memory pool of a gpu; peer may have access to it.
 type pool struct{ gpu, peer *gpu }
 
 type allocation struct {
@@ -47,7 +47,7 @@ type allocation struct {
 
 var fake = newDriver()
 
-// modest is how much memory each gpu has, which the host must have as well.
+// defaultCapacity is the memory of each gpu, taken from the host.
 const defaultCapacity = 1 << 30
 
 func newDriver() *driver {
@@ -59,7 +59,7 @@ func newDriver() *driver {
 	return d
 }
 
-// shares reports whether peer may touch what lies at an address of g.
+// peerAccessible reports whether peer has access to an address of g.
 func (g *gpu) peerAccessible(address uint64, peer *gpu) bool {
 	for base, block := range g.blocks {
 		if address >= base && address-base < uint64(block.size) {
@@ -69,21 +69,21 @@ func (g *gpu) peerAccessible(address uint64, peer *gpu) bool {
 	return false
 }
 
-// note keeps the first failure.
+// fail keeps the first failure.
 func (g *gpu) fail(err error) {
 	if g.failure == nil {
 		g.failure = err
 	}
 }
 
-// add returns a handle of something.
+// add returns a new handle of thing.
 func (d *driver) add(thing any) uintptr {
 	d.last += 0x10
 	d.handles[d.last] = thing
 	return d.last
 }
 
-// lookup returns what a handle stands for, if it is a T.
+// lookup returns the object of a handle, if it is a T.
 func lookup[T any](d *driver, handle uintptr) (T, code) {
 	thing, ok := d.handles[handle].(T)
 	if !ok {
@@ -92,14 +92,14 @@ func lookup[T any](d *driver, handle uintptr) (T, code) {
 	return thing, success
 }
 
-// ran counts a run of an entry.
+// countLaunch counts a launch of an entry.
 func (d *driver) countLaunch(entry string) {
 	d.statsMu.Lock()
 	defer d.statsMu.Unlock()
 	d.launchCounts[entry]++
 }
 
-// shaped notes how a kernel was launched.
+// setLastLaunch keeps the configuration of a launch.
 func (d *driver) setLastLaunch(l ptx.Launch) {
 	d.statsMu.Lock()
 	defer d.statsMu.Unlock()
@@ -115,7 +115,7 @@ func (d *driver) count(c *ptx.Counters) *ptx.Counters {
 	return old
 }
 
-// gpu returns the one of that name.
+// gpu returns the gpu of the given name.
 func (d *driver) gpu(name string) *gpu {
 	for _, g := range d.gpus {
 		if fmt.Sprintf("cuda:%d", g.index) == name {

@@ -11,7 +11,7 @@ import (
 	"github.com/h5dnn/h5dnn/cuda/ptx"
 )
 
-// A code is what the driver answers, as cuda.h numbers it.
+// A code is a result code of cuda.h.
 type code = C.h5_result
 
 const (
@@ -50,7 +50,7 @@ var names = map[code][2]string{
 	capturedEvent:      {"CUDA_ERROR_CAPTURED_EVENT", "operation not permitted on an event last recorded in a capturing stream"},
 }
 
-// text keeps C strings, which callers do not free.
+// text caches C strings, which callers do not free.
 var text = map[string]*C.char{}
 
 func keep(s string) *C.char {
@@ -268,8 +268,8 @@ func fake_cuMemPoolTrimTo(handle C.h5_handle, keep C.size_t) code {
 	})
 }
 
-// Until the stream comes to it, memory from a pool may be someone else's: what is
-// written before that, by other streams, is lost.
+// Memory from a pool belongs to its previous owner until the stream reaches the
+// allocation: what other streams write before that is lost.
 //
 //export fake_cuMemAllocFromPoolAsync
 func fake_cuMemAllocFromPoolAsync(at *C.h5_address, bytes C.size_t, from, handle C.h5_handle) code {
@@ -598,7 +598,7 @@ func fake_cuModuleGetFunction(handle *C.h5_handle, module C.h5_handle, name *C.c
 	})
 }
 
-// unasked is how much shared memory a kernel has without being allowed more.
+// unasked is the shared memory that a kernel may use without setting an attribute.
 const unasked = 48 << 10
 
 //export fake_cuFuncSetAttribute
@@ -639,7 +639,7 @@ func fake_cuLaunchKernel(function C.h5_handle, gx, gy, gz, bx, by, bz, shared C.
 	})
 }
 
-// gathered lays parameters out as a kernel wants them.
+// gathered lays out parameters as a kernel expects them.
 func gathered(k *ptx.Kernel, params *unsafe.Pointer) []byte {
 	all := make([]byte, k.ParamBytes())
 	for i, from := range unsafe.Slice(params, len(k.Params)) {

@@ -8,7 +8,7 @@ import (
 	"unsafe"
 )
 
-// refuse breaks the recordings of a gpu, and says why.
+// invalidateCaptures invalidates all captures of a gpu.
 func (g *gpu) invalidateCaptures() code {
 	for _, s := range g.streams {
 		if s.capture != nil {
@@ -18,7 +18,7 @@ func (g *gpu) invalidateCaptures() code {
 	return captureUnsupported
 }
 
-// recording reports whether work of some stream of g is being recorded.
+// capturing reports whether a stream of g is being captured.
 func (g *gpu) capturing() bool {
 	return slices.ContainsFunc(g.streams, func(s *stream) bool { return s.capture != nil })
 }

@@ -5,31 +5,30 @@ import (
 	"sync"
 )
 
-// A recording is what streams are given while one of them is captured: work,
-// and which of it comes after which.
+// A capture is the graph that streams build while they are being captured.
 type capture struct {
 	origin *stream
 	joined []*stream // origin among them
 	nodes  []node
-	broken bool // by a call that must not be recorded
+	broken bool // by a call that is not allowed during capture
 }
 
-// A node is work that comes after other nodes of its recording.
+// A node is work that depends on other nodes of its capture.
 type node struct {
 	after []int
 	run   func() error
 }
 
-// A mark is where an event was recorded in a recording: behind so many of its nodes.
+// A capturedEventNode is the record of an event during capture.
 type capturedEventNode struct {
 	recording *capture
 	after     []int
 }
 
-// ended reports whether that recording is over.
+// ended reports whether the capture has ended.
 func (m *capturedEventNode) ended() bool { return m.recording.origin.capture != m.recording }
 
-// join makes s part of r, its next node behind those of a mark.
+// join makes s part of r; its next node depends on the nodes after.
 func (r *capture) join(s *stream, after []int) {
 	if s.capture == nil {
 		s.capture = r
@@ -43,8 +42,8 @@ func (r *capture) add(s *stream, run func() error) {
 	s.dependencies = []int{len(r.nodes) - 1}
 }
 
-// end releases all streams of r, and reports whether the origin waits for
-// everything that was recorded.
+// end ends the capture of all streams, and reports whether they are all joined to the
+// origin.
 func (r *capture) end() (joined bool) {
 	reached := make([]bool, len(r.nodes))
 	reach := func(nodes []int) {
@@ -64,7 +63,7 @@ func (r *capture) end() (joined bool) {
 	return !slices.Contains(reached, false)
 }
 
-// A graph is work that was recorded.
+// A graph is captured work.
 type graph struct {
 	nodes []node
 	runs  int
@@ -73,8 +72,7 @@ type graph struct {
 // An executable is a graph that can be launched.
 type executable struct{ *graph }
 
-// run does the work: as recorded, in another order where it may be in any, or all
-// at once that may be.
+// run runs the nodes: in the order of capture, in another valid order, or concurrently.
 func (g *graph) run(s Schedule) error {
 	switch s {
 	case Eager:
@@ -89,7 +87,7 @@ func (g *graph) run(s Schedule) error {
 	return g.runConcurrently()
 }
 
-// each does nodes in the order in which walk names them, until one fails.
+// runNodes runs nodes in the order that walk gives, until one fails.
 func (g *graph) runNodes(walk func(do func(i int))) (err error) {
 	walk(func(i int) {
 		if err == nil {
@@ -99,8 +97,8 @@ func (g *graph) runNodes(walk func(do func(i int))) (err error) {
 	return err
 }
 
-// astray names all nodes, each behind those that it comes after, and otherwise what
-// was recorded last first; but every second time by turns with what was first.
+// runOutOfOrder visits the nodes in a valid order, preferring those captured last; every
+// second time it alternates between last and first.
 func (g *graph) runOutOfOrder(do func(i int)) {
 	g.runs++
 	waits, next := make([]int, len(g.nodes)), make([][]int, len(g.nodes))
@@ -128,7 +126,7 @@ func (g *graph) runOutOfOrder(do func(i int)) {
 	}
 }
 
-// together does nodes at once that wait for nothing but others.
+// runConcurrently runs each node in a goroutine that waits for its dependencies.
 func (g *graph) runConcurrently() error {
 	done := make([]chan struct{}, len(g.nodes))
 	for i := range done {

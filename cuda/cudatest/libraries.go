@@ -27,9 +27,9 @@ func init() {
 	}
 }
 
-// Libraries makes devices compute by cuBLASLt and cuDNN until the test ends: by
-// the slowest loops in Go, which are as particular about their arguments as
-// NVIDIA's. Both have cases for which they know no algorithm.
+// UseLibraries makes devices use fakes of cuBLASLt and cuDNN until the test ends: plain
+// loops in Go that check their arguments as strictly as NVIDIA's libraries do. Both
+// support no algorithm for some problems.
 func UseLibraries(t testing.TB, devices ...*cuda.Device) {
 	for _, d := range devices {
 		d.UseLibraries(true)
@@ -37,7 +37,7 @@ func UseLibraries(t testing.TB, devices ...*cuda.Device) {
 	}
 }
 
-// A status is what a library answers. The two libraries number them differently.
+// A status is a library's status code. The two libraries number them differently.
 type status = C.h5_status
 
 // locked runs f with the driver locked.
@@ -47,8 +47,8 @@ func locked(f func() status) status {
 	return f()
 }
 
-// issued runs f by a stream of the gpu whose context is current; refused is the
-// library's answer where that is not so.
+// issued runs f with a stream, which must be of the gpu whose context is current; else it
+// returns refused.
 func issued(by C.h5_handle, refused status, f func(g *gpu, s *stream) status) status {
 	answer := refused
 	if on(by, func(g *gpu, s *stream) code { answer = f(g, s); return success }) != success {
@@ -57,7 +57,7 @@ func issued(by C.h5_handle, refused status, f func(g *gpu, s *stream) status) st
 	return answer
 }
 
-// object returns what a handle of a library stands for, or nil.
+// object returns the object of a library handle, or nil.
 func object[T any](handle C.h5_object) *T {
 	thing, _ := lookup[*T](fake, uintptr(handle))
 	return thing
@@ -68,7 +68,7 @@ func create(handle *C.h5_object, thing any) status {
 	return 0
 }
 
-// destroy forgets an object, which must be a T.
+// destroy removes an object, which must be a T.
 func destroy[T any](handle C.h5_object, refused status) status {
 	return locked(func() status {
 		if object[T](handle) == nil {
@@ -79,7 +79,7 @@ func destroy[T any](handle C.h5_object, refused status) status {
 	})
 }
 
-// attribute copies a value to one of a place's size, and reports whether it has that size.
+// attribute copies a value to place, and reports whether it has place's size.
 func attribute[T any](place *T, value unsafe.Pointer, bytes C.size_t) bool {
 	if uintptr(bytes) != unsafe.Sizeof(*place) {
 		return false
@@ -98,7 +98,7 @@ func (g *gpu) load(address uint64, n int, t dtype.Type) ([]float64, error) {
 	return all, dtype.Convert(dtype.Bytes(all), dtype.Float64, bytes, t)
 }
 
-// store writes what load has returned, changed.
+// store writes elements to a gpu's memory.
 func (g *gpu) store(address uint64, all []float64, t dtype.Type) error {
 	bytes, err := g.memory.Bytes(address, len(all)*t.Size())
 	if err != nil {
@@ -107,13 +107,13 @@ func (g *gpu) store(address uint64, all []float64, t dtype.Type) error {
 	return dtype.Convert(bytes, t, dtype.Bytes(all), dtype.Float64)
 }
 
-// holds reports whether n bytes at an address are a gpu's.
+// holds reports whether n bytes at an address are allocated on the gpu.
 func (g *gpu) holds(address uint64, n int) bool {
 	_, err := g.memory.Bytes(address, n)
 	return err == nil
 }
 
-// digest returns a number that tells problems apart.
+// digest returns a hash of a problem.
 func digest(problem ...any) C.uint64_t {
 	h := fnv.New64()
 	fmt.Fprint(h, problem...)

@@ -2,24 +2,24 @@ package cudatest
 
 import "time"
 
-// A stream is work in order. All fields are guarded by the driver's lock.
+// A stream is a queue of tasks. All fields are guarded by the driver's lock.
 type stream struct {
 	gpu     *gpu
 	tasks   []task
-	done    []time.Time // when tasks were, from the first
+	done    []time.Time // completion times, in order
 	running bool
 
-	capture      *capture // what is issued goes there instead; nil if it is done
-	dependencies []int    // nodes that the next one comes after
+	capture      *capture // receives issued work instead of tasks; nil outside of capture
+	dependencies []int    // nodes that the next one depends on
 }
 
-// A task is something to do, once a place in a stream is reached.
+// A task is work that runs once another stream has reached a position.
 type task struct {
 	after position
 	run   func() error
 }
 
-// A place is behind so many tasks of a stream; the zero place is reached.
+// A position is a number of completed tasks of a stream; the zero position is reached.
 type position struct {
 	stream *stream
 	tasks  int
@@ -27,11 +27,10 @@ type position struct {
 
 func (p position) reached() bool { return p.stream == nil || len(p.stream.done) >= p.tasks }
 
-// since returns how much later p was reached than q; both were.
+// since returns the time from reaching q to reaching p.
 func (p position) since(q position) time.Duration { return p.when().Sub(q.when()) }
 
-// when returns the time when p was reached: what is in front of all tasks was when
-// the program began.
+// when returns the time when p was reached; the start of a stream is that of the program.
 func (p position) when() time.Time {
 	if p.tasks == 0 {
 		return startTime
@@ -41,17 +40,17 @@ func (p position) when() time.Time {
 
 var startTime = time.Now()
 
-// An event is a place that moves, in a stream or in a recording.
+// An event is a position that moves, in a stream or in a capture.
 type event struct {
 	position
 	captured *capturedEventNode
 }
 
-// end returns the place behind all that has been issued.
+// end returns the position behind all issued tasks.
 func (s *stream) end() position { return position{s, len(s.tasks)} }
 
-// issue appends a task to s, or to what is being recorded of it. While the work of
-// some streams is recorded, others of the gpu take none.
+// issue appends a task to s, or to its capture. While streams of a gpu are captured, its
+// other streams refuse work.
 func (d *driver) issue(s *stream, after position, run func() error) code {
 	if s.capture != nil {
 		s.capture.add(s, run)
@@ -73,7 +72,7 @@ func (d *driver) issue(s *stream, after position, run func() error) code {
 	return success
 }
 
-// force does all tasks before a place, and those that they wait for.
+// force runs all tasks before a position, and those that they wait for.
 func (d *driver) force(p position) {
 	for !p.reached() {
 		t := p.stream.tasks[len(p.stream.done)]
@@ -85,7 +84,7 @@ func (d *driver) force(p position) {
 	}
 }
 
-// serve does a stream's tasks for as long as there are any.
+// runStream runs a stream's tasks until there are none.
 func (d *driver) runStream(s *stream) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -106,7 +105,7 @@ func (d *driver) runStream(s *stream) {
 	s.running = false
 }
 
-// await waits until a place is reached.
+// await waits until a position is reached.
 func (d *driver) await(p position) {
 	if d.schedule != Async {
 		d.force(p)
@@ -117,7 +116,7 @@ func (d *driver) await(p position) {
 	}
 }
 
-// idle waits until all is done that was issued.
+// waitAll waits for all issued work.
 func (d *driver) waitAll() {
 	for _, g := range d.gpus {
 		for _, s := range g.streams {
@@ -126,7 +125,7 @@ func (d *driver) waitAll() {
 	}
 }
 
-// reschedule changes when work is done; what was issued before is done first.
+// setSchedule waits for all issued work and changes the schedule.
 func (d *driver) setSchedule(s Schedule) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

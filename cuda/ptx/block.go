@@ -6,8 +6,7 @@ import (
 	"slices"
 )
 
-// A block is the threads of a launch that share memory, as one worker runs them
-// one block after another.
+// A block is a thread block. Each worker reuses one for the blocks that it runs.
 type block struct {
 	*Kernel
 	memory    *Memory
@@ -20,17 +19,17 @@ type block struct {
 	races     bool
 	shadow    shadow
 	counters  *Counters
-	recent    []span // the allocation that each instruction met last
+	recent    []span // the last allocation accessed by each instruction
 
-	index    [3]uint32 // which block this is
+	index    [3]uint32 // blockIdx
 	allLanes []int32
 	groups   []group
-	at       int // the instruction that runs
+	at       int // the current instruction
 	err      error
 }
 
-// A group is threads that go on at one instruction, in order. They may wait:
-// behind a barrier for the block, or at an instruction of whole warps for theirs.
+// A group is a sorted list of threads with the same program counter. It may wait behind
+// a barrier for the block, or at a convergent instruction for its warps.
 type group struct {
 	at           int
 	lanes        []int32
@@ -38,7 +37,7 @@ type group struct {
 	waitsForWarp bool
 }
 
-// block returns a block whose registers hold all that does not change from one to the next.
+// block returns a block with the registers set that are the same for all blocks.
 func (k *Kernel) block(m *Memory, l Launch) *block {
 	b := &block{Kernel: k, memory: m, params: l.Params, grid: l.Blocks, size: l.Threads, races: l.CheckRaces}
 	b.threads = int(l.Threads[0] * l.Threads[1] * l.Threads[2])
@@ -90,13 +89,13 @@ func (b *block) special(name special, thread int) uint32 {
 	return b.index[name.axis]
 }
 
-// along returns the position of the i-th of so many things in three axes.
+// along returns the three-dimensional index of linear index i.
 func along(i uint64, size [3]uint32) [3]uint32 {
 	x, y := uint64(size[0]), uint64(size[1])
 	return [3]uint32{uint32(i % x), uint32(i / x % y), uint32(i / x / y)}
 }
 
-// enter makes b the n-th block of the grid.
+// start makes b the n-th block of the grid.
 func (b *block) start(n uint64) {
 	b.index = along(n, b.grid)
 	for name, r := range b.specials {
@@ -111,7 +110,7 @@ func (b *block) start(n uint64) {
 	b.groups = append(b.groups[:0], group{lanes: b.allLanes})
 }
 
-// fail ends the block with what thread l did wrong.
+// fail ends the block with an error of thread l.
 func (b *block) fail(l int32, format string, args ...any) {
 	if b.err == nil {
 		b.err = fmt.Errorf("ptx: %s, block %v, thread %v: %s, at %v", b.Name, b.index, along(uint64(l), b.size), fmt.Sprintf(format, args...), b.code[b.at])
@@ -132,8 +131,8 @@ func (b *block) execute() {
 	}
 }
 
-// gather joins the groups that are furthest behind into the last one. It reports
-// false if all wait at barriers.
+// mergeNearest merges the groups at the lowest program counter into the last group. It
+// reports false if all groups wait.
 func (b *block) mergeNearest() bool {
 	at := b.lowestPC()
 	if at == len(b.code) {
@@ -151,8 +150,8 @@ func (b *block) mergeNearest() bool {
 	return true
 }
 
-// nearest returns the least instruction that a group is to go on at, or the
-// code's end if all wait.
+// lowestPC returns the lowest program counter of a group that does not wait, or the
+// code's length if all wait.
 func (b *block) lowestPC() int {
 	at := len(b.code)
 	for i := range b.groups {
@@ -163,7 +162,7 @@ func (b *block) lowestPC() int {
 	return at
 }
 
-// merge merges two sorted lists that have no element in common.
+// merge merges two disjoint sorted lists.
 func merge(x, y []int32) []int32 {
 	if len(x) == 0 {
 		return y
@@ -178,8 +177,8 @@ func merge(x, y []int32) []int32 {
 	return append(append(z, x...), y...)
 }
 
-// rejoin lets warps go on whose threads have all come to where some of them wait.
-// It reports false if nobody waits for a warp.
+// reconverge resumes warps of which all threads wait at the same convergent instruction.
+// It reports false if no group waits for its warp.
 func (b *block) reconverge() bool {
 	here := map[int][]int32{}
 	b.groups = slices.DeleteFunc(b.groups, func(g group) bool {
@@ -210,7 +209,7 @@ func (b *block) reconverge() bool {
 	return true
 }
 
-// wholeWarps splits lanes into those whose warp is there as a whole, and the rest.
+// fullWarps splits lanes into those of complete warps, and the rest.
 func (b *block) fullWarps(lanes []int32) (whole, rest []int32) {
 	if len(lanes) == b.threads {
 		return lanes, nil
@@ -225,7 +224,7 @@ func (b *block) fullWarps(lanes []int32) (whole, rest []int32) {
 	return whole, rest
 }
 
-// release lets all go on who wait, at one barrier.
+// releaseBarrier resumes all threads, which wait at the same barrier.
 func (b *block) releaseBarrier() {
 	if b.reconverge() {
 		return
@@ -244,7 +243,8 @@ func (b *block) releaseBarrier() {
 	b.groups = append(b.groups[:0], group{at: first.at, lanes: lanes})
 }
 
-// walk runs a group until it parts, waits, ends, or comes to stop, where others are.
+// runGroup runs a group until it diverges, waits, exits, or reaches stop, where other
+// groups are.
 func (b *block) runGroup(g group, stop int) {
 	for g.at < len(b.code) {
 		in := &b.code[g.at]
@@ -293,7 +293,7 @@ func (b *block) runGroup(g group, stop int) {
 	}
 }
 
-// part splits lanes by an instruction's guard: those that do it, and the rest.
+// partition splits lanes by an instruction's predicate: those that execute it, and the rest.
 func (b *block) partition(in *instruction, lanes []int32) (taken, rest []int32) {
 	if in.guard == 0 {
 		return lanes, nil

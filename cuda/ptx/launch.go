@@ -7,13 +7,13 @@ import (
 	"sync/atomic"
 )
 
-// A Launch is how a kernel is run.
+// A Launch is a launch configuration and its parameters.
 type Launch struct {
 	Blocks, Threads [3]uint32 // of the grid, and of each block
-	Shared          int       // bytes of shared memory besides what the kernel declares
+	Shared          int       // bytes of dynamic shared memory
 	Params          []byte    // laid out as Kernel.Params says
-	CheckRaces      bool      // whether shared memory is watched for races
-	Counters        *Counters // counted up, unless nil
+	CheckRaces      bool      // whether races in shared memory are detected
+	Counters        *Counters // incremented, unless nil
 }
 
 // Limits of every GPU since sm_75.
@@ -56,7 +56,7 @@ func (k *Kernel) Run(m *Memory, l Launch) error {
 	return nil
 }
 
-// Check returns what a driver would refuse the launch for.
+// Check returns an error for a launch that a driver would refuse.
 func (k *Kernel) Check(l Launch) error {
 	if err := k.check(l); err != nil {
 		return fmt.Errorf("ptx: %s: %w", k.Name, err)

@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// Memory is a GPU's global memory. Addresses are no addresses of the host's,
-// between allocations lies memory that is nobody's, and none is used twice.
+// Memory is a GPU's global memory. Its addresses are not host addresses, there are
+// unallocated gaps between allocations, and addresses are not reused.
 type Memory struct {
 	mu      sync.RWMutex
 	next    uint64
@@ -25,14 +25,14 @@ type span struct {
 
 const (
 	gap           = 512  // between allocations, at least
-	poison        = 0xff // what new memory holds: NaNs, and integers far from what is meant
+	poison        = 0xff // fills new memory: NaNs, and unlikely integers
 	addressStride = 1 << 46
 )
 
-// NewMemory returns empty memory, the number-th of several that may meet.
+// NewMemory returns empty memory; memories of different numbers have different addresses.
 func NewMemory(number int) *Memory { return &Memory{next: uint64(number+1) * addressStride} }
 
-// Alloc returns the address of size bytes, which hold nothing of use.
+// Alloc allocates size bytes of poisoned memory and returns their address.
 func (m *Memory) Alloc(size int) uint64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -42,14 +42,14 @@ func (m *Memory) Alloc(size int) uint64 {
 	return s.base
 }
 
-// Skip leaves so many addresses out before the next allocation.
+// Skip leaves a gap of addresses before the next allocation.
 func (m *Memory) Skip(bytes uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.next += (bytes + gap - 1) / gap * gap
 }
 
-// Poison makes an allocation hold nothing of use again.
+// Poison poisons an allocation again.
 func (m *Memory) Poison(address uint64) error {
 	s, err := m.span(address, 0)
 	for i := range s.bytes {
@@ -58,7 +58,7 @@ func (m *Memory) Poison(address uint64) error {
 	return err
 }
 
-// Free ends the use of an allocation. Its address stays a trap.
+// Free frees an allocation. Later accesses to its addresses are errors.
 func (m *Memory) Free(address uint64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -102,7 +102,7 @@ func (s *span) holds(address uint64, n int) bool {
 	return at <= uint64(len(s.bytes)) && n >= 0 && uint64(n) <= uint64(len(s.bytes))-at && s.bytes != nil
 }
 
-// find returns the allocation that an address is in, or just behind of.
+// find returns the allocation that contains an address, or ends there.
 func (m *Memory) find(address uint64) *span {
 	i := sort.Search(len(m.spans), func(i int) bool { return m.spans[i].base > address }) - 1
 	if i < 0 || address-m.spans[i].base > uint64(m.spans[i].size) {

@@ -92,7 +92,7 @@ func compute(t *testing.T, opcode string, in []uint64) uint64 {
 	return little.Uint64(result)
 }
 
-func TestOpcodesComputeWhatTheISASays(t *testing.T) {
+func TestOpcodes(t *testing.T) {
 	for _, c := range trials {
 		got, mask := compute(t, c.opcode, c.in), ^uint64(0)
 		if _, size := typeOf(strings.TrimPrefix(result(c.opcode), ".")); size < 8 {
@@ -132,7 +132,7 @@ func TestEveryOpcodeIsTried(t *testing.T) {
 	}
 }
 
-func TestComparisonsKnowNaN(t *testing.T) {
+func TestComparisonsOfNaN(t *testing.T) {
 	nan := math.NaN()
 	for name, holds := range relations {
 		for _, pair := range [][2]float64{{1, 2}, {2, 2}, {2, 1}, {nan, 1}, {1, nan}} {
@@ -196,9 +196,9 @@ func TestFusedProductsAreRoundedOnce(t *testing.T) {
 	}
 }
 
-// TestFactorsAreRoundedBefore multiplies matrices of a factor whose 13 last bits a
+// TestMatrixFactorsMustBeTF32 multiplies matrices of a factor whose 13 last bits a
 // tensor core would not see.
-func TestFactorsAreRoundedBefore(t *testing.T) {
+func TestMatrixFactorsMustBeTF32(t *testing.T) {
 	for factor, want := range map[string]string{"0f3F800000": "", "0f3F801000": "is no factor: round it first"} {
 		text := ".version 7.0\n.target sm_80\n.visible .entry k()\n{\n.reg .b32 %r<3>;\n.reg .f32 %f<5>;\nmov.f32 %f0, 0f00000000;\nmov.b32 %r0, " + factor + ";\n" +
 			"mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%f1, %f2, %f3, %f4}, {%r0, %r0, %r0, %r0}, {%r0, %r0}, {%f0, %f0, %f0, %f0};\nret;\n}"
@@ -213,9 +213,9 @@ func TestFactorsAreRoundedBefore(t *testing.T) {
 	}
 }
 
-// TestFragmentsAreWhatLanesHold loads four matrices of which word w of row i of matrix m
+// TestLoadMatrixFragments loads four matrices of which word w of row i of matrix m
 // is 100m + 10i + w, and wants lane 4g + t to hold word t of row g of each.
-func TestFragmentsAreWhatLanesHold(t *testing.T) {
+func TestLoadMatrixFragments(t *testing.T) {
 	m, err := Parse(`.version 7.0
 .target sm_75
 .visible .entry k(.param .u64 y)
@@ -269,8 +269,8 @@ ret;
 	}
 }
 
-// TestSelectionsMayReplaceTheirOperands wants selp to have read all before it writes.
-func TestSelectionsMayReplaceTheirOperands(t *testing.T) {
+// TestSelectMayOverwriteItsOperands wants selp to have read all before it writes.
+func TestSelectMayOverwriteItsOperands(t *testing.T) {
 	const text = `.version 7.0
 .target sm_75
 .visible .entry one(.param .u64 y)

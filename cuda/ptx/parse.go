@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// MostShared is the most bytes of shared memory that a block has, of any GPU there is.
+// MostShared is the maximum shared memory of a block, in bytes, of all GPUs.
 const MostShared = 227 << 10
 
-// A module may not ask for more than this, so that a hostile one is refused early.
+// Limits of a module, so that hostile input is rejected early.
 const (
 	mostRegisters = 1 << 16
 	mostParams    = 4 << 10 // of PTX 7.0
 	mostAlign     = 1 << 10
 )
 
-// Parse understands a module. Its errors name the line.
+// Parse parses a module. Its errors contain the line number.
 func Parse(text string) (m *Module, err error) {
 	defer func() {
 		switch e := recover().(type) {
@@ -234,7 +234,7 @@ func (p *parser) register() int {
 	return p.kernel.registers - 1
 }
 
-// An area is a shared array, not placed yet.
+// A sharedArray is a shared array without an address yet.
 type sharedArray struct{ align, size int }
 
 // area moves past ".align 4 .b8 name[32];".
@@ -257,7 +257,7 @@ func (p *parser) area() (name string, a sharedArray) {
 	return name, a
 }
 
-// place gives a shared array its place in the kernel.
+// place assigns a shared array its offset in the kernel.
 func (p *parser) place(name string, a sharedArray) {
 	at := (p.kernel.Shared + a.align - 1) / a.align * a.align
 	if a.size > MostShared || at+a.size > MostShared {
@@ -324,7 +324,7 @@ func (p *parser) signed() string {
 	return p.take()
 }
 
-// assemble makes the kernel's code of its statements.
+// assemble decodes the kernel's statements to instructions.
 func (p *parser) assemble() {
 	p.kernel.code = make([]instruction, len(p.statements))
 	for i := range p.statements {

@@ -1,20 +1,20 @@
-// Package ptx runs PTX, the assembly language of NVIDIA's GPUs, in Go, so that
-// what ships for a GPU is tested on machines without one.
+// Package ptx interprets PTX, the assembly language of NVIDIA's GPUs, in Go, so that
+// compiled kernels are tested on machines without a GPU.
 //
-// It knows the part of the PTX ISA (version 7.0) that compiled kernels use, and
-// refuses a module that uses more. One step of the interpreter is one
-// instruction of all threads of a block that are at that instruction; those
-// that are furthest behind go first, so that threads which part meet again.
+// It implements the part of the PTX ISA (version 7.0) that compiled kernels use, and
+// rejects modules that use more. One step of the interpreter executes one instruction of
+// all threads of a block that have reached it. Threads at the lowest instruction run
+// first, so that diverged threads reconverge.
 //
-// What would be undefined on a GPU is an error that names kernel, block,
-// thread and instruction: addresses outside of memory, misaligned or freed,
-// barriers and shuffles that not all threads reach, and reads and writes of
-// shared memory that race. [Counters] count what would make it slow there.
+// Undefined behaviour is an error that names the kernel, block, thread and instruction:
+// addresses out of bounds, misaligned or freed, barriers and shuffles that not all
+// threads reach, and data races in shared memory. [Counters] count what makes a kernel
+// slow on a GPU.
 //
-// It says nothing about time, and nothing about races between blocks.
+// It does not simulate time, and does not find races between blocks.
 package ptx
 
-// A Module is PTX text that has been understood.
+// A Module is parsed PTX.
 type Module struct {
 	Version, Target string // "7.0", "sm_80"
 	Kernels         map[string]*Kernel
@@ -24,31 +24,30 @@ type Module struct {
 type Kernel struct {
 	Name    string
 	Params  []Param
-	Shared  int // bytes of shared memory that it declares
-	Threads int // the most threads that a block may have; 0 if it does not say
+	Shared  int // bytes of static shared memory
+	Threads int // the maximum number of threads in a block; 0 if not declared
 
 	params    int // bytes of all parameters
 	code      []instruction
 	registers int
-	constants map[uint64]int  // registers that hold a number
-	specials  map[special]int // registers that the launch sets
-	dynamic   int             // the register of where launched shared memory starts, or 0
+	constants map[uint64]int  // registers that hold constants
+	specials  map[special]int // registers that the launch configuration sets
+	dynamic   int             // the register of the address of dynamic shared memory, or 0
 }
 
-// A Param is where a parameter lies among all parameters of a launch.
+// A Param is the place of a parameter in the parameter buffer.
 type Param struct{ Offset, Size int }
 
 // ParamBytes returns the size of all parameters together.
 func (k *Kernel) ParamBytes() int { return k.params }
 
-// A special is a register that tells a thread who it is: kind is "tid", "ntid",
-// "ctaid" or "nctaid".
+// A special is a special register: kind is "tid", "ntid", "ctaid" or "nctaid".
 type special struct {
 	kind string
 	axis int
 }
 
-// An instruction is one step: run is nil where control flow does the work.
+// An instruction is one step; run is nil for control flow.
 type instruction struct {
 	run     func(b *block, lanes []int32)
 	flow    flow
@@ -59,7 +58,7 @@ type instruction struct {
 	text    string
 }
 
-// A flow is what an instruction does to where a thread goes on.
+// A flow is an instruction's effect on control flow.
 type flow uint8
 
 const (

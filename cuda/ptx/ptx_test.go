@@ -74,7 +74,7 @@ func small(t *testing.T, threads uint32, body string) ([]byte, error) {
 	return bytes, errors.Join(err, again)
 }
 
-func TestWhatIsUndefinedIsAnError(t *testing.T) {
+func TestUndefinedBehaviourIsAnError(t *testing.T) {
 	for body, want := range map[string]string{
 		"ld.shared.u32 %r1, [s];\nsetp.eq.u32 %p1, %r0, 7;\n@%p1 st.shared.u32 [s], %r1;": "races with a read of byte 0", // the last that read writes
 		"st.shared.u32 [s], %r0;":                                 "races with a write by thread 0 to byte 0",
@@ -95,16 +95,16 @@ func TestWhatIsUndefinedIsAnError(t *testing.T) {
 	}
 }
 
-// TestMemoryHoldsNothingOfUse before it is written.
-func TestMemoryHoldsNothingOfUse(t *testing.T) {
+// TestNewMemoryIsPoisoned before it is written.
+func TestNewMemoryIsPoisoned(t *testing.T) {
 	got, err := small(t, 1, "ld.shared.u32 %r1, [s+32];\nst.global.u32 [%rd0], %r1;")
 	if err != nil || little.Uint64(got) != math.MaxUint64 {
 		t.Errorf("shared and global memory hold % x, %v", got[:8], err)
 	}
 }
 
-// TestAllocationsDoNotTouch: what lies between them is nobody's.
-func TestAllocationsDoNotTouch(t *testing.T) {
+// TestAllocationsHaveGaps: what lies between them is nobody's.
+func TestAllocationsHaveGaps(t *testing.T) {
 	memory := NewMemory(0)
 	for _, size := range []int{1, gap, gap + 1, 3 * gap} {
 		at := memory.Alloc(size)
@@ -157,7 +157,7 @@ func TestThreadsMeetAtBarriers(t *testing.T) {
 	}
 }
 
-func TestFreedMemoryIsATrap(t *testing.T) {
+func TestAccessToFreedMemoryFails(t *testing.T) {
 	memory := NewMemory(0)
 	x := memory.Alloc(256)
 	if err := memory.Free(x); err != nil {
@@ -172,9 +172,9 @@ func TestFreedMemoryIsATrap(t *testing.T) {
 	}
 }
 
-// TestCountersCount knows column's figures by hand: 1024 threads are 32 warps.
+// TestCounters knows column's figures by hand: 1024 threads are 32 warps.
 // Elements a row apart lie in a sector each, and all in one bank.
-func TestCountersCount(t *testing.T) {
+func TestCounters(t *testing.T) {
 	c := new(Counters)
 	if _, err := faults(t, "column", 1024, Launch{Threads: [3]uint32{1024, 1, 1}, Counters: c}); err != nil {
 		t.Fatal(err)
@@ -193,9 +193,9 @@ func TestCountersCount(t *testing.T) {
 	}
 }
 
-// TestWarpsThatPartIssueTwice sends 40 of 64 threads another way: both warps issue what is
+// TestDivergedWarpsIssueTwice sends 40 of 64 threads another way: both warps issue what is
 // before the branch and at its label, the second one what is between as well.
-func TestWarpsThatPartIssueTwice(t *testing.T) {
+func TestDivergedWarpsIssueTwice(t *testing.T) {
 	m, err := Parse(".version 7.0\n.target sm_75\n.visible .entry k()\n{\n.reg .pred %p<2>;\n.reg .b32 %r<3>;\n" +
 		"mov.u32 %r1, %tid.x;\nsetp.lt.u32 %p1, %r1, 40;\n@%p1 bra $less;\nmov.u32 %r2, 1;\nret;\n$less:\nmov.u32 %r2, 2;\nret;\n}")
 	if err != nil {
@@ -231,7 +231,7 @@ func TestLaunchesAreChecked(t *testing.T) {
 	}
 }
 
-func TestParseRefusesWhatItDoesNotKnow(t *testing.T) {
+func TestParseRejectsUnknownSyntax(t *testing.T) {
 	head := ".version 7.0\n.target sm_75\n.visible .entry k(.param .u64 x)\n{\n.reg .b64 %r<3>;\n"
 	for text, want := range map[string]string{
 		head + "frob.u32 %r0, %r1;\n}":            "line 6: frob.u32 %r0, %r1: unknown opcode",

@@ -1,15 +1,15 @@
 package ptx
 
-// A shadow remembers, for every 4 bytes of shared memory, who last wrote and who
-// last read them, each as a thread and the number of barriers before. Lockstep
-// hides a missing barrier from results; the shadow sees it. Neighbouring
-// elements narrower than 4 bytes are taken for one.
+// A shadow is shadow memory for race detection: for every 4 bytes of shared memory, the
+// threads that last wrote and read them, each with the number of barriers before. It
+// finds missing barriers that lockstep execution hides. Neighbouring elements narrower
+// than 4 bytes count as one.
 type shadow struct {
 	writes, reads []lastAccess
 	epoch         uint32 // barriers so far
 }
 
-// A visit is a thread, counted from 1, or several; 0 is nobody.
+// A lastAccess is by a thread, counted from 1, or by manyThreads; 0 means none.
 type lastAccess struct{ thread, epoch uint32 }
 
 const manyThreads = ^uint32(0)
