@@ -36,7 +36,7 @@ var (
 	})
 )
 
-// slopeBiasArgs is SlopeBias of slopes.cu.
+// slopeBiasArgs is SlopeBias of grads.cu.
 type slopeBiasArgs struct {
 	dz, db, y, dy, part, counter uint64
 	scale                        float64

@@ -1,5 +1,5 @@
-// What a kernel is told that has no launch of its own in Go, where call_cuda.go has the twins of
-// these: its operands, its settings, and which elements of its first output are to be computed, a thread each.
+// The parameters of kernels that have no launch function of their own in Go (call_cuda.go declares the
+// same structs): operands, settings, and the elements of the first output to compute, one by each thread.
 //
 //	struct Scale { double by; }; // ScaleSet, number by number
 //	template <class T> FN void scale(const CallWith<Scale> &c) { EACH(i, (uint32_t)c.n) … }
@@ -9,9 +9,9 @@
 
 enum { ARRAYS = 6 };
 
-// An operand. One that was not given lies nowhere.
+// An operand; p is null if it was not given.
 struct Array {
-	void *p; // its first element
+	void *p; // address of the first element
 	int64_t type, rank, shape[RANK], stride[RANK];
 };
 
@@ -28,7 +28,7 @@ template <int AXES> struct Position {
 	int64_t at[AXES];
 };
 
-// Where element i of the window is in the first output.
+// The position of element i of the window in the first output.
 template <int AXES> FN Position<AXES> position(const Call &c, uint32_t i) {
 	Position<AXES> p;
 	UNROLL for (int axis = AXES - 1; axis > 0; axis--) {
@@ -40,7 +40,7 @@ template <int AXES> FN Position<AXES> position(const Call &c, uint32_t i) {
 	return p;
 }
 
-// Where in memory that is, for an array.
+// The offset of a position in an array.
 template <int AXES> FN int64_t place(const Array &a, Position<AXES> p) {
 	int64_t at = 0;
 	UNROLL for (int axis = 0; axis < AXES; axis++) at += p.at[axis] * a.stride[axis];

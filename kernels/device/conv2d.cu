@@ -1,5 +1,5 @@
-// Convolutions as products of matrices that are never made: one's rows or columns are the
-// windows of an image. What they mean, says conv2d.go.
+// Convolutions as implicit matrix products: the rows or columns of one factor are the windows of an
+// image (im2col without the copy). conv2d.go defines them.
 #include "product.cuh"
 
 struct Conv {

@@ -1,6 +1,6 @@
-// Package device is the code that GPUs run, in the dialect of CUDA C++ that
-// dialect.cuh describes, one file for each family of kernels. "make ptx" compiles
-// it; package kernels launches it.
+// Package device contains the GPU code of the kernels, in the subset of CUDA C++ that
+// common.cuh describes, one file for each family of kernels. "make ptx" compiles it;
+// package kernels launches it.
 package device
 
 import (
@@ -17,8 +17,8 @@ var (
 	sm80 string
 )
 
-// PTX returns the compiled code for GPUs of a compute capability, such as 90 for
-// 9.0, of 75 at least. The driver compiles it further.
+// PTX returns the compiled code for GPUs of a compute capability of at least 75, such as
+// 90 for 9.0. The driver compiles it to machine code.
 func PTX(capability int) (string, error) {
 	t, err := targetOf(capability)
 	return t.text, err
@@ -26,8 +26,8 @@ func PTX(capability int) (string, error) {
 
 // A target is the code for one generation of GPUs, and those after it.
 type target struct {
-	text  string
-	apart func() module // the same, taken apart
+	text   string
+	parsed func() module // text, split into entries
 }
 
 var targets = []target{
@@ -45,15 +45,14 @@ func targetOf(capability int) (target, error) {
 	return target{}, fmt.Errorf("compute capability %d.%d; kernels are compiled for 7.5 and above", capability/10, capability%10)
 }
 
-// Entry returns the compiled code of one entry, for GPUs of a compute capability,
-// as a module of its own: a driver takes seconds to compile all of PTX, and
-// milliseconds for what a program uses.
+// Entry returns the compiled code of one entry as a module of its own: a driver takes
+// seconds to compile the whole PTX, but milliseconds for the entries a program uses.
 func Entry(capability int, name string) (string, error) {
 	t, err := targetOf(capability)
 	if err != nil {
 		return "", err
 	}
-	m := t.apart()
+	m := t.parsed()
 	body, ok := m.bodies[name]
 	if !ok {
 		return "", fmt.Errorf("no entry %s in the code for GPUs; run make ptx if it is new", name)
@@ -69,7 +68,7 @@ func Entry(capability int, name string) (string, error) {
 	return b.String(), nil
 }
 
-// A module is PTX taken apart.
+// A module is PTX split into entries.
 type module struct {
 	head      string            // directives
 	variables []variable        // of all entries
@@ -78,8 +77,8 @@ type module struct {
 
 type variable struct{ name, line string }
 
-// parse takes apart what make ptx writes: whatever begins and ends an entry or
-// declares a variable stands at the beginning of a line.
+// parse splits PTX as make ptx writes it: entries and variable declarations start at the
+// beginning of a line.
 func parse(text string) module {
 	const entry = ".visible .entry "
 	m := module{bodies: map[string]string{}}

@@ -1,9 +1,9 @@
-// Where the elements of equally shaped arrays lie, and how threads share them: in packs, which
-// are loaded and stored at once where they lie in a row, and one by one where they do not.
+// Strided iteration over arrays of one shape, and its division among threads: in packs of elements, which
+// are loaded and stored by one instruction where they are adjacent.
 #pragma once
-#include "dialect.cuh"
+#include "common.cuh"
 
-// Equally shaped arrays, coalesced: h5k_grid of loops.h.
+// Arrays of one shape with joined axes: h5k_grid of loops.h.
 enum { RANK = 8, OPERANDS = 4 };
 struct Grid {
 	int64_t rank, shape[RANK], stride[OPERANDS][RANK];
@@ -21,7 +21,7 @@ FN uint64_t quotient(const Grid &g, uint64_t i, int axis) {
 	return (HIGH(i, g.magic[axis]) + i) >> g.shift[axis];
 }
 
-// Where element i of so many operands lies.
+// The offsets of element i of N operands.
 template <int N> struct Places {
 	int64_t at[N];
 };
@@ -37,7 +37,7 @@ template <int N, class I> FN Places<N> places(const Grid &g, I i) {
 	return p;
 }
 
-// Neighbouring elements.
+// Adjacent elements.
 template <class T, int W> struct Pack {
 	T at[W];
 };
@@ -46,7 +46,7 @@ struct Eight {
 	Four lo, hi;
 };
 
-// AsOne of so many bytes together, which one instruction loads or stores.
+// The type that one instruction loads or stores for so many bytes.
 template <int BYTES> struct AsOne; // 2 to 32
 template <> struct AsOne<2> {
 	typedef uint16_t type;
@@ -64,8 +64,8 @@ template <> struct AsOne<32> {
 	typedef Eight type;
 };
 
-// They are loaded and stored by instructions written out here: a compiler that sees the elements
-// taken one by one as well does only that. No thread loads what it has stored.
+// Loads and stores are written in assembly, because the compiler splits them where it also sees
+// single elements accessed. No thread loads what it has stored.
 template <class T> FN uint64_t address(const T *p) { return __builtin_bit_cast(uint64_t, p); }
 FN void fetch(uint16_t &w, uint64_t p) { asm("ld.global.u16 %0, [%1];" : "=h"(w) : "l"(p)); }
 FN void fetch(uint32_t &w, uint64_t p) { asm("ld.global.u32 %0, [%1];" : "=r"(w) : "l"(p)); }
@@ -78,14 +78,14 @@ FN void keep(Four w, uint64_t p) { asm volatile("st.global.v4.u32 [%4], {%0, %1,
 FN void fetch(Eight &w, uint64_t p) { fetch(w.lo, p), fetch(w.hi, p + 16); }
 FN void keep(Eight w, uint64_t p) { keep(w.lo, p), keep(w.hi, p + 16); }
 
-// W elements from x on that lie in a row, aligned as a whole.
+// W adjacent elements from x on, aligned as a whole.
 template <int W, class T> FN Pack<T, W> row_of(const T *x) {
 	typename AsOne<W * sizeof(T)>::type together;
 	fetch(together, address(x));
 	return __builtin_bit_cast(Pack<T, W>, together);
 }
 
-// W elements of an operand of g from x on, in a row or not.
+// W elements of an operand of g from x on, adjacent or strided.
 template <int W, class T> FN Pack<T, W> pick(const Grid &g, int operand, const T *x) {
 	int64_t step = 0;
 	if constexpr (W > 1) {
@@ -98,7 +98,7 @@ template <int W, class T> FN Pack<T, W> pick(const Grid &g, int operand, const T
 	return p;
 }
 
-// Stores elements in a row, aligned as a whole.
+// Stores adjacent elements, aligned as a whole.
 template <class T, class V, int W> FN void lay(T *to, Pack<V, W> v) {
 	Pack<T, W> p;
 	UNROLL for (int k = 0; k < W; k++) p.at[k] = (T)v.at[k];
@@ -112,9 +112,9 @@ template <int W> struct Width {
 	enum { count = W };
 };
 
-// Every all-th pack of W elements of a grid from one on, before another. Those that take(places)
-// loads are AHEAD at a time, so that more of memory is under way at once; then give uses them, by code
-// that is written out for each unless it is LONG.
+// Calls take and give for every all-th pack of W elements from one index to another. AHEAD packs are
+// loaded by take(places) before give uses them, so that more loads are in flight. The loop over give is
+// unrolled unless its code is LONG.
 template <int N, int W, int AHEAD, bool LONG = false, class I, class Take, class Give>
 FN void share(const Grid &g, I from, I to, I all, Take take, Give give) {
 	for (I i = from; i < to; i += AHEAD * all) {
@@ -137,7 +137,7 @@ FN void share(const Grid &g, I from, I to, I all, Take take, Give give) {
 	}
 }
 
-// Each thread's share of n elements of a grid, fewer than 2³¹: packs of W, and what is left one by one.
+// Each thread's share of the n elements of a grid, fewer than 2³¹: packs of W, and the remainder one by one.
 template <int N, int W, int AHEAD, bool LONG = false, class Take, class Give> FN void each(const Grid &g, int64_t n, Take take, Give give) {
 	uint32_t thread = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
 	uint32_t packed = W > 1 && g.pack >= W ? (uint32_t)n / W * W : 0;
@@ -146,7 +146,7 @@ template <int N, int W, int AHEAD, bool LONG = false, class Take, class Give> FN
 	share<N, 1, W == 1 ? AHEAD : 1>(g, packed + thread, (uint32_t)n, threads, take, give);
 }
 
-// What joins take(places) of every step-th element of a grid. Nothing is as if it had not been there.
+// Combines take(places) of every step-th element of a grid by join; nothing is its neutral element.
 template <int N, class T, class Take, class Join>
 FN T collect(const Grid &g, uint64_t from, uint64_t to, uint64_t step, T nothing, Take take, Join join) {
 	T sum = nothing;

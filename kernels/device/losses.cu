@@ -1,5 +1,5 @@
 // Losses: a number for each row or block, which the last block adds up.
-#include "arrival.cuh"
+#include "last_block.cuh"
 #include "fault.cuh"
 #include "math.cuh"
 
@@ -90,7 +90,7 @@ template <class T> FN void cross_entropy(const Labelled &a) {
 		if (a.hits)
 			a.part[a.rows + i] = at;
 	}
-	if (!last_of(gridDim.x, a.counter))
+	if (!is_last_block(gridDim.x, a.counter))
 		return;
 	double sum = rows_together(a, a.part);
 	if (threadIdx.x == 0)
@@ -110,7 +110,7 @@ template <class T> FN void hits(const Labelled &a) {
 		if (lane == 0)
 			a.part[i] = at;
 	}
-	if (last_of(gridDim.x, a.counter))
+	if (is_last_block(gridDim.x, a.counter))
 		count_hits(a, a.part);
 }
 FLOATS(hits, Labelled)
@@ -137,7 +137,7 @@ template <class T> FN void squared_error(const SquaredError &a) {
 	sum = together<256>(sum, Plus());
 	if (threadIdx.x == 0)
 		a.part[blockIdx.x] = sum;
-	if (!last_of(gridDim.x, a.counter))
+	if (!is_last_block(gridDim.x, a.counter))
 		return;
 	sum = 0;
 	for (uint32_t i = threadIdx.x; i < gridDim.x; i += 256)

@@ -1,4 +1,4 @@
-// Pooling over windows of images: what it means, says pool.go.
+// Pooling; pool.go defines it.
 #include "call.cuh"
 
 struct Pool2d { // Pool2dSet

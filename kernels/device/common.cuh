@@ -1,11 +1,11 @@
-// What every kernel for GPUs is written in: CUDA C++ that clang compiles without a CUDA
-// toolkit, and nvcc and NVRTC accept.
+// The common header of all kernels: CUDA C++ that clang compiles without a CUDA toolkit, and that nvcc
+// and NVRTC accept.
 //
 //	KERNEL name(Args a) { … }
 //
-// A kernel takes one struct by value, whose twin in Go is written field by field; both lay
-// fields of 8 bytes, and of 4 in pairs, alike. Arithmetic is rounded as it is written: products
-// and sums are fused only by fma(), so that every engine gives the same bits.
+// A kernel takes one struct by value; Go declares the same struct field by field, with fields of 8 bytes,
+// or pairs of 4, so that both layouts agree. Products and sums are fused only by fma(), so that every
+// compiler gives the same bits.
 #pragma once
 
 #if defined(__clang__) && defined(__CUDA__)
@@ -32,7 +32,7 @@ typedef uint2 Two;
 typedef uint4 Four;
 #endif
 
-// Two blocks at a time leave the assembler registers enough to spill none.
+// With two resident blocks the assembler has enough registers not to spill any.
 #define KERNEL extern "C" __global__ void __launch_bounds__(256, 2)
 #define FN static __device__ __forceinline__
 #define UNROLL _Pragma("unroll")
@@ -68,7 +68,7 @@ FN double fma(double x, double y, double z) {
 	return r;
 }
 
-// other is x of the lane of the warp whose number differs in those bits.
+// The x of the lane whose number differs in those bits (shfl.bfly).
 FN float other(float x, int lanes) { return __builtin_bit_cast(float, SHUFFLE(__builtin_bit_cast(int, x), lanes)); }
 FN int other(int x, int lanes) { return SHUFFLE(x, lanes); }
 FN uint64_t other(uint64_t x, int lanes) {
@@ -78,8 +78,8 @@ FN uint64_t other(uint64_t x, int lanes) {
 FN int64_t other(int64_t x, int lanes) { return (int64_t)other((uint64_t)x, lanes); }
 FN double other(double x, int lanes) { return real(other(bits(x), lanes)); }
 
-// together combines x of so many neighbouring threads, 1 to 32 or all 256 of the block, in an
-// order that does not depend on anything; all of them get the result.
+// Reduces x over groups of 1 to 32 neighbouring threads, or over all 256 of the block, in a fixed order;
+// all threads get the result.
 template <int THREADS, class T, class F> FN T together(T x, F f) {
 	UNROLL for (int lanes = 1; lanes < THREADS && lanes < 32; lanes *= 2) x = f(x, other(x, lanes));
 	if (THREADS <= 32)

@@ -1,5 +1,5 @@
-// The slope of an activation, and what of it goes to the bias: ActSlopeBias of biasact.go.
-#include "arrival.cuh"
+// The gradients of an activation and of the bias before it: ActSlopeBias of biasact.go.
+#include "last_block.cuh"
 #include "types.cuh"
 
 struct SlopeBias {
@@ -24,8 +24,8 @@ template <class REAL> FN REAL slope(const SlopeBias &a, REAL y, REAL dy) {
 	return dy;
 }
 
-// The sum of what the threads of a channel have, of WIDTH neighbouring channels each for one of so
-// many threads, or of one: it is the first WIDTH threads' to know.
+// Sums over the threads of each channel. Threads handle WIDTH adjacent channels; the first WIDTH threads
+// get the result.
 template <int WIDTH, class T> FN T columns(T sum) {
 	if (WIDTH == 1)
 		return together<256>(sum, Plus());
@@ -40,7 +40,7 @@ template <int WIDTH, class T> FN T columns(T sum) {
 	return sum;
 }
 
-// Block (c, s) does the s-th split of WIDTH channels, and the last of them adds up what all have.
+// Block (c, s) reduces the s-th split of WIDTH channels; the last block adds the partial sums.
 template <class T, int WIDTH> FN void slope_bias(const SlopeBias &a) {
 	const int ROWS = 256 / WIDTH;
 	uint32_t row = threadIdx.x / WIDTH;
@@ -62,7 +62,7 @@ template <class T, int WIDTH> FN void slope_bias(const SlopeBias &a) {
 		Total<T> *part = (Total<T> *)a.part;
 		if (threadIdx.x < WIDTH && c < a.channels)
 			part[blockIdx.y * a.channels + c] = sum;
-		if (!last_of((uint32_t)a.splits, a.counter + blockIdx.x))
+		if (!is_last_block((uint32_t)a.splits, a.counter + blockIdx.x))
 			return;
 		sum = 0;
 		enum { AHEAD = 8 };
