@@ -13,18 +13,18 @@ var _ storage.AsyncDevice = (*Device)(nil)
 func (d *Device) AllocPinned(size int) (storage.Host, error) { return d.Pin(size) }
 
 // ComputeStream returns the stream that kernels and copies of d are issued to.
-func (d *Device) ComputeStream() storage.Stream { return queue{d.stream} }
+func (d *Device) ComputeStream() storage.Stream { return asyncStream{d.stream} }
 
 // OpenStream is NewStream, for [storage.AsyncDevice].
 func (d *Device) OpenStream() (storage.Stream, error) {
 	s, err := d.NewStream()
-	return queue{s}, err
+	return asyncStream{s}, err
 }
 
 // OpenEvent returns a timer that nothing waits for yet. Close it.
 func (d *Device) OpenEvent() (storage.Event, error) {
 	e, err := d.NewTimer()
-	return mark{e}, err
+	return asyncEvent{e}, err
 }
 
 // FreeMemory waits for the device and returns the free bytes of its memory.
@@ -39,45 +39,45 @@ func (d *Device) FreeMemory() (int, error) {
 	return bytes, err
 }
 
-type queue struct{ stream *Stream }
+type asyncStream struct{ stream *Stream }
 
-func (q queue) Upload(dst storage.Storage, offset int, src storage.Host, n int) error {
+func (s asyncStream) Upload(dst storage.Storage, offset int, src storage.Host, n int) error {
 	p, ok := src.(*Pinned)
 	if !ok {
-		return fmt.Errorf("upload to %v: of host memory that is not pinned: %w", q.stream.device, storage.ErrDevice)
+		return fmt.Errorf("upload to %v: of host memory that is not pinned: %w", s.stream.device, storage.ErrDevice)
 	}
-	return q.stream.Upload(dst, offset, p, n)
+	return s.stream.Upload(dst, offset, p, n)
 }
 
-func (q queue) Record(m storage.Event) error {
-	return q.of(m, func(e *Event) error { return e.Record(q.stream) })
+func (s asyncStream) Record(m storage.Event) error {
+	return s.of(m, func(e *Event) error { return e.Record(s.stream) })
 }
 
-func (q queue) WaitEvent(m storage.Event) error { return q.of(m, q.stream.WaitEvent) }
+func (s asyncStream) WaitEvent(m storage.Event) error { return s.of(m, s.stream.WaitEvent) }
 
-func (q queue) of(m storage.Event, do func(*Event) error) error {
-	e, err := q.stream.device.marked(m)
+func (s asyncStream) of(m storage.Event, do func(*Event) error) error {
+	e, err := s.stream.device.eventOf(m)
 	if err != nil {
 		return err
 	}
 	return do(e)
 }
 
-func (q queue) Close() error { return q.stream.Close() }
+func (s asyncStream) Close() error { return s.stream.Close() }
 
-type mark struct{ *Event }
+type asyncEvent struct{ *Event }
 
-// marked returns the event that a mark of d is.
-func (d *Device) marked(m storage.Event) (*Event, error) {
-	e, ok := m.(mark)
+// eventOf returns the Event of d that m is.
+func (d *Device) eventOf(m storage.Event) (*Event, error) {
+	e, ok := m.(asyncEvent)
 	if !ok || e.device != d {
-		return nil, fmt.Errorf("%v: a mark of another device: %w", d, storage.ErrDevice)
+		return nil, fmt.Errorf("%v: the event is of another device: %w", d, storage.ErrDevice)
 	}
 	return e.Event, nil
 }
 
-func (m mark) Since(earlier storage.Event) (time.Duration, bool, error) {
-	e, err := m.device.marked(earlier)
+func (m asyncEvent) Since(earlier storage.Event) (time.Duration, bool, error) {
+	e, err := m.device.eventOf(earlier)
 	if err != nil {
 		return 0, false, err
 	}
