@@ -4,8 +4,9 @@
 //
 //	import _ "github.com/h5dnn/h5dnn/serialize/npy"
 //
-// It knows what a file of named arrays means, and how to replace one safely.
-// What the arrays are for belongs to those who read them.
+// The package finds the format of a file by its content, opens files from memory
+// and from inside other files as well as from disk, and replaces files atomically.
+// It does not know what the arrays are for.
 package serialize
 
 import (
@@ -14,136 +15,194 @@ import (
 	"io"
 	"iter"
 	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 
+	"github.com/h5dnn/h5dnn/internal/atomicfile"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// ErrFormat is the kind of error, for errors.Is, of a format that is not known.
-var ErrFormat = errors.New("unknown format")
-
-// A File is an open file. Its arrays stay in the file: slicing one costs
-// nothing, and storage.Array.To reads just the elements that are left.
+// A File is an open file. Its arrays stay in the file: slicing one costs nothing,
+// and storage.Array.To reads only the elements that are selected.
 type File interface {
-	All() iter.Seq2[string, storage.Array] // in file order
-	Meta() map[string]string               // what the file says besides; the caller's to keep
-	// Close makes later reads of the file's arrays errors of kind storage.ErrState.
+	// All yields the arrays in file order. An entry that cannot be read comes with
+	// an error; the iteration may go on.
+	All() iter.Seq2[Entry, error]
+	// Meta returns the metadata of the file as a whole. The caller may change it.
+	Meta() map[string]string
+	// Close closes the file. Later reads of its arrays are errors of kind
+	// storage.ErrState.
 	Close() error
 }
 
-// Contents are what a file is made of.
+// An Entry is one array of a file.
+type Entry struct {
+	Name  string // parts are separated by "/"
+	Array storage.Array
+	// Attrs are the attributes of the array: a string, []string or storage.Array
+	// by name. Nil if there are none.
+	Attrs map[string]any
+	// Shared identifies the stored elements: entries of one file with the same
+	// nonempty Shared are views of the same elements, such as tied weights or two
+	// links to one dataset. A format that cannot store that writes them twice.
+	Shared string
+}
+
+// Contents are what Save writes.
 type Contents struct {
-	Arrays iter.Seq2[string, storage.Array]
-	Meta   map[string]string // may be nil
+	Entries iter.Seq2[Entry, error] // Save returns the first error
+	Meta    map[string]string       // may be nil
 }
 
-// A Format is one way of storing named arrays.
-type Format struct {
-	Name       string
-	Extensions []string // such as ".npy"; the first is the usual one
-	// Match reports whether r starts like this format.
-	Match func(r io.ReaderAt) bool
-	// Open reads the named file, which f is, and closes f with it, or on failure.
-	// Errors do not name the file.
-	Open func(name string, f *os.File) (File, error)
-	// Save writes the named file. Until all is written, what was there stays.
-	// What the format cannot hold is an error. Errors do not
-	// name the file.
-	Save func(name string, c Contents) error
-}
-
-var formats []Format
-
-// Register makes a format known. Its package calls it from init.
-func Register(f Format) {
-	if _, err := ByName(f.Name); err == nil {
-		panic("serialize: format " + f.Name + " registered twice")
-	}
-	formats = append(formats, f)
-}
-
-// Formats lists the names of all formats.
-func Formats() []string {
-	names := make([]string, len(formats))
-	for i, f := range formats {
-		names[i] = f.Name
-	}
-	slices.Sort(names)
-	return names
-}
-
-// ByName returns the format called name.
-func ByName(name string) (Format, error) {
-	for _, f := range formats {
-		if f.Name == name {
-			return f, nil
+// Arrays returns arrays by name as Contents takes them.
+func Arrays(list iter.Seq2[string, storage.Array]) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		for name, a := range list {
+			if !yield(Entry{Name: name, Array: a}, nil) {
+				return
+			}
 		}
 	}
-	return Format{}, fmt.Errorf("format %q; known are %v: %w", name, Formats(), ErrFormat)
 }
 
-// ByExtension returns the format that files named so are in.
-func ByExtension(name string) (Format, error) {
-	ext := strings.ToLower(filepath.Ext(name))
-	for _, f := range formats {
-		if slices.Contains(f.Extensions, ext) {
-			return f, nil
-		}
-	}
-	return Format{}, fmt.Errorf("%s: no format has the extension %q; known are %v: %w", name, ext, Formats(), ErrFormat)
+// Options configure Open. The zero value is right for files from strangers.
+type Options struct {
+	// Format is the name of the format, instead of the one that matches best.
+	Format string
+	// Follow is a folder whose files may be opened where this one refers to them,
+	// such as by external links in HDF5. Without it no other file is opened.
+	Follow string
 }
 
-// Open opens the named file in whichever format it is, by what it holds.
-func Open(name string) (File, error) {
+// Open opens the named file. It chooses the format by content.
+func Open(name string, options ...Options) (File, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
 		f.Close()
 		return nil, fmt.Errorf("%s: not a regular file: %w", name, errors.Join(err, ErrFormat))
 	}
-	for _, format := range formats {
-		if format.Match(f) {
-			file, err := format.Open(name, f)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", name, err)
-			}
-			return file, nil
-		}
+	file, err := open(Input{ReaderAt: f, Size: info.Size(), Name: name, file: f}, options)
+	if err != nil {
+		f.Close()
+		return nil, err
 	}
-	f.Close()
-	return nil, fmt.Errorf("%s: in none of %v: %w", name, Formats(), ErrFormat)
+	return file, nil
 }
 
-// Save writes the named file in the named format or, if that is "", the one its
-// extension tells. Until all is written, what was there stays.
-func Save(name, format string, c Contents) error {
-	f, err := ByName(format)
-	if format == "" {
-		f, err = ByExtension(name)
+// FormatOf returns the format of the named file, by content.
+func FormatOf(name string) (Format, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return Format{}, err
 	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return Format{}, err
+	}
+	format, err := Detect(f, info.Size())
+	if err != nil {
+		return Format{}, fmt.Errorf("%s: %w", name, err)
+	}
+	return format, nil
+}
+
+// OpenReader opens size bytes of r, such as a file in memory or inside an archive.
+// The name is for messages, and for formats that name their array after the file.
+// The caller may close r after the File, and not before.
+func OpenReader(r io.ReaderAt, size int64, name string, options ...Options) (File, error) {
+	return open(Input{ReaderAt: r, Size: size, Name: name}, options)
+}
+
+func open(in Input, options []Options) (File, error) {
+	for _, o := range options {
+		in.Options = o
+	}
+	format, err := formatOf(in)
+	if err != nil {
+		return nil, err
+	}
+	file, err := format.Open(in)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", in.Name, err)
+	}
+	return file, nil
+}
+
+// Save writes the named file in the named format or, if that is "", in the one of
+// its extension. The file is replaced atomically.
+func Save(name, format string, c Contents) error {
+	f, err := saver(name, format)
 	if err != nil {
 		return err
 	}
-	if err := f.Save(name, c); err != nil {
+	if f.SaveFile != nil {
+		err = f.SaveFile(name, c)
+	} else {
+		err = atomicfile.Write(name, func(file *os.File) error { return f.Save(file, c) })
+	}
+	if err != nil {
 		return fmt.Errorf("save %s: %w", name, err)
 	}
 	return nil
 }
 
+// Write writes to w in the named format. A format that cannot be written in order
+// goes through a temporary file.
+func Write(w io.Writer, format string, c Contents) error {
+	f, err := saver("", format)
+	if err != nil {
+		return err
+	}
+	if f.Save != nil {
+		return f.Save(w, c)
+	}
+	folder, err := os.MkdirTemp("", "h5dnn")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	name := folder + "/file" + f.Extensions[0]
+	if err := f.SaveFile(name, c); err != nil {
+		return err
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	_, err = io.Copy(w, file)
+	return err
+}
+
+// Collect returns the entries of f, or the first error.
+func Collect(f File) ([]Entry, error) {
+	var list []Entry
+	for e, err := range f.All() {
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, e)
+	}
+	return list, nil
+}
+
 // Find returns the named array of f.
 func Find(f File, name string) (storage.Array, error) {
+	const shown = 10
 	var names []string
-	for have, a := range f.All() {
-		if have == name {
-			return a, nil
+	for e, err := range f.All() {
+		if e.Name == name {
+			return e.Array, err
 		}
-		if names = append(names, have); len(names) == 10 {
-			names[9] = "…"
+		if err != nil {
+			return storage.Array{}, err
+		}
+		if names = append(names, e.Name); len(names) == shown {
+			names[shown-1] = "…"
 		}
 	}
-	return storage.Array{}, fmt.Errorf("no array %q; there are %q: %w", name, names[:min(len(names), 10)], storage.ErrState)
+	return storage.Array{}, fmt.Errorf("no array %q; there are %q: %w", name, names[:min(len(names), shown)], storage.ErrState)
 }

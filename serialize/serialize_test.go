@@ -24,7 +24,7 @@ func Example() {
 	name := filepath.Join(dir, "model.npz")
 
 	weights := map[string]storage.Array{"hidden.weight": storage.From([]float32{1, 2, 3, 4, 5, 6}, 2, 3)}
-	err = serialize.Save(name, "", serialize.Contents{Arrays: maps.All(weights), Meta: map[string]string{"epoch": "3"}})
+	err = serialize.Save(name, "", serialize.Contents{Entries: serialize.Arrays(maps.All(weights)), Meta: map[string]string{"epoch": "3"}})
 	if err != nil {
 		panic(err)
 	}
@@ -34,13 +34,16 @@ func Example() {
 		panic(err)
 	}
 	defer f.Close()
-	for name, a := range f.All() {
-		second, err := a.Select(0, 1) // nothing is read yet
+	for e, err := range f.All() {
 		if err != nil {
 			panic(err)
 		}
-		elems, err := storage.Read[float32](a.With(second))
-		fmt.Println(name, a.Type, a.Shape, elems, err)
+		second, err := e.Array.Select(0, 1) // nothing is read yet
+		if err != nil {
+			panic(err)
+		}
+		elems, err := storage.Read[float32](e.Array.With(second))
+		fmt.Println(e.Name, e.Array.Type, e.Array.Shape, elems, err)
 	}
 	fmt.Println(f.Meta())
 	// Output:

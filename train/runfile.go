@@ -39,7 +39,7 @@ func Save(name string, r *Run) error {
 		}
 		meta[key] = string(text)
 	}
-	return serialize.Save(name, "", serialize.Contents{Arrays: r.arrays(), Meta: meta})
+	return serialize.Save(name, "", serialize.Contents{Entries: serialize.Arrays(r.arrays()), Meta: meta})
 }
 
 // arrays yields all that a run file holds.
@@ -80,9 +80,9 @@ func Resume(name string, d storage.Device) (*Run, error) {
 	return r, nil
 }
 
-func resume(f serialize.File, d storage.Device) (*Run, error) {
+func resume(file serialize.File, d storage.Device) (*Run, error) {
 	r := &Run{History: History{}}
-	meta := f.Meta()
+	meta := file.Meta()
 	if meta[metaConfig] == "" {
 		return nil, fmt.Errorf("no %s in the file; it is not a run that h5dnn train wrote: %w", metaConfig, serialize.ErrFormat)
 	}
@@ -94,6 +94,10 @@ func resume(f serialize.File, d storage.Device) (*Run, error) {
 		if err := json.Unmarshal([]byte(meta[key]), to); err != nil {
 			return nil, fmt.Errorf("%s: %w", key, err)
 		}
+	}
+	f, err := serialize.Collect(file)
+	if err != nil {
+		return nil, err
 	}
 	if err := r.checkMeta(f); err != nil {
 		return nil, err
@@ -117,7 +121,7 @@ func resume(f serialize.File, d storage.Device) (*Run, error) {
 }
 
 // loadScaler reads how far losses were scaled.
-func (r *Run) loadScaler(f serialize.File) error {
+func (r *Run) loadScaler(f []serialize.Entry) error {
 	if r.scaler == nil {
 		return nil
 	}
@@ -138,7 +142,7 @@ func (r *Run) loadScaler(f serialize.File) error {
 }
 
 // plausible checks what the file says before it is believed.
-func (r *Run) checkMeta(f serialize.File) error {
+func (r *Run) checkMeta(f []serialize.Entry) error {
 	c := r.Position
 	if c.Epoch < 0 || c.Consumed < 0 || c.Consumed > c.Samples || c.Window < 0 || c.Step > math.MaxInt64 {
 		return fmt.Errorf("%s: epoch %d, %d of %d samples: no run was ever there: %w", metaPosition, c.Epoch, c.Consumed, c.Samples, storage.ErrState)
@@ -205,10 +209,10 @@ func extent(setting any) float64 {
 }
 
 // under returns the arrays of f whose names begin with prefix, without it.
-func under(f serialize.File, prefix string) iter.Seq2[string, storage.Array] {
+func under(f []serialize.Entry, prefix string) iter.Seq2[string, storage.Array] {
 	return func(yield func(string, storage.Array) bool) {
-		for name, a := range f.All() {
-			if rest, ok := strings.CutPrefix(name, prefix); ok && !yield(rest, a) {
+		for _, e := range f {
+			if rest, ok := strings.CutPrefix(e.Name, prefix); ok && !yield(rest, e.Array) {
 				return
 			}
 		}
@@ -218,7 +222,7 @@ func under(f serialize.File, prefix string) iter.Seq2[string, storage.Array] {
 // mostEpochs bounds what is read of a history.
 const maxEpochs = 1 << 20
 
-func (r *Run) loadHistory(f serialize.File) error {
+func (r *Run) loadHistory(f []serialize.Entry) error {
 	for name, a := range maps.All(maps.Collect(under(f, "history/"))) {
 		if a.Rank() != 1 || a.Len() > maxEpochs {
 			return fmt.Errorf("history/%s is %v; want a number for each epoch: %w", name, a.Shape, storage.ErrState)

@@ -183,8 +183,11 @@ func TestRunFilesHoldWhatTheySay(t *testing.T) {
 	}
 	defer f.Close()
 	var names []string
-	for name := range f.All() {
-		names = append(names, name)
+	for e, err := range f.All() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, e.Name)
 	}
 	for _, want := range []string{"model/0.weight", "model/3.running_var", "model/6.bias", "optimizer/step", "optimizer/first_moment/0.weight", "history/val_accuracy"} {
 		if !slices.Contains(names, want) {
@@ -546,7 +549,7 @@ func rewrite(t *testing.T, from, to, key, old, new string) {
 		t.Fatalf("%s is %s, without %s", key, meta[key], old)
 	}
 	meta[key] = strings.Replace(meta[key], old, new, 1)
-	if err := serialize.Save(to, "", serialize.Contents{Arrays: f.All(), Meta: meta}); err != nil {
+	if err := serialize.Save(to, "", serialize.Contents{Entries: f.All(), Meta: meta}); err != nil {
 		t.Fatal(err)
 	}
 }

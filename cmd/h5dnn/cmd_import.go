@@ -15,6 +15,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/spell"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
@@ -156,14 +157,14 @@ func lookAt(name, at string, wish csvWish) (all []*incoming, closing func(), err
 		all, err = lookAtImages(name, at)
 		return all, none, err
 	}
-	format, err := formatOf(name)
+	format, err := serialize.FormatOf(name)
 	plain := strings.ToLower(strings.TrimSuffix(name, ".gz"))
 	switch {
-	case err != nil:
+	case err != nil && !errors.Is(err, serialize.ErrFormat):
 		return nil, none, err
-	case format == "hdf5":
+	case format.Name == "hdf5":
 		return nil, none, fmt.Errorf("%s is HDF5 already; h5dnn repack stores it in another way", name)
-	case format != "":
+	case format.Name != "":
 		return lookAtArrays(name, at)
 	case strings.HasSuffix(plain, ".csv") || strings.HasSuffix(plain, ".tsv"):
 		all, err = lookAtCSV(name, at, wish)
@@ -181,12 +182,13 @@ func lookAtArrays(name, at string) ([]*incoming, func(), error) {
 	}
 	var all []*incoming
 	held := file.(*arrays)
-	for called, a := range held.All() {
+	for _, e := range held.entries {
+		a := e.Array
 		in := &incoming{from: name, path: at, t: a.Type, shape: a.Shape, each: func(ctx context.Context, put func(storage.Array) error) error {
 			return put(interruptible(ctx, a))
 		}}
 		if held.format == "npz" {
-			in.path = strings.TrimSuffix(at, "/") + clean(called)
+			in.path = strings.TrimSuffix(at, "/") + clean(e.Name)
 		}
 		all = append(all, in)
 	}

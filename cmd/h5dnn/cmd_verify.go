@@ -1,11 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 )
 
@@ -45,16 +47,19 @@ func verifyCommand() *cli.Command {
 	}
 }
 
-// anHDF5File refuses, with a helpful word, what is no file, or a file of
-// another format. A damaged HDF5 file passes.
+// anHDF5File returns an error if the file does not exist or is of another format. A
+// damaged HDF5 file passes.
 func anHDF5File(name string) error {
 	if !exists(name) {
 		_, err := open(name)
 		return err
 	}
-	format, err := formatOf(name)
-	if err == nil && format != "" && format != "hdf5" {
-		return fmt.Errorf("%s is a file of format %s; this command is for HDF5, which h5dnn import makes of it", name, format)
+	format, err := serialize.FormatOf(name)
+	switch {
+	case errors.Is(err, serialize.ErrFormat):
+		return nil
+	case err == nil && format.Name != "hdf5":
+		return fmt.Errorf("%s is an %s file; this command takes HDF5 files, which h5dnn import makes", name, format.Name)
 	}
 	return err
 }

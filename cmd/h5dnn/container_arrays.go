@@ -16,6 +16,7 @@ import (
 type arrays struct {
 	serialize.File
 	name, format string
+	entries      []serialize.Entry
 }
 
 func (f *arrays) Format() string { return f.format }
@@ -33,8 +34,8 @@ func (f *arrays) Entries(path string) (iter.Seq[entry], error) {
 			return
 		}
 		shown := map[string]bool{"": true} // folders in the names, shown as groups
-		for name, a := range f.All() {
-			at := clean(name)
+		for _, e := range f.entries {
+			at := clean(e.Name)
 			if !below(at) {
 				continue
 			}
@@ -46,7 +47,7 @@ func (f *arrays) Entries(path string) (iter.Seq[entry], error) {
 					}
 				}
 			}
-			if !yield(entry{Path: at, Kind: "dataset", Data: describeArray(a)}) {
+			if !yield(entry{Path: at, Kind: "dataset", Data: describeArray(e.Array)}) {
 				return
 			}
 		}
@@ -56,8 +57,8 @@ func (f *arrays) Entries(path string) (iter.Seq[entry], error) {
 // any reports whether the file has an array that is wanted, or none at all.
 func (f *arrays) any(wanted func(name string) bool) bool {
 	empty := true
-	for name := range f.All() {
-		if empty = false; wanted(clean(name)) {
+	for _, e := range f.entries {
+		if empty = false; wanted(clean(e.Name)) {
 			return true
 		}
 	}
@@ -82,12 +83,12 @@ func describeArray(a storage.Array) *dataset {
 func (f *arrays) Find(path string) (selection, error) {
 	var names []string
 	var only selection
-	for name, a := range f.All() {
-		only = selection{Name: name, Array: a, Numbers: true, DType: a.Type.String()}
-		if clean(name) == clean(path) {
+	for _, e := range f.entries {
+		only = selection{Name: e.Name, Array: e.Array, Numbers: true, DType: e.Array.Type.String()}
+		if clean(e.Name) == clean(path) {
 			return only, nil
 		}
-		names = append(names, clean(name))
+		names = append(names, clean(e.Name))
 	}
 	if clean(path) == "/" {
 		if len(names) == 1 {

@@ -194,13 +194,13 @@ func (p *plan) write(ctx context.Context, out string) error {
 	if p.format == "hdf5" {
 		return p.writeHDF5(ctx, out)
 	}
-	return serialize.Save(out, p.format, serialize.Contents{Arrays: func(yield func(string, storage.Array) bool) {
+	return serialize.Save(out, p.format, serialize.Contents{Entries: serialize.Arrays(func(yield func(string, storage.Array) bool) {
 		for _, s := range p.arrays() {
 			if !yield(strings.TrimPrefix(s.to, "/"), interruptible(ctx, s.data.Array)) {
 				return
 			}
 		}
-	}})
+	})})
 }
 
 func (p *plan) writeHDF5(ctx context.Context, out string) error {

@@ -10,35 +10,35 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/h5dnn/h5dnn/serialize"
-	_ "github.com/h5dnn/h5dnn/serialize/hdf5"
+	h5format "github.com/h5dnn/h5dnn/serialize/hdf5"
 	_ "github.com/h5dnn/h5dnn/serialize/npy"
 	"github.com/h5dnn/h5dnn/spell"
 	"github.com/h5dnn/h5dnn/storage"
-	"github.com/h5dnn/h5dnn/storage/hdf5"
 	"github.com/h5dnn/h5dnn/train"
 )
 
-// open opens a file in whichever format it is, by what it holds.
-func open(name string, options ...hdf5.Options) (container, error) {
+// open opens a file. Its format is found by content.
+func open(name string, options ...serialize.Options) (container, error) {
 	if err := isFile(name); err != nil {
 		return nil, err
 	}
-	format, err := formatOf(name)
+	format, err := serialize.FormatOf(name)
 	if err != nil {
 		return nil, err
 	}
-	if format == "" || format == "hdf5" {
-		f, err := hdf5.Open(name, options...)
-		if err != nil {
-			return nil, err
-		}
-		return hdf5File{f}, nil
-	}
-	f, err := serialize.Open(name)
+	file, err := serialize.Open(name, options...)
 	if err != nil {
 		return nil, err
 	}
-	return &arrays{f, name, format}, nil
+	if h5, ok := file.(*h5format.File); ok {
+		return hdf5File{h5.HDF5()}, nil
+	}
+	entries, err := serialize.Collect(file)
+	if err != nil {
+		file.Close()
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return &arrays{file, name, format.Name, entries}, nil
 }
 
 // isFile returns an error if there is no file of that name, with the name that may have been meant.
@@ -66,7 +66,7 @@ var followFlag = &cli.StringFlag{Name: "follow", Usage: "open files in `FOLDER` 
 
 // openAsked opens a file as the command's flags say.
 func openAsked(c *cli.Context, name string) (container, error) {
-	return open(name, hdf5.Options{Follow: c.String(followFlag.Name)})
+	return open(name, serialize.Options{Follow: c.String(followFlag.Name)})
 }
 
 // neighbours lists the files that lie where the named one would.
@@ -80,21 +80,6 @@ func neighbours(name string) []string {
 		}
 	}
 	return names
-}
-
-// formatOf returns the registered format that recognizes a file; "" if none does.
-func formatOf(name string) (string, error) {
-	file, err := os.Open(name)
-	if err != nil {
-		return "", err
-	}
-	defer file.Close()
-	for _, format := range serialize.Formats() {
-		if f, err := serialize.ByName(format); err == nil && f.Match(file) {
-			return format, nil
-		}
-	}
-	return "", nil
 }
 
 func fileSize(name string) int {

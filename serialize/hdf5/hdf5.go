@@ -1,122 +1,173 @@
-// Package hdf5 makes HDF5 files one of the formats of package serialize: arrays
-// are datasets, "/" in a name separates groups, and metadata are string
-// attributes of the root group.
+// Package hdf5 makes HDF5 files one of the formats of package serialize: arrays are
+// datasets, "/" in a name separates groups, and metadata are string attributes of
+// the root group.
 //
-// What else can be in an HDF5 file, and how it is read, belongs to package
-// storage/hdf5. Of files from elsewhere, datasets that are not numbers and
-// attributes that are not strings are left out here.
+// It leaves out datasets that are not numbers and attributes of the root group that
+// are not strings; package storage/hdf5 reads them.
 package hdf5
 
 import (
 	"io"
 	"iter"
 	"maps"
-	"os"
 	"slices"
+	"strconv"
 	"sync"
 
 	"github.com/h5dnn/h5dnn/serialize"
-	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 )
 
 func init() {
 	serialize.Register(serialize.Format{
-		Name: "hdf5", Extensions: []string{".h5", ".hdf5"}, Match: match, Open: open, Save: save,
+		Name: "hdf5", Extensions: []string{".h5", ".hdf5", ".he5"},
+		Meta: true, Attrs: true, Match: match, Open: open, SaveFile: save,
 	})
 }
 
-// match looks for the signature where a superblock may be: at the beginning, or
-// after a user block of 512 bytes or a power of two times as many.
-func match(r io.ReaderAt) bool {
+// match looks for the signature where a superblock may be: at byte 0, or after a
+// user block of 512 bytes times a power of two.
+func match(r io.ReaderAt, size int64) serialize.Confidence {
 	const signature = "\x89HDF\r\n\x1a\n"
 	var head [len(signature)]byte
-	for at := int64(0); ; at = max(512, 2*at) {
-		if n, _ := r.ReadAt(head[:], at); n < len(head) {
-			return false
+	for at := int64(0); at+int64(len(head)) <= size; at = max(512, 2*at) {
+		if _, err := r.ReadAt(head[:], at); err != nil {
+			return serialize.NoMatch
 		}
 		if string(head[:]) == signature {
-			return true
+			return serialize.ContentMatch
 		}
 	}
+	return serialize.NoMatch
 }
 
-type file struct {
-	names  []string
-	arrays []storage.Array
-	meta   map[string]string
-	close  func() error
+// A File is an open HDF5 file. [File.HDF5] gives access to what other formats do
+// not have, such as groups, links and layouts.
+type File struct {
+	in    *hdf5.File
+	meta  map[string]string
+	close func() error
 }
 
-func open(name string, f *os.File) (serialize.File, error) {
-	f.Close()
-	in, err := hdf5.Open(name)
+func open(in serialize.Input) (serialize.File, error) {
+	h5, err := openInput(in)
 	if err != nil {
 		return nil, err
 	}
-	out := &file{meta: map[string]string{}, close: sync.OnceValue(in.Close)}
-	if err := out.read(in); err != nil {
-		in.Close()
+	f := &File{in: h5, close: sync.OnceValue(h5.Close)}
+	if f.meta, err = metaOf(h5); err != nil {
+		h5.Close()
 		return nil, err
 	}
-	return out, nil
+	return f, nil
 }
 
-// read lists what the file holds. An object that cannot be read is an error
-// here, as an array that is only missing might go unnoticed.
-func (f *file) read(in *hdf5.File) error {
-	for d, err := range in.NumericDatasets() {
-		if err != nil {
-			return err
-		}
-		a, err := d.Array()
-		if err != nil {
-			return err
-		}
-		f.names, f.arrays = append(f.names, d.Path[1:]), append(f.arrays, a)
-	}
+// metaOf returns the attributes of the root group that are single strings.
+func metaOf(in *hdf5.File) (map[string]string, error) {
 	root, err := in.Root()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	attrs, err := root.Attributes()
+	meta := map[string]string{}
 	for _, a := range attrs {
 		if text, err := a.Strings(); err == nil && len(text) == 1 && len(a.Shape) == 0 {
-			f.meta[a.Name] = text[0]
+			meta[a.Name] = text[0]
 		}
 	}
-	return err
+	return meta, err
 }
 
-func (f *file) All() iter.Seq2[string, storage.Array] {
-	return func(yield func(string, storage.Array) bool) {
-		for i, name := range f.names {
-			if !yield(name, f.arrays[i]) {
+// HDF5 returns the file as package storage/hdf5 opened it.
+func (f *File) HDF5() *hdf5.File { return f.in }
+
+// All yields the datasets of numbers, those with several hard links once for each.
+func (f *File) All() iter.Seq2[serialize.Entry, error] {
+	return func(yield func(serialize.Entry, error) bool) {
+		for d, err := range f.in.NumericDatasets() {
+			var e serialize.Entry
+			if err == nil {
+				e, err = entryOf(d)
+			}
+			if !yield(e, err) {
 				return
 			}
 		}
 	}
 }
 
-func (f *file) Meta() map[string]string { return maps.Clone(f.meta) }
+func entryOf(d *hdf5.Dataset) (serialize.Entry, error) {
+	e := serialize.Entry{Name: d.Path[1:]}
+	if address, ok := d.Address(); ok {
+		e.Shared = strconv.FormatUint(address, 16)
+	}
+	var err error
+	if e.Array, err = d.Array(); err != nil {
+		return e, err
+	}
+	attrs, err := d.Attributes()
+	for _, a := range attrs {
+		value, err := attributeOf(a)
+		if err != nil {
+			continue // of a type that no other format has
+		}
+		if e.Attrs == nil {
+			e.Attrs = map[string]any{}
+		}
+		e.Attrs[a.Name] = value
+	}
+	return e, err
+}
 
-func (f *file) Close() error { return f.close() }
+// attributeOf returns the value of an attribute as an Entry has it.
+func attributeOf(a hdf5.Attribute) (any, error) {
+	if a.Shape == nil || !a.Type.IsString() || len(a.Shape) > 1 {
+		return a.Array()
+	}
+	list, err := a.Strings()
+	if err == nil && len(a.Shape) == 0 {
+		return list[0], nil
+	}
+	return list, err
+}
+
+// Meta returns the attributes of the root group that are single strings.
+func (f *File) Meta() map[string]string { return maps.Clone(f.meta) }
+
+// Close closes the file.
+func (f *File) Close() error { return f.close() }
 
 func save(name string, c serialize.Contents) error {
 	w, err := hdf5.Create(name, hdf5.CreateOptions{})
 	if err != nil {
 		return err
 	}
-	defer w.Abort()
+	defer w.Abort() // unless it was closed
 	for _, key := range slices.Sorted(maps.Keys(c.Meta)) {
 		if err := w.SetAttr("/", key, c.Meta[key]); err != nil {
 			return err
 		}
 	}
-	for called, a := range c.Arrays {
-		if err := w.Write("/"+called, a); err != nil {
+	for e, err := range c.Entries {
+		if err != nil {
+			return err
+		}
+		if err := write(w, e); err != nil {
 			return err
 		}
 	}
 	return w.Close()
+}
+
+func write(w *hdf5.Writer, e serialize.Entry) error {
+	path := "/" + e.Name
+	if err := w.Write(path, e.Array); err != nil {
+		return err
+	}
+	for _, key := range slices.Sorted(maps.Keys(e.Attrs)) {
+		if err := w.SetAttr(path, key, e.Attrs[key]); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -13,7 +13,7 @@ import (
 )
 
 func TestFormat(t *testing.T) {
-	serializetest.TestFormat(t, "hdf5", serializetest.Options{Meta: true, Names: []string{"model/hidden/weight", "model/hidden/bias", "a.b/c.d"}})
+	serializetest.TestFormat(t, "hdf5", "model/hidden/weight", "model/hidden/bias", "a.b/c.d")
 }
 
 // Example saves two arrays and opens the file again.
@@ -22,10 +22,10 @@ func Example() {
 	defer os.RemoveAll(dir)
 	name := filepath.Join(dir, "run.h5")
 	err := serialize.Save(name, "", serialize.Contents{
-		Arrays: func(yield func(string, storage.Array) bool) {
+		Entries: serialize.Arrays(func(yield func(string, storage.Array) bool) {
 			_ = yield("hidden.weight", storage.From([]float32{1, 2, 3, 4, 5, 6}, 2, 3)) &&
 				yield("hidden.bias", storage.From([]float32{7, 8}, 2))
-		},
+		}),
 		Meta: map[string]string{"made by": "an example"},
 	})
 	if err != nil {
@@ -39,11 +39,11 @@ func Example() {
 	}
 	defer f.Close()
 	fmt.Println(f.Meta())
-	for name, a := range f.All() {
-		fmt.Println(name, a.Type, a.Shape)
+	for e, err := range f.All() {
+		fmt.Println(e.Name, e.Array.Type, e.Array.Shape, err)
 	}
 	// Output:
 	// map[made by:an example]
-	// hidden.bias float32 [2]
-	// hidden.weight float32 [2 3]
+	// hidden.bias float32 [2] <nil>
+	// hidden.weight float32 [2 3] <nil>
 }

@@ -1,13 +1,13 @@
 // Package npy reads and writes NumPy's files: .npy, one array, and .npz, a zip
 // archive of them.
 //
-// Nothing is read before it is asked for, and slices of arrays that are not
-// compressed read only what they select. Columns-first ("Fortran order") data
-// is a view. Elements that are not numbers, such as strings and Python objects,
-// are refused; nothing in a file is executed.
+// Elements are read when they are asked for, and slices of arrays that are not
+// compressed read only what they select. Data in Fortran order is a view. Elements
+// that are not numbers, such as strings and Python objects, are refused; nothing in
+// a file is executed.
 //
-// Headers are read by a parser of our own, as they come from strangers; the
-// package github.com/sbinet/npyio examines it in the tests.
+// The header parser is this package's own, because headers come from strangers; the
+// tests compare it with github.com/sbinet/npyio.
 package npy
 
 import (
@@ -15,21 +15,22 @@ import (
 	"io"
 	"iter"
 	"maps"
-	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
-	"github.com/h5dnn/h5dnn/internal/atomicfile"
+	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
 func init() {
-	serialize.Register(serialize.Format{Name: "npy", Extensions: []string{".npy"}, Match: matchNpy, Open: openNpy, Save: saveNpy})
-	serialize.Register(serialize.Format{Name: "npz", Extensions: []string{".npz"}, Match: matchNpz, Open: openNpz, Save: saveNpz})
+	types := slices.DeleteFunc(dtype.All(), func(t dtype.Type) bool { return t == dtype.BFloat16 || t.StorageOnly() })
+	serialize.Register(serialize.Format{Name: "npy", Extensions: []string{".npy"}, Types: types, Single: true, Match: matchNpy, Open: openNpy, Save: saveNpy})
+	serialize.Register(serialize.Format{Name: "npz", Extensions: []string{".npz"}, Types: types, Meta: true, Match: matchNpz, Open: openNpz, Save: saveNpz})
 }
 
-// Write writes a to w as an .npy file, a part at a time.
+// Write writes a to w as an .npy file, block by block.
 func Write(w io.Writer, a storage.Array) error {
 	if err := writeHeader(w, a); err != nil {
 		return err
@@ -38,24 +39,25 @@ func Write(w io.Writer, a storage.Array) error {
 	return err
 }
 
-func matchNpy(r io.ReaderAt) bool {
-	var head [len(magic)]byte
-	_, err := r.ReadAt(head[:], 0)
-	return err == nil && string(head[:]) == magic
+func matchNpy(r io.ReaderAt, _ int64) serialize.Confidence {
+	var head [len(magic) + 4]byte // with the version and the length of the header
+	if _, err := r.ReadAt(head[:], 0); err != nil || string(head[:len(magic)]) != magic {
+		return serialize.NoMatch
+	}
+	return serialize.ExactMatch
 }
 
-// A file holds arrays in order, over one mapping.
+// A file is an open .npy or .npz file.
 type file struct {
-	names  []string
-	arrays map[string]storage.Array
-	meta   map[string]string
-	close  func() error
+	entries []serialize.Entry
+	meta    map[string]string
+	*data
 }
 
-func (f *file) All() iter.Seq2[string, storage.Array] {
-	return func(yield func(string, storage.Array) bool) {
-		for _, name := range f.names {
-			if !yield(name, f.arrays[name]) {
+func (f *file) All() iter.Seq2[serialize.Entry, error] {
+	return func(yield func(serialize.Entry, error) bool) {
+		for _, e := range f.entries {
+			if !yield(e, nil) {
 				return
 			}
 		}
@@ -64,50 +66,57 @@ func (f *file) All() iter.Seq2[string, storage.Array] {
 
 func (f *file) Meta() map[string]string { return maps.Clone(f.meta) }
 
-func (f *file) Close() error { return f.close() }
-
-// openNpy calls the one array of an .npy file what the file is called.
-func openNpy(name string, f *os.File) (serialize.File, error) {
-	defer f.Close() // the mapping does not need it
-	h, err := readHeader(f)
+// openNpy names the array of an .npy file after the file.
+func openNpy(in serialize.Input) (serialize.File, error) {
+	h, err := readHeader(io.NewSectionReader(in, 0, in.Size))
 	if err != nil {
 		return nil, err
 	}
-	m, err := storage.Map(f)
+	d, err := newData(in)
 	if err != nil {
 		return nil, err
 	}
-	data, err := m.Range(h.size, int64(m.Len())-h.size)
-	if err != nil {
-		m.Close()
-		return nil, err
+	elements, err := d.span(h.size, in.Size-h.size)
+	if err == nil {
+		var a storage.Array
+		if a, err = h.array(elements); err == nil {
+			name := strings.TrimSuffix(filepath.Base(in.Name), filepath.Ext(in.Name))
+			return &file{[]serialize.Entry{{Name: name, Array: a}}, map[string]string{}, d}, nil
+		}
 	}
-	a, err := h.array(data)
-	if err != nil {
-		m.Close()
-		return nil, err
-	}
-	only := strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))
-	return &file{[]string{only}, map[string]storage.Array{only: a}, map[string]string{}, m.Close}, nil
+	d.release()
+	return nil, err
 }
 
-func saveNpy(name string, c serialize.Contents) error {
+func saveNpy(w io.Writer, c serialize.Contents) error {
 	if len(c.Meta) > 0 {
-		return fmt.Errorf("an .npy file holds an array and nothing besides; %d metadata need .npz or another format: %w", len(c.Meta), storage.ErrState)
+		return fmt.Errorf("an .npy file holds one array and no metadata; write .npz or another format: %w", storage.ErrState)
 	}
-	return atomicfile.Write(name, func(f *os.File) error {
-		n := 0
-		for called, a := range c.Arrays {
-			if n++; n > 1 {
-				break
-			}
-			if err := Write(f, a); err != nil {
-				return fmt.Errorf("%s: %w", called, err)
-			}
+	n := 0
+	for e, err := range c.Entries {
+		if n++; n > 1 {
+			break
 		}
-		if n != 1 {
-			return fmt.Errorf("an .npy file holds one array, and not none or several; write .npz or another format: %w", storage.ErrState)
+		if err == nil {
+			err = writable(e)
 		}
-		return nil
-	})
+		if err == nil {
+			err = Write(w, e.Array)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", e.Name, err)
+		}
+	}
+	if n != 1 {
+		return fmt.Errorf("an .npy file holds exactly one array; write .npz or another format: %w", storage.ErrState)
+	}
+	return nil
+}
+
+// writable refuses attributes, which .npy files have no place for.
+func writable(e serialize.Entry) error {
+	if len(e.Attrs) > 0 {
+		return fmt.Errorf("%d attributes do not fit an .npy file: %w", len(e.Attrs), storage.ErrState)
+	}
+	return nil
 }

@@ -10,94 +10,82 @@ import (
 	"hash/crc32"
 	"io"
 	"math"
-	"os"
 	"strings"
 	"sync/atomic"
 	"unicode/utf8"
 	"weak"
 
 	"github.com/h5dnn/h5dnn/dtype"
-	"github.com/h5dnn/h5dnn/internal/atomicfile"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// matchNpz accepts a zip archive whose first file is an .npy, or that is empty:
-// PyTorch and others have zip archives too.
+// matchNpz fits a zip archive whose first file is an .npy. An empty archive may be
+// one: PyTorch, Keras and others use zip too.
 //
 //	P K 3 4      signature of a file in the archive
 //	…            22 bytes
 //	name length  2 bytes, little-endian
 //	extra length 2 bytes
 //	name
-func matchNpz(r io.ReaderAt) bool {
+func matchNpz(r io.ReaderAt, _ int64) serialize.Confidence {
 	var head [30]byte
 	n, _ := r.ReadAt(head[:], 0)
 	if n >= 22 && string(head[:4]) == "PK\x05\x06" {
-		return true
+		return serialize.ContainerMatch
 	}
 	if n < len(head) || string(head[:4]) != "PK\x03\x04" {
-		return false
+		return serialize.NoMatch
 	}
 	name := make([]byte, binary.LittleEndian.Uint16(head[26:]))
-	_, err := r.ReadAt(name, int64(len(head)))
-	return err == nil && strings.HasSuffix(string(name), ".npy")
+	if _, err := r.ReadAt(name, int64(len(head))); err != nil || !strings.HasSuffix(string(name), ".npy") {
+		return serialize.NoMatch
+	}
+	return serialize.ContentMatch
 }
 
-func openNpz(_ string, f *os.File) (serialize.File, error) {
-	m, err := storage.Map(f)
+func openNpz(in serialize.Input) (serialize.File, error) {
+	d, err := newData(in)
 	if err != nil {
-		f.Close()
 		return nil, err
 	}
-	a := &archive{f: f, mapping: m}
-	opened := &file{arrays: map[string]storage.Array{}, close: a.Close}
+	a := &archive{data: d}
+	opened := &file{data: d}
 	if err := a.list(opened); err != nil {
-		a.Close()
+		d.release()
 		return nil, err
 	}
 	return opened, nil
 }
 
-// An archive is an open zip file. Its directory and what is compressed are read
-// from f, the rest from the mapping.
-type archive struct {
-	f       *os.File
-	mapping *storage.Mapping
-	closed  atomic.Bool
-}
-
-func (a *archive) Close() error {
-	if a.closed.Swap(true) {
-		return nil
-	}
-	return errors.Join(a.mapping.Close(), a.f.Close())
-}
+// An archive is an open zip file.
+type archive struct{ *data }
 
 // list finds the arrays of a; other files in the archive are passed over.
 func (a *archive) list(into *file) error {
-	z, err := zip.NewReader(a.f, int64(a.mapping.Len()))
+	z, err := zip.NewReader(a.in, a.in.Size)
 	if err != nil {
 		return err
 	}
 	if into.meta, err = metaOf(z.Comment); err != nil {
 		return err
 	}
+	seen := map[string]bool{}
 	for _, entry := range z.File {
 		name, ok := strings.CutSuffix(entry.Name, ".npy")
 		if !ok {
 			continue
 		}
-		if _, twice := into.arrays[name]; twice {
+		if seen[name] {
 			return fmt.Errorf("%q is there twice", name)
 		}
+		seen[name] = true
 		array, err := a.array(entry)
 		if err != nil {
 			return fmt.Errorf("%q: %w", name, err)
 		}
-		into.names = append(into.names, name)
-		into.arrays[name] = array
+		into.entries = append(into.entries, serialize.Entry{Name: name, Array: array})
 	}
 	return nil
 }
@@ -106,7 +94,7 @@ func (a *archive) array(entry *zip.File) (storage.Array, error) {
 	if entry.Flags&1 != 0 {
 		return storage.Array{}, errors.New("encrypted archives are not read")
 	}
-	if have := uint64(a.mapping.Len()); entry.CompressedSize64 > have {
+	if have := uint64(a.in.Size); entry.CompressedSize64 > have {
 		return storage.Array{}, fmt.Errorf("declares %d compressed bytes in a file of %d", entry.CompressedSize64, have)
 	}
 	r, err := entry.Open()
@@ -131,7 +119,7 @@ func (a *archive) source(entry *zip.File, skip int64) (storage.Source, error) {
 	case size > math.MaxInt64 || int64(size) < skip:
 		return nil, fmt.Errorf("declares %d bytes, but its header has %d", size, skip)
 	case entry.Method == zip.Store && entry.CompressedSize64 != size:
-		return nil, fmt.Errorf("is stored as it is, in %d bytes, yet declares %d", entry.CompressedSize64, size)
+		return nil, fmt.Errorf("is stored without compression in %d bytes, but declares %d", entry.CompressedSize64, size)
 	case entry.Method == zip.Store:
 		at, err := entry.DataOffset()
 		if err != nil {
@@ -146,31 +134,31 @@ func (a *archive) source(entry *zip.File, skip int64) (storage.Source, error) {
 
 // stored returns what follows the header of an entry that is not compressed.
 func (a *archive) stored(entry *zip.File, at, skip int64) (storage.Source, error) {
-	header, err := a.mapping.Range(at, skip)
+	header := make([]byte, skip)
+	if _, err := a.in.ReadAt(header, at); err != nil {
+		return nil, err
+	}
+	elements, err := a.span(at+skip, int64(entry.UncompressedSize64)-skip)
 	if err != nil {
 		return nil, err
 	}
-	data, err := a.mapping.Range(at+skip, int64(entry.UncompressedSize64)-skip)
-	if err != nil {
-		return nil, err
+	sum := &checksum{Source: elements, entry: entry, header: crc32.ChecksumIEEE(header)}
+	if mapped, ok := elements.(storage.MappedSource); ok {
+		return &mappedChecksum{sum, mapped}, nil
 	}
-	s := &summed{Mapped: data, entry: entry}
-	return s, header.WithBytes(func(b []byte) error {
-		s.header = crc32.ChecksumIEEE(b)
-		return nil
-	})
+	return sum, nil
 }
 
-// summed is a mapped Source that compares the checksum whenever it is read as a
-// whole. Slices are not checked, as that would be to read all.
-type summed struct {
-	*storage.Mapped
+// A checksum is a Source that compares the entry's checksum when it is read as a
+// whole. Slices are not checked, because that would take reading everything.
+type checksum struct {
+	storage.Source
 	entry  *zip.File
 	header uint32 // the checksum up to where the data begins
 }
 
-func (s *summed) ReadView(dst []byte, t dtype.Type, v views.View) error {
-	if err := s.Mapped.ReadView(dst, t, v); err != nil {
+func (s *checksum) ReadView(dst []byte, t dtype.Type, v views.View) error {
+	if err := s.Source.ReadView(dst, t, v); err != nil {
 		return err
 	}
 	if n := v.Len() * t.Size(); v.Contiguous() && n == s.Len() {
@@ -181,12 +169,20 @@ func (s *summed) ReadView(dst []byte, t dtype.Type, v views.View) error {
 	return nil
 }
 
+// A mappedChecksum is a checksum of mapped bytes.
+type mappedChecksum struct {
+	*checksum
+	mapped storage.MappedSource
+}
+
+func (s *mappedChecksum) WithBytes(read func([]byte) error) error { return s.mapped.WithBytes(read) }
+
 // maxRatio bounds what deflate makes of one byte: a match of 258 bytes takes two
 // bits at the least (zlib.net/zlib_tech.html).
 const maxRatio = 1032
 
-// deflated is a Source that has to be decompressed as a whole. What was stays
-// for the next read until memory is needed.
+// A deflated entry is a Source that is decompressed as a whole. The result is kept
+// for the next read until the garbage collector needs the memory.
 type deflated struct {
 	archive *archive
 	entry   *zip.File
@@ -195,18 +191,18 @@ type deflated struct {
 }
 
 func (d *deflated) Len() int               { return int(d.entry.UncompressedSize64) - d.skip }
-func (d *deflated) Device() storage.Device { return storage.File(d.archive.f.Name()) }
+func (d *deflated) Device() storage.Device { return storage.File(d.archive.in.Name) }
 
 func (d *deflated) ReadView(dst []byte, t dtype.Type, v views.View) error {
 	if !t.Valid() || !v.Within(d.Len()/t.Size()) || len(dst) < v.Len()*t.Size() {
 		return fmt.Errorf("%s: %v%v reaches outside %d bytes: %w", d.entry.Name, t, v.Shape, d.Len(), views.ErrShape)
 	}
 	if d.archive.closed.Load() {
-		return fmt.Errorf("%s: %s: was closed; open it again to read its arrays: %w", d.archive.f.Name(), d.entry.Name, storage.ErrState)
+		return fmt.Errorf("%s: %s: the file is closed; open it again to read its arrays: %w", d.archive.in.Name, d.entry.Name, storage.ErrState)
 	}
 	b, err := d.decode()
 	if err != nil {
-		return fmt.Errorf("%s: %s: %w", d.archive.f.Name(), d.entry.Name, err)
+		return fmt.Errorf("%s: %s: %w", d.archive.in.Name, d.entry.Name, err)
 	}
 	storage.Gather(dst, b, t, v)
 	return nil
@@ -237,33 +233,41 @@ func (d *deflated) decode() ([]byte, error) {
 	return b, nil
 }
 
-func saveNpz(name string, c serialize.Contents) error {
+func saveNpz(w io.Writer, c serialize.Contents) error {
 	comment, err := commentOf(c.Meta)
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(name, func(f *os.File) error {
-		buffered := bufio.NewWriterSize(f, 1<<20)
-		z := zip.NewWriter(buffered)
-		seen := map[string]bool{}
-		for called, a := range c.Arrays {
-			if seen[called] {
-				return fmt.Errorf("%q: a name can be used once: %w", called, storage.ErrState)
-			}
-			seen[called] = true
-			w, err := z.CreateHeader(&zip.FileHeader{Name: called + ".npy", Method: zip.Store})
-			if err == nil {
-				err = Write(w, a)
-			}
-			if err != nil {
-				return fmt.Errorf("%q: %w", called, err)
-			}
+	buffered := bufio.NewWriterSize(w, 1<<20)
+	z := zip.NewWriter(buffered)
+	seen := map[string]bool{}
+	for e, err := range c.Entries {
+		if err == nil {
+			err = writable(e)
 		}
-		if err := z.SetComment(comment); err != nil {
-			return err
+		if err == nil && seen[e.Name] {
+			err = fmt.Errorf("the name is used twice: %w", storage.ErrState)
 		}
-		return errors.Join(z.Close(), buffered.Flush())
-	})
+		seen[e.Name] = true
+		if err == nil {
+			err = addArray(z, e)
+		}
+		if err != nil {
+			return fmt.Errorf("%q: %w", e.Name, err)
+		}
+	}
+	if err := z.SetComment(comment); err != nil {
+		return err
+	}
+	return errors.Join(z.Close(), buffered.Flush())
+}
+
+func addArray(z *zip.Writer, e serialize.Entry) error {
+	w, err := z.CreateHeader(&zip.FileHeader{Name: e.Name + ".npy", Method: zip.Store})
+	if err != nil {
+		return err
+	}
+	return Write(w, e.Array)
 }
 
 // An .npz has no place for metadata but the archive's comment. There it is a

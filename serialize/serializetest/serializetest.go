@@ -2,14 +2,17 @@
 package serializetest
 
 import (
+	"archive/zip"
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"slices"
 	"testing"
@@ -21,45 +24,51 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// Options say what a format can hold. What it cannot, it must refuse.
-type Options struct {
-	Types  []dtype.Type // that it can; all if nil
-	Single bool         // whether a file holds one array
-	Meta   bool         // whether it holds metadata
-	// Names that arrays can have, besides a few that every format must take.
-	Names []string
-}
-
-// A named is an array with a name.
+// A named array.
 type named struct {
 	name string
 	storage.Array
 }
 
-func all(list []named) iter.Seq2[string, storage.Array] {
-	return func(yield func(string, storage.Array) bool) {
+func all(list []named) iter.Seq2[serialize.Entry, error] {
+	return func(yield func(serialize.Entry, error) bool) {
 		for _, n := range list {
-			if !yield(n.name, n.Array) {
+			if !yield(serialize.Entry{Name: n.name, Array: n.Array}, nil) {
 				return
 			}
 		}
 	}
 }
 
-// TestFormat reports all that the named format does other than package
-// serialize says. It writes files below a temporary directory.
-func TestFormat(t *testing.T, format string, o Options) {
+// TestAll runs TestFormat for every registered format that is both read and written.
+func TestAll(t *testing.T) {
+	for _, name := range serialize.Formats() {
+		if f, err := serialize.ByName(name); err != nil {
+			t.Error(err)
+		} else if f.Open != nil && (f.Save != nil || f.SaveFile != nil) {
+			t.Run(name, func(t *testing.T) { TestFormat(t, name) })
+		}
+	}
+}
+
+// TestFormat reports where the named format does not do what package serialize says.
+// It writes files below a temporary directory. Names are names that arrays can have,
+// besides a few that every format must take.
+func TestFormat(t *testing.T, format string, names ...string) {
 	f, err := serialize.ByName(format)
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := examiner{Options: o, format: f}
+	x := examiner{Format: f, extra: names}
 	if x.Types == nil {
 		x.Types = dtype.All()
 	}
-	t.Run("types and shapes come back", x.roundTrips)
-	t.Run("layouts and places come back", x.layouts)
-	t.Run("names and metadata come back", x.names)
+	t.Run("types and shapes are kept", x.roundTrips)
+	t.Run("layouts and devices do not matter", x.layouts)
+	t.Run("names and metadata are kept", x.names)
+	t.Run("attributes are kept", x.attributes)
+	t.Run("only this format matches", x.matches)
+	t.Run("files are read from memory and archives", x.readers)
 	t.Run("what does not fit is refused", x.refusals)
 	t.Run("a failed save leaves the old file", x.failures)
 	t.Run("closing ends reading", x.closing)
@@ -67,17 +76,17 @@ func TestFormat(t *testing.T, format string, o Options) {
 }
 
 type examiner struct {
-	Options
-	format serialize.Format
+	serialize.Format
+	extra []string // names
 }
 
 func (x examiner) file(t *testing.T) string {
-	return filepath.Join(t.TempDir(), "file"+x.format.Extensions[0])
+	return filepath.Join(t.TempDir(), "file"+x.Extensions[0])
 }
 
 func (x examiner) save(t *testing.T, name string, meta map[string]string, list ...named) {
 	t.Helper()
-	if err := serialize.Save(name, x.format.Name, serialize.Contents{Arrays: all(list), Meta: meta}); err != nil {
+	if err := serialize.Save(name, x.Name, serialize.Contents{Entries: all(list), Meta: meta}); err != nil {
 		t.Errorf("save: %v", err)
 	}
 }
@@ -91,6 +100,12 @@ func (x examiner) check(t *testing.T, name string, meta map[string]string, list 
 		return
 	}
 	defer f.Close()
+	x.compare(t, f, meta, list...)
+}
+
+// compare reports how an open file differs from list.
+func (x examiner) compare(t *testing.T, f serialize.File, meta map[string]string, list ...named) {
+	t.Helper()
 	if got := f.Meta(); !maps.Equal(got, meta) {
 		t.Errorf("metadata %q, want %q", got, meta)
 	}
@@ -98,7 +113,12 @@ func (x examiner) check(t *testing.T, name string, meta map[string]string, list 
 	for _, n := range list {
 		left[n.name] = n.Array
 	}
-	for name, got := range f.All() {
+	for e, err := range f.All() {
+		if err != nil {
+			t.Errorf("%q: %v", e.Name, err)
+			continue
+		}
+		name, got := e.Name, e.Array
 		want, ok := left[name]
 		if x.Single && len(list) == 1 {
 			name, want, ok = list[0].name, list[0].Array, true
@@ -113,7 +133,7 @@ func (x examiner) check(t *testing.T, name string, meta map[string]string, list 
 			continue
 		}
 		if a, b := content(t, got), content(t, want); !bytes.Equal(a, b) {
-			t.Errorf("%q: %v%v comes back as % x, want % x", name, want.Type, want.Shape, a[:min(64, len(a))], b[:min(64, len(b))])
+			t.Errorf("%q: %v%v is % x, want % x", name, want.Type, want.Shape, a[:min(64, len(a))], b[:min(64, len(b))])
 		}
 	}
 	for name, want := range left {
@@ -205,7 +225,8 @@ func (x examiner) lazily(t *testing.T, name string, n named) {
 		return
 	}
 	defer f.Close()
-	for _, got := range f.All() {
+	for e := range f.All() {
+		got := e.Array
 		if _, ok := got.Data.(storage.Source); ok && got.Contiguous() {
 			want, err := n.To(storage.CPU)
 			if err != nil {
@@ -222,7 +243,7 @@ func (x examiner) names(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(3, 3))
 	var list []named
-	for _, name := range append([]string{"w", "hidden.weight", "layers.0.bias", "with space", "größe"}, x.Names...) {
+	for _, name := range append([]string{"w", "hidden.weight", "layers.0.bias", "with space", "größe"}, x.extra...) {
 		list = append(list, named{name, random(r, dtype.Float32, 2)})
 	}
 	meta := map[string]string{}
@@ -234,10 +255,142 @@ func (x examiner) names(t *testing.T) {
 	x.check(t, name, meta, list...)
 }
 
+func (x examiner) attributes(t *testing.T) {
+	if !x.Attrs {
+		return
+	}
+	want := map[string]any{"unit": "m/s", "names": []string{"a", "größe"}, "scale": storage.From([]float64{0.5})}
+	e := serialize.Entry{Name: "w", Array: storage.From([]float32{1, 2}, 2), Attrs: want}
+	name := x.file(t)
+	if err := serialize.Save(name, x.Name, serialize.Contents{Entries: one(e, nil)}); err != nil {
+		t.Fatal(err)
+	}
+	f, err := serialize.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for e, err := range f.All() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		scale, ok := e.Attrs["scale"].(storage.Array)
+		if !ok || len(e.Attrs) != len(want) || e.Attrs["unit"] != want["unit"] || !reflect.DeepEqual(e.Attrs["names"], want["names"]) ||
+			!bytes.Equal(content(t, scale), content(t, want["scale"].(storage.Array))) {
+			t.Errorf("attributes %v, want %v", e.Attrs, want)
+		}
+	}
+}
+
+func one(e serialize.Entry, err error) iter.Seq2[serialize.Entry, error] {
+	return func(yield func(serialize.Entry, error) bool) { yield(e, err) }
+}
+
+// matches looks at a file of the format with the eyes of every registered one.
+func (x examiner) matches(t *testing.T) {
+	name := x.file(t)
+	x.save(t, name, nil, named{"w", storage.From([]float32{1, 2}, 2)})
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := bytes.NewReader(b)
+	own := x.Match(r, r.Size())
+	for _, other := range serialize.Formats() {
+		f, err := serialize.ByName(other)
+		if err == nil && f.Match != nil && other != x.Name && f.Match(r, r.Size()) >= own {
+			t.Errorf("%s matches as well as %s does", other, x.Name)
+		}
+	}
+	for _, size := range []int64{0, 1, 7} {
+		if c := x.Match(io.NewSectionReader(r, 0, size), size); c != serialize.NoMatch {
+			t.Errorf("the first %d bytes match: %v", size, c)
+		}
+	}
+	if f, err := serialize.Detect(r, r.Size()); err != nil || f.Name != x.Name {
+		t.Errorf("detected as %q, %v", f.Name, err)
+	}
+}
+
+// readers writes a file to memory and reads it from there, and from a zip archive
+// where it is stored without compression among other things.
+func (x examiner) readers(t *testing.T) {
+	list := []named{{"w", random(rand.New(rand.NewPCG(5, 5)), dtype.Float32, 70, 33)}, {"b", storage.From([]float32{3}, 1)}}
+	if x.Single {
+		list = list[:1]
+	}
+	var b bytes.Buffer
+	if err := serialize.Write(&b, x.Name, serialize.Contents{Entries: all(list)}); err != nil {
+		t.Fatal(err)
+	}
+	f, err := serialize.OpenReader(bytes.NewReader(b.Bytes()), int64(b.Len()), "memory")
+	if errors.Is(err, storage.ErrDevice) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.compare(t, f, map[string]string{}, list...)
+	if err := f.Close(); err != nil {
+		t.Error(err)
+	}
+
+	var archive bytes.Buffer
+	z := zip.NewWriter(&archive)
+	for _, name := range []string{"readme", "inner"} {
+		w, err := z.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Store})
+		if err == nil {
+			_, err = w.Write(b.Bytes())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	in := bytes.NewReader(archive.Bytes())
+	r, err := zip.NewReader(in, in.Size())
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := r.File[1].DataOffset()
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := int64(r.File[1].UncompressedSize64)
+	if f, err = serialize.OpenReader(io.NewSectionReader(in, at, size), size, "archive.zip/inner"); err != nil {
+		t.Fatal(err)
+	}
+	x.compare(t, f, map[string]string{}, list...)
+	for e := range f.All() {
+		if e.Name == list[0].name || x.Single {
+			part, err := e.Array.Slice(0, 60, 2, -7)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, _ := list[0].Slice(0, 60, 2, -7)
+			if !bytes.Equal(content(t, e.Array.With(part)), content(t, list[0].With(want))) {
+				t.Error("a slice from within an archive differs")
+			}
+		}
+	}
+	var a storage.Array
+	for e := range f.All() {
+		a = e.Array
+	}
+	if err := f.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := a.To(storage.CPU); !errors.Is(err, storage.ErrState) {
+		t.Errorf("read after closing: %v, want storage.ErrState", err)
+	}
+}
+
 func (x examiner) refusals(t *testing.T) {
-	one := named{"w", storage.From([]float32{1, 2}, 2)}
+	w := named{"w", storage.From([]float32{1, 2}, 2)}
 	save := func(meta map[string]string, list ...named) error {
-		return serialize.Save(x.file(t), x.format.Name, serialize.Contents{Arrays: all(list), Meta: meta})
+		return serialize.Save(x.file(t), x.Name, serialize.Contents{Entries: all(list), Meta: meta})
 	}
 	for _, typ := range dtype.All() {
 		if slices.Contains(x.Types, typ) {
@@ -251,17 +404,24 @@ func (x examiner) refusals(t *testing.T) {
 			t.Errorf("saving %v: %v, want dtype.ErrType", typ, err)
 		}
 	}
-	if err := save(map[string]string{"a": "b"}, one); (err == nil) != x.Meta {
+	if err := save(map[string]string{"a": "b"}, w); (err == nil) != x.Meta {
 		t.Errorf("saving metadata: %v", err)
 	}
-	if err := save(nil, one, one); err == nil {
+	if err := save(nil, w, w); err == nil {
 		t.Error("saving a name twice succeeds")
 	}
-	if err := save(nil, one, named{"v", one.Array}); (err != nil) != x.Single {
+	if err := save(nil, w, named{"v", w.Array}); (err != nil) != x.Single {
 		t.Errorf("saving two arrays: %v", err)
 	}
 	if err := save(nil); (err != nil) != x.Single {
 		t.Errorf("saving no array: %v", err)
+	}
+	e := serialize.Entry{Name: "w", Array: w.Array, Attrs: map[string]any{"unit": "m"}}
+	if err := serialize.Save(x.file(t), x.Name, serialize.Contents{Entries: one(e, nil)}); (err == nil) != x.Attrs {
+		t.Errorf("saving attributes: %v", err)
+	}
+	if err := serialize.Save(x.file(t), x.Name, serialize.Contents{Entries: one(e, errBroken)}); !errors.Is(err, errBroken) {
+		t.Errorf("saving an entry with an error: %v, want that error", err)
 	}
 }
 
@@ -271,7 +431,7 @@ func (x examiner) failures(t *testing.T) {
 	old := named{"w", storage.From([]float32{1, 2}, 2)}
 	x.save(t, name, nil, old)
 	broken := storage.Array{Data: brokenSource{}, Type: dtype.Float32, View: views.Of(2)}
-	err := serialize.Save(name, x.format.Name, serialize.Contents{Arrays: all([]named{{"w", broken}})})
+	err := serialize.Save(name, x.Name, serialize.Contents{Entries: all([]named{{"w", broken}})})
 	if !errors.Is(err, errBroken) {
 		t.Errorf("saving an array that cannot be read: %v, want its error", err)
 	}
@@ -297,7 +457,8 @@ func (x examiner) closing(t *testing.T) {
 		t.Fatal(err)
 	}
 	var a storage.Array
-	for _, a = range f.All() {
+	for e := range f.All() {
+		a = e.Array
 	}
 	if err := errors.Join(f.Close(), f.Close()); err != nil {
 		t.Errorf("closing, twice: %v", err)
@@ -360,7 +521,11 @@ func Drain(name string) error {
 	defer f.Close()
 	f.Meta()
 	var first error
-	for _, a := range f.All() {
+	for e, err := range f.All() {
+		if err != nil {
+			return err
+		}
+		a := e.Array
 		if !a.Within(a.Data.Len() / a.Type.Size()) {
 			return fmt.Errorf("%v reaches outside %d bytes: %w", a, a.Data.Len(), views.ErrShape)
 		}

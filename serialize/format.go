@@ -1,0 +1,170 @@
+package serialize
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/dtype"
+)
+
+// ErrFormat is the kind of error, for errors.Is, of a format that is not known.
+var ErrFormat = errors.New("unknown format")
+
+// A Format is one way of storing named arrays.
+type Format struct {
+	Name       string
+	Extensions []string // such as ".npy"; the first is the usual one
+	// What a file of this format can hold. It must refuse the rest.
+	Types  []dtype.Type // of elements; all if nil
+	Single bool         // exactly one array
+	Meta   bool         // metadata
+	Attrs  bool         // attributes of arrays
+	// Match reports how well the content of a file fits this format. Nil for a
+	// format that is only written.
+	Match func(r io.ReaderAt, size int64) Confidence
+	// Open opens a file of this format. Errors do not name the file. Nil for a
+	// format that is only written.
+	Open func(in Input) (File, error)
+	// Save writes to w from the first byte to the last. Contents that the format
+	// cannot hold are an error. Nil for a format that cannot be written in order.
+	Save func(w io.Writer, c Contents) error
+	// SaveFile is Save for formats that need a file they can seek in. It replaces
+	// the named file atomically. Used instead of Save if it is not nil.
+	SaveFile func(name string, c Contents) error
+}
+
+// Confidence is how well a file fits a format. Several formats share a container:
+// .npz, .pt and .keras files are all zip archives, and HDF5 files hold data sets,
+// Keras models and runs.
+type Confidence int
+
+const (
+	NoMatch        Confidence = iota
+	ContainerMatch            // the container fits, such as zip; its content does not say more
+	ContentMatch              // the content fits
+	ExactMatch                // the file names the format
+)
+
+// An Input is an opened file, or part of one, that a format is to read.
+type Input struct {
+	io.ReaderAt
+	Size int64
+	Name string // of the file
+	Options
+	file *os.File
+}
+
+// File returns the file that in is the whole of, or nil. A format may map it into
+// memory. It must close the file when it is closed itself, unless Open fails.
+func (in Input) File() *os.File { return in.file }
+
+// Close closes the file that in is the whole of. It does nothing for a part of a
+// file or for memory, which the caller of OpenReader closes.
+func (in Input) Close() error {
+	if in.file == nil {
+		return nil
+	}
+	return in.file.Close()
+}
+
+var formats []Format
+
+// Register makes a format available. Its package calls it from init. It panics if
+// the name is taken.
+func Register(f Format) {
+	if _, err := ByName(f.Name); err == nil {
+		panic("serialize: format " + f.Name + " registered twice")
+	}
+	formats = append(formats, f)
+}
+
+// Formats lists the names of all formats.
+func Formats() []string {
+	names := make([]string, len(formats))
+	for i, f := range formats {
+		names[i] = f.Name
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Holds reports whether arrays of element type t can be stored.
+func (f Format) Holds(t dtype.Type) bool { return f.Types == nil || slices.Contains(f.Types, t) }
+
+// ByName returns the format called name.
+func ByName(name string) (Format, error) {
+	for _, f := range formats {
+		if f.Name == name {
+			return f, nil
+		}
+	}
+	return Format{}, fmt.Errorf("format %q; known are %v: %w", name, Formats(), ErrFormat)
+}
+
+// ByExtension returns the format that the extension of name stands for.
+func ByExtension(name string) (Format, error) {
+	ext := strings.ToLower(filepath.Ext(name))
+	for _, f := range formats {
+		if slices.Contains(f.Extensions, ext) {
+			return f, nil
+		}
+	}
+	return Format{}, fmt.Errorf("%s: no format has the extension %q; known are %v: %w", name, ext, Formats(), ErrFormat)
+}
+
+// Detect returns the format that fits size bytes of r best. Two that fit equally
+// well are an error.
+func Detect(r io.ReaderAt, size int64) (Format, error) {
+	var found []Format
+	best := ContainerMatch
+	for _, f := range formats {
+		if f.Match == nil {
+			continue
+		}
+		switch c := f.Match(r, size); {
+		case c > best:
+			found, best = []Format{f}, c
+		case c == best:
+			found = append(found, f)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return Format{}, fmt.Errorf("not a file of a known format; known are %s: %w", strings.Join(Formats(), ", "), ErrFormat)
+	case 1:
+		return found[0], nil
+	}
+	return Format{}, fmt.Errorf("may be %s or %s; name the format: %w", found[0].Name, found[1].Name, ErrFormat)
+}
+
+// formatOf returns the format in which in is to be opened.
+func formatOf(in Input) (Format, error) {
+	format, err := Detect(in, in.Size)
+	if in.Format != "" {
+		format, err = ByName(in.Format)
+	}
+	if err == nil && format.Open == nil {
+		err = fmt.Errorf("%s files are written and not read: %w", format.Name, ErrFormat)
+	}
+	if err != nil {
+		return Format{}, fmt.Errorf("%s: %w", in.Name, err)
+	}
+	return format, nil
+}
+
+// saver returns the named format or, if that is "", the one of the file's extension.
+func saver(name, format string) (Format, error) {
+	f, err := ByName(format)
+	if format == "" {
+		f, err = ByExtension(name)
+	}
+	if err == nil && f.Save == nil && f.SaveFile == nil {
+		err = fmt.Errorf("%s files are read and not written: %w", f.Name, ErrFormat)
+	}
+	return f, err
+}
