@@ -457,7 +457,7 @@ func TestEqualSeedsGiveEqualModels(t *testing.T) {
 		if initFirst {
 			nn.Init(m, seed)
 		}
-		if _, err := nn.Build(m, 1, 12, 12); err != nil {
+		if _, err := nn.Build(m, []int{1, 12, 12}); err != nil {
 			t.Fatal(err)
 		}
 		if !initFirst {
@@ -750,7 +750,7 @@ func ExampleSummarize() {
 		fmt.Println(err)
 		return
 	}
-	summary, err := nn.Summarize(model, 1, 28, 28)
+	summary, err := nn.Summarize(model, []int{1, 28, 28})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -2,6 +2,7 @@ package nn
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/h5dnn/h5dnn/tensor"
 )
@@ -19,22 +20,34 @@ type activatedLayer interface {
 type activation interface{ fused() tensor.Activation }
 
 // Forward applies the modules to x, from the first to the last.
-func (s Sequential) Forward(x *tensor.Tensor) *tensor.Tensor {
-	i := 0
-	defer s.nameFailure(&i)
-	for ; i < len(s); i++ {
-		layer, fuses := s[i].(activatedLayer)
-		if act, follows := s.after(i).(activation); fuses && follows {
-			x = layer.activated(x, act.fused())
-			i++
+func (s Sequential) Forward(x *tensor.Tensor) *tensor.Tensor { return ForwardOne(s, x) }
+
+// ForwardAll applies the modules, each to all outputs of the one before.
+func (s Sequential) ForwardAll(inputs []*tensor.Tensor) []*tensor.Tensor {
+	fuses := observerOf(inputs) == nil
+	for i := 0; i < len(s); i++ {
+		name := strconv.Itoa(i)
+		if len(inputs) != 1 {
+			inputs = Call(name, s[i], inputs...)
 			continue
 		}
 		if _, flattened := s.after(i).(Flatten); flattened {
-			x.PreferRowMajor()
+			inputs[0].PreferRowMajor()
 		}
-		x = s[i].Forward(x)
+		layer, absorbs := s[i].(activatedLayer)
+		if act, follows := s.after(i).(activation); fuses && absorbs && follows {
+			inputs = []*tensor.Tensor{callActivated(name, layer, inputs[0], act.fused())}
+			i++
+			continue
+		}
+		inputs = Call(name, s[i], inputs[0])
 	}
-	return x
+	return inputs
+}
+
+func callActivated(name string, layer activatedLayer, x *tensor.Tensor, act tensor.Activation) *tensor.Tensor {
+	defer nameFailure(name)
+	return layer.activated(x, act)
 }
 
 // after returns the module after the i-th, or nil.
@@ -43,17 +56,6 @@ func (s Sequential) after(i int) Module {
 		return s[i+1]
 	}
 	return nil
-}
-
-// nameFailure adds the index of the module to a failure.
-func (s Sequential) nameFailure(i *int) {
-	switch p := recover().(type) {
-	case nil:
-	case *tensor.Error:
-		panic(&tensor.Error{Op: fmt.Sprintf("layer %d: %s", *i, p.Op), Err: p.Err})
-	default:
-		panic(p)
-	}
 }
 
 // kindOf returns the name of m's type in configurations.

@@ -12,21 +12,44 @@ import (
 )
 
 // Build makes the parameters of layers that take their sizes from their first
-// input, by running model on a sample of zeros of the given shape, and returns
-// the shape of its output for one sample.
-func Build(model Module, sample ...int) ([]int, error) {
-	x, err := zeros(model, sample)
-	if err != nil {
-		return nil, fmt.Errorf("build for samples %v: %w", sample, err)
-	}
-	var out []int
-	err = evaluating(model, func() error {
-		return tensor.Infer(func(t *tensor.Tape) error { out = slices.Clone(model.Forward(t.Input(x)).Shape); return nil })
+// input, by running model on zeros. Each input has a sample of the given shape. Build
+// returns the shapes of the outputs for one sample.
+func Build(model Module, samples ...[]int) (outputs [][]int, err error) {
+	err = trace(model, samples, nil, func(ys []*tensor.Tensor) {
+		for _, y := range ys {
+			outputs = append(outputs, slices.Clone(y.Shape[1:]))
+		}
 	})
 	if err != nil {
-		return nil, fmt.Errorf("build for samples %v: %w", sample, err)
+		return nil, fmt.Errorf("build for samples %v: %w", samples, err)
 	}
-	return out[1:], nil
+	return outputs, nil
+}
+
+// trace runs model in evaluation mode on a sample of zeros. It calls see, if it is
+// not nil, for each module and then done with the outputs.
+func trace(model Module, samples [][]int, see func(CallInfo) error, done func(outputs []*tensor.Tensor)) error {
+	inputs := make([]storage.Array, len(samples))
+	for i, sample := range samples {
+		x, err := zeros(model, sample)
+		if err != nil {
+			return err
+		}
+		inputs[i] = x
+	}
+	return evaluating(model, func() error {
+		return tensor.Infer(func(t *tensor.Tape) error {
+			xs := make([]*tensor.Tensor, len(inputs))
+			for i, x := range inputs {
+				xs[i] = t.Input(x)
+			}
+			if see != nil {
+				defer Observe(t, see)()
+			}
+			done(Call("", model, xs...))
+			return nil
+		})
+	})
 }
 
 // evaluating calls f with model in evaluation mode and restores the modes.
@@ -73,39 +96,31 @@ type Summary struct {
 type Row struct {
 	Name   string // as in its parameters' names
 	Kind   string // as in configurations
-	Output []int  // shape for one sample
+	Output []int  // shape for one sample; nil if there are several outputs
 	Params int
 }
 
-// Summarize builds model for samples of the given shape and lists its layers with
-// the shapes of their outputs.
-func Summarize(model Module, sample ...int) (*Summary, error) {
-	if _, err := Build(model, sample...); err != nil {
-		return nil, err
-	}
-	x, err := zeros(model, sample)
+// Summarize builds model for samples of the given shapes, one for each input, and
+// lists its layers with the shapes of their outputs. Modules that call others by
+// Call are listed by these.
+func Summarize(model Module, samples ...[]int) (*Summary, error) {
+	s := &Summary{}
+	err := trace(model, samples, func(c CallInfo) error {
+		if !c.Leaf {
+			return nil
+		}
+		row := Row{Name: c.Name, Kind: kindOf(c.Module), Params: countParams(c.Module)}
+		if len(c.Outputs) == 1 {
+			row.Output = slices.Clone(c.Outputs[0].Shape[1:])
+		}
+		s.Rows = append(s.Rows, row)
+		return nil
+	}, func([]*tensor.Tensor) {})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("summarize for samples %v: %w", samples, err)
 	}
-	s := &Summary{Params: countParams(model)}
-	err = evaluating(model, func() error {
-		return tensor.Infer(func(t *tensor.Tape) error { s.add("", model, t.Input(x)); return nil })
-	})
-	return s, err
-}
-
-// add appends the rows of m and returns its output for x.
-func (s *Summary) add(name string, m Module, x *tensor.Tensor) *tensor.Tensor {
-	layers, ok := m.(Sequential)
-	if !ok {
-		y := m.Forward(x)
-		s.Rows = append(s.Rows, Row{name, kindOf(m), slices.Clone(y.Shape[1:]), countParams(m)})
-		return y
-	}
-	for i, layer := range layers {
-		x = s.add(join(name, fmt.Sprint(i)), layer, x)
-	}
-	return x
+	s.Params = countParams(model)
+	return s, nil
 }
 
 // countParams returns the number of elements of the parameters inside model.

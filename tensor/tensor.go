@@ -83,6 +83,9 @@ func (x *Tensor) CloneDetached() *Tensor {
 	return Of(y)
 }
 
+// Tape returns the step that x belongs to, or nil.
+func (x *Tensor) Tape() *Tape { return x.tape }
+
 // Item returns the single element of x.
 func (x *Tensor) Item() float64 {
 	if x.Len() != 1 {

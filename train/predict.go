@@ -40,7 +40,7 @@ const (
 // NewPredictor takes model, which is on d, out of training, to predict from
 // samples of the given shape.
 func NewPredictor(model nn.Module, in Input, d storage.Device, sample ...int) (*Predictor, error) {
-	summary, err := nn.Summarize(model, in.Sample(sample)...)
+	summary, err := nn.Summarize(model, in.Sample(sample))
 	if err != nil {
 		return nil, err
 	}

@@ -85,7 +85,7 @@ func New(ctx context.Context, c Config, data *Data, d storage.Device) (*Run, err
 	if err := r.assemble(outputs, d); err != nil {
 		return nil, err
 	}
-	if _, err := nn.Build(r.Model, r.Input.Sample(r.sample)...); err != nil {
+	if _, err := nn.Build(r.Model, r.Input.Sample(r.sample)); err != nil {
 		return nil, err
 	}
 	if r.Input.auto() {
@@ -141,7 +141,7 @@ func (r *Run) assemble(outputs int, d storage.Device) (err error) {
 
 // Summary lists the model's layers.
 func (r *Run) Summary() (*nn.Summary, error) {
-	return nn.Summarize(r.Model, r.Input.Sample(r.sample)...)
+	return nn.Summarize(r.Model, r.Input.Sample(r.sample))
 }
 
 // Classifies reports whether the model is trained to tell classes apart, so that

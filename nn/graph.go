@@ -1,0 +1,249 @@
+package nn
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/config"
+	"github.com/h5dnn/h5dnn/tensor"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// GraphOptions are the settings of a Graph.
+type GraphOptions struct {
+	Inputs  Names `json:"inputs,omitempty"` // names of the inputs; "x" if nil
+	Nodes   Nodes `json:"nodes"`
+	Outputs Names `json:"outputs,omitempty"` // nodes that are outputs; the last if nil
+}
+
+// A Node is a module of a Graph.
+type Node struct {
+	Name   string
+	Module Module
+	From   Names // inputs: names of nodes or of inputs of the graph; the node before if nil
+}
+
+// Nodes are the modules of a Graph.
+type Nodes []Node
+
+// Names is a list of names. In configurations a single name stands for a list of one.
+type Names []string
+
+// Graph applies modules to the outputs of others, as their names say. The names
+// are those of the modules' parameters too: stem.weight. The output i of a module
+// with several is NAME.i.
+type Graph struct {
+	Registry
+	GraphOptions `nn:"-"`
+
+	steps   []graphStep // in an order in which inputs come first
+	outputs []graphValue
+}
+
+// A graphStep computes a node.
+type graphStep struct {
+	node   int // of Nodes
+	inputs []graphValue
+}
+
+// A graphValue is an output of a node, or an input of the graph.
+type graphValue struct {
+	node   int // of Nodes; −1 for the inputs of the graph
+	output int // −1 for the only output
+}
+
+// NewGraph returns a graph. Nodes are required; they may be in any order.
+func NewGraph(o GraphOptions) *Graph {
+	g := &Graph{GraphOptions: o}
+	if g.Inputs == nil {
+		g.Inputs = Names{"x"}
+	}
+	if len(o.Nodes) == 0 {
+		tensor.Fail("graph", ErrConfig, "no nodes")
+	}
+	g.checkNodes()
+	if g.Outputs == nil {
+		g.Outputs = Names{o.Nodes[len(o.Nodes)-1].Name}
+	}
+	for _, name := range g.Outputs {
+		g.outputs = append(g.outputs, g.value(name))
+	}
+	g.sort()
+	for _, n := range g.Nodes {
+		g.RegisterModule(n.Name, n.Module)
+	}
+	return g
+}
+
+// checkNodes fails if the names of inputs and nodes are not distinct, or a node has
+// no module.
+func (g *Graph) checkNodes() {
+	names := slices.Clone(g.Inputs)
+	for i, n := range g.Nodes {
+		if isNil(n.Module) {
+			tensor.Fail("graph", ErrConfig, "node %d (%q) has no layer", i, n.Name)
+		}
+		names = append(names, n.Name)
+	}
+	for i, name := range names {
+		switch {
+		case name == "" || strings.ContainsAny(name, "./"):
+			tensor.Fail("graph", ErrConfig, "name %q; want one without dots and slashes", name)
+		case slices.Contains(names[:i], name):
+			tensor.Fail("graph", ErrConfig, "two nodes or inputs are named %q", name)
+		}
+	}
+}
+
+// value finds the input or the output of a node with that name.
+func (g *Graph) value(name string) graphValue {
+	if i := slices.Index(g.Inputs, name); i >= 0 {
+		return graphValue{-1, i}
+	}
+	node, number, several := strings.Cut(name, ".")
+	output, err := strconv.Atoi(number)
+	i := slices.IndexFunc(g.Nodes, func(n Node) bool { return n.Name == node })
+	if i < 0 || several && (err != nil || output < 0) {
+		known := slices.Clone(g.Inputs)
+		for _, n := range g.Nodes {
+			known = append(known, n.Name)
+		}
+		err := config.At(config.Unknown("node or input", name, known), name)
+		tensor.Fail("graph", err, "%v", err)
+	}
+	if !several {
+		output = -1
+	}
+	return graphValue{i, output}
+}
+
+// sort orders the nodes so that the inputs of each come before it, and else as
+// they are listed.
+func (g *Graph) sort() {
+	inputs := make([][]graphValue, len(g.Nodes))
+	for i, n := range g.Nodes {
+		switch {
+		case n.From != nil:
+			for _, name := range n.From {
+				inputs[i] = append(inputs[i], g.value(name))
+			}
+		case i > 0:
+			inputs[i] = []graphValue{{i - 1, -1}}
+		default:
+			for k := range g.Inputs {
+				inputs[i] = append(inputs[i], graphValue{-1, k})
+			}
+		}
+	}
+	done := make([]bool, len(g.Nodes))
+	ready := func(i int) bool {
+		return !done[i] && !slices.ContainsFunc(inputs[i], func(v graphValue) bool { return v.node >= 0 && !done[v.node] })
+	}
+	for len(g.steps) < len(g.Nodes) {
+		before := len(g.steps)
+		for i := range g.Nodes {
+			if ready(i) {
+				done[i] = true
+				g.steps = append(g.steps, graphStep{i, inputs[i]})
+			}
+		}
+		if len(g.steps) == before {
+			tensor.Fail("graph", ErrConfig, "the inputs of %s depend on its own output", g.Nodes[slices.Index(done, false)].Name)
+		}
+	}
+}
+
+// InputNames returns the names of the inputs.
+func (g *Graph) InputNames() []string { return g.Inputs }
+
+// OutputNames returns the names of the outputs.
+func (g *Graph) OutputNames() []string { return g.Outputs }
+
+// Forward returns the output for x, for a graph of one input and one output.
+func (g *Graph) Forward(x *tensor.Tensor) *tensor.Tensor { return ForwardOne(g, x) }
+
+// ForwardAll returns the outputs for inputs, in the order of Outputs and Inputs.
+func (g *Graph) ForwardAll(inputs []*tensor.Tensor) []*tensor.Tensor {
+	if len(inputs) != len(g.Inputs) {
+		tensor.Fail("graph", views.ErrShape, "%d inputs; want %v", len(inputs), g.Inputs)
+	}
+	computed := make([][]*tensor.Tensor, len(g.Nodes))
+	for _, s := range g.steps {
+		n := g.Nodes[s.node]
+		computed[s.node] = Call(n.Name, g.Module(n.Name), g.collect(s.inputs, inputs, computed)...)
+	}
+	return g.collect(g.outputs, inputs, computed)
+}
+
+// collect returns the tensors that values refer to.
+func (g *Graph) collect(values []graphValue, inputs []*tensor.Tensor, computed [][]*tensor.Tensor) []*tensor.Tensor {
+	list := make([]*tensor.Tensor, len(values))
+	for i, v := range values {
+		switch {
+		case v.node < 0:
+			list[i] = inputs[v.output]
+		case v.output < 0:
+			list[i] = single(g.Nodes[v.node].Name, computed[v.node])
+		case v.output >= len(computed[v.node]):
+			tensor.Fail("graph", views.ErrShape, "%s has %d outputs, and no %d", g.Nodes[v.node].Name, len(computed[v.node]), v.output)
+		default:
+			list[i] = computed[v.node][v.output]
+		}
+	}
+	return list
+}
+
+// Config returns the settings of g.
+func (g *Graph) Config() any { return g.GraphOptions }
+
+// UnmarshalJSON reads the nodes.
+func (n *Nodes) UnmarshalJSON(text []byte) error {
+	var list []json.RawMessage
+	if err := json.Unmarshal(text, &list); err != nil {
+		return config.Errorf("cannot be %.40s; want a list of nodes", text)
+	}
+	*n = make(Nodes, len(list))
+	for i, one := range list {
+		var node nodeConfig
+		if err := config.Decode(one, &node); err != nil {
+			return config.At(err, i)
+		}
+		(*n)[i] = Node{node.Name, node.Layer.Module, node.From}
+	}
+	return nil
+}
+
+// MarshalJSON describes the nodes.
+func (n Nodes) MarshalJSON() ([]byte, error) {
+	list := make([]nodeConfig, len(n))
+	for i, node := range n {
+		list[i] = nodeConfig{node.Name, Submodule{node.Module}, node.From}
+	}
+	return json.Marshal(list)
+}
+
+// nodeConfig is a Node in a configuration.
+type nodeConfig struct {
+	Name  string    `json:"name"`
+	Layer Submodule `json:"layer"`
+	From  Names     `json:"from,omitempty"`
+}
+
+// UnmarshalJSON reads a name or a list of names.
+func (n *Names) UnmarshalJSON(text []byte) error {
+	var one string
+	if json.Unmarshal(text, &one) == nil {
+		*n = Names{one}
+		return nil
+	}
+	var list []string
+	if err := json.Unmarshal(text, &list); err != nil {
+		return config.Errorf("cannot be %.40s; want a name or a list of names", text)
+	}
+	*n = list
+	return nil
+}
+
+var _ = RegisterLayer("graph", NewGraph, GraphOptions{})

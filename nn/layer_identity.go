@@ -1,0 +1,14 @@
+package nn
+
+import "github.com/h5dnn/h5dnn/tensor"
+
+// Identity returns its input.
+type Identity struct{}
+
+// Forward returns x.
+func (Identity) Forward(x *tensor.Tensor) *tensor.Tensor { return x }
+
+// Config returns no settings.
+func (Identity) Config() any { return struct{}{} }
+
+var _ = RegisterLayer("identity", func(struct{}) Identity { return Identity{} }, struct{}{})

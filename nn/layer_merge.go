@@ -1,0 +1,89 @@
+package nn
+
+import (
+	"slices"
+
+	"github.com/h5dnn/h5dnn/tensor"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// Modules that merge several inputs of one shape, or for Concat of shapes that
+// differ along its axis, into one output.
+type (
+	Add struct{} // the sum
+	Mul struct{} // the product of elements
+)
+
+// Concat joins its inputs along an axis.
+type Concat struct{ ConcatOptions }
+
+// ConcatOptions are the settings of a Concat.
+type ConcatOptions struct {
+	Axis int `json:"axis"` // 1, the channels or features, if 0
+}
+
+var concatDefaults = ConcatOptions{Axis: 1}
+
+// NewConcat returns a Concat.
+func NewConcat(o ConcatOptions) Concat { return newConcat(withDefaults(o, concatDefaults)) }
+
+func newConcat(o ConcatOptions) Concat {
+	if o.Axis == 0 {
+		tensor.Fail("concat", ErrConfig, "axis 0 is that of samples; want another")
+	}
+	return Concat{o}
+}
+
+// Forward returns x.
+func (Add) Forward(x *tensor.Tensor) *tensor.Tensor    { return x }
+func (Mul) Forward(x *tensor.Tensor) *tensor.Tensor    { return x }
+func (Concat) Forward(x *tensor.Tensor) *tensor.Tensor { return x }
+
+// ForwardAll returns the sum of inputs.
+func (Add) ForwardAll(inputs []*tensor.Tensor) []*tensor.Tensor {
+	return []*tensor.Tensor{merge("add", inputs, (*tensor.Tensor).Add)}
+}
+
+// ForwardAll returns the product of inputs.
+func (Mul) ForwardAll(inputs []*tensor.Tensor) []*tensor.Tensor {
+	return []*tensor.Tensor{merge("mul", inputs, (*tensor.Tensor).Mul)}
+}
+
+// ForwardAll returns inputs joined along the axis.
+func (c Concat) ForwardAll(inputs []*tensor.Tensor) []*tensor.Tensor {
+	checkInputs("concat", inputs)
+	return []*tensor.Tensor{tensor.Concat(c.Axis, inputs...)}
+}
+
+func merge(layer string, inputs []*tensor.Tensor, f func(x, y *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
+	checkInputs(layer, inputs)
+	z := inputs[0]
+	for _, x := range inputs[1:] {
+		if !slices.Equal(x.Shape, z.Shape) {
+			tensor.Fail(layer, views.ErrShape, "inputs %v and %v; want one shape", z.Shape, x.Shape)
+		}
+		z = f(z, x)
+	}
+	return z
+}
+
+func checkInputs(layer string, inputs []*tensor.Tensor) {
+	if len(inputs) == 0 {
+		tensor.Fail(layer, views.ErrShape, "no inputs; want at least one")
+	}
+}
+
+// Config returns no settings.
+func (Add) Config() any { return struct{}{} }
+
+// Config returns no settings.
+func (Mul) Config() any { return struct{}{} }
+
+// Config returns the settings of c.
+func (c Concat) Config() any { return c.ConcatOptions }
+
+var (
+	_ = RegisterLayer("add", func(struct{}) Add { return Add{} }, struct{}{})
+	_ = RegisterLayer("mul", func(struct{}) Mul { return Mul{} }, struct{}{})
+	_ = RegisterLayer("concat", newConcat, concatDefaults)
+)
