@@ -56,14 +56,14 @@ func gpuEpochs(resident train.Choice) func(folders) (task, error) {
 			case <-ctx.Done():
 				return
 			}
-			over <- r.Fit(ctx, data, train.Options{OnEpoch: func(train.Epoch) error {
+			over <- r.Fit(ctx, data, train.Options{Callbacks: []train.Callback{train.CallbackFuncs{OnEpochEnd: func(train.Epoch) error {
 				over <- nil
 				select {
 				case <-turns:
 				case <-ctx.Done():
 				}
 				return ctx.Err()
-			}})
+			}}}})
 		}()
 		once := func() error {
 			turns <- struct{}{}

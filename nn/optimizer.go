@@ -34,12 +34,15 @@ type Optimizer interface {
 type Capturable interface {
 	Optimizer
 	// SetStepArgs makes Step read args in the place of the settings and the step
-	// count: float64 (3) that will hold the result of NextStep when the step runs,
-	// and optionally a found-inf flag, as package tensor describes them. Step does
-	// not count steps then. Empty args restore the normal mode.
+	// count: float64 (n) that will hold the result of StepArgs when the step runs,
+	// and optionally the state of a loss scaler, as package tensor describes them.
+	// Step does not count steps then: CountStep does. Empty args restore the normal
+	// mode.
 	SetStepArgs(args tensor.StepArgs)
-	// NextStep counts a step and returns its hyperparameters.
-	NextStep() [3]float64
+	// StepArgs appends the hyperparameters of the next step to dst.
+	StepArgs(dst []float64) []float64
+	// CountStep counts a step.
+	CountStep()
 }
 
 var optimizers = factory[Optimizer]{kind: "optimizer"}
@@ -69,7 +72,7 @@ type OptimizerState struct {
 	bufferNames []string                    // "momentum", or "first_moment" and "second_moment"
 	buffers     map[string][]*tensor.Tensor // by parameter name, in the order of bufferNames
 	steps       int                         // number of updates so far
-	captured    tensor.StepArgs             // step arguments in device memory; NextStep counts steps then
+	captured    tensor.StepArgs             // step arguments in device memory; CountStep counts steps then
 }
 
 // step calls update with the parameters that have a gradient, and their buffers.
@@ -181,6 +184,9 @@ func (s *OptimizerState) replace(loaded OptimizerState, given map[string]storage
 	s.buffers, s.steps = loaded.buffers, int(storage.Elements[int64](count)[0])
 	return nil
 }
+
+// CountStep counts a step.
+func (s *OptimizerState) CountStep() { s.steps++ }
 
 // Steps returns the number of updates so far.
 func (s *OptimizerState) Steps() int { return s.steps }

@@ -74,10 +74,10 @@ func (o *Adam) hyperparameters(step int) tensor.AdamOptions {
 	}
 }
 
-// NextStep counts a step and returns its hyperparameters.
-func (o *Adam) NextStep() [3]float64 {
-	o.steps++
-	return o.hyperparameters(o.steps).Dials()
+// StepArgs appends the hyperparameters of the next step to dst.
+func (o *Adam) StepArgs(dst []float64) []float64 {
+	args := o.hyperparameters(o.steps + 1).Dials()
+	return append(dst, args[:]...)
 }
 
 // Rate returns the learning rate.

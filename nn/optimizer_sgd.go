@@ -53,10 +53,10 @@ func (o *SGD) hyperparameters() tensor.SGDOptions {
 	return tensor.SGDOptions{Rate: o.LearningRate, Momentum: o.Momentum, Nesterov: o.Nesterov, Decay: o.WeightDecay}
 }
 
-// NextStep counts a step and returns its hyperparameters.
-func (o *SGD) NextStep() [3]float64 {
-	o.steps++
-	return o.hyperparameters().Dials()
+// StepArgs appends the hyperparameters of the next step to dst.
+func (o *SGD) StepArgs(dst []float64) []float64 {
+	args := o.hyperparameters().Dials()
+	return append(dst, args[:]...)
 }
 
 // Rate returns the learning rate.

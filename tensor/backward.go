@@ -13,7 +13,12 @@ type Grads map[*Tensor]*Tensor
 
 // Gradients returns the derivatives of y, a single recorded element, with
 // respect to every leaf it depends on that requires one.
-func Gradients(y *Tensor) Grads {
+func Gradients(y *Tensor) Grads { return GradientsReady(y, nil) }
+
+// GradientsReady is Gradients that also calls ready, unless it is nil, with each
+// leaf and its gradient as soon as that is complete: while the rest is still to be
+// computed. ready must not change the gradient.
+func GradientsReady(y *Tensor, ready func(leaf, grad *Tensor)) Grads {
 	const act = "gradients"
 	y.checkAlive(act)
 	if y.Len() != 1 || !y.requiresGrad {
@@ -21,12 +26,17 @@ func Gradients(y *Tensor) Grads {
 	}
 	p := backwardPass{grads: Grads{y: seed(y)}, tape: y.tape}
 	p.push(y)
+	if ready != nil {
+		p.ready = ready
+		p.leaves, p.uses = leafUses(y)
+	}
 	for len(p.pending) > 0 {
 		x := heap.Pop(&p.pending).(*Tensor)
 		dx := p.grads[x]
 		delete(p.grads, x)
 		p.propagate(x, dx)
 	}
+	p.finish()
 	return p.grads
 }
 
@@ -49,6 +59,56 @@ type backwardPass struct {
 	grads   Grads
 	pending latestFirst // computed tensors that have a gradient, not yet passed on
 	tape    *Tape
+	ready   func(leaf, grad *Tensor) // nil if no one waits
+	leaves  []*Tensor                // in the order in which they were found
+	uses    map[*Tensor]int          // of each leaf, by operations that the pass has not reached
+}
+
+// leafUses returns the leaves of y that require a gradient, and how often the operations
+// that y was computed by use each.
+func leafUses(y *Tensor) (leaves []*Tensor, uses map[*Tensor]int) {
+	uses = map[*Tensor]int{}
+	seen := map[*Tensor]bool{}
+	var visit func(x *Tensor)
+	visit = func(x *Tensor) {
+		for _, in := range x.node.in {
+			switch {
+			case !in.requiresGrad:
+			case in.node == nil:
+				if uses[in]++; uses[in] == 1 {
+					leaves = append(leaves, in)
+				}
+			case !seen[in]:
+				seen[in] = true
+				visit(in)
+			}
+		}
+	}
+	if y.node != nil {
+		visit(y)
+	}
+	return leaves, uses
+}
+
+// finish calls ready for leaves that some operation sent no gradient to, and so was
+// never reached.
+func (p *backwardPass) finish() {
+	for _, x := range p.leaves {
+		if p.uses[x] > 0 && p.grads[x] != nil {
+			p.ready(x, p.grads[x])
+		}
+	}
+}
+
+// used counts the uses of leaves by an operation whose gradients have been added.
+func (p *backwardPass) used(in []*Tensor) {
+	for _, x := range in {
+		if n, ok := p.uses[x]; ok {
+			if p.uses[x] = n - 1; n == 1 && p.grads[x] != nil {
+				p.ready(x, p.grads[x])
+			}
+		}
+	}
 }
 
 func (p *backwardPass) push(x *Tensor) {
@@ -72,6 +132,9 @@ func (p *backwardPass) propagate(y, dy *Tensor) {
 			p.add(x, dx)
 		}
 	}
+	if p.ready != nil {
+		p.used(n.in)
+	}
 }
 
 func (p *backwardPass) add(x, dx *Tensor) {
@@ -87,7 +150,7 @@ func (p *backwardPass) add(x, dx *Tensor) {
 // loss, which has computed its gradient already.
 func seed(y *Tensor) *Tensor {
 	if y.node != nil {
-		if _, knows := y.node.op.(interface{ keepsSlope() }); knows {
+		if _, knows := y.node.op.(interface{ storesGrad() }); knows {
 			return &Tensor{Array: y.Array, isOne: true, noGrad: true, tape: y.tape}
 		}
 	}

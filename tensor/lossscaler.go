@@ -24,9 +24,14 @@ func NewLossScaler(d storage.Device) (LossScaler, error) {
 
 // Scale returns the loss, as float32, times the scale.
 func (s LossScaler) Scale(loss *Tensor) *Tensor {
+	return loss.Mul(s.Factor(loss))
+}
+
+// Factor returns the scale, a single float32, in the step that x belongs to.
+func (s LossScaler) Factor(x *Tensor) *Tensor {
 	scale := views.Of()
 	scale.Offset = s.Offset
-	return loss.Mul(loss.sameStep(s.With(scale)))
+	return x.sameStep(s.With(scale))
 }
 
 // CheckFinite sets the found-inf flag if an element of grads is infinite or NaN.

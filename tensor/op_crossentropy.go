@@ -51,7 +51,7 @@ func (op *crossEntropy) Forward(w *Context, y storage.Array, in ...storage.Array
 	return w.Run(kernels.CrossEntropy, nil, []storage.Array{y, op.grad, op.correct}, in...)
 }
 
-// keepsSlope: see seed.
+// storesGrad: see seed.
 func (*crossEntropy) storesGrad() {}
 
 func (op *crossEntropy) Backward(_, dy *Tensor, in ...*Tensor) []*Tensor {

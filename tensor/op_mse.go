@@ -39,7 +39,7 @@ func (op *squaredError) Forward(w *Context, y storage.Array, in ...storage.Array
 	return w.Run(kernels.MeanSquaredError, nil, []storage.Array{y, op.grad}, in...)
 }
 
-// keepsSlope: see seed.
+// storesGrad: see seed.
 func (*squaredError) storesGrad() {}
 
 func (op *squaredError) Backward(_, dy *Tensor, in ...*Tensor) []*Tensor {

@@ -31,6 +31,11 @@ type Config struct {
 	Graph     Choice     `json:"graph,omitempty"`     // whether steps on a GPU are recorded once, and replayed
 	Threads   int        `json:"threads,omitempty"`   // all there are if 0
 	Warnings  []string   `json:"-"`                   // from ParseConfig: settings that were given by an old name
+
+	ClipNorm   float64  `json:"clip_norm,omitempty"`  // the most that the norm of all gradients may be: see ClipNorm
+	ClipValue  float64  `json:"clip_value,omitempty"` // the most that an element of a gradient may be: see ClipValue
+	Accumulate int      `json:"accumulate,omitempty"` // batches whose gradients make one update: see Accumulate
+	SaveEvery  Interval `json:"save_every,omitzero"`  // how often the run is saved: 10m, 500steps or epoch
 }
 
 // A DataConfig says where samples are and how they become a model's input.
@@ -129,6 +134,12 @@ func (c Config) Check() error {
 		return wrong(fmt.Sprintf("cannot be %d; want at least 1", c.Batch), "batch")
 	case c.Classes < 0:
 		return wrong(fmt.Sprintf("cannot be %d", c.Classes), "classes")
+	case !(c.ClipNorm >= 0):
+		return wrong(fmt.Sprintf("cannot be %v; want a positive number", c.ClipNorm), "clip_norm")
+	case !(c.ClipValue >= 0):
+		return wrong(fmt.Sprintf("cannot be %v; want a positive number", c.ClipValue), "clip_value")
+	case c.Accumulate < 0:
+		return wrong(fmt.Sprintf("cannot be %d; want a number of batches", c.Accumulate), "accumulate")
 	case c.Threads < 0:
 		return wrong(fmt.Sprintf("cannot be %d; want 0 for all there are", c.Threads), "threads")
 	}

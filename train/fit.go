@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"iter"
 	"runtime"
-	"strings"
 	"time"
 
 	"github.com/h5dnn/h5dnn/dataset"
@@ -17,260 +16,362 @@ import (
 	"github.com/h5dnn/h5dnn/tensor"
 )
 
-// Options are what happens around training.
+// Options configure what happens around training. Their zero value trains and saves
+// nothing.
 type Options struct {
-	// File is where the run is saved after each epoch and when it is interrupted;
-	// nowhere if empty.
-	File string
-	// OnBatch is called after each step, OnEpoch after each epoch, once the run is
-	// saved. An error ends training and is returned; the run stays as it is.
-	OnBatch func(Progress) error
-	OnEpoch func(Epoch) error
-	// OnPlan is called before the first step with what is going to be done, OnNote
-	// with what then turns out not to work.
-	OnPlan func(Plan)
-	OnNote func(note string)
+	// File is the run file; empty for none. The run is saved as SaveEvery says, at the
+	// end and when it is interrupted. A copy of the run's state is written while
+	// training goes on; an error in writing ends training after the next step.
+	File      string
+	SaveEvery Interval // Config.SaveEvery if zero
+	Callbacks []Callback
+	Hooks     []Hook // called before those of Config
+	// Rank is this process's number among World replicas, which train on a share of
+	// the samples each. A World of 0 counts as 1. What replicas exchange is up to Hooks.
+	Rank, World int
 }
 
-// A Plan is what a run is going to do.
+// A Plan says how a run is going to be trained.
 type Plan struct {
-	dataset.Plan      // of the samples to train on
-	Resident     bool // they all stay on the device, none are read again
-	Graph        bool // steps are recorded on the device once, and replayed
-	// Unrecorded says why they are not, where nobody has asked for that; empty on
-	// the cpu.
-	NoGraph string
+	dataset.Plan        // of the samples to train on
+	Resident     bool   // all samples are on the device, none are read again
+	Graph        bool   // steps are captured in a CUDA graph once, and replayed
+	NoGraph      string // why not, unless it was asked for; empty on the CPU
 }
 
-// A Progress is how an epoch is going.
+// Progress is how far an epoch has come.
 type Progress struct {
 	Epoch, Epochs   int           // from 1
 	Done, Samples   int           // of the epoch
-	Metrics                       // of what this epoch has trained on so far
-	Elapsed, Waited time.Duration // since training began or went on in this epoch; waiting for data, of it
+	Metrics                       // of this epoch so far
+	Elapsed, Waited time.Duration // since training began or resumed in this epoch; the part spent waiting for data
 	Trained         int           // samples since then
 }
 
-// An Epoch is how an epoch went.
+// An Epoch is the result of an epoch.
 type Epoch struct {
 	Number, Epochs int // from 1
 	Train          Metrics
-	Val            *Metrics // nil if there was nothing to validate on
-	Plan           Plan     // of the run; what did not work is no more in it
+	Val            *Metrics // nil if there is no validation data
+	Plan           Plan     // of the run, without what turned out not to work
 }
 
-// Fit trains r from where it is to the end. When ctx is done it saves the run
-// and returns ctx's error; Resume goes on from there as if nothing had happened.
-// If it cannot be saved, why is all that is returned.
+// Fit trains r from where it is to the end. When ctx is done it saves the run and
+// returns ctx's error; a run resumed from the file continues with the same results.
+// If the run cannot be saved, that error is returned instead.
 func (r *Run) Fit(ctx context.Context, data *Data, o Options) (err error) {
 	runtime.LockOSThread() // the pool of arithmetic threads belongs to the thread that calls it
 	defer runtime.UnlockOSThread()
-	f, err := r.newTrainer(ctx, data, o)
-	defer func() { err = cmp.Or(f.adviseMemory(err), f.close()) }()
+	t := &trainer{Run: r, Options: o, params: r.params()}
+	defer func() {
+		err = cmp.Or(t.adviseMemory(err), t.close())
+		for _, c := range o.Callbacks {
+			c.RunEnd(err)
+		}
+	}()
+	err = t.open(ctx, data)
 	nn.Train(r.Model)
 	for r.Position.Epoch < r.Config.Epochs && err == nil {
-		err = f.epoch(ctx)
+		err = t.epoch(ctx)
 	}
-	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
-		if failed := f.save(); failed != nil {
-			return failed
-		}
+	interrupted := ctx.Err() != nil && errors.Is(err, context.Cause(ctx))
+	if err != nil && !interrupted {
+		return err
 	}
-	return err
+	return cmp.Or(t.finishSaving(), err)
 }
 
 // A trainer holds the state of one call of Fit.
 type trainer struct {
 	*Run
 	Options
-	train             *dataset.Loader
-	source, valSource batchSource // val is nil if there is nothing to validate on
+	loader            *dataset.Loader
+	source, valSource batchSource // valSource is nil if there is no validation data
 	executor          executor
 	params            iter.Seq2[string, *nn.Param]
 	validator         *Predictor
 	plan              Plan
+	saver             *saver    // nil if the run is not saved
+	hyper             []float64 // of the optimizer, for the next step
 }
 
-func (r *Run) newTrainer(ctx context.Context, data *Data, o Options) (f *trainer, err error) {
-	f = &trainer{Run: r, Options: o, params: r.params()}
-	if err := r.Config.checkDevice(r.Device); err != nil {
-		return f, err
+// open prepares everything that training needs.
+func (t *trainer) open(ctx context.Context, data *Data) (err error) {
+	if t.File != "" {
+		if t.SaveEvery == (Interval{}) {
+			t.SaveEvery = t.Config.SaveEvery
+		}
+		if t.saver, err = newSaver(t.File, t.SaveEvery, t.Position.Step); err != nil {
+			return err
+		}
 	}
-	r.setTF32()
-	c := &r.Position
-	if have := data.Train.Len(); c.Samples != 0 && c.Samples != have {
-		return f, fmt.Errorf("resume: %d samples to train on, %d when the run began; the data has changed: %w", have, c.Samples, storage.ErrState)
+	if err := t.Config.checkDevice(t.Device); err != nil {
+		return err
 	}
-	loading := r.Config.loading()
-	if c.Samples != 0 {
-		loading.Shuffle, loading.Window = c.Shuffle, c.Window
+	t.setTF32()
+	if err := t.setHooks(append(t.Hooks[:len(t.Hooks):len(t.Hooks)], t.Config.configHooks()...)); err != nil {
+		return err
 	}
-	if data.Val != nil {
-		loading.Memory -= loading.Memory / validationShare
+	if err = t.openSource(ctx, data, t.trainingOptions(data)); err != nil {
+		return err
 	}
-	if err = f.openSource(ctx, data, loading); err != nil {
-		return f, err
+	if t.executor, err = t.newExecutor(); err != nil {
+		return err
 	}
-	if f.executor, err = f.newExecutor(); err != nil {
-		return f, err
+	t.plan.Plan = t.loader.Plan()
+	if err := callbacks(t.Callbacks).each(func(c Callback) error { return c.RunBegin(t.plan) }); err != nil {
+		return err
 	}
-	f.plan.Plan = f.train.Plan()
-	if o.OnPlan != nil {
-		o.OnPlan(f.plan)
+	p := &t.Position
+	p.Samples, p.Shuffle, p.Window = t.plan.Samples, t.plan.Shuffle, t.plan.Window
+	if t.validator, err = t.Predictor(); err != nil || data.Val == nil {
+		return err
 	}
-	c.Samples, c.Shuffle, c.Window = data.Train.Len(), f.plan.Shuffle, f.plan.Window
-	if f.validator, err = r.Predictor(); err != nil || data.Val == nil {
-		return f, err
+	if t.valSource, err = t.validator.source(data.Val, t.Config.loading(), validationShare, t.checkLabels); err != nil {
+		return fmt.Errorf("validate: %w", err)
 	}
-	if f.valSource, err = f.validator.source(data.Val, r.Config.loading(), validationShare, r.checkLabels); err != nil {
-		return f, fmt.Errorf("validate: %w", err)
-	}
-	return f, nil
+	return nil
 }
 
-// validating is how many times the memory that loading to validate takes is all
-// that loading may take: both loaders keep what they hold.
+// validationShare is the part, one in so many, of the memory for loading that the
+// validation data take: both loaders keep their memory.
 const validationShare = 4
 
-// roomier returns err, with what would have the run take less memory if there was
-// not enough.
-func (f *trainer) adviseMemory(err error) error {
-	if errors.Is(err, dataset.ErrMemory) {
-		return fmt.Errorf("%w; --memory allows more", err)
+// trainingOptions returns how the samples to train on are loaded.
+func (t *trainer) trainingOptions(data *Data) dataset.Options {
+	o := t.Config.loading()
+	o.Rank, o.World = t.Rank, t.World
+	if p := t.Position; p.Samples != 0 {
+		o.Shuffle, o.Window = p.Shuffle, p.Window
 	}
-	if !errors.Is(err, storage.ErrMemory) {
-		return err
+	if data.Val != nil {
+		o.Memory -= o.Memory / validationShare
 	}
-	var ways []string
-	if f.plan.Resident {
-		ways = append(ways, "--resident no")
-	}
-	if f.Config.Batch > 1 {
-		ways = append(ways, fmt.Sprintf("a --batch below %d", f.Config.Batch))
-	}
-	if precisions[f.Config.Precision] == dtype.Invalid {
-		ways = append(ways, "--precision bf16")
-	}
-	if len(ways) == 0 {
-		return err
-	}
-	return fmt.Errorf("%w; this run takes less with %s", err, strings.Join(ways, ", "))
+	return o
 }
 
-// stepper returns what makes f's steps.
-func (f *trainer) newExecutor() (executor, error) {
-	if _, streams := f.Device.(storage.AsyncDevice); !streams {
-		steps := &synchronous{trainer: f}
-		if f.scaler != nil {
-			steps.hyper = storage.From(make([]float64, argsLen-1), argsLen-1)
-		}
-		return steps, nil
+// checkSamples refuses to resume with another number of samples.
+func (t *trainer) checkSamples() error {
+	if have, want := t.loader.Plan().Samples, t.Position.Samples; want != 0 && have != want {
+		return fmt.Errorf("resume: %d samples to train on, %d when the run began; the data has changed: %w", have, want, storage.ErrState)
 	}
-	steps := &queued{trainer: f}
-	steps.recorder, f.plan.NoGraph = f.recorder()
-	if why := f.plan.NoGraph; why != "" && f.Config.Graph == yes {
-		return nil, fmt.Errorf("graph: %s; leave it out: %w", why, storage.ErrState)
-	}
-	f.plan.Graph = steps.recorder != nil
-	var err error
-	steps.totals, err = storage.Make(f.Device, dtype.Float64, tensor.MetricCount)
-	return steps, err
+	return nil
 }
 
-// recorder returns what records f's steps, or nil, and why not.
-func (f *trainer) recorder() (*tensor.Recorder, string) {
-	recorder, records := tensor.NewRecorder(f.Device)
-	_, steers := f.Optimizer.(nn.Capturable)
-	switch {
-	case f.Config.Graph == no:
-		return nil, ""
-	case !records:
-		return nil, fmt.Sprintf("%v cannot record", f.Device)
-	case !steers:
-		return nil, fmt.Sprintf("%T takes its settings by value", f.Optimizer)
-	}
-	return recorder, ""
-}
+// fullBatch returns the number of samples in every batch but an epoch's last.
+func (t *trainer) fullBatch() int { return min(t.Config.Batch, t.loader.Plan().Samples) }
 
-// whole is how many samples a batch has, but for an epoch's last.
-func (f *trainer) fullBatch() int { return min(f.Config.Batch, f.train.Plan().Samples) }
-
-// close gives back what f has on the device, once that is done with it.
-func (f *trainer) close() error {
-	if o, ok := f.Optimizer.(nn.Capturable); ok {
+// close frees what t has on the device, once the device is done with it.
+func (t *trainer) close() error {
+	if o, ok := t.Optimizer.(nn.Capturable); ok {
 		o.SetStepArgs(nil)
 	}
 	var failed error
-	for _, feed := range []batchSource{f.source, f.valSource} {
-		if feed != nil {
-			failed = cmp.Or(failed, feed.close())
+	for _, source := range []batchSource{t.source, t.valSource} {
+		if source != nil {
+			failed = cmp.Or(failed, source.close())
 		}
+	}
+	if t.saver != nil {
+		_, err := t.saver.wait()
+		failed = cmp.Or(failed, err)
 	}
 	return failed
 }
 
-// evaluated is how many samples are read at a time where nothing is learned.
+// evalBatch is the number of samples read at a time for validation and prediction.
 const evalBatch = 1024
 
-// epoch trains what is left of an epoch, validates and saves.
-func (f *trainer) epoch(ctx context.Context) error {
-	start, clock := f.Position.Consumed, f.clock()
-	if err := f.executor.beginEpoch(); err != nil {
+// epoch trains the rest of an epoch, validates and saves.
+func (t *trainer) epoch(ctx context.Context) error {
+	start, clock := t.Position.Consumed, t.clock()
+	if err := t.executor.beginEpoch(); err != nil {
 		return err
 	}
-	for b, err := range f.source.epoch(ctx, f.Position.Epoch, start) {
+	for b, err := range t.source.epoch(ctx, t.Position.Epoch, start) {
 		if err != nil {
 			return err
 		}
-		if err := f.executor.step(b); err != nil {
+		if err := t.executor.step(b); err != nil {
 			return err
 		}
-		f.Position.Step++
-		f.Position.Consumed = b.next
-		elapsed, waited, err := clock()
-		if err != nil {
+		t.Position.Step++
+		t.Position.Consumed = b.next
+		if err := t.afterStep(start, clock); err != nil {
 			return err
-		}
-		if f.OnBatch != nil {
-			p := Progress{f.Position.Epoch + 1, f.Config.Epochs, f.Position.Consumed, f.Position.Samples, f.Position.Running, elapsed, waited, f.Position.Consumed - start}
-			if err := f.OnBatch(p); err != nil {
-				return errors.Join(err, f.executor.collect())
-			}
 		}
 	}
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)
 	}
-	if err := f.executor.collect(); err != nil {
+	if err := t.executor.collect(); err != nil {
 		return err
 	}
 	if _, _, err := clock(); err != nil {
 		return err
 	}
-	return f.endEpoch(ctx)
+	return t.endEpoch(ctx)
 }
 
-// clock starts to measure the epoch, or what is left of it. What it returns
-// brings the cursor up to date.
-func (f *trainer) clock() func() (elapsed, waited time.Duration, err error) {
-	began, before := time.Now(), f.Position.Running
+// afterStep calls the callbacks and saves the run if that is due.
+func (t *trainer) afterStep(start int, clock clock) error {
+	elapsed, waited, err := clock()
+	if err != nil {
+		return err
+	}
+	if len(t.Callbacks) > 0 {
+		at := t.Position
+		p := Progress{at.Epoch + 1, t.Config.Epochs, at.Consumed, at.Samples, at.Running, elapsed, waited, at.Consumed - start}
+		for _, c := range t.Callbacks {
+			if err := c.StepEnd(p); err != nil {
+				return errors.Join(err, t.executor.collect())
+			}
+		}
+	}
+	if t.saver == nil {
+		return nil
+	}
+	if err := t.saved(t.saver.poll()); err != nil {
+		return err
+	}
+	if t.saver.due(t.Position.Step) {
+		return t.save()
+	}
+	return nil
+}
+
+// A clock returns the time since it started and the part spent waiting for data,
+// and updates the position with both.
+type clock func() (elapsed, waited time.Duration, err error)
+
+// clock starts a clock for the epoch, or the rest of it.
+func (t *trainer) clock() clock {
+	began, before := time.Now(), t.Position.Running
 	return func() (elapsed, waited time.Duration, err error) {
-		waited, err = f.source.waited()
+		waited, err = t.source.waited()
 		elapsed = time.Since(began)
-		f.Position.Running.Seconds, f.Position.Running.Waited = before.Seconds+elapsed.Seconds(), before.Waited+waited.Seconds()
+		running := &t.Position.Running
+		running.Seconds, running.Waited = before.Seconds+elapsed.Seconds(), before.Waited+waited.Seconds()
 		return elapsed, waited, err
 	}
 }
 
-// rateAt returns the learning rate where so many samples of the epoch are consumed.
-func (f *trainer) rateAt(consumed int) float64 {
-	epochs := float64(f.Position.Epoch) + float64(consumed)/float64(f.Position.Samples)
-	steps := float64(f.Position.Samples) / float64(f.fullBatch())
-	return f.baseRate * f.schedule.Factor(nn.Progress{Epoch: epochs, Epochs: float64(f.Config.Epochs), StepsPerEpoch: steps})
+// rateAt returns the learning rate after so many samples of the epoch.
+func (t *trainer) rateAt(consumed int) float64 {
+	epochs := float64(t.Position.Epoch) + float64(consumed)/float64(t.Position.Samples)
+	steps := float64(t.Position.Samples) / float64(t.fullBatch())
+	return t.baseRate * t.schedule.Factor(nn.Progress{Epoch: epochs, Epochs: float64(t.Config.Epochs), StepsPerEpoch: steps})
 }
 
-// answer returns what the model says of x, which Input has made its input, and y in
-// the shape to compare it with.
+// endEpoch validates, writes history, turns to the next epoch and saves.
+func (t *trainer) endEpoch(ctx context.Context) error {
+	p := &t.Position
+	e := Epoch{Number: p.Epoch + 1, Epochs: t.Config.Epochs, Train: p.Running, Plan: t.plan}
+	if err := t.reduceMetrics(&e.Train); err != nil {
+		return err
+	}
+	if t.valSource != nil {
+		val, err := t.validate(ctx)
+		if err != nil {
+			return err
+		}
+		e.Val = &val
+	}
+	t.addHistory(e)
+	p.Epoch, p.Consumed, p.Running = p.Epoch+1, 0, Metrics{}
+	if t.saver != nil && t.SaveEvery == (Interval{}) {
+		if err := t.save(); err != nil {
+			return err
+		}
+	}
+	return callbacks(t.Callbacks).each(func(c Callback) error { return c.EpochEnd(e) })
+}
+
+// reduceMetrics adds up m over the replicas.
+func (t *trainer) reduceMetrics(m *Metrics) error {
+	for _, h := range t.hooks {
+		if h, ok := h.(MetricsHook); ok {
+			sums := []float64{float64(m.Samples), m.Loss, float64(m.Correct)}
+			if err := h.ReduceMetrics(sums); err != nil {
+				return fmt.Errorf("hook %T: %w", h, err)
+			}
+			m.Samples, m.Loss, m.Correct = int(sums[0]), sums[1], int(sums[2])
+		}
+	}
+	return nil
+}
+
+// validate evaluates the model on the validation data.
+func (t *trainer) validate(ctx context.Context) (Metrics, error) {
+	nn.Eval(t.Model)
+	defer nn.Train(t.Model)
+	return t.evaluate(ctx, t.validator, t.valSource)
+}
+
+// addHistory appends e to the history.
+func (t *trainer) addHistory(e Epoch) {
+	if t.History == nil {
+		t.History = History{}
+	}
+	t.History.add("loss", e.Train.MeanLoss())
+	t.History.add("seconds", e.Train.Seconds)
+	t.History.add("lr", t.rateAt(0))
+	if e.Val != nil {
+		t.History.add("val_loss", e.Val.MeanLoss())
+	}
+	if t.Classifies() {
+		t.History.add("accuracy", e.Train.Accuracy())
+		if e.Val != nil {
+			t.History.add("val_accuracy", e.Val.Accuracy())
+		}
+	}
+}
+
+// note passes text to the callbacks.
+func (t *trainer) note(text string) error {
+	return callbacks(t.Callbacks).each(func(c Callback) error { return c.Note(text) })
+}
+
+// save starts to write the run as it is after the steps so far.
+func (t *trainer) save() error {
+	if t.executor != nil {
+		if err := t.executor.collect(); err != nil {
+			return err
+		}
+	}
+	if err := t.saved(t.saver.wait()); err != nil {
+		return err
+	}
+	return t.saver.start(t.Run)
+}
+
+// saved passes the end of a write on to the callbacks.
+func (t *trainer) saved(ended bool, err error) error {
+	if !ended || err != nil {
+		return err
+	}
+	return callbacks(t.Callbacks).each(func(c Callback) error { return c.Saved(t.File) })
+}
+
+// finishSaving saves the run if something has changed since the last time, and waits
+// until that is done.
+func (t *trainer) finishSaving() error {
+	if t.saver == nil {
+		if t.executor != nil {
+			return t.executor.collect()
+		}
+		return nil
+	}
+	if !t.saver.upToDate(t.Run) {
+		if err := t.save(); err != nil {
+			return err
+		}
+	}
+	return t.saved(t.saver.wait())
+}
+
+// outputs returns the model's output for x, as Input prepares it, and y in the shape to
+// compare it with.
 func (r *Run) outputs(x, y *tensor.Tensor) (out, target *tensor.Tensor) {
 	out = r.Model.Forward(x).ToFloat32()
 	switch target = y; {
@@ -284,77 +385,16 @@ func (r *Run) outputs(x, y *tensor.Tensor) (out, target *tensor.Tensor) {
 	return out, target
 }
 
-// oneHot returns a row for each label: zeros, and a one in the label's place.
+// oneHot returns the one-hot encoding of labels.
 func (r *Run) oneHot(labels *tensor.Tensor) *tensor.Tensor {
 	return labels.Reshape(labels.Shape[0], 1).Cast(dtype.Int64).Equal(tensor.Of(r.classIndices)).Cast(dtype.Float32)
 }
 
-// hits counts the samples that out names the right class of, as their loss may have; nil if
-// there are no classes.
+// correct returns the number of samples whose class out predicts, which their loss may
+// have counted; nil if there are no classes.
 func (r *Run) correct(out, y, loss *tensor.Tensor) *tensor.Tensor {
 	if !r.Classifies() {
 		return nil
 	}
 	return tensor.CountCorrect(out, y, loss)
-}
-
-// finish validates, writes history and turns to the next epoch.
-func (f *trainer) endEpoch(ctx context.Context) error {
-	c := &f.Position
-	e := Epoch{Number: c.Epoch + 1, Epochs: f.Config.Epochs, Train: c.Running, Plan: f.plan}
-	if f.valSource != nil {
-		val, err := f.validate(ctx)
-		if err != nil {
-			return err
-		}
-		e.Val = &val
-	}
-	f.addHistory(e)
-	c.Epoch, c.Consumed, c.Running = c.Epoch+1, 0, Metrics{}
-	if err := f.save(); err != nil {
-		return err
-	}
-	if f.OnEpoch != nil {
-		return f.OnEpoch(e)
-	}
-	return nil
-}
-
-// validate takes the model out of training for a while.
-func (f *trainer) validate(ctx context.Context) (Metrics, error) {
-	nn.Eval(f.Model)
-	defer nn.Train(f.Model)
-	return f.evaluate(ctx, f.validator, f.valSource)
-}
-
-// note adds e to the history.
-func (f *trainer) addHistory(e Epoch) {
-	if f.History == nil {
-		f.History = History{}
-	}
-	f.History.add("loss", e.Train.MeanLoss())
-	f.History.add("seconds", e.Train.Seconds)
-	f.History.add("lr", f.rateAt(0))
-	if e.Val != nil {
-		f.History.add("val_loss", e.Val.MeanLoss())
-	}
-	if f.Classifies() {
-		f.History.add("accuracy", e.Train.Accuracy())
-		if e.Val != nil {
-			f.History.add("val_accuracy", e.Val.Accuracy())
-		}
-	}
-}
-
-// save keeps the run as it is after the steps so far, if there were any.
-func (f *trainer) save() error {
-	if f.executor != nil {
-		if err := f.executor.collect(); err != nil {
-			return err
-		}
-	}
-	if f.File == "" {
-		return nil
-	}
-	return Save(f.File, f.Run)
 }

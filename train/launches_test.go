@@ -80,12 +80,12 @@ func launches(t *testing.T, model string, libraries bool) map[string]int {
 		t.Fatal(err)
 	}
 	var profile *cuda.Profile
-	err = run.Fit(context.Background(), data, train.Options{OnBatch: func(train.Progress) error {
+	err = run.Fit(context.Background(), data, train.Options{Callbacks: []train.Callback{train.CallbackFuncs{OnStepEnd: func(train.Progress) error {
 		if profile == nil { // what the first step allocates, it also fills
 			profile = gpu.Profile()
 		}
 		return nil
-	}})
+	}}}})
 	if err != nil {
 		t.Fatal(err)
 	}

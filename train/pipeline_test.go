@@ -107,12 +107,12 @@ func TestGPUsResumeBitByBit(t *testing.T) {
 		run, data := onGPU(t, d, w, light)
 		file := filepath.Join(t.TempDir(), "run.npz")
 		ctx, cancel := context.WithCancel(context.Background())
-		err := run.Fit(ctx, data, train.Options{File: file, OnBatch: func(train.Progress) error {
+		err := run.Fit(ctx, data, train.Options{File: file, Callbacks: []train.Callback{train.CallbackFuncs{OnStepEnd: func(train.Progress) error {
 			if run.Position.Step == stop {
 				cancel()
 			}
 			return nil
-		}})
+		}}}})
 		if stop < 10 && !errors.Is(err, context.Canceled) {
 			t.Fatalf("%v: stopped after step %d: error %v, want that it was cancelled", w, stop, err)
 		}
@@ -219,12 +219,12 @@ func TestMissingWaitsAreDetected(t *testing.T) {
 		} {
 			run, data := onGPU(t, gpu, w, bare)
 			run.Device, run.Config.Epochs = d, 1
-			err := run.Fit(context.Background(), data, train.Options{OnBatch: func(train.Progress) error {
+			err := run.Fit(context.Background(), data, train.Options{Callbacks: []train.Callback{train.CallbackFuncs{OnStepEnd: func(train.Progress) error {
 				if run.Position.Step == 2 {
 					return gpu.Stream().Sync() // the work is done before anything asks for its copies
 				}
 				return nil
-			}})
+			}}}})
 			if err != nil {
 				results[name] = err.Error()
 				cudatest.Reset()
@@ -247,7 +247,7 @@ func TestStepsDoNotWait(t *testing.T) {
 	for _, w := range ways {
 		run, data := onGPU(t, d, w, bare)
 		var second *cuda.Event
-		err := run.Fit(context.Background(), data, train.Options{OnBatch: func(train.Progress) (err error) {
+		err := run.Fit(context.Background(), data, train.Options{Callbacks: []train.Callback{train.CallbackFuncs{OnStepEnd: func(train.Progress) (err error) {
 			switch run.Position.Step {
 			case 2:
 				if second, err = d.NewEvent(); err == nil {
@@ -260,7 +260,7 @@ func TestStepsDoNotWait(t *testing.T) {
 				}
 			}
 			return err
-		}})
+		}}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -281,14 +281,14 @@ func TestLossesThatAreNotFiniteAreFoundOnGPUs(t *testing.T) {
 // TestStepsAreCountedOverEpochs where a loss is found not to be finite.
 func TestStepsAreCountedOverEpochs(t *testing.T) {
 	run, data := onGPU(t, cudatest.Devices(t, cudatest.Deferred)[0], ways[0], bare)
-	err := run.Fit(context.Background(), data, train.Options{OnEpoch: func(train.Epoch) error {
+	err := run.Fit(context.Background(), data, train.Options{Callbacks: []train.Callback{train.CallbackFuncs{OnEpochEnd: func(train.Epoch) error {
 		for _, p := range nn.Params(run.Model) {
 			if err := storage.Fill(p.Array, math.NaN()); err != nil {
 				return err
 			}
 		}
 		return nil
-	}})
+	}}}})
 	if want := "epoch 2, step 11: train: the loss is NaN"; err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("error %v, want %q", err, want)
 	}
@@ -314,7 +314,7 @@ func TestSamplesStayWhereTheyFit(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := cudatest.LaunchCounts()
-		if err := run.Fit(context.Background(), data, train.Options{OnBatch: func(train.Progress) error { return enough }}); !errors.Is(err, enough) {
+		if err := run.Fit(context.Background(), data, train.Options{Callbacks: []train.Callback{train.CallbackFuncs{OnStepEnd: func(train.Progress) error { return enough }}}}); !errors.Is(err, enough) {
 			t.Fatal(err)
 		}
 		for entry, count := range cudatest.LaunchCounts() {
@@ -417,12 +417,12 @@ func TestWhatEndsTrainingLeavesAWholeRun(t *testing.T) {
 	d, enough := cudatest.Devices(t, cudatest.Deferred)[0], errors.New("enough seen")
 	train.OnlyAtTheEnd(t)
 	run, data := onGPU(t, d, ways[1], bare)
-	err := run.Fit(context.Background(), data, train.Options{OnBatch: func(train.Progress) error {
+	err := run.Fit(context.Background(), data, train.Options{Callbacks: []train.Callback{train.CallbackFuncs{OnStepEnd: func(train.Progress) error {
 		if run.Position.Step == 3 {
 			return enough
 		}
 		return nil
-	}})
+	}}}})
 	if c := run.Position; !errors.Is(err, enough) || c.Consumed != 48 || c.Running.Samples != c.Consumed || c.Running.Loss == 0 {
 		t.Errorf("cursor %+v after 48 samples, error %v", c, err)
 	}

@@ -23,7 +23,7 @@ func TestPlansSayWhatIsDone(t *testing.T) {
 		run, data := onGPU(t, d, w, bare)
 		run.Config.Epochs = 1
 		var plan train.Plan
-		if err := run.Fit(context.Background(), data, train.Options{OnPlan: func(p train.Plan) { plan = p }}); err != nil {
+		if err := run.Fit(context.Background(), data, train.Options{Callbacks: []train.Callback{train.CallbackFuncs{OnRunBegin: func(p train.Plan) error { plan = p; return nil }}}}); err != nil {
 			t.Fatal(err)
 		}
 		if plan.Resident != (w.resident != "no") || plan.Graph != (w.graph != "no") || plan.NoGraph != "" || plan.Samples != 150 {
@@ -52,8 +52,8 @@ func TestStepsThatCannotBeRecordedAreMade(t *testing.T) {
 		run.Device = forgetful{d}
 		var notes []string
 		var last train.Plan
-		err := run.Fit(context.Background(), data, train.Options{OnNote: func(note string) { notes = append(notes, note) },
-			OnEpoch: func(e train.Epoch) error { last = e.Plan; return nil }})
+		err := run.Fit(context.Background(), data, train.Options{Callbacks: []train.Callback{train.CallbackFuncs{OnNote: func(note string) error { notes = append(notes, note); return nil },
+			OnEpochEnd: func(e train.Epoch) error { last = e.Plan; return nil }}}})
 		if graph == "yes" {
 			if !errors.Is(err, errForgotten) || len(notes) > 0 {
 				t.Errorf("asked to record: error %v, notes %q", err, notes)
@@ -94,7 +94,7 @@ func TestRecordingIsTriedAgain(t *testing.T) {
 	}
 	run, data := onGPU(t, d, way{"no", "yes"}, bare)
 	run.Device = hesitant{d, &asked}
-	err := run.Fit(context.Background(), data, train.Options{OnNote: func(note string) { t.Errorf("note %q", note) }})
+	err := run.Fit(context.Background(), data, train.Options{Callbacks: []train.Callback{train.CallbackFuncs{OnNote: func(note string) error { return fmt.Errorf("note %q", note) }}}})
 	if err != nil || asked != 6 {
 		t.Errorf("error %v, asked to record %d times; want none, and twice for each of 3 slots", err, asked)
 	}
@@ -112,7 +112,7 @@ func TestStepsThatCannotBeSteeredAreNotRecorded(t *testing.T) {
 		run, data := onGPU(t, d, way{"no", graph}, bare)
 		run.Optimizer, run.Config.Epochs = settled{run.Optimizer}, 1
 		var plan train.Plan
-		err := run.Fit(context.Background(), data, train.Options{OnPlan: func(p train.Plan) { plan = p }})
+		err := run.Fit(context.Background(), data, train.Options{Callbacks: []train.Callback{train.CallbackFuncs{OnRunBegin: func(p train.Plan) error { plan = p; return nil }}}})
 		if asked := graph == "yes"; errors.Is(err, storage.ErrState) != asked || !asked && (err != nil || plan.NoGraph == "") {
 			t.Errorf("graph %q: error %v, plan %+v", graph, err, plan)
 		}
@@ -128,10 +128,10 @@ func TestTooLittleMemoryNamesWaysOut(t *testing.T) {
 			t.Run(fmt.Sprintf("%v, %d bytes", w, limit), func(t *testing.T) {
 				cudatest.LimitMemory(t, d, limit)
 				err := run.Fit(context.Background(), data, train.Options{})
-				if !errors.Is(err, storage.ErrMemory) || strings.Contains(err.Error(), "--resident no") != (w.resident == "yes") {
+				if !errors.Is(err, storage.ErrMemory) || strings.Contains(err.Error(), "data.resident: no") != (w.resident == "yes") {
 					t.Fatalf("error %v", err)
 				}
-				for _, part := range []string{"cuda:0: allocate ", "arrays use ", "a --batch below 32", "--precision bf16"} {
+				for _, part := range []string{"cuda:0: allocate ", "arrays use ", "a batch below 32", "precision: bf16"} {
 					if !strings.Contains(err.Error(), part) {
 						t.Errorf("error %v; want %q in it", err, part)
 					}
@@ -168,7 +168,7 @@ func TestValidationFitsWhereTrainingDoes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = run.Fit(context.Background(), data, train.Options{OnEpoch: func(e train.Epoch) error { val = e.Val.MeanLoss(); return nil }})
+		err = run.Fit(context.Background(), data, train.Options{Callbacks: []train.Callback{train.CallbackFuncs{OnEpochEnd: func(e train.Epoch) error { val = e.Val.MeanLoss(); return nil }}}})
 		return val, err
 	}
 	for _, w := range []struct {
@@ -181,7 +181,7 @@ func TestValidationFitsWhereTrainingDoes(t *testing.T) {
 			t.Errorf("%v, resident %q: validates to %v with a MiB, %v; without a limit %v, %v", w.d, w.resident, got, failed, want, err)
 		}
 	}
-	if _, err := fit(storage.CPU, "", 1, 2, 1<<20); !errors.Is(err, dataset.ErrMemory) || !strings.HasSuffix(err.Error(), "; --memory allows more") {
+	if _, err := fit(storage.CPU, "", 1, 2, 1<<20); !errors.Is(err, dataset.ErrMemory) || !strings.HasSuffix(err.Error(), "; a larger data.memory_mb allows more") {
 		t.Errorf("samples that are too large: %v", err)
 	}
 }

@@ -110,12 +110,12 @@ func TestScaledRunsResumeBitByBit(t *testing.T) {
 		run, data := onGPU(t, d, w, tiny+"fp16")
 		file := filepath.Join(t.TempDir(), "run.npz")
 		ctx, cancel := context.WithCancel(context.Background())
-		err := run.Fit(ctx, data, train.Options{File: file, OnBatch: func(train.Progress) error {
+		err := run.Fit(ctx, data, train.Options{File: file, Callbacks: []train.Callback{train.CallbackFuncs{OnStepEnd: func(train.Progress) error {
 			if run.Position.Step == 2 {
 				cancel()
 			}
 			return nil
-		}})
+		}}}})
 		if !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
 		}
@@ -156,12 +156,12 @@ func TestOverflowLeavesStepsOut(t *testing.T) {
 			t.Fatal(err)
 		}
 		before, moved := fmt.Sprint(weightsOf(t, run)), 0
-		err := run.Fit(context.Background(), data, train.Options{OnBatch: func(train.Progress) error {
+		err := run.Fit(context.Background(), data, train.Options{Callbacks: []train.Callback{train.CallbackFuncs{OnStepEnd: func(train.Progress) error {
 			if moved == 0 && fmt.Sprint(weightsOf(t, run)) != before {
 				moved = int(run.Position.Step)
 			}
 			return nil
-		}})
+		}}}})
 		if err != nil {
 			t.Fatal(err)
 		}

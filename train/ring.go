@@ -10,7 +10,6 @@ import (
 
 	"github.com/h5dnn/h5dnn/dataset"
 	"github.com/h5dnn/h5dnn/storage"
-	"github.com/h5dnn/h5dnn/tensor"
 )
 
 // slots is how many batches a ring holds: one is computed on, one is on its way,
@@ -38,7 +37,7 @@ type slot struct {
 	buffers []storage.Array // of whole batches; none if all samples are on the device
 	args    argsBuffer      // what a step is told besides, if anything
 	turn    int
-	graph   tensor.Replay
+	graphs  map[int]graph // the captured steps on this slot's memory, by variant
 }
 
 // A passage is where a batch went through both queues.
@@ -199,8 +198,8 @@ func (r *ring) waitCopies() error {
 func (r *ring) close() error {
 	failed := []error{r.waitCopies(), r.device.Sync()}
 	for _, s := range r.slots {
-		if s.graph != nil {
-			failed = append(failed, s.graph.Close())
+		for _, g := range s.graphs {
+			failed = append(failed, g.captured.Close())
 		}
 	}
 	for _, it := range slices.Backward(r.closers) {

@@ -25,10 +25,12 @@ type Run struct {
 
 	loss         nn.Loss
 	schedule     nn.Schedule
-	baseRate     float64            // where the schedule starts
-	sample       []int              // shape of x as the data has it
-	scaler       *tensor.LossScaler // of losses in float16; nil else
-	classIndices storage.Array      // the numbers of all classes, in a row, where labels are made rows
+	baseRate     float64 // where the schedule starts
+	sample       []int   // shape of x as the data has it
+	hooks        []Hook
+	loadedHooks  map[string]storage.Array // state of hooks that a run file had; removed as hooks take it
+	scaler       *tensor.LossScaler       // of losses in float16; nil else
+	classIndices storage.Array            // the numbers of all classes, in a row, where labels are made rows
 }
 
 // A Position is how far a run has come.
@@ -36,8 +38,8 @@ type Position struct {
 	Epoch    int     `json:"epoch"`    // that is being trained, from 0
 	Consumed int     `json:"consumed"` // samples of it that have been trained on
 	Samples  int     `json:"samples"`  // in an epoch
-	Step     uint64  `json:"step"`     // updates made in all
-	Running  Metrics `json:"so_far"`   // of the epoch
+	Step     uint64  `json:"step"`     // batches trained on in all
+	Running  Metrics `json:"running"`  // totals of the epoch so far
 
 	// What the loader made of Shuffle and Window, which the order follows from.
 	Shuffle dataset.Shuffle `json:"shuffle"`
@@ -47,8 +49,8 @@ type Position struct {
 // Metrics are sums over samples.
 type Metrics struct {
 	Samples int     `json:"samples"`
-	Loss    float64 `json:"loss"` // summed over samples
-	Correct int     `json:"hits"` // correctly classified samples
+	Loss    float64 `json:"loss"`    // summed over samples
+	Correct int     `json:"correct"` // correctly classified samples
 	Seconds float64 `json:"seconds"`
 	Waited  float64 `json:"waited,omitempty"` // seconds of them, that what computes waited for data
 }

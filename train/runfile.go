@@ -6,6 +6,7 @@ import (
 	"iter"
 	"maps"
 	"math"
+	"strconv"
 	"strings"
 
 	"github.com/h5dnn/h5dnn/dtype"
@@ -14,35 +15,51 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// What a run file says besides its arrays model/…, optimizer/… and history/…, and
-// of a run in fp16, scaler.
+// A run file holds arrays named model/…, optimizer/…, history/…, hooks/NAME/… and, for a
+// run in fp16, scaler. Its attributes are:
 const (
 	scalerName = "scaler"
 
-	metaConfig   = "h5dnn_config"  // the Config, as JSON
-	metaPosition = "h5dnn_cursor"  // the Position, as JSON
-	metaSample   = "h5dnn_sample"  // the shape of a sample of x, as JSON
-	metaVersion  = "h5dnn_version" // of what wrote the file
+	metaSchema   = "h5dnn_schema"   // the version of this layout; missing in schema 1
+	metaConfig   = "h5dnn_config"   // the Config, as JSON
+	metaPosition = "h5dnn_position" // the Position, as JSON
+	metaSample   = "h5dnn_sample"   // the shape of a sample of x, as JSON
+	metaVersion  = "h5dnn_version"  // of the program that wrote the file
+
+	metaCursor = "h5dnn_cursor" // metaPosition in schema 1
 )
 
-// Version is what run files are marked with.
+// Schema is the version of the layout of run files that Save writes. Resume reads
+// it and every older one.
+const Schema = 2
+
+// Version is the version of this package in run files.
 const Version = "0.1"
 
-// Save writes r to the named file, in the format its extension tells. Until all
-// is written, what was there stays.
+// Save writes r to the named file, in the format of its extension. The file is
+// replaced atomically.
 func Save(name string, r *Run) error {
-	meta := map[string]string{metaVersion: Version}
-	for key, value := range map[string]any{metaConfig: r.Config, metaPosition: r.Position, metaSample: r.sample} {
-		text, err := json.Marshal(value)
-		if err != nil {
-			return fmt.Errorf("save %s: %s: %w", name, key, err)
-		}
-		meta[key] = string(text)
+	meta, err := r.meta()
+	if err != nil {
+		return fmt.Errorf("save %s: %w", name, err)
 	}
 	return serialize.Save(name, "", serialize.Contents{Entries: serialize.Arrays(r.arrays()), Meta: meta})
 }
 
-// arrays yields all that a run file holds.
+// meta returns the attributes of r's file.
+func (r *Run) meta() (map[string]string, error) {
+	meta := map[string]string{metaVersion: Version, metaSchema: strconv.Itoa(Schema)}
+	for key, value := range map[string]any{metaConfig: r.Config, metaPosition: r.Position, metaSample: r.sample} {
+		text, err := json.Marshal(value)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", key, err)
+		}
+		meta[key] = string(text)
+	}
+	return meta, nil
+}
+
+// arrays yields all arrays of r's file.
 func (r *Run) arrays() iter.Seq2[string, storage.Array] {
 	return func(yield func(string, storage.Array) bool) {
 		for name, a := range nn.State(r.Model) {
@@ -57,6 +74,11 @@ func (r *Run) arrays() iter.Seq2[string, storage.Array] {
 		}
 		if r.scaler != nil && !yield(scalerName, r.scaler.Array) {
 			return
+		}
+		for name, a := range r.hookState() {
+			if !yield("hooks/"+name, a) {
+				return
+			}
 		}
 		for _, name := range r.History.Names() {
 			if !yield("history/"+name, storage.From(r.History[name], len(r.History[name]))) {
@@ -82,18 +104,8 @@ func Resume(name string, d storage.Device) (*Run, error) {
 
 func resume(file serialize.File, d storage.Device) (*Run, error) {
 	r := &Run{History: History{}}
-	meta := file.Meta()
-	if meta[metaConfig] == "" {
-		return nil, fmt.Errorf("no %s in the file; it is not a run that h5dnn train wrote: %w", metaConfig, serialize.ErrFormat)
-	}
-	var err error
-	if r.Config, err = parseJSON(meta[metaConfig]); err != nil {
-		return nil, fmt.Errorf("%s: %w", metaConfig, err)
-	}
-	for key, to := range map[string]any{metaPosition: &r.Position, metaSample: &r.sample} {
-		if err := json.Unmarshal([]byte(meta[key]), to); err != nil {
-			return nil, fmt.Errorf("%s: %w", key, err)
-		}
+	if err := r.loadMeta(file.Meta()); err != nil {
+		return nil, err
 	}
 	f, err := serialize.Collect(file)
 	if err != nil {
@@ -114,13 +126,89 @@ func resume(file serialize.File, d storage.Device) (*Run, error) {
 	if err := r.loadScaler(f); err != nil {
 		return nil, err
 	}
+	if err := r.loadHooks(f); err != nil {
+		return nil, err
+	}
 	if err := r.placeInput(); err != nil {
 		return nil, err
 	}
 	return r, r.loadHistory(f)
 }
 
-// loadScaler reads how far losses were scaled.
+// ReadConfig returns the configuration of the named run file. It reads no arrays.
+func ReadConfig(name string) (Config, error) {
+	f, err := serialize.Open(name)
+	if err != nil {
+		return Config{}, err
+	}
+	defer f.Close()
+	r := &Run{}
+	if err := r.loadMeta(f.Meta()); err != nil {
+		return Config{}, fmt.Errorf("%s: %w", name, err)
+	}
+	return r.Config, nil
+}
+
+// loadMeta reads the attributes of a run file.
+func (r *Run) loadMeta(meta map[string]string) (err error) {
+	if meta[metaConfig] == "" {
+		return fmt.Errorf("no %s in the file; it is not a run that h5dnn train wrote: %w", metaConfig, serialize.ErrFormat)
+	}
+	schema, err := schemaOf(meta)
+	if err != nil {
+		return err
+	}
+	if r.Config, err = parseJSON(meta[metaConfig]); err != nil {
+		return fmt.Errorf("%s: %w", metaConfig, err)
+	}
+	if err := json.Unmarshal([]byte(meta[metaSample]), &r.sample); err != nil {
+		return fmt.Errorf("%s: %w", metaSample, err)
+	}
+	if schema == 1 {
+		return r.loadCursor(meta[metaCursor])
+	}
+	if err := json.Unmarshal([]byte(meta[metaPosition]), &r.Position); err != nil {
+		return fmt.Errorf("%s: %w", metaPosition, err)
+	}
+	return nil
+}
+
+// schemaOf returns the version of a run file's layout.
+func schemaOf(meta map[string]string) (int, error) {
+	text, ok := meta[metaSchema]
+	if !ok {
+		return 1, nil
+	}
+	schema, err := strconv.Atoi(text)
+	if err != nil || schema < 1 {
+		return 0, fmt.Errorf("%s is %q; want a number: %w", metaSchema, text, serialize.ErrFormat)
+	}
+	if schema > Schema {
+		return 0, fmt.Errorf("the run file has schema %d, written by h5dnn %s; this version reads schemas 1 to %d, use a newer one: %w", schema, meta[metaVersion], Schema, serialize.ErrFormat)
+	}
+	return schema, nil
+}
+
+// loadCursor reads the position of a run file of schema 1, which had other names
+// for the running totals.
+func (r *Run) loadCursor(text string) error {
+	var old struct {
+		Position
+		Running struct {
+			Metrics
+			Correct int `json:"hits"`
+		} `json:"so_far"`
+	}
+	if err := json.Unmarshal([]byte(text), &old); err != nil {
+		return fmt.Errorf("%s: %w", metaCursor, err)
+	}
+	r.Position = old.Position
+	r.Position.Running = old.Running.Metrics
+	r.Position.Running.Correct = old.Running.Correct
+	return nil
+}
+
+// loadScaler reads the state of the loss scaler.
 func (r *Run) loadScaler(f []serialize.Entry) error {
 	if r.scaler == nil {
 		return nil
@@ -134,18 +222,31 @@ func (r *Run) loadScaler(f []serialize.Entry) error {
 			return fmt.Errorf("%s: %w", scalerName, err)
 		}
 		if scale := storage.Elements[float32](state)[0]; !(scale > 0) || math.IsInf(float64(scale), 0) {
-			return fmt.Errorf("%s: losses times %v cannot be learned from: %w", scalerName, scale, serialize.ErrFormat)
+			return fmt.Errorf("%s: the loss scale is %v; want a positive number: %w", scalerName, scale, serialize.ErrFormat)
 		}
 		return state.CopyTo(r.scaler.Array)
 	}
 	return fmt.Errorf("no %s in the file, of a run in fp16: %w", scalerName, serialize.ErrFormat)
 }
 
-// plausible checks what the file says before it is believed.
+// loadHooks reads the state of hooks, for when they are known.
+func (r *Run) loadHooks(f []serialize.Entry) error {
+	r.loadedHooks = map[string]storage.Array{}
+	for name, a := range under(f, "hooks/") {
+		host, err := a.To(storage.CPU)
+		if err != nil {
+			return fmt.Errorf("hooks/%s: %w", name, err)
+		}
+		r.loadedHooks[name] = host
+	}
+	return nil
+}
+
+// checkMeta refuses attributes that no run writes.
 func (r *Run) checkMeta(f []serialize.Entry) error {
 	c := r.Position
 	if c.Epoch < 0 || c.Consumed < 0 || c.Consumed > c.Samples || c.Window < 0 || c.Step > math.MaxInt64 {
-		return fmt.Errorf("%s: epoch %d, %d of %d samples: no run was ever there: %w", metaPosition, c.Epoch, c.Consumed, c.Samples, storage.ErrState)
+		return fmt.Errorf("%s: epoch %d, after %d of %d samples: no run is ever there: %w", metaPosition, c.Epoch, c.Consumed, c.Samples, storage.ErrState)
 	}
 	stored := 0
 	for _, a := range under(f, "model/") {

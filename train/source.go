@@ -102,7 +102,10 @@ func (f *trainer) openSource(ctx context.Context, data *Data, loading dataset.Op
 	if f.plan.Resident {
 		return f.openResident(ctx, device, data.Train, loading)
 	}
-	if f.source, f.train, err = newBatchSource(f.Device, data.Train, loading, f.checkLabels); err != nil {
+	if f.source, f.loader, err = newBatchSource(f.Device, data.Train, loading, f.checkLabels); err != nil {
+		return err
+	}
+	if err := f.checkSamples(); err != nil {
 		return err
 	}
 	if s, ok := f.source.(*streamedSource); ok {

@@ -20,14 +20,17 @@ type residentSource struct {
 // the loader that says their order.
 func (f *trainer) openResident(ctx context.Context, device storage.AsyncDevice, d dataset.Dataset, o dataset.Options) (err error) {
 	o.OrderOnly = true
-	if f.train, err = dataset.NewLoader(d, o); err != nil {
+	if f.loader, err = dataset.NewLoader(d, o); err != nil {
+		return err
+	}
+	if err := f.checkSamples(); err != nil {
 		return err
 	}
 	r, err := newRing(device, nil, 0)
 	if err != nil {
 		return err
 	}
-	there := &residentSource{ring: r, order: f.train}
+	there := &residentSource{ring: r, order: f.loader}
 	f.source = there
 	all := make([]storage.Array, len(d.Fields()))
 	for i, field := range d.Fields() {
@@ -41,7 +44,7 @@ func (f *trainer) openResident(ctx context.Context, device storage.AsyncDevice, 
 	for _, s := range r.slots {
 		s.fields = all
 	}
-	o.OrderOnly = false
+	o.OrderOnly, o.Rank, o.World = false, 0, 0
 	return there.fill(ctx, d, o, all, f.checkLabels)
 }
 

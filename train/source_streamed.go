@@ -22,7 +22,7 @@ type uploadArgs func(s *slot, rows []int) error
 // telling gives each slot of r a memo, and returns what fills it in.
 func (f *trainer) newArgs(r *ring) (_ uploadArgs, err error) {
 	for _, s := range r.slots {
-		if s.args, err = newArgsBuffer(r.device, f.fullBatch()); err != nil {
+		if s.args, err = newArgsBuffer(r.device, f.hyperCount(), f.fullBatch()); err != nil {
 			return nil, err
 		}
 	}

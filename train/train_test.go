@@ -120,10 +120,14 @@ func timeless(c train.Position) train.Position {
 func TestRunsThatCouldNotBeSavedWereNot(t *testing.T) {
 	run, data := setUp(t, settings)
 	ctx, cancel := context.WithCancel(context.Background())
-	err := run.Fit(ctx, data, train.Options{File: filepath.Join(t.TempDir(), "gone", "run.npz"), OnBatch: func(train.Progress) error {
+	folder := filepath.Join(t.TempDir(), "gone")
+	if err := os.Mkdir(folder, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	err := run.Fit(ctx, data, train.Options{File: filepath.Join(folder, "run.npz"), Callbacks: []train.Callback{train.CallbackFuncs{OnStepEnd: func(train.Progress) error {
 		cancel()
-		return nil
-	}})
+		return os.Remove(folder)
+	}}}})
 	if !errors.Is(err, fs.ErrNotExist) || errors.Is(err, context.Canceled) {
 		t.Errorf("error %v; want only that there is no such folder", err)
 	}
@@ -145,12 +149,12 @@ func TestResumedRunsGoOnBitByBit(t *testing.T) {
 		run, data := setUp(t, settings)
 		file := filepath.Join(t.TempDir(), "run.npz")
 		ctx, cancel := context.WithCancel(context.Background())
-		err := run.Fit(ctx, data, train.Options{File: file, OnBatch: func(train.Progress) error {
+		err := run.Fit(ctx, data, train.Options{File: file, Callbacks: []train.Callback{train.CallbackFuncs{OnStepEnd: func(train.Progress) error {
 			if int(run.Position.Step) == stop {
 				cancel()
 			}
 			return nil
-		}})
+		}}}})
 		if !errors.Is(err, context.Canceled) {
 			t.Fatalf("stopped after step %d: error %v, want that it was cancelled", stop, err)
 		}
@@ -266,7 +270,7 @@ func TestLoadingToValidateHasAQuarterOfTheMemory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = run.Fit(context.Background(), data, train.Options{OnBatch: func(train.Progress) error { return enough }})
+		err = run.Fit(context.Background(), data, train.Options{Callbacks: []train.Callback{train.CallbackFuncs{OnStepEnd: func(train.Progress) error { return enough }}}})
 		if fits := errors.Is(err, enough); fits == validated {
 			t.Errorf("validated %v: %v", validated, err)
 		}
@@ -523,7 +527,9 @@ func TestHostileRunFilesAreErrors(t *testing.T) {
 		{"h5dnn_config", `"in_features":64`, `"in_features":63`, "load model: 6.weight is [4 64]; want [4 63]"},
 		{"h5dnn_config", `"in_features":64`, `"in_features":1900000000`, "more than the file has"},
 		{"h5dnn_config", `"adam"`, `"madam"`, "no such optimizer"},
-		{"h5dnn_cursor", `"consumed":0`, `"consumed":-1`, "no run was ever there"},
+		{"h5dnn_position", `"consumed":0`, `"consumed":-1`, "no run is ever there"},
+		{"h5dnn_schema", `2`, `3`, "schema 3, written by h5dnn 0.1; this version reads schemas 1 to 2"},
+		{"h5dnn_schema", `2`, `two`, "want a number"},
 		{"h5dnn_config", `{`, ``, "h5dnn_config"},
 	} {
 		bad := filepath.Join(t.TempDir(), "bad.npz")

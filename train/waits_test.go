@@ -64,14 +64,14 @@ func TestWaitsAreTheDevices(t *testing.T) {
 			told := 0
 			run, data := onGPU(t, gpu, w, bare) // epochs of 10 steps
 			run.Device = punctual{gpu, &told}
-			err := run.Fit(context.Background(), data, train.Options{OnEpoch: func(e train.Epoch) error {
+			err := run.Fit(context.Background(), data, train.Options{Callbacks: []train.Callback{train.CallbackFuncs{OnEpochEnd: func(e train.Epoch) error {
 				want := 9
 				if times := e.Train.Waited / late.Seconds(); told != want || times < 5 || times >= 5.001 { // it waited for the first batch, too
 					t.Errorf("%v, %v: waited %v times for batches, %d of which were asked; want 5 of %d", schedule, w, times, told, want)
 				}
 				told = 0
 				return nil
-			}})
+			}}}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -159,14 +159,16 @@ func resumedJob(c *cli.Context) (*job, error) {
 			return nil, fmt.Errorf("--%s would make another run of %s; start one without --resume", name, j.file)
 		}
 	}
-	run, err := resume(j.file, storage.CPU)
+	run, err := resumeWith(j.file, func(config *train.Config) (storage.Device, error) {
+		if err := override(c, config); err != nil {
+			return nil, err
+		}
+		if err := config.Check(); err != nil {
+			return nil, err
+		}
+		return compute(*config)
+	})
 	if err != nil {
-		return nil, err
-	}
-	if err := override(c, &run.Config); err != nil {
-		return nil, err
-	}
-	if err := run.Config.Check(); err != nil {
 		return nil, err
 	}
 	if j.train = run; c.String("output") != "" {
@@ -175,28 +177,11 @@ func resumedJob(c *cli.Context) (*job, error) {
 	if run.Position.Epoch >= run.Config.Epochs {
 		return nil, fmt.Errorf("%s: all its %d epochs are done; ask for more with --epochs", c.String("resume"), run.Config.Epochs)
 	}
-	if err := j.onDevice(c.String("resume")); err != nil {
-		return nil, err
-	}
 	if err := canWrite(j.file); err != nil {
 		return nil, err
 	}
 	j.data, err = openData(run.Config)
 	return j, err
-}
-
-// onDevice reads the resumed run again if its configuration asks for a device
-// other than the cpu.
-func (j *job) onDevice(name string) error {
-	config := j.train.Config
-	device, err := compute(config)
-	if err != nil || device == storage.CPU {
-		return err
-	}
-	if j.train, err = resume(name, device); err == nil {
-		j.train.Config = config
-	}
-	return err
 }
 
 // configOf returns what the YAML file says, if there is one, and what the flags say.
@@ -393,6 +378,31 @@ func openData(config train.Config) (*trainingData, error) {
 	return d, nil
 }
 
+// adviseMemory names the flags that make a run need less memory.
+func adviseMemory(err error) error {
+	var e *train.MemoryError
+	if !errors.As(err, &e) {
+		return err
+	}
+	if e.Loading {
+		return fmt.Errorf("%w; --memory allows more", e.Err)
+	}
+	var ways []string
+	if e.Resident {
+		ways = append(ways, "--resident no")
+	}
+	if e.Batch > 1 {
+		ways = append(ways, fmt.Sprintf("a --batch below %d", e.Batch))
+	}
+	if e.Precision != "" {
+		ways = append(ways, "--precision "+e.Precision)
+	}
+	if len(ways) == 0 {
+		return e.Err
+	}
+	return fmt.Errorf("%w; this run takes less with %s", e.Err, strings.Join(ways, ", "))
+}
+
 // A saved error says that training was interrupted, and how to go on.
 type saved struct{ file string }
 
@@ -404,11 +414,13 @@ func (s saved) Error() string {
 func (j *job) run(c *cli.Context) error {
 	watch := newMonitor(c, j)
 	watch.begin()
-	err := j.train.Fit(c.Context, j.data.Data, train.Options{File: j.file, OnPlan: watch.plan, OnNote: watch.note, OnBatch: watch.batch, OnEpoch: watch.epoch})
+	err := j.train.Fit(c.Context, j.data.Data, train.Options{File: j.file, Callbacks: []train.Callback{train.CallbackFuncs{
+		OnRunBegin: watch.plan, OnNote: watch.note, OnStepEnd: watch.batch, OnEpochEnd: watch.epoch,
+	}}})
 	watch.end()
 	interrupted := c.Context.Err() != nil && errors.Is(err, context.Canceled)
 	if err != nil && !interrupted {
-		return err
+		return adviseMemory(err)
 	}
 	if err := drawCurves(curvesName(j.file), j.train.History); err != nil {
 		return err

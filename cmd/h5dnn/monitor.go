@@ -59,16 +59,20 @@ func (m *monitor) begin() {
 
 // plan says what the user should know before it begins, and what a GPU is going to
 // do.
-func (m *monitor) plan(p train.Plan) {
+func (m *monitor) plan(p train.Plan) error {
 	for _, note := range slices.Concat(m.job.data.Notes, p.Notes) {
 		m.note(note)
 	}
 	if run := m.job.train; !m.json && run.Device != storage.CPU {
 		fmt.Fprintf(m.out, "%v: %s; %s\n", run.Device, m.kept(p), recorded(p))
 	}
+	return nil
 }
 
-func (m *monitor) note(text string) { fmt.Fprintf(m.errs, "note: %s\n", text) }
+func (m *monitor) note(text string) error {
+	_, err := fmt.Fprintf(m.errs, "note: %s\n", text)
+	return err
+}
 
 // kept says where samples are, and why not where steps would not wait for them.
 func (m *monitor) kept(p train.Plan) string {

@@ -61,6 +61,28 @@ func resume(name string, device storage.Device) (*train.Run, error) {
 	return train.Resume(name, device)
 }
 
+// resumeWith returns the run of a file, after configure has changed its
+// configuration, on the device that configure returns.
+func resumeWith(name string, configure func(*train.Config) (storage.Device, error)) (*train.Run, error) {
+	if err := isFile(name); err != nil {
+		return nil, err
+	}
+	config, err := train.ReadConfig(name)
+	if err != nil {
+		return nil, err
+	}
+	device, err := configure(&config)
+	if err != nil {
+		return nil, err
+	}
+	run, err := train.Resume(name, device)
+	if err == nil {
+		config.Data.Normalize, config.Model, config.Classes = run.Config.Data.Normalize, run.Config.Model, run.Config.Classes
+		run.Config = config
+	}
+	return run, err
+}
+
 // followFlag lets a file refer to others.
 var followFlag = &cli.StringFlag{Name: "follow", Usage: "open files in `FOLDER` where this one refers to them; none by default"}
 

@@ -1,0 +1,195 @@
+package train
+
+import (
+	"fmt"
+	"iter"
+	"math"
+
+	"github.com/h5dnn/h5dnn/nn"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/tensor"
+)
+
+// An executor makes training steps.
+type executor interface {
+	beginEpoch() error // or the rest of one
+	step(b *batch) error
+	// collect waits for the steps so far and updates Position.Running.
+	collect() error
+}
+
+// newExecutor returns the executor for t's device.
+func (t *trainer) newExecutor() (executor, error) {
+	if _, streams := t.Device.(storage.AsyncDevice); !streams {
+		return t.newSynchronous(), nil
+	}
+	return t.newQueued()
+}
+
+// nextArgs returns the arguments of the next step.
+func (t *trainer) nextArgs() stepArgs {
+	t.Optimizer.SetRate(t.rateAt(t.Position.Consumed))
+	if o, ok := t.Optimizer.(nn.Capturable); ok {
+		t.hyper = o.StepArgs(t.hyper[:0])
+	}
+	return stepArgs{hyper: t.hyper, random: t.randomStream()}
+}
+
+// hyperCount returns the number of hyperparameters that the optimizer reads from
+// memory.
+func (t *trainer) hyperCount() int {
+	if o, ok := t.Optimizer.(nn.Capturable); ok {
+		return len(o.StepArgs(nil))
+	}
+	return 0
+}
+
+// randomStream returns the number of the next step's random stream, which no other
+// step of any replica has.
+func (t *trainer) randomStream() uint64 {
+	return tensor.RandomStream(t.randomStep())
+}
+
+func (t *trainer) randomStep() uint64 {
+	return t.Position.Step*uint64(max(1, t.World)) + uint64(t.Rank)
+}
+
+// captureArgs has the optimizer read hyperparameters from device memory.
+func (t *trainer) captureArgs(hyper storage.Array) {
+	args := tensor.StepArgs{hyper}
+	if t.scaler != nil {
+		args = append(args, t.scaler.Array)
+	}
+	if o, ok := t.Optimizer.(nn.Capturable); ok {
+		o.SetStepArgs(args)
+	}
+}
+
+// batchInfo describes the next step's batch.
+func (t *trainer) batchInfo(b *batch) BatchInfo {
+	p := &t.Position
+	return BatchInfo{
+		Epoch: p.Epoch, Index: p.Consumed / t.fullBatch(), Samples: b.n, Size: t.fullBatch(),
+		Consumed: p.Consumed, EpochSamples: p.Samples, Step: p.Step,
+	}
+}
+
+// update computes the gradients of loss, calls the hooks and updates the parameters,
+// unless a hook holds the update back.
+func (t *trainer) update(info BatchInfo, loss *tensor.Tensor) (updated bool, err error) {
+	scaled := loss
+	if t.scaler != nil {
+		scaled = t.scaler.Scale(loss)
+	}
+	if len(t.hooks) == 0 {
+		grads := tensor.Gradients(scaled)
+		if t.scaler != nil {
+			t.scaler.CheckFinite(inOrder(t.params, grads)...)
+		}
+		err = t.Optimizer.Step(t.params, grads)
+		updated = true
+	} else {
+		updated, err = t.updateWithHooks(info, scaled)
+	}
+	if t.scaler != nil && updated {
+		t.scaler.Update()
+	}
+	return updated, err
+}
+
+// inOrder lists the gradients in the order of params.
+func inOrder(params iter.Seq2[string, *nn.Param], grads tensor.Grads) (all []*tensor.Tensor) {
+	for _, p := range params {
+		if g := grads[p.Tensor]; g != nil {
+			all = append(all, g)
+		}
+	}
+	return all
+}
+
+// updateWithHooks is update, by way of the hooks. Gradients are checked for infinity
+// and NaN before the first and after each: an average over replicas brings others'.
+func (t *trainer) updateWithHooks(info BatchInfo, loss *tensor.Tensor) (updated bool, err error) {
+	s := &Step{BatchInfo: info}
+	if t.scaler != nil {
+		s.LossScale = t.scaler.Factor(loss)
+	}
+	grads, err := t.gradients(s, loss)
+	if err != nil {
+		return false, err
+	}
+	for name, p := range t.params {
+		if g := grads[p.Tensor]; g != nil {
+			s.Gradients = append(s.Gradients, Gradient{name, p, g})
+		}
+	}
+	t.checkFinite(s)
+	for _, h := range t.hooks {
+		if err := h.Gradients(s); err != nil {
+			return false, fmt.Errorf("hook %T: %w", h, err)
+		}
+		t.checkFinite(s)
+	}
+	if s.hold {
+		return false, nil
+	}
+	return true, t.Optimizer.Step(t.params, s.grads())
+}
+
+// gradients makes the backward pass and tells hooks about each gradient.
+func (t *trainer) gradients(s *Step, loss *tensor.Tensor) (_ tensor.Grads, err error) {
+	var ready []ReadyHook
+	for _, h := range t.hooks {
+		if r, ok := h.(ReadyHook); ok {
+			ready = append(ready, r)
+		}
+	}
+	if len(ready) == 0 {
+		return tensor.Gradients(loss), nil
+	}
+	byTensor := map[*tensor.Tensor]Gradient{}
+	for name, p := range t.params {
+		byTensor[p.Tensor] = Gradient{Name: name, Param: p}
+	}
+	grads := tensor.GradientsReady(loss, func(leaf, grad *tensor.Tensor) {
+		g, ok := byTensor[leaf]
+		if !ok || err != nil {
+			return
+		}
+		g.Grad = grad
+		for _, h := range ready {
+			if err = h.GradientReady(s, g); err != nil {
+				err = fmt.Errorf("hook %T: %s: %w", h, g.Name, err)
+				return
+			}
+		}
+	})
+	return grads, err
+}
+
+// checkFinite sets the loss scaler's found-inf flag.
+func (t *trainer) checkFinite(s *Step) {
+	if t.scaler == nil {
+		return
+	}
+	all := make([]*tensor.Tensor, len(s.Gradients))
+	for i, g := range s.Gradients {
+		all[i] = g.Grad
+	}
+	t.scaler.CheckFinite(all...)
+}
+
+// lossScaleErr returns an error if the loss scale cannot fall any further.
+func (t *trainer) lossScaleErr() error {
+	if t.scaler == nil {
+		return nil
+	}
+	return t.scaler.Err()
+}
+
+// failNonFinite ends a step whose loss is infinite or NaN.
+func failNonFinite(loss float64) {
+	tensor.Fail("train", storage.ErrState, "the loss is %v; lower the learning rate, or look for NaN in the data", loss)
+}
+
+func isFinite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }

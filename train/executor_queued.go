@@ -1,0 +1,203 @@
+package train
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/nn"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/tensor"
+)
+
+// queued enqueues steps on a device and does not wait for them. The device adds up
+// their losses, which the host reads now and then.
+type queued struct {
+	*trainer
+	totals    storage.Array // of the epoch: see tensor.AddMetrics
+	samples   int           // of the epoch, in all steps that were enqueued
+	first     uint64        // steps of the run before the epoch, or the rest of it
+	enqueued  uint64        // steps of the run with those that were enqueued
+	collected time.Time     // when totals was last read
+	pending   int           // steps enqueued since
+
+	recorder  *tensor.Recorder // nil if steps are not captured
+	allocated map[int]bool     // the variants whose memory the recorder has allocated
+	retried   bool             // whether the last capture failed, and the step ran without
+}
+
+// Totals are read once they are this old and at least so many steps are pending.
+var maxAge = 100 * time.Millisecond // tests change it
+
+const minPending = 8
+
+// A graph is a captured step.
+type graph struct {
+	captured tensor.Replay
+	updates  bool // whether it updates the parameters
+}
+
+func (t *trainer) newQueued() (*queued, error) {
+	q := &queued{trainer: t, allocated: map[int]bool{}}
+	q.recorder, t.plan.NoGraph = t.newRecorder()
+	if why := t.plan.NoGraph; why != "" && t.Config.Graph == yes {
+		return nil, fmt.Errorf("graph: %s; leave it out: %w", why, storage.ErrState)
+	}
+	t.plan.Graph = q.recorder != nil
+	var err error
+	q.totals, err = storage.Make(t.Device, dtype.Float64, tensor.MetricCount)
+	return q, err
+}
+
+// newRecorder returns a recorder of t's steps, or nil and the reason why they cannot
+// be captured.
+func (t *trainer) newRecorder() (*tensor.Recorder, string) {
+	if t.Config.Graph == no {
+		return nil, ""
+	}
+	recorder, ok := tensor.NewRecorder(t.Device)
+	if !ok {
+		return nil, fmt.Sprintf("%v cannot capture graphs", t.Device)
+	}
+	if _, ok := t.Optimizer.(nn.Capturable); !ok {
+		return nil, fmt.Sprintf("%T takes its hyperparameters by value", t.Optimizer)
+	}
+	for _, h := range t.hooks {
+		if _, ok := h.(CapturableHook); !ok {
+			return nil, fmt.Sprintf("the hook %T cannot be captured", h)
+		}
+	}
+	return recorder, ""
+}
+
+func (q *queued) beginEpoch() error {
+	running := q.Position.Running
+	q.samples, q.first, q.enqueued = running.Samples, q.Position.Step, q.Position.Step
+	q.collected, q.pending = time.Now(), 0
+	start := make([]float64, tensor.MetricCount)
+	start[tensor.MetricLoss], start[tensor.MetricCorrect] = running.Loss, float64(running.Correct)
+	return storage.From(start, len(start)).CopyTo(q.totals)
+}
+
+func (q *queued) step(b *batch) error {
+	updated, err := q.enqueue(b)
+	if err != nil {
+		return fmt.Errorf("epoch %d, step %d: %w", q.Position.Epoch+1, q.Position.Step+1, err)
+	}
+	if o, ok := q.Optimizer.(nn.Capturable); ok && updated {
+		o.CountStep()
+	}
+	q.samples += b.n
+	q.enqueued++
+	if q.pending++; q.pending >= minPending && time.Since(q.collected) > maxAge {
+		return q.collect()
+	}
+	return nil
+}
+
+// enqueue makes a step on the device and reports whether it updates the parameters.
+// A full batch replays the slot's graph, since its addresses and shapes are the same.
+func (q *queued) enqueue(b *batch) (updated bool, err error) {
+	info := q.batchInfo(b)
+	work := func(t *tensor.Tape) (err error) {
+		updated, err = q.compute(t, b, info)
+		return err
+	}
+	q.captureArgs(b.slot.args.hyper)
+	variant, same := 0, q.recorder != nil && b.n == q.fullBatch()
+	if same {
+		variant, same = variantOf(q.hooks, info)
+	}
+	if !same {
+		err = tensor.Step(work)
+		return updated, err
+	}
+	if !q.allocated[variant] {
+		q.allocated[variant] = true
+		err = q.recorder.Step(work)
+		return updated, err
+	}
+	if g, ok := b.slot.graphs[variant]; ok {
+		return g.updates, g.captured.Replay()
+	}
+	err = q.capture(b.slot, variant, work, &updated)
+	return updated, err
+}
+
+// capture captures a step in a graph of the slot and runs it. It fails once where
+// memory that the recorder had allocated was freed for something else; the step,
+// made without a graph, allocates it anew. A step that cannot be captured is made
+// without a graph, as are all later ones, unless graphs were asked for.
+func (q *queued) capture(s *slot, variant int, work func(t *tensor.Tape) error, updates *bool) error {
+	replay, err := q.recorder.Record(work)
+	switch {
+	case err == nil:
+		q.retried = false
+		if s.graphs == nil {
+			s.graphs = map[int]graph{}
+		}
+		s.graphs[variant] = graph{replay, *updates}
+		return replay.Replay()
+	case !q.retried:
+		q.retried = true
+	case q.Config.Graph == yes:
+		return err
+	default:
+		q.plan.Graph, q.plan.NoGraph = false, err.Error()
+		recorder := q.recorder
+		q.recorder = nil
+		note := fmt.Sprintf("steps are not captured in a graph after all, which is slower: %v", err)
+		if err := q.note(note); err != nil {
+			return err
+		}
+		return recorder.Step(work)
+	}
+	return q.recorder.Step(work)
+}
+
+// compute makes a step as the device runs it.
+func (q *queued) compute(t *tensor.Tape, b *batch, info BatchInfo) (updated bool, err error) {
+	t.SeedAt(q.Config.Seed, b.slot.args.random)
+	q.autocast(t)
+	x, y := t.Input(b.fields[0]), t.Input(b.fields[1])
+	if b.rows.Data != nil {
+		rows := t.Input(b.rows)
+		x, y = q.Input.OfRows(x, rows), tensor.Take(y, rows)
+	} else {
+		x = q.Input.Of(x)
+	}
+	out, target := q.outputs(x, y)
+	loss := q.loss.Forward(out, target, nil)
+	tensor.AddMetrics(q.totals, b.n, loss, q.correct(out, target, loss))
+	return q.update(info, loss)
+}
+
+func (q *queued) collect() error {
+	if q.pending == 0 {
+		return nil
+	}
+	sums, err := readTotals(q.totals)
+	if err != nil {
+		return fmt.Errorf("epoch %d, by step %d: %w", q.Position.Epoch+1, q.enqueued, err)
+	}
+	if bad := sums[tensor.MetricFirstNonFinite]; bad != 0 {
+		err := tensor.Try(func() { failNonFinite(sums[tensor.MetricLoss]) })
+		return fmt.Errorf("epoch %d, step %d: %w", q.Position.Epoch+1, q.first+uint64(bad), err)
+	}
+	if err := q.lossScaleErr(); err != nil {
+		return fmt.Errorf("epoch %d, by step %d: %w", q.Position.Epoch+1, q.enqueued, err)
+	}
+	running := &q.Position.Running
+	running.Samples, running.Loss, running.Correct = q.samples, sums[tensor.MetricLoss], int(sums[tensor.MetricCorrect])
+	q.collected, q.pending = time.Now(), 0
+	return nil
+}
+
+// readTotals waits for the device and reads totals. A failure before that is the
+// device's to report.
+func readTotals(totals storage.Array) ([]float64, error) {
+	if err := totals.Data.Device().Sync(); err != nil {
+		return nil, err
+	}
+	return storage.Read[float64](totals)
+}

@@ -1,0 +1,61 @@
+package train
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/h5dnn/h5dnn/nn"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/tensor"
+)
+
+// synchronous makes each step to its end, on the host.
+type synchronous struct {
+	*trainer
+	args storage.Array // hyperparameters, for the loss scaler's optimizers; else empty
+}
+
+func (t *trainer) newSynchronous() *synchronous {
+	s := &synchronous{trainer: t}
+	if t.scaler != nil {
+		n := t.hyperCount()
+		s.args = storage.From(make([]float64, n), n)
+	}
+	return s
+}
+
+func (s *synchronous) beginEpoch() error { return nil }
+func (s *synchronous) collect() error    { return nil }
+
+func (s *synchronous) step(b *batch) error {
+	s.Optimizer.SetRate(s.rateAt(s.Position.Consumed))
+	if s.args.Data != nil {
+		copy(storage.Elements[float64](s.args), s.nextArgs().hyper)
+		s.captureArgs(s.args)
+	}
+	var loss float64
+	var correct int
+	var updated bool
+	err := tensor.Step(func(t *tensor.Tape) (err error) {
+		t.Seed(s.Config.Seed, s.randomStep())
+		s.autocast(t)
+		out, y := s.outputs(s.Input.Of(t.Input(b.fields[0])), t.Input(b.fields[1]))
+		total := s.loss.Forward(out, y, nil)
+		if loss = total.Item(); !isFinite(loss) {
+			failNonFinite(loss)
+		}
+		if c := s.correct(out, y, total); c != nil {
+			correct = int(c.Item())
+		}
+		updated, err = s.update(s.batchInfo(b), total)
+		return err
+	})
+	if err = cmp.Or(err, s.lossScaleErr()); err != nil {
+		return fmt.Errorf("epoch %d, step %d: %w", s.Position.Epoch+1, s.Position.Step+1, err)
+	}
+	if s.args.Data != nil && updated {
+		s.Optimizer.(nn.Capturable).CountStep()
+	}
+	s.Position.Running.add(b.n, loss, correct)
+	return nil
+}

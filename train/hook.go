@@ -1,0 +1,195 @@
+package train
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/nn"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/tensor"
+)
+
+// A Hook works on the gradients of each step, between the backward pass and the
+// update. It may average them over replicas, clip them, or hold the update back to
+// accumulate them. Hooks run in order, inside the step: they compute with
+// expressions on the gradients' device, and what must outlive the step is copied.
+//
+// A hook is assumed to do something else in each step, and to look at values. One
+// that only runs kernels implements [CapturableHook] too, so that steps on a GPU can
+// still be captured in a graph.
+type Hook interface {
+	Gradients(*Step) error
+}
+
+// A CapturableHook runs the same kernels on the same memory in every step of the
+// same variant, and looks at no values.
+type CapturableHook interface {
+	Hook
+	// Variant returns the variant of a step, at least 0 and less than 16, and false
+	// if that step cannot be replayed.
+	Variant(BatchInfo) (variant int, ok bool)
+}
+
+// A ReadyHook is also told about each gradient as soon as it is complete, while the
+// backward pass goes on, so that communication can overlap with it. It must not
+// change the gradient before Gradients is called.
+type ReadyHook interface {
+	Hook
+	GradientReady(*Step, Gradient) error
+}
+
+// A StatefulHook has state that is saved in run files under its name.
+type StatefulHook interface {
+	Hook
+	Name() string
+	State() iter.Seq2[string, storage.Array]
+	Load(params iter.Seq2[string, *nn.Param], state iter.Seq2[string, storage.Array]) error
+}
+
+// A MetricsHook adds up metrics over replicas.
+type MetricsHook interface {
+	Hook
+	// ReduceMetrics replaces sums by their sums over all replicas. It is called
+	// after every epoch and every validation.
+	ReduceMetrics(sums []float64) error
+}
+
+// BatchInfo says which samples a step trains on.
+type BatchInfo struct {
+	Epoch        int    // from 0
+	Index        int    // in the epoch, from 0
+	Samples      int    // in the batch
+	Size         int    // samples in a full batch
+	Consumed     int    // samples of the epoch before this batch
+	EpochSamples int    // samples in the epoch
+	Step         uint64 // batches of the run before this one
+}
+
+// Last reports whether the batch is the last of its epoch.
+func (b BatchInfo) Last() bool { return b.Consumed+b.Samples >= b.EpochSamples }
+
+// A Gradient is the gradient of the loss with respect to a parameter.
+type Gradient struct {
+	Name  string
+	Param *nn.Param
+	Grad  *tensor.Tensor
+}
+
+// A Step is a training step whose backward pass has been made.
+type Step struct {
+	BatchInfo
+	// Gradients are those of all parameters that have one, in the model's order. A
+	// hook may replace them.
+	Gradients []Gradient
+	// LossScale is the factor, a single element, that the loss and so all gradients
+	// are multiplied by; nil if there is none. The update divides by it.
+	LossScale *tensor.Tensor
+
+	hold bool
+}
+
+// HoldUpdate keeps the parameters as they are: this step makes no update.
+func (s *Step) HoldUpdate() { s.hold = true }
+
+// grads returns the gradients as an optimizer takes them.
+func (s *Step) grads() tensor.Grads {
+	grads := make(tensor.Grads, len(s.Gradients))
+	for _, g := range s.Gradients {
+		grads[g.Param.Tensor] = g.Grad
+	}
+	return grads
+}
+
+// maxVariants bounds the variants of one hook.
+const maxVariants = 16
+
+// variantOf returns a number for what all hooks do in a step, and false if the step
+// cannot be captured.
+func variantOf(hooks []Hook, b BatchInfo) (int, bool) {
+	all := 0
+	for _, h := range hooks {
+		c, ok := h.(CapturableHook)
+		if !ok {
+			return 0, false
+		}
+		v, ok := c.Variant(b)
+		if !ok {
+			return 0, false
+		}
+		all = all*maxVariants + v
+	}
+	return all, true
+}
+
+// configHooks returns the hooks that c asks for.
+func (c Config) configHooks() (hooks []Hook) {
+	if c.Accumulate > 1 {
+		hooks = append(hooks, Accumulate(c.Accumulate))
+	}
+	if c.ClipValue > 0 {
+		hooks = append(hooks, ClipValue(c.ClipValue))
+	}
+	if c.ClipNorm > 0 {
+		hooks = append(hooks, ClipNorm(c.ClipNorm))
+	}
+	return hooks
+}
+
+// hookState yields the state of all hooks by hook name and array, including what was
+// loaded for hooks that are yet to come.
+func (r *Run) hookState() iter.Seq2[string, storage.Array] {
+	return func(yield func(string, storage.Array) bool) {
+		for _, name := range slices.Sorted(maps.Keys(r.loadedHooks)) {
+			if !yield(name, r.loadedHooks[name]) {
+				return
+			}
+		}
+		for _, h := range r.hooks {
+			s, ok := h.(StatefulHook)
+			if !ok {
+				continue
+			}
+			for name, a := range s.State() {
+				if !yield(s.Name()+"/"+name, a) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// setHooks makes hooks those of r and gives them the state that was loaded.
+func (r *Run) setHooks(hooks []Hook) error {
+	r.hooks = hooks
+	names := map[string]bool{}
+	for _, h := range hooks {
+		s, ok := h.(StatefulHook)
+		if !ok {
+			continue
+		}
+		if names[s.Name()] {
+			return fmt.Errorf("train: two hooks are called %s: %w", s.Name(), storage.ErrState)
+		}
+		names[s.Name()] = true
+		state := map[string]storage.Array{}
+		for name, a := range r.loadedHooks {
+			if rest, ok := strings.CutPrefix(name, s.Name()+"/"); ok {
+				state[rest] = a
+				delete(r.loadedHooks, name)
+			}
+		}
+		if len(state) == 0 {
+			continue
+		}
+		if err := s.Load(r.params(), maps.All(state)); err != nil {
+			return fmt.Errorf("hook %s: %w", s.Name(), err)
+		}
+	}
+	for name := range r.loadedHooks {
+		return fmt.Errorf("resume: the run file has state %s, but no hook of this run has that name: %w", name, storage.ErrState)
+	}
+	return nil
+}

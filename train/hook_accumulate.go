@@ -1,0 +1,140 @@
+package train
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+
+	"github.com/h5dnn/h5dnn/nn"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/tensor"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// Accumulate returns a hook that averages the gradients of n batches and makes one
+// update with them, as if they were one batch of n times the size. The last update
+// of an epoch is made with the batches that are left.
+func Accumulate(n int) StatefulHook { return &accumulate{every: n} }
+
+type accumulate struct {
+	every int
+	sums  map[string]*tensor.Tensor // of gradients since the last update, by parameter
+}
+
+// A group is the batches of one update.
+type group struct {
+	index       int // of the batch in the group
+	last        bool
+	samples     int // in all batches of the group
+	fullBatches bool
+}
+
+func (a *accumulate) groupOf(b BatchInfo) group {
+	index := b.Index % a.every
+	start := (b.Index - index) * b.Size
+	samples := min(b.EpochSamples-start, a.every*b.Size)
+	return group{index, index == a.every-1 || b.Last(), samples, samples == a.every*b.Size}
+}
+
+// Gradients adds the gradients to the sums. The last batch of a group makes of them
+// the mean over the group's samples.
+func (a *accumulate) Gradients(s *Step) error {
+	g := a.groupOf(s.BatchInfo)
+	if !g.last {
+		s.HoldUpdate()
+	}
+	if a.sums == nil {
+		a.sums = map[string]*tensor.Tensor{}
+	}
+	for i := range s.Gradients {
+		if err := a.add(g, s, &s.Gradients[i]); err != nil {
+			return fmt.Errorf("accumulate %s: %w", s.Gradients[i].Name, err)
+		}
+	}
+	return nil
+}
+
+// add adds one gradient, weighted by the samples of its batch, to its sum. What a
+// full batch adds has the weight 1.
+func (a *accumulate) add(g group, s *Step, gradient *Gradient) error {
+	d := gradient.Grad
+	if s.Samples != s.Size {
+		d = d.MulScalar(float64(s.Samples) / float64(s.Size))
+	}
+	sum, err := a.sum(gradient)
+	if err != nil {
+		return err
+	}
+	switch {
+	case g.last && g.index > 0:
+		d = sum.Add(d)
+		fallthrough
+	case g.last:
+		gradient.Grad = d.MulScalar(float64(s.Size) / float64(g.samples))
+	case g.index == 0:
+		sum.Assign(d)
+	default:
+		sum.AddInto(d)
+	}
+	return nil
+}
+
+// sum returns the memory for the sum of a parameter's gradients.
+func (a *accumulate) sum(g *Gradient) (*tensor.Tensor, error) {
+	if sum, ok := a.sums[g.Name]; ok {
+		return sum, nil
+	}
+	array, err := storage.Make(g.Grad.Data.Device(), g.Grad.Type, g.Grad.Shape...)
+	if err != nil {
+		return nil, err
+	}
+	a.sums[g.Name] = tensor.Of(array)
+	return a.sums[g.Name], nil
+}
+
+// Variant tells apart a group's first batch, those in its middle and its last.
+func (a *accumulate) Variant(b BatchInfo) (int, bool) {
+	switch g := a.groupOf(b); {
+	case g.last:
+		return 2, g.fullBatches
+	case g.index == 0:
+		return 0, true
+	}
+	return 1, true
+}
+
+func (*accumulate) Name() string { return "accumulate" }
+
+// State yields the sums.
+func (a *accumulate) State() iter.Seq2[string, storage.Array] {
+	return func(yield func(string, storage.Array) bool) {
+		for _, name := range slices.Sorted(maps.Keys(a.sums)) {
+			if !yield(name, a.sums[name].Array) {
+				return
+			}
+		}
+	}
+}
+
+// Load puts state in the place of the sums.
+func (a *accumulate) Load(params iter.Seq2[string, *nn.Param], state iter.Seq2[string, storage.Array]) error {
+	known := maps.Collect(params)
+	sums := map[string]*tensor.Tensor{}
+	for name, from := range state {
+		p, ok := known[name]
+		if !ok || !slices.Equal(p.Shape, from.Shape) {
+			return fmt.Errorf("sum of the gradients of %s %v: no such parameter, or of another shape: %w", name, from.Shape, views.ErrShape)
+		}
+		to, err := storage.Make(p.Data.Device(), p.Type, p.Shape...)
+		if err == nil {
+			err = from.CopyTo(to)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		sums[name] = tensor.Of(to)
+	}
+	a.sums = sums
+	return nil
+}

@@ -1,0 +1,93 @@
+package train
+
+import (
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/tensor"
+)
+
+// ClipNorm returns a hook that scales all gradients down so that their norm, taken
+// over all of them together, is at most limit (Pascanu, Mikolov and Bengio,
+// arXiv:1211.5063):
+//
+//	g *= min(1, limit/(norm + 1e-6))
+func ClipNorm(limit float64) CapturableHook { return &clipNorm{limit: limit} }
+
+type clipNorm struct {
+	limit  float64
+	tensor *tensor.Tensor // limit, on the gradients' device
+}
+
+// Gradients scales the gradients. An infinite or NaN norm makes them NaN.
+func (c *clipNorm) Gradients(s *Step) (err error) {
+	var squares *tensor.Tensor
+	for _, g := range s.Gradients {
+		x := g.Grad
+		if s.LossScale != nil { // squares of scaled gradients could overflow
+			x = x.Div(s.LossScale)
+		}
+		if sum := x.Mul(x).Sum(); squares == nil {
+			squares = sum
+		} else {
+			squares = squares.Add(sum)
+		}
+	}
+	if squares == nil {
+		return nil
+	}
+	if c.tensor, err = constantLike(c.tensor, squares, c.limit); err != nil {
+		return err
+	}
+	norm := squares.Sqrt().AddScalar(1e-6)
+	factor := c.tensor.Div(tensor.Where(norm.Less(c.tensor), c.tensor, norm)) // min(1, limit/norm)
+	for i := range s.Gradients {
+		g := &s.Gradients[i]
+		g.Grad = g.Grad.Mul(factor)
+	}
+	return nil
+}
+
+// Variant returns the only one.
+func (*clipNorm) Variant(BatchInfo) (int, bool) { return 0, true }
+
+// ClipValue returns a hook that limits every element of the gradients to the range
+// from -limit to limit.
+func ClipValue(limit float64) CapturableHook { return &clipValue{limit: limit} }
+
+type clipValue struct {
+	limit  float64
+	tensor *tensor.Tensor // limit, on the gradients' device
+}
+
+// Gradients limits the gradients.
+func (c *clipValue) Gradients(s *Step) (err error) {
+	for i := range s.Gradients {
+		g := &s.Gradients[i]
+		if c.tensor, err = constantLike(c.tensor, g.Grad, c.limit); err != nil {
+			return err
+		}
+		high := c.tensor
+		if s.LossScale != nil {
+			high = high.Mul(s.LossScale)
+		}
+		low := high.Neg()
+		x := tensor.Where(high.Less(g.Grad), high, g.Grad)
+		g.Grad = tensor.Where(x.Less(low), low, x)
+	}
+	return nil
+}
+
+// Variant returns the only one.
+func (*clipValue) Variant(BatchInfo) (int, bool) { return 0, true }
+
+// constantLike returns a single element of value with x's type on x's device: have,
+// if that is one. It is made in the first step, since captured steps allocate nothing.
+func constantLike(have, x *tensor.Tensor, value float64) (*tensor.Tensor, error) {
+	if have != nil && have.Type == x.Type && have.Data.Device() == x.Data.Device() {
+		return have, nil
+	}
+	a, err := storage.Make(x.Data.Device(), x.Type)
+	if err != nil {
+		return nil, err
+	}
+	return tensor.Of(a), storage.Fill(a, value)
+}

@@ -1,0 +1,144 @@
+package train
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// A saver writes a run to a file while training goes on: it copies the run's state
+// to host memory and writes the copy in another goroutine, one at a time. The file
+// is replaced atomically.
+type saver struct {
+	file  string
+	every Interval
+	copy  snapshot
+	write chan error // the result of the write in progress; nil if there is none
+	time  time.Time  // when the last copy was taken
+	step  uint64     // after which it was taken
+	epoch int        // in which it was taken
+}
+
+// A snapshot is a copy of what a run file holds. Its arrays are reused.
+type snapshot struct {
+	meta   map[string]string
+	names  []string
+	arrays []storage.Array
+}
+
+// newSaver returns a saver to the named file, after checking that it can be written.
+func newSaver(file string, every Interval, step uint64) (*saver, error) {
+	if _, err := serialize.ByExtension(file); err != nil {
+		return nil, fmt.Errorf("train: cannot save runs to %s: %w%s", file, err, importHint(file))
+	}
+	folder := filepath.Dir(file)
+	if info, err := os.Stat(folder); err != nil {
+		return nil, fmt.Errorf("train: cannot save runs to %s: %w", file, err)
+	} else if !info.IsDir() {
+		return nil, fmt.Errorf("train: cannot save runs to %s: %s is no directory: %w", file, folder, fs.ErrInvalid)
+	}
+	return &saver{file: file, every: every, time: time.Now(), step: step}, nil
+}
+
+// importHint names the package whose import registers the format of a file.
+func importHint(file string) string {
+	packages := map[string]string{".h5": "hdf5", ".hdf5": "hdf5", ".npz": "npy"}
+	name, ok := packages[strings.ToLower(filepath.Ext(file))]
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf(`; import _ "github.com/h5dnn/h5dnn/serialize/%s"`, name)
+}
+
+// due reports whether the run is to be saved after a step.
+func (s *saver) due(step uint64) bool {
+	return s.every.Steps > 0 && step >= s.step+uint64(s.every.Steps) ||
+		s.every.Time > 0 && time.Since(s.time) >= s.every.Time
+}
+
+// start takes a snapshot of r, after the write in progress, and starts to write it.
+func (s *saver) start(r *Run) error {
+	if _, err := s.wait(); err != nil {
+		return err
+	}
+	if err := s.copy.take(r); err != nil {
+		return fmt.Errorf("save %s: %w", s.file, err)
+	}
+	s.time, s.step, s.epoch = time.Now(), r.Position.Step, r.Position.Epoch
+	done := make(chan error, 1)
+	s.write = done
+	go func() { done <- s.copy.save(s.file) }()
+	return nil
+}
+
+// poll reports whether a write has ended since the last call, and its error.
+func (s *saver) poll() (ended bool, err error) {
+	select {
+	case err = <-s.write:
+		s.write = nil
+		return true, err
+	default:
+		return false, nil
+	}
+}
+
+// wait is poll once the write in progress, if any, has ended.
+func (s *saver) wait() (ended bool, err error) {
+	if s.write == nil {
+		return false, nil
+	}
+	err = <-s.write
+	s.write = nil
+	return true, err
+}
+
+// take copies the state of r to host memory.
+func (s *snapshot) take(r *Run) (err error) {
+	if s.meta, err = r.meta(); err != nil {
+		return err
+	}
+	n := 0
+	for name, a := range r.arrays() {
+		if n == len(s.names) {
+			s.names, s.arrays = append(s.names, ""), append(s.arrays, storage.Array{})
+		}
+		to := &s.arrays[n]
+		if to.Data == nil || to.Type != a.Type || !slices.Equal(to.Shape, a.Shape) {
+			if *to, err = storage.Make(storage.CPU, a.Type, a.Shape...); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+		}
+		if err := a.CopyTo(*to); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		s.names[n] = name
+		n++
+	}
+	s.names, s.arrays = s.names[:n], s.arrays[:n]
+	return nil
+}
+
+// all yields the arrays of the snapshot.
+func (s *snapshot) all(yield func(string, storage.Array) bool) {
+	for i, name := range s.names {
+		if !yield(name, s.arrays[i]) {
+			return
+		}
+	}
+}
+
+func (s *snapshot) save(file string) error {
+	return serialize.Save(file, "", serialize.Contents{Entries: serialize.Arrays(s.all), Meta: s.meta})
+}
+
+// upToDate reports whether the last snapshot is of r as it is.
+func (s *saver) upToDate(r *Run) bool {
+	return s.copy.meta != nil && s.step == r.Position.Step && s.epoch == r.Position.Epoch
+}
