@@ -24,7 +24,24 @@ type memory struct {
 	size    int
 	device  *Device
 	version atomic.Uint64
+
+	recycled atomic.Bool
+	owner    *memory // whose memory this is, and whose cleanup frees it; nil if its own
 }
+
+var _ storage.Recyclable = (*memory)(nil)
+
+// Recycle returns a new storage for m's memory.
+func (m *memory) Recycle() storage.Storage {
+	m.recycled.Store(true)
+	r := &memory{address: m.address, size: m.size, device: m.device, owner: m.owner}
+	if r.owner == nil {
+		r.owner = m
+	}
+	return r
+}
+
+func (m *memory) Recycled() bool { return m.recycled.Load() }
 
 func (m *memory) Len() int               { return m.size }
 func (m *memory) Device() storage.Device { return m.device }

@@ -69,9 +69,19 @@ func CheckRange(s Storage, offset, n int) error {
 // A heap is a Storage in Go's own memory, which holds no pointers and so is
 // never scanned.
 type heap struct {
-	bytes   []byte
-	version atomic.Uint64
+	bytes    []byte
+	version  atomic.Uint64
+	recycled atomic.Bool
 }
+
+var _ Recyclable = (*heap)(nil)
+
+func (h *heap) Recycle() Storage {
+	h.recycled.Store(true)
+	return &heap{bytes: h.bytes}
+}
+
+func (h *heap) Recycled() bool { return h.recycled.Load() }
 
 func newHeap(size int) *heap { return aligned(make([]byte, size+alignment-1), size) }
 

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -21,18 +22,22 @@ const (
 // To copies the elements a selects, and only those, to d, laid out row-major.
 // An array already there and row-major is returned as it is.
 func (a Array) To(d Device) (Array, error) {
-	if a.Len() == 0 {
-		a.View = views.Of(a.Shape...) // positions of nothing may lie anywhere
+	err := CheckAlive(a.Data)
+	if err == nil && a.Len() == 0 {
+		a.View, err = views.New(a.Shape, 0) // positions of nothing may lie anywhere
 	}
-	if a.Data.Device() == d && a.Contiguous() {
+	if err == nil && a.Data.Device() == d && a.Contiguous() {
 		return a, nil
 	}
 	if d == CPU {
 		d = uninitialized{}
 	}
-	moved, err := Make(d, a.Type, a.Shape...)
+	var moved Array
 	if err == nil {
-		err = a.transfer(moved)
+		moved, err = Make(d, a.Type, a.Shape...)
+	}
+	if err == nil {
+		err = a.transfer(moved, dtype.Convert)
 	}
 	if err != nil {
 		return Array{}, fmt.Errorf("move %v%v to %v: %w", a.Type, a.Shape, d, err)
@@ -42,17 +47,24 @@ func (a Array) To(d Device) (Array, error) {
 
 // CopyTo writes a's elements to dst, whose memory the caller owns: equally
 // shaped, of any layout, on any device, and converted to dst's type as
-// [dtype.Convert] does. The two may overlap.
+// [dtype.Convert] and NumPy's astype do: integers out of range wrap, fractions are
+// cut off. The two may overlap.
 //
 // A dst on a device that is neither [CPU] nor a [Peer] must be contiguous.
 func (a Array) CopyTo(dst Array) error {
-	if err := a.copyTo(dst); err != nil {
+	if err := a.copyTo(dst, dtype.Convert); err != nil {
 		return fmt.Errorf("copy %v%v to %v%v: %w", a.Type, a.Shape, dst.Type, dst.Shape, err)
 	}
 	return nil
 }
 
-func (a Array) copyTo(dst Array) error {
+// A converter is [dtype.Convert] or [dtype.ConvertChecked].
+type converter func(dst []byte, to dtype.Type, src []byte, from dtype.Type) error
+
+func (a Array) copyTo(dst Array, convert converter) error {
+	if err := cmp.Or(CheckAlive(a.Data), CheckAlive(dst.Data)); err != nil {
+		return err
+	}
 	switch {
 	case !slices.Equal(a.Shape, dst.Shape):
 		return fmt.Errorf("shapes differ; broadcast or slice one first: %w", views.ErrShape)
@@ -63,9 +75,9 @@ func (a Array) copyTo(dst Array) error {
 		if err != nil {
 			return err
 		}
-		return kept.transfer(dst)
+		return kept.transfer(dst, convert)
 	}
-	return a.transfer(dst)
+	return a.transfer(dst, convert)
 }
 
 // meets reports whether writing to dst may change elements of a.
@@ -107,13 +119,13 @@ func (a Array) packed() (Array, error) {
 	}
 	p, err := Make(d, a.Type, a.Shape...)
 	if err == nil {
-		err = a.transfer(p)
+		err = a.transfer(p, dtype.Convert)
 	}
 	return p, err
 }
 
 // transfer copies a to dst, which has a's shape and does not overlap it.
-func (a Array) transfer(dst Array) error {
+func (a Array) transfer(dst Array, convert converter) error {
 	if !a.Type.Valid() || !dst.Type.Valid() {
 		return dtype.ErrType
 	}
@@ -140,7 +152,7 @@ func (a Array) transfer(dst Array) error {
 			return err
 		}
 		to = slices.Grow(to[:0], part.Len()*dst.Type.Size())[:part.Len()*dst.Type.Size()]
-		if err := dtype.Convert(to, dst.Type, from, a.Type); err != nil {
+		if err := convert(to, dst.Type, from, a.Type); err != nil {
 			return err
 		}
 		if err := dst.With(into).write(to); err != nil {
@@ -252,14 +264,15 @@ func subrange(v views.View, axis, start, stop int) views.View {
 	return w
 }
 
-// Fill sets every element of a to x, converted to a's type as [dtype.Convert] does.
+// Fill sets every element of a to x, which a's type must be able to hold; see
+// [dtype.ConvertChecked].
 func Fill[T dtype.Go](a Array, x T) error {
 	one := make([]byte, a.Type.Size())
-	err := dtype.Convert(one, a.Type, dtype.Bytes([]T{x}), dtype.Of[T]())
+	err := dtype.ConvertChecked(one, a.Type, dtype.Bytes([]T{x}), dtype.Of[T]())
 	if err == nil {
 		constant := Array{Wrap(one), a.Type, views.Of()}
 		constant.View, _ = constant.Broadcast(a.Shape...)
-		err = constant.copyTo(a)
+		err = constant.copyTo(a, dtype.Convert)
 	}
 	if err != nil {
 		return fmt.Errorf("fill %v%v: %w", a.Type, a.Shape, err)
@@ -276,6 +289,9 @@ func touch(a Array) {
 // WriteTo writes the bytes of a's elements to w, in row-major order, without
 // holding more of them than a few at a time.
 func (a Array) WriteTo(w io.Writer) (int64, error) {
+	if err := CheckAlive(a.Data); err != nil {
+		return 0, fmt.Errorf("write %v: %w", a, err)
+	}
 	if b, ok := a.Bytes(); ok {
 		n, err := w.Write(b)
 		return int64(n), err

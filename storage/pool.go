@@ -52,10 +52,16 @@ func (p *Pool) take(class int) Storage {
 	return s
 }
 
-// Put takes back what Get returned. Nothing may use it any more: no array that
-// shows it, and no slice of its bytes. To put twice is a bug that Put cannot see.
+// Put takes back what Get returned, and recycles it if it is [Recyclable]: arrays
+// that still show it can then neither be read nor written. No slice of its bytes may
+// be used any more. Put panics on a storage that was recycled before.
 func (p *Pool) Put(s Storage) {
-	if v, ok := s.(Versioned); ok {
+	if err := CheckAlive(s); err != nil {
+		panic("storage: put to a pool: " + err.Error())
+	}
+	if r, ok := s.(Recyclable); ok {
+		s = r.Recycle()
+	} else if v, ok := s.(Versioned); ok {
 		v.BumpVersion()
 	}
 	class, _ := classOf(s.Len())

@@ -10,8 +10,8 @@
 // An [Array] keeps its storage, and a storage all it needs: memory is not
 // reused and a file not unmapped while an array can reach it. Nothing has to be
 // closed for safety's sake; closing early makes later reads an error of kind
-// [ErrState]. Memory that was put back in a [Pool] is the exception: whoever
-// puts it there says that nothing reaches it any more.
+// [ErrState]. Memory from a [Pool] is the exception: it is reused once it is put
+// back, and reading or writing an array that still shows it is an error as well.
 package storage
 
 import (
@@ -25,7 +25,8 @@ import (
 // A Storage is a run of bytes on one device. Many arrays may view it.
 //
 // A Storage may implement more: [Host] if Go can address its bytes, [Addressed] if
-// a device can, [Source] if they have to be fetched or decoded first, [Versioned] if it can be changed.
+// a device can, [Source] if they have to be fetched or decoded first, [Versioned] if
+// it can be changed, [Recyclable] if its memory can be reused by another Storage.
 // Storages are compared with ==, so implementations are pointers.
 type Storage interface {
 	Len() int // in bytes
@@ -125,8 +126,13 @@ func From[T dtype.Go](elems []T, shape ...int) Array {
 }
 
 // Elements returns all elements of a's storage, which a's positions index. It
-// shares them, and panics if they are not in host memory or not of type T.
+// shares them: they are valid as long as the storage is, which is until the end of
+// the step for memory of a step. It panics if they are not in host memory, not of
+// type T, or if the memory was recycled.
 func Elements[T dtype.Go](a Array) []T {
+	if err := CheckAlive(a.Data); err != nil {
+		panic(fmt.Sprintf("storage: elements of %v: %v", a, err))
+	}
 	if a.Type != dtype.Of[T]() {
 		panic(fmt.Sprintf("storage: %v seen as %v", a, dtype.Of[T]()))
 	}
@@ -134,10 +140,10 @@ func Elements[T dtype.Go](a Array) []T {
 }
 
 // Bytes returns the bytes of a's elements, sharing them, if a is contiguous and
-// in host memory: as [Array.To] of [CPU] makes it.
+// in host memory that was not recycled: as [Array.To] of [CPU] makes it.
 func (a Array) Bytes() ([]byte, bool) {
 	host, ok := a.Data.(Host)
-	if !ok || !a.Contiguous() {
+	if !ok || !a.Contiguous() || CheckAlive(a.Data) != nil {
 		return nil, false
 	}
 	n := a.Len() * a.Type.Size()
@@ -147,9 +153,20 @@ func (a Array) Bytes() ([]byte, bool) {
 	return host.Bytes()[a.Offset*a.Type.Size():][:n:n], true
 }
 
-// Read returns a copy of a's elements, row-major, wherever they live,
-// converted to T as [dtype.Convert] does.
+// Read returns a copy of a's elements, row-major, wherever they live, converted
+// to T as [dtype.ConvertChecked] does: an element that T cannot hold is an error.
+// [Array.CopyTo] converts without that check.
 func Read[T dtype.Go](a Array) ([]T, error) {
-	elems := make([]T, a.Len())
-	return elems, a.CopyTo(From(elems, a.Shape...))
+	t := dtype.Of[T]()
+	v, err := views.New(a.Shape, math.MaxInt/t.Size())
+	if err == nil {
+		err = fits(v.Len() * t.Size())
+	}
+	if err == nil {
+		elems := make([]T, v.Len())
+		if err = a.copyTo(Array{Wrap(dtype.Bytes(elems)), t, v}, dtype.ConvertChecked); err == nil {
+			return elems, nil
+		}
+	}
+	return nil, fmt.Errorf("read %v%v as %v: %w", a.Type, a.Shape, t, err)
 }
