@@ -4,7 +4,6 @@ import (
 	"sync"
 
 	"github.com/h5dnn/h5dnn/dtype"
-	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -72,25 +71,15 @@ func (l *CrossEntropy) Config() any { return l.CrossEntropyOptions }
 // Config returns the settings of l.
 func (l *NLL) Config() any { return l.CrossEntropyOptions }
 
-func checkLabels(loss string, outputs, labels *tensor.Tensor) {
-	if !labels.Type.IsInt() || outputs.Rank() != 2 || labels.Rank() != 1 || outputs.Shape[0] != labels.Shape[0] {
-		tensor.Fail(loss, views.ErrShape, "outputs %v and labels %v of %v; want (N, classes) and (N) integers", outputs.Shape, labels.Shape, labels.Type)
-	}
-}
-
 // labelLoss compares log probabilities with labels. It keeps the constants that it
 // needs on each device.
-type labelLoss struct{ constants sync.Map } // of *labelConstants by labelKey
-
-type labelKey struct {
-	device  storage.Device
-	dtype   dtype.Type
-	classes int
+type labelLoss struct {
+	classVectors
+	settings sync.Map // of *labelSettings by classKey
 }
 
-type labelConstants struct {
-	zero    *tensor.Tensor
-	classes *tensor.Tensor // (1, classes): 0, 1, …
+// labelSettings are the settings of a loss as tensors.
+type labelSettings struct {
 	ignored *tensor.Tensor // the label to ignore
 	weights *tensor.Tensor // (classes); nil if all are 1
 }
@@ -105,16 +94,15 @@ func (*labelLoss) TakesLabels() bool { return true }
 //
 // and the mean is over the sum of w[y]. A label that is not a class gives NaN.
 func (l *labelLoss) forward(loss string, o CrossEntropyOptions, p, labels, weights *tensor.Tensor) *tensor.Tensor {
-	c, n := l.constantsFor(loss, o, p), labels.Len()
-	labels = labels.Cast(dtype.Int64)
-	isLabel := labels.Reshape(n, 1).Equal(c.classes)
+	v, c := l.of(loss, p), l.settingsFor(loss, o, p)
+	isLabel := v.isLabel(labels)
 	oneHot := isLabel.Cast(p.Type)
 	kept := oneHot.Sum(1) // 1, and 0 where the label is not a class
 	kept = kept.Div(kept) // 1, and NaN
 	if o.IgnoreIndex != nil {
-		kept = tensor.Where(labels.Equal(c.ignored), c.zero, kept)
+		kept = tensor.Where(labels.Cast(dtype.Int64).Equal(c.ignored), v.zero, kept)
 	}
-	picked := tensor.Where(isLabel, p, c.zero)
+	picked := tensor.Where(isLabel, p, v.zero)
 	if c.weights != nil {
 		picked, oneHot = picked.Mul(c.weights), oneHot.Mul(c.weights)
 	}
@@ -136,41 +124,24 @@ func (l *labelLoss) forward(loss string, o CrossEntropyOptions, p, labels, weigh
 	return divideByWeight(total, oneHot.Sum(1).Mul(kept).Sum())
 }
 
-// constantsFor returns what the loss of p needs on its device.
-func (l *labelLoss) constantsFor(loss string, o CrossEntropyOptions, p *tensor.Tensor) *labelConstants {
-	key := labelKey{p.Data.Device(), p.Type, p.Shape[1]}
-	if have, ok := l.constants.Load(key); ok {
-		return have.(*labelConstants)
+// settingsFor returns the settings as tensors on the device of p.
+func (l *labelLoss) settingsFor(loss string, o CrossEntropyOptions, p *tensor.Tensor) *labelSettings {
+	key := classKey{p.Data.Device(), p.Type, p.Shape[1]}
+	if have, ok := l.settings.Load(key); ok {
+		return have.(*labelSettings)
 	}
-	if o.ClassWeights != nil && len(o.ClassWeights) != key.classes {
-		tensor.Fail(loss, views.ErrShape, "%d class weights for %d classes", len(o.ClassWeights), key.classes)
-	}
-	classes, ignored := make([]int64, key.classes), []int64{0}
-	for i := range classes {
-		classes[i] = int64(i)
-	}
+	c := &labelSettings{}
 	if o.IgnoreIndex != nil {
-		ignored[0] = int64(*o.IgnoreIndex)
-	}
-	c := &labelConstants{
-		zero:    onDevice(loss, tensor.From([]float64{0}, 1).Cast(p.Type), key.device),
-		classes: onDevice(loss, tensor.From(classes, 1, key.classes), key.device),
-		ignored: onDevice(loss, tensor.From(ignored, 1), key.device),
+		c.ignored = onDevice(loss, tensor.From([]int64{int64(*o.IgnoreIndex)}, 1), key.device)
 	}
 	if o.ClassWeights != nil {
-		c.weights = onDevice(loss, tensor.From(o.ClassWeights, key.classes).Cast(p.Type), key.device)
+		if len(o.ClassWeights) != key.classes {
+			tensor.Fail(loss, views.ErrShape, "%d class weights for %d classes", len(o.ClassWeights), key.classes)
+		}
+		c.weights = onDevice(loss, tensor.From(o.ClassWeights, key.classes).Cast(key.dtype), key.device)
 	}
-	l.constants.Store(key, c)
+	l.settings.Store(key, c)
 	return c
-}
-
-// onDevice returns a copy of x on d, outside any step.
-func onDevice(loss string, x *tensor.Tensor, d storage.Device) *tensor.Tensor {
-	a, err := x.To(d)
-	if err != nil {
-		tensor.Fail(loss, err, "move constants to %v: %v", d, err)
-	}
-	return tensor.Of(a)
 }
 
 var (

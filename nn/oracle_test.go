@@ -19,9 +19,11 @@ import (
 // An oracle is what PyTorch computed, by name (testdata/oracle.py).
 type oracle map[string]storage.Array
 
-func open(t *testing.T) oracle {
+func open(t *testing.T) oracle { return openFile(t, "testdata/oracle.npz") }
+
+func openFile(t *testing.T, name string) oracle {
 	t.Helper()
-	f, err := npz.Open("testdata/oracle.npz")
+	f, err := npz.Open(name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,64 @@
+package nn
+
+import (
+	"sync"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/tensor"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// classVectors keeps, for each device, what losses and metrics compare labels with.
+type classVectors struct{ made sync.Map } // of *classVector by classKey
+
+type classKey struct {
+	device  storage.Device
+	dtype   dtype.Type
+	classes int
+}
+
+// A classVector is the constants for outputs of one type and number of classes.
+type classVector struct {
+	zero    *tensor.Tensor // of the outputs' type
+	indices *tensor.Tensor // (1, classes): 0, 1, …
+}
+
+// of returns the constants for outputs (N, classes).
+func (c *classVectors) of(owner string, outputs *tensor.Tensor) *classVector {
+	key := classKey{outputs.Data.Device(), outputs.Type, outputs.Shape[1]}
+	if have, ok := c.made.Load(key); ok {
+		return have.(*classVector)
+	}
+	indices := make([]int64, key.classes)
+	for i := range indices {
+		indices[i] = int64(i)
+	}
+	v := &classVector{
+		zero:    onDevice(owner, tensor.From([]float64{0}, 1).Cast(key.dtype), key.device),
+		indices: onDevice(owner, tensor.From(indices, 1, key.classes), key.device),
+	}
+	c.made.Store(key, v)
+	return v
+}
+
+// isLabel returns which class each label is, as bools (N, classes).
+func (v *classVector) isLabel(labels *tensor.Tensor) *tensor.Tensor {
+	return labels.Reshape(labels.Len(), 1).Cast(dtype.Int64).Equal(v.indices)
+}
+
+// onDevice returns a copy of x on d that belongs to no step.
+func onDevice(owner string, x *tensor.Tensor, d storage.Device) *tensor.Tensor {
+	a, err := x.To(d)
+	if err != nil {
+		tensor.Fail(owner, err, "move constants to %v: %v", d, err)
+	}
+	return tensor.Of(a)
+}
+
+// checkLabels fails unless outputs are (N, classes) and labels (N) integers.
+func checkLabels(owner string, outputs, labels *tensor.Tensor) {
+	if !labels.Type.IsInt() || outputs.Rank() != 2 || labels.Rank() != 1 || outputs.Shape[0] != labels.Shape[0] {
+		tensor.Fail(owner, views.ErrShape, "outputs %v and labels %v of %v; want (N, classes) and (N) integers", outputs.Shape, labels.Shape, labels.Type)
+	}
+}

@@ -1,0 +1,142 @@
+package nn_test
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/nn"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/tensor"
+)
+
+func lossFrom(t *testing.T, description string) nn.Loss {
+	t.Helper()
+	l, err := nn.LossFromConfig(json.RawMessage(description))
+	if err != nil {
+		t.Fatalf("%s: %v", description, err)
+	}
+	return l
+}
+
+// lossAndGrad returns the value of a loss and its gradient.
+func lossAndGrad(t *testing.T, l nn.Loss, x, y storage.Array, weights []float64) (value float64, grad []float64) {
+	t.Helper()
+	err := tensor.Step(func(tape *tensor.Tape) error {
+		var w *tensor.Tensor
+		if weights != nil {
+			w = tape.Input(storage.From(weights, len(weights)))
+		}
+		in := tape.Input(x).RequireGrad()
+		loss := l.Forward(in, tape.Input(y), w)
+		value = loss.Item()
+		grad = slices.Clone(tensor.Values[float64](tensor.Gradients(loss)[in]))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return value, grad
+}
+
+func TestLossesAgreeWithPyTorch(t *testing.T) {
+	o, exact := openFile(t, "testdata/losses.npz"), precision{dtype.Float64, 1e-12}
+	count := 0
+	for key := range o {
+		description, ok := strings.CutSuffix(key, "/x")
+		if !ok {
+			continue
+		}
+		count++
+		t.Run(description, func(t *testing.T) {
+			l := lossFrom(t, description)
+			described, err := nn.DescribeLoss(l)
+			if err != nil {
+				t.Fatal(err)
+			}
+			again, err := nn.LossFromConfig(described)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, l := range []nn.Loss{l, again} {
+				value, grad := lossAndGrad(t, l, o[key], o[description+"/y"], nil)
+				near(t, exact, "value", []float64{value}, tensor.Values[float64](tensor.Of(o[description+"/value"])))
+				near(t, exact, "gradient", grad, tensor.Values[float64](tensor.Of(o[description+"/dx"])))
+			}
+		})
+	}
+	if count != 20 {
+		t.Errorf("%d losses in the fixture, want 20", count)
+	}
+}
+
+// TestWeightsRepeatAndMaskSamples wants a sample of weight 2 to count as two, and
+// one of weight 0 not at all.
+func TestWeightsRepeatAndMaskSamples(t *testing.T) {
+	rows := func(a storage.Array, which ...int) storage.Array {
+		list := make([]*tensor.Tensor, len(which))
+		for i, r := range which {
+			list[i] = tensor.Of(a).Slice(0, r, r+1, 1)
+		}
+		return tensor.Concat(0, list...).Array
+	}
+	o := openFile(t, "testdata/losses.npz")
+	for key := range o {
+		description, ok := strings.CutSuffix(key, "/x")
+		if !ok {
+			continue
+		}
+		x, y := o[key], o[description+"/y"]
+		weights := []float64{2, 0, 1, 1, 0, 1}[:x.Shape[0]]
+		var repeated []int
+		for i, w := range weights {
+			for range int(w) {
+				repeated = append(repeated, i)
+			}
+		}
+		l := lossFrom(t, description)
+		got, grad := lossAndGrad(t, l, x, y, weights)
+		want, _ := lossAndGrad(t, l, rows(x, repeated...), rows(y, repeated...), nil)
+		if math.Abs(got-want) > 1e-12 {
+			t.Errorf("%s: %v by weights, %v by repetition", description, got, want)
+		}
+		width := x.Shape[1]
+		if masked := grad[width : 2*width]; slices.ContainsFunc(masked, func(g float64) bool { return g != 0 }) {
+			t.Errorf("%s: gradient %v of a masked sample", description, masked)
+		}
+		if none, grad := lossAndGrad(t, l, x, y, make([]float64, len(weights))); none != 0 || slices.ContainsFunc(grad, func(g float64) bool { return g != 0 }) {
+			t.Errorf("%s: %v, gradient %v of nothing but masked samples", description, none, grad)
+		}
+	}
+}
+
+func TestLossMistakesAreErrors(t *testing.T) {
+	for _, description := range []string{
+		`"crossentropy loss"`, `{"cross_entropy": {"label_smoothing": 1}}`, `{"mse": {"reduction": "none"}}`, `{"huber": 0}`,
+		`{"cross_entropy": {"class_weights": [-1]}}`, `{"bce_with_logits": {"pos_weight": -1}}`,
+	} {
+		if _, err := nn.LossFromConfig(json.RawMessage(description)); !errors.Is(err, nn.ErrConfig) {
+			t.Errorf("%s: error %v, want one of kind %v", description, err, nn.ErrConfig)
+		}
+	}
+	x, labels := storage.From([]float64{1, 2, 3, 4}, 2, 2), storage.From([]int64{0, 2}, 2)
+	for _, description := range []string{`"cross_entropy"`, `{"cross_entropy": {"label_smoothing": 0.1}}`, `"nll"`} {
+		err := tensor.Try(func() {
+			if v := lossFrom(t, description).Forward(tensor.Of(x), tensor.Of(labels), nil).Item(); !math.IsNaN(v) {
+				t.Errorf("%s: %v for a label that is not a class, want NaN or an error", description, v)
+			}
+		})
+		if err != nil && !strings.Contains(err.Error(), "label 2") {
+			t.Errorf("%s: %v", description, err)
+		}
+	}
+	if err := tensor.Try(func() {
+		lossFrom(t, `{"cross_entropy": {"class_weights": [1, 1, 1]}}`).Forward(tensor.Of(x), tensor.Of(labels), nil)
+	}); err == nil {
+		t.Error("three class weights for two classes were accepted")
+	}
+}

@@ -1,0 +1,76 @@
+package nn
+
+import (
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/tensor"
+)
+
+// Accuracy is the share of samples whose largest output is that of their label, for
+// outputs (N, classes) and labels (N).
+type Accuracy struct{ MetricSums }
+
+// NewAccuracy returns an accuracy.
+func NewAccuracy(struct{}) *Accuracy { return &Accuracy{} }
+
+// Update adds a batch.
+func (m *Accuracy) Update(outputs, labels, weights *tensor.Tensor) {
+	checkLabels("accuracy", outputs, labels)
+	outputs = outputs.ToFloat32()
+	m.addMean("accuracy", outputs.ArgMax(1).Equal(labels.Cast(dtype.Int64)).Cast(outputs.Type), weights)
+}
+
+// Result returns the accuracy.
+func (m *Accuracy) Result() (storage.Array, error) { return m.mean() }
+
+// Config returns no settings.
+func (m *Accuracy) Config() any { return struct{}{} }
+
+// TopKOptions are the settings of a TopK.
+type TopKOptions struct {
+	K int `json:"k"` // 5 if 0
+}
+
+// TopK is the share of samples for which fewer than K outputs are larger than that
+// of their label, for outputs (N, classes) and labels (N).
+type TopK struct {
+	TopKOptions
+	MetricSums
+	classVectors
+}
+
+var topKDefaults = TopKOptions{K: 5}
+
+// NewTopK returns a top-k accuracy.
+func NewTopK(o TopKOptions) *TopK { return newTopK(withDefaults(o, topKDefaults)) }
+
+func newTopK(o TopKOptions) *TopK {
+	if o.K < 1 {
+		tensor.Fail("top_k", ErrConfig, "k %d; want at least 1", o.K)
+	}
+	return &TopK{TopKOptions: o}
+}
+
+// Update adds a batch.
+func (m *TopK) Update(outputs, labels, weights *tensor.Tensor) {
+	checkLabels("top_k", outputs, labels)
+	outputs = outputs.ToFloat32()
+	v := m.of("top_k", outputs)
+	isLabel := v.isLabel(labels)
+	own := tensor.Where(isLabel, outputs, v.zero).SumKeepDims(1)
+	larger := outputs.Greater(own).Cast(outputs.Type).Sum(1)
+	known := isLabel.Cast(outputs.Type).Sum(1) // 0 for a label that is not a class
+	m.addMean("top_k", larger.AddScalar(0.5-float64(m.K)).Less(v.zero).Cast(outputs.Type).Mul(known), weights)
+}
+
+// Result returns the top-k accuracy.
+func (m *TopK) Result() (storage.Array, error) { return m.mean() }
+
+// Config returns the settings of m.
+func (m *TopK) Config() any { return m.TopKOptions }
+
+var (
+	_ = RegisterMetric("accuracy", NewAccuracy, struct{}{})
+	_ = RegisterMetric("top_k", newTopK, topKDefaults)
+	_ = metrics.aliases("top_k", "top_k_accuracy")
+)
