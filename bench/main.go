@@ -24,7 +24,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/kernels/native"
 )
 
 func main() {
@@ -73,7 +73,7 @@ type folders struct {
 func run(s suite, python, out, only string, threads int, seconds float64, in folders) error {
 	runtime.LockOSThread() // so that all arithmetic has one caller, and OpenMP one team
 	runtime.GOMAXPROCS(threads)
-	kernels.SetThreads(threads)
+	native.SetThreads(threads)
 	p, err := startPeer(python, s.script, threads, in)
 	if err != nil {
 		return err

@@ -7,11 +7,11 @@ import (
 	"math"
 
 	"github.com/h5dnn/h5dnn/dtype"
-	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/kernels/launch"
 )
 
-// Convolve implements [kernels.Convolver] by cuDNN.
-func (d *Device) Convolve(c kernels.Convolution) (done bool, err error) {
+// Convolve implements [launch.Convolver] by cuDNN.
+func (d *Device) Convolve(c launch.Convolution) (done bool, err error) {
 	v := &d.vendor
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -53,7 +53,7 @@ type convolution C.h5_convolution
 
 // convolutionOf describes c, and reports whether cuDNN takes it: all arrays lie
 // row-major, or all channels-last.
-func convolutionOf(c kernels.Convolution, tf32 bool) (g convolution, ok bool) {
+func convolutionOf(c launch.Convolution, tf32 bool) (g convolution, ok bool) {
 	if g._type, ok = dnnTypes[c.Type]; !ok {
 		return g, false
 	}
@@ -81,12 +81,12 @@ var dnnTypes = map[dtype.Type]C.int{
 	dtype.Float32: C.H5_DNN_FLOAT, dtype.Float16: C.H5_DNN_HALF, dtype.BFloat16: C.H5_DNN_BFLOAT16,
 }
 
-var dnnKinds = map[kernels.Side]C.int{
-	kernels.SideY: C.H5_FORWARD, kernels.SideX: C.H5_BACKWARD_DATA, kernels.SideW: C.H5_BACKWARD_FILTER,
+var dnnKinds = map[launch.Operand]C.int{
+	launch.OperandY: C.H5_FORWARD, launch.OperandX: C.H5_BACKWARD_DATA, launch.OperandW: C.H5_BACKWARD_FILTER,
 }
 
 // imageOf describes an image.
-func imageOf(image kernels.Image) C.h5_image {
+func imageOf(image launch.Image) C.h5_image {
 	i := C.h5_image{at: C.h5_address(image.Address)}
 	for axis := range 4 {
 		i.size[axis], i.stride[axis] = C.int(image.Size[axis]), C.int(image.Stride[axis])
@@ -95,7 +95,7 @@ func imageOf(image kernels.Image) C.h5_image {
 }
 
 // fitsInt32 reports whether the number of an array's elements fits cuDNN's int.
-func fitsInt32(image kernels.Image) bool {
+func fitsInt32(image launch.Image) bool {
 	elements := 1
 	for _, size := range image.Size {
 		elements *= size

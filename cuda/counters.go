@@ -1,7 +1,7 @@
 package cuda
 
 import (
-	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/kernels/launch"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -10,7 +10,7 @@ type blockCounters struct{ where storage.Storage }
 
 // start allocates zeroed counters on d.
 func (c *blockCounters) start(d *Device) error {
-	m := &memory{size: 4 * kernels.Counters, device: d}
+	m := &memory{size: 4 * launch.Counters, device: d}
 	var err error
 	if m.address, err = d.alloc(m.size); err != nil {
 		return err
@@ -19,5 +19,5 @@ func (c *blockCounters) start(d *Device) error {
 	return d.Upload(m, 0, make([]byte, m.size))
 }
 
-// Counters returns the address of [kernels.Counters] of them.
+// Counters returns the address of [launch.Counters] of them.
 func (d *Device) BlockCounters() uint64 { return d.Address(d.counters.where) }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/kernels/device"
+	"github.com/h5dnn/h5dnn/kernels/launch"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -44,7 +45,7 @@ type Device struct {
 
 var (
 	_ kernels.Runner = (*Device)(nil)
-	_ kernels.GPU    = (*Device)(nil)
+	_ launch.GPU     = (*Device)(nil)
 )
 
 // newDevice describes a device without initializing it.

@@ -15,6 +15,7 @@ import (
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/kernels/device"
+	"github.com/h5dnn/h5dnn/kernels/launch"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -431,8 +432,8 @@ func (c trial) agrees(t *testing.T, d *cuda.Device) []storage.Array {
 func (c trial) repeats(t *testing.T, d *cuda.Device, want []storage.Array) {
 	t.Helper()
 	_, there := c.call(t, d)
-	if there.Geometry = (kernels.Geometry{Threads: 40, Blocks: 3}); there.Out[0].Len() < 40 {
-		there.Geometry = kernels.Geometry{Threads: 1}
+	if there.Geometry = (launch.Geometry{Threads: 40, Blocks: 3}); there.Out[0].Len() < 40 {
+		there.Geometry = launch.Geometry{Threads: 1}
 	}
 	if err := d.Run(c.k, &there); err != nil {
 		t.Fatal(err)

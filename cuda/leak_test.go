@@ -8,6 +8,7 @@ import (
 	"github.com/h5dnn/h5dnn/cuda"
 	"github.com/h5dnn/h5dnn/cuda/cudatest"
 	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/kernels/launch"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -93,7 +94,7 @@ func TestCapturesFailAfterFailedCalls(t *testing.T) {
 		if err := add(d, x, x); err != nil {
 			return err
 		}
-		wrong := &kernels.Call{Out: []storage.Array{y}, In: []storage.Array{y}, Geometry: kernels.Geometry{Threads: -1}}
+		wrong := &kernels.Call{Out: []storage.Array{y}, In: []storage.Array{y}, Geometry: launch.Geometry{Threads: -1}}
 		if d.Run(kernels.Neg, wrong) == nil {
 			t.Error("a launch of -1 threads is recorded")
 		}

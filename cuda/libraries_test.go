@@ -15,6 +15,7 @@ import (
 	"github.com/h5dnn/h5dnn/cuda/cudatest"
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/kernels/launch"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -158,7 +159,7 @@ func multiplies(t *testing.T, d *cuda.Device, e dtype.Type, lies [3]lie, epilogu
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := kernels.Product{Type: e, M: m, N: n, K: k, Batches: 2, X: matrix(d, x), Y: matrix(d, y), Z: matrix(d, z), Relu: epilogue == 2}
+	p := launch.Product{Type: e, M: m, N: n, K: k, Batches: 2, X: matrix(d, x), Y: matrix(d, y), Z: matrix(d, z), Relu: epilogue == 2}
 	if epilogue > 0 {
 		p.Bias = d.Address(there.Data)
 	}
@@ -173,8 +174,8 @@ func multiplies(t *testing.T, d *cuda.Device, e dtype.Type, lies [3]lie, epilogu
 	same(t, "product", z, product(t, hx, hy, hz, bias, epilogue), map[dtype.Type]float64{dtype.Float32: 1e-6, dtype.Float64: 1e-14, dtype.Float16: 2e-3, dtype.BFloat16: 2e-2}[e])
 }
 
-func matrix(d *cuda.Device, a storage.Array) kernels.Matrix {
-	return kernels.Matrix{Address: d.Address(a.Data) + uint64(a.Offset*a.Type.Size()), Batch: a.Stride[0], Down: a.Stride[1], Across: a.Stride[2]}
+func matrix(d *cuda.Device, a storage.Array) launch.Matrix {
+	return launch.Matrix{Address: d.Address(a.Data) + uint64(a.Offset*a.Type.Size()), Batch: a.Stride[0], Down: a.Stride[1], Across: a.Stride[2]}
 }
 
 // product returns x·y, with a bias unless epilogue is 0, and relu if it is 2, of z's type.
@@ -268,11 +269,11 @@ func TestKernelsReplaceUnsupportedLibraryCalls(t *testing.T) {
 func TestImagesTooLargeForLibraries(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Eager)[0]
 	cudatest.UseLibraries(t, d)
-	image := func(size ...int) kernels.Image {
-		return kernels.Image{Size: [4]int(size), Stride: [4]int(views.Of(size...).Stride)}
+	image := func(size ...int) launch.Image {
+		return launch.Image{Size: [4]int(size), Stride: [4]int(views.Of(size...).Stride)}
 	}
 	const wide = 1 << 16
-	for _, c := range []kernels.Convolution{
+	for _, c := range []launch.Convolution{
 		{X: image(1, wide, 1, 1), W: image(wide, wide, 1, 1), Y: image(1, wide, 1, 1)},
 		{X: image(wide, 1, 1, wide), W: image(1, 1, 1, 1), Y: image(wide, 1, 1, wide)},
 	} {
@@ -362,7 +363,7 @@ func TestLaunchConfigurationsDoNotReachLibraries(t *testing.T) {
 	cudatest.UseLibraries(t, d)
 	c := trial{kernels.MatMul, nil, list(of(4, 6)), list(of(4, 5), of(5, 6)), 1e-4}
 	_, there := c.call(t, d)
-	there.Geometry = kernels.Geometry{Threads: 64}
+	there.Geometry = launch.Geometry{Threads: 64}
 	if n := launches("cublasLtMatmul", func() {
 		if err := errors.Join(d.Run(c.k, &there), d.Sync()); err != nil {
 			t.Error(err)

@@ -7,11 +7,11 @@ import (
 	"math"
 
 	"github.com/h5dnn/h5dnn/dtype"
-	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/kernels/launch"
 )
 
-// Multiply implements [kernels.Multiplier] by cuBLASLt.
-func (d *Device) Multiply(p kernels.Product) (done bool, err error) {
+// Multiply implements [launch.Multiplier] by cuBLASLt.
+func (d *Device) Multiply(p launch.Product) (done bool, err error) {
 	v := &d.vendor
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -45,7 +45,7 @@ type gemm C.h5_gemm
 // gemmOf describes p, and reports whether cuBLASLt supports it. The library's matrices
 // are column-major, so z = x·y of row-major matrices is computed as zᵀ = yᵀ·xᵀ, and the
 // bias of a column of z is that of a row of zᵀ.
-func gemmOf(p kernels.Product, tf32 bool) (g gemm, ok bool) {
+func gemmOf(p launch.Product, tf32 bool) (g gemm, ok bool) {
 	t, ok := gemmTypes[p.Type]
 	if !ok || p.Type == dtype.Float64 && p.Bias != 0 {
 		return g, false
@@ -65,7 +65,7 @@ var gemmTypes = map[dtype.Type][2]C.int{
 	dtype.BFloat16: {C.H5_R_16BF, C.H5_COMPUTE_32F},
 }
 
-func epilogueOf(p kernels.Product) C.int {
+func epilogueOf(p launch.Product) C.int {
 	switch {
 	case p.Bias == 0:
 		return C.H5_EPILOGUE_DEFAULT
@@ -76,23 +76,23 @@ func epilogueOf(p kernels.Product) C.int {
 }
 
 // transposed describes zᵀ = yᵀ·xᵀ, if the layouts allow it.
-func (g *gemm) transposed(p kernels.Product) bool {
+func (g *gemm) transposed(p launch.Product) bool {
 	return column(&g.a, flipped(p.Y), p.N, p.K) && column(&g.b, flipped(p.X), p.K, p.M) && column(&g.d, flipped(p.Z), p.N, p.M) && g.d.transposed == C.H5_OP_N
 }
 
 // direct describes z = x·y, if the layouts allow it.
-func (g *gemm) direct(p kernels.Product) bool {
+func (g *gemm) direct(p launch.Product) bool {
 	return column(&g.a, p.X, p.M, p.K) && column(&g.b, p.Y, p.K, p.N) && column(&g.d, p.Z, p.M, p.N) && g.d.transposed == C.H5_OP_N
 }
 
-func flipped(m kernels.Matrix) kernels.Matrix {
+func flipped(m launch.Matrix) launch.Matrix {
 	m.Down, m.Across = m.Across, m.Down
 	return m
 }
 
 // column describes the rows × columns matrix m as a column-major matrix or as the
 // transpose of one, and reports whether it is either.
-func column(c *C.h5_matrix, m kernels.Matrix, rows, columns int) bool {
+func column(c *C.h5_matrix, m launch.Matrix, rows, columns int) bool {
 	*c = C.h5_matrix{at: C.h5_address(m.Address), batch: C.int64_t(m.Batch)}
 	switch {
 	case dense(m.Down, m.Across, rows, columns):

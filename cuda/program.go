@@ -13,6 +13,7 @@ import (
 	"unsafe"
 
 	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/kernels/launch"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -85,7 +86,7 @@ type Grid struct {
 // Kernel returns the function as a kernel of the given name. It does not run on the CPU
 // unless its Plain is set.
 func (f Function) Kernel(name string) *kernels.Kernel {
-	return &kernels.Kernel{Name: name, CUDA: func(g kernels.GPU, c *kernels.Call) error {
+	return &kernels.Kernel{Name: name, CUDA: func(g launch.GPU, c *kernels.Call) error {
 		s, ok := streamFor(g)
 		if !ok {
 			return fmt.Errorf("%s: %v is not a device of package cuda: %w", name, g, storage.ErrDevice)
@@ -98,7 +99,7 @@ func (f Function) Kernel(name string) *kernels.Kernel {
 }
 
 // streamFor returns the stream that g launches on.
-func streamFor(g kernels.GPU) (*Stream, bool) {
+func streamFor(g launch.GPU) (*Stream, bool) {
 	switch g := g.(type) {
 	case *Device:
 		return g.stream, true

@@ -223,7 +223,7 @@ func TestNVRTCCompilesAllKernels(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, err := cuda.Compile(filepath.Base(file), string(source), 80, "--std=c++17", "--fmad=false", "-I"+folder, "-I"+filepath.Dir(folder))
+		text, err := cuda.Compile(filepath.Base(file), string(source), 80, "--std=c++17", "--fmad=false", "-I"+folder, "-I"+filepath.Join(filepath.Dir(folder), "native"))
 		if err != nil {
 			t.Error(err)
 			continue

@@ -6,12 +6,13 @@ import (
 	"runtime"
 
 	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/kernels/launch"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
 // A streamRunner is a device whose kernels are launched on a stream other than its own.
 type streamRunner struct {
-	kernels.GPU
+	launch.GPU
 	stream *Stream
 }
 
@@ -22,13 +23,13 @@ func (s *Stream) Run(k *kernels.Kernel, c *kernels.Call) error {
 }
 
 // run launches a kernel on d itself or on one of its streams.
-func (d *Device) run(way kernels.GPU, k *kernels.Kernel, c *kernels.Call) error {
+func (d *Device) run(way launch.GPU, k *kernels.Kernel, c *kernels.Call) error {
 	if k.CUDA == nil {
 		return fmt.Errorf("%s: not implemented on GPUs; move its operands to cpu: %w", k.Name, storage.ErrDevice)
 	}
 	defer runtime.KeepAlive(c)
 	d.countCopy(k, c)
-	if g := d.capturing.Load(); g != nil && g.stream == d.stream && way == kernels.GPU(d) {
+	if g := d.capturing.Load(); g != nil && g.stream == d.stream && way == launch.GPU(d) {
 		err := g.dependencies.run(c, func() error { return k.CUDA(way, c) })
 		g.fail(err) // the dependencies of later work are unknown now
 		return err

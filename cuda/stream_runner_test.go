@@ -8,6 +8,7 @@ import (
 	"github.com/h5dnn/h5dnn/cuda"
 	"github.com/h5dnn/h5dnn/cuda/cudatest"
 	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/kernels/launch"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -92,13 +93,13 @@ func TestLaunchConfigurationIsTheCallers(t *testing.T) {
 	x := ones(t, d, 4000) // 1000 packs of four
 	call := &kernels.Call{Out: []storage.Array{x}, In: []storage.Array{x}}
 	for _, c := range []struct {
-		set             kernels.Geometry
+		set             launch.Geometry
 		blocks, threads uint32
 	}{
-		{kernels.Geometry{}, 4, 256},
-		{kernels.Geometry{Threads: 64}, 16, 64},
-		{kernels.Geometry{Threads: 64, Blocks: 3}, 3, 64},
-		{kernels.Geometry{Blocks: 3}, 3, 256},
+		{launch.Geometry{}, 4, 256},
+		{launch.Geometry{Threads: 64}, 16, 64},
+		{launch.Geometry{Threads: 64, Blocks: 3}, 3, 64},
+		{launch.Geometry{Blocks: 3}, 3, 256},
 	} {
 		call.Geometry = c.set
 		if err := d.Run(kernels.Neg, call); err != nil {
@@ -108,7 +109,7 @@ func TestLaunchConfigurationIsTheCallers(t *testing.T) {
 			t.Errorf("%+v: %v blocks of %d threads, want %d of %d", c.set, blocks, threads, c.blocks, c.threads)
 		}
 	}
-	for _, wrong := range []kernels.Geometry{{Threads: 257}, {Threads: -1}, {Blocks: -1}} {
+	for _, wrong := range []launch.Geometry{{Threads: 257}, {Threads: -1}, {Blocks: -1}} {
 		call.Geometry = wrong
 		if err := d.Run(kernels.Neg, call); !errors.Is(err, storage.ErrState) {
 			t.Errorf("%+v: error %v", wrong, err)

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/kernels/launch"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -23,9 +23,9 @@ type vendor struct {
 }
 
 var (
-	_ kernels.Multiplier = (*Device)(nil)
-	_ kernels.Convolver  = (*Device)(nil)
-	_ kernels.Rounder    = (*Device)(nil)
+	_ launch.Multiplier = (*Device)(nil)
+	_ launch.Convolver  = (*Device)(nil)
+	_ launch.Rounder    = (*Device)(nil)
 )
 
 // workspaceBytes is what NVIDIA advises for its fastest GPUs. It is allocated in advance,

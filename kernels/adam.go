@@ -1,14 +1,10 @@
 package kernels
 
-// #include "loops.h"
-// #cgo noescape h5k_adam
-// #cgo nocallback h5k_adam
-import "C"
-
 import (
 	"fmt"
 	"math"
 
+	"github.com/h5dnn/h5dnn/kernels/native"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -75,9 +71,9 @@ func (s AdamSet) plain(out []storage.Array, grad *storage.Array, by steered) {
 // fast reports false for what it leaves to plain.
 func (s AdamSet) fast(out []storage.Array, grad *storage.Array, by steered) bool {
 	p, m, v := &out[0], &out[1], &out[2]
-	real, ok := realOf(p.Type)
-	var g grid
-	n, fits := g.flat(p, m, v, grad)
+	real, ok := native.RealOf(p.Type)
+	var g native.Grid
+	n, fits := g.Flat(&p.View, &m.View, &v.View, &grad.View)
 	if !ok || !fits || by.bad || by.unscale != 1 {
 		return false
 	}
@@ -85,11 +81,8 @@ func (s AdamSet) fast(out []storage.Array, grad *storage.Array, by steered) bool
 		return true
 	}
 	a := s.terms(by)
-	terms := C.h5k_adam_set{
-		beta1: C.double(s.Beta1), beta2: C.double(s.Beta2), eps: C.double(s.Eps),
-		coupled: C.double(a.coupled), keep: C.double(a.keep), rate: C.double(a.rate), scale: C.double(a.scale),
-	}
-	C.h5k_adam(real, n, g.at(3, grad), g.at(0, p), g.at(1, m), g.at(2, v), &terms)
+	terms := native.AdamTerms{Beta1: s.Beta1, Beta2: s.Beta2, Eps: s.Eps, Coupled: a.coupled, Keep: a.keep, Rate: a.rate, Scale: a.scale}
+	native.Adam(real, n, at(&g, 3, grad), at(&g, 0, p), at(&g, 1, m), at(&g, 2, v), &terms)
 	return true
 }
 

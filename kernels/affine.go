@@ -15,6 +15,6 @@ var Affine = define("affine",
 		plainMap(func(x float64) float64 { return x*set.Scale + set.Shift }, c.Out[0], c.In[0])
 		return nil
 	},
-	func(c *Call, set AffineSet) (bool, error) { return affine.run(c, set.Scale, set.Shift), nil })
+	func(c *Call, set AffineSet) (bool, error) { return runOp(affine, c, set.Scale, set.Shift), nil })
 
-var affine = lineOf("affine")
+var affine = opOf("affine")

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/kernels/native"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -101,10 +102,10 @@ func agree(t *testing.T, k *Kernel, outs, ins []views.View, set any, tolerance f
 	if err := k.Plain(&Call{Out: want.f64, In: in.f64, Set: set}); err != nil {
 		t.Fatalf("%s%v %+v: plain: %v", k.Name, shapes(ins), set, err)
 	}
-	defer SetThreads(Threads())
+	defer native.SetThreads(native.Threads())
 	turn++
 	threads := 1 + turn%3
-	SetThreads(threads)
+	native.SetThreads(threads)
 	got := operandsOf(r, false, outs...)
 	if err := CPU.Run(k, &Call{Out: got.f32, In: in.f32, Set: set}); err != nil {
 		t.Fatalf("%s%v %+v: %v", k.Name, shapes(ins), set, err)

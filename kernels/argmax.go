@@ -1,12 +1,10 @@
 package kernels
 
-// #include "loops.h"
-import "C"
-
 import (
 	"fmt"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/kernels/native"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -34,7 +32,7 @@ var ArgMax = define("argmax", checkArgMax,
 	func(c *Call, _ struct{}) (bool, error) {
 		y, x := &c.Out[0], &c.In[0]
 		axis := reducedAxis(y, x)
-		return axis >= 0 && fastLines(C.H5K_ARGMAX, axis, y, x, x), nil
+		return axis >= 0 && fastLines(native.ArgMax, axis, y, x, x), nil
 	})
 
 func plainArgMax[W wide](axis int, y, x *storage.Array) {

@@ -1,20 +1,13 @@
 package kernels
 
-// #include "pixels.h"
-// #cgo noescape h5k_channel_sums
-// #cgo nocallback h5k_channel_sums
-// #cgo noescape h5k_channel_map
-// #cgo nocallback h5k_channel_map
-import "C"
-
 import (
 	"fmt"
 	"math"
 	"slices"
 	"sync"
-	"unsafe"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/kernels/native"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -285,27 +278,27 @@ func ofChannel(a *storage.Array, ch int) views.View {
 // A fastLoop is the channelLoop in C, which knows three axes: the first, the
 // channels, and the others as one.
 type fastLoop struct {
-	g    C.h5k_channels
-	real C.int
+	g    native.Channels
+	real native.Real
 }
 
 // fastLoopOver reports false if the images of c do not lie so.
 func fastLoopOver(c *Call) (*fastLoop, bool) {
 	x := &c.In[0]
 	f := &fastLoop{}
-	f.real, _ = realOf(x.Type)
-	f.g.n, f.g.c, f.g.l = C.int64_t(x.Shape[0]), C.int64_t(x.Shape[1]), C.int64_t(population(x)/max(x.Shape[0], 1))
+	f.real, _ = native.RealOf(x.Type)
+	f.g.N, f.g.C, f.g.L = int64(x.Shape[0]), int64(x.Shape[1]), int64(population(x)/max(x.Shape[0], 1))
 	dy := x
 	if len(c.Out) == 3 && len(c.In) == 5 {
 		dy = &c.In[2]
 	}
 	var ok [3]bool
-	f.g.x, ok[0] = threeStrides(x)
-	f.g.y, ok[1] = threeStrides(&c.Out[0])
-	f.g.dy, ok[2] = threeStrides(dy)
-	if f.g.l == 1 { // (N,C): the rows are the pixels of one image
-		f.g.n, f.g.l = 1, f.g.n
-		for _, s := range []*[3]C.int64_t{&f.g.x, &f.g.y, &f.g.dy} {
+	f.g.X, ok[0] = threeStrides(x)
+	f.g.Y, ok[1] = threeStrides(&c.Out[0])
+	f.g.DY, ok[2] = threeStrides(dy)
+	if f.g.L == 1 { // (N,C): the rows are the pixels of one image
+		f.g.N, f.g.L = 1, f.g.N
+		for _, s := range []*[3]int64{&f.g.X, &f.g.Y, &f.g.DY} {
 			s[0], s[2] = 0, s[0]
 		}
 	}
@@ -313,15 +306,15 @@ func fastLoopOver(c *Call) (*fastLoop, bool) {
 }
 
 // threeStrides joins all axes after the second, if they are one run.
-func threeStrides(a *storage.Array) (s [3]C.int64_t, ok bool) {
-	s = [3]C.int64_t{C.int64_t(a.Stride[0]), C.int64_t(a.Stride[1]), 1}
+func threeStrides(a *storage.Array) (s [3]int64, ok bool) {
+	s = [3]int64{int64(a.Stride[0]), int64(a.Stride[1]), 1}
 	step, found := 0, false
 	for axis := a.Rank() - 1; axis >= 2; axis-- {
 		switch size := a.Shape[axis]; {
 		case size == 1:
 			continue
 		case !found:
-			s[2], found = C.int64_t(a.Stride[axis]), true
+			s[2], found = int64(a.Stride[axis]), true
 		case a.Stride[axis] != step:
 			return s, false
 		}
@@ -331,17 +324,9 @@ func threeStrides(a *storage.Array) (s [3]C.int64_t, ok bool) {
 }
 
 func (f *fastLoop) sums(s, t []float64, dy, x *storage.Array, pivot []float64) error {
-	both := s[:len(s)+len(t)] // t follows s
-	return memory(C.h5k_channel_sums(f.real, &f.g, (*C.double)(&both[0]), start(dy), start(x), (*C.double)(&pivot[0])))
+	return f.g.Sums(f.real, s[:len(s)+len(t)], start(dy), start(x), pivot) // t follows s
 }
 
 func (f *fastLoop) apply(y, x, dy *storage.Array, by *channelSet) error {
-	return memory(C.h5k_channel_map(f.real, &f.g, start(y), start(x), start(dy), (*C.double)(unsafe.Pointer(&by.all[0]))))
-}
-
-func memory(status C.int) error {
-	if status == 0 {
-		return nil
-	}
-	return fmt.Errorf("no memory for scratch: %w", storage.ErrState)
+	return f.g.Map(f.real, start(y), start(x), start(dy), by.all)
 }

@@ -1,11 +1,10 @@
 package kernels
 
-// #include "loops.h"
-import "C"
-
 import (
 	"fmt"
 
+	"github.com/h5dnn/h5dnn/kernels/launch"
+	"github.com/h5dnn/h5dnn/kernels/native"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -37,7 +36,7 @@ var (
 // the second axis of images, and the only one of what is a number for each.
 func channelsOnGPU[S any](k *Kernel, run func(c *Call, set S) error) *Kernel {
 	return onGPU(k, func(c *Call, set S) error {
-		n, step := c.In[0].Shape[1], int(min(most-1, manyChannels))
+		n, step := c.In[0].Shape[1], int(min(launch.Limit()-1, manyChannels))
 		if n <= step {
 			return run(c, set)
 		}
@@ -57,7 +56,7 @@ const manyChannels = 1 << 22
 
 func channelsOf(arrays []storage.Array, from, to int) (some []storage.Array) {
 	for i := range arrays {
-		some = append(some, *stretch(&arrays[i], min(1, arrays[i].Rank()-1), from, to))
+		some = append(some, *launch.Slice(&arrays[i], min(1, arrays[i].Rank()-1), from, to))
 	}
 	return some
 }
@@ -80,7 +79,7 @@ func (c *Call) vector(arrays []storage.Array, i int) vector {
 	if i >= len(arrays) {
 		return vector{}
 	}
-	return vector{c.first(&arrays[i]), int64(arrays[i].Stride[0])}
+	return vector{c.gpu.First(&arrays[i]), int64(arrays[i].Stride[0])}
 }
 
 // channelArgs are Channels of batchnorm.cu: addresses.
@@ -98,21 +97,21 @@ type sumsArgs struct {
 	x, dy            uint64
 	n, xStep, dyStep int64
 	by               channelArgs
-	g                C.h5k_grid
+	g                native.Axes
 }
 
 type mapArgs struct {
 	y, x, dy   uint64
 	channel, n int64
 	by         channelArgs
-	g          C.h5k_grid
+	g          native.Axes
 }
 
 func normOf(c *Call, set BatchNormSet) normArgs {
 	x := &c.In[0]
 	return normArgs{
 		channels: int64(x.Shape[1]), count: int64(population(x)), epsilon: set.Epsilon, momentum: set.Momentum,
-		x: vector{c.first(x), int64(x.Stride[1])},
+		x: vector{c.gpu.First(x), int64(x.Stride[1])},
 	}
 }
 
@@ -134,7 +133,7 @@ func (c *Call) launchNorm(n *normArgs, pivot, constants string, dy *storage.Arra
 				return err
 			}
 		}
-		if err := launch(c.gpu, entry(constants, c.In[1].Type), n.channels, n); err != nil {
+		if err := launch.Start(c.gpu, launch.Entry(constants, c.In[1].Type), n.channels, n); err != nil {
 			return err
 		}
 		return c.launchMap(n, x, dy)
@@ -150,25 +149,25 @@ func (c *Call) launchPivots(name string, n *normArgs) error {
 	if from.Len() == 0 {
 		return nil
 	}
-	return launch(c.gpu, entry(name, from.Type), n.channels, n)
+	return launch.Start(c.gpu, launch.Entry(name, from.Type), n.channels, n)
 }
 
 // launchSums sums over each channel, about its pivot.
 func (c *Call) launchSums(n *normArgs, x, dy *storage.Array) error {
 	args := sumsArgs{n: n.count, xStep: int64(x.Stride[1]), by: n.by}
-	var g grid
 	second := x
 	if dy != nil {
 		second, args.dyStep = dy, int64(dy.Stride[1])
 	}
-	if err := g.gpuAlong(^uint64(2), x, second); err != nil {
+	g, err := launch.Grid(^uint64(2), x, second)
+	if err != nil {
 		return err
 	}
-	if args.x = c.address(x, g.first[0]); dy != nil {
-		args.dy = c.address(dy, g.first[1])
+	if args.x = c.gpu.At(x, g.First[0]); dy != nil {
+		args.dy = c.gpu.At(dy, g.First[1])
 	}
-	args.g = g.C
-	return launchBlocks(c.gpu, entry("channel sums", x.Type), [3]uint32{uint32(n.channels), 1, 1}, threads, &args)
+	args.g = g.Axes
+	return launch.Blocks(c.gpu, launch.Entry("channel sums", x.Type), [3]uint32{uint32(n.channels), 1, 1}, launch.Threads, &args)
 }
 
 // launchMap computes the first output from x, dy if there is one, and each channel's constants.
@@ -179,11 +178,11 @@ func (c *Call) launchMap(n *normArgs, x, dy *storage.Array) error {
 	if dy != nil {
 		second = dy
 	}
-	return c.eachGrid([]*storage.Array{&c.Out[0], x, second, &channel}, func(g *C.h5k_grid, at starts, count int64) error {
+	return c.gpu.EachGrid([]*storage.Array{&c.Out[0], x, second, &channel}, func(g *native.Axes, at launch.Addresses, count int64) error {
 		args := mapArgs{y: at[0], x: at[1], channel: int64(at[3]), n: count, by: n.by, g: *g}
 		if dy != nil {
 			args.dy = at[2]
 		}
-		return launch(c.gpu, entry("channel map", x.Type), count, &args)
+		return launch.Start(c.gpu, launch.Entry("channel map", x.Type), count, &args)
 	})
 }

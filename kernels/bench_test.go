@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/h5dnn/h5dnn/kernels/native"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -64,8 +65,8 @@ func BenchmarkGrain(b *testing.B) {
 			}
 			for threads := 1; threads <= 2; threads++ {
 				b.Run(fmt.Sprintf("%s/%d/threads=%d", k.Name, n, threads), func(b *testing.B) {
-					defer SetThreads(Threads())
-					SetThreads(threads)
+					defer native.SetThreads(native.Threads())
+					native.SetThreads(threads)
 					benchmark(b, k, &Call{Out: []storage.Array{z}, In: in}, 0)
 				})
 			}

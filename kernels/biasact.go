@@ -1,14 +1,10 @@
 package kernels
 
-// #include "loops.h"
-// #cgo noescape h5k_act_slope_bias
-// #cgo nocallback h5k_act_slope_bias
-import "C"
-
 import (
 	"fmt"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/kernels/native"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -31,10 +27,10 @@ var BiasAct = define("bias act",
 	},
 	func(c *Call, set ActSet) (bool, error) {
 		biased := Call{Out: c.Out, In: []storage.Array{c.In[0], perChannel(&c.In[1], c.In[0].Shape)}}
-		return biases[set.Act].run(&biased, 0, 0), nil
+		return runOp(biases[set.Act], &biased, 0, 0), nil
 	})
 
-var biases = [...]operation{lineOf("add"), lineOf("bias relu"), lineOf("bias tanh"), lineOf("bias sigmoid")}
+var biases = [...]native.Op{opOf("add"), opOf("bias relu"), opOf("bias tanh"), opOf("bias sigmoid")}
 
 // ActSlope is dz = dy·act'(z) for y = act(z); its inputs are y and dy, its
 // setting an ActSet.
@@ -56,10 +52,10 @@ var ActSlope = define("act slope",
 		if set.Act == NoActivation {
 			return fastCopy(&c.Out[0], &c.In[1]), nil
 		}
-		return slopes[set.Act].run(c, 0, 0), nil
+		return runOp(slopes[set.Act], c, 0, 0), nil
 	})
 
-var slopes = [...]operation{ReluActivation: lineOf("relu slope"), TanhActivation: lineOf("tanh slope"), SigmoidActivation: lineOf("sigmoid slope")}
+var slopes = [...]native.Op{ReluActivation: opOf("relu slope"), TanhActivation: opOf("tanh slope"), SigmoidActivation: opOf("sigmoid slope")}
 
 // ActSlopeBias is the derivative of BiasAct in one pass: dz = dy·act'(z), and
 // db, which is dz added up over all axes but the channels'. Its inputs are y
@@ -97,14 +93,14 @@ var ActSlopeBias = define("act slope bias",
 // operands; else it is two.
 func fastActSlopeBias(c *Call, set ActSet) (bool, error) {
 	dz, db, y, dy := &c.Out[0], &c.Out[1], &c.In[0], &c.In[1]
-	real, ok := realOf(dz.Type)
+	real, ok := native.RealOf(dz.Type)
 	if !ok || dz.Len() == 0 {
 		return false, nil
 	}
 	channels := dz.Shape[1]
-	var g grid
-	if n, fits := g.flat(dz, y, dy); fits && (dz.Stride[1] == 1 || channels == 1) && (db.Stride[0] == 1 || channels == 1) {
-		return C.h5k_act_slope_bias(C.int(set.Act), C.double(1/(1-set.Dropped)), real, n/C.int64_t(channels), C.int64_t(channels), g.at(1, y), g.at(2, dy), g.at(0, dz), first(db)) != 0, nil
+	var g native.Grid
+	if n, fits := g.Flat(&dz.View, &y.View, &dy.View); fits && (dz.Stride[1] == 1 || channels == 1) && (db.Stride[0] == 1 || channels == 1) {
+		return native.ActGradBias(real, int(set.Act), 1/(1-set.Dropped), n/int64(channels), int64(channels), at(&g, 1, y), at(&g, 2, dy), at(&g, 0, dz), start(db)), nil
 	}
 	if set.Dropped != 0 {
 		return false, nil
@@ -117,7 +113,7 @@ func fastActSlopeBias(c *Call, set ActSet) (bool, error) {
 		sums.Shape[axis] = 1
 	}
 	sums.Shape[1], sums.Stride[1] = channels, db.Stride[0]
-	return fastReduce(&sums, dz, 0, 1), nil
+	return fastReduce(native.Sum, &sums, dz, 1), nil
 }
 
 func checkBias(z, b *storage.Array, set ActSet, others ...storage.Array) error {

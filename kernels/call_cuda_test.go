@@ -30,7 +30,7 @@ func TestWhatGPUsLackIsNamed(t *testing.T) {
 	}{
 		"frobnicate: cuda:0: no entry frobnicate_f64":   {kernels.Own[struct{}]("frobnicate"), kernels.Call{Out: many[:1]}},
 		"frobnicate: cuda:0: no entry frobnicate_f32":   {kernels.Own[struct{}]("frobnicate"), kernels.Call{Out: many[:1], In: []storage.Array{with(flat, dtype.Float32)}}},
-		"frobnicate: settings hold a string":            {kernels.Own[struct{ Way string }]("frobnicate"), kernels.Call{Out: many[:1]}},
+		"frobnicate: options hold a string":            {kernels.Own[struct{ Way string }]("frobnicate"), kernels.Call{Out: many[:1]}},
 		"frobnicate: [1 1 1 1 1 1 1 1 2] has more than": {kernels.Own[struct{}]("frobnicate"), kernels.Call{Out: []storage.Array{deep}}},
 		"frobnicate: 7 operands":                        {kernels.Own[struct{}]("frobnicate"), kernels.Call{Out: many[:1], In: many}},
 	} {
@@ -45,17 +45,8 @@ func with(a storage.Array, t dtype.Type) storage.Array {
 	return a
 }
 
-// TestSettingsReachGPUsNumberByNumber, as long as the device code takes as many.
-func TestSettingsReachGPUsNumberByNumber(t *testing.T) {
-	got, err := kernels.Words(struct {
-		A    int
-		B    [2]uint8
-		C    struct{ D, E float64 }
-		F, G bool
-	}{-1, [2]uint8{2, 3}, struct{ D, E float64 }{1, -0.5}, true, false})
-	if want := []uint64{1<<64 - 1, 2, 3, 0x3ff0000000000000, 0xbfe0000000000000, 1, 0}; err != nil || !slices.Equal(got, want) {
-		t.Errorf("%x, error %v; want %x", got, err, want)
-	}
+// TestOptionsMatchDeviceCode has a kernel whose options are more than its entry takes.
+func TestOptionsMatchDeviceCode(t *testing.T) {
 	gpu := cudatest.Devices(t, cudatest.Eager)[0]
 	one, err := storage.Make(gpu, dtype.Float32, 4)
 	if err != nil {

@@ -1,13 +1,8 @@
 package kernels
 
-// #include "loops.h"
-// #include "table.h"
-// #cgo noescape h5k_cast
-// #cgo nocallback h5k_cast
-import "C"
-
 import (
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/kernels/native"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -45,35 +40,19 @@ var Cast = define("cast",
 			}
 			set.Scale, set.Shift = 1, 0
 		}
-		to, ok := realOf(y.Type)
-		from := castable[x.Type]
-		var g grid
-		if !ok || from == 0 || !g.over(y, x) {
+		to, ok := native.RealOf(y.Type)
+		var g native.Grid
+		if !ok || !native.Castable(x.Type) || !g.Over(&y.View, &x.View) {
 			return false, nil
 		}
-		if !g.empty {
-			C.h5k_cast(from-1, to, &g.C, g.at(0, y), g.at(1, x), C.double(set.Scale), C.double(set.Shift))
+		if !g.Empty {
+			native.Cast(to, x.Type, &g, at(&g, 0, y), at(&g, 1, x), set.Scale, set.Shift)
 		}
 		return true, nil
 	})
 
 // identity reports whether only the type changes.
 func identity(c *Call, set CastSet) bool { return c.Set == nil || set == CastSet{1, 0} }
-
-// castable is one more than how C calls a type it can turn into reals.
-var castable = [256]C.int{
-	dtype.Bool:    C.H5K_U8 + 1,
-	dtype.Uint8:   C.H5K_U8 + 1,
-	dtype.Uint16:  C.H5K_U16 + 1,
-	dtype.Uint32:  C.H5K_U32 + 1,
-	dtype.Uint64:  C.H5K_U64 + 1,
-	dtype.Int8:    C.H5K_I8 + 1,
-	dtype.Int16:   C.H5K_I16 + 1,
-	dtype.Int32:   C.H5K_I32 + 1,
-	dtype.Int64:   C.H5K_I64 + 1,
-	dtype.Float32: C.H5K_FROM_F32 + 1,
-	dtype.Float64: C.H5K_FROM_F64 + 1,
-}
 
 func plainConvert(y, x *storage.Array) {
 	var from, to [block * 16]byte

@@ -1,12 +1,11 @@
 package kernels
 
-// #include "loops.h"
-import "C"
-
 import (
 	"fmt"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/kernels/launch"
+	"github.com/h5dnn/h5dnn/kernels/native"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -19,9 +18,9 @@ var _ = onGPU(Cast, func(c *Call, set CastSet) error {
 	code := "cast"
 	switch {
 	case !same && x.Type == dtype.Uint8 && y.Type.IsFloat():
-		code = entry("cast bytes", y.Type)
+		code = launch.Entry("cast bytes", y.Type)
 	case same && (isHalf(x.Type) && y.Type == dtype.Float32 || x.Type == dtype.Float32 && isHalf(y.Type)):
-		code = entry(entry("cast", x.Type), y.Type)
+		code = launch.Entry(launch.Entry("cast", x.Type), y.Type)
 	}
 	args := castArgs{a: set.Scale, b: set.Shift, to: int64(y.Type), from: int64(x.Type)}
 	if same {
@@ -32,13 +31,13 @@ var _ = onGPU(Cast, func(c *Call, set CastSet) error {
 			return fmt.Errorf("GPUs do not cast %v; cast it on the cpu: %w", t, dtype.ErrType)
 		}
 	}
-	return c.eachGrid([]*storage.Array{y, x}, func(g *C.h5k_grid, at starts, n int64) error {
+	return c.gpu.EachGrid([]*storage.Array{y, x}, func(g *native.Axes, at launch.Addresses, n int64) error {
 		packs := n
 		if code != "cast" {
-			packs = pack(g, min(atOnce(x.Type), atOnce(y.Type)), at, y, x)
+			packs = launch.Pack(g, min(launch.PackOf(x.Type), launch.PackOf(y.Type)), at, y, x)
 		}
 		args.y, args.x, args.n, args.g = at[0], at[1], n, *g
-		return launch(c.gpu, code, packs, &args)
+		return launch.Start(c.gpu, code, packs, &args)
 	})
 })
 
@@ -47,5 +46,5 @@ type castArgs struct {
 	y, x                  uint64
 	a, b                  float64
 	n, to, from, identity int64
-	g                     C.h5k_grid
+	g                     native.Axes
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/kernels/launch"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -39,7 +40,7 @@ func define[S any](name string, check func(c *Call, set S) error, plain func(c *
 		return nil
 	}
 	all = append(all, k)
-	onGPU(k, func(c *Call, set S) error { return c.launchSelf(name, set) })
+	onGPU(k, func(c *Call, set S) error { return c.gpu.Own(name, c.Out, c.In, set) })
 	if fast == nil {
 		return k
 	}
@@ -88,9 +89,9 @@ func (c *Call) holds(outs, ins int) error {
 // Check returns an error unless all operands lie on g and inside of their storages,
 // and outputs repeat no elements. It is for kernels that are not of this package,
 // whose own do so.
-func (c *Call) Check(g GPU) error {
+func (c *Call) Check(g launch.GPU) error {
 	on := *c
-	on.gpu = g
+	on.gpu.GPU = g
 	return on.holds(len(c.Out), len(c.In))
 }
 
@@ -105,8 +106,8 @@ func (c *Call) usable(a *storage.Array) error {
 	if n := a.Data.Len() / a.Type.Size(); !a.Within(n) {
 		return fmt.Errorf("%v reaches outside the %d elements of its storage: %w", *a, n, views.ErrShape)
 	}
-	if c.gpu != nil {
-		if d := home(c.gpu); a.Data.Device() != d {
+	if c.gpu.GPU != nil {
+		if d := launch.Home(c.gpu.GPU); a.Data.Device() != d {
 			return fmt.Errorf("%v is not on %v; move it first: %w", *a, d, storage.ErrDevice)
 		}
 		return nil

@@ -1,12 +1,10 @@
 package kernels
 
-// #include "dnnl_plan.h"
-import "C"
-
 import (
 	"fmt"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/kernels/native"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -34,7 +32,7 @@ var Conv2dGradW = convKernel("conv2d grad w", 2, 2, gradWRoles, plainConvGradW[f
 // A conv is a checked call: x, w, b, y of the convolution, or the slopes that
 // lie where they do. b is nil where there is none.
 type conv struct {
-	op         C.int32_t
+	op         int32
 	x, w, b, y *storage.Array
 	set        Conv2dSet
 }
@@ -43,15 +41,15 @@ type conv struct {
 type roles func(c *Call) conv
 
 func forwardRoles(c *Call) conv {
-	return conv{op: C.H5K_CONV, y: &c.Out[0], x: &c.In[0], w: &c.In[1], b: third(c.In)}
+	return conv{op: native.ConvOp, y: &c.Out[0], x: &c.In[0], w: &c.In[1], b: third(c.In)}
 }
 
 func gradXRoles(c *Call) conv {
-	return conv{op: C.H5K_CONV_GRAD_X, x: &c.Out[0], y: &c.In[0], w: &c.In[1]}
+	return conv{op: native.ConvGradXOp, x: &c.Out[0], y: &c.In[0], w: &c.In[1]}
 }
 
 func gradWRoles(c *Call) conv {
-	g := conv{op: C.H5K_CONV_GRAD_W, w: &c.Out[0], x: &c.In[0], y: &c.In[1]}
+	g := conv{op: native.ConvGradWOp, w: &c.Out[0], x: &c.In[0], y: &c.In[1]}
 	if len(c.Out) == 2 {
 		g.b = &c.Out[1]
 	}
@@ -159,10 +157,10 @@ func (g conv) fast() error {
 		written bool
 		lies    bool
 	}{
-		{&g.x, g.op == C.H5K_CONV_GRAD_X, asImage(g.x)},
-		{&g.w, g.op == C.H5K_CONV_GRAD_W, lieAs(g.w, rowMajor(g.w.Shape))},
-		{&g.b, g.op == C.H5K_CONV_GRAD_W, g.b == nil || g.b.Shape[0] == 1 || g.b.Stride[0] == 1},
-		{&g.y, g.op == C.H5K_CONV, asImage(g.y)},
+		{&g.x, g.op == native.ConvGradXOp, asImage(g.x)},
+		{&g.w, g.op == native.ConvGradWOp, lieAs(g.w, rowMajor(g.w.Shape))},
+		{&g.b, g.op == native.ConvGradWOp, g.b == nil || g.b.Shape[0] == 1 || g.b.Stride[0] == 1},
+		{&g.y, g.op == native.ConvOp, asImage(g.y)},
 	} {
 		if o.lies {
 			continue
@@ -179,34 +177,30 @@ func (g conv) fast() error {
 		}
 	}
 	q := g.problem()
-	p, err := planFor(&q)
-	if err != nil {
-		return err
-	}
-	return p.run(g.x, g.w, g.b, g.y)
+	return q.Run(fromFirst[float32](g.x), fromFirst[float32](g.w), fromFirst[float32](g.b), fromFirst[float32](g.y))
 }
 
-// problem describes the convolution to C. Weights, which are few, are moved to
-// where oneDNN has them best; images that lie row-major to channels-last. Left to
-// choose, it may have one image in an order that goes with the other's by its slowest loop only.
-func (g *conv) problem() C.h5k_problem {
-	q := C.h5k_problem{op: g.op, activation: C.int32_t(g.set.Act), moved: 1 << C.H5K_W, rank: 4}
+// problem describes the convolution to oneDNN. Weights, which are small, are copied to
+// the layout it prefers; row-major images to channels-last. With a free choice it may give one
+// image a layout that only its slowest implementation can combine with the other's.
+func (g *conv) problem() native.Problem {
+	q := native.Problem{Op: g.op, Activation: int32(g.set.Act), Moved: native.MovesW, Rank: 4}
 	if g.b != nil {
-		q.bias = 1
+		q.Bias = 1
 	}
 	for i := range 4 {
-		q.x[i], q.w[i], q.y[i] = C.int64_t(g.x.Shape[i]), C.int64_t(g.w.Shape[i]), C.int64_t(g.y.Shape[i])
-		q.w_stride[i] = C.int64_t(rowMajor(g.w.Shape)[i])
-		q.x_stride[i], q.y_stride[i] = C.int64_t(imageStrides(g.x)[i]), C.int64_t(imageStrides(g.y)[i])
+		q.X[i], q.W[i], q.Y[i] = int64(g.x.Shape[i]), int64(g.w.Shape[i]), int64(g.y.Shape[i])
+		q.WStride[i] = int64(rowMajor(g.w.Shape)[i])
+		q.XStride[i], q.YStride[i] = int64(imageStrides(g.x)[i]), int64(imageStrides(g.y)[i])
 	}
 	if !lieAs(g.x, channelsLast(g.x.Shape)) {
-		q.moved |= 1 << C.H5K_X
+		q.Moved |= native.MovesX
 	}
 	if !lieAs(g.y, channelsLast(g.y.Shape)) {
-		q.moved |= 1 << C.H5K_Y
+		q.Moved |= native.MovesY
 	}
 	for i := range 2 {
-		q.stride[i], q.pad[i] = C.int64_t(g.set.Stride[i]), C.int64_t(g.set.Padding[i])
+		q.Stride[i], q.Pad[i] = int64(g.set.Stride[i]), int64(g.set.Padding[i])
 	}
 	return q
 }

@@ -1,14 +1,8 @@
 package kernels
 
-// #include "loops.h"
-// #cgo noescape h5k_copy
-// #cgo nocallback h5k_copy
-import "C"
-
 import (
-	"unsafe"
-
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/kernels/native"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -34,12 +28,12 @@ func plainCopy(y, x *storage.Array) {
 }
 
 func fastCopy(y, x *storage.Array) bool {
-	var g grid
-	if !g.over(y, x) {
+	var g native.Grid
+	if !g.Over(&y.View, &x.View) {
 		return false
 	}
-	if !g.empty {
-		C.h5k_copy(C.int(x.Type.Size()), &g.C, g.at(0, y), g.at(1, x))
+	if !g.Empty {
+		native.Copy(x.Type.Size(), &g, at(&g, 0, y), at(&g, 1, x))
 	}
 	return true
 }
@@ -62,13 +56,13 @@ var Fill = define("fill",
 	},
 	func(c *Call, set FillSet) (bool, error) {
 		y := &c.Out[0]
-		var g grid
-		if !g.over(y) {
+		var g native.Grid
+		if !g.Over(&y.View) {
 			return false, nil
 		}
-		if !g.empty { // the second operand's strides are 0: one element, repeated
+		if !g.Empty { // the second operand's strides are 0: one element, repeated
 			elem := set.of(y.Type)
-			C.h5k_copy(C.int(y.Type.Size()), &g.C, g.at(0, y), unsafe.Pointer(&elem))
+			native.Copy(y.Type.Size(), &g, at(&g, 0, y), elem[:])
 		}
 		return true, nil
 	})

@@ -1,20 +1,11 @@
 package kernels
 
-// #include "loops.h"
-// #cgo noescape h5k_bad_label
-// #cgo nocallback h5k_bad_label
-// #cgo noescape h5k_cross_entropy
-// #cgo nocallback h5k_cross_entropy
-// #cgo noescape h5k_hits
-// #cgo nocallback h5k_hits
-import "C"
-
 import (
 	"fmt"
 	"math"
-	"unsafe"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/kernels/native"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -80,16 +71,16 @@ var CrossEntropy = define("cross entropy",
 	},
 	func(c *Call, _ struct{}) (bool, error) {
 		x, labels := &c.In[0], &c.In[1]
-		in, real, err := labelled(x, labels)
-		if real < 0 || err != nil {
+		in, real, ok, err := labelled(x, labels)
+		if !ok || err != nil {
 			return false, err
 		}
-		var dx unsafe.Pointer
+		var dx []byte
 		var row, col int
 		if len(c.Out) > 1 {
-			dx, row, col = first(&c.Out[1]), c.Out[1].Stride[0], c.Out[1].Stride[1]
+			dx, row, col = start(&c.Out[1]), c.Out[1].Stride[0], c.Out[1].Stride[1]
 		}
-		done := C.h5k_cross_entropy(real, &in, first(x), first(labels), first(&c.Out[0]), dx, C.int64_t(row), C.int64_t(col)) != 0
+		done := in.CrossEntropy(real, start(x), start(labels), start(&c.Out[0]), dx, row, col)
 		if done && len(c.Out) > 2 {
 			return true, CPU.Run(Hits, &Call{Out: c.Out[2:], In: c.In})
 		}
@@ -129,31 +120,29 @@ var Hits = define("hits",
 	},
 	func(c *Call, _ struct{}) (bool, error) {
 		x, labels, y := &c.In[0], &c.In[1], &c.Out[0]
-		in, real, err := labelled(x, labels)
-		if real < 0 || err != nil {
+		in, real, ok, err := labelled(x, labels)
+		if !ok || err != nil {
 			return false, err
 		}
-		storage.Elements[int64](*y)[y.Offset] = int64(C.h5k_hits(real, &in, first(x), first(labels)))
+		storage.Elements[int64](*y)[y.Offset] = in.Correct(real, start(x), start(labels))
 		return true, nil
 	})
 
-// labelled returns x and labels as C takes them, every label being one of x's
-// columns, and x's type, or −1 for what is left to the plain loop.
-func labelled(x, labels *storage.Array) (in C.h5k_labelled, real C.int, err error) {
-	real, ok := realOf(x.Type)
-	if !ok || x.Len() == 0 {
-		return in, -1, nil
+// labelled returns x and labels as C takes them, and x's type. Every label is one of x's
+// columns. It reports false for calls that are left to the reference.
+func labelled(x, labels *storage.Array) (in native.Labelled, real native.Real, ok bool, err error) {
+	if real, ok = native.RealOf(x.Type); !ok || x.Len() == 0 {
+		return in, real, false, nil
 	}
-	in.rows, in.cols, in.row, in.col = C.int64_t(x.Shape[0]), C.int64_t(x.Shape[1]), C.int64_t(x.Stride[0]), C.int64_t(x.Stride[1])
-	in.step, in.size = C.int64_t(labels.Stride[0]), C.int(labels.Type.Size())
+	in.Rows, in.Cols, in.Row, in.Col = int64(x.Shape[0]), int64(x.Shape[1]), int64(x.Stride[0]), int64(x.Stride[1])
+	in.Step, in.Size = int64(labels.Stride[0]), int32(labels.Type.Size())
 	if labels.Type.IsSigned() {
-		in.sign = 1
+		in.Sign = 1
 	}
-	var label C.int64_t
-	if row := C.h5k_bad_label(&in, first(labels), &label); row >= 0 {
-		return in, real, badLabel(int(row), int64(label), x.Shape[1])
+	if row, label := in.BadLabel(start(labels)); row >= 0 {
+		return in, real, false, badLabel(row, label, x.Shape[1])
 	}
-	return in, real, nil
+	return in, real, true, nil
 }
 
 // checkHits checks that a is an int64.

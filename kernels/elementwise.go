@@ -1,16 +1,8 @@
 package kernels
 
-// #include "loops.h"
-// #include <stdlib.h>
-// #cgo noescape h5k_elementwise
-// #cgo nocallback h5k_elementwise
-import "C"
-
 import (
-	"strings"
-	"unsafe"
-
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/kernels/native"
 )
 
 // A form is a plain loop for one wide type.
@@ -61,11 +53,11 @@ func elementwise(name string, ins int, out dtype.Type, forms []form) *Kernel {
 		}
 		return notOf(c.In[0].Type)
 	}
-	op, ok := loop(name)
+	op, ok := native.FindOp(name)
 	if !ok {
 		return define(name, check, plain, nil)
 	}
-	k := define(name, check, plain, func(c *Call, _ struct{}) (bool, error) { return op.run(c, 0, 0), nil })
+	k := define(name, check, plain, func(c *Call, _ struct{}) (bool, error) { return runOp(op, c, 0, 0), nil })
 	return onGPU(k, func(c *Call, _ struct{}) error {
 		for _, f := range forms {
 			if f.wide == wideOf(c.In[0].Type) {
@@ -94,51 +86,29 @@ func (c *Call) alike(ins int, out dtype.Type) error {
 	return oneType(c.In[0].Type, c.In...)
 }
 
-// An operation is a line of ops.h.
-type operation C.int
-
-// loop finds the line that computes the kernel of that name.
-func loop(name string) (operation, bool) {
-	line := C.CString(strings.ReplaceAll(name, " ", "_"))
-	defer C.free(unsafe.Pointer(line))
-	op := C.h5k_find(line)
-	return operation(op), op >= 0
-}
-
-// lineOf is loop for a name that is known to be there.
-func lineOf(name string) operation {
-	op, ok := loop(name)
+// opOf returns the line of ops.h of that name, which must exist.
+func opOf(name string) native.Op {
+	op, ok := native.FindOp(name)
 	if !ok {
 		panic("kernels: ops.h has no line " + name)
 	}
 	return op
 }
 
-// run computes c.Out[0] from at most two inputs and the settings a and b. It
+// runOp computes c.Out[0] from at most two inputs and the constants a and b. It
 // reports false for types and ranks there is no loop for.
-func (op operation) run(c *Call, a, b float64) bool {
+func runOp(op native.Op, c *Call, a, b float64) bool {
 	z, x, y := &c.Out[0], &c.In[0], &c.In[len(c.In)-1]
-	real, ok := realOf(x.Type)
+	real, ok := native.RealOf(x.Type)
 	if !ok {
 		return false
 	}
-	var g grid
-	if !g.over(z, x, y) {
+	var g native.Grid
+	if !g.Over(&z.View, &x.View, &y.View) {
 		return false
 	}
-	if !g.empty {
-		C.h5k_elementwise(C.int(op), real, &g.C, g.at(0, z), g.at(1, x), g.at(2, y), C.double(a), C.double(b))
+	if !g.Empty {
+		op.Run(real, &g, at(&g, 0, z), at(&g, 1, x), at(&g, 2, y), a, b)
 	}
 	return true
-}
-
-// realOf returns how C calls t, if it computes in it.
-func realOf(t dtype.Type) (C.int, bool) {
-	switch t {
-	case dtype.Float32:
-		return C.H5K_F32, true
-	case dtype.Float64:
-		return C.H5K_F64, true
-	}
-	return 0, false
 }

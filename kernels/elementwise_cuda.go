@@ -1,9 +1,8 @@
 package kernels
 
-// #include "loops.h"
-import "C"
-
 import (
+	"github.com/h5dnn/h5dnn/kernels/launch"
+	"github.com/h5dnn/h5dnn/kernels/native"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -15,15 +14,15 @@ type loopArgs struct {
 	a, b    float64
 
 	n, kind int64 // the type, as types.cuh numbers it
-	g       C.h5k_grid
+	g       native.Axes
 }
 
 // launchLoop is operation.run on a GPU, for the line of that name; of integers
 // too, for lines that device/elementwise.cu lists.
 func (c *Call) launchLoop(name string, a, b float64) error {
 	z, x, y := &c.Out[0], &c.In[0], &c.In[len(c.In)-1]
-	return c.eachGrid([]*storage.Array{z, x, y}, func(g *C.h5k_grid, at starts, n int64) error {
-		packs := pack(g, packed(x.Type), at, z, x, y)
-		return launch(c.gpu, entry(name, x.Type), packs, &loopArgs{at[0], at[1], at[2], a, b, n, int64(x.Type), *g})
+	return c.gpu.EachGrid([]*storage.Array{z, x, y}, func(g *native.Axes, at launch.Addresses, n int64) error {
+		packs := launch.Pack(g, launch.PackOfEntry(x.Type), at, z, x, y)
+		return launch.Start(c.gpu, launch.Entry(name, x.Type), packs, &loopArgs{at[0], at[1], at[2], a, b, n, int64(x.Type), *g})
 	})
 }

@@ -1,9 +1,12 @@
 package kernels
 
+import "github.com/h5dnn/h5dnn/kernels/launch"
+
 // A GraphCapturer is a GPU that can capture the work of a step as a graph, which the
 // driver launches as a whole, any number of times.
 type GraphCapturer interface {
-	GPU
+	Runner
+	launch.GPU
 	// Capture calls work and returns a graph of what it issued to this device: kernels
 	// and copies of pinned memory. None of it runs before the graph is replayed. Within
 	// the graph a kernel call waits only for the calls whose operands it shares, so

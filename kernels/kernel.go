@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"runtime"
 
+	"github.com/h5dnn/h5dnn/kernels/launch"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -27,7 +28,7 @@ type Kernel struct {
 	// having written nothing, for calls it leaves to Plain.
 	Fast func(c *Call) (bool, error)
 	// CUDA, where there is one, computes the same on a GPU.
-	CUDA func(g GPU, c *Call) error
+	CUDA func(g launch.GPU, c *Call) error
 
 	check func(c *Call) error // finds what Plain, Fast and CUDA must refuse
 }
@@ -38,9 +39,9 @@ type Call struct {
 	Out, In []storage.Array
 	Set     any // the settings, of the type the kernel documents; nil if it has none
 
-	Geometry Geometry // how a GPU divides the work; the CPU has its own ways
+	Geometry launch.Geometry // how a GPU divides the work; the CPU has its own ways
 
-	gpu GPU // where the operands should be; nil for host memory
+	gpu launch.Target // where the operands should be; the zero value is host memory
 }
 
 // A Runner is a device that can run kernels on its own storages.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/kernels/native"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -90,7 +91,7 @@ func mapSamples() (all []sample) {
 func castSamples() (all []sample) {
 	for _, from := range dtype.All() {
 		for _, shape := range [][]int{{33}, {7, 19}} {
-			slow := castable[from] == 0
+			slow := !native.Castable(from)
 			all = append(all, sample{k: Cast, out: []operand{of(shape...)}, in: []operand{of(shape...).as(from).drawn(below(2))}, slow: slow})
 			if wideOf(from) != dtype.Invalid {
 				all = append(all, sample{k: Cast, set: CastSet{3, 1}, out: []operand{of(shape...)}, in: []operand{of(shape...).as(from).drawn(below(100))}, tolerance: 1e-6, slow: slow})
@@ -307,11 +308,11 @@ func (s sample) try(t *testing.T, seed uint64, lay func(i int, writes bool, shap
 	if err := s.k.Plain(want); err != nil {
 		t.Fatalf("%s: plain: %v", about, err)
 	}
-	defer SetThreads(Threads())
+	defer native.SetThreads(native.Threads())
 	for _, real := range []dtype.Type{dtype.Float32, dtype.Float64} {
 		var first *Call
 		for threads := 1; threads <= 3 && (threads == 1 || s.size() >= threaded); threads++ {
-			SetThreads(threads)
+			native.SetThreads(threads)
 			got := s.call(seed, real, vs)
 			done, err := false, error(nil)
 			if s.k.Fast != nil {

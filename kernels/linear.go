@@ -1,14 +1,10 @@
 package kernels
 
-// #include "blas.h"
-// #include "dnnl_plan.h"
-// #include "matmul.h"
-import "C"
-
 import (
 	"fmt"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/kernels/native"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -73,19 +69,15 @@ func (l linear) fast() (bool, error) {
 	if l.y.Len() == 0 || l.x.Len() == 0 {
 		return l.y.Len() == 0, nil
 	}
-	if l.y.Type == dtype.Float64 && C.h5k_blas() == nil {
+	if l.y.Type == dtype.Float64 && !native.HasBLAS() {
 		gonumMatMul(l.y, l.x, l.wT())
 		return true, l.finish()
 	}
-	var p product
-	p.m, p.k, p.n = C.int64_t(l.x.Shape[0]), C.int64_t(l.x.Shape[1]), C.int64_t(l.w.Shape[0])
-	for i := range 2 {
-		p.x[i], p.y[1-i], p.z[i] = lastStride(l.x, i), lastStride(l.w, i), lastStride(l.y, i)
-	}
+	p := l.product()
 	if l.y.Type == dtype.Float32 && fusionPays(&p) && (l.b == nil || l.b.Stride[0] == 1 || l.b.Len() == 1) {
 		return true, planProduct(&p, l.y, l.x, l.w, l.b, l.act)
 	}
-	if err := p.run(l.y, l.x, l.w); err != nil {
+	if err := multiply(&p, l.y, l.x, l.w); err != nil {
 		return true, err
 	}
 	return true, l.finish()
@@ -125,37 +117,48 @@ func addBias[T dtype.Float](l linear) {
 	}
 }
 
-// fusionPays reports whether a product with bias and activation is worth a
-// primitive that does it all.
+// product describes x·wᵀ.
+func (l linear) product() (p native.Product) {
+	p.M, p.K, p.N = int64(l.x.Shape[0]), int64(l.x.Shape[1]), int64(l.w.Shape[0])
+	for i := range 2 {
+		p.X[i], p.Y[1-i], p.Z[i] = lastStride(l.x, i), lastStride(l.w, i), lastStride(l.y, i)
+	}
+	return p
+}
+
+// fusionPays reports whether oneDNN should compute a product with bias and activation.
 //
 // Measured on an AVX-512 Xeon: a primitive is slow to multiply few rows, and
 // saves the pass over y that bias and activation take; with many rows sgemm is
 // a twelfth faster, which outweighs that pass where k is large.
-func fusionPays(p *product) bool { return p.m >= 8 && (p.m <= 256 || p.k < 1024) && lies(p) }
-
-// planPays reports whether a product alone is.
-func planPays(p *product) bool { return p.m >= 8 && p.m <= 256 && p.k >= 256 && p.x[1] == 1 && lies(p) }
-
-// lies reports whether oneDNN can take the product's matrices as they lie.
-func lies(p *product) bool {
-	rows := func(s [2]C.int64_t, m, n C.int64_t) bool { return s[1] == 1 && s[0] >= n }
-	cols := func(s [2]C.int64_t, m, n C.int64_t) bool { return s[0] == 1 && s[1] >= m }
-	return (rows(p.x, p.m, p.k) || cols(p.x, p.m, p.k)) && (rows(p.y, p.k, p.n) || cols(p.y, p.k, p.n)) && rows(p.z, p.m, p.n)
+func fusionPays(p *native.Product) bool {
+	return p.M >= 8 && (p.M <= 256 || p.K < 1024) && fitsOneDNN(p)
 }
 
-// planProduct is the product by a compiled primitive, with bias and activation.
-func planProduct(p *product, z, x, y, b *storage.Array, act Activation) error {
-	q := C.h5k_problem{op: C.H5K_MATMUL, activation: C.int32_t(act), rank: 2}
+// planPays reports whether oneDNN should compute a product alone.
+func planPays(p *native.Product) bool {
+	return p.M >= 8 && p.M <= 256 && p.K >= 256 && p.X[1] == 1 && fitsOneDNN(p)
+}
+
+// fitsOneDNN reports whether oneDNN takes the product's matrices without copies.
+func fitsOneDNN(p *native.Product) bool {
+	rows := func(s [2]int64, m, n int64) bool { return s[1] == 1 && s[0] >= n }
+	cols := func(s [2]int64, m, n int64) bool { return s[0] == 1 && s[1] >= m }
+	return (rows(p.X, p.M, p.K) || cols(p.X, p.M, p.K)) && (rows(p.Y, p.K, p.N) || cols(p.Y, p.K, p.N)) && rows(p.Z, p.M, p.N)
+}
+
+// planProduct computes the product with bias and activation by oneDNN.
+func planProduct(p *native.Product, z, x, y, b *storage.Array, act Activation) error {
+	q := native.Problem{Op: native.ProductOp, Activation: int32(act), Rank: 2}
 	if b != nil {
-		q.bias = 1
+		q.Bias = 1
 	}
-	q.x, q.w, q.y = [4]C.int64_t{p.m, p.k}, [4]C.int64_t{p.k, p.n}, [4]C.int64_t{p.m, p.n}
-	copy(q.x_stride[:], p.x[:])
-	copy(q.w_stride[:], p.y[:])
-	copy(q.y_stride[:], p.z[:])
-	plan, err := planFor(&q)
-	if err != nil {
+	q.X, q.W, q.Y = [4]int64{p.M, p.K}, [4]int64{p.K, p.N}, [4]int64{p.M, p.N}
+	copy(q.XStride[:], p.X[:])
+	copy(q.WStride[:], p.Y[:])
+	copy(q.YStride[:], p.Z[:])
+	if err := q.Run(fromFirst[float32](x), fromFirst[float32](y), fromFirst[float32](b), fromFirst[float32](z)); err != nil {
 		return fmt.Errorf("product of %v and %v: %w", x.Shape, y.Shape, err)
 	}
-	return plan.run(x, y, b, z)
+	return nil
 }

@@ -1,13 +1,9 @@
 package kernels
 
-// #include "loops.h"
-// #cgo noescape h5k_lines
-// #cgo nocallback h5k_lines
-import "C"
-
 import (
 	"fmt"
 
+	"github.com/h5dnn/h5dnn/kernels/native"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -73,16 +69,16 @@ func hasAxis(a *storage.Array, axis int) error {
 }
 
 // fastLines computes z's lines along axis from those of x and y.
-func fastLines(what C.int, axis int, z, x, y *storage.Array) bool {
-	real, ok := realOf(x.Type)
-	var kept grid
-	if !ok || z.Rank() > 64 || !kept.along(^(uint64(1)<<axis), z, x, y) {
+func fastLines(op native.LineOp, axis int, z, x, y *storage.Array) bool {
+	real, ok := native.RealOf(x.Type)
+	var kept native.Grid
+	if !ok || z.Rank() > 64 || !kept.Along(^(uint64(1)<<axis), &z.View, &x.View, &y.View) {
 		return false
 	}
 	n := x.Shape[axis]
-	if kept.empty || n == 0 {
+	if kept.Empty || n == 0 {
 		return true
 	}
-	return C.h5k_lines(what, real, &kept.C, C.int64_t(n), C.int64_t(z.Stride[axis]), C.int64_t(x.Stride[axis]), C.int64_t(y.Stride[axis]),
-		kept.at(0, z), kept.at(1, x), kept.at(2, y)) != 0
+	step := [3]int{z.Stride[axis], x.Stride[axis], y.Stride[axis]}
+	return op.Run(real, &kept, n, step, at(&kept, 0, z), at(&kept, 1, x), at(&kept, 2, y))
 }

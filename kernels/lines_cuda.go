@@ -1,9 +1,10 @@
 package kernels
 
-// #include "loops.h"
-import "C"
-
-import "github.com/h5dnn/h5dnn/storage"
+import (
+	"github.com/h5dnn/h5dnn/kernels/launch"
+	"github.com/h5dnn/h5dnn/kernels/native"
+	"github.com/h5dnn/h5dnn/storage"
+)
 
 var (
 	_ = linesOnGPU(Softmax)
@@ -15,7 +16,7 @@ var (
 		y, x := &c.Out[0], &c.In[0]
 		axis := reducedAxis(y, x)
 		if axis < 0 { // every element is the only one
-			return Fill.CUDA(c.gpu, &Call{Out: c.Out, Set: FillSet{0}})
+			return c.launch(Fill, &Call{Out: c.Out, Set: FillSet{0}})
 		}
 		return c.launchLines("argmax", axis, y, x, x)
 	})
@@ -34,7 +35,7 @@ type linesArgs struct {
 	step    [3]int64
 	lines   int64
 	kind    int64 // x's type, as types.cuh numbers it
-	k       C.h5k_grid
+	k       native.Axes
 }
 
 // longLine is how many elements are worth a block of their own.
@@ -48,17 +49,17 @@ func (c *Call) launchLines(name string, axis int, z, x, y *storage.Array) error 
 	if x.Shape[axis] >= longLine {
 		name += " long"
 	}
-	var kept grid
-	if err := kept.gpuAlong(^(uint64(1) << axis), z, x, y); err != nil {
+	kept, err := launch.Grid(^(uint64(1) << axis), z, x, y)
+	if err != nil {
 		return err
 	}
 	args := linesArgs{
-		c.address(z, kept.first[0]), c.address(x, kept.first[1]), c.address(y, kept.first[2]), int64(x.Shape[axis]),
-		[3]int64{int64(z.Stride[axis]), int64(x.Stride[axis]), int64(y.Stride[axis])}, kept.count(), int64(x.Type), kept.C,
+		c.gpu.At(z, kept.First[0]), c.gpu.At(x, kept.First[1]), c.gpu.At(y, kept.First[2]), int64(x.Shape[axis]),
+		[3]int64{int64(z.Stride[axis]), int64(x.Stride[axis]), int64(y.Stride[axis])}, kept.Count(), int64(x.Type), kept.Axes,
 	}
 	blocks := int(args.lines)
 	if x.Shape[axis] < longLine {
-		blocks = ceil(blocks, threads/32)
+		blocks = launch.Ceil(blocks, launch.Threads/32)
 	}
-	return launchBlocks(c.gpu, entry(name, x.Type), [3]uint32{uint32(min(blocks, 1<<16)), 1, 1}, threads, &args)
+	return launch.Blocks(c.gpu, launch.Entry(name, x.Type), [3]uint32{uint32(min(blocks, 1<<16)), 1, 1}, launch.Threads, &args)
 }

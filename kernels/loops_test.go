@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/kernels/launch"
+	"github.com/h5dnn/h5dnn/kernels/native"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -136,8 +138,8 @@ func TestDenormalsAreZeroInKernelsOnly(t *testing.T) {
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	defer SetThreads(Threads())
-	SetThreads(3)
+	defer native.SetThreads(native.Threads())
+	native.SetThreads(3)
 	x, y := filled(1e-30, 300_000), filled(7, 300_000)
 	must(CPU.Run(Mul, &Call{Out: []storage.Array{y}, In: []storage.Array{x, filled(1e-10, 300_000)}}))
 	for i, x := range storage.Elements[float32](y) {
@@ -283,12 +285,12 @@ func Example() {
 	// Output: [0 1 0 1] <nil>
 }
 
-// TestCutsLeaveNoStretchEmpty, nor one that begins behind the end.
-func TestCutsLeaveNoStretchEmpty(t *testing.T) {
+// TestSplitsAreNotEmpty has splits of every number of rows that end behind the end, but do not begin there.
+func TestSplitsAreNotEmpty(t *testing.T) {
 	for n := 1; n < 1<<18; n += 1 + n/100 {
-		for most := 1; most <= busy; most++ {
-			pieces := cut(n, most)
-			if length := ceil(n, pieces); pieces > most || pieces*length < n || (pieces-1)*length >= n {
+		for most := 1; most <= launch.Busy; most++ {
+			pieces := splits(n, most)
+			if length := launch.Ceil(n, pieces); pieces > most || pieces*length < n || (pieces-1)*length >= n {
 				t.Fatalf("%d in at most %d: %d of %d", n, most, pieces, length)
 			}
 		}

@@ -1,34 +1,36 @@
 package kernels
 
-// #include "loops.h"
-import "C"
+import (
+	"math"
 
-import "math"
+	"github.com/h5dnn/h5dnn/kernels/launch"
+	"github.com/h5dnn/h5dnn/kernels/native"
+)
 
 var (
 	_ = onGPU(CrossEntropy, func(c *Call, _ struct{}) error {
 		args := c.labelled()
-		args.loss = c.first(&c.Out[0])
+		args.loss = c.gpu.First(&c.Out[0])
 		if len(c.Out) > 1 {
 			dx := &c.Out[1]
-			args.dx, args.dxRow, args.dxCol = c.first(dx), int64(dx.Stride[0]), int64(dx.Stride[1])
+			args.dx, args.dxRow, args.dxCol = c.gpu.First(dx), int64(dx.Stride[0]), int64(dx.Stride[1])
 		}
 		if len(c.Out) > 2 {
-			args.hits = c.first(&c.Out[2])
+			args.hits = c.gpu.First(&c.Out[2])
 		}
 		if args.rows > 0 {
 			return c.launchRows("cross entropy", 2, &args)
 		}
-		if err := Fill.CUDA(c.gpu, &Call{Out: c.Out[:1], Set: FillSet{math.NaN()}}); err != nil || args.hits == 0 {
+		if err := c.launch(Fill, &Call{Out: c.Out[:1], Set: FillSet{math.NaN()}}); err != nil || args.hits == 0 {
 			return err
 		}
-		return Fill.CUDA(c.gpu, &Call{Out: c.Out[2:], Set: FillSet{0}})
+		return c.launch(Fill, &Call{Out: c.Out[2:], Set: FillSet{0}})
 	})
 
 	_ = onGPU(Hits, func(c *Call, _ struct{}) error {
 		args := c.labelled()
-		if args.hits = c.first(&c.Out[0]); args.rows == 0 {
-			return Fill.CUDA(c.gpu, &Call{Out: c.Out, Set: FillSet{0}})
+		if args.hits = c.gpu.First(&c.Out[0]); args.rows == 0 {
+			return c.launch(Fill, &Call{Out: c.Out, Set: FillSet{0}})
 		}
 		return c.launchRows("hits", 1, &args)
 	})
@@ -39,23 +41,23 @@ var (
 			dx = &c.Out[1]
 		}
 		if x.Len() == 0 {
-			return Fill.CUDA(c.gpu, &Call{Out: c.Out[:1], Set: FillSet{math.NaN()}})
+			return c.launch(Fill, &Call{Out: c.Out[:1], Set: FillSet{math.NaN()}})
 		}
-		var g grid
-		if err := g.gpuAlong(^uint64(0), x, y, dx); err != nil {
+		g, err := launch.Grid(^uint64(0), x, y, dx)
+		if err != nil {
 			return err
 		}
 		args := squaredErrorArgs{
-			x: c.address(x, g.first[0]), y: c.address(y, g.first[1]), loss: c.first(&c.Out[0]),
-			counter: c.gpu.BlockCounters(), n: g.count(), all: float64(x.Len()), g: g.C,
+			x: c.gpu.At(x, g.First[0]), y: c.gpu.At(y, g.First[1]), loss: c.gpu.First(&c.Out[0]),
+			counter: c.gpu.BlockCounters(), n: g.Count(), all: float64(x.Len()), g: g.Axes,
 		}
 		if len(c.Out) == 2 {
-			args.dx = c.address(dx, g.first[2])
+			args.dx = c.gpu.At(dx, g.First[2])
 		}
-		blocks := min(ceil(x.Len(), threads), busy)
+		blocks := min(launch.Ceil(x.Len(), launch.Threads), launch.Busy)
 		return c.gpu.Workspace(8*blocks, func(part uint64) error {
 			args.part = part
-			return launchBlocks(c.gpu, entry("squared error", x.Type), [3]uint32{uint32(blocks), 1, 1}, threads, &args)
+			return launch.Blocks(c.gpu, launch.Entry("squared error", x.Type), [3]uint32{uint32(blocks), 1, 1}, launch.Threads, &args)
 		})
 	})
 )
@@ -71,14 +73,14 @@ type squaredErrorArgs struct {
 	x, y, dx, loss, part, counter uint64
 	n                             int64
 	all                           float64
-	g                             C.h5k_grid
+	g                             native.Axes
 }
 
 // labelled describes rows of x and their labels.
 func (c *Call) labelled() labelledArgs {
 	x, labels := &c.In[0], &c.In[1]
 	args := labelledArgs{
-		x: c.first(x), labels: c.first(labels), fault: c.gpu.FaultAddress(), counter: c.gpu.BlockCounters(),
+		x: c.gpu.First(x), labels: c.gpu.First(labels), fault: c.gpu.FaultAddress(), counter: c.gpu.BlockCounters(),
 		rows: int64(x.Shape[0]), cols: int64(x.Shape[1]), row: int64(x.Stride[0]), col: int64(x.Stride[1]),
 		step: int64(labels.Stride[0]), size: int64(labels.Type.Size()),
 	}
@@ -93,7 +95,7 @@ func (c *Call) launchRows(name string, numbers int, args *labelledArgs) error {
 	x := &c.In[0]
 	return c.gpu.Workspace(8*numbers*x.Shape[0], func(part uint64) error {
 		args.part = part
-		blocks := [3]uint32{uint32(min(ceil(x.Shape[0], threads/32), 1<<16)), 1, 1}
-		return launchBlocks(c.gpu, entry(name, x.Type), blocks, threads, args)
+		blocks := [3]uint32{uint32(min(launch.Ceil(x.Shape[0], launch.Threads/32), 1<<16)), 1, 1}
+		return launch.Blocks(c.gpu, launch.Entry(name, x.Type), blocks, launch.Threads, args)
 	})
 }

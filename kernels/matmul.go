@@ -1,13 +1,5 @@
 package kernels
 
-// #include "blas.h"
-// #include "matmul.h"
-// #cgo noescape h5k_product_f32
-// #cgo nocallback h5k_product_f32
-// #cgo noescape h5k_product_f64
-// #cgo nocallback h5k_product_f64
-import "C"
-
 import (
 	"fmt"
 
@@ -15,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/kernels/native"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -85,81 +78,79 @@ func (c *Call) real(outs, ins int) error {
 // fastMatMul reports false if z is empty of work for a library, or has more
 // leading axes than C takes.
 func fastMatMul(z, x, y *storage.Array) (bool, error) {
-	var p product
-	if z.Len() == 0 || x.Len() == 0 || !p.of(z, x, y) {
+	if z.Len() == 0 || x.Len() == 0 {
 		return z.Len() == 0, nil
 	}
-	if z.Type == dtype.Float64 && C.h5k_blas() == nil {
+	p, ok := productOf(z, x, y)
+	if !ok {
+		return false, nil
+	}
+	if z.Type == dtype.Float64 && !native.HasBLAS() {
 		gonumMatMul(z, x, y)
 		return true, nil
 	}
-	return true, p.run(z, x, y)
+	return true, multiply(&p, z, x, y)
 }
 
-// A product is z = x·y as C is told of it.
-type product C.h5k_product
-
-// of describes z = x·y to C, with as few batch axes as will do. It reports false
-// if those are too many.
-func (p *product) of(z, x, y *storage.Array) bool {
-	p.m, p.k, p.n = C.int64_t(x.Shape[x.Rank()-2]), C.int64_t(x.Shape[x.Rank()-1]), C.int64_t(y.Shape[y.Rank()-1])
+// productOf describes z = x·y with as few batch axes as possible. It reports false if
+// those are too many.
+func productOf(z, x, y *storage.Array) (p native.Product, ok bool) {
+	p.M, p.K, p.N = int64(x.Shape[x.Rank()-2]), int64(x.Shape[x.Rank()-1]), int64(y.Shape[y.Rank()-1])
 	for i := range 2 {
-		p.x[i], p.y[i], p.z[i] = lastStride(x, i), lastStride(y, i), lastStride(z, i)
+		p.X[i], p.Y[i], p.Z[i] = lastStride(x, i), lastStride(y, i), lastStride(z, i)
 	}
 	for axis, size := range z.Shape[:z.Rank()-2] {
-		if size != 1 && !p.batchAxis(size, leadStride(x, z, axis), leadStride(y, z, axis), leadStride(z, z, axis)) {
-			return false
+		if size != 1 && !addBatchAxis(&p, int64(size), leadStride(x, z, axis), leadStride(y, z, axis), leadStride(z, z, axis)) {
+			return p, false
 		}
 	}
-	if p.axes == 1 && p.y_batch[0] == 0 && p.x_batch[0] == p.m*p.x[0] && p.z_batch[0] == p.m*p.z[0] {
-		p.m, p.axes = p.m*p.batch[0], 0 // one y for all: x's matrices are one tall one
+	if p.Axes == 1 && p.YBatch[0] == 0 && p.XBatch[0] == p.M*p.X[0] && p.ZBatch[0] == p.M*p.Z[0] {
+		p.M, p.Axes = p.M*p.Batch[0], 0 // one y for all: x's matrices are one tall one
 	}
-	return true
+	return p, true
 }
 
-// batchAxis appends an axis, or joins it to the last.
-func (p *product) batchAxis(size int, x, y, z C.int64_t) bool {
-	n := C.int64_t(size)
-	if last := p.axes - 1; last >= 0 && p.x_batch[last] == n*x && p.y_batch[last] == n*y && p.z_batch[last] == n*z {
-		p.batch[last] *= n
-		p.x_batch[last], p.y_batch[last], p.z_batch[last] = x, y, z
+// addBatchAxis appends an axis, or merges it with the last.
+func addBatchAxis(p *native.Product, n, x, y, z int64) bool {
+	if last := p.Axes - 1; last >= 0 && p.XBatch[last] == n*x && p.YBatch[last] == n*y && p.ZBatch[last] == n*z {
+		p.Batch[last] *= n
+		p.XBatch[last], p.YBatch[last], p.ZBatch[last] = x, y, z
 		return true
 	}
-	if p.axes == C.H5K_BATCH_AXES {
+	if p.Axes == native.BatchAxes {
 		return false
 	}
-	p.batch[p.axes], p.x_batch[p.axes], p.y_batch[p.axes], p.z_batch[p.axes] = n, x, y, z
-	p.axes++
+	p.Batch[p.Axes], p.XBatch[p.Axes], p.YBatch[p.Axes], p.ZBatch[p.Axes] = n, x, y, z
+	p.Axes++
 	return true
 }
 
 // lastStride returns the stride of a's last but one axis, or its last.
-func lastStride(a *storage.Array, i int) C.int64_t { return C.int64_t(a.Stride[a.Rank()-2+i]) }
+func lastStride(a *storage.Array, i int) int64 { return int64(a.Stride[a.Rank()-2+i]) }
 
 // leadStride returns a's stride along axis of z: 0 where a has no such axis, or repeats.
-func leadStride(a, z *storage.Array, axis int) C.int64_t {
+func leadStride(a, z *storage.Array, axis int) int64 {
 	axis += a.Rank() - z.Rank()
 	if axis < 0 || a.Shape[axis] == 1 {
 		return 0
 	}
-	return C.int64_t(a.Stride[axis])
+	return int64(a.Stride[axis])
 }
 
-// run computes the product.
-func (p *product) run(z, x, y *storage.Array) error {
-	var status C.int
+// multiply computes the product p of x and y.
+func multiply(p *native.Product, z, x, y *storage.Array) (err error) {
 	switch {
 	case z.Type == dtype.Float64:
-		status = C.h5k_product_f64((*C.h5k_product)(p), (*C.double)(start(z)), (*C.double)(start(x)), (*C.double)(start(y)))
-	case p.axes == 0 && planPays(p):
+		err = p.MultiplyF64(fromFirst[float64](z), fromFirst[float64](x), fromFirst[float64](y))
+	case p.Axes == 0 && planPays(p):
 		return planProduct(p, z, x, y, nil, NoActivation)
 	default:
-		status = C.h5k_product_f32((*C.h5k_product)(p), (*C.float)(start(z)), (*C.float)(start(x)), (*C.float)(start(y)))
+		err = p.MultiplyF32(fromFirst[float32](z), fromFirst[float32](x), fromFirst[float32](y))
 	}
-	if status == 0 {
-		return nil
+	if err != nil {
+		return fmt.Errorf("%v and %v: %w", x.Shape, y.Shape, err)
 	}
-	return fmt.Errorf("product of %v and %v failed (status %d): %w", x.Shape, y.Shape, status, storage.ErrState)
+	return nil
 }
 
 // gonumMatMul is fastMatMul where there is no OpenBLAS: in Go, on tight copies.

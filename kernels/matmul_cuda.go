@@ -1,27 +1,26 @@
 package kernels
 
-// #include "matmul.h"
-import "C"
-
 import (
 	"fmt"
 	"slices"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/kernels/launch"
+	"github.com/h5dnn/h5dnn/kernels/native"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
 var (
 	_ = onGPU(MatMul, func(c *Call, _ struct{}) error {
 		z, x, y := &c.Out[0], &c.In[0], &c.In[1]
-		var p product
 		if z.Len() == 0 {
 			return nil
 		}
-		if !p.of(z, x, y) {
-			return fmt.Errorf("%v has more than %d leading axes that cannot be joined; copy it first: %w", z.Shape, C.H5K_BATCH_AXES, storage.ErrState)
+		p, ok := productOf(z, x, y)
+		if !ok {
+			return fmt.Errorf("%v has more than %d leading axes that cannot be joined; copy it first: %w", z.Shape, native.BatchAxes, storage.ErrState)
 		}
-		if done, err := c.multiply(&p, z, x, y, nil, NoActivation); done || err != nil {
+		if done, err := c.tryLibrary(&p, z, x, y, nil, NoActivation); done || err != nil {
 			return err
 		}
 		return c.launchProduct(&p, z, x, y, nil, false)
@@ -32,12 +31,8 @@ var (
 		if l.y.Len() == 0 {
 			return nil
 		}
-		var p product
-		p.m, p.k, p.n = C.int64_t(l.x.Shape[0]), C.int64_t(l.x.Shape[1]), C.int64_t(l.w.Shape[0])
-		for i := range 2 {
-			p.x[i], p.y[1-i], p.z[i] = lastStride(l.x, i), lastStride(l.w, i), lastStride(l.y, i)
-		}
-		if done, err := c.multiply(&p, l.y, l.x, l.wT(), l.b, set.Act); done || err != nil {
+		p := l.product()
+		if done, err := c.tryLibrary(&p, l.y, l.x, l.wT(), l.b, set.Act); done || err != nil {
 			return err
 		}
 		if err := c.launchProduct(&p, l.y, l.x, l.w, l.b, set.Act == ReluActivation); err != nil {
@@ -64,16 +59,42 @@ func (c *Call) activate(y *storage.Array, act Activation) error {
 	return on.launchLoop(act.String(), 0, 0)
 }
 
+// tryLibrary offers z = act(x·y + bias) to the GPU's library, and reports whether it took it.
+func (c *Call) tryLibrary(p *native.Product, z, x, y, bias *storage.Array, act Activation) (bool, error) {
+	library, ok := launch.Library[launch.Multiplier](c.gpu)
+	if !ok || p.Axes > 1 || p.K == 0 || !adjacent(bias) {
+		return false, nil
+	}
+	q := launch.Product{
+		Type: z.Type, M: int(p.M), N: int(p.N), K: int(p.K), Batches: 1,
+		X:    launch.Matrix{Address: c.gpu.First(x), Down: int(p.X[0]), Across: int(p.X[1]), Batch: int(p.XBatch[0])},
+		Y:    launch.Matrix{Address: c.gpu.First(y), Down: int(p.Y[0]), Across: int(p.Y[1]), Batch: int(p.YBatch[0])},
+		Z:    launch.Matrix{Address: c.gpu.First(z), Down: int(p.Z[0]), Across: int(p.Z[1]), Batch: int(p.ZBatch[0])},
+		Bias: c.gpu.First(bias), Relu: bias != nil && act == ReluActivation,
+	}
+	if p.Axes == 1 {
+		q.Batches = int(p.Batch[0])
+	}
+	done, err := library.Multiply(q)
+	if !done || err != nil || q.Relu {
+		return done, err
+	}
+	return true, c.activate(z, act)
+}
+
+// adjacent reports whether the elements of a vector, if there is one, are contiguous.
+func adjacent(a *storage.Array) bool { return a == nil || a.Stride[0] == 1 || a.Shape[0] == 1 }
+
 // productArgs is Product of matmul.cu.
 type productArgs struct {
 	z, x, y, bias, part uint64
 	biasStep, relu      int64
-	e                   extent
+	e                   launch.Extent
 	batches             int64
 	xStep, yStep, zStep [2]int64
 	axes                int64
-	batch, xBatch       [C.H5K_BATCH_AXES]int64
-	yBatch, zBatch      [C.H5K_BATCH_AXES]int64
+	batch, xBatch       [native.BatchAxes]int64
+	yBatch, zBatch      [native.BatchAxes]int64
 }
 
 // A matrices is a tiled matrix product, of m by n elements, each a sum of k.
@@ -84,24 +105,20 @@ type matrices struct {
 }
 
 // launchProduct is z = x·y, or with a bias, or its relu.
-func (c *Call) launchProduct(p *product, z, x, y, bias *storage.Array, relu bool) error {
-	args := productArgs{z: c.first(z), x: c.first(x), y: c.first(y), bias: c.first(bias), axes: int64(p.axes)}
+func (c *Call) launchProduct(p *native.Product, z, x, y, bias *storage.Array, relu bool) error {
+	args := productArgs{z: c.gpu.First(z), x: c.gpu.First(x), y: c.gpu.First(y), bias: c.gpu.First(bias), axes: p.Axes}
 	if bias != nil {
 		args.biasStep = int64(bias.Stride[0])
 	}
 	if relu {
 		args.relu = 1
 	}
-	for i := range 2 {
-		args.xStep[i], args.yStep[i], args.zStep[i] = int64(p.x[i]), int64(p.y[i]), int64(p.z[i])
-	}
-	for i := range p.axes {
-		args.batch[i], args.xBatch[i], args.yBatch[i], args.zBatch[i] = int64(p.batch[i]), int64(p.x_batch[i]), int64(p.y_batch[i]), int64(p.z_batch[i])
-	}
-	return c.launchTiles(z.Type, &matrices{args, z.Type, int64(p.m), int64(p.n), int64(p.k)})
+	args.xStep, args.yStep, args.zStep = p.X, p.Y, p.Z
+	args.batch, args.xBatch, args.yBatch, args.zBatch = p.Batch, p.XBatch, p.YBatch, p.ZBatch
+	return c.gpu.Tiles(z.Type, &matrices{args, z.Type, p.M, p.N, p.K})
 }
 
-func (p *matrices) size() [4]int {
+func (p *matrices) Size() [4]int {
 	batches := 1
 	for _, n := range p.batch[:p.axes] {
 		batches *= int(n)
@@ -109,63 +126,63 @@ func (p *matrices) size() [4]int {
 	return [4]int{batches, int(p.m), int(p.n), int(p.k)}
 }
 
-func (p *matrices) halves(side int) (tiled, tiled) {
-	first, rest := *p, *p
-	half, _ := first.side(side)
-	left, step := rest.side(side)
-	*half = halved(*half)
+func (p *matrices) Halves(side int) (first, rest launch.Tiled) {
+	a, b := *p, *p
+	half, _ := a.side(side)
+	left, step := b.side(side)
+	*half = launch.Halve(*half)
 	*left -= *half
-	for i, address := range []*uint64{&rest.x, &rest.y, &rest.z, &rest.bias} {
+	for i, address := range []*uint64{&b.x, &b.y, &b.z, &b.bias} {
 		*address += uint64(*half * step[i] * int64(p.t.Size()))
 	}
-	return &first, &rest
+	return &a, &b
 }
 
 // side is how long p is along a side, and steps there of x, y, z and the bias: along batches,
 // on the first axis that has several.
 func (p *matrices) side(side int) (n *int64, step [4]int64) {
 	switch side {
-	case rowSide:
+	case launch.RowSide:
 		return &p.m, [4]int64{p.xStep[0], 0, p.zStep[0]}
-	case columnSide:
+	case launch.ColumnSide:
 		return &p.n, [4]int64{0, p.yStep[1], p.zStep[1], p.biasStep}
-	case sumSide:
+	case launch.SumSide:
 		return &p.k, [4]int64{p.xStep[1], p.yStep[0]}
 	}
 	axis := slices.IndexFunc(p.batch[:p.axes], func(n int64) bool { return n > 1 })
 	return &p.batch[axis], [4]int64{p.xBatch[axis], p.yBatch[axis], p.zBatch[axis]}
 }
 
-func (p *matrices) extent() extent {
-	e := extentOf(p.size())
-	e.xLies = p.lies(p.t, p.x, int(p.m), int(p.k), p.xStep, p.xBatch)
-	e.yLies = p.lies(p.t, p.y, int(p.n), int(p.k), [2]int64{p.yStep[1], p.yStep[0]}, p.yBatch)
-	if p.size()[batchSide] == 1 {
-		e.split(1)
+func (p *matrices) Extent() launch.Extent {
+	e := launch.ExtentOf(p.Size())
+	e.XOrder = p.lies(p.t, p.x, int(p.m), int(p.k), p.xStep, p.xBatch)
+	e.YOrder = p.lies(p.t, p.y, int(p.n), int(p.k), [2]int64{p.yStep[1], p.yStep[0]}, p.yBatch)
+	if p.Size()[launch.BatchSide] == 1 {
+		e.Split(1)
 	}
 	return e
 }
 
-func (p *matrices) tiles(e extent, part uint64) (string, []byte) {
+func (p *matrices) Tiles(e launch.Extent, part uint64) (string, []byte) {
 	args := p.productArgs
-	args.e, args.part, args.batches = e, part, int64(p.size()[batchSide])
-	return "product", bytesOf(&args)
+	args.e, args.part, args.batches = e, part, int64(p.Size()[launch.BatchSide])
+	return "product", launch.Bytes(&args)
 }
 
-func (p *matrices) sums(e extent, part uint64) (string, []byte) { return p.tiles(e, part) }
+func (p *matrices) Sums(e launch.Extent, part uint64) (string, []byte) { return p.Tiles(e, part) }
 
-func (*matrices) even() bool { return true }
+func (*matrices) Even() bool { return true }
 
 // lies says how a factor's elements follow one another, of so many rows, or columns of y, and so
 // many along the sum, which are these steps apart.
-func (a *productArgs) lies(t dtype.Type, address uint64, rows, deep int, step [2]int64, batch [C.H5K_BATCH_AXES]int64) uint32 {
+func (a *productArgs) lies(t dtype.Type, address uint64, rows, deep int, step [2]int64, batch [native.BatchAxes]int64) uint32 {
 	near, far, run := step[1], step[0], deep
 	how := uint32(0)
 	if magnitude(int(step[0])) < magnitude(int(step[1])) {
-		near, far, run, how = step[0], step[1], rows, down
+		near, far, run, how = step[0], step[1], rows, launch.Down
 	}
 	if near == 1 && inFours(t, address, run, append(batch[:a.axes:a.axes], far)...) {
-		how |= fours
+		how |= launch.Fours
 	}
 	return how
 }

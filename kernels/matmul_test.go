@@ -2,6 +2,7 @@ package kernels
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/h5dnn/h5dnn/storage"
@@ -48,6 +49,21 @@ func TestLinearAgrees(t *testing.T) {
 				agree(t, Linear, []views.View{y}, []views.View{tightly.of(s[0], s[2]), w}, LinearSet{act}, 1e-4)
 			}
 		}
+	}
+}
+
+// TestProductsWithoutOpenBLAS holds the way through gonum's own BLAS, which a
+// machine without OpenBLAS takes, to the plain loop.
+func TestProductsWithoutOpenBLAS(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 2))
+	for _, l := range layouts {
+		in := operandsOf(r, true, l.of(3, 4, 5), l.of(5, 2))
+		got, want := operandsOf(r, false, l.of(3, 4, 2)), operandsOf(r, false, l.of(3, 4, 2))
+		gonumMatMul(&got.f64[0], &in.f64[0], &in.f64[1])
+		if err := MatMul.Plain(&Call{Out: want.f64, In: in.f64}); err != nil {
+			t.Fatal(err)
+		}
+		compare(t, l.name, wide32(got.f64[0]), wide32(want.f64[0]), 1e-12)
 	}
 }
 

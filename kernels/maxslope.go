@@ -1,9 +1,6 @@
 package kernels
 
-// #include "loops.h"
-// #cgo noescape h5k_max_slope
-// #cgo nocallback h5k_max_slope
-import "C"
+import "github.com/h5dnn/h5dnn/kernels/native"
 
 // MaxSlope is dx = dy where x is y = max(x), and 0 elsewhere, shared evenly by
 // elements that are equally large, as in PyTorch. Its inputs are x, y and dy;
@@ -43,18 +40,18 @@ var MaxSlope = define("max slope",
 	},
 	func(c *Call, _ struct{}) (bool, error) {
 		dx, x, y, dy := &c.Out[0], &c.In[0], &c.In[1], &c.In[2]
-		real, ok := realOf(x.Type)
+		real, ok := native.RealOf(x.Type)
 		if !ok || x.Len() == 0 || x.Rank() > 64 {
 			return x.Len() == 0, nil
 		}
 		stays, goes := axesOf(y, x)
-		var kept, over grid
-		if !kept.along(stays, dx, x, y, dy) || !over.along(goes, dx, x) {
+		var kept, over native.Grid
+		if !kept.Along(stays, &dx.View, &x.View, &y.View, &dy.View) || !over.Along(goes, &dx.View, &x.View) {
 			return false, nil
 		}
-		kept.first[0] += over.first[0] - dx.Offset
-		kept.first[1] += over.first[1] - x.Offset
-		C.h5k_max_slope(real, &kept.C, &over.C, kept.at(0, dx), kept.at(1, x), kept.at(2, y), kept.at(3, dy))
+		kept.First[0] += over.First[0] - dx.Offset
+		kept.First[1] += over.First[1] - x.Offset
+		native.MaxGrad(real, &kept, &over, at(&kept, 0, dx), at(&kept, 1, x), at(&kept, 2, y), at(&kept, 3, dy))
 		return true, nil
 	})
 

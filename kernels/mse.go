@@ -1,14 +1,9 @@
 package kernels
 
-// #include "loops.h"
-// #cgo noescape h5k_squared_error
-// #cgo nocallback h5k_squared_error
-import "C"
-
 import (
 	"fmt"
-	"unsafe"
 
+	"github.com/h5dnn/h5dnn/kernels/native"
 	"github.com/h5dnn/h5dnn/views"
 )
 
@@ -50,15 +45,15 @@ var MeanSquaredError = define("mean squared error",
 		if len(c.Out) < 2 {
 			dx = x
 		}
-		real, ok := realOf(x.Type)
-		var g grid
-		n, fits := g.flat(x, y, dx)
+		real, ok := native.RealOf(x.Type)
+		var g native.Grid
+		n, fits := g.Flat(&x.View, &y.View, &dx.View)
 		if !ok || !fits || n == 0 {
 			return false, nil
 		}
-		var to unsafe.Pointer
+		var to []byte
 		if len(c.Out) == 2 {
-			to = g.at(2, dx)
+			to = at(&g, 2, dx)
 		}
-		return C.h5k_squared_error(real, n, g.at(0, x), g.at(1, y), first(&c.Out[0]), to) != 0, nil
+		return native.SquaredError(real, n, at(&g, 0, x), at(&g, 1, y), start(&c.Out[0]), to), nil
 	})

@@ -1,24 +1,12 @@
 package kernels
 
-// #cgo CFLAGS: -Wno-psabi
-// #include "pixels.h"
-// #cgo noescape h5k_max_pool
-// #cgo nocallback h5k_max_pool
-// #cgo noescape h5k_max_pool_grad
-// #cgo nocallback h5k_max_pool_grad
-// #cgo noescape h5k_avg_pool
-// #cgo nocallback h5k_avg_pool
-// #cgo noescape h5k_avg_pool_grad
-// #cgo nocallback h5k_avg_pool_grad
-import "C"
-
 import (
 	"fmt"
 	"math"
 	"slices"
-	"unsafe"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/kernels/native"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -64,7 +52,7 @@ func findMaxPoolGrad(c *Call) pool {
 func findAvgPool(c *Call) pool     { return pool{x: &c.In[0], y: &c.Out[0]} }
 func findAvgPoolGrad(c *Call) pool { return pool{x: &c.Out[0], y: &c.In[0]} }
 
-func poolKernel(name string, outs, ins int, find func(c *Call) pool, fast func(p *pool, g *C.h5k_windows, real C.int), f32, f64 func(p *pool)) *Kernel {
+func poolKernel(name string, outs, ins int, find func(c *Call) pool, fast func(p *pool, g *native.Windows, real native.Real), f32, f64 func(p *pool)) *Kernel {
 	whole := func(c *Call, set Pool2dSet) pool {
 		p := find(c)
 		p.set = set.whole()
@@ -156,50 +144,42 @@ func (p *pool) checkIndex(want [4]int) error {
 }
 
 // windows describes the pooling to C.
-func (p *pool) windows() (g C.h5k_windows, real C.int) {
-	g.n, g.c = C.int64_t(p.x.Shape[0]), C.int64_t(p.x.Shape[1])
+func (p *pool) windows() (g native.Windows, real native.Real) {
+	g.N, g.C = int64(p.x.Shape[0]), int64(p.x.Shape[1])
 	for i := range 2 {
-		g.size[i], g.out[i] = C.int64_t(p.x.Shape[2+i]), C.int64_t(p.y.Shape[2+i])
-		g.kernel[i], g.stride[i], g.pad[i] = C.int64_t(p.set.Kernel[i]), C.int64_t(p.set.Stride[i]), C.int64_t(p.set.Padding[i])
+		g.Size[i], g.Out[i] = int64(p.x.Shape[2+i]), int64(p.y.Shape[2+i])
+		g.Kernel[i], g.Stride[i], g.Pad[i] = int64(p.set.Kernel[i]), int64(p.set.Stride[i]), int64(p.set.Padding[i])
 	}
 	for i := range 4 {
-		g.x[i], g.y[i] = C.int64_t(p.x.Stride[i]), C.int64_t(p.y.Stride[i])
+		g.X[i], g.Y[i] = int64(p.x.Stride[i]), int64(p.y.Stride[i])
 		if p.at != nil {
-			g.at[i] = C.int64_t(p.at.Stride[i])
+			g.At[i] = int64(p.at.Stride[i])
 		}
 	}
 	if p.at != nil {
-		g.at_size = C.int64_t(p.at.Type.Size())
+		g.AtSize = int64(p.at.Type.Size())
 	}
 	if p.set.Stride[0] >= p.set.Kernel[0] && p.set.Stride[1] >= p.set.Kernel[1] {
-		g.apart = 1
+		g.Apart = 1
 	}
-	real, _ = realOf(p.x.Type)
+	real, _ = native.RealOf(p.x.Type)
 	return g, real
 }
 
-// start returns the address of a's first element; nil has none.
-func start(a *storage.Array) unsafe.Pointer {
-	if a == nil {
-		return nil
-	}
-	return unsafe.Pointer(&a.Data.(storage.Host).Bytes()[a.Offset*a.Type.Size()])
+func (p *pool) maxPool(g *native.Windows, real native.Real) {
+	g.MaxPool(real, start(p.y), start(p.at), start(p.x))
 }
 
-func (p *pool) maxPool(g *C.h5k_windows, real C.int) {
-	C.h5k_max_pool(real, g, start(p.y), start(p.at), start(p.x))
+func (p *pool) maxPoolGrad(g *native.Windows, real native.Real) {
+	g.MaxPoolGrad(real, start(p.x), start(p.y), start(p.at), start(p.relu))
 }
 
-func (p *pool) maxPoolGrad(g *C.h5k_windows, real C.int) {
-	C.h5k_max_pool_grad(real, g, start(p.x), start(p.y), start(p.at), start(p.relu))
+func (p *pool) avgPool(g *native.Windows, real native.Real) {
+	g.AvgPool(real, start(p.y), start(p.x))
 }
 
-func (p *pool) avgPool(g *C.h5k_windows, real C.int) {
-	C.h5k_avg_pool(real, g, start(p.y), start(p.x))
-}
-
-func (p *pool) avgPoolGrad(g *C.h5k_windows, real C.int) {
-	C.h5k_avg_pool_grad(real, g, start(p.x), start(p.y))
+func (p *pool) avgPoolGrad(g *native.Windows, real native.Real) {
+	g.AvgPoolGrad(real, start(p.x), start(p.y))
 }
 
 // each calls visit with the position of every element of y, of its window's

@@ -1,15 +1,11 @@
 package kernels
 
-// #include "loops.h"
-// #cgo noescape h5k_draw
-// #cgo nocallback h5k_draw
-import "C"
-
 import (
 	"fmt"
 	"math"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/kernels/native"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -41,7 +37,7 @@ var Uniform = define("uniform", checkRandom,
 		})
 		return nil
 	},
-	func(c *Call, set RandomSet) (bool, error) { return fastDraw(C.H5K_UNIFORM, c, set), nil })
+	func(c *Call, set RandomSet) (bool, error) { return fastDraw(native.Uniform, c, set), nil })
 
 // Normal fills y with normal numbers, of mean A and standard deviation B: each
 // two words make two of them (Box and Muller, doi:10.1214/aoms/1177706645).
@@ -58,7 +54,7 @@ var Normal = define("normal", checkRandom,
 		})
 		return nil
 	},
-	func(c *Call, set RandomSet) (bool, error) { return fastDraw(C.H5K_NORMAL, c, set), nil })
+	func(c *Call, set RandomSet) (bool, error) { return fastDraw(native.Normal, c, set), nil })
 
 // Dropout is y = x/(1 − P), but 0 with probability P. The same settings drop
 // the same elements, so that it is its own derivative. A second input, a single
@@ -100,7 +96,7 @@ var Dropout = define("dropout",
 		return nil
 	},
 	func(c *Call, set DropoutSet) (bool, error) {
-		return fastDraw(C.H5K_DROPOUT, c, RandomSet{set.Seed, set.Stream + c.stream(), float64(set.least()), 1 / (1 - set.P)}), nil
+		return fastDraw(native.Dropout, c, RandomSet{set.Seed, set.Stream + c.stream(), float64(set.least()), 1 / (1 - set.P)}), nil
 	})
 
 // stream returns what is added to the stream of a dropout on the host.
@@ -149,19 +145,19 @@ func philox(seed, stream, index uint64) [4]uint32 {
 }
 
 // fastDraw fills the output, from the input if there is one.
-func fastDraw(what C.int, c *Call, set RandomSet) bool {
+func fastDraw(kind native.Random, c *Call, set RandomSet) bool {
 	y, x := &c.Out[0], &c.Out[0]
 	if len(c.In) > 0 {
 		x = &c.In[0]
 	}
-	real, ok := realOf(y.Type)
+	real, ok := native.RealOf(y.Type)
 	index := storage.Array{View: views.Of(y.Shape...)}
-	var g grid
-	if !ok || !g.over(y, x, &index) {
+	var g native.Grid
+	if !ok || !g.Over(&y.View, &x.View, &index.View) {
 		return false
 	}
-	if !g.empty {
-		C.h5k_draw(what, real, &g.C, g.at(0, y), g.at(1, x), C.int64_t(g.first[2]), C.uint64_t(set.Seed), C.uint64_t(set.Stream), C.double(set.A), C.double(set.B))
+	if !g.Empty {
+		kind.Draw(real, &g, at(&g, 0, y), at(&g, 1, x), set.Seed, set.Stream, set.A, set.B)
 	}
 	return true
 }

@@ -1,9 +1,8 @@
 package kernels
 
-// #include "loops.h"
-import "C"
-
 import (
+	"github.com/h5dnn/h5dnn/kernels/launch"
+	"github.com/h5dnn/h5dnn/kernels/native"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -22,7 +21,7 @@ type drawArgs struct {
 	seed, stream uint64
 	a, b         float64
 	index, n     int64
-	g            C.h5k_grid
+	g            native.Axes
 }
 
 // launchDraw fills the output, from the input if there is one.
@@ -33,14 +32,14 @@ func (c *Call) launchDraw(name string, set RandomSet) error {
 	}
 	var base uint64
 	if len(c.In) > 1 {
-		base = c.first(&c.In[1])
+		base = c.gpu.First(&c.In[1])
 	}
 	index := storage.Array{View: views.Of(y.Shape...)}
-	return c.eachGrid([]*storage.Array{y, x, &index}, func(g *C.h5k_grid, at starts, n int64) error {
+	return c.gpu.EachGrid([]*storage.Array{y, x, &index}, func(g *native.Axes, at launch.Addresses, n int64) error {
 		args := drawArgs{at[0], 0, base, set.Seed, set.Stream, set.A, set.B, int64(at[2]), n, *g}
 		if len(c.In) > 0 {
 			args.x = at[1]
 		}
-		return launch(c.gpu, entry(name, y.Type), n, &args)
+		return launch.Start(c.gpu, launch.Entry(name, y.Type), n, &args)
 	})
 }

@@ -1,15 +1,11 @@
 package kernels
 
-// #include "loops.h"
-// #cgo noescape h5k_reduce
-// #cgo nocallback h5k_reduce
-import "C"
-
 import (
 	"fmt"
 	"math"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/kernels/native"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -21,7 +17,7 @@ import (
 // are added up in float64, or in float32 blocks that are. Sums of integers and
 // bools may also be an int64.
 var Sum = define("sum", checkSum, plainSum,
-	func(c *Call, _ struct{}) (bool, error) { return fastReduce(&c.Out[0], &c.In[0], 0, 1), nil })
+	func(c *Call, _ struct{}) (bool, error) { return fastReduce(native.Sum, &c.Out[0], &c.In[0], 1), nil })
 
 // Mean is the mean of floats x along the axes where y has size 1; of nothing it is NaN.
 var Mean = define("mean", checkMean,
@@ -36,7 +32,7 @@ var Mean = define("mean", checkMean,
 	},
 	func(c *Call, _ struct{}) (bool, error) {
 		y, x := &c.Out[0], &c.In[0]
-		return fastReduce(y, x, 0, float64(x.Len())/float64(y.Len())), nil
+		return fastReduce(native.Sum, y, x, float64(x.Len())/float64(y.Len())), nil
 	})
 
 // Max is the largest x along the axes where y has size 1; NaN if one is NaN.
@@ -53,7 +49,7 @@ var Max = define("max", checkMax,
 		}
 		return nil
 	},
-	func(c *Call, _ struct{}) (bool, error) { return fastReduce(&c.Out[0], &c.In[0], 1, 1), nil })
+	func(c *Call, _ struct{}) (bool, error) { return fastReduce(native.Max, &c.Out[0], &c.In[0], 1), nil })
 
 func plainSum(c *Call, _ struct{}) error {
 	y, x := &c.Out[0], &c.In[0]
@@ -146,19 +142,19 @@ func spread[W wide](y *storage.Array, elems []W) {
 	plainConvert(y, &x)
 }
 
-// fastReduce is the sum over divisor, or the maximum, of real elements.
-func fastReduce(y, x *storage.Array, maximum C.int, divisor float64) bool {
-	real, ok := realOf(x.Type)
+// fastReduce is a reduction of float32 or float64, divided by divisor, in C.
+func fastReduce(op native.Reduction, y, x *storage.Array, divisor float64) bool {
+	real, ok := native.RealOf(x.Type)
 	if !ok || x.Len() == 0 || x.Rank() > 64 {
 		return false
 	}
 	stays, goes := axesOf(y, x)
-	var kept, over grid
-	if !kept.along(stays, x, y) || !over.along(goes, x) {
+	var kept, over native.Grid
+	if !kept.Along(stays, &x.View, &y.View) || !over.Along(goes, &x.View) {
 		return false
 	}
-	kept.first[0] += over.first[0] - x.Offset // where both walks start
-	return C.h5k_reduce(maximum, real, &kept.C, &over.C, kept.at(0, x), kept.at(1, y), C.double(divisor)) != 0
+	kept.First[0] += over.First[0] - x.Offset // where both walks start
+	return op.Run(real, &kept, &over, at(&kept, 0, x), at(&kept, 1, y), divisor)
 }
 
 // axesOf returns the axes of x that y keeps, and those that it reduces.

@@ -1,14 +1,9 @@
 package kernels
 
-// #include "loops.h"
-// #cgo noescape h5k_sgd
-// #cgo nocallback h5k_sgd
-import "C"
-
 import (
 	"fmt"
-	"unsafe"
 
+	"github.com/h5dnn/h5dnn/kernels/native"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -80,24 +75,20 @@ func (s SGDSet) plain(out []storage.Array, grad *storage.Array, by steered) {
 // fast reports false for what it leaves to plain.
 func (s SGDSet) fast(out []storage.Array, grad *storage.Array, by steered) bool {
 	p, v := &out[0], &out[len(out)-1]
-	real, ok := realOf(p.Type)
-	var g grid
-	n, fits := g.flat(p, v, grad)
+	real, ok := native.RealOf(p.Type)
+	var g native.Grid
+	n, fits := g.Flat(&p.View, &v.View, &grad.View)
 	if !ok || !fits || by.bad || by.unscale != 1 {
 		return false
 	}
 	if n == 0 {
 		return true
 	}
-	var momentum unsafe.Pointer
+	var momentum []byte
 	if len(out) == 2 {
-		momentum = g.at(1, v)
+		momentum = at(&g, 1, v)
 	}
-	var nesterov C.int
-	if s.Nesterov {
-		nesterov = 1
-	}
-	C.h5k_sgd(real, n, g.at(2, grad), g.at(0, p), momentum, C.double(s.Rate), C.double(s.Momentum), C.double(s.Decay), nesterov)
+	native.SGD(real, n, at(&g, 2, grad), at(&g, 0, p), momentum, s.Rate, s.Momentum, s.Decay, s.Nesterov)
 	return true
 }
 

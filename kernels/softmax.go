@@ -1,12 +1,10 @@
 package kernels
 
-// #include "loops.h"
-import "C"
-
 import (
 	"math"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/kernels/native"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -14,7 +12,7 @@ import (
 type SoftmaxSet struct{ Axis int }
 
 // Softmax is y = eˣ/Σeˣ along Axis.
-var Softmax = lineKernel("softmax", C.H5K_SOFTMAX, 1, func(l [][]float64) {
+var Softmax = lineKernel("softmax", native.Softmax, 1, func(l [][]float64) {
 	y, x := l[0], l[1]
 	top, sum := largest(x), 0.0
 	for i := range x {
@@ -27,7 +25,7 @@ var Softmax = lineKernel("softmax", C.H5K_SOFTMAX, 1, func(l [][]float64) {
 })
 
 // LogSoftmax is y = x − ln Σeˣ along Axis.
-var LogSoftmax = lineKernel("log softmax", C.H5K_LOG_SOFTMAX, 1, func(l [][]float64) {
+var LogSoftmax = lineKernel("log softmax", native.LogSoftmax, 1, func(l [][]float64) {
 	y, x := l[0], l[1]
 	top, sum := largest(x), 0.0
 	for i := range x {
@@ -40,7 +38,7 @@ var LogSoftmax = lineKernel("log softmax", C.H5K_LOG_SOFTMAX, 1, func(l [][]floa
 
 // SoftmaxSlope is dx = y·(dy − Σ y·dy) along Axis, for y = softmax(x); its
 // inputs are y and dy.
-var SoftmaxSlope = lineKernel("softmax slope", C.H5K_SOFTMAX_SLOPE, 2, func(l [][]float64) {
+var SoftmaxSlope = lineKernel("softmax slope", native.SoftmaxGrad, 2, func(l [][]float64) {
 	dx, y, dy := l[0], l[1], l[2]
 	sum := 0.0
 	for i := range y {
@@ -53,7 +51,7 @@ var SoftmaxSlope = lineKernel("softmax slope", C.H5K_SOFTMAX_SLOPE, 2, func(l []
 
 // LogSoftmaxSlope is dx = dy − e^y·Σ dy along Axis, for y = log softmax(x); its
 // inputs are y and dy.
-var LogSoftmaxSlope = lineKernel("log softmax slope", C.H5K_LOG_SOFTMAX_SLOPE, 2, func(l [][]float64) {
+var LogSoftmaxSlope = lineKernel("log softmax slope", native.LogSoftmaxGrad, 2, func(l [][]float64) {
 	dx, y, dy := l[0], l[1], l[2]
 	sum := 0.0
 	for i := range dy {
@@ -75,8 +73,8 @@ func largest(x []float64) float64 {
 
 // lineKernel is the kernel that computes the output's lines along an axis from
 // those of so many inputs, all floats of one shape: f gets the output's line
-// first; what is C's name for it.
-func lineKernel(name string, what C.int, ins int, f func(l [][]float64)) *Kernel {
+// first; op is the same in C.
+func lineKernel(name string, op native.LineOp, ins int, f func(l [][]float64)) *Kernel {
 	return define(name,
 		func(c *Call, set SoftmaxSet) error {
 			if err := c.alike(ins, dtype.Invalid); err != nil {
@@ -103,6 +101,6 @@ func lineKernel(name string, what C.int, ins int, f func(l [][]float64)) *Kernel
 			return nil
 		},
 		func(c *Call, set SoftmaxSet) (bool, error) {
-			return fastLines(what, set.Axis, &c.Out[0], &c.In[0], &c.In[ins-1]), nil
+			return fastLines(op, set.Axis, &c.Out[0], &c.In[0], &c.In[ins-1]), nil
 		})
 }

@@ -77,10 +77,10 @@ func guarded(a *storage.Array) []float32 { return storage.Elements[float32](*a)[
 // steer tells a GPU where dials and a guard are, which follow an update's gradients.
 func (c *Call) steer(steering []storage.Array) (dials, guard uint64) {
 	if len(steering) > 0 {
-		dials = c.first(&steering[0])
+		dials = c.gpu.First(&steering[0])
 	}
 	if len(steering) > 1 {
-		guard = c.first(&steering[1])
+		guard = c.gpu.First(&steering[1])
 	}
 	return dials, guard
 }

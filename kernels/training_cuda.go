@@ -1,12 +1,11 @@
 package kernels
 
-// #include "loops.h"
-import "C"
-
 import (
 	"slices"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/kernels/launch"
+	"github.com/h5dnn/h5dnn/kernels/native"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -15,11 +14,11 @@ var (
 	_ = onGPU(Take, func(c *Call, _ struct{}) error {
 		y, x := c.Out[0], c.In[0]
 		c.widen(&y, &x)
-		return c.launchTake(sizeEntry("take", &y), y, x, AffineSet{})
+		return c.launchTake(launch.SizeEntry("take", &y), y, x, AffineSet{})
 	})
 
 	_ = onGPU(TakeBytes, func(c *Call, set AffineSet) error {
-		return c.launchTake(entry("take bytes", c.Out[0].Type), c.Out[0], c.In[0], set)
+		return c.launchTake(launch.Entry("take bytes", c.Out[0].Type), c.Out[0], c.In[0], set)
 	})
 )
 
@@ -28,7 +27,7 @@ type takeArgs struct {
 	y, x, rows, first, fault uint64
 	n, step, all, rowStep    int64
 	a, b                     float64
-	g                        C.h5k_grid
+	g                        native.Axes
 }
 
 // launchTake is y = x at the rows that are named.
@@ -38,14 +37,14 @@ func (c *Call) launchTake(code string, y, x storage.Array, set AffineSet) error 
 	rows.Shape, rows.Stride = y.Shape, make([]int, y.Rank())
 	rows.Stride[0] = step
 	args := takeArgs{
-		first: c.first(&c.In[1]), step: int64(x.Stride[0]), all: int64(x.Shape[0]), rowStep: int64(step),
+		first: c.gpu.First(&c.In[1]), step: int64(x.Stride[0]), all: int64(x.Shape[0]), rowStep: int64(step),
 		fault: c.gpu.FaultAddress(), a: set.Scale, b: set.Shift,
 	}
 	x.Shape, x.Stride = y.Shape, slices.Clone(x.Stride)
 	x.Stride[0] = 0 // the kernel adds that of the row
-	return c.eachGrid([]*storage.Array{&y, &x, &rows}, func(g *C.h5k_grid, at starts, n int64) error {
+	return c.gpu.EachGrid([]*storage.Array{&y, &x, &rows}, func(g *native.Axes, at launch.Addresses, n int64) error {
 		args.y, args.x, args.rows, args.n, args.g = at[0], at[1], at[2], n, *g
-		return launch(c.gpu, code, n, &args)
+		return launch.Start(c.gpu, code, n, &args)
 	})
 }
 
@@ -61,7 +60,7 @@ func (c *Call) widen(y, x *storage.Array) {
 	for _, t := range []dtype.Type{dtype.Complex128, dtype.Uint64, dtype.Uint32, dtype.Uint16, dtype.Uint8} {
 		wide := t.Size()
 		fits := func(a *storage.Array) bool {
-			return c.first(a)%uint64(wide) == 0 && a.Offset*size%wide == 0 && a.Stride[0]*size%wide == 0
+			return c.gpu.First(a)%uint64(wide) == 0 && a.Offset*size%wide == 0 && a.Stride[0]*size%wide == 0
 		}
 		if wide < size || row%wide != 0 || !fits(y) || !fits(x) {
 			continue

@@ -1,10 +1,9 @@
 package kernels
 
-// #include "loops.h"
-import "C"
-
 import (
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/kernels/launch"
+	"github.com/h5dnn/h5dnn/kernels/native"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -36,7 +35,7 @@ var (
 	})
 
 	_ = onGPU(Flag, func(c *Call, _ struct{}) error {
-		l := lot[flagArgs]{c: c, name: "flag", args: lotArgs[flagArgs]{set: flagArgs{c.first(&c.Out[0])}}}
+		l := lot[flagArgs]{c: c, name: "flag", args: lotArgs[flagArgs]{set: flagArgs{c.gpu.First(&c.Out[0])}}}
 		for i := range c.In {
 			x := &c.In[i]
 			if err := l.add(x, x, x, x); err != nil {
@@ -70,7 +69,7 @@ const many = 64
 type lotArgs[S any] struct {
 	set   S
 	count int64
-	g     C.h5k_grid // of the only parameter, if its elements do not follow one another; else of rank 0
+	g     native.Axes // of the only parameter, if its elements do not follow one another; else of rank 0
 	list  [many]parameterArgs
 }
 
@@ -100,12 +99,12 @@ func (l *lot[S]) update(arrays int, add func(out []storage.Array, g *storage.Arr
 
 // add has the lot go through one more, and launches what does not fit with it.
 func (l *lot[S]) add(p, m, v, g *storage.Array) error {
-	var flat grid
-	n, follows := flat.flat(p, m, v, g)
+	var flat native.Grid
+	n, follows := flat.Flat(&p.View, &m.View, &v.View, &g.View)
 	switch {
 	case follows && n == 0:
 		return nil
-	case !follows || int64(n) >= most:
+	case !follows || n >= launch.Limit():
 		return l.alone(p, m, v, g)
 	case l.args.count == many || l.args.count > 0 && l.of != p.Type:
 		if err := l.launch(); err != nil {
@@ -113,14 +112,13 @@ func (l *lot[S]) add(p, m, v, g *storage.Array) error {
 		}
 	}
 	l.of = p.Type
-	at := func(k int, a *storage.Array) uint64 { return l.c.address(a, flat.first[k]) }
-	l.put(parameterArgs{p: at(0, p), m: at(1, m), v: at(2, v), g: at(3, g), n: int64(n)})
+	at := func(k int, a *storage.Array) uint64 { return l.c.gpu.At(a, flat.First[k]) }
+	l.put(parameterArgs{p: at(0, p), m: at(1, m), v: at(2, v), g: at(3, g), n: n})
 	return nil
 }
 
 func (l *lot[S]) put(p parameterArgs) {
-	s, _ := l.c.gpu.(shaped)
-	blocks, _ := s.of(p.n)
+	blocks, _ := l.c.gpu.Divide(p.n)
 	p.block = l.blocks
 	l.args.list[l.args.count] = p
 	l.args.count++
@@ -133,7 +131,7 @@ func (l *lot[S]) alone(p, m, v, g *storage.Array) error {
 		return err
 	}
 	l.of = p.Type
-	return l.c.eachGrid([]*storage.Array{p, m, v, g}, func(grid *C.h5k_grid, at starts, n int64) error {
+	return l.c.gpu.EachGrid([]*storage.Array{p, m, v, g}, func(grid *native.Axes, at launch.Addresses, n int64) error {
 		l.args.g = *grid
 		l.put(parameterArgs{p: at[0], m: at[1], v: at[2], g: at[3], n: n})
 		return l.launch()
@@ -145,11 +143,11 @@ func (l *lot[S]) launch() error {
 	if l.args.count == 0 {
 		return nil
 	}
-	each := int64(threads)
-	if s, ok := l.c.gpu.(shaped); ok && s.Threads > 0 {
-		each = int64(s.Threads)
+	each := int64(launch.Threads)
+	if own := l.c.gpu.Threads; own > 0 {
+		each = int64(own)
 	}
-	err := launchBlocks(l.c.gpu, entry(l.name, l.of), [3]uint32{uint32(l.blocks), 1, 1}, uint32(each), &l.args)
-	l.args.count, l.args.g.rank, l.blocks = 0, 0, 0
+	err := launch.Blocks(l.c.gpu, launch.Entry(l.name, l.of), [3]uint32{uint32(l.blocks), 1, 1}, uint32(each), &l.args)
+	l.args.count, l.args.g.Rank, l.blocks = 0, 0, 0
 	return err
 }

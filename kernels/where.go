@@ -1,12 +1,8 @@
 package kernels
 
-// #include "loops.h"
-// #cgo noescape h5k_where
-// #cgo nocallback h5k_where
-import "C"
-
 import (
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/kernels/native"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -43,12 +39,12 @@ var Where = define("where",
 	},
 	func(c *Call, _ struct{}) (bool, error) {
 		z, cond, x, y := &c.Out[0], &c.In[0], &c.In[1], &c.In[2]
-		var g grid
-		if !g.over(z, cond, x, y) {
+		var g native.Grid
+		if !g.Over(&z.View, &cond.View, &x.View, &y.View) {
 			return false, nil
 		}
-		if !g.empty {
-			C.h5k_where(C.int(z.Type.Size()), &g.C, g.at(0, z), g.at(1, cond), g.at(2, x), g.at(3, y))
+		if !g.Empty {
+			native.Where(z.Type.Size(), &g, at(&g, 0, z), at(&g, 1, cond), at(&g, 2, x), at(&g, 3, y))
 		}
 		return true, nil
 	})

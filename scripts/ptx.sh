@@ -4,11 +4,11 @@
 set -eu
 cd "$(dirname "$0")/../kernels/device"
 
-sources=$(cat ../../scripts/ptx.sh ../ops.h *.cuh *.cu | sha256sum | cut -d ' ' -f 1)
+sources=$(cat ../../scripts/ptx.sh ../native/ops.h *.cuh *.cu | sha256sum | cut -d ' ' -f 1)
 for target in sm_75 sm_80; do
 	printf '#include "%s"\n' *.cu | ${CLANG:-clang++-19} -x cuda --cuda-device-only -nocudainc -nocudalib \
 		--cuda-gpu-arch=$target --cuda-feature=+ptx70 -std=c++17 -O3 -ffp-contract=off -fno-jump-tables -fno-unroll-loops \
-		-Wall -Wextra -Wno-unused-parameter -I. -I.. -S -o $target.partial -
+		-Wall -Wextra -Wno-unused-parameter -I. -I../native -S -o $target.partial -
 	{ echo "// From sources sha256:$sources by make ptx."; sed "s,[[:blank:]]*//.*,,; /^$/d" $target.partial; } >$target.ptx
 	rm $target.partial
 done

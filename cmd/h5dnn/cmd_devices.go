@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/hdf5"
 
 	"github.com/h5dnn/h5dnn/cuda"
-	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/kernels/native"
 )
 
 func devicesCommand() *cli.Command {
@@ -41,8 +41,8 @@ func showDevices(w io.Writer, asJSON, onlyGPUs bool) error {
 }
 
 func showCPU(w io.Writer) {
-	fmt.Fprintf(w, "cpu  %s with %s, %d cores, %d threads compute\n", runtime.GOARCH, kernels.ISA(), runtime.NumCPU(), kernels.Threads())
-	for _, l := range append(kernels.Libraries(), hdf5Library()) {
+	fmt.Fprintf(w, "cpu  %s with %s, %d cores, %d threads compute\n", runtime.GOARCH, native.ISA(), runtime.NumCPU(), native.Threads())
+	for _, l := range append(native.Libraries(), hdf5Library()) {
 		fmt.Fprintf(w, "  %s %s  %s\n", l.Name, l.Version, l.Detail)
 	}
 }
@@ -86,9 +86,9 @@ func encodeDevices(w io.Writer, onlyGPUs bool) error {
 	gpus, found := gpuFields()
 	devices, all := []fields{}, fields{}
 	if !onlyGPUs {
-		devices = append(devices, fields{{"name", "cpu"}, {"arch", runtime.GOARCH}, {"isa", kernels.ISA()}, {"cores", runtime.NumCPU()}, {"threads", kernels.Threads()}})
+		devices = append(devices, fields{{"name", "cpu"}, {"arch", runtime.GOARCH}, {"isa", native.ISA()}, {"cores", runtime.NumCPU()}, {"threads", native.Threads()}})
 		list := []fields{}
-		for _, l := range append(kernels.Libraries(), hdf5Library()) {
+		for _, l := range append(native.Libraries(), hdf5Library()) {
 			list = append(list, fields{{"name", l.Name}, {"version", l.Version}, {"path", l.Path}, {"detail", l.Detail}})
 		}
 		all = fields{{"libraries", list}}
@@ -133,8 +133,8 @@ func gpuFields() (gpus []fields, found fields) {
 }
 
 // hdf5Library is what HDF5 files are written with.
-func hdf5Library() kernels.Library {
-	l := kernels.Library{Name: "libhdf5", Version: "unknown", Detail: "writes HDF5 files; they are read without it"}
+func hdf5Library() native.Library {
+	l := native.Library{Name: "libhdf5", Version: "unknown", Detail: "writes HDF5 files; they are read without it"}
 	if version, err := hdf5.LibVersion(); err == nil {
 		l.Version = version.String()
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/h5dnn/h5dnn/cuda"
-	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/kernels/native"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/train"
 )
@@ -63,6 +63,6 @@ func profiled(w io.Writer, device string, f func() error) error {
 // setThreads makes the cpu compute with as many threads as config asks for.
 func setThreads(config train.Config) {
 	if config.Threads > 0 {
-		kernels.SetThreads(config.Threads)
+		native.SetThreads(config.Threads)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	loader "github.com/h5dnn/h5dnn/dataset"
-	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/kernels/native"
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/train"
@@ -49,7 +49,7 @@ func (m *monitor) begin() {
 		fmt.Fprintf(m.out, ", %d to validate on", data.Val.Len())
 	}
 	if run.Device == storage.CPU {
-		fmt.Fprintf(m.out, "; cpu, %d threads", kernels.Threads())
+		fmt.Fprintf(m.out, "; cpu, %d threads", native.Threads())
 	}
 	fmt.Fprintln(m.out)
 	if run.Position.Step > 0 {

@@ -12,7 +12,7 @@ import (
 
 // TestPTXIsOfTheseSources fails where "make ptx" was forgotten.
 func TestPTXIsOfTheseSources(t *testing.T) {
-	sources := []string{"../../scripts/ptx.sh", "../ops.h"}
+	sources := []string{"../../scripts/ptx.sh", "../native/ops.h"}
 	for _, pattern := range []string{"*.cuh", "*.cu"} {
 		found, err := filepath.Glob(pattern)
 		if err != nil {

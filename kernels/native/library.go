@@ -1,4 +1,4 @@
-package kernels
+package native
 
 // #include "blas.h"
 import "C"

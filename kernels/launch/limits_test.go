@@ -1,4 +1,4 @@
-package kernels_test
+package launch_test
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/kernels/device"
+	"github.com/h5dnn/h5dnn/kernels/launch"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -16,7 +17,7 @@ import (
 // A dummy is a GPU of endless memory that computes nothing, and holds launches to what a driver
 // takes and what 32 bits count.
 type dummy struct {
-	kernels.GPU
+	launch.GPU
 	t       *testing.T
 	entries map[string]bool
 	what    string

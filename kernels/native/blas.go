@@ -1,4 +1,4 @@
-package kernels
+package native
 
 // #cgo LDFLAGS: -ldl
 // #include "blas.h"

@@ -1,6 +1,7 @@
-package kernels
+package native_test
 
 import (
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"strings"
@@ -11,39 +12,49 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/blas/gonum"
 
+	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/kernels/native"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
 
+func dense(v views.View) storage.Array {
+	elems := make([]float32, v.Len())
+	for i := range elems {
+		elems[i] = float32(i%7)*0.1 - 0.3
+	}
+	return storage.From(elems, len(elems)).With(v)
+}
+
 // TestPlansServeManyGoroutines runs few problems from many goroutines, while
-// the number of threads changes and plans are forgotten as fast as they are made.
+// the number of threads changes and plans are evicted as fast as they are made.
 func TestPlansServeManyGoroutines(t *testing.T) {
-	defer func(most, threads int) { plans.most = most; SetThreads(threads) }(plans.most, Threads())
-	plans.Lock()
-	plans.most = 2
-	plans.Unlock()
+	defer native.SetThreads(native.Threads())
+	defer native.SetMostPlans(native.SetMostPlans(2))
 	var wg sync.WaitGroup
 	for g := range 8 {
 		wg.Go(func() {
 			for i := range 40 {
 				if g == 0 {
-					SetThreads(1 + i%3)
+					native.SetThreads(1 + i%3)
 				}
 				c := 1 + (g+i)%5
 				x, w, y := dense(views.ChannelsLast(2, c, 6, 6)), dense(views.Of(8, c, 3, 3)), dense(views.ChannelsLast(2, 8, 4, 4))
 				want := dense(y.View)
-				call := func(y storage.Array) *Call { return &Call{Out: []storage.Array{y}, In: []storage.Array{x, w}} }
-				if err := CPU.Run(Conv2d, call(y)); err != nil {
+				call := func(y storage.Array) *kernels.Call {
+					return &kernels.Call{Out: []storage.Array{y}, In: []storage.Array{x, w}}
+				}
+				if err := kernels.CPU.Run(kernels.Conv2d, call(y)); err != nil {
 					t.Error(err)
 				}
-				if err := Conv2d.Plain(call(want)); err != nil {
+				if err := kernels.Conv2d.Plain(call(want)); err != nil {
 					t.Error(err)
 				}
 				if g == 1 {
-					runtime.GC() // plans that were forgotten go for good
+					runtime.GC() // evicted plans are freed
 				}
-				for k, want := range wide32(want) {
-					if got := wide32(y)[k]; got-want > 1e-4 || want-got > 1e-4 {
+				for k, want := range storage.Elements[float32](want) {
+					if got := storage.Elements[float32](y)[k]; got-want > 1e-4 || want-got > 1e-4 {
 						t.Errorf("%d channels, element %d: got %v, want %v", c, k, got, want)
 						return
 					}
@@ -52,7 +63,7 @@ func TestPlansServeManyGoroutines(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if n := len(plans.of); n > 2 {
+	if n := native.Plans(); n > 2 {
 		t.Errorf("%d plans are kept, want at most 2", n)
 	}
 }
@@ -60,14 +71,14 @@ func TestPlansServeManyGoroutines(t *testing.T) {
 func TestPlansAreUsedAgain(t *testing.T) {
 	x, w, y := dense(views.ChannelsLast(1, 3, 5, 5)), dense(views.Of(8, 3, 3, 3)), dense(views.ChannelsLast(1, 8, 3, 3))
 	run := func() {
-		if err := CPU.Run(Conv2d, &Call{Out: []storage.Array{y}, In: []storage.Array{x, w}}); err != nil {
+		if err := kernels.CPU.Run(kernels.Conv2d, &kernels.Call{Out: []storage.Array{y}, In: []storage.Array{x, w}}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	run()
-	before := len(plans.of)
+	before := native.Plans()
 	run()
-	if after := len(plans.of); after != before {
+	if after := native.Plans(); after != before {
 		t.Errorf("the same convolution has %d more plans", after-before)
 	}
 	if allocs := testing.AllocsPerRun(10, run); allocs > 4 {
@@ -92,7 +103,11 @@ func TestGonumMultipliesByOpenBLAS(t *testing.T) {
 		lda, ldb, ldc := max(1, k, m)+extra, max(1, n, k)+extra, max(1, n)+extra
 		blas64.Implementation().Dgemm(tA, tB, m, n, k, 1.5, a, lda, b, ldb, 0.5, got, ldc)
 		gonum.Implementation{}.Dgemm(tA, tB, m, n, k, 1.5, a, lda, b, ldb, 0.5, want, ldc)
-		compare(t, "product", got, want, 1e-12)
+		for i := range want {
+			if !(math.Abs(got[i]-want[i]) <= 1e-12*(1+math.Abs(want[i]))) {
+				t.Fatalf("product: element %d is %v, want %v", i, got[i], want[i])
+			}
+		}
 	}
 	defer func() {
 		if recover() == nil {
@@ -102,23 +117,8 @@ func TestGonumMultipliesByOpenBLAS(t *testing.T) {
 	blas64.Implementation().Dgemm(blas.NoTrans, blas.NoTrans, 4, 4, 4, 1, make([]float64, 15), 4, make([]float64, 16), 4, 0, make([]float64, 16), 4)
 }
 
-// TestProductsWithoutOpenBLAS holds the way through gonum's own BLAS, which a
-// machine without OpenBLAS takes, to the plain loop.
-func TestProductsWithoutOpenBLAS(t *testing.T) {
-	r := rand.New(rand.NewPCG(2, 2))
-	for _, l := range layouts {
-		in := operandsOf(r, true, l.of(3, 4, 5), l.of(5, 2))
-		got, want := operandsOf(r, false, l.of(3, 4, 2)), operandsOf(r, false, l.of(3, 4, 2))
-		gonumMatMul(&got.f64[0], &in.f64[0], &in.f64[1])
-		if err := MatMul.Plain(&Call{Out: want.f64, In: in.f64}); err != nil {
-			t.Fatal(err)
-		}
-		compare(t, l.name, wide32(got.f64[0]), wide32(want.f64[0]), 1e-12)
-	}
-}
-
 func TestLibrariesSayWhatTheyAre(t *testing.T) {
-	for _, l := range Libraries() {
+	for _, l := range native.Libraries() {
 		t.Logf("%+v", l)
 		if l.Name == "" || l.Detail == "" || l.Name != "gonum" && l.Version == "" {
 			t.Errorf("%+v does not say what it is", l)

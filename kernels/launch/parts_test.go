@@ -1,4 +1,4 @@
-package kernels_test
+package launch_test
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"github.com/h5dnn/h5dnn/cuda/cudatest"
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/kernels/launch"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -39,7 +40,7 @@ func TestWhatIsTooLargeForALaunchIsComputedInParts(t *testing.T) {
 	} {
 		call := &kernels.Call{Out: c.out, In: c.in, Set: c.set}
 		whole, once := computed(t, gpu, c.k, call)
-		undo := kernels.SetMost(200)
+		undo := launch.SetLimit(200)
 		parts, often := computed(t, gpu, c.k, call)
 		undo()
 		if often <= once {
@@ -71,7 +72,7 @@ func TestSumsOfAnyLengthAreAddedUp(t *testing.T) {
 		on := maker{t, gpu, rand.New(rand.NewPCG(1, 2)), c.float}
 		for _, p := range on.products(lays[c.lay]) {
 			whole, once := computed(t, gpu, p.k, &p.call)
-			undo := kernels.SetMost(p.most)
+			undo := launch.SetLimit(p.most)
 			parts, often := computed(t, gpu, p.k, &p.call)
 			again := parts
 			if c.lay == "apart" {

@@ -1,0 +1,124 @@
+package launch
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"unsafe"
+
+	"github.com/h5dnn/h5dnn/kernels/native"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// operands is how many outputs, and inputs, call.cuh has room for.
+const operands = 6
+
+// callArgs and arrayArgs are Call and Array of device/call.cuh.
+type callArgs struct {
+	n          int64
+	from, size [native.Rank]int64
+	out, in    [operands]arrayArgs
+}
+
+type arrayArgs struct {
+	p             uint64
+	kind, rank    int64
+	shape, stride [native.Rank]int64
+}
+
+// Own launches the entry of a kernel's own name, for elements of the first input's type,
+// or the first output's. It is told of all operands and of the kernel's options, a struct of numbers.
+func (t Target) Own(name string, out, in []storage.Array, options any) error {
+	first := &out[0]
+	if len(in) > 0 {
+		first = &in[0]
+	}
+	numbers, err := words(nil, reflect.ValueOf(options))
+	if err != nil {
+		return err
+	}
+	var args callArgs
+	if err := args.describe(t, out, in); err != nil {
+		return err
+	}
+	behind := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(numbers))), 8*len(numbers))
+	return args.eachPart(func(part *callArgs) error {
+		return t.start(Entry(name, first.Type), part.n, slices.Concat(Bytes(part), behind))
+	})
+}
+
+// describe sets the operands, and as the window all of the first output.
+func (a *callArgs) describe(t Target, out, in []storage.Array) error {
+	for i, list := range [2][]storage.Array{out, in} {
+		if len(list) > operands {
+			return fmt.Errorf("%d operands; GPUs take %d outputs and as many inputs: %w", len(list), operands, storage.ErrDevice)
+		}
+		to := [2]*[operands]arrayArgs{&a.out, &a.in}[i]
+		for k := range list {
+			x := &list[k]
+			if x.Rank() > native.Rank {
+				return fmt.Errorf("%v has more than %d axes; reshape it first: %w", x.Shape, native.Rank, storage.ErrDevice)
+			}
+			to[k] = arrayArgs{p: t.First(x), kind: int64(x.Type), rank: int64(x.Rank())}
+			for axis := range x.Shape {
+				to[k].shape[axis], to[k].stride[axis] = int64(x.Shape[axis]), int64(x.Stride[axis])
+			}
+		}
+	}
+	for axis := range a.size {
+		a.size[axis] = 1
+	}
+	copy(a.size[:], a.out[0].shape[:a.out[0].rank])
+	return nil
+}
+
+// eachPart calls visit with windows that are small, which together are a's.
+func (a callArgs) eachPart(visit func(part *callArgs) error) error {
+	longest := 0
+	a.n = 1
+	for axis, size := range a.size {
+		if a.n *= size; size > a.size[longest] {
+			longest = axis
+		}
+	}
+	if a.n == 0 {
+		return nil
+	}
+	if a.n < most {
+		return visit(&a)
+	}
+	rest := a
+	a.size[longest] /= 2
+	rest.from[longest] += a.size[longest]
+	rest.size[longest] -= a.size[longest]
+	if err := a.eachPart(visit); err != nil {
+		return err
+	}
+	return rest.eachPart(visit)
+}
+
+// words appends the numbers that options consist of, in their order, as int64_t or double.
+func words(to []uint64, options reflect.Value) (all []uint64, err error) {
+	switch {
+	case options.CanInt():
+		return append(to, uint64(options.Int())), nil
+	case options.CanUint():
+		return append(to, options.Uint()), nil
+	case options.CanFloat():
+		return append(to, math.Float64bits(options.Float())), nil
+	case options.Kind() == reflect.Bool:
+		return append(to, map[bool]uint64{true: 1}[options.Bool()]), nil
+	case options.Kind() == reflect.Struct:
+		for i := 0; i < options.NumField() && err == nil; i++ {
+			to, err = words(to, options.Field(i))
+		}
+		return to, err
+	case options.Kind() == reflect.Array:
+		for i := 0; i < options.Len() && err == nil; i++ {
+			to, err = words(to, options.Index(i))
+		}
+		return to, err
+	}
+	return nil, fmt.Errorf("options hold a %v; GPUs take numbers: %w", options.Type(), storage.ErrDevice)
+}

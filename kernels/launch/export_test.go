@@ -1,0 +1,13 @@
+package launch
+
+import "reflect"
+
+// SetLimit makes launches take fewer than so many elements, until undo.
+func SetLimit(n int64) (undo func()) {
+	old := most
+	most = n
+	return func() { most = old }
+}
+
+// Words returns the numbers that options consist of.
+func Words(options any) ([]uint64, error) { return words(nil, reflect.ValueOf(options)) }

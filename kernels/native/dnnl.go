@@ -1,0 +1,145 @@
+package native
+
+// #cgo LDFLAGS: -ldnnl
+// #include "dnnl_plan.h"
+// #cgo noescape h5k_compile
+// #cgo nocallback h5k_compile
+// #cgo noescape h5k_execute
+// #cgo nocallback h5k_execute
+import "C"
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+	"unsafe"
+
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// The operations that oneDNN runs: [Problem].Op.
+const (
+	ProductOp   = C.H5K_MATMUL
+	ConvOp      = C.H5K_CONV
+	ConvGradXOp = C.H5K_CONV_GRAD_X
+	ConvGradWOp = C.H5K_CONV_GRAD_W
+)
+
+// The bits of [Problem].Moved. Operands are those of the forward operation: a gradient
+// counts as the operand it is a gradient of.
+const (
+	MovesX = 1 << C.H5K_X
+	MovesW = 1 << C.H5K_W
+	MovesY = 1 << C.H5K_Y
+)
+
+// A Problem is everything that a compiled oneDNN primitive depends on: h5k_problem of
+// dnnl_plan.h, field by field.
+type Problem struct {
+	Op, Activation, Bias int32
+	Moved                int32 // operands that are copied: weights to oneDNN's layout, images to channels-last
+	Threads, Rank        int32
+	X, W, Y              [4]int64 // shapes
+	XStride, WStride     [4]int64 // in elements, positive
+	YStride              [4]int64
+	Stride, Pad          [2]int64 // of convolutions: vertical, horizontal
+}
+
+var _ [unsafe.Sizeof(C.h5k_problem{})]byte = [unsafe.Sizeof(Problem{})]byte{}
+
+// A plan is a compiled primitive.
+type plan struct {
+	mu   sync.Mutex // its memory objects serve one call at a time
+	c    *C.h5k_plan
+	used int
+}
+
+// plans caches the plans that were used last. oneDNN chooses an implementation by rule,
+// not by timing, so that a program computes the same bits every time it runs.
+var plans = struct {
+	sync.Mutex
+	of    map[Problem]*plan
+	most  int
+	clock int
+}{of: map[Problem]*plan{}, most: 512}
+
+// planFor returns the plan for q, and compiles it if it is new.
+func planFor(q *Problem) (*plan, error) {
+	q.Threads = int32(threadsFor(q))
+	plans.Lock()
+	defer plans.Unlock()
+	plans.clock++
+	if p, ok := plans.of[*q]; ok {
+		p.used = plans.clock
+		return p, nil
+	}
+	var status C.int
+	c := C.h5k_compile((*C.h5k_problem)(unsafe.Pointer(q)), &status)
+	if c == nil {
+		return nil, fmt.Errorf("oneDNN %s cannot do it (status %d)", dnnlVersion(), status)
+	}
+	for len(plans.of) >= plans.most {
+		evictOldest()
+	}
+	p := &plan{c: c, used: plans.clock}
+	runtime.AddCleanup(p, func(c *C.h5k_plan) { C.h5k_discard(c) }, c) // when no call runs it any more
+	plans.of[*q] = p
+	return p, nil
+}
+
+// threadsFor returns how many threads to use: waking a second thread takes one or two
+// microseconds, in which the first does 100,000 multiplications.
+func threadsFor(q *Problem) int {
+	work := float64(q.W[0]) // terms in each sum of a product; C·P·Q of a convolution
+	if q.Op != ProductOp {
+		work = float64(q.W[1]) * float64(q.W[2]) * float64(q.W[3])
+	}
+	for _, size := range q.Y[:q.Rank] {
+		work *= float64(size)
+	}
+	if work <= 1<<18 {
+		return 1
+	}
+	return Threads()
+}
+
+func evictOldest() {
+	var oldest Problem
+	used := plans.clock
+	for q, p := range plans.of {
+		if p.used < used {
+			oldest, used = q, p.used
+		}
+	}
+	delete(plans.of, oldest)
+}
+
+// Run solves q with oneDNN. Each slice begins at its operand's first element; b may be
+// nil. q.Threads is set by Run.
+func (q *Problem) Run(x, w, b, y []float32) error {
+	p, err := planFor(q)
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	status := C.h5k_execute(p.c, floats(x), C.int64_t(len(x)), floats(w), C.int64_t(len(w)), floats(b), C.int64_t(len(b)), floats(y), C.int64_t(len(y)))
+	runtime.KeepAlive(p)
+	switch {
+	case status == 0:
+		return nil
+	case status == -1:
+		return fmt.Errorf("an operand is shorter than its shape: %w", views.ErrShape)
+	case status == -2:
+		return ErrMemory
+	}
+	return fmt.Errorf("oneDNN %s failed (status %d)", dnnlVersion(), status)
+}
+
+func floats(x []float32) *C.float { return (*C.float)(unsafe.Pointer(unsafe.SliceData(x))) }
+
+func dnnlVersion() string {
+	var major, minor, patch C.int
+	C.h5k_dnnl_version(&major, &minor, &patch)
+	return fmt.Sprintf("%d.%d.%d", major, minor, patch)
+}

@@ -1,0 +1,239 @@
+package native
+
+// #include "loops.h"
+// #include "table.h"
+// #include <stdlib.h>
+// #cgo noescape h5k_elementwise
+// #cgo nocallback h5k_elementwise
+// #cgo noescape h5k_copy
+// #cgo nocallback h5k_copy
+// #cgo noescape h5k_where
+// #cgo nocallback h5k_where
+// #cgo noescape h5k_cast
+// #cgo nocallback h5k_cast
+// #cgo noescape h5k_reduce
+// #cgo nocallback h5k_reduce
+// #cgo noescape h5k_max_slope
+// #cgo nocallback h5k_max_slope
+// #cgo noescape h5k_lines
+// #cgo nocallback h5k_lines
+// #cgo noescape h5k_bad_label
+// #cgo nocallback h5k_bad_label
+// #cgo noescape h5k_cross_entropy
+// #cgo nocallback h5k_cross_entropy
+// #cgo noescape h5k_hits
+// #cgo nocallback h5k_hits
+// #cgo noescape h5k_squared_error
+// #cgo nocallback h5k_squared_error
+// #cgo noescape h5k_sgd
+// #cgo nocallback h5k_sgd
+// #cgo noescape h5k_adam
+// #cgo nocallback h5k_adam
+// #cgo noescape h5k_act_slope_bias
+// #cgo nocallback h5k_act_slope_bias
+// #cgo noescape h5k_draw
+// #cgo nocallback h5k_draw
+import "C"
+
+import (
+	"strings"
+	"unsafe"
+
+	"github.com/h5dnn/h5dnn/dtype"
+)
+
+// A Real is a type that the C loops compute in.
+type Real C.int
+
+// The types that C loops compute in.
+const (
+	F32 Real = C.H5K_F32
+	F64 Real = C.H5K_F64
+)
+
+// RealOf returns the Real that is t.
+func RealOf(t dtype.Type) (r Real, ok bool) {
+	switch t {
+	case dtype.Float32:
+		return F32, true
+	case dtype.Float64:
+		return F64, true
+	}
+	return 0, false
+}
+
+// pointer returns the address of the first byte, or nil.
+func pointer(b []byte) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(b)) }
+
+// All functions here take slices that begin at an operand's first element.
+
+// An Op is an elementwise operation: a line of ops.h.
+type Op C.int
+
+// FindOp returns the operation of that name, in which spaces stand for underscores.
+func FindOp(name string) (op Op, ok bool) {
+	line := C.CString(strings.ReplaceAll(name, " ", "_"))
+	defer C.free(unsafe.Pointer(line))
+	op = Op(C.h5k_find(line))
+	return op, op >= 0
+}
+
+// Run computes z = op(x, y; a, b). An operation of one input is given it twice.
+func (op Op) Run(r Real, g *Grid, z, x, y []byte, a, b float64) {
+	C.h5k_elementwise(C.int(op), C.int(r), g.c(), pointer(z), pointer(x), pointer(y), C.double(a), C.double(b))
+}
+
+// Copy sets z = x, for elements of a size of 1, 2, 4, 8 or 16 bytes.
+func Copy(size int, g *Grid, z, x []byte) {
+	C.h5k_copy(C.int(size), g.c(), pointer(z), pointer(x))
+}
+
+// Where sets z to x where cond holds and to y elsewhere, for elements of such a size.
+func Where(size int, g *Grid, z, cond, x, y []byte) {
+	C.h5k_where(C.int(size), g.c(), pointer(z), pointer(cond), pointer(x), pointer(y))
+}
+
+// Cast sets z = scale·x + offset, for x of a castable type.
+func Cast(to Real, from dtype.Type, g *Grid, z, x []byte, scale, offset float64) {
+	C.h5k_cast(castable[from]-1, C.int(to), g.c(), pointer(z), pointer(x), C.double(scale), C.double(offset))
+}
+
+// Castable reports whether Cast takes elements of type t.
+func Castable(t dtype.Type) bool { return castable[t] != 0 }
+
+// castable is one more than C's number of a type.
+var castable = [256]C.int{
+	dtype.Bool:    C.H5K_U8 + 1,
+	dtype.Uint8:   C.H5K_U8 + 1,
+	dtype.Uint16:  C.H5K_U16 + 1,
+	dtype.Uint32:  C.H5K_U32 + 1,
+	dtype.Uint64:  C.H5K_U64 + 1,
+	dtype.Int8:    C.H5K_I8 + 1,
+	dtype.Int16:   C.H5K_I16 + 1,
+	dtype.Int32:   C.H5K_I32 + 1,
+	dtype.Int64:   C.H5K_I64 + 1,
+	dtype.Float32: C.H5K_FROM_F32 + 1,
+	dtype.Float64: C.H5K_FROM_F64 + 1,
+}
+
+// A Reduction combines many elements to one.
+type Reduction C.int
+
+// The reductions.
+const (
+	Sum Reduction = 0
+	Max Reduction = 1
+)
+
+// Run sets y to the reduction of x over the axes of over, divided by divisor, for each place in
+// kept, whose first array is x and second y. Like all functions here that report, it reports
+// false if there is no memory.
+func (op Reduction) Run(r Real, kept, over *Grid, x, y []byte, divisor float64) bool {
+	return C.h5k_reduce(C.int(op), C.int(r), kept.c(), over.c(), pointer(x), pointer(y), C.double(divisor)) != 0
+}
+
+// MaxGrad sets dx = dy where x = y, divided among equal elements: kept describes dx, x, y
+// and dy, over dx and x.
+func MaxGrad(r Real, kept, over *Grid, dx, x, y, dy []byte) {
+	C.h5k_max_slope(C.int(r), kept.c(), over.c(), pointer(dx), pointer(x), pointer(y), pointer(dy))
+}
+
+// A LineOp computes along one axis.
+type LineOp C.int
+
+// The operations along an axis.
+const (
+	Softmax        LineOp = C.H5K_SOFTMAX
+	LogSoftmax     LineOp = C.H5K_LOG_SOFTMAX
+	SoftmaxGrad    LineOp = C.H5K_SOFTMAX_SLOPE
+	LogSoftmaxGrad LineOp = C.H5K_LOG_SOFTMAX_SLOPE
+	ArgMax         LineOp = C.H5K_ARGMAX
+)
+
+// Run computes z from x and y, line by line: n elements, step apart in z, x and y.
+func (op LineOp) Run(r Real, kept *Grid, n int, step [3]int, z, x, y []byte) bool {
+	return C.h5k_lines(C.int(op), C.int(r), kept.c(), C.int64_t(n), C.int64_t(step[0]), C.int64_t(step[1]), C.int64_t(step[2]),
+		pointer(z), pointer(x), pointer(y)) != 0
+}
+
+// Labelled is rows of logits and their labels: the first fields of h5k_labelled of loops.h.
+type Labelled struct {
+	Rows, Cols, Row, Col int64 // shape and strides of x
+	Step                 int64 // between labels, in elements
+	Size, Sign           int32 // bytes of a label, and 1 if it is signed
+}
+
+func (l *Labelled) c() C.h5k_labelled {
+	return C.h5k_labelled{
+		rows: C.int64_t(l.Rows), cols: C.int64_t(l.Cols), row: C.int64_t(l.Row), col: C.int64_t(l.Col),
+		step: C.int64_t(l.Step), size: C.int(l.Size), sign: C.int(l.Sign),
+	}
+}
+
+// BadLabel returns the first row whose label is not a column of x, and the label; or -1.
+func (l *Labelled) BadLabel(labels []byte) (row int, label int64) {
+	in := l.c()
+	var found C.int64_t
+	row = int(C.h5k_bad_label(&in, pointer(labels), &found))
+	return row, int64(found)
+}
+
+// CrossEntropy sets loss and, unless it is nil, dx, whose strides are row and col.
+func (l *Labelled) CrossEntropy(r Real, x, labels, loss, dx []byte, row, col int) bool {
+	in := l.c()
+	return C.h5k_cross_entropy(C.int(r), &in, pointer(x), pointer(labels), pointer(loss), pointer(dx), C.int64_t(row), C.int64_t(col)) != 0
+}
+
+// Correct returns how many rows have their maximum at their label.
+func (l *Labelled) Correct(r Real, x, labels []byte) int64 {
+	in := l.c()
+	return int64(C.h5k_hits(C.int(r), &in, pointer(x), pointer(labels)))
+}
+
+// The following functions take n contiguous elements.
+
+// SquaredError sets loss to the mean of (x-y)² and, unless it is nil, dx.
+func SquaredError(r Real, n int64, x, y, loss, dx []byte) bool {
+	return C.h5k_squared_error(C.int(r), C.int64_t(n), pointer(x), pointer(y), pointer(loss), pointer(dx)) != 0
+}
+
+// SGD updates p and, unless it is nil, the momentum buffer v.
+func SGD(r Real, n int64, g, p, v []byte, rate, momentum, decay float64, nesterov bool) {
+	var flag C.int
+	if nesterov {
+		flag = 1
+	}
+	C.h5k_sgd(C.int(r), C.int64_t(n), pointer(g), pointer(p), pointer(v), C.double(rate), C.double(momentum), C.double(decay), flag)
+}
+
+// AdamTerms are the terms of an Adam update that all elements share: h5k_adam_set of
+// loops.h, field by field.
+type AdamTerms struct{ Beta1, Beta2, Eps, Coupled, Keep, Rate, Scale float64 }
+
+var _ [unsafe.Sizeof(C.h5k_adam_set{})]byte = [unsafe.Sizeof(AdamTerms{})]byte{}
+
+// Adam updates p, m and v.
+func Adam(r Real, n int64, g, p, m, v []byte, t *AdamTerms) {
+	C.h5k_adam(C.int(r), C.int64_t(n), pointer(g), pointer(p), pointer(m), pointer(v), (*C.h5k_adam_set)(unsafe.Pointer(t)))
+}
+
+// ActGradBias sets dz = dy·act'(y), and db to its sums over rows, of rows × cols
+// contiguous elements. The gradient of a relu is multiplied by scale.
+func ActGradBias(r Real, act int, scale float64, rows, cols int64, y, dy, dz, db []byte) bool {
+	return C.h5k_act_slope_bias(C.int(act), C.double(scale), C.int(r), C.int64_t(rows), C.int64_t(cols), pointer(y), pointer(dy), pointer(dz), pointer(db)) != 0
+}
+
+// A Random is a kind of random numbers.
+type Random C.int
+
+// The kinds of random numbers.
+const (
+	Uniform Random = C.H5K_UNIFORM
+	Normal  Random = C.H5K_NORMAL
+	Dropout Random = C.H5K_DROPOUT
+)
+
+// Draw sets y, from x if it is a dropout. The grid's third array is row-major indices.
+func (kind Random) Draw(r Real, g *Grid, y, x []byte, seed, stream uint64, a, b float64) {
+	C.h5k_draw(C.int(kind), C.int(r), g.c(), pointer(y), pointer(x), C.int64_t(g.First[2]), C.uint64_t(seed), C.uint64_t(stream), C.double(a), C.double(b))
+}

@@ -1,0 +1,85 @@
+package native
+
+// #include "pixels.h"
+// #cgo noescape h5k_max_pool
+// #cgo nocallback h5k_max_pool
+// #cgo noescape h5k_max_pool_grad
+// #cgo nocallback h5k_max_pool_grad
+// #cgo noescape h5k_avg_pool
+// #cgo nocallback h5k_avg_pool
+// #cgo noescape h5k_avg_pool_grad
+// #cgo nocallback h5k_avg_pool_grad
+// #cgo noescape h5k_channel_sums
+// #cgo nocallback h5k_channel_sums
+// #cgo noescape h5k_channel_map
+// #cgo nocallback h5k_channel_map
+import "C"
+
+import "unsafe"
+
+// Windows slide over images x (N, C, Size) and have one element each in y (N, C, Out):
+// h5k_windows of pixels.h, field by field. Strides are of images, channels, rows and columns.
+type Windows struct {
+	N, C                int64
+	Size, Out           [2]int64
+	Kernel, Stride, Pad [2]int64
+	X, Y, At            [4]int64 // strides of x, y and the index
+	AtSize              int64    // bytes of an index: 1, 4, or 0 if there is none
+	Apart               int64    // 1 if windows do not overlap
+}
+
+var _ [unsafe.Sizeof(C.h5k_windows{})]byte = [unsafe.Sizeof(Windows{})]byte{}
+
+func (w *Windows) c() *C.h5k_windows { return (*C.h5k_windows)(unsafe.Pointer(w)) }
+
+// MaxPool sets y to each window's maximum and at, unless it is nil, to its position in the
+// window, row by row. Like all functions here it takes slices that begin at an operand's first element.
+func (w *Windows) MaxPool(r Real, y, at, x []byte) {
+	C.h5k_max_pool(C.int(r), w.c(), pointer(y), pointer(at), pointer(x))
+}
+
+// MaxPoolGrad sets dx from dy and the positions of the maxima. Where y, unless it is nil,
+// is not positive, the gradient is 0.
+func (w *Windows) MaxPoolGrad(r Real, dx, dy, at, y []byte) {
+	C.h5k_max_pool_grad(C.int(r), w.c(), pointer(dx), pointer(dy), pointer(at), pointer(y))
+}
+
+// AvgPool sets y to each window's mean, in which padding counts as zeros.
+func (w *Windows) AvgPool(r Real, y, x []byte) {
+	C.h5k_avg_pool(C.int(r), w.c(), pointer(y), pointer(x))
+}
+
+// AvgPoolGrad sets dx from dy.
+func (w *Windows) AvgPoolGrad(r Real, dx, dy []byte) {
+	C.h5k_avg_pool_grad(C.int(r), w.c(), pointer(dx), pointer(dy))
+}
+
+// Channels are elements (N, C, L) that are normalized for each c: h5k_channels of
+// pixels.h, field by field.
+type Channels struct {
+	N, C, L  int64
+	X, Y, DY [3]int64 // strides
+}
+
+var _ [unsafe.Sizeof(C.h5k_channels{})]byte = [unsafe.Sizeof(Channels{})]byte{}
+
+func (g *Channels) c() *C.h5k_channels { return (*C.h5k_channels)(unsafe.Pointer(g)) }
+
+// Sums sets the first half of sums to Σ a and the second to Σ a·(x-pivot), where a is dy,
+// or x-pivot if dy is nil. The order of the additions does not depend on the number of threads.
+func (g *Channels) Sums(r Real, sums []float64, dy, x []byte, pivot []float64) error {
+	return memory(C.h5k_channel_sums(C.int(r), g.c(), doubles(sums), pointer(dy), pointer(x), doubles(pivot)))
+}
+
+// Map sets y = a·(x-pivot) + b·dy + k. constants are pivot, a, b and k of all channels,
+// one after the other; dy may be nil.
+func (g *Channels) Map(r Real, y, x, dy []byte, constants []float64) error {
+	return memory(C.h5k_channel_map(C.int(r), g.c(), pointer(y), pointer(x), pointer(dy), doubles(constants)))
+}
+
+func memory(status C.int) error {
+	if status == 0 {
+		return nil
+	}
+	return ErrMemory
+}
