@@ -30,7 +30,7 @@ func TestWhatGPUsLackIsNamed(t *testing.T) {
 	}{
 		"frobnicate: cuda:0: no entry frobnicate_f64":   {kernels.Own[struct{}]("frobnicate"), kernels.Call{Out: many[:1]}},
 		"frobnicate: cuda:0: no entry frobnicate_f32":   {kernels.Own[struct{}]("frobnicate"), kernels.Call{Out: many[:1], In: []storage.Array{with(flat, dtype.Float32)}}},
-		"frobnicate: options hold a string":            {kernels.Own[struct{ Way string }]("frobnicate"), kernels.Call{Out: many[:1]}},
+		"frobnicate: options hold a string":             {kernels.Own[struct{ Way string }]("frobnicate"), kernels.Call{Out: many[:1]}},
 		"frobnicate: [1 1 1 1 1 1 1 1 2] has more than": {kernels.Own[struct{}]("frobnicate"), kernels.Call{Out: []storage.Array{deep}}},
 		"frobnicate: 7 operands":                        {kernels.Own[struct{}]("frobnicate"), kernels.Call{Out: many[:1], In: many}},
 	} {
