@@ -1,0 +1,392 @@
+package train_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/cuda/cudatest"
+	"github.com/h5dnn/h5dnn/nn"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/tensor"
+	"github.com/h5dnn/h5dnn/train"
+)
+
+// plain is a model without dropout or batch statistics, trained at a constant rate: what it
+// learns depends on the samples of each update alone.
+const plain = `
+data: {file: blobs, x: images, y: labels, normalize: {mean: 20, std: 25}}
+model: [flatten, {dense: 12}, tanh, {dense: 4}]
+optimizer: {sgd: {lr: 5e-2, momentum: 0.9}}
+schedule: constant
+seed: 7
+classes: 4
+`
+
+// fitted returns the run of text on d, trained.
+func fitted(t *testing.T, d storage.Device, w way, text string, o train.Options) *train.Run {
+	t.Helper()
+	run, data := onGPU(t, d, w, text)
+	if err := run.Fit(context.Background(), data, o); err != nil {
+		t.Fatalf("%s on %v, %v: %v", text, d, w, err)
+	}
+	return run
+}
+
+// near reports whether the weights of two runs agree to a part in 10000 of their size.
+func nearWeights(t *testing.T, got, want *train.Run) bool {
+	t.Helper()
+	a, b := weightsOf(t, got), weightsOf(t, want)
+	for i := range a {
+		if !(math.Abs(float64(a[i]-b[i])) <= 1e-4*(1+math.Abs(float64(b[i])))) {
+			return false
+		}
+	}
+	return len(a) == len(b)
+}
+
+// TestAccumulationIsALargerBatch trains with batches of 8, four to an update, and with
+// batches of 32. The last update of an epoch has 8, 8 and 6 samples.
+func TestAccumulationIsALargerBatch(t *testing.T) {
+	gpu := cudatest.Devices(t, cudatest.Deferred)[0]
+	large := fitted(t, storage.CPU, way{}, plain+"batch: 32", train.Options{})
+	small := fitted(t, storage.CPU, way{}, plain+"batch: 8", train.Options{})
+	if nearWeights(t, small, large) {
+		t.Fatal("batches of 8 and of 32 give the same")
+	}
+	if run := fitted(t, storage.CPU, way{}, plain+"batch: 8\naccumulate: 4", train.Options{}); !nearWeights(t, run, large) {
+		t.Errorf("on the CPU: 4 batches of 8 differ from one of 32")
+	}
+	var want map[string]string
+	for _, w := range ways {
+		run := fitted(t, gpu, w, plain+"batch: 8\naccumulate: 4", train.Options{})
+		if !nearWeights(t, run, large) {
+			t.Errorf("%v: 4 batches of 8 differ from one of 32", w)
+		}
+		if want == nil {
+			want = state(t, run)
+		}
+		sameState(t, w.String(), state(t, run), want)
+	}
+}
+
+// TestAccumulatingRunsResumeBitByBit interrupts them between updates, too.
+func TestAccumulatingRunsResumeBitByBit(t *testing.T) {
+	text := strings.Replace(light, "batch: 32", "batch: 16", 1) + "accumulate: 3\nclip_norm: 0.5"
+	gpu := cudatest.Devices(t, cudatest.Deferred)[0]
+	for _, c := range []struct {
+		d     storage.Device
+		w     way
+		stops []uint64
+	}{{storage.CPU, way{}, []uint64{1, 2, 3, 5, 9, 10, 11, 19}}, {gpu, ways[1], []uint64{2, 4, 13}}} {
+		want := state(t, fitted(t, c.d, c.w, text, train.Options{}))
+		for _, stop := range c.stops {
+			run, data := onGPU(t, c.d, c.w, text)
+			file := filepath.Join(t.TempDir(), "run.npz")
+			ctx, cancel := context.WithCancel(context.Background())
+			err := run.Fit(ctx, data, train.Options{File: file, Callbacks: []train.Callback{train.CallbackFuncs{OnStepEnd: func(train.Progress) error {
+				if run.Position.Step == stop {
+					cancel()
+				}
+				return nil
+			}}}})
+			if !errors.Is(err, context.Canceled) {
+				t.Fatal(err)
+			}
+			again, err := train.Resume(file, c.d)
+			if err != nil {
+				t.Fatal(err)
+			}
+			again.Config.Graph, again.Config.Data.Resident = c.w.graph, c.w.resident
+			if err := again.Fit(context.Background(), data, train.Options{}); err != nil {
+				t.Fatal(err)
+			}
+			sameState(t, fmt.Sprintf("%v, stopped after step %d", c.d, stop), state(t, again), want)
+		}
+	}
+}
+
+// TestClippedGradients compares one update by plain descent with rate 1, whose change is
+// the gradient, with the same update clipped.
+func TestClippedGradients(t *testing.T) {
+	text := strings.Replace(plain, "{sgd: {lr: 5e-2, momentum: 0.9}}", "{sgd: {lr: 1}}", 1) + "batch: 150\n"
+	enough := errors.New("enough")
+	update := func(d storage.Device, extra string) (changes []float64) {
+		run, data := onGPU(t, d, way{}, text+extra)
+		before := weightsOf(t, run)
+		err := run.Fit(context.Background(), data, train.Options{Callbacks: []train.Callback{train.CallbackFuncs{OnStepEnd: func(train.Progress) error { return enough }}}})
+		if !errors.Is(err, enough) {
+			t.Fatal(err)
+		}
+		for i, w := range weightsOf(t, run) {
+			changes = append(changes, float64(before[i])-float64(w))
+		}
+		return changes
+	}
+	for _, d := range []storage.Device{storage.CPU, cudatest.Devices(t, cudatest.Deferred)[0]} {
+		grads, norm := update(d, ""), 0.0
+		for _, g := range grads {
+			norm += g * g
+		}
+		norm = math.Sqrt(norm)
+		for extra, want := range map[string]func(g float64) float64{
+			fmt.Sprintf("clip_norm: %v", norm/3): func(g float64) float64 { return g / 3 },
+			fmt.Sprintf("clip_norm: %v", norm*3): func(g float64) float64 { return g },
+			"clip_value: 0.01":                   func(g float64) float64 { return max(-0.01, min(0.01, g)) },
+			"clip_value: 0.01\nclip_norm: 1e-3":  nil, // in that order
+			"clip_norm: 0.05\nprecision: fp16":   func(g float64) float64 { return g * min(1, 0.05/norm) },
+			"clip_value: 0.01\nprecision: fp16":  func(g float64) float64 { return max(-0.01, min(0.01, g)) },
+		} {
+			got, total := update(d, extra), 0.0
+			for i, g := range grads {
+				total += got[i] * got[i]
+				tolerance := 1e-6 + 1e-3*math.Abs(g)
+				if strings.Contains(extra, "fp16") {
+					tolerance = 2e-3
+				}
+				if want != nil && !(math.Abs(got[i]-want(g)) <= tolerance) {
+					t.Errorf("%v, %s: gradient %v became %v, want %v", d, extra, g, got[i], want(g))
+					break
+				}
+			}
+			if want == nil && !(math.Abs(math.Sqrt(total)-1e-3) <= 1e-5) {
+				t.Errorf("%v, %s: norm %v", d, extra, math.Sqrt(total))
+			}
+		}
+	}
+}
+
+// TestClippingNothingChangesNothing: a limit that is never reached gives the same bits.
+func TestClippingNothingChangesNothing(t *testing.T) {
+	gpu := cudatest.Devices(t, cudatest.Deferred)[0]
+	for _, d := range []storage.Device{storage.CPU, gpu} {
+		for _, precision := range []string{"float32", "fp16"} {
+			text := light + "precision: " + precision + "\n"
+			want := state(t, fitted(t, d, way{}, text, train.Options{}))
+			got := state(t, fitted(t, d, way{}, text+"clip_norm: 1e9\nclip_value: 1e9", train.Options{}))
+			sameState(t, fmt.Sprintf("%v, %s", d, precision), got, want)
+		}
+	}
+}
+
+// A replica averages its gradients with those of another.
+type replica struct {
+	rank  int
+	group *pairOfReplicas
+}
+
+// A pairOfReplicas is where two replicas meet.
+type pairOfReplicas struct {
+	sync.Mutex
+	values [2][][]float32
+	sums   [2][]float64
+	meet   [2]chan struct{}
+}
+
+// exchange waits until the other replica has come here too.
+func (r replica) exchange() {
+	r.group.meet[r.rank] <- struct{}{}
+	<-r.group.meet[1-r.rank]
+}
+
+func (r replica) Gradients(s *train.Step) error {
+	var mine [][]float32
+	for _, g := range s.Gradients {
+		mine = append(mine, append([]float32(nil), tensor.Values[float32](g.Grad)...))
+	}
+	r.group.values[r.rank] = mine
+	r.exchange()
+	for i := range s.Gradients {
+		g, mean := &s.Gradients[i], make([]float32, len(mine[i]))
+		for k := range mean {
+			mean[k] = (r.group.values[0][i][k] + r.group.values[1][i][k]) / 2
+		}
+		a, err := storage.From(mean, g.Grad.Shape...).To(g.Grad.Data.Device())
+		if err != nil {
+			return err
+		}
+		g.Grad = tensor.Of(a)
+	}
+	r.exchange() // before the next step writes to values
+	return nil
+}
+
+func (r replica) ReduceMetrics(sums []float64) error {
+	r.group.sums[r.rank] = append([]float64(nil), sums...)
+	r.exchange()
+	for i := range sums {
+		sums[i] = r.group.sums[0][i] + r.group.sums[1][i]
+	}
+	r.exchange()
+	return nil
+}
+
+// TestReplicasThatAverageGradientsAreOneRun trains two replicas on halves of each batch, and
+// one run on whole batches.
+func TestReplicasThatAverageGradientsAreOneRun(t *testing.T) {
+	const half, batches = 16, 4
+	x, y := blobs(2 * half * batches)
+	text := strings.Replace(plain, "normalize", "shuffle: none, normalize", 1) + "epochs: 3\nbatch: "
+	start := func(x, y storage.Array, batch int) (*train.Run, *train.Data) {
+		c, err := train.ParseConfig([]byte(text + fmt.Sprint(batch)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := train.NewData(c, train.Arrays{X: x, Y: y})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run, err := train.New(context.Background(), c, data, storage.CPU)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return run, data
+	}
+	whole, data := start(x, y, 2*half)
+	if err := whole.Fit(context.Background(), data, train.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	group := &pairOfReplicas{meet: [2]chan struct{}{make(chan struct{}, 1), make(chan struct{}, 1)}}
+	var runs [2]*train.Run
+	var errs [2]error
+	var wait sync.WaitGroup
+	for rank := range runs {
+		var pixels []uint8
+		var labels []int64
+		for b := range batches {
+			first := (2*b + rank) * half
+			pixels = append(pixels, storage.Elements[uint8](x)[first*64:(first+half)*64]...)
+			labels = append(labels, storage.Elements[int64](y)[first:first+half]...)
+		}
+		run, data := start(storage.From(pixels, half*batches, 8, 8), storage.From(labels, half*batches), half)
+		runs[rank] = run
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			errs[rank] = run.Fit(context.Background(), data, train.Options{Hooks: []train.Hook{replica{rank, group}}})
+		}()
+	}
+	wait.Wait()
+	for rank, run := range runs {
+		if errs[rank] != nil {
+			t.Fatal(errs[rank])
+		}
+		if a, b := fmt.Sprint(weightsOf(t, run)), fmt.Sprint(weightsOf(t, runs[0])); a != b {
+			t.Errorf("the replicas differ")
+		}
+		if !nearWeights(t, run, whole) {
+			t.Errorf("replica %d differs from one run with the double batch", rank)
+		}
+		for i, want := range whole.History["loss"] {
+			if got := run.History["loss"][i]; math.Abs(got-want) > 1e-5 || run.History["accuracy"][i] != whole.History["accuracy"][i] {
+				t.Errorf("replica %d: loss of epoch %d is %v, want %v", rank, i+1, got, want)
+			}
+		}
+	}
+}
+
+// TestRanksShareAnEpoch: with a world of two, each replica trains on half of the samples and
+// draws other random numbers.
+func TestRanksShareAnEpoch(t *testing.T) {
+	text := strings.Replace(light, "batch: 32", "batch: 75", 1)
+	var dropped [2]string
+	for rank := range dropped {
+		steps := 0
+		run := fitted(t, storage.CPU, way{}, text, train.Options{Rank: rank, World: 2, Callbacks: []train.Callback{train.CallbackFuncs{OnStepEnd: func(p train.Progress) error {
+			steps++
+			if p.Samples != 75 {
+				t.Errorf("an epoch of %d samples; want 75 of 150", p.Samples)
+			}
+			return nil
+		}}}})
+		if steps != 2 {
+			t.Errorf("%d steps; want 2", steps)
+		}
+		dropped[rank] = fmt.Sprint(weightsOf(t, run))
+	}
+	if dropped[0] == dropped[1] {
+		t.Error("both ranks learned the same")
+	}
+}
+
+// An early hook lists the gradients that it hears of.
+type early struct {
+	t     *testing.T
+	ready map[string]string
+	order []string
+}
+
+func (e *early) GradientReady(_ *train.Step, g train.Gradient) error {
+	if _, again := e.ready[g.Name]; again {
+		e.t.Errorf("%s is ready twice", g.Name)
+	}
+	e.ready[g.Name] = fmt.Sprint(tensor.Values[float32](g.Grad))
+	e.order = append(e.order, g.Name)
+	return nil
+}
+
+func (e *early) Gradients(s *train.Step) error {
+	for _, g := range s.Gradients {
+		if got, want := e.ready[g.Name], fmt.Sprint(tensor.Values[float32](g.Grad)); got != want {
+			e.t.Errorf("%s was ready as %.60s; it is %.60s", g.Name, got, want)
+		}
+	}
+	if len(e.ready) != len(s.Gradients) {
+		e.t.Errorf("ready were %v of %d gradients", e.order, len(s.Gradients))
+	}
+	return errDone
+}
+
+var errDone = errors.New("done")
+
+// A twice module applies a layer two times, so that two operations add to its gradients.
+type twice struct{ Layer *nn.Linear }
+
+func (m twice) Forward(x *tensor.Tensor) *tensor.Tensor {
+	return m.Layer.Forward(m.Layer.Forward(x).Tanh())
+}
+
+// TestGradientsAreReadyOnceComplete wants each to be announced once, with its value, and
+// those of the last layer first.
+func TestGradientsAreReadyOnceComplete(t *testing.T) {
+	run, data := onGPU(t, storage.CPU, way{}, plain+"batch: 32")
+	layers := run.Model.(nn.Sequential)
+	run.Model = nn.Sequential{layers[0], layers[1], twice{nn.NewLinear(nn.LinearOptions{InFeatures: 12, OutFeatures: 12})}, layers[3]}
+	e := &early{t: t, ready: map[string]string{}}
+	if err := run.Fit(context.Background(), data, train.Options{Hooks: []train.Hook{e}}); !errors.Is(err, errDone) {
+		t.Fatal(err)
+	}
+	if got := strings.Join(e.order, " "); !strings.HasPrefix(got, "3.") || !strings.HasSuffix(got, "1.weight 1.bias") && !strings.HasSuffix(got, "1.bias 1.weight") {
+		t.Errorf("ready in the order %s", got)
+	}
+}
+
+// A looking hook is not capturable.
+type looking struct{}
+
+func (looking) Gradients(*train.Step) error { return nil }
+
+// TestHooksThatLookAreNotCaptured, which the plan says; where a graph was asked for, that
+// is an error.
+func TestHooksThatLookAreNotCaptured(t *testing.T) {
+	gpu := cudatest.Devices(t, cudatest.Deferred)[0]
+	want := state(t, fitted(t, gpu, ways[0], bare, train.Options{}))
+	for _, graph := range []train.Choice{"", "yes"} {
+		run, data := onGPU(t, gpu, way{"no", graph}, bare)
+		var plan train.Plan
+		err := run.Fit(context.Background(), data, train.Options{Hooks: []train.Hook{looking{}}, Callbacks: []train.Callback{train.CallbackFuncs{
+			OnRunBegin: func(p train.Plan) error { plan = p; return nil },
+		}}})
+		if asked := graph == "yes"; errors.Is(err, storage.ErrState) != asked || !asked && (err != nil || !strings.Contains(plan.NoGraph, "looking")) {
+			t.Errorf("graph %q: error %v, plan %+v", graph, err, plan)
+		}
+		if graph == "" {
+			sameState(t, "with a hook", state(t, run), want)
+		}
+	}
+}
