@@ -51,7 +51,8 @@ func nearWeights(t *testing.T, got, want *train.Run) bool {
 }
 
 // TestAccumulationIsALargerBatch trains with batches of 8, four to an update, and with
-// batches of 32. The last update of an epoch has 8, 8 and 6 samples.
+// batches of 32. The last update of an epoch has 8, 8 and 6 samples; with batches of 10
+// it has three full ones.
 func TestAccumulationIsALargerBatch(t *testing.T) {
 	gpu := cudatest.Devices(t, cudatest.Deferred)[0]
 	large := fitted(t, storage.CPU, way{}, plain+"batch: 32", train.Options{})
@@ -62,16 +63,18 @@ func TestAccumulationIsALargerBatch(t *testing.T) {
 	if run := fitted(t, storage.CPU, way{}, plain+"batch: 8\naccumulate: 4", train.Options{}); !nearWeights(t, run, large) {
 		t.Errorf("on the CPU: 4 batches of 8 differ from one of 32")
 	}
-	var want map[string]string
-	for _, w := range ways {
-		run := fitted(t, gpu, w, plain+"batch: 8\naccumulate: 4", train.Options{})
-		if !nearWeights(t, run, large) {
-			t.Errorf("%v: 4 batches of 8 differ from one of 32", w)
+	for batch, large := range map[int]*train.Run{8: large, 10: fitted(t, storage.CPU, way{}, plain+"batch: 40", train.Options{})} {
+		var want map[string]string
+		for _, w := range ways {
+			run := fitted(t, gpu, w, fmt.Sprintf("%sbatch: %d\naccumulate: 4", plain, batch), train.Options{})
+			if !nearWeights(t, run, large) {
+				t.Errorf("%v: 4 batches of %d differ from a large one", w, batch)
+			}
+			if want == nil {
+				want = state(t, run)
+			}
+			sameState(t, w.String(), state(t, run), want)
 		}
-		if want == nil {
-			want = state(t, run)
-		}
-		sameState(t, w.String(), state(t, run), want)
 	}
 }
 
@@ -290,22 +293,30 @@ func TestReplicasThatAverageGradientsAreOneRun(t *testing.T) {
 	}
 }
 
-// TestRanksShareAnEpoch: with a world of two, each replica trains on half of the samples and
-// draws other random numbers.
+// TestRanksShareAnEpoch: with a world of two, each replica trains on half of the samples, which
+// are all alike here, and draws other random numbers.
 func TestRanksShareAnEpoch(t *testing.T) {
 	text := strings.Replace(light, "batch: 32", "batch: 75", 1)
 	var dropped [2]string
 	for rank := range dropped {
 		steps := 0
-		run := fitted(t, storage.CPU, way{}, text, train.Options{Rank: rank, World: 2, Callbacks: []train.Callback{train.CallbackFuncs{OnStepEnd: func(p train.Progress) error {
+		run, _ := onGPU(t, storage.CPU, way{}, text)
+		x, y := blobs(1)
+		x.View, _ = x.View.Broadcast(150, 8, 8)
+		y.View, _ = y.View.Broadcast(150)
+		data, err := train.NewData(run.Config, train.Arrays{X: x, Y: y})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = run.Fit(context.Background(), data, train.Options{Rank: rank, World: 2, Callbacks: []train.Callback{train.CallbackFuncs{OnStepEnd: func(p train.Progress) error {
 			steps++
 			if p.Samples != 75 {
 				t.Errorf("an epoch of %d samples; want 75 of 150", p.Samples)
 			}
 			return nil
 		}}}})
-		if steps != 2 {
-			t.Errorf("%d steps; want 2", steps)
+		if err != nil || steps != 4 {
+			t.Errorf("%d steps, error %v; want 4", steps, err)
 		}
 		dropped[rank] = fmt.Sprint(weightsOf(t, run))
 	}
