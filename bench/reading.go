@@ -39,7 +39,7 @@ func samples(f *hdf5.File) (dataset.Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	return dataset.Of(dataset.Named{Name: "x", Array: x}, dataset.Named{Name: "y", Array: y})
+	return dataset.Of(dataset.Named{Name: "x", Array: x}, dataset.Named{Name: "y", Array: y, Role: dataset.Target})
 }
 
 // whole reads all images into new memory.

@@ -40,7 +40,7 @@ func BenchmarkEpoch(b *testing.B) {
 		for _, workers := range []int{1, 2} {
 			b.Run(fmt.Sprintf("%s/workers=%d", test.name, workers), func(b *testing.B) {
 				test.o.Batch, test.o.Workers = benchBatch, workers
-				l := must[*Loader](b)(NewLoader(must[Dataset](b)(Of(Named{"x", test.x}, Named{"y", y})), test.o))
+				l := must[*Loader](b)(NewLoader(must[Dataset](b)(Of(input("x", test.x), target("y", y))), test.o))
 				epoch := 0
 				benchEpochs(b, func() {
 					benchLoad(b, l, epoch)
@@ -123,7 +123,7 @@ func BenchmarkMNIST(b *testing.B) {
 	} {
 		b.Run(test.name, func(b *testing.B) {
 			test.o.Batch = benchBatch
-			d := must[Dataset](b)(Of(Named{"x", x}, Named{"y", y}))
+			d := must[Dataset](b)(Of(input("x", x), target("y", y)))
 			l := must[*Loader](b)(NewLoader(d, test.o))
 			epoch := 0
 			benchEpochs(b, func() {

@@ -25,7 +25,8 @@ type column struct {
 	cached func() (storage.Array, error) // the whole column decoded, if it is small; else nil
 }
 
-func newColumn(name string, a storage.Array) (*column, error) {
+func newColumn(n Named) (*column, error) {
+	name, a := n.Name, n.Array
 	c := &column{data: a, windowLen: 1, chunk: 1, rowGroup: 1}
 	if !a.Type.Valid() {
 		return nil, fmt.Errorf("dataset: %s: elements of %v cannot be loaded: %w", name, a.Type, dtype.ErrType)
@@ -37,7 +38,7 @@ func newColumn(name string, a storage.Array) (*column, error) {
 	if err != nil {
 		return nil, fmt.Errorf("dataset: %s: a sample: %w", name, err)
 	}
-	c.Field = Field{name, a.Type, inner.Shape}
+	c.Field = Field{name, n.Role, n.Of, a.Type, inner.Shape}
 	c.size = inner.Len() * a.Type.Size()
 	if !a.Within(a.Data.Len() / a.Type.Size()) {
 		return nil, fmt.Errorf("dataset: %v reaches beyond its storage of %d bytes: %w", c.Field, a.Data.Len(), views.ErrShape)

@@ -44,6 +44,8 @@ type Blocked interface {
 // A Field describes one part of every sample.
 type Field struct {
 	Name  string
+	Role  Role   // see Schema
+	Of    string // the input that a Length belongs to
 	Type  dtype.Type
 	Shape []int // of one sample
 }
@@ -54,7 +56,7 @@ func (f Field) bytes() int { return views.Of(f.Shape...).Len() * f.Type.Size() }
 func (f Field) String() string { return fmt.Sprintf("%s %v%v", f.Name, f.Type, f.Shape) }
 
 func (f Field) equal(g Field) bool {
-	return f.Name == g.Name && f.Type == g.Type && slices.Equal(f.Shape, g.Shape)
+	return f.Name == g.Name && f.Role == g.Role && f.Of == g.Of && f.Type == g.Type && slices.Equal(f.Shape, g.Shape)
 }
 
 // sampleBytes returns the size of one sample of d.
@@ -77,11 +79,12 @@ type Batch struct {
 	Consumed int             // samples consumed of the epoch once this batch is
 	Waited   time.Duration   // how long the loop waited for this batch
 
-	whole []storage.Array // Fields with all the room there is
-	data  [][]byte        // of whole
-	rows  []int           // likewise
-	kept  bool
-	err   error
+	fields []Field         // of the dataset
+	whole  []storage.Array // Fields with all the room there is
+	data   [][]byte        // of whole
+	rows   []int           // likewise
+	kept   bool
+	err    error
 
 	from, to int // places of the order's line where its blocks lie
 	missing  int // samples that a feed has yet to gather
@@ -103,8 +106,8 @@ func newBatch(d Dataset, samples int, alloc func(size int) (storage.Host, error)
 
 // newRoom is NewBatch without the list of rows.
 func allocBatch(d Dataset, samples int, alloc func(size int) (storage.Host, error)) (*Batch, error) {
-	b := &Batch{}
-	for _, f := range d.Fields() {
+	b := &Batch{fields: d.Fields()}
+	for _, f := range b.fields {
 		a, err := f.room(samples, alloc)
 		if err != nil {
 			return nil, fmt.Errorf("dataset: room for %d samples of %v: %w", samples, f, err)
@@ -141,7 +144,7 @@ func (b *Batch) trim(n int) {
 
 // section returns room that is b's for the samples from first up to end.
 func (b *Batch) section(first, end int) *Batch {
-	s := &Batch{}
+	s := &Batch{fields: b.fields}
 	for _, a := range b.whole {
 		part := a.With(samples(a.View, first, end-first))
 		bytes, _ := part.Bytes()

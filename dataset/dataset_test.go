@@ -52,7 +52,7 @@ func TestReadGathersRowsThroughViews(t *testing.T) {
 			if chunk > 0 {
 				seen = newFake(x, chunk).Array().With(view)
 			}
-			d := must[Dataset](t)(Of(Named{"x", seen}))
+			d := must[Dataset](t)(Of(input("x", seen)))
 			for _, n := range []int{0, 1, 5, 40} {
 				rows := make([]int, n)
 				for k := range rows {
@@ -90,7 +90,7 @@ func TestOneReadDecodesAChunkOnce(t *testing.T) {
 		"cropped":    must[views.View](t)(x.Slice(2, 0, 2, 1)),
 	} {
 		fake := newFake(x, 10)
-		d := must[Dataset](t)(Of(Named{"x", fake.Array().With(view)}))
+		d := must[Dataset](t)(Of(input("x", fake.Array().With(view))))
 		b := must[*Batch](t)(NewBatch(d, 300))
 		rows := make([]int, 300)
 		for k := range rows {
@@ -109,7 +109,7 @@ func TestNarrowColumnsAreDecodedOnce(t *testing.T) {
 	x, _ := pairs(1000)
 	labels := newFake(storage.From(make([]uint8, 1000), 1000), 300)
 	images := newFake(x, 16)
-	d := must[Dataset](t)(Of(Named{"x", images.Array()}, Named{"y", labels.Array()}))
+	d := must[Dataset](t)(Of(input("x", images.Array()), target("y", labels.Array())))
 	o := Options{Batch: 10, Window: 4}
 	o.Memory = leastMemory(d, o)
 	l := must[*Loader](t)(NewLoader(d, o))
@@ -142,7 +142,7 @@ func TestAFileCutWhileItIsReadIsAnError(t *testing.T) {
 	mapping := must[*storage.Mapping](t)(storage.Map(f))
 	defer mapping.Close()
 	mapped := must[*storage.Mapped](t)(mapping.Range(0, int64(len(bytes))))
-	d := must[Dataset](t)(Of(Named{"x", storage.Array{Data: mapped, Type: x.Type, View: x.View}}))
+	d := must[Dataset](t)(Of(input("x", storage.Array{Data: mapped, Type: x.Type, View: x.View})))
 	l := must[*Loader](t)(NewLoader(d, Options{Batch: 16}))
 	batches, failed := 0, 0
 	for b, err := range l.Epoch(t.Context(), 0, 0) {
@@ -171,7 +171,7 @@ func TestAFileCutWhileItIsReadIsAnError(t *testing.T) {
 
 func TestSplitsPartition(t *testing.T) {
 	x, y := pairs(97)
-	d := must[Dataset](t)(Of(Named{"x", x}, Named{"y", y}))
+	d := must[Dataset](t)(Of(input("x", x), target("y", y)))
 	var before []int
 	for seed := range uint64(5) {
 		train, val, err := Split(d, 0.25, seed)
@@ -201,8 +201,8 @@ func TestSplitsPartition(t *testing.T) {
 // TestMisfitsAreRefused lists what a caller, a file or a config can get wrong.
 func TestMisfitsAreRefused(t *testing.T) {
 	x, y := pairs(10)
-	d := must[Dataset](t)(Of(Named{"x", x}, Named{"y", y}))
-	other := must[Dataset](t)(Of(Named{"x", y}, Named{"y", x}))
+	d := must[Dataset](t)(Of(input("x", x), target("y", y)))
+	other := must[Dataset](t)(Of(input("x", y), target("y", x)))
 	batch := func(d Dataset, n int) Batch { return *must[*Batch](t)(NewBatch(d, n)) }
 	fake := storagetest.NewDevice("fake:0")
 	away := must[storage.Array](t)(storage.Make(fake, dtype.Float32, 10, 2))
@@ -213,7 +213,7 @@ func TestMisfitsAreRefused(t *testing.T) {
 		}
 		return nil
 	}
-	chunked := must[Dataset](t)(Of(Named{"x", newFake(x, 2).Array()}))
+	chunked := must[Dataset](t)(Of(input("x", newFake(x, 2).Array())))
 	for _, test := range []struct {
 		name string
 		err  error
@@ -221,12 +221,12 @@ func TestMisfitsAreRefused(t *testing.T) {
 		says string
 	}{
 		{"no fields", second(Of()), views.ErrShape, "no fields"},
-		{"unequal lengths", second(Of(Named{"x", x}, Named{"y", storage.From(make([]int64, 9), 9)})), views.ErrShape, "x has 10 samples and y has 9"},
-		{"a scalar", second(Of(Named{"x", storage.From([]float32{1})})), views.ErrShape, "no axis"},
-		{"no type", second(Of(Named{"x", storage.Array{Data: x.Data, View: x.View}})), dtype.ErrType, "cannot be loaded"},
-		{"the same name", second(Of(Named{"x", x}, Named{"x", y})), nil, "two fields are called x"},
-		{"on a device", second(Of(Named{"x", away})), storage.ErrDevice, "move it to the CPU"},
-		{"a view too long", second(Of(Named{"x", x.With(views.Of(11, 2, 3))})), views.ErrShape, "beyond its storage"},
+		{"unequal lengths", second(Of(input("x", x), target("y", storage.From(make([]int64, 9), 9)))), views.ErrShape, "x has 10 samples and y has 9"},
+		{"a scalar", second(Of(input("x", storage.From([]float32{1})))), views.ErrShape, "no axis"},
+		{"no type", second(Of(input("x", storage.Array{Data: x.Data, View: x.View}))), dtype.ErrType, "cannot be loaded"},
+		{"the same name", second(Of(input("x", x), input("x", y))), nil, "two fields are called x"},
+		{"on a device", second(Of(input("x", away))), storage.ErrDevice, "move it to the CPU"},
+		{"a view too long", second(Of(input("x", x.With(views.Of(11, 2, 3))))), views.ErrShape, "beyond its storage"},
 		{"a row too far", d.Read(batch(d, 2), []int{0, 10}), views.ErrShape, "row 10 of 10"},
 		{"a row before", d.Read(batch(d, 2), []int{-1}), views.ErrShape, "row -1 of 10"},
 		{"a batch too short", d.Read(batch(d, 2), []int{1, 2, 3}), views.ErrShape, "no room for 3 samples"},
@@ -276,7 +276,7 @@ func TestSortedLabelsAreNoted(t *testing.T) {
 		for i := range y {
 			y[i] = test.label(i)
 		}
-		d := must[Dataset](t)(Of(Named{"x", x}, Named{"y", storage.From(y, n)}))
+		d := must[Dataset](t)(Of(input("x", x), target("y", storage.From(y, n))))
 		train, _, err := Split(d, 0.1, 1)
 		if err != nil {
 			t.Fatal(err)
@@ -315,7 +315,7 @@ func TestDeclaredSizesAreNotBelieved(t *testing.T) {
 			arrays = append(arrays, storage.Array{Data: vast{newFake(storage.Array{Type: dtype.Uint8, View: views.Of(shape...)}, 3)}, Type: dtype.Uint8, View: views.Of(shape...)})
 		}
 		for _, a := range arrays {
-			d, err := Of(Named{"x", a})
+			d, err := Of(input("x", a))
 			if err != nil {
 				continue
 			}
@@ -344,7 +344,7 @@ func TestEmptyDatasetsLoadNothing(t *testing.T) {
 			"empty in chunks":   newFake(storage.From([]float32{}, 5, 0), 4).Array(),
 			"broadcast nothing": newFake(storage.From([]float32{}, 5, 0), 9).Array(),
 		} {
-			d := must[Dataset](t)(Of(Named{"x", a}))
+			d := must[Dataset](t)(Of(input("x", a)))
 			got := 0
 			for b, err := range Load(t.Context(), d, Options{Batch: 2, Shuffle: mode}) {
 				if err != nil {

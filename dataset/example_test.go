@@ -13,7 +13,7 @@ func Example() {
 	images := storage.From([]uint8{0, 1, 10, 11, 20, 21, 30, 31, 40, 41}, 5, 2)
 	labels := storage.From([]int64{0, 1, 2, 3, 4}, 5)
 
-	pairs, err := dataset.Of(dataset.Named{Name: "x", Array: images}, dataset.Named{Name: "y", Array: labels})
+	pairs, err := dataset.Of(dataset.Named{Name: "x", Array: images}, dataset.Named{Name: "y", Array: labels, Role: dataset.Target})
 	if err != nil {
 		fmt.Println(err)
 		return

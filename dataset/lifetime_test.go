@@ -61,7 +61,7 @@ func TestHeldBatchesStay(t *testing.T) {
 func TestBatchesLieWhereTheyAreToldTo(t *testing.T) {
 	x, y := pairs(50)
 	given := map[storage.Storage]bool{}
-	l := must[*Loader](t)(NewLoader(must[Dataset](t)(Of(Named{"x", x}, Named{"y", y})), Options{Batch: 8, Alloc: func(size int) (storage.Host, error) {
+	l := must[*Loader](t)(NewLoader(must[Dataset](t)(Of(input("x", x), target("y", y))), Options{Batch: 8, Alloc: func(size int) (storage.Host, error) {
 		s, err := storage.CPU.Alloc(size)
 		given[s] = true
 		return s.(storage.Host), err
@@ -87,7 +87,7 @@ func TestBatchesLieWhereTheyAreToldTo(t *testing.T) {
 func TestMemoryThatRunsOutIsAnError(t *testing.T) {
 	x, y := pairs(100)
 	spent, full := errors.New("spent"), false
-	l := must[*Loader](t)(NewLoader(must[Dataset](t)(Of(Named{"x", x}, Named{"y", y})), Options{Batch: 10, Alloc: func(size int) (storage.Host, error) {
+	l := must[*Loader](t)(NewLoader(must[Dataset](t)(Of(input("x", x), target("y", y))), Options{Batch: 10, Alloc: func(size int) (storage.Host, error) {
 		if full {
 			return nil, spent
 		}

@@ -25,16 +25,16 @@ type specimen struct {
 // specimens returns datasets of every make, of about n samples.
 func specimens(t testing.TB, n int) []specimen {
 	x, y := pairs(n)
-	host := must[Dataset](t)(Of(Named{"x", x}, Named{"y", y}))
+	host := must[Dataset](t)(Of(input("x", x), target("y", y)))
 	all := []specimen{{name: "host", d: host, origin: same}}
 	for _, c := range []struct{ x, y int }{{7, 0}, {7, 14}, {10, 4}, {1, 0}, {n + 5, 0}, {7, n}} {
 		fx, fy := newFake(x, max(1, c.x)), newFake(y, max(1, c.y))
 		s := specimen{name: fmt.Sprintf("chunks of %d and %d", c.x, c.y), origin: same, fakes: []*fakeSource{fx, fy}}
 		if c.y == 0 {
 			s.fakes = s.fakes[:1]
-			s.d = must[Dataset](t)(Of(Named{"x", fx.Array()}, Named{"y", y}))
+			s.d = must[Dataset](t)(Of(input("x", fx.Array()), target("y", y)))
 		} else {
-			s.d = must[Dataset](t)(Of(Named{"x", fx.Array()}, Named{"y", fy.Array()}))
+			s.d = must[Dataset](t)(Of(input("x", fx.Array()), target("y", fy.Array())))
 		}
 		all = append(all, s)
 	}
@@ -67,7 +67,7 @@ func stretches(t testing.TB, n int) (all []specimen) {
 	}
 	_, y := pairs(n)
 	of := func(a storage.Array, y storage.Array) Dataset {
-		return must[Dataset](t)(Of(Named{"x", must[storage.Array](t)(SlidingWindows(a, 6))}, Named{"y", y}))
+		return must[Dataset](t)(Of(input("x", must[storage.Array](t)(SlidingWindows(a, 6))), target("y", y)))
 	}
 	whole := storage.From(line, n+5)
 	all = append(all, specimen{name: "stretches", d: of(whole, y), origin: same, x: x})
@@ -117,7 +117,7 @@ func raggeds(t testing.TB, n int) (all []specimen) {
 	}
 	_, y := pairs(n)
 	add := func(name string, x func(row, i int) float32, r Ragged, fakes ...*fakeSource) {
-		d := must[Dataset](t)(Of(Named{"x", must[storage.Array](t)(r.Padded(6))}, Named{"y", y}))
+		d := must[Dataset](t)(Of(input("x", must[storage.Array](t)(r.Padded(6))), target("y", y)))
 		all = append(all, specimen{name, d, same, fakes, x})
 	}
 	cut := func(row, i int) float32 {
@@ -301,7 +301,7 @@ func TestChunksAreDecodedOnceAnEpoch(t *testing.T) {
 		{"exact, kept", 16, 16, Options{Batch: 10, Shuffle: Exact}, true},
 	} {
 		fx, fy := newFake(x, test.cx), newFake(y, max(1, test.cy))
-		fields := []Named{{"x", fx.Array()}, {"y", y}}
+		fields := []Named{input("x", fx.Array()), target("y", y)}
 		if test.cy > 0 {
 			fields[1].Array = fy.Array()
 		}
@@ -338,7 +338,7 @@ func TestErrorsComeWithTheirBatch(t *testing.T) {
 		for _, kept := range []bool{false, true} {
 			fake := newFake(x, 10)
 			fake.fail[37] = errTorn
-			d := must[Dataset](t)(Of(Named{"x", fake.Array()}, Named{"y", y}))
+			d := must[Dataset](t)(Of(input("x", fake.Array()), target("y", y)))
 			o := Options{Batch: 16, Shuffle: mode, Window: 4}
 			if !kept {
 				o.Memory = leastMemory(d, o)
@@ -483,7 +483,7 @@ func TestCancellingStopsAtOnce(t *testing.T) {
 
 func TestALoaderRunsOneEpochAtATime(t *testing.T) {
 	x, y := pairs(10)
-	l := must[*Loader](t)(NewLoader(must[Dataset](t)(Of(Named{"x", x}, Named{"y", y})), Options{Batch: 2}))
+	l := must[*Loader](t)(NewLoader(must[Dataset](t)(Of(input("x", x), target("y", y))), Options{Batch: 2}))
 	for range l.Epoch(t.Context(), 0, 0) {
 		for _, err := range l.Epoch(t.Context(), 0, 0) {
 			if !errors.Is(err, storage.ErrState) {
@@ -502,7 +502,7 @@ func TestALoaderRunsOneEpochAtATime(t *testing.T) {
 
 func TestKeptBatchesStay(t *testing.T) {
 	x, y := pairs(100)
-	l := must[*Loader](t)(NewLoader(must[Dataset](t)(Of(Named{"x", x}, Named{"y", y})), Options{Batch: 7}))
+	l := must[*Loader](t)(NewLoader(must[Dataset](t)(Of(input("x", x), target("y", y))), Options{Batch: 7}))
 	var kept []*Batch
 	var order [][]int
 	for epoch := range 2 {
@@ -591,7 +591,7 @@ func TestAmplificationIsWhatDecodesCost(t *testing.T) {
 		}{{0, 1}, {0.5, 1}, {0, 6}} {
 			fake := newFake(x, 10)
 			labels := y.With(samples(y.View, 0, 2000-test.steps+1))
-			d := must[Dataset](t)(Of(Named{"x", must[storage.Array](t)(SlidingWindows(fake.Array(), test.steps))}, Named{"y", labels}))
+			d := must[Dataset](t)(Of(input("x", must[storage.Array](t)(SlidingWindows(fake.Array(), test.steps))), target("y", labels)))
 			if test.share > 0 {
 				_, d, _ = Split(d, test.share, 3)
 			}
@@ -630,7 +630,7 @@ func TestAmplificationIsWhatDecodesCost(t *testing.T) {
 func TestWindowsMixSortedFiles(t *testing.T) {
 	const n, classes, batch = 60_000, 10, 128
 	x := newFake(storage.From(make([]uint8, n*8), n, 8), 256)
-	l := must[*Loader](t)(NewLoader(must[Dataset](t)(Of(Named{"x", x.Array()})), Options{Batch: batch, DropLast: true}))
+	l := must[*Loader](t)(NewLoader(must[Dataset](t)(Of(input("x", x.Array()))), Options{Batch: batch, DropLast: true}))
 	for epoch := range 5 {
 		sum, batches := 0.0, 0
 		for b, err := range l.Epoch(t.Context(), epoch, 0) {

@@ -65,7 +65,7 @@ func TestMNISTComesAsStored(t *testing.T) {
 		{Shuffle: Exact},
 	} {
 		o.Batch = 128
-		l := must[*Loader](t)(NewLoader(must[Dataset](t)(Of(Named{"x", x}, Named{"y", y})), o))
+		l := must[*Loader](t)(NewLoader(must[Dataset](t)(Of(input("x", x), target("y", y))), o))
 		for epoch := range 2 {
 			var seen []int
 			for b, err := range l.Epoch(t.Context(), epoch, 0) {

@@ -9,10 +9,13 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// Named is an array whose first axis counts samples, and what to call it.
+// Named is an array whose first axis counts samples, what to call it, and what it
+// is for: an input of the model, unless Role says otherwise.
 type Named struct {
 	Name  string
 	Array storage.Array
+	Role  Role
+	Of    string // the input that a Length belongs to
 }
 
 // A table is a dataset of columns of equal length.
@@ -33,7 +36,7 @@ const (
 func Of(fields ...Named) (Dataset, error) {
 	t := &table{}
 	for _, f := range fields {
-		c, err := newColumn(f.Name, f.Array)
+		c, err := newColumn(f)
 		if err != nil {
 			return nil, err
 		}
@@ -48,6 +51,9 @@ func Of(fields ...Named) (Dataset, error) {
 	}
 	if len(t.columns) == 0 {
 		return nil, fmt.Errorf("dataset: no fields; name at least one array: %w", views.ErrShape)
+	}
+	if _, err := SchemaOf(t.fields); err != nil {
+		return nil, err
 	}
 	t.holdNarrow()
 	return t, nil

@@ -83,7 +83,7 @@ func (s *fakeDirect) ReadRanges(parts iter.Seq2[int, []byte]) error {
 func directs(t testing.TB, n int) (all []specimen) {
 	x, y := pairs(n)
 	for _, rows := range []int{0, 7} {
-		d := must[Dataset](t)(Of(Named{"x", newDirect(x, rows).Array()}, Named{"y", y}))
+		d := must[Dataset](t)(Of(input("x", newDirect(x, rows).Array()), target("y", y)))
 		all = append(all, specimen{name: fmt.Sprintf("direct, chunks of %d", rows), d: d, origin: same})
 		odd := []int{}
 		for row := 1; row < n; row += 2 {
@@ -108,12 +108,12 @@ func TestWindowsOverDirectDataAreExpected(t *testing.T) {
 			}
 			for _, part := range []string{"whole", "subset", "chain"} {
 				fake := newDirect(x, rows)
-				d := must[Dataset](t)(Of(Named{"x", fake.Array()}, Named{"y", y}))
+				d := must[Dataset](t)(Of(input("x", fake.Array()), target("y", y)))
 				switch part {
 				case "subset":
 					_, d, _ = Split(d, 0.4, 1)
 				case "chain":
-					d = must[Dataset](t)(Concat(d, must[Dataset](t)(Of(Named{"x", x}, Named{"y", y}))))
+					d = must[Dataset](t)(Concat(d, must[Dataset](t)(Of(input("x", x), target("y", y)))))
 				}
 				o := Options{Batch: 20, Shuffle: shuffle, Window: 5, Workers: 2}
 				o.Memory = leastMemory(d, o)
@@ -155,7 +155,7 @@ func TestLargeFilesAreShuffledByWindow(t *testing.T) {
 		fake.declared = n * 24
 		large := fake.Array()
 		large.View.Shape = slices.Concat([]int{n}, large.View.Shape[1:])
-		l := must[*Loader](t)(NewLoader(must[Dataset](t)(Of(Named{"x", large})), Options{Batch: 8}))
+		l := must[*Loader](t)(NewLoader(must[Dataset](t)(Of(input("x", large))), Options{Batch: 8}))
 		if plan := l.Plan(); plan.Shuffle != want || plan.Memory > 1<<20 && want == Exact {
 			t.Errorf("%d samples of 24 bytes: shuffled %v in %d bytes, want %v", n, plan.Shuffle, plan.Memory, want)
 		}

@@ -221,7 +221,7 @@ func (d DataConfig) sample(p *part) (dataset.Dataset, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.name(), err)
 	}
-	return p.picked(d, dataset.Named{Name: "x", Array: x}, dataset.Named{Name: "y", Array: y})
+	return p.picked(d, dataset.Named{Name: "x", Array: x}, dataset.Named{Name: "y", Array: y, Role: dataset.Target})
 }
 
 // labels returns the samples of p without their inputs.
@@ -233,7 +233,7 @@ func (d DataConfig) labels(p *part) (dataset.Dataset, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.name(), err)
 	}
-	return p.picked(d, dataset.Named{Name: "y", Array: y})
+	return p.picked(d, dataset.Named{Name: "y", Array: y, Role: dataset.Target})
 }
 
 // lastSteps returns the last of y in every stretch of steps.

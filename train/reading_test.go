@@ -46,7 +46,7 @@ func read(t *testing.T, schedule cudatest.Schedule, plant func(*flawed)) (result
 	x, y := blobs(many)
 	d := flawed{Device: cudatest.Devices(t, schedule)[0]}
 	plant(&d)
-	data, err := dataset.Of(dataset.Named{Name: "x", Array: x}, dataset.Named{Name: "y", Array: y})
+	data, err := dataset.Of(dataset.Named{Name: "x", Array: x}, dataset.Named{Name: "y", Array: y, Role: dataset.Target})
 	if err != nil {
 		t.Fatal(err)
 	}
