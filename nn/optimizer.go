@@ -66,37 +66,65 @@ func OptimizerFromConfig(description any) (Optimizer, error) {
 // DescribeOptimizer returns the settings of o as OptimizerFromConfig reads them.
 func DescribeOptimizer(o Optimizer) (any, error) { return optimizers.describe(o) }
 
-// OptimizerState holds an optimizer's step count and its per-parameter buffers,
-// such as momentum. Optimizers embed it.
+// OptimizerState holds an optimizer's step count, its parameter groups and its
+// per-parameter buffers, such as momentum. Optimizers embed it and Setup it.
 type OptimizerState struct {
 	bufferNames []string                    // "momentum", or "first_moment" and "second_moment"
 	buffers     map[string][]*tensor.Tensor // by parameter name, in the order of bufferNames
 	steps       int                         // number of updates so far
 	captured    tensor.StepArgs             // step arguments in device memory; CountStep counts steps then
+	groups      paramGroups
 }
 
-// step calls update with the parameters that have a gradient, and their buffers.
-func (s *OptimizerState) step(params iter.Seq2[string, *Param], grads tensor.Grads, update func(of []tensor.Update)) error {
+// Setup prepares the state of the named optimizer with that initial learning rate,
+// groups and names of buffers, before its first step. It panics with a
+// *tensor.Error if a group is wrong.
+func (s *OptimizerState) Setup(optimizer string, rate float64, groups []ParamGroup, bufferNames ...string) {
+	s.bufferNames, s.groups = bufferNames, newParamGroups(optimizer, rate, groups)
+}
+
+// Update counts a step and calls update with the parameters that have a gradient
+// in grads, group by group. It is an error if none has, or a group matches none of
+// params.
+func (s *OptimizerState) Update(params iter.Seq2[string, *Param], grads tensor.Grads, update func(UpdateGroup)) error {
 	return tensor.Try(func() {
+		lists := make([][]tensor.Update, len(s.groups.groups)+1)
+		members := make([]int, len(lists))
+		all, updated := 0, 0
+		for name, p := range params {
+			all++
+			i := s.groups.find(name)
+			members[i]++
+			if g := grads[p.Tensor]; g != nil {
+				lists[i] = append(lists[i], tensor.Update{Leaf: p.Tensor, Grad: g, State: s.buffersOf(name, p)})
+				updated++
+			}
+		}
+		if all > 0 && updated == 0 {
+			tensor.Fail("optimizer", storage.ErrState, "none of %d parameters has a gradient; compute the loss from these parameters, after To and not before", all)
+		}
+		if i := slices.Index(members[:len(lists)-1], 0); i >= 0 && all > 0 {
+			tensor.Fail("optimizer", ErrConfig, "no parameter matches the params %v of a group", []string(s.groups.groups[i].Params))
+		}
 		if s.captured == nil {
 			s.steps++
 		}
-		var of []tensor.Update
-		for name, p := range params {
-			if g := grads[p.Tensor]; g != nil {
-				of = append(of, tensor.Update{Leaf: p.Tensor, Grad: g, State: s.buffersOf(name, p)})
+		for i, list := range lists {
+			if len(list) > 0 {
+				update(UpdateGroup{list, s.groups.factor(i), s.groups.decay(i), s.groups.argsOf(s.captured, i)})
 			}
 		}
-		update(of)
 	})
 }
 
 // SetStepArgs makes steps read their hyperparameters from args.
 func (s *OptimizerState) SetStepArgs(args tensor.StepArgs) { s.captured = args }
 
-// buffersOf returns the buffers of p, zeros at first.
+// buffersOf returns the buffers of p, zeros at first. They follow p to another
+// device.
 func (s *OptimizerState) buffersOf(name string, p *Param) []*tensor.Tensor {
 	if have, ok := s.buffers[name]; ok {
+		s.moveBuffers(name, have, p.Data.Device())
 		return have
 	}
 	if s.buffers == nil {
@@ -113,6 +141,30 @@ func (s *OptimizerState) buffersOf(name string, p *Param) []*tensor.Tensor {
 	}
 	s.buffers[name] = made
 	return made
+}
+
+// MoveTo moves the buffers to device d. Step does so for each parameter that has
+// moved.
+func (s *OptimizerState) MoveTo(d storage.Device) error {
+	return tensor.Try(func() {
+		for name, buffers := range s.buffers {
+			s.moveBuffers(name, buffers, d)
+		}
+	})
+}
+
+// moveBuffers moves the buffers of the named parameter to d, unless they are there.
+func (s *OptimizerState) moveBuffers(name string, buffers []*tensor.Tensor, d storage.Device) {
+	for i, b := range buffers {
+		if b.Data.Device() == d {
+			continue
+		}
+		a, err := b.To(d)
+		if err != nil {
+			tensor.Fail("optimizer", err, "move %s of %s to %v: %v", s.bufferNames[i], name, d, err)
+		}
+		buffers[i] = tensor.Of(a)
+	}
 }
 
 // State yields the step count and the buffers.
@@ -183,6 +235,16 @@ func (s *OptimizerState) replace(loaded OptimizerState, given map[string]storage
 	}
 	s.buffers, s.steps = loaded.buffers, int(storage.Elements[int64](count)[0])
 	return nil
+}
+
+// RateFactors returns what to multiply the learning rate by in each UpdateGroup, for
+// StepArgs: the hyperparameters of the groups follow one another.
+func (s *OptimizerState) RateFactors() []float64 {
+	factors := make([]float64, len(s.groups.groups)+1)
+	for i := range factors {
+		factors[i] = s.groups.factor(i)
+	}
+	return factors
 }
 
 // CountStep counts a step.

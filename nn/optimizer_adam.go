@@ -13,6 +13,8 @@ type AdamOptions struct {
 	Beta2        float64 `json:"beta2"`        // 0.999 if 0
 	Eps          float64 `json:"eps"`          // 1e-8 if 0
 	WeightDecay  float64 `json:"weight_decay"` // 0.01 if 0 for AdamW
+
+	Groups []ParamGroup `json:"groups,omitempty"` // parameters with settings of their own
 }
 
 // Adam divides the running mean of the gradients by the root of the running mean
@@ -58,26 +60,39 @@ func (o *Adam) setup(name string, options AdamOptions) {
 	checkRange(name, "beta2", options.Beta2, 0, 1)
 	checkRange(name, "eps", options.Eps, 0, infinity)
 	checkRange(name, "weight_decay", options.WeightDecay, 0, infinity)
-	o.AdamOptions, o.bufferNames = options, []string{"first_moment", "second_moment"}
+	o.AdamOptions = options
+	o.Setup(name, options.LearningRate, options.Groups, "first_moment", "second_moment")
 }
 
 // Step updates every parameter that has a gradient in grads.
 func (o *Adam) Step(params iter.Seq2[string, *Param], grads tensor.Grads) error {
-	set := o.hyperparameters(o.steps + 1)
-	return o.step(params, grads, func(of []tensor.Update) { tensor.UpdateAdam(of, set, o.captured) })
+	return o.Update(params, grads, func(g UpdateGroup) {
+		h := o.hyperparameters()
+		h.Rate *= g.RateFactor
+		if g.WeightDecay != nil {
+			h.Decay = *g.WeightDecay
+		}
+		tensor.UpdateAdam(g.Updates, h, g.Args)
+	})
 }
 
-func (o *Adam) hyperparameters(step int) tensor.AdamOptions {
+// hyperparameters returns those of the step that was counted last.
+func (o *Adam) hyperparameters() tensor.AdamOptions {
 	return tensor.AdamOptions{
 		Rate: o.LearningRate, Beta1: o.Beta1, Beta2: o.Beta2, Eps: o.Eps,
-		Decay: o.WeightDecay, Decoupled: o.decoupled, Step: step,
+		Decay: o.WeightDecay, Decoupled: o.decoupled, Step: o.steps,
 	}
 }
 
 // StepArgs appends the hyperparameters of the next step to dst.
 func (o *Adam) StepArgs(dst []float64) []float64 {
-	args := o.hyperparameters(o.steps + 1).Dials()
-	return append(dst, args[:]...)
+	for _, factor := range o.RateFactors() {
+		h := o.hyperparameters()
+		h.Step, h.Rate = o.steps+1, h.Rate*factor
+		args := h.Dials()
+		dst = append(dst, args[:]...)
+	}
+	return dst
 }
 
 // Rate returns the learning rate.
@@ -87,7 +102,11 @@ func (o *Adam) Rate() float64 { return o.LearningRate }
 func (o *Adam) SetRate(rate float64) { o.LearningRate = rate }
 
 // Config returns the settings of o.
-func (o *Adam) Config() any { return o.AdamOptions }
+func (o *Adam) Config() any {
+	options := o.AdamOptions
+	options.Groups = o.groups.current(o.LearningRate)
+	return options
+}
 
 var (
 	_ = RegisterOptimizer("adam", newAdam, adamDefaults)

@@ -12,6 +12,8 @@ type SGDOptions struct {
 	Momentum     float64 `json:"momentum"`
 	Nesterov     bool    `json:"nesterov"`
 	WeightDecay  float64 `json:"weight_decay"` // added to the gradient, times the parameter
+
+	Groups []ParamGroup `json:"groups,omitempty"` // parameters with settings of their own
 }
 
 // SGD is stochastic gradient descent. With momentum it computes, as PyTorch does,
@@ -37,16 +39,24 @@ func newSGD(o SGDOptions) *SGD {
 		tensor.Fail("sgd", ErrConfig, "nesterov without momentum; set momentum too")
 	}
 	s := &SGD{SGDOptions: o}
+	var buffers []string
 	if o.Momentum != 0 {
-		s.bufferNames = []string{"momentum"}
+		buffers = []string{"momentum"}
 	}
+	s.Setup("sgd", o.LearningRate, o.Groups, buffers...)
 	return s
 }
 
 // Step updates every parameter that has a gradient in grads.
 func (o *SGD) Step(params iter.Seq2[string, *Param], grads tensor.Grads) error {
-	set := o.hyperparameters()
-	return o.step(params, grads, func(of []tensor.Update) { tensor.UpdateSGD(of, set, o.captured) })
+	return o.Update(params, grads, func(g UpdateGroup) {
+		h := o.hyperparameters()
+		h.Rate *= g.RateFactor
+		if g.WeightDecay != nil {
+			h.Decay = *g.WeightDecay
+		}
+		tensor.UpdateSGD(g.Updates, h, g.Args)
+	})
 }
 
 func (o *SGD) hyperparameters() tensor.SGDOptions {
@@ -55,8 +65,13 @@ func (o *SGD) hyperparameters() tensor.SGDOptions {
 
 // StepArgs appends the hyperparameters of the next step to dst.
 func (o *SGD) StepArgs(dst []float64) []float64 {
-	args := o.hyperparameters().Dials()
-	return append(dst, args[:]...)
+	for _, factor := range o.RateFactors() {
+		h := o.hyperparameters()
+		h.Rate *= factor
+		args := h.Dials()
+		dst = append(dst, args[:]...)
+	}
+	return dst
 }
 
 // Rate returns the learning rate.
@@ -66,6 +81,10 @@ func (o *SGD) Rate() float64 { return o.LearningRate }
 func (o *SGD) SetRate(rate float64) { o.LearningRate = rate }
 
 // Config returns the settings of o.
-func (o *SGD) Config() any { return o.SGDOptions }
+func (o *SGD) Config() any {
+	options := o.SGDOptions
+	options.Groups = o.groups.current(o.LearningRate)
+	return options
+}
 
 var _ = RegisterOptimizer("sgd", newSGD, sgdDefaults)
