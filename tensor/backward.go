@@ -2,6 +2,7 @@ package tensor
 
 import (
 	"container/heap"
+	"slices"
 
 	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/storage"
@@ -11,39 +12,64 @@ import (
 // Grads holds one gradient for each leaf that requires one.
 type Grads map[*Tensor]*Tensor
 
-// Gradients returns the derivatives of y, a single recorded element, with
-// respect to every leaf it depends on that requires one.
-func Gradients(y *Tensor) Grads { return GradientsReady(y, nil) }
-
-// GradientsReady is Gradients that also calls ready, unless it is nil, with each
-// leaf and its gradient as soon as that is complete: while the rest is still to be
-// computed. ready must not change the gradient.
-func GradientsReady(y *Tensor, ready func(leaf, grad *Tensor)) Grads {
-	const act = "gradients"
-	y.checkAlive(act)
-	if y.Len() != 1 || !y.requiresGrad {
-		fail(act, storage.ErrState, "of %v; want a single element computed from a leaf that requires a gradient", y)
+// Gradients returns the gradients of every leaf that y depends on and that requires
+// one, for the incoming gradient dy. Without dy, y has a single element and dy is 1.
+//
+// Inside a step, what the backward pass no longer needs is released while it runs:
+// afterwards, results that y was computed from cannot be read, except for y and the
+// operands of its last operation, such as the logits of a loss. [Grad] can retain them.
+func Gradients(y *Tensor, dy ...*Tensor) Grads {
+	if len(dy) > 1 {
+		fail("gradients", ErrState, "%d incoming gradients for one tensor", len(dy))
 	}
-	p := backwardPass{grads: Grads{y: seed(y)}, tape: y.tape}
-	p.push(y)
-	if ready != nil {
-		p.ready = ready
-		p.leaves, p.uses = leafUses(y)
-	}
-	for len(p.pending) > 0 {
-		x := heap.Pop(&p.pending).(*Tensor)
-		dx := p.grads[x]
-		delete(p.grads, x)
-		p.propagate(x, dx)
-	}
-	p.finish()
+	p := newPass("gradients", []*Tensor{y}, dy, nil, GradOptions{})
+	p.run()
 	return p.grads
 }
 
-// Backward adds the gradients of y, a single recorded element, into the Grad of
-// every leaf it depends on that requires one. They stay until ClearGrad.
-func (y *Tensor) Backward() {
-	for leaf, d := range Gradients(y) {
+// GradOptions are the settings of Grad.
+type GradOptions struct {
+	// Incoming holds the gradient of each y, of its shape and type. One that is nil, or
+	// left out, is 1 for a y of a single element.
+	Incoming []*Tensor
+	// CreateGraph records the backward pass, so that the gradients can be
+	// differentiated in turn. It implies RetainGraph.
+	CreateGraph bool
+	// RetainGraph keeps what the backward pass needs, for another one.
+	RetainGraph bool
+	// AllowUnused returns nil for an x that no y depends on, which is else an error.
+	AllowUnused bool
+}
+
+// Grad returns the gradient of Σ incoming·y with respect to each of xs, which may be
+// leaves or results.
+func Grad(ys, xs []*Tensor, o GradOptions) []*Tensor {
+	const act = "grad"
+	if len(ys) == 0 || len(o.Incoming) > len(ys) {
+		fail(act, ErrState, "%d incoming gradients for %d tensors", len(o.Incoming), len(ys))
+	}
+	for _, x := range xs {
+		x.checkAlive(act)
+		if !x.requiresGrad {
+			fail(act, ErrState, "%v does not require a gradient; call RequireGrad before it is used", x.Array)
+		}
+	}
+	p := newPass(act, ys, o.Incoming, xs, o)
+	p.run()
+	dxs := make([]*Tensor, len(xs))
+	for i, x := range xs {
+		dxs[i] = p.grads[x]
+		if dxs[i] == nil && !o.AllowUnused {
+			fail(act, ErrState, "no result depends on x %d, %v; set AllowUnused to have nil", i, x.Array)
+		}
+	}
+	return dxs
+}
+
+// Backward adds the gradients of y into the Grad of every leaf that y depends on and
+// that requires one. They stay until ClearGrad. See [Gradients] for dy.
+func (y *Tensor) Backward(dy ...*Tensor) {
+	for leaf, d := range Gradients(y, dy...) {
 		if leaf.Grad != nil {
 			d = leaf.Grad.Add(d)
 		}
@@ -51,112 +77,261 @@ func (y *Tensor) Backward() {
 	}
 }
 
-// ClearGrad forgets what Backward has added up.
+// ClearGrad sets x.Grad to nil.
 func (x *Tensor) ClearGrad() { x.Grad = nil }
 
-// A pass walks a recorded expression from its result to its leaves.
-type backwardPass struct {
-	grads   Grads
-	pending latestFirst // computed tensors that have a gradient, not yet passed on
+// A pass walks a recorded expression from its results to its leaves.
+type pass struct {
+	GradOptions
+	grads   Grads     // of tensors that are reached, until they are passed on
+	pending lastFirst // operations whose results have gradients
 	tape    *Tape
-	ready   func(leaf, grad *Tensor) // nil if no one waits
-	leaves  []*Tensor                // in the order in which they were found
-	uses    map[*Tensor]int          // of each leaf, by operations that the pass has not reached
+	targets []*Tensor      // the tensors whose gradients are kept; nil for all leaves
+	leads   map[*node]bool // whether an operation depends on a target; nil for all leaves
+	kept    []*block       // not released though no gradient needs them
+	notify  *notifier      // nil if no one waits for single gradients
 }
 
-// leafUses returns the leaves of y that require a gradient, and how often the operations
-// that y was computed by use each.
-func leafUses(y *Tensor) (leaves []*Tensor, uses map[*Tensor]int) {
-	uses = map[*Tensor]int{}
-	seen := map[*Tensor]bool{}
-	var visit func(x *Tensor)
-	visit = func(x *Tensor) {
-		for _, in := range x.node.in {
-			switch {
-			case !in.requiresGrad:
-			case in.node == nil:
-				if uses[in]++; uses[in] == 1 {
-					leaves = append(leaves, in)
-				}
-			case !seen[in]:
-				seen[in] = true
-				visit(in)
-			}
-		}
+func newPass(act string, ys, dys, targets []*Tensor, o GradOptions) *pass {
+	o.RetainGraph = o.RetainGraph || o.CreateGraph
+	p := &pass{GradOptions: o, grads: Grads{}, targets: targets}
+	if targets != nil {
+		p.leads = map[*node]bool{}
 	}
+	for i, y := range ys {
+		y.checkAlive(act)
+		if y.tape != nil {
+			p.tape = y.tape
+		}
+		if !y.requiresGrad || y.node == nil && targets == nil {
+			fail(act, ErrState, "%v was not computed from a leaf that requires a gradient, or inside Infer, which records nothing", y.Array)
+		}
+		var dy *Tensor
+		if i < len(dys) {
+			dy = dys[i]
+		}
+		switch {
+		case dy == nil && y.Len() != 1:
+			fail(act, ErrState, "of %v; want a single element, or an incoming gradient", y.Array)
+		case dy == nil:
+			dy = p.seed(y)
+		case dy.Type != y.Type || !slices.Equal(dy.Shape, y.Shape):
+			fail(act, ErrShape, "incoming gradient %v of %v", dy.Array, y.Array)
+		default:
+			dy.checkAlive(act)
+			dy = dy.inBackward(p)
+		}
+		p.keep(y)
+		p.add(y, dy)
+	}
+	return p
+}
+
+func (p *pass) run() {
+	for len(p.pending) > 0 {
+		p.propagate(heap.Pop(&p.pending).(*node))
+	}
+	p.notify.finish(p.grads)
+	for _, dx := range p.grads {
+		if dx.block != nil {
+			dx.block.uses--
+		}
+		dx.backward, dx.isOne, dx.saved, dx.noGrad = false, false, false, p.tape != nil && p.tape.noGrad
+		dx.requiresGrad = dx.requiresGrad && p.CreateGraph
+	}
+	for _, b := range p.kept {
+		b.uses--
+	}
+}
+
+// keep keeps y, and the operands that it was computed from, for the caller to read.
+func (p *pass) keep(y *Tensor) {
+	all := []*Tensor{y}
 	if y.node != nil {
-		visit(y)
+		all = append(all, y.node.in...)
 	}
-	return leaves, uses
-}
-
-// finish calls ready for leaves that some operation sent no gradient to, and so was
-// never reached.
-func (p *backwardPass) finish() {
-	for _, x := range p.leaves {
-		if p.uses[x] > 0 && p.grads[x] != nil {
-			p.ready(x, p.grads[x])
+	for _, x := range all {
+		if x.block != nil {
+			x.block.use()
+			p.kept = append(p.kept, x.block)
 		}
 	}
 }
 
-// used counts the uses of leaves by an operation whose gradients have been added.
-func (p *backwardPass) used(in []*Tensor) {
-	for _, x := range in {
-		if n, ok := p.uses[x]; ok {
-			if p.uses[x] = n - 1; n == 1 && p.grads[x] != nil {
-				p.ready(x, p.grads[x])
-			}
+// propagate passes the gradients of the results of n on to its operands.
+func (p *pass) propagate(n *node) {
+	grads := make([]*Tensor, len(n.out))
+	for i, y := range n.out {
+		if grads[i] = p.grads[y]; grads[i] != nil && !p.isTarget(y) {
+			delete(p.grads, y)
 		}
 	}
-}
-
-func (p *backwardPass) push(x *Tensor) {
-	if x.node != nil {
-		heap.Push(&p.pending, x)
+	op, in, producers := p.fused(n)
+	if n.released {
+		fail("gradients", ErrState, "a backward pass has released what %s saved; set RetainGraph in that one", n.op.Name())
 	}
-}
-
-// through passes dy from y on to the inputs that y was computed from.
-func (p *backwardPass) propagate(y, dy *Tensor) {
-	n := y.node
-	if version(y, n.in) != n.version {
+	if version(n.out, n.in) != n.version {
 		fail("gradients", storage.ErrState, "something that %s was computed from has been written to since", n.op.Name())
 	}
-	in := make([]*Tensor, len(n.in))
-	for i, x := range n.in {
-		in[i] = x.inBackward(p.tape)
-	}
-	for i, dx := range n.op.Backward(y.inBackward(p.tape), dy, in...) {
-		if x := n.in[i]; dx != nil && x.requiresGrad {
+	first := p.tape.allocated()
+	for i, dx := range p.backward(op, n.out, grads, in) {
+		if x := in[i]; dx != nil && p.needs(x) {
 			p.add(x, dx)
 		}
 	}
-	if p.ready != nil {
-		p.used(n.in)
+	p.notify.used(n.in, p.grads)
+	for _, producer := range producers {
+		p.notify.used(producer.in, p.grads)
 	}
-}
-
-func (p *backwardPass) add(x, dx *Tensor) {
-	if have := p.grads[x]; have != nil {
-		p.grads[x] = have.Add(dx)
+	if p.RetainGraph {
 		return
 	}
-	p.grads[x] = dx
-	p.push(x)
-}
-
-// seed returns the 1 that gradients of y start from. No memory is filled if y is a
-// loss, which has computed its gradient already.
-func seed(y *Tensor) *Tensor {
-	if y.node != nil {
-		if _, knows := y.node.op.(interface{ storesGrad() }); knows {
-			return &Tensor{Array: y.Array, isOne: true, noGrad: true, tape: y.tape}
+	for i, y := range n.out {
+		if grads[i] != nil && !p.isTarget(y) {
+			p.drop(grads[i].block)
 		}
 	}
-	one := y.inBackward(y.tape).constant(1)
-	one.isOne = true
-	return one
+	n.release(p)
+	for _, producer := range producers {
+		producer.release(p)
+	}
+	if p.tape != nil {
+		for _, b := range p.tape.used[first:] {
+			if b.freeable = true; b.uses == 0 {
+				p.tape.release(b)
+			}
+		}
+	}
+}
+
+// backward calls op.Backward. Unless the pass is recorded, op sees tensors from which
+// nothing is recorded.
+func (p *pass) backward(op Op, out, grads, in []*Tensor) []*Tensor {
+	if p.CreateGraph {
+		defer nameNotDifferentiable(op)
+		return op.Backward(out, grads, in)
+	}
+	copies := make([]Tensor, len(out)+len(in))
+	pointers := make([]*Tensor, len(copies))
+	for i, x := range out {
+		copies[i] = Tensor{Array: x.Array, requiresGrad: true, noGrad: true, backward: true, tape: p.tape, block: x.block}
+		pointers[i] = &copies[i]
+	}
+	for i, x := range in {
+		k := len(out) + i
+		copies[k] = Tensor{Array: x.Array, requiresGrad: p.needs(x), noGrad: true, backward: true, tape: p.tape, block: x.block}
+		pointers[k] = &copies[k]
+	}
+	return op.Backward(pointers[:len(out)], grads, pointers[len(out):])
+}
+
+// nameNotDifferentiable makes a refusal to record part of op's Backward say whose it is.
+func nameNotDifferentiable(op Op) {
+	switch p := recover().(type) {
+	case nil:
+	case *Error:
+		if p.Err == error(errNotDifferentiable) {
+			p = &Error{op.Name(), errNoSecond}
+		}
+		panic(p)
+	default:
+		panic(p)
+	}
+}
+
+var errNoSecond = kindError{"its derivative cannot be recorded, so it has no second derivative; leave out CreateGraph", ErrState}
+
+// add adds dx to the gradient of x.
+func (p *pass) add(x, dx *Tensor) {
+	have := p.grads[x]
+	if have != nil {
+		sum := have.Add(dx)
+		sum.block.use()
+		p.grads[x] = sum
+		p.drop(have.block)
+		return
+	}
+	dx.block.use()
+	p.grads[x] = dx
+	if n := x.node; n != nil && !slices.ContainsFunc(n.out, func(y *Tensor) bool { return y != x && p.grads[y] != nil }) && p.leadsOn(x) {
+		heap.Push(&p.pending, n)
+	}
+}
+
+// drop ends a use of b.
+func (p *pass) drop(b *block) {
+	if b == nil {
+		return
+	}
+	if b.uses--; b.uses == 0 && b.freeable && !p.RetainGraph {
+		p.tape.release(b)
+	}
+}
+
+// release ends n's uses of memory: its Backward has run.
+func (n *node) release(p *pass) {
+	if n.released || p.tape == nil {
+		return
+	}
+	n.released = true
+	for _, x := range n.in {
+		p.drop(x.block)
+	}
+	for _, y := range n.out {
+		p.drop(y.block)
+	}
+	for _, b := range n.saved {
+		p.drop(b)
+	}
+}
+
+// isTarget reports whether the gradient of x is to be returned though it is passed on.
+func (p *pass) isTarget(x *Tensor) bool { return slices.Contains(p.targets, x) }
+
+// needs reports whether a gradient should reach x.
+func (p *pass) needs(x *Tensor) bool {
+	if p.targets == nil || !x.requiresGrad {
+		return x.requiresGrad
+	}
+	return p.isTarget(x) || p.leadsOn(x)
+}
+
+// leadsOn reports whether a gradient should be passed on from x.
+func (p *pass) leadsOn(x *Tensor) bool {
+	n := x.node
+	if n == nil || p.targets == nil {
+		return n != nil
+	}
+	leads, known := p.leads[n]
+	if !known {
+		leads = slices.ContainsFunc(n.in, p.needs)
+		p.leads[n] = leads
+	}
+	return leads
+}
+
+// seed returns dy/dy = 1. For a loss that has already computed its gradient, no memory
+// is filled.
+func (p *pass) seed(y *Tensor) *Tensor {
+	if y.node != nil && !p.CreateGraph {
+		if _, stored := y.node.op.(interface{ storesGrad() }); stored {
+			return &Tensor{Array: y.Array, isOne: true, noGrad: true, backward: true, tape: y.tape}
+		}
+	}
+	seed := y.inBackward(p).constant(1)
+	seed.isOne = true
+	return seed
+}
+
+// inBackward returns x as the derivatives of the pass see it.
+func (x *Tensor) inBackward(p *pass) *Tensor {
+	if p.CreateGraph && x.backward {
+		return x
+	}
+	y := *x
+	y.Grad, y.backward = nil, true
+	y.noGrad = y.noGrad || !p.CreateGraph
+	return &y
 }
 
 // constant returns value repeated to x's shape by zero strides.
@@ -171,22 +346,24 @@ func (x *Tensor) zeros(v views.View) *Tensor { return x.filled(views.Like(v), 0)
 
 // filled returns a tensor of x's type, device and step, value all over.
 func (x *Tensor) filled(v views.View, value float64) *Tensor {
-	a := Context{device: device("fill", x), tape: x.tape}.mustAlloc(x.Type, v)
-	run("fill", kernels.Fill, kernels.FillSet{Value: value}, []storage.Array{a})
-	return x.sameStep(a)
+	c := Context{device: device("fill", x), tape: x.tape}
+	a, b, err := c.alloc(x.Type, v)
+	check("fill", err)
+	check("fill", c.Run(kernels.Fill, kernels.FillSet{Value: value}, []storage.Array{a}))
+	return &Tensor{Array: a, block: b, noGrad: x.noGrad, backward: x.backward, tape: x.tape}
 }
 
-// latestFirst is a heap of computed tensors, the one recorded last on top: when
-// it is taken, everything computed from it has been passed through.
-type latestFirst []*Tensor
+// lastFirst is a heap of operations, the one recorded last on top: when it is taken,
+// the gradients of its results are complete.
+type lastFirst []*node
 
-func (h latestFirst) Len() int           { return len(h) }
-func (h latestFirst) Less(i, j int) bool { return h[i].node.order > h[j].node.order }
-func (h latestFirst) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *latestFirst) Push(x any)        { *h = append(*h, x.(*Tensor)) }
-func (h *latestFirst) Pop() any {
+func (h lastFirst) Len() int           { return len(h) }
+func (h lastFirst) Less(i, j int) bool { return h[i].order > h[j].order }
+func (h lastFirst) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *lastFirst) Push(x any)        { *h = append(*h, x.(*node)) }
+func (h *lastFirst) Pop() any {
 	last := len(*h) - 1
-	x := (*h)[last]
+	n := (*h)[last]
 	*h = (*h)[:last]
-	return x
+	return n
 }

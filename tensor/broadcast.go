@@ -9,7 +9,7 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// pairwise is the family of operations z[i] = f(x[i], y[i]) on operands
+// binaryOp is the family of operations z[i] = f(x[i], y[i]) on operands
 // broadcast to a common shape.
 type binaryOp struct {
 	f *kernels.Kernel
@@ -20,7 +20,7 @@ type binaryOp struct {
 	to dtype.Type
 }
 
-// zip applies op to x and y after promoting them to one type.
+// binary applies op to x and y after promoting them to one type.
 func binary(op binaryOp, x, y *Tensor) *Tensor {
 	x, y = promoted(op.Name(), x, y)
 	return Apply(op, x, y)
@@ -38,26 +38,26 @@ func promoted(op string, x, y *Tensor) (*Tensor, *Tensor) {
 
 func (op binaryOp) Name() string { return op.f.Name }
 
-func (op binaryOp) Infer(in ...*Tensor) (dtype.Type, views.View) {
+func (op binaryOp) Infer(in []Spec) []Spec {
 	t := in[0].Type
 	if op.to != dtype.Invalid {
 		t = op.to
 	}
-	return t, broadcastLayout(op.Name(), in...)
+	return one(t, broadcastLayout(op.Name(), in...))
 }
 
-func (op binaryOp) Forward(w *Context, z storage.Array, in ...storage.Array) error {
-	return w.Run(op.f, nil, []storage.Array{z}, broadcastTo(in[0], z.Shape), broadcastTo(in[1], z.Shape))
+func (op binaryOp) Forward(c *Context, out, in []storage.Array) error {
+	return c.Run(op.f, nil, out, broadcastTo(in[0], out[0].Shape), broadcastTo(in[1], out[0].Shape))
 }
 
-func (op binaryOp) Backward(z, dz *Tensor, in ...*Tensor) []*Tensor {
-	dx, dy := op.grad(in[0], in[1], z, dz)
+func (op binaryOp) Backward(out, grads, in []*Tensor) []*Tensor {
+	dx, dy := op.grad(in[0], in[1], out[0], grads[0])
 	return []*Tensor{dx.sumTo(in[0].Shape), dy.sumTo(in[1].Shape)}
 }
 
-// broadcastLayout is how the result of an elementwise operation on in lies in memory:
-// as the first operand that has its whole shape, row-major if there is none.
-func broadcastLayout(op string, in ...*Tensor) views.View {
+// broadcastLayout returns the layout of the result of an elementwise operation on in:
+// that of the first operand that has the whole shape, row-major if there is none.
+func broadcastLayout(op string, in ...Spec) views.View {
 	shape := in[0].Shape
 	for _, x := range in[1:] {
 		common, ok := views.BroadcastShape(shape, x.Shape)

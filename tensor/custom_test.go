@@ -11,6 +11,7 @@ import (
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/tensor/internal/samples"
 )
 
 // softsign is an operation of one's own, on both devices.
@@ -23,7 +24,7 @@ var softsign = Custom{
 // TestCustomOperationsKeepTheLaws that all others are held to.
 func TestCustomOperationsKeepTheLaws(t *testing.T) {
 	gpus := cudatest.Devices(t, cudatest.Deferred)
-	s := Sample{"softsign", func(in ...*Tensor) *Tensor { return softsign.Apply(in...) }, []SampleInput{In(4, 3).Rows()}}
+	s := Sample{Name: "softsign", Call: func(in ...*Tensor) *Tensor { return softsign.Apply(in...) }, In: []samples.Input{samples.In(4, 3).Rows()}}
 	for _, d := range []storage.Device{storage.CPU, gpus[1]} {
 		matchDifferences(t, s, d, 1e-5, 1e-6)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/h5dnn/h5dnn/cuda/cudatest"
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/tensor/internal/samples"
 	"github.com/h5dnn/h5dnn/views"
 )
 
@@ -20,8 +21,10 @@ import (
 //   - narrower floats on every device agree with the float64 loop,
 //   - an empty batch gives an empty result and gradients of zero.
 
+type Sample = samples.Sample[*Tensor]
+
 func eachSample(t *testing.T, f func(t *testing.T, s Sample)) {
-	for _, s := range Samples() {
+	for _, s := range samples.All[*Tensor]() {
 		t.Run(s.String(), func(t *testing.T) {
 			if err := Try(func() { f(t, s) }); err != nil {
 				t.Error(err)
@@ -37,13 +40,13 @@ func draw(s Sample, t dtype.Type) []storage.Array {
 	for i, want := range s.In {
 		n := views.Of(want.Shape...).Len()
 		switch want.Kind {
-		case Labels:
+		case samples.Labels:
 			labels := make([]uint8, n)
 			for k := range labels {
 				labels[k] = uint8(r.IntN(want.Count))
 			}
 			in[i] = storage.From(labels, want.Shape...)
-		case Bools:
+		case samples.Bools:
 			bools := make([]bool, n)
 			for k := range bools {
 				bools[k] = r.IntN(2) == 1
@@ -63,11 +66,11 @@ func draw(s Sample, t dtype.Type) []storage.Array {
 }
 
 // number draws the k-th float of an input.
-func number(r *rand.Rand, kind SampleKind, k int) float64 {
+func number(r *rand.Rand, kind samples.Kind, k int) float64 {
 	switch kind {
-	case Positive:
+	case samples.Positive:
 		return 0.5 + 1.5*r.Float64()
-	case Distinct: // 97 and 31 have no common factor, so neighbours in k are far apart
+	case samples.Distinct: // 97 and 31 have no common factor, so neighbours in k are far apart
 		return float64(k*31%97)/20 - 2.4 + 0.01*r.Float64()
 	}
 	return r.NormFloat64()
@@ -252,7 +255,7 @@ func relaid(a storage.Array, see func(views.View) views.View, room func(n int) i
 	}
 	v := see(views.Of(sizes...))
 	if !slices.Equal(v.Shape, a.Shape) { // see permutes: start from the permuted shape
-		back := see(views.Of(indices(a.Rank())...)).Shape
+		back := see(views.Of(indicesOf(a.Rank())...)).Shape
 		permuted := make([]int, a.Rank())
 		for k, axis := range back {
 			permuted[axis] = sizes[k]
@@ -267,8 +270,8 @@ func relaid(a storage.Array, see func(views.View) views.View, room func(n int) i
 	return b.With(v)
 }
 
-// indices returns 0, 1, … n-1.
-func indices(n int) []int {
+// indicesOf returns 0, 1, … n-1.
+func indicesOf(n int) []int {
 	all := make([]int, n)
 	for i := range all {
 		all[i] = i
@@ -293,7 +296,7 @@ func TestRepeatedInputsGiveTheSameResult(t *testing.T) {
 				repeated := draw(s, float)
 				plain := make([]storage.Array, len(repeated))
 				for i, a := range repeated {
-					if a.Rank() > 0 && s.In[i].Kind != Distinct {
+					if a.Rank() > 0 && s.In[i].Kind != samples.Distinct {
 						a.View = must(a.View.Slice(0, 0, 1, 1))
 						a.View, _ = a.View.Broadcast(s.In[i].Shape...)
 					}
@@ -342,7 +345,7 @@ func TestEmptyBatchesGiveEmptyResults(t *testing.T) {
 
 // emptied returns s with batches of nothing, and whether it has any.
 func emptied(s Sample) (empty Sample, found bool) {
-	empty = Sample{s.Name, s.Call, slices.Clone(s.In)}
+	empty = Sample{Name: s.Name, Call: s.Call, In: slices.Clone(s.In)}
 	for i, in := range s.In {
 		if in.Batch {
 			empty.In[i].Shape = slices.Clone(in.Shape)

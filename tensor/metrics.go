@@ -33,7 +33,7 @@ func TakeScaled(x, rows *Tensor, scale, offset float64) *Tensor {
 	if x.Type != dtype.Uint8 || x.Rank() == 0 || rows.Rank() != 1 {
 		return Take(x, rows).CastScaled(scale, offset)
 	}
-	return runKernel(kernels.TakeBytes, kernels.AffineSet{Scale: scale, Shift: offset}, Spec{dtype.Float32, taken(x, rows)}, x, rows)
+	return runKernel(kernels.TakeBytes, kernels.AffineSet{Scale: scale, Shift: offset}, Spec{Type: dtype.Float32, View: taken(x, rows)}, x, rows)
 }
 
 // Take returns the rows of x (N, …) that rows (n), of int64, names: (n, …).
@@ -41,7 +41,7 @@ func Take(x, rows *Tensor) *Tensor {
 	if x.Rank() == 0 || rows.Rank() != 1 {
 		fail("take", ErrShape, "rows %v of %v; want (n) of (N, …)", rows.Shape, x.Shape)
 	}
-	return runKernel(kernels.Take, nil, Spec{x.Type, taken(x, rows)}, x, rows)
+	return runKernel(kernels.Take, nil, Spec{Type: x.Type, View: taken(x, rows)}, x, rows)
 }
 
 // taken is how rows of x lie.

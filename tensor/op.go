@@ -2,9 +2,7 @@ package tensor
 
 import (
 	"runtime"
-	"sync/atomic"
 
-	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
@@ -14,136 +12,132 @@ import (
 // what its Forward saves for its Backward.
 type Op interface {
 	Name() string
-	// Infer returns the type of the result and how it should lie in memory, or fails.
-	Infer(in ...*Tensor) (dtype.Type, views.View)
-	// Forward computes y, which comes uninitialised, from in.
-	Forward(w *Context, y storage.Array, in ...storage.Array) error
-	// Backward returns, for each input, dy propagated to it; nil where none
-	// flows. It may leave out inputs that do not require a gradient. What it
-	// computes is not recorded.
-	Backward(y, dy *Tensor, in ...*Tensor) []*Tensor
+	// Infer checks the operands and describes the results, or fails by Fail.
+	Infer(in []Spec) []Spec
+	// Forward computes out from in. The arrays of out are as Infer described them,
+	// uninitialised. Forward keeps neither slice.
+	Forward(c *Context, out, in []storage.Array) error
+	// Backward returns the gradient of each operand, from those of the results; nil
+	// where there is none, as it may be for an operand that does not require one.
+	// An element of grads is nil if its result has no gradient; at least one is not.
+	//
+	// What Backward computes by Apply is recorded if the caller of [Grad] asked for
+	// that. RunKernel then refuses: such an operation has a first derivative only.
+	Backward(out, grads, in []*Tensor) []*Tensor
 }
 
-// A Work is where a Forward happens: a device that runs kernels, and memory
-// that lives as long as the result.
-type Context struct {
-	device    kernels.Runner
-	tape      *Tape
-	recording bool
-	call      kernels.Call
+// A DynamicOp is an operation whose results have shapes that depend on the values of
+// its operands, as the number of selected elements does. Its Infer checks the operands
+// and returns -1 for the sizes that it cannot know.
+type DynamicOp interface {
+	Op
+	// Measure returns the specifications of the results. It may read values, so it
+	// waits for the device: such operations cannot be captured in a graph, and refuse
+	// meta tensors.
+	Measure(c *Context, in []storage.Array) ([]Spec, error)
 }
 
-// Run runs k from in to the arrays of out.
-func (w *Context) Run(k *kernels.Kernel, set any, out []storage.Array, in ...storage.Array) error {
-	w.call.Out, w.call.In, w.call.Set = out, in, set
-	return w.device.Run(k, &w.call)
-}
+// Apply computes the single result of op on in, and records it if a gradient may be
+// asked for. It is the one way anything differentiable is computed.
+func Apply(op Op, in ...*Tensor) *Tensor { return apply(nil, op, in)[0] }
 
-// Recording reports whether Backward may follow, and needs what Forward saves.
-func (w *Context) Recording() bool { return w.recording }
-
-// Make returns uninitialised memory for the elements of v, a view as Infer returns.
-func (w *Context) Alloc(t dtype.Type, v views.View) (storage.Array, error) {
-	size := v.Len() * t.Size()
-	var data storage.Storage
-	var err error
-	if w.tape != nil {
-		data, err = w.tape.get(w.device, size)
-	} else {
-		data, err = w.device.Alloc(size)
-	}
-	return storage.Array{Data: data, Type: t, View: v}, err
-}
-
-func (w Context) mustAlloc(t dtype.Type, v views.View) storage.Array {
-	a, err := w.Alloc(t, v)
-	check("allocate", err)
-	return a
-}
-
-// Apply computes op on in and records it if a gradient may be asked for. It is
-// the one way anything differentiable is computed.
-func Apply(op Op, in ...*Tensor) *Tensor { return apply(nil, op, in...) }
+// ApplyAll is Apply of an operation with several results.
+func ApplyAll(op Op, in ...*Tensor) []*Tensor { return apply(nil, op, in) }
 
 // apply is Apply in the step of tape, if in belongs to none.
-func apply(tape *Tape, op Op, in ...*Tensor) *Tensor {
-	y := newResult(op.Name(), in)
-	if y.tape == nil {
-		y.tape = tape
+func apply(tape *Tape, op Op, in []*Tensor) []*Tensor {
+	mode := modeOf(op.Name(), tape, in)
+	device := device(op.Name(), in...)
+	s := mode.tape.scratch()
+	defer s.release()
+	for _, x := range in {
+		s.specs = append(s.specs, x.Spec())
+		s.arrays = append(s.arrays, x.Array)
 	}
-	t, v := op.Infer(in...)
-	w := Context{device: device(op.Name(), in...), tape: y.tape, recording: y.requiresGrad && !y.noGrad}
-	y.Array = w.mustAlloc(t, v)
-	check(op.Name(), op.Forward(&w, y.Array, arrays(in)...))
+	specs := op.Infer(s.specs)
+	s.context = Context{device: device, tape: mode.tape, recording: mode.records()}
+	arrays := s.arrays[:len(in):len(in)]
+	if dynamic, ok := op.(DynamicOp); ok {
+		if device == Meta {
+			fail(op.Name(), ErrState, "the shape of its result depends on values, which meta tensors do not have")
+		}
+		var err error
+		specs, err = dynamic.Measure(&s.context, arrays)
+		check(op.Name(), err)
+	}
+	out := mode.results(len(specs))
+	for i, spec := range specs {
+		var err error
+		out[i].Array, out[i].block, err = s.context.alloc(spec.Type, spec.View)
+		check(op.Name(), err)
+		s.arrays = append(s.arrays, out[i].Array)
+	}
+	first := mode.tape.allocated()
+	check(op.Name(), op.Forward(&s.context, s.arrays[len(in):], arrays))
 	runtime.KeepAlive(in)
-	y.record(op, in)
-	return y
+	mode.record(op, in, out, first)
+	return out
 }
 
 // view returns the tensor that sees x's storage through v, as computed by op.
 func view(op Op, x *Tensor, v views.View) *Tensor {
 	in := []*Tensor{x}
-	y := newResult(op.Name(), in)
-	y.Array = x.With(v)
-	y.record(op, in)
-	return y
+	mode := modeOf(op.Name(), nil, in)
+	out := mode.results(1)
+	out[0].Array, out[0].block = x.With(v), x.block
+	mode.record(op, in, out, mode.tape.allocated())
+	return out[0]
 }
 
-// A Spec says what an array to be computed is like.
-type Spec struct {
-	Type dtype.Type
-	views.View
-}
-
-// like is the Spec of an array as x, without gaps.
-func like(x *Tensor) Spec { return Spec{x.Type, views.Like(x.View)} }
-
-// Compute runs a kernel on in and returns its outputs, unrecorded: for
-// derivatives, metrics and the like.
-func RunKernel(k *kernels.Kernel, set any, out []Spec, in ...*Tensor) []*Tensor {
-	common := newResult(k.Name, in)
-	w := Context{device: device(k.Name, in...), tape: common.tape}
-	made := make([]storage.Array, len(out))
-	results := make([]*Tensor, len(out))
-	for i, spec := range out {
-		made[i] = w.mustAlloc(spec.Type, spec.View)
-		results[i] = &Tensor{Array: made[i], noGrad: common.noGrad, tape: common.tape}
+// RunKernel runs a kernel on in and returns its outputs, which are not recorded: for
+// derivatives and metrics. It refuses operands whose gradient would be lost: Detach
+// them if that is meant.
+func RunKernel(k *kernels.Kernel, options any, out []Spec, in ...*Tensor) []*Tensor {
+	mode := modeOf(k.Name, nil, in)
+	if mode.records() {
+		for _, spec := range out {
+			if spec.Type.IsFloat() {
+				panic(&Error{k.Name, errNotDifferentiable})
+			}
+		}
 	}
-	check(k.Name, w.Run(k, set, made, arrays(in)...))
+	c := Context{device: device(k.Name, in...), tape: mode.tape}
+	made := make([]storage.Array, len(out))
+	results := mode.results(len(out))
+	for i, spec := range out {
+		var err error
+		results[i].Array, results[i].block, err = c.alloc(spec.Type, spec.View)
+		check(k.Name, err)
+		made[i] = results[i].Array
+	}
+	check(k.Name, c.Run(k, options, made, arrays(in)...))
 	return results
 }
 
-// compute is Compute of a kernel with one output.
-func runKernel(k *kernels.Kernel, set any, out Spec, in ...*Tensor) *Tensor {
-	return RunKernel(k, set, []Spec{out}, in...)[0]
+var errNotDifferentiable = kindError{"has no derivative that is recorded; Detach its operands if no gradient should flow through it", storage.ErrState}
+
+// runKernel is RunKernel of a kernel with one output.
+func runKernel(k *kernels.Kernel, options any, out Spec, in ...*Tensor) *Tensor {
+	return RunKernel(k, options, []Spec{out}, in...)[0]
 }
 
 // run runs k on arrays that exist, for the operations that change them.
-func run(op string, k *kernels.Kernel, set any, out []storage.Array, in ...storage.Array) {
+func run(op string, k *kernels.Kernel, options any, out []storage.Array, in ...storage.Array) {
 	r, err := kernels.On(out[0])
 	check(op, err)
-	check(op, r.Run(k, &kernels.Call{Out: out, In: in, Set: set}))
+	check(op, r.Run(k, &kernels.Call{Out: out, In: in, Set: options}))
 }
 
-// newResult returns a tensor, still without a value, of the step that in belongs to.
-func newResult(act string, in []*Tensor) *Tensor {
-	y := new(Tensor)
-	for _, x := range in {
-		x.checkAlive(act)
-		y.requiresGrad = y.requiresGrad || x.requiresGrad
-		y.noGrad = y.noGrad || x.noGrad
-		if x.tape != nil {
-			y.tape = x.tape
-		}
-	}
-	return y
-}
-
-// device returns where in can be computed on together.
+// device returns where in can be computed on together: Meta if one of them is there.
 func device(act string, in ...*Tensor) kernels.Runner {
 	first := in[0].Data.Device()
 	for _, x := range in[1:] {
-		if d := x.Data.Device(); d != first {
+		d := x.Data.Device()
+		switch {
+		case d == first:
+		case d == Meta || first == Meta:
+			return Meta
+		default:
 			fail(act, storage.ErrDevice, "operands on %v and %v; move one with To", first, d)
 		}
 	}
@@ -158,41 +152,4 @@ func arrays(in []*Tensor) []storage.Array {
 		as[i] = x.Array
 	}
 	return as
-}
-
-// A node is one recorded operation.
-type node struct {
-	op      Op
-	in      []*Tensor
-	order   uint64 // operations recorded later have a larger one
-	version uint64 // of the storages it depends on, when it was computed
-}
-
-var recorded atomic.Uint64
-
-// record remembers that y is op of in, if anyone may ask.
-func (y *Tensor) record(op Op, in []*Tensor) {
-	if y.noGrad {
-		return
-	}
-	if y.requiresGrad = y.requiresGrad && y.Type.IsFloat(); y.requiresGrad {
-		y.node = &node{op, in, recorded.Add(1), version(y, in)}
-	}
-}
-
-// version adds up the version counts of y's and in's storages. Counts only
-// grow, so the sum is equal if and only if nothing was written to.
-func version(y *Tensor, in []*Tensor) uint64 {
-	sum := versionOf(y)
-	for _, x := range in {
-		sum += versionOf(x)
-	}
-	return sum
-}
-
-func versionOf(x *Tensor) uint64 {
-	if v, ok := x.Data.(storage.Versioned); ok {
-		return v.Version()
-	}
-	return 0
 }

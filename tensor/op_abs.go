@@ -1,6 +1,9 @@
 package tensor
 
-import "github.com/h5dnn/h5dnn/kernels"
+import (
+	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/tensor/internal/samples"
+)
 
 // Abs returns |x|, elementwise; its derivative at 0 is 0.
 func (x *Tensor) Abs() *Tensor { return Apply(unaryOp{kernels.Abs, absGrad}, x) }
@@ -10,4 +13,4 @@ func absGrad(x, y, dy *Tensor) *Tensor {
 	return Where(x.Greater(zero), dy, Where(x.Less(zero), dy.Neg(), zero))
 }
 
-var _ = Register("abs", unary((*Tensor).Abs), In(3, 4).Of(Distinct).Rows())
+var _ = samples.Register("abs", unary((*Tensor).Abs), samples.In(3, 4).Of(samples.Distinct).Rows())

@@ -1,9 +1,9 @@
 package tensor
 
 import (
-	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/tensor/internal/samples"
 	"github.com/h5dnn/h5dnn/views"
 )
 
@@ -26,20 +26,20 @@ type affineOp struct{ scale, offset float64 }
 
 func (affineOp) Name() string { return "affine" }
 
-func (op affineOp) Infer(in ...*Tensor) (dtype.Type, views.View) {
+func (op affineOp) Infer(in []Spec) []Spec {
 	wantFloat(op.Name(), in[0])
-	return in[0].Type, views.Like(in[0].View)
+	return one(in[0].Type, views.Like(in[0].View))
 }
 
-func (op affineOp) Forward(w *Context, y storage.Array, in ...storage.Array) error {
-	return w.Run(kernels.Affine, kernels.AffineSet{Scale: op.scale, Shift: op.offset}, []storage.Array{y}, in...)
+func (op affineOp) Forward(c *Context, out, in []storage.Array) error {
+	return c.Run(kernels.Affine, kernels.AffineSet{Scale: op.scale, Shift: op.offset}, out, in...)
 }
 
-func (op affineOp) Backward(_, dy *Tensor, _ ...*Tensor) []*Tensor {
-	return []*Tensor{dy.mulGradScalar(op.scale)}
+func (op affineOp) Backward(out, grads, in []*Tensor) []*Tensor {
+	return []*Tensor{grads[0].mulGradScalar(op.scale)}
 }
 
 var (
-	_ = Register("mul scalar", func(in ...*Tensor) *Tensor { return in[0].MulScalar(-1.5) }, In(3, 4).Rows())
-	_ = Register("add scalar", func(in ...*Tensor) *Tensor { return in[0].AddScalar(2) }, In(3, 4).Rows())
+	_ = samples.Register("mul scalar", func(in ...*Tensor) *Tensor { return in[0].MulScalar(-1.5) }, samples.In(3, 4).Rows())
+	_ = samples.Register("add scalar", func(in ...*Tensor) *Tensor { return in[0].AddScalar(2) }, samples.In(3, 4).Rows())
 )

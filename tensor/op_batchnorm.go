@@ -1,9 +1,9 @@
 package tensor
 
 import (
-	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/tensor/internal/samples"
 	"github.com/h5dnn/h5dnn/views"
 )
 
@@ -26,18 +26,18 @@ func BatchNorm(x, gamma, beta *Tensor, set BatchNormOptions) *Tensor {
 
 type batchNorm struct {
 	set          BatchNormOptions
-	mean, invstd storage.Array // of the batch, or what stood for them
+	mean, invstd *Tensor // of the batch
 }
 
 func (*batchNorm) Name() string { return "batch norm" }
 
-func (op *batchNorm) Infer(in ...*Tensor) (dtype.Type, views.View) {
+func (op *batchNorm) Infer(in []Spec) []Spec {
 	x := in[0]
 	wantFloat(op.Name(), in...)
 	if x.Rank() != 2 && x.Rank() != 4 {
 		fail(op.Name(), ErrShape, "of %v; want (N, C) or (N, C, H, W)", x.Shape)
 	}
-	for _, a := range []storage.Array{in[1].Array, in[2].Array, op.set.RunningMean, op.set.RunningVar} {
+	for _, a := range []views.View{in[1].View, in[2].View, op.set.RunningMean.View, op.set.RunningVar.View} {
 		if a.Rank() != 1 || a.Shape[0] != x.Shape[1] {
 			fail(op.Name(), ErrShape, "statistics or parameters %v for channels of %v", a.Shape, x.Shape)
 		}
@@ -45,33 +45,36 @@ func (op *batchNorm) Infer(in ...*Tensor) (dtype.Type, views.View) {
 	if op.set.Training && x.Len()/max(1, x.Shape[1]) < 2 {
 		fail(op.Name(), ErrShape, "%v has one value a channel: no variance to train on", x.Shape)
 	}
-	return x.Type, views.Like(x.View)
+	return one(x.Type, views.Like(x.View))
 }
 
-func (op *batchNorm) Forward(w *Context, y storage.Array, in ...storage.Array) (err error) {
+func (op *batchNorm) Forward(c *Context, out, in []storage.Array) (err error) {
 	set := kernels.BatchNormSet{Epsilon: op.set.Eps, Momentum: op.set.Momentum}
 	if !op.set.Training {
-		return w.Run(kernels.BatchNormEval, set, []storage.Array{y}, in[0], in[1], in[2], op.set.RunningMean, op.set.RunningVar)
+		return c.Run(kernels.BatchNormEval, set, out, in[0], in[1], in[2], op.set.RunningMean, op.set.RunningVar)
 	}
-	channel := views.Of(y.Shape[1])
-	if op.mean, err = w.Alloc(in[1].Type, channel); err != nil {
+	if c.Recomputing() {
+		set.Momentum = 0
+	}
+	channel := views.Of(out[0].Shape[1])
+	if op.mean, err = c.Save(in[1].Type, channel); err != nil {
 		return err
 	}
-	if op.invstd, err = w.Alloc(in[1].Type, channel); err != nil {
+	if op.invstd, err = c.Save(in[1].Type, channel); err != nil {
 		return err
 	}
-	out := []storage.Array{y, op.mean, op.invstd, op.set.RunningMean, op.set.RunningVar}
-	return w.Run(kernels.BatchNorm, set, out, in...)
+	all := []storage.Array{out[0], op.mean.Array, op.invstd.Array, op.set.RunningMean, op.set.RunningVar}
+	return c.Run(kernels.BatchNorm, set, all, in...)
 }
 
-func (op *batchNorm) Backward(_, dy *Tensor, in ...*Tensor) []*Tensor {
-	x, gamma := in[0], in[1]
+func (op *batchNorm) Backward(out, grads, in []*Tensor) []*Tensor {
+	x, gamma, dy := in[0], in[1], grads[0]
 	set := kernels.BatchNormSet{Epsilon: op.set.Eps}
-	out := []Spec{like(x), like(gamma), like(gamma)}
+	specs := []Spec{like(x), like(gamma), like(gamma)}
 	if !op.set.Training {
-		return RunKernel(kernels.BatchNormEvalGrad, set, out, x, gamma, dy, dy.sameStep(op.set.RunningMean), dy.sameStep(op.set.RunningVar))
+		return RunKernel(kernels.BatchNormEvalGrad, set, specs, x, gamma, dy, dy.sameStep(op.set.RunningMean), dy.sameStep(op.set.RunningVar))
 	}
-	return RunKernel(kernels.BatchNormGrad, set, out, x, gamma, dy, dy.sameStep(op.mean), dy.sameStep(op.invstd))
+	return RunKernel(kernels.BatchNormGrad, set, specs, x, gamma, dy, op.mean, op.invstd)
 }
 
 func init() {
@@ -81,8 +84,8 @@ func init() {
 			return BatchNorm(in[0], in[1], in[2], BatchNormOptions{1e-5, 0.1, training, statistics(0.25), statistics(1.5)})
 		}
 	}
-	Register("batch norm", norm(true), In(5, 3), In(3), In(3))
-	Register("batch norm images", norm(true), In(2, 3, 4, 2), In(3), In(3))
-	Register("batch norm evaluating", norm(false), In(5, 3).Rows(), In(3), In(3))
-	Register("batch norm images evaluating", norm(false), In(2, 3, 4, 2).Rows(), In(3), In(3))
+	samples.Register("batch norm", norm(true), samples.In(5, 3), samples.In(3), samples.In(3))
+	samples.Register("batch norm images", norm(true), samples.In(2, 3, 4, 2), samples.In(3), samples.In(3))
+	samples.Register("batch norm evaluating", norm(false), samples.In(5, 3).Rows(), samples.In(3), samples.In(3))
+	samples.Register("batch norm images evaluating", norm(false), samples.In(2, 3, 4, 2).Rows(), samples.In(3), samples.In(3))
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/tensor/internal/samples"
 	"github.com/h5dnn/h5dnn/views"
 )
 
@@ -29,14 +30,14 @@ type cast struct {
 
 func (cast) Name() string { return "cast" }
 
-func (op cast) Infer(in ...*Tensor) (dtype.Type, views.View) { return op.to, views.Like(in[0].View) }
+func (op cast) Infer(in []Spec) []Spec { return one(op.to, views.Like(in[0].View)) }
 
-func (op cast) Forward(w *Context, y storage.Array, in ...storage.Array) error {
-	return w.Run(kernels.Cast, kernels.CastSet{Scale: op.scale, Shift: op.offset}, []storage.Array{y}, in...)
+func (op cast) Forward(c *Context, out, in []storage.Array) error {
+	return c.Run(kernels.Cast, kernels.CastSet{Scale: op.scale, Shift: op.offset}, out, in...)
 }
 
-func (op cast) Backward(_, dy *Tensor, in ...*Tensor) []*Tensor {
-	return []*Tensor{dy.Cast(in[0].Type).mulGradScalar(op.scale)}
+func (op cast) Backward(out, grads, in []*Tensor) []*Tensor {
+	return []*Tensor{grads[0].Cast(in[0].Type).mulGradScalar(op.scale)}
 }
 
-var _ = Register("cast", func(in ...*Tensor) *Tensor { return in[0].Cast(dtype.Float64).Cast(in[0].Type) }, In(3, 4).Rows())
+var _ = samples.Register("cast", func(in ...*Tensor) *Tensor { return in[0].Cast(dtype.Float64).Cast(in[0].Type) }, samples.In(3, 4).Rows())

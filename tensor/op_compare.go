@@ -3,6 +3,7 @@ package tensor
 import (
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/tensor/internal/samples"
 )
 
 // Less returns whether x < y, elementwise, as bools.
@@ -29,10 +30,10 @@ func (x *Tensor) NotEqual(y *Tensor) *Tensor { return binary(comparison(kernels.
 func comparison(k *kernels.Kernel) binaryOp { return binaryOp{f: k, to: dtype.Bool} }
 
 var (
-	_ = Register("less", func(in ...*Tensor) *Tensor { return in[0].Less(in[1]) }, In(2, 3).Rows(), In(2, 3).Rows())
-	_ = Register("less equal", func(in ...*Tensor) *Tensor { return in[0].LessEqual(in[1]) }, In(2, 3).Rows(), In(3))
-	_ = Register("greater", func(in ...*Tensor) *Tensor { return in[0].Greater(in[1]) }, In(2, 3).Rows(), In(3))
-	_ = Register("greater equal", func(in ...*Tensor) *Tensor { return in[0].GreaterEqual(in[1]) }, In(2, 3).Rows(), In(3))
-	_ = Register("equal", func(in ...*Tensor) *Tensor { return in[0].Equal(in[0]) }, In(2, 3).Rows())
-	_ = Register("not equal", func(in ...*Tensor) *Tensor { return in[0].NotEqual(in[1]) }, In(2, 3).Rows(), In(3))
+	_ = samples.Register("less", func(in ...*Tensor) *Tensor { return in[0].Less(in[1]) }, samples.In(2, 3).Rows(), samples.In(2, 3).Rows())
+	_ = samples.Register("less equal", func(in ...*Tensor) *Tensor { return in[0].LessEqual(in[1]) }, samples.In(2, 3).Rows(), samples.In(3))
+	_ = samples.Register("greater", func(in ...*Tensor) *Tensor { return in[0].Greater(in[1]) }, samples.In(2, 3).Rows(), samples.In(3))
+	_ = samples.Register("greater equal", func(in ...*Tensor) *Tensor { return in[0].GreaterEqual(in[1]) }, samples.In(2, 3).Rows(), samples.In(3))
+	_ = samples.Register("equal", func(in ...*Tensor) *Tensor { return in[0].Equal(in[0]) }, samples.In(2, 3).Rows())
+	_ = samples.Register("not equal", func(in ...*Tensor) *Tensor { return in[0].NotEqual(in[1]) }, samples.In(2, 3).Rows(), samples.In(3))
 )

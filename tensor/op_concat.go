@@ -3,9 +3,9 @@ package tensor
 import (
 	"slices"
 
-	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/tensor/internal/samples"
 	"github.com/h5dnn/h5dnn/views"
 )
 
@@ -21,7 +21,7 @@ type concat struct{ axis int }
 
 func (concat) Name() string { return "concat" }
 
-func (op concat) Infer(in ...*Tensor) (dtype.Type, views.View) {
+func (op concat) Infer(in []Spec) []Spec {
 	shape := slices.Clone(in[0].Shape)
 	for _, x := range in[1:] {
 		if x.Type != in[0].Type {
@@ -32,7 +32,7 @@ func (op concat) Infer(in ...*Tensor) (dtype.Type, views.View) {
 		}
 		shape[op.axis] += x.Shape[op.axis]
 	}
-	return in[0].Type, views.Of(shape...)
+	return one(in[0].Type, views.Of(shape...))
 }
 
 // equalBut reports whether a and b agree on all axes but one.
@@ -45,14 +45,14 @@ func equalBut(axis int, a, b []int) bool {
 	return true
 }
 
-func (op concat) Forward(w *Context, y storage.Array, in ...storage.Array) error {
+func (op concat) Forward(c *Context, out, in []storage.Array) error {
 	start := 0
 	for _, x := range in {
-		v, err := y.View.Slice(op.axis, start, start+x.Shape[op.axis], 1)
+		v, err := out[0].View.Slice(op.axis, start, start+x.Shape[op.axis], 1)
 		if err != nil {
 			return err
 		}
-		if err := w.Run(kernels.Copy, nil, []storage.Array{y.With(v)}, x); err != nil {
+		if err := c.Run(kernels.Copy, nil, []storage.Array{out[0].With(v)}, x); err != nil {
 			return err
 		}
 		start += x.Shape[op.axis]
@@ -60,17 +60,17 @@ func (op concat) Forward(w *Context, y storage.Array, in ...storage.Array) error
 	return nil
 }
 
-func (op concat) Backward(_, dy *Tensor, in ...*Tensor) []*Tensor {
+func (op concat) Backward(out, grads, in []*Tensor) []*Tensor {
 	start := 0
-	grads := make([]*Tensor, len(in))
+	dxs := make([]*Tensor, len(in))
 	for i, x := range in {
-		grads[i] = dy.Slice(op.axis, start, start+x.Shape[op.axis], 1)
+		dxs[i] = grads[0].Slice(op.axis, start, start+x.Shape[op.axis], 1)
 		start += x.Shape[op.axis]
 	}
-	return grads
+	return dxs
 }
 
 var (
-	_ = Register("concat 0", func(in ...*Tensor) *Tensor { return Concat(0, in...) }, In(2, 3).Rows(), In(4, 3).Rows())
-	_ = Register("concat -1", func(in ...*Tensor) *Tensor { return Concat(-1, in...) }, In(2, 3).Rows(), In(2, 1).Rows(), In(2, 2).Rows())
+	_ = samples.Register("concat 0", func(in ...*Tensor) *Tensor { return Concat(0, in...) }, samples.In(2, 3).Rows(), samples.In(4, 3).Rows())
+	_ = samples.Register("concat -1", func(in ...*Tensor) *Tensor { return Concat(-1, in...) }, samples.In(2, 3).Rows(), samples.In(2, 1).Rows(), samples.In(2, 2).Rows())
 )

@@ -1,9 +1,9 @@
 package tensor
 
 import (
-	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/tensor/internal/samples"
 	"github.com/h5dnn/h5dnn/views"
 )
 
@@ -22,13 +22,13 @@ func Conv2d(x, w, b *Tensor, set Conv2dOptions) *Tensor {
 }
 
 type conv2d struct {
-	set Conv2dOptions
-	epilogue
+	set   Conv2dOptions
+	after epilogue
 }
 
 func (conv2d) Name() string { return "conv2d" }
 
-func (op conv2d) Infer(in ...*Tensor) (dtype.Type, views.View) {
+func (op conv2d) Infer(in []Spec) []Spec {
 	x, w := in[0], in[1]
 	wantFloat("conv2d", in...)
 	if x.Rank() != 4 || w.Rank() != 4 || x.Shape[1] != w.Shape[1] {
@@ -36,12 +36,12 @@ func (op conv2d) Infer(in ...*Tensor) (dtype.Type, views.View) {
 	}
 	wantBias("conv2d", w, in[2:])
 	out := windows("conv2d", x, [2]int(w.Shape[2:]), op.set.Stride, op.set.Padding)
-	return x.Type, views.ChannelsLast(x.Shape[0], w.Shape[0], out[0], out[1])
+	return one(x.Type, views.ChannelsLast(x.Shape[0], w.Shape[0], out[0], out[1]))
 }
 
 // windows returns how many places a window of the given size has in the images
 // of x, down and across.
-func windows(op string, x *Tensor, size, stride, padding [2]int) (out [2]int) {
+func windows(op string, x Spec, size, stride, padding [2]int) (out [2]int) {
 	for i, length := range x.Shape[2:] {
 		room := length + 2*padding[i] - size[i]
 		if size[i] < 1 || stride[i] < 1 || padding[i] < 0 || room < 0 {
@@ -52,15 +52,15 @@ func windows(op string, x *Tensor, size, stride, padding [2]int) (out [2]int) {
 	return out
 }
 
-func (op conv2d) Forward(w *Context, y storage.Array, in ...storage.Array) error {
-	return w.Run(kernels.Conv2d, op.set, []storage.Array{y}, in...)
+func (op conv2d) Forward(c *Context, out, in []storage.Array) error {
+	return c.Run(kernels.Conv2d, op.set, out, in...)
 }
 
-func (op conv2d) Backward(y, dy *Tensor, in ...*Tensor) []*Tensor {
+func (op conv2d) Backward(out, grads, in []*Tensor) []*Tensor {
 	x, w, b := in[0], in[1], optional(in, 2)
 	bare := op.set
 	bare.Act = NoActivation
-	dz, db := op.grad(y, dy, b)
+	dz, db := op.after.grad(out[0], grads[0], b)
 	return []*Tensor{
 		x.ifNeeded(func() *Tensor { return runKernel(kernels.Conv2dGradX, bare, channelsLast(x), dz, w) }),
 		w.ifNeeded(func() *Tensor { return runKernel(kernels.Conv2dGradW, bare, like(w), x, dz) }),
@@ -68,16 +68,17 @@ func (op conv2d) Backward(y, dy *Tensor, in ...*Tensor) []*Tensor {
 	}[:len(in)]
 }
 
-// dropping is the operation with a dropout behind it.
-func (op conv2d) withDropout(p float64) Op {
-	op.dropProbability = p
+func (op conv2d) epilogue() epilogue { return op.after }
+
+func (op conv2d) withEpilogue(e epilogue) Op {
+	op.after = e
 	return op
 }
 
 // channelsLast is the Spec of images as x that lie channels-last.
 func channelsLast(x *Tensor) Spec {
 	s := x.Shape
-	return Spec{x.Type, views.ChannelsLast(s[0], s[1], s[2], s[3])}
+	return Spec{Type: x.Type, View: views.ChannelsLast(s[0], s[1], s[2], s[3])}
 }
 
 func init() {
@@ -85,7 +86,7 @@ func init() {
 		return func(in ...*Tensor) *Tensor { return Conv2d(in[0], in[1], optional(in, 2), set) }
 	}
 	one, two := [2]int{1, 1}, [2]int{2, 2}
-	Register("conv2d", conv(Conv2dOptions{Stride: one}), In(2, 3, 5, 4).Rows(), In(4, 3, 3, 2), In(4))
-	Register("conv2d same relu", conv(Conv2dOptions{Stride: one, Padding: one, Act: ReLUActivation}), In(2, 1, 5, 5).Rows(), In(3, 1, 3, 3), In(3))
-	Register("conv2d strided tanh", conv(Conv2dOptions{Stride: two, Padding: [2]int{0, 1}, Act: TanhActivation}), In(2, 2, 6, 5).Rows(), In(3, 2, 3, 3))
+	samples.Register("conv2d", conv(Conv2dOptions{Stride: one}), samples.In(2, 3, 5, 4).Rows(), samples.In(4, 3, 3, 2), samples.In(4))
+	samples.Register("conv2d same relu", conv(Conv2dOptions{Stride: one, Padding: one, Act: ReLUActivation}), samples.In(2, 1, 5, 5).Rows(), samples.In(3, 1, 3, 3), samples.In(3))
+	samples.Register("conv2d strided tanh", conv(Conv2dOptions{Stride: two, Padding: [2]int{0, 1}, Act: TanhActivation}), samples.In(2, 2, 6, 5).Rows(), samples.In(3, 2, 3, 3))
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/tensor/internal/samples"
 	"github.com/h5dnn/h5dnn/views"
 )
 
@@ -13,17 +14,19 @@ import (
 // logits (N, classes) and N integer labels. The softmax, its logarithm and its
 // derivative are one pass.
 func CrossEntropy(logits, labels *Tensor) *Tensor {
-	return Apply(&crossEntropy{}, logits.ToFloat32(), labels)
+	logits = logits.ToFloat32()
+	counts := modeOf("cross entropy", nil, []*Tensor{logits, labels}).records()
+	return ApplyAll(&crossEntropy{counts: counts}, logits, labels)[0]
 }
 
 type crossEntropy struct {
-	grad    storage.Array // (softmax − one-hot)/N
-	correct storage.Array // int64: the number of correct predictions
+	counts bool    // whether a second result is the number of correct predictions
+	grad   *Tensor // (softmax − one-hot)/N
 }
 
 func (*crossEntropy) Name() string { return "cross entropy" }
 
-func (op *crossEntropy) Infer(in ...*Tensor) (dtype.Type, views.View) {
+func (op *crossEntropy) Infer(in []Spec) []Spec {
 	logits, labels := in[0], in[1]
 	wantFloat(op.Name(), logits)
 	if !labels.Type.IsInt() {
@@ -35,35 +38,48 @@ func (op *crossEntropy) Infer(in ...*Tensor) (dtype.Type, views.View) {
 	if logits.Len() == 0 {
 		fail(op.Name(), ErrShape, "logits %v have no mean", logits.Shape)
 	}
-	return logits.Type, views.Of()
+	results := one(logits.Type, views.Of())
+	if op.counts {
+		results = append(results, Spec{Type: dtype.Int64, View: views.Of()})
+	}
+	return results
 }
 
-func (op *crossEntropy) Forward(w *Context, y storage.Array, in ...storage.Array) (err error) {
-	if !w.Recording() {
-		return w.Run(kernels.CrossEntropy, nil, []storage.Array{y}, in...)
+func (op *crossEntropy) Forward(c *Context, out, in []storage.Array) (err error) {
+	if !op.counts {
+		return c.Run(kernels.CrossEntropy, nil, out, in...)
 	}
-	if op.grad, err = w.Alloc(in[0].Type, views.Of(in[0].Shape...)); err != nil {
+	if op.grad, err = c.Save(in[0].Type, views.Of(in[0].Shape...)); err != nil {
 		return err
 	}
-	if op.correct, err = w.Alloc(dtype.Int64, views.Of()); err != nil {
-		return err
-	}
-	return w.Run(kernels.CrossEntropy, nil, []storage.Array{y, op.grad, op.correct}, in...)
+	return c.Run(kernels.CrossEntropy, nil, []storage.Array{out[0], op.grad.Array, out[1]}, in...)
 }
 
-// storesGrad: see seed.
+// storesGrad: see pass.seed.
 func (*crossEntropy) storesGrad() {}
 
-func (op *crossEntropy) Backward(_, dy *Tensor, in ...*Tensor) []*Tensor {
-	return []*Tensor{dy.sameStep(op.grad).mulGrad(dy), nil}
+func (op *crossEntropy) Backward(out, grads, in []*Tensor) []*Tensor {
+	dy := grads[0]
+	if dy.noGrad {
+		return []*Tensor{op.grad.mulGrad(dy), nil}
+	}
+	logits, labels := in[0], in[1]
+	n, classes := logits.Shape[0], logits.Shape[1]
+	places := logits.onDevice(storage.From(indices(classes), classes))
+	oneHot := labels.Cast(dtype.Int64).Reshape(n, 1).Equal(places).Cast(logits.Type)
+	return []*Tensor{logits.Softmax(1).Sub(oneHot).MulScalar(1 / float64(n)).Mul(dy), nil}
 }
 
-// with returns a as a tensor of the same step as x.
-func (x *Tensor) sameStep(a storage.Array) *Tensor {
-	return &Tensor{Array: a, noGrad: x.noGrad, tape: x.tape}
+// indices returns 0, 1, … n-1.
+func indices(n int) []int64 {
+	all := make([]int64, n)
+	for i := range all {
+		all[i] = int64(i)
+	}
+	return all
 }
 
-// times returns x·s for a single element s; x itself where s is the 1 that
+// mulGrad returns x·s for a single element s; x itself where s is the 1 that
 // gradients start from.
 func (x *Tensor) mulGrad(s *Tensor) *Tensor {
 	if s.isOne {
@@ -72,16 +88,16 @@ func (x *Tensor) mulGrad(s *Tensor) *Tensor {
 	return x.Mul(s)
 }
 
-var _ = Register("cross entropy", func(in ...*Tensor) *Tensor { return CrossEntropy(in[0], in[1]) }, In(4, 5), Classes(5, 4))
+var _ = samples.Register("cross entropy", func(in ...*Tensor) *Tensor { return CrossEntropy(in[0], in[1]) }, samples.In(4, 5), samples.Classes(5, 4))
 
 // CountCorrect returns how many rows of logits (N, classes) are largest at their label, as
 // int64. If loss, which may be nil, is recorded as their cross entropy, it knows.
 func CountCorrect(logits, labels, loss *Tensor) *Tensor {
 	if loss != nil && loss.node != nil && slices.Equal(loss.node.in, []*Tensor{logits, labels}) {
-		if op, ok := loss.node.op.(*crossEntropy); ok {
-			return loss.sameStep(op.correct)
+		if op, ok := loss.node.op.(*crossEntropy); ok && op.counts {
+			return loss.node.out[1]
 		}
 	}
-	(&crossEntropy{}).Infer(logits, labels)
-	return runKernel(kernels.Hits, nil, Spec{dtype.Int64, views.Of()}, logits, labels)
+	(&crossEntropy{}).Infer([]Spec{logits.Spec(), labels.Spec()})
+	return runKernel(kernels.Hits, nil, Spec{Type: dtype.Int64, View: views.Of()}, logits, labels)
 }

@@ -3,26 +3,26 @@ package tensor
 import (
 	"slices"
 
-	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// A Custom is an operation that is made of kernels of one's own: package cuda
-// makes such of CUDA C++ and PTX. Kernels see row-major arrays without gaps.
+// A Custom is an operation made of kernels from outside this module: package cuda
+// makes such kernels from CUDA C++ and PTX. Kernels see row-major arrays without gaps;
+// on the CPU, storage.Elements of an array are exactly its elements.
 type Custom struct {
 	Name string // in messages
-	// Result returns the type and shape of the result, or fails by Fail. If it is
-	// nil, they are those of the first input.
-	Result func(in ...*Tensor) (dtype.Type, []int)
-	// Forward computes the result from the inputs.
+	// Infer checks the operands and describes the result, or fails by Fail. If it is
+	// nil, the result has the type and shape of the first operand.
+	Infer func(in []Spec) Spec
+	// Forward computes the result from the operands.
 	Forward *kernels.Kernel
-	// Backward computes the gradients. Its outputs are dx for each input that is of floats, zeros to
-	// begin with; its inputs are those of the operation, then the result y, then dy. If it is nil, asking
-	// for a gradient is an error.
+	// Backward computes the gradients. Its outputs are dx for each operand of floats,
+	// zeros to begin with; its inputs are the operands, the result y, and dy. If it is
+	// nil, asking for a gradient is an error.
 	Backward *kernels.Kernel
-	Options  any // settings, for both kernels
+	Options  any // for both kernels
 }
 
 // Apply returns the operation's result.
@@ -38,58 +38,74 @@ func (c Custom) Apply(in ...*Tensor) *Tensor {
 
 type custom struct{ settings Custom }
 
-func (c custom) Name() string { return c.settings.Name }
+func (op custom) Name() string { return op.settings.Name }
 
-func (c custom) Infer(in ...*Tensor) (dtype.Type, views.View) {
-	if c.settings.Result == nil {
-		return in[0].Type, views.Of(in[0].Shape...)
+func (op custom) Infer(in []Spec) []Spec {
+	if op.settings.Infer == nil {
+		return one(in[0].Type, views.Of(in[0].Shape...))
 	}
-	t, shape := c.settings.Result(in...)
-	return t, views.Of(shape...)
+	y := op.settings.Infer(in)
+	return one(y.Type, views.Of(y.Shape...))
 }
 
-func (c custom) Forward(w *Context, y storage.Array, in ...storage.Array) error {
-	tight, err := w.contiguous(in)
+func (op custom) Forward(c *Context, out, in []storage.Array) error {
+	in, err := c.contiguous(in)
 	if err != nil {
 		return err
 	}
-	return w.Run(c.settings.Forward, c.settings.Options, []storage.Array{y}, tight...)
+	return c.Run(op.settings.Forward, op.settings.Options, exact(out), exact(in)...)
 }
 
-// tight returns arrays as they are where they are row-major without gaps, and
+// contiguous returns arrays as they are where they are row-major without gaps, and
 // else copies that are.
-func (w *Context) contiguous(in []storage.Array) ([]storage.Array, error) {
+func (c *Context) contiguous(in []storage.Array) ([]storage.Array, error) {
 	in = slices.Clone(in)
 	for i, a := range in {
 		if a.Contiguous() {
 			continue
 		}
 		var err error
-		if in[i], err = w.Alloc(a.Type, views.Of(a.Shape...)); err != nil {
+		if in[i], err = c.Alloc(a.Type, views.Of(a.Shape...)); err != nil {
 			return nil, err
 		}
-		if err := w.Run(kernels.Copy, nil, in[i:i+1], a); err != nil {
+		if err := c.Run(kernels.Copy, nil, in[i:i+1], a); err != nil {
 			return nil, err
 		}
 	}
 	return in, nil
 }
 
-func (c custom) Backward(y, dy *Tensor, in ...*Tensor) []*Tensor {
-	if c.settings.Backward == nil {
-		fail(c.Name(), ErrState, "has no Backward kernel; Detach what needs no gradient")
-	}
-	all := make([]*Tensor, len(in))
-	var out []storage.Array
-	for i, x := range in {
-		if x.Type.IsFloat() {
-			all[i] = x.zeros(views.Of(x.Shape...))
-			out = append(out, all[i].Array)
+// exact returns contiguous arrays such that those in host memory have a storage of
+// their elements only.
+func exact(as []storage.Array) []storage.Array {
+	as = slices.Clone(as)
+	for i, a := range as {
+		if bytes, ok := a.Bytes(); ok {
+			as[i] = storage.Array{Data: storage.Wrap(bytes), Type: a.Type, View: views.Of(a.Shape...)}
 		}
 	}
-	w := Context{device: device(c.Name(), in...), tape: y.tape}
-	tight, err := w.contiguous(append(arrays(in), y.Array, dy.Array))
-	check(c.Name(), err)
-	check(c.Name(), w.Run(c.settings.Backward, c.settings.Options, out, tight...))
-	return all
+	return as
+}
+
+func (op custom) Backward(out, grads, in []*Tensor) []*Tensor {
+	c := op.settings
+	switch {
+	case c.Backward == nil:
+		fail(c.Name, ErrState, "has no Backward kernel; Detach what needs no gradient")
+	case !grads[0].noGrad:
+		panic(&Error{c.Name, errNotDifferentiable})
+	}
+	dxs := make([]*Tensor, len(in))
+	var results []storage.Array
+	for i, x := range in {
+		if x.Type.IsFloat() {
+			dxs[i] = x.zeros(views.Of(x.Shape...))
+			results = append(results, dxs[i].Array)
+		}
+	}
+	context := Context{device: device(c.Name, in...), tape: out[0].tape}
+	operands, err := context.contiguous(append(arrays(in), out[0].Array, grads[0].Array))
+	check(c.Name, err)
+	check(c.Name, context.Run(c.Backward, c.Options, exact(results), exact(operands)...))
+	return dxs
 }

@@ -1,6 +1,9 @@
 package tensor
 
-import "github.com/h5dnn/h5dnn/kernels"
+import (
+	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/tensor/internal/samples"
+)
 
 // Div returns x / y, elementwise, broadcasting their shapes.
 func (x *Tensor) Div(y *Tensor) *Tensor { return binary(binaryOp{f: kernels.Div, grad: divGrad}, x, y) }
@@ -10,8 +13,8 @@ func divGrad(x, y, z, dz *Tensor) (dx, dy *Tensor) {
 }
 
 var (
-	_ = Register("div", func(in ...*Tensor) *Tensor { return in[0].Div(in[1]) }, In(2, 3).Rows(), In(2, 3).Of(Positive).Rows())
-	_ = Register("div", func(in ...*Tensor) *Tensor { return in[0].Div(in[1]) }, In(2, 3), In(3).Of(Positive))
-	_ = Register("div", func(in ...*Tensor) *Tensor { return in[0].Div(in[1]) }, In(4, 1), In(1, 5).Of(Positive))
-	_ = Register("div", func(in ...*Tensor) *Tensor { return in[0].Div(in[1]) }, In(2, 3, 4), In().Of(Positive))
+	_ = samples.Register("div", func(in ...*Tensor) *Tensor { return in[0].Div(in[1]) }, samples.In(2, 3).Rows(), samples.In(2, 3).Of(samples.Positive).Rows())
+	_ = samples.Register("div", func(in ...*Tensor) *Tensor { return in[0].Div(in[1]) }, samples.In(2, 3), samples.In(3).Of(samples.Positive))
+	_ = samples.Register("div", func(in ...*Tensor) *Tensor { return in[0].Div(in[1]) }, samples.In(4, 1), samples.In(1, 5).Of(samples.Positive))
+	_ = samples.Register("div", func(in ...*Tensor) *Tensor { return in[0].Div(in[1]) }, samples.In(2, 3, 4), samples.In().Of(samples.Positive))
 )

@@ -1,10 +1,13 @@
 package tensor
 
-import "github.com/h5dnn/h5dnn/kernels"
+import (
+	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/tensor/internal/samples"
+)
 
 // Exp returns eˣ, elementwise.
 func (x *Tensor) Exp() *Tensor { return Apply(unaryOp{kernels.Exp, expGrad}, x.ToFloat32()) }
 
 func expGrad(x, y, dy *Tensor) *Tensor { return dy.Mul(y) }
 
-var _ = Register("exp", unary((*Tensor).Exp), In(3, 4).Rows())
+var _ = samples.Register("exp", unary((*Tensor).Exp), samples.In(3, 4).Rows())

@@ -1,9 +1,9 @@
 package tensor
 
 import (
-	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/tensor/internal/samples"
 	"github.com/h5dnn/h5dnn/views"
 )
 
@@ -15,23 +15,23 @@ func Linear(x, w, b *Tensor, act Activation) *Tensor {
 	return Apply(linear{epilogue{act: act}}, autocast(x, w, b)...)
 }
 
-type linear struct{ epilogue }
+type linear struct{ after epilogue }
 
 func (linear) Name() string { return "linear" }
 
-func (linear) Infer(in ...*Tensor) (dtype.Type, views.View) {
+func (linear) Infer(in []Spec) []Spec {
 	x, w := in[0], in[1]
 	wantFloat("linear", in...)
 	if x.Rank() != 2 || w.Rank() != 2 || x.Shape[1] != w.Shape[1] {
 		fail("linear", ErrShape, "input %v and weight %v; want (N, in) and (out, in)", x.Shape, w.Shape)
 	}
 	wantBias("linear", w, in[2:])
-	return x.Type, views.Of(x.Shape[0], w.Shape[0])
+	return one(x.Type, views.Of(x.Shape[0], w.Shape[0]))
 }
 
 // wantBias fails unless in is empty or one bias for the outputs of weight w,
 // and everything is of one type.
-func wantBias(op string, w *Tensor, in []*Tensor) {
+func wantBias(op string, w Spec, in []Spec) {
 	for _, b := range in {
 		if b.Rank() != 1 || b.Shape[0] != w.Shape[0] {
 			fail(op, ErrShape, "bias %v for weight %v; want (%d)", b.Shape, w.Shape, w.Shape[0])
@@ -39,13 +39,13 @@ func wantBias(op string, w *Tensor, in []*Tensor) {
 	}
 }
 
-func (op linear) Forward(w *Context, y storage.Array, in ...storage.Array) error {
-	return w.Run(kernels.Linear, kernels.LinearSet{Act: op.act}, []storage.Array{y}, in...)
+func (op linear) Forward(c *Context, out, in []storage.Array) error {
+	return c.Run(kernels.Linear, kernels.LinearSet{Act: op.after.act}, out, in...)
 }
 
-func (op linear) Backward(y, dy *Tensor, in ...*Tensor) []*Tensor {
+func (op linear) Backward(out, grads, in []*Tensor) []*Tensor {
 	x, w := in[0], in[1]
-	dz, db := op.grad(y, dy, optional(in, 2))
+	dz, db := op.after.grad(out[0], grads[0], optional(in, 2))
 	return []*Tensor{
 		x.ifNeeded(func() *Tensor { return dz.MatMul(w) }),
 		w.ifNeeded(func() *Tensor { return dz.T().MatMul(x) }),
@@ -53,11 +53,8 @@ func (op linear) Backward(y, dy *Tensor, in ...*Tensor) []*Tensor {
 	}[:len(in)]
 }
 
-// dropping is the operation with a dropout behind it.
-func (op linear) withDropout(p float64) Op {
-	op.dropProbability = p
-	return op
-}
+func (op linear) epilogue() epilogue      { return op.after }
+func (linear) withEpilogue(e epilogue) Op { return linear{e} }
 
 // optional returns in[i], or nil if there are fewer.
 func optional(in []*Tensor, i int) *Tensor {
@@ -69,11 +66,11 @@ func optional(in []*Tensor, i int) *Tensor {
 
 func init() {
 	for _, act := range []Activation{NoActivation, ReLUActivation, TanhActivation, SigmoidActivation} {
-		Register("linear "+act.String(), func(in ...*Tensor) *Tensor {
+		samples.Register("linear "+act.String(), func(in ...*Tensor) *Tensor {
 			return Linear(in[0], in[1], optional(in, 2), act)
-		}, In(5, 3).Rows(), In(4, 3), In(4))
+		}, samples.In(5, 3).Rows(), samples.In(4, 3), samples.In(4))
 	}
-	Register("linear without bias", func(in ...*Tensor) *Tensor {
+	samples.Register("linear without bias", func(in ...*Tensor) *Tensor {
 		return Linear(in[0], in[1], nil, TanhActivation)
-	}, In(5, 3).Rows(), In(4, 3))
+	}, samples.In(5, 3).Rows(), samples.In(4, 3))
 }

@@ -3,9 +3,9 @@ package tensor
 import (
 	"slices"
 
-	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/tensor/internal/samples"
 	"github.com/h5dnn/h5dnn/views"
 )
 
@@ -17,7 +17,7 @@ type matmul struct{}
 
 func (matmul) Name() string { return "matmul" }
 
-func (matmul) Infer(in ...*Tensor) (dtype.Type, views.View) {
+func (matmul) Infer(in []Spec) []Spec {
 	x, y := in[0], in[1]
 	wantFloat("matmul", x, y)
 	if x.Type != y.Type {
@@ -31,15 +31,15 @@ func (matmul) Infer(in ...*Tensor) (dtype.Type, views.View) {
 	if !ok {
 		fail("matmul", ErrShape, "leading axes of %v and %v do not broadcast together", x.Shape, y.Shape)
 	}
-	return x.Type, views.Of(append(slices.Clone(lead), x.Shape[n-2], y.Shape[m-1])...)
+	return one(x.Type, views.Of(append(slices.Clone(lead), x.Shape[n-2], y.Shape[m-1])...))
 }
 
-func (matmul) Forward(w *Context, z storage.Array, in ...storage.Array) error {
-	return w.Run(kernels.MatMul, nil, []storage.Array{z}, in...)
+func (matmul) Forward(c *Context, out, in []storage.Array) error {
+	return c.Run(kernels.MatMul, nil, out, in...)
 }
 
-func (matmul) Backward(_, dz *Tensor, in ...*Tensor) []*Tensor {
-	x, y := in[0], in[1]
+func (matmul) Backward(out, grads, in []*Tensor) []*Tensor {
+	x, y, dz := in[0], in[1], grads[0]
 	return []*Tensor{
 		x.ifNeeded(func() *Tensor { return dz.MatMul(y.T()).sumTo(x.Shape) }),
 		y.ifNeeded(func() *Tensor { return x.T().MatMul(dz).sumTo(y.Shape) }),
@@ -47,7 +47,7 @@ func (matmul) Backward(_, dz *Tensor, in ...*Tensor) []*Tensor {
 }
 
 var (
-	_ = Register("matmul", func(in ...*Tensor) *Tensor { return in[0].MatMul(in[1]) }, In(2, 3).Rows(), In(3, 4))
-	_ = Register("matmul", func(in ...*Tensor) *Tensor { return in[0].MatMul(in[1]) }, In(5, 2, 3).Rows(), In(3, 4))
-	_ = Register("matmul", func(in ...*Tensor) *Tensor { return in[0].MatMul(in[1]) }, In(2, 1, 2, 3), In(3, 3, 4))
+	_ = samples.Register("matmul", func(in ...*Tensor) *Tensor { return in[0].MatMul(in[1]) }, samples.In(2, 3).Rows(), samples.In(3, 4))
+	_ = samples.Register("matmul", func(in ...*Tensor) *Tensor { return in[0].MatMul(in[1]) }, samples.In(5, 2, 3).Rows(), samples.In(3, 4))
+	_ = samples.Register("matmul", func(in ...*Tensor) *Tensor { return in[0].MatMul(in[1]) }, samples.In(2, 1, 2, 3), samples.In(3, 3, 4))
 )

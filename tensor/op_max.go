@@ -4,7 +4,7 @@ import (
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/storage"
-	"github.com/h5dnn/h5dnn/views"
+	"github.com/h5dnn/h5dnn/tensor/internal/samples"
 )
 
 // Max returns the largest element along axes, or of all if none are named. Its
@@ -15,13 +15,26 @@ func (x *Tensor) Max(axes ...int) *Tensor { return reduce(kernels.Max, x, axes, 
 func (x *Tensor) MaxKeepDims(axes ...int) *Tensor { return reduce(kernels.Max, x, axes, true, maxGrad) }
 
 func maxGrad(x, y, dy *Tensor) *Tensor {
-	return runKernel(kernels.MaxSlope, nil, like(x), x, y, dy)
+	if dy.noGrad {
+		return runKernel(kernels.MaxSlope, nil, like(x), x, y, dy)
+	}
+	largest := x.Equal(y).Cast(x.Type)
+	axes := []int{}
+	for axis, size := range x.Shape {
+		if y.Shape[axis] != size {
+			axes = append(axes, axis)
+		}
+	}
+	if len(axes) == 0 {
+		return dy
+	}
+	return largest.Mul(dy.Div(largest.SumKeepDims(axes...)))
 }
 
 var (
-	_ = Register("max", unary(func(x *Tensor) *Tensor { return x.Max() }), In(2, 3).Of(Distinct))
-	_ = Register("max 0", unary(func(x *Tensor) *Tensor { return x.Max(0) }), In(2, 3, 4).Of(Distinct))
-	_ = Register("max -1", unary(func(x *Tensor) *Tensor { return x.MaxKeepDims(-1) }), In(2, 3, 4).Of(Distinct).Rows())
+	_ = samples.Register("max", unary(func(x *Tensor) *Tensor { return x.Max() }), samples.In(2, 3).Of(samples.Distinct))
+	_ = samples.Register("max 0", unary(func(x *Tensor) *Tensor { return x.Max(0) }), samples.In(2, 3, 4).Of(samples.Distinct))
+	_ = samples.Register("max -1", unary(func(x *Tensor) *Tensor { return x.MaxKeepDims(-1) }), samples.In(2, 3, 4).Of(samples.Distinct).Rows())
 )
 
 // ArgMax returns where along axis the largest element lies, the first of
@@ -35,18 +48,17 @@ type argmax struct{ axis int }
 
 func (argmax) Name() string { return "argmax" }
 
-func (op argmax) Infer(in ...*Tensor) (dtype.Type, views.View) {
+func (op argmax) Infer(in []Spec) []Spec {
 	if in[0].Shape[op.axis] == 0 {
 		fail("argmax", ErrShape, "axis %d of %v is empty", op.axis, in[0].Shape)
 	}
-	_, v := reduction{kernels.ArgMax, []int{op.axis}, nil}.Infer(in...)
-	return dtype.Int64, v
+	return one(dtype.Int64, reduction{kernels.ArgMax, []int{op.axis}, nil}.Infer(in)[0].View)
 }
 
-func (op argmax) Forward(w *Context, y storage.Array, in ...storage.Array) error {
-	return w.Run(kernels.ArgMax, nil, []storage.Array{y}, in...)
+func (op argmax) Forward(c *Context, out, in []storage.Array) error {
+	return c.Run(kernels.ArgMax, nil, out, in...)
 }
 
-func (argmax) Backward(_, _ *Tensor, _ ...*Tensor) []*Tensor { return []*Tensor{nil} }
+func (argmax) Backward(out, grads, in []*Tensor) []*Tensor { return []*Tensor{nil} }
 
-var _ = Register("argmax", unary(func(x *Tensor) *Tensor { return x.ArgMax(-1) }), In(5, 4).Of(Distinct).Rows())
+var _ = samples.Register("argmax", unary(func(x *Tensor) *Tensor { return x.ArgMax(-1) }), samples.In(5, 4).Of(samples.Distinct).Rows())

@@ -1,6 +1,9 @@
 package tensor
 
-import "github.com/h5dnn/h5dnn/kernels"
+import (
+	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/tensor/internal/samples"
+)
 
 // Mean returns the mean along axes, or of everything if none are named.
 func (x *Tensor) Mean(axes ...int) *Tensor {
@@ -17,7 +20,7 @@ func meanGrad(x, y, dy *Tensor) *Tensor {
 }
 
 var (
-	_ = Register("mean", unary(func(x *Tensor) *Tensor { return x.Mean() }), In(2, 3))
-	_ = Register("mean 0", unary(func(x *Tensor) *Tensor { return x.Mean(0) }), In(2, 3, 4))
-	_ = Register("mean 1,2", unary(func(x *Tensor) *Tensor { return x.MeanKeepDims(1, 2) }), In(2, 3, 4).Rows())
+	_ = samples.Register("mean", unary(func(x *Tensor) *Tensor { return x.Mean() }), samples.In(2, 3))
+	_ = samples.Register("mean 0", unary(func(x *Tensor) *Tensor { return x.Mean(0) }), samples.In(2, 3, 4))
+	_ = samples.Register("mean 1,2", unary(func(x *Tensor) *Tensor { return x.MeanKeepDims(1, 2) }), samples.In(2, 3, 4).Rows())
 )

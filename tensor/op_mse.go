@@ -3,9 +3,9 @@ package tensor
 import (
 	"slices"
 
-	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/tensor/internal/samples"
 	"github.com/h5dnn/h5dnn/views"
 )
 
@@ -15,12 +15,12 @@ func MeanSquaredError(x, y *Tensor) *Tensor {
 }
 
 type squaredError struct {
-	grad storage.Array // 2(x − y)/n
+	grad *Tensor // 2(x − y)/n
 }
 
 func (*squaredError) Name() string { return "mean squared error" }
 
-func (op *squaredError) Infer(in ...*Tensor) (dtype.Type, views.View) {
+func (op *squaredError) Infer(in []Spec) []Spec {
 	x, y := in[0], in[1]
 	wantFloat(op.Name(), x, y)
 	if !slices.Equal(x.Shape, y.Shape) || x.Len() == 0 {
@@ -29,22 +29,28 @@ func (op *squaredError) Infer(in ...*Tensor) (dtype.Type, views.View) {
 	if x.Type != y.Type {
 		fail(op.Name(), ErrType, "of %v and %v; Cast one to the other", x.Type, y.Type)
 	}
-	return x.Type, views.Of()
+	return one(x.Type, views.Of())
 }
 
-func (op *squaredError) Forward(w *Context, y storage.Array, in ...storage.Array) (err error) {
-	if op.grad, err = w.Alloc(in[0].Type, views.Like(in[0].View)); err != nil {
+func (op *squaredError) Forward(c *Context, out, in []storage.Array) (err error) {
+	if op.grad, err = c.Save(in[0].Type, views.Like(in[0].View)); err != nil {
 		return err
 	}
-	return w.Run(kernels.MeanSquaredError, nil, []storage.Array{y, op.grad}, in...)
+	return c.Run(kernels.MeanSquaredError, nil, []storage.Array{out[0], op.grad.Array}, in...)
 }
 
-// storesGrad: see seed.
+// storesGrad: see pass.seed.
 func (*squaredError) storesGrad() {}
 
-func (op *squaredError) Backward(_, dy *Tensor, in ...*Tensor) []*Tensor {
-	dx := dy.sameStep(op.grad).mulGrad(dy)
-	return []*Tensor{dx, in[1].ifNeeded(dx.Neg)}
+func (op *squaredError) Backward(out, grads, in []*Tensor) []*Tensor {
+	x, y, dy := in[0], in[1], grads[0]
+	var dx *Tensor
+	if dy.noGrad {
+		dx = op.grad.mulGrad(dy)
+	} else {
+		dx = x.Sub(y).MulScalar(2 / float64(x.Len())).Mul(dy)
+	}
+	return []*Tensor{dx, y.ifNeeded(dx.Neg)}
 }
 
-var _ = Register("mean squared error", func(in ...*Tensor) *Tensor { return MeanSquaredError(in[0], in[1]) }, In(4, 5), In(4, 5))
+var _ = samples.Register("mean squared error", func(in ...*Tensor) *Tensor { return MeanSquaredError(in[0], in[1]) }, samples.In(4, 5), samples.In(4, 5))

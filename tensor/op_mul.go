@@ -1,6 +1,9 @@
 package tensor
 
-import "github.com/h5dnn/h5dnn/kernels"
+import (
+	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/tensor/internal/samples"
+)
 
 // Mul returns x · y, elementwise, broadcasting their shapes.
 func (x *Tensor) Mul(y *Tensor) *Tensor { return binary(binaryOp{f: kernels.Mul, grad: mulGrad}, x, y) }
@@ -10,8 +13,8 @@ func mulGrad(x, y, z, dz *Tensor) (dx, dy *Tensor) {
 }
 
 var (
-	_ = Register("mul", func(in ...*Tensor) *Tensor { return in[0].Mul(in[1]) }, In(2, 3).Rows(), In(2, 3).Rows())
-	_ = Register("mul", func(in ...*Tensor) *Tensor { return in[0].Mul(in[1]) }, In(2, 3), In(3))
-	_ = Register("mul", func(in ...*Tensor) *Tensor { return in[0].Mul(in[1]) }, In(4, 1), In(1, 5))
-	_ = Register("mul", func(in ...*Tensor) *Tensor { return in[0].Mul(in[1]) }, In(2, 3, 4), In())
+	_ = samples.Register("mul", func(in ...*Tensor) *Tensor { return in[0].Mul(in[1]) }, samples.In(2, 3).Rows(), samples.In(2, 3).Rows())
+	_ = samples.Register("mul", func(in ...*Tensor) *Tensor { return in[0].Mul(in[1]) }, samples.In(2, 3), samples.In(3))
+	_ = samples.Register("mul", func(in ...*Tensor) *Tensor { return in[0].Mul(in[1]) }, samples.In(4, 1), samples.In(1, 5))
+	_ = samples.Register("mul", func(in ...*Tensor) *Tensor { return in[0].Mul(in[1]) }, samples.In(2, 3, 4), samples.In())
 )

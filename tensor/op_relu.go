@@ -1,10 +1,18 @@
 package tensor
 
-import "github.com/h5dnn/h5dnn/kernels"
+import (
+	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/tensor/internal/samples"
+)
 
 // Relu returns max(x, 0), elementwise; its derivative at 0 is 0.
 func (x *Tensor) ReLU() *Tensor { return Apply(unaryOp{kernels.Relu, reluGrad}, x) }
 
-func reluGrad(x, y, dy *Tensor) *Tensor { return runKernel(kernels.ReluSlope, nil, like(y), y, dy) }
+func reluGrad(x, y, dy *Tensor) *Tensor {
+	if !dy.noGrad {
+		return epilogue{act: ReLUActivation}.gradOfValue(y, dy)
+	}
+	return runKernel(kernels.ReluSlope, nil, like(y), y, dy)
+}
 
-var _ = Register("relu", unary((*Tensor).ReLU), In(3, 4).Of(Distinct).Rows())
+var _ = samples.Register("relu", unary((*Tensor).ReLU), samples.In(3, 4).Of(samples.Distinct).Rows())

@@ -3,9 +3,9 @@ package tensor
 import (
 	"slices"
 
-	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/tensor/internal/samples"
 	"github.com/h5dnn/h5dnn/views"
 )
 
@@ -49,8 +49,8 @@ type reshape struct{ viewOp }
 
 func (reshape) Name() string { return "reshape" }
 
-func (reshape) Backward(_, dy *Tensor, in ...*Tensor) []*Tensor {
-	shape := in[0].Shape
+func (reshape) Backward(out, grads, in []*Tensor) []*Tensor {
+	dy, shape := grads[0], in[0].Shape
 	if _, err := dy.View.Reshape(shape...); err != nil {
 		dy = dy.Contiguous()
 	}
@@ -71,18 +71,18 @@ type copied struct{}
 
 func (copied) Name() string { return "contiguous" }
 
-func (copied) Infer(in ...*Tensor) (dtype.Type, views.View) {
-	return in[0].Type, views.Of(in[0].Shape...)
+func (copied) Infer(in []Spec) []Spec {
+	return one(in[0].Type, views.Of(in[0].Shape...))
 }
 
-func (copied) Forward(w *Context, y storage.Array, in ...storage.Array) error {
-	return w.Run(kernels.Copy, nil, []storage.Array{y}, in...)
+func (copied) Forward(c *Context, out, in []storage.Array) error {
+	return c.Run(kernels.Copy, nil, out, in...)
 }
 
-func (copied) Backward(_, dy *Tensor, in ...*Tensor) []*Tensor { return []*Tensor{dy} }
+func (copied) Backward(out, grads, in []*Tensor) []*Tensor { return grads }
 
 var (
-	_ = Register("reshape", unary(func(x *Tensor) *Tensor { return x.Contiguous().Reshape(x.Shape[0]/2, 6) }), In(4, 3).Rows())
-	_ = Register("flatten", unary(func(x *Tensor) *Tensor { return x.Flatten(1) }), In(2, 3, 4).Rows())
-	_ = Register("contiguous", unary(func(x *Tensor) *Tensor { return x.Transpose(1, 0).Contiguous() }), In(3, 4).Rows())
+	_ = samples.Register("reshape", unary(func(x *Tensor) *Tensor { return x.Contiguous().Reshape(x.Shape[0]/2, 6) }), samples.In(4, 3).Rows())
+	_ = samples.Register("flatten", unary(func(x *Tensor) *Tensor { return x.Flatten(1) }), samples.In(2, 3, 4).Rows())
+	_ = samples.Register("contiguous", unary(func(x *Tensor) *Tensor { return x.Transpose(1, 0).Contiguous() }), samples.In(3, 4).Rows())
 )

@@ -3,6 +3,7 @@ package tensor
 import (
 	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/tensor/internal/samples"
 	"github.com/h5dnn/h5dnn/views"
 )
 
@@ -38,15 +39,36 @@ type slice struct {
 func (slice) Name() string { return "slice" }
 
 // Backward puts dy where its elements were selected from, among zeros.
-func (op slice) Backward(_, dy *Tensor, in ...*Tensor) []*Tensor {
-	dx := dy.zeros(in[0].View)
-	v, err := op.part(dx.View)
-	check("slice", err)
-	run("slice", kernels.Copy, nil, []storage.Array{dx.With(v)}, dy.Array)
-	return []*Tensor{dx}
+func (op slice) Backward(out, grads, in []*Tensor) []*Tensor {
+	return []*Tensor{Apply(unslice{views.Like(in[0].View), op.part}, grads[0])}
+}
+
+// unslice places its operand where part selects elements from, among zeros.
+type unslice struct {
+	whole views.View
+	part  viewFunc
+}
+
+func (unslice) Name() string { return "unslice" }
+
+func (op unslice) Infer(in []Spec) []Spec { return one(in[0].Type, op.whole) }
+
+func (op unslice) Forward(c *Context, out, in []storage.Array) error {
+	if err := c.Run(kernels.Fill, kernels.FillSet{}, out); err != nil {
+		return err
+	}
+	v, err := op.part(out[0].View)
+	if err != nil {
+		return err
+	}
+	return c.Run(kernels.Copy, nil, []storage.Array{out[0].With(v)}, in...)
+}
+
+func (op unslice) Backward(out, grads, in []*Tensor) []*Tensor {
+	return []*Tensor{grads[0].selectView(op.part)}
 }
 
 var (
-	_ = Register("slice", unary(func(x *Tensor) *Tensor { return x.Slice(1, 1, 4, 2) }), In(2, 4).Rows())
-	_ = Register("index", unary(func(x *Tensor) *Tensor { return x.Index("1:, None, ::-1, -1") }), In(3, 2, 4).Rows())
+	_ = samples.Register("slice", unary(func(x *Tensor) *Tensor { return x.Slice(1, 1, 4, 2) }), samples.In(2, 4).Rows())
+	_ = samples.Register("index", unary(func(x *Tensor) *Tensor { return x.Index("1:, None, ::-1, -1") }), samples.In(3, 2, 4).Rows())
 )

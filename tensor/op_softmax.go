@@ -1,9 +1,9 @@
 package tensor
 
 import (
-	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/tensor/internal/samples"
 	"github.com/h5dnn/h5dnn/views"
 )
 
@@ -25,22 +25,29 @@ type softmax struct {
 
 func (op softmax) Name() string { return op.f.Name }
 
-func (op softmax) Infer(in ...*Tensor) (dtype.Type, views.View) {
+func (op softmax) Infer(in []Spec) []Spec {
 	wantFloat(op.Name(), in[0])
-	return in[0].Type, views.Like(in[0].View)
+	return one(in[0].Type, views.Like(in[0].View))
 }
 
-func (op softmax) Forward(w *Context, y storage.Array, in ...storage.Array) error {
-	return w.Run(op.f, kernels.SoftmaxSet{Axis: op.axis}, []storage.Array{y}, in...)
+func (op softmax) Forward(c *Context, out, in []storage.Array) error {
+	return c.Run(op.f, kernels.SoftmaxSet{Axis: op.axis}, out, in...)
 }
 
-func (op softmax) Backward(y, dy *Tensor, _ ...*Tensor) []*Tensor {
-	return []*Tensor{runKernel(op.grad, kernels.SoftmaxSet{Axis: op.axis}, like(y), y, dy)}
+func (op softmax) Backward(out, grads, in []*Tensor) []*Tensor {
+	y, dy := out[0], grads[0]
+	if dy.noGrad {
+		return []*Tensor{runKernel(op.grad, kernels.SoftmaxSet{Axis: op.axis}, like(y), y, dy)}
+	}
+	if op.f == kernels.LogSoftmax {
+		return []*Tensor{dy.Sub(y.Exp().Mul(dy.SumKeepDims(op.axis)))}
+	}
+	return []*Tensor{y.Mul(dy.Sub(y.Mul(dy).SumKeepDims(op.axis)))}
 }
 
 var (
-	_ = Register("softmax", unary(func(x *Tensor) *Tensor { return x.Softmax(-1) }), In(3, 5).Rows())
-	_ = Register("softmax 1", unary(func(x *Tensor) *Tensor { return x.Softmax(1) }), In(2, 3, 4).Rows())
-	_ = Register("log softmax", unary(func(x *Tensor) *Tensor { return x.LogSoftmax(-1) }), In(3, 5).Rows())
-	_ = Register("log softmax 0", unary(func(x *Tensor) *Tensor { return x.LogSoftmax(0) }), In(3, 5).Rows())
+	_ = samples.Register("softmax", unary(func(x *Tensor) *Tensor { return x.Softmax(-1) }), samples.In(3, 5).Rows())
+	_ = samples.Register("softmax 1", unary(func(x *Tensor) *Tensor { return x.Softmax(1) }), samples.In(2, 3, 4).Rows())
+	_ = samples.Register("log softmax", unary(func(x *Tensor) *Tensor { return x.LogSoftmax(-1) }), samples.In(3, 5).Rows())
+	_ = samples.Register("log softmax 0", unary(func(x *Tensor) *Tensor { return x.LogSoftmax(0) }), samples.In(3, 5).Rows())
 )

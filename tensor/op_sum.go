@@ -1,6 +1,9 @@
 package tensor
 
-import "github.com/h5dnn/h5dnn/kernels"
+import (
+	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/tensor/internal/samples"
+)
 
 // Sum returns the sum along axes, or of everything if none are named. Integers
 // and bools are added up as int64, except uint64, which wraps.
@@ -16,9 +19,9 @@ func (x *Tensor) SumKeepDims(axes ...int) *Tensor {
 func sumGrad(x, y, dy *Tensor) *Tensor { return dy.Broadcast(x.Shape...) }
 
 var (
-	_ = Register("sum", unary(func(x *Tensor) *Tensor { return x.Sum() }), In(2, 3).Rows())
-	_ = Register("sum 0", unary(func(x *Tensor) *Tensor { return x.Sum(0) }), In(2, 3, 4).Rows())
-	_ = Register("sum 1", unary(func(x *Tensor) *Tensor { return x.Sum(1) }), In(2, 3, 4).Rows())
-	_ = Register("sum -1", unary(func(x *Tensor) *Tensor { return x.SumKeepDims(-1) }), In(2, 3, 4).Rows())
-	_ = Register("sum 0,2", unary(func(x *Tensor) *Tensor { return x.Sum(0, 2) }), In(2, 3, 4).Rows())
+	_ = samples.Register("sum", unary(func(x *Tensor) *Tensor { return x.Sum() }), samples.In(2, 3).Rows())
+	_ = samples.Register("sum 0", unary(func(x *Tensor) *Tensor { return x.Sum(0) }), samples.In(2, 3, 4).Rows())
+	_ = samples.Register("sum 1", unary(func(x *Tensor) *Tensor { return x.Sum(1) }), samples.In(2, 3, 4).Rows())
+	_ = samples.Register("sum -1", unary(func(x *Tensor) *Tensor { return x.SumKeepDims(-1) }), samples.In(2, 3, 4).Rows())
+	_ = samples.Register("sum 0,2", unary(func(x *Tensor) *Tensor { return x.Sum(0, 2) }), samples.In(2, 3, 4).Rows())
 )

@@ -1,10 +1,18 @@
 package tensor
 
-import "github.com/h5dnn/h5dnn/kernels"
+import (
+	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/tensor/internal/samples"
+)
 
 // Tanh returns the hyperbolic tangent of x, elementwise.
 func (x *Tensor) Tanh() *Tensor { return Apply(unaryOp{kernels.Tanh, tanhGrad}, x) }
 
-func tanhGrad(x, y, dy *Tensor) *Tensor { return runKernel(kernels.TanhSlope, nil, like(y), y, dy) }
+func tanhGrad(x, y, dy *Tensor) *Tensor {
+	if !dy.noGrad {
+		return epilogue{act: TanhActivation}.gradOfValue(y, dy)
+	}
+	return runKernel(kernels.TanhSlope, nil, like(y), y, dy)
+}
 
-var _ = Register("tanh", unary((*Tensor).Tanh), In(3, 4).Rows())
+var _ = samples.Register("tanh", unary((*Tensor).Tanh), samples.In(3, 4).Rows())

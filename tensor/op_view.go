@@ -1,17 +1,16 @@
 package tensor
 
 import (
-	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
-	"github.com/h5dnn/h5dnn/views"
+	"github.com/h5dnn/h5dnn/tensor/internal/samples"
 )
 
 // viewOp is embedded by operations that only move the view: there is nothing to
 // compute, and Apply is not how they are made.
 type viewOp struct{}
 
-func (viewOp) Infer(in ...*Tensor) (dtype.Type, views.View)            { return in[0].Type, in[0].View }
-func (viewOp) Forward(*Context, storage.Array, ...storage.Array) error { return nil }
+func (viewOp) Infer(in []Spec) []Spec                                   { return in }
+func (viewOp) Forward(*Context, []storage.Array, []storage.Array) error { return nil }
 
 // Transpose reorders axes: axis k of the result is axis order[k] of x. Without
 // an order it reverses them.
@@ -47,12 +46,12 @@ type transpose struct {
 
 func (transpose) Name() string { return "transpose" }
 
-func (op transpose) Backward(_, dy *Tensor, _ ...*Tensor) []*Tensor {
+func (op transpose) Backward(out, grads, in []*Tensor) []*Tensor {
 	back := make([]int, len(op.order))
 	for k, axis := range op.order {
 		back[axis] = k
 	}
-	return []*Tensor{dy.Transpose(back...)}
+	return []*Tensor{grads[0].Transpose(back...)}
 }
 
 // Broadcast returns x broadcast to shape: axes of size 1 and new leading ones repeat.
@@ -68,12 +67,12 @@ type broadcast struct{ viewOp }
 
 func (broadcast) Name() string { return "broadcast" }
 
-func (broadcast) Backward(_, dy *Tensor, in ...*Tensor) []*Tensor {
-	return []*Tensor{dy.sumTo(in[0].Shape)}
+func (broadcast) Backward(out, grads, in []*Tensor) []*Tensor {
+	return []*Tensor{grads[0].sumTo(in[0].Shape)}
 }
 
 var (
-	_ = Register("transpose", unary(func(x *Tensor) *Tensor { return x.Transpose(2, 0, 1) }), In(2, 3, 4).Rows())
-	_ = Register("T", unary((*Tensor).T), In(2, 3, 4).Rows())
-	_ = Register("broadcast", unary(func(x *Tensor) *Tensor { return x.Broadcast(2, x.Shape[0], 4) }), In(3, 1).Rows())
+	_ = samples.Register("transpose", unary(func(x *Tensor) *Tensor { return x.Transpose(2, 0, 1) }), samples.In(2, 3, 4).Rows())
+	_ = samples.Register("T", unary((*Tensor).T), samples.In(2, 3, 4).Rows())
+	_ = samples.Register("broadcast", unary(func(x *Tensor) *Tensor { return x.Broadcast(2, x.Shape[0], 4) }), samples.In(3, 1).Rows())
 )

@@ -4,7 +4,7 @@ import (
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/storage"
-	"github.com/h5dnn/h5dnn/views"
+	"github.com/h5dnn/h5dnn/tensor/internal/samples"
 )
 
 // Where returns x where cond holds and y elsewhere, broadcasting their shapes.
@@ -17,19 +17,19 @@ type where struct{}
 
 func (where) Name() string { return "where" }
 
-func (where) Infer(in ...*Tensor) (dtype.Type, views.View) {
+func (where) Infer(in []Spec) []Spec {
 	if in[0].Type != dtype.Bool {
 		fail("where", ErrType, "condition of %v; want bool", in[0].Type)
 	}
-	return in[1].Type, broadcastLayout("where", in[1], in[2], in[0])
+	return one(in[1].Type, broadcastLayout("where", in[1], in[2], in[0]))
 }
 
-func (where) Forward(w *Context, z storage.Array, in ...storage.Array) error {
-	return w.Run(kernels.Where, nil, []storage.Array{z}, broadcastTo(in[0], z.Shape), broadcastTo(in[1], z.Shape), broadcastTo(in[2], z.Shape))
+func (where) Forward(c *Context, out, in []storage.Array) error {
+	return c.Run(kernels.Where, nil, out, broadcastTo(in[0], out[0].Shape), broadcastTo(in[1], out[0].Shape), broadcastTo(in[2], out[0].Shape))
 }
 
-func (where) Backward(_, dz *Tensor, in ...*Tensor) []*Tensor {
-	cond, zero := in[0], dz.constant(0)
+func (where) Backward(out, grads, in []*Tensor) []*Tensor {
+	cond, dz, zero := in[0], grads[0], grads[0].constant(0)
 	return []*Tensor{
 		nil,
 		in[1].ifNeeded(func() *Tensor { return Where(cond, dz, zero).sumTo(in[1].Shape) }),
@@ -38,6 +38,6 @@ func (where) Backward(_, dz *Tensor, in ...*Tensor) []*Tensor {
 }
 
 var (
-	_ = Register("where", func(in ...*Tensor) *Tensor { return Where(in[0], in[1], in[2]) }, In(2, 3).Of(Bools).Rows(), In(2, 3).Rows(), In(2, 3).Rows())
-	_ = Register("where", func(in ...*Tensor) *Tensor { return Where(in[0], in[1], in[2]) }, In(3).Of(Bools), In(2, 1), In())
+	_ = samples.Register("where", func(in ...*Tensor) *Tensor { return Where(in[0], in[1], in[2]) }, samples.In(2, 3).Of(samples.Bools).Rows(), samples.In(2, 3).Rows(), samples.In(2, 3).Rows())
+	_ = samples.Register("where", func(in ...*Tensor) *Tensor { return Where(in[0], in[1], in[2]) }, samples.In(3).Of(samples.Bools), samples.In(2, 1), samples.In())
 )

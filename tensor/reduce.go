@@ -9,8 +9,8 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// A reduction is one of the operations that make one element of many, along
-// axes that keep size 1 in the result.
+// A reduction combines the elements along axes into one; the axes keep size 1 in the
+// result.
 type reduction struct {
 	f    *kernels.Kernel
 	axes []int
@@ -30,7 +30,7 @@ func reduce(f *kernels.Kernel, x *Tensor, axes []int, keep bool, grad func(x, y,
 
 func (op reduction) Name() string { return op.f.Name }
 
-func (op reduction) Infer(in ...*Tensor) (dtype.Type, views.View) {
+func (op reduction) Infer(in []Spec) []Spec {
 	shape, t := slices.Clone(in[0].Shape), in[0].Type
 	for _, axis := range op.axes {
 		shape[axis] = 1
@@ -38,15 +38,15 @@ func (op reduction) Infer(in ...*Tensor) (dtype.Type, views.View) {
 	if op.f == kernels.Sum && !t.IsFloat() && t != dtype.Uint64 {
 		t = dtype.Int64
 	}
-	return t, views.Of(shape...)
+	return one(t, views.Of(shape...))
 }
 
-func (op reduction) Forward(w *Context, y storage.Array, in ...storage.Array) error {
-	return w.Run(op.f, nil, []storage.Array{y}, in...)
+func (op reduction) Forward(c *Context, out, in []storage.Array) error {
+	return c.Run(op.f, nil, out, in...)
 }
 
-func (op reduction) Backward(y, dy *Tensor, in ...*Tensor) []*Tensor {
-	return []*Tensor{op.grad(in[0], y, dy)}
+func (op reduction) Backward(out, grads, in []*Tensor) []*Tensor {
+	return []*Tensor{op.grad(in[0], out[0], grads[0])}
 }
 
 // axes returns axes as they count from the front, all of them if none are named.
@@ -92,7 +92,7 @@ func (x *Tensor) dropAxes(axes []int) *Tensor {
 	return x.Reshape(shape...)
 }
 
-// count returns how many elements of x one element of y stands for.
+// count returns the number of elements of x that were reduced to one element of y.
 func count(x, y *Tensor) float64 {
 	n := 1
 	for axis, size := range x.Shape {

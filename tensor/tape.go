@@ -12,18 +12,29 @@ import (
 // A Tape owns the memory of one step. Tapes are independent: each goroutine may
 // train on its own.
 type Tape struct {
-	noGrad   bool
-	ended    bool
-	random   *Key // the next key that NextKey returns; nil if the step is not seeded
-	used     []block
-	autocast dtype.Type    // what products are computed as; Invalid if their operands' type
-	pool     *storage.Pool // of the step's memory; its device's if nil
+	noGrad      bool
+	ended       bool
+	recomputing bool          // see Context.Recomputing
+	random      *Key          // the next key that NextKey returns
+	seeded      bool          // whether random follows from Seed or SeedAt
+	autocast    dtype.Type    // the type that products are computed in; Invalid if their operands' type
+	pool        *storage.Pool // of the step's memory; its device's if nil
+
+	used       []*block // in the order in which they were taken
+	spare      []block  // to be used next
+	live, peak int      // bytes that are taken, and the most that were
+	working    scratch
 }
 
-// A block is memory on loan.
+// A block is memory of a step.
 type block struct {
 	pool *storage.Pool
 	storage.Storage
+	// uses counts the recorded operations whose Backward may read the block, and the
+	// gradients under way that lie in it.
+	uses     int32
+	freeable bool // whether the backward pass may release it: only it knows of the block
+	released bool
 }
 
 // Step runs one step of training and returns f's error. Results of f's expressions
@@ -53,17 +64,55 @@ func (t *Tape) Input(a storage.Array) *Tensor {
 	return &Tensor{Array: a, noGrad: t.noGrad, tape: t}
 }
 
+// NoGrad runs f and records nothing of it for gradients, as Infer does for a whole step.
+func (t *Tape) NoGrad(f func()) {
+	defer func(was bool) { t.noGrad = was }(t.noGrad)
+	t.noGrad = true
+	f()
+}
+
+// PeakMemory returns the most bytes of results, saved values and gradients that the
+// step has held at once.
+func (t *Tape) PeakMemory() int { return t.peak }
+
 // get returns at least size uninitialised bytes on d, for as long as the step lasts.
-func (t *Tape) get(d storage.Device, size int) (storage.Storage, error) {
+func (t *Tape) get(d storage.Device, size int) (storage.Storage, *block, error) {
 	pool := t.pool
-	if pool == nil {
+	if pool == nil || d == Meta {
 		pool = poolOf(d)
 	}
 	s, err := pool.Get(size)
-	if err == nil {
-		t.used = append(t.used, block{pool, s})
+	if err != nil {
+		return nil, nil, err
 	}
-	return s, err
+	if len(t.spare) == 0 {
+		t.spare = make([]block, 32)
+	}
+	b := &t.spare[0]
+	t.spare = t.spare[1:]
+	b.pool, b.Storage = pool, s
+	t.used = append(t.used, b)
+	t.live += s.Len()
+	t.peak = max(t.peak, t.live)
+	return s, b, nil
+}
+
+// allocated returns how many blocks the step has taken; none outside of steps.
+func (t *Tape) allocated() int {
+	if t == nil {
+		return 0
+	}
+	return len(t.used)
+}
+
+// release gives b back before the step ends.
+func (t *Tape) release(b *block) {
+	if b.released {
+		return
+	}
+	b.released = true
+	t.live -= b.Len()
+	b.pool.Put(b.Storage)
 }
 
 // end gives the step's memory back, in reverse, so that a step like it takes the
@@ -71,9 +120,30 @@ func (t *Tape) get(d storage.Device, size int) (storage.Storage, error) {
 func (t *Tape) end() {
 	t.ended = true
 	for _, b := range slices.Backward(t.used) {
-		b.pool.Put(b.Storage)
+		t.release(b)
 	}
 	t.used = nil
+}
+
+// scratch is the memory of one call of Apply, for the next to use again.
+type scratch struct {
+	specs   []Spec
+	arrays  []storage.Array
+	context Context
+	busy    bool
+}
+
+// scratch returns memory for one call of Apply.
+func (t *Tape) scratch() *scratch {
+	if t == nil || t.working.busy {
+		return new(scratch)
+	}
+	t.working.busy = true
+	return &t.working
+}
+
+func (s *scratch) release() {
+	s.specs, s.arrays, s.busy = s.specs[:0], s.arrays[:0], false
 }
 
 // pools holds, by device, the memory that no step is using.

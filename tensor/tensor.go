@@ -7,14 +7,15 @@
 // # Memory
 //
 // Inside [Step] and [Infer] results live in the step's own memory, which the
-// next step uses again; what must outlive it is copied by [Tensor.CloneDetached].
-// Outside, results live as long as they are reachable.
+// next step uses again; [Tensor.CloneDetached] and [Values] copy what must outlive it. A
+// backward pass releases results as soon as it no longer needs them. Outside of steps,
+// results live as long as they are reachable.
 //
 // # Gradients
 //
 // An expression over leaves that require gradients records itself. [Gradients]
-// returns what reaches each leaf, as values; [Tensor.Backward] adds the same
-// into the leaves' Grad, as PyTorch does.
+// returns the gradient of each leaf, [Grad] that of any tensors; [Tensor.Backward] adds
+// gradients to the leaves' Grad, as PyTorch does.
 //
 // # Errors
 //
@@ -24,6 +25,8 @@
 package tensor
 
 import (
+	"slices"
+
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/storage"
@@ -32,17 +35,23 @@ import (
 
 // A Tensor is an array in an expression. Its value does not change while
 // anything still needs it for a gradient.
+//
+// The fields Type, Shape and Stride are those of its array.
 type Tensor struct {
 	storage.Array
-	// Grad is what Backward has added up for this leaf; nil before.
+	// Grad is the sum of the gradients that Backward has computed for this leaf; nil
+	// before.
 	Grad *Tensor
 
-	requiresGrad bool  // whether a gradient should reach it
-	isOne        bool  // whether it is the 1 that gradients start from
-	rowMajor     bool  // whether windows and dropouts of it lie row-major: see PreferRowMajor
-	noGrad       bool  // whether what is computed from it goes unrecorded
-	node         *node // how it was computed; nil for a leaf
-	tape         *Tape // whose memory it lives in; nil if its own
+	requiresGrad bool   // whether a gradient should reach it
+	noGrad       bool   // whether what is computed from it goes unrecorded
+	backward     bool   // whether it was computed by a backward pass, for that pass
+	saved        bool   // whether it was saved by a Forward, unrecorded
+	isOne        bool   // whether it is the 1 that gradients start from
+	rowMajor     bool   // see PreferRowMajor
+	node         *node  // how it was computed; nil for a leaf
+	tape         *Tape  // the step that it belongs to; nil outside of steps
+	block        *block // of the step's memory; nil if it lies elsewhere
 }
 
 // Of wraps a as a constant.
@@ -54,33 +63,65 @@ func From[T dtype.Go](elems []T, shape ...int) *Tensor {
 }
 
 // Leaf returns a tensor over a that gradients are computed for.
-func Leaf(a storage.Array) *Tensor { return &Tensor{Array: a, requiresGrad: true} }
+func Leaf(a storage.Array) *Tensor { return Of(a).RequireGrad() }
 
-// RequireGrad asks for a gradient to reach x, which must be a leaf, and returns x.
+// RequireGrad asks for a gradient to reach x, which must be a leaf of floats, and
+// returns x.
 func (x *Tensor) RequireGrad() *Tensor {
-	if x.node != nil {
-		fail("require grad", storage.ErrState, "%v was computed, only leaves can ask; call Detach first", x)
+	switch {
+	case x.node != nil:
+		fail("require grad", ErrState, "%v was computed, only leaves can require a gradient; call Detach first", x.Array)
+	case !x.Type.IsFloat():
+		fail("require grad", ErrType, "%v has no gradient; Cast it to a float type first", x.Array)
 	}
 	x.requiresGrad = true
 	return x
 }
 
-// RequiresGrad reports whether a gradient flows to x: it is a leaf that asks for
+// RequiresGrad reports whether a gradient flows to x: it is a leaf that requires
 // one, or was computed from such.
 func (x *Tensor) RequiresGrad() bool { return x.requiresGrad }
 
+// Rank returns the number of axes.
+func (x *Tensor) Rank() int { return len(x.Shape) }
+
+// Len returns the number of elements.
+func (x *Tensor) Len() int { return x.Array.Len() }
+
 // Detach returns x's value as a constant: no gradient flows through it.
 func (x *Tensor) Detach() *Tensor {
-	return &Tensor{Array: x.Array, tape: x.tape}
+	return &Tensor{Array: x.Array, noGrad: x.noGrad, tape: x.tape, block: x.block}
 }
+
+// Clone returns a copy of x, row-major, in memory of the same lifetime. Gradients flow
+// through it.
+func (x *Tensor) Clone() *Tensor { return Apply(copied{}, x) }
 
 // CloneDetached returns a constant equal to x in memory of its own, row-major, that
 // outlives the step.
 func (x *Tensor) CloneDetached() *Tensor {
 	x.checkAlive("clone")
-	y := Context{device: device("clone", x)}.mustAlloc(x.Type, views.Of(x.Shape...))
-	run("clone", kernels.Copy, nil, []storage.Array{y}, x.Array)
+	c := Context{device: device("clone", x)}
+	y, err := c.Alloc(x.Type, views.Of(x.Shape...))
+	check("clone", err)
+	check("clone", c.Run(kernels.Copy, nil, []storage.Array{y}, x.Array))
 	return Of(y)
+}
+
+// To returns x's array on d, x's own if it is there already. See [storage.Array.To].
+func (x *Tensor) To(d storage.Device) (storage.Array, error) {
+	if err := x.aliveErr("to"); err != nil {
+		return storage.Array{}, err
+	}
+	return x.Array.To(d)
+}
+
+// CopyTo copies x's elements to dst, converting types. See [storage.Array.CopyTo].
+func (x *Tensor) CopyTo(dst storage.Array) error {
+	if err := x.aliveErr("copy to"); err != nil {
+		return err
+	}
+	return x.Array.CopyTo(dst)
 }
 
 // Tape returns the step that x belongs to, or nil.
@@ -94,7 +135,7 @@ func (x *Tensor) Item() float64 {
 	return Values[float64](x)[0]
 }
 
-// Values returns the elements of x in row-major order, converted to T.
+// Values returns a copy of the elements of x in row-major order, converted to T.
 func Values[T dtype.Go](x *Tensor) []T {
 	x.checkAlive("values")
 	host, err := x.To(storage.CPU)
@@ -104,21 +145,48 @@ func Values[T dtype.Go](x *Tensor) []T {
 		row = row.Cast(want)
 	}
 	first := row.Offset
-	return storage.Elements[T](row.Array)[first : first+row.Len()]
+	elems := storage.Elements[T](row.Array)[first : first+row.Len()]
+	if row.Data == x.Data {
+		elems = slices.Clone(elems)
+	}
+	return elems
 }
 
-// checkAlive fails if the step whose memory x lives in has ended.
+// checkAlive fails if the memory that x lies in may hold something else by now.
 func (x *Tensor) checkAlive(act string) {
-	if x.tape != nil && x.tape.ended {
-		fail(act, storage.ErrState, "%v belongs to a step that has ended; CloneDetached what must outlive it", x.Type)
+	if err := x.aliveErr(act); err != nil {
+		panic(err)
 	}
 }
 
-// inBackward returns x as the backward pass sees it: what is computed from it is
-// not recorded again.
-func (x *Tensor) inBackward(t *Tape) *Tensor {
-	if x.noGrad {
-		return x
+func (x *Tensor) aliveErr(act string) error {
+	switch {
+	case x.tape != nil && x.tape.ended:
+		return errEnded(act, x, "belongs to a step that has ended; CloneDetached what must outlive it")
+	case x.block != nil && x.block.released:
+		return errEnded(act, x, "was released by a backward pass; use it before, CloneDetached it, or set RetainGraph")
 	}
-	return &Tensor{Array: x.Array, requiresGrad: x.requiresGrad, noGrad: true, tape: t}
+	return nil
+}
+
+func errEnded(act string, x *Tensor, text string) *Error {
+	return &Error{act, kindError{x.Array.Type.String() + " " + text, ErrState}}
+}
+
+// onDevice returns a as a constant on x's device and in x's step.
+func (x *Tensor) onDevice(a storage.Array) *Tensor {
+	d := x.Data.Device()
+	if d == Meta {
+		b, err := storage.Make(Meta, a.Type, a.Shape...)
+		check("move", err)
+		return x.sameStep(b)
+	}
+	there, err := a.To(d)
+	check("move", err)
+	return x.sameStep(there)
+}
+
+// sameStep returns a, which is not of the step's memory, as a constant in x's step.
+func (x *Tensor) sameStep(a storage.Array) *Tensor {
+	return &Tensor{Array: a, noGrad: x.noGrad, backward: x.backward, tape: x.tape}
 }

@@ -1,0 +1,53 @@
+package tensor
+
+import (
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// A Context is where a Forward runs: a device that runs kernels, and memory that lives
+// as long as the result.
+type Context struct {
+	device    kernels.Runner
+	tape      *Tape
+	recording bool
+	call      kernels.Call
+}
+
+// Run runs k from in to the arrays of out.
+func (c *Context) Run(k *kernels.Kernel, options any, out []storage.Array, in ...storage.Array) error {
+	c.call.Out, c.call.In, c.call.Set = out, in, options
+	return c.device.Run(k, &c.call)
+}
+
+// Recording reports whether Backward may follow, and needs what Forward saves.
+func (c *Context) Recording() bool { return c.recording }
+
+// Recomputing reports whether this Forward repeats one of the same step, for [Checkpoint]:
+// state that is kept between steps, such as running statistics, must not change again.
+func (c *Context) Recomputing() bool { return c.tape != nil && c.tape.recomputing }
+
+// Alloc returns uninitialised memory for the elements of v, a view as Infer returns.
+func (c *Context) Alloc(t dtype.Type, v views.View) (storage.Array, error) {
+	a, _, err := c.alloc(t, v)
+	return a, err
+}
+
+// Save returns uninitialised memory that Forward fills for Backward. It is released
+// when Backward has run.
+func (c *Context) Save(t dtype.Type, v views.View) (*Tensor, error) {
+	a, b, err := c.alloc(t, v)
+	return &Tensor{Array: a, block: b, noGrad: true, saved: true, tape: c.tape}, err
+}
+
+func (c *Context) alloc(t dtype.Type, v views.View) (storage.Array, *block, error) {
+	size := v.Len() * t.Size()
+	if c.tape != nil {
+		data, b, err := c.tape.get(c.device, size)
+		return storage.Array{Data: data, Type: t, View: v}, b, err
+	}
+	data, err := c.device.Alloc(size)
+	return storage.Array{Data: data, Type: t, View: v}, nil, err
+}

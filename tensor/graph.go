@@ -1,0 +1,142 @@
+package tensor
+
+import (
+	"sync/atomic"
+
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// A node is one recorded operation.
+type node struct {
+	op       Op
+	in, out  []*Tensor
+	order    uint64 // operations recorded later have a larger one
+	version  uint64 // of the storages it depends on, when it was computed
+	saved    []*block
+	consumed int32 // how many recorded operations have one of out as an operand
+	released bool  // whether a backward pass has released what Backward needs
+}
+
+var recorded atomic.Uint64
+
+// A mode is how the result of an operation is to be treated, which follows from its
+// operands and their step.
+type mode struct {
+	tape         *Tape
+	requiresGrad bool
+	noGrad       bool
+	backward     bool
+}
+
+// modeOf returns the mode of a result computed from in, in the step of tape if in
+// belongs to none. It fails if the memory of an operand is in use for something else.
+func modeOf(act string, tape *Tape, in []*Tensor) mode {
+	m := mode{tape: tape}
+	saved, recorded := false, false
+	for _, x := range in {
+		x.checkAlive(act)
+		m.requiresGrad = m.requiresGrad || x.requiresGrad
+		m.noGrad = m.noGrad || x.noGrad
+		m.backward = m.backward || x.backward
+		saved, recorded = saved || x.saved, recorded || x.backward && !x.noGrad
+		if x.tape != nil {
+			m.tape = x.tape
+		}
+	}
+	if m.tape != nil && m.tape.noGrad {
+		m.noGrad = true
+	}
+	if saved && recorded {
+		panic(&Error{act, errNotDifferentiable})
+	}
+	return m
+}
+
+// records reports whether results of float type are recorded.
+func (m mode) records() bool { return m.requiresGrad && !m.noGrad }
+
+// results returns n tensors without values.
+func (m mode) results(n int) []*Tensor {
+	made := make([]struct {
+		Tensor
+		self [1]*Tensor
+	}, n)
+	for i := range made {
+		made[i].noGrad, made[i].backward, made[i].tape = m.noGrad, m.backward, m.tape
+	}
+	if n == 1 {
+		made[0].self[0] = &made[0].Tensor
+		return made[0].self[:]
+	}
+	out := make([]*Tensor, n)
+	for i := range made {
+		out[i] = &made[i].Tensor
+	}
+	return out
+}
+
+// record remembers that out are the results of op on in, if a gradient may be asked
+// for. Blocks taken since first are those that op saved.
+func (m mode) record(op Op, in, out []*Tensor, first int) {
+	if !m.records() {
+		return
+	}
+	var n *node
+	for _, y := range out {
+		if y.Type.IsFloat() {
+			if n == nil {
+				n = &node{op: op, in: in, out: out, order: recorded.Add(1), version: version(out, in)}
+			}
+			y.requiresGrad, y.node = true, n
+		}
+	}
+	if n == nil {
+		return
+	}
+	for _, x := range in {
+		x.block.use()
+		if x.node != nil {
+			x.node.consumed++
+		}
+	}
+	for _, y := range out {
+		y.block.use()
+		if y.node != nil && y.block != nil {
+			y.block.freeable = true
+		}
+	}
+	if m.tape != nil {
+		n.saved = m.tape.used[first:]
+		for _, b := range n.saved {
+			b.use()
+			b.freeable = true
+		}
+	}
+}
+
+// use counts a use of b, which may be nil.
+func (b *block) use() {
+	if b != nil {
+		b.uses++
+	}
+}
+
+// version adds up the version counts of the storages of out and in. Counts only
+// grow, so the sum is equal if and only if nothing was written to.
+func version(out, in []*Tensor) uint64 {
+	sum := uint64(0)
+	for _, y := range out {
+		sum += versionOf(y)
+	}
+	for _, x := range in {
+		sum += versionOf(x)
+	}
+	return sum
+}
+
+func versionOf(x *Tensor) uint64 {
+	if v, ok := x.Data.(storage.Versioned); ok {
+		return v.Version()
+	}
+	return 0
+}

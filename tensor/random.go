@@ -1,0 +1,68 @@
+package tensor
+
+import (
+	"sync/atomic"
+
+	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// A Key names a stream of random numbers. Equal keys give equal numbers, on
+// every device and however the work is divided.
+type Key struct {
+	Seed, Stream uint64
+	// Base, where it is not nil, is a single uint64 that is added to Stream when
+	// numbers are drawn: a step that is recorded draws others each time it runs.
+	Base *storage.Array
+}
+
+// Seed makes the step's random numbers a function of seed and step alone: the
+// n-th operation that draws gets the n-th stream.
+func (t *Tape) Seed(seed, step uint64) {
+	t.random, t.seeded = &Key{Seed: seed, Stream: RandomStream(step)}, true
+}
+
+// SeedAt is Seed of the step whose RandomStream base holds when the step runs: a
+// single uint64, on the device that computes the step.
+func (t *Tape) SeedAt(seed uint64, base storage.Array) {
+	t.random, t.seeded = &Key{Seed: seed, Base: &base}, true
+}
+
+// RandomStream returns the first stream of a step.
+func RandomStream(step uint64) uint64 { return step << 16 }
+
+// unseeded counts the steps, and the draws outside of steps, that were not seeded.
+var unseeded atomic.Uint64
+
+// nextKeys returns the first key for what was not seeded: its streams are those of no
+// other step.
+func nextKeys() *Key { return &Key{Stream: RandomStream(unseeded.Add(1)) | 1<<63} }
+
+// NextKey returns the next random key of the step that x belongs to, and whether it
+// follows from [Tape.Seed]. Without a step or a seed the key is one that was not
+// returned before in this process.
+func (x *Tensor) NextKey() (key Key, seeded bool) {
+	if x.tape == nil {
+		return *nextKeys(), false
+	}
+	return x.tape.nextKey(), x.tape.seeded
+}
+
+func (t *Tape) nextKey() Key {
+	if t.random == nil {
+		t.random = nextKeys()
+	}
+	key := *t.random
+	t.random.Stream++
+	return key
+}
+
+// FillUniform sets a's elements to numbers of key's stream, uniform in [low, high).
+func FillUniform(a storage.Array, low, high float64, key Key) {
+	run("uniform", kernels.Uniform, kernels.RandomSet{Seed: key.Seed, Stream: key.Stream, A: low, B: high}, []storage.Array{a})
+}
+
+// FillNormal sets a's elements to normal numbers of key's stream.
+func FillNormal(a storage.Array, mean, std float64, key Key) {
+	run("normal", kernels.Normal, kernels.RandomSet{Seed: key.Seed, Stream: key.Stream, A: mean, B: std}, []storage.Array{a})
+}

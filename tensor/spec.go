@@ -1,0 +1,34 @@
+package tensor
+
+import (
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// A Spec describes a tensor without its elements: what an operation needs to check its
+// operands and to say what its results are like.
+type Spec struct {
+	Type dtype.Type
+	views.View
+	// PreferRowMajor asks operations whose results could lie in the layout of this
+	// operand, such as pooling, for row-major results: see [Tensor.PreferRowMajor].
+	PreferRowMajor bool
+}
+
+// Spec describes x.
+func (x *Tensor) Spec() Spec { return Spec{x.Type, x.View, x.rowMajor} }
+
+// one returns the specification of a single result.
+func one(t dtype.Type, v views.View) []Spec { return []Spec{{Type: t, View: v}} }
+
+// like is the Spec of an array of the type and shape of x, in a dense layout like x's.
+func like(x *Tensor) Spec { return Spec{Type: x.Type, View: views.Like(x.View)} }
+
+// wantFloat fails for operands that have no derivative.
+func wantFloat(op string, xs ...Spec) {
+	for _, x := range xs {
+		if !x.Type.IsFloat() || x.Type.StorageOnly() {
+			fail(op, ErrType, "of %v; Cast to float32 or float64 first", x.Type)
+		}
+	}
+}
