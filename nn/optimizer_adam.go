@@ -68,7 +68,7 @@ func (o *Adam) setup(name string, options AdamOptions) {
 func (o *Adam) Step(params iter.Seq2[string, *Param], grads tensor.Grads) error {
 	return o.Update(params, grads, func(g UpdateGroup) {
 		h := o.hyperparameters()
-		h.Rate *= g.RateFactor
+		h.Step, h.Rate = max(1, o.steps), h.Rate*g.RateFactor // Args have the step too
 		if g.WeightDecay != nil {
 			h.Decay = *g.WeightDecay
 		}
@@ -76,11 +76,10 @@ func (o *Adam) Step(params iter.Seq2[string, *Param], grads tensor.Grads) error 
 	})
 }
 
-// hyperparameters returns those of the step that was counted last.
 func (o *Adam) hyperparameters() tensor.AdamOptions {
 	return tensor.AdamOptions{
 		Rate: o.LearningRate, Beta1: o.Beta1, Beta2: o.Beta2, Eps: o.Eps,
-		Decay: o.WeightDecay, Decoupled: o.decoupled, Step: o.steps,
+		Decay: o.WeightDecay, Decoupled: o.decoupled,
 	}
 }
 
