@@ -5,8 +5,7 @@ import (
 	"fmt"
 )
 
-// A Choice is whether to do what may not always be possible or of use: yes, no,
-// or auto, which is what the empty Choice is.
+// A Choice is yes, no or auto. The zero Choice is auto: done if possible and useful.
 type Choice string
 
 const (

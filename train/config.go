@@ -14,24 +14,25 @@ import (
 	"github.com/h5dnn/h5dnn/tensor"
 )
 
-// A Config says what to train, on what, and how. Its zero values are to be had
-// from Defaults.
+// A Config describes a training run: model, data, optimizer. Start from Defaults: its
+// zero values are no defaults.
 type Config struct {
 	Data      DataConfig `json:"data"`
 	Model     any        `json:"model"`               // a preset's name, or a list of layers as nn.FromConfig reads it
 	Classes   int        `json:"classes,omitempty"`   // for presets; counted in the labels if 0
-	Loss      string     `json:"loss"`                // as nn.LossFromConfig reads it
+	Loss      any        `json:"loss"`                // as nn.LossFromConfig reads it
 	Optimizer any        `json:"optimizer"`           // as nn.OptimizerFromConfig reads it
-	Schedule  string     `json:"schedule"`            // of the learning rate, as nn.ScheduleFromConfig reads it
+	Schedule  any        `json:"schedule"`            // of the learning rate, as nn.ScheduleFromConfig reads it
 	Epochs    int        `json:"epochs"`              //
 	Batch     int        `json:"batch"`               //
-	Seed      uint64     `json:"seed"`                // of the first weights, the order of samples, and all else that is drawn
+	Seed      uint64     `json:"seed"`                // of the first weights, the order of samples and all other random numbers
 	Device    string     `json:"device,omitempty"`    //
 	Precision string     `json:"precision,omitempty"` // of products: float32 (or empty), tf32, bf16 or fp16
-	Graph     Choice     `json:"graph,omitempty"`     // whether steps on a GPU are recorded once, and replayed
+	Graph     Choice     `json:"graph,omitempty"`     // whether steps on a GPU are captured in a graph and replayed
 	Threads   int        `json:"threads,omitempty"`   // all there are if 0
 	Warnings  []string   `json:"-"`                   // from ParseConfig: settings that were given by an old name
 
+	Metrics    []any    `json:"metrics,omitempty"`    // besides the loss and accuracy, as nn.MetricFromConfig reads them
 	ClipNorm   float64  `json:"clip_norm,omitempty"`  // the most that the norm of all gradients may be: see ClipNorm
 	ClipValue  float64  `json:"clip_value,omitempty"` // the most that an element of a gradient may be: see ClipValue
 	Accumulate int      `json:"accumulate,omitempty"` // batches whose gradients make one update: see Accumulate
@@ -69,7 +70,7 @@ type DataConfig struct {
 	Memory    int64     `json:"memory_mb,omitempty"` // that loading may take, in MiB, a quarter of it to validate; 512 and 512 if 0
 }
 
-// Defaults returns what a configuration says that says nothing.
+// Defaults returns the settings that a configuration need not name.
 func Defaults() Config {
 	return Config{Model: "mlp", Loss: "cross_entropy", Optimizer: "adam", Schedule: "cosine", Epochs: 10, Batch: 64, Seed: 1, Device: "cpu"}
 }
@@ -108,7 +109,7 @@ func (c Config) Check() error {
 		return wrong("val_x and val_y go together; name both or neither", "data")
 	case len(d.ValRows) > 0 && d.ValX == "":
 		return wrong("they pick among val_x, which is not named; split: mask:ROWS picks among x", "data", "val_rows")
-	case d.OneHot && c.Loss == "cross_entropy":
+	case d.OneHot && c.takesLabels():
 		return wrong("cross_entropy takes labels as they are", "data", "one_hot")
 	case d.Split != (Split{}) && d.ValX != "":
 		return wrong("there is val_x too; validate on one or the other", "data", "split")
@@ -173,6 +174,9 @@ func (c Config) checkNames() error {
 	if _, err := nn.LossFromConfig(c.Loss); err != nil {
 		return config.At(err, "loss")
 	}
+	if _, err := c.newMetrics(); err != nil {
+		return err
+	}
 	if _, err := nn.ScheduleFromConfig(c.Schedule); err != nil {
 		return config.At(err, "schedule")
 	}
@@ -202,7 +206,13 @@ func (c Config) build(classes int) (nn.Module, error) {
 	return nn.FromConfig(c.Model)
 }
 
-// SetLearningRate makes rate the optimizer's learning rate, whatever else is said of it.
+// takesLabels reports whether the targets of the loss are class labels.
+func (c Config) takesLabels() bool {
+	loss, err := nn.LossFromConfig(c.Loss)
+	return err == nil && nn.TakesLabels(loss)
+}
+
+// SetLearningRate sets the learning rate in the optimizer's settings.
 func (c *Config) SetLearningRate(rate float64) {
 	switch o := c.Optimizer.(type) {
 	case string:

@@ -129,7 +129,7 @@ func (d *Data) outputs(ctx context.Context, c Config) (int, error) {
 	if c.Classes > 0 {
 		return c.Classes, nil
 	}
-	if c.Loss != "cross_entropy" && !c.Data.OneHot {
+	if !c.takesLabels() && !c.Data.OneHot {
 		return size, nil
 	}
 	if !y.Type.IsInt() || size != 1 {

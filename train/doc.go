@@ -1,13 +1,21 @@
-// Package train is the loop: fit, evaluate, predict, and a file that a run can
-// go on from.
+// Package train trains models: it fits, evaluates and predicts, and saves runs that
+// can be resumed with the same results, bit for bit.
 //
-//	c, err := train.ParseConfig(yaml)                  // what, on what, how
+//	import _ "github.com/h5dnn/h5dnn/serialize/hdf5" // the format of run.h5
+//
+//	c, err := train.ParseConfig(yaml)                  // model, data, optimizer
 //	data, err := train.NewData(c, arrays)              // or OpenData: the caller opens files
-//	run, err := train.New(c, data, storage.CPU)
+//	run, err := train.New(ctx, c, data, storage.CPU)
 //	err = run.Fit(ctx, data, train.Options{File: "run.h5"})
 //
-// All that decides what a run does next is in its [Run]; [Save] and [Resume]
-// keep it in one file, and a run resumed anywhere goes on bit by bit as it would
-// have. Formats of files belong to package serialize, the order of samples to
-// package dataset, models to package nn.
+// A [Run] holds everything that determines its next step. [Fit] trains any model from
+// any loader, without a configuration.
+//
+// On the CPU each step is made at once. A GPU is given steps ahead of time, most of
+// them captured in a graph and replayed. In both cases a [Hook] sees the gradients
+// between the backward pass and the update, and a [Callback] is told about steps and
+// epochs.
+//
+// File formats belong to package serialize, the order of samples to package dataset,
+// models to package nn.
 package train

@@ -169,6 +169,7 @@ func (q *queued) compute(t *tensor.Tape, b *batch, info BatchInfo) (updated bool
 	out, target := q.outputs(x, y)
 	loss := q.loss.Forward(out, target, nil)
 	tensor.AddMetrics(q.totals, b.n, loss, q.correct(out, target, loss))
+	q.metrics.update(out.Detach(), target, nil)
 	return q.update(info, loss)
 }
 

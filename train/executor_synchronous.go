@@ -47,6 +47,7 @@ func (s *synchronous) step(b *batch) error {
 		if c := s.correct(out, y, total); c != nil {
 			correct = int(c.Item())
 		}
+		s.metrics.update(out.Detach(), y, nil)
 		updated, err = s.update(s.batchInfo(b), total)
 		return err
 	})

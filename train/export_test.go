@@ -10,14 +10,15 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// OnlyAtTheEnd has what steps give looked at when an epoch ends, until the test does.
+// OnlyAtTheEnd makes the host read running totals at the end of epochs only, during the
+// test.
 func OnlyAtTheEnd(t *testing.T) {
 	old := maxAge
 	maxAge = time.Hour
 	t.Cleanup(func() { maxAge = old })
 }
 
-// ScaleOf returns the state of what scales r's losses.
+// ScaleOf returns the state of r's loss scaler.
 func ScaleOf(r *Run) storage.Array { return r.scaler.Array }
 
 // EvaluateBy is r.Evaluate, so many samples at a time.
@@ -32,5 +33,5 @@ func EvaluateBy(samples int, r *Run, d dataset.Dataset) (t Metrics, err error) {
 		return t, err
 	}
 	defer func() { err = errors.Join(err, f.close()) }()
-	return r.evaluate(context.Background(), p, f)
+	return r.evaluate(context.Background(), p, f, metricSet{})
 }

@@ -185,6 +185,9 @@ const evalBatch = 1024
 // epoch trains the rest of an epoch, validates and saves.
 func (t *trainer) epoch(ctx context.Context) error {
 	start, clock := t.Position.Consumed, t.clock()
+	if start == 0 {
+		t.metrics.reset()
+	}
 	if err := t.executor.beginEpoch(); err != nil {
 		return err
 	}
@@ -267,7 +270,7 @@ func (t *trainer) rateAt(consumed int) float64 {
 func (t *trainer) endEpoch(ctx context.Context) error {
 	p := &t.Position
 	e := Epoch{Number: p.Epoch + 1, Epochs: t.Config.Epochs, Train: p.Running, Plan: t.plan}
-	if err := t.reduceMetrics(&e.Train); err != nil {
+	if err := t.reduceMetrics(&e.Train, t.metrics); err != nil {
 		return err
 	}
 	if t.valSource != nil {
@@ -287,8 +290,8 @@ func (t *trainer) endEpoch(ctx context.Context) error {
 	return callbacks(t.Callbacks).each(func(c Callback) error { return c.EpochEnd(e) })
 }
 
-// reduceMetrics adds up m over the replicas.
-func (t *trainer) reduceMetrics(m *Metrics) error {
+// reduceMetrics adds up m and set over the replicas, and adds the results of set to m.
+func (t *trainer) reduceMetrics(m *Metrics, set metricSet) (err error) {
 	for _, h := range t.hooks {
 		if h, ok := h.(MetricsHook); ok {
 			sums := []float64{float64(m.Samples), m.Loss, float64(m.Correct)}
@@ -296,16 +299,28 @@ func (t *trainer) reduceMetrics(m *Metrics) error {
 				return fmt.Errorf("hook %T: %w", h, err)
 			}
 			m.Samples, m.Loss, m.Correct = int(sums[0]), sums[1], int(sums[2])
+			if err := set.reduce(h); err != nil {
+				return err
+			}
 		}
 	}
-	return nil
+	m.Values, err = set.results()
+	return err
 }
 
 // validate evaluates the model on the validation data.
 func (t *trainer) validate(ctx context.Context) (Metrics, error) {
 	nn.Eval(t.Model)
 	defer nn.Train(t.Model)
-	return t.evaluate(ctx, t.validator, t.valSource)
+	set, err := t.Config.newMetrics()
+	if err != nil {
+		return Metrics{}, err
+	}
+	m, err := t.evaluate(ctx, t.validator, t.valSource, set)
+	if err != nil {
+		return m, err
+	}
+	return m, t.reduceMetrics(&m, set)
 }
 
 // addHistory appends e to the history.
@@ -324,6 +339,10 @@ func (t *trainer) addHistory(e Epoch) {
 		if e.Val != nil {
 			t.History.add("val_accuracy", e.Val.Accuracy())
 		}
+	}
+	t.History.addValues(e.Number, "", e.Train.Values)
+	if e.Val != nil {
+		t.History.addValues(e.Number, "val_", e.Val.Values)
 	}
 }
 

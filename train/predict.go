@@ -16,11 +16,11 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// A Predictor says what a model makes of any number of samples: on the CPU a few
-// at a time, so that what lies between its layers stays in the cache.
+// A Predictor runs a model on any number of samples. On the CPU it computes a few at a
+// time, so that activations stay in the cache.
 type Predictor struct {
 	Batch       int        // samples computed at a time
-	OutputShape []int      // shape of what the model says of each
+	OutputShape []int      // shape of the output for a sample
 	Type        dtype.Type // of its elements
 
 	model  nn.Module
@@ -30,15 +30,15 @@ type Predictor struct {
 	final  func(out *tensor.Tensor) *tensor.Tensor
 }
 
-// How many bytes the widest layer should give at a time: what a processor's cache
-// holds, or what keeps a GPU busy.
+// The size of the largest activation that batches are chosen for: it fits into a
+// processor's cache, or keeps a GPU busy.
 const (
 	cacheBytes = 3 << 19
 	gpuBytes   = 64 << 20
 )
 
-// NewPredictor takes model, which is on d, out of training, to predict from
-// samples of the given shape.
+// NewPredictor returns a predictor for samples of the given shape. It puts model, which
+// is on d, into evaluation mode.
 func NewPredictor(model nn.Module, in Input, d storage.Device, sample ...int) (*Predictor, error) {
 	summary, err := nn.Summarize(model, in.Sample(sample))
 	if err != nil {
@@ -66,9 +66,9 @@ func NewPredictor(model nn.Module, in Input, d storage.Device, sample ...int) (*
 	return p, p.setFinal(p.final)
 }
 
-// finishing makes finish the last layer.
-func (p *Predictor) setFinal(finish func(*tensor.Tensor) *tensor.Tensor) error {
-	p.final = finish
+// setFinal makes final the last layer.
+func (p *Predictor) setFinal(final func(*tensor.Tensor) *tensor.Tensor) error {
+	p.final = final
 	x, err := storage.Make(storage.CPU, dtype.Float32, append([]int{1}, p.sample...)...)
 	if err != nil {
 		return err
@@ -88,30 +88,30 @@ func (p *Predictor) forward(t *tensor.Tape, x storage.Array) *tensor.Tensor {
 	return p.final(p.model.Forward(p.input.Of(t.Input(moved))))
 }
 
-// Probabilities has p give, of each class, how likely it is, where the model
-// gives logits.
+// Probabilities makes p return the probability of each class, for a model that returns
+// logits.
 func (p *Predictor) Probabilities() error {
 	return p.setFinal(func(out *tensor.Tensor) *tensor.Tensor { return out.Softmax(1) })
 }
 
-// Classes has p give the number of the likeliest class.
+// Classes makes p return the index of the most probable class.
 func (p *Predictor) Classes() error {
 	return p.setFinal(func(out *tensor.Tensor) *tensor.Tensor { return out.ArgMax(1) })
 }
 
-// Predictor returns what predicts with r's model as it is now, and takes it out
-// of training.
+// Predictor returns a predictor with the model of r, which it puts into evaluation
+// mode.
 func (r *Run) Predictor() (*Predictor, error) {
 	r.setTF32()
 	return NewPredictor(r.Model, r.Input, r.Device, r.sample...)
 }
 
-// Room returns an array for what is said of n samples.
+// NewOutput returns an array for the outputs for n samples.
 func (p *Predictor) NewOutput(n int) (storage.Array, error) {
 	return storage.Make(storage.CPU, p.Type, append([]int{n}, p.OutputShape...)...)
 }
 
-// Predict returns what the model says of each sample along x's first axis.
+// Predict returns the outputs for the samples along the first axis of x.
 func (p *Predictor) Predict(x storage.Array) (storage.Array, error) {
 	if x.Rank() == 0 || !slices.Equal(x.Shape[1:], p.sample) {
 		return storage.Array{}, fmt.Errorf("predict from %v; want samples of %v: %w", x.Shape, p.sample, views.ErrShape)
@@ -123,7 +123,7 @@ func (p *Predictor) Predict(x storage.Array) (storage.Array, error) {
 	return out, p.PredictInto(out, x)
 }
 
-// Into writes what the model says of each sample in x to out.
+// PredictInto writes the outputs for the samples of x to out.
 func (p *Predictor) PredictInto(out, x storage.Array) error {
 	return p.blocks(x.Shape[0], func(first, end int) error {
 		return tensor.Infer(func(t *tensor.Tape) error {
@@ -132,7 +132,7 @@ func (p *Predictor) PredictInto(out, x storage.Array) error {
 	})
 }
 
-// blocks calls f for p.Rows samples at a time.
+// blocks calls f for p.Batch samples at a time.
 func (p *Predictor) blocks(n int, f func(first, end int) error) error {
 	for first := 0; first < n; first += p.Batch {
 		if err := f(first, min(first+p.Batch, n)); err != nil {
@@ -154,8 +154,8 @@ func rows(a storage.Array, first, end int) storage.Array {
 	return a.With(v)
 }
 
-// reading returns a feed of d in order, to learn nothing from, in a share of the
-// memory that o allows.
+// source returns a source of d in order, in a share of the memory that o allows: one
+// part of so many.
 func (p *Predictor) source(d dataset.Dataset, o dataset.Options, share int64, check batchCheck) (f batchSource, err error) {
 	o.Memory /= share
 	o.Shuffle, o.Window, o.Batch = dataset.None, 0, evalBatch
@@ -169,8 +169,8 @@ func (p *Predictor) source(d dataset.Dataset, o dataset.Options, share int64, ch
 	return f, err
 }
 
-// halved opens something that reads d, by o's batches or by such smaller ones as fit into
-// the memory that o allows.
+// fitBatch calls open with o, and with smaller batches until they fit into the memory
+// that o allows.
 func fitBatch(d dataset.Dataset, o dataset.Options, open func(dataset.Options) error) error {
 	for o.Batch = min(o.Batch, max(1, d.Len())); ; o.Batch /= 2 {
 		if err := open(o); o.Batch == 1 || !errors.Is(err, dataset.ErrMemory) {
@@ -179,8 +179,8 @@ func fitBatch(d dataset.Dataset, o dataset.Options, open func(dataset.Options) e
 	}
 }
 
-// Stream yields what the model says of the samples of d, in order and a batch at
-// a time, reading ahead. Each array is valid until the next is taken.
+// Stream yields the outputs for the samples of d, in order and a batch at a time,
+// reading ahead. Each array is valid until the next is yielded.
 func (p *Predictor) Stream(ctx context.Context, d dataset.Dataset, o dataset.Options) iter.Seq2[storage.Array, error] {
 	return func(yield func(storage.Array, error) bool) {
 		f, err := p.source(d, o, 1, nil)
@@ -195,8 +195,8 @@ func (p *Predictor) Stream(ctx context.Context, d dataset.Dataset, o dataset.Opt
 	}
 }
 
-// each yields what p says of batches of at most so many samples, and reports
-// whether more is wanted.
+// each yields the outputs for batches of at most so many samples, and reports whether
+// the caller goes on.
 func (p *Predictor) each(batches iter.Seq2[*batch, error], most int, yield func(storage.Array, error) bool) (more bool, err error) {
 	room, err := p.NewOutput(most)
 	if err != nil {
@@ -217,8 +217,8 @@ func (p *Predictor) each(batches iter.Seq2[*batch, error], most int, yield func(
 	return true, nil
 }
 
-// Evaluate compares what the model says of the samples of d, of fields x and y,
-// with what it should.
+// Evaluate returns the metrics of the model on the samples of d, which has the fields x
+// and y.
 func (r *Run) Evaluate(ctx context.Context, d dataset.Dataset) (t Metrics, err error) {
 	p, err := r.Predictor()
 	if err != nil {
@@ -229,10 +229,18 @@ func (r *Run) Evaluate(ctx context.Context, d dataset.Dataset) (t Metrics, err e
 		return t, err
 	}
 	defer func() { err = cmp.Or(err, f.close()) }()
-	return r.evaluate(ctx, p, f)
+	set, err := r.Config.newMetrics()
+	if err != nil {
+		return t, err
+	}
+	if t, err = r.evaluate(ctx, p, f, set); err == nil {
+		t.Values, err = set.results()
+	}
+	return t, err
 }
 
-func (r *Run) evaluate(ctx context.Context, p *Predictor, f batchSource) (t Metrics, err error) {
+// evaluate adds up the loss and set over the batches of f.
+func (r *Run) evaluate(ctx context.Context, p *Predictor, f batchSource, set metricSet) (t Metrics, err error) {
 	sums, err := storage.From(make([]float64, tensor.MetricCount), tensor.MetricCount).To(r.Device)
 	if err != nil {
 		return t, err
@@ -240,7 +248,7 @@ func (r *Run) evaluate(ctx context.Context, p *Predictor, f batchSource) (t Metr
 	for b, err := range f.epoch(ctx, 0, 0) {
 		if err == nil {
 			err = p.blocks(b.n, func(first, end int) error {
-				return r.accumulate(sums, rows(b.fields[0], first, end), rows(b.fields[1], first, end))
+				return r.accumulate(sums, set, rows(b.fields[0], first, end), rows(b.fields[1], first, end))
 			})
 		}
 		if err != nil {
@@ -256,15 +264,16 @@ func (r *Run) evaluate(ctx context.Context, p *Predictor, f batchSource) (t Metr
 	return t, nil
 }
 
-// tally adds what the model says of x, compared with y, to sums.
-func (r *Run) accumulate(sums, x, y storage.Array) error {
+// accumulate adds the loss of samples to sums, and their outputs to set.
+func (r *Run) accumulate(sums storage.Array, set metricSet, x, y storage.Array) error {
 	return tensor.Infer(func(t *tensor.Tape) error {
 		out, target := r.outputs(r.Input.Of(t.Input(x)), t.Input(y))
 		loss := r.loss.Forward(out, target, nil)
 		tensor.AddMetrics(sums, x.Shape[0], loss, r.correct(out, target, loss))
+		set.update(out, target, nil)
 		return nil
 	})
 }
 
-// Sample returns the shape of what p predicts from.
+// InputShape returns the shape of a sample.
 func (p *Predictor) InputShape() []int { return slices.Clone(p.sample) }

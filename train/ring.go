@@ -12,40 +12,39 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// slots is how many batches a ring holds: one is computed on, one is on its way,
-// one is being asked for.
+// ringSize is the number of batches in a ring: one is computed on, one is being
+// copied, one is being prepared.
 const ringSize = 3
 
-// A ring is memory on a device for batches to come while others are computed on.
-// The copies run on a queue of their own; marks keep each from overtaking the
-// computation that still needs the slot, and the computation from overtaking the
-// copies it needs.
+// A ring is a ring buffer of batches in device memory, so that copies overlap with
+// computation. The copies have a stream of their own. By events a copy waits for the
+// computation that still reads the slot, and a computation for its copies.
 type ring struct {
 	device  storage.AsyncDevice
 	copies  storage.Stream
 	slots   []*slot
-	events  []slotEvents // in turns, twice as many as slots, so that their times can be told
-	turn    int          // batches so far
-	timed   int          // of them, whose waits are in wait
+	events  []slotEvents // used in turns, twice as many as slots, so that times can be read later
+	turn    int          // number of batches sent
+	timed   int          // number of batches whose waiting time is in wait
 	wait    time.Duration
-	closers []io.Closer // the queue and all marks
+	closers []io.Closer // the stream and all events
 }
 
-// A slot is room for one batch, and the batch.
+// A slot is device memory for one batch, and the batch in it.
 type slot struct {
 	batch
-	buffers []storage.Array // of whole batches; none if all samples are on the device
-	args    argsBuffer      // what a step is told besides, if anything
+	buffers []storage.Array // for full batches; none if all samples are on the device
+	args    argsBuffer      // the step arguments, when training
 	turn    int
 	graphs  map[int]graph // the captured steps on this slot's memory, by variant
 }
 
-// A passage is where a batch went through both queues.
+// slotEvents are the events of one batch.
 type slotEvents struct {
-	copied, computed storage.Event // behind the batch's copies, behind its computation
+	copied, computed storage.Event // recorded after the copies to the slot, and after the computation on it
 }
 
-// newRing returns a ring for batches of those fields.
+// newRing returns a ring for batches of so many samples of fields.
 func newRing(device storage.AsyncDevice, fields []dataset.Field, samples int) (*ring, error) {
 	r := &ring{device: device}
 	if err := r.allocate(fields, samples); err != nil {
@@ -81,7 +80,8 @@ func (r *ring) allocate(fields []dataset.Field, samples int) (err error) {
 	return r.afterAllocations()
 }
 
-// settle has copies wait for all that the device was asked for, such as memory.
+// afterAllocations makes copies wait for everything that was enqueued on the device so
+// far, such as allocations.
 func (r *ring) afterAllocations() error {
 	for _, p := range r.events {
 		if err := r.device.ComputeStream().Record(p.computed); err != nil {
@@ -91,9 +91,9 @@ func (r *ring) afterAllocations() error {
 	return nil
 }
 
-// made returns what make makes, for r to close.
-func opened[T io.Closer](r *ring, make func() (T, error)) (T, error) {
-	it, err := make()
+// opened returns what open opens, which r closes.
+func opened[T io.Closer](r *ring, open func() (T, error)) (T, error) {
+	it, err := open()
 	if err == nil {
 		r.closers = append(r.closers, it)
 	}
@@ -104,14 +104,14 @@ func newBatchArray(d storage.Device, f dataset.Field, samples int) (storage.Arra
 	return storage.Make(d, f.Type, append([]int{samples}, f.Shape...)...)
 }
 
-// at returns the passage of a batch by its number.
+// eventsOf returns the events of a batch by its number.
 func (r *ring) eventsOf(batch int) slotEvents { return r.events[batch%len(r.events)] }
 
-// send returns the next slot, with what fill copies to it on its way.
+// send returns the next slot, with the copies that fill enqueues in progress.
 func (r *ring) send(fill func(s *slot) error) (*slot, error) {
 	s, before := r.slots[r.turn%ringSize], r.eventsOf(r.turn+ringSize)
 	for _, step := range []func() error{
-		before.copied.Wait, // then pinned memory that it was copied from can be written
+		before.copied.Wait, // then the pinned memory of those copies may be written
 		func() error { return r.copies.WaitEvent(before.computed) },
 		func() error { return fill(s) },
 		func() error { return r.copies.Record(r.eventsOf(r.turn).copied) },
@@ -125,11 +125,11 @@ func (r *ring) send(fill func(s *slot) error) (*slot, error) {
 	return s, nil
 }
 
-// serve yields slots that were sent as batches: what the device is asked for from
-// then on waits for the copies. A batch is valid until the next is taken.
+// serve yields the batches of slots that were sent. Computation that is enqueued from
+// then on waits for the copies. A batch is valid until the next is yielded.
 func (r *ring) serve(sent iter.Seq2[*slot, error]) iter.Seq2[*batch, error] {
 	return func(yield func(*batch, error) bool) {
-		defer r.waitCopies() // a copy that fails, fails the next step too
+		defer r.waitCopies() // an error of a copy is an error of the next step, too
 		for s, err := range sent {
 			if err == nil {
 				err = r.device.ComputeStream().WaitEvent(r.eventsOf(s.turn).copied)
@@ -149,8 +149,8 @@ func (r *ring) serve(sent iter.Seq2[*slot, error]) iter.Seq2[*batch, error] {
 	}
 }
 
-// early takes one slot more than it has yielded, so that it is on its way while
-// the one before is waited for.
+// oneAhead takes each slot before it yields the one before it, so that copies overlap
+// with code that waits for the computation.
 func oneAhead(sent iter.Seq2[*slot, error]) iter.Seq2[*slot, error] {
 	return func(yield func(*slot, error) bool) {
 		var ready *slot
@@ -169,11 +169,11 @@ func oneAhead(sent iter.Seq2[*slot, error]) iter.Seq2[*slot, error] {
 	}
 }
 
-// begin has waits counted anew, from the batch after the next on.
+// begin restarts the measuring of waiting time, from the batch after the next.
 func (r *ring) begin() { r.timed, r.wait = r.turn+1, 0 }
 
-// waited adds up, for batches that have arrived, how much later that was than the
-// end of the computation before. It is asked for each.
+// waited returns how long the device has waited for data: for each batch, the time
+// from the end of the computation before to the arrival of its copies.
 func (r *ring) waited() (time.Duration, error) {
 	for ; r.timed < r.turn; r.timed++ {
 		late, both, err := r.eventsOf(r.timed).copied.Since(r.eventsOf(r.timed + 2*ringSize - 1).computed)
@@ -185,7 +185,7 @@ func (r *ring) waited() (time.Duration, error) {
 	return r.wait, nil
 }
 
-// idle waits until all copies are done, so that what they are from can be reused.
+// waitCopies waits until all copies are done, so that their sources can be reused.
 func (r *ring) waitCopies() error {
 	for _, p := range r.events {
 		if err := p.copied.Wait(); err != nil {
@@ -205,5 +205,5 @@ func (r *ring) close() error {
 	for _, it := range slices.Backward(r.closers) {
 		failed = append(failed, it.Close())
 	}
-	return cmp.Or(failed...) // the others follow from it
+	return cmp.Or(failed...) // later errors follow from the first
 }

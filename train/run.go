@@ -13,9 +13,10 @@ import (
 	"github.com/h5dnn/h5dnn/tensor"
 )
 
-// A Run is a model in training, and all that decides what its next step does.
+// A Run is a model in training with its optimizer, its data preparation and its
+// position: everything that determines its next step.
 type Run struct {
-	Config    Config // Model is described layer by layer, Normalize is in numbers
+	Config    Config // with Model as a list of layers and Normalize in numbers
 	Model     nn.Module
 	Optimizer nn.Optimizer
 	Input     Input
@@ -28,47 +29,49 @@ type Run struct {
 	baseRate     float64 // where the schedule starts
 	sample       []int   // shape of x as the data has it
 	hooks        []Hook
+	metrics      metricSet                // of the training epoch so far
 	loadedHooks  map[string]storage.Array // state of hooks that a run file had; removed as hooks take it
 	scaler       *tensor.LossScaler       // of losses in float16; nil else
-	classIndices storage.Array            // the numbers of all classes, in a row, where labels are made rows
+	classIndices storage.Array            // 0, 1, … of all classes, for one-hot encoding
 }
 
-// A Position is how far a run has come.
+// A Position is a place in a run, between two steps.
 type Position struct {
-	Epoch    int     `json:"epoch"`    // that is being trained, from 0
-	Consumed int     `json:"consumed"` // samples of it that have been trained on
+	Epoch    int     `json:"epoch"`    // from 0
+	Consumed int     `json:"consumed"` // samples of the epoch trained on so far
 	Samples  int     `json:"samples"`  // in an epoch
 	Step     uint64  `json:"step"`     // batches trained on in all
 	Running  Metrics `json:"running"`  // totals of the epoch so far
 
-	// What the loader made of Shuffle and Window, which the order follows from.
+	// Shuffle and Window as the loader chose them: they determine the order.
 	Shuffle dataset.Shuffle `json:"shuffle"`
 	Window  int             `json:"window"`
 }
 
 // Metrics are sums over samples.
 type Metrics struct {
-	Samples int     `json:"samples"`
-	Loss    float64 `json:"loss"`    // summed over samples
-	Correct int     `json:"correct"` // correctly classified samples
-	Seconds float64 `json:"seconds"`
-	Waited  float64 `json:"waited,omitempty"` // seconds of them, that what computes waited for data
+	Samples int                      `json:"samples"`
+	Loss    float64                  `json:"loss"`    // summed over samples
+	Correct int                      `json:"correct"` // correctly classified samples
+	Seconds float64                  `json:"seconds"`
+	Values  map[string]storage.Array `json:"-"`                // of Config.Metrics by name, once the epoch or the evaluation is complete
+	Waited  float64                  `json:"waited,omitempty"` // seconds spent waiting for data
 }
 
-// MeanLoss returns the loss of the average sample.
+// MeanLoss returns the mean loss of a sample.
 func (t Metrics) MeanLoss() float64 { return t.Loss / float64(max(1, t.Samples)) }
 
 // Accuracy returns the share of correctly classified samples.
 func (t Metrics) Accuracy() float64 { return float64(t.Correct) / float64(max(1, t.Samples)) }
 
-// add counts n samples of that mean loss.
+// add adds n samples with that mean loss.
 func (t *Metrics) add(n int, loss float64, hits int) {
 	t.Samples += n
 	t.Loss += loss * float64(n)
 	t.Correct += hits
 }
 
-// New returns a run at its start: a model on d with its first weights.
+// New returns a run before its first step, with its model on d.
 func New(ctx context.Context, c Config, data *Data, d storage.Device) (*Run, error) {
 	if err := c.Check(); err != nil {
 		return nil, err
@@ -102,7 +105,7 @@ func New(ctx context.Context, c Config, data *Data, d storage.Device) (*Run, err
 	return r, r.placeInput()
 }
 
-// settle puts where the model is what its inputs and labels are made with.
+// placeInput moves the constants that prepare inputs and labels to the device.
 func (r *Run) placeInput() (err error) {
 	if r.Input, err = r.Input.On(r.Device); err != nil || !r.Config.Data.OneHot {
 		return err
@@ -115,7 +118,7 @@ func (r *Run) placeInput() (err error) {
 	return err
 }
 
-// assemble builds what r.Config describes.
+// assemble builds the model, loss, schedule and optimizer of r.Config.
 func (r *Run) assemble(outputs int, d storage.Device) (err error) {
 	if r.loss, err = nn.LossFromConfig(r.Config.Loss); err != nil {
 		return config.At(err, "loss")
@@ -131,6 +134,9 @@ func (r *Run) assemble(outputs int, d storage.Device) (err error) {
 		return config.At(err, "model")
 	}
 	r.Device = d
+	if r.metrics, err = r.Config.newMetrics(); err != nil {
+		return err
+	}
 	if err := nn.To(r.Model, d); err != nil {
 		return err
 	}
@@ -138,7 +144,7 @@ func (r *Run) assemble(outputs int, d storage.Device) (err error) {
 	if r.Input, err = inputFor(r.Model, r.Config.Data, r.sample); err != nil {
 		return err
 	}
-	return r.scale()
+	return r.newLossScaler()
 }
 
 // Summary lists the model's layers.
@@ -146,11 +152,11 @@ func (r *Run) Summary() (*nn.Summary, error) {
 	return nn.Summarize(r.Model, r.Input.Sample(r.sample))
 }
 
-// Classifies reports whether the model is trained to tell classes apart, so that
-// hits and accuracy mean something.
-func (r *Run) Classifies() bool { return r.Config.Loss == "cross_entropy" }
+// Classifies reports whether the targets are class labels, so that there is an
+// accuracy.
+func (r *Run) Classifies() bool { return nn.TakesLabels(r.loss) }
 
-// params returns the model's parameters, looked up once.
+// params returns the parameters of the model, found once.
 func (r *Run) params() iter.Seq2[string, *nn.Param] {
 	type named struct {
 		name string
@@ -169,11 +175,11 @@ func (r *Run) params() iter.Seq2[string, *nn.Param] {
 	}
 }
 
-// A History is a figure for each epoch, by name: loss, accuracy, val_loss,
-// val_accuracy, seconds, lr.
+// A History holds a number for each epoch by name: loss, accuracy, val_loss,
+// val_accuracy, seconds, lr and those of metrics.
 type History map[string][]float64
 
-// Names lists the figures in order.
+// Names lists the names in order.
 func (h History) Names() []string {
 	var names []string
 	for name := range h {
@@ -185,11 +191,21 @@ func (h History) Names() []string {
 
 func (h History) add(name string, value float64) { h[name] = append(h[name], value) }
 
-// Last returns the latest of a figure.
+// Last returns the number of the last epoch.
 func (h History) Last(name string) (float64, bool) {
 	all := h[name]
 	if len(all) == 0 {
 		return 0, false
 	}
 	return all[len(all)-1], true
+}
+
+// addValues appends those of values that are single numbers, unless the epoch has a
+// number of that name already.
+func (h History) addValues(epoch int, prefix string, values map[string]storage.Array) {
+	for name, a := range values {
+		if name = prefix + name; a.Len() == 1 && len(h[name]) < epoch {
+			h.add(name, storage.Elements[float64](a)[a.Offset])
+		}
+	}
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// A run file holds arrays named model/…, optimizer/…, history/…, hooks/NAME/… and, for a
-// run in fp16, scaler. Its attributes are:
+// A run file holds arrays named model/…, optimizer/…, history/…, hooks/NAME/…,
+// metrics/NAME/… and, for a run in fp16, scaler. Its attributes are:
 const (
 	scalerName = "scaler"
 
@@ -80,6 +80,11 @@ func (r *Run) arrays() iter.Seq2[string, storage.Array] {
 				return
 			}
 		}
+		for name, a := range r.metrics.state() {
+			if !yield("metrics/"+name, a) {
+				return
+			}
+		}
 		for _, name := range r.History.Names() {
 			if !yield("history/"+name, storage.From(r.History[name], len(r.History[name]))) {
 				return
@@ -124,6 +129,9 @@ func resume(file serialize.File, d storage.Device) (*Run, error) {
 		return nil, err
 	}
 	if err := r.loadScaler(f); err != nil {
+		return nil, err
+	}
+	if err := r.metrics.load(f); err != nil {
 		return nil, err
 	}
 	if err := r.loadHooks(f); err != nil {
@@ -309,7 +317,7 @@ func extent(setting any) float64 {
 	return max(size, 1)
 }
 
-// under returns the arrays of f whose names begin with prefix, without it.
+// under returns the arrays of f whose names begin with prefix, by the rest of the name.
 func under(f []serialize.Entry, prefix string) iter.Seq2[string, storage.Array] {
 	return func(yield func(string, storage.Array) bool) {
 		for _, e := range f {
@@ -320,7 +328,7 @@ func under(f []serialize.Entry, prefix string) iter.Seq2[string, storage.Array] 
 	}
 }
 
-// mostEpochs bounds what is read of a history.
+// maxEpochs is the longest history that is read.
 const maxEpochs = 1 << 20
 
 func (r *Run) loadHistory(f []serialize.Entry) error {

@@ -11,27 +11,27 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// A feed brings batches to where they are computed on.
+// A batchSource yields batches on the device that computes.
 type batchSource interface {
-	// epoch yields what comes after the first start samples of an epoch. A batch
-	// is valid until the next is taken; an error is the last that comes.
+	// epoch yields the batches of an epoch after its first start samples. A batch is
+	// valid until the next is yielded; an error ends the epoch.
 	epoch(ctx context.Context, number, start int) iter.Seq2[*batch, error]
-	// waited tells how long the epoch's computation has waited for batches; once
-	// it is settled, for all of them.
+	// waited returns how long the computation has waited for batches of the epoch so
+	// far.
 	waited() (time.Duration, error)
 	close() error
 }
 
-// A batch is n samples where they are computed on.
+// A batch is n samples on the device that computes.
 type batch struct {
-	fields []storage.Array // x and y, if there is one: of the samples, or all there are
-	rows   storage.Array   // which of all they are, as int64; of no storage if fields are the batch
+	fields []storage.Array // x and y, if there is one: of the batch or, with rows, of all samples
+	rows   storage.Array   // int64, the numbers of the samples in fields; empty if fields are the batch
 	n      int
-	next   int   // samples of the epoch that are consumed with them
-	slot   *slot // where else it has memory on the device; nil on the host
+	next   int   // samples of the epoch consumed after this batch
+	slot   *slot // of a ring; nil on the host
 }
 
-// checked is a look at a batch before it is used; nil is none.
+// A batchCheck returns an error if a batch is not valid. nil accepts all.
 type batchCheck func(*dataset.Batch) error
 
 func (c batchCheck) run(b *dataset.Batch) error {
@@ -41,7 +41,7 @@ func (c batchCheck) run(b *dataset.Batch) error {
 	return c(b)
 }
 
-// newFeed returns a feed of d for a device: through a ring, if there can be one.
+// newBatchSource returns a source of d on a device, and its loader.
 func newBatchSource(device storage.Device, d dataset.Dataset, o dataset.Options, check batchCheck) (batchSource, *dataset.Loader, error) {
 	streaming, streams := device.(storage.AsyncDevice)
 	if streams {
@@ -61,7 +61,7 @@ func newBatchSource(device storage.Device, d dataset.Dataset, o dataset.Options,
 	return &streamedSource{ring: r, loader: l, check: check}, l, nil
 }
 
-// A hosted feed's batches are computed on where they are read to.
+// A hostSource yields batches in the memory that the loader reads them to.
 type hostSource struct {
 	loader *dataset.Loader
 	check  batchCheck
@@ -93,7 +93,7 @@ func (h *hostSource) waited() (time.Duration, error) { return h.wait, nil }
 
 func (*hostSource) close() error { return nil }
 
-// open makes the feed of what is trained on, and its loader.
+// openSource opens the source of the training data, and its loader.
 func (f *trainer) openSource(ctx context.Context, data *Data, loading dataset.Options) (err error) {
 	device, _ := f.Device.(storage.AsyncDevice)
 	if f.plan.Resident, err = f.keepResident(device, data); err != nil {
@@ -114,8 +114,8 @@ func (f *trainer) openSource(ctx context.Context, data *Data, loading dataset.Op
 	return err
 }
 
-// resides reports whether all samples are to be kept on the device: by default,
-// where they take no more than half of the memory that is free.
+// keepResident reports whether to keep all samples on the device: by default, if they
+// take at most half of its free memory.
 func (f *trainer) keepResident(device storage.AsyncDevice, data *Data) (bool, error) {
 	choice := f.Config.Data.Resident
 	if device == nil || choice != auto {
@@ -125,8 +125,8 @@ func (f *trainer) keepResident(device storage.AsyncDevice, data *Data) (bool, er
 	return dataset.Bytes(data.Train) <= float64(free)/2, err
 }
 
-// checkLabels refuses labels that are none of the classes where they become rows
-// of zeros and a one; the losses of labels look for themselves.
+// checkLabels refuses labels outside the classes where they are one-hot encoded. Losses
+// of labels check by themselves.
 func (r *Run) checkLabels(b *dataset.Batch) error {
 	if !r.Config.Data.OneHot {
 		return nil

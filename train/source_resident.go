@@ -9,15 +9,15 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// A resident feed has all samples on the device, and says which are next.
+// A residentSource holds all samples on the device; its batches are lists of rows.
 type residentSource struct {
 	*ring
 	order *dataset.Loader
 	args  uploadArgs
 }
 
-// moveIn makes the feed of d, all of whose samples it copies to the device, and
-// the loader that says their order.
+// openResident opens the source of d, whose samples it copies to the device, and the
+// loader that determines their order.
 func (f *trainer) openResident(ctx context.Context, device storage.AsyncDevice, d dataset.Dataset, o dataset.Options) (err error) {
 	o.OrderOnly = true
 	if f.loader, err = dataset.NewLoader(d, o); err != nil {
@@ -48,7 +48,7 @@ func (f *trainer) openResident(ctx context.Context, device storage.AsyncDevice, 
 	return there.fill(ctx, d, o, all, f.checkLabels)
 }
 
-// moved is about how many bytes of samples are moved in at a time.
+// uploadBytes is roughly the size of one copy when samples are moved to a device.
 const uploadBytes = 4 << 20
 
 // fill copies all samples of d to all.

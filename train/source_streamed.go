@@ -8,18 +8,18 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// A streamed feed copies each batch to a ring as it is read.
+// A streamedSource copies each batch to a ring as it is read.
 type streamedSource struct {
 	*ring
 	loader *dataset.Loader
 	check  batchCheck
-	args   uploadArgs // nil where nothing is learned
+	args   uploadArgs // nil unless training
 }
 
-// A tell copies what a step is told besides its samples.
+// uploadArgs enqueues the copy of the next step's arguments to a slot.
 type uploadArgs func(s *slot, rows []int) error
 
-// telling gives each slot of r a memo, and returns what fills it in.
+// newArgs gives each slot of r a buffer for step arguments.
 func (f *trainer) newArgs(r *ring) (_ uploadArgs, err error) {
 	for _, s := range r.slots {
 		if s.args, err = newArgsBuffer(r.device, f.hyperCount(), f.fullBatch()); err != nil {
@@ -48,12 +48,12 @@ func (f *streamedSource) epoch(ctx context.Context, number, start int) iter.Seq2
 	return f.serve(sent)
 }
 
-// bring returns a slot with from on its way to it.
+// send returns a slot with the copies of from in progress.
 func (f *streamedSource) send(from *dataset.Batch) (*slot, error) {
 	if err := f.check.run(from); err != nil {
 		return nil, err
 	}
-	if f.turn < f.timed { // before the first there is no computation
+	if f.turn < f.timed { // there is no computation before the first batch
 		f.wait += from.Waited
 	}
 	n := len(from.Rows)
@@ -74,7 +74,8 @@ func (f *streamedSource) send(from *dataset.Batch) (*slot, error) {
 	})
 }
 
-// upload copies samples that the loader has read to those of to from one on.
+// upload enqueues the copy of a batch that a loader has read to the samples of to from
+// first on.
 func (r *ring) upload(to storage.Array, first int, from storage.Array) error {
 	n := from.Len() * from.Type.Size()
 	return r.copies.Upload(to.Data, first*n/max(1, from.Shape[0]), from.Data.(storage.Host), n)

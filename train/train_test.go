@@ -358,7 +358,7 @@ func TestEvaluationIsNotTraining(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if first != second || first.Samples != 60 {
+	if first.Loss != second.Loss || first.Correct != second.Correct || first.Samples != 60 {
 		t.Errorf("%+v, then %+v; want the same of 60 samples", first, second)
 	}
 	if !maps.Equal(before, state(t, run)) {

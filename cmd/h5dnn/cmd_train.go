@@ -35,10 +35,10 @@ func trainCommand() *cli.Command {
 			"With --steps, a split shares no row: it takes whole episodes, or the end of the only one.",
 		Flags: append(slices.Concat(dataFlags(), sampleFlags(), loadingFlags()),
 			&cli.StringFlag{Name: "model", Usage: "one of " + strings.Join(nn.Presets(), ", ") + "; the YAML file can list layers", DefaultText: fmt.Sprint(d.Model)},
-			&cli.StringFlag{Name: "loss", Usage: "cross_entropy, mse, sse or mae", DefaultText: d.Loss},
+			&cli.StringFlag{Name: "loss", Usage: "cross_entropy, mse, sse or mae", DefaultText: fmt.Sprint(d.Loss)},
 			&cli.StringFlag{Name: "optimizer", Usage: "sgd, adam or adamw", DefaultText: fmt.Sprint(d.Optimizer)},
 			&cli.Float64Flag{Name: "lr", Usage: "learning `RATE`", DefaultText: "the optimizer's"},
-			&cli.StringFlag{Name: "schedule", Usage: "how the rate goes down: cosine, linear or constant", DefaultText: d.Schedule},
+			&cli.StringFlag{Name: "schedule", Usage: "how the rate goes down: cosine, linear or constant", DefaultText: fmt.Sprint(d.Schedule)},
 			&cli.IntFlag{Name: "epochs", Usage: "`NUMBER` of times every sample is seen", DefaultText: fmt.Sprint(d.Epochs)},
 			&cli.IntFlag{Name: "batch", Usage: "`NUMBER` of samples in a step", DefaultText: fmt.Sprint(d.Batch)},
 			&cli.Uint64Flag{Name: "seed", Usage: "`NUMBER` that all that is random follows from", DefaultText: fmt.Sprint(d.Seed)},
@@ -255,7 +255,7 @@ func override(c *cli.Context, config *train.Config) error {
 	}
 	for name, to := range map[string]*string{
 		"x": &d.X, "y": &d.Y, "val-x": &d.ValX, "val-y": &d.ValY, "x-offsets": &d.XOffsets, "x-columns": &d.XColumns,
-		"shuffle": &d.Shuffle, "layout": &d.Layout, "loss": &config.Loss, "schedule": &config.Schedule, "device": &config.Device,
+		"shuffle": &d.Shuffle, "layout": &d.Layout, "device": &config.Device,
 		"precision": &config.Precision,
 	} {
 		if c.IsSet(name) {
@@ -286,6 +286,12 @@ func override(c *cli.Context, config *train.Config) error {
 	}
 	if c.IsSet("model") {
 		config.Model = c.String("model")
+	}
+	if c.IsSet("loss") {
+		config.Loss = c.String("loss")
+	}
+	if c.IsSet("schedule") {
+		config.Schedule = c.String("schedule")
 	}
 	if c.IsSet("optimizer") {
 		config.Optimizer = c.String("optimizer")
