@@ -44,6 +44,9 @@ func (x *Tensor) checkWritable(act string) {
 // checkBroadcast fails unless y broadcasts to the shape of x and has its type.
 func (x *Tensor) checkBroadcast(act string, y *Tensor) {
 	y.checkAlive(act)
+	if y.requiresGrad && !y.noGrad {
+		fail(act, ErrState, "of %v would drop the gradient that should reach it; Detach it, or use Concat or Where", y.Array)
+	}
 	if y.Type != x.Type {
 		fail(act, ErrType, "of %v into %v; Cast it first", y.Type, x.Type)
 	}

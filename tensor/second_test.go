@@ -1,0 +1,234 @@
+package tensor
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// noSecond names the samples whose derivative is a kernel of its own, without a
+// derivative in turn. They refuse by name.
+var noSecond = []string{"avg pool", "batch norm", "conv", "layer norm", "max pool"}
+
+// TestSecondDerivativesMatchFiniteDifferences compares the gradient of a recorded
+// gradient with finite differences of gradients that were not recorded, for every
+// sample: each matches or refuses by name.
+func TestSecondDerivativesMatchFiniteDifferences(t *testing.T) {
+	eachSample(t, func(t *testing.T, s Sample) {
+		in := draw(s, dtype.Float64)
+		if !s.Call(leaves(in)...).RequiresGrad() {
+			t.Skip("has no gradient")
+		}
+		refuses := slices.ContainsFunc(noSecond, func(name string) bool { return strings.HasPrefix(s.Name, name) })
+		var got [][]float64
+		err := Try(func() { got = secondGradients(s, in) })
+		if refuses {
+			if !errors.Is(err, ErrState) || !strings.Contains(err.Error(), "has no second derivative") {
+				t.Errorf("error %v; want that there is no second derivative", err)
+			}
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		const h, tolerance = 1e-5, 1e-5
+		for i, a := range in {
+			if a.Type != dtype.Float64 {
+				continue
+			}
+			elems := storage.Elements[float64](a)
+			for k := range elems {
+				at := func(x float64) float64 {
+					defer func(old float64) { elems[k] = old }(elems[k])
+					elems[k] = x
+					return weightedGradients(s, in)
+				}
+				want := (at(elems[k]+h) - at(elems[k]-h)) / (2 * h)
+				have := 0.0
+				if got[i] != nil {
+					have = got[i][k]
+				}
+				if !(math.Abs(have-want) <= tolerance*(1+math.Abs(want))) {
+					t.Errorf("input %d, element %d: second derivative %v, finite difference %v", i, k, have, want)
+				}
+			}
+		}
+	})
+}
+
+// nonlinear returns Σ w·(y² + y) for fixed w: the gradient that reaches y depends on y.
+func nonlinear(y *Tensor) *Tensor { return weighted(y.Mul(y).Add(y)) }
+
+// floats returns those of xs that require a gradient.
+func floats(xs []*Tensor) (fs []*Tensor) {
+	for _, x := range xs {
+		if x.RequiresGrad() {
+			fs = append(fs, x)
+		}
+	}
+	return fs
+}
+
+// weightedGradients returns Σ v·g over the gradients g of nonlinear, for fixed v.
+func weightedGradients(s Sample, in []storage.Array) float64 {
+	xs := leaves(in)
+	grads := Gradients(nonlinear(s.Call(xs...)))
+	sum, r := 0.0, rand.New(rand.NewPCG(5, 6))
+	for _, x := range floats(xs) {
+		for _, g := range Values[float64](grads[x]) {
+			sum += g * r.NormFloat64()
+		}
+	}
+	return sum
+}
+
+// secondGradients returns the gradients of weightedGradients, by recording.
+func secondGradients(s Sample, in []storage.Array) [][]float64 {
+	xs := leaves(in)
+	grads := Grad([]*Tensor{nonlinear(s.Call(xs...))}, floats(xs), GradOptions{CreateGraph: true})
+	var sum *Tensor
+	r := rand.New(rand.NewPCG(5, 6))
+	for _, g := range grads {
+		v := make([]float64, g.Len())
+		for i := range v {
+			v[i] = r.NormFloat64()
+		}
+		if part := g.Mul(From(v, g.Shape...)).Sum(); sum == nil {
+			sum = part
+		} else {
+			sum = sum.Add(part)
+		}
+	}
+	all := make([][]float64, len(xs))
+	if !sum.RequiresGrad() { // the gradient is a constant
+		return all
+	}
+	second := Gradients(sum)
+	for i, x := range xs {
+		if g := second[x]; g != nil {
+			all[i] = Values[float64](g)
+		}
+	}
+	return all
+}
+
+// TestGradReachesAnyTensor asks for the gradient of results, and for that of sums with
+// incoming gradients.
+func TestGradReachesAnyTensor(t *testing.T) {
+	for name, step := range map[string]func(f func(x *Tensor)) error{
+		"inside a step":  func(f func(x *Tensor)) error { return Step(func(t *Tape) error { f(input(t)); return nil }) },
+		"outside a step": func(f func(x *Tensor)) error { return Try(func() { f(From([]float64{1, -2, 3}, 3).RequireGrad()) }) },
+	} {
+		err := step(func(x *Tensor) {
+			h := x.MulScalar(2)
+			y := h.ReLU() // fused with nothing; h is a target all the same
+			dy := From([]float64{1, 10, 100}, 3)
+			got := Grad([]*Tensor{y.Mul(y), h}, []*Tensor{x, h, y}, GradOptions{Incoming: []*Tensor{dy, dy}})
+			for i, want := range [][]float64{{10, 20, 2600}, {5, 10, 1300}, {4, 0, 1200}} {
+				if g := Values[float64](got[i]); !slices.Equal(g, want) {
+					t.Errorf("%s: gradient %d is %v, want %v", name, i, g, want)
+				}
+			}
+		})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func input(t *Tape) *Tensor {
+	return t.Input(storage.From([]float64{1, -2, 3}, 3)).RequireGrad()
+}
+
+// TestGradRefusesWhatHasNoGradient asks for gradients that there cannot be.
+func TestGradRefusesWhatHasNoGradient(t *testing.T) {
+	x, z := From([]float64{1, 2}, 2).RequireGrad(), From([]float64{1, 2}, 2).RequireGrad()
+	y := x.Sum()
+	for want, f := range map[string]func(){
+		"want a single element":                      func() { Gradients(x.Exp()) },
+		"incoming gradient float64[3]":               func() { Gradients(x.Exp(), From([]float64{1, 2, 3}, 3)) },
+		"no result depends on x 0":                   func() { Grad([]*Tensor{y}, []*Tensor{z}, GradOptions{}) },
+		"does not require a gradient":                func() { Grad([]*Tensor{y}, []*Tensor{From([]float64{1}, 1)}, GradOptions{}) },
+		"int64[2] on cpu has no gradient":            func() { From([]int64{1, 2}, 2).RequireGrad() },
+		"was not computed from a leaf":               func() { Gradients(Gradients(x.Mul(x).Sum())[x].Sum()) },
+		"would drop the gradient":                    func() { From([]float64{0, 0}, 2).Assign(x.Exp()) },
+		"would drop":                                 func() { From([]float64{0, 0}, 2).AddInto(x) },
+		"has no derivative that is recorded; Detach": func() { Take(x, From([]int64{1}, 1)) },
+	} {
+		if err := Try(f); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v; want %q", err, want)
+		}
+	}
+	if g := Grad([]*Tensor{y}, []*Tensor{z}, GradOptions{AllowUnused: true}); g[0] != nil {
+		t.Errorf("gradient %v of what nothing depends on, want nil", g[0])
+	}
+}
+
+// TestTrainingInsideInferIsRefused: it would learn nothing.
+func TestTrainingInsideInferIsRefused(t *testing.T) {
+	w := From([]float64{1, 2}, 2).RequireGrad()
+	losses := map[string]func(t *Tape) *Tensor{
+		"of an input": func(t *Tape) *Tensor { return t.Input(storage.From([]float64{3, 4}, 2)).Mul(w).Sum() },
+		"cross entropy": func(t *Tape) *Tensor {
+			return CrossEntropy(t.Input(storage.From([]float64{3, 4}, 1, 2)).Add(w), t.Input(storage.From([]uint8{1}, 1)))
+		},
+	}
+	for name, loss := range losses {
+		err := Infer(func(t *Tape) error { Gradients(loss(t)); return nil })
+		if !errors.Is(err, ErrState) {
+			t.Errorf("%s: error %v, want one of kind %v", name, err, ErrState)
+		}
+		err = Step(func(t *Tape) error {
+			t.NoGrad(func() { Gradients(loss(t)) })
+			return nil
+		})
+		if !errors.Is(err, ErrState) {
+			t.Errorf("%s, NoGrad: error %v, want one of kind %v", name, err, ErrState)
+		}
+	}
+}
+
+// TestGraphsAreReleased: a second backward pass needs RetainGraph, and results that the
+// first has released are refused, not overwritten.
+func TestGraphsAreReleased(t *testing.T) {
+	for _, retain := range []bool{false, true} {
+		err := Step(func(tape *Tape) error {
+			x := input(tape)
+			h := x.Exp()
+			y := h.Mul(h).Mul(h).Sum()
+			first := Grad([]*Tensor{y}, []*Tensor{x}, GradOptions{RetainGraph: retain})
+			want := Values[float64](first[0])
+			for range 3 { // takes the memory that was released
+				x.Exp().Sum()
+			}
+			if !slices.Equal(Values[float64](first[0]), want) {
+				t.Errorf("retain %v: the gradient has changed", retain)
+			}
+			y.Item()
+			if again := Try(func() {
+				second := Grad([]*Tensor{y}, []*Tensor{x}, GradOptions{})
+				if got := Values[float64](second[0]); !slices.Equal(got, want) {
+					t.Errorf("second pass %v, want %v", got, want)
+				}
+			}); (again == nil) != retain || again != nil && !errors.Is(again, ErrState) {
+				t.Errorf("retain %v: second pass: error %v", retain, again)
+			}
+			if err := Try(func() { Values[float64](h) }); !retain && !errors.Is(err, ErrState) {
+				t.Errorf("values of a released result: error %v", err)
+			}
+			if _, err := storage.Read[float64](h.Array); !retain && !errors.Is(err, ErrState) {
+				t.Errorf("storage.Read of a released result: error %v", err)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Errorf("retain %v: %v", retain, err)
+		}
+	}
+}
