@@ -1,0 +1,114 @@
+package tensor
+
+import (
+	"slices"
+
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// Checkpoint returns f(xs...), of which it keeps neither intermediate results nor saved
+// values: the backward pass computes f again, and then its gradients. This trades a
+// second forward computation for memory (Chen et al., arXiv:1604.06174). Gradients reach
+// xs and all leaves that f uses.
+//
+// f must compute the same each time. Random numbers from [Tensor.NextKey] are the same,
+// running statistics are updated once. What f computes must not be used outside of
+// it, except for its result. Outside of a step, and where no gradient is recorded,
+// Checkpoint just calls f.
+func Checkpoint(f func(xs ...*Tensor) *Tensor, xs ...*Tensor) *Tensor {
+	const act = "checkpoint"
+	mode := modeOf(act, nil, xs)
+	t := mode.tape
+	if t == nil || t.noGrad || mode.noGrad {
+		return f(xs...)
+	}
+	if t.random == nil {
+		t.random = nextKeys()
+	}
+	op := &checkpoint{f: f, random: *t.random}
+	first := t.allocated()
+	y, locals := op.run(t, xs)
+	if y.node == nil {
+		return y
+	}
+	out := &Tensor{Array: y.Array, tape: t, block: y.block}
+	op.leaves = otherLeaves(y, locals)
+	for _, b := range t.used[first:] {
+		if b != y.block {
+			t.release(b)
+		} else {
+			b.uses = 0
+		}
+	}
+	mode.requiresGrad = true
+	mode.record(op, slices.Concat(xs, op.leaves), []*Tensor{out}, t.allocated())
+	return out
+}
+
+// checkpoint is the operation that a call of Checkpoint is recorded as.
+type checkpoint struct {
+	f      func(xs ...*Tensor) *Tensor
+	random Key       // the first key that f draws
+	leaves []*Tensor // what f uses besides its operands, and requires a gradient
+}
+
+func (*checkpoint) Name() string                                             { return "checkpoint" }
+func (*checkpoint) Infer(in []Spec) []Spec                                   { return nil }
+func (*checkpoint) Forward(*Context, []storage.Array, []storage.Array) error { return nil }
+
+// run computes f of leaves that stand for xs.
+func (op *checkpoint) run(t *Tape, xs []*Tensor) (y *Tensor, locals []*Tensor) {
+	locals = make([]*Tensor, len(xs))
+	for i, x := range xs {
+		locals[i] = &Tensor{Array: x.Array, requiresGrad: x.requiresGrad, tape: t, block: x.block, rowMajor: x.rowMajor}
+	}
+	return op.f(locals...), locals
+}
+
+// Backward computes f again, and returns its gradients.
+func (op *checkpoint) Backward(out, grads, in []*Tensor) []*Tensor {
+	if !grads[0].noGrad {
+		panic(&Error{op.Name(), errNotDifferentiable})
+	}
+	t, n := out[0].tape, len(in)-len(op.leaves)
+	random := t.random
+	defer func() { t.random, t.recomputing = random, false }()
+	again := op.random
+	t.random, t.recomputing = &again, true
+	y, locals := op.run(t, in[:n])
+	targets := []*Tensor{}
+	for _, x := range slices.Concat(locals, op.leaves) {
+		if x.requiresGrad {
+			targets = append(targets, x)
+		}
+	}
+	found := Grad([]*Tensor{y}, targets, GradOptions{Incoming: grads, AllowUnused: true})
+	dxs := make([]*Tensor, len(in))
+	for i, x := range slices.Concat(locals, op.leaves) {
+		if at := slices.Index(targets, x); at >= 0 && found[at] != nil {
+			dxs[i] = found[at].inBackward(&pass{})
+		}
+	}
+	return dxs
+}
+
+// otherLeaves returns the leaves that require a gradient, and that y was computed from,
+// without those of known.
+func otherLeaves(y *Tensor, known []*Tensor) (leaves []*Tensor) {
+	seen := map[*node]bool{}
+	var visit func(n *node)
+	visit = func(n *node) {
+		if n == nil || seen[n] {
+			return
+		}
+		seen[n] = true
+		for _, x := range n.in {
+			if x.node == nil && x.requiresGrad && !slices.Contains(known, x) && !slices.Contains(leaves, x) {
+				leaves = append(leaves, x)
+			}
+			visit(x.node)
+		}
+	}
+	visit(y.node)
+	return leaves
+}

@@ -1,0 +1,254 @@
+package tensor
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// cifar is a network for images of 3x32x32: four 3x3 convolutions of so many channels,
+// each followed by a batch norm and a relu, with two pools, and a linear layer.
+type cifar struct {
+	device  storage.Device
+	params  [][]*Tensor // weight, gamma, beta of each convolution
+	stats   [][2]storage.Array
+	out     *Tensor
+	widths  []int
+	convert func(block func(x ...*Tensor) *Tensor, x *Tensor) *Tensor // applies each block; nil to call it
+}
+
+func newCIFAR(d storage.Device, widths ...int) *cifar {
+	make := func(shape ...int) storage.Array {
+		a, err := storage.Make(d, dtype.Float32, shape...)
+		if err != nil {
+			panic(err)
+		}
+		if d != Meta {
+			FillUniform(a, -0.1, 0.1, Key{Seed: 1})
+		}
+		return a
+	}
+	n := &cifar{device: d, widths: widths}
+	channels := 3
+	for _, width := range widths {
+		n.params = append(n.params, []*Tensor{Leaf(make(width, channels, 3, 3)), Leaf(make(width)), Leaf(make(width))})
+		n.stats = append(n.stats, [2]storage.Array{make(width), make(width)})
+		channels = width
+	}
+	n.out = Leaf(make(10, channels*64))
+	return n
+}
+
+// loss returns the loss of a batch.
+func (n *cifar) loss(t *Tape, x, labels storage.Array) *Tensor {
+	h := t.Input(x)
+	for i := range n.widths {
+		block := func(x ...*Tensor) *Tensor {
+			p, s := n.params[i], n.stats[i]
+			h := Conv2d(x[0], p[0], nil, Conv2dOptions{Stride: [2]int{1, 1}, Padding: [2]int{1, 1}})
+			h = BatchNorm(h, p[1], p[2], BatchNormOptions{Eps: 1e-5, Momentum: 0.1, Training: true, RunningMean: s[0], RunningVar: s[1]}).ReLU()
+			if i%2 == 1 {
+				h = h.MaxPool2d(Pool2dOptions{Kernel: [2]int{2, 2}, Stride: [2]int{2, 2}})
+			}
+			return h
+		}
+		if n.convert != nil {
+			h = n.convert(block, h)
+		} else {
+			h = block(h)
+		}
+	}
+	return CrossEntropy(Linear(h.Flatten(1), n.out, nil, NoActivation), t.Input(labels))
+}
+
+// TestBackwardReleasesMemory holds the peak of a training step to a part of what all its
+// results and gradients take together. The meta device counts bytes and computes nothing.
+func TestBackwardReleasesMemory(t *testing.T) {
+	x, labels := NewMeta(dtype.Float32, 128, 3, 32, 32).Array, NewMeta(dtype.Uint8, 128).Array
+	peak := func(retain bool) (bytes int) {
+		n := newCIFAR(Meta, 64, 64, 128, 128)
+		err := Step(func(tape *Tape) error {
+			loss := n.loss(tape, x, labels)
+			forward := tape.PeakMemory()
+			Grad([]*Tensor{loss}, []*Tensor{n.params[0][0], n.out}, GradOptions{RetainGraph: retain})
+			bytes = tape.PeakMemory()
+			t.Logf("retain %v: %d MiB after the forward pass, at most %d MiB", retain, forward>>20, bytes>>20)
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return bytes
+	}
+	if all, released := peak(true), peak(false); float64(released) > 0.6*float64(all) {
+		t.Errorf("at most %d MiB with release, %d MiB without; want at most 0.6 of it", released>>20, all>>20)
+	}
+}
+
+// TestCheckpointsSaveMemory holds a step of checkpointed blocks to the gradients of the
+// same step without, and to less memory.
+func TestCheckpointsSaveMemory(t *testing.T) {
+	run := func(d storage.Device, batch int, checkpointed bool, widths ...int) (grads [][]float64, stats []float64, peak int) {
+		n := newCIFAR(d, widths...)
+		if checkpointed {
+			n.convert = func(block func(x ...*Tensor) *Tensor, x *Tensor) *Tensor { return Checkpoint(block, x) }
+		}
+		x, err := storage.Make(d, dtype.Float32, batch, 3, 32, 32)
+		if err != nil {
+			t.Fatal(err)
+		}
+		labels, _ := storage.Make(d, dtype.Uint8, batch)
+		if d != Meta {
+			FillNormal(x, 0, 1, Key{Seed: 2})
+		}
+		err = Step(func(tape *Tape) error {
+			tape.Seed(1, 1)
+			all := Gradients(n.loss(tape, x, labels))
+			peak = tape.PeakMemory()
+			for _, ps := range n.params {
+				for _, p := range ps {
+					if d != Meta {
+						grads = append(grads, Values[float64](all[p]))
+					}
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d != Meta {
+			for _, s := range n.stats {
+				stats = append(stats, Values[float64](Of(s[0]))...)
+			}
+		}
+		return grads, stats, peak
+	}
+	_, _, plain := run(Meta, 128, false, 64, 64, 128, 128)
+	_, _, saved := run(Meta, 128, true, 64, 64, 128, 128)
+	t.Logf("peak: %d MiB, with checkpoints %d MiB", plain>>20, saved>>20)
+	if float64(saved) > 0.75*float64(plain) {
+		t.Errorf("peak of %d MiB with checkpoints, %d MiB without; want at most 0.75 of it", saved>>20, plain>>20)
+	}
+	want, wantStats, _ := run(storage.CPU, 3, false, 2, 3, 2, 3)
+	got, gotStats, _ := run(storage.CPU, 3, true, 2, 3, 2, 3)
+	near(t, "running means", gotStats, wantStats, 0)
+	for i := range want {
+		near(t, "gradient", got[i], want[i], 0)
+	}
+}
+
+// TestCheckpointsDrawTheSameNumbers wants the second computation to drop the elements
+// that the first has dropped, and later draws to differ from both.
+func TestCheckpointsDrawTheSameNumbers(t *testing.T) {
+	for _, seeded := range []bool{true, false} {
+		err := Step(func(tape *Tape) error {
+			if seeded {
+				tape.Seed(1, 2)
+			}
+			x := tape.Input(storage.From(make([]float64, 64), 64)).RequireGrad()
+			drop := func(xs ...*Tensor) *Tensor {
+				key, _ := xs[0].NextKey()
+				return xs[0].AddScalar(1).Dropout(0.5, key)
+			}
+			y := Checkpoint(drop, x)
+			key, _ := x.NextKey()
+			later := Values[float64](x.AddScalar(1).Dropout(0.5, key))
+			value := Values[float64](y)
+			g := Values[float64](Gradients(y.Sum())[x])
+			near(t, "gradient", g, value, 0)
+			if slices.Equal(later, value) {
+				t.Errorf("seeded %v: the next draw drops the same elements", seeded)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestUnseededDropoutsDiffer: two dropouts without a seed, in a step or outside, draw
+// different masks.
+func TestUnseededDropoutsDiffer(t *testing.T) {
+	ones := make([]float64, 64)
+	for i := range ones {
+		ones[i] = 1
+	}
+	var masks [][]float64
+	draw := func(x *Tensor) {
+		key, seeded := x.NextKey()
+		if seeded {
+			t.Error("a key that follows from no seed claims to")
+		}
+		masks = append(masks, Values[float64](x.Dropout(0.5, key)))
+	}
+	for range 2 {
+		err := Step(func(tape *Tape) error {
+			x := tape.Input(storage.From(ones, 64))
+			draw(x)
+			draw(x)
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		draw(From(ones, 64))
+	}
+	for i := range masks {
+		for k := range i {
+			if slices.Equal(masks[i], masks[k]) {
+				t.Errorf("draws %d and %d are the same", i, k)
+			}
+		}
+	}
+}
+
+// TestValuesAreCopies collects results over several steps.
+func TestValuesAreCopies(t *testing.T) {
+	var all [][]float32
+	for i := range 3 {
+		err := Infer(func(tape *Tape) error {
+			all = append(all, Values[float32](tape.Input(storage.From([]float32{float32(i)}, 1)).MulScalar(2)))
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, v := range all {
+		if v[0] != float32(2*i) {
+			t.Errorf("result %d is now %v, want %d", i, v[0], 2*i)
+		}
+	}
+}
+
+// TestEndedStepsAreRefused reads a result after its step in every way that there is.
+func TestEndedStepsAreRefused(t *testing.T) {
+	var y *Tensor
+	err := Step(func(tape *Tape) error {
+		y = tape.Input(storage.From([]float32{1, 2}, 2)).MulScalar(2)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dst := storage.From(make([]float32, 2), 2)
+	for name, read := range map[string]func() error{
+		"To":                  func() error { _, err := y.To(storage.CPU); return err },
+		"CopyTo":              func() error { return y.CopyTo(dst) },
+		"storage.Read":        func() error { _, err := storage.Read[float32](y.Array); return err },
+		"CopyTo of the array": func() error { return y.Array.CopyTo(dst) },
+		"Values":              func() error { return Try(func() { Values[float32](y) }) },
+		"an operation":        func() error { return Try(func() { y.Add(y) }) },
+		"CloneDetached":       func() error { return Try(func() { y.CloneDetached() }) },
+		"Assign to another":   func() error { return Try(func() { Of(dst).Assign(y) }) },
+	} {
+		if err := read(); !errors.Is(err, ErrState) {
+			t.Errorf("%s: error %v, want one of kind %v", name, err, ErrState)
+		}
+	}
+}
