@@ -15,7 +15,8 @@ type DropoutOptions struct {
 
 // Dropout zeroes elements with probability P during training and scales the
 // others by 1/(1 − P). In a seeded step (Tape.Seed) the masks follow from its
-// seed, otherwise from Seed, the layer and the number of its calls.
+// seed, otherwise from Seed and the draws before: of the process in a step, of the
+// layer outside of steps.
 type Dropout struct {
 	DropoutOptions
 	Mode
@@ -43,8 +44,12 @@ func (d *Dropout) Forward(x *tensor.Tensor) *tensor.Tensor {
 	if !d.Training() || d.P == 0 {
 		return x
 	}
-	key, ok := x.NextKey()
-	if !ok {
+	key, seeded := x.NextKey()
+	switch {
+	case seeded:
+	case x.Tape() != nil: // whose keys tensor.Checkpoint can draw again
+		key.Seed = d.Seed
+	default:
 		key = tensor.Key{Seed: d.Seed, Stream: d.stream + d.calls.Add(1)}
 	}
 	return x.Dropout(d.P, key)
