@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// An address is what a user types to point at something: FILE, FILE:/path, or
-// FILE:/path[EXPR].
+// An address is a command line argument that selects a file or data in it: FILE,
+// FILE:/path or FILE:/path[EXPR].
 type address struct {
 	file string
 	path string // "" for the file as a whole
 }
 
-// parseAddress splits text at the first colon that follows the name of an
-// existing file. If there is no such file, a colon before a slash decides, so
-// that the error names the file that was meant.
+// parseAddress splits text at the first colon that follows the name of an existing
+// file. If there is no such file, it splits at ":/", so that the error names the
+// file.
 func parseAddress(text string) address {
 	if exists(text) {
 		return address{file: text}
@@ -38,9 +38,9 @@ func exists(file string) bool {
 	return err == nil
 }
 
-// splitExpr cuts a slice expression off the end of a path: "/x[0, :]" is "/x"
-// and "[0, :]". The name in front may hold brackets too; then the caller asks
-// for the whole path first.
+// splitExpr splits an index expression off the end of a path: "/x[0, :]" is "/x" and
+// "[0, :]". Names of datasets may have brackets too, so callers look up the whole
+// path first.
 func splitExpr(path string) (name, expr string) {
 	slash := strings.LastIndexByte(path, '/')
 	if bracket := strings.IndexByte(path[slash+1:], '['); bracket >= 0 && strings.HasSuffix(path, "]") {

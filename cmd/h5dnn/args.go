@@ -10,8 +10,8 @@ import (
 	"github.com/h5dnn/h5dnn/spell"
 )
 
-// reorder moves a command's flags before its other arguments, where package
-// cli wants them: users write them anywhere. What follows "--" stays put.
+// reorder moves a command's flags before its other arguments, because package cli
+// stops at the first argument. Arguments after "--" stay in place.
 func reorder(app *cli.App, args []string) ([]string, error) {
 	if len(args) < 2 {
 		return args, nil
@@ -39,7 +39,7 @@ func reorder(app *cli.App, args []string) ([]string, error) {
 		}
 		if flag != nil && flag.TakesValue() && !valued {
 			if len(given) == 1 {
-				return nil, fmt.Errorf("%s wants a value", arg)
+				return nil, fmt.Errorf("%s needs a value", arg)
 			}
 			given = given[1:]
 			flags = append(flags, given[0])
@@ -48,7 +48,7 @@ func reorder(app *cli.App, args []string) ([]string, error) {
 	return slices.Concat(args[:2], flags, []string{"--"}, rest), nil
 }
 
-// findFlag returns the flag of that name; nil for --help, which every command has.
+// findFlag returns the flag of that name, or nil for --help.
 func findFlag(command *cli.Command, name string) (cli.DocGenerationFlag, error) {
 	known := []string{"--help"}
 	if name == "help" || name == "h" {
@@ -60,10 +60,10 @@ func findFlag(command *cli.Command, name string) (cli.DocGenerationFlag, error) 
 		}
 		known = append(known, "--"+flag.Names()[0])
 	}
-	return nil, fmt.Errorf("there is no flag --%s%s; see h5dnn %s --help", name, spell.Hint("--"+name, known), command.Name)
+	return nil, fmt.Errorf("unknown flag --%s%s; see h5dnn %s --help", name, spell.Hint("--"+name, known), command.Name)
 }
 
-// arguments returns the command's arguments, which must be as many as names.
+// arguments returns the command's arguments. It fails unless there are as many as names.
 func arguments(c *cli.Context, names ...string) ([]string, error) {
 	args := c.Args().Slice()
 	if len(args) < len(names) {

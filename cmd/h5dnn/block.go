@@ -9,16 +9,15 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// blockBytes is how much of an array is held in memory while it streams by; a
-// variable so that tests can do with little.
+// blockBytes is the block size of streaming operations. Tests change it.
 var blockBytes = 16 << 20
 
-// packed returns the bytes of the elements a selects, in row-major order.
+// packed returns the elements of a in row-major order.
 func packed(a storage.Array) ([]byte, error) {
 	return pack(a, nil)
 }
 
-// pack is packed into a buffer, if that is large enough.
+// pack is packed with a buffer to use if it is large enough.
 func pack(a storage.Array, buffer []byte) ([]byte, error) {
 	n := a.Len() * a.Type.Size()
 	if cap(buffer) < n {
@@ -28,8 +27,8 @@ func pack(a storage.Array, buffer []byte) ([]byte, error) {
 	return elems, a.CopyTo(storage.Array{Data: storage.Wrap(elems), Type: a.Type, View: views.Of(a.Shape...)})
 }
 
-// blocks yields parts of a that together hold its elements in row-major order,
-// each of at most about size bytes.
+// blocks yields consecutive parts of a in row-major order, each of about size bytes
+// at most.
 func blocks(ctx context.Context, a storage.Array, size int) iter.Seq2[storage.Array, error] {
 	return func(yield func(storage.Array, error) bool) {
 		if a.Len() > 0 {
@@ -38,8 +37,8 @@ func blocks(ctx context.Context, a storage.Array, size int) iter.Seq2[storage.Ar
 	}
 }
 
-// split yields the blocks of a, cut along axis and those after it, and reports
-// whether to go on.
+// split yields the blocks of a, split along axis and the axes after it, and reports
+// whether to continue.
 func split(ctx context.Context, a storage.Array, size, axis int, yield func(storage.Array, error) bool) bool {
 	if err := ctx.Err(); err != nil {
 		yield(a, err)
@@ -58,7 +57,7 @@ func split(ctx context.Context, a storage.Array, size, axis int, yield func(stor
 	}
 	next := axis
 	if rows == 0 {
-		rows, next = 1, axis+1 // a single step is too much
+		rows, next = 1, axis+1 // one index is too large
 	}
 	for start := 0; start < a.Shape[axis]; start += rows {
 		part := a.With(between(a.View, axis, start, min(start+rows, a.Shape[axis])))
@@ -69,7 +68,7 @@ func split(ctx context.Context, a storage.Array, size, axis int, yield func(stor
 	return true
 }
 
-// between keeps the elements from start to before stop along an axis of v that has them.
+// between returns v[start:stop] along axis. It panics if that is out of range.
 func between(v views.View, axis, start, stop int) views.View {
 	w, err := v.Slice(axis, start, stop, 1)
 	if err != nil {
@@ -78,8 +77,8 @@ func between(v views.View, axis, start, stop int) views.View {
 	return w
 }
 
-// blockRows rounds rows to whole chunks where a is all of a chunked array, so
-// that no chunk is decoded for two blocks.
+// blockRows rounds rows down to whole chunks if a is an entire chunked array, so that
+// no chunk is decoded twice.
 func blockRows(a storage.Array, axis, rows int) int {
 	source, ok := a.Data.(storage.Chunked)
 	if !ok || axis != 0 || len(source.Shape()) != a.Rank() {
@@ -91,8 +90,8 @@ func blockRows(a storage.Array, axis, rows int) int {
 	return rows
 }
 
-// elements yields the bytes of a's elements in row-major order, block by block.
-// They are good until the next block.
+// elements yields the elements of a in row-major order, block by block. A block is
+// valid until the next.
 func elements(ctx context.Context, a storage.Array, size int) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		var buffer []byte
@@ -107,7 +106,7 @@ func elements(ctx context.Context, a storage.Array, size int) iter.Seq2[[]byte, 
 	}
 }
 
-// interruptible returns a as an array whose reading fails once ctx is done.
+// interruptible returns a with reads that fail once ctx is done.
 func interruptible(ctx context.Context, a storage.Array) storage.Array {
 	if source, ok := a.Data.(storage.Source); ok {
 		a.Data = interrupted{source, ctx}

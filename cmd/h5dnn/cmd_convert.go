@@ -15,14 +15,14 @@ import (
 func convertCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "convert",
-		Usage:     "write a file's arrays in another format: .h5, .npy, .npz",
+		Usage:     "convert a file to another format: .h5, .npy, .npz",
 		ArgsUsage: "IN[:/path] OUT",
-		Description: "Says for every array what became of it, and what the other format cannot hold.\n" +
+		Description: "Reports every array, and what the other format cannot hold.\n" +
 			"From .h5 to .h5, layouts, filters, attributes and soft links are kept.",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "to", Usage: "the `FORMAT` of OUT, if its name does not say it"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "only say what would be done"},
-			&cli.BoolFlag{Name: "verify", Usage: "read OUT again and compare every element"},
+			&cli.StringFlag{Name: "to", Usage: "`FORMAT` of OUT, by default from its extension"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "report what would be done, and write nothing"},
+			&cli.BoolFlag{Name: "verify", Usage: "read OUT and compare every element"},
 			&cli.BoolFlag{Name: "json", Usage: "print the report as one JSON object"},
 			followFlag,
 		},
@@ -65,21 +65,21 @@ func convertCommand() *cli.Command {
 	}
 }
 
-// outputFormat returns the format of package serialize that out is to be in.
+// outputFormat returns the name of the format to write out in.
 func outputFormat(out, name string) (string, error) {
 	known := serialize.Formats()
 	if name == "h5" {
 		name = "hdf5"
 	}
 	if name != "" && !slices.Contains(known, name) {
-		return "", fmt.Errorf("there is no format %q%s; known are %s", name, spell.Hint(name, known), strings.Join(known, ", "))
+		return "", fmt.Errorf("unknown format %q%s; known are %s", name, spell.Hint(name, known), strings.Join(known, ", "))
 	}
 	if name != "" {
 		return name, nil
 	}
 	format, err := serialize.ByExtension(out)
 	if err != nil {
-		return "", fmt.Errorf("%s: its name says no format; add --to, one of %s", out, strings.Join(known, ", "))
+		return "", fmt.Errorf("%s: no extension to choose the format by; add --to, one of %s", out, strings.Join(known, ", "))
 	}
 	return format.Name, nil
 }

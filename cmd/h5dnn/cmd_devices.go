@@ -16,9 +16,9 @@ import (
 func devicesCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "devices",
-		Usage: "show what this machine can compute with, and which libraries do it",
+		Usage: "show the CPU, GPUs and compute libraries of this machine",
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "cuda", Usage: "only GPUs, their driver and libraries"},
+			&cli.BoolFlag{Name: "cuda", Usage: "show only GPUs, their driver and libraries"},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object"},
 		},
 		Action: func(c *cli.Context) error {
@@ -41,13 +41,13 @@ func showDevices(w io.Writer, asJSON, onlyGPUs bool) error {
 }
 
 func showCPU(w io.Writer) {
-	fmt.Fprintf(w, "cpu  %s with %s, %d cores, %d threads compute\n", runtime.GOARCH, native.ISA(), runtime.NumCPU(), native.Threads())
+	fmt.Fprintf(w, "cpu  %s with %s, %d cores, %d compute threads\n", runtime.GOARCH, native.ISA(), runtime.NumCPU(), native.Threads())
 	for _, l := range append(native.Libraries(), hdf5Library()) {
 		fmt.Fprintf(w, "  %s %s  %s\n", l.Name, l.Version, l.Detail)
 	}
 }
 
-// showGPUs says what was found of CUDA, and where, or what is missing.
+// showGPUs prints the CUDA driver, GPUs and libraries, or what is missing.
 func showGPUs(w io.Writer) error {
 	if err := showDriver(w); err != nil {
 		return err
@@ -81,7 +81,7 @@ func showDriver(w io.Writer) error {
 	return nil
 }
 
-// encodeDevices is what the others show, for programs.
+// encodeDevices prints the devices and libraries as JSON.
 func encodeDevices(w io.Writer, onlyGPUs bool) error {
 	gpus, found := gpuFields()
 	devices, all := []fields{}, fields{}
@@ -115,7 +115,7 @@ func libraryFields() fields {
 	return fields{{"libraries", list}}
 }
 
-// gpuFields is what showDriver says.
+// gpuFields returns the GPUs and the driver as JSON fields.
 func gpuFields() (gpus []fields, found fields) {
 	driver, err := cuda.Find()
 	if err != nil {

@@ -17,11 +17,11 @@ import (
 func doctorCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "doctor",
-		Usage:     "say how good an HDF5 file is to train from, as measured on this machine",
+		Usage:     "measure how well an HDF5 file is stored for training",
 		ArgsUsage: "[FILE[:/path]]",
-		Description: "Looks at layout, alignment, chunks, filters, the order of labels, NaN and infinities in a\n" +
-			"sample; loads shuffled batches of 128 rows from the file as it is, and from a copy of a part\n" +
-			"of it as repack --layout train makes it. Without FILE: what this machine computes with.",
+		Description: "Checks layout, alignment, chunks, filters, label order, and a sample of the data for NaN and\n" +
+			"infinity. Times shuffled batches of 128 rows from the file as it is, and from part of it\n" +
+			"repacked with --layout train. Without FILE, shows the devices of this machine.",
 		Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print one JSON object"}},
 		Action: func(c *cli.Context) error {
 			if c.NArg() == 0 {
@@ -49,7 +49,7 @@ func doctorCommand() *cli.Command {
 	}
 }
 
-// A doctor gathers what there is to say about a file.
+// A doctor collects findings about a file.
 type doctor struct {
 	ctx      context.Context
 	name     string
@@ -57,7 +57,7 @@ type doctor struct {
 	warnings []hdf5.Finding // about groups, and what could not be read
 }
 
-// A patient is a dataset that could be trained from.
+// A patient is a dataset that could hold training data.
 type patient struct {
 	path     string
 	dtype    string
@@ -69,10 +69,10 @@ type patient struct {
 	measured *measured // nil: too small to matter, or not readable
 }
 
-// Old groups get slow beyond this many members.
+// manyMembers is where groups with a symbol table become slow.
 const manyMembers = 10000
 
-// mostMeasured is how many datasets of a file are measured, the largest ones.
+// mostMeasured is the number of datasets that are timed, the largest ones.
 const mostMeasured = 4
 
 func (d *doctor) examine(path string) error {
@@ -104,7 +104,7 @@ func (d *doctor) examine(path string) error {
 		seen[at] = true
 		if o.Kind == hdf5.KindGroup && o.HasSymbolTable() {
 			if names, _ := o.Names(); len(names) > manyMembers {
-				d.warn(o.Path, "a group of the old style with %d members, which are slow to find; h5dnn repack makes it one of the new style", len(names))
+				d.warn(o.Path, "an old-style group with %d members, which is slow to search; h5dnn repack converts it to a new-style group", len(names))
 			}
 		}
 		if o.Kind != hdf5.KindDataset {
@@ -125,7 +125,7 @@ func (d *doctor) warn(path, format string, args ...any) {
 	d.warnings = append(d.warnings, hdf5.Finding{Path: path, Message: text})
 }
 
-// look examines each dataset, and measures the largest.
+// look examines each dataset and times the largest.
 func (d *doctor) look(datasets []*hdf5.Dataset) error {
 	bySize := slices.Clone(datasets)
 	slices.SortStableFunc(bySize, func(a, b *hdf5.Dataset) int { return cmp.Compare(sizeOf(b), sizeOf(a)) })
@@ -166,19 +166,19 @@ func (p *patient) warn(format string, args ...any) {
 	p.warnings = append(p.warnings, fmt.Sprintf(format, args...))
 }
 
-// geometry looks at how a dataset lies in its file.
+// geometry checks how a dataset is stored.
 func (p *patient) geometry(d *hdf5.Dataset, a storage.Array) {
 	p.rowBytes = a.Type.Size()
 	for _, n := range a.Shape[1:] {
 		p.rowBytes *= n
 	}
 	if d.Type.BigEndian {
-		p.warn("big-endian: every element is turned around as it is read")
+		p.warn("big-endian: every element is byte-swapped when it is read")
 	}
 	if at, ok := d.Offset(); ok {
 		p.fact("at byte %d", at)
 		if at%a.Type.Size() != 0 && sizeOf(d) >= worthIt {
-			p.warn("its elements are not aligned to their size of %d", a.Type.Size())
+			p.warn("elements are not aligned to their size of %d bytes", a.Type.Size())
 		} else if at%4096 == 0 {
 			p.fact("aligned to 4096")
 		}
@@ -188,8 +188,8 @@ func (p *patient) geometry(d *hdf5.Dataset, a storage.Array) {
 	}
 }
 
-// Chunks that take less than tinyChunk cost more to find than to read; those
-// beyond hugeChunk cost much memory to shuffle.
+// Chunks smaller than tinyChunk cost more to find than to read; chunks larger than
+// hugeChunk need much memory to shuffle.
 const tinyChunk, hugeChunk = 4 << 10, 32 << 20
 
 func (p *patient) chunks(d *hdf5.Dataset) {
@@ -202,17 +202,17 @@ func (p *patient) chunks(d *hdf5.Dataset) {
 	}
 	p.fact("chunks of %s, %s", plural(d.Chunks[0], "row"), byteCount(chunk))
 	if perRow > 1 {
-		p.warn("a row lies in %d chunks: for each row %d are decoded; chunks of whole rows are better", perRow, perRow)
+		p.warn("a row spans %d chunks, so reading one row decodes %d; chunks of whole rows are better", perRow, perRow)
 	}
 	stored, err := d.StoredChunks()
 	switch {
 	case err != nil:
-		p.warn("its chunks cannot be found: %v", err)
+		p.warn("chunk index cannot be read: %v", err)
 		return
 	case chunk < tinyChunk && len(stored) > 1000:
 		p.warn("%d chunks of only %s", len(stored), byteCount(chunk))
 	case chunk > hugeChunk:
-		p.warn("chunks of %s: that much is decoded for a single row", byteCount(chunk))
+		p.warn("chunks of %s, each decoded whole to read a single row", byteCount(chunk))
 	}
 	if err := d.CheckDecodable(); err != nil {
 		p.warn("cannot be decoded: %v", err)
@@ -226,10 +226,10 @@ func (p *patient) chunks(d *hdf5.Dataset) {
 	}
 }
 
-// mostSampled is how many bytes are looked at for what values are like.
+// mostSampled is the number of bytes whose values are checked.
 const mostSampled = 32 << 20
 
-// values looks at what the elements are.
+// values checks a sample of the elements.
 func (p *patient) values(ctx context.Context, a storage.Array) error {
 	rows := a.Shape[0]
 	if p.rowBytes == 0 || rows == 0 {
@@ -243,7 +243,7 @@ func (p *patient) values(ctx context.Context, a storage.Array) error {
 			return err
 		}
 		if s.NaN+s.Inf > 0 {
-			p.warn("%d NaN and %d infinities among %d elements looked at", s.NaN, s.Inf, s.Count)
+			p.warn("%d NaN and %d infinities among %d elements checked", s.NaN, s.Inf, s.Count)
 		}
 	}
 	if !a.Type.IsInt() || a.Rank() != 1 {
@@ -254,14 +254,14 @@ func (p *patient) values(ctx context.Context, a storage.Array) error {
 		return err
 	}
 	if differ, expected, classes := disorder(labels); classes > 1 && differ*5 < expected {
-		p.warn("looks sorted: of %d neighbours %.0f differ, where a mixed order of %d labels has %.0f; shuffle exactly, or in a large window", len(labels), differ, classes, expected)
+		p.warn("labels look sorted: of %d neighbours %.0f differ; in random order of %d classes %.0f would; use --shuffle exact or a large --window", len(labels), differ, classes, expected)
 	}
 	return nil
 }
 
-// disorder counts neighbours that differ, and how many would in a random order:
-// n·(1-Σp²), where p is the share of each label. More labels than classes are
-// likely to be count as none.
+// disorder counts neighbours that differ, and the number expected in random order,
+// n·(1-Σp²), where p is the share of each label. It returns zeros if there are too
+// many distinct values to be labels.
 func disorder(labels []int64) (differ, expected float64, classes int) {
 	const most, fewest = 4096, 64
 	counts := map[int64]int{}

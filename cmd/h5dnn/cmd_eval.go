@@ -12,16 +12,16 @@ import (
 func evalCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "eval",
-		Usage:       "compare what a trained model says of samples with what it should",
+		Usage:       "evaluate a trained model on labelled data",
 		ArgsUsage:   "RUN [FILE]",
-		Description: "Without --x and --y the samples are those the run was validated on.",
+		Description: "Without --x and --y, the validation data of the run is used.",
 		Flags: append(dataFlags(), deviceFlag(),
-			&cli.IntFlag{Name: "threads", Usage: "`NUMBER` of threads that compute", DefaultText: "all there are"},
+			&cli.IntFlag{Name: "threads", Usage: "`NUMBER` of compute threads", DefaultText: "all"},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object"},
 		),
 		Action: func(c *cli.Context) error {
 			if c.NArg() == 0 || c.NArg() > 2 {
-				return fmt.Errorf("want RUN and perhaps FILE; see h5dnn eval --help")
+				return fmt.Errorf("want RUN and optionally FILE; see h5dnn eval --help")
 			}
 			name := c.Args().First()
 			run, err := resumedOn(c, name)
@@ -49,7 +49,7 @@ func evalCommand() *cli.Command {
 	}
 }
 
-// samplesOf makes config's samples those to evaluate on.
+// samplesOf sets the data of config to the samples to evaluate on.
 func samplesOf(c *cli.Context, run string, config *train.Config) error {
 	d := &config.Data
 	files := train.Names(c.StringSlice("data"))
@@ -58,13 +58,13 @@ func samplesOf(c *cli.Context, run string, config *train.Config) error {
 	}
 	switch given := c.IsSet("x") || c.IsSet("y"); {
 	case given && !(c.IsSet("x") && c.IsSet("y")):
-		return fmt.Errorf("--x and --y go together; give both")
+		return fmt.Errorf("--x and --y must be given together")
 	case given:
 		d.X, d.Y, d.Split, d.YFile, d.Rows = c.String("x"), c.String("y"), train.Split{}, nil, nil
 	case d.ValX != "":
 		*d = d.Validation()
 	case d.Split == train.Split{}:
-		return fmt.Errorf("%s was not validated on anything; name samples by --x and --y", run)
+		return fmt.Errorf("%s has no validation data; name samples with --x and --y", run)
 	}
 	if len(files) > 0 {
 		d.File = files

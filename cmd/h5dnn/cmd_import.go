@@ -25,34 +25,34 @@ import (
 func importCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "import",
-		Usage:     "make an HDF5 file of idx, npy, npz and csv files and folders of images",
+		Usage:     "convert idx, npy, npz and csv files and folders of images to HDF5",
 		ArgsUsage: "IN... OUT.h5",
-		Description: "  idx (also .gz)   one array, as MNIST's: train-images-idx3-ubyte.gz becomes /train/images\n" +
+		Description: "  idx (also .gz)   one array, as in MNIST: train-images-idx3-ubyte.gz becomes /train/images\n" +
 			"  npy, npz         their arrays\n" +
-			"  csv, tsv (.gz)   x: the columns of numbers; y: the column of labels; classes: their names\n" +
-			"  a folder         images, labels and classes: of PNG and JPEG files, all of one size, in a\n" +
-			"                   folder for each class, in the order of names\n\n" +
-			"Data is chunked and deflated; --layout train stores rows one after the other.",
+			"  csv, tsv (.gz)   x: the numeric columns; y: the label column; classes: the label names\n" +
+			"  a folder         images, labels and classes: PNG and JPEG files of one size, in one\n" +
+			"                   subfolder per class, sorted by name\n\n" +
+			"Data is chunked and compressed with deflate; --layout train stores it contiguous.",
 		Flags: []cli.Flag{
-			&cli.StringSliceFlag{Name: "path", Usage: "`PATH` in OUT, once for each IN: of its array, or of the group for several"},
-			&cli.StringFlag{Name: "label", Usage: "the `COLUMN` of labels in a csv file, by name or number from 0"},
-			&cli.StringSliceFlag{Name: "skip", Usage: "a `COLUMN` of a csv file to leave out"},
+			&cli.StringSliceFlag{Name: "path", Usage: "`PATH` in OUT, once for each IN: of its array, or of the group of its arrays"},
+			&cli.StringFlag{Name: "label", Usage: "label `COLUMN` of a csv file, by name or number from 0"},
+			&cli.StringSliceFlag{Name: "skip", Usage: "`COLUMN` of a csv file to leave out"},
 			&cli.StringFlag{Name: "layout", Usage: "contiguous, chunked or train"},
-			&cli.StringFlag{Name: "chunks", Usage: "the `SHAPE` of a chunk: 256,28,28, rows=256 or auto"},
-			&cli.StringSliceFlag{Name: "filter", Usage: "`FILTERS` of chunks: deflate:4, shuffle, fletcher32, lz4, zstd:3, none"},
+			&cli.StringFlag{Name: "chunks", Usage: "chunk `SHAPE`: 256,28,28, rows=256 or auto"},
+			&cli.StringSliceFlag{Name: "filter", Usage: "chunk `FILTERS`: deflate:4, shuffle, fletcher32, lz4, zstd:3, none"},
 			&cli.BoolFlag{Name: "json", Usage: "print the report as one JSON object"},
 		},
 		Action: importFiles,
 	}
 }
 
-// An incoming is an array on its way into a file.
+// An incoming is an array to be written.
 type incoming struct {
 	from  string // the file or folder it comes from
 	path  string
 	t     dtype.Type
 	shape []int
-	// each calls put with the rows, some at a time, in order.
+	// each calls put with the rows in order, block by block.
 	each  func(ctx context.Context, put func(rows storage.Array) error) error
 	texts []string // instead of rows
 	attrs []hdf5.Attr
@@ -78,11 +78,11 @@ func importFiles(c *cli.Context) error {
 		return err
 	}
 	if ext := filepath.Ext(out); !slices.Contains([]string{".h5", ".hdf5", ".he5"}, strings.ToLower(ext)) {
-		return fmt.Errorf("%s: the last argument is the file to make, and its name ends in .h5", out)
+		return fmt.Errorf("%s: the last argument is the output file and must end in .h5", out)
 	}
 	paths := c.StringSlice("path")
 	if len(paths) > 0 && len(paths) != len(inputs) {
-		return fmt.Errorf("%d times --path for %d files; give it once for each", len(paths), len(inputs))
+		return fmt.Errorf("--path is given %d times for %d files; give it once for each", len(paths), len(inputs))
 	}
 	var all []*incoming
 	for k, name := range inputs {
@@ -111,20 +111,20 @@ func importFiles(c *cli.Context) error {
 	})
 }
 
-// distinct refuses two arrays for one place.
+// distinct refuses two arrays with one path.
 func distinct(all []*incoming) error {
 	from := map[string]string{}
 	for _, in := range all {
 		if other, taken := from[in.path]; taken {
-			return fmt.Errorf("both %s and %s would become %s; name them with --path, once for each file", other, in.from, in.path)
+			return fmt.Errorf("%s and %s would both become %s; name them with --path, once for each file", other, in.from, in.path)
 		}
 		from[in.path] = in.from
 	}
 	return nil
 }
 
-// defaultPath returns where an input goes: MNIST's names are known, others are
-// taken as they are; what makes several arrays takes the root if it is alone.
+// defaultPath returns the path of an input: /train/images and the like for MNIST's
+// files, else the file's name; "/" for a single input of several arrays.
 func defaultPath(name string, inputs int) string {
 	base := filepath.Base(filepath.Clean(name))
 	base = strings.TrimSuffix(base, ".gz")
@@ -142,8 +142,8 @@ func defaultPath(name string, inputs int) string {
 	return "/" + strings.TrimSuffix(base, ext)
 }
 
-// lookAt finds out what an input is and what it holds. closing gives back what
-// reading it needs.
+// lookAt finds the format and the arrays of an input. The caller calls closing when
+// they have been read.
 func lookAt(name, at string, wish csvWish) (all []*incoming, closing func(), err error) {
 	none := func() {}
 	info, err := os.Stat(name)
@@ -163,7 +163,7 @@ func lookAt(name, at string, wish csvWish) (all []*incoming, closing func(), err
 	case err != nil && !errors.Is(err, serialize.ErrFormat):
 		return nil, none, err
 	case format.Name == "hdf5":
-		return nil, none, fmt.Errorf("%s is HDF5 already; h5dnn repack stores it in another way", name)
+		return nil, none, fmt.Errorf("%s is an HDF5 file; use h5dnn repack to change how it is stored", name)
 	case format.Name != "":
 		return lookAtArrays(name, at)
 	case strings.HasSuffix(plain, ".csv") || strings.HasSuffix(plain, ".tsv"):
@@ -174,7 +174,7 @@ func lookAt(name, at string, wish csvWish) (all []*incoming, closing func(), err
 	return all, none, err
 }
 
-// lookAtArrays takes the arrays of a file of them.
+// lookAtArrays returns the arrays of an npy or npz file.
 func lookAtArrays(name, at string) ([]*incoming, func(), error) {
 	file, err := open(name)
 	if err != nil {
@@ -195,7 +195,7 @@ func lookAtArrays(name, at string) ([]*incoming, func(), error) {
 	return all, func() { file.Close() }, nil
 }
 
-// unpacked is a file as it is, or what gzip made it of.
+// An unpacked is a file, decompressed if it is a gzip file.
 type unpacked struct {
 	io.Reader
 	file *os.File
@@ -276,7 +276,7 @@ func (in *incoming) write(ctx context.Context, w *hdf5.Writer, wish *wish, bar m
 	return d.Close()
 }
 
-// layoutFor returns how an imported array is stored.
+// layoutFor returns the layout of an imported array.
 func (w *wish) layoutFor(shape []int) (hdf5.Layout, error) {
 	if w.layout == "train" || w.layout == "contiguous" || len(shape) == 0 || slices.Contains(shape, 0) {
 		return hdf5.Layout{}, nil

@@ -12,11 +12,11 @@ import (
 func inspectCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "inspect",
-		Usage:     "show what is in a file: groups, datasets, types, layouts, attributes, links",
+		Usage:     "show the contents of a file: groups, datasets, types, layouts, attributes, links",
 		ArgsUsage: "FILE[:/path]",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object"},
-			&cli.BoolFlag{Name: "stats", Usage: "read the numbers: least, largest, mean, deviation, NaNs, zeros, a histogram"},
+			&cli.BoolFlag{Name: "stats", Usage: "read the data and show min, max, mean, std, NaNs, zeros and a histogram"},
 			followFlag,
 		},
 		Action: func(c *cli.Context) error {
@@ -41,15 +41,15 @@ func inspectCommand() *cli.Command {
 	}
 }
 
-// A printer shows entries one by one.
+// A printer prints entries one by one.
 type printer interface {
 	Begin(at address, format string, size int) error
 	Entry(e entry, s *summary) error
 	End() error
 }
 
-// inspect shows what is at the address. What cannot be read is shown as such;
-// the error then says how much that was.
+// inspect shows the objects at and below the address. Objects that cannot be read
+// are shown with their error; the returned error counts them.
 func inspect(ctx context.Context, file container, at address, stats bool, p printer) error {
 	entries, err := file.Entries(at.path)
 	if err != nil {
@@ -92,7 +92,7 @@ func inspect(ctx context.Context, file container, at address, stats bool, p prin
 	case failed == 1:
 		return first
 	case failed > 1:
-		return fmt.Errorf("%w (and %d more places that could not be read)", first, failed-1)
+		return fmt.Errorf("%w (and %d more objects that could not be read)", first, failed-1)
 	}
 	return nil
 }
@@ -102,7 +102,7 @@ func statistics(ctx context.Context, file container, path string) (*summary, err
 	if err != nil || data.Array.Type.IsComplex() {
 		return nil, err
 	}
-	if err := data.believable(); err != nil {
+	if err := data.checkSize(); err != nil {
 		return nil, err
 	}
 	s, err := summarize(ctx, data.Array)

@@ -18,14 +18,14 @@ import (
 func predictCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "predict",
-		Usage:     "write what a trained model says of any number of samples",
+		Usage:     "run a trained model on data and write its predictions",
 		ArgsUsage: "RUN DATA:/path[EXPR] -o OUT",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE`; - is standard output, and needs --format"},
-			&cli.StringFlag{Name: "format", Usage: "one of " + strings.Join(formatNames(), ", ") + "; else the ending of FILE says"},
-			&cli.StringFlag{Name: "as", Value: "outputs", Usage: "outputs (what the last layer gives), probabilities or classes"},
+			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE`, or to standard output with - and --format"},
+			&cli.StringFlag{Name: "format", Usage: "one of " + strings.Join(formatNames(), ", ") + "; by default from the extension of FILE"},
+			&cli.StringFlag{Name: "as", Value: "outputs", Usage: "outputs (of the last layer), probabilities or classes"},
 			deviceFlag(),
-			&cli.IntFlag{Name: "threads", Usage: "`NUMBER` of threads that compute", DefaultText: "all there are"},
+			&cli.IntFlag{Name: "threads", Usage: "`NUMBER` of compute threads", DefaultText: "all"},
 		},
 		Action: func(c *cli.Context) error {
 			args, err := arguments(c, "RUN", "DATA:/path")
@@ -33,7 +33,7 @@ func predictCommand() *cli.Command {
 				return err
 			}
 			if c.String("output") == "" && c.String("format") == "" {
-				return fmt.Errorf("say where to with -o FILE, or -o - --format csv")
+				return fmt.Errorf("name the output with -o FILE, or -o - --format csv")
 			}
 			format, err := chosenFormat(c.String("output"), c.String("format"))
 			if err != nil {
@@ -49,20 +49,20 @@ func predictCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			said, err := predictions(c.Context, p, args[0], args[1], x)
+			predicted, err := predictions(c.Context, p, args[0], args[1], x)
 			if err != nil {
 				return err
 			}
 			if c.String("output") == "" || c.String("output") == "-" {
-				return format.toPipe(c.Context, c.App.Writer, said)
+				return format.toPipe(c.Context, c.App.Writer, predicted)
 			}
-			return format.toFile(c.Context, c.String("output"), said)
+			return format.toFile(c.Context, c.String("output"), predicted)
 		},
 	}
 }
 
-// predictorOf returns what predicts with the named run, as --as says, and how
-// the run's samples were made.
+// predictorOf returns the predictor of the named run, with outputs as --as selects,
+// and the run's data configuration.
 func predictorOf(c *cli.Context, name string) (*train.Predictor, train.DataConfig, error) {
 	run, err := resumedOn(c, name)
 	if err != nil {
@@ -89,7 +89,8 @@ func askedPredictor(c *cli.Context, run *train.Run) (*train.Predictor, error) {
 	}
 }
 
-// predictions is what p says of the samples x, worked out as it is read.
+// predictions returns the predictions of p for the samples x as an array that is
+// computed when it is read.
 func predictions(ctx context.Context, p *train.Predictor, run, name string, x storage.Array) (selection, error) {
 	if x.Rank() == 0 || !slices.Equal(x.Shape[1:], p.InputShape()) {
 		return selection{}, fmt.Errorf("%s is %v; %s was trained on samples of %v", name, x.Shape, run, p.InputShape())
@@ -104,7 +105,7 @@ func predictions(ctx context.Context, p *train.Predictor, run, name string, x st
 	return selection{Name: "predictions", Array: said, Numbers: true, DType: p.Type.String()}, nil
 }
 
-// A predicted is a Source that computes what is read of it.
+// A predicted is a Source of predictions, computed when they are read.
 type predicted struct {
 	ctx     context.Context
 	model   *train.Predictor

@@ -18,21 +18,21 @@ import (
 func repackCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "repack",
-		Usage:     "copy an HDF5 file with other chunks, filters or layouts",
+		Usage:     "copy an HDF5 file with different chunks, filters or layouts",
 		ArgsUsage: "IN OUT",
-		Description: "All else is kept: groups, attributes, types, links. What cannot be carried is told.\n" +
-			"OUT appears once it is complete and was compared with IN.\n\n" +
-			"  --layout train           rows one after the other, uncompressed, aligned to 4096 bytes\n" +
-			"  --chunks 256,28,28       the shape of a chunk; rows=256 for whole rows; auto\n" +
-			"  --filter shuffle,deflate:4   in this order: shuffle, deflate[:level], lz4, zstd[:level],\n" +
-			"                           fletcher32; or none",
+		Description: "Groups, attributes, types and links are kept. What cannot be copied is reported.\n" +
+			"OUT is compared with IN before it is renamed to its name.\n\n" +
+			"  --layout train               contiguous, uncompressed, aligned to 4096 bytes\n" +
+			"  --chunks 256,28,28           chunk shape; rows=256 for whole rows; auto\n" +
+			"  --filter shuffle,deflate:4   filter pipeline in this order: shuffle, deflate[:level], lz4,\n" +
+			"                               zstd[:level], fletcher32; or none",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "chunks", Usage: "the `SHAPE` of a chunk: 256,28,28, rows=256 or auto"},
-			&cli.StringSliceFlag{Name: "filter", Usage: "`FILTERS` of chunks: deflate:4, shuffle, fletcher32, lz4, zstd:3, none"},
+			&cli.StringFlag{Name: "chunks", Usage: "chunk `SHAPE`: 256,28,28, rows=256 or auto"},
+			&cli.StringSliceFlag{Name: "filter", Usage: "chunk `FILTERS`: deflate:4, shuffle, fletcher32, lz4, zstd:3, none"},
 			&cli.StringFlag{Name: "layout", Usage: "contiguous, chunked or train"},
-			&cli.StringSliceFlag{Name: "path", Usage: "change only what is at or below `PATH`"},
-			&cli.StringFlag{Name: "memory", Value: "256MiB", Usage: "about how much `MEMORY` to use"},
-			&cli.BoolFlag{Name: "no-verify", Usage: "do not read OUT again to compare it"},
+			&cli.StringSliceFlag{Name: "path", Usage: "change only datasets at or below `PATH`"},
+			&cli.StringFlag{Name: "memory", Value: "256MiB", Usage: "approximate `MEMORY` limit"},
+			&cli.BoolFlag{Name: "no-verify", Usage: "do not compare OUT with IN"},
 			&cli.BoolFlag{Name: "json", Usage: "print the report as one JSON object"},
 		},
 		Action: repack,
@@ -84,7 +84,7 @@ func repack(c *cli.Context) error {
 	})
 }
 
-// leastMemory is what the collector of garbage is allowed in any case.
+// leastMemory is the lowest memory limit given to the garbage collector.
 const leastMemory = 64 << 20
 
 // parseBytes reads a number of bytes such as 64MiB, 1G or 4096.
@@ -93,12 +93,12 @@ func parseBytes(text string) (int, error) {
 	n, err := strconv.ParseFloat(digits, 64)
 	shift, known := map[string]int{"": 0, "K": 10, "M": 20, "G": 30, "T": 40}[strings.ToUpper(strings.TrimRight(text[len(digits):], "iB"))]
 	if err != nil || !known || n <= 0 || n*float64(int(1)<<shift) > 1<<50 {
-		return 0, fmt.Errorf("%q is no amount of memory; write 64MiB or 1GiB", text)
+		return 0, fmt.Errorf("%q is not an amount of memory; write 64MiB or 1GiB", text)
 	}
 	return int(n * float64(int(1)<<shift)), nil
 }
 
-// A wish is how datasets should be stored.
+// A wish is how datasets are to be stored.
 type wish struct {
 	layout   string // contiguous, chunked, train, or "" for as it is
 	chunks   []int  // nil: as they are, or chosen
@@ -112,7 +112,7 @@ type wish struct {
 func parseWish(c *cli.Context) (*wish, error) {
 	w := &wish{layout: c.String("layout")}
 	if known := []string{"", "contiguous", "chunked", "train"}; !slices.Contains(known, w.layout) {
-		return nil, fmt.Errorf("there is no layout %q%s; known are contiguous, chunked and train", w.layout, spell.Hint(w.layout, known[1:]))
+		return nil, fmt.Errorf("unknown layout %q%s; known are contiguous, chunked and train", w.layout, spell.Hint(w.layout, known[1:]))
 	}
 	for _, path := range c.StringSlice("path") {
 		w.paths = append(w.paths, clean(path))
@@ -146,7 +146,7 @@ func (w *wish) parseChunks(text string) error {
 	case byRows:
 		n, err := strconv.Atoi(rows)
 		if err != nil || n < 1 {
-			return fmt.Errorf("--chunks %q: %q is no number of rows", text, rows)
+			return fmt.Errorf("--chunks %q: %q is not a number of rows", text, rows)
 		}
 		w.rows = n
 		return nil
@@ -154,7 +154,7 @@ func (w *wish) parseChunks(text string) error {
 	for size := range strings.SplitSeq(strings.ReplaceAll(text, "x", ","), ",") {
 		n, err := strconv.Atoi(strings.TrimSpace(size))
 		if err != nil || n < 1 {
-			return fmt.Errorf("--chunks %q is no shape; write 256,28,28, rows=256 or auto", text)
+			return fmt.Errorf("--chunks %q is not a shape; write 256,28,28, rows=256 or auto", text)
 		}
 		w.chunks = append(w.chunks, n)
 	}
@@ -194,18 +194,18 @@ next:
 			if leveled {
 				var err error
 				if n, err = strconv.Atoi(level); err != nil || f.most == 0 || n < f.least || n > f.most {
-					return nil, fmt.Errorf("--filter %s: %q is no level of %s", text, level, name)
+					return nil, fmt.Errorf("--filter %s: %q is not a level of %s", text, level, name)
 				}
 			}
 			pipeline = append(pipeline, f.make(n))
 			continue next
 		}
-		return nil, fmt.Errorf("there is no filter %q to write%s; there are %s", name, spell.Hint(name, names), strings.Join(names, ", "))
+		return nil, fmt.Errorf("unknown filter %q%s; known are %s", name, spell.Hint(name, names), strings.Join(names, ", "))
 	}
 	return pipeline, nil
 }
 
-// concerns reports whether a dataset is one to change.
+// concerns reports whether a dataset is to be changed.
 func (w *wish) concerns(path string) bool {
 	if len(w.paths) == 0 {
 		return true
@@ -215,7 +215,7 @@ func (w *wish) concerns(path string) bool {
 	})
 }
 
-// layoutOf says how a dataset is to be stored.
+// layoutOf returns how a dataset is to be stored.
 func (w *wish) layoutOf(d *hdf5.Dataset) (hdf5.Layout, bool, error) {
 	kept := hdf5.Layout{Chunks: d.Chunks, Filters: d.Filters, MaxShape: d.MaxShape}
 	if !w.concerns(d.Path) || len(d.Shape) == 0 {
@@ -238,7 +238,7 @@ func (w *wish) layoutOf(d *hdf5.Dataset) (hdf5.Layout, bool, error) {
 	switch {
 	case w.chunks != nil && len(w.chunks) != len(d.Shape) && !named:
 		if len(w.paths) > 0 {
-			return kept, false, fmt.Errorf("--chunks has %d axes, and the shape %v has %d; use rows=N, or name with --path what it fits", len(w.chunks), d.Shape, len(d.Shape))
+			return kept, false, fmt.Errorf("--chunks has %d axes, and the shape %v has %d; use rows=N, or name the datasets it fits with --path", len(w.chunks), d.Shape, len(d.Shape))
 		}
 		if !w.refilter || d.Chunks == nil {
 			return kept, false, nil
@@ -267,7 +267,7 @@ func autoChunks(d *hdf5.Dataset) []int {
 	return chunk
 }
 
-// work returns how many bytes will be copied and compared.
+// work returns the number of bytes to copy and compare.
 func (w *wish) work(f *hdf5.File, twice bool) int {
 	total, seen := 0, map[uint64]bool{}
 	for o := range f.Walk() {
@@ -294,12 +294,12 @@ func showRepacked(w io.Writer, in, out string, r hdf5.RepackReport, unchecked bo
 	for _, f := range r.Notes {
 		fmt.Fprintf(w, "note: %s\n", printable(f.String()))
 	}
-	checked := "compared, "
+	checked := " and verified"
 	if unchecked {
 		checked = ""
 	}
-	_, err := fmt.Fprintf(w, "%s  %s, %d stored anew, %s%s of %s\n", printable(out), plural(r.Datasets, "dataset"), r.Reencoded,
-		checked, byteCount(fileSize(out)), byteCount(fileSize(in)))
+	_, err := fmt.Fprintf(w, "%s  %s copied (%d re-encoded)%s; %s -> %s\n", printable(out), plural(r.Datasets, "dataset"), r.Reencoded,
+		checked, byteCount(fileSize(in)), byteCount(fileSize(out)))
 	return err
 }
 

@@ -17,14 +17,14 @@ import (
 func sliceCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "slice",
-		Usage:     "cut a part out of an array, and print it or write it to a file or a pipe",
+		Usage:     "print part of an array, or write it to a file or a pipe",
 		ArgsUsage: "FILE:/path[EXPR]",
-		Description: "EXPR is an index as NumPy has it: [0], [10:20, ::2], [..., -1], [None, 5]. Only what it selects is read.\n" +
-			"Quote it: shells have their own ideas about brackets.",
+		Description: "EXPR is a NumPy index: [0], [10:20, ::2], [..., -1], [None, 5]. Only the selected elements are read.\n" +
+			"Quote it, because shells expand brackets.",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE`; - is standard output, and needs --format"},
-			&cli.StringFlag{Name: "format", Usage: "one of " + strings.Join(formatNames(), ", ") + "; else the ending of FILE says"},
-			&cli.BoolFlag{Name: "json", Usage: "print one JSON object with all elements"},
+			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE`, or to standard output with - and --format"},
+			&cli.StringFlag{Name: "format", Usage: "one of " + strings.Join(formatNames(), ", ") + "; by default from the extension of FILE"},
+			&cli.BoolFlag{Name: "json", Usage: "print the elements as one JSON object"},
 			followFlag,
 		},
 		Action: func(c *cli.Context) error {
@@ -46,7 +46,7 @@ func sliceCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			if err := data.believable(); err != nil && (format != nil || c.Bool("json")) {
+			if err := data.checkSize(); err != nil && (format != nil || c.Bool("json")) {
 				return err
 			}
 			switch {
@@ -63,10 +63,10 @@ func sliceCommand() *cli.Command {
 	}
 }
 
-// chosenFormat returns the format that the flags ask for; nil for the screen.
+// chosenFormat returns the format that the flags select, or nil to print.
 func chosenFormat(output, name string) (*format, error) {
 	if name == "" && output == "-" {
-		return nil, fmt.Errorf("-o - needs --format: one of %s", strings.Join(formatNames(), ", "))
+		return nil, fmt.Errorf("-o - needs --format, one of %s", strings.Join(formatNames(), ", "))
 	}
 	if name == "" && output == "" {
 		return nil, nil
@@ -80,13 +80,13 @@ func chosenFormat(output, name string) (*format, error) {
 		}
 	}
 	if name == "" {
-		return nil, fmt.Errorf("%s: its name says no format; add --format, one of %s", output, strings.Join(formatNames(), ", "))
+		return nil, fmt.Errorf("%s: no extension to choose the format by; add --format, one of %s", output, strings.Join(formatNames(), ", "))
 	}
-	return nil, fmt.Errorf("there is no format %q%s; known are %s", name, spell.Hint(name, formatNames()), strings.Join(formatNames(), ", "))
+	return nil, fmt.Errorf("unknown format %q%s; known are %s", name, spell.Hint(name, formatNames()), strings.Join(formatNames(), ", "))
 }
 
-// find returns what an address with an expression points at. A name that
-// itself ends in brackets comes before an expression.
+// find returns the data at an address, which may end in an index expression. A
+// dataset whose name ends in brackets takes precedence.
 func find(file container, at address) (selection, error) {
 	data, err := file.Find(at.path)
 	if err == nil {
@@ -110,7 +110,7 @@ func find(file container, at address) (selection, error) {
 	return data.with(v), nil
 }
 
-// show prints data as NumPy would.
+// show prints data as NumPy does.
 func show(w io.Writer, data selection) error {
 	text, err := "", error(nil)
 	if data.Numbers {
@@ -163,7 +163,7 @@ func writeJSON(ctx context.Context, w io.Writer, at address, data selection) err
 	return err
 }
 
-// jsonNumbers returns elements as JSON has them; a complex number is a list of two.
+// jsonNumbers returns elements as JSON numbers; a complex number is a list of two.
 func jsonNumbers(t dtype.Type, elems []byte) []string {
 	cells := texts(t, elems, jsonNumber)
 	if !t.IsComplex() {
@@ -176,7 +176,7 @@ func jsonNumbers(t dtype.Type, elems []byte) []string {
 	return pairs
 }
 
-// A lister writes cells as lists within lists, as they come.
+// A lister writes cells as nested JSON lists.
 type lister struct {
 	w     io.Writer
 	shape []int

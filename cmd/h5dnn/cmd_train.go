@@ -24,33 +24,23 @@ func trainCommand() *cli.Command {
 	d := train.Defaults()
 	return &cli.Command{
 		Name:      "train",
-		Usage:     "train a model on arrays in files, and write a run file to go on from",
+		Usage:     "train a model on arrays in files and write a run file",
 		ArgsUsage: "[CONFIG.yaml]",
-		Description: "What CONFIG.yaml says, flags override; flags alone will do. Ctrl-C saves; --resume RUN goes on from there,\n" +
-			"bit by bit as if nothing had happened.\n\n" +
-			"Many files:  --data 'part_*.h5', or --data several times; --y-data names as many for --y\n" +
+		Description: "Flags override the settings of CONFIG.yaml, which may be left out. Ctrl-C saves the run. --resume RUN\n" +
+			"continues it and gives the same bits as a run that was not interrupted.\n\n" +
+			"Many files:  --data 'part_*.h5', or --data several times; --y-data as many times for --y\n" +
 			"Episodes:    --x 'data/*/obs/pose' --y 'data/*/actions' --steps 8 --split mask:mask/valid\n" +
-			"ROWS:        [100:], PATH of a mask or of a list of row numbers, or PATH==VALUE (!= < <= > >= too, words too);\n" +
-			"             of episodes, a list of their names\n" +
-			"With --steps, a split shares no row: it takes whole episodes, or the end of the only one.",
-		Flags: append(slices.Concat(dataFlags(), sampleFlags(), loadingFlags()),
-			&cli.StringFlag{Name: "model", Usage: "one of " + strings.Join(nn.Presets(), ", ") + "; the YAML file can list layers", DefaultText: fmt.Sprint(d.Model)},
-			&cli.StringFlag{Name: "loss", Usage: "cross_entropy, mse, sse or mae", DefaultText: fmt.Sprint(d.Loss)},
-			&cli.StringFlag{Name: "optimizer", Usage: "sgd, adam or adamw", DefaultText: fmt.Sprint(d.Optimizer)},
-			&cli.Float64Flag{Name: "lr", Usage: "learning `RATE`", DefaultText: "the optimizer's"},
-			&cli.StringFlag{Name: "schedule", Usage: "how the rate goes down: cosine, linear or constant", DefaultText: fmt.Sprint(d.Schedule)},
-			&cli.IntFlag{Name: "epochs", Usage: "`NUMBER` of times every sample is seen", DefaultText: fmt.Sprint(d.Epochs)},
-			&cli.IntFlag{Name: "batch", Usage: "`NUMBER` of samples in a step", DefaultText: fmt.Sprint(d.Batch)},
-			&cli.Uint64Flag{Name: "seed", Usage: "`NUMBER` that all that is random follows from", DefaultText: fmt.Sprint(d.Seed)},
-			&cli.StringFlag{Name: "device", Usage: "what computes: cpu, or a GPU as h5dnn devices names it (cuda:0)", DefaultText: d.Device},
-			&cli.StringFlag{Name: "precision", Usage: "of products: float32, or tf32, bf16 or fp16, which pay on GPUs only; weights stay float32", DefaultText: "float32"},
-			&cli.StringFlag{Name: "resident", Usage: "whether all samples stay on the GPU: auto, yes or no", DefaultText: "auto: where half of its free memory holds them"},
-			&cli.BoolFlag{Name: "graph", Usage: "record steps on a GPU once and replay them; --graph=false does not", DefaultText: "where it can be done"},
-			&cli.IntFlag{Name: "threads", Usage: "`NUMBER` of threads that compute", DefaultText: "all there are"},
-			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write the run to `FILE`", DefaultText: "run.h5"},
-			&cli.StringFlag{Name: "resume", Usage: "go on with the run in `FILE`"},
-			&cli.BoolFlag{Name: "json", Usage: "print one JSON object for each epoch; its data are resident on the GPU, in memory, or streamed out of files"},
-			&cli.BoolFlag{Name: "profile", Usage: "say at the end, on standard error, what the GPU was asked for, and by whom"},
+			"ROWS:        [100:], PATH of a mask or of an index list, or PATH==VALUE (also != < <= > >=, also strings);\n" +
+			"             for episodes, a list of their names\n" +
+			"Windows (--steps) are split by episode, or a single episode by time, so that no row is on both sides.",
+		Flags: slices.Concat(
+			section("Data", append(dataFlags(), sampleFlags()...)...),
+			section("Validation", validationFlags()...),
+			section("Loading", loadingFlags()...),
+			section("Model", modelFlags(d)...),
+			section("Training", trainingFlags(d)...),
+			section("Hardware", hardwareFlags(d)...),
+			section("Output", outputFlags()...),
 		),
 		Action: func(c *cli.Context) error {
 			job, err := newJob(c)
@@ -66,52 +56,120 @@ func trainCommand() *cli.Command {
 	}
 }
 
-// dataFlags say where labelled samples are.
+// section puts flags under a heading of --help.
+func section(heading string, flags ...cli.Flag) []cli.Flag {
+	for _, flag := range flags {
+		switch f := flag.(type) {
+		case *cli.BoolFlag:
+			f.Category = heading
+		case *cli.IntFlag:
+			f.Category = heading
+		case *cli.Int64Flag:
+			f.Category = heading
+		case *cli.Uint64Flag:
+			f.Category = heading
+		case *cli.Float64Flag:
+			f.Category = heading
+		case *cli.StringFlag:
+			f.Category = heading
+		case *cli.StringSliceFlag:
+			f.Category = heading
+		default:
+			panic(fmt.Sprintf("h5dnn: no section for %T", flag))
+		}
+	}
+	return flags
+}
+
+// dataFlags select labelled data.
 func dataFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringSliceFlag{Name: "data", Usage: "the `FILE` of samples; several if repeated, or a pattern ('part_*.h5')"},
-		&cli.StringSliceFlag{Name: "y-data", Usage: "the `FILE` of --y, if it is another; as many as of --data"},
-		&cli.StringFlag{Name: "x", Usage: "`PATH` of inputs in it, and [slice] if not all; with stars ('data/*/obs/pose') those of many episodes"},
-		&cli.StringFlag{Name: "y", Usage: "`PATH` of what the model should say of them"},
-		&cli.StringSliceFlag{Name: "rows", Usage: "leave out all but these `ROWS`: [slice], PATH of a mask or list, or PATH==VALUE; repeated, what all allow"},
+		&cli.StringSliceFlag{Name: "data", Usage: "data `FILE`; repeat it for several, or give a pattern ('part_*.h5')"},
+		&cli.StringSliceFlag{Name: "y-data", Usage: "`FILE` of --y if it is not the one of --x; as many as --data"},
+		&cli.StringFlag{Name: "x", Usage: "dataset `PATH` of inputs, with [slice] for a part; 'data/*/obs/pose' for many episodes"},
+		&cli.StringFlag{Name: "y", Usage: "dataset `PATH` of targets (labels)"},
+		&cli.StringSliceFlag{Name: "rows", Usage: "select `ROWS`: [slice], mask, index list, or PATH==VALUE; repeat it to combine them with and"},
 	}
 }
 
-// sampleFlags say what else there is to samples, and which to validate on.
+// sampleFlags describe how rows become samples.
 func sampleFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "x-offsets", Usage: "`PATH` of where --x is cut into rows of different lengths (indptr)"},
-		&cli.StringFlag{Name: "x-columns", Usage: "`PATH` of the columns of a sparse --x (CSR)"},
-		&cli.IntFlag{Name: "length", Usage: "`NUMBER` that rows of different lengths are cut or padded to", DefaultText: "the longest"},
-		&cli.IntFlag{Name: "steps", Usage: "`NUMBER` of neighbouring rows that make a sample", DefaultText: "1"},
-		&cli.IntFlag{Name: "y-steps", Usage: "`NUMBER` of them, from the last, that the model should say something of", DefaultText: "all"},
-		&cli.StringFlag{Name: "normalize", Usage: "none or MEAN/STD, of all or by channel (0.5,0.4/0.2,0.2)", DefaultText: "auto: by the data if they are integers"},
-		&cli.StringFlag{Name: "layout", Usage: "of images: nchw or nhwc", DefaultText: "nchw"},
-		&cli.BoolFlag{Name: "one-hot", Usage: "compare with rows of zeros and a one in the place that --y says"},
-		&cli.IntFlag{Name: "classes", Usage: "`NUMBER` of classes", DefaultText: "as many as the labels have"},
-		&cli.StringFlag{Name: "split", Usage: "validate on a `PART` of the samples: 0.1, attr:NAME (an attribute that says train or valid), or mask:ROWS", DefaultText: "none"},
-		&cli.StringSliceFlag{Name: "val-data", Usage: "the `FILE` of --val-x and --val-y, if it is another"},
-		&cli.StringSliceFlag{Name: "val-y-data", Usage: "the `FILE` of --val-y, if that is yet another"},
-		&cli.StringFlag{Name: "val-x", Usage: "`PATH` of inputs to validate on"},
-		&cli.StringFlag{Name: "val-y", Usage: "`PATH` of what the model should say of them"},
-		&cli.StringSliceFlag{Name: "val-rows", Usage: "leave out all but these `ROWS` of them, as --rows"},
+		&cli.StringFlag{Name: "x-offsets", Usage: "dataset `PATH` of the row offsets (indptr) of --x, for rows of different lengths"},
+		&cli.StringFlag{Name: "x-columns", Usage: "dataset `PATH` of the column indices of a sparse --x (CSR)"},
+		&cli.IntFlag{Name: "length", Usage: "`LENGTH` to which rows of different lengths are cut or padded", DefaultText: "the longest"},
+		&cli.IntFlag{Name: "steps", Usage: "window `LENGTH`, in rows", DefaultText: "1"},
+		&cli.IntFlag{Name: "y-steps", Usage: "`NUMBER` of rows at the end of the window that are targets", DefaultText: "all"},
+		&cli.StringFlag{Name: "normalize", Usage: "none or MEAN/STD, for all channels or for each (0.5,0.4/0.2,0.2)", DefaultText: "auto: computed from integer data"},
+		&cli.StringFlag{Name: "layout", Usage: "image layout: nchw or nhwc", DefaultText: "nchw"},
+		&cli.BoolFlag{Name: "one-hot", Usage: "one-hot encode integer labels"},
+		&cli.IntFlag{Name: "classes", Usage: "`NUMBER` of classes", DefaultText: "from the labels"},
 	}
 }
 
-// loadingFlags say how samples are loaded.
+// validationFlags select validation data.
+func validationFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "split", Usage: "validate on `PART` of the samples: a fraction (0.1), attr:NAME (an attribute with the value train or valid), or mask:ROWS", DefaultText: "none"},
+		&cli.StringSliceFlag{Name: "val-data", Usage: "`FILE` of --val-x and --val-y if it is not the one of --data"},
+		&cli.StringSliceFlag{Name: "val-y-data", Usage: "`FILE` of --val-y if it is not the one of --val-x"},
+		&cli.StringFlag{Name: "val-x", Usage: "dataset `PATH` of validation inputs"},
+		&cli.StringFlag{Name: "val-y", Usage: "dataset `PATH` of validation targets"},
+		&cli.StringSliceFlag{Name: "val-rows", Usage: "select `ROWS` of the validation data, as --rows does"},
+	}
+}
+
+// loadingFlags configure the loader.
 func loadingFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "shuffle", Usage: "exact, window (of chunks) or none", DefaultText: "auto: window where there are chunks"},
-		&cli.IntFlag{Name: "window", Usage: "`NUMBER` of chunks that are open under window shuffling", DefaultText: "by their size"},
-		&cli.Int64Flag{Name: "memory", Usage: "`MIB` that loading may take, a quarter of it to validate", DefaultText: "512 for each"},
+		&cli.StringFlag{Name: "shuffle", Usage: "exact, window (a shuffle buffer of chunks) or none", DefaultText: "auto: window for chunked data"},
+		&cli.IntFlag{Name: "window", Usage: "size of the shuffle buffer, in `CHUNKS`", DefaultText: "from the chunk size"},
+		&cli.Int64Flag{Name: "memory", Usage: "memory limit of the loaders in `MIB`, a quarter of it for validation", DefaultText: "512 for each"},
 	}
 }
 
-// A job is a training about to begin.
+func modelFlags(d train.Config) []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "model", Usage: "preset: " + strings.Join(nn.Presets(), ", ") + "; a YAML file can list layers", DefaultText: fmt.Sprint(d.Model)},
+		&cli.StringFlag{Name: "loss", Usage: "cross_entropy, mse, sse or mae", DefaultText: fmt.Sprint(d.Loss)},
+	}
+}
+
+func trainingFlags(d train.Config) []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "optimizer", Usage: "sgd, adam or adamw", DefaultText: fmt.Sprint(d.Optimizer)},
+		&cli.Float64Flag{Name: "lr", Usage: "learning `RATE`", DefaultText: "the optimizer's"},
+		&cli.StringFlag{Name: "schedule", Usage: "learning rate schedule: cosine, linear or constant", DefaultText: fmt.Sprint(d.Schedule)},
+		&cli.IntFlag{Name: "epochs", Usage: "`NUMBER` of epochs", DefaultText: fmt.Sprint(d.Epochs)},
+		&cli.IntFlag{Name: "batch", Usage: "batch `SIZE`", DefaultText: fmt.Sprint(d.Batch)},
+		&cli.Uint64Flag{Name: "seed", Usage: "`SEED` of all random numbers", DefaultText: fmt.Sprint(d.Seed)},
+	}
+}
+
+func hardwareFlags(d train.Config) []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "device", Usage: "cpu, or a GPU as listed by h5dnn devices (cuda:0)", DefaultText: d.Device},
+		&cli.StringFlag{Name: "precision", Usage: "of matrix products and convolutions: float32, tf32, bf16 or fp16; weights stay float32", DefaultText: "float32"},
+		&cli.StringFlag{Name: "resident", Usage: "keep all samples in GPU memory: auto, yes or no", DefaultText: "auto: if they fit half of the free memory"},
+		&cli.BoolFlag{Name: "graph", Usage: "capture training steps in a CUDA graph and replay it; --graph=false launches every kernel", DefaultText: "if the device can"},
+		&cli.IntFlag{Name: "threads", Usage: "`NUMBER` of compute threads", DefaultText: "all"},
+	}
+}
+
+func outputFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write the run to `FILE`", DefaultText: "run.h5"},
+		&cli.StringFlag{Name: "resume", Usage: "continue the run in `FILE`"},
+		&cli.BoolFlag{Name: "json", Usage: "print one JSON object per epoch"},
+		&cli.BoolFlag{Name: "profile", Usage: "print GPU launches, copies and allocations to standard error at the end"},
+	}
+}
+
+// A job is a training run before it starts.
 type job struct {
 	train *train.Run
 	data  *trainingData
-	file  string // where the run is kept
+	file  string // the run file
 }
 
 func newJob(c *cli.Context) (*job, error) {
@@ -126,7 +184,7 @@ func newJob(c *cli.Context) (*job, error) {
 	if j.file == "" {
 		j.file = "run.h5"
 		if exists(j.file) {
-			return nil, fmt.Errorf("%s is there already; go on with it by --resume %s, or name another file with -o", j.file, j.file)
+			return nil, fmt.Errorf("%s exists; continue it with --resume %s, or name another file with -o", j.file, j.file)
 		}
 	}
 	if err := canWrite(j.file); err != nil {
@@ -146,17 +204,17 @@ func newJob(c *cli.Context) (*job, error) {
 	return j, nil
 }
 
-// resumedJob goes on with a run. Flags that would make it another run are refused.
+// resumedJob continues a run. Flags that cannot change when resuming are errors.
 func resumedJob(c *cli.Context) (*job, error) {
 	j := &job{file: c.String("resume")}
 	if c.NArg() > 0 {
-		return nil, fmt.Errorf("%s: a run is resumed with its own configuration; leave the file out", c.Args().First())
+		return nil, fmt.Errorf("%s: a resumed run uses its own configuration; leave the file out", c.Args().First())
 	}
 	for _, name := range c.LocalFlagNames() {
 		switch name {
 		case "resume", "output", "o", "data", "y-data", "val-data", "val-y-data", "epochs", "device", "resident", "graph", "threads", "memory", "json", "profile":
 		default:
-			return nil, fmt.Errorf("--%s would make another run of %s; start one without --resume", name, j.file)
+			return nil, fmt.Errorf("--%s cannot change when resuming %s", name, j.file)
 		}
 	}
 	run, err := resumeWith(j.file, func(config *train.Config) (storage.Device, error) {
@@ -175,7 +233,7 @@ func resumedJob(c *cli.Context) (*job, error) {
 		j.file = c.String("output")
 	}
 	if run.Position.Epoch >= run.Config.Epochs {
-		return nil, fmt.Errorf("%s: all its %d epochs are done; ask for more with --epochs", c.String("resume"), run.Config.Epochs)
+		return nil, fmt.Errorf("%s: all %d epochs are done; continue with more --epochs", c.String("resume"), run.Config.Epochs)
 	}
 	if err := canWrite(j.file); err != nil {
 		return nil, err
@@ -184,7 +242,7 @@ func resumedJob(c *cli.Context) (*job, error) {
 	return j, err
 }
 
-// configOf returns what the YAML file says, if there is one, and what the flags say.
+// configOf returns the configuration in the YAML file, if one is named, with the flags applied.
 func configOf(c *cli.Context) (train.Config, error) {
 	config := train.Defaults()
 	if c.NArg() > 1 {
@@ -228,12 +286,12 @@ func readConfig(name string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	const most = 1 << 20 // more than a configuration may have; ParseConfig says so
-	return io.ReadAll(io.LimitReader(f, most))
+	const limit = 1 << 20 // more than ParseConfig accepts
+	return io.ReadAll(io.LimitReader(f, limit))
 }
 
-// beside makes paths that are relative to the file named config ones that are
-// relative to where we are.
+// beside turns paths relative to the file named config into paths relative to the
+// working directory.
 func beside(config string, paths []string) {
 	for i, path := range paths {
 		if path != "" && !filepath.IsAbs(path) {
@@ -242,7 +300,7 @@ func beside(config string, paths []string) {
 	}
 }
 
-// override puts what flags say in the place of what config says.
+// override applies the flags to config.
 func override(c *cli.Context, config *train.Config) error {
 	d := &config.Data
 	for name, to := range map[string]*train.Names{
@@ -305,7 +363,7 @@ func override(c *cli.Context, config *train.Config) error {
 	return overrideSplit(c, d)
 }
 
-// overrideChoices is override of what is done where it can be, unless told.
+// overrideChoices applies the flags with the values auto, yes and no.
 func overrideChoices(c *cli.Context, config *train.Config) (err error) {
 	if c.IsSet("graph") {
 		if config.Graph, err = train.ParseChoice(fmt.Sprint(c.Bool("graph"))); err != nil {
@@ -329,7 +387,7 @@ func overrideSplit(c *cli.Context, d *train.DataConfig) (err error) {
 	return nil
 }
 
-// flagged names the flag that a setting was given by, or should be.
+// flagged names the flag of the setting that is wrong, instead of its path.
 func flagged(err error) error {
 	var wrong *config.Error
 	if !errors.As(err, &wrong) {
@@ -348,8 +406,7 @@ func flagged(err error) error {
 	return fmt.Errorf("--%s: %w", name, wrong.Err)
 }
 
-// canWrite reports what will keep the run file from being written, before hours
-// go into what it would hold.
+// canWrite reports early why the run file cannot be written.
 func canWrite(name string) error {
 	if _, err := serialize.ByExtension(name); err != nil {
 		return err

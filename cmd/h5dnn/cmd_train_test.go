@@ -205,25 +205,25 @@ func TestTrainingTroubleIsOneLineAndWritesNothing(t *testing.T) {
 		{flags("--split", "half"), `--split: cannot be "half"; want a part of the samples, such as 0.1, attr:NAME or mask:PATH`},
 		{flags("--rows", "train/labels=3"), `--rows: "train/labels=3" picks no rows`},
 		{flags("--rows", "train/labels==x"), `testdata/digits.h5: train/labels: compare uint8 with "x": invalid syntax`},
-		{flags("--data", "d*.h5"), "d*.h5: no file has such a name"},
+		{flags("--data", "d*.h5"), "d*.h5: no file matches"},
 		{flags("--steps", "4", "--y-steps", "5"), "--y-steps: want at most as many as steps"},
 		{flags("--x-columns", "c"), "--x-columns: rows of a sparse matrix need x_offsets too"},
 		{flags("--memory", "-1"), "--memory: want a number of MiB"},
-		{flags("--device", "cuda:0"), `device "cuda:0": there is only cpu: no CUDA: no driver among /no/libcuda.so`},
-		{[]string{"eval", "run.h5", "--device", "cuda:0"}, `device "cuda:0": there is only cpu: no CUDA: no driver among /no/libcuda.so`},
-		{[]string{"predict", "run.h5", "testdata/digits.h5:/test/images", "-o", "p.npy", "--device", "cuda"}, `device "cuda": there is only cpu: no CUDA: no driver among /no/libcuda.so`},
+		{flags("--device", "cuda:0"), `device "cuda:0": there is only cpu: no CUDA: no driver found (tried /no/libcuda.so)`},
+		{[]string{"eval", "run.h5", "--device", "cuda:0"}, `device "cuda:0": there is only cpu: no CUDA: no driver found (tried /no/libcuda.so)`},
+		{[]string{"predict", "run.h5", "testdata/digits.h5:/test/images", "-o", "p.npy", "--device", "cuda"}, `device "cuda": there is only cpu: no CUDA: no driver found (tried /no/libcuda.so)`},
 		{flags("--precision", "fp8"), `--precision: no precision "fp8"; want float32, tf32, bf16 or fp16`},
 		{flags("--resident", "perhaps"), `--resident cannot be "perhaps"; want auto, yes or no`},
 		{flags("--resident", "yes"), "resident: samples stay on a GPU, not on cpu"},
 		{flags("--graph"), "graph: cpu does not record steps"},
-		{flags("--profile"), "--profile counts what a GPU is asked for; choose one by --device"},
+		{flags("--profile"), "--profile needs a GPU; choose one with --device"},
 		{flags("--device", "tpu"), `device "tpu": there is only cpu`},
 		{flags("-o", "run.txt"), `no format has the extension ".txt"`},
 		{flags("-o", "nowhere/run.h5"), "cannot write nowhere/run.h5: no such file or directory"},
 		{[]string{"train", "--resume", "testdata/digits.h5"}, "not a run that h5dnn train wrote"},
 		{[]string{"eval", "testdata/digits.h5"}, "not a run that h5dnn train wrote"},
 		{[]string{"predict", "testdata/digits.h5", "testdata/digits.h5:/test/images", "-o", "p.npy"}, "not a run that h5dnn train wrote"},
-		{[]string{"predict", "a", "b"}, "say where to with -o FILE"},
+		{[]string{"predict", "a", "b"}, "name the output with -o FILE"},
 	} {
 		status, out, errs := in(t, context.Background(), c.args...)
 		if status != statusTrouble || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, c.want) || out != "" {
@@ -242,15 +242,15 @@ func TestRunsAreNotOverwrittenUnasked(t *testing.T) {
 		t.Fatal(errs)
 	}
 	status, _, errs := in(t, context.Background(), once...)
-	if want := "run.h5 is there already"; status != statusTrouble || !strings.Contains(errs, want) {
+	if want := "run.h5 exists"; status != statusTrouble || !strings.Contains(errs, want) {
 		t.Errorf("status %d, %q; want %q", status, errs, want)
 	}
 	for _, c := range []struct{ args, want string }{
-		{"train --resume run.h5", "all its 1 epochs are done; ask for more with --epochs"},
-		{"train --resume run.h5 --lr 1", "--lr would make another run"},
+		{"train --resume run.h5", "all 1 epochs are done; continue with more --epochs"},
+		{"train --resume run.h5 --lr 1", "--lr cannot change when resuming run.h5"},
 		{"predict run.h5 testdata/digits.h5:/test/labels -o p.npy", "was trained on samples of [8 8]"},
 		{"predict run.h5 testdata/digits.h5:/test/images --as scores -o p.npy", "want outputs, probabilities or classes"},
-		{"eval run.h5", "was not validated on anything"},
+		{"eval run.h5", "has no validation data"},
 	} {
 		status, _, errs := in(t, context.Background(), strings.Fields(c.args)...)
 		if status != statusTrouble || !strings.Contains(errs, c.want) {

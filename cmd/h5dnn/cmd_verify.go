@@ -14,11 +14,11 @@ import (
 func verifyCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "verify",
-		Usage:     "say what is wrong with an HDF5 file, and where",
+		Usage:     "check the integrity of an HDF5 file",
 		ArgsUsage: "FILE",
-		Description: "Walks through every structure, compares checksums, finds and decodes every chunk, follows\n" +
-			"every value of variable length. Opens no other file. Data without filters has no checksum:\n" +
-			"of it only the place is checked. Exit status 1 says that something is wrong.",
+		Description: "Reads every structure, compares checksums, decodes every chunk and reads every value of\n" +
+			"variable length. Opens no other file. Data without filters has no checksum: only its\n" +
+			"position is checked. The exit status is 1 if a problem was found.",
 		Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print one JSON object"}},
 		Action: func(c *cli.Context) error {
 			args, err := arguments(c, "FILE")
@@ -69,10 +69,10 @@ func showReport(w io.Writer, name string, r hdf5.Report) error {
 		fmt.Fprintf(w, "%s\n", printable(f.String()))
 	}
 	if r.Omitted > 0 {
-		fmt.Fprintf(w, "and %d problems more\n", r.Omitted)
+		fmt.Fprintf(w, "and %d more problems\n", r.Omitted)
 	}
 	for _, f := range r.Skipped {
-		fmt.Fprintf(w, "%s (not counted as wrong)\n", printable(f.String()))
+		fmt.Fprintf(w, "%s (not counted as a problem)\n", printable(f.String()))
 	}
 	verdict := "fine"
 	if n := len(r.Problems) + r.Omitted; n > 0 {

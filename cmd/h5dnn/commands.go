@@ -7,7 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// commands lists what h5dnn can do, in the order in which --help shows it.
+// commands lists the commands in the order of --help.
 func commands() []*cli.Command {
 	return []*cli.Command{
 		inspectCommand(),
@@ -24,7 +24,7 @@ func commands() []*cli.Command {
 	}
 }
 
-// version is what the build knows of where it came from.
+// version returns the module version or the VCS revision of the build.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -39,8 +39,8 @@ func version() string {
 	return version
 }
 
-// plain reports whether r is safe to send to a terminal: a character that is
-// seen, and neither moves the cursor nor turns the text around.
+// plain reports whether r is safe to print on a terminal: visible, and neither
+// moving the cursor nor changing the direction of text.
 func plain(r rune) bool {
 	return unicode.IsPrint(r) && r != unicode.ReplacementChar
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// An arrays is a file of named arrays and nothing else: .npy, .npz and their like.
+// An arrays is a file without groups, such as .npy and .npz.
 type arrays struct {
 	serialize.File
 	name, format string
@@ -21,7 +21,8 @@ type arrays struct {
 
 func (f *arrays) Format() string { return f.format }
 
-// Entries yields the root, which holds what the file says besides, and the arrays.
+// Entries yields the root with the metadata, the arrays, and the groups that their
+// names imply.
 func (f *arrays) Entries(path string) (iter.Seq[entry], error) {
 	path = clean(path)
 	below := func(name string) bool { return path == "/" || name == path || strings.HasPrefix(name, path+"/") }
@@ -33,7 +34,7 @@ func (f *arrays) Entries(path string) (iter.Seq[entry], error) {
 		if path == "/" && !yield(entry{Path: "/", Kind: "group", Attrs: f.meta()}) {
 			return
 		}
-		shown := map[string]bool{"": true} // folders in the names, shown as groups
+		shown := map[string]bool{"": true} // groups implied by names
 		for _, e := range f.entries {
 			at := clean(e.Name)
 			if !below(at) {
@@ -54,7 +55,7 @@ func (f *arrays) Entries(path string) (iter.Seq[entry], error) {
 	}, nil
 }
 
-// any reports whether the file has an array that is wanted, or none at all.
+// any reports whether the file has a wanted array, or no arrays.
 func (f *arrays) any(wanted func(name string) bool) bool {
 	empty := true
 	for _, e := range f.entries {
@@ -94,12 +95,12 @@ func (f *arrays) Find(path string) (selection, error) {
 		if len(names) == 1 {
 			return only, nil
 		}
-		return only, fmt.Errorf("%s holds %d arrays; name one: %s:%s", f.name, len(names), f.name, firstOr(names, "/name"))
+		return only, fmt.Errorf("%s has %d arrays; name one: %s:%s", f.name, len(names), f.name, firstOr(names, "/name"))
 	}
-	return only, fmt.Errorf("%s holds no %s%s", f.name, path, spell.Hint(clean(path), names))
+	return only, fmt.Errorf("%s has no array %s%s", f.name, path, spell.Hint(clean(path), names))
 }
 
-// clean gives a path the form that all paths are compared in.
+// clean returns path with one leading slash and no trailing one.
 func clean(path string) string { return "/" + strings.Trim(path, "/") }
 
 func firstOr(names []string, otherwise string) string {

@@ -65,7 +65,7 @@ func describeAttribute(a hdf5.Attribute) attr {
 	return attr{Name: a.Name, Shape: a.Shape, DType: typeName(a.Type), Get: a.Value, Keep: func() (any, error) { return keepAttribute(a) }}
 }
 
-// keepAttribute returns an attribute's value as a writer takes it.
+// keepAttribute returns an attribute's value as hdf5.Writer.SetAttr takes it.
 func keepAttribute(a hdf5.Attribute) (any, error) {
 	switch {
 	case a.Shape == nil:
@@ -78,7 +78,7 @@ func keepAttribute(a hdf5.Attribute) (any, error) {
 		return list, err
 	}
 	if _, _, err := a.Type.DType(); err != nil {
-		return nil, fmt.Errorf("it is made of %v", typeName(a.Type))
+		return nil, fmt.Errorf("its type is %v", typeName(a.Type))
 	}
 	return a.Array()
 }
@@ -101,15 +101,10 @@ func describeDataset(d *hdf5.Dataset) *dataset {
 		out.Detail = d.Type.String()
 	}
 	if names {
-		out.Loses = append(out.Loses, "the names of its values left out")
+		out.Loses = append(out.Loses, "enum names left out")
 	}
 	if out.Numbers && out.Element != nil {
-		out.Loses = append(out.Loses, "elements of shape "+tuple(out.Element)+" become axes")
-	}
-	for axis, n := range d.MaxShape {
-		if n == hdf5.Unlimited {
-			out.MaxShape[axis] = -1
-		}
+		out.Loses = append(out.Loses, "element shape "+tuple(out.Element)+" becomes axes")
 	}
 	for _, f := range d.Filters {
 		out.Filters = append(out.Filters, filterInfo{f.ID, f.String(), f.Params})
@@ -123,8 +118,7 @@ func describeDataset(d *hdf5.Dataset) *dataset {
 	return out
 }
 
-// typeName names an element type: as NumPy does if it is a number, else as
-// what it is in a word.
+// typeName returns NumPy's name of a number type, or the kind of another type.
 func typeName(t *hdf5.Type) string {
 	if number, _, err := t.DType(); err == nil {
 		return number.String()
@@ -142,7 +136,7 @@ func typeName(t *hdf5.Type) string {
 
 func (f hdf5File) Find(path string) (selection, error) {
 	if clean(path) == "/" {
-		return selection{}, fmt.Errorf("%s is a file of many things; name one, as in %s:%s", f.Name(), f.Name(), f.anyDataset("/"))
+		return selection{}, fmt.Errorf("%s has several objects; name one, as in %s:%s", f.Name(), f.Name(), f.anyDataset("/"))
 	}
 	o, err := f.Lookup(path)
 	if err != nil {
@@ -178,7 +172,7 @@ func (f hdf5File) selectAll(d *hdf5.Dataset) (selection, error) {
 		s.Rows = d.Sequences
 	}
 	if d.Shape == nil {
-		return s, fmt.Errorf("%s: %s has a type and no value (a null dataspace)", f.Name(), d.Path)
+		return s, fmt.Errorf("%s: %s has no value (null dataspace)", f.Name(), d.Path)
 	}
 	if _, _, err := d.Type.DType(); err != nil {
 		return s, nil

@@ -16,24 +16,23 @@ import (
 	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
 )
 
-// A plan is what a conversion does: a step for everything in the file.
+// A plan is a conversion: a step for every object of the file.
 type plan struct {
 	format string
 	steps  []step
 }
 
-// A step is about one thing in a file: it is written under another name, or
-// left out for a reason.
+// A step writes one object under another name, or leaves it out for a reason.
 type step struct {
 	entry
 	to     string
 	data   selection // of datasets
 	layout hdf5.Layout
 	reason string   // for leaving it out
-	notes  []string // what is lost of it, or changed
+	notes  []string // what is changed or lost
 }
 
-// makePlan looks at everything at the address.
+// makePlan reads the objects at the address and decides what to do with each.
 func makePlan(file container, at address, format string) (*plan, error) {
 	entries, err := file.Entries(at.path)
 	if err != nil {
@@ -44,7 +43,7 @@ func makePlan(file container, at address, format string) (*plan, error) {
 	for e := range entries {
 		s := step{entry: e, to: target(e, base)}
 		if e.Err != nil {
-			return nil, e.Err // half a file is no conversion of it
+			return nil, e.Err // a conversion is complete or an error
 		}
 		p.decide(file, &s)
 		p.steps = append(p.steps, s)
@@ -52,14 +51,14 @@ func makePlan(file container, at address, format string) (*plan, error) {
 	n := len(p.arrays())
 	switch {
 	case n == 0:
-		return nil, fmt.Errorf("%s has nothing that %s can hold", at.file, format)
+		return nil, fmt.Errorf("%s has no arrays that %s can hold", at.file, format)
 	case n > 1 && format == "npy":
-		return nil, fmt.Errorf("%s has %d arrays, and .npy holds one: name it, as in %s:%s, or write .npz", at.file, n, at.file, p.arrays()[0].Path)
+		return nil, fmt.Errorf("%s has %d arrays, and .npy holds one; name it, as in %s:%s, or write .npz", at.file, n, at.file, p.arrays()[0].Path)
 	}
 	return p, nil
 }
 
-// target returns where an entry goes when base becomes the root.
+// target returns the path of an entry when base becomes the root.
 func target(e entry, base string) string {
 	switch {
 	case base == "/":
@@ -84,7 +83,7 @@ func (p *plan) arrays() []*step {
 	return list
 }
 
-// decide says what becomes of a thing.
+// decide sets what happens to an object.
 func (p *plan) decide(file container, s *step) {
 	toHDF5 := p.format == "hdf5"
 	switch {
@@ -94,15 +93,15 @@ func (p *plan) decide(file container, s *step) {
 	case s.Kind == "external":
 		s.reason = "a link into another file"
 	case s.Kind == "datatype":
-		s.reason = "a datatype alone; datasets carry theirs"
+		s.reason = "a committed datatype; datasets keep their own types"
 	default:
-		s.reason = "a " + s.Kind + " link; " + p.format + " has none"
+		s.reason = p.format + " has no " + s.Kind + " links"
 	}
 	if s.reason != "" {
 		return
 	}
 	if !toHDF5 && len(s.Attrs) > 0 {
-		s.notes = append(s.notes, fmt.Sprintf("%d attributes left out: %s has none", len(s.Attrs), p.format))
+		s.notes = append(s.notes, fmt.Sprintf("%d attributes left out: %s has no attributes", len(s.Attrs), p.format))
 	}
 	for _, a := range s.Attrs {
 		if !toHDF5 {
@@ -117,17 +116,17 @@ func (p *plan) decide(file container, s *step) {
 func (p *plan) decideData(file container, s *step) {
 	data, err := file.Find(s.Path)
 	if err == nil {
-		err = data.believable()
+		err = data.checkSize()
 	}
 	s.data = data
 	switch {
 	case s.Data.Shape == nil:
-		s.reason = "it has no value"
+		s.reason = "no value (null dataspace)"
 	case err != nil:
 		s.reason = err.Error()
 	case data.Numbers:
 	case !data.Texts:
-		s.reason = "its elements are " + s.Data.DType + ", not numbers or strings"
+		s.reason = "elements of type " + s.Data.DType + " are not numbers or strings"
 	case p.format != "hdf5":
 		s.reason = p.format + " holds numbers, not strings"
 	}
@@ -140,11 +139,11 @@ func (p *plan) decideData(file container, s *step) {
 		s.layout, s.notes = layout, append(s.notes, notes...)
 	} else if unknownToNumPy(data.Array.Type) {
 		s.data.Array = forNumPy(data.Array)
-		s.notes = append(s.notes, "as float32: NumPy has no "+data.Array.Type.String())
+		s.notes = append(s.notes, "converted to float32: NumPy has no "+data.Array.Type.String())
 	}
 }
 
-// keptLayout returns the layout of a dataset as far as it can be written.
+// keptLayout returns the layout of a dataset, with filters that can be written.
 func keptLayout(d *dataset) (layout hdf5.Layout, notes []string) {
 	if d.Chunks == nil || d.Element != nil || !d.Numbers {
 		return hdf5.Layout{}, nil
@@ -161,10 +160,10 @@ func keptLayout(d *dataset) (layout hdf5.Layout, notes []string) {
 	return layout, notes
 }
 
-// deflateLevel is what stands in for filters that cannot be written.
+// deflateLevel is the level of deflate in place of filters that cannot be written.
 const deflateLevel = 4
 
-// keptFilter returns a filter of a file as it can be written.
+// keptFilter returns the filter to write for a filter of the input.
 func keptFilter(f filterInfo) (filter.Filter, bool) {
 	switch f.ID {
 	case filter.ShuffleID:
@@ -181,7 +180,7 @@ func keptFilter(f filterInfo) (filter.Filter, bool) {
 	return filter.Filter{}, false
 }
 
-// level returns a filter's first parameter if it is one of 1 to most.
+// level returns a filter's first parameter if it is from 1 to most.
 func level(f filterInfo, most uint32, otherwise int) int {
 	if len(f.Params) > 0 && f.Params[0] >= 1 && f.Params[0] <= most {
 		return int(f.Params[0])
@@ -189,7 +188,7 @@ func level(f filterInfo, most uint32, otherwise int) int {
 	return otherwise
 }
 
-// write makes the file, which appears once it is complete.
+// write writes the output file, atomically.
 func (p *plan) write(ctx context.Context, out string) error {
 	if p.format == "hdf5" {
 		return p.writeHDF5(ctx, out)
@@ -234,7 +233,7 @@ func (s *step) write(ctx context.Context, w *hdf5.Writer) error {
 		return err
 	}
 	for _, a := range s.Attrs {
-		if value, err := a.Keep(); err == nil { // the plan has said what is left out
+		if value, err := a.Keep(); err == nil { // else the plan has a note
 			if err := w.SetAttr(s.to, a.Name, value); err != nil {
 				return err
 			}
@@ -243,7 +242,7 @@ func (s *step) write(ctx context.Context, w *hdf5.Writer) error {
 	return nil
 }
 
-// verify reads the file that was written, and compares every element.
+// verify reads the output and compares every element.
 func (p *plan) verify(ctx context.Context, out string) error {
 	file, err := open(out)
 	if err != nil {
@@ -266,9 +265,9 @@ func (p *plan) verify(ctx context.Context, out string) error {
 	return nil
 }
 
-var errDiffers = errors.New("differs from what was read")
+var errDiffers = errors.New("differs from the input")
 
-// sameData compares two selections element by element, bit by bit.
+// sameData compares the elements of two selections bit by bit.
 func sameData(ctx context.Context, a, b selection) error {
 	if a.Numbers != b.Numbers || !slices.Equal(a.view().Shape, b.view().Shape) || a.Numbers && a.Array.Type != b.Array.Type {
 		return errDiffers
@@ -283,7 +282,7 @@ func sameData(ctx context.Context, a, b selection) error {
 	}
 	next, stop := iter.Pull2(elements(ctx, b.Array, blockBytes))
 	defer stop()
-	var rest []byte // of b, not compared yet
+	var rest []byte // of b, to compare
 	for x, err := range elements(ctx, a.Array, blockBytes) {
 		for err == nil && len(x) > 0 {
 			if len(rest) == 0 {

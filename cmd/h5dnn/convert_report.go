@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// report says what became of everything, for people.
+// report prints what was done with every object.
 func (p *plan) report(w io.Writer, out string, dry, verified bool) error {
 	left := 0
 	for _, s := range p.steps {
@@ -35,9 +35,9 @@ func (p *plan) report(w io.Writer, out string, dry, verified bool) error {
 	if dry {
 		done = "to write to " + out
 	} else if verified {
-		done += ", and read back the same"
+		done += " and verified"
 	}
-	_, err := fmt.Fprintf(w, "%d arrays %s, %d things left out\n", len(p.arrays()), printable(done), left)
+	_, err := fmt.Fprintf(w, "%d arrays %s, %d objects left out\n", len(p.arrays()), printable(done), left)
 	return err
 }
 

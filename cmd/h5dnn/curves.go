@@ -16,18 +16,17 @@ import (
 	"github.com/h5dnn/h5dnn/train"
 )
 
-// curvesName is the picture beside the named run file.
+// curvesName returns the name of the plot beside a run file.
 func curvesName(run string) string { return strings.TrimSuffix(run, filepath.Ext(run)) + ".png" }
 
-// A panel is one plot of a picture: a figure in training and in validation.
+// A panel is the plot of one metric in training and validation.
 type panel struct{ figure, label string }
 
 var panels = []panel{{"loss", "loss"}, {"accuracy", "accuracy"}}
 
 var curveColors = []color.Color{color.RGBA{R: 31, G: 119, B: 180, A: 255}, color.RGBA{R: 214, G: 39, B: 40, A: 255}}
 
-// drawCurves writes a picture of how training went. Without an epoch there is
-// nothing to show.
+// drawCurves writes a plot of the training history, if it has an epoch.
 func drawCurves(name string, h train.History) error {
 	var row []*plot.Plot
 	for _, p := range panels {

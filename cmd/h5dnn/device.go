@@ -14,7 +14,7 @@ import (
 	"github.com/h5dnn/h5dnn/train"
 )
 
-// compute returns the device that config asks for, and sets its threads.
+// compute opens the device of config and sets the number of threads.
 func compute(config train.Config) (storage.Device, error) {
 	setThreads(config)
 	if name := config.Device; name != "" && name != "cpu" {
@@ -23,13 +23,13 @@ func compute(config train.Config) (storage.Device, error) {
 	return storage.CPU, nil
 }
 
-// deviceFlag says where what was trained is used.
+// deviceFlag selects the device that a trained model runs on.
 func deviceFlag() cli.Flag {
-	return &cli.StringFlag{Name: "device", Usage: "what computes: cpu, or a GPU as h5dnn devices names it (cuda:0)", Value: "cpu"}
+	return &cli.StringFlag{Name: "device", Usage: "cpu, or a GPU as listed by h5dnn devices (cuda:0)", Value: "cpu"}
 }
 
-// resumedOn returns the named run, on the device and with the threads that flags
-// ask for: where it was trained does not matter.
+// resumedOn loads the named run on the device and with the threads that the flags
+// select, whatever device it was trained on.
 func resumedOn(c *cli.Context, name string) (*train.Run, error) {
 	config := train.Config{Device: c.String("device"), Threads: c.Int("threads")}
 	device, err := compute(config)
@@ -43,10 +43,10 @@ func resumedOn(c *cli.Context, name string) (*train.Run, error) {
 	return run, err
 }
 
-// profiled runs f, and then writes what the device of that name was asked for.
+// profiled runs f and prints the profile of the named device.
 func profiled(w io.Writer, device string, f func() error) error {
 	if !strings.HasPrefix(device, "cuda") {
-		return errors.New("--profile counts what a GPU is asked for; choose one by --device")
+		return errors.New("--profile needs a GPU; choose one with --device")
 	}
 	d, err := cuda.Open(device)
 	if err != nil {
@@ -60,7 +60,7 @@ func profiled(w io.Writer, device string, f func() error) error {
 	return f()
 }
 
-// setThreads makes the cpu compute with as many threads as config asks for.
+// setThreads sets the number of compute threads.
 func setThreads(config train.Config) {
 	if config.Threads > 0 {
 		native.SetThreads(config.Threads)

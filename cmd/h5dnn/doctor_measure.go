@@ -14,18 +14,18 @@ import (
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 )
 
-// Measured are rates of this machine, with the file in the system's cache.
+// A measured holds rates on this machine, with the file in the page cache.
 type measured struct {
-	decode        float64 // MB/s of elements, read in the order they lie in
-	shuffle       string  // what the loader does by itself
+	decode        float64 // MB/s of elements, read in file order
+	shuffle       string  // the loader's default
 	rate          float64 // rows/s of shuffled batches
-	amplification float64 // rows decoded for each row of a batch in an exact order
-	train         float64 // rows/s from a part of it stored for training
-	rows          int     // in that part
-	kept          bool    // after the first epoch, the loader has everything in memory
+	amplification float64 // rows decoded per row delivered, under exact shuffling
+	train         float64 // rows/s from a part repacked for training
+	rows          int     // of that part
+	kept          bool    // the decoded data fits the loader's memory
 }
 
-// How long to measure, how much, and what is worth it.
+// measureTime and measureBytes limit a measurement; smaller datasets than worthIt are skipped.
 const (
 	measureTime  = 300 * time.Millisecond
 	measureBytes = 64 << 20
@@ -33,7 +33,7 @@ const (
 	batchRows    = 128
 )
 
-// measure loads from a dataset as it is, and from a part of it in rows.
+// measure times loading from a dataset as it is, and from a repacked part of it.
 func (p *patient) measure(ctx context.Context, d *hdf5.Dataset, a storage.Array) error {
 	total := p.rowBytes * a.Shape[0]
 	if total < worthIt || a.Shape[0] < 2*batchRows || d.CheckDecodable() != nil {
@@ -68,7 +68,7 @@ func (p *patient) measure(ctx context.Context, d *hdf5.Dataset, a storage.Array)
 	return nil
 }
 
-// loadRate returns how many rows a second a loader delivers.
+// loadRate returns the rows per second that a loader delivers.
 func loadRate(ctx context.Context, a storage.Array, shuffle loading.Shuffle) (float64, loading.Plan, error) {
 	set, err := loading.Of(loading.Named{Name: "x", Array: a})
 	if err != nil {
@@ -95,9 +95,8 @@ func loadRate(ctx context.Context, a storage.Array, shuffle loading.Shuffle) (fl
 	return float64(rows) / time.Since(start).Seconds(), l.Plan(), nil
 }
 
-// exactAmplification returns how many rows an exact order decodes for each it
-// delivers, where decoded chunks are not kept: on average over batches, those
-// of all chunks that a batch touches.
+// exactAmplification returns the read amplification of exact shuffling: the expected
+// number of rows in the chunks that a batch touches, per row of the batch.
 func exactAmplification(a storage.Array) float64 {
 	source, ok := a.Data.(storage.Chunked)
 	if !ok || source.ChunkShape() == nil {
@@ -105,14 +104,14 @@ func exactAmplification(a storage.Array) float64 {
 	}
 	rows, per := a.Shape[0], source.ChunkShape()[0]
 	chunks := float64((rows + per - 1) / per)
-	untouched := 1.0 // the chance that a batch leaves a chunk alone
+	untouched := 1.0 // probability that a batch does not touch a chunk
 	for range min(batchRows, rows) {
 		untouched *= 1 - 1/chunks
 	}
 	return chunks * (1 - untouched) * float64(per) / float64(min(batchRows, rows))
 }
 
-// trainRate stores rows as repack --layout train does, and loads them.
+// trainRate stores rows as repack --layout train does and times loading them.
 func trainRate(ctx context.Context, name string, rows storage.Array) (rate float64, err error) {
 	w, err := hdf5.Create(name, hdf5.CreateOptions{NoSync: true})
 	if err != nil {
@@ -139,16 +138,16 @@ func trainRate(ctx context.Context, name string, rows storage.Array) (rate float
 	return rate, err
 }
 
-// advice says what to do, from what was measured.
+// advice returns a recommendation from the measurements.
 func (p *patient) advice() string {
 	m := p.measured
 	switch {
 	case m == nil:
 		return ""
 	case m.train > 1.5*m.rate:
-		return fmt.Sprintf("h5dnn repack --layout train --path %s would make a first epoch %.1f times as fast, and take %s", p.path, m.train/m.rate, byteCount(p.rowBytes*p.shape[0]))
+		return fmt.Sprintf("h5dnn repack --layout train --path %s makes the first epoch %.1f times faster and takes %s", p.path, m.train/m.rate, byteCount(p.rowBytes*p.shape[0]))
 	}
-	return "good as it is: repack --layout train would gain little"
+	return "stored well: repack --layout train would gain little"
 }
 
 func (d *doctor) show(w io.Writer) error {
@@ -167,14 +166,14 @@ func (d *doctor) show(w io.Writer) error {
 			fmt.Fprintln(w, printable("  warning: "+warning))
 		}
 		if m := p.measured; m != nil {
-			fmt.Fprintf(w, "  in order: %.0f MB/s; shuffled (%s), batches of %d: %.0f rows/s, %.0f MB/s\n", m.decode, m.shuffle, batchRows, m.rate, m.rate*float64(p.rowBytes)/1e6)
+			fmt.Fprintf(w, "  sequential: %.0f MB/s; shuffled (%s), batches of %d: %.0f rows/s, %.0f MB/s\n", m.decode, m.shuffle, batchRows, m.rate, m.rate*float64(p.rowBytes)/1e6)
 			if m.kept {
-				fmt.Fprintln(w, "  that is the first epoch; it fits into the loader's memory, and later ones decode nothing")
+				fmt.Fprintln(w, "  this is the first epoch; the decoded data fits the loader's memory, so later epochs decode nothing")
 			}
 			if m.amplification > 1 {
-				fmt.Fprintf(w, "  an exact order decodes %.1f rows for each one it delivers, unless memory holds them all\n", m.amplification)
+				fmt.Fprintf(w, "  exact shuffling would decode every row %.1f times (read amplification), unless memory holds all\n", m.amplification)
 			}
-			fmt.Fprintf(w, "  stored for training: %.0f rows/s, exactly shuffled (measured on %d rows)\n", m.train, m.rows)
+			fmt.Fprintf(w, "  repacked for training: %.0f rows/s, shuffled exactly (measured on %d rows)\n", m.train, m.rows)
 			fmt.Fprintln(w, printable("  "+p.advice()))
 		}
 	}

@@ -11,19 +11,19 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// A container is an open file of arrays, in whichever format.
+// A container is an open file of any format.
 type container interface {
 	// Format names the file's format: hdf5, npy, npz.
 	Format() string
-	// Entries yields what is at path, and what is below it; "" is the whole
-	// file. Entries that could not be read whole have their Err set.
+	// Entries yields the objects at and below path; "" is the whole file. Objects
+	// that could not be read have their Err set.
 	Entries(path string) (iter.Seq[entry], error)
-	// Find returns the array at path; "" is the only one of a file that has one.
+	// Find returns the data at path; "" is the array of a file with a single one.
 	Find(path string) (selection, error)
 	Close() error
 }
 
-// An entry is one thing in a file, as inspect shows it.
+// An entry is one object of a file, as inspect shows it.
 type entry struct {
 	Path   string
 	Kind   string // group, dataset, datatype, soft, external
@@ -31,7 +31,7 @@ type entry struct {
 	Other  string // the file that an external link leads into
 	Attrs  []attr
 	Data   *dataset // of datasets
-	Type   string   // of datatypes: what it is
+	Type   string   // of datatypes
 	Err    error
 }
 
@@ -47,12 +47,12 @@ type attr struct {
 	Keep func() (any, error)
 }
 
-// A dataset is what a file says about an array.
+// A dataset describes how a file stores an array.
 type dataset struct {
-	Shape    []int  // nil: no value
-	MaxShape []int  // -1: without end
-	DType    string // NumPy's name, or what else the elements are
-	Detail   string // more of that, for people; may be empty
+	Shape    []int  // nil: no value (null dataspace) (null dataspace)
+	MaxShape []int  // -1: unlimited
+	DType    string // NumPy's name, or the kind of element
+	Detail   string // a longer description of the type; may be empty
 	NumPy    string // str(dtype) in h5py; "" for other formats
 	Element  []int  // the shape of elements that are arrays
 	Layout   string
@@ -60,9 +60,9 @@ type dataset struct {
 	Filters  []filterInfo
 	External int      // other files that hold data
 	Stored   int      // bytes in the file, -1 if unknown
-	Size     int      // bytes once decoded, -1 if no memory could hold them
+	Size     int      // bytes when decoded, -1 if that overflows
 	Numbers  bool     // the elements are numbers
-	Loses    []string // what its numbers alone do not say
+	Loses    []string // properties that are lost if only the numbers are kept
 }
 
 type filterInfo struct {
@@ -71,15 +71,15 @@ type filterInfo struct {
 	Params []uint32 `json:"params"`
 }
 
-// A selection is part of a file's data: numbers in an array, or other things.
+// A selection is part of a file's data: numbers in an array, or other elements.
 type selection struct {
 	Name    string
 	Array   storage.Array // of numbers, if Numbers
 	Numbers bool
 
-	File   string     // it comes from
-	Size   int        // bytes of that file, 0 if they bound nothing
-	View   views.View // of other things
+	File   string     // of the data
+	Size   int        // bytes of that file, or 0
+	View   views.View // of elements that are not numbers
 	DType  string
 	Texts  bool                            // they are strings
 	Values func(views.View) ([]any, error) // in the types of [hdf5.Dataset.Values]
@@ -100,12 +100,12 @@ func (s selection) with(v views.View) selection {
 	return s
 }
 
-// believable refuses to go through far more bytes than a file can have meant:
-// an array that was never written costs nothing to declare.
-func (s selection) believable() error {
+// checkSize refuses arrays over 4 GiB that are 1000 times larger than their file: in
+// a hostile file, a dataset of any size that was never written costs nothing.
+func (s selection) checkSize() error {
 	const large, ratio = 4 << 30, 1000
 	if n := s.Array.Len() * s.Array.Type.Size(); s.Numbers && s.Size > 0 && n > large && n/ratio > s.Size {
-		return fmt.Errorf("%s: %s of %s: %s from a file of %s are not believed; select a part, as in [:100]",
+		return fmt.Errorf("%s: %s of %s: %s in a file of %s; select a part, as in [:100]",
 			s.File, s.Name, tuple(s.Array.Shape), byteCount(n), byteCount(s.Size))
 	}
 	return nil
@@ -136,7 +136,7 @@ func tuple(shape []int) string {
 	return "(" + strings.Join(cells, ", ") + ")"
 }
 
-// byteCount writes a number of bytes as people do.
+// byteCount formats a number of bytes with a binary unit.
 func byteCount(n int) string {
 	if n < 1024 {
 		return fmt.Sprintf("%d B", n)

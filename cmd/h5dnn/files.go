@@ -14,7 +14,7 @@ import (
 	"github.com/h5dnn/h5dnn/train"
 )
 
-// files are open until they are closed together. Each is opened once.
+// files are open files by name, closed together.
 type files map[string]container
 
 var _ train.Files = files{}
@@ -36,7 +36,7 @@ func (f files) open(name string) (container, error) {
 	return file, err
 }
 
-// Glob implements train.Files. A file of exactly that name comes before a pattern.
+// Glob implements train.Files. A file with exactly that name takes precedence over a pattern.
 func (f files) Glob(pattern string) ([]string, error) {
 	if exists(pattern) || !strings.ContainsAny(pattern, "*?[") {
 		return []string{pattern}, nil
@@ -46,7 +46,7 @@ func (f files) Glob(pattern string) ([]string, error) {
 		return nil, fmt.Errorf("%s: %w", pattern, err)
 	}
 	if len(names) == 0 {
-		return nil, fmt.Errorf("%s: no file has such a name", pattern)
+		return nil, fmt.Errorf("%s: no file matches", pattern)
 	}
 	slices.SortFunc(names, compareNames)
 	return names, nil
@@ -93,22 +93,22 @@ func foundIn(data selection, name string) (train.Found, error) {
 	case data.Texts:
 		return train.Found{Texts: data.strings}, nil
 	case data.Rows == nil:
-		return train.Found{}, fmt.Errorf("%s holds %s; want numbers", name, data.DType)
+		return train.Found{}, fmt.Errorf("%s has elements of type %s; want numbers", name, data.DType)
 	}
 	rows, err := data.Rows()
 	switch {
 	case errors.Is(err, dtype.ErrType):
-		return train.Found{}, fmt.Errorf("%s holds %s that are not rows of numbers; want numbers", name, data.DType)
+		return train.Found{}, fmt.Errorf("%s has %s elements that are not numeric rows; want numbers", name, data.DType)
 	case err != nil:
 		return train.Found{}, err
 	case rows.Rows != data.View.Len() || data.View.Offset != 0 || !data.View.Contiguous():
-		return train.Found{}, fmt.Errorf("%s: rows of different lengths cannot be sliced; pick them by --rows", name)
+		return train.Found{}, fmt.Errorf("%s: rows of different lengths cannot be sliced; select them with --rows", name)
 	}
 	return train.Found{Ragged: ragged(rows, name)}, nil
 }
 
-// heapBlock is about how many bytes of rows of variable length are read together:
-// they lie in collections of some thousand bytes, mostly in order.
+// heapBlock is the approximate number of bytes of variable-length rows that are read
+// together. HDF5 stores them in heaps of a few KiB, mostly in order.
 const heapBlock = 64 << 10
 
 func ragged(rows *hdf5.Sequences, name string) *loader.Ragged {
@@ -126,7 +126,7 @@ func (f files) Attribute(name, path, attribute string) ([]any, error) {
 	}
 	h5, ok := file.(hdf5File)
 	if !ok {
-		return nil, fmt.Errorf("%s: %s files have no attributes; use mask:PATH", name, file.Format())
+		return nil, fmt.Errorf("%s: %s files have no attributes; split with mask:PATH", name, file.Format())
 	}
 	path, _ = splitExpr(path)
 	o, err := h5.Lookup(path)
@@ -142,7 +142,7 @@ func (f files) Attribute(name, path, attribute string) ([]any, error) {
 	return nil, err
 }
 
-// compareNames puts demo_2 before demo_10: digits are compared as numbers.
+// compareNames compares digits as numbers: demo_2 comes before demo_10.
 func compareNames(a, b string) int {
 	for len(a) > 0 && len(b) > 0 {
 		m, n := digits(a), digits(b)
@@ -162,5 +162,5 @@ func compareNames(a, b string) int {
 	return cmp.Compare(len(a), len(b))
 }
 
-// digits counts those at the front.
+// digits counts the leading digits of s.
 func digits(s string) int { return len(s) - len(strings.TrimLeft(s, "0123456789")) }

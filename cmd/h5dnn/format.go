@@ -42,7 +42,7 @@ func formatNames() []string {
 	return names
 }
 
-// toFile writes data to the named file, which appears once it is complete.
+// toFile replaces the named file atomically.
 func (f *format) toFile(ctx context.Context, path string, data selection) error {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
 		return f.toDevice(ctx, path, data)
@@ -56,8 +56,7 @@ func (f *format) toFile(ctx context.Context, path string, data selection) error 
 	return atomicfile.Write(path, func(file *os.File) error { return f.stream(ctx, file, data) })
 }
 
-// toDevice writes data to what is there already and cannot be replaced, such
-// as a named pipe.
+// toDevice writes data to something that cannot be replaced, such as a named pipe.
 func (f *format) toDevice(ctx context.Context, path string, data selection) error {
 	file, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
@@ -66,10 +65,10 @@ func (f *format) toDevice(ctx context.Context, path string, data selection) erro
 	return errors.Join(f.toPipe(ctx, file, data), file.Close())
 }
 
-// toPipe writes data as it goes.
+// toPipe writes data to a stream.
 func (f *format) toPipe(ctx context.Context, w io.Writer, data selection) error {
 	if isTerminal(w) && f.name != "csv" {
-		return fmt.Errorf("%s is not for reading on a terminal; add -o FILE or pipe it somewhere", f.name)
+		return fmt.Errorf("%s is binary; add -o FILE or pipe the output", f.name)
 	}
 	if f.save == nil {
 		if err := f.takes(data); err != nil {
@@ -94,10 +93,10 @@ func (f *format) toPipe(ctx context.Context, w io.Writer, data selection) error 
 	return err
 }
 
-// takes refuses what a stream of this format cannot hold.
+// takes refuses data that this format cannot hold.
 func (f *format) takes(data selection) error {
 	if !data.Numbers && f.cells == nil {
-		return fmt.Errorf("%s holds numbers, and %s holds %s; csv and --json take anything", f.name, data.Name, data.DType)
+		return fmt.Errorf("%s holds numbers, and %s has elements of type %s; csv and --json take any type", f.name, data.Name, data.DType)
 	}
 	return nil
 }
@@ -121,7 +120,7 @@ func writeNPY(ctx context.Context, w io.Writer, _ string, a storage.Array) error
 	return npy.Write(w, interruptible(ctx, forNumPy(a)))
 }
 
-// writeNPZ writes an archive with one array in it.
+// writeNPZ writes an archive with one array.
 func writeNPZ(ctx context.Context, w io.Writer, name string, a storage.Array) error {
 	archive := zip.NewWriter(w)
 	entry, err := archive.CreateHeader(&zip.FileHeader{Name: name + ".npy", Method: zip.Store})
@@ -134,7 +133,7 @@ func writeNPZ(ctx context.Context, w io.Writer, name string, a storage.Array) er
 	return archive.Close()
 }
 
-// writeRaw writes nothing but the elements, in the byte order of the machine.
+// writeRaw writes the elements in row-major order and native byte order.
 func writeRaw(ctx context.Context, w io.Writer, _ string, a storage.Array) error {
 	for elems, err := range elements(ctx, a, blockBytes) {
 		if err != nil {
@@ -149,7 +148,7 @@ func writeRaw(ctx context.Context, w io.Writer, _ string, a storage.Array) error
 
 func saveHDF5(ctx context.Context, path, name string, data selection) error {
 	if !data.Numbers && !data.Texts {
-		return fmt.Errorf("h5 holds numbers and strings here, and %s holds %s; csv and --json take anything", name, data.DType)
+		return fmt.Errorf("h5 takes numbers and strings here, and %s has elements of type %s; csv and --json take any type", name, data.DType)
 	}
 	w, err := hdf5.Create(path, hdf5.CreateOptions{})
 	if err != nil {
@@ -162,7 +161,7 @@ func saveHDF5(ctx context.Context, path, name string, data selection) error {
 	return w.Close()
 }
 
-// putHDF5 writes data as a dataset, in bounded memory if it is numbers.
+// putHDF5 writes data as a dataset. Numbers are streamed.
 func putHDF5(ctx context.Context, w *hdf5.Writer, path string, data selection, layout hdf5.Layout) error {
 	if data.Numbers {
 		return w.WriteWith(path, interruptible(ctx, data.Array), layout)

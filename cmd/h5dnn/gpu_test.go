@@ -182,9 +182,9 @@ func TestTrainingSaysWhatAGPUDoes(t *testing.T) {
 	withDigits(t)
 	once := append(slices.Clone(fewDigits), "--epochs", "1", "--val-rows", "[:10]", "--rows", "[:64]")
 	for i, c := range []struct{ flags, want string }{
-		{"--device cuda:0", "cuda:0: all samples stay there, 4.1 KiB; steps are recorded once, and replayed\n"},
-		{"--device cuda:1 --resident no --graph=false", "cuda:1: samples, 4.1 KiB, are streamed; steps are not recorded\n"},
-		{"--device cuda:0 --shuffle exact --memory 1", "cuda:0: all samples stay there, 4.1 KiB; steps are recorded once, and replayed\n"},
+		{"--device cuda:0", "cuda:0: all samples in GPU memory, 4.1 KiB; steps are captured in a CUDA graph\n"},
+		{"--device cuda:1 --resident no --graph=false", "cuda:1: samples are streamed, 4.1 KiB; steps are not captured in a CUDA graph\n"},
+		{"--device cuda:0 --shuffle exact --memory 1", "cuda:0: all samples in GPU memory, 4.1 KiB; steps are captured in a CUDA graph\n"},
 		{"--device cpu", ""},
 	} {
 		out, errs := withGPUs(t, append(append(slices.Clone(once), "-o", "run"+strconv.Itoa(i)+".h5"), strings.Fields(c.flags)...)...)
@@ -205,7 +205,7 @@ func TestSamplesThatAreTooManySaySo(t *testing.T) {
 		t.Errorf("JSON names them %q", got)
 	}
 	m := monitor{job: &job{train: &train.Run{}, data: &trainingData{Data: &train.Data{Train: samples}}}}
-	if got, want := m.kept(train.Plan{}), "samples are streamed: 2.0 KiB are more than half of its free memory"; got != want {
+	if got, want := m.kept(train.Plan{}), "samples are streamed: 2.0 KiB is more than half of the free GPU memory"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -267,10 +267,10 @@ func TestADriverThatDoesNothingIsEnough(t *testing.T) {
 		out, _ := cmd.CombinedOutput()
 		return string(out)
 	}
-	if out := under(one, append(slices.Clone(fewDigits), "--device", "cuda:0")...); !strings.Contains(out, "the run is in run.h5") {
+	if out := under(one, append(slices.Clone(fewDigits), "--device", "cuda:0")...); !strings.Contains(out, "run written to run.h5") {
 		t.Errorf("training under a driver that does nothing: %s", out)
 	}
-	want := "no CUDA: " + none + ", which is for CUDA 13.0, finds no GPU; see what nvidia-smi finds"
+	want := "no CUDA: " + none + ", for CUDA 13.0, finds no GPU; check nvidia-smi"
 	for _, args := range [][]string{{"devices", "--cuda"}, {"devices", "--json"}, append(slices.Clone(fewDigits), "--device", "cuda:0", "-o", "no.h5")} {
 		if out := under(none, args...); !strings.Contains(out, want) {
 			t.Errorf("%q: %s; want %q in it", args, out, want)

@@ -18,13 +18,13 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// csvWish is what flags say about a table.
+// A csvWish holds the flags for csv files.
 type csvWish struct {
 	label string
 	skip  []string
 }
 
-// A csvTable is what the first reading of a file finds out.
+// A csvTable is the result of the first pass over a file.
 type csvTable struct {
 	name    string
 	header  bool
@@ -33,13 +33,13 @@ type csvTable struct {
 	label   int // column, -1 if there is none
 }
 
-// A csvColumn is what its cells have in common.
+// A csvColumn describes the cells of a column.
 type csvColumn struct {
 	name    string
-	text    bool // a cell is no number
-	line    int  // of the first such
+	text    bool // a cell is not a number
+	line    int  // of the first such cell cell
 	cell    string
-	real    bool    // a number is no integer, or missing
+	real    bool    // a number is not an integer, or missing
 	most    float64 // the largest absolute value
 	skip    bool
 	classes map[string]int // of a label column
@@ -47,14 +47,14 @@ type csvColumn struct {
 
 func viewOf(shape []int) views.View { return views.Of(shape...) }
 
-// lookAtCSV reads a table once, to learn its types and its size.
+// lookAtCSV reads a table once to find its column types and its size.
 func lookAtCSV(name, at string, wish csvWish) ([]*incoming, error) {
 	table := &csvTable{name: name, label: -1}
 	if err := table.each(table.look); err != nil {
 		return nil, err
 	}
 	if table.rows == 0 {
-		return nil, fmt.Errorf("%s: has no rows of data", name)
+		return nil, fmt.Errorf("%s: no data rows", name)
 	}
 	if err := table.choose(wish); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
@@ -106,7 +106,7 @@ func (t *csvTable) look(line int, cells []string) error {
 	return nil
 }
 
-// begin takes the first line for a header if one of its cells is no number.
+// begin treats the first line as a header if one of its cells is not a number.
 func (t *csvTable) begin(cells []string) {
 	for _, cell := range cells {
 		if _, err := strconv.ParseFloat(strings.TrimSpace(cell), 64); err != nil && !missing(cell) {
@@ -143,7 +143,7 @@ func (c *csvColumn) look(line int, cell string) {
 	c.most = max(c.most, math.Abs(x))
 }
 
-// find returns a column by its name or its number.
+// find returns a column by name or number.
 func (t *csvTable) find(name string) (int, error) {
 	var names []string
 	for k, c := range t.columns {
@@ -155,11 +155,11 @@ func (t *csvTable) find(name string) (int, error) {
 	if k, err := strconv.Atoi(name); err == nil && k >= 0 && k < len(t.columns) {
 		return k, nil
 	}
-	return 0, fmt.Errorf("there is no column %q%s; there are %s", name, spell.Hint(name, names), strings.Join(names[:min(len(names), 20)], ", "))
+	return 0, fmt.Errorf("unknown column %q%s; columns are %s", name, spell.Hint(name, names), strings.Join(names[:min(len(names), 20)], ", "))
 }
 
-// choose decides which column has the labels: the one named, one called so, or
-// the only one of text.
+// choose selects the label column: the one named by --label, else one with a common
+// name such as label, else the only text column.
 func (t *csvTable) choose(wish csvWish) error {
 	for _, name := range wish.skip {
 		k, err := t.find(name)
@@ -188,7 +188,7 @@ func (t *csvTable) choose(wish csvWish) error {
 	}
 	for _, k := range texts {
 		if c := t.columns[k]; k != t.label {
-			return fmt.Errorf("line %d: column %s holds %q, which is no number; name the column of labels with --label, and leave others out with --skip", c.line, c.name, c.cell)
+			return fmt.Errorf("line %d: column %s has %q, which is not a number; name the label column with --label, and leave other columns out with --skip", c.line, c.name, c.cell)
 		}
 	}
 	return nil
@@ -205,7 +205,7 @@ func (t *csvTable) incoming(at string) ([]*incoming, error) {
 			continue
 		}
 		columns, names = append(columns, k), append(names, c.name)
-		if !c.real && c.most > 1<<24 { // integers that float32 does not hold
+		if !c.real && c.most > 1<<24 { // integers that float32 cannot represent
 			x = dtype.Float64
 		}
 	}
@@ -233,8 +233,8 @@ func parseCell(cell string) (float64, error) {
 	return x, err
 }
 
-// labels returns the labels: classes by number in the order of their names, or
-// the numbers there are.
+// labels returns the labels: class numbers in the order of the class names, or the
+// numbers in the column.
 func (t *csvTable) labels(at string) ([]*incoming, error) {
 	c := &t.columns[t.label]
 	in := &incoming{from: t.name, path: at + "/y", t: dtype.Float32, shape: []int{t.rows}}
@@ -260,7 +260,7 @@ func (t *csvTable) labels(at string) ([]*incoming, error) {
 
 func (c *csvColumn) classNames() ([]string, error) {
 	if len(c.classes) > maxClasses {
-		return nil, fmt.Errorf("column %s has more than %d different labels", c.name, maxClasses)
+		return nil, fmt.Errorf("column %s has more than %d distinct labels", c.name, maxClasses)
 	}
 	var names []string
 	for name := range c.classes {

@@ -23,7 +23,7 @@ var idxTypes = map[byte]dtype.Type{
 	8: dtype.Uint8, 9: dtype.Int8, 0xb: dtype.Int16, 0xc: dtype.Int32, 0xd: dtype.Float32, 0xe: dtype.Float64,
 }
 
-var errUnknown = errors.New("neither idx, npy, npz, csv nor a folder of images; name a csv file .csv")
+var errUnknown = errors.New("not an idx, npy, npz or csv file; csv files need the extension .csv")
 
 // lookAtIDX reads the header of an idx file.
 func lookAtIDX(name, at string) ([]*incoming, error) {
@@ -58,14 +58,14 @@ func idxHeader(r io.Reader) (dtype.Type, []int, error) {
 	t := idxTypes[head[2]]
 	sizes := make([]byte, 4*head[3])
 	if _, err := io.ReadFull(r, sizes); err != nil {
-		return t, nil, fmt.Errorf("idx: ends within its header")
+		return t, nil, fmt.Errorf("idx: truncated header")
 	}
 	var shape []int
 	n := t.Size()
 	for k := 0; k < len(sizes); k += 4 {
 		size := int(binary.BigEndian.Uint32(sizes[k:]))
 		if shape = append(shape, size); size > 0 && n > (1<<50)/size {
-			return t, nil, fmt.Errorf("idx: shape %v is more than any disk holds", shape)
+			return t, nil, fmt.Errorf("idx: shape %v is implausibly large", shape)
 		}
 		n *= size
 	}
@@ -79,13 +79,13 @@ func (in *incoming) readRows(r io.Reader, put func(storage.Array) error) error {
 		row *= n
 	}
 	if row > 1<<30 {
-		return fmt.Errorf("idx: a row takes %d bytes; more than 1 GiB are not read at once", row)
+		return fmt.Errorf("idx: a row of %d bytes; at most 1 GiB is read", row)
 	}
 	for at := 0; at < in.shape[0] && row > 0; {
 		n := min(in.shape[0]-at, max(1, blockBytes/row))
 		buf, err := readGrowing(r, n*row)
 		if err != nil {
-			return fmt.Errorf("idx: ends after %d rows of the %d its header tells of", at+len(buf)/row, in.shape[0])
+			return fmt.Errorf("idx: truncated after %d of %d rows", at+len(buf)/row, in.shape[0])
 		}
 		reverse(buf, in.t.Size())
 		rows := storage.Array{Data: storage.Wrap(buf), Type: in.t, View: viewOf(append([]int{n}, in.shape[1:]...))}
@@ -95,12 +95,12 @@ func (in *incoming) readRows(r io.Reader, put func(storage.Array) error) error {
 		at += n
 	}
 	if n, _ := io.ReadFull(r, make([]byte, 1)); n > 0 {
-		return fmt.Errorf("idx: goes on after the %d rows its header tells of", in.shape[0])
+		return fmt.Errorf("idx: has data after the %d rows of its header", in.shape[0])
 	}
 	return nil
 }
 
-// readGrowing reads n bytes without believing beforehand that there are so many.
+// readGrowing reads n bytes, growing the buffer as data arrives.
 func readGrowing(r io.Reader, n int) ([]byte, error) {
 	var buf []byte
 	for len(buf) < n {
@@ -114,7 +114,7 @@ func readGrowing(r io.Reader, n int) ([]byte, error) {
 	return buf, nil
 }
 
-// reverse turns big-endian elements of size bytes into little-endian ones.
+// reverse converts big-endian elements of size bytes to little-endian.
 func reverse(b []byte, size int) {
 	for at := 0; size > 1 && at < len(b); at += size {
 		slices.Reverse(b[at : at+size])

@@ -8,7 +8,7 @@ import (
 	"github.com/h5dnn/h5dnn/dtype"
 )
 
-// An objects is a printer for programs: one JSON object, a line for each entry.
+// An objects prints one JSON object, with one line for each entry.
 type objects struct {
 	w     io.Writer
 	begun bool
@@ -68,7 +68,7 @@ func (e entry) fields(s *summary) fields {
 	return f
 }
 
-// value returns what JSON shows of an attribute; null if it has no value, or none that can be read.
+// value returns the value of an attribute as JSON, or null if it has none or cannot be read.
 func (a attr) value() json.RawMessage {
 	value, err := a.Get()
 	if value == nil || err != nil {
@@ -103,7 +103,7 @@ func (d *dataset) fields() fields {
 	return f
 }
 
-// unlimited returns a largest shape with null for axes without end.
+// unlimited returns a maximum shape with null for unlimited axes.
 func unlimited(shape []int) any {
 	if shape == nil {
 		return nil

@@ -9,11 +9,11 @@ import (
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 )
 
-// A tree is a printer for people.
+// A tree prints entries as an indented tree.
 type tree struct {
 	w     io.Writer
 	paint palette
-	root  int // how deep the first entry is
+	root  int // depth of the first entry
 	begun bool
 }
 
@@ -47,7 +47,7 @@ func (t *tree) Entry(e entry, s *summary) error {
 	case e.Kind == "soft":
 		line("", name+" -> "+printable(e.Target))
 	case e.Kind == "external":
-		line("", name+" -> "+printable(e.Other)+":"+printable(e.Target)+t.paint.faint("  in another file, not followed"))
+		line("", name+" -> "+printable(e.Other)+":"+printable(e.Target)+t.paint.faint("  external link"))
 	default:
 		line("", name+"  "+e.Kind)
 	}
@@ -66,13 +66,12 @@ func (t *tree) Entry(e entry, s *summary) error {
 	return err
 }
 
-// configAttr is where a run file keeps the configuration that made it: its
-// model, above all.
+// configAttr is the attribute of a run file with the configuration of the run.
 const configAttr = "h5dnn_config"
 
 const (
-	attrElements = 8  // shown of an attribute
-	attrRunes    = 96 // and how much text
+	attrElements = 8  // shown of an attribute's value's value
+	attrRunes    = 96 // shown of a text
 )
 
 func (t *tree) attr(line func(deeper, text string), a attr) {
@@ -93,8 +92,8 @@ func (t *tree) attr(line func(deeper, text string), a attr) {
 	line("  ", t.paint.faint("@"+printable(a.Name)+" = ")+text)
 }
 
-// configLines breaks a configuration in JSON into a line for each of its members,
-// and for each item of those that are lists: the layers of a model.
+// configLines splits a configuration in JSON into one line for each member, and one
+// for each item of a list, such as the layers of a model.
 func configLines(config string) []string {
 	var members fields
 	if json.Unmarshal([]byte(config), &members) != nil {
@@ -115,7 +114,7 @@ func configLines(config string) []string {
 	return lines
 }
 
-// brief writes a value on part of a line.
+// brief formats a value on one line.
 func brief(value any) string {
 	more := ""
 	if list, ok := value.([]any); ok && len(list) > attrElements {
@@ -124,7 +123,7 @@ func brief(value any) string {
 	return shorten(printable(hdf5.Format(value))) + more
 }
 
-// shorten cuts a long text.
+// shorten truncates a long text.
 func shorten(s string) string {
 	if text := []rune(s); len(text) > attrRunes {
 		return string(text[:attrRunes-1]) + "…"
@@ -132,7 +131,7 @@ func shorten(s string) string {
 	return s
 }
 
-// describe says on one line what a dataset is and how it is stored.
+// describe returns the type, shape and storage of a dataset on one line.
 func describe(d *dataset, paint palette) string {
 	if d.Shape == nil {
 		return printable(d.DType) + paint.faint(", no value")
@@ -146,7 +145,7 @@ func describe(d *dataset, paint palette) string {
 	}
 	what += " " + tuple(d.Shape)
 	if d.MaxShape != nil && tuple(d.MaxShape) != tuple(d.Shape) {
-		what += " of at most " + tuple(d.MaxShape)
+		what += " maxshape " + tuple(d.MaxShape)
 	}
 	how := d.Layout
 	if d.Chunks != nil {
@@ -156,11 +155,11 @@ func describe(d *dataset, paint palette) string {
 		how += ", " + printable(f.Name)
 	}
 	if d.External > 0 {
-		how += fmt.Sprintf(", in %d other files", d.External)
+		how += fmt.Sprintf(", in %d external files", d.External)
 	}
 	switch {
 	case d.Size < 0:
-		how += ", more bytes than any memory has"
+		how += ", size overflows 64 bits"
 	case d.Stored < 0 || d.Stored == d.Size && d.Filters == nil:
 		how += ", " + byteCount(d.Size)
 	case d.Stored == 0:
@@ -171,10 +170,10 @@ func describe(d *dataset, paint palette) string {
 	return what + "  " + paint.faint(how)
 }
 
-// ratio returns how many times smaller the data is in the file.
+// ratio returns the compression ratio.
 func ratio(d *dataset) float64 { return float64(d.Size) / float64(d.Stored) }
 
-// lines writes a summary for people.
+// lines returns a summary as text.
 func (s *summary) lines() []string {
 	show := func(x float64) string { return strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%.6g", x), "+")) }
 	text := []string{fmt.Sprintf("min %s  max %s  mean %s  std %s  zeros %d  nan %d  inf %d  of %d",
@@ -185,8 +184,8 @@ func (s *summary) lines() []string {
 	return text
 }
 
-// bars draws counts as columns of up to eight eighths; nothing is blank, and
-// something is always seen.
+// bars draws counts as a bar chart of block characters. Zero is blank; any other
+// count is visible.
 func bars(counts []int) string {
 	most := 0
 	for _, n := range counts {

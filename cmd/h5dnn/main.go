@@ -1,11 +1,10 @@
-// Command h5dnn looks into HDF5 files, cuts slices out of them, converts them,
-// and trains models on them.
+// Command h5dnn inspects, slices and converts HDF5 files and trains models on them.
 //
-// It wires the other packages together for the terminal, and holds nothing
-// that a program could want from a library.
+// It connects the other packages to the terminal: flags, reports, progress.
 //
-// Exit status: 0 fine, 1 a negative answer, 2 usage or trouble, 130
-// interrupted. Trouble is one line on standard error.
+// The exit status is 0 for success, 1 for a negative answer such as a failed
+// verify, 2 for an error, which is one line on standard error, and 130 after an
+// interrupt.
 package main
 
 import (
@@ -28,13 +27,13 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// The main goroutine keeps to the main thread, so that all arithmetic has one
-// caller: OpenMP keeps a team of threads for each.
+// The main goroutine stays on the main thread, because OpenMP keeps a team of
+// threads for every thread that calls it.
 func init() { runtime.LockOSThread() }
 
 func main() {
-	settle()
-	signal.Ignore(syscall.SIGPIPE) // a write then fails with EPIPE, and what is open is tidied up
+	limitSpinning()
+	signal.Ignore(syscall.SIGPIPE) // a write then fails with EPIPE, and deferred functions run
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
 	os.Exit(run(ctx, os.Args, os.Stdout, os.Stderr))
@@ -47,8 +46,8 @@ const (
 	statusInterrupted = 130
 )
 
-// errNegative is what a command returns that worked, and whose answer is no.
-// It has printed that answer.
+// errNegative is returned by a command that succeeded with a negative answer, which
+// it has printed.
 var errNegative = errors.New("no")
 
 // run is main without the process around it.
@@ -70,11 +69,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (status i
 	return report(stderr, name, err)
 }
 
-// report says what went wrong, if anything, and returns the exit status for it.
+// report prints err, if any, and returns the exit status.
 func report(stderr io.Writer, name string, err error) int {
 	var kept saved
 	switch {
-	case err == nil, errors.Is(err, syscall.EPIPE): // who reads our output has seen enough
+	case err == nil, errors.Is(err, syscall.EPIPE): // the reader of the pipe has closed it
 		return statusFine
 	case errors.Is(err, errNegative):
 		return statusNegative
@@ -82,15 +81,15 @@ func report(stderr io.Writer, name string, err error) int {
 		fmt.Fprintf(stderr, "%s: %s\n", name, printable(kept.Error()))
 		return statusInterrupted
 	case errors.Is(err, context.Canceled):
-		fmt.Fprintf(stderr, "%s: interrupted; nothing was left half-written\n", name)
+		fmt.Fprintf(stderr, "%s: interrupted; no partial output was left\n", name)
 		return statusInterrupted
 	}
 	fmt.Fprintf(stderr, "%s: %s\n", name, printable(forPeople(err)))
 	return statusTrouble
 }
 
-// forPeople returns an error's text without its kind at the end, which is for
-// programs to ask for, and with flags in the place of options.
+// forPeople returns the text of an error without its kind at the end, which is for
+// errors.Is, and with the names of flags instead of options.
 func forPeople(err error) string {
 	text := strings.ReplaceAll(err.Error(), "(Options.Follow)", "(--follow FOLDER allows it)")
 	for _, kind := range []error{views.ErrShape, dtype.ErrType, storage.ErrDevice, storage.ErrState, serialize.ErrFormat} {
@@ -102,7 +101,7 @@ func forPeople(err error) string {
 func newApp(stdout, stderr io.Writer) *cli.App {
 	app := &cli.App{
 		Name:            "h5dnn",
-		Usage:           "look into HDF5 files, cut slices out of them, convert them, and train on them",
+		Usage:           "inspect, slice and convert HDF5 files, and train neural networks on them",
 		Version:         version(),
 		HideHelpCommand: true,
 		Writer:          stdout,
@@ -114,7 +113,7 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 
 		Action: func(c *cli.Context) error {
 			if name := c.Args().First(); name != "" {
-				return fmt.Errorf("there is no command %q%s; see h5dnn --help", name, spell.Hint(name, commandNames(c.App)))
+				return fmt.Errorf("unknown command %q%s; see h5dnn --help", name, spell.Hint(name, commandNames(c.App)))
 			}
 			return cli.ShowAppHelp(c)
 		},
@@ -125,7 +124,7 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 		command.HideHelpCommand = true
 		for _, flag := range command.Flags {
 			if b, ok := flag.(*cli.BoolFlag); ok {
-				b.DisableDefaultText = true // everyone knows
+				b.DisableDefaultText = true
 			}
 		}
 	}
@@ -140,8 +139,7 @@ func commandNames(app *cli.App) []string {
 	return names
 }
 
-// printable returns s on one line, with what a terminal could take for a
-// command shown as an escape.
+// printable returns s on one line, with control characters escaped.
 func printable(s string) string {
 	var b strings.Builder
 	for _, r := range s {

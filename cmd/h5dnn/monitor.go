@@ -17,15 +17,15 @@ import (
 	"github.com/h5dnn/h5dnn/train"
 )
 
-// A monitor shows how training goes: a bar on a terminal, and a line for each
-// epoch.
+// A monitor reports the progress of training: a bar on a terminal and a line for
+// each epoch.
 type monitor struct {
 	job   *job
 	out   io.Writer
 	errs  io.Writer // the bar, and notes
 	json  bool
-	bar   *progressbar.ProgressBar // nil unless someone is watching
-	last  time.Time                // that the bar was described
+	bar   *progressbar.ProgressBar // nil unless the output is a terminal
+	last  time.Time                // update of the bar's text
 	began time.Time
 }
 
@@ -33,7 +33,7 @@ func newMonitor(c *cli.Context, j *job) *monitor {
 	return &monitor{job: j, out: c.App.Writer, errs: c.App.ErrWriter, json: c.Bool("json"), began: time.Now()}
 }
 
-// begin says what is going to be trained, on what.
+// begin prints the model and the data.
 func (m *monitor) begin() {
 	if m.json {
 		return
@@ -46,19 +46,18 @@ func (m *monitor) begin() {
 	}
 	fmt.Fprintf(m.out, "%d parameters, %s; %d samples of %v %v", parameters, outline(run.Model), data.Train.Len(), x.Type, x.Shape)
 	if data.Val != nil {
-		fmt.Fprintf(m.out, ", %d to validate on", data.Val.Len())
+		fmt.Fprintf(m.out, ", %d for validation", data.Val.Len())
 	}
 	if run.Device == storage.CPU {
 		fmt.Fprintf(m.out, "; cpu, %d threads", native.Threads())
 	}
 	fmt.Fprintln(m.out)
 	if run.Position.Step > 0 {
-		fmt.Fprintf(m.out, "going on in epoch %d, after %d of %d samples\n", run.Position.Epoch+1, run.Position.Consumed, run.Position.Samples)
+		fmt.Fprintf(m.out, "resuming in epoch %d, after %d of %d samples\n", run.Position.Epoch+1, run.Position.Consumed, run.Position.Samples)
 	}
 }
 
-// plan says what the user should know before it begins, and what a GPU is going to
-// do.
+// plan prints notes about the data and how a GPU will run the steps.
 func (m *monitor) plan(p train.Plan) error {
 	for _, note := range slices.Concat(m.job.data.Notes, p.Notes) {
 		m.note(note)
@@ -74,27 +73,27 @@ func (m *monitor) note(text string) error {
 	return err
 }
 
-// kept says where samples are, and why not where steps would not wait for them.
+// kept describes where the samples are, and why they are not on the GPU.
 func (m *monitor) kept(p train.Plan) string {
 	bytes := byteCount(int(loader.Bytes(m.job.data.Train)))
 	switch {
 	case p.Resident:
-		return "all samples stay there, " + bytes
+		return "all samples in GPU memory, " + bytes
 	case m.job.train.Config.Data.Resident == "":
-		return fmt.Sprintf("samples are streamed: %s are more than half of its free memory", bytes)
+		return fmt.Sprintf("samples are streamed: %s is more than half of the free GPU memory", bytes)
 	}
-	return fmt.Sprintf("samples, %s, are streamed", bytes)
+	return fmt.Sprintf("samples are streamed, %s", bytes)
 }
 
-// recorded says how steps are asked for, and why not in the better way.
+// recorded describes whether steps are captured in a CUDA graph, and why not.
 func recorded(p train.Plan) string {
 	switch {
 	case p.Graph:
-		return "steps are recorded once, and replayed"
+		return "steps are captured in a CUDA graph"
 	case p.NoGraph != "":
-		return "steps are not recorded: " + p.NoGraph
+		return "steps are not captured in a CUDA graph: " + p.NoGraph
 	}
-	return "steps are not recorded"
+	return "steps are not captured in a CUDA graph"
 }
 
 // outline names the layers that have parameters.
@@ -111,7 +110,7 @@ func outline(model nn.Module) string {
 	return strings.Join(kinds, "-")
 }
 
-// batch moves the bar.
+// batch updates the bar.
 func (m *monitor) batch(p train.Progress) error {
 	if m.json || !isTerminal(m.errs) {
 		return nil
@@ -132,7 +131,7 @@ func (m *monitor) batch(p train.Progress) error {
 
 func (m *monitor) figures(p train.Progress) string {
 	text := fmt.Sprintf("epoch %d/%d", p.Epoch, p.Epochs)
-	if p.Metrics.Samples > 0 { // else a GPU has not been asked yet
+	if p.Metrics.Samples > 0 { // else the GPU has not been read yet
 		text += fmt.Sprintf("  loss %.4f", p.MeanLoss())
 	}
 	if p.Metrics.Samples > 0 && m.job.train.Classifies() {
@@ -141,7 +140,7 @@ func (m *monitor) figures(p train.Progress) string {
 	return text + waiting(p.Waited.Seconds(), p.Elapsed.Seconds())
 }
 
-// waiting says how much of the time training waited for data, where that is of note.
+// waiting returns the share of time spent waiting for data, if it is more than 10 %.
 func waiting(waited, seconds float64) string {
 	if waited <= seconds/10 {
 		return ""
@@ -149,7 +148,7 @@ func waiting(waited, seconds float64) string {
 	return fmt.Sprintf("  %.0f%% waiting for data", 100*waited/seconds)
 }
 
-// epoch prints a line.
+// epoch prints the line of an epoch.
 func (m *monitor) epoch(e train.Epoch) error {
 	m.end()
 	if m.json {
@@ -189,7 +188,7 @@ func (m *monitor) epochJSON(e train.Epoch) error {
 	return err
 }
 
-// held names where samples come from in each epoch.
+// held names the place that samples are read from in each epoch.
 func held(p train.Plan) string {
 	switch {
 	case p.Resident:
@@ -200,7 +199,7 @@ func held(p train.Plan) string {
 	return "streamed" // out of files
 }
 
-// end takes the bar away.
+// end clears the bar.
 func (m *monitor) end() {
 	if m.bar != nil {
 		m.bar.Clear()
@@ -208,11 +207,11 @@ func (m *monitor) end() {
 	}
 }
 
-// done says what there is now.
+// done prints where the run was written.
 func (m *monitor) done() error {
 	if m.json {
 		return nil
 	}
-	_, err := fmt.Fprintf(m.out, "%.1f s; the run is in %s, its curves in %s\n", time.Since(m.began).Seconds(), m.job.file, curvesName(m.job.file))
+	_, err := fmt.Fprintf(m.out, "%.1f s; run written to %s, curves to %s\n", time.Since(m.began).Seconds(), m.job.file, curvesName(m.job.file))
 	return err
 }

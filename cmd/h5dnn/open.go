@@ -41,7 +41,7 @@ func open(name string, options ...serialize.Options) (container, error) {
 	return &arrays{file, name, format.Name, entries}, nil
 }
 
-// isFile returns an error if there is no file of that name, with the name that may have been meant.
+// isFile returns an error, with a suggestion, if name is not a file.
 func isFile(name string) error {
 	info, err := os.Stat(name)
 	switch {
@@ -53,7 +53,7 @@ func isFile(name string) error {
 	return err
 }
 
-// resume returns the run of a file, on a device.
+// resume loads the run in the named file on a device.
 func resume(name string, device storage.Device) (*train.Run, error) {
 	if err := isFile(name); err != nil {
 		return nil, err
@@ -83,15 +83,15 @@ func resumeWith(name string, configure func(*train.Config) (storage.Device, erro
 	return run, err
 }
 
-// followFlag lets a file refer to others.
-var followFlag = &cli.StringFlag{Name: "follow", Usage: "open files in `FOLDER` where this one refers to them; none by default"}
+// followFlag allows external links, external data and virtual datasets.
+var followFlag = &cli.StringFlag{Name: "follow", Usage: "open files in `FOLDER` that this one refers to; by default none"}
 
-// openAsked opens a file as the command's flags say.
+// openAsked opens a file with the options in the command's flags.
 func openAsked(c *cli.Context, name string) (container, error) {
 	return open(name, serialize.Options{Follow: c.String(followFlag.Name)})
 }
 
-// neighbours lists the files that lie where the named one would.
+// neighbours lists the other files in the folder of name.
 func neighbours(name string) []string {
 	folder := filepath.Dir(name)
 	files, _ := os.ReadDir(folder) // without them there is nothing to suggest

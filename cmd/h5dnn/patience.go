@@ -7,22 +7,21 @@ import (
 	"syscall"
 )
 
-// settle starts the process once more, with a shorter patience for OpenMP's
-// threads, if the command computes and the user has not chosen one. They spin
-// some 20 ms for each other before they sleep; where other processes want the
-// processors too, that is time thrown away (decision 0008). OpenMP reads this
-// from the environment before anything of ours runs.
-func settle() {
+// limitSpinning restarts the process with GOMP_SPINCOUNT set, if the command computes
+// and the user has not set it. By default OpenMP's threads spin for about 20 ms before
+// they sleep, which wastes the processors that other processes need (decision 0008).
+// OpenMP reads the environment before main runs.
+func limitSpinning() {
 	environ, again := environment(os.Args, os.Environ())
 	if !again {
 		return
 	}
 	if program, err := os.Executable(); err == nil {
-		_ = syscall.Exec(program, os.Args, environ) // returns only if it cannot; then as we are
+		_ = syscall.Exec(program, os.Args, environ) // returns only on failure; then run with the default
 	}
 }
 
-// environment returns the environment to start again with, if that is needed.
+// environment returns the environment to restart with, and whether to restart.
 func environment(args, environ []string) ([]string, bool) {
 	if len(args) < 2 || !slices.Contains([]string{"train", "eval", "predict"}, args[1]) {
 		return environ, false

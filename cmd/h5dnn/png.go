@@ -13,16 +13,16 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// maxPixels bounds a picture: it is made in memory.
+// maxPixels limits an image, which is built in memory.
 const maxPixels = 64 << 20
 
-// A picture is a grid of equally large images, each rows × cols × channels.
+// A picture is a grid of images of one size, each rows × cols × channels.
 type picture struct {
 	count, rows, cols, channels int
 	across                      int // images side by side
 }
 
-// pictureOf says what picture an array of this shape is:
+// pictureOf interprets the shape of an array:
 //
 //	(rows, cols)                          one grey image
 //	(rows, cols, 3 or 4)                  one in colour
@@ -30,7 +30,7 @@ type picture struct {
 //	(count, rows, cols, 1, 3 or 4)        a grid, channels last
 //	(count, 1 or 3, rows, cols)           a grid, channels first
 //
-// and returns the view that has the four axes of a picture in order.
+// and returns the view with axes count, rows, cols, channels.
 func pictureOf(v views.View) (picture, views.View, error) {
 	fail := func(reason string) (picture, views.View, error) {
 		return picture{}, v, fmt.Errorf("png: shape %v %s", v.Shape, reason)
@@ -47,14 +47,14 @@ func pictureOf(v views.View) (picture, views.View, error) {
 	case len(s) == 4 && (s[1] == 1 || s[1] == 3):
 		v, _ = v.Transpose(0, 2, 3, 1)
 	default:
-		return fail("is no image: rows and columns, with channels last and a count first if need be; select some, as in [0]")
+		return fail("is not an image; want rows and columns, optionally with channels last and a count first; select a part, as in [0]")
 	}
 	s = v.Shape
 	if v.Len() == 0 {
 		return fail("has no pixels")
 	}
 	if s[0] > maxPixels || s[1] > maxPixels || s[2] > maxPixels || s[0]*s[1] > maxPixels || s[0]*s[1]*s[2] > maxPixels {
-		return fail(fmt.Sprintf("has more than %d pixels; select some, as in [:100]", maxPixels))
+		return fail(fmt.Sprintf("has more than %d pixels; select a part, as in [:100]", maxPixels))
 	}
 	across := int(math.Ceil(math.Sqrt(float64(s[0]))))
 	return picture{s[0], s[1], s[2], s[3], across}, v, nil
@@ -65,16 +65,16 @@ func unsqueeze(v views.View, axis int) views.View {
 	return v
 }
 
-// writePNG draws a as an image, or as a grid of images with a gap of one pixel.
-// Bytes are shown as they are, bools black and white, floats within 0..1 from
-// black to white; anything else is stretched from its least to its largest value.
+// writePNG writes a as an image, or as a grid of images with a gap of one pixel.
+// Bytes are pixel values, bools black and white, and floats from 0 to 1 black to
+// white. Other values are scaled from their minimum to their maximum.
 func writePNG(ctx context.Context, w io.Writer, a storage.Array) error {
 	p, v, err := pictureOf(a.View)
 	if err != nil {
 		return err
 	}
 	if a.Type.IsComplex() {
-		return fmt.Errorf("png: %v has no brightness; only real numbers do", a.Type)
+		return fmt.Errorf("png: %v cannot be drawn; want real numbers", a.Type)
 	}
 	level, err := levels(ctx, a)
 	if err != nil {
@@ -97,7 +97,7 @@ func writePNG(ctx context.Context, w io.Writer, a storage.Array) error {
 	return png.Encode(w, canvas)
 }
 
-// draw fills an image with the brightness of its pixels' channels.
+// draw sets the pixels of an image.
 func (p picture) draw(to *image.NRGBA, levels []uint8) {
 	for row := range p.rows {
 		line := to.Pix[row*to.Stride:]
@@ -111,7 +111,7 @@ func (p picture) draw(to *image.NRGBA, levels []uint8) {
 	}
 }
 
-// levels returns the function that makes elements of a into brightness.
+// levels returns the function that converts elements of a to pixel values.
 func levels(ctx context.Context, a storage.Array) (func([]byte) []uint8, error) {
 	least, most := 0.0, 1.0
 	switch {

@@ -7,7 +7,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 )
 
-// A meter shows how many of a number of bytes are done, if someone is watching.
+// A meter shows the progress of an operation in bytes, if the output is a terminal.
 type meter struct{ bar *progressbar.ProgressBar }
 
 func newMeter(w io.Writer, what string, total int) meter {
@@ -26,7 +26,7 @@ func (m meter) add(bytes int) {
 	}
 }
 
-// end takes the bar away.
+// end clears the bar.
 func (m meter) end() {
 	if m.bar != nil {
 		m.bar.Clear()

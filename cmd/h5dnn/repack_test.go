@@ -235,11 +235,11 @@ func TestImportsIDX(t *testing.T) {
 		want string
 	}{
 		{whole, ""},
-		{whole[:22], "ends after 1 rows of the 2"},
-		{append(whole[:len(whole):len(whole)], 7), "goes on after the 2 rows"},
-		{whole[:9], "ends within its header"},
-		{[]byte{0, 0, 8, 3, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255}, "more than any disk holds"},
-		{[]byte{0, 0, 8, 1, 255, 255, 255, 255, 1}, "ends after"},
+		{whole[:22], "truncated after 1 of 2 rows"},
+		{append(whole[:len(whole):len(whole)], 7), "has data after the 2 rows"},
+		{whole[:9], "truncated header"},
+		{[]byte{0, 0, 8, 3, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255}, "implausibly large"},
+		{[]byte{0, 0, 8, 1, 255, 255, 255, 255, 1}, "truncated after"},
 	} {
 		os.WriteFile("a.idx", c.data, 0o666)
 		var out bytes.Buffer
@@ -290,10 +290,10 @@ func TestDoctorKnowsGoodFromBad(t *testing.T) {
 		t.Fatalf("%v: %s", err, out.String())
 	}
 	bad := strings.Join(report.Datasets[0].Warnings, "; ")
-	if !strings.Contains(bad, "a row lies in 4 chunks") || !strings.Contains(bad, "1 NaN") || report.Datasets[0].Measured["gain"] == nil {
+	if !strings.Contains(bad, "a row spans 4 chunks") || !strings.Contains(bad, "1 NaN") || report.Datasets[0].Measured["gain"] == nil {
 		t.Errorf("of /x: %s", out.String())
 	}
-	if labels := strings.Join(report.Datasets[1].Warnings, "; "); !strings.Contains(labels, "looks sorted") {
+	if labels := strings.Join(report.Datasets[1].Warnings, "; "); !strings.Contains(labels, "look sorted") {
 		t.Errorf("of /y: %q", labels)
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// A summary describes the values of an array. NaNs are counted and left out of
-// everything else; infinities are left out of mean, deviation and histogram.
+// A summary holds statistics of an array. NaNs are counted and otherwise ignored;
+// infinities are ignored in mean, std and histogram.
 type summary struct {
 	Count int // all elements
 	NaN   int
@@ -19,17 +19,17 @@ type summary struct {
 	Min   float64
 	Max   float64
 	Mean  float64
-	Std   float64 // of the population: divided by Count
+	Std   float64 // population standard deviation
 
 	Edges  []float64 // of the histogram's bins; the last bin has its upper edge
 	Counts []int
 	most   float64 // the largest value in them
 }
 
-// bins is how many a histogram has, unless there are fewer integers.
+// bins is the number of bins of a histogram, fewer for a small range of integers.
 const bins = 10
 
-// summarize reads a once, in bounded memory.
+// summarize reads a once, block by block.
 func summarize(ctx context.Context, a storage.Array) (summary, error) {
 	s := summary{Min: math.Inf(1), Max: math.Inf(-1)}
 	finite, squares := 0, 0.0 // squares of distances from the mean
@@ -78,7 +78,7 @@ func summarize(ctx context.Context, a storage.Array) (summary, error) {
 	return s, err
 }
 
-// histogram reads a again and counts its finite values in equal bins.
+// histogram reads a again and counts its finite values in bins of equal width.
 func (s *summary) histogram(ctx context.Context, a storage.Array) error {
 	least, most, err := s.finiteRange(ctx, a)
 	if err != nil || !(least <= most) {

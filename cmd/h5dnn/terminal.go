@@ -9,13 +9,13 @@ import (
 	"golang.org/x/term"
 )
 
-// isTerminal reports whether someone reads w as it is written.
+// isTerminal reports whether w is a terminal.
 func isTerminal(w io.Writer) bool {
 	file, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-// widthOf returns how many columns w shows: NumPy's 75 if nobody says more.
+// widthOf returns the number of columns of w, at least NumPy's default of 75.
 func widthOf(w io.Writer) int {
 	if isTerminal(w) {
 		if width, _, err := term.GetSize(int(w.(*os.File).Fd())); err == nil {
@@ -25,8 +25,7 @@ func widthOf(w io.Writer) int {
 	return lineWidth
 }
 
-// buffered calls write with a writer that gathers what goes to w, unless
-// someone is watching.
+// buffered calls write with a buffered writer to w, or with w if it is a terminal.
 func buffered(w io.Writer, write func(io.Writer) error) error {
 	if isTerminal(w) {
 		return write(w)
@@ -36,7 +35,7 @@ func buffered(w io.Writer, write func(io.Writer) error) error {
 	return cmp.Or(b.Flush(), err)
 }
 
-// A palette colours text for terminals, and leaves it alone for anything else.
+// A palette colours text on terminals only.
 type palette bool
 
 // paletteFor follows https://no-color.org.

@@ -32,18 +32,18 @@ func TestTrainingReachesEveryKindOfData(t *testing.T) {
 	for _, test := range []struct{ args, want string }{
 		{episodes, "114 samples of float32 [3];"},
 		{episodes + " --rows data/*/dones==0", "102 samples of float32 [3];"},
-		{episodes + " --steps 4 --y-steps 1 --split mask:mask/valid", "59 samples of float32 [4 3], 19 to validate on;"},
-		{episodes + " --steps 8 --split attr:split", "25 samples of float32 [8 3], 11 to validate on;"},
-		{episodes + " --steps 5 --split 0.25 --memory 8", "to validate on;"},
+		{episodes + " --steps 4 --y-steps 1 --split mask:mask/valid", "59 samples of float32 [4 3], 19 for validation;"},
+		{episodes + " --steps 8 --split attr:split", "25 samples of float32 [8 3], 11 for validation;"},
+		{episodes + " --steps 5 --split 0.25 --memory 8", "for validation;"},
 		{"--x ragged/rows --y ragged/kind", "50 samples of int32 [6];"},
 		{"--x ragged/rows --y ragged/kind --length 3 --shuffle window --window 2", "50 samples of int32 [3];"},
-		{"--x ragged/values --x-offsets ragged/offsets --y ragged/kind --split 0.2", "40 samples of int32 [6], 10 to validate on;"},
+		{"--x ragged/values --x-offsets ragged/offsets --y ragged/kind --split 0.2", "40 samples of int32 [6], 10 for validation;"},
 		{"--x csr/data --x-offsets csr/indptr --x-columns csr/indices --y csr/dense --loss mse", "20 samples of float32 [9];"},
-		{table + " --rows table/good --rows table/fold<4 --split mask:table/split==val", "28 samples of float32 [2], 4 to validate on;"},
-		{table + " --split mask:table/chosen", "55 samples of float32 [2], 5 to validate on;"},
-		{table + " --split attr:val_rows", "57 samples of float32 [2], 3 to validate on;"},
+		{table + " --rows table/good --rows table/fold<4 --split mask:table/split==val", "28 samples of float32 [2], 4 for validation;"},
+		{table + " --split mask:table/chosen", "55 samples of float32 [2], 5 for validation;"},
+		{table + " --split attr:val_rows", "57 samples of float32 [2], 3 for validation;"},
 		{table + " --data testdata/episodes.h5", "120 samples of float32 [2];"},
-		{table + " --val-x table/x --val-y table/y --val-rows [:7]", "60 samples of float32 [2], 7 to validate on;"},
+		{table + " --val-x table/x --val-y table/y --val-rows [:7]", "60 samples of float32 [2], 7 for validation;"},
 	} {
 		args := slices.Concat([]string{"train", "--data", "testdata/e*.h5", "--model", "mlp", "--epochs", "2", "-o", "run.h5"}, strings.Fields(test.args))
 		status, out, errs := in(t, context.Background(), args...)

@@ -6,12 +6,11 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// unknownToNumPy reports whether NumPy has no name for a type: bfloat16 and
-// the floats of 8 bits.
+// unknownToNumPy reports whether NumPy lacks a type: bfloat16 and 8-bit floats.
 func unknownToNumPy(t dtype.Type) bool { return t == dtype.BFloat16 || t.StorageOnly() }
 
-// forNumPy returns a with elements of a type that NumPy has: float32, which
-// holds those of the others exactly, and is what h5py reads them as.
+// forNumPy returns a, converted to float32 if NumPy lacks its type. The conversion is
+// exact.
 func forNumPy(a storage.Array) storage.Array {
 	if unknownToNumPy(a.Type) {
 		a.Data, a.Type = widened{a}, dtype.Float32
@@ -19,7 +18,7 @@ func forNumPy(a storage.Array) storage.Array {
 	return a
 }
 
-// A widened reads elements as float32s.
+// A widened is a Source of elements converted to float32.
 type widened struct{ from storage.Array }
 
 func (w widened) Len() int               { return w.from.Data.Len() / w.from.Type.Size() * dtype.Float32.Size() }
