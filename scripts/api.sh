@@ -2,7 +2,7 @@
 # Prints what changed in the exported names since BASE, package by package. BASE is a
 # commit; by default the latest tag. Usage: BASE=commit sh scripts/api.sh
 set -eu
-apidiff=golang.org/x/exp/cmd/apidiff@v0.0.0-20250911091902-df9299821621
+apidiff=golang.org/x/exp/cmd/apidiff@v0.0.0-20261014143641-f0251eb4aa3e
 base=${BASE:-$(git describe --tags --abbrev=0 2>/dev/null || true)}
 if [ -z "$base" ]; then
 	echo "api: there is no tag yet; name a commit: make api BASE=commit" >&2
