@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/h5dnn/h5dnn/config"
+	"github.com/h5dnn/h5dnn/storage"
 )
 
 // A Configured module can be described by its settings and rebuilt from them.
@@ -47,22 +48,26 @@ func Describe(m Module) (any, error) {
 // FromConfig builds the model that description, as returned by Describe,
 // describes. The weights are random; Init and Load set them. A single value in
 // the place of the settings sets the first of them: {dense: 120}.
-func FromConfig(description any) (Module, error) {
+func FromConfig(description any) (Module, error) { return FromConfigOn(description, nil) }
+
+// FromConfigOn is FromConfig with the parameters on device d. On tensor.Meta they
+// take no memory, which serves to check a description and to measure the model.
+func FromConfigOn(description any, d storage.Device) (Module, error) {
 	text, err := json.Marshal(description)
 	if err != nil {
 		return nil, fmt.Errorf("model: %w", err)
 	}
-	return fromJSON(text)
+	return fromJSON(text, d)
 }
 
-func fromJSON(text json.RawMessage) (Module, error) {
+func fromJSON(text json.RawMessage, d storage.Device) (Module, error) {
 	var list []json.RawMessage
 	if json.Unmarshal(text, &list) != nil || list == nil {
-		return layers.build(text)
+		return layers.build(text, d)
 	}
 	s := make(Sequential, len(list))
 	for i, one := range list {
-		m, err := fromJSON(one)
+		m, err := fromJSON(one, d)
 		if err != nil {
 			return nil, at(i, err)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/config"
 	"github.com/h5dnn/h5dnn/spell"
+	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
 )
 
@@ -23,7 +24,7 @@ type factory[T any] struct {
 type maker[T any] struct {
 	name   string
 	goType reflect.Type
-	build  func(settings json.RawMessage) (T, error)
+	build  func(settings json.RawMessage, d storage.Device) (T, error)
 }
 
 // register adds a constructor of values of type M from settings of type S to f.
@@ -34,8 +35,11 @@ func register[S any, M, T any](f *factory[T], name string, make func(S) M, defau
 	if f.makers == nil {
 		f.makers = map[string]maker[T]{}
 	}
-	f.makers[spell.Plain(name)] = maker[T]{name, reflect.TypeFor[M](), func(raw json.RawMessage) (m T, err error) {
+	f.makers[spell.Plain(name)] = maker[T]{name, reflect.TypeFor[M](), func(raw json.RawMessage, d storage.Device) (m T, err error) {
 		settings := defaults
+		if d != nil {
+			placeOn(d, &settings)
+		}
 		if err := config.Decode(raw, &settings); err != nil {
 			return m, err
 		}
@@ -43,6 +47,29 @@ func register[S any, M, T any](f *factory[T], name string, make func(S) M, defau
 		return m, failed
 	}}
 	return true
+}
+
+// A placeable setting builds modules on a device when it is decoded.
+type placeable interface{ placeOn(d storage.Device) }
+
+// placeOn makes what is built from settings, a pointer to a struct, have its
+// parameters on d: by the field Device, and in the modules among the settings.
+func placeOn(d storage.Device, settings any) {
+	v := reflect.ValueOf(settings).Elem()
+	if v.Kind() != reflect.Struct {
+		return
+	}
+	for i := range v.NumField() {
+		if !v.Field(i).CanSet() {
+			continue
+		}
+		switch field := v.Field(i).Addr().Interface().(type) {
+		case *storage.Device:
+			*field = d
+		case placeable:
+			field.placeOn(d)
+		}
+	}
 }
 
 // aliases adds other names for name.
@@ -76,8 +103,9 @@ func (f *factory[T]) nameOf(v any) (string, bool) {
 	return "", false
 }
 
-// build returns the value that text describes: a name, or {name: settings}.
-func (f *factory[T]) build(text json.RawMessage) (made T, err error) {
+// build returns the value that text describes: a name, or {name: settings}. Its
+// parameters are on d, or if d is nil where the type puts them.
+func (f *factory[T]) build(text json.RawMessage, d storage.Device) (made T, err error) {
 	name, settings, err := f.read(text)
 	if err != nil {
 		return made, err
@@ -90,7 +118,7 @@ func (f *factory[T]) build(text json.RawMessage) (made T, err error) {
 	if !ok {
 		return made, at(name, config.Unknown(f.kind, name, f.names()))
 	}
-	made, err = m.build(settings)
+	made, err = m.build(settings, d)
 	var failed *tensor.Error
 	if errors.As(err, &failed) && spell.Plain(failed.Op) == spell.Plain(name) {
 		err = failed.Err // at adds the name

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/h5dnn/h5dnn/config"
+	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -23,10 +24,15 @@ type Node struct {
 	Name   string
 	Module Module
 	From   Names // inputs: names of nodes or of inputs of the graph; the node before if nil
+
+	device storage.Device // of the parameters of nodes that UnmarshalJSON builds
 }
 
 // Nodes are the modules of a Graph.
 type Nodes []Node
+
+// placeOn leaves a node without a name for UnmarshalJSON to find.
+func (n *Nodes) placeOn(d storage.Device) { *n = Nodes{{device: d}} }
 
 // Names is a list of names. In configurations a single name stands for a list of one.
 type Names []string
@@ -60,7 +66,7 @@ func NewGraph(o GraphOptions) *Graph {
 	if g.Inputs == nil {
 		g.Inputs = Names{"x"}
 	}
-	if len(o.Nodes) == 0 {
+	if len(o.Nodes) == 0 || len(o.Nodes) == 1 && o.Nodes[0].device != nil && o.Nodes[0].Module == nil {
 		tensor.Fail("graph", ErrConfig, "no nodes")
 	}
 	g.checkNodes()
@@ -204,13 +210,17 @@ func (n *Nodes) UnmarshalJSON(text []byte) error {
 	if err := json.Unmarshal(text, &list); err != nil {
 		return config.Errorf("cannot be %.40s; want a list of nodes", text)
 	}
+	var device storage.Device
+	if len(*n) > 0 {
+		device = (*n)[0].device
+	}
 	*n = make(Nodes, len(list))
 	for i, one := range list {
-		var node nodeConfig
+		node := nodeConfig{Layer: Submodule{device: device}}
 		if err := config.Decode(one, &node); err != nil {
 			return config.At(err, i)
 		}
-		(*n)[i] = Node{node.Name, node.Layer.Module, node.From}
+		(*n)[i] = Node{Name: node.Name, Module: node.Layer.Module, From: node.From}
 	}
 	return nil
 }
@@ -219,7 +229,7 @@ func (n *Nodes) UnmarshalJSON(text []byte) error {
 func (n Nodes) MarshalJSON() ([]byte, error) {
 	list := make([]nodeConfig, len(n))
 	for i, node := range n {
-		list[i] = nodeConfig{node.Name, Submodule{node.Module}, node.From}
+		list[i] = nodeConfig{node.Name, Submodule{Module: node.Module}, node.From}
 	}
 	return json.Marshal(list)
 }

@@ -46,7 +46,7 @@ func LossFromConfig(description any) (Loss, error) {
 	if err != nil {
 		return nil, fmt.Errorf("loss: %w", err)
 	}
-	return losses.build(text)
+	return losses.build(text, nil)
 }
 
 // DescribeLoss returns the settings of l as LossFromConfig reads them.

@@ -48,7 +48,7 @@ func MetricFromConfig(description any) (Metric, error) {
 	if err != nil {
 		return nil, fmt.Errorf("metric: %w", err)
 	}
-	return metrics.build(text)
+	return metrics.build(text, nil)
 }
 
 // DescribeMetric returns the settings of m as MetricFromConfig reads them.

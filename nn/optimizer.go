@@ -60,7 +60,7 @@ func OptimizerFromConfig(description any) (Optimizer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("optimizer: %w", err)
 	}
-	return optimizers.build(text)
+	return optimizers.build(text, nil)
 }
 
 // DescribeOptimizer returns the settings of o as OptimizerFromConfig reads them.

@@ -42,7 +42,7 @@ func ScheduleFromConfig(description any) (Schedule, error) {
 	if err != nil {
 		return nil, fmt.Errorf("schedule: %w", err)
 	}
-	return schedules.build(text)
+	return schedules.build(text, nil)
 }
 
 // DescribeSchedule returns the settings of s as ScheduleFromConfig reads them.

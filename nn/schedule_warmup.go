@@ -24,7 +24,7 @@ type ScheduleSetting struct{ Schedule }
 
 // UnmarshalJSON builds the schedule that text describes.
 func (s *ScheduleSetting) UnmarshalJSON(text []byte) (err error) {
-	s.Schedule, err = schedules.build(text)
+	s.Schedule, err = schedules.build(text, nil)
 	return err
 }
 

@@ -1,19 +1,28 @@
 package nn
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/h5dnn/h5dnn/storage"
+)
 
 // A Submodule is a module as a setting of another. Configurations describe it as
 // FromConfig and Describe do.
-type Submodule struct{ Module }
+type Submodule struct {
+	Module
+	device storage.Device // of the parameters of a module that UnmarshalJSON builds
+}
 
 // UnmarshalJSON builds the module that text describes.
 func (s *Submodule) UnmarshalJSON(text []byte) (err error) {
 	if string(text) == "null" {
 		return nil
 	}
-	s.Module, err = fromJSON(text)
+	s.Module, err = fromJSON(text, s.device)
 	return err
 }
+
+func (s *Submodule) placeOn(d storage.Device) { s.device = d }
 
 // MarshalJSON describes the module.
 func (s Submodule) MarshalJSON() ([]byte, error) {

@@ -12,8 +12,9 @@ import (
 )
 
 // Build makes the parameters of layers that take their sizes from their first
-// input, by running model on zeros. Each input has a sample of the given shape. Build
-// returns the shapes of the outputs for one sample.
+// input, for samples of the given shapes, one for each input. It runs model on meta
+// tensors, which have no elements. Build returns the shapes of the outputs for one
+// sample.
 func Build(model Module, samples ...[]int) (outputs [][]int, err error) {
 	err = trace(model, samples, nil, func(ys []*tensor.Tensor) {
 		for _, y := range ys {
@@ -26,30 +27,41 @@ func Build(model Module, samples ...[]int) (outputs [][]int, err error) {
 	return outputs, nil
 }
 
-// trace runs model in evaluation mode on a sample of zeros. It calls see, if it is
-// not nil, for each module and then done with the outputs.
+// trace runs model in evaluation mode on a batch of one meta sample. It calls see,
+// if it is not nil, for each module and then done with the outputs.
 func trace(model Module, samples [][]int, see func(CallInfo) error, done func(outputs []*tensor.Tensor)) error {
-	inputs := make([]storage.Array, len(samples))
-	for i, sample := range samples {
-		x, err := zeros(model, sample)
-		if err != nil {
-			return err
-		}
-		inputs[i] = x
-	}
 	return evaluating(model, func() error {
-		return tensor.Infer(func(t *tensor.Tape) error {
-			xs := make([]*tensor.Tensor, len(inputs))
-			for i, x := range inputs {
-				xs[i] = t.Input(x)
+		return tensor.Infer(func(tape *tensor.Tape) error {
+			device, t := placement(model)
+			for _, m := range Modules(model) {
+				if l, ok := m.(lazy); ok && l.device() == nil {
+					l.setDevice(device)
+				}
+			}
+			xs := make([]*tensor.Tensor, len(samples))
+			for i, sample := range samples {
+				xs[i] = tape.Input(allocator{"build", tensor.Meta, t}.make(append([]int{1}, sample...)...))
 			}
 			if see != nil {
-				defer Observe(t, see)()
+				defer Observe(tape, see)()
 			}
 			done(Call("", model, xs...))
 			return nil
 		})
 	})
+}
+
+// placement returns the device and the type of the parameters of model.
+func placement(model any) (storage.Device, dtype.Type) {
+	for _, p := range Params(model) {
+		return p.Data.Device(), p.Type
+	}
+	for _, m := range Modules(model) {
+		if l, ok := m.(lazy); ok && l.device() != nil {
+			return l.device(), dtype.Float32
+		}
+	}
+	return storage.CPU, dtype.Float32
 }
 
 // evaluating calls f with model in evaluation mode and restores the modes.
@@ -64,26 +76,6 @@ func evaluating(model any, f func() error) error {
 	}
 	SetTraining(model, false)
 	return f()
-}
-
-// zeros returns a batch of one sample on the device and of the type of model.
-func zeros(model any, sample []int) (x storage.Array, err error) {
-	d, t := storage.CPU, dtype.Float32
-	for _, m := range Modules(model) {
-		if l, ok := m.(lazy); ok && l.device() != nil {
-			d = l.device()
-			break
-		}
-	}
-	for _, p := range Params(model) {
-		d, t = p.Data.Device(), p.Type
-		break
-	}
-	err = tensor.Try(func() {
-		x = allocator{"build", d, t}.make(append([]int{1}, sample...)...)
-		tensor.Of(x).Zero()
-	})
-	return x, err
 }
 
 // A Summary lists the layers of a model.
@@ -121,6 +113,25 @@ func Summarize(model Module, samples ...[]int) (*Summary, error) {
 	}
 	s.Params = countParams(model)
 	return s, nil
+}
+
+// A Size is how much memory the state of a model takes.
+type Size struct {
+	Params  int   // elements in all parameters; shared ones count once
+	Buffers int   // elements in all buffers
+	Bytes   int64 // of both
+}
+
+// SizeOf measures the parameters and buffers of model. That of a large model is
+// known without its memory if it is built on tensor.Meta: see FromConfigOn.
+func SizeOf(model any) (s Size) {
+	for _, a := range State(model) {
+		s.Bytes += int64(a.Len() * a.Type.Size())
+		s.Buffers += a.Len()
+	}
+	s.Params = countParams(model)
+	s.Buffers -= s.Params
+	return s
 }
 
 // countParams returns the number of elements of the parameters inside model.

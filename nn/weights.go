@@ -55,13 +55,14 @@ func (w *weights) prepare(s weightSpec) {
 // leave open are those of x.
 func (w *weights) buildFor(s weightSpec, x *tensor.Tensor) {
 	device, t := *s.device, *s.dtype
-	if device != nil {
-		checkDevice(s.layer, x, device)
+	if device == nil {
+		device = x.Data.Device()
 	}
+	checkDevice(s.layer, x, device)
 	if t == dtype.Invalid {
 		t = x.Type
 	}
-	w.build(s, x.Shape[1], x.Data.Device(), t)
+	w.build(s, x.Shape[1], device, t)
 }
 
 func (w *weights) build(s weightSpec, inputs int, device storage.Device, t dtype.Type) {
@@ -105,8 +106,12 @@ func checkInput(layer string, x *tensor.Tensor, weight *Param) {
 	}
 }
 
-// checkDevice fails unless x is on d. Layers never move their input.
+// checkDevice fails unless x is on d, or has no elements. Layers never move their
+// input.
 func checkDevice(layer string, x *tensor.Tensor, d storage.Device) {
+	if x.IsMeta() {
+		return
+	}
 	if have := x.Data.Device(); have != d {
 		tensor.Fail(layer, storage.ErrDevice, "input on %v, layer on %v; move one with To", have, d)
 	}

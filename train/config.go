@@ -183,27 +183,22 @@ func (c Config) checkNames() error {
 	if _, err := nn.OptimizerFromConfig(c.Optimizer); err != nil {
 		return config.At(err, "optimizer")
 	}
-	if claim(c.Model) > maxChecked {
-		return nil // New will find out, when it makes what was asked for
-	}
-	if _, err := c.build(1); err != nil {
+	if _, err := c.build(1, tensor.Meta); err != nil {
 		return config.At(err, "model")
 	}
 	return nil
 }
 
-// tried is how many parameters a model may have that Check builds to see if it can be.
-const maxChecked = 1 << 24
-
-// build makes the model; classes is for presets.
-func (c Config) build(classes int) (nn.Module, error) {
+// build makes the model with its parameters on d; classes is for presets.
+func (c Config) build(classes int, d storage.Device) (nn.Module, error) {
 	if name, ok := c.Model.(string); ok {
-		return nn.Preset(name, classes)
+		model, err := nn.Preset(name, classes)
+		if err != nil {
+			return nil, err
+		}
+		return model, nn.To(model, d)
 	}
-	if _, ok := c.Model.([]any); !ok {
-		return nil, config.At(fmt.Errorf("cannot be %v; want the name of a preset or a list of layers", c.Model))
-	}
-	return nn.FromConfig(c.Model)
+	return nn.FromConfigOn(c.Model, d)
 }
 
 // takesLabels reports whether the targets of the loss are class labels.

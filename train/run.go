@@ -130,14 +130,11 @@ func (r *Run) assemble(outputs int, d storage.Device) (err error) {
 		return config.At(err, "optimizer")
 	}
 	r.baseRate = r.Optimizer.Rate()
-	if r.Model, err = r.Config.build(outputs); err != nil {
+	if r.Model, err = r.Config.build(outputs, d); err != nil {
 		return config.At(err, "model")
 	}
 	r.Device = d
 	if r.metrics, err = r.Config.newMetrics(); err != nil {
-		return err
-	}
-	if err := nn.To(r.Model, d); err != nil {
 		return err
 	}
 	nn.Init(r.Model, r.Config.Seed)

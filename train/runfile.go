@@ -13,6 +13,7 @@ import (
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/tensor"
 )
 
 // A run file holds arrays named model/…, optimizer/…, history/…, hooks/NAME/…,
@@ -256,68 +257,21 @@ func (r *Run) checkMeta(f []serialize.Entry) error {
 	if c.Epoch < 0 || c.Consumed < 0 || c.Consumed > c.Samples || c.Window < 0 || c.Step > math.MaxInt64 {
 		return fmt.Errorf("%s: epoch %d, after %d of %d samples: no run is ever there: %w", metaPosition, c.Epoch, c.Consumed, c.Samples, storage.ErrState)
 	}
+	model, err := r.Config.build(1, tensor.Meta)
+	if err != nil {
+		return fmt.Errorf("%s: %w", metaConfig, err)
+	}
 	stored := 0
 	for _, a := range under(f, "model/") {
 		stored += a.Len()
 	}
-	if want := claim(r.Config.Model); want > float64(stored) {
-		return fmt.Errorf("%s: layers of %.0f elements, more than the file has arrays for: %w", metaConfig, want, storage.ErrState)
+	if size := nn.SizeOf(model); size.Params+size.Buffers > stored {
+		return fmt.Errorf("%s: layers of %d elements, more than the file has arrays for: %w", metaConfig, size.Params+size.Buffers, storage.ErrState)
 	}
 	return r.Config.Check()
 }
 
-// claim returns about how many elements the parameters described have; not
-// fewer, for the layers of package nn, where their weights are.
-func claim(description any) float64 {
-	total := 0.0
-	switch d := description.(type) {
-	case []any:
-		for _, layer := range d {
-			total += claim(layer)
-		}
-	case map[string]any:
-		for _, settings := range d {
-			inner, ok := settings.(map[string]any)
-			if !ok {
-				total += extent(settings)
-				continue
-			}
-			total += weight(inner)
-		}
-	}
-	return total
-}
-
-// weight returns how many elements the weight of a layer with these settings has.
-func weight(settings map[string]any) float64 {
-	size := 1.0
-	for _, name := range []string{"in_features", "out_features", "in_channels", "out_channels", "num_features", "kernel_size"} {
-		size *= extent(settings[name])
-	}
-	if one, ok := settings["kernel_size"].(float64); ok {
-		size *= one // it is that both ways
-	}
-	if size <= 1 {
-		return 0
-	}
-	return size
-}
-
-// extent multiplies the numbers in a setting; one that is not there counts 1.
-func extent(setting any) float64 {
-	size := 1.0
-	switch s := setting.(type) {
-	case float64:
-		size = s
-	case []any:
-		for _, one := range s {
-			size *= extent(one)
-		}
-	}
-	return max(size, 1)
-}
-
-// under returns the arrays of f whose names begin with prefix, by the rest of the name.
+// under returns the arrays of f whose names begin with prefix, without it.
 func under(f []serialize.Entry, prefix string) iter.Seq2[string, storage.Array] {
 	return func(yield func(string, storage.Array) bool) {
 		for _, e := range f {
