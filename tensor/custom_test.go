@@ -1,8 +1,9 @@
-package tensor
+package tensor_test
 
 import (
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,34 +12,60 @@ import (
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/storage"
-	"github.com/h5dnn/h5dnn/tensor/internal/samples"
+	"github.com/h5dnn/h5dnn/tensor"
+	"github.com/h5dnn/h5dnn/tensor/tensortest"
 )
 
 // softsign is an operation of one's own, on both devices.
-var softsign = Custom{
+var softsign = tensor.Custom{
 	Name:     "softsign",
 	Forward:  own("softsign_%v", func(in ...float64) float64 { return in[0] / (1 + math.Abs(in[0])) }),
 	Backward: own("softsign_slope_%v", func(in ...float64) float64 { return in[2] / (1 + math.Abs(in[0])) / (1 + math.Abs(in[0])) }),
 }
 
-// TestCustomOperationsKeepTheLaws that all others are held to.
-func TestCustomOperationsKeepTheLaws(t *testing.T) {
+// TestCustomOperationsPassTheTestsOfOthers, on views of part of a storage too.
+func TestCustomOperationsPassTheTestsOfOthers(t *testing.T) {
 	gpus := cudatest.Devices(t, cudatest.Deferred)
-	s := Sample{Name: "softsign", Call: func(in ...*Tensor) *Tensor { return softsign.Apply(in...) }, In: []samples.Input{samples.In(4, 3).Rows()}}
+	in := []tensortest.Input{tensortest.In(4, 3).Rows()}
+	s := tensortest.Sample{Name: "softsign", Call: func(in ...*tensor.Tensor) *tensor.Tensor { return softsign.Apply(in...) }, In: in}
 	for _, d := range []storage.Device{storage.CPU, gpus[1]} {
-		matchDifferences(t, s, d, 1e-5, 1e-6)
+		tensortest.CheckGradients(t, s, d)
+		tensortest.CheckEmpty(t, s, d)
+	}
+	tensortest.CheckMeta(t, s)
+	if tensortest.CheckSecondGradients(t, s) {
+		t.Error("a custom operation has a second derivative")
 	}
 	for i, float := range []dtype.Type{dtype.Float32, dtype.Float64} {
-		host := draw(s, float)
-		agree(t, 2e-5, s, moved(t, host, gpus[i], func(a storage.Array) storage.Array { return a }), widened(host))
-		for _, lay := range layouts {
-			agree(t, 2e-5, s, []storage.Array{lay(host[0])}, widened(host))
-			agree(t, 2e-5, s, moved(t, host, gpus[i], lay), widened(host))
+		host := tensortest.Draw(s, float)
+		want := tensortest.Float64(host)
+		tensortest.Agree(t, tensortest.Tolerances[float], s, tensortest.To(t, host, gpus[i], tensortest.RowMajor), want)
+		for _, lay := range tensortest.Layouts {
+			tensortest.Agree(t, tensortest.Tolerances[float], s, tensortest.To(t, host, storage.CPU, lay), want)
+			tensortest.Agree(t, tensortest.Tolerances[float], s, tensortest.To(t, host, gpus[i], lay), want)
 		}
-		empty, _ := emptied(s)
-		if _, grads := outcome(empty, moved(t, draw(empty, float), gpus[i], layouts["permuted"])); len(grads[0]) != 0 {
-			t.Errorf("%v: gradient %v of nothing", float, grads[0])
+	}
+}
+
+// TestCustomKernelsSeeTheirElements: of a slice, and inside a step, whose memory is in
+// blocks of a few sizes, an array's storage holds its elements and nothing else.
+func TestCustomKernelsSeeTheirElements(t *testing.T) {
+	var in, out []float32
+	k := &kernels.Kernel{Name: "look", Plain: func(c *kernels.Call) error {
+		in, out = slices.Clone(storage.Elements[float32](c.In[0])), storage.Elements[float32](c.Out[0])
+		copy(out, in)
+		return nil
+	}}
+	err := tensor.Step(func(tape *tensor.Tape) error {
+		x := tape.Input(storage.From([]float32{0, 1, 2, 3, 4, 5, 6, 7}, 8)).Slice(0, 4, 7, 1)
+		y := tensor.Custom{Name: "look", Forward: k}.Apply(x)
+		if want := []float32{4, 5, 6}; !slices.Equal(in, want) || len(out) != 3 || !slices.Equal(tensor.Values[float32](y), want) {
+			t.Errorf("a kernel sees %v and makes %v of it, result %v; want %v", in, out, tensor.Values[float32](y), want)
 		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -65,15 +92,15 @@ func each[T dtype.Float](c *kernels.Call, elements func(storage.Array) []T, f fu
 	in := make([]float64, len(c.In))
 	for i := range c.Out[0].Len() {
 		for k, a := range c.In {
-			in[k] = float64(elements(a)[a.Offset+i])
+			in[k] = float64(elements(a)[i])
 		}
-		elements(c.Out[0])[c.Out[0].Offset+i] = T(f(in...))
+		elements(c.Out[0])[i] = T(f(in...))
 	}
 }
 
 func TestCustomOperationsSayWhatTheyLack(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Eager)[0]
-	x := Of(storage.From([]float32{1, 2}, 2))
+	x := tensor.Of(storage.From([]float32{1, 2}, 2))
 	there, err := x.To(d)
 	if err != nil {
 		t.Fatal(err)
@@ -81,13 +108,13 @@ func TestCustomOperationsSayWhatTheyLack(t *testing.T) {
 	flat, only := softsign, cuda.Function{Program: cuda.PTX("none.ptx", ""), Entry: "f"}.Kernel("own")
 	flat.Backward = nil
 	for want, f := range map[string]func(){
-		"softsign: has no Backward kernel":        func() { Gradients(flat.Apply(Of(x.Array).RequireGrad()).Sum()) },
+		"softsign: has no Backward kernel":        func() { tensor.Gradients(flat.Apply(tensor.Of(x.Array).RequireGrad()).Sum()) },
 		"softsign: no inputs":                     func() { softsign.Apply() },
-		"nothing: has no Forward kernel":          func() { Custom{Name: "nothing"}.Apply(x) },
-		"gpus only: own: has no side for the cpu": func() { Custom{Name: "gpus only", Forward: only}.Apply(x) },
-		"operands on cuda:0 and cpu":              func() { softsign.Apply(Of(there), x) },
+		"nothing: has no Forward kernel":          func() { tensor.Custom{Name: "nothing"}.Apply(x) },
+		"gpus only: own: has no side for the cpu": func() { tensor.Custom{Name: "gpus only", Forward: only}.Apply(x) },
+		"operands on cuda:0 and cpu":              func() { softsign.Apply(tensor.Of(there), x) },
 	} {
-		if err := Try(f); err == nil || !strings.Contains(err.Error(), want) {
+		if err := tensor.Try(f); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v; want %q", err, want)
 		}
 	}

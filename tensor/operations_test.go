@@ -1,4 +1,4 @@
-package tensor
+package tensor_test
 
 import (
 	"errors"
@@ -12,6 +12,8 @@ import (
 	"github.com/h5dnn/h5dnn/cuda/cudatest"
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/tensor"
+	"github.com/h5dnn/h5dnn/tensor/tensortest"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write what devices compute now into docs/operations.md")
@@ -25,7 +27,7 @@ func TestDevicesComputeWhatIsListed(t *testing.T) {
 	gpu := cudatest.Devices(t, cudatest.Deferred)[0]
 	rows := map[string][2]feats{}
 	names := []string{}
-	eachSample(t, func(t *testing.T, s Sample) {
+	tensortest.Each(t, func(t *testing.T, s tensortest.Sample) {
 		defer cudatest.Reset()
 		both := [2]feats{featsOf(t, s, storage.CPU), featsOf(t, s, gpu)}
 		if both[0] != both[1] {
@@ -69,23 +71,22 @@ func (f feats) or(g feats) feats {
 	return f
 }
 
-func featsOf(t *testing.T, s Sample, d storage.Device) feats {
-	plain := func(a storage.Array) storage.Array { return a }
+func featsOf(t *testing.T, s tensortest.Sample, d storage.Device) feats {
 	f := feats{forward: typesOf(t, s, d), gradient: never, strided: done, empty: never}
-	want := draw(s, dtype.Float64)
-	agree(t, 1e-12, s, moved(t, want, d, layouts["gapped and flipped"]), want)
-	if _, grads := outcome(s, moved(t, want, d, plain)); slices.ContainsFunc(grads, func(g []float64) bool { return g != nil }) {
+	want := tensortest.Draw(s, dtype.Float64)
+	tensortest.Agree(t, 1e-12, s, tensortest.To(t, want, d, tensortest.Layouts["gapped and flipped"]), want)
+	if _, grads := tensortest.Outcome(s, tensortest.To(t, want, d, tensortest.RowMajor)); slices.ContainsFunc(grads, func(g []float64) bool { return g != nil }) {
 		f.gradient = done
 	}
-	if empty, found := emptied(s); found {
-		outcome(empty, moved(t, draw(empty, dtype.Float32), d, plain))
+	if empty, found := tensortest.Empty(s); found {
+		tensortest.Outcome(empty, tensortest.To(t, tensortest.Draw(empty, dtype.Float32), d, tensortest.RowMajor))
 		f.empty = done
 	}
 	return f
 }
 
 // typesOf names the types that d computes s of, all as the CPU does.
-func typesOf(t *testing.T, s Sample, d storage.Device) string {
+func typesOf(t *testing.T, s tensortest.Sample, d storage.Device) string {
 	kinds := map[string]int{}
 	order := []string{}
 	for _, elem := range dtype.All() {
@@ -114,39 +115,38 @@ func typesOf(t *testing.T, s Sample, d storage.Device) string {
 }
 
 // computes reports whether d computes s of a type, and wants what the CPU makes of it.
-func computes(t *testing.T, s Sample, elem dtype.Type, d storage.Device) bool {
-	in := draw(s, elem)
-	there := moved(t, in, d, func(a storage.Array) storage.Array { return a })
+func computes(t *testing.T, s tensortest.Sample, elem dtype.Type, d storage.Device) bool {
+	in := tensortest.Draw(s, elem)
+	there := tensortest.To(t, in, d, tensortest.RowMajor)
 	var got, want storage.Array
-	err := Try(func() { got = s.Call(inputs(there)...).Array })
-	if errors.Is(err, ErrType) {
+	err := tensor.Try(func() { got = s.Call(tensortest.Constants(there)...).Array })
+	if errors.Is(err, tensor.ErrType) {
 		return false
 	}
-	check("law", err)
-	check("law", Try(func() { want = s.Call(inputs(in)...).Array }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tensor.Try(func() { want = s.Call(tensortest.Constants(in)...).Array }); err != nil {
+		t.Fatal(err)
+	}
 	if got.Type != want.Type {
 		t.Errorf("%v gives %v on %v, %v on the cpu", elem, got.Type, d, want.Type)
 	}
 	if elem.IsFloat() {
-		near(t, elem.String(), Values[float64](Of(got)), Values[float64](Of(want)), max(narrow[elem], 1e-12))
-	} else if g, w := elements(got), elements(want); !slices.Equal(g, w) {
+		tensortest.Near(t, elem.String(), tensor.Values[float64](tensor.Of(got)), tensor.Values[float64](tensor.Of(want)), tensortest.Tolerances[elem])
+	} else if g, w := elements(t, got), elements(t, want); !slices.Equal(g, w) {
 		t.Errorf("%v gives %x on %v, %x on the cpu", elem, g, d, w)
 	}
 	return true
 }
 
-func inputs(in []storage.Array) []*Tensor {
-	xs := make([]*Tensor, len(in))
-	for i, a := range in {
-		xs[i] = Of(a)
-	}
-	return xs
-}
-
 // elements returns an array's bytes in row-major order.
-func elements(a storage.Array) []byte {
-	there, err := Of(a).Contiguous().To(storage.CPU)
-	check("law", err)
+func elements(t *testing.T, a storage.Array) []byte {
+	t.Helper()
+	there, err := tensor.Of(a).Contiguous().To(storage.CPU)
+	if err != nil {
+		t.Fatal(err)
+	}
 	bytes, _ := there.Bytes()
 	return bytes
 }

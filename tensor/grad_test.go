@@ -2,121 +2,12 @@ package tensor
 
 import (
 	"errors"
-	"math"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
 )
-
-// noSecond names the samples whose derivative is a kernel of its own, without a
-// derivative in turn. They refuse by name.
-var noSecond = []string{"avg pool", "batch norm", "conv", "layer norm", "max pool"}
-
-// TestSecondDerivativesMatchFiniteDifferences compares the gradient of a recorded
-// gradient with finite differences of gradients that were not recorded, for every
-// sample: each matches or refuses by name.
-func TestSecondDerivativesMatchFiniteDifferences(t *testing.T) {
-	eachSample(t, func(t *testing.T, s Sample) {
-		in := draw(s, dtype.Float64)
-		if !s.Call(leaves(in)...).RequiresGrad() {
-			t.Skip("has no gradient")
-		}
-		refuses := slices.ContainsFunc(noSecond, func(name string) bool { return strings.HasPrefix(s.Name, name) })
-		var got [][]float64
-		err := Try(func() { got = secondGradients(s, in) })
-		if refuses {
-			if !errors.Is(err, ErrState) || !strings.Contains(err.Error(), "has no second derivative") {
-				t.Errorf("error %v; want that there is no second derivative", err)
-			}
-			return
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		const h, tolerance = 1e-5, 1e-5
-		for i, a := range in {
-			if a.Type != dtype.Float64 {
-				continue
-			}
-			elems := storage.Elements[float64](a)
-			for k := range elems {
-				at := func(x float64) float64 {
-					defer func(old float64) { elems[k] = old }(elems[k])
-					elems[k] = x
-					return weightedGradients(s, in)
-				}
-				want := (at(elems[k]+h) - at(elems[k]-h)) / (2 * h)
-				have := 0.0
-				if got[i] != nil {
-					have = got[i][k]
-				}
-				if !(math.Abs(have-want) <= tolerance*(1+math.Abs(want))) {
-					t.Errorf("input %d, element %d: second derivative %v, finite difference %v", i, k, have, want)
-				}
-			}
-		}
-	})
-}
-
-// nonlinear returns Σ w·(y² + y) for fixed w: the gradient that reaches y depends on y.
-func nonlinear(y *Tensor) *Tensor { return weighted(y.Mul(y).Add(y)) }
-
-// floats returns those of xs that require a gradient.
-func floats(xs []*Tensor) (fs []*Tensor) {
-	for _, x := range xs {
-		if x.RequiresGrad() {
-			fs = append(fs, x)
-		}
-	}
-	return fs
-}
-
-// weightedGradients returns Σ v·g over the gradients g of nonlinear, for fixed v.
-func weightedGradients(s Sample, in []storage.Array) float64 {
-	xs := leaves(in)
-	grads := Gradients(nonlinear(s.Call(xs...)))
-	sum, r := 0.0, rand.New(rand.NewPCG(5, 6))
-	for _, x := range floats(xs) {
-		for _, g := range Values[float64](grads[x]) {
-			sum += g * r.NormFloat64()
-		}
-	}
-	return sum
-}
-
-// secondGradients returns the gradients of weightedGradients, by recording.
-func secondGradients(s Sample, in []storage.Array) [][]float64 {
-	xs := leaves(in)
-	grads := Grad([]*Tensor{nonlinear(s.Call(xs...))}, floats(xs), GradOptions{CreateGraph: true})
-	var sum *Tensor
-	r := rand.New(rand.NewPCG(5, 6))
-	for _, g := range grads {
-		v := make([]float64, g.Len())
-		for i := range v {
-			v[i] = r.NormFloat64()
-		}
-		if part := g.Mul(From(v, g.Shape...)).Sum(); sum == nil {
-			sum = part
-		} else {
-			sum = sum.Add(part)
-		}
-	}
-	all := make([][]float64, len(xs))
-	if !sum.RequiresGrad() { // the gradient is a constant
-		return all
-	}
-	second := Gradients(sum)
-	for i, x := range xs {
-		if g := second[x]; g != nil {
-			all[i] = Values[float64](g)
-		}
-	}
-	return all
-}
 
 // TestGradReachesAnyTensor asks for the gradient of results, and for that of sums with
 // incoming gradients.
