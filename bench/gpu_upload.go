@@ -13,6 +13,7 @@ import (
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
+	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
 )
 
 // uploaded is how many rows go to a GPU at a time, and inFlight how many such
@@ -151,12 +152,12 @@ func bytesFile(in folders, rows int) (*hdf5.File, error) {
 	if err := os.MkdirAll(in.made, 0o777); err != nil {
 		return nil, err
 	}
-	w, err := hdf5.Create(name, hdf5.CreateOptions{NoSync: true})
+	w, err := hdf5write.Create(name, hdf5write.CreateOptions{NoSync: true})
 	if err != nil {
 		return nil, err
 	}
 	defer w.Abort()
-	d, err := w.CreateDataset("/x", dtype.Uint8, []int{rows, row}, hdf5.Layout{})
+	d, err := w.CreateDataset("/x", dtype.Uint8, []int{rows, row}, hdf5write.Layout{})
 	if err != nil {
 		return nil, err
 	}

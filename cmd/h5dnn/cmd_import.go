@@ -18,8 +18,8 @@ import (
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/spell"
 	"github.com/h5dnn/h5dnn/storage"
-	"github.com/h5dnn/h5dnn/storage/hdf5"
 	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
+	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
 )
 
 func importCommand() *cli.Command {
@@ -55,7 +55,7 @@ type incoming struct {
 	// each calls put with the rows in order, block by block.
 	each  func(ctx context.Context, put func(rows storage.Array) error) error
 	texts []string // instead of rows
-	attrs []hdf5.Attr
+	attrs []hdf5write.Attr
 	note  string
 }
 
@@ -221,7 +221,7 @@ func openUnpacked(name string) (io.ReadCloser, error) {
 }
 
 func writeImported(c *cli.Context, all []*incoming, out string, wish *wish) error {
-	w, err := hdf5.Create(out, hdf5.CreateOptions{})
+	w, err := hdf5write.Create(out, hdf5write.CreateOptions{})
 	if err != nil {
 		return err
 	}
@@ -243,7 +243,7 @@ func writeImported(c *cli.Context, all []*incoming, out string, wish *wish) erro
 	return w.Close()
 }
 
-func (in *incoming) write(ctx context.Context, w *hdf5.Writer, wish *wish, bar meter) error {
+func (in *incoming) write(ctx context.Context, w *hdf5write.Writer, wish *wish, bar meter) error {
 	if in.texts != nil {
 		return w.WriteStrings(in.path, in.texts, len(in.texts))
 	}
@@ -277,11 +277,11 @@ func (in *incoming) write(ctx context.Context, w *hdf5.Writer, wish *wish, bar m
 }
 
 // layoutFor returns the layout of an imported array.
-func (w *wish) layoutFor(shape []int) (hdf5.Layout, error) {
+func (w *wish) layoutFor(shape []int) (hdf5write.Layout, error) {
 	if w.layout == "train" || w.layout == "contiguous" || len(shape) == 0 || slices.Contains(shape, 0) {
-		return hdf5.Layout{}, nil
+		return hdf5write.Layout{}, nil
 	}
-	l := hdf5.Layout{Filters: w.filters}
+	l := hdf5write.Layout{Filters: w.filters}
 	if !w.refilter {
 		l.Filters = []filter.Filter{filter.Shuffle(), filter.Deflate(deflateLevel)}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/h5dnn/h5dnn/spell"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
+	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
 )
 
 func repackCommand() *cli.Command {
@@ -68,7 +69,7 @@ func repack(c *cli.Context) error {
 		}
 	}
 	bar := newMeter(c.App.ErrWriter, "repack", wish.work(file, !c.Bool("no-verify")))
-	report, err := file.Repack(c.Context, out, hdf5.RepackOptions{
+	report, err := hdf5write.Repack(c.Context, file, out, hdf5write.RepackOptions{
 		Layout: wish.layoutOf, Memory: memory, SkipVerify: c.Bool("no-verify"),
 		Progress: func(_ string, bytes int) { bar.add(bytes) },
 	})
@@ -216,8 +217,8 @@ func (w *wish) concerns(path string) bool {
 }
 
 // layoutOf returns how a dataset is to be stored.
-func (w *wish) layoutOf(d *hdf5.Dataset) (hdf5.Layout, bool, error) {
-	kept := hdf5.Layout{Chunks: d.Chunks, Filters: d.Filters, MaxShape: d.MaxShape}
+func (w *wish) layoutOf(d *hdf5.Dataset) (hdf5write.Layout, bool, error) {
+	kept := hdf5write.Layout{Chunks: d.Chunks, Filters: d.Filters, MaxShape: d.MaxShape}
 	if !w.concerns(d.Path) || len(d.Shape) == 0 {
 		return kept, false, nil
 	}
@@ -228,7 +229,7 @@ func (w *wish) layoutOf(d *hdf5.Dataset) (hdf5.Layout, bool, error) {
 	case w.layout == "train" && notNumbers != nil && !named:
 		return kept, false, nil
 	case w.layout == "train" || w.layout == "contiguous":
-		return hdf5.Layout{}, d.Layout != "contiguous", nil
+		return hdf5write.Layout{}, d.Layout != "contiguous", nil
 	case w.layout == "" && d.Chunks == nil && (w.chunks == nil || len(w.chunks) != len(d.Shape) && !named) && w.rows == 0 && !w.auto && len(w.filters) == 0:
 		return kept, false, nil
 	}
@@ -287,7 +288,7 @@ func (w *wish) work(f *hdf5.File, twice bool) int {
 	return total
 }
 
-func showRepacked(w io.Writer, in, out string, r hdf5.RepackReport, unchecked bool) error {
+func showRepacked(w io.Writer, in, out string, r hdf5write.RepackReport, unchecked bool) error {
 	for _, f := range r.Skipped {
 		fmt.Fprintf(w, "left out: %s\n", printable(f.String()))
 	}
@@ -303,7 +304,7 @@ func showRepacked(w io.Writer, in, out string, r hdf5.RepackReport, unchecked bo
 	return err
 }
 
-func showRepackedJSON(w io.Writer, in, out string, r hdf5.RepackReport) error {
+func showRepackedJSON(w io.Writer, in, out string, r hdf5write.RepackReport) error {
 	err := encode(w, fields{{"in", in}, {"out", out}, {"in_bytes", fileSize(in)}, {"out_bytes", fileSize(out)}, {"groups", r.Groups},
 		{"datasets", r.Datasets}, {"changed", r.Reencoded}, {"links", r.Links}, {"attributes", r.Attributes},
 		{"left_out", findings(r.Skipped)}, {"notes", findings(r.Notes)}})

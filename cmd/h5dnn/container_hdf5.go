@@ -65,7 +65,7 @@ func describeAttribute(a hdf5.Attribute) attr {
 	return attr{Name: a.Name, Shape: a.Shape, DType: typeName(a.Type), Get: a.Value, Keep: func() (any, error) { return keepAttribute(a) }}
 }
 
-// keepAttribute returns an attribute's value as hdf5.Writer.SetAttr takes it.
+// keepAttribute returns an attribute's value as hdf5write.Writer.SetAttr takes it.
 func keepAttribute(a hdf5.Attribute) (any, error) {
 	switch {
 	case a.Shape == nil:

@@ -12,8 +12,8 @@ import (
 
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
-	"github.com/h5dnn/h5dnn/storage/hdf5"
 	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
+	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
 )
 
 // A plan is a conversion: a step for every object of the file.
@@ -27,7 +27,7 @@ type step struct {
 	entry
 	to     string
 	data   selection // of datasets
-	layout hdf5.Layout
+	layout hdf5write.Layout
 	reason string   // for leaving it out
 	notes  []string // what is changed or lost
 }
@@ -144,9 +144,9 @@ func (p *plan) decideData(file container, s *step) {
 }
 
 // keptLayout returns the layout of a dataset, with filters that can be written.
-func keptLayout(d *dataset) (layout hdf5.Layout, notes []string) {
+func keptLayout(d *dataset) (layout hdf5write.Layout, notes []string) {
 	if d.Chunks == nil || d.Element != nil || !d.Numbers {
-		return hdf5.Layout{}, nil
+		return hdf5write.Layout{}, nil
 	}
 	layout.Chunks, layout.MaxShape = d.Chunks, d.MaxShape
 	for _, f := range d.Filters {
@@ -203,7 +203,7 @@ func (p *plan) write(ctx context.Context, out string) error {
 }
 
 func (p *plan) writeHDF5(ctx context.Context, out string) error {
-	w, err := hdf5.Create(out, hdf5.CreateOptions{})
+	w, err := hdf5write.Create(out, hdf5write.CreateOptions{})
 	if err != nil {
 		return err
 	}
@@ -216,7 +216,7 @@ func (p *plan) writeHDF5(ctx context.Context, out string) error {
 	return w.Close()
 }
 
-func (s *step) write(ctx context.Context, w *hdf5.Writer) error {
+func (s *step) write(ctx context.Context, w *hdf5write.Writer) error {
 	if s.reason != "" {
 		return nil
 	}

@@ -12,6 +12,7 @@ import (
 	loading "github.com/h5dnn/h5dnn/dataset"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
+	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
 )
 
 // A measured holds rates on this machine, with the file in the page cache.
@@ -113,7 +114,7 @@ func exactAmplification(a storage.Array) float64 {
 
 // trainRate stores rows as repack --layout train does and times loading them.
 func trainRate(ctx context.Context, name string, rows storage.Array) (rate float64, err error) {
-	w, err := hdf5.Create(name, hdf5.CreateOptions{NoSync: true})
+	w, err := hdf5write.Create(name, hdf5write.CreateOptions{NoSync: true})
 	if err != nil {
 		return 0, err
 	}

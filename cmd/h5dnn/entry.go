@@ -43,7 +43,7 @@ type attr struct {
 	// Get returns the value in the types of [hdf5.Dataset.Values], lists of
 	// them where there is a shape, and nil without a value.
 	Get func() (any, error)
-	// Keep returns the value as [hdf5.Writer.SetAttr] takes it.
+	// Keep returns the value as [hdf5write.Writer.SetAttr] takes it.
 	Keep func() (any, error)
 }
 

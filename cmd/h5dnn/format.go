@@ -11,7 +11,7 @@ import (
 	"github.com/h5dnn/h5dnn/internal/atomicfile"
 	"github.com/h5dnn/h5dnn/serialize/npy"
 	"github.com/h5dnn/h5dnn/storage"
-	"github.com/h5dnn/h5dnn/storage/hdf5"
+	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
 )
 
 // A format is a way to write one array.
@@ -150,19 +150,19 @@ func saveHDF5(ctx context.Context, path, name string, data selection) error {
 	if !data.Numbers && !data.Texts {
 		return fmt.Errorf("h5 takes numbers and strings here, and %s has elements of type %s; csv and --json take any type", name, data.DType)
 	}
-	w, err := hdf5.Create(path, hdf5.CreateOptions{})
+	w, err := hdf5write.Create(path, hdf5write.CreateOptions{})
 	if err != nil {
 		return err
 	}
 	defer w.Abort() // unless it was closed
-	if err := putHDF5(ctx, w, "/"+name, data, hdf5.Layout{}); err != nil {
+	if err := putHDF5(ctx, w, "/"+name, data, hdf5write.Layout{}); err != nil {
 		return err
 	}
 	return w.Close()
 }
 
 // putHDF5 writes data as a dataset. Numbers are streamed.
-func putHDF5(ctx context.Context, w *hdf5.Writer, path string, data selection, layout hdf5.Layout) error {
+func putHDF5(ctx context.Context, w *hdf5write.Writer, path string, data selection, layout hdf5write.Layout) error {
 	if data.Numbers {
 		return w.WriteWith(path, interruptible(ctx, data.Array), layout)
 	}

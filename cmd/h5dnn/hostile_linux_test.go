@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5test"
 )
 
 // TestHostileFiles goes through files that were made to break readers, and
@@ -20,13 +22,6 @@ import (
 // another counts as that one's, too.
 func TestHostileFiles(t *testing.T) {
 	const alone = "H5DNN_TEST_ALONE"
-	shared, err := filepath.Abs("../../../shared/corpus")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(shared); err != nil {
-		t.Skip("no ../shared/corpus beside the repository: hostile files are not tried")
-	}
 	if os.Getenv(alone) == "" {
 		again := exec.Command(os.Args[0], "-test.run=^TestHostileFiles$", "-test.v")
 		again.Env = append(os.Environ(), alone+"=1")
@@ -37,15 +32,17 @@ func TestHostileFiles(t *testing.T) {
 		t.Logf("%s", out)
 		return
 	}
-	for _, suite := range []string{"hostile", "official"} {
-		t.Run(suite, func(t *testing.T) {
-			t.Parallel()
-			folder := t.TempDir() // where no other process opens files
-			if err := os.CopyFS(folder, os.DirFS(filepath.Join(shared, suite))); err != nil {
-				t.Fatal(err)
-			}
-			lookAtAll(t, folder)
-		})
+	for _, corpus := range hdf5test.Corpora(t) {
+		for _, suite := range []string{"hostile", "official"} {
+			t.Run(suite, func(t *testing.T) {
+				t.Parallel()
+				folder := t.TempDir() // where no other process opens files
+				if err := os.CopyFS(folder, os.DirFS(filepath.Join(corpus, suite))); err != nil {
+					t.Fatal(err)
+				}
+				lookAtAll(t, folder)
+			})
+		}
 	}
 }
 

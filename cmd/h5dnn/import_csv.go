@@ -14,7 +14,7 @@ import (
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/spell"
 	"github.com/h5dnn/h5dnn/storage"
-	"github.com/h5dnn/h5dnn/storage/hdf5"
+	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
 	"github.com/h5dnn/h5dnn/views"
 )
 
@@ -211,7 +211,7 @@ func (t *csvTable) incoming(at string) ([]*incoming, error) {
 	}
 	if len(columns) > 0 {
 		in := &incoming{from: t.name, path: at + "/x", t: x, shape: []int{t.rows, len(columns)}}
-		in.attrs = []hdf5.Attr{{Name: "columns", Value: names}}
+		in.attrs = []hdf5write.Attr{{Name: "columns", Value: names}}
 		in.each = t.rowsOf(columns, x, func(_ int, cell string) (float64, error) { return parseCell(cell) })
 		all = append(all, in)
 	}
@@ -238,7 +238,7 @@ func parseCell(cell string) (float64, error) {
 func (t *csvTable) labels(at string) ([]*incoming, error) {
 	c := &t.columns[t.label]
 	in := &incoming{from: t.name, path: at + "/y", t: dtype.Float32, shape: []int{t.rows}}
-	in.attrs = []hdf5.Attr{{Name: "column", Value: c.name}}
+	in.attrs = []hdf5write.Attr{{Name: "column", Value: c.name}}
 	convert := func(_ int, cell string) (float64, error) { return parseCell(cell) }
 	if !c.text && !c.real {
 		if in.t = dtype.Int64; c.most > 1<<53 {

@@ -19,7 +19,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
-	"github.com/h5dnn/h5dnn/storage/hdf5"
+	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
 )
 
 // An imageFile is an image and the number of its class.
@@ -97,7 +97,7 @@ func imported(folder, at string, pictures []imageFile, classes []string) ([]*inc
 		return []*incoming{in}, nil
 	}
 	labels := &incoming{from: folder, path: at + "/labels", t: classType(len(classes)), shape: []int{len(pictures)}}
-	labels.attrs = []hdf5.Attr{{Name: "classes", Value: classes}}
+	labels.attrs = []hdf5write.Attr{{Name: "classes", Value: classes}}
 	labels.each = func(_ context.Context, put func(storage.Array) error) error {
 		numbers := make([]int32, len(pictures))
 		for k, p := range pictures {

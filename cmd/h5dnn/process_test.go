@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/h5dnn/h5dnn/storage"
-	"github.com/h5dnn/h5dnn/storage/hdf5"
+	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
 )
 
 // TestMain lets the test binary be h5dnn, so that tests can start it as a
@@ -76,7 +76,7 @@ func watched(t *testing.T, folder string, args ...string) ([]byte, error) {
 // large writes a file with 64 MiB to read, and returns its name.
 func large(t *testing.T) string {
 	name := filepath.Join(t.TempDir(), "large.h5")
-	w, err := hdf5.Create(name, hdf5.CreateOptions{})
+	w, err := hdf5write.Create(name, hdf5write.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

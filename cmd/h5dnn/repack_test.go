@@ -21,6 +21,7 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
+	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
 )
 
 // TestKilledRepackLeavesNoHalf kills repack at random times, while an older
@@ -99,12 +100,12 @@ func compressible(t *testing.T) string {
 	for k := range elems {
 		elems[k] = float32(k % 1000)
 	}
-	w, err := hdf5.Create(name, hdf5.CreateOptions{NoSync: true})
+	w, err := hdf5write.Create(name, hdf5write.CreateOptions{NoSync: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer w.Abort()
-	layout := hdf5.Layout{Chunks: []int{64, 1024}, Filters: []filter.Filter{filter.Shuffle(), filter.Deflate(1)}}
+	layout := hdf5write.Layout{Chunks: []int{64, 1024}, Filters: []filter.Filter{filter.Shuffle(), filter.Deflate(1)}}
 	if err := errors.Join(w.WriteWith("/x", storage.From(elems, 2048, 1024), layout), w.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -266,12 +267,12 @@ func TestDoctorKnowsGoodFromBad(t *testing.T) {
 		y[k] = int32(k / 512)
 	}
 	x[5] /= x[6] // 0/0
-	w, err := hdf5.Create("x.h5", hdf5.CreateOptions{NoSync: true})
+	w, err := hdf5write.Create("x.h5", hdf5write.CreateOptions{NoSync: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer w.Abort()
-	columns := hdf5.Layout{Chunks: []int{512, 4}, Filters: []filter.Filter{filter.Deflate(1)}}
+	columns := hdf5write.Layout{Chunks: []int{512, 4}, Filters: []filter.Filter{filter.Deflate(1)}}
 	if err := errors.Join(w.WriteWith("/x", storage.From(x, 4096, 16), columns), w.Write("/y", storage.From(y, 4096)), w.Close()); err != nil {
 		t.Fatal(err)
 	}

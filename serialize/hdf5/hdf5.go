@@ -16,6 +16,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
+	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
 )
 
 func init() {
@@ -138,7 +139,7 @@ func (f *File) Meta() map[string]string { return maps.Clone(f.meta) }
 func (f *File) Close() error { return f.close() }
 
 func save(name string, c serialize.Contents) error {
-	w, err := hdf5.Create(name, hdf5.CreateOptions{})
+	w, err := hdf5write.Create(name, hdf5write.CreateOptions{})
 	if err != nil {
 		return err
 	}
@@ -159,7 +160,7 @@ func save(name string, c serialize.Contents) error {
 	return w.Close()
 }
 
-func write(w *hdf5.Writer, e serialize.Entry) error {
+func write(w *hdf5write.Writer, e serialize.Entry) error {
 	path := "/" + e.Name
 	if err := w.Write(path, e.Array); err != nil {
 		return err

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/h5dnn/h5dnn/storage/hdf5/internal/format"
 )
 
 // An Attribute is a named value that belongs to an object. A few lie in the
@@ -169,7 +171,10 @@ func (o *Object) parseAttribute(c *cursor) (Attribute, error) {
 	}
 	if !space.null {
 		a.Shape = space.shape
-		size, err := multiply(append([]int{a.Type.Size}, a.Shape...)...)
+		if err := format.CheckShape(a.Type.Size, a.Shape...); err != nil {
+			return a, fmt.Errorf("attribute %q: %w", a.Name, err)
+		}
+		size, err := format.Product(append([]int{a.Type.Size}, a.Shape...)...)
 		if err != nil {
 			return a, fmt.Errorf("attribute %q: %w", a.Name, err)
 		}

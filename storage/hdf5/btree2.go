@@ -3,6 +3,8 @@ package hdf5
 import (
 	"fmt"
 	"math/bits"
+
+	"github.com/h5dnn/h5dnn/storage/hdf5/internal/format"
 )
 
 // A B-tree of version 2 holds records, in order, in its leaves and in between
@@ -83,15 +85,12 @@ func (t *btree2) computeLimits(depth int) error {
 
 // childSize returns the size of a child's entry in a node of the given height.
 func (t *btree2) childSize(height int) int {
-	size := t.f.offset + bytesFor(t.maxRecords[0])
+	size := t.f.offset + format.BytesFor(t.maxRecords[0])
 	if height > 1 {
-		size += bytesFor(t.maxBelow[height-1])
+		size += format.BytesFor(t.maxBelow[height-1])
 	}
 	return size
 }
-
-// bytesFor returns how many bytes hold the number n.
-func bytesFor(n int) int { return max(1, (bits.Len64(uint64(n))+7)/8) }
 
 // node visits the records at and below a node of the given height, in order.
 func (t *btree2) node(address uint64, height, count int) error {
@@ -122,9 +121,9 @@ func (t *btree2) node(address uint64, height, count int) error {
 	}
 	for k := range count + 1 {
 		if height > 0 {
-			child, n := children.address(), children.count(bytesFor(t.maxRecords[0]))
+			child, n := children.address(), children.count(format.BytesFor(t.maxRecords[0]))
 			if height > 1 {
-				children.skip(bytesFor(t.maxBelow[height-1]))
+				children.skip(format.BytesFor(t.maxBelow[height-1]))
 			}
 			if err := t.node(child, height-1, n); err != nil {
 				return err

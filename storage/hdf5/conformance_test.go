@@ -1,4 +1,4 @@
-package hdf5
+package hdf5_test
 
 import (
 	"bufio"
@@ -20,26 +20,10 @@ import (
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/hdf5"
+	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5test"
 	"github.com/h5dnn/h5dnn/views"
 )
-
-// corpus returns a folder of test files beside the repository, or skips.
-func corpus(t testing.TB) string {
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for ; ; dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			break
-		}
-	}
-	dir = filepath.Join(dir, "..", "shared", "corpus")
-	if _, err := os.Stat(dir); err != nil {
-		t.Skip("no ../shared/corpus beside the repository: files of other projects are not tried")
-	}
-	return dir
-}
 
 // A goldenFile is what h5py says about a file; README.md of the corpus explains it.
 type goldenFile struct {
@@ -83,18 +67,19 @@ type score struct{ files, objects, numbers, strings, shown, refused, wrong int }
 // TestConformance compares every object of every file that h5py could read with what
 // h5py says.
 func TestConformance(t *testing.T) {
-	dir := corpus(t)
 	scores := map[string]*score{}
-	for _, file := range readGolden(t, dir) {
-		suite, _, _ := strings.Cut(file.File, "/")
-		if suite == "hostile" {
-			continue
+	for _, dir := range hdf5test.Corpora(t) {
+		for _, file := range readGolden(t, dir) {
+			suite, _, _ := strings.Cut(file.File, "/")
+			if suite == "hostile" {
+				continue
+			}
+			if scores[suite] == nil {
+				scores[suite] = &score{}
+			}
+			c := comparison{t: t, score: scores[suite], file: file}
+			c.run(filepath.Join(dir, file.File))
 		}
-		if scores[suite] == nil {
-			scores[suite] = &score{}
-		}
-		c := comparison{t: t, score: scores[suite], file: file}
-		c.run(filepath.Join(dir, file.File))
 	}
 	t.Logf("%-10s %6s %8s %8s %8s %8s %8s %6s", "suite", "files", "objects", "numbers", "strings", "shown", "refused", "wrong")
 	for _, suite := range slices.Sorted(maps.Keys(scores)) {
@@ -115,7 +100,7 @@ func (c *comparison) errorf(path, format string, args ...any) {
 }
 
 func (c *comparison) run(name string) {
-	f, err := Open(name, Options{Follow: filepath.Dir(name)})
+	f, err := hdf5.Open(name, hdf5.Options{Follow: filepath.Dir(name)})
 	c.files++
 	if c.file.Reference != "ok" {
 		if err == nil {
@@ -130,7 +115,7 @@ func (c *comparison) run(name string) {
 		return
 	}
 	defer f.Close()
-	found := map[string]*Object{}
+	found := map[string]*hdf5.Object{}
 	for o, err := range f.Walk() {
 		found[o.Path] = o
 		if err != nil && !c.excused(o.Path) {
@@ -156,24 +141,24 @@ func (c *comparison) excused(path string) bool {
 	return slices.ContainsFunc(c.file.Objects, func(o goldenObject) bool { return o.Path == path && o.Err != "" })
 }
 
-func (c *comparison) object(o *Object, want goldenObject) {
+func (c *comparison) object(o *hdf5.Object, want goldenObject) {
 	kind := strings.TrimPrefix(want.Kind, "named ")
 	if string(o.Kind) != kind || o.Target != want.Target {
 		c.errorf(o.Path, "%s to %q, want %s to %q", o.Kind, o.Target, kind, want.Target)
 		return
 	}
 	switch o.Kind {
-	case KindGroup:
+	case hdf5.KindGroup:
 		if names, err := o.Names(); err != nil || len(names) != want.Members {
 			c.errorf(o.Path, "%d members (%v), want %d", len(names), err, want.Members)
 		}
-	case KindDataset:
+	case hdf5.KindDataset:
 		c.dataset(o, want)
 	}
 	c.attributes(o, want.Attrs)
 }
 
-func (c *comparison) attributes(o *Object, want map[string]any) {
+func (c *comparison) attributes(o *hdf5.Object, want map[string]any) {
 	all, err := o.Attributes()
 	wrong := false
 	got := map[string]any{}
@@ -204,7 +189,7 @@ func (c *comparison) attributes(o *Object, want map[string]any) {
 	}
 }
 
-func (c *comparison) dataset(o *Object, want goldenObject) {
+func (c *comparison) dataset(o *hdf5.Object, want goldenObject) {
 	d, err := o.Dataset()
 	if err != nil {
 		if want.Err == "" {
@@ -218,7 +203,7 @@ func (c *comparison) dataset(o *Object, want goldenObject) {
 	}
 	var most []*int
 	for _, n := range d.MaxShape {
-		if most = append(most, &n); n == Unlimited {
+		if most = append(most, &n); n == hdf5.Unlimited {
 			most[len(most)-1] = nil
 		}
 	}
@@ -253,9 +238,9 @@ func asJSON(x any) string {
 	return string(b)
 }
 
-func (c *comparison) data(d *Dataset, want goldenObject) {
+func (c *comparison) data(d *hdf5.Dataset, want goldenObject) {
 	switch {
-	case len(d.resolved) < len(d.mappings): // the corpus has not got all its sources
+	case d.MissingSources(): // the corpus lacks some of its sources
 		c.refused++
 	case want.Md5f64 != "":
 		sum, err := sumFloat64(d)
@@ -276,7 +261,7 @@ func (c *comparison) data(d *Dataset, want goldenObject) {
 		} else {
 			c.strings++
 		}
-	case d.Shape != nil && d.checkReadable() == nil && want.Err == "":
+	case d.Shape != nil && d.CheckReadable() == nil && want.Err == "":
 		if n, err := d.Len(); err != nil || n > 1<<16 || n*d.Type.Size > 16<<20 {
 			return
 		}
@@ -289,7 +274,7 @@ func (c *comparison) data(d *Dataset, want goldenObject) {
 }
 
 // sumFloat64 returns the MD5 of a dataset's numbers as float64.
-func sumFloat64(d *Dataset) (string, error) {
+func sumFloat64(d *hdf5.Dataset) (string, error) {
 	a, err := d.Array()
 	if err != nil {
 		return "", err
@@ -335,7 +320,7 @@ func subviews(v views.View, chunk []int) iter.Seq[views.View] {
 
 // readAll reads everything of a file that can be read at moderate cost.
 func readAll(name string) (read int, err error) {
-	f, err := Open(name)
+	f, err := hdf5.Open(name)
 	if err != nil {
 		return 0, err
 	}
@@ -349,16 +334,16 @@ func readAll(name string) (read int, err error) {
 			v, err := a.Value()
 			failed = append(failed, err)
 			if err == nil {
-				Format(v)
+				hdf5.Format(v)
 			}
 			_ = a.Type.NumPy() + a.Type.String()
 			read++
 		}
-		if o.Kind == KindDatatype {
+		if o.Kind == hdf5.KindDatatype {
 			_, err := o.Datatype()
 			failed = append(failed, err)
 		}
-		if o.Kind != KindDataset {
+		if o.Kind != hdf5.KindDataset {
 			continue
 		}
 		d, err := o.Dataset()
@@ -375,7 +360,7 @@ func readAll(name string) (read int, err error) {
 }
 
 // readSome reads a dataset whole if it is not large, and else its first elements.
-func readSome(d *Dataset) error {
+func readSome(d *hdf5.Dataset) error {
 	n, err := d.Len()
 	if err != nil || d.Shape == nil {
 		return err
@@ -408,11 +393,7 @@ func readSome(d *Dataset) error {
 // TestHostileFiles reads what there is of files made to break readers, and of
 // all others: no crash, and neither much time nor much memory.
 func TestHostileFiles(t *testing.T) {
-	dir := corpus(t)
-	files, err := filepath.Glob(filepath.Join(dir, "*", "*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := hdf5test.CorpusFiles(t, "*")
 	refused := 0
 	for _, name := range files {
 		var before, after runtime.MemStats

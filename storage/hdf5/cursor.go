@@ -3,10 +3,11 @@ package hdf5
 import (
 	"encoding/binary"
 	"fmt"
+
+	"github.com/h5dnn/h5dnn/storage/hdf5/internal/format"
 )
 
-// undefined is the address of what was never allocated: all bits set.
-const undefined = ^uint64(0)
+const undefined = format.Undefined
 
 // widths are the sizes, in bytes, of the addresses and lengths of a file.
 type widths struct{ offset, length int }
@@ -21,9 +22,9 @@ type cursor struct {
 	err  error
 }
 
-func (c *cursor) fail(format string, args ...any) {
+func (c *cursor) fail(message string, args ...any) {
 	if c.err == nil {
-		c.err = fmt.Errorf("%s: "+format, append([]any{c.what}, args...)...)
+		c.err = fmt.Errorf("%s: "+message, append([]any{c.what}, args...)...)
 	}
 }
 
@@ -123,57 +124,8 @@ func (c *cursor) checksum() {
 	if c.err != nil {
 		return
 	}
-	want := lookup3(c.buf[:c.at])
-	if got := uint32(c.u32()); c.err == nil && got != want && verifyChecksums {
+	want := format.Lookup3(c.buf[:c.at])
+	if got := uint32(c.u32()); c.err == nil && got != want && format.VerifyChecksums {
 		c.fail("checksum %08x, want %08x", got, want)
 	}
-}
-
-// verifyChecksums is switched off by fuzz tests, which would hardly ever get past them.
-var verifyChecksums = true
-
-// lookup3 is Bob Jenkins' hash of the same name (2006, burtleburtle.net/bob/c/lookup3.c,
-// hashlittle with an initial value of zero), the checksum of HDF5's metadata.
-func lookup3(key []byte) uint32 {
-	a := 0xdeadbeef + uint32(len(key))
-	b, c := a, a
-	for len(key) > 12 {
-		a += binary.LittleEndian.Uint32(key)
-		b += binary.LittleEndian.Uint32(key[4:])
-		c += binary.LittleEndian.Uint32(key[8:])
-		a, b, c = mix(a, b, c)
-		key = key[12:]
-	}
-	if len(key) == 0 {
-		return c
-	}
-	var tail [12]byte
-	copy(tail[:], key)
-	a += binary.LittleEndian.Uint32(tail[:])
-	b += binary.LittleEndian.Uint32(tail[4:])
-	c += binary.LittleEndian.Uint32(tail[8:])
-	return final(a, b, c)
-}
-
-func rot(x uint32, k int) uint32 { return x<<k | x>>(32-k) }
-
-func mix(a, b, c uint32) (uint32, uint32, uint32) {
-	a, c = (a-c)^rot(c, 4), c+b
-	b, a = (b-a)^rot(a, 6), a+c
-	c, b = (c-b)^rot(b, 8), b+a
-	a, c = (a-c)^rot(c, 16), c+b
-	b, a = (b-a)^rot(a, 19), a+c
-	c, b = (c-b)^rot(b, 4), b+a
-	return a, b, c
-}
-
-func final(a, b, c uint32) uint32 {
-	c = (c ^ b) - rot(b, 14)
-	a = (a ^ c) - rot(c, 11)
-	b = (b ^ a) - rot(a, 25)
-	c = (c ^ b) - rot(b, 16)
-	a = (a ^ c) - rot(c, 4)
-	b = (b ^ a) - rot(a, 14)
-	c = (c ^ b) - rot(b, 24)
-	return c
 }

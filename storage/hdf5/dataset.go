@@ -7,6 +7,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
+	"github.com/h5dnn/h5dnn/storage/hdf5/internal/format"
 )
 
 // A Dataset is an array of elements in a file: what the file says about it,
@@ -59,7 +60,10 @@ func (d *Dataset) parseVirtual() error {
 	if err := d.readMappings(); err != nil || d.checkSourcesAllowed() != nil {
 		return err
 	}
-	return d.resolveMappings()
+	if err := d.resolveMappings(); err != nil {
+		return err
+	}
+	return format.CheckShape(1, d.Shape...)
 }
 
 func (d *Dataset) parseType() error {
@@ -77,10 +81,11 @@ func (d *Dataset) parseType() error {
 		return err
 	}
 	space, err := parseDataspace(d.file.newCursor("dataspace", body))
-	if err == nil && !space.null {
-		d.Shape, d.MaxShape = space.shape, space.maxShape
+	if err != nil || space.null {
+		return err
 	}
-	return err
+	d.Shape, d.MaxShape = space.shape, space.maxShape
+	return format.CheckShape(1, d.Shape...) // more bytes than can be counted are an error of reading them
 }
 
 func (d *Dataset) parseLayout() error {
@@ -117,7 +122,7 @@ func (d *Dataset) Len() (int, error) {
 	if d.Shape == nil {
 		return 0, nil
 	}
-	n, err := multiply(append([]int{d.Type.Size}, d.Shape...)...)
+	n, err := format.Product(append([]int{d.Type.Size}, d.Shape...)...)
 	if d.Type.Size > 0 {
 		n /= d.Type.Size
 	}
@@ -134,6 +139,12 @@ func (d *Dataset) Offset() (at int, ok bool) {
 	return int(d.layout.address) + d.file.super.at, true
 }
 
+// Allocated reports whether the file has space for elements. Elements without space
+// were never written and hold the fill value.
+func (d *Dataset) Allocated() bool {
+	return d.layout.class == layoutCompact || d.layout.address != undefined
+}
+
 // StoredSize returns how many bytes of the file the elements take.
 func (d *Dataset) StoredSize() (int, error) {
 	switch {
@@ -144,7 +155,7 @@ func (d *Dataset) StoredSize() (int, error) {
 	case d.layout.class == layoutContiguous && d.layout.address == undefined || d.layout.class == layoutVirtual:
 		return 0, nil
 	case d.layout.class == layoutContiguous:
-		return multiply(append([]int{d.Type.Size}, d.Shape...)...)
+		return format.Product(append([]int{d.Type.Size}, d.Shape...)...)
 	}
 	index, err := d.index()
 	if err != nil {

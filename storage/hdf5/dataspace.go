@@ -1,10 +1,9 @@
 package hdf5
 
 import (
-	"errors"
-	"fmt"
 	"math"
-	"math/bits"
+
+	"github.com/h5dnn/h5dnn/storage/hdf5/internal/format"
 )
 
 // A dataspace is the shape of a dataset or an attribute.
@@ -38,8 +37,8 @@ func parseDataspace(c *cursor) (dataspace, error) {
 	default:
 		c.fail("version %d is not known", version)
 	}
-	if rank > maxRank {
-		c.fail("rank %d is more than %d", rank, maxRank)
+	if rank > format.MaxRank {
+		c.fail("rank %d is more than %d", rank, format.MaxRank)
 	}
 	if c.err != nil {
 		return s, c.err
@@ -64,23 +63,3 @@ func (c *cursor) maxSize() int {
 	}
 	return int(x)
 }
-
-// multiply multiplies sizes, or reports that they are too large for any memory.
-func multiply(sizes ...int) (int, error) {
-	n := uint64(1)
-	for _, size := range sizes {
-		if size == 0 {
-			return 0, nil
-		}
-	}
-	for _, size := range sizes {
-		over, low := bits.Mul64(n, uint64(size))
-		if over != 0 || size < 0 || low > math.MaxInt64 {
-			return 0, fmt.Errorf("%v: %w", sizes, errTooLarge)
-		}
-		n = low
-	}
-	return int(n), nil
-}
-
-var errTooLarge = errors.New("more bytes than any memory has")

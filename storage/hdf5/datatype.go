@@ -1,5 +1,11 @@
 package hdf5
 
+import (
+	"slices"
+
+	"github.com/h5dnn/h5dnn/storage/hdf5/internal/format"
+)
+
 // A Type describes the elements of a dataset or an attribute as the file
 // declares them.
 //
@@ -23,7 +29,7 @@ type Type struct {
 	Values    [][]byte // of enums, in the base type
 	Base      *Type    // of enums, arrays, sequences and complex numbers
 	Dims      []int    // of arrays
-	Committed bool     // the type is an object of its own
+	Committed uint64   // the address of the committed datatype that this is, or 0
 
 	time *numpyTime // of opaque types, if the tag says so
 }
@@ -109,7 +115,9 @@ func (f *File) datatype(m message) (*Type, error) {
 		return nil, err
 	}
 	t, err := f.parseType(body)
-	t.Committed = committed != undefined
+	if committed != undefined {
+		t.Committed = committed
+	}
 	return t, err
 }
 
@@ -225,7 +233,7 @@ func (t *Type) parseCompound(c *cursor, h typeHeader) {
 	for range count {
 		m := Member{Name: c.typeName(h.version)}
 		if h.version >= 3 {
-			m.Offset = c.count(bytesFor(t.Size))
+			m.Offset = c.count(format.BytesFor(t.Size))
 		} else {
 			m.Offset = c.u32()
 		}
@@ -274,7 +282,8 @@ func version1Array(c *cursor, base *Type, dims []int) *Type {
 }
 
 func (t *Type) sizeArray(c *cursor) {
-	n, err := multiply(append([]int{t.Base.Size}, t.Dims...)...)
+	err := format.CheckShape(t.Base.Size, t.Dims...)
+	n, _ := format.Product(append([]int{t.Base.Size}, t.Dims...)...)
 	switch {
 	case err != nil || n > 1<<32:
 		c.fail("array of %v elements", t.Dims)
@@ -325,7 +334,7 @@ func (t *Type) parseArray(c *cursor, h typeHeader) {
 	if h.version < 3 {
 		c.skip(3)
 	}
-	if rank == 0 || rank > maxRank {
+	if rank == 0 || rank > format.MaxRank {
 		c.fail("array of rank %d", rank)
 		return
 	}
@@ -357,4 +366,31 @@ func trimNUL(b []byte) string {
 		}
 	}
 	return string(b)
+}
+
+// HasVarLen reports whether elements are or contain values of variable length, which
+// are stored in the global heap.
+func (t *Type) HasVarLen() bool {
+	switch t.Class {
+	case ClassVarLen:
+		return true
+	case ClassArray:
+		return t.Base.HasVarLen()
+	case ClassCompound:
+		return slices.ContainsFunc(t.Members, func(m Member) bool { return m.Type.HasVarLen() })
+	}
+	return false
+}
+
+// HasReferences reports whether elements are or contain references.
+func (t *Type) HasReferences() bool {
+	switch t.Class {
+	case ClassReference:
+		return true
+	case ClassArray, ClassVarLen:
+		return t.Base.HasReferences()
+	case ClassCompound:
+		return slices.ContainsFunc(t.Members, func(m Member) bool { return m.Type.HasReferences() })
+	}
+	return false
 }

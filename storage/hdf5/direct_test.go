@@ -1,4 +1,4 @@
-package hdf5
+package hdf5_test
 
 import (
 	"bytes"
@@ -9,24 +9,24 @@ import (
 	"testing"
 
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/hdf5"
+	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
 	"github.com/h5dnn/h5dnn/views"
 )
 
 // directFile opens a file of three datasets, each more than stays mapped: in a
 // row, in chunks of whole rows, and in such chunks most of which were never written.
-func directFile(t *testing.T) *File {
+func directFile(t *testing.T) *hdf5.File {
 	t.Helper()
-	kept := maxResident
-	t.Cleanup(func() { maxResident = kept })
-	maxResident = 100
+	hdf5.SetMaxResident(t, 100)
 	elems := make([]int32, 30*4*5)
 	for i := range elems {
 		elems[i] = int32(i * i)
 	}
 	a := storage.From(elems, 30, 4, 5)
-	chunks := Layout{Chunks: []int{7, 4, 5}}
+	chunks := hdf5write.Layout{Chunks: []int{7, 4, 5}}
 	name := filepath.Join(t.TempDir(), "x.h5")
-	w, err := Create(name, CreateOptions{})
+	w, err := hdf5write.Create(name, hdf5write.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func directFile(t *testing.T) *File {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := Open(name)
+	f, err := hdf5.Open(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,8 +50,8 @@ func directFile(t *testing.T) *File {
 	return f
 }
 
-// TestDirectReadsAreViews compares stretches of bytes with the elements a view shows.
-func TestDirectReadsAreViews(t *testing.T) {
+// TestReadRanges compares stretches of bytes with the elements a view shows.
+func TestReadRanges(t *testing.T) {
 	f, r := directFile(t), rand.New(rand.NewPCG(1, 1))
 	for _, path := range []string{"/row", "/chunks", "/part"} {
 		d, err := f.Dataset(path)

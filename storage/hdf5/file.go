@@ -124,6 +124,10 @@ func (f *File) closeSelf() error {
 	return errors.Join(f.mapping.close(), f.file.Close())
 }
 
+// ReadAt reads bytes of the file itself, from its first byte on, user block included.
+// It implements [io.ReaderAt].
+func (f *File) ReadAt(p []byte, off int64) (int, error) { return f.file.ReadAt(p, off) }
+
 // Name returns the name the file was opened with.
 func (f *File) Name() string { return f.name }
 

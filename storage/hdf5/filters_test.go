@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestFiltersDecodeWhatOthersEncoded reads testdata/filters.h5, which h5py wrote
+// TestFilters reads testdata/filters.h5, which h5py wrote
 // with libhdf5's own filters and the registered plugins.
-func TestFiltersDecodeWhatOthersEncoded(t *testing.T) {
+func TestFilters(t *testing.T) {
 	f, err := Open("testdata/filters.h5")
 	must(t, err)
 	defer f.Close()

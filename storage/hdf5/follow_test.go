@@ -13,7 +13,7 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-func TestVirtualDatasetsShowWhatH5pySees(t *testing.T) {
+func TestVirtualDatasets(t *testing.T) {
 	f := openTestdata(t, "virtual.h5", Options{Follow: "testdata"})
 	all, err := f.Lookup("/want")
 	if err != nil {
@@ -61,7 +61,7 @@ func array(t *testing.T, f *File, path string) storage.Array {
 	return a
 }
 
-func TestSourcesInTheSameFileNeedNoLeave(t *testing.T) {
+func TestVirtualSourcesInTheSameFile(t *testing.T) {
 	f := openTestdata(t, "virtual.h5")
 	if got, want := read[int32](t, array(t, f, "/same")), []int32{-7, -7, -7, -7, -7, 0, 1, 2, 3, 4, -7, -7, -7, -7, -7}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
@@ -89,8 +89,8 @@ func TestExternalData(t *testing.T) {
 	}
 }
 
-// TestNoFileOutsideTheFolder tries to get out by every way there is.
-func TestNoFileOutsideTheFolder(t *testing.T) {
+// TestLinkedFilesStayInTheFolder tries to get out by every way there is.
+func TestLinkedFilesStayInTheFolder(t *testing.T) {
 	dir := t.TempDir()
 	inner := filepath.Join(dir, "inner")
 	must(t, os.Mkdir(inner, 0o700))
@@ -119,7 +119,7 @@ func TestNoFileOutsideTheFolder(t *testing.T) {
 	}
 }
 
-func TestClosingClosesTheFamily(t *testing.T) {
+func TestCloseClosesLinkedFiles(t *testing.T) {
 	f, err := Open("testdata/virtual.h5", Options{Follow: "testdata"})
 	must(t, err)
 	a := array(t, f, "/rows")

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
+	"github.com/h5dnn/h5dnn/storage/hdf5/internal/format"
 )
 
 // A fractal heap holds objects of any size, named by short ids. Managed ones
@@ -81,7 +82,7 @@ func (f *File) fractalHeap(address uint64) (*fractalHeap, error) {
 		return nil, err
 	}
 	h.offsetSize = (offsetBits + 7) / 8
-	h.lengthSize = bytesFor(min(h.largest, largestManaged))
+	h.lengthSize = format.BytesFor(min(h.largest, largestManaged))
 	h.huge = sync.OnceValues(h.hugeObjects)
 	if filterSize > 0 {
 		fixed += f.length + 4 + filterSize

@@ -81,3 +81,49 @@ func (f *File) readCollection(address uint64) (collection, int, error) {
 	}
 	return objects, size, c.err
 }
+
+// A varLen is an element of variable length: a pointer into the global heap.
+type varLen struct {
+	n int // elements of the base type, or bytes of a string
+	heapID
+}
+
+// null reports whether the pointer leads nowhere.
+func (v varLen) null() bool { return v.address == 0 || v.address == undefined }
+
+func (f *File) parseVarLen(element []byte) (varLen, error) {
+	c := f.newCursor("sequence", element)
+	v := varLen{c.u32(), heapID{c.address(), c.u32()}}
+	return v, c.err
+}
+
+// varLenData returns the bytes that an element of type t points to.
+func (f *File) varLenData(t *Type, v varLen) ([]byte, error) {
+	if v.n == 0 || v.null() {
+		return nil, nil
+	}
+	object, err := f.heapObject(v.address, v.index)
+	if err != nil {
+		return nil, err
+	}
+	size := t.Base.Size
+	if t.Text.Variable {
+		size = 1
+	}
+	if size == 0 || v.n > len(object)/size {
+		return nil, fmt.Errorf("sequence of %d elements of %d bytes in %d bytes", v.n, size, len(object))
+	}
+	return object[:v.n*size], nil
+}
+
+// VarLen resolves an element of variable length, of type t: the number of its base
+// elements, and their bytes as they are stored. ok is false for a null pointer. For
+// strings the number is that of bytes.
+func (f *File) VarLen(t *Type, element []byte) (n int, data []byte, ok bool, err error) {
+	v, err := f.parseVarLen(element)
+	if err != nil || v.null() {
+		return 0, nil, false, err
+	}
+	data, err = f.varLenData(t, v)
+	return v.n, data, true, err
+}

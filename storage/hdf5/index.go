@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+
+	"github.com/h5dnn/h5dnn/storage/hdf5/internal/format"
 )
 
 // An index tells where the chunks of a dataset are stored, in the order of
@@ -35,16 +37,16 @@ func (x *index) find(number int) (chunkEntry, bool) {
 	return chunkEntry{}, false
 }
 
-// A Chunk is where a chunk of a dataset is stored.
+// A Chunk is a stored chunk of a dataset.
 type Chunk struct {
 	Coord      []int  // of its first element
-	Offset     int    // in the file, counted from its first byte
+	Offset     int    // in the file, from its first byte
 	Size       int    // in bytes, as stored
-	FilterMask uint32 // bit k: filter k was left out
+	FilterMask uint32 // bit k: filter k was skipped
 }
 
-// StoredChunks lists the stored chunks of a chunked dataset, row by row. Chunks that
-// are missing were never written, and hold the fill value.
+// StoredChunks lists the stored chunks of a chunked dataset in row-major order. Chunks
+// that are missing were never written and hold the fill value.
 func (d *Dataset) StoredChunks() ([]Chunk, error) {
 	if d.layout.class != layoutChunked {
 		return nil, d.file.fail(d.Path, fmt.Errorf("is %s, not chunked", d.Layout))
@@ -64,6 +66,41 @@ func (d *Dataset) StoredChunks() ([]Chunk, error) {
 		chunks[k] = Chunk{coord, int(e.address) + d.file.super.at, e.size, e.mask}
 	}
 	return chunks, nil
+}
+
+// ReadChunk reads and decodes a stored chunk into dst, which must have the size of a
+// chunk. It bypasses the cache.
+func (d *Dataset) ReadChunk(dst []byte, c Chunk) error {
+	e := chunkEntry{address: uint64(c.Offset - d.file.super.at), size: c.Size, mask: c.FilterMask}
+	if err := d.decode(dst, e); err != nil {
+		return d.file.fail(d.Path, fmt.Errorf("chunk %v: %w", c.Coord, err))
+	}
+	return nil
+}
+
+// CheckChunks returns an error if stored chunks overlap in the file.
+func (d *Dataset) CheckChunks() error {
+	x, err := d.index()
+	if err == nil {
+		err = checkOverlap(x.entries)
+	}
+	if err != nil {
+		return d.file.fail(d.Path, err)
+	}
+	return nil
+}
+
+// checkOverlap returns an error if chunks overlap.
+func checkOverlap(entries []chunkEntry) error {
+	byAddress := slices.Clone(entries)
+	slices.SortFunc(byAddress, func(a, b chunkEntry) int { return cmp.Compare(a.address, b.address) })
+	for k := 1; k < len(byAddress); k++ {
+		a, b := byAddress[k-1], byAddress[k]
+		if a.size > 0 && b.size > 0 && b.address-a.address < uint64(a.size) {
+			return fmt.Errorf("chunks at %d and %d overlap", a.address, b.address)
+		}
+	}
+	return nil
 }
 
 // unravel writes the coordinates of a number that counts row by row.
@@ -101,7 +138,7 @@ func (d *Dataset) readIndex() (*index, error) {
 	if x.chunkSize, err = d.chunkSize(); err != nil {
 		return nil, err
 	}
-	if _, err := multiply(x.grid...); err != nil {
+	if _, err := format.Product(x.grid...); err != nil {
 		return nil, fmt.Errorf("grid of chunks: %w", err)
 	}
 	if d.layout.address == undefined || x.chunkSize == 0 || slices.Contains(x.grid, 0) {
@@ -127,31 +164,32 @@ func (d *Dataset) readIndex() (*index, error) {
 
 // chunkSize returns the bytes of a chunk without filters.
 func (d *Dataset) chunkSize() (int, error) {
-	n, err := multiply(append([]int{d.Type.Size}, d.Chunks...)...)
+	n, err := format.Product(append([]int{d.Type.Size}, d.Chunks...)...)
 	if err != nil {
 		return 0, fmt.Errorf("chunks of %w", err)
 	}
 	return n, nil
 }
 
-// add takes up a chunk by its place in the grid. Places beyond the grid are
-// left from when the dataset was larger.
+// add adds the chunk at a position in the grid. Positions beyond the grid are left from
+// when the dataset was larger.
 func (x *indexer) add(coord []int, e chunkEntry) error {
+	partial := false // extends beyond the shape
 	for axis, p := range coord {
 		if p >= x.grid[axis] {
 			return nil
 		}
 		e.number = e.number*x.grid[axis] + p
+		partial = partial || (p+1)*x.d.Chunks[axis] > x.d.Shape[axis]
 	}
-	return x.check(e)
-}
-
-func (x *indexer) check(e chunkEntry) error {
 	if e.address == undefined {
 		return nil
 	}
 	if len(x.d.Filters) == 0 && e.size != x.chunkSize {
 		return fmt.Errorf("chunk of %d bytes, want %d", e.size, x.chunkSize)
+	}
+	if partial && x.d.layout.index.unfilteredEdges {
+		e.mask = 1<<len(x.d.Filters) - 1
 	}
 	x.entries = append(x.entries, e)
 	return nil

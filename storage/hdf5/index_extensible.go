@@ -1,6 +1,10 @@
 package hdf5
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/h5dnn/h5dnn/storage/hdf5/internal/format"
+)
 
 // The chunks of a dataset with one axis that can grow for ever are found
 // through an extensible array. The first elements lie in its index block, the
@@ -86,7 +90,7 @@ func (a *extensibleArray) setGrid() error {
 	a.most = a.indexer.maxGrid()
 	a.most[0], a.most[a.growing] = a.most[a.growing], a.most[0]
 	copy(a.most[1:], a.others())
-	if _, err := multiply(a.most[1:]...); err != nil {
+	if _, err := format.Product(a.most[1:]...); err != nil {
 		return err
 	}
 	return nil
@@ -170,7 +174,7 @@ func (a *extensibleArray) superBlockAt(address uint64, k, number int) error {
 	if n > a.page {
 		bitmap = (n/a.page + 7) / 8
 	}
-	size, err := multiply(blocks, bitmap+f.offset)
+	size, err := format.Product(blocks, bitmap+f.offset)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,10 @@
 package hdf5
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/h5dnn/h5dnn/storage/hdf5/internal/format"
+)
 
 // The chunks of a dataset that cannot grow for ever are found through a fixed
 // array, which has a place for every chunk there can be.
@@ -39,7 +43,7 @@ func (x *indexer) fixed() error {
 	if c.err != nil || block == undefined {
 		return c.err
 	}
-	if n, err := multiply(a.most...); err != nil || a.count > n {
+	if n, err := format.Product(a.most...); err != nil || a.count > n {
 		return fmt.Errorf("fixed array: %d elements for %v chunks", a.count, a.most)
 	}
 	a.page = 1 << pageBits

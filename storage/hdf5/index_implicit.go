@@ -1,17 +1,21 @@
 package hdf5
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/h5dnn/h5dnn/storage/hdf5/internal/format"
+)
 
 // Chunks without filters that were all given their place at once need no
 // index: they follow one another, row by row through the grid of the largest
 // shape the dataset may get.
 func (x *indexer) implicit() error {
 	most := x.maxGrid()
-	count, err := multiply(most...)
+	count, err := format.Product(most...)
 	if err != nil {
 		return err
 	}
-	size, err := multiply(count, x.chunkSize)
+	size, err := format.Product(count, x.chunkSize)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,8 @@ package hdf5
 import (
 	"errors"
 	"fmt"
+
+	"github.com/h5dnn/h5dnn/storage/hdf5/internal/format"
 )
 
 // A layout message says where a dataset's elements are.
@@ -82,7 +84,7 @@ func (l *layout) parseOld(c *cursor, elemSize int) {
 	if l.class != layoutCompact {
 		l.address = c.address()
 	}
-	if rank > maxRank+1 || l.class > layoutChunked {
+	if rank > format.MaxRank+1 || l.class > layoutChunked {
 		c.fail("rank %d, class %d", rank, l.class)
 		return
 	}
@@ -116,7 +118,7 @@ func (l *layout) parseNew(c *cursor, version, elemSize int) {
 
 // parseChunk reads the shape of chunks and, after it, the size of elements.
 func (l *layout) parseChunk(c *cursor, rank, width, elemSize int) {
-	if rank < 1 || rank > maxRank || width < 1 || width > 8 {
+	if rank < 1 || rank > format.MaxRank || width < 1 || width > 8 {
 		c.fail("chunks of rank %d with sizes of %d bytes", rank, width)
 		return
 	}

@@ -1,4 +1,4 @@
-package hdf5
+package hdf5_test
 
 import (
 	"bytes"
@@ -9,31 +9,33 @@ import (
 	"testing"
 
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/hdf5"
 	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
+	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
 )
 
-// TestSourcesTellHowToLoadThem writes one array in three layouts and asks each
+// TestStorageInterfaces writes one array in three layouts and asks each
 // what a loader asks.
-func TestSourcesTellHowToLoadThem(t *testing.T) {
+func TestStorageInterfaces(t *testing.T) {
 	elems := make([]int32, 30*4*5)
 	for i := range elems {
 		elems[i] = int32(i * i)
 	}
 	a := storage.From(elems, 30, 4, 5)
 	name := filepath.Join(t.TempDir(), "x.h5")
-	w, err := Create(name, CreateOptions{})
+	w, err := hdf5write.Create(name, hdf5write.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	err = errors.Join(
 		w.Write("/row", a),
-		w.WriteWith("/chunks", a, Layout{Chunks: []int{7, 4, 5}}),
-		w.WriteWith("/packed", a, Layout{Chunks: []int{7, 2, 5}, Filters: []filter.Filter{filter.Deflate(1)}}),
+		w.WriteWith("/chunks", a, hdf5write.Layout{Chunks: []int{7, 4, 5}}),
+		w.WriteWith("/packed", a, hdf5write.Layout{Chunks: []int{7, 2, 5}, Filters: []filter.Filter{filter.Deflate(1)}}),
 		w.Close())
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := Open(name)
+	f, err := hdf5.Open(name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -80,12 +80,13 @@ const faultAround = 64 << 10
 func (f *File) countTouched(n int) {
 	if f.size > maxResident && f.mapping.touched.Add(int64(n)) > int64(maxResident) {
 		f.mapping.touched.Store(0)
-		f.releasePages()
+		f.ReleasePages()
 	}
 }
 
-// releasePages returns the pages of the mapping to the system.
-func (f *File) releasePages() {
+// ReleasePages returns the mapped pages of the file to the system, which keeps them in
+// its own cache. It reduces the resident memory of the process.
+func (f *File) ReleasePages() {
 	all, err := f.mapping.of(f.file)
 	if err != nil {
 		return

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestTimesAreWrittenAsNumPyDoes has what NumPy 2 prints of the same integers.
-func TestTimesAreWrittenAsNumPyDoes(t *testing.T) {
+// TestNumPyTimes has what NumPy 2 prints of the same integers.
+func TestNumPyTimes(t *testing.T) {
 	for _, c := range []struct {
 		tag  string
 		x    int64

@@ -67,6 +67,9 @@ func (f *File) object(path string, address uint64) (*Object, error) {
 // fail says where in the file something went wrong.
 func (f *File) fail(path string, err error) error { return fmt.Errorf("%s: %s: %w", f.name, path, err) }
 
+// File returns the file that the object is in.
+func (o *Object) File() *File { return o.file }
+
 // Address returns where the object's header is, which names the object: hard
 // links to one object lead to one address. Links have none.
 func (o *Object) Address() (address uint64, ok bool) {
@@ -111,6 +114,25 @@ func (o *Object) Names() ([]string, error) {
 		names[k] = l.name
 	}
 	return names, err
+}
+
+// Members goes through a group's members in the order of their creation, if the file
+// records it, else of their names. Links that are not hard are members themselves.
+// A member that cannot be read comes with an error.
+func (o *Object) Members() iter.Seq2[*Object, error] {
+	return func(yield func(*Object, error) bool) {
+		links, err := o.links()
+		links = slices.Clone(links)
+		slices.SortStableFunc(links, func(a, b link) int { return cmp.Compare(a.order, b.order) })
+		for _, l := range links {
+			if !yield(o.file.resolveLink(o.Path, l)) {
+				return
+			}
+		}
+		if err != nil {
+			yield(o, err)
+		}
+	}
 }
 
 // links returns a group's links in the order of their names. Those that could

@@ -1,8 +1,6 @@
 package hdf5
 
-import (
-	"github.com/h5dnn/h5dnn/views"
-)
+import "github.com/h5dnn/h5dnn/views"
 
 // A axisSlice is how a view moves along one axis of a dataset: to the coordinates
 // start, start+step, …, n of them, as it moves along one axis of its own.

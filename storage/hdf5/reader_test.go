@@ -15,6 +15,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/hdf5/internal/format"
 	"github.com/h5dnn/h5dnn/views"
 )
 
@@ -66,7 +67,7 @@ func read[T dtype.Go](t testing.TB, a storage.Array) []T {
 	return all[host.Offset:][:a.Len()]
 }
 
-func TestEveryChunkIndexFindsEveryElement(t *testing.T) {
+func TestChunkIndexes(t *testing.T) {
 	datasets := 0
 	int32s(t, func(d *Dataset, want []int32) {
 		datasets++
@@ -117,7 +118,7 @@ func randomView(r *rand.Rand, v views.View) views.View {
 	return v
 }
 
-func TestEveryViewShowsWhatItWouldInMemory(t *testing.T) {
+func TestRandomViews(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	int32s(t, func(d *Dataset, want []int32) {
 		a, err := d.Array()
@@ -263,7 +264,7 @@ func flat(values []any) (all []any) {
 	return all
 }
 
-func TestElementsThatAreArraysAppendTheirAxes(t *testing.T) {
+func TestArrayElements(t *testing.T) {
 	d, err := openTestdata(t, "types_latest.h5").Dataset("/elements")
 	if err != nil {
 		t.Fatal(err)
@@ -288,7 +289,7 @@ func TestElementsThatAreArraysAppendTheirAxes(t *testing.T) {
 	}
 }
 
-func TestMembersOfCompounds(t *testing.T) {
+func TestCompoundMembers(t *testing.T) {
 	d, err := openTestdata(t, "types_earliest.h5").Dataset("/compound")
 	if err != nil {
 		t.Fatal(err)
@@ -315,7 +316,7 @@ func TestMembersOfCompounds(t *testing.T) {
 	}
 }
 
-func TestWalkShowsGroupsOnceAndLinksAsTheyAre(t *testing.T) {
+func TestWalk(t *testing.T) {
 	for _, name := range []string{"structure_earliest.h5", "structure_latest.h5"} {
 		var got []string
 		for o, err := range openTestdata(t, name).Walk() {
@@ -444,7 +445,7 @@ func TestAfterClose(t *testing.T) {
 	}
 }
 
-func TestCutShortWhileOpen(t *testing.T) {
+func TestTruncatedWhileOpen(t *testing.T) {
 	whole, err := os.ReadFile(filepath.Join("testdata", "indexes_earliest.h5"))
 	if err != nil {
 		t.Fatal(err)
@@ -475,8 +476,8 @@ func TestCutShortWhileOpen(t *testing.T) {
 	}
 }
 
-// TestChunksOfTheWrongSize makes a chunk shorter than all that has no filters is.
-func TestChunksOfTheWrongSize(t *testing.T) {
+// TestChunkOfWrongSize makes a chunk shorter than all that has no filters is.
+func TestChunkOfWrongSize(t *testing.T) {
 	whole, err := os.ReadFile(filepath.Join("testdata", "indexes_earliest.h5"))
 	if err != nil {
 		t.Fatal(err)
@@ -502,7 +503,7 @@ func TestChunksOfTheWrongSize(t *testing.T) {
 	}
 }
 
-func TestRefusals(t *testing.T) {
+func TestOpenErrors(t *testing.T) {
 	dir := t.TempDir()
 	whole, err := os.ReadFile(filepath.Join("testdata", "structure_latest.h5"))
 	if err != nil {
@@ -512,7 +513,7 @@ func TestRefusals(t *testing.T) {
 	writing := slices.Clone(whole)
 	writing[flags] = 1
 	const checked = 12 + 4*8 // bytes before the checksum
-	binary.LittleEndian.PutUint32(writing[checked:], lookup3(writing[:checked]))
+	binary.LittleEndian.PutUint32(writing[checked:], format.Lookup3(writing[:checked]))
 	damaged := slices.Clone(whole)
 	damaged[bytes.Index(whole, []byte("OHDR"))+20]++
 	for _, test := range []struct {

@@ -1,6 +1,10 @@
 package hdf5
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/h5dnn/h5dnn/storage/hdf5/internal/format"
+)
 
 // A selection is some of the elements of a dataset: all, or along each axis
 // blocks at equal distances.
@@ -69,7 +73,7 @@ func parseSelection(c *cursor) selection {
 		c.fail("selection of version %d is not known", version)
 	}
 	rank := c.u32()
-	if rank < 1 || rank > maxRank || width != 2 && width != 4 && width != 8 {
+	if rank < 1 || rank > format.MaxRank || width != 2 && width != 4 && width != 8 {
 		c.fail("selection of rank %d in numbers of %d bytes", rank, width)
 	}
 	if c.err != nil {

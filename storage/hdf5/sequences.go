@@ -41,31 +41,30 @@ func (d *Dataset) sequences() (*Sequences, error) {
 		return nil, err
 	}
 	s := &Sequences{Type: n.to, Shape: n.dims, Rows: d.Shape[0], d: d, conversion: n}
-	err = s.each(0, s.Rows, func(_ int, length int, _ heapID) error {
-		if length > d.file.size/max(1, d.Type.Base.Size) {
+	err = s.each(0, s.Rows, func(_ int, v varLen) error {
+		if length := v.n; length > d.file.size/max(1, d.Type.Base.Size) {
 			return fmt.Errorf("sequence of %d elements in a file of %d bytes", length, d.file.size)
 		}
-		s.MaxLen = max(s.MaxLen, length)
+		s.MaxLen = max(s.MaxLen, v.n)
 		return nil
 	})
 	return s, err
 }
 
 // each calls f with where the numbers of rows first to first+n-1 are.
-func (s *Sequences) each(first, n int, f func(k, length int, at heapID) error) error {
+func (s *Sequences) each(first, n int, f func(k int, v varLen) error) error {
 	for k := 0; k < n; k += pointers {
 		raw, err := s.d.Raw(views.View{Offset: first + k, Shape: []int{min(pointers, n-k)}, Stride: []int{1}})
 		if err != nil {
 			return err
 		}
 		for i := 0; len(raw) > 0; i, raw = i+1, raw[s.d.Type.Size:] {
-			c := s.d.file.newCursor("sequence", raw[:s.d.Type.Size])
-			length, at := c.u32(), heapID{c.address(), c.u32()}
-			if c.err == nil {
-				c.err = f(k+i, length, at)
+			v, err := s.d.file.parseVarLen(raw[:s.d.Type.Size])
+			if err == nil {
+				err = f(k+i, v)
 			}
-			if c.err != nil {
-				return fmt.Errorf("row %d: %w", first+k+i, c.err)
+			if err != nil {
+				return fmt.Errorf("row %d: %w", first+k+i, err)
 			}
 		}
 	}
@@ -80,28 +79,22 @@ func (s *Sequences) Read(dst []byte, first, n, length int) error {
 	}
 	row := length * s.to.Size() * views.Of(s.Shape...).Len()
 	clear(dst[:n*row])
-	return s.each(first, n, func(k, have int, at heapID) error {
-		return s.decode(dst[k*row:(k+1)*row], min(have, length), at)
+	return s.each(first, n, func(k int, v varLen) error {
+		return s.decode(dst[k*row:(k+1)*row], min(v.n, length), v)
 	})
 }
 
 // decode writes the first n elements of a row.
-func (s *Sequences) decode(dst []byte, n int, at heapID) error {
-	if n == 0 || at.address == 0 || at.address == undefined {
-		return nil
-	}
-	stored, err := s.d.file.heapObject(at.address, at.index)
-	if err != nil {
+func (s *Sequences) decode(dst []byte, n int, v varLen) error {
+	data, err := s.d.file.varLenData(s.d.Type, v)
+	if err != nil || data == nil {
 		return err
 	}
-	size := s.d.Type.Base.Size
-	if size == 0 || n > len(stored)/size {
-		return fmt.Errorf("sequence of %d elements of %d bytes in %d bytes: %w", n, size, len(stored), views.ErrShape)
-	}
+	data = data[:n*s.d.Type.Base.Size]
 	if s.convert == nil {
-		copy(dst, stored[:n*size])
-		return nil
+		copy(dst, data)
+	} else {
+		s.convert(dst, data)
 	}
-	s.convert(dst, stored[:n*size])
 	return nil
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/h5dnn/h5dnn/dtype"
 )
 
-// TestSequencesArePaddedAndCut reads rows of variable length, which the file
+// TestSequences reads rows of variable length, which the file
 // stores a second time as values and offsets.
-func TestSequencesArePaddedAndCut(t *testing.T) {
+func TestSequences(t *testing.T) {
 	f, err := Open("../../testdata/episodes.h5")
 	if err != nil {
 		t.Fatal(err)

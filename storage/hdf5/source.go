@@ -7,6 +7,8 @@ import (
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/hdf5/internal/format"
+	"github.com/h5dnn/h5dnn/storage/hdf5/internal/parallel"
 	"github.com/h5dnn/h5dnn/views"
 )
 
@@ -27,13 +29,10 @@ func (d *Dataset) newSource(n conversion, at int) (*source, error) {
 		return nil, errors.New("has no elements (null dataspace)")
 	}
 	s := &source{d: d, conversion: n, memberOffset: at, shape: slices.Concat(d.Shape, n.dims)}
-	var err error
-	if s.count, err = multiply(s.shape...); err == nil {
-		_, err = multiply(append([]int{max(d.Type.Size, n.to.Size())}, s.shape...)...)
-	}
-	if err != nil {
+	if err := format.CheckShape(max(d.Type.Size, n.to.Size()), s.shape...); err != nil {
 		return nil, err
 	}
+	s.count, _ = format.Product(s.shape...)
 	s.stride = make([]int, len(n.dims))
 	step := n.size
 	for axis := len(n.dims) - 1; axis >= 0; axis-- {
@@ -54,7 +53,7 @@ func (d *Dataset) checkReadable() error {
 	case d.layout.class == layoutChunked:
 		return nil
 	}
-	size, err := multiply(append([]int{d.Type.Size}, d.Shape...)...)
+	size, err := format.Product(append([]int{d.Type.Size}, d.Shape...)...)
 	switch {
 	case err != nil:
 		return err
@@ -109,22 +108,27 @@ func (d *Dataset) View() views.View { return views.Of(d.Shape...) }
 
 // Raw returns the elements that v selects as they are stored.
 func (d *Dataset) Raw(v views.View) ([]byte, error) {
-	s, err := d.newSource(conversion{size: d.Type.Size}, 0)
-	if err != nil {
-		return nil, d.file.fail(d.Path, err)
-	}
-	if !v.Within(s.count) {
-		return nil, d.file.fail(d.Path, fmt.Errorf("view of %v reaches beyond shape %v: %w", v.Shape, d.Shape, views.ErrShape))
-	}
-	size, err := multiply(v.Len(), s.size)
+	size, err := format.Product(v.Len(), d.Type.Size)
 	if err == nil && size > 4<<30 && size/1000 > d.file.size {
-		err = fmt.Errorf("%d bytes from a file of %d are not believed", size, d.file.size)
+		err = fmt.Errorf("%d bytes from a file of %d bytes are implausible", size, d.file.size)
 	}
 	if err != nil {
 		return nil, d.file.fail(d.Path, err)
 	}
 	dst := make([]byte, size)
-	return dst, s.read(dst, v)
+	return dst, d.ReadRaw(dst, v)
+}
+
+// ReadRaw reads the elements that v selects, as they are stored, into dst.
+func (d *Dataset) ReadRaw(dst []byte, v views.View) error {
+	s, err := d.newSource(conversion{size: d.Type.Size}, 0)
+	if err != nil {
+		return d.file.fail(d.Path, err)
+	}
+	if !v.Within(s.count) || len(dst) < v.Len()*s.size {
+		return d.file.fail(d.Path, fmt.Errorf("view of %v into %d bytes, of shape %v: %w", v.Shape, len(dst), d.Shape, views.ErrShape))
+	}
+	return s.read(dst, v)
 }
 
 // Len returns the bytes that all elements take in memory.
@@ -198,7 +202,7 @@ func (s *source) readContiguous(dst []byte, to, from views.View) error {
 	}
 	n := to.Shape[axis]
 	jobs := s.workers(n, transfer{from, to})
-	return inParallel(jobs, jobs, func(job int) error {
+	return parallel.Do(jobs, jobs, func(job int) error {
 		first, end := n*job/jobs, n*(job+1)/jobs
 		to, from := subrange(to, axis, first, end), subrange(from, axis, first, end)
 		lo, hi := from.Bounds()

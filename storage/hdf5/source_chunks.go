@@ -2,12 +2,10 @@ package hdf5
 
 import (
 	"fmt"
-	"math"
 	"runtime"
-	"sync"
-	"sync/atomic"
 
 	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
+	"github.com/h5dnn/h5dnn/storage/hdf5/internal/parallel"
 	"github.com/h5dnn/h5dnn/storage/hdf5/internal/scratch"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -61,7 +59,7 @@ func (s *source) readChunks(dst []byte, p transfer, t []axisSlice) error {
 		}
 		return nil
 	}
-	return inParallel(jobs, s.workers(jobs, p), do)
+	return parallel.Do(jobs, s.workers(jobs, p), do)
 }
 
 // workers returns how many goroutines are worth while: decoding is, copying a
@@ -76,37 +74,6 @@ func (s *source) workers(jobs int, p transfer) int {
 		return 1
 	}
 	return max(1, min(runtime.GOMAXPROCS(0), jobs, memory/size))
-}
-
-// inParallel calls do for 0 to n-1 until one fails.
-func inParallel(n, workers int, do func(int) error) error {
-	if workers < 2 {
-		for k := range n {
-			if err := do(k); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	var group sync.WaitGroup
-	var next atomic.Int64
-	errs := make([]error, workers)
-	for w := range workers {
-		group.Go(func() {
-			for k := int(next.Add(1)) - 1; k < n && errs[w] == nil; k = int(next.Add(1)) - 1 {
-				if errs[w] = do(k); errs[w] != nil {
-					next.Store(math.MaxInt / 2)
-				}
-			}
-		})
-	}
-	group.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (s *source) coordinates(in []chunkRange) []int {
@@ -139,14 +106,14 @@ func (s *source) readOneChunk(dst []byte, p transfer, t []axisSlice, in []chunkR
 	}
 	key := chunkKey{s.d.header.address, number}
 	if whole := s.decodeTarget(dst, to, from, size); whole != nil && !s.d.file.chunks.contains(key) {
-		return s.d.decode(whole, e, in)
+		return s.d.decode(whole, e)
 	}
 	chunk, err := s.d.file.chunks.get(key, size, func() ([]byte, error) {
 		if err := s.d.checkStored(size, e); err != nil {
 			return nil, err
 		}
 		chunk := make([]byte, size)
-		return chunk, s.d.decode(chunk, e, in)
+		return chunk, s.d.decode(chunk, e)
 	})
 	if err == nil {
 		s.gather(dst, chunk, to, from)
@@ -184,29 +151,15 @@ func (d *Dataset) checkStored(size int, e chunkEntry) error {
 	return checkRatio(size, e.size)
 }
 
-// decode fills dst with what a stored chunk decodes to.
-func (d *Dataset) decode(dst []byte, e chunkEntry, in []chunkRange) error {
+// decode reads and decodes a stored chunk into dst.
+func (d *Dataset) decode(dst []byte, e chunkEntry) error {
 	if err := d.checkStored(len(dst), e); err != nil {
 		return err
-	}
-	mask := e.mask
-	if d.layout.index.unfilteredEdges && d.isPartial(in) {
-		mask = math.MaxUint32
 	}
 	raw := scratch.Get(e.size)
 	defer scratch.Put(raw)
 	if err := d.file.readAt(raw, e.address); err != nil {
 		return err
 	}
-	return filter.Decode(dst, raw, d.Filters, mask, d.Type.Size)
-}
-
-// isPartial reports whether a chunk extends beyond the shape.
-func (d *Dataset) isPartial(in []chunkRange) bool {
-	for axis := range in {
-		if (in[axis].chunk+1)*d.Chunks[axis] > d.Shape[axis] {
-			return true
-		}
-	}
-	return false
+	return filter.Decode(dst, raw, d.Filters, e.mask, d.Type.Size)
 }

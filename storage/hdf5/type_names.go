@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage/hdf5/internal/format"
 )
 
 // String names t as people do: float32, bool, string, S5, compound{x: float32, y: float32},
@@ -205,7 +206,7 @@ func (t *Type) memorySize() int {
 		return 16
 	case ClassArray:
 		base, dims := t.flatten()
-		n, _ := multiply(dims...)
+		n, _ := format.Product(dims...)
 		return base.memorySize() * n
 	case ClassCompound:
 		size := t.Size
@@ -222,7 +223,7 @@ func (t *Type) memorySize() int {
 func (t *Type) numpySize() int {
 	switch base, dims := t.flatten(); {
 	case dims != nil:
-		n, _ := multiply(dims...)
+		n, _ := format.Product(dims...)
 		return base.numpySize() * n
 	case t.Class == ClassVarLen || t.Class == ClassReference:
 		return 8

@@ -13,6 +13,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/hdf5/internal/format"
 	"github.com/h5dnn/h5dnn/views"
 )
 
@@ -87,7 +88,7 @@ func (r *valueReader) value(t *Type, b []byte) (any, error) {
 	case ClassEnum:
 		return r.enum(t, b)
 	case ClassArray:
-		n, _ := multiply(t.Dims...)
+		n, _ := format.Product(t.Dims...)
 		return r.list(t.Base, b, n)
 	case ClassCompound:
 		if _, err := t.conversion(); err != nil {
@@ -189,48 +190,38 @@ func (r *valueReader) record(t *Type, b []byte) (any, error) {
 	return record, nil
 }
 
-// sequence follows a pointer into the global heap.
+// sequence returns the elements of a value of variable length.
 func (r *valueReader) sequence(t *Type, b []byte) (any, error) {
-	c := r.f.newCursor("sequence", b)
-	n, coord := c.u32(), heapID{c.address(), c.u32()}
-	if c.err != nil {
-		return nil, c.err
-	}
-	if t.Text.Variable {
-		return r.text(n, coord)
-	}
-	if n == 0 || coord.address == 0 {
-		return []any{}, nil
-	}
-	object, err := r.f.heapObject(coord.address, coord.index)
+	v, err := r.f.parseVarLen(b)
 	if err != nil {
 		return nil, err
 	}
-	if t.Base.Size == 0 || n > len(object)/t.Base.Size {
-		return nil, fmt.Errorf("sequence of %d elements of %d bytes in %d bytes", n, t.Base.Size, len(object))
+	if t.Text.Variable {
+		return r.text(t, v)
 	}
-	return r.list(t.Base, object, n)
+	data, err := r.f.varLenData(t, v)
+	if err != nil || data == nil {
+		return []any{}, err
+	}
+	return r.list(t.Base, data, v.n)
 }
 
-func (r *valueReader) text(n int, coord heapID) (string, error) {
-	if coord.address == 0 || coord.address == undefined {
+func (r *valueReader) text(t *Type, v varLen) (string, error) {
+	if v.n == 0 || v.null() {
 		return "", nil
 	}
-	if s, ok := r.strings[coord]; ok {
+	if s, ok := r.strings[v.heapID]; ok {
 		return s, nil
 	}
-	object, err := r.f.heapObject(coord.address, coord.index)
-	switch {
-	case err != nil:
+	data, err := r.f.varLenData(t, v)
+	if err != nil {
 		return "", err
-	case n > len(object):
-		return "", fmt.Errorf("string of %d bytes in %d bytes", n, len(object))
 	}
-	if r.budget -= n; r.budget < 0 {
+	if r.budget -= len(data); r.budget < 0 {
 		return "", fmt.Errorf("values take more than %d bytes", maxValues)
 	}
-	s := trimNUL(object[:n])
-	r.strings[coord] = s
+	s := trimNUL(data)
+	r.strings[v.heapID] = s
 	return s, nil
 }
 
@@ -287,7 +278,7 @@ func (f *File) texts(of *Type, raw []byte, n int) ([]string, error) {
 	if !t.IsString() {
 		return nil, fmt.Errorf("%v is not a string: %w", t, dtype.ErrType)
 	}
-	per, err := multiply(dims...)
+	per, err := format.Product(dims...)
 	if err != nil {
 		return nil, err
 	}
@@ -316,12 +307,15 @@ func (t *Type) isNumPyText() bool {
 	return t.Class == ClassOpaque && strings.HasPrefix(t.Tag, "NUMPY:|S")
 }
 
+// Raw returns the attribute's elements as they are stored.
+func (a Attribute) Raw() []byte { return bytes.Clone(a.data) }
+
 // Values returns the attribute's elements as [Dataset.Values] does.
 func (a Attribute) Values() ([]any, error) {
 	if a.Shape == nil {
 		return nil, nil
 	}
-	n, err := multiply(a.Shape...)
+	n, err := format.Product(a.Shape...)
 	if err == nil && a.Type.Size == 0 {
 		n = 0
 	}
@@ -366,7 +360,7 @@ func nest(all []any, shape []int) []any {
 
 // Strings returns the attribute's strings.
 func (a Attribute) Strings() ([]string, error) {
-	n, err := multiply(a.Shape...)
+	n, err := format.Product(a.Shape...)
 	if a.Shape == nil {
 		err = errors.New("has no value")
 	}

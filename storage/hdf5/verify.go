@@ -1,7 +1,6 @@
 package hdf5
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
+	"github.com/h5dnn/h5dnn/storage/hdf5/internal/parallel"
 	"github.com/h5dnn/h5dnn/storage/hdf5/internal/scratch"
 )
 
@@ -138,7 +138,7 @@ func (v *verifier) attributes(o *Object) {
 		v.problem(o.Path, err)
 	}
 	for _, a := range all {
-		if n := len(a.data) / max(1, a.Type.Size); a.Type.hasVarLen() {
+		if n := len(a.data) / max(1, a.Type.Size); a.Type.HasVarLen() {
 			if err := v.checkVarLen(a.Type, a.data, n); err != nil {
 				v.problem(o.Path, fmt.Errorf("attribute %q: %w", a.Name, err))
 			}
@@ -203,7 +203,7 @@ func (v *verifier) contiguous(d *Dataset) error {
 	if d.layout.class == layoutCompact {
 		return v.checkVarLen(d.Type, d.layout.data, size/max(1, d.Type.Size))
 	}
-	if d.layout.address == undefined || !d.Type.hasVarLen() {
+	if d.layout.address == undefined || !d.Type.HasVarLen() {
 		return nil
 	}
 	const block = 64 << 10
@@ -255,24 +255,11 @@ func (v *verifier) chunks(d *Dataset) error {
 	return v.decodeAll(d, index, size, max(1, need), decode)
 }
 
-// checkOverlap refuses chunks that lie over one another.
-func checkOverlap(entries []chunkEntry) error {
-	byAddress := slices.Clone(entries)
-	slices.SortFunc(byAddress, func(a, b chunkEntry) int { return cmp.Compare(a.address, b.address) })
-	for k := 1; k < len(byAddress); k++ {
-		a, b := byAddress[k-1], byAddress[k]
-		if a.size > 0 && b.size > 0 && b.address-a.address < uint64(a.size) {
-			return fmt.Errorf("chunks at %d and %d lie over one another", a.address, b.address)
-		}
-	}
-	return nil
-}
-
 // decodeAll looks at all chunks side by side, and lists the first that fail.
 func (v *verifier) decodeAll(d *Dataset, index *index, size, need int, decode bool) error {
 	var mu sync.Mutex
 	failed := map[int]error{}
-	err := inParallel(len(index.entries), min(runtime.GOMAXPROCS(0), max(1, maxDecoding/need)), func(k int) error {
+	err := parallel.Do(len(index.entries), min(runtime.GOMAXPROCS(0), max(1, maxDecoding/need)), func(k int) error {
 		err := v.chunk(d, index, index.entries[k], size, decode)
 		mu.Lock()
 		defer mu.Unlock()
@@ -302,7 +289,7 @@ func (v *verifier) decodeAll(d *Dataset, index *index, size, need int, decode bo
 }
 
 func (v *verifier) chunk(d *Dataset, index *index, e chunkEntry, size int, decode bool) error {
-	points := d.Type.hasVarLen()
+	points := d.Type.HasVarLen()
 	switch err := d.checkStored(size, e); {
 	case err != nil:
 		return err
@@ -311,23 +298,13 @@ func (v *verifier) chunk(d *Dataset, index *index, e chunkEntry, size int, decod
 	}
 	chunk := scratch.Get(size)
 	defer scratch.Put(chunk)
-	if err := d.decode(chunk, e, d.gridPlace(index, e)); err != nil {
+	if err := d.decode(chunk, e); err != nil {
 		return err
 	}
 	if !points {
 		return nil
 	}
 	return v.checkChunkVarLen(d, index, e, chunk)
-}
-
-// gridPlace returns where in the grid a chunk is.
-func (d *Dataset) gridPlace(index *index, e chunkEntry) []chunkRange {
-	at, in := make([]int, len(index.grid)), make([]chunkRange, len(index.grid))
-	unravel(at, e.number, index.grid)
-	for axis := range in {
-		in[axis].chunk = at[axis]
-	}
-	return in
 }
 
 // origin returns the coordinates of a chunk's first element.
@@ -360,19 +337,6 @@ func (v *verifier) checkChunkVarLen(d *Dataset, index *index, e chunkEntry, chun
 	return nil
 }
 
-// hasVarLen reports whether elements point into the global heap.
-func (t *Type) hasVarLen() bool {
-	switch t.Class {
-	case ClassVarLen:
-		return true
-	case ClassArray:
-		return t.Base.hasVarLen()
-	case ClassCompound:
-		return slices.ContainsFunc(t.Members, func(m Member) bool { return m.Type.hasVarLen() })
-	}
-	return false
-}
-
 // checkVarLen follows the pointers in n elements.
 func (v *verifier) checkVarLen(t *Type, b []byte, n int) error {
 	p := varLenCheck{v.f, map[varLenValue]bool{}}
@@ -397,7 +361,7 @@ type varLenValue struct {
 
 func (p varLenCheck) check(t *Type, b []byte) error {
 	switch {
-	case !t.hasVarLen():
+	case !t.HasVarLen():
 		return nil
 	case t.Class == ClassVarLen:
 		return p.sequence(t, b)
@@ -417,22 +381,18 @@ func (p varLenCheck) check(t *Type, b []byte) error {
 }
 
 func (p varLenCheck) sequence(t *Type, b []byte) error {
-	c := p.f.newCursor("sequence", b)
-	n, coord := c.u32(), heapID{c.address(), c.u32()}
-	if c.err != nil || n == 0 || coord.address == 0 || coord.address == undefined {
-		return c.err
-	}
-	object, err := p.f.heapObject(coord.address, coord.index)
+	v, err := p.f.parseVarLen(b)
 	if err != nil {
 		return err
 	}
-	if n > len(object)/max(1, t.Base.Size) {
-		return fmt.Errorf("sequence of %d elements of %d bytes in %d bytes", n, t.Base.Size, len(object))
+	data, err := p.f.varLenData(t, v)
+	if err != nil || data == nil {
+		return err
 	}
-	if at := (varLenValue{coord, t}); t.Base.hasVarLen() && !p.seen[at] {
+	if at := (varLenValue{v.heapID, t}); t.Base.HasVarLen() && !p.seen[at] {
 		p.seen[at] = true
-		for k := range n {
-			if err := p.check(t.Base, object[k*t.Base.Size:(k+1)*t.Base.Size]); err != nil {
+		for k := range v.n {
+			if err := p.check(t.Base, data[k*t.Base.Size:(k+1)*t.Base.Size]); err != nil {
 				return err
 			}
 		}

@@ -1,4 +1,4 @@
-package hdf5
+package hdf5_test
 
 import (
 	"bytes"
@@ -14,68 +14,37 @@ import (
 	"time"
 
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/hdf5"
 	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
+	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5test"
+	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
 )
 
-// verified is Verify for tests that want no progress.
-func verified(t *testing.T, name string) Report {
-	t.Helper()
-	r, err := Verify(context.Background(), name, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
-// corpusFiles lists the files of some folders of the shared corpus.
-func corpusFiles(t *testing.T, folders ...string) []string {
-	t.Helper()
-	var names []string
-	for _, folder := range folders {
-		found, _ := filepath.Glob(filepath.Join(corpusDir(t), folder, "*"))
-		names = append(names, found...)
-	}
-	return names
-}
-
-func corpusDir(t *testing.T) string {
-	t.Helper()
-	dir, err := filepath.Abs("../../../shared/corpus")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(dir); err != nil {
-		t.Skipf("no corpus beside this checkout: %v", err)
-	}
-	return dir
-}
-
-// TestVerifyFindsSoundFilesFine: files that others wrote have nothing wrong.
-func TestVerifyFindsSoundFilesFine(t *testing.T) {
+// TestVerifySoundFiles: files that others wrote have nothing wrong.
+func TestVerifySoundFiles(t *testing.T) {
 	names, _ := filepath.Glob("testdata/*.h5")
 	for _, name := range append(names, "../../testdata/digits.h5", "../../testdata/tour.h5") {
-		if r := verified(t, name); len(r.Problems) > 0 || r.Objects == 0 {
+		if r := hdf5test.Verify(t, name); len(r.Problems) > 0 || r.Objects == 0 {
 			t.Errorf("%s: %d objects, problems %v", name, r.Objects, r.Problems)
 		}
 	}
 }
 
-// TestVerifyBoundsItsWork goes through files made to break readers, in a process
+// TestVerifyLimits goes through files made to break readers, in a process
 // of its own, so that the memory it counts is not that of other tests.
-func TestVerifyBoundsItsWork(t *testing.T) {
+func TestVerifyLimits(t *testing.T) {
 	const alone = "H5DNN_TEST_ALONE"
 	if os.Getenv(alone) == "" {
-		corpusDir(t)
-		again := exec.Command(os.Args[0], "-test.run=^TestVerifyBoundsItsWork$")
+		again := exec.Command(os.Args[0], "-test.run=^TestVerifyLimits$")
 		again.Env = append(os.Environ(), alone+"=1")
 		if out, err := again.CombinedOutput(); err != nil {
 			t.Errorf("%v: %s", err, out)
 		}
 		return
 	}
-	for _, name := range corpusFiles(t, "hostile", "official", "filters", "jhdf", "netcdf", "pyfive") {
+	for _, name := range hdf5test.CorpusFiles(t, "hostile", "official", "filters", "jhdf", "netcdf", "pyfive") {
 		start := time.Now()
-		r, err := Verify(context.Background(), name, nil)
+		r, err := hdf5.Verify(context.Background(), name, nil)
 		if took := time.Since(start); took > 5*time.Second {
 			t.Errorf("%s: took %v", name, took)
 		}
@@ -90,18 +59,18 @@ func TestVerifyBoundsItsWork(t *testing.T) {
 	}
 }
 
-// TestVerifySeesEveryPlantedFault turns one byte after the other of a file that
+// TestVerifyFindsEveryFault turns one byte after the other of a file that
 // has checksums everywhere, and wants to hear about each.
-func TestVerifySeesEveryPlantedFault(t *testing.T) {
+func TestVerifyFindsEveryFault(t *testing.T) {
 	sound := writeChecked(t)
 	whole, err := os.ReadFile(sound)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := verified(t, sound); len(r.Problems) > 0 || r.Chunks != 6 {
+	if r := hdf5test.Verify(t, sound); len(r.Problems) > 0 || r.Chunks != 6 {
 		t.Fatalf("%d chunks, problems %v", r.Chunks, r.Problems)
 	}
-	f, err := Open(sound)
+	f, err := hdf5.Open(sound)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,21 +101,23 @@ func TestVerifySeesEveryPlantedFault(t *testing.T) {
 }
 
 // verifiedWith verifies a file of which one byte is another.
-func verifiedWith(t *testing.T, name string, whole []byte, at int) Report {
+func verifiedWith(t *testing.T, name string, whole []byte, at int) hdf5.Report {
 	t.Helper()
 	whole[at] ^= 0x10
 	defer func() { whole[at] ^= 0x10 }()
 	if err := os.WriteFile(name, whole, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	return verified(t, name)
+	return hdf5test.Verify(t, name)
 }
 
-// TestVerifySeesWhereElementsCannotBe moves the elements of a dataset to where
+// TestVerifyFindsMisplacedElements moves the elements of a dataset to where
 // those of another are, and beyond the end of the file.
-func TestVerifySeesWhereElementsCannotBe(t *testing.T) {
-	w, name := created(t)
-	err := errors.Join(w.Write("/a", storage.From(make([]int64, 100), 100)), w.Write("/b", storage.From(make([]int64, 100), 100)), w.Close())
+func TestVerifyFindsMisplacedElements(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "new.h5")
+	w, err := hdf5write.Create(name, hdf5write.CreateOptions{NoSync: true})
+	must(t, err)
+	err = errors.Join(w.Write("/a", storage.From(make([]int64, 100), 100)), w.Write("/b", storage.From(make([]int64, 100), 100)), w.Close())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +125,7 @@ func TestVerifySeesWhereElementsCannotBe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := Open(name)
+	f, err := hdf5.Open(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,10 +135,10 @@ func TestVerifySeesWhereElementsCannotBe(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return binary.LittleEndian.AppendUint64(nil, d.layout.address)
+		at, _ := d.Offset()
+		return binary.LittleEndian.AppendUint64(nil, uint64(at))
 	}
-	verifyChecksums = false
-	defer func() { verifyChecksums = true }()
+	hdf5test.WithoutChecksums(t)
 	for _, c := range []struct {
 		to   []byte
 		want string
@@ -178,7 +149,7 @@ func TestVerifySeesWhereElementsCannotBe(t *testing.T) {
 		if err := os.WriteFile(name, bytes.Replace(whole, coord("/b"), c.to, 1), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		r := verified(t, name)
+		r := hdf5test.Verify(t, name)
 		if len(r.Problems) != 1 || r.Problems[0].Path != "/b" || !strings.Contains(r.Problems[0].Message, c.want) {
 			t.Errorf("elements at %v: problems %v, want one of /b: %s", c.to, r.Problems, c.want)
 		}
@@ -189,7 +160,7 @@ func TestVerifySeesWhereElementsCannotBe(t *testing.T) {
 func writeChecked(t *testing.T) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "sound.h5")
-	w, err := Create(name, CreateOptions{NoSync: true})
+	w, err := hdf5write.Create(name, hdf5write.CreateOptions{NoSync: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +170,7 @@ func writeChecked(t *testing.T) string {
 		elems[k] = int32(k * k)
 	}
 	err = errors.Join(
-		w.WriteWith("/group/x", storage.From(elems, 60, 40), Layout{Chunks: []int{20, 20}, Filters: []filter.Filter{filter.Shuffle(), filter.Deflate(4), filter.Fletcher32()}}),
+		w.WriteWith("/group/x", storage.From(elems, 60, 40), hdf5write.Layout{Chunks: []int{20, 20}, Filters: []filter.Filter{filter.Shuffle(), filter.Deflate(4), filter.Fletcher32()}}),
 		w.Close())
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,16 @@
+package hdf5
+
+import "testing"
+
+// SetMaxResident changes the size from which files are not kept mapped.
+func SetMaxResident(t testing.TB, bytes int) {
+	old := maxResident
+	t.Cleanup(func() { maxResident = old })
+	maxResident = bytes
+}
+
+// MissingSources reports whether a virtual dataset has sources that do not exist.
+func (d *Dataset) MissingSources() bool { return len(d.resolved) < len(d.mappings) }
+
+// CheckReadable returns an error if the elements cannot be read.
+func (d *Dataset) CheckReadable() error { return d.checkReadable() }

@@ -1,0 +1,87 @@
+package hdf5write
+
+import (
+	"iter"
+	"slices"
+
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// blockBytes is the size of the blocks that each goroutine copies.
+const blockBytes = 8 << 20
+
+// A hyperslab is a block of a dataset: count elements along each axis, from start on.
+type hyperslab struct{ start, count []int }
+
+// subview returns the part of v that lies in a hyperslab.
+func subview(v views.View, start, count []int) views.View {
+	w := views.View{Offset: v.Offset, Shape: count, Stride: v.Stride}
+	for axis, at := range start {
+		w.Offset += at * v.Stride[axis]
+	}
+	return w
+}
+
+// blockShape returns the shape of a block of whole units that has at most budget
+// elements, but at least one unit. Units are added along the last axes first. The
+// block is clipped to shape.
+func blockShape(shape, unit []int, budget int) []int {
+	count, volume := slices.Clone(unit), 1
+	for _, n := range unit {
+		volume *= n
+	}
+	for axis := len(shape) - 1; axis >= 0; axis-- {
+		units := (shape[axis] + unit[axis] - 1) / unit[axis]
+		fit := max(1, min(units, budget/volume))
+		count[axis] *= fit
+		volume *= fit
+		if fit < units {
+			break
+		}
+	}
+	for axis := range count {
+		count[axis] = min(count[axis], shape[axis])
+	}
+	return count
+}
+
+// hyperslabs divides a shape, which must not be empty, into blocks of whole units, in
+// row-major order. With units of one element, each block is contiguous.
+func hyperslabs(shape, unit []int, budget int) iter.Seq[hyperslab] {
+	size := blockShape(shape, unit, budget)
+	return func(yield func(hyperslab) bool) {
+		at := make([]int, len(shape))
+		for {
+			count := make([]int, len(shape))
+			for axis := range count {
+				count[axis] = min(size[axis], shape[axis]-at[axis])
+			}
+			if !yield(hyperslab{slices.Clone(at), count}) || !next(at, shape, size) {
+				return
+			}
+		}
+	}
+}
+
+// next advances at to the next block of a grid, and reports whether there is one.
+func next(at, shape, size []int) bool {
+	for axis := len(at) - 1; axis >= 0; axis-- {
+		if at[axis] += size[axis]; at[axis] < shape[axis] {
+			return true
+		}
+		at[axis] = 0
+	}
+	return false
+}
+
+// bytesOf returns a's elements in row-major order, in host memory that is not a mapped
+// file. The elements of an array that is stored so are not copied.
+func bytesOf(a storage.Array) ([]byte, error) {
+	a, err := a.To(storage.CPU)
+	if err != nil {
+		return nil, err
+	}
+	size := a.Type.Size()
+	return a.Data.(storage.Host).Bytes()[a.Offset*size : (a.Offset+a.Len())*size], nil
+}

@@ -1,0 +1,314 @@
+package hdf5write
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+
+	"github.com/h5dnn/h5dnn/storage/hdf5"
+	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
+	"github.com/h5dnn/h5dnn/storage/hdf5/internal/format"
+	"github.com/h5dnn/h5dnn/storage/hdf5/internal/scratch"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// fill copies the elements of a dataset.
+func (r *repacker) fill(t *target) error {
+	if t.Shape == nil || slices.Contains(t.Shape, 0) {
+		return nil
+	}
+	var err error
+	switch {
+	case t.verbatim:
+		err = r.copyStoredChunks(t)
+	case hasPointers(t.Type) || t.Dataset.Layout == "compact" && t.layout.Chunks == nil:
+		err = r.copyImages(t)
+	case t.layout.Chunks != nil:
+		err = r.copyChunks(t)
+	case t.offset >= 0:
+		err = r.copyContiguous(t)
+	}
+	return r.fail(t.Path, err)
+}
+
+// copyStoredChunks copies chunks without decoding them.
+func (r *repacker) copyStoredChunks(t *target) error {
+	chunks, err := t.StoredChunks()
+	if err == nil {
+		err = t.CheckChunks()
+	}
+	if err != nil {
+		return err
+	}
+	size, err := chunkSize(t.Dataset)
+	if err != nil {
+		return err
+	}
+	for _, c := range chunks {
+		if err := r.ctx.Err(); err != nil {
+			return err
+		}
+		stored, err := readStored(r.f, c)
+		if err != nil {
+			return err
+		}
+		if err := r.writeChunk(t, c.Coord, stored, c.FilterMask); err != nil {
+			return err
+		}
+		scratch.Put(stored)
+		r.o.Progress(t.Path, size)
+	}
+	return nil
+}
+
+// readStored returns a chunk as it is stored, in scratch memory.
+func readStored(f *hdf5.File, c hdf5.Chunk) ([]byte, error) {
+	if c.Offset < 0 || c.Size < 0 || c.Offset > f.Size() || c.Size > f.Size()-c.Offset {
+		return nil, fmt.Errorf("chunk %v: %d bytes at %d are beyond the end of the file", c.Coord, c.Size, c.Offset)
+	}
+	stored := scratch.Get(c.Size)
+	_, err := f.ReadAt(stored, int64(c.Offset))
+	return stored, err
+}
+
+// chunkSize returns the size of a chunk without filters, in bytes.
+func chunkSize(d *hdf5.Dataset) (int, error) {
+	return format.Product(append([]int{d.Type.Size}, d.Chunks...)...)
+}
+
+func (r *repacker) writeChunk(t *target, start []int, stored []byte, mask uint32) error {
+	return r.w.do("write", t.Path, func() error { return t.id.WriteChunk(start, mask, stored) })
+}
+
+// budget is the number of elements that are read at once. Their memory is an eighth of
+// the limit, as they are also divided into chunks, encoded and compared, beside a quarter
+// for the cache of decoded chunks.
+func (r *repacker) budget(d *hdf5.Dataset) int { return max(1, r.o.Memory/8/max(1, d.Type.Size)) }
+
+// readUnit returns the unit of the blocks that are best read from a dataset: whole
+// chunks of the source, rounded up to whole chunks of the copy, unless that is too large.
+func (r *repacker) readUnit(d *hdf5.Dataset, chunk []int) []int {
+	if d.Chunks == nil {
+		return chunk
+	}
+	unit := slices.Clone(chunk)
+	for axis, n := range d.Chunks {
+		n = min(n, d.Shape[axis])
+		unit[axis] *= (n + chunk[axis] - 1) / chunk[axis]
+	}
+	if n, err := format.Product(unit...); err != nil || n > r.budget(d) {
+		return chunk
+	}
+	return unit
+}
+
+// copyContiguous copies elements to their place in the file, in blocks.
+func (r *repacker) copyContiguous(t *target) error {
+	unit := slices.Repeat([]int{1}, len(t.Shape))
+	if t.Chunks != nil {
+		rows := append([]int{t.Chunks[0]}, t.Shape[1:]...)
+		if n, err := format.Product(rows...); err == nil && n <= r.budget(t.Dataset) {
+			unit = rows
+		}
+	}
+	at := t.offset
+	var buf []byte
+	var err error
+	for b := range blocks(t.Dataset, unit, r.budget(t.Dataset)) {
+		if buf, err = r.read(t.Dataset, b, buf); err != nil {
+			return err
+		}
+		if _, err := r.w.out.WriteAt(buf, at); err != nil {
+			return err
+		}
+		at += int64(len(buf))
+		r.o.Progress(t.Path, len(buf))
+	}
+	return nil
+}
+
+// blocks divides a dataset into hyperslabs of whole units; a scalar is one hyperslab.
+func blocks(d *hdf5.Dataset, unit []int, budget int) iter.Seq[hyperslab] {
+	if len(d.Shape) == 0 {
+		return func(yield func(hyperslab) bool) { yield(hyperslab{[]int{}, []int{}}) }
+	}
+	return hyperslabs(d.Shape, unit, budget)
+}
+
+// read returns the stored elements of a hyperslab, in buf if it is large enough.
+func (r *repacker) read(d *hdf5.Dataset, b hyperslab, buf []byte) ([]byte, error) {
+	if err := r.ctx.Err(); err != nil {
+		return nil, err
+	}
+	v := subview(d.View(), b.start, b.count)
+	n, err := format.Product(v.Len(), d.Type.Size)
+	if err != nil {
+		return nil, err
+	}
+	if cap(buf) < n {
+		buf = make([]byte, n)
+	}
+	err = d.ReadRaw(buf[:n], v)
+	if d.Layout == "contiguous" {
+		r.releasePages(d.File(), n)
+	}
+	return buf[:n], err
+}
+
+// releasePages releases the mapped pages of a file after every eighth of the memory limit.
+func (r *repacker) releasePages(f *hdf5.File, n int) {
+	if r.resident += n; r.resident > r.o.Memory/8 {
+		r.resident = 0
+		f.ReleasePages()
+	}
+}
+
+// checkPlausible returns an error for datasets that are much larger than their file.
+func checkPlausible(d *hdf5.Dataset) error {
+	n, err := d.Len()
+	if err != nil {
+		return err
+	}
+	if size := n * d.Type.Size; size > 4<<30 && size/1000 > d.File().Size() {
+		return fmt.Errorf("%d bytes from a file of %d bytes are implausible", size, d.File().Size())
+	}
+	return nil
+}
+
+// copyChunks copies elements into chunks of another shape or encoding. Blocks are read,
+// divided into chunks, encoded in parallel and stored in order.
+func (r *repacker) copyChunks(t *target) error {
+	chunk := t.layout.Chunks
+	size, err := format.Product(append([]int{t.Type.Size}, chunk...)...)
+	if err == nil && size > r.o.Memory/2 {
+		err = fmt.Errorf("chunks %v take %d bytes each, more than half of the memory limit of %d bytes; raise the limit or use smaller chunks", chunk, size, r.o.Memory)
+	}
+	if err = errors.Join(err, checkPlausible(t.Dataset)); err != nil {
+		return err
+	}
+	hasStored, err := storedIn(t.Dataset)
+	if err != nil {
+		return err
+	}
+	var buf []byte
+	for b := range hyperslabs(t.Shape, r.readUnit(t.Dataset, chunk), r.budget(t.Dataset)) {
+		if !hasStored(b) { // the copy does not store it either
+			r.o.Progress(t.Path, views.Of(b.count...).Len()*t.Type.Size)
+			continue
+		}
+		if buf, err = r.read(t.Dataset, b, buf); err != nil {
+			return err
+		}
+		if err := r.encodeChunks(t, b, buf, size); err != nil {
+			return err
+		}
+		r.o.Progress(t.Path, len(buf))
+	}
+	return nil
+}
+
+// storedIn returns a function that reports whether any element of a hyperslab was written.
+func storedIn(d *hdf5.Dataset) (func(hyperslab) bool, error) {
+	if d.Layout != "chunked" {
+		return func(hyperslab) bool { return d.Allocated() }, nil
+	}
+	chunks, err := d.StoredChunks()
+	if err != nil {
+		return nil, err
+	}
+	return func(b hyperslab) bool {
+		n, first, extent := 1, slices.Clone(b.start), make([]int, len(b.start))
+		for axis := range first {
+			first[axis] -= first[axis] % d.Chunks[axis]
+			extent[axis] = b.start[axis] + b.count[axis] - first[axis]
+			n *= (extent[axis]-1)/d.Chunks[axis] + 1
+		}
+		if n > 2*len(chunks) || n > 1<<20 {
+			return len(chunks) > 0
+		}
+		coord := make([]int, len(first))
+		for step := make([]int, len(first)); ; {
+			for axis := range coord {
+				coord[axis] = first[axis] + step[axis]
+			}
+			_, found := slices.BinarySearchFunc(chunks, coord, func(c hdf5.Chunk, coord []int) int { return slices.Compare(c.Coord, coord) })
+			if found || !next(step, extent, d.Chunks) {
+				return found
+			}
+		}
+	}, nil
+}
+
+// encodeChunks divides the elements of a block into chunks, encodes and stores them.
+func (r *repacker) encodeChunks(t *target, b hyperslab, elems []byte, size int) error {
+	type part struct {
+		start, inBlock, count []int
+		stored                []byte
+		mask                  uint32
+	}
+	var all []*part
+	for at := make([]int, len(b.start)); ; {
+		p := &part{make([]int, len(at)), slices.Clone(at), make([]int, len(at)), nil, 0}
+		for axis := range at {
+			p.start[axis] = b.start[axis] + at[axis]
+			p.count[axis] = min(t.layout.Chunks[axis], b.count[axis]-at[axis])
+		}
+		all = append(all, p)
+		if !next(at, b.count, t.layout.Chunks) {
+			break
+		}
+	}
+	err := each(all, func(p *part) (err error) {
+		chunk := make([]byte, size)
+		from, to := subview(views.Of(b.count...), p.inBlock, p.count), subview(views.Of(t.layout.Chunks...), make([]int, len(p.count)), p.count)
+		copyElements(chunk, to, elems, from, t.Type.Size)
+		p.stored, p.mask, err = filter.Encode(chunk, t.layout.Filters, t.Type.Size)
+		return err
+	})
+	for _, p := range all {
+		if err == nil {
+			err = r.writeChunk(t, p.start, p.stored, p.mask)
+		}
+	}
+	return err
+}
+
+// copyImages copies elements that only the library can write: those with pointers, and
+// compact ones.
+func (r *repacker) copyImages(t *target) error {
+	if !t.Allocated() {
+		return nil
+	}
+	if err := checkPlausible(t.Dataset); err != nil {
+		return err
+	}
+	id, err := openType(t.Type)
+	if err != nil {
+		return err
+	}
+	defer id.Close()
+	unit := slices.Repeat([]int{1}, len(t.Shape))
+	if t.layout.Chunks != nil {
+		unit = t.layout.Chunks
+	}
+	elements := max(1, min(r.budget(t.Dataset), math.MaxInt/max(1, t.Type.Size))/8) // the values they point to take memory, too
+	var buf []byte
+	for b := range blocks(t.Dataset, unit, elements) {
+		if buf, err = r.read(t.Dataset, b, buf); err != nil {
+			return err
+		}
+		image := r.newImage()
+		if err := image.elements(t.Type, buf, len(buf)/t.Type.Size); err != nil {
+			return err
+		}
+		image.noteLost(t.Path)
+		err := r.w.do("write", t.Path, func() error { return t.id.WriteImage(id, b.start, b.count, image.of(t.Type)) })
+		if err != nil {
+			return err
+		}
+		r.o.Progress(t.Path, len(buf))
+	}
+	return nil
+}

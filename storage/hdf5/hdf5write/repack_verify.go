@@ -1,0 +1,195 @@
+package hdf5write
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/h5dnn/h5dnn/storage/hdf5"
+	"github.com/h5dnn/h5dnn/storage/hdf5/internal/scratch"
+)
+
+// verify reads the copy and compares every element with the original.
+func (r *repacker) verify(name string) error {
+	made, err := hdf5.Open(name, hdf5.Options{CacheBytes: r.o.Memory / 8})
+	if err != nil {
+		return err
+	}
+	defer made.Close()
+	for _, c := range r.copied {
+		d, err := made.Dataset(c.from.Path)
+		if err == nil {
+			err = r.compare(c, d)
+		}
+		if err != nil {
+			return fmt.Errorf("verify %s: %w", c.from.Path, err)
+		}
+	}
+	return nil
+}
+
+var errDiffers = errors.New("the copy differs from the original and was removed")
+
+// compare compares a dataset with its copy d.
+func (r *repacker) compare(c copied, d *hdf5.Dataset) error {
+	switch {
+	case !slices.Equal(c.from.Shape, d.Shape) || c.from.Type.Size != d.Type.Size:
+		return fmt.Errorf("shape %v, want %v: %w", d.Shape, c.from.Shape, errDiffers)
+	case c.verbatim:
+		return r.compareChunks(c.from, d)
+	case !c.from.Allocated() && !d.Allocated() || slices.Contains(d.Shape, 0):
+		return nil
+	}
+	if err := errors.Join(checkPlausible(c.from), checkPlausible(d)); err != nil {
+		return err
+	}
+	unit := slices.Repeat([]int{1}, len(d.Shape))
+	if d.Chunks != nil {
+		unit = d.Chunks
+	}
+	unit = r.readUnit(c.from, unit)
+	var x, y []byte
+	var err error
+	for b := range blocks(d, unit, r.budget(d)) {
+		if x, err = r.read(c.from, b, x); err != nil {
+			return err
+		}
+		if y, err = r.read(d, b, y); err != nil {
+			return err
+		}
+		if err := compareElements(c.from, d, x, y); err != nil {
+			return fmt.Errorf("at %v: %w", b.start, err)
+		}
+		r.o.Progress(d.Path, len(x))
+	}
+	return nil
+}
+
+// compareElements compares elements and the values they point to. References are not
+// compared, because addresses in the copy are different.
+func compareElements(from, made *hdf5.Dataset, x, y []byte) error {
+	if t := from.Type; hasPointers(t) {
+		a, b := &flattener{f: from.File()}, &flattener{f: made.File()}
+		for at := 0; at < len(x); at += t.Size {
+			a.add(t, x[at:at+t.Size])
+			b.add(made.Type, y[at:at+t.Size])
+			if err := errors.Join(a.err, b.err); err != nil {
+				return err
+			}
+			if !bytes.Equal(a.out, b.out) {
+				return errDiffers
+			}
+			a.out, b.out = a.out[:0], b.out[:0]
+		}
+		return nil
+	}
+	if !bytes.Equal(x, y) {
+		return errDiffers
+	}
+	return nil
+}
+
+// A flattener collects elements, with pointers replaced by the values they point to.
+type flattener struct {
+	f   *hdf5.File
+	out []byte
+	err error
+}
+
+func (w *flattener) add(t *hdf5.Type, b []byte) {
+	switch {
+	case w.err != nil || t.Class == hdf5.ClassReference:
+	case !hasPointers(t):
+		w.out = append(w.out, b[:t.Size]...)
+	case t.Class == hdf5.ClassVarLen:
+		w.varLen(t, b)
+	case t.Class == hdf5.ClassArray:
+		for at := 0; at < t.Size; at += t.Base.Size {
+			w.add(t.Base, b[at:at+t.Base.Size])
+		}
+	default:
+		for _, m := range t.Members {
+			w.add(m.Type, b[m.Offset:m.Offset+m.Type.Size])
+		}
+	}
+}
+
+func (w *flattener) varLen(t *hdf5.Type, b []byte) {
+	n, data, _, err := w.f.VarLen(t, b)
+	switch {
+	case err != nil:
+		w.err = err
+	case t.Text.Variable:
+		text, _, _ := bytes.Cut(data, []byte{0})
+		w.out = append(append(w.out, text...), 0)
+	default:
+		w.out = binary.LittleEndian.AppendUint32(w.out, uint32(n))
+		for k := range n {
+			w.add(t.Base, data[k*t.Base.Size:(k+1)*t.Base.Size])
+		}
+	}
+}
+
+// maxDecoding limits the memory of a chunk that is decoded for comparison.
+const maxDecoding = 256 << 20
+
+// compareChunks compares stored chunks, and decodes them, so that damage in the original
+// is not copied unnoticed.
+func (r *repacker) compareChunks(from, made *hdf5.Dataset) error {
+	a, err := from.StoredChunks()
+	if err != nil {
+		return err
+	}
+	b, err := made.StoredChunks()
+	if err != nil {
+		return err
+	}
+	if !slices.EqualFunc(from.Filters, made.Filters, sameFilter) {
+		return fmt.Errorf("filters %v, want %v: %w", made.Filters, from.Filters, errDiffers)
+	}
+	if len(a) != len(b) {
+		return fmt.Errorf("%d chunks, want %d: %w", len(b), len(a), errDiffers)
+	}
+	size, err := chunkSize(from)
+	if err != nil {
+		return err
+	}
+	decodable := made.CheckDecodable() == nil && size <= maxDecoding
+	for k := range a {
+		if err := r.compareChunk(from, made, a[k], b[k], size, decodable); err != nil {
+			return err
+		}
+		r.o.Progress(from.Path, size)
+	}
+	return nil
+}
+
+func (r *repacker) compareChunk(from, made *hdf5.Dataset, a, b hdf5.Chunk, size int, decodable bool) error {
+	if err := r.ctx.Err(); err != nil {
+		return err
+	}
+	want, err := readStored(from.File(), a)
+	if err != nil {
+		return err
+	}
+	defer scratch.Put(want)
+	got, err := readStored(made.File(), b)
+	if err != nil {
+		return err
+	}
+	defer scratch.Put(got)
+	if !slices.Equal(a.Coord, b.Coord) || a.FilterMask != b.FilterMask || !bytes.Equal(want, got) {
+		return fmt.Errorf("chunk %v: %w", a.Coord, errDiffers)
+	}
+	if !decodable {
+		return nil
+	}
+	decoded := scratch.Get(size)
+	defer scratch.Put(decoded)
+	if err := made.ReadChunk(decoded, b); err != nil {
+		return fmt.Errorf("chunk %v is damaged in the original: %w; without verification it is copied", a.Coord, err)
+	}
+	return nil
+}
