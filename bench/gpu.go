@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 
+	"github.com/h5dnn/h5dnn/config"
 	"github.com/h5dnn/h5dnn/cuda"
+	"github.com/h5dnn/h5dnn/dataset/dataconfig"
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/storage"
@@ -36,7 +38,7 @@ func exampleCNN(part int) []any {
 }
 
 // gpuEpochs goes through epochs of one training, from one OnEpoch to the next.
-func gpuEpochs(resident train.Choice) func(folders) (task, error) {
+func gpuEpochs(resident config.Choice) func(folders) (task, error) {
 	return func(in folders) (task, error) {
 		f, err := hdf5.Open(gzipped(in))
 		if err != nil {
@@ -78,18 +80,18 @@ func gpuEpochs(resident train.Choice) func(folders) (task, error) {
 	}
 }
 
-func exampleRun(f *hdf5.File, in folders, resident train.Choice) (*train.Run, *train.Data, error) {
+func exampleRun(f *hdf5.File, in folders, resident config.Choice) (*train.Run, *train.Data, error) {
 	c := train.Defaults()
-	c.Data.File, c.Data.X, c.Data.Y = train.Names{f.Name()}, "train/images", "train/labels"
-	c.Data.Normalize = train.Normalize{Scale: []float64{1.0 / 255}, Shift: []float64{0}}
+	c.Data.File, c.Data.X, c.Data.Y = dataconfig.Names{f.Name()}, dataconfig.Path("train/images"), dataconfig.Path("train/labels")
+	c.Data.Normalize = dataconfig.Normalize{Scale: []float64{1.0 / 255}, Shift: []float64{0}}
 	c.Model, c.Batch, c.Epochs, c.Schedule = exampleCNN(1), 64, 1<<30, "constant"
 	c.Optimizer = map[string]any{"sgd": map[string]any{"lr": 0.01}}
 	c.Data.Resident, c.Precision = resident, "tf32" // as the peer
-	x, err := array(f, c.Data.X)
+	x, err := array(f, c.Data.X[0].Path)
 	if err != nil {
 		return nil, nil, err
 	}
-	y, err := array(f, c.Data.Y)
+	y, err := array(f, c.Data.Y[0].Path)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"path/filepath"
 
+	"github.com/h5dnn/h5dnn/dataset/dataconfig"
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
@@ -89,15 +90,15 @@ func epoch(in folders) (task, error) {
 // lenet returns a run, not yet begun, on the images of f.
 func lenet(f *hdf5.File) (*train.Run, *train.Data, error) {
 	c := train.Defaults()
-	c.Data.File, c.Data.X, c.Data.Y = train.Names{f.Name()}, "train/images", "train/labels"
-	c.Data.Normalize = train.Normalize{Scale: []float64{1.0 / 255}, Shift: []float64{0}}
+	c.Data.File, c.Data.X, c.Data.Y = dataconfig.Names{f.Name()}, dataconfig.Path("train/images"), dataconfig.Path("train/labels")
+	c.Data.Normalize = dataconfig.Normalize{Scale: []float64{1.0 / 255}, Shift: []float64{0}}
 	c.Model, c.Batch, c.Epochs = "lenet", 128, 1
 	c.Optimizer = map[string]any{"sgd": map[string]any{"lr": 0.05, "momentum": 0.9}}
-	x, err := array(f, c.Data.X)
+	x, err := array(f, c.Data.X[0].Path)
 	if err != nil {
 		return nil, nil, err
 	}
-	y, err := array(f, c.Data.Y)
+	y, err := array(f, c.Data.Y[0].Path)
 	if err != nil {
 		return nil, nil, err
 	}

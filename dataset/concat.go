@@ -22,7 +22,7 @@ func Concat(ds ...Dataset) (Dataset, error) {
 	c := &chain{}
 	total := 0
 	for i, d := range ds {
-		if !slices.EqualFunc(d.Fields(), ds[0].Fields(), Field.equal) {
+		if !slices.EqualFunc(d.Fields(), ds[0].Fields(), Field.Equal) {
 			return nil, fmt.Errorf("dataset: part %d has the fields %v, the first %v; they have to agree: %w", i, d.Fields(), ds[0].Fields(), views.ErrShape)
 		}
 		total += d.Len()

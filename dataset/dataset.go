@@ -55,7 +55,8 @@ func (f Field) bytes() int { return views.Of(f.Shape...).Len() * f.Type.Size() }
 
 func (f Field) String() string { return fmt.Sprintf("%s %v%v", f.Name, f.Type, f.Shape) }
 
-func (f Field) equal(g Field) bool {
+// Equal reports whether f and g are the same in every respect.
+func (f Field) Equal(g Field) bool {
 	return f.Name == g.Name && f.Role == g.Role && f.Of == g.Of && f.Type == g.Type && slices.Equal(f.Shape, g.Shape)
 }
 

@@ -20,6 +20,10 @@ type Ragged struct {
 	ChunkRows    int   // rows that are best read at a time; 1 if each can be read alone
 	IndexBytes   int   // bytes kept in memory to find rows by
 
+	// Lengths returns how many elements each row has; nil if that is not known, or
+	// if all rows are MaxLength long once they are read.
+	Lengths func() ([]int64, error)
+
 	// Read writes rows first to first+n-1 to dst, each as length elements: of a
 	// longer one those at the front, after a shorter one zeros. It is safe for
 	// use by several goroutines.
@@ -43,6 +47,20 @@ func (r Ragged) Padded(length int) (storage.Array, error) {
 	p.row = views.Of(v.Shape[1:]...).Len()
 	p.ChunkRows = max(1, min(r.ChunkRows, jointBlock/max(1, p.row*r.Type.Size())))
 	return storage.Array{Data: p, Type: r.Type, View: v}, nil
+}
+
+// PaddedLengths returns how many elements of each row of Padded(length) are data.
+func (r Ragged) PaddedLengths(length int) (storage.Array, error) {
+	lengths, err := r.Lengths()
+	if err != nil {
+		return storage.Array{}, fmt.Errorf("dataset: %s: lengths: %w", r.Name, err)
+	}
+	for i, n := range lengths {
+		if length > 0 {
+			lengths[i] = min(n, int64(length))
+		}
+	}
+	return storage.From(lengths, len(lengths)), nil
 }
 
 // padded is a Source that shows ragged rows as equally long ones.
@@ -104,6 +122,13 @@ func Offsets(name string, values, offsets storage.Array) (Ragged, error) {
 	}
 	r := cut.ragged(name, values)
 	r.Read = func(dst []byte, first, n, length int) error { return cut.read(dst, values, first, n, length) }
+	r.Lengths = func() ([]int64, error) {
+		lengths := make([]int64, r.Rows)
+		for i := range lengths {
+			lengths[i] = int64(cut.len(i))
+		}
+		return lengths, nil
+	}
 	return r, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/h5dnn/h5dnn/config"
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/storage"
@@ -40,7 +41,7 @@ type graph struct {
 func (t *trainer) newQueued() (*queued, error) {
 	q := &queued{trainer: t, allocated: map[int]bool{}}
 	q.recorder, t.plan.NoGraph = t.newRecorder()
-	if why := t.plan.NoGraph; why != "" && t.Config.Graph == yes {
+	if why := t.plan.NoGraph; why != "" && t.Config.Graph == config.Yes {
 		return nil, fmt.Errorf("graph: %s; leave it out: %w", why, storage.ErrState)
 	}
 	t.plan.Graph = q.recorder != nil
@@ -52,7 +53,7 @@ func (t *trainer) newQueued() (*queued, error) {
 // newRecorder returns a recorder of t's steps, or nil and the reason why they cannot
 // be captured.
 func (t *trainer) newRecorder() (*tensor.Recorder, string) {
-	if t.Config.Graph == no {
+	if t.Config.Graph == config.No {
 		return nil, ""
 	}
 	recorder, ok := tensor.NewRecorder(t.Device)
@@ -140,7 +141,7 @@ func (q *queued) capture(s *slot, variant int, work func(t *tensor.Tape) error, 
 		return replay.Replay()
 	case !q.retried:
 		q.retried = true
-	case q.Config.Graph == yes:
+	case q.Config.Graph == config.Yes:
 		return err
 	default:
 		q.plan.Graph, q.plan.NoGraph = false, err.Error()

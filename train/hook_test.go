@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/h5dnn/h5dnn/config"
 	"github.com/h5dnn/h5dnn/cuda/cudatest"
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/storage"
@@ -387,7 +388,7 @@ func (looking) Gradients(*train.Step) error { return nil }
 func TestHooksThatLookAreNotCaptured(t *testing.T) {
 	gpu := cudatest.Devices(t, cudatest.Deferred)[0]
 	want := state(t, fitted(t, gpu, ways[0], bare, train.Options{}))
-	for _, graph := range []train.Choice{"", "yes"} {
+	for _, graph := range []config.Choice{"", "yes"} {
 		run, data := onGPU(t, gpu, way{"no", graph}, bare)
 		var plan train.Plan
 		err := run.Fit(context.Background(), data, train.Options{Hooks: []train.Hook{looking{}}, Callbacks: []train.Callback{train.CallbackFuncs{

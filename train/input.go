@@ -3,6 +3,7 @@ package train
 import (
 	"slices"
 
+	"github.com/h5dnn/h5dnn/dataset/dataconfig"
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/storage"
@@ -12,7 +13,7 @@ import (
 // An Input is how samples as files have them become a model's input. The zero
 // Input leaves them as they are.
 type Input struct {
-	Normalize
+	dataconfig.Normalize
 	ChannelsLast bool // images come as (H, W, C)
 	AddChannel   bool // images come as (H, W)
 	images       bool // of which the model takes (C, H, W)
@@ -21,7 +22,7 @@ type Input struct {
 }
 
 // inputFor returns the Input that model needs of samples of the given shape.
-func inputFor(model nn.Module, c DataConfig, sample []int) (Input, error) {
+func inputFor(model nn.Module, c dataconfig.Config, sample []int) (Input, error) {
 	in := Input{
 		Normalize:    c.Normalize,
 		ChannelsLast: c.Layout == "nhwc" && len(sample) == 3,
@@ -29,7 +30,7 @@ func inputFor(model nn.Module, c DataConfig, sample []int) (Input, error) {
 		images:       wantsImages(model),
 	}
 	shape := in.Sample(sample)
-	return in, in.fits(shape, in.channelAxis(len(shape)))
+	return in, in.CheckShape(shape, in.channelAxis(len(shape)))
 }
 
 // channelAxis returns the axis of a sample that Normalize's lists are for: the
@@ -57,7 +58,7 @@ func (in Input) Of(x *tensor.Tensor) *tensor.Tensor { return in.scaled(in.shaped
 
 // OfRows is Of the named rows of x, all samples there are.
 func (in Input) OfRows(x, rows *tensor.Tensor) *tensor.Tensor {
-	if len(in.Scale) == 1 && !in.isIdentity() {
+	if len(in.Scale) == 1 && !in.IsIdentity() {
 		return in.shaped(tensor.TakeScaled(x, rows, in.Scale[0], in.Shift[0]))
 	}
 	return in.Of(tensor.Take(x, rows))
@@ -76,7 +77,7 @@ func (in Input) shaped(x *tensor.Tensor) *tensor.Tensor {
 
 func (in Input) scaled(x *tensor.Tensor) *tensor.Tensor {
 	switch {
-	case in.auto() || in.isIdentity() && x.Type == dtype.Float32:
+	case in.IsAuto() || in.IsIdentity() && x.Type == dtype.Float32:
 		return x
 	case len(in.Scale) == 1:
 		return x.CastScaled(in.Scale[0], in.Shift[0])

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/h5dnn/h5dnn/dataset/dataconfig"
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
@@ -68,9 +69,9 @@ func TestNormalizeReadsWhatItWrites(t *testing.T) {
 		"auto": `"auto"`, "none": `{"scale":1,"shift":0}`,
 		"4/2": `{"scale":0.5,"shift":-2}`, "4,1/2,1": `{"scale":[0.5,1],"shift":[-2,-1]}`,
 	} {
-		n, err := train.ParseNormalize(text)
+		n, err := dataconfig.ParseNormalize(text)
 		written, _ := json.Marshal(n)
-		var back train.Normalize
+		var back dataconfig.Normalize
 		if err == nil {
 			err = json.Unmarshal(written, &back)
 		}
@@ -80,12 +81,12 @@ func TestNormalizeReadsWhatItWrites(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "mean", "1", "1/0", "1/-2", "1,2/3", "a/b", "1/2]}"} {
-		if n, err := train.ParseNormalize(text); err == nil {
+		if n, err := dataconfig.ParseNormalize(text); err == nil {
 			t.Errorf("%q is %v", text, n)
 		}
 	}
 	for _, text := range []string{`{"scale":[1,0]}`, `{"scale":[]}`, `{"shift":1}`, `{"mean":1,"scale":2}`, `{"std":[1,2],"mean":[1]}`, `[]`} {
-		if err := json.Unmarshal([]byte(text), new(train.Normalize)); err == nil {
+		if err := json.Unmarshal([]byte(text), new(dataconfig.Normalize)); err == nil {
 			t.Errorf("%s is read", text)
 		}
 	}

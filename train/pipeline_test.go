@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/h5dnn/h5dnn/config"
 	"github.com/h5dnn/h5dnn/cuda"
 	"github.com/h5dnn/h5dnn/cuda/cudatest"
 	"github.com/h5dnn/h5dnn/dataset"
@@ -21,7 +22,7 @@ import (
 )
 
 // A way is how batches reach a GPU, and steps its driver.
-type way struct{ resident, graph train.Choice }
+type way struct{ resident, graph config.Choice }
 
 var ways = []way{{"no", "no"}, {"no", "yes"}, {"yes", "no"}, {"yes", "yes"}}
 

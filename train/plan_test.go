@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/h5dnn/h5dnn/config"
 	"github.com/h5dnn/h5dnn/cuda"
 	"github.com/h5dnn/h5dnn/cuda/cudatest"
 	"github.com/h5dnn/h5dnn/dataset"
@@ -47,7 +48,7 @@ func TestStepsThatCannotBeRecordedAreMade(t *testing.T) {
 	if err := want.Fit(context.Background(), data, train.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, graph := range []train.Choice{"", "yes"} {
+	for _, graph := range []config.Choice{"", "yes"} {
 		run, data := onGPU(t, d, way{"no", graph}, bare)
 		run.Device = forgetful{d}
 		var notes []string
@@ -108,7 +109,7 @@ type settled struct{ nn.Optimizer }
 // asked for, that is an error.
 func TestStepsThatCannotBeSteeredAreNotRecorded(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Deferred)[0]
-	for _, graph := range []train.Choice{"", "yes"} {
+	for _, graph := range []config.Choice{"", "yes"} {
 		run, data := onGPU(t, d, way{"no", graph}, bare)
 		run.Optimizer, run.Config.Epochs = settled{run.Optimizer}, 1
 		var plan train.Plan
@@ -145,7 +146,7 @@ func TestTooLittleMemoryNamesWaysOut(t *testing.T) {
 // filling a GPU would read 200 at a time; and says what helps where one is too much.
 func TestValidationFitsWhereTrainingDoes(t *testing.T) {
 	gpu := cudatest.Devices(t, cudatest.Deferred)[0]
-	fit := func(d storage.Device, resident train.Choice, memory int64, samples, width int) (val float64, err error) {
+	fit := func(d storage.Device, resident config.Choice, memory int64, samples, width int) (val float64, err error) {
 		c, err := train.ParseConfig([]byte("data: {file: f, x: x, y: y, val_x: x, val_y: y, normalize: {mean: 0.5, std: 0.25}}\nmodel: [{dense: 2}]\nclasses: 2\nbatch: 4\nepochs: 1"))
 		if err != nil {
 			t.Fatal(err)
@@ -173,7 +174,7 @@ func TestValidationFitsWhereTrainingDoes(t *testing.T) {
 	}
 	for _, w := range []struct {
 		d        storage.Device
-		resident train.Choice
+		resident config.Choice
 	}{{storage.CPU, ""}, {gpu, "yes"}, {gpu, "no"}} {
 		want, err := fit(w.d, w.resident, 0, 200, 1<<10)
 		got, failed := fit(w.d, w.resident, 1, 200, 1<<10)

@@ -79,11 +79,15 @@ func New(ctx context.Context, c Config, data *Data, d storage.Device) (*Run, err
 	if err := c.checkDevice(d); err != nil {
 		return nil, err
 	}
-	outputs, err := data.outputs(ctx, c)
+	outputs, err := outputSize(ctx, data, c)
 	if err != nil {
 		return nil, err
 	}
-	r := &Run{Config: c, sample: data.Train.Fields()[0].Shape}
+	in, err := onlyInput(data)
+	if err != nil {
+		return nil, err
+	}
+	r := &Run{Config: c, sample: in.Shape}
 	if r.Config.Classes == 0 {
 		r.Config.Classes = outputs
 	}
@@ -93,8 +97,8 @@ func New(ctx context.Context, c Config, data *Data, d storage.Device) (*Run, err
 	if _, err := nn.Build(r.Model, r.Input.Sample(r.sample)); err != nil {
 		return nil, err
 	}
-	if r.Input.auto() {
-		if r.Input.Normalize, err = data.normalize(ctx, c); err != nil {
+	if r.Input.IsAuto() {
+		if r.Input.Normalize, err = data.EstimateNormalize(ctx, in.Name, c.loading()); err != nil {
 			return nil, fmt.Errorf("normalize: %w", err)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/h5dnn/h5dnn/config"
 	"github.com/h5dnn/h5dnn/dataset"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
@@ -118,8 +119,8 @@ func (f *trainer) openSource(ctx context.Context, data *Data, loading dataset.Op
 // take at most half of its free memory.
 func (f *trainer) keepResident(device storage.AsyncDevice, data *Data) (bool, error) {
 	choice := f.Config.Data.Resident
-	if device == nil || choice != auto {
-		return choice == yes, nil
+	if device == nil || choice != config.Auto {
+		return choice == config.Yes, nil
 	}
 	free, err := device.FreeMemory()
 	return dataset.Bytes(data.Train) <= float64(free)/2, err

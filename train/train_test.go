@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/h5dnn/h5dnn/dataset"
+	"github.com/h5dnn/h5dnn/dataset/dataconfig"
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/serialize"
 	_ "github.com/h5dnn/h5dnn/serialize/npy"
@@ -435,7 +436,7 @@ func TestIntegersAreStandardised(t *testing.T) {
 
 func TestImagesComeAsTheModelWantsThem(t *testing.T) {
 	bytes := tensor.Of(storage.From([]uint8{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, 1, 2, 2, 3))
-	in := train.Input{Normalize: train.Normalize{Scale: []float64{2}, Shift: []float64{1}}, ChannelsLast: true}
+	in := train.Input{Normalize: dataconfig.Normalize{Scale: []float64{2}, Shift: []float64{1}}, ChannelsLast: true}
 	y := in.Of(bytes)
 	if got, want := tensor.Values[float32](y), []float32{3, 9, 15, 21, 5, 11, 17, 23, 7, 13, 19, 25}; !slices.Equal(got, want) {
 		t.Errorf("channels first: %v, want %v", got, want)

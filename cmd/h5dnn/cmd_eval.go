@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/h5dnn/h5dnn/dataset/dataconfig"
 	"github.com/h5dnn/h5dnn/train"
 )
 
@@ -37,7 +38,7 @@ func evalCommand() *cli.Command {
 			}
 			defer data.Close()
 			samples := data.Train
-			if run.Config.Data.Split != (train.Split{}) {
+			if run.Config.Data.Split != (dataconfig.Split{}) {
 				samples = data.Val
 			}
 			metrics, err := run.Evaluate(c.Context, samples)
@@ -52,18 +53,21 @@ func evalCommand() *cli.Command {
 // samplesOf sets the data of config to the samples to evaluate on.
 func samplesOf(c *cli.Context, run string, config *train.Config) error {
 	d := &config.Data
-	files := train.Names(c.StringSlice("data"))
+	files := dataconfig.Names(c.StringSlice("data"))
 	if c.NArg() == 2 {
-		files = train.Names{c.Args().Get(1)}
+		files = dataconfig.Names{c.Args().Get(1)}
 	}
 	switch given := c.IsSet("x") || c.IsSet("y"); {
 	case given && !(c.IsSet("x") && c.IsSet("y")):
 		return fmt.Errorf("--x and --y must be given together")
 	case given:
-		d.X, d.Y, d.Split, d.YFile, d.Rows = c.String("x"), c.String("y"), train.Split{}, nil, nil
-	case d.ValX != "":
+		if err := overridePaths(c, map[string]*dataconfig.Paths{"x": &d.X, "y": &d.Y}); err != nil {
+			return err
+		}
+		d.Split, d.YFile, d.Rows = dataconfig.Split{}, nil, nil
+	case len(d.ValX) > 0:
 		*d = d.Validation()
-	case d.Split == train.Split{}:
+	case d.Split == dataconfig.Split{}:
 		return fmt.Errorf("%s has no validation data; name samples with --x and --y", run)
 	}
 	if len(files) > 0 {
@@ -75,7 +79,7 @@ func samplesOf(c *cli.Context, run string, config *train.Config) error {
 	if c.IsSet("rows") {
 		d.Rows = c.StringSlice("rows")
 	}
-	d.ValX, d.ValY, d.ValFile, d.ValYFile, d.ValRows = "", "", nil, nil, nil
+	d.ValX, d.ValY, d.ValFile, d.ValYFile, d.ValRows = nil, nil, nil, nil, nil
 	return config.Check()
 }
 

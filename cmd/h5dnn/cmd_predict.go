@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	loader "github.com/h5dnn/h5dnn/dataset"
+	"github.com/h5dnn/h5dnn/dataset/dataconfig"
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/train"
@@ -45,7 +46,7 @@ func predictCommand() *cli.Command {
 			}
 			at, open := parseAddress(args[1]), files{}
 			defer open.Close()
-			x, err := trained.Inputs(open, at.file, at.path, p.InputShape())
+			x, err := trained.Input(open, at.file, trained.InputNames()[0], at.path, p.InputShape())
 			if err != nil {
 				return err
 			}
@@ -63,10 +64,10 @@ func predictCommand() *cli.Command {
 
 // predictorOf returns the predictor of the named run, with outputs as --as selects,
 // and the run's data configuration.
-func predictorOf(c *cli.Context, name string) (*train.Predictor, train.DataConfig, error) {
+func predictorOf(c *cli.Context, name string) (*train.Predictor, dataconfig.Config, error) {
 	run, err := resumedOn(c, name)
 	if err != nil {
-		return nil, train.DataConfig{}, err
+		return nil, dataconfig.Config{}, err
 	}
 	p, err := askedPredictor(c, run)
 	return p, run.Config.Data, err

@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/h5dnn/h5dnn/config"
+	"github.com/h5dnn/h5dnn/dataset/dataconfig"
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
@@ -255,7 +256,7 @@ func configOf(c *cli.Context) (train.Config, error) {
 		}
 		var failed error
 		config, err = train.ParseConfig(text, func(config *train.Config) {
-			for _, names := range []train.Names{config.Data.File, config.Data.YFile, config.Data.ValFile, config.Data.ValYFile} {
+			for _, names := range []dataconfig.Names{config.Data.File, config.Data.YFile, config.Data.ValFile, config.Data.ValYFile} {
 				beside(name, names)
 			}
 			failed = override(c, config)
@@ -303,7 +304,7 @@ func beside(config string, paths []string) {
 // override applies the flags to config.
 func override(c *cli.Context, config *train.Config) error {
 	d := &config.Data
-	for name, to := range map[string]*train.Names{
+	for name, to := range map[string]*dataconfig.Names{
 		"data": &d.File, "y-data": &d.YFile, "rows": &d.Rows,
 		"val-data": &d.ValFile, "val-y-data": &d.ValYFile, "val-rows": &d.ValRows,
 	} {
@@ -312,13 +313,17 @@ func override(c *cli.Context, config *train.Config) error {
 		}
 	}
 	for name, to := range map[string]*string{
-		"x": &d.X, "y": &d.Y, "val-x": &d.ValX, "val-y": &d.ValY, "x-offsets": &d.XOffsets, "x-columns": &d.XColumns,
 		"shuffle": &d.Shuffle, "layout": &d.Layout, "device": &config.Device,
 		"precision": &config.Precision,
 	} {
 		if c.IsSet(name) {
 			*to = c.String(name)
 		}
+	}
+	if err := overridePaths(c, map[string]*dataconfig.Paths{
+		"x": &d.X, "y": &d.Y, "val-x": &d.ValX, "val-y": &d.ValY, "x-offsets": &d.XOffsets, "x-columns": &d.XColumns,
+	}); err != nil {
+		return err
 	}
 	for name, to := range map[string]*int{
 		"length": &d.Length, "steps": &d.Steps, "y-steps": &d.YSteps, "window": &d.Window,
@@ -329,7 +334,7 @@ func override(c *cli.Context, config *train.Config) error {
 		}
 	}
 	if c.IsSet("normalize") {
-		n, err := train.ParseNormalize(c.String("normalize"))
+		n, err := dataconfig.ParseNormalize(c.String("normalize"))
 		if err != nil {
 			return fmt.Errorf("--normalize %w", err)
 		}
@@ -363,24 +368,37 @@ func override(c *cli.Context, config *train.Config) error {
 	return overrideSplit(c, d)
 }
 
+// overridePaths reads the flags that are set to the paths that go with them.
+func overridePaths(c *cli.Context, flags map[string]*dataconfig.Paths) (err error) {
+	for name, to := range flags {
+		if !c.IsSet(name) {
+			continue
+		}
+		if *to, err = dataconfig.ParsePaths(c.String(name)); err != nil {
+			return fmt.Errorf("--%s %w", name, err)
+		}
+	}
+	return nil
+}
+
 // overrideChoices applies the flags with the values auto, yes and no.
-func overrideChoices(c *cli.Context, config *train.Config) (err error) {
+func overrideChoices(c *cli.Context, settings *train.Config) (err error) {
 	if c.IsSet("graph") {
-		if config.Graph, err = train.ParseChoice(fmt.Sprint(c.Bool("graph"))); err != nil {
+		if settings.Graph, err = config.ParseChoice(fmt.Sprint(c.Bool("graph"))); err != nil {
 			return fmt.Errorf("--graph %w", err)
 		}
 	}
 	if c.IsSet("resident") {
-		if config.Data.Resident, err = train.ParseChoice(c.String("resident")); err != nil {
+		if settings.Data.Resident, err = config.ParseChoice(c.String("resident")); err != nil {
 			return fmt.Errorf("--resident %w", err)
 		}
 	}
 	return nil
 }
 
-func overrideSplit(c *cli.Context, d *train.DataConfig) (err error) {
+func overrideSplit(c *cli.Context, d *dataconfig.Config) (err error) {
 	if c.IsSet("split") {
-		if d.Split, err = train.ParseSplit(c.String("split")); err != nil {
+		if d.Split, err = dataconfig.ParseSplit(c.String("split")); err != nil {
 			return fmt.Errorf("--split: %w", err)
 		}
 	}

@@ -196,7 +196,7 @@ func TestTrainingTroubleIsOneLineAndWritesNothing(t *testing.T) {
 		{[]string{"train", "--data", "nope.h5", "--x", "a", "--y", "b"}, "nope.h5"},
 		{[]string{"train", "--data", "testdata/digits.h5", "--x", "train/imags", "--y", "train/labels"}, "did you mean /train/images?"},
 		{[]string{"train", "--data", "testdata/digits.h5", "--x", "train/images", "--y", "test/labels"}, "train/images is [1437 8 8] and test/labels is [360]"},
-		{flags("--y", "train/images"), "cross_entropy wants one integer label a sample"},
+		{flags("--y", "train/images"), "cross_entropy needs labels: train/images: y uint8[8 8]; want one integer label for each sample"},
 		{flags("--model", "lenett"), "--model: no such preset; did you mean lenet?"},
 		{flags("--model", "lenet"), "layer 3: conv2d"},
 		{flags("--epochs", "0"), "--epochs: cannot be 0"},

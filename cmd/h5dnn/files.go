@@ -9,15 +9,15 @@ import (
 	"strings"
 
 	loader "github.com/h5dnn/h5dnn/dataset"
+	"github.com/h5dnn/h5dnn/dataset/dataconfig"
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
-	"github.com/h5dnn/h5dnn/train"
 )
 
 // files are open files by name, closed together.
 type files map[string]container
 
-var _ train.Files = files{}
+var _ dataconfig.Files = files{}
 
 func (f files) Close() {
 	for _, file := range f {
@@ -36,7 +36,7 @@ func (f files) open(name string) (container, error) {
 	return file, err
 }
 
-// Glob implements train.Files. A file with exactly that name takes precedence over a pattern.
+// Glob implements dataconfig.Files. A file with exactly that name takes precedence over a pattern.
 func (f files) Glob(pattern string) ([]string, error) {
 	if exists(pattern) || !strings.ContainsAny(pattern, "*?[") {
 		return []string{pattern}, nil
@@ -52,7 +52,7 @@ func (f files) Glob(pattern string) ([]string, error) {
 	return names, nil
 }
 
-// List implements train.Files.
+// List implements dataconfig.Files.
 func (f files) List(name, group string) ([]string, error) {
 	file, err := f.open(name)
 	if err != nil {
@@ -72,39 +72,39 @@ func (f files) List(name, group string) ([]string, error) {
 	return paths, nil
 }
 
-// Find implements train.Files.
-func (f files) Find(name, path string) (train.Found, error) {
+// Find implements dataconfig.Files.
+func (f files) Find(name, path string) (dataconfig.Found, error) {
 	file, err := f.open(name)
 	if err != nil {
-		return train.Found{}, err
+		return dataconfig.Found{}, err
 	}
 	data, err := find(file, address{name, path})
 	if err != nil {
-		return train.Found{}, err
+		return dataconfig.Found{}, err
 	}
 	return foundIn(data, name+": "+path)
 }
 
 // foundIn returns data as package train takes it.
-func foundIn(data selection, name string) (train.Found, error) {
+func foundIn(data selection, name string) (dataconfig.Found, error) {
 	switch {
 	case data.Numbers:
-		return train.Found{Array: data.Array}, nil
+		return dataconfig.Found{Array: data.Array}, nil
 	case data.Texts:
-		return train.Found{Texts: data.strings}, nil
+		return dataconfig.Found{Texts: data.strings}, nil
 	case data.Rows == nil:
-		return train.Found{}, fmt.Errorf("%s has elements of type %s; want numbers", name, data.DType)
+		return dataconfig.Found{}, fmt.Errorf("%s has elements of type %s; want numbers", name, data.DType)
 	}
 	rows, err := data.Rows()
 	switch {
 	case errors.Is(err, dtype.ErrType):
-		return train.Found{}, fmt.Errorf("%s has %s elements that are not numeric rows; want numbers", name, data.DType)
+		return dataconfig.Found{}, fmt.Errorf("%s has %s elements that are not numeric rows; want numbers", name, data.DType)
 	case err != nil:
-		return train.Found{}, err
+		return dataconfig.Found{}, err
 	case rows.Rows != data.View.Len() || data.View.Offset != 0 || !data.View.Contiguous():
-		return train.Found{}, fmt.Errorf("%s: rows of different lengths cannot be sliced; select them with --rows", name)
+		return dataconfig.Found{}, fmt.Errorf("%s: rows of different lengths cannot be sliced; select them with --rows", name)
 	}
-	return train.Found{Ragged: ragged(rows, name)}, nil
+	return dataconfig.Found{Ragged: ragged(rows, name)}, nil
 }
 
 // heapBlock is the approximate number of bytes of variable-length rows that are read
@@ -114,11 +114,11 @@ const heapBlock = 64 << 10
 func ragged(rows *hdf5.Sequences, name string) *loader.Ragged {
 	return &loader.Ragged{
 		Name: name, Rows: rows.Rows, Type: rows.Type, ElementShape: rows.Shape, MaxLength: rows.MaxLen,
-		ChunkRows: max(1, heapBlock/max(1, rows.MaxLen*rows.Type.Size())), Read: rows.Read,
+		ChunkRows: max(1, heapBlock/max(1, rows.MaxLen*rows.Type.Size())), Read: rows.Read, Lengths: rows.Lengths,
 	}
 }
 
-// Attribute implements train.Files.
+// Attribute implements dataconfig.Files.
 func (f files) Attribute(name, path, attribute string) ([]any, error) {
 	file, err := f.open(name)
 	if err != nil {

@@ -71,6 +71,19 @@ func (s *Sequences) each(first, n int, f func(k int, v varLen) error) error {
 	return nil
 }
 
+// Lengths returns how many elements each row has.
+func (s *Sequences) Lengths() ([]int64, error) {
+	lengths := make([]int64, s.Rows)
+	err := s.each(0, s.Rows, func(k int, v varLen) error {
+		lengths[k] = int64(v.n)
+		return nil
+	})
+	if err != nil {
+		return nil, s.d.file.fail(s.d.Path, err)
+	}
+	return lengths, nil
+}
+
 // Read writes rows first to first+n-1 to dst, each as length elements: of a
 // longer one those at the front, after a shorter one zeros.
 func (s *Sequences) Read(dst []byte, first, n, length int) error {

@@ -3,6 +3,7 @@ package hdf5
 import (
 	"encoding/binary"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,6 +28,10 @@ func TestSequences(t *testing.T) {
 	}
 	if s.Rows != 50 || s.MaxLen != 6 || s.Type != dtype.Int32 {
 		t.Errorf("%d rows of up to %d %v, want 50 of 6 int32", s.Rows, s.MaxLen, s.Type)
+	}
+	lengths, err := s.Lengths()
+	if err != nil || len(lengths) != 50 || slices.Max(lengths) != 6 {
+		t.Errorf("lengths %v, %v; want those of 50 rows of up to 6", lengths, err)
 	}
 	for _, length := range []int{1, 4, 6, 9} {
 		for first := range s.Rows {

@@ -1,16 +1,17 @@
-package train_test
+package dataconfig_test
 
 import (
-	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/h5dnn/h5dnn/config"
 	"github.com/h5dnn/h5dnn/dataset"
+	"github.com/h5dnn/h5dnn/dataset/dataconfig"
 	"github.com/h5dnn/h5dnn/storage"
-	"github.com/h5dnn/h5dnn/train"
 )
 
 // shelf is files in memory, by file:path. Arrays are storage.Arrays, ragged rows
@@ -39,16 +40,16 @@ func (s shelf) List(file, group string) (paths []string, _ error) {
 	return paths, nil
 }
 
-func (s shelf) Find(file, path string) (train.Found, error) {
+func (s shelf) Find(file, path string) (dataconfig.Found, error) {
 	switch found := s[file+":"+path].(type) {
 	case storage.Array:
-		return train.Found{Array: found}, nil
+		return dataconfig.Found{Array: found}, nil
 	case *dataset.Ragged:
-		return train.Found{Ragged: found}, nil
+		return dataconfig.Found{Ragged: found}, nil
 	case []string:
-		return train.Found{Texts: func() ([]string, error) { return found, nil }}, nil
+		return dataconfig.Found{Texts: func() ([]string, error) { return found, nil }}, nil
 	}
-	return train.Found{}, fmt.Errorf("%s: no %s", file, path)
+	return dataconfig.Found{}, fmt.Errorf("%s: no %s", file, path)
 }
 
 func (s shelf) Attribute(file, path, name string) ([]any, error) {
@@ -167,12 +168,7 @@ func TestSamplesAreTheRowsThatWerePicked(t *testing.T) {
 		{"file: a, x: x, y: y, steps: 4, split: 'mask:[8:14]'", slices.Concat(span(0, 5), span(14, 17)), span(8, 11)},
 		{"file: a, x: /ragged, y: kinds", []int{0, 1, 2}, nil},
 	} {
-		c, err := train.ParseConfig([]byte("data: {" + test.data + "}\nmodel: [{dense: 2}]"))
-		if err != nil {
-			t.Errorf("%s: %v", test.data, err)
-			continue
-		}
-		d, err := train.OpenData(c, library())
+		d, err := dataconfig.Open(parse(t, "{"+test.data+"}"), 1, library())
 		if test.train == nil {
 			if err == nil {
 				t.Errorf("%s: want an error", test.data)
@@ -202,13 +198,12 @@ func TestComparisonsMeanWhatTheySay(t *testing.T) {
 	rows := map[string][]int{"==": {2}, "!=": {0, 1, 3, 4}, "<": {0, 1}, "<=": {0, 1, 2}, ">": {3, 4}, ">=": {2, 3, 4}}
 	for path, middle := range map[string]string{"i8": "0", "i64": "0x4000000000000000", "u64": "9223372036854775808", "f32": "0.1", "f64": "1e-1", "words": "'ant'"} {
 		for op, want := range rows {
-			c := train.Defaults()
-			c.Data = train.DataConfig{File: train.Names{"a"}, X: "x", Y: "y", Rows: train.Names{path + " " + op + middle}}
-			d, err := train.OpenData(c, s)
+			c := dataconfig.Config{File: dataconfig.Names{"a"}, X: dataconfig.Path("x"), Y: dataconfig.Path("y"), Rows: dataconfig.Names{path + " " + op + middle}}
+			d, err := dataconfig.Open(c, 1, s)
 			if err != nil {
-				t.Errorf("%s: %v", c.Data.Rows, err)
+				t.Errorf("%s: %v", c.Rows, err)
 			} else if got := numbers(t, d.Train); !slices.Equal(got, want) {
-				t.Errorf("%s: rows %v, want %v", c.Data.Rows, got, want)
+				t.Errorf("%s: rows %v, want %v", c.Rows, got, want)
 			}
 		}
 	}
@@ -223,10 +218,8 @@ func TestRandomSplitsShareNoStep(t *testing.T) {
 	}
 	for seed := range uint64(5) {
 		for _, steps := range []int{1, 4} {
-			c := train.Defaults()
-			c.Seed = seed
-			c.Data = train.DataConfig{File: train.Names{"a"}, X: "/e/*/x", Y: "/e/*/y", Steps: steps, Split: train.Split{Fraction: 0.25}}
-			d, err := train.OpenData(c, s)
+			c := dataconfig.Config{File: dataconfig.Names{"a"}, X: dataconfig.Path("/e/*/x"), Y: dataconfig.Path("/e/*/y"), Steps: steps, Split: dataconfig.Split{Fraction: 0.25}}
+			d, err := dataconfig.Open(c, seed, s)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -253,10 +246,8 @@ func TestRandomSplitsShareNoStep(t *testing.T) {
 
 func TestStepsPairLastWithInputs(t *testing.T) {
 	s := shelf{"a:x": numbered(0, 6), "a:y": numbered(100, 6)}
-	c := train.Defaults()
-	c.Loss = "mse"
-	c.Data = train.DataConfig{File: train.Names{"a"}, X: "x", Y: "y", Steps: 4, YSteps: 2}
-	d, err := train.OpenData(c, s)
+	c := dataconfig.Config{File: dataconfig.Names{"a"}, X: dataconfig.Path("x"), Y: dataconfig.Path("y"), Steps: 4, YSteps: 2}
+	d, err := dataconfig.Open(c, 1, s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -277,7 +268,7 @@ func TestStepsPairLastWithInputs(t *testing.T) {
 func TestDataTroubleSaysWhere(t *testing.T) {
 	for data, want := range map[string]string{
 		"file: a, x: none, y: y":                                            "no none",
-		"file: [a, b], y_file: a, x: x, y: y":                               "2 files of inputs and 1 of what the model should say",
+		"file: [a, b], y_file: a, x: x, y: y":                               "2 files of inputs and 1 of targets",
 		"file: a, x: x, y: '*/y'":                                           "*/y has more stars than the path of inputs, 0",
 		"file: a, x: /f/*/x, y: /f/*/y":                                     "nothing is like /f/*/x",
 		"file: a, x: word, y: y":                                            "a: word holds strings; want numbers",
@@ -288,7 +279,7 @@ func TestDataTroubleSaysWhere(t *testing.T) {
 		"file: a, x: x, y: y, rows: marks>true":                             "bools are compared by == and !=",
 		"file: a, x: x, y: y, rows: 'x>1'":                                  "want one element for each of 20 rows",
 		"file: a, x: x, y: y, rows: '[3]'":                                  "want a range",
-		"file: a, x: x, y: y, rows: 'parity>7'":                             "none were picked",
+		"file: a, x: x, y: y, rows: 'parity>7'":                             "none were selected",
 		"file: a, x: x, y: y, split: 'attr:none'":                           "has an attribute none",
 		"file: a, x: x, y: y, split: 'attr:kind'":                           "20 samples to train on and 0 to validate on",
 		"file: a, x: x, y: y, split: 0.001":                                 "leaves one side",
@@ -299,9 +290,9 @@ func TestDataTroubleSaysWhere(t *testing.T) {
 		"file: a, x: x, y: y, val_file: a, val_x: parity, val_y: y":         "they must be alike",
 		"file: a, x: '/e/*/late', y: '/e/*/late', split: 'mask:/e/*/marks'": "no /e/e0/marks",
 	} {
-		c, err := train.ParseConfig([]byte("data: {" + data + "}\nmodel: [{dense: 2}]"))
+		c, err := parsed("{" + data + "}")
 		if err == nil {
-			_, err = train.OpenData(c, library())
+			_, err = dataconfig.Open(c, 1, library())
 		}
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", data, err, want)
@@ -309,42 +300,134 @@ func TestDataTroubleSaysWhere(t *testing.T) {
 	}
 }
 
-// TestConfiguredDataSurvivesAFile writes configurations as a run file keeps them.
-func TestConfiguredDataSurvivesAFile(t *testing.T) {
-	for _, data := range []string{
-		"file: a, x: x, y: y, split: 0.25",
-		"file: [a, b], y_file: [c, d], x: x, y: y, split: 'attr:kind', rows: ['[3:]', 'fold<2']",
-		"file: a, x: x, x_offsets: o, x_columns: c, y: y, length: 7, split: 'mask:m'",
-		"file: a, x: x, y: y, steps: 8, y_steps: 1, val_file: [e], val_y_file: f, val_x: x, val_y: y, val_rows: m, memory_mb: 9, window: 3",
+// TestSeveralInputsAndTargets opens episodes with two inputs, one of them rows of
+// different lengths, two targets and weights, and reads every field by its name.
+func TestSeveralInputsAndTargets(t *testing.T) {
+	s := shelf{}
+	for k, n := range []int{3, 2} {
+		e := fmt.Sprintf("a:/e/%d", k)
+		s[e+"/state"], s[e+"/class"], s[e+"/box"] = numbered(10*k, n), storage.From(make([]int64, n), n), numbered(100*k, n)
+		rows, err := dataset.Offsets("words", storage.From([]float32{1, 2, 3, 4, 5, 6}, 6), storage.From([]int64{0, 1, 4, 6}[:n+1], n+1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s[e+"/words"], s[e+"/w"] = &rows, storage.From([]float32{0.5, 1, 2}[:n], n)
+	}
+	data := "{file: a, x: {words: /e/*/words, state: /e/*/state}, y: {class: /e/*/class, box: /e/*/box}, weights: /e/*/w, lengths: {words: auto}, length: 2, split: 'mask:[2:]'}"
+	d, err := dataconfig.Open(parse(t, data), 1, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := fmt.Sprint(d.Train.Fields()), "[state float32[1] words float32[2] box float32[1] class int64[] weights float32[] words lengths int64[]]"; got != want {
+		t.Errorf("fields %s, want %s", got, want)
+	}
+	if schema, err := dataset.SchemaOf(d.Train.Fields()); err != nil || fmt.Sprint(schema) != "{[0 1] [2 3] [-1 5] 4}" {
+		t.Errorf("schema %v, %v", schema, err)
+	}
+	for side, want := range map[dataset.Dataset]map[string]string{
+		d.Train: {"state": "[0 1 10 11]", "words": "[1 0 2 3 1 0 2 3]", "box": "[0 1 100 101]", "weights": "[0.5 1 0.5 1]", "words lengths": "[1 2 1 2]"},
+		d.Val:   {"state": "[2]", "words": "[5 6]", "box": "[2]", "weights": "[2]", "words lengths": "[2]"},
 	} {
-		c, err := train.ParseConfig([]byte("data: {" + data + "}\nmodel: [{dense: 2}]"))
-		if err != nil {
-			t.Fatalf("%s: %v", data, err)
+		for b, err := range dataset.Load(t.Context(), side, dataset.Options{Batch: 8, Shuffle: dataset.None}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			for name, want := range want {
+				a, ok := b.Field(name)
+				values, err := storage.Read[float64](a)
+				if got := fmt.Sprint(values); !ok || err != nil || got != want {
+					t.Errorf("%s: %s, %v; want %s", name, got, err, want)
+				}
+			}
 		}
-		x, y := numbered(0, 20), storage.From(make([]int64, 20), 20)
-		plain := c
-		plain.Data = train.DataConfig{File: train.Names{"f"}, X: "x", Y: "y"}
-		d, err := train.NewData(plain, train.Arrays{X: x, Y: y})
+	}
+	if n, err := d.CountClasses(t.Context(), "class", dataset.Options{Batch: 2}); n != 1 || err != nil {
+		t.Errorf("%d classes, %v; want 1", n, err)
+	}
+	if n, err := d.EstimateNormalize(t.Context(), "words", dataset.Options{Batch: 2}); !n.IsIdentity() || err != nil {
+		t.Errorf("normalization of floats %v, %v; want none", n, err)
+	}
+}
+
+// TestFieldsThatCannotBeAreErrors lists names and lengths that fit no input.
+func TestFieldsThatCannotBeAreErrors(t *testing.T) {
+	for data, want := range map[string]string{
+		"file: a, x: {a: x, b: x}, y: {a: y}":                    `"a" names two fields`,
+		"file: a, x: x, y: {weights: y}":                         `"weights" names two fields`,
+		"file: a, x: {a: x, b: x}, y: y, lengths: list":          "name the one that list is for",
+		"file: a, x: {first: x, b: x}, y: y, lengths: {fist: l}": "did you mean first?",
+		"file: a, x: {a: x, b: x}, y: y, normalize: {c: none}":   "no such input",
+		"file: a, x: x, y: y, lengths: auto":                     "is for rows of different lengths",
+		"file: a, x: x, y: y, weights: list":                     "x is [20 1] and list is [3]",
+		"file: a, x: x, y: y, lengths: {x: list}":                "x is [20 1] and list is [3]",
+		"file: a, x: {a: x}, y: y, val_x: x, val_y: y":           "val_x and val_y have other names",
+		"file: a, x: [x], y: y":                                  "want a path, or names with a path each",
+	} {
+		c, err := parsed("{" + data + "}")
+		if err == nil {
+			_, err = dataconfig.Open(c, 1, library())
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", data, err, want)
+		}
+	}
+}
+
+func TestPathsAreReadFromText(t *testing.T) {
+	for text, want := range map[string]string{
+		"train/images": "[{ train/images}]", "": "[]", "a==b": "[{ a==b}]",
+		"image=/a/b,state=/c": "[{image /a/b} {state /c}]",
+	} {
+		p, err := dataconfig.ParsePaths(text)
+		if fmt.Sprint([]dataconfig.NamedPath(p)) != want || err != nil || p.String() != text {
+			t.Errorf("%q: %v, %v; want %s", text, []dataconfig.NamedPath(p), err, want)
+		}
+	}
+	if _, err := dataconfig.ParsePaths("image=/a/b,/c"); err == nil {
+		t.Error("a path without a name among others is read")
+	}
+}
+
+// TestConfigSurvivesJSON writes configurations as a run file keeps them.
+func TestConfigSurvivesJSON(t *testing.T) {
+	for _, data := range []string{
+		"{file: a, x: x, y: y, split: 0.25}",
+		"{file: [a, b], y_file: [c, d], x: x, y: y, split: 'attr:kind', rows: ['[3:]', 'fold<2']}",
+		"{file: a, x: x, x_offsets: o, x_columns: c, y: y, length: 7, split: 'mask:m'}",
+		"{file: a, x: x, y: y, steps: 8, y_steps: 1, val_file: [e], val_y_file: f, val_x: x, val_y: y, val_rows: m, memory_mb: 9, window: 3}",
+		"{file: a, x: {image: i, text: t}, y: {class: c, box: b}, weights: w, lengths: {text: auto}, x_offsets: {text: o}, normalize: {image: {mean: [2, 0], std: [1, 2]}, text: none}, resident: yes}",
+	} {
+		c := parse(t, data)
+		text, err := json.Marshal(c)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := train.New(context.Background(), plain, d, storage.CPU)
-		if err != nil {
-			t.Fatal(err)
-		}
-		normalize := r.Config.Data.Normalize
-		r.Config.Data = c.Data
-		r.Config.Data.Normalize = normalize
-		name := t.TempDir() + "/run.npz"
-		if err := train.Save(name, r); err != nil {
-			t.Fatal(err)
-		}
-		back, err := train.Resume(name, storage.CPU)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, want := fmt.Sprintf("%+v", back.Config.Data), fmt.Sprintf("%+v", r.Config.Data); got != want {
+		var back dataconfig.Config
+		if err := json.Unmarshal(text, &back); err != nil {
+			t.Errorf("%s: %v", text, err)
+		} else if got, want := fmt.Sprintf("%+v", back), fmt.Sprintf("%+v", c); got != want {
 			t.Errorf("%s: came back as %s, want %s", data, got, want)
 		}
 	}
+}
+
+// parse reads a configuration from YAML and checks it.
+func parse(t *testing.T, text string) dataconfig.Config {
+	t.Helper()
+	c, err := parsed(text)
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return c
+}
+
+func parsed(text string) (c dataconfig.Config, err error) {
+	doc, err := config.ParseYAML([]byte(text))
+	if err == nil {
+		err = doc.Decode(&c)
+	}
+	if err == nil {
+		err = c.Check()
+	}
+	return c, err
 }

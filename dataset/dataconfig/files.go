@@ -1,11 +1,8 @@
-package train
+package dataconfig
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/h5dnn/h5dnn/dataset"
@@ -31,32 +28,6 @@ type Found struct {
 	Array  storage.Array            // of numbers
 	Ragged *dataset.Ragged          // rows of numbers, of different lengths
 	Texts  func() ([]string, error) // strings
-}
-
-// Names is one name or several; as JSON, a string or a list of them.
-type Names []string
-
-// UnmarshalJSON reads a string or a list of strings.
-func (n *Names) UnmarshalJSON(text []byte) error {
-	var one string
-	if json.Unmarshal(text, &one) == nil {
-		*n = Names{one}
-		return nil
-	}
-	var list []string
-	if json.Unmarshal(text, &list) != nil || slices.Contains(list, "") {
-		return errors.New("want a name, or a list of names")
-	}
-	*n = list
-	return nil
-}
-
-// MarshalJSON writes what UnmarshalJSON reads.
-func (n Names) MarshalJSON() ([]byte, error) {
-	if len(n) == 1 {
-		return json.Marshal(n[0])
-	}
-	return json.Marshal([]string(n))
 }
 
 // globAll lists the files that several patterns name.

@@ -1,4 +1,4 @@
-package train
+package dataconfig
 
 import (
 	"encoding/json"
@@ -117,7 +117,7 @@ func (s Split) rows(files Files, p *part) (chosen, left dataset.RowSet, err erro
 		}
 		return chosen, chosen.Complement(p.len()), err
 	}
-	for _, path := range []string{p.at.group(), p.xPath, "/"} {
+	for _, path := range []string{p.at.group(), p.at.path, "/"} {
 		if path == "" {
 			continue
 		}
@@ -133,7 +133,7 @@ func (s Split) rows(files Files, p *part) (chosen, left dataset.RowSet, err erro
 			return chosen, left, err
 		}
 	}
-	return nil, nil, fmt.Errorf("%s: %s: neither it nor what holds it has an attribute %s: %w", p.file, p.xPath, s.Attribute, views.ErrShape)
+	return nil, nil, fmt.Errorf("%s: %s: neither it nor what holds it has an attribute %s: %w", p.file, p.at.path, s.Attribute, views.ErrShape)
 }
 
 // forValidation are the words for what is validated on. What is neither that

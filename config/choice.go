@@ -1,4 +1,4 @@
-package train
+package config
 
 import (
 	"encoding/json"
@@ -9,17 +9,17 @@ import (
 type Choice string
 
 const (
-	auto Choice = ""
-	yes  Choice = "yes"
-	no   Choice = "no"
+	Auto Choice = ""
+	Yes  Choice = "yes"
+	No   Choice = "no"
 )
 
 // ParseChoice reads auto, yes or no.
 func ParseChoice(text string) (Choice, error) {
-	known := map[string]Choice{"": auto, "auto": auto, "yes": yes, "true": yes, "no": no, "false": no}
+	known := map[string]Choice{"": Auto, "auto": Auto, "yes": Yes, "true": Yes, "no": No, "false": No}
 	c, ok := known[text]
 	if !ok {
-		return auto, fmt.Errorf("cannot be %q; want auto, yes or no", text)
+		return Auto, fmt.Errorf("cannot be %q; want auto, yes or no", text)
 	}
 	return c, nil
 }

@@ -1,0 +1,180 @@
+// Package dataconfig says which arrays of which files are the samples to train and
+// validate on, and makes datasets of them.
+//
+// It knows names: paths with wildcards, filters of rows, splits, the roles of
+// arrays. Opening files belongs to the caller ([Files]), loading batches to package
+// dataset, and what a model makes of its inputs to package train.
+package dataconfig
+
+import (
+	"math"
+	"slices"
+
+	"github.com/h5dnn/h5dnn/config"
+	"github.com/h5dnn/h5dnn/dataset"
+)
+
+// A Config says where samples are and how they become a model's inputs.
+//
+// Files are named one by one or by patterns (demo_*.h5), and read one after the
+// other. Paths may have stars as well: data/*/obs/pose is the inputs of many
+// episodes, and a star in any other path stands for what the first input's did.
+//
+// X and Y are one path each, or several with names: a model of several inputs or
+// targets knows them by these. The fields of a sample are the inputs, the targets,
+// the weights and the lengths, in this order, several by name.
+type Config struct {
+	File       Names         `json:"file"`
+	YFile      Names         `json:"y_file,omitempty"`    // of Y and Weights, as many as of X; File if empty
+	X          Paths         `json:"x"`                   // inputs
+	Y          Paths         `json:"y"`                   // targets
+	Weights    string        `json:"weights,omitempty"`   // how much each sample counts in the loss
+	Lengths    Paths         `json:"lengths,omitempty"`   // rows of each sample of an input that are data: a path, or auto where rows have different lengths
+	XOffsets   Paths         `json:"x_offsets,omitempty"` // where X is cut into rows of different lengths, as an indptr
+	XColumns   Paths         `json:"x_columns,omitempty"` // of a sparse matrix (CSR): the column of each element of X
+	Length     int           `json:"length,omitempty"`    // rows of different lengths are cut or padded to; the longest if 0
+	Steps      int           `json:"steps,omitempty"`     // neighbouring rows that make one sample; 1 if 0
+	YSteps     int           `json:"y_steps,omitempty"`   // the last of them that are targets; all if 0
+	Rows       Names         `json:"rows,omitempty"`      // filters that all have to let a row through: [slice], PATH of a mask or list, PATH==VALUE
+	ValFile    Names         `json:"val_file,omitempty"`  // File if empty
+	ValYFile   Names         `json:"val_y_file,omitempty"`
+	ValX       Paths         `json:"val_x,omitempty"`
+	ValY       Paths         `json:"val_y,omitempty"`
+	ValRows    Names         `json:"val_rows,omitempty"`
+	ValWeights string        `json:"val_weights,omitempty"`
+	ValLengths Paths         `json:"val_lengths,omitempty"`
+	Split      Split         `json:"split,omitzero"`      // samples to validate on, instead of ValX and ValY
+	OneHot     bool          `json:"one_hot,omitempty"`   // y holds labels; compare outputs with their one-hot encoding
+	Normalize  Normalize     `json:"normalize"`           //
+	Layout     string        `json:"layout,omitempty"`    // of images: nchw (or empty) or nhwc
+	Shuffle    string        `json:"shuffle,omitempty"`   // auto (or empty), exact, window or none
+	Window     int           `json:"window,omitempty"`    // blocks open at a time under window shuffling; the loader's choice if 0
+	Resident   config.Choice `json:"resident,omitempty"`  // whether all samples stay on a GPU
+	Memory     int64         `json:"memory_mb,omitempty"` // limit for loading, in MiB, of which validation takes a quarter; 512 and 512 if 0
+}
+
+// UnmarshalJSON reads a Config and refuses unknown settings.
+func (c *Config) UnmarshalJSON(text []byte) error {
+	type plain Config
+	return config.Decode(text, (*plain)(c))
+}
+
+// Check returns the first setting of c that cannot be, as a *config.Error.
+func (c Config) Check() error {
+	switch {
+	case len(c.File) == 0 || c.File[0] == "":
+		return wrong("name the file of samples", "file")
+	case len(c.X) == 0:
+		return wrong("name the dataset of inputs", "x")
+	case len(c.Y) == 0:
+		return wrong("name the dataset of targets (labels)", "y")
+	case (len(c.ValX) == 0) != (len(c.ValY) == 0):
+		return wrong("val_x and val_y go together; name both or neither")
+	case len(c.ValX) > 0 && (!slices.Equal(c.ValX.names("x"), c.X.names("x")) || !slices.Equal(c.ValY.names("y"), c.Y.names("y"))):
+		return wrong("val_x and val_y have other names than x and y", "val_x")
+	case len(c.ValRows) > 0 && len(c.ValX) == 0:
+		return wrong("select rows of val_x, which is not named; split: mask:ROWS selects rows of x", "val_rows")
+	case c.Split != (Split{}) && len(c.ValX) > 0:
+		return wrong("there is val_x too; validate on one or the other", "split")
+	case !(c.Split.Fraction >= 0 && c.Split.Fraction < 1):
+		return wrong("cannot be %v; want a fraction of the samples, such as 0.1", c.Split, "split")
+	case c.Steps < 0:
+		return wrong("cannot be negative", "steps")
+	case c.YSteps < 0 || c.YSteps > max(1, c.Steps):
+		return wrong("want at most as many as steps", "y_steps")
+	case c.Steps > 1 && len(c.Lengths) > 0:
+		return wrong("rows of different lengths cannot be windows of several steps too", "lengths")
+	case c.Length < 0:
+		return wrong("cannot be negative", "length")
+	case len(c.XColumns) > 0 && len(c.XOffsets) == 0:
+		return wrong("rows of a sparse matrix need x_offsets too", "x_columns")
+	case c.Layout != "" && c.Layout != "nchw" && c.Layout != "nhwc":
+		return wrong("no layout %q; want nchw or nhwc", c.Layout, "layout")
+	case c.Window < 0:
+		return wrong("cannot be negative", "window")
+	case c.Memory < 0 || c.Memory > math.MaxInt64>>20:
+		return wrong("want a number of MiB", "memory_mb")
+	}
+	if err := c.checkNames(); err != nil {
+		return err
+	}
+	for _, text := range slices.Concat(c.Rows, c.ValRows) {
+		if _, err := parseFilter(text); err != nil {
+			return config.At(err, "rows")
+		}
+	}
+	if _, err := parseShuffle(c.Shuffle); err != nil {
+		return config.At(err, "shuffle")
+	}
+	return nil
+}
+
+// checkNames reports names of fields that are given twice, and settings of inputs
+// that there are not.
+func (c Config) checkNames() error {
+	names := append(c.X.names("x"), c.Y.names("y")...)
+	for i, name := range names {
+		if slices.Contains(names[:i], name) || name == weightsField {
+			return wrong("%q names two fields; choose different names", name, "x")
+		}
+	}
+	inputs := names[:len(c.X)]
+	for name := range c.Normalize.Inputs {
+		if !slices.Contains(inputs, name) {
+			return config.At(config.Unknown("input", name, inputs), "normalize", name)
+		}
+	}
+	for setting, paths := range map[string]Paths{"lengths": c.Lengths, "x_offsets": c.XOffsets, "x_columns": c.XColumns} {
+		for _, p := range paths {
+			if p.Name == "" && len(inputs) > 1 {
+				return wrong("there are several inputs; name the one that %s is for", p.Path, setting)
+			}
+			if p.Name != "" && !slices.Contains(inputs, p.Name) {
+				return config.At(config.Unknown("input", p.Name, inputs), setting, p.Name)
+			}
+		}
+	}
+	return nil
+}
+
+// wrong returns an error of kind config.ErrInvalid. The last of args is the setting.
+func wrong(format string, args ...any) error {
+	if len(args) == 0 {
+		return config.Errorf("%s", format)
+	}
+	last := len(args) - 1
+	return config.At(config.Errorf(format, args[:last]...), args[last])
+}
+
+// InputNames returns the names of the inputs' fields, x for a path without a name.
+func (c Config) InputNames() []string { return c.X.names("x") }
+
+// Loading returns how c wants samples to be loaded.
+func (c Config) Loading(batch int, seed uint64) dataset.Options {
+	shuffle, _ := parseShuffle(c.Shuffle) // Check has seen it
+	return dataset.Options{Batch: batch, Shuffle: shuffle, Window: c.Window, Seed: seed, Memory: c.Memory << 20}
+}
+
+func parseShuffle(name string) (dataset.Shuffle, error) {
+	if name == "" {
+		return dataset.Auto, nil
+	}
+	s, err := dataset.ParseShuffle(name)
+	if err != nil {
+		return s, config.Errorf("no shuffle %q; want auto, exact, window or none", name)
+	}
+	return s, nil
+}
+
+// Validation returns c with the samples to validate on in the place of those to
+// train on.
+func (c Config) Validation() Config {
+	if len(c.ValFile) > 0 {
+		c.File, c.YFile = c.ValFile, nil
+	}
+	if len(c.ValYFile) > 0 {
+		c.YFile = c.ValYFile
+	}
+	c.X, c.Y, c.Rows, c.Weights, c.Lengths = c.ValX, c.ValY, c.ValRows, c.ValWeights, c.ValLengths
+	return c
+}

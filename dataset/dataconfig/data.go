@@ -1,0 +1,140 @@
+package dataconfig
+
+import (
+	"fmt"
+
+	"github.com/h5dnn/h5dnn/dataset"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// Data is samples to train and to validate on. Their schemas say which fields are
+// inputs, targets, weights and lengths.
+type Data struct {
+	Train dataset.Dataset
+	Val   dataset.Dataset // nil if there is nothing to validate on
+	Notes []string        // what the user should know
+
+	targets dataset.Dataset // of all samples, whichever side of a split they are on
+}
+
+// New makes data of arrays: samples to train on, and to validate on, if there are
+// any. Rows and splits that look into files are for Open.
+func New(c Config, seed uint64, train, val []dataset.Named) (*Data, error) {
+	if len(c.Rows)+len(c.ValRows) > 0 || c.Split.Attribute != "" || c.Split.Mask != "" {
+		return nil, fmt.Errorf("data: rows, attributes and masks are found in files; use Open: %w", storage.ErrState)
+	}
+	if len(train) == 0 {
+		return nil, fmt.Errorf("data: no arrays to train on: %w", views.ErrShape)
+	}
+	training := []*part{partOf(train)}
+	var validation []*part
+	if len(val) > 0 {
+		validation = []*part{partOf(val)}
+	}
+	for _, p := range append(training, validation...) {
+		if err := p.checkLengths(); err != nil {
+			return nil, err
+		}
+	}
+	return c.data(nil, seed, training, validation)
+}
+
+func partOf(arrays []dataset.Named) *part {
+	p := &part{}
+	for _, n := range arrays {
+		p.fields = append(p.fields, field{n, n.Name})
+	}
+	return p
+}
+
+// Open finds the arrays that c names in files, and selects and splits their rows.
+func Open(c Config, seed uint64, files Files) (*Data, error) {
+	training, err := c.parts(files)
+	if err != nil {
+		return nil, err
+	}
+	var validation []*part
+	if len(c.ValX) > 0 {
+		if validation, err = c.Validation().parts(files); err != nil {
+			return nil, err
+		}
+	}
+	return c.data(files, seed, training, validation)
+}
+
+// data makes samples of parts.
+func (c Config) data(files Files, seed uint64, training, validation []*part) (*Data, error) {
+	d := &Data{}
+	long, err := c.dropShort(training)
+	if short := len(training) - len(long); short > 0 {
+		d.Notes = append(d.Notes, fmt.Sprintf("%d of %d episodes are shorter than %d steps, and left out", short, len(training), c.Steps))
+	}
+	if err == nil {
+		d.targets, err = concat(long, c.targets)
+	}
+	if err == nil {
+		err = d.split(c, files, seed, long, validation)
+	}
+	if err == nil {
+		err = d.check(c)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// split makes samples of the two sides that c divides parts into.
+func (d *Data) split(c Config, files Files, seed uint64, training, validation []*part) error {
+	if c.Split.Fraction > 0 && c.Steps < 2 { // each sample for itself
+		all, err := concat(training, c.samples)
+		if err == nil {
+			d.Train, d.Val, err = dataset.Split(all, c.Split.Fraction, seed)
+		}
+		return err
+	}
+	var err error
+	if c.Split != (Split{}) {
+		training, validation, err = c.Split.divide(files, training, seed)
+	} else {
+		validation, err = c.dropShort(validation)
+	}
+	if err == nil {
+		d.Train, err = concat(training, c.samples)
+	}
+	if err == nil && len(validation) > 0 {
+		d.Val, err = concat(validation, c.samples)
+	}
+	return err
+}
+
+// check refuses sides that are empty or differ in their inputs.
+func (d *Data) check(c Config) error {
+	n := d.Train.Len()
+	switch {
+	case d.Val == nil && n == 0:
+		return fmt.Errorf("%v has no samples, or none were selected: %w", c.X, views.ErrShape)
+	case d.Val == nil:
+		return nil
+	case n == 0 || d.Val.Len() == 0:
+		return fmt.Errorf("%d samples to train on and %d to validate on; want some of both: %w", n, d.Val.Len(), views.ErrShape)
+	}
+	have, want := inputs(d.Val), inputs(d.Train)
+	for i := range want {
+		if i >= len(have) || !have[i].Equal(want[i]) {
+			return fmt.Errorf("the inputs %v hold samples of %v, %v of %v; they must be alike: %w", c.ValX, have, c.X, want, views.ErrShape)
+		}
+	}
+	return nil
+}
+
+// inputs returns the fields of d that are inputs.
+func inputs(d dataset.Dataset) (all []dataset.Field) {
+	for _, f := range d.Fields() {
+		if f.Role == dataset.Input {
+			all = append(all, f)
+		}
+	}
+	return all
+}

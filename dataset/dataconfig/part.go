@@ -1,0 +1,324 @@
+package dataconfig
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/h5dnn/h5dnn/dataset"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// A part is the samples of one file, or of one episode in it.
+type part struct {
+	file, yFile string
+	at          match // of the path of the first input
+	fields      []field
+	keep        dataset.RowSet // nil: all
+}
+
+// A field is an array whose first axis counts the rows of a part.
+type field struct {
+	dataset.Named
+	path string
+}
+
+// len counts rows, selected or not.
+func (p *part) len() int { return p.fields[0].Array.Shape[0] }
+
+// name says where the part is, for errors.
+func (p *part) name() string {
+	if p.file == "" {
+		return p.fields[0].path
+	}
+	return p.file + ": " + p.at.path
+}
+
+// only returns the part with those of its rows that are in rows, too.
+func (p *part) only(rows dataset.RowSet) *part {
+	q := *p
+	if q.keep = rows; p.keep != nil {
+		q.keep = p.keep.Intersect(rows)
+	}
+	if q.keep == nil {
+		q.keep = dataset.RowSet{} // none, where nil would be all
+	}
+	return &q
+}
+
+// parts finds the samples that c names in files.
+func (c Config) parts(files Files) ([]*part, error) {
+	names, err := globAll(files, c.File)
+	if err != nil {
+		return nil, err
+	}
+	yNames := names
+	if len(c.YFile) > 0 {
+		if yNames, err = globAll(files, c.YFile); err != nil {
+			return nil, err
+		}
+	}
+	if len(yNames) != len(names) {
+		return nil, fmt.Errorf("%d files of inputs and %d of targets; they have to pair up: %w", len(names), len(yNames), views.ErrShape)
+	}
+	var all []*part
+	for i, name := range names {
+		matches, err := wildcard(c.X[0].Path).in(files, name)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range matches {
+			p := &part{file: name, yFile: yNames[i], at: m}
+			if err := c.open(files, p); err != nil {
+				return nil, err
+			}
+			all = append(all, p)
+		}
+	}
+	return all, nil
+}
+
+// open finds a part's arrays and selects its rows.
+func (c Config) open(files Files, p *part) error {
+	for i, name := range c.X.names("x") {
+		if err := c.openInput(files, p, name, c.X[i].Path); err != nil {
+			return err
+		}
+	}
+	for i, name := range c.Y.names("y") {
+		if err := p.add(files, p.yFile, c.Y[i].Path, dataset.Named{Name: name, Role: dataset.Target}); err != nil {
+			return err
+		}
+	}
+	if c.Weights != "" {
+		if err := p.add(files, p.yFile, c.Weights, dataset.Named{Name: weightsField, Role: dataset.Weight}); err != nil {
+			return err
+		}
+	}
+	// Lengths come last, as the schema of a dataset has them.
+	slices.SortStableFunc(p.fields, func(a, b field) int { return int(a.Role) - int(b.Role) })
+	if err := p.checkLengths(); err != nil {
+		return err
+	}
+	for _, text := range c.Rows {
+		f, err := parseFilter(text)
+		if err != nil {
+			return err
+		}
+		rows, err := f.rows(files, p)
+		if err != nil {
+			return err
+		}
+		*p = *p.only(rows)
+	}
+	return nil
+}
+
+// The name of the field of weights.
+const weightsField = "weights"
+
+// autoLengths is the path of lengths that are those of the rows themselves.
+const autoLengths = "auto"
+
+// openInput adds an input to p, and its lengths, if c names them.
+func (c Config) openInput(files Files, p *part, name, path string) error {
+	path, err := wildcard(path).with(p.at)
+	if err != nil {
+		return err
+	}
+	found, err := c.findInput(files, p.file, name, match{path: path, steps: p.at.steps, stars: p.at.stars})
+	if err != nil {
+		return err
+	}
+	in := dataset.Named{Name: name, Array: found.Array}
+	if found.Ragged != nil {
+		if in.Array, err = found.Ragged.Padded(c.Length); err != nil {
+			return err
+		}
+	}
+	p.fields = append(p.fields, field{in, path})
+	lengths := dataset.Named{Name: name + " lengths", Role: dataset.Length, Of: name}
+	switch at := c.Lengths.of(name); at {
+	case "":
+		return nil
+	case autoLengths:
+		if found.Ragged == nil || found.Ragged.Lengths == nil {
+			return fmt.Errorf("%s: %s: lengths: auto is for rows of different lengths; name the dataset of lengths: %w", p.file, path, views.ErrShape)
+		}
+		if lengths.Array, err = found.Ragged.PaddedLengths(c.Length); err != nil {
+			return err
+		}
+		p.fields = append(p.fields, field{lengths, at})
+		return nil
+	default:
+		return p.add(files, p.file, at, lengths)
+	}
+}
+
+// add finds the array at a path and adds it to p's fields.
+func (p *part) add(files Files, file, path string, n dataset.Named) error {
+	path, err := wildcard(path).with(p.at)
+	if err != nil {
+		return err
+	}
+	n.Array, err = array(files, file, path)
+	p.fields = append(p.fields, field{n, path})
+	return err
+}
+
+// checkLengths reports whether every field has an element for each row.
+func (p *part) checkLengths() error {
+	first := p.fields[0]
+	for _, f := range p.fields {
+		if first.Array.Rank() == 0 || f.Array.Rank() == 0 || f.Array.Shape[0] != first.Array.Shape[0] {
+			return fmt.Errorf("%s is %v and %s is %v; want the same number of samples along the first axis: %w", p.name(), first.Array.Shape, f.path, f.Array.Shape, views.ErrShape)
+		}
+	}
+	return nil
+}
+
+// findInput returns the rows at the path of an input.
+func (c Config) findInput(files Files, file, name string, at match) (Found, error) {
+	if offsets := c.XOffsets.of(name); offsets != "" {
+		return c.splitRows(files, file, at, offsets, c.XColumns.of(name))
+	}
+	found, err := files.Find(file, at.path)
+	if err == nil && found.Ragged == nil && found.Array.Data == nil {
+		err = fmt.Errorf("%s: %s holds strings; want numbers", file, at.path)
+	}
+	return found, err
+}
+
+// splitRows returns rows into which another array of the file divides values.
+func (c Config) splitRows(files Files, file string, at match, offsets, columns string) (Found, error) {
+	var arrays [3]storage.Array
+	for i, path := range []string{at.path, offsets, columns} {
+		path, err := wildcard(path).with(at)
+		if err == nil && path != "" {
+			arrays[i], err = array(files, file, path)
+		}
+		if err != nil {
+			return Found{}, err
+		}
+	}
+	name := file + ": " + at.path
+	rows, err := dataset.Ragged{}, error(nil)
+	if columns != "" {
+		rows, err = dataset.Sparse(name, arrays[0], arrays[2], arrays[1], c.Length)
+	} else {
+		rows, err = dataset.Offsets(name, arrays[0], arrays[1])
+	}
+	return Found{Ragged: &rows}, err
+}
+
+// array returns the numbers at path.
+func array(files Files, file, path string) (storage.Array, error) {
+	found, err := files.Find(file, path)
+	if err == nil && found.Array.Data == nil {
+		err = fmt.Errorf("%s: %s holds no numbers, or rows of different lengths; want an array of numbers", file, path)
+	}
+	return found.Array, err
+}
+
+// Input returns the rows at a path as a model that was trained as c says takes
+// them for the named input: of that shape, which settles the length of rows.
+func (c Config) Input(files Files, file, name, path string, sample []int) (storage.Array, error) {
+	row := sample
+	if c.Steps > 1 && len(row) > 0 {
+		row = row[1:]
+	}
+	if len(row) > 0 {
+		c.Length = row[0]
+	}
+	found, err := c.findInput(files, file, name, match{path: path})
+	a := found.Array
+	if err == nil && found.Ragged != nil {
+		a, err = found.Ragged.Padded(c.Length)
+	}
+	if err != nil || c.Steps < 2 {
+		return a, err
+	}
+	return dataset.SlidingWindows(a, c.Steps)
+}
+
+// samples returns the samples of p.
+func (c Config) samples(p *part) (dataset.Dataset, error) {
+	return c.fields(p, func(field) bool { return true })
+}
+
+// targets returns the samples of p with their targets alone.
+func (c Config) targets(p *part) (dataset.Dataset, error) {
+	return c.fields(p, func(f field) bool { return f.Role == dataset.Target })
+}
+
+// fields returns the samples of p with some of their fields.
+func (c Config) fields(p *part, wanted func(field) bool) (dataset.Dataset, error) {
+	var all []dataset.Named
+	for _, f := range p.fields {
+		if !wanted(f) {
+			continue
+		}
+		n, err := c.windows(f.Named)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", p.name(), err)
+		}
+		all = append(all, n)
+	}
+	d, err := dataset.Of(all...)
+	if err != nil || p.keep == nil {
+		return d, err
+	}
+	return dataset.Subset(d, p.keep.WindowStarts(max(1, c.Steps)))
+}
+
+// windows makes samples of several rows of a field, if c wants them: of inputs all
+// rows, of targets the last ones, of weights the last.
+func (c Config) windows(n dataset.Named) (dataset.Named, error) {
+	if c.Steps < 2 {
+		return n, nil
+	}
+	length := c.Steps
+	switch {
+	case n.Role == dataset.Target && c.YSteps > 0:
+		length = c.YSteps
+	case n.Role == dataset.Weight:
+		length = 1
+	}
+	v, err := n.Array.View.Slice(0, c.Steps-length, n.Array.Shape[0], 1)
+	if err != nil {
+		return n, err
+	}
+	if n.Array = n.Array.With(v); n.Role == dataset.Weight {
+		return n, nil
+	}
+	n.Array, err = dataset.SlidingWindows(n.Array, length)
+	return n, err
+}
+
+// dropShort returns the parts that are long enough for one sample.
+func (c Config) dropShort(parts []*part) ([]*part, error) {
+	long := slices.DeleteFunc(slices.Clone(parts), func(p *part) bool { return p.len() < c.Steps })
+	if len(long) == 0 && len(parts) > 0 {
+		return nil, fmt.Errorf("%s: none of %d parts is %d steps long: %w", parts[0].name(), len(parts), c.Steps, views.ErrShape)
+	}
+	return long, nil
+}
+
+// concat returns the samples of several parts, made by make, one after the other.
+func concat(parts []*part, make func(*part) (dataset.Dataset, error)) (dataset.Dataset, error) {
+	var all []dataset.Dataset
+	for i, p := range parts {
+		one, err := make(p)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, one)
+		if have, want := one.Fields(), all[0].Fields(); !slices.EqualFunc(have, want, dataset.Field.Equal) {
+			return nil, fmt.Errorf("%s holds samples of %v, %s of %v; they must be alike, and rows of different lengths need one length set: %w", parts[i].name(), have, parts[0].name(), want, views.ErrShape)
+		}
+	}
+	if len(all) == 1 {
+		return all[0], nil
+	}
+	return dataset.Concat(all...)
+}
