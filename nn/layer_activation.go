@@ -20,9 +20,10 @@ func (ReLU) Config() any    { return struct{}{} }
 func (Tanh) Config() any    { return struct{}{} }
 func (Sigmoid) Config() any { return struct{}{} }
 
-func (ReLU) fused() tensor.Activation    { return tensor.ReLUActivation }
-func (Tanh) fused() tensor.Activation    { return tensor.TanhActivation }
-func (Sigmoid) fused() tensor.Activation { return tensor.SigmoidActivation }
+// Activation returns the activation for an ActivatedLayer.
+func (ReLU) Activation() tensor.Activation    { return tensor.ReLUActivation }
+func (Tanh) Activation() tensor.Activation    { return tensor.TanhActivation }
+func (Sigmoid) Activation() tensor.Activation { return tensor.SigmoidActivation }
 
 // Softmax turns the elements along Axis into probabilities.
 type Softmax struct{ SoftmaxOptions }

@@ -81,13 +81,13 @@ func (b *BatchNorm2d) Forward(x *tensor.Tensor) *tensor.Tensor {
 func (b *batchNorm) setup(layer string, o BatchNormOptions) {
 	checkRange(layer, "eps", o.Eps, 0, infinity)
 	checkRange(layer, "momentum", o.Momentum, 0, math.Nextafter(1, 2))
-	alloc := newAllocator(layer, o.Device, o.DType)
-	o.Device, o.DType = alloc.device, alloc.dtype
+	alloc := NewAllocator(layer, o.Device, o.DType)
+	o.Device, o.DType = alloc.Device, alloc.DType
 	b.BatchNormOptions = o
-	b.RunningMean, b.RunningVar = alloc.buffer(ConstantFill(0), o.NumFeatures), alloc.buffer(ConstantFill(1), o.NumFeatures)
+	b.RunningMean, b.RunningVar = alloc.Buffer(ConstantFill(0), o.NumFeatures), alloc.Buffer(ConstantFill(1), o.NumFeatures)
 	if !o.NoAffine {
-		b.Gamma = alloc.param(ConstantFill(1), tensor.Key{}, o.NumFeatures)
-		b.Beta = alloc.param(ConstantFill(0), tensor.Key{}, o.NumFeatures)
+		b.Gamma = alloc.Param(ConstantFill(1), o.NumFeatures)
+		b.Beta = alloc.Param(ConstantFill(0), o.NumFeatures)
 	}
 }
 
@@ -112,8 +112,8 @@ func (b *batchNorm) affine(layer string) gammaBeta {
 	if have := b.identity.Load(); have != nil && have.gamma.Data.Device() == d {
 		return *have
 	}
-	alloc := newAllocator(layer, d, b.RunningMean.Type)
-	ones, zeros := alloc.buffer(ConstantFill(1), b.NumFeatures), alloc.buffer(ConstantFill(0), b.NumFeatures)
+	alloc := NewAllocator(layer, d, b.RunningMean.Type)
+	ones, zeros := alloc.Buffer(ConstantFill(1), b.NumFeatures), alloc.Buffer(ConstantFill(0), b.NumFeatures)
 	made := &gammaBeta{tensor.Of(ones.Array), tensor.Of(zeros.Array)}
 	b.identity.Store(made)
 	return *made

@@ -23,7 +23,7 @@ type ConvOptions struct {
 // (out, in, kernel height, kernel width), plus Bias: (N, out, H', W').
 type Conv2d struct {
 	ConvOptions
-	weights
+	Weights
 }
 
 // NewConv2d returns a Conv2d, built if InChannels is given. OutChannels and
@@ -34,31 +34,29 @@ func NewConv2d(o ConvOptions) *Conv2d {
 	c.Stride = o.Stride.expand("conv2d", "stride", 2, 1)
 	c.Padding = o.Padding.expand("conv2d", "padding", 2, 0)
 	checkWindow("conv2d", c.KernelSize, c.Stride, c.Padding)
-	c.prepare(c.spec())
+	c.Prepare(c.spec())
 	return c
 }
 
-func (c *Conv2d) spec() weightSpec {
-	return weightSpec{"conv2d", &c.InChannels, c.OutChannels, c.KernelSize, c.NoBias, &c.Initializer, &c.DType, &c.Device}
+func (c *Conv2d) spec() WeightSpec {
+	return WeightSpec{"conv2d", &c.InChannels, c.OutChannels, c.KernelSize, c.NoBias, &c.Initializer, &c.DType, &c.Device}
 }
 
 // Forward returns the convolution of images x.
 func (c *Conv2d) Forward(x *tensor.Tensor) *tensor.Tensor {
-	return c.activated(x, tensor.NoActivation)
+	return c.ForwardActivated(x, tensor.NoActivation)
 }
 
-func (c *Conv2d) activated(x *tensor.Tensor, act tensor.Activation) *tensor.Tensor {
+// ForwardActivated returns act(Forward(x)).
+func (c *Conv2d) ForwardActivated(x *tensor.Tensor, act tensor.Activation) *tensor.Tensor {
 	checkImages("conv2d", x)
 	if !c.IsBuilt() {
-		c.buildFor(c.spec(), x)
+		c.BuildFor(c.spec(), x)
 	}
 	checkInput("conv2d", x, c.Weight)
 	o := tensor.Conv2dOptions{Stride: [2]int(c.Stride), Padding: [2]int(c.Padding), Act: act}
 	return tensor.Conv2d(x, c.Weight.Tensor, c.Bias.tensorOf(), o)
 }
-
-func (c *Conv2d) setDevice(to storage.Device) { c.Device = to }
-func (c *Conv2d) device() storage.Device      { return c.Device }
 
 // Config returns the settings of c, in_channels among them once c is built.
 func (c *Conv2d) Config() any { return c.ConvOptions }

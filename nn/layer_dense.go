@@ -20,36 +20,34 @@ type DenseOptions struct {
 // Keras's Dense does. It has no parameters before.
 type Dense struct {
 	DenseOptions
-	weights
+	Weights
 }
 
 // NewDense returns a Dense, built if InFeatures is given. OutFeatures is required.
 func NewDense(o DenseOptions) *Dense {
 	d := &Dense{DenseOptions: o}
-	d.prepare(d.spec())
+	d.Prepare(d.spec())
 	return d
 }
 
-func (d *Dense) spec() weightSpec {
-	return weightSpec{"dense", &d.InFeatures, d.OutFeatures, nil, d.NoBias, &d.Initializer, &d.DType, &d.Device}
+func (d *Dense) spec() WeightSpec {
+	return WeightSpec{"dense", &d.InFeatures, d.OutFeatures, nil, d.NoBias, &d.Initializer, &d.DType, &d.Device}
 }
 
 // Forward returns x·Weightᵀ + Bias, for x (N, in).
 func (d *Dense) Forward(x *tensor.Tensor) *tensor.Tensor {
-	return d.activated(x, tensor.NoActivation)
+	return d.ForwardActivated(x, tensor.NoActivation)
 }
 
-func (d *Dense) activated(x *tensor.Tensor, act tensor.Activation) *tensor.Tensor {
+// ForwardActivated returns act(Forward(x)).
+func (d *Dense) ForwardActivated(x *tensor.Tensor, act tensor.Activation) *tensor.Tensor {
 	checkFeatures("dense", x)
 	if !d.IsBuilt() {
-		d.buildFor(d.spec(), x)
+		d.BuildFor(d.spec(), x)
 	}
 	checkInput("dense", x, d.Weight)
 	return tensor.Linear(x, d.Weight.Tensor, d.Bias.tensorOf(), act)
 }
-
-func (d *Dense) setDevice(to storage.Device) { d.Device = to }
-func (d *Dense) device() storage.Device      { return d.Device }
 
 // Config returns the settings of d, in_features among them once d is built.
 func (d *Dense) Config() any { return d.DenseOptions }

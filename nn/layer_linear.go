@@ -19,7 +19,7 @@ type LinearOptions struct {
 // Linear is x·Weightᵀ + Bias, for x (N, in) and Weight (out, in).
 type Linear struct {
 	LinearOptions
-	weights
+	Weights
 }
 
 // NewLinear returns a Linear. InFeatures and OutFeatures are required.
@@ -32,16 +32,17 @@ func NewLinear(o LinearOptions) *Linear {
 	return l
 }
 
-func (l *Linear) spec() weightSpec {
-	return weightSpec{"linear", &l.InFeatures, l.OutFeatures, nil, l.NoBias, &l.Initializer, &l.DType, &l.Device}
+func (l *Linear) spec() WeightSpec {
+	return WeightSpec{"linear", &l.InFeatures, l.OutFeatures, nil, l.NoBias, &l.Initializer, &l.DType, &l.Device}
 }
 
 // Forward returns x·Weightᵀ + Bias.
 func (l *Linear) Forward(x *tensor.Tensor) *tensor.Tensor {
-	return l.activated(x, tensor.NoActivation)
+	return l.ForwardActivated(x, tensor.NoActivation)
 }
 
-func (l *Linear) activated(x *tensor.Tensor, act tensor.Activation) *tensor.Tensor {
+// ForwardActivated returns act(Forward(x)).
+func (l *Linear) ForwardActivated(x *tensor.Tensor, act tensor.Activation) *tensor.Tensor {
 	if !l.IsBuilt() {
 		tensor.Fail("linear", storage.ErrState, "not built; make it by NewLinear")
 	}

@@ -79,8 +79,8 @@ func rebind[T any](name string, s reference[T], to T) {
 // setDevice makes lazy layers build their parameters on d.
 func setDevice(model any, d storage.Device) {
 	for _, m := range Modules(model) {
-		if l, ok := m.(lazy); ok {
-			l.setDevice(d)
+		if l, ok := m.(Lazy); ok {
+			l.SetDevice(d)
 		}
 	}
 }

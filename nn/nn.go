@@ -128,17 +128,18 @@ func list(names []string) string {
 // unbuiltHint names a layer of model that has no parameters yet, for messages.
 func unbuiltHint(model any) string {
 	for name, m := range Modules(model) {
-		if l, ok := m.(lazy); ok && !l.IsBuilt() {
+		if l, ok := m.(Lazy); ok && !l.IsBuilt() {
 			return fmt.Sprintf(" (layer %q is not built; Build the model first)", name)
 		}
 	}
 	return ""
 }
 
-// A lazy module makes its parameters when it sees its first input.
-type lazy interface {
+// A Lazy module makes its parameters when it sees its first input. Modules that
+// embed Weights are.
+type Lazy interface {
 	IsBuilt() bool
-	setInit(s initSource)       // sets the random source of the initial values
-	setDevice(d storage.Device) // sets the device of the parameters
-	device() storage.Device     // nil if it is that of the first input
+	SetInit(s InitSource)
+	SetDevice(d storage.Device)
+	SetDefaultDevice(d storage.Device)
 }

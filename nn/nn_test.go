@@ -406,19 +406,23 @@ func TestMemoryThatRunsOutIsOfItsKind(t *testing.T) {
 	}
 }
 
-// TestGoroutinesShareModelsAndInputs where nothing is trained; the race detector watches.
+// TestGoroutinesShareModelsAndInputs outside training; the race detector watches.
 func TestGoroutinesShareModelsAndInputs(t *testing.T) {
-	model, x := nn.Sequential{nn.NewMaxPool2d(nn.PoolOptions{KernelSize: nn.Sizes{2}}), nn.Flatten{}, nn.NewLinear(nn.LinearOptions{InFeatures: 4, OutFeatures: 2})}, tensor.Of(filled(1, 2, 1, 4, 4))
-	want := tensor.Values[float32](model.Forward(x))
+	model := fromJSON(t, `[{"batchnorm2d": {"num_features": 1, "affine": false}}, {"maxpool2d": 2}, {"dropout": 0.5}, "flatten", {"linear": {"in_features": 4, "out_features": 2}}]`)
+	nn.Eval(model)
+	x := tensor.Of(filled(1, 2, 1, 4, 4))
 	var all sync.WaitGroup
-	for range 4 {
-		all.Go(func() {
-			if got := tensor.Values[float32](model.Forward(x)); !slices.Equal(got, want) {
-				t.Errorf("%v, alone %v", got, want)
-			}
-		})
+	got := make([][]float32, 4)
+	for i := range got {
+		all.Go(func() { got[i] = tensor.Values[float32](model.Forward(x)) })
 	}
 	all.Wait()
+	want := tensor.Values[float32](model.Forward(x))
+	for _, values := range got {
+		if !slices.Equal(values, want) {
+			t.Errorf("%v, alone %v", values, want)
+		}
+	}
 }
 
 func TestDenseBuildsItselfOnce(t *testing.T) {

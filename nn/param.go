@@ -41,31 +41,31 @@ func (p *Param) tensorOf() *tensor.Tensor {
 const maxElements = 1 << 31
 
 // make returns an uninitialised array for a layer.
-func (al allocator) make(shape ...int) storage.Array {
+func (al Allocator) make(shape ...int) storage.Array {
 	count := 1
 	for _, size := range shape {
 		if size < 1 || size > maxElements/count {
-			tensor.Fail(al.layer, views.ErrShape, "a parameter of shape %v; want positive sizes and at most %d elements", shape, maxElements)
+			tensor.Fail(al.Layer, views.ErrShape, "a parameter of shape %v; want positive sizes and at most %d elements", shape, maxElements)
 		}
 		count *= size
 	}
-	a, err := storage.Make(al.device, al.dtype, shape...)
+	a, err := storage.Make(al.Device, al.DType, shape...)
 	if err != nil {
-		tensor.Fail(al.layer, err, "parameter %v: %v", shape, err)
+		tensor.Fail(al.Layer, err, "parameter %v: %v", shape, err)
 	}
 	return a
 }
 
-// An allocator makes the parameters and buffers of a layer.
-type allocator struct {
-	layer  string
-	device storage.Device
-	dtype  dtype.Type
+// An Allocator makes the parameters and buffers of a layer.
+type Allocator struct {
+	Layer  string // name for failures
+	Device storage.Device
+	DType  dtype.Type
 }
 
-// newAllocator returns an allocator for layer, on the CPU if d is nil, of float32
+// NewAllocator returns an allocator for layer, on the CPU if d is nil, of float32
 // if t is Invalid.
-func newAllocator(layer string, d storage.Device, t dtype.Type) allocator {
+func NewAllocator(layer string, d storage.Device, t dtype.Type) Allocator {
 	if d == nil {
 		d = storage.CPU
 	}
@@ -75,31 +75,38 @@ func newAllocator(layer string, d storage.Device, t dtype.Type) allocator {
 	if t != dtype.Float32 && t != dtype.Float64 {
 		tensor.Fail(layer, dtype.ErrType, "parameters of %v; want float32 or float64", t)
 	}
-	return allocator{layer, d, t}
+	return Allocator{layer, d, t}
 }
 
-func (al allocator) param(fill Fill, key tensor.Key, shape ...int) *Param {
+// Param returns a parameter of that shape with initial values from fill, which
+// Init draws anew.
+func (al Allocator) Param(fill Fill, shape ...int) *Param {
+	return al.param(fill, InitSource{}.key(""), shape...)
+}
+
+func (al Allocator) param(fill Fill, key tensor.Key, shape ...int) *Param {
 	p := NewParam(al.make(shape...))
 	p.fill = fill
 	fill(p.Array, key)
 	return p
 }
 
-func (al allocator) buffer(fill Fill, shape ...int) *Buffer {
+// Buffer returns a buffer of that shape with values from fill.
+func (al Allocator) Buffer(fill Fill, shape ...int) *Buffer {
 	b := NewBuffer(al.make(shape...))
 	fill(b.Array, tensor.Key{})
 	return b
 }
 
-// An initSource is the random source of a layer's initial parameters.
-type initSource struct {
+// An InitSource is the random source of a layer's initial parameters.
+type InitSource struct {
 	seed uint64
 	name string // of the layer in its model
 	set  bool
 }
 
 // key returns the random stream of the parameter called name.
-func (o initSource) key(name string) tensor.Key {
+func (o InitSource) key(name string) tensor.Key {
 	if !o.set {
 		return tensor.Key{Stream: unseeded.Add(1)}
 	}
@@ -127,8 +134,8 @@ func Init(model any, seed uint64) {
 		}
 	}
 	for name, m := range Modules(model) {
-		if l, ok := m.(lazy); ok {
-			l.setInit(initSource{seed, name, true})
+		if l, ok := m.(Lazy); ok {
+			l.SetInit(InitSource{seed, name, true})
 		}
 	}
 }

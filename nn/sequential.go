@@ -11,13 +11,18 @@ import (
 // 0.weight, 0.bias, 2.weight and so on.
 type Sequential []Module
 
-// An activatedLayer can apply an activation to its result in place.
-type activatedLayer interface {
-	activated(x *tensor.Tensor, act tensor.Activation) *tensor.Tensor
+// An ActivatedLayer can apply an activation in the kernel that computes its result.
+// A Sequential makes it do so for the activation that follows.
+type ActivatedLayer interface {
+	Module
+	ForwardActivated(x *tensor.Tensor, act tensor.Activation) *tensor.Tensor
 }
 
-// An activation is a module that an activatedLayer can apply.
-type activation interface{ fused() tensor.Activation }
+// A FusableActivation is an activation that an ActivatedLayer can apply.
+type FusableActivation interface {
+	Module
+	Activation() tensor.Activation
+}
 
 // Forward applies the modules to x, from the first to the last.
 func (s Sequential) Forward(x *tensor.Tensor) *tensor.Tensor { return ForwardOne(s, x) }
@@ -34,9 +39,9 @@ func (s Sequential) ForwardAll(inputs []*tensor.Tensor) []*tensor.Tensor {
 		if _, flattened := s.after(i).(Flatten); flattened {
 			inputs[0].PreferRowMajor()
 		}
-		layer, absorbs := s[i].(activatedLayer)
-		if act, follows := s.after(i).(activation); fuses && absorbs && follows {
-			inputs = []*tensor.Tensor{callActivated(name, layer, inputs[0], act.fused())}
+		layer, absorbs := s[i].(ActivatedLayer)
+		if act, follows := s.after(i).(FusableActivation); fuses && absorbs && follows {
+			inputs = []*tensor.Tensor{callActivated(name, layer, inputs[0], act.Activation())}
 			i++
 			continue
 		}
@@ -45,9 +50,9 @@ func (s Sequential) ForwardAll(inputs []*tensor.Tensor) []*tensor.Tensor {
 	return inputs
 }
 
-func callActivated(name string, layer activatedLayer, x *tensor.Tensor, act tensor.Activation) *tensor.Tensor {
+func callActivated(name string, layer ActivatedLayer, x *tensor.Tensor, act tensor.Activation) *tensor.Tensor {
 	defer nameFailure(name)
-	return layer.activated(x, act)
+	return layer.ForwardActivated(x, act)
 }
 
 // after returns the module after the i-th, or nil.

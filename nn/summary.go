@@ -32,15 +32,15 @@ func Build(model Module, samples ...[]int) (outputs [][]int, err error) {
 func trace(model Module, samples [][]int, see func(CallInfo) error, done func(outputs []*tensor.Tensor)) error {
 	return evaluating(model, func() error {
 		return tensor.Infer(func(tape *tensor.Tape) error {
-			device, t := placement(model)
-			for _, m := range Modules(model) {
-				if l, ok := m.(lazy); ok && l.device() == nil {
-					l.setDevice(device)
-				}
+			t := dtype.Float32
+			for _, p := range Params(model) {
+				setDefaultDevice(model, p.Data.Device())
+				t = p.Type
+				break
 			}
 			xs := make([]*tensor.Tensor, len(samples))
 			for i, sample := range samples {
-				xs[i] = tape.Input(allocator{"build", tensor.Meta, t}.make(append([]int{1}, sample...)...))
+				xs[i] = tape.Input(Allocator{"build", tensor.Meta, t}.make(append([]int{1}, sample...)...))
 			}
 			if see != nil {
 				defer Observe(tape, see)()
@@ -51,17 +51,14 @@ func trace(model Module, samples [][]int, see func(CallInfo) error, done func(ou
 	})
 }
 
-// placement returns the device and the type of the parameters of model.
-func placement(model any) (storage.Device, dtype.Type) {
-	for _, p := range Params(model) {
-		return p.Data.Device(), p.Type
-	}
+// setDefaultDevice makes lazy layers build their parameters on d, unless they have a
+// device.
+func setDefaultDevice(model any, d storage.Device) {
 	for _, m := range Modules(model) {
-		if l, ok := m.(lazy); ok && l.device() != nil {
-			return l.device(), dtype.Float32
+		if l, ok := m.(Lazy); ok {
+			l.SetDefaultDevice(d)
 		}
 	}
-	return storage.CPU, dtype.Float32
 }
 
 // evaluating calls f with model in evaluation mode and restores the modes.

@@ -1,83 +1,99 @@
 package nn
 
 import (
+	"cmp"
+
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// weights holds the weight and the bias of a layer. A layer that does not know
-// its number of inputs makes them when it sees the first.
-type weights struct {
+// Weights holds the weight and the bias of a layer that embeds it. A layer that
+// does not know its number of inputs makes them when it sees the first.
+type Weights struct {
 	Weight *Param // outputs × inputs, and the window of a convolution
 	Bias   *Param // outputs; nil without
 
-	init initSource
+	init     InitSource
+	device   storage.Device // set by SetDevice; in the place of the settings'
+	fallback storage.Device // set by SetDefaultDevice
 }
 
-// A weightSpec describes the weights of a layer by pointers to its settings.
-// Building the weights sets inputs, device and dtype.
-type weightSpec struct {
-	layer       string
-	inputs      *int // 0 until built
-	outputs     int
-	window      []int // of a convolution
-	noBias      Negated
-	initializer *string
-	dtype       *dtype.Type
-	device      *storage.Device
+// A WeightSpec describes the weights of a layer by pointers to its settings.
+// Building the weights sets Inputs, DType and Device.
+type WeightSpec struct {
+	Layer       string // name for failures
+	Inputs      *int   // 0 until built
+	Outputs     int
+	Window      []int // of a convolution
+	NoBias      Negated
+	Initializer *string
+	DType       *dtype.Type
+	Device      *storage.Device
 }
 
 // IsBuilt reports whether the layer has its parameters.
-func (w *weights) IsBuilt() bool { return w.Weight != nil }
+func (w *Weights) IsBuilt() bool { return w.Weight != nil }
 
-func (w *weights) setInit(s initSource) { w.init = s }
+// SetInit sets the random source of the initial values.
+func (w *Weights) SetInit(s InitSource) { w.init = s }
 
-// prepare builds the weights if the number of inputs is known, and reports
-// settings that no input could satisfy if not.
-func (w *weights) prepare(s weightSpec) {
-	if *s.initializer == "" {
-		*s.initializer = "kaiming"
+// SetDevice sets the device of the parameters.
+func (w *Weights) SetDevice(d storage.Device) { w.device = d }
+
+// SetDefaultDevice sets the device of the parameters where nothing else does.
+func (w *Weights) SetDefaultDevice(d storage.Device) { w.fallback = d }
+
+// Prepare builds the weights if the number of inputs is known, and fails for
+// settings that no input could satisfy.
+func (w *Weights) Prepare(s WeightSpec) {
+	if *s.Initializer == "" {
+		*s.Initializer = "kaiming"
 	}
-	if *s.inputs != 0 {
-		w.build(s, *s.inputs, *s.device, *s.dtype)
+	if *s.Inputs != 0 {
+		w.build(s, *s.Inputs, *s.Device, *s.DType)
 		return
 	}
-	if s.outputs < 1 {
-		tensor.Fail(s.layer, views.ErrShape, "%d outputs; want at least one", s.outputs)
+	if s.Outputs < 1 {
+		tensor.Fail(s.Layer, views.ErrShape, "%d outputs; want at least one", s.Outputs)
 	}
-	fillsOf(s.layer, *s.initializer, 1, 1)
-	newAllocator(s.layer, nil, *s.dtype)
+	fillsOf(s.Layer, *s.Initializer, 1, 1)
+	NewAllocator(s.Layer, nil, *s.DType)
 }
 
-// buildFor builds the weights for input x. The device and type that the settings
-// leave open are those of x.
-func (w *weights) buildFor(s weightSpec, x *tensor.Tensor) {
-	device, t := *s.device, *s.dtype
-	if device == nil {
+// BuildFor builds the weights for input x (N, inputs, …), unless they are. The
+// device and type that the settings leave open are those of x.
+func (w *Weights) BuildFor(s WeightSpec, x *tensor.Tensor) {
+	if w.IsBuilt() {
+		return
+	}
+	device, t := cmp.Or(w.device, *s.Device, w.fallback), *s.DType
+	if device == nil && !x.IsMeta() {
 		device = x.Data.Device()
 	}
-	checkDevice(s.layer, x, device)
+	if device != nil {
+		checkDevice(s.Layer, x, device)
+	}
 	if t == dtype.Invalid {
 		t = x.Type
 	}
 	w.build(s, x.Shape[1], device, t)
 }
 
-func (w *weights) build(s weightSpec, inputs int, device storage.Device, t dtype.Type) {
-	alloc := newAllocator(s.layer, device, t)
+func (w *Weights) build(s WeightSpec, inputs int, device storage.Device, t dtype.Type) {
+	alloc := NewAllocator(s.Layer, device, t)
 	area := 1
-	for _, size := range s.window {
+	for _, size := range s.Window {
 		area *= size
 	}
-	weight, bias := fillsOf(s.layer, *s.initializer, inputs*area, s.outputs*area)
-	shape := append([]int{s.outputs, inputs}, s.window...)
-	built := weights{Weight: alloc.param(weight, w.init.key("weight"), shape...), init: w.init}
-	if !s.noBias {
-		built.Bias = alloc.param(bias, w.init.key("bias"), s.outputs)
+	weight, bias := fillsOf(s.Layer, *s.Initializer, inputs*area, s.Outputs*area)
+	shape := append([]int{s.Outputs, inputs}, s.Window...)
+	built := Weights{Weight: alloc.param(weight, w.init.key("weight"), shape...), init: w.init}
+	if !s.NoBias {
+		built.Bias = alloc.param(bias, w.init.key("bias"), s.Outputs)
 	}
-	*w, *s.inputs, *s.device, *s.dtype = built, inputs, alloc.device, alloc.dtype
+	*w, *s.Inputs, *s.Device, *s.DType = built, inputs, alloc.Device, alloc.DType
 }
 
 // checkFeatures fails unless x is samples of features.
