@@ -16,27 +16,27 @@ import (
 	"github.com/h5dnn/h5dnn/tensor/tensortest"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write what devices compute now into docs/operations.md")
+var rewrite = flag.Bool("rewrite", false, "write docs/operations.md anew")
 
 const listed = "../docs/operations.md"
 
-// TestDevicesComputeWhatIsListed tries every operation on the CPU and on a GPU,
-// of every type, forward, backward, on views and on nothing, and holds the table
-// in docs to what came out. A GPU that does less than the CPU fails.
+// TestDevicesComputeWhatIsListed tries every operation on the CPU and on a GPU, for
+// every type, forward and backward, on views and on empty batches, and compares the
+// table in docs with the outcome. A GPU that does less than the CPU fails.
 func TestDevicesComputeWhatIsListed(t *testing.T) {
 	gpu := cudatest.Devices(t, cudatest.Deferred)[0]
-	rows := map[string][2]feats{}
+	rows := map[string][2]features{}
 	names := []string{}
 	tensortest.Each(t, func(t *testing.T, s tensortest.Sample) {
 		defer cudatest.Reset()
-		both := [2]feats{featsOf(t, s, storage.CPU), featsOf(t, s, gpu)}
+		both := [2]features{featuresOf(t, s, storage.CPU), featuresOf(t, s, gpu)}
 		if both[0] != both[1] {
 			t.Errorf("on the cpu: %v; on %v: %v", both[0], gpu, both[1])
 		}
 		if before, ok := rows[s.Name]; !ok {
 			names = append(names, s.Name)
 		} else {
-			both = [2]feats{before[0].or(both[0]), before[1].or(both[1])}
+			both = [2]features{before[0].or(both[0]), before[1].or(both[1])}
 		}
 		rows[s.Name] = both
 	})
@@ -52,16 +52,16 @@ func TestDevicesComputeWhatIsListed(t *testing.T) {
 	}
 }
 
-// feats are what a device can do of an operation.
-type feats struct{ forward, gradient, strided, empty string }
+// features say what a device computes of an operation.
+type features struct{ forward, gradient, strided, empty string }
 
 const (
 	done  = "✓"
 	never = "·"
 )
 
-// or returns what is so of one or the other sample of an operation.
-func (f feats) or(g feats) feats {
+// or merges the features of two samples of an operation.
+func (f features) or(g features) features {
 	if f.gradient == never {
 		f.gradient = g.gradient
 	}
@@ -71,8 +71,8 @@ func (f feats) or(g feats) feats {
 	return f
 }
 
-func featsOf(t *testing.T, s tensortest.Sample, d storage.Device) feats {
-	f := feats{forward: typesOf(t, s, d), gradient: never, strided: done, empty: never}
+func featuresOf(t *testing.T, s tensortest.Sample, d storage.Device) features {
+	f := features{forward: typesOf(t, s, d), gradient: never, strided: done, empty: never}
 	want := tensortest.Draw(s, dtype.Float64)
 	tensortest.Agree(t, 1e-12, s, tensortest.To(t, want, d, tensortest.Layouts["gapped and flipped"]), want)
 	if _, grads := tensortest.Outcome(s, tensortest.To(t, want, d, tensortest.RowMajor)); slices.ContainsFunc(grads, func(g []float64) bool { return g != nil }) {
@@ -85,7 +85,7 @@ func featsOf(t *testing.T, s tensortest.Sample, d storage.Device) feats {
 	return f
 }
 
-// typesOf names the types that d computes s of, all as the CPU does.
+// typesOf names the types that d computes s for.
 func typesOf(t *testing.T, s tensortest.Sample, d storage.Device) string {
 	kinds := map[string]int{}
 	order := []string{}
@@ -114,7 +114,7 @@ func typesOf(t *testing.T, s tensortest.Sample, d storage.Device) string {
 	return strings.Join(order, ", ")
 }
 
-// computes reports whether d computes s of a type, and wants what the CPU makes of it.
+// computes reports whether d computes s for a type, and compares the result with the CPU's.
 func computes(t *testing.T, s tensortest.Sample, elem dtype.Type, d storage.Device) bool {
 	in := tensortest.Draw(s, elem)
 	there := tensortest.To(t, in, d, tensortest.RowMajor)
@@ -151,14 +151,14 @@ func elements(t *testing.T, a storage.Array) []byte {
 	return bytes
 }
 
-func tableOf(names []string, rows map[string][2]feats) string {
+func tableOf(names []string, rows map[string][2]features) string {
 	var text strings.Builder
 	text.WriteString(`# What devices compute
 
-Every operation, on the CPU and on NVIDIA GPUs: the element types it takes, whether it has a gradient, takes strided and flipped
-views, and batches of nothing. ` + done + ` is yes; ` + never + ` is a gradient of what is no float, or nothing's largest element, mean or variance.
-The tests of package tensor try all of it and write this table (` + "`make golden`" + `); a GPU that does less than the CPU fails
-them. Their GPU is an interpreter of the code that ships: no real one has run it yet.
+Every operation, on the CPU and on NVIDIA GPUs: the element types it takes, whether it has a gradient, and whether it takes strided
+views and empty batches. ` + done + ` means yes. ` + never + ` means not applicable: integers have no gradient; max, mean and variance of an empty tensor are
+undefined. The tests of package tensor write this table (` + "`make golden`" + `) and fail where a GPU does less than the CPU. The GPU of
+these tests is an interpreter of the code that ships.
 
 | | cpu: types | gradient | strided | empty | cuda: types | gradient | strided | empty |
 |---|---|---|---|---|---|---|---|---|

@@ -324,7 +324,7 @@ func secondGradients(s Sample, in []storage.Array) [][]float64 {
 }
 
 // CheckMeta compares the type, the shape and the layout of results and gradients of meta
-// tensors with those of tensors on the CPU.
+// tensors with those of tensors on the CPU. A dynamic operation refuses meta tensors.
 func CheckMeta(t *testing.T, s Sample) {
 	t.Helper()
 	in := Draw(s, dtype.Float32)
@@ -333,7 +333,13 @@ func CheckMeta(t *testing.T, s Sample) {
 		there[i] = tensor.NewMeta(a.Type, a.Shape...).Array
 	}
 	xs, ms := Leaves(in), Leaves(there)
-	y, m := s.Call(xs...), s.Call(ms...)
+	y := s.Call(xs...)
+	var m *tensor.Tensor
+	if err := tensor.Try(func() { m = s.Call(ms...) }); errors.Is(err, tensor.ErrState) && strings.Contains(err.Error(), "depends on values") {
+		return
+	} else if err != nil {
+		t.Fatal(err)
+	}
 	sameSpec(t, "result", m, y)
 	if !y.RequiresGrad() {
 		return
