@@ -127,7 +127,7 @@ func drawnOn(d *cuda.Device, t dtype.Type, shape ...int) (storage.Array, error) 
 	if err != nil {
 		return x, err
 	}
-	if err := d.Run(kernels.Uniform, &kernels.Call{Set: kernels.RandomSet{Seed: 1, B: 1}, Out: []storage.Array{x}}); err != nil || t == dtype.Float32 {
+	if err := d.Run(kernels.Uniform, &kernels.Call{Options: kernels.RandomOptions{Seed: 1, B: 1}, Out: []storage.Array{x}}); err != nil || t == dtype.Float32 {
 		return x, err
 	}
 	y, err := storage.Make(d, t, shape...)

@@ -156,7 +156,7 @@ func (c trial) differs(t *testing.T, got [][]byte, want result) string {
 // the interpreter's there is but a sum.
 func (c trial) farthest(t *testing.T, i int, got []byte) string {
 	plain, _ := c.call(t, storage.CPU)
-	if err := c.k.Plain(&plain); err != nil {
+	if err := c.k.Reference(&plain); err != nil {
 		return err.Error()
 	}
 	g, w := c.floats(i, got), c.floats(i, plain.Out[i].Data.(storage.Host).Bytes())

@@ -79,7 +79,7 @@ func (m maze) walk(d *cuda.Device) error {
 		case 1:
 			err = d.Stream().Upload(out[0].Data, 0, m.pinned, 4)
 		case 2, 3:
-			err = d.Run(kernels.Affine, &kernels.Call{Out: out, In: in[:1], Set: kernels.AffineSet{Scale: 0.5, Shift: 1}})
+			err = d.Run(kernels.ScaleOffset, &kernels.Call{Out: out, In: in[:1], Options: kernels.ScaleOffsetOptions{Scale: 0.5, Offset: 1}})
 		default:
 			err = d.Run(kernels.Sub, &kernels.Call{Out: out, In: in})
 		}

@@ -26,7 +26,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	if err := gpu.Run(kernels.Relu, &kernels.Call{Out: []storage.Array{y}, In: []storage.Array{x.With(columns)}}); err != nil {
+	if err := gpu.Run(kernels.ReLU, &kernels.Call{Out: []storage.Array{y}, In: []storage.Array{x.With(columns)}}); err != nil {
 		panic(err)
 	}
 	elems, err := storage.Read[float32](y) // waits

@@ -49,7 +49,7 @@ func TestExternalStreamWait(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := d.Run(kernels.Fill, &kernels.Call{Set: kernels.FillSet{Value: 7}, Out: []storage.Array{x}}); err != nil {
+		if err := d.Run(kernels.Fill, &kernels.Call{Options: kernels.FillOptions{Value: 7}, Out: []storage.Array{x}}); err != nil {
 			t.Fatal(err)
 		}
 		if told {
@@ -79,7 +79,7 @@ func TestUnownedMemoryIsShared(t *testing.T) {
 		lent := numbers(t, d, 8)
 		ours := storage.Array{Data: d.UnownedMemory(d.Address(lent.Data)+8, 8), Type: dtype.Float32, View: numbers(t, storage.CPU, 2).View}
 		held, _ := d.Allocated()
-		if err := d.Run(kernels.Fill, &kernels.Call{Set: kernels.FillSet{Value: 5}, Out: []storage.Array{ours}}); err != nil {
+		if err := d.Run(kernels.Fill, &kernels.Call{Options: kernels.FillOptions{Value: 5}, Out: []storage.Array{ours}}); err != nil {
 			t.Fatal(err)
 		}
 		got, err := storage.Read[float32](lent)

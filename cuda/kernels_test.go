@@ -95,7 +95,7 @@ func (c trial) narrowed(t dtype.Type, tolerance float64) (trial, bool) {
 	if c.tolerance > 0 {
 		c.tolerance = tolerance
 	}
-	if c.k == kernels.ActSlopeBias { // its sums are of rounded numbers
+	if c.k == kernels.ActGradBias { // its sums are of rounded numbers
 		c.tolerance *= 4
 	}
 	return c, true
@@ -132,12 +132,12 @@ func moving() (all []trial) {
 		all = append(all, trial{kernels.Copy, nil, list(a), list(a), 0},
 			trial{kernels.Copy, nil, list(wide), list(wide), 0}, trial{kernels.Copy, nil, list(wide), list(wide.channelsLast()), 0},
 			trial{kernels.Copy, nil, list(wide.channelsLast()), list(wide.channelsLast()), 0},
-			trial{kernels.Fill, kernels.FillSet{Value: 1}, list(a), nil, 0},
+			trial{kernels.Fill, kernels.FillOptions{Value: 1}, list(a), nil, 0},
 			trial{kernels.Where, nil, list(a), list(of(7, 5).as(dtype.Bool).up(2), a, a), 0})
 		for _, to := range dtype.All() {
 			if t <= dtype.Float64 && to <= dtype.Float64 {
 				all = append(all, trial{kernels.Cast, nil, list(of(40).as(to)), list(of(40).as(t)), 0},
-					trial{kernels.Cast, kernels.CastSet{Scale: 2, Shift: 1}, list(of(9).as(to)), list(of(9).as(t).up(50)), 0})
+					trial{kernels.Cast, kernels.CastOptions{Scale: 2, Offset: 1}, list(of(9).as(to)), list(of(9).as(t).up(50)), 0})
 			}
 		}
 	}
@@ -150,14 +150,14 @@ func reducing() (all []trial) {
 		for _, k := range []*kernels.Kernel{kernels.Sum, kernels.Mean, kernels.Max} {
 			all = append(all, trial{k, nil, list(y), list(x), 1e-5}, trial{k, nil, list(y.as(dtype.Float64)), list(x.as(dtype.Float64)), 1e-13})
 		}
-		all = append(all, trial{kernels.MaxSlope, nil, list(x), list(x.up(3), y.up(3), y), 1e-6})
+		all = append(all, trial{kernels.MaxGrad, nil, list(x), list(x.up(3), y.up(3), y), 1e-6})
 	}
 	for _, shape := range [][]int{{3, 10}, {300, 33}, {2, 5000}, {7, 2, 3}} {
 		x := of(shape...)
 		for axis := range shape {
-			set := kernels.SoftmaxSet{Axis: axis}
+			set := kernels.SoftmaxOptions{Axis: axis}
 			all = append(all, trial{kernels.Softmax, set, list(x), list(x), 1e-6}, trial{kernels.LogSoftmax, set, list(x), list(x), 1e-5},
-				trial{kernels.SoftmaxSlope, set, list(x), list(x, x), 1e-4}, trial{kernels.LogSoftmaxSlope, set, list(x), list(x, x), 1e-4})
+				trial{kernels.SoftmaxGrad, set, list(x), list(x, x), 1e-4}, trial{kernels.LogSoftmaxGrad, set, list(x), list(x, x), 1e-4})
 			shrunk := slices.Clone(shape)
 			shrunk[axis] = 1
 			all = append(all, trial{kernels.ArgMax, nil, list(of(shrunk...).as(dtype.Int64)), list(x.up(20)), 0})
@@ -174,14 +174,14 @@ func multiplying() (all []trial) {
 			trial{kernels.MatMul, nil, list(of(m, n).as(dtype.Float64)), list(of(m, k).as(dtype.Float64), of(k, n).as(dtype.Float64)), 1e-12},
 			trial{kernels.MatMul, nil, list(of(2, 3, m, n)), list(of(3, m, k), of(2, 1, k, n)), 1e-4})
 		for act := kernels.NoActivation; act <= kernels.SigmoidActivation; act++ {
-			all = append(all, trial{kernels.Linear, kernels.LinearSet{Act: act}, list(of(m, n)), list(of(m, k), of(n, k), of(n)), 1e-4},
-				trial{kernels.BiasAct, kernels.ActSet{Act: act}, list(of(m, n)), list(of(m, n), of(n)), 1e-5},
-				trial{kernels.ActSlope, kernels.ActSet{Act: act}, list(of(m, n)), list(of(m, n), of(m, n)), 1e-6},
-				trial{kernels.ActSlopeBias, kernels.ActSet{Act: act}, list(of(m, n), of(n)), list(of(m, n), of(m, n)), 1e-5},
-				trial{kernels.ActSlopeBias, kernels.ActSet{Act: act}, list(images.channelsLast(), of(4)), list(images.channelsLast(), images), 3e-4})
+			all = append(all, trial{kernels.Linear, kernels.LinearOptions{Act: act}, list(of(m, n)), list(of(m, k), of(n, k), of(n)), 1e-4},
+				trial{kernels.BiasAct, kernels.ActOptions{Act: act}, list(of(m, n)), list(of(m, n), of(n)), 1e-5},
+				trial{kernels.ActGrad, kernels.ActOptions{Act: act}, list(of(m, n)), list(of(m, n), of(m, n)), 1e-6},
+				trial{kernels.ActGradBias, kernels.ActOptions{Act: act}, list(of(m, n), of(n)), list(of(m, n), of(m, n)), 1e-5},
+				trial{kernels.ActGradBias, kernels.ActOptions{Act: act}, list(images.channelsLast(), of(4)), list(images.channelsLast(), images), 3e-4})
 		}
 	}
-	for _, set := range []kernels.Conv2dSet{{}, {Padding: [2]int{1, 2}, Act: kernels.ReluActivation}, {Stride: [2]int{2, 3}, Padding: [2]int{1, 0}, Act: kernels.TanhActivation}} {
+	for _, set := range []kernels.Conv2dOptions{{}, {Padding: [2]int{1, 2}, Act: kernels.ReLUActivation}, {Stride: [2]int{2, 3}, Padding: [2]int{1, 0}, Act: kernels.TanhActivation}} {
 		stride := [2]int{max(1, set.Stride[0]), max(1, set.Stride[1])}
 		h, w := (9+2*set.Padding[0]-3)/stride[0]+1, (8+2*set.Padding[1]-2)/stride[1]+1
 		bare := set
@@ -198,7 +198,7 @@ func multiplying() (all []trial) {
 		trial{kernels.Conv2d, nil, list(of(2, 36, 24, 23).channelsLast()), list(of(2, 8, 26, 24).channelsLast(), of(36, 8, 3, 2)), 1e-4}, // enough windows to move weights for
 		trial{kernels.Conv2dGradX, nil, list(of(2, 8, 26, 24).channelsLast()), list(of(2, 36, 24, 23).channelsLast(), of(36, 8, 3, 2)), 1e-4},
 		trial{kernels.Conv2dGradW, nil, list(of(3, 1, 3, 3)), list(of(2, 1, 40, 40), of(2, 3, 38, 38)), 1e-3})
-	for _, set := range []kernels.Pool2dSet{{Kernel: [2]int{2, 2}}, {Kernel: [2]int{3, 2}, Stride: [2]int{2, 1}, Padding: [2]int{1, 1}}} {
+	for _, set := range []kernels.Pool2dOptions{{Kernel: [2]int{2, 2}}, {Kernel: [2]int{3, 2}, Stride: [2]int{2, 1}, Padding: [2]int{1, 1}}} {
 		whole := [2]int{max(set.Stride[0], 1), max(set.Stride[1], 1)}
 		if set.Stride[0] == 0 {
 			whole = set.Kernel
@@ -215,7 +215,7 @@ func multiplying() (all []trial) {
 }
 
 func learning() (all []trial) {
-	x, c, set := of(6, 5, 3, 4), of(5), kernels.BatchNormSet{Epsilon: 1e-3, Momentum: 0.1}
+	x, c, set := of(6, 5, 3, 4), of(5), kernels.BatchNormOptions{Epsilon: 1e-3, Momentum: 0.1}
 	all = append(all, trial{kernels.BatchNorm, set, list(x, c, c, c, c), list(x, c, c), 1e-5},
 		trial{kernels.BatchNormEval, set, list(x), list(x, c, c, c, c.up(3)), 1e-4},
 		trial{kernels.BatchNormGrad, set, list(x, c, c), list(x, c, x.channelsLast(), c, c), 1e-4},
@@ -228,12 +228,12 @@ func learning() (all []trial) {
 	for _, t := range []dtype.Type{dtype.Uint8, dtype.Int8, dtype.Int64, dtype.Uint16, dtype.Int32} {
 		logits, labels := of(70, 10), of(70).as(t).up(10)
 		all = append(all, trial{kernels.CrossEntropy, nil, list(of(), logits), list(logits, labels), 1e-5}, trial{kernels.CrossEntropy, nil, list(of()), list(logits, labels), 1e-5},
-			trial{kernels.Hits, nil, list(of().as(dtype.Int64)), list(logits.up(5), labels), 0},
+			trial{kernels.Correct, nil, list(of().as(dtype.Int64)), list(logits.up(5), labels), 0},
 			trial{kernels.CrossEntropy, nil, list(of(), logits, of().as(dtype.Int64)), list(logits.up(5), labels), 1e-5})
 	}
 	all = append(all, trial{kernels.MeanSquaredError, nil, list(of(), of(300, 40)), list(of(300, 40), of(300, 40)), 1e-6}, trial{kernels.MeanSquaredError, nil, list(of(1)), list(of(3), of(3)), 1e-6})
 	p := of(1000)
-	for _, set := range []kernels.SGDSet{{Rate: 0.1}, {Rate: 0.1, Decay: 0.2}, {Rate: 0.1, Momentum: 0.9, Decay: 0.2}, {Rate: 0.1, Momentum: 0.9, Nesterov: true}} {
+	for _, set := range []kernels.SGDOptions{{Rate: 0.1}, {Rate: 0.1, Decay: 0.2}, {Rate: 0.1, Momentum: 0.9, Decay: 0.2}, {Rate: 0.1, Momentum: 0.9, Nesterov: true}} {
 		out := list(p, p)
 		if set.Momentum == 0 {
 			out = list(p)
@@ -241,11 +241,11 @@ func learning() (all []trial) {
 		all = append(all, trial{kernels.SGD, set, out, list(p), 1e-6})
 	}
 	for _, decoupled := range []bool{false, true} {
-		all = append(all, trial{kernels.Adam, kernels.AdamSet{Rate: 0.1, Beta1: 0.9, Beta2: 0.99, Eps: 1e-3, Decay: 0.1, Decoupled: decoupled, Step: 3}, list(p, p.up(2), p.up(3)), list(p), 1e-5})
+		all = append(all, trial{kernels.Adam, kernels.AdamOptions{Rate: 0.1, Beta1: 0.9, Beta2: 0.99, Eps: 1e-3, Decay: 0.1, Decoupled: decoupled, Step: 3}, list(p, p.up(2), p.up(3)), list(p), 1e-5})
 	}
-	random := kernels.RandomSet{Seed: 1<<40 + 7, Stream: 3, A: -2, B: 5}
+	random := kernels.RandomOptions{Seed: 1<<40 + 7, Stream: 3, A: -2, B: 5}
 	all = append(all, trial{kernels.Uniform, random, list(of(33, 7)), nil, 1e-6}, trial{kernels.Normal, random, list(of(33, 7)), nil, 1e-5},
-		trial{kernels.Normal, random, list(of(33, 7).as(dtype.Float64)), nil, 1e-13}, trial{kernels.Dropout, kernels.DropoutSet{P: 0.4, Seed: 9, Stream: 1}, list(of(33, 7)), list(of(33, 7)), 1e-6})
+		trial{kernels.Normal, random, list(of(33, 7).as(dtype.Float64)), nil, 1e-13}, trial{kernels.Dropout, kernels.DropoutOptions{P: 0.4, Seed: 9, Stream: 1}, list(of(33, 7)), list(of(33, 7)), 1e-6})
 	return all
 }
 
@@ -253,26 +253,26 @@ func learning() (all []trial) {
 func steered() (all []trial) {
 	p, dials, stream := of(1000), these(dtype.Float64, 0.05, 0.97, 1.2), these(dtype.Uint64, 1<<40)
 	nan, inf := math.NaN(), math.Inf(1)
-	sgd := kernels.SGDSet{Rate: 3, Momentum: 0.9, Decay: 0.2}
-	adam := kernels.AdamSet{Rate: 3, Beta1: 0.9, Beta2: 0.99, Eps: 1e-3, Decay: 0.1, Decoupled: true, Step: 3}
+	sgd := kernels.SGDOptions{Rate: 3, Momentum: 0.9, Decay: 0.2}
+	adam := kernels.AdamOptions{Rate: 3, Beta1: 0.9, Beta2: 0.99, Eps: 1e-3, Decay: 0.1, Decoupled: true, Step: 3}
 	all = append(all, trial{kernels.SGD, sgd, list(p, p), list(p, dials), 1e-6}, trial{kernels.Adam, adam, list(p, p.up(2), p.up(3)), list(p, dials), 1e-5},
-		trial{kernels.Dropout, kernels.DropoutSet{P: 0.4, Seed: 9, Stream: 1}, list(of(33, 7)), list(of(33, 7), stream), 1e-6})
+		trial{kernels.Dropout, kernels.DropoutOptions{P: 0.4, Seed: 9, Stream: 1}, list(of(33, 7)), list(of(33, 7), stream), 1e-6})
 	for _, guard := range []spec{these(dtype.Float32, 8, 3, 0, 2), these(dtype.Float32, 8, 3, 1, 0), these(dtype.Float32, 0x1p-126, 3, 1, 0)} {
 		all = append(all, trial{kernels.SGD, sgd, list(p, p), list(p, dials, guard), 1e-6}, trial{kernels.Adam, adam, list(p, p.up(2), p.up(3)), list(p, dials, guard), 1e-5},
-			trial{kernels.Rescale, kernels.RescaleSet{Patience: 4}, list(guard), nil, 0}, trial{kernels.Rescale, kernels.RescaleSet{Patience: 9}, list(guard), nil, 0})
+			trial{kernels.UpdateScale, kernels.UpdateScaleOptions{GrowthInterval: 4}, list(guard), nil, 0}, trial{kernels.UpdateScale, kernels.UpdateScaleOptions{GrowthInterval: 9}, list(guard), nil, 0})
 		for _, x := range []spec{p, p.as(dtype.Float64), these(dtype.Float32, 1, 2, inf), these(dtype.Float16, 1, 2, -inf), these(dtype.BFloat16, nan, 2, 0)} {
-			all = append(all, trial{kernels.Flag, nil, list(guard), list(x), 0}, trial{kernels.Flag, nil, list(guard), list(p, x, p.as(dtype.Float64)), 0})
+			all = append(all, trial{kernels.FindInf, nil, list(guard), list(x), 0}, trial{kernels.FindInf, nil, list(guard), list(p, x, p.as(dtype.Float64)), 0})
 		}
 	}
 	for _, loss := range []spec{of(), of(1).as(dtype.Float64), of().as(dtype.Float16), these(dtype.Float32, nan), these(dtype.BFloat16, -inf)} {
 		for _, sums := range []spec{these(dtype.Float64, 3, 5, 2, 0), these(dtype.Float64, nan, 5, 2, 1)} {
-			all = append(all, trial{kernels.Tally, kernels.TallySet{Samples: 7}, list(sums), list(loss, of().as(dtype.Int64).up(8)), 1e-15},
-				trial{kernels.Tally, kernels.TallySet{Samples: 7}, list(sums), list(loss), 1e-15})
+			all = append(all, trial{kernels.AddMetrics, kernels.MetricsOptions{Samples: 7}, list(sums), list(loss, of().as(dtype.Int64).up(8)), 1e-15},
+				trial{kernels.AddMetrics, kernels.MetricsOptions{Samples: 7}, list(sums), list(loss), 1e-15})
 		}
 	}
 	all = append(all, several(dials)...)
 	for _, t := range []dtype.Type{dtype.Float32, dtype.Float64, dtype.Float16, dtype.BFloat16} {
-		all = append(all, trial{kernels.TakeBytes, kernels.AffineSet{Scale: 0.5, Shift: -3}, list(of(9, 5, 4).as(t)), list(of(50, 5, 4).as(dtype.Uint8).up(256), of(9).as(dtype.Int64).up(50)), 0})
+		all = append(all, trial{kernels.TakeCast, kernels.ScaleOffsetOptions{Scale: 0.5, Offset: -3}, list(of(9, 5, 4).as(t)), list(of(50, 5, 4).as(dtype.Uint8).up(256), of(9).as(dtype.Int64).up(50)), 0})
 	}
 	for _, t := range []dtype.Type{dtype.Uint8, dtype.Int16, dtype.Float32, dtype.Float64, dtype.Complex128} {
 		for _, row := range [][]int{nil, {3}, {4}, {2, 8}, {3, 2, 2}} {
@@ -301,7 +301,7 @@ func several(dials spec) (all []trial) {
 		}
 		out, in = append(out, p, p), append(in, p.or(i%50 == 7, spec.channelsLast))
 	}
-	set := kernels.SGDSet{Rate: 0.1, Momentum: 0.9}
+	set := kernels.SGDOptions{Rate: 0.1, Momentum: 0.9}
 	return append(all, trial{kernels.SGD, set, out, in, 1e-6}, trial{kernels.SGD, set, out, append(in, dials), 1e-6})
 }
 
@@ -337,20 +337,20 @@ func elementwise() (all []trial) {
 // floats tries what is defined on floats only.
 func floats(a spec) (all []trial) {
 	tolerance := map[dtype.Type]float64{dtype.Float16: 1e-3, dtype.BFloat16: 1e-2, dtype.Float32: 2e-6, dtype.Float64: 1e-14}[a.t]
-	for _, k := range []*kernels.Kernel{kernels.Exp, kernels.Tanh, kernels.Sigmoid, kernels.Relu} {
+	for _, k := range []*kernels.Kernel{kernels.Exp, kernels.Tanh, kernels.Sigmoid, kernels.ReLU} {
 		all = append(all, trial{k, nil, list(a), list(a), tolerance})
 	}
 	for _, k := range []*kernels.Kernel{kernels.Log, kernels.Sqrt} {
 		all = append(all, trial{k, nil, list(a), list(a.up(900)), tolerance})
 	}
-	for _, k := range []*kernels.Kernel{kernels.Div, kernels.ReluSlope, kernels.TanhSlope, kernels.SigmoidSlope} {
+	for _, k := range []*kernels.Kernel{kernels.Div, kernels.ReLUGrad, kernels.TanhGrad, kernels.SigmoidGrad} {
 		all = append(all, trial{k, nil, list(a), list(a, a), tolerance})
 	}
 	for act := kernels.NoActivation; act <= kernels.SigmoidActivation; act++ {
 		image, bias := of(5, 20).as(a.t), of(20).as(a.t)
-		all = append(all, trial{kernels.BiasAct, kernels.ActSet{Act: act}, list(image), list(image, bias), 2 * tolerance})
+		all = append(all, trial{kernels.BiasAct, kernels.ActOptions{Act: act}, list(image), list(image, bias), 2 * tolerance})
 	}
-	return append(all, trial{kernels.Affine, kernels.AffineSet{Scale: -1.5, Shift: 0.25}, list(a), list(a), 2 * tolerance})
+	return append(all, trial{kernels.ScaleOffset, kernels.ScaleOffsetOptions{Scale: -1.5, Offset: 0.25}, list(a), list(a), 2 * tolerance})
 }
 
 func (c trial) String() string {
@@ -390,7 +390,7 @@ func (s spec) drawn(r *rand.Rand) storage.Array {
 // call returns the trial's call on the CPU and, with the same elements, on d.
 func (c trial) call(t *testing.T, d storage.Device) (host, there kernels.Call) {
 	r := rand.New(rand.NewPCG(5, 6))
-	host.Set, there.Set = c.set, c.set
+	host.Options, there.Options = c.set, c.set
 	for _, side := range []struct {
 		specs       []spec
 		host, there *[]storage.Array
@@ -415,7 +415,7 @@ func (c trial) call(t *testing.T, d storage.Device) (host, there kernels.Call) {
 func (c trial) agrees(t *testing.T, d *cuda.Device) []storage.Array {
 	t.Helper()
 	host, there := c.call(t, d)
-	if err := c.k.Plain(&host); err != nil {
+	if err := c.k.Reference(&host); err != nil {
 		t.Fatal(err)
 	}
 	if err := d.Run(c.k, &there); err != nil {
@@ -477,7 +477,7 @@ func roundedFactorsAgree(t *testing.T, gpus [2]*cuda.Device) {
 				roundToTF32(host.In[0])
 				roundToTF32(host.In[1])
 			}
-			if err := errors.Join(c.k.Plain(&host), d.Run(c.k, &there)); err != nil {
+			if err := errors.Join(c.k.Reference(&host), d.Run(c.k, &there)); err != nil {
 				t.Fatal(err)
 			}
 			same(t, "the product", there.Out[0], host.Out[0], c.tolerance)
@@ -586,18 +586,18 @@ func TestEveryKernelIsTried(t *testing.T) {
 // as there may be, none of which may reach beyond the end.
 func TestGradientsOfManyPixelsSplitEvenly(t *testing.T) {
 	y := of(32_900, 8)
-	trial{kernels.ActSlopeBias, kernels.ActSet{Act: kernels.ReluActivation}, list(y, of(8)), list(y, y), 1e-4}.agrees(t, cudatest.Devices(t, cudatest.Deferred)[0])
+	trial{kernels.ActGradBias, kernels.ActOptions{Act: kernels.ReLUActivation}, list(y, of(8)), list(y, y), 1e-4}.agrees(t, cudatest.Devices(t, cudatest.Deferred)[0])
 }
 
 func TestWrongLabelsAreNamed(t *testing.T) {
 	eachSchedule(t, func(t *testing.T, gpus [2]*cuda.Device) {
 		d := gpus[0]
-		for _, k := range []*kernels.Kernel{kernels.CrossEntropy, kernels.Hits} {
+		for _, k := range []*kernels.Kernel{kernels.CrossEntropy, kernels.Correct} {
 			labels, err := storage.From([]int32{0, 3, 1, -7, 2}, 5).To(d)
 			if err != nil {
 				t.Fatal(err)
 			}
-			out, err := storage.Make(d, map[bool]dtype.Type{true: dtype.Int64, false: dtype.Float32}[k == kernels.Hits])
+			out, err := storage.Make(d, map[bool]dtype.Type{true: dtype.Int64, false: dtype.Float32}[k == kernels.Correct])
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -662,7 +662,7 @@ func TestTheFirstFaultIsKeptWhole(t *testing.T) {
 		}
 		backwards := y.With(views.View{Offset: 10 * (n - 1), Shape: y.Shape, Stride: []int{-10, 1}}) // the first thread takes the last row
 		take := run(kernels.Take, backwards, x.With(views.Of(10, 10)), labels)
-		entropy, hits := run(kernels.CrossEntropy, loss, x.With(views.Of(n-1, 10)), late), run(kernels.Hits, count, x, labels)
+		entropy, hits := run(kernels.CrossEntropy, loss, x.With(views.Of(n-1, 10)), late), run(kernels.Correct, count, x, labels)
 		for _, c := range []struct {
 			want string
 			runs []func() error
@@ -733,7 +733,7 @@ func TestMemoryAccessesAreCoalesced(t *testing.T) {
 		trial
 		sectors, wavefronts float64 // at most, a request
 	}{
-		{trial{k: kernels.Softmax, set: kernels.SoftmaxSet{Axis: 1}, out: list(of(64, 256)), in: list(of(64, 256))}, 4, 0},
+		{trial{k: kernels.Softmax, set: kernels.SoftmaxOptions{Axis: 1}, out: list(of(64, 256)), in: list(of(64, 256))}, 4, 0},
 		{trial{k: kernels.MatMul, out: list(of(128, 128)), in: list(of(128, 128), of(128, 128))}, 10, 1.06}, // 16 bytes a thread,
 		{trial{k: kernels.MatMul, out: list(half(128, 128)), in: list(half(128, 128), half(128, 128))}, 11.5, 1.43},
 		{trial{k: kernels.Conv2d, out: list(of(4, 32, 16, 16).channelsLast()), in: list(of(4, 16, 18, 18).channelsLast(), of(32, 16, 3, 3).channelsLast())}, 11.1, 1.04},

@@ -243,8 +243,8 @@ func TestKernelsReplaceUnsupportedLibraryCalls(t *testing.T) {
 	}{
 		{"product_thin_f32", "cublasLtMatmulAlgoGetHeuristic", trial{kernels.MatMul, nil, list(of(4, 6)), list(of(4, 13), of(13, 6)), 1e-4}},
 		{"product_thin_f32", "cublasLtMatmulAlgoGetHeuristic", trial{kernels.MatMul, nil, list(of(4, 6)), list(of(4, 17), of(17, 6)), 1e-4}},
-		{"conv_thin_f32", "cudnnGetConvolutionAlgorithm", trial{kernels.Conv2d, kernels.Conv2dSet{}, list(of(2, 3, 4, 4)), list(of(2, 2, 8, 6), of(3, 2, 5, 3)), 1e-4}},
-		{"conv_thin_f32", "cudnnGetConvolutionAlgorithm", trial{kernels.Conv2d, kernels.Conv2dSet{}, list(of(2, 3, 2, 4)), list(of(2, 2, 8, 6), of(3, 2, 7, 3)), 1e-4}},
+		{"conv_thin_f32", "cudnnGetConvolutionAlgorithm", trial{kernels.Conv2d, kernels.Conv2dOptions{}, list(of(2, 3, 4, 4)), list(of(2, 2, 8, 6), of(3, 2, 5, 3)), 1e-4}},
+		{"conv_thin_f32", "cudnnGetConvolutionAlgorithm", trial{kernels.Conv2d, kernels.Conv2dOptions{}, list(of(2, 3, 2, 4)), list(of(2, 2, 8, 6), of(3, 2, 7, 3)), 1e-4}},
 	} {
 		for range 2 {
 			if n := launches(c.entry, func() { c.trial.agrees(t, d) }); n != 1 {
@@ -295,9 +295,9 @@ func TestConvolveImagesOfBothLayouts(t *testing.T) {
 				x, y func(spec) spec
 			}{{"row-major", spec.rowMajor, spec.rowMajor}, {"channels-last", spec.channelsLast, spec.channelsLast}, {"mixed", spec.rowMajor, spec.channelsLast}} {
 				x, w, b, y := order.x(of(2, 3, 6, 5).as(e)), of(4, 3, 3, 2).as(e), of(4).as(e), order.y(of(2, 4, 3, 4).as(e))
-				set := kernels.Conv2dSet{Stride: [2]int{2, 1}, Padding: [2]int{1, 0}}
+				set := kernels.Conv2dOptions{Stride: [2]int{2, 1}, Padding: [2]int{1, 0}}
 				relu := set
-				relu.Act = kernels.ReluActivation
+				relu.Act = kernels.ReLUActivation
 				want := 1
 				if order.name == "mixed" {
 					want = 0
@@ -326,11 +326,11 @@ func TestLibraryCallsAreCaptured(t *testing.T) {
 	byLibraries(t, func(t *testing.T, gpus [2]*cuda.Device) {
 		for _, c := range []trial{
 			{kernels.MatMul, nil, list(of(4, 6)), list(of(4, 5), of(5, 6)), 1e-4},
-			{kernels.Conv2d, kernels.Conv2dSet{}, list(of(2, 3, 4, 4).channelsLast()), list(of(2, 2, 6, 6).channelsLast(), of(3, 2, 3, 3)), 1e-4},
+			{kernels.Conv2d, kernels.Conv2dOptions{}, list(of(2, 3, 4, 4).channelsLast()), list(of(2, 2, 6, 6).channelsLast(), of(3, 2, 3, 3)), 1e-4},
 		} {
 			d := gpus[0]
 			host, there := c.call(t, d)
-			if err := c.k.Plain(&host); err != nil {
+			if err := c.k.Reference(&host); err != nil {
 				t.Fatal(err)
 			}
 			work := func() error { return d.Run(c.k, &there) }
@@ -342,7 +342,7 @@ func TestLibraryCallsAreCaptured(t *testing.T) {
 				t.Fatalf("%v: %v", c, err)
 			}
 			for range 2 {
-				if err := d.Run(kernels.Fill, &kernels.Call{Out: there.Out, Set: kernels.FillSet{Value: 7}}); err != nil {
+				if err := d.Run(kernels.Fill, &kernels.Call{Out: there.Out, Options: kernels.FillOptions{Value: 7}}); err != nil {
 					t.Fatal(err)
 				}
 				if err := replay.Replay(); err != nil {
@@ -381,7 +381,7 @@ func TestProfilesCountLibrariesOnce(t *testing.T) {
 	p := d.Profile()
 	trial{kernels.MatMul, nil, list(of(4, 6)), list(of(4, 5), of(5, 6)), 1e-4}.agrees(t, d)
 	trial{kernels.MatMul, nil, list(of(4, 6)), list(of(4, 13), of(13, 6)), 1e-4}.agrees(t, d)
-	trial{kernels.Conv2d, kernels.Conv2dSet{}, list(of(2, 3, 4, 4)), list(of(2, 2, 6, 6), of(3, 2, 3, 3)), 1e-4}.agrees(t, d)
+	trial{kernels.Conv2d, kernels.Conv2dOptions{}, list(of(2, 3, 4, 4)), list(of(2, 2, 6, 6), of(3, 2, 3, 3)), 1e-4}.agrees(t, d)
 	p.Stop()
 	got := map[string]int{}
 	for _, r := range p.Rows() {

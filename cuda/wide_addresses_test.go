@@ -48,12 +48,12 @@ func TestStridesBeyond32Bits(t *testing.T) {
 	for _, c := range []trial{
 		{k: kernels.Add, out: list(m), in: list(m, m)}, {k: kernels.Add, out: list(odd), in: list(odd, odd)},
 		{k: kernels.Exp, out: list(m), in: list(m), tolerance: 1e-6}, {k: kernels.Add, out: list(m.as(dtype.Int16)), in: list(m.as(dtype.Int16), m.as(dtype.Int16))},
-		{k: kernels.Copy, out: list(m), in: list(m)}, {k: kernels.Copy, out: list(odd), in: list(odd)}, {k: kernels.Fill, set: kernels.FillSet{Value: 3}, out: list(m)},
+		{k: kernels.Copy, out: list(m), in: list(m)}, {k: kernels.Copy, out: list(odd), in: list(odd)}, {k: kernels.Fill, set: kernels.FillOptions{Value: 3}, out: list(m)},
 		{k: kernels.Where, out: list(m), in: list(m.as(dtype.Bool).up(2), m, m)},
-		{k: kernels.Cast, set: kernels.CastSet{Scale: 2}, out: list(m), in: list(m.as(dtype.Uint8).up(99))}, {k: kernels.Cast, out: list(m.as(dtype.Int32)), in: list(m)},
+		{k: kernels.Cast, set: kernels.CastOptions{Scale: 2}, out: list(m), in: list(m.as(dtype.Uint8).up(99))}, {k: kernels.Cast, out: list(m.as(dtype.Int32)), in: list(m)},
 		{k: kernels.Sum, out: list(of(2, 1)), in: list(m), tolerance: 1e-5}, {k: kernels.Max, out: list(of(1, 64)), in: list(m)}, {k: kernels.Sum, out: list(of(1, 1)), in: list(odd), tolerance: 1e-5},
-		{k: kernels.Softmax, set: kernels.SoftmaxSet{Axis: 1}, out: list(m), in: list(m), tolerance: 1e-6}, {k: kernels.Softmax, set: kernels.SoftmaxSet{Axis: 0}, out: list(m), in: list(m), tolerance: 1e-6},
-		{k: kernels.SGD, set: kernels.SGDSet{Rate: 0.1}, out: list(m), in: list(m), tolerance: 1e-6},
+		{k: kernels.Softmax, set: kernels.SoftmaxOptions{Axis: 1}, out: list(m), in: list(m), tolerance: 1e-6}, {k: kernels.Softmax, set: kernels.SoftmaxOptions{Axis: 0}, out: list(m), in: list(m), tolerance: 1e-6},
+		{k: kernels.SGD, set: kernels.SGDOptions{Rate: 0.1}, out: list(m), in: list(m), tolerance: 1e-6},
 		{k: kernels.MatMul, out: list(of(2, 2)), in: list(m, of(64, 2)), tolerance: 1e-4},
 	} {
 		t.Run(c.String(), func(t *testing.T) {
@@ -72,7 +72,7 @@ func TestStridesBeyond32Bits(t *testing.T) {
 					there.In[i], rows = far, append(rows, lie)
 				}
 			}
-			if err := c.k.Plain(&host); err != nil {
+			if err := c.k.Reference(&host); err != nil {
 				t.Fatal(err)
 			}
 			if err := d.Run(c.k, &there); err != nil {

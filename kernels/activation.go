@@ -13,7 +13,7 @@ type Activation int
 
 const (
 	NoActivation Activation = iota
-	ReluActivation
+	ReLUActivation
 	TanhActivation
 	SigmoidActivation
 )
@@ -27,10 +27,10 @@ func (a Activation) String() string {
 	return activations[a]
 }
 
-// of returns the activation of z. Relu of a NaN is a NaN, as everywhere.
+// of returns the activation of z. ReLU of a NaN is a NaN, as everywhere.
 func (a Activation) of(z float64) float64 {
 	switch a {
-	case ReluActivation:
+	case ReLUActivation:
 		if z < 0 {
 			return 0
 		}
@@ -43,10 +43,10 @@ func (a Activation) of(z float64) float64 {
 	return z
 }
 
-// slope returns dz from y = act(z) and dy.
-func (a Activation) slope(y, dy float64) float64 {
+// gradient returns dz from y = act(z) and dy.
+func (a Activation) grad(y, dy float64) float64 {
 	switch a {
-	case ReluActivation:
+	case ReLUActivation:
 		if y <= 0 {
 			return 0
 		}
@@ -58,16 +58,16 @@ func (a Activation) slope(y, dy float64) float64 {
 	return dy
 }
 
-// ActSet is the settings of kernels that are about one activation.
-type ActSet struct {
+// ActOptions are the options of kernels that are about one activation.
+type ActOptions struct {
 	Act Activation
 	// Dropped is the probability by which what a relu gives was dropped out, for
-	// ActSlopeBias: what is 0 after that, was dropped or had a slope of 0 before.
+	// ActGradBias: what is 0 after that, was dropped or had a gradient of 0 before.
 	Dropped float64
 }
 
-func (s ActSet) checkDropped() error {
-	if s.Dropped != 0 && (s.Act != ReluActivation || !(s.Dropped > 0 && s.Dropped < 1)) {
+func (s ActOptions) checkDropped() error {
+	if s.Dropped != 0 && (s.Act != ReLUActivation || !(s.Dropped > 0 && s.Dropped < 1)) {
 		return fmt.Errorf("%v dropped with probability %v; only relus can have been, with less than 1: %w", s.Act, s.Dropped, storage.ErrState)
 	}
 	return nil

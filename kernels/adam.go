@@ -8,8 +8,8 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// AdamSet is the settings of Adam.
-type AdamSet struct {
+// AdamOptions are the options of Adam.
+type AdamOptions struct {
 	Rate, Beta1, Beta2, Eps, Decay float64
 	Decoupled                      bool // AdamW
 	Step                           int  // counts from 1
@@ -23,29 +23,29 @@ type AdamSet struct {
 //	v ← Beta2·v + (1 − Beta2)·g²
 //	p ← p − Rate·m/(1 − Beta1ᵗ) / (√(v/(1 − Beta2ᵗ)) + Eps)
 //
-// Its outputs are p, and m and v, which start at zero, of each parameter; its inputs
-// are said in update.go. Steps that a guard has left out do not count in t.
+// Its outputs are p, and m and v, which start at zero, of each parameter; update.go
+// describes its inputs. Steps that a loss scaler skipped do not count in t.
 var Adam = define("adam",
-	func(c *Call, set AdamSet) error {
-		if set.Step < 1 {
-			return fmt.Errorf("step %d; steps count from 1: %w", set.Step, storage.ErrState)
+	func(c *Call, options AdamOptions) error {
+		if options.Step < 1 {
+			return fmt.Errorf("step %d; steps count from 1: %w", options.Step, storage.ErrState)
 		}
 		return c.updates(adamArrays)
 	},
-	func(c *Call, set AdamSet) error {
-		by := steeredBy(c.In[len(c.Out)/adamArrays:])
+	func(c *Call, options AdamOptions) error {
+		by := stepInputsOf(c.In[len(c.Out)/adamArrays:])
 		for i := range len(c.Out) / adamArrays {
 			out, g := c.parameter(i, adamArrays)
-			set.plain(out, g, by)
+			options.reference(out, g, by)
 		}
 		return nil
 	},
-	func(c *Call, set AdamSet) (bool, error) {
-		by := steeredBy(c.In[len(c.Out)/adamArrays:])
+	func(c *Call, options AdamOptions) (bool, error) {
+		by := stepInputsOf(c.In[len(c.Out)/adamArrays:])
 		for i := range len(c.Out) / adamArrays {
 			out, g := c.parameter(i, adamArrays)
-			if !set.fast(out, g, by) {
-				set.plain(out, g, by)
+			if !options.optimized(out, g, by) {
+				options.reference(out, g, by)
 			}
 		}
 		return true, nil
@@ -53,8 +53,8 @@ var Adam = define("adam",
 
 const adamArrays = 3
 
-func (s AdamSet) plain(out []storage.Array, grad *storage.Array, by steered) {
-	if by.bad {
+func (s AdamOptions) reference(out []storage.Array, grad *storage.Array, by stepInputs) {
+	if by.foundInf {
 		return
 	}
 	a := s.terms(by)
@@ -68,13 +68,13 @@ func (s AdamSet) plain(out []storage.Array, grad *storage.Array, by steered) {
 	})
 }
 
-// fast reports false for what it leaves to plain.
-func (s AdamSet) fast(out []storage.Array, grad *storage.Array, by steered) bool {
+// optimized reports false for updates it leaves to reference.
+func (s AdamOptions) optimized(out []storage.Array, grad *storage.Array, by stepInputs) bool {
 	p, m, v := &out[0], &out[1], &out[2]
 	real, ok := native.RealOf(p.Type)
 	var g native.Grid
 	n, fits := g.Flat(&p.View, &m.View, &v.View, &grad.View)
-	if !ok || !fits || by.bad || by.unscale != 1 {
+	if !ok || !fits || by.foundInf || by.unscale != 1 {
 		return false
 	}
 	if n == 0 {
@@ -86,7 +86,7 @@ func (s AdamSet) fast(out []storage.Array, grad *storage.Array, by steered) bool
 	return true
 }
 
-// adamTerms are what is the same for all elements.
+// adamTerms are the terms that all elements share.
 type adamTerms struct {
 	coupled float64 // Decay, unless decoupled
 	keep    float64 // 1 − Rate·Decay, if decoupled
@@ -94,14 +94,14 @@ type adamTerms struct {
 	scale   float64 // 1/√(1 − Beta2ᵗ)
 }
 
-// terms returns s's, or those by dials, without the steps that were left out.
-func (s AdamSet) terms(by steered) adamTerms {
-	dials := by.dials
-	if dials == nil {
-		own := s.Dials()
-		dials = own[:]
+// terms returns the terms of s, or of the hyperparameters in memory, without the skipped steps.
+func (s AdamOptions) terms(by stepInputs) adamTerms {
+	hyper := by.hyper
+	if hyper == nil {
+		own := s.Hyperparameters()
+		hyper = own[:]
 	}
-	rate, power1, power2 := dials[0], without(dials[1], s.Beta1, by.left), without(dials[2], s.Beta2, by.left)
+	rate, power1, power2 := hyper[0], without(hyper[1], s.Beta1, by.skipped), without(hyper[2], s.Beta2, by.skipped)
 	a := adamTerms{coupled: s.Decay, keep: 1, rate: rate / (1 - power1), scale: 1 / math.Sqrt(1-power2)}
 	if s.Decoupled {
 		a.coupled, a.keep = 0, 1-rate*s.Decay
@@ -109,7 +109,7 @@ func (s AdamSet) terms(by steered) adamTerms {
 	return a
 }
 
-// without takes so many factors x out of a power of x.
+// without divides a power of x by so many factors x.
 func without(power, x, factors float64) float64 {
 	if power == 0 {
 		return 0
@@ -117,7 +117,7 @@ func without(power, x, factors float64) float64 {
 	return power / math.Pow(x, factors)
 }
 
-// Dials returns what of s an update finds in its dials instead: Rate, Beta1ᵗ and Beta2ᵗ.
-func (s AdamSet) Dials() [dialed]float64 {
-	return [dialed]float64{s.Rate, math.Pow(s.Beta1, float64(s.Step)), math.Pow(s.Beta2, float64(s.Step))}
+// Hyperparameters returns the options that an update reads from its first step input: Rate, Beta1ᵗ and Beta2ᵗ.
+func (s AdamOptions) Hyperparameters() [hyperparameters]float64 {
+	return [hyperparameters]float64{s.Rate, math.Pow(s.Beta1, float64(s.Step)), math.Pow(s.Beta2, float64(s.Step))}
 }

@@ -3,4 +3,4 @@ package kernels
 // Add is z = x + y. Integers wrap around.
 var Add = Zip("add", binary(add[float64]), binary(add[int64]), binary(add[uint64]))
 
-func add[T wide](x, y T) T { return x + y }
+func add[T computeType](x, y T) T { return x + y }

@@ -94,28 +94,28 @@ func operandsOf(r *rand.Rand, random bool, vs ...views.View) (o operands) {
 
 // agree holds the float32 way of k through the CPU, and its fast float64 way if
 // it has one, to the plain float64 loop. Calls take turns to have 1, 2 and 3 threads.
-func agree(t *testing.T, k *Kernel, outs, ins []views.View, set any, tolerance float64) {
+func agree(t *testing.T, k *Kernel, outs, ins []views.View, options any, tolerance float64) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(1, 2))
 	in := operandsOf(r, true, ins...)
 	want := operandsOf(r, false, outs...)
-	if err := k.Plain(&Call{Out: want.f64, In: in.f64, Set: set}); err != nil {
-		t.Fatalf("%s%v %+v: plain: %v", k.Name, shapes(ins), set, err)
+	if err := k.Reference(&Call{Out: want.f64, In: in.f64, Options: options}); err != nil {
+		t.Fatalf("%s%v %+v: plain: %v", k.Name, shapes(ins), options, err)
 	}
 	defer native.SetThreads(native.Threads())
 	turn++
 	threads := 1 + turn%3
 	native.SetThreads(threads)
 	got := operandsOf(r, false, outs...)
-	if err := CPU.Run(k, &Call{Out: got.f32, In: in.f32, Set: set}); err != nil {
-		t.Fatalf("%s%v %+v: %v", k.Name, shapes(ins), set, err)
+	if err := CPU.Run(k, &Call{Out: got.f32, In: in.f32, Options: options}); err != nil {
+		t.Fatalf("%s%v %+v: %v", k.Name, shapes(ins), options, err)
 	}
-	double, err := k.Fast(&Call{Out: got.f64, In: in.f64, Set: set})
+	double, err := k.Optimized(&Call{Out: got.f64, In: in.f64, Options: options})
 	if err != nil {
-		t.Fatalf("%s%v %+v: float64: %v", k.Name, shapes(ins), set, err)
+		t.Fatalf("%s%v %+v: float64: %v", k.Name, shapes(ins), options, err)
 	}
 	for i := range outs {
-		about := fmt.Sprintf("%s%v %+v, strides %v -> %v, output %d, %d threads", k.Name, shapes(ins), set, stridesOf(ins), stridesOf(outs), i, threads)
+		about := fmt.Sprintf("%s%v %+v, strides %v -> %v, output %d, %d threads", k.Name, shapes(ins), options, stridesOf(ins), stridesOf(outs), i, threads)
 		compare(t, about, wide32(got.f32[i]), storage.Elements[float64](want.f64[i]), tolerance)
 		if !double {
 			continue

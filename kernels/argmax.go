@@ -16,35 +16,35 @@ var ArgMax = define("argmax", checkArgMax,
 		y, x := &c.Out[0], &c.In[0]
 		axis := reducedAxis(y, x)
 		if axis < 0 { // every element is the only one
-			spread(y, make([]int64, y.Len()))
+			setElements(y, make([]int64, y.Len()))
 			return nil
 		}
-		switch wideOf(x.Type) {
+		switch computeTypeOf(x.Type) {
 		case dtype.Float64:
-			plainArgMax[float64](axis, y, x)
+			referenceArgMax[float64](axis, y, x)
 		case dtype.Int64:
-			plainArgMax[int64](axis, y, x)
+			referenceArgMax[int64](axis, y, x)
 		case dtype.Uint64:
-			plainArgMax[uint64](axis, y, x)
+			referenceArgMax[uint64](axis, y, x)
 		}
 		return nil
 	},
 	func(c *Call, _ struct{}) (bool, error) {
 		y, x := &c.Out[0], &c.In[0]
 		axis := reducedAxis(y, x)
-		return axis >= 0 && fastLines(native.ArgMax, axis, y, x, x), nil
+		return axis >= 0 && nativeLines(native.ArgMax, axis, y, x, x), nil
 	})
 
-func plainArgMax[W wide](axis int, y, x *storage.Array) {
+func referenceArgMax[W computeType](axis int, y, x *storage.Array) {
 	var buf []W
-	lines(axis, func(l []line) {
+	eachLine(axis, func(l []line) {
 		buf = read(l[1], buf)
 		store(l[0].Array, l[0].at, 0, []int64{int64(argmax(buf))})
 	}, y, x)
 }
 
 // argmax returns the index of the first NaN, or else of the first largest element.
-func argmax[W wide](x []W) int {
+func argmax[W computeType](x []W) int {
 	best := 0
 	for i := range x {
 		if x[i] != x[i] {

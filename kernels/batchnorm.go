@@ -12,9 +12,9 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// BatchNormSet is the settings of batch normalisation. Momentum is the weight
+// BatchNormOptions are the options of batch normalisation. Momentum is the weight
 // of the new batch in the running statistics.
-type BatchNormSet struct{ Epsilon, Momentum float64 }
+type BatchNormOptions struct{ Epsilon, Momentum float64 }
 
 // BatchNorm is, for each channel c of x (N,C,…), with mean and variance over
 // all other axes (Ioffe and Szegedy, arXiv:1502.03167),
@@ -28,10 +28,10 @@ var BatchNorm = normKernel("batch norm", 3, trainNorm, 3, 5)
 // BatchNormEval is BatchNorm with statistics that are given: Out y; In x, gamma, beta, mean, variance.
 var BatchNormEval = normKernel("batch norm eval", 5, evalNorm, 1)
 
-// BatchNormGrad is the slopes of BatchNorm: Out dx, dgamma, dbeta; In x, gamma, dy, mean, invstd.
+// BatchNormGrad is the gradients of BatchNorm: Out dx, dgamma, dbeta; In x, gamma, dy, mean, invstd.
 var BatchNormGrad = normKernel("batch norm grad", 5, trainNormGrad, 3)
 
-// BatchNormEvalGrad is the slopes of BatchNormEval: Out dx, dgamma, dbeta; In x, gamma, dy, mean, variance.
+// BatchNormEvalGrad is the gradients of BatchNormEval: Out dx, dgamma, dbeta; In x, gamma, dy, mean, variance.
 var BatchNormEvalGrad = normKernel("batch norm eval grad", 5, evalNormGrad, 3)
 
 // A channelLoop is the two loops that batch normalisation is made of.
@@ -64,21 +64,23 @@ func newChannelSet(channels int) *channelSet {
 // normKernel is a kernel whose images are as input 0, and whose other operands
 // are one number for each channel, except output 0 and a gradient's input 2. The
 // numbers are of the images' type or, where that is a half, all float32.
-func normKernel(name string, ins int, formula func(c *Call, set BatchNormSet, loop channelLoop, by *channelSet) error, outs ...int) *Kernel {
-	with := func(c *Call, set BatchNormSet, loop channelLoop) error {
+func normKernel(name string, ins int, formula func(c *Call, options BatchNormOptions, loop channelLoop, by *channelSet) error, outs ...int) *Kernel {
+	with := func(c *Call, options BatchNormOptions, loop channelLoop) error {
 		by := newChannelSet(c.In[0].Shape[1])
 		defer channelSets.Put(by)
-		return formula(c, set, loop, by)
+		return formula(c, options, loop, by)
 	}
-	return withHalves(define(name,
-		func(c *Call, set BatchNormSet) error { return checkNorm(c, ins, outs, len(outs) == 1 && outs[0] == 3) },
-		func(c *Call, set BatchNormSet) error { return with(c, set, plainLoop{}) },
-		func(c *Call, set BatchNormSet) (bool, error) {
-			loop, ok := fastLoopOver(c)
+	return withHalfFloats(define(name,
+		func(c *Call, options BatchNormOptions) error {
+			return checkNorm(c, ins, outs, len(outs) == 1 && outs[0] == 3)
+		},
+		func(c *Call, options BatchNormOptions) error { return with(c, options, referenceLoop{}) },
+		func(c *Call, options BatchNormOptions) (bool, error) {
+			loop, ok := nativeLoopOf(c)
 			if !ok {
 				return false, nil
 			}
-			return true, with(c, set, loop)
+			return true, with(c, options, loop)
 		}))
 }
 
@@ -119,7 +121,7 @@ func checkNorm(c *Call, ins int, outs []int, grad bool) error {
 
 // trainNorm is BatchNorm. Sums are taken about each channel's first element, so
 // that large means do not cancel the variance.
-func trainNorm(c *Call, set BatchNormSet, loop channelLoop, by *channelSet) error {
+func trainNorm(c *Call, options BatchNormOptions, loop channelLoop, by *channelSet) error {
 	x, m := &c.In[0], float64(population(&c.In[0]))
 	if m < 2 {
 		return fmt.Errorf("%v has %g values in each channel, which have no variance: %w", x.Shape, m, views.ErrShape)
@@ -135,21 +137,21 @@ func trainNorm(c *Call, set BatchNormSet, loop channelLoop, by *channelSet) erro
 		variance := max(by.t[ch]/m-mean*mean, 0)
 		mean += by.pivot[ch]
 		setNumber(&c.Out[1], ch, mean)
-		setNumber(&c.Out[2], ch, 1/math.Sqrt(variance+set.Epsilon))
+		setNumber(&c.Out[2], ch, 1/math.Sqrt(variance+options.Epsilon))
 		if len(c.Out) == 5 {
-			blend(&c.Out[3], ch, mean, set.Momentum)
-			blend(&c.Out[4], ch, variance*m/(m-1), set.Momentum)
+			blend(&c.Out[3], ch, mean, options.Momentum)
+			blend(&c.Out[4], ch, variance*m/(m-1), options.Momentum)
 		}
-		by.pivot[ch], by.a[ch], by.k[ch] = mean, channel(&c.In[1], ch)/math.Sqrt(variance+set.Epsilon), channel(&c.In[2], ch)
+		by.pivot[ch], by.a[ch], by.k[ch] = mean, channel(&c.In[1], ch)/math.Sqrt(variance+options.Epsilon), channel(&c.In[2], ch)
 	}
 	return loop.apply(&c.Out[0], x, nil, by)
 }
 
 // evalNorm is BatchNormEval.
-func evalNorm(c *Call, set BatchNormSet, loop channelLoop, by *channelSet) error {
+func evalNorm(c *Call, options BatchNormOptions, loop channelLoop, by *channelSet) error {
 	for ch := range by.pivot {
 		by.pivot[ch] = channel(&c.In[3], ch)
-		by.a[ch] = channel(&c.In[1], ch) / math.Sqrt(channel(&c.In[4], ch)+set.Epsilon)
+		by.a[ch] = channel(&c.In[1], ch) / math.Sqrt(channel(&c.In[4], ch)+options.Epsilon)
 		by.k[ch] = channel(&c.In[2], ch)
 	}
 	return loop.apply(&c.Out[0], &c.In[0], nil, by)
@@ -158,7 +160,7 @@ func evalNorm(c *Call, set BatchNormSet, loop channelLoop, by *channelSet) error
 // trainNormGrad is BatchNormGrad: with X = (x-mean)·invstd, and means over a channel,
 //
 //	dx = gamma·invstd·(dy - mean(dy) - X·mean(dy·X)),  dgamma = Σ dy·X,  dbeta = Σ dy
-func trainNormGrad(c *Call, _ BatchNormSet, loop channelLoop, by *channelSet) error {
+func trainNormGrad(c *Call, _ BatchNormOptions, loop channelLoop, by *channelSet) error {
 	m := float64(population(&c.In[0]))
 	return normGrad(c, loop, by, func(ch int) float64 { return channel(&c.In[4], ch) }, func(ch int, invstd float64) {
 		by.a[ch] = -by.b[ch] * invstd * invstd * by.t[ch] / m
@@ -167,8 +169,8 @@ func trainNormGrad(c *Call, _ BatchNormSet, loop channelLoop, by *channelSet) er
 }
 
 // evalNormGrad is BatchNormEvalGrad, whose statistics do not depend on x.
-func evalNormGrad(c *Call, set BatchNormSet, loop channelLoop, by *channelSet) error {
-	return normGrad(c, loop, by, func(ch int) float64 { return 1 / math.Sqrt(channel(&c.In[4], ch)+set.Epsilon) }, func(int, float64) {})
+func evalNormGrad(c *Call, options BatchNormOptions, loop channelLoop, by *channelSet) error {
+	return normGrad(c, loop, by, func(ch int) float64 { return 1 / math.Sqrt(channel(&c.In[4], ch)+options.Epsilon) }, func(int, float64) {})
 }
 
 // normGrad is what the two gradients share: rest sets the constants of the
@@ -224,10 +226,10 @@ func blend(a *storage.Array, ch int, x, weight float64) {
 	setNumber(a, ch, (1-weight)*channel(a, ch)+weight*x)
 }
 
-// A plainLoop is the channelLoop in Go.
-type plainLoop struct{}
+// A referenceLoop is the channelLoop in Go.
+type referenceLoop struct{}
 
-func (plainLoop) sums(s, t []float64, dy, x *storage.Array, pivot []float64) error {
+func (referenceLoop) sums(s, t []float64, dy, x *storage.Array, pivot []float64) error {
 	eachChannel(x, dy, x, func(_, dyAt, xAt, ch int) {
 		d := number(x, xAt) - pivot[ch]
 		a := d
@@ -240,7 +242,7 @@ func (plainLoop) sums(s, t []float64, dy, x *storage.Array, pivot []float64) err
 	return nil
 }
 
-func (plainLoop) apply(y, x, dy *storage.Array, by *channelSet) error {
+func (referenceLoop) apply(y, x, dy *storage.Array, by *channelSet) error {
 	eachChannel(y, dy, x, func(yAt, dyAt, xAt, ch int) {
 		v := by.a[ch]*(number(x, xAt)-by.pivot[ch]) + by.k[ch]
 		if dy != nil {
@@ -275,17 +277,17 @@ func ofChannel(a *storage.Array, ch int) views.View {
 	return v
 }
 
-// A fastLoop is the channelLoop in C, which knows three axes: the first, the
+// A nativeLoop is the channelLoop in C, which knows three axes: the first, the
 // channels, and the others as one.
-type fastLoop struct {
+type nativeLoop struct {
 	g    native.Channels
 	real native.Real
 }
 
-// fastLoopOver reports false if the images of c do not lie so.
-func fastLoopOver(c *Call) (*fastLoop, bool) {
+// nativeLoopOf reports false if the images of c do not lie so.
+func nativeLoopOf(c *Call) (*nativeLoop, bool) {
 	x := &c.In[0]
-	f := &fastLoop{}
+	f := &nativeLoop{}
 	f.real, _ = native.RealOf(x.Type)
 	f.g.N, f.g.C, f.g.L = int64(x.Shape[0]), int64(x.Shape[1]), int64(population(x)/max(x.Shape[0], 1))
 	dy := x
@@ -323,10 +325,10 @@ func threeStrides(a *storage.Array) (s [3]int64, ok bool) {
 	return s, true
 }
 
-func (f *fastLoop) sums(s, t []float64, dy, x *storage.Array, pivot []float64) error {
+func (f *nativeLoop) sums(s, t []float64, dy, x *storage.Array, pivot []float64) error {
 	return f.g.Sums(f.real, s[:len(s)+len(t)], start(dy), start(x), pivot) // t follows s
 }
 
-func (f *fastLoop) apply(y, x, dy *storage.Array, by *channelSet) error {
+func (f *nativeLoop) apply(y, x, dy *storage.Array, by *channelSet) error {
 	return f.g.Map(f.real, start(y), start(x), start(dy), by.all)
 }

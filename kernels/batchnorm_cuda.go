@@ -10,40 +10,40 @@ import (
 )
 
 var (
-	_ = channelsOnGPU(BatchNorm, func(c *Call, set BatchNormSet) error {
+	_ = channelsOnGPU(BatchNorm, func(c *Call, options BatchNormOptions) error {
 		x := &c.In[0]
-		n := normOf(c, set)
+		n := normOf(c, options)
 		if n.count < 2 {
 			return fmt.Errorf("%v has %d values in each channel, which have no variance: %w", x.Shape, n.count, views.ErrShape)
 		}
-		n.gamma, n.beta, n.mean, n.deviation = c.vector(c.In, 1), c.vector(c.In, 2), c.vector(c.Out, 1), c.vector(c.Out, 2)
+		n.gamma, n.beta, n.mean, n.std = c.vector(c.In, 1), c.vector(c.In, 2), c.vector(c.Out, 1), c.vector(c.Out, 2)
 		n.runningMean, n.runningVariance = c.vector(c.Out, 3), c.vector(c.Out, 4)
 		return c.launchNorm(&n, "norm pivot", "norm train", nil)
 	})
 
-	_ = channelsOnGPU(BatchNormEval, func(c *Call, set BatchNormSet) error {
-		n := normOf(c, set)
-		n.gamma, n.beta, n.mean, n.deviation = c.vector(c.In, 1), c.vector(c.In, 2), c.vector(c.In, 3), c.vector(c.In, 4)
+	_ = channelsOnGPU(BatchNormEval, func(c *Call, options BatchNormOptions) error {
+		n := normOf(c, options)
+		n.gamma, n.beta, n.mean, n.std = c.vector(c.In, 1), c.vector(c.In, 2), c.vector(c.In, 3), c.vector(c.In, 4)
 		return c.launchNorm(&n, "", "norm eval", nil)
 	})
 
-	_ = channelsOnGPU(BatchNormGrad, func(c *Call, set BatchNormSet) error { return c.launchNormGrad("norm grad", set) })
+	_ = channelsOnGPU(BatchNormGrad, func(c *Call, options BatchNormOptions) error { return c.launchNormGrad("norm grad", options) })
 
-	_ = channelsOnGPU(BatchNormEvalGrad, func(c *Call, set BatchNormSet) error { return c.launchNormGrad("norm eval grad", set) })
+	_ = channelsOnGPU(BatchNormEvalGrad, func(c *Call, options BatchNormOptions) error { return c.launchNormGrad("norm eval grad", options) })
 )
 
 // channelsOnGPU is onGPU for a kernel that goes by channels, which run is given few enough of at once:
 // the second axis of images, and the only one of what is a number for each.
-func channelsOnGPU[S any](k *Kernel, run func(c *Call, set S) error) *Kernel {
-	return onGPU(k, func(c *Call, set S) error {
+func channelsOnGPU[S any](k *Kernel, run func(c *Call, options S) error) *Kernel {
+	return onGPU(k, func(c *Call, options S) error {
 		n, step := c.In[0].Shape[1], int(min(launch.Limit()-1, manyChannels))
 		if n <= step {
-			return run(c, set)
+			return run(c, options)
 		}
 		for from := 0; from < n; from += step {
 			some := *c
 			some.Out, some.In = channelsOf(c.Out, from, min(n, from+step)), channelsOf(c.In, from, min(n, from+step))
-			if err := run(&some, set); err != nil {
+			if err := run(&some, options); err != nil {
 				return err
 			}
 		}
@@ -61,9 +61,9 @@ func channelsOf(arrays []storage.Array, from, to int) (some []storage.Array) {
 	return some
 }
 
-func (c *Call) launchNormGrad(name string, set BatchNormSet) error {
-	n := normOf(c, set)
-	n.gamma, n.mean, n.deviation = c.vector(c.In, 1), c.vector(c.In, 3), c.vector(c.In, 4)
+func (c *Call) launchNormGrad(name string, options BatchNormOptions) error {
+	n := normOf(c, options)
+	n.gamma, n.mean, n.std = c.vector(c.In, 1), c.vector(c.In, 3), c.vector(c.In, 4)
 	n.dgamma, n.dbeta = c.vector(c.Out, 1), c.vector(c.Out, 2)
 	return c.launchNorm(&n, "norm grad pivot", name, &c.In[2])
 }
@@ -87,10 +87,10 @@ type channelArgs struct{ pivot, a, b, k, s, t uint64 }
 
 // normArgs, sumsArgs and mapArgs are Norm, ChannelSums and ChannelMap of batchnorm.cu.
 type normArgs struct {
-	channels, count                                                              int64
-	epsilon, momentum                                                            float64
-	x, gamma, beta, mean, deviation, runningMean, runningVariance, dgamma, dbeta vector
-	by                                                                           channelArgs
+	channels, count                                                        int64
+	epsilon, momentum                                                      float64
+	x, gamma, beta, mean, std, runningMean, runningVariance, dgamma, dbeta vector
+	by                                                                     channelArgs
 }
 
 type sumsArgs struct {
@@ -107,10 +107,10 @@ type mapArgs struct {
 	g          native.Axes
 }
 
-func normOf(c *Call, set BatchNormSet) normArgs {
+func normOf(c *Call, options BatchNormOptions) normArgs {
 	x := &c.In[0]
 	return normArgs{
-		channels: int64(x.Shape[1]), count: int64(population(x)), epsilon: set.Epsilon, momentum: set.Momentum,
+		channels: int64(x.Shape[1]), count: int64(population(x)), epsilon: options.Epsilon, momentum: options.Momentum,
 		x: vector{c.gpu.First(x), int64(x.Stride[1])},
 	}
 }

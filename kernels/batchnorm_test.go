@@ -10,22 +10,22 @@ import (
 )
 
 func TestBatchNormAgreesHoweverImagesLie(t *testing.T) {
-	set := BatchNormSet{Epsilon: 1e-5, Momentum: 0.1}
+	options := BatchNormOptions{Epsilon: 1e-5, Momentum: 0.1}
 	for _, shape := range [][]int{{2, 1}, {7, 5}, {300, 40}, {3, 4, 6, 5}, {2, 33, 9, 7}, {70, 3, 2, 2}, {2, 3, 40, 41}, {4, 3, 11}} {
 		for _, lx := range layouts {
 			for _, ly := range layouts {
 				x, y, c := lx.of(shape...), ly.of(shape...), ly.of(shape[1])
 				tight := tightly.of(shape[1])
-				agree(t, BatchNorm, []views.View{y, c, tight}, []views.View{x, c, c}, set, 1e-4)
-				agreeRunning(t, set, x, y, c)
-				agree(t, BatchNormGrad, []views.View{x, c, tight}, []views.View{x, c, y, c, tight}, set, 1e-4)
+				agree(t, BatchNorm, []views.View{y, c, tight}, []views.View{x, c, c}, options, 1e-4)
+				agreeRunning(t, options, x, y, c)
+				agree(t, BatchNormGrad, []views.View{x, c, tight}, []views.View{x, c, y, c, tight}, options, 1e-4)
 			}
 		}
 	}
 }
 
 // agreeRunning compares kernels that need variances, which are positive.
-func agreeRunning(t *testing.T, set BatchNormSet, x, y, c views.View) {
+func agreeRunning(t *testing.T, options BatchNormOptions, x, y, c views.View) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(5, 6))
 	variance := func(o operands, i int) {
@@ -37,24 +37,24 @@ func agreeRunning(t *testing.T, set BatchNormSet, x, y, c views.View) {
 	in := operandsOf(r, true, x, c, c, c, c)
 	variance(in, 4)
 	want, got := operandsOf(r, false, y), operandsOf(r, false, y)
-	both(t, BatchNormEval, want, got, in, set)
+	both(t, BatchNormEval, want, got, in, options)
 
 	in = operandsOf(r, true, x, c, y, c, c)
 	variance(in, 4)
 	want, got = operandsOf(r, false, x, c, c), operandsOf(r, false, x, c, c)
-	both(t, BatchNormEvalGrad, want, got, in, set)
+	both(t, BatchNormEvalGrad, want, got, in, options)
 
 	in = operandsOf(r, true, x, c, c)
 	want, got = operandsOf(rand.New(rand.NewPCG(7, 8)), true, y, c, c, c, c), operandsOf(rand.New(rand.NewPCG(7, 8)), true, y, c, c, c, c)
-	both(t, BatchNorm, want, got, in, set)
+	both(t, BatchNorm, want, got, in, options)
 }
 
-func both(t *testing.T, k *Kernel, want, got, in operands, set any) {
+func both(t *testing.T, k *Kernel, want, got, in operands, options any) {
 	t.Helper()
-	if err := k.Plain(&Call{Out: want.f64, In: in.f64, Set: set}); err != nil {
+	if err := k.Reference(&Call{Out: want.f64, In: in.f64, Options: options}); err != nil {
 		t.Fatal(err)
 	}
-	if err := CPU.Run(k, &Call{Out: got.f32, In: in.f32, Set: set}); err != nil {
+	if err := CPU.Run(k, &Call{Out: got.f32, In: in.f32, Options: options}); err != nil {
 		t.Fatal(err)
 	}
 	for i := range want.f64 {

@@ -42,7 +42,7 @@ func filled(x float32, shape ...int) storage.Array {
 
 // BenchmarkElementwise has the bars' shape: (4096, 1024).
 func BenchmarkElementwise(b *testing.B) {
-	for _, k := range []*Kernel{Add, Exp, Relu, Tanh, Sigmoid, Log, Sqrt, Maximum} {
+	for _, k := range []*Kernel{Add, Exp, ReLU, Tanh, Sigmoid, Log, Sqrt, Maximum} {
 		x, y, z := ramp(4096, 1024), ramp(4096, 1024), ramp(4096, 1024)
 		in := []storage.Array{x, y}
 		if k.Name != "add" && k.Name != "maximum" {
@@ -102,13 +102,13 @@ func ok[T any](v T, err error) T {
 // BenchmarkLines has the bar's shape for softmax, and its relatives.
 func BenchmarkLines(b *testing.B) {
 	x, y, z := ramp(4096, 1024), ramp(4096, 1024), ramp(4096, 1024)
-	for _, k := range []*Kernel{Softmax, LogSoftmax, SoftmaxSlope, LogSoftmaxSlope} {
+	for _, k := range []*Kernel{Softmax, LogSoftmax, SoftmaxGrad, LogSoftmaxGrad} {
 		in := []storage.Array{x, y}
 		if k == Softmax || k == LogSoftmax {
 			in = in[:1]
 		}
 		b.Run(k.Name, func(b *testing.B) {
-			benchmark(b, k, &Call{Out: []storage.Array{z}, In: in, Set: SoftmaxSet{1}}, 4*z.Len()*(1+len(in)))
+			benchmark(b, k, &Call{Out: []storage.Array{z}, In: in, Options: SoftmaxOptions{1}}, 4*z.Len()*(1+len(in)))
 		})
 	}
 }
@@ -136,37 +136,37 @@ func BenchmarkReduce(b *testing.B) {
 
 // BenchmarkSmall has the small kernels of a training step.
 func BenchmarkSmall(b *testing.B) {
-	logits, slope, labels := ramp(64, 10), ramp(64, 10), storage.From(make([]int64, 64), 64)
+	logits, gradient, labels := ramp(64, 10), ramp(64, 10), storage.From(make([]int64, 64), 64)
 	loss, count := ramp(1), storage.From(make([]int64, 1), 1)
 	b.Run("cross entropy", func(b *testing.B) {
-		benchmark(b, CrossEntropy, &Call{Out: []storage.Array{loss, slope}, In: []storage.Array{logits, labels}}, 0)
+		benchmark(b, CrossEntropy, &Call{Out: []storage.Array{loss, gradient}, In: []storage.Array{logits, labels}}, 0)
 	})
-	b.Run("hits", func(b *testing.B) {
-		benchmark(b, Hits, &Call{Out: []storage.Array{count}, In: []storage.Array{logits, labels}}, 0)
+	b.Run("correct", func(b *testing.B) {
+		benchmark(b, Correct, &Call{Out: []storage.Array{count}, In: []storage.Array{logits, labels}}, 0)
 	})
 	y, dy, dz, db := ramp(64, 128), ramp(64, 128), ramp(64, 128), ramp(128)
-	b.Run("act slope bias", func(b *testing.B) {
-		benchmark(b, ActSlopeBias, &Call{Out: []storage.Array{dz, db}, In: []storage.Array{y, dy}, Set: ActSet{Act: ReluActivation}}, 0)
+	b.Run("act grad bias", func(b *testing.B) {
+		benchmark(b, ActGradBias, &Call{Out: []storage.Array{dz, db}, In: []storage.Array{y, dy}, Options: ActOptions{Act: ReLUActivation}}, 0)
 	})
 	p, g, m, v := filled(1, 128, 784), filled(1, 128, 784), filled(1, 128, 784), filled(1, 128, 784)
 	b.Run("sgd", func(b *testing.B) {
-		benchmark(b, SGD, &Call{Out: []storage.Array{p}, In: []storage.Array{g}, Set: SGDSet{Rate: 1e-9}}, 12*p.Len())
+		benchmark(b, SGD, &Call{Out: []storage.Array{p}, In: []storage.Array{g}, Options: SGDOptions{Rate: 1e-9}}, 12*p.Len())
 	})
 	b.Run("adam", func(b *testing.B) {
-		benchmark(b, Adam, &Call{Out: []storage.Array{p, m, v}, In: []storage.Array{g}, Set: AdamSet{Rate: 1e-9, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8, Step: 1}}, 28*p.Len())
+		benchmark(b, Adam, &Call{Out: []storage.Array{p, m, v}, In: []storage.Array{g}, Options: AdamOptions{Rate: 1e-9, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8, Step: 1}}, 28*p.Len())
 	})
 	b.Run("bias act", func(b *testing.B) {
-		benchmark(b, BiasAct, &Call{Out: []storage.Array{dz}, In: []storage.Array{y, db}, Set: ActSet{Act: ReluActivation}}, 0)
+		benchmark(b, BiasAct, &Call{Out: []storage.Array{dz}, In: []storage.Array{y, db}, Options: ActOptions{Act: ReLUActivation}}, 0)
 	})
 	x := ramp(1024, 1024)
 	b.Run("dropout", func(b *testing.B) {
-		benchmark(b, Dropout, &Call{Out: []storage.Array{x}, In: []storage.Array{x}, Set: DropoutSet{P: 0.5}}, 8*x.Len())
+		benchmark(b, Dropout, &Call{Out: []storage.Array{x}, In: []storage.Array{x}, Options: DropoutOptions{P: 0.5}}, 8*x.Len())
 	})
 	b.Run("normal", func(b *testing.B) {
-		benchmark(b, Normal, &Call{Out: []storage.Array{x}, Set: RandomSet{B: 1}}, 4*x.Len())
+		benchmark(b, Normal, &Call{Out: []storage.Array{x}, Options: RandomOptions{B: 1}}, 4*x.Len())
 	})
 	bytes := storage.From(make([]uint8, 64*784), 64, 784)
 	b.Run("cast", func(b *testing.B) {
-		benchmark(b, Cast, &Call{Out: []storage.Array{ramp(64, 784)}, In: []storage.Array{bytes}, Set: CastSet{Scale: 1. / 255}}, 5*bytes.Len())
+		benchmark(b, Cast, &Call{Out: []storage.Array{ramp(64, 784)}, In: []storage.Array{bytes}, Options: CastOptions{Scale: 1. / 255}}, 5*bytes.Len())
 	})
 }

@@ -10,88 +10,88 @@ import (
 )
 
 // BiasAct is y = act(z + b), for z of shape (N, C, …) in any layout and b (C);
-// y may be z. Its setting is an ActSet.
+// y may be z. Its options are ActOptions.
 var BiasAct = define("bias act",
-	func(c *Call, set ActSet) error {
+	func(c *Call, options ActOptions) error {
 		if err := c.holds(1, 2); err != nil {
 			return err
 		}
 		if err := oneShape(c.Out[0], c.In[0]); err != nil {
 			return err
 		}
-		return checkBias(&c.In[0], &c.In[1], set, c.Out[0])
+		return checkBias(&c.In[0], &c.In[1], options, c.Out[0])
 	},
-	func(c *Call, set ActSet) error {
-		plainZip(func(z, b float64) float64 { return set.Act.of(z + b) }, c.Out[0], c.In[0], perChannel(&c.In[1], c.In[0].Shape))
+	func(c *Call, options ActOptions) error {
+		referenceZip(func(z, b float64) float64 { return options.Act.of(z + b) }, c.Out[0], c.In[0], perChannel(&c.In[1], c.In[0].Shape))
 		return nil
 	},
-	func(c *Call, set ActSet) (bool, error) {
+	func(c *Call, options ActOptions) (bool, error) {
 		biased := Call{Out: c.Out, In: []storage.Array{c.In[0], perChannel(&c.In[1], c.In[0].Shape)}}
-		return runOp(biases[set.Act], &biased, 0, 0), nil
+		return runOp(biasOps[options.Act], &biased, 0, 0), nil
 	})
 
-var biases = [...]native.Op{opOf("add"), opOf("bias relu"), opOf("bias tanh"), opOf("bias sigmoid")}
+var biasOps = [...]native.Op{opOf("add"), opOf("bias relu"), opOf("bias tanh"), opOf("bias sigmoid")}
 
-// ActSlope is dz = dy·act'(z) for y = act(z); its inputs are y and dy, its
-// setting an ActSet.
-var ActSlope = define("act slope",
-	func(c *Call, set ActSet) error {
-		if err := set.Act.check(); err != nil {
+// ActGrad is dz = dy·act'(z) for y = act(z); its inputs are y and dy, its
+// setting an ActOptions.
+var ActGrad = define("act grad",
+	func(c *Call, options ActOptions) error {
+		if err := options.Act.check(); err != nil {
 			return err
 		}
 		return c.alike(2, dtype.Invalid)
 	},
-	func(c *Call, set ActSet) error {
+	func(c *Call, options ActOptions) error {
 		if err := allFloats(c.In...); err != nil {
 			return err
 		}
-		plainZip(set.Act.slope, c.Out[0], c.In[0], c.In[1])
+		referenceZip(options.Act.grad, c.Out[0], c.In[0], c.In[1])
 		return nil
 	},
-	func(c *Call, set ActSet) (bool, error) {
-		if set.Act == NoActivation {
-			return fastCopy(&c.Out[0], &c.In[1]), nil
+	func(c *Call, options ActOptions) (bool, error) {
+		if options.Act == NoActivation {
+			return optimizedCopy(&c.Out[0], &c.In[1]), nil
 		}
-		return runOp(slopes[set.Act], c, 0, 0), nil
+		return runOp(gradOps[options.Act], c, 0, 0), nil
 	})
 
-var slopes = [...]native.Op{ReluActivation: opOf("relu slope"), TanhActivation: opOf("tanh slope"), SigmoidActivation: opOf("sigmoid slope")}
+var gradOps = [...]native.Op{ReLUActivation: opOf("relu grad"), TanhActivation: opOf("tanh grad"), SigmoidActivation: opOf("sigmoid grad")}
 
-// ActSlopeBias is the derivative of BiasAct in one pass: dz = dy·act'(z), and
+// ActGradBias is the derivative of BiasAct in one pass: dz = dy·act'(z), and
 // db, which is dz added up over all axes but the channels'. Its inputs are y
-// and dy, of shape (N, C, …), its setting an ActSet. Of a relu y may have been
+// and dy, of shape (N, C, …), its options ActOptions. Of a relu y may have been
 // dropped out: then it is the derivative of both.
-var ActSlopeBias = define("act slope bias",
-	func(c *Call, set ActSet) error {
+var ActGradBias = define("act grad bias",
+	func(c *Call, options ActOptions) error {
 		if err := c.holds(2, 2); err != nil {
 			return err
 		}
 		if err := oneShape(c.Out[0], c.In[0], c.In[1]); err != nil {
 			return err
 		}
-		if err := set.checkDropped(); err != nil {
+		if err := options.checkDropped(); err != nil {
 			return err
 		}
-		return checkBias(&c.Out[0], &c.Out[1], set, c.In...)
+		return checkBias(&c.Out[0], &c.Out[1], options, c.In...)
 	},
-	func(c *Call, set ActSet) error {
+	func(c *Call, options ActOptions) error {
 		dz, db := &c.Out[0], &c.Out[1]
 		exact := zeros(dz.Shape)
-		plainZip(func(y, dy float64) float64 { return set.Act.slope(y, dy/(1-set.Dropped)) }, exact, c.In[0], c.In[1])
-		plainConvert(dz, &exact)
+		referenceZip(func(y, dy float64) float64 { return options.Act.grad(y, dy/(1-options.Dropped)) }, exact, c.In[0], c.In[1])
+		convertElements(dz, &exact)
 		shape := make([]int, dz.Rank())
 		for axis := range shape {
 			shape[axis] = 1
 		}
 		shape[1] = dz.Shape[1]
 		sums := storage.From(reduce(0, add[float64], &exact, shape), db.Shape...)
-		plainConvert(db, &sums)
+		convertElements(db, &sums)
 		return nil
-	}, fastActSlopeBias)
+	}, optimizedActGradBias)
 
-// fastActSlopeBias is one pass where channels are the innermost axis of all
+// optimizedActGradBias is one pass where channels are the innermost axis of all
 // operands; else it is two.
-func fastActSlopeBias(c *Call, set ActSet) (bool, error) {
+func optimizedActGradBias(c *Call, options ActOptions) (bool, error) {
 	dz, db, y, dy := &c.Out[0], &c.Out[1], &c.In[0], &c.In[1]
 	real, ok := native.RealOf(dz.Type)
 	if !ok || dz.Len() == 0 {
@@ -100,12 +100,12 @@ func fastActSlopeBias(c *Call, set ActSet) (bool, error) {
 	channels := dz.Shape[1]
 	var g native.Grid
 	if n, fits := g.Flat(&dz.View, &y.View, &dy.View); fits && (dz.Stride[1] == 1 || channels == 1) && (db.Stride[0] == 1 || channels == 1) {
-		return native.ActGradBias(real, int(set.Act), 1/(1-set.Dropped), n/int64(channels), int64(channels), at(&g, 1, y), at(&g, 2, dy), at(&g, 0, dz), start(db)), nil
+		return native.ActGradBias(real, int(options.Act), 1/(1-options.Dropped), n/int64(channels), int64(channels), at(&g, 1, y), at(&g, 2, dy), at(&g, 0, dz), start(db)), nil
 	}
-	if set.Dropped != 0 {
+	if options.Dropped != 0 {
 		return false, nil
 	}
-	if done, err := ActSlope.Fast(&Call{Out: c.Out[:1], In: c.In, Set: set}); !done || err != nil {
+	if done, err := ActGrad.Optimized(&Call{Out: c.Out[:1], In: c.In, Options: options}); !done || err != nil {
 		return false, err
 	}
 	sums := db.With(views.View{Offset: db.Offset, Shape: make([]int, dz.Rank()), Stride: make([]int, dz.Rank())})
@@ -113,11 +113,11 @@ func fastActSlopeBias(c *Call, set ActSet) (bool, error) {
 		sums.Shape[axis] = 1
 	}
 	sums.Shape[1], sums.Stride[1] = channels, db.Stride[0]
-	return fastReduce(native.Sum, &sums, dz, 1), nil
+	return nativeReduce(native.Sum, &sums, dz, 1), nil
 }
 
-func checkBias(z, b *storage.Array, set ActSet, others ...storage.Array) error {
-	if err := set.Act.check(); err != nil {
+func checkBias(z, b *storage.Array, options ActOptions, others ...storage.Array) error {
+	if err := options.Act.check(); err != nil {
 		return err
 	}
 	if z.Rank() < 2 || b.Rank() != 1 || b.Shape[0] != z.Shape[1] {

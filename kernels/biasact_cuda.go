@@ -7,19 +7,19 @@ import (
 )
 
 var (
-	_ = onGPU(BiasAct, func(c *Call, set ActSet) error {
+	_ = onGPU(BiasAct, func(c *Call, options ActOptions) error {
 		biased := Call{Out: c.Out, In: []storage.Array{c.In[0], perChannel(&c.In[1], c.In[0].Shape)}, gpu: c.gpu}
-		return biased.launchLoop([...]string{"add", "bias relu", "bias tanh", "bias sigmoid"}[set.Act], 0, 0)
+		return biased.launchLoop([...]string{"add", "bias relu", "bias tanh", "bias sigmoid"}[options.Act], 0, 0)
 	})
 
-	_ = onGPU(ActSlope, func(c *Call, set ActSet) error {
-		if set.Act == NoActivation {
+	_ = onGPU(ActGrad, func(c *Call, options ActOptions) error {
+		if options.Act == NoActivation {
 			return c.launchCopy(&c.Out[0], &c.In[1])
 		}
-		return c.launchLoop(activations[set.Act]+" slope", 0, 0)
+		return c.launchLoop(activations[options.Act]+" grad", 0, 0)
 	})
 
-	_ = channelsOnGPU(ActSlopeBias, func(c *Call, set ActSet) error {
+	_ = channelsOnGPU(ActGradBias, func(c *Call, options ActOptions) error {
 		dz, db, y, dy := &c.Out[0], &c.Out[1], &c.In[0], &c.In[1]
 		if dz.Len() == 0 {
 			return c.launch(Fill, &Call{Out: []storage.Array{*db}})
@@ -28,17 +28,17 @@ var (
 		if err != nil {
 			return err
 		}
-		args := slopeBiasArgs{
+		args := gradBiasArgs{
 			dz: c.gpu.At(dz, over.First[0]), y: c.gpu.At(y, over.First[1]), dy: c.gpu.At(dy, over.First[2]), db: c.gpu.First(db),
-			counter: c.gpu.BlockCounters(), scale: 1 / (1 - set.Dropped), channels: int64(dz.Shape[1]), over: over.Count(), act: int64(set.Act),
+			counter: c.gpu.BlockCounters(), scale: 1 / (1 - options.Dropped), channels: int64(dz.Shape[1]), over: over.Count(), act: int64(options.Act),
 			step: [4]int64{int64(dz.Stride[1]), int64(y.Stride[1]), int64(dy.Stride[1]), int64(db.Stride[0])}, o: over.Axes,
 		}
-		return c.launchSlopeBias(&args, dz)
+		return c.launchGradBias(&args, dz)
 	})
 )
 
-// slopeBiasArgs is SlopeBias of grads.cu.
-type slopeBiasArgs struct {
+// gradBiasArgs is GradBias of grads.cu.
+type gradBiasArgs struct {
 	dz, db, y, dy, part, counter uint64
 	scale                        float64
 	channels, over, splits, act  int64
@@ -50,11 +50,11 @@ type slopeBiasArgs struct {
 // shorter, but is not empty.
 func splits(n, most int) int { return launch.Ceil(n, launch.Ceil(n, most)) }
 
-// launchSlopeBias cuts what is added up for a channel of dz so that there are blocks enough.
-func (c *Call) launchSlopeBias(args *slopeBiasArgs, dz *storage.Array) error {
-	width, code := 1, launch.Entry("act slope bias", dz.Type)
+// launchGradBias cuts what is added up for a channel of dz so that there are blocks enough.
+func (c *Call) launchGradBias(args *gradBiasArgs, dz *storage.Array) error {
+	width, code := 1, launch.Entry("act grad bias", dz.Type)
 	if args.channels >= 8 && magnitude(dz.Stride[1]) == 1 {
-		width, code = 32, launch.Entry("act slope bias wide", dz.Type)
+		width, code = 32, launch.Entry("act grad bias wide", dz.Type)
 	}
 	tiles := launch.Ceil(int(args.channels), width)
 	args.splits = 1

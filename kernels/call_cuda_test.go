@@ -52,8 +52,8 @@ func TestOptionsMatchDeviceCode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = gpu.Run(kernels.Own[struct{ Patience, More int }]("rescale"), &kernels.Call{Out: []storage.Array{one}})
-	if err == nil || !strings.Contains(err.Error(), "entry rescale_f32 takes parameters of") {
+	err = gpu.Run(kernels.Own[struct{ Patience, More int }]("update scale"), &kernels.Call{Out: []storage.Array{one}})
+	if err == nil || !strings.Contains(err.Error(), "entry update_scale_f32 takes parameters of") {
 		t.Errorf("error %v; want one that names the entry", err)
 	}
 }

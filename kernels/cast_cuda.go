@@ -9,9 +9,9 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-var _ = onGPU(Cast, func(c *Call, set CastSet) error {
+var _ = onGPU(Cast, func(c *Call, options CastOptions) error {
 	y, x := &c.Out[0], &c.In[0]
-	same := identity(c, set)
+	same := identity(c, options)
 	if same && x.Type == y.Type {
 		return c.launchCopy(y, x)
 	}
@@ -22,7 +22,7 @@ var _ = onGPU(Cast, func(c *Call, set CastSet) error {
 	case same && (isHalf(x.Type) && y.Type == dtype.Float32 || x.Type == dtype.Float32 && isHalf(y.Type)):
 		code = launch.Entry(launch.Entry("cast", x.Type), y.Type)
 	}
-	args := castArgs{a: set.Scale, b: set.Shift, to: int64(y.Type), from: int64(x.Type)}
+	args := castArgs{a: options.Scale, b: options.Offset, to: int64(y.Type), from: int64(x.Type)}
 	if same {
 		args.identity = 1
 	}

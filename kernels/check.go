@@ -13,43 +13,43 @@ import (
 // define returns the kernel whose two ways begin alike: c.Set is an S, or nil
 // for the zero S, and check finds nothing wrong. Errors get the kernel's name. On
 // GPUs it is the entry of that name, unless onGPU says otherwise.
-func define[S any](name string, check func(c *Call, set S) error, plain func(c *Call, set S) error, fast func(c *Call, set S) (bool, error)) *Kernel {
+func define[S any](name string, check func(c *Call, options S) error, reference func(c *Call, options S) error, optimized func(c *Call, options S) (bool, error)) *Kernel {
 	begin := func(c *Call) (S, error) {
-		set, ok := c.Set.(S)
-		if !ok && c.Set != nil {
-			return set, fmt.Errorf("%s: settings are a %T; want a %T: %w", name, c.Set, set, storage.ErrState)
+		options, ok := c.Options.(S)
+		if !ok && c.Options != nil {
+			return options, fmt.Errorf("%s: options are a %T; want a %T: %w", name, c.Options, options, storage.ErrState)
 		}
-		if err := check(c, set); err != nil {
-			return set, fmt.Errorf("%s: %w", name, err)
+		if err := check(c, options); err != nil {
+			return options, fmt.Errorf("%s: %w", name, err)
 		}
-		return set, nil
+		return options, nil
 	}
 	k := &Kernel{Name: name}
 	k.check = func(c *Call) error {
 		_, err := begin(c)
 		return err
 	}
-	k.Plain = func(c *Call) error {
-		set, err := begin(c)
+	k.Reference = func(c *Call) error {
+		options, err := begin(c)
 		if err != nil {
 			return err
 		}
-		if err := plain(c, set); err != nil {
+		if err := reference(c, options); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		return nil
 	}
 	all = append(all, k)
-	onGPU(k, func(c *Call, set S) error { return c.gpu.Own(name, c.Out, c.In, set) })
-	if fast == nil {
+	onGPU(k, func(c *Call, options S) error { return c.gpu.Own(name, c.Out, c.In, options) })
+	if optimized == nil {
 		return k
 	}
-	k.Fast = func(c *Call) (bool, error) {
-		set, err := begin(c)
+	k.Optimized = func(c *Call) (bool, error) {
+		options, err := begin(c)
 		if err != nil {
 			return false, err
 		}
-		done, err := fast(c, set)
+		done, err := optimized(c, options)
 		if err != nil {
 			return false, fmt.Errorf("%s: %w", name, err)
 		}
@@ -142,8 +142,8 @@ func oneShape(arrays ...storage.Array) error {
 
 // allFloats checks that arrays have one type, that of a float to compute with.
 func allFloats(arrays ...storage.Array) error {
-	if t := arrays[0].Type; wideOf(t) != dtype.Float64 {
-		return notOf(t)
+	if t := arrays[0].Type; computeTypeOf(t) != dtype.Float64 {
+		return notDefined(t)
 	}
 	return oneType(arrays[0].Type, arrays...)
 }
@@ -166,7 +166,7 @@ func oneType(t dtype.Type, arrays ...storage.Array) error {
 	return nil
 }
 
-// notOf is the error of a kernel that is not defined on t.
-func notOf(t dtype.Type) error {
+// notDefined is the error of a kernel that is not defined on t.
+func notDefined(t dtype.Type) error {
 	return fmt.Errorf("not defined on %v; cast it first: %w", t, dtype.ErrType)
 }

@@ -2,17 +2,17 @@ package kernels
 
 // The comparisons of x with y, elementwise, as bools. NaN is not even equal to itself.
 var (
-	Less         = Compare("less", relation(less[float64]), relation(less[int64]), relation(less[uint64]))
-	LessEqual    = Compare("less equal", relation(lessEqual[float64]), relation(lessEqual[int64]), relation(lessEqual[uint64]))
-	Greater      = Compare("greater", relation(greater[float64]), relation(greater[int64]), relation(greater[uint64]))
-	GreaterEqual = Compare("greater equal", relation(greaterEqual[float64]), relation(greaterEqual[int64]), relation(greaterEqual[uint64]))
-	Equal        = Compare("equal", relation(equal[float64]), relation(equal[int64]), relation(equal[uint64]))
-	NotEqual     = Compare("not equal", relation(notEqual[float64]), relation(notEqual[int64]), relation(notEqual[uint64]))
+	Less         = Compare("less", comparison(less[float64]), comparison(less[int64]), comparison(less[uint64]))
+	LessEqual    = Compare("less equal", comparison(lessEqual[float64]), comparison(lessEqual[int64]), comparison(lessEqual[uint64]))
+	Greater      = Compare("greater", comparison(greater[float64]), comparison(greater[int64]), comparison(greater[uint64]))
+	GreaterEqual = Compare("greater equal", comparison(greaterEqual[float64]), comparison(greaterEqual[int64]), comparison(greaterEqual[uint64]))
+	Equal        = Compare("equal", comparison(equal[float64]), comparison(equal[int64]), comparison(equal[uint64]))
+	NotEqual     = Compare("not equal", comparison(notEqual[float64]), comparison(notEqual[int64]), comparison(notEqual[uint64]))
 )
 
-func less[T wide](x, y T) bool         { return x < y }
-func lessEqual[T wide](x, y T) bool    { return x <= y }
-func greater[T wide](x, y T) bool      { return x > y }
-func greaterEqual[T wide](x, y T) bool { return x >= y }
-func equal[T wide](x, y T) bool        { return x == y }
-func notEqual[T wide](x, y T) bool     { return x != y }
+func less[T computeType](x, y T) bool         { return x < y }
+func lessEqual[T computeType](x, y T) bool    { return x <= y }
+func greater[T computeType](x, y T) bool      { return x > y }
+func greaterEqual[T computeType](x, y T) bool { return x >= y }
+func equal[T computeType](x, y T) bool        { return x == y }
+func notEqual[T computeType](x, y T) bool     { return x != y }

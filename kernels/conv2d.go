@@ -9,8 +9,8 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// Conv2dSet is the settings of convolutions, down and across. A zero stride is 1.
-type Conv2dSet struct {
+// Conv2dOptions are the options of convolutions, down and across. A zero stride is 1.
+type Conv2dOptions struct {
 	Stride, Padding [2]int
 	Act             Activation // of Conv2d only
 }
@@ -21,20 +21,20 @@ type Conv2dSet struct {
 //
 // of x (N,C,H,W) and w (O,C,P,Q); b (O) may be left out. It is fast where x and
 // y lie channels-last (views.ChannelsLast); otherwise elements are moved there and back.
-var Conv2d = convKernel("conv2d", 1, 3, forwardRoles, plainConv[float32], plainConv[float64])
+var Conv2d = convKernel("conv2d", 1, 3, forwardRoles, referenceConv[float32], referenceConv[float64])
 
-// Conv2dGradX is the slope of Conv2d to x: Out dx; In dy, w.
-var Conv2dGradX = convKernel("conv2d grad x", 1, 2, gradXRoles, plainConvGradX[float32], plainConvGradX[float64])
+// Conv2dGradX is the gradient of Conv2d to x: Out dx; In dy, w.
+var Conv2dGradX = convKernel("conv2d grad x", 1, 2, gradXRoles, referenceConvGradX[float32], referenceConvGradX[float64])
 
-// Conv2dGradW is the slopes of Conv2d to w and b: Out dw and, if wanted, db; In x, dy.
-var Conv2dGradW = convKernel("conv2d grad w", 2, 2, gradWRoles, plainConvGradW[float32], plainConvGradW[float64])
+// Conv2dGradW is the gradients of Conv2d to w and b: Out dw and, if wanted, db; In x, dy.
+var Conv2dGradW = convKernel("conv2d grad w", 2, 2, gradWRoles, referenceConvGradW[float32], referenceConvGradW[float64])
 
-// A conv is a checked call: x, w, b, y of the convolution, or the slopes that
+// A conv is a checked call: x, w, b, y of the convolution, or the gradients that
 // lie where they do. b is nil where there is none.
 type conv struct {
 	op         int32
 	x, w, b, y *storage.Array
-	set        Conv2dSet
+	options    Conv2dOptions
 }
 
 // roles finds a call's operands.
@@ -64,40 +64,40 @@ func third(arrays []storage.Array) *storage.Array {
 }
 
 // convKernel is a kernel of so many outputs and inputs, of which the last, the
-// bias or its slope, may be missing.
+// bias or its gradient, may be missing.
 func convKernel(name string, outs, ins int, find roles, f32, f64 func(g conv)) *Kernel {
-	whole := func(c *Call, set Conv2dSet) conv {
+	whole := func(c *Call, options Conv2dOptions) conv {
 		g := find(c)
-		g.set = set.whole()
+		g.options = options.withDefaults()
 		return g
 	}
-	return withHalves(define(name,
-		func(c *Call, set Conv2dSet) error {
+	return withHalfFloats(define(name,
+		func(c *Call, options Conv2dOptions) error {
 			if err := c.real(min(max(len(c.Out), 1), outs), min(max(len(c.In), 2), ins)); err != nil {
 				return err
 			}
-			g := whole(c, set)
+			g := whole(c, options)
 			return g.check()
 		},
-		func(c *Call, set Conv2dSet) error {
-			if g := whole(c, set); g.x.Type == dtype.Float64 {
+		func(c *Call, options Conv2dOptions) error {
+			if g := whole(c, options); g.x.Type == dtype.Float64 {
 				f64(g)
 			} else {
 				f32(g)
 			}
 			return nil
 		},
-		func(c *Call, set Conv2dSet) (bool, error) {
-			g := whole(c, set)
+		func(c *Call, options Conv2dOptions) (bool, error) {
+			g := whole(c, options)
 			if g.x.Type != dtype.Float32 || g.empty() {
 				return false, nil
 			}
-			return true, g.fast()
+			return true, g.optimized()
 		}))
 }
 
-// whole returns the settings with zero strides as ones.
-func (s Conv2dSet) whole() Conv2dSet {
+// whole returns the options with zero strides as ones.
+func (s Conv2dOptions) withDefaults() Conv2dOptions {
 	for i, stride := range s.Stride {
 		if stride == 0 {
 			s.Stride[i] = 1
@@ -108,7 +108,7 @@ func (s Conv2dSet) whole() Conv2dSet {
 
 // check returns an error unless these are the shapes of one convolution.
 func (g *conv) check() error {
-	if err := g.set.Act.check(); err != nil {
+	if err := g.options.Act.check(); err != nil {
 		return err
 	}
 	x, w, y := g.x.Shape, g.w.Shape, g.y.Shape
@@ -120,7 +120,7 @@ func (g *conv) check() error {
 	}
 	want := [4]int{x[0], w[0]}
 	for i := range 2 {
-		n, err := windows(x[2+i], w[2+i], g.set.Stride[i], g.set.Padding[i])
+		n, err := windows(x[2+i], w[2+i], g.options.Stride[i], g.options.Padding[i])
 		if err != nil {
 			return fmt.Errorf("x %v and w %v: %w", x, w, err)
 		}
@@ -151,16 +151,16 @@ func (g *conv) empty() bool { return g.x.Len() == 0 || g.w.Len() == 0 || g.y.Len
 
 // fast runs the convolution by oneDNN. An operand that it cannot take as it
 // lies passes through a copy.
-func (g conv) fast() error {
+func (g conv) optimized() error {
 	for _, o := range []struct {
 		a       **storage.Array
 		written bool
 		lies    bool
 	}{
-		{&g.x, g.op == native.ConvGradXOp, asImage(g.x)},
-		{&g.w, g.op == native.ConvGradWOp, lieAs(g.w, rowMajor(g.w.Shape))},
+		{&g.x, g.op == native.ConvGradXOp, isImage(g.x)},
+		{&g.w, g.op == native.ConvGradWOp, hasStrides(g.w, rowMajor(g.w.Shape))},
 		{&g.b, g.op == native.ConvGradWOp, g.b == nil || g.b.Shape[0] == 1 || g.b.Stride[0] == 1},
-		{&g.y, g.op == native.ConvOp, asImage(g.y)},
+		{&g.y, g.op == native.ConvOp, isImage(g.y)},
 	} {
 		if o.lies {
 			continue
@@ -184,7 +184,7 @@ func (g conv) fast() error {
 // the layout it prefers; row-major images to channels-last. With a free choice it may give one
 // image a layout that only its slowest implementation can combine with the other's.
 func (g *conv) problem() native.Problem {
-	q := native.Problem{Op: g.op, Activation: int32(g.set.Act), Moved: native.MovesW, Rank: 4}
+	q := native.Problem{Op: g.op, Activation: int32(g.options.Act), Moved: native.MovesW, Rank: 4}
 	if g.b != nil {
 		q.Bias = 1
 	}
@@ -193,14 +193,14 @@ func (g *conv) problem() native.Problem {
 		q.WStride[i] = int64(rowMajor(g.w.Shape)[i])
 		q.XStride[i], q.YStride[i] = int64(imageStrides(g.x)[i]), int64(imageStrides(g.y)[i])
 	}
-	if !lieAs(g.x, channelsLast(g.x.Shape)) {
+	if !hasStrides(g.x, channelsLast(g.x.Shape)) {
 		q.Moved |= native.MovesX
 	}
-	if !lieAs(g.y, channelsLast(g.y.Shape)) {
+	if !hasStrides(g.y, channelsLast(g.y.Shape)) {
 		q.Moved |= native.MovesY
 	}
 	for i := range 2 {
-		q.Stride[i], q.Pad[i] = int64(g.set.Stride[i]), int64(g.set.Padding[i])
+		q.Stride[i], q.Pad[i] = int64(g.options.Stride[i]), int64(g.options.Padding[i])
 	}
 	return q
 }
@@ -209,8 +209,8 @@ func (g *conv) problem() native.Problem {
 func rowMajor(s []int) [4]int     { return [4]int{s[1] * s[2] * s[3], s[2] * s[3], s[3], 1} }
 func channelsLast(s []int) [4]int { return [4]int{s[1] * s[2] * s[3], 1, s[3] * s[1], s[1]} }
 
-// lieAs reports whether a has those strides, wherever strides matter.
-func lieAs(a *storage.Array, strides [4]int) bool {
+// hasStrides reports whether a has those strides, wherever strides matter.
+func hasStrides(a *storage.Array, strides [4]int) bool {
 	for axis, size := range a.Shape {
 		if size != 1 && a.Stride[axis] != strides[axis] {
 			return false
@@ -219,15 +219,15 @@ func lieAs(a *storage.Array, strides [4]int) bool {
 	return true
 }
 
-// asImage reports whether a lies in one of the two orders of images.
-func asImage(a *storage.Array) bool {
-	return lieAs(a, channelsLast(a.Shape)) || lieAs(a, rowMajor(a.Shape))
+// isImage reports whether a lies in one of the two orders of images.
+func isImage(a *storage.Array) bool {
+	return hasStrides(a, channelsLast(a.Shape)) || hasStrides(a, rowMajor(a.Shape))
 }
 
 // imageStrides returns the strides of an image: where an axis of one element
 // leaves the order open, channels-last.
 func imageStrides(a *storage.Array) [4]int {
-	if lieAs(a, channelsLast(a.Shape)) {
+	if hasStrides(a, channelsLast(a.Shape)) {
 		return channelsLast(a.Shape)
 	}
 	return rowMajor(a.Shape)
@@ -259,7 +259,7 @@ func (g *conv) taps(visit func(x, w, y int)) {
 
 // plane calls visit for every pixel of y and every tap of its window that falls on a pixel of x.
 func (g *conv) plane(visit func(xi, xj, p, q, i, j int), x, w, y []int) {
-	s, pad := g.set.Stride, g.set.Padding
+	s, pad := g.options.Stride, g.options.Padding
 	for i := range y[2] {
 		for j := range y[3] {
 			for p := range w[2] {
@@ -290,7 +290,7 @@ func each(a *storage.Array, visit func(at, c int)) {
 	}
 }
 
-func plainConv[T dtype.Float](g conv) {
+func referenceConv[T dtype.Float](g conv) {
 	x, w, y := storage.Elements[T](*g.x), storage.Elements[T](*g.w), storage.Elements[T](*g.y)
 	each(g.y, func(at, c int) {
 		y[at] = 0
@@ -299,16 +299,16 @@ func plainConv[T dtype.Float](g conv) {
 		}
 	})
 	g.taps(func(xi, wi, yi int) { y[yi] += x[xi] * w[wi] })
-	each(g.y, func(at, _ int) { y[at] = T(g.set.Act.of(float64(y[at]))) })
+	each(g.y, func(at, _ int) { y[at] = T(g.options.Act.of(float64(y[at]))) })
 }
 
-func plainConvGradX[T dtype.Float](g conv) {
+func referenceConvGradX[T dtype.Float](g conv) {
 	dx, w, dy := storage.Elements[T](*g.x), storage.Elements[T](*g.w), storage.Elements[T](*g.y)
 	each(g.x, func(at, _ int) { dx[at] = 0 })
 	g.taps(func(xi, wi, yi int) { dx[xi] += dy[yi] * w[wi] })
 }
 
-func plainConvGradW[T dtype.Float](g conv) {
+func referenceConvGradW[T dtype.Float](g conv) {
 	x, dw, dy := storage.Elements[T](*g.x), storage.Elements[T](*g.w), storage.Elements[T](*g.y)
 	each(g.w, func(at, _ int) { dw[at] = 0 })
 	g.taps(func(xi, wi, yi int) { dw[wi] += dy[yi] * x[xi] })

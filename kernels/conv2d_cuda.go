@@ -9,30 +9,30 @@ import (
 )
 
 var (
-	_ = onGPU(Conv2d, func(c *Call, set Conv2dSet) error {
+	_ = onGPU(Conv2d, func(c *Call, options Conv2dOptions) error {
 		g := forwardRoles(c)
-		g.set = set.whole()
+		g.options = options.withDefaults()
 		if done, err := c.convolve(&g, launch.OperandY); done || err != nil {
 			return err
 		}
 		if err := c.launchConv(&convolution{g, c, launch.OperandY}, g.x); err != nil {
 			return err
 		}
-		return c.activate(g.y, set.Act.unlessRelu())
+		return c.activate(g.y, options.Act.exceptReLU())
 	})
 
-	_ = onGPU(Conv2dGradX, func(c *Call, set Conv2dSet) error {
+	_ = onGPU(Conv2dGradX, func(c *Call, options Conv2dOptions) error {
 		g := gradXRoles(c)
-		g.set = set.whole()
+		g.options = options.withDefaults()
 		if done, err := c.convolve(&g, launch.OperandX); done || err != nil {
 			return err
 		}
 		return c.launchConv(&convolution{g, c, launch.OperandX}, g.y)
 	})
 
-	_ = onGPU(Conv2dGradW, func(c *Call, set Conv2dSet) error {
+	_ = onGPU(Conv2dGradW, func(c *Call, options Conv2dOptions) error {
 		g := gradWRoles(c)
-		g.set = set.whole()
+		g.options = options.withDefaults()
 		done, err := c.convolve(&g, launch.OperandW)
 		if !done && err == nil {
 			err = c.gpu.Tiles(g.x.Type, &convolution{g, c, launch.OperandW})
@@ -78,7 +78,7 @@ type convolution struct {
 // lie next to each other meet them, theirs are brought next to each other, too.
 func (c *Call) launchConv(p *convolution, images *storage.Array) error {
 	t, n := p.x.Type, int64(p.w.Len())
-	if !channelsNext(images) || lieAs(p.w, channelsLast(p.w.Shape)) || p.Size()[launch.RowSide] < manyWindows || n == 0 || n >= launch.Limit() {
+	if !channelsNext(images) || hasStrides(p.w, channelsLast(p.w.Shape)) || p.Size()[launch.RowSide] < manyWindows || n == 0 || n >= launch.Limit() {
 		return c.gpu.Tiles(t, p)
 	}
 	return c.beside(p.w, channelsLast(p.w.Shape), func(moved *storage.Array) error {
@@ -149,11 +149,11 @@ func (p *convolution) part(a convAxis, from, to int) *convolution {
 	case outputAxis:
 		part.b = launch.Slice(p.b, 0, from, to)
 	case xDown, xAcross:
-		part.set.Padding[a.x-2] += from
+		part.options.Padding[a.x-2] += from
 	case tapsDown, tapsAcross:
-		part.set.Padding[a.w-2] -= from
+		part.options.Padding[a.w-2] -= from
 	case yDown, yAcross:
-		part.set.Padding[a.y-2] -= from * p.set.Stride[a.y-2]
+		part.options.Padding[a.y-2] -= from * p.options.Stride[a.y-2]
 	}
 	return &part
 }
@@ -208,7 +208,7 @@ func (p *convolution) Tiles(e launch.Extent, part uint64) (string, []byte) {
 	}
 	for i := range 2 {
 		args.xSize[i], args.ySize[i] = uint32(p.x.Shape[2+i]), uint32(p.y.Shape[2+i])
-		args.stride[i], args.pad[i] = uint32(p.set.Stride[i]), uint32(p.set.Padding[i])
+		args.stride[i], args.pad[i] = uint32(p.options.Stride[i]), uint32(p.options.Padding[i])
 	}
 	return [...]string{launch.OperandY: "conv", launch.OperandX: "conv grad x", launch.OperandW: "conv grad w"}[p.computes], launch.Bytes(&args)
 }
@@ -218,7 +218,7 @@ func (p *convolution) finish() (bias uint64, step, relu int64) {
 	if p.b != nil {
 		bias, step = p.c.gpu.First(p.b), int64(p.b.Stride[0])
 	}
-	if p.set.Act == ReluActivation {
+	if p.options.Act == ReLUActivation {
 		relu = 1
 	}
 	return bias, step, relu
@@ -276,18 +276,18 @@ func (c *Call) convolve(g *conv, computes launch.Operand) (done bool, err error)
 		return false, nil
 	}
 	order, last := channelsLast, true
-	if !lieAs(g.x, order(g.x.Shape)) || !lieAs(g.y, order(g.y.Shape)) {
+	if !hasStrides(g.x, order(g.x.Shape)) || !hasStrides(g.y, order(g.y.Shape)) {
 		order, last = rowMajor, false
 	}
-	if !lieAs(g.x, order(g.x.Shape)) || !lieAs(g.y, order(g.y.Shape)) {
+	if !hasStrides(g.x, order(g.x.Shape)) || !hasStrides(g.y, order(g.y.Shape)) {
 		return false, nil
 	}
-	q := launch.Convolution{Type: g.x.Type, Computes: computes, ChannelsLast: last, Stride: g.set.Stride, Padding: g.set.Padding}
+	q := launch.Convolution{Type: g.x.Type, Computes: computes, ChannelsLast: last, Stride: g.options.Stride, Padding: g.options.Padding}
 	q.X, q.W, q.Y = c.image(g.x, order), c.image(g.w, order), c.image(g.y, order)
-	if computes == launch.OperandY && g.b != nil && g.set.Act == ReluActivation && adjacent(g.b) {
+	if computes == launch.OperandY && g.b != nil && g.options.Act == ReLUActivation && adjacent(g.b) {
 		q.Bias, q.Relu = c.gpu.First(g.b), true
 	}
-	if lieAs(g.w, order(g.w.Shape)) {
+	if hasStrides(g.w, order(g.w.Shape)) {
 		done, err = library.Convolve(q)
 	} else {
 		done, err = c.convolveMoved(library, q, g.w)
@@ -327,8 +327,8 @@ func (c *Call) beside(a *storage.Array, stride [4]int, use func(moved *storage.A
 // finish adds the bias to y and applies the activation.
 func (c *Call) finish(g *conv) error {
 	if g.b == nil {
-		return c.activate(g.y, g.set.Act)
+		return c.activate(g.y, g.options.Act)
 	}
-	on := Call{Out: []storage.Array{*g.y}, In: []storage.Array{*g.y, *g.b}, Set: ActSet{Act: g.set.Act}}
+	on := Call{Out: []storage.Array{*g.y}, In: []storage.Array{*g.y, *g.b}, Options: ActOptions{Act: g.options.Act}}
 	return c.launch(BiasAct, &on)
 }

@@ -34,7 +34,7 @@ func (g geometry) out() (h, w int) {
 }
 
 // everywhere calls test for every geometry, with x, w, b and y in many layouts.
-func everywhere(t *testing.T, test func(t *testing.T, set Conv2dSet, x, w, b, y views.View)) {
+func everywhere(t *testing.T, test func(t *testing.T, options Conv2dOptions, x, w, b, y views.View)) {
 	for _, g := range geometries {
 		t.Run(fmt.Sprintf("%+v", g), func(t *testing.T) {
 			ho, wo := g.out()
@@ -43,38 +43,38 @@ func everywhere(t *testing.T, test func(t *testing.T, set Conv2dSet, x, w, b, y 
 					if lx.name != ly.name && lx.name != "channels-last" && ly.name != "channels-last" {
 						continue
 					}
-					test(t, Conv2dSet{Stride: g.stride, Padding: g.pad}, lx.of(g.n, g.ci, g.h, g.w), tightly.of(g.co, g.ci, g.kh, g.kw), tightly.of(g.co), ly.of(g.n, g.co, ho, wo))
+					test(t, Conv2dOptions{Stride: g.stride, Padding: g.pad}, lx.of(g.n, g.ci, g.h, g.w), tightly.of(g.co, g.ci, g.kh, g.kw), tightly.of(g.co), ly.of(g.n, g.co, ho, wo))
 				}
-				test(t, Conv2dSet{Stride: g.stride, Padding: g.pad}, imagewise.of(g.n, g.ci, g.h, g.w), lx.of(g.co, g.ci, g.kh, g.kw), lx.of(g.co), imagewise.of(g.n, g.co, ho, wo))
+				test(t, Conv2dOptions{Stride: g.stride, Padding: g.pad}, imagewise.of(g.n, g.ci, g.h, g.w), lx.of(g.co, g.ci, g.kh, g.kw), lx.of(g.co), imagewise.of(g.n, g.co, ho, wo))
 			}
 		})
 	}
 }
 
 func TestConv2dAgreesHoweverImagesLie(t *testing.T) {
-	everywhere(t, func(t *testing.T, set Conv2dSet, x, w, b, y views.View) {
-		agree(t, Conv2d, []views.View{y}, []views.View{x, w, b}, set, 1e-4)
-		set.Act = ReluActivation
-		agree(t, Conv2d, []views.View{y}, []views.View{x, w}, set, 1e-4)
+	everywhere(t, func(t *testing.T, options Conv2dOptions, x, w, b, y views.View) {
+		agree(t, Conv2d, []views.View{y}, []views.View{x, w, b}, options, 1e-4)
+		options.Act = ReLUActivation
+		agree(t, Conv2d, []views.View{y}, []views.View{x, w}, options, 1e-4)
 	})
 }
 
 func TestConv2dFusesEveryActivation(t *testing.T) {
 	for act := NoActivation; act <= SigmoidActivation; act++ {
-		agree(t, Conv2d, []views.View{imagewise.of(2, 8, 6, 6)}, []views.View{imagewise.of(2, 4, 6, 6), tightly.of(8, 4, 3, 3), tightly.of(8)}, Conv2dSet{Padding: [2]int{1, 1}, Act: act}, 1e-4)
+		agree(t, Conv2d, []views.View{imagewise.of(2, 8, 6, 6)}, []views.View{imagewise.of(2, 4, 6, 6), tightly.of(8, 4, 3, 3), tightly.of(8)}, Conv2dOptions{Padding: [2]int{1, 1}, Act: act}, 1e-4)
 	}
 }
 
 func TestConv2dGradXAgrees(t *testing.T) {
-	everywhere(t, func(t *testing.T, set Conv2dSet, x, w, b, y views.View) {
-		agree(t, Conv2dGradX, []views.View{x}, []views.View{y, w}, set, 1e-4)
+	everywhere(t, func(t *testing.T, options Conv2dOptions, x, w, b, y views.View) {
+		agree(t, Conv2dGradX, []views.View{x}, []views.View{y, w}, options, 1e-4)
 	})
 }
 
 func TestConv2dGradWAgrees(t *testing.T) {
-	everywhere(t, func(t *testing.T, set Conv2dSet, x, w, b, y views.View) {
-		agree(t, Conv2dGradW, []views.View{w, b}, []views.View{x, y}, set, 1e-3)
-		agree(t, Conv2dGradW, []views.View{w}, []views.View{x, y}, set, 1e-3)
+	everywhere(t, func(t *testing.T, options Conv2dOptions, x, w, b, y views.View) {
+		agree(t, Conv2dGradW, []views.View{w, b}, []views.View{x, y}, options, 1e-3)
+		agree(t, Conv2dGradW, []views.View{w}, []views.View{x, y}, options, 1e-3)
 	})
 }
 
@@ -86,7 +86,7 @@ func TestNaNIsNotHidden(t *testing.T) {
 		for _, channels := range []int{1, 16} {
 			x, y := dense(views.ChannelsLast(1, channels, 6, 6)), dense(views.ChannelsLast(1, 16, 6, 6))
 			storage.Elements[float32](x)[0] = nan
-			if err := CPU.Run(Conv2d, &Call{Out: []storage.Array{y}, In: []storage.Array{x, dense(views.Of(16, channels, 3, 3)), dense(views.Of(16))}, Set: Conv2dSet{Padding: [2]int{1, 1}, Act: act}}); err != nil {
+			if err := CPU.Run(Conv2d, &Call{Out: []storage.Array{y}, In: []storage.Array{x, dense(views.Of(16, channels, 3, 3)), dense(views.Of(16))}, Options: Conv2dOptions{Padding: [2]int{1, 1}, Act: act}}); err != nil {
 				t.Fatal(err)
 			}
 			if got := storage.Elements[float32](y)[0]; got == got {
@@ -96,7 +96,7 @@ func TestNaNIsNotHidden(t *testing.T) {
 		for _, rows := range []int{1, 16} {
 			x, y := dense(views.Of(rows, 32)), dense(views.Of(rows, 16))
 			storage.Elements[float32](x)[3] = nan
-			if err := CPU.Run(Linear, &Call{Out: []storage.Array{y}, In: []storage.Array{x, dense(views.Of(16, 32)), dense(views.Of(16))}, Set: LinearSet{act}}); err != nil {
+			if err := CPU.Run(Linear, &Call{Out: []storage.Array{y}, In: []storage.Array{x, dense(views.Of(16, 32)), dense(views.Of(16))}, Options: LinearOptions{act}}); err != nil {
 				t.Fatal(err)
 			}
 			if got := storage.Elements[float32](y)[0]; got == got {

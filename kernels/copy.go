@@ -11,12 +11,12 @@ import (
 var Copy = define("copy",
 	func(c *Call, _ struct{}) error { return c.alike(1, dtype.Invalid) },
 	func(c *Call, _ struct{}) error {
-		plainCopy(&c.Out[0], &c.In[0])
+		referenceCopy(&c.Out[0], &c.In[0])
 		return nil
 	},
-	func(c *Call, _ struct{}) (bool, error) { return fastCopy(&c.Out[0], &c.In[0]), nil })
+	func(c *Call, _ struct{}) (bool, error) { return optimizedCopy(&c.Out[0], &c.In[0]), nil })
 
-func plainCopy(y, x *storage.Array) {
+func referenceCopy(y, x *storage.Array) {
 	size := x.Type.Size()
 	to, from := y.Data.(storage.Host).Bytes(), x.Data.(storage.Host).Bytes()
 	blocks(func(at, step []int, n int) {
@@ -27,7 +27,7 @@ func plainCopy(y, x *storage.Array) {
 	}, *y, *x)
 }
 
-func fastCopy(y, x *storage.Array) bool {
+func optimizedCopy(y, x *storage.Array) bool {
 	var g native.Grid
 	if !g.Over(&y.View, &x.View) {
 		return false
@@ -38,14 +38,14 @@ func fastCopy(y, x *storage.Array) bool {
 	return true
 }
 
-// FillSet is the settings of Fill.
-type FillSet struct{ Value float64 }
+// FillOptions are the options of Fill.
+type FillOptions struct{ Value float64 }
 
 // Fill sets every element of y to Value, converted as dtype.Convert does.
 var Fill = define("fill",
-	func(c *Call, _ FillSet) error { return c.holds(1, 0) },
-	func(c *Call, set FillSet) error {
-		elem := set.of(c.Out[0].Type)
+	func(c *Call, _ FillOptions) error { return c.holds(1, 0) },
+	func(c *Call, options FillOptions) error {
+		elem := options.of(c.Out[0].Type)
 		size, bytes := c.Out[0].Type.Size(), c.Out[0].Data.(storage.Host).Bytes()
 		blocks(func(at, step []int, n int) {
 			for i := range n {
@@ -54,21 +54,21 @@ var Fill = define("fill",
 		}, c.Out[0])
 		return nil
 	},
-	func(c *Call, set FillSet) (bool, error) {
+	func(c *Call, options FillOptions) (bool, error) {
 		y := &c.Out[0]
 		var g native.Grid
 		if !g.Over(&y.View) {
 			return false, nil
 		}
 		if !g.Empty { // the second operand's strides are 0: one element, repeated
-			elem := set.of(y.Type)
+			elem := options.of(y.Type)
 			native.Copy(y.Type.Size(), &g, at(&g, 0, y), elem[:])
 		}
 		return true, nil
 	})
 
 // of returns Value as an element of type t.
-func (f FillSet) of(t dtype.Type) (elem [16]byte) {
+func (f FillOptions) of(t dtype.Type) (elem [16]byte) {
 	value := [1]float64{f.Value}
 	must(dtype.Convert(elem[:t.Size()], t, dtype.Bytes(value[:]), dtype.Float64))
 	return elem

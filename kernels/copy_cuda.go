@@ -12,9 +12,9 @@ import (
 var (
 	_ = onGPU(Copy, func(c *Call, _ struct{}) error { return c.launchCopy(&c.Out[0], &c.In[0]) })
 
-	_ = onGPU(Fill, func(c *Call, set FillSet) error {
+	_ = onGPU(Fill, func(c *Call, options FillOptions) error {
 		y := &c.Out[0]
-		elem := set.of(y.Type)
+		elem := options.of(y.Type)
 		return c.gpu.EachGrid([]*storage.Array{y}, func(g *native.Axes, at launch.Addresses, n int64) error {
 			packs := launch.Pack(g, launch.PackOf(y.Type), at, y)
 			return launch.Start(c.gpu, launch.SizeEntry("fill", y), packs, &fillArgs{at[0], n, *(*[2]uint64)(unsafe.Pointer(&elem)), *g})

@@ -28,7 +28,7 @@ var CrossEntropy = define("cross entropy",
 			}
 		}
 		if len(c.Out) > 2 {
-			if err := checkHits(&c.Out[2]); err != nil {
+			if err := checkCount(&c.Out[2]); err != nil {
 				return err
 			}
 		}
@@ -65,13 +65,13 @@ var CrossEntropy = define("cross entropy",
 		}
 		store(&c.Out[0], c.Out[0].Offset, 0, []float64{loss / float64(rows)})
 		if len(c.Out) > 2 {
-			return CPU.Run(Hits, &Call{Out: c.Out[2:], In: c.In})
+			return CPU.Run(Correct, &Call{Out: c.Out[2:], In: c.In})
 		}
 		return nil
 	},
 	func(c *Call, _ struct{}) (bool, error) {
 		x, labels := &c.In[0], &c.In[1]
-		in, real, ok, err := labelled(x, labels)
+		in, real, ok, err := nativeLabelled(x, labels)
 		if !ok || err != nil {
 			return false, err
 		}
@@ -82,23 +82,23 @@ var CrossEntropy = define("cross entropy",
 		}
 		done := in.CrossEntropy(real, start(x), start(labels), start(&c.Out[0]), dx, row, col)
 		if done && len(c.Out) > 2 {
-			return true, CPU.Run(Hits, &Call{Out: c.Out[2:], In: c.In})
+			return true, CPU.Run(Correct, &Call{Out: c.Out[2:], In: c.In})
 		}
 		return done, nil
 	})
 
 // Hits counts the rows of x (N, C) whose largest element, the first of several,
 // is at their label, as int64.
-var Hits = define("hits",
+var Correct = define("correct",
 	func(c *Call, _ struct{}) error {
 		if err := c.holds(1, 2); err != nil {
 			return err
 		}
-		if err := checkHits(&c.Out[0]); err != nil {
+		if err := checkCount(&c.Out[0]); err != nil {
 			return err
 		}
-		if wideOf(c.In[0].Type) != dtype.Float64 {
-			return notOf(c.In[0].Type)
+		if computeTypeOf(c.In[0].Type) != dtype.Float64 {
+			return notDefined(c.In[0].Type)
 		}
 		return checkLabelled(c)
 	},
@@ -120,7 +120,7 @@ var Hits = define("hits",
 	},
 	func(c *Call, _ struct{}) (bool, error) {
 		x, labels, y := &c.In[0], &c.In[1], &c.Out[0]
-		in, real, ok, err := labelled(x, labels)
+		in, real, ok, err := nativeLabelled(x, labels)
 		if !ok || err != nil {
 			return false, err
 		}
@@ -130,7 +130,7 @@ var Hits = define("hits",
 
 // labelled returns x and labels as C takes them, and x's type. Every label is one of x's
 // columns. It reports false for calls that are left to the reference.
-func labelled(x, labels *storage.Array) (in native.Labelled, real native.Real, ok bool, err error) {
+func nativeLabelled(x, labels *storage.Array) (in native.Labelled, real native.Real, ok bool, err error) {
 	if real, ok = native.RealOf(x.Type); !ok || x.Len() == 0 {
 		return in, real, false, nil
 	}
@@ -145,8 +145,8 @@ func labelled(x, labels *storage.Array) (in native.Labelled, real native.Real, o
 	return in, real, true, nil
 }
 
-// checkHits checks that a is an int64.
-func checkHits(a *storage.Array) error {
+// checkCount checks that a is an int64.
+func checkCount(a *storage.Array) error {
 	if a.Len() != 1 {
 		return fmt.Errorf("hits are %v; want one element: %w", a.Shape, views.ErrShape)
 	}

@@ -6,22 +6,22 @@ import (
 )
 
 // A form is a plain loop for one wide type.
-type form struct {
-	wide dtype.Type
-	run  func(c *Call)
+type typedLoop struct {
+	compute dtype.Type
+	run     func(c *Call)
 }
 
-func unary[W wide](f func(x W) W) form {
-	return form{dtype.Of[W](), func(c *Call) { plainMap(f, c.Out[0], c.In[0]) }}
+func unary[W computeType](f func(x W) W) typedLoop {
+	return typedLoop{dtype.Of[W](), func(c *Call) { referenceMap(f, c.Out[0], c.In[0]) }}
 }
 
-func binary[W wide](f func(x, y W) W) form {
-	return form{dtype.Of[W](), func(c *Call) { plainZip(f, c.Out[0], c.In[0], c.In[1]) }}
+func binary[W computeType](f func(x, y W) W) typedLoop {
+	return typedLoop{dtype.Of[W](), func(c *Call) { referenceZip(f, c.Out[0], c.In[0], c.In[1]) }}
 }
 
-func relation[W wide](f func(x, y W) bool) form {
-	return form{dtype.Of[W](), func(c *Call) {
-		plainZip(func(x, y W) uint64 {
+func comparison[W computeType](f func(x, y W) bool) typedLoop {
+	return typedLoop{dtype.Of[W](), func(c *Call) {
+		referenceZip(func(x, y W) uint64 {
 			if f(x, y) {
 				return 1
 			}
@@ -32,39 +32,39 @@ func relation[W wide](f func(x, y W) bool) form {
 
 // Map is the kernel y = f(x), elementwise, for operands of one type and shape
 // with any strides; y may be x. A line of that name in ops.h makes it fast.
-func Map(name string, f ...form) *Kernel { return elementwise(name, 1, dtype.Invalid, f) }
+func Map(name string, f ...typedLoop) *Kernel { return elementwise(name, 1, dtype.Invalid, f) }
 
 // Zip is the kernel z = f(x, y), as Map is y = f(x).
-func Zip(name string, f ...form) *Kernel { return elementwise(name, 2, dtype.Invalid, f) }
+func Zip(name string, f ...typedLoop) *Kernel { return elementwise(name, 2, dtype.Invalid, f) }
 
 // Compare is the kernel that answers in bools whether f(x, y) holds.
-func Compare(name string, f ...form) *Kernel { return elementwise(name, 2, dtype.Bool, f) }
+func Compare(name string, f ...typedLoop) *Kernel { return elementwise(name, 2, dtype.Bool, f) }
 
 // elementwise is a kernel of so many inputs, of one type that is also the
 // output's unless out is valid.
-func elementwise(name string, ins int, out dtype.Type, forms []form) *Kernel {
+func elementwise(name string, ins int, out dtype.Type, forms []typedLoop) *Kernel {
 	check := func(c *Call, _ struct{}) error { return c.alike(ins, out) }
-	plain := func(c *Call, _ struct{}) error {
+	reference := func(c *Call, _ struct{}) error {
 		for _, f := range forms {
-			if f.wide == wideOf(c.In[0].Type) {
+			if f.compute == computeTypeOf(c.In[0].Type) {
 				f.run(c)
 				return nil
 			}
 		}
-		return notOf(c.In[0].Type)
+		return notDefined(c.In[0].Type)
 	}
 	op, ok := native.FindOp(name)
 	if !ok {
-		return define(name, check, plain, nil)
+		return define(name, check, reference, nil)
 	}
-	k := define(name, check, plain, func(c *Call, _ struct{}) (bool, error) { return runOp(op, c, 0, 0), nil })
+	k := define(name, check, reference, func(c *Call, _ struct{}) (bool, error) { return runOp(op, c, 0, 0), nil })
 	return onGPU(k, func(c *Call, _ struct{}) error {
 		for _, f := range forms {
-			if f.wide == wideOf(c.In[0].Type) {
+			if f.compute == computeTypeOf(c.In[0].Type) {
 				return c.launchLoop(name, 0, 0)
 			}
 		}
-		return notOf(c.In[0].Type)
+		return notDefined(c.In[0].Type)
 	})
 }
 

@@ -6,7 +6,9 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-var _ = onGPU(Affine, func(c *Call, set AffineSet) error { return c.launchLoop("affine", set.Scale, set.Shift) })
+var _ = onGPU(ScaleOffset, func(c *Call, options ScaleOffsetOptions) error {
+	return c.launchLoop("scale offset", options.Scale, options.Offset)
+})
 
 // loopArgs is Elementwise of elementwise.cu.
 type loopArgs struct {

@@ -34,7 +34,7 @@ func onGPU[O any](k *Kernel, run func(c *Call, options O) error) *Kernel {
 		if err := k.check(&on); err != nil {
 			return err
 		}
-		options, _ := c.Set.(O)
+		options, _ := c.Options.(O)
 		err := c.Geometry.Check()
 		if err == nil {
 			err = run(&on, options)

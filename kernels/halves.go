@@ -9,24 +9,24 @@ import (
 // isHalf reports whether t is a float of 16 bits.
 func isHalf(t dtype.Type) bool { return t == dtype.Float16 || t == dtype.BFloat16 }
 
-// withHalves lets k, which is written for float32 and float64, take float16 and
+// withHalfFloats lets k, which is written for float32 and float64, take float16 and
 // bfloat16 on the CPU as well: it computes in float64 as what it means, in
 // float32 where it is fast, and rounds what it stores once more. It returns k.
-func withHalves(k *Kernel) *Kernel {
-	plain, fast := k.Plain, k.Fast
-	k.Plain = func(c *Call) error {
-		if !c.hasHalves() {
-			return plain(c)
+func withHalfFloats(k *Kernel) *Kernel {
+	reference, optimized := k.Reference, k.Optimized
+	k.Reference = func(c *Call) error {
+		if !c.hasHalfFloats() {
+			return reference(c)
 		}
-		return c.widened(k, dtype.Float64, plain)
+		return c.converted(k, dtype.Float64, reference)
 	}
-	k.Fast = func(c *Call) (done bool, err error) {
-		if !c.hasHalves() {
-			return fast(c)
+	k.Optimized = func(c *Call) (done bool, err error) {
+		if !c.hasHalfFloats() {
+			return optimized(c)
 		}
-		err = c.widened(k, dtype.Float32, func(wide *Call) (err error) {
-			if done, err = fast(wide); !done && err == nil {
-				done, err = true, plain(wide)
+		err = c.converted(k, dtype.Float32, func(wide *Call) (err error) {
+			if done, err = optimized(wide); !done && err == nil {
+				done, err = true, reference(wide)
 			}
 			return err
 		})
@@ -35,7 +35,7 @@ func withHalves(k *Kernel) *Kernel {
 	return k
 }
 
-func (c *Call) hasHalves() bool {
+func (c *Call) hasHalfFloats() bool {
 	for _, list := range [2][]storage.Array{c.Out, c.In} {
 		for i := range list {
 			if isHalf(list[i].Type) {
@@ -48,23 +48,23 @@ func (c *Call) hasHalves() bool {
 
 // widened runs a call of k on copies of its floats as type t, and then stores
 // its outputs. Outputs are read as well, for kernels that update them.
-func (c *Call) widened(k *Kernel, t dtype.Type, run func(wide *Call) error) error {
+func (c *Call) converted(k *Kernel, t dtype.Type, run func(wide *Call) error) error {
 	if err := k.check(c); err != nil {
 		return err
 	}
-	wide := Call{Out: make([]storage.Array, len(c.Out)), In: make([]storage.Array, len(c.In)), Set: c.Set}
+	wide := Call{Out: make([]storage.Array, len(c.Out)), In: make([]storage.Array, len(c.In)), Options: c.Options}
 	for i := range c.In {
-		wide.In[i] = widened(&c.In[i], t)
+		wide.In[i] = converted(&c.In[i], t)
 	}
 	for i := range c.Out {
-		wide.Out[i] = widened(&c.Out[i], t)
+		wide.Out[i] = converted(&c.Out[i], t)
 	}
 	if err := run(&wide); err != nil {
 		return err
 	}
 	for i := range c.Out {
 		if c.Out[i].Type.IsFloat() {
-			plainConvert(&c.Out[i], &wide.Out[i])
+			convertElements(&c.Out[i], &wide.Out[i])
 		}
 	}
 	return nil
@@ -72,13 +72,13 @@ func (c *Call) widened(k *Kernel, t dtype.Type, run func(wide *Call) error) erro
 
 // widened returns a copy of a as type t, its axes in the same order; what holds
 // no floats is returned as it is.
-func widened(a *storage.Array, t dtype.Type) storage.Array {
+func converted(a *storage.Array, t dtype.Type) storage.Array {
 	if !a.Type.IsFloat() {
 		return *a
 	}
 	wide, err := storage.Make(storage.CPU, t, a.Shape...)
 	must(err)
 	wide.View = views.Like(a.View)
-	plainConvert(&wide, a)
+	convertElements(&wide, a)
 	return wide
 }

@@ -19,12 +19,12 @@ func dense(v views.View) storage.Array {
 	return storage.From(elems, len(elems)).With(v)
 }
 
-func bench(b *testing.B, k *Kernel, out, in []storage.Array, set any) {
+func bench(b *testing.B, k *Kernel, out, in []storage.Array, options any) {
 	b.Helper()
 	b.ReportAllocs()
 	runtime.LockOSThread() // OpenMP keeps its team for a thread
 	defer runtime.UnlockOSThread()
-	c := &Call{Out: out, In: in, Set: set}
+	c := &Call{Out: out, In: in, Options: options}
 	for b.Loop() {
 		if err := CPU.Run(k, c); err != nil {
 			b.Fatal(err)
@@ -44,7 +44,7 @@ func BenchmarkLinear(b *testing.B) {
 	for _, s := range [][3]int{{64, 128, 784}, {64, 10, 128}, {256, 1024, 1024}, {256, 1024, 784}, {128, 120, 400}, {1, 128, 3136}, {32, 128, 3136}, {64, 128, 3136}, {1, 10, 128}} {
 		x, w, bias, y := views.Of(s[0], s[2]), views.Of(s[1], s[2]), views.Of(s[1]), views.Of(s[0], s[1])
 		b.Run(fmt.Sprintf("%dx%dx%d", s[0], s[2], s[1]), func(b *testing.B) {
-			bench(b, Linear, []storage.Array{dense(y)}, []storage.Array{dense(x), dense(w), dense(bias)}, LinearSet{ReluActivation})
+			bench(b, Linear, []storage.Array{dense(y)}, []storage.Array{dense(x), dense(w), dense(bias)}, LinearOptions{ReLUActivation})
 		})
 		b.Run(fmt.Sprintf("grad x %dx%dx%d", s[0], s[2], s[1]), func(b *testing.B) {
 			bench(b, MatMul, []storage.Array{dense(x)}, []storage.Array{dense(y), dense(w)}, nil)
@@ -67,16 +67,16 @@ func BenchmarkConv2d(b *testing.B) {
 		n, ci, h, co, k, pad := s[0], s[1], s[2], s[3], s[4], s[5]
 		o := h + 2*pad - k + 1
 		x, w, bias, y := dense(views.ChannelsLast(n, ci, h, h)), dense(views.Of(co, ci, k, k)), dense(views.Of(co)), dense(views.ChannelsLast(n, co, o, o))
-		set := Conv2dSet{Padding: [2]int{pad, pad}}
+		options := Conv2dOptions{Padding: [2]int{pad, pad}}
 		name := fmt.Sprintf("n%d_%dx%dx%d_to_%d_k%d", n, ci, h, h, co, k)
 		b.Run("forward/"+name, func(b *testing.B) {
-			bench(b, Conv2d, []storage.Array{y}, []storage.Array{x, w, bias}, Conv2dSet{Padding: set.Padding, Act: ReluActivation})
+			bench(b, Conv2d, []storage.Array{y}, []storage.Array{x, w, bias}, Conv2dOptions{Padding: options.Padding, Act: ReLUActivation})
 		})
 		b.Run("gradx/"+name, func(b *testing.B) {
-			bench(b, Conv2dGradX, []storage.Array{x}, []storage.Array{y, w}, set)
+			bench(b, Conv2dGradX, []storage.Array{x}, []storage.Array{y, w}, options)
 		})
 		b.Run("gradw/"+name, func(b *testing.B) {
-			bench(b, Conv2dGradW, []storage.Array{w, bias}, []storage.Array{x, y}, set)
+			bench(b, Conv2dGradW, []storage.Array{w, bias}, []storage.Array{x, y}, options)
 		})
 	}
 }
@@ -90,32 +90,32 @@ func BenchmarkPool(b *testing.B) {
 			b.Fatal(err)
 		}
 		index = index.With(y.View)
-		set := Pool2dSet{Kernel: [2]int{2, 2}}
+		options := Pool2dOptions{Kernel: [2]int{2, 2}}
 		name := fmt.Sprintf("n%d_%dx%dx%d", n, c, h, h)
-		b.Run("max/"+name, func(b *testing.B) { bench(b, MaxPool2d, []storage.Array{y, index}, []storage.Array{x}, set) })
+		b.Run("max/"+name, func(b *testing.B) { bench(b, MaxPool2d, []storage.Array{y, index}, []storage.Array{x}, options) })
 		b.Run("maxgrad/"+name, func(b *testing.B) {
-			bench(b, MaxPool2dGrad, []storage.Array{x}, []storage.Array{y, index}, set)
+			bench(b, MaxPool2dGrad, []storage.Array{x}, []storage.Array{y, index}, options)
 		})
-		b.Run("avg/"+name, func(b *testing.B) { bench(b, AvgPool2d, []storage.Array{y}, []storage.Array{x}, set) })
-		b.Run("avggrad/"+name, func(b *testing.B) { bench(b, AvgPool2dGrad, []storage.Array{x}, []storage.Array{y}, set) })
+		b.Run("avg/"+name, func(b *testing.B) { bench(b, AvgPool2d, []storage.Array{y}, []storage.Array{x}, options) })
+		b.Run("avggrad/"+name, func(b *testing.B) { bench(b, AvgPool2dGrad, []storage.Array{x}, []storage.Array{y}, options) })
 	}
 }
 
 func BenchmarkBatchNorm(b *testing.B) {
-	set := BatchNormSet{Epsilon: 1e-5, Momentum: 0.1}
+	options := BatchNormOptions{Epsilon: 1e-5, Momentum: 0.1}
 	for _, s := range [][3]int{{32, 64, 32}, {32, 512, 4}} {
 		for _, l := range []layout{imagewise, tightly} {
 			x, y := dense(l.of(s[0], s[1], s[2], s[2])), dense(l.of(s[0], s[1], s[2], s[2]))
 			c := dense(views.Of(s[1]))
 			name := fmt.Sprintf("%v/%s", s, l.name)
 			b.Run("train/"+name, func(b *testing.B) {
-				bench(b, BatchNorm, []storage.Array{y, c, c, c, c}, []storage.Array{x, c, c}, set)
+				bench(b, BatchNorm, []storage.Array{y, c, c, c, c}, []storage.Array{x, c, c}, options)
 			})
 			b.Run("eval/"+name, func(b *testing.B) {
-				bench(b, BatchNormEval, []storage.Array{y}, []storage.Array{x, c, c, c, c}, set)
+				bench(b, BatchNormEval, []storage.Array{y}, []storage.Array{x, c, c, c, c}, options)
 			})
 			b.Run("grad/"+name, func(b *testing.B) {
-				bench(b, BatchNormGrad, []storage.Array{x, c, c}, []storage.Array{x, c, y, c, c}, set)
+				bench(b, BatchNormGrad, []storage.Array{x, c, c}, []storage.Array{x, c, y, c, c}, options)
 			})
 		}
 	}

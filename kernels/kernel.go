@@ -23,10 +23,10 @@ type Kernel struct {
 	Name string
 	// Plain is the loop in Go, for every element type it is defined on. It is
 	// the meaning of the kernel: all other ways must agree with it.
-	Plain func(c *Call) error
+	Reference func(c *Call) error
 	// Fast, where there is one, computes the same on the CPU. It reports false,
 	// having written nothing, for calls it leaves to Plain.
-	Fast func(c *Call) (bool, error)
+	Optimized func(c *Call) (bool, error)
 	// CUDA, where there is one, computes the same on a GPU.
 	CUDA func(g launch.GPU, c *Call) error
 
@@ -37,7 +37,7 @@ type Kernel struct {
 // Outputs come uninitialised, unless the kernel says that it updates them.
 type Call struct {
 	Out, In []storage.Array
-	Set     any // the settings, of the type the kernel documents; nil if it has none
+	Options any // the options, of the type the kernel documents; nil if it has none
 
 	Geometry launch.Geometry // how a GPU divides the work; the CPU has its own ways
 
@@ -57,15 +57,15 @@ type cpu struct{ storage.Device }
 
 func (cpu) Run(k *Kernel, c *Call) error {
 	defer runtime.KeepAlive(c) // C sees the bytes, the collector the storages
-	if k.Fast != nil {
-		if done, err := k.Fast(c); done || err != nil {
+	if k.Optimized != nil {
+		if done, err := k.Optimized(c); done || err != nil {
 			return err
 		}
 	}
-	if k.Plain == nil {
+	if k.Reference == nil {
 		return fmt.Errorf("%s: has no side for the cpu; move its operands to a GPU: %w", k.Name, storage.ErrDevice)
 	}
-	return k.Plain(c)
+	return k.Reference(c)
 }
 
 // On returns the Runner that computes on a's device.

@@ -18,7 +18,7 @@ import (
 // of threads.
 type sample struct {
 	k         *Kernel
-	set       any
+	options   any
 	out, in   []operand
 	tolerance float64 // of float32, relative to 1 + |want|; 0 is exact
 	updates   bool    // outputs are read
@@ -55,7 +55,7 @@ var shapesTried = [][]int{
 
 func zipSamples() (all []sample) {
 	for _, shape := range shapesTried {
-		for _, k := range []*Kernel{Add, Sub, Mul, Maximum, Minimum, ReluSlope, TanhSlope, SigmoidSlope} {
+		for _, k := range []*Kernel{Add, Sub, Mul, Maximum, Minimum, ReLUGrad, TanhGrad, SigmoidGrad} {
 			all = append(all, sample{k: k, out: []operand{of(shape...)}, in: []operand{of(shape...), of(shape...)}, tolerance: 1e-6})
 		}
 		all = append(all, sample{k: Div, out: []operand{of(shape...)}, in: []operand{of(shape...), of(shape...).drawn(positive)}, tolerance: 1e-6})
@@ -63,8 +63,8 @@ func zipSamples() (all []sample) {
 			all = append(all, sample{k: k, out: []operand{of(shape...).as(dtype.Bool)}, in: []operand{of(shape...).drawn(below(3)), of(shape...).drawn(below(3))}})
 		}
 		all = append(all, sample{k: Where, out: []operand{of(shape...)}, in: []operand{of(shape...).as(dtype.Bool).drawn(below(2)), of(shape...), of(shape...)}})
-		for _, act := range []Activation{NoActivation, ReluActivation, TanhActivation, SigmoidActivation} {
-			all = append(all, sample{k: ActSlope, set: ActSet{Act: act}, out: []operand{of(shape...)}, in: []operand{of(shape...), of(shape...)}, tolerance: 1e-6})
+		for _, act := range []Activation{NoActivation, ReLUActivation, TanhActivation, SigmoidActivation} {
+			all = append(all, sample{k: ActGrad, options: ActOptions{Act: act}, out: []operand{of(shape...)}, in: []operand{of(shape...), of(shape...)}, tolerance: 1e-6})
 		}
 	}
 	return all
@@ -72,17 +72,17 @@ func zipSamples() (all []sample) {
 
 func mapSamples() (all []sample) {
 	for _, shape := range shapesTried {
-		for _, k := range []*Kernel{Neg, Abs, Relu, Exp, Tanh, Sigmoid, Copy} {
+		for _, k := range []*Kernel{Neg, Abs, ReLU, Exp, Tanh, Sigmoid, Copy} {
 			all = append(all, sample{k: k, out: []operand{of(shape...)}, in: []operand{of(shape...)}, tolerance: 2e-6})
 		}
 		for _, k := range []*Kernel{Log, Sqrt} {
 			all = append(all, sample{k: k, out: []operand{of(shape...)}, in: []operand{of(shape...).drawn(positive)}, tolerance: 1e-6})
 		}
 		all = append(all,
-			sample{k: Affine, set: AffineSet{-1.5, 0.25}, out: []operand{of(shape...)}, in: []operand{of(shape...)}, tolerance: 1e-6},
-			sample{k: Fill, set: FillSet{2.5}, out: []operand{of(shape...)}},
+			sample{k: ScaleOffset, options: ScaleOffsetOptions{-1.5, 0.25}, out: []operand{of(shape...)}, in: []operand{of(shape...)}, tolerance: 1e-6},
+			sample{k: Fill, options: FillOptions{2.5}, out: []operand{of(shape...)}},
 			sample{k: Cast, out: []operand{of(shape...)}, in: []operand{of(shape...)}},
-			sample{k: Cast, set: CastSet{1. / 255, -0.5}, out: []operand{of(shape...)}, in: []operand{of(shape...).as(dtype.Uint8).drawn(below(256))}, tolerance: 1e-6},
+			sample{k: Cast, options: CastOptions{1. / 255, -0.5}, out: []operand{of(shape...)}, in: []operand{of(shape...).as(dtype.Uint8).drawn(below(256))}, tolerance: 1e-6},
 		)
 	}
 	return all
@@ -93,12 +93,12 @@ func castSamples() (all []sample) {
 		for _, shape := range [][]int{{33}, {7, 19}} {
 			slow := !native.Castable(from)
 			all = append(all, sample{k: Cast, out: []operand{of(shape...)}, in: []operand{of(shape...).as(from).drawn(below(2))}, slow: slow})
-			if wideOf(from) != dtype.Invalid {
-				all = append(all, sample{k: Cast, set: CastSet{3, 1}, out: []operand{of(shape...)}, in: []operand{of(shape...).as(from).drawn(below(100))}, tolerance: 1e-6, slow: slow})
+			if computeTypeOf(from) != dtype.Invalid {
+				all = append(all, sample{k: Cast, options: CastOptions{3, 1}, out: []operand{of(shape...)}, in: []operand{of(shape...).as(from).drawn(below(100))}, tolerance: 1e-6, slow: slow})
 			}
 			all = append(all, sample{k: Cast, out: []operand{of(shape...).as(from)}, in: []operand{of(shape...).drawn(below(2))}, slow: from != dtype.Float32 && from != dtype.Float64})
 			all = append(all, sample{k: Copy, out: []operand{of(shape...).as(from)}, in: []operand{of(shape...).as(from).drawn(below(2))}})
-			all = append(all, sample{k: Fill, set: FillSet{1}, out: []operand{of(shape...).as(from)}})
+			all = append(all, sample{k: Fill, options: FillOptions{1}, out: []operand{of(shape...).as(from)}})
 		}
 	}
 	return all
@@ -122,7 +122,7 @@ func reduceSamples() (all []sample) {
 			sample{k: Mean, out: []operand{y}, in: []operand{x}, tolerance: 1e-6, slow: empty},
 			sample{k: Max, out: []operand{y}, in: []operand{x}, tolerance: 1e-6, slow: empty},
 			sample{k: Max, out: []operand{y}, in: []operand{x.drawn(below(3))}, slow: empty},
-			sample{k: MaxSlope, out: []operand{x}, in: []operand{x.drawn(below(3)), y.drawn(func(*rand.Rand) float64 { return 2 }), y.drawn(below(9))}, tolerance: 1e-6})
+			sample{k: MaxGrad, out: []operand{x}, in: []operand{x.drawn(below(3)), y.drawn(func(*rand.Rand) float64 { return 2 }), y.drawn(below(9))}, tolerance: 1e-6})
 		if gone := len(shape[0]) - kept(shape); gone <= 1 {
 			all = append(all,
 				sample{k: ArgMax, out: []operand{y.as(dtype.Int64)}, in: []operand{x}, slow: gone == 0},
@@ -150,10 +150,10 @@ func lineSamples() (all []sample) {
 	for _, shape := range [][]int{{7}, {1}, {3, 0}, {0, 3}, {3, 10}, {64, 10}, {5, 16}, {5, 17}, {33, 1000}, {300, 90}, {2, 3, 4, 5}, {3, 70, 9, 11}} {
 		for axis := range shape {
 			for _, k := range []*Kernel{Softmax, LogSoftmax} {
-				all = append(all, sample{k: k, set: SoftmaxSet{axis}, out: []operand{of(shape...)}, in: []operand{of(shape...)}, tolerance: 2e-6})
+				all = append(all, sample{k: k, options: SoftmaxOptions{axis}, out: []operand{of(shape...)}, in: []operand{of(shape...)}, tolerance: 2e-6})
 			}
-			for _, k := range []*Kernel{SoftmaxSlope, LogSoftmaxSlope} {
-				all = append(all, sample{k: k, set: SoftmaxSet{axis}, out: []operand{of(shape...)}, in: []operand{of(shape...), of(shape...)}, tolerance: 3e-5})
+			for _, k := range []*Kernel{SoftmaxGrad, LogSoftmaxGrad} {
+				all = append(all, sample{k: k, options: SoftmaxOptions{axis}, out: []operand{of(shape...)}, in: []operand{of(shape...), of(shape...)}, tolerance: 3e-5})
 			}
 		}
 	}
@@ -169,7 +169,7 @@ func lossSamples() (all []sample) {
 			all = append(all,
 				sample{k: CrossEntropy, out: []operand{of(), x}, in: []operand{x, labels}, tolerance: 2e-6},
 				sample{k: CrossEntropy, out: []operand{of(1)}, in: []operand{x, labels}, tolerance: 2e-6},
-				sample{k: Hits, out: []operand{of().as(dtype.Int64)}, in: []operand{x, labels}})
+				sample{k: Correct, out: []operand{of().as(dtype.Int64)}, in: []operand{x, labels}})
 		}
 	}
 	for _, shape := range [][]int{{1}, {17}, {3, 5}, {300, 257}, {2, 3, 4, 5}} {
@@ -184,28 +184,28 @@ func lossSamples() (all []sample) {
 func biasSamples() (all []sample) {
 	for _, shape := range [][]int{{1, 1}, {0, 3}, {64, 10}, {64, 128}, {5, 17}, {300, 600}, {2000, 33}, {2, 3, 4, 5}, {4, 16, 9, 11}, {16, 20, 15, 17}} {
 		x, b := of(shape...), of(shape[1])
-		for _, act := range []Activation{NoActivation, ReluActivation, TanhActivation, SigmoidActivation} {
+		for _, act := range []Activation{NoActivation, ReLUActivation, TanhActivation, SigmoidActivation} {
 			all = append(all,
-				sample{k: BiasAct, set: ActSet{Act: act}, out: []operand{x}, in: []operand{x, b}, tolerance: 2e-6},
-				sample{k: ActSlopeBias, set: ActSet{Act: act}, out: []operand{x, b}, in: []operand{x, x}, tolerance: 3e-5, slow: x.shape[0] == 0})
+				sample{k: BiasAct, options: ActOptions{Act: act}, out: []operand{x}, in: []operand{x, b}, tolerance: 2e-6},
+				sample{k: ActGradBias, options: ActOptions{Act: act}, out: []operand{x, b}, in: []operand{x, x}, tolerance: 3e-5, slow: x.shape[0] == 0})
 		}
 	}
-	relu := ActSet{Act: ReluActivation, Dropped: 0.4}
+	relu := ActOptions{Act: ReLUActivation, Dropped: 0.4}
 	x, b := of(64, 10), of(10)
-	return append(all, sample{k: ActSlopeBias, set: relu, out: []operand{x, b}, in: []operand{x, x}, tolerance: 3e-5, slow: true})
+	return append(all, sample{k: ActGradBias, options: relu, out: []operand{x, b}, in: []operand{x, x}, tolerance: 3e-5, slow: true})
 }
 
 func updateSamples() (all []sample) {
 	for _, shape := range [][]int{{}, {0}, {1}, {17}, {33, 65}, {300, 257}, {2, 3, 4, 5}} {
 		p, v := of(shape...), of(shape...).drawn(positive)
-		for _, set := range []SGDSet{{Rate: 0.1}, {Rate: 0.1, Decay: 0.01}, {Rate: 0.1, Momentum: 0.9}, {Rate: 0.1, Momentum: 0.9, Nesterov: true, Decay: 0.1}} {
-			out := []operand{p, p}[:set.arrays()]
-			all = append(all, sample{k: SGD, set: set, out: out, in: []operand{p}, tolerance: 1e-6, updates: true, slow: true},
-				sample{k: SGD, set: set, out: append(out, out...), in: []operand{p, p}, tolerance: 1e-6, updates: true, slow: true})
+		for _, options := range []SGDOptions{{Rate: 0.1}, {Rate: 0.1, Decay: 0.01}, {Rate: 0.1, Momentum: 0.9}, {Rate: 0.1, Momentum: 0.9, Nesterov: true, Decay: 0.1}} {
+			out := []operand{p, p}[:options.arrays()]
+			all = append(all, sample{k: SGD, options: options, out: out, in: []operand{p}, tolerance: 1e-6, updates: true, slow: true},
+				sample{k: SGD, options: options, out: append(out, out...), in: []operand{p, p}, tolerance: 1e-6, updates: true, slow: true})
 		}
-		for _, set := range []AdamSet{{0.1, 0.9, 0.999, 1e-8, 0, false, 1}, {0.1, 0.9, 0.999, 1e-8, 0.1, false, 7}, {0.1, 0.8, 0.99, 1e-3, 0.1, true, 1000}} {
-			all = append(all, sample{k: Adam, set: set, out: []operand{p, p, v}, in: []operand{p}, tolerance: 1e-6, updates: true, slow: true},
-				sample{k: Adam, set: set, out: []operand{p, p, v, p, p, v}, in: []operand{p, p}, tolerance: 1e-6, updates: true, slow: true})
+		for _, options := range []AdamOptions{{0.1, 0.9, 0.999, 1e-8, 0, false, 1}, {0.1, 0.9, 0.999, 1e-8, 0.1, false, 7}, {0.1, 0.8, 0.99, 1e-3, 0.1, true, 1000}} {
+			all = append(all, sample{k: Adam, options: options, out: []operand{p, p, v}, in: []operand{p}, tolerance: 1e-6, updates: true, slow: true},
+				sample{k: Adam, options: options, out: []operand{p, p, v, p, p, v}, in: []operand{p, p}, tolerance: 1e-6, updates: true, slow: true})
 		}
 	}
 	return all
@@ -215,12 +215,12 @@ func randomSamples() (all []sample) {
 	for _, shape := range shapesTried {
 		x := of(shape...)
 		all = append(all,
-			sample{k: Uniform, set: RandomSet{1, 2, -1, 3}, out: []operand{x}, tolerance: 1e-6},
-			sample{k: Normal, set: RandomSet{1 << 40, 1 << 50, 1, 2}, out: []operand{x}, tolerance: 3e-6},
-			sample{k: Dropout, set: DropoutSet{0.3, 7, 1 << 33}, out: []operand{x}, in: []operand{x}, tolerance: 1e-6},
-			sample{k: Dropout, set: DropoutSet{0.3, 7, 1 << 33}, out: []operand{x}, in: []operand{x, of(1).as(dtype.Uint64).drawn(below(99))}, tolerance: 1e-6},
-			sample{k: Dropout, set: DropoutSet{1, 7, 3}, out: []operand{x}, in: []operand{x}},
-			sample{k: Dropout, set: DropoutSet{0, 7, 3}, out: []operand{x}, in: []operand{x}})
+			sample{k: Uniform, options: RandomOptions{1, 2, -1, 3}, out: []operand{x}, tolerance: 1e-6},
+			sample{k: Normal, options: RandomOptions{1 << 40, 1 << 50, 1, 2}, out: []operand{x}, tolerance: 3e-6},
+			sample{k: Dropout, options: DropoutOptions{0.3, 7, 1 << 33}, out: []operand{x}, in: []operand{x}, tolerance: 1e-6},
+			sample{k: Dropout, options: DropoutOptions{0.3, 7, 1 << 33}, out: []operand{x}, in: []operand{x, of(1).as(dtype.Uint64).drawn(below(99))}, tolerance: 1e-6},
+			sample{k: Dropout, options: DropoutOptions{1, 7, 3}, out: []operand{x}, in: []operand{x}},
+			sample{k: Dropout, options: DropoutOptions{0, 7, 3}, out: []operand{x}, in: []operand{x}})
 	}
 	return all
 }
@@ -303,9 +303,9 @@ func (s sample) try(t *testing.T, seed uint64, lay func(i int, writes bool, shap
 	for i, o := range slices.Concat(s.out, s.in) {
 		vs = append(vs, lay(i, i < len(s.out), o.shape))
 	}
-	about := fmt.Sprintf("%s %+v, sample %d, shapes %v, strides %v", s.k.Name, s.set, seed, shapes(vs), stridesOf(vs))
+	about := fmt.Sprintf("%s %+v, sample %d, shapes %v, strides %v", s.k.Name, s.options, seed, shapes(vs), stridesOf(vs))
 	want := s.call(seed, dtype.Float64, vs)
-	if err := s.k.Plain(want); err != nil {
+	if err := s.k.Reference(want); err != nil {
 		t.Fatalf("%s: plain: %v", about, err)
 	}
 	defer native.SetThreads(native.Threads())
@@ -315,8 +315,8 @@ func (s sample) try(t *testing.T, seed uint64, lay func(i int, writes bool, shap
 			native.SetThreads(threads)
 			got := s.call(seed, real, vs)
 			done, err := false, error(nil)
-			if s.k.Fast != nil {
-				done, err = s.k.Fast(got)
+			if s.k.Optimized != nil {
+				done, err = s.k.Optimized(got)
 			}
 			if err != nil {
 				t.Fatalf("%s, %v: %v", about, real, err)
@@ -325,7 +325,7 @@ func (s sample) try(t *testing.T, seed uint64, lay func(i int, writes bool, shap
 				t.Fatalf("%s, %v: left to the plain loop", about, real)
 			}
 			if !done {
-				must(s.k.Plain(got))
+				must(s.k.Reference(got))
 			}
 			tolerance := s.tolerance
 			if real == dtype.Float64 {
@@ -357,7 +357,7 @@ func coalesces(vs []views.View) bool {
 // call draws operands; the same seed draws the same.
 func (s sample) call(seed uint64, real dtype.Type, vs []views.View) *Call {
 	r := rand.New(rand.NewPCG(seed, 2))
-	c := &Call{Set: s.set}
+	c := &Call{Options: s.options}
 	for i, o := range slices.Concat(s.out, s.in) {
 		if o.t == dtype.Invalid {
 			o.t = real
@@ -417,7 +417,7 @@ func TestSpecialValues(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	values := []float32{0, float32(math.Copysign(0, -1)), 1, -1, float32(nan), float32(inf), float32(-inf),
 		89, -89, 100, -104, 1e38, -1e38, 1e-37, -1e-37, 3e38, 0.5, -2, 20, -20}
-	for _, k := range []*Kernel{Add, Sub, Mul, Div, Maximum, Minimum, Neg, Abs, Exp, Log, Sqrt, Relu, Tanh, Sigmoid,
+	for _, k := range []*Kernel{Add, Sub, Mul, Div, Maximum, Minimum, Neg, Abs, Exp, Log, Sqrt, ReLU, Tanh, Sigmoid,
 		Less, LessEqual, Greater, GreaterEqual, Equal, NotEqual} {
 		var xs, ys []float32
 		for _, x := range values {
@@ -426,7 +426,7 @@ func TestSpecialValues(t *testing.T) {
 			}
 		}
 		in := []storage.Array{storage.From(xs, len(xs)), storage.From(ys, len(ys))}
-		if k.Plain(&Call{Out: in[:1], In: in}) != nil && k.Plain(&Call{Out: []storage.Array{ok(storage.Make(storage.CPU, dtype.Float32, len(xs)))}, In: in[:1]}) == nil {
+		if k.Reference(&Call{Out: in[:1], In: in}) != nil && k.Reference(&Call{Out: []storage.Array{ok(storage.Make(storage.CPU, dtype.Float32, len(xs)))}, In: in[:1]}) == nil {
 			in = in[:1]
 		}
 		out := dtype.Float32
@@ -444,7 +444,7 @@ func TestSpecialValues(t *testing.T) {
 			}
 			got, want := call(), call()
 			must(CPU.Run(k, got))
-			must(k.Plain(want))
+			must(k.Reference(want))
 			gs, ws := elementsOf(got.Out[0]), elementsOf(want.Out[0])
 			for i := range len(xs) - n {
 				g, w := gs[i], ws[i]

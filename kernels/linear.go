@@ -9,27 +9,27 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// LinearSet is the settings of Linear.
-type LinearSet struct{ Act Activation }
+// LinearOptions are the options of Linear.
+type LinearOptions struct{ Act Activation }
 
 // Linear is y = act(x·wᵀ + b) for y (N,out), x (N,in), w (out,in) and b (out),
-// which may be left out. Its settings are a LinearSet. Strides are as in MatMul.
-var Linear = withHalves(define("linear", checkLinear,
-	func(c *Call, set LinearSet) error {
-		if l := linearOf(c, set); l.y.Type == dtype.Float64 {
-			plainLinear[float64](l)
+// which may be left out. Its options are LinearOptions. Strides are as in MatMul.
+var Linear = withHalfFloats(define("linear", checkLinear,
+	func(c *Call, options LinearOptions) error {
+		if l := linearOf(c, options); l.y.Type == dtype.Float64 {
+			referenceLinear[float64](l)
 		} else {
-			plainLinear[float32](l)
+			referenceLinear[float32](l)
 		}
 		return nil
 	},
-	func(c *Call, set LinearSet) (bool, error) { return linearOf(c, set).fast() }))
+	func(c *Call, options LinearOptions) (bool, error) { return linearOf(c, options).optimized() }))
 
-func checkLinear(c *Call, set LinearSet) error {
+func checkLinear(c *Call, options LinearOptions) error {
 	if err := c.real(1, min(max(len(c.In), 2), 3)); err != nil {
 		return err
 	}
-	if err := set.Act.check(); err != nil {
+	if err := options.Act.check(); err != nil {
 		return err
 	}
 	y, x, w := &c.Out[0], &c.In[0], &c.In[1]
@@ -56,8 +56,8 @@ type linear struct {
 	act        Activation
 }
 
-func linearOf(c *Call, set LinearSet) linear {
-	return linear{y: &c.Out[0], x: &c.In[0], w: &c.In[1], b: third(c.In), act: set.Act}
+func linearOf(c *Call, options LinearOptions) linear {
+	return linear{y: &c.Out[0], x: &c.In[0], w: &c.In[1], b: third(c.In), act: options.Act}
 }
 
 func (l linear) wT() *storage.Array {
@@ -65,7 +65,7 @@ func (l linear) wT() *storage.Array {
 	return &w
 }
 
-func (l linear) fast() (bool, error) {
+func (l linear) optimized() (bool, error) {
 	if l.y.Len() == 0 || l.x.Len() == 0 {
 		return l.y.Len() == 0, nil
 	}
@@ -87,7 +87,7 @@ func (l linear) fast() (bool, error) {
 func (l linear) finish() error {
 	k, c := activationKernels[l.act], &Call{Out: []storage.Array{*l.y}, In: []storage.Array{*l.y}}
 	if l.b != nil {
-		k, c.In, c.Set = BiasAct, append(c.In, *l.b), ActSet{Act: l.act}
+		k, c.In, c.Options = BiasAct, append(c.In, *l.b), ActOptions{Act: l.act}
 	}
 	if k == nil {
 		return nil
@@ -95,11 +95,11 @@ func (l linear) finish() error {
 	return CPU.Run(k, c)
 }
 
-var activationKernels = [...]*Kernel{ReluActivation: Relu, TanhActivation: Tanh, SigmoidActivation: Sigmoid}
+var activationKernels = [...]*Kernel{ReLUActivation: ReLU, TanhActivation: Tanh, SigmoidActivation: Sigmoid}
 
-// plainLinear is the product, then bias and activation.
-func plainLinear[T dtype.Float](l linear) {
-	plainMatMul[T](l.y, l.x, l.wT())
+// referenceLinear is the product, then bias and activation.
+func referenceLinear[T dtype.Float](l linear) {
+	referenceMatMul[T](l.y, l.x, l.wT())
 	addBias[T](l)
 }
 

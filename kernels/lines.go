@@ -16,7 +16,7 @@ type line struct {
 
 // lines calls visit for every line along axis of arrays that have one shape
 // but for that axis, in step.
-func lines(axis int, visit func(l []line), arrays ...*storage.Array) {
+func eachLine(axis int, visit func(l []line), arrays ...*storage.Array) {
 	starts := make([]storage.Array, len(arrays))
 	all := make([]line, len(arrays))
 	for i, a := range arrays {
@@ -42,7 +42,7 @@ func lines(axis int, visit func(l []line), arrays ...*storage.Array) {
 func (l line) read(buf []float64) []float64 { return read(l, buf) }
 
 // read is line.read as any wide type.
-func read[W wide](l line, buf []W) []W {
+func read[W computeType](l line, buf []W) []W {
 	if cap(buf) < l.n {
 		buf = make([]W, l.n)
 	}
@@ -68,8 +68,8 @@ func hasAxis(a *storage.Array, axis int) error {
 	return nil
 }
 
-// fastLines computes z's lines along axis from those of x and y.
-func fastLines(op native.LineOp, axis int, z, x, y *storage.Array) bool {
+// nativeLines computes z's lines along axis from those of x and y.
+func nativeLines(op native.LineOp, axis int, z, x, y *storage.Array) bool {
 	real, ok := native.RealOf(x.Type)
 	var kept native.Grid
 	if !ok || z.Rank() > 64 || !kept.Along(^(uint64(1)<<axis), &z.View, &x.View, &y.View) {

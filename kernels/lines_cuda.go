@@ -9,22 +9,22 @@ import (
 var (
 	_ = linesOnGPU(Softmax)
 	_ = linesOnGPU(LogSoftmax)
-	_ = linesOnGPU(SoftmaxSlope)
-	_ = linesOnGPU(LogSoftmaxSlope)
+	_ = linesOnGPU(SoftmaxGrad)
+	_ = linesOnGPU(LogSoftmaxGrad)
 
 	_ = onGPU(ArgMax, func(c *Call, _ struct{}) error {
 		y, x := &c.Out[0], &c.In[0]
 		axis := reducedAxis(y, x)
 		if axis < 0 { // every element is the only one
-			return c.launch(Fill, &Call{Out: c.Out, Set: FillSet{0}})
+			return c.launch(Fill, &Call{Out: c.Out, Options: FillOptions{0}})
 		}
 		return c.launchLines("argmax", axis, y, x, x)
 	})
 )
 
 func linesOnGPU(k *Kernel) *Kernel {
-	return onGPU(k, func(c *Call, set SoftmaxSet) error {
-		return c.launchLines(k.Name, set.Axis, &c.Out[0], &c.In[0], &c.In[len(c.In)-1])
+	return onGPU(k, func(c *Call, options SoftmaxOptions) error {
+		return c.launchLines(k.Name, options.Axis, &c.Out[0], &c.In[0], &c.In[len(c.In)-1])
 	})
 }
 

@@ -25,19 +25,19 @@ func TestPlainLoopsMeanWhatPyTorchDoes(t *testing.T) {
 		Cases []struct {
 			Kernel          string
 			In, Out, Before []numbers
-			Set             json.RawMessage
+			Options         json.RawMessage
 		}
 	}
 	must(json.Unmarshal(ok(os.ReadFile("testdata/loops.json")), &file))
 	for i, want := range file.Cases {
-		k, set := named(want.Kernel, want.Set)
-		c := &Call{Set: set}
+		k, options := named(want.Kernel, want.Options)
+		c := &Call{Options: options}
 		for _, x := range want.In {
 			c.In = append(c.In, x.array())
 		}
 		if k == CrossEntropy {
 			labels := ok(storage.Make(storage.CPU, dtype.Int64, c.In[1].Shape...))
-			must(Cast.Plain(&Call{Out: []storage.Array{labels}, In: c.In[1:]}))
+			must(Cast.Reference(&Call{Out: []storage.Array{labels}, In: c.In[1:]}))
 			c.In[1] = labels
 		}
 		for j, x := range want.Out {
@@ -46,43 +46,43 @@ func TestPlainLoopsMeanWhatPyTorchDoes(t *testing.T) {
 			}
 			c.Out = append(c.Out, x.array())
 		}
-		if err := k.Plain(c); err != nil {
+		if err := k.Reference(c); err != nil {
 			t.Fatalf("case %d: %v", i, err)
 		}
 		for j, x := range want.Out {
-			near(t, fmt.Sprintf("case %d: %s %+v, output %d", i, k.Name, set, j), c.Out[j], x.array(), 1e-12)
+			near(t, fmt.Sprintf("case %d: %s %+v, output %d", i, k.Name, options, j), c.Out[j], x.array(), 1e-12)
 		}
 	}
 }
 
-// named returns the kernel of that name, and text as its settings.
+// named returns the kernel of that name, and text as its options.
 func named(name string, text []byte) (*Kernel, any) {
-	for _, k := range []*Kernel{Relu, ReluSlope, Tanh, TanhSlope, Sigmoid, SigmoidSlope, CrossEntropy, MeanSquaredError, Max, MaxSlope, Mean, Sum} {
+	for _, k := range []*Kernel{ReLU, ReLUGrad, Tanh, TanhGrad, Sigmoid, SigmoidGrad, CrossEntropy, MeanSquaredError, Max, MaxGrad, Mean, Sum} {
 		if k.Name == name {
 			return k, nil
 		}
 	}
-	for _, k := range []*Kernel{Softmax, LogSoftmax, SoftmaxSlope, LogSoftmaxSlope} {
+	for _, k := range []*Kernel{Softmax, LogSoftmax, SoftmaxGrad, LogSoftmaxGrad} {
 		if k.Name == name {
-			return k, as[SoftmaxSet](text)
+			return k, as[SoftmaxOptions](text)
 		}
 	}
 	switch name {
 	case "bias act":
-		return BiasAct, as[ActSet](text)
-	case "act slope bias":
-		return ActSlopeBias, as[ActSet](text)
+		return BiasAct, as[ActOptions](text)
+	case "act grad bias":
+		return ActGradBias, as[ActOptions](text)
 	case "sgd":
-		return SGD, as[SGDSet](text)
+		return SGD, as[SGDOptions](text)
 	case "adam":
-		return Adam, as[AdamSet](text)
+		return Adam, as[AdamOptions](text)
 	}
 	panic("no kernel " + name)
 }
 
-func as[S any](text []byte) (set S) {
-	must(json.Unmarshal(text, &set))
-	return set
+func as[S any](text []byte) (options S) {
+	must(json.Unmarshal(text, &options))
+	return options
 }
 
 // TestPhiloxGivesKnownAnswers has the vectors of Random123's kat_vectors, philox4x32 10.
@@ -107,15 +107,15 @@ func TestRandomNumbersHaveTheirMoments(t *testing.T) {
 	a := filled(1, n)
 	for _, test := range []struct {
 		k              *Kernel
-		set            any
+		options        any
 		in             []storage.Array
 		mean, variance float64
 	}{
-		{Uniform, RandomSet{3, 4, -1, 3}, nil, 1, 16. / 12},
-		{Normal, RandomSet{3, 4, 2, 0.5}, nil, 2, 0.25},
-		{Dropout, DropoutSet{0.2, 3, 4}, []storage.Array{filled(1, n)}, 1, 0.25}, // 0 or 1/0.8
+		{Uniform, RandomOptions{3, 4, -1, 3}, nil, 1, 16. / 12},
+		{Normal, RandomOptions{3, 4, 2, 0.5}, nil, 2, 0.25},
+		{Dropout, DropoutOptions{0.2, 3, 4}, []storage.Array{filled(1, n)}, 1, 0.25}, // 0 or 1/0.8
 	} {
-		must(CPU.Run(test.k, &Call{Out: []storage.Array{a}, In: test.in, Set: test.set}))
+		must(CPU.Run(test.k, &Call{Out: []storage.Array{a}, In: test.in, Options: test.options}))
 		var sum, squares float64
 		for _, x := range storage.Elements[float32](a) {
 			sum += float64(x)
@@ -182,29 +182,29 @@ func TestCallsThatCannotBeAreErrors(t *testing.T) {
 		{Less, Call{Out: arrays{x}, In: arrays{x, x}}, dtype.ErrType, "less: types bool and float32 differ"},
 		{Exp, Call{Out: arrays{ints}, In: arrays{ints}}, dtype.ErrType, "exp: not defined on int64; cast it first"},
 		{Div, Call{Out: arrays{ints}, In: arrays{ints, ints}}, dtype.ErrType, "div: not defined on int64"},
-		{Affine, Call{Out: arrays{x}, In: arrays{x}, Set: 3}, storage.ErrState, "affine: settings are a int; want a kernels.AffineSet"},
+		{ScaleOffset, Call{Out: arrays{x}, In: arrays{x}, Options: 3}, storage.ErrState, "scale offset: options are a int; want a kernels.ScaleOffsetOptions"},
 		{Sum, Call{Out: arrays{ramp(2, 4)}, In: arrays{x}}, views.ErrShape, "sum: [3 4] does not become [2 4]; reduced axes keep size 1"},
 		{Max, Call{Out: arrays{ramp(3, 1)}, In: arrays{ramp(3, 0)}}, views.ErrShape, "max: [3 0] has no largest element"},
 		{ArgMax, Call{Out: arrays{storage.From(make([]int64, 1), 1, 1)}, In: arrays{x}}, views.ErrShape, "argmax: [3 4] becomes [1 1] along 2 axes; want one"},
-		{Softmax, Call{Out: arrays{x}, In: arrays{x}, Set: SoftmaxSet{2}}, views.ErrShape, "softmax: [3 4] has no axis 2"},
-		{Softmax, Call{Out: arrays{x}, In: arrays{x}, Set: SoftmaxSet{-1}}, views.ErrShape, "softmax: [3 4] has no axis -1"},
+		{Softmax, Call{Out: arrays{x}, In: arrays{x}, Options: SoftmaxOptions{2}}, views.ErrShape, "softmax: [3 4] has no axis 2"},
+		{Softmax, Call{Out: arrays{x}, In: arrays{x}, Options: SoftmaxOptions{-1}}, views.ErrShape, "softmax: [3 4] has no axis -1"},
 		{CrossEntropy, Call{Out: arrays{ramp(1)}, In: arrays{x, labels(0, 4, 1)}}, views.ErrShape, "cross entropy: row 1 has label 4; want 0 to 3"},
 		{CrossEntropy, Call{Out: arrays{ramp(1)}, In: arrays{x, labels(0, 1, -1)}}, views.ErrShape, "cross entropy: row 2 has label -1; want 0 to 3"},
 		{CrossEntropy, Call{Out: arrays{ramp(1)}, In: arrays{x, storage.From([]uint64{0, 1 << 63, 0}, 3)}}, views.ErrShape, "cross entropy: row 1 has label -9223372036854775808"},
 		{CrossEntropy, Call{Out: arrays{ramp(1)}, In: arrays{x, ramp(3)}}, dtype.ErrType, "cross entropy: labels are float32; want integers"},
-		{Hits, Call{Out: arrays{storage.From(make([]int64, 1), 1)}, In: arrays{x, labels(0, 1)}}, views.ErrShape, "hits: [3 4] with labels [2]; want (N, classes) and (N)"},
+		{Correct, Call{Out: arrays{storage.From(make([]int64, 1), 1)}, In: arrays{x, labels(0, 1)}}, views.ErrShape, "hits: [3 4] with labels [2]; want (N, classes) and (N)"},
 		{BiasAct, Call{Out: arrays{x}, In: arrays{x, ramp(3)}}, views.ErrShape, "bias act: [3 4] with bias [3]; want (N, C, …) and (C)"},
-		{ActSlope, Call{Out: arrays{x}, In: arrays{x, x}, Set: ActSet{Act: 9}}, storage.ErrState, "act slope: no activation 9"},
-		{SGD, Call{Out: arrays{x}, In: arrays{x}, Set: SGDSet{Momentum: 0.9}}, storage.ErrState, "sgd: momentum 0.9 needs a second output to live in"},
+		{ActGrad, Call{Out: arrays{x}, In: arrays{x, x}, Options: ActOptions{Act: 9}}, storage.ErrState, "act gradient: no activation 9"},
+		{SGD, Call{Out: arrays{x}, In: arrays{x}, Options: SGDOptions{Momentum: 0.9}}, storage.ErrState, "sgd: momentum 0.9 needs a second output for its buffer"},
 		{Adam, Call{Out: arrays{x, x, x}, In: arrays{x}}, storage.ErrState, "adam: step 0; steps count from 1"},
-		{Dropout, Call{Out: arrays{x}, In: arrays{x}, Set: DropoutSet{P: math.NaN()}}, storage.ErrState, "dropout: probability NaN; want 0 to 1"},
+		{Dropout, Call{Out: arrays{x}, In: arrays{x}, Options: DropoutOptions{P: math.NaN()}}, storage.ErrState, "dropout: probability NaN; want 0 to 1"},
 	} {
 		for _, way := range []struct {
 			name string
 			run  func(c *Call) error
 		}{
 			{"run", func(c *Call) error { return CPU.Run(test.k, c) }},
-			{"plain", test.k.Plain},
+			{"plain", test.k.Reference},
 		} {
 			err := way.run(&test.c)
 			if !errors.Is(err, test.kind) || !strings.HasPrefix(err.Error(), test.says) {
@@ -221,7 +221,7 @@ func TestKernelsRunSideBySide(t *testing.T) {
 		all.Go(func() {
 			x, y := filled(float32(i), 100_000), ramp(100_000)
 			for range 20 {
-				must(CPU.Run(Affine, &Call{Out: []storage.Array{y}, In: []storage.Array{x}, Set: AffineSet{2, 1}}))
+				must(CPU.Run(ScaleOffset, &Call{Out: []storage.Array{y}, In: []storage.Array{x}, Options: ScaleOffsetOptions{2, 1}}))
 				sum := ramp(1)
 				must(CPU.Run(Sum, &Call{Out: []storage.Array{sum}, In: []storage.Array{y}}))
 				if got, want := storage.Elements[float32](sum)[0], float32(100_000*(2*i+1)); got != want {
@@ -248,17 +248,17 @@ func TestFastCallsDoNotAllocate(t *testing.T) {
 		{Add, &Call{Out: arrays{z}, In: arrays{x, y}}, 0},
 		{Add, &Call{Out: arrays{z}, In: arrays{x, across}}, 0},
 		{Copy, &Call{Out: arrays{z}, In: arrays{across}}, 0},
-		{Cast, &Call{Out: arrays{ramp(64)}, In: arrays{label}, Set: CastSet{2, 1}}, 0},
+		{Cast, &Call{Out: arrays{ramp(64)}, In: arrays{label}, Options: CastOptions{2, 1}}, 0},
 		{Sum, &Call{Out: arrays{ramp(1, 10)}, In: arrays{x}}, 0},
-		{Softmax, &Call{Out: arrays{z}, In: arrays{x}, Set: SoftmaxSet{1}}, 0},
+		{Softmax, &Call{Out: arrays{z}, In: arrays{x}, Options: SoftmaxOptions{1}}, 0},
 		{CrossEntropy, &Call{Out: arrays{one, z}, In: arrays{x, label}}, 0},
-		{Hits, &Call{Out: arrays{count}, In: arrays{x, label}}, 0},
+		{Correct, &Call{Out: arrays{count}, In: arrays{x, label}}, 0},
 		{MeanSquaredError, &Call{Out: arrays{one, z}, In: arrays{x, y}}, 0},
-		{ActSlopeBias, &Call{Out: arrays{z, b}, In: arrays{x, y}, Set: ActSet{Act: ReluActivation}}, 0},
-		{BiasAct, &Call{Out: arrays{z}, In: arrays{x, b}, Set: ActSet{Act: ReluActivation}}, 1},
-		{SGD, &Call{Out: arrays{z}, In: arrays{x}, Set: SGDSet{Rate: 1e-3}}, 0},
-		{Adam, &Call{Out: arrays{x, y, z}, In: arrays{x}, Set: AdamSet{Step: 1}}, 0},
-		{Dropout, &Call{Out: arrays{z}, In: arrays{x}, Set: DropoutSet{P: 0.5}}, 1},
+		{ActGradBias, &Call{Out: arrays{z, b}, In: arrays{x, y}, Options: ActOptions{Act: ReLUActivation}}, 0},
+		{BiasAct, &Call{Out: arrays{z}, In: arrays{x, b}, Options: ActOptions{Act: ReLUActivation}}, 1},
+		{SGD, &Call{Out: arrays{z}, In: arrays{x}, Options: SGDOptions{Rate: 1e-3}}, 0},
+		{Adam, &Call{Out: arrays{x, y, z}, In: arrays{x}, Options: AdamOptions{Step: 1}}, 0},
+		{Dropout, &Call{Out: arrays{z}, In: arrays{x}, Options: DropoutOptions{P: 0.5}}, 1},
 	} {
 		if got := testing.AllocsPerRun(100, func() { must(CPU.Run(test.k, test.c)) }); got > test.limit {
 			t.Errorf("%s: %v allocations, want at most %v", test.k.Name, got, test.limit)
@@ -268,7 +268,7 @@ func TestFastCallsDoNotAllocate(t *testing.T) {
 
 // TestActivationsHaveNames, for messages.
 func TestActivationsHaveNames(t *testing.T) {
-	got := []string{NoActivation.String(), ReluActivation.String(), TanhActivation.String(), SigmoidActivation.String(), Activation(-1).String(), Activation(4).String()}
+	got := []string{NoActivation.String(), ReLUActivation.String(), TanhActivation.String(), SigmoidActivation.String(), Activation(-1).String(), Activation(4).String()}
 	if want := []string{"none", "relu", "tanh", "sigmoid", "unknown", "unknown"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -16,23 +16,23 @@ var (
 			args.dx, args.dxRow, args.dxCol = c.gpu.First(dx), int64(dx.Stride[0]), int64(dx.Stride[1])
 		}
 		if len(c.Out) > 2 {
-			args.hits = c.gpu.First(&c.Out[2])
+			args.correct = c.gpu.First(&c.Out[2])
 		}
 		if args.rows > 0 {
 			return c.launchRows("cross entropy", 2, &args)
 		}
-		if err := c.launch(Fill, &Call{Out: c.Out[:1], Set: FillSet{math.NaN()}}); err != nil || args.hits == 0 {
+		if err := c.launch(Fill, &Call{Out: c.Out[:1], Options: FillOptions{math.NaN()}}); err != nil || args.correct == 0 {
 			return err
 		}
-		return c.launch(Fill, &Call{Out: c.Out[2:], Set: FillSet{0}})
+		return c.launch(Fill, &Call{Out: c.Out[2:], Options: FillOptions{0}})
 	})
 
-	_ = onGPU(Hits, func(c *Call, _ struct{}) error {
+	_ = onGPU(Correct, func(c *Call, _ struct{}) error {
 		args := c.labelled()
-		if args.hits = c.gpu.First(&c.Out[0]); args.rows == 0 {
-			return c.launch(Fill, &Call{Out: c.Out, Set: FillSet{0}})
+		if args.correct = c.gpu.First(&c.Out[0]); args.rows == 0 {
+			return c.launch(Fill, &Call{Out: c.Out, Options: FillOptions{0}})
 		}
-		return c.launchRows("hits", 1, &args)
+		return c.launchRows("correct", 1, &args)
 	})
 
 	_ = onGPU(MeanSquaredError, func(c *Call, _ struct{}) error {
@@ -41,7 +41,7 @@ var (
 			dx = &c.Out[1]
 		}
 		if x.Len() == 0 {
-			return c.launch(Fill, &Call{Out: c.Out[:1], Set: FillSet{math.NaN()}})
+			return c.launch(Fill, &Call{Out: c.Out[:1], Options: FillOptions{math.NaN()}})
 		}
 		g, err := launch.Grid(^uint64(0), x, y, dx)
 		if err != nil {
@@ -64,9 +64,9 @@ var (
 
 // labelledArgs and squaredErrorArgs are Labelled and SquaredError of losses.cu.
 type labelledArgs struct {
-	x, labels, loss, dx, hits, part, fault, counter uint64
-	rows, cols, row, col                            int64
-	dxRow, dxCol, step, size, sign                  int64
+	x, labels, loss, dx, correct, part, fault, counter uint64
+	rows, cols, row, col                               int64
+	dxRow, dxCol, step, size, sign                     int64
 }
 
 type squaredErrorArgs struct {

@@ -15,18 +15,18 @@ import (
 // MatMul is z = x·y: of (…,m,k) and (…,k,n) the product (…,m,n), whose leading
 // axes are those of x and y, broadcast. Any strides will do; rows or columns
 // of adjacent elements are multiplied where they lie, all else through a copy.
-var MatMul = withHalves(define("matmul", checkMatMul,
+var MatMul = withHalfFloats(define("matmul", checkMatMul,
 	func(c *Call, _ struct{}) error {
 		z, x, y := &c.Out[0], &c.In[0], &c.In[1]
 		if z.Type == dtype.Float64 {
-			plainMatMul[float64](z, x, y)
+			referenceMatMul[float64](z, x, y)
 		} else {
-			plainMatMul[float32](z, x, y)
+			referenceMatMul[float32](z, x, y)
 		}
 		return nil
 	},
 	func(c *Call, _ struct{}) (bool, error) {
-		return fastMatMul(&c.Out[0], &c.In[0], &c.In[1])
+		return optimizedMatMul(&c.Out[0], &c.In[0], &c.In[1])
 	}))
 
 func checkMatMul(c *Call, _ struct{}) error {
@@ -75,9 +75,9 @@ func (c *Call) real(outs, ins int) error {
 	return c.allFloats()
 }
 
-// fastMatMul reports false if z is empty of work for a library, or has more
+// optimizedMatMul reports false if z is empty of work for a library, or has more
 // leading axes than C takes.
-func fastMatMul(z, x, y *storage.Array) (bool, error) {
+func optimizedMatMul(z, x, y *storage.Array) (bool, error) {
 	if z.Len() == 0 || x.Len() == 0 {
 		return z.Len() == 0, nil
 	}
@@ -153,7 +153,7 @@ func multiply(p *native.Product, z, x, y *storage.Array) (err error) {
 	return nil
 }
 
-// gonumMatMul is fastMatMul where there is no OpenBLAS: in Go, on tight copies.
+// gonumMatMul is optimizedMatMul where there is no OpenBLAS: in Go, on tight copies.
 func gonumMatMul(z, x, y *storage.Array) {
 	zs, xs, ys := storage.Elements[float64](*z), storage.Elements[float64](*x), storage.Elements[float64](*y)
 	eachMatrix(func(zv, xv, yv views.View) {
@@ -202,7 +202,7 @@ func matrixAt(a, z *storage.Array, at []int) views.View {
 	return m
 }
 
-func plainMatMul[T dtype.Float](z, x, y *storage.Array) {
+func referenceMatMul[T dtype.Float](z, x, y *storage.Array) {
 	zs, xs, ys := storage.Elements[T](*z), storage.Elements[T](*x), storage.Elements[T](*y)
 	eachMatrix(func(z, x, y views.View) {
 		for i := range z.Shape[0] {

@@ -26,25 +26,25 @@ var (
 		return c.launchProduct(&p, z, x, y, nil, false)
 	})
 
-	_ = onGPU(Linear, func(c *Call, set LinearSet) error {
-		l := linearOf(c, set)
+	_ = onGPU(Linear, func(c *Call, options LinearOptions) error {
+		l := linearOf(c, options)
 		if l.y.Len() == 0 {
 			return nil
 		}
 		p := l.product()
-		if done, err := c.tryLibrary(&p, l.y, l.x, l.wT(), l.b, set.Act); done || err != nil {
+		if done, err := c.tryLibrary(&p, l.y, l.x, l.wT(), l.b, options.Act); done || err != nil {
 			return err
 		}
-		if err := c.launchProduct(&p, l.y, l.x, l.w, l.b, set.Act == ReluActivation); err != nil {
+		if err := c.launchProduct(&p, l.y, l.x, l.w, l.b, options.Act == ReLUActivation); err != nil {
 			return err
 		}
-		return c.activate(l.y, set.Act.unlessRelu())
+		return c.activate(l.y, options.Act.exceptReLU())
 	})
 )
 
-// unlessRelu is what is left to apply where relu has been.
-func (a Activation) unlessRelu() Activation {
-	if a == ReluActivation {
+// exceptReLU is what is left to apply where relu has been.
+func (a Activation) exceptReLU() Activation {
+	if a == ReLUActivation {
 		return NoActivation
 	}
 	return a
@@ -70,7 +70,7 @@ func (c *Call) tryLibrary(p *native.Product, z, x, y, bias *storage.Array, act A
 		X:    launch.Matrix{Address: c.gpu.First(x), Down: int(p.X[0]), Across: int(p.X[1]), Batch: int(p.XBatch[0])},
 		Y:    launch.Matrix{Address: c.gpu.First(y), Down: int(p.Y[0]), Across: int(p.Y[1]), Batch: int(p.YBatch[0])},
 		Z:    launch.Matrix{Address: c.gpu.First(z), Down: int(p.Z[0]), Across: int(p.Z[1]), Batch: int(p.ZBatch[0])},
-		Bias: c.gpu.First(bias), Relu: bias != nil && act == ReluActivation,
+		Bias: c.gpu.First(bias), Relu: bias != nil && act == ReLUActivation,
 	}
 	if p.Axes == 1 {
 		q.Batches = int(p.Batch[0])

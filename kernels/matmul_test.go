@@ -45,8 +45,8 @@ func TestLinearAgrees(t *testing.T) {
 		for act := NoActivation; act <= SigmoidActivation; act++ {
 			for _, l := range layouts {
 				y, x, w := l.of(s[0], s[1]), l.of(s[0], s[2]), l.of(s[1], s[2])
-				agree(t, Linear, []views.View{tightly.of(s[0], s[1])}, []views.View{x, tightly.of(s[1], s[2]), l.of(s[1])}, LinearSet{act}, 1e-4)
-				agree(t, Linear, []views.View{y}, []views.View{tightly.of(s[0], s[2]), w}, LinearSet{act}, 1e-4)
+				agree(t, Linear, []views.View{tightly.of(s[0], s[1])}, []views.View{x, tightly.of(s[1], s[2]), l.of(s[1])}, LinearOptions{act}, 1e-4)
+				agree(t, Linear, []views.View{y}, []views.View{tightly.of(s[0], s[2]), w}, LinearOptions{act}, 1e-4)
 			}
 		}
 	}
@@ -60,7 +60,7 @@ func TestProductsWithoutOpenBLAS(t *testing.T) {
 		in := operandsOf(r, true, l.of(3, 4, 5), l.of(5, 2))
 		got, want := operandsOf(r, false, l.of(3, 4, 2)), operandsOf(r, false, l.of(3, 4, 2))
 		gonumMatMul(&got.f64[0], &in.f64[0], &in.f64[1])
-		if err := MatMul.Plain(&Call{Out: want.f64, In: in.f64}); err != nil {
+		if err := MatMul.Reference(&Call{Out: want.f64, In: in.f64}); err != nil {
 			t.Fatal(err)
 		}
 		compare(t, l.name, wide32(got.f64[0]), wide32(want.f64[0]), 1e-12)

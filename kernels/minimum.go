@@ -3,4 +3,4 @@ package kernels
 // Minimum is the smaller of x and y; NaN if either is NaN.
 var Minimum = Zip("minimum", binary(minimum[float64]), binary(minimum[int64]), binary(minimum[uint64]))
 
-func minimum[T wide](x, y T) T { return min(x, y) }
+func minimum[T computeType](x, y T) T { return min(x, y) }

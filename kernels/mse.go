@@ -30,12 +30,12 @@ var MeanSquaredError = define("mean squared error",
 	func(c *Call, _ struct{}) error {
 		x, y, n := c.In[0], c.In[1], float64(c.In[0].Len())
 		sum, diff := 0.0, zeros(x.Shape)
-		plainZip(func(x, y float64) float64 {
+		referenceZip(func(x, y float64) float64 {
 			sum += (x - y) * (x - y)
 			return 2 * (x - y) / n
 		}, diff, x, y)
 		if len(c.Out) == 2 {
-			plainConvert(&c.Out[1], &diff)
+			convertElements(&c.Out[1], &diff)
 		}
 		store(&c.Out[0], c.Out[0].Offset, 0, []float64{sum / n})
 		return nil

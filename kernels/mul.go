@@ -3,4 +3,4 @@ package kernels
 // Mul is z = x·y. Integers wrap around.
 var Mul = Zip("mul", binary(mul[float64]), binary(mul[int64]), binary(mul[uint64]))
 
-func mul[T wide](x, y T) T { return x * y }
+func mul[T computeType](x, y T) T { return x * y }

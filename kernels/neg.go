@@ -3,4 +3,4 @@ package kernels
 // Neg is y = −x. Integers wrap around.
 var Neg = Map("neg", unary(neg[float64]), unary(neg[int64]), unary(neg[uint64]))
 
-func neg[T wide](x T) T { return -x }
+func neg[T computeType](x T) T { return -x }

@@ -11,32 +11,32 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// Pool2dSet is the settings of pooling, down and across. A zero stride is the
+// Pool2dOptions are the options of pooling, down and across. A zero stride is the
 // kernel's size. Padding is less than that.
-type Pool2dSet struct{ Kernel, Stride, Padding [2]int }
+type Pool2dOptions struct{ Kernel, Stride, Padding [2]int }
 
 // MaxPool2d is the maximum over windows of x (N,C,H,W): Out y and, if wanted,
 // where in its window (row by row from its corner, padding included) the first
 // maximum stands, as uint8 or int32. A NaN is more than anything.
-var MaxPool2d = poolKernel("max pool", 2, 1, findMaxPool, (*pool).maxPool, plainMaxPool[float32], plainMaxPool[float64])
+var MaxPool2d = poolKernel("max pool", 2, 1, findMaxPool, (*pool).maxPool, referenceMaxPool[float32], referenceMaxPool[float64])
 
-// MaxPool2dGrad is the slope of MaxPool2d to x: Out dx; In dy and the index. A
+// MaxPool2dGrad is the gradient of MaxPool2d to x: Out dx; In dy and the index. A
 // third input y, laid out as dy, is MaxPool2d's output where x was a relu's: the
-// slope is then that to the relu's input, 0 where y is not positive.
-var MaxPool2dGrad = poolKernel("max pool grad", 1, 3, findMaxPoolGrad, (*pool).maxPoolGrad, plainMaxPoolGrad[float32], plainMaxPoolGrad[float64])
+// gradient is then that to the relu's input, 0 where y is not positive.
+var MaxPool2dGrad = poolKernel("max pool grad", 1, 3, findMaxPoolGrad, (*pool).maxPoolGrad, referenceMaxPoolGrad[float32], referenceMaxPoolGrad[float64])
 
 // AvgPool2d is the mean over windows of x (N,C,H,W), in which padding counts as zeros.
-var AvgPool2d = poolKernel("average pool", 1, 1, findAvgPool, (*pool).avgPool, plainAvgPool[float32], plainAvgPool[float64])
+var AvgPool2d = poolKernel("average pool", 1, 1, findAvgPool, (*pool).avgPool, referenceAvgPool[float32], referenceAvgPool[float64])
 
-// AvgPool2dGrad is the slope of AvgPool2d to x: Out dx; In dy.
-var AvgPool2dGrad = poolKernel("average pool grad", 1, 1, findAvgPoolGrad, (*pool).avgPoolGrad, plainAvgPoolGrad[float32], plainAvgPoolGrad[float64])
+// AvgPool2dGrad is the gradient of AvgPool2d to x: Out dx; In dy.
+var AvgPool2dGrad = poolKernel("average pool grad", 1, 1, findAvgPoolGrad, (*pool).avgPoolGrad, referenceAvgPoolGrad[float32], referenceAvgPoolGrad[float64])
 
-// A pool is a checked call: x and y or the slopes that lie where they do, and
+// A pool is a checked call: x and y or the gradients that lie where they do, and
 // the winners, nil where there are none.
 type pool struct {
 	x, y, at *storage.Array
 	relu     *storage.Array // nil, or the output of a relu that was pooled
-	set      Pool2dSet
+	options  Pool2dOptions
 }
 
 func findMaxPool(c *Call) pool {
@@ -52,41 +52,41 @@ func findMaxPoolGrad(c *Call) pool {
 func findAvgPool(c *Call) pool     { return pool{x: &c.In[0], y: &c.Out[0]} }
 func findAvgPoolGrad(c *Call) pool { return pool{x: &c.Out[0], y: &c.In[0]} }
 
-func poolKernel(name string, outs, ins int, find func(c *Call) pool, fast func(p *pool, g *native.Windows, real native.Real), f32, f64 func(p *pool)) *Kernel {
-	whole := func(c *Call, set Pool2dSet) pool {
+func poolKernel(name string, outs, ins int, find func(c *Call) pool, optimized func(p *pool, g *native.Windows, real native.Real), f32, f64 func(p *pool)) *Kernel {
+	whole := func(c *Call, options Pool2dOptions) pool {
 		p := find(c)
-		p.set = set.whole()
+		p.options = options.withDefaults()
 		return p
 	}
-	return withHalves(define(name,
-		func(c *Call, set Pool2dSet) error {
+	return withHalfFloats(define(name,
+		func(c *Call, options Pool2dOptions) error {
 			if err := c.holds(min(max(len(c.Out), 1), outs), min(max(len(c.In), ins/2+ins%2), ins)); err != nil {
 				return err
 			}
-			p := whole(c, set)
+			p := whole(c, options)
 			return p.check()
 		},
-		func(c *Call, set Pool2dSet) error {
-			if p := whole(c, set); p.x.Type == dtype.Float64 {
+		func(c *Call, options Pool2dOptions) error {
+			if p := whole(c, options); p.x.Type == dtype.Float64 {
 				f64(&p)
 			} else {
 				f32(&p)
 			}
 			return nil
 		},
-		func(c *Call, set Pool2dSet) (bool, error) {
-			p := whole(c, set)
+		func(c *Call, options Pool2dOptions) (bool, error) {
+			p := whole(c, options)
 			if p.x.Len() > 0 && p.y.Len() > 0 {
 				g, real := p.windows()
-				fast(&p, &g, real)
+				optimized(&p, &g, real)
 				return true, nil
 			}
 			return false, nil
 		}))
 }
 
-// whole returns the settings with zero strides as the kernel's size.
-func (s Pool2dSet) whole() Pool2dSet {
+// whole returns the options with zero strides as the kernel's size.
+func (s Pool2dOptions) withDefaults() Pool2dOptions {
 	for i, stride := range s.Stride {
 		if stride == 0 {
 			s.Stride[i] = s.Kernel[i]
@@ -106,10 +106,10 @@ func (p *pool) check() error {
 	}
 	want := [4]int{x[0], x[1]}
 	for i := range 2 {
-		if p.set.Padding[i] >= max(p.set.Kernel[i], 1) {
-			return fmt.Errorf("padding %d is not less than the window's %d: %w", p.set.Padding[i], p.set.Kernel[i], views.ErrShape)
+		if p.options.Padding[i] >= max(p.options.Kernel[i], 1) {
+			return fmt.Errorf("padding %d is not less than the window's %d: %w", p.options.Padding[i], p.options.Kernel[i], views.ErrShape)
 		}
-		n, err := windows(x[2+i], p.set.Kernel[i], p.set.Stride[i], p.set.Padding[i])
+		n, err := windows(x[2+i], p.options.Kernel[i], p.options.Stride[i], p.options.Padding[i])
 		if err != nil {
 			return fmt.Errorf("%v: %w", x, err)
 		}
@@ -134,7 +134,7 @@ func (p *pool) checkIndex(want [4]int) error {
 	if p.at.Type != dtype.Uint8 && p.at.Type != dtype.Int32 {
 		return fmt.Errorf("index is %v; want uint8 or int32: %w", p.at.Type, dtype.ErrType)
 	}
-	if taps := p.set.Kernel[0] * p.set.Kernel[1]; p.at.Type == dtype.Uint8 && taps > 256 || taps > math.MaxInt32 {
+	if taps := p.options.Kernel[0] * p.options.Kernel[1]; p.at.Type == dtype.Uint8 && taps > 256 || taps > math.MaxInt32 {
 		return fmt.Errorf("an index of %v cannot tell %d places apart; use int32: %w", p.at.Type, taps, dtype.ErrType)
 	}
 	if p.at.Rank() != 4 || [4]int(p.at.Shape) != want {
@@ -148,7 +148,7 @@ func (p *pool) windows() (g native.Windows, real native.Real) {
 	g.N, g.C = int64(p.x.Shape[0]), int64(p.x.Shape[1])
 	for i := range 2 {
 		g.Size[i], g.Out[i] = int64(p.x.Shape[2+i]), int64(p.y.Shape[2+i])
-		g.Kernel[i], g.Stride[i], g.Pad[i] = int64(p.set.Kernel[i]), int64(p.set.Stride[i]), int64(p.set.Padding[i])
+		g.Kernel[i], g.Stride[i], g.Pad[i] = int64(p.options.Kernel[i]), int64(p.options.Stride[i]), int64(p.options.Padding[i])
 	}
 	for i := range 4 {
 		g.X[i], g.Y[i] = int64(p.x.Stride[i]), int64(p.y.Stride[i])
@@ -159,7 +159,7 @@ func (p *pool) windows() (g native.Windows, real native.Real) {
 	if p.at != nil {
 		g.AtSize = int64(p.at.Type.Size())
 	}
-	if p.set.Stride[0] >= p.set.Kernel[0] && p.set.Stride[1] >= p.set.Kernel[1] {
+	if p.options.Stride[0] >= p.options.Kernel[0] && p.options.Stride[1] >= p.options.Kernel[1] {
 		g.Apart = 1
 	}
 	real, _ = native.RealOf(p.x.Type)
@@ -185,7 +185,7 @@ func (p *pool) avgPoolGrad(g *native.Windows, real native.Real) {
 // each calls visit with the position of every element of y, of its window's
 // taps in x, of which those that fall on padding are left out, and of the winner.
 func (p *pool) each(visit func(y, at int, x, tap []int)) {
-	k, s, pad := p.set.Kernel, p.set.Stride, p.set.Padding
+	k, s, pad := p.options.Kernel, p.options.Stride, p.options.Padding
 	var x, tap []int
 	for i := range p.y.Len() {
 		w := p.y.Shape[3]
@@ -205,7 +205,7 @@ func (p *pool) each(visit func(y, at int, x, tap []int)) {
 	}
 }
 
-func plainMaxPool[T dtype.Float](p *pool) {
+func referenceMaxPool[T dtype.Float](p *pool) {
 	xs, ys := storage.Elements[T](*p.x), storage.Elements[T](*p.y)
 	p.each(func(y, at int, x, tap []int) {
 		best := 0
@@ -219,7 +219,7 @@ func plainMaxPool[T dtype.Float](p *pool) {
 	})
 }
 
-func plainMaxPoolGrad[T dtype.Float](p *pool) {
+func referenceMaxPoolGrad[T dtype.Float](p *pool) {
 	dx, dy := storage.Elements[T](*p.x), storage.Elements[T](*p.y)
 	each(p.x, func(at, _ int) { dx[at] = 0 })
 	p.each(func(y, at int, x, tap []int) {
@@ -231,22 +231,22 @@ func plainMaxPoolGrad[T dtype.Float](p *pool) {
 	})
 }
 
-func plainAvgPool[T dtype.Float](p *pool) {
+func referenceAvgPool[T dtype.Float](p *pool) {
 	xs, ys := storage.Elements[T](*p.x), storage.Elements[T](*p.y)
 	p.each(func(y, _ int, x, _ []int) {
 		ys[y] = 0
 		for i := range x {
-			ys[y] += xs[x[i]] / T(p.set.Kernel[0]*p.set.Kernel[1])
+			ys[y] += xs[x[i]] / T(p.options.Kernel[0]*p.options.Kernel[1])
 		}
 	})
 }
 
-func plainAvgPoolGrad[T dtype.Float](p *pool) {
+func referenceAvgPoolGrad[T dtype.Float](p *pool) {
 	dx, dy := storage.Elements[T](*p.x), storage.Elements[T](*p.y)
 	each(p.x, func(at, _ int) { dx[at] = 0 })
 	p.each(func(y, _ int, x, _ []int) {
 		for i := range x {
-			dx[x[i]] += dy[y] / T(p.set.Kernel[0]*p.set.Kernel[1])
+			dx[x[i]] += dy[y] / T(p.options.Kernel[0]*p.options.Kernel[1])
 		}
 	})
 }

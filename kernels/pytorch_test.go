@@ -58,21 +58,21 @@ func TestPlainLoopsAgreeWithPyTorch(t *testing.T) {
 		var err error
 		switch k.Kernel {
 		case "matmul":
-			err = MatMul.Plain(&Call{Out: out, In: in})
+			err = MatMul.Reference(&Call{Out: out, In: in})
 		case "linear":
-			err = Linear.Plain(&Call{Out: out, In: in, Set: LinearSet{s.Act}})
+			err = Linear.Reference(&Call{Out: out, In: in, Options: LinearOptions{s.Act}})
 		case "conv2d", "conv2d grad x", "conv2d grad w":
 			kernel := map[string]*Kernel{"conv2d": Conv2d, "conv2d grad x": Conv2dGradX, "conv2d grad w": Conv2dGradW}[k.Kernel]
-			err = kernel.Plain(&Call{Out: out, In: in, Set: Conv2dSet{Stride: s.Stride, Padding: s.Padding, Act: s.Act}})
+			err = kernel.Reference(&Call{Out: out, In: in, Options: Conv2dOptions{Stride: s.Stride, Padding: s.Padding, Act: s.Act}})
 		case "average pool":
-			err = AvgPool2d.Plain(&Call{Out: out, In: in, Set: Pool2dSet{s.Kernel, s.Stride, s.Padding}})
+			err = AvgPool2d.Reference(&Call{Out: out, In: in, Options: Pool2dOptions{s.Kernel, s.Stride, s.Padding}})
 		case "average pool grad":
-			err = AvgPool2dGrad.Plain(&Call{Out: out, In: in, Set: Pool2dSet{s.Kernel, s.Stride, s.Padding}})
+			err = AvgPool2dGrad.Reference(&Call{Out: out, In: in, Options: Pool2dOptions{s.Kernel, s.Stride, s.Padding}})
 		case "max pool":
-			err = maxPoolAndGrad(out[0], out[1], in[0], in[1], Pool2dSet{s.Kernel, s.Stride, s.Padding})
+			err = maxPoolAndGrad(out[0], out[1], in[0], in[1], Pool2dOptions{s.Kernel, s.Stride, s.Padding})
 		default:
 			kernel := map[string]*Kernel{"batch norm": BatchNorm, "batch norm eval": BatchNormEval, "batch norm grad": BatchNormGrad, "batch norm eval grad": BatchNormEvalGrad}[k.Kernel]
-			err = kernel.Plain(&Call{Out: out, In: in, Set: BatchNormSet{s.Epsilon, s.Momentum}})
+			err = kernel.Reference(&Call{Out: out, In: in, Options: BatchNormOptions{s.Epsilon, s.Momentum}})
 		}
 		if err != nil {
 			t.Fatalf("case %d, %s: %v", i, k.Kernel, err)
@@ -83,13 +83,13 @@ func TestPlainLoopsAgreeWithPyTorch(t *testing.T) {
 	}
 }
 
-func maxPoolAndGrad(y, dx, x, dy storage.Array, set Pool2dSet) error {
+func maxPoolAndGrad(y, dx, x, dy storage.Array, options Pool2dOptions) error {
 	index, err := storage.Make(storage.CPU, dtype.Int32, y.Shape...)
 	if err != nil {
 		return err
 	}
-	if err := MaxPool2d.Plain(&Call{Out: []storage.Array{y, index}, In: []storage.Array{x}, Set: set}); err != nil {
+	if err := MaxPool2d.Reference(&Call{Out: []storage.Array{y, index}, In: []storage.Array{x}, Options: options}); err != nil {
 		return err
 	}
-	return MaxPool2dGrad.Plain(&Call{Out: []storage.Array{dx}, In: []storage.Array{dy, index}, Set: set})
+	return MaxPool2dGrad.Reference(&Call{Out: []storage.Array{dx}, In: []storage.Array{dy, index}, Options: options})
 }

@@ -16,59 +16,59 @@ import (
 // owns word i mod 4 of Philox4x32-10 with key Seed and counter (i div 4, Stream),
 // of which the upper 24 bits count.
 
-// RandomSet is the settings of Uniform, in [A, B), and Normal, with mean A and
+// RandomOptions are the options of Uniform, in [A, B), and Normal, with mean A and
 // standard deviation B.
-type RandomSet struct {
+type RandomOptions struct {
 	Seed, Stream uint64
 	A, B         float64
 }
 
-// DropoutSet is the settings of Dropout: the probability P of a zero, in [0, 1].
-type DropoutSet struct {
+// DropoutOptions are the options of Dropout: the probability P of a zero, in [0, 1].
+type DropoutOptions struct {
 	P            float64
 	Seed, Stream uint64
 }
 
 // Uniform fills y with numbers from [A, B).
 var Uniform = define("uniform", checkRandom,
-	func(c *Call, set RandomSet) error {
+	func(c *Call, options RandomOptions) error {
 		draw(&c.Out[0], func(i int) float64 {
-			return set.A + (set.B-set.A)*fraction(philox(set.Seed, set.Stream, uint64(i/4))[i%4])
+			return options.A + (options.B-options.A)*fraction(philox(options.Seed, options.Stream, uint64(i/4))[i%4])
 		})
 		return nil
 	},
-	func(c *Call, set RandomSet) (bool, error) { return fastDraw(native.Uniform, c, set), nil })
+	func(c *Call, options RandomOptions) (bool, error) { return nativeDraw(native.Uniform, c, options), nil })
 
 // Normal fills y with normal numbers, of mean A and standard deviation B: each
 // two words make two of them (Box and Muller, doi:10.1214/aoms/1177706645).
 var Normal = define("normal", checkRandom,
-	func(c *Call, set RandomSet) error {
+	func(c *Call, options RandomOptions) error {
 		draw(&c.Out[0], func(i int) float64 {
-			words := philox(set.Seed, set.Stream, uint64(i/4))
+			words := philox(options.Seed, options.Stream, uint64(i/4))
 			radius := math.Sqrt(-2 * math.Log(fraction(words[i%4&^1])+0x1p-24)) // of (0, 1]
 			sin, cos := math.Sincos(2 * math.Pi * fraction(words[i%4|1]))
 			if i%2 == 1 {
 				cos = sin
 			}
-			return set.A + set.B*radius*cos
+			return options.A + options.B*radius*cos
 		})
 		return nil
 	},
-	func(c *Call, set RandomSet) (bool, error) { return fastDraw(native.Normal, c, set), nil })
+	func(c *Call, options RandomOptions) (bool, error) { return nativeDraw(native.Normal, c, options), nil })
 
-// Dropout is y = x/(1 − P), but 0 with probability P. The same settings drop
+// Dropout is y = x/(1 − P), but 0 with probability P. The same options drop
 // the same elements, so that it is its own derivative. A second input, a single
 // uint64, is added to Stream.
 var Dropout = define("dropout",
-	func(c *Call, set DropoutSet) error {
-		if !(set.P >= 0 && set.P <= 1) {
-			return fmt.Errorf("probability %v; want 0 to 1: %w", set.P, storage.ErrState)
+	func(c *Call, options DropoutOptions) error {
+		if !(options.P >= 0 && options.P <= 1) {
+			return fmt.Errorf("probability %v; want 0 to 1: %w", options.P, storage.ErrState)
 		}
 		if err := c.holds(1, max(1, min(len(c.In), 2))); err != nil {
 			return err
 		}
 		if len(c.In) > 1 {
-			if err := inARow(&c.In[1], dtype.Uint64, 1); err != nil {
+			if err := checkVector(&c.In[1], dtype.Uint64, 1); err != nil {
 				return err
 			}
 		}
@@ -78,25 +78,25 @@ var Dropout = define("dropout",
 		}
 		return dropped.allFloats()
 	},
-	func(c *Call, set DropoutSet) error {
-		set.Stream += c.stream()
+	func(c *Call, options DropoutOptions) error {
+		options.Stream += c.stream()
 		kept := zeros(c.Out[0].Shape)
 		draw(&kept, func(i int) float64 {
-			if philox(set.Seed, set.Stream, uint64(i/4))[i%4]>>8 < set.least() {
+			if philox(options.Seed, options.Stream, uint64(i/4))[i%4]>>8 < options.least() {
 				return 0
 			}
 			return 1
 		})
-		plainZip(func(x, kept float64) float64 {
+		referenceZip(func(x, kept float64) float64 {
 			if kept == 0 {
 				return 0
 			}
-			return x / (1 - set.P)
+			return x / (1 - options.P)
 		}, c.Out[0], c.In[0], kept)
 		return nil
 	},
-	func(c *Call, set DropoutSet) (bool, error) {
-		return fastDraw(native.Dropout, c, RandomSet{set.Seed, set.Stream + c.stream(), float64(set.least()), 1 / (1 - set.P)}), nil
+	func(c *Call, options DropoutOptions) (bool, error) {
+		return nativeDraw(native.Dropout, c, RandomOptions{options.Seed, options.Stream + c.stream(), float64(options.least()), 1 / (1 - options.P)}), nil
 	})
 
 // stream returns what is added to the stream of a dropout on the host.
@@ -108,9 +108,9 @@ func (c *Call) stream() uint64 {
 }
 
 // least returns the least of the 24 random bits that keep an element.
-func (s DropoutSet) least() uint32 { return uint32(math.Round(s.P * (1 << 24))) }
+func (s DropoutOptions) least() uint32 { return uint32(math.Round(s.P * (1 << 24))) }
 
-func checkRandom(c *Call, _ RandomSet) error {
+func checkRandom(c *Call, _ RandomOptions) error {
 	if err := c.holds(1, 0); err != nil {
 		return err
 	}
@@ -144,8 +144,8 @@ func philox(seed, stream, index uint64) [4]uint32 {
 	return c
 }
 
-// fastDraw fills the output, from the input if there is one.
-func fastDraw(kind native.Random, c *Call, set RandomSet) bool {
+// nativeDraw fills the output, from the input if there is one.
+func nativeDraw(kind native.Random, c *Call, options RandomOptions) bool {
 	y, x := &c.Out[0], &c.Out[0]
 	if len(c.In) > 0 {
 		x = &c.In[0]
@@ -157,7 +157,7 @@ func fastDraw(kind native.Random, c *Call, set RandomSet) bool {
 		return false
 	}
 	if !g.Empty {
-		kind.Draw(real, &g, at(&g, 0, y), at(&g, 1, x), set.Seed, set.Stream, set.A, set.B)
+		kind.Draw(real, &g, at(&g, 0, y), at(&g, 1, x), options.Seed, options.Stream, options.A, options.B)
 	}
 	return true
 }

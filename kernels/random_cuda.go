@@ -8,10 +8,10 @@ import (
 )
 
 var (
-	_ = onGPU(Uniform, func(c *Call, set RandomSet) error { return c.launchDraw("uniform", set) })
-	_ = onGPU(Normal, func(c *Call, set RandomSet) error { return c.launchDraw("normal", set) })
-	_ = onGPU(Dropout, func(c *Call, set DropoutSet) error {
-		return c.launchDraw("dropout", RandomSet{set.Seed, set.Stream, float64(set.least()), 1 / (1 - set.P)})
+	_ = onGPU(Uniform, func(c *Call, options RandomOptions) error { return c.launchDraw("uniform", options) })
+	_ = onGPU(Normal, func(c *Call, options RandomOptions) error { return c.launchDraw("normal", options) })
+	_ = onGPU(Dropout, func(c *Call, options DropoutOptions) error {
+		return c.launchDraw("dropout", RandomOptions{options.Seed, options.Stream, float64(options.least()), 1 / (1 - options.P)})
 	})
 )
 
@@ -25,7 +25,7 @@ type drawArgs struct {
 }
 
 // launchDraw fills the output, from the input if there is one.
-func (c *Call) launchDraw(name string, set RandomSet) error {
+func (c *Call) launchDraw(name string, options RandomOptions) error {
 	y, x := &c.Out[0], &c.Out[0]
 	if len(c.In) > 0 {
 		x = &c.In[0]
@@ -36,7 +36,7 @@ func (c *Call) launchDraw(name string, set RandomSet) error {
 	}
 	index := storage.Array{View: views.Of(y.Shape...)}
 	return c.gpu.EachGrid([]*storage.Array{y, x, &index}, func(g *native.Axes, at launch.Addresses, n int64) error {
-		args := drawArgs{at[0], 0, base, set.Seed, set.Stream, set.A, set.B, int64(at[2]), n, *g}
+		args := drawArgs{at[0], 0, base, options.Seed, options.Stream, options.A, options.B, int64(at[2]), n, *g}
 		if len(c.In) > 0 {
 			args.x = at[1]
 		}

@@ -16,8 +16,8 @@ import (
 // Sum is y = Σ x along the axes where y has size 1; of nothing it is 0. Floats
 // are added up in float64, or in float32 blocks that are. Sums of integers and
 // bools may also be an int64.
-var Sum = define("sum", checkSum, plainSum,
-	func(c *Call, _ struct{}) (bool, error) { return fastReduce(native.Sum, &c.Out[0], &c.In[0], 1), nil })
+var Sum = define("sum", checkSum, referenceSum,
+	func(c *Call, _ struct{}) (bool, error) { return nativeReduce(native.Sum, &c.Out[0], &c.In[0], 1), nil })
 
 // Mean is the mean of floats x along the axes where y has size 1; of nothing it is NaN.
 var Mean = define("mean", checkMean,
@@ -27,39 +27,39 @@ var Mean = define("mean", checkMean,
 		for i := range sums {
 			sums[i] /= float64(x.Len()) / float64(y.Len())
 		}
-		spread(y, sums)
+		setElements(y, sums)
 		return nil
 	},
 	func(c *Call, _ struct{}) (bool, error) {
 		y, x := &c.Out[0], &c.In[0]
-		return fastReduce(native.Sum, y, x, float64(x.Len())/float64(y.Len())), nil
+		return nativeReduce(native.Sum, y, x, float64(x.Len())/float64(y.Len())), nil
 	})
 
 // Max is the largest x along the axes where y has size 1; NaN if one is NaN.
 var Max = define("max", checkMax,
 	func(c *Call, _ struct{}) error {
 		y, x := &c.Out[0], &c.In[0]
-		switch wideOf(x.Type) {
+		switch computeTypeOf(x.Type) {
 		case dtype.Float64:
-			spread(y, reduce(math.Inf(-1), maximum[float64], x, y.Shape))
+			setElements(y, reduce(math.Inf(-1), maximum[float64], x, y.Shape))
 		case dtype.Int64:
-			spread(y, reduce(math.MinInt64, maximum[int64], x, y.Shape))
+			setElements(y, reduce(math.MinInt64, maximum[int64], x, y.Shape))
 		case dtype.Uint64:
-			spread(y, reduce(0, maximum[uint64], x, y.Shape))
+			setElements(y, reduce(0, maximum[uint64], x, y.Shape))
 		}
 		return nil
 	},
-	func(c *Call, _ struct{}) (bool, error) { return fastReduce(native.Max, &c.Out[0], &c.In[0], 1), nil })
+	func(c *Call, _ struct{}) (bool, error) { return nativeReduce(native.Max, &c.Out[0], &c.In[0], 1), nil })
 
-func plainSum(c *Call, _ struct{}) error {
+func referenceSum(c *Call, _ struct{}) error {
 	y, x := &c.Out[0], &c.In[0]
-	switch wideOf(x.Type) {
+	switch computeTypeOf(x.Type) {
 	case dtype.Float64:
-		spread(y, reduce(0, add[float64], x, y.Shape))
+		setElements(y, reduce(0, add[float64], x, y.Shape))
 	case dtype.Int64:
-		spread(y, reduce(0, add[int64], x, y.Shape))
+		setElements(y, reduce(0, add[int64], x, y.Shape))
 	case dtype.Uint64:
-		spread(y, reduce(0, add[uint64], x, y.Shape))
+		setElements(y, reduce(0, add[uint64], x, y.Shape))
 	}
 	return nil
 }
@@ -69,10 +69,10 @@ func (c *Call) reduces() error {
 	if err := c.holds(1, 1); err != nil {
 		return err
 	}
-	return shrunk(&c.Out[0], &c.In[0])
+	return checkReduced(&c.Out[0], &c.In[0])
 }
 
-func shrunk(y, x *storage.Array) error {
+func checkReduced(y, x *storage.Array) error {
 	fits := len(x.Shape) == len(y.Shape)
 	for axis := 0; fits && axis < len(x.Shape); axis++ {
 		fits = y.Shape[axis] == x.Shape[axis] || y.Shape[axis] == 1
@@ -80,8 +80,8 @@ func shrunk(y, x *storage.Array) error {
 	if !fits {
 		return fmt.Errorf("%v does not become %v; reduced axes keep size 1: %w", x.Shape, y.Shape, views.ErrShape)
 	}
-	if wideOf(x.Type) == dtype.Invalid {
-		return notOf(x.Type)
+	if computeTypeOf(x.Type) == dtype.Invalid {
+		return notDefined(x.Type)
 	}
 	return nil
 }
@@ -90,7 +90,7 @@ func checkSum(c *Call, _ struct{}) error {
 	if err := c.reduces(); err != nil {
 		return err
 	}
-	if x := c.In[0].Type; c.Out[0].Type == dtype.Int64 && wideOf(x) == dtype.Int64 {
+	if x := c.In[0].Type; c.Out[0].Type == dtype.Int64 && computeTypeOf(x) == dtype.Int64 {
 		return nil
 	}
 	return oneType(c.In[0].Type, c.Out...)
@@ -101,7 +101,7 @@ func checkMean(c *Call, _ struct{}) error {
 		return err
 	}
 	if !c.In[0].Type.IsFloat() {
-		return notOf(c.In[0].Type)
+		return notDefined(c.In[0].Type)
 	}
 	return oneType(c.In[0].Type, c.Out...)
 }
@@ -118,7 +118,7 @@ func checkMax(c *Call, _ struct{}) error {
 
 // reduce returns, in row-major order of shape, what f makes of start and the
 // elements of x that share a place in shape.
-func reduce[W wide](start W, f func(sum, x W) W, x *storage.Array, shape []int) []W {
+func reduce[W computeType](start W, f func(sum, x W) W, x *storage.Array, shape []int) []W {
 	sums := storage.From(make([]W, views.Of(shape...).Len()), shape...)
 	all := storage.Elements[W](sums)
 	for i := range all {
@@ -137,13 +137,13 @@ func reduce[W wide](start W, f func(sum, x W) W, x *storage.Array, shape []int) 
 }
 
 // spread writes elems, which are in row-major order, to y.
-func spread[W wide](y *storage.Array, elems []W) {
+func setElements[W computeType](y *storage.Array, elems []W) {
 	x := storage.From(elems, y.Shape...)
-	plainConvert(y, &x)
+	convertElements(y, &x)
 }
 
-// fastReduce is a reduction of float32 or float64, divided by divisor, in C.
-func fastReduce(op native.Reduction, y, x *storage.Array, divisor float64) bool {
+// nativeReduce is a reduction of float32 or float64, divided by divisor, in C.
+func nativeReduce(op native.Reduction, y, x *storage.Array, divisor float64) bool {
 	real, ok := native.RealOf(x.Type)
 	if !ok || x.Len() == 0 || x.Rank() > 64 {
 		return false

@@ -20,7 +20,7 @@ var (
 		return c.launchReduce("max", &c.Out[0], &c.In[0], 1, 0) // of nothing was refused
 	})
 
-	_ = onGPU(MaxSlope, func(c *Call, _ struct{}) error {
+	_ = onGPU(MaxGrad, func(c *Call, _ struct{}) error {
 		dx, x, y, dy := &c.Out[0], &c.In[0], &c.In[1], &c.In[2]
 		if x.Len() == 0 {
 			return nil
@@ -34,19 +34,19 @@ var (
 		if err != nil {
 			return err
 		}
-		args := maxSlopeArgs{
+		args := maxGradArgs{
 			c.gpu.At(dx, kept.First[0]+over.First[0]-dx.Offset), c.gpu.At(x, kept.First[1]+over.First[1]-x.Offset),
 			c.gpu.At(y, kept.First[2]), c.gpu.At(dy, kept.First[3]), kept.Count(), over.Count(), kept.Axes, over.Axes,
 		}
-		code, blocks := "max slope", int(args.kept)
+		code, blocks := "max grad", int(args.kept)
 		if args.over <= shortRow && args.kept >= manyRows {
-			code, blocks = "max slope short", launch.Ceil(blocks, launch.Threads/32)
+			code, blocks = "max grad short", launch.Ceil(blocks, launch.Threads/32)
 		}
 		return launch.Blocks(c.gpu, launch.Entry(code, x.Type), [3]uint32{uint32(min(blocks, launch.MaxX)), 1, 1}, launch.Threads, &args)
 	})
 )
 
-// reduceArgs and maxSlopeArgs are Reduce and MaxSlope of reduce.cu.
+// reduceArgs and maxGradArgs are Reduce and MaxGrad of reduce.cu.
 type reduceArgs struct {
 	y, x, part                uint64
 	divisor                   float64
@@ -55,7 +55,7 @@ type reduceArgs struct {
 	k, o                      native.Axes
 }
 
-type maxSlopeArgs struct {
+type maxGradArgs struct {
 	dx, x, y, dy uint64
 	kept, over   int64
 	k, o         native.Axes
@@ -67,7 +67,7 @@ func (c *Call) launchReduce(name string, y, x *storage.Array, divisor, none floa
 		return nil
 	}
 	if x.Len() == 0 {
-		return c.launch(Fill, &Call{Out: []storage.Array{*y}, Set: FillSet{none}})
+		return c.launch(Fill, &Call{Out: []storage.Array{*y}, Options: FillOptions{none}})
 	}
 	stays, goes := axesOf(y, x)
 	kept, err := launch.Grid(stays, x, y)

@@ -7,8 +7,8 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// SGDSet is the settings of SGD, as in PyTorch with a dampening of 0.
-type SGDSet struct {
+// SGDOptions are the options of SGD, as in PyTorch with a dampening of 0.
+type SGDOptions struct {
 	Rate, Momentum, Decay float64
 	Nesterov              bool
 }
@@ -19,43 +19,43 @@ type SGDSet struct {
 //	p ← p − Rate·v, or for Nesterov p − Rate·(d + Momentum·v)
 //
 // Its outputs are p and v, which starts at zero, of each parameter; without
-// Momentum there is no v, and p ← p − Rate·d. Its inputs are said in update.go.
+// Momentum there is no v, and p ← p − Rate·d. update.go describes its inputs.
 var SGD = define("sgd",
-	func(c *Call, set SGDSet) error {
-		if len(c.Out) == 1 && set.Momentum != 0 {
-			return fmt.Errorf("momentum %v needs a second output to live in: %w", set.Momentum, storage.ErrState)
+	func(c *Call, options SGDOptions) error {
+		if len(c.Out) == 1 && options.Momentum != 0 {
+			return fmt.Errorf("momentum %v needs a second output for its buffer: %w", options.Momentum, storage.ErrState)
 		}
-		return c.updates(set.arrays())
+		return c.updates(options.arrays())
 	},
-	func(c *Call, set SGDSet) error {
-		by := steeredBy(c.In[len(c.Out)/set.arrays():])
-		for i := range len(c.Out) / set.arrays() {
-			out, g := c.parameter(i, set.arrays())
-			set.dialed(by.dials).plain(out, g, by)
+	func(c *Call, options SGDOptions) error {
+		by := stepInputsOf(c.In[len(c.Out)/options.arrays():])
+		for i := range len(c.Out) / options.arrays() {
+			out, g := c.parameter(i, options.arrays())
+			options.withHyper(by.hyper).reference(out, g, by)
 		}
 		return nil
 	},
-	func(c *Call, set SGDSet) (bool, error) {
-		by := steeredBy(c.In[len(c.Out)/set.arrays():])
-		for i := range len(c.Out) / set.arrays() {
-			out, g := c.parameter(i, set.arrays())
-			if told := set.dialed(by.dials); !told.fast(out, g, by) {
-				told.plain(out, g, by)
+	func(c *Call, options SGDOptions) (bool, error) {
+		by := stepInputsOf(c.In[len(c.Out)/options.arrays():])
+		for i := range len(c.Out) / options.arrays() {
+			out, g := c.parameter(i, options.arrays())
+			if updated := options.withHyper(by.hyper); !updated.optimized(out, g, by) {
+				updated.reference(out, g, by)
 			}
 		}
 		return true, nil
 	})
 
-// arrays returns how many a parameter is.
-func (s SGDSet) arrays() int {
+// arrays returns the number of outputs for each parameter.
+func (s SGDOptions) arrays() int {
 	if s.Momentum != 0 {
 		return 2
 	}
 	return 1
 }
 
-func (s SGDSet) plain(out []storage.Array, grad *storage.Array, by steered) {
-	if by.bad {
+func (s SGDOptions) reference(out []storage.Array, grad *storage.Array, by stepInputs) {
+	if by.foundInf {
 		return
 	}
 	update(out, grad, by.unscale, func(g float64, o []float64) {
@@ -72,13 +72,13 @@ func (s SGDSet) plain(out []storage.Array, grad *storage.Array, by steered) {
 	})
 }
 
-// fast reports false for what it leaves to plain.
-func (s SGDSet) fast(out []storage.Array, grad *storage.Array, by steered) bool {
+// optimized reports false for updates it leaves to reference.
+func (s SGDOptions) optimized(out []storage.Array, grad *storage.Array, by stepInputs) bool {
 	p, v := &out[0], &out[len(out)-1]
 	real, ok := native.RealOf(p.Type)
 	var g native.Grid
 	n, fits := g.Flat(&p.View, &v.View, &grad.View)
-	if !ok || !fits || by.bad || by.unscale != 1 {
+	if !ok || !fits || by.foundInf || by.unscale != 1 {
 		return false
 	}
 	if n == 0 {
@@ -92,12 +92,14 @@ func (s SGDSet) fast(out []storage.Array, grad *storage.Array, by steered) bool 
 	return true
 }
 
-// Dials returns what of s an update finds in its dials instead: Rate, and nothing else.
-func (s SGDSet) Dials() [dialed]float64 { return [dialed]float64{s.Rate} }
+// Hyperparameters returns the options that an update reads from its first step input: Rate.
+func (s SGDOptions) Hyperparameters() [hyperparameters]float64 {
+	return [hyperparameters]float64{s.Rate}
+}
 
-func (s SGDSet) dialed(dials []float64) SGDSet {
-	if dials != nil {
-		s.Rate = dials[0]
+func (s SGDOptions) withHyper(hyper []float64) SGDOptions {
+	if hyper != nil {
+		s.Rate = hyper[0]
 	}
 	return s
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// SoftmaxSet is the settings of the softmax family.
-type SoftmaxSet struct{ Axis int }
+// SoftmaxOptions are the options of the softmax family.
+type SoftmaxOptions struct{ Axis int }
 
 // Softmax is y = eˣ/Σeˣ along Axis.
 var Softmax = lineKernel("softmax", native.Softmax, 1, func(l [][]float64) {
@@ -36,9 +36,9 @@ var LogSoftmax = lineKernel("log softmax", native.LogSoftmax, 1, func(l [][]floa
 	}
 })
 
-// SoftmaxSlope is dx = y·(dy − Σ y·dy) along Axis, for y = softmax(x); its
+// SoftmaxGrad is dx = y·(dy − Σ y·dy) along Axis, for y = softmax(x); its
 // inputs are y and dy.
-var SoftmaxSlope = lineKernel("softmax slope", native.SoftmaxGrad, 2, func(l [][]float64) {
+var SoftmaxGrad = lineKernel("softmax grad", native.SoftmaxGrad, 2, func(l [][]float64) {
 	dx, y, dy := l[0], l[1], l[2]
 	sum := 0.0
 	for i := range y {
@@ -49,9 +49,9 @@ var SoftmaxSlope = lineKernel("softmax slope", native.SoftmaxGrad, 2, func(l [][
 	}
 })
 
-// LogSoftmaxSlope is dx = dy − e^y·Σ dy along Axis, for y = log softmax(x); its
+// LogSoftmaxGrad is dx = dy − e^y·Σ dy along Axis, for y = log softmax(x); its
 // inputs are y and dy.
-var LogSoftmaxSlope = lineKernel("log softmax slope", native.LogSoftmaxGrad, 2, func(l [][]float64) {
+var LogSoftmaxGrad = lineKernel("log softmax grad", native.LogSoftmaxGrad, 2, func(l [][]float64) {
 	dx, y, dy := l[0], l[1], l[2]
 	sum := 0.0
 	for i := range dy {
@@ -76,22 +76,22 @@ func largest(x []float64) float64 {
 // first; op is the same in C.
 func lineKernel(name string, op native.LineOp, ins int, f func(l [][]float64)) *Kernel {
 	return define(name,
-		func(c *Call, set SoftmaxSet) error {
+		func(c *Call, options SoftmaxOptions) error {
 			if err := c.alike(ins, dtype.Invalid); err != nil {
 				return err
 			}
 			if err := allFloats(c.In...); err != nil {
 				return err
 			}
-			return hasAxis(&c.Out[0], set.Axis)
+			return hasAxis(&c.Out[0], options.Axis)
 		},
-		func(c *Call, set SoftmaxSet) error {
+		func(c *Call, options SoftmaxOptions) error {
 			arrays := []*storage.Array{&c.Out[0]}
 			for i := range c.In {
 				arrays = append(arrays, &c.In[i])
 			}
 			elems := make([][]float64, len(arrays))
-			lines(set.Axis, func(l []line) {
+			eachLine(options.Axis, func(l []line) {
 				for k := range l {
 					elems[k] = l[k].read(elems[k])
 				}
@@ -100,7 +100,7 @@ func lineKernel(name string, op native.LineOp, ins int, f func(l [][]float64)) *
 			}, arrays...)
 			return nil
 		},
-		func(c *Call, set SoftmaxSet) (bool, error) {
-			return fastLines(op, set.Axis, &c.Out[0], &c.In[0], &c.In[ins-1]), nil
+		func(c *Call, options SoftmaxOptions) (bool, error) {
+			return nativeLines(op, options.Axis, &c.Out[0], &c.In[0], &c.In[ins-1]), nil
 		})
 }

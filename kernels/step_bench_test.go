@@ -13,8 +13,8 @@ import (
 // when the engine costs nothing.
 type program []func() error
 
-func (p *program) add(k *Kernel, out, in []storage.Array, set any) {
-	c := &Call{Out: out, In: in, Set: set}
+func (p *program) add(k *Kernel, out, in []storage.Array, options any) {
+	c := &Call{Out: out, In: in, Options: options}
 	*p = append(*p, func() error { return CPU.Run(k, c) })
 }
 
@@ -23,21 +23,21 @@ func (p *program) add(k *Kernel, out, in []storage.Array, set any) {
 func (p *program) linear(x storage.Array, out int, act Activation) (y storage.Array, back func(dy storage.Array, dx *storage.Array)) {
 	n, in := x.Shape[0], x.Shape[1]
 	y, w, b := dense(views.Of(n, out)), dense(views.Of(out, in)), dense(views.Of(out))
-	p.add(Linear, []storage.Array{y}, []storage.Array{x, w, b}, LinearSet{act})
+	p.add(Linear, []storage.Array{y}, []storage.Array{x, w, b}, LinearOptions{act})
 	return y, func(dy storage.Array, dx *storage.Array) {
 		dz, dw, db := dense(views.Of(n, out)), dense(views.Of(out, in)), dense(views.Of(out))
-		p.add(ActSlopeBias, []storage.Array{dz, db}, []storage.Array{y, dy}, ActSet{Act: act})
+		p.add(ActGradBias, []storage.Array{dz, db}, []storage.Array{y, dy}, ActOptions{Act: act})
 		if dx != nil {
 			p.add(MatMul, []storage.Array{*dx}, []storage.Array{dz, w}, nil)
 		}
 		dzT := views.View{Shape: []int{out, n}, Stride: []int{1, out}}
 		p.add(MatMul, []storage.Array{dw}, []storage.Array{dz.With(dzT), x}, nil)
-		p.add(SGD, []storage.Array{w}, []storage.Array{dw}, SGDSet{Rate: 1e-6})
-		p.add(SGD, []storage.Array{b}, []storage.Array{db}, SGDSet{Rate: 1e-6})
+		p.add(SGD, []storage.Array{w}, []storage.Array{dw}, SGDOptions{Rate: 1e-6})
+		p.add(SGD, []storage.Array{b}, []storage.Array{db}, SGDOptions{Rate: 1e-6})
 	}
 }
 
-// loss appends the cross-entropy of logits and returns its slope.
+// loss appends the cross-entropy of logits and returns its gradient.
 func (p *program) loss(logits storage.Array) storage.Array {
 	labels, dz := make([]int64, logits.Shape[0]), dense(views.Of(logits.Shape...))
 	for i := range labels {
@@ -53,18 +53,18 @@ func (p *program) block(x storage.Array, out int) (y storage.Array, back func(dy
 	z, w, b := dense(views.ChannelsLast(n, out, h, h)), dense(views.Of(out, c, 3, 3)), dense(views.Of(out))
 	y = dense(views.ChannelsLast(n, out, h/2, h/2))
 	index := storage.Array{Data: storage.From(make([]uint8, y.Len()), y.Len()).Data, Type: dtype.Uint8, View: y.View}
-	set, halve := Conv2dSet{Padding: [2]int{1, 1}}, Pool2dSet{Kernel: [2]int{2, 2}}
-	p.add(Conv2d, []storage.Array{z}, []storage.Array{x, w, b}, Conv2dSet{Padding: set.Padding, Act: ReluActivation})
+	options, halve := Conv2dOptions{Padding: [2]int{1, 1}}, Pool2dOptions{Kernel: [2]int{2, 2}}
+	p.add(Conv2d, []storage.Array{z}, []storage.Array{x, w, b}, Conv2dOptions{Padding: options.Padding, Act: ReLUActivation})
 	p.add(MaxPool2d, []storage.Array{y, index}, []storage.Array{z}, halve)
 	return y, func(dy storage.Array, dx *storage.Array) {
 		dz, dw, db := dense(z.View), dense(w.View), dense(b.View)
 		p.add(MaxPool2dGrad, []storage.Array{dz}, []storage.Array{dy, index, y}, halve)
 		if dx != nil {
-			p.add(Conv2dGradX, []storage.Array{*dx}, []storage.Array{dz, w}, set)
+			p.add(Conv2dGradX, []storage.Array{*dx}, []storage.Array{dz, w}, options)
 		}
-		p.add(Conv2dGradW, []storage.Array{dw, db}, []storage.Array{x, dz}, set)
-		p.add(SGD, []storage.Array{w}, []storage.Array{dw}, SGDSet{Rate: 1e-6})
-		p.add(SGD, []storage.Array{b}, []storage.Array{db}, SGDSet{Rate: 1e-6})
+		p.add(Conv2dGradW, []storage.Array{dw, db}, []storage.Array{x, dz}, options)
+		p.add(SGD, []storage.Array{w}, []storage.Array{dw}, SGDOptions{Rate: 1e-6})
+		p.add(SGD, []storage.Array{b}, []storage.Array{db}, SGDOptions{Rate: 1e-6})
 	}
 }
 
@@ -86,7 +86,7 @@ func mlp(batch int, sizes ...int) (p program) {
 	var backs []func(dy storage.Array, dx *storage.Array)
 	xs := []storage.Array{x}
 	for i, out := range sizes[1:] {
-		act := ReluActivation
+		act := ReLUActivation
 		if i == len(sizes)-2 {
 			act = NoActivation
 		}
@@ -113,7 +113,7 @@ func cnn(batch int, train bool) (p program) {
 	y2, back2 := p.block(y1, 64)
 	flat := dense(views.Of(batch, 64*49))
 	p.add(Copy, []storage.Array{flat.With(views.Of(batch, 64, 7, 7))}, []storage.Array{y2}, nil)
-	h, back3 := p.linear(flat, 128, ReluActivation)
+	h, back3 := p.linear(flat, 128, ReLUActivation)
 	logits, back4 := p.linear(h, 10, NoActivation)
 	if !train {
 		return p

@@ -18,12 +18,12 @@ var Take = define("take",
 		}
 		return oneType(c.Out[0].Type, c.In[0])
 	},
-	func(c *Call, _ struct{}) error { return c.eachTaken(plainCopy) }, nil)
+	func(c *Call, _ struct{}) error { return c.eachTaken(referenceCopy) }, nil)
 
-// TakeBytes is y[i] = Scale·x[rows[i]] + Shift, of bytes x and floats y: how samples
+// TakeCast is y[i] = Scale·x[rows[i]] + Shift, of bytes x and floats y: how samples
 // that are images become what a model takes, at once.
-var TakeBytes = define("take bytes",
-	func(c *Call, _ AffineSet) error {
+var TakeCast = define("take cast",
+	func(c *Call, _ ScaleOffsetOptions) error {
 		if err := c.takes(); err != nil {
 			return err
 		}
@@ -32,11 +32,11 @@ var TakeBytes = define("take bytes",
 		}
 		return oneType(dtype.Uint8, c.In[0])
 	},
-	func(c *Call, set AffineSet) error {
+	func(c *Call, options ScaleOffsetOptions) error {
 		return c.eachTaken(func(y, x *storage.Array) {
 			wide := zeros(x.Shape)
-			plainConvert(&wide, x)
-			plainMap(func(x float64) float64 { return x*set.Scale + set.Shift }, *y, wide)
+			convertElements(&wide, x)
+			referenceMap(func(x float64) float64 { return x*options.Scale + options.Offset }, *y, wide)
 		})
 	}, nil)
 

@@ -14,11 +14,11 @@ var (
 	_ = onGPU(Take, func(c *Call, _ struct{}) error {
 		y, x := c.Out[0], c.In[0]
 		c.widen(&y, &x)
-		return c.launchTake(launch.SizeEntry("take", &y), y, x, AffineSet{})
+		return c.launchTake(launch.SizeEntry("take", &y), y, x, ScaleOffsetOptions{})
 	})
 
-	_ = onGPU(TakeBytes, func(c *Call, set AffineSet) error {
-		return c.launchTake(launch.Entry("take bytes", c.Out[0].Type), c.Out[0], c.In[0], set)
+	_ = onGPU(TakeCast, func(c *Call, options ScaleOffsetOptions) error {
+		return c.launchTake(launch.Entry("take cast", c.Out[0].Type), c.Out[0], c.In[0], options)
 	})
 )
 
@@ -31,14 +31,14 @@ type takeArgs struct {
 }
 
 // launchTake is y = x at the rows that are named.
-func (c *Call) launchTake(code string, y, x storage.Array, set AffineSet) error {
+func (c *Call) launchTake(code string, y, x storage.Array, options ScaleOffsetOptions) error {
 	rows := c.In[1]
 	step := rows.Stride[0]
 	rows.Shape, rows.Stride = y.Shape, make([]int, y.Rank())
 	rows.Stride[0] = step
 	args := takeArgs{
 		first: c.gpu.First(&c.In[1]), step: int64(x.Stride[0]), all: int64(x.Shape[0]), rowStep: int64(step),
-		fault: c.gpu.FaultAddress(), a: set.Scale, b: set.Shift,
+		fault: c.gpu.FaultAddress(), a: options.Scale, b: options.Offset,
 	}
 	x.Shape, x.Stride = y.Shape, slices.Clone(x.Stride)
 	x.Stride[0] = 0 // the kernel adds that of the row

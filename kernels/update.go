@@ -7,11 +7,11 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// An update is of any number of parameters at once: its outputs are each parameter
-// and what is kept with it, so many arrays; its inputs the gradients of all, which
-// dials and a guard may follow. Of each parameter all are floats of one type and shape.
+// An update takes any number of parameters. Its outputs are, for each parameter, the
+// parameter and its optimizer buffers; its inputs are the gradients of all parameters, optionally
+// followed by hyperparameters and a loss scaler. The arrays of a parameter have one float type and one shape.
 
-// updates checks the operands of an update of parameters that are so many arrays.
+// updates checks the operands of an update with so many outputs for each parameter.
 func (c *Call) updates(arrays int) error {
 	n := len(c.Out) / arrays
 	if n == 0 || len(c.Out)%arrays != 0 || len(c.In) < n {
@@ -20,7 +20,7 @@ func (c *Call) updates(arrays int) error {
 	if err := c.holds(len(c.Out), len(c.In)); err != nil {
 		return err
 	}
-	if err := steering(c.In[n:]); err != nil {
+	if err := checkStepInputs(c.In[n:]); err != nil {
 		return err
 	}
 	for i := range n {
@@ -36,13 +36,13 @@ func (c *Call) updates(arrays int) error {
 	return nil
 }
 
-// parameter returns what an update changes of the i-th parameter, and its gradient.
+// parameter returns the outputs of the i-th parameter, and its gradient.
 func (c *Call) parameter(i, arrays int) (out []storage.Array, g *storage.Array) {
 	return c.Out[i*arrays:][:arrays:arrays], &c.In[i]
 }
 
-// update calls f with every element of a parameter's gradient, as it should be, and of
-// out, which it changes.
+// update calls f with every element of a parameter's unscaled gradient, and of its
+// outputs, which f changes.
 func update(out []storage.Array, grad *storage.Array, unscale float64, f func(g float64, o []float64)) {
 	arrays := append(out[:len(out):len(out)], *grad)
 	var elems [4][block]float64

@@ -8,34 +8,34 @@ import (
 )
 
 var (
-	_ = onGPU(SGD, func(c *Call, set SGDSet) error {
-		args := sgdArgs{rate: set.Rate, momentum: set.Momentum, decay: set.Decay}
-		if set.Nesterov {
+	_ = onGPU(SGD, func(c *Call, options SGDOptions) error {
+		args := sgdArgs{rate: options.Rate, momentum: options.Momentum, decay: options.Decay}
+		if options.Nesterov {
 			args.nesterov = 1
 		}
-		args.dials, args.guard = c.steer(c.In[len(c.Out)/set.arrays():])
-		l := lot[sgdArgs]{c: c, name: "sgd", args: lotArgs[sgdArgs]{set: args}}
-		return l.update(set.arrays(), func(out []storage.Array, g *storage.Array) error {
+		args.hyper, args.scaler = c.stepAddresses(c.In[len(c.Out)/options.arrays():])
+		l := multiTensor[sgdArgs]{c: c, name: "sgd", args: multiTensorArgs[sgdArgs]{options: args}}
+		return l.update(options.arrays(), func(out []storage.Array, g *storage.Array) error {
 			p, v := &out[0], &out[len(out)-1]
 			return l.add(p, v, v, g)
 		})
 	})
 
-	_ = onGPU(Adam, func(c *Call, set AdamSet) error {
-		own := set.Dials()
-		args := adamArgs{beta1: set.Beta1, beta2: set.Beta2, eps: set.Eps, decay: set.Decay, own: own}
-		if set.Decoupled {
+	_ = onGPU(Adam, func(c *Call, options AdamOptions) error {
+		own := options.Hyperparameters()
+		args := adamArgs{beta1: options.Beta1, beta2: options.Beta2, eps: options.Eps, decay: options.Decay, own: own}
+		if options.Decoupled {
 			args.decoupled = 1
 		}
-		args.dials, args.guard = c.steer(c.In[len(c.Out)/adamArrays:])
-		l := lot[adamArgs]{c: c, name: "adam", args: lotArgs[adamArgs]{set: args}}
+		args.hyper, args.scaler = c.stepAddresses(c.In[len(c.Out)/adamArrays:])
+		l := multiTensor[adamArgs]{c: c, name: "adam", args: multiTensorArgs[adamArgs]{options: args}}
 		return l.update(adamArrays, func(out []storage.Array, g *storage.Array) error {
 			return l.add(&out[0], &out[1], &out[2], g)
 		})
 	})
 
-	_ = onGPU(Flag, func(c *Call, _ struct{}) error {
-		l := lot[flagArgs]{c: c, name: "flag", args: lotArgs[flagArgs]{set: flagArgs{c.gpu.First(&c.Out[0])}}}
+	_ = onGPU(FindInf, func(c *Call, _ struct{}) error {
+		l := multiTensor[findInfArgs]{c: c, name: "find inf", args: multiTensorArgs[findInfArgs]{options: findInfArgs{c.gpu.First(&c.Out[0])}}}
 		for i := range c.In {
 			x := &c.In[i]
 			if err := l.add(x, x, x, x); err != nil {
@@ -46,31 +46,31 @@ var (
 	})
 )
 
-// sgdArgs, adamArgs and flagArgs are SGD, Adam and Flag of update.cu.
+// sgdArgs, adamArgs and findInfArgs are SGD, Adam and Flag of update.cu.
 type sgdArgs struct {
-	dials, guard          uint64
+	hyper, scaler         uint64
 	rate, momentum, decay float64
 	nesterov              int64
 }
 
 type adamArgs struct {
-	dials, guard             uint64
+	hyper, scaler            uint64
 	beta1, beta2, eps, decay float64
-	own                      [dialed]float64
+	own                      [hyperparameters]float64
 	decoupled                int64
 }
 
-type flagArgs struct{ guard uint64 }
+type findInfArgs struct{ scaler uint64 }
 
 // many is how many parameters a launch takes: what it is told is less than 4 KiB.
-const many = 64
+const maxParameters = 64
 
-// lotArgs is Lot of update.cu.
-type lotArgs[S any] struct {
-	set   S
-	count int64
-	g     native.Axes // of the only parameter, if its elements do not follow one another; else of rank 0
-	list  [many]parameterArgs
+// multiTensorArgs is Lot of update.cu.
+type multiTensorArgs[S any] struct {
+	options S
+	count   int64
+	g       native.Axes // of the only parameter, if its elements do not follow one another; else of rank 0
+	list    [maxParameters]parameterArgs
 }
 
 type parameterArgs struct {
@@ -79,16 +79,16 @@ type parameterArgs struct {
 }
 
 // A lot is parameters of one type, for one launch to go through.
-type lot[S any] struct {
+type multiTensor[S any] struct {
 	c      *Call
 	name   string
-	args   lotArgs[S]
+	args   multiTensorArgs[S]
 	of     dtype.Type
 	blocks int64
 }
 
 // update goes through all parameters of an update, which add adds.
-func (l *lot[S]) update(arrays int, add func(out []storage.Array, g *storage.Array) error) error {
+func (l *multiTensor[S]) update(arrays int, add func(out []storage.Array, g *storage.Array) error) error {
 	for i := range len(l.c.Out) / arrays {
 		if err := add(l.c.parameter(i, arrays)); err != nil {
 			return err
@@ -98,7 +98,7 @@ func (l *lot[S]) update(arrays int, add func(out []storage.Array, g *storage.Arr
 }
 
 // add has the lot go through one more, and launches what does not fit with it.
-func (l *lot[S]) add(p, m, v, g *storage.Array) error {
+func (l *multiTensor[S]) add(p, m, v, g *storage.Array) error {
 	var flat native.Grid
 	n, follows := flat.Flat(&p.View, &m.View, &v.View, &g.View)
 	switch {
@@ -106,7 +106,7 @@ func (l *lot[S]) add(p, m, v, g *storage.Array) error {
 		return nil
 	case !follows || n >= launch.Limit():
 		return l.alone(p, m, v, g)
-	case l.args.count == many || l.args.count > 0 && l.of != p.Type:
+	case l.args.count == maxParameters || l.args.count > 0 && l.of != p.Type:
 		if err := l.launch(); err != nil {
 			return err
 		}
@@ -117,7 +117,7 @@ func (l *lot[S]) add(p, m, v, g *storage.Array) error {
 	return nil
 }
 
-func (l *lot[S]) put(p parameterArgs) {
+func (l *multiTensor[S]) put(p parameterArgs) {
 	blocks, _ := l.c.gpu.Divide(p.n)
 	p.block = l.blocks
 	l.args.list[l.args.count] = p
@@ -126,7 +126,7 @@ func (l *lot[S]) put(p parameterArgs) {
 }
 
 // alone goes through what does not lie in a row, or is too large, by itself.
-func (l *lot[S]) alone(p, m, v, g *storage.Array) error {
+func (l *multiTensor[S]) alone(p, m, v, g *storage.Array) error {
 	if err := l.launch(); err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (l *lot[S]) alone(p, m, v, g *storage.Array) error {
 }
 
 // launch goes through what was added since the last launch.
-func (l *lot[S]) launch() error {
+func (l *multiTensor[S]) launch() error {
 	if l.args.count == 0 {
 		return nil
 	}

@@ -68,7 +68,7 @@ func (o *SGD) StepArgs(dst []float64) []float64 {
 	for _, factor := range o.RateFactors() {
 		h := o.hyperparameters()
 		h.Rate *= factor
-		args := h.Dials()
+		args := h.Hyperparameters()
 		dst = append(dst, args[:]...)
 	}
 	return dst

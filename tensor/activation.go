@@ -12,7 +12,7 @@ type Activation = kernels.Activation
 // The activations.
 const (
 	NoActivation      = kernels.NoActivation
-	ReLUActivation    = kernels.ReluActivation
+	ReLUActivation    = kernels.ReLUActivation
 	TanhActivation    = kernels.TanhActivation
 	SigmoidActivation = kernels.SigmoidActivation
 )
@@ -29,10 +29,10 @@ func (e epilogue) grad(y, dy, bias *Tensor) (dz, db *Tensor) {
 		return dz, db
 	}
 	if !needsBias && e.drop == 0 {
-		return runKernel(kernels.ActSlope, kernels.ActSet{Act: e.act}, like(y), y, dy), nil
+		return runKernel(kernels.ActGrad, kernels.ActOptions{Act: e.act}, like(y), y, dy), nil
 	}
 	spec := Spec{Type: y.Type, View: views.Of(y.Shape[1])}
-	both := RunKernel(kernels.ActSlopeBias, kernels.ActSet{Act: e.act, Dropped: e.drop}, []Spec{like(y), spec}, y, dy)
+	both := RunKernel(kernels.ActGradBias, kernels.ActOptions{Act: e.act, Dropped: e.drop}, []Spec{like(y), spec}, y, dy)
 	return both[0], both[1]
 }
 

@@ -349,7 +349,7 @@ func (x *Tensor) filled(v views.View, value float64) *Tensor {
 	c := Context{device: device("fill", x), tape: x.tape}
 	a, b, err := c.alloc(x.Type, v)
 	check("fill", err)
-	check("fill", c.Run(kernels.Fill, kernels.FillSet{Value: value}, []storage.Array{a}))
+	check("fill", c.Run(kernels.Fill, kernels.FillOptions{Value: value}, []storage.Array{a}))
 	return &Tensor{Array: a, block: b, noGrad: x.noGrad, backward: x.backward, tape: x.tape}
 }
 

@@ -18,7 +18,7 @@ type Context struct {
 
 // Run runs k from in to the arrays of out.
 func (c *Context) Run(k *kernels.Kernel, options any, out []storage.Array, in ...storage.Array) error {
-	c.call.Out, c.call.In, c.call.Set = out, in, options
+	c.call.Out, c.call.In, c.call.Options = out, in, options
 	return c.device.Run(k, &c.call)
 }
 

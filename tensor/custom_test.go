@@ -51,7 +51,7 @@ func TestCustomOperationsPassTheTestsOfOthers(t *testing.T) {
 // blocks of a few sizes, an array's storage holds its elements and nothing else.
 func TestCustomKernelsSeeTheirElements(t *testing.T) {
 	var in, out []float32
-	k := &kernels.Kernel{Name: "look", Plain: func(c *kernels.Call) error {
+	k := &kernels.Kernel{Name: "look", Reference: func(c *kernels.Call) error {
 		in, out = slices.Clone(storage.Elements[float32](c.In[0])), storage.Elements[float32](c.Out[0])
 		copy(out, in)
 		return nil
@@ -76,7 +76,7 @@ func own(entry string, f func(in ...float64) float64) *kernels.Kernel {
 		panic(err)
 	}
 	k := cuda.Function{Program: cuda.PTX("softsign.ptx", string(text)), Entry: entry}.Kernel("own")
-	k.Plain = func(c *kernels.Call) error {
+	k.Reference = func(c *kernels.Call) error {
 		if c.Out[0].Type == dtype.Float64 {
 			each(c, storage.Elements[float64], f)
 		} else {

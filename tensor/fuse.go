@@ -38,7 +38,7 @@ func (e epilogue) then(op Op) (epilogue, bool) {
 
 // fromValue lists the activations whose derivative follows from their value.
 var fromValue = map[*kernels.Kernel]Activation{
-	kernels.Relu: ReLUActivation, kernels.Tanh: TanhActivation, kernels.Sigmoid: SigmoidActivation,
+	kernels.ReLU: ReLUActivation, kernels.Tanh: TanhActivation, kernels.Sigmoid: SigmoidActivation,
 }
 
 // fused returns the operation whose Backward computes the gradient of n, its operands,

@@ -12,7 +12,7 @@ func (x *Tensor) Zero() { x.Fill(0) }
 // what was there fail in their backward pass.
 func (x *Tensor) Fill(value float64) {
 	x.checkWritable("fill")
-	run("fill", kernels.Fill, kernels.FillSet{Value: value}, []storage.Array{x.Array})
+	run("fill", kernels.Fill, kernels.FillOptions{Value: value}, []storage.Array{x.Array})
 	bumpVersions(x.Array)
 }
 

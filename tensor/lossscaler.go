@@ -9,7 +9,7 @@ import (
 )
 
 // A LossScaler scales losses of low precision, so that their gradients are neither
-// too small nor infinite: see kernels.Rescale. It lies on one device.
+// too small nor infinite: see kernels.UpdateScale. It lies on one device.
 type LossScaler struct{ storage.Array }
 
 // growthInterval is the number of good steps after which the scale is doubled, as in PyTorch.
@@ -17,7 +17,7 @@ const growthInterval = 2000
 
 // NewLossScaler returns a LossScaler on d, at its start.
 func NewLossScaler(d storage.Device) (LossScaler, error) {
-	guard := kernels.NewGuard()
+	guard := kernels.NewScalerState()
 	a, err := storage.From(guard, len(guard)).To(d)
 	return LossScaler{a}, err
 }
@@ -39,18 +39,18 @@ func (s LossScaler) CheckFinite(grads ...*Tensor) {
 	for _, g := range grads {
 		g.checkAlive("scaler")
 	}
-	run("flag", kernels.Flag, nil, []storage.Array{s.Array}, arrays(grads)...)
+	run("flag", kernels.FindInf, nil, []storage.Array{s.Array}, arrays(grads)...)
 }
 
 // Update sets the scale for the next step by the found-inf flag, and clears the flag.
 func (s LossScaler) Update() {
-	run("rescale", kernels.Rescale, kernels.RescaleSet{Patience: growthInterval}, []storage.Array{s.Array})
+	run("rescale", kernels.UpdateScale, kernels.UpdateScaleOptions{GrowthInterval: growthInterval}, []storage.Array{s.Array})
 }
 
 // Err returns an error if there is no smaller scale, and gradients are still not
 // finite: then nothing is learned any more.
 func (s LossScaler) Err() error {
-	bad, err := kernels.GuardIsStuck(s.Array)
+	bad, err := kernels.ScalerIsStuck(s.Array)
 	if err != nil || !bad {
 		return err
 	}

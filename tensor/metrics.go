@@ -9,11 +9,11 @@ import (
 
 // The elements of an array of running totals: see AddMetrics.
 const (
-	MetricLoss           = kernels.TallyLoss
-	MetricCorrect        = kernels.TallyHits
-	MetricSteps          = kernels.TallySteps
-	MetricFirstNonFinite = kernels.TallyBad
-	MetricCount          = kernels.TallySize
+	MetricLoss           = kernels.MetricLossSum
+	MetricCorrect        = kernels.MetricCorrect
+	MetricSteps          = kernels.MetricSteps
+	MetricFirstNonFinite = kernels.MetricFirstNonFinite
+	MetricCount          = kernels.MetricsSize
 )
 
 // AddMetrics adds a step of n samples to sums, float64 (MetricCount): n times its mean loss, its
@@ -24,7 +24,7 @@ func AddMetrics(sums storage.Array, n int, loss, correct *Tensor) {
 	if correct != nil {
 		in = append(in, correct.Array)
 	}
-	run("add metrics", kernels.Tally, kernels.TallySet{Samples: n}, []storage.Array{sums}, in...)
+	run("add metrics", kernels.AddMetrics, kernels.MetricsOptions{Samples: n}, []storage.Array{sums}, in...)
 	bumpVersions(sums)
 }
 
@@ -33,7 +33,7 @@ func TakeScaled(x, rows *Tensor, scale, offset float64) *Tensor {
 	if x.Type != dtype.Uint8 || x.Rank() == 0 || rows.Rank() != 1 {
 		return Take(x, rows).CastScaled(scale, offset)
 	}
-	return runKernel(kernels.TakeBytes, kernels.AffineSet{Scale: scale, Shift: offset}, Spec{Type: dtype.Float32, View: taken(x, rows)}, x, rows)
+	return runKernel(kernels.TakeCast, kernels.ScaleOffsetOptions{Scale: scale, Offset: offset}, Spec{Type: dtype.Float32, View: taken(x, rows)}, x, rows)
 }
 
 // Take returns the rows of x (N, …) that rows (n), of int64, names: (n, …).

@@ -125,7 +125,7 @@ func runKernel(k *kernels.Kernel, options any, out Spec, in ...*Tensor) *Tensor 
 func run(op string, k *kernels.Kernel, options any, out []storage.Array, in ...storage.Array) {
 	r, err := kernels.On(out[0])
 	check(op, err)
-	check(op, r.Run(k, &kernels.Call{Out: out, In: in, Set: options}))
+	check(op, r.Run(k, &kernels.Call{Out: out, In: in, Options: options}))
 }
 
 // device returns where in can be computed on together: Meta if one of them is there.

@@ -32,7 +32,7 @@ func (op affineOp) Infer(in []Spec) []Spec {
 }
 
 func (op affineOp) Forward(c *Context, out, in []storage.Array) error {
-	return c.Run(kernels.Affine, kernels.AffineSet{Scale: op.scale, Shift: op.offset}, out, in...)
+	return c.Run(kernels.ScaleOffset, kernels.ScaleOffsetOptions{Scale: op.scale, Offset: op.offset}, out, in...)
 }
 
 func (op affineOp) Backward(out, grads, in []*Tensor) []*Tensor {

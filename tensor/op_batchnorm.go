@@ -49,7 +49,7 @@ func (op *batchNorm) Infer(in []Spec) []Spec {
 }
 
 func (op *batchNorm) Forward(c *Context, out, in []storage.Array) (err error) {
-	set := kernels.BatchNormSet{Epsilon: op.set.Eps, Momentum: op.set.Momentum}
+	set := kernels.BatchNormOptions{Epsilon: op.set.Eps, Momentum: op.set.Momentum}
 	if !op.set.Training {
 		return c.Run(kernels.BatchNormEval, set, out, in[0], in[1], in[2], op.set.RunningMean, op.set.RunningVar)
 	}
@@ -69,7 +69,7 @@ func (op *batchNorm) Forward(c *Context, out, in []storage.Array) (err error) {
 
 func (op *batchNorm) Backward(out, grads, in []*Tensor) []*Tensor {
 	x, gamma, dy := in[0], in[1], grads[0]
-	set := kernels.BatchNormSet{Epsilon: op.set.Eps}
+	set := kernels.BatchNormOptions{Epsilon: op.set.Eps}
 	specs := []Spec{like(x), like(gamma), like(gamma)}
 	if !op.set.Training {
 		return RunKernel(kernels.BatchNormEvalGrad, set, specs, x, gamma, dy, dy.sameStep(op.set.RunningMean), dy.sameStep(op.set.RunningVar))

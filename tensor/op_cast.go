@@ -33,7 +33,7 @@ func (cast) Name() string { return "cast" }
 func (op cast) Infer(in []Spec) []Spec { return one(op.to, views.Like(in[0].View)) }
 
 func (op cast) Forward(c *Context, out, in []storage.Array) error {
-	return c.Run(kernels.Cast, kernels.CastSet{Scale: op.scale, Shift: op.offset}, out, in...)
+	return c.Run(kernels.Cast, kernels.CastOptions{Scale: op.scale, Offset: op.offset}, out, in...)
 }
 
 func (op cast) Backward(out, grads, in []*Tensor) []*Tensor {

@@ -9,7 +9,7 @@ import (
 
 // A Conv2dSet is how a window moves over an image: steps and zero padding down
 // and across, and what is applied to the result.
-type Conv2dOptions = kernels.Conv2dSet
+type Conv2dOptions = kernels.Conv2dOptions
 
 // Conv2d returns the cross-correlation of images x (N, in, H, W) with weights
 // w (out, in, kh, kw), plus bias b (out), which may be nil:

@@ -99,5 +99,5 @@ func CountCorrect(logits, labels, loss *Tensor) *Tensor {
 		}
 	}
 	(&crossEntropy{}).Infer([]Spec{logits.Spec(), labels.Spec()})
-	return runKernel(kernels.Hits, nil, Spec{Type: dtype.Int64, View: views.Of()}, logits, labels)
+	return runKernel(kernels.Correct, nil, Spec{Type: dtype.Int64, View: views.Of()}, logits, labels)
 }

@@ -50,8 +50,8 @@ func (op dropout) base() []storage.Array {
 	return []storage.Array{*op.key.Base}
 }
 
-func (op dropout) settings() kernels.DropoutSet {
-	return kernels.DropoutSet{P: op.p, Seed: op.key.Seed, Stream: op.key.Stream}
+func (op dropout) settings() kernels.DropoutOptions {
+	return kernels.DropoutOptions{P: op.p, Seed: op.key.Seed, Stream: op.key.Stream}
 }
 
 func init() {

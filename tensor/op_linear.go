@@ -40,7 +40,7 @@ func wantBias(op string, w Spec, in []Spec) {
 }
 
 func (op linear) Forward(c *Context, out, in []storage.Array) error {
-	return c.Run(kernels.Linear, kernels.LinearSet{Act: op.after.act}, out, in...)
+	return c.Run(kernels.Linear, kernels.LinearOptions{Act: op.after.act}, out, in...)
 }
 
 func (op linear) Backward(out, grads, in []*Tensor) []*Tensor {

@@ -16,7 +16,7 @@ func (x *Tensor) MaxKeepDims(axes ...int) *Tensor { return reduce(kernels.Max, x
 
 func maxGrad(x, y, dy *Tensor) *Tensor {
 	if dy.noGrad {
-		return runKernel(kernels.MaxSlope, nil, like(x), x, y, dy)
+		return runKernel(kernels.MaxGrad, nil, like(x), x, y, dy)
 	}
 	largest := x.Equal(y).Cast(x.Type)
 	axes := []int{}

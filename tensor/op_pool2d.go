@@ -9,7 +9,7 @@ import (
 )
 
 // A Pool2dSet is a window, its steps and its padding, down and across.
-type Pool2dOptions = kernels.Pool2dSet
+type Pool2dOptions = kernels.Pool2dOptions
 
 // MaxPool2d returns the largest element in each window of images x (N, C, H, W).
 // Padding counts as −∞; the gradient goes to the first of the largest.

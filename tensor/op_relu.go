@@ -6,13 +6,13 @@ import (
 )
 
 // Relu returns max(x, 0), elementwise; its derivative at 0 is 0.
-func (x *Tensor) ReLU() *Tensor { return Apply(unaryOp{kernels.Relu, reluGrad}, x) }
+func (x *Tensor) ReLU() *Tensor { return Apply(unaryOp{kernels.ReLU, reluGrad}, x) }
 
 func reluGrad(x, y, dy *Tensor) *Tensor {
 	if !dy.noGrad {
 		return epilogue{act: ReLUActivation}.gradOfValue(y, dy)
 	}
-	return runKernel(kernels.ReluSlope, nil, like(y), y, dy)
+	return runKernel(kernels.ReLUGrad, nil, like(y), y, dy)
 }
 
 var _ = samples.Register("relu", unary((*Tensor).ReLU), samples.In(3, 4).Of(samples.Distinct).Rows())

@@ -12,7 +12,7 @@ func sigmoidGrad(x, y, dy *Tensor) *Tensor {
 	if !dy.noGrad {
 		return epilogue{act: SigmoidActivation}.gradOfValue(y, dy)
 	}
-	return runKernel(kernels.SigmoidSlope, nil, like(y), y, dy)
+	return runKernel(kernels.SigmoidGrad, nil, like(y), y, dy)
 }
 
 var _ = samples.Register("sigmoid", unary((*Tensor).Sigmoid), samples.In(3, 4).Rows())

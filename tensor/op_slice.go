@@ -54,7 +54,7 @@ func (unslice) Name() string { return "unslice" }
 func (op unslice) Infer(in []Spec) []Spec { return one(in[0].Type, op.whole) }
 
 func (op unslice) Forward(c *Context, out, in []storage.Array) error {
-	if err := c.Run(kernels.Fill, kernels.FillSet{}, out); err != nil {
+	if err := c.Run(kernels.Fill, kernels.FillOptions{}, out); err != nil {
 		return err
 	}
 	v, err := op.part(out[0].View)

@@ -9,12 +9,12 @@ import (
 
 // Softmax returns eˣ / Σ eˣ along axis, without overflow.
 func (x *Tensor) Softmax(axis int) *Tensor {
-	return Apply(softmax{kernels.Softmax, kernels.SoftmaxSlope, x.axis("softmax", axis)}, x.ToFloat32())
+	return Apply(softmax{kernels.Softmax, kernels.SoftmaxGrad, x.axis("softmax", axis)}, x.ToFloat32())
 }
 
 // LogSoftmax returns x − log Σ eˣ along axis, without overflow.
 func (x *Tensor) LogSoftmax(axis int) *Tensor {
-	return Apply(softmax{kernels.LogSoftmax, kernels.LogSoftmaxSlope, x.axis("log softmax", axis)}, x.ToFloat32())
+	return Apply(softmax{kernels.LogSoftmax, kernels.LogSoftmaxGrad, x.axis("log softmax", axis)}, x.ToFloat32())
 }
 
 // softmax is either of the two; grad is dx from y and dy.
@@ -31,13 +31,13 @@ func (op softmax) Infer(in []Spec) []Spec {
 }
 
 func (op softmax) Forward(c *Context, out, in []storage.Array) error {
-	return c.Run(op.f, kernels.SoftmaxSet{Axis: op.axis}, out, in...)
+	return c.Run(op.f, kernels.SoftmaxOptions{Axis: op.axis}, out, in...)
 }
 
 func (op softmax) Backward(out, grads, in []*Tensor) []*Tensor {
 	y, dy := out[0], grads[0]
 	if dy.noGrad {
-		return []*Tensor{runKernel(op.grad, kernels.SoftmaxSet{Axis: op.axis}, like(y), y, dy)}
+		return []*Tensor{runKernel(op.grad, kernels.SoftmaxOptions{Axis: op.axis}, like(y), y, dy)}
 	}
 	if op.f == kernels.LogSoftmax {
 		return []*Tensor{dy.Sub(y.Exp().Mul(dy.SumKeepDims(op.axis)))}

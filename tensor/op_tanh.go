@@ -12,7 +12,7 @@ func tanhGrad(x, y, dy *Tensor) *Tensor {
 	if !dy.noGrad {
 		return epilogue{act: TanhActivation}.gradOfValue(y, dy)
 	}
-	return runKernel(kernels.TanhSlope, nil, like(y), y, dy)
+	return runKernel(kernels.TanhGrad, nil, like(y), y, dy)
 }
 
 var _ = samples.Register("tanh", unary((*Tensor).Tanh), samples.In(3, 4).Rows())

@@ -59,10 +59,10 @@ func (t *Tape) nextKey() Key {
 
 // FillUniform sets a's elements to numbers of key's stream, uniform in [low, high).
 func FillUniform(a storage.Array, low, high float64, key Key) {
-	run("uniform", kernels.Uniform, kernels.RandomSet{Seed: key.Seed, Stream: key.Stream, A: low, B: high}, []storage.Array{a})
+	run("uniform", kernels.Uniform, kernels.RandomOptions{Seed: key.Seed, Stream: key.Stream, A: low, B: high}, []storage.Array{a})
 }
 
 // FillNormal sets a's elements to normal numbers of key's stream.
 func FillNormal(a storage.Array, mean, std float64, key Key) {
-	run("normal", kernels.Normal, kernels.RandomSet{Seed: key.Seed, Stream: key.Stream, A: mean, B: std}, []storage.Array{a})
+	run("normal", kernels.Normal, kernels.RandomOptions{Seed: key.Seed, Stream: key.Stream, A: mean, B: std}, []storage.Array{a})
 }

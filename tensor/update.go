@@ -7,8 +7,8 @@ import (
 
 // The settings of the optimizers' updates.
 type (
-	SGDOptions  = kernels.SGDSet
-	AdamOptions = kernels.AdamSet
+	SGDOptions  = kernels.SGDOptions
+	AdamOptions = kernels.AdamOptions
 )
 
 // StepArgs are arrays from which an update reads, when it runs,

@@ -188,7 +188,7 @@ func eachDevice(t *testing.T, f func(t *testing.T, d kernels.Runner)) {
 
 func fill(t *testing.T, d kernels.Runner, a storage.Array, x float64) {
 	t.Helper()
-	if err := d.Run(kernels.Fill, &kernels.Call{Set: kernels.FillSet{Value: x}, Out: []storage.Array{a}}); err != nil {
+	if err := d.Run(kernels.Fill, &kernels.Call{Options: kernels.FillOptions{Value: x}, Out: []storage.Array{a}}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -47,7 +47,7 @@ template <class T> FN void set(const Vector &v, uint32_t c, double x) { put<T>(v
 struct Norm {
 	int64_t channels, count; // elements of a channel
 	double epsilon, momentum;
-	Vector x, gamma, beta, mean, deviation, running_mean, running_variance, dgamma, dbeta;
+	Vector x, gamma, beta, mean, std, running_mean, running_variance, dgamma, dbeta;
 	Channels by;
 };
 
@@ -71,20 +71,20 @@ CHANNEL(norm_train) {
 	variance = variance < 0 ? 0 : variance;
 	double inverse = 1 / SQRT(variance + a.epsilon);
 	set<T>(a.mean, c, mean);
-	set<T>(a.deviation, c, inverse);
+	set<T>(a.std, c, inverse);
 	blend<T>(a.running_mean, c, mean, a.momentum);
 	blend<T>(a.running_variance, c, variance * m / (m - 1), a.momentum);
 	a.by.pivot[c] = mean, a.by.a[c] = at<T>(a.gamma, c) * inverse, a.by.b[c] = 0, a.by.k[c] = at<T>(a.beta, c);
 }
 
 CHANNEL(norm_eval) {
-	a.by.pivot[c] = at<T>(a.mean, c), a.by.a[c] = at<T>(a.gamma, c) / SQRT(at<T>(a.deviation, c) + a.epsilon);
+	a.by.pivot[c] = at<T>(a.mean, c), a.by.a[c] = at<T>(a.gamma, c) / SQRT(at<T>(a.std, c) + a.epsilon);
 	a.by.b[c] = 0, a.by.k[c] = at<T>(a.beta, c);
 }
 
 CHANNEL(norm_grad_pivot) { a.by.pivot[c] = at<T>(a.mean, c); }
 
-template <class T> FN double slopes(const Norm &a, uint32_t c, double inverse) {
+template <class T> FN double gradients(const Norm &a, uint32_t c, double inverse) {
 	set<T>(a.dgamma, c, a.by.t[c] * inverse);
 	set<T>(a.dbeta, c, a.by.s[c]);
 	a.by.a[c] = 0, a.by.k[c] = 0;
@@ -92,12 +92,12 @@ template <class T> FN double slopes(const Norm &a, uint32_t c, double inverse) {
 }
 
 CHANNEL(norm_grad) {
-	double inverse = at<T>(a.deviation, c), b = slopes<T>(a, c, inverse), m = (double)a.count;
+	double inverse = at<T>(a.std, c), b = gradients<T>(a, c, inverse), m = (double)a.count;
 	a.by.a[c] = -b * inverse * inverse * a.by.t[c] / m;
 	a.by.k[c] = -b * a.by.s[c] / m;
 }
 
-CHANNEL(norm_eval_grad) { slopes<T>(a, c, 1 / SQRT(at<T>(a.deviation, c) + a.epsilon)); }
+CHANNEL(norm_eval_grad) { gradients<T>(a, c, 1 / SQRT(at<T>(a.std, c) + a.epsilon)); }
 
 struct ChannelMap {
 	void *y;

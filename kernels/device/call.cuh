@@ -1,7 +1,7 @@
 // The parameters of kernels that have no launch function of their own in Go (call_cuda.go declares the
 // same structs): operands, settings, and the elements of the first output to compute, one by each thread.
 //
-//	struct Scale { double by; }; // ScaleSet, number by number
+//	struct Scale { double by; }; // ScaleOptions, number by number
 //	template <class T> FN void scale(const CallWith<Scale> &c) { EACH(i, (uint32_t)c.n) … }
 //	FLOATS(scale, CallWith<Scale>)
 #pragma once

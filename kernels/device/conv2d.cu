@@ -68,7 +68,7 @@ template <class T> struct Backwards : Weights<T> {
 
 // dy of channel o where x's pixel was tap (p, q) of the window; 0 where that is nowhere. A pixel's place and a tap's
 // add up to that of y's pixel, stride times over.
-template <class T> struct Slopes {
+template <class T> struct Gradients {
 	const Conv &a;
 	__device__ __forceinline__ bool dense() const { return a.stride[0] == 1 && a.stride[1] == 1; }
 	__device__ __forceinline__ int64_t within(uint32_t i, uint32_t j) const { return (int32_t)i * a.ys[2] + (int32_t)j * a.ys[3]; }
@@ -150,7 +150,7 @@ template <class T> struct ToW {
 		multiply<TALL, WIDE, T>(a.e, blockIdx.z, a.part, Windows<T>{a}, Weights<T>{a}, ToY<T>{a}); \
 	} \
 	template <class T> FN void conv_grad_x##name(const Conv &a) { \
-		multiply<TALL, WIDE, T>(a.e, blockIdx.z, a.part, Slopes<T>{a}, Backwards<T>{{a}}, ToX<T>{a}); \
+		multiply<TALL, WIDE, T>(a.e, blockIdx.z, a.part, Gradients<T>{a}, Backwards<T>{{a}}, ToX<T>{a}); \
 	} \
 	template <class T> FN void conv_grad_w##name(const Conv &a) { \
 		multiply<TALL, WIDE, T>(a.e, blockIdx.z, a.part, Turned<T>{{a}}, Outputs<T>{a}, ToW<T>{a}); \

@@ -1,8 +1,8 @@
-// The gradients of an activation and of the bias before it: ActSlopeBias of biasact.go.
+// The gradients of an activation and of the bias before it: ActGradBias of biasact.go.
 #include "last_block.cuh"
 #include "types.cuh"
 
-struct SlopeBias {
+struct GradBias {
 	void *dz, *db;
 	const void *y, *dy;
 	void *part;        // splits × channels, where there are several splits
@@ -15,7 +15,7 @@ struct SlopeBias {
 
 enum { OF_NONE, OF_RELU, OF_TANH, OF_SIGMOID }; // as package kernels numbers them
 
-template <class REAL> FN REAL slope(const SlopeBias &a, REAL y, REAL dy) {
+template <class REAL> FN REAL grad(const GradBias &a, REAL y, REAL dy) {
 	switch (a.act) {
 	case OF_RELU: return y <= 0 ? 0 : dy * (REAL)a.scale;
 	case OF_TANH: return dy * (1 - y * y);
@@ -41,7 +41,7 @@ template <int WIDTH, class T> FN T columns(T sum) {
 }
 
 // Block (c, s) reduces the s-th split of WIDTH channels; the last block adds the partial sums.
-template <class T, int WIDTH> FN void slope_bias(const SlopeBias &a) {
+template <class T, int WIDTH> FN void grad_bias(const GradBias &a) {
 	const int ROWS = 256 / WIDTH;
 	uint32_t row = threadIdx.x / WIDTH;
 	uint64_t c = (uint64_t)blockIdx.x * WIDTH + threadIdx.x % WIDTH;
@@ -51,7 +51,7 @@ template <class T, int WIDTH> FN void slope_bias(const SlopeBias &a) {
 		sum = collect<3>(
 		    a.o, from + row, to, ROWS, sum,
 		    [&](Places<3> p) {
-			    Calc<T> dz = slope(a, get<T>(a.y, p.at[1] + c * a.step[1]), get<T>(a.dy, p.at[2] + c * a.step[2]));
+			    Calc<T> dz = grad(a, get<T>(a.y, p.at[1] + c * a.step[1]), get<T>(a.dy, p.at[2] + c * a.step[2]));
 			    put<T>(a.dz, p.at[0] + c * a.step[0], dz);
 			    return (Total<T>)dz;
 		    },
@@ -77,7 +77,7 @@ template <class T, int WIDTH> FN void slope_bias(const SlopeBias &a) {
 		put<T>(a.db, c * a.step[3], sum);
 }
 
-template <class T> FN void act_slope_bias(const SlopeBias &a) { slope_bias<T, 1>(a); }
-template <class T> FN void act_slope_bias_wide(const SlopeBias &a) { slope_bias<T, 32>(a); }
-FLOATS(act_slope_bias, SlopeBias)
-FLOATS(act_slope_bias_wide, SlopeBias)
+template <class T> FN void act_grad_bias(const GradBias &a) { grad_bias<T, 1>(a); }
+template <class T> FN void act_grad_bias_wide(const GradBias &a) { grad_bias<T, 32>(a); }
+FLOATS(act_grad_bias, GradBias)
+FLOATS(act_grad_bias_wide, GradBias)

@@ -41,7 +41,7 @@ struct LogSoftmax {
 	}
 };
 
-struct SoftmaxSlope {
+struct SoftmaxGrad {
 	template <int LANES, class T> __device__ __forceinline__ void operator()(uint64_t n, Line<T> dx, Line<T> y, Line<T> dy) const {
 		Calc<T> sum = 0;
 		ALONG(i) sum += y[i] * dy[i];
@@ -50,7 +50,7 @@ struct SoftmaxSlope {
 	}
 };
 
-struct LogSoftmaxSlope {
+struct LogSoftmaxGrad {
 	template <int LANES, class T> __device__ __forceinline__ void operator()(uint64_t n, Line<T> dx, Line<T> y, Line<T> dy) const {
 		Calc<T> sum = 0;
 		ALONG(i) sum += dy[i];
@@ -97,8 +97,8 @@ template <class T, class Z, class Op, int LANES> FN void lines(const Lines &a) {
 	TYPES(name##_long, Lines)
 LINES(softmax, T, Softmax, FLOATS)
 LINES(log_softmax, T, LogSoftmax, FLOATS)
-LINES(softmax_slope, T, SoftmaxSlope, FLOATS)
-LINES(log_softmax_slope, T, LogSoftmaxSlope, FLOATS)
+LINES(softmax_grad, T, SoftmaxGrad, FLOATS)
+LINES(log_softmax_grad, T, LogSoftmaxGrad, FLOATS)
 #define ALL(name, Args) FLOATS(name, Args) WHOLES(name, Args)
 LINES(argmax, int64_t, ArgMax, ALL)
 #undef ALL

@@ -6,8 +6,8 @@
 struct Labelled {
 	const void *x, *labels;
 	void *loss, *dx;
-	int64_t *hits; // where the rows are counted that are largest at their label; or nowhere
-	double *part;  // losses of the rows, if there are any, then their hits
+	int64_t *correct; // where the rows are counted that are largest at their label; or nowhere
+	double *part;  // losses of the rows, if there are any, then their correct
 	Fault *fault;
 	uint32_t *counter;
 	int64_t rows, cols, row, col, dx_row, dx_col, step, size, sign;
@@ -65,7 +65,7 @@ FN double rows_together(const Labelled &a, const double *part) {
 FN void count_hits(const Labelled &a, const double *part) {
 	double sum = rows_together(a, part);
 	if (threadIdx.x == 0)
-		*a.hits = (int64_t)sum;
+		*a.correct = (int64_t)sum;
 }
 
 template <class T> FN void cross_entropy(const Labelled &a) {
@@ -83,11 +83,11 @@ template <class T> FN void cross_entropy(const Labelled &a) {
 			for (int64_t j = lane; j < a.cols; j += 32)
 				put<T>(a.dx, i * a.dx_row + j * a.dx_col, (EXP(x[j] - top) / sum - (j == l ? 1 : 0)) / (Calc<T>)a.rows);
 		}
-		double at = a.hits ? hit(a, x, top, lane, l) : 0;
+		double at = a.correct ? hit(a, x, top, lane, l) : 0;
 		if (lane != 0)
 			continue;
 		a.part[i] = wrong(a, l) ? not_a_number() : -((double)(x[l] - top) - (double)LOG(sum));
-		if (a.hits)
+		if (a.correct)
 			a.part[a.rows + i] = at;
 	}
 	if (!is_last_block(gridDim.x, a.counter))
@@ -95,12 +95,12 @@ template <class T> FN void cross_entropy(const Labelled &a) {
 	double sum = rows_together(a, a.part);
 	if (threadIdx.x == 0)
 		put<T>(a.loss, 0, sum / (double)a.rows);
-	if (a.hits)
+	if (a.correct)
 		count_hits(a, a.part + a.rows);
 }
 FLOATS(cross_entropy, Labelled)
 
-template <class T> FN void hits(const Labelled &a) {
+template <class T> FN void correct(const Labelled &a) {
 	ROWS(i) {
 		Row<T> x = {a.x, i * a.row, a.col};
 		Calc<T> top = -(Calc<T>)infinity();
@@ -113,7 +113,7 @@ template <class T> FN void hits(const Labelled &a) {
 	if (is_last_block(gridDim.x, a.counter))
 		count_hits(a, a.part);
 }
-FLOATS(hits, Labelled)
+FLOATS(correct, Labelled)
 
 struct SquaredError {
 	const void *x, *y;

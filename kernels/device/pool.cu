@@ -1,7 +1,7 @@
 // Pooling; pool.go defines it.
 #include "call.cuh"
 
-struct Pool2d { // Pool2dSet
+struct Pool2d { // Pool2dOptions
 	int64_t kernel[2], stride[2], padding[2];
 };
 typedef CallWith<Pool2d> Pool;

@@ -138,7 +138,7 @@ REDUCTION(max, Max)
 #undef REDUCTION
 #undef ALL
 
-struct MaxSlope {
+struct MaxGrad {
 	void *dx;
 	const void *x, *y, *dy;
 	uint64_t kept, over;
@@ -149,7 +149,7 @@ struct MaxSlope {
 template <class REAL> FN bool tie(REAL x, REAL y) { return x == y || (x != x && y != y); }
 
 // A block for each element of y, or a warp of one.
-template <int LANES, class T> FN void max_slope_by(const MaxSlope &a) {
+template <int LANES, class T> FN void max_grad_by(const MaxGrad &a) {
 	for (uint64_t i = blockIdx.x * (256 / LANES) + threadIdx.x / LANES; i < a.kept; i += gridDim.x * (256 / LANES)) {
 		Places<4> p = places<4>(a.k, i);
 		Calc<T> top = get<T>(a.y, p.at[2]), dy = get<T>(a.dy, p.at[3]);
@@ -163,7 +163,7 @@ template <int LANES, class T> FN void max_slope_by(const MaxSlope &a) {
 		}
 	}
 }
-template <class T> FN void max_slope(const MaxSlope &a) { max_slope_by<256, T>(a); }
-template <class T> FN void max_slope_short(const MaxSlope &a) { max_slope_by<32, T>(a); }
-FLOATS(max_slope, MaxSlope)
-FLOATS(max_slope_short, MaxSlope)
+template <class T> FN void max_grad(const MaxGrad &a) { max_grad_by<256, T>(a); }
+template <class T> FN void max_grad_short(const MaxGrad &a) { max_grad_by<32, T>(a); }
+FLOATS(max_grad, MaxGrad)
+FLOATS(max_grad_short, MaxGrad)

@@ -1,5 +1,5 @@
 // What a training step needs beside its arithmetic: the rows of its samples, and what it adds up.
-// Formulas are in take.go, rescale.go and tally.go.
+// Formulas are in take.go, scaler.go and metrics.go.
 #include "call.cuh"
 #include "fault.cuh"
 #include "math.cuh"
@@ -10,7 +10,7 @@ struct Take {
 	const int64_t *rows, *first; // of the launch, of all
 	Fault *fault;
 	int64_t n, step, all, row_step;
-	double a, b; // of take_bytes
+	double a, b; // of take_cast
 	Grid g;      // of y, x at row 0, rows
 };
 
@@ -52,21 +52,21 @@ TAKE(8, uint64_t)
 TAKE(16, Sixteen)
 #undef TAKE
 
-template <class T> FN void take_bytes(const Take &a) {
+template <class T> FN void take_cast(const Take &a) {
 	take(a, [&](int64_t y, int64_t x) { put<T>(a.y, y, (Calc<T>)((const uint8_t *)a.x)[x] * (Calc<T>)a.a + (Calc<T>)a.b); });
 }
-FLOATS(take_bytes, Take)
+FLOATS(take_cast, Take)
 
 // Of all threads, however they are divided, one.
 FN bool only() { return blockIdx.x + threadIdx.x == 0; }
 
-struct Rescale { // RescaleSet
-	int64_t patience;
+struct UpdateScale { // UpdateScaleOptions
+	int64_t growth_interval;
 };
-KERNEL rescale_f32(CallWith<Rescale> c) {
+KERNEL update_scale_f32(CallWith<UpdateScale> c) {
 	if (!only())
 		return;
-	float *g = (float *)c.out[0].p; // scale, good, bad, left: see steer.go
+	float *g = (float *)c.out[0].p; // scale, growth tracker, found-inf flag, skipped steps: see step_inputs.go
 	if (g[2] != 0) {
 		g[1] = 0, g[3] += 1;
 		if (g[0] / 2 >= 0x1p-126f)
@@ -74,26 +74,26 @@ KERNEL rescale_f32(CallWith<Rescale> c) {
 		return;
 	}
 	g[1] += 1;
-	if ((int64_t)g[1] >= c.set.patience) {
+	if ((int64_t)g[1] >= c.set.growth_interval) {
 		float twice = 2 * g[0];
 		g[0] = twice < 1073741824.f ? twice : 1073741824.f, g[1] = 0;
 	}
 }
 
-struct Tally { // TallySet
+struct AddMetrics { // MetricsOptions
 	int64_t samples;
 };
-template <class T> FN void tally(const CallWith<Tally> &c) {
+template <class T> FN void add_metrics(const CallWith<AddMetrics> &c) {
 	if (!only())
 		return;
-	double *sums = (double *)c.out[0].p; // loss, hits, steps, and which of them was the first bad one
-	const int64_t *hits = (const int64_t *)c.in[1].p;
+	double *sums = (double *)c.out[0].p; // loss, correct, steps, and the first step whose loss was not finite
+	const int64_t *correct = (const int64_t *)c.in[1].p;
 	double loss = get<T>(c.in[0].p, 0);
 	sums[0] += loss * (double)c.set.samples;
-	if (hits)
-		sums[1] += (double)*hits;
+	if (correct)
+		sums[1] += (double)*correct;
 	sums[2] += 1;
 	if (sums[3] == 0 && !(loss - loss == 0))
 		sums[3] = sums[2];
 }
-FLOATS(tally, CallWith<Tally>)
+FLOATS(add_metrics, CallWith<AddMetrics>)

@@ -8,7 +8,7 @@ struct Parameter {
 };
 
 enum { MANY = 64 };
-template <class Set> struct Lot {
+template <class Set> struct MultiTensor {
 	Set set;
 	int64_t count;
 	Grid grid; // of the only parameter's p, m, v and g, unless their elements follow one another: then of rank 0
@@ -16,7 +16,7 @@ template <class Set> struct Lot {
 };
 
 // Calls f with the places, in p, m, v and g, of each element of the block's parameter that is the thread's.
-template <class Set, class F> FN void each_element(const Lot<Set> &a, F f) {
+template <class Set, class F> FN void each_element(const MultiTensor<Set> &a, F f) {
 	uint32_t k = 0;
 	UNROLL for (uint32_t step = MANY / 2; step > 0; step /= 2) {
 		if (k + step < a.count && a.list[k + step].block <= blockIdx.x)
@@ -34,31 +34,31 @@ template <class Set, class F> FN void each_element(const Lot<Set> &a, F f) {
 	}
 }
 
-// What is own, or in the dials. In C++ it would be a choice of addresses, and own be moved to memory.
-FN double dial(const double *dials, int i, double own) {
-	if (dials)
-		asm volatile("ld.global.f64 %0, [%1];" : "=d"(own) : "l"(__builtin_bit_cast(uint64_t, dials + i)));
+// Hyperparameter i: from memory, or else own. As a C++ expression it would be a choice of addresses, and own be moved to memory.
+FN double hyperparameter(const double *hyper, int i, double own) {
+	if (hyper)
+		asm volatile("ld.global.f64 %0, [%1];" : "=d"(own) : "l"(__builtin_bit_cast(uint64_t, hyper + i)));
 	return own;
 }
-// What a guard says of a gradient; without one it is as it should be.
-FN bool bad(const float *guard) { return guard && guard[2] != 0; }
-FN float scale(const float *guard) { return guard ? guard[0] : 1; }
-FN uint32_t left(const float *guard) { return guard ? (uint32_t)guard[3] : 0; }
+// The loss scaler's state; without one gradients are not scaled.
+FN bool found_inf(const float *scaler) { return scaler && scaler[2] != 0; }
+FN float scale(const float *scaler) { return scaler ? scaler[0] : 1; }
+FN uint32_t skipped(const float *scaler) { return scaler ? (uint32_t)scaler[3] : 0; }
 
 struct SGD {
-	const double *dials; // in the place of rate, if they are there: see steer.go
-	const float *guard;
+	const double *hyper; // null, or replaces rate: see step_inputs.go
+	const float *scaler;
 	double rate, momentum, decay;
 	int64_t nesterov;
 };
 
-template <class T> FN void sgd(const Lot<SGD> &a) {
+template <class T> FN void sgd(const MultiTensor<SGD> &a) {
 	const SGD &set = a.set;
-	if (bad(set.guard))
+	if (found_inf(set.scaler))
 		return;
 	typedef Calc<T> REAL;
-	REAL unscale = (REAL)1 / scale(set.guard);
-	REAL rate = (REAL)dial(set.dials, 0, set.rate), momentum = (REAL)set.momentum, decay = (REAL)set.decay;
+	REAL unscale = (REAL)1 / scale(set.scaler);
+	REAL rate = (REAL)hyperparameter(set.hyper, 0, set.rate), momentum = (REAL)set.momentum, decay = (REAL)set.decay;
 	each_element(a, [&](void *p, void *, void *v, const void *g, Places<4> at) {
 		REAL old = get<T>(p, at.at[0]), d = unscale * get<T>(g, at.at[3]) + decay * old;
 		if (momentum != 0) {
@@ -71,8 +71,8 @@ template <class T> FN void sgd(const Lot<SGD> &a) {
 }
 
 struct Adam {
-	const double *dials; // in the place of own, if they are there
-	const float *guard;
+	const double *hyper; // null, or replaces own
+	const float *scaler;
 	double beta1, beta2, eps, decay, own[3];
 	int64_t decoupled;
 };
@@ -89,41 +89,41 @@ FN double without(double power, double x, uint32_t factors) {
 	return power / taken;
 }
 
-template <class T> FN void adam(const Lot<Adam> &a) {
+template <class T> FN void adam(const MultiTensor<Adam> &a) {
 	const Adam &set = a.set;
-	if (bad(set.guard))
+	if (found_inf(set.scaler))
 		return;
 	typedef Calc<T> REAL;
-	double pace = dial(set.dials, 0, set.own[0]);
-	double power1 = without(dial(set.dials, 1, set.own[1]), set.beta1, left(set.guard)), power2 = without(dial(set.dials, 2, set.own[2]), set.beta2, left(set.guard));
-	REAL unscale = (REAL)1 / scale(set.guard), rate = (REAL)(pace / (1 - power1)), root = (REAL)(1 / SQRT(1 - power2));
-	REAL keep = (REAL)(set.decoupled ? 1 - pace * set.decay : 1), coupled = (REAL)(set.decoupled ? 0 : set.decay), eps = (REAL)set.eps;
+	double rate0 = hyperparameter(set.hyper, 0, set.own[0]);
+	double power1 = without(hyperparameter(set.hyper, 1, set.own[1]), set.beta1, skipped(set.scaler)), power2 = without(hyperparameter(set.hyper, 2, set.own[2]), set.beta2, skipped(set.scaler));
+	REAL unscale = (REAL)1 / scale(set.scaler), rate = (REAL)(rate0 / (1 - power1)), root = (REAL)(1 / SQRT(1 - power2));
+	REAL keep = (REAL)(set.decoupled ? 1 - rate0 * set.decay : 1), coupled = (REAL)(set.decoupled ? 0 : set.decay), eps = (REAL)set.eps;
 	REAL beta1 = (REAL)set.beta1, beta2 = (REAL)set.beta2, rest1 = (REAL)(1 - set.beta1), rest2 = (REAL)(1 - set.beta2);
 	each_element(a, [&](void *p, void *m, void *v, const void *g, Places<4> at) {
-		REAL old = get<T>(p, at.at[0]), slope = unscale * get<T>(g, at.at[3]) + coupled * old;
-		REAL mean = beta1 * get<T>(m, at.at[1]) + rest1 * slope, square = beta2 * get<T>(v, at.at[2]) + rest2 * (slope * slope);
+		REAL old = get<T>(p, at.at[0]), gradient = unscale * get<T>(g, at.at[3]) + coupled * old;
+		REAL mean = beta1 * get<T>(m, at.at[1]) + rest1 * gradient, square = beta2 * get<T>(v, at.at[2]) + rest2 * (gradient * gradient);
 		put<T>(m, at.at[1], mean);
 		put<T>(v, at.at[2], square);
 		put<T>(p, at.at[0], old * keep - rate * mean / (SQRT(square) * root + eps));
 	});
 }
 
-// Marks a guard, scale, good, bad and left of steer.go, if a gradient is not finite; blocks do so at once.
-struct Flag {
-	float *guard;
+// Sets the found-inf flag of a loss scaler (step_inputs.go) if a gradient is not finite. Several blocks may do so at once.
+struct FindInf {
+	float *scaler;
 };
-FN void mark(float *guard) {
+FN void set_found_inf(float *scaler) {
 	uint32_t before;
-	asm volatile("atom.global.exch.b32 %0, [%1], %2;" : "=r"(before) : "l"(__builtin_bit_cast(uint64_t, guard + 2)), "r"(bits(1.f)) : "memory");
+	asm volatile("atom.global.exch.b32 %0, [%1], %2;" : "=r"(before) : "l"(__builtin_bit_cast(uint64_t, scaler + 2)), "r"(bits(1.f)) : "memory");
 }
-template <class T> FN void flag(const Lot<Flag> &a) {
+template <class T> FN void find_inf(const MultiTensor<FindInf> &a) {
 	each_element(a, [&](void *, void *, void *, const void *g, Places<4> at) {
 		Calc<T> x = get<T>(g, at.at[3]);
 		if (!(x - x == 0))
-			mark(a.set.guard);
+			set_found_inf(a.set.scaler);
 	});
 }
 
-FLOATS(sgd, Lot<SGD>)
-FLOATS(adam, Lot<Adam>)
-FLOATS(flag, Lot<Flag>)
+FLOATS(sgd, MultiTensor<SGD>)
+FLOATS(adam, MultiTensor<Adam>)
+FLOATS(find_inf, MultiTensor<FindInf>)

@@ -65,11 +65,11 @@ func TestNoSizeIsTooLarge(t *testing.T) {
 		name, _, _ := strings.Cut(entry, "(")
 		d.entries[name] = true
 	}
-	tried := map[*kernels.Kernel]bool{kernels.Rescale: true, kernels.Tally: true} // which take a few numbers
+	tried := map[*kernels.Kernel]bool{kernels.UpdateScale: true, kernels.AddMetrics: true} // which take a few numbers
 	for _, c := range vastCalls(d) {
 		d.what = fmt.Sprintf("%s of %v to %v", c.k.Name, shapes(c.call.In), shapes(c.call.Out))
 		tried[c.k] = true
-		if d.lends = 1 << 30; c.k == kernels.CrossEntropy || c.k == kernels.Hits {
+		if d.lends = 1 << 30; c.k == kernels.CrossEntropy || c.k == kernels.Correct {
 			d.lends = 16 * c.call.In[0].Shape[0] // two numbers for each row
 		}
 		if err := c.k.CUDA(d, &c.call); err != nil {
@@ -122,15 +122,15 @@ func (v *vast) as(t dtype.Type, shape ...int) storage.Array {
 }
 
 func (v *vast) add(k *kernels.Kernel, set any, outs int, arrays ...storage.Array) {
-	v.all = append(v.all, product{k: k, call: kernels.Call{Out: arrays[:outs], In: arrays[outs:], Set: set}})
+	v.all = append(v.all, product{k: k, call: kernels.Call{Out: arrays[:outs], In: arrays[outs:], Options: set}})
 }
 
 func (v *vast) elementwise() {
 	for _, x := range []storage.Array{v.of(long), v.of(3, long).With(views.View{Shape: []int{3, long}, Stride: []int{1, 3}}), v.of(long, 3).With(views.View{Shape: []int{long, 3}, Stride: []int{7, 2}})} {
-		for _, k := range []*kernels.Kernel{kernels.Abs, kernels.Exp, kernels.Log, kernels.Neg, kernels.Relu, kernels.Sigmoid, kernels.Sqrt, kernels.Tanh, kernels.Copy, kernels.Affine, kernels.Cast} {
+		for _, k := range []*kernels.Kernel{kernels.Abs, kernels.Exp, kernels.Log, kernels.Neg, kernels.ReLU, kernels.Sigmoid, kernels.Sqrt, kernels.Tanh, kernels.Copy, kernels.ScaleOffset, kernels.Cast} {
 			v.add(k, nil, 1, x, x)
 		}
-		for _, k := range []*kernels.Kernel{kernels.Add, kernels.Div, kernels.Maximum, kernels.Minimum, kernels.Mul, kernels.Sub, kernels.ReluSlope, kernels.SigmoidSlope, kernels.TanhSlope, kernels.ActSlope} {
+		for _, k := range []*kernels.Kernel{kernels.Add, kernels.Div, kernels.Maximum, kernels.Minimum, kernels.Mul, kernels.Sub, kernels.ReLUGrad, kernels.SigmoidGrad, kernels.TanhGrad, kernels.ActGrad} {
 			v.add(k, nil, 1, x, x, x)
 		}
 		truth := x
@@ -138,16 +138,16 @@ func (v *vast) elementwise() {
 		for _, k := range []*kernels.Kernel{kernels.Less, kernels.LessEqual, kernels.Greater, kernels.GreaterEqual, kernels.Equal, kernels.NotEqual} {
 			v.add(k, nil, 1, truth, x, x)
 		}
-		v.add(kernels.Cast, kernels.CastSet{Scale: 2}, 1, truth, x)
+		v.add(kernels.Cast, kernels.CastOptions{Scale: 2}, 1, truth, x)
 		v.add(kernels.Where, nil, 1, x, truth, x, x)
 		v.add(kernels.Fill, nil, 1, x)
 		v.add(kernels.Uniform, nil, 1, x)
 		v.add(kernels.Normal, nil, 1, x)
-		v.add(kernels.Dropout, kernels.DropoutSet{P: 0.5}, 1, x, x)
+		v.add(kernels.Dropout, kernels.DropoutOptions{P: 0.5}, 1, x, x)
 		v.add(kernels.MeanSquaredError, nil, 2, v.of(), x, x, x)
-		v.add(kernels.SGD, kernels.SGDSet{Momentum: 0.5}, 2, x, x, x)
-		v.add(kernels.Adam, kernels.AdamSet{Step: 1}, 3, x, x, x, x)
-		v.add(kernels.Flag, nil, 1, v.of(4), x)
+		v.add(kernels.SGD, kernels.SGDOptions{Momentum: 0.5}, 2, x, x, x)
+		v.add(kernels.Adam, kernels.AdamOptions{Step: 1}, 3, x, x, x, x)
+		v.add(kernels.FindInf, nil, 1, v.of(4), x)
 	}
 }
 
@@ -157,22 +157,22 @@ func (v *vast) reducing() {
 		v.add(kernels.Sum, nil, 1, y, x)
 		v.add(kernels.Mean, nil, 1, y, x)
 		v.add(kernels.Max, nil, 1, y, x)
-		v.add(kernels.MaxSlope, nil, 1, x, x, y, y)
+		v.add(kernels.MaxGrad, nil, 1, x, x, y, y)
 		v.add(kernels.ArgMax, nil, 1, v.as(dtype.Int64, s[1]...), x)
 		axis := len(s[0]) - 1
-		v.add(kernels.Softmax, kernels.SoftmaxSet{Axis: axis}, 1, x, x)
-		v.add(kernels.LogSoftmax, kernels.SoftmaxSet{Axis: axis}, 1, x, x)
-		v.add(kernels.SoftmaxSlope, kernels.SoftmaxSet{Axis: axis}, 1, x, x, x)
-		v.add(kernels.LogSoftmaxSlope, kernels.SoftmaxSet{Axis: axis}, 1, x, x, x)
+		v.add(kernels.Softmax, kernels.SoftmaxOptions{Axis: axis}, 1, x, x)
+		v.add(kernels.LogSoftmax, kernels.SoftmaxOptions{Axis: axis}, 1, x, x)
+		v.add(kernels.SoftmaxGrad, kernels.SoftmaxOptions{Axis: axis}, 1, x, x, x)
+		v.add(kernels.LogSoftmaxGrad, kernels.SoftmaxOptions{Axis: axis}, 1, x, x, x)
 	}
 	for _, s := range [][2]int{{long, 3}, {3, long}} {
 		x, labels, hits := v.of(s[0], s[1]), v.as(dtype.Uint8, s[0]), v.as(dtype.Int64)
 		v.add(kernels.CrossEntropy, nil, 3, v.of(), x, hits, x, labels)
-		v.add(kernels.Hits, nil, 1, hits, x, labels)
+		v.add(kernels.Correct, nil, 1, hits, x, labels)
 		rows := v.as(dtype.Int64, s[0])
 		v.add(kernels.Take, nil, 1, x, v.of(50, s[1]), rows)
 		v.add(kernels.Take, nil, 1, v.of(9, s[1]), x, v.as(dtype.Int64, 9))
-		v.add(kernels.TakeBytes, nil, 1, x, v.as(dtype.Uint8, 50, s[1]), rows)
+		v.add(kernels.TakeCast, nil, 1, x, v.as(dtype.Uint8, 50, s[1]), rows)
 	}
 }
 
@@ -180,7 +180,7 @@ func (v *vast) multiplying() {
 	for _, s := range [][4]int{{1, long, 3, 5}, {1, 3, long, 5}, {1, 3, 5, long}, {long, 3, 5, 2}, {3, 70000, 70000, long}} {
 		batch, m, k, n := s[0], s[1], s[2], s[3]
 		v.add(kernels.MatMul, nil, 1, v.of(batch, m, n), v.of(batch, m, k), v.of(batch, k, n))
-		v.add(kernels.Linear, kernels.LinearSet{Act: kernels.ReluActivation}, 1, v.of(m, n), v.of(m, k), v.of(n, k), v.of(n))
+		v.add(kernels.Linear, kernels.LinearOptions{Act: kernels.ReLUActivation}, 1, v.of(m, n), v.of(m, k), v.of(n, k), v.of(n))
 	}
 	for _, s := range []struct{ x, w []int }{
 		{[]int{long, 2, 4, 3}, []int{2, 2, 3, 2}},
@@ -192,7 +192,7 @@ func (v *vast) multiplying() {
 	} {
 		for _, lay := range []func(shape ...int) views.View{views.Of, lays["channels-last"]} {
 			at := func(shape ...int) storage.Array { return v.of().With(lay(shape...)) }
-			set := kernels.Conv2dSet{Padding: [2]int{1, 0}}
+			set := kernels.Conv2dOptions{Padding: [2]int{1, 0}}
 			x, w := at(s.x...), at(s.w...)
 			y := at(s.x[0], s.w[0], s.x[2]+2-s.w[2]+1, s.x[3]-s.w[3]+1)
 			v.add(kernels.Conv2d, set, 1, y, x, w, v.of(s.w[0]))
@@ -204,7 +204,7 @@ func (v *vast) multiplying() {
 
 func (v *vast) pooling() {
 	for _, s := range [][]int{{long, 2, 4, 6}, {1, long, 4, 6}, {1, 3, image, 8}, {1, 3, 8, image}} {
-		set := kernels.Pool2dSet{Kernel: [2]int{2, 2}}
+		set := kernels.Pool2dOptions{Kernel: [2]int{2, 2}}
 		x, y := v.of(s...), v.of(s[0], s[1], s[2]/2, s[3]/2)
 		index := v.as(dtype.Uint8, y.Shape...)
 		v.add(kernels.MaxPool2d, set, 2, y, index, x)
@@ -218,7 +218,7 @@ func (v *vast) pooling() {
 		v.add(kernels.BatchNormEval, nil, 1, x, x, c, c, c, c)
 		v.add(kernels.BatchNormGrad, nil, 3, x, c, c, x, c, x, c, c)
 		v.add(kernels.BatchNormEvalGrad, nil, 3, x, c, c, x, c, x, c, c)
-		v.add(kernels.ActSlopeBias, kernels.ActSet{Act: kernels.TanhActivation}, 2, x, c, x, x)
+		v.add(kernels.ActGradBias, kernels.ActOptions{Act: kernels.TanhActivation}, 2, x, c, x, x)
 		v.add(kernels.BiasAct, nil, 1, x, x, c)
 	}
 }

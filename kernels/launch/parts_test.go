@@ -21,14 +21,14 @@ func TestWhatIsTooLargeForALaunchIsComputedInParts(t *testing.T) {
 	on := maker{t, gpu, rand.New(rand.NewPCG(1, 2)), dtype.Float32}
 	of, turned, image, index := on.of, on.turned, on.image, on.index
 	list := func(arrays ...storage.Array) []storage.Array { return arrays }
-	window := kernels.Pool2dSet{Kernel: [2]int{2, 2}}
+	window := kernels.Pool2dOptions{Kernel: [2]int{2, 2}}
 	for _, c := range []struct {
 		k       *kernels.Kernel
 		set     any
 		out, in []storage.Array
 	}{
 		{kernels.Add, nil, list(turned(30, 70)), list(of(30, 70), turned(30, 70))},
-		{kernels.Uniform, kernels.RandomSet{Seed: 3, B: 1}, list(turned(30, 70)), nil},
+		{kernels.Uniform, kernels.RandomOptions{Seed: 3, B: 1}, list(turned(30, 70)), nil},
 		{kernels.MatMul, nil, list(turned(500, 7)), list(of(500, 3), of(3, 7))},
 		{kernels.MatMul, nil, list(of(2, 7, 500)), list(of(2, 7, 3), of(3, 500))},
 		{kernels.Linear, nil, list(of(5, 500)), list(of(5, 3), of(500, 3), of(500))},
@@ -38,7 +38,7 @@ func TestWhatIsTooLargeForALaunchIsComputedInParts(t *testing.T) {
 		{kernels.MaxPool2dGrad, window, list(of(7, 1, 8, 8)), list(image(7, 1, 4, 4), index(7, 1, 4, 4))},
 		{kernels.AvgPool2d, window, list(image(15, 1, 4, 4)), list(of(15, 1, 8, 8))},
 	} {
-		call := &kernels.Call{Out: c.out, In: c.in, Set: c.set}
+		call := &kernels.Call{Out: c.out, In: c.in, Options: c.set}
 		whole, once := computed(t, gpu, c.k, call)
 		undo := launch.SetLimit(200)
 		parts, often := computed(t, gpu, c.k, call)
@@ -141,39 +141,39 @@ type product struct {
 func (m maker) products(lay func(shape ...int) views.View) (all []product) {
 	of := func(shape ...int) storage.Array { return m.array(lay(shape...)) }
 	add := func(k *kernels.Kernel, set any, outs int, arrays ...storage.Array) {
-		all = append(all, product{k, 12, kernels.Call{Out: arrays[:outs], In: arrays[outs:], Set: set}})
+		all = append(all, product{k, 12, kernels.Call{Out: arrays[:outs], In: arrays[outs:], Options: set}})
 	}
 	add(kernels.MatMul, nil, 1, of(6, 4), of(6, 25), of(25, 4))
 	add(kernels.MatMul, nil, 1, of(2, 2, 3, 4), of(2, 3, 26), of(2, 1, 26, 4))
 	add(kernels.MatMul, nil, 1, of(5, 3), of(5, 1700), of(1700, 3))
 	all[len(all)-1].most = 1000 // parts so long that they are split themselves
 	for act := kernels.NoActivation; act <= kernels.TanhActivation; act++ {
-		add(kernels.Linear, kernels.LinearSet{Act: act}, 1, of(4, 5), of(4, 48), of(5, 48), of(5))
+		add(kernels.Linear, kernels.LinearOptions{Act: act}, 1, of(4, 5), of(4, 48), of(5, 48), of(5))
 	}
 	for _, s := range []struct {
 		x, w, y []int
-		kernels.Conv2dSet
+		kernels.Conv2dOptions
 	}{
-		{[]int{2, 3, 5, 4}, []int{3, 3, 3, 2}, []int{2, 3, 3, 3}, kernels.Conv2dSet{Act: kernels.ReluActivation}},
-		{[]int{2, 3, 5, 4}, []int{1, 3, 3, 2}, []int{2, 1, 3, 3}, kernels.Conv2dSet{}}, // rows of pixels are added up together, where they can be
-		{[]int{2, 1, 3, 3}, []int{13, 1, 2, 2}, []int{2, 13, 2, 2}, kernels.Conv2dSet{}},
-		{[]int{1, 16, 3, 3}, []int{4, 16, 1, 2}, []int{1, 4, 3, 6}, kernels.Conv2dSet{Stride: [2]int{2, 1}, Padding: [2]int{1, 2}}},
-		{[]int{1, 1, 7, 6}, []int{2, 1, 5, 4}, []int{1, 2, 3, 3}, kernels.Conv2dSet{Stride: [2]int{3, 2}, Padding: [2]int{2, 1}, Act: kernels.SigmoidActivation}},
+		{[]int{2, 3, 5, 4}, []int{3, 3, 3, 2}, []int{2, 3, 3, 3}, kernels.Conv2dOptions{Act: kernels.ReLUActivation}},
+		{[]int{2, 3, 5, 4}, []int{1, 3, 3, 2}, []int{2, 1, 3, 3}, kernels.Conv2dOptions{}}, // rows of pixels are added up together, where they can be
+		{[]int{2, 1, 3, 3}, []int{13, 1, 2, 2}, []int{2, 13, 2, 2}, kernels.Conv2dOptions{}},
+		{[]int{1, 16, 3, 3}, []int{4, 16, 1, 2}, []int{1, 4, 3, 6}, kernels.Conv2dOptions{Stride: [2]int{2, 1}, Padding: [2]int{1, 2}}},
+		{[]int{1, 1, 7, 6}, []int{2, 1, 5, 4}, []int{1, 2, 3, 3}, kernels.Conv2dOptions{Stride: [2]int{3, 2}, Padding: [2]int{2, 1}, Act: kernels.SigmoidActivation}},
 	} {
-		bare := s.Conv2dSet
+		bare := s.Conv2dOptions
 		bare.Act = kernels.NoActivation
 		x, w, y, b := of(s.x...), of(s.w...), of(s.y...), of(s.w[0])
-		add(kernels.Conv2d, s.Conv2dSet, 1, of(s.y...), x, w, b)
+		add(kernels.Conv2d, s.Conv2dOptions, 1, of(s.y...), x, w, b)
 		add(kernels.Conv2dGradX, bare, 1, of(s.x...), y, w)
 		add(kernels.Conv2dGradW, bare, 2, of(s.w...), of(s.w[0]), x, y)
 	}
 	x, dx, dy, c, above := of(3, 26, 2, 2), of(3, 26, 2, 2), of(3, 26, 2, 2), of(26), m.drawn(lay(26), func() float64 { return 0.1 + m.r.Float64() })
-	set := kernels.BatchNormSet{Epsilon: 1e-3, Momentum: 1}
+	set := kernels.BatchNormOptions{Epsilon: 1e-3, Momentum: 1}
 	add(kernels.BatchNorm, set, 5, dx, of(26), of(26), of(26), of(26), x, c, c)
 	add(kernels.BatchNormEval, set, 1, dx, x, c, c, c, above)
 	add(kernels.BatchNormGrad, set, 3, dx, of(26), of(26), x, c, dy, c, above)
 	add(kernels.BatchNormEvalGrad, set, 3, dx, of(26), of(26), x, c, dy, c, above)
-	add(kernels.ActSlopeBias, kernels.ActSet{Act: kernels.TanhActivation}, 2, dx, of(26), x, dy)
+	add(kernels.ActGradBias, kernels.ActOptions{Act: kernels.TanhActivation}, 2, dx, of(26), x, dy)
 	return all
 }
 
@@ -227,7 +227,7 @@ func (m maker) index(n, c, h, w int) storage.Array {
 // computed returns what a call computes, over what is none of it, and how many launches that took.
 func computed(t *testing.T, gpu kernels.Runner, k *kernels.Kernel, c *kernels.Call) (results [][]float64, launches int) {
 	for _, a := range c.Out {
-		if err := gpu.Run(kernels.Fill, &kernels.Call{Out: []storage.Array{a}, Set: kernels.FillSet{Value: 77}}); err != nil {
+		if err := gpu.Run(kernels.Fill, &kernels.Call{Out: []storage.Array{a}, Options: kernels.FillOptions{Value: 77}}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -5,11 +5,11 @@ typedef struct { uint64_t lo, hi; } h5k_pair;
 /* A transpose goes by tiles of 16 by 16 through a buffer: however far apart the lines, each
  * is read once and written once while it is in cache, and asked for a tile ahead. */
 #define BITS(size, word) \
-	static void where_##size(int64_t n, void *zs, const void *cs, const void *xs, const void *ys, const double *set) { \
+	static void where_##size(int64_t n, void *zs, const void *cs, const void *xs, const void *ys, const double *constants) { \
 		word *z = zs; \
 		const word *x = xs, *y = ys; \
 		const uint8_t *c = cs; \
-		(void)set; \
+		(void)constants; \
 		_Pragma("omp simd") for (int64_t i = 0; i < n; i++) z[i] = c[i] ? x[i] : y[i]; \
 	} \
 	static void copy_##size(char *d, int64_t da, int64_t db, const char *s, int64_t sa, int64_t sb, int64_t na, int64_t nb) { \

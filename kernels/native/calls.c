@@ -8,9 +8,9 @@ int h5k_reduce(int max, int real, const h5k_grid *kept, const h5k_grid *over, co
 	return done;
 }
 
-void h5k_max_slope(int real, const h5k_grid *kept, const h5k_grid *over, void *dx, const void *x, const void *y, const void *dy) {
+void h5k_max_grad(int real, const h5k_grid *kept, const h5k_grid *over, void *dx, const void *x, const void *y, const void *dy) {
 	H5K_ENTER;
-	h5k_isa->max_slope[real](kept, over, dx, x, y, dy);
+	h5k_isa->max_grad[real](kept, over, dx, x, y, dy);
 	H5K_LEAVE;
 }
 
@@ -40,13 +40,13 @@ int h5k_cross_entropy(int real, const h5k_labelled *in, const void *x, const voi
 	return done;
 }
 
-int64_t h5k_hits(int real, const h5k_labelled *in, const void *x, const void *labels) {
+int64_t h5k_correct(int real, const h5k_labelled *in, const void *x, const void *labels) {
 	H5K_ENTER;
 	h5k_labelled l = *in;
 	l.x = x, l.labels = labels;
-	int64_t hits = h5k_isa->hits[real](&l);
+	int64_t correct = h5k_isa->correct[real](&l);
 	H5K_LEAVE;
-	return hits;
+	return correct;
 }
 
 int h5k_squared_error(int real, int64_t n, const void *x, const void *y, void *loss, void *dx) {
@@ -62,15 +62,15 @@ void h5k_sgd(int real, int64_t n, const void *g, void *p, void *v, double rate, 
 	H5K_LEAVE;
 }
 
-void h5k_adam(int real, int64_t n, const void *g, void *p, void *m, void *v, const h5k_adam_set *set) {
+void h5k_adam(int real, int64_t n, const void *g, void *p, void *m, void *v, const h5k_adam_terms *set) {
 	H5K_ENTER;
 	h5k_isa->adam[real](n, g, p, m, v, set);
 	H5K_LEAVE;
 }
 
-int h5k_act_slope_bias(int act, double scale, int real, int64_t rows, int64_t cols, const void *y, const void *dy, void *dz, void *db) {
+int h5k_act_grad_bias(int act, double scale, int real, int64_t rows, int64_t cols, const void *y, const void *dy, void *dz, void *db) {
 	H5K_ENTER;
-	int done = h5k_isa->act_slope_bias[real](act, scale, rows, cols, y, dy, dz, db);
+	int done = h5k_isa->act_grad_bias[real](act, scale, rows, cols, y, dy, dz, db);
 	H5K_LEAVE;
 	return done;
 }

@@ -103,13 +103,13 @@ static dnnl_status_t (*const compile[])(dnnl_primitive_desc_t *, dnnl_engine_t, 
 	[H5K_CONV_GRAD_W] = h5k_conv_grad_w,
 };
 
-enum { RELU = 1 }; /* ReluActivation in Go */
+enum { RELU = 1 }; /* ReLUActivation in Go */
 
 /* attributes asks for scratch memory of ours, as the library's own belongs to the thread
  * that compiled, and for the activation.
  *
- * oneDNN's relu with a slope of 0 for negative numbers is a machine's max(z, 0), which turns
- * NaN to 0 and hides that training went wrong. With the smallest slope there is it multiplies
+ * oneDNN's relu with a negative slope of 0 is a machine's max(z, 0), which turns
+ * NaN to 0 and hides that training went wrong. With the smallest negative slope there is it multiplies
  * instead: NaN stays, and negative numbers are flushed to (minus) zero, as we run it with
  * denormals off. A z of -Inf becomes NaN. */
 static dnnl_status_t attributes(dnnl_primitive_attr_t *attr, int activation) {
@@ -224,7 +224,7 @@ h5k_plan *h5k_compile(const h5k_problem *q, int *status) {
 	h5k_plan *p = calloc(1, sizeof *p);
 	*status = p ? started() : dnnl_out_of_memory;
 	if (*status == dnnl_success) {
-		h5k_team(p->threads = q->threads); /* and not H5K_ENTER: to it relu's slope would be 0 */
+		h5k_team(p->threads = q->threads); /* and not H5K_ENTER: to it relu's negative slope would be 0 */
 		*status = build(p, q, lies, wants, &attr);
 	}
 	for (int i = 0; i < H5K_SLOTS; i++) {

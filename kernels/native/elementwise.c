@@ -12,7 +12,7 @@ enum {
  * each operand's part is where it is, if its elements are adjacent, or in a buffer. */
 typedef struct {
 	h5k_loop *loop; /* NULL copies operand 1 to operand 0 */
-	const double *set;
+	const double *constants;
 	int operands;
 	char *at[H5K_OPERANDS];
 	int64_t size[H5K_OPERANDS];
@@ -126,10 +126,10 @@ static void tile(const job *j, buffer *buf, char **at, int64_t rows, int64_t col
 			in[k] = gathered(&buf[k], at[k], j->size[k], j->grid.stride[k][outer], j->grid.stride[k][inner], rows, cols);
 	}
 	if (j->adjacent[0]) {
-		j->loop(rows * cols, at[0], in[1], in[2], in[3], j->set);
+		j->loop(rows * cols, at[0], in[1], in[2], in[3], j->constants);
 		return;
 	}
-	j->loop(rows * cols, buf[0].bytes, in[1], in[2], in[3], j->set);
+	j->loop(rows * cols, buf[0].bytes, in[1], in[2], in[3], j->constants);
 	h5k_isa->copy[log2of(j->size[0])](at[0], j->grid.stride[0][outer], j->grid.stride[0][inner], buf[0].bytes, cols, 1, rows, cols);
 }
 
@@ -186,8 +186,8 @@ int h5k_find(const char *name) {
 
 void h5k_elementwise(int op, int real, const h5k_grid *g, void *z, const void *x, const void *y, double a, double b) {
 	int64_t size = real == H5K_F32 ? 4 : 8;
-	double set[] = {a, b};
-	job j = {.loop = h5k_isa->op[op][real], .set = set, .operands = 3, .at = {z, (char *)x, (char *)y}, .size = {ops[op].size[real], size, size}, .grid = *g};
+	double constants[] = {a, b};
+	job j = {.loop = h5k_isa->op[op][real], .constants = constants, .operands = 3, .at = {z, (char *)x, (char *)y}, .size = {ops[op].size[real], size, size}, .grid = *g};
 	run(&j, ops[op].cost);
 }
 
@@ -204,7 +204,7 @@ void h5k_where(int size, const h5k_grid *g, void *z, const void *cond, const voi
 static const int from_size[H5K_FROMS] = {1, 2, 4, 8, 1, 2, 4, 8, 4, 8};
 
 void h5k_cast(int from, int real, const h5k_grid *g, void *z, const void *x, double a, double b) {
-	double set[] = {a, b};
-	job j = {.loop = h5k_isa->cast[from][real], .set = set, .operands = 2, .at = {z, (char *)x}, .size = {real == H5K_F32 ? 4 : 8, from_size[from]}, .grid = *g};
+	double constants[] = {a, b};
+	job j = {.loop = h5k_isa->cast[from][real], .constants = constants, .operands = 2, .at = {z, (char *)x}, .size = {real == H5K_F32 ? 4 : 8, from_size[from]}, .grid = *g};
 	run(&j, 1);
 }

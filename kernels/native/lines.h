@@ -52,7 +52,7 @@ static void REAL_(log_softmax)(int64_t n, REAL *y, const REAL *x) {
 	_Pragma("omp simd") for (int64_t i = 0; i < n; i++) y[i] = x[i] - top - log_sum;
 }
 
-static void REAL_(softmax_slope)(int64_t n, REAL *dx, const REAL *y, const REAL *dy) {
+static void REAL_(softmax_grad)(int64_t n, REAL *dx, const REAL *y, const REAL *dy) {
 	enum { DEEP = 64 * LANES };
 	int64_t whole = n & -LANES;
 	double total = 0;
@@ -70,7 +70,7 @@ static void REAL_(softmax_slope)(int64_t n, REAL *dx, const REAL *y, const REAL 
 	_Pragma("omp simd") for (int64_t i = 0; i < n; i++) dx[i] = y[i] * (dy[i] - sum);
 }
 
-static void REAL_(log_softmax_slope)(int64_t n, REAL *dx, const REAL *y, const REAL *dy) {
+static void REAL_(log_softmax_grad)(int64_t n, REAL *dx, const REAL *y, const REAL *dy) {
 	REAL sum = REAL_(sum)(n, dy), room[1024];
 	for (int64_t i = 0; i < n; i += 1024) {
 		int64_t m = n - i < 1024 ? n - i : 1024;
@@ -128,8 +128,8 @@ static void REAL_(some_lines)(void *arg, int64_t from, int64_t to) {
 		switch (l->line) {
 		case H5K_SOFTMAX: REAL_(softmax)(n, t, x); break;
 		case H5K_LOG_SOFTMAX: REAL_(log_softmax)(n, t, x); break;
-		case H5K_SOFTMAX_SLOPE: REAL_(softmax_slope)(n, t, x, y); break;
-		case H5K_LOG_SOFTMAX_SLOPE: REAL_(log_softmax_slope)(n, t, x, y); break;
+		case H5K_SOFTMAX_GRAD: REAL_(softmax_grad)(n, t, x, y); break;
+		case H5K_LOG_SOFTMAX_GRAD: REAL_(log_softmax_grad)(n, t, x, y); break;
 		}
 		if (t != z)
 			for (int64_t i = 0; i < n; i++)

@@ -13,24 +13,24 @@ package native
 // #cgo nocallback h5k_cast
 // #cgo noescape h5k_reduce
 // #cgo nocallback h5k_reduce
-// #cgo noescape h5k_max_slope
-// #cgo nocallback h5k_max_slope
+// #cgo noescape h5k_max_grad
+// #cgo nocallback h5k_max_grad
 // #cgo noescape h5k_lines
 // #cgo nocallback h5k_lines
 // #cgo noescape h5k_bad_label
 // #cgo nocallback h5k_bad_label
 // #cgo noescape h5k_cross_entropy
 // #cgo nocallback h5k_cross_entropy
-// #cgo noescape h5k_hits
-// #cgo nocallback h5k_hits
+// #cgo noescape h5k_correct
+// #cgo nocallback h5k_correct
 // #cgo noescape h5k_squared_error
 // #cgo nocallback h5k_squared_error
 // #cgo noescape h5k_sgd
 // #cgo nocallback h5k_sgd
 // #cgo noescape h5k_adam
 // #cgo nocallback h5k_adam
-// #cgo noescape h5k_act_slope_bias
-// #cgo nocallback h5k_act_slope_bias
+// #cgo noescape h5k_act_grad_bias
+// #cgo nocallback h5k_act_grad_bias
 // #cgo noescape h5k_draw
 // #cgo nocallback h5k_draw
 import "C"
@@ -135,7 +135,7 @@ func (op Reduction) Run(r Real, kept, over *Grid, x, y []byte, divisor float64) 
 // MaxGrad sets dx = dy where x = y, divided among equal elements: kept describes dx, x, y
 // and dy, over dx and x.
 func MaxGrad(r Real, kept, over *Grid, dx, x, y, dy []byte) {
-	C.h5k_max_slope(C.int(r), kept.c(), over.c(), pointer(dx), pointer(x), pointer(y), pointer(dy))
+	C.h5k_max_grad(C.int(r), kept.c(), over.c(), pointer(dx), pointer(x), pointer(y), pointer(dy))
 }
 
 // A LineOp computes along one axis.
@@ -145,8 +145,8 @@ type LineOp C.int
 const (
 	Softmax        LineOp = C.H5K_SOFTMAX
 	LogSoftmax     LineOp = C.H5K_LOG_SOFTMAX
-	SoftmaxGrad    LineOp = C.H5K_SOFTMAX_SLOPE
-	LogSoftmaxGrad LineOp = C.H5K_LOG_SOFTMAX_SLOPE
+	SoftmaxGrad    LineOp = C.H5K_SOFTMAX_GRAD
+	LogSoftmaxGrad LineOp = C.H5K_LOG_SOFTMAX_GRAD
 	ArgMax         LineOp = C.H5K_ARGMAX
 )
 
@@ -187,7 +187,7 @@ func (l *Labelled) CrossEntropy(r Real, x, labels, loss, dx []byte, row, col int
 // Correct returns how many rows have their maximum at their label.
 func (l *Labelled) Correct(r Real, x, labels []byte) int64 {
 	in := l.c()
-	return int64(C.h5k_hits(C.int(r), &in, pointer(x), pointer(labels)))
+	return int64(C.h5k_correct(C.int(r), &in, pointer(x), pointer(labels)))
 }
 
 // The following functions take n contiguous elements.
@@ -206,21 +206,21 @@ func SGD(r Real, n int64, g, p, v []byte, rate, momentum, decay float64, nestero
 	C.h5k_sgd(C.int(r), C.int64_t(n), pointer(g), pointer(p), pointer(v), C.double(rate), C.double(momentum), C.double(decay), flag)
 }
 
-// AdamTerms are the terms of an Adam update that all elements share: h5k_adam_set of
+// AdamTerms are the terms of an Adam update that all elements share: h5k_adam_terms of
 // loops.h, field by field.
 type AdamTerms struct{ Beta1, Beta2, Eps, Coupled, Keep, Rate, Scale float64 }
 
-var _ [unsafe.Sizeof(C.h5k_adam_set{})]byte = [unsafe.Sizeof(AdamTerms{})]byte{}
+var _ [unsafe.Sizeof(C.h5k_adam_terms{})]byte = [unsafe.Sizeof(AdamTerms{})]byte{}
 
 // Adam updates p, m and v.
 func Adam(r Real, n int64, g, p, m, v []byte, t *AdamTerms) {
-	C.h5k_adam(C.int(r), C.int64_t(n), pointer(g), pointer(p), pointer(m), pointer(v), (*C.h5k_adam_set)(unsafe.Pointer(t)))
+	C.h5k_adam(C.int(r), C.int64_t(n), pointer(g), pointer(p), pointer(m), pointer(v), (*C.h5k_adam_terms)(unsafe.Pointer(t)))
 }
 
 // ActGradBias sets dz = dy·act'(y), and db to its sums over rows, of rows × cols
 // contiguous elements. The gradient of a relu is multiplied by scale.
 func ActGradBias(r Real, act int, scale float64, rows, cols int64, y, dy, dz, db []byte) bool {
-	return C.h5k_act_slope_bias(C.int(act), C.double(scale), C.int(r), C.int64_t(rows), C.int64_t(cols), pointer(y), pointer(dy), pointer(dz), pointer(db)) != 0
+	return C.h5k_act_grad_bias(C.int(act), C.double(scale), C.int(r), C.int64_t(rows), C.int64_t(cols), pointer(y), pointer(dy), pointer(dz), pointer(db)) != 0
 }
 
 // A Random is a kind of random numbers.

@@ -41,10 +41,10 @@ void h5k_cast(int from, int real, const h5k_grid *g, void *z, const void *x, dou
 int h5k_reduce(int max, int real, const h5k_grid *kept, const h5k_grid *over, const void *x, void *y, double divisor);
 
 /* dx = dy where x = y, shared by equals: kept holds dx, x, y and dy, over dx and x. */
-void h5k_max_slope(int real, const h5k_grid *kept, const h5k_grid *over, void *dx, const void *x, const void *y, const void *dy);
+void h5k_max_grad(int real, const h5k_grid *kept, const h5k_grid *over, void *dx, const void *x, const void *y, const void *dy);
 
 /* z from x and y, line by line: n elements, step[0], step[1] and step[2] apart. */
-enum { H5K_SOFTMAX, H5K_LOG_SOFTMAX, H5K_SOFTMAX_SLOPE, H5K_LOG_SOFTMAX_SLOPE, H5K_ARGMAX };
+enum { H5K_SOFTMAX, H5K_LOG_SOFTMAX, H5K_SOFTMAX_GRAD, H5K_LOG_SOFTMAX_GRAD, H5K_ARGMAX };
 int h5k_lines(int line, int real, const h5k_grid *kept, int64_t n, int64_t step0, int64_t step1, int64_t step2, void *z, const void *x, const void *y);
 
 /* Rows of logits and their labels: integers of some size. */
@@ -60,7 +60,7 @@ int64_t h5k_bad_label(const h5k_labelled *in, const void *labels, int64_t *label
 
 /* dx may be NULL. */
 int h5k_cross_entropy(int real, const h5k_labelled *in, const void *x, const void *labels, void *loss, void *dx, int64_t dx_row, int64_t dx_col);
-int64_t h5k_hits(int real, const h5k_labelled *in, const void *x, const void *labels);
+int64_t h5k_correct(int real, const h5k_labelled *in, const void *x, const void *labels);
 
 /* The following take adjacent elements only. dx may be NULL. */
 int h5k_squared_error(int real, int64_t n, const void *x, const void *y, void *loss, void *dx);
@@ -68,11 +68,11 @@ void h5k_sgd(int real, int64_t n, const void *g, void *p, void *v, double rate, 
 
 typedef struct {
 	double beta1, beta2, eps, coupled, keep, rate, scale; /* as in adam.go */
-} h5k_adam_set;
-void h5k_adam(int real, int64_t n, const void *g, void *p, void *m, void *v, const h5k_adam_set *set);
+} h5k_adam_terms;
+void h5k_adam(int real, int64_t n, const void *g, void *p, void *m, void *v, const h5k_adam_terms *set);
 
 /* dz = dy·act'(y) and db, its sums over rows, of rows × cols adjacent elements. */
-int h5k_act_slope_bias(int act, double scale, int real, int64_t rows, int64_t cols, const void *y, const void *dy, void *dz, void *db);
+int h5k_act_grad_bias(int act, double scale, int real, int64_t rows, int64_t cols, const void *y, const void *dy, void *dz, void *db);
 
 /* y from random numbers; the grid's last operand is row-major indices, from index on. */
 enum { H5K_UNIFORM, H5K_NORMAL, H5K_DROPOUT };

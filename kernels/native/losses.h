@@ -57,8 +57,8 @@ static int REAL_(cross_entropy)(const h5k_labelled *in, void *loss, void *dx, in
 	return !e.failed;
 }
 
-static int64_t REAL_(hits)(const h5k_labelled *in) {
-	int64_t hits = 0;
+static int64_t REAL_(correct)(const h5k_labelled *in) {
+	int64_t correct = 0;
 	for (int64_t i = 0; i < in->rows; i++) {
 		const REAL *x = (const REAL *)in->x + i * in->row;
 		int64_t best = 0;
@@ -68,9 +68,9 @@ static int64_t REAL_(hits)(const h5k_labelled *in) {
 			for (int64_t j = 0; j < in->cols && x[best * in->col] == x[best * in->col]; j++)
 				if (x[j * in->col] > x[best * in->col] || x[j * in->col] != x[j * in->col])
 					best = j;
-		hits += best == h5k_label(in, i);
+		correct += best == h5k_label(in, i);
 	}
-	return hits;
+	return correct;
 }
 
 typedef struct {
@@ -127,14 +127,14 @@ static int REAL_(squared_error)(int64_t n, const void *x, const void *y, void *l
  * columns and a group of such rows, whose sums are added up in the end, in order. */
 typedef struct {
 	int act;
-	REAL scale; /* of relu's slope */
+	REAL scale; /* of relu's gradient */
 	int64_t n, width, each, groups, blocks; /* n elements in rows of width, the last one shorter */
 	const REAL *y, *dy;
 	REAL *dz;
 	double *part; /* groups × width */
-} REAL_(bias_slope);
+} REAL_(bias_grad);
 
-static inline __attribute__((always_inline)) void REAL_(slope_row)(int act, REAL scale, int64_t n, const REAL *y, const REAL *dy, REAL *dz, REAL *some) {
+static inline __attribute__((always_inline)) void REAL_(grad_row)(int act, REAL scale, int64_t n, const REAL *y, const REAL *dy, REAL *dz, REAL *some) {
 	switch (act) {
 	case 0:
 		_Pragma("omp simd") for (int64_t j = 0; j < n; j++) some[j] += dz[j] = dy[j];
@@ -150,9 +150,9 @@ static inline __attribute__((always_inline)) void REAL_(slope_row)(int act, REAL
 	}
 }
 
-static void REAL_(bias_slopes)(void *arg, int64_t from, int64_t to) {
+static void REAL_(bias_grads)(void *arg, int64_t from, int64_t to) {
 	enum { DEEP = 32, C = REAL_(COLUMNS) };
-	const REAL_(bias_slope) *b = arg;
+	const REAL_(bias_grad) *b = arg;
 	for (int64_t u = from; u < to; u++) {
 		int64_t group = u % b->groups, at = u / b->groups * C, n = b->width - at < C ? b->width - at : C;
 		int64_t p = group * b->each * b->width + at, end = p + b->each * b->width < b->n ? p + b->each * b->width : b->n;
@@ -164,25 +164,25 @@ static void REAL_(bias_slopes)(void *arg, int64_t from, int64_t to) {
 			for (int64_t j = 0; j < n; j++)
 				some[j] = 0;
 			for (int i = 0; i < DEEP && p < end; i++, p += b->width)
-				REAL_(slope_row)(b->act, b->scale, n < b->n - p ? n : b->n - p, b->y + p, b->dy + p, b->dz + p, some);
+				REAL_(grad_row)(b->act, b->scale, n < b->n - p ? n : b->n - p, b->y + p, b->dy + p, b->dz + p, some);
 			for (int64_t j = 0; j < n; j++)
 				total[j] += some[j];
 		}
 	}
 }
 
-static int REAL_(act_slope_bias)(int act, double scale, int64_t rows, int64_t cols, const void *y, const void *dy, void *dz, void *db) {
+static int REAL_(act_grad_bias)(int act, double scale, int64_t rows, int64_t cols, const void *y, const void *dy, void *dz, void *db) {
 	enum { C = REAL_(COLUMNS) };
 	int64_t fold = cols < C ? C / cols : 1;
 	if (fold > rows)
 		fold = rows;
 	int64_t width = cols * fold, each = width < C / 2 ? 64 : 32;
-	REAL_(bias_slope) b = {act, scale, rows * cols, width, each, (rows + fold * each - 1) / (fold * each), (width + C - 1) / C, y, dy, dz, NULL};
+	REAL_(bias_grad) b = {act, scale, rows * cols, width, each, (rows + fold * each - 1) / (fold * each), (width + C - 1) / C, y, dy, dz, NULL};
 	double few[2 * C];
 	b.part = b.groups * width <= 2 * C ? few : malloc(b.groups * width * sizeof *b.part);
 	if (!b.part)
 		return 0;
-	h5k_spread(b.groups * b.blocks, rows * cols < H5K_GRAIN ? INT64_MAX : 2, REAL_(bias_slopes), &b);
+	h5k_spread(b.groups * b.blocks, rows * cols < H5K_GRAIN ? INT64_MAX : 2, REAL_(bias_grads), &b);
 	for (int64_t j = 0; j < cols; j++) {
 		double total = 0;
 		for (int64_t k = j; k < b.groups * width; k += cols)
@@ -220,7 +220,7 @@ static void REAL_(some_ties)(void *arg, int64_t from, int64_t to) {
 	}
 }
 
-static void REAL_(max_slope)(const h5k_grid *kept, const h5k_grid *over, void *dx, const void *x, const void *y, const void *dy) {
+static void REAL_(max_grad)(const h5k_grid *kept, const h5k_grid *over, void *dx, const void *x, const void *y, const void *dy) {
 	REAL_(ties) t = {kept, over, dx, x, y, dy};
 	int64_t lines = h5k_count(kept);
 	h5k_spread(lines, lines * h5k_count(over) < H5K_GRAIN / 8 ? INT64_MAX : 2, REAL_(some_ties), &t);

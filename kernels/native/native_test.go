@@ -47,7 +47,7 @@ func TestPlansServeManyGoroutines(t *testing.T) {
 				if err := kernels.CPU.Run(kernels.Conv2d, call(y)); err != nil {
 					t.Error(err)
 				}
-				if err := kernels.Conv2d.Plain(call(want)); err != nil {
+				if err := kernels.Conv2d.Reference(call(want)); err != nil {
 					t.Error(err)
 				}
 				if g == 1 {

@@ -20,10 +20,10 @@
 	OP(relu, REAL, 1, x < 0 ? 0 : x) \
 	OP(tanh, REAL, 3, TANH(x)) \
 	OP(sigmoid, REAL, 3, 1 / (1 + EXP(-x))) \
-	OP(relu_slope, REAL, 1, x <= 0 ? 0 : y) \
-	OP(tanh_slope, REAL, 1, y * (1 - x * x)) \
-	OP(sigmoid_slope, REAL, 1, y * (x * (1 - x))) \
-	OP(affine, REAL, 1, x * a + b) \
+	OP(relu_grad, REAL, 1, x <= 0 ? 0 : y) \
+	OP(tanh_grad, REAL, 1, y * (1 - x * x)) \
+	OP(sigmoid_grad, REAL, 1, y * (x * (1 - x))) \
+	OP(scale_offset, REAL, 1, x * a + b) \
 	OP(bias_relu, REAL, 1, x + y < 0 ? 0 : x + y) \
 	OP(bias_tanh, REAL, 3, TANH(x + y)) \
 	OP(bias_sigmoid, REAL, 3, 1 / (1 + EXP(-(x + y)))) \

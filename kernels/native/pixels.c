@@ -83,7 +83,7 @@ typedef struct {
 	void *y;
 	const void *dy, *x;
 	const double *pivot;
-	const void *set[4];
+	const void *constants[4];
 } channels;
 
 static int64_t parts_of(const h5k_channels *g) {
@@ -126,19 +126,19 @@ static void map_part(void *arg, int64_t from, int64_t to) {
 	const h5k_channels *g = c->g;
 	for (int64_t i = from; i < to; i++) {
 		int64_t n = i / c->parts, part = i % c->parts;
-		c->loops->channel_map(g, n, g->l * part / c->parts, g->l * (part + 1) / c->parts, c->y, c->x, c->dy, c->set);
+		c->loops->channel_map(g, n, g->l * part / c->parts, g->l * (part + 1) / c->parts, c->y, c->x, c->dy, c->constants);
 	}
 }
 
-int h5k_channel_map(int real, const h5k_channels *g, void *y, const void *x, const void *dy, const double *set) {
+int h5k_channel_map(int real, const h5k_channels *g, void *y, const void *x, const void *dy, const double *constants) {
 	channels c = {.loops = loops(real), .g = g, .parts = parts_of(g), .y = y, .x = x, .dy = dy};
 	float *narrow = h5k_scratch(4 * g->c * sizeof *narrow);
 	if (!narrow)
 		return -1;
 	for (int64_t i = 0; i < 4 * g->c && real == H5K_F32; i++)
-		narrow[i] = set[i];
+		narrow[i] = constants[i];
 	for (int64_t i = 0; i < 4; i++)
-		c.set[i] = real == H5K_F32 ? (void *)(narrow + i * g->c) : (void *)(set + i * g->c);
+		c.constants[i] = real == H5K_F32 ? (void *)(narrow + i * g->c) : (void *)(constants + i * g->c);
 	int64_t parts = g->n * c.parts;
 	spread(parts, g->n * g->l * g->c / (parts ? parts : 1), map_part, &c);
 	return 0;

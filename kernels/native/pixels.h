@@ -17,7 +17,7 @@ typedef struct {
 } h5k_windows;
 
 /* Maximum pooling: at is the winner's place in its window, row by row; where y, which may
- * be NULL, is not positive, the slope is 0. Averages count the padding. */
+ * be NULL, is not positive, the gradient is 0. Averages count the padding. */
 void h5k_max_pool(int real, const h5k_windows *g, void *y, void *at, const void *x);
 void h5k_max_pool_grad(int real, const h5k_windows *g, void *dx, const void *dy, const void *at, const void *y);
 void h5k_avg_pool(int real, const h5k_windows *g, void *y, const void *x);
@@ -34,9 +34,9 @@ typedef struct {
  * Returns -1 where there is no memory. */
 int h5k_channel_sums(int real, const h5k_channels *g, double *sums, const void *dy, const void *x, const double *pivot);
 
-/* y = a·(x-pivot) + b·dy + k, where set is c each of pivot, a, b, k; dy may be NULL.
+/* y = a·(x-pivot) + b·dy + k, where constants is c each of pivot, a, b, k; dy may be NULL.
  * Returns -1 where there is no memory. */
-int h5k_channel_map(int real, const h5k_channels *g, void *y, const void *x, const void *dy, const double *set);
+int h5k_channel_map(int real, const h5k_channels *g, void *y, const void *x, const void *dy, const double *constants);
 
 /* What an instruction set provides: parts of the above. Rows count images × lines. */
 typedef struct {
@@ -45,7 +45,7 @@ typedef struct {
 	void (*avg_pool)(const h5k_windows *g, int64_t from, int64_t to, void *y, const void *x);
 	void (*avg_pool_grad)(const h5k_windows *g, int64_t from, int64_t to, void *dx, const void *dy);
 	void (*channel_sums)(const h5k_channels *g, int64_t n, int64_t from, int64_t to, double *sums, const void *dy, const void *x, const double *pivot);
-	void (*channel_map)(const h5k_channels *g, int64_t n, int64_t from, int64_t to, void *y, const void *x, const void *dy, const void *const set[4]);
+	void (*channel_map)(const h5k_channels *g, int64_t n, int64_t from, int64_t to, void *y, const void *x, const void *dy, const void *const constants[4]);
 } h5k_pixel_loops;
 
 typedef struct {

@@ -111,7 +111,7 @@ INLINE vec REAL_(won)(const REAL *dy, const char *at, const REAL *y, int64_t tap
 	return (vec)((ivec)REAL_(load)(dy, yc, m) & here);
 }
 
-/* The slope to one pixel: of all windows that hold it, those it won. */
+/* The gradient to one pixel: of all windows that hold it, those it won. */
 INLINE void REAL_(max_pixel)(const h5k_windows *g, int64_t i, int64_t j, const range *p, const range *q, REAL *dx, const REAL *dy, const char *at, const REAL *y, int64_t xc, int64_t yc, int64_t ac, int64_t m) {
 	vec sum = {0};
 	for (int64_t a = p->lo; a < p->hi; a++)
@@ -142,7 +142,7 @@ INLINE void REAL_(max_pixels)(const h5k_windows *g, int64_t from, int64_t to, RE
 	}
 }
 
-/* Where windows do not overlap, the slopes to all pixels of one, and to those beside it. */
+/* Where windows do not overlap, the gradients to all pixels of one, and to those beside it. */
 INLINE void REAL_(max_cell)(const h5k_windows *g, const range *p, const range *q, int64_t top, int64_t left, REAL *dx, const REAL *dy, const char *at, const REAL *y, int64_t xc, int64_t yc, int64_t ac, int64_t m) {
 	ivec where = REAL_(load_at)(at, g->at_size, ac, m);
 	vec v = REAL_(load)(dy, yc, m);
@@ -187,7 +187,7 @@ static void REAL_(max_pool_grad)(const h5k_windows *g, int64_t from, int64_t to,
 		REAL_(max_pixels)(g, from, to, dx, dy, at, y, tight);
 }
 
-/* scale times the sum over a rectangle of pixels: the mean of a window, or the slope
+/* scale times the sum over a rectangle of pixels: the mean of a window, or the gradient
  * to a pixel from all windows that hold it. */
 INLINE void REAL_(rectangle)(const range *p, const range *q, REAL *to, const REAL *from, int64_t down, int64_t across, int64_t tc, int64_t fc, int64_t m, REAL scale) {
 	vec sum = {0};
@@ -293,8 +293,8 @@ INLINE void REAL_(map_run)(int64_t m, REAL *y, int64_t ys, const REAL *x, int64_
 	}
 }
 
-static void REAL_(channel_map)(const h5k_channels *g, int64_t n, int64_t from, int64_t to, void *ys, const void *xs, const void *dys, const void *const set[4]) {
-	const REAL *pivot = set[0], *a = set[1], *b = set[2], *k = set[3];
+static void REAL_(channel_map)(const h5k_channels *g, int64_t n, int64_t from, int64_t to, void *ys, const void *xs, const void *dys, const void *const constants[4]) {
+	const REAL *pivot = constants[0], *a = constants[1], *b = constants[2], *k = constants[3];
 	const REAL *x = (const REAL *)xs + n * g->x[0], *dy = dys ? (const REAL *)dys + n * g->dy[0] : NULL;
 	REAL *y = (REAL *)ys + n * g->y[0];
 	if (g->x[1] == 1 && g->y[1] == 1 && (!dy || g->dy[1] == 1)) {

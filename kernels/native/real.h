@@ -6,9 +6,9 @@ enum { REAL_(AHEAD) = 1024 / sizeof(REAL) };
 #define AHEAD REAL_(AHEAD)
 
 #define OP(name, result, cost, formula) \
-	static void REAL_(op_##name)(int64_t n, void *zs, const void *xs, const void *ys, const void *ws, const double *set) { \
+	static void REAL_(op_##name)(int64_t n, void *zs, const void *xs, const void *ys, const void *ws, const double *constants) { \
 		result *z = zs, pz[LANES]; \
-		const REAL *px = xs, *py = ys, a = set[0], b = set[1]; \
+		const REAL *px = xs, *py = ys, a = constants[0], b = constants[1]; \
 		REAL tx[LANES] = {0}, ty[LANES] = {0}; \
 		int64_t whole = n & -LANES, rest = n - whole; \
 		(void)ws, (void)a, (void)b, (void)ty; \
@@ -36,8 +36,8 @@ H5K_OPS(OP)
 #undef AHEAD
 
 #define CAST(from) \
-	static void PASTE(cast_##from, SUFFIX)(int64_t n, void *zs, const void *xs, const void *ys, const void *ws, const double *set) { \
-		REAL *z = zs, a = set[0], b = set[1]; \
+	static void PASTE(cast_##from, SUFFIX)(int64_t n, void *zs, const void *xs, const void *ys, const void *ws, const double *constants) { \
+		REAL *z = zs, a = constants[0], b = constants[1]; \
 		const from *x = xs; \
 		(void)ys, (void)ws; \
 		if (a == 1 && b == 0) { \

@@ -38,7 +38,7 @@ static inline int64_t h5k_integer(const void *at, int64_t i, int size, int sign)
 static inline int64_t h5k_label(const h5k_labelled *in, int64_t i) { return h5k_integer(in->labels, i * in->step, in->size, in->sign); }
 
 /* A loop over n adjacent elements: z from x, y and w, as many as it has. */
-typedef void h5k_loop(int64_t n, void *z, const void *x, const void *y, const void *w, const double *set);
+typedef void h5k_loop(int64_t n, void *z, const void *x, const void *y, const void *w, const double *constants);
 
 #define OP(name, result, cost, formula) H5K_OP_##name,
 enum { H5K_OPS(OP) H5K_NOPS };
@@ -58,13 +58,13 @@ typedef struct {
 	int (*reduce[H5K_REALS])(int max, const h5k_grid *kept, const h5k_grid *over, const void *x, void *y, double divisor);
 	int (*lines[H5K_REALS])(int line, const h5k_grid *kept, int64_t n, const int64_t *step, void *z, const void *x, const void *y);
 	int (*cross_entropy[H5K_REALS])(const h5k_labelled *in, void *loss, void *dx, int64_t dx_row, int64_t dx_col);
-	int64_t (*hits[H5K_REALS])(const h5k_labelled *in);
+	int64_t (*correct[H5K_REALS])(const h5k_labelled *in);
 	int (*squared_error[H5K_REALS])(int64_t n, const void *x, const void *y, void *loss, void *dx);
 	void (*sgd[H5K_REALS])(int64_t n, const void *g, void *p, void *v, double rate, double momentum, double decay, int nesterov);
-	void (*adam[H5K_REALS])(int64_t n, const void *g, void *p, void *m, void *v, const h5k_adam_set *a);
+	void (*adam[H5K_REALS])(int64_t n, const void *g, void *p, void *m, void *v, const h5k_adam_terms *a);
 	void (*draw[H5K_REALS])(int what, const h5k_grid *g, void *y, const void *x, int64_t index, uint64_t seed, uint64_t stream, double a, double b);
-	int (*act_slope_bias[H5K_REALS])(int act, double scale, int64_t rows, int64_t cols, const void *y, const void *dy, void *dz, void *db);
-	void (*max_slope[H5K_REALS])(const h5k_grid *kept, const h5k_grid *over, void *dx, const void *x, const void *y, const void *dy);
+	int (*act_grad_bias[H5K_REALS])(int act, double scale, int64_t rows, int64_t cols, const void *y, const void *dy, void *dz, void *db);
+	void (*max_grad[H5K_REALS])(const h5k_grid *kept, const h5k_grid *over, void *dx, const void *x, const void *y, const void *dy);
 } h5k_table;
 
 extern const h5k_table *h5k_isa;

@@ -6,7 +6,7 @@ typedef struct {
 	REAL rate, momentum, decay;
 	int64_t n;
 	int nesterov;
-	h5k_adam_set a;
+	h5k_adam_terms a;
 } REAL_(update);
 
 enum { REAL_(UPDATE) = 4096 };
@@ -53,7 +53,7 @@ static void REAL_(adam_part)(void *arg, int64_t from, int64_t to) {
 	}
 }
 
-static void REAL_(adam)(int64_t n, const void *g, void *p, void *m, void *v, const h5k_adam_set *a) {
+static void REAL_(adam)(int64_t n, const void *g, void *p, void *m, void *v, const h5k_adam_terms *a) {
 	REAL_(update) u = {.g = g, .p = p, .m = m, .v = v, .n = n, .a = *a};
 	h5k_spread((n + REAL_(UPDATE) - 1) / REAL_(UPDATE), n * 3 < H5K_GRAIN ? INT64_MAX : 2, REAL_(adam_part), &u);
 }

@@ -20,10 +20,10 @@ def numbers(x):
 
 def case(kernel, ins, outs, before=(), **settings):
     cases.append({"Kernel": kernel, "In": [numbers(x) for x in ins], "Out": [numbers(x) for x in outs],
-                  "Before": [numbers(x) for x in before], "Set": settings})
+                  "Before": [numbers(x) for x in before], "Options": settings})
 
 
-def slope(f, x, dy):
+def grad(f, x, dy):
     x = x.clone().requires_grad_()
     y = f(x)
     y.backward(dy)
@@ -32,40 +32,40 @@ def slope(f, x, dy):
 
 for name, f in [("relu", torch.relu), ("tanh", torch.tanh), ("sigmoid", torch.sigmoid)]:
     x, dy = torch.randn(3, 4), torch.randn(3, 4)
-    y, dx = slope(f, x, dy)
+    y, dx = grad(f, x, dy)
     case(name, [x], [y])
-    case(name + " slope", [y, dy], [dx])
+    case(name + " grad", [y, dy], [dx])
 
 for axis in (0, 1):
     for name, f in [("softmax", torch.softmax), ("log softmax", torch.log_softmax)]:
         x, dy = 3 * torch.randn(3, 4), torch.randn(3, 4)
-        y, dx = slope(lambda x: f(x, axis), x, dy)
+        y, dx = grad(lambda x: f(x, axis), x, dy)
         case(name, [x], [y], Axis=axis)
-        case(name + " slope", [y, dy], [dx], Axis=axis)
+        case(name + " grad", [y, dy], [dx], Axis=axis)
 
 x, labels = 3 * torch.randn(5, 4), torch.tensor([3, 0, 1, 1, 2])
-y, dx = slope(lambda x: F.cross_entropy(x, labels), x, torch.tensor(1.0))
+y, dx = grad(lambda x: F.cross_entropy(x, labels), x, torch.tensor(1.0))
 case("cross entropy", [x, labels], [y, dx])
 x, z = torch.randn(3, 4), torch.randn(3, 4)
-y, dx = slope(lambda x: F.mse_loss(x, z), x, torch.tensor(1.0))
+y, dx = grad(lambda x: F.mse_loss(x, z), x, torch.tensor(1.0))
 case("mean squared error", [x, z], [y, dx])
 
 x = torch.randint(0, 3, (3, 4, 5)).double()
 for axes in [(0,), (1,), (0, 2)]:
     y = torch.amax(x, axes, keepdim=True)
     dy = torch.randn(y.shape)
-    _, dx = slope(lambda x: torch.amax(x, axes, keepdim=True), x, dy)
+    _, dx = grad(lambda x: torch.amax(x, axes, keepdim=True), x, dy)
     case("max", [x], [y])
-    case("max slope", [x, y, dy], [dx])
+    case("max grad", [x, y, dy], [dx])
     case("mean", [x], [torch.mean(x, axes, keepdim=True)])
     case("sum", [x], [torch.sum(x, axes, keepdim=True)])
 
 z, b, dy = torch.randn(2, 3, 2, 2), torch.randn(3, requires_grad=True), torch.randn(2, 3, 2, 2)
 for act, f in enumerate([lambda x: x, torch.relu, torch.tanh, torch.sigmoid]):
     b.grad = None
-    y, dz = slope(lambda z: f(z + b.view(3, 1, 1)), z, dy)
+    y, dz = grad(lambda z: f(z + b.view(3, 1, 1)), z, dy)
     case("bias act", [z, b], [y], Act=act)
-    case("act slope bias", [y, dy], [dz, b.grad], Act=act)
+    case("act grad bias", [y, dy], [dz, b.grad], Act=act)
 
 
 def train(kernel, make, state, steps=3, **settings):

@@ -18,7 +18,7 @@ def case(kernel, inputs, outputs, **settings):
     cases.append({"kernel": kernel, "in": [number(t) for t in inputs], "out": [number(t) for t in outputs], "set": settings})
 
 
-def slopes(y, dy, *of):
+def grads(y, dy, *of):
     return torch.autograd.grad(y, of, dy)
 
 
@@ -33,7 +33,7 @@ for shape, weights, stride, pad in [((2, 3, 6, 5), (4, 3, 3, 2), (2, 1), (1, 0))
     x, w, b = torch.randn(shape, requires_grad=True), torch.randn(weights, requires_grad=True), torch.randn(weights[0], requires_grad=True)
     y = F.conv2d(x, w, b, stride, pad)
     dy = torch.randn_like(y)
-    dx, dw, db = slopes(y, dy, x, w, b)
+    dx, dw, db = grads(y, dy, x, w, b)
     case("conv2d", [x, w, b], [y], Stride=stride, Padding=pad)
     case("conv2d", [x, w, b], [F.relu(y)], Stride=stride, Padding=pad, Act=1)
     case("conv2d grad x", [dy, w], [dx], Stride=stride, Padding=pad)
@@ -44,11 +44,11 @@ for kernel, stride, pad in [((2, 2), (2, 2), (0, 0)), ((3, 2), (1, 2), (1, 1)), 
     y = F.avg_pool2d(x, kernel, stride, pad)
     dy = torch.randn_like(y)
     case("average pool", [x], [y], Kernel=kernel, Stride=stride, Padding=pad)
-    case("average pool grad", [dy], slopes(y, dy, x), Kernel=kernel, Stride=stride, Padding=pad)
+    case("average pool grad", [dy], grads(y, dy, x), Kernel=kernel, Stride=stride, Padding=pad)
     x = torch.randint(0, 4, (2, 3, 6, 5)).double().requires_grad_()  # with ties
     y = F.max_pool2d(x, kernel, stride, pad)
     dy = torch.randn_like(y)
-    case("max pool", [x, dy], [y, *slopes(y, dy, x)], Kernel=kernel, Stride=stride, Padding=pad)
+    case("max pool", [x, dy], [y, *grads(y, dy, x)], Kernel=kernel, Stride=stride, Padding=pad)
 
 for shape in [(5, 3), (2, 3, 4, 3)]:
     x, g, b = torch.randn(shape, requires_grad=True), torch.randn(3, requires_grad=True), torch.randn(3, requires_grad=True)
@@ -59,9 +59,9 @@ for shape in [(5, 3), (2, 3, 4, 3)]:
     axes = [a for a in range(len(shape)) if a != 1]
     saved, invstd = x.mean(axes), 1 / torch.sqrt(x.var(axes, unbiased=False) + 1e-3)
     case("batch norm", [x, g, b], [y, saved, invstd, m, v], Epsilon=1e-3, Momentum=0.1, before=[number(mean), number(variance)])
-    case("batch norm grad", [x, g, dy, saved, invstd], slopes(y, dy, x, g, b), Epsilon=1e-3)
+    case("batch norm grad", [x, g, dy, saved, invstd], grads(y, dy, x, g, b), Epsilon=1e-3)
     y = F.batch_norm(x, mean, variance, g, b, False, 0.1, 1e-3)
     case("batch norm eval", [x, g, b, mean, variance], [y], Epsilon=1e-3)
-    case("batch norm eval grad", [x, g, dy, mean, variance], slopes(y, dy, x, g, b), Epsilon=1e-3)
+    case("batch norm eval grad", [x, g, dy, mean, variance], grads(y, dy, x, g, b), Epsilon=1e-3)
 
 print(json.dumps({"torch": torch.__version__, "cases": cases}, separators=(",", ":")).replace('{"kernel"', '\n{"kernel"'))

@@ -9,12 +9,12 @@ import (
 // A wide is a type that plain loops compute in: float64 for all floats, int64
 // for bools and every integer but uint64. Sums and products of integers come
 // out the same as if they had been wrapped at every step.
-type wide interface {
+type computeType interface {
 	float64 | int64 | uint64
 }
 
-// wideOf returns the wide type that stands for t, or Invalid.
-func wideOf(t dtype.Type) dtype.Type {
+// computeTypeOf returns the wide type that stands for t, or Invalid.
+func computeTypeOf(t dtype.Type) dtype.Type {
 	switch {
 	case t == dtype.Uint64:
 		return t
@@ -30,7 +30,7 @@ func wideOf(t dtype.Type) dtype.Type {
 const block = 256
 
 // load reads len(buf) elements of a, from position at on, step apart.
-func load[W wide](buf []W, a *storage.Array, at, step int) {
+func load[W computeType](buf []W, a *storage.Array, at, step int) {
 	var packed [block * 8]byte
 	size, bytes := a.Type.Size(), a.Data.(storage.Host).Bytes()
 	for i := range buf {
@@ -40,7 +40,7 @@ func load[W wide](buf []W, a *storage.Array, at, step int) {
 }
 
 // store writes buf to a, from position at on, step apart.
-func store[W wide](a *storage.Array, at, step int, buf []W) {
+func store[W computeType](a *storage.Array, at, step int, buf []W) {
 	var packed [block * 8]byte
 	size, bytes := a.Type.Size(), a.Data.(storage.Host).Bytes()
 	must(dtype.Convert(packed[:len(buf)*size], a.Type, dtype.Bytes(buf), dtype.Of[W]()))
@@ -74,8 +74,8 @@ func blocks(visit func(at, step []int, n int), arrays ...storage.Array) {
 	}, vs...)
 }
 
-// plainMap is y = f(x).
-func plainMap[X, Y wide](f func(x X) Y, y, x storage.Array) {
+// referenceMap is y = f(x).
+func referenceMap[X, Y computeType](f func(x X) Y, y, x storage.Array) {
 	var xs [block]X
 	var ys [block]Y
 	blocks(func(at, step []int, n int) {
@@ -87,8 +87,8 @@ func plainMap[X, Y wide](f func(x X) Y, y, x storage.Array) {
 	}, y, x)
 }
 
-// plainZip is z = f(x, y).
-func plainZip[X, Z wide](f func(x, y X) Z, z, x, y storage.Array) {
+// referenceZip is z = f(x, y).
+func referenceZip[X, Z computeType](f func(x, y X) Z, z, x, y storage.Array) {
 	var xs, ys [block]X
 	var zs [block]Z
 	blocks(func(at, step []int, n int) {
@@ -107,7 +107,7 @@ func zeros(shape []int) storage.Array {
 }
 
 // stretched returns x repeated along the axes where it has size 1 and shape more.
-func stretched(x *storage.Array, shape []int) storage.Array {
+func broadcastTo(x *storage.Array, shape []int) storage.Array {
 	v, _ := x.Broadcast(shape...)
 	return x.With(v)
 }

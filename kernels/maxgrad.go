@@ -2,16 +2,16 @@ package kernels
 
 import "github.com/h5dnn/h5dnn/kernels/native"
 
-// MaxSlope is dx = dy where x is y = max(x), and 0 elsewhere, shared evenly by
+// MaxGrad is dx = dy where x is y = max(x), and 0 elsewhere, shared evenly by
 // elements that are equally large, as in PyTorch. Its inputs are x, y and dy;
 // y and dy have size 1 along the axes that Max reduced.
-var MaxSlope = define("max slope",
+var MaxGrad = define("max grad",
 	func(c *Call, _ struct{}) error {
 		if err := c.holds(1, 3); err != nil {
 			return err
 		}
 		dx, x, y, dy := c.Out[0], c.In[0], c.In[1], c.In[2]
-		if err := shrunk(&y, &x); err != nil {
+		if err := checkReduced(&y, &x); err != nil {
 			return err
 		}
 		if err := oneShape(y, dy); err != nil {
@@ -24,18 +24,18 @@ var MaxSlope = define("max slope",
 	},
 	func(c *Call, _ struct{}) error {
 		dx, x, y, dy := c.Out[0], &c.In[0], &c.In[1], &c.In[2]
-		top := stretched(y, x.Shape)
+		top := broadcastTo(y, x.Shape)
 		ties := zeros(x.Shape)
-		plainZip(tie, ties, *x, top)
+		referenceZip(tie, ties, *x, top)
 		share := zeros(y.Shape)
-		spread(&share, reduce(0, add[float64], &ties, y.Shape))
-		plainZip(func(dy, n float64) float64 { return dy / n }, share, *dy, share)
-		plainZip(func(tie, share float64) float64 {
+		setElements(&share, reduce(0, add[float64], &ties, y.Shape))
+		referenceZip(func(dy, n float64) float64 { return dy / n }, share, *dy, share)
+		referenceZip(func(tie, share float64) float64 {
 			if tie == 0 {
 				return 0
 			}
 			return share
-		}, dx, ties, stretched(&share, x.Shape))
+		}, dx, ties, broadcastTo(&share, x.Shape))
 		return nil
 	},
 	func(c *Call, _ struct{}) (bool, error) {

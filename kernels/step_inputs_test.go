@@ -12,34 +12,34 @@ import (
 )
 
 // TestDialsStandForSettings wants an update with dials to do what it does with
-// the settings they are of, whatever it is told beside them.
+// the options they are of, whatever it is told beside them.
 func TestDialsStandForSettings(t *testing.T) {
 	grad := []float32{0.5, -2, 3}
-	after := func(k *Kernel, set any, outs int, steering ...storage.Array) []float32 {
+	after := func(k *Kernel, options any, outs int, steering ...storage.Array) []float32 {
 		t.Helper()
 		p := []float32{1, 2, 3}
 		out := []storage.Array{storage.From(p, 3)}
 		for range outs - 1 {
 			out = append(out, storage.From([]float32{0.1, 0.2, 0.3}, 3))
 		}
-		must(CPU.Run(k, &Call{Out: out, In: append([]storage.Array{storage.From(grad, 3)}, steering...), Set: set}))
+		must(CPU.Run(k, &Call{Out: out, In: append([]storage.Array{storage.From(grad, 3)}, steering...), Options: options}))
 		return p
 	}
-	list := func(d [dialed]float64) storage.Array { return storage.From(d[:], dialed) }
-	sgd := SGDSet{Rate: 0.1, Momentum: 0.9}
-	adam := AdamSet{Rate: 0.1, Beta1: 0.9, Beta2: 0.99, Eps: 1e-3, Decay: 0.1, Decoupled: true, Step: 7}
+	list := func(d [hyperparameters]float64) storage.Array { return storage.From(d[:], hyperparameters) }
+	sgd := SGDOptions{Rate: 0.1, Momentum: 0.9}
+	adam := AdamOptions{Rate: 0.1, Beta1: 0.9, Beta2: 0.99, Eps: 1e-3, Decay: 0.1, Decoupled: true, Step: 7}
 	other := adam
 	other.Rate, other.Step = 3, 1
 	for _, c := range []struct {
-		k         *Kernel
-		set, told any
-		outs      int
-		dials     [dialed]float64
+		k             *Kernel
+		options, told any
+		outs          int
+		dials         [hyperparameters]float64
 	}{
-		{SGD, sgd, SGDSet{Rate: 3, Momentum: 0.9}, 2, sgd.Dials()},
-		{Adam, adam, other, 3, adam.Dials()},
+		{SGD, sgd, SGDOptions{Rate: 3, Momentum: 0.9}, 2, sgd.Hyperparameters()},
+		{Adam, adam, other, 3, adam.Hyperparameters()},
 	} {
-		want := after(c.k, c.set, c.outs)
+		want := after(c.k, c.options, c.outs)
 		if got := after(c.k, c.told, c.outs, list(c.dials)); !slices.Equal(got, want) {
 			t.Errorf("%s by dials gives %v, want %v", c.k.Name, got, want)
 		}
@@ -64,11 +64,11 @@ func closeTo(got, want []float32) bool {
 
 // TestGuardsFollowOverflow walks a guard through good steps and bad ones.
 func TestGuardsFollowOverflow(t *testing.T) {
-	guard := storage.From(NewGuard(), guardSize)
+	scaler := storage.From(NewScalerState(), scalerSize)
 	step := func(grads ...float32) []float32 {
-		must(CPU.Run(Flag, &Call{Out: []storage.Array{guard}, In: []storage.Array{storage.From(grads, len(grads))}}))
-		must(CPU.Run(Rescale, &Call{Out: []storage.Array{guard}, Set: RescaleSet{Patience: 2}}))
-		return slices.Clone(storage.Elements[float32](guard))
+		must(CPU.Run(FindInf, &Call{Out: []storage.Array{scaler}, In: []storage.Array{storage.From(grads, len(grads))}}))
+		must(CPU.Run(UpdateScale, &Call{Out: []storage.Array{scaler}, Options: UpdateScaleOptions{GrowthInterval: 2}}))
+		return slices.Clone(storage.Elements[float32](scaler))
 	}
 	inf := float32(math.Inf(-1))
 	for i, c := range []struct{ grads, want []float32 }{
@@ -87,15 +87,15 @@ func TestGuardsFollowOverflow(t *testing.T) {
 // TestScalesEnd wants a scale to be halved as long as its reciprocal is finite, and the
 // guard then to stay bad.
 func TestScalesEnd(t *testing.T) {
-	guard := storage.From([]float32{0x1p-124, 5, 0, 0}, guardSize)
+	scaler := storage.From([]float32{0x1p-124, 5, 0, 0}, scalerSize)
 	for i, want := range []bool{false, false, true, true} {
-		must(CPU.Run(Flag, &Call{Out: []storage.Array{guard}, In: []storage.Array{storage.From([]float32{float32(math.Inf(1))}, 1)}}))
-		must(CPU.Run(Rescale, &Call{Out: []storage.Array{guard}, Set: RescaleSet{Patience: 2}}))
-		if stuck, err := GuardIsStuck(guard); stuck != want || err != nil {
-			t.Errorf("bad step %d: stuck is %v, error %v; guard %v", i+1, stuck, err, storage.Elements[float32](guard))
+		must(CPU.Run(FindInf, &Call{Out: []storage.Array{scaler}, In: []storage.Array{storage.From([]float32{float32(math.Inf(1))}, 1)}}))
+		must(CPU.Run(UpdateScale, &Call{Out: []storage.Array{scaler}, Options: UpdateScaleOptions{GrowthInterval: 2}}))
+		if stuck, err := ScalerIsStuck(scaler); stuck != want || err != nil {
+			t.Errorf("bad step %d: stuck is %v, error %v; guard %v", i+1, stuck, err, storage.Elements[float32](scaler))
 		}
 	}
-	if g := storage.Elements[float32](guard); math.IsInf(float64(1/g[guardScale]), 0) {
+	if g := storage.Elements[float32](scaler); math.IsInf(float64(1/g[scalerScale]), 0) {
 		t.Errorf("guard %v: no number can undo its scale", g)
 	}
 }
@@ -105,11 +105,11 @@ func TestScalesEnd(t *testing.T) {
 func TestAdamDoesNotCountWhatItLeftOut(t *testing.T) {
 	after := func(step int, left float32) []float32 {
 		p := []float32{1, 2, 3}
-		set := AdamSet{Rate: 0.1, Beta1: 0.9, Beta2: 0.99, Eps: 1e-3, Decay: 0.1, Decoupled: true, Step: step}
-		dials := set.Dials()
-		in := []storage.Array{storage.From([]float32{0.5, -2, 3}, 3), storage.From(dials[:], dialed), storage.From([]float32{1, 0, 0, left}, guardSize)}
+		options := AdamOptions{Rate: 0.1, Beta1: 0.9, Beta2: 0.99, Eps: 1e-3, Decay: 0.1, Decoupled: true, Step: step}
+		hyper := options.Hyperparameters()
+		in := []storage.Array{storage.From([]float32{0.5, -2, 3}, 3), storage.From(hyper[:], hyperparameters), storage.From([]float32{1, 0, 0, left}, scalerSize)}
 		out := []storage.Array{storage.From(p, 3), storage.From([]float32{0.1, 0.2, 0.3}, 3), storage.From([]float32{0.1, 0.2, 0.3}, 3)}
-		must(CPU.Run(Adam, &Call{Out: out, In: in, Set: AdamSet{Rate: 9, Beta1: 0.9, Beta2: 0.99, Eps: 1e-3, Decay: 0.1, Decoupled: true, Step: 1}}))
+		must(CPU.Run(Adam, &Call{Out: out, In: in, Options: AdamOptions{Rate: 9, Beta1: 0.9, Beta2: 0.99, Eps: 1e-3, Decay: 0.1, Decoupled: true, Step: 1}}))
 		return p
 	}
 	if got, want, counted := after(9, 4), after(5, 0), after(9, 0); !closeTo(got, want) || closeTo(got, counted) {
@@ -118,15 +118,15 @@ func TestAdamDoesNotCountWhatItLeftOut(t *testing.T) {
 }
 
 func TestStepsAddUp(t *testing.T) {
-	sums := storage.From(make([]float64, TallySize), TallySize)
+	sums := storage.From(make([]float64, MetricsSize), MetricsSize)
 	for i, loss := range []float32{0.5, 2, float32(math.NaN()), 1} {
 		in := []storage.Array{storage.From([]float32{loss}), storage.From([]int64{int64(i)})}
-		must(CPU.Run(Tally, &Call{Out: []storage.Array{sums}, In: in, Set: TallySet{Samples: 8}}))
+		must(CPU.Run(AddMetrics, &Call{Out: []storage.Array{sums}, In: in, Options: MetricsOptions{Samples: 8}}))
 		if i == 1 && !slices.Equal(storage.Elements[float64](sums), []float64{20, 1, 2, 0}) {
 			t.Errorf("after two steps %v", storage.Elements[float64](sums))
 		}
 	}
-	if got := storage.Elements[float64](sums); !math.IsNaN(got[TallyLoss]) || got[TallyHits] != 6 || got[TallySteps] != 4 || got[TallyBad] != 3 {
+	if got := storage.Elements[float64](sums); !math.IsNaN(got[MetricLossSum]) || got[MetricCorrect] != 6 || got[MetricSteps] != 4 || got[MetricFirstNonFinite] != 3 {
 		t.Errorf("got %v; want 6 hits, 4 steps, the third of them bad", got)
 	}
 }
@@ -156,7 +156,7 @@ func TestSteeringIsChecked(t *testing.T) {
 		{p(), storage.From([]float64{1, 2, 3}, 3), storage.From([]float64{1, 2, 3}, 3)},
 		{p(), storage.From([]float64{1, 2, 3}, 3), storage.From([]float32{1, 2, 3}, 3), p()},
 	} {
-		if err := CPU.Run(SGD, &Call{Out: []storage.Array{p()}, In: in, Set: SGDSet{Rate: 1}}); !errors.Is(err, views.ErrShape) {
+		if err := CPU.Run(SGD, &Call{Out: []storage.Array{p()}, In: in, Options: SGDOptions{Rate: 1}}); !errors.Is(err, views.ErrShape) {
 			t.Errorf("inputs %v: error %v; want one of shape", in[1:], err)
 		}
 	}

@@ -1,0 +1,22 @@
+package kernels
+
+import "github.com/h5dnn/h5dnn/dtype"
+
+// ScaleOffsetOptions are the options of Affine.
+type ScaleOffsetOptions struct{ Scale, Offset float64 }
+
+// Affine is y = Scale·x + Shift, for floats.
+var ScaleOffset = define("scale offset",
+	func(c *Call, _ ScaleOffsetOptions) error { return c.alike(1, dtype.Invalid) },
+	func(c *Call, options ScaleOffsetOptions) error {
+		if !c.In[0].Type.IsFloat() || c.In[0].Type.StorageOnly() {
+			return notDefined(c.In[0].Type)
+		}
+		referenceMap(func(x float64) float64 { return x*options.Scale + options.Offset }, c.Out[0], c.In[0])
+		return nil
+	},
+	func(c *Call, options ScaleOffsetOptions) (bool, error) {
+		return runOp(affine, c, options.Scale, options.Offset), nil
+	})
+
+var affine = opOf("scale offset")
