@@ -17,7 +17,7 @@ import (
 // Checkpoint just calls f.
 func Checkpoint(f func(xs ...*Tensor) *Tensor, xs ...*Tensor) *Tensor {
 	const act = "checkpoint"
-	mode := modeOf(act, nil, xs)
+	mode := modeOf(act, nil, nil, xs)
 	t := mode.tape
 	if t == nil || t.noGrad || mode.noGrad {
 		return f(xs...)

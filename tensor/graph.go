@@ -29,12 +29,14 @@ type mode struct {
 }
 
 // modeOf returns the mode of a result computed from in, in the step of tape if in
-// belongs to none. It fails if the memory of an operand is in use for something else.
-func modeOf(act string, tape *Tape, in []*Tensor) mode {
+// belongs to none. It fails if the memory of an operand is in use for something else,
+// or if op does not handle its format.
+func modeOf(act string, op any, tape *Tape, in []*Tensor) mode {
 	m := mode{tape: tape}
 	saved, recorded := false, false
 	for _, x := range in {
 		x.checkAlive(act)
+		x.checkFormat(act, op)
 		m.requiresGrad = m.requiresGrad || x.requiresGrad
 		m.noGrad = m.noGrad || x.noGrad
 		m.backward = m.backward || x.backward

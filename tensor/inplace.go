@@ -36,6 +36,7 @@ func (x *Tensor) Assign(y *Tensor) {
 // writable fails if x's value is part of a recorded expression.
 func (x *Tensor) checkWritable(act string) {
 	x.checkAlive(act)
+	x.checkFormat(act, nil)
 	if x.requiresGrad {
 		fail(act, ErrState, "a gradient is to reach this tensor; write to its Detach, before anything is computed from it")
 	}
@@ -44,6 +45,7 @@ func (x *Tensor) checkWritable(act string) {
 // checkBroadcast fails unless y broadcasts to the shape of x and has its type.
 func (x *Tensor) checkBroadcast(act string, y *Tensor) {
 	y.checkAlive(act)
+	y.checkFormat(act, nil)
 	if y.requiresGrad && !y.noGrad {
 		fail(act, ErrState, "of %v would drop the gradient that should reach it; Detach it, or use Concat or Where", y.Array)
 	}

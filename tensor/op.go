@@ -46,7 +46,7 @@ func ApplyAll(op Op, in ...*Tensor) []*Tensor { return apply(nil, op, in) }
 
 // apply is Apply in the step of tape, if in belongs to none.
 func apply(tape *Tape, op Op, in []*Tensor) []*Tensor {
-	mode := modeOf(op.Name(), tape, in)
+	mode := modeOf(op.Name(), op, tape, in)
 	device := device(op.Name(), in...)
 	s := mode.tape.scratch()
 	defer s.release()
@@ -82,7 +82,7 @@ func apply(tape *Tape, op Op, in []*Tensor) []*Tensor {
 // view returns the tensor that sees x's storage through v, as computed by op.
 func view(op Op, x *Tensor, v views.View) *Tensor {
 	in := []*Tensor{x}
-	mode := modeOf(op.Name(), nil, in)
+	mode := modeOf(op.Name(), op, nil, in)
 	out := mode.results(1)
 	out[0].Array, out[0].block = x.With(v), x.block
 	mode.record(op, in, out, mode.tape.allocated())
@@ -93,7 +93,7 @@ func view(op Op, x *Tensor, v views.View) *Tensor {
 // derivatives and metrics. It refuses operands whose gradient would be lost: Detach
 // them if that is meant.
 func RunKernel(k *kernels.Kernel, options any, out []Spec, in ...*Tensor) []*Tensor {
-	mode := modeOf(k.Name, nil, in)
+	mode := modeOf(k.Name, nil, nil, in)
 	if mode.records() {
 		for _, spec := range out {
 			if spec.Type.IsFloat() {

@@ -15,7 +15,7 @@ import (
 // derivative are one pass.
 func CrossEntropy(logits, labels *Tensor) *Tensor {
 	logits = logits.ToFloat32()
-	counts := modeOf("cross entropy", nil, []*Tensor{logits, labels}).records()
+	counts := modeOf("cross entropy", nil, nil, []*Tensor{logits, labels}).records()
 	return ApplyAll(&crossEntropy{counts: counts}, logits, labels)[0]
 }
 

@@ -43,15 +43,16 @@ type Tensor struct {
 	// before.
 	Grad *Tensor
 
-	requiresGrad bool   // whether a gradient should reach it
-	noGrad       bool   // whether what is computed from it goes unrecorded
-	backward     bool   // whether it was computed by a backward pass, for that pass
-	saved        bool   // whether it was saved by a Forward, unrecorded
-	isOne        bool   // whether it is the 1 that gradients start from
-	rowMajor     bool   // see PreferRowMajor
-	node         *node  // how it was computed; nil for a leaf
-	tape         *Tape  // the step that it belongs to; nil outside of steps
-	block        *block // of the step's memory; nil if it lies elsewhere
+	requiresGrad bool    // whether a gradient should reach it
+	noGrad       bool    // whether what is computed from it goes unrecorded
+	backward     bool    // whether it was computed by a backward pass, for that pass
+	saved        bool    // whether it was saved by a Forward, unrecorded
+	isOne        bool    // whether it is the 1 that gradients start from
+	rowMajor     bool    // see PreferRowMajor
+	format       *Format // nil for an ordinary tensor
+	node         *node   // how it was computed; nil for a leaf
+	tape         *Tape   // the step that it belongs to; nil outside of steps
+	block        *block  // of the step's memory; nil if it lies elsewhere
 }
 
 // Of wraps a as a constant.
@@ -71,6 +72,8 @@ func (x *Tensor) RequireGrad() *Tensor {
 	switch {
 	case x.node != nil:
 		fail("require grad", ErrState, "%v was computed, only leaves can require a gradient; call Detach first", x.Array)
+	case x.format != nil:
+		x.checkFormat("require grad", nil)
 	case !x.Type.IsFloat():
 		fail("require grad", ErrType, "%v has no gradient; Cast it to a float type first", x.Array)
 	}
@@ -90,7 +93,7 @@ func (x *Tensor) Len() int { return x.Array.Len() }
 
 // Detach returns x's value as a constant: no gradient flows through it.
 func (x *Tensor) Detach() *Tensor {
-	return &Tensor{Array: x.Array, noGrad: x.noGrad, tape: x.tape, block: x.block}
+	return &Tensor{Array: x.Array, format: x.format, noGrad: x.noGrad, tape: x.tape, block: x.block}
 }
 
 // Clone returns a copy of x, row-major, in memory of the same lifetime. Gradients flow
@@ -101,6 +104,7 @@ func (x *Tensor) Clone() *Tensor { return Apply(copied{}, x) }
 // outlives the step.
 func (x *Tensor) CloneDetached() *Tensor {
 	x.checkAlive("clone")
+	x.checkFormat("clone", nil)
 	c := Context{device: device("clone", x)}
 	y, err := c.Alloc(x.Type, views.Of(x.Shape...))
 	check("clone", err)
@@ -138,6 +142,9 @@ func (x *Tensor) Item() float64 {
 // Values returns a copy of the elements of x in row-major order, converted to T.
 func Values[T dtype.Go](x *Tensor) []T {
 	x.checkAlive("values")
+	if x.format != nil && x.format.Names == nil {
+		x.checkFormat("values", nil)
+	}
 	host, err := x.To(storage.CPU)
 	check("values", err)
 	row := Of(host)

@@ -1,0 +1,94 @@
+package tensor_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/tensor"
+	"github.com/h5dnn/h5dnn/tensor/tensortest"
+)
+
+// TestFormatsAreRefusedByOperations: every operation takes ordinary tensors only, unless
+// it says that it handles others.
+func TestFormatsAreRefusedByOperations(t *testing.T) {
+	for name, f := range map[string]func(a storage.Array) (*tensor.Tensor, error){
+		"quantized": func(a storage.Array) (*tensor.Tensor, error) {
+			return tensor.New(a, tensor.Format{Quantized: &tensor.Quantization{Scale: 1}})
+		},
+		"named": func(a storage.Array) (*tensor.Tensor, error) {
+			names := []string{"n", "c", "h", "w", "d"}
+			return tensor.New(a, tensor.Format{Names: names[:a.Rank()]})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tensortest.Each(t, func(t *testing.T, s tensortest.Sample) {
+				if s.Name == "dequantize" {
+					t.Skip("makes a tensor of a format of the input")
+				}
+				xs := make([]*tensor.Tensor, len(s.In))
+				for i, in := range s.In {
+					ints := slices.Repeat([]int32{1}, product(in.Shape))
+					x, err := f(storage.From(ints, in.Shape...))
+					if err != nil {
+						t.Fatal(err)
+					}
+					if xs[i] = x; in.Shape == nil && name == "named" {
+						t.Skip("a scalar has no axes to name")
+					}
+				}
+				if err := tensor.Try(func() { s.Call(xs...) }); !errors.Is(err, tensor.ErrState) {
+					t.Errorf("error %v, want one of kind %v", err, tensor.ErrState)
+				}
+			})
+		})
+	}
+}
+
+func product(shape []int) int {
+	n := 1
+	for _, size := range shape {
+		n *= size
+	}
+	return n
+}
+
+func TestFormatsBecomeOrdinaryTensors(t *testing.T) {
+	q, err := tensor.New(storage.From([]int8{-1, 0, 3}, 3), tensor.Format{Quantized: &tensor.Quantization{Scale: 0.5, ZeroPoint: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := tensor.Values[float32](q.Dequantize()), []float32{-1, -0.5, 1}; !slices.Equal(got, want) {
+		t.Errorf("dequantized %v, want %v", got, want)
+	}
+	at := tensor.Coordinates{Shape: []int{2, 3}, Index: storage.From([]int64{0, 2, 1, 0, 0, 2}, 3, 2)}
+	s, err := tensor.New(storage.From([]float32{1, 2, 10}, 3), tensor.Format{Sparse: &at})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := tensor.Values[float32](s.ToDense()), []float32{0, 0, 11, 2, 0, 0}; !slices.Equal(got, want) {
+		t.Errorf("dense %v, want %v", got, want)
+	}
+	n, err := tensor.New(storage.From([]float32{1, 2}, 2), tensor.Format{Names: []string{"batch"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := n.Unnamed().MulScalar(2); !slices.Equal(tensor.Values[float32](got), []float32{2, 4}) {
+		t.Errorf("%v without names", got)
+	}
+}
+
+func TestFormatsAreChecked(t *testing.T) {
+	a := storage.From([]float32{1, 2}, 1, 2)
+	for name, f := range map[string]tensor.Format{
+		"one name for two axes":  {Names: []string{"n"}},
+		"a name twice":           {Names: []string{"n", "n"}},
+		"quantized floats":       {Quantized: &tensor.Quantization{Scale: 1}},
+		"places of another rank": {Sparse: &tensor.Coordinates{Shape: []int{2}, Index: storage.From([]int64{0}, 1, 1)}},
+	} {
+		if _, err := tensor.New(a, f); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
