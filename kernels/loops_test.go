@@ -19,8 +19,8 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// TestPlainLoopsMeanWhatPyTorchDoes compares with what testdata/loops.py had from PyTorch.
-func TestPlainLoopsMeanWhatPyTorchDoes(t *testing.T) {
+// TestReferenceIsPyTorch compares with what testdata/loops.py had from PyTorch.
+func TestReferenceIsPyTorch(t *testing.T) {
 	var file struct {
 		Cases []struct {
 			Kernel          string
@@ -101,8 +101,8 @@ func TestPhiloxGivesKnownAnswers(t *testing.T) {
 	}
 }
 
-// TestRandomNumbersHaveTheirMoments allows five standard errors of 2²⁰ numbers.
-func TestRandomNumbersHaveTheirMoments(t *testing.T) {
+// TestRandomMoments allows five standard errors of 2²⁰ numbers.
+func TestRandomMoments(t *testing.T) {
 	const n = 1 << 20
 	a := filled(1, n)
 	for _, test := range []struct {
@@ -130,9 +130,9 @@ func TestRandomNumbersHaveTheirMoments(t *testing.T) {
 	}
 }
 
-// TestDenormalsAreZeroInKernelsOnly: in the caller's thread and the pool's, and
+// TestDenormalsAreFlushedInKernelsOnly: in the caller's thread and the pool's, and
 // in Go not, before and after.
-func TestDenormalsAreZeroInKernelsOnly(t *testing.T) {
+func TestDenormalsAreFlushedInKernelsOnly(t *testing.T) {
 	if runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
 		t.Skip("this machine's denormals are left as they are")
 	}
@@ -158,7 +158,7 @@ type elsewhere struct{ storage.Storage }
 
 func (elsewhere) Device() storage.Device { return storage.File("there.h5") }
 
-func TestCallsThatCannotBeAreErrors(t *testing.T) {
+func TestInvalidCallsAreErrors(t *testing.T) {
 	x, ints := ramp(3, 4), storage.From(make([]int64, 12), 3, 4)
 	far := x
 	far.Data = elsewhere{x.Data}
@@ -192,9 +192,9 @@ func TestCallsThatCannotBeAreErrors(t *testing.T) {
 		{CrossEntropy, Call{Out: arrays{ramp(1)}, In: arrays{x, labels(0, 1, -1)}}, views.ErrShape, "cross entropy: row 2 has label -1; want 0 to 3"},
 		{CrossEntropy, Call{Out: arrays{ramp(1)}, In: arrays{x, storage.From([]uint64{0, 1 << 63, 0}, 3)}}, views.ErrShape, "cross entropy: row 1 has label -9223372036854775808"},
 		{CrossEntropy, Call{Out: arrays{ramp(1)}, In: arrays{x, ramp(3)}}, dtype.ErrType, "cross entropy: labels are float32; want integers"},
-		{Correct, Call{Out: arrays{storage.From(make([]int64, 1), 1)}, In: arrays{x, labels(0, 1)}}, views.ErrShape, "hits: [3 4] with labels [2]; want (N, classes) and (N)"},
+		{Correct, Call{Out: arrays{storage.From(make([]int64, 1), 1)}, In: arrays{x, labels(0, 1)}}, views.ErrShape, "correct: [3 4] with labels [2]; want (N, classes) and (N)"},
 		{BiasAct, Call{Out: arrays{x}, In: arrays{x, ramp(3)}}, views.ErrShape, "bias act: [3 4] with bias [3]; want (N, C, …) and (C)"},
-		{ActGrad, Call{Out: arrays{x}, In: arrays{x, x}, Options: ActOptions{Act: 9}}, storage.ErrState, "act gradient: no activation 9"},
+		{ActGrad, Call{Out: arrays{x}, In: arrays{x, x}, Options: ActOptions{Act: 9}}, storage.ErrState, "act grad: no activation 9"},
 		{SGD, Call{Out: arrays{x}, In: arrays{x}, Options: SGDOptions{Momentum: 0.9}}, storage.ErrState, "sgd: momentum 0.9 needs a second output for its buffer"},
 		{Adam, Call{Out: arrays{x, x, x}, In: arrays{x}}, storage.ErrState, "adam: step 0; steps count from 1"},
 		{Dropout, Call{Out: arrays{x}, In: arrays{x}, Options: DropoutOptions{P: math.NaN()}}, storage.ErrState, "dropout: probability NaN; want 0 to 1"},
@@ -204,7 +204,7 @@ func TestCallsThatCannotBeAreErrors(t *testing.T) {
 			run  func(c *Call) error
 		}{
 			{"run", func(c *Call) error { return CPU.Run(test.k, c) }},
-			{"plain", test.k.Reference},
+			{"reference", test.k.Reference},
 		} {
 			err := way.run(&test.c)
 			if !errors.Is(err, test.kind) || !strings.HasPrefix(err.Error(), test.says) {
@@ -214,8 +214,8 @@ func TestCallsThatCannotBeAreErrors(t *testing.T) {
 	}
 }
 
-// TestKernelsRunSideBySide is for the race detector, and for pools that meet.
-func TestKernelsRunSideBySide(t *testing.T) {
+// TestKernelsRunConcurrently is for the race detector, and for pools that meet.
+func TestKernelsRunConcurrently(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 4 {
 		all.Go(func() {
@@ -233,9 +233,9 @@ func TestKernelsRunSideBySide(t *testing.T) {
 	all.Wait()
 }
 
-// TestFastCallsDoNotAllocate holds what a training step runs to no allocation,
+// TestOptimizedCallsDoNotAllocate holds what a training step runs to no allocation,
 // but for views that some need.
-func TestFastCallsDoNotAllocate(t *testing.T) {
+func TestOptimizedCallsDoNotAllocate(t *testing.T) {
 	x, y, z, b := ramp(64, 10), ramp(64, 10), ramp(64, 10), ramp(10)
 	label, one, count := storage.From(make([]uint8, 64), 64), ramp(1), storage.From(make([]int64, 1), 1)
 	across := x.With(ok(ramp(10, 64).Transpose()))
