@@ -51,11 +51,11 @@ type File struct {
 }
 
 func open(in serialize.Input) (serialize.File, error) {
-	h5, err := openInput(in)
+	h5, close, err := openInput(in)
 	if err != nil {
 		return nil, err
 	}
-	f := &File{in: h5, close: sync.OnceValue(h5.Close)}
+	f := &File{in: h5, close: sync.OnceValue(close)}
 	if f.meta, err = metaOf(h5); err != nil {
 		h5.Close()
 		return nil, err

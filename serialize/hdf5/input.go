@@ -1,20 +1,20 @@
 package hdf5
 
 import (
-	"fmt"
+	"errors"
 
 	"github.com/h5dnn/h5dnn/serialize"
-	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 )
 
-func openInput(in serialize.Input) (*hdf5.File, error) {
-	if in.File() == nil {
-		return nil, fmt.Errorf("%s: HDF5 is read from files only: %w", in.Name, storage.ErrDevice)
+// openInput opens a file, which is mapped, or anything else that can be read at any
+// offset. close also closes the file of in.
+func openInput(in serialize.Input) (f *hdf5.File, close func() error, err error) {
+	options := hdf5.Options{Name: in.Name, Follow: in.Follow}
+	if file := in.File(); file != nil {
+		f, err = hdf5.NewReader(file, in.Size, options)
+	} else {
+		f, err = hdf5.NewReader(in.ReaderAt, in.Size, options)
 	}
-	f, err := hdf5.Open(in.Name, hdf5.Options{Follow: in.Follow})
-	if err == nil {
-		in.Close()
-	}
-	return f, err
+	return f, func() error { return errors.Join(f.Close(), in.Close()) }, err
 }

@@ -1,96 +1,147 @@
-// Package hdf5 is HDF5 files as places where arrays live: what is in them, and
-// arrays of theirs that are read on demand, a part at a time, or written.
+// Package hdf5 reads HDF5 files: the objects in a file, and their elements as arrays that
+// are read on demand.
 //
-// Reading is all Go, one file of this folder for each structure of the format
-// (HDF5 File Format Specification, version 3.0). No size, address or count in a
-// file is believed before it was checked against the bytes there are, every
-// structure is walked at most once, and no other file is opened unless
-// [Options] allow it: a file from a stranger is an error or data. libhdf5 writes.
+// It is written in Go, with one file for each structure of the format (HDF5 File Format
+// Specification, version 3.0), and does not link libhdf5; only the filters use C. Every
+// size, address and count in a file is checked against the size of the file before it is
+// used, every structure is visited at most once, and no other file is opened unless
+// [Options] allow it. A hostile file gives data or an error.
 //
-// It knows types, shapes and bytes. What arrays mean to each other belongs to
-// package serialize, how batches are made of them to package dataset.
+// Package hdf5write writes files. The meaning of arrays belongs to package serialize,
+// batches of them to package dataset.
 package hdf5
 
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// A File is an HDF5 file open for reading. All its methods may be called from
-// several goroutines.
+// A File is an HDF5 file open for reading. Its methods may be called concurrently.
 type File struct {
 	name    string
+	dir     string // relative to which links name other files
 	options Options
-	file    *os.File
+	r       io.ReaderAt
+	file    *os.File     // r, if it is a file that can be mapped
+	close   func() error // of r, if Open opened it
+	closed  atomic.Bool
 	size    int // bytes, when it was opened
 	super   superblock
 	widths
-	shared  []sharedIndex // where shared messages are kept
-	image   []imageEntry  // metadata that is newer than what is in its place
+	shared  []sharedIndex // tables of shared messages
+	image   []imageEntry  // metadata cache image, which replaces what is at its addresses
 	blocks  blockCache
 	chunks  chunkCache
 	mapping mapping
 	heaps   heapCache
 	groups  groupCache
-	linked  *linkedFiles             // files it may lead to, or nil
-	paths   func() map[uint64]string // of every object, by address of its header
+	linked  *linkedFiles             // other files, or nil if they may not be opened
+	paths   func() map[uint64]string // of every object, by the address of its header
 }
 
-// Options change how a file is opened. The zero value is right for files from strangers.
+// Options configure how a file is opened. The zero value is suitable for files from
+// untrusted sources.
 type Options struct {
-	// Follow names a folder whose files may be opened where this one refers to
-	// them: by external links, external raw data and virtual datasets. Without
-	// it no other file is ever opened.
+	// Follow names a folder. External links, external raw data and virtual datasets may
+	// refer to files in it. If it is empty, no other file is opened.
 	Follow string
 
-	// CacheBytes is the most memory that decoded chunks are kept in, so that
-	// reading row by row does not decode a chunk again for every row. 0 means
-	// 64 MiB; negative, none.
+	// CacheBytes limits the memory of the cache of decoded chunks, which keeps a chunk
+	// from being decoded again for every row. 0 means 64 MiB; a negative number disables
+	// the cache.
 	CacheBytes int
+
+	// Name is the file's name in errors. The default is that of the *os.File.
+	Name string
 }
 
-// Open opens the named file for reading.
+// Open opens the named file. Contiguous data is mapped into memory, unless it is very
+// large.
 func Open(name string, options ...Options) (*File, error) {
-	// Opened as usual, a pipe would wait for its writer.
+	// Without O_NONBLOCK, opening a pipe would wait for its writer.
 	file, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
-	f := &File{name: name, file: file}
-	if len(options) > 0 {
-		f.options = options[0]
-	}
-	err = f.start()
-	if err == nil && f.options.Follow != "" {
-		err = f.allowFolder(f.options.Follow)
-	}
+	size, err := regularSize(file)
 	if err != nil {
 		file.Close()
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
+	f, err := open(&File{name: name, dir: filepath.Dir(name), r: file, file: file, close: file.Close}, size, options)
+	if err != nil {
+		file.Close()
+	}
+	return f, err
+}
+
+// regularSize returns the size of a regular file.
+func regularSize(file *os.File) (int64, error) {
+	info, err := file.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("not a regular file; HDF5 requires random access")
+	}
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+// NewReader opens an HDF5 file that is read through r and has the given size, such as a
+// part of an archive, memory, or a remote object. ReadAt is called concurrently. If r is
+// an *os.File, it is mapped as by Open. The caller closes r after the File.
+func NewReader(r io.ReaderAt, size int64, options ...Options) (*File, error) {
+	f := &File{name: "reader", r: r}
+	if file, ok := r.(*os.File); ok {
+		f.name, f.dir = file.Name(), filepath.Dir(file.Name())
+		if have, err := regularSize(file); err == nil && size == have {
+			f.file = file
+		}
+	}
+	return open(f, size, options)
+}
+
+// open reads the superblock of a file and what it leads to.
+func open(f *File, size int64, options []Options) (*File, error) {
+	if len(options) > 0 {
+		f.options = options[0]
+	}
+	if f.options.Name != "" {
+		f.name = f.options.Name
+	}
+	if f.dir == "" {
+		f.dir = f.options.Follow
+	}
+	err := f.start(size)
+	if err == nil && f.options.Follow != "" {
+		err = f.allowFolder(f.options.Follow)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.name, err)
+	}
 	return f, nil
 }
 
-// start reads what has to be known before anything else can be read.
-func (f *File) start() error {
-	info, err := f.file.Stat()
-	if err != nil {
-		return err
+// start reads the structures that the others depend on.
+func (f *File) start(size int64) error {
+	if size < 0 || size != int64(int(size)) {
+		return fmt.Errorf("size of %d bytes", size)
 	}
-	if !info.Mode().IsRegular() {
-		return errors.New("not a regular file; HDF5 needs one it can seek in")
-	}
-	f.size = int(info.Size())
+	f.size = int(size)
 	f.chunks.limit = f.options.CacheBytes
 	if f.chunks.limit == 0 {
 		f.chunks.limit = 64 << 20
 	}
 	f.paths = sync.OnceValue(f.mapPaths)
+	var err error
 	f.super, err = findSuperblock(f.peek, f.size)
 	if err != nil {
 		return err
@@ -102,17 +153,19 @@ func (f *File) start() error {
 	return errors.Join(f.checkDriver(), f.readExtension())
 }
 
-// peek returns n bytes at a place in the file, or nil.
+// peek returns n bytes at an offset, or nil.
 func (f *File) peek(at, n int) []byte {
 	b := make([]byte, n)
-	if _, err := f.file.ReadAt(b, int64(at)); err != nil {
+	if k, _ := f.r.ReadAt(b, int64(at)); k < n {
 		return nil
 	}
 	return b
 }
 
-// Close closes the file. Arrays read from it on demand fail from then on;
-// arrays that are mapped stay usable for as long as they are reachable.
+// Close closes the file and the files it opened. Arrays that were read from it can no
+// longer be read, mapped ones included: that is an error of kind [storage.ErrState].
+// Copies in memory, which [storage.Array.To] makes, remain valid. Close waits for reads
+// of mapped data in progress.
 func (f *File) Close() error {
 	if f.linked != nil {
 		return errors.Join(f.linked.close(f), f.closeSelf())
@@ -121,14 +174,24 @@ func (f *File) Close() error {
 }
 
 func (f *File) closeSelf() error {
-	return errors.Join(f.mapping.close(), f.file.Close())
+	f.closed.Store(true)
+	err := f.mapping.close()
+	if f.close != nil {
+		err = errors.Join(err, f.close())
+	}
+	return err
 }
 
 // ReadAt reads bytes of the file itself, from its first byte on, user block included.
 // It implements [io.ReaderAt].
-func (f *File) ReadAt(p []byte, off int64) (int, error) { return f.file.ReadAt(p, off) }
+func (f *File) ReadAt(p []byte, off int64) (int, error) {
+	if f.closed.Load() {
+		return 0, errClosed
+	}
+	return f.r.ReadAt(p, off)
+}
 
-// Name returns the name the file was opened with.
+// Name returns the file's name, as errors have it.
 func (f *File) Name() string { return f.name }
 
 // Size returns the file's size in bytes when it was opened.
@@ -140,7 +203,8 @@ func (f *File) UserBlock() int { return f.super.at }
 // FormatVersion returns the version of the file's superblock, 0 to 3.
 func (f *File) FormatVersion() int { return f.super.version }
 
-// span turns an address and a length into a range of the file, or explains why it cannot.
+// span returns the offset in the file of n bytes at an address, or an error if they are
+// not within the file.
 func (f *File) span(address uint64, n int) (at int64, err error) {
 	switch limit := uint64(f.size - f.super.at); {
 	case address == undefined:
@@ -151,7 +215,7 @@ func (f *File) span(address uint64, n int) (at int64, err error) {
 	return int64(address) + int64(f.super.at), nil
 }
 
-// readAt fills b from the given address.
+// readAt fills b with the bytes at an address.
 func (f *File) readAt(b []byte, address uint64) error {
 	at, err := f.span(address, len(b))
 	if err != nil {
@@ -161,29 +225,32 @@ func (f *File) readAt(b []byte, address uint64) error {
 }
 
 func (f *File) pread(b []byte, at int64) error {
-	n, err := f.file.ReadAt(b, at)
+	n, err := f.ReadAt(b, at)
 	if n == len(b) {
 		return nil
 	}
-	if errors.Is(err, os.ErrClosed) {
+	if errors.Is(err, os.ErrClosed) || errors.Is(err, storage.ErrState) {
 		return errClosed
 	}
-	return fmt.Errorf("file cut short while in use: %d bytes at %d: %w", len(b), at, err)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("file truncated while in use: %d bytes at %d: %w", len(b), at, err)
+	}
+	return fmt.Errorf("read %d bytes at %d: %w", len(b), at, err)
 }
 
 var errClosed = fmt.Errorf("the file was closed: %w", storage.ErrState)
 
-// maxStructure is the most bytes of metadata that are read at once.
+// maxStructure limits the size of a structure of metadata, in bytes.
 const maxStructure = 128 << 20
 
-// bytes returns n bytes of metadata, not to be written to, from the given address.
+// bytes returns n bytes of metadata at an address. They must not be modified.
 func (f *File) bytes(address uint64, n int) ([]byte, error) {
 	at, err := f.span(address, n)
 	if err != nil {
 		return nil, err
 	}
 	if n > maxStructure {
-		return nil, fmt.Errorf("structure of %d bytes at address %d; more than %d are not believed", n, address, maxStructure)
+		return nil, fmt.Errorf("structure of %d bytes at address %d, more than the limit of %d", n, address, maxStructure)
 	}
 	if b := f.imageOf(address, n); b != nil {
 		return b, nil
@@ -191,7 +258,7 @@ func (f *File) bytes(address uint64, n int) ([]byte, error) {
 	return f.blocks.bytes(f, at, n)
 }
 
-// cursor returns a cursor over n bytes from the given address.
+// cursor returns a cursor over n bytes at an address.
 func (f *File) cursor(what string, address uint64, n int) *cursor {
 	buf, err := f.bytes(address, n)
 	c := &cursor{widths: f.widths, what: what, buf: buf}
@@ -201,22 +268,22 @@ func (f *File) cursor(what string, address uint64, n int) *cursor {
 	return c
 }
 
-// newCursor returns a cursor over bytes at hand.
+// newCursor returns a cursor over bytes that have been read.
 func (f *File) newCursor(what string, buf []byte) *cursor {
 	return &cursor{widths: f.widths, what: what, buf: buf}
 }
 
-// A blockCache keeps stretches of the file around metadata: small structures
-// lie close together, and are often read more than once. It has a young and an
-// old half; what is used in time moves from old to young.
+// A blockCache caches blocks of the file with metadata, because small structures are
+// close together and often read more than once. It has two generations: a block that is
+// used moves to the young one, and the old one is dropped when the young one is full.
 type blockCache struct {
 	sync.Mutex
 	young, old map[int64][]byte
 }
 
 const (
-	blockSize  = 64 << 10
-	halfBlocks = 256 // 16 MiB
+	blockSize   = 64 << 10
+	youngBlocks = 256 // 16 MiB
 )
 
 func (c *blockCache) bytes(f *File, at int64, n int) ([]byte, error) {
@@ -234,7 +301,7 @@ func (c *blockCache) bytes(f *File, at int64, n int) ([]byte, error) {
 	}
 	from := int(at - first*blockSize)
 	if from+n > len(block) {
-		return nil, fmt.Errorf("file cut short while in use: %d bytes at %d", n, at)
+		return nil, fmt.Errorf("file truncated while in use: %d bytes at %d", n, at)
 	}
 	return block[from : from+n : from+n], nil
 }
@@ -252,7 +319,7 @@ func (c *blockCache) block(f *File, k int64) ([]byte, error) {
 			return nil, err
 		}
 	}
-	if c.young == nil || len(c.young) >= halfBlocks {
+	if c.young == nil || len(c.young) >= youngBlocks {
 		c.young, c.old = map[int64][]byte{}, c.young
 	}
 	c.young[k] = b

@@ -8,7 +8,7 @@ import (
 )
 
 // writeFill writes the fill value wherever the piece shows an element.
-func (s *source) writeFill(dst []byte, p transfer, t []axisSlice) {
+func (s *source) writeFill(dst []byte, p transfer, h hyperslab) {
 	from := views.View{Offset: s.memberOffset, Shape: p.from.Shape, Stride: make([]int, len(p.from.Shape))}
 	if s.d.Fill == nil { // zeros, which are zero as numbers of any type
 		to := inBytes(p.to, s.elemSize())
@@ -23,11 +23,11 @@ func (s *source) writeFill(dst []byte, p transfer, t []axisSlice) {
 		}, to)
 		return
 	}
-	for axis := len(s.d.Shape); axis < len(t); axis++ {
+	for axis := len(s.d.Shape); axis < len(h); axis++ {
 		step := s.stride[axis-len(s.d.Shape)]
-		from.Offset += t[axis].start * step
-		if k := t[axis].axis; k >= 0 {
-			from.Stride[k] = t[axis].step * step
+		from.Offset += h[axis].start * step
+		if k := h[axis].axis; k >= 0 {
+			from.Stride[k] = h[axis].step * step
 		}
 	}
 	s.gather(dst, s.d.Fill, p.to, from)

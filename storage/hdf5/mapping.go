@@ -10,20 +10,20 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// A mapping is the whole file in memory, for reading many small pieces of it
-// without a system call for each. The system fetches pages as they are touched.
+// A mapping is the file mapped into memory, so that many small reads need no system
+// calls. The kernel loads pages as they are accessed.
 type mapping struct {
 	mu      sync.Mutex
-	file    *storage.Mapping // nil until needed
+	file    *storage.Mapping // nil until it is needed
 	closed  bool
-	touched atomic.Int64 // bytes, since pages were last given back
+	touched atomic.Int64 // bytes accessed since pages were last released
 }
 
-// maxResident is about how many bytes of the file stay in this process' memory.
-// Beyond that their pages are given back; the system's own cache still has them.
-var maxResident = 128 << 20 // but for tests
+// maxResident is the approximate limit of a mapped file's bytes in the memory of the
+// process. Beyond it pages are released; the system's cache keeps them. Tests change it.
+var maxResident = 128 << 20
 
-// of maps file, once.
+// of maps file on first use.
 func (m *mapping) of(file *os.File) (*storage.Mapping, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -46,7 +46,7 @@ func (m *mapping) close() error {
 	return nil
 }
 
-// mapped returns n bytes at an address as a storage.
+// mapped returns n mapped bytes at an address.
 func (f *File) mapped(address uint64, n int) (*storage.Mapped, error) {
 	at, err := f.span(address, n)
 	if err != nil {
@@ -59,7 +59,7 @@ func (f *File) mapped(address uint64, n int) (*storage.Mapped, error) {
 	return all.Range(at, int64(n))
 }
 
-// withMapped lets use see n bytes at an address.
+// withMapped calls use with n mapped bytes at an address.
 func (f *File) withMapped(address uint64, n int, use func([]byte)) error {
 	m, err := f.mapped(address, n)
 	if err != nil {
@@ -73,10 +73,11 @@ func (f *File) withMapped(address uint64, n int, use func([]byte)) error {
 	return err
 }
 
-// faultAround is what one touch of a page brings in, where it is in the system's cache.
+// faultAround is the number of bytes that a page fault maps if they are in the system's
+// cache (fault_around_bytes of Linux).
 const faultAround = 64 << 10
 
-// countTouched counts n bytes of the mapping as brought in.
+// countTouched counts n bytes of the mapping as accessed.
 func (f *File) countTouched(n int) {
 	if f.size > maxResident && f.mapping.touched.Add(int64(n)) > int64(maxResident) {
 		f.mapping.touched.Store(0)
@@ -85,8 +86,11 @@ func (f *File) countTouched(n int) {
 }
 
 // ReleasePages returns the mapped pages of the file to the system, which keeps them in
-// its own cache. It reduces the resident memory of the process.
+// its cache. It reduces the resident memory of the process.
 func (f *File) ReleasePages() {
+	if f.file == nil {
+		return
+	}
 	all, err := f.mapping.of(f.file)
 	if err != nil {
 		return
@@ -96,8 +100,28 @@ func (f *File) ReleasePages() {
 	}
 }
 
-func (m *mapping) isClosed() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.closed
+// largePage is the size of large pages, which the system's cache may have: a page fault
+// may map as many bytes around the one that was accessed.
+const largePage = 2 << 20
+
+// advise gives the system advice about the pages of n bytes at an address. Advice that
+// they are not needed includes pages around them that page faults may have mapped.
+func (f *File) advise(address uint64, n, advice int) error {
+	at, err := f.span(address, n)
+	if err != nil || f.file == nil {
+		return err
+	}
+	m, err := f.mapping.of(f.file)
+	if err != nil {
+		return err
+	}
+	first, end := at-at%int64(unix.Getpagesize()), at+int64(n)
+	if advice == unix.MADV_DONTNEED {
+		first, end = max(first-largePage, 0), min(end+largePage, int64(m.Len()))
+	}
+	part, err := m.Range(first, end-first)
+	if err != nil {
+		return err
+	}
+	return part.WithBytes(func(b []byte) error { return unix.Madvise(b, advice) })
 }

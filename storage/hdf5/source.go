@@ -158,7 +158,7 @@ func (s *source) ReadView(dst []byte, t dtype.Type, v views.View) error {
 
 func (s *source) read(dst []byte, v views.View) error {
 	err := s.readTransfer(dst, transfer{from: v, to: views.Of(v.Shape...)})
-	if s.d.file.mapping.isClosed() { // then, or in the meantime
+	if s.d.file.closed.Load() { // before or during the read
 		err = errClosed
 	}
 	if err != nil {
@@ -168,27 +168,29 @@ func (s *source) read(dst []byte, v views.View) error {
 }
 
 func (s *source) readTransfer(dst []byte, p transfer) error {
-	return eachHyperslab(s.shape, p, func(p transfer, t []axisSlice) error { return s.readHyperslab(dst, p, t) })
+	return eachHyperslab(s.shape, p, func(p transfer, h hyperslab) error { return s.readHyperslab(dst, p, h) })
 }
 
 // readHyperslab reads a piece, one axis of it for one of the dataset's.
-func (s *source) readHyperslab(dst []byte, p transfer, t []axisSlice) error {
+func (s *source) readHyperslab(dst []byte, p transfer, h hyperslab) error {
 	switch {
 	case s.d.layout.class == layoutChunked:
-		return s.readChunks(dst, p, t)
+		return s.readChunks(dst, p, h)
 	case s.d.layout.class == layoutVirtual:
-		return s.readVirtual(dst, p, t)
+		return s.readVirtual(dst, p, h)
 	case len(s.d.External) > 0:
-		return s.readExternal(dst, p, t)
+		return s.readBuffered(dst, p, h, s.d.readExternal)
 	}
-	from := s.viewOfChunk(p, t, nil, s.d.Shape)
+	from := s.viewOfChunk(p, h, nil, s.d.Shape)
 	switch l := s.d.layout; {
 	case l.class == layoutCompact:
 		s.gather(dst, l.data, p.to, from)
 		return nil
 	case l.address == undefined:
-		s.writeFill(dst, p, t)
+		s.writeFill(dst, p, h)
 		return nil
+	case s.d.file.file == nil:
+		return s.readBuffered(dst, p, h, func(buf []byte, at int) error { return s.d.file.readAt(buf, l.address+uint64(at)) })
 	default:
 		return s.readContiguous(dst, p.to, from)
 	}
@@ -213,10 +215,10 @@ func (s *source) readContiguous(dst []byte, to, from views.View) error {
 
 // viewOfChunk returns the view, in bytes of a chunk of the given shape, of the part
 // of a piece that lies in it. Without segments, that is all of it.
-func (s *source) viewOfChunk(p transfer, t []axisSlice, in []chunkRange, chunk []int) views.View {
+func (s *source) viewOfChunk(p transfer, h hyperslab, in []chunkRange, chunk []int) views.View {
 	from := views.View{Offset: s.memberOffset, Shape: slices.Clone(p.from.Shape), Stride: make([]int, len(p.from.Shape))}
 	unit := s.d.Type.Size
-	for axis := len(t) - 1; axis >= 0; axis-- {
+	for axis := len(h) - 1; axis >= 0; axis-- {
 		step, first, start := 0, 0, 0
 		if inner := axis - len(chunk); inner >= 0 {
 			step = s.stride[inner]
@@ -226,9 +228,9 @@ func (s *source) viewOfChunk(p transfer, t []axisSlice, in []chunkRange, chunk [
 		if in != nil && axis < len(in) {
 			first, start = in[axis].first, in[axis].chunk*chunk[axis]
 		}
-		from.Offset += (t[axis].start + first*t[axis].step - start) * step
-		if k := t[axis].axis; k >= 0 {
-			from.Stride[k] = t[axis].step * step
+		from.Offset += (h[axis].start + first*h[axis].step - start) * step
+		if k := h[axis].axis; k >= 0 {
+			from.Stride[k] = h[axis].step * step
 			if in != nil && axis < len(in) {
 				from.Shape[k] = in[axis].n
 			}

@@ -33,7 +33,7 @@ func (t axisSlice) chunkRanges(size int) []chunkRange {
 }
 
 // readChunks reads a piece of a chunked dataset, every chunk once.
-func (s *source) readChunks(dst []byte, p transfer, t []axisSlice) error {
+func (s *source) readChunks(dst []byte, p transfer, h hyperslab) error {
 	index, err := s.d.index()
 	if err != nil {
 		return err
@@ -41,7 +41,7 @@ func (s *source) readChunks(dst []byte, p transfer, t []axisSlice) error {
 	rank, jobs := len(s.d.Shape), 1
 	parts := make([][]chunkRange, rank)
 	for axis := range parts {
-		parts[axis] = t[axis].chunkRanges(s.d.Chunks[axis])
+		parts[axis] = h[axis].chunkRanges(s.d.Chunks[axis])
 		jobs *= len(parts[axis])
 	}
 	do := func(job int) error {
@@ -54,7 +54,7 @@ func (s *source) readChunks(dst []byte, p transfer, t []axisSlice) error {
 		for axis := range in {
 			number = number*index.grid[axis] + in[axis].chunk
 		}
-		if err := s.readOneChunk(dst, p, t, in, index, number); err != nil {
+		if err := s.readOneChunk(dst, p, h, in, index, number); err != nil {
 			return fmt.Errorf("chunk %v: %w", s.coordinates(in), err)
 		}
 		return nil
@@ -85,11 +85,11 @@ func (s *source) coordinates(in []chunkRange) []int {
 }
 
 // readOneChunk reads the part of a piece that lies in one chunk.
-func (s *source) readOneChunk(dst []byte, p transfer, t []axisSlice, in []chunkRange, index *index, number int) error {
-	from := s.viewOfChunk(p, t, in, s.d.Chunks)
+func (s *source) readOneChunk(dst []byte, p transfer, h hyperslab, in []chunkRange, index *index, number int) error {
+	from := s.viewOfChunk(p, h, in, s.d.Chunks)
 	to := views.View{Offset: p.to.Offset, Shape: from.Shape, Stride: p.to.Stride}
 	for axis := range in {
-		if k := t[axis].axis; k >= 0 {
+		if k := h[axis].axis; k >= 0 {
 			to.Offset += in[axis].first * to.Stride[k]
 		}
 	}
@@ -99,9 +99,9 @@ func (s *source) readOneChunk(dst []byte, p transfer, t []axisSlice, in []chunkR
 	case err != nil:
 		return err
 	case !stored:
-		s.writeFill(dst, transfer{from, to}, t)
+		s.writeFill(dst, transfer{from, to}, h)
 		return nil
-	case len(s.d.Filters) == 0:
+	case len(s.d.Filters) == 0 && s.d.file.file != nil:
 		return s.d.file.withMapped(e.address, size, func(b []byte) { s.gather(dst, b, to, from) })
 	}
 	key := chunkKey{s.d.header.address, number}

@@ -68,7 +68,7 @@ func hasSignature(name string) bool {
 	if err != nil || !info.Mode().IsRegular() {
 		return false
 	}
-	f := &File{file: file}
+	f := &File{r: file}
 	_, err = findSuperblock(f.peek, int(info.Size()))
 	return !errors.Is(err, errNotHDF5)
 }

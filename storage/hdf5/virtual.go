@@ -254,10 +254,10 @@ func (d *Dataset) addSource(source *Dataset, from, to selection) error {
 }
 
 // readVirtual reads a piece from the sources.
-func (s *source) readVirtual(dst []byte, p transfer, t []axisSlice) error {
-	s.writeFill(dst, p, t)
+func (s *source) readVirtual(dst []byte, p transfer, h hyperslab) error {
+	s.writeFill(dst, p, h)
 	for _, m := range s.d.resolved {
-		if err := s.readMapping(dst, p, t, m); err != nil {
+		if err := s.readMapping(dst, p, h, m); err != nil {
 			return fmt.Errorf("source %s of %s: %w", m.source.Path, m.source.file.name, err)
 		}
 	}
@@ -269,7 +269,7 @@ func (s *source) readVirtual(dst []byte, p transfer, t []axisSlice) error {
 type run struct{ first, step, at, by, n int }
 
 // readMapping reads what of a piece lies in one source.
-func (s *source) readMapping(dst []byte, p transfer, t []axisSlice, m resolvedMapping) error {
+func (s *source) readMapping(dst []byte, p transfer, h hyperslab, m resolvedMapping) error {
 	axes, err := m.matchAxes()
 	if err != nil {
 		return err
@@ -277,7 +277,7 @@ func (s *source) readMapping(dst []byte, p transfer, t []axisSlice, m resolvedMa
 	rank := len(m.to)
 	stretches := make([][]run, rank)
 	for axis := range stretches {
-		if stretches[axis] = t[axis].intersect(m, axis, axes[axis]); len(stretches[axis]) == 0 {
+		if stretches[axis] = h[axis].intersect(m, axis, axes[axis]); len(stretches[axis]) == 0 {
 			return nil
 		}
 	}
@@ -293,7 +293,7 @@ func (s *source) readMapping(dst []byte, p transfer, t []axisSlice, m resolvedMa
 		}
 	}
 	for inner := range s.dims {
-		axis := t[rank+inner]
+		axis := h[rank+inner]
 		base.Offset += axis.start * unit[len(m.from)+inner]
 		if axis.axis >= 0 {
 			base.Stride[axis.axis] = axis.step * unit[len(m.from)+inner]
@@ -305,7 +305,7 @@ func (s *source) readMapping(dst []byte, p transfer, t []axisSlice, m resolvedMa
 			in[axis] = stretches[axis][job%len(stretches[axis])]
 			job /= len(stretches[axis])
 		}
-		if err := from.readTransfer(dst, p.restrict(base, t, in, axes, unit)); err != nil {
+		if err := from.readTransfer(dst, p.restrict(base, h, in, axes, unit)); err != nil {
 			return err
 		}
 	}
@@ -323,13 +323,13 @@ func combinations(stretches [][]run) int {
 
 // restrict returns the part of a piece that is in one stretch of every axis:
 // from the source, to where the piece goes.
-func (p transfer) restrict(base views.View, t []axisSlice, in []run, axes, unit []int) transfer {
+func (p transfer) restrict(base views.View, h hyperslab, in []run, axes, unit []int) transfer {
 	clone := func(v views.View) views.View {
 		return views.View{Offset: v.Offset, Shape: slices.Clone(v.Shape), Stride: slices.Clone(v.Stride)}
 	}
 	from, to := clone(base), clone(p.to)
 	for axis, s := range in {
-		k := t[axis].axis
+		k := h[axis].axis
 		if axes[axis] >= 0 {
 			from.Offset += s.at * unit[axes[axis]]
 		}

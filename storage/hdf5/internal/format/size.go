@@ -1,8 +1,6 @@
-// Package format reads the structures of HDF5 files (HDF5 File Format Specification,
-// version 3.0), one file for each structure.
-//
-// It knows addresses, bytes and numbers. What types, datasets and groups mean belongs
-// to package hdf5.
+// Package format has what the reader and the writer of HDF5 files share: limits of the
+// format, sizes that are checked for overflow, and the checksum of metadata (HDF5 File
+// Format Specification, version 3.0).
 package format
 
 import (

@@ -2,22 +2,25 @@ package hdf5
 
 import "github.com/h5dnn/h5dnn/views"
 
-// A axisSlice is how a view moves along one axis of a dataset: to the coordinates
-// start, start+step, …, n of them, as it moves along one axis of its own.
+// A hyperslab selects coordinates along each axis of a dataset.
+type hyperslab []axisSlice
+
+// An axisSlice selects the coordinates start, start+step, …, n of them, along one axis of
+// a dataset, and says which axis of a view runs through them.
 type axisSlice struct {
 	start, step, n int
-	axis           int // of the view; -1 if it stays where it is
+	axis           int // of the view, or -1 if the coordinate is fixed
 }
 
-// hyperslabOf takes a view of positions, which count row by row through shape,
-// apart by the axes of shape. Where an axis of the view moves along several of
-// shape, or two along one, the chunks that the view touches are no simple boxes
-// of it: then bad is an axis of the view to cut, else it is -1.
-func hyperslabOf(shape []int, v views.View) (all []axisSlice, bad int) {
-	all = make([]axisSlice, len(shape))
+// hyperslabOf converts a view, whose offset and strides count elements of a row-major
+// shape, into a hyperslab of that shape. That is not possible if an axis of the view runs
+// through several axes of the shape, or two through one. Then bad is an axis of the view
+// to divide; otherwise it is -1.
+func hyperslabOf(shape []int, v views.View) (h hyperslab, bad int) {
+	h = make(hyperslab, len(shape))
 	start := v.Offset
 	for axis := len(shape) - 1; axis >= 0; axis-- {
-		all[axis] = axisSlice{start: start % shape[axis], n: 1, axis: -1}
+		h[axis] = axisSlice{start: start % shape[axis], n: 1, axis: -1}
 		start /= shape[axis]
 	}
 	for k, n := range v.Shape {
@@ -28,22 +31,23 @@ func hyperslabOf(shape []int, v views.View) (all []axisSlice, bad int) {
 		if !ok {
 			return nil, k
 		}
-		t := &all[axis]
-		if t.axis >= 0 && t.n < n {
-			return nil, t.axis
+		a := &h[axis]
+		if a.axis >= 0 && a.n < n {
+			return nil, a.axis
 		}
-		if t.axis >= 0 {
+		if a.axis >= 0 {
 			return nil, k
 		}
-		t.axis, t.step, t.n = k, step, n
-		if last := t.start + step*(n-1); last < 0 || last >= shape[axis] {
-			return nil, k // it runs over into the next row
+		a.axis, a.step, a.n = k, step, n
+		if last := a.start + step*(n-1); last < 0 || last >= shape[axis] {
+			return nil, k // it continues in the next row
 		}
 	}
-	return all, -1
+	return h, -1
 }
 
-// strideAxis returns the one axis of shape that a stride of positions moves along.
+// strideAxis returns the axis of shape that a stride runs along, and the step along it. ok
+// is false if the stride is not a multiple of that of an axis.
 func strideAxis(shape []int, stride int) (axis, step int, ok bool) {
 	sign := 1
 	if stride < 0 {
@@ -59,18 +63,19 @@ func strideAxis(shape []int, stride int) (axis, step int, ok bool) {
 	return 0, 0, false
 }
 
-// A transfer is a part of a view, and where its elements go.
+// A transfer reads the elements that from selects of a dataset to where to selects them
+// in a buffer. Both views have the same shape.
 type transfer struct{ from, to views.View }
 
-// eachHyperslab cuts a view of positions in shape until every piece has tracks, and
-// calls do with each.
-func eachHyperslab(shape []int, p transfer, do func(transfer, []axisSlice) error) error {
+// eachHyperslab divides a transfer from a dataset of the given shape into transfers whose
+// elements are a hyperslab, and calls do for each.
+func eachHyperslab(shape []int, p transfer, do func(transfer, hyperslab) error) error {
 	if p.from.Len() == 0 {
 		return nil
 	}
-	all, bad := hyperslabOf(shape, p.from)
+	h, bad := hyperslabOf(shape, p.from)
 	if bad < 0 {
-		return do(p, all)
+		return do(p, h)
 	}
 	if whole, ok := p.splitRows(shape, bad); ok {
 		return eachHyperslab(shape, whole, do)
@@ -82,8 +87,8 @@ func eachHyperslab(shape []int, p transfer, do func(transfer, []axisSlice) error
 	return eachHyperslab(shape, high, do)
 }
 
-// splitRows makes two axes of axis k if that walks through several rows of shape,
-// from the start of the first to the end of the last.
+// splitRows replaces axis k by two axes, if it runs through several rows of shape from
+// the start of the first to the end of the last.
 func (p transfer) splitRows(shape []int, k int) (transfer, bool) {
 	n, stride, row := p.from.Shape[k], p.from.Stride[k], 1
 	for axis := len(shape) - 1; axis > 0; axis-- {
@@ -99,7 +104,7 @@ func (p transfer) splitRows(shape []int, k int) (transfer, bool) {
 	return p, false
 }
 
-// splitAxis makes axis k into two, of which the inner has n elements.
+// splitAxis replaces axis k by two, of which the inner one has n elements.
 func splitAxis(v views.View, k, n int) views.View {
 	w := views.View{Offset: v.Offset}
 	w.Shape = append(append(append(w.Shape, v.Shape[:k]...), v.Shape[k]/n, n), v.Shape[k+1:]...)
@@ -107,34 +112,35 @@ func splitAxis(v views.View, k, n int) views.View {
 	return w
 }
 
-// halve cuts axis k in two, at the end of a row of shape if it walks through several.
+// halve divides axis k in two, at the end of a row of shape if it runs through several.
 func (p transfer) halve(shape []int, k int) (low, high transfer) {
-	n, at := p.from.Shape[k], p.cutPoint(shape, k)
+	n, at := p.from.Shape[k], p.middle(shape, k)
 	low = transfer{subrange(p.from, k, 0, at), subrange(p.to, k, 0, at)}
 	high = transfer{subrange(p.from, k, at, n), subrange(p.to, k, at, n)}
 	return low, high
 }
 
-// cutPoint returns where along axis k to halve.
-func (p transfer) cutPoint(shape []int, k int) int {
+// middle returns where halve divides axis k.
+func (p transfer) middle(shape []int, k int) int {
 	n, stride := p.from.Shape[k], p.from.Stride[k]
-	middle := n / 2
+	half := n / 2
 	row := 1
 	for axis := len(shape) - 1; axis > 0; axis-- {
 		row *= shape[axis]
 		if stride <= 0 || row <= stride || row%stride != 0 {
 			continue
 		}
-		// The first element of the row that the middle lies in, or of the next one.
+		// The first element of the row that contains the middle, or of the next row.
 		first := (row - p.from.Offset%row + stride - 1) / stride
 		per := row / stride
 		if first < n {
-			return min(first+max(0, middle-first)/per*per, n-1)
+			return min(first+max(0, half-first)/per*per, n-1)
 		}
 	}
-	return middle
+	return half
 }
 
+// subrange returns the elements from to to-1 of an axis.
 func subrange(v views.View, axis, from, to int) views.View {
 	w := views.View{Offset: v.Offset + from*v.Stride[axis]}
 	w.Shape = append(w.Shape, v.Shape...)

@@ -15,21 +15,21 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// A linkedFiles is a file and those it leads to. All lie in one folder, out of which
-// neither ".." nor a symbolic link gets.
+// linkedFiles are a file and the files that it refers to, directly or through others. All
+// are in one folder. Neither ".." nor a symbolic link leads out of it.
 type linkedFiles struct {
 	folder string // absolute
 	root   *os.Root
 
 	mu       sync.Mutex
-	files    map[string]*File    // by path below the folder
-	external map[string]*os.File // files that are not HDF5
+	files    map[string]*File    // by path relative to the folder
+	external map[string]*os.File // files of external raw data
 }
 
-// maxLinkedFiles is how many files one file may lead to at a time.
+// maxLinkedFiles limits the number of files that one file may refer to.
 const maxLinkedFiles = 4096
 
-// allowFolder allows f to open files of a folder.
+// allowFolder lets f open files of a folder.
 func (f *File) allowFolder(folder string) error {
 	absolute, err := filepath.Abs(folder)
 	if err != nil {
@@ -40,13 +40,16 @@ func (f *File) allowFolder(folder string) error {
 		return fmt.Errorf("folder of files that may be opened: %w", err)
 	}
 	f.linked = &linkedFiles{folder: absolute, root: root, files: map[string]*File{}, external: map[string]*os.File{}}
-	if path, err := f.resolveName(filepath.Base(f.name)); err == nil {
+	if f.file == nil {
+		return nil
+	}
+	if path, err := f.resolveName(filepath.Base(f.file.Name())); err == nil {
 		f.linked.files[path] = f
 	}
 	return nil
 }
 
-// close closes all files of the family but f.
+// close closes all files except f.
 func (m *linkedFiles) close(f *File) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -56,20 +59,21 @@ func (m *linkedFiles) close(f *File) error {
 			all = append(all, other.closeSelf())
 		}
 	}
-	for _, raw := range m.external {
-		all = append(all, raw.Close())
+	for _, external := range m.external {
+		all = append(all, external.Close())
 	}
 	return errors.Join(all...)
 }
 
-// resolveName returns the path, below the family's folder, of a file that f names.
-// An absolute name that leads elsewhere is tried beside f, as libhdf5 does.
+// resolveName returns the path, relative to the folder, of a file that f names. If an
+// absolute name leads out of the folder, a file of that base name beside f is tried, as
+// libhdf5 does.
 func (f *File) resolveName(name string) (string, error) {
 	if f.linked == nil {
 		return "", fmt.Errorf("file %q is another one, and others are not opened unless that is allowed (Options.Follow): %w", name, storage.ErrState)
 	}
 	beside := func(name string) (string, error) {
-		absolute, err := filepath.Abs(filepath.Join(filepath.Dir(f.name), name))
+		absolute, err := filepath.Abs(filepath.Join(f.dir, name))
 		if err != nil {
 			return "", err
 		}
@@ -82,7 +86,7 @@ func (f *File) resolveName(name string) (string, error) {
 		}
 	}
 	if err != nil || outside(path) {
-		return "", fmt.Errorf("file %q lies outside of %s, the only folder that files may be opened in: %w", name, f.linked.folder, storage.ErrState)
+		return "", fmt.Errorf("file %q is outside of %s, the only folder in which files may be opened: %w", name, f.linked.folder, storage.ErrState)
 	}
 	return path, nil
 }
@@ -91,7 +95,7 @@ func outside(path string) bool {
 	return path == ".." || strings.HasPrefix(path, ".."+string(filepath.Separator))
 }
 
-// linkedFile returns the HDF5 file that f calls name.
+// linkedFile returns the HDF5 file that f refers to by name.
 func (f *File) linkedFile(name string) (*File, error) {
 	if name == "." {
 		return f, nil
@@ -110,8 +114,13 @@ func (f *File) linkedFile(name string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &File{name: filepath.Join(m.folder, path), file: file, linked: m, options: f.options}
-	if err := g.start(); err != nil {
+	g := &File{name: filepath.Join(m.folder, path), r: file, file: file, close: file.Close, linked: m, options: f.options}
+	g.dir = filepath.Dir(g.name)
+	size, err := regularSize(file)
+	if err == nil {
+		err = g.start(size)
+	}
+	if err != nil {
 		file.Close()
 		return nil, fmt.Errorf("%s: %w", g.name, err)
 	}
@@ -119,15 +128,15 @@ func (f *File) linkedFile(name string) (*File, error) {
 	return g, nil
 }
 
-// open opens a file of the folder; a pipe would wait for its writer otherwise.
+// open opens a file of the folder, without waiting for the writer of a pipe.
 func (m *linkedFiles) open(path string) (*os.File, error) {
 	if len(m.files)+len(m.external) >= maxLinkedFiles {
-		return nil, fmt.Errorf("leads to more than %d files", maxLinkedFiles)
+		return nil, fmt.Errorf("refers to more than %d files", maxLinkedFiles)
 	}
 	return m.root.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 }
 
-// externalFile returns the file that f calls name, whatever is in it.
+// externalFile returns the file of raw data that f refers to by name.
 func (f *File) externalFile(name string) (*os.File, error) {
 	path, err := f.resolveName(name)
 	if err != nil {
@@ -143,31 +152,32 @@ func (f *File) externalFile(name string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+	if _, err := regularSize(file); err != nil {
 		file.Close()
-		return nil, fmt.Errorf("%s: not a regular file", path)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	m.external[path] = file
 	return file, nil
 }
 
-// followExternalLink follows an external link.
-func (f *File) followExternalLink(m *Object, budget *int) (*Object, error) {
-	g, err := f.linkedFile(m.TargetFile)
+// followExternalLink returns the object that an external link leads to.
+func (f *File) followExternalLink(link *Object, budget *int) (*Object, error) {
+	g, err := f.linkedFile(link.TargetFile)
 	if err != nil {
-		return nil, f.fail(m.Path, err)
+		return nil, f.fail(link.Path, err)
 	}
-	return g.lookup("/", m.Target, budget)
+	return g.lookup("/", link.Target, budget)
 }
 
-// readExternal reads a piece of a dataset whose elements lie one after the
-// other in other files.
-func (s *source) readExternal(dst []byte, p transfer, t []axisSlice) error {
-	const most = 32 << 20
-	from := s.viewOfChunk(p, t, nil, s.d.Shape)
+// readBuffered reads elements that are contiguous but not mapped: in external files, or
+// behind an io.ReaderAt. read fills a buffer with bytes of the dataset from an offset on.
+// A range with few of the requested elements, or a large one, is divided.
+func (s *source) readBuffered(dst []byte, p transfer, h hyperslab, read func(buf []byte, at int) error) error {
+	const maxBuffer, minBuffer = 32 << 20, 64 << 10
+	from := s.viewOfChunk(p, h, nil, s.d.Shape)
 	lo, hi := from.Bounds()
 	size := hi - lo + s.size
-	if size > most && p.from.Len() > 1 {
+	if n := p.from.Len(); n > 1 && (size > maxBuffer || size > max(minBuffer, 4*n*s.size)) {
 		low, high := p.halve(s.shape, widest(p.from))
 		for _, half := range []transfer{low, high} {
 			if err := s.readTransfer(dst, half); err != nil {
@@ -178,7 +188,7 @@ func (s *source) readExternal(dst []byte, p transfer, t []axisSlice) error {
 	}
 	buf := scratch.Get(size)
 	defer scratch.Put(buf)
-	if err := s.d.readFiles(buf, lo); err != nil {
+	if err := read(buf, lo); err != nil {
 		return err
 	}
 	from.Offset -= lo
@@ -186,20 +196,20 @@ func (s *source) readExternal(dst []byte, p transfer, t []axisSlice) error {
 	return nil
 }
 
-// widest returns the axis along which a view reaches furthest.
+// widest returns the axis along which a view extends furthest.
 func widest(v views.View) (axis int) {
-	reach := func(k int) int { return max(v.Stride[k], -v.Stride[k]) * (v.Shape[k] - 1) }
+	extent := func(k int) int { return max(v.Stride[k], -v.Stride[k]) * (v.Shape[k] - 1) }
 	for k := range v.Shape {
-		if reach(k) > reach(axis) {
+		if extent(k) > extent(axis) {
 			axis = k
 		}
 	}
 	return axis
 }
 
-// readFiles fills buf with the bytes at a place of the dataset. What the files
-// have not got is zero, as libhdf5 has it.
-func (d *Dataset) readFiles(buf []byte, at int) error {
+// readExternal fills buf with the bytes of the dataset from an offset on. Bytes beyond the
+// end of an external file are zero, as in libhdf5.
+func (d *Dataset) readExternal(buf []byte, at int) error {
 	clear(buf)
 	for _, e := range d.External {
 		size := e.Size
@@ -222,5 +232,5 @@ func (d *Dataset) readFiles(buf []byte, at int) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%d bytes of it are in none of its files", len(buf))
+	return fmt.Errorf("its external files lack %d bytes", len(buf))
 }

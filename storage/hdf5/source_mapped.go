@@ -1,0 +1,64 @@
+package hdf5
+
+import (
+	"errors"
+	"os"
+	"slices"
+
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+var (
+	_ storage.Chunked      = (*source)(nil)
+	_ storage.MappedSource = mappedSource{}
+)
+
+// Shape implements [storage.Chunked].
+func (s *source) Shape() []int { return s.shape }
+
+// ChunkShape implements [storage.Chunked]. It returns nil if there are no chunks.
+func (s *source) ChunkShape() []int {
+	if s.d.layout.class != layoutChunked {
+		return nil
+	}
+	return slices.Concat(s.d.Chunks, s.dims)
+}
+
+// arrayStorage returns the storage of an array of s. Elements that are in the file as in
+// memory can be accessed as bytes, too.
+func (s *source) arrayStorage() storage.Storage {
+	f := s.d.file
+	asInMemory := s.convert == nil && s.memberOffset == 0 && s.count > 0 && s.count*s.size == s.d.View().Len()*s.d.Type.Size
+	contiguous := s.d.layout.class == layoutContiguous && s.d.layout.address != undefined && len(s.d.External) == 0
+	switch {
+	case !asInMemory:
+	case (s.Len() > maxResident || f.file == nil) && (contiguous || s.d.chunksAreRows()):
+		return rangeSource{s, new(prefetched)}
+	case contiguous:
+		return mappedSource{s}
+	}
+	return s
+}
+
+// A mappedSource is a contiguous dataset whose elements are mapped.
+type mappedSource struct{ *source }
+
+// touchedPerUse is the approximate number of bytes that a call of WithBytes accesses.
+const touchedPerUse = 8 << 20
+
+// WithBytes implements [storage.MappedSource].
+func (s mappedSource) WithBytes(read func(b []byte) error) error {
+	f := s.d.file
+	m, err := f.mapped(s.d.layout.address, s.Len())
+	if err == nil {
+		err = m.WithBytes(read)
+		f.countTouched(min(s.Len(), touchedPerUse))
+	}
+	if errors.Is(err, os.ErrClosed) || errors.Is(err, storage.ErrState) && f.closed.Load() {
+		err = errClosed
+	}
+	if err != nil {
+		return f.fail(s.d.Path, err)
+	}
+	return nil
+}
