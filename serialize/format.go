@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage"
 )
 
 // ErrFormat is the kind of error, for errors.Is, of a format that is not known.
@@ -24,6 +25,9 @@ type Format struct {
 	Single bool         // exactly one array
 	Meta   bool         // metadata
 	Attrs  bool         // attributes of arrays
+	// Elements reports whether elements of a type that is not a number can be stored.
+	// Nil for a format of numbers.
+	Elements func(typ string) bool
 	// Match reports how well the content of a file fits this format. Nil for a
 	// format that is only written.
 	Match func(r io.ReaderAt, size int64) Confidence
@@ -93,13 +97,56 @@ func Formats() []string {
 	return names
 }
 
+// readable lists the names of the formats that are read.
+func readable() []string {
+	return slices.DeleteFunc(Formats(), func(name string) bool {
+		f, err := ByName(name)
+		return err != nil || f.Open == nil
+	})
+}
+
+// Check returns an error if e does not fit the format.
+func (f Format) Check(e Entry) error {
+	switch {
+	case len(e.Attrs) > 0 && !f.Attrs:
+		return fmt.Errorf("%s files have no attributes: %w", f.Name, storage.ErrState)
+	case e.Elements != nil && (f.Elements == nil || !f.Elements(e.Elements.Type)):
+		return fmt.Errorf("%s files cannot store elements of type %s: %w", f.Name, e.Elements.Type, dtype.ErrType)
+	case e.Elements == nil && !f.Holds(e.Array.Type) && e.Array.Type.IsFloat():
+		return fmt.Errorf("%s files cannot store %v; convert it to float32 first: %w", f.Name, e.Array.Type, dtype.ErrType)
+	case e.Elements == nil && !f.Holds(e.Array.Type):
+		return fmt.Errorf("%s files cannot store %v: %w", f.Name, e.Array.Type, dtype.ErrType)
+	}
+	return nil
+}
+
+// Only returns the entry of contents that hold exactly one, and no metadata.
+func (f Format) Only(c Contents) (only Entry, err error) {
+	if len(c.Meta) > 0 {
+		return only, fmt.Errorf("%s files have no metadata: %w", f.Name, storage.ErrState)
+	}
+	n := 0
+	for e, err := range c.Entries {
+		if err != nil {
+			return only, err
+		}
+		if n++; n == 1 {
+			only = e
+		}
+	}
+	if n != 1 {
+		return only, fmt.Errorf("%s files hold exactly one array; use another format, such as npz: %w", f.Name, storage.ErrState)
+	}
+	return only, f.Check(only)
+}
+
 // Holds reports whether arrays of element type t can be stored.
 func (f Format) Holds(t dtype.Type) bool { return f.Types == nil || slices.Contains(f.Types, t) }
 
-// ByName returns the format called name.
+// ByName returns the format called name, or with an extension called so, such as h5.
 func ByName(name string) (Format, error) {
 	for _, f := range formats {
-		if f.Name == name {
+		if f.Name == name || slices.Contains(f.Extensions, "."+strings.ToLower(name)) {
 			return f, nil
 		}
 	}
@@ -135,7 +182,7 @@ func Detect(r io.ReaderAt, size int64) (Format, error) {
 	}
 	switch len(found) {
 	case 0:
-		return Format{}, fmt.Errorf("not a file of a known format; known are %s: %w", strings.Join(Formats(), ", "), ErrFormat)
+		return Format{}, fmt.Errorf("not a file of a known format; known are %s: %w", strings.Join(readable(), ", "), ErrFormat)
 	case 1:
 		return found[0], nil
 	}

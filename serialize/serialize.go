@@ -18,6 +18,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/internal/atomicfile"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
 )
 
 // A File is an open file. Its arrays stay in the file: slicing one costs nothing,
@@ -37,6 +38,9 @@ type File interface {
 type Entry struct {
 	Name  string // parts are separated by "/"
 	Array storage.Array
+	// Elements are what is saved instead of Array if they are not numbers. Files
+	// yield numbers only.
+	Elements *Elements
 	// Attrs are the attributes of the array: a string, []string or storage.Array
 	// by name. Nil if there are none.
 	Attrs map[string]any
@@ -44,6 +48,14 @@ type Entry struct {
 	// nonempty Shared are views of the same elements, such as tied weights or two
 	// links to one dataset. A format that cannot store that writes them twice.
 	Shared string
+}
+
+// Elements are array elements that are not numbers, such as strings.
+type Elements struct {
+	View views.View
+	Type string // "string", or another name of a type
+	// Values returns the elements that v selects as Go values.
+	Values func(v views.View) ([]any, error)
 }
 
 // Contents are what Save writes.
@@ -156,7 +168,7 @@ func Write(w io.Writer, format string, c Contents) error {
 	if err != nil {
 		return err
 	}
-	if f.Save != nil {
+	if f.SaveFile == nil {
 		return f.Save(w, c)
 	}
 	folder, err := os.MkdirTemp("", "h5dnn")

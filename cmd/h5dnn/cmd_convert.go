@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -67,19 +66,17 @@ func convertCommand() *cli.Command {
 
 // outputFormat returns the name of the format to write out in.
 func outputFormat(out, name string) (string, error) {
-	known := serialize.Formats()
-	if name == "h5" {
-		name = "hdf5"
+	known := strings.Join(serialize.Formats(), ", ")
+	if name == "" {
+		format, err := serialize.ByExtension(out)
+		if err != nil {
+			return "", fmt.Errorf("%s: no extension to choose the format by; add --to, one of %s", out, known)
+		}
+		return format.Name, nil
 	}
-	if name != "" && !slices.Contains(known, name) {
-		return "", fmt.Errorf("unknown format %q%s; known are %s", name, spell.Hint(name, known), strings.Join(known, ", "))
-	}
-	if name != "" {
-		return name, nil
-	}
-	format, err := serialize.ByExtension(out)
+	format, err := serialize.ByName(name)
 	if err != nil {
-		return "", fmt.Errorf("%s: no extension to choose the format by; add --to, one of %s", out, strings.Join(known, ", "))
+		return "", fmt.Errorf("unknown format %q%s; known are %s", name, spell.Hint(name, serialize.Formats()), known)
 	}
 	return format.Name, nil
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"github.com/h5dnn/h5dnn/internal/blocks"
 	"io"
 	"slices"
 	"strings"
@@ -236,7 +237,7 @@ func (p *patient) values(ctx context.Context, a storage.Array) error {
 		return nil
 	}
 	some := min(rows, max(1, mostSampled/p.rowBytes))
-	sample := a.With(between(a.View, 0, 0, some))
+	sample := a.With(blocks.Between(a.View, 0, 0, some))
 	if a.Type.IsFloat() {
 		s, err := summarize(ctx, sample)
 		if err != nil {

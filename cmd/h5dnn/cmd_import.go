@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/h5dnn/h5dnn/internal/blocks"
 	"io"
 	"os"
 	"path/filepath"
@@ -185,7 +186,7 @@ func lookAtArrays(name, at string) ([]*incoming, func(), error) {
 	for _, e := range held.entries {
 		a := e.Array
 		in := &incoming{from: name, path: at, t: a.Type, shape: a.Shape, each: func(ctx context.Context, put func(storage.Array) error) error {
-			return put(interruptible(ctx, a))
+			return put(blocks.WithContext(ctx, a))
 		}}
 		if held.format == "npz" {
 			in.path = strings.TrimSuffix(at, "/") + clean(e.Name)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"github.com/h5dnn/h5dnn/internal/blocks"
 	"slices"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	loader "github.com/h5dnn/h5dnn/dataset"
 	"github.com/h5dnn/h5dnn/dataset/dataconfig"
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/train"
 	"github.com/h5dnn/h5dnn/views"
@@ -23,7 +25,7 @@ func predictCommand() *cli.Command {
 		ArgsUsage: "RUN DATA:/path[EXPR] -o OUT",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE`, or to standard output with - and --format"},
-			&cli.StringFlag{Name: "format", Usage: "one of " + strings.Join(formatNames(), ", ") + "; by default from the extension of FILE"},
+			&cli.StringFlag{Name: "format", Usage: "one of " + strings.Join(serialize.Formats(), ", ") + "; by default from the extension of FILE"},
 			&cli.StringFlag{Name: "as", Value: "outputs", Usage: "outputs (of the last layer), probabilities or classes"},
 			deviceFlag(),
 			&cli.IntFlag{Name: "threads", Usage: "`NUMBER` of compute threads", DefaultText: "all"},
@@ -55,9 +57,9 @@ func predictCommand() *cli.Command {
 				return err
 			}
 			if c.String("output") == "" || c.String("output") == "-" {
-				return format.toPipe(c.Context, c.App.Writer, predicted)
+				return toPipe(c.Context, format, c.App.Writer, predicted)
 			}
-			return format.toFile(c.Context, c.String("output"), predicted)
+			return toFile(c.Context, format, c.String("output"), predicted)
 		},
 	}
 }
@@ -139,7 +141,7 @@ func (p predicted) ReadView(dst []byte, t dtype.Type, v views.View) error {
 		if err != nil {
 			return err
 		}
-		bytes, err := packed(out)
+		bytes, err := blocks.Read(out)
 		if err != nil {
 			return err
 		}

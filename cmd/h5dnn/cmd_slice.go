@@ -3,14 +3,14 @@ package main
 import (
 	"context"
 	"fmt"
+	"github.com/h5dnn/h5dnn/arrayfmt"
+	"github.com/h5dnn/h5dnn/internal/blocks"
 	"io"
-	"path/filepath"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/h5dnn/h5dnn/dtype"
-	"github.com/h5dnn/h5dnn/spell"
+	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/views"
 )
 
@@ -23,7 +23,7 @@ func sliceCommand() *cli.Command {
 			"Quote it, because shells expand brackets.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE`, or to standard output with - and --format"},
-			&cli.StringFlag{Name: "format", Usage: "one of " + strings.Join(formatNames(), ", ") + "; by default from the extension of FILE"},
+			&cli.StringFlag{Name: "format", Usage: "one of " + strings.Join(serialize.Formats(), ", ") + "; by default from the extension of FILE"},
 			&cli.BoolFlag{Name: "json", Usage: "print the elements as one JSON object"},
 			followFlag,
 		},
@@ -55,34 +55,12 @@ func sliceCommand() *cli.Command {
 			case format == nil:
 				return show(c.App.Writer, data)
 			case c.String("output") == "" || c.String("output") == "-":
-				return format.toPipe(c.Context, c.App.Writer, data)
+				return toPipe(c.Context, format, c.App.Writer, data)
 			default:
-				return format.toFile(c.Context, c.String("output"), data)
+				return toFile(c.Context, format, c.String("output"), data)
 			}
 		},
 	}
-}
-
-// chosenFormat returns the format that the flags select, or nil to print.
-func chosenFormat(output, name string) (*format, error) {
-	if name == "" && output == "-" {
-		return nil, fmt.Errorf("-o - needs --format, one of %s", strings.Join(formatNames(), ", "))
-	}
-	if name == "" && output == "" {
-		return nil, nil
-	}
-	if name == "" {
-		name = strings.TrimPrefix(filepath.Ext(output), ".")
-	}
-	for k, f := range formats {
-		if strings.EqualFold(f.name, name) || strings.EqualFold(f.alias, name) && name != "" {
-			return &formats[k], nil
-		}
-	}
-	if name == "" {
-		return nil, fmt.Errorf("%s: no extension to choose the format by; add --format, one of %s", output, strings.Join(formatNames(), ", "))
-	}
-	return nil, fmt.Errorf("unknown format %q%s; known are %s", name, spell.Hint(name, formatNames()), strings.Join(formatNames(), ", "))
 }
 
 // find returns the data at an address, which may end in an index expression. A
@@ -114,9 +92,9 @@ func find(file container, at address) (selection, error) {
 func show(w io.Writer, data selection) error {
 	text, err := "", error(nil)
 	if data.Numbers {
-		text, err = render(data.Array, widthOf(w))
+		text, err = arrayfmt.Format(data.Array, widthOf(w))
 	} else {
-		text, err = renderValues(data.View, widthOf(w), data.Values)
+		text, err = arrayfmt.FormatTexts(data.View, widthOf(w), data.texts)
 	}
 	if err != nil {
 		return err
@@ -133,13 +111,13 @@ func writeJSON(ctx context.Context, w io.Writer, at address, data selection) err
 		return err
 	}
 	fmt.Fprintf(w, "%s,\"data\":", head[:len(head)-1])
-	list := lister{w: w, shape: v.Shape}
+	list := arrayfmt.NewJSONList(w, v.Shape)
 	if data.Numbers {
-		for elems, err := range elements(ctx, data.Array, blockBytes/16) {
+		for elems, err := range blocks.Elements(ctx, data.Array, blocks.Size/16) {
 			if err != nil {
 				return err
 			}
-			if err := list.add(jsonNumbers(data.Array.Type, elems)); err != nil {
+			if err := list.Add(arrayfmt.JSONNumbers(data.Array.Type, elems)); err != nil {
 				return err
 			}
 		}
@@ -152,7 +130,7 @@ func writeJSON(ctx context.Context, w io.Writer, at address, data selection) err
 		for k, value := range values {
 			cells[k] = jsonValue(value)
 		}
-		if err := list.add(cells); err != nil {
+		if err := list.Add(cells); err != nil {
 			return err
 		}
 	}
@@ -161,52 +139,4 @@ func writeJSON(ctx context.Context, w io.Writer, at address, data selection) err
 	}
 	_, err = io.WriteString(w, "}\n")
 	return err
-}
-
-// jsonNumbers returns elements as JSON numbers; a complex number is a list of two.
-func jsonNumbers(t dtype.Type, elems []byte) []string {
-	cells := texts(t, elems, jsonNumber)
-	if !t.IsComplex() {
-		return cells
-	}
-	pairs := make([]string, 0, len(cells)/2)
-	for k := 0; k < len(cells); k += 2 {
-		pairs = append(pairs, "["+cells[k]+","+cells[k+1]+"]")
-	}
-	return pairs
-}
-
-// A lister writes cells as nested JSON lists.
-type lister struct {
-	w     io.Writer
-	shape []int
-	count int // of cells written
-}
-
-func (l *lister) add(cells []string) error {
-	for _, cell := range cells {
-		open, close := l.depth(l.count), l.depth(l.count+1)
-		separator := ""
-		if l.count > 0 && len(l.shape) > 0 {
-			separator = ","
-		}
-		_, err := io.WriteString(l.w, separator+strings.Repeat("[", open)+cell+strings.Repeat("]", close))
-		if err != nil {
-			return err
-		}
-		l.count++
-	}
-	return nil
-}
-
-// depth returns how many lists begin, and end, before cell k.
-func (l *lister) depth(k int) int {
-	depth, row := 0, 1
-	for axis := len(l.shape) - 1; axis >= 0; axis-- {
-		if row *= l.shape[axis]; k%row != 0 {
-			break
-		}
-		depth++
-	}
-	return depth
 }

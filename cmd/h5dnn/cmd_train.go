@@ -426,8 +426,12 @@ func flagged(err error) error {
 
 // canWrite reports early why the run file cannot be written.
 func canWrite(name string) error {
-	if _, err := serialize.ByExtension(name); err != nil {
+	format, err := serialize.ByExtension(name)
+	if err != nil {
 		return err
+	}
+	if format.Open == nil || format.Single || !format.Meta {
+		return fmt.Errorf("%s: %s files cannot hold a run; use .h5 or .npz", name, format.Name)
 	}
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("%s is not a regular file; name another with -o", name)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/h5dnn/h5dnn/internal/blocks"
 	"iter"
 	"path/filepath"
 	"slices"
@@ -52,8 +53,8 @@ func makePlan(file container, at address, format string) (*plan, error) {
 	switch {
 	case n == 0:
 		return nil, fmt.Errorf("%s has no arrays that %s can hold", at.file, format)
-	case n > 1 && format == "npy":
-		return nil, fmt.Errorf("%s has %d arrays, and .npy holds one; name it, as in %s:%s, or write .npz", at.file, n, at.file, p.arrays()[0].Path)
+	case n > 1 && p.target().Single:
+		return nil, fmt.Errorf("%s has %d arrays, and %s files hold one; name it, as in %s:%s, or write .npz", at.file, n, format, at.file, p.arrays()[0].Path)
 	}
 	return p, nil
 }
@@ -70,6 +71,15 @@ func target(e entry, base string) string {
 	default:
 		return strings.TrimPrefix(e.Path, base)
 	}
+}
+
+// target returns the format that is written.
+func (p *plan) target() serialize.Format {
+	f, err := serialize.ByName(p.format)
+	if err != nil {
+		panic(err) // the command has checked it
+	}
+	return f
 }
 
 // arrays returns the steps that write data.
@@ -100,7 +110,7 @@ func (p *plan) decide(file container, s *step) {
 	if s.reason != "" {
 		return
 	}
-	if !toHDF5 && len(s.Attrs) > 0 {
+	if !p.target().Attrs && len(s.Attrs) > 0 {
 		s.notes = append(s.notes, fmt.Sprintf("%d attributes left out: %s has no attributes", len(s.Attrs), p.format))
 	}
 	for _, a := range s.Attrs {
@@ -137,9 +147,9 @@ func (p *plan) decideData(file container, s *step) {
 	if p.format == "hdf5" {
 		layout, notes := keptLayout(s.Data)
 		s.layout, s.notes = layout, append(s.notes, notes...)
-	} else if unknownToNumPy(data.Array.Type) {
+	} else if !p.target().Holds(data.Array.Type) {
 		s.data.Array = forNumPy(data.Array)
-		s.notes = append(s.notes, "converted to float32: NumPy has no "+data.Array.Type.String())
+		s.notes = append(s.notes, "converted to float32: "+p.format+" has no "+data.Array.Type.String())
 	}
 }
 
@@ -195,7 +205,7 @@ func (p *plan) write(ctx context.Context, out string) error {
 	}
 	return serialize.Save(out, p.format, serialize.Contents{Entries: serialize.Arrays(func(yield func(string, storage.Array) bool) {
 		for _, s := range p.arrays() {
-			if !yield(strings.TrimPrefix(s.to, "/"), interruptible(ctx, s.data.Array)) {
+			if !yield(strings.TrimPrefix(s.to, "/"), blocks.WithContext(ctx, s.data.Array)) {
 				return
 			}
 		}
@@ -251,7 +261,7 @@ func (p *plan) verify(ctx context.Context, out string) error {
 	defer file.Close()
 	for _, s := range p.arrays() {
 		path := s.to
-		if p.format == "npy" {
+		if p.target().Single {
 			path = ""
 		}
 		written, err := file.Find(path)
@@ -280,10 +290,10 @@ func sameData(ctx context.Context, a, b selection) error {
 		}
 		return nil
 	}
-	next, stop := iter.Pull2(elements(ctx, b.Array, blockBytes))
+	next, stop := iter.Pull2(blocks.Elements(ctx, b.Array, blocks.Size))
 	defer stop()
 	var rest []byte // of b, to compare
-	for x, err := range elements(ctx, a.Array, blockBytes) {
+	for x, err := range blocks.Elements(ctx, a.Array, blocks.Size) {
 		for err == nil && len(x) > 0 {
 			if len(rest) == 0 {
 				if rest, err, _ = next(); err != nil {

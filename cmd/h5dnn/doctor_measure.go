@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/h5dnn/h5dnn/internal/blocks"
 	"io"
 	"os"
 	"path/filepath"
@@ -50,7 +51,7 @@ func (p *patient) measure(ctx context.Context, d *hdf5.Dataset, a storage.Array)
 	}
 	defer os.RemoveAll(folder)
 	start := time.Now()
-	part := a.With(between(a.View, 0, 0, m.rows))
+	part := a.With(blocks.Between(a.View, 0, 0, m.rows))
 	copied, err := part.To(storage.CPU)
 	if err != nil {
 		return err

@@ -111,6 +111,16 @@ func (s selection) checkSize() error {
 	return nil
 }
 
+// texts returns the elements that v selects as text.
+func (s selection) texts(v views.View) ([]string, error) {
+	values, err := s.Values(v)
+	cells := make([]string, len(values))
+	for k, value := range values {
+		cells[k] = printable(hdf5.Format(value))
+	}
+	return cells, err
+}
+
 // strings returns the elements of a selection of strings.
 func (s selection) strings() ([]string, error) {
 	values, err := s.Values(s.View)

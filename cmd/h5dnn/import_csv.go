@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"github.com/h5dnn/h5dnn/internal/blocks"
 	"io"
 	"math"
 	"slices"
@@ -284,7 +285,7 @@ func classType(n int) dtype.Type {
 // rowsOf reads some columns of the file again, a few thousand rows at a time.
 func (t *csvTable) rowsOf(columns []int, to dtype.Type, convert func(line int, cell string) (float64, error)) func(context.Context, func(storage.Array) error) error {
 	return func(ctx context.Context, put func(storage.Array) error) error {
-		block := max(1, blockBytes/8/len(columns))
+		block := max(1, blocks.Size/8/len(columns))
 		var xs []float64
 		flush := func() error {
 			rows := storage.From(xs, len(xs)/len(columns), len(columns))

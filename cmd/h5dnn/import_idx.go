@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"github.com/h5dnn/h5dnn/internal/blocks"
 	"io"
 	"slices"
 
@@ -82,7 +83,7 @@ func (in *incoming) readRows(r io.Reader, put func(storage.Array) error) error {
 		return fmt.Errorf("idx: a row of %d bytes; at most 1 GiB is read", row)
 	}
 	for at := 0; at < in.shape[0] && row > 0; {
-		n := min(in.shape[0]-at, max(1, blockBytes/row))
+		n := min(in.shape[0]-at, max(1, blocks.Size/row))
 		buf, err := readGrowing(r, n*row)
 		if err != nil {
 			return fmt.Errorf("idx: truncated after %d of %d rows", at+len(buf)/row, in.shape[0])

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/h5dnn/h5dnn/internal/blocks"
 	"image"
 	"image/color"
 	"image/draw"
@@ -135,7 +136,7 @@ func imageConfig(name string) (image.Config, error) {
 // decode decodes images side by side, some MiB of them at a time.
 func (in *incoming) decode(ctx context.Context, pictures []imageFile, put func(storage.Array) error) error {
 	size := in.bytes() / len(pictures)
-	block := max(1, min(len(pictures), blockBytes/size))
+	block := max(1, min(len(pictures), blocks.Size/size))
 	for at := 0; at < len(pictures); at += block {
 		some := pictures[at:min(at+block, len(pictures))]
 		rows, err := storage.Make(storage.CPU, dtype.Uint8, append([]int{len(some)}, in.shape[1:]...)...)

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"github.com/h5dnn/h5dnn/arrayfmt"
 	"io"
 
 	"github.com/h5dnn/h5dnn/dtype"
@@ -118,7 +119,7 @@ func unlimited(shape []int) any {
 }
 
 func (s *summary) fields() fields {
-	number := func(x float64) json.RawMessage { return json.RawMessage(jsonNumber(dtype.Float64, x)) }
+	number := func(x float64) json.RawMessage { return json.RawMessage(arrayfmt.JSONNumber(dtype.Float64, x)) }
 	edges := []json.RawMessage{}
 	for _, x := range s.Edges {
 		edges = append(edges, number(x))

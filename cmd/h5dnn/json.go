@@ -6,10 +6,9 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
+	"github.com/h5dnn/h5dnn/arrayfmt"
 	"io"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
@@ -79,11 +78,11 @@ func encode(w io.Writer, v any) error {
 func jsonValue(value any) string {
 	switch v := value.(type) {
 	case string:
-		return jsonString(v)
+		return arrayfmt.JSONString(v)
 	case float32:
-		return jsonNumber(dtype.Float32, float64(v))
+		return arrayfmt.JSONNumber(dtype.Float32, float64(v))
 	case float64:
-		return jsonNumber(dtype.Float64, v)
+		return arrayfmt.JSONNumber(dtype.Float64, v)
 	case complex128:
 		return "[" + jsonValue(real(v)) + "," + jsonValue(imag(v)) + "]"
 	case []byte:
@@ -103,29 +102,6 @@ func jsonValue(value any) string {
 	}
 	var b strings.Builder
 	encode(&b, value) // the other types always encode
-	return b.String()
-}
-
-// jsonString writes a string. Bytes that are no UTF-8 become what Python's
-// surrogateescape makes of them, so that it gets them back.
-func jsonString(s string) string {
-	var b strings.Builder
-	b.WriteByte('"')
-	for len(s) > 0 {
-		r, size := utf8.DecodeRuneInString(s)
-		switch {
-		case r == utf8.RuneError && size == 1:
-			fmt.Fprintf(&b, `\udc%02x`, s[0])
-		case r == '"' || r == '\\':
-			b.WriteString(`\` + s[:1])
-		case r < ' ' || r == 0x7f:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		default:
-			b.WriteString(s[:size])
-		}
-		s = s[size:]
-	}
-	b.WriteByte('"')
 	return b.String()
 }
 

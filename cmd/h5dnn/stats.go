@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"github.com/h5dnn/h5dnn/internal/blocks"
 	"math"
 
 	"github.com/h5dnn/h5dnn/dtype"
@@ -132,11 +133,13 @@ func eachBlock(ctx context.Context, a storage.Array, visit func([]float64)) erro
 	if a.Type.IsComplex() {
 		return fmt.Errorf("%v has no order; statistics are for real numbers", a.Type)
 	}
-	for elems, err := range elements(ctx, a, blockBytes/8*a.Type.Size()) {
+	for elems, err := range blocks.Elements(ctx, a, blocks.Size/8*a.Type.Size()) {
 		if err != nil {
 			return err
 		}
-		visit(numbersOf(a.Type, elems))
+		visit(blocks.Float64s(a.Type, elems))
 	}
 	return nil
 }
+
+func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }

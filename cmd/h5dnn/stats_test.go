@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"github.com/h5dnn/h5dnn/internal/blocks"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -12,10 +13,10 @@ import (
 // TestStatisticsAgreeWithTheirDefinitions compares with sums over all values,
 // NaNs and infinities among them.
 func TestStatisticsAgreeWithTheirDefinitions(t *testing.T) {
-	defer func(size int) { blockBytes = size }(blockBytes)
+	defer func(size int) { blocks.Size = size }(blocks.Size)
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 200 {
-		blockBytes = 8 * (1 + r.IntN(60))
+		blocks.Size = 8 * (1 + r.IntN(60))
 		xs := make([]float64, r.IntN(50))
 		for k := range xs {
 			xs[k] = []float64{math.NaN(), math.Inf(1), 0, r.NormFloat64(), 1e6 + r.Float64()}[r.IntN(5)]

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"cmp"
+	"github.com/h5dnn/h5dnn/arrayfmt"
 	"io"
 	"os"
 
@@ -19,10 +20,10 @@ func isTerminal(w io.Writer) bool {
 func widthOf(w io.Writer) int {
 	if isTerminal(w) {
 		if width, _, err := term.GetSize(int(w.(*os.File).Fd())); err == nil {
-			return max(width, lineWidth)
+			return max(width, arrayfmt.LineWidth)
 		}
 	}
-	return lineWidth
+	return arrayfmt.LineWidth
 }
 
 // buffered calls write with a buffered writer to w, or with w if it is a terminal.

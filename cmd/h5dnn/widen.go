@@ -2,6 +2,7 @@ package main
 
 import (
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -25,7 +26,7 @@ func (w widened) Len() int               { return w.from.Data.Len() / w.from.Typ
 func (w widened) Device() storage.Device { return w.from.Data.Device() }
 
 func (w widened) ReadView(dst []byte, _ dtype.Type, v views.View) error {
-	elems, err := packed(w.from.With(v))
+	elems, err := blocks.Read(w.from.With(v))
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@
 package hdf5
 
 import (
+	"fmt"
 	"io"
 	"iter"
 	"maps"
@@ -14,6 +15,7 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
@@ -22,7 +24,7 @@ import (
 func init() {
 	serialize.Register(serialize.Format{
 		Name: "hdf5", Extensions: []string{".h5", ".hdf5", ".he5"},
-		Meta: true, Attrs: true, Match: match, Open: open, SaveFile: save,
+		Meta: true, Attrs: true, Elements: func(typ string) bool { return typ == "string" }, Match: match, Open: open, SaveFile: save,
 	})
 }
 
@@ -162,7 +164,7 @@ func save(name string, c serialize.Contents) error {
 
 func write(w *hdf5write.Writer, e serialize.Entry) error {
 	path := "/" + e.Name
-	if err := w.Write(path, e.Array); err != nil {
+	if err := writeElements(w, path, e); err != nil {
 		return err
 	}
 	for _, key := range slices.Sorted(maps.Keys(e.Attrs)) {
@@ -171,4 +173,22 @@ func write(w *hdf5write.Writer, e serialize.Entry) error {
 		}
 	}
 	return nil
+}
+
+func writeElements(w *hdf5write.Writer, path string, e serialize.Entry) error {
+	if e.Elements == nil {
+		return w.Write(path, e.Array)
+	}
+	if e.Elements.Type != "string" {
+		return fmt.Errorf("%s: hdf5 files are written with numbers and strings, not %s: %w", e.Name, e.Elements.Type, dtype.ErrType)
+	}
+	values, err := e.Elements.Values(e.Elements.View)
+	if err != nil {
+		return err
+	}
+	texts := make([]string, len(values))
+	for i, value := range values {
+		texts[i] = value.(string)
+	}
+	return w.WriteStrings(path, texts, e.Elements.View.Shape...)
 }

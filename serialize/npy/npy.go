@@ -11,7 +11,6 @@
 package npy
 
 import (
-	"fmt"
 	"io"
 	"iter"
 	"maps"
@@ -24,10 +23,17 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
+var (
+	types     = slices.DeleteFunc(dtype.All(), func(t dtype.Type) bool { return t == dtype.BFloat16 || t.StorageOnly() })
+	npyFormat = serialize.Format{Name: "npy", Extensions: []string{".npy"}, Types: types, Single: true}
+	npzFormat = serialize.Format{Name: "npz", Extensions: []string{".npz"}, Types: types, Meta: true}
+)
+
 func init() {
-	types := slices.DeleteFunc(dtype.All(), func(t dtype.Type) bool { return t == dtype.BFloat16 || t.StorageOnly() })
-	serialize.Register(serialize.Format{Name: "npy", Extensions: []string{".npy"}, Types: types, Single: true, Match: matchNpy, Open: openNpy, Save: saveNpy})
-	serialize.Register(serialize.Format{Name: "npz", Extensions: []string{".npz"}, Types: types, Meta: true, Match: matchNpz, Open: openNpz, Save: saveNpz})
+	npyFormat.Match, npyFormat.Open, npyFormat.Save = matchNpy, openNpy, saveNpy
+	npzFormat.Match, npzFormat.Open, npzFormat.Save = matchNpz, openNpz, saveNpz
+	serialize.Register(npyFormat)
+	serialize.Register(npzFormat)
 }
 
 // Write writes a to w as an .npy file, block by block.
@@ -89,34 +95,9 @@ func openNpy(in serialize.Input) (serialize.File, error) {
 }
 
 func saveNpy(w io.Writer, c serialize.Contents) error {
-	if len(c.Meta) > 0 {
-		return fmt.Errorf("an .npy file holds one array and no metadata; write .npz or another format: %w", storage.ErrState)
+	e, err := npyFormat.Only(c)
+	if err != nil {
+		return err
 	}
-	n := 0
-	for e, err := range c.Entries {
-		if n++; n > 1 {
-			break
-		}
-		if err == nil {
-			err = writable(e)
-		}
-		if err == nil {
-			err = Write(w, e.Array)
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", e.Name, err)
-		}
-	}
-	if n != 1 {
-		return fmt.Errorf("an .npy file holds exactly one array; write .npz or another format: %w", storage.ErrState)
-	}
-	return nil
-}
-
-// writable refuses attributes, which .npy files have no place for.
-func writable(e serialize.Entry) error {
-	if len(e.Attrs) > 0 {
-		return fmt.Errorf("%d attributes do not fit an .npy file: %w", len(e.Attrs), storage.ErrState)
-	}
-	return nil
+	return Write(w, e.Array)
 }

@@ -243,7 +243,7 @@ func saveNpz(w io.Writer, c serialize.Contents) error {
 	seen := map[string]bool{}
 	for e, err := range c.Entries {
 		if err == nil {
-			err = writable(e)
+			err = npzFormat.Check(e)
 		}
 		if err == nil && seen[e.Name] {
 			err = fmt.Errorf("the name is used twice: %w", storage.ErrState)

@@ -1,4 +1,4 @@
-package main
+package blocks
 
 import (
 	"bytes"
@@ -29,7 +29,7 @@ func randomArray(r *rand.Rand) storage.Array {
 			v, _ = v.Flip(axis)
 			a.View = v
 		case 1:
-			a.View = between(v, axis, n/3, n)
+			a.View = Between(v, axis, n/3, n)
 		}
 	}
 	return a
@@ -41,13 +41,13 @@ func TestBlocksHoldEveryElementInOrder(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
 		a := randomArray(r)
-		want, err := packed(a)
+		want, err := Read(a)
 		if err != nil {
 			t.Fatal(err)
 		}
 		size := 1 + r.IntN(200)
 		var got []byte
-		for part, err := range elements(context.Background(), a, size) {
+		for part, err := range Elements(context.Background(), a, size) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -69,7 +69,7 @@ func TestBlocksStopWhenInterrupted(t *testing.T) {
 	a := storage.From(make([]int32, 1000), 10, 100)
 	n := 0
 	var last error
-	for _, err := range elements(ctx, a, 400) {
+	for _, err := range Elements(ctx, a, 400) {
 		n++
 		last = err
 		cancel()
@@ -91,7 +91,7 @@ func (c countedChunks) ChunkShape() []int { return c.chunk }
 // TestBlocksOfChunkedArraysEndWithChunks checks where blocks are cut.
 func TestBlocksOfChunkedArraysEndWithChunks(t *testing.T) {
 	a := storage.Array{Data: countedChunks{shape: []int{100, 4}, chunk: []int{8, 4}}, Type: storage.From([]int32{0}, 1).Type, View: views.Of(100, 4)}
-	for b, err := range blocks(context.Background(), a, 20*16) {
+	for b, err := range Of(context.Background(), a, 20*16) {
 		if err != nil {
 			t.Fatal(err)
 		}

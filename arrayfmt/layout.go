@@ -1,6 +1,7 @@
-package main
+package arrayfmt
 
 import (
+	"github.com/h5dnn/h5dnn/internal/blocks"
 	"math"
 	"slices"
 	"strconv"
@@ -9,12 +10,14 @@ import (
 	"github.com/h5dnn/h5dnn/dtype"
 )
 
-// How much of an array is shown, as NumPy's print options have it.
+// LineWidth is NumPy's default line width.
+const LineWidth = 75
+
+// NumPy's other default print options.
 const (
-	showAll   = 1000 // elements; of more, only the corners are shown
+	showAll   = 1000 // elements; of a larger array only the corners are shown
 	showEdge  = 3    // elements at either end of an axis
-	lineWidth = 75
-	precision = 8 // digits after the point
+	precision = 8    // digits after the point
 )
 
 // aligned returns elements of type t as NumPy prints them together: numbers
@@ -22,13 +25,13 @@ const (
 func aligned(t dtype.Type, elems []byte) []string {
 	switch {
 	case t == dtype.Bool:
-		return padLeft(titled(texts(t, elems, number)), len("False"))
+		return padLeft(titled(Texts(t, elems, Number)), len("False"))
 	case t.IsInt():
-		return padLeft(texts(t, elems, number), 0)
+		return padLeft(Texts(t, elems, Number), 0)
 	case !t.IsComplex():
-		return alignedFloats(t, numbersOf(partOf(t), elems), false)
+		return alignedFloats(t, blocks.Float64s(partOf(t), elems), false)
 	}
-	parts := numbersOf(partOf(t), elems)
+	parts := blocks.Float64s(partOf(t), elems)
 	re, im := make([]float64, 0, len(parts)/2), make([]float64, 0, len(parts)/2)
 	for k := 0; k < len(parts); k += 2 {
 		re, im = append(re, parts[k]), append(im, parts[k+1])
@@ -81,7 +84,7 @@ func alignedFloats(t dtype.Type, xs []float64, signed bool) []string {
 	words := make([]string, len(xs)) // nan and inf
 	for k, x := range xs {
 		if !finite(x) {
-			words[k] = number(t, x)
+			words[k] = Number(t, x)
 			if signed && words[k][0] != '-' {
 				words[k] = "+" + words[k]
 			}

@@ -1,4 +1,5 @@
-package main
+// Package blocks goes through arrays of any size block by block.
+package blocks
 
 import (
 	"context"
@@ -9,16 +10,16 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// blockBytes is the block size of streaming operations. Tests change it.
-var blockBytes = 16 << 20
+// Size is the usual block size, in bytes. Tests change it.
+var Size = 16 << 20
 
-// packed returns the elements of a in row-major order.
-func packed(a storage.Array) ([]byte, error) {
-	return pack(a, nil)
+// Read returns the elements of a in row-major order.
+func Read(a storage.Array) ([]byte, error) {
+	return ReadInto(a, nil)
 }
 
-// pack is packed with a buffer to use if it is large enough.
-func pack(a storage.Array, buffer []byte) ([]byte, error) {
+// ReadInto is Read with a buffer to use if it is large enough.
+func ReadInto(a storage.Array, buffer []byte) ([]byte, error) {
 	n := a.Len() * a.Type.Size()
 	if cap(buffer) < n {
 		buffer = make([]byte, n)
@@ -27,9 +28,9 @@ func pack(a storage.Array, buffer []byte) ([]byte, error) {
 	return elems, a.CopyTo(storage.Array{Data: storage.Wrap(elems), Type: a.Type, View: views.Of(a.Shape...)})
 }
 
-// blocks yields consecutive parts of a in row-major order, each of about size bytes
-// at most.
-func blocks(ctx context.Context, a storage.Array, size int) iter.Seq2[storage.Array, error] {
+// Of yields consecutive parts of a in row-major order, each of about size bytes at
+// most. It stops with an error when ctx is done.
+func Of(ctx context.Context, a storage.Array, size int) iter.Seq2[storage.Array, error] {
 	return func(yield func(storage.Array, error) bool) {
 		if a.Len() > 0 {
 			split(ctx, a, size, 0, yield)
@@ -60,7 +61,7 @@ func split(ctx context.Context, a storage.Array, size, axis int, yield func(stor
 		rows, next = 1, axis+1 // one index is too large
 	}
 	for start := 0; start < a.Shape[axis]; start += rows {
-		part := a.With(between(a.View, axis, start, min(start+rows, a.Shape[axis])))
+		part := a.With(Between(a.View, axis, start, min(start+rows, a.Shape[axis])))
 		if !split(ctx, part, size, next, yield) {
 			return false
 		}
@@ -68,8 +69,8 @@ func split(ctx context.Context, a storage.Array, size, axis int, yield func(stor
 	return true
 }
 
-// between returns v[start:stop] along axis. It panics if that is out of range.
-func between(v views.View, axis, start, stop int) views.View {
+// Between returns v[start:stop] along axis. It panics if that is out of range.
+func Between(v views.View, axis, start, stop int) views.View {
 	w, err := v.Slice(axis, start, stop, 1)
 	if err != nil {
 		panic(err)
@@ -90,14 +91,14 @@ func blockRows(a storage.Array, axis, rows int) int {
 	return rows
 }
 
-// elements yields the elements of a in row-major order, block by block. A block is
+// Elements yields the elements of a in row-major order, block by block. A block is
 // valid until the next.
-func elements(ctx context.Context, a storage.Array, size int) iter.Seq2[[]byte, error] {
+func Elements(ctx context.Context, a storage.Array, size int) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		var buffer []byte
-		for b, err := range blocks(ctx, a, size) {
+		for b, err := range Of(ctx, a, size) {
 			if err == nil {
-				buffer, err = pack(b, buffer)
+				buffer, err = ReadInto(b, buffer)
 			}
 			if !yield(buffer, err) || err != nil {
 				return
@@ -106,8 +107,8 @@ func elements(ctx context.Context, a storage.Array, size int) iter.Seq2[[]byte, 
 	}
 }
 
-// interruptible returns a with reads that fail once ctx is done.
-func interruptible(ctx context.Context, a storage.Array) storage.Array {
+// WithContext returns a with reads that fail once ctx is done.
+func WithContext(ctx context.Context, a storage.Array) storage.Array {
 	if source, ok := a.Data.(storage.Source); ok {
 		a.Data = interrupted{source, ctx}
 	}
@@ -124,4 +125,13 @@ func (s interrupted) ReadView(dst []byte, t dtype.Type, v views.View) error {
 		return err
 	}
 	return s.Source.ReadView(dst, t, v)
+}
+
+// Float64s returns real elements as float64s; integers beyond 2⁵³ are rounded.
+func Float64s(t dtype.Type, elems []byte) []float64 {
+	xs := make([]float64, len(elems)/t.Size())
+	if err := dtype.Convert(dtype.Bytes(xs), dtype.Float64, elems, t); err != nil {
+		panic(err) // the sizes fit, and every real type converts
+	}
+	return xs
 }

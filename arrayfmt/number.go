@@ -1,22 +1,14 @@
-package main
+package arrayfmt
 
 import (
 	"encoding/binary"
+	"github.com/h5dnn/h5dnn/internal/blocks"
 	"math"
 	"strconv"
 	"strings"
 
 	"github.com/h5dnn/h5dnn/dtype"
 )
-
-// numbersOf returns real elements as float64s; integers beyond 2⁵³ are rounded.
-func numbersOf(t dtype.Type, elems []byte) []float64 {
-	xs := make([]float64, len(elems)/t.Size())
-	if err := dtype.Convert(dtype.Bytes(xs), dtype.Float64, elems, t); err != nil {
-		panic(err) // the sizes fit, and every real type converts
-	}
-	return xs
-}
 
 // partOf returns the type of a complex type's parts, and t itself otherwise.
 func partOf(t dtype.Type) dtype.Type {
@@ -61,8 +53,8 @@ func narrow(t dtype.Type, x float64) float64 {
 	return x
 }
 
-// number returns a float as CSV and scalars show it: like Python's repr.
-func number(t dtype.Type, x float64) string {
+// Number returns a float in the form of Python's repr.
+func Number(t dtype.Type, x float64) string {
 	switch {
 	case math.IsNaN(x):
 		return "nan"
@@ -78,8 +70,8 @@ func number(t dtype.Type, x float64) string {
 	return s
 }
 
-// jsonNumber returns a float as JSON has it; what JSON has no number for, as a string.
-func jsonNumber(t dtype.Type, x float64) string {
+// JSONNumber returns a float as a JSON number, or NaN and infinities as strings.
+func JSONNumber(t dtype.Type, x float64) string {
 	switch {
 	case math.IsNaN(x):
 		return `"NaN"`
@@ -88,12 +80,12 @@ func jsonNumber(t dtype.Type, x float64) string {
 	case math.IsInf(x, -1):
 		return `"-Infinity"`
 	}
-	return number(t, x)
+	return Number(t, x)
 }
 
-// texts returns each element the way Python's repr writes it, floats through
+// Texts returns each element in the form of Python's repr, with floats formatted by
 // the given function.
-func texts(t dtype.Type, elems []byte, float func(dtype.Type, float64) string) []string {
+func Texts(t dtype.Type, elems []byte, float func(dtype.Type, float64) string) []string {
 	size := t.Size()
 	out := make([]string, 0, len(elems)/size)
 	switch {
@@ -111,7 +103,7 @@ func texts(t dtype.Type, elems []byte, float func(dtype.Type, float64) string) [
 			out = append(out, strconv.FormatInt(int64(unsigned(elems[:size])<<shift)>>shift, 10))
 		}
 	default:
-		for _, x := range numbersOf(partOf(t), elems) {
+		for _, x := range blocks.Float64s(partOf(t), elems) {
 			out = append(out, float(partOf(t), x))
 		}
 	}
@@ -131,10 +123,9 @@ func unsigned(b []byte) uint64 {
 	return binary.NativeEndian.Uint64(b)
 }
 
-// values returns each element as one cell: parts of complex numbers are joined
-// as Python does, (1+2j).
-func values(t dtype.Type, elems []byte) []string {
-	cells := texts(t, elems, number)
+// Cells returns the text of each element; complex numbers have the form (1+2j).
+func Cells(t dtype.Type, elems []byte) []string {
+	cells := Texts(t, elems, Number)
 	if !t.IsComplex() {
 		return cells
 	}

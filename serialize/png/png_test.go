@@ -1,12 +1,13 @@
-package main
+package png_test
 
 import (
 	"bytes"
-	"context"
+	"fmt"
 	"image/color"
 	"image/png"
 	"testing"
 
+	h5png "github.com/h5dnn/h5dnn/serialize/png"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -34,7 +35,7 @@ func TestPicturesShowEveryPixel(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var out bytes.Buffer
-			if err := writePNG(context.Background(), &out, c.a); err != nil {
+			if err := h5png.Write(&out, c.a); err != nil {
 				t.Fatal(err)
 			}
 			img, err := png.Decode(&out)
@@ -73,8 +74,21 @@ func TestNoPictureOfWhatIsNone(t *testing.T) {
 		storage.From([]complex64{1}, 1, 1),
 	} {
 		var out bytes.Buffer
-		if err := writePNG(context.Background(), &out, a); err == nil || out.Len() > 0 {
+		if err := h5png.Write(&out, a); err == nil || out.Len() > 0 {
 			t.Errorf("%v: %v and %d bytes; want an error and nothing", a, err, out.Len())
 		}
 	}
+}
+
+func Example() {
+	var out bytes.Buffer
+	if err := h5png.Write(&out, storage.From([]uint8{0, 255, 255, 0}, 2, 2)); err != nil {
+		panic(err)
+	}
+	img, err := png.Decode(&out)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(img.Bounds().Size(), img.At(1, 0))
+	// Output: (2,2) {255 255 255 255}
 }

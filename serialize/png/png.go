@@ -1,4 +1,6 @@
-package main
+// Package png makes PNG images one of the formats of package serialize that are
+// written: one array becomes an image, or a grid of images.
+package png
 
 import (
 	"context"
@@ -9,9 +11,31 @@ import (
 	"math"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/blocks"
+	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
+
+var format = serialize.Format{Name: "png", Extensions: []string{".png"}, Single: true}
+
+func init() {
+	for _, t := range dtype.All() {
+		if !t.IsComplex() {
+			format.Types = append(format.Types, t)
+		}
+	}
+	format.Save = save
+	serialize.Register(format)
+}
+
+func save(w io.Writer, c serialize.Contents) error {
+	e, err := format.Only(c)
+	if err != nil {
+		return err
+	}
+	return Write(w, e.Array)
+}
 
 // maxPixels limits an image, which is built in memory.
 const maxPixels = 64 << 20
@@ -65,10 +89,10 @@ func unsqueeze(v views.View, axis int) views.View {
 	return v
 }
 
-// writePNG writes a as an image, or as a grid of images with a gap of one pixel.
+// Write writes a as an image, or as a grid of images with a gap of one pixel.
 // Bytes are pixel values, bools black and white, and floats from 0 to 1 black to
 // white. Other values are scaled from their minimum to their maximum.
-func writePNG(ctx context.Context, w io.Writer, a storage.Array) error {
+func Write(w io.Writer, a storage.Array) error {
 	p, v, err := pictureOf(a.View)
 	if err != nil {
 		return err
@@ -76,7 +100,7 @@ func writePNG(ctx context.Context, w io.Writer, a storage.Array) error {
 	if a.Type.IsComplex() {
 		return fmt.Errorf("png: %v cannot be drawn; want real numbers", a.Type)
 	}
-	level, err := levels(ctx, a)
+	level, err := levels(a)
 	if err != nil {
 		return err
 	}
@@ -84,10 +108,7 @@ func writePNG(ctx context.Context, w io.Writer, a storage.Array) error {
 	gap := min(1, p.count-1)
 	canvas := image.NewNRGBA(image.Rect(0, 0, p.across*(p.cols+gap)-gap, down*(p.rows+gap)-gap))
 	for k := range p.count {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		elems, err := packed(a.With(between(v, 0, k, k+1)))
+		elems, err := blocks.Read(a.With(blocks.Between(v, 0, k, k+1)))
 		if err != nil {
 			return err
 		}
@@ -112,18 +133,18 @@ func (p picture) draw(to *image.NRGBA, levels []uint8) {
 }
 
 // levels returns the function that converts elements of a to pixel values.
-func levels(ctx context.Context, a storage.Array) (func([]byte) []uint8, error) {
+func levels(a storage.Array) (func([]byte) []uint8, error) {
 	least, most := 0.0, 1.0
 	switch {
 	case a.Type == dtype.Uint8:
 		return func(elems []byte) []uint8 { return elems }, nil
 	case a.Type != dtype.Bool:
-		s, err := summarize(ctx, a)
+		low, high, err := rangeOf(a)
 		if err != nil {
 			return nil, err
 		}
-		if !a.Type.IsFloat() || s.Min < 0 || s.Max > 1 {
-			least, most = s.Min, s.Max
+		if !a.Type.IsFloat() || low < 0 || high > 1 {
+			least, most = low, high
 		}
 	}
 	scale := 255 / (most - least)
@@ -132,11 +153,27 @@ func levels(ctx context.Context, a storage.Array) (func([]byte) []uint8, error) 
 	}
 	return func(elems []byte) []uint8 {
 		out := make([]uint8, len(elems)/a.Type.Size())
-		for k, x := range numbersOf(a.Type, elems) {
+		for k, x := range blocks.Float64s(a.Type, elems) {
 			if !math.IsNaN(x) {
 				out[k] = uint8(math.Round(min(255, max(0, (x-least)*scale))))
 			}
 		}
 		return out
 	}, nil
+}
+
+// rangeOf returns the smallest and largest elements of a that are not NaN.
+func rangeOf(a storage.Array) (low, high float64, err error) {
+	low, high = math.Inf(1), math.Inf(-1)
+	for elements, err := range blocks.Elements(context.Background(), a, blocks.Size) {
+		if err != nil {
+			return 0, 0, err
+		}
+		for _, x := range blocks.Float64s(a.Type, elements) {
+			if !math.IsNaN(x) {
+				low, high = min(low, x), max(high, x)
+			}
+		}
+	}
+	return low, high, nil
 }

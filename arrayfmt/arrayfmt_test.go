@@ -1,4 +1,4 @@
-package main
+package arrayfmt
 
 import (
 	"bufio"
@@ -43,7 +43,7 @@ func TestArraysPrintAsInNumPy(t *testing.T) {
 		}
 		a := storage.From(bytes, len(bytes))
 		a.Type, a.View = elem, views.Of(c.Shape...)
-		got, err := render(a, lineWidth)
+		got, err := Format(a, LineWidth)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,24 +1,26 @@
-package main
+// Package arrayfmt formats arrays as text: as NumPy prints them, and as JSON.
+//
+// Of a large array only the corners that are shown are read.
+package arrayfmt
 
 import (
 	"fmt"
 	"slices"
 
+	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/storage"
-	"github.com/h5dnn/h5dnn/storage/hdf5"
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// render returns a as NumPy prints it. Of a large array only the corners that
-// are shown are read.
-func render(a storage.Array, width int) (string, error) {
+// Format returns a as NumPy prints it, with lines of at most width characters.
+func Format(a storage.Array, width int) (string, error) {
 	shown, err := shownShape(a.Shape)
 	if err != nil {
 		return "", err
 	}
 	elems := make([]byte, views.Of(shown...).Len()*a.Type.Size())
 	err = corners(views.Of(shown...), a.View, 0, func(dst, src views.View) error {
-		part, err := packed(a.With(src))
+		part, err := blocks.Read(a.With(src))
 		if err != nil {
 			return err
 		}
@@ -28,7 +30,7 @@ func render(a storage.Array, width int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	cells := values(a.Type, elems)
+	cells := Cells(a.Type, elems)
 	if len(a.Shape) > 0 {
 		cells = aligned(a.Type, elems)
 	} else if a.Type.String() == "bool" {
@@ -37,8 +39,9 @@ func render(a storage.Array, width int) (string, error) {
 	return page{a.Shape, shown, cells, width}.String(), nil
 }
 
-// renderValues is render for what is no number.
-func renderValues(v views.View, width int, read func(views.View) ([]any, error)) (string, error) {
+// FormatTexts is Format for elements that are not numbers. The function read returns
+// the text of each element that its argument selects.
+func FormatTexts(v views.View, width int, read func(views.View) ([]string, error)) (string, error) {
 	shown, err := shownShape(v.Shape)
 	if err != nil {
 		return "", err
@@ -50,7 +53,7 @@ func renderValues(v views.View, width int, read func(views.View) ([]any, error))
 			return err
 		}
 		for to := range dst.Positions() {
-			cells[to], part = printable(hdf5.Format(part[0])), part[1:]
+			cells[to], part = part[0], part[1:]
 		}
 		return nil
 	})
@@ -92,9 +95,9 @@ func corners(dst, src views.View, axis int, visit func(dst, src views.View) erro
 	if shown == size {
 		return corners(dst, src, axis+1, visit)
 	}
-	err := corners(between(dst, axis, 0, showEdge), between(src, axis, 0, showEdge), axis+1, visit)
+	err := corners(blocks.Between(dst, axis, 0, showEdge), blocks.Between(src, axis, 0, showEdge), axis+1, visit)
 	if err != nil {
 		return err
 	}
-	return corners(between(dst, axis, showEdge, shown), between(src, axis, size-showEdge, size), axis+1, visit)
+	return corners(blocks.Between(dst, axis, showEdge, shown), blocks.Between(src, axis, size-showEdge, size), axis+1, visit)
 }
