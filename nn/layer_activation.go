@@ -8,17 +8,20 @@ type (
 	ReLU    struct{} // max(x, 0)
 	Tanh    struct{} // the hyperbolic tangent
 	Sigmoid struct{} // 1/(1 + exp(−x))
+	SiLU    struct{} // x/(1 + exp(−x)); it is not fused
 )
 
 // Forward applies the activation to x.
 func (ReLU) Forward(x *tensor.Tensor) *tensor.Tensor    { return x.ReLU() }
 func (Tanh) Forward(x *tensor.Tensor) *tensor.Tensor    { return x.Tanh() }
 func (Sigmoid) Forward(x *tensor.Tensor) *tensor.Tensor { return x.Sigmoid() }
+func (SiLU) Forward(x *tensor.Tensor) *tensor.Tensor    { return x.Mul(x.Sigmoid()) }
 
 // Config returns no settings.
 func (ReLU) Config() any    { return struct{}{} }
 func (Tanh) Config() any    { return struct{}{} }
 func (Sigmoid) Config() any { return struct{}{} }
+func (SiLU) Config() any    { return struct{}{} }
 
 // Activation returns the activation for an ActivatedLayer.
 func (ReLU) Activation() tensor.Activation    { return tensor.ReLUActivation }
@@ -51,5 +54,7 @@ var (
 	_ = RegisterLayer("relu", func(struct{}) ReLU { return ReLU{} }, struct{}{})
 	_ = RegisterLayer("tanh", func(struct{}) Tanh { return Tanh{} }, struct{}{})
 	_ = RegisterLayer("sigmoid", func(struct{}) Sigmoid { return Sigmoid{} }, struct{}{})
+	_ = RegisterLayer("silu", func(struct{}) SiLU { return SiLU{} }, struct{}{})
+	_ = layers.aliases("silu", "swish")
 	_ = RegisterLayer("softmax", NewSoftmax, SoftmaxOptions{})
 )

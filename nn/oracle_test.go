@@ -234,6 +234,9 @@ var zoo = map[string]string{
 	"softmax":                    `"softmax"`,
 	"softmax over channels":      `{"softmax": 1}`,
 	"conv2d tanh":                `[{"conv2d": {"in_channels": 2, "out_channels": 3, "kernel_size": 3, "dtype": "float64"}}, "tanh"]`,
+	"silu":                       `"silu"`,
+	"layernorm":                  `{"layernorm": {"normalized_shape": [3, 4], "dtype": "float64"}}`,
+	"layernorm without affine":   `{"layer_norm": {"normalized_shape": 4, "eps": 1e-3, "affine": false, "dtype": "float64"}}`,
 	"linear sigmoid":             `[{"linear": {"in_features": 4, "out_features": 3, "dtype": "float64"}}, "sigmoid"]`,
 }
 

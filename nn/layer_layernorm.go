@@ -1,0 +1,74 @@
+package nn
+
+import (
+	"slices"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/tensor"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// LayerNormOptions are the settings of a LayerNorm.
+type LayerNormOptions struct {
+	NormalizedShape Sizes          `json:"normalized_shape"`
+	Eps             float64        `json:"eps"` // 1e-5 if 0
+	NoAffine        Negated        `json:"affine"`
+	DType           dtype.Type     `json:"dtype,omitempty"` // float32 if absent
+	Device          storage.Device `json:"-" nn:"-"`        // the CPU if nil
+}
+
+// LayerNorm is γ·(x − mean)/√(variance + ε) + β with the statistics of each sample
+// over its last axes, of NormalizedShape (Ba et al., arXiv:1607.06450).
+type LayerNorm struct {
+	LayerNormOptions
+	Gamma, Beta *Param // of NormalizedShape; nil without affine
+}
+
+var layerNormDefaults = LayerNormOptions{Eps: 1e-5}
+
+// NewLayerNorm returns a LayerNorm. NormalizedShape is required.
+func NewLayerNorm(o LayerNormOptions) *LayerNorm {
+	return newLayerNorm(withDefaults(o, layerNormDefaults))
+}
+
+func newLayerNorm(o LayerNormOptions) *LayerNorm {
+	checkRange("layernorm", "eps", o.Eps, 0, infinity)
+	if len(o.NormalizedShape) == 0 {
+		tensor.Fail("layernorm", views.ErrShape, "no normalized_shape; want the last axes of the input")
+	}
+	alloc := NewAllocator("layernorm", o.Device, o.DType)
+	o.Device, o.DType = alloc.Device, alloc.DType
+	l := &LayerNorm{LayerNormOptions: o}
+	if !o.NoAffine {
+		l.Gamma, l.Beta = alloc.Param(ConstantFill(1), o.NormalizedShape...), alloc.Param(ConstantFill(0), o.NormalizedShape...)
+	}
+	return l
+}
+
+// Forward normalizes x (…, NormalizedShape).
+func (l *LayerNorm) Forward(x *tensor.Tensor) *tensor.Tensor {
+	if l.Gamma != nil {
+		checkDevice("layernorm", x, l.Gamma.Data.Device())
+	}
+	first := x.Rank() - len(l.NormalizedShape)
+	if first < 0 || !slices.Equal(x.Shape[first:], l.NormalizedShape) {
+		tensor.Fail("layernorm", views.ErrShape, "input %v; want the last axes %v", x.Shape, l.NormalizedShape)
+	}
+	axes := make([]int, len(l.NormalizedShape))
+	for i := range axes {
+		axes[i] = first + i
+	}
+	x = x.ToFloat32()
+	centered := x.Sub(x.MeanKeepDims(axes...))
+	y := centered.Div(centered.Mul(centered).MeanKeepDims(axes...).AddScalar(l.Eps).Sqrt())
+	if l.Gamma == nil {
+		return y
+	}
+	return y.Mul(l.Gamma.Tensor).Add(l.Beta.Tensor)
+}
+
+// Config returns the settings of l.
+func (l *LayerNorm) Config() any { return l.LayerNormOptions }
+
+var _ = RegisterLayer("layernorm", newLayerNorm, layerNormDefaults)
