@@ -35,8 +35,12 @@ type snapshot struct {
 
 // newSaver returns a saver to the named file, after checking that it can be written.
 func newSaver(file string, every Interval, step uint64) (*saver, error) {
-	if _, err := serialize.ByExtension(file); err != nil {
-		return nil, fmt.Errorf("train: cannot save runs to %s: %w%s", file, err, importHint(file))
+	format, err := serialize.ByExtension(file)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("train: cannot save runs: %w%s", err, importHint(file))
+	case format.Single || !format.Meta || format.Save == nil && format.SaveFile == nil:
+		return nil, fmt.Errorf("train: cannot save runs to %s: the format %s does not hold several arrays with metadata, or is only read: %w", file, format.Name, serialize.ErrFormat)
 	}
 	folder := filepath.Dir(file)
 	if info, err := os.Stat(folder); err != nil {
