@@ -65,3 +65,39 @@ func TestScheduleSettingsAreChecked(t *testing.T) {
 		}
 	}
 }
+
+// TestPlateauAgreesWithPyTorch after each epoch, saved and loaded between them.
+func TestPlateauAgreesWithPyTorch(t *testing.T) {
+	text, err := os.ReadFile("testdata/plateau.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want map[string][][2]float64
+	if err := json.Unmarshal(text, &want); err != nil {
+		t.Fatal(err)
+	}
+	if len(want) != 3 {
+		t.Errorf("%d schedules in the fixture, want 3", len(want))
+	}
+	for description, rows := range want {
+		build := func() nn.EpochObserver {
+			s, err := nn.ScheduleFromConfig(json.RawMessage(description))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s.(nn.EpochObserver)
+		}
+		s := build()
+		for epoch, row := range rows {
+			s.EndEpoch(row[0])
+			if got := s.Factor(nn.Progress{}); math.Abs(got-row[1]) > 1e-12 {
+				t.Errorf("%s: factor %v after epoch %d, PyTorch %v", description, got, epoch, row[1])
+			}
+			again := build()
+			if err := again.(nn.Stateful).Load(s.(nn.Stateful).State()); err != nil {
+				t.Fatal(err)
+			}
+			s = again
+		}
+	}
+}

@@ -56,6 +56,14 @@ type Epoch struct {
 	Plan           Plan     // of the run, without what turned out not to work
 }
 
+// loss returns the mean loss of validation, or of training if there is none.
+func (e Epoch) loss() float64 {
+	if e.Val != nil {
+		return e.Val.MeanLoss()
+	}
+	return e.Train.MeanLoss()
+}
+
 // Fit trains r from where it is to the end. When ctx is done it saves the run and
 // returns ctx's error; a run resumed from the file continues with the same results.
 // If the run cannot be saved, that error is returned instead.
@@ -281,6 +289,9 @@ func (t *trainer) endEpoch(ctx context.Context) error {
 		e.Val = &val
 	}
 	t.addHistory(e)
+	if s, ok := t.schedule.(nn.EpochObserver); ok {
+		s.EndEpoch(e.loss())
+	}
 	p.Epoch, p.Consumed, p.Running = p.Epoch+1, 0, Metrics{}
 	if t.saver != nil && t.SaveEvery == (Interval{}) {
 		if err := t.save(); err != nil {

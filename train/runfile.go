@@ -86,6 +86,17 @@ func (r *Run) arrays() iter.Seq2[string, storage.Array] {
 				return
 			}
 		}
+		for prefix, part := range map[string]any{"loss/": r.loss, "schedule/": r.schedule} {
+			s, ok := part.(nn.Stateful)
+			if !ok {
+				continue
+			}
+			for name, a := range s.State() {
+				if !yield(prefix+name, a) {
+					return
+				}
+			}
+		}
 		for _, name := range r.History.Names() {
 			if !yield("history/"+name, storage.From(r.History[name], len(r.History[name]))) {
 				return
@@ -134,6 +145,13 @@ func resume(file serialize.File, d storage.Device) (*Run, error) {
 	}
 	if err := r.metrics.load(f); err != nil {
 		return nil, err
+	}
+	for prefix, part := range map[string]any{"loss/": r.loss, "schedule/": r.schedule} {
+		if s, ok := part.(nn.Stateful); ok {
+			if err := s.Load(under(f, prefix)); err != nil {
+				return nil, err
+			}
+		}
 	}
 	if err := r.loadHooks(f); err != nil {
 		return nil, err

@@ -38,3 +38,22 @@ for name, make in schedulers.items():
     factors[name] = rates
 with open("schedules.json", "w") as f:
     json.dump(factors, f, indent=1)
+
+# ReduceLROnPlateau follows losses: [loss of each epoch, factor after it].
+losses = [5, 4, 4, 4.1, 3.99999, 4, 3, 3, 3, 3, 3, 3, 2.9, 2.95, 3, 3, 3, 3, 3]
+plateaus = {
+    '{"plateau": {"patience": 2}}': dict(patience=2),
+    '{"plateau": {"gamma": 0.5, "patience": 1, "threshold": 0.01, "cooldown": 2, "end": 0.2}}':
+        dict(factor=0.5, patience=1, threshold=0.01, cooldown=2, min_lr=0.2),
+    '{"plateau": {"gamma": 0.5, "patience": 0, "threshold": 0}}': dict(factor=0.5, patience=0, threshold=0),
+}
+rows = {}
+for name, settings in plateaus.items():
+    o = torch.optim.SGD([torch.zeros(1)], lr=1.0)
+    scheduler = s.ReduceLROnPlateau(o, **settings)
+    rows[name] = []
+    for loss in losses:
+        scheduler.step(loss)
+        rows[name].append([loss, o.param_groups[0]["lr"]])
+with open("plateau.json", "w") as f:
+    json.dump(rows, f)
