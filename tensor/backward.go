@@ -204,6 +204,9 @@ func (p *pass) propagate(n *node) {
 	}
 }
 
+// few is the number of operands and results that most operations do with.
+const few = 4
+
 // backward calls op.Backward. Unless the pass is recorded, op sees tensors from which
 // nothing is recorded.
 func (p *pass) backward(op Op, out, grads, in []*Tensor) []*Tensor {
@@ -211,16 +214,29 @@ func (p *pass) backward(op Op, out, grads, in []*Tensor) []*Tensor {
 		defer nameNotDifferentiable(op)
 		return op.Backward(out, grads, in)
 	}
-	copies := make([]Tensor, len(out)+len(in))
-	pointers := make([]*Tensor, len(copies))
-	for i, x := range out {
-		copies[i] = Tensor{Array: x.Array, requiresGrad: true, noGrad: true, backward: true, tape: p.tape, block: x.block}
-		pointers[i] = &copies[i]
+	var copies []Tensor
+	var pointers []*Tensor
+	if n := len(out) + len(in); n <= few {
+		all := new(struct {
+			copies   [few]Tensor
+			pointers [few]*Tensor
+		})
+		copies, pointers = all.copies[:n], all.pointers[:n]
+	} else {
+		copies, pointers = make([]Tensor, n), make([]*Tensor, n)
 	}
-	for i, x := range in {
-		k := len(out) + i
-		copies[k] = Tensor{Array: x.Array, requiresGrad: p.needs(x), noGrad: true, backward: true, tape: p.tape, block: x.block}
-		pointers[k] = &copies[k]
+	for i := range copies {
+		x, needed := (*Tensor)(nil), true
+		if i < len(out) {
+			x = out[i]
+		} else {
+			x = in[i-len(out)]
+			needed = p.needs(x)
+		}
+		c := &copies[i]
+		c.Array, c.tape, c.block = x.Array, p.tape, x.block
+		c.requiresGrad, c.noGrad, c.backward = needed, true, true
+		pointers[i] = c
 	}
 	return op.Backward(pointers[:len(out)], grads, pointers[len(out):])
 }
