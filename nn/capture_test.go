@@ -9,8 +9,8 @@ import (
 	"github.com/h5dnn/h5dnn/tensor"
 )
 
-// TestCapturedOptimizersStepAlike wants an optimizer that reads its hyperparameters
-// from memory to do what it does without, while its rate changes.
+// TestCapturedOptimizersStepAlike compares an optimizer that reads its hyperparameters
+// from memory with one that does not, while the learning rate changes.
 func TestCapturedOptimizersStepAlike(t *testing.T) {
 	for name, make := range map[string]func() nn.Optimizer{
 		"sgd":   func() nn.Optimizer { return nn.NewSGD(nn.SGDOptions{LearningRate: 1, Momentum: 0.9}) },

@@ -74,8 +74,8 @@ func TestLossesAgreeWithPyTorch(t *testing.T) {
 	}
 }
 
-// TestWeightsRepeatAndMaskSamples wants a sample of weight 2 to count as two, and
-// one of weight 0 not at all.
+// TestWeightsRepeatAndMaskSamples: a sample of weight 2 counts as two and
+// one of weight 0 as none.
 func TestWeightsRepeatAndMaskSamples(t *testing.T) {
 	rows := func(a storage.Array, which ...int) storage.Array {
 		list := make([]*tensor.Tensor, len(which))

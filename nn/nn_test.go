@@ -373,24 +373,24 @@ func TestMistakesHaveTheirKind(t *testing.T) {
 	}
 }
 
-// A full device has no memory left.
-type full struct{ storage.Device }
+// A fullDevice has no memory left.
+type fullDevice struct{ storage.Device }
 
-func (full) Alloc(int) (storage.Storage, error) { return nil, storage.ErrMemory }
+func (fullDevice) Alloc(int) (storage.Storage, error) { return nil, storage.ErrMemory }
 
-// A homed storage says that it is a device's.
-type homed struct {
+// onOtherDevice is storage with another device.
+type onOtherDevice struct {
 	storage.Storage
 	device storage.Device
 }
 
-func (h homed) Device() storage.Device { return h.device }
+func (h onOtherDevice) Device() storage.Device { return h.device }
 
 // TestMemoryThatRunsOutIsOfItsKind for parameters and for what optimizers keep of them.
 func TestMemoryThatRunsOutIsOfItsKind(t *testing.T) {
-	d := full{storagetest.NewDevice("fake:0")}
+	d := fullDevice{storagetest.NewDevice("fake:0")}
 	weight := filled(1, 3)
-	weight.Data = homed{weight.Data, d}
+	weight.Data = onOtherDevice{weight.Data, d}
 	p := nn.NewParam(weight)
 	for about, try := range map[string]func() error{
 		"a layer": func() error {
@@ -587,12 +587,12 @@ func TestFusedIsTheSameAsApart(t *testing.T) {
 			x := tensor.Of(filled(0.5, 2, 4))
 			fused := tensor.Values[float32](nn.Sequential{layer, act}.Forward(x))
 			apart := tensor.Values[float32](act.Forward(layer.Forward(x)))
-			near(t, precision{dtype.Float32, 1e-6}, fmt.Sprintf("%T %T", layer, act), wide(fused), wide(apart))
+			near(t, precision{dtype.Float32, 1e-6}, fmt.Sprintf("%T %T", layer, act), toFloat64s(fused), toFloat64s(apart))
 		}
 	}
 }
 
-func wide(x []float32) []float64 {
+func toFloat64s(x []float32) []float64 {
 	y := make([]float64, len(x))
 	for i, v := range x {
 		y[i] = float64(v)

@@ -214,9 +214,9 @@ func step(t testing.TB, m nn.Module, opt nn.Optimizer, x, y storage.Array) (valu
 	return value
 }
 
-// zoo describes the layers of testdata/oracle.py. In the parameters of a list
-// the first layer's come under its index.
-var zoo = map[string]string{
+// oracleLayers describes the layers of testdata/oracle.py. Parameters of a list are
+// named by the index of the layer.
+var oracleLayers = map[string]string{
 	"linear":                     `{"linear": {"in_features": 4, "out_features": 3, "dtype": "float64"}}`,
 	"linear without bias":        `{"linear": {"in_features": 4, "out_features": 3, "bias": false, "dtype": "float64"}}`,
 	"conv2d":                     `{"Conv2D": {"in_channels": 3, "out_channels": 4, "kernel_size": [3, 2], "stride": [2, 1], "padding": [1, 0], "dtype": "float64"}}`,
@@ -242,9 +242,9 @@ var zoo = map[string]string{
 
 func TestLayersAgreeWithPyTorch(t *testing.T) {
 	o, exact := open(t), precision{dtype.Float64, 1e-10}
-	for layer, config := range zoo {
+	for layer, config := range oracleLayers {
 		t.Run(layer, func(t *testing.T) {
-			name := "zoo/" + layer
+			name := "layers/" + layer
 			m := fromJSON(t, config)
 			if err := nn.Load(m, o.under(t, name+"/state", dtype.Float64)); err != nil {
 				t.Fatal(err)

@@ -1,10 +1,10 @@
-"""What PyTorch makes of the models and layers that oracle_test.go builds: outputs,
+"""Results of PyTorch for the models and layers that oracle_test.go builds: outputs,
 gradients, and ten steps of each optimizer, in float64; written to oracle.npz.
 
 Run by hand, with torch and numpy: python oracle.py
 Arrays: MODEL/x, MODEL/y (labels), MODEL/params/NAME (first values), MODEL/out, MODEL/loss, MODEL/dx,
 MODEL/grads/NAME, MODEL/OPTIMIZER/losses (before each step), MODEL/OPTIMIZER/params/NAME (after the last);
-zoo/LAYER/x, out, dy, dx, state/NAME (before), grads/NAME, after/NAME (buffers after a step of training).
+layers/LAYER/x, out, dy, dx, state/NAME (before), grads/NAME, after/NAME (buffers after a step of training).
 """
 import copy
 import numpy as np, torch, torch.nn as nn, torch.nn.functional as F
@@ -58,7 +58,7 @@ for model, net, shape, classes in (("mlp", mlp, (6, 4, 5), 5), ("lenet", lenet, 
             if model == "mlp" or kind == "adamw" or p.dim() == 1:
                 put(f"{model}/{kind}/params/{name}", p, np.float32)
 
-zoo = {
+layers = {
     "linear": (nn.Linear(4, 3), (5, 4)),
     "linear without bias": (nn.Linear(4, 3, bias=False), (5, 4)),
     "conv2d": (nn.Conv2d(3, 4, (3, 2), stride=(2, 1), padding=(1, 0)), (2, 3, 6, 5)),
@@ -104,24 +104,24 @@ zoo = {
     "globalmaxpool3d": (nn.AdaptiveMaxPool3d(1), (2, 3, 2, 4, 3)),
 }
 ours = {"weight": "gamma", "bias": "beta"}
-for layer, (net, shape) in zoo.items():
+for layer, (net, shape) in layers.items():
     rename = lambda n: ours.get(n, n) if "norm" in layer else n.removeprefix("1.") if "padding" in layer else n
     for name, t in net.state_dict().items():
         if t.dtype == torch.float64:
             t.copy_(torch.rand_like(t) + 0.5)
-            put(f"zoo/{layer}/state/{rename(name)}", t)
+            put(f"layers/{layer}/state/{rename(name)}", t)
     net.train("evaluating" not in layer)
     x = torch.randn(shape, requires_grad=True)
     out = net(x)
     dy = torch.randn_like(out)
     (out * dy).sum().backward()
     for name, t in dict(x=x, out=out, dy=dy, dx=x.grad).items():
-        put(f"zoo/{layer}/{name}", t)
+        put(f"layers/{layer}/{name}", t)
     for name, p in net.named_parameters():
-        put(f"zoo/{layer}/grads/{rename(name)}", p.grad)
+        put(f"layers/{layer}/grads/{rename(name)}", p.grad)
     for name, b in net.named_buffers():
         if b.dtype == torch.float64:
-            put(f"zoo/{layer}/after/{name}", b)
+            put(f"layers/{layer}/after/{name}", b)
 
 np.savez_compressed("oracle.npz", **arrays)
 print(len(arrays), "arrays by PyTorch", torch.__version__)
