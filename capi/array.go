@@ -17,13 +17,13 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// An array is one that C has a handle of.
+// An array is an array that C has a handle of.
 type array struct {
 	dlpack.Tensor
-	lender *lender // of memory that was imported
-	once   sync.Once
-	look   *C.DLTensor    // in C's memory; nil until C asks for it
-	seen   runtime.Pinner // holds what look shows of Go's memory
+	owner     *owner // of imported memory
+	once      sync.Once
+	described *C.DLTensor    // the description in C memory; nil until C asks for it
+	pinned    runtime.Pinner // pins the Go memory that described refers to
 }
 
 // device returns the device of the given name.
@@ -36,8 +36,8 @@ func device(name string) (storage.Device, error) {
 
 func isGPU(name string) bool { return strings.HasPrefix(name, "cuda") }
 
-// lies reports whether memory that C describes is a GPU's.
-func lies(m *C.memory) bool { return m != nil && m.device.device_type == C.kDLCUDA }
+// onGPU reports whether a tensor that C describes is on a GPU.
+func onGPU(m *C.memory) bool { return m != nil && m.device.device_type == C.kDLCUDA }
 
 //export h5dnn_make
 func h5dnn_make(where *C.text, t C.DLDataType, ndim C.int32_t, shape *C.sizes, out *C.h5dnn_array) C.h5dnn_status {
@@ -48,7 +48,7 @@ func h5dnn_make(where *C.text, t C.DLDataType, ndim C.int32_t, shape *C.sizes, o
 			return err
 		}
 		if ndim < 0 || ndim > dlpack.MostAxes || ndim > 0 && shape == nil {
-			return fmt.Errorf("make: %d axes, their sizes at %p; want 0 to %d: %w", ndim, shape, dlpack.MostAxes, views.ErrShape)
+			return fmt.Errorf("make: %d axes with sizes at %p; want 0 to %d axes: %w", ndim, shape, dlpack.MostAxes, views.ErrShape)
 		}
 		d, err := device(name)
 		if err != nil {
@@ -95,16 +95,16 @@ func (a *array) slice(index *C.text) (storage.Array, error) {
 	return a.With(v), err
 }
 
-// show gives C an array that may show a's memory.
+// show returns a handle of b, which may share a's memory.
 func (a *array) show(out *C.h5dnn_array, b storage.Array) error {
 	shown := &array{Tensor: dlpack.Tensor{Array: b}}
 	if b.Data == a.Data {
-		shown.ReadOnly, shown.lender = a.ReadOnly, a.lender
+		shown.ReadOnly, shown.owner = a.ReadOnly, a.owner
 	}
 	if err := hold(out, shown); err != nil {
 		return err
 	}
-	shown.lender.enter()
+	shown.owner.enter()
 	return nil
 }
 
@@ -117,22 +117,22 @@ func h5dnn_describe(h C.h5dnn_array, out *C.described) C.h5dnn_status {
 		}
 		a.once.Do(func() {
 			rank := C.size_t(a.Rank())
-			room := C.calloc(1, C.sizeof_DLTensor+2*rank*C.sizeof_int64_t)
-			a.look = (*C.DLTensor)(room)
-			a.look.shape = (*C.int64_t)(unsafe.Add(room, C.sizeof_DLTensor))
-			a.look.strides = (*C.int64_t)(unsafe.Add(room, C.sizeof_DLTensor+rank*C.sizeof_int64_t))
-			dlpack.Describe(room, a.Array)
-			if a.look.device.device_type == C.kDLCPU && a.look.data != nil {
-				a.seen.Pin((*byte)(a.look.data))
+			memory := C.calloc(1, C.sizeof_DLTensor+2*rank*C.sizeof_int64_t)
+			a.described = (*C.DLTensor)(memory)
+			a.described.shape = (*C.int64_t)(unsafe.Add(memory, C.sizeof_DLTensor))
+			a.described.strides = (*C.int64_t)(unsafe.Add(memory, C.sizeof_DLTensor+rank*C.sizeof_int64_t))
+			dlpack.Describe(memory, a.Array)
+			if a.described.device.device_type == C.kDLCPU && a.described.data != nil {
+				a.pinned.Pin((*byte)(a.described.data))
 			}
 		})
-		return put(out, C.described(a.look))
+		return put(out, C.described(a.described))
 	})
 }
 
 //export h5dnn_read
 func h5dnn_read(h C.h5dnn_array, index *C.text, into *C.memory) C.h5dnn_status {
-	return callOn(lies(into), func() error {
+	return callOn(onGPU(into), func() error {
 		a, to, err := pair(h, index, into)
 		if err != nil {
 			return fmt.Errorf("read: %w", err)
@@ -143,10 +143,10 @@ func h5dnn_read(h C.h5dnn_array, index *C.text, into *C.memory) C.h5dnn_status {
 
 //export h5dnn_write
 func h5dnn_write(h C.h5dnn_array, index *C.text, from *C.memory) C.h5dnn_status {
-	return callOn(lies(from), func() error {
+	return callOn(onGPU(from), func() error {
 		a, source, err := pair(h, index, from)
 		if err == nil && a.ReadOnly {
-			err = fmt.Errorf("to %v, which was imported as read-only: %w", a.Array, storage.ErrState)
+			err = fmt.Errorf("%v was imported as read-only: %w", a.Array, storage.ErrState)
 		}
 		if err != nil {
 			return fmt.Errorf("write: %w", err)
@@ -155,7 +155,7 @@ func h5dnn_write(h C.h5dnn_array, index *C.text, from *C.memory) C.h5dnn_status 
 	})
 }
 
-// pair returns what an index selects of an array, and the array that C describes.
+// pair returns the slice of an array and the tensor that C describes.
 func pair(h C.h5dnn_array, index *C.text, m *C.memory) (part dlpack.Tensor, other storage.Array, err error) {
 	a, err := held[*array](h)
 	if err != nil {
@@ -168,7 +168,7 @@ func pair(h C.h5dnn_array, index *C.text, m *C.memory) (part dlpack.Tensor, othe
 	return part, other, err
 }
 
-// copied copies elements, and waits until they are there.
+// copied copies elements and waits for the copy.
 func copied(from, to storage.Array) error {
 	if err := from.CopyTo(to); err != nil {
 		return err
@@ -206,8 +206,8 @@ func h5dnn_free(h C.h5dnn_array) C.h5dnn_status {
 		if err != nil {
 			return err
 		}
-		C.free(unsafe.Pointer(a.look))
-		a.seen.Unpin()
-		return a.lender.leave()
+		C.free(unsafe.Pointer(a.described))
+		a.pinned.Unpin()
+		return a.owner.leave()
 	})
 }

@@ -11,15 +11,15 @@ import (
 	"github.com/h5dnn/h5dnn/cuda"
 )
 
-// A lender is an imported tensor, which is deleted when nothing shows its memory
-// any more. A nil lender is Go, where the collector does that.
-type lender struct {
+// An owner counts the users of an imported tensor's memory, and deletes the tensor
+// after the last one. A nil owner stands for Go memory.
+type owner struct {
 	mu      sync.Mutex
 	users   int
 	release func() error
 }
 
-func (l *lender) enter() {
+func (l *owner) enter() {
 	if l != nil {
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -27,7 +27,7 @@ func (l *lender) enter() {
 	}
 }
 
-func (l *lender) leave() error {
+func (l *owner) leave() error {
 	if l == nil {
 		return nil
 	}
@@ -49,7 +49,7 @@ func h5dnn_export_unversioned(h C.h5dnn_array, stream C.uint64_t, out **C.DLMana
 	return export(h, stream, out, dlpack.ExportUnversioned)
 }
 
-// export exports in one of the two structs, T.
+// export exports as struct T.
 func export[T any](h C.h5dnn_array, stream C.uint64_t, out **T, as func(dlpack.Tensor, func()) (unsafe.Pointer, error)) C.h5dnn_status {
 	return call(func() error {
 		a, err := held[*array](h)
@@ -64,11 +64,11 @@ func export[T any](h C.h5dnn_array, stream C.uint64_t, out **T, as func(dlpack.T
 				return err
 			}
 		}
-		tensor, err := as(a.Tensor, func() { a.lender.leave() })
+		tensor, err := as(a.Tensor, func() { a.owner.leave() })
 		if err != nil {
 			return err
 		}
-		a.lender.enter()
+		a.owner.enter()
 		*out = (*T)(tensor)
 		return nil
 	})
@@ -76,13 +76,13 @@ func export[T any](h C.h5dnn_array, stream C.uint64_t, out **T, as func(dlpack.T
 
 //export h5dnn_import
 func h5dnn_import(tensor *C.DLManagedTensorVersioned, out *C.h5dnn_array) C.h5dnn_status {
-	gpu := tensor != nil && lies(&tensor.dl_tensor)
+	gpu := tensor != nil && onGPU(&tensor.dl_tensor)
 	return take(unsafe.Pointer(tensor), gpu, out, dlpack.Import)
 }
 
 //export h5dnn_import_unversioned
 func h5dnn_import_unversioned(tensor *C.DLManagedTensor, out *C.h5dnn_array) C.h5dnn_status {
-	gpu := tensor != nil && lies(&tensor.dl_tensor)
+	gpu := tensor != nil && onGPU(&tensor.dl_tensor)
 	return take(unsafe.Pointer(tensor), gpu, out, dlpack.ImportUnversioned)
 }
 
@@ -92,7 +92,7 @@ func take(tensor unsafe.Pointer, gpu bool, out *C.h5dnn_array, from func(unsafe.
 		if err != nil {
 			return err
 		}
-		return hold(out, &array{Tensor: t, lender: &lender{users: 1, release: release}})
+		return hold(out, &array{Tensor: t, owner: &owner{users: 1, release: release}})
 	})
 }
 

@@ -2,4 +2,4 @@
 
 package main
 
-import _ "github.com/h5dnn/h5dnn/cuda/cudatest" // two GPUs that an interpreter plays, to try the library with
+import _ "github.com/h5dnn/h5dnn/cuda/cudatest" // two interpreted GPUs, to test the library with

@@ -12,7 +12,7 @@ import (
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 )
 
-// A file is one that C has open.
+// A file is an open file that C has a handle of.
 type file struct {
 	*hdf5.File
 	mu    sync.Mutex
@@ -77,8 +77,8 @@ func (f *file) list() error {
 		}
 		paths = append(paths, d.Path)
 	}
-	room := C.calloc(C.size_t(len(paths)+1), C.size_t(unsafe.Sizeof((*C.char)(nil))))
-	f.names = unsafe.Slice((**C.char)(room), len(paths)+1)
+	list := C.calloc(C.size_t(len(paths)+1), C.size_t(unsafe.Sizeof((*C.char)(nil))))
+	f.names = unsafe.Slice((**C.char)(list), len(paths)+1)
 	for i, path := range paths {
 		f.names[i] = C.CString(path)
 	}

@@ -8,14 +8,14 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// handles are the numbers that C has for files and arrays. No number comes twice.
+// handles maps the handles that C has to files and arrays. No handle is reused.
 var handles = struct {
 	mu     sync.Mutex
 	last   uint64
 	things map[uint64]any
 }{things: map[uint64]any{}}
 
-// hold stores the number of a thing where C wants it.
+// hold stores a new handle of a thing at the address that C gave.
 func hold[H ~uint64](to *H, thing any) error {
 	handles.mu.Lock()
 	defer handles.mu.Unlock()
@@ -27,14 +27,14 @@ func hold[H ~uint64](to *H, thing any) error {
 	return nil
 }
 
-// held returns the thing of a number, which is a T.
+// held returns the thing with that handle. It fails unless it is a T.
 func held[T any, H ~uint64](h H) (T, error) {
 	handles.mu.Lock()
 	defer handles.mu.Unlock()
 	return find[T](h)
 }
 
-// drop is held, and forgets the number: of two that do, one finds it no more.
+// drop is held and removes the handle; of two concurrent calls one fails.
 func drop[T any, H ~uint64](h H) (T, error) {
 	handles.mu.Lock()
 	defer handles.mu.Unlock()
@@ -45,12 +45,12 @@ func drop[T any, H ~uint64](h H) (T, error) {
 	return thing, err
 }
 
-// find is held, with the lock taken.
+// find is held for callers that hold the lock.
 func find[T any, H ~uint64](h H) (T, error) {
 	thing, ok := handles.things[uint64(h)].(T)
 	if !ok {
 		kind := strings.TrimPrefix(fmt.Sprintf("%T", thing), "*main.")
-		return thing, fmt.Errorf("handle %d is no %s, or no longer one: %w", h, kind, storage.ErrState)
+		return thing, fmt.Errorf("handle %d is not an open %s: %w", h, kind, storage.ErrState)
 	}
 	return thing, nil
 }

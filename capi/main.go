@@ -1,10 +1,9 @@
-// Command capi is h5dnn as a shared library, for C and all that can call it:
-// h5dnn.h is its contract, and says all that the comments here do not repeat.
+// Command capi is h5dnn as a shared library for C. Its functions are documented in
+// h5dnn.h.
 //
 //	go build -buildmode=c-shared -o bin/libh5dnn.so ./capi
 //
-// It knows files, arrays and who owns what. Structs of DLPack belong to package
-// dlpack, arithmetic to no one here.
+// It handles files, arrays and ownership. Package dlpack converts DLPack structs.
 package main
 
 func main() {}

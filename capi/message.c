@@ -4,8 +4,9 @@
 #include <string.h>
 #include <threads.h>
 
-/* The last message of each thread. It is no thread-local array: a library that is loaded late,
- * as by Python, finds little room for those ("cannot allocate memory in static TLS block"). */
+/* The last message of each thread. This is not a thread-local variable, because a library loaded
+ * at run time, as by Python, has little space for those ("cannot allocate memory in static TLS
+ * block"). */
 static tss_t last;
 static once_flag begun = ONCE_FLAG_INIT;
 

@@ -17,7 +17,7 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// kinds are the statuses of kinds of error.
+// kinds are the kinds of error and their statuses.
 var kinds = []struct {
 	err    error
 	status C.h5dnn_status
@@ -26,17 +26,17 @@ var kinds = []struct {
 	{cuda.ErrNoDriver, C.H5DNN_DEVICE}, {storage.ErrState, C.H5DNN_STATE}, {errBug, C.H5DNN_BUG},
 }
 
-var errNull = fmt.Errorf("NULL where a result belongs: %w", storage.ErrState)
+var errNull = fmt.Errorf("the address for the result is NULL: %w", storage.ErrState)
 
 // errBug is the kind of a panic, which must not reach C.
 var errBug = errors.New("a bug of h5dnn")
 
-// gpus says whether the CUDA driver was asked for. Before, nothing here may open
-// it: a process that will fork could not use it any more.
+// gpus is set when a call first needs a GPU. Until then nothing opens the CUDA driver,
+// because a process that forks afterwards could not use it.
 var gpus atomic.Bool
 
-// call does what a function of the library is for, and says to the caller's
-// thread, which this goroutine has until it returns, what went wrong.
+// call runs the body of a library function, stores the error message of the calling
+// thread and returns the status.
 func call(act func() error) C.h5dnn_status {
 	err := caught(act)
 	if err == nil {
@@ -53,7 +53,7 @@ func call(act func() error) C.h5dnn_status {
 	return C.H5DNN_ERROR
 }
 
-// callOn is call of what may be about a GPU.
+// callOn is call for a function that may use a GPU.
 func callOn(gpu bool, act func() error) C.h5dnn_status {
 	if gpu {
 		gpus.Store(true)
@@ -78,7 +78,7 @@ func caught(act func() error) (err error) {
 	return errors.Join(err, guest)
 }
 
-// put stores a result where C wants it.
+// put stores a result at the address that C gave.
 func put[T any](to *T, value T) error {
 	if to == nil {
 		return errNull

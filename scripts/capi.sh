@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds the shared library, which shows no names but those of h5dnn.h, and puts that beside it;
-# and again with two GPUs that an interpreter plays, for tests.
+# Builds the shared library, which exports only the names in h5dnn.h, and copies the header; and a
+# second one with two interpreted GPUs, for tests.
 set -eu
 cd "$(dirname "$0")/.."
 

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Builds bin/gpu-check, a folder to be run on a machine with an NVIDIA GPU that has neither Go nor
-# HDF5 nor oneDNN, and packs it: programs, the libraries they need but for glibc and OpenBLAS, data, and what
-# the interpreter computed. TAGS=fakegpus makes one whose GPUs an interpreter plays, to try it here.
+# Builds and packs bin/gpu-check, a folder to run on a machine with an NVIDIA GPU and without Go,
+# HDF5 or oneDNN: programs, their libraries except glibc and OpenBLAS, data, and the interpreter's
+# results. TAGS=fakegpus builds one with interpreted GPUs.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -33,11 +33,11 @@ done
 objdump -T $to/h5dnn $to/bench $to/tests/*/test $to/lib/* | grep -o 'GLIBC_[0-9.]*' | sort -Vu | tail -1 | cut -d _ -f 2 >$to/glibc
 
 mnist=../shared/data/mnist.h5
-if [ -f $mnist ]; then cp $mnist $to/data/; else echo "gpu-check: no $mnist: digits are trained on, and rows about MNIST will be missing"; fi
+if [ -f $mnist ]; then cp $mnist $to/data/; else echo "gpu-check: no $mnist: the digits are used for training, and MNIST rows are skipped"; fi
 cp testdata/digits.h5 $to/data/
 (cd $to/tests/cuda && ./test -test.run TestGPUMatchesInterpreter -record recorded >/dev/null)
 git log -1 --format=%h >$to/commit
 cp bench/gpu/run.sh $to/
-# The programs have much in common, code for GPUs first of all, which xz sees if its window holds them.
+# The programs share much content, above all PTX, which xz detects with a large window.
 tar -cf $to.tar.xz -I 'xz --x86 --lzma2=preset=6,dict=256MiB' -C bin gpu-check
 echo "gpu-check: $to, $(du -sh $to | cut -f 1); $to.tar.xz, $(du -h $to.tar.xz | cut -f 1). On a machine with a GPU and glibc $(cat $to/glibc) or newer: gpu-check/run.sh"

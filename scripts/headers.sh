@@ -1,8 +1,8 @@
 #!/bin/sh
-# Compares what is declared here by hand of NVIDIA's libraries with their own headers. A check for
-# developers: HEADERS names folders of headers, such as the wheel nvidia-cuda-runtime contains. A
-# comparison is skipped where its header, or one that this includes, is in none of them. LIBCUDA
-# names a driver's library, of Debian's package libcuda1 for example, to find all functions in.
+# Compares our declarations of NVIDIA's libraries with NVIDIA's headers. HEADERS names folders of
+# headers, such as those in the Python package nvidia-cuda-runtime. A comparison is skipped if its
+# header or one that it includes is missing. LIBCUDA names a driver library, for example from
+# Debian's package libcuda1, in which all functions are looked up.
 set -eu
 cd "$(dirname "$0")/headers"
 

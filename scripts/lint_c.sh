@@ -1,5 +1,5 @@
 #!/bin/sh
-# Compiles every C file of the module under -Wall -Wextra -Werror, with the flags its package asks for.
+# Compiles every C file of the module with -Wall -Wextra -Werror and the flags of its package.
 set -eu
 cd "$(dirname "$0")/.."
 

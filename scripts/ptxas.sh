@@ -1,7 +1,7 @@
 #!/bin/sh
-# Has NVIDIA's assembler compile the kernels for GPUs from sm_75 to sm_100, and lists what they
-# take in kernels/device/ptxas.txt. A check for developers: PTXAS names the assembler, which the
-# Python wheel nvidia-cuda-nvcc-cu12 contains.
+# Compiles the PTX with NVIDIA's assembler for sm_75 to sm_100 and lists registers and shared memory
+# in kernels/device/ptxas.txt. PTXAS names the assembler, which the Python package
+# nvidia-cuda-nvcc-cu12 contains.
 set -eu
 cd "$(dirname "$0")/../kernels/device"
 

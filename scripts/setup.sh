@@ -1,6 +1,6 @@
 #!/bin/sh
-# Finds what building h5dnn needs beside Go, and installs what is missing.
-# Says every command before it runs it; does nothing where all is there.
+# Installs missing libraries that building h5dnn needs, besides Go. Prints every command before it
+# runs it, and does nothing if all libraries exist.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -11,7 +11,7 @@ fail() {
 
 wanted=$(sed -n 's/^go //p' go.mod)
 command -v go >/dev/null || fail "Go is not installed: get $wanted or newer from https://go.dev/dl and put it on PATH"
-# A Go from 1.21 on fetches the version go.mod names by itself, if it may.
+# Go 1.21 and newer download the version in go.mod, unless that is disabled.
 go list -m >/dev/null || fail "this Go cannot build h5dnn: get $wanted or newer from https://go.dev/dl"
 
 # includes HEADER: can the C compiler find it?
@@ -32,7 +32,7 @@ missing() {
 	done
 }
 
-# packages NAMES...: what this system's package manager calls them.
+# packages NAMES...: their names in this system's package manager.
 packages() {
 	for name in "$@"; do
 		case $manager:$name in
@@ -50,7 +50,7 @@ packages() {
 	done | tr '\n' ' '
 }
 
-# run CMD...: says it, then does it, as root where that is needed.
+# run CMD...: prints and runs it, as root if needed.
 run() {
 	if [ "$manager" != brew ] && [ "$(id -u)" != 0 ]; then
 		command -v sudo >/dev/null || fail "not root and no sudo: run as root: $*"
@@ -62,7 +62,7 @@ run() {
 
 lacking=$(missing)
 if [ -z "$lacking" ]; then
-	echo "setup: $(go env GOVERSION), libhdf5, oneDNN, OpenBLAS, libdeflate, pkg-config: all there"
+	echo "setup: $(go env GOVERSION), libhdf5, oneDNN, OpenBLAS, libdeflate, pkg-config: all found"
 	exit 0
 fi
 echo "setup: missing:$lacking"
@@ -79,7 +79,7 @@ done
 names=$(packages $lacking)
 case $manager in
 apt-get)
-	run apt-get update || echo "setup: apt-get update failed; trying with the lists there are"
+	run apt-get update || echo "setup: apt-get update failed; continuing with the existing lists"
 	run env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $names
 	;;
 dnf) run dnf install -y $names ;;

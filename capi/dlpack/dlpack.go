@@ -1,9 +1,8 @@
-// Package dlpack shares arrays with other libraries of the process, such as NumPy
-// and PyTorch, in the structs of DLPack 1
+// Package dlpack shares arrays with other libraries in the process, such as NumPy and
+// PyTorch, through the structs of DLPack 1
 // (https://dmlc.github.io/dlpack/latest/c_api.html). Nothing is copied.
 //
-// It knows DLPack's structs, and who frees what. Arrays belong to package
-// storage, GPUs to package cuda.
+// The package defines who owns and frees the memory of a tensor.
 package dlpack
 
 // #include "tensor.h"
@@ -17,13 +16,13 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// A Tensor is an array in memory that others may share.
+// A Tensor is an array in memory that other libraries can share.
 type Tensor struct {
 	storage.Array
 	ReadOnly bool // its elements must not be changed
 }
 
-// A code is an element type as DLPack writes it.
+// A code is an element type of DLPack.
 type code struct{ kind, bits uint8 }
 
 var codes = map[dtype.Type]code{
@@ -53,8 +52,8 @@ func TypeOf(d unsafe.Pointer) (dtype.Type, error) {
 	return t, nil
 }
 
-// Describe fills in a DLTensor, which has room for t's axes in shape and strides.
-// Its data is NULL where t is in a file, or has no elements.
+// Describe fills in a DLTensor whose shape and strides have space for t's axes. Its
+// data is NULL if t is in a file or has no elements.
 func Describe(tensor unsafe.Pointer, t storage.Array) {
 	d, c := (*C.DLTensor)(tensor), codes[t.Type]
 	d.ndim = C.int32_t(t.Rank())
@@ -66,7 +65,7 @@ func Describe(tensor unsafe.Pointer, t storage.Array) {
 	d.device, d.data = place(t)
 }
 
-// axes returns a tensor's sizes and strides, which are there.
+// axes returns a tensor's sizes and strides, which are not NULL.
 func axes(d *C.DLTensor) (shape, strides []int64) {
 	return unsafe.Slice((*int64)(d.shape), d.ndim), unsafe.Slice((*int64)(d.strides), d.ndim)
 }

@@ -14,13 +14,13 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// version is DLPack's that exported tensors follow.
+// version is the DLPack version of exported tensors.
 var version = C.DLPackVersion{major: 1, minor: 2}
 
-// Export returns a DLManagedTensorVersioned of t's memory, and calls deleted, if
-// that is not nil, once its deleter was called: the memory is kept until then.
-// On a GPU the deleter waits for all work there, the consumer's included; who
-// consumes waits for what was issued before, as [cuda.Device.Handover] makes it.
+// Export returns a DLManagedTensorVersioned that shares t's memory. The memory is kept
+// until its deleter is called, which then calls deleted, unless that is nil. On a GPU
+// the deleter waits for all work on the device, including the consumer's. The consumer
+// waits for earlier work; see [cuda.Device.ExternalStreamWait].
 func Export(t Tensor, deleted func()) (unsafe.Pointer, error) {
 	owner, err := own(t.Array, deleted)
 	if err != nil {
@@ -38,8 +38,8 @@ func Export(t Tensor, deleted func()) (unsafe.Pointer, error) {
 	return unsafe.Pointer(m), nil
 }
 
-// ExportUnversioned is Export in the struct of DLPack before 1.0, a
-// DLManagedTensor, which cannot say that memory is read-only.
+// ExportUnversioned is Export as a DLManagedTensor, the struct of DLPack before 1.0,
+// which has no read-only flag.
 func ExportUnversioned(t Tensor, deleted func()) (unsafe.Pointer, error) {
 	if t.ReadOnly {
 		return nil, fmt.Errorf("export %v: it is read-only, which DLPack before 1.0 cannot say; export it versioned: %w", t.Array, storage.ErrState)
@@ -56,7 +56,7 @@ func ExportUnversioned(t Tensor, deleted func()) (unsafe.Pointer, error) {
 	return unsafe.Pointer(m), nil
 }
 
-// An owner keeps the memory of an exported tensor where it is.
+// An owner keeps and pins the memory of an exported tensor.
 type owner struct {
 	data    storage.Storage
 	pinner  runtime.Pinner
@@ -64,7 +64,7 @@ type owner struct {
 	handle  cgo.Handle
 }
 
-// own checks that t can be exported, and keeps its memory.
+// own checks that t can be exported and keeps its memory.
 func own(t storage.Array, deleted func()) (*owner, error) {
 	if _, known := codes[t.Type]; !known || t.Data == nil {
 		return nil, fmt.Errorf("export %v: it is no array: %w", t, storage.ErrState)
@@ -84,15 +84,15 @@ func own(t storage.Array, deleted func()) (*owner, error) {
 	return o, nil
 }
 
-// refuse gives up an owner of nothing.
+// refuse releases the owner of a tensor that was not exported.
 func (o *owner) refuse() error {
 	o.deleted = nil
 	o.letGo()
 	return fmt.Errorf("export: no memory for the tensor's struct: %w", storage.ErrState)
 }
 
-// dlpack_deleted lets go of an exported tensor's memory. A GPU that fails to
-// settle has failed for good, and told everyone who waits for it.
+// dlpack_deleted releases the memory of an exported tensor. It ignores errors of the
+// GPU, which are permanent and returned by every later call.
 //
 //export dlpack_deleted
 func dlpack_deleted(handle C.uintptr_t) {

@@ -13,12 +13,12 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// MostAxes is how many axes a tensor may have: NumPy's and PyTorch's limit.
+// MostAxes is the maximum number of axes, which is that of NumPy and PyTorch.
 const MostAxes = 64
 
-// Import returns the array that a DLManagedTensorVersioned describes, in its
-// memory, and how to delete the tensor, which is the caller's duty from then on:
-// once, when no array shows the memory any more. On failure it is not deleted.
+// Import returns an array that shares the memory of a DLManagedTensorVersioned, and a
+// function that deletes the tensor. The caller must call it once, when no array uses
+// the memory any more. After an error the tensor is not deleted.
 func Import(managed unsafe.Pointer) (t Tensor, release func() error, err error) {
 	m := (*C.DLManagedTensorVersioned)(managed)
 	if m == nil {
@@ -46,8 +46,8 @@ func ImportUnversioned(managed unsafe.Pointer) (t Tensor, release func() error, 
 	return t, releaser(t.Data, func() { C.dlpack_delete_unversioned(m) }), nil
 }
 
-// releaser returns what deletes the tensor that memory was imported with, once
-// the device has done all it was asked to do with it.
+// releaser returns the function that waits for the device's work on imported memory
+// and deletes its tensor.
 func releaser(memory storage.Storage, delete func()) func() error {
 	return func() error {
 		err := memory.Device().Sync()
@@ -56,8 +56,8 @@ func releaser(memory storage.Storage, delete func()) func() error {
 	}
 }
 
-// Borrow returns the array that a DLTensor describes, in its memory, which the
-// caller keeps for as long as an array shows it.
+// Borrow returns an array that shares the memory of a DLTensor, which the caller must
+// keep as long as an array uses it.
 func Borrow(tensor unsafe.Pointer) (storage.Array, error) {
 	d := (*C.DLTensor)(tensor)
 	if d == nil {
@@ -82,7 +82,7 @@ func Borrow(tensor unsafe.Pointer) (storage.Array, error) {
 	return storage.Array{Data: data, Type: t, View: v}, err
 }
 
-// view returns where a tensor's elements lie, counted from its first one.
+// view returns the view of a tensor, relative to its first element.
 func view(d *C.DLTensor) (views.View, error) {
 	if d.ndim < 0 || d.ndim > MostAxes {
 		return views.View{}, fmt.Errorf("DLPack tensor of %d axes; 0 to %d are possible: %w", d.ndim, MostAxes, views.ErrShape)
@@ -104,7 +104,7 @@ func view(d *C.DLTensor) (views.View, error) {
 	return v, nil
 }
 
-// span returns where the memory that v touches begins, and its size in bytes.
+// span returns the start and the size, in bytes, of the memory that v covers.
 func span(d *C.DLTensor, v views.View, t dtype.Type) (unsafe.Pointer, int, error) {
 	if v.Len() == 0 {
 		return nil, 0, nil

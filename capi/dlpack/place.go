@@ -11,8 +11,8 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// place returns where t's first element lies. The device's type is 0 if t is in
-// no memory.
+// place returns the address of t's first element and its device, which has type 0 if t
+// is not in memory.
 func place(t storage.Array) (C.DLDevice, unsafe.Pointer) {
 	at := t.Offset * t.Type.Size()
 	switch d := t.Data.Device().(type) {
@@ -34,10 +34,10 @@ func place(t storage.Array) (C.DLDevice, unsafe.Pointer) {
 	}
 }
 
-// pointer returns an address of a device, which Go never follows, as C has it.
+// pointer returns a device address as a C pointer, which Go never dereferences.
 func pointer(address uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&address)) }
 
-// lent returns size bytes of memory that another library owns.
+// lent returns size bytes of memory of another library as a storage.
 func lent(d C.DLDevice, at unsafe.Pointer, size int) (storage.Storage, error) {
 	switch d.device_type {
 	case C.kDLCPU, C.kDLCUDAHost:

@@ -1,4 +1,4 @@
-"""libh5dnn.so through ctypes: as little as use.py needs, and a pattern for a binding of your own."""
+"""Calls libh5dnn.so through ctypes. It has what use.py needs, and is an example for other bindings."""
 import ctypes
 from ctypes import POINTER, byref, c_char_p, c_int32, c_int64, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
 
@@ -40,7 +40,7 @@ capsule_rename = ctypes.pythonapi.PyCapsule_SetName
 
 @ctypes.PYFUNCTYPE(None, c_void_p)
 def forget(capsule):
-    """Deletes the tensor of a capsule that nobody consumed."""
+    """Deletes the tensor of a capsule that was not consumed."""
     for kind in (Unversioned, Versioned):
         if capsule_valid(c_void_p(capsule), c_char_p(kind.name)):
             at = capsule_pointer(c_void_p(capsule), c_char_p(kind.name))

@@ -1,5 +1,5 @@
-/* A program that uses the library in every way: use FILE, where FILE is testdata/digits.h5. It
- * says what is not as it should be, and fails. With -include dlpack.h the structs are DLPack's. */
+/* Calls every function of the library: use FILE, where FILE is testdata/digits.h5. It prints what
+ * is wrong and fails. With -include dlpack.h it uses the structs of DLPack's own header. */
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,8 +19,8 @@ _Static_assert(kDLFloat8_e4m3fn == 10 && kDLFloat8_e5m2 == 12 && DLPACK_FLAG_BIT
 
 static int failures;
 
-/* What the address sanitizer takes for lost: Go's memory, where this is kept, it does not
- * search. The second are texts of errors that the GPUs of tests keep, in strings of C's. */
+/* Memory that the address sanitizer reports as leaked, because it does not scan Go's memory. The
+ * second are error messages that the interpreted GPUs keep as C strings. */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void) {
 #ifdef FAKEGPUS

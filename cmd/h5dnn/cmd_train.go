@@ -488,11 +488,11 @@ func adviseMemory(err error) error {
 	return fmt.Errorf("%w; this run takes less with %s", e.Err, strings.Join(ways, ", "))
 }
 
-// A saved error says that training was interrupted, and how to go on.
+// A saved error reports that training was interrupted, and how to continue.
 type saved struct{ file string }
 
 func (s saved) Error() string {
-	return fmt.Sprintf("interrupted; go on with: h5dnn train --resume %s", s.file)
+	return fmt.Sprintf("interrupted; continue with: h5dnn train --resume %s", s.file)
 }
 
 // run trains, and shows how it goes.

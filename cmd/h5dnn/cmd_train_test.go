@@ -139,9 +139,29 @@ func TestPredictionsAreTheSameInEveryFormat(t *testing.T) {
 	}
 }
 
-// seconds is what differs from run to run.
+// seconds are the fields that differ from run to run.
 var seconds = regexp.MustCompile(`"(seconds|waited)":[0-9.e+-]+`)
 
+// untimed returns the lines of epochs without their times.
+func untimed(out string) string { return seconds.ReplaceAllString(out, "") }
+
+// afterLine calls do when the first line has been written to it.
+type afterLine struct {
+	bytes.Buffer
+	do func()
+}
+
+func (w *afterLine) Write(b []byte) (int, error) {
+	defer func() {
+		if bytes.IndexByte(w.Bytes(), '\n') >= 0 {
+			w.do()
+		}
+	}()
+	return w.Buffer.Write(b)
+}
+
+// TestInterruptedTrainingGoesOn interrupts a run when it has reported its first epoch,
+// and compares both parts with a run that was not interrupted.
 func TestInterruptedTrainingGoesOn(t *testing.T) {
 	withDigits(t)
 	long := append(slices.Clone(digitFlags), "--epochs", "3", "--json")
@@ -150,23 +170,50 @@ func TestInterruptedTrainingGoesOn(t *testing.T) {
 		t.Fatal(errs)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	time.AfterFunc(30*time.Millisecond, cancel) // wherever that is
-	status, first, errs := in(t, ctx, append(long, "-o", "run.h5")...)
-	if status == statusFine {
-		t.Skip("the machine was too fast to be interrupted")
-	}
-	if !exists("run.h5") {
-		t.Skip("the machine was interrupted before training began")
-	}
-	if status != statusInterrupted || errs != "h5dnn train: interrupted; go on with: h5dnn train --resume run.h5\n" {
-		t.Fatalf("status %d: %q", status, errs)
+	first, stderr := afterLine{do: cancel}, bytes.Buffer{}
+	status = run(ctx, append([]string{"h5dnn"}, append(long, "-o", "run.h5")...), &first, &stderr)
+	if status != statusInterrupted || !strings.HasSuffix(stderr.String(), "h5dnn train --resume run.h5\n") {
+		t.Fatalf("status %d: %q", status, stderr.String())
 	}
 	status, rest, errs := in(t, context.Background(), "train", "--resume", "run.h5", "--json")
 	if status != 0 {
 		t.Fatal(errs)
 	}
-	if got, want := seconds.ReplaceAllString(first+rest, ""), seconds.ReplaceAllString(whole, ""); got != want {
+	if got, want := untimed(first.String()+rest), untimed(whole); got != want {
 		t.Errorf("in two parts:\n%swant:\n%s", got, want)
+	}
+}
+
+// TestKilledTrainingGoesOn kills a training process when its first checkpoint has been
+// written. The run file then holds an epoch's end, and the resumed run ends like one
+// that was not killed.
+func TestKilledTrainingGoesOn(t *testing.T) {
+	withDigits(t)
+	long := append(slices.Clone(digitFlags), "--epochs", "30", "--json")
+	status, whole, errs := in(t, context.Background(), append(long, "-o", "whole.h5")...)
+	if status != 0 {
+		t.Fatal(errs)
+	}
+	cmd := program(t, append(long, "-o", "run.h5")...)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(30 * time.Second); !exists("run.h5") && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err == nil {
+		t.Fatal("30 epochs ended before the kill")
+	}
+	status, rest, errs := in(t, context.Background(), "train", "--resume", "run.h5", "--json")
+	if status != 0 {
+		t.Fatal(errs)
+	}
+	all, got := strings.SplitAfter(untimed(whole), "\n"), strings.SplitAfter(untimed(rest), "\n")
+	if len(got) < 2 || len(got) >= len(all) || !slices.Equal(got, all[len(all)-len(got):]) {
+		t.Errorf("after the kill:\n%swant the end of:\n%s", rest, whole)
 	}
 }
 

@@ -228,7 +228,7 @@ func TestInterruptedGPUsGoOn(t *testing.T) {
 	cmd.Process.Signal(os.Interrupt)
 	err := cmd.Wait()
 	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.ExitCode() != statusInterrupted || !strings.HasSuffix(errs.String(), "go on with: h5dnn train --resume run.h5\n") {
+	if !errors.As(err, &exit) || exit.ExitCode() != statusInterrupted || !strings.HasSuffix(errs.String(), "continue with: h5dnn train --resume run.h5\n") {
 		t.Fatalf("%v, says %q; want status %d", err, errs.String(), statusInterrupted)
 	}
 	rest, _ := withGPUs(t, "train", "--resume", "run.h5", "--json", "--graph=false", "--resident", "no")
