@@ -8,4 +8,5 @@ type (
 	GlobalAvgPool2D = GlobalAvgPool2d
 	BatchNorm1D     = BatchNorm1d
 	BatchNorm2D     = BatchNorm2d
+	BatchNorm3D     = BatchNorm3d
 )

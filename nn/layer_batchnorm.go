@@ -10,7 +10,7 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// BatchNormOptions are the settings of BatchNorm1d and BatchNorm2d.
+// BatchNormOptions are the settings of BatchNorm1d, 2d and 3d.
 type BatchNormOptions struct {
 	NumFeatures int            `json:"num_features"`
 	Eps         float64        `json:"eps"`      // 1e-5 if 0
@@ -20,13 +20,16 @@ type BatchNormOptions struct {
 	Device      storage.Device `json:"-" nn:"-"`        // the CPU if nil
 }
 
-// BatchNorm1d is γ·(x − mean)/√(variance + ε) + β for each feature of x (N, C),
-// with the statistics of the batch in training and the running ones otherwise
+// BatchNorm1d is γ·(x − mean)/√(variance + ε) + β for each feature of x (N, C) or
+// (N, C, L), with the statistics of the batch in training and the running ones otherwise
 // (Ioffe and Szegedy, arXiv:1502.03167).
 type BatchNorm1d struct{ batchNorm }
 
 // BatchNorm2d is BatchNorm1d for each channel of images x (N, C, H, W).
 type BatchNorm2d struct{ batchNorm }
+
+// BatchNorm3d is BatchNorm1d for each channel of volumes x (N, C, D, H, W).
+type BatchNorm3d struct{ batchNorm }
 
 type batchNorm struct {
 	BatchNormOptions
@@ -54,6 +57,11 @@ func NewBatchNorm2d(o BatchNormOptions) *BatchNorm2d {
 	return newBatchNorm2d(withDefaults(o, batchNormDefaults))
 }
 
+// NewBatchNorm3d returns a layer for NumFeatures channels, as NewBatchNorm1d does.
+func NewBatchNorm3d(o BatchNormOptions) *BatchNorm3d {
+	return newBatchNorm3d(withDefaults(o, batchNormDefaults))
+}
+
 func newBatchNorm1d(o BatchNormOptions) *BatchNorm1d {
 	b := &BatchNorm1d{}
 	b.setup("batchnorm1d", o)
@@ -66,10 +74,35 @@ func newBatchNorm2d(o BatchNormOptions) *BatchNorm2d {
 	return b
 }
 
-// Forward normalizes features x.
+func newBatchNorm3d(o BatchNormOptions) *BatchNorm3d {
+	b := &BatchNorm3d{}
+	b.setup("batchnorm3d", o)
+	return b
+}
+
+// Forward normalizes features or sequences x.
 func (b *BatchNorm1d) Forward(x *tensor.Tensor) *tensor.Tensor {
+	if x.Rank() == 3 {
+		y := b.normalize("batchnorm1d", reshaped(x, x.Shape[0], x.Shape[1], x.Shape[2], 1))
+		return reshaped(y, x.Shape...)
+	}
 	checkFeatures("batchnorm1d", x)
 	return b.normalize("batchnorm1d", x)
+}
+
+// Forward normalizes volumes x.
+func (b *BatchNorm3d) Forward(x *tensor.Tensor) *tensor.Tensor {
+	checkSpatial("batchnorm3d", x, 3)
+	y := b.normalize("batchnorm3d", reshaped(x, x.Shape[0], x.Shape[1], x.Shape[2], x.Shape[3]*x.Shape[4]))
+	return reshaped(y, x.Shape...)
+}
+
+// reshaped returns x in another shape, copied only if its strides require it.
+func reshaped(x *tensor.Tensor, shape ...int) *tensor.Tensor {
+	if _, err := x.View.Reshape(shape...); err != nil {
+		x = x.Contiguous()
+	}
+	return x.Reshape(shape...)
 }
 
 // Forward normalizes images x.
@@ -125,4 +158,5 @@ func (b *batchNorm) Config() any { return b.BatchNormOptions }
 var (
 	_ = RegisterLayer("batchnorm1d", newBatchNorm1d, batchNormDefaults)
 	_ = RegisterLayer("batchnorm2d", newBatchNorm2d, batchNormDefaults)
+	_ = RegisterLayer("batchnorm3d", newBatchNorm3d, batchNormDefaults)
 )

@@ -104,9 +104,13 @@ func checkFeatures(layer string, x *tensor.Tensor) {
 }
 
 // checkImages fails unless x is (samples, channels, height, width).
-func checkImages(layer string, x *tensor.Tensor) {
-	if x.Rank() != 4 {
-		tensor.Fail(layer, views.ErrShape, "input %v; want images (samples, channels, height, width)", x.Shape)
+func checkImages(layer string, x *tensor.Tensor) { checkSpatial(layer, x, 2) }
+
+// checkSpatial fails unless x has samples, channels and that many spatial axes.
+func checkSpatial(layer string, x *tensor.Tensor, axes int) {
+	if x.Rank() != 2+axes {
+		want := [...]string{"sequences (samples, channels, length)", "images (samples, channels, height, width)", "volumes (samples, channels, depth, height, width)"}
+		tensor.Fail(layer, views.ErrShape, "input %v; want %s", x.Shape, want[axes-1])
 	}
 }
 

@@ -102,6 +102,10 @@ layers = {
     "globalmaxpool1d": (nn.AdaptiveMaxPool1d(1), (2, 3, 5)),
     "globalmaxpool2d": (nn.AdaptiveMaxPool2d(1), (2, 3, 4, 5)),
     "globalmaxpool3d": (nn.AdaptiveMaxPool3d(1), (2, 3, 2, 4, 3)),
+    "leaky_relu": (nn.LeakyReLU(), (3, 4)),
+    "leaky_relu 0.3": (nn.LeakyReLU(0.3), (3, 4)),
+    "batchnorm1d sequence": (nn.BatchNorm1d(3), (4, 3, 5)),
+    "batchnorm3d": (nn.BatchNorm3d(3), (2, 3, 2, 2, 3)),
 }
 ours = {"weight": "gamma", "bias": "beta"}
 for layer, (net, shape) in layers.items():
