@@ -60,8 +60,8 @@ capi: setup ## build bin/libh5dnn.so for C and Python and test it from both
 	go test ./capi -library "$(CURDIR)/bin"
 
 .PHONY: bench
-bench: build ## benchmark against PyTorch (creates a Python environment outside the tree)
-	$(MAKE) -C bench
+bench: build ## benchmark against PyTorch (creates a Python environment outside the tree), or BASE=commit
+	$(MAKE) -C bench BASE="$(BASE)"
 
 .PHONY: bench-io
 bench-io: build ## benchmark reading against h5py (creates files of 25 GiB, one after the other)

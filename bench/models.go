@@ -32,6 +32,51 @@ func cnn() nn.Sequential {
 	}
 }
 
+func conv3(in, out, stride int) *nn.Conv2d {
+	return nn.NewConv2d(nn.ConvOptions{InChannels: in, OutChannels: out, KernelSize: nn.Sizes{3}, Stride: nn.Sizes{stride}, Padding: nn.Sizes{1}, NoBias: true})
+}
+
+func batchNorm(features int) *nn.BatchNorm2d {
+	return nn.NewBatchNorm2d(nn.BatchNormOptions{NumFeatures: features})
+}
+
+// cifar is a network for CIFAR-10 of four 3x3 convolutions, each with a batch norm.
+func cifar() nn.Sequential {
+	same := func(in, out int) *nn.Conv2d {
+		return nn.NewConv2d(nn.ConvOptions{InChannels: in, OutChannels: out, KernelSize: nn.Sizes{3}, Padding: nn.Sizes{1}})
+	}
+	pool := nn.NewMaxPool2d(nn.PoolOptions{KernelSize: nn.Sizes{2}})
+	return nn.Sequential{
+		same(3, 64), batchNorm(64), nn.ReLU{}, same(64, 64), batchNorm(64), nn.ReLU{}, pool,
+		same(64, 128), batchNorm(128), nn.ReLU{}, same(128, 128), batchNorm(128), nn.ReLU{}, pool,
+		nn.Flatten{}, nn.NewLinear(nn.LinearOptions{InFeatures: 128 * 8 * 8, OutFeatures: 10}),
+	}
+}
+
+// resnet18 is ResNet-18 for small images: a 3x3 convolution and no pooling before the
+// residual blocks (He et al., arXiv:1512.03385, section 4.2).
+func resnet18() nn.Sequential {
+	model := nn.Sequential{conv3(3, 64, 1), batchNorm(64), nn.ReLU{}}
+	in := 64
+	for _, out := range []int{64, 64, 128, 128, 256, 256, 512, 512} {
+		stride := 1
+		if out != in {
+			stride = 2
+		}
+		block := nn.ResidualOptions{Body: nn.Submodule{Module: nn.Sequential{
+			conv3(in, out, stride), batchNorm(out), nn.ReLU{}, conv3(out, out, 1), batchNorm(out),
+		}}}
+		if out != in {
+			block.Shortcut.Module = nn.Sequential{
+				nn.NewConv2d(nn.ConvOptions{InChannels: in, OutChannels: out, KernelSize: nn.Sizes{1}, Stride: nn.Sizes{stride}, NoBias: true}), batchNorm(out),
+			}
+		}
+		model = append(model, nn.NewResidual(block), nn.ReLU{})
+		in = out
+	}
+	return append(model, nn.GlobalAvgPool2d{}, nn.Flatten{}, nn.NewLinear(nn.LinearOptions{InFeatures: 512, OutFeatures: 10}))
+}
+
 // step is a training step as a user writes it: forward, loss, gradients, SGD.
 func step(make func() nn.Sequential, shape ...int) func(folders) (task, error) {
 	return func(folders) (task, error) {

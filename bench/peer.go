@@ -36,23 +36,11 @@ func startPeer(python, script string, threads int, in folders) (*peer, error) {
 		return &peer{version: "none"}, nil
 	}
 	p := &peer{command: exec.Command(python, "-c", script, fmt.Sprint(threads), in.data, in.made, fmt.Sprint(in.small))}
-	p.command.Stderr = os.Stderr
 	p.command.Env = append(os.Environ(), fmt.Sprintf("OMP_NUM_THREADS=%d", threads))
-	var err error
-	if p.in, err = p.command.StdinPipe(); err != nil {
-		return nil, err
-	}
-	out, err := p.command.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	p.out = bufio.NewReader(out)
-	if err := p.command.Start(); err != nil {
+	if err := p.start(); err != nil {
 		return nil, fmt.Errorf("peer %s: %w", python, err)
 	}
-	p.version, err = p.out.ReadString('\n')
-	p.version = strings.TrimSpace(p.version)
-	return p, err
+	return p, nil
 }
 
 // time asks for n timings of a row, in seconds.

@@ -39,6 +39,52 @@ def lenet():
         nn.Flatten(), nn.Linear(400, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, 10))
 
 
+def cifar():
+    def block(a, b):
+        return [nn.Conv2d(a, b, 3, padding=1), nn.BatchNorm2d(b), nn.ReLU()]
+    return nn.Sequential(*block(3, 64), *block(64, 64), nn.MaxPool2d(2), *block(64, 128), *block(128, 128), nn.MaxPool2d(2),
+                         nn.Flatten(), nn.Linear(128 * 64, 10))
+
+
+class Block(nn.Module):
+    def __init__(self, a, b):
+        super().__init__()
+        stride = 1 if a == b else 2
+        self.body = nn.Sequential(nn.Conv2d(a, b, 3, stride, 1, bias=False), nn.BatchNorm2d(b), nn.ReLU(inplace=True),
+                                  nn.Conv2d(b, b, 3, 1, 1, bias=False), nn.BatchNorm2d(b))
+        self.shortcut = nn.Identity() if a == b else nn.Sequential(nn.Conv2d(a, b, 1, stride, bias=False), nn.BatchNorm2d(b))
+
+    def forward(self, x):
+        return F.relu(self.body(x) + self.shortcut(x), inplace=True)
+
+
+def resnet18():
+    sizes = [64, 64, 64, 128, 128, 256, 256, 512, 512]
+    return nn.Sequential(nn.Conv2d(3, 64, 3, padding=1, bias=False), nn.BatchNorm2d(64), nn.ReLU(inplace=True),
+                         *[Block(a, b) for a, b in zip(sizes, sizes[1:])],
+                         nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 10))
+
+
+def fastest(prepare):
+    """prepare(memory_format) in whichever of the two formats is faster on this machine."""
+    choices = []
+    for memory in (torch.contiguous_format, torch.channels_last):
+        once = prepare(memory)
+        once()
+        took = []
+        for _ in range(3):
+            start = time.perf_counter()
+            once()
+            took.append(time.perf_counter() - start)
+        choices.append((min(took), once))
+    return min(choices, key=lambda c: c[0])[1]
+
+
+def image_step(model, *shape):
+    x, y = torch.rand(*shape), labels(shape[0])
+    return fastest(lambda memory: step(model().to(memory_format=memory), x.to(memory_format=memory), y))
+
+
 def step(model, x, y):
     opt = torch.optim.SGD(model.parameters(), 0.01)
 
@@ -50,12 +96,14 @@ def step(model, x, y):
 
 
 def infer(n):
-    model, x = cnn().eval(), torch.rand(n, 1, 28, 28)
+    def prepare(memory):
+        model, x = cnn().eval().to(memory_format=memory), torch.rand(n, 1, 28, 28).to(memory_format=memory)
 
-    def once():
-        with torch.inference_mode():
-            model(x)
-    return once
+        def once():
+            with torch.inference_mode():
+                model(x)
+        return once
+    return fastest(prepare)
 
 
 def epoch():
@@ -90,7 +138,9 @@ def on_matrix(f):
 rows = {
     'training step, MLP 784-128-10, batch 64, SGD': lambda: step(mlp(), torch.rand(64, 784), labels(64)),
     'training step, MLP 784-1024-1024-10, batch 256': lambda: step(wide_mlp(), torch.rand(256, 784), labels(256)),
-    'training step, CNN 32-64-128-10, 1x28x28, batch 64': lambda: step(cnn(), torch.rand(64, 1, 28, 28), labels(64)),
+    'training step, CNN 32-64-128-10, 1x28x28, batch 64': lambda: image_step(cnn, 64, 1, 28, 28),
+    'training step, CIFAR-10 CNN of 4 convolutions and batch norms, batch 128': lambda: image_step(cifar, 128, 3, 32, 32),
+    'training step, ResNet-18 on 3x32x32, batch 32': lambda: image_step(resnet18, 32, 3, 32, 32),
     'inference, CNN 32-64-128-10, batch 1': lambda: infer(1),
     'inference, CNN 32-64-128-10, batch 1024': lambda: infer(1024),
     'epoch of MNIST, LeNet, batch 128': epoch,

@@ -16,13 +16,29 @@ type row struct {
 	prepare func(in folders) (task, error)
 	beside  func(in folders) (task, error) // instead of the peer
 	limit   float64                        // likewise: seconds
-	most    int                            // bytes that may be resident; 0 for any number
+	most    int                            // bytes that may be resident; 0 if they are not measured, or anyMemory
+}
+
+// anyMemory is a row's bar for memory that is measured, but may be any.
+const anyMemory = -1
+
+// besideBase returns the suite for measuring beside another commit of this program.
+func (s suite) besideBase() suite {
+	all := s.rows
+	s.rows = nil
+	for _, r := range all {
+		r.bar, r.beside, r.limit, r.most = 1.05, nil, 0, 0
+		s.rows = append(s.rows, r)
+	}
+	return s
 }
 
 var rows = []row{
 	{name: "training step, MLP 784-128-10, batch 64, SGD", bar: 0.5, prepare: step(mlp, 64, 784)},
 	{name: "training step, MLP 784-1024-1024-10, batch 256", bar: 0.9, prepare: step(wideMLP, 256, 784)},
 	{name: "training step, CNN 32-64-128-10, 1x28x28, batch 64", bar: 0.7, prepare: step(cnn, 64, 1, 28, 28)},
+	{name: "training step, CIFAR-10 CNN of 4 convolutions and batch norms, batch 128", bar: 0.6, prepare: step(cifar, 128, 3, 32, 32), most: anyMemory},
+	{name: "training step, ResNet-18 on 3x32x32, batch 32", bar: 0.7, prepare: step(resnet18, 32, 3, 32, 32)},
 	{name: "inference, CNN 32-64-128-10, batch 1", bar: 0.5, prepare: infer(cnn, 1, 1, 28, 28)},
 	{name: "inference, CNN 32-64-128-10, batch 1024", bar: 0.4, prepare: infer(cnn, 1024, 1, 28, 28)},
 	{name: "epoch of MNIST, LeNet, batch 128", bar: 0.9, prepare: epoch},
