@@ -57,14 +57,14 @@ func TestCapturedStepsReuseMemory(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		r, ok := tensor.NewRecorder(d)
+		r, ok := tensor.NewGraphCapturer(d)
 		if !ok {
 			t.Fatal("the device cannot capture")
 		}
 		if err := r.Step(step(captured)); err != nil {
 			t.Fatal(err)
 		}
-		graph, err := r.Record(step(captured))
+		graph, err := r.Capture(step(captured))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/h5dnn/h5dnn/tensor/tensortest"
 )
 
-// softsign is an operation of one's own, on both devices.
+// softsign is a custom operation on both devices.
 var softsign = tensor.Custom{
 	Name:     "softsign",
 	Forward:  own("softsign_%v", func(in ...float64) float64 { return in[0] / (1 + math.Abs(in[0])) }),
@@ -69,7 +69,7 @@ func TestCustomKernelsSeeTheirElements(t *testing.T) {
 	}
 }
 
-// own is the kernel of an entry of softsign.cu, which on the CPU is f of each element.
+// own returns the kernel of an entry of softsign.cu, which on the CPU is f of each element.
 func own(entry string, f func(in ...float64) float64) *kernels.Kernel {
 	text, err := os.ReadFile("../cuda/testdata/softsign.ptx")
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 
 // TestDevicesAgree compares every call, its value and its gradients, on GPUs with the
 // float64 loop on the CPU: row-major, and seen through every kind of view. The
-// code is what ships; an interpreter runs it, as late as it may.
+// code is the one that ships; an interpreter runs it, as late as the driver allows.
 func TestDevicesAgree(t *testing.T) {
 	devicesAgree(t, cudatest.Devices(t, cudatest.Deferred), func(tensortest.Sample) bool { return true })
 }

@@ -17,8 +17,8 @@ var (
 	ErrState  = storage.ErrState
 )
 
-// An Error is why an expression could not be computed. It unwraps to one of the
-// kinds above where the expression was at fault.
+// An Error says which operation of an expression failed, and why. It unwraps to one of
+// the kinds above if the expression is wrong, not its environment.
 type Error struct {
 	Op  string
 	Err error
@@ -40,9 +40,8 @@ type kindError struct {
 func (e kindError) Error() string { return e.text }
 func (e kindError) Unwrap() error { return e.kind }
 
-// Fail ends the expression with an *Error of the given kind, which may be the error that
-// it failed for. Layers and losses
-// outside this package use it to speak like its operations.
+// Fail panics with an *Error of the given kind, which may be the error that caused it.
+// Operations, layers and losses outside of this package report errors by it.
 func Fail(op string, kind error, format string, args ...any) {
 	fail(op, kind, format, args...)
 }

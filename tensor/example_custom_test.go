@@ -10,7 +10,7 @@ import (
 	"github.com/h5dnn/h5dnn/tensor"
 )
 
-// A kernel of one's own becomes an operation, with another for its derivative.
+// Two kernels from outside make an operation: one for its value, one for its gradient.
 // cuda.CUDA("softsign.cu", source) takes CUDA C++ where this takes PTX, if NVRTC is installed.
 func ExampleCustom() {
 	text, err := os.ReadFile("../cuda/testdata/softsign.ptx")

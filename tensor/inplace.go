@@ -8,8 +8,8 @@ import (
 // Zero sets every element of x to 0, in place.
 func (x *Tensor) Zero() { x.Fill(0) }
 
-// Fill sets every element of x to value, in place. Expressions that still need
-// what was there fail in their backward pass.
+// Fill sets every element of x to value, in place. The backward pass of an expression
+// that needs the old elements fails.
 func (x *Tensor) Fill(value float64) {
 	x.checkWritable("fill")
 	run("fill", kernels.Fill, kernels.FillOptions{Value: value}, []storage.Array{x.Array})
@@ -24,8 +24,8 @@ func (x *Tensor) AddInto(y *Tensor) {
 	bumpVersions(x.Array)
 }
 
-// Assign copies y, broadcast to x's shape, to x in place: x is most often a
-// Slice or Index of something.
+// Assign copies y, broadcast to x's shape, to x in place; x is often a Slice or an Index
+// of another tensor.
 func (x *Tensor) Assign(y *Tensor) {
 	x.checkWritable("assign")
 	x.checkBroadcast("assign", y)
@@ -33,12 +33,12 @@ func (x *Tensor) Assign(y *Tensor) {
 	bumpVersions(x.Array)
 }
 
-// writable fails if x's value is part of a recorded expression.
+// checkWritable fails if x's value is part of a recorded expression.
 func (x *Tensor) checkWritable(act string) {
 	x.checkAlive(act)
 	x.checkFormat(act, nil)
 	if x.requiresGrad {
-		fail(act, ErrState, "a gradient is to reach this tensor; write to its Detach, before anything is computed from it")
+		fail(act, ErrState, "%v requires a gradient; write to its Detach, before anything is computed from it", x.Array)
 	}
 }
 

@@ -48,7 +48,7 @@ func (s LossScaler) Update() {
 }
 
 // Err returns an error if there is no smaller scale, and gradients are still not
-// finite: then nothing is learned any more.
+// finite: no later step could update the parameters.
 func (s LossScaler) Err() error {
 	bad, err := kernels.ScalerIsStuck(s.Array)
 	if err != nil || !bad {

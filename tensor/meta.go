@@ -27,7 +27,7 @@ func (x *Tensor) IsMeta() bool { return x.Data.Device() == Meta }
 type meta struct{}
 
 func (meta) String() string                           { return "meta" }
-func (meta) Alloc(size int) (storage.Storage, error)  { return &nothing{size}, nil }
+func (meta) Alloc(size int) (storage.Storage, error)  { return &metaStorage{size}, nil }
 func (meta) Run(*kernels.Kernel, *kernels.Call) error { return nil }
 func (meta) Sync() error                              { return nil }
 
@@ -39,8 +39,8 @@ func errMeta(act string) error {
 	return fmt.Errorf("%s meta: its tensors have no elements: %w", act, storage.ErrDevice)
 }
 
-// nothing is the storage of a meta tensor.
-type nothing struct{ size int }
+// metaStorage is the storage of a meta tensor.
+type metaStorage struct{ size int }
 
-func (s *nothing) Len() int               { return s.size }
-func (s *nothing) Device() storage.Device { return Meta }
+func (s *metaStorage) Len() int               { return s.size }
+func (s *metaStorage) Device() storage.Device { return Meta }

@@ -16,9 +16,10 @@ const (
 	MetricCount          = kernels.MetricsSize
 )
 
-// AddMetrics adds a step of n samples to sums, float64 (MetricCount): n times its mean loss, its
-// number of correct predictions unless it is nil, the step itself, and its number if it is the first
-// whose loss is not finite. Nothing has to wait for the loss.
+// AddMetrics adds a step of n samples to the running totals sums, float64 (MetricCount):
+// n times its mean loss, its number of correct predictions unless that is nil, and 1 to
+// the number of steps, which it also stores as the first non-finite step if the loss is
+// the first that is infinite or NaN. The host does not wait for the loss.
 func AddMetrics(sums storage.Array, n int, loss, correct *Tensor) {
 	in := []storage.Array{loss.Array}
 	if correct != nil {
@@ -36,7 +37,8 @@ func TakeScaled(x, rows *Tensor, scale, offset float64) *Tensor {
 	return runKernel(kernels.TakeCast, kernels.ScaleOffsetOptions{Scale: scale, Offset: offset}, Spec{Type: dtype.Float32, View: taken(x, rows)}, x, rows)
 }
 
-// Take returns the rows of x (N, …) that rows (n), of int64, names: (n, …).
+// Take returns x[rows[i]] for each i, (n, …), for x (N, …) and rows (n) of int64. It has no
+// gradient.
 func Take(x, rows *Tensor) *Tensor {
 	if x.Rank() == 0 || rows.Rank() != 1 {
 		fail("take", ErrShape, "rows %v of %v; want (n) of (N, …)", rows.Shape, x.Shape)
@@ -44,7 +46,7 @@ func Take(x, rows *Tensor) *Tensor {
 	return runKernel(kernels.Take, nil, Spec{Type: x.Type, View: taken(x, rows)}, x, rows)
 }
 
-// taken is how rows of x lie.
+// taken returns the layout of the result of Take.
 func taken(x, rows *Tensor) views.View {
 	return views.Of(append([]int{rows.Len()}, x.Shape[1:]...)...)
 }

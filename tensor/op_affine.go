@@ -21,7 +21,7 @@ func (x *Tensor) mulGradScalar(s float64) *Tensor {
 // AddScalar returns x + s. The number never changes x's type.
 func (x *Tensor) AddScalar(s float64) *Tensor { return Apply(affineOp{1, s}, x) }
 
-// affine is scale·x + offset.
+// affineOp is scale·x + offset.
 type affineOp struct{ scale, offset float64 }
 
 func (affineOp) Name() string { return "affine" }

@@ -7,25 +7,25 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// A BatchNormSet says how BatchNorm estimates mean and variance.
+// BatchNormOptions are the options of BatchNorm.
 type BatchNormOptions struct {
 	Eps      float64 // added to the variance
-	Momentum float64 // how much a batch moves the running estimates
-	Training bool    // whether to use, and learn from, the batch's own statistics
-	// RunningMean and RunningVar hold one element a channel. Training updates them.
+	Momentum float64 // weight of a batch in the running statistics
+	Training bool    // whether to normalise by the statistics of the batch, and update the running ones
+	// RunningMean and RunningVar hold an element for each channel. Training updates them.
 	RunningMean, RunningVar storage.Array
 }
 
 // BatchNorm returns gamma·(x − mean)/√(var + eps) + beta, channel by channel of
 // x (N, C) or (N, C, H, W), after Ioffe and Szegedy, arXiv:1502.03167. The
-// running variance is unbiased, as PyTorch's. Where x is of halves, all else may
+// running variance is unbiased, as PyTorch's. For x of half floats, the other operands may
 // be float32.
-func BatchNorm(x, gamma, beta *Tensor, set BatchNormOptions) *Tensor {
-	return Apply(&batchNorm{set: set}, x.ToFloat32(), gamma, beta)
+func BatchNorm(x, gamma, beta *Tensor, o BatchNormOptions) *Tensor {
+	return Apply(&batchNorm{options: o}, x.ToFloat32(), gamma, beta)
 }
 
 type batchNorm struct {
-	set          BatchNormOptions
+	options      BatchNormOptions
 	mean, invstd *Tensor // of the batch
 }
 
@@ -37,24 +37,24 @@ func (op *batchNorm) Infer(in []Spec) []Spec {
 	if x.Rank() != 2 && x.Rank() != 4 {
 		fail(op.Name(), ErrShape, "of %v; want (N, C) or (N, C, H, W)", x.Shape)
 	}
-	for _, a := range []views.View{in[1].View, in[2].View, op.set.RunningMean.View, op.set.RunningVar.View} {
+	for _, a := range []views.View{in[1].View, in[2].View, op.options.RunningMean.View, op.options.RunningVar.View} {
 		if a.Rank() != 1 || a.Shape[0] != x.Shape[1] {
 			fail(op.Name(), ErrShape, "statistics or parameters %v for channels of %v", a.Shape, x.Shape)
 		}
 	}
-	if op.set.Training && x.Len()/max(1, x.Shape[1]) < 2 {
+	if op.options.Training && x.Len()/max(1, x.Shape[1]) < 2 {
 		fail(op.Name(), ErrShape, "%v has one value a channel: no variance to train on", x.Shape)
 	}
 	return one(x.Type, views.Like(x.View))
 }
 
 func (op *batchNorm) Forward(c *Context, out, in []storage.Array) (err error) {
-	set := kernels.BatchNormOptions{Epsilon: op.set.Eps, Momentum: op.set.Momentum}
-	if !op.set.Training {
-		return c.Run(kernels.BatchNormEval, set, out, in[0], in[1], in[2], op.set.RunningMean, op.set.RunningVar)
+	o := kernels.BatchNormOptions{Epsilon: op.options.Eps, Momentum: op.options.Momentum}
+	if !op.options.Training {
+		return c.Run(kernels.BatchNormEval, o, out, in[0], in[1], in[2], op.options.RunningMean, op.options.RunningVar)
 	}
 	if c.Recomputing() {
-		set.Momentum = 0
+		o.Momentum = 0
 	}
 	channel := views.Of(out[0].Shape[1])
 	if op.mean, err = c.Save(in[1].Type, channel); err != nil {
@@ -63,18 +63,18 @@ func (op *batchNorm) Forward(c *Context, out, in []storage.Array) (err error) {
 	if op.invstd, err = c.Save(in[1].Type, channel); err != nil {
 		return err
 	}
-	all := []storage.Array{out[0], op.mean.Array, op.invstd.Array, op.set.RunningMean, op.set.RunningVar}
-	return c.Run(kernels.BatchNorm, set, all, in...)
+	all := []storage.Array{out[0], op.mean.Array, op.invstd.Array, op.options.RunningMean, op.options.RunningVar}
+	return c.Run(kernels.BatchNorm, o, all, in...)
 }
 
 func (op *batchNorm) Backward(out, grads, in []*Tensor) []*Tensor {
 	x, gamma, dy := in[0], in[1], grads[0]
-	set := kernels.BatchNormOptions{Epsilon: op.set.Eps}
+	o := kernels.BatchNormOptions{Epsilon: op.options.Eps}
 	specs := []Spec{like(x), like(gamma), like(gamma)}
-	if !op.set.Training {
-		return RunKernel(kernels.BatchNormEvalGrad, set, specs, x, gamma, dy, dy.sameStep(op.set.RunningMean), dy.sameStep(op.set.RunningVar))
+	if !op.options.Training {
+		return RunKernel(kernels.BatchNormEvalGrad, o, specs, x, gamma, dy, dy.sameStep(op.options.RunningMean), dy.sameStep(op.options.RunningVar))
 	}
-	return RunKernel(kernels.BatchNormGrad, set, specs, x, gamma, dy, op.mean, op.invstd)
+	return RunKernel(kernels.BatchNormGrad, o, specs, x, gamma, dy, op.mean, op.invstd)
 }
 
 func init() {

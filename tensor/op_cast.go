@@ -16,8 +16,8 @@ func (x *Tensor) Cast(t dtype.Type) *Tensor {
 	return Apply(cast{t, 1, 0}, x)
 }
 
-// CastScaled returns scale·x + offset as float32, whatever x's type: in one pass
-// over, say, the bytes of an image.
+// CastScaled returns scale·x + offset as float32, for x of any type, in one pass: bytes of
+// an image become normalised floats.
 func (x *Tensor) CastScaled(scale, offset float64) *Tensor {
 	return Apply(cast{dtype.Float32, scale, offset}, x)
 }

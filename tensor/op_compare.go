@@ -26,7 +26,7 @@ func (x *Tensor) Equal(y *Tensor) *Tensor { return binary(comparison(kernels.Equ
 // NotEqual returns whether x ≠ y, elementwise, as bools.
 func (x *Tensor) NotEqual(y *Tensor) *Tensor { return binary(comparison(kernels.NotEqual), x, y) }
 
-// comparison is the op of a kernel that answers in bools; nothing flows back.
+// comparison is the operation of a kernel whose result is bools. It has no gradient.
 func comparison(k *kernels.Kernel) binaryOp { return binaryOp{f: k, to: dtype.Bool} }
 
 var (

@@ -90,8 +90,9 @@ func (x *Tensor) mulGrad(s *Tensor) *Tensor {
 
 var _ = samples.Register("cross entropy", func(in ...*Tensor) *Tensor { return CrossEntropy(in[0], in[1]) }, samples.In(4, 5), samples.Classes(5, 4))
 
-// CountCorrect returns how many rows of logits (N, classes) are largest at their label, as
-// int64. If loss, which may be nil, is recorded as their cross entropy, it knows.
+// CountCorrect returns the number of rows of logits (N, classes) that are largest at their
+// label, as int64. If loss, which may be nil, is their recorded cross entropy, that has
+// counted them already.
 func CountCorrect(logits, labels, loss *Tensor) *Tensor {
 	if loss != nil && loss.node != nil && slices.Equal(loss.node.in, []*Tensor{logits, labels}) {
 		if op, ok := loss.node.op.(*crossEntropy); ok && op.counts {

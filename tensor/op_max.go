@@ -11,7 +11,7 @@ import (
 // gradient is shared evenly by elements that are equally large.
 func (x *Tensor) Max(axes ...int) *Tensor { return reduce(kernels.Max, x, axes, false, maxGrad) }
 
-// MaxKeep is Max with the axes kept, of size 1.
+// MaxKeepDims is Max with the axes kept, of size 1.
 func (x *Tensor) MaxKeepDims(axes ...int) *Tensor { return reduce(kernels.Max, x, axes, true, maxGrad) }
 
 func maxGrad(x, y, dy *Tensor) *Tensor {
@@ -37,8 +37,8 @@ var (
 	_ = samples.Register("max -1", unary(func(x *Tensor) *Tensor { return x.MaxKeepDims(-1) }), samples.In(2, 3, 4).Of(samples.Distinct).Rows())
 )
 
-// ArgMax returns where along axis the largest element lies, the first of
-// several, as int64; the axis is dropped.
+// ArgMax returns the index along axis of the largest element, the first of several, as
+// int64; the axis is dropped.
 func (x *Tensor) ArgMax(axis int) *Tensor {
 	axis = x.axis("argmax", axis)
 	return Apply(argmax{axis}, x).dropAxes([]int{axis})

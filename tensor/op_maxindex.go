@@ -7,8 +7,8 @@ import (
 	"github.com/h5dnn/h5dnn/tensor/internal/samples"
 )
 
-// MaxWithIndex returns the largest element along axis, and where along it that lies as
-// int64, the first of several; the axis is dropped. The gradient reaches that element.
+// MaxWithIndex returns the largest element along axis and its index along it, of the first
+// of several, as int64; the axis is dropped. The gradient reaches that element only.
 func (x *Tensor) MaxWithIndex(axis int) (values, index *Tensor) {
 	axis = x.axis("max with index", axis)
 	out := ApplyAll(maxIndex{axis}, x)

@@ -10,7 +10,7 @@ func (x *Tensor) Mean(axes ...int) *Tensor {
 	return reduce(kernels.Mean, x.ToFloat32(), axes, false, meanGrad)
 }
 
-// MeanKeep is Mean with the axes kept, of size 1.
+// MeanKeepDims is Mean with the axes kept, of size 1.
 func (x *Tensor) MeanKeepDims(axes ...int) *Tensor {
 	return reduce(kernels.Mean, x.ToFloat32(), axes, true, meanGrad)
 }

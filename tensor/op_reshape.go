@@ -9,9 +9,9 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// Reshape returns the elements of x, in the same order, in another shape, where
-// one size may be -1: what is left. It shares x's memory, and fails if no
-// strides can express that; make x Contiguous first.
+// Reshape returns the elements of x, in the same order, in another shape, of which one
+// size may be -1: it follows from the others. The result shares x's memory; Reshape fails
+// if no strides can express that. Make x Contiguous first.
 func (x *Tensor) Reshape(shape ...int) *Tensor {
 	if slices.Equal(x.Shape, shape) {
 		return x
@@ -36,8 +36,9 @@ func (x *Tensor) Flatten(first int) *Tensor {
 	return x.Reshape(shape...)
 }
 
-// PreferRowMajor makes pooling and dropout of x write row-major results on a GPU, instead of in the layout of x:
-// written so they need no copy to be flattened. On the CPU copying is faster.
+// PreferRowMajor makes pooling and dropout of x write row-major results on a GPU, instead
+// of results in the layout of x, so that flattening them needs no copy. On the CPU the
+// copy is faster.
 func (x *Tensor) PreferRowMajor() {
 	if x.Data.Device() != storage.CPU {
 		x.rowMajor = true

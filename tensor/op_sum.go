@@ -11,7 +11,7 @@ func (x *Tensor) Sum(axes ...int) *Tensor {
 	return reduce(kernels.Sum, x.ToFloat32(), axes, false, sumGrad)
 }
 
-// SumKeep is Sum with the axes kept, of size 1.
+// SumKeepDims is Sum with the axes kept, of size 1.
 func (x *Tensor) SumKeepDims(axes ...int) *Tensor {
 	return reduce(kernels.Sum, x.ToFloat32(), axes, true, sumGrad)
 }

@@ -5,8 +5,8 @@ import (
 	"github.com/h5dnn/h5dnn/tensor/internal/samples"
 )
 
-// viewOp is embedded by operations that only move the view: there is nothing to
-// compute, and Apply is not how they are made.
+// viewOp is embedded by operations that only change the view. They are made by view, not
+// by Apply: there is nothing to compute.
 type viewOp struct{}
 
 func (viewOp) Infer(in []Spec) []Spec                                   { return in }

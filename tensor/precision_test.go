@@ -10,7 +10,7 @@ import (
 	"github.com/h5dnn/h5dnn/tensor"
 )
 
-// small is a network of every operation that has an opinion of precision.
+// small is a network of operations that autocast computes in the narrow type or in float32.
 func small(t *tensor.Tape, w []*tensor.Tensor) (hidden, logits, loss *tensor.Tensor) {
 	x := make([]float32, 4*2*5*5)
 	for i := range x {
@@ -26,9 +26,9 @@ func weights() []*tensor.Tensor {
 	return []*tensor.Tensor{leaf(3, 2, 3, 3), leaf(3), leaf(5, 27), leaf(5)}
 }
 
-// TestLowPrecisionIsLowWhereItMayBe holds types and gradients of a step computed
-// lower to those of float32: rounded to the 8 bits or 11 that are kept.
-func TestLowPrecisionIsLowWhereItMayBe(t *testing.T) {
+// TestAutocastNarrowsProductsOnly checks the types of results, and compares gradients with
+// those of float32: they are rounded to 8 bits or 11.
+func TestAutocastNarrowsProductsOnly(t *testing.T) {
 	grads := func(low dtype.Type) (all [][]float64) {
 		w := weights()
 		err := tensor.Step(func(tape *tensor.Tape) error {
@@ -77,8 +77,8 @@ func TestLowPrecisionIsLowWhereItMayBe(t *testing.T) {
 	}
 }
 
-// TestScaledLossesKeepSmallGradients: in float16, what is less than 2⁻²⁴ is lost
-// unless the loss was scaled.
+// TestScaledLossesKeepSmallGradients: gradients below 2⁻²⁴ underflow in float16 unless the
+// loss is scaled.
 func TestScaledLossesKeepSmallGradients(t *testing.T) {
 	scaler, err := tensor.NewLossScaler(storage.CPU)
 	if err != nil {

@@ -7,12 +7,12 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// A Key names a stream of random numbers. Equal keys give equal numbers, on
-// every device and however the work is divided.
+// A Key is the key of a stream of random numbers of a counter-based generator. Equal keys
+// give equal numbers, on every device and for any number of threads.
 type Key struct {
 	Seed, Stream uint64
-	// Base, where it is not nil, is a single uint64 that is added to Stream when
-	// numbers are drawn: a step that is recorded draws others each time it runs.
+	// Base, if it is not nil, is a single uint64 that is added to Stream when
+	// numbers are drawn: a captured step draws other numbers at each replay.
 	Base *storage.Array
 }
 

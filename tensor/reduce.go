@@ -49,7 +49,7 @@ func (op reduction) Backward(out, grads, in []*Tensor) []*Tensor {
 	return []*Tensor{op.grad(in[0], out[0], grads[0])}
 }
 
-// axes returns axes as they count from the front, all of them if none are named.
+// axes returns axes counted from the front, all of them if none are named.
 func (x *Tensor) axes(op string, axes []int) []int {
 	if len(axes) == 0 {
 		for axis := range x.Shape {
@@ -67,7 +67,7 @@ func (x *Tensor) axes(op string, axes []int) []int {
 	return named
 }
 
-// axis returns axis as it counts from the front; negative ones count from the end.
+// axis returns axis counted from the front; negative ones count from the end.
 func (x *Tensor) axis(op string, axis int) int {
 	if axis < -x.Rank() || axis >= x.Rank() {
 		fail(op, ErrShape, "%v has no axis %d", x.Shape, axis)
@@ -78,7 +78,7 @@ func (x *Tensor) axis(op string, axis int) int {
 	return axis
 }
 
-// drop removes axes, which have size 1.
+// dropAxes removes axes, which have size 1.
 func (x *Tensor) dropAxes(axes []int) *Tensor {
 	if len(axes) == 0 {
 		return x

@@ -5,33 +5,33 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// The settings of the optimizers' updates.
+// The options of the optimizers' updates.
 type (
 	SGDOptions  = kernels.SGDOptions
 	AdamOptions = kernels.AdamOptions
 )
 
-// StepArgs are arrays from which an update reads, when it runs,
-// the hyperparameters that change from step to step, and the state of the loss scaler, as
-// package kernels describes them, on the parameters' device. It may be empty.
+// StepArgs are arrays on the parameters' device from which an update reads, when it runs,
+// the hyperparameters that change from step to step and the state of the loss scaler:
+// see package kernels. It may be empty.
 type StepArgs []storage.Array
 
-// An Update is a leaf that is to move, its gradient, and what is kept with it, of
-// the leaf's shape: momentum for SGD that has one, first and second moments for Adam.
+// An Update is a leaf to be updated, its gradient, and its optimizer state, of the leaf's
+// shape: momentum for SGD with momentum, first and second moments for Adam.
 type Update struct {
 	Leaf, Grad *Tensor
 	State      []*Tensor
 }
 
-// UpdateSGD moves leaves against their gradients, in place, all in one pass.
-func UpdateSGD(of []Update, set SGDOptions, args StepArgs) { update("sgd", kernels.SGD, set, args, of) }
+// UpdateSGD updates leaves in place by stochastic gradient descent, all in one pass.
+func UpdateSGD(of []Update, o SGDOptions, args StepArgs) { update("sgd", kernels.SGD, o, args, of) }
 
-// UpdateAdam moves leaves by Adam's rule, likewise.
-func UpdateAdam(of []Update, set AdamOptions, args StepArgs) {
-	update("adam", kernels.Adam, set, args, of)
+// UpdateAdam updates leaves in place by Adam's rule, all in one pass.
+func UpdateAdam(of []Update, o AdamOptions, args StepArgs) {
+	update("adam", kernels.Adam, o, args, of)
 }
 
-// update runs k on what it changes, and counts the change.
+// update runs k on leaves and their state, and bumps their versions.
 func update(op string, k *kernels.Kernel, set any, args StepArgs, of []Update) {
 	if len(of) == 0 {
 		return
@@ -50,8 +50,8 @@ func update(op string, k *kernels.Kernel, set any, args StepArgs, of []Update) {
 	bumpVersions(out...)
 }
 
-// touch counts a write to each array, so that expressions which still need the
-// old values find out.
+// bumpVersions counts a write to each array, so that the backward pass of an expression
+// that needs the old elements fails.
 func bumpVersions(as ...storage.Array) {
 	for _, a := range as {
 		if v, ok := a.Data.(storage.Versioned); ok {

@@ -94,7 +94,7 @@ func (c Config) checkDevice(d storage.Device) error {
 	if _, streams := d.(storage.AsyncDevice); c.Data.Resident == config.Yes && !streams {
 		return fmt.Errorf("resident: samples stay on a GPU, not on %v; what fits stays in its memory anyway: %w", d, storage.ErrDevice)
 	}
-	if _, records := tensor.NewRecorder(d); c.Graph == config.Yes && !records {
+	if _, records := tensor.NewGraphCapturer(d); c.Graph == config.Yes && !records {
 		return fmt.Errorf("graph: %v does not record steps; leave it out: %w", d, storage.ErrDevice)
 	}
 	return nil

@@ -22,9 +22,9 @@ type queued struct {
 	collected time.Time     // when totals was last read
 	pending   int           // steps enqueued since
 
-	recorder  *tensor.Recorder // nil if steps are not captured
-	allocated map[int]bool     // the variants whose memory the recorder has allocated
-	retried   bool             // whether the last capture failed, and the step ran without
+	recorder  *tensor.GraphCapturer // nil if steps are not captured
+	allocated map[int]bool          // the variants whose memory the recorder has allocated
+	retried   bool                  // whether the last capture failed, and the step ran without
 }
 
 // Totals are read once they are this old and at least so many steps are pending.
@@ -34,7 +34,7 @@ const minPending = 8
 
 // A graph is a captured step.
 type graph struct {
-	captured tensor.Replay
+	captured tensor.Graph
 	updates  bool // whether it updates the parameters
 }
 
@@ -52,11 +52,11 @@ func (t *trainer) newQueued() (*queued, error) {
 
 // newRecorder returns a recorder of t's steps, or nil and the reason why they cannot
 // be captured.
-func (t *trainer) newRecorder() (*tensor.Recorder, string) {
+func (t *trainer) newRecorder() (*tensor.GraphCapturer, string) {
 	if t.Config.Graph == config.No {
 		return nil, ""
 	}
-	recorder, ok := tensor.NewRecorder(t.Device)
+	recorder, ok := tensor.NewGraphCapturer(t.Device)
 	if !ok {
 		return nil, fmt.Sprintf("%v cannot capture graphs", t.Device)
 	}
@@ -130,7 +130,7 @@ func (q *queued) enqueue(b *batch) (updated bool, err error) {
 // made without a graph, allocates it anew. A step that cannot be captured is made
 // without a graph, as are all later ones, unless graphs were asked for.
 func (q *queued) capture(s *slot, variant int, work func(t *tensor.Tape) error, updates *bool) error {
-	replay, err := q.recorder.Record(work)
+	replay, err := q.recorder.Capture(work)
 	switch {
 	case err == nil:
 		q.retried = false

@@ -8,8 +8,7 @@ import (
 	"github.com/h5dnn/h5dnn/tensor"
 )
 
-// TestSeedsInMemoryDrawTheSame wants a step that finds its stream in memory to
-// drop what one does that is told.
+// TestSeedsInMemoryDrawTheSame: SeedAt draws the numbers that Seed draws.
 func TestSeedsInMemoryDrawTheSame(t *testing.T) {
 	drop := func(seed func(tape *tensor.Tape)) (kept []float64) {
 		x := leaf(40)
