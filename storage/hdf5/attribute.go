@@ -9,9 +9,9 @@ import (
 	"github.com/h5dnn/h5dnn/storage/hdf5/internal/format"
 )
 
-// An Attribute is a named value that belongs to an object. A few lie in the
-// object's header as messages, more in a fractal heap that a B-tree of
-// version 2 indexes by name.
+// An Attribute is a named value of an object. A few attributes are messages in the
+// object's header; more are stored in a fractal heap, which a version 2 B-tree indexes by
+// name.
 //
 //	version 1                   version 2              version 3
 //	| 1                | 1      | 2            | 1     | 3             | 1
@@ -25,18 +25,18 @@ import (
 //	| shape, padded    |        | shape        |       | shape         |
 //	| value            |        | value        |       | value         |
 //
-// Flags 0 and 1: type and shape are kept elsewhere.
+// Flags 0 and 1: the type and the shape are shared messages.
 type Attribute struct {
 	Name  string
-	Shape []int // nil: the attribute has a type and no value
+	Shape []int // nil: the attribute has a type but no value
 	Type  *Type
 
 	object *Object
 	data   []byte
 }
 
-// Attributes returns the object's attributes in the order of their names.
-// Those that could be read come even with an error.
+// Attributes returns the object's attributes, sorted by name. If some cannot be read, it
+// returns the others with an error.
 func (o *Object) Attributes() ([]Attribute, error) {
 	if o.header == nil {
 		return nil, nil
@@ -49,7 +49,7 @@ func (o *Object) Attributes() ([]Attribute, error) {
 	return all, nil
 }
 
-// Attribute returns the attribute of the given name.
+// Attribute returns the named attribute.
 func (o *Object) Attribute(name string) (Attribute, error) {
 	all, err := o.Attributes()
 	for _, a := range all {
@@ -88,7 +88,7 @@ func (o *Object) attributes() (all []Attribute, failed error) {
 	return all, firstError(failed)
 }
 
-// firstError keeps the first of several errors.
+// firstError returns the first of several joined errors.
 func firstError(err error) error {
 	if many, ok := err.(interface{ Unwrap() []error }); ok {
 		return firstError(many.Unwrap()[0])
@@ -96,11 +96,11 @@ func firstError(err error) error {
 	return err
 }
 
-// denseAttributes reads what an attribute info message leads to:
+// denseAttributes reads the attributes that an attribute info message refers to:
 //
 //	| 0 (1) | flags (1) | (flag 0) largest creation order (2) | heap (O) | B-tree by name (O) | (flag 1) by order (O) |
 //
-// and the records of that tree
+// The records of that tree are
 //
 //	| heap id (8) | message flags (1) | order (4) | hash (4) |
 func (o *Object) denseAttributes(m message, add func([]byte, error)) error {

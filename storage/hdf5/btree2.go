@@ -7,29 +7,29 @@ import (
 	"github.com/h5dnn/h5dnn/storage/hdf5/internal/format"
 )
 
-// A B-tree of version 2 holds records, in order, in its leaves and in between
-// the children of its inner nodes.
+// A version 2 B-tree holds records, in order, in its leaves and between the children of
+// its inner nodes.
 //
 //	header                          leaf                  inner node
 //	| BTHD               |  4       | BTLF     | 4        | BTIN     | 4
 //	| 0                  |  1       | 0        | 1        | 0        | 1
-//	| kind of records    |  1       | kind     | 1        | kind     | 1
+//	| type of records    |  1       | type     | 1        | type     | 1
 //	| size of nodes      |  4       | record … |          | record … |
 //	| size of records    |  2       | checksum | 4        | child …  |
 //	| depth              |  2                             | checksum | 4
 //	| split, merge       |  2
 //	| root               |  O       a child
 //	| records in root    |  2       | address                              | O
-//	| records            |  L       | records in it                        | as few bytes as hold the most there can be
-//	| checksum           |  4       | (depth > 1) records in and below it  | the same
+//	| records            |  L       | records in it                        | as few bytes as hold the maximum
+//	| checksum           |  4       | (depth > 1) records in and below it  | likewise
 type btree2 struct {
 	f          *File
 	kind       int
 	nodeSize   int
 	recordSize int
 	record     func(*cursor) error
-	maxRecords []int // records that fit a node, by its height
-	maxBelow   []int // records that fit a node and all below it, by its height
+	maxRecords []int // of a node, by its height
+	maxBelow   []int // of a node and all nodes below it, by its height
 	visited    map[uint64]bool
 }
 
@@ -72,11 +72,11 @@ func (t *btree2) computeLimits(depth int) error {
 	for height := 1; height <= depth; height++ {
 		most := (t.nodeSize - nodeOverhead - t.childSize(height)) / (t.recordSize + t.childSize(height))
 		if most < 1 {
-			return fmt.Errorf("B-tree 2: inner nodes of %d bytes have no room for a record", t.nodeSize)
+			return fmt.Errorf("B-tree 2: inner nodes of %d bytes are too small for a record", t.nodeSize)
 		}
 		overflow, below := bits.Mul64(uint64(most+1), uint64(t.maxBelow[height-1]))
 		if overflow != 0 || below > 1<<62 {
-			return fmt.Errorf("B-tree 2: depth %d is beyond all bounds", depth)
+			return fmt.Errorf("B-tree 2: depth %d is too large", depth)
 		}
 		t.maxRecords, t.maxBelow = append(t.maxRecords, most), append(t.maxBelow, int(below)+most)
 	}
@@ -92,14 +92,14 @@ func (t *btree2) childSize(height int) int {
 	return size
 }
 
-// node visits the records at and below a node of the given height, in order.
+// node visits the records of a node of the given height and those below it, in order.
 func (t *btree2) node(address uint64, height, count int) error {
 	if t.visited[address] {
 		return fmt.Errorf("B-tree 2: node at %d is its own ancestor or has two parents", address)
 	}
 	t.visited[address] = true
 	if count > t.maxRecords[height] {
-		return fmt.Errorf("B-tree 2: node at %d has %d records where %d fit", address, count, t.maxRecords[height])
+		return fmt.Errorf("B-tree 2: node at %d has %d records, at most %d fit", address, count, t.maxRecords[height])
 	}
 	size := nodeOverhead + count*t.recordSize
 	sig := "BTLF"

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// A chunkCache keeps decoded chunks, those used last, within a number of bytes.
+// A chunkCache is an LRU cache of decoded chunks, of limited size in bytes.
 type chunkCache struct {
 	limit int
 
@@ -20,15 +20,15 @@ type chunkKey struct {
 	number  int
 }
 
-// A cachedChunk is decoded by whoever asks first; others wait.
+// A cachedChunk is decoded by the first goroutine that needs it; others wait.
 type cachedChunk struct {
 	key  chunkKey
 	size int
 	get  func() ([]byte, error)
 }
 
-// get returns the chunk, which decode makes if it is not at hand. The result
-// must not be written to.
+// get returns the chunk, and decodes it if it is not cached. The result must not be
+// modified.
 func (c *chunkCache) get(key chunkKey, size int, decode func() ([]byte, error)) ([]byte, error) {
 	if size > c.limit/2 {
 		return decode()
@@ -59,7 +59,7 @@ func (c *chunkCache) entry(key chunkKey, size int, decode func() ([]byte, error)
 	return chunk
 }
 
-// contains reports whether the chunk is at hand.
+// contains reports whether the chunk is cached.
 func (c *chunkCache) contains(key chunkKey) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -6,13 +6,13 @@ import (
 	"sort"
 )
 
-// A cache image is metadata that a writer has left in one block, when it
-// closed the file, instead of putting it in its places:
+// A metadata cache image is metadata that the writer stored in one block when it closed
+// the file, instead of at its addresses:
 //
 //	message                block                    entry
-//	| 0          | 1       | MDCI        | 4        | kind, flags, ring, age       | 4
+//	| 0          | 1       | MDCI        | 4        | type, flags, ring, age       | 4
 //	| block      | O       | 0           | 1        | children, dirty ones, parents| 6
-//	| its length | L       | flags       | 1        | rank among those used last   | 4
+//	| its length | L       | flags       | 1        | rank in the LRU list         | 4
 //	                       | length      | L        | address                      | O
 //	                       | entries     | 4        | length                       | L
 //	                       | entry …                | parent …                     | O
@@ -53,7 +53,7 @@ func (f *File) readImage(m message) error {
 	return c.err
 }
 
-// imageOf returns n bytes at an address if the image has them.
+// imageOf returns n bytes at an address if they are in the cache image.
 func (f *File) imageOf(address uint64, n int) []byte {
 	k := sort.Search(len(f.image), func(k int) bool { return f.image[k].address > address }) - 1
 	if k < 0 {

@@ -25,7 +25,7 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// A goldenFile is what h5py says about a file; README.md of the corpus explains it.
+// A goldenFile is what h5py reads from a file; see README.md of the corpus.
 type goldenFile struct {
 	File      string
 	Reference string
@@ -61,11 +61,10 @@ func readGolden(t *testing.T, dir string) (files []goldenFile) {
 	return files
 }
 
-// A score counts what of a suite was compared.
+// A score counts the comparisons of a suite.
 type score struct{ files, objects, numbers, strings, shown, refused, wrong int }
 
-// TestConformance compares every object of every file that h5py could read with what
-// h5py says.
+// TestConformance compares every object of the corpora with what h5py reads.
 func TestConformance(t *testing.T) {
 	scores := map[string]*score{}
 	for _, dir := range hdf5test.Corpora(t) {
@@ -136,7 +135,7 @@ func (c *comparison) run(name string) {
 	}
 }
 
-// excused reports whether h5py had trouble with an object, too.
+// excused reports whether h5py failed to read an object, too.
 func (c *comparison) excused(path string) bool {
 	return slices.ContainsFunc(c.file.Objects, func(o goldenObject) bool { return o.Path == path && o.Err != "" })
 }
@@ -221,7 +220,7 @@ func (c *comparison) dataset(o *hdf5.Object, want goldenObject) {
 	if w.Dtype == "datetime64[s]" {
 		g.Dtype, w.Dtype = "", ""
 	}
-	if d.DType == dtype.BFloat16 { // h5py 3.7 is older than that
+	if d.DType == dtype.BFloat16 { // h5py 3.7 does not know it
 		g.Dtype, w.Dtype = "", ""
 	}
 	if len(g.Most) == 0 {
@@ -293,8 +292,8 @@ func sumFloat64(d *hdf5.Dataset) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// subviews cuts a view along its first axis, or the second if that is the long
-// one, and never through a chunk.
+// subviews divides a view along its first axis, or the second if the first has length 1,
+// between chunks.
 func subviews(v views.View, chunk []int) iter.Seq[views.View] {
 	const elements = 1 << 20
 	axis := 0
@@ -318,7 +317,7 @@ func subviews(v views.View, chunk []int) iter.Seq[views.View] {
 	}
 }
 
-// readAll reads everything of a file that can be read at moderate cost.
+// readAll reads everything in a file that can be read at moderate cost.
 func readAll(name string) (read int, err error) {
 	f, err := hdf5.Open(name)
 	if err != nil {
@@ -359,7 +358,7 @@ func readAll(name string) (read int, err error) {
 	return read, errors.Join(failed...)
 }
 
-// readSome reads a dataset whole if it is not large, and else its first elements.
+// readSome reads a dataset, or its first elements if it is large.
 func readSome(d *hdf5.Dataset) error {
 	n, err := d.Len()
 	if err != nil || d.Shape == nil {
@@ -390,8 +389,8 @@ func readSome(d *hdf5.Dataset) error {
 	return err
 }
 
-// TestHostileFiles reads what there is of files made to break readers, and of
-// all others: no crash, and neither much time nor much memory.
+// TestHostileFiles reads damaged files, and all others of the corpora: that must not
+// crash, and take little time and memory.
 func TestHostileFiles(t *testing.T) {
 	files := hdf5test.CorpusFiles(t, "*")
 	refused := 0

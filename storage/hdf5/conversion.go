@@ -9,24 +9,23 @@ import (
 	"github.com/h5dnn/h5dnn/dtype"
 )
 
-// A conversion is how stored elements become numbers of an array: what NumPy does
-// when h5py hands it the same file.
+// A conversion converts stored elements to the numbers of an array. The results are those
+// of h5py and NumPy.
 type conversion struct {
 	to      dtype.Type
-	size    int                   // bytes of a stored number
-	dims    []int                 // of the array that each element is
-	convert func(dst, src []byte) // whole rows of numbers; nil: they are stored as they are
+	size    int                   // of a stored number, in bytes
+	dims    []int                 // of elements that are arrays
+	convert func(dst, src []byte) // converts contiguous numbers; nil if no conversion is needed
 }
 
-// DType returns the type of the numbers that elements of type t are, and for
-// elements that are arrays, their shape. Strings, compounds, references and
-// sequences are not numbers: the error says so.
+// DType returns the number type of elements of type t and, for elements that are arrays,
+// their shape. It fails for types that are not numeric, such as strings and compounds.
 func (t *Type) DType() (dtype.Type, []int, error) {
 	n, err := t.conversion()
 	return n.to, n.dims, err
 }
 
-// conversion returns how elements of type t become numbers.
+// conversion returns the conversion of elements of type t to numbers.
 func (t *Type) conversion() (conversion, error) {
 	switch t.Class {
 	case ClassInteger, ClassBitfield:
@@ -54,14 +53,14 @@ func sameFloat(a, b *Type) bool {
 	return b.Class == ClassFloat && a.Size == b.Size && a.BigEndian == b.BigEndian && a.Float == b.Float
 }
 
-// integers lists the types that hold integers, by sign and size.
+// integers maps signedness and size to integer types.
 var integers = map[bool]map[int]dtype.Type{
 	false: {1: dtype.Uint8, 2: dtype.Uint16, 4: dtype.Uint32, 8: dtype.Uint64},
 	true:  {1: dtype.Int8, 2: dtype.Int16, 4: dtype.Int32, 8: dtype.Int64},
 }
 
-// integer: the type has the stored size where there is such a type, else the
-// least that holds the significant bits.
+// integer selects the type of the stored size or, if there is none, the smallest that
+// holds the significant bits.
 func (t *Type) integer() (conversion, error) {
 	to, exact := integers[t.Signed][t.Size]
 	if exact && t.Precision == 8*t.Size {
@@ -73,12 +72,12 @@ func (t *Type) integer() (conversion, error) {
 		}
 	}
 	if !exact {
-		return conversion{}, fmt.Errorf("integers of %d bits are more than any array holds: %w", t.Precision, dtype.ErrType)
+		return conversion{}, fmt.Errorf("integers of %d bits are larger than any element type: %w", t.Precision, dtype.ErrType)
 	}
 	return conversion{to: to, size: t.Size, convert: t.unpackIntegers(to.Size())}, nil
 }
 
-// swap returns how rows of the stored byte order become the machine's.
+// swap returns a function that converts to the machine's byte order, or nil.
 func (t *Type) swap(size int) func(dst, src []byte) {
 	if !t.BigEndian || size == 1 {
 		return nil
@@ -104,8 +103,8 @@ func (t *Type) swap(size int) func(dst, src []byte) {
 	}
 }
 
-// unpackIntegers reads integers whose bits do not fill their bytes, into ones
-// of the given size.
+// unpackIntegers returns a function that converts integers with unused bits to integers of
+// the given size.
 func (t *Type) unpackIntegers(size int) func(dst, src []byte) {
 	return func(dst, src []byte) {
 		for len(src) >= t.Size {
@@ -119,14 +118,14 @@ func (t *Type) unpackIntegers(size int) func(dst, src []byte) {
 	}
 }
 
-// bits returns n bits, at most 64, of an element, counted from its lowest.
+// bits returns n bits of an element, at most 64, counted from its lowest.
 func (t *Type) bits(element []byte, from, n int) uint64 {
 	var x uint64
 	for k := 0; k < n; {
 		at := from + k
 		index := at / 8
 		switch {
-		case t.Float.VAX: // words of two bytes, the highest first, their own low byte first
+		case t.Float.VAX: // 16-bit words, highest first, each with its low byte first
 			index = len(element) - 2 - index&^1 + index&1
 		case t.BigEndian:
 			index = len(element) - 1 - index
@@ -144,7 +143,7 @@ func putUint(dst []byte, x uint64) {
 	}
 }
 
-// standardFloats are the layouts that arrays have as they are.
+// standardFloats are the layouts of the floating-point types of arrays.
 var standardFloats = map[FloatBits]struct {
 	size int
 	to   dtype.Type
@@ -157,16 +156,16 @@ var standardFloats = map[FloatBits]struct {
 	{Sign: 7, Exponent: 2, ExpSize: 5, MantSize: 2, Bias: 15, Normalization: 2}:       {1, dtype.Float8E5M2},
 }
 
-// float: what is laid out unlike any type of ours becomes the least of float32
-// and float64 that holds it. Wider ones, such as long double, are rounded to
-// float64, as there is nothing better.
+// float selects the type of the stored layout or, if there is none, the smaller of float32
+// and float64 that holds all values. Wider types, such as long double, are rounded to
+// float64.
 func (t *Type) float() (conversion, error) {
 	if s, ok := standardFloats[t.Float]; ok && s.size == t.Size {
 		return conversion{to: s.to, size: t.Size, convert: t.swap(t.Size)}, nil
 	}
 	f := t.Float
 	if f.Normalization > 2 || f.ExpSize > 32 || f.VAX && t.Size%2 != 0 {
-		return conversion{}, fmt.Errorf("floats of this kind (of a newer format, or of none) are not supported: %w", dtype.ErrType)
+		return conversion{}, fmt.Errorf("floats with this layout of bits are not supported: %w", dtype.ErrType)
 	}
 	to := dtype.Float64
 	if top := int64(1)<<f.ExpSize - 2 - int64(f.Bias); f.MantSize <= 23 && top <= 127 && f.Bias <= 126+23-f.MantSize {
@@ -175,7 +174,7 @@ func (t *Type) float() (conversion, error) {
 	return conversion{to: to, size: t.Size, convert: t.unpackFloats(to)}, nil
 }
 
-// exceeds64 reports whether a float has more digits or another range than float64.
+// exceeds64 reports whether a float has more digits or a larger range than float64.
 func (t *Type) exceeds64() bool {
 	f := t.Float
 	return f.MantSize > 52 || int64(1)<<f.ExpSize-1-int64(f.Bias) > 1024 || 1-f.Bias < -1022
@@ -195,14 +194,13 @@ func (t *Type) unpackFloats(to dtype.Type) func(dst, src []byte) {
 	}
 }
 
-// floatOf returns the value of one float of any layout:
-// ±mantissa · 2^(exponent - bias), subnormal where the exponent is zero. VAX
-// has neither subnormal numbers nor infinities.
+// floatOf returns the value of a float of any layout: ±mantissa · 2^(exponent - bias),
+// subnormal if the exponent is zero. VAX floats have no subnormal numbers or infinities.
 func (t *Type) floatOf(element []byte) float64 {
 	f := t.Float
 	exponent := t.bits(element, f.Exponent, f.ExpSize)
-	// 62 bits of the mantissa, the last of them set if any below them is: enough
-	// to round once, and rightly.
+	// 62 bits of the mantissa, the last of which is set if any lower bit is, so that the
+	// result is rounded once, correctly.
 	keep := min(f.MantSize, 62)
 	mantissa := t.bits(element, f.Mantissa+f.MantSize-keep, keep)
 	for k := 0; k < f.MantSize-keep; k += 64 {
@@ -236,7 +234,7 @@ func (t *Type) floatOf(element []byte) float64 {
 	return x
 }
 
-// enum: the base type's integers, unless the names are those of h5py's bool.
+// enum selects the integers of the base type, or bool if the names are those of h5py's bool.
 func (t *Type) enum() (conversion, error) {
 	if t.isBool() {
 		return conversion{to: dtype.Bool, size: 1, convert: toBools}, nil
@@ -250,7 +248,7 @@ func (t *Type) isBool() bool {
 			t.Names[0] == "TRUE" && t.Names[1] == "FALSE" && t.Values[0][0] == 1 && t.Values[1][0] == 0)
 }
 
-// toBools makes 1 of whatever a file has instead.
+// toBools converts nonzero bytes to 1.
 func toBools(dst, src []byte) {
 	for k, b := range src {
 		dst[k] = min(b, 1)

@@ -12,8 +12,8 @@ const undefined = format.Undefined
 // widths are the sizes, in bytes, of the addresses and lengths of a file.
 type widths struct{ offset, length int }
 
-// A cursor reads the little-endian fields of a structure one after another.
-// The first that does not fit sets err; from then on every field is zero.
+// A cursor reads the little-endian fields of a structure in sequence. The first field
+// that is invalid sets err; all later ones are zero.
 type cursor struct {
 	widths
 	what string // the structure, for errors
@@ -28,7 +28,7 @@ func (c *cursor) fail(message string, args ...any) {
 	}
 }
 
-// bytes returns the next n bytes, which stay part of the cursor's buffer.
+// bytes returns the next n bytes, a part of the cursor's buffer.
 func (c *cursor) bytes(n int) []byte {
 	if c.err == nil && (n < 0 || n > len(c.buf)-c.at) {
 		c.fail("ends after %d bytes, want %d more at %d", len(c.buf), n, c.at)
@@ -44,8 +44,8 @@ func (c *cursor) skip(n int)     { c.bytes(n) }
 func (c *cursor) rest() []byte   { return c.bytes(len(c.buf) - c.at) }
 func (c *cursor) remaining() int { return len(c.buf) - c.at }
 
-// uint reads an unsigned number of n bytes, which must fit into 64 bits unless
-// all its bits are set.
+// uint reads an unsigned number of n bytes. It must fit in 64 bits, unless all its bits
+// are set.
 func (c *cursor) uint(n int) uint64 {
 	b := c.bytes(n)
 	switch len(b) {
@@ -74,7 +74,7 @@ func (c *cursor) u16() int    { return int(c.uint(2)) }
 func (c *cursor) u32() int    { return int(c.uint(4)) }
 func (c *cursor) u64() uint64 { return c.uint(8) }
 
-// address reads a file address; undefined if all its bits are set.
+// address reads a file address. It is undefined if all its bits are set.
 func (c *cursor) address() uint64 {
 	a := c.uint(c.offset)
 	if n := c.offset; n < 8 && a == 1<<(8*n)-1 {
@@ -83,20 +83,20 @@ func (c *cursor) address() uint64 {
 	return a
 }
 
-// size reads a length, which must be one that memory or a file could have.
+// size reads a length, which must fit in an int.
 func (c *cursor) size() int { return c.count(c.length) }
 
-// count reads a number of n bytes that must fit an int.
+// count reads a number of n bytes, which must fit in an int.
 func (c *cursor) count(n int) int {
 	x := c.uint(n)
 	if x > 1<<62 {
-		c.fail("size %d is beyond all bounds", x)
+		c.fail("size %d is too large", x)
 		return 0
 	}
 	return int(x)
 }
 
-// text reads a string that ends with a zero byte, which it skips.
+// text reads a string that is terminated by a zero byte.
 func (c *cursor) text() string {
 	for k, b := range c.buf[c.at:] {
 		if b == 0 {
@@ -105,11 +105,11 @@ func (c *cursor) text() string {
 			return s
 		}
 	}
-	c.fail("text at %d has no end", c.at)
+	c.fail("text at %d is not terminated", c.at)
 	return ""
 }
 
-// signature checks for four letters and the version after them.
+// signature reads and checks a signature of four letters and the version after it.
 func (c *cursor) signature(want string, version int) {
 	if got := c.bytes(4); c.err == nil && string(got) != want {
 		c.fail("signature %q, want %q", got, want)
@@ -119,7 +119,7 @@ func (c *cursor) signature(want string, version int) {
 	}
 }
 
-// checksum compares the checksum of all bytes read so far with the next field.
+// checksum reads the checksum of all bytes before it and compares it.
 func (c *cursor) checksum() {
 	if c.err != nil {
 		return

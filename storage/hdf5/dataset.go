@@ -10,27 +10,26 @@ import (
 	"github.com/h5dnn/h5dnn/storage/hdf5/internal/format"
 )
 
-// A Dataset is an array of elements in a file: what the file says about it,
-// and the ways to read it.
+// A Dataset is an array of elements in a file.
 type Dataset struct {
 	*Object
-	Shape    []int           // nil: the dataset has a type and no elements
-	MaxShape []int           // how far each axis can grow, or Unlimited
+	Shape    []int           // nil: the dataset has a type but no elements
+	MaxShape []int           // the largest shape; Unlimited for axes without a limit
 	Type     *Type           // of the elements
-	DType    dtype.Type      // of the numbers they are; Invalid if they are none
+	DType    dtype.Type      // of the elements as numbers; Invalid if they are not numbers
 	Layout   string          // "contiguous", "compact", "chunked" or "virtual"
 	Chunks   []int           // the shape of a chunk
-	Filters  []filter.Filter // that chunks pass on their way to the file
-	Fill     []byte          // the element that stands where none was written; nil: all zeros
-	External []External      // other files that contiguous data is in
+	Filters  []filter.Filter // of chunks
+	Fill     []byte          // the value of elements that were never written; nil: zero
+	External []External      // other files with the elements of a contiguous dataset
 
 	layout layout
 	index  func() (*index, error)
 
 	mappings []virtualMapping  // of a virtual dataset
-	resolved []resolvedMapping // and the sources of them that there are
-	depth    int               // of virtual datasets that led here
-	opened   *int              // sources, of all of those
+	resolved []resolvedMapping // those whose sources exist
+	depth    int               // of nested virtual datasets
+	opened   *int              // number of sources opened, shared by nested datasets
 }
 
 func (d *Dataset) parse() error {
@@ -54,8 +53,8 @@ func (d *Dataset) parse() error {
 	return nil
 }
 
-// parseVirtual finds the sources, if they may be opened: they also tell how
-// far axes that can grow have grown.
+// parseVirtual opens the sources, if that is allowed. The current size of unlimited axes
+// depends on them.
 func (d *Dataset) parseVirtual() error {
 	if err := d.readMappings(); err != nil || d.checkSourcesAllowed() != nil {
 		return err
@@ -116,8 +115,7 @@ func (d *Dataset) parseLayout() error {
 	return err
 }
 
-// Len returns the number of elements, or an error if that is more than any
-// memory could hold.
+// Len returns the number of elements, or an error if their bytes cannot be counted.
 func (d *Dataset) Len() (int, error) {
 	if d.Shape == nil {
 		return 0, nil
@@ -129,9 +127,8 @@ func (d *Dataset) Len() (int, error) {
 	return n, err
 }
 
-// Offset returns where in the file the elements of a contiguous dataset start,
-// counted from its first byte. ok is false for other layouts, and while
-// nothing was written.
+// Offset returns the offset in the file of the elements of a contiguous dataset. ok is
+// false for other layouts, and if nothing was written.
 func (d *Dataset) Offset() (at int, ok bool) {
 	if d.layout.class != layoutContiguous || d.layout.address == undefined || len(d.External) > 0 {
 		return 0, false
@@ -145,7 +142,7 @@ func (d *Dataset) Allocated() bool {
 	return d.layout.class == layoutCompact || d.layout.address != undefined
 }
 
-// StoredSize returns how many bytes of the file the elements take.
+// StoredSize returns the number of bytes that the elements take in the file.
 func (d *Dataset) StoredSize() (int, error) {
 	switch {
 	case d.Shape == nil:

@@ -6,7 +6,7 @@ import (
 	"github.com/h5dnn/h5dnn/storage/hdf5/internal/format"
 )
 
-// A dataspace is the shape of a dataset or an attribute.
+// A dataspace message holds the shape of a dataset or an attribute.
 //
 //	version 1                    version 2
 //	| 1                | 1       | 2                               | 1
@@ -14,16 +14,16 @@ import (
 //	| flags            | 1       | flags                           | 1
 //	| 0                | 5       | 0 scalar, 1 simple, 2 null      | 1
 //	| size …           | L       | size …                          | L
-//	| (flag 0) most …  | L       | (flag 0) most …                 | L
+//	| (flag 0) max …   | L       | (flag 0) max …                  | L
 //
-// A most of all bits set means that an axis can grow for ever.
+// A maximum with all bits set means that the axis is unlimited.
 type dataspace struct {
 	null     bool
 	shape    []int
-	maxShape []int // how far each axis can grow; Unlimited if for ever
+	maxShape []int // Unlimited for axes without a limit
 }
 
-// Unlimited stands in MaxShape for an axis that can grow for ever.
+// Unlimited in a MaxShape is an axis without a limit.
 const Unlimited = -1
 
 func parseDataspace(c *cursor) (dataspace, error) {
@@ -55,7 +55,7 @@ func parseDataspace(c *cursor) (dataspace, error) {
 	return s, c.err
 }
 
-// maxSize reads how far an axis can grow.
+// maxSize reads the maximum size of an axis.
 func (c *cursor) maxSize() int {
 	x := c.uint(c.length)
 	if n := c.length; x > math.MaxInt64 || n < 8 && x == 1<<(8*n)-1 {

@@ -6,32 +6,31 @@ import (
 	"github.com/h5dnn/h5dnn/storage/hdf5/internal/format"
 )
 
-// A Type describes the elements of a dataset or an attribute as the file
-// declares them.
+// A Type is the datatype of a dataset or an attribute, as declared in the file.
 //
 //	| class, version | 1 |  low and high four bits
-//	| bits           | 3 |  by class
+//	| bits           | 3 |  depend on the class
 //	| size           | 4 |
-//	| properties …   |   |  by class, see the functions below
+//	| properties …   |   |  depend on the class, see the functions below
 type Type struct {
 	Class     Class
-	Size      int  // bytes of one element
+	Size      int  // of an element, in bytes
 	BigEndian bool // of numbers
 	Signed    bool // of integers
 	Precision int  // significant bits of a number
-	BitOffset int  // and how many lie below them
+	BitOffset int  // number of bits below the significant ones
 	Float     FloatBits
 	Text      TextKind // of strings
 	Tag       string   // of opaque types
-	Region    bool     // references are to parts of datasets
+	Region    bool     // references are to regions of datasets
 	Members   []Member // of compounds, by offset
 	Names     []string // of enums
 	Values    [][]byte // of enums, in the base type
-	Base      *Type    // of enums, arrays, sequences and complex numbers
+	Base      *Type    // of enums, arrays, variable-length types and complex numbers
 	Dims      []int    // of arrays
 	Committed uint64   // the address of the committed datatype that this is, or 0
 
-	time *numpyTime // of opaque types, if the tag says so
+	time *numpyTime // of opaque types with the tag of a NumPy time
 }
 
 // A Member is a field of a compound type.
@@ -41,10 +40,10 @@ type Member struct {
 	Type   *Type
 }
 
-// A Class is the general nature of a type.
+// A Class is the class of a datatype.
 type Class uint8
 
-// The classes, numbered as in files.
+// The classes, with their numbers in files.
 const (
 	ClassInteger Class = iota
 	ClassFloat
@@ -55,7 +54,7 @@ const (
 	ClassCompound
 	ClassReference
 	ClassEnum
-	ClassVarLen // of variable length, strings of variable length included
+	ClassVarLen // sequences and strings of variable length
 	ClassArray
 	ClassComplex
 )
@@ -64,25 +63,24 @@ var classNames = [...]string{"integer", "float", "time", "string", "bitfield", "
 
 func (c Class) String() string { return classNames[c] }
 
-// FloatBits says which bits of a floating point number mean what, counted from
-// the lowest.
+// FloatBits describes the bits of a floating-point number, counted from the lowest.
 type FloatBits struct {
 	Sign               int
 	Exponent, ExpSize  int
 	Mantissa, MantSize int
 	Bias               int
-	Normalization      int // of the mantissa's highest bit: 0 free, 1 always set, 2 set and not stored
+	Normalization      int // highest bit of the mantissa: 0 free, 1 always set, 2 implied
 	VAX                bool
 }
 
-// TextKind says how strings are stored.
+// TextKind describes how strings are stored.
 type TextKind struct {
 	Variable bool // of variable length
-	UTF8     bool // else ASCII
+	UTF8     bool // or ASCII
 	Padding  Padding
 }
 
-// Padding is how strings of fixed length end.
+// Padding is the padding of strings of fixed length.
 type Padding uint8
 
 const (
@@ -95,7 +93,7 @@ func (p Padding) String() string {
 	return [...]string{"null-terminated", "null-padded", "space-padded"}[p]
 }
 
-// maxTypeDepth is how deep types are believed to be nested.
+// maxTypeDepth limits the depth of nested types.
 const maxTypeDepth = 32
 
 // parseType reads a datatype message.
@@ -105,7 +103,7 @@ func (f *File) parseType(body []byte) (*Type, error) {
 	return t, c.err
 }
 
-// datatype reads a message, which may be kept in a committed type.
+// datatype reads a datatype message, which may be shared.
 func (f *File) datatype(m message) (*Type, error) {
 	if m.flags&flagShared == 0 {
 		return f.parseType(m.body)
@@ -136,19 +134,19 @@ func parseType(c *cursor, depth int) *Type {
 	case int(class) >= len(typeParsers):
 		c.fail("class %d is not known; the file is newer than this program", class)
 	case t.Size == 0 && class != ClassString && class != ClassOpaque && class != ClassVarLen:
-		c.fail("%v of no bytes", class)
+		c.fail("%v of size 0", class)
 	default:
 		typeParsers[class](t, c, typeHeader{version, bits, depth})
 	}
 	return t
 }
 
-// A typeHeader is what the properties of a type depend on.
+// A typeHeader determines the format of a type's properties.
 type typeHeader struct{ version, bits, depth int }
 
 var typeParsers [12]func(*Type, *cursor, typeHeader)
 
-func init() { // here, as a table of functions that use it cannot initialize itself
+func init() { // the functions refer to the table, so it cannot have an initializer
 	typeParsers = [12]func(*Type, *cursor, typeHeader){
 		(*Type).parseInteger, (*Type).parseFloat, (*Type).parseTime, (*Type).parseString,
 		(*Type).parseInteger, (*Type).parseOpaque, (*Type).parseCompound, (*Type).parseReference,
@@ -156,7 +154,7 @@ func init() { // here, as a table of functions that use it cannot initialize its
 	}
 }
 
-// parseInteger reads what integers and bitfields have:
+// parseInteger reads the properties of integers and bitfields:
 //
 //	bits: 0 big-endian, 3 signed    | offset (2) | precision (2) |
 func (t *Type) parseInteger(c *cursor, h typeHeader) {
@@ -185,8 +183,8 @@ func (t *Type) parseFloat(c *cursor, h typeHeader) {
 		Exponent: c.u8(), ExpSize: c.u8(), Mantissa: c.u8(), MantSize: c.u8(), Bias: c.u32(),
 	}
 	t.checkPrecision(c)
-	f, most := t.Float, 8*t.Size
-	if c.err == nil && (f.Sign >= most || f.Exponent+f.ExpSize > most || f.Mantissa+f.MantSize > most || f.ExpSize == 0 || f.MantSize == 0) {
+	f, bits := t.Float, 8*t.Size
+	if c.err == nil && (f.Sign >= bits || f.Exponent+f.ExpSize > bits || f.Mantissa+f.MantSize > bits || f.ExpSize == 0 || f.MantSize == 0) {
 		c.fail("float with its sign at bit %d, exponent at %d+%d, mantissa at %d+%d of %d bytes",
 			f.Sign, f.Exponent, f.ExpSize, f.Mantissa, f.MantSize, t.Size)
 	}
@@ -198,7 +196,7 @@ func (t *Type) parseTime(c *cursor, h typeHeader) {
 	t.Precision = c.u16()
 }
 
-// parseString has no properties; bits 0-3 are the padding, 4-7 the character set.
+// parseString: bits 0-3 are the padding, 4-7 the character set. There are no properties.
 func (t *Type) parseString(c *cursor, h typeHeader) {
 	t.setText(c, h.bits, h.bits>>4)
 }
@@ -218,17 +216,17 @@ func (t *Type) parseOpaque(c *cursor, h typeHeader) {
 	t.time = parseNumpyTime(t.Tag, t.Size)
 }
 
-// parseReference: bits 0-3 tell what is referred to.
+// parseReference: bits 0-3 are 1 for region references.
 func (t *Type) parseReference(c *cursor, h typeHeader) { t.Region = h.bits&15 == 1 }
 
-// parseCompound reads the members, as many as bits 0-15 say:
+// parseCompound reads the members, whose number is in bits 0-15:
 //
 //	version 1 and 2: | name, padded to 8 | offset (4) | (1) rank (1), 0 (3), order (4), 0 (4), sizes (4x4) | type |
-//	version 3:       | name, 0 | offset (as few bytes as hold the size) | type |
+//	version 3:       | name, 0 | offset (as few bytes as the size needs) | type |
 func (t *Type) parseCompound(c *cursor, h typeHeader) {
 	count := h.bits & 0xffff
 	if count == 0 {
-		c.fail("compound of no members")
+		c.fail("compound without members")
 	}
 	for range count {
 		m := Member{Name: c.typeName(h.version)}
@@ -274,7 +272,8 @@ func (c *cursor) typeName(version int) string {
 	return name
 }
 
-// version1Array returns the type of arrays that version 1 has no class for.
+// version1Array returns an array type for a member with dimensions; version 1 has no
+// array class.
 func version1Array(c *cursor, base *Type, dims []int) *Type {
 	t := &Type{Class: ClassArray, Base: base, Dims: dims}
 	t.sizeArray(c)
@@ -313,7 +312,7 @@ func (t *Type) parseEnum(c *cursor, h typeHeader) {
 	}
 }
 
-// parseSequence reads | base type |; bits 0-3 are 1 for strings, then 4-7 the
+// parseSequence reads | base type |. Bits 0-3 are 1 for strings, of which bits 4-7 are the
 // padding and 8-11 the character set. An element is a pointer into the global heap.
 func (t *Type) parseSequence(c *cursor, h typeHeader) {
 	t.Base = parseType(c, h.depth+1)
@@ -350,7 +349,7 @@ func (t *Type) parseArray(c *cursor, h typeHeader) {
 	}
 }
 
-// parseComplex reads | base type |, of which an element has two.
+// parseComplex reads | base type |. An element consists of two.
 func (t *Type) parseComplex(c *cursor, h typeHeader) {
 	t.Base = parseType(c, h.depth+1)
 	if c.err == nil && (t.Base.Class != ClassFloat || t.Size != 2*t.Base.Size) {

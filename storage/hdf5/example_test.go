@@ -8,8 +8,8 @@ import (
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 )
 
-// Open a file, look at a dataset, and read a part of it. Only the chunks that
-// the part lies in are read and decoded.
+// Open a file, inspect a dataset, and read a part of it. Only the chunks that contain the
+// part are read and decoded.
 func Example() {
 	f, err := hdf5.Open("testdata/indexes_latest.h5")
 	if err != nil {

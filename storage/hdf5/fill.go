@@ -1,12 +1,12 @@
 package hdf5
 
-// A fill value stands wherever nothing was written.
+// A fill value message holds the value of elements that were never written.
 //
 //	old (kind 4)     version 1 and 2            version 3
 //	| size   | 4     | version           | 1    | 3                                     | 1
-//	| value  |       | when space is got | 1    | flags: 0-1 space, 2-3 when to fill,   | 1
-//	                 | when it is filled | 1    |        4 undefined, 5 there is a value|
-//	                 | is it defined     | 1    | (flag 5) size                         | 4
+//	| value  |       | allocation time   | 1    | flags: 0-1 allocation, 2-3 fill time, | 1
+//	                 | fill time         | 1    |        4 undefined, 5 has a value     |
+//	                 | defined           | 1    | (flag 5) size                         | 4
 //	                 | size              | 4    | (flag 5) value                        |
 //	                 | value             |         version 2 has size and value only if defined
 //
@@ -28,7 +28,7 @@ func parseFill(c *cursor, kind, elemSize int) ([]byte, error) {
 		return nil, c.err
 	}
 	size := c.u32()
-	if size == 0 || size == 1<<32-1 { // undefined, which a reader may take for zeros
+	if size == 0 || size == 1<<32-1 { // undefined: zeros
 		return nil, c.err
 	}
 	value := c.bytes(size)
@@ -38,7 +38,7 @@ func parseFill(c *cursor, kind, elemSize int) ([]byte, error) {
 	return value, c.err
 }
 
-// fill returns the fill value of a dataset whose elements have the given size.
+// fill returns the fill value of a dataset with elements of the given size.
 func (f *File) fill(h *header, elemSize int) ([]byte, error) {
 	for _, kind := range []int{msgFill, msgFillOld} {
 		m, ok := h.find(kind)

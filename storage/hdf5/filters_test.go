@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestFilters reads testdata/filters.h5, which h5py wrote
-// with libhdf5's own filters and the registered plugins.
+// TestFilters reads testdata/filters.h5, which h5py wrote with the filters of libhdf5 and
+// with registered plugins.
 func TestFilters(t *testing.T) {
 	f, err := Open("testdata/filters.h5")
 	must(t, err)

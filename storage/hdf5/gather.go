@@ -7,10 +7,10 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// writeFill writes the fill value wherever the piece shows an element.
+// writeFill writes the fill value to every element of a transfer.
 func (s *source) writeFill(dst []byte, p transfer, h hyperslab) {
 	from := views.View{Offset: s.memberOffset, Shape: p.from.Shape, Stride: make([]int, len(p.from.Shape))}
-	if s.d.Fill == nil { // zeros, which are zero as numbers of any type
+	if s.d.Fill == nil { // zero, in every number type
 		to := inBytes(p.to, s.elemSize())
 		views.Walk(func(at, step []int, n int) {
 			if step[0] == s.elemSize() {
@@ -33,7 +33,7 @@ func (s *source) writeFill(dst []byte, p transfer, h hyperslab) {
 	s.gather(dst, s.d.Fill, p.to, from)
 }
 
-// inBytes returns v in units that are as many times smaller.
+// inBytes returns a view of elements as a view of bytes.
 func inBytes(v views.View, unit int) views.View {
 	w := views.View{Offset: v.Offset * unit, Shape: v.Shape, Stride: slices.Clone(v.Stride)}
 	for axis := range w.Stride {
@@ -42,8 +42,8 @@ func inBytes(v views.View, unit int) views.View {
 	return w
 }
 
-// gather copies numbers from src, where from shows them in bytes, to dst, where
-// to shows them in elements, and converts them on the way.
+// gather copies numbers from src, where from selects them in bytes, to dst, where to
+// selects them in elements, and converts them.
 func (s *source) gather(dst, src []byte, to, from views.View) {
 	in, out := s.size, s.elemSize()
 	if s.convert == nil {
@@ -59,7 +59,7 @@ func (s *source) gather(dst, src []byte, to, from views.View) {
 	}, inBytes(to, out), from)
 }
 
-// copyStrided copies n elements that lie steps apart.
+// copyStrided copies n elements with the given steps between them.
 func copyStrided(dst, src []byte, to, from, dstep, sstep, n, size int) {
 	switch size {
 	case 1:
@@ -85,8 +85,8 @@ func copyStrided(dst, src []byte, to, from, dstep, sstep, n, size int) {
 	}
 }
 
-// convertRun converts n elements that lie steps apart, through a small block
-// that the conversion sees in a row.
+// convertRun converts n elements with steps between them, through a small contiguous
+// buffer.
 func (s *source) convertRun(dst, src []byte, at, step []int, n int) {
 	const block = 256
 	in, out := s.size, s.elemSize()

@@ -1,16 +1,16 @@
 package hdf5
 
-// A group of the new style keeps a few links as messages in its header, and
-// more of them, with the same content, in a fractal heap that a B-tree of
-// version 2 indexes by name. Its link info message is
+// A new-style group stores a few links as messages in its header. More links, in the same
+// encoding, are in a fractal heap, which a version 2 B-tree indexes by name. Its link info
+// message is
 //
 //	| 0 (1) | flags (1) | (flag 0) largest creation order (8) | heap (O) | B-tree by name (O) | (flag 1) by order (O) |
 //
-// and a link is
+// A link is
 //
 //	| 1                     |  1
 //	| flags                 |  1
-//	| (flag 3) kind         |  1   0 hard, 1 soft, 64 external, 65-255 user-defined
+//	| (flag 3) type         |  1   0 hard, 1 soft, 64 external, 65-255 user-defined
 //	| (flag 2) order        |  8
 //	| (flag 4) character set|  1
 //	| length of the name    |  1, 2, 4 or 8, by flags 0 and 1
@@ -21,7 +21,7 @@ package hdf5
 type link struct {
 	name    string
 	kind    int
-	order   int    // in which links were made, where the group keeps that
+	order   int    // creation order, if the group tracks it
 	address uint64 // of a hard link's object
 	target  string // of a soft or external link
 	file    string // of an external link
@@ -79,7 +79,7 @@ func (f *File) messageLinks(h *header) (links []link, err error) {
 	return links, nil
 }
 
-// denseLinks returns the links that a link info message leads to.
+// denseLinks returns the links that a link info message refers to.
 func (f *File) denseLinks(m message) (links []link, err error) {
 	c := f.newCursor("link info", m.body)
 	c.skip(1)

@@ -2,17 +2,17 @@ package hdf5
 
 import "fmt"
 
-// A group of the old style keeps its links in symbol table nodes, found
-// through a B-tree of version 1, and their names in a local heap. Its message is
+// An old-style group stores its links in symbol table nodes, which a version 1 B-tree
+// indexes, and their names in a local heap. Its message is
 //
 //	| B-tree (O) | heap (O) |
 //
 //	a B-tree node of a group           a symbol table node        a link in it
-//	| TREE                  | 4        | SNOD            | 4      | place of the name | O
+//	| TREE                  | 4        | SNOD            | 4      | offset of the name| O
 //	| 0                     | 1        | 1               | 1      | object's header   | O
-//	| level                 | 1        | 0               | 1      | what is cached    | 4
+//	| level                 | 1        | 0               | 1      | cache type        | 4
 //	| children              | 2        | links           | 2      | 0                 | 4
-//	| left, right           | 2O       | link …          |        | cached            | 16
+//	| left, right           | 2O       | link …          |        | cache             | 16
 //	| key, child, …, key    | L, O
 //
 //	a local heap: | HEAP | 0 (1) | 0 (3) | size (L) | free list (L) | data (O) |
@@ -38,7 +38,8 @@ type symbols struct {
 	visited map[uint64]bool
 }
 
-// visit refuses a node that was seen before, which bounds the work by the file's size.
+// visit returns an error for a node that was visited before. The file's size thus limits
+// the work.
 func (s *symbols) visit(address uint64) error {
 	if s.visited[address] {
 		return fmt.Errorf("B-tree: node at %d is its own ancestor or has two parents", address)
@@ -47,7 +48,8 @@ func (s *symbols) visit(address uint64) error {
 	return nil
 }
 
-// tree walks the node at address, which must be of the given level, if that is known.
+// tree visits the node at an address and those below it. The level is -1 if it is not
+// known yet.
 func (s *symbols) tree(address uint64, level int) error {
 	if err := s.visit(address); err != nil {
 		return err
@@ -109,18 +111,18 @@ func (s *symbols) node(address uint64) error {
 	return c.err
 }
 
-// text returns the text at a place of the local heap.
+// text returns the text at an offset of the local heap.
 func (s *symbols) text(at uint64) (string, error) {
 	c := s.f.newCursor("local heap", s.names)
 	if at > uint64(len(s.names)) {
-		return "", fmt.Errorf("local heap: place %d of a name is beyond its %d bytes", at, len(s.names))
+		return "", fmt.Errorf("local heap: offset %d of a name is beyond its %d bytes", at, len(s.names))
 	}
 	c.skip(int(at))
 	text := c.text()
 	return text, c.err
 }
 
-// localHeap returns the data of the heap at address.
+// localHeap returns the data of the local heap at an address.
 func (f *File) localHeap(address uint64) ([]byte, error) {
 	c := f.cursor("local heap", address, 8+2*f.length+f.offset)
 	c.signature("HEAP", 0)
@@ -138,15 +140,15 @@ func (f *File) localHeap(address uint64) ([]byte, error) {
 	return buf, nil
 }
 
-// A btree1Node is a node of a B-tree of version 1: of a group (see above), or of
-// chunks (see index_btree1.go).
+// A btree1Node is a node of a version 1 B-tree: of a group (see above) or of chunks (see
+// index_btree1.go).
 type btree1Node struct {
 	level    int
 	children []uint64
 	keys     []byte // keys and children, as stored
 }
 
-// btree1 reads a node whose keys have the given size.
+// btree1 reads a node with keys of the given size.
 func (f *File) btree1(address uint64, kind, keySize int) (btree1Node, error) {
 	prefixSize := 8 + 2*f.offset
 	c := f.cursor("B-tree", address, prefixSize)

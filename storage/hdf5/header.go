@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// An object header is a list of messages that together are an object: its
-// type, shape, layout, links, attributes. It lies in one or more blocks; a
-// continuation message leads to the next.
+// An object header is a list of messages that describe an object: its type, shape,
+// layout, links, attributes. It consists of one or more blocks; a continuation message
+// refers to the next.
 //
 //	version 1                            version 2
 //	| 1                        |  1      | OHDR                      |  4
@@ -38,7 +38,7 @@ type message struct {
 	body  []byte
 }
 
-// Kinds of messages (format specification IV.A.2).
+// Message types (format specification IV.A.2).
 const (
 	msgNil           = 0x00
 	msgDataspace     = 0x01
@@ -62,11 +62,11 @@ const (
 
 // Flags of messages.
 const (
-	flagShared        = 1 << 1 // the body tells where the message really is
+	flagShared        = 1 << 1 // the body refers to the message
 	flagFailIfUnknown = 1 << 7
 )
 
-// find returns the first message of a kind.
+// find returns the first message of a type.
 func (h *header) find(kind int) (message, bool) {
 	for _, m := range h.messages {
 		if m.kind == kind {
@@ -99,25 +99,25 @@ func (f *File) parseHeader(address uint64) (*header, error) {
 	return b.h, err
 }
 
-// A headerReader gathers the messages of one object header.
+// A headerReader reads the messages of one object header.
 type headerReader struct {
 	f      *File
 	h      *header
-	blocks []byteExtent // of the header, in order; they must not overlap
+	blocks []byteExtent // in order; they must not overlap
 	size   int          // of all blocks
 	flags  byte         // of version 2
 }
 
-// A byteExtent is a stretch of the file.
+// A byteExtent is a range of bytes in the file.
 type byteExtent struct {
 	address uint64
 	size    int
 }
 
-// maxHeader is the most bytes one object header is believed to have.
+// maxHeader limits the size of an object header, in bytes.
 const maxHeader = 64 << 20
 
-// add queues a block. That no block overlaps another bounds the work by the file's size.
+// add queues a block. Blocks must not overlap, so the file's size limits the work.
 func (r *headerReader) add(b byteExtent) error {
 	for _, have := range r.blocks {
 		if b.address < have.address+uint64(have.size) && have.address < b.address+uint64(b.size) {
@@ -188,7 +188,7 @@ func (r *headerReader) version2(address uint64, flags byte) error {
 	return nil
 }
 
-// messages2 reads the messages of one block of version 2 and the checksum behind them.
+// messages2 reads the messages of a version 2 block and the checksum after them.
 func (r *headerReader) messages2(c *cursor) error {
 	const checksum = 4
 	prefix := 4
@@ -225,9 +225,9 @@ func (r *headerReader) message(c *cursor, kind, flags int, body []byte) error {
 		}
 		return r.add(b)
 	case kind > msgLastKnown && flags&flagFailIfUnknown != 0:
-		return fmt.Errorf("message of unknown kind %d, which must not be ignored", kind)
+		return fmt.Errorf("message of unknown type %d, which must not be ignored", kind)
 	}
-	// Continuations and fillers are kept, too: version 1 counts them.
+	// Continuation and nil messages are kept, because version 1 counts them.
 	r.h.messages = append(r.h.messages, message{kind, flags, body})
 	return nil
 }

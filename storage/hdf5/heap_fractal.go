@@ -9,10 +9,10 @@ import (
 	"github.com/h5dnn/h5dnn/storage/hdf5/internal/format"
 )
 
-// A fractal heap holds objects of any size, named by short ids. Managed ones
-// lie in direct blocks, which double in size from row to row of a table;
-// indirect blocks are tables in tables. Huge ones lie in the file on their own.
-// Tiny ones are their ids.
+// A fractal heap stores objects of any size, which short ids identify. Managed objects are
+// in direct blocks, whose size doubles from row to row of a table; indirect blocks are
+// tables within tables. Huge objects have their own space in the file. Tiny objects are
+// stored in their ids.
 //
 //	header                                        direct block
 //	| FRHP, 0                             |  5    | FHDB, 0             | 5
@@ -42,8 +42,8 @@ type fractalHeap struct {
 	offsetSize int // bytes of an offset in the heap
 	lengthSize int // bytes of a managed object's length
 	root       uint64
-	rows       int // of the root block; 0: it is a direct block
-	rootSize   int // stored bytes of a filtered direct root block
+	rows       int // of the root block; 0 if it is a direct block
+	rootSize   int // stored size of a filtered direct root block
 	rootMask   uint32
 	filters    []filter.Filter
 
@@ -58,7 +58,7 @@ type hugeObject struct {
 	size    int
 }
 
-// fractalHeap returns the heap whose header is at address.
+// fractalHeap returns the heap whose header is at an address.
 func (f *File) fractalHeap(address uint64) (*fractalHeap, error) {
 	fixed := 5 + 4 + 1 + 4 + 12*f.length + 3*f.offset + 2 + 2 + 2 + 2
 	c := f.cursor("fractal heap", address, fixed)
@@ -102,7 +102,7 @@ func (f *File) fractalHeap(address uint64) (*fractalHeap, error) {
 	return h, c.err
 }
 
-// check refuses sizes that the rest of this file could not reckon with.
+// check returns an error for sizes that would overflow in the calculations below.
 func (h *fractalHeap) check(offsetBits int) error {
 	powerOfTwo := func(n int) bool { return n > 0 && n&(n-1) == 0 }
 	if !powerOfTwo(h.width) || !powerOfTwo(h.first) || !powerOfTwo(h.largest) || h.largest < h.first ||
@@ -115,7 +115,7 @@ func (h *fractalHeap) check(offsetBits int) error {
 
 // object returns the object with the given id:
 //
-//	| version and kind (1) | managed: offset, length | huge: key, or address and size | tiny: the object |
+//	| version and type (1) | managed: offset, length | huge: key, or address and size | tiny: the object |
 func (h *fractalHeap) object(id []byte) ([]byte, error) {
 	c := h.f.newCursor("fractal heap", id)
 	switch first := c.u8(); {
@@ -136,7 +136,7 @@ func (h *fractalHeap) object(id []byte) ([]byte, error) {
 	return nil, fmt.Errorf("fractal heap: id %x is of an unknown kind", id)
 }
 
-// tiny returns an object that lies in its id; long ids have lengths of 12 bits.
+// tiny returns an object that is stored in its id. Long ids have 12-bit lengths.
 func (h *fractalHeap) tiny(first int, c *cursor) ([]byte, error) {
 	size := first&15 + 1
 	if h.idSize > 18 {
@@ -148,14 +148,14 @@ func (h *fractalHeap) tiny(first int, c *cursor) ([]byte, error) {
 
 func log2(n int) int { return bits.Len64(uint64(n)) - 1 }
 
-// rowSize returns the size of the blocks in a row of the table: the first two
-// rows have the smallest ones.
+// rowSize returns the size of the blocks in a row of the table. The first two rows have
+// blocks of the same size.
 func (h *fractalHeap) rowSize(row int) int { return h.first << max(0, row-1) }
 
-// directRows returns how many rows of a table are of direct blocks.
+// directRows returns the number of rows of direct blocks in a table.
 func (h *fractalHeap) directRows() int { return log2(h.largest) - log2(h.first) + 2 }
 
-// managed finds the direct block that offset lies in, from the root down.
+// managed returns size bytes at an offset of the heap, from the direct block there.
 func (h *fractalHeap) managed(offset, size int) ([]byte, error) {
 	if h.rows == 0 {
 		return h.direct(h.root, h.rowSize(0), h.rootSize, h.rootMask, offset, size)
@@ -183,7 +183,8 @@ func (h *fractalHeap) managed(offset, size int) ([]byte, error) {
 	return nil, fmt.Errorf("fractal heap: no block holds offset %d", offset)
 }
 
-// locate returns the row and column of a table that offset lies in, and how far into that block.
+// locate returns the row and column of the block at an offset of a table, and the offset
+// within that block.
 func (h *fractalHeap) locate(offset int) (row, column, within int) {
 	if line := h.first * h.width; offset >= line {
 		row = log2(offset) - log2(line) + 1
@@ -216,7 +217,7 @@ func (h *fractalHeap) entry(address uint64, rows, row, column int) (child uint64
 	return child, stored, mask, c.err
 }
 
-// direct returns size bytes at a place of the direct block at address.
+// direct returns size bytes at an offset of the direct block at an address.
 func (h *fractalHeap) direct(address uint64, blockSize, stored int, mask uint32, at, size int) ([]byte, error) {
 	if at+size > blockSize || at < 5+h.f.offset+h.offsetSize {
 		return nil, fmt.Errorf("fractal heap: %d bytes at %d of a block of %d bytes", size, at, blockSize)
@@ -235,7 +236,7 @@ func (h *fractalHeap) direct(address uint64, blockSize, stored int, mask uint32,
 	return buf[at : at+size], nil
 }
 
-// filtered returns what the filtered bytes at address decode to.
+// filtered returns the decoded bytes of a filtered block.
 func (h *fractalHeap) filtered(address uint64, stored int, mask uint32, size int) ([]byte, error) {
 	if buf, ok := h.decoded.Load(address); ok && len(buf.([]byte)) == size {
 		return buf.([]byte), nil
@@ -255,8 +256,8 @@ func (h *fractalHeap) filtered(address uint64, stored int, mask uint32, size int
 	return buf, nil
 }
 
-// hugeByID returns the huge object that an id names, directly if ids are long
-// enough to hold its address, else by its key in a B-tree.
+// hugeByID returns the huge object with an id. Ids that are long enough hold its address;
+// others are keys of a B-tree.
 func (h *fractalHeap) hugeByID(c *cursor) ([]byte, error) {
 	filters := len(h.filters) > 0
 	direct := h.f.offset + h.f.length

@@ -5,20 +5,20 @@ import (
 	"sync"
 )
 
-// Values of variable length lie in collections, the global heap, and are
-// pointed at from where they belong:
+// Values of variable length are stored in the collections of the global heap. The elements
+// of a dataset are pointers to them:
 //
 //	collection                   an object in it              a pointer
-//	| GCOL            | 4        | its number      | 2        | length      | 4
+//	| GCOL            | 4        | index           | 2        | length      | 4
 //	| 1               | 1        | references      | 2        | collection  | O
-//	| 0               | 3        | 0               | 4        | number      | 4
+//	| 0               | 3        | 0               | 4        | index       | 4
 //	| size            | L        | size            | L
 //	| object …                   | bytes, padded to 8
 //
 // Object 0 is the free space at the end.
 type collection map[int][]byte
 
-// heapCache keeps the collections that were read last.
+// heapCache caches collections.
 type heapCache struct {
 	sync.Mutex
 	known map[uint64]collection
@@ -27,7 +27,7 @@ type heapCache struct {
 
 const maxHeapCache = 32 << 20
 
-// heapObject returns an object of a collection.
+// heapObject returns an object of the collection at an address.
 func (f *File) heapObject(address uint64, number int) ([]byte, error) {
 	all, err := f.collection(address)
 	if err != nil {

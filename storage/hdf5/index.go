@@ -9,10 +9,10 @@ import (
 	"github.com/h5dnn/h5dnn/storage/hdf5/internal/format"
 )
 
-// An index tells where the chunks of a dataset are stored, in the order of
-// their numbers: row by row through the grid of chunks.
+// An index lists the stored chunks of a dataset, sorted by their number in the grid of
+// chunks, in row-major order.
 type index struct {
-	grid    []int // how many chunks the shape takes along each axis
+	grid    []int // number of chunks along each axis
 	entries []chunkEntry
 }
 
@@ -21,12 +21,12 @@ type chunkEntry struct {
 	number  int
 	address uint64
 	size    int
-	mask    uint32 // bit k: filter k was left out
+	mask    uint32 // bit k: filter k was skipped
 }
 
 // find returns the chunk of the given number, if it is stored.
 func (x *index) find(number int) (chunkEntry, bool) {
-	// Where all chunks are stored, they lie at their numbers.
+	// If all chunks are stored, their numbers are their positions.
 	if number < len(x.entries) && x.entries[number].number == number {
 		return x.entries[number], true
 	}
@@ -103,7 +103,7 @@ func checkOverlap(entries []chunkEntry) error {
 	return nil
 }
 
-// unravel writes the coordinates of a number that counts row by row.
+// unravel converts a row-major number into coordinates.
 func unravel(coord []int, number int, shape []int) {
 	for axis := len(shape) - 1; axis > 0; axis-- {
 		coord[axis] = number % shape[axis]
@@ -112,7 +112,7 @@ func unravel(coord []int, number int, shape []int) {
 	coord[0] = number
 }
 
-// gridOf returns how many chunks a shape takes along each axis.
+// gridOf returns the number of chunks along each axis of a shape.
 func gridOf(shape, chunk []int) []int {
 	grid := make([]int, len(shape))
 	for axis := range grid {
@@ -124,8 +124,7 @@ func gridOf(shape, chunk []int) []int {
 	return grid
 }
 
-// An indexer gathers the entries of an index from one of the structures that
-// index_*.go read.
+// An indexer builds an index from one of the structures that index_*.go read.
 type indexer struct {
 	*index
 	d         *Dataset
@@ -156,13 +155,13 @@ func (d *Dataset) readIndex() (*index, error) {
 	}
 	for k := 1; k < len(x.entries); k++ {
 		if x.entries[k].number == x.entries[k-1].number {
-			return nil, fmt.Errorf("chunk index: two chunks in one place, at %d and %d", x.entries[k-1].address, x.entries[k].address)
+			return nil, fmt.Errorf("chunk index: the chunks at %d and %d have the same coordinates", x.entries[k-1].address, x.entries[k].address)
 		}
 	}
 	return x.index, nil
 }
 
-// chunkSize returns the bytes of a chunk without filters.
+// chunkSize returns the size of a chunk without filters, in bytes.
 func (d *Dataset) chunkSize() (int, error) {
 	n, err := format.Product(append([]int{d.Type.Size}, d.Chunks...)...)
 	if err != nil {
@@ -195,16 +194,15 @@ func (x *indexer) add(coord []int, e chunkEntry) error {
 	return nil
 }
 
-// addNumbered takes up chunk k of an index that counts row by row through the
-// grid of the largest shape the dataset may get.
-func (x *indexer) addNumbered(k int, most []int, e chunkEntry) error {
-	coord := make([]int, len(most))
-	unravel(coord, k, most)
+// addNumbered adds chunk k of an index with row-major numbers in the grid of the maximum
+// shape.
+func (x *indexer) addNumbered(k int, grid []int, e chunkEntry) error {
+	coord := make([]int, len(grid))
+	unravel(coord, k, grid)
 	return x.add(coord, e)
 }
 
-// maxGrid returns the grid of the largest shape the dataset may get. An axis that
-// may grow for ever counts as it is now.
+// maxGrid returns the grid of the maximum shape. Unlimited axes have their current size.
 func (x *indexer) maxGrid() []int {
 	shape := slices.Clone(x.d.MaxShape)
 	for axis := range shape {
@@ -215,7 +213,7 @@ func (x *indexer) maxGrid() []int {
 
 // element reads an element of a fixed or extensible array:
 //
-//	| address (O) | (filters) stored size (as many bytes as are left) | (filters) mask (4) |
+//	| address (O) | (filters) stored size (the remaining bytes) | (filters) mask (4) |
 func (x *indexer) element(c *cursor, size int) chunkEntry {
 	e := chunkEntry{address: c.address(), size: x.chunkSize}
 	if len(x.d.Filters) > 0 && size > c.offset {
@@ -224,13 +222,13 @@ func (x *indexer) element(c *cursor, size int) chunkEntry {
 	return e
 }
 
-// checkElement refuses sizes that elements cannot have.
+// checkElement checks the size of an array's elements.
 func (x *indexer) checkElement(c *cursor, client, size int) {
-	least, most := c.offset, c.offset
+	minSize, maxSize := c.offset, c.offset
 	if client == 1 {
-		least, most = c.offset+1+4, c.offset+8+4
+		minSize, maxSize = c.offset+1+4, c.offset+8+4
 	}
-	if c.err == nil && (client > 1 || size < least || size > most || (client == 1) != (len(x.d.Filters) > 0)) {
-		c.fail("elements of kind %d and %d bytes for a dataset of %d filters", client, size, len(x.d.Filters))
+	if c.err == nil && (client > 1 || size < minSize || size > maxSize || (client == 1) != (len(x.d.Filters) > 0)) {
+		c.fail("elements of type %d and %d bytes for a dataset with %d filters", client, size, len(x.d.Filters))
 	}
 }

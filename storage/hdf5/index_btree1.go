@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// Chunks of layouts before version 4 are found through a B-tree of version 1
-// (see group_symbols.go for its nodes). Its leaves' children are the chunks;
-// the key before a child is
+// Layouts before version 4 index their chunks with a version 1 B-tree (see
+// group_symbols.go for its nodes). The children of its leaves are the chunks; the key
+// before a child is
 //
-//	| stored size (4) | mask (4) | place of the first element (8) … | 0 (8) |
+//	| stored size (4) | mask (4) | coordinates of the first element (8) … | 0 (8) |
 //
-// Keys ascend. Where they do not, libhdf5 misses chunks: which are meant is anyone's guess.
+// Keys must ascend: libhdf5 does not find chunks whose keys do not.
 func (x *indexer) btree1() error {
 	return x.btree1Node(x.d.layout.address, -1, map[uint64]bool{})
 }
@@ -48,7 +48,7 @@ func (x *indexer) btree1Leaf(node btree1Node, keySize int) error {
 		for axis, size := range x.d.Chunks {
 			at := c.count(8)
 			if at%size != 0 {
-				return fmt.Errorf("B-tree: chunk starts at %d of axis %d, where none of size %d can", at, axis, size)
+				return fmt.Errorf("B-tree: chunk starts at %d of axis %d, which is no multiple of its size %d", at, axis, size)
 			}
 			coord[axis] = at / size
 		}

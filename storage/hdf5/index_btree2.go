@@ -1,9 +1,9 @@
 package hdf5
 
-// The chunks of a dataset with several axes that can grow for ever are found
-// through a B-tree of version 2. Its records are of kind 10, or 11 with filters:
+// Datasets with several unlimited axes index their chunks with a version 2 B-tree. Its
+// records have type 10, or 11 with filters:
 //
-//	| address (O) | (11) stored size (as many bytes as are left) | (11) mask (4) | place in the grid (8) … |
+//	| address (O) | (11) stored size (the remaining bytes) | (11) mask (4) | coordinates in the grid (8) … |
 func (x *indexer) btree2() error {
 	kind := 10
 	if len(x.d.Filters) > 0 {

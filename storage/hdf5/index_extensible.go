@@ -6,42 +6,41 @@ import (
 	"github.com/h5dnn/h5dnn/storage/hdf5/internal/format"
 )
 
-// The chunks of a dataset with one axis that can grow for ever are found
-// through an extensible array. The first elements lie in its index block, the
-// next in data blocks that the index block points at, all others in data
-// blocks that super blocks point at. Data blocks double in size as the array
-// grows, super blocks in how many they point at.
+// Datasets with one unlimited axis index their chunks with an extensible array. The first
+// elements are in its index block, the next in data blocks that the index block points to,
+// all others in data blocks that secondary blocks point to. Data blocks double in size as
+// the array grows, secondary blocks in their number of data blocks.
 //
-//	header                               index block             super block
+//	header                               index block             secondary block
 //	| EAHD                      | 4      | EAIB           | 4    | EASB               | 4
 //	| 0                         | 1      | 0              | 1    | 0                  | 1
 //	| filtered                  | 1      | filtered       | 1    | filtered           | 1
 //	| size of elements          | 1      | header         | O    | header             | O
-//	| bits of the largest number| 1      | element …             | place              | B
-//	| elements in the index     | 1      | data block …   | O    | (pages) which exist, by block
-//	| in the smallest data block| 1      | super block …  | O    | data block …       | O
-//	| data blocks of a super b. | 1      | checksum       | 4    | checksum           | 4
+//	| bits of the maximum number| 1      | element …             | offset             | B
+//	| elements in the index     | 1      | data block …   | O    | (pages) page bitmap, by data block
+//	| in the smallest data block| 1      | secondary bl. …| O    | data block …       | O
+//	| minimum of data blocks    | 1      | checksum       | 4    | checksum           | 4
 //	| bits of pages             | 1
 //	| statistics                | 6L     data block
-//	| index block               | O      | EADB, 0, filtered (1), header (O), place (B) | element … | checksum (4) |
+//	| index block               | O      | EADB, 0, filtered (1), header (O), offset (B) | element … | checksum (4) |
 //	| checksum                  | 4      or, in pages: … | checksum (4) | element …, checksum (4) | …
 //
-// B is as many bytes as hold the largest number.
+// B is the number of bytes of the maximum number of elements.
 //
-// Elements count row by row through the grid of the largest shape, the axis
-// that can grow being the slowest.
+// Elements are numbered in row-major order in the grid of the maximum shape, with the
+// unlimited axis first.
 type extensibleArray struct {
 	*indexer
-	elemSize  int
-	placeSize int // B
-	inIndex   int
-	smallest  int // elements in the smallest data block
-	pointers  int // data blocks of the smallest super block
-	page      int // elements of a page
-	supers    int // how many super blocks there can be
-	growing   int // axis
-	most      []int
-	visited   map[uint64]bool
+	elemSize   int
+	offsetSize int // B
+	inIndex    int // elements in the index block
+	smallest   int // elements in the smallest data block
+	pointers   int // data blocks of the smallest secondary block
+	page       int // elements of a page
+	supers     int // maximum number of secondary blocks
+	unlimited  int // axis
+	arrayGrid  []int
+	visited    map[uint64]bool
 }
 
 func (x *indexer) extensible() error {
@@ -51,7 +50,7 @@ func (x *indexer) extensible() error {
 	client := c.u8()
 	a := extensibleArray{indexer: x, elemSize: c.u8(), visited: map[uint64]bool{}}
 	numberBits := c.u8()
-	a.placeSize = (numberBits + 7) / 8
+	a.offsetSize = (numberBits + 7) / 8
 	a.inIndex, a.smallest, a.pointers = c.u8(), c.u8(), c.u8()
 	pageSize := c.u8()
 	c.skip(6 * c.length)
@@ -73,46 +72,46 @@ func (x *indexer) extensible() error {
 	return a.indexBlock(block)
 }
 
-// setGrid works out how numbers of elements become places.
+// setGrid computes the grid in which elements are numbered.
 func (a *extensibleArray) setGrid() error {
-	a.growing = -1
+	a.unlimited = -1
 	for axis, most := range a.d.MaxShape {
-		if most == Unlimited && a.growing >= 0 {
-			return fmt.Errorf("extensible array: axes %d and %d both grow for ever", a.growing, axis)
+		if most == Unlimited && a.unlimited >= 0 {
+			return fmt.Errorf("extensible array: axes %d and %d both grow for ever", a.unlimited, axis)
 		}
 		if most == Unlimited {
-			a.growing = axis
+			a.unlimited = axis
 		}
 	}
-	if a.growing < 0 {
+	if a.unlimited < 0 {
 		return fmt.Errorf("extensible array: no axis grows for ever")
 	}
-	a.most = a.indexer.maxGrid()
-	a.most[0], a.most[a.growing] = a.most[a.growing], a.most[0]
-	copy(a.most[1:], a.others())
-	if _, err := format.Product(a.most[1:]...); err != nil {
+	a.arrayGrid = a.indexer.maxGrid()
+	a.arrayGrid[0], a.arrayGrid[a.unlimited] = a.arrayGrid[a.unlimited], a.arrayGrid[0]
+	copy(a.arrayGrid[1:], a.others())
+	if _, err := format.Product(a.arrayGrid[1:]...); err != nil {
 		return err
 	}
 	return nil
 }
 
-// others returns the grid of the largest shape without the growing axis.
+// others returns the grid of the maximum shape without the unlimited axis.
 func (a *extensibleArray) others() []int {
 	all := a.indexer.maxGrid()
-	return append(all[:a.growing:a.growing], all[a.growing+1:]...)
+	return append(all[:a.unlimited:a.unlimited], all[a.unlimited+1:]...)
 }
 
-// place turns the number of an element into the place of its chunk.
-func (a *extensibleArray) place(number int) []int {
-	coord := make([]int, len(a.most))
-	unravel(coord, number, a.most)
+// coordinates converts the number of an element into the coordinates of its chunk.
+func (a *extensibleArray) coordinates(number int) []int {
+	coord := make([]int, len(a.arrayGrid))
+	unravel(coord, number, a.arrayGrid)
 	grown := coord[0]
-	copy(coord, coord[1:a.growing+1])
-	coord[a.growing] = grown
+	copy(coord, coord[1:a.unlimited+1])
+	coord[a.unlimited] = grown
 	return coord
 }
 
-// superBlock tells how many data blocks super block k has, and of how many elements.
+// superBlock returns the number of data blocks of secondary block k, and of their elements.
 func (a *extensibleArray) superBlock(k int) (blocks, elements int) {
 	return 1 << (k / 2), a.smallest << ((k + 1) / 2)
 }
@@ -127,7 +126,7 @@ func (a *extensibleArray) visit(address uint64) error {
 
 func (a *extensibleArray) indexBlock(address uint64) error {
 	f := a.d.file
-	direct := 2 * log2(a.pointers) // super blocks whose data blocks the index block points at itself
+	direct := 2 * log2(a.pointers) // secondary blocks whose data blocks the index block points to directly
 	blocks := 2 * (a.pointers - 1)
 	supers := max(0, a.supers-direct)
 	c := f.cursor("extensible array", address, 6+f.offset+a.inIndex*a.elemSize+(blocks+supers)*f.offset+4)
@@ -178,9 +177,9 @@ func (a *extensibleArray) superBlockAt(address uint64, k, number int) error {
 	if err != nil {
 		return err
 	}
-	c := f.cursor("extensible array", address, 6+f.offset+a.placeSize+size+4)
+	c := f.cursor("extensible array", address, 6+f.offset+a.offsetSize+size+4)
 	c.signature("EASB", 0)
-	c.skip(1 + f.offset + a.placeSize)
+	c.skip(1 + f.offset + a.offsetSize)
 	exist := c.bytes(blocks * bitmap)
 	pointers := f.newCursor("extensible array", c.bytes(blocks*f.offset))
 	if c.checksum(); c.err != nil {
@@ -195,10 +194,11 @@ func (a *extensibleArray) superBlockAt(address uint64, k, number int) error {
 	return nil
 }
 
-// pageBits are one bit for each page of all data blocks of a super block, highest first.
+// pageBits is the page bitmap of a secondary block: a bit for each page of its data
+// blocks, highest first, which is set if the page was written.
 type pageBits struct {
 	all   []byte
-	first int // of the data block
+	first int // page of the data block
 }
 
 func (b pageBits) set(k int) bool {
@@ -206,7 +206,7 @@ func (b pageBits) set(k int) bool {
 	return k/8 < len(b.all) && b.all[k/8]>>(7-k%8)&1 != 0
 }
 
-// dataBlock reads n elements, from the given number on; exist tells which of its pages do.
+// dataBlock reads n elements, from the given number on.
 func (a *extensibleArray) dataBlock(address uint64, number, n int, exist pageBits) error {
 	if address == undefined {
 		return nil
@@ -215,7 +215,7 @@ func (a *extensibleArray) dataBlock(address uint64, number, n int, exist pageBit
 		return err
 	}
 	f := a.d.file
-	prefix := 6 + f.offset + a.placeSize
+	prefix := 6 + f.offset + a.offsetSize
 	if _, err := f.span(address, n); err != nil { // every element takes more than a byte
 		return err
 	}
@@ -259,7 +259,7 @@ func (a *extensibleArray) elements(c *cursor, number, n int) error {
 		if e.address == undefined {
 			continue
 		}
-		if err := a.add(a.place(number+k), e); err != nil {
+		if err := a.add(a.coordinates(number+k), e); err != nil {
 			return err
 		}
 	}

@@ -6,24 +6,24 @@ import (
 	"github.com/h5dnn/h5dnn/storage/hdf5/internal/format"
 )
 
-// The chunks of a dataset that cannot grow for ever are found through a fixed
-// array, which has a place for every chunk there can be.
+// Datasets without unlimited axes index their chunks with a fixed array, which has an
+// element for every chunk of the maximum shape.
 //
 //	header                       data block                     page
 //	| FAHD              | 4      | FADB                 | 4     | element … |
 //	| 0                 | 1      | 0                    | 1     | checksum  | 4
 //	| filtered          | 1      | filtered             | 1
 //	| size of elements  | 1      | header               | O
-//	| bits of pages     | 1      | (pages) which exist  | 1 bit each
+//	| bits of pages     | 1      | (pages) page bitmap  | 1 bit each
 //	| elements          | L      | element …, or checksum and then the pages
 //	| data block        | O      | checksum             | 4
 //	| checksum          | 4
 type fixedArray struct {
 	*indexer
-	elemSize int
-	count    int
-	page     int // elements of a page
-	most     []int
+	elemSize  int
+	count     int
+	page      int // elements of a page
+	arrayGrid []int
 }
 
 func (x *indexer) fixed() error {
@@ -31,7 +31,7 @@ func (x *indexer) fixed() error {
 	c := f.cursor("fixed array", x.d.layout.address, 8+f.length+f.offset+4)
 	c.signature("FAHD", 0)
 	client := c.u8()
-	a := fixedArray{indexer: x, elemSize: c.u8(), most: x.maxGrid()}
+	a := fixedArray{indexer: x, elemSize: c.u8(), arrayGrid: x.maxGrid()}
 	pageBits := c.u8()
 	a.count = c.size()
 	block := c.address()
@@ -43,8 +43,8 @@ func (x *indexer) fixed() error {
 	if c.err != nil || block == undefined {
 		return c.err
 	}
-	if n, err := format.Product(a.most...); err != nil || a.count > n {
-		return fmt.Errorf("fixed array: %d elements for %v chunks", a.count, a.most)
+	if n, err := format.Product(a.arrayGrid...); err != nil || a.count > n {
+		return fmt.Errorf("fixed array: %d elements for %v chunks", a.count, a.arrayGrid)
 	}
 	a.page = 1 << pageBits
 	return a.read(block)
@@ -83,8 +83,7 @@ func (a *fixedArray) read(block uint64) error {
 	return nil
 }
 
-// elements reads n elements, from number first on, that follow a prefix and
-// are followed by a checksum.
+// elements reads n elements, from number first on, between a prefix and a checksum.
 func (a *fixedArray) elements(at uint64, prefix, first, n int) error {
 	if n > maxStructure {
 		return fmt.Errorf("fixed array: %d elements in one block", n)
@@ -99,7 +98,7 @@ func (a *fixedArray) elements(at uint64, prefix, first, n int) error {
 		return c.err
 	}
 	for k := range n {
-		if err := a.addNumbered(first+k, a.most, a.element(elements, a.elemSize)); err != nil {
+		if err := a.addNumbered(first+k, a.arrayGrid, a.element(elements, a.elemSize)); err != nil {
 			return err
 		}
 	}

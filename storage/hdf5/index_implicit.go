@@ -6,12 +6,11 @@ import (
 	"github.com/h5dnn/h5dnn/storage/hdf5/internal/format"
 )
 
-// Chunks without filters that were all given their place at once need no
-// index: they follow one another, row by row through the grid of the largest
-// shape the dataset may get.
+// Chunks without filters that were all allocated at creation need no index: they are
+// stored one after another, in row-major order of the grid of the maximum shape.
 func (x *indexer) implicit() error {
-	most := x.maxGrid()
-	count, err := format.Product(most...)
+	grid := x.maxGrid()
+	count, err := format.Product(grid...)
 	if err != nil {
 		return err
 	}
@@ -27,7 +26,7 @@ func (x *indexer) implicit() error {
 	}
 	for k := range count {
 		e := chunkEntry{address: x.d.layout.address + uint64(k*x.chunkSize), size: x.chunkSize}
-		if err := x.addNumbered(k, most, e); err != nil {
+		if err := x.addNumbered(k, grid, e); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,6 @@
 package hdf5
 
-// A dataset that is one chunk needs no index: the layout has its address.
+// A dataset of a single chunk needs no index: the layout message has its address.
 func (x *indexer) single() error {
 	l := x.d.layout
 	e := chunkEntry{address: l.address, size: x.chunkSize}

@@ -7,7 +7,7 @@ import (
 	"github.com/h5dnn/h5dnn/storage/hdf5/internal/format"
 )
 
-// A layout message says where a dataset's elements are.
+// A layout message describes the storage of a dataset's elements.
 //
 //	version 1 and 2              version 3               version 4 and 5
 //	| version          | 1       | 3            | 1       | version       | 1
@@ -23,16 +23,16 @@ import (
 //	                      contiguous  | address (O) | size (L) |
 //	                      chunked     | rank + 1 (1) | B-tree (O) | size (4) … | element (4) |
 //	version 4:            chunked     | flags (1) | rank + 1 (1) | bytes of sizes (1) | size … | element |
-//	                                  | index (1) | about it … | address (O) |
-//	                      virtual     | heap (O) | number (4) |
+//	                                  | index (1) | its parameters … | address (O) |
+//	                      virtual     | heap (O) | index (4) |
 type layout struct {
 	class   int
 	address uint64 // of the data, the chunk index or the virtual mapping
-	size    int    // bytes of contiguous data, -1 where only the shape tells
+	size    int    // of contiguous data in bytes, -1 if the message lacks it
 	data    []byte // of a compact dataset
 	chunk   []int
 	index   chunkIndex
-	virtual int // number of the mapping in its heap
+	virtual int // index of the mappings in their heap
 }
 
 const (
@@ -44,17 +44,17 @@ const (
 
 var layoutNames = [...]string{"compact", "contiguous", "chunked", "virtual"}
 
-// A chunkIndex says how the chunks of a dataset are found.
+// A chunkIndex is the part of a layout message about the chunk index.
 type chunkIndex struct {
 	kind            int
-	unfilteredEdges bool // chunks that reach beyond the shape are stored without filters
-	filtered        bool // the single chunk is
+	unfilteredEdges bool // chunks that extend beyond the shape have no filters
+	filtered        bool // whether the single chunk is filtered
 	size            int  // of the single chunk, stored
 	mask            uint32
-	// The other indexes repeat what the layout says about them in their headers.
+	// Other indexes have their parameters in their headers, too.
 }
 
-// Kinds of chunk indexes; 0 is the B-tree of version 1, which layouts 1 to 3 have.
+// Chunk index types; 0 is the version 1 B-tree of layout versions 1 to 3.
 const (
 	indexBTree1 = iota
 	indexSingle
@@ -125,7 +125,7 @@ func (l *layout) parseChunk(c *cursor, rank, width, elemSize int) {
 	for range rank {
 		size := c.count(width)
 		if size == 0 {
-			c.fail("chunks of no elements")
+			c.fail("chunks without elements")
 		}
 		l.chunk = append(l.chunk, size)
 	}
@@ -156,13 +156,14 @@ func (l *layout) parseIndexed(c *cursor, elemSize int) {
 	l.address = c.address()
 }
 
-// External raw data, the message of kind 7, lies in other files:
+// An External is a part of another file with elements of a contiguous dataset. The message
+// that lists them is
 //
 //	| 1 | 0 (3) | allocated (2) | used (2) | heap of names (O) | name (L) | offset (L) | size (L) | …
 type External struct {
 	Name   string
 	Offset int
-	Size   int // Unlimited: to the end of that file
+	Size   int // Unlimited: to the end of the file
 }
 
 func (f *File) external(m message) ([]External, error) {

@@ -89,7 +89,7 @@ func TestExternalData(t *testing.T) {
 	}
 }
 
-// TestLinkedFilesStayInTheFolder tries to get out by every way there is.
+// TestLinkedFilesStayInTheFolder tries names that lead out of the folder.
 func TestLinkedFilesStayInTheFolder(t *testing.T) {
 	dir := t.TempDir()
 	inner := filepath.Join(dir, "inner")

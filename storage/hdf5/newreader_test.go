@@ -99,7 +99,7 @@ func compareFiles(t *testing.T, f, mapped *File) (compared int) {
 			}
 			continue
 		}
-		for k := range 20 {
+		for k := range 6 {
 			v := a.View
 			if k > 0 {
 				v = randomView(random, v)

@@ -8,12 +8,12 @@ import (
 	"strconv"
 )
 
-// A numpyTime is a datetime64 or timedelta64 of NumPy, which h5py stores as
-// something opaque of 8 bytes with a tag such as
+// A numpyTime is a datetime64 or timedelta64 of NumPy, which h5py stores as an opaque type
+// of 8 bytes with a tag such as
 //
 //	NUMPY:<M8[25s]
 //	      |||  |+-- unit
-//	      |||  +--- how many of it one step is
+//	      |||  +--- units per step
 //	      ||+------ 8 bytes
 //	      |+------- M: steps since 1970, m: steps
 //	      +-------- byte order
@@ -26,7 +26,7 @@ type numpyTime struct {
 
 var timeTag = regexp.MustCompile(`^NUMPY:([<>])([Mm])8\[([1-9]\d{0,8})?(Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)\]$`)
 
-// parseNumpyTime returns what kind of time a tag names, or nil.
+// parseNumpyTime parses the tag of an opaque type. It returns nil for other tags.
 func parseNumpyTime(tag string, size int) *numpyTime {
 	m := timeTag.FindStringSubmatch(tag)
 	if m == nil || size != 8 {
@@ -42,7 +42,7 @@ func parseNumpyTime(tag string, size int) *numpyTime {
 // IsTime reports whether elements are a datetime64 or timedelta64 of NumPy.
 func (t *Type) IsTime() bool { return t.time != nil }
 
-// String names n as str(dtype) does: datetime64[s], >M8[25s].
+// String returns str(dtype) of NumPy: datetime64[s], >M8[25s].
 func (n *numpyTime) String() string {
 	switch {
 	case n.order == ">":
@@ -54,7 +54,7 @@ func (n *numpyTime) String() string {
 	}
 }
 
-// code names n as NumPy does within other types: <M8[s].
+// code returns the name of the type within structured types: <M8[s].
 func (n *numpyTime) code() string {
 	if n.delta {
 		return n.order + "m8" + n.unitSuffix()
@@ -69,8 +69,8 @@ func (n *numpyTime) unitSuffix() string {
 	return fmt.Sprintf("[%d%s]", n.steps, n.unit)
 }
 
-// value returns an element: a span's steps as int64, a time as ISO 8601 writes
-// it down to the unit, and NaT for what is neither.
+// value returns an element: the steps of a timedelta64 as int64, a datetime64 in ISO 8601
+// down to its unit, or NaT.
 func (n *numpyTime) value(b []byte) any {
 	x := int64(binary.LittleEndian.Uint64(b))
 	if n.order == ">" {
@@ -86,14 +86,14 @@ func (n *numpyTime) value(b []byte) any {
 	}
 }
 
-// clockUnits are those that divide days: how many of the first part a day has,
-// and how many decimal digits divide that.
+// clockUnits are the units shorter than a day: the number of hours, minutes or seconds of
+// a day, and the number of decimal digits of a fraction.
 var clockUnits = map[string]struct{ perDay, digits int64 }{
 	"h": {24, 0}, "m": {24 * 60, 0}, "s": {86400, 0}, "ms": {86400, 3}, "us": {86400, 6}, "ns": {86400, 9},
 	"ps": {86400, 12}, "fs": {86400, 15}, "as": {86400, 18},
 }
 
-// date writes the time that is x units after 1970.
+// date formats the time that is x units after 1970.
 func (n *numpyTime) date(x int64) string {
 	switch n.unit {
 	case "Y":
@@ -120,7 +120,7 @@ func (n *numpyTime) date(x int64) string {
 	return fmt.Sprintf("%sT%02d:%02d:%02d.%0*d", formatDay(days), rest/3600, rest/60%60, rest%60, u.digits, fraction)
 }
 
-// floorDiv rounds the quotient down, so that the rest is never negative.
+// floorDiv rounds the quotient down, so that the remainder is not negative.
 func floorDiv(x, by int64) (quotient, rest int64) {
 	quotient, rest = x/by, x%by
 	if rest < 0 {
@@ -129,8 +129,8 @@ func floorDiv(x, by int64) (quotient, rest int64) {
 	return quotient, rest
 }
 
-// formatDay writes the date that is so many days after 1970-01-01, in eras of 400
-// years that begin in March (Howard Hinnant, chrono-Compatible Low-Level Date
+// formatDay formats the date that is a number of days after 1970-01-01. It counts in eras
+// of 400 years that begin in March (Howard Hinnant, chrono-Compatible Low-Level Date
 // Algorithms, civil_from_days).
 func formatDay(days int64) string {
 	era, inEra := floorDiv(days+719468, 146097)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestNumPyTimes has what NumPy 2 prints of the same integers.
+// TestNumPyTimes compares with what NumPy 2 prints for the same integers.
 func TestNumPyTimes(t *testing.T) {
 	for _, c := range []struct {
 		tag  string

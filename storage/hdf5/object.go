@@ -13,36 +13,35 @@ import (
 	"github.com/h5dnn/h5dnn/spell"
 )
 
-// An Object is what a path leads to: a group, a dataset, a committed datatype,
-// or a link that leads elsewhere.
+// An Object is a group, a dataset, a committed datatype, or a link that is not a hard one.
 type Object struct {
 	Path       string
 	Kind       Kind
-	Target     string // of soft and external links: the path they lead to
-	TargetFile string // of external links: the file they lead into
+	Target     string // path that a soft or external link refers to
+	TargetFile string // file that an external link refers to
 
 	file   *File
 	header *header
 }
 
-// A Kind is a kind of object.
+// A Kind is a kind of object or link.
 type Kind string
 
-// The kinds of objects, and of links that are none.
+// The kinds of objects and links.
 const (
 	KindGroup       Kind = "group"
 	KindDataset     Kind = "dataset"
 	KindDatatype    Kind = "datatype"
 	KindSoft        Kind = "soft"
 	KindExternal    Kind = "external"
-	KindUserDefined Kind = "user-defined" // a link that only its maker understands
+	KindUserDefined Kind = "user-defined" // a link of a type defined by an application
 	KindUnknown     Kind = "unknown"      // unreadable, or newer than this program
 )
 
 // Root returns the file's root group.
 func (f *File) Root() (*Object, error) { return f.object("/", f.super.root) }
 
-// object reads the object whose header is at address.
+// object reads the object whose header is at an address.
 func (f *File) object(path string, address uint64) (*Object, error) {
 	o := &Object{Path: path, Kind: KindUnknown, file: f}
 	h, err := f.header(address)
@@ -64,14 +63,14 @@ func (f *File) object(path string, address uint64) (*Object, error) {
 	return o, nil
 }
 
-// fail says where in the file something went wrong.
+// fail adds the names of the file and the object to an error.
 func (f *File) fail(path string, err error) error { return fmt.Errorf("%s: %s: %w", f.name, path, err) }
 
 // File returns the file that the object is in.
 func (o *Object) File() *File { return o.file }
 
-// Address returns where the object's header is, which names the object: hard
-// links to one object lead to one address. Links have none.
+// Address returns the address of the object's header, which identifies the object: all
+// hard links to an object have the same address. Other links have none.
 func (o *Object) Address() (address uint64, ok bool) {
 	if o.header == nil {
 		return 0, false
@@ -79,7 +78,7 @@ func (o *Object) Address() (address uint64, ok bool) {
 	return o.header.address, true
 }
 
-// resolveLink returns the object that a link of the group at path leads to, or the
+// resolveLink returns the object that a hard link of the group at path refers to, or the
 // link itself if it is not a hard one.
 func (f *File) resolveLink(path string, l link) (*Object, error) {
 	path = strings.TrimSuffix(path, "/") + "/" + l.name
@@ -97,7 +96,7 @@ func (f *File) resolveLink(path string, l link) (*Object, error) {
 	return o, nil
 }
 
-// Comment returns the text that an object was given as a comment, or "".
+// Comment returns the object's comment, or "".
 func (o *Object) Comment() string {
 	if o.header == nil {
 		return ""
@@ -106,7 +105,7 @@ func (o *Object) Comment() string {
 	return trimNUL(m.body)
 }
 
-// Names lists a group's members in the order of their names.
+// Names returns the names of a group's members, sorted.
 func (o *Object) Names() ([]string, error) {
 	links, err := o.links()
 	names := make([]string, len(links))
@@ -116,9 +115,9 @@ func (o *Object) Names() ([]string, error) {
 	return names, err
 }
 
-// Members goes through a group's members in the order of their creation, if the file
-// records it, else of their names. Links that are not hard are members themselves.
-// A member that cannot be read comes with an error.
+// Members yields a group's members in the order of their creation, if the file tracks it,
+// and else sorted by name. Links that are not hard are yielded themselves. A member that
+// cannot be read is yielded with an error.
 func (o *Object) Members() iter.Seq2[*Object, error] {
 	return func(yield func(*Object, error) bool) {
 		links, err := o.links()
@@ -135,8 +134,8 @@ func (o *Object) Members() iter.Seq2[*Object, error] {
 	}
 }
 
-// links returns a group's links in the order of their names. Those that could
-// be read come even with an error.
+// links returns a group's links, sorted by name. If some cannot be read, it returns the
+// others with an error.
 func (o *Object) links() ([]link, error) {
 	if o.Kind != KindGroup {
 		return nil, o.file.fail(o.Path, fmt.Errorf("a %s has no members", o.Kind))
@@ -148,7 +147,7 @@ func (o *Object) links() ([]link, error) {
 	return links, nil
 }
 
-// readLinks gathers the links of a group from wherever its header says they are.
+// readLinks reads the links of a group, wherever its header says they are stored.
 func (f *File) readLinks(h *header) ([]link, error) {
 	links, err := f.messageLinks(h)
 	if m, ok := h.find(msgSymbolTable); ok {
@@ -163,7 +162,7 @@ func (f *File) readLinks(h *header) ([]link, error) {
 	return links, err
 }
 
-// groupCache keeps the links of the groups that were used last.
+// groupCache caches the links of groups.
 type groupCache struct {
 	sync.Mutex
 	known map[uint64][]link
@@ -193,15 +192,14 @@ func (c *groupCache) links(f *File, h *header) ([]link, error) {
 	return links, nil
 }
 
-// maxDepth is how deep groups are followed into one another.
+// maxDepth limits the depth of nested groups.
 const maxDepth = 1000
 
-// Walk goes through all objects of the file, the root group first, each group
-// before its members, members in the order of their names. Links that are not
-// hard are shown, not followed. An object that several hard links lead to comes
-// once for each, but the members of a group only once.
+// Walk yields all objects of the file: the root group first, each group before its
+// members, members sorted by name. Links that are not hard are yielded, not followed. An
+// object is yielded once for each hard link to it, but the members of a group only once.
 //
-// What cannot be read comes with an error, and the walk goes on.
+// An object that cannot be read is yielded with an error, and the walk continues.
 func (f *File) Walk() iter.Seq2[*Object, error] {
 	return func(yield func(*Object, error) bool) {
 		root, err := f.Root()
@@ -209,7 +207,7 @@ func (f *File) Walk() iter.Seq2[*Object, error] {
 	}
 }
 
-// Walk is [File.Walk] for an object and what is below it.
+// Walk is [File.Walk] for an object and everything below it.
 func (o *Object) Walk() iter.Seq2[*Object, error] {
 	return func(yield func(*Object, error) bool) {
 		o.file.walk(o, nil, 0, map[uint64]bool{}, yield)
@@ -237,8 +235,8 @@ func (f *File) walk(o *Object, err error, depth int, visited map[uint64]bool, yi
 	return true
 }
 
-// NumericDatasets goes through the datasets of the file that [Dataset.Array] is for, as
-// Walk does.
+// NumericDatasets yields the datasets of the file that [Dataset.Array] can read, in the
+// order of Walk.
 func (f *File) NumericDatasets() iter.Seq2[*Dataset, error] {
 	return func(yield func(*Dataset, error) bool) {
 		for o, err := range f.Walk() {
@@ -269,11 +267,11 @@ func (f *File) mapPaths() map[uint64]string {
 	return paths
 }
 
-// maxLinks is how many soft and external links one path may lead through.
+// maxLinks limits the number of soft and external links that a path may contain.
 const maxLinks = 16
 
-// Lookup returns the object that path leads to, through soft links, too. Links
-// out of the file are followed only if the file was opened with Options.Follow.
+// Lookup returns the object at a path. Soft links are followed, and external links if the
+// file was opened with Options.Follow.
 func (f *File) Lookup(path string) (*Object, error) {
 	budget := maxLinks
 	o, err := f.lookup("/", path, &budget)
@@ -286,7 +284,7 @@ func (f *File) Lookup(path string) (*Object, error) {
 	return o, nil
 }
 
-// lookup follows path from the group at from.
+// lookup follows a path from the group at from.
 func (f *File) lookup(from, path string, budget *int) (*Object, error) {
 	if strings.HasPrefix(path, "/") {
 		from = "/"
@@ -306,7 +304,7 @@ func (f *File) lookup(from, path string, budget *int) (*Object, error) {
 	return o, err
 }
 
-// member returns the object that a group's link of the given name leads to.
+// member returns the object that the group's link of a name refers to.
 func (o *Object) member(name string, budget *int) (*Object, error) {
 	f := o.file
 	links, err := o.links()
@@ -333,7 +331,7 @@ func (o *Object) member(name string, budget *int) (*Object, error) {
 	return nil, f.fail(m.Path, fmt.Errorf("a %s link cannot be followed", m.Kind))
 }
 
-// suggestion names a member that name may have been meant to be.
+// suggestion returns a hint with the member whose name is nearest to name, or "".
 func (o *Object) suggestion(name string, links []link) string {
 	members := make([]string, len(links))
 	for i, l := range links {
@@ -355,7 +353,7 @@ func (f *File) Dataset(path string) (*Dataset, error) {
 	return o.Dataset()
 }
 
-// Dataset returns what the object's header says about a dataset.
+// Dataset reads the description of a dataset from the object's header.
 func (o *Object) Dataset() (*Dataset, error) { return o.dataset(0, new(int)) }
 
 func (o *Object) dataset(depth int, opened *int) (*Dataset, error) {
@@ -369,7 +367,7 @@ func (o *Object) dataset(depth int, opened *int) (*Dataset, error) {
 	return d, nil
 }
 
-// Datatype returns the type that a committed datatype is.
+// Datatype returns the type of a committed datatype.
 func (o *Object) Datatype() (*Type, error) {
 	if o.Kind != KindDatatype {
 		return nil, o.file.fail(o.Path, fmt.Errorf("is a %s, not a datatype", o.Kind))

@@ -6,8 +6,8 @@ import (
 	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
 )
 
-// A pipeline message lists the filters of a dataset's chunks, first to last as
-// they were applied.
+// A filter pipeline message lists the filters of a dataset's chunks in the order in which
+// they are applied.
 //
 //	version 1                          version 2
 //	| 1                      | 1       | 2                         | 1
@@ -16,8 +16,8 @@ import (
 //	| filter …
 //
 //	a filter of version 1              of version 2
-//	| number                 | 2       | number                    | 2
-//	| length of the name     | 2       | (number > 255) length     | 2
+//	| id                     | 2       | id                        | 2
+//	| length of the name     | 2       | (id > 255) length         | 2
 //	| flags                  | 2       | flags                     | 2
 //	| params                 | 2       | params                    | 2
 //	| name, padded to 8      |         | name                      |
@@ -28,7 +28,7 @@ func parsePipeline(c *cursor) ([]filter.Filter, error) {
 	case version != 1 && version != 2:
 		c.fail("version %d is not known", version)
 	case count > 32:
-		c.fail("%d filters, more than the 32 there can be", count)
+		c.fail("%d filters, more than the maximum of 32", count)
 	case version == 1:
 		c.skip(6)
 	}
@@ -63,12 +63,12 @@ func parsePipeline(c *cursor) ([]filter.Filter, error) {
 	return pipeline, c.err
 }
 
-// checkRatio refuses to decode a few bytes into very many: no filter worth its
-// name gains more than a factor of a few thousand, and deflate at most 1032.
+// checkRatio returns an error for implausible compression ratios, such as those of
+// decompression bombs. deflate reaches at most 1032, other filters a few thousand.
 func checkRatio(size, stored int) error {
-	const free, most = 64 << 20, 4096
-	if size > free && size/most > stored {
-		return fmt.Errorf("%d bytes stored for %d are too few to be believed", stored, size)
+	const exempt, maxRatio = 64 << 20, 4096
+	if size > exempt && size/maxRatio > stored {
+		return fmt.Errorf("%d stored bytes for %d are implausibly few", stored, size)
 	}
 	return nil
 }

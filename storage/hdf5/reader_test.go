@@ -19,7 +19,7 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// openTestdata opens a file of testdata, which make.py made.
+// openTestdata opens a file of testdata, which make.py wrote.
 func openTestdata(t testing.TB, name string, options ...Options) *File {
 	t.Helper()
 	f, err := Open(filepath.Join("testdata", name), options...)
@@ -30,8 +30,8 @@ func openTestdata(t testing.TB, name string, options ...Options) *File {
 	return f
 }
 
-// int32s are the datasets of testdata that hold 0, 1, 2, …, with -7 for what
-// was not written.
+// int32s visits the datasets of testdata with the elements 0, 1, 2, …, or -7 where nothing
+// was written.
 func int32s(t *testing.T, visit func(d *Dataset, want []int32)) {
 	for _, name := range []string{"indexes_earliest.h5", "indexes_latest.h5", "pages_latest.h5", "userblock.h5", "compact.h5"} {
 		for o, err := range openTestdata(t, name).Walk() {
@@ -84,7 +84,7 @@ func TestChunkIndexes(t *testing.T) {
 
 func head(x []int32) []int32 { return x[:min(len(x), 40)] }
 
-// randomView makes a few random moves from the view of a whole array.
+// randomView applies a few random operations to a view.
 func randomView(r *rand.Rand, v views.View) views.View {
 	for range r.IntN(5) {
 		if v.Rank() == 0 {
@@ -145,7 +145,7 @@ func TestRandomViews(t *testing.T) {
 	})
 }
 
-// TestWithoutCache holds the reader to the same results when nothing is kept.
+// TestWithoutCache reads without a cache of decoded chunks.
 func TestWithoutCache(t *testing.T) {
 	f := openTestdata(t, "indexes_latest.h5", Options{CacheBytes: -1})
 	d, err := f.Dataset("/several_gzip")
@@ -227,7 +227,7 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// numbersAgree compares a dataset's array with its values, found in another way.
+// numbersAgree compares a dataset's array with its values, which other code reads.
 func numbersAgree(t *testing.T, d *Dataset, values []any) {
 	a, err := d.Array()
 	if d.DType == dtype.Invalid {
@@ -476,7 +476,7 @@ func TestTruncatedWhileOpen(t *testing.T) {
 	}
 }
 
-// TestChunkOfWrongSize makes a chunk shorter than all that has no filters is.
+// TestChunkOfWrongSize reads an index with a chunk of the wrong size.
 func TestChunkOfWrongSize(t *testing.T) {
 	whole, err := os.ReadFile(filepath.Join("testdata", "indexes_earliest.h5"))
 	if err != nil {

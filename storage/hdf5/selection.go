@@ -6,24 +6,23 @@ import (
 	"github.com/h5dnn/h5dnn/storage/hdf5/internal/format"
 )
 
-// A selection is some of the elements of a dataset: all, or along each axis
-// blocks at equal distances.
+// A selection selects elements of a dataset: all, or a regular hyperslab.
 type selection struct {
 	all  bool
 	axes []axisSelection
 }
 
-// axisSelection are count stretches of size coordinates, stride apart. Either count or
-// size may be Unlimited.
+// An axisSelection selects count blocks of coordinates along an axis, whose starts are
+// stride apart. Either count or block may be Unlimited.
 type axisSelection struct{ start, stride, count, block int }
 
-// coordinates is what of blocks lies within some extent: n coordinates in all.
+// coordinates are those of an axisSelection that lie within an extent: n in total.
 type coordinates struct{ start, stride, block, n int }
 
 // at returns the k-th coordinate.
 func (r coordinates) at(k int) int { return r.start + k/r.block*r.stride + k%r.block }
 
-// clip returns what lies below the extent.
+// clip returns the coordinates below an extent.
 func (b axisSelection) clip(extent int) coordinates {
 	r := coordinates{b.start, b.stride, b.block, 0}
 	switch {
@@ -41,7 +40,7 @@ func (b axisSelection) clip(extent int) coordinates {
 
 func (b axisSelection) unlimited() bool { return b.count == Unlimited || b.block == Unlimited }
 
-// unlimitedAxis returns the axis along which a selection has no end, or -1.
+// unlimitedAxis returns the unlimited axis of a selection, or -1.
 func (s selection) unlimitedAxis() int { return slices.IndexFunc(s.axes, axisSelection.unlimited) }
 
 // parseSelection reads a selection:
@@ -112,7 +111,7 @@ func (s selection) check(c *cursor, b axisSelection) {
 	}
 }
 
-// listed reads blocks one by one, which must be those of equal distances.
+// listed reads a list of blocks, which must form a regular hyperslab.
 func (c *cursor) listed(rank, width int) selection {
 	count := c.count(width)
 	if count > c.remaining()/(2*rank*width) {
@@ -132,7 +131,7 @@ func (c *cursor) listed(rank, width int) selection {
 	for axis := range s.axes {
 		b, ok := regularBlocks(first[axis], last[axis])
 		if !ok {
-			c.fail("selection of %d blocks at unequal distances is not supported", count)
+			c.fail("irregular selection of %d blocks is not supported", count)
 			return s
 		}
 		s.axes[axis] = b
@@ -140,12 +139,13 @@ func (c *cursor) listed(rank, width int) selection {
 		total *= b.count
 	}
 	if total != count {
-		c.fail("selection of %d blocks that are no grid is not supported", count)
+		c.fail("irregular selection of %d blocks is not supported", count)
 	}
 	return s
 }
 
-// regularBlocks describes stretches of one axis by their distance, if they have one.
+// regularBlocks returns the regular selection of the given blocks of an axis, if they are
+// regular.
 func regularBlocks(first, last []int) (axisSelection, bool) {
 	starts, size := slices.Compact(slices.Sorted(slices.Values(first))), 0
 	for k := range first {
@@ -169,7 +169,7 @@ func regularBlocks(first, last []int) (axisSelection, bool) {
 	return b, true
 }
 
-// selectAll returns the selection of everything.
+// selectAll returns the selection of all elements.
 func selectAll(shape []int) selection {
 	s := selection{axes: make([]axisSelection, len(shape))}
 	for axis, n := range shape {

@@ -7,23 +7,22 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// Sequences is a dataset of one axis whose elements are rows of numbers, of
-// different lengths.
+// Sequences is a one-dimensional dataset whose elements are number sequences of variable
+// length, its rows.
 type Sequences struct {
 	Type   dtype.Type // of the numbers
-	Shape  []int      // of one element of a row, where those are arrays
+	Shape  []int      // of an element of a row, if the elements are arrays
 	Rows   int
-	MaxLen int // elements in the longest row
+	MaxLen int // length of the longest row
 
 	d *Dataset
 	conversion
 }
 
-// pointers is how many rows' pointers are read at a time.
-const pointers = 1 << 12
+// rowsPerRead is the number of rows whose pointers are read at a time.
+const rowsPerRead = 1 << 12
 
-// Sequences returns the dataset's rows. Their lengths are looked at, the
-// numbers are not.
+// Sequences returns the dataset's rows. It reads their lengths, not their numbers.
 func (d *Dataset) Sequences() (*Sequences, error) {
 	s, err := d.sequences()
 	if err != nil {
@@ -34,7 +33,7 @@ func (d *Dataset) Sequences() (*Sequences, error) {
 
 func (d *Dataset) sequences() (*Sequences, error) {
 	if d.Type.Class != ClassVarLen || d.Type.Text.Variable || len(d.Shape) != 1 {
-		return nil, fmt.Errorf("%v of shape %v, not one row of sequences: %w", d.Type, d.Shape, dtype.ErrType)
+		return nil, fmt.Errorf("%v of shape %v, not a one-dimensional dataset of sequences: %w", d.Type, d.Shape, dtype.ErrType)
 	}
 	n, err := d.Type.Base.conversion()
 	if err != nil {
@@ -51,10 +50,10 @@ func (d *Dataset) sequences() (*Sequences, error) {
 	return s, err
 }
 
-// each calls f with where the numbers of rows first to first+n-1 are.
+// each calls f with the pointers of rows first to first+n-1.
 func (s *Sequences) each(first, n int, f func(k int, v varLen) error) error {
-	for k := 0; k < n; k += pointers {
-		raw, err := s.d.Raw(views.View{Offset: first + k, Shape: []int{min(pointers, n-k)}, Stride: []int{1}})
+	for k := 0; k < n; k += rowsPerRead {
+		raw, err := s.d.Raw(views.View{Offset: first + k, Shape: []int{min(rowsPerRead, n-k)}, Stride: []int{1}})
 		if err != nil {
 			return err
 		}
@@ -84,8 +83,8 @@ func (s *Sequences) Lengths() ([]int64, error) {
 	return lengths, nil
 }
 
-// Read writes rows first to first+n-1 to dst, each as length elements: of a
-// longer one those at the front, after a shorter one zeros.
+// Read reads rows first to first+n-1 into dst, each as length elements: longer rows are
+// truncated, shorter ones padded with zeros.
 func (s *Sequences) Read(dst []byte, first, n, length int) error {
 	if first < 0 || n < 0 || first+n > s.Rows {
 		return s.d.file.fail(s.d.Path, fmt.Errorf("rows %d to %d of %d: %w", first, first+n-1, s.Rows, views.ErrShape))

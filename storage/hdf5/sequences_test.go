@@ -10,8 +10,7 @@ import (
 	"github.com/h5dnn/h5dnn/dtype"
 )
 
-// TestSequences reads rows of variable length, which the file
-// stores a second time as values and offsets.
+// TestSequences reads rows of variable length.
 func TestSequences(t *testing.T) {
 	f, err := Open("../../testdata/episodes.h5")
 	if err != nil {

@@ -2,27 +2,27 @@ package hdf5
 
 import "fmt"
 
-// A message that several objects have in common may be kept elsewhere: in the
-// header of a committed datatype, or in the file's table of shared messages.
-// What the object's own header then holds in its place is
+// A message that several objects share may be stored elsewhere: in the header of a
+// committed datatype, or in the file's table of shared messages. The object's own header
+// then contains
 //
 //	version 1                 version 2                version 3
 //	| 1                | 1    | 2               | 1    | 3                        | 1
 //	| type             | 1    | type            | 1    | type                     | 1
-//	| 0                | 6    | header's address| O    | (1) place in a heap      | 8
+//	| 0                | 6    | header's address| O    | (1) id in a heap         | 8
 //	| 0                | L    |                        | (2, 3) header's address  | O
 //	| header's address | O
 //
-// The table is found through the superblock's extension:
+// The superblock extension refers to the table:
 //
-//	| SMTB | index … | checksum |   an index: | 0 (1) | list or B-tree (1) | kinds (2) | smallest (4)
+//	| SMTB | index … | checksum |   an index: | 0 (1) | list or B-tree (1) | types (2) | smallest (4)
 //	| list limit (2) | B-tree limit (2) | messages (2) | index (O) | heap (O) |
 type sharedIndex struct {
-	kinds uint64 // bit k: messages of kind k are kept here
+	kinds uint64 // bit k: contains messages of type k
 	heap  uint64 // address of their fractal heap
 }
 
-// body returns what a message says, wherever that is kept.
+// body returns the body of a message, which may be shared.
 func (f *File) body(m message) ([]byte, error) {
 	if m.flags&flagShared == 0 {
 		return m.body, nil
@@ -31,8 +31,8 @@ func (f *File) body(m message) ([]byte, error) {
 	return body, err
 }
 
-// resolve follows a reference to a message of the given kind. committed is the
-// address of the object it was found in, or undefined.
+// resolve follows a reference to a shared message of the given type. committed is the
+// address of the committed datatype it was found in, or undefined.
 func (f *File) resolve(kind int, c *cursor) (body []byte, committed uint64, err error) {
 	version, where := c.u8(), c.u8()
 	switch {
@@ -73,10 +73,10 @@ func (f *File) sharedInHeap(kind int, id []byte) ([]byte, error) {
 			return heap.object(id)
 		}
 	}
-	return nil, fmt.Errorf("shared message: the file keeps no messages of kind %d in common", kind)
+	return nil, fmt.Errorf("shared message: the file has no shared messages of type %d", kind)
 }
 
-// readExtension reads what the superblock's extension tells.
+// readExtension reads the superblock extension.
 func (f *File) readExtension() error {
 	if f.super.ext == undefined {
 		return nil
@@ -105,7 +105,7 @@ func (f *File) readExtension() error {
 
 func (f *File) readSharedTable(address uint64, count int) error {
 	if count > 8 {
-		return fmt.Errorf("shared message table: %d indexes, more than the 8 there can be", count)
+		return fmt.Errorf("shared message table: %d indexes, more than the maximum of 8", count)
 	}
 	one := 1 + 1 + 2 + 4 + 2 + 2 + 2 + 2*f.offset
 	c := f.cursor("shared message table", address, 4+count*one+4)

@@ -12,18 +12,18 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// A source reads elements of a dataset as a view asks for them. Where elements
-// are arrays, their axes come after the dataset's.
+// A source reads the elements of a dataset that a view selects. If elements are arrays,
+// their axes come after those of the dataset.
 type source struct {
 	d *Dataset
 	conversion
-	shape        []int // all axes
-	stride       []int // bytes from element to element along the axes of one element
-	memberOffset int   // where in an element the number is
-	count        int   // numbers
+	shape        []int // of the dataset and its elements
+	stride       []int // in bytes, along the axes of an element
+	memberOffset int   // of the number in an element
+	count        int   // of numbers
 }
 
-// newSource returns a source of what n is, at a place in each element.
+// newSource returns a source of the numbers that n converts, at an offset in each element.
 func (d *Dataset) newSource(n conversion, at int) (*source, error) {
 	if d.Shape == nil {
 		return nil, errors.New("has no elements (null dataspace)")
@@ -42,7 +42,7 @@ func (d *Dataset) newSource(n conversion, at int) (*source, error) {
 	return s, d.checkReadable()
 }
 
-// checkReadable tells why the elements cannot be read, if so.
+// checkReadable returns an error if the elements cannot be read.
 func (d *Dataset) checkReadable() error {
 	switch {
 	case d.layout.class == layoutVirtual:
@@ -68,10 +68,9 @@ func (d *Dataset) checkReadable() error {
 	return err
 }
 
-// Array returns the dataset's numbers as an array that reads them as they are
-// asked for. Bools are those of h5py; complex numbers are compounds of r and i;
-// enums and bitfields are integers; where elements are arrays, their axes come
-// after the dataset's.
+// Array returns the dataset's numbers as an array that reads them on demand. Bools are
+// those of h5py; compounds of r and i are complex numbers; enums and bitfields are
+// integers. If elements are arrays, their axes come after those of the dataset.
 func (d *Dataset) Array() (storage.Array, error) {
 	n, err := d.Type.conversion()
 	var s *source
@@ -103,7 +102,7 @@ func (d *Dataset) Member(name string) (storage.Array, error) {
 	return storage.Array{}, d.file.fail(d.Path, fmt.Errorf("no member %q in %v: %w", name, d.Type, dtype.ErrType))
 }
 
-// View returns the view of all elements, to cut smaller ones from.
+// View returns the view of all elements, from which smaller ones can be sliced.
 func (d *Dataset) View() views.View { return views.Of(d.Shape...) }
 
 // Raw returns the elements that v selects as they are stored.
@@ -131,10 +130,10 @@ func (d *Dataset) ReadRaw(dst []byte, v views.View) error {
 	return s.read(dst, v)
 }
 
-// Len returns the bytes that all elements take in memory.
+// Len implements [storage.Storage].
 func (s *source) Len() int { return s.count * s.elemSize() }
 
-// elemSize returns the bytes of an element in memory.
+// elemSize returns the size of an element in memory.
 func (s *source) elemSize() int {
 	if s.to == dtype.Invalid {
 		return s.size // raw
@@ -142,10 +141,10 @@ func (s *source) elemSize() int {
 	return s.to.Size()
 }
 
+// Device implements [storage.Storage].
 func (s *source) Device() storage.Device { return storage.File(s.d.file.name) }
 
-// ReadView reads the elements that v selects, and of chunks only those that
-// they are in.
+// ReadView implements [storage.Source]. It reads only the chunks with selected elements.
 func (s *source) ReadView(dst []byte, t dtype.Type, v views.View) error {
 	switch {
 	case t != s.to:
@@ -171,7 +170,7 @@ func (s *source) readTransfer(dst []byte, p transfer) error {
 	return eachHyperslab(s.shape, p, func(p transfer, h hyperslab) error { return s.readHyperslab(dst, p, h) })
 }
 
-// readHyperslab reads a piece, one axis of it for one of the dataset's.
+// readHyperslab reads a transfer whose elements are a hyperslab.
 func (s *source) readHyperslab(dst []byte, p transfer, h hyperslab) error {
 	switch {
 	case s.d.layout.class == layoutChunked:
@@ -196,7 +195,7 @@ func (s *source) readHyperslab(dst []byte, p transfer, h hyperslab) error {
 	}
 }
 
-// readContiguous reads a piece of a contiguous dataset, several parts at a time.
+// readContiguous reads a hyperslab of a mapped contiguous dataset, in parallel.
 func (s *source) readContiguous(dst []byte, to, from views.View) error {
 	axis := max(0, slices.IndexFunc(to.Shape, func(n int) bool { return n > 1 }))
 	if to.Rank() == 0 {
@@ -213,8 +212,8 @@ func (s *source) readContiguous(dst []byte, to, from views.View) error {
 	})
 }
 
-// viewOfChunk returns the view, in bytes of a chunk of the given shape, of the part
-// of a piece that lies in it. Without segments, that is all of it.
+// viewOfChunk returns the view, in bytes of a chunk of the given shape, of the part of a
+// transfer within the chunk. If in is nil, the chunk is the whole dataset.
 func (s *source) viewOfChunk(p transfer, h hyperslab, in []chunkRange, chunk []int) views.View {
 	from := views.View{Offset: s.memberOffset, Shape: slices.Clone(p.from.Shape), Stride: make([]int, len(p.from.Shape))}
 	unit := s.d.Type.Size

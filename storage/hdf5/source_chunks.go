@@ -10,10 +10,10 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// A chunkRange is where a track stays within one chunk: n steps from step first on.
+// A chunkRange is a part of an axisSlice within one chunk: n steps from step first on.
 type chunkRange struct{ chunk, first, n int }
 
-// chunkRanges cuts a track by chunks of the given size.
+// chunkRanges divides an axisSlice by chunks of the given size.
 func (t axisSlice) chunkRanges(size int) []chunkRange {
 	var all []chunkRange
 	for k := 0; k < t.n; {
@@ -32,7 +32,7 @@ func (t axisSlice) chunkRanges(size int) []chunkRange {
 	return all
 }
 
-// readChunks reads a piece of a chunked dataset, every chunk once.
+// readChunks reads a hyperslab of a chunked dataset, every chunk once.
 func (s *source) readChunks(dst []byte, p transfer, h hyperslab) error {
 	index, err := s.d.index()
 	if err != nil {
@@ -62,8 +62,8 @@ func (s *source) readChunks(dst []byte, p transfer, h hyperslab) error {
 	return parallel.Do(jobs, s.workers(jobs, p), do)
 }
 
-// workers returns how many goroutines are worth while: decoding is, copying a
-// little is not, and their chunks must fit into memory together.
+// workers returns the number of goroutines for a number of jobs: several for decoding, one
+// for copying little, and no more than have memory for their chunks.
 func (s *source) workers(jobs int, p transfer) int {
 	const littleToCopy, memory = 4 << 20, 256 << 20
 	if len(s.d.Filters) == 0 && p.from.Len()*s.size < littleToCopy {
@@ -84,7 +84,7 @@ func (s *source) coordinates(in []chunkRange) []int {
 	return at
 }
 
-// readOneChunk reads the part of a piece that lies in one chunk.
+// readOneChunk reads the part of a transfer within one chunk.
 func (s *source) readOneChunk(dst []byte, p transfer, h hyperslab, in []chunkRange, index *index, number int) error {
 	from := s.viewOfChunk(p, h, in, s.d.Chunks)
 	to := views.View{Offset: p.to.Offset, Shape: from.Shape, Stride: p.to.Stride}
@@ -121,8 +121,8 @@ func (s *source) readOneChunk(dst []byte, p transfer, h hyperslab, in []chunkRan
 	return err
 }
 
-// decodeTarget returns the part of dst that a chunk can be decoded into directly, if
-// the view shows all of it, as it is, in a row.
+// decodeTarget returns the part of dst into which a chunk can be decoded directly, if the
+// view selects all of it contiguously and without conversion, or else nil.
 func (s *source) decodeTarget(dst []byte, to, from views.View, size int) []byte {
 	if s.convert != nil || from.Len()*s.size != size || from.Offset != 0 || !contiguous(from, s.size) || !contiguous(to, 1) {
 		return nil
@@ -131,7 +131,7 @@ func (s *source) decodeTarget(dst []byte, to, from views.View, size int) []byte 
 	return dst[at : at+size : at+size]
 }
 
-// contiguous reports whether v walks from unit to unit without a gap.
+// contiguous reports whether v is row-major without gaps, in units of the given stride.
 func contiguous(v views.View, unit int) bool {
 	for axis := v.Rank() - 1; axis >= 0; axis-- {
 		if v.Shape[axis] != 1 && v.Stride[axis] != unit {
@@ -142,8 +142,7 @@ func contiguous(v views.View, unit int) bool {
 	return true
 }
 
-// checkStored refuses chunks that lie outside the file, or have too few bytes to
-// make what they should.
+// checkStored returns an error for chunks that are outside of the file or implausibly small.
 func (d *Dataset) checkStored(size int, e chunkEntry) error {
 	if _, err := d.file.span(e.address, e.size); err != nil {
 		return err

@@ -14,8 +14,8 @@ import (
 	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
 )
 
-// TestStorageInterfaces writes one array in three layouts and asks each
-// what a loader asks.
+// TestStorageInterfaces writes an array in three layouts and checks the interfaces of
+// package storage that each implements.
 func TestStorageInterfaces(t *testing.T) {
 	elems := make([]int32, 30*4*5)
 	for i := range elems {
@@ -39,7 +39,7 @@ func TestStorageInterfaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var lent storage.MappedSource
+	var mapped storage.MappedSource
 	for path, chunk := range map[string][]int{"/row": nil, "/chunks": {7, 4, 5}, "/packed": {7, 2, 5}} {
 		d, err := f.Dataset(path)
 		if err != nil {
@@ -53,26 +53,26 @@ func TestStorageInterfaces(t *testing.T) {
 		if !slices.Equal(s.Shape(), a.Shape) || !slices.Equal(s.ChunkShape(), chunk) {
 			t.Errorf("%s: shape %v in chunks of %v, want %v and %v", path, s.Shape(), s.ChunkShape(), a.Shape, chunk)
 		}
-		lender, lends := got.Data.(storage.MappedSource)
-		if lends != (chunk == nil) {
-			t.Errorf("%s: lends its bytes is %v, want %v", path, lends, chunk == nil)
+		source, isMapped := got.Data.(storage.MappedSource)
+		if isMapped != (chunk == nil) {
+			t.Errorf("%s: is mapped: %v, want %v", path, isMapped, chunk == nil)
 			continue
 		}
-		if lends {
-			lent = lender
+		if isMapped {
+			mapped = source
 		}
 	}
 	want, _ := a.Bytes()
-	if err := lent.WithBytes(func(b []byte) error {
+	if err := mapped.WithBytes(func(b []byte) error {
 		if !bytes.Equal(b, want) {
-			t.Errorf("lent bytes differ from those written")
+			t.Errorf("mapped bytes differ from those written")
 		}
 		return nil
 	}); err != nil {
 		t.Error(err)
 	}
 	f.Close()
-	err = lent.WithBytes(func([]byte) error { return nil })
+	err = mapped.WithBytes(func([]byte) error { return nil })
 	if !errors.Is(err, storage.ErrState) || !strings.Contains(err.Error(), "x.h5") || !strings.Contains(err.Error(), "/row") {
 		t.Errorf("after closing: %v, want an error of kind %v that names file and dataset", err, storage.ErrState)
 	}

@@ -14,9 +14,9 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// directFile opens a file of three datasets, each more than stays mapped: in a
-// row, in chunks of whole rows, and in such chunks most of which were never written.
-func directFile(t *testing.T) *hdf5.File {
+// largeFile opens a file of three datasets that are too large to stay mapped: contiguous,
+// in chunks of whole rows, and in such chunks of which few were written.
+func largeFile(t *testing.T) *hdf5.File {
 	t.Helper()
 	hdf5.SetMaxResident(t, 100)
 	elems := make([]int32, 30*4*5)
@@ -34,11 +34,11 @@ func directFile(t *testing.T) *hdf5.File {
 	if err != nil {
 		t.Fatal(err)
 	}
-	band, err := a.Slice(0, 14, 21, 1)
+	rows, err := a.Slice(0, 14, 21, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = errors.Join(part.WriteAt([]int{14, 0, 0}, a.With(band)), part.Close(), w.Write("/row", a), w.WriteWith("/chunks", a, chunks), w.Close())
+	err = errors.Join(part.WriteAt([]int{14, 0, 0}, a.With(rows)), part.Close(), w.Write("/row", a), w.WriteWith("/chunks", a, chunks), w.Close())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,9 +50,9 @@ func directFile(t *testing.T) *hdf5.File {
 	return f
 }
 
-// TestReadRanges compares stretches of bytes with the elements a view shows.
+// TestReadRanges compares ranges of bytes with the elements that a view selects.
 func TestReadRanges(t *testing.T) {
-	f, r := directFile(t), rand.New(rand.NewPCG(1, 1))
+	f, r := largeFile(t), rand.New(rand.NewPCG(1, 1))
 	for _, path := range []string{"/row", "/chunks", "/part"} {
 		d, err := f.Dataset(path)
 		if err != nil {
@@ -62,33 +62,33 @@ func TestReadRanges(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		direct, ok := a.Data.(storage.Uncompressed)
+		ranges, ok := a.Data.(storage.Uncompressed)
 		if !ok {
-			t.Fatalf("%s: its bytes cannot be had alone", path)
+			t.Fatalf("%s: it does not implement storage.Uncompressed", path)
 		}
 		for range 500 {
 			first := r.IntN(a.Len())
 			n := r.IntN(a.Len()-first) + 1
 			want, got := make([]byte, 4*n), make([]byte, 4*n)
-			if err := direct.ReadView(want, a.Type, views.View{Offset: first, Shape: []int{n}, Stride: []int{1}}); err != nil {
+			if err := ranges.ReadView(want, a.Type, views.View{Offset: first, Shape: []int{n}, Stride: []int{1}}); err != nil {
 				t.Fatal(err)
 			}
-			direct.Prefetch(4*first, 4*n, false)
-			if read, err := direct.ReadAt(got, int64(4*first)); err != nil || read != 4*n || !bytes.Equal(got, want) {
-				t.Fatalf("%s: %d elements from %d on: read % x, %v; the view shows % x", path, n, first, got, err, want)
+			ranges.Prefetch(4*first, 4*n, false)
+			if read, err := ranges.ReadAt(got, int64(4*first)); err != nil || read != 4*n || !bytes.Equal(got, want) {
+				t.Fatalf("%s: %d elements from %d on: read % x, %v; the view selects % x", path, n, first, got, err, want)
 			}
-			if err := readParts(direct, got, r.IntN(n)*4, 4*first); err != nil || !bytes.Equal(got, want) {
-				t.Fatalf("%s: %d elements from %d on, in parts: read % x, %v; the view shows % x", path, n, first, got, err, want)
+			if err := readTwoRanges(ranges, got, r.IntN(n)*4, 4*first); err != nil || !bytes.Equal(got, want) {
+				t.Fatalf("%s: %d elements from %d on, in two ranges: read % x, %v; the view selects % x", path, n, first, got, err, want)
 			}
 		}
 		for _, at := range []int64{-1, 4 * int64(a.Len()), 1 << 62} {
-			if _, err := direct.ReadAt(make([]byte, 1), at); !errors.Is(err, io.ErrUnexpectedEOF) {
+			if _, err := ranges.ReadAt(make([]byte, 1), at); !errors.Is(err, io.ErrUnexpectedEOF) {
 				t.Errorf("%s: a byte at %d of %d: %v, want an error of kind %v", path, at, 4*a.Len(), err, io.ErrUnexpectedEOF)
 			}
 		}
-		direct.Prefetch(-1, 1, true)
-		direct.Prefetch(0, 1<<62, true)
-		direct.Release(0, 1<<62)
+		ranges.Prefetch(-1, 1, true)
+		ranges.Prefetch(0, 1<<62, true)
+		ranges.Release(0, 1<<62)
 	}
 	d, _ := f.Dataset("/row")
 	a, _ := d.Array()
@@ -99,8 +99,8 @@ func TestReadRanges(t *testing.T) {
 	}
 }
 
-// readParts fills got in two parts, the first of n bytes held and the other not.
-func readParts(d storage.Uncompressed, got []byte, n, at int) error {
+// readTwoRanges fills got in two ranges, of which the first n bytes are prefetched.
+func readTwoRanges(d storage.Uncompressed, got []byte, n, at int) error {
 	clear(got)
 	d.Prefetch(at, n, true)
 	defer d.Release(at, n)

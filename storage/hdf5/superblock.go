@@ -6,9 +6,9 @@ import (
 	"fmt"
 )
 
-// A superblock says how a file is laid out and where its root group is. It
-// stands at byte 0, 512, 1024, 2048, …, after a user block that is not ours to
-// read; addresses count from where it stands.
+// A superblock has the sizes of addresses and lengths and the address of the root group.
+// It is at byte 0, 512, 1024, 2048, …, after a user block for other programs. Addresses
+// are relative to it.
 //
 //	version 0 and 1                          version 2 and 3
 //	| 89 48 44 46 0d 0a 1a 0a     |  8       | 89 48 44 46 0d 0a 1a 0a |  8
@@ -27,23 +27,23 @@ import (
 //	| root group's link           | 2O+24
 type superblock struct {
 	widths
-	at      int    // where in the file it stands
+	at      int    // its offset in the file
 	version int    //
 	root    uint64 // header of the root group
-	end     uint64 // where the file must end, counted from byte 0
+	end     uint64 // size of the file, from byte 0
 	driver  uint64 // driver information, or undefined
 	ext     uint64 // extension header, or undefined
 }
 
 var signature = []byte("\x89HDF\r\n\x1a\n")
 
-// errNotHDF5 reports a file without a superblock.
+// errNotHDF5 is the error for files without a superblock.
 var errNotHDF5 = errors.New("not an HDF5 file: no signature at byte 0, 512, 1024, …")
 
-// superblockSize is the most a superblock takes: version 1 with the widest addresses.
+// superblockSize is the maximum size of a superblock: version 1 with 32-byte addresses.
 const superblockSize = 24 + 4 + 4*32 + 2*32 + 24
 
-// findSuperblock searches the places a superblock may stand at.
+// findSuperblock searches the offsets at which a superblock may be.
 func findSuperblock(readAt func(at, n int) []byte, size int) (superblock, error) {
 	for at := 0; at+len(signature) <= size; at = max(512, 2*at) {
 		if bytes.Equal(readAt(at, len(signature)), signature) {
@@ -67,12 +67,12 @@ func parseSuperblock(buf []byte, at int) (superblock, error) {
 		c.fail("version %d is not known; the file is newer than this program", s.version)
 	}
 	if base != undefined && s.end != undefined {
-		s.end += uint64(at) - base // the file may have been moved behind a user block since
+		s.end += uint64(at) - base // a user block may have been added later
 	}
 	return s, c.err
 }
 
-// setWidths accepts the sizes of offsets and lengths that the format allows.
+// setWidths reads and checks the sizes of offsets and lengths.
 func (s *superblock) setWidths(c *cursor) {
 	s.offset, s.length = c.u8(), c.u8()
 	for _, n := range []int{s.offset, s.length} {
@@ -110,7 +110,7 @@ func (s *superblock) parseNew(c *cursor) (base uint64) {
 	return base
 }
 
-// checkDriver refuses files that are one part of several.
+// checkDriver returns an error for files that are one part of several.
 //
 //	| 0 | 0 0 0 | size (4) | driver (8) | … |
 func (f *File) checkDriver() error {
@@ -123,7 +123,7 @@ func (f *File) checkDriver() error {
 	}
 	switch name := string(buf[8:16]); name {
 	case "NCSAfami", "NCSAmult":
-		return fmt.Errorf("one part of a file that driver %s spread over several; join them with h5repart or h5repack first", name)
+		return fmt.Errorf("one part of a file that driver %s has split; join the parts with h5repart or h5repack", name)
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/h5dnn/h5dnn/storage/hdf5/internal/format"
 )
 
-// String names t as people do: float32, bool, string, S5, compound{x: float32, y: float32},
+// String returns a readable name: float32, bool, string, S5, compound{x: float32, y: float32},
 // enum{RED: 0, …}, int32[3 4].
 func (t *Type) String() string {
 	switch t.Class {
@@ -69,8 +69,8 @@ func (t *Type) enumName() string {
 	return "enum{" + strings.Join(names, ", ") + "}"
 }
 
-// NumPy names t as str(dtype) does for the type h5py gives it: int32, >f4,
-// |S5, object, [('a', '<i4'), ('b', '<f8')].
+// NumPy returns str(dtype) for the type that h5py maps t to: int32, >f4, |S5, object,
+// [('a', '<i4'), ('b', '<f8')].
 func (t *Type) NumPy() string {
 	if t.Class == ClassArray || t.Class == ClassCompound && t.simple() == "" {
 		return t.format()
@@ -94,7 +94,7 @@ func (t *Type) NumPy() string {
 	}
 }
 
-// simple names t as NumPy does within other types, or "" if it is one of those.
+// simple returns NumPy's name of t within structured types, or "" if t is structured.
 func (t *Type) simple() string {
 	switch t.Class {
 	case ClassString:
@@ -148,7 +148,7 @@ func (t *Type) simple() string {
 	}
 }
 
-// format names t as NumPy writes it in the description of a structure.
+// format returns t as it appears in NumPy's description of a structured type.
 func (t *Type) format() string {
 	switch {
 	case t.Class == ClassArray:
@@ -161,7 +161,7 @@ func (t *Type) format() string {
 	}
 }
 
-// flatten returns what arrays of arrays are made of, and all their dimensions.
+// flatten returns the element type of nested arrays, and all their dimensions.
 func (t *Type) flatten() (*Type, []int) {
 	if t.Class != ClassArray {
 		return t, nil
@@ -170,8 +170,8 @@ func (t *Type) flatten() (*Type, []int) {
 	return base, append(append([]int{}, t.Dims...), dims...)
 }
 
-// structure writes a list if the members follow one another closely in memory,
-// and otherwise says where each one is.
+// structure returns a list of members if they are packed in memory, and otherwise a
+// dictionary with their offsets.
 func (t *Type) structure() string {
 	var list, names, formats, offsets []string
 	packed, end, moved := true, 0, 0
@@ -195,8 +195,8 @@ func (t *Type) structure() string {
 		strings.Join(names, ", "), strings.Join(formats, ", "), strings.Join(offsets, ", "), t.memorySize())
 }
 
-// memorySize returns the size of an element once libhdf5 has read it: strings
-// of variable length are pointers, sequences are lengths and pointers.
+// memorySize returns the size of an element in the memory of libhdf5: strings of variable
+// length are pointers, sequences are lengths and pointers.
 func (t *Type) memorySize() int {
 	switch t.Class {
 	case ClassVarLen:
@@ -218,8 +218,8 @@ func (t *Type) memorySize() int {
 	return t.Size
 }
 
-// numpySize returns the size of an element in an array of NumPy's, which has
-// pointers for all that is of variable length.
+// numpySize returns the size of an element in a NumPy array, where values of variable
+// length are pointers.
 func (t *Type) numpySize() int {
 	switch base, dims := t.flatten(); {
 	case dims != nil:
@@ -231,7 +231,7 @@ func (t *Type) numpySize() int {
 	return t.memorySize()
 }
 
-// quote writes s as Python does.
+// quote returns s as a Python literal.
 func quote(s string) string {
 	if strings.Contains(s, "'") && !strings.Contains(s, `"`) {
 		return `"` + s + `"`
@@ -239,7 +239,7 @@ func quote(s string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(s) + "'"
 }
 
-// tuple writes dims as Python does.
+// tuple returns dims as a Python tuple.
 func tuple(dims []int) string {
 	if len(dims) == 1 {
 		return fmt.Sprintf("(%d,)", dims[0])

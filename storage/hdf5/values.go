@@ -17,15 +17,15 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// Values of any type, as Go values:
+// Values of any type become Go values:
 //
 //	integers, bitfields   int64, uint64
-//	floats                float64, or float32 where that is all there is
+//	floats                float64, or float32 for that type
 //	bools, complex        bool, complex128
 //	strings               string
-//	enums                 string, the name; or the integer if it has none
+//	enums                 string, the name, or the integer if it has none
 //	opaque, time          []byte
-//	times of NumPy        string as of ISO 8601, spans int64; NaT
+//	NumPy times           string in ISO 8601, or NaT; int64 for timedelta64
 //	compounds             Record
 //	arrays, sequences     []any
 //	references            Reference
@@ -36,17 +36,17 @@ type Record struct {
 	Values []any
 }
 
-// A Reference is a value that refers to an object, or to a part of a dataset.
+// A Reference is a value that refers to an object, or to a region of a dataset.
 type Reference struct {
-	Path   string // of the object, "" if it is nowhere to be found
+	Path   string // of the object, or "" if it does not exist
 	Region bool
 }
 
-// valueReader turns stored elements into Go values.
+// A valueReader converts stored elements to Go values.
 type valueReader struct {
 	f       *File
-	budget  int               // bytes of values that may yet be made
-	strings map[heapID]string // so that a string pointed at often is kept once
+	budget  int               // bytes of memory that values may still take
+	strings map[heapID]string // so that a string with several pointers is stored once
 }
 
 type heapID struct {
@@ -54,8 +54,8 @@ type heapID struct {
 	index   int
 }
 
-// maxValues is how many bytes of values one call makes at most, and valueCost
-// about how many a small one takes.
+// maxValues limits the memory of the values that a call returns, in bytes; valueCost is the
+// approximate memory of a small value.
 const (
 	maxValues = 256 << 20
 	valueCost = 32
@@ -65,10 +65,10 @@ func (f *File) values() *valueReader {
 	return &valueReader{f: f, budget: maxValues, strings: map[heapID]string{}}
 }
 
-// value returns the value of one element.
+// value returns the value of an element.
 func (r *valueReader) value(t *Type, b []byte) (any, error) {
 	if r.budget -= valueCost; r.budget < 0 {
-		return nil, fmt.Errorf("values take more than %d bytes; numbers are better read as an array", maxValues)
+		return nil, fmt.Errorf("values take more than %d bytes; read numbers as an array", maxValues)
 	}
 	switch t.Class {
 	case ClassString:
@@ -124,7 +124,7 @@ func (r *valueReader) enum(t *Type, b []byte) (any, error) {
 // number returns the value of a number.
 func (r *valueReader) number(t *Type, b []byte) (any, error) {
 	n, err := t.conversion()
-	if err != nil { // no type of ours, so show what is there
+	if err != nil { // no element type corresponds to it
 		return bytes.Clone(b), nil
 	}
 	element := make([]byte, n.to.Size())
@@ -136,7 +136,7 @@ func (r *valueReader) number(t *Type, b []byte) (any, error) {
 	return goValue(n.to, element), nil
 }
 
-// goValue returns one number as the Go value that all of its kind become.
+// goValue returns a number as a Go value.
 func goValue(t dtype.Type, b []byte) any {
 	bits := uint64(0)
 	for k := min(len(b), 8) - 1; k >= 0; k-- {
@@ -225,8 +225,8 @@ func (r *valueReader) text(t *Type, v varLen) (string, error) {
 	return s, nil
 }
 
-// reference reads the address of an object's header; a region is a pointer into
-// the global heap, where that address is followed by a selection.
+// reference returns the path of an object, whose header's address is stored. A region
+// reference is a pointer into the global heap, to that address and a selection.
 func (r *valueReader) reference(t *Type, b []byte) any {
 	c := r.f.newCursor("reference", b)
 	ref := Reference{Region: t.Region}
@@ -244,9 +244,9 @@ func (r *valueReader) reference(t *Type, b []byte) any {
 	return ref
 }
 
-// Values returns the elements that v selects as Go values: int64, uint64,
-// float32, float64, bool, complex128, string, []byte of what is opaque, a
-// [Record], a [Reference], or a list of these.
+// Values returns the elements that v selects as Go values: int64, uint64, float32,
+// float64, bool, complex128, string, []byte for opaque types, [Record], [Reference], or
+// []any of these.
 func (d *Dataset) Values(v views.View) ([]any, error) {
 	raw, err := d.Raw(v)
 	if err != nil {
@@ -259,8 +259,8 @@ func (d *Dataset) Values(v views.View) ([]any, error) {
 	return all, nil
 }
 
-// Strings returns the strings that v selects, of fixed or variable length, and
-// all those of elements that are arrays of strings.
+// Strings returns the strings that v selects, of fixed or variable length. Elements that
+// are arrays contribute all of their strings.
 func (d *Dataset) Strings(v views.View) ([]string, error) {
 	raw, err := d.Raw(v)
 	if err != nil {
@@ -284,7 +284,7 @@ func (f *File) texts(of *Type, raw []byte, n int) ([]string, error) {
 	}
 	n *= per
 	r := f.values()
-	r.budget += n * valueCost // asked for, and no longer than what is pointed at
+	r.budget += n * valueCost // the caller asked for n strings; only their texts are limited
 	all := make([]string, n)
 	for k := range all {
 		v, err := r.value(t, raw[k*t.Size:(k+1)*t.Size])
@@ -301,8 +301,7 @@ func (t *Type) IsString() bool {
 	return t.Class == ClassString || t.Class == ClassVarLen && t.Text.Variable || t.isNumPyText()
 }
 
-// isNumPyText reports whether elements are strings that h5py has stored as
-// something opaque.
+// isNumPyText reports whether elements are strings that h5py stored as an opaque type.
 func (t *Type) isNumPyText() bool {
 	return t.Class == ClassOpaque && strings.HasPrefix(t.Tag, "NUMPY:|S")
 }
@@ -329,8 +328,8 @@ func (a Attribute) Values() ([]any, error) {
 	return all, nil
 }
 
-// Value returns the attribute's one element if it is a scalar, nil if it has
-// no value, and otherwise lists of lists of elements, as deep as its shape.
+// Value returns the element of a scalar attribute, nil if the attribute has no value, and
+// otherwise nested lists of its shape.
 func (a Attribute) Value() (any, error) {
 	all, err := a.Values()
 	if err != nil || a.Shape == nil {
@@ -400,7 +399,7 @@ func (a Attribute) fail(err error) error {
 	return a.object.file.fail(a.object.Path, fmt.Errorf("attribute %q: %w", a.Name, err))
 }
 
-// Format writes a value of [Dataset.Values] for people.
+// Format returns a readable form of a value of [Dataset.Values].
 func Format(value any) string {
 	switch v := value.(type) {
 	case string:
@@ -437,7 +436,7 @@ func (r Reference) String() string {
 	return "reference to " + r.Path
 }
 
-// MarshalJSON writes the record as an object, its members in order.
+// MarshalJSON encodes the record as an object with its members in order.
 func (r Record) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	for k, name := range r.Names {
@@ -455,5 +454,5 @@ func (r Record) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// MarshalJSON writes the path of the object.
+// MarshalJSON encodes the reference as its string.
 func (r Reference) MarshalJSON() ([]byte, error) { return json.Marshal(r.String()) }

@@ -15,31 +15,29 @@ import (
 	"github.com/h5dnn/h5dnn/storage/hdf5/internal/scratch"
 )
 
-// A Report is what [Verify] found in a file.
+// A Report is the result of [Verify].
 type Report struct {
 	Objects  int
 	Datasets int
-	Chunks   int       // found in their places, and decoded where they have filters
+	Chunks   int       // located, and decoded if they have filters
 	Bytes    int       // of elements, as stored
-	Problems []Finding // what is wrong
-	Skipped  []Finding // what could not be looked at
-	Omitted  int       // problems beyond those listed
+	Problems []Finding // damage
+	Skipped  []Finding // objects that could not be checked
+	Omitted  int       // number of problems that are not listed
 }
 
-// A Finding is something about the object at a path, or about the whole file if
-// that is "".
+// A Finding is a message about the object at a path, or about the whole file if the path
+// is "".
 type Finding struct{ Path, Message string }
 
 func (f Finding) String() string { return strings.TrimPrefix(f.Path+": "+f.Message, ": ") }
 
-// Verify goes through all of the named file: every structure that leads to an
-// object, its attributes or its elements, with the checksums they have; the
-// place of every element; every chunk, decoded; and every value of variable
-// length. What it decodes at once is bounded, and so is its work, by the size
-// of the file. The error is about what kept it from looking, such as a file
-// that is not HDF5 at all.
+// Verify checks the named file: every structure, with its checksum if it has one; the
+// location of all elements; every chunk, by decoding it; and every value of variable
+// length. Its memory is limited, and its work by the size of the file. It returns an error
+// if the file cannot be checked, for example because it is not an HDF5 file.
 //
-// progress, unless nil, is told of bytes as they were looked at.
+// progress, unless nil, is called with the number of bytes that were checked.
 func Verify(ctx context.Context, name string, progress func(path string, bytes int)) (Report, error) {
 	f, err := Open(name, Options{CacheBytes: -1})
 	if err != nil {
@@ -57,7 +55,7 @@ func Verify(ctx context.Context, name string, progress func(path string, bytes i
 	return v.report, err
 }
 
-// hasSignature reports whether a file claims to be HDF5.
+// hasSignature reports whether a file has the signature of HDF5.
 func hasSignature(name string) bool {
 	file, err := os.Open(name)
 	if err != nil {
@@ -77,14 +75,14 @@ type verifier struct {
 	ctx      context.Context
 	f        *File
 	report   Report
-	left     int               // bytes of the file that no chunk looked at has taken
+	left     int               // bytes of the file minus those of the chunks so far
 	seen     map[uint64]bool   // objects, by the address of their header
 	owners   map[uint64]string // datasets, by the address of their data or index
 	progress func(path string, bytes int)
 }
 
-// maxFindings is how many problems are listed, and maxPerDataset how many of
-// one dataset's chunks.
+// maxFindings limits the number of problems that are listed, and maxPerDataset those of
+// the chunks of a dataset.
 const maxFindings, maxPerDataset = 1000, 8
 
 func (v *verifier) problem(path string, err error) {
@@ -99,7 +97,7 @@ func (v *verifier) skip(path, format string, args ...any) {
 	v.report.Skipped = append(v.report.Skipped, Finding{path, fmt.Sprintf(format, args...)})
 }
 
-// message returns an error's text without the names that a Finding has besides.
+// message returns an error's text without the names of the file and the object.
 func (v *verifier) message(path string, err error) string {
 	text := strings.TrimPrefix(firstError(err).Error(), v.f.name+": ")
 	return strings.TrimPrefix(text, path+": ")
@@ -163,7 +161,7 @@ func (v *verifier) dataset(o *Object) {
 	}
 }
 
-// elements looks at where a dataset's elements are, and at them.
+// elements checks the location and the content of a dataset's elements.
 func (v *verifier) elements(d *Dataset) error {
 	if err := v.checkOwner(d); err != nil {
 		return err
@@ -174,13 +172,13 @@ func (v *verifier) elements(d *Dataset) error {
 	return v.contiguous(d)
 }
 
-// checkOwner refuses a dataset that has its elements where another has them.
+// checkOwner returns an error for a dataset that shares its storage with another.
 func (v *verifier) checkOwner(d *Dataset) error {
 	if d.layout.class == layoutCompact || d.layout.address == undefined {
 		return nil
 	}
 	if size, err := d.StoredSize(); err == nil && size == 0 {
-		return nil // of no elements, whose place means nothing
+		return nil // without elements the address has no meaning
 	}
 	if other, taken := v.owners[d.layout.address]; taken {
 		return fmt.Errorf("has its elements at %d, where those of %s are", d.layout.address, other)
@@ -189,7 +187,7 @@ func (v *verifier) checkOwner(d *Dataset) error {
 	return nil
 }
 
-// contiguous looks at elements that lie in a row.
+// contiguous checks contiguous and compact elements.
 func (v *verifier) contiguous(d *Dataset) error {
 	if err := d.checkReadable(); err != nil {
 		return err
@@ -220,11 +218,11 @@ func (v *verifier) contiguous(d *Dataset) error {
 	return v.ctx.Err()
 }
 
-// maxDecoding is how many bytes chunks may take while they are decoded, with
-// what their filters need.
+// maxDecoding limits the memory of the chunks that are decoded at a time, with the buffers
+// of their filters.
 const maxDecoding = 256 << 20
 
-// chunks looks at every chunk of a dataset.
+// chunks checks every chunk of a dataset.
 func (v *verifier) chunks(d *Dataset) error {
 	index, err := d.index()
 	if err != nil {
@@ -242,20 +240,20 @@ func (v *verifier) chunks(d *Dataset) error {
 		total += e.size
 	}
 	if v.left -= total; v.left < 0 {
-		return fmt.Errorf("its %d chunks take %d bytes, more than the file has left for them; some are counted twice", len(index.entries), total)
+		return fmt.Errorf("its %d chunks take %d bytes, more than the rest of the file; some of them overlap", len(index.entries), total)
 	}
 	need, decode := size*(1+len(d.Filters)), true
 	if err := filter.CanDecode(d.Filters); err != nil {
 		v.skip(d.Path, "chunks found, not decoded: %v", err)
 		decode = false
 	} else if len(d.Filters) > 0 && need > maxDecoding {
-		v.skip(d.Path, "chunks found, not decoded: one takes %d bytes in memory, and more than %d are not used for that", need, maxDecoding)
+		v.skip(d.Path, "chunks found, not decoded: one takes %d bytes of memory, more than the limit of %d", need, maxDecoding)
 		decode = false
 	}
 	return v.decodeAll(d, index, size, max(1, need), decode)
 }
 
-// decodeAll looks at all chunks side by side, and lists the first that fail.
+// decodeAll checks all chunks in parallel, and lists the first that fail.
 func (v *verifier) decodeAll(d *Dataset, index *index, size, need int, decode bool) error {
 	var mu sync.Mutex
 	failed := map[int]error{}
@@ -317,7 +315,7 @@ func (d *Dataset) origin(index *index, e chunkEntry) []int {
 	return at
 }
 
-// checkChunkVarLen checks the elements of a chunk that are part of the shape.
+// checkChunkVarLen checks the elements of a chunk that are within the shape.
 func (v *verifier) checkChunkVarLen(d *Dataset, index *index, e chunkEntry, chunk []byte) error {
 	start := d.origin(index, e)
 	at := make([]int, len(start))
@@ -337,7 +335,7 @@ func (v *verifier) checkChunkVarLen(d *Dataset, index *index, e chunkEntry, chun
 	return nil
 }
 
-// checkVarLen follows the pointers in n elements.
+// checkVarLen follows the pointers of n elements.
 func (v *verifier) checkVarLen(t *Type, b []byte, n int) error {
 	p := varLenCheck{v.f, map[varLenValue]bool{}}
 	for k := range n {
@@ -348,7 +346,7 @@ func (v *verifier) checkVarLen(t *Type, b []byte, n int) error {
 	return nil
 }
 
-// A varLenCheck looks at every value that nested sequences lead to once.
+// A varLenCheck visits every value of nested sequences once.
 type varLenCheck struct {
 	f    *File
 	seen map[varLenValue]bool
@@ -400,8 +398,8 @@ func (p varLenCheck) sequence(t *Type, b []byte) error {
 	return nil
 }
 
-// HasSymbolTable reports whether a group keeps its members in a symbol table, as files
-// of before HDF5 1.8 do, where each is looked for along a B-tree of names.
+// HasSymbolTable reports whether a group has a symbol table, as in files before HDF5 1.8.
+// Its members are looked up in a B-tree of names.
 func (o *Object) HasSymbolTable() bool {
 	if o.header == nil {
 		return false
@@ -410,7 +408,7 @@ func (o *Object) HasSymbolTable() bool {
 	return ok
 }
 
-// CheckDecodable tells why chunks of the dataset cannot be decoded, if so.
+// CheckDecodable returns an error if chunks of the dataset cannot be decoded.
 func (d *Dataset) CheckDecodable() error {
 	err := filter.CanDecode(d.Filters)
 	return err

@@ -20,7 +20,7 @@ import (
 	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
 )
 
-// TestVerifySoundFiles: files that others wrote have nothing wrong.
+// TestVerifySoundFiles verifies undamaged files of several programs.
 func TestVerifySoundFiles(t *testing.T) {
 	names, _ := filepath.Glob("testdata/*.h5")
 	for _, name := range append(names, "../../testdata/digits.h5", "../../testdata/tour.h5") {
@@ -30,8 +30,8 @@ func TestVerifySoundFiles(t *testing.T) {
 	}
 }
 
-// TestVerifyLimits goes through files made to break readers, in a process
-// of its own, so that the memory it counts is not that of other tests.
+// TestVerifyLimits verifies damaged files and all others of the corpora, in a process of
+// its own, whose memory it measures.
 func TestVerifyLimits(t *testing.T) {
 	const alone = "H5DNN_TEST_ALONE"
 	if os.Getenv(alone) == "" {
@@ -59,8 +59,7 @@ func TestVerifyLimits(t *testing.T) {
 	}
 }
 
-// TestVerifyFindsEveryFault turns one byte after the other of a file that
-// has checksums everywhere, and wants to hear about each.
+// TestVerifyFindsEveryFault damages a file with checksums, one byte at a time.
 func TestVerifyFindsEveryFault(t *testing.T) {
 	sound := writeChecked(t)
 	whole, err := os.ReadFile(sound)
@@ -100,7 +99,7 @@ func TestVerifyFindsEveryFault(t *testing.T) {
 	}
 }
 
-// verifiedWith verifies a file of which one byte is another.
+// verifiedWith verifies a file with one damaged byte.
 func verifiedWith(t *testing.T, name string, whole []byte, at int) hdf5.Report {
 	t.Helper()
 	whole[at] ^= 0x10
@@ -111,8 +110,8 @@ func verifiedWith(t *testing.T, name string, whole []byte, at int) hdf5.Report {
 	return hdf5test.Verify(t, name)
 }
 
-// TestVerifyFindsMisplacedElements moves the elements of a dataset to where
-// those of another are, and beyond the end of the file.
+// TestVerifyFindsMisplacedElements moves the elements of a dataset to those of another,
+// and beyond the end of the file.
 func TestVerifyFindsMisplacedElements(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "new.h5")
 	w, err := hdf5write.Create(name, hdf5write.CreateOptions{NoSync: true})
@@ -156,7 +155,7 @@ func TestVerifyFindsMisplacedElements(t *testing.T) {
 	}
 }
 
-// writeChecked writes a file with six chunks that have checksums.
+// writeChecked writes a file with six chunks with checksums.
 func writeChecked(t *testing.T) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "sound.h5")

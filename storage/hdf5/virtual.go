@@ -11,28 +11,28 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// A virtual dataset shows elements of others, its sources. The global heap
-// object that its layout points at lists what comes from where:
+// A virtual dataset consists of elements of other datasets, its sources. The object in the
+// global heap that its layout points to lists the mappings:
 //
 //	| 0 or 1 (1) | mappings (L) | mapping … | checksum (4) |
 //
 //	a mapping: | (1) flags (1) | file, 0 | dataset, 0 | selection of the source | selection of the virtual dataset |
 //
-// Flags 0 and 1: in the place of the name of the file, or the dataset, is the
-// number (L) of a mapping before this one that has it. Flag 2: it is this file.
-// The k-th element of one selection is the k-th of the other. File "." is the
-// virtual dataset's own. Where the virtual selection has no end and the source
-// one has, %b in the names is the number of a block: 0, 1, 2, …, as many as
-// there are. Elements that no source has are the fill value.
+// Flags 0 and 1: the name of the file, or the dataset, is replaced by the number (L) of an
+// earlier mapping with the same name. Flag 2: the source is in the same file. The k-th
+// element of one selection is the k-th of the other. File "." is the file of the virtual
+// dataset. If the virtual selection is unlimited and that of the source is not, %b in the
+// names is the number of a block: 0, 1, 2, …, up to the last source that exists. Elements
+// without a source have the fill value.
 type virtualMapping struct {
 	file, dataset string
 	from, to      selection
 }
 
-// VirtualSource tells where a part of a virtual dataset comes from.
+// A VirtualSource names a source of a virtual dataset.
 type VirtualSource struct{ File, Dataset string }
 
-// VirtualSources lists the datasets that a virtual dataset shows, as it names them.
+// VirtualSources returns the sources of a virtual dataset, one for each mapping.
 func (d *Dataset) VirtualSources() []VirtualSource {
 	all := make([]VirtualSource, 0, len(d.mappings))
 	for _, m := range d.mappings {
@@ -66,7 +66,7 @@ func (d *Dataset) readMappings() error {
 	return c.err
 }
 
-// parseNames reads the names that a mapping starts with.
+// parseNames reads the names of the source of a mapping.
 func (d *Dataset) parseNames(c *cursor, version int) (m virtualMapping) {
 	flags := 0
 	if version > 0 {
@@ -76,7 +76,7 @@ func (d *Dataset) parseNames(c *cursor, version int) (m virtualMapping) {
 		if k := c.size(); k < len(d.mappings) {
 			return d.mappings[k]
 		}
-		c.fail("mapping %d has a name of a later one", len(d.mappings))
+		c.fail("mapping %d refers to a later one", len(d.mappings))
 		return m
 	}
 	switch {
@@ -95,7 +95,7 @@ func (d *Dataset) parseNames(c *cursor, version int) (m virtualMapping) {
 	return m
 }
 
-// checkSources tells why the sources cannot be read, if so.
+// checkSources returns an error if the sources cannot be read.
 func (d *Dataset) checkSources() error {
 	if err := d.checkSourcesAllowed(); err != nil {
 		return err
@@ -108,7 +108,7 @@ func (d *Dataset) checkSources() error {
 	return nil
 }
 
-// checkSourcesAllowed tells why the sources may not be opened, if so.
+// checkSourcesAllowed returns an error if the sources may not be opened.
 func (d *Dataset) checkSourcesAllowed() error {
 	for _, m := range d.mappings {
 		if m.file != "." {
@@ -120,14 +120,14 @@ func (d *Dataset) checkSourcesAllowed() error {
 	return nil
 }
 
-// Virtual datasets may show one another, but not deeply, and not more than so
-// many sources in all.
+// Virtual datasets may be sources of others, up to a depth, and to a total number of
+// sources.
 const (
 	maxVirtual = 8
 	maxSources = 1 << 16
 )
 
-// errNoSource reports a source that is not there, and so holds the fill value.
+// errNoSource is the error for sources that do not exist. Their elements have the fill value.
 var errNoSource = errors.New("no such source")
 
 // openSource returns the source of a mapping.
@@ -147,23 +147,23 @@ func (d *Dataset) openSource(file, dataset string) (*Dataset, error) {
 		return nil, err
 	}
 	if *d.opened++; d.depth >= maxVirtual || *d.opened > maxSources {
-		return nil, fmt.Errorf("virtual datasets show one another more than %d deep, or have more than %d sources", maxVirtual, maxSources)
+		return nil, fmt.Errorf("virtual datasets are nested more than %d deep, or have more than %d sources", maxVirtual, maxSources)
 	}
 	return o.dataset(d.depth+1, d.opened)
 }
 
-// formatBlockName puts the number of a block in the place of %b, and % in that of %%.
+// formatBlockName replaces %b by the number of a block, and %% by %.
 func formatBlockName(name string, block int) string {
 	return strings.NewReplacer("%%", "%", "%b", strconv.Itoa(block)).Replace(name)
 }
 
-// A resolvedMapping is a mapping with its source, and what of both selections there is.
+// A resolvedMapping is a mapping with its source and the coordinates of both selections.
 type resolvedMapping struct {
 	source   *Dataset
 	from, to []coordinates
 }
 
-// resolveMappings opens the sources. Those that are not there are left out.
+// resolveMappings opens the sources that exist.
 func (d *Dataset) resolveMappings() error {
 	for _, m := range d.mappings {
 		axis := m.to.unlimitedAxis()
@@ -187,10 +187,10 @@ func (d *Dataset) resolveMappings() error {
 	return nil
 }
 
-// resolveBlocks opens the sources of a mapping whose names have numbers.
+// resolveBlocks opens the sources of a mapping with numbered names.
 func (d *Dataset) resolveBlocks(m virtualMapping, axis int) error {
 	if !strings.Contains(m.file+m.dataset, "%b") {
-		return errors.New("virtual layout: a selection without end shows a source that has one")
+		return errors.New("virtual layout: an unlimited selection is mapped to a limited one")
 	}
 	for block := range maxLinkedFiles {
 		source, err := d.openSource(formatBlockName(m.file, block), formatBlockName(m.dataset, block))
@@ -210,7 +210,7 @@ func (d *Dataset) resolveBlocks(m virtualMapping, axis int) error {
 	return fmt.Errorf("virtual layout: more than %d sources", maxLinkedFiles)
 }
 
-// addSource takes up a source and the extents of both selections.
+// addSource adds a source, with both selections clipped to the extents of the datasets.
 func (d *Dataset) addSource(source *Dataset, from, to selection) error {
 	s := resolvedMapping{source: source}
 	if from.all {
@@ -234,7 +234,7 @@ func (d *Dataset) addSource(source *Dataset, from, to selection) error {
 	}
 	for axis, b := range to.axes {
 		extent := d.Shape[axis]
-		if b.unlimited() { // as far as there are elements in the source
+		if b.unlimited() { // as many as the source has
 			extent = b.start + endless
 			if b.count == Unlimited {
 				extent = b.start + endless/b.block*b.stride + endless%b.block
@@ -253,7 +253,7 @@ func (d *Dataset) addSource(source *Dataset, from, to selection) error {
 	return nil
 }
 
-// readVirtual reads a piece from the sources.
+// readVirtual reads a hyperslab from the sources.
 func (s *source) readVirtual(dst []byte, p transfer, h hyperslab) error {
 	s.writeFill(dst, p, h)
 	for _, m := range s.d.resolved {
@@ -264,11 +264,11 @@ func (s *source) readVirtual(dst []byte, p transfer, h hyperslab) error {
 	return nil
 }
 
-// A run is some steps of a track that lie in a source: n from step first
-// on, every step-th, of coordinates at, at+by, ….
+// A run is a part of an axisSlice within a source: n steps from step first on, every
+// step-th, with the coordinates at, at+by, … of the source.
 type run struct{ first, step, at, by, n int }
 
-// readMapping reads what of a piece lies in one source.
+// readMapping reads the part of a hyperslab within one source.
 func (s *source) readMapping(dst []byte, p transfer, h hyperslab, m resolvedMapping) error {
 	axes, err := m.matchAxes()
 	if err != nil {
@@ -312,7 +312,7 @@ func (s *source) readMapping(dst []byte, p transfer, h hyperslab, m resolvedMapp
 	return nil
 }
 
-// combinations returns how many ways there are to choose one of each.
+// combinations returns the number of ways to select one run for each axis.
 func combinations(stretches [][]run) int {
 	n := 1
 	for _, some := range stretches {
@@ -321,8 +321,8 @@ func combinations(stretches [][]run) int {
 	return n
 }
 
-// restrict returns the part of a piece that is in one stretch of every axis:
-// from the source, to where the piece goes.
+// restrict returns the part of a transfer that is in one run of every axis, read from the
+// source.
 func (p transfer) restrict(base views.View, h hyperslab, in []run, axes, unit []int) transfer {
 	clone := func(v views.View) views.View {
 		return views.View{Offset: v.Offset, Shape: slices.Clone(v.Shape), Stride: slices.Clone(v.Stride)}
@@ -346,19 +346,19 @@ func (p transfer) restrict(base views.View, h hyperslab, in []run, axes, unit []
 	return transfer{from, to}
 }
 
-// sourceOf returns a source of another dataset that reads what s does.
+// sourceOf returns a source of dataset d that reads the same numbers as s.
 func (s *source) sourceOf(d *Dataset) (*source, error) {
 	n, err := d.Type.conversion()
 	switch {
 	case s.to == 0 && d.Type.NumPy() == s.d.Type.NumPy() && d.Type.Size == s.d.Type.Size && d.Type.selfContained():
 		n = s.conversion // raw
 	case err != nil || n.to != s.to || !slices.Equal(n.dims, s.dims) || s.memberOffset != 0:
-		return nil, fmt.Errorf("holds %v where %v is shown, which is not converted", d.Type, s.d.Type)
+		return nil, fmt.Errorf("has elements of type %v, which are not converted to %v", d.Type, s.d.Type)
 	}
 	return d.newSource(n, 0)
 }
 
-// selfContained reports whether elements mean the same in another file.
+// selfContained reports whether elements have the same meaning in another file.
 func (t *Type) selfContained() bool {
 	switch t.Class {
 	case ClassVarLen, ClassReference:
@@ -369,8 +369,8 @@ func (t *Type) selfContained() bool {
 	return !slices.ContainsFunc(t.Members, func(m Member) bool { return !m.Type.selfContained() })
 }
 
-// matchAxes returns, for each axis of the virtual selection, the axis of the source
-// that runs along with it, or -1 where there is only one element.
+// matchAxes returns, for each axis of the virtual selection, the corresponding axis of the
+// source, or -1 if the selection has one coordinate along it.
 func (m resolvedMapping) matchAxes() ([]int, error) {
 	axes, next := make([]int, len(m.to)), 0
 	for axis, r := range m.to {
@@ -382,21 +382,21 @@ func (m resolvedMapping) matchAxes() ([]int, error) {
 			next++
 		}
 		if next == len(m.from) || m.from[next].n != r.n {
-			return nil, errors.New("its selection has another shape than the virtual one, which is not supported")
+			return nil, errors.New("selections of different shapes are not supported")
 		}
 		axes[axis] = next
 		next++
 	}
 	for ; next < len(m.from); next++ {
 		if m.from[next].n != 1 {
-			return nil, errors.New("its selection has another shape than the virtual one, which is not supported")
+			return nil, errors.New("selections of different shapes are not supported")
 		}
 	}
 	return axes, nil
 }
 
-// intersect returns the steps of a track that lie in a mapping's selection of the
-// given axis, with the coordinates of the source's axis.
+// intersect returns the steps of an axisSlice within a mapping's selection of that axis,
+// with their coordinates along axis from of the source.
 func (t axisSlice) intersect(m resolvedMapping, axis, from int) (all []run) {
 	r := m.to[axis]
 	if r.n == 0 {
@@ -422,7 +422,7 @@ func (t axisSlice) intersect(m resolvedMapping, axis, from int) (all []run) {
 	return all
 }
 
-// stepsWithin returns the steps of a track whose coordinates lie from lo to hi.
+// stepsWithin returns the steps of an axisSlice whose coordinates are from lo to hi.
 func (t axisSlice) stepsWithin(lo, hi int) (first, last int) {
 	switch {
 	case t.step == 0 || t.n == 1:
@@ -450,7 +450,7 @@ func (t axisSlice) stepsWithin(lo, hi int) (first, last int) {
 	return max(0, first), min(t.n-1, last)
 }
 
-// appendRun adds a step to the last stretch if it goes on as that does.
+// appendRun adds a step to the last run if it continues it, or else begins a new one.
 func appendRun(all []run, step, at int) []run {
 	if len(all) > 0 {
 		s := &all[len(all)-1]

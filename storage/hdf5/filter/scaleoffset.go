@@ -49,9 +49,9 @@ func decodeScaleOffset(dst, src []byte, params []uint32, _ int) ([]byte, error) 
 		return nil, errCorrupt
 	}
 	dst = dst[:s.n*s.size]
-	width, least := binary.LittleEndian.Uint32(src), binary.LittleEndian.Uint64(src[5:])
+	width, minimum := binary.LittleEndian.Uint32(src), binary.LittleEndian.Uint64(src[5:])
 	if n := src[4]; n < 8 {
-		least &= 1<<(8*n) - 1
+		minimum &= 1<<(8*n) - 1
 	}
 	src = src[21:]
 	switch {
@@ -61,7 +61,7 @@ func decodeScaleOffset(dst, src []byte, params []uint32, _ int) ([]byte, error) 
 		if copy(dst, src) < len(dst) {
 			return nil, errCorrupt
 		}
-	case !s.unpack(dst, src, int(width), least):
+	case !s.unpack(dst, src, int(width), minimum):
 		return nil, errCorrupt
 	}
 	if s.bigEndian {
@@ -89,7 +89,7 @@ func scaleOffsetOf(params []uint32) (s scaleOffset, err error) {
 }
 
 // unpack fills dst, in little-endian order, and reports whether src was long enough.
-func (s scaleOffset) unpack(dst, src []byte, width int, least uint64) bool {
+func (s scaleOffset) unpack(dst, src []byte, width int, minimum uint64) bool {
 	r := bitReader{src: src}
 	full := uint64(1)<<width - 1
 	for at := 0; at < len(dst); at += s.size {
@@ -98,9 +98,9 @@ func (s scaleOffset) unpack(dst, src []byte, width int, least uint64) bool {
 		case s.filled && x == full:
 			x = s.fill
 		case s.isFloat:
-			x = s.float(x, least)
+			x = s.float(x, minimum)
 		default:
-			x += least
+			x += minimum
 		}
 		for i := range s.size {
 			dst[at+i] = byte(x >> (8 * i))
@@ -109,12 +109,12 @@ func (s scaleOffset) unpack(dst, src []byte, width int, least uint64) bool {
 	return !r.short
 }
 
-// float returns the bits of x / 10^scale + least, computed as libhdf5 does.
-func (s scaleOffset) float(x, least uint64) uint64 {
+// float returns the bits of x / 10^scale + minimum, computed as libhdf5 does.
+func (s scaleOffset) float(x, minimum uint64) uint64 {
 	if s.size == 4 {
 		quotient := float32(int32(x)) / float32(math.Pow(10, float64(s.scale)))
-		return uint64(math.Float32bits(quotient + math.Float32frombits(uint32(least))))
+		return uint64(math.Float32bits(quotient + math.Float32frombits(uint32(minimum))))
 	}
 	quotient := float64(int64(x)) / math.Pow(10, float64(s.scale))
-	return math.Float64bits(quotient + math.Float64frombits(least))
+	return math.Float64bits(quotient + math.Float64frombits(minimum))
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
 )
 
-// BenchmarkWriteSmall writes ten thousand arrays of ten numbers, as the state of
-// a model with many small parameters has them.
+// BenchmarkWriteSmall writes ten thousand arrays of ten numbers, like the state of a model
+// with many small parameters.
 func BenchmarkWriteSmall(b *testing.B) {
 	a := storage.From(make([]float32, 10), 10)
 	for b.Loop() {

@@ -196,7 +196,7 @@ func TestRepackFailsOnDamage(t *testing.T) {
 	}
 }
 
-// writeChecked writes a file with six chunks that have checksums.
+// writeChecked writes a file with six chunks with checksums.
 func writeChecked(t *testing.T) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "sound.h5")

@@ -26,7 +26,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// created returns a Writer of a new file, and the file's path.
+// created returns a Writer for a new file, and the file's path.
 func created(t *testing.T) (*Writer, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "new.h5")
@@ -49,8 +49,8 @@ func counted(t *testing.T, typ dtype.Type, shape ...int) storage.Array {
 	return a
 }
 
-// python runs a script with the file's path as its argument and returns what it
-// prints as JSON. It skips the test where there is no h5py.
+// python runs a script with the file's path as its argument and decodes its output as
+// JSON. It skips the test if there is no h5py.
 func python(t *testing.T, path, script string) (result map[string]any) {
 	t.Helper()
 	interpreter := os.Getenv("H5DNN_PYTHON")
@@ -192,7 +192,7 @@ print(json.dumps(out))`)
 		"order": "[strings one string no strings scalar empty soft]",
 	} {
 		g := fmt.Sprint(got[name])
-		if name == "contiguous" { // its place must only be aligned
+		if name == "contiguous" { // its offset only has to be aligned
 			if offset := got[name].([]any)[6].(float64); math.Mod(offset, 4096) != 0 {
 				t.Errorf("contiguous data lies at %v, no multiple of 4096", offset)
 			}
@@ -228,7 +228,7 @@ func TestWriteInParts(t *testing.T) {
 			for _, j := range []int{20, 0, 10} {
 				must(t, d.WriteAt([]int{i, j}, whole.With(subview(whole.View, []int{i, j}, []int{1, 10}))))
 			}
-			if i%5 == 0 { // as if too many chunks were begun
+			if i%5 == 0 { // as if there were too many partial chunks
 				d.mu.Lock()
 				must(t, d.flush())
 				d.mu.Unlock()
@@ -365,7 +365,7 @@ func TestWrongArguments(t *testing.T) {
 			t.Errorf("case %d: more than one line: %v", i, c.err)
 		}
 	}
-	must(t, w.Close()) // none of this harmed the file
+	must(t, w.Close()) // the errors did not affect the file
 	if _, err := Create(filepath.Join(path, "below a file"), CreateOptions{}); err == nil {
 		t.Error("Create below a file: no error")
 	}
