@@ -108,7 +108,7 @@ func classes(n int) []int64 {
 func infer(make func() nn.Sequential, shape ...int) func(folders) (task, error) {
 	return func(folders) (task, error) {
 		x := random(shape...)
-		p, err := train.NewPredictor(make(), train.Input{}, storage.CPU, shape[1:]...)
+		p, err := train.NewPredictor(make(), storage.CPU, train.Feature{Shape: shape[1:]})
 		if err != nil {
 			return task{}, err
 		}

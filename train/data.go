@@ -59,16 +59,3 @@ func outputSize(ctx context.Context, d *Data, c Config) (int, error) {
 
 // loading returns how c wants samples loaded.
 func (c Config) loading() dataset.Options { return c.Data.Loading(c.Batch, c.Seed) }
-
-// onlyInput returns the input of data, which must have one input and one target.
-func onlyInput(data *Data) (dataset.Field, error) {
-	fields := data.Train.Fields()
-	s, err := dataset.SchemaOf(fields)
-	if err != nil {
-		return dataset.Field{}, err
-	}
-	if len(s.Inputs) != 1 || len(s.Targets) != 1 || s.Weight >= 0 || s.Lengths[0] >= 0 {
-		return dataset.Field{}, fmt.Errorf("train on the fields %v: want one input and one target: %w", fields, views.ErrShape)
-	}
-	return fields[s.Inputs[0]], nil
-}

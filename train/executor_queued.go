@@ -160,17 +160,11 @@ func (q *queued) capture(s *slot, variant int, work func(t *tensor.Tape) error, 
 func (q *queued) compute(t *tensor.Tape, b *batch, info BatchInfo) (updated bool, err error) {
 	t.SeedAt(q.Config.Seed, b.slot.args.random)
 	q.autocast(t)
-	x, y := t.Input(b.fields[0]), t.Input(b.fields[1])
-	if b.rows.Data != nil {
-		rows := t.Input(b.rows)
-		x, y = q.Input.OfRows(x, rows), tensor.Take(y, rows)
-	} else {
-		x = q.Input.Of(x)
-	}
-	out, target := q.outputs(x, y)
-	loss := q.loss.Forward(out, target, nil)
-	tensor.AddMetrics(q.totals, b.n, loss, q.correct(out, target, loss))
-	q.metrics.update(out.Detach(), target, nil)
+	e := exampleOf(t, q.Inputs, q.binding, b.fields, b.rows)
+	outputs, targets := q.forward(e)
+	loss := q.lossOf(outputs, targets, e.weights)
+	tensor.AddMetrics(q.totals, b.n, loss, q.correct(outputs, targets, loss))
+	q.metrics.update(outputs, targets, e.weights, loss)
 	return q.update(info, loss)
 }
 

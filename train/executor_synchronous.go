@@ -39,15 +39,16 @@ func (s *synchronous) step(b *batch) error {
 	err := tensor.Step(func(t *tensor.Tape) (err error) {
 		t.Seed(s.Config.Seed, s.randomStep())
 		s.autocast(t)
-		out, y := s.outputs(s.Input.Of(t.Input(b.fields[0])), t.Input(b.fields[1]))
-		total := s.loss.Forward(out, y, nil)
+		e := exampleOf(t, s.Inputs, s.binding, b.fields, b.rows)
+		outputs, targets := s.forward(e)
+		total := s.lossOf(outputs, targets, e.weights)
 		if loss = total.Item(); !isFinite(loss) {
 			failNonFinite(loss)
 		}
-		if c := s.correct(out, y, total); c != nil {
+		if c := s.correct(outputs, targets, total); c != nil {
 			correct = int(c.Item())
 		}
-		s.metrics.update(out.Detach(), y, nil)
+		s.metrics.update(outputs, targets, e.weights, total)
 		updated, err = s.update(s.batchInfo(b), total)
 		return err
 	})

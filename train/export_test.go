@@ -28,10 +28,14 @@ func EvaluateBy(samples int, r *Run, d dataset.Dataset) (t Metrics, err error) {
 		return t, err
 	}
 	p.Batch = samples
-	f, err := p.source(d, r.Config.loading(), 1, r.checkLabels)
+	by, err := r.bindTraining(d)
+	if err != nil {
+		return t, err
+	}
+	f, err := p.source(d, r.Config.loading(), 1, r.checkLabels(by))
 	if err != nil {
 		return t, err
 	}
 	defer func() { err = errors.Join(err, f.close()) }()
-	return r.evaluate(context.Background(), p, f, metricSet{})
+	return r.evaluate(context.Background(), p, f, by, metricSet{})
 }

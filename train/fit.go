@@ -10,10 +10,9 @@ import (
 	"time"
 
 	"github.com/h5dnn/h5dnn/dataset"
-	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/storage"
-	"github.com/h5dnn/h5dnn/tensor"
+	"github.com/h5dnn/h5dnn/views"
 )
 
 // Options configure what happens around training. Their zero value trains and saves
@@ -95,6 +94,8 @@ type trainer struct {
 	Options
 	loader            *dataset.Loader
 	source, valSource batchSource // valSource is nil if there is no validation data
+	binding           binding     // of the training data
+	valBinding        binding     // of the validation data
 	executor          executor
 	params            iter.Seq2[string, *nn.Param]
 	validator         *Predictor
@@ -120,6 +121,9 @@ func (t *trainer) open(ctx context.Context, data *Data) (err error) {
 	if err := t.setHooks(append(t.Hooks[:len(t.Hooks):len(t.Hooks)], t.Config.configHooks()...)); err != nil {
 		return err
 	}
+	if t.binding, err = t.bindTraining(data.Train); err != nil {
+		return err
+	}
 	if err = t.openSource(ctx, data, t.trainingOptions(data)); err != nil {
 		return err
 	}
@@ -135,10 +139,22 @@ func (t *trainer) open(ctx context.Context, data *Data) (err error) {
 	if t.validator, err = t.Predictor(); err != nil || data.Val == nil {
 		return err
 	}
-	if t.valSource, err = t.validator.source(data.Val, t.Config.loading(), validationShare, t.checkLabels); err != nil {
+	if t.valBinding, err = t.bindTraining(data.Val); err != nil {
+		return fmt.Errorf("validate: %w", err)
+	}
+	if t.valSource, err = t.validator.source(data.Val, t.Config.loading(), validationShare, t.checkLabels(t.valBinding)); err != nil {
 		return fmt.Errorf("validate: %w", err)
 	}
 	return nil
+}
+
+// bindTraining binds the fields of a dataset that has targets.
+func (r *Run) bindTraining(d dataset.Dataset) (binding, error) {
+	b, err := bind(r.Inputs, d.Fields())
+	if err == nil && len(b.targets) == 0 {
+		err = fmt.Errorf("train: no targets among the fields %v: %w", d.Fields(), views.ErrShape)
+	}
+	return b, err
 }
 
 // validationShare is the part, one in so many, of the memory for loading that the
@@ -315,8 +331,7 @@ func (t *trainer) reduceMetrics(m *Metrics, set metricSet) (err error) {
 			}
 		}
 	}
-	m.Values, err = set.results()
-	return err
+	return set.finish(m)
 }
 
 // validate evaluates the model on the validation data.
@@ -327,7 +342,7 @@ func (t *trainer) validate(ctx context.Context) (Metrics, error) {
 	if err != nil {
 		return Metrics{}, err
 	}
-	m, err := t.evaluate(ctx, t.validator, t.valSource, set)
+	m, err := t.evaluate(ctx, t.validator, t.valSource, t.valBinding, set)
 	if err != nil {
 		return m, err
 	}
@@ -398,33 +413,4 @@ func (t *trainer) finishSaving() error {
 		}
 	}
 	return t.saved(t.saver.wait())
-}
-
-// outputs returns the model's output for x, as Input prepares it, and y in the shape to
-// compare it with.
-func (r *Run) outputs(x, y *tensor.Tensor) (out, target *tensor.Tensor) {
-	out = r.Model.Forward(x).ToFloat32()
-	switch target = y; {
-	case r.Config.Data.OneHot:
-		target = r.oneHot(target)
-	case r.Classifies() && target.Rank() > 1 && target.Len() == target.Shape[0]:
-		target = target.Reshape(target.Shape[0])
-	case !r.Classifies() && target.Len() == out.Len():
-		target = target.Reshape(out.Shape...)
-	}
-	return out, target
-}
-
-// oneHot returns the one-hot encoding of labels.
-func (r *Run) oneHot(labels *tensor.Tensor) *tensor.Tensor {
-	return labels.Reshape(labels.Shape[0], 1).Cast(dtype.Int64).Equal(tensor.Of(r.classIndices)).Cast(dtype.Float32)
-}
-
-// correct returns the number of samples whose class out predicts, which their loss may
-// have counted; nil if there are no classes.
-func (r *Run) correct(out, y, loss *tensor.Tensor) *tensor.Tensor {
-	if !r.Classifies() {
-		return nil
-	}
-	return tensor.CountCorrect(out, y, loss)
 }

@@ -10,21 +10,26 @@ import (
 	"github.com/h5dnn/h5dnn/tensor"
 )
 
-// An Input is how samples as files have them become a model's input. The zero
-// Input leaves them as they are.
+// An Input is how samples, as files have them, are made an input of a model. The zero
+// Input leaves them unchanged.
 type Input struct {
 	dataconfig.Normalize
 	ChannelsLast bool // images come as (H, W, C)
 	AddChannel   bool // images come as (H, W)
-	images       bool // of which the model takes (C, H, W)
+	images       bool // the model takes (C, H, W)
 
-	scale, shift *tensor.Tensor // numbers for each channel, where batches are; nil until On
+	length       bool           // the lengths of another input, never normalized
+	scale, shift *tensor.Tensor // for each channel, on the device of batches; nil until On
 }
 
-// inputFor returns the Input that model needs of samples of the given shape.
-func inputFor(model nn.Module, c dataconfig.Config, sample []int) (Input, error) {
+// inputFor returns the Input that model needs for samples of the named field, of the
+// given shape.
+func inputFor(model nn.Module, c dataconfig.Config, name string, sample []int) (Input, error) {
+	if !slices.Contains(c.InputNames(), name) && len(c.InputNames()) > 1 {
+		return Input{Normalize: dataconfig.Identity, length: true}, nil
+	}
 	in := Input{
-		Normalize:    c.Normalize,
+		Normalize:    c.Normalize.For(name),
 		ChannelsLast: c.Layout == "nhwc" && len(sample) == 3,
 		AddChannel:   len(sample) == 2 && wantsImages(model),
 		images:       wantsImages(model),
@@ -53,10 +58,10 @@ func wantsImages(m nn.Module) bool {
 	return false
 }
 
-// Of returns a batch as the model takes it.
+// Of returns the batch x as the model takes it.
 func (in Input) Of(x *tensor.Tensor) *tensor.Tensor { return in.scaled(in.shaped(x)) }
 
-// OfRows is Of the named rows of x, all samples there are.
+// OfRows is Of the rows of x, which holds all samples.
 func (in Input) OfRows(x, rows *tensor.Tensor) *tensor.Tensor {
 	if len(in.Scale) == 1 && !in.IsIdentity() {
 		return in.shaped(tensor.TakeScaled(x, rows, in.Scale[0], in.Shift[0]))
@@ -86,7 +91,7 @@ func (in Input) scaled(x *tensor.Tensor) *tensor.Tensor {
 	return x.Cast(dtype.Float32).Mul(scale).Add(shift)
 }
 
-// On returns in for batches on d: what it multiplies and adds by channel lies there.
+// On returns in for batches on d, with its numbers for each channel there.
 func (in Input) On(d storage.Device) (Input, error) {
 	if len(in.Scale) < 2 {
 		return in, nil
@@ -106,10 +111,10 @@ func (in Input) On(d storage.Device) (Input, error) {
 	return in, err
 }
 
-// each returns numbers for x's channels, in a shape that stretches over x.
+// each returns numbers for the channels of x, in a shape that broadcasts to x.
 func (in Input) each(numbers, x *tensor.Tensor) *tensor.Tensor {
 	if numbers == nil {
-		tensor.Fail("normalize", storage.ErrState, "numbers by channel lie nowhere yet; call On first")
+		tensor.Fail("normalize", storage.ErrState, "the numbers for each channel are on no device; call On first")
 	}
 	shape := slices.Repeat([]int{1}, x.Rank()-1)
 	shape[in.channelAxis(x.Rank()-1)] = numbers.Len()

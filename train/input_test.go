@@ -54,7 +54,7 @@ func TestEachChannelIsNormalisedByItsOwn(t *testing.T) {
 			t.Errorf("%s: %v", test.name, err)
 			continue
 		}
-		if got := tensor.Values[float32](run.Input.Of(tensor.Of(test.x))); !slices.Equal(got, test.want) {
+		if got := tensor.Values[float32](run.Inputs[0].Of(tensor.Of(test.x))); !slices.Equal(got, test.want) {
 			t.Errorf("%s: %v, want %v", test.name, got, test.want)
 		}
 	}

@@ -7,27 +7,31 @@ import (
 	"slices"
 
 	"github.com/h5dnn/h5dnn/config"
+	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
+	"github.com/h5dnn/h5dnn/views"
 )
 
 // metricSet is metrics by name. Their state is on the device that computes.
 type metricSet struct {
 	names   []string
 	metrics []nn.Metric
+	loss    *weightedLoss // of samples with weights
 }
 
 // newMetrics returns the metrics of c, before any batch.
 func (c Config) newMetrics() (set metricSet, err error) {
+	set.loss = &weightedLoss{}
 	for i, description := range c.Metrics {
 		m, err := nn.MetricFromConfig(description)
 		if err != nil {
 			return set, config.At(err, "metrics", i)
 		}
 		name := nn.MetricName(m)
-		if slices.Contains(set.names, name) {
+		if slices.Contains(set.names, name) || name == "loss" {
 			return set, config.At(fmt.Errorf("%s is there twice", name), "metrics", i)
 		}
 		set.names, set.metrics = append(set.names, name), append(set.metrics, m)
@@ -35,14 +39,55 @@ func (c Config) newMetrics() (set metricSet, err error) {
 	return set, nil
 }
 
-// update adds a batch.
-func (s metricSet) update(out, target *tensor.Tensor, weights *tensor.Tensor) {
-	for _, m := range s.metrics {
-		m.Update(out, target, weights)
+// update adds a batch with its loss.
+func (s metricSet) update(outputs, targets []*tensor.Tensor, weights, loss *tensor.Tensor) {
+	if weights != nil {
+		s.loss.add(loss.Detach(), weights)
+	}
+	for i, m := range s.metrics {
+		if len(outputs) != 1 {
+			tensor.Fail("metric", views.ErrShape, "%s of %d outputs; want one", s.names[i], len(outputs))
+		}
+		m.Update(outputs[0].Detach(), targets[0], weights)
 	}
 }
 
+// A weightedLoss is the mean loss over the weights of samples.
+type weightedLoss struct{ nn.MetricSums }
+
+// add adds a batch.
+func (m *weightedLoss) add(loss, weights *tensor.Tensor) {
+	weight := weights.Cast(dtype.Float64).Sum()
+	m.Add("total", loss.Cast(dtype.Float64).Mul(weight))
+	m.Add("weight", weight)
+}
+
+// mean returns the mean loss, and false if no batch had weights.
+func (m *weightedLoss) mean() (float64, bool, error) {
+	total, err := m.Sum("total")
+	if err != nil || total == nil {
+		return 0, false, err
+	}
+	weight, err := m.Sum("weight")
+	if err != nil || weight[0] == 0 {
+		return 0, err == nil, err
+	}
+	return total[0] / weight[0], true, nil
+}
+
+// finish completes m with the results of s.
+func (s metricSet) finish(m *Metrics) (err error) {
+	if mean, ok, err := s.loss.mean(); err != nil {
+		return fmt.Errorf("loss: %w", err)
+	} else if ok {
+		m.Loss = mean * float64(m.Samples)
+	}
+	m.Values, err = s.results()
+	return err
+}
+
 func (s metricSet) reset() {
+	s.loss.Reset()
 	for _, m := range s.metrics {
 		m.Reset()
 	}
@@ -67,9 +112,9 @@ func (s metricSet) results() (map[string]storage.Array, error) {
 // state yields the state of all metrics by metric and array.
 func (s metricSet) state() iter.Seq2[string, storage.Array] {
 	return func(yield func(string, storage.Array) bool) {
-		for i, m := range s.metrics {
-			for name, a := range m.State() {
-				if !yield(s.names[i]+"/"+name, a) {
+		for _, part := range s.parts() {
+			for name, a := range part.State() {
+				if !yield(part.name+"/"+name, a) {
 					return
 				}
 			}
@@ -77,15 +122,36 @@ func (s metricSet) state() iter.Seq2[string, storage.Array] {
 	}
 }
 
+// A stateful value has arrays that are saved.
+type stateful interface {
+	State() iter.Seq2[string, storage.Array]
+	Load(state iter.Seq2[string, storage.Array]) error
+}
+
+// A metricState is a metric's state and the name it is saved under.
+type metricState struct {
+	name string
+	stateful
+}
+
+// parts lists the states of all metrics and of the loss.
+func (s metricSet) parts() []metricState {
+	all := []metricState{{"loss", s.loss}}
+	for i, m := range s.metrics {
+		all = append(all, metricState{s.names[i], m})
+	}
+	return all
+}
+
 // load reads the state of all metrics from a run file.
 func (s metricSet) load(f []serialize.Entry) error {
-	for i, m := range s.metrics {
-		state := maps.Collect(under(f, "metrics/"+s.names[i]+"/"))
+	for _, part := range s.parts() {
+		state := maps.Collect(under(f, "metrics/"+part.name+"/"))
 		if len(state) == 0 {
 			continue
 		}
-		if err := m.Load(maps.All(state)); err != nil {
-			return fmt.Errorf("metrics/%s: %w", s.names[i], err)
+		if err := part.Load(maps.All(state)); err != nil {
+			return fmt.Errorf("metrics/%s: %w", part.name, err)
 		}
 	}
 	return nil
@@ -93,20 +159,20 @@ func (s metricSet) load(f []serialize.Entry) error {
 
 // reduce adds up the state over the replicas, by way of h.
 func (s metricSet) reduce(h MetricsHook) error {
-	for i, m := range s.metrics {
+	for _, part := range s.parts() {
 		total := map[string]storage.Array{}
-		for name, a := range m.State() {
+		for name, a := range part.State() {
 			sums, err := storage.Read[float64](a)
 			if err == nil {
 				err = h.ReduceMetrics(sums)
 			}
 			if err != nil {
-				return fmt.Errorf("metric %s: %s: %w", s.names[i], name, err)
+				return fmt.Errorf("metric %s: %s: %w", part.name, name, err)
 			}
 			total[name] = storage.From(sums, a.Shape...)
 		}
-		if err := m.Load(maps.All(total)); err != nil {
-			return fmt.Errorf("metric %s: %w", s.names[i], err)
+		if err := part.Load(maps.All(total)); err != nil {
+			return fmt.Errorf("metric %s: %w", part.name, err)
 		}
 	}
 	return nil

@@ -23,11 +23,11 @@ type Predictor struct {
 	OutputShape []int      // shape of the output for a sample
 	Type        dtype.Type // of its elements
 
-	model  nn.Module
-	input  Input
-	device storage.Device
-	sample []int
-	final  func(out *tensor.Tensor) *tensor.Tensor
+	model    nn.Module
+	features []Feature
+	output   int
+	device   storage.Device
+	final    func(out *tensor.Tensor) *tensor.Tensor
 }
 
 // The size of the largest activation that batches are chosen for: it fits into a
@@ -37,20 +37,29 @@ const (
 	gpuBytes   = 64 << 20
 )
 
-// NewPredictor returns a predictor for samples of the given shape. It puts model, which
-// is on d, into evaluation mode.
-func NewPredictor(model nn.Module, in Input, d storage.Device, sample ...int) (*Predictor, error) {
-	summary, err := nn.Summarize(model, in.Sample(sample))
+// NewPredictor returns a predictor with model, which is on d, for samples of the given
+// features. It puts model into evaluation mode.
+func NewPredictor(model nn.Module, d storage.Device, features ...Feature) (*Predictor, error) {
+	if len(features) == 0 {
+		return nil, fmt.Errorf("predict: no inputs: %w", views.ErrShape)
+	}
+	summary, err := nn.Summarize(model, inputShapes(features)...)
 	if err != nil {
 		return nil, err
 	}
-	widest := views.Of(sample...).Len()
+	widest := 1
+	for _, f := range features {
+		widest = max(widest, views.Of(f.Shape...).Len())
+	}
 	for _, row := range summary.Rows {
 		widest = max(widest, views.Of(row.Output...).Len())
 	}
 	nn.Eval(model)
-	if in, err = in.On(d); err != nil {
-		return nil, err
+	features = slices.Clone(features)
+	for i := range features {
+		if features[i].Input, err = features[i].On(d); err != nil {
+			return nil, err
+		}
 	}
 	const float = 4
 	room := cacheBytes
@@ -60,7 +69,7 @@ func NewPredictor(model nn.Module, in Input, d storage.Device, sample ...int) (*
 	p := &Predictor{
 		Batch: min(max(1, room/(float*max(1, widest))), evalBatch),
 		Type:  dtype.Float32,
-		model: model, input: in, device: d, sample: slices.Clone(sample),
+		model: model, features: features, device: d,
 		final: func(out *tensor.Tensor) *tensor.Tensor { return out },
 	}
 	return p, p.setFinal(p.final)
@@ -69,23 +78,48 @@ func NewPredictor(model nn.Module, in Input, d storage.Device, sample ...int) (*
 // setFinal makes final the last layer.
 func (p *Predictor) setFinal(final func(*tensor.Tensor) *tensor.Tensor) error {
 	p.final = final
-	x, err := storage.Make(storage.CPU, dtype.Float32, append([]int{1}, p.sample...)...)
-	if err != nil {
-		return err
+	xs := make([]storage.Array, len(p.features))
+	for i, f := range p.features {
+		t := f.Type
+		if t == dtype.Invalid {
+			t = dtype.Float32
+		}
+		var err error
+		if xs[i], err = storage.Make(storage.CPU, t, append([]int{1}, f.Shape...)...); err != nil {
+			return err
+		}
 	}
 	return tensor.Infer(func(t *tensor.Tape) error {
-		out := p.forward(t, x)
+		out := p.forward(t, xs)
 		p.OutputShape, p.Type = slices.Clone(out.Shape[1:]), out.Type
 		return nil
 	})
 }
 
-func (p *Predictor) forward(t *tensor.Tape, x storage.Array) *tensor.Tensor {
-	moved, err := x.To(p.device)
-	if err != nil {
-		tensor.Fail("predict", err, "%v", err)
+// forward returns the output for a batch of each input.
+func (p *Predictor) forward(t *tensor.Tape, xs []storage.Array) *tensor.Tensor {
+	inputs := make([]*tensor.Tensor, len(xs))
+	for i, x := range xs {
+		moved, err := x.To(p.device)
+		if err != nil {
+			tensor.Fail("predict", err, "%v", err)
+		}
+		inputs[i] = p.features[i].Of(t.Input(moved))
 	}
-	return p.final(p.model.Forward(p.input.Of(t.Input(moved))))
+	outputs := nn.Call("", p.model, inputs...)
+	if p.output >= len(outputs) {
+		tensor.Fail("predict", views.ErrShape, "output %d of a model with %d", p.output, len(outputs))
+	}
+	return p.final(outputs[p.output])
+}
+
+// SelectOutput makes p return another output than the first, of a model with several.
+func (p *Predictor) SelectOutput(output int) error {
+	if output < 0 {
+		return fmt.Errorf("predict: output %d: %w", output, views.ErrShape)
+	}
+	p.output = output
+	return p.setFinal(p.final)
 }
 
 // Probabilities makes p return the probability of each class, for a model that returns
@@ -103,7 +137,7 @@ func (p *Predictor) Classes() error {
 // mode.
 func (r *Run) Predictor() (*Predictor, error) {
 	r.setTF32()
-	return NewPredictor(r.Model, r.Input, r.Device, r.sample...)
+	return NewPredictor(r.Model, r.Device, r.Inputs...)
 }
 
 // NewOutput returns an array for the outputs for n samples.
@@ -111,23 +145,33 @@ func (p *Predictor) NewOutput(n int) (storage.Array, error) {
 	return storage.Make(storage.CPU, p.Type, append([]int{n}, p.OutputShape...)...)
 }
 
-// Predict returns the outputs for the samples along the first axis of x.
-func (p *Predictor) Predict(x storage.Array) (storage.Array, error) {
-	if x.Rank() == 0 || !slices.Equal(x.Shape[1:], p.sample) {
-		return storage.Array{}, fmt.Errorf("predict from %v; want samples of %v: %w", x.Shape, p.sample, views.ErrShape)
+// Predict returns the outputs for samples: an array for each input of the model, whose
+// first axis counts samples.
+func (p *Predictor) Predict(inputs ...storage.Array) (storage.Array, error) {
+	if len(inputs) != len(p.features) {
+		return storage.Array{}, fmt.Errorf("predict from %d inputs; want %d: %w", len(inputs), len(p.features), views.ErrShape)
 	}
-	out, err := p.NewOutput(x.Shape[0])
+	for i, x := range inputs {
+		if f := p.features[i]; x.Rank() == 0 || !slices.Equal(x.Shape[1:], f.Shape) || x.Shape[0] != inputs[0].Shape[0] {
+			return storage.Array{}, fmt.Errorf("predict from %s %v; want samples of %v: %w", f.Name, x.Shape, f.Shape, views.ErrShape)
+		}
+	}
+	out, err := p.NewOutput(inputs[0].Shape[0])
 	if err != nil {
 		return out, err
 	}
-	return out, p.PredictInto(out, x)
+	return out, p.PredictInto(out, inputs...)
 }
 
-// PredictInto writes the outputs for the samples of x to out.
-func (p *Predictor) PredictInto(out, x storage.Array) error {
-	return p.blocks(x.Shape[0], func(first, end int) error {
+// PredictInto writes the outputs for the samples of inputs to out.
+func (p *Predictor) PredictInto(out storage.Array, inputs ...storage.Array) error {
+	block := make([]storage.Array, len(inputs))
+	return p.blocks(inputs[0].Shape[0], func(first, end int) error {
+		for i, x := range inputs {
+			block[i] = rows(x, first, end)
+		}
 		return tensor.Infer(func(t *tensor.Tape) error {
-			return p.forward(t, rows(x, first, end)).CopyTo(rows(out, first, end))
+			return p.forward(t, block).CopyTo(rows(out, first, end))
 		})
 	})
 }
@@ -183,12 +227,17 @@ func fitBatch(d dataset.Dataset, o dataset.Options, open func(dataset.Options) e
 // reading ahead. Each array is valid until the next is yielded.
 func (p *Predictor) Stream(ctx context.Context, d dataset.Dataset, o dataset.Options) iter.Seq2[storage.Array, error] {
 	return func(yield func(storage.Array, error) bool) {
+		by, err := bind(p.features, d.Fields())
+		if err != nil {
+			yield(storage.Array{}, err)
+			return
+		}
 		f, err := p.source(d, o, 1, nil)
 		if err != nil {
 			yield(storage.Array{}, err)
 			return
 		}
-		more, err := p.each(f.epoch(ctx, 0, 0), min(evalBatch, d.Len()), yield)
+		more, err := p.each(f.epoch(ctx, 0, 0), by, min(evalBatch, d.Len()), yield)
 		if err = cmp.Or(err, f.close()); err != nil && more {
 			yield(storage.Array{}, err)
 		}
@@ -197,17 +246,21 @@ func (p *Predictor) Stream(ctx context.Context, d dataset.Dataset, o dataset.Opt
 
 // each yields the outputs for batches of at most so many samples, and reports whether
 // the caller goes on.
-func (p *Predictor) each(batches iter.Seq2[*batch, error], most int, yield func(storage.Array, error) bool) (more bool, err error) {
-	room, err := p.NewOutput(most)
+func (p *Predictor) each(batches iter.Seq2[*batch, error], by binding, most int, yield func(storage.Array, error) bool) (more bool, err error) {
+	all, err := p.NewOutput(most)
 	if err != nil {
 		return true, err
 	}
+	inputs := make([]storage.Array, len(by.inputs))
 	for b, err := range batches {
 		if err != nil {
 			return true, err
 		}
-		out := rows(room, 0, b.n)
-		if err := p.PredictInto(out, b.fields[0]); err != nil {
+		for i, k := range by.inputs {
+			inputs[i] = b.fields[k]
+		}
+		out := rows(all, 0, b.n)
+		if err := p.PredictInto(out, inputs...); err != nil {
 			return true, err
 		}
 		if !yield(out, nil) {
@@ -217,14 +270,18 @@ func (p *Predictor) each(batches iter.Seq2[*batch, error], most int, yield func(
 	return true, nil
 }
 
-// Evaluate returns the metrics of the model on the samples of d, which has the fields x
-// and y.
+// Evaluate returns the metrics of the model on the samples of d, which has the fields
+// that it was trained on.
 func (r *Run) Evaluate(ctx context.Context, d dataset.Dataset) (t Metrics, err error) {
 	p, err := r.Predictor()
 	if err != nil {
 		return t, err
 	}
-	f, err := p.source(d, r.Config.loading(), 1, r.checkLabels)
+	by, err := r.bindTraining(d)
+	if err != nil {
+		return t, err
+	}
+	f, err := p.source(d, r.Config.loading(), 1, r.checkLabels(by))
 	if err != nil {
 		return t, err
 	}
@@ -233,22 +290,26 @@ func (r *Run) Evaluate(ctx context.Context, d dataset.Dataset) (t Metrics, err e
 	if err != nil {
 		return t, err
 	}
-	if t, err = r.evaluate(ctx, p, f, set); err == nil {
-		t.Values, err = set.results()
+	if t, err = r.evaluate(ctx, p, f, by, set); err == nil {
+		err = set.finish(&t)
 	}
 	return t, err
 }
 
 // evaluate adds up the loss and set over the batches of f.
-func (r *Run) evaluate(ctx context.Context, p *Predictor, f batchSource, set metricSet) (t Metrics, err error) {
+func (r *Run) evaluate(ctx context.Context, p *Predictor, f batchSource, by binding, set metricSet) (t Metrics, err error) {
 	sums, err := storage.From(make([]float64, tensor.MetricCount), tensor.MetricCount).To(r.Device)
 	if err != nil {
 		return t, err
 	}
 	for b, err := range f.epoch(ctx, 0, 0) {
 		if err == nil {
+			block := make([]storage.Array, len(b.fields))
 			err = p.blocks(b.n, func(first, end int) error {
-				return r.accumulate(sums, set, rows(b.fields[0], first, end), rows(b.fields[1], first, end))
+				for i, field := range b.fields {
+					block[i] = rows(field, first, end)
+				}
+				return r.accumulate(sums, set, by, block, end-first)
 			})
 		}
 		if err != nil {
@@ -264,16 +325,17 @@ func (r *Run) evaluate(ctx context.Context, p *Predictor, f batchSource, set met
 	return t, nil
 }
 
-// accumulate adds the loss of samples to sums, and their outputs to set.
-func (r *Run) accumulate(sums storage.Array, set metricSet, x, y storage.Array) error {
+// accumulate adds the loss of n samples to sums, and their outputs to set.
+func (r *Run) accumulate(sums storage.Array, set metricSet, by binding, fields []storage.Array, n int) error {
 	return tensor.Infer(func(t *tensor.Tape) error {
-		out, target := r.outputs(r.Input.Of(t.Input(x)), t.Input(y))
-		loss := r.loss.Forward(out, target, nil)
-		tensor.AddMetrics(sums, x.Shape[0], loss, r.correct(out, target, loss))
-		set.update(out, target, nil)
+		e := exampleOf(t, r.Inputs, by, fields, storage.Array{})
+		outputs, targets := r.forward(e)
+		loss := r.lossOf(outputs, targets, e.weights)
+		tensor.AddMetrics(sums, n, loss, r.correct(outputs, targets, loss))
+		set.update(outputs, targets, e.weights, loss)
 		return nil
 	})
 }
 
-// InputShape returns the shape of a sample.
-func (p *Predictor) InputShape() []int { return slices.Clone(p.sample) }
+// Inputs returns the inputs of the model.
+func (p *Predictor) Inputs() []Feature { return slices.Clone(p.features) }

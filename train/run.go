@@ -8,6 +8,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/config"
 	"github.com/h5dnn/h5dnn/dataset"
+	"github.com/h5dnn/h5dnn/dataset/dataconfig"
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
@@ -19,19 +20,18 @@ type Run struct {
 	Config    Config // with Model as a list of layers and Normalize in numbers
 	Model     nn.Module
 	Optimizer nn.Optimizer
-	Input     Input
+	Inputs    []Feature // of the model
 	Device    storage.Device
 	Position  Position
 	History   History
 
 	loss         nn.Loss
 	schedule     nn.Schedule
-	baseRate     float64 // where the schedule starts
-	sample       []int   // shape of x as the data has it
+	baseRate     float64 // the optimizer's, which the schedule multiplies
 	hooks        []Hook
 	metrics      metricSet                // of the training epoch so far
 	loadedHooks  map[string]storage.Array // state of hooks that a run file had; removed as hooks take it
-	scaler       *tensor.LossScaler       // of losses in float16; nil else
+	scaler       *tensor.LossScaler       // nil unless products are float16
 	classIndices storage.Array            // 0, 1, … of all classes, for one-hot encoding
 }
 
@@ -83,26 +83,25 @@ func New(ctx context.Context, c Config, data *Data, d storage.Device) (*Run, err
 	if err != nil {
 		return nil, err
 	}
-	in, err := onlyInput(data)
-	if err != nil {
-		return nil, err
-	}
-	r := &Run{Config: c, sample: in.Shape}
+	r := &Run{Config: c}
 	if r.Config.Classes == 0 {
 		r.Config.Classes = outputs
 	}
-	if err := r.assemble(outputs, d); err != nil {
+	if err := r.assemble(outputs, d, func() (err error) {
+		r.Inputs, err = featuresFor(r.Model, data.Train.Fields())
+		return err
+	}); err != nil {
 		return nil, err
 	}
-	if _, err := nn.Build(r.Model, r.Input.Sample(r.sample)); err != nil {
+	if _, err := r.bindTraining(data.Train); err != nil {
 		return nil, err
 	}
-	if r.Input.IsAuto() {
-		if r.Input.Normalize, err = data.EstimateNormalize(ctx, in.Name, c.loading()); err != nil {
-			return nil, fmt.Errorf("normalize: %w", err)
-		}
+	if _, err := nn.Build(r.Model, inputShapes(r.Inputs)...); err != nil {
+		return nil, err
 	}
-	r.Config.Data.Normalize = r.Input.Normalize
+	if err := r.estimateNormalize(ctx, data); err != nil {
+		return nil, fmt.Errorf("normalize: %w", err)
+	}
 	if r.Config.Model, err = nn.Describe(r.Model); err != nil {
 		return nil, err
 	}
@@ -111,8 +110,13 @@ func New(ctx context.Context, c Config, data *Data, d storage.Device) (*Run, err
 
 // placeInput moves the constants that prepare inputs and labels to the device.
 func (r *Run) placeInput() (err error) {
-	if r.Input, err = r.Input.On(r.Device); err != nil || !r.Config.Data.OneHot {
-		return err
+	for i := range r.Inputs {
+		if r.Inputs[i].Input, err = r.Inputs[i].On(r.Device); err != nil {
+			return err
+		}
+	}
+	if !r.Config.Data.OneHot {
+		return nil
 	}
 	all := make([]int64, r.Config.Classes)
 	for i := range all {
@@ -122,8 +126,42 @@ func (r *Run) placeInput() (err error) {
 	return err
 }
 
-// assemble builds the model, loss, schedule and optimizer of r.Config.
-func (r *Run) assemble(outputs int, d storage.Device) (err error) {
+// estimateNormalize replaces automatic normalization by numbers, for each input.
+func (r *Run) estimateNormalize(ctx context.Context, data *Data) (err error) {
+	byName := map[string]dataconfig.Normalize{}
+	for i := range r.Inputs {
+		f := &r.Inputs[i]
+		if f.IsAuto() && !f.length {
+			if f.Normalize, err = data.EstimateNormalize(ctx, f.Name, r.Config.loading()); err != nil {
+				return err
+			}
+		}
+		if !f.length {
+			byName[f.Name] = f.Normalize
+		}
+	}
+	if len(byName) == 1 {
+		for _, only := range byName {
+			r.Config.Data.Normalize = only
+		}
+		return nil
+	}
+	r.Config.Data.Normalize = dataconfig.Normalize{Inputs: byName}
+	return nil
+}
+
+// inputShapes returns the shapes of a sample of each input, as the model takes it.
+func inputShapes(features []Feature) [][]int {
+	shapes := make([][]int, len(features))
+	for i, f := range features {
+		shapes[i] = f.Sample(f.Shape)
+	}
+	return shapes
+}
+
+// assemble builds the model, loss, schedule and optimizer of r.Config. Once there is a
+// model, findInputs sets r.Inputs.
+func (r *Run) assemble(outputs int, d storage.Device, findInputs func() error) (err error) {
 	if r.loss, err = nn.LossFromConfig(r.Config.Loss); err != nil {
 		return config.At(err, "loss")
 	}
@@ -142,15 +180,21 @@ func (r *Run) assemble(outputs int, d storage.Device) (err error) {
 		return err
 	}
 	nn.Init(r.Model, r.Config.Seed)
-	if r.Input, err = inputFor(r.Model, r.Config.Data, r.sample); err != nil {
+	if err := findInputs(); err != nil {
 		return err
+	}
+	for i := range r.Inputs {
+		f := &r.Inputs[i]
+		if f.Input, err = inputFor(r.Model, r.Config.Data, f.Name, f.Shape); err != nil {
+			return err
+		}
 	}
 	return r.newLossScaler()
 }
 
 // Summary lists the model's layers.
 func (r *Run) Summary() (*nn.Summary, error) {
-	return nn.Summarize(r.Model, r.Input.Sample(r.sample))
+	return nn.Summarize(r.Model, inputShapes(r.Inputs)...)
 }
 
 // Classifies reports whether the targets are class labels, so that there is an

@@ -24,10 +24,12 @@ const (
 	metaSchema   = "h5dnn_schema"   // the version of this layout; missing in schema 1
 	metaConfig   = "h5dnn_config"   // the Config, as JSON
 	metaPosition = "h5dnn_position" // the Position, as JSON
-	metaSample   = "h5dnn_sample"   // the shape of a sample of x, as JSON
+	metaInputs   = "h5dnn_inputs"   // the features of the model, as JSON
 	metaVersion  = "h5dnn_version"  // of the program that wrote the file
 
-	metaCursor = "h5dnn_cursor" // metaPosition in schema 1
+	// In schema 1, the position, and the shape of a sample of the only input.
+	metaCursor = "h5dnn_cursor"
+	metaSample = "h5dnn_sample"
 )
 
 // Schema is the version of the layout of run files that Save writes. Resume reads
@@ -50,7 +52,7 @@ func Save(name string, r *Run) error {
 // meta returns the attributes of r's file.
 func (r *Run) meta() (map[string]string, error) {
 	meta := map[string]string{metaVersion: Version, metaSchema: strconv.Itoa(Schema)}
-	for key, value := range map[string]any{metaConfig: r.Config, metaPosition: r.Position, metaSample: r.sample} {
+	for key, value := range map[string]any{metaConfig: r.Config, metaPosition: r.Position, metaInputs: r.Inputs} {
 		text, err := json.Marshal(value)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", key, err)
@@ -131,7 +133,7 @@ func resume(file serialize.File, d storage.Device) (*Run, error) {
 	if err := r.checkMeta(f); err != nil {
 		return nil, err
 	}
-	if err := r.assemble(r.Config.Classes, d); err != nil {
+	if err := r.assemble(r.Config.Classes, d, func() error { return nil }); err != nil {
 		return nil, err
 	}
 	if err := nn.Load(r.Model, under(f, "model/")); err != nil {
@@ -188,11 +190,11 @@ func (r *Run) loadMeta(meta map[string]string) (err error) {
 	if r.Config, err = parseJSON(meta[metaConfig]); err != nil {
 		return fmt.Errorf("%s: %w", metaConfig, err)
 	}
-	if err := json.Unmarshal([]byte(meta[metaSample]), &r.sample); err != nil {
-		return fmt.Errorf("%s: %w", metaSample, err)
-	}
 	if schema == 1 {
-		return r.loadCursor(meta[metaCursor])
+		return r.loadSchema1(meta)
+	}
+	if err := json.Unmarshal([]byte(meta[metaInputs]), &r.Inputs); err != nil {
+		return fmt.Errorf("%s: %w", metaInputs, err)
 	}
 	if err := json.Unmarshal([]byte(meta[metaPosition]), &r.Position); err != nil {
 		return fmt.Errorf("%s: %w", metaPosition, err)
@@ -216,9 +218,14 @@ func schemaOf(meta map[string]string) (int, error) {
 	return schema, nil
 }
 
-// loadCursor reads the position of a run file of schema 1, which had other names
-// for the running totals.
-func (r *Run) loadCursor(text string) error {
+// loadSchema1 reads the position and the input of a run file of schema 1, which had one
+// input and other names for the running totals.
+func (r *Run) loadSchema1(meta map[string]string) error {
+	x := Feature{Name: r.Config.Data.InputNames()[0], Type: dtype.Float32}
+	if err := json.Unmarshal([]byte(meta[metaSample]), &x.Shape); err != nil {
+		return fmt.Errorf("%s: %w", metaSample, err)
+	}
+	r.Inputs = []Feature{x}
 	var old struct {
 		Position
 		Running struct {
@@ -226,7 +233,7 @@ func (r *Run) loadCursor(text string) error {
 			Correct int `json:"hits"`
 		} `json:"so_far"`
 	}
-	if err := json.Unmarshal([]byte(text), &old); err != nil {
+	if err := json.Unmarshal([]byte(meta[metaCursor]), &old); err != nil {
 		return fmt.Errorf("%s: %w", metaCursor, err)
 	}
 	r.Position = old.Position

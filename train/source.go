@@ -25,7 +25,7 @@ type batchSource interface {
 
 // A batch is n samples on the device that computes.
 type batch struct {
-	fields []storage.Array // x and y, if there is one: of the batch or, with rows, of all samples
+	fields []storage.Array // in the dataset's order: of the batch or, with rows, of all samples
 	rows   storage.Array   // int64, the numbers of the samples in fields; empty if fields are the batch
 	n      int
 	next   int   // samples of the epoch consumed after this batch
@@ -103,7 +103,7 @@ func (f *trainer) openSource(ctx context.Context, data *Data, loading dataset.Op
 	if f.plan.Resident {
 		return f.openResident(ctx, device, data.Train, loading)
 	}
-	if f.source, f.loader, err = newBatchSource(f.Device, data.Train, loading, f.checkLabels); err != nil {
+	if f.source, f.loader, err = newBatchSource(f.Device, data.Train, loading, f.checkLabels(f.binding)); err != nil {
 		return err
 	}
 	if err := f.checkSamples(); err != nil {
@@ -128,18 +128,20 @@ func (f *trainer) keepResident(device storage.AsyncDevice, data *Data) (bool, er
 
 // checkLabels refuses labels outside the classes where they are one-hot encoded. Losses
 // of labels check by themselves.
-func (r *Run) checkLabels(b *dataset.Batch) error {
+func (r *Run) checkLabels(by binding) batchCheck {
 	if !r.Config.Data.OneHot {
 		return nil
 	}
-	labels, err := storage.Read[int64](b.Fields[1])
-	if err != nil {
-		return err
-	}
-	for i, label := range labels {
-		if label < 0 || label >= int64(r.Config.Classes) {
-			return fmt.Errorf("one hot: label %d of sample %d; there are %d classes: %w", label, b.Rows[i], r.Config.Classes, views.ErrShape)
+	return func(b *dataset.Batch) error {
+		labels, err := storage.Read[int64](b.Fields[by.targets[0]])
+		if err != nil {
+			return err
 		}
+		for i, label := range labels {
+			if label < 0 || label >= int64(r.Config.Classes) {
+				return fmt.Errorf("one hot: label %d of sample %d; there are %d classes: %w", label, b.Rows[i], r.Config.Classes, views.ErrShape)
+			}
+		}
+		return nil
 	}
-	return nil
 }

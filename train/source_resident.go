@@ -45,7 +45,7 @@ func (f *trainer) openResident(ctx context.Context, device storage.AsyncDevice, 
 		s.fields = all
 	}
 	o.OrderOnly, o.Rank, o.World = false, 0, 0
-	return there.fill(ctx, d, o, all, f.checkLabels)
+	return there.fill(ctx, d, o, all, f.checkLabels(f.binding))
 }
 
 // uploadBytes is roughly the size of one copy when samples are moved to a device.

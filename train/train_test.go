@@ -425,7 +425,7 @@ func TestIntegersAreStandardised(t *testing.T) {
 	run, data := setUp(t, settings)
 	var sum, squares, n float64
 	x, _ := blobs(150)
-	for _, v := range tensor.Values[float32](run.Input.Of(tensor.Of(x))) {
+	for _, v := range tensor.Values[float32](run.Inputs[0].Of(tensor.Of(x))) {
 		sum, squares, n = sum+float64(v), squares+float64(v)*float64(v), n+1
 	}
 	if mean, deviation := sum/n, math.Sqrt(squares/n); math.Abs(mean) > 1e-4 || math.Abs(deviation-1) > 1e-4 {

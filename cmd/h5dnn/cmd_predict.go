@@ -48,7 +48,10 @@ func predictCommand() *cli.Command {
 			}
 			at, open := parseAddress(args[1]), files{}
 			defer open.Close()
-			x, err := trained.Input(open, at.file, trained.InputNames()[0], at.path, p.InputShape())
+			if len(p.Inputs()) != 1 {
+				return fmt.Errorf("%s has %d inputs; predict takes models with one, for others use package train", args[0], len(p.Inputs()))
+			}
+			x, err := trained.Input(open, at.file, trained.InputNames()[0], at.path, p.Inputs()[0].Shape)
 			if err != nil {
 				return err
 			}
@@ -95,8 +98,8 @@ func askedPredictor(c *cli.Context, run *train.Run) (*train.Predictor, error) {
 // predictions returns the predictions of p for the samples x as an array that is
 // computed when it is read.
 func predictions(ctx context.Context, p *train.Predictor, run, name string, x storage.Array) (selection, error) {
-	if x.Rank() == 0 || !slices.Equal(x.Shape[1:], p.InputShape()) {
-		return selection{}, fmt.Errorf("%s is %v; %s was trained on samples of %v", name, x.Shape, run, p.InputShape())
+	if sample := p.Inputs()[0].Shape; x.Rank() == 0 || !slices.Equal(x.Shape[1:], sample) {
+		return selection{}, fmt.Errorf("%s is %v; %s was trained on samples of %v", name, x.Shape, run, sample)
 	}
 	d, err := loader.Of(loader.Named{Name: "x", Array: x})
 	if err != nil {

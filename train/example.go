@@ -1,0 +1,227 @@
+package train
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/dataset"
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/nn"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/tensor"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// A Feature is an input of a model: a field of the samples and how it is prepared. The
+// lengths of an input are a feature too, where the model takes them.
+type Feature struct {
+	Name  string // of the field
+	Type  dtype.Type
+	Shape []int // of a sample, in the data
+	Input
+}
+
+// A featureText is a Feature in a run file. How it is prepared follows from the
+// configuration.
+type featureText struct {
+	Name  string `json:"name"`
+	Type  string `json:"type"`
+	Shape []int  `json:"shape"`
+}
+
+// MarshalJSON writes the name, type and shape.
+func (f Feature) MarshalJSON() ([]byte, error) {
+	return json.Marshal(featureText{f.Name, f.Type.String(), f.Shape})
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (f *Feature) UnmarshalJSON(text []byte) (err error) {
+	var t featureText
+	if err := json.Unmarshal(text, &t); err != nil {
+		return err
+	}
+	*f = Feature{Name: t.Name, Shape: t.Shape}
+	if f.Type, err = dtype.Parse(t.Type); err == nil && slices.ContainsFunc(t.Shape, func(n int) bool { return n < 0 }) {
+		err = fmt.Errorf("shape %v: %w", t.Shape, views.ErrShape)
+	}
+	return err
+}
+
+// inputName is the name that a model may know a field by.
+func inputName(f dataset.Field) string { return strings.ReplaceAll(f.Name, " ", "_") }
+
+// featuresFor returns the features that model takes of samples of fields: its inputs
+// by name, if it names several, or else all fields that are inputs, in order.
+func featuresFor(model nn.Module, fields []dataset.Field) ([]Feature, error) {
+	s, err := dataset.SchemaOf(fields)
+	if err != nil {
+		return nil, err
+	}
+	taken := s.Inputs
+	if named, ok := model.(nn.NamedInputs); ok && (len(named.InputNames()) != 1 || len(s.Inputs) != 1) {
+		if taken, err = fieldsByName(named.InputNames(), fields, s); err != nil {
+			return nil, err
+		}
+	}
+	features := make([]Feature, len(taken))
+	for i, k := range taken {
+		features[i] = Feature{Name: fields[k].Name, Type: fields[k].Type, Shape: fields[k].Shape}
+	}
+	return features, nil
+}
+
+// fieldsByName returns the fields of the named inputs, which have to be all fields that
+// are inputs, and may be lengths.
+func fieldsByName(names []string, fields []dataset.Field, s dataset.Schema) (taken []int, err error) {
+	candidates := slices.Clone(s.Inputs)
+	for _, k := range s.Lengths {
+		if k >= 0 {
+			candidates = append(candidates, k)
+		}
+	}
+	var known []string
+	for _, k := range candidates {
+		known = append(known, inputName(fields[k]))
+	}
+	for _, name := range names {
+		i := slices.Index(known, name)
+		if i < 0 {
+			return nil, fmt.Errorf("train: the model has an input %q, the data has %q: %w", name, known, views.ErrShape)
+		}
+		taken = append(taken, candidates[i])
+	}
+	for _, k := range s.Inputs {
+		if !slices.Contains(taken, k) {
+			return nil, fmt.Errorf("train: the data has an input %q, the model has %q: %w", inputName(fields[k]), names, views.ErrShape)
+		}
+	}
+	return taken, nil
+}
+
+// A binding says which fields of a dataset a run computes with.
+type binding struct {
+	inputs  []int // of each feature
+	targets []int
+	weight  int // -1 if all samples have the same
+}
+
+// bind finds the features of r among fields. A single input may have another name.
+func bind(features []Feature, fields []dataset.Field) (binding, error) {
+	s, err := dataset.SchemaOf(fields)
+	if err != nil {
+		return binding{}, err
+	}
+	b := binding{targets: s.Targets, weight: s.Weight}
+	if len(features) == 1 && len(s.Inputs) == 1 {
+		b.inputs = s.Inputs
+	} else {
+		for _, f := range features {
+			k := slices.IndexFunc(fields, func(g dataset.Field) bool {
+				return g.Name == f.Name && (g.Role == dataset.Input || g.Role == dataset.Length)
+			})
+			if k < 0 {
+				return b, fmt.Errorf("train: no input %q among the fields %v: %w", f.Name, fields, views.ErrShape)
+			}
+			b.inputs = append(b.inputs, k)
+		}
+	}
+	for i, k := range b.inputs {
+		if have := fields[k].Shape; !slices.Equal(have, features[i].Shape) {
+			return b, fmt.Errorf("train: samples of %s are %v; want %v: %w", fields[k].Name, have, features[i].Shape, views.ErrShape)
+		}
+	}
+	return b, nil
+}
+
+// An example is a batch in a step: the inputs of the model, the targets, and the weights
+// of the samples, nil if there are none.
+type example struct {
+	inputs, targets []*tensor.Tensor
+	weights         *tensor.Tensor
+}
+
+// exampleOf brings a batch into a step and prepares its inputs.
+func exampleOf(t *tensor.Tape, features []Feature, by binding, fields []storage.Array, rows storage.Array) (e example) {
+	var picked *tensor.Tensor
+	if rows.Data != nil {
+		picked = t.Input(rows)
+	}
+	field := func(k int) *tensor.Tensor {
+		if picked != nil {
+			return tensor.Take(t.Input(fields[k]), picked)
+		}
+		return t.Input(fields[k])
+	}
+	e.inputs = make([]*tensor.Tensor, len(by.inputs))
+	for i, k := range by.inputs {
+		if picked != nil {
+			e.inputs[i] = features[i].OfRows(t.Input(fields[k]), picked)
+		} else {
+			e.inputs[i] = features[i].Of(t.Input(fields[k]))
+		}
+	}
+	e.targets = make([]*tensor.Tensor, len(by.targets))
+	for i, k := range by.targets {
+		e.targets[i] = field(k)
+	}
+	if by.weight >= 0 {
+		e.weights = field(by.weight)
+	}
+	return e
+}
+
+// forward returns the outputs of the model, and the targets of e in the form that the
+// loss compares them with.
+func (r *Run) forward(e example) (outputs, targets []*tensor.Tensor) {
+	outputs = nn.Call("", r.Model, e.inputs...)
+	if len(outputs) != len(e.targets) {
+		tensor.Fail("train", views.ErrShape, "%d outputs of the model and %d targets; want as many", len(outputs), len(e.targets))
+	}
+	targets = make([]*tensor.Tensor, len(outputs))
+	for i, y := range e.targets {
+		outputs[i] = outputs[i].ToFloat32()
+		targets[i] = r.target(y, outputs[i])
+	}
+	return outputs, targets
+}
+
+// target returns y in the form that the loss compares with out.
+func (r *Run) target(y, out *tensor.Tensor) *tensor.Tensor {
+	switch {
+	case r.Config.Data.OneHot:
+		return r.oneHot(y)
+	case r.Classifies() && y.Rank() > 1 && y.Len() == y.Shape[0]:
+		return y.Reshape(y.Shape[0])
+	case !r.Classifies() && y.Len() == out.Len():
+		return y.Reshape(out.Shape...)
+	}
+	return y
+}
+
+// oneHot returns the one-hot encoding of labels.
+func (r *Run) oneHot(labels *tensor.Tensor) *tensor.Tensor {
+	return labels.Reshape(labels.Shape[0], 1).Cast(dtype.Int64).Equal(tensor.Of(r.classIndices)).Cast(dtype.Float32)
+}
+
+// lossOf returns the loss of outputs: the sum, if there are several.
+func (r *Run) lossOf(outputs, targets []*tensor.Tensor, weights *tensor.Tensor) (loss *tensor.Tensor) {
+	for i, out := range outputs {
+		if one := r.loss.Forward(out, targets[i], weights); loss == nil {
+			loss = one
+		} else {
+			loss = loss.Add(one)
+		}
+	}
+	return loss
+}
+
+// correct returns the number of samples whose class the first output predicts, which
+// their loss may have counted; nil if there are no classes.
+func (r *Run) correct(outputs, targets []*tensor.Tensor, loss *tensor.Tensor) *tensor.Tensor {
+	if !r.Classifies() {
+		return nil
+	}
+	return tensor.CountCorrect(outputs[0], targets[0], loss)
+}
