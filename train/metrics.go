@@ -122,16 +122,10 @@ func (s metricSet) state() iter.Seq2[string, storage.Array] {
 	}
 }
 
-// A stateful value has arrays that are saved.
-type stateful interface {
-	State() iter.Seq2[string, storage.Array]
-	Load(state iter.Seq2[string, storage.Array]) error
-}
-
 // A metricState is a metric's state and the name it is saved under.
 type metricState struct {
 	name string
-	stateful
+	nn.Stateful
 }
 
 // parts lists the states of all metrics and of the loss.
