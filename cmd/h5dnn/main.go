@@ -24,6 +24,7 @@ import (
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/spell"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/hdf5"
 	"github.com/h5dnn/h5dnn/views"
 )
 
@@ -89,11 +90,14 @@ func report(stderr io.Writer, name string, err error) int {
 }
 
 // forPeople returns the text of an error without its kind at the end, which is for
-// errors.Is, and with the names of flags instead of options.
+// errors.Is, and with the flag that helps.
 func forPeople(err error) string {
-	text := strings.ReplaceAll(err.Error(), "(Options.Follow)", "(--follow FOLDER allows it)")
+	text := err.Error()
 	for _, kind := range []error{views.ErrShape, dtype.ErrType, storage.ErrDevice, storage.ErrState, serialize.ErrFormat} {
 		text = strings.TrimSuffix(text, ": "+kind.Error())
+	}
+	if other := (*hdf5.NotFollowedError)(nil); errors.As(err, &other) {
+		text += "; add --follow FOLDER to open files in a folder"
 	}
 	return text
 }

@@ -65,12 +65,24 @@ func (m *linkedFiles) close(f *File) error {
 	return errors.Join(all...)
 }
 
+// A NotFollowedError reports that a file refers to another one and was opened without
+// Options.Follow. It is of kind storage.ErrState.
+type NotFollowedError struct {
+	Name string // of the other file
+}
+
+func (e *NotFollowedError) Error() string {
+	return fmt.Sprintf("refers to file %q, and other files are not opened", e.Name)
+}
+
+func (e *NotFollowedError) Unwrap() error { return storage.ErrState }
+
 // resolveName returns the path, relative to the folder, of a file that f names. If an
 // absolute name leads out of the folder, a file of that base name beside f is tried, as
 // libhdf5 does.
 func (f *File) resolveName(name string) (string, error) {
 	if f.linked == nil {
-		return "", fmt.Errorf("file %q is another one, and others are not opened unless that is allowed (Options.Follow): %w", name, storage.ErrState)
+		return "", &NotFollowedError{name}
 	}
 	beside := func(name string) (string, error) {
 		absolute, err := filepath.Abs(filepath.Join(f.dir, name))
