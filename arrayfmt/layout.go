@@ -1,13 +1,13 @@
 package arrayfmt
 
 import (
-	"github.com/h5dnn/h5dnn/internal/blocks"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/blocks"
 )
 
 // LineWidth is NumPy's default line width.

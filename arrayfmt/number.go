@@ -2,12 +2,12 @@ package arrayfmt
 
 import (
 	"encoding/binary"
-	"github.com/h5dnn/h5dnn/internal/blocks"
 	"math"
 	"strconv"
 	"strings"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/blocks"
 )
 
 // partOf returns the type of a complex type's parts, and t itself otherwise.

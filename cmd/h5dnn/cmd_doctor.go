@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"github.com/h5dnn/h5dnn/internal/blocks"
 	"io"
 	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 )

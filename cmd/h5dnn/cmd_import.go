@@ -1,22 +1,18 @@
 package main
 
 import (
-	"bufio"
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
-	"github.com/h5dnn/h5dnn/internal/blocks"
 	"io"
-	"os"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/h5dnn/h5dnn/dtype"
-	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/importer"
 	"github.com/h5dnn/h5dnn/spell"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
@@ -47,27 +43,6 @@ func importCommand() *cli.Command {
 	}
 }
 
-// An incoming is an array to be written.
-type incoming struct {
-	from  string // the file or folder it comes from
-	path  string
-	t     dtype.Type
-	shape []int
-	// each calls put with the rows in order, block by block.
-	each  func(ctx context.Context, put func(rows storage.Array) error) error
-	texts []string // instead of rows
-	attrs []hdf5write.Attr
-	note  string
-}
-
-func (in *incoming) bytes() int {
-	n := in.t.Size()
-	for _, size := range in.shape {
-		n *= size
-	}
-	return n
-}
-
 func importFiles(c *cli.Context) error {
 	args := c.Args().Slice()
 	if len(args) < 2 {
@@ -85,15 +60,15 @@ func importFiles(c *cli.Context) error {
 	if len(paths) > 0 && len(paths) != len(inputs) {
 		return fmt.Errorf("--path is given %d times for %d files; give it once for each", len(paths), len(inputs))
 	}
-	var all []*incoming
+	var all []*importer.Array
 	for k, name := range inputs {
-		at := defaultPath(name, len(inputs))
+		at := importer.DefaultPath(name, len(inputs))
 		if len(paths) > 0 {
 			at = clean(paths[k])
 		}
-		arrays, closing, err := lookAt(name, at, csvWish{c.String("label"), c.StringSlice("skip")})
+		arrays, closing, err := importer.Open(name, at, importer.Options{Label: c.String("label"), Skip: c.StringSlice("skip")})
 		if err != nil {
-			return err
+			return withFlags(err)
 		}
 		defer closing()
 		all = append(all, arrays...)
@@ -112,116 +87,36 @@ func importFiles(c *cli.Context) error {
 	})
 }
 
+// withFlags adds the command or the flags that help to errors of package importer.
+func withFlags(err error) error {
+	var text *importer.TextError
+	switch {
+	case errors.Is(err, importer.ErrHDF5):
+		return fmt.Errorf("%w; use h5dnn repack to change how it is stored", err)
+	case errors.As(err, &text):
+		return fmt.Errorf("%w; name the label column with --label, and leave other columns out with --skip", err)
+	case errors.Is(err, fs.ErrNotExist):
+		var failed *fs.PathError
+		if errors.As(err, &failed) {
+			return fmt.Errorf("%s: no such file%s", failed.Path, spell.Hint(failed.Path, neighbours(failed.Path)))
+		}
+	}
+	return err
+}
+
 // distinct refuses two arrays with one path.
-func distinct(all []*incoming) error {
+func distinct(all []*importer.Array) error {
 	from := map[string]string{}
 	for _, in := range all {
-		if other, taken := from[in.path]; taken {
-			return fmt.Errorf("%s and %s would both become %s; name them with --path, once for each file", other, in.from, in.path)
+		if other, taken := from[in.Path]; taken {
+			return fmt.Errorf("%s and %s would both become %s; name them with --path, once for each file", other, in.From, in.Path)
 		}
-		from[in.path] = in.from
+		from[in.Path] = in.From
 	}
 	return nil
 }
 
-// defaultPath returns the path of an input: /train/images and the like for MNIST's
-// files, else the file's name; "/" for a single input of several arrays.
-func defaultPath(name string, inputs int) string {
-	base := filepath.Base(filepath.Clean(name))
-	base = strings.TrimSuffix(base, ".gz")
-	if kind, ok := strings.CutPrefix(base, "train-"); ok && strings.Contains(kind, "-idx") {
-		return "/train/" + kind[:strings.Index(kind, "-idx")]
-	}
-	if kind, ok := strings.CutPrefix(base, "t10k-"); ok && strings.Contains(kind, "-idx") {
-		return "/test/" + kind[:strings.Index(kind, "-idx")]
-	}
-	info, err := os.Stat(name)
-	ext := filepath.Ext(base)
-	if inputs == 1 && (err == nil && info.IsDir() || slices.Contains([]string{".csv", ".tsv", ".npz"}, strings.ToLower(ext))) {
-		return "/"
-	}
-	return "/" + strings.TrimSuffix(base, ext)
-}
-
-// lookAt finds the format and the arrays of an input. The caller calls closing when
-// they have been read.
-func lookAt(name, at string, wish csvWish) (all []*incoming, closing func(), err error) {
-	none := func() {}
-	info, err := os.Stat(name)
-	if os.IsNotExist(err) {
-		return nil, none, fmt.Errorf("%s: no such file%s", name, spell.Hint(name, neighbours(name)))
-	}
-	if err != nil {
-		return nil, none, err
-	}
-	if info.IsDir() {
-		all, err = lookAtImages(name, at)
-		return all, none, err
-	}
-	format, err := serialize.FormatOf(name)
-	plain := strings.ToLower(strings.TrimSuffix(name, ".gz"))
-	switch {
-	case err != nil && !errors.Is(err, serialize.ErrFormat):
-		return nil, none, err
-	case format.Name == "hdf5":
-		return nil, none, fmt.Errorf("%s is an HDF5 file; use h5dnn repack to change how it is stored", name)
-	case format.Name != "":
-		return lookAtArrays(name, at)
-	case strings.HasSuffix(plain, ".csv") || strings.HasSuffix(plain, ".tsv"):
-		all, err = lookAtCSV(name, at, wish)
-		return all, none, err
-	}
-	all, err = lookAtIDX(name, at)
-	return all, none, err
-}
-
-// lookAtArrays returns the arrays of an npy or npz file.
-func lookAtArrays(name, at string) ([]*incoming, func(), error) {
-	file, err := open(name)
-	if err != nil {
-		return nil, func() {}, err
-	}
-	var all []*incoming
-	held := file.(*arrays)
-	for _, e := range held.entries {
-		a := e.Array
-		in := &incoming{from: name, path: at, t: a.Type, shape: a.Shape, each: func(ctx context.Context, put func(storage.Array) error) error {
-			return put(blocks.WithContext(ctx, a))
-		}}
-		if held.format == "npz" {
-			in.path = strings.TrimSuffix(at, "/") + clean(e.Name)
-		}
-		all = append(all, in)
-	}
-	return all, func() { file.Close() }, nil
-}
-
-// An unpacked is a file, decompressed if it is a gzip file.
-type unpacked struct {
-	io.Reader
-	file *os.File
-}
-
-func (u unpacked) Close() error { return u.file.Close() }
-
-func openUnpacked(name string) (io.ReadCloser, error) {
-	file, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	buffered := bufio.NewReaderSize(file, 1<<20)
-	if head, _ := buffered.Peek(2); string(head) != "\x1f\x8b" {
-		return unpacked{buffered, file}, nil
-	}
-	reader, err := gzip.NewReader(buffered)
-	if err != nil {
-		file.Close()
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return unpacked{reader, file}, nil
-}
-
-func writeImported(c *cli.Context, all []*incoming, out string, wish *wish) error {
+func writeImported(c *cli.Context, all []*importer.Array, out string, wish *wish) error {
 	w, err := hdf5write.Create(out, hdf5write.CreateOptions{})
 	if err != nil {
 		return err
@@ -229,34 +124,34 @@ func writeImported(c *cli.Context, all []*incoming, out string, wish *wish) erro
 	defer w.Abort() // unless it was closed
 	total := 0
 	for _, in := range all {
-		total += in.bytes()
+		total += in.Bytes()
 	}
 	bar := newMeter(c.App.ErrWriter, "import", total)
 	defer bar.end()
 	for _, in := range all {
-		if err := in.write(c.Context, w, wish, bar); err != nil {
-			if strings.HasPrefix(err.Error(), in.from) || errors.Is(err, context.Canceled) {
+		if err := writeArray(c.Context, in, w, wish, bar); err != nil {
+			if strings.HasPrefix(err.Error(), in.From) || errors.Is(err, context.Canceled) {
 				return err
 			}
-			return fmt.Errorf("%s: %w", in.from, err)
+			return fmt.Errorf("%s: %w", in.From, err)
 		}
 	}
 	return w.Close()
 }
 
-func (in *incoming) write(ctx context.Context, w *hdf5write.Writer, wish *wish, bar meter) error {
-	if in.texts != nil {
-		return w.WriteStrings(in.path, in.texts, len(in.texts))
+func writeArray(ctx context.Context, in *importer.Array, w *hdf5write.Writer, wish *wish, bar meter) error {
+	if in.Texts != nil {
+		return w.WriteStrings(in.Path, in.Texts, len(in.Texts))
 	}
-	layout, err := wish.layoutFor(in.shape)
+	layout, err := wish.layoutFor(in.Shape)
 	if err != nil {
 		return err
 	}
-	d, err := w.CreateDataset(in.path, in.t, in.shape, layout)
+	d, err := w.CreateDataset(in.Path, in.Type, in.Shape, layout)
 	if err != nil {
 		return err
 	}
-	err = in.each(ctx, func(rows storage.Array) error {
+	err = in.Each(ctx, func(rows storage.Array) error {
 		bar.add(rows.Len() * rows.Type.Size())
 		if err := ctx.Err(); err != nil {
 			return err
@@ -269,8 +164,8 @@ func (in *incoming) write(ctx context.Context, w *hdf5write.Writer, wish *wish, 
 	if err != nil {
 		return err
 	}
-	for _, a := range in.attrs {
-		if err := w.SetAttr(in.path, a.Name, a.Value); err != nil {
+	for _, a := range in.Attrs {
+		if err := w.SetAttr(in.Path, a.Name, a.Value); err != nil {
 			return err
 		}
 	}
@@ -299,14 +194,14 @@ func (w *wish) layoutFor(shape []int) (hdf5write.Layout, error) {
 	return l, nil
 }
 
-func showImported(w io.Writer, all []*incoming, out string) error {
+func showImported(w io.Writer, all []*importer.Array, out string) error {
 	for _, in := range all {
-		line := fmt.Sprintf("%s  %v %s  from %s", in.path, in.t, tuple(in.shape), in.from)
-		if in.texts != nil {
-			line = fmt.Sprintf("%s  string (%d,)  from %s", in.path, len(in.texts), in.from)
+		line := fmt.Sprintf("%s  %v %s  from %s", in.Path, in.Type, tuple(in.Shape), in.From)
+		if in.Texts != nil {
+			line = fmt.Sprintf("%s  string (%d,)  from %s", in.Path, len(in.Texts), in.From)
 		}
-		if in.note != "" {
-			line += "; " + in.note
+		if in.Note != "" {
+			line += "; " + in.Note
 		}
 		fmt.Fprintln(w, printable(line))
 	}
@@ -314,12 +209,12 @@ func showImported(w io.Writer, all []*incoming, out string) error {
 	return err
 }
 
-func showImportedJSON(w io.Writer, all []*incoming, out string) error {
+func showImportedJSON(w io.Writer, all []*importer.Array, out string) error {
 	items := []fields{}
 	for _, in := range all {
-		f := fields{{"path", in.path}, {"dtype", in.t.String()}, {"shape", orNull(in.shape)}, {"from", in.from}}
-		if in.texts != nil {
-			f[1].Value, f[2].Value = "string", []int{len(in.texts)}
+		f := fields{{"path", in.Path}, {"dtype", in.Type.String()}, {"shape", orNull(in.Shape)}, {"from", in.From}}
+		if in.Texts != nil {
+			f[1].Value, f[2].Value = "string", []int{len(in.Texts)}
 		}
 		items = append(items, f)
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"github.com/h5dnn/h5dnn/internal/blocks"
 	"slices"
 	"strings"
 
@@ -12,6 +11,7 @@ import (
 	loader "github.com/h5dnn/h5dnn/dataset"
 	"github.com/h5dnn/h5dnn/dataset/dataconfig"
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/train"

@@ -3,13 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
-	"github.com/h5dnn/h5dnn/arrayfmt"
-	"github.com/h5dnn/h5dnn/internal/blocks"
 	"io"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/h5dnn/h5dnn/arrayfmt"
+	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/views"
 )

@@ -5,12 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/h5dnn/h5dnn/internal/blocks"
 	"iter"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5/filter"

@@ -3,9 +3,9 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"github.com/h5dnn/h5dnn/arrayfmt"
 	"io"
 
+	"github.com/h5dnn/h5dnn/arrayfmt"
 	"github.com/h5dnn/h5dnn/dtype"
 )
 

@@ -6,10 +6,10 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"github.com/h5dnn/h5dnn/arrayfmt"
 	"io"
 	"strings"
 
+	"github.com/h5dnn/h5dnn/arrayfmt"
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 )

@@ -3,10 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
-	"github.com/h5dnn/h5dnn/internal/blocks"
 	"math"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/storage"
 )
 

@@ -2,11 +2,11 @@ package main
 
 import (
 	"context"
-	"github.com/h5dnn/h5dnn/internal/blocks"
 	"math"
 	"math/rand/v2"
 	"testing"
 
+	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/storage"
 )
 

@@ -3,11 +3,12 @@ package main
 import (
 	"bufio"
 	"cmp"
-	"github.com/h5dnn/h5dnn/arrayfmt"
 	"io"
 	"os"
 
 	"golang.org/x/term"
+
+	"github.com/h5dnn/h5dnn/arrayfmt"
 )
 
 // isTerminal reports whether w is a terminal.

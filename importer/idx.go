@@ -1,15 +1,15 @@
-package main
+package importer
 
 import (
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"github.com/h5dnn/h5dnn/internal/blocks"
 	"io"
 	"slices"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -26,19 +26,19 @@ var idxTypes = map[byte]dtype.Type{
 
 var errUnknown = errors.New("not an idx, npy, npz or csv file; csv files need the extension .csv")
 
-// lookAtIDX reads the header of an idx file.
-func lookAtIDX(name, at string) ([]*incoming, error) {
-	r, err := openUnpacked(name)
+// openIDX reads the header of an idx file.
+func openIDX(name, at string) ([]*Array, error) {
+	r, err := openGunzipped(name)
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
-	in := &incoming{from: name, path: at}
-	if in.t, in.shape, err = idxHeader(r); err != nil {
+	in := &Array{From: name, Path: at}
+	if in.Type, in.Shape, err = idxHeader(r); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	in.each = func(ctx context.Context, put func(storage.Array) error) error {
-		r, err := openUnpacked(name)
+	in.Each = func(ctx context.Context, put func(storage.Array) error) error {
+		r, err := openGunzipped(name)
 		if err != nil {
 			return err
 		}
@@ -48,7 +48,7 @@ func lookAtIDX(name, at string) ([]*incoming, error) {
 		}
 		return in.readRows(r, put)
 	}
-	return []*incoming{in}, nil
+	return []*Array{in}, nil
 }
 
 func idxHeader(r io.Reader) (dtype.Type, []int, error) {
@@ -74,29 +74,29 @@ func idxHeader(r io.Reader) (dtype.Type, []int, error) {
 }
 
 // readRows reads big-endian elements, a few MiB at a time.
-func (in *incoming) readRows(r io.Reader, put func(storage.Array) error) error {
-	row := in.t.Size()
-	for _, n := range in.shape[1:] {
+func (in *Array) readRows(r io.Reader, put func(storage.Array) error) error {
+	row := in.Type.Size()
+	for _, n := range in.Shape[1:] {
 		row *= n
 	}
 	if row > 1<<30 {
 		return fmt.Errorf("idx: a row of %d bytes; at most 1 GiB is read", row)
 	}
-	for at := 0; at < in.shape[0] && row > 0; {
-		n := min(in.shape[0]-at, max(1, blocks.Size/row))
+	for at := 0; at < in.Shape[0] && row > 0; {
+		n := min(in.Shape[0]-at, max(1, blocks.Size/row))
 		buf, err := readGrowing(r, n*row)
 		if err != nil {
-			return fmt.Errorf("idx: truncated after %d of %d rows", at+len(buf)/row, in.shape[0])
+			return fmt.Errorf("idx: truncated after %d of %d rows", at+len(buf)/row, in.Shape[0])
 		}
-		reverse(buf, in.t.Size())
-		rows := storage.Array{Data: storage.Wrap(buf), Type: in.t, View: viewOf(append([]int{n}, in.shape[1:]...))}
+		reverse(buf, in.Type.Size())
+		rows := storage.Array{Data: storage.Wrap(buf), Type: in.Type, View: viewOf(append([]int{n}, in.Shape[1:]...))}
 		if err := put(rows); err != nil {
 			return err
 		}
 		at += n
 	}
 	if n, _ := io.ReadFull(r, make([]byte, 1)); n > 0 {
-		return fmt.Errorf("idx: has data after the %d rows of its header", in.shape[0])
+		return fmt.Errorf("idx: has data after the %d rows of its header", in.Shape[0])
 	}
 	return nil
 }

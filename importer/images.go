@@ -1,11 +1,10 @@
-package main
+package importer
 
 import (
 	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"github.com/h5dnn/h5dnn/internal/blocks"
 	"image"
 	"image/color"
 	"image/draw"
@@ -19,19 +18,19 @@ import (
 	"sync"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/storage"
-	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
 )
 
-// An imageFile is an image and the number of its class.
+// An imageFile is an image file and its class number.
 type imageFile struct {
 	name  string
 	class int
 }
 
-// lookAtImages lists a folder: its images, or those of the folders in it, each
-// a class. Names order both.
-func lookAtImages(folder, at string) ([]*incoming, error) {
+// openImages lists the images of a folder, or those of its subfolders, one for each
+// class. Both are sorted by name.
+func openImages(folder, at string) ([]*Array, error) {
 	entries, err := os.ReadDir(folder) // in the order of names
 	if err != nil {
 		return nil, err
@@ -52,11 +51,11 @@ func lookAtImages(folder, at string) ([]*incoming, error) {
 	}
 	switch {
 	case len(pictures) == 0:
-		return nil, fmt.Errorf("%s: no .png, .jpg or .jpeg files in it or in the folders in it", folder)
+		return nil, fmt.Errorf("%s: no .png, .jpg or .jpeg files in the folder or its subfolders", folder)
 	case len(classes) > 0 && pictures[0].class < 0:
-		return nil, fmt.Errorf("%s: %s lies beside folders of images; move it to that of its class", folder, pictures[0].name)
+		return nil, fmt.Errorf("%s: %s is beside folders of images; move it to the folder of its class", folder, pictures[0].name)
 	case len(classes) > maxClasses:
-		return nil, fmt.Errorf("%s: %d folders, more than the %d classes there can be", folder, len(classes), maxClasses)
+		return nil, fmt.Errorf("%s: %d folders; at most %d classes are supported", folder, len(classes), maxClasses)
 	}
 	return imported(folder, strings.TrimSuffix(at, "/"), pictures, classes)
 }
@@ -71,8 +70,8 @@ func picturesIn(folder string, entries []os.DirEntry, class int) (list []imageFi
 	return list
 }
 
-// imported checks the size of every image, and returns the arrays they make.
-func imported(folder, at string, pictures []imageFile, classes []string) ([]*incoming, error) {
+// imported checks the size of every image and returns the arrays of the images.
+func imported(folder, at string, pictures []imageFile, classes []string) ([]*Array, error) {
 	var first image.Config
 	colours := false
 	for k, p := range pictures {
@@ -88,30 +87,30 @@ func imported(folder, at string, pictures []imageFile, classes []string) ([]*inc
 		}
 		colours = colours || c.ColorModel != color.GrayModel && c.ColorModel != color.Gray16Model
 	}
-	in := &incoming{from: folder, path: at + "/images", t: dtype.Uint8, shape: []int{len(pictures), first.Height, first.Width}}
+	in := &Array{From: folder, Path: at + "/images", Type: dtype.Uint8, Shape: []int{len(pictures), first.Height, first.Width}}
 	if colours {
-		in.shape = append(in.shape, 3)
-		in.note = "red, green, blue"
+		in.Shape = append(in.Shape, 3)
+		in.Note = "red, green, blue"
 	}
-	in.each = func(ctx context.Context, put func(storage.Array) error) error { return in.decode(ctx, pictures, put) }
+	in.Each = func(ctx context.Context, put func(storage.Array) error) error { return in.decode(ctx, pictures, put) }
 	if len(classes) == 0 {
-		return []*incoming{in}, nil
+		return []*Array{in}, nil
 	}
-	labels := &incoming{from: folder, path: at + "/labels", t: classType(len(classes)), shape: []int{len(pictures)}}
-	labels.attrs = []hdf5write.Attr{{Name: "classes", Value: classes}}
-	labels.each = func(_ context.Context, put func(storage.Array) error) error {
+	labels := &Array{From: folder, Path: at + "/labels", Type: classType(len(classes)), Shape: []int{len(pictures)}}
+	labels.Attrs = []Attr{{Name: "classes", Value: classes}}
+	labels.Each = func(_ context.Context, put func(storage.Array) error) error {
 		numbers := make([]int32, len(pictures))
 		for k, p := range pictures {
 			numbers[k] = int32(p.class)
 		}
-		made, err := storage.Make(storage.CPU, labels.t, len(numbers))
+		made, err := storage.Make(storage.CPU, labels.Type, len(numbers))
 		if err != nil {
 			return err
 		}
 		b, _ := made.Bytes()
-		return errors.Join(dtype.Convert(b, labels.t, dtype.Bytes(numbers), dtype.Int32), put(made))
+		return errors.Join(dtype.Convert(b, labels.Type, dtype.Bytes(numbers), dtype.Int32), put(made))
 	}
-	return []*incoming{in, labels, {from: folder, path: at + "/classes", texts: classes}}, nil
+	return []*Array{in, labels, {From: folder, Path: at + "/classes", Texts: classes}}, nil
 }
 
 // maxPicture is the largest image that is decoded.
@@ -134,12 +133,12 @@ func imageConfig(name string) (image.Config, error) {
 }
 
 // decode decodes images side by side, some MiB of them at a time.
-func (in *incoming) decode(ctx context.Context, pictures []imageFile, put func(storage.Array) error) error {
-	size := in.bytes() / len(pictures)
+func (in *Array) decode(ctx context.Context, pictures []imageFile, put func(storage.Array) error) error {
+	size := in.Bytes() / len(pictures)
 	block := max(1, min(len(pictures), blocks.Size/size))
 	for at := 0; at < len(pictures); at += block {
 		some := pictures[at:min(at+block, len(pictures))]
-		rows, err := storage.Make(storage.CPU, dtype.Uint8, append([]int{len(some)}, in.shape[1:]...)...)
+		rows, err := storage.Make(storage.CPU, dtype.Uint8, append([]int{len(some)}, in.Shape[1:]...)...)
 		if err != nil {
 			return err
 		}
@@ -168,7 +167,7 @@ func (in *incoming) decode(ctx context.Context, pictures []imageFile, put func(s
 }
 
 // decode1 writes the pixels of one image, without its transparency.
-func (in *incoming) decode1(name string, to []byte) error {
+func (in *Array) decode1(name string, to []byte) error {
 	file, err := os.Open(name)
 	if err != nil {
 		return err
@@ -179,10 +178,10 @@ func (in *incoming) decode1(name string, to []byte) error {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	box := picture.Bounds()
-	if box.Dy() != in.shape[1] || box.Dx() != in.shape[2] {
+	if box.Dy() != in.Shape[1] || box.Dx() != in.Shape[2] {
 		return fmt.Errorf("%s: its size changed while it was read", name)
 	}
-	if len(in.shape) == 3 {
+	if len(in.Shape) == 3 {
 		gray := &image.Gray{Pix: to, Stride: box.Dx(), Rect: image.Rect(0, 0, box.Dx(), box.Dy())}
 		draw.Draw(gray, gray.Rect, picture, box.Min, draw.Src)
 		return nil

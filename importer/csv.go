@@ -1,11 +1,10 @@
-package main
+package importer
 
 import (
 	"context"
 	"encoding/csv"
 	"errors"
 	"fmt"
-	"github.com/h5dnn/h5dnn/internal/blocks"
 	"io"
 	"math"
 	"slices"
@@ -13,16 +12,26 @@ import (
 	"strings"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/spell"
 	"github.com/h5dnn/h5dnn/storage"
-	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// A csvWish holds the flags for csv files.
-type csvWish struct {
-	label string
-	skip  []string
+// Options select the columns of csv files, by name or by number from 0.
+type Options struct {
+	Label string
+	Skip  []string
+}
+
+// A TextError reports a csv column that is not numeric and not the label column.
+type TextError struct {
+	Line         int // of the first cell that is not a number
+	Column, Cell string
+}
+
+func (e *TextError) Error() string {
+	return fmt.Sprintf("line %d: column %s has %q, which is not a number", e.Line, e.Column, e.Cell)
 }
 
 // A csvTable is the result of the first pass over a file.
@@ -48,8 +57,8 @@ type csvColumn struct {
 
 func viewOf(shape []int) views.View { return views.Of(shape...) }
 
-// lookAtCSV reads a table once to find its column types and its size.
-func lookAtCSV(name, at string, wish csvWish) ([]*incoming, error) {
+// openCSV reads a table once to find its column types and its size.
+func openCSV(name, at string, options Options) ([]*Array, error) {
 	table := &csvTable{name: name, label: -1}
 	if err := table.each(table.look); err != nil {
 		return nil, err
@@ -57,7 +66,7 @@ func lookAtCSV(name, at string, wish csvWish) ([]*incoming, error) {
 	if table.rows == 0 {
 		return nil, fmt.Errorf("%s: no data rows", name)
 	}
-	if err := table.choose(wish); err != nil {
+	if err := table.choose(options); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return table.incoming(strings.TrimSuffix(at, "/"))
@@ -65,7 +74,7 @@ func lookAtCSV(name, at string, wish csvWish) ([]*incoming, error) {
 
 // each calls do with the cells of every line.
 func (t *csvTable) each(do func(line int, cells []string) error) error {
-	file, err := openUnpacked(t.name)
+	file, err := openGunzipped(t.name)
 	if err != nil {
 		return err
 	}
@@ -161,8 +170,8 @@ func (t *csvTable) find(name string) (int, error) {
 
 // choose selects the label column: the one named by --label, else one with a common
 // name such as label, else the only text column.
-func (t *csvTable) choose(wish csvWish) error {
-	for _, name := range wish.skip {
+func (t *csvTable) choose(options Options) error {
+	for _, name := range options.Skip {
 		k, err := t.find(name)
 		if err != nil {
 			return err
@@ -178,8 +187,8 @@ func (t *csvTable) choose(wish csvWish) error {
 			t.label = k
 		}
 	}
-	if wish.label != "" {
-		k, err := t.find(wish.label)
+	if options.Label != "" {
+		k, err := t.find(options.Label)
 		if err != nil {
 			return err
 		}
@@ -189,15 +198,15 @@ func (t *csvTable) choose(wish csvWish) error {
 	}
 	for _, k := range texts {
 		if c := t.columns[k]; k != t.label {
-			return fmt.Errorf("line %d: column %s has %q, which is not a number; name the label column with --label, and leave other columns out with --skip", c.line, c.name, c.cell)
+			return &TextError{c.line, c.name, c.cell}
 		}
 	}
 	return nil
 }
 
 // incoming returns the arrays of the table.
-func (t *csvTable) incoming(at string) ([]*incoming, error) {
-	var all []*incoming
+func (t *csvTable) incoming(at string) ([]*Array, error) {
+	var all []*Array
 	var columns []int
 	var names []string
 	x := dtype.Float32
@@ -211,9 +220,9 @@ func (t *csvTable) incoming(at string) ([]*incoming, error) {
 		}
 	}
 	if len(columns) > 0 {
-		in := &incoming{from: t.name, path: at + "/x", t: x, shape: []int{t.rows, len(columns)}}
-		in.attrs = []hdf5write.Attr{{Name: "columns", Value: names}}
-		in.each = t.rowsOf(columns, x, func(_ int, cell string) (float64, error) { return parseCell(cell) })
+		in := &Array{From: t.name, Path: at + "/x", Type: x, Shape: []int{t.rows, len(columns)}}
+		in.Attrs = []Attr{{Name: "columns", Value: names}}
+		in.Each = t.rowsOf(columns, x, func(_ int, cell string) (float64, error) { return parseCell(cell) })
 		all = append(all, in)
 	}
 	if t.label < 0 {
@@ -236,27 +245,27 @@ func parseCell(cell string) (float64, error) {
 
 // labels returns the labels: class numbers in the order of the class names, or the
 // numbers in the column.
-func (t *csvTable) labels(at string) ([]*incoming, error) {
+func (t *csvTable) labels(at string) ([]*Array, error) {
 	c := &t.columns[t.label]
-	in := &incoming{from: t.name, path: at + "/y", t: dtype.Float32, shape: []int{t.rows}}
-	in.attrs = []hdf5write.Attr{{Name: "column", Value: c.name}}
+	in := &Array{From: t.name, Path: at + "/y", Type: dtype.Float32, Shape: []int{t.rows}}
+	in.Attrs = []Attr{{Name: "column", Value: c.name}}
 	convert := func(_ int, cell string) (float64, error) { return parseCell(cell) }
 	if !c.text && !c.real {
-		if in.t = dtype.Int64; c.most > 1<<53 {
+		if in.Type = dtype.Int64; c.most > 1<<53 {
 			return nil, fmt.Errorf("%s: column %s has integers beyond 2^53", t.name, c.name)
 		}
 	}
 	if !c.text {
-		in.each = t.rowsOf([]int{t.label}, in.t, convert)
-		return []*incoming{in}, nil
+		in.Each = t.rowsOf([]int{t.label}, in.Type, convert)
+		return []*Array{in}, nil
 	}
 	names, err := c.classNames()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", t.name, err)
 	}
-	in.t = classType(len(names))
-	in.each = t.rowsOf([]int{t.label}, in.t, func(line int, cell string) (float64, error) { return float64(c.classes[cell]), nil })
-	return []*incoming{in, {from: t.name, path: at + "/classes", texts: names}}, nil
+	in.Type = classType(len(names))
+	in.Each = t.rowsOf([]int{t.label}, in.Type, func(line int, cell string) (float64, error) { return float64(c.classes[cell]), nil })
+	return []*Array{in, {From: t.name, Path: at + "/classes", Texts: names}}, nil
 }
 
 func (c *csvColumn) classNames() ([]string, error) {
