@@ -137,8 +137,14 @@ rows = {
     'index a million chunks, B-tree of version 2; 1 s': lambda: million('btree2.h5', 'latest', (1000, 1000), (None, None)),
     'inspect, 100,000 datasets; h5ls -r': many,
     'shuffled epoch, 12 GiB contiguous, in the page cache; sequential read': lambda: large('contiguous12g.h5', None),
+    'shuffled epoch, 12 GiB contiguous, in the page cache; gather in C out of a mapping': lambda: large('contiguous12g.h5', None),
+    'shuffled epoch, 12 GiB contiguous, in the page cache; gather in C, pages given back by window': lambda: large('contiguous12g.h5', None),
+    'shuffled epoch, 12 GiB contiguous, in the page cache; gather in C, one pread a row': lambda: large('contiguous12g.h5', None),
     'shuffled epoch, 12 GiB contiguous, from disk; sequential read': lambda: large('contiguous12g.h5', None),
     'shuffled epoch, 12 GiB in chunks, in the page cache; sequential read': lambda: large('chunked12g.h5', (64, 64, 64, 3)),
+    'shuffled epoch, 12 GiB in chunks, in the page cache; gather in C out of a mapping': lambda: large('chunked12g.h5', (64, 64, 64, 3)),
+    'shuffled epoch, 12 GiB in chunks, in the page cache; gather in C, pages given back by window': lambda: large('chunked12g.h5', (64, 64, 64, 3)),
+    'shuffled epoch, 12 GiB in chunks, in the page cache; gather in C, one pread a row': lambda: large('chunked12g.h5', (64, 64, 64, 3)),
     'shuffled epoch, 12 GiB in chunks, from disk; sequential read': lambda: large('chunked12g.h5', (64, 64, 64, 3)),
 }
 

@@ -16,7 +16,13 @@ var ioRows = []row{
 	{name: "inspect, 100,000 datasets; h5ls -r", bar: 0.5, prepare: command(many, "bin/h5dnn", "inspect"), beside: command(many, "h5ls", "-r")},
 	{name: "first output of inspect, MNIST; 20 ms", bar: 1, limit: 0.02, prepare: firstOutput},
 	{name: "shuffled epoch, 12 GiB contiguous, in the page cache; sequential read", bar: 1 / 0.9, most: 512 << 20, prepare: largeEpoch("contiguous12g.h5", warm), beside: sequential("contiguous12g.h5", warm)},
+	{name: "shuffled epoch, 12 GiB contiguous, in the page cache; gather in C out of a mapping", bar: 1.1, most: 512 << 20, prepare: largeEpoch("contiguous12g.h5", warm), beside: gatherInC("contiguous12g.h5", "plain")},
+	{name: "shuffled epoch, 12 GiB contiguous, in the page cache; gather in C, pages given back by window", bar: 1.1, most: 512 << 20, prepare: largeEpoch("contiguous12g.h5", warm), beside: gatherInC("contiguous12g.h5", "window")},
+	{name: "shuffled epoch, 12 GiB contiguous, in the page cache; gather in C, one pread a row", bar: 1.1, most: 512 << 20, prepare: largeEpoch("contiguous12g.h5", warm), beside: gatherInC("contiguous12g.h5", "pread")},
 	{name: "shuffled epoch, 12 GiB contiguous, from disk; sequential read", bar: 1 / 0.9, most: 512 << 20, prepare: removing("contiguous12g.h5", largeEpoch("contiguous12g.h5", cold)), beside: sequential("contiguous12g.h5", cold)},
 	{name: "shuffled epoch, 12 GiB in chunks, in the page cache; sequential read", bar: 1 / 0.9, most: 512 << 20, prepare: largeEpoch("chunked12g.h5", warm), beside: sequential("chunked12g.h5", warm)},
+	{name: "shuffled epoch, 12 GiB in chunks, in the page cache; gather in C out of a mapping", bar: 1.1, most: 512 << 20, prepare: largeEpoch("chunked12g.h5", warm), beside: gatherInC("chunked12g.h5", "plain")},
+	{name: "shuffled epoch, 12 GiB in chunks, in the page cache; gather in C, pages given back by window", bar: 1.1, most: 512 << 20, prepare: largeEpoch("chunked12g.h5", warm), beside: gatherInC("chunked12g.h5", "window")},
+	{name: "shuffled epoch, 12 GiB in chunks, in the page cache; gather in C, one pread a row", bar: 1.1, most: 512 << 20, prepare: largeEpoch("chunked12g.h5", warm), beside: gatherInC("chunked12g.h5", "pread")},
 	{name: "shuffled epoch, 12 GiB in chunks, from disk; sequential read", bar: 1 / 0.9, most: 512 << 20, prepare: removing("chunked12g.h5", largeEpoch("chunked12g.h5", cold)), beside: sequential("chunked12g.h5", cold)},
 }
