@@ -4,6 +4,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -100,8 +101,8 @@ func (f *File) ReleasePages() {
 	}
 }
 
-// largePage is the size of large pages, which the system's cache may have: a page fault
-// may map as many bytes around the one that was accessed.
+// largePage is the size of large pages, and of what one page table covers: a page fault
+// maps bytes around the one that was accessed, but none beyond this boundary.
 const largePage = 2 << 20
 
 // advise gives the system advice about the pages of n bytes at an address. Advice that
@@ -115,13 +116,18 @@ func (f *File) advise(address uint64, n, advice int) error {
 	if err != nil {
 		return err
 	}
-	first, end := at-at%int64(unix.Getpagesize()), at+int64(n)
-	if advice == unix.MADV_DONTNEED {
-		first, end = max(first-largePage, 0), min(end+largePage, int64(m.Len()))
-	}
-	part, err := m.Range(first, end-first)
+	all, err := m.Range(0, int64(m.Len()))
 	if err != nil {
 		return err
 	}
-	return part.WithBytes(func(b []byte) error { return unix.Madvise(b, advice) })
+	page := unix.Getpagesize()
+	if advice == unix.MADV_DONTNEED {
+		page = largePage
+	}
+	return all.WithBytes(func(b []byte) error {
+		base := int(uintptr(unsafe.Pointer(unsafe.SliceData(b))))
+		first := max(0, (base+int(at))/page*page-base)
+		end := min(len(b), (base+int(at)+n+page-1)/page*page-base)
+		return unix.Madvise(b[first:end], advice)
+	})
 }

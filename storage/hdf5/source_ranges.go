@@ -105,7 +105,12 @@ func (s rangeSource) Prefetch(at, n int, keepMapped bool) {
 	if s.d.file.file == nil || !s.contains(at, n) {
 		return
 	}
-	s.advise(at, n, unix.MADV_WILLNEED)
+	s.eachExtent(at, n, func(_, n int, address uint64) error {
+		if s.d.file.isCached(address, n) {
+			return nil
+		}
+		return s.d.file.advise(address, n, unix.MADV_WILLNEED)
+	})
 	if keepMapped {
 		s.ranges.add(at, n)
 	}
