@@ -209,9 +209,9 @@ func gpuConvs(by bool) func(folders) (task, error) {
 			k *kernels.Kernel
 			c *kernels.Call
 		}{
-			{kernels.Conv2d, &kernels.Call{Out: []storage.Array{dy}, In: []storage.Array{x, w}}},
-			{kernels.Conv2dGradX, &kernels.Call{Out: []storage.Array{dx}, In: []storage.Array{y, w}}},
-			{kernels.Conv2dGradW, &kernels.Call{Out: []storage.Array{dw}, In: []storage.Array{x, y}}},
+			{kernels.Conv, &kernels.Call{Out: []storage.Array{dy}, In: []storage.Array{x, w}}},
+			{kernels.ConvGradX, &kernels.Call{Out: []storage.Array{dx}, In: []storage.Array{y, w}}},
+			{kernels.ConvGradW, &kernels.Call{Out: []storage.Array{dw}, In: []storage.Array{x, y}}},
 		}
 		once := tenTimes(d, func() error {
 			d.UseLibraries(by)

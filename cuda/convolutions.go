@@ -68,10 +68,11 @@ func convolutionOf(c launch.Convolution, tf32 bool) (g convolution, ok bool) {
 		g.format = C.H5_DNN_NHWC
 	}
 	g.x, g.y, g.w, g.bias = imageOf(c.X), imageOf(c.Y), C.h5_address(c.W.Address), C.h5_address(c.Bias)
-	for i := range 2 {
-		g.stride[i], g.pad[i] = C.int(c.Stride[i]), C.int(c.Padding[i])
+	g.rank, g.groups = C.int(c.X.Rank), C.int(c.Groups)
+	for i := range 3 {
+		g.stride[i], g.dilation[i], g.pad[i] = C.int(c.Stride[i]), C.int(c.Dilation[i]), C.int(c.Padding[i])
 	}
-	for i := range 4 {
+	for i := range 5 {
 		g.weights[i] = C.int(c.W.Size[i])
 	}
 	return g, fitsInt32(c.W) && fitsInt32(c.X) && fitsInt32(c.Y)
@@ -88,7 +89,7 @@ var dnnKinds = map[launch.Operand]C.int{
 // imageOf describes an image.
 func imageOf(image launch.Image) C.h5_image {
 	i := C.h5_image{at: C.h5_address(image.Address)}
-	for axis := range 4 {
+	for axis := range image.Rank {
 		i.size[axis], i.stride[axis] = C.int(image.Size[axis]), C.int(image.Stride[axis])
 	}
 	return i
@@ -97,7 +98,7 @@ func imageOf(image launch.Image) C.h5_image {
 // fitsInt32 reports whether the number of an array's elements fits cuDNN's int.
 func fitsInt32(image launch.Image) bool {
 	elements := 1
-	for _, size := range image.Size {
+	for _, size := range image.Size[:image.Rank] {
 		elements *= size
 	}
 	return elements <= math.MaxInt32

@@ -54,7 +54,7 @@ func (s spec) rowMajor() spec { return s }
 
 func (s spec) channelsLast() spec {
 	s.lies = func(v views.View) views.View {
-		return views.ChannelsLast(v.Shape[0], v.Shape[1], v.Shape[2], v.Shape[3])
+		return views.ChannelsLast(v.Shape...)
 	}
 	return s
 }
@@ -181,36 +181,57 @@ func multiplying() (all []trial) {
 				trial{kernels.ActGradBias, kernels.ActOptions{Act: act}, list(images.channelsLast(), of(4)), list(images.channelsLast(), images), 3e-4})
 		}
 	}
-	for _, set := range []kernels.Conv2dOptions{{}, {Padding: [2]int{1, 2}, Act: kernels.ReLUActivation}, {Stride: [2]int{2, 3}, Padding: [2]int{1, 0}, Act: kernels.TanhActivation}} {
+	for _, set := range []kernels.ConvOptions{{}, {Padding: kernels.Pad(1, 2), Act: kernels.ReLUActivation}, {Stride: [3]int{2, 3}, Padding: kernels.Pad(1, 0), Act: kernels.TanhActivation}} {
 		stride := [2]int{max(1, set.Stride[0]), max(1, set.Stride[1])}
-		h, w := (9+2*set.Padding[0]-3)/stride[0]+1, (8+2*set.Padding[1]-2)/stride[1]+1
+		h, w := (9+2*set.Padding[0][0]-3)/stride[0]+1, (8+2*set.Padding[1][0]-2)/stride[1]+1
 		bare := set
 		bare.Act = kernels.NoActivation
 		for _, o := range []int{5, 40} {
 			x, y, f := of(3, 8, 9, 8), of(3, o, h, w), of(o, 8, 3, 2)
-			all = append(all, trial{kernels.Conv2d, set, list(y), list(x, f, of(o)), 1e-4}, trial{kernels.Conv2d, set, list(y.channelsLast()), list(x.channelsLast(), f), 1e-4},
-				trial{kernels.Conv2d, set, list(y.channelsLast()), list(x.channelsLast(), f.channelsLast()), 1e-4},
-				trial{kernels.Conv2dGradX, bare, list(x), list(y, f), 1e-4}, trial{kernels.Conv2dGradX, bare, list(x.channelsLast()), list(y.channelsLast(), f.channelsLast()), 1e-4},
-				trial{kernels.Conv2dGradW, bare, list(f), list(x.channelsLast(), y.channelsLast()), 1e-4}, trial{kernels.Conv2dGradW, bare, list(f, of(o)), list(x, y), 1e-4}, trial{kernels.Conv2dGradW, bare, list(f.as(dtype.Float64)), list(x.as(dtype.Float64), y.as(dtype.Float64)), 1e-12})
+			all = append(all, trial{kernels.Conv, set, list(y), list(x, f, of(o)), 1e-4}, trial{kernels.Conv, set, list(y.channelsLast()), list(x.channelsLast(), f), 1e-4},
+				trial{kernels.Conv, set, list(y.channelsLast()), list(x.channelsLast(), f.channelsLast()), 1e-4},
+				trial{kernels.ConvGradX, bare, list(x), list(y, f), 1e-4}, trial{kernels.ConvGradX, bare, list(x.channelsLast()), list(y.channelsLast(), f.channelsLast()), 1e-4},
+				trial{kernels.ConvGradW, bare, list(f), list(x.channelsLast(), y.channelsLast()), 1e-4}, trial{kernels.ConvGradW, bare, list(f, of(o)), list(x, y), 1e-4}, trial{kernels.ConvGradW, bare, list(f.as(dtype.Float64)), list(x.as(dtype.Float64), y.as(dtype.Float64)), 1e-12})
 		}
 	}
-	all = append(all, trial{kernels.Conv2dGradX, nil, list(of(2, 40, 5, 5)), list(of(2, 3, 3, 3), of(3, 40, 3, 3)), 1e-4},
-		trial{kernels.Conv2d, nil, list(of(2, 36, 24, 23).channelsLast()), list(of(2, 8, 26, 24).channelsLast(), of(36, 8, 3, 2)), 1e-4}, // enough windows to move weights for
-		trial{kernels.Conv2dGradX, nil, list(of(2, 8, 26, 24).channelsLast()), list(of(2, 36, 24, 23).channelsLast(), of(36, 8, 3, 2)), 1e-4},
-		trial{kernels.Conv2dGradW, nil, list(of(3, 1, 3, 3)), list(of(2, 1, 40, 40), of(2, 3, 38, 38)), 1e-3})
-	for _, set := range []kernels.Pool2dOptions{{Kernel: [2]int{2, 2}}, {Kernel: [2]int{3, 2}, Stride: [2]int{2, 1}, Padding: [2]int{1, 1}}} {
-		whole := [2]int{max(set.Stride[0], 1), max(set.Stride[1], 1)}
-		if set.Stride[0] == 0 {
-			whole = set.Kernel
-		}
-		y := of(2, 3, (9+2*set.Padding[0]-set.Kernel[0])/whole[0]+1, (8+2*set.Padding[1]-set.Kernel[1])/whole[1]+1)
-		x := of(2, 3, 9, 8)
-		for _, t := range []dtype.Type{dtype.Uint8, dtype.Int32} {
-			all = append(all, trial{kernels.MaxPool2d, set, list(y, y.as(t)), list(x), 0},
-				trial{kernels.MaxPool2dGrad, set, list(x), list(y, y.as(t).up(4), y), 1e-6}, trial{kernels.MaxPool2dGrad, set, list(x.channelsLast()), list(y.channelsLast(), y.as(t).up(4)), 1e-6})
-		}
-		all = append(all, trial{kernels.AvgPool2d, set, list(y), list(x), 1e-6}, trial{kernels.AvgPool2dGrad, set, list(x.channelsLast()), list(y), 1e-6})
+	all = append(all, trial{kernels.ConvGradX, nil, list(of(2, 40, 5, 5)), list(of(2, 3, 3, 3), of(3, 40, 3, 3)), 1e-4},
+		trial{kernels.Conv, nil, list(of(2, 36, 24, 23).channelsLast()), list(of(2, 8, 26, 24).channelsLast(), of(36, 8, 3, 2)), 1e-4}, // enough windows to move weights for
+		trial{kernels.ConvGradX, nil, list(of(2, 8, 26, 24).channelsLast()), list(of(2, 36, 24, 23).channelsLast(), of(36, 8, 3, 2)), 1e-4},
+		trial{kernels.ConvGradW, nil, list(of(3, 1, 3, 3)), list(of(2, 1, 40, 40), of(2, 3, 38, 38)), 1e-3})
+	for _, c := range []struct {
+		x, f, y []int
+		set     kernels.ConvOptions
+	}{ // tiles over one axis, with dilation, and of each group; threads and blocks of their own for many groups and three axes
+		{[]int{2, 3, 11}, []int{4, 3, 3}, []int{2, 4, 4}, kernels.ConvOptions{Stride: [3]int{2}, Dilation: [3]int{2}, Padding: [3][2]int{{1, 0}}}},
+		{[]int{2, 4, 7, 6}, []int{6, 2, 3, 2}, []int{2, 6, 4, 5}, kernels.ConvOptions{Groups: 2, Dilation: [3]int{2, 1}, Padding: [3][2]int{{0, 1}, {0, 0}}, Act: kernels.ReLUActivation}},
+		{[]int{2, 8, 6, 5}, []int{16, 1, 3, 3}, []int{2, 16, 3, 5}, kernels.ConvOptions{Groups: 8, Stride: [3]int{2, 1}, Padding: kernels.Pad(1, 1), Act: kernels.TanhActivation}},
+		{[]int{2, 3, 4, 5, 3}, []int{4, 3, 2, 3, 2}, []int{2, 4, 4, 2, 2}, kernels.ConvOptions{Stride: [3]int{1, 2, 1}, Dilation: [3]int{2, 1, 1}, Padding: [3][2]int{{1, 1}, {0, 0}, {0, 0}}, Act: kernels.ReLUActivation}},
+	} {
+		bare := c.set
+		bare.Act = kernels.NoActivation
+		x, f, y, b := of(c.x...), of(c.f...), of(c.y...), of(c.f[0])
+		all = append(all, trial{kernels.Conv, c.set, list(y), list(x, f, b), 1e-4}, trial{kernels.Conv, c.set, list(y.channelsLast()), list(x.channelsLast(), f), 1e-4},
+			trial{kernels.ConvGradX, bare, list(x.channelsLast()), list(y.channelsLast(), f), 1e-4}, trial{kernels.ConvGradX, bare, list(x), list(y, f), 1e-4},
+			trial{kernels.ConvGradW, bare, list(f, b), list(x.channelsLast(), y.channelsLast()), 1e-4}, trial{kernels.ConvGradW, bare, list(f.as(dtype.Float64)), list(x.as(dtype.Float64), y.as(dtype.Float64)), 1e-12})
 	}
+	for _, c := range []struct {
+		x, y []int
+		set  kernels.PoolOptions
+	}{
+		{[]int{2, 3, 9, 8}, []int{2, 3, 4, 4}, kernels.PoolOptions{Kernel: [3]int{2, 2}}},
+		{[]int{2, 3, 9, 8}, []int{2, 3, 5, 9}, kernels.PoolOptions{Kernel: [3]int{3, 2}, Stride: [3]int{2, 1}, Padding: kernels.Pad(1, 1)}},
+		{[]int{2, 3, 9}, []int{2, 3, 4}, kernels.PoolOptions{Kernel: [3]int{3}, Stride: [3]int{3}, Padding: kernels.Pad(1), Ceil: true, ExcludePadding: true}},
+		{[]int{2, 3, 4, 5, 6}, []int{2, 3, 2, 4, 3}, kernels.PoolOptions{Kernel: [3]int{2, 2, 2}, Stride: [3]int{2, 1, 2}}},
+	} {
+		x, y := of(c.x...), of(c.y...)
+		index := y.as(dtype.Int32)
+		all = append(all, trial{kernels.MaxPool, c.set, list(y, index), list(x), 0}, trial{kernels.MaxPool, c.set, list(y.channelsLast()), list(x.channelsLast()), 0},
+			trial{kernels.MaxPoolGrad, c.set, list(x), list(y, index.up(9), y), 1e-6}, trial{kernels.MaxPoolGrad, c.set, list(x.channelsLast()), list(y.channelsLast(), index.up(9)), 1e-6},
+			trial{kernels.AvgPool, c.set, list(y), list(x), 1e-6}, trial{kernels.AvgPoolGrad, c.set, list(x.channelsLast()), list(y), 1e-6})
+	}
+	dilated := kernels.PoolOptions{Kernel: [3]int{3, 2}, Stride: [3]int{1, 2}, Dilation: [3]int{2, 3}, Padding: kernels.Pad(1, 1)}
+	all = append(all, trial{kernels.MaxPool, dilated, list(of(2, 3, 7, 4), of(2, 3, 7, 4).as(dtype.Int32)), list(of(2, 3, 9, 8)), 0},
+		trial{kernels.MaxPoolGrad, dilated, list(of(2, 3, 9, 8)), list(of(2, 3, 7, 4), of(2, 3, 7, 4).as(dtype.Int32).up(72)), 1e-6})
 	return all
 }
 
@@ -464,7 +485,7 @@ func roundedFactorsAgree(t *testing.T, gpus [2]*cuda.Device) {
 		d.AllowTF32(true)
 		defer d.AllowTF32(false)
 	}
-	multiply := []*kernels.Kernel{kernels.MatMul, kernels.Linear, kernels.Conv2d, kernels.Conv2dGradX, kernels.Conv2dGradW}
+	multiply := []*kernels.Kernel{kernels.MatMul, kernels.Linear, kernels.Conv, kernels.ConvGradX, kernels.ConvGradW}
 	for i, c := range multiplying() {
 		if !slices.Contains(multiply, c.k) || c.in[0].t != dtype.Float32 {
 			continue
@@ -736,8 +757,8 @@ func TestMemoryAccessesAreCoalesced(t *testing.T) {
 		{trial{k: kernels.Softmax, set: kernels.SoftmaxOptions{Axis: 1}, out: list(of(64, 256)), in: list(of(64, 256))}, 4, 0},
 		{trial{k: kernels.MatMul, out: list(of(128, 128)), in: list(of(128, 128), of(128, 128))}, 10, 1.06}, // 16 bytes a thread,
 		{trial{k: kernels.MatMul, out: list(half(128, 128)), in: list(half(128, 128), half(128, 128))}, 11.5, 1.43},
-		{trial{k: kernels.Conv2d, out: list(of(4, 32, 16, 16).channelsLast()), in: list(of(4, 16, 18, 18).channelsLast(), of(32, 16, 3, 3).channelsLast())}, 11.1, 1.04},
-		{trial{k: kernels.Conv2d, out: list(half(4, 32, 16, 16).channelsLast()), in: list(half(4, 16, 18, 18).channelsLast(), half(32, 16, 3, 3).channelsLast())}, 9.4, 1.56},
+		{trial{k: kernels.Conv, out: list(of(4, 32, 16, 16).channelsLast()), in: list(of(4, 16, 18, 18).channelsLast(), of(32, 16, 3, 3).channelsLast())}, 11.1, 1.04},
+		{trial{k: kernels.Conv, out: list(half(4, 32, 16, 16).channelsLast()), in: list(half(4, 16, 18, 18).channelsLast(), half(32, 16, 3, 3).channelsLast())}, 9.4, 1.56},
 	} {
 		counters := cudatest.CountInstructions(func() {
 			_, there := c.call(t, d)

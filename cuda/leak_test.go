@@ -79,9 +79,9 @@ func leavesDescriptors(t *testing.T, d, _ *cuda.Device) {
 	for _, depth := range []int{5, 13, 17} {
 		trial{kernels.MatMul, nil, list(of(4, 6)), list(of(4, depth), of(depth, 6)), 1e-4}.agrees(t, d)
 	}
-	relu := kernels.Conv2dOptions{Act: kernels.ReLUActivation}
+	relu := kernels.ConvOptions{Act: kernels.ReLUActivation}
 	for _, rows := range []int{3, 5, 7} {
-		trial{kernels.Conv2d, relu, list(of(2, 3, 9-rows, 4)), list(of(2, 2, 8, 6), of(3, 2, rows, 3), of(3)), 1e-4}.agrees(t, d)
+		trial{kernels.Conv, relu, list(of(2, 3, 9-rows, 4)), list(of(2, 2, 8, 6), of(3, 2, rows, 3), of(3)), 1e-4}.agrees(t, d)
 	}
 }
 

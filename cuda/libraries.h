@@ -107,15 +107,15 @@ typedef struct { /* cudnnConvolution{Fwd,BwdData,BwdFilter}AlgoPerf_t */
 	X(h5_status, cudnnSetStream, (h5_object handle, h5_handle stream)) \
 	X(h5_status, cudnnCreateTensorDescriptor, (h5_object * tensor)) \
 	X(h5_status, cudnnDestroyTensorDescriptor, (h5_object tensor)) \
-	X(h5_status, cudnnSetTensor4dDescriptorEx, (h5_object tensor, int type, int n, int c, int h, int w, int n_stride, int c_stride, \
-		int h_stride, int w_stride)) \
+	X(h5_status, cudnnSetTensorNdDescriptor, (h5_object tensor, int type, int rank, const int *size, const int *stride)) \
 	X(h5_status, cudnnCreateFilterDescriptor, (h5_object * filter)) \
 	X(h5_status, cudnnDestroyFilterDescriptor, (h5_object filter)) \
-	X(h5_status, cudnnSetFilter4dDescriptor, (h5_object filter, int type, int format, int k, int c, int h, int w)) \
+	X(h5_status, cudnnSetFilterNdDescriptor, (h5_object filter, int type, int format, int rank, const int *size)) \
 	X(h5_status, cudnnCreateConvolutionDescriptor, (h5_object * conv)) \
 	X(h5_status, cudnnDestroyConvolutionDescriptor, (h5_object conv)) \
-	X(h5_status, cudnnSetConvolution2dDescriptor, (h5_object conv, int pad_h, int pad_w, int stride_h, int stride_w, int dilation_h, \
-		int dilation_w, int mode, int compute)) \
+	X(h5_status, cudnnSetConvolutionNdDescriptor, (h5_object conv, int axes, const int *pad, const int *stride, const int *dilation, int mode, \
+		int compute)) \
+	X(h5_status, cudnnSetConvolutionGroupCount, (h5_object conv, int groups)) \
 	X(h5_status, cudnnSetConvolutionMathType, (h5_object conv, int math)) \
 	X(h5_status, cudnnCreateActivationDescriptor, (h5_object * act)) \
 	X(h5_status, cudnnDestroyActivationDescriptor, (h5_object act)) \

@@ -243,8 +243,8 @@ func TestKernelsReplaceUnsupportedLibraryCalls(t *testing.T) {
 	}{
 		{"product_thin_f32", "cublasLtMatmulAlgoGetHeuristic", trial{kernels.MatMul, nil, list(of(4, 6)), list(of(4, 13), of(13, 6)), 1e-4}},
 		{"product_thin_f32", "cublasLtMatmulAlgoGetHeuristic", trial{kernels.MatMul, nil, list(of(4, 6)), list(of(4, 17), of(17, 6)), 1e-4}},
-		{"conv_thin_f32", "cudnnGetConvolutionAlgorithm", trial{kernels.Conv2d, kernels.Conv2dOptions{}, list(of(2, 3, 4, 4)), list(of(2, 2, 8, 6), of(3, 2, 5, 3)), 1e-4}},
-		{"conv_thin_f32", "cudnnGetConvolutionAlgorithm", trial{kernels.Conv2d, kernels.Conv2dOptions{}, list(of(2, 3, 2, 4)), list(of(2, 2, 8, 6), of(3, 2, 7, 3)), 1e-4}},
+		{"conv_thin_f32", "cudnnGetConvolutionAlgorithm", trial{kernels.Conv, kernels.ConvOptions{}, list(of(2, 3, 4, 4)), list(of(2, 2, 8, 6), of(3, 2, 5, 3)), 1e-4}},
+		{"conv_thin_f32", "cudnnGetConvolutionAlgorithm", trial{kernels.Conv, kernels.ConvOptions{}, list(of(2, 3, 2, 4)), list(of(2, 2, 8, 6), of(3, 2, 7, 3)), 1e-4}},
 	} {
 		for range 2 {
 			if n := launches(c.entry, func() { c.trial.agrees(t, d) }); n != 1 {
@@ -270,14 +270,17 @@ func TestImagesTooLargeForLibraries(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Eager)[0]
 	cudatest.UseLibraries(t, d)
 	image := func(size ...int) launch.Image {
-		return launch.Image{Size: [4]int(size), Stride: [4]int(views.Of(size...).Stride)}
+		i := launch.Image{Rank: 4}
+		copy(i.Size[:], size)
+		copy(i.Stride[:], views.Of(size...).Stride)
+		return i
 	}
 	const wide = 1 << 16
 	for _, c := range []launch.Convolution{
 		{X: image(1, wide, 1, 1), W: image(wide, wide, 1, 1), Y: image(1, wide, 1, 1)},
 		{X: image(wide, 1, 1, wide), W: image(1, 1, 1, 1), Y: image(wide, 1, 1, wide)},
 	} {
-		c.Type, c.Stride = dtype.Float32, [2]int{1, 1}
+		c.Type, c.Groups, c.Stride, c.Dilation = dtype.Float32, 1, [3]int{1, 1}, [3]int{1, 1}
 		if done, err := d.Convolve(c); done || err != nil {
 			t.Errorf("%v by %v: done %v, %v", c.X.Size, c.W.Size, done, err)
 		}
@@ -294,26 +297,35 @@ func TestConvolveImagesOfBothLayouts(t *testing.T) {
 				name string
 				x, y func(spec) spec
 			}{{"row-major", spec.rowMajor, spec.rowMajor}, {"channels-last", spec.channelsLast, spec.channelsLast}, {"mixed", spec.rowMajor, spec.channelsLast}} {
-				x, w, b, y := order.x(of(2, 3, 6, 5).as(e)), of(4, 3, 3, 2).as(e), of(4).as(e), order.y(of(2, 4, 3, 4).as(e))
-				set := kernels.Conv2dOptions{Stride: [2]int{2, 1}, Padding: [2]int{1, 0}}
-				relu := set
-				relu.Act = kernels.ReLUActivation
-				want := 1
-				if order.name == "mixed" {
-					want = 0
-				}
-				for name, c := range map[string]trial{
-					"cudnnConvolutionForward":               {kernels.Conv2d, set, list(y), list(x, w, b), tolerance},
-					"cudnnConvolutionBiasActivationForward": {kernels.Conv2d, relu, list(y), list(x, w, b), tolerance},
-					"cudnnConvolutionBackwardData":          {kernels.Conv2dGradX, set, list(x), list(y, w), tolerance},
-					"cudnnConvolutionBackwardFilter":        {kernels.Conv2dGradW, set, list(w, b), list(x, y), tolerance},
+				for _, g := range []struct {
+					x, w, y spec
+					set     kernels.ConvOptions
+				}{
+					{of(2, 3, 6, 5), of(4, 3, 3, 2), of(2, 4, 3, 4), kernels.ConvOptions{Stride: [3]int{2, 1}, Padding: kernels.Pad(1, 0)}},
+					{of(2, 4, 9), of(6, 2, 3), of(2, 6, 5), kernels.ConvOptions{Groups: 2, Dilation: [3]int{2}}},
+					{of(1, 2, 4, 5, 3), of(4, 2, 2, 3, 2), of(1, 4, 2, 3, 4), kernels.ConvOptions{Stride: [3]int{2, 1, 1}, Padding: kernels.Pad(0, 0, 1)}},
 				} {
-					t.Run(fmt.Sprintf("%v %s %s", e, order.name, name), func(t *testing.T) {
-						defer cudatest.Reset()
-						if n := launches(name, func() { c.agrees(t, gpus[0]) }); n != want {
-							t.Errorf("%d calls, want %d", n, want)
-						}
-					})
+					set, b := g.set, of(g.w.shape[0]).as(e)
+					x, w, y := order.x(g.x.as(e)), g.w.as(e), order.y(g.y.as(e))
+					relu := set
+					relu.Act = kernels.ReLUActivation
+					want := 1
+					if order.name == "mixed" {
+						want = 0
+					}
+					for name, c := range map[string]trial{
+						"cudnnConvolutionForward":               {kernels.Conv, set, list(y), list(x, w, b), tolerance},
+						"cudnnConvolutionBiasActivationForward": {kernels.Conv, relu, list(y), list(x, w, b), tolerance},
+						"cudnnConvolutionBackwardData":          {kernels.ConvGradX, set, list(x), list(y, w), tolerance},
+						"cudnnConvolutionBackwardFilter":        {kernels.ConvGradW, set, list(w, b), list(x, y), tolerance},
+					} {
+						t.Run(fmt.Sprintf("%v %s %s %v", e, order.name, name, g.x.shape), func(t *testing.T) {
+							defer cudatest.Reset()
+							if n := launches(name, func() { c.agrees(t, gpus[0]) }); n != want {
+								t.Errorf("%d calls, want %d", n, want)
+							}
+						})
+					}
 				}
 			}
 		}
@@ -326,7 +338,7 @@ func TestLibraryCallsAreCaptured(t *testing.T) {
 	byLibraries(t, func(t *testing.T, gpus [2]*cuda.Device) {
 		for _, c := range []trial{
 			{kernels.MatMul, nil, list(of(4, 6)), list(of(4, 5), of(5, 6)), 1e-4},
-			{kernels.Conv2d, kernels.Conv2dOptions{}, list(of(2, 3, 4, 4).channelsLast()), list(of(2, 2, 6, 6).channelsLast(), of(3, 2, 3, 3)), 1e-4},
+			{kernels.Conv, kernels.ConvOptions{}, list(of(2, 3, 4, 4).channelsLast()), list(of(2, 2, 6, 6).channelsLast(), of(3, 2, 3, 3)), 1e-4},
 		} {
 			d := gpus[0]
 			host, there := c.call(t, d)
@@ -381,7 +393,7 @@ func TestProfilesCountLibrariesOnce(t *testing.T) {
 	p := d.Profile()
 	trial{kernels.MatMul, nil, list(of(4, 6)), list(of(4, 5), of(5, 6)), 1e-4}.agrees(t, d)
 	trial{kernels.MatMul, nil, list(of(4, 6)), list(of(4, 13), of(13, 6)), 1e-4}.agrees(t, d)
-	trial{kernels.Conv2d, kernels.Conv2dOptions{}, list(of(2, 3, 4, 4)), list(of(2, 2, 6, 6), of(3, 2, 3, 3)), 1e-4}.agrees(t, d)
+	trial{kernels.Conv, kernels.ConvOptions{}, list(of(2, 3, 4, 4)), list(of(2, 2, 6, 6), of(3, 2, 3, 3)), 1e-4}.agrees(t, d)
 	p.Stop()
 	got := map[string]int{}
 	for _, r := range p.Rows() {

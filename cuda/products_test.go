@@ -28,9 +28,9 @@ func TestInstructionCountsOfProducts(t *testing.T) {
 		single, tf32, bf16 cost
 	}{
 		{"256³", trial{k: kernels.MatMul, out: list(of(256, 256)), in: list(of(256, 256), of(256, 256))}, 256 * 256 * 256, cost{1.5, 0.15, 0.49}, cost{0.45, 0.16, 0.18}, cost{0.36, 0.13, 0.12}},
-		{"convolution", trial{k: kernels.Conv2d, out: list(last(y)), in: list(last(x), w)}, y.len() * 32 * 9, cost{1.7, 0.21, 0.48}, cost{0.63, 0.22, 0.17}, cost{0.51, 0.13, 0.14}},
-		{"its slope to x", trial{k: kernels.Conv2dGradX, out: list(last(x)), in: list(last(y), w)}, x.len() * 64 * 9, cost{1.82, 0.21, 0.51}, cost{0.74, 0.22, 0.19}, cost{0.54, 0.14, 0.13}},
-		{"its slope to w", trial{k: kernels.Conv2dGradW, out: list(w), in: list(last(x), last(y))}, y.len() * 32 * 9, cost{1.67, 0.2, 0.51}, cost{0.61, 0.21, 0.2}, cost{0.48, 0.21, 0.11}},
+		{"convolution", trial{k: kernels.Conv, out: list(last(y)), in: list(last(x), w)}, y.len() * 32 * 9, cost{1.7, 0.21, 0.48}, cost{0.63, 0.22, 0.17}, cost{0.51, 0.13, 0.14}},
+		{"its gradient for x", trial{k: kernels.ConvGradX, out: list(last(x)), in: list(last(y), w)}, x.len() * 64 * 9, cost{1.82, 0.21, 0.51}, cost{0.74, 0.22, 0.19}, cost{0.54, 0.14, 0.13}},
+		{"its gradient for w", trial{k: kernels.ConvGradW, out: list(w), in: list(last(x), last(y))}, y.len() * 32 * 9, cost{1.67, 0.2, 0.51}, cost{0.61, 0.21, 0.2}, cost{0.48, 0.21, 0.11}},
 	} {
 		half, _ := c.trial.narrowed(dtype.BFloat16, 0)
 		for _, p := range []struct {

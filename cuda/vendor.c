@@ -103,32 +103,30 @@ typedef struct {
 	h5_object x, w, y, conv, bias, act;
 } convolution;
 
-static h5_status image(h5_object *made, int type, const h5_image *i) {
+static h5_status image(h5_object *made, int type, int rank, const h5_image *i) {
 	h5_status status = h5_library.cudnnCreateTensorDescriptor(made);
-	TRY(h5_library.cudnnSetTensor4dDescriptorEx(*made, type, i->size[0], i->size[1], i->size[2], i->size[3], i->stride[0], i->stride[1],
-		i->stride[2], i->stride[3]));
+	TRY(h5_library.cudnnSetTensorNdDescriptor(*made, type, rank, i->size, i->stride));
 	return status;
 }
 
 /* ReLU propagates NaN. */
 static h5_status epilogue(convolution *o, const h5_convolution *g) {
 	int channels = g->weights[0];
-	h5_image bias = {.size = {1, channels, 1, 1}, .stride = {channels, 1, 1, 1}};
-	h5_status status = image(&o->bias, g->type, &bias);
+	h5_image bias = {.size = {1, channels, 1, 1, 1}, .stride = {channels, 1, 1, 1, 1}};
+	h5_status status = image(&o->bias, g->type, g->rank, &bias);
 	TRY(h5_library.cudnnCreateActivationDescriptor(&o->act));
 	TRY(h5_library.cudnnSetActivationDescriptor(o->act, H5_DNN_RELU, H5_DNN_PROPAGATE_NAN, 0));
 	return status;
 }
 
 static h5_status plan(convolution *o, const h5_convolution *g) {
-	const int *w = g->weights;
-	h5_status status = image(&o->x, g->type, &g->x);
-	TRY(image(&o->y, g->type, &g->y));
+	h5_status status = image(&o->x, g->type, g->rank, &g->x);
+	TRY(image(&o->y, g->type, g->rank, &g->y));
 	TRY(h5_library.cudnnCreateFilterDescriptor(&o->w));
-	TRY(h5_library.cudnnSetFilter4dDescriptor(o->w, g->type, g->format, w[0], w[1], w[2], w[3]));
+	TRY(h5_library.cudnnSetFilterNdDescriptor(o->w, g->type, g->format, g->rank, g->weights));
 	TRY(h5_library.cudnnCreateConvolutionDescriptor(&o->conv));
-	TRY(h5_library.cudnnSetConvolution2dDescriptor(o->conv, g->pad[0], g->pad[1], g->stride[0], g->stride[1], 1, 1, H5_DNN_CROSS_CORRELATION,
-		g->compute));
+	TRY(h5_library.cudnnSetConvolutionNdDescriptor(o->conv, g->rank - 2, g->pad, g->stride, g->dilation, H5_DNN_CROSS_CORRELATION, g->compute));
+	TRY(h5_library.cudnnSetConvolutionGroupCount(o->conv, g->groups));
 	TRY(h5_library.cudnnSetConvolutionMathType(o->conv, g->math));
 	if (g->bias)
 		TRY(epilogue(o, g));

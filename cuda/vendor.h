@@ -31,10 +31,10 @@ typedef struct {
 
 h5_status h5_gemm_issue(h5_handle context, h5_object handle, h5_handle stream, const h5_gemm *g, h5_choice *choice);
 
-/* An (N,C,H,W) array: its sizes, and its strides in elements. */
+/* An (N,C,...) array: its sizes, and its strides in elements. */
 typedef struct {
 	h5_address at;
-	int size[4], stride[4];
+	int size[5], stride[5];
 } h5_image;
 
 enum { H5_FORWARD, H5_BACKWARD_DATA, H5_BACKWARD_FILTER };
@@ -43,7 +43,8 @@ enum { H5_FORWARD, H5_BACKWARD_DATA, H5_BACKWARD_FILTER };
  * order that format says. bias is of the forward kind, with relu, or 0. */
 typedef struct {
 	int kind, type, compute, math, format;
-	int weights[4], pad[2], stride[2];
+	int rank, groups; /* of arrays: 4 or 5 */
+	int weights[5], pad[3], stride[3], dilation[3];
 	h5_image x, y;
 	h5_address w, bias, workspace;
 	size_t bytes;

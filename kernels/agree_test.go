@@ -21,10 +21,10 @@ type layout struct {
 var (
 	tightly   = layout{"row-major", views.Of}
 	imagewise = layout{"channels-last", func(s ...int) views.View {
-		if len(s) != 4 {
+		if len(s) < 3 {
 			return views.Of(s...)
 		}
-		return views.ChannelsLast(s[0], s[1], s[2], s[3])
+		return views.ChannelsLast(s...)
 	}}
 	turned = layout{"transposed", func(s ...int) views.View {
 		v := views.View{Offset: 5, Shape: s, Stride: make([]int, len(s))}

@@ -67,16 +67,16 @@ func BenchmarkConv2d(b *testing.B) {
 		n, ci, h, co, k, pad := s[0], s[1], s[2], s[3], s[4], s[5]
 		o := h + 2*pad - k + 1
 		x, w, bias, y := dense(views.ChannelsLast(n, ci, h, h)), dense(views.Of(co, ci, k, k)), dense(views.Of(co)), dense(views.ChannelsLast(n, co, o, o))
-		options := Conv2dOptions{Padding: [2]int{pad, pad}}
+		set := ConvOptions{Padding: Pad(pad, pad)}
 		name := fmt.Sprintf("n%d_%dx%dx%d_to_%d_k%d", n, ci, h, h, co, k)
 		b.Run("forward/"+name, func(b *testing.B) {
-			bench(b, Conv2d, []storage.Array{y}, []storage.Array{x, w, bias}, Conv2dOptions{Padding: options.Padding, Act: ReLUActivation})
+			bench(b, Conv, []storage.Array{y}, []storage.Array{x, w, bias}, ConvOptions{Padding: set.Padding, Act: ReLUActivation})
 		})
 		b.Run("gradx/"+name, func(b *testing.B) {
-			bench(b, Conv2dGradX, []storage.Array{x}, []storage.Array{y, w}, options)
+			bench(b, ConvGradX, []storage.Array{x}, []storage.Array{y, w}, set)
 		})
 		b.Run("gradw/"+name, func(b *testing.B) {
-			bench(b, Conv2dGradW, []storage.Array{w, bias}, []storage.Array{x, y}, options)
+			bench(b, ConvGradW, []storage.Array{w, bias}, []storage.Array{x, y}, set)
 		})
 	}
 }
@@ -85,19 +85,19 @@ func BenchmarkPool(b *testing.B) {
 	for _, s := range [][3]int{{64, 32, 28}, {64, 64, 14}, {128, 6, 28}, {128, 16, 10}} {
 		n, c, h := s[0], s[1], s[2]
 		x, y := dense(views.ChannelsLast(n, c, h, h)), dense(views.ChannelsLast(n, c, h/2, h/2))
-		index, err := storage.Make(storage.CPU, dtype.Uint8, n, h/2, h/2, c)
+		index, err := storage.Make(storage.CPU, dtype.Int32, n, h/2, h/2, c)
 		if err != nil {
 			b.Fatal(err)
 		}
 		index = index.With(y.View)
-		options := Pool2dOptions{Kernel: [2]int{2, 2}}
+		set := PoolOptions{Kernel: [3]int{2, 2}}
 		name := fmt.Sprintf("n%d_%dx%dx%d", n, c, h, h)
-		b.Run("max/"+name, func(b *testing.B) { bench(b, MaxPool2d, []storage.Array{y, index}, []storage.Array{x}, options) })
+		b.Run("max/"+name, func(b *testing.B) { bench(b, MaxPool, []storage.Array{y, index}, []storage.Array{x}, set) })
 		b.Run("maxgrad/"+name, func(b *testing.B) {
-			bench(b, MaxPool2dGrad, []storage.Array{x}, []storage.Array{y, index}, options)
+			bench(b, MaxPoolGrad, []storage.Array{x}, []storage.Array{y, index}, set)
 		})
-		b.Run("avg/"+name, func(b *testing.B) { bench(b, AvgPool2d, []storage.Array{y}, []storage.Array{x}, options) })
-		b.Run("avggrad/"+name, func(b *testing.B) { bench(b, AvgPool2dGrad, []storage.Array{x}, []storage.Array{y}, options) })
+		b.Run("avg/"+name, func(b *testing.B) { bench(b, AvgPool, []storage.Array{y}, []storage.Array{x}, set) })
+		b.Run("avggrad/"+name, func(b *testing.B) { bench(b, AvgPoolGrad, []storage.Array{x}, []storage.Array{y}, set) })
 	}
 }
 

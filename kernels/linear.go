@@ -153,7 +153,7 @@ func planProduct(p *native.Product, z, x, y, b *storage.Array, act Activation) e
 	if b != nil {
 		q.Bias = 1
 	}
-	q.X, q.W, q.Y = [4]int64{p.M, p.K}, [4]int64{p.K, p.N}, [4]int64{p.M, p.N}
+	q.X, q.W, q.Y = [5]int64{p.M, p.K}, [5]int64{p.K, p.N}, [5]int64{p.M, p.N}
 	copy(q.XStride[:], p.X[:])
 	copy(q.WStride[:], p.Y[:])
 	copy(q.YStride[:], p.Z[:])

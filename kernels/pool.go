@@ -11,71 +11,81 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// Pool2dOptions are the options of pooling, down and across. A zero stride is the
-// kernel's size. Padding is less than that.
-type Pool2dOptions struct{ Kernel, Stride, Padding [2]int }
-
-// MaxPool2d is the maximum over windows of x (N,C,H,W): Out y and, if wanted,
-// where in its window (row by row from its corner, padding included) the first
-// maximum stands, as uint8 or int32. A NaN is more than anything.
-var MaxPool2d = poolKernel("max pool", 2, 1, findMaxPool, (*pool).maxPool, referenceMaxPool[float32], referenceMaxPool[float64])
-
-// MaxPool2dGrad is the gradient of MaxPool2d to x: Out dx; In dy and the index. A
-// third input y, laid out as dy, is MaxPool2d's output where x was a relu's: the
-// gradient is then that to the relu's input, 0 where y is not positive.
-var MaxPool2dGrad = poolKernel("max pool grad", 1, 3, findMaxPoolGrad, (*pool).maxPoolGrad, referenceMaxPoolGrad[float32], referenceMaxPoolGrad[float64])
-
-// AvgPool2d is the mean over windows of x (N,C,H,W), in which padding counts as zeros.
-var AvgPool2d = poolKernel("average pool", 1, 1, findAvgPool, (*pool).avgPool, referenceAvgPool[float32], referenceAvgPool[float64])
-
-// AvgPool2dGrad is the gradient of AvgPool2d to x: Out dx; In dy.
-var AvgPool2dGrad = poolKernel("average pool grad", 1, 1, findAvgPoolGrad, (*pool).avgPoolGrad, referenceAvgPoolGrad[float32], referenceAvgPoolGrad[float64])
-
-// A pool is a checked call: x and y or the gradients that lie where they do, and
-// the winners, nil where there are none.
-type pool struct {
-	x, y, at *storage.Array
-	relu     *storage.Array // nil, or the output of a relu that was pooled
-	options  Pool2dOptions
+// PoolOptions describe pooling over one to three spatial axes, one entry each in the
+// order of the axes. Entries beyond the number of axes must be zero.
+type PoolOptions struct {
+	Kernel   [3]int    // size of a window
+	Stride   [3]int    // Kernel where it is 0
+	Dilation [3]int    // distance between the elements of a window, of MaxPool; 1 where it is 0
+	Padding  [3][2]int // before and after each axis, at most half a window
+	Ceil     bool      // keep a last window that is not complete (PyTorch's ceil_mode)
+	// ExcludePadding makes a mean the sum divided by the number of elements without the
+	// padding (PyTorch's count_include_pad=False).
+	ExcludePadding bool
 }
 
-func findMaxPool(c *Call) pool {
-	p := pool{x: &c.In[0], y: &c.Out[0]}
+// MaxPool is the maximum over windows of x (N,C,…): Out y and, if wanted, the index of the
+// first maximum among the elements of its image, row-major, as int32. NaN is the maximum
+// of a window that contains one; a window of padding only is −∞, with index −1.
+var MaxPool = poolKernel("max pool", 2, 1, maxPoolOperands, (*pool).maxPool, referenceMaxPool[float32], referenceMaxPool[float64])
+
+// MaxPoolGrad is the gradient of MaxPool with respect to x: Out dx; In dy and the index. A
+// third input y, laid out as dy, is MaxPool's output where x was a ReLU's: the gradient is
+// then that with respect to the ReLU's input, 0 where y is not positive.
+var MaxPoolGrad = poolKernel("max pool grad", 1, 3, maxPoolGradOperands, (*pool).maxPoolGrad, referenceMaxPoolGrad[float32], referenceMaxPoolGrad[float64])
+
+// AvgPool is the mean over windows of x (N,C,…), in which padding counts as zeros.
+var AvgPool = poolKernel("average pool", 1, 1, avgPoolOperands, (*pool).avgPool, referenceAvgPool[float32], referenceAvgPool[float64])
+
+// AvgPoolGrad is the gradient of AvgPool with respect to x: Out dx; In dy.
+var AvgPoolGrad = poolKernel("average pool grad", 1, 1, avgPoolGradOperands, (*pool).avgPoolGrad, referenceAvgPoolGrad[float32], referenceAvgPoolGrad[float64])
+
+// A pool is a checked call: x and y or their gradients, and the index, nil if there is none.
+type pool struct {
+	x, y, at *storage.Array
+	relu     *storage.Array // nil, or the pooled output of a ReLU
+	window
+	exclude bool
+	max     bool
+}
+
+func maxPoolOperands(c *Call) pool {
+	p := pool{x: &c.In[0], y: &c.Out[0], max: true}
 	if len(c.Out) == 2 {
 		p.at = &c.Out[1]
 	}
 	return p
 }
-func findMaxPoolGrad(c *Call) pool {
-	return pool{x: &c.Out[0], y: &c.In[0], at: &c.In[1], relu: third(c.In)}
-}
-func findAvgPool(c *Call) pool     { return pool{x: &c.In[0], y: &c.Out[0]} }
-func findAvgPoolGrad(c *Call) pool { return pool{x: &c.Out[0], y: &c.In[0]} }
 
-func poolKernel(name string, outs, ins int, find func(c *Call) pool, optimized func(p *pool, g *native.Windows, real native.Real), f32, f64 func(p *pool)) *Kernel {
-	whole := func(c *Call, options Pool2dOptions) pool {
-		p := find(c)
-		p.options = options.withDefaults()
-		return p
-	}
+func maxPoolGradOperands(c *Call) pool {
+	return pool{x: &c.Out[0], y: &c.In[0], at: &c.In[1], relu: third(c.In), max: true}
+}
+
+func avgPoolOperands(c *Call) pool     { return pool{x: &c.In[0], y: &c.Out[0]} }
+func avgPoolGradOperands(c *Call) pool { return pool{x: &c.Out[0], y: &c.In[0]} }
+
+func poolKernel(name string, outs, ins int, operands func(c *Call) pool, optimized func(p *pool, g *native.Windows, real native.Real), f32, f64 func(p *pool)) *Kernel {
 	return withHalfFloats(define(name,
-		func(c *Call, options Pool2dOptions) error {
+		func(c *Call, o PoolOptions) error {
 			if err := c.holds(min(max(len(c.Out), 1), outs), min(max(len(c.In), ins/2+ins%2), ins)); err != nil {
 				return err
 			}
-			p := whole(c, options)
-			return p.check()
+			p := operands(c)
+			return p.set(o)
 		},
-		func(c *Call, options Pool2dOptions) error {
-			if p := whole(c, options); p.x.Type == dtype.Float64 {
+		func(c *Call, o PoolOptions) error {
+			p := operands(c)
+			must(p.set(o))
+			if p.x.Type == dtype.Float64 {
 				f64(&p)
 			} else {
 				f32(&p)
 			}
 			return nil
 		},
-		func(c *Call, options Pool2dOptions) (bool, error) {
-			p := whole(c, options)
+		func(c *Call, o PoolOptions) (bool, error) {
+			p := operands(c)
+			must(p.set(o))
 			if p.x.Len() > 0 && p.y.Len() > 0 {
 				g, real := p.windows()
 				optimized(&p, &g, real)
@@ -85,93 +95,106 @@ func poolKernel(name string, outs, ins int, find func(c *Call) pool, optimized f
 		}))
 }
 
-// whole returns the options with zero strides as the kernel's size.
-func (s Pool2dOptions) withDefaults() Pool2dOptions {
-	for i, stride := range s.Stride {
-		if stride == 0 {
-			s.Stride[i] = s.Kernel[i]
-		}
-	}
-	return s
-}
-
-// check returns an error unless types and shapes are those of one pooling.
-func (p *pool) check() error {
+// set applies the options, and returns an error unless types and shapes are those of one pooling.
+func (p *pool) set(o PoolOptions) error {
 	if err := allFloats(*p.x, *p.y); err != nil {
 		return err
 	}
 	x, y := p.x.Shape, p.y.Shape
-	if len(x) != 4 || len(y) != 4 {
-		return fmt.Errorf("shapes %v and %v; want (N,C,H,W): %w", x, y, views.ErrShape)
+	want, window, err := o.apply(x)
+	if err != nil {
+		return err
 	}
-	want := [4]int{x[0], x[1]}
-	for i := range 2 {
-		if p.options.Padding[i] >= max(p.options.Kernel[i], 1) {
-			return fmt.Errorf("padding %d is not less than the window's %d: %w", p.options.Padding[i], p.options.Kernel[i], views.ErrShape)
-		}
-		n, err := windows(x[2+i], p.options.Kernel[i], p.options.Stride[i], p.options.Padding[i])
-		if err != nil {
-			return fmt.Errorf("%v: %w", x, err)
-		}
-		want[2+i] = n
+	if p.window, p.exclude = window, o.ExcludePadding; !p.max && p.dilation != [3]int{1, 1, 1} {
+		return fmt.Errorf("average pooling has no dilation: %w", views.ErrShape)
 	}
-	if [4]int(y) != want {
-		return fmt.Errorf("%v makes %v, not %v: %w", x, want, y, views.ErrShape)
+	if len(y) != len(x) || want != shapeOf(y) {
+		return fmt.Errorf("%v makes %v, not %v: %w", x, firstOf(want, len(x)), y, views.ErrShape)
 	}
 	if p.x.Len() == 0 && p.y.Len() > 0 {
-		return fmt.Errorf("windows of %v hold padding only: %w", x, views.ErrShape)
+		return fmt.Errorf("windows of %v contain padding only: %w", x, views.ErrShape)
 	}
-	return p.checkIndex(want)
+	return p.checkIndex()
 }
 
-func (p *pool) checkIndex(want [4]int) error {
+// apply returns the shape of the result for x of that shape, and the window.
+func (o PoolOptions) apply(x []int) (y [5]int, window window, err error) {
+	axes := len(x) - 2
+	if axes < 1 || axes > 3 {
+		return y, window, fmt.Errorf("shape %v; want (N,C,…) with one to three spatial axes: %w", x, views.ErrShape)
+	}
+	if window, err = windowOf(o.Kernel, o.Stride, o.Dilation, o.Padding, axes, o.Kernel[:axes]); err != nil {
+		return y, window, err
+	}
+	y = [5]int{x[0], x[1]}
+	for i, size := range x[2:] {
+		axis := i + 3 - axes
+		if y[2+i], err = window.count(axis, size, o.Ceil); err != nil {
+			return y, window, fmt.Errorf("%v: %w", x, err)
+		}
+		if pad := window.padding[axis]; 2*max(pad[0], pad[1]) > window.size[axis] {
+			return y, window, fmt.Errorf("padding %v is more than half of a window of %d: %w", pad, window.size[axis], views.ErrShape)
+		}
+	}
+	return y, window, nil
+}
+
+// Shape returns the shape of the result of pooling x of that shape.
+func (o PoolOptions) Shape(x []int) ([]int, error) {
+	y, _, err := o.apply(x)
+	return firstOf(y, min(len(x), 5)), err
+}
+
+func (p *pool) checkIndex() error {
 	if r := p.relu; r != nil && (r.Type != p.y.Type || r.Offset != p.y.Offset || !slices.Equal(r.Shape, p.y.Shape) || !slices.Equal(r.Stride, p.y.Stride)) {
-		return fmt.Errorf("the relu's %v does not lie as %v does: %w", *r, *p.y, views.ErrShape)
+		return fmt.Errorf("the ReLU's %v is not laid out as %v is: %w", *r, *p.y, views.ErrShape)
 	}
-	if p.at == nil {
+	switch {
+	case p.at == nil:
 		return nil
-	}
-	if p.at.Type != dtype.Uint8 && p.at.Type != dtype.Int32 {
-		return fmt.Errorf("index is %v; want uint8 or int32: %w", p.at.Type, dtype.ErrType)
-	}
-	if taps := p.options.Kernel[0] * p.options.Kernel[1]; p.at.Type == dtype.Uint8 && taps > 256 || taps > math.MaxInt32 {
-		return fmt.Errorf("an index of %v cannot tell %d places apart; use int32: %w", p.at.Type, taps, dtype.ErrType)
-	}
-	if p.at.Rank() != 4 || [4]int(p.at.Shape) != want {
-		return fmt.Errorf("index is %v; want %v: %w", p.at.Shape, want, views.ErrShape)
+	case p.at.Type != dtype.Int32:
+		return fmt.Errorf("index is %v; want int32: %w", p.at.Type, dtype.ErrType)
+	case !slices.Equal(p.at.Shape, p.y.Shape):
+		return fmt.Errorf("index is %v; want %v: %w", p.at.Shape, p.y.Shape, views.ErrShape)
+	case p.x.Len() > 0 && p.x.Len()/p.x.Shape[0]/p.x.Shape[1] > math.MaxInt32:
+		return fmt.Errorf("%v has images of more elements than an int32 counts: %w", p.x.Shape, views.ErrShape)
 	}
 	return nil
 }
 
 // windows describes the pooling to C.
 func (p *pool) windows() (g native.Windows, real native.Real) {
-	g.N, g.C = int64(p.x.Shape[0]), int64(p.x.Shape[1])
-	for i := range 2 {
-		g.Size[i], g.Out[i] = int64(p.x.Shape[2+i]), int64(p.y.Shape[2+i])
-		g.Kernel[i], g.Stride[i], g.Pad[i] = int64(p.options.Kernel[i]), int64(p.options.Stride[i]), int64(p.options.Padding[i])
-	}
-	for i := range 4 {
-		g.X[i], g.Y[i] = int64(p.x.Stride[i]), int64(p.y.Stride[i])
-		if p.at != nil {
-			g.At[i] = int64(p.at.Stride[i])
+	x, y := spatial(p.x), spatial(p.y)
+	g.N, g.C = int64(x.Shape[0]), int64(x.Shape[1])
+	g.Apart = 1
+	for i := range 3 {
+		g.Size[i], g.Out[i], g.End[i] = int64(x.Shape[2+i]), int64(y.Shape[2+i]), int64(x.Shape[2+i]+p.padding[i][1])
+		g.Kernel[i], g.Stride[i], g.Dilation[i], g.Pad[i] = int64(p.size[i]), int64(p.stride[i]), int64(p.dilation[i]), int64(p.padding[i][0])
+		if p.stride[i] < p.extent(i) {
+			g.Apart = 0
 		}
 	}
-	if p.at != nil {
-		g.AtSize = int64(p.at.Type.Size())
+	for i := range 5 {
+		g.X[i], g.Y[i] = int64(x.Stride[i]), int64(y.Stride[i])
 	}
-	if p.options.Stride[0] >= p.options.Kernel[0] && p.options.Stride[1] >= p.options.Kernel[1] {
-		g.Apart = 1
+	if p.at != nil {
+		for i, stride := range spatial(p.at).Stride {
+			g.At[i] = int64(stride)
+		}
+	}
+	if p.exclude {
+		g.Exclude = 1
 	}
 	real, _ = native.RealOf(p.x.Type)
 	return g, real
 }
 
 func (p *pool) maxPool(g *native.Windows, real native.Real) {
-	g.MaxPool(real, start(p.y), start(p.at), start(p.x))
+	g.MaxPool(real, start(p.y), fromFirst[int32](p.at), start(p.x))
 }
 
 func (p *pool) maxPoolGrad(g *native.Windows, real native.Real) {
-	g.MaxPoolGrad(real, start(p.x), start(p.y), start(p.at), start(p.relu))
+	g.MaxPoolGrad(real, start(p.x), start(p.y), fromFirst[int32](p.at), start(p.relu))
 }
 
 func (p *pool) avgPool(g *native.Windows, real native.Real) {
@@ -182,50 +205,82 @@ func (p *pool) avgPoolGrad(g *native.Windows, real native.Real) {
 	g.AvgPoolGrad(real, start(p.x), start(p.y))
 }
 
-// each calls visit with the position of every element of y, of its window's
-// taps in x, of which those that fall on padding are left out, and of the winner.
-func (p *pool) each(visit func(y, at int, x, tap []int)) {
-	k, s, pad := p.options.Kernel, p.options.Stride, p.options.Padding
-	var x, tap []int
-	for i := range p.y.Len() {
-		w := p.y.Shape[3]
-		h := p.y.Shape[2]
-		n, c, i, j := i/(w*h)/p.y.Shape[1], i/(w*h)%p.y.Shape[1], i/w%h, i%w
-		x, tap = x[:0], tap[:0]
-		for t := range k[0] * k[1] {
-			if a, b := i*s[0]-pad[0]+t/k[1], j*s[1]-pad[1]+t%k[1]; a >= 0 && a < p.x.Shape[2] && b >= 0 && b < p.x.Shape[3] {
-				x, tap = append(x, at4(p.x, n, c, a, b)), append(tap, t)
-			}
-		}
-		at := 0
-		if p.at != nil {
-			at = at4(p.at, n, c, i, j)
-		}
-		visit(at4(p.y, n, c, i, j), at, x, tap)
+// An aperture is one window of a call: the positions in memory of its result, of its
+// index and of its elements, without the padding, and these elements' indices in their image.
+type aperture struct {
+	y, at   int
+	x, i    []int
+	counted float64 // the number of elements that its mean counts
+}
+
+// each calls visit with every window.
+func (p *pool) each(visit func(a *aperture)) {
+	x, y, at := spatial(p.x), spatial(p.y), storage.Array{}
+	if p.at != nil {
+		at = spatial(p.at)
 	}
+	size := [3]int(x.Shape[2:])
+	var a aperture
+	for n := range y.Shape[0] {
+		for c := range y.Shape[1] {
+			eachPosition([3]int(y.Shape[2:]), func(i [3]int) {
+				a.y = y.Offset + n*y.Stride[0] + c*y.Stride[1] + along(y, i)
+				if p.at != nil {
+					a.at = at.Offset + n*at.Stride[0] + c*at.Stride[1] + along(at, i)
+				}
+				a.x, a.i = a.x[:0], a.i[:0]
+				p.taken(size, i, func(tap, _ [3]int) {
+					a.x = append(a.x, x.Offset+n*x.Stride[0]+c*x.Stride[1]+along(x, tap))
+					a.i = append(a.i, (tap[0]*size[1]+tap[1])*size[2]+tap[2])
+				})
+				a.counted = p.counted(size, i)
+				visit(&a)
+			})
+		}
+	}
+}
+
+// counted returns the number of elements that the mean of the window at i counts: those
+// of the padding too, but not those beyond.
+func (p *pool) counted(size, i [3]int) float64 {
+	n := 1
+	for axis := range i {
+		from := i[axis]*p.stride[axis] - p.padding[axis][0]
+		to := min(from+p.size[axis], size[axis]+p.padding[axis][1])
+		if p.exclude {
+			from, to = max(from, 0), min(to, size[axis])
+		}
+		n *= to - from
+	}
+	return float64(n)
 }
 
 func referenceMaxPool[T dtype.Float](p *pool) {
 	xs, ys := storage.Elements[T](*p.x), storage.Elements[T](*p.y)
-	p.each(func(y, at int, x, tap []int) {
-		best := 0
-		for i := range x {
-			if v := xs[x[i]]; v > xs[x[best]] || v != v {
-				best = i
+	var index []int32
+	if p.at != nil {
+		index = storage.Elements[int32](*p.at)
+	}
+	p.each(func(a *aperture) {
+		best, at := T(math.Inf(-1)), -1
+		for k, x := range a.x {
+			if v := xs[x]; v > best || v != v || k == 0 {
+				best, at = v, a.i[k]
 			}
 		}
-		ys[y] = xs[x[best]]
-		p.setIndex(at, tap[best])
+		if ys[a.y] = best; index != nil {
+			index[a.at] = int32(at)
+		}
 	})
 }
 
 func referenceMaxPoolGrad[T dtype.Float](p *pool) {
-	dx, dy := storage.Elements[T](*p.x), storage.Elements[T](*p.y)
+	dx, dy, index := storage.Elements[T](*p.x), storage.Elements[T](*p.y), storage.Elements[int32](*p.at)
 	each(p.x, func(at, _ int) { dx[at] = 0 })
-	p.each(func(y, at int, x, tap []int) {
-		for i := range x {
-			if tap[i] == p.index(at) && !(p.relu != nil && storage.Elements[T](*p.relu)[y] <= 0) {
-				dx[x[i]] += dy[y]
+	p.each(func(a *aperture) {
+		for k, x := range a.x {
+			if a.i[k] == int(index[a.at]) && !(p.relu != nil && storage.Elements[T](*p.relu)[a.y] <= 0) {
+				dx[x] += dy[a.y]
 			}
 		}
 	})
@@ -233,10 +288,10 @@ func referenceMaxPoolGrad[T dtype.Float](p *pool) {
 
 func referenceAvgPool[T dtype.Float](p *pool) {
 	xs, ys := storage.Elements[T](*p.x), storage.Elements[T](*p.y)
-	p.each(func(y, _ int, x, _ []int) {
-		ys[y] = 0
-		for i := range x {
-			ys[y] += xs[x[i]] / T(p.options.Kernel[0]*p.options.Kernel[1])
+	p.each(func(a *aperture) {
+		ys[a.y] = 0
+		for _, x := range a.x {
+			ys[a.y] += xs[x] / T(a.counted)
 		}
 	})
 }
@@ -244,26 +299,9 @@ func referenceAvgPool[T dtype.Float](p *pool) {
 func referenceAvgPoolGrad[T dtype.Float](p *pool) {
 	dx, dy := storage.Elements[T](*p.x), storage.Elements[T](*p.y)
 	each(p.x, func(at, _ int) { dx[at] = 0 })
-	p.each(func(y, _ int, x, _ []int) {
-		for i := range x {
-			dx[x[i]] += dy[y] / T(p.options.Kernel[0]*p.options.Kernel[1])
+	p.each(func(a *aperture) {
+		for _, x := range a.x {
+			dx[x] += dy[a.y] / T(a.counted)
 		}
 	})
-}
-
-func (p *pool) setIndex(at, tap int) {
-	switch {
-	case p.at == nil:
-	case p.at.Type == dtype.Uint8:
-		storage.Elements[uint8](*p.at)[at] = uint8(tap)
-	default:
-		storage.Elements[int32](*p.at)[at] = int32(tap)
-	}
-}
-
-func (p *pool) index(at int) int {
-	if p.at.Type == dtype.Uint8 {
-		return int(storage.Elements[uint8](*p.at)[at])
-	}
-	return int(storage.Elements[int32](*p.at)[at])
 }

@@ -18,7 +18,7 @@ func TestProductsAndImagesRefuseWhatDoesNotFit(t *testing.T) {
 		return storage.From(make([]float64, views.Of(shape...).Len()), shape...)
 	}
 	arrays := func(a ...storage.Array) []storage.Array { return a }
-	index := storage.From(make([]uint8, 8), 1, 2, 2, 2)
+	index := storage.From(make([]int32, 8), 1, 2, 2, 2)
 	short := f(4, 4)
 	short.Shape = []int{5, 4}
 	for _, c := range []struct {
@@ -42,22 +42,27 @@ func TestProductsAndImagesRefuseWhatDoesNotFit(t *testing.T) {
 		{"weights turned", Linear, arrays(f(2, 4)), arrays(f(2, 3), f(3, 4)), nil, views.ErrShape},
 		{"bias", Linear, arrays(f(2, 4)), arrays(f(2, 3), f(4, 3), f(3)), nil, views.ErrShape},
 		{"activation", Linear, arrays(f(2, 4)), arrays(f(2, 3), f(4, 3)), LinearOptions{Act: 9}, nil},
-		{"channels", Conv2d, arrays(f(1, 2, 2, 2)), arrays(f(1, 3, 4, 4), f(2, 4, 3, 3)), nil, views.ErrShape},
-		{"rank", Conv2d, arrays(f(1, 2, 2, 2)), arrays(f(3, 4, 4), f(2, 3, 3, 3)), nil, views.ErrShape},
-		{"window too large", Conv2d, arrays(f(1, 2, 1, 1)), arrays(f(1, 3, 2, 2), f(2, 3, 3, 3)), nil, views.ErrShape},
-		{"output size", Conv2d, arrays(f(1, 2, 3, 3)), arrays(f(1, 3, 4, 4), f(2, 3, 3, 3)), nil, views.ErrShape},
-		{"stride", Conv2d, arrays(f(1, 2, 2, 2)), arrays(f(1, 3, 4, 4), f(2, 3, 3, 3)), Conv2dOptions{Stride: [2]int{-1, 1}}, views.ErrShape},
-		{"padding", Conv2d, arrays(f(1, 2, 2, 2)), arrays(f(1, 3, 4, 4), f(2, 3, 3, 3)), Conv2dOptions{Padding: [2]int{-1, 0}}, views.ErrShape},
-		{"monstrous padding", Conv2d, arrays(f(1, 2, 2, 2)), arrays(f(1, 3, 4, 4), f(2, 3, 3, 3)), Conv2dOptions{Padding: [2]int{math.MaxInt, 0}}, views.ErrShape},
-		{"bias", Conv2d, arrays(f(1, 2, 2, 2)), arrays(f(1, 3, 4, 4), f(2, 3, 3, 3), f(3)), nil, views.ErrShape},
-		{"gradient", Conv2dGradX, arrays(f(1, 3, 4, 4)), arrays(f(1, 2, 3, 3), f(2, 3, 3, 3)), nil, views.ErrShape},
-		{"bias gradient", Conv2dGradW, arrays(f(2, 3, 3, 3), f(3)), arrays(f(1, 3, 4, 4), f(1, 2, 2, 2)), nil, views.ErrShape},
-		{"no kernel", MaxPool2d, arrays(f(1, 2, 2, 2)), arrays(f(1, 2, 4, 4)), nil, views.ErrShape},
-		{"padding", MaxPool2d, arrays(f(1, 2, 4, 4)), arrays(f(1, 2, 4, 4)), Pool2dOptions{Kernel: [2]int{2, 2}, Padding: [2]int{2, 2}}, views.ErrShape},
-		{"index type", MaxPool2d, arrays(f(1, 2, 2, 2), f(1, 2, 2, 2)), arrays(f(1, 2, 4, 4)), Pool2dOptions{Kernel: [2]int{2, 2}}, dtype.ErrType},
-		{"index too small", MaxPool2d, arrays(f(1, 2, 2, 2), index), arrays(f(1, 2, 40, 40)), Pool2dOptions{Kernel: [2]int{20, 20}}, dtype.ErrType},
-		{"relu elsewhere", MaxPool2dGrad, arrays(f(1, 2, 4, 4)), arrays(f(1, 2, 2, 2), index, f(1, 2, 2, 2).With(turned.of(1, 2, 2, 2))), Pool2dOptions{Kernel: [2]int{2, 2}}, views.ErrShape},
-		{"padding only", AvgPool2d, arrays(f(1, 2, 1, 1)), arrays(f(1, 2, 0, 1)), Pool2dOptions{Kernel: [2]int{2, 2}, Padding: [2]int{1, 1}}, views.ErrShape},
+		{"channels", Conv, arrays(f(1, 2, 2, 2)), arrays(f(1, 3, 4, 4), f(2, 4, 3, 3)), nil, views.ErrShape},
+		{"rank", Conv, arrays(f(1, 2, 2, 2)), arrays(f(3, 4, 4), f(2, 3, 3, 3)), nil, views.ErrShape},
+		{"window too large", Conv, arrays(f(1, 2, 1, 1)), arrays(f(1, 3, 2, 2), f(2, 3, 3, 3)), nil, views.ErrShape},
+		{"output size", Conv, arrays(f(1, 2, 3, 3)), arrays(f(1, 3, 4, 4), f(2, 3, 3, 3)), nil, views.ErrShape},
+		{"stride", Conv, arrays(f(1, 2, 2, 2)), arrays(f(1, 3, 4, 4), f(2, 3, 3, 3)), ConvOptions{Stride: [3]int{-1, 1}}, views.ErrShape},
+		{"padding", Conv, arrays(f(1, 2, 2, 2)), arrays(f(1, 3, 4, 4), f(2, 3, 3, 3)), ConvOptions{Padding: Pad(-1, 0)}, views.ErrShape},
+		{"monstrous padding", Conv, arrays(f(1, 2, 2, 2)), arrays(f(1, 3, 4, 4), f(2, 3, 3, 3)), ConvOptions{Padding: Pad(math.MaxInt, 0)}, views.ErrShape},
+		{"bias", Conv, arrays(f(1, 2, 2, 2)), arrays(f(1, 3, 4, 4), f(2, 3, 3, 3), f(3)), nil, views.ErrShape},
+		{"slope", ConvGradX, arrays(f(1, 3, 4, 4)), arrays(f(1, 2, 3, 3), f(2, 3, 3, 3)), nil, views.ErrShape},
+		{"bias slope", ConvGradW, arrays(f(2, 3, 3, 3), f(3)), arrays(f(1, 3, 4, 4), f(1, 2, 2, 2)), nil, views.ErrShape},
+		{"no kernel", MaxPool, arrays(f(1, 2, 2, 2)), arrays(f(1, 2, 4, 4)), nil, views.ErrShape},
+		{"padding", MaxPool, arrays(f(1, 2, 4, 4)), arrays(f(1, 2, 4, 4)), PoolOptions{Kernel: [3]int{2, 2}, Padding: Pad(2, 2)}, views.ErrShape},
+		{"index type", MaxPool, arrays(f(1, 2, 2, 2), f(1, 2, 2, 2)), arrays(f(1, 2, 4, 4)), PoolOptions{Kernel: [3]int{2, 2}}, dtype.ErrType},
+		{"index shape", MaxPool, arrays(f(1, 2, 2, 2), storage.From(make([]int32, 4), 1, 2, 2, 1)), arrays(f(1, 2, 4, 4)), PoolOptions{Kernel: [3]int{2, 2}}, views.ErrShape},
+		{"dilated mean", AvgPool, arrays(f(1, 2, 2, 2)), arrays(f(1, 2, 4, 4)), PoolOptions{Kernel: [3]int{2, 2}, Dilation: [3]int{2, 1}}, views.ErrShape},
+		{"entries beyond the axes", MaxPool, arrays(f(1, 2, 2, 2)), arrays(f(1, 2, 4, 4)), PoolOptions{Kernel: [3]int{2, 2}, Stride: [3]int{2, 2, 2}}, views.ErrShape},
+		{"groups", Conv, arrays(f(1, 3, 2, 2)), arrays(f(1, 4, 4, 4), f(3, 2, 3, 3)), ConvOptions{Groups: 2}, views.ErrShape},
+		{"negative groups", Conv, arrays(f(1, 2, 2, 2)), arrays(f(1, 3, 4, 4), f(2, 3, 3, 3)), ConvOptions{Groups: -1}, views.ErrShape},
+		{"dilation", Conv, arrays(f(1, 2, 2, 2)), arrays(f(1, 3, 4, 4), f(2, 3, 3, 3)), ConvOptions{Dilation: [3]int{2}}, views.ErrShape},
+		{"relu elsewhere", MaxPoolGrad, arrays(f(1, 2, 4, 4)), arrays(f(1, 2, 2, 2), index, f(1, 2, 2, 2).With(turned.of(1, 2, 2, 2))), PoolOptions{Kernel: [3]int{2, 2}}, views.ErrShape},
+		{"padding only", AvgPool, arrays(f(1, 2, 1, 1)), arrays(f(1, 2, 0, 1)), PoolOptions{Kernel: [3]int{2, 2}, Padding: Pad(1, 1)}, views.ErrShape},
 		{"no channels", BatchNorm, arrays(f(3), f(3), f(3)), arrays(f(3), f(3), f(3)), nil, views.ErrShape},
 		{"channels", BatchNorm, arrays(f(3, 2), f(2), f(2)), arrays(f(3, 2), f(3), f(2)), nil, views.ErrShape},
 		{"outputs", BatchNorm, arrays(f(3, 2), f(2), f(2), f(2)), arrays(f(3, 2), f(2), f(2)), nil, views.ErrShape},

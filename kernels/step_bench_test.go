@@ -52,17 +52,17 @@ func (p *program) block(x storage.Array, out int) (y storage.Array, back func(dy
 	n, c, h := x.Shape[0], x.Shape[1], x.Shape[2]
 	z, w, b := dense(views.ChannelsLast(n, out, h, h)), dense(views.Of(out, c, 3, 3)), dense(views.Of(out))
 	y = dense(views.ChannelsLast(n, out, h/2, h/2))
-	index := storage.Array{Data: storage.From(make([]uint8, y.Len()), y.Len()).Data, Type: dtype.Uint8, View: y.View}
-	options, halve := Conv2dOptions{Padding: [2]int{1, 1}}, Pool2dOptions{Kernel: [2]int{2, 2}}
-	p.add(Conv2d, []storage.Array{z}, []storage.Array{x, w, b}, Conv2dOptions{Padding: options.Padding, Act: ReLUActivation})
-	p.add(MaxPool2d, []storage.Array{y, index}, []storage.Array{z}, halve)
+	index := storage.Array{Data: storage.From(make([]int32, y.Len()), y.Len()).Data, Type: dtype.Int32, View: y.View}
+	set, halve := ConvOptions{Padding: Pad(1, 1)}, PoolOptions{Kernel: [3]int{2, 2}}
+	p.add(Conv, []storage.Array{z}, []storage.Array{x, w, b}, ConvOptions{Padding: set.Padding, Act: ReLUActivation})
+	p.add(MaxPool, []storage.Array{y, index}, []storage.Array{z}, halve)
 	return y, func(dy storage.Array, dx *storage.Array) {
 		dz, dw, db := dense(z.View), dense(w.View), dense(b.View)
-		p.add(MaxPool2dGrad, []storage.Array{dz}, []storage.Array{dy, index, y}, halve)
+		p.add(MaxPoolGrad, []storage.Array{dz}, []storage.Array{dy, index, y}, halve)
 		if dx != nil {
-			p.add(Conv2dGradX, []storage.Array{*dx}, []storage.Array{dz, w}, options)
+			p.add(ConvGradX, []storage.Array{*dx}, []storage.Array{dz, w}, set)
 		}
-		p.add(Conv2dGradW, []storage.Array{dw, db}, []storage.Array{x, dz}, options)
+		p.add(ConvGradW, []storage.Array{dw, db}, []storage.Array{x, dz}, set)
 		p.add(SGD, []storage.Array{w}, []storage.Array{dw}, SGDOptions{Rate: 1e-6})
 		p.add(SGD, []storage.Array{b}, []storage.Array{db}, SGDOptions{Rate: 1e-6})
 	}

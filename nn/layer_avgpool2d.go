@@ -11,7 +11,7 @@ func NewAvgPool2d(o PoolOptions) AvgPool2d { return AvgPool2d{o.validate("avgpoo
 // Forward pools images x (N, C, H, W).
 func (p AvgPool2d) Forward(x *tensor.Tensor) *tensor.Tensor {
 	checkImages("avgpool2d", x)
-	return x.AvgPool2d(p.tensorOptions())
+	return x.AvgPool(p.tensorOptions())
 }
 
 // Config returns the settings of p.

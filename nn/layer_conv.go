@@ -54,8 +54,9 @@ func (c *Conv2d) ForwardActivated(x *tensor.Tensor, act tensor.Activation) *tens
 		c.BuildFor(c.spec(), x)
 	}
 	checkInput("conv2d", x, c.Weight)
-	o := tensor.Conv2dOptions{Stride: [2]int(c.Stride), Padding: [2]int(c.Padding), Act: act}
-	return tensor.Conv2d(x, c.Weight.Tensor, c.Bias.tensorOf(), o)
+	o := tensor.ConvOptions{Padding: tensor.Pad(c.Padding...), Act: act}
+	copy(o.Stride[:], c.Stride)
+	return tensor.Conv(x, c.Weight.Tensor, c.Bias.tensorOf(), o)
 }
 
 // Config returns the settings of c, in_channels among them once c is built.

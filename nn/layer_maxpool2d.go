@@ -11,7 +11,7 @@ func NewMaxPool2d(o PoolOptions) MaxPool2d { return MaxPool2d{o.validate("maxpoo
 // Forward pools images x (N, C, H, W).
 func (p MaxPool2d) Forward(x *tensor.Tensor) *tensor.Tensor {
 	checkImages("maxpool2d", x)
-	return x.MaxPool2d(p.tensorOptions())
+	return x.MaxPool(p.tensorOptions())
 }
 
 // Config returns the settings of p.

@@ -29,8 +29,11 @@ func (o PoolOptions) validate(layer string, rank int) PoolOptions {
 	return o
 }
 
-func (o PoolOptions) tensorOptions() tensor.Pool2dOptions {
-	return tensor.Pool2dOptions{Kernel: [2]int(o.KernelSize), Stride: [2]int(o.Stride), Padding: [2]int(o.Padding)}
+func (o PoolOptions) tensorOptions() tensor.PoolOptions {
+	t := tensor.PoolOptions{Padding: tensor.Pad(o.Padding...)}
+	copy(t.Kernel[:], o.KernelSize)
+	copy(t.Stride[:], o.Stride)
+	return t
 }
 
 // checkWindow fails unless a window of that kind can move over an input.

@@ -48,10 +48,10 @@ func (n *cifar) loss(t *Tape, x, labels storage.Array) *Tensor {
 	for i := range n.widths {
 		block := func(x ...*Tensor) *Tensor {
 			p, s := n.params[i], n.stats[i]
-			h := Conv2d(x[0], p[0], nil, Conv2dOptions{Stride: [2]int{1, 1}, Padding: [2]int{1, 1}})
+			h := Conv(x[0], p[0], nil, ConvOptions{Padding: Pad(1, 1)})
 			h = BatchNorm(h, p[1], p[2], BatchNormOptions{Eps: 1e-5, Momentum: 0.1, Training: true, RunningMean: s[0], RunningVar: s[1]}).ReLU()
 			if i%2 == 1 {
-				h = h.MaxPool2d(Pool2dOptions{Kernel: [2]int{2, 2}, Stride: [2]int{2, 2}})
+				h = h.MaxPool(PoolOptions{Kernel: [3]int{2, 2}})
 			}
 			return h
 		}

@@ -56,14 +56,14 @@ func (op dropout) settings() kernels.DropoutOptions {
 
 func init() {
 	drop := func(x *Tensor) *Tensor { return x.Dropout(0.4, Key{Seed: 1, Stream: 2}) }
-	conv := Conv2dOptions{Stride: [2]int{1, 1}, Act: ReLUActivation}
+	conv := ConvOptions{Act: ReLUActivation}
 	samples.Register("dropout", unary(drop), samples.In(6, 5).Rows())
 	for _, bias := range [][]samples.Input{nil, {samples.In(4)}} { // fused in the backward pass: see fuse.go
 		samples.Register("linear relu dropout", func(in ...*Tensor) *Tensor {
 			return drop(Linear(in[0], in[1], optional(in, 2), ReLUActivation))
 		}, append([]samples.Input{samples.In(5, 3).Rows(), samples.In(4, 3)}, bias...)...)
-		samples.Register("conv2d relu dropout", func(in ...*Tensor) *Tensor {
-			return drop(Conv2d(in[0], in[1], optional(in, 2), conv))
+		samples.Register("conv relu dropout", func(in ...*Tensor) *Tensor {
+			return drop(Conv(in[0], in[1], optional(in, 2), conv))
 		}, append([]samples.Input{samples.In(2, 1, 4, 3).Rows(), samples.In(4, 1, 2, 2)}, bias...)...)
 	}
 }

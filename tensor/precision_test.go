@@ -17,7 +17,7 @@ func small(t *tensor.Tape, w []*tensor.Tensor) (hidden, logits, loss *tensor.Ten
 		x[i] = float32(math.Sin(float64(i)))
 	}
 	images := t.Input(storage.From(x, 4, 2, 5, 5))
-	hidden = tensor.Conv2d(images, w[0], w[1], tensor.Conv2dOptions{Stride: [2]int{1, 1}, Act: tensor.ReLUActivation})
+	hidden = tensor.Conv(images, w[0], w[1], tensor.ConvOptions{Act: tensor.ReLUActivation})
 	logits = tensor.Linear(hidden.Contiguous().Reshape(4, 27), w[2], w[3], tensor.NoActivation)
 	return hidden, logits, tensor.CrossEntropy(logits, t.Input(storage.From([]uint8{0, 1, 2, 3}, 4)))
 }

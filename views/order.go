@@ -49,8 +49,12 @@ func denseInOrder(shape, order []int) View {
 	return v
 }
 
-// ChannelsLast returns the view of shape n × c × h × w whose elements lie as
-// n × h × w × c: the channels of a pixel are neighbours.
-func ChannelsLast(n, c, h, w int) View {
-	return denseInOrder(Of(n, c, h, w).Shape, []int{0, 2, 3, 1})
+// ChannelsLast returns the dense view of the given shape, (N, C, …), whose elements are
+// in the order N, …, C: the channels of a pixel are adjacent.
+func ChannelsLast(shape ...int) View {
+	order := []int{0}
+	for axis := 2; axis < len(shape); axis++ {
+		order = append(order, axis)
+	}
+	return denseInOrder(Of(shape...).Shape, append(order, 1)[:len(shape)])
 }

@@ -4,6 +4,7 @@ package cudatest
 import "C"
 
 import (
+	"slices"
 	"unsafe"
 
 	"github.com/h5dnn/h5dnn/dtype"
@@ -22,18 +23,21 @@ type (
 		stream C.h5_handle
 	}
 
-	tensor4 struct {
+	tensorNd struct {
 		kind         C.int
-		size, stride [4]int
+		rank         int
+		size, stride [5]int
 	}
 
 	filter struct {
 		kind, format C.int
-		size         [4]int
+		rank         int
+		size         [5]int
 	}
 
 	windows struct {
-		pad, stride, dilation [2]int
+		axes, groups          int
+		pad, stride, dilation [3]int
 		mode, compute, math   C.int
 	}
 
@@ -89,25 +93,33 @@ func fake_cudnnSetStream(handle C.h5_object, to C.h5_handle) status {
 
 //export fake_cudnnCreateTensorDescriptor
 func fake_cudnnCreateTensorDescriptor(handle *C.h5_object) status {
-	return locked(func() status { return create(handle, new(tensor4)) })
+	return locked(func() status { return create(handle, new(tensorNd)) })
 }
 
 //export fake_cudnnDestroyTensorDescriptor
 func fake_cudnnDestroyTensorDescriptor(handle C.h5_object) status {
-	return destroy[tensor4](handle, dnnInvalid)
+	return destroy[tensorNd](handle, dnnInvalid)
 }
 
-//export fake_cudnnSetTensor4dDescriptorEx
-func fake_cudnnSetTensor4dDescriptorEx(handle C.h5_object, kind, n, c, h, w, ns, cs, hs, ws C.int) status {
+//export fake_cudnnSetTensorNdDescriptor
+func fake_cudnnSetTensorNdDescriptor(handle C.h5_object, kind, rank C.int, size, stride *C.int) status {
 	return locked(func() status {
-		t := object[tensor4](handle)
+		t := object[tensorNd](handle)
 		_, known := dnnTypes[kind]
-		if t == nil || !known || min(n, c, h, w, ns, cs, hs, ws) < 1 {
+		if t == nil || !known || rank < 4 || rank > 5 {
 			return dnnInvalid
 		}
-		*t = tensor4{kind, [4]int{int(n), int(c), int(h), int(w)}, [4]int{int(ns), int(cs), int(hs), int(ws)}}
-		return 0
+		*t = tensorNd{kind, int(rank), sizes(size, rank), sizes(stride, rank)}
+		return dnnIf(min(slices.Min(t.size[:rank]), slices.Min(t.stride[:rank])) > 0)
 	})
+}
+
+// sizes returns n ints of an array.
+func sizes(of *C.int, n C.int) (all [5]int) {
+	for i, size := range unsafe.Slice(of, int(n)) {
+		all[i] = int(size)
+	}
+	return all
 }
 
 //export fake_cudnnCreateFilterDescriptor
@@ -120,15 +132,15 @@ func fake_cudnnDestroyFilterDescriptor(handle C.h5_object) status {
 	return destroy[filter](handle, dnnInvalid)
 }
 
-//export fake_cudnnSetFilter4dDescriptor
-func fake_cudnnSetFilter4dDescriptor(handle C.h5_object, kind, format, k, c, h, w C.int) status {
+//export fake_cudnnSetFilterNdDescriptor
+func fake_cudnnSetFilterNdDescriptor(handle C.h5_object, kind, format, rank C.int, size *C.int) status {
 	return locked(func() status {
 		f := object[filter](handle)
-		if f == nil || min(k, c, h, w) < 1 || format != C.H5_DNN_NCHW && format != C.H5_DNN_NHWC {
+		if f == nil || rank < 4 || rank > 5 || format != C.H5_DNN_NCHW && format != C.H5_DNN_NHWC {
 			return dnnInvalid
 		}
-		*f = filter{kind, format, [4]int{int(k), int(c), int(h), int(w)}}
-		return 0
+		*f = filter{kind, format, int(rank), sizes(size, rank)}
+		return dnnIf(slices.Min(f.size[:rank]) > 0)
 	})
 }
 
@@ -142,14 +154,27 @@ func fake_cudnnDestroyConvolutionDescriptor(handle C.h5_object) status {
 	return destroy[windows](handle, dnnInvalid)
 }
 
-//export fake_cudnnSetConvolution2dDescriptor
-func fake_cudnnSetConvolution2dDescriptor(handle C.h5_object, padH, padW, strideH, strideW, dilationH, dilationW, mode, compute C.int) status {
+//export fake_cudnnSetConvolutionNdDescriptor
+func fake_cudnnSetConvolutionNdDescriptor(handle C.h5_object, axes C.int, pad, stride, dilation *C.int, mode, compute C.int) status {
 	return locked(func() status {
 		w := object[windows](handle)
-		if w == nil || min(strideH, strideW, dilationH, dilationW) < 1 || min(padH, padW) < 0 {
+		if w == nil || axes < 2 || axes > 3 {
 			return dnnInvalid
 		}
-		*w = windows{[2]int{int(padH), int(padW)}, [2]int{int(strideH), int(strideW)}, [2]int{int(dilationH), int(dilationW)}, mode, compute, C.H5_DNN_DEFAULT_MATH}
+		p, s, d := sizes(pad, axes), sizes(stride, axes), sizes(dilation, axes)
+		*w = windows{int(axes), 1, [3]int(p[:3]), [3]int(s[:3]), [3]int(d[:3]), mode, compute, C.H5_DNN_DEFAULT_MATH}
+		return dnnIf(min(slices.Min(s[:axes]), slices.Min(d[:axes])) > 0 && slices.Min(p[:axes]) >= 0)
+	})
+}
+
+//export fake_cudnnSetConvolutionGroupCount
+func fake_cudnnSetConvolutionGroupCount(handle C.h5_object, groups C.int) status {
+	return locked(func() status {
+		w := object[windows](handle)
+		if w == nil || groups < 1 {
+			return dnnInvalid
+		}
+		w.groups = int(groups)
 		return 0
 	})
 }
@@ -191,13 +216,13 @@ func fake_cudnnSetActivationDescriptor(handle C.h5_object, mode, nan C.int, _ C.
 // A convolution is the descriptors of one, whichever of its arrays is computed.
 type convolution struct {
 	windows
-	x, y tensor4
+	x, y tensorNd
 	w    filter
 }
 
 // convOf returns the convolution, and cuDNN's status for it.
 func convOf(handle, x, w, windowing, y C.h5_object) (convolution, status) {
-	xs, ws, cs, ys := object[tensor4](x), object[filter](w), object[windows](windowing), object[tensor4](y)
+	xs, ws, cs, ys := object[tensorNd](x), object[filter](w), object[windows](windowing), object[tensorNd](y)
 	if object[dnnHandle](handle) == nil || xs == nil || ws == nil || cs == nil || ys == nil {
 		return convolution{}, dnnInvalid
 	}
@@ -214,26 +239,38 @@ func convOf(handle, x, w, windowing, y C.h5_object) (convolution, status) {
 
 // fits reports whether shapes, types and modes match.
 func (c *convolution) fits() bool {
-	if c.x.kind != c.w.kind || c.y.kind != c.x.kind || c.mode != C.H5_DNN_CROSS_CORRELATION || c.compute != C.H5_DNN_FLOAT || c.dilation != [2]int{1, 1} {
+	if c.x.kind != c.w.kind || c.y.kind != c.x.kind || c.mode != C.H5_DNN_CROSS_CORRELATION || c.compute != C.H5_DNN_FLOAT {
 		return false
 	}
-	for i := range 2 {
-		if c.y.size[2+i] != (c.x.size[2+i]+2*c.pad[i]-c.w.size[2+i])/c.stride[i]+1 {
+	if rank := c.axes + 2; c.x.rank != rank || c.w.rank != rank || c.y.rank != rank {
+		return false
+	}
+	for i := range c.axes {
+		if c.y.size[2+i] != (c.x.size[2+i]+2*c.pad[i]-(c.w.size[2+i]-1)*c.dilation[i]-1)/c.stride[i]+1 {
 			return false
 		}
 	}
-	return c.x.size[0] == c.y.size[0] && c.x.size[1] == c.w.size[1] && c.y.size[1] == c.w.size[0]
+	return c.x.size[0] == c.y.size[0] && c.x.size[1] == c.w.size[1]*c.groups && c.y.size[1] == c.w.size[0] && c.w.size[0]%c.groups == 0
 }
 
 // alike reports whether all arrays have the weights' format.
 func (c *convolution) alike() bool {
-	order := func(s [4]int) [4]int {
-		if c.w.format == C.H5_DNN_NHWC {
-			return [4]int{s[1] * s[2] * s[3], 1, s[3] * s[1], s[1]}
-		}
-		return [4]int{s[1] * s[2] * s[3], s[2] * s[3], s[3], 1}
+	return c.x.stride == c.w.strides(c.x.size) && c.y.stride == c.w.strides(c.y.size)
+}
+
+// strides returns the strides of a dense array of that size in the weights' format.
+func (f *filter) strides(size [5]int) (strides [5]int) {
+	step := 1
+	if f.format == C.H5_DNN_NHWC {
+		strides[1], step = 1, size[1]
 	}
-	return c.x.stride == order(c.x.size) && c.y.stride == order(c.y.size)
+	for i := f.rank - 1; i >= 0; i-- {
+		if i != 1 || f.format != C.H5_DNN_NHWC {
+			strides[i] = step
+			step *= size[i]
+		}
+	}
+	return strides
 }
 
 // needs returns the workspace size: none for few channels.
@@ -328,10 +365,14 @@ func (k dnnCall) do(handle, x, w, windowing, y C.h5_object, ready func(gpu *gpu,
 
 // run computes the convolution.
 func (k *dnnCall) run(gpu *gpu, c *convolution) (err error) {
-	t, sizes := dnnTypes[c.x.kind], [3][4]int{c.x.size, c.w.size, c.y.size}
+	t := dnnTypes[c.x.kind]
 	var all [3][]float64
-	for i, size := range sizes {
-		if all[i], err = gpu.load(uint64(k.at[i]), size[0]*size[1]*size[2]*size[3], t); err != nil {
+	for i, size := range [3][5]int{c.x.size, c.w.size, c.y.size} {
+		n := 1
+		for _, s := range size[:c.axes+2] {
+			n *= s
+		}
+		if all[i], err = gpu.load(uint64(k.at[i]), n, t); err != nil {
 			return err
 		}
 	}
@@ -348,42 +389,45 @@ func (k *dnnCall) run(gpu *gpu, c *convolution) (err error) {
 
 // taps calls visit with the positions in x, w and y of every product of the sums.
 func (c *convolution) taps(visit func(at [3]int)) {
-	for n := range c.y.size[0] {
-		for o := range c.y.size[1] {
-			for i := range c.y.size[2] {
-				for j := range c.y.size[3] {
-					c.window(n, o, i, j, visit)
-				}
+	weights, outputs := c.w.strides(c.w.size), c.w.size[0]/c.groups
+	each(c.y.size[:c.axes+2], func(y []int) {
+		taps := append([]int{c.w.size[1]}, c.w.size[2:c.axes+2]...)
+		each(taps, func(tap []int) {
+			at := [3]int{
+				y[0]*c.x.stride[0] + (y[1]/outputs*c.w.size[1]+tap[0])*c.x.stride[1],
+				y[1]*weights[0] + tap[0]*weights[1],
+				y[0]*c.y.stride[0] + y[1]*c.y.stride[1],
 			}
+			for i := range c.axes {
+				x := y[2+i]*c.stride[i] + tap[1+i]*c.dilation[i] - c.pad[i]
+				if x < 0 || x >= c.x.size[2+i] {
+					return
+				}
+				at[0] += x * c.x.stride[2+i]
+				at[1] += tap[1+i] * weights[2+i]
+				at[2] += y[2+i] * c.y.stride[2+i]
+			}
+			visit(at)
+		})
+	})
+}
+
+// each calls visit with every index of an array of that size.
+func each(size []int, visit func(index []int)) {
+	index := make([]int, len(size))
+	for {
+		visit(index)
+		axis := len(size) - 1
+		for ; axis >= 0; axis-- {
+			if index[axis]++; index[axis] < size[axis] {
+				break
+			}
+			index[axis] = 0
+		}
+		if axis < 0 {
+			return
 		}
 	}
-}
-
-// window is taps of one pixel of y.
-func (c *convolution) window(n, o, i, j int, visit func(at [3]int)) {
-	for ch := range c.w.size[1] {
-		for p := range c.w.size[2] {
-			for q := range c.w.size[3] {
-				down, across := i*c.stride[0]+p-c.pad[0], j*c.stride[1]+q-c.pad[1]
-				if down >= 0 && down < c.x.size[2] && across >= 0 && across < c.x.size[3] {
-					visit([3]int{c.x.at(n, ch, down, across), c.at(o, ch, p, q), c.y.at(n, o, i, j)})
-				}
-			}
-		}
-	}
-}
-
-func (t *tensor4) at(n, c, h, w int) int {
-	return n*t.stride[0] + c*t.stride[1] + h*t.stride[2] + w*t.stride[3]
-}
-
-// at returns where a weight lies.
-func (c *convolution) at(o, ch, p, q int) int {
-	s := c.w.size
-	if c.w.format == C.H5_DNN_NHWC {
-		return ((o*s[2]+p)*s[3]+q)*s[1] + ch
-	}
-	return ((o*s[1]+ch)*s[2]+p)*s[3] + q
 }
 
 //export fake_cudnnConvolutionForward
@@ -415,11 +459,19 @@ func fake_cudnnConvolutionBiasActivationForward(handle C.h5_object, alpha unsafe
 	bias C.h5_object, biasAt C.h5_address, act C.h5_object, y C.h5_object, yAt C.h5_address) status {
 	k := dnnCall{"cudnnConvolutionBiasActivationForward", 2, [3]C.h5_address{xAt, wAt, yAt}, alpha, beta, algorithm, workspace, bytes, biased(biasAt)}
 	return k.do(handle, x, w, conv, y, func(gpu *gpu, c *convolution) status {
-		b, a, zs := object[tensor4](bias), object[activation](act), object[tensor4](z)
-		ok := b != nil && a != nil && zs != nil && *zs == c.y && zAt == yAt && b.kind == c.x.kind && b.size == [4]int{1, c.w.size[0], 1, 1} &&
+		b, a, zs := object[tensorNd](bias), object[activation](act), object[tensorNd](z)
+		ok := b != nil && a != nil && zs != nil && *zs == c.y && zAt == yAt && b.kind == c.x.kind && b.rank == c.y.rank && b.size == sizeOfBias(c) &&
 			*a == activation{C.H5_DNN_RELU, C.H5_DNN_PROPAGATE_NAN}
 		return dnnIf(ok)
 	})
+}
+
+func sizeOfBias(c *convolution) (size [5]int) {
+	for i := range c.axes + 2 {
+		size[i] = 1
+	}
+	size[1] = c.w.size[0]
+	return size
 }
 
 // biased adds a bias to y, and applies relu.

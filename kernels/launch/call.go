@@ -30,6 +30,18 @@ type arrayArgs struct {
 // Own launches the entry of a kernel's own name, for elements of the first input's type,
 // or the first output's. It is told of all operands and of the kernel's options, a struct of numbers.
 func (t Target) Own(name string, out, in []storage.Array, options any) error {
+	return t.own(name, out, in, options, t.start)
+}
+
+// OwnBlocks is Own for an entry that has a block of [Threads] threads for each element of
+// the first output.
+func (t Target) OwnBlocks(name string, out, in []storage.Array, options any) error {
+	return t.own(name, out, in, options, func(entry string, n int64, args []byte) error {
+		return t.Launch(entry, [3]uint32{uint32(min(n, MaxX)), 1, 1}, Threads, args)
+	})
+}
+
+func (t Target) own(name string, out, in []storage.Array, options any, start func(entry string, n int64, args []byte) error) error {
 	first := &out[0]
 	if len(in) > 0 {
 		first = &in[0]
@@ -44,7 +56,7 @@ func (t Target) Own(name string, out, in []storage.Array, options any) error {
 	}
 	behind := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(numbers))), 8*len(numbers))
 	return args.eachPart(func(part *callArgs) error {
-		return t.start(Entry(name, first.Type), part.n, slices.Concat(Bytes(part), behind))
+		return start(Entry(name, first.Type), part.n, slices.Concat(Bytes(part), behind))
 	})
 }
 

@@ -35,13 +35,15 @@ type Convolver interface {
 // A Convolution is a convolution or one of its two gradients. Its arrays are not empty
 // and dense, all channels-last or all row-major.
 type Convolution struct {
-	Type            dtype.Type
-	Computes        Operand
-	X, W, Y         Image // (N,C,H,W), (O,C,P,Q), (N,O,H,W)
-	ChannelsLast    bool
-	Stride, Padding [2]int
-	Bias            uint64 // the address of O contiguous elements; 0 for none
-	Relu            bool   // of y; there is a bias if and only if there is a relu
+	Type         dtype.Type
+	Computes     Operand
+	X, W, Y      Image // (N,C,…), (O,C/Groups,…), (N,O,…)
+	ChannelsLast bool
+	Groups       int
+	// By spatial axis; Padding is the same before and after.
+	Stride, Dilation, Padding [3]int
+	Bias                      uint64 // the address of O contiguous elements; 0 for none
+	Relu                      bool   // of y; there is a bias if and only if there is a relu
 	// Before, unless it is nil, is called just before the convolution is issued, and
 	// issues the copy of W.
 	Before func() error
@@ -61,10 +63,12 @@ const (
 	OperandW                // its gradient with respect to w
 )
 
-// An Image is the address, shape and strides of an array of four axes in a GPU's memory.
+// An Image is the address, shape and strides of an array of Rank axes, four or five, in a
+// GPU's memory.
 type Image struct {
 	Address      uint64
-	Size, Stride [4]int
+	Rank         int
+	Size, Stride [5]int
 }
 
 // Library returns the target's GPU as one that may have a library.

@@ -192,25 +192,28 @@ func (v *vast) multiplying() {
 	} {
 		for _, lay := range []func(shape ...int) views.View{views.Of, lays["channels-last"]} {
 			at := func(shape ...int) storage.Array { return v.of().With(lay(shape...)) }
-			set := kernels.Conv2dOptions{Padding: [2]int{1, 0}}
+			set := kernels.ConvOptions{Padding: kernels.Pad(1, 0)}
 			x, w := at(s.x...), at(s.w...)
 			y := at(s.x[0], s.w[0], s.x[2]+2-s.w[2]+1, s.x[3]-s.w[3]+1)
-			v.add(kernels.Conv2d, set, 1, y, x, w, v.of(s.w[0]))
-			v.add(kernels.Conv2dGradX, set, 1, x, y, w)
-			v.add(kernels.Conv2dGradW, set, 2, w, v.of(s.w[0]), x, y)
+			v.add(kernels.Conv, set, 1, y, x, w, v.of(s.w[0]))
+			v.add(kernels.ConvGradX, set, 1, x, y, w)
+			v.add(kernels.ConvGradW, set, 2, w, v.of(s.w[0]), x, y)
 		}
 	}
 }
 
 func (v *vast) pooling() {
 	for _, s := range [][]int{{long, 2, 4, 6}, {1, long, 4, 6}, {1, 3, image, 8}, {1, 3, 8, image}} {
-		set := kernels.Pool2dOptions{Kernel: [2]int{2, 2}}
+		set := kernels.PoolOptions{Kernel: [3]int{2, 2}}
 		x, y := v.of(s...), v.of(s[0], s[1], s[2]/2, s[3]/2)
-		index := v.as(dtype.Uint8, y.Shape...)
-		v.add(kernels.MaxPool2d, set, 2, y, index, x)
-		v.add(kernels.MaxPool2dGrad, set, 1, x, y, index, y)
-		v.add(kernels.AvgPool2d, set, 1, y, x)
-		v.add(kernels.AvgPool2dGrad, set, 1, x, y)
+		if s[2] < image && s[3] < image { // elements of an image are counted by an int32
+			index := v.as(dtype.Int32, y.Shape...)
+			v.add(kernels.MaxPool, set, 2, y, index, x)
+			v.add(kernels.MaxPoolGrad, set, 1, x, y, index, y)
+		}
+		v.add(kernels.MaxPool, set, 1, y, x)
+		v.add(kernels.AvgPool, set, 1, y, x)
+		v.add(kernels.AvgPoolGrad, set, 1, x, y)
 	}
 	for _, s := range [][]int{{long, 3}, {2, long}, {2, 3, long}, {2, long, 1, 2}} {
 		x, c := v.of(s...), v.of(s[1])

@@ -21,7 +21,7 @@ func TestWhatIsTooLargeForALaunchIsComputedInParts(t *testing.T) {
 	on := maker{t, gpu, rand.New(rand.NewPCG(1, 2)), dtype.Float32}
 	of, turned, image, index := on.of, on.turned, on.image, on.index
 	list := func(arrays ...storage.Array) []storage.Array { return arrays }
-	window := kernels.Pool2dOptions{Kernel: [2]int{2, 2}}
+	window := kernels.PoolOptions{Kernel: [3]int{2, 2}}
 	for _, c := range []struct {
 		k       *kernels.Kernel
 		set     any
@@ -32,11 +32,11 @@ func TestWhatIsTooLargeForALaunchIsComputedInParts(t *testing.T) {
 		{kernels.MatMul, nil, list(turned(500, 7)), list(of(500, 3), of(3, 7))},
 		{kernels.MatMul, nil, list(of(2, 7, 500)), list(of(2, 7, 3), of(3, 500))},
 		{kernels.Linear, nil, list(of(5, 500)), list(of(5, 3), of(500, 3), of(500))},
-		{kernels.Conv2d, nil, list(image(7, 2, 6, 6)), list(of(7, 3, 8, 8), of(2, 3, 3, 3), of(2))},
-		{kernels.Conv2dGradX, nil, list(of(7, 3, 8, 8)), list(image(7, 2, 6, 6), of(2, 3, 3, 3))},
-		{kernels.MaxPool2d, window, list(image(15, 1, 4, 4), index(15, 1, 4, 4)), list(of(15, 1, 8, 8))},
-		{kernels.MaxPool2dGrad, window, list(of(7, 1, 8, 8)), list(image(7, 1, 4, 4), index(7, 1, 4, 4))},
-		{kernels.AvgPool2d, window, list(image(15, 1, 4, 4)), list(of(15, 1, 8, 8))},
+		{kernels.Conv, nil, list(image(7, 2, 6, 6)), list(of(7, 3, 8, 8), of(2, 3, 3, 3), of(2))},
+		{kernels.ConvGradX, nil, list(of(7, 3, 8, 8)), list(image(7, 2, 6, 6), of(2, 3, 3, 3))},
+		{kernels.MaxPool, window, list(image(15, 1, 4, 4), index(15, 1, 4, 4)), list(of(15, 1, 8, 8))},
+		{kernels.MaxPoolGrad, window, list(of(7, 1, 8, 8)), list(image(7, 1, 4, 4), index(7, 1, 4, 4))},
+		{kernels.AvgPool, window, list(image(15, 1, 4, 4)), list(of(15, 1, 8, 8))},
 	} {
 		call := &kernels.Call{Out: c.out, In: c.in, Options: c.set}
 		whole, once := computed(t, gpu, c.k, call)
@@ -152,20 +152,21 @@ func (m maker) products(lay func(shape ...int) views.View) (all []product) {
 	}
 	for _, s := range []struct {
 		x, w, y []int
-		kernels.Conv2dOptions
+		kernels.ConvOptions
 	}{
-		{[]int{2, 3, 5, 4}, []int{3, 3, 3, 2}, []int{2, 3, 3, 3}, kernels.Conv2dOptions{Act: kernels.ReLUActivation}},
-		{[]int{2, 3, 5, 4}, []int{1, 3, 3, 2}, []int{2, 1, 3, 3}, kernels.Conv2dOptions{}}, // rows of pixels are added up together, where they can be
-		{[]int{2, 1, 3, 3}, []int{13, 1, 2, 2}, []int{2, 13, 2, 2}, kernels.Conv2dOptions{}},
-		{[]int{1, 16, 3, 3}, []int{4, 16, 1, 2}, []int{1, 4, 3, 6}, kernels.Conv2dOptions{Stride: [2]int{2, 1}, Padding: [2]int{1, 2}}},
-		{[]int{1, 1, 7, 6}, []int{2, 1, 5, 4}, []int{1, 2, 3, 3}, kernels.Conv2dOptions{Stride: [2]int{3, 2}, Padding: [2]int{2, 1}, Act: kernels.SigmoidActivation}},
+		{[]int{2, 3, 5, 4}, []int{3, 3, 3, 2}, []int{2, 3, 3, 3}, kernels.ConvOptions{Act: kernels.ReLUActivation}},
+		{[]int{2, 3, 5, 4}, []int{1, 3, 3, 2}, []int{2, 1, 3, 3}, kernels.ConvOptions{}}, // rows of pixels are added up together, where they can be
+		{[]int{2, 1, 3, 3}, []int{13, 1, 2, 2}, []int{2, 13, 2, 2}, kernels.ConvOptions{}},
+		{[]int{1, 16, 3, 3}, []int{4, 16, 1, 2}, []int{1, 4, 3, 6}, kernels.ConvOptions{Stride: [3]int{2, 1}, Padding: kernels.Pad(1, 2)}},
+		{[]int{1, 1, 7, 6}, []int{2, 1, 5, 4}, []int{1, 2, 3, 3}, kernels.ConvOptions{Stride: [3]int{3, 2}, Padding: kernels.Pad(2, 1), Act: kernels.SigmoidActivation}},
+		{[]int{2, 2, 8, 6}, []int{3, 2, 3, 2}, []int{2, 3, 2, 4}, kernels.ConvOptions{Dilation: [3]int{3, 2}}},
 	} {
-		bare := s.Conv2dOptions
+		bare := s.ConvOptions
 		bare.Act = kernels.NoActivation
 		x, w, y, b := of(s.x...), of(s.w...), of(s.y...), of(s.w[0])
-		add(kernels.Conv2d, s.Conv2dOptions, 1, of(s.y...), x, w, b)
-		add(kernels.Conv2dGradX, bare, 1, of(s.x...), y, w)
-		add(kernels.Conv2dGradW, bare, 2, of(s.w...), of(s.w[0]), x, y)
+		add(kernels.Conv, s.ConvOptions, 1, of(s.y...), x, w, b)
+		add(kernels.ConvGradX, bare, 1, of(s.x...), y, w)
+		add(kernels.ConvGradW, bare, 2, of(s.w...), of(s.w[0]), x, y)
 	}
 	x, dx, dy, c, above := of(3, 26, 2, 2), of(3, 26, 2, 2), of(3, 26, 2, 2), of(26), m.drawn(lay(26), func() float64 { return 0.1 + m.r.Float64() })
 	set := kernels.BatchNormOptions{Epsilon: 1e-3, Momentum: 1}
@@ -219,7 +220,7 @@ func (m maker) turned(rows, cols int) storage.Array {
 
 func (m maker) image(n, c, h, w int) storage.Array { return m.array(views.ChannelsLast(n, c, h, w)) }
 
-// index returns zeros, as MaxPool2d's second output has them.
+// index returns zeros, as MaxPool's second output has them.
 func (m maker) index(n, c, h, w int) storage.Array {
 	return m.moved(storage.From(make([]uint8, n*c*h*w), n, c, h, w))
 }

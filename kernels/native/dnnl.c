@@ -176,6 +176,42 @@ static h5k_own describe_bias(const h5k_problem *q) {
 	return h5k_describe(2, (dnnl_dims_t){1, q->y[1]}, (int64_t[]){q->y[1], 1});
 }
 
+/* channels_last sets the strides of dense images whose channels are adjacent. */
+static void channels_last(int rank, const int64_t *size, int64_t *stride) {
+	int64_t step = size[1];
+	stride[1] = 1;
+	for (int i = rank - 1; i > 1; i--) {
+		stride[i] = step;
+		step *= size[i];
+	}
+	stride[0] = step;
+}
+
+/* describe_weights describes weights (outputs, inputs of a group, ...) to oneDNN, for which groups are
+ * an axis of their own; wherever it likes them best if stride is NULL. */
+static h5k_own describe_weights(const h5k_problem *q, const int64_t *stride) {
+	dnnl_dims_t size, strides;
+	if (q->groups <= 1)
+		return h5k_describe(q->rank, q->w, stride);
+	size[0] = q->groups;
+	size[1] = q->w[0] / q->groups;
+	for (int i = 1; i < q->rank; i++)
+		size[i + 1] = q->w[i];
+	if (stride) {
+		strides[0] = size[1] * stride[0];
+		memcpy(strides + 1, stride, q->rank * sizeof *stride);
+	}
+	return h5k_describe(q->rank + 1, size, stride ? strides : NULL);
+}
+
+static h5k_own describe_moved(const h5k_problem *q, int i, const int64_t *size) {
+	dnnl_dims_t stride;
+	if (i == H5K_W)
+		return describe_weights(q, NULL);
+	channels_last(q->rank, size, stride);
+	return h5k_describe(q->rank, size, stride);
+}
+
 static dnnl_status_t build(h5k_plan *p, const h5k_problem *q, h5k_own lies[], h5k_own wants[], dnnl_primitive_attr_t *attr) {
 	const int64_t *size[] = {q->x, q->w, NULL, q->y}, *stride[] = {q->x_stride, q->w_stride, NULL, q->y_stride};
 	for (int i = 0; i < H5K_SLOTS; i++) {
@@ -185,11 +221,11 @@ static dnnl_status_t build(h5k_plan *p, const h5k_problem *q, h5k_own lies[], h5
 			lies[i] = describe_bias(q);
 			p->of[i].need = q->op == H5K_MATMUL ? q->y[1] : q->w[0];
 		} else {
-			lies[i] = h5k_describe(q->rank, size[i], stride[i]);
+			lies[i] = i == H5K_W ? describe_weights(q, stride[i]) : h5k_describe(q->rank, size[i], stride[i]);
 			p->of[i].need = extent(q->rank, size[i], stride[i]);
 		}
 		if (q->moved & 1 << i)
-			wants[i] = h5k_describe(q->rank, size[i], i == H5K_W ? NULL : (int64_t[]){size[i][1] * size[i][2] * size[i][3], 1, size[i][3] * size[i][1], size[i][1]});
+			wants[i] = describe_moved(q, i, size[i]);
 		if (!lies[i] || (q->moved & 1 << i && !wants[i]))
 			return dnnl_invalid_arguments;
 	}
@@ -199,10 +235,11 @@ static dnnl_status_t build(h5k_plan *p, const h5k_problem *q, h5k_own lies[], h5
 		.bias = lies[H5K_B],
 		.dst = wants[H5K_Y] ? wants[H5K_Y] : lies[H5K_Y],
 	};
-	for (int i = 0; i < 2 && q->op != H5K_MATMUL; i++) {
+	for (int i = 0; i < q->rank - 2 && q->op != H5K_MATMUL; i++) {
 		d.stride[i] = q->stride[i];
+		d.dilate[i] = q->dilation[i] - 1;
 		d.pad_before[i] = q->pad[i];
-		d.pad_after[i] = (q->y[2 + i] - 1) * q->stride[i] + q->w[2 + i] - q->x[2 + i] - q->pad[i];
+		d.pad_after[i] = (q->y[2 + i] - 1) * q->stride[i] + (q->w[2 + i] - 1) * q->dilation[i] + 1 - q->x[2 + i] - q->pad[i];
 	}
 	dnnl_status_t s = attributes(attr, q->activation);
 	dnnl_primitive_desc_t pd = NULL;

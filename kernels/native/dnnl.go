@@ -39,10 +39,12 @@ type Problem struct {
 	Op, Activation, Bias int32
 	Moved                int32 // operands that are copied: weights to oneDNN's layout, images to channels-last
 	Threads, Rank        int32
-	X, W, Y              [4]int64 // shapes
-	XStride, WStride     [4]int64 // in elements, positive
-	YStride              [4]int64
-	Stride, Pad          [2]int64 // of convolutions: vertical, horizontal
+	Groups               int64    // of a convolution, whose weights are (outputs, inputs of a group, …)
+	X, W, Y              [5]int64 // shapes
+	XStride, WStride     [5]int64 // in elements, positive
+	YStride              [5]int64
+	// Of a convolution, by spatial axis; Pad is before the first element.
+	Stride, Dilation, Pad [3]int64
 }
 
 var _ [unsafe.Sizeof(C.h5k_problem{})]byte = [unsafe.Sizeof(Problem{})]byte{}
@@ -92,7 +94,10 @@ func planFor(q *Problem) (*plan, error) {
 func threadsFor(q *Problem) int {
 	work := float64(q.W[0]) // terms in each sum of a product; C·P·Q of a convolution
 	if q.Op != ProductOp {
-		work = float64(q.W[1]) * float64(q.W[2]) * float64(q.W[3])
+		work = 1
+		for _, size := range q.W[1:q.Rank] {
+			work *= float64(size)
+		}
 	}
 	for _, size := range q.Y[:q.Rank] {
 		work *= float64(size)

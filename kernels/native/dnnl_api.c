@@ -3,7 +3,7 @@
 
 #if DNNL_VERSION_MAJOR >= 3
 
-h5k_own h5k_describe(int rank, const dnnl_dims_t dims, const int64_t *stride) {
+h5k_own h5k_describe(int rank, const int64_t *dims, const int64_t *stride) {
 	h5k_own d = NULL;
 	if (stride)
 		dnnl_memory_desc_create_with_strides(&d, rank, dims, dnnl_f32, stride);
@@ -24,7 +24,7 @@ dnnl_status_t h5k_matmul(dnnl_primitive_desc_t *pd, dnnl_engine_t e, const h5k_o
 
 dnnl_status_t h5k_conv_forward(dnnl_primitive_desc_t *pd, dnnl_engine_t e, const h5k_operands *d, dnnl_primitive_attr_t attr) {
 	return dnnl_convolution_forward_primitive_desc_create(pd, e, dnnl_forward_training, dnnl_convolution_direct,
-		d->src, d->weights, d->bias, d->dst, d->stride, NULL, d->pad_before, d->pad_after, attr);
+		d->src, d->weights, d->bias, d->dst, d->stride, d->dilate, d->pad_before, d->pad_after, attr);
 }
 
 dnnl_status_t h5k_conv_grad_x(dnnl_primitive_desc_t *pd, dnnl_engine_t e, const h5k_operands *d, dnnl_primitive_attr_t attr) {
@@ -33,7 +33,7 @@ dnnl_status_t h5k_conv_grad_x(dnnl_primitive_desc_t *pd, dnnl_engine_t e, const 
 	if (s != dnnl_success)
 		return s;
 	s = dnnl_convolution_backward_data_primitive_desc_create(pd, e, dnnl_convolution_direct,
-		d->src, d->weights, d->dst, d->stride, NULL, d->pad_before, d->pad_after, hint, attr);
+		d->src, d->weights, d->dst, d->stride, d->dilate, d->pad_before, d->pad_after, hint, attr);
 	dnnl_primitive_desc_destroy(hint);
 	return s;
 }
@@ -44,14 +44,14 @@ dnnl_status_t h5k_conv_grad_w(dnnl_primitive_desc_t *pd, dnnl_engine_t e, const 
 	if (s != dnnl_success)
 		return s;
 	s = dnnl_convolution_backward_weights_primitive_desc_create(pd, e, dnnl_convolution_direct,
-		d->src, d->weights, d->bias, d->dst, d->stride, NULL, d->pad_before, d->pad_after, hint, attr);
+		d->src, d->weights, d->bias, d->dst, d->stride, d->dilate, d->pad_before, d->pad_after, hint, attr);
 	dnnl_primitive_desc_destroy(hint);
 	return s;
 }
 
 #else
 
-h5k_own h5k_describe(int rank, const dnnl_dims_t dims, const int64_t *stride) {
+h5k_own h5k_describe(int rank, const int64_t *dims, const int64_t *stride) {
 	h5k_own d = malloc(sizeof *d);
 	if (!d)
 		return NULL;
@@ -78,16 +78,16 @@ dnnl_status_t h5k_matmul(dnnl_primitive_desc_t *pd, dnnl_engine_t e, const h5k_o
 
 dnnl_status_t h5k_conv_forward(dnnl_primitive_desc_t *pd, dnnl_engine_t e, const h5k_operands *d, dnnl_primitive_attr_t attr) {
 	dnnl_convolution_desc_t op;
-	dnnl_status_t s = dnnl_convolution_forward_desc_init(&op, dnnl_forward_training, dnnl_convolution_direct,
-		d->src, d->weights, d->bias, d->dst, d->stride, d->pad_before, d->pad_after);
+	dnnl_status_t s = dnnl_dilated_convolution_forward_desc_init(&op, dnnl_forward_training, dnnl_convolution_direct,
+		d->src, d->weights, d->bias, d->dst, d->stride, d->dilate, d->pad_before, d->pad_after);
 	return s == dnnl_success ? dnnl_primitive_desc_create(pd, &op, attr, e, NULL) : s;
 }
 
 dnnl_status_t h5k_conv_grad_x(dnnl_primitive_desc_t *pd, dnnl_engine_t e, const h5k_operands *d, dnnl_primitive_attr_t attr) {
 	dnnl_convolution_desc_t op;
 	dnnl_primitive_desc_t hint;
-	dnnl_status_t s = dnnl_convolution_backward_data_desc_init(&op, dnnl_convolution_direct,
-		d->src, d->weights, d->dst, d->stride, d->pad_before, d->pad_after);
+	dnnl_status_t s = dnnl_dilated_convolution_backward_data_desc_init(&op, dnnl_convolution_direct,
+		d->src, d->weights, d->dst, d->stride, d->dilate, d->pad_before, d->pad_after);
 	if (s == dnnl_success)
 		s = h5k_conv_forward(&hint, e, d, NULL);
 	if (s != dnnl_success)
@@ -100,8 +100,8 @@ dnnl_status_t h5k_conv_grad_x(dnnl_primitive_desc_t *pd, dnnl_engine_t e, const 
 dnnl_status_t h5k_conv_grad_w(dnnl_primitive_desc_t *pd, dnnl_engine_t e, const h5k_operands *d, dnnl_primitive_attr_t attr) {
 	dnnl_convolution_desc_t op;
 	dnnl_primitive_desc_t hint;
-	dnnl_status_t s = dnnl_convolution_backward_weights_desc_init(&op, dnnl_convolution_direct,
-		d->src, d->weights, d->bias, d->dst, d->stride, d->pad_before, d->pad_after);
+	dnnl_status_t s = dnnl_dilated_convolution_backward_weights_desc_init(&op, dnnl_convolution_direct,
+		d->src, d->weights, d->bias, d->dst, d->stride, d->dilate, d->pad_before, d->pad_after);
 	if (s == dnnl_success)
 		s = h5k_conv_forward(&hint, e, d, NULL);
 	if (s != dnnl_success)

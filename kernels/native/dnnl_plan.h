@@ -16,9 +16,10 @@ enum { H5K_X, H5K_W, H5K_B, H5K_Y, H5K_SLOTS };
 
 typedef struct {
 	int32_t op, activation, bias, moved, threads, rank;
-	int64_t x[4], w[4], y[4];                      /* sizes */
-	int64_t x_stride[4], w_stride[4], y_stride[4]; /* in elements, positive */
-	int64_t stride[2], pad[2];                     /* convolutions: down, across */
+	int64_t groups;                                /* of a convolution: weights are (outputs, inputs of a group, ...) */
+	int64_t x[5], w[5], y[5];                      /* sizes */
+	int64_t x_stride[5], w_stride[5], y_stride[5]; /* in elements, positive */
+	int64_t stride[3], dilation[3], pad[3];        /* of a convolution, by spatial axis; pad is before the first element */
 } h5k_problem;
 
 typedef struct h5k_plan h5k_plan;

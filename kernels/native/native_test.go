@@ -44,10 +44,10 @@ func TestPlansServeManyGoroutines(t *testing.T) {
 				call := func(y storage.Array) *kernels.Call {
 					return &kernels.Call{Out: []storage.Array{y}, In: []storage.Array{x, w}}
 				}
-				if err := kernels.CPU.Run(kernels.Conv2d, call(y)); err != nil {
+				if err := kernels.CPU.Run(kernels.Conv, call(y)); err != nil {
 					t.Error(err)
 				}
-				if err := kernels.Conv2d.Reference(call(want)); err != nil {
+				if err := kernels.Conv.Reference(call(want)); err != nil {
 					t.Error(err)
 				}
 				if g == 1 {
@@ -71,7 +71,7 @@ func TestPlansServeManyGoroutines(t *testing.T) {
 func TestPlansAreUsedAgain(t *testing.T) {
 	x, w, y := dense(views.ChannelsLast(1, 3, 5, 5)), dense(views.Of(8, 3, 3, 3)), dense(views.ChannelsLast(1, 8, 3, 3))
 	run := func() {
-		if err := kernels.CPU.Run(kernels.Conv2d, &kernels.Call{Out: []storage.Array{y}, In: []storage.Array{x, w}}); err != nil {
+		if err := kernels.CPU.Run(kernels.Conv, &kernels.Call{Out: []storage.Array{y}, In: []storage.Array{x, w}}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -21,8 +21,10 @@ enum { GRAIN = 1 << 14 }; /* elements that are worth waking the pool for */
 typedef struct {
 	const h5k_pixel_loops *loops;
 	const h5k_windows *g;
-	void *out, *at;
-	const void *in, *won, *y;
+	void *out;
+	int32_t *at;
+	const void *in, *y;
+	const int32_t *from;
 } pooling;
 
 static void max_part(void *arg, int64_t from, int64_t to) {
@@ -32,7 +34,7 @@ static void max_part(void *arg, int64_t from, int64_t to) {
 
 static void max_grad_part(void *arg, int64_t from, int64_t to) {
 	pooling *p = arg;
-	p->loops->max_pool_grad(p->g, from, to, p->out, p->in, p->won, p->y);
+	p->loops->max_pool_grad(p->g, from, to, p->out, p->in, p->from, p->y);
 }
 
 static void avg_part(void *arg, int64_t from, int64_t to) {
@@ -52,24 +54,26 @@ static void spread(int64_t rows, int64_t elements, h5k_body *body, void *arg) {
 	H5K_LEAVE;
 }
 
-void h5k_max_pool(int real, const h5k_windows *g, void *y, void *at, const void *x) {
+static int64_t rows(const h5k_windows *g, const int64_t size[3]) { return g->n * size[0] * size[1]; }
+
+void h5k_max_pool(int real, const h5k_windows *g, void *y, int32_t *at, const void *x) {
 	pooling p = {.loops = loops(real), .g = g, .out = y, .at = at, .in = x};
-	spread(g->n * g->out[0], g->c * g->size[1] * g->kernel[0], max_part, &p);
+	spread(rows(g, g->out), g->c * g->size[2] * g->kernel[0] * g->kernel[1], max_part, &p);
 }
 
-void h5k_max_pool_grad(int real, const h5k_windows *g, void *dx, const void *dy, const void *at, const void *y) {
-	pooling p = {.loops = loops(real), .g = g, .out = dx, .in = dy, .won = at, .y = y};
-	spread(g->n * (g->apart ? g->out[0] : g->size[0]), g->c * g->size[1], max_grad_part, &p);
+void h5k_max_pool_grad(int real, const h5k_windows *g, void *dx, const void *dy, const int32_t *at, const void *y) {
+	pooling p = {.loops = loops(real), .g = g, .out = dx, .in = dy, .from = at, .y = y};
+	spread(rows(g, g->apart ? g->out : g->size), g->c * g->size[2], max_grad_part, &p);
 }
 
 void h5k_avg_pool(int real, const h5k_windows *g, void *y, const void *x) {
 	pooling p = {.loops = loops(real), .g = g, .out = y, .in = x};
-	spread(g->n * g->out[0], g->c * g->size[1] * g->kernel[0], avg_part, &p);
+	spread(rows(g, g->out), g->c * g->size[2] * g->kernel[0] * g->kernel[1], avg_part, &p);
 }
 
 void h5k_avg_pool_grad(int real, const h5k_windows *g, void *dx, const void *dy) {
 	pooling p = {.loops = loops(real), .g = g, .out = dx, .in = dy};
-	spread(g->n * g->size[0], g->c * g->size[1], avg_grad_part, &p);
+	spread(rows(g, g->size), g->c * g->size[2], avg_grad_part, &p);
 }
 
 /* Pixels are cut into parts, whose number and bounds depend on their number only. */

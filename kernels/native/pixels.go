@@ -18,33 +18,38 @@ import "C"
 import "unsafe"
 
 // Windows slide over images x (N, C, Size) and have one element each in y (N, C, Out):
-// h5k_windows of pixels.h, field by field. Strides are of images, channels, rows and columns.
+// h5k_windows of pixels.h, field by field. Images of one or two axes have sizes of 1 in
+// front. Strides X, Y and At are of images, channels and the three spatial axes.
 type Windows struct {
-	N, C                int64
-	Size, Out           [2]int64
-	Kernel, Stride, Pad [2]int64
-	X, Y, At            [4]int64 // strides of x, y and the index
-	AtSize              int64    // bytes of an index: 1, 4, or 0 if there is none
-	Apart               int64    // 1 if windows do not overlap
+	N, C                          int64
+	Size, Out                     [3]int64
+	End                           [3]int64 // where averages stop counting padding
+	Kernel, Stride, Dilation, Pad [3]int64
+	X, Y, At                      [5]int64
+	Apart                         int64 // 1 if windows do not overlap
+	Exclude                       int64 // 1 if averages do not count the padding
 }
 
 var _ [unsafe.Sizeof(C.h5k_windows{})]byte = [unsafe.Sizeof(Windows{})]byte{}
 
 func (w *Windows) c() *C.h5k_windows { return (*C.h5k_windows)(unsafe.Pointer(w)) }
 
-// MaxPool sets y to each window's maximum and at, unless it is nil, to its position in the
-// window, row by row. Like all functions here it takes slices that begin at an operand's first element.
-func (w *Windows) MaxPool(r Real, y, at, x []byte) {
-	C.h5k_max_pool(C.int(r), w.c(), pointer(y), pointer(at), pointer(x))
+// MaxPool sets y to each window's maximum and at, unless it is nil, to its index in the
+// image, row-major, -1 for a window of padding only. Like all functions here it takes
+// slices that begin at an operand's first element.
+func (w *Windows) MaxPool(r Real, y []byte, at []int32, x []byte) {
+	C.h5k_max_pool(C.int(r), w.c(), pointer(y), int32s(at), pointer(x))
 }
 
-// MaxPoolGrad sets dx from dy and the positions of the maxima. Where y, unless it is nil,
+// MaxPoolGrad sets dx from dy and the indices of the maxima. Where y, unless it is nil,
 // is not positive, the gradient is 0.
-func (w *Windows) MaxPoolGrad(r Real, dx, dy, at, y []byte) {
-	C.h5k_max_pool_grad(C.int(r), w.c(), pointer(dx), pointer(dy), pointer(at), pointer(y))
+func (w *Windows) MaxPoolGrad(r Real, dx, dy []byte, at []int32, y []byte) {
+	C.h5k_max_pool_grad(C.int(r), w.c(), pointer(dx), pointer(dy), int32s(at), pointer(y))
 }
 
-// AvgPool sets y to each window's mean, in which padding counts as zeros.
+func int32s(x []int32) *C.int32_t { return (*C.int32_t)(unsafe.Pointer(unsafe.SliceData(x))) }
+
+// AvgPool sets y to each window's mean.
 func (w *Windows) AvgPool(r Real, y, x []byte) {
 	C.h5k_avg_pool(C.int(r), w.c(), pointer(y), pointer(x))
 }

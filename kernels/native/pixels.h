@@ -7,19 +7,20 @@
 #include "loops.h"
 
 /* Windows that slide over images x (n, c, size) and have one element each in y (n, c, out).
- * Strides in elements: images, channels, down, across. */
+ * Images of one or two axes have sizes of 1 in front. Strides x, y and at count elements: of
+ * images, channels and the three spatial axes. end is where averages stop counting padding. */
 typedef struct {
-	int64_t n, c, size[2], out[2];
-	int64_t kernel[2], stride[2], pad[2];
-	int64_t x[4], y[4], at[4];
-	int64_t at_size; /* of an index in bytes: 1, 4, or 0 if there is none */
+	int64_t n, c, size[3], out[3], end[3];
+	int64_t kernel[3], stride[3], dilation[3], pad[3];
+	int64_t x[5], y[5], at[5];
 	int64_t apart;   /* windows do not overlap */
+	int64_t exclude; /* averages do not count the padding */
 } h5k_windows;
 
-/* Maximum pooling: at is the winner's place in its window, row by row; where y, which may
- * be NULL, is not positive, the gradient is 0. Averages count the padding. */
-void h5k_max_pool(int real, const h5k_windows *g, void *y, void *at, const void *x);
-void h5k_max_pool_grad(int real, const h5k_windows *g, void *dx, const void *dy, const void *at, const void *y);
+/* Maximum pooling: at, which may be NULL, is the index of the maximum in its image, row-major, or -1
+ * for a window of padding only. The gradient is 0 where y, which may be NULL, is not positive. */
+void h5k_max_pool(int real, const h5k_windows *g, void *y, int32_t *at, const void *x);
+void h5k_max_pool_grad(int real, const h5k_windows *g, void *dx, const void *dy, const int32_t *at, const void *y);
 void h5k_avg_pool(int real, const h5k_windows *g, void *y, const void *x);
 void h5k_avg_pool_grad(int real, const h5k_windows *g, void *dx, const void *dy);
 
@@ -38,10 +39,10 @@ int h5k_channel_sums(int real, const h5k_channels *g, double *sums, const void *
  * Returns -1 where there is no memory. */
 int h5k_channel_map(int real, const h5k_channels *g, void *y, const void *x, const void *dy, const double *constants);
 
-/* What an instruction set provides: parts of the above. Rows count images × lines. */
+/* What an instruction set provides: parts of the above. Rows count images and their rows of pixels. */
 typedef struct {
-	void (*max_pool)(const h5k_windows *g, int64_t from, int64_t to, void *y, void *at, const void *x);
-	void (*max_pool_grad)(const h5k_windows *g, int64_t from, int64_t to, void *dx, const void *dy, const void *at, const void *y);
+	void (*max_pool)(const h5k_windows *g, int64_t from, int64_t to, void *y, int32_t *at, const void *x);
+	void (*max_pool_grad)(const h5k_windows *g, int64_t from, int64_t to, void *dx, const void *dy, const int32_t *at, const void *y);
 	void (*avg_pool)(const h5k_windows *g, int64_t from, int64_t to, void *y, const void *x);
 	void (*avg_pool_grad)(const h5k_windows *g, int64_t from, int64_t to, void *dx, const void *dy);
 	void (*channel_sums)(const h5k_channels *g, int64_t n, int64_t from, int64_t to, double *sums, const void *dy, const void *x, const double *pivot);

@@ -32,152 +32,174 @@ INLINE void REAL_(store)(REAL *p, vec v, int64_t stride, int64_t m) {
 			p[l * stride] = v[l];
 }
 
-/* Where the window's winner is, for each channel. */
-INLINE ivec REAL_(load_at)(const char *p, int64_t size, int64_t stride, int64_t m) {
-	typedef uint8_t bytes __attribute__((vector_size(LANES)));
-	ivec v = {0};
-	if (size == 1 && stride == 1 && m == LANES) {
-		bytes b;
-		memcpy(&b, p, sizeof b);
-		return __builtin_convertvector(b, ivec);
-	}
-	for (int64_t l = 0; l < m; l++)
-		v[l] = size == 1 ? ((uint8_t *)p)[l * stride] : ((int32_t *)p)[l * stride];
-	return v;
+typedef int32_t REAL_(index) __attribute__((vector_size(sizeof(int32_t) * LANES)));
+
+INLINE ivec REAL_(load_at)(const int32_t *p, int64_t stride, int64_t m) {
+	REAL_(index) v = {0};
+	if (stride == 1 && m == LANES)
+		memcpy(&v, p, sizeof v);
+	else if (stride == 1)
+		LOAD_SOME_AT(v, p, m);
+	else
+		for (int64_t l = 0; l < m; l++)
+			v[l] = p[l * stride];
+	return __builtin_convertvector(v, ivec);
 }
 
-INLINE void REAL_(store_at)(char *p, ivec v, int64_t size, int64_t stride, int64_t m) {
-	typedef uint8_t bytes __attribute__((vector_size(LANES)));
-	if (size == 1 && stride == 1) {
-		bytes b = __builtin_convertvector(v, bytes);
-		memcpy(p, &b, m);
-		return;
-	}
-	for (int64_t l = 0; l < m; l++)
-		if (size == 1)
-			((uint8_t *)p)[l * stride] = v[l];
-		else
-			((int32_t *)p)[l * stride] = v[l];
+INLINE void REAL_(store_at)(int32_t *p, ivec at, int64_t stride, int64_t m) {
+	REAL_(index) v = __builtin_convertvector(at, REAL_(index));
+	if (stride == 1 && m == LANES)
+		memcpy(p, &v, sizeof v);
+	else if (stride == 1)
+		STORE_SOME_AT(p, v, m);
+	else
+		for (int64_t l = 0; l < m; l++)
+			p[l * stride] = v[l];
 }
 
 /* pick is a where mask is set, else b. */
 INLINE vec REAL_(pick)(ivec mask, vec a, vec b) { return (vec)(((ivec)a & mask) | ((ivec)b & ~mask)); }
 
-/* The first maximum of one window and m channels, and where; a NaN is more than anything. */
-INLINE void REAL_(max_window)(const h5k_windows *g, const range *p, const range *q, REAL *y, char *at, const REAL *x, int64_t xc, int64_t yc, int64_t ac, int64_t m) {
+/* all returns value in every lane. */
+INLINE ivec REAL_(all)(int64_t value) { return (ivec){0} + (INT)value; }
+
+/* The maximum of a box of elements and m channels, the first of equal ones, and its index in the image; NaN
+ * is the largest. x is the first of the elements, and first its index. */
+INLINE void REAL_(max_window)(box b, const REAL *x, int64_t first, REAL *y, int32_t *at, int64_t xc, int64_t yc, int64_t ac, int64_t m) {
 	vec best = (vec){0} - (REAL)INFINITY;
-	ivec where = (ivec){0} + (INT)(p->lo * g->kernel[1] + q->lo);
-	for (int64_t a = p->lo; a < p->hi; a++)
-		for (int64_t b = q->lo; b < q->hi; b++) {
-			vec v = REAL_(load)(x + a * g->x[2] + b * g->x[3], xc, m);
-			ivec wins = (v > best) | (v != v);
-			ivec here = (ivec){0} + (INT)(a * g->kernel[1] + b);
-			best = REAL_(pick)(wins, v, best);
-			where = (here & wins) | (where & ~wins);
+	ivec where = REAL_(all)(first);
+	for (int64_t i = 0; i < b.n[0]; i++, x += b.step[0], first += b.index[0]) {
+		const REAL *row = x;
+		int64_t at_row = first;
+		for (int64_t j = 0; j < b.n[1]; j++, row += b.step[1], at_row += b.index[1]) {
+			const REAL *p = row;
+			ivec here = REAL_(all)(at_row);
+			for (int64_t k = 0; k < b.n[2]; k++, p += b.step[2], here += (INT)b.index[2]) {
+				vec v = REAL_(load)(p, xc, m);
+				ivec larger = (v > best) | (v != v);
+				best = REAL_(pick)(larger, v, best);
+				where = (here & larger) | (where & ~larger);
+			}
 		}
+	}
 	REAL_(store)(y, best, yc, m);
-	if (g->at_size)
-		REAL_(store_at)(at, where, g->at_size, ac, m);
+	if (at)
+		REAL_(store_at)(at, where, ac, m);
 }
 
-static void REAL_(max_pool)(const h5k_windows *g, int64_t from, int64_t to, void *ys, void *at, const void *xs) {
-	int tight = g->x[1] == 1 && g->y[1] == 1 && (g->at[1] == 1 || !g->at_size);
+/* The offset of an element of an image: s holds strides of images, channels and spatial axes. */
+INLINE int64_t REAL_(offset)(const int64_t s[5], int64_t n, int64_t i, int64_t j, int64_t k) { return n * s[0] + i * s[2] + j * s[3] + k * s[4]; }
+
+static void REAL_(max_pool)(const h5k_windows *shared, int64_t from, int64_t to, void *ys, int32_t *ats, const void *xs) {
+	const h5k_windows own = *shared, *g = &own; /* that stores do not change */
+	const int64_t xc = g->x[1], yc = g->y[1], ac = g->at[1], channels = g->c;
+	const int64_t steps[3] = {g->dilation[0] * g->x[2], g->dilation[1] * g->x[3], g->dilation[2] * g->x[4]};
+	const int64_t indices[3] = {g->dilation[0] * g->size[1] * g->size[2], g->dilation[1] * g->size[2], g->dilation[2]};
+	int tight = xc == 1 && yc == 1 && (!ats || ac == 1);
 	for (int64_t r = from; r < to; r++) {
-		int64_t n = r / g->out[0], i = r % g->out[0], top = i * g->stride[0] - g->pad[0];
-		range p = taps(g, 0, i);
-		for (int64_t j = 0; j < g->out[1]; j++) {
-			range q = taps(g, 1, j);
-			int64_t left = j * g->stride[1] - g->pad[1];
-			for (int64_t c = 0; c < g->c; c += LANES) {
-				const REAL *x = (const REAL *)xs + n * g->x[0] + c * g->x[1] + top * g->x[2] + left * g->x[3];
-				REAL *y = (REAL *)ys + n * g->y[0] + c * g->y[1] + i * g->y[2] + j * g->y[3];
-				char *a = (char *)at + (n * g->at[0] + c * g->at[1] + i * g->at[2] + j * g->at[3]) * g->at_size;
-				if (tight && g->c - c >= LANES)
-					REAL_(max_window)(g, &p, &q, y, a, x, 1, 1, 1, LANES);
+		int64_t n = r / g->out[1] / g->out[0], i = r / g->out[1] % g->out[0], j = r % g->out[1];
+		range t[3] = {taps(g, 0, i), taps(g, 1, j)};
+		int64_t front = begin(g, 0, i), top = begin(g, 1, j);
+		for (int64_t k = 0; k < g->out[2]; k++) {
+			int64_t left = begin(g, 2, k), first = (front * g->size[1] + top) * g->size[2] + left;
+			t[2] = taps(g, 2, k);
+			box b = box_of(t, steps, indices);
+			first = b.n[0] && b.n[1] && b.n[2] ? first + t[0].lo * indices[0] + t[1].lo * indices[1] + t[2].lo * indices[2] : -1;
+			const REAL *x = (const REAL *)xs + REAL_(offset)(g->x, n, front, top, left) + t[0].lo * steps[0] + t[1].lo * steps[1] + t[2].lo * steps[2];
+			REAL *y = (REAL *)ys + REAL_(offset)(g->y, n, i, j, k);
+			int32_t *at = ats ? ats + REAL_(offset)(g->at, n, i, j, k) : NULL;
+			for (int64_t c = 0; c < channels; c += LANES) {
+				int32_t *a = at ? at + c * ac : NULL;
+				if (tight && channels - c >= LANES)
+					REAL_(max_window)(b, x + c, first, y + c, a, 1, 1, 1, LANES);
 				else if (tight)
-					REAL_(max_window)(g, &p, &q, y, a, x, 1, 1, 1, g->c - c);
+					REAL_(max_window)(b, x + c, first, y + c, a, 1, 1, 1, channels - c);
 				else
-					REAL_(max_window)(g, &p, &q, y, a, x, g->x[1], g->y[1], g->at[1], least(g->c - c, LANES));
+					REAL_(max_window)(b, x + c * xc, first, y + c * yc, a, xc, yc, ac, least(channels - c, LANES));
 			}
 		}
 	}
 }
 
-/* dy where the window has its winner at tap and, if there is a y, that is not cut off. */
-INLINE vec REAL_(won)(const REAL *dy, const char *at, const REAL *y, int64_t tap, int64_t size, int64_t yc, int64_t ac, int64_t m) {
-	ivec here = REAL_(load_at)(at, size, ac, m) == (ivec){0} + (INT)tap;
-	if (y)
-		here &= ~(REAL_(load)(y, yc, m) <= (vec){0});
-	return (vec)((ivec)REAL_(load)(dy, yc, m) & here);
+/* dy masked to the channels whose gradient is not cut off by y. */
+INLINE vec REAL_(load_dy)(const REAL *dy, const REAL *y, int64_t yc, int64_t m) {
+	vec v = REAL_(load)(dy, yc, m);
+	return y ? (vec)((ivec)v & ~(REAL_(load)(y, yc, m) <= (vec){0})) : v;
 }
 
-/* The gradient to one pixel: of all windows that hold it, those it won. */
-INLINE void REAL_(max_pixel)(const h5k_windows *g, int64_t i, int64_t j, const range *p, const range *q, REAL *dx, const REAL *dy, const char *at, const REAL *y, int64_t xc, int64_t yc, int64_t ac, int64_t m) {
+/* The gradient of one pixel, whose index is given: the sum over the windows of which it is the maximum. */
+INLINE void REAL_(max_pixel)(const h5k_windows *g, int64_t index, const range t[3], REAL *dx, const REAL *dy, const int32_t *at, const REAL *y, int64_t xc, int64_t yc, int64_t ac, int64_t m) {
 	vec sum = {0};
-	for (int64_t a = p->lo; a < p->hi; a++)
-		for (int64_t b = q->lo; b < q->hi; b++) {
-			int64_t tap = (i + g->pad[0] - a * g->stride[0]) * g->kernel[1] + j + g->pad[1] - b * g->stride[1];
-			int64_t window = a * g->y[2] + b * g->y[3];
-			sum += REAL_(won)(dy + window, at + (a * g->at[2] + b * g->at[3]) * g->at_size, y ? y + window : NULL, tap, g->at_size, yc, ac, m);
-		}
+	for (int64_t a = t[0].lo; a < t[0].hi; a++)
+		for (int64_t b = t[1].lo; b < t[1].hi; b++)
+			for (int64_t c = t[2].lo; c < t[2].hi; c++) {
+				int64_t window = REAL_(offset)(g->y, 0, a, b, c);
+				ivec here = REAL_(load_at)(at + REAL_(offset)(g->at, 0, a, b, c), ac, m) == REAL_(all)(index);
+				sum += (vec)((ivec)REAL_(load_dy)(dy + window, y ? y + window : NULL, yc, m) & here);
+			}
 	REAL_(store)(dx, sum, xc, m);
 }
 
-INLINE void REAL_(max_pixels)(const h5k_windows *g, int64_t from, int64_t to, REAL *dxs, const REAL *dys, const char *at, const REAL *ys, int tight) {
+INLINE void REAL_(max_pixels)(const h5k_windows *shared, int64_t from, int64_t to, REAL *dxs, const REAL *dys, const int32_t *ats, const REAL *ys, int tight) {
+	const h5k_windows own = *shared, *g = &own;
 	for (int64_t r = from; r < to; r++) {
-		int64_t n = r / g->size[0], i = r % g->size[0];
-		range p = holders(g, 0, i);
-		for (int64_t j = 0; j < g->size[1]; j++) {
-			range q = holders(g, 1, j);
+		int64_t n = r / g->size[1] / g->size[0], i = r / g->size[1] % g->size[0], j = r % g->size[1];
+		range t[3] = {holders(g, 0, i), holders(g, 1, j)};
+		for (int64_t k = 0; k < g->size[2]; k++) {
+			t[2] = holders(g, 2, k);
+			int64_t index = (i * g->size[1] + j) * g->size[2] + k;
 			for (int64_t c = 0; c < g->c; c += LANES) {
-				REAL *dx = dxs + n * g->x[0] + c * g->x[1] + i * g->x[2] + j * g->x[3];
-				const REAL *dy = dys + n * g->y[0] + c * g->y[1], *y = ys ? ys + n * g->y[0] + c * g->y[1] : NULL;
-				const char *a = at + (n * g->at[0] + c * g->at[1]) * g->at_size;
+				int64_t image = n * g->y[0] + c * g->y[1];
+				REAL *dx = dxs + REAL_(offset)(g->x, n, i, j, k) + c * g->x[1];
+				const REAL *y = ys ? ys + image : NULL;
+				const int32_t *at = ats + n * g->at[0] + c * g->at[1];
 				if (tight && g->c - c >= LANES)
-					REAL_(max_pixel)(g, i, j, &p, &q, dx, dy, a, y, 1, 1, 1, LANES);
+					REAL_(max_pixel)(g, index, t, dx, dys + image, at, y, 1, 1, 1, LANES);
+				else if (tight)
+					REAL_(max_pixel)(g, index, t, dx, dys + image, at, y, 1, 1, 1, g->c - c);
 				else
-					REAL_(max_pixel)(g, i, j, &p, &q, dx, dy, a, y, g->x[1], g->y[1], g->at[1], least(g->c - c, LANES));
+					REAL_(max_pixel)(g, index, t, dx, dys + image, at, y, g->x[1], g->y[1], g->at[1], least(g->c - c, LANES));
 			}
 		}
 	}
 }
 
-/* Where windows do not overlap, the gradients to all pixels of one, and to those beside it. */
-INLINE void REAL_(max_cell)(const h5k_windows *g, const range *p, const range *q, int64_t top, int64_t left, REAL *dx, const REAL *dy, const char *at, const REAL *y, int64_t xc, int64_t yc, int64_t ac, int64_t m) {
-	ivec where = REAL_(load_at)(at, g->at_size, ac, m);
-	vec v = REAL_(load)(dy, yc, m);
-	if (y)
-		v = (vec)((ivec)v & ~(REAL_(load)(y, yc, m) <= (vec){0}));
-	for (int64_t i = p->lo; i < p->hi; i++)
-		for (int64_t j = q->lo; j < q->hi; j++) {
-			int64_t a = i - top, b = j - left;
-			int inside = a >= 0 && a < g->kernel[0] && b >= 0 && b < g->kernel[1];
-			ivec here = where == (ivec){0} + (INT)(inside ? a * g->kernel[1] + b : -1);
-			REAL_(store)(dx + i * g->x[2] + j * g->x[3], (vec)((ivec)v & here), xc, m);
-		}
+/* Where windows do not overlap, the gradients of all pixels of one, and of those beside it. */
+INLINE void REAL_(max_cell)(const h5k_windows *g, const range t[3], REAL *dx, const REAL *dy, const int32_t *at, const REAL *y, int64_t xc, int64_t yc, int64_t ac, int64_t m) {
+	ivec where = REAL_(load_at)(at, ac, m);
+	vec v = REAL_(load_dy)(dy, y, yc, m);
+	for (int64_t i = t[0].lo; i < t[0].hi; i++)
+		for (int64_t j = t[1].lo; j < t[1].hi; j++)
+			for (int64_t k = t[2].lo; k < t[2].hi; k++) {
+				ivec here = where == REAL_(all)((i * g->size[1] + j) * g->size[2] + k);
+				REAL_(store)(dx + REAL_(offset)(g->x, 0, i, j, k), (vec)((ivec)v & here), xc, m);
+			}
 }
 
-INLINE void REAL_(max_cells)(const h5k_windows *g, int64_t from, int64_t to, REAL *dxs, const REAL *dys, const char *at, const REAL *ys, int tight) {
+INLINE void REAL_(max_cells)(const h5k_windows *shared, int64_t from, int64_t to, REAL *dxs, const REAL *dys, const int32_t *ats, const REAL *ys, int tight) {
+	const h5k_windows own = *shared, *g = &own;
 	for (int64_t r = from; r < to; r++) {
-		int64_t n = r / g->out[0], i = r % g->out[0];
-		range p = cell(g, 0, i);
-		for (int64_t j = 0; j < g->out[1]; j++) {
-			range q = cell(g, 1, j);
-			int64_t top = i * g->stride[0] - g->pad[0], left = j * g->stride[1] - g->pad[1];
+		int64_t n = r / g->out[1] / g->out[0], i = r / g->out[1] % g->out[0], j = r % g->out[1];
+		range t[3] = {cell(g, 0, i), cell(g, 1, j)};
+		for (int64_t k = 0; k < g->out[2]; k++) {
+			t[2] = cell(g, 2, k);
 			for (int64_t c = 0; c < g->c; c += LANES) {
-				int64_t window = n * g->y[0] + c * g->y[1] + i * g->y[2] + j * g->y[3];
+				int64_t window = REAL_(offset)(g->y, n, i, j, k) + c * g->y[1];
 				REAL *dx = dxs + n * g->x[0] + c * g->x[1];
-				const char *a = at + (n * g->at[0] + c * g->at[1] + i * g->at[2] + j * g->at[3]) * g->at_size;
+				const REAL *y = ys ? ys + window : NULL;
+				const int32_t *at = ats + REAL_(offset)(g->at, n, i, j, k) + c * g->at[1];
 				if (tight && g->c - c >= LANES)
-					REAL_(max_cell)(g, &p, &q, top, left, dx, dys + window, a, ys ? ys + window : NULL, 1, 1, 1, LANES);
+					REAL_(max_cell)(g, t, dx, dys + window, at, y, 1, 1, 1, LANES);
+				else if (tight)
+					REAL_(max_cell)(g, t, dx, dys + window, at, y, 1, 1, 1, g->c - c);
 				else
-					REAL_(max_cell)(g, &p, &q, top, left, dx, dys + window, a, ys ? ys + window : NULL, g->x[1], g->y[1], g->at[1], least(g->c - c, LANES));
+					REAL_(max_cell)(g, t, dx, dys + window, at, y, g->x[1], g->y[1], g->at[1], least(g->c - c, LANES));
 			}
 		}
 	}
 }
 
-static void REAL_(max_pool_grad)(const h5k_windows *g, int64_t from, int64_t to, void *dx, const void *dy, const void *at, const void *y) {
+static void REAL_(max_pool_grad)(const h5k_windows *g, int64_t from, int64_t to, void *dx, const void *dy, const int32_t *at, const void *y) {
 	int tight = g->x[1] == 1 && g->y[1] == 1 && g->at[1] == 1;
 	if (g->apart && y)
 		REAL_(max_cells)(g, from, to, dx, dy, at, y, tight);
@@ -187,47 +209,92 @@ static void REAL_(max_pool_grad)(const h5k_windows *g, int64_t from, int64_t to,
 		REAL_(max_pixels)(g, from, to, dx, dy, at, y, tight);
 }
 
-/* scale times the sum over a rectangle of pixels: the mean of a window, or the gradient
- * to a pixel from all windows that hold it. */
-INLINE void REAL_(rectangle)(const range *p, const range *q, REAL *to, const REAL *from, int64_t down, int64_t across, int64_t tc, int64_t fc, int64_t m, REAL scale) {
+/* The sum of a box of elements for each of m channels, scaled. */
+INLINE void REAL_(mean)(box b, REAL *to, const REAL *from, int64_t tc, int64_t fc, int64_t m, REAL scale) {
 	vec sum = {0};
-	for (int64_t a = p->lo; a < p->hi; a++)
-		for (int64_t b = q->lo; b < q->hi; b++)
-			sum += REAL_(load)(from + a * down + b * across, fc, m);
+	for (int64_t i = 0; i < b.n[0]; i++, from += b.step[0]) {
+		const REAL *row = from;
+		for (int64_t j = 0; j < b.n[1]; j++, row += b.step[1]) {
+			const REAL *p = row;
+			for (int64_t k = 0; k < b.n[2]; k++, p += b.step[2])
+				sum += REAL_(load)(p, fc, m);
+		}
+	}
 	REAL_(store)(to, sum * scale, tc, m);
 }
 
-INLINE void REAL_(rectangles)(int64_t channels, const range *p, const range *q, REAL *to, const int64_t *ts, const REAL *from, const int64_t *fs, REAL scale) {
+INLINE void REAL_(means)(int64_t channels, box b, REAL *to, int64_t tc, const REAL *from, int64_t fc, REAL scale) {
 	for (int64_t c = 0; c < channels; c += LANES) {
 		int64_t m = channels - c;
-		if (ts[1] == 1 && fs[1] == 1 && m >= LANES)
-			REAL_(rectangle)(p, q, to + c, from + c, fs[2], fs[3], 1, 1, LANES, scale);
+		if (tc == 1 && fc == 1 && m >= LANES)
+			REAL_(mean)(b, to + c, from + c, 1, 1, LANES, scale);
+		else if (tc == 1 && fc == 1)
+			REAL_(mean)(b, to + c, from + c, 1, 1, m, scale);
 		else
-			REAL_(rectangle)(p, q, to + c * ts[1], from + c * fs[1], fs[2], fs[3], ts[1], fs[1], m < LANES ? m : LANES, scale);
+			REAL_(mean)(b, to + c * tc, from + c * fc, tc, fc, m < LANES ? m : LANES, scale);
 	}
 }
 
-static void REAL_(avg_pool)(const h5k_windows *g, int64_t from, int64_t to, void *ys, const void *xs) {
-	REAL scale = 1 / (REAL)(g->kernel[0] * g->kernel[1]);
+/* Whether all windows have the same number of elements that their mean counts. */
+INLINE int REAL_(uniform)(const h5k_windows *g) {
+	int same = !g->exclude;
+	for (int axis = 0; axis < 3; axis++)
+		same &= counted(g, axis, g->out[axis] - 1) == g->kernel[axis];
+	return same;
+}
+
+/* The reciprocal of the number of elements that the mean of a window counts. */
+INLINE REAL REAL_(weight)(const h5k_windows *g, int64_t i, int64_t j, int64_t k) {
+	return 1 / (REAL)(counted(g, 0, i) * counted(g, 1, j) * counted(g, 2, k));
+}
+
+static void REAL_(avg_pool)(const h5k_windows *shared, int64_t from, int64_t to, void *ys, const void *xs) {
+	const h5k_windows own = *shared, *g = &own; /* that stores do not change */
+	static const int64_t none[3];
+	const int64_t channels = g->c, xc = g->x[1], yc = g->y[1];
+	int uniform = REAL_(uniform)(g);
+	REAL scale = 1 / (REAL)(g->kernel[0] * g->kernel[1] * g->kernel[2]);
 	for (int64_t r = from; r < to; r++) {
-		int64_t n = r / g->out[0], i = r % g->out[0];
-		range p = taps(g, 0, i);
-		for (int64_t j = 0; j < g->out[1]; j++) {
-			range q = taps(g, 1, j);
-			const REAL *x = (const REAL *)xs + n * g->x[0] + (i * g->stride[0] - g->pad[0]) * g->x[2] + (j * g->stride[1] - g->pad[1]) * g->x[3];
-			REAL_(rectangles)(g->c, &p, &q, (REAL *)ys + n * g->y[0] + i * g->y[2] + j * g->y[3], g->y, x, g->x, scale);
+		int64_t n = r / g->out[1] / g->out[0], i = r / g->out[1] % g->out[0], j = r % g->out[1];
+		range t[3] = {taps(g, 0, i), taps(g, 1, j)};
+		const REAL *row = (const REAL *)xs + REAL_(offset)(g->x, n, begin(g, 0, i) + t[0].lo, begin(g, 1, j) + t[1].lo, 0);
+		for (int64_t k = 0; k < g->out[2]; k++) {
+			t[2] = taps(g, 2, k);
+			REAL *y = (REAL *)ys + REAL_(offset)(g->y, n, i, j, k);
+			REAL_(means)(channels, box_of(t, g->x + 2, none), y, yc, row + (begin(g, 2, k) + t[2].lo) * g->x[4], xc, uniform ? scale : REAL_(weight)(g, i, j, k));
 		}
 	}
 }
 
-static void REAL_(avg_pool_grad)(const h5k_windows *g, int64_t from, int64_t to, void *dxs, const void *dys) {
-	REAL scale = 1 / (REAL)(g->kernel[0] * g->kernel[1]);
+/* The gradient of one pixel: the weighted sum over the windows that contain it. */
+INLINE void REAL_(spread_pixel)(const h5k_windows *g, const range t[3], REAL *dx, const REAL *dy, int64_t xc, int64_t yc, int64_t m) {
+	vec sum = {0};
+	for (int64_t a = t[0].lo; a < t[0].hi; a++)
+		for (int64_t b = t[1].lo; b < t[1].hi; b++)
+			for (int64_t c = t[2].lo; c < t[2].hi; c++)
+				sum += REAL_(load)(dy + REAL_(offset)(g->y, 0, a, b, c), yc, m) * REAL_(weight)(g, a, b, c);
+	REAL_(store)(dx, sum, xc, m);
+}
+
+static void REAL_(avg_pool_grad)(const h5k_windows *shared, int64_t from, int64_t to, void *dxs, const void *dys) {
+	const h5k_windows own = *shared, *g = &own; /* that stores do not change */
+	static const int64_t none[3];
+	const int64_t channels = g->c, xc = g->x[1], yc = g->y[1];
+	int uniform = REAL_(uniform)(g);
+	REAL scale = 1 / (REAL)(g->kernel[0] * g->kernel[1] * g->kernel[2]);
 	for (int64_t r = from; r < to; r++) {
-		int64_t n = r / g->size[0], i = r % g->size[0];
-		range p = holders(g, 0, i);
-		for (int64_t j = 0; j < g->size[1]; j++) {
-			range q = holders(g, 1, j);
-			REAL_(rectangles)(g->c, &p, &q, (REAL *)dxs + n * g->x[0] + i * g->x[2] + j * g->x[3], g->x, (const REAL *)dys + n * g->y[0], g->y, scale);
+		int64_t n = r / g->size[1] / g->size[0], i = r / g->size[1] % g->size[0], j = r % g->size[1];
+		range t[3] = {holders(g, 0, i), holders(g, 1, j)};
+		const REAL *row = (const REAL *)dys + REAL_(offset)(g->y, n, t[0].lo, t[1].lo, 0);
+		for (int64_t k = 0; k < g->size[2]; k++) {
+			t[2] = holders(g, 2, k);
+			REAL *dx = (REAL *)dxs + REAL_(offset)(g->x, n, i, j, k);
+			if (uniform) {
+				REAL_(means)(channels, box_of(t, g->y + 2, none), dx, xc, row + t[2].lo * g->y[4], yc, scale);
+				continue;
+			}
+			for (int64_t c = 0; c < channels; c += LANES)
+				REAL_(spread_pixel)(g, t, dx + c * xc, (const REAL *)dys + n * g->y[0] + c * yc, xc, yc, least(channels - c, LANES));
 		}
 	}
 }

@@ -29,27 +29,6 @@ x, w, b = torch.randn(3, 4), torch.randn(5, 4), torch.randn(5)
 for act, f in enumerate([lambda z: z, F.relu, torch.tanh, torch.sigmoid]):
     case("linear", [x, w, b], [f(F.linear(x, w, b))], Act=act)
 
-for shape, weights, stride, pad in [((2, 3, 6, 5), (4, 3, 3, 2), (2, 1), (1, 0)), ((1, 1, 4, 4), (2, 1, 3, 3), (1, 1), (1, 1)), ((2, 2, 5, 7), (3, 2, 1, 4), (1, 3), (0, 2))]:
-    x, w, b = torch.randn(shape, requires_grad=True), torch.randn(weights, requires_grad=True), torch.randn(weights[0], requires_grad=True)
-    y = F.conv2d(x, w, b, stride, pad)
-    dy = torch.randn_like(y)
-    dx, dw, db = grads(y, dy, x, w, b)
-    case("conv2d", [x, w, b], [y], Stride=stride, Padding=pad)
-    case("conv2d", [x, w, b], [F.relu(y)], Stride=stride, Padding=pad, Act=1)
-    case("conv2d grad x", [dy, w], [dx], Stride=stride, Padding=pad)
-    case("conv2d grad w", [x, dy], [dw, db], Stride=stride, Padding=pad)
-
-for kernel, stride, pad in [((2, 2), (2, 2), (0, 0)), ((3, 2), (1, 2), (1, 1)), ((2, 3), (3, 1), (1, 0))]:
-    x = torch.randn(2, 3, 6, 5, requires_grad=True)
-    y = F.avg_pool2d(x, kernel, stride, pad)
-    dy = torch.randn_like(y)
-    case("average pool", [x], [y], Kernel=kernel, Stride=stride, Padding=pad)
-    case("average pool grad", [dy], grads(y, dy, x), Kernel=kernel, Stride=stride, Padding=pad)
-    x = torch.randint(0, 4, (2, 3, 6, 5)).double().requires_grad_()  # with ties
-    y = F.max_pool2d(x, kernel, stride, pad)
-    dy = torch.randn_like(y)
-    case("max pool", [x, dy], [y, *grads(y, dy, x)], Kernel=kernel, Stride=stride, Padding=pad)
-
 for shape in [(5, 3), (2, 3, 4, 3)]:
     x, g, b = torch.randn(shape, requires_grad=True), torch.randn(3, requires_grad=True), torch.randn(3, requires_grad=True)
     mean, variance = torch.randn(3), torch.rand(3) + 0.5

@@ -1,6 +1,8 @@
-// Convolutions as implicit matrix products: the rows or columns of one factor are the windows of an
-// image (im2col without the copy). conv2d.go defines them.
+// Convolutions; conv.go defines them. Those over one or two axes without groups are implicit matrix
+// products: the rows or columns of one factor are the windows of an image (im2col without the copy).
+// All others have a thread for each element, conv_direct, or a block for each weight.
 #include "product.cuh"
+#include "call.cuh"
 
 struct Conv {
 	void *x, *w, *b, *y;
@@ -8,7 +10,7 @@ struct Conv {
 	Extent e;
 	int64_t xs[4], ws[4], ys[4]; // strides
 	int64_t b_step, relu;
-	uint32_t x_size[2], y_size[2], tap_size[2], stride[2], pad[2], last, unused;
+	uint32_t x_size[2], y_size[2], tap_size[2], stride[2], dilation[2], pad[2], last, unused;
 };
 
 struct Pixel {
@@ -36,7 +38,8 @@ template <class T> struct Windows {
 	}
 	__device__ __forceinline__ Place deep(uint32_t tap) const {
 		Pixel in = tap_of(a, tap);
-		return {in.n * a.xs[1] + in.i * a.xs[2] + in.j * a.xs[3], in.i, in.j};
+		uint32_t i = in.i * a.dilation[0], j = in.j * a.dilation[1];
+		return {in.n * a.xs[1] + i * a.xs[2] + j * a.xs[3], i, j};
 	}
 	__device__ __forceinline__ bool holds(Place y, Place tap) const { // below 0 is far above
 		return y.i + tap.i < a.x_size[0] && y.j + tap.j < a.x_size[1];
@@ -79,7 +82,8 @@ template <class T> struct Gradients {
 	}
 	__device__ __forceinline__ Place deep(uint32_t tap) const {
 		Pixel in = tap_of(a, tap);
-		return {in.n * a.ys[1] + (dense() ? within(-in.i, -in.j) : 0), -in.i, -in.j};
+		uint32_t i = in.i * a.dilation[0], j = in.j * a.dilation[1];
+		return {in.n * a.ys[1] + (dense() ? within(-i, -j) : 0), -i, -j};
 	}
 	__device__ __forceinline__ bool holds(Place x, Place tap) const {
 		uint32_t i = x.i + tap.i, j = x.j + tap.j;
@@ -164,3 +168,93 @@ CONV(_thin, 4, 1)
 
 template <class T> FN void conv_grad_w_splits(const Conv &a) { add_splits<T>(a.e, a.part, ToW<T>{a}); }
 FLOATS(conv_grad_w_splits, Conv)
+
+struct Direct { // directConv of conv_cuda.go, for three spatial axes
+	int64_t stride[3], dilation[3], pad[3], groups;
+};
+typedef CallWith<Direct> DirectConv;
+typedef Position<5> Place5;
+
+// Calls f(at, tap) for the elements of a window, at this position of y, that are inside of x.
+template <class F> FN void window_of(const Direct &set, const Array &x, const Array &w, Place5 to, F f) {
+	for (int64_t p = 0; p < w.shape[2]; p++)
+		for (int64_t q = 0; q < w.shape[3]; q++)
+			for (int64_t r = 0; r < w.shape[4]; r++) {
+				int64_t i = to.at[2] * set.stride[0] + p * set.dilation[0] - set.pad[0];
+				int64_t j = to.at[3] * set.stride[1] + q * set.dilation[1] - set.pad[1];
+				int64_t k = to.at[4] * set.stride[2] + r * set.dilation[2] - set.pad[2];
+				if ((uint64_t)i < (uint64_t)x.shape[2] && (uint64_t)j < (uint64_t)x.shape[3] && (uint64_t)k < (uint64_t)x.shape[4]) // below 0 is far above
+					f(i * x.stride[2] + j * x.stride[3] + k * x.stride[4], p * w.stride[2] + q * w.stride[3] + r * w.stride[4]);
+			}
+}
+
+// y from x, w and perhaps b.
+template <class T> FN void conv_direct(const DirectConv &c) {
+	const Array &y = c.out[0], &x = c.in[0], &w = c.in[1], &b = c.in[2];
+	int64_t inputs = w.shape[1], outputs = w.shape[0] / c.set.groups;
+	EACH(e, (uint32_t)c.n) {
+		Place5 to = position<5>(c, e);
+		Calc<T> sum = 0;
+		int64_t o = to.at[1], first = to.at[0] * x.stride[0] + o / outputs * inputs * x.stride[1];
+		for (int64_t ch = 0; ch < inputs; ch++)
+			window_of(c.set, x, w, to, [&](int64_t at, int64_t tap) {
+				sum = fma(get<T>(x.p, first + ch * x.stride[1] + at), get<T>(w.p, o * w.stride[0] + ch * w.stride[1] + tap), sum);
+			});
+		put<T>(y.p, place(y, to), b.p ? sum + get<T>(b.p, o * b.stride[0]) : sum);
+	}
+}
+
+// The window along an axis whose element number tap is element at of x; below 0 if there is none.
+FN int64_t window_with(const Direct &set, int axis, int64_t at, int64_t tap) {
+	int64_t from = at + set.pad[axis] - tap * set.dilation[axis];
+	return from < 0 || from % set.stride[axis] ? -1 : from / set.stride[axis];
+}
+
+// dx from dy and w.
+template <class T> FN void conv_grad_x_direct(const DirectConv &c) {
+	const Array &x = c.out[0], &y = c.in[0], &w = c.in[1];
+	int64_t inputs = w.shape[1], outputs = w.shape[0] / c.set.groups;
+	EACH(e, (uint32_t)c.n) {
+		Place5 to = position<5>(c, e);
+		Calc<T> sum = 0;
+		int64_t group = to.at[1] / inputs, ch = to.at[1] - group * inputs;
+		for (int64_t p = 0; p < w.shape[2]; p++)
+			for (int64_t q = 0; q < w.shape[3]; q++)
+				for (int64_t r = 0; r < w.shape[4]; r++) {
+					int64_t i = window_with(c.set, 0, to.at[2], p), j = window_with(c.set, 1, to.at[3], q), k = window_with(c.set, 2, to.at[4], r);
+					if ((uint64_t)i >= (uint64_t)y.shape[2] || (uint64_t)j >= (uint64_t)y.shape[3] || (uint64_t)k >= (uint64_t)y.shape[4])
+						continue;
+					for (int64_t o = group * outputs; o < (group + 1) * outputs; o++)
+						sum = fma(get<T>(y.p, place(y, Place5{to.at[0], o, i, j, k})), get<T>(w.p, place(w, Place5{o, ch, p, q, r})), sum);
+				}
+		put<T>(x.p, place(x, to), sum);
+	}
+}
+
+// dw from x and dy: a block for each weight.
+template <class T> FN void conv_grad_w_direct(const DirectConv &c) {
+	const Array &w = c.out[0], &x = c.in[0], &y = c.in[1];
+	int64_t inputs = w.shape[1], outputs = w.shape[0] / c.set.groups;
+	uint64_t positions = (uint64_t)(y.shape[0] * y.shape[2]) * (uint64_t)(y.shape[3] * y.shape[4]);
+	for (uint32_t e = blockIdx.x; e < (uint32_t)c.n; e += gridDim.x) {
+		Place5 tap = position<5>(c, e);
+		int64_t o = tap.at[0], ch = o / outputs * inputs + tap.at[1];
+		Total<T> sum = 0;
+		for (uint64_t n = threadIdx.x; n < positions; n += 256) {
+			uint64_t rows = n / (uint64_t)y.shape[4], planes = rows / (uint64_t)y.shape[3], images = planes / (uint64_t)y.shape[2];
+			Place5 to = {(int64_t)images, o, (int64_t)(planes - images * y.shape[2]), (int64_t)(rows - planes * y.shape[3]), (int64_t)(n - rows * y.shape[4])};
+			int64_t i = to.at[2] * c.set.stride[0] + tap.at[2] * c.set.dilation[0] - c.set.pad[0];
+			int64_t j = to.at[3] * c.set.stride[1] + tap.at[3] * c.set.dilation[1] - c.set.pad[1];
+			int64_t k = to.at[4] * c.set.stride[2] + tap.at[4] * c.set.dilation[2] - c.set.pad[2];
+			if ((uint64_t)i < (uint64_t)x.shape[2] && (uint64_t)j < (uint64_t)x.shape[3] && (uint64_t)k < (uint64_t)x.shape[4])
+				sum = fma((Total<T>)get<T>(x.p, place(x, Place5{to.at[0], ch, i, j, k})), (Total<T>)get<T>(y.p, place(y, to)), sum);
+		}
+		sum = together<256>(sum, Plus());
+		if (threadIdx.x == 0)
+			put<T>(w.p, place(w, tap), sum);
+	}
+}
+
+FLOATS(conv_direct, DirectConv)
+FLOATS(conv_grad_x_direct, DirectConv)
+FLOATS(conv_grad_w_direct, DirectConv)

@@ -1,6 +1,7 @@
 package kernels
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/h5dnn/h5dnn/kernels/launch"
@@ -9,33 +10,45 @@ import (
 )
 
 var (
-	_ = onGPU(Conv2d, func(c *Call, options Conv2dOptions) error {
-		g := forwardRoles(c)
-		g.options = options.withDefaults()
-		if done, err := c.convolve(&g, launch.OperandY); done || err != nil {
+	_ = onGPU(Conv, func(c *Call, o ConvOptions) error {
+		g := convOperands(c)
+		must(g.set(o))
+		done, err := c.convolve(&g, launch.OperandY)
+		if done || err != nil {
 			return err
 		}
-		if err := c.launchConv(&convolution{g, c, launch.OperandY}, g.x); err != nil {
-			return err
+		if direct, err := c.direct(&g, launch.OperandY); direct || err != nil {
+			return cmp.Or(err, c.activate(g.y, g.act))
 		}
-		return c.activate(g.y, options.Act.exceptReLU())
+		return c.eachGroup(&g, func(g conv) error {
+			if err := c.launchConv(&convolution{g, c, launch.OperandY}, g.x); err != nil {
+				return err
+			}
+			return c.activate(g.y, g.act.exceptReLU())
+		})
 	})
 
-	_ = onGPU(Conv2dGradX, func(c *Call, options Conv2dOptions) error {
-		g := gradXRoles(c)
-		g.options = options.withDefaults()
+	_ = onGPU(ConvGradX, func(c *Call, o ConvOptions) error {
+		g := convGradXOperands(c)
+		must(g.set(o))
 		if done, err := c.convolve(&g, launch.OperandX); done || err != nil {
 			return err
 		}
-		return c.launchConv(&convolution{g, c, launch.OperandX}, g.y)
+		if direct, err := c.direct(&g, launch.OperandX); direct || err != nil {
+			return err
+		}
+		return c.eachGroup(&g, func(g conv) error { return c.launchConv(&convolution{g, c, launch.OperandX}, g.y) })
 	})
 
-	_ = onGPU(Conv2dGradW, func(c *Call, options Conv2dOptions) error {
-		g := gradWRoles(c)
-		g.options = options.withDefaults()
+	_ = onGPU(ConvGradW, func(c *Call, o ConvOptions) error {
+		g := convGradWOperands(c)
+		must(g.set(o))
 		done, err := c.convolve(&g, launch.OperandW)
 		if !done && err == nil {
-			err = c.gpu.Tiles(g.x.Type, &convolution{g, c, launch.OperandW})
+			done, err = c.direct(&g, launch.OperandW)
+		}
+		if !done && err == nil {
+			err = c.eachGroup(&g, func(g conv) error { return c.gpu.Tiles(g.x.Type, &convolution{g, c, launch.OperandW}) })
 		}
 		if err != nil || g.b == nil {
 			return err
@@ -43,6 +56,62 @@ var (
 		return c.launchReduce("sum", channelwise(g.b, g.y), g.y, 1, 0)
 	})
 )
+
+// manyGroups are more than are worth tiled products of their own: each would have few
+// channels. Depthwise convolutions have as many groups as channels.
+const manyGroups = 8
+
+// directOptions is Direct of conv.cu.
+type directOptions struct {
+	stride, dilation, pad [3]int
+	groups                int
+}
+
+// direct computes convolutions over three axes or of many groups, for which there are no
+// tiles: without them, from one thread for each element, or one block for each weight.
+func (c *Call) direct(g *conv, computes launch.Operand) (bool, error) {
+	if g.x.Rank() < 5 && g.groups < manyGroups {
+		return false, nil
+	}
+	options := directOptions{stride: g.stride, dilation: g.dilation, groups: g.groups}
+	for axis := range 3 {
+		options.pad[axis] = g.padding[axis][0]
+	}
+	x, w, y := spatial(g.x), spatial(g.w), spatial(g.y)
+	switch computes {
+	case launch.OperandX:
+		return true, c.gpu.Own("conv grad x direct", []storage.Array{x}, []storage.Array{y, w}, options)
+	case launch.OperandW:
+		return true, c.gpu.OwnBlocks("conv grad w direct", []storage.Array{w}, []storage.Array{x, y}, options)
+	}
+	in := []storage.Array{x, w}
+	if g.b != nil {
+		in = append(in, *g.b)
+	}
+	return true, c.gpu.Own("conv direct", []storage.Array{y}, in, options)
+}
+
+// eachGroup calls visit with the convolutions of each group, over two spatial axes.
+func (c *Call) eachGroup(g *conv, visit func(g conv) error) error {
+	x, w, y := withSpatial(g.x, 2), withSpatial(g.w, 2), withSpatial(g.y, 2)
+	one := *g
+	one.x, one.w, one.y, one.groups = &x, &w, &y, 1
+	if g.groups == 1 {
+		return visit(one)
+	}
+	inputs, outputs := w.Shape[1], w.Shape[0]/g.groups
+	for group := range g.groups {
+		of := one
+		of.x = launch.Slice(one.x, 1, group*inputs, (group+1)*inputs)
+		of.w = launch.Slice(one.w, 0, group*outputs, (group+1)*outputs)
+		of.y = launch.Slice(one.y, 1, group*outputs, (group+1)*outputs)
+		of.b = launch.Slice(one.b, 0, group*outputs, (group+1)*outputs)
+		if err := visit(of); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // channelwise returns b (C) as what an (N, C, …) array becomes when all but its
 // channels is reduced.
@@ -56,14 +125,15 @@ func channelwise(b, of *storage.Array) *storage.Array {
 	return &sums
 }
 
-// convArgs is Conv of conv2d.cu.
+// convArgs is Conv of conv.cu.
 type convArgs struct {
 	x, w, b, y, part   uint64
 	e                  launch.Extent
 	xs, ws, ys         [4]int64
 	bStep, relu        int64
 	xSize, ySize, taps [2]uint32
-	stride, pad        [2]uint32
+	stride             [2]uint32
+	dilation, pad      [2]uint32
 	last, _            uint32
 }
 
@@ -149,11 +219,11 @@ func (p *convolution) part(a convAxis, from, to int) *convolution {
 	case outputAxis:
 		part.b = launch.Slice(p.b, 0, from, to)
 	case xDown, xAcross:
-		part.options.Padding[a.x-2] += from
+		part.padding[a.x-1][0] += from
 	case tapsDown, tapsAcross:
-		part.options.Padding[a.w-2] -= from
+		part.padding[a.w-1][0] -= from * p.dilation[a.w-1]
 	case yDown, yAcross:
-		part.options.Padding[a.y-2] -= from * p.options.Stride[a.y-2]
+		part.padding[a.y-1][0] -= from * p.stride[a.y-1]
 	}
 	return &part
 }
@@ -208,7 +278,7 @@ func (p *convolution) Tiles(e launch.Extent, part uint64) (string, []byte) {
 	}
 	for i := range 2 {
 		args.xSize[i], args.ySize[i] = uint32(p.x.Shape[2+i]), uint32(p.y.Shape[2+i])
-		args.stride[i], args.pad[i] = uint32(p.options.Stride[i]), uint32(p.options.Padding[i])
+		args.stride[i], args.dilation[i], args.pad[i] = uint32(p.stride[1+i]), uint32(p.dilation[1+i]), uint32(p.padding[1+i][0])
 	}
 	return [...]string{launch.OperandY: "conv", launch.OperandX: "conv grad x", launch.OperandW: "conv grad w"}[p.computes], launch.Bytes(&args)
 }
@@ -218,7 +288,7 @@ func (p *convolution) finish() (bias uint64, step, relu int64) {
 	if p.b != nil {
 		bias, step = p.c.gpu.First(p.b), int64(p.b.Stride[0])
 	}
-	if p.options.Act == ReLUActivation {
+	if p.act == ReLUActivation {
 		relu = 1
 	}
 	return bias, step, relu
@@ -268,29 +338,35 @@ func (p *convolution) channelFours(a *storage.Array) uint32 {
 // channelsNext reports whether an image's channels are closer to each other than its columns.
 func channelsNext(a *storage.Array) bool { return magnitude(a.Stride[1]) < magnitude(a.Stride[3]) }
 
-// convolve offers a convolution to the GPU's library. Weights, which are few,
-// are brought into the order that the images have.
+// convolve offers a convolution to the GPU's library. Weights, which are small, are
+// copied to the layout of the images.
 func (c *Call) convolve(g *conv, computes launch.Operand) (done bool, err error) {
 	library, ok := launch.Library[launch.Convolver](c.gpu)
-	if !ok || g.empty() || int64(g.w.Len()) >= launch.Limit() { // weights that are moved are few
+	padding, same := g.symmetric()
+	if !ok || !same || g.empty() || int64(g.w.Len()) >= launch.Limit() { // weights that are copied are small
 		return false, nil
 	}
+	axes := max(g.x.Rank()-2, 2)
+	x, w, y := withSpatial(g.x, axes), withSpatial(g.w, axes), withSpatial(g.y, axes)
 	order, last := channelsLast, true
-	if !hasStrides(g.x, order(g.x.Shape)) || !hasStrides(g.y, order(g.y.Shape)) {
+	if !hasStrides(&x, order(x.Shape)) || !hasStrides(&y, order(y.Shape)) {
 		order, last = rowMajor, false
 	}
-	if !hasStrides(g.x, order(g.x.Shape)) || !hasStrides(g.y, order(g.y.Shape)) {
+	if !hasStrides(&x, order(x.Shape)) || !hasStrides(&y, order(y.Shape)) {
 		return false, nil
 	}
-	q := launch.Convolution{Type: g.x.Type, Computes: computes, ChannelsLast: last, Stride: g.options.Stride, Padding: g.options.Padding}
-	q.X, q.W, q.Y = c.image(g.x, order), c.image(g.w, order), c.image(g.y, order)
-	if computes == launch.OperandY && g.b != nil && g.options.Act == ReLUActivation && adjacent(g.b) {
+	q := launch.Convolution{Type: x.Type, Computes: computes, ChannelsLast: last, Groups: g.groups}
+	copy(q.Stride[:], g.stride[3-axes:])
+	copy(q.Dilation[:], g.dilation[3-axes:])
+	copy(q.Padding[:], padding[3-axes:])
+	q.X, q.W, q.Y = c.image(&x, order), c.image(&w, order), c.image(&y, order)
+	if computes == launch.OperandY && g.b != nil && g.act == ReLUActivation && adjacent(g.b) {
 		q.Bias, q.Relu = c.gpu.First(g.b), true
 	}
-	if hasStrides(g.w, order(g.w.Shape)) {
+	if hasStrides(&w, order(w.Shape)) {
 		done, err = library.Convolve(q)
 	} else {
-		done, err = c.convolveMoved(library, q, g.w)
+		done, err = c.convolveMoved(library, q, &w)
 	}
 	if !done || err != nil || q.Relu || computes != launch.OperandY {
 		return done, err
@@ -298,8 +374,23 @@ func (c *Call) convolve(g *conv, computes launch.Operand) (done bool, err error)
 	return true, c.finish(g)
 }
 
-func (c *Call) image(a *storage.Array, order func([]int) [4]int) launch.Image {
-	return launch.Image{Address: c.gpu.First(a), Size: [4]int(a.Shape), Stride: order(a.Shape)}
+// symmetric returns the padding before each axis, and whether as much behind it gives the
+// same number of windows: libraries know no other.
+func (g *conv) symmetric() (padding [3]int, ok bool) {
+	x, y := spatial(g.x), spatial(g.y)
+	for axis := range 3 {
+		padding[axis] = g.padding[axis][0]
+		if (x.Shape[2+axis]+2*padding[axis]-g.extent(axis))/g.stride[axis]+1 != y.Shape[2+axis] {
+			return padding, false
+		}
+	}
+	return padding, true
+}
+
+func (c *Call) image(a *storage.Array, order func([]int) [5]int) launch.Image {
+	i := launch.Image{Address: c.gpu.First(a), Rank: a.Rank(), Stride: order(a.Shape)}
+	copy(i.Size[:], a.Shape)
+	return i
 }
 
 // convolveMoved convolves with weights that lie as w does, through a copy.
@@ -318,17 +409,17 @@ func (c *Call) convolveMoved(library launch.Convolver, q launch.Convolution, w *
 }
 
 // beside lends an array like a, which lies otherwise and holds nothing yet.
-func (c *Call) beside(a *storage.Array, stride [4]int, use func(moved *storage.Array) error) error {
+func (c *Call) beside(a *storage.Array, stride [5]int, use func(moved *storage.Array) error) error {
 	return c.gpu.Workspace(a.Len()*a.Type.Size(), func(address uint64) error {
-		return use(&storage.Array{Type: a.Type, View: views.View{Offset: int(address), Shape: a.Shape, Stride: stride[:]}})
+		return use(&storage.Array{Type: a.Type, View: views.View{Offset: int(address), Shape: a.Shape, Stride: stride[:a.Rank()]}})
 	})
 }
 
 // finish adds the bias to y and applies the activation.
 func (c *Call) finish(g *conv) error {
 	if g.b == nil {
-		return c.activate(g.y, g.options.Act)
+		return c.activate(g.y, g.act)
 	}
-	on := Call{Out: []storage.Array{*g.y}, In: []storage.Array{*g.y, *g.b}, Options: ActOptions{Act: g.options.Act}}
+	on := Call{Out: []storage.Array{*g.y}, In: []storage.Array{*g.y, *g.b}, Options: ActOptions{Act: g.act}}
 	return c.launch(BiasAct, &on)
 }
