@@ -222,7 +222,7 @@ func (m maker) image(n, c, h, w int) storage.Array { return m.array(views.Channe
 
 // index returns zeros, as MaxPool's second output has them.
 func (m maker) index(n, c, h, w int) storage.Array {
-	return m.moved(storage.From(make([]uint8, n*c*h*w), n, c, h, w))
+	return m.moved(storage.From(make([]int32, n*c*h*w), n, c, h, w))
 }
 
 // computed returns what a call computes, over what is none of it, and how many launches that took.
