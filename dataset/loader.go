@@ -13,6 +13,9 @@ import (
 // A Loader yields the epochs of a Dataset batch by batch, reading ahead. What
 // is decoded stays for the next epoch if the memory allowed holds all of it.
 type Loader struct {
+	dataset Dataset
+	options Options // as they were given
+
 	d    scatterReader
 	o    Options
 	plan Plan
@@ -25,6 +28,7 @@ type Loader struct {
 
 // NewLoader plans the loading of d. Epoch and Start of o are left to Loader.Epoch.
 func NewLoader(d Dataset, o Options) (*Loader, error) {
+	given := o
 	o, err := o.withDefaults(d.Len())
 	if err != nil {
 		return nil, err
@@ -33,7 +37,7 @@ func NewLoader(d Dataset, o Options) (*Loader, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Loader{d: p.d, o: o, plan: p.plan, blocks: p.blocks}
+	l := &Loader{dataset: d, options: given, d: p.d, o: o, plan: p.plan, blocks: p.blocks}
 	if p.plan.CachedBlocks > 0 {
 		l.slots = newBlockCache(p.d, p.blocks, p.plan)
 	}
@@ -69,6 +73,12 @@ func Load(ctx context.Context, d Dataset, o Options) iter.Seq2[*Batch, error] {
 		l.Epoch(ctx, o.Epoch, o.Start)(yield)
 	}
 }
+
+// Dataset returns the dataset that l loads.
+func (l *Loader) Dataset() Dataset { return l.dataset }
+
+// Options returns the options that l was made with.
+func (l *Loader) Options() Options { return l.options }
 
 // Plan returns what the loader is going to do.
 func (l *Loader) Plan() Plan { return l.plan }

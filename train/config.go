@@ -95,7 +95,7 @@ func (c Config) checkDevice(d storage.Device) error {
 		return fmt.Errorf("resident: samples stay on a GPU, not on %v; what fits stays in its memory anyway: %w", d, storage.ErrDevice)
 	}
 	if _, records := tensor.NewGraphCapturer(d); c.Graph == config.Yes && !records {
-		return fmt.Errorf("graph: %v does not record steps; leave it out: %w", d, storage.ErrDevice)
+		return fmt.Errorf("graph: %v does not capture steps in graphs; leave it out: %w", d, storage.ErrDevice)
 	}
 	return nil
 }

@@ -37,5 +37,12 @@ func EvaluateBy(samples int, r *Run, d dataset.Dataset) (t Metrics, err error) {
 		return t, err
 	}
 	defer func() { err = errors.Join(err, f.close()) }()
-	return r.evaluate(context.Background(), p, f, by, metricSet{})
+	set, err := r.Config.newMetrics()
+	if err != nil {
+		return t, err
+	}
+	if t, err = r.evaluate(context.Background(), p, f, by, set); err == nil {
+		err = set.finish(&t)
+	}
+	return t, err
 }

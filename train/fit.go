@@ -67,9 +67,14 @@ func (e Epoch) loss() float64 {
 // returns ctx's error; a run resumed from the file continues with the same results.
 // If the run cannot be saved, that error is returned instead.
 func (r *Run) Fit(ctx context.Context, data *Data, o Options) (err error) {
+	return r.fit(ctx, data, o, nil)
+}
+
+// fit is Fit with the samples of a loader that the caller made, if it is not nil.
+func (r *Run) fit(ctx context.Context, data *Data, o Options, loader *dataset.Loader) (err error) {
 	runtime.LockOSThread() // the pool of arithmetic threads belongs to the thread that calls it
 	defer runtime.UnlockOSThread()
-	t := &trainer{Run: r, Options: o, params: r.params()}
+	t := &trainer{Run: r, Options: o, params: r.params(), given: loader}
 	defer func() {
 		err = cmp.Or(t.adviseMemory(err), t.close())
 		for _, c := range o.Callbacks {
@@ -92,10 +97,11 @@ func (r *Run) Fit(ctx context.Context, data *Data, o Options) (err error) {
 type trainer struct {
 	*Run
 	Options
-	loader            *dataset.Loader
-	source, valSource batchSource // valSource is nil if there is no validation data
-	binding           binding     // of the training data
-	valBinding        binding     // of the validation data
+	given             *dataset.Loader // by the caller; nil if there is none
+	loader            *dataset.Loader // of the training data
+	source, valSource batchSource     // valSource is nil if there is no validation data
+	binding           binding         // of the training data
+	valBinding        binding         // of the validation data
 	executor          executor
 	params            iter.Seq2[string, *nn.Param]
 	validator         *Predictor
@@ -136,6 +142,9 @@ func (t *trainer) open(ctx context.Context, data *Data) (err error) {
 	}
 	p := &t.Position
 	p.Samples, p.Shuffle, p.Window = t.plan.Samples, t.plan.Shuffle, t.plan.Window
+	if t.given != nil && t.given.Options().DropLast {
+		p.Samples -= p.Samples % t.fullBatch()
+	}
 	if t.validator, err = t.Predictor(); err != nil || data.Val == nil {
 		return err
 	}
@@ -163,6 +172,9 @@ const validationShare = 4
 
 // trainingOptions returns how the samples to train on are loaded.
 func (t *trainer) trainingOptions(data *Data) dataset.Options {
+	if t.given != nil {
+		return t.given.Options()
+	}
 	o := t.Config.loading()
 	o.Rank, o.World = t.Rank, t.World
 	if p := t.Position; p.Samples != 0 {

@@ -187,6 +187,29 @@ func TestWeightsOfSamples(t *testing.T) {
 	if a, b := fmt.Sprint(weightsOf(t, run)), fmt.Sprint(weightsOf(t, base)); a != b {
 		t.Error("labels of weight 0 are learned")
 	}
+	var counted []int
+	for i := range 60 {
+		if i%3 != 0 {
+			counted = append(counted, i)
+		}
+	}
+	only, err := dataset.Subset(data.Val, counted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, samples := range []int{7, 60} {
+		all, err := train.EvaluateBy(samples, base, data.Val)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := train.EvaluateBy(samples, base, only)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if math.Abs(all.MeanLoss()-want.MeanLoss()) > 1e-5 {
+			t.Errorf("%d samples at a time: loss %v; %v without those of weight 0", samples, all.MeanLoss(), want.MeanLoss())
+		}
+	}
 }
 
 // TestInputsThatDoNotMatchAreNamed in errors, before anything is trained.

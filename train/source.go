@@ -103,6 +103,11 @@ func (f *trainer) openSource(ctx context.Context, data *Data, loading dataset.Op
 	if f.plan.Resident {
 		return f.openResident(ctx, device, data.Train, loading)
 	}
+	if f.given != nil && device == nil {
+		f.loader = f.given
+		f.source = &hostSource{loader: f.given, check: f.checkLabels(f.binding)}
+		return nil
+	}
 	if f.source, f.loader, err = newBatchSource(f.Device, data.Train, loading, f.checkLabels(f.binding)); err != nil {
 		return err
 	}

@@ -262,7 +262,7 @@ func TestTrainingTroubleIsOneLineAndWritesNothing(t *testing.T) {
 		{flags("--precision", "fp8"), `--precision: no precision "fp8"; want float32, tf32, bf16 or fp16`},
 		{flags("--resident", "perhaps"), `--resident cannot be "perhaps"; want auto, yes or no`},
 		{flags("--resident", "yes"), "resident: samples stay on a GPU, not on cpu"},
-		{flags("--graph"), "graph: cpu does not record steps"},
+		{flags("--graph"), "graph: cpu does not capture steps in graphs"},
 		{flags("--profile"), "--profile needs a GPU; choose one with --device"},
 		{flags("--device", "tpu"), `device "tpu": there is only cpu`},
 		{flags("-o", "run.txt"), `no format has the extension ".txt"`},

@@ -1,0 +1,68 @@
+package train
+
+import (
+	"context"
+
+	"github.com/h5dnn/h5dnn/config"
+	"github.com/h5dnn/h5dnn/dataset"
+	"github.com/h5dnn/h5dnn/dataset/dataconfig"
+	"github.com/h5dnn/h5dnn/nn"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// FitOptions configure [Fit]. Their zero value trains one epoch at a constant rate.
+type FitOptions struct {
+	Epochs    int             // 1 if 0
+	Schedule  nn.Schedule     // of the learning rate; constant if nil
+	Seed      uint64          // of the random numbers in steps, such as dropout
+	Val       dataset.Dataset // evaluated after each epoch, if it is not nil
+	Metrics   []any           // besides the loss and accuracy, as nn.MetricFromConfig reads them
+	Precision string          // of products: float32 (or empty), tf32, bf16 or fp16
+	Graph     config.Choice   // whether steps on a GPU are captured in a graph and replayed
+	Resident  config.Choice   // whether all samples stay on a GPU
+	Callbacks []Callback
+	Hooks     []Hook
+}
+
+// Fit trains model with optimizer to minimize loss on the samples of loader, and returns
+// the history. The fields of the samples are inputs, targets and weights by their roles;
+// the model takes the inputs as they are, by name if it names several. It trains on the
+// device where the model is. On a GPU the samples are read through a loader of their
+// own, with the options of loader.
+func Fit(ctx context.Context, model nn.Module, loss nn.Loss, optimizer nn.Optimizer, loader *dataset.Loader, o FitOptions) (History, error) {
+	loading := loader.Options()
+	r := &Run{
+		Config: Config{
+			Epochs: max(1, o.Epochs), Batch: loading.Batch, Seed: o.Seed, Precision: o.Precision, Graph: o.Graph, Metrics: o.Metrics,
+			Data: dataconfig.Config{Resident: o.Resident, Memory: loading.Memory >> 20},
+		},
+		Model: model, Optimizer: optimizer, Device: storage.CPU, History: History{},
+		loss: loss, schedule: o.Schedule, baseRate: optimizer.Rate(),
+	}
+	if r.schedule == nil {
+		r.schedule = nn.ConstantSchedule{}
+	}
+	if err := checkPrecision(o.Precision); err != nil {
+		return nil, err
+	}
+	for _, p := range nn.Params(model) {
+		r.Device = p.Data.Device()
+		break
+	}
+	var err error
+	if r.metrics, err = r.Config.newMetrics(); err != nil {
+		return nil, err
+	}
+	if r.Inputs, err = featuresFor(model, loader.Fields()); err != nil {
+		return nil, err
+	}
+	if _, err := nn.Build(model, inputShapes(r.Inputs)...); err != nil {
+		return nil, err
+	}
+	if err := r.newLossScaler(); err != nil {
+		return nil, err
+	}
+	data := &Data{Train: loader.Dataset(), Val: o.Val}
+	options := Options{Callbacks: o.Callbacks, Hooks: o.Hooks, Rank: loading.Rank, World: loading.World}
+	return r.History, r.fit(ctx, data, options, loader)
+}

@@ -1,0 +1,162 @@
+package train_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/cuda/cudatest"
+	"github.com/h5dnn/h5dnn/dataset"
+	"github.com/h5dnn/h5dnn/nn"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/train"
+)
+
+// floats is n blobs as rows of floats near 1, with their labels.
+func floats(n int) (x, y storage.Array) {
+	images, y := blobs(n)
+	rows := make([]float32, n*64)
+	for i, p := range storage.Elements[uint8](images) {
+		rows[i] = float32(p) / 64
+	}
+	return storage.From(rows, n, 64), y
+}
+
+// ExampleFit trains a model that was made in Go, from arrays.
+func ExampleFit() {
+	x, y := floats(400) // as package storage/hdf5 would open them
+	samples, err := dataset.Of(dataset.Named{Name: "x", Array: x}, dataset.Named{Name: "y", Array: y, Role: dataset.Target})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	loader, err := dataset.NewLoader(samples, dataset.Options{Batch: 32, Seed: 1})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	model := nn.Sequential{
+		nn.NewLinear(nn.LinearOptions{InFeatures: 64, OutFeatures: 16}),
+		nn.ReLU{},
+		nn.NewLinear(nn.LinearOptions{InFeatures: 16, OutFeatures: 4}),
+	}
+	nn.Init(model, 1)
+	history, err := train.Fit(context.Background(), model, nn.NewCrossEntropy(nn.CrossEntropyOptions{}), nn.NewAdam(nn.AdamOptions{LearningRate: 1e-2}),
+		loader, train.FitOptions{Epochs: 5, Val: samples})
+	accuracy, _ := history.Last("val_accuracy")
+	fmt.Println(len(history["loss"]), accuracy, err)
+	// Output: 5 1 <nil>
+}
+
+// TestFitIsARunWithoutAConfiguration compares the two, to the last bit.
+func TestFitIsARunWithoutAConfiguration(t *testing.T) {
+	const text = `
+data: {file: none, x: x, y: y, normalize: none}
+model: [{dense: 12}, {dropout: 0.2}, tanh, {dense: 4}]
+optimizer: {adam: {lr: 1e-2}}
+schedule: constant
+classes: 4
+batch: 32
+epochs: 2
+seed: 7
+metrics: [{top_k: 2}]
+`
+	gpu := cudatest.Devices(t, cudatest.Deferred)[0]
+	x, y := floats(150)
+	for _, w := range append([]way{{}}, ways...) {
+		var d storage.Device = storage.CPU
+		if w.graph != "" {
+			d = gpu
+		}
+		c, err := train.ParseConfig([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Graph, c.Data.Resident = w.graph, w.resident
+		data, err := train.NewData(c, train.Arrays{X: x, Y: y})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var runs [2]*train.Run
+		for i := range runs {
+			if runs[i], err = train.New(context.Background(), c, data, d); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := runs[0].Fit(context.Background(), data, train.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		loader, err := dataset.NewLoader(data.Train, dataset.Options{Batch: 32, Seed: 7})
+		if err != nil {
+			t.Fatal(err)
+		}
+		history, err := train.Fit(context.Background(), runs[1].Model, nn.NewCrossEntropy(nn.CrossEntropyOptions{}), runs[1].Optimizer, loader,
+			train.FitOptions{Epochs: 2, Seed: 7, Graph: w.graph, Resident: w.resident, Metrics: c.Metrics})
+		if err != nil {
+			t.Fatalf("%v, %v: %v", d, w, err)
+		}
+		if got, want := fmt.Sprint(weightsOf(t, runs[1])), fmt.Sprint(weightsOf(t, runs[0])); got != want {
+			t.Errorf("%v, %v: other weights", d, w)
+		}
+		for _, name := range []string{"loss", "accuracy", "top_k"} {
+			if got, want := fmt.Sprint(history[name]), fmt.Sprint(runs[0].History[name]); got != want || len(history[name]) != 2 {
+				t.Errorf("%v, %v: %s is %s, want %s", d, w, name, got, want)
+			}
+		}
+	}
+}
+
+// TestFitDropsLastBatches where the loader does: an accumulating update is made by the last
+// batch that there is.
+func TestFitDropsLastBatches(t *testing.T) {
+	x, y := floats(150)
+	samples, err := dataset.Of(dataset.Named{Name: "x", Array: x}, dataset.Named{Name: "y", Array: y, Role: dataset.Target})
+	if err != nil {
+		t.Fatal(err)
+	}
+	loader, err := dataset.NewLoader(samples, dataset.Options{Batch: 40, DropLast: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	model := nn.Sequential{nn.NewLinear(nn.LinearOptions{InFeatures: 64, OutFeatures: 4})}
+	o, steps := nn.NewSGD(nn.SGDOptions{LearningRate: 0.1}), 0
+	_, err = train.Fit(context.Background(), model, nn.NewCrossEntropy(nn.CrossEntropyOptions{}), o, loader, train.FitOptions{
+		Hooks: []train.Hook{train.Accumulate(2)}, Callbacks: []train.Callback{train.CallbackFuncs{OnStepEnd: func(train.Progress) error { steps++; return nil }}},
+	})
+	if err != nil || steps != 3 || o.Steps() != 2 {
+		t.Errorf("%d batches, %d updates, error %v; want 3 and 2", steps, o.Steps(), err)
+	}
+}
+
+// TestFitRefuses what it cannot train on.
+func TestFitRefuses(t *testing.T) {
+	x, _ := floats(20)
+	samples, err := dataset.Of(dataset.Named{Name: "x", Array: x})
+	if err != nil {
+		t.Fatal(err)
+	}
+	loader, err := dataset.NewLoader(samples, dataset.Options{Batch: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	model := nn.Sequential{nn.NewLinear(nn.LinearOptions{InFeatures: 64, OutFeatures: 4})}
+	fit := func(o train.FitOptions) error {
+		_, err := train.Fit(context.Background(), model, nn.NewCrossEntropy(nn.CrossEntropyOptions{}), nn.NewSGD(nn.SGDOptions{LearningRate: 0.1}), loader, o)
+		return err
+	}
+	for want, o := range map[string]train.FitOptions{
+		"no targets":            {},
+		`no precision "int4"`:   {Precision: "int4"},
+		"metrics":               {Metrics: []any{"accuracie"}},
+		"does not capture step": {Graph: "yes"},
+	} {
+		if err := fit(o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+	if err := fit(train.FitOptions{Resident: "yes"}); !errors.Is(err, storage.ErrDevice) {
+		t.Errorf("error %v", err)
+	}
+}
