@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/h5dnn/h5dnn/convert"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/spell"
 )
@@ -40,25 +41,25 @@ func convertCommand() *cli.Command {
 				return err
 			}
 			defer file.Close()
-			plan, err := makePlan(file, at, format)
+			plan, err := convert.New(file, at.path, format)
 			if err != nil {
 				return err
 			}
 			if !c.Bool("dry-run") {
-				if err := plan.write(c.Context, out); err != nil {
+				if err := plan.Write(c.Context, out); err != nil {
 					return err
 				}
 			}
 			if c.Bool("verify") && !c.Bool("dry-run") {
-				if err := plan.verify(c.Context, out); err != nil {
+				if err := plan.Verify(c.Context, out); err != nil {
 					return err
 				}
 			}
 			return buffered(c.App.Writer, func(w io.Writer) error {
 				if c.Bool("json") {
-					return plan.json(w, at, out)
+					return convertJSON(w, plan, at, out)
 				}
-				return plan.report(w, out, c.Bool("dry-run"), c.Bool("verify"))
+				return convertReport(w, plan, out, c.Bool("dry-run"), c.Bool("verify"))
 			})
 		},
 	}

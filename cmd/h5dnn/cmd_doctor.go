@@ -10,6 +10,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/h5dnn/h5dnn/arrayfmt"
+	"github.com/h5dnn/h5dnn/inspect"
 	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
@@ -83,8 +85,8 @@ func (d *doctor) examine(path string) error {
 	}
 	defer file.Close()
 	walk := file.Walk()
-	if clean(path) != "/" {
-		o, err := (hdf5File{file}).Lookup(path)
+	if inspect.Clean(path) != "/" {
+		o, err := file.Lookup(path)
 		if err != nil {
 			return err
 		}
@@ -131,7 +133,7 @@ func (d *doctor) look(datasets []*hdf5.Dataset) error {
 	bySize := slices.Clone(datasets)
 	slices.SortStableFunc(bySize, func(a, b *hdf5.Dataset) int { return cmp.Compare(sizeOf(b), sizeOf(a)) })
 	for _, set := range datasets {
-		p := &patient{path: set.Path, dtype: typeName(set.Type), shape: set.Shape, layout: set.Layout}
+		p := &patient{path: set.Path, dtype: inspect.TypeName(set.Type), shape: set.Shape, layout: set.Layout}
 		a, err := set.Array()
 		if err != nil {
 			if _, _, notNumbers := set.Type.DType(); notNumbers == nil {
@@ -201,7 +203,7 @@ func (p *patient) chunks(d *hdf5.Dataset) {
 			perRow *= (d.Shape[axis] + n - 1) / max(1, n)
 		}
 	}
-	p.fact("chunks of %s, %s", plural(d.Chunks[0], "row"), byteCount(chunk))
+	p.fact("chunks of %s, %s", plural(d.Chunks[0], "row"), arrayfmt.Bytes(chunk))
 	if perRow > 1 {
 		p.warn("a row spans %d chunks, so reading one row decodes %d; chunks of whole rows are better", perRow, perRow)
 	}
@@ -211,9 +213,9 @@ func (p *patient) chunks(d *hdf5.Dataset) {
 		p.warn("chunk index cannot be read: %v", err)
 		return
 	case chunk < tinyChunk && len(stored) > 1000:
-		p.warn("%d chunks of only %s", len(stored), byteCount(chunk))
+		p.warn("%d chunks of only %s", len(stored), arrayfmt.Bytes(chunk))
 	case chunk > hugeChunk:
-		p.warn("chunks of %s, each decoded whole to read a single row", byteCount(chunk))
+		p.warn("chunks of %s, each decoded whole to read a single row", arrayfmt.Bytes(chunk))
 	}
 	if err := d.CheckDecodable(); err != nil {
 		p.warn("cannot be decoded: %v", err)

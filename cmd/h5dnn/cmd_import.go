@@ -12,7 +12,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/h5dnn/h5dnn/arrayfmt"
+	"github.com/h5dnn/h5dnn/convert"
 	"github.com/h5dnn/h5dnn/importer"
+	"github.com/h5dnn/h5dnn/inspect"
 	"github.com/h5dnn/h5dnn/spell"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
@@ -64,7 +67,7 @@ func importFiles(c *cli.Context) error {
 	for k, name := range inputs {
 		at := importer.DefaultPath(name, len(inputs))
 		if len(paths) > 0 {
-			at = clean(paths[k])
+			at = inspect.Clean(paths[k])
 		}
 		arrays, closing, err := importer.Open(name, at, importer.Options{Label: c.String("label"), Skip: c.StringSlice("skip")})
 		if err != nil {
@@ -179,7 +182,7 @@ func (w *wish) layoutFor(shape []int) (hdf5write.Layout, error) {
 	}
 	l := hdf5write.Layout{Filters: w.filters}
 	if !w.refilter {
-		l.Filters = []filter.Filter{filter.Shuffle(), filter.Deflate(deflateLevel)}
+		l.Filters = []filter.Filter{filter.Shuffle(), filter.Deflate(convert.DeflateLevel)}
 	}
 	switch {
 	case len(w.chunks) == len(shape):
@@ -196,7 +199,7 @@ func (w *wish) layoutFor(shape []int) (hdf5write.Layout, error) {
 
 func showImported(w io.Writer, all []*importer.Array, out string) error {
 	for _, in := range all {
-		line := fmt.Sprintf("%s  %v %s  from %s", in.Path, in.Type, tuple(in.Shape), in.From)
+		line := fmt.Sprintf("%s  %v %s  from %s", in.Path, in.Type, arrayfmt.Shape(in.Shape), in.From)
 		if in.Texts != nil {
 			line = fmt.Sprintf("%s  string (%d,)  from %s", in.Path, len(in.Texts), in.From)
 		}
@@ -205,7 +208,7 @@ func showImported(w io.Writer, all []*importer.Array, out string) error {
 		}
 		fmt.Fprintln(w, printable(line))
 	}
-	_, err := fmt.Fprintf(w, "%s  %s, %s\n", printable(out), plural(len(all), "dataset"), byteCount(fileSize(out)))
+	_, err := fmt.Fprintf(w, "%s  %s, %s\n", printable(out), plural(len(all), "dataset"), arrayfmt.Bytes(fileSize(out)))
 	return err
 }
 

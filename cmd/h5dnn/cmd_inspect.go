@@ -7,6 +7,8 @@ import (
 	"io"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/h5dnn/h5dnn/inspect"
 )
 
 func inspectCommand() *cli.Command {
@@ -35,7 +37,7 @@ func inspectCommand() *cli.Command {
 				if c.Bool("json") {
 					p = &objects{w: w}
 				}
-				return inspect(c.Context, file, at, c.Bool("stats"), p)
+				return showObjects(c.Context, file, at, c.Bool("stats"), p)
 			})
 		},
 	}
@@ -44,13 +46,13 @@ func inspectCommand() *cli.Command {
 // A printer prints entries one by one.
 type printer interface {
 	Begin(at address, format string, size int) error
-	Entry(e entry, s *summary) error
+	Entry(e inspect.Object, s *summary) error
 	End() error
 }
 
-// inspect shows the objects at and below the address. Objects that cannot be read
+// showObjects shows the objects at and below the address. Objects that cannot be read
 // are shown with their error; the returned error counts them.
-func inspect(ctx context.Context, file container, at address, stats bool, p printer) error {
+func showObjects(ctx context.Context, file inspect.File, at address, stats bool, p printer) error {
 	entries, err := file.Entries(at.path)
 	if err != nil {
 		return err
@@ -97,12 +99,12 @@ func inspect(ctx context.Context, file container, at address, stats bool, p prin
 	return nil
 }
 
-func statistics(ctx context.Context, file container, path string) (*summary, error) {
+func statistics(ctx context.Context, file inspect.File, path string) (*summary, error) {
 	data, err := file.Find(path)
 	if err != nil || data.Array.Type.IsComplex() {
 		return nil, err
 	}
-	if err := data.checkSize(); err != nil {
+	if err := data.CheckSize(); err != nil {
 		return nil, err
 	}
 	s, err := summarize(ctx, data.Array)

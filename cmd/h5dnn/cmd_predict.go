@@ -11,6 +11,7 @@ import (
 	loader "github.com/h5dnn/h5dnn/dataset"
 	"github.com/h5dnn/h5dnn/dataset/dataconfig"
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/inspect"
 	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
@@ -97,18 +98,18 @@ func askedPredictor(c *cli.Context, run *train.Run) (*train.Predictor, error) {
 
 // predictions returns the predictions of p for the samples x as an array that is
 // computed when it is read.
-func predictions(ctx context.Context, p *train.Predictor, run, name string, x storage.Array) (selection, error) {
+func predictions(ctx context.Context, p *train.Predictor, run, name string, x storage.Array) (inspect.Selection, error) {
 	if sample := p.Inputs()[0].Shape; x.Rank() == 0 || !slices.Equal(x.Shape[1:], sample) {
-		return selection{}, fmt.Errorf("%s is %v; %s was trained on samples of %v", name, x.Shape, run, sample)
+		return inspect.Selection{}, fmt.Errorf("%s is %v; %s was trained on samples of %v", name, x.Shape, run, sample)
 	}
 	d, err := loader.Of(loader.Named{Name: "x", Array: x})
 	if err != nil {
-		return selection{}, err
+		return inspect.Selection{}, err
 	}
 	v := views.Of(append([]int{x.Shape[0]}, p.OutputShape...)...)
 	data := predicted{ctx, p, d, storage.File(run), v.Len() * p.Type.Size()}
 	said := storage.Array{Data: data, Type: p.Type, View: v}
-	return selection{Name: "predictions", Array: said, Numbers: true, DType: p.Type.String()}, nil
+	return inspect.Selection{Name: "predictions", Array: said, Numbers: true, DType: p.Type.String()}, nil
 }
 
 // A predicted is a Source of predictions, computed when they are read.

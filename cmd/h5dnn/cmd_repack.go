@@ -10,6 +10,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/h5dnn/h5dnn/arrayfmt"
+	"github.com/h5dnn/h5dnn/inspect"
 	"github.com/h5dnn/h5dnn/spell"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
@@ -64,7 +66,7 @@ func repack(c *cli.Context) error {
 	}
 	defer file.Close()
 	for _, path := range wish.paths {
-		if _, err := (hdf5File{file}).Lookup(path); err != nil {
+		if _, err := file.Lookup(path); err != nil {
 			return err
 		}
 	}
@@ -116,7 +118,7 @@ func parseWish(c *cli.Context) (*wish, error) {
 		return nil, fmt.Errorf("unknown layout %q%s; known are contiguous, chunked and train", w.layout, spell.Hint(w.layout, known[1:]))
 	}
 	for _, path := range c.StringSlice("path") {
-		w.paths = append(w.paths, clean(path))
+		w.paths = append(w.paths, inspect.Clean(path))
 	}
 	if err := w.parseChunks(c.String("chunks")); err != nil {
 		return nil, err
@@ -222,7 +224,7 @@ func (w *wish) layoutOf(d *hdf5.Dataset) (hdf5write.Layout, bool, error) {
 	if !w.concerns(d.Path) || len(d.Shape) == 0 {
 		return kept, false, nil
 	}
-	named := slices.Contains(w.paths, clean(d.Path))
+	named := slices.Contains(w.paths, inspect.Clean(d.Path))
 	_, _, notNumbers := d.Type.DType()
 	l := kept
 	switch {
@@ -300,7 +302,7 @@ func showRepacked(w io.Writer, in, out string, r hdf5write.RepackReport, uncheck
 		checked = ""
 	}
 	_, err := fmt.Fprintf(w, "%s  %s copied (%d re-encoded)%s; %s -> %s\n", printable(out), plural(r.Datasets, "dataset"), r.Reencoded,
-		checked, byteCount(fileSize(in)), byteCount(fileSize(out)))
+		checked, arrayfmt.Bytes(fileSize(in)), arrayfmt.Bytes(fileSize(out)))
 	return err
 }
 

@@ -9,8 +9,10 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/h5dnn/h5dnn/arrayfmt"
+	"github.com/h5dnn/h5dnn/inspect"
 	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/storage/hdf5"
 	"github.com/h5dnn/h5dnn/views"
 )
 
@@ -46,7 +48,7 @@ func sliceCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			if err := data.checkSize(); err != nil && (format != nil || c.Bool("json")) {
+			if err := data.CheckSize(); err != nil && (format != nil || c.Bool("json")) {
 				return err
 			}
 			switch {
@@ -65,7 +67,7 @@ func sliceCommand() *cli.Command {
 
 // find returns the data at an address, which may end in an index expression. A
 // dataset whose name ends in brackets takes precedence.
-func find(file container, at address) (selection, error) {
+func find(file inspect.File, at address) (inspect.Selection, error) {
 	data, err := file.Find(at.path)
 	if err == nil {
 		return data, nil
@@ -81,20 +83,20 @@ func find(file container, at address) (selection, error) {
 	if data, err = file.Find(path); err != nil {
 		return data, err
 	}
-	v, err := index.Of(data.view())
+	v, err := index.Of(data.Selected())
 	if err != nil {
 		return data, fmt.Errorf("%s: %s: %w", at.file, path, err)
 	}
-	return data.with(v), nil
+	return data.With(v), nil
 }
 
 // show prints data as NumPy does.
-func show(w io.Writer, data selection) error {
+func show(w io.Writer, data inspect.Selection) error {
 	text, err := "", error(nil)
 	if data.Numbers {
 		text, err = arrayfmt.Format(data.Array, widthOf(w))
 	} else {
-		text, err = arrayfmt.FormatTexts(data.View, widthOf(w), data.texts)
+		text, err = arrayfmt.FormatTexts(data.View, widthOf(w), func(v views.View) ([]string, error) { return textsOf(data, v) })
 	}
 	if err != nil {
 		return err
@@ -104,8 +106,8 @@ func show(w io.Writer, data selection) error {
 }
 
 // writeJSON prints data as nested lists, in bounded memory if it is numbers.
-func writeJSON(ctx context.Context, w io.Writer, at address, data selection) error {
-	v := data.view()
+func writeJSON(ctx context.Context, w io.Writer, at address, data inspect.Selection) error {
+	v := data.Selected()
 	head, err := fields{{"file", at.file}, {"path", at.path}, {"dtype", data.DType}, {"shape", v.Shape}}.MarshalJSON()
 	if err != nil {
 		return err
@@ -139,4 +141,14 @@ func writeJSON(ctx context.Context, w io.Writer, at address, data selection) err
 	}
 	_, err = io.WriteString(w, "}\n")
 	return err
+}
+
+// textsOf returns the elements that v selects as text.
+func textsOf(s inspect.Selection, v views.View) ([]string, error) {
+	values, err := s.Values(v)
+	cells := make([]string, len(values))
+	for k, value := range values {
+		cells[k] = printable(hdf5.Format(value))
+	}
+	return cells, err
 }

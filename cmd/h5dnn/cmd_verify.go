@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/h5dnn/h5dnn/arrayfmt"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 )
@@ -79,7 +80,7 @@ func showReport(w io.Writer, name string, r hdf5.Report) error {
 		verdict = plural(n, "problem")
 	}
 	_, err := fmt.Fprintf(w, "%s  %s: %s, %s, %s, %s\n", printable(name), verdict,
-		plural(r.Objects, "object"), plural(r.Datasets, "dataset"), plural(r.Chunks, "chunk"), byteCount(r.Bytes))
+		plural(r.Objects, "object"), plural(r.Datasets, "dataset"), plural(r.Chunks, "chunk"), arrayfmt.Bytes(r.Bytes))
 	return err
 }
 

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/h5dnn/h5dnn/arrayfmt"
 	loading "github.com/h5dnn/h5dnn/dataset"
 	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/storage"
@@ -43,7 +44,7 @@ func (p *patient) measure(ctx context.Context, d *hdf5.Dataset, a storage.Array)
 	}
 	m := &measured{rows: min(a.Shape[0], max(batchRows, measureBytes/p.rowBytes))}
 	if m.rows*p.rowBytes > 4*measureBytes {
-		return fmt.Errorf("not measured: %d rows take %s", m.rows, byteCount(m.rows*p.rowBytes))
+		return fmt.Errorf("not measured: %d rows take %s", m.rows, arrayfmt.Bytes(m.rows*p.rowBytes))
 	}
 	folder, err := os.MkdirTemp("", "h5dnn")
 	if err != nil {
@@ -147,7 +148,7 @@ func (p *patient) advice() string {
 	case m == nil:
 		return ""
 	case m.train > 1.5*m.rate:
-		return fmt.Sprintf("h5dnn repack --layout train --path %s makes the first epoch %.1f times faster and takes %s", p.path, m.train/m.rate, byteCount(p.rowBytes*p.shape[0]))
+		return fmt.Sprintf("h5dnn repack --layout train --path %s makes the first epoch %.1f times faster and takes %s", p.path, m.train/m.rate, arrayfmt.Bytes(p.rowBytes*p.shape[0]))
 	}
 	return "stored well: repack --layout train would gain little"
 }
@@ -159,7 +160,7 @@ func (d *doctor) show(w io.Writer) error {
 	}
 	for _, p := range d.patients {
 		warned += len(p.warnings)
-		line := fmt.Sprintf("%s  %s %s  %s", p.path, p.dtype, tuple(p.shape), p.layout)
+		line := fmt.Sprintf("%s  %s %s  %s", p.path, p.dtype, arrayfmt.Shape(p.shape), p.layout)
 		for _, fact := range p.facts {
 			line += ", " + fact
 		}

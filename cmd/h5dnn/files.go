@@ -11,11 +11,12 @@ import (
 	loader "github.com/h5dnn/h5dnn/dataset"
 	"github.com/h5dnn/h5dnn/dataset/dataconfig"
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/inspect"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 )
 
 // files are open files by name, closed together.
-type files map[string]container
+type files map[string]inspect.File
 
 var _ dataconfig.Files = files{}
 
@@ -25,7 +26,7 @@ func (f files) Close() {
 	}
 }
 
-func (f files) open(name string) (container, error) {
+func (f files) open(name string) (inspect.File, error) {
 	if file, ok := f[name]; ok {
 		return file, nil
 	}
@@ -86,12 +87,12 @@ func (f files) Find(name, path string) (dataconfig.Found, error) {
 }
 
 // foundIn returns data as package train takes it.
-func foundIn(data selection, name string) (dataconfig.Found, error) {
+func foundIn(data inspect.Selection, name string) (dataconfig.Found, error) {
 	switch {
 	case data.Numbers:
 		return dataconfig.Found{Array: data.Array}, nil
 	case data.Texts:
-		return dataconfig.Found{Texts: data.strings}, nil
+		return dataconfig.Found{Texts: data.Strings}, nil
 	case data.Rows == nil:
 		return dataconfig.Found{}, fmt.Errorf("%s has elements of type %s; want numbers", name, data.DType)
 	}
@@ -124,7 +125,7 @@ func (f files) Attribute(name, path, attribute string) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	h5, ok := file.(hdf5File)
+	h5, ok := file.(inspect.HDF5)
 	if !ok {
 		return nil, fmt.Errorf("%s: %s files have no attributes; split with mask:PATH", name, file.Format())
 	}

@@ -10,13 +10,14 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/h5dnn/h5dnn/convert"
+	"github.com/h5dnn/h5dnn/inspect"
 	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/serialize"
 	_ "github.com/h5dnn/h5dnn/serialize/csv"
 	_ "github.com/h5dnn/h5dnn/serialize/png"
 	_ "github.com/h5dnn/h5dnn/serialize/raw"
 	"github.com/h5dnn/h5dnn/spell"
-	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
 )
 
 // chosenFormat returns the format that the flags select, or nil to print.
@@ -40,11 +41,11 @@ func chosenFormat(output, name string) (*serialize.Format, error) {
 }
 
 // contentsOf returns data as the contents of a file of format f.
-func contentsOf(ctx context.Context, f *serialize.Format, data selection) serialize.Contents {
+func contentsOf(ctx context.Context, f *serialize.Format, data inspect.Selection) serialize.Contents {
 	e := serialize.Entry{Name: data.Name}
 	if data.Numbers {
 		if e.Array = data.Array; !f.Holds(e.Array.Type) {
-			e.Array = forNumPy(e.Array)
+			e.Array = convert.ForNumPy(e.Array)
 		}
 		e.Array = blocks.WithContext(ctx, e.Array)
 	} else {
@@ -55,7 +56,7 @@ func contentsOf(ctx context.Context, f *serialize.Format, data selection) serial
 }
 
 // checkType refuses data that the format cannot hold.
-func checkType(f *serialize.Format, data selection) error {
+func checkType(f *serialize.Format, data inspect.Selection) error {
 	if !data.Numbers && (f.Elements == nil || !f.Elements(data.DType)) {
 		return fmt.Errorf("%s files cannot store %s, which has elements of type %s; csv and --json take any type", f.Name, data.Name, data.DType)
 	}
@@ -63,7 +64,7 @@ func checkType(f *serialize.Format, data selection) error {
 }
 
 // toFile replaces the named file atomically, or writes to a named pipe or device.
-func toFile(ctx context.Context, f *serialize.Format, path string, data selection) error {
+func toFile(ctx context.Context, f *serialize.Format, path string, data inspect.Selection) error {
 	if err := checkType(f, data); err != nil {
 		return err
 	}
@@ -78,7 +79,7 @@ func toFile(ctx context.Context, f *serialize.Format, path string, data selectio
 }
 
 // toPipe writes data to a stream.
-func toPipe(ctx context.Context, f *serialize.Format, w io.Writer, data selection) error {
+func toPipe(ctx context.Context, f *serialize.Format, w io.Writer, data inspect.Selection) error {
 	if err := checkType(f, data); err != nil {
 		return err
 	}
@@ -86,16 +87,4 @@ func toPipe(ctx context.Context, f *serialize.Format, w io.Writer, data selectio
 		return fmt.Errorf("%s is binary; add -o FILE or pipe the output", f.Name)
 	}
 	return serialize.Write(w, f.Name, contentsOf(ctx, f, data))
-}
-
-// putHDF5 writes data as a dataset. Numbers are streamed.
-func putHDF5(ctx context.Context, w *hdf5write.Writer, path string, data selection, layout hdf5write.Layout) error {
-	if data.Numbers {
-		return w.WriteWith(path, blocks.WithContext(ctx, data.Array), layout)
-	}
-	cells, err := data.strings()
-	if err != nil {
-		return err
-	}
-	return w.WriteStrings(path, cells, data.View.Shape...)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/arrayfmt"
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/inspect"
 )
 
 // An objects prints one JSON object, with one line for each entry.
@@ -24,7 +25,7 @@ func (o *objects) Begin(at address, format string, size int) error {
 	return err
 }
 
-func (o *objects) Entry(e entry, s *summary) error {
+func (o *objects) Entry(e inspect.Object, s *summary) error {
 	separator := ",\n"
 	if !o.begun {
 		o.begun, separator = true, "\n"
@@ -32,7 +33,7 @@ func (o *objects) Entry(e entry, s *summary) error {
 	if _, err := io.WriteString(o.w, separator); err != nil {
 		return err
 	}
-	return encode(o.w, e.fields(s))
+	return encode(o.w, objectFields(e, s))
 }
 
 func (o *objects) End() error {
@@ -40,7 +41,7 @@ func (o *objects) End() error {
 	return err
 }
 
-func (e entry) fields(s *summary) fields {
+func objectFields(e inspect.Object, s *summary) fields {
 	f := fields{{"path", e.Path}, {"kind", e.Kind}}
 	switch e.Kind {
 	case "soft":
@@ -51,7 +52,7 @@ func (e entry) fields(s *summary) fields {
 		f = append(f, field{"dtype", e.Type})
 	}
 	if e.Data != nil {
-		f = append(f, e.Data.fields()...)
+		f = append(f, datasetFields(e.Data)...)
 	}
 	if s != nil {
 		f = append(f, field{"stats", s.fields()})
@@ -59,7 +60,7 @@ func (e entry) fields(s *summary) fields {
 	if e.Kind != "soft" && e.Kind != "external" {
 		attrs := fields{}
 		for _, a := range e.Attrs {
-			attrs = append(attrs, field{a.Name, fields{{"shape", orNull(a.Shape)}, {"dtype", a.DType}, {"value", a.value()}}})
+			attrs = append(attrs, field{a.Name, fields{{"shape", orNull(a.Shape)}, {"dtype", a.DType}, {"value", attrValue(a)}}})
 		}
 		f = append(f, field{"attrs", attrs})
 	}
@@ -69,8 +70,8 @@ func (e entry) fields(s *summary) fields {
 	return f
 }
 
-// value returns the value of an attribute as JSON, or null if it has none or cannot be read.
-func (a attr) value() json.RawMessage {
+// attrValue returns the value of an attribute as JSON, or null if it has none or cannot be read.
+func attrValue(a inspect.Attr) json.RawMessage {
 	value, err := a.Get()
 	if value == nil || err != nil {
 		return json.RawMessage("null")
@@ -78,9 +79,9 @@ func (a attr) value() json.RawMessage {
 	return json.RawMessage(jsonValue(value))
 }
 
-func (d *dataset) fields() fields {
+func datasetFields(d *inspect.Dataset) fields {
 	ids := []int{}
-	pipeline := []filterInfo{}
+	pipeline := []inspect.Filter{}
 	for _, f := range d.Filters {
 		f.Params = append([]uint32{}, f.Params...) // [] rather than null
 		ids = append(ids, f.ID)

@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 
+	"github.com/h5dnn/h5dnn/arrayfmt"
+	"github.com/h5dnn/h5dnn/inspect"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 )
 
@@ -18,13 +20,13 @@ type tree struct {
 }
 
 func (t *tree) Begin(at address, format string, size int) error {
-	_, err := fmt.Fprintf(t.w, "%s  %s\n", t.paint.bold(printable(at.file)), t.paint.faint(format+", "+byteCount(size)))
+	_, err := fmt.Fprintf(t.w, "%s  %s\n", t.paint.bold(printable(at.file)), t.paint.faint(format+", "+arrayfmt.Bytes(size)))
 	return err
 }
 
 func (t *tree) End() error { return nil }
 
-func (t *tree) Entry(e entry, s *summary) error {
+func (t *tree) Entry(e inspect.Object, s *summary) error {
 	depth := strings.Count(e.Path, "/")
 	name := e.Path[strings.LastIndexByte(e.Path, '/')+1:]
 	if !t.begun {
@@ -74,7 +76,7 @@ const (
 	attrRunes    = 96 // shown of a text
 )
 
-func (t *tree) attr(line func(deeper, text string), a attr) {
+func (t *tree) attr(line func(deeper, text string), a inspect.Attr) {
 	value, err := a.Get()
 	if text, ok := value.(string); ok && a.Name == configAttr {
 		line("  ", t.paint.faint("@"+a.Name))
@@ -132,7 +134,7 @@ func shorten(s string) string {
 }
 
 // describe returns the type, shape and storage of a dataset on one line.
-func describe(d *dataset, paint palette) string {
+func describe(d *inspect.Dataset, paint palette) string {
 	if d.Shape == nil {
 		return printable(d.DType) + paint.faint(", no value")
 	}
@@ -141,15 +143,15 @@ func describe(d *dataset, paint palette) string {
 		what = shorten(printable(d.Detail))
 	}
 	if d.Element != nil && d.Detail == "" {
-		what += tuple(d.Element)
+		what += arrayfmt.Shape(d.Element)
 	}
-	what += " " + tuple(d.Shape)
-	if d.MaxShape != nil && tuple(d.MaxShape) != tuple(d.Shape) {
-		what += " maxshape " + tuple(d.MaxShape)
+	what += " " + arrayfmt.Shape(d.Shape)
+	if d.MaxShape != nil && arrayfmt.Shape(d.MaxShape) != arrayfmt.Shape(d.Shape) {
+		what += " maxshape " + arrayfmt.Shape(d.MaxShape)
 	}
 	how := d.Layout
 	if d.Chunks != nil {
-		how += " " + tuple(d.Chunks)
+		how += " " + arrayfmt.Shape(d.Chunks)
 	}
 	for _, f := range d.Filters {
 		how += ", " + printable(f.Name)
@@ -161,17 +163,17 @@ func describe(d *dataset, paint palette) string {
 	case d.Size < 0:
 		how += ", size overflows 64 bits"
 	case d.Stored < 0 || d.Stored == d.Size && d.Filters == nil:
-		how += ", " + byteCount(d.Size)
+		how += ", " + arrayfmt.Bytes(d.Size)
 	case d.Stored == 0:
-		how += fmt.Sprintf(", %s, none written", byteCount(d.Size))
+		how += fmt.Sprintf(", %s, none written", arrayfmt.Bytes(d.Size))
 	default:
-		how += fmt.Sprintf(", %s in %s, ratio %.2f", byteCount(d.Size), byteCount(d.Stored), ratio(d))
+		how += fmt.Sprintf(", %s in %s, ratio %.2f", arrayfmt.Bytes(d.Size), arrayfmt.Bytes(d.Stored), ratio(d))
 	}
 	return what + "  " + paint.faint(how)
 }
 
 // ratio returns the compression ratio.
-func ratio(d *dataset) float64 { return float64(d.Size) / float64(d.Stored) }
+func ratio(d *inspect.Dataset) float64 { return float64(d.Size) / float64(d.Stored) }
 
 // lines returns a summary as text.
 func (s *summary) lines() []string {

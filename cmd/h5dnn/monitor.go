@@ -10,6 +10,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"github.com/urfave/cli/v2"
 
+	"github.com/h5dnn/h5dnn/arrayfmt"
 	loader "github.com/h5dnn/h5dnn/dataset"
 	"github.com/h5dnn/h5dnn/kernels/native"
 	"github.com/h5dnn/h5dnn/nn"
@@ -75,7 +76,7 @@ func (m *monitor) note(text string) error {
 
 // kept describes where the samples are, and why they are not on the GPU.
 func (m *monitor) kept(p train.Plan) string {
-	bytes := byteCount(int(loader.Bytes(m.job.data.Train)))
+	bytes := arrayfmt.Bytes(int(loader.Bytes(m.job.data.Train)))
 	switch {
 	case p.Resident:
 		return "all samples in GPU memory, " + bytes

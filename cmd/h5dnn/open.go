@@ -9,36 +9,19 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/h5dnn/h5dnn/inspect"
 	"github.com/h5dnn/h5dnn/serialize"
-	h5format "github.com/h5dnn/h5dnn/serialize/hdf5"
-	_ "github.com/h5dnn/h5dnn/serialize/npy"
 	"github.com/h5dnn/h5dnn/spell"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/train"
 )
 
 // open opens a file. Its format is found by content.
-func open(name string, options ...serialize.Options) (container, error) {
+func open(name string, options ...serialize.Options) (inspect.File, error) {
 	if err := isFile(name); err != nil {
 		return nil, err
 	}
-	format, err := serialize.FormatOf(name)
-	if err != nil {
-		return nil, err
-	}
-	file, err := serialize.Open(name, options...)
-	if err != nil {
-		return nil, err
-	}
-	if h5, ok := file.(*h5format.File); ok {
-		return hdf5File{h5.HDF5()}, nil
-	}
-	entries, err := serialize.Collect(file)
-	if err != nil {
-		file.Close()
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return &arrays{file, name, format.Name, entries}, nil
+	return inspect.Open(name, options...)
 }
 
 // isFile returns an error, with a suggestion, if name is not a file.
@@ -87,7 +70,7 @@ func resumeWith(name string, configure func(*train.Config) (storage.Device, erro
 var followFlag = &cli.StringFlag{Name: "follow", Usage: "open files in `FOLDER` that this one refers to; by default none"}
 
 // openAsked opens a file with the options in the command's flags.
-func openAsked(c *cli.Context, name string) (container, error) {
+func openAsked(c *cli.Context, name string) (inspect.File, error) {
 	return open(name, serialize.Options{Follow: c.String(followFlag.Name)})
 }
 

@@ -1,4 +1,4 @@
-package main
+package inspect
 
 import (
 	"fmt"
@@ -19,36 +19,37 @@ type arrays struct {
 	entries      []serialize.Entry
 }
 
+func (f *arrays) Name() string   { return f.name }
 func (f *arrays) Format() string { return f.format }
 
 // Entries yields the root with the metadata, the arrays, and the groups that their
 // names imply.
-func (f *arrays) Entries(path string) (iter.Seq[entry], error) {
-	path = clean(path)
+func (f *arrays) Entries(path string) (iter.Seq[Object], error) {
+	path = Clean(path)
 	below := func(name string) bool { return path == "/" || name == path || strings.HasPrefix(name, path+"/") }
 	if !f.any(below) {
 		_, err := f.Find(path)
 		return nil, err
 	}
-	return func(yield func(entry) bool) {
-		if path == "/" && !yield(entry{Path: "/", Kind: "group", Attrs: f.meta()}) {
+	return func(yield func(Object) bool) {
+		if path == "/" && !yield(Object{Path: "/", Kind: "group", Attrs: f.meta()}) {
 			return
 		}
 		shown := map[string]bool{"": true} // groups implied by names
 		for _, e := range f.entries {
-			at := clean(e.Name)
+			at := Clean(e.Name)
 			if !below(at) {
 				continue
 			}
 			for k, r := range at {
 				if group := at[:k]; r == '/' && !shown[group] && len(group) >= len(path) {
 					shown[group] = true
-					if !yield(entry{Path: group, Kind: "group"}) {
+					if !yield(Object{Path: group, Kind: "group"}) {
 						return
 					}
 				}
 			}
-			if !yield(entry{Path: at, Kind: "dataset", Data: describeArray(e.Array)}) {
+			if !yield(Object{Path: at, Kind: "dataset", Data: describeArray(e.Array)}) {
 				return
 			}
 		}
@@ -59,49 +60,49 @@ func (f *arrays) Entries(path string) (iter.Seq[entry], error) {
 func (f *arrays) any(wanted func(name string) bool) bool {
 	empty := true
 	for _, e := range f.entries {
-		if empty = false; wanted(clean(e.Name)) {
+		if empty = false; wanted(Clean(e.Name)) {
 			return true
 		}
 	}
 	return empty
 }
 
-func (f *arrays) meta() []attr {
-	var attrs []attr
+func (f *arrays) meta() []Attr {
+	var attrs []Attr
 	meta := f.Meta()
 	for _, name := range slices.Sorted(maps.Keys(meta)) {
 		get := func() (any, error) { return meta[name], nil }
-		attrs = append(attrs, attr{Name: name, Shape: []int{}, DType: "string", Get: get, Keep: get})
+		attrs = append(attrs, Attr{Name: name, Shape: []int{}, DType: "string", Get: get, Keep: get})
 	}
 	return attrs
 }
 
-func describeArray(a storage.Array) *dataset {
+func describeArray(a storage.Array) *Dataset {
 	size := a.Len() * a.Type.Size()
-	return &dataset{Shape: a.Shape, MaxShape: a.Shape, DType: a.Type.String(), Layout: "contiguous", Size: size, Stored: -1, Numbers: true}
+	return &Dataset{Shape: a.Shape, MaxShape: a.Shape, DType: a.Type.String(), Layout: "contiguous", Size: size, Stored: -1, Numbers: true}
 }
 
-func (f *arrays) Find(path string) (selection, error) {
+func (f *arrays) Find(path string) (Selection, error) {
 	var names []string
-	var only selection
+	var only Selection
 	for _, e := range f.entries {
-		only = selection{Name: e.Name, Array: e.Array, Numbers: true, DType: e.Array.Type.String()}
-		if clean(e.Name) == clean(path) {
+		only = Selection{Name: e.Name, Array: e.Array, Numbers: true, DType: e.Array.Type.String()}
+		if Clean(e.Name) == Clean(path) {
 			return only, nil
 		}
-		names = append(names, clean(e.Name))
+		names = append(names, Clean(e.Name))
 	}
-	if clean(path) == "/" {
+	if Clean(path) == "/" {
 		if len(names) == 1 {
 			return only, nil
 		}
 		return only, fmt.Errorf("%s has %d arrays; name one: %s:%s", f.name, len(names), f.name, firstOr(names, "/name"))
 	}
-	return only, fmt.Errorf("%s has no array %s%s", f.name, path, spell.Hint(clean(path), names))
+	return only, fmt.Errorf("%s has no array %s%s", f.name, path, spell.Hint(Clean(path), names))
 }
 
-// clean returns path with one leading slash and no trailing one.
-func clean(path string) string { return "/" + strings.Trim(path, "/") }
+// Clean returns path with one leading slash and no trailing one.
+func Clean(path string) string { return "/" + strings.Trim(path, "/") }
 
 func firstOr(names []string, otherwise string) string {
 	if len(names) == 0 {

@@ -1,4 +1,4 @@
-package main
+package inspect
 
 import (
 	"errors"
@@ -6,24 +6,25 @@ import (
 	"iter"
 	"strings"
 
+	"github.com/h5dnn/h5dnn/arrayfmt"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 )
 
-// An hdf5File is an HDF5 file.
-type hdf5File struct{ *hdf5.File }
+// An HDF5 is an HDF5 file.
+type HDF5 struct{ *hdf5.File }
 
-func (hdf5File) Format() string { return "hdf5" }
+func (HDF5) Format() string { return "hdf5" }
 
-func (f hdf5File) Entries(path string) (iter.Seq[entry], error) {
+func (f HDF5) Entries(path string) (iter.Seq[Object], error) {
 	walk := f.Walk()
-	if clean(path) != "/" {
+	if Clean(path) != "/" {
 		start, err := f.Lookup(path)
 		if err != nil {
 			return nil, err
 		}
 		walk = start.Walk()
 	}
-	return func(yield func(entry) bool) {
+	return func(yield func(Object) bool) {
 		for o, err := range walk {
 			if !yield(describeObject(o, err)) {
 				return
@@ -32,8 +33,8 @@ func (f hdf5File) Entries(path string) (iter.Seq[entry], error) {
 	}, nil
 }
 
-func describeObject(o *hdf5.Object, err error) entry {
-	e := entry{Path: o.Path, Kind: string(o.Kind), Target: o.Target, Other: o.TargetFile, Err: err}
+func describeObject(o *hdf5.Object, err error) Object {
+	e := Object{Path: o.Path, Kind: string(o.Kind), Target: o.Target, Other: o.TargetFile, Err: err}
 	if err != nil && o.Kind == hdf5.KindUnknown {
 		return e
 	}
@@ -61,8 +62,8 @@ func describeObject(o *hdf5.Object, err error) entry {
 	return e
 }
 
-func describeAttribute(a hdf5.Attribute) attr {
-	return attr{Name: a.Name, Shape: a.Shape, DType: typeName(a.Type), Get: a.Value, Keep: func() (any, error) { return keepAttribute(a) }}
+func describeAttribute(a hdf5.Attribute) Attr {
+	return Attr{Name: a.Name, Shape: a.Shape, DType: TypeName(a.Type), Get: a.Value, Keep: func() (any, error) { return keepAttribute(a) }}
 }
 
 // keepAttribute returns an attribute's value as hdf5write.Writer.SetAttr takes it.
@@ -78,15 +79,15 @@ func keepAttribute(a hdf5.Attribute) (any, error) {
 		return list, err
 	}
 	if _, _, err := a.Type.DType(); err != nil {
-		return nil, fmt.Errorf("its type is %v", typeName(a.Type))
+		return nil, fmt.Errorf("its type is %v", TypeName(a.Type))
 	}
 	return a.Array()
 }
 
-func describeDataset(d *hdf5.Dataset) *dataset {
-	out := &dataset{
+func describeDataset(d *hdf5.Dataset) *Dataset {
+	out := &Dataset{
 		Shape: d.Shape, MaxShape: d.MaxShape, Layout: d.Layout, Chunks: d.Chunks,
-		DType: typeName(d.Type), NumPy: d.Type.NumPy(), External: len(d.External),
+		DType: TypeName(d.Type), NumPy: d.Type.NumPy(), External: len(d.External),
 		Size: -1, Stored: -1,
 	}
 	if _, dims, err := d.Type.DType(); err == nil {
@@ -104,10 +105,10 @@ func describeDataset(d *hdf5.Dataset) *dataset {
 		out.Loses = append(out.Loses, "enum names left out")
 	}
 	if out.Numbers && out.Element != nil {
-		out.Loses = append(out.Loses, "element shape "+tuple(out.Element)+" becomes axes")
+		out.Loses = append(out.Loses, "element shape "+arrayfmt.Shape(out.Element)+" becomes axes")
 	}
 	for _, f := range d.Filters {
-		out.Filters = append(out.Filters, filterInfo{f.ID, f.String(), f.Params})
+		out.Filters = append(out.Filters, Filter{f.ID, f.String(), f.Params})
 	}
 	if n, err := d.Len(); err == nil {
 		out.Size = n * d.Type.Size
@@ -118,8 +119,8 @@ func describeDataset(d *hdf5.Dataset) *dataset {
 	return out
 }
 
-// typeName returns NumPy's name of a number type, or the kind of another type.
-func typeName(t *hdf5.Type) string {
+// TypeName returns NumPy's name of a number type, or the kind of another type.
+func TypeName(t *hdf5.Type) string {
 	if number, _, err := t.DType(); err == nil {
 		return number.String()
 	}
@@ -127,33 +128,33 @@ func typeName(t *hdf5.Type) string {
 	case t.IsString():
 		return "string"
 	case t.Class == hdf5.ClassArray:
-		return typeName(t.Base)
+		return TypeName(t.Base)
 	case t.Class == hdf5.ClassInteger || t.Class == hdf5.ClassFloat || t.Class == hdf5.ClassBitfield || t.IsTime():
 		return t.NumPy()
 	}
 	return t.Class.String()
 }
 
-func (f hdf5File) Find(path string) (selection, error) {
-	if clean(path) == "/" {
-		return selection{}, fmt.Errorf("%s has several objects; name one, as in %s:%s", f.Name(), f.Name(), f.anyDataset("/"))
+func (f HDF5) Find(path string) (Selection, error) {
+	if Clean(path) == "/" {
+		return Selection{}, fmt.Errorf("%s has several objects; name one, as in %s:%s", f.Name(), f.Name(), f.anyDataset("/"))
 	}
 	o, err := f.Lookup(path)
 	if err != nil {
-		return selection{}, err
+		return Selection{}, err
 	}
 	if o.Kind == hdf5.KindGroup {
-		return selection{}, fmt.Errorf("%s: %s is a group; name a dataset, as in %s:%s", f.Name(), o.Path, f.Name(), f.anyDataset(o.Path))
+		return Selection{}, fmt.Errorf("%s: %s is a group; name a dataset, as in %s:%s", f.Name(), o.Path, f.Name(), f.anyDataset(o.Path))
 	}
 	d, err := o.Dataset()
 	if err != nil {
-		return selection{}, err
+		return Selection{}, err
 	}
 	return f.selectAll(d)
 }
 
 // anyDataset returns the path of the first dataset below path.
-func (f hdf5File) anyDataset(path string) string {
+func (f HDF5) anyDataset(path string) string {
 	for o := range f.Walk() {
 		if o.Kind == hdf5.KindDataset && strings.HasPrefix(o.Path, strings.TrimSuffix(path, "/")+"/") {
 			return o.Path
@@ -162,11 +163,11 @@ func (f hdf5File) anyDataset(path string) string {
 	return "/path"
 }
 
-func (f hdf5File) selectAll(d *hdf5.Dataset) (selection, error) {
-	s := selection{
+func (f HDF5) selectAll(d *hdf5.Dataset) (Selection, error) {
+	s := Selection{
 		Name: d.Path[strings.LastIndexByte(d.Path, '/')+1:],
 		File: f.Name(), Size: f.File.Size(),
-		DType: typeName(d.Type), View: d.View(), Texts: d.Type.IsString(), Values: d.Values,
+		DType: TypeName(d.Type), View: d.View(), Texts: d.Type.IsString(), Values: d.Values,
 	}
 	if d.Type.Class == hdf5.ClassVarLen && !s.Texts {
 		s.Rows = d.Sequences

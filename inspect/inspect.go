@@ -1,42 +1,47 @@
-package main
+// Package inspect describes the objects of a file of arrays in any format: groups,
+// datasets with their storage, attributes and links.
+package inspect
 
 import (
 	"fmt"
 	"iter"
-	"math"
-	"strings"
 
+	"github.com/h5dnn/h5dnn/arrayfmt"
+	"github.com/h5dnn/h5dnn/serialize"
+	h5format "github.com/h5dnn/h5dnn/serialize/hdf5"
+	_ "github.com/h5dnn/h5dnn/serialize/npy"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// A container is an open file of any format.
-type container interface {
+// A File is an open file of any format.
+type File interface {
+	Name() string
 	// Format names the file's format: hdf5, npy, npz.
 	Format() string
 	// Entries yields the objects at and below path; "" is the whole file. Objects
 	// that could not be read have their Err set.
-	Entries(path string) (iter.Seq[entry], error)
+	Entries(path string) (iter.Seq[Object], error)
 	// Find returns the data at path; "" is the array of a file with a single one.
-	Find(path string) (selection, error)
+	Find(path string) (Selection, error)
 	Close() error
 }
 
-// An entry is one object of a file, as inspect shows it.
-type entry struct {
+// An Object is one object of a file.
+type Object struct {
 	Path   string
 	Kind   string // group, dataset, datatype, soft, external
 	Target string // of links
 	Other  string // the file that an external link leads into
-	Attrs  []attr
-	Data   *dataset // of datasets
+	Attrs  []Attr
+	Data   *Dataset // of datasets
 	Type   string   // of datatypes
 	Err    error
 }
 
-// An attr is an attribute.
-type attr struct {
+// An Attr is an attribute.
+type Attr struct {
 	Name  string
 	Shape []int // nil: no value
 	DType string
@@ -47,8 +52,8 @@ type attr struct {
 	Keep func() (any, error)
 }
 
-// A dataset describes how a file stores an array.
-type dataset struct {
+// A Dataset describes how a file stores an array.
+type Dataset struct {
 	Shape    []int  // nil: no value (null dataspace) (null dataspace)
 	MaxShape []int  // -1: unlimited
 	DType    string // NumPy's name, or the kind of element
@@ -57,7 +62,7 @@ type dataset struct {
 	Element  []int  // the shape of elements that are arrays
 	Layout   string
 	Chunks   []int
-	Filters  []filterInfo
+	Filters  []Filter
 	External int      // other files that hold data
 	Stored   int      // bytes in the file, -1 if unknown
 	Size     int      // bytes when decoded, -1 if that overflows
@@ -65,14 +70,14 @@ type dataset struct {
 	Loses    []string // properties that are lost if only the numbers are kept
 }
 
-type filterInfo struct {
+type Filter struct {
 	ID     int      `json:"id"`
 	Name   string   `json:"name"`
 	Params []uint32 `json:"params"`
 }
 
-// A selection is part of a file's data: numbers in an array, or other elements.
-type selection struct {
+// A Selection is part of a file's data: numbers in an array, or other elements.
+type Selection struct {
 	Name    string
 	Array   storage.Array // of numbers, if Numbers
 	Numbers bool
@@ -86,43 +91,33 @@ type selection struct {
 	Rows   func() (*hdf5.Sequences, error) // if elements are of variable length
 }
 
-// view returns the geometry of s.
-func (s selection) view() views.View {
+// Selected returns the view of the selected elements.
+func (s Selection) Selected() views.View {
 	if s.Numbers {
 		return s.Array.View
 	}
 	return s.View
 }
 
-// with returns the same data seen through v.
-func (s selection) with(v views.View) selection {
+// With returns s with another view.
+func (s Selection) With(v views.View) Selection {
 	s.View, s.Array.View = v, v
 	return s
 }
 
-// checkSize refuses arrays over 4 GiB that are 1000 times larger than their file: in
+// CheckSize refuses arrays over 4 GiB that are 1000 times larger than their file: in
 // a hostile file, a dataset of any size that was never written costs nothing.
-func (s selection) checkSize() error {
+func (s Selection) CheckSize() error {
 	const large, ratio = 4 << 30, 1000
 	if n := s.Array.Len() * s.Array.Type.Size(); s.Numbers && s.Size > 0 && n > large && n/ratio > s.Size {
 		return fmt.Errorf("%s: %s of %s: %s in a file of %s; select a part, as in [:100]",
-			s.File, s.Name, tuple(s.Array.Shape), byteCount(n), byteCount(s.Size))
+			s.File, s.Name, arrayfmt.Shape(s.Array.Shape), arrayfmt.Bytes(n), arrayfmt.Bytes(s.Size))
 	}
 	return nil
 }
 
-// texts returns the elements that v selects as text.
-func (s selection) texts(v views.View) ([]string, error) {
-	values, err := s.Values(v)
-	cells := make([]string, len(values))
-	for k, value := range values {
-		cells[k] = printable(hdf5.Format(value))
-	}
-	return cells, err
-}
-
-// strings returns the elements of a selection of strings.
-func (s selection) strings() ([]string, error) {
+// Strings returns the elements of a selection of strings.
+func (s Selection) Strings() ([]string, error) {
 	values, err := s.Values(s.View)
 	texts := make([]string, len(values))
 	for k, value := range values {
@@ -131,30 +126,23 @@ func (s selection) strings() ([]string, error) {
 	return texts, err
 }
 
-// tuple writes a shape as Python does.
-func tuple(shape []int) string {
-	cells := make([]string, len(shape))
-	for axis, n := range shape {
-		cells[axis] = fmt.Sprint(n)
-		if n < 0 {
-			cells[axis] = "∞"
-		}
+// Open opens a file. Its format is found by content.
+func Open(name string, options ...serialize.Options) (File, error) {
+	format, err := serialize.FormatOf(name)
+	if err != nil {
+		return nil, err
 	}
-	if len(cells) == 1 {
-		return "(" + cells[0] + ",)"
+	file, err := serialize.Open(name, options...)
+	if err != nil {
+		return nil, err
 	}
-	return "(" + strings.Join(cells, ", ") + ")"
-}
-
-// byteCount formats a number of bytes with a binary unit.
-func byteCount(n int) string {
-	if n < 1024 {
-		return fmt.Sprintf("%d B", n)
+	if h5, ok := file.(*h5format.File); ok {
+		return HDF5{h5.HDF5()}, nil
 	}
-	x, unit := float64(n)/1024, 0
-	for ; x >= 1024 && unit < 5; unit++ {
-		x /= 1024
+	entries, err := serialize.Collect(file)
+	if err != nil {
+		file.Close()
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	digits := max(0, 2-int(math.Log10(x)))
-	return fmt.Sprintf("%.*f %ciB", min(1, digits), x, "KMGTPE"[unit])
+	return &arrays{file, name, format.Name, entries}, nil
 }

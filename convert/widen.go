@@ -1,4 +1,4 @@
-package main
+package convert
 
 import (
 	"github.com/h5dnn/h5dnn/dtype"
@@ -10,9 +10,9 @@ import (
 // unknownToNumPy reports whether NumPy lacks a type: bfloat16 and 8-bit floats.
 func unknownToNumPy(t dtype.Type) bool { return t == dtype.BFloat16 || t.StorageOnly() }
 
-// forNumPy returns a, converted to float32 if NumPy lacks its type. The conversion is
+// ForNumPy returns a, converted to float32 if NumPy lacks its type. The conversion is
 // exact.
-func forNumPy(a storage.Array) storage.Array {
+func ForNumPy(a storage.Array) storage.Array {
 	if unknownToNumPy(a.Type) {
 		a.Data, a.Type = widened{a}, dtype.Float32
 	}
