@@ -43,8 +43,11 @@ func (op binaryOp) Infer(in []Spec) []Spec {
 	if op.to != dtype.Invalid {
 		t = op.to
 	}
-	return one(t, broadcastLayout(op.Name(), in...))
+	return []Spec{{Type: t, View: broadcastLayout(op.Name(), in...), Format: commonNames(op.Name(), in)}}
 }
+
+// Names of axes are those of an operand that has some; two must agree.
+func (binaryOp) handles(f *Format) bool { return f.Quantized == nil && f.Sparse == nil }
 
 func (op binaryOp) Forward(c *Context, out, in []storage.Array) error {
 	return c.Run(op.f, nil, out, broadcastTo(in[0], out[0].Shape), broadcastTo(in[1], out[0].Shape))

@@ -15,7 +15,12 @@ type unaryOp struct {
 
 func (op unaryOp) Name() string { return op.f.Name }
 
-func (op unaryOp) Infer(in []Spec) []Spec { return one(in[0].Type, views.Like(in[0].View)) }
+func (op unaryOp) Infer(in []Spec) []Spec {
+	return []Spec{{Type: in[0].Type, View: views.Like(in[0].View), Format: in[0].Format}}
+}
+
+// Names of axes are those of the operand.
+func (unaryOp) handles(f *Format) bool { return f.Quantized == nil && f.Sparse == nil }
 
 func (op unaryOp) Forward(c *Context, out, in []storage.Array) error {
 	return c.Run(op.f, nil, out, in...)

@@ -63,6 +63,34 @@ func repeats(names []string) bool {
 	return false
 }
 
+// commonNames returns the format of the result of an elementwise operation on operands
+// with named axes: names that two of them give to an axis are the same, and every axis
+// has one.
+func commonNames(op string, in []Spec) *Format {
+	var common *Format
+	rank := 0
+	for _, x := range in {
+		rank = max(rank, x.Rank())
+		switch {
+		case x.Format == nil:
+		case common == nil:
+			common = x.Format
+		default:
+			long, short := common, x.Format
+			if len(long.Names) < len(short.Names) {
+				long, short = short, long
+			}
+			if common = long; !slices.Equal(long.Names[len(long.Names)-len(short.Names):], short.Names) {
+				fail(op, ErrShape, "axes %q and %q do not match", long.Names, short.Names)
+			}
+		}
+	}
+	if common != nil && len(common.Names) != rank {
+		fail(op, ErrState, "some axes of the result have no name, others are %q; call Unnamed first", common.Names)
+	}
+	return common
+}
+
 // Format returns the format of x; that of an ordinary tensor is the zero Format.
 func (x *Tensor) Format() Format {
 	if x.format == nil {

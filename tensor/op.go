@@ -70,6 +70,7 @@ func apply(tape *Tape, op Op, in []*Tensor) []*Tensor {
 		var err error
 		out[i].Array, out[i].block, err = s.context.alloc(spec.Type, spec.View)
 		check(op.Name(), err)
+		out[i].format = spec.Format
 		s.arrays = append(s.arrays, out[i].Array)
 	}
 	first := mode.tape.allocated()

@@ -1,6 +1,8 @@
 package tensor
 
 import (
+	"cmp"
+
 	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor/internal/samples"
@@ -9,23 +11,28 @@ import (
 
 // BatchNormOptions are the options of BatchNorm.
 type BatchNormOptions struct {
-	Eps      float64 // added to the variance
-	Momentum float64 // weight of a batch in the running statistics
+	Eps      float64 // added to the variance; 1e-5 if 0
+	Momentum float64 // weight of a batch in the running statistics; with 0 they do not change
 	Training bool    // whether to normalise by the statistics of the batch, and update the running ones
 	// RunningMean and RunningVar hold an element for each channel. Training updates them.
 	RunningMean, RunningVar storage.Array
+	Act                     Activation // of the result
 }
 
-// BatchNorm returns gamma·(x − mean)/√(var + eps) + beta, channel by channel of
-// x (N, C) or (N, C, H, W), after Ioffe and Szegedy, arXiv:1502.03167. The
+// BatchNorm returns act(gamma·(x − mean)/√(var + eps) + beta), channel by channel of
+// x (N, C, …), after Ioffe and Szegedy, arXiv:1502.03167. The
 // running variance is unbiased, as PyTorch's. For x of half floats, the other operands may
 // be float32.
 func BatchNorm(x, gamma, beta *Tensor, o BatchNormOptions) *Tensor {
-	return Apply(&batchNorm{options: o}, x.ToFloat32(), gamma, beta)
+	if o.Eps == 0 {
+		o.Eps = 1e-5
+	}
+	return Apply(&batchNorm{options: o, after: epilogue{act: o.Act}}, x.ToFloat32(), gamma, beta)
 }
 
 type batchNorm struct {
 	options      BatchNormOptions
+	after        epilogue
 	mean, invstd *Tensor // of the batch
 }
 
@@ -34,8 +41,8 @@ func (*batchNorm) Name() string { return "batch norm" }
 func (op *batchNorm) Infer(in []Spec) []Spec {
 	x := in[0]
 	wantFloat(op.Name(), in...)
-	if x.Rank() != 2 && x.Rank() != 4 {
-		fail(op.Name(), ErrShape, "of %v; want (N, C) or (N, C, H, W)", x.Shape)
+	if x.Rank() < 2 {
+		fail(op.Name(), ErrShape, "of %v; want (N, C, …)", x.Shape)
 	}
 	for _, a := range []views.View{in[1].View, in[2].View, op.options.RunningMean.View, op.options.RunningVar.View} {
 		if a.Rank() != 1 || a.Shape[0] != x.Shape[1] {
@@ -51,7 +58,8 @@ func (op *batchNorm) Infer(in []Spec) []Spec {
 func (op *batchNorm) Forward(c *Context, out, in []storage.Array) (err error) {
 	o := kernels.BatchNormOptions{Epsilon: op.options.Eps, Momentum: op.options.Momentum}
 	if !op.options.Training {
-		return c.Run(kernels.BatchNormEval, o, out, in[0], in[1], in[2], op.options.RunningMean, op.options.RunningVar)
+		err := c.Run(kernels.BatchNormEval, o, out, in[0], in[1], in[2], op.options.RunningMean, op.options.RunningVar)
+		return cmp.Or(err, op.activate(c, out))
 	}
 	if c.Recomputing() {
 		o.Momentum = 0
@@ -64,11 +72,30 @@ func (op *batchNorm) Forward(c *Context, out, in []storage.Array) (err error) {
 		return err
 	}
 	all := []storage.Array{out[0], op.mean.Array, op.invstd.Array, op.options.RunningMean, op.options.RunningVar}
-	return c.Run(kernels.BatchNorm, o, all, in...)
+	return cmp.Or(c.Run(kernels.BatchNorm, o, all, in...), op.activate(c, out))
+}
+
+// activate applies the activation in place.
+func (op *batchNorm) activate(c *Context, out []storage.Array) error {
+	for f, act := range fromValue {
+		if act == op.after.act {
+			return c.Run(f, nil, out, out...)
+		}
+	}
+	return nil
+}
+
+func (op *batchNorm) epilogue() epilogue { return op.after }
+
+func (op *batchNorm) withEpilogue(e epilogue) Op {
+	fused := *op
+	fused.after = e
+	return &fused
 }
 
 func (op *batchNorm) Backward(out, grads, in []*Tensor) []*Tensor {
-	x, gamma, dy := in[0], in[1], grads[0]
+	x, gamma := in[0], in[1]
+	dy, _ := op.after.grad(out[0], grads[0], nil)
 	o := kernels.BatchNormOptions{Epsilon: op.options.Eps}
 	specs := []Spec{like(x), like(gamma), like(gamma)}
 	if !op.options.Training {
@@ -78,14 +105,20 @@ func (op *batchNorm) Backward(out, grads, in []*Tensor) []*Tensor {
 }
 
 func init() {
-	norm := func(training bool) func(in ...*Tensor) *Tensor {
+	norm := func(training bool, act Activation) func(in ...*Tensor) *Tensor {
 		return func(in ...*Tensor) *Tensor {
 			statistics := func(value float64) storage.Array { return in[1].constant(value).Contiguous().CloneDetached().Array }
-			return BatchNorm(in[0], in[1], in[2], BatchNormOptions{1e-5, 0.1, training, statistics(0.25), statistics(1.5)})
+			return BatchNorm(in[0], in[1], in[2], BatchNormOptions{
+				Training: training, RunningMean: statistics(0.25), RunningVar: statistics(1.5), Act: act,
+			})
 		}
 	}
-	samples.Register("batch norm", norm(true), samples.In(5, 3), samples.In(3), samples.In(3))
-	samples.Register("batch norm images", norm(true), samples.In(2, 3, 4, 2), samples.In(3), samples.In(3))
-	samples.Register("batch norm evaluating", norm(false), samples.In(5, 3).Rows(), samples.In(3), samples.In(3))
-	samples.Register("batch norm images evaluating", norm(false), samples.In(2, 3, 4, 2).Rows(), samples.In(3), samples.In(3))
+	samples.Register("batch norm", norm(true, NoActivation), samples.In(5, 3), samples.In(3), samples.In(3))
+	samples.Register("batch norm images", norm(true, NoActivation), samples.In(2, 3, 4, 2), samples.In(3), samples.In(3))
+	samples.Register("batch norm sequences", norm(true, NoActivation), samples.In(2, 3, 4), samples.In(3), samples.In(3))
+	samples.Register("batch norm relu", norm(true, ReLUActivation), samples.In(2, 3, 4, 2), samples.In(3), samples.In(3))
+	samples.Register("batch norm relu", norm(false, ReLUActivation), samples.In(2, 3, 4, 2).Rows(), samples.In(3), samples.In(3))
+	samples.Register("batch norm then relu", func(in ...*Tensor) *Tensor { return norm(true, NoActivation)(in...).ReLU() }, samples.In(2, 3, 4, 2), samples.In(3), samples.In(3))
+	samples.Register("batch norm evaluating", norm(false, NoActivation), samples.In(5, 3).Rows(), samples.In(3), samples.In(3))
+	samples.Register("batch norm images evaluating", norm(false, NoActivation), samples.In(2, 3, 4, 2).Rows(), samples.In(3), samples.In(3))
 }

@@ -13,10 +13,12 @@ type Spec struct {
 	// PreferRowMajor asks operations whose results could lie in the layout of this
 	// operand, such as pooling, for row-major results: see [Tensor.PreferRowMajor].
 	PreferRowMajor bool
+	// Format is that of the tensor; nil for an ordinary one.
+	Format *Format
 }
 
 // Spec describes x.
-func (x *Tensor) Spec() Spec { return Spec{x.Type, x.View, x.rowMajor} }
+func (x *Tensor) Spec() Spec { return Spec{x.Type, x.View, x.rowMajor, x.format} }
 
 // one returns the specification of a single result.
 func one(t dtype.Type, v views.View) []Spec { return []Spec{{Type: t, View: v}} }
