@@ -133,6 +133,9 @@ func (t *trainer) open(ctx context.Context, data *Data) (err error) {
 	if err = t.openSource(ctx, data, t.trainingOptions(data)); err != nil {
 		return err
 	}
+	if err := t.checkFingerprint(data.Train); err != nil {
+		return err
+	}
 	if t.executor, err = t.newExecutor(); err != nil {
 		return err
 	}
@@ -191,6 +194,22 @@ func (t *trainer) checkSamples() error {
 	if have, want := t.loader.Plan().Samples, t.Position.Samples; want != 0 && have != want {
 		return fmt.Errorf("resume: %d samples to train on, %d when the run began; the data has changed: %w", have, want, storage.ErrState)
 	}
+	return nil
+}
+
+// checkFingerprint refuses to resume with other samples than those the run began with.
+func (t *trainer) checkFingerprint(d dataset.Dataset) error {
+	if t.saver == nil && t.fingerprint == "" {
+		return nil
+	}
+	have, err := dataset.Fingerprint(d)
+	if err != nil {
+		return err
+	}
+	if t.fingerprint != "" && have != t.fingerprint {
+		return fmt.Errorf("resume: the samples to train on are not those that the run began with; the data has changed: %w", storage.ErrState)
+	}
+	t.fingerprint = have
 	return nil
 }
 

@@ -28,6 +28,7 @@ type Run struct {
 	loss         nn.Loss
 	schedule     nn.Schedule
 	baseRate     float64 // the optimizer's, which the schedule multiplies
+	fingerprint  string  // of the training data: see dataset.Fingerprint; empty before Fit
 	hooks        []Hook
 	metrics      metricSet                // of the training epoch so far
 	loadedHooks  map[string]storage.Array // state of hooks that a run file had; removed as hooks take it

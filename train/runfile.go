@@ -25,6 +25,7 @@ const (
 	metaConfig   = "h5dnn_config"   // the Config, as JSON
 	metaPosition = "h5dnn_position" // the Position, as JSON
 	metaInputs   = "h5dnn_inputs"   // the features of the model, as JSON
+	metaData     = "h5dnn_data"     // the fingerprint of the training data: see dataset.Fingerprint
 	metaVersion  = "h5dnn_version"  // of the program that wrote the file
 
 	// In schema 1, the position, and the shape of a sample of the only input.
@@ -51,7 +52,7 @@ func Save(name string, r *Run) error {
 
 // meta returns the attributes of r's file.
 func (r *Run) meta() (map[string]string, error) {
-	meta := map[string]string{metaVersion: Version, metaSchema: strconv.Itoa(Schema)}
+	meta := map[string]string{metaVersion: Version, metaSchema: strconv.Itoa(Schema), metaData: r.fingerprint}
 	for key, value := range map[string]any{metaConfig: r.Config, metaPosition: r.Position, metaInputs: r.Inputs} {
 		text, err := json.Marshal(value)
 		if err != nil {
@@ -183,6 +184,7 @@ func (r *Run) loadMeta(meta map[string]string) (err error) {
 	if meta[metaConfig] == "" {
 		return fmt.Errorf("no %s in the file; it is not a run that h5dnn train wrote: %w", metaConfig, serialize.ErrFormat)
 	}
+	r.fingerprint = meta[metaData]
 	schema, err := schemaOf(meta)
 	if err != nil {
 		return err

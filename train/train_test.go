@@ -222,6 +222,37 @@ func TestChangedDataIsNoticed(t *testing.T) {
 	}
 }
 
+// TestOtherSamplesAreNoticed where a run is resumed with as many of them.
+func TestOtherSamplesAreNoticed(t *testing.T) {
+	run, data := setUp(t, settings)
+	file := filepath.Join(t.TempDir(), "run.npz")
+	run.Config.Epochs = 1
+	if err := run.Fit(context.Background(), data, train.Options{File: file}); err != nil {
+		t.Fatal(err)
+	}
+	for _, changed := range []bool{false, true} {
+		again, err := train.Resume(file, storage.CPU)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again.Config.Epochs = 2
+		x, y := blobs(150)
+		if changed {
+			for i, v := range storage.Elements[uint8](x) {
+				storage.Elements[uint8](x)[i] = v / 2
+			}
+		}
+		other, err := train.NewData(again.Config, train.Arrays{X: x, Y: y})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = again.Fit(context.Background(), other, train.Options{})
+		if errors.Is(err, storage.ErrState) != changed || !changed && err != nil {
+			t.Errorf("samples changed %v: error %v", changed, err)
+		}
+	}
+}
+
 func TestNaNStopsTraining(t *testing.T) {
 	c, err := train.ParseConfig([]byte("data: {file: f, x: x, y: y, shuffle: none}\nmodel: [{dense: 2}]\nbatch: 2\nepochs: 1"))
 	if err != nil {
