@@ -42,10 +42,16 @@ func call(name string, m Module, x *tensor.Tensor) *tensor.Tensor {
 		return single(kindOf(m), Call(name, m, x))
 	}
 	defer nameFailure(name)
+	if m == nil {
+		tensor.Fail("call", storage.ErrState, "no module")
+	}
 	return m.Forward(x)
 }
 
 func forward(m Module, inputs []*tensor.Tensor) []*tensor.Tensor {
+	if m == nil {
+		tensor.Fail("call", storage.ErrState, "no module")
+	}
 	if multi, ok := m.(MultiModule); ok {
 		return multi.ForwardAll(inputs)
 	}

@@ -2,6 +2,8 @@ package nn_test
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/h5dnn/h5dnn/nn"
@@ -99,5 +101,41 @@ func TestUnseededDropoutsDiffer(t *testing.T) {
 	}
 	if kept < 180 || kept > 320 { // 250 ± 5 standard deviations of 13.7; 500 if the masks are one
 		t.Errorf("%d of 1000 kept by both layers, want about 250", kept)
+	}
+}
+
+// TestLiteralsWorkOrAreErrors of types that have constructors.
+func TestLiteralsWorkOrAreErrors(t *testing.T) {
+	features, images := tensor.Of(filled(1, 2, 4)), tensor.Of(filled(1, 2, 1, 4, 4))
+	for _, c := range []struct {
+		m    nn.Module
+		x    *tensor.Tensor
+		want []int // nil if it is an error
+	}{
+		{nn.MaxPool2d{PoolOptions: nn.PoolOptions{KernelSize: nn.Sizes{2}}}, images, []int{2, 1, 2, 2}},
+		{nn.AvgPool2d{PoolOptions: nn.PoolOptions{KernelSize: nn.Sizes{2, 1}}}, images, []int{2, 1, 2, 4}},
+		{nn.MaxPool2d{}, images, nil},
+		{&nn.Dense{DenseOptions: nn.DenseOptions{OutFeatures: 3}}, features, []int{2, 3}},
+		{&nn.Dense{}, features, nil},
+		{&nn.Linear{}, features, nil},
+		{&nn.Conv2d{}, images, nil},
+		{&nn.ConvTranspose2d{}, images, nil},
+		{&nn.BatchNorm1d{}, features, nil},
+		{&nn.BatchNorm2d{}, images, nil},
+		{&nn.LayerNorm{}, features, nil},
+		{&nn.Dropout{}, features, []int{2, 4}},
+		{&nn.Residual{}, features, nil},
+		{&nn.Graph{}, features, nil},
+		{nn.Sequential{nil}, features, nil},
+	} {
+		var got []int
+		err := tensor.Try(func() { got = c.m.Forward(c.x).Shape })
+		if (err != nil) != (c.want == nil) || !slices.Equal(got, c.want) {
+			t.Errorf("%T: %v, %v; want %v", c.m, got, err, c.want)
+		}
+	}
+	p := nn.NewParam(filled(1, 1))
+	if err := (&nn.Adam{}).Step(maps.All(map[string]*nn.Param{"w": p}), tensor.Grads{p.Tensor: tensor.Of(filled(1, 1))}); err == nil {
+		t.Error("an Adam without settings made a step")
 	}
 }

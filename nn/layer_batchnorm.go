@@ -125,6 +125,9 @@ func (b *batchNorm) setup(layer string, o BatchNormOptions) {
 }
 
 func (b *batchNorm) normalize(layer string, x *tensor.Tensor) *tensor.Tensor {
+	if b.RunningMean == nil {
+		tensor.Fail(layer, storage.ErrState, "not built; make it by its constructor")
+	}
 	checkDevice(layer, x, b.RunningMean.Data.Device())
 	if x.Shape[1] != b.NumFeatures {
 		tensor.Fail(layer, views.ErrShape, "input %v; want %d along axis 1", x.Shape, b.NumFeatures)

@@ -4,62 +4,129 @@ import (
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
+	"github.com/h5dnn/h5dnn/views"
 )
 
-// ConvOptions are the settings of a Conv2d.
+// ConvOptions are the settings of Conv1d, Conv2d and Conv3d.
 type ConvOptions struct {
-	OutChannels int            `json:"out_channels"`
-	InChannels  int            `json:"in_channels,omitempty"` // taken from the first input if 0
-	KernelSize  Sizes          `json:"kernel_size"`
-	Stride      Sizes          `json:"stride"`  // 1 if nil
-	Padding     Sizes          `json:"padding"` // zeros at both ends of each axis
-	NoBias      Negated        `json:"bias"`
-	Initializer string         `json:"initializer"`     // kaiming if empty
-	DType       dtype.Type     `json:"dtype,omitempty"` // float32 if absent
-	Device      storage.Device `json:"-" nn:"-"`        // the CPU if nil
+	OutChannels  int            `json:"out_channels"`
+	InChannels   int            `json:"in_channels,omitempty"` // taken from the first input if 0
+	KernelSize   Sizes          `json:"kernel_size"`
+	Stride       Sizes          `json:"stride"`                  // 1 if nil
+	Padding      Sizes          `json:"padding"`                 // zeros at the beginning of each axis
+	PaddingAfter Sizes          `json:"padding_after,omitempty"` // zeros at the end of each axis; Padding if nil
+	Dilation     Sizes          `json:"dilation,omitempty"`      // distance between the elements of a window; 1 if nil
+	Groups       int            `json:"groups,omitempty"`        // channels are connected within groups only; 1 if 0
+	NoBias       Negated        `json:"bias"`
+	Initializer  string         `json:"initializer"`     // kaiming if empty
+	DType        dtype.Type     `json:"dtype,omitempty"` // that of the first input if absent
+	Device       storage.Device `json:"-" nn:"-"`        // that of the first input if nil
 }
 
-// Conv2d is the cross-correlation of images x (N, in, H, W) with Weight
-// (out, in, kernel height, kernel width), plus Bias: (N, out, H', W').
-type Conv2d struct {
+// Conv1d is the cross-correlation of x (N, in, L) with Weight (out, in/groups,
+// kernel), plus Bias: (N, out, L').
+type Conv1d struct{ conv }
+
+// Conv2d is the cross-correlation of images x (N, in, H, W) with Weight (out,
+// in/groups, kernel height, kernel width), plus Bias: (N, out, H', W').
+type Conv2d struct{ conv }
+
+// Conv3d is Conv2d of volumes x (N, in, D, H, W).
+type Conv3d struct{ conv }
+
+// NewConv1d returns a Conv1d, built if InChannels is given. OutChannels and
+// KernelSize are required.
+func NewConv1d(o ConvOptions) *Conv1d { return &Conv1d{newConv("conv1d", 1, o)} }
+
+// NewConv2d returns a Conv2d, as NewConv1d does.
+func NewConv2d(o ConvOptions) *Conv2d { return &Conv2d{newConv("conv2d", 2, o)} }
+
+// NewConv3d returns a Conv3d, as NewConv1d does.
+func NewConv3d(o ConvOptions) *Conv3d { return &Conv3d{newConv("conv3d", 3, o)} }
+
+// conv is a convolution over as many axes as its KernelSize has numbers.
+type conv struct {
 	ConvOptions
 	Weights
+	layer string
 }
 
-// NewConv2d returns a Conv2d, built if InChannels is given. OutChannels and
-// KernelSize are required.
-func NewConv2d(o ConvOptions) *Conv2d {
-	c := &Conv2d{ConvOptions: o}
-	c.KernelSize = o.KernelSize.expand("conv2d", "kernel size", 2, 0)
-	c.Stride = o.Stride.expand("conv2d", "stride", 2, 1)
-	c.Padding = o.Padding.expand("conv2d", "padding", 2, 0)
-	checkWindow("conv2d", c.KernelSize, c.Stride, c.Padding)
+func newConv(layer string, rank int, o ConvOptions) conv {
+	o.KernelSize = o.KernelSize.expand(layer, "kernel size", rank, 0)
+	o.Stride = o.Stride.expand(layer, "stride", rank, 1)
+	o.Padding = o.Padding.expand(layer, "padding", rank, 0)
+	o.PaddingAfter = o.PaddingAfter.expandGiven(layer, "padding after", rank)
+	o.Dilation = o.Dilation.expandGiven(layer, "dilation", rank)
+	checkWindow(layer, o.KernelSize, o.Stride, o.Padding)
+	checkConv(layer, o.PaddingAfter, o.Dilation, o.Groups, o.InChannels, o.OutChannels)
+	c := conv{ConvOptions: o, layer: layer}
 	c.Prepare(c.spec())
 	return c
 }
 
-func (c *Conv2d) spec() WeightSpec {
-	return WeightSpec{"conv2d", &c.InChannels, c.OutChannels, c.KernelSize, c.NoBias, &c.Initializer, &c.DType, &c.Device}
+// checkConv fails unless the optional settings of a convolution are possible.
+func checkConv(layer string, after, dilation Sizes, groups, in, out int) {
+	for _, n := range after {
+		if n < 0 {
+			tensor.Fail(layer, views.ErrShape, "padding after %v; want at least 0", after)
+		}
+	}
+	for _, n := range dilation {
+		if n < 1 {
+			tensor.Fail(layer, views.ErrShape, "dilation %v; want at least 1", dilation)
+		}
+	}
+	if groups < 0 || groups > 0 && (in%groups != 0 || out%groups != 0) {
+		tensor.Fail(layer, views.ErrShape, "%d groups of %d input and %d output channels; want a divisor of both", groups, in, out)
+	}
 }
 
-// Forward returns the convolution of images x.
-func (c *Conv2d) Forward(x *tensor.Tensor) *tensor.Tensor {
+func (c *conv) spec() WeightSpec {
+	return WeightSpec{
+		Layer: c.layer, Inputs: &c.InChannels, Outputs: c.OutChannels, Groups: c.Groups, Window: c.KernelSize,
+		NoBias: c.NoBias, Initializer: &c.Initializer, DType: &c.DType, Device: &c.Device,
+	}
+}
+
+// Forward returns the convolution of x.
+func (c *conv) Forward(x *tensor.Tensor) *tensor.Tensor {
 	return c.ForwardActivated(x, tensor.NoActivation)
 }
 
 // ForwardActivated returns act(Forward(x)).
-func (c *Conv2d) ForwardActivated(x *tensor.Tensor, act tensor.Activation) *tensor.Tensor {
-	checkImages("conv2d", x)
+func (c *conv) ForwardActivated(x *tensor.Tensor, act tensor.Activation) *tensor.Tensor {
+	if c.layer == "" {
+		tensor.Fail("conv", storage.ErrState, "a convolution without settings; make it by its constructor")
+	}
+	checkSpatial(c.layer, x, len(c.KernelSize))
 	if !c.IsBuilt() {
 		c.BuildFor(c.spec(), x)
 	}
-	checkInput("conv2d", x, c.Weight)
-	o := tensor.ConvOptions{Padding: tensor.Pad(c.Padding...), Act: act}
-	copy(o.Stride[:], c.Stride)
+	checkInput(c.layer, x, c.Weight, c.InChannels)
+	o := convOptions(c.Stride, c.Padding, c.PaddingAfter, c.Dilation, c.Groups)
+	o.Act = act
 	return tensor.Conv(x, c.Weight.Tensor, c.Bias.tensorOf(), o)
 }
 
 // Config returns the settings of c, in_channels among them once c is built.
-func (c *Conv2d) Config() any { return c.ConvOptions }
+func (c *conv) Config() any { return c.ConvOptions }
 
-var _ = RegisterLayer("conv2d", NewConv2d, ConvOptions{})
+// convOptions returns the settings of a convolution as package tensor has them.
+func convOptions(stride, padding, after, dilation Sizes, groups int) tensor.ConvOptions {
+	o := tensor.ConvOptions{Groups: groups}
+	copy(o.Stride[:], stride)
+	copy(o.Dilation[:], dilation)
+	for i, before := range padding {
+		o.Padding[i] = [2]int{before, before}
+		if after != nil {
+			o.Padding[i][1] = after[i]
+		}
+	}
+	return o
+}
+
+var (
+	_ = RegisterLayer("conv1d", NewConv1d, ConvOptions{})
+	_ = RegisterLayer("conv2d", NewConv2d, ConvOptions{})
+	_ = RegisterLayer("conv3d", NewConv3d, ConvOptions{})
+)

@@ -31,7 +31,10 @@ func NewDense(o DenseOptions) *Dense {
 }
 
 func (d *Dense) spec() WeightSpec {
-	return WeightSpec{"dense", &d.InFeatures, d.OutFeatures, nil, d.NoBias, &d.Initializer, &d.DType, &d.Device}
+	return WeightSpec{
+		Layer: "dense", Inputs: &d.InFeatures, Outputs: d.OutFeatures,
+		NoBias: d.NoBias, Initializer: &d.Initializer, DType: &d.DType, Device: &d.Device,
+	}
 }
 
 // Forward returns x·Weightᵀ + Bias, for x (N, in).
@@ -45,7 +48,7 @@ func (d *Dense) ForwardActivated(x *tensor.Tensor, act tensor.Activation) *tenso
 	if !d.IsBuilt() {
 		d.BuildFor(d.spec(), x)
 	}
-	checkInput("dense", x, d.Weight)
+	checkInput("dense", x, d.Weight, d.InFeatures)
 	return tensor.Linear(x, d.Weight.Tensor, d.Bias.tensorOf(), act)
 }
 

@@ -48,6 +48,9 @@ func newLayerNorm(o LayerNormOptions) *LayerNorm {
 
 // Forward normalizes x (…, NormalizedShape).
 func (l *LayerNorm) Forward(x *tensor.Tensor) *tensor.Tensor {
+	if len(l.NormalizedShape) == 0 {
+		tensor.Fail("layernorm", storage.ErrState, "no normalized_shape; make it by NewLayerNorm")
+	}
 	if l.Gamma != nil {
 		checkDevice("layernorm", x, l.Gamma.Data.Device())
 	}

@@ -25,15 +25,15 @@ type Linear struct {
 // NewLinear returns a Linear. InFeatures and OutFeatures are required.
 func NewLinear(o LinearOptions) *Linear {
 	l := &Linear{LinearOptions: o}
-	if l.Initializer == "" {
-		l.Initializer = "kaiming"
-	}
 	l.build(l.spec(), o.InFeatures, o.Device, o.DType)
 	return l
 }
 
 func (l *Linear) spec() WeightSpec {
-	return WeightSpec{"linear", &l.InFeatures, l.OutFeatures, nil, l.NoBias, &l.Initializer, &l.DType, &l.Device}
+	return WeightSpec{
+		Layer: "linear", Inputs: &l.InFeatures, Outputs: l.OutFeatures,
+		NoBias: l.NoBias, Initializer: &l.Initializer, DType: &l.DType, Device: &l.Device,
+	}
 }
 
 // Forward returns x·Weightᵀ + Bias.
@@ -47,7 +47,7 @@ func (l *Linear) ForwardActivated(x *tensor.Tensor, act tensor.Activation) *tens
 		tensor.Fail("linear", storage.ErrState, "not built; make it by NewLinear")
 	}
 	checkFeatures("linear", x)
-	checkInput("linear", x, l.Weight)
+	checkInput("linear", x, l.Weight, l.InFeatures)
 	return tensor.Linear(x, l.Weight.Tensor, l.Bias.tensorOf(), act)
 }
 

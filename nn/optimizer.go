@@ -74,13 +74,14 @@ type OptimizerState struct {
 	steps       int                         // number of updates so far
 	captured    tensor.StepArgs             // step arguments in device memory; CountStep counts steps then
 	groups      paramGroups
+	ready       bool // Setup was called
 }
 
 // Setup prepares the state of the named optimizer with that initial learning rate,
 // groups and names of buffers, before its first step. It panics with a
 // *tensor.Error if a group is wrong.
 func (s *OptimizerState) Setup(optimizer string, rate float64, groups []ParamGroup, bufferNames ...string) {
-	s.bufferNames, s.groups = bufferNames, newParamGroups(optimizer, rate, groups)
+	s.bufferNames, s.groups, s.ready = bufferNames, newParamGroups(optimizer, rate, groups), true
 }
 
 // Update counts a step and calls update with the parameters that have a gradient
@@ -88,6 +89,9 @@ func (s *OptimizerState) Setup(optimizer string, rate float64, groups []ParamGro
 // params.
 func (s *OptimizerState) Update(params iter.Seq2[string, *Param], grads tensor.Grads, update func(UpdateGroup)) error {
 	return tensor.Try(func() {
+		if !s.ready {
+			tensor.Fail("optimizer", storage.ErrState, "an optimizer without state; make it by its constructor")
+		}
 		lists := make([][]tensor.Update, len(s.groups.groups)+1)
 		members := make([]int, len(lists))
 		all, updated := 0, 0

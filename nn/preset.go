@@ -11,21 +11,21 @@ import (
 // presets are the models with names, for a number of classes.
 var presets = map[string]func(classes int) Sequential{
 	"mlp": func(classes int) Sequential {
-		return Sequential{Flatten{}, dense(128), ReLU{}, dense(classes)}
+		return Sequential{Flatten{}, lazyDense(128), ReLU{}, lazyDense(classes)}
 	},
 	// LeCun et al., 1998, with max pooling and ReLU.
 	"lenet": func(classes int) Sequential {
 		return Sequential{
-			conv(6, 5, 2), ReLU{}, NewMaxPool2d(PoolOptions{KernelSize: Sizes{2}}),
-			conv(16, 5, 0), ReLU{}, NewMaxPool2d(PoolOptions{KernelSize: Sizes{2}}),
-			Flatten{}, dense(120), ReLU{}, dense(84), ReLU{}, dense(classes),
+			lazyConv(6, 5, 2), ReLU{}, NewMaxPool2d(PoolOptions{KernelSize: Sizes{2}}),
+			lazyConv(16, 5, 0), ReLU{}, NewMaxPool2d(PoolOptions{KernelSize: Sizes{2}}),
+			Flatten{}, lazyDense(120), ReLU{}, lazyDense(84), ReLU{}, lazyDense(classes),
 		}
 	},
 	"cnn": func(classes int) Sequential {
 		return Sequential{
-			conv(32, 3, 1), ReLU{}, NewMaxPool2d(PoolOptions{KernelSize: Sizes{2}}),
-			conv(64, 3, 1), ReLU{}, NewMaxPool2d(PoolOptions{KernelSize: Sizes{2}}),
-			Flatten{}, dense(128), ReLU{}, dense(classes),
+			lazyConv(32, 3, 1), ReLU{}, NewMaxPool2d(PoolOptions{KernelSize: Sizes{2}}),
+			lazyConv(64, 3, 1), ReLU{}, NewMaxPool2d(PoolOptions{KernelSize: Sizes{2}}),
+			Flatten{}, lazyDense(128), ReLU{}, lazyDense(classes),
 		}
 	},
 }
@@ -47,10 +47,10 @@ func Preset(name string, classes int) (Sequential, error) {
 // Presets lists the names of the presets.
 func Presets() []string { return slices.Sorted(maps.Keys(presets)) }
 
-// conv returns a convolution that takes its input channels from the first batch.
-func conv(out, kernel, padding int) *Conv2d {
+// lazyConv returns a convolution that takes its input channels from the first batch.
+func lazyConv(out, kernel, padding int) *Conv2d {
 	return NewConv2d(ConvOptions{OutChannels: out, KernelSize: Sizes{kernel}, Padding: Sizes{padding}})
 }
 
-// dense returns a layer that takes its input features from the first batch.
-func dense(out int) *Dense { return NewDense(DenseOptions{OutFeatures: out}) }
+// lazyDense returns a layer that takes its input features from the first batch.
+func lazyDense(out int) *Dense { return NewDense(DenseOptions{OutFeatures: out}) }

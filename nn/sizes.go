@@ -46,6 +46,14 @@ func (s Sizes) expand(layer, setting string, rank, absent int) Sizes {
 	return each
 }
 
+// expandGiven is expand of a setting that stays nil if it is empty.
+func (s Sizes) expandGiven(layer, setting string, rank int) Sizes {
+	if len(s) == 0 {
+		return nil
+	}
+	return s.expand(layer, setting, rank, 0)
+}
+
 // Negated is a bool that configurations write as its opposite: NoBias is
 // "bias": false.
 type Negated bool

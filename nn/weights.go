@@ -12,7 +12,7 @@ import (
 // Weights holds the weight and the bias of a layer that embeds it. A layer that
 // does not know its number of inputs makes them when it sees the first.
 type Weights struct {
-	Weight *Param // outputs × inputs, and the window of a convolution
+	Weight *Param // outputs × inputs/groups, and the window of a convolution
 	Bias   *Param // outputs; nil without
 
 	init     InitSource
@@ -26,7 +26,9 @@ type WeightSpec struct {
 	Layer       string // name for failures
 	Inputs      *int   // 0 until built
 	Outputs     int
+	Groups      int   // of inputs and outputs, connected within only; 1 if 0
 	Window      []int // of a convolution
+	Transposed  bool  // whether Weight is inputs × outputs
 	NoBias      Negated
 	Initializer *string
 	DType       *dtype.Type
@@ -83,12 +85,23 @@ func (w *Weights) BuildFor(s WeightSpec, x *tensor.Tensor) {
 
 func (w *Weights) build(s WeightSpec, inputs int, device storage.Device, t dtype.Type) {
 	alloc := NewAllocator(s.Layer, device, t)
+	groups := max(1, s.Groups)
+	if inputs%groups != 0 || s.Outputs%groups != 0 {
+		tensor.Fail(s.Layer, views.ErrShape, "%d groups of %d inputs and %d outputs; want a divisor of both", groups, inputs, s.Outputs)
+	}
+	shape := []int{s.Outputs, inputs / groups}
+	if s.Transposed {
+		shape = []int{inputs, s.Outputs / groups}
+	}
 	area := 1
 	for _, size := range s.Window {
 		area *= size
 	}
-	weight, bias := fillsOf(s.Layer, *s.Initializer, inputs*area, s.Outputs*area)
-	shape := append([]int{s.Outputs, inputs}, s.Window...)
+	if *s.Initializer == "" {
+		*s.Initializer = "kaiming"
+	}
+	weight, bias := fillsOf(s.Layer, *s.Initializer, shape[1]*area, shape[0]*area)
+	shape = append(shape, s.Window...)
 	built := Weights{Weight: alloc.param(weight, w.init.key("weight"), shape...), init: w.init}
 	if !s.NoBias {
 		built.Bias = alloc.param(bias, w.init.key("bias"), s.Outputs)
@@ -114,15 +127,15 @@ func checkSpatial(layer string, x *tensor.Tensor, axes int) {
 	}
 }
 
-// checkInput fails unless x has the device, the type and the number of features
-// that weight asks for.
-func checkInput(layer string, x *tensor.Tensor, weight *Param) {
+// checkInput fails unless x has the device and the type of weight, and that many
+// features or channels.
+func checkInput(layer string, x *tensor.Tensor, weight *Param, inputs int) {
 	checkDevice(layer, x, weight.Data.Device())
 	if x.Type != weight.Type && !x.AutocastEnabled() {
 		tensor.Fail(layer, dtype.ErrType, "input of %v, parameters of %v; Cast or Normalize the input", x.Type, weight.Type)
 	}
-	if x.Shape[1] != weight.Shape[1] {
-		tensor.Fail(layer, views.ErrShape, "input %v for weight %v; want %d along axis 1", x.Shape, weight.Shape, weight.Shape[1])
+	if x.Shape[1] != inputs {
+		tensor.Fail(layer, views.ErrShape, "input %v for weight %v; want %d along axis 1", x.Shape, weight.Shape, inputs)
 	}
 }
 

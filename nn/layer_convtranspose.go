@@ -1,0 +1,117 @@
+package nn
+
+import (
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/tensor"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// ConvTransposeOptions are the settings of ConvTranspose1d, 2d and 3d.
+type ConvTransposeOptions struct {
+	OutChannels   int            `json:"out_channels"`
+	InChannels    int            `json:"in_channels,omitempty"` // taken from the first input if 0
+	KernelSize    Sizes          `json:"kernel_size"`
+	Stride        Sizes          `json:"stride"`                  // 1 if nil
+	Padding       Sizes          `json:"padding"`                 // left out at the beginning of each axis
+	PaddingAfter  Sizes          `json:"padding_after,omitempty"` // left out at the end of each axis; Padding if nil
+	OutputPadding Sizes          `json:"output_padding"`          // added at the end of each axis, less than the stride
+	Dilation      Sizes          `json:"dilation,omitempty"`      // distance between the elements of a window; 1 if nil
+	Groups        int            `json:"groups,omitempty"`        // channels are connected within groups only; 1 if 0
+	NoBias        Negated        `json:"bias"`
+	Initializer   string         `json:"initializer"`     // kaiming if empty
+	DType         dtype.Type     `json:"dtype,omitempty"` // that of the first input if absent
+	Device        storage.Device `json:"-" nn:"-"`        // that of the first input if nil
+}
+
+// ConvTranspose1d is the transposed convolution of x (N, in, L) with Weight (in,
+// out/groups, kernel), plus Bias. The size of the result is
+// (L − 1)·stride − padding + dilation·(kernel − 1) + output padding + 1.
+type ConvTranspose1d struct{ convTranspose }
+
+// ConvTranspose2d is ConvTranspose1d of images x (N, in, H, W).
+type ConvTranspose2d struct{ convTranspose }
+
+// ConvTranspose3d is ConvTranspose1d of volumes x (N, in, D, H, W).
+type ConvTranspose3d struct{ convTranspose }
+
+// NewConvTranspose1d returns a ConvTranspose1d, built if InChannels is given.
+// OutChannels and KernelSize are required.
+func NewConvTranspose1d(o ConvTransposeOptions) *ConvTranspose1d {
+	return &ConvTranspose1d{newConvTranspose("conv_transpose1d", 1, o)}
+}
+
+// NewConvTranspose2d returns a ConvTranspose2d, as NewConvTranspose1d does.
+func NewConvTranspose2d(o ConvTransposeOptions) *ConvTranspose2d {
+	return &ConvTranspose2d{newConvTranspose("conv_transpose2d", 2, o)}
+}
+
+// NewConvTranspose3d returns a ConvTranspose3d, as NewConvTranspose1d does.
+func NewConvTranspose3d(o ConvTransposeOptions) *ConvTranspose3d {
+	return &ConvTranspose3d{newConvTranspose("conv_transpose3d", 3, o)}
+}
+
+type convTranspose struct {
+	ConvTransposeOptions
+	Weights
+	layer string
+}
+
+func newConvTranspose(layer string, rank int, o ConvTransposeOptions) convTranspose {
+	o.KernelSize = o.KernelSize.expand(layer, "kernel size", rank, 0)
+	o.Stride = o.Stride.expand(layer, "stride", rank, 1)
+	o.Padding = o.Padding.expand(layer, "padding", rank, 0)
+	o.PaddingAfter = o.PaddingAfter.expandGiven(layer, "padding after", rank)
+	o.OutputPadding = o.OutputPadding.expand(layer, "output padding", rank, 0)
+	o.Dilation = o.Dilation.expandGiven(layer, "dilation", rank)
+	checkWindow(layer, o.KernelSize, o.Stride, o.Padding)
+	checkConv(layer, o.PaddingAfter, o.Dilation, o.Groups, o.InChannels, o.OutChannels)
+	for i, n := range o.OutputPadding {
+		if n < 0 || n >= o.Stride[i] {
+			tensor.Fail(layer, views.ErrShape, "output padding %v and stride %v; want less than the stride", o.OutputPadding, o.Stride)
+		}
+	}
+	c := convTranspose{ConvTransposeOptions: o, layer: layer}
+	c.Prepare(c.spec())
+	return c
+}
+
+func (c *convTranspose) spec() WeightSpec {
+	return WeightSpec{
+		Layer: c.layer, Inputs: &c.InChannels, Outputs: c.OutChannels, Groups: c.Groups, Window: c.KernelSize, Transposed: true,
+		NoBias: c.NoBias, Initializer: &c.Initializer, DType: &c.DType, Device: &c.Device,
+	}
+}
+
+// Forward returns the transposed convolution of x.
+func (c *convTranspose) Forward(x *tensor.Tensor) *tensor.Tensor {
+	return c.ForwardActivated(x, tensor.NoActivation)
+}
+
+// ForwardActivated returns act(Forward(x)).
+func (c *convTranspose) ForwardActivated(x *tensor.Tensor, act tensor.Activation) *tensor.Tensor {
+	if c.layer == "" {
+		tensor.Fail("conv", storage.ErrState, "a convolution without settings; make it by its constructor")
+	}
+	checkSpatial(c.layer, x, len(c.KernelSize))
+	if !c.IsBuilt() {
+		c.BuildFor(c.spec(), x)
+	}
+	checkInput(c.layer, x, c.Weight, c.InChannels)
+	o := tensor.ConvTransposeOptions{ConvOptions: convOptions(c.Stride, c.Padding, c.PaddingAfter, c.Dilation, c.Groups)}
+	copy(o.OutputPadding[:], c.OutputPadding)
+	o.Act = act
+	return tensor.ConvTranspose(x, c.Weight.Tensor, c.Bias.tensorOf(), o)
+}
+
+// Config returns the settings of c, in_channels among them once c is built.
+func (c *convTranspose) Config() any { return c.ConvTransposeOptions }
+
+var (
+	_ = RegisterLayer("conv_transpose1d", NewConvTranspose1d, ConvTransposeOptions{})
+	_ = RegisterLayer("conv_transpose2d", NewConvTranspose2d, ConvTransposeOptions{})
+	_ = RegisterLayer("conv_transpose3d", NewConvTranspose3d, ConvTransposeOptions{})
+	_ = layers.aliases("conv_transpose1d", "conv1d_transpose")
+	_ = layers.aliases("conv_transpose2d", "conv2d_transpose")
+	_ = layers.aliases("conv_transpose3d", "conv3d_transpose")
+)

@@ -1,0 +1,66 @@
+package nn
+
+import "github.com/h5dnn/h5dnn/tensor"
+
+// Means and maxima of each channel: x (N, C, L) to (N, C, 1), (N, C, H, W) to
+// (N, C, 1, 1) and (N, C, D, H, W) to (N, C, 1, 1, 1).
+type (
+	GlobalAvgPool1d struct{ globalPool }
+	GlobalAvgPool2d struct{ globalPool }
+	GlobalAvgPool3d struct{ globalPool }
+	GlobalMaxPool1d struct{ globalPool }
+	GlobalMaxPool2d struct{ globalPool }
+	GlobalMaxPool3d struct{ globalPool }
+)
+
+// globalPool has no settings.
+type globalPool struct{}
+
+// Config returns no settings.
+func (globalPool) Config() any { return struct{}{} }
+
+// Forward returns the means of x.
+func (GlobalAvgPool1d) Forward(x *tensor.Tensor) *tensor.Tensor {
+	checkSpatial("globalavgpool1d", x, 1)
+	return x.GlobalAvgPool()
+}
+
+// Forward returns the means of images x.
+func (GlobalAvgPool2d) Forward(x *tensor.Tensor) *tensor.Tensor {
+	checkSpatial("globalavgpool2d", x, 2)
+	return x.GlobalAvgPool()
+}
+
+// Forward returns the means of volumes x.
+func (GlobalAvgPool3d) Forward(x *tensor.Tensor) *tensor.Tensor {
+	checkSpatial("globalavgpool3d", x, 3)
+	return x.GlobalAvgPool()
+}
+
+// Forward returns the maxima of x.
+func (GlobalMaxPool1d) Forward(x *tensor.Tensor) *tensor.Tensor {
+	checkSpatial("globalmaxpool1d", x, 1)
+	return x.GlobalMaxPool()
+}
+
+// Forward returns the maxima of images x.
+func (GlobalMaxPool2d) Forward(x *tensor.Tensor) *tensor.Tensor {
+	checkSpatial("globalmaxpool2d", x, 2)
+	return x.GlobalMaxPool()
+}
+
+// Forward returns the maxima of volumes x.
+func (GlobalMaxPool3d) Forward(x *tensor.Tensor) *tensor.Tensor {
+	checkSpatial("globalmaxpool3d", x, 3)
+	return x.GlobalMaxPool()
+}
+
+// Settings are ignored: KeyDNN and Keras write some for these layers.
+var (
+	_ = RegisterLayer("globalavgpool1d", func(map[string]any) GlobalAvgPool1d { return GlobalAvgPool1d{} }, nil)
+	_ = RegisterLayer("globalavgpool2d", func(map[string]any) GlobalAvgPool2d { return GlobalAvgPool2d{} }, nil)
+	_ = RegisterLayer("globalavgpool3d", func(map[string]any) GlobalAvgPool3d { return GlobalAvgPool3d{} }, nil)
+	_ = RegisterLayer("globalmaxpool1d", func(map[string]any) GlobalMaxPool1d { return GlobalMaxPool1d{} }, nil)
+	_ = RegisterLayer("globalmaxpool2d", func(map[string]any) GlobalMaxPool2d { return GlobalMaxPool2d{} }, nil)
+	_ = RegisterLayer("globalmaxpool3d", func(map[string]any) GlobalMaxPool3d { return GlobalMaxPool3d{} }, nil)
+)

@@ -1,0 +1,119 @@
+package nn
+
+import (
+	"github.com/h5dnn/h5dnn/tensor"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// PoolOptions are the settings of MaxPool1d, 2d and 3d and of AvgPool1d, 2d and 3d.
+type PoolOptions struct {
+	KernelSize Sizes `json:"kernel_size"`
+	Stride     Sizes `json:"stride"`              // KernelSize if nil
+	Padding    Sizes `json:"padding"`             // at both ends of each axis
+	CeilMode   bool  `json:"ceil_mode,omitempty"` // keep a last window that is not complete
+}
+
+// Maxima and means over each window of each channel of x (N, C, L), (N, C, H, W)
+// and (N, C, D, H, W). Padding is −∞ for maxima and counts as zeros for means.
+type (
+	MaxPool1d struct{ PoolOptions }
+	MaxPool2d struct{ PoolOptions }
+	MaxPool3d struct{ PoolOptions }
+	AvgPool1d struct{ PoolOptions }
+	AvgPool2d struct{ PoolOptions }
+	AvgPool3d struct{ PoolOptions }
+)
+
+// NewMaxPool1d returns a MaxPool1d. KernelSize is required.
+func NewMaxPool1d(o PoolOptions) MaxPool1d { return MaxPool1d{o.validate("maxpool1d", 1)} }
+
+// NewMaxPool2d returns a MaxPool2d. KernelSize is required.
+func NewMaxPool2d(o PoolOptions) MaxPool2d { return MaxPool2d{o.validate("maxpool2d", 2)} }
+
+// NewMaxPool3d returns a MaxPool3d. KernelSize is required.
+func NewMaxPool3d(o PoolOptions) MaxPool3d { return MaxPool3d{o.validate("maxpool3d", 3)} }
+
+// NewAvgPool1d returns an AvgPool1d. KernelSize is required.
+func NewAvgPool1d(o PoolOptions) AvgPool1d { return AvgPool1d{o.validate("avgpool1d", 1)} }
+
+// NewAvgPool2d returns an AvgPool2d. KernelSize is required.
+func NewAvgPool2d(o PoolOptions) AvgPool2d { return AvgPool2d{o.validate("avgpool2d", 2)} }
+
+// NewAvgPool3d returns an AvgPool3d. KernelSize is required.
+func NewAvgPool3d(o PoolOptions) AvgPool3d { return AvgPool3d{o.validate("avgpool3d", 3)} }
+
+// Forward pools x.
+func (p MaxPool1d) Forward(x *tensor.Tensor) *tensor.Tensor { return p.max("maxpool1d", 1, x) }
+
+// Forward pools images x.
+func (p MaxPool2d) Forward(x *tensor.Tensor) *tensor.Tensor { return p.max("maxpool2d", 2, x) }
+
+// Forward pools volumes x.
+func (p MaxPool3d) Forward(x *tensor.Tensor) *tensor.Tensor { return p.max("maxpool3d", 3, x) }
+
+// Forward pools x.
+func (p AvgPool1d) Forward(x *tensor.Tensor) *tensor.Tensor { return p.avg("avgpool1d", 1, x) }
+
+// Forward pools images x.
+func (p AvgPool2d) Forward(x *tensor.Tensor) *tensor.Tensor { return p.avg("avgpool2d", 2, x) }
+
+// Forward pools volumes x.
+func (p AvgPool3d) Forward(x *tensor.Tensor) *tensor.Tensor { return p.avg("avgpool3d", 3, x) }
+
+// Config returns the settings of o.
+func (o PoolOptions) Config() any { return o }
+
+func (o PoolOptions) max(layer string, rank int, x *tensor.Tensor) *tensor.Tensor {
+	checkSpatial(layer, x, rank)
+	return x.MaxPool(o.tensorOptions(layer, rank))
+}
+
+func (o PoolOptions) avg(layer string, rank int, x *tensor.Tensor) *tensor.Tensor {
+	checkSpatial(layer, x, rank)
+	return x.AvgPool(o.tensorOptions(layer, rank))
+}
+
+// validate returns o with a number for each axis.
+func (o PoolOptions) validate(layer string, rank int) PoolOptions {
+	o.KernelSize = o.KernelSize.expand(layer, "kernel size", rank, 0)
+	if o.Stride == nil {
+		o.Stride = o.KernelSize
+	}
+	o.Stride = o.Stride.expand(layer, "stride", rank, 0)
+	o.Padding = o.Padding.expand(layer, "padding", rank, 0)
+	checkWindow(layer, o.KernelSize, o.Stride, o.Padding)
+	for i, p := range o.Padding {
+		if 2*p > o.KernelSize[i] {
+			tensor.Fail(layer, views.ErrShape, "padding %v; want at most half of kernel size %v", o.Padding, o.KernelSize)
+		}
+	}
+	return o
+}
+
+func (o PoolOptions) tensorOptions(layer string, rank int) tensor.PoolOptions {
+	if len(o.KernelSize) != rank || len(o.Stride) != rank || len(o.Padding) != rank { // of a literal
+		o = o.validate(layer, rank)
+	}
+	t := tensor.PoolOptions{Padding: tensor.Pad(o.Padding...), Ceil: o.CeilMode}
+	copy(t.Kernel[:], o.KernelSize)
+	copy(t.Stride[:], o.Stride)
+	return t
+}
+
+// checkWindow fails unless a window of that kind can move over an input.
+func checkWindow(layer string, kernel, stride, padding Sizes) {
+	for i := range kernel {
+		if kernel[i] < 1 || stride[i] < 1 || padding[i] < 0 {
+			tensor.Fail(layer, views.ErrShape, "kernel size %v, stride %v, padding %v; want at least 1, 1 and 0", kernel, stride, padding)
+		}
+	}
+}
+
+var (
+	_ = RegisterLayer("maxpool1d", NewMaxPool1d, PoolOptions{})
+	_ = RegisterLayer("maxpool2d", NewMaxPool2d, PoolOptions{})
+	_ = RegisterLayer("maxpool3d", NewMaxPool3d, PoolOptions{})
+	_ = RegisterLayer("avgpool1d", NewAvgPool1d, PoolOptions{})
+	_ = RegisterLayer("avgpool2d", NewAvgPool2d, PoolOptions{})
+	_ = RegisterLayer("avgpool3d", NewAvgPool3d, PoolOptions{})
+)
