@@ -131,7 +131,7 @@ func (g *Graph) sort() {
 	inputs := make([][]graphValue, len(g.Nodes))
 	for i, n := range g.Nodes {
 		switch {
-		case n.From != nil:
+		case len(n.From) > 0:
 			for _, name := range n.From {
 				inputs[i] = append(inputs[i], g.value(name))
 			}

@@ -284,3 +284,20 @@ func TestObserversSeeEveryCall(t *testing.T) {
 		t.Errorf("error %v, want one that names layer 0", err)
 	}
 }
+
+func TestSpatialAxesAreThoseOfTheFirstLayer(t *testing.T) {
+	for want, m := range map[int]nn.Module{
+		0: fromJSON(t, `["relu", {"conv2d": {"out_channels": 1, "kernel_size": 1}}]`),
+		1: fromJSON(t, `{"residual": {"body": [{"maxpool1d": 2}]}}`),
+		2: resnet(),
+		3: fromJSON(t, `[[{"conv3d": {"out_channels": 1, "kernel_size": 1}}]]`),
+	} {
+		if got := nn.SpatialAxes(m, ""); got != want {
+			t.Errorf("%v spatial axes, want %d", got, want)
+		}
+	}
+	two := fromJSON(t, `{"graph": {"inputs": ["table", "image"], "nodes": [{"name": "a", "layer": [{"maxpool2d": 2}, "flatten"], "from": "image"}, {"name": "b", "layer": "concat", "from": ["a", "table"]}]}}`)
+	if table, image := nn.SpatialAxes(two, "table"), nn.SpatialAxes(two, "image"); table != 0 || image != 2 {
+		t.Errorf("%d spatial axes of the table and %d of the image, want 0 and 2", table, image)
+	}
+}

@@ -31,8 +31,8 @@ func inputFor(model nn.Module, c dataconfig.Config, name string, sample []int) (
 	in := Input{
 		Normalize:    c.Normalize.For(name),
 		ChannelsLast: c.Layout == "nhwc" && len(sample) == 3,
-		AddChannel:   len(sample) == 2 && wantsImages(model),
-		images:       wantsImages(model),
+		AddChannel:   len(sample) == 2 && nn.SpatialAxes(model, name) == 2,
+		images:       nn.SpatialAxes(model, name) == 2,
 	}
 	shape := in.Sample(sample)
 	return in, in.CheckShape(shape, in.channelAxis(len(shape)))
@@ -45,17 +45,6 @@ func (in Input) channelAxis(rank int) int {
 		return 0
 	}
 	return rank - 1
-}
-
-// wantsImages reports whether the first layer of m works on (N, C, H, W).
-func wantsImages(m nn.Module) bool {
-	switch m := m.(type) {
-	case nn.Sequential:
-		return len(m) > 0 && wantsImages(m[0])
-	case *nn.Conv2d, *nn.BatchNorm2d, nn.MaxPool2d, nn.AvgPool2d, nn.GlobalAvgPool2d:
-		return true
-	}
-	return false
 }
 
 // Of returns the batch x as the model takes it.
