@@ -134,10 +134,14 @@ func (b *batchNorm) normalize(layer string, x *tensor.Tensor) *tensor.Tensor {
 	}
 	affine := b.affine(layer)
 	return tensor.BatchNorm(x, affine.gamma, affine.beta, tensor.BatchNormOptions{
-		Eps: b.Eps, Momentum: b.Momentum, Training: b.Training(),
+		Eps: nonZero(b.Eps), Momentum: nonZero(b.Momentum), Training: b.Training(),
 		RunningMean: b.RunningMean.Array, RunningVar: b.RunningVar.Array,
 	})
 }
+
+// nonZero returns the smallest number for a setting of 0, which package tensor would
+// take for its default.
+func nonZero(setting float64) float64 { return max(setting, math.SmallestNonzeroFloat64) }
 
 // affine returns γ and β, or ones and zeros. Goroutines may share b.
 func (b *batchNorm) affine(layer string) gammaBeta {
