@@ -7,7 +7,7 @@ import (
 
 // slots is where decoded blocks lie. It outlives epochs.
 type blockCache struct {
-	d      scatterReader
+	d      reader
 	blocks blocks
 	kept   func() (*Batch, error) // if blocks stay for good: all of them, in the order of the dataset
 	all    []*cachedBlock         // made when first needed
@@ -25,7 +25,7 @@ type cachedBlock struct {
 	err   error // what kept it from being decoded
 }
 
-func newBlockCache(d scatterReader, b blocks, p Plan) *blockCache {
+func newBlockCache(d reader, b blocks, p Plan) *blockCache {
 	s := &blockCache{d: d, blocks: b, all: make([]*cachedBlock, p.CachedBlocks), where: make([]*cachedBlock, b.count()), fields: d.Fields()}
 	if p.CacheAll {
 		s.kept = sync.OnceValues(func() (*Batch, error) { return allocBatch(d, d.Len(), nil) })
@@ -48,7 +48,7 @@ func (s *blockCache) forget() {
 // decode reads a block to a slot.
 func (s *blockCache) decode(at *cachedBlock, block int) (err error) {
 	if at.batch == nil {
-		if at.batch, err = s.room(block); err != nil {
+		if at.batch, err = s.alloc(block); err != nil {
 			return err
 		}
 		at.data = at.batch.data
@@ -63,7 +63,7 @@ func (s *blockCache) decode(at *cachedBlock, block int) (err error) {
 }
 
 // room returns memory for a block: its own, or what any block fits.
-func (s *blockCache) room(block int) (*Batch, error) {
+func (s *blockCache) alloc(block int) (*Batch, error) {
 	if s.kept == nil {
 		return allocBatch(s.d, s.blocks.largest, nil)
 	}
@@ -79,7 +79,7 @@ func (s *blockCache) gather(b *Batch, place int, rows []int) (err error) {
 	var room [8][]byte
 	dst := room[:0]
 	for i, field := range s.fields {
-		bytes, err := b.room(i, field, len(b.Rows))
+		bytes, err := b.bytes(i, field, len(b.Rows))
 		if err != nil {
 			return err
 		}
@@ -99,7 +99,7 @@ func (s *blockCache) gather(b *Batch, place int, rows []int) (err error) {
 }
 
 // table returns the dataset in memory, once every block lies there, else nil.
-func (s *blockCache) table() scatterReader {
+func (s *blockCache) table() reader {
 	if s.kept == nil || slices.Contains(s.where, nil) {
 		return nil
 	}

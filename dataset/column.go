@@ -22,6 +22,7 @@ type column struct {
 	rowGroup  int           // how many samples are best read together: those of a chunk, or of as many as one sample reaches over
 	skipped   int           // rows of the source's first chunk that come before sample 0
 
+	access access
 	cached func() (storage.Array, error) // the whole column decoded, if it is small; else nil
 }
 
@@ -39,7 +40,7 @@ func newColumn(n Named) (*column, error) {
 		return nil, fmt.Errorf("dataset: %s: a sample: %w", name, err)
 	}
 	c.Field = Field{name, n.Role, n.Of, a.Type, inner.Shape}
-	c.size = inner.Len() * a.Type.Size()
+	c.size, c.access = inner.Len()*a.Type.Size(), accessOf(a)
 	if !a.Within(a.Data.Len() / a.Type.Size()) {
 		return nil, fmt.Errorf("dataset: %v reaches beyond its storage of %d bytes: %w", c.Field, a.Data.Len(), views.ErrShape)
 	}
@@ -115,8 +116,8 @@ func (c *column) gather(dst []byte, rows, to []int) error {
 			return nil
 		})
 	default:
-		if c.direct() {
-			err = c.gatherDirect(dst, rows, to)
+		if c.access == ranges {
+			err = c.gatherRanges(dst, rows, to)
 		} else {
 			err = c.gatherSource(dst, rows, to)
 		}

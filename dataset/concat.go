@@ -10,7 +10,7 @@ import (
 
 // A chain is several datasets, one after the other.
 type chain struct {
-	parts []scatterReader
+	parts []reader
 	ends  []int // ends[i]: samples up to the end of part i
 }
 
@@ -26,21 +26,13 @@ func Concat(ds ...Dataset) (Dataset, error) {
 			return nil, fmt.Errorf("dataset: part %d has the fields %v, the first %v; they have to agree: %w", i, d.Fields(), ds[0].Fields(), views.ErrShape)
 		}
 		total += d.Len()
-		c.parts, c.ends = append(c.parts, scatterReaderOf(d)), append(c.ends, total)
+		c.parts, c.ends = append(c.parts, readerOf(d)), append(c.ends, total)
 	}
 	return c, nil
 }
 
 func (c *chain) Len() int        { return c.ends[len(c.ends)-1] }
 func (c *chain) Fields() []Field { return c.parts[0].Fields() }
-
-func (c *chain) holds() int {
-	total := 0
-	for _, part := range c.parts {
-		total += part.holds()
-	}
-	return total
-}
 
 func (c *chain) Read(into Batch, rows []int) error {
 	if err := checkRows(rows, c.Len()); err != nil {
@@ -59,7 +51,7 @@ func (c *chain) part(row int) (part, start int) {
 }
 
 // scatter reads each part once, with all its rows.
-func (c *chain) scatter(into Batch, room int, rows, to []int) error {
+func (c *chain) scatter(into Batch, capacity int, rows, to []int) error {
 	work := scratches.Get().(*scratch)
 	defer scratches.Put(work)
 	ints := work.ints(3 * len(rows))
@@ -74,46 +66,15 @@ func (c *chain) scatter(into Batch, room int, rows, to []int) error {
 		for ; k < len(order) && rows[order[k]] < c.ends[part]; k++ {
 			below[k], at[k] = rows[order[k]]-start, destination(to, order[k])
 		}
-		if err := c.parts[part].scatter(into, room, below[first:k], at[first:k]); err != nil {
+		if err := c.parts[part].scatter(into, capacity, below[first:k], at[first:k]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Blocks implements Blocked. Parts that have none are cut evenly, if others do.
+// Blocks implements Blocked.
 func (c *chain) Blocks() (ends []int, decoded int) {
-	start, blocked := 0, false
-	for i, part := range c.parts {
-		own, cost := blocksOf(part)
-		blocked = blocked || own != nil
-		if own == nil {
-			own = evenBlocks(part)
-		}
-		for _, end := range own {
-			ends = append(ends, start+end)
-		}
-		decoded += cost
-		start = c.ends[i]
-	}
-	if !blocked {
-		return nil, c.Len()
-	}
-	return ends, decoded
-}
-
-// evenBlock is the size in bytes of blocks where nothing suggests one: enough to
-// read in one stretch.
-const evenBlock = 1 << 20
-
-// evenBlocks cuts d into blocks of about evenBlock bytes.
-func evenBlocks(d Dataset) (ends []int) {
-	rows := max(1, evenBlock/max(1, sampleBytes(d)), d.Len()/maxBlocks)
-	for end := rows; end < d.Len(); end += rows {
-		ends = append(ends, end)
-	}
-	if d.Len() > 0 {
-		ends = append(ends, d.Len())
-	}
-	return ends
+	d := c.describe()
+	return d.BlockEnds, d.DecodedSamples
 }

@@ -109,7 +109,7 @@ func newBatch(d Dataset, samples int, alloc func(size int) (storage.Host, error)
 func allocBatch(d Dataset, samples int, alloc func(size int) (storage.Host, error)) (*Batch, error) {
 	b := &Batch{fields: d.Fields()}
 	for _, f := range b.fields {
-		a, err := f.room(samples, alloc)
+		a, err := f.alloc(samples, alloc)
 		if err != nil {
 			return nil, fmt.Errorf("dataset: room for %d samples of %v: %w", samples, f, err)
 		}
@@ -120,7 +120,7 @@ func allocBatch(d Dataset, samples int, alloc func(size int) (storage.Host, erro
 }
 
 // room returns memory of alloc, or the host's, for f of so many samples.
-func (f Field) room(samples int, alloc func(size int) (storage.Host, error)) (storage.Array, error) {
+func (f Field) alloc(samples int, alloc func(size int) (storage.Host, error)) (storage.Array, error) {
 	shape := append([]int{samples}, f.Shape...)
 	if alloc == nil {
 		return storage.Empty(f.Type, shape...)
@@ -156,7 +156,7 @@ func (b *Batch) section(first, end int) *Batch {
 }
 
 // room returns the bytes of field i of b, which has to hold n samples as f describes them.
-func (b *Batch) room(i int, f Field, n int) ([]byte, error) {
+func (b *Batch) bytes(i int, f Field, n int) ([]byte, error) {
 	if i >= len(b.Fields) {
 		return nil, fmt.Errorf("dataset: batch of %d fields has no room for %v: %w", len(b.Fields), f, views.ErrShape)
 	}

@@ -19,9 +19,9 @@ type epochRun struct {
 	cancel context.CancelFunc
 	work   sync.WaitGroup
 
-	start, limit int           // positions
-	from         scatterReader // of what batches are filled, without a feed
-	feed         *pipeline     // if there is one, it fills batches
+	start, limit int       // positions
+	from         reader    // of what batches are filled, without a feed
+	feed         *pipeline // if there is one, it fills batches
 	free         chan *Batch
 	filled       []chan *Batch // batch i of the run is handed over in filled[i%len]
 	taken        int           // batches the loop has had
@@ -221,7 +221,7 @@ func (r *epochRun) begins(b *Batch) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	for to := min(b.to+lookahead*r.l.o.Workers, r.order.line()); r.expected < to; r.expected++ {
-		r.eachDirect(r.expected, func(file storage.Uncompressed, at, n int) { file.Prefetch(at, n, r.l.plan.KeepPages) })
+		r.eachRange(r.expected, func(file storage.Uncompressed, at, n int) { file.Prefetch(at, n, r.l.plan.KeepPages) })
 	}
 }
 
@@ -243,12 +243,12 @@ func (r *epochRun) ends(b *Batch) {
 // forget gives up the blocks at places of the line before to.
 func (r *epochRun) forget(to int) {
 	for ; r.forgotten < to; r.forgotten++ {
-		r.eachDirect(r.forgotten, storage.Uncompressed.Release)
+		r.eachRange(r.forgotten, storage.Uncompressed.Release)
 	}
 }
 
-// eachDirect visits the parts of files in which the block at a place of the line lies.
-func (r *epochRun) eachDirect(place int, visit func(file storage.Uncompressed, at, n int)) {
+// eachRange visits the parts of files in which the block at a place of the line lies.
+func (r *epochRun) eachRange(place int, visit func(file storage.Uncompressed, at, n int)) {
 	block := r.order.block(place)
-	eachDirect(r.l.d, r.l.blocks.start(block), r.l.blocks.ends[block], visit)
+	r.l.d.eachRange(r.l.blocks.start(block), r.l.blocks.ends[block], visit)
 }

@@ -16,7 +16,7 @@ type Loader struct {
 	dataset Dataset
 	options Options // as they were given
 
-	d    scatterReader
+	d    reader
 	o    Options
 	plan Plan
 
@@ -33,13 +33,14 @@ func NewLoader(d Dataset, o Options) (*Loader, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := newPlanner(scatterReaderOf(d), o)
+	from := readerOf(d)
+	p, err := newPlanner(from.describe(), o)
 	if err != nil {
 		return nil, err
 	}
-	l := &Loader{dataset: d, options: given, d: p.d, o: o, plan: p.plan, blocks: p.blocks}
+	l := &Loader{dataset: d, options: given, d: from, o: o, plan: p.plan, blocks: p.blocks}
 	if p.plan.CachedBlocks > 0 {
-		l.slots = newBlockCache(p.d, p.blocks, p.plan)
+		l.slots = newBlockCache(from, p.blocks, p.plan)
 	}
 	if o.OrderOnly {
 		return l, nil

@@ -527,10 +527,10 @@ func TestKeptBatchesStay(t *testing.T) {
 }
 
 // kept counts the bytes that d keeps besides batches and blocks.
-func kept(d scatterReader) (total int) {
+func kept(d reader) (total int) {
 	switch d := d.(type) {
 	case *subset:
-		return kept(d.scatterReader) + 8*len(d.rows)
+		return kept(d.reader) + 8*len(d.rows)
 	case *chain:
 		for _, part := range d.parts {
 			total += kept(part)

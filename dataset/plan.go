@@ -1,9 +1,6 @@
 package dataset
 
-import (
-	"fmt"
-	"math"
-)
+import "fmt"
 
 // A Plan is what a Loader is going to do, in figures.
 type Plan struct {
@@ -45,23 +42,18 @@ const lookahead = 2
 
 // planner gathers what a Plan follows from.
 type planner struct {
-	o       Options
-	d       scatterReader
-	blocks  blocks
-	decoded int
-	sample  int // bytes
-	plan    Plan
-
-	undecoded bool // samples can be read alone
+	o      Options
+	d      Description
+	blocks blocks
+	plan   Plan
 }
 
-func newPlanner(d scatterReader, o Options) (*planner, error) {
-	p := &planner{o: o, d: d, undecoded: len(tables(d)) > 0 && undecoded(d), sample: max(1, sampleBytes(d))}
-	ends, decoded := blocksOf(d)
-	if ends == nil && (o.Shuffle == Window || o.Shuffle == Auto && onDisk(d) > beyondCache) {
-		ends = evenBlocks(d)
+func newPlanner(d Description, o Options) (*planner, error) {
+	if d.BlockEnds == nil && (o.Shuffle == Window || o.Shuffle == Auto && d.UnmappedBytes > beyondCache) {
+		d.BlockEnds = d.evenBlocks()
 	}
-	p.blocks, p.decoded = newBlocks(ends), decoded
+	d.SampleBytes = max(1, d.SampleBytes)
+	p := &planner{o: o, d: d, blocks: newBlocks(d.BlockEnds)}
 	p.shape()
 	p.noteOrder()
 	if o.OrderOnly {
@@ -76,7 +68,7 @@ func newPlanner(d scatterReader, o Options) (*planner, error) {
 
 // shape settles the order.
 func (p *planner) shape() {
-	first, end := share(p.d.Len(), p.o.Rank, p.o.World)
+	first, end := share(p.d.Samples, p.o.Rank, p.o.World)
 	p.plan = Plan{Samples: end - first, Blocks: p.blocks.count(), BlockSize: p.blocks.largest, Shuffle: p.o.Shuffle}
 	p.plan.Batches = (p.plan.Samples + p.o.Batch - 1) / p.o.Batch
 	if p.o.DropLast {
@@ -95,7 +87,7 @@ func (p *planner) shape() {
 	case p.plan.Shuffle == Window:
 		p.plan.Window = p.o.Window
 		if p.plan.Window == 0 {
-			p.plan.Window = defaultWindow(p.blocks.largest, p.sample)
+			p.plan.Window = defaultWindow(p.blocks.largest, p.d.SampleBytes)
 		}
 		p.plan.Window = min(p.plan.Window, p.plan.Blocks)
 	}
@@ -111,9 +103,9 @@ func (p *planner) fit() error {
 	if p.o.Memory > 0 {
 		wanted, allowed = float64(p.o.Memory), float64(p.o.Memory)
 	}
-	sample := float64(p.sample)
-	block, all := float64(p.blocks.largest)*sample, float64(p.d.Len())*sample
-	base := float64(p.d.holds()) + p.beside()
+	sample := float64(p.d.SampleBytes)
+	block, all := float64(p.blocks.largest)*sample, float64(p.d.Samples)*sample
+	base := float64(p.d.HeldBytes) + p.beside()
 	need := base + float64(batchesInFlight(p.o))*float64(p.o.Batch)*sample
 	blocked := need + p.ordering()
 	switch {
@@ -121,7 +113,7 @@ func (p *planner) fit() error {
 	case all+blocked <= wanted:
 		p.plan.CachedBlocks, p.plan.CacheAll = p.plan.Blocks, true
 		need = all + blocked
-	case p.undecoded:
+	case !p.d.Decoded:
 		need = blocked
 		if pages := float64(p.openAtOnce()) * block; p.plan.Window > 0 && need+pages <= wanted {
 			p.plan.KeepPages = true
@@ -149,8 +141,8 @@ func (p *planner) openAtOnce() int {
 
 // beside returns the bytes workers, and the loop, decode blocks to before they pick samples out.
 func (p *planner) beside() float64 {
-	bands := 1 + p.decoded/max(1, p.d.Len()) // a block of a subset comes from more
-	return float64((p.o.Workers+1)*bands) * float64(p.blocks.largest) * float64(p.sample)
+	bands := 1 + p.d.DecodedSamples/max(1, p.d.Samples) // a block of a subset comes from more
+	return float64((p.o.Workers+1)*bands) * float64(p.blocks.largest) * float64(p.d.SampleBytes)
 }
 
 // ordering returns the bytes that the order of an epoch by window takes.
@@ -172,7 +164,7 @@ func (p *planner) refuse(need, allowed float64) error {
 	if p.o.Batch > 1 {
 		ways += ", take smaller batches"
 	}
-	return fmt.Errorf("dataset: %s of %s each, take %s, %w: %s; %s", what, size(float64(p.sample)), size(need), ErrMemory, size(allowed), ways)
+	return fmt.Errorf("dataset: %s of %s each, take %s, %w: %s; %s", what, size(float64(p.d.SampleBytes)), size(need), ErrMemory, size(allowed), ways)
 }
 
 // noteOrder settles what the user should know of the order.
@@ -184,22 +176,22 @@ func (p *planner) noteOrder() {
 
 // noteReading settles what the user should know of what it takes to read.
 func (p *planner) noteReading() {
-	p.plan.Amplification = float64(p.decoded) / float64(max(1, p.d.Len()))
-	if p.undecoded && p.plan.CachedBlocks == 0 {
+	p.plan.Amplification = float64(p.d.DecodedSamples) / float64(max(1, p.d.Samples))
+	if !p.d.Decoded && p.plan.CachedBlocks == 0 {
 		p.plan.Amplification = 1
 	}
-	if p.plan.Blocks == 0 || p.plan.CachedBlocks > 0 || p.undecoded {
+	if p.plan.Blocks == 0 || p.plan.CachedBlocks > 0 || !p.d.Decoded {
 		return
 	}
-	p.plan.Amplification = p.exactAmplification()
-	p.plan.Notes = append(p.plan.Notes, fmt.Sprintf("an exact shuffle decodes %.0f samples for each one it uses, %d being decoded together; shuffle by window, allow %s of memory, or repack", p.plan.Amplification, p.blocks.largest, size(float64(p.d.Len())*float64(p.sample))))
+	p.plan.Amplification = p.d.ExactAmplification(p.o.Batch)
+	p.plan.Notes = append(p.plan.Notes, fmt.Sprintf("an exact shuffle decodes %.0f samples for each one it uses, %d being decoded together; shuffle by window, allow %s of memory, or repack", p.plan.Amplification, p.blocks.largest, size(float64(p.d.Samples)*float64(p.d.SampleBytes))))
 }
 
 // noteSorted warns of labels in order. In trials, files sorted by class trained
 // as well as mixed ones with so many blocks open, and worse with fewer.
 func (p *planner) noteSorted() {
 	const mixesWell = 32
-	sorted := sortedLabels(p.d)
+	sorted := p.d.sortedLabels()
 	if sorted == "" {
 		return
 	}
@@ -218,12 +210,4 @@ func size(bytes float64) string {
 		bytes /= 1024
 	}
 	return ""
-}
-
-// exactAmplification expects of one batch, b samples out of any of n blocks, to
-// touch n·(1-(1-1/n)ᵇ) of them.
-func (p *planner) exactAmplification() float64 {
-	n, batch := float64(p.plan.Blocks), float64(p.o.Batch)
-	touched := n * -math.Expm1(batch*math.Log1p(-1/n))
-	return touched * float64(p.decoded) / n / batch
 }

@@ -10,9 +10,9 @@ import (
 
 // A subset is some samples of another dataset.
 type subset struct {
-	scatterReader
-	rows   []int
-	ascend bool // no row twice, no row before a smaller one
+	reader
+	rows      []int
+	ascending bool // no row twice, no row before a smaller one
 }
 
 // Subset returns the dataset whose sample i is sample rows[i] of d. Rows in
@@ -21,11 +21,11 @@ func Subset(d Dataset, rows []int) (Dataset, error) {
 	if err := checkRows(rows, d.Len()); err != nil {
 		return nil, err
 	}
-	ascend := true
-	for k := 1; k < len(rows) && ascend; k++ {
-		ascend = rows[k-1] < rows[k]
+	ascending := true
+	for k := 1; k < len(rows) && ascending; k++ {
+		ascending = rows[k-1] < rows[k]
 	}
-	return &subset{scatterReaderOf(d), slices.Clone(rows), ascend}, nil
+	return &subset{readerOf(d), slices.Clone(rows), ascending}, nil
 }
 
 // A list of samples takes 8 bytes for each.
@@ -38,7 +38,7 @@ func Split(d Dataset, fraction float64, seed uint64) (train, val Dataset, err er
 	if err != nil {
 		return nil, nil, err
 	}
-	of := scatterReaderOf(d)
+	of := readerOf(d)
 	return &subset{of, rest, true}, &subset{of, chosen, true}, nil
 }
 
@@ -64,9 +64,6 @@ func SplitRows(n int, fraction float64, seed uint64) (rest, chosen RowSet, err e
 	return rest, chosen, nil
 }
 
-// holds counts the list of rows, too.
-func (s *subset) holds() int { return s.scatterReader.holds() + 8*len(s.rows) }
-
 func (s *subset) Len() int { return len(s.rows) }
 
 func (s *subset) Read(into Batch, rows []int) error {
@@ -76,20 +73,22 @@ func (s *subset) Read(into Batch, rows []int) error {
 	return s.scatter(into, len(rows), rows, nil)
 }
 
-func (s *subset) scatter(into Batch, room int, rows, to []int) error {
+func (s *subset) scatter(into Batch, capacity int, rows, to []int) error {
 	work := scratches.Get().(*scratch)
 	defer scratches.Put(work)
 	below := work.ints(len(rows))
 	for k, row := range rows {
 		below[k] = s.rows[row]
 	}
-	return s.scatterReader.scatter(into, room, below, to)
+	return s.reader.scatter(into, capacity, below, to)
 }
 
-// Blocks implements Blocked: those of the whole dataset, as far as they are in use.
-func (s *subset) Blocks() (ends []int, decoded int) {
-	whole, _ := blocksOf(s.scatterReader)
-	if whole == nil || !s.ascend {
+// Blocks implements Blocked.
+func (s *subset) Blocks() (ends []int, decoded int) { return s.blocks(s.reader.describe().BlockEnds) }
+
+// blocks returns the blocks of the whole dataset as far as the subset uses them.
+func (s *subset) blocks(whole []int) (ends []int, decoded int) {
+	if whole == nil || !s.ascending {
 		return nil, len(s.rows)
 	}
 	start, used := 0, 0

@@ -78,9 +78,9 @@ func (t *table) Read(into Batch, rows []int) error {
 	return t.scatter(into, len(rows), rows, nil)
 }
 
-func (t *table) scatter(into Batch, room int, rows, to []int) error {
+func (t *table) scatter(into Batch, capacity int, rows, to []int) error {
 	for i, c := range t.columns {
-		dst, err := into.room(i, c.Field, room)
+		dst, err := into.bytes(i, c.Field, capacity)
 		if err != nil {
 			return err
 		}
@@ -92,21 +92,6 @@ func (t *table) scatter(into Batch, room int, rows, to []int) error {
 		}
 	}
 	return nil
-}
-
-// holds returns the bytes of the columns that stay decoded, and of what rows
-// of different lengths are found by.
-func (t *table) holds() int {
-	total := 0
-	for _, c := range t.columns {
-		if c.cached != nil {
-			total += t.length * c.size
-		}
-		if rows, ok := c.data.Data.(*padded); ok {
-			total += rows.IndexBytes
-		}
-	}
-	return total
 }
 
 // A block of a table is a band of its largest chunked column; or as many bands

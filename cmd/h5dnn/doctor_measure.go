@@ -63,7 +63,11 @@ func (p *patient) measure(ctx context.Context, d *hdf5.Dataset, a storage.Array)
 		return err
 	}
 	m.shuffle, m.kept = plan.Shuffle.String(), plan.CacheAll
-	m.amplification = exactAmplification(a)
+	set, err := loading.Of(loading.Named{Name: "x", Array: a})
+	if err != nil {
+		return err
+	}
+	m.amplification = loading.Describe(set).ExactAmplification(batchRows)
 	if m.train, err = trainRate(ctx, filepath.Join(folder, "part.h5"), copied); err != nil {
 		return err
 	}
@@ -96,22 +100,6 @@ func loadRate(ctx context.Context, a storage.Array, shuffle loading.Shuffle) (fl
 		}
 	}
 	return float64(rows) / time.Since(start).Seconds(), l.Plan(), nil
-}
-
-// exactAmplification returns the read amplification of exact shuffling: the expected
-// number of rows in the chunks that a batch touches, per row of the batch.
-func exactAmplification(a storage.Array) float64 {
-	source, ok := a.Data.(storage.Chunked)
-	if !ok || source.ChunkShape() == nil {
-		return 1
-	}
-	rows, per := a.Shape[0], source.ChunkShape()[0]
-	chunks := float64((rows + per - 1) / per)
-	untouched := 1.0 // probability that a batch does not touch a chunk
-	for range min(batchRows, rows) {
-		untouched *= 1 - 1/chunks
-	}
-	return chunks * (1 - untouched) * float64(per) / float64(min(batchRows, rows))
 }
 
 // trainRate stores rows as repack --layout train does and times loading them.

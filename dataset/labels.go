@@ -6,35 +6,10 @@ import (
 	"github.com/h5dnn/h5dnn/dtype"
 )
 
-// tables returns the tables that d's samples come from, in order.
-func tables(d scatterReader) []*table {
-	switch d := d.(type) {
-	case *table:
-		return []*table{d}
-	case *subset:
-		return tables(d.scatterReader)
-	case *chain:
-		var all []*table
-		for _, part := range d.parts {
-			all = append(all, tables(part)...)
-		}
-		return all
-	}
-	return nil
-}
-
-// columns returns the columns of those tables.
-func columns(d scatterReader) (all []*column) {
-	for _, t := range tables(d) {
-		all = append(all, t.columns...)
-	}
-	return all
-}
-
-// sortedLabels describes the first field of d that looks like class labels in
-// sorted order, or returns "".
-func sortedLabels(d scatterReader) string {
-	for _, c := range columns(d) {
+// sortedLabels describes the first field that looks like class labels in sorted
+// order, or returns "".
+func (d Description) sortedLabels() string {
+	for _, c := range d.columns {
 		if len(c.Shape) > 0 || !c.Type.IsInt() || c.chunked() {
 			continue
 		}

@@ -1,0 +1,131 @@
+package dataset
+
+import "math"
+
+// A Description says how the samples of a dataset are stored. It is computed once;
+// planning and loading follow from it.
+type Description struct {
+	Samples     int
+	Fields      []Field
+	SampleBytes int // of one sample in a batch
+
+	// BlockEnds are where the blocks of samples that are decoded together end, as
+	// in Blocked; nil if every sample can be read alone. Reading every block once
+	// decodes DecodedSamples.
+	BlockEnds      []int
+	DecodedSamples int
+
+	Decoded       bool    // samples are decoded or converted, or it is unknown what they cost
+	UnmappedBytes float64 // of all samples: in files from which ranges are read
+	HeldBytes     int     // in memory between reads: small columns, offsets and lists of rows
+
+	columns []*column // of the arrays that samples come from
+}
+
+// Describe returns the description of d.
+func Describe(d Dataset) Description { return readerOf(d).describe() }
+
+// bytes returns the size of all samples: a float, as files may declare more than an
+// int counts.
+func (d Description) bytes() float64 { return float64(d.Samples) * float64(d.SampleBytes) }
+
+// ExactAmplification returns the read amplification of exact shuffling: how many
+// samples are decoded for each sample of a batch. A batch of b samples out of n
+// blocks is expected to touch n·(1-(1-1/n)ᵇ) of them.
+func (d Description) ExactAmplification(batch int) float64 {
+	n := float64(len(d.BlockEnds))
+	if n == 0 || d.Samples == 0 {
+		return 1
+	}
+	b := float64(min(batch, d.Samples))
+	touched := n * -math.Expm1(b*math.Log1p(-1/n))
+	return touched * float64(d.DecodedSamples) / n / b
+}
+
+// describe describes a table column by column.
+func (t *table) describe() Description {
+	d := Description{Samples: t.length, Fields: t.fields, SampleBytes: sampleBytes(t), columns: t.columns}
+	d.BlockEnds, d.DecodedSamples = t.Blocks()
+	for _, c := range t.columns {
+		bytes := float64(t.length) * float64(c.size)
+		switch c.access {
+		case decoded:
+			d.Decoded = d.Decoded || c.cached == nil
+		case ranges:
+			d.UnmappedBytes += bytes
+		}
+		if c.cached != nil {
+			d.HeldBytes += int(bytes)
+		}
+		if rows, ok := c.data.Data.(*padded); ok {
+			d.HeldBytes += rows.IndexBytes
+		}
+	}
+	return d
+}
+
+func (s *subset) describe() Description {
+	d := s.reader.describe()
+	if all := d.Samples; all > 0 {
+		d.UnmappedBytes *= float64(len(s.rows)) / float64(all)
+	}
+	d.Samples = len(s.rows)
+	d.BlockEnds, d.DecodedSamples = s.blocks(d.BlockEnds)
+	d.HeldBytes += 8 * len(s.rows)
+	return d
+}
+
+func (c *chain) describe() Description {
+	d := Description{Samples: c.Len(), Fields: c.Fields(), SampleBytes: sampleBytes(c)}
+	parts, blocked := make([]Description, len(c.parts)), false
+	for i, part := range c.parts {
+		p := part.describe()
+		parts[i], blocked = p, blocked || p.BlockEnds != nil
+		d.Decoded = d.Decoded || p.Decoded
+		d.UnmappedBytes += p.UnmappedBytes
+		d.HeldBytes += p.HeldBytes
+		d.columns = append(d.columns, p.columns...)
+	}
+	if !blocked {
+		d.DecodedSamples = d.Samples
+		return d
+	}
+	start := 0
+	for i, p := range parts {
+		if p.BlockEnds == nil {
+			p.BlockEnds = p.evenBlocks()
+		}
+		for _, end := range p.BlockEnds {
+			d.BlockEnds = append(d.BlockEnds, start+end)
+		}
+		d.DecodedSamples += p.DecodedSamples
+		start = c.ends[i]
+	}
+	return d
+}
+
+// describe takes the samples of a dataset of another package to be decoded: what
+// reading them costs is not known.
+func (a anyDataset) describe() Description {
+	d := Description{Samples: a.Len(), Fields: a.Fields(), SampleBytes: sampleBytes(a), DecodedSamples: a.Len(), Decoded: true}
+	if b, ok := a.Dataset.(Blocked); ok {
+		d.BlockEnds, d.DecodedSamples = b.Blocks()
+	}
+	return d
+}
+
+// evenBlock is the size in bytes of blocks where the storage suggests none: large
+// enough to be read at the full rate of a disk.
+const evenBlock = 1 << 20
+
+// evenBlocks divides the samples into blocks of about evenBlock bytes.
+func (d Description) evenBlocks() (ends []int) {
+	rows := max(1, evenBlock/max(1, d.SampleBytes), d.Samples/maxBlocks)
+	for end := rows; end < d.Samples; end += rows {
+		ends = append(ends, end)
+	}
+	if d.Samples > 0 {
+		ends = append(ends, d.Samples)
+	}
+	return ends
+}
