@@ -82,33 +82,37 @@ func newBatchNorm3d(o BatchNormOptions) *BatchNorm3d {
 
 // Forward normalizes features or sequences x.
 func (b *BatchNorm1d) Forward(x *tensor.Tensor) *tensor.Tensor {
-	if x.Rank() == 3 {
-		y := b.normalize("batchnorm1d", reshaped(x, x.Shape[0], x.Shape[1], x.Shape[2], 1))
-		return reshaped(y, x.Shape...)
-	}
-	checkFeatures("batchnorm1d", x)
-	return b.normalize("batchnorm1d", x)
-}
-
-// Forward normalizes volumes x.
-func (b *BatchNorm3d) Forward(x *tensor.Tensor) *tensor.Tensor {
-	checkSpatial("batchnorm3d", x, 3)
-	y := b.normalize("batchnorm3d", reshaped(x, x.Shape[0], x.Shape[1], x.Shape[2], x.Shape[3]*x.Shape[4]))
-	return reshaped(y, x.Shape...)
-}
-
-// reshaped returns x in another shape, copied only if its strides require it.
-func reshaped(x *tensor.Tensor, shape ...int) *tensor.Tensor {
-	if _, err := x.View.Reshape(shape...); err != nil {
-		x = x.Contiguous()
-	}
-	return x.Reshape(shape...)
+	return b.ForwardActivated(x, tensor.NoActivation)
 }
 
 // Forward normalizes images x.
 func (b *BatchNorm2d) Forward(x *tensor.Tensor) *tensor.Tensor {
+	return b.ForwardActivated(x, tensor.NoActivation)
+}
+
+// Forward normalizes volumes x.
+func (b *BatchNorm3d) Forward(x *tensor.Tensor) *tensor.Tensor {
+	return b.ForwardActivated(x, tensor.NoActivation)
+}
+
+// ForwardActivated returns act(Forward(x)).
+func (b *BatchNorm1d) ForwardActivated(x *tensor.Tensor, act tensor.Activation) *tensor.Tensor {
+	if x.Rank() != 3 {
+		checkFeatures("batchnorm1d", x)
+	}
+	return b.normalize("batchnorm1d", x, act)
+}
+
+// ForwardActivated returns act(Forward(x)).
+func (b *BatchNorm2d) ForwardActivated(x *tensor.Tensor, act tensor.Activation) *tensor.Tensor {
 	checkImages("batchnorm2d", x)
-	return b.normalize("batchnorm2d", x)
+	return b.normalize("batchnorm2d", x, act)
+}
+
+// ForwardActivated returns act(Forward(x)).
+func (b *BatchNorm3d) ForwardActivated(x *tensor.Tensor, act tensor.Activation) *tensor.Tensor {
+	checkSpatial("batchnorm3d", x, 3)
+	return b.normalize("batchnorm3d", x, act)
 }
 
 func (b *batchNorm) setup(layer string, o BatchNormOptions) {
@@ -124,7 +128,7 @@ func (b *batchNorm) setup(layer string, o BatchNormOptions) {
 	}
 }
 
-func (b *batchNorm) normalize(layer string, x *tensor.Tensor) *tensor.Tensor {
+func (b *batchNorm) normalize(layer string, x *tensor.Tensor, act tensor.Activation) *tensor.Tensor {
 	if b.RunningMean == nil {
 		tensor.Fail(layer, storage.ErrState, "not built; make it by its constructor")
 	}
@@ -135,7 +139,7 @@ func (b *batchNorm) normalize(layer string, x *tensor.Tensor) *tensor.Tensor {
 	affine := b.affine(layer)
 	return tensor.BatchNorm(x, affine.gamma, affine.beta, tensor.BatchNormOptions{
 		Eps: nonZero(b.Eps), Momentum: nonZero(b.Momentum), Training: b.Training(),
-		RunningMean: b.RunningMean.Array, RunningVar: b.RunningVar.Array,
+		RunningMean: b.RunningMean.Array, RunningVar: b.RunningVar.Array, Act: act,
 	})
 }
 

@@ -599,23 +599,53 @@ func TestSeededStepsDropTheSame(t *testing.T) {
 	}
 }
 
+// TestFusedIsTheSameAsApart compares a layer and an activation in a Sequential with the
+// two by themselves, forward and backward.
 func TestFusedIsTheSameAsApart(t *testing.T) {
-	for _, act := range []nn.Module{nn.ReLU{}, nn.Tanh{}, nn.Sigmoid{}} {
-		for _, layer := range []nn.Module{nn.NewLinear(nn.LinearOptions{InFeatures: 4, OutFeatures: 3}), nn.NewDense(nn.DenseOptions{OutFeatures: 3})} {
-			x := tensor.Of(filled(0.5, 2, 4))
-			fused := tensor.Values[float32](nn.Sequential{layer, act}.Forward(x))
-			apart := tensor.Values[float32](act.Forward(layer.Forward(x)))
-			near(t, precision{dtype.Float32, 1e-6}, fmt.Sprintf("%T %T", layer, act), toFloat64s(fused), toFloat64s(apart))
+	for _, description := range []string{
+		`{"linear": {"in_features": 4, "out_features": 3}}`, `{"dense": {"in_features": 4, "out_features": 3}}`,
+		`{"batchnorm1d": 4}`, `{"batchnorm1d": {"num_features": 4, "affine": false}}`,
+		`{"batchnorm2d": 2}`, `{"conv2d": {"in_channels": 2, "out_channels": 3, "kernel_size": 2}}`,
+		`{"conv1d": {"in_channels": 2, "out_channels": 4, "kernel_size": 2, "groups": 2}}`,
+		`{"conv_transpose2d": {"in_channels": 2, "out_channels": 3, "kernel_size": 2, "stride": 2}}`,
+	} {
+		for _, act := range []nn.Module{nn.ReLU{}, nn.Tanh{}, nn.Sigmoid{}} {
+			layer := fromJSON(t, description)
+			x := filled(0, 4, 4)
+			switch nn.SpatialAxes(layer, "") {
+			case 1:
+				x = filled(0, 3, 2, 5)
+			case 2:
+				x = filled(0, 3, 2, 4, 5)
+			}
+			tensor.FillNormal(x, 0, 1, tensor.Key{Seed: 1})
+			run := func(f func(x *tensor.Tensor) *tensor.Tensor) (out, dx []float64, grads [][]float64) {
+				err := tensor.Step(func(tape *tensor.Tape) error {
+					in := tape.Input(x).RequireGrad()
+					y := f(in)
+					out = slices.Clone(tensor.Values[float64](y))
+					all := tensor.Gradients(y.Mul(y.Detach()).Sum())
+					dx = slices.Clone(tensor.Values[float64](all[in]))
+					for _, p := range nn.Params(layer) {
+						grads = append(grads, slices.Clone(tensor.Values[float64](all[p.Tensor])))
+					}
+					return nil
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return out, dx, grads
+			}
+			name, p := fmt.Sprintf("%s %T", description, act), precision{dtype.Float32, 1e-5}
+			fused, fusedX, fusedGrads := run(nn.Sequential{layer, act}.Forward)
+			apart, apartX, apartGrads := run(func(x *tensor.Tensor) *tensor.Tensor { return act.Forward(layer.Forward(x)) })
+			near(t, p, name, fused, apart)
+			near(t, p, name+" gradient of x", fusedX, apartX)
+			for i := range fusedGrads {
+				near(t, p, name+" gradient of a parameter", fusedGrads[i], apartGrads[i])
+			}
 		}
 	}
-}
-
-func toFloat64s(x []float32) []float64 {
-	y := make([]float64, len(x))
-	for i, v := range x {
-		y[i] = float64(v)
-	}
-	return y
 }
 
 func TestOptimizerStateSurvivesARoundTrip(t *testing.T) {
