@@ -3,7 +3,7 @@ package nn
 import "github.com/h5dnn/h5dnn/tensor"
 
 // Activations as modules. A Sequential fuses ReLU, Tanh and Sigmoid with the
-// Linear, Dense or Conv2d before them.
+// product, convolution or batch norm before them.
 type (
 	ReLU    struct{} // max(x, 0)
 	Tanh    struct{} // the hyperbolic tangent

@@ -138,7 +138,7 @@ func (b *batchNorm) normalize(layer string, x *tensor.Tensor, act tensor.Activat
 	}
 	affine := b.affine(layer)
 	return tensor.BatchNorm(x, affine.gamma, affine.beta, tensor.BatchNormOptions{
-		Eps: nonZero(b.Eps), Momentum: nonZero(b.Momentum), Training: b.Training(),
+		Eps: nonZero(b.Eps), Momentum: b.Momentum, Training: b.Training(),
 		RunningMean: b.RunningMean.Array, RunningVar: b.RunningVar.Array, Act: act,
 	})
 }
