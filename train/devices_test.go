@@ -18,7 +18,7 @@ func TestDevicesTrainAlike(t *testing.T) {
 		t.Fatal(err)
 	}
 	x, y := blobs(150)
-	vx, vy := blobs(60)
+	vx, vy := unseen(60)
 	var histories []train.History
 	for _, d := range []storage.Device{storage.CPU, cudatest.Devices(t, cudatest.Deferred)[0]} {
 		data, err := train.NewData(c, train.Arrays{X: x, Y: y, ValX: vx, ValY: vy})

@@ -26,8 +26,13 @@ func floats(n int) (x, y storage.Array) {
 
 // ExampleFit trains a model that was made in Go, from arrays.
 func ExampleFit() {
-	x, y := floats(400) // as package storage/hdf5 would open them
-	samples, err := dataset.Of(dataset.Named{Name: "x", Array: x}, dataset.Named{Name: "y", Array: y, Role: dataset.Target})
+	x, y := floats(500) // as package storage/hdf5 would open them
+	all, err := dataset.Of(dataset.Named{Name: "x", Array: x}, dataset.Named{Name: "y", Array: y, Role: dataset.Target})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	samples, val, err := dataset.Split(all, 0.2, 1)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -44,7 +49,7 @@ func ExampleFit() {
 	}
 	nn.Init(model, 1)
 	history, err := train.Fit(context.Background(), model, nn.NewCrossEntropy(nn.CrossEntropyOptions{}), nn.NewAdam(nn.AdamOptions{LearningRate: 1e-2}),
-		loader, train.FitOptions{Epochs: 5, Val: samples})
+		loader, train.FitOptions{Epochs: 5, Val: val})
 	accuracy, _ := history.Last("val_accuracy")
 	fmt.Println(len(history["loss"]), accuracy, err)
 	// Output: 5 1 <nil>

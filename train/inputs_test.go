@@ -38,9 +38,10 @@ epochs: 2
 seed: 5
 `
 
-// twoFields returns n samples for twoInputs. Those of weight 0 have wrong labels.
-func twoFields(n int) []dataset.Named {
-	x, y := blobs(n)
+// twoFields returns n samples for twoInputs, drawn from seed. Those of weight 0 have wrong
+// labels.
+func twoFields(seed uint32, n int) []dataset.Named {
+	x, y := blobsFrom(seed, n)
 	extra, weights := make([]float32, 3*n), make([]float32, n)
 	for i := range weights {
 		if weights[i] = 1; i%3 == 0 {
@@ -64,7 +65,7 @@ func twoInputRun(t *testing.T, d storage.Device, w way) (*train.Run, *train.Data
 		t.Fatal(err)
 	}
 	c.Graph, c.Data.Resident = w.graph, w.resident
-	data, err := dataconfig.New(c.Data, c.Seed, twoFields(150), twoFields(60))
+	data, err := dataconfig.New(c.Data, c.Seed, twoFields(1, 150), twoFields(2, 60))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +136,7 @@ func predictsTwo(t *testing.T, run *train.Run, data *train.Data) {
 	if in := p.Inputs(); len(in) != 2 || in[0].Name != "extra" || in[1].Name != "image" {
 		t.Errorf("inputs %v", in)
 	}
-	fields := twoFields(60)
+	fields := twoFields(2, 60)
 	direct, err := p.Predict(fields[1].Array, fields[0].Array)
 	if err != nil {
 		t.Fatal(err)
@@ -163,14 +164,14 @@ func TestWeightsOfSamples(t *testing.T) {
 	if err := base.Fit(context.Background(), data, train.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	fields := twoFields(150)
+	fields := twoFields(1, 150)
 	for i, y := range storage.Elements[int64](fields[2].Array) {
 		if i%3 == 0 {
 			storage.Elements[int64](fields[2].Array)[i] = 3 - y // right again
 		}
 	}
 	run, _ := twoInputRun(t, storage.CPU, way{})
-	other, err := dataconfig.New(run.Config.Data, run.Config.Seed, fields, twoFields(60))
+	other, err := dataconfig.New(run.Config.Data, run.Config.Seed, fields, twoFields(2, 60))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +225,7 @@ func TestInputsThatDoNotMatchAreNamed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fields := twoFields(20)
+		fields := twoFields(1, 20)
 		if strings.Contains(to, "picture") {
 			fields[0].Name = "picture"
 		}

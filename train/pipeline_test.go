@@ -49,7 +49,7 @@ func onGPU(t testing.TB, d storage.Device, w way, text string) (*train.Run, *tra
 	}
 	c.Epochs, c.Graph, c.Data.Resident = 2, w.graph, w.resident
 	x, y := blobs(150)
-	vx, vy := blobs(60)
+	vx, vy := unseen(60)
 	data, err := train.NewData(c, train.Arrays{X: x, Y: y, ValX: vx, ValY: vy})
 	if err != nil {
 		t.Fatal(err)

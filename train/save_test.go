@@ -32,7 +32,7 @@ func TestFilesOfSchema1AreRead(t *testing.T) {
 		t.Errorf("position %+v", p)
 	}
 	x, y := blobs(150)
-	vx, vy := blobs(60)
+	vx, vy := blobs(60) // which the file was written with
 	data, err := train.NewData(run.Config, train.Arrays{X: x, Y: y, ValX: vx, ValY: vy})
 	if err != nil {
 		t.Fatal(err)

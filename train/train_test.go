@@ -25,11 +25,15 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// blobs is n images of bytes whose classes differ in which quarter is bright.
-func blobs(n int) (x, y storage.Array) {
+// blobs returns n images of bytes whose classes differ in which quarter is bright.
+func blobs(n int) (x, y storage.Array) { return blobsFrom(1, n) }
+
+// unseen returns n other images of the kind, to validate on.
+func unseen(n int) (x, y storage.Array) { return blobsFrom(2, n) }
+
+func blobsFrom(noise uint32, n int) (x, y storage.Array) {
 	const size, classes = 8, 4
 	pixels, labels := make([]uint8, n*size*size), make([]int64, n)
-	noise := uint32(1)
 	for i := range labels {
 		noise = noise*1664525 + 1013904223
 		labels[i] = int64(noise >> 16 % classes)
@@ -68,7 +72,7 @@ func setUp(t testing.TB, text string) (*train.Run, *train.Data) {
 		t.Fatal(err)
 	}
 	x, y := blobs(150)
-	vx, vy := blobs(60)
+	vx, vy := unseen(60)
 	data, err := train.NewData(c, train.Arrays{X: x, Y: y, ValX: vx, ValY: vy})
 	if err != nil {
 		t.Fatal(err)
@@ -287,7 +291,7 @@ func TestLoadingToValidateHasAQuarterOfTheMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	x, y := blobs(most)
-	vx, vy := blobs(10)
+	vx, vy := unseen(10)
 	enough := errors.New("enough seen")
 	for _, validated := range []bool{false, true} {
 		arrays := train.Arrays{X: x, Y: y}

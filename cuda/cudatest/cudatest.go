@@ -87,6 +87,14 @@ func CountInstructions(use func()) *ptx.Counters {
 	return fake.count(nil)
 }
 
+// SkipKernels makes launches be checked and counted, but not run, until the test ends:
+// for tests of what is launched at sizes that would take the interpreter too long.
+// Results are whatever memory holds.
+func SkipKernels(t testing.TB) {
+	fake.skipKernels.Store(true)
+	t.Cleanup(func() { fake.skipKernels.Store(false) })
+}
+
 // LaunchCounts returns how often each entry has been launched in this process.
 func LaunchCounts() map[string]int {
 	fake.statsMu.Lock()

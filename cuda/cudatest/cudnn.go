@@ -356,6 +356,9 @@ func (k dnnCall) do(handle, x, w, windowing, y C.h5_object, ready func(gpu *gpu,
 		if answer == 0 {
 			answer = dnnIf(success == fake.issue(s, position{}, func() error {
 				fake.countLaunch(k.name)
+				if fake.skipKernels.Load() {
+					return nil
+				}
 				return k.run(gpu, &c)
 			}))
 		}
