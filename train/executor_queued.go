@@ -100,28 +100,33 @@ func (q *queued) step(b *batch) error {
 // A full batch replays the slot's graph, since its addresses and shapes are the same.
 func (q *queued) enqueue(b *batch) (updated bool, err error) {
 	info := q.batchInfo(b)
-	work := func(t *tensor.Tape) (err error) {
-		updated, err = q.compute(t, b, info)
-		return err
-	}
-	q.captureArgs(b.slot.args.hyper)
 	variant, same := 0, q.recorder != nil && b.n == q.fullBatch()
 	if same {
 		variant, same = variantOf(q.hooks, info)
 	}
-	if !same {
-		err = tensor.Step(work)
-		return updated, err
-	}
-	if !q.allocated[variant] {
-		q.allocated[variant] = true
-		err = q.recorder.Step(work)
-		return updated, err
-	}
-	if g, ok := b.slot.graphs[variant]; ok {
+	if g, ok := b.slot.graphs[variant]; ok && same {
 		return g.updates, g.captured.Replay()
 	}
-	err = q.capture(b.slot, variant, work, &updated)
+	q.captureArgs(b.slot.args.hyper)
+	return q.run(b, info, variant, same)
+}
+
+// run makes a step without a graph or captures it in one, if it is the same as others of
+// its variant.
+func (q *queued) run(b *batch, info BatchInfo, variant int, same bool) (updated bool, err error) {
+	work := func(t *tensor.Tape) (err error) {
+		updated, err = q.compute(t, b, info)
+		return err
+	}
+	switch {
+	case !same:
+		err = tensor.Step(work)
+	case !q.allocated[variant]:
+		q.allocated[variant] = true
+		err = q.recorder.Step(work)
+	default:
+		err = q.capture(b.slot, variant, work, &updated)
+	}
 	return updated, err
 }
 
