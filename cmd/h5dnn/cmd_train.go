@@ -160,6 +160,7 @@ func hardwareFlags(d train.Config) []cli.Flag {
 func outputFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write the run to `FILE`", DefaultText: "run.h5"},
+		&cli.StringFlag{Name: "save-every", Usage: "save the run after each `INTERVAL`: 10m, 500steps or epoch", DefaultText: "epoch"},
 		&cli.StringFlag{Name: "resume", Usage: "continue the run in `FILE`"},
 		&cli.BoolFlag{Name: "json", Usage: "print one JSON object per epoch"},
 		&cli.BoolFlag{Name: "profile", Usage: "print GPU launches, copies and allocations to standard error at the end"},
@@ -213,7 +214,7 @@ func resumedJob(c *cli.Context) (*job, error) {
 	}
 	for _, name := range c.LocalFlagNames() {
 		switch name {
-		case "resume", "output", "o", "data", "y-data", "val-data", "val-y-data", "epochs", "device", "resident", "graph", "threads", "memory", "json", "profile":
+		case "resume", "output", "o", "data", "y-data", "val-data", "val-y-data", "epochs", "device", "resident", "graph", "threads", "memory", "save-every", "json", "profile":
 		default:
 			return nil, fmt.Errorf("--%s cannot change when resuming %s", name, j.file)
 		}
@@ -352,6 +353,13 @@ func override(c *cli.Context, config *train.Config) error {
 	}
 	if c.IsSet("loss") {
 		config.Loss = c.String("loss")
+	}
+	if c.IsSet("save-every") {
+		every, err := train.ParseInterval(c.String("save-every"))
+		if err != nil {
+			return fmt.Errorf("--save-every %w", err)
+		}
+		config.SaveEvery = every
 	}
 	if c.IsSet("schedule") {
 		config.Schedule = c.String("schedule")
