@@ -8,8 +8,10 @@ package filter
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
 	"github.com/h5dnn/h5dnn/storage/hdf5/internal/scratch"
 )
@@ -48,27 +50,33 @@ type Codec struct {
 	Encode func(src []byte, params []uint32, elemSize int) ([]byte, error)
 }
 
-var codecs = struct {
-	sync.RWMutex
-	byID map[int]Codec
-}{byID: map[int]Codec{}}
+var (
+	codecs   atomic.Pointer[map[int]Codec] // by ID; replaced, never modified
+	register sync.Mutex
+)
 
 // Register makes a codec available to every reader and writer of the program. It
 // panics if its ID is already registered.
 func Register(c Codec) {
-	codecs.Lock()
-	defer codecs.Unlock()
-	if _, taken := codecs.byID[c.ID]; taken {
+	register.Lock()
+	defer register.Unlock()
+	if _, taken := Lookup(c.ID); taken {
 		panic(fmt.Sprintf("filter: %d is already registered", c.ID))
 	}
-	codecs.byID[c.ID] = c
+	all := map[int]Codec{c.ID: c}
+	if old := codecs.Load(); old != nil {
+		maps.Copy(all, *old)
+	}
+	codecs.Store(&all)
 }
 
 // Lookup returns the codec registered for a filter ID.
 func Lookup(id int) (Codec, bool) {
-	codecs.RLock()
-	defer codecs.RUnlock()
-	c, ok := codecs.byID[id]
+	all := codecs.Load()
+	if all == nil {
+		return Codec{}, false
+	}
+	c, ok := (*all)[id]
 	return c, ok
 }
 
@@ -91,10 +99,14 @@ func CanEncode(id int) bool {
 func CanDecode(pipeline []Filter) error {
 	for _, f := range pipeline {
 		if _, ok := Lookup(f.ID); !ok {
-			return fmt.Errorf("filter %d (%v) is not supported; h5repack -f NONE removes it where its plugin is installed", f.ID, f)
+			return unsupported(f)
 		}
 	}
 	return nil
+}
+
+func unsupported(f Filter) error {
+	return fmt.Errorf("filter %d (%v) is not supported; h5repack -f NONE removes it where its plugin is installed", f.ID, f)
 }
 
 // Decode decodes the stored bytes of a chunk into dst, which they must fill. The
@@ -102,9 +114,6 @@ func CanDecode(pipeline []Filter) error {
 // skipped when the chunk was written. src must not be a mapped file, which could be
 // truncated while C code reads it.
 func Decode(dst, src []byte, pipeline []Filter, mask uint32, elemSize int) error {
-	if err := CanDecode(pipeline); err != nil {
-		return err
-	}
 	applied := make([]int, 0, 8)
 	for i := range pipeline {
 		if i >= 32 || mask>>i&1 == 0 {
@@ -120,7 +129,10 @@ func Decode(dst, src []byte, pipeline []Filter, mask uint32, elemSize int) error
 			to = scratch.Get(limit)
 			defer scratch.Put(to)
 		}
-		codec, _ := Lookup(f.ID)
+		codec, ok := Lookup(f.ID)
+		if !ok {
+			return unsupported(f)
+		}
 		var err error
 		if src, err = codec.Decode(to, src, f.Params, elemSize); err != nil {
 			return fmt.Errorf("%v: %w", f, err)

@@ -24,3 +24,16 @@ func TestRegisterPanicsOnDuplicates(t *testing.T) {
 	}()
 	Register(Codec{ID: DeflateID})
 }
+
+// TestDecodeUnknownFilter decodes a chunk with a filter that is not registered, which is
+// possible only if the filter was skipped when the chunk was written.
+func TestDecodeUnknownFilter(t *testing.T) {
+	pipeline := []Filter{{ID: 31999, Name: "future", Flags: 1}}
+	chunk := []byte("chunk")
+	if err := Decode(make([]byte, 5), chunk, pipeline, 1, 1); err != nil {
+		t.Errorf("skipped filter: %v", err)
+	}
+	if err := Decode(make([]byte, 5), chunk, pipeline, 0, 1); err == nil {
+		t.Error("unknown filter: no error")
+	}
+}
