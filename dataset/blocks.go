@@ -2,7 +2,7 @@ package dataset
 
 import "sort"
 
-// blocks is where the blocks of a dataset end.
+// blocks divide the rows of a dataset: block i ends before row ends[i].
 type blocks struct {
 	ends    []int
 	even    int // rows in every block but the last, or 0 if they differ
@@ -36,7 +36,7 @@ func (b blocks) start(i int) int {
 
 func (b blocks) size(i int) int { return b.ends[i] - b.start(i) }
 
-// of returns the block that row lies in.
+// of returns the block that holds a row.
 func (b blocks) of(row int) int {
 	if b.even > 0 {
 		return row / b.even

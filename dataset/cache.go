@@ -5,30 +5,30 @@ import (
 	"sync"
 )
 
-// slots is where decoded blocks lie. It outlives epochs.
+// A blockCache holds decoded blocks, also between epochs.
 type blockCache struct {
-	d      reader
-	blocks blocks
-	kept   func() (*Batch, error) // if blocks stay for good: all of them, in the order of the dataset
-	all    []*cachedBlock         // made when first needed
-	where  []*cachedBlock         // by block: where it lies; nil while it does not
-	fields []Field
-	sizes  []int // by field: bytes in one sample
+	d       reader
+	blocks  blocks
+	whole   func() (*Batch, error) // memory for all samples, in their order, if all blocks stay cached; else nil
+	entries []*cachedBlock         // made when they are first needed
+	byBlock []*cachedBlock         // by block: its entry, or nil
+	fields  []Field
+	sizes   []int // by field: bytes in one sample
 }
 
-// A slot holds one decoded block.
+// A cachedBlock is an entry of the cache: memory for a block, and the block it holds.
 type cachedBlock struct {
 	batch *Batch
 	data  [][]byte // by field
 	block int
 	start int   // its first row
-	err   error // what kept it from being decoded
+	err   error // what whole it from being decoded
 }
 
 func newBlockCache(d reader, b blocks, p Plan) *blockCache {
-	s := &blockCache{d: d, blocks: b, all: make([]*cachedBlock, p.CachedBlocks), where: make([]*cachedBlock, b.count()), fields: d.Fields()}
+	s := &blockCache{d: d, blocks: b, entries: make([]*cachedBlock, p.CachedBlocks), byBlock: make([]*cachedBlock, b.count()), fields: d.Fields()}
 	if p.CacheAll {
-		s.kept = sync.OnceValues(func() (*Batch, error) { return allocBatch(d, d.Len(), nil) })
+		s.whole = sync.OnceValues(func() (*Batch, error) { return allocBatch(d, d.Len(), nil) })
 	}
 	for _, f := range s.fields {
 		s.sizes = append(s.sizes, f.bytes())
@@ -36,16 +36,16 @@ func newBlockCache(d reader, b blocks, p Plan) *blockCache {
 	return s
 }
 
-// forget drops what does not last beyond an epoch.
-func (s *blockCache) forget() {
-	for block, at := range s.where {
-		if at != nil && (s.kept == nil || at.err != nil) {
-			s.where[block] = nil
+// endEpoch drops blocks that do not stay cached between epochs.
+func (s *blockCache) endEpoch() {
+	for block, at := range s.byBlock {
+		if at != nil && (s.whole == nil || at.err != nil) {
+			s.byBlock[block] = nil
 		}
 	}
 }
 
-// decode reads a block to a slot.
+// decode reads a block into a cache entry.
 func (s *blockCache) decode(at *cachedBlock, block int) (err error) {
 	if at.batch == nil {
 		if at.batch, err = s.alloc(block); err != nil {
@@ -62,22 +62,22 @@ func (s *blockCache) decode(at *cachedBlock, block int) (err error) {
 	return s.d.scatter(*at.batch, len(rows), rows, nil)
 }
 
-// room returns memory for a block: its own, or what any block fits.
+// alloc returns memory for a block: its own part of whole, or enough for any block.
 func (s *blockCache) alloc(block int) (*Batch, error) {
-	if s.kept == nil {
+	if s.whole == nil {
 		return allocBatch(s.d, s.blocks.largest, nil)
 	}
-	all, err := s.kept()
+	all, err := s.whole()
 	if err != nil {
 		return nil, err
 	}
 	return all.section(s.blocks.start(block), s.blocks.ends[block]), nil
 }
 
-// gather copies the samples at rows, all of them in slots, to b from a place on.
-func (s *blockCache) gather(b *Batch, place int, rows []int) (err error) {
-	var room [8][]byte
-	dst := room[:0]
+// gather copies the samples at rows, all of them cached, to b from index first on.
+func (s *blockCache) gather(b *Batch, first int, rows []int) (err error) {
+	var buffer [8][]byte
+	dst := buffer[:0]
 	for i, field := range s.fields {
 		bytes, err := b.bytes(i, field, len(b.Rows))
 		if err != nil {
@@ -86,24 +86,24 @@ func (s *blockCache) gather(b *Batch, place int, rows []int) (err error) {
 		dst = append(dst, bytes)
 	}
 	for k, row := range rows {
-		at := s.where[s.blocks.of(row)]
+		at := s.byBlock[s.blocks.of(row)]
 		if at.err != nil {
 			err = at.err
 			continue
 		}
 		for i, size := range s.sizes {
-			copy(dst[i][(place+k)*size:(place+k+1)*size], at.data[i][(row-at.start)*size:])
+			copy(dst[i][(first+k)*size:(first+k+1)*size], at.data[i][(row-at.start)*size:])
 		}
 	}
 	return err
 }
 
-// table returns the dataset in memory, once every block lies there, else nil.
+// table returns the dataset in memory once every block is cached, else nil.
 func (s *blockCache) table() reader {
-	if s.kept == nil || slices.Contains(s.where, nil) {
+	if s.whole == nil || slices.Contains(s.byBlock, nil) {
 		return nil
 	}
-	all, err := s.kept()
+	all, err := s.whole()
 	if err != nil {
 		return nil
 	}

@@ -17,10 +17,10 @@ type column struct {
 	Field
 	data      storage.Array // its first axis counts samples
 	size      int           // bytes in one sample
-	windowLen int           // rows of the source in one sample, which its neighbours share; see Steps
-	chunk     int           // how many rows a chunked source decodes together; 1 if it is not chunked
-	rowGroup  int           // how many samples are best read together: those of a chunk, or of as many as one sample reaches over
-	skipped   int           // rows of the source's first chunk that come before sample 0
+	windowLen int           // rows of the source in one sample; neighbouring samples share them; see Steps
+	chunk     int           // rows that a chunked source decodes together; 1 if it is not chunked
+	rowGroup  int           // samples that are best read together: those of the chunks that one sample spans
+	skipped   int           // rows of the first chunk that come before sample 0
 
 	access access
 	cached func() (storage.Array, error) // the whole column decoded, if it is small; else nil
@@ -59,10 +59,10 @@ func newColumn(n Named) (*column, error) {
 	return c, nil
 }
 
-// bands returns how many rows of v lie in one chunk of s, and how many of the
-// chunk that row 0 lies in come before it. A view that does not walk forward
-// along the first axis, in steps that divide a chunk, has bands of one row.
-func rowGroups(v views.View, s storage.Chunked) (band, ahead int) {
+// rowGroups returns how many rows of v lie in one chunk of s, and how many of the
+// first chunk come before row 0. A view that does not step forward along the first
+// axis, by steps that divide a chunk, has row groups of one row.
+func rowGroups(v views.View, s storage.Chunked) (size, skipped int) {
 	shape, chunk := s.Shape(), s.ChunkShape()
 	if len(shape) == 0 || len(chunk) != len(shape) || v.Shape[0] == 0 {
 		return 1, 0
@@ -81,30 +81,30 @@ func rowGroups(v views.View, s storage.Chunked) (band, ahead int) {
 // chunked reports whether neighbouring samples are decoded together.
 func (c *column) chunked() bool { return c.cached == nil && c.rowGroup > 1 }
 
-// of returns which band a sample lies in.
+// groupOf returns the row group of a sample.
 func (c *column) groupOf(row int) int { return (row + c.skipped) / c.rowGroup }
 
-// hold makes the first read decode the whole column, which stays in memory.
+// cacheWhole makes the first read decode the whole column, which then stays in memory.
 func (c *column) cacheWhole() {
 	c.cached = sync.OnceValues(func() (storage.Array, error) {
 		rows, n := windows(c.data.View)
-		held, err := c.data.With(rows).To(storage.CPU)
+		whole, err := c.data.With(rows).To(storage.CPU)
 		if err != nil || n == 1 {
-			return held, err
+			return whole, err
 		}
-		return SlidingWindows(held, n)
+		return SlidingWindows(whole, n)
 	})
 }
 
-// gather copies the samples at rows to dst: sample rows[k] to place to[k], or k without to.
+// gather copies sample rows[k] to index to[k] of dst, or to index k if to is nil.
 func (c *column) gather(dst []byte, rows, to []int) error {
 	data := c.data
 	if c.cached != nil {
-		held, err := c.cached()
+		whole, err := c.cached()
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.Name, err)
 		}
-		data = held
+		data = whole
 	}
 	var err error
 	switch from := data.Data.(type) {
@@ -156,7 +156,7 @@ func (c *column) gatherBytes(dst, src []byte, v views.View, rows, to []int) {
 
 // gatherScalars copies single elements, for which a call to copy costs more than the copy.
 func gatherScalars(dst, src []byte, size, step int, rows, to []int) {
-	order := binary.LittleEndian // of no consequence: what is read is written alike
+	order := binary.LittleEndian // of no consequence: elements are written as they are read
 	for k, row := range rows {
 		at, from := destination(to, k)*size, row*step
 		switch size {
@@ -170,8 +170,8 @@ func gatherScalars(dst, src []byte, size, step int, rows, to []int) {
 	}
 }
 
-// gatherSource reads whole bands, which costs no more than a part of one, and
-// each only once for one call.
+// gatherSource reads whole row groups, which cost no more than a part of one, each
+// once for a call.
 func (c *column) gatherSource(dst []byte, rows, to []int) error {
 	if n := consecutive(rows, to, 0); n == len(rows) {
 		at := destination(to, 0) * c.size
@@ -190,25 +190,25 @@ func (c *column) gatherSource(dst []byte, rows, to []int) error {
 		for n < len(order) && rows[order[n]] < end {
 			n++
 		}
-		band := work.bytes((end - first) * c.size)
-		if err := c.read(band, first, end-first); err != nil {
+		group := work.bytes((end - first) * c.size)
+		if err := c.read(group, first, end-first); err != nil {
 			return err
 		}
 		for _, k := range order[:n] {
-			copy(dst[destination(to, k)*c.size:][:c.size], band[(rows[k]-first)*c.size:])
+			copy(dst[destination(to, k)*c.size:][:c.size], group[(rows[k]-first)*c.size:])
 		}
 		order = order[n:]
 	}
 	return nil
 }
 
-// together returns the rows [first, end) of the band that row lies in.
+// groupBounds returns the rows [first, end) of the row group of a row.
 func (c *column) groupBounds(row int) (first, end int) {
 	first = c.groupOf(row)*c.rowGroup - c.skipped
 	return max(0, first), min(first+c.rowGroup, c.data.Shape[0])
 }
 
-// read fetches n samples from row on. What they share is fetched once.
+// read reads n samples from row on. Rows that windows share are read once.
 func (c *column) read(dst []byte, row, n int) error {
 	source := c.data.Data.(storage.Source)
 	if c.windowLen == 1 {
@@ -229,7 +229,7 @@ func (c *column) read(dst []byte, row, n int) error {
 	return nil
 }
 
-// samples returns n positions of v's first axis, from one on.
+// samples returns n samples of v, from first on.
 func samples(v views.View, first, n int) views.View {
 	v.Offset += first * v.Stride[0]
 	v.Shape = slices.Clone(v.Shape)
@@ -237,7 +237,7 @@ func samples(v views.View, first, n int) views.View {
 	return v
 }
 
-// place returns where the k-th of some rows goes.
+// destination returns the index to which the k-th of some rows goes.
 func destination(to []int, k int) int {
 	if to == nil {
 		return k
@@ -245,8 +245,8 @@ func destination(to []int, k int) int {
 	return to[k]
 }
 
-// stretch returns how many of rows, the k-th of a call on, are neighbours that go to
-// neighbouring places.
+// consecutive returns how many of rows, which are those of a call from the k-th on, are
+// consecutive and go to consecutive indices.
 func consecutive(rows, to []int, k int) int {
 	n := 1
 	for n < len(rows) && rows[n] == rows[0]+n && (to == nil || to[k+n] == to[k]+n) {
@@ -255,7 +255,7 @@ func consecutive(rows, to []int, k int) int {
 	return n
 }
 
-// A scratch is memory for the length of one call.
+// A scratch is memory for the duration of one call.
 type scratch struct {
 	rows []int
 	data []byte

@@ -8,13 +8,13 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// A chain is several datasets, one after the other.
+// A chain is the samples of several datasets, one dataset after the other.
 type chain struct {
 	parts []reader
-	ends  []int // ends[i]: samples up to the end of part i
+	ends  []int // ends[i] is the number of samples up to the end of part i
 }
 
-// Concat returns the samples of ds one after the other. Their fields have to agree.
+// Concat returns the samples of ds, one dataset after the other. Their fields must be equal.
 func Concat(ds ...Dataset) (Dataset, error) {
 	if len(ds) == 0 {
 		return nil, fmt.Errorf("dataset: nothing to concatenate: %w", views.ErrShape)
@@ -23,7 +23,7 @@ func Concat(ds ...Dataset) (Dataset, error) {
 	total := 0
 	for i, d := range ds {
 		if !slices.EqualFunc(d.Fields(), ds[0].Fields(), Field.Equal) {
-			return nil, fmt.Errorf("dataset: part %d has the fields %v, the first %v; they have to agree: %w", i, d.Fields(), ds[0].Fields(), views.ErrShape)
+			return nil, fmt.Errorf("dataset: part %d has the fields %v, the first %v; they must be equal: %w", i, d.Fields(), ds[0].Fields(), views.ErrShape)
 		}
 		total += d.Len()
 		c.parts, c.ends = append(c.parts, readerOf(d)), append(c.ends, total)
@@ -41,7 +41,7 @@ func (c *chain) Read(into Batch, rows []int) error {
 	return c.scatter(into, len(rows), rows, nil)
 }
 
-// part returns which part a row lies in and where it begins.
+// part returns the part that holds a row, and the row where it starts.
 func (c *chain) part(row int) (part, start int) {
 	part = sort.SearchInts(c.ends, row+1)
 	if part > 0 {
@@ -50,7 +50,7 @@ func (c *chain) part(row int) (part, start int) {
 	return part, start
 }
 
-// scatter reads each part once, with all its rows.
+// scatter reads each part once, for all of its rows.
 func (c *chain) scatter(into Batch, capacity int, rows, to []int) error {
 	work := scratches.Get().(*scratch)
 	defer scratches.Put(work)

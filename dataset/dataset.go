@@ -5,9 +5,9 @@
 // demand. Opening files belongs to package serialize and storage/hdf5; casting,
 // normalising and moving batches to a device happen where they are used.
 //
-// The order of samples is a pure function of seed and epoch: not of the number
-// of readers, nor of memory, nor of where an epoch is resumed. All state there
-// is to save is one number, the samples consumed ([Batch.Consumed]).
+// The order of samples depends on the seed and the epoch only, not on the number of
+// workers, on memory, or on where an epoch is resumed. The only state to save is
+// the number of samples consumed ([Batch.Consumed]).
 package dataset
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// A Dataset is a number of samples, each made of the same fields.
+// A Dataset is a number of samples that all have the same fields.
 type Dataset interface {
 	Len() int
 	Fields() []Field
@@ -31,17 +31,17 @@ type Dataset interface {
 	Read(into Batch, rows []int) error
 }
 
-// Blocked is a Dataset whose samples are decoded many at a time, so that
-// reading a block whole costs about as much as reading one of its samples.
+// Blocked is a Dataset whose samples are decoded in blocks, so that reading a whole
+// block costs about as much as reading one of its samples.
 type Blocked interface {
 	Dataset
-	// Blocks returns where each block ends: block b holds the rows from where
-	// block b-1 ends up to ends[b]. Reading all of them decodes the given number
-	// of samples, which exceeds Len where some of the decoded ones are not used.
+	// Blocks returns where each block ends: block b is the rows from ends[b-1] to
+	// ends[b]-1. Reading all of them decodes the given number of samples, which
+	// exceeds Len if some decoded samples are not used.
 	Blocks() (ends []int, decoded int)
 }
 
-// A Field describes one part of every sample.
+// A Field describes one of the arrays that every sample has.
 type Field struct {
 	Name  string
 	Role  Role   // see Schema
@@ -69,32 +69,32 @@ func sampleBytes(d Dataset) int {
 	return total
 }
 
-// Bytes returns what all samples of d take: a float, as files may declare what no
-// integer holds.
+// Bytes returns the size of all samples of d: a float, as files may declare more than
+// an int counts.
 func Bytes(d Dataset) float64 { return float64(d.Len()) * float64(sampleBytes(d)) }
 
 // A Batch is host memory for some samples of a Dataset.
 type Batch struct {
 	Fields   []storage.Array // in the dataset's order; the first axis counts samples
-	Rows     []int           // which samples of the dataset they are
-	Consumed int             // samples consumed of the epoch once this batch is
+	Rows     []int           // indices of the samples in the dataset
+	Consumed int             // samples of the epoch up to the end of this batch
 	Waited   time.Duration   // how long the loop waited for this batch
 
-	fields []Field         // of the dataset
-	whole  []storage.Array // Fields with all the room there is
-	data   [][]byte        // of whole
-	rows   []int           // likewise
-	kept   bool
-	err    error
+	fields   []Field         // of the dataset
+	whole    []storage.Array // Fields at full capacity
+	data     [][]byte        // of whole
+	rows     []int           // likewise
+	retained bool
+	err      error
 
-	from, to int // places of the order's line where its blocks lie
-	missing  int // samples that a feed has yet to gather
+	from, to int // places of the blocks it needs; see order
+	missing  int // samples that are still to be gathered
 }
 
-// NewBatch makes room for the given number of samples of d.
+// NewBatch allocates a batch for the given number of samples of d.
 func NewBatch(d Dataset, samples int) (*Batch, error) { return newBatch(d, samples, nil) }
 
-// newBatch is NewBatch in memory of alloc, or the host's if that is nil.
+// newBatch is NewBatch with memory from alloc, or ordinary memory if that is nil.
 func newBatch(d Dataset, samples int, alloc func(size int) (storage.Host, error)) (*Batch, error) {
 	b, err := allocBatch(d, samples, alloc)
 	if err != nil {
@@ -105,13 +105,13 @@ func newBatch(d Dataset, samples int, alloc func(size int) (storage.Host, error)
 	return b, nil
 }
 
-// newRoom is NewBatch without the list of rows.
+// allocBatch is newBatch without the list of rows.
 func allocBatch(d Dataset, samples int, alloc func(size int) (storage.Host, error)) (*Batch, error) {
 	b := &Batch{fields: d.Fields()}
 	for _, f := range b.fields {
 		a, err := f.alloc(samples, alloc)
 		if err != nil {
-			return nil, fmt.Errorf("dataset: room for %d samples of %v: %w", samples, f, err)
+			return nil, fmt.Errorf("dataset: allocate %d samples of %v: %w", samples, f, err)
 		}
 		b.whole, b.data = append(b.whole, a), append(b.data, a.Data.(storage.Host).Bytes())
 	}
@@ -119,7 +119,7 @@ func allocBatch(d Dataset, samples int, alloc func(size int) (storage.Host, erro
 	return b, nil
 }
 
-// room returns memory of alloc, or the host's, for f of so many samples.
+// alloc returns memory for f of so many samples.
 func (f Field) alloc(samples int, alloc func(size int) (storage.Host, error)) (storage.Array, error) {
 	shape := append([]int{samples}, f.Shape...)
 	if alloc == nil {
@@ -133,7 +133,7 @@ func (f Field) alloc(samples int, alloc func(size int) (storage.Host, error)) (s
 	return storage.Array{Data: data, Type: f.Type, View: v}, err
 }
 
-// trim makes Fields and Rows show the first n samples there is room for.
+// trim makes b a batch of n samples.
 func (b *Batch) trim(n int) {
 	b.Rows = b.rows[:n]
 	for i, a := range b.whole {
@@ -143,7 +143,7 @@ func (b *Batch) trim(n int) {
 	}
 }
 
-// section returns room that is b's for the samples from first up to end.
+// section returns a batch that shares the memory of b's samples first to end-1.
 func (b *Batch) section(first, end int) *Batch {
 	s := &Batch{fields: b.fields}
 	for _, a := range b.whole {
@@ -155,10 +155,10 @@ func (b *Batch) section(first, end int) *Batch {
 	return s
 }
 
-// room returns the bytes of field i of b, which has to hold n samples as f describes them.
+// bytes returns the memory of field i of b for n samples of f, which it must have.
 func (b *Batch) bytes(i int, f Field, n int) ([]byte, error) {
 	if i >= len(b.Fields) {
-		return nil, fmt.Errorf("dataset: batch of %d fields has no room for %v: %w", len(b.Fields), f, views.ErrShape)
+		return nil, fmt.Errorf("dataset: batch of %d fields has none for %v: %w", len(b.Fields), f, views.ErrShape)
 	}
 	a := b.Fields[i]
 	host, ok := a.Data.(storage.Host)
@@ -168,7 +168,7 @@ func (b *Batch) bytes(i int, f Field, n int) ([]byte, error) {
 	case a.Type != f.Type:
 		return nil, fmt.Errorf("dataset: %v: batch holds %v: %w", f, a.Type, dtype.ErrType)
 	case a.Rank() == 0 || !slices.Equal(a.Shape[1:], f.Shape) || a.Shape[0] < n || !a.Contiguous():
-		return nil, fmt.Errorf("dataset: %v: batch of shape %v has no room for %d samples in a row: %w", f, a.Shape, n, views.ErrShape)
+		return nil, fmt.Errorf("dataset: %v: batch of shape %v cannot hold %d contiguous samples: %w", f, a.Shape, n, views.ErrShape)
 	}
 	start := a.Offset * f.Type.Size()
 	return host.Bytes()[start : start+n*f.bytes()], nil

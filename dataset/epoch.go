@@ -10,9 +10,9 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// A run is one epoch on its way: workers fill free batches, each the next in
-// order, and the loop takes them in order. A loop that would have to wait
-// works itself.
+// An epochRun loads one epoch: workers fill free batches, each the next in order,
+// and the loop takes them in order. A loop that would have to wait does the work
+// of a worker.
 type epochRun struct {
 	l      *Loader
 	ctx    context.Context
@@ -20,19 +20,19 @@ type epochRun struct {
 	work   sync.WaitGroup
 
 	start, limit int       // positions
-	from         reader    // of what batches are filled, without a feed
-	feed         *pipeline // if there is one, it fills batches
+	from         reader    // that batches are read from; nil if there is a pipeline
+	pipeline     *pipeline // that fills batches from decoded blocks; nil if they are read directly
 	free         chan *Batch
-	filled       []chan *Batch // batch i of the run is handed over in filled[i%len]
-	taken        int           // batches the loop has had
+	filled       []chan *Batch // batch i is delivered in filled[i%len(filled)]
+	taken        int           // batches that the loop has taken
 
-	order order // used under a lock, but for a free one
-	begun int   // batches that were given their samples
+	order order // guarded by a lock, unless it is a permutedOrder
+	begun int   // batches whose samples are assigned
 
-	lock      sync.Mutex
-	expected  int      // blocks at places of the order's line before it were asked for
-	forgotten int      // and before it are not needed any more
-	unread    []*Batch // that have samples, but not yet their values
+	lock       sync.Mutex
+	prefetched int      // places before it were prefetched
+	released   int      // places before it were released
+	reading    []*Batch // batches that are being read
 }
 
 func (l *Loader) startEpoch(ctx context.Context, epoch, start int) *epochRun {
@@ -44,27 +44,27 @@ func (l *Loader) startEpoch(ctx context.Context, epoch, start int) *epochRun {
 	}
 	r.begin()
 	for _, b := range l.batches {
-		r.release(b)
+		r.recycle(b)
 	}
 	return r
 }
 
-// begin starts the workers, which read batches, from the dataset or where all of
-// it lies decoded, or else feed them with blocks.
+// begin starts the workers. They read batches from the dataset, or from memory if
+// all of it is cached, or else run the pipeline.
 func (r *epochRun) begin() {
 	l, work := r.l, r.fillAll
 	r.from = l.d
-	if l.slots != nil {
-		l.slots.forget()
-		r.from = l.slots.table()
+	if l.cache != nil {
+		l.cache.endEpoch()
+		r.from = l.cache.table()
 	}
 	if r.start < r.limit {
-		r.expected, _, _ = r.order.round(r.start)
-		r.forgotten = r.expected
+		r.prefetched, _, _ = r.order.round(r.start)
+		r.released = r.prefetched
 	}
 	if r.from == nil {
-		r.feed = l.slots.feed(r)
-		work = r.feed.work
+		r.pipeline = l.cache.newPipeline(r)
+		work = r.pipeline.work
 	}
 	for range l.o.Workers {
 		r.work.Go(work)
@@ -75,11 +75,11 @@ func (r *epochRun) begin() {
 func (r *epochRun) stop() {
 	r.cancel()
 	r.work.Wait()
-	if r.asks() {
-		r.forget(r.expected)
+	if r.prefetches() {
+		r.releaseBlocks(r.prefetched)
 	}
-	if r.feed != nil {
-		r.feed.unset()
+	if r.pipeline != nil {
+		r.pipeline.stopWaking()
 	}
 }
 
@@ -125,8 +125,8 @@ func (r *epochRun) help() bool {
 	if r.ctx.Err() != nil {
 		return false
 	}
-	if r.feed != nil {
-		return r.feed.help(false)
+	if r.pipeline != nil {
+		return r.pipeline.step(false)
 	}
 	select {
 	case b := <-r.free:
@@ -136,15 +136,15 @@ func (r *epochRun) help() bool {
 	}
 }
 
-// release takes a batch that is free.
-func (r *epochRun) release(b *Batch) {
+// recycle makes b free to be filled again.
+func (r *epochRun) recycle(b *Batch) {
 	r.free <- b
-	if r.feed != nil {
-		r.feed.wake()
+	if r.pipeline != nil {
+		r.pipeline.wake()
 	}
 }
 
-// next makes b the next batch of the run, which begins at pos, if there is one.
+// next makes b the next batch, which begins at pos, if there is one.
 func (r *epochRun) next(b *Batch) (pos int, ok bool) {
 	pos = r.start + r.begun*r.l.o.Batch
 	if pos >= r.limit {
@@ -177,16 +177,16 @@ func (r *epochRun) fill(b *Batch) bool {
 		return false
 	}
 	if order, free := r.order.(permutedOrder); free {
-		order.deal(b.Rows, b.Consumed-len(b.Rows)) // nobody else needs to wait for that
+		order.fill(b.Rows, b.Consumed-len(b.Rows)) // outside the lock
 	}
-	r.begins(b)
+	r.prefetchFor(b)
 	b.err = r.from.scatter(*b, len(b.Rows), b.Rows, nil)
-	r.ends(b)
+	r.releaseAfter(b)
 	r.deliver(b)
 	return true
 }
 
-// claim makes b the next batch, with its samples but for those of a free order.
+// claim makes b the next batch and sets its rows, except in a permutedOrder.
 func (r *epochRun) claim(b *Batch) bool {
 	r.lock.Lock()
 	defer r.lock.Unlock()
@@ -195,60 +195,60 @@ func (r *epochRun) claim(b *Batch) bool {
 		return ok
 	}
 	b.from, _, _ = r.order.round(pos)
-	deal(r.order, b.Rows, pos)
+	fillRows(r.order, b.Rows, pos)
 	_, b.to, _ = r.order.round(b.Consumed - 1)
-	if r.asks() {
-		r.unread = append(r.unread, b)
+	if r.prefetches() {
+		r.reading = append(r.reading, b)
 	}
 	return true
 }
 
-// deliver hands b over in its turn.
+// deliver passes b to the loop, which takes batches in order.
 func (r *epochRun) deliver(b *Batch) {
 	index := (b.Consumed - len(b.Rows) - r.start) / r.l.o.Batch
 	r.filled[index%len(r.filled)] <- b
 }
 
-// asks reports whether files are told which blocks come next, because samples are
-// read out of them that need not be in memory yet.
-func (r *epochRun) asks() bool { return r.l.plan.Window > 0 && r.l.slots == nil }
+// prefetches reports whether blocks are prefetched: where an order opens blocks and
+// samples are read from files without decoding.
+func (r *epochRun) prefetches() bool { return r.l.plan.Window > 0 && r.l.cache == nil }
 
-// begins asks for the blocks that b needs, and some beyond.
-func (r *epochRun) begins(b *Batch) {
-	if !r.asks() {
+// prefetchFor prefetches the blocks that b needs, and some beyond.
+func (r *epochRun) prefetchFor(b *Batch) {
+	if !r.prefetches() {
 		return
 	}
 	r.lock.Lock()
 	defer r.lock.Unlock()
-	for to := min(b.to+lookahead*r.l.o.Workers, r.order.line()); r.expected < to; r.expected++ {
-		r.eachRange(r.expected, func(file storage.Uncompressed, at, n int) { file.Prefetch(at, n, r.l.plan.KeepPages) })
+	for to := min(b.to+lookahead*r.l.o.Workers, r.order.numBlocks()); r.prefetched < to; r.prefetched++ {
+		r.eachRange(r.prefetched, func(file storage.Uncompressed, at, n int) { file.Prefetch(at, n, r.l.plan.KeepPages) })
 	}
 }
 
-// ends forgets the blocks that no batch needs any more.
-func (r *epochRun) ends(b *Batch) {
-	if !r.asks() {
+// releaseAfter releases the blocks that no batch needs after b.
+func (r *epochRun) releaseAfter(b *Batch) {
+	if !r.prefetches() {
 		return
 	}
 	r.lock.Lock()
 	defer r.lock.Unlock()
-	r.unread = slices.DeleteFunc(r.unread, func(other *Batch) bool { return other == b })
+	r.reading = slices.DeleteFunc(r.reading, func(other *Batch) bool { return other == b })
 	from := b.from
-	for _, other := range r.unread {
+	for _, other := range r.reading {
 		from = min(from, other.from)
 	}
-	r.forget(from)
+	r.releaseBlocks(from)
 }
 
-// forget gives up the blocks at places of the line before to.
-func (r *epochRun) forget(to int) {
-	for ; r.forgotten < to; r.forgotten++ {
-		r.eachRange(r.forgotten, storage.Uncompressed.Release)
+// releaseBlocks releases the blocks at places before to.
+func (r *epochRun) releaseBlocks(to int) {
+	for ; r.released < to; r.released++ {
+		r.eachRange(r.released, storage.Uncompressed.Release)
 	}
 }
 
-// eachRange visits the parts of files in which the block at a place of the line lies.
+// eachRange visits the ranges of files that hold the block at a place.
 func (r *epochRun) eachRange(place int, visit func(file storage.Uncompressed, at, n int)) {
-	block := r.order.block(place)
+	block := r.order.blockAt(place)
 	r.l.d.eachRange(r.l.blocks.start(block), r.l.blocks.ends[block], visit)
 }

@@ -15,16 +15,16 @@ func (d Description) sortedLabels() string {
 		}
 		labels, err := c.sample()
 		if err != nil {
-			continue // the batches will tell
+			continue // reading batches reports it
 		}
 		if changes, expected := labelChanges(labels); changes*5 < expected {
-			return fmt.Sprintf("%s looks sorted: of %d neighbours looked at %.0f differ, where a mixed order has %.0f", c.Name, len(labels), changes, expected)
+			return fmt.Sprintf("%s looks sorted: in a sample of %d labels the value changes %.0f times, in random order about %.0f", c.Name, len(labels), changes, expected)
 		}
 	}
 	return ""
 }
 
-// sample returns elements of a column of integers, evenly spread over all of it.
+// sample returns elements of a column of integers, evenly spread over it.
 func (c *column) sample() ([]int64, error) {
 	const enough = 1 << 14
 	n := c.data.Shape[0]
@@ -42,9 +42,9 @@ func (c *column) sample() ([]int64, error) {
 	return labels, dtype.Convert(dtype.Bytes(labels), dtype.Int64, stored, c.Type)
 }
 
-// disorder counts neighbours that differ, and how many would in a random order:
-// n·(1-Σp²), where p is the share of each label. What has more labels than
-// classes are likely to be, or hardly any samples, is in order.
+// labelChanges counts how often the label changes from one sample to the next, and
+// how often it would in random order: n·(1-Σp²), where p is the frequency of each
+// label. Both are 0 for fewer than 64 samples or more than 4096 different labels.
 func labelChanges(labels []int64) (changes, expected float64) {
 	const fewest, classes = 64, 4096
 	counts := map[int64]int{}

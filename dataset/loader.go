@@ -10,8 +10,8 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// A Loader yields the epochs of a Dataset batch by batch, reading ahead. What
-// is decoded stays for the next epoch if the memory allowed holds all of it.
+// A Loader yields the epochs of a Dataset batch by batch, reading ahead. Decoded
+// blocks stay cached for later epochs if all of them fit into the memory limit.
 type Loader struct {
 	dataset Dataset
 	options Options // as they were given
@@ -21,7 +21,7 @@ type Loader struct {
 	plan Plan
 
 	blocks  blocks
-	slots   *blockCache // of decoded blocks; nil if samples are read from d
+	cache   *blockCache // of decoded blocks; nil if samples are read from d
 	batches []*Batch
 	busy    atomic.Bool
 }
@@ -40,7 +40,7 @@ func NewLoader(d Dataset, o Options) (*Loader, error) {
 	}
 	l := &Loader{dataset: d, options: given, d: from, o: o, plan: p.plan, blocks: p.blocks}
 	if p.plan.CachedBlocks > 0 {
-		l.slots = newBlockCache(from, p.blocks, p.plan)
+		l.cache = newBlockCache(from, p.blocks, p.plan)
 	}
 	if o.OrderOnly {
 		return l, nil
@@ -51,7 +51,7 @@ func NewLoader(d Dataset, o Options) (*Loader, error) {
 	return l, nil
 }
 
-// stock makes batches until there are as many as are in hand at a time.
+// allocBatches makes batches until there are as many as may be in flight.
 func (l *Loader) allocBatches() error {
 	for len(l.batches) < batchesInFlight(l.o) {
 		b, err := newBatch(l.d, min(l.o.Batch, l.d.Len()), l.o.Alloc)
@@ -63,7 +63,7 @@ func (l *Loader) allocBatches() error {
 	return nil
 }
 
-// Load yields the batches of one epoch; NewLoader and Loader.Epoch say how.
+// Load yields the batches of one epoch, as NewLoader and Loader.Epoch do.
 func Load(ctx context.Context, d Dataset, o Options) iter.Seq2[*Batch, error] {
 	return func(yield func(*Batch, error) bool) {
 		l, err := NewLoader(d, o)
@@ -81,20 +81,19 @@ func (l *Loader) Dataset() Dataset { return l.dataset }
 // Options returns the options that l was made with.
 func (l *Loader) Options() Options { return l.options }
 
-// Plan returns what the loader is going to do.
+// Plan returns how the loader loads: order, window and memory.
 func (l *Loader) Plan() Plan { return l.plan }
 
-// Fields returns what each batch holds.
+// Fields returns the fields of each batch.
 func (l *Loader) Fields() []Field { return l.d.Fields() }
 
 // Epoch yields the batches of an epoch that come after the first start samples
 // of this rank's share. The order is the same wherever it starts.
 //
-// A batch is valid until the loop takes the next one, and Options.Lifetime more, unless
-// it calls Keep.
-// An error comes with the batch it belongs to, whose fields are then worth
-// nothing; the loop may go on to the next. When ctx is done the batch is nil,
-// and the last. No goroutine outlives the loop.
+// A batch is valid until the loop takes the next one, or for Options.Lifetime more
+// iterations, or as long as the caller likes after Batch.Retain. An error comes with
+// the batch that it belongs to, whose fields are then undefined; the loop may go on.
+// When ctx is done, the batch is nil and the last. No goroutine outlives the loop.
 func (l *Loader) Epoch(ctx context.Context, epoch, start int) iter.Seq2[*Batch, error] {
 	return func(yield func(*Batch, error) bool) {
 		if start < 0 || start > l.plan.Samples || l.o.OrderOnly {
@@ -112,7 +111,7 @@ func (l *Loader) Epoch(ctx context.Context, epoch, start int) iter.Seq2[*Batch, 
 		}
 		r := l.startEpoch(ctx, epoch, start)
 		defer r.stop()
-		var held []*Batch
+		var live []*Batch
 		for {
 			b, err := r.take()
 			if b == nil {
@@ -129,22 +128,22 @@ func (l *Loader) Epoch(ctx context.Context, epoch, start int) iter.Seq2[*Batch, 
 				yield(nil, err)
 				return
 			}
-			if held = append(held, b); len(held) > l.o.Lifetime {
-				r.release(held[0])
-				held = slices.Delete(held, 0, 1)
+			if live = append(live, b); len(live) > l.o.Lifetime {
+				r.recycle(live[0])
+				live = slices.Delete(live, 0, 1)
 			}
 		}
 	}
 }
 
-// Rows yields which samples the batches of Epoch are, and how many of the epoch
-// are consumed after each. Nothing is read; the rows are valid until the next.
+// Order yields the rows of each batch of Epoch, and how many samples of the epoch are
+// consumed after it. Nothing is read; the rows are valid until the next iteration.
 func (l *Loader) Order(epoch, start int) iter.Seq2[[]int, int] {
 	return func(yield func(rows []int, next int) bool) {
 		o, rows := l.order(epoch), make([]int, l.o.Batch)
 		for end := l.limit(start); start < end; {
 			n := min(l.o.Batch, end-start)
-			deal(o, rows[:n], start)
+			fillRows(o, rows[:n], start)
 			if start += n; !yield(rows[:n], start) {
 				return
 			}
@@ -160,13 +159,13 @@ func (l *Loader) order(epoch int) order {
 	}
 	first, end := share(l.d.Len(), l.o.Rank, l.o.World)
 	o := permutedOrder{first: first, total: end - first, permutation: permute(l.d.Len(), key), shuffled: l.plan.Shuffle != None}
-	if l.slots != nil {
+	if l.cache != nil {
 		o.blocks = l.blocks.count()
 	}
 	return o
 }
 
-// limit returns the position where the last batch ends, if the first begins at start.
+// limit returns the position after the last batch of an epoch that begins at start.
 func (l *Loader) limit(start int) int {
 	if l.o.DropLast {
 		return start + (l.plan.Samples-start)/l.o.Batch*l.o.Batch
@@ -174,12 +173,12 @@ func (l *Loader) limit(start int) int {
 	return l.plan.Samples
 }
 
-// Keep makes b the caller's for good. The loader makes another in its place.
-func (b *Batch) Retain() { b.kept = true }
+// Retain makes b the caller's for good. The loader makes another in its place.
+func (b *Batch) Retain() { b.retained = true }
 
-// reclaim takes back a batch the loop is done with, or makes one in its place.
+// reclaim takes back a batch after its iteration, or makes one in its place.
 func (l *Loader) reclaim(b *Batch) (*Batch, error) {
-	if !b.kept {
+	if !b.retained {
 		return b, nil
 	}
 	l.batches = slices.DeleteFunc(l.batches, func(other *Batch) bool { return other == b })

@@ -561,8 +561,8 @@ func TestMemoryStaysWithinItsBound(t *testing.T) {
 			}
 			held := int64(kept(l.d))
 			batches := slices.Clone(l.batches)
-			if l.slots != nil {
-				for _, at := range l.slots.all {
+			if l.cache != nil {
+				for _, at := range l.cache.entries {
 					if at != nil {
 						batches = append(batches, at.batch)
 					}

@@ -10,16 +10,16 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// cuts is where values are cut into rows: row i is values cuts[i] to cuts[i+1]-1.
+// rowOffsets divide values into rows: row i is values c[i] to c[i+1]-1.
 type rowOffsets []int64
 
-// readCuts reads offsets into values, and checks that they ascend within them.
+// readOffsets reads offsets into values, and checks that they ascend and are in range.
 func readOffsets(name string, values, offsets storage.Array) (rowOffsets, error) {
 	switch {
 	case values.Rank() == 0 || offsets.Rank() != 1 || offsets.Shape[0] == 0 || !offsets.Type.IsInt():
-		return nil, fmt.Errorf("dataset: %s: values of %v cut at %v%v; want a row of integers, one more than there are rows: %w", name, values.Shape, offsets.Type, offsets.Shape, views.ErrShape)
+		return nil, fmt.Errorf("dataset: %s: values of shape %v with offsets %v%v; want a one-dimensional array of integers, one more than there are rows: %w", name, values.Shape, offsets.Type, offsets.Shape, views.ErrShape)
 	case offsets.Shape[0] > maxListedRows:
-		return nil, fmt.Errorf("dataset: %s: %d rows of different lengths, at most %d can be found again; split the file, or slice it", name, offsets.Shape[0]-1, maxListedRows)
+		return nil, fmt.Errorf("dataset: %s: %d rows of different lengths, at most %d are supported; split the file, or slice it", name, offsets.Shape[0]-1, maxListedRows)
 	}
 	c, err := storage.Read[int64](offsets)
 	if err != nil {
@@ -31,9 +31,9 @@ func readOffsets(name string, values, offsets storage.Array) (rowOffsets, error)
 	return c, nil
 }
 
-// stored is how many chunks of values are best read together, so that those cut
-// in two by the ends of what is read are few among them.
-const stored = 4
+// chunksPerRead is how many chunks of values are best read together, so that few of
+// them are decoded twice because a read ends inside.
+const chunksPerRead = 4
 
 // ragged describes the rows.
 func (c rowOffsets) ragged(name string, values storage.Array) Ragged {
@@ -43,21 +43,22 @@ func (c rowOffsets) ragged(name string, values storage.Array) Ragged {
 	}
 	if source, ok := values.Data.(storage.Chunked); ok && len(source.ChunkShape()) > 0 && r.Rows > 0 {
 		mean := max(1, int(c[r.Rows]-c[0])/r.Rows)
-		r.ChunkRows = max(1, stored*source.ChunkShape()[0]/mean)
+		r.ChunkRows = max(1, chunksPerRead*source.ChunkShape()[0]/mean)
 	}
 	return r
 }
 
 func (c rowOffsets) len(i int) int { return int(c[i+1] - c[i]) }
 
-// read pads rows of values. Rows that all fit are read at once to the end of
-// dst, and moved apart from the front: none is overwritten before it was moved.
+// read reads rows of values and pads them. If all of them fit, they are read at once
+// to the end of dst and then moved to their places, the first row first, so that none
+// is overwritten before it was moved.
 func (c rowOffsets) read(dst []byte, values storage.Array, first, n, length int) error {
 	element := values.Type.Size() * views.Of(values.Shape[1:]...).Len()
 	row := length * element
 	if c.anyLonger(first, n, length) {
 		for k := range n {
-			if err := c.cutOff(dst[k*row:(k+1)*row], values, first+k, length, element); err != nil {
+			if err := c.readTruncated(dst[k*row:(k+1)*row], values, first+k, length, element); err != nil {
 				return err
 			}
 		}
@@ -86,8 +87,8 @@ func (c rowOffsets) anyLonger(first, n, length int) bool {
 	return false
 }
 
-// cutOff reads the front of one row.
-func (c rowOffsets) cutOff(dst []byte, values storage.Array, i, length, element int) error {
+// readTruncated reads the front of one row.
+func (c rowOffsets) readTruncated(dst []byte, values storage.Array, i, length, element int) error {
 	n := min(c.len(i), length)
 	clear(dst[n*element:])
 	return fetch(dst[:n*element], values, int(c[i]), n)
@@ -102,13 +103,13 @@ func fetch(dst []byte, a storage.Array, first, n int) error {
 	return a.With(v).CopyTo(storage.Array{Data: storage.Wrap(dst), Type: a.Type, View: views.Of(v.Shape...)})
 }
 
-// sparse is rows of which only some elements are stored.
+// sparse is the rows of a sparse matrix.
 type sparse struct {
 	rowOffsets
 	values, columns storage.Array
 }
 
-// sparsePart is how many stored elements are read at a time, but for longer rows.
+// sparsePart is how many stored elements are read at a time, except for longer rows.
 const sparsePart = 1 << 14
 
 func (s sparse) read(dst []byte, first, n, width int) error {
@@ -127,12 +128,12 @@ func (s sparse) read(dst []byte, first, n, width int) error {
 	return nil
 }
 
-// spread puts the stored elements of n rows where they belong.
+// spread copies the stored elements of n rows to their columns.
 func (s sparse) spread(dst []byte, first, n, width int) error {
 	at, size := int(s.rowOffsets[first]), s.values.Type.Size()
 	total := int(s.rowOffsets[first+n]) - at
 	if s.anyLonger(first, n, width) {
-		return fmt.Errorf("more is stored of a row than its %d columns: %w", width, views.ErrShape)
+		return fmt.Errorf("a row stores more elements than it has columns, %d: %w", width, views.ErrShape)
 	}
 	values, columns := make([]byte, total*size), make([]int64, total)
 	err := errors.Join(fetch(values, s.values, at, total), fetchInts(columns, s.columns, at))

@@ -2,14 +2,14 @@ package dataset
 
 import "fmt"
 
-// Shuffle is how an epoch's order is drawn.
+// Shuffle is the way in which the order of an epoch is shuffled.
 type Shuffle uint8
 
 const (
-	Auto   Shuffle = iota // Window where samples are decoded many at a time, or are more than 4 GiB of a file; else Exact
+	Auto   Shuffle = iota // Window for chunks that are decoded and for more than 4 GiB in a file; else Exact
 	None                  // as stored
-	Window                // blocks in random order, samples drawn across those open at a time
-	Exact                 // every order of the samples is as likely as any other
+	Window                // through a shuffle buffer: blocks in random order, samples drawn from those open
+	Exact                 // a random permutation of the samples
 )
 
 var shuffles = [...]string{Auto: "auto", None: "none", Window: "window", Exact: "exact"}
@@ -26,42 +26,44 @@ func ParseShuffle(name string) (Shuffle, error) {
 	return Auto, fmt.Errorf("dataset: unknown shuffle %q; choose auto, none, window or exact", name)
 }
 
-// An order is which sample comes at which position of an epoch. It goes through
-// rounds: stretches of positions that need the same blocks.
+// An order says which sample comes at which position of an epoch. Positions are in
+// rounds, each of which needs the same blocks. Blocks are numbered by place: their
+// index in the order in which the epoch opens them.
 type order interface {
-	// round returns the round pos lies in, and the position where that ends.
-	// It needs the blocks at places [from, to) of the line; those before are done with.
+	// round returns the position where the round of pos ends, and the places
+	// [from, to) of the blocks that it needs. Later rounds need none before from.
 	round(pos int) (from, to, end int)
-	// deal writes the rows at positions from pos on, none beyond pos's round.
-	deal(rows []int, pos int)
-	// line returns how many blocks the epoch opens; block is the one at a place of the line.
-	line() int
-	block(place int) int
+	// fill writes the rows at the positions from pos on, which are in one round.
+	fill(rows []int, pos int)
+	// numBlocks returns how many blocks the epoch opens, blockAt the one at a place.
+	numBlocks() int
+	blockAt(place int) int
 }
 
-// deal writes the rows at positions from pos on, of as many rounds as that takes.
-func deal(o order, rows []int, pos int) {
+// fillRows writes the rows at the positions from pos on, of any number of rounds.
+func fillRows(o order, rows []int, pos int) {
 	for len(rows) > 0 {
 		_, _, end := o.round(pos)
 		n := min(len(rows), end-pos)
-		o.deal(rows[:n], pos)
+		o.fill(rows[:n], pos)
 		rows, pos = rows[n:], pos+n
 	}
 }
 
-// A free order needs all blocks, or none, all the time.
+// A permutedOrder is sequential, or a permutation of all samples. Its one round
+// needs all blocks.
 type permutedOrder struct {
-	first, total int // the rank's positions in the whole order, and how many
+	first, total int // the positions of the rank in the order of all samples
 	blocks       int
 	shuffled     bool
 	permutation
 }
 
 func (o permutedOrder) round(int) (from, to, end int) { return 0, o.blocks, o.total }
-func (o permutedOrder) line() int                     { return o.blocks }
-func (o permutedOrder) block(place int) int           { return place }
+func (o permutedOrder) numBlocks() int                { return o.blocks }
+func (o permutedOrder) blockAt(place int) int         { return place }
 
-func (o permutedOrder) deal(rows []int, pos int) {
+func (o permutedOrder) fill(rows []int, pos int) {
 	for k := range rows {
 		rows[k] = o.first + pos + k
 		if o.shuffled {
@@ -70,8 +72,8 @@ func (o permutedOrder) deal(rows []int, pos int) {
 	}
 }
 
-// share returns the part [first, end) of n positions that is rank's.
+// share returns the positions [first, end) of n that belong to rank.
 func share(n, rank, world int) (first, end int) {
-	cut := func(rank int) int { return n/world*rank + n%world*rank/world }
-	return cut(rank), cut(rank + 1)
+	boundary := func(rank int) int { return n/world*rank + n%world*rank/world }
+	return boundary(rank), boundary(rank + 1)
 }

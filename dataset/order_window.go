@@ -5,82 +5,83 @@ import (
 	"sort"
 )
 
-// A window is the order in which blocks are opened one after the other, a number
-// of them open at a time, and samples drawn across the open ones: round s draws
-// from the blocks at places s … s+span-1 of the line, an even share of each. So
-// each round opens one block and is done with one. The first and last rounds
-// draw what evens out the blocks that are not open as long: about half of each.
+// A windowOrder shuffles through a window of open blocks, the shuffle buffer. Blocks
+// are opened one after the other, width of them at a time: round s emits an equal
+// share of the samples of each block at places s to s+width-1, shuffled, so every
+// round opens one block and closes one. The blocks of the first and the last round
+// are open for fewer rounds; these two emit more of them, about half of each.
 type windowOrder struct {
-	blocks blocks
-	pieces []segment
-	total  int
-	span   int
-	key    uint64 // of the epoch
-	stored bool   // as stored: nothing is shuffled
+	blocks     blocks
+	segments   []segment
+	total      int
+	width      int
+	key        uint64 // of the epoch
+	sequential bool   // in the order of the dataset; nothing is shuffled
 
-	dealt int   // the round whose rows are in hand
-	hand  []int // its rows
-	begin int   // its first position
-	open  []shuffledBlock
+	current  int   // the round in rows, or -1
+	rows     []int // of the current round, in order
+	first    int   // position of rows[0]
+	shuffled []shuffledBlock
 }
 
-// A piece is the part of a block that belongs to one rank: mostly all of it.
+// A segment is the part of a block that belongs to one rank: mostly all of it.
 type segment struct {
 	block   int
-	from, n int // which of its samples, counted in the block's own order
-	before  int // samples in the pieces before this one
+	from, n int // its samples, in the shuffled order of the block
+	before  int // samples in the segments before this one
 }
 
-// A deck is the samples of a block in the order in which they are drawn.
+// A shuffledBlock is the samples of a block in the order in which they are emitted.
 type shuffledBlock struct {
 	block int
 	rows  []int
 }
 
-// newWindow lines up the blocks of one epoch. Each rank gets as long a stretch
-// of the line as any other, so that at most its ends are decoded by two.
-func newWindowOrder(b blocks, span int, key uint64, stored bool, rank, world int) *windowOrder {
-	w := &windowOrder{blocks: b, key: key, stored: stored, dealt: -1}
+// newWindowOrder returns the order of one epoch. The samples in the order of opened
+// blocks are divided evenly among the ranks, so that two ranks decode the same
+// block only where one's share ends and the next one's begins.
+func newWindowOrder(b blocks, width int, key uint64, sequential bool, rank, world int) *windowOrder {
+	w := &windowOrder{blocks: b, key: key, sequential: sequential, current: -1}
 	lo, hi := share(b.start(b.count()), rank, world)
 	at := 0
-	for place, block := range blockSequence(b.count(), span, key) {
-		if stored {
+	for place, block := range blockSequence(b.count(), width, key) {
+		if sequential {
 			block = place
 		}
 		size := b.size(block)
 		first, last := max(at, lo), min(at+size, hi)
 		if first < last {
-			w.pieces = append(w.pieces, segment{block, first - at, last - first, w.total})
+			w.segments = append(w.segments, segment{block, first - at, last - first, w.total})
 			w.total += last - first
 		}
 		at += size
 	}
-	w.span = max(1, min(span, len(w.pieces)))
-	w.open = make([]shuffledBlock, w.span)
-	for i := range w.open {
-		w.open[i].block = -1
+	w.width = max(1, min(width, len(w.segments)))
+	w.shuffled = make([]shuffledBlock, w.width)
+	for i := range w.shuffled {
+		w.shuffled[i].block = -1
 	}
 	return w
 }
 
-// lineUp yields the places of a line and which of n blocks is there. The blocks,
-// taken as a ring and cut at random into as many stretches as are open at a
-// time, are dealt from each stretch in turn, in random order: so what is open
-// comes from all over the file, and files sorted by class train well.
-func blockSequence(n, span int, key uint64) iter.Seq2[int, int] {
+// blockSequence yields n blocks in the order in which they are opened, by place. The
+// blocks, rotated by a random number, are divided into width regions. Blocks are
+// taken from each region in turn, in random order: so the open blocks come from all
+// over the file, and files sorted by class train well.
+func blockSequence(n, width int, key uint64) iter.Seq2[int, int] {
 	return func(yield func(place, block int) bool) {
-		span := max(1, min(span, n))
-		turn := permute(span, mix(key, turnKey))
-		cut := int(below(uint64(n), mix(key, cutKey)))
+		width := max(1, min(width, n))
+		turns := permute(width, mix(key, turnKey))
+		rotation := int(below(uint64(n), mix(key, rotationKey)))
 		place := 0
-		for cycle := range (n + span - 1) / span {
-			for k := range span {
-				first, end := share(n, turn.at(k), span)
+		for cycle := range (n + width - 1) / width {
+			for k := range width {
+				first, end := share(n, turns.at(k), width)
 				if cycle >= end-first {
-					continue // this stretch is one shorter
+					continue // this region is one shorter
 				}
 				inside := permute(end-first, mix(key+blockKey, uint64(first)))
-				if !yield(place, (first+inside.at(cycle)+cut)%n) {
+				if !yield(place, (first+inside.at(cycle)+rotation)%n) {
 					return
 				}
 				place++
@@ -89,22 +90,22 @@ func blockSequence(n, span int, key uint64) iter.Seq2[int, int] {
 	}
 }
 
-func (w *windowOrder) line() int           { return len(w.pieces) }
-func (w *windowOrder) block(place int) int { return w.pieces[place].block }
-func (w *windowOrder) rounds() int         { return len(w.pieces) - w.span + 1 }
+func (w *windowOrder) numBlocks() int        { return len(w.segments) }
+func (w *windowOrder) blockAt(place int) int { return w.segments[place].block }
+func (w *windowOrder) rounds() int           { return len(w.segments) - w.width + 1 }
 
-// given returns how many samples the piece at a place has dealt before round s:
-// one span-th in each of the span rounds that would end with the one it leaves
-// in. Those before the first round fall into it, those after the last likewise.
-func (w *windowOrder) given(place, s int) int {
-	p := w.pieces[place]
-	switch parts := s - (place - w.span + 1); {
+// emitted returns how many samples of the segment at a place come before round s:
+// one width-th for each of the width rounds up to the one that closes it. Rounds
+// before the first count as part of it, those after the last likewise.
+func (w *windowOrder) emitted(place, s int) int {
+	p := w.segments[place]
+	switch parts := s - (place - w.width + 1); {
 	case s <= 0 || parts <= 0:
 		return 0
-	case s >= w.rounds() || parts >= w.span:
+	case s >= w.rounds() || parts >= w.width:
 		return p.n
 	default:
-		return p.n * parts / w.span
+		return p.n * parts / w.width
 	}
 }
 
@@ -113,63 +114,63 @@ func (w *windowOrder) end(s int) int {
 	if s == w.rounds()-1 {
 		return w.total
 	}
-	end := w.pieces[s+1].before
-	for place := s + 1; place < s+w.span; place++ {
-		end += w.given(place, s+1)
+	end := w.segments[s+1].before
+	for place := s + 1; place < s+w.width; place++ {
+		end += w.emitted(place, s+1)
 	}
 	return end
 }
 
 func (w *windowOrder) round(pos int) (from, to, end int) {
-	if w.dealt < 0 || pos < w.begin || pos > w.begin+len(w.hand) {
+	if w.current < 0 || pos < w.first || pos > w.first+len(w.rows) {
 		s := sort.Search(w.rounds(), func(s int) bool { return w.end(s) > pos })
-		w.take(s)
-		if w.begin = 0; s > 0 {
-			w.begin = w.end(s - 1)
+		w.load(s)
+		if w.first = 0; s > 0 {
+			w.first = w.end(s - 1)
 		}
 	}
-	for pos == w.begin+len(w.hand) && w.dealt+1 < w.rounds() {
-		w.begin = pos
-		w.take(w.dealt + 1)
+	for pos == w.first+len(w.rows) && w.current+1 < w.rounds() {
+		w.first = pos
+		w.load(w.current + 1)
 	}
-	return w.dealt, w.dealt + w.span, w.begin + len(w.hand)
+	return w.current, w.current + w.width, w.first + len(w.rows)
 }
 
-func (w *windowOrder) deal(rows []int, pos int) {
+func (w *windowOrder) fill(rows []int, pos int) {
 	w.round(pos)
-	copy(rows, w.hand[pos-w.begin:])
+	copy(rows, w.rows[pos-w.first:])
 }
 
-// take deals round s to the hand.
-func (w *windowOrder) take(s int) {
-	w.hand, w.dealt = w.hand[:0], s
-	for place := s; place < s+w.span; place++ {
-		w.draw(place, w.given(place, s), w.given(place, s+1))
+// load makes round s the current one.
+func (w *windowOrder) load(s int) {
+	w.rows, w.current = w.rows[:0], s
+	for place := s; place < s+w.width; place++ {
+		w.emit(place, w.emitted(place, s), w.emitted(place, s+1))
 	}
-	if !w.stored {
-		shuffle(w.hand, mix(w.key+roundKey, uint64(s)))
+	if !w.sequential {
+		shuffle(w.rows, mix(w.key+roundKey, uint64(s)))
 	}
 }
 
-// draw adds samples from … to-1 of the piece at a place to the hand.
-func (w *windowOrder) draw(place, from, to int) {
-	p := w.pieces[place]
+// emit appends samples from to to-1 of the segment at a place to the current rows.
+func (w *windowOrder) emit(place, from, to int) {
+	p := w.segments[place]
 	start := w.blocks.start(p.block)
-	if w.stored {
+	if w.sequential {
 		for k := p.from + from; k < p.from+to; k++ {
-			w.hand = append(w.hand, start+k)
+			w.rows = append(w.rows, start+k)
 		}
 		return
 	}
-	for _, row := range w.deck(place)[p.from+from : p.from+to] {
-		w.hand = append(w.hand, start+row)
+	for _, row := range w.shuffledRows(place)[p.from+from : p.from+to] {
+		w.rows = append(w.rows, start+row)
 	}
 }
 
-// deck returns the shuffled samples of the block at a place, which is open.
-func (w *windowOrder) deck(place int) []int {
-	d := &w.open[place%w.span]
-	if block := w.pieces[place].block; d.block != block {
+// shuffledRows returns the samples of the block at a place, shuffled.
+func (w *windowOrder) shuffledRows(place int) []int {
+	d := &w.shuffled[place%w.width]
+	if block := w.segments[place].block; d.block != block {
 		d.block, d.rows = block, d.rows[:0]
 		for row := range w.blocks.size(block) {
 			d.rows = append(d.rows, row)

@@ -6,8 +6,8 @@ import (
 )
 
 // A permutation is a bijection of 0 … n-1 that needs no table: a Feistel network
-// over pairs (left, right) of about √n values each, whose few results beyond n
-// are sent through again until they land inside (Black and Rogaway, "Ciphers
+// over pairs (left, right) of about √n values each, applied again to the few
+// results beyond n until they are inside (Black and Rogaway, "Ciphers
 // with arbitrary finite domains", 2002, the cycle-walking method).
 type permutation struct {
 	n           uint64
@@ -25,8 +25,8 @@ func permute(n int, key uint64) permutation {
 	return permutation{uint64(n), left, (uint64(n) + left - 1) / left, key, roundPairs(n)}
 }
 
-// roundPairs returns how many pairs of rounds a domain of n needs until tests of
-// place, of distance and of order tell nothing from chance: narrow ones need more.
+// roundPairs returns how many pairs of rounds a domain of n needs to pass statistical
+// tests of positions, distances and order. Small domains need more.
 func roundPairs(n int) int {
 	switch {
 	case n < 64:
@@ -67,7 +67,7 @@ func mix(key, x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// scramble is a mix whose high bits alone are good, which is what below looks at.
+// scramble is a cheaper mix of which only the high bits are good; below uses these.
 func scramble(key, x uint64) uint64 {
 	x = (x + key) * 0x9e3779b97f4a7c15
 	return (x ^ x>>32) * 0xbf58476d1ce4e5b9
@@ -79,7 +79,7 @@ func below(n, hash uint64) uint64 {
 	return high
 }
 
-// shuffle puts s in an order that depends on key only (Fisher and Yates).
+// shuffle permutes s in a way that depends on key only (Fisher and Yates).
 func shuffle[T any](s []T, key uint64) {
 	for i := len(s) - 1; i > 0; i-- {
 		j := below(uint64(i+1), mix(key, uint64(i)))
@@ -92,7 +92,7 @@ const (
 	splitKey = 1 + iota
 	epochKey
 	turnKey
-	cutKey
+	rotationKey
 	blockKey
 	roundKey
 	insideKey

@@ -6,187 +6,189 @@ import (
 	"sync"
 )
 
-// A feed is the passage of an epoch's blocks through the slots into batches. Its
-// workers all do whatever is next: gather samples whose blocks are there, or else
-// decode the next block in line. The block at place p may be decoded once the one
-// len(slots.all) places before it is done with.
+// A pipeline decodes the blocks of an epoch into the cache and gathers batches from
+// there. Each worker does what is possible next: it gathers samples whose blocks are
+// cached, or else decodes the next block. Blocks are numbered by their place in the
+// order in which the epoch opens them; place p may be decoded once place
+// p-len(entries) is no longer needed.
 type pipeline struct {
 	*blockCache
-	r     *epochRun
-	unset func() bool
+	r          *epochRun
+	stopWaking func() bool
 
-	lock  sync.Mutex
-	turn  sync.Cond
-	next  int    // place to decode next
-	ready int    // places before it lie in slots
-	last  int    // places before it are needed
-	pos   int    // samples before it are gathered, or being gathered
-	open  *Batch // the one that sample pos goes to, if it is begun
-	busy  []part
+	lock      sync.Mutex
+	changed   sync.Cond
+	next      int    // place to be decoded next
+	ready     int    // places before it are cached
+	last      int    // places before it are needed
+	pos       int    // samples before it are gathered, or being gathered
+	current   *Batch // the batch that sample pos goes to, or nil
+	gathering []batchPart
 }
 
-// A part is samples of a batch that one worker gathers.
-type part struct {
+// A batchPart is samples of a batch that one worker gathers.
+type batchPart struct {
 	b       *Batch
-	at, end int // its places in b
-	from    int // places of the line before it are not needed for it
+	at, end int // indices in b
+	from    int // it needs no places before this one
 }
 
-// feed prepares the positions of r.
-func (s *blockCache) feed(r *epochRun) *pipeline {
+// newPipeline returns the pipeline for the positions of r.
+func (s *blockCache) newPipeline(r *epochRun) *pipeline {
 	f := &pipeline{blockCache: s, r: r, pos: r.start}
-	f.turn.L = &f.lock
+	f.changed.L = &f.lock
 	if r.start < r.limit {
 		f.next, _, _ = r.order.round(r.start)
 		f.ready = f.next
 		_, f.last, _ = r.order.round(r.limit - 1)
 	}
-	f.unset = context.AfterFunc(r.ctx, f.wake)
+	f.stopWaking = context.AfterFunc(r.ctx, f.wake)
 	return f
 }
 
-// wake makes workers that wait look again.
+// wake makes waiting workers look for a task again.
 func (f *pipeline) wake() {
 	f.lock.Lock()
 	defer f.lock.Unlock()
-	f.turn.Broadcast()
+	f.changed.Broadcast()
 }
 
-// work does what there is to do until all samples are in batches, or the context is done.
+// work does tasks until all samples are in batches, or the context is done.
 func (f *pipeline) work() {
-	for f.help(true) {
+	for f.step(true) {
 	}
 }
 
-// help gathers samples or decodes a block, and reports whether it did. It may
-// wait until there is something to do.
-func (f *pipeline) help(wait bool) bool {
-	p, at, block := f.find(wait)
+// step gathers samples or decodes a block, and reports whether it did. If wait is
+// set, it waits until there is a task.
+func (f *pipeline) step(wait bool) bool {
+	p, at, block := f.nextTask(wait)
 	switch {
 	case p.b != nil:
 		f.finish(p, f.gather(p.b, p.at, p.b.Rows[p.at:p.end]))
 	case at != nil:
-		f.arrive(at, block, f.decode(at, block))
+		f.store(at, block, f.decode(at, block))
 	default:
 		return false
 	}
 	return true
 }
 
-// find returns samples to gather or a block to decode, or neither: if there is
-// nothing to do yet and it may not wait, or nothing is left.
-func (f *pipeline) find(wait bool) (p part, at *cachedBlock, block int) {
+// nextTask returns samples to gather or a block to decode, or neither if nothing is
+// left, or if there is nothing to do yet and wait is not set.
+func (f *pipeline) nextTask(wait bool) (p batchPart, at *cachedBlock, block int) {
 	f.lock.Lock()
 	defer f.lock.Unlock()
 	for f.pos < f.r.limit && f.r.ctx.Err() == nil {
-		if p, ok := f.deal(); ok {
+		if p, ok := f.nextPart(); ok {
 			return p, nil, 0
 		}
-		if at, block = f.take(); at != nil || !wait {
-			return part{}, at, block
+		if at, block = f.nextBlock(); at != nil || !wait {
+			return batchPart{}, at, block
 		}
-		f.turn.Wait()
+		f.changed.Wait()
 	}
-	return part{}, nil, 0
+	return batchPart{}, nil, 0
 }
 
-// deal returns the next samples that can be gathered, of one batch and one round.
-func (f *pipeline) deal() (part, bool) {
+// nextPart returns the next samples that can be gathered, of one batch and one round.
+func (f *pipeline) nextPart() (batchPart, bool) {
 	from, to, end := f.r.order.round(f.pos)
-	for f.ready < to && f.where[f.r.order.block(f.ready)] != nil {
+	for f.ready < to && f.byBlock[f.r.order.blockAt(f.ready)] != nil {
 		f.ready++
 	}
-	if f.ready < to || !f.begin() {
-		return part{}, false
+	if f.ready < to || !f.openBatch() {
+		return batchPart{}, false
 	}
-	b := f.open
+	b := f.current
 	at := f.pos - (b.Consumed - len(b.Rows))
-	p := part{b, at, min(len(b.Rows), at+end-f.pos), from}
-	f.r.order.deal(b.Rows[p.at:p.end], f.pos)
-	f.busy = append(f.busy, p)
+	p := batchPart{b, at, min(len(b.Rows), at+end-f.pos), from}
+	f.r.order.fill(b.Rows[p.at:p.end], f.pos)
+	f.gathering = append(f.gathering, p)
 	if f.pos += p.end - p.at; f.pos == b.Consumed {
-		f.open = nil
+		f.current = nil
 	}
 	return p, true
 }
 
-// begin makes sure that a batch is open, if there is one free.
-func (f *pipeline) begin() bool {
-	if f.open != nil {
+// openBatch makes a free batch the current one, if there is no current one, and
+// reports whether there is one now.
+func (f *pipeline) openBatch() bool {
+	if f.current != nil {
 		return true
 	}
 	select {
 	case b := <-f.r.free:
 		f.r.next(b)
 		b.missing, b.err = len(b.Rows), nil
-		f.open = b
+		f.current = b
 		return true
 	default:
 		return false
 	}
 }
 
-// take returns the next block in line that has to be decoded and the slot for
-// it, if one is free.
-func (f *pipeline) take() (at *cachedBlock, block int) {
+// nextBlock returns the next block to decode and the cache entry for it, if one is
+// free.
+func (f *pipeline) nextBlock() (at *cachedBlock, block int) {
 	for ; f.next < f.last; f.next++ {
-		block = f.r.order.block(f.next)
-		if f.where[block] != nil {
+		block = f.r.order.blockAt(f.next)
+		if f.byBlock[block] != nil {
 			continue
 		}
 		index := block
-		if f.kept == nil {
-			if f.next >= f.done()+len(f.all) {
+		if f.whole == nil {
+			if f.next >= f.firstNeeded()+len(f.entries) {
 				return nil, 0
 			}
-			index = f.next % len(f.all)
+			index = f.next % len(f.entries)
 		}
 		f.next++
-		return f.vacate(index), block
+		return f.evict(index), block
 	}
 	return nil, 0
 }
 
-// done returns the first place of the line that samples are still gathered from.
-func (f *pipeline) done() int {
-	done, _, _ := f.r.order.round(f.pos)
-	for _, p := range f.busy {
-		done = min(done, p.from)
+// firstNeeded returns the first place that samples are still gathered from.
+func (f *pipeline) firstNeeded() int {
+	first, _, _ := f.r.order.round(f.pos)
+	for _, p := range f.gathering {
+		first = min(first, p.from)
 	}
-	return done
+	return first
 }
 
-// vacate returns a slot whose block is not needed any more.
-func (s *blockCache) vacate(index int) *cachedBlock {
-	if s.all[index] == nil {
-		s.all[index] = &cachedBlock{block: -1}
+// evict returns a cache entry, whose block is not needed any more.
+func (s *blockCache) evict(index int) *cachedBlock {
+	if s.entries[index] == nil {
+		s.entries[index] = &cachedBlock{block: -1}
 	}
-	at := s.all[index]
-	if at.block >= 0 && s.where[at.block] == at {
-		s.where[at.block] = nil
+	at := s.entries[index]
+	if at.block >= 0 && s.byBlock[at.block] == at {
+		s.byBlock[at.block] = nil
 	}
 	return at
 }
 
-// arrive notes that a block lies in a slot, or why it could not be decoded.
-func (f *pipeline) arrive(at *cachedBlock, block int, err error) {
+// store records that an entry holds a block, or why the block could not be decoded.
+func (f *pipeline) store(at *cachedBlock, block int, err error) {
 	f.lock.Lock()
 	defer f.lock.Unlock()
 	at.block, at.start, at.err = block, f.blocks.start(block), err
-	f.where[block] = at
-	f.turn.Broadcast()
+	f.byBlock[block] = at
+	f.changed.Broadcast()
 }
 
-// finish hands the batch of a part over, if it was the last one missing.
-func (f *pipeline) finish(p part, err error) {
+// finish delivers the batch of a part if nothing else of it is missing.
+func (f *pipeline) finish(p batchPart, err error) {
 	f.lock.Lock()
-	f.busy = slices.DeleteFunc(f.busy, func(q part) bool { return q == p })
+	f.gathering = slices.DeleteFunc(f.gathering, func(q batchPart) bool { return q == p })
 	if p.b.err == nil {
 		p.b.err = err
 	}
 	p.b.missing -= p.end - p.at
 	whole := p.b.missing == 0
-	f.turn.Broadcast()
+	f.changed.Broadcast()
 	f.lock.Unlock()
 	if whole {
 		f.r.deliver(p.b)

@@ -2,28 +2,29 @@ package dataset
 
 import "fmt"
 
-// A Plan is what a Loader is going to do, in figures.
+// A Plan says what a Loader is going to do.
 type Plan struct {
-	Samples   int     // in this rank's epoch
-	Batches   int     // of them
-	Shuffle   Shuffle // what Auto became
-	Window    int     // blocks open at a time; 0 if there are none
+	Samples   int     // in an epoch of this rank
+	Batches   int     // in an epoch of this rank
+	Shuffle   Shuffle // the one that Auto stands for
+	Window    int     // blocks open at a time, the size of the shuffle buffer; 0 if there are no blocks
 	Blocks    int     // in the whole dataset; 0 if every sample is read alone
 	BlockSize int     // samples in the largest
 
-	CachedBlocks int   // decoded blocks held at a time
-	CacheAll     bool  // every decoded block stays for the next epoch
-	KeepPages    bool  // the pages of a window's blocks stay in memory, though nothing is decoded
-	Memory       int64 // bytes held at most
+	CachedBlocks int   // decoded blocks in memory at a time
+	CacheAll     bool  // every decoded block stays cached for later epochs
+	KeepPages    bool  // the mapped pages of open blocks stay in memory; nothing is decoded
+	Memory       int64 // peak, in bytes
 
-	// Amplification is how many samples are decoded for each one delivered, 0 if
-	// none are. In an exact order on chunked data it is what to expect of chance.
+	// Amplification is the number of samples decoded for each one delivered, 1 if
+	// nothing is decoded more than once. For an exact shuffle of chunked data it is
+	// an expected value.
 	Amplification float64
 	Notes         []string // what the user should know
 }
 
-// A window opens so many blocks that they take about windowBytes, within bounds
-// that keep class-sorted files mixed and huge chunks affordable.
+// A window has as many blocks as take about windowBytes, within bounds that keep
+// files sorted by class mixed and huge chunks affordable.
 const (
 	windowBytes = 64 << 20
 	minOpen     = 16
@@ -37,10 +38,10 @@ func defaultWindow(blockRows, sampleBytes int) int {
 	return min(max(windowBytes/max(1, blockRows*sampleBytes), minOpen), most)
 }
 
-// lookahead is how many blocks beyond the window each worker may have decoded.
+// lookahead is how many blocks beyond the window each worker may decode or prefetch.
 const lookahead = 2
 
-// planner gathers what a Plan follows from.
+// A planner makes a Plan from options and the description of a dataset.
 type planner struct {
 	o      Options
 	d      Description
@@ -54,20 +55,20 @@ func newPlanner(d Description, o Options) (*planner, error) {
 	}
 	d.SampleBytes = max(1, d.SampleBytes)
 	p := &planner{o: o, d: d, blocks: newBlocks(d.BlockEnds)}
-	p.shape()
+	p.planOrder()
 	p.noteOrder()
 	if o.OrderOnly {
 		return p, nil
 	}
-	if err := p.fit(); err != nil {
+	if err := p.planMemory(); err != nil {
 		return nil, err
 	}
 	p.noteReading()
 	return p, nil
 }
 
-// shape settles the order.
-func (p *planner) shape() {
+// planOrder sets the shuffle, the window and the number of batches.
+func (p *planner) planOrder() {
 	first, end := share(p.d.Samples, p.o.Rank, p.o.World)
 	p.plan = Plan{Samples: end - first, Blocks: p.blocks.count(), BlockSize: p.blocks.largest, Shuffle: p.o.Shuffle}
 	p.plan.Batches = (p.plan.Samples + p.o.Batch - 1) / p.o.Batch
@@ -93,21 +94,21 @@ func (p *planner) shape() {
 	}
 }
 
-// batchesInHand is how many batches are being filled, waiting, or in use.
+// batchesInFlight is how many batches are being filled, waiting, or in use.
 func batchesInFlight(o Options) int { return o.Workers + 2 + o.Lifetime }
 
-// fit settles what is held in memory: as much as helps, within what is allowed.
-// Sizes are floats because files may declare what no integer holds.
-func (p *planner) fit() error {
+// planMemory decides what stays in memory, within the limit. Sizes are floats
+// because files may declare more than an int counts.
+func (p *planner) planMemory() error {
 	wanted, allowed := float64(defaultMemory), float64(maxDefaultMemory)
 	if p.o.Memory > 0 {
 		wanted, allowed = float64(p.o.Memory), float64(p.o.Memory)
 	}
 	sample := float64(p.d.SampleBytes)
 	block, all := float64(p.blocks.largest)*sample, float64(p.d.Samples)*sample
-	base := float64(p.d.HeldBytes) + p.beside()
+	base := float64(p.d.HeldBytes) + p.scratchBytes()
 	need := base + float64(batchesInFlight(p.o))*float64(p.o.Batch)*sample
-	blocked := need + p.ordering()
+	blocked := need + p.orderBytes()
 	switch {
 	case p.plan.Blocks == 0:
 	case all+blocked <= wanted:
@@ -115,45 +116,46 @@ func (p *planner) fit() error {
 		need = all + blocked
 	case !p.d.Decoded:
 		need = blocked
-		if pages := float64(p.openAtOnce()) * block; p.plan.Window > 0 && need+pages <= wanted {
+		if pages := float64(p.mappedBlocks()) * block; p.plan.Window > 0 && need+pages <= wanted {
 			p.plan.KeepPages = true
 			need += pages
 		}
 	case p.plan.Window > 0:
 		least := min(p.plan.Window+1, p.plan.Blocks)
-		room := int(max(0, min(allowed-blocked, all)) / block)
-		p.plan.CachedBlocks = max(least, min(p.plan.Window+lookahead*p.o.Workers, p.plan.Blocks, room))
+		fitting := int(max(0, min(allowed-blocked, all)) / block)
+		p.plan.CachedBlocks = max(least, min(p.plan.Window+lookahead*p.o.Workers, p.plan.Blocks, fitting))
 		need = blocked + float64(p.plan.CachedBlocks)*block
 	}
 	if need > allowed {
-		return p.refuse(need, allowed)
+		return p.memoryError(need, allowed)
 	}
 	p.plan.Memory = int64(need)
 	return nil
 }
 
-// openAtOnce returns how many blocks are asked for, and not yet given up, while
-// batches of several rounds are in hand.
-func (p *planner) openAtOnce() int {
-	rounds := p.o.Batch/max(1, p.blocks.largest) + 2 // that a batch reaches over
+// mappedBlocks returns how many blocks are prefetched and not yet released while
+// batches of several rounds are in flight.
+func (p *planner) mappedBlocks() int {
+	rounds := p.o.Batch/max(1, p.blocks.largest) + 2 // that a batch spans
 	return min(p.plan.Blocks, p.plan.Window+lookahead*p.o.Workers+batchesInFlight(p.o)*rounds)
 }
 
-// beside returns the bytes workers, and the loop, decode blocks to before they pick samples out.
-func (p *planner) beside() float64 {
-	bands := 1 + p.d.DecodedSamples/max(1, p.d.Samples) // a block of a subset comes from more
-	return float64((p.o.Workers+1)*bands) * float64(p.blocks.largest) * float64(p.d.SampleBytes)
+// scratchBytes returns the size of the buffers into which workers and the loop decode
+// blocks before they pick samples.
+func (p *planner) scratchBytes() float64 {
+	chunks := 1 + p.d.DecodedSamples/max(1, p.d.Samples) // a block of a subset comes from several
+	return float64((p.o.Workers+1)*chunks) * float64(p.blocks.largest) * float64(p.d.SampleBytes)
 }
 
-// ordering returns the bytes that the order of an epoch by window takes.
-func (p *planner) ordering() float64 {
+// orderBytes returns the size of the state of a windowOrder.
+func (p *planner) orderBytes() float64 {
 	open := float64(p.blocks.largest) * float64(p.plan.Window+1)
-	hand := open / 2
-	return 8*(open+hand+float64(p.o.Workers+1)*float64(p.blocks.largest)) + 64*float64(p.plan.Blocks)
+	round := open / 2
+	return 8*(open+round+float64(p.o.Workers+1)*float64(p.blocks.largest)) + 64*float64(p.plan.Blocks)
 }
 
-// refuse names what could be less.
-func (p *planner) refuse(need, allowed float64) error {
+// memoryError says what takes too much memory and which settings take less.
+func (p *planner) memoryError(need, allowed float64) error {
 	what, ways := fmt.Sprintf("batches of %d samples", p.o.Batch), "allow more"
 	if p.plan.Window > 0 {
 		what = fmt.Sprintf("a window of %d blocks of %d samples, and %s,", p.plan.Window, p.blocks.largest, what)
@@ -167,14 +169,14 @@ func (p *planner) refuse(need, allowed float64) error {
 	return fmt.Errorf("dataset: %s of %s each, take %s, %w: %s; %s", what, size(float64(p.d.SampleBytes)), size(need), ErrMemory, size(allowed), ways)
 }
 
-// noteOrder settles what the user should know of the order.
+// noteOrder adds notes on the order.
 func (p *planner) noteOrder() {
 	if p.plan.Shuffle == Window && p.plan.Window < p.plan.Blocks {
 		p.noteSorted()
 	}
 }
 
-// noteReading settles what the user should know of what it takes to read.
+// noteReading sets the read amplification and adds a note if it is high.
 func (p *planner) noteReading() {
 	p.plan.Amplification = float64(p.d.DecodedSamples) / float64(max(1, p.d.Samples))
 	if !p.d.Decoded && p.plan.CachedBlocks == 0 {
@@ -184,11 +186,11 @@ func (p *planner) noteReading() {
 		return
 	}
 	p.plan.Amplification = p.d.ExactAmplification(p.o.Batch)
-	p.plan.Notes = append(p.plan.Notes, fmt.Sprintf("an exact shuffle decodes %.0f samples for each one it uses, %d being decoded together; shuffle by window, allow %s of memory, or repack", p.plan.Amplification, p.blocks.largest, size(float64(p.d.Samples)*float64(p.d.SampleBytes))))
+	p.plan.Notes = append(p.plan.Notes, fmt.Sprintf("an exact shuffle decodes %.0f samples for each one it uses, as chunks hold up to %d; shuffle by window, allow %s of memory, or repack the file", p.plan.Amplification, p.blocks.largest, size(float64(p.d.Samples)*float64(p.d.SampleBytes))))
 }
 
-// noteSorted warns of labels in order. In trials, files sorted by class trained
-// as well as mixed ones with so many blocks open, and worse with fewer.
+// noteSorted warns of sorted labels. In trials, files sorted by class trained as well
+// as mixed ones with 32 blocks open, and worse with fewer.
 func (p *planner) noteSorted() {
 	const mixesWell = 32
 	sorted := p.d.sortedLabels()

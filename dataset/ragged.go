@@ -17,21 +17,21 @@ type Ragged struct {
 	Type         dtype.Type
 	ElementShape []int // the shape of one element of a row
 	MaxLength    int   // elements in the longest row
-	ChunkRows    int   // rows that are best read at a time; 1 if each can be read alone
-	IndexBytes   int   // bytes kept in memory to find rows by
+	ChunkRows    int   // rows that are best read together; 1 if each can be read alone
+	IndexBytes   int   // of memory for the offsets of rows
 
 	// Lengths returns how many elements each row has; nil if that is not known, or
 	// if all rows are MaxLength long once they are read.
 	Lengths func() ([]int64, error)
 
-	// Read writes rows first to first+n-1 to dst, each as length elements: of a
-	// longer one those at the front, after a shorter one zeros. It is safe for
-	// use by several goroutines.
+	// Read writes rows first to first+n-1 to dst, each as length elements: longer
+	// rows are truncated, shorter ones padded with zeros. It is safe for use by
+	// several goroutines.
 	Read func(dst []byte, first, n, length int) error
 }
 
 // Padded returns the rows as one array of shape rows × length × element, which
-// reads and pads them on demand; of a length of 0, as long as the longest.
+// reads and pads them on demand. A length of 0 is that of the longest row.
 func (r Ragged) Padded(length int) (storage.Array, error) {
 	if length == 0 {
 		length = r.MaxLength
@@ -63,7 +63,7 @@ func (r Ragged) PaddedLengths(length int) (storage.Array, error) {
 	return storage.From(lengths, len(lengths)), nil
 }
 
-// padded is a Source that shows ragged rows as equally long ones.
+// padded is a Source that pads ragged rows to one length.
 type padded struct {
 	Ragged
 	shape  []int
@@ -75,7 +75,7 @@ func (p *padded) Len() int               { return p.Rows * p.row * p.Type.Size()
 func (p *padded) Device() storage.Device { return storage.File(p.Name) }
 func (p *padded) Shape() []int           { return p.shape }
 
-// ChunkShape is that of as many rows as are best read together.
+// ChunkShape is that of the rows that are best read together.
 func (p *padded) ChunkShape() []int {
 	if p.ChunkRows == 1 {
 		return nil
@@ -83,7 +83,7 @@ func (p *padded) ChunkShape() []int {
 	return append([]int{p.ChunkRows}, p.shape[1:]...)
 }
 
-// ReadView reads the rows that v touches, and picks out of them.
+// ReadView reads the rows that v selects from, and gathers its elements.
 func (p *padded) ReadView(dst []byte, t dtype.Type, v views.View) error {
 	size := t.Size()
 	if t != p.Type || !v.Within(p.Rows*p.row) || len(dst) < v.Len()*size {
@@ -113,19 +113,19 @@ func (p *padded) read(dst []byte, first, end int) error {
 	return nil
 }
 
-// Offsets returns the rows that values are cut into, one after the other: row i
-// is values offsets[i] to offsets[i+1]-1, as in the indptr of pandas and SciPy.
+// Offsets returns the rows into which offsets divide values: row i is values
+// offsets[i] to offsets[i+1]-1, as with the indptr of SciPy.
 func Offsets(name string, values, offsets storage.Array) (Ragged, error) {
-	cut, err := readOffsets(name, values, offsets)
+	o, err := readOffsets(name, values, offsets)
 	if err != nil {
 		return Ragged{}, err
 	}
-	r := cut.ragged(name, values)
-	r.Read = func(dst []byte, first, n, length int) error { return cut.read(dst, values, first, n, length) }
+	r := o.ragged(name, values)
+	r.Read = func(dst []byte, first, n, length int) error { return o.read(dst, values, first, n, length) }
 	r.Lengths = func() ([]int64, error) {
 		lengths := make([]int64, r.Rows)
 		for i := range lengths {
-			lengths[i] = int64(cut.len(i))
+			lengths[i] = int64(o.len(i))
 		}
 		return lengths, nil
 	}
@@ -136,7 +136,7 @@ func Offsets(name string, values, offsets storage.Array) (Ragged, error) {
 // makes dense: element columns[k] of row i is values[k], for k from offsets[i]
 // to offsets[i+1]-1, and every other 0. A width of 0 is that of the largest column.
 func Sparse(name string, values, columns, offsets storage.Array, width int) (Ragged, error) {
-	cut, err := readOffsets(name, values, offsets)
+	o, err := readOffsets(name, values, offsets)
 	switch {
 	case err != nil:
 		return Ragged{}, err
@@ -152,10 +152,10 @@ func Sparse(name string, values, columns, offsets storage.Array, width int) (Rag
 	if err != nil {
 		return Ragged{}, fmt.Errorf("dataset: %s: columns: %w", name, err)
 	}
-	r := cut.ragged(name, values)
+	r := o.ragged(name, values)
 	r.MaxLength = width
 	r.Read = func(dst []byte, first, n, length int) error {
-		return sparse{cut, values, columns}.read(dst, first, n, length)
+		return sparse{o, values, columns}.read(dst, first, n, length)
 	}
 	return r, nil
 }

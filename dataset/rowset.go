@@ -9,14 +9,15 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// Rows are the numbers of some samples, in ascending order and none of them
-// twice: what a filter lets through, or one side of a split.
+// A RowSet is the indices of some samples, ascending and without duplicates: the
+// rows that a filter selects, or one side of a split.
 type RowSet []int
 
-// Where returns the rows along a's only axis whose element keep lets through.
+// Where returns the indices of the elements of a one-dimensional array for which keep
+// returns true.
 func Where[T dtype.Go](a storage.Array, keep func(T) bool) (RowSet, error) {
 	if a.Rank() != 1 {
-		return nil, fmt.Errorf("dataset: rows where %v%v; want one element for each row: %w", a.Type, a.Shape, views.ErrShape)
+		return nil, fmt.Errorf("dataset: rows of %v%v; want a one-dimensional array: %w", a.Type, a.Shape, views.ErrShape)
 	}
 	rows := RowSet{}
 	return rows, forEachPart(a, func(elems []T, first int) error {
@@ -29,10 +30,10 @@ func Where[T dtype.Go](a storage.Array, keep func(T) bool) (RowSet, error) {
 	})
 }
 
-// Listed returns the rows of a table of n that a's elements number, in any order.
+// NewRowSet returns the rows whose indices a lists, in any order, of a dataset of n.
 func NewRowSet(a storage.Array, n int) (RowSet, error) {
 	if a.Rank() != 1 || !a.Type.IsInt() || a.Shape[0] > n {
-		return nil, fmt.Errorf("dataset: rows listed by %v%v; want at most %d integers: %w", a.Type, a.Shape, n, views.ErrShape)
+		return nil, fmt.Errorf("dataset: row indices %v%v; want at most %d integers: %w", a.Type, a.Shape, n, views.ErrShape)
 	}
 	rows := make(RowSet, 0, a.Shape[0])
 	err := forEachPart(a, func(elems []int64, _ int) error {
@@ -53,7 +54,7 @@ func NewRowSet(a storage.Array, n int) (RowSet, error) {
 	return rows, nil
 }
 
-// Except returns the rows of a table of n that r leaves.
+// Complement returns the rows of a dataset of n that are not in r.
 func (r RowSet) Complement(n int) RowSet {
 	rest := make(RowSet, 0, max(0, n-len(r)))
 	for row := range n {
@@ -66,7 +67,7 @@ func (r RowSet) Complement(n int) RowSet {
 	return rest
 }
 
-// And returns the rows that are in both r and s.
+// Intersect returns the rows that are in both r and s.
 func (r RowSet) Intersect(s RowSet) RowSet {
 	both := RowSet{}
 	for _, row := range r {
@@ -80,8 +81,8 @@ func (r RowSet) Intersect(s RowSet) RowSet {
 	return both
 }
 
-// Steps returns the rows that begin n neighbours, all of them in r: the
-// stretches of [SlidingWindows] that use nothing else.
+// WindowStarts returns the rows that start a window of n consecutive rows, all of
+// them in r: the windows of [SlidingWindows] that use no other rows.
 func (r RowSet) WindowStarts(n int) RowSet {
 	starts := RowSet{}
 	for k := 0; k+n <= len(r); k++ {
@@ -92,7 +93,7 @@ func (r RowSet) WindowStarts(n int) RowSet {
 	return starts
 }
 
-// inParts hands a's elements to f as Ts, a part of the first axis at a time.
+// forEachPart calls f with the elements of a as Ts, a part of the first axis at a time.
 func forEachPart[T dtype.Go](a storage.Array, f func(elems []T, first int) error) error {
 	const part = 1 << 16
 	for first := 0; first < a.Shape[0]; first += part {

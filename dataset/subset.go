@@ -12,11 +12,11 @@ import (
 type subset struct {
 	reader
 	rows      []int
-	ascending bool // no row twice, no row before a smaller one
+	ascending bool // rows are ascending, without duplicates
 }
 
-// Subset returns the dataset whose sample i is sample rows[i] of d. Rows in
-// ascending order keep neighbours together, which chunked data gains from.
+// Subset returns the dataset whose sample i is sample rows[i] of d. Ascending rows
+// keep the samples of a chunk together, which makes reading chunked data faster.
 func Subset(d Dataset, rows []int) (Dataset, error) {
 	if err := checkRows(rows, d.Len()); err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func Subset(d Dataset, rows []int) (Dataset, error) {
 // A list of samples takes 8 bytes for each.
 const maxListedRows = 1 << 30
 
-// Split divides d at random: val gets the given fraction of the samples, train
+// Split divides d at random, as PyTorch's random_split: val gets the given fraction of the samples, train
 // the others, both in d's order. The same seed gives the same split.
 func Split(d Dataset, fraction float64, seed uint64) (train, val Dataset, err error) {
 	rest, chosen, err := SplitRows(d.Len(), fraction, seed)
@@ -42,7 +42,7 @@ func Split(d Dataset, fraction float64, seed uint64) (train, val Dataset, err er
 	return &subset{of, rest, true}, &subset{of, chosen, true}, nil
 }
 
-// Divide splits n samples at random: chosen gets the given fraction of them,
+// SplitRows divides n samples at random: chosen gets the given fraction of them,
 // rest the others. The same seed gives the same split.
 func SplitRows(n int, fraction float64, seed uint64) (rest, chosen RowSet, err error) {
 	few := int(math.Round(fraction * float64(n)))
@@ -50,7 +50,7 @@ func SplitRows(n int, fraction float64, seed uint64) (rest, chosen RowSet, err e
 		return nil, nil, fmt.Errorf("dataset: a fraction of %v leaves one side of a split of %d samples empty; choose one nearer to 0.5: %w", fraction, n, views.ErrShape)
 	}
 	if n > maxListedRows {
-		return nil, nil, fmt.Errorf("dataset: a split of %d samples lists each of them, at most %d; split the file, or slice it", n, maxListedRows)
+		return nil, nil, fmt.Errorf("dataset: %d samples are too many for a random split, which lists at most %d; split the file, or slice it", n, maxListedRows)
 	}
 	chosen, rest = make(RowSet, 0, few), make(RowSet, 0, n-few)
 	p := permute(n, mix(seed, splitKey))

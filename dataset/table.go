@@ -25,8 +25,8 @@ type table struct {
 	fields  []Field
 }
 
-// A chunked column beside a column that is much wider is decoded once and kept:
-// labels are small, and their chunks rarely end where those of images do.
+// A chunked column beside one that is narrowRatio times wider is decoded once and
+// cached: labels are small, and their chunks rarely end where those of images do.
 const (
 	narrowRatio     = 8
 	maxCachedColumn = 64 << 20
@@ -41,7 +41,7 @@ func Of(fields ...Named) (Dataset, error) {
 			return nil, err
 		}
 		if len(t.columns) > 0 && f.Array.Shape[0] != t.length {
-			return nil, fmt.Errorf("dataset: %s has %d samples and %s has %d; they have to pair up: %w", fields[0].Name, t.length, f.Name, f.Array.Shape[0], views.ErrShape)
+			return nil, fmt.Errorf("dataset: %s has %d samples and %s has %d; they must be equal: %w", fields[0].Name, t.length, f.Name, f.Array.Shape[0], views.ErrShape)
 		}
 		if slices.ContainsFunc(t.fields, func(g Field) bool { return g.Name == f.Name }) {
 			return nil, fmt.Errorf("dataset: two fields are called %s; names have to differ", f.Name)
@@ -94,8 +94,8 @@ func (t *table) scatter(into Batch, capacity int, rows, to []int) error {
 	return nil
 }
 
-// A block of a table is a band of its largest chunked column; or as many bands
-// as make those of the other columns end there too, up to this many bytes.
+// A block of a table is a row group of its largest chunked column, or as many of them
+// as make row groups of the other columns end there too, up to this many bytes.
 const jointBlock = 32 << 20
 
 // A plan lists all blocks; a file may declare more samples than it holds.

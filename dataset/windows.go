@@ -7,12 +7,12 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// Steps returns the array whose element i is elements i to i+n-1 of a's first
-// axis, n of them: the stretches of a time series, each one step after the one
-// before. It is a view; nothing is copied.
+// SlidingWindows returns the array whose element i is elements i to i+n-1 of a's
+// first axis: the windows of length n over a time series, one step apart. It is a
+// view; nothing is copied.
 func SlidingWindows(a storage.Array, n int) (storage.Array, error) {
 	if a.Rank() == 0 || n < 1 || n > a.Shape[0] {
-		return a, fmt.Errorf("dataset: stretches of %d steps of %v; want 1 to as many as there are: %w", n, a.Shape, views.ErrShape)
+		return a, fmt.Errorf("dataset: windows of %d rows over %v; want at least 1 row, and at most as many as there are: %w", n, a.Shape, views.ErrShape)
 	}
 	v, err := a.View.SlidingWindow(0, n, 1)
 	if err != nil {
@@ -26,8 +26,8 @@ func SlidingWindows(a storage.Array, n int) (storage.Array, error) {
 	return a.With(v), err
 }
 
-// steps returns the single steps that v shows stretches of, and how many make
-// one: 1 and v itself if it shows none.
+// windows returns the rows over which v shows sliding windows, and the length of a
+// window: v itself and 1 if it shows none.
 func windows(v views.View) (single views.View, n int) {
 	if v.Rank() < 2 || v.Shape[0] == 0 || v.Shape[1] < 2 || v.Stride[0] != v.Stride[1] {
 		return v, 1

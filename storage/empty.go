@@ -13,10 +13,10 @@ import (
 // where zeroed memory took 49.
 func Empty(t dtype.Type, shape ...int) (Array, error) { return Make(uninitialized{}, t, shape...) }
 
-// room is the CPU, but for what new memory holds.
+// uninitialized is the CPU, except that new memory is not cleared.
 type uninitialized struct{ cpu }
 
-// Less than that is soon cleared, and has no large page to itself.
+// Smaller allocations are cleared quickly, and fill no large page.
 const largeAlloc = 4 << 20
 
 func (uninitialized) Alloc(size int) (Storage, error) {
@@ -31,8 +31,8 @@ func (uninitialized) Alloc(size int) (Storage, error) {
 	return aligned(b, size), nil
 }
 
-// uncleared returns n bytes as a strings.Builder takes them, which is the only
-// way that the library has to memory that was not cleared.
+// uncleared returns n bytes from a strings.Builder: the only way in the standard
+// library to get memory that was not cleared.
 func uncleared(n int) []byte {
 	var b strings.Builder
 	b.Grow(n)

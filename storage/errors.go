@@ -2,8 +2,7 @@ package storage
 
 import "errors"
 
-// Kinds of error, for errors.Is. Shapes and types belong to packages views and
-// dtype; these are about where an array lives and what became of it.
+// Kinds of error, for errors.Is, in addition to [views.ErrShape] and [dtype.ErrType].
 var (
 	ErrDevice = errors.New("wrong device")
 	ErrMemory = errors.New("out of memory") // of a device

@@ -11,7 +11,7 @@ import (
 )
 
 // Gather copies the elements of src that v selects to dst, in row-major order.
-// It panics if there are fewer elements in src, or less room in dst.
+// It panics if src or dst are too short.
 func Gather(dst, src []byte, t dtype.Type, v views.View) {
 	if v.Contiguous() {
 		n := v.Len() * t.Size()
@@ -23,20 +23,20 @@ func Gather(dst, src []byte, t dtype.Type, v views.View) {
 	transpose(dst, views.Of(v.Shape...), src, v, t.Size())
 }
 
-// Scatter copies elements given in row-major order to where v shows them in
-// dst: the inverse of Gather.
+// Scatter copies elements given in row-major order to the elements of dst that v
+// selects: the inverse of Gather.
 func Scatter(dst, src []byte, t dtype.Type, v views.View) {
 	transpose(dst, v, src, views.Of(v.Shape...), t.Size())
 }
 
-// transpose copies elements of the given size from where one view shows them to
-// where an equally shaped other does.
+// transpose copies elements of the given size from one view to another of the same
+// shape.
 func transpose(dst []byte, to views.View, src []byte, from views.View, size int) {
-	CopyStrided(dst, scaled(to, size), src, scaled(from, size), size)
+	CopyStrided(dst, inBytes(to, size), src, inBytes(from, size), size)
 }
 
-// scaled returns a view of elements as one of their first bytes.
-func scaled(v views.View, size int) views.View {
+// inBytes returns a view that counts bytes instead of elements.
+func inBytes(v views.View, size int) views.View {
 	w := views.View{Offset: v.Offset * size, Shape: v.Shape, Stride: slices.Clone(v.Stride)}
 	for axis := range w.Stride {
 		w.Stride[axis] *= size
@@ -44,9 +44,9 @@ func scaled(v views.View, size int) views.View {
 	return w
 }
 
-// CopyStrided copies elements of the given size from where one view shows them in src to
-// where an equally shaped other does in dst. The views count bytes, so that
-// elements may lie apart by any number of them. It panics where they reach outside.
+// CopyStrided copies elements of the given size from a view of src to a view of dst of
+// the same shape. Offsets and strides count bytes, so that elements may be any number
+// of bytes apart. It panics if a view reaches outside its bytes.
 func CopyStrided(dst []byte, to views.View, src []byte, from views.View, size int) {
 	if to.Len() == 0 {
 		return
@@ -67,20 +67,20 @@ func CopyStrided(dst []byte, to views.View, src []byte, from views.View, size in
 // A copier copies a grid of elements, all strides and positions in bytes. The
 // views it comes from lie within dst and src.
 type copier struct {
-	dst, src  unsafe.Pointer
-	size      int
-	word      int // size, negative where elements cannot be loaded as integers
-	shape     []int
-	to, from  []int
-	crosswise bool // whether the last axis is fast in dst only, and the one before in src
+	dst, src   unsafe.Pointer
+	size       int
+	word       int // size, negative where elements cannot be loaded as integers
+	shape      []int
+	to, from   []int
+	transposed bool // the last axis is the fastest in dst, the one before it in src
 }
 
-// tile is how many elements of either axis are copied at a time where rows of one
-// view are columns of the other: their cache lines fit the first cache.
+// tile is the number of elements per axis that are copied at a time if rows of one
+// view are columns of the other: their cache lines fit into the L1 cache.
 const tile = 32
 
-// arrange puts next to the last axis, which is the fastest in dst, that which
-// is the fastest in src.
+// arrange moves the axis that is fastest in src next to the last axis, which is the
+// fastest in dst.
 func (c *copier) arrange() {
 	last, best := len(c.shape)-1, len(c.shape)-1
 	for axis := range c.shape {
@@ -88,7 +88,7 @@ func (c *copier) arrange() {
 			best = axis
 		}
 	}
-	if c.crosswise = best != last; c.crosswise {
+	if c.transposed = best != last; c.transposed {
 		for _, s := range [][]int{c.shape, c.to, c.from} {
 			s[best], s[last-1] = s[last-1], s[best]
 		}
@@ -108,7 +108,7 @@ func (c *copier) nest(axis, d, s int) {
 		return
 	}
 	rows, columns := c.shape[axis], c.shape[axis+1]
-	if !c.crosswise {
+	if !c.transposed {
 		c.plane(d, s, rows, columns)
 		return
 	}
@@ -159,7 +159,7 @@ func (c *copier) plane(d, s, rows, columns int) {
 	}
 }
 
-// steps is where a plane begins, and how far apart its rows and elements are.
+// strides is where a plane begins, and how far apart its rows and elements are.
 type strides struct {
 	at        unsafe.Pointer
 	row, step int
@@ -168,7 +168,7 @@ type strides struct {
 func plane[T any](to, from strides, rows, columns int) {
 	for i := range rows {
 		d, s, n := i*to.row, i*from.row, columns
-		for ; n >= 4; n -= 4 { // four at a time took 4 to 6 ms where one took 7 to 10
+		for ; n >= 4; n -= 4 { // unrolled: 4 to 6 ms instead of 7 to 10
 			e, t := d+2*to.step, s+2*from.step
 			*(*T)(unsafe.Add(to.at, d)) = *(*T)(unsafe.Add(from.at, s))
 			*(*T)(unsafe.Add(to.at, d+to.step)) = *(*T)(unsafe.Add(from.at, s+from.step))

@@ -24,28 +24,29 @@ func (cpu) Alloc(size int) (Storage, error) {
 	return newHeap(size), nil
 }
 
-// fits refuses what no memory of this machine's holds: Go would end the process.
+// fits refuses sizes beyond the memory of the machine, for which Go would abort the
+// process.
 func fits(size int) error {
 	if size < 0 || size > memory() {
-		return fmt.Errorf("allocate %d bytes, of %d that this machine has: %w", size, memory(), ErrState)
+		return fmt.Errorf("allocate %d bytes: this machine has %d: %w", size, memory(), ErrState)
 	}
 	return nil
 }
 
 func (c cpu) Upload(dst Storage, offset int, src []byte) error {
-	b, err := c.stretch("upload to", dst, offset, len(src))
+	b, err := c.span("upload to", dst, offset, len(src))
 	copy(b, src)
 	return err
 }
 
 func (c cpu) Download(dst []byte, src Storage, offset int) error {
-	b, err := c.stretch("download from", src, offset, len(dst))
+	b, err := c.span("download from", src, offset, len(dst))
 	copy(dst, b)
 	return err
 }
 
-// stretch returns n bytes of a storage of the host.
-func (c cpu) stretch(act string, s Storage, offset, n int) ([]byte, error) {
+// span returns n bytes of a storage of the host.
+func (c cpu) span(act string, s Storage, offset, n int) ([]byte, error) {
 	host, ok := s.(Host)
 	if !ok || s.Device() != CPU {
 		return nil, fmt.Errorf("%s cpu: of a storage on %v: %w", act, s.Device(), ErrDevice)
@@ -66,8 +67,8 @@ func CheckRange(s Storage, offset, n int) error {
 	return nil
 }
 
-// A heap is a Storage in Go's own memory, which holds no pointers and so is
-// never scanned.
+// A heap is a Storage in the memory of Go. It holds no pointers, so the garbage
+// collector does not scan it.
 type heap struct {
 	bytes    []byte
 	version  atomic.Uint64

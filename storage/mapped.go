@@ -18,24 +18,24 @@ import (
 // A Mapping is a file mapped into memory, to be read only. Any number of
 // [Mapped] storages show parts of it, and keep it mapped.
 //
-// A file may shrink while it is mapped, and reading what is gone would kill the
-// process. So the bytes are reached through [Mapped.ReadView] and [Mapped.WithBytes]
-// alone, which turn that into an error, and never handed to C.
+// A file may shrink while it is mapped, and reading beyond its end would kill the
+// process. So its bytes are accessible only through [Mapped.ReadView] and
+// [Mapped.WithBytes], which return an error instead, and are never passed to C.
 type Mapping struct {
 	*region
-	device Device
-	mu     sync.RWMutex // held for reading while bytes are, for writing to unmap
-	net    runtime.Cleanup
+	device  Device
+	mu      sync.RWMutex // held for reading while bytes are, for writing to unmap
+	cleanup runtime.Cleanup
 }
 
-// A region is what a Mapping has to give back.
+// A region is the resources of a Mapping.
 type region struct {
 	f     *os.File
 	bytes []byte // nil once closed
 }
 
-// Map maps the whole of f, as large as it is now. It keeps a descriptor of its
-// own: f may be closed at any time.
+// Map maps all of f at its present size. It duplicates the descriptor: f may be closed
+// at any time.
 func Map(f *os.File) (*Mapping, error) {
 	m, err := mapFile(f)
 	if err != nil {
@@ -68,7 +68,7 @@ func mapFile(f *os.File) (*Mapping, error) {
 		}
 	}
 	m := &Mapping{region: r, device: File(f.Name())}
-	m.net = runtime.AddCleanup(m, func(r *region) { r.release() }, r)
+	m.cleanup = runtime.AddCleanup(m, func(r *region) { r.release() }, r)
 	return m, nil
 }
 
@@ -91,15 +91,15 @@ func (m *Mapping) Len() int {
 	return len(m.bytes)
 }
 
-// Close unmaps the file, after reads in progress. To read it later is an error
-// of kind [ErrState]. A mapping that nothing reaches any more closes by itself.
+// Close unmaps the file, after reads in progress. Later reads return an error of kind
+// [ErrState]. A mapping that is no longer reachable is closed by the garbage collector.
 func (m *Mapping) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.bytes == nil {
 		return nil
 	}
-	m.net.Stop()
+	m.cleanup.Stop()
 	return m.release()
 }
 
@@ -121,7 +121,7 @@ type Mapped struct {
 func (m *Mapped) Len() int       { return m.len }
 func (m *Mapped) Device() Device { return m.mapping.device }
 
-// ReadView copies what v selects. A file that lost it since is an error.
+// ReadView copies the elements that v selects.
 func (m *Mapped) ReadView(dst []byte, t dtype.Type, v views.View) error {
 	if !t.Valid() || !v.Within(m.len/t.Size()) || len(dst) < v.Len()*t.Size() {
 		return fmt.Errorf("%s: %v%v reaches outside %d bytes: %w", m.mapping.Name(), t, v.Shape, m.len, views.ErrShape)
@@ -132,10 +132,10 @@ func (m *Mapped) ReadView(dst []byte, t dtype.Type, v views.View) error {
 	})
 }
 
-// WithBytes lends the mapped bytes to read, which must be Go code on this goroutine,
-// and must neither keep them nor write to them. If the file has lost any of them, even in the
-// meantime, the result is an error of kind [ErrState] whatever read returned,
-// and what read saw is not to be trusted.
+// WithBytes calls read with the mapped bytes. read must be Go code on this goroutine,
+// and must neither keep nor write them. If the file was truncated before the end of
+// the bytes, even while read ran, the result is an error of kind [ErrState] whatever
+// read returned, and what read saw may be wrong.
 func (m *Mapped) WithBytes(read func(b []byte) error) error {
 	s := m.mapping
 	s.mu.RLock()
@@ -143,20 +143,20 @@ func (m *Mapped) WithBytes(read func(b []byte) error) error {
 	if s.bytes == nil {
 		return fmt.Errorf("%s: was closed; open it again to read its arrays: %w", s.Name(), ErrState)
 	}
-	err := s.guard(s.bytes[m.offset:][:m.len:m.len], read)
-	// Up to the end of a page, what is cut off reads as zeros, without a fault.
+	err := s.catchFaults(s.bytes[m.offset:][:m.len:m.len], read)
+	// Up to the end of its page, the truncated part reads as zeros, without a fault.
 	info, statErr := s.f.Stat()
 	if statErr != nil {
 		return fmt.Errorf("%s: %w", s.Name(), statErr)
 	}
 	if end := int64(m.offset + m.len); m.len > 0 && info.Size() < end {
-		return fmt.Errorf("%s: file was cut to %d bytes while in use, %d are needed: %w", s.Name(), info.Size(), end, ErrState)
+		return fmt.Errorf("%s: file was truncated to %d bytes while in use, %d are needed: %w", s.Name(), info.Size(), end, ErrState)
 	}
 	return err
 }
 
-// guard calls read and turns a fault within the mapping into an error.
-func (m *Mapping) guard(b []byte, read func([]byte) error) (err error) {
+// catchFaults calls read and returns a page fault within the mapping as an error.
+func (m *Mapping) catchFaults(b []byte, read func([]byte) error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		switch fault := recover().(type) {

@@ -11,9 +11,8 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// How many bytes pass through a buffer at a time, where elements are converted
-// or fetched although not all of them are wanted: what a cache holds, or, where
-// every request has its price, what makes that small.
+// The sizes of buffers, in bytes, through which elements are converted or read: what
+// fits into a cache, and what makes the cost of each request to a device small.
 const (
 	smallBlock = 256 << 10
 	largeBlock = 16 << 20
@@ -24,7 +23,7 @@ const (
 func (a Array) To(d Device) (Array, error) {
 	err := CheckAlive(a.Data)
 	if err == nil && a.Len() == 0 {
-		a.View, err = views.New(a.Shape, 0) // positions of nothing may lie anywhere
+		a.View, err = views.New(a.Shape, 0) // an empty view may have any offset
 	}
 	if err == nil && a.Data.Device() == d && a.Contiguous() {
 		return a, nil
@@ -70,18 +69,18 @@ func (a Array) copyTo(dst Array, convert converter) error {
 		return fmt.Errorf("shapes differ; broadcast or slice one first: %w", views.ErrShape)
 	case dst.Repeats():
 		return fmt.Errorf("broadcast elements cannot be written: %w", views.ErrShape)
-	case a.meets(dst):
-		kept, err := a.packed()
+	case a.overlaps(dst):
+		copied, err := a.packed()
 		if err != nil {
 			return err
 		}
-		return kept.transfer(dst, convert)
+		return copied.transfer(dst, convert)
 	}
 	return a.transfer(dst, convert)
 }
 
-// meets reports whether writing to dst may change elements of a.
-func (a Array) meets(dst Array) bool {
+// overlaps reports whether writing to dst may change elements of a.
+func (a Array) overlaps(dst Array) bool {
 	x, here := address(a.Data)
 	y, there := address(dst.Data)
 	switch {
@@ -100,7 +99,8 @@ func (a Array) meets(dst Array) bool {
 	return x+uint64(aLo*from) < y+uint64((dHi+1)*to) && y+uint64(dLo*to) < x+uint64((aHi+1)*from)
 }
 
-// place returns at which address of which memory a storage lies, or nil for the memory.
+// address returns the address of a storage and the memory that it is in, or nil if
+// that is unknown.
 func address(s Storage) (at uint64, memory Device) {
 	switch s := s.(type) {
 	case Host:
@@ -111,7 +111,8 @@ func address(s Storage) (at uint64, memory Device) {
 	return 0, nil
 }
 
-// packed returns a copy of a, on its device if that makes copies, or else in host memory.
+// packed returns a contiguous copy of a, on its device if that can copy, or else in
+// host memory.
 func (a Array) packed() (Array, error) {
 	var d Device = uninitialized{}
 	if peer, ok := a.Data.Device().(Peer); ok {
@@ -167,7 +168,7 @@ func isHost(a Array) bool {
 	return ok
 }
 
-// direct copies a to dst of the same type without passing through a buffer, if it can.
+// direct copies a to dst of the same type without a buffer, if possible.
 func (a Array) direct(dst Array) (done bool, err error) {
 	size := a.Type.Size()
 	to, toHost := dst.Data.(Host)
@@ -198,8 +199,8 @@ func (a Array) read(dst []byte) error {
 	return a.download(dst)
 }
 
-// download fetches the stretch of a device's memory that a spans, and picks the
-// elements a selects; a part at a time where most of it is not wanted.
+// download reads the range of a device's memory that a spans, and gathers the elements
+// that a selects; it reads in parts if most of the range is not needed.
 func (a Array) download(dst []byte) error {
 	size := a.Type.Size()
 	if a.Contiguous() {
@@ -217,17 +218,17 @@ func (a Array) download(dst []byte) error {
 		}
 		return nil
 	}
-	stretch := make([]byte, span)
-	if err := a.Data.Device().Download(stretch, a.Data, lo*size); err != nil {
+	buffer := make([]byte, span)
+	if err := a.Data.Device().Download(buffer, a.Data, lo*size); err != nil {
 		return err
 	}
 	v := a.View
 	v.Offset -= lo
-	Gather(dst, stretch, a.Type, v)
+	Gather(dst, buffer, a.Type, v)
 	return nil
 }
 
-// write puts elements given in row-major order where a shows them.
+// write writes elements given in row-major order to a.
 func (a Array) write(src []byte) error {
 	if host, ok := a.Data.(Host); ok {
 		Scatter(host.Bytes(), src, a.Type, a.View)
@@ -239,23 +240,23 @@ func (a Array) write(src []byte) error {
 	return a.Data.Device().Upload(a.Data, a.Offset*a.Type.Size(), src)
 }
 
-// parts cuts two equally shaped views in step into parts of at most n elements,
-// in row-major order.
+// parts yields corresponding parts of two views of the same shape, of at most n
+// elements each, in row-major order.
 func parts(v, w views.View, n int) func(yield func(v, w views.View) bool) {
-	return func(yield func(v, w views.View) bool) { cut(v, w, max(1, n), yield) }
+	return func(yield func(v, w views.View) bool) { halve(v, w, max(1, n), yield) }
 }
 
-func cut(v, w views.View, n int, yield func(v, w views.View) bool) bool {
+func halve(v, w views.View, n int, yield func(v, w views.View) bool) bool {
 	if v.Len() <= n {
 		return v.Len() == 0 || yield(v, w)
 	}
 	axis := slices.IndexFunc(v.Shape, func(size int) bool { return size > 1 })
 	half, size := v.Shape[axis]/2, v.Shape[axis]
-	return cut(subrange(v, axis, 0, half), subrange(w, axis, 0, half), n, yield) &&
-		cut(subrange(v, axis, half, size), subrange(w, axis, half, size), n, yield)
+	return halve(subrange(v, axis, 0, half), subrange(w, axis, 0, half), n, yield) &&
+		halve(subrange(v, axis, half, size), subrange(w, axis, half, size), n, yield)
 }
 
-// stretch returns elements start to stop of an axis that has them.
+// subrange returns elements start to stop of an axis, which has them.
 func subrange(v views.View, axis, start, stop int) views.View {
 	w, err := v.Slice(axis, start, stop, 1)
 	if err != nil {
@@ -286,8 +287,8 @@ func touch(a Array) {
 	}
 }
 
-// WriteTo writes the bytes of a's elements to w, in row-major order, without
-// holding more of them than a few at a time.
+// WriteTo writes the bytes of a's elements to w, in row-major order, through a buffer
+// of limited size.
 func (a Array) WriteTo(w io.Writer) (int64, error) {
 	if err := CheckAlive(a.Data); err != nil {
 		return 0, fmt.Errorf("write %v: %w", a, err)

@@ -2,18 +2,18 @@ package storage
 
 import "fmt"
 
-// A Peer is a Device that copies within its own memory, and from that of some
-// other devices, without a way through the host's.
+// A Peer is a Device that copies within its own memory, and from the memory of some
+// other devices, without a copy in host memory.
 type Peer interface {
 	Device
-	// CopyFrom copies src to dst, which is this device's and does not overlap it: of one
-	// type and shape, both laid out anyhow. It reports false, having done nothing, where this
-	// device cannot reach the memory of src.
+	// CopyFrom copies src to dst, which is on this device and does not overlap src. They
+	// have the same type and shape, and any layout. It reports false, and does nothing,
+	// if this device cannot access the memory of src.
 	CopyFrom(dst, src Array) (bool, error)
 }
 
 // copyPeers copies a to dst of the same type, neither of which is in host memory, if
-// one's device can reach the other's.
+// the device of dst can access the memory of a.
 func (a Array) copyPeers(dst Array) (done bool, err error) {
 	peer, ok := dst.Data.Device().(Peer)
 	if !ok {
@@ -23,8 +23,8 @@ func (a Array) copyPeers(dst Array) (done bool, err error) {
 	return done || err != nil, err
 }
 
-// spread puts elements given in row-major order where a shows them, with gaps, by
-// way of memory of a's device without.
+// spread writes elements given in row-major order to a, which is not contiguous,
+// through contiguous memory on its device.
 func (a Array) spread(src []byte) error {
 	peer, ok := a.Data.Device().(Peer)
 	if !ok {

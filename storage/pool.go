@@ -5,9 +5,8 @@ import (
 	"sync"
 )
 
-// A Pool hands out memory of one device and takes it back, for work that repeats
-// itself and should trouble neither the device nor the garbage collector. It may
-// be used by several goroutines.
+// A Pool reuses memory of one device, so that repeated work needs neither device
+// allocations nor garbage collections. It is safe for use by several goroutines.
 type Pool struct {
 	device Device
 	mu     sync.Mutex
@@ -25,15 +24,15 @@ const (
 // NewPool returns a pool of d's memory, empty at first.
 func NewPool(d Device) *Pool { return &Pool{device: d} }
 
-// Get returns at least size bytes; what they hold is undefined.
+// Get returns at least size bytes; their content is undefined.
 func (p *Pool) Get(size int) (Storage, error) {
-	class, room := classOf(size)
+	class, rounded := classOf(size)
 	if s := p.take(class); s != nil {
 		return s, nil
 	}
-	s, err := p.device.Alloc(room)
-	if err != nil && p.Drop() { // memory kept for other sizes may have been in the way
-		return p.device.Alloc(room)
+	s, err := p.device.Alloc(rounded)
+	if err != nil && p.Drop() { // memory kept for other sizes may suffice
+		return p.device.Alloc(rounded)
 	}
 	return s, err
 }
@@ -70,7 +69,7 @@ func (p *Pool) Put(s Storage) {
 	p.free[class] = append(p.free[class], s)
 }
 
-// Drop lets go of all memory that was put back, and reports whether there was any.
+// Drop frees all memory that was put back, and reports whether there was any.
 func (p *Pool) Drop() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -82,8 +81,8 @@ func (p *Pool) Drop() bool {
 	return any
 }
 
-// classOf returns which of the pool's sizes holds size bytes, and that size.
-func classOf(size int) (class, room int) {
+// classOf returns the size class for size bytes, and the size of that class.
+func classOf(size int) (class, rounded int) {
 	if size <= 1<<poolLeast {
 		return 0, 1 << poolLeast
 	}

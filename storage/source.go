@@ -5,36 +5,36 @@ import (
 	"iter"
 )
 
-// Chunked is a Source kept in equal boxes, each of which is fetched and decoded
-// whole, so that a planner can ask for every box once.
+// Chunked is a Source stored in chunks of one shape, each of which is read and decoded
+// as a whole, so that a loader can plan to decode every chunk once.
 type Chunked interface {
 	Source
-	Shape() []int      // of the whole array, as it is addressed
-	ChunkShape() []int // of one box; as many axes as Shape, or none if there are no boxes
+	Shape() []int      // of the whole array
+	ChunkShape() []int // of a chunk: as many axes as Shape, or none if there are no chunks
 }
 
-// Lender is a Source whose bytes lie somewhere as its elements do in memory, one
-// after the other, and can be seen for a moment: a mapped file's.
+// MappedSource is a Source whose elements lie in memory in row-major order, but only
+// while a function uses them: those of a mapped file.
 type MappedSource interface {
 	Source
-	// Use calls read with all the bytes, which must be Go code on this goroutine,
-	// and must neither keep them nor write to them. After an error of Use, what
-	// read saw is not to be trusted.
+	// WithBytes calls read with all bytes. read must be Go code on this goroutine, and
+	// must neither keep nor write the bytes. After an error, what read saw may be wrong.
 	WithBytes(read func(b []byte) error) error
 }
 
-// Direct is a Source any bytes of which can be had alone, at no more than the cost
-// of reading them: they lie in a file as their elements do in memory.
+// Uncompressed is a Source whose elements are stored in a file as in memory, so that
+// any range of bytes can be read at no more than the cost of these bytes.
 type Uncompressed interface {
 	Source
 	io.ReaderAt // addressed row-major, in bytes
 	// ReadParts fills memory from the place that goes with it, part by part.
 	ReadRanges(parts iter.Seq2[int, []byte]) error
-	// Expect says that n bytes from a place on will be read soon. It does not wait
-	// for them. If they are held, ReadParts copies them out of pages of the file that
-	// stay in this process' memory until Forget, which costs no system call.
-	Prefetch(at, n int, hold bool)
-	// Forget ends what Expect began with the same place and number.
+	// Prefetch advises the system that n bytes from offset at on will be read soon. It
+	// does not wait for them. If keepMapped is set, ReadRanges copies them from mapped
+	// pages, which stay in the memory of the process until Release, without a system
+	// call for each range.
+	Prefetch(at, n int, keepMapped bool)
+	// Release ends a Prefetch of the same offset and number of bytes.
 	Release(at, n int)
 }
 

@@ -1,16 +1,14 @@
-// Package storage is where bytes live: host memory, a mapped file, a device;
-// and how arrays move between such places.
+// Package storage holds the bytes of arrays, in host memory, mapped files or the
+// memory of a device, and copies arrays between them.
 //
-// It knows no arithmetic. What the elements are called belongs to package
-// dtype, which of them an array shows to package views, what a file of arrays
-// means to package serialize.
+// It does no arithmetic. Element types belong to package dtype, shapes and strides to
+// package views, files of named arrays to package serialize.
 //
 // # Lifetimes
 //
-// An [Array] keeps its storage, and a storage all it needs: memory is not
-// reused and a file not unmapped while an array can reach it. Nothing has to be
-// closed for safety's sake; closing early makes later reads an error of kind
-// [ErrState]. Memory from a [Pool] is the exception: it is reused once it is put
+// An [Array] keeps its storage alive, and a storage its resources: memory is not
+// reused and a file not unmapped while an array refers to it. Nothing has to be closed
+// for safety; after closing early, reads return an error of kind [ErrState]. Memory from a [Pool] is the exception: it is reused once it is put
 // back, and reading or writing an array that still shows it is an error as well.
 package storage
 
@@ -22,11 +20,11 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// A Storage is a run of bytes on one device. Many arrays may view it.
+// A Storage is a number of bytes on one device. Many arrays may share it.
 //
 // A Storage may implement more: [Host] if Go can address its bytes, [Addressed] if
-// a device can, [Source] if they have to be fetched or decoded first, [Versioned] if
-// it can be changed, [Recyclable] if its memory can be reused by another Storage.
+// a device can, [Source] if they have to be read or decoded first, [Versioned] if
+// it counts changes, [Recyclable] if its memory can be reused by another Storage.
 // Storages are compared with ==, so implementations are pointers.
 type Storage interface {
 	Len() int // in bytes
@@ -39,8 +37,8 @@ type Host interface {
 	Bytes() []byte
 }
 
-// Addressed is a Storage at an address of its device's memory, which tells whether
-// two share some of it.
+// Addressed is a Storage at a known address of its device's memory, by which overlaps
+// are detected.
 type Addressed interface {
 	Storage
 	Address() uint64
@@ -50,42 +48,42 @@ type Addressed interface {
 // compressed HDF5 dataset. It is addressed as if it were stored row-major.
 type Source interface {
 	Storage
-	// ReadView writes the elements v selects to dst, in v's row-major order. It
-	// is safe for use by several goroutines, checks v against what there is,
-	// and keeps neither dst nor v.
+	// ReadView writes the elements that v selects to dst, in row-major order. It is
+	// safe for use by several goroutines, checks that v is in range, and keeps neither
+	// dst nor v.
 	ReadView(dst []byte, t dtype.Type, v views.View) error
 }
 
-// Versioned is a Storage that counts the times it was changed, so that whoever
-// relies on its elements can tell whether they are still the same.
+// Versioned is a Storage that counts its changes, so that code that relies on its
+// elements can tell whether they are still the same.
 type Versioned interface {
 	Storage
 	Version() uint64
-	BumpVersion() // is called by whoever changed elements
+	BumpVersion() // must be called after elements were changed
 }
 
-// A Device owns storages. It may only hold data, as a file does; one that can
-// also compute implements kernels.Runner.
+// A Device allocates storages. Some devices only hold data, such as files; those that
+// compute implement kernels.Runner.
 type Device interface {
 	String() string // "cpu", "cuda:0", "file:train.h5"
-	// Alloc returns size bytes, aligned for every type; what they hold is undefined.
+	// Alloc returns size bytes, aligned for every type; their content is undefined.
 	Alloc(size int) (Storage, error)
-	// Upload and Download move bytes between host memory and a storage of this
-	// device. The host memory is free for other use when they return.
+	// Upload and Download copy bytes between host memory and a storage of this device.
+	// The host memory may be reused when they return.
 	Upload(dst Storage, offset int, src []byte) error
 	Download(dst []byte, src Storage, offset int) error
-	Sync() error // waits for everything issued so far
+	Sync() error // waits for all work issued so far
 }
 
-// An Array is elements of one type, laid out by a view over a storage.
-// It is what files hold, kernels compute on and tensors wrap.
+// An Array is elements of one type, laid out by a view over a storage. Files contain
+// arrays, kernels compute on them, and tensors wrap them.
 type Array struct {
 	Data Storage
 	Type dtype.Type
 	views.View
 }
 
-// With returns the array that sees the same storage through v.
+// With returns the array with the same storage and the view v.
 func (a Array) With(v views.View) Array {
 	a.View = v
 	return a
@@ -99,7 +97,7 @@ func (a Array) String() string {
 	return fmt.Sprintf("%v%v on %v", a.Type, a.Shape, a.Data.Device())
 }
 
-// Make allocates a row-major array on d. What it holds is undefined.
+// Make allocates a row-major array on d. Its content is undefined.
 func Make(d Device, t dtype.Type, shape ...int) (Array, error) {
 	if !t.Valid() {
 		return Array{}, fmt.Errorf("array of %v: %w", t, dtype.ErrType)
