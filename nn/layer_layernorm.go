@@ -58,17 +58,11 @@ func (l *LayerNorm) Forward(x *tensor.Tensor) *tensor.Tensor {
 	if first < 0 || !slices.Equal(x.Shape[first:], l.NormalizedShape) {
 		tensor.Fail("layernorm", views.ErrShape, "input %v; want the last axes %v", x.Shape, l.NormalizedShape)
 	}
-	axes := make([]int, len(l.NormalizedShape))
-	for i := range axes {
-		axes[i] = first + i
+	var gamma, beta *tensor.Tensor
+	if l.Gamma != nil {
+		gamma, beta = l.Gamma.Tensor, l.Beta.Tensor
 	}
-	x = x.ToFloat32()
-	centered := x.Sub(x.MeanKeepDims(axes...))
-	y := centered.Div(centered.Mul(centered).MeanKeepDims(axes...).AddScalar(l.Eps).Sqrt())
-	if l.Gamma == nil {
-		return y
-	}
-	return y.Mul(l.Gamma.Tensor).Add(l.Beta.Tensor)
+	return tensor.LayerNorm(x, l.NormalizedShape, gamma, beta, nonZero(l.Eps))
 }
 
 // Config returns the settings of l.

@@ -96,12 +96,35 @@ func (op *batchNorm) withEpilogue(e epilogue) Op {
 func (op *batchNorm) Backward(out, grads, in []*Tensor) []*Tensor {
 	x, gamma := in[0], in[1]
 	dy, _ := op.after.grad(out[0], grads[0], nil)
+	if !dy.noGrad {
+		return op.recordedBackward(x, gamma, dy)
+	}
 	o := kernels.BatchNormOptions{Epsilon: op.options.Eps}
 	specs := []Spec{like(x), like(gamma), like(gamma)}
 	if !op.options.Training {
 		return RunKernel(kernels.BatchNormEvalGrad, o, specs, x, gamma, dy, dy.sameStep(op.options.RunningMean), dy.sameStep(op.options.RunningVar))
 	}
 	return RunKernel(kernels.BatchNormGrad, o, specs, x, gamma, dy, op.mean, op.invstd)
+}
+
+// recordedBackward is Backward in operations that can be recorded.
+func (op *batchNorm) recordedBackward(x, gamma, dy *Tensor) []*Tensor {
+	channels := make([]int, x.Rank())
+	for axis := range channels {
+		channels[axis] = 1
+	}
+	channels[1] = x.Shape[1]
+	others := without(1, x.Rank())
+	g := dy.Mul(gamma.Reshape(channels...))
+	var dx, normal *Tensor
+	if op.options.Training {
+		dx, normal = normGrad(x, g, others, op.options.Eps)
+	} else {
+		running := func(a storage.Array) *Tensor { return dy.sameStep(a).Reshape(channels...) }
+		std := running(op.options.RunningVar).AddScalar(op.options.Eps).Sqrt()
+		dx, normal = g.Div(std), x.Sub(running(op.options.RunningMean)).Div(std)
+	}
+	return []*Tensor{dx, dy.Mul(normal).Sum(others...), dy.Sum(others...)}
 }
 
 func init() {
