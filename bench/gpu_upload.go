@@ -44,8 +44,8 @@ type upload struct {
 	file   *hdf5.File
 	loader *dataset.Loader
 	to     storage.Storage
-	queue  storage.Stream
-	marks  [inFlight]storage.Event
+	stream storage.Stream
+	events [inFlight]storage.Event
 }
 
 func newUpload(f *hdf5.File, in folders) (*upload, error) {
@@ -69,11 +69,11 @@ func newUpload(f *hdf5.File, in folders) (*upload, error) {
 		err = d.Sync() // the memory is there for the other queue
 	}
 	if err == nil {
-		u.queue, err = d.OpenStream()
+		u.stream, err = d.OpenStream()
 	}
-	for i := range u.marks {
+	for i := range u.events {
 		if err == nil {
-			u.marks[i], err = d.OpenEvent()
+			u.events[i], err = d.OpenEvent()
 		}
 	}
 	return u, err
@@ -85,26 +85,26 @@ func (u *upload) once() error {
 		if err != nil {
 			return err
 		}
-		bytes, m := b.Fields[0], u.marks[next%inFlight]
+		bytes, m := b.Fields[0], u.events[next%inFlight]
 		next++
 		for _, step := range []func() error{
 			m.Wait,
-			func() error { return u.queue.Upload(u.to, 0, bytes.Data.(storage.Host), bytes.Len()) },
-			func() error { return u.queue.Record(m) },
+			func() error { return u.stream.Upload(u.to, 0, bytes.Data.(storage.Host), bytes.Len()) },
+			func() error { return u.stream.Record(m) },
 		} {
 			if err := step(); err != nil {
 				return err
 			}
 		}
 	}
-	return errors.Join(u.marks[0].Wait(), u.marks[1].Wait(), u.marks[2].Wait())
+	return errors.Join(u.events[0].Wait(), u.events[1].Wait(), u.events[2].Wait())
 }
 
 func (u *upload) close() {
-	for _, m := range u.marks {
+	for _, m := range u.events {
 		m.Close()
 	}
-	u.queue.Close()
+	u.stream.Close()
 	u.file.Close()
 	os.Remove(u.file.Name())
 }

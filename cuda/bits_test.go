@@ -26,8 +26,8 @@ var (
 	compareWith = flag.String("compare", "", "compare with the results recorded in `FILE`")
 )
 
-// A result is what is kept of the arrays that a trial wrote: what they are, in memory
-// order, where a GPU may choose the bits, and [trial.sum] of each where it may not.
+// A result is what a trial wrote: the arrays, if a GPU may choose their bits, and else the
+// checksum [trial.sum] of each.
 type result struct {
 	Out  [][]byte
 	Sums [][sha256.Size]byte
@@ -55,8 +55,8 @@ func target(d *cuda.Device) string {
 	return regexp.MustCompile(`(?m)^\.target (\w+)`).FindStringSubmatch(text)[1]
 }
 
-// tried runs a trial on d, and returns what it wrote, and which entries it launched if
-// the interpreter ran them.
+// tried runs a trial on d, and returns what it wrote and the entries it launched, if the
+// interpreter ran them.
 func (c trial) tried(t *testing.T, d *cuda.Device) (out [][]byte, entries []string) {
 	before := cudatest.LaunchCounts()
 	_, there := c.call(t, d)
@@ -78,8 +78,7 @@ func (c trial) tried(t *testing.T, d *cuda.Device) (out [][]byte, entries []stri
 	return out, entries
 }
 
-// floats returns the elements of what c wrote as its output i; of complex ones the
-// real parts.
+// floats returns the elements of output i as float64, of complex ones the real parts.
 func (c trial) floats(i int, out []byte) []float64 {
 	t := c.out[i].t
 	x, err := storage.Read[float64](storage.Array{Data: storage.Wrap(out), Type: t, View: views.Of(len(out) / t.Size())})
@@ -89,8 +88,7 @@ func (c trial) floats(i int, out []byte) []float64 {
 	return x
 }
 
-// sum tells the bits of what c wrote as its output i from all others, but any NaN is
-// any other.
+// sum returns the checksum of output i, in which all NaNs are equal.
 func (c trial) sum(i int, out []byte) [sha256.Size]byte {
 	if t := c.out[i].t; t.IsFloat() {
 		out = slices.Clone(out)
@@ -103,7 +101,7 @@ func (c trial) sum(i int, out []byte) [sha256.Size]byte {
 	return sha256.Sum256(out)
 }
 
-// kept is what is recorded of what c wrote.
+// kept returns the result to record for the outputs of c.
 func (c trial) kept(out [][]byte, free bool) result {
 	if free {
 		return result{Out: out}
@@ -133,8 +131,8 @@ func inexactEntries(d *cuda.Device) map[string]bool {
 	return found
 }
 
-// differs describes where what c wrote is not what was recorded: the same bits, or
-// within the trial's tolerance.
+// differs describes the difference between the outputs of c and a recorded result: other
+// bits, or more than the trial's tolerance.
 func (c trial) differs(t *testing.T, got [][]byte, want result) string {
 	for i := range want.Sums {
 		if c.sum(i, got[i]) != want.Sums[i] {
@@ -169,7 +167,7 @@ func (c trial) farthest(t *testing.T, i int, got []byte) string {
 	return fmt.Sprintf("farthest from the plain loop's is element %d of %d: %v, there %v", at, len(g), g[at], w[at])
 }
 
-// record tries all on each kind of GPU.
+// record runs all trials on each kind of GPU.
 func record(t *testing.T, gpus [2]*cuda.Device, all []trial) results {
 	r := results{}
 	for _, d := range gpus {
@@ -183,8 +181,8 @@ func record(t *testing.T, gpus [2]*cuda.Device, all []trial) results {
 	return r
 }
 
-// compare holds d to what was recorded of the same trials, and returns what differs,
-// and how many trials were held to the bits.
+// compare compares d with the recorded results of the same trials. It returns the
+// differences, and the number of trials compared bit by bit.
 func compare(t *testing.T, d *cuda.Device, all []trial, recorded results) (wrong []string, exact int) {
 	for _, c := range all {
 		want, ok := recorded[target(d)][c.key()]
@@ -202,9 +200,9 @@ func compare(t *testing.T, d *cuda.Device, all []trial, recorded results) (wrong
 	return wrong, exact
 }
 
-// TestGPUMatchesInterpreter holds a GPU, with -compare, to what the interpreter has
-// recorded, with -record. Without either it does both with a few trials, on GPUs
-// that work as late and as early as may be.
+// TestGPUMatchesInterpreter compares a GPU, with -compare, with what the interpreter has
+// recorded, with -record. Without either it does both for a few trials, under the latest
+// and the earliest schedule.
 func TestGPUMatchesInterpreter(t *testing.T) {
 	switch {
 	case *recordTo != "":
@@ -263,7 +261,7 @@ func recordedAndCompared(t *testing.T) {
 	}
 }
 
-// showsFaults wants it seen when a bit of what was recorded, or of what c wrote, is not.
+// showsFaults checks that a flipped bit, in the record or in the outputs of c, is found.
 func (c trial) showsFaults(t *testing.T, d *cuda.Device, want result) {
 	got, _ := c.tried(t, d)
 	seen := func(at *byte, bit byte) {

@@ -13,9 +13,9 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// TestCapturedCallsKeepDataDependencies: calls on a few arrays, and copies
-// between them, give what they give when each waits for the one before it, although
-// a graph's calls may be done in any order that it leaves open.
+// TestCapturedCallsKeepDataDependencies: random calls on a few arrays, and copies between
+// them, give the results of running them in order, although a graph may run independent
+// calls in any order.
 func TestCapturedCallsKeepDataDependencies(t *testing.T) {
 	eachSchedule(t, func(t *testing.T, gpus [2]*cuda.Device) {
 		d := gpus[0]
@@ -90,7 +90,7 @@ func (m maze) walk(d *cuda.Device) error {
 	return nil
 }
 
-// TestIndependentCapturedCallsAreConcurrent: two chains of calls that share nothing but what they
+// TestIndependentCapturedCallsAreConcurrent: two chains of calls that share only what they
 // read are as long as one.
 func TestIndependentCapturedCallsAreConcurrent(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Eager)[0]

@@ -43,7 +43,7 @@ func TestNamesOfDevices(t *testing.T) {
 	}
 }
 
-// TestUnknownNamesListDevices, be that nothing.
+// TestUnknownNamesListDevices, even if there are none.
 func TestUnknownNamesListDevices(t *testing.T) {
 	none := fmt.Errorf("libcuda.so.1 finds no GPU: %w", cuda.ErrNoDriver)
 	for _, machine := range []struct {
@@ -133,8 +133,8 @@ func TestOperandsMustBeOnTheDevice(t *testing.T) {
 	}
 }
 
-// TestArraysMoveBetweenDevices, behind what was issued to either, and without
-// passing through the host where one reaches the other.
+// TestArraysMoveBetweenDevices, in order with the work of both, and not through the host
+// if there is peer access.
 func TestArraysMoveBetweenDevices(t *testing.T) {
 	eachSchedule(t, func(t *testing.T, gpus [2]*cuda.Device) {
 		for _, apart := range []bool{false, true} {
@@ -202,7 +202,7 @@ func TestStridedArraysMoveBetweenDevices(t *testing.T) {
 	})
 }
 
-// through returns what use has pass through the host.
+// through returns the profile of the copies of use that pass through the host.
 func through(gpus [2]*cuda.Device, use func()) (rows []cuda.Row) {
 	profiles := []*cuda.Profile{gpus[0].Profile(), gpus[1].Profile()}
 	use()
@@ -306,7 +306,7 @@ func TestOutOfMemoryListsAllocations(t *testing.T) {
 	}
 }
 
-// TestFreedMemoryIsAvailable although the driver keeps it for what is allocated next.
+// TestFreedMemoryIsAvailable although the pool keeps it for later allocations.
 func TestFreedMemoryIsAvailable(t *testing.T) {
 	if cudatest.RealGPU() {
 		t.Skip("other programs may take it there")
@@ -386,7 +386,7 @@ func TestEventsOrderStreams(t *testing.T) {
 	})
 }
 
-// TestMissingWaitsAreDetected keeps the fake from being kinder than a GPU.
+// TestMissingWaitsAreDetected checks that the fake driver is as strict as a GPU.
 func TestMissingWaitsAreDetected(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Deferred)[0]
 	for _, w := range []waits{{kernel: false, host: true, copy: true}, {kernel: true, host: false, copy: true}, {kernel: true, host: true, copy: false}} {
@@ -396,8 +396,8 @@ func TestMissingWaitsAreDetected(t *testing.T) {
 	}
 }
 
-// waits says who waits: a kernel for its input to arrive, the host before it
-// writes to pinned memory again, a copy for what it overwrites to have been read.
+// waits says which waits there are: of a kernel for its input, of the host before it
+// reuses pinned memory, of a copy for the read of what it overwrites.
 type waits struct{ kernel, host, copy bool }
 
 // stream adds up, on d's own stream, 1 to 4, which another stream uploads one
@@ -500,7 +500,7 @@ func TestLaunchesAreCheckedAgainstTheCode(t *testing.T) {
 	cudatest.Reset()
 }
 
-// TestAFailedKernelFailsLaterCalls, and says where it failed.
+// TestAFailedKernelFailsLaterCalls, with the place of the failure.
 func TestAFailedKernelFailsLaterCalls(t *testing.T) {
 	defer cudatest.Reset()
 	d := cudatest.Devices(t, cudatest.Deferred)[0]

@@ -23,7 +23,7 @@ func (d *Device) EntrySize(entry string) int {
 	return m.params[entry][0]
 }
 
-// Collect frees what nothing can reach.
+// Collect frees unreachable memory.
 func (d *Device) Collect() error {
 	collect()
 	return d.freeGarbage()

@@ -75,7 +75,7 @@ func TestGraphsReplay(t *testing.T) {
 	})
 }
 
-// TestGraphsReadPinnedMemoryAtReplay, not when they are recorded.
+// TestGraphsReadPinnedMemoryAtReplay, not during capture.
 func TestGraphsReadPinnedMemoryAtReplay(t *testing.T) {
 	eachSchedule(t, func(t *testing.T, gpus [2]*cuda.Device) {
 		d := gpus[0]
@@ -117,7 +117,7 @@ func TestGraphsReadPinnedMemoryAtReplay(t *testing.T) {
 // sum for the upload, or else the graph's end for it.
 type fork struct{ upload, sum, end bool }
 
-// record records the fork, or returns why it cannot be.
+// record captures the fork, or returns the error.
 func (f fork) record(t *testing.T, d *cuda.Device, x, y, one storage.Array) (*cuda.Graph, error) {
 	t.Helper()
 	side, err := d.NewStream()
@@ -253,7 +253,7 @@ func TestInvalidCapturesAreErrors(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// freshEvent returns an event that was recorded nowhere.
+// freshEvent returns an event that has not been recorded.
 func freshEvent(t *testing.T, d *cuda.Device) *cuda.Event {
 	e, err := d.NewEvent()
 	if err != nil {
@@ -369,8 +369,8 @@ func collected(t *testing.T, d *cuda.Device) int {
 	return count
 }
 
-// TestGraphsUsingFreedMemoryFail keeps the fake from being kinder than a GPU: a graph that
-// uses memory which it could not know of fails once that is freed.
+// TestGraphsUsingFreedMemoryFail checks that the fake driver is as strict as a GPU: a graph
+// that uses memory without retaining it fails once that memory is freed.
 func TestGraphsUsingFreedMemoryFail(t *testing.T) {
 	eachSchedule(t, func(t *testing.T, gpus [2]*cuda.Device) {
 		defer cudatest.Reset()

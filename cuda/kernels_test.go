@@ -63,7 +63,7 @@ func list(specs ...spec) []spec { return specs }
 
 func trials() []trial {
 	floats := slices.Concat(reducing(), multiplying(), pooling(), learning())
-	all := slices.Concat(moving(), floats, elementwise(), counting(), steered())
+	all := slices.Concat(moving(), floats, elementwise(), counting(), capturable())
 	for _, c := range floats {
 		for t, tolerance := range halves {
 			if half, ok := c.narrowed(t, tolerance); ok {
@@ -74,7 +74,7 @@ func trials() []trial {
 	return all
 }
 
-// halves are how near a half comes to what it means, in eight roundings.
+// halves are the tolerances of 16-bit floats, in results of up to eight roundings.
 var halves = map[dtype.Type]float64{dtype.Float16: 0x1p-8, dtype.BFloat16: 0x1p-5}
 
 // narrowed is a trial of float32 as one of a half, or false.
@@ -101,7 +101,7 @@ func (c trial) narrowed(t dtype.Type, tolerance float64) (trial, bool) {
 	return c, true
 }
 
-// counting tries what integers and bools have of the reductions.
+// counting tries the reductions of integers and bools.
 func counting() (all []trial) {
 	for _, t := range dtype.All() {
 		if !t.IsInt() && t != dtype.Bool {
@@ -289,8 +289,8 @@ func learning() (all []trial) {
 	return all
 }
 
-// steered tries what lets a step be recorded once and run again and again.
-func steered() (all []trial) {
+// capturable tries hyperparameters, loss scaling and metrics in device memory, for graph replay.
+func capturable() (all []trial) {
 	p, dials, stream := of(1000), these(dtype.Float64, 0.05, 0.97, 1.2), these(dtype.Uint64, 1<<40)
 	nan, inf := math.NaN(), math.Inf(1)
 	sgd := kernels.SGDOptions{Rate: 3, Momentum: 0.9, Decay: 0.2}
@@ -374,7 +374,7 @@ func elementwise() (all []trial) {
 	return all
 }
 
-// floats tries what is defined on floats only.
+// floats tries operations that are defined for floats only.
 func floats(a spec) (all []trial) {
 	tolerance := map[dtype.Type]float64{dtype.Float16: 1e-3, dtype.BFloat16: 1e-2, dtype.Float32: 2e-6, dtype.Float64: 1e-14}[a.t]
 	for _, k := range []*kernels.Kernel{kernels.Exp, kernels.Tanh, kernels.Sigmoid, kernels.ReLU} {
@@ -553,7 +553,7 @@ func everyEntryRan(t *testing.T) {
 	}
 }
 
-// same wants two arrays' elements to be as near as tolerance says, NaN to NaN.
+// same compares the elements of two arrays within tolerance; NaN equals NaN.
 func same(t *testing.T, what string, got, want storage.Array, tolerance float64) {
 	t.Helper()
 	if tolerance == 0 {
@@ -726,7 +726,7 @@ func TestTheFirstFaultIsKeptWhole(t *testing.T) {
 	})
 }
 
-// TestRowsAreTakenFromUnalignedMemory, of memory that others lend as well, which is aligned
+// TestRowsAreTakenFromUnalignedMemory, such as memory of other libraries, which is aligned
 // to its elements only.
 func TestRowsAreTakenFromUnalignedMemory(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Deferred)[0]

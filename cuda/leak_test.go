@@ -12,8 +12,8 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// TestNoObjectsLeak: what is made for a call is destroyed with it, and what is
-// closed is gone, whether or not something went wrong between.
+// TestNoObjectsLeak: temporary objects are destroyed by the call that creates them, and all
+// others when their owner is closed.
 func TestNoObjectsLeak(t *testing.T) {
 	gpus := cudatest.Devices(t, cudatest.Deferred)
 	cudatest.UseLibraries(t, gpus[:]...)
@@ -53,7 +53,7 @@ func leavesGraphs(t *testing.T, d, _ *cuda.Device) {
 	}
 }
 
-// leavesRecordings ends recordings in every way but well.
+// leavesRecordings ends captures in every way that fails.
 func leavesRecordings(t *testing.T, d, _ *cuda.Device) {
 	x := ones(t, d, 8)
 	for _, work := range []func() error{

@@ -35,8 +35,8 @@ func launches(name string, use func()) int {
 	return cudatest.LaunchCounts()[name] - before
 }
 
-// TestLibrariesAgreeWithPlainLoops tries what multiplies and convolves again, by
-// cuBLASLt and cuDNN.
+// TestLibrariesAgreeWithPlainLoops runs the trials of products and convolutions again, with
+// the libraries.
 func TestLibrariesAgreeWithPlainLoops(t *testing.T) {
 	byLibraries(t, func(t *testing.T, gpus [2]*cuda.Device) {
 		before := cudatest.LaunchCounts()
@@ -96,7 +96,7 @@ func TestLibrarySearchPath(t *testing.T) {
 	}
 }
 
-// A lie is how the elements of a (rows, columns) matrix lie.
+// A lie is a layout of a (rows, columns) matrix.
 type lie struct {
 	name         string
 	down, across func(rows, columns int) int
@@ -111,7 +111,8 @@ var lies = []lie{
 	{"scattered", func(_, n int) int { return 2 * n }, func(_, _ int) int { return 2 }},
 }
 
-// seen returns a (2, rows, columns) array that lies so, from the given element of its memory on.
+// seen returns a (2, rows, columns) array of that layout, from the given element of its
+// memory on.
 func (l lie) seen(t *testing.T, d storage.Device, e dtype.Type, r *rand.Rand, first, rows, columns int) (host, there storage.Array) {
 	down, across := l.down(rows, columns), l.across(rows, columns)
 	each := (rows-1)*down + (columns-1)*across + 1
@@ -232,8 +233,8 @@ func TestTF32OnlyWhenAllowed(t *testing.T) {
 	}
 }
 
-// TestKernelsReplaceUnsupportedLibraryCalls tries what the fakes have no algorithm for, or one
-// that does not do it, twice, since that is remembered, and what is turned off.
+// TestKernelsReplaceUnsupportedLibraryCalls tries problems that the fakes have no algorithm
+// for, or one that fails, twice, because the choice is cached, and libraries turned off.
 func TestKernelsReplaceUnsupportedLibraryCalls(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Deferred)[0]
 	cudatest.UseLibraries(t, d)
@@ -287,8 +288,8 @@ func TestImagesTooLargeForLibraries(t *testing.T) {
 	}
 }
 
-// TestConvolveImagesOfBothLayouts tries Convolve with all types that it
-// takes, for each side, and wants what lies in two orders to be left to kernels.
+// TestConvolveImagesOfBothLayouts tries Convolve with all types that it takes, for each
+// operand, and expects images of different layouts to be left to kernels.
 func TestConvolveImagesOfBothLayouts(t *testing.T) {
 	byLibraries(t, func(t *testing.T, gpus [2]*cuda.Device) {
 		for _, e := range []dtype.Type{dtype.Float32, dtype.Float16, dtype.BFloat16} {
@@ -332,8 +333,8 @@ func TestConvolveImagesOfBothLayouts(t *testing.T) {
 	})
 }
 
-// TestLibraryCallsAreCaptured multiplies and convolves, with weights moved, in a recording, once that
-// was done outside of one, and wants each replay to compute again.
+// TestLibraryCallsAreCaptured captures a product and a convolution with copied weights,
+// after running them once, and expects each replay to compute again.
 func TestLibraryCallsAreCaptured(t *testing.T) {
 	byLibraries(t, func(t *testing.T, gpus [2]*cuda.Device) {
 		for _, c := range []trial{

@@ -28,10 +28,9 @@ func (s spec) spread(shape ...int) spec {
 	return s
 }
 
-// TestElementwiseKernelsUseWideAccesses asserts what brings loops near the speed of memory: that
-// neighbouring threads touch neighbouring memory, 16 bytes each where all lies in rows
-// (16 sectors a request; where an operand is smaller, that many less), and how few
-// instructions a warp issues for 32 elements.
+// TestElementwiseKernelsUseWideAccesses: neighbouring threads access neighbouring memory,
+// 16 bytes each if all operands are contiguous (16 sectors a request; fewer for smaller
+// operands), and few instructions are issued for 32 elements.
 func TestElementwiseKernelsUseWideAccesses(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Eager)[0]
 	const n = 1 << 20

@@ -13,8 +13,8 @@ import (
 // warp: instructions that its warps issue, sectors of memory, and passes over shared memory.
 type cost struct{ issued, sectors, wavefronts float64 }
 
-// TestInstructionCountsOfProducts holds tiles to what they were measured to take when all that
-// multiplies was loaded by 16 bytes and no element was located by a division.
+// TestInstructionCountsOfProducts compares the instruction counts of tiled products with
+// those measured with loads of 16 bytes and without divisions to address elements.
 func TestInstructionCountsOfProducts(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Eager)[0]
 	defer d.AllowTF32(false)

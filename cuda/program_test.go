@@ -26,7 +26,7 @@ func testdata(t *testing.T, name string) string {
 	return string(text)
 }
 
-// run returns what a function makes of x, in an array like it.
+// run returns the result of a function of x, in an array like x.
 func run(t *testing.T, f cuda.Function, d *cuda.Device, x storage.Array) ([]float64, error) {
 	t.Helper()
 	y, err := storage.Make(d, x.Type, x.Shape...)
@@ -71,7 +71,7 @@ func TestProgramsRunInEveryType(t *testing.T) {
 	})
 }
 
-// TestProgramsRunOnOtherStreams stream.
+// TestProgramsRunOnOtherStreams than the device's own.
 func TestProgramsRunOnOtherStreams(t *testing.T) {
 	softsign := cuda.Function{Program: cuda.PTX("softsign.ptx", testdata(t, "softsign.ptx")), Entry: "softsign_%v"}.Kernel("own")
 	eachSchedule(t, func(t *testing.T, gpus [2]*cuda.Device) {
@@ -179,8 +179,7 @@ func compiled(t *testing.T) {
 	}
 }
 
-// TestSourcesAreCompiled has NVRTC compile what runs in the interpreter then, and
-// gives the bits that clang's code gives.
+// TestSourcesAreCompiled by NVRTC, and run by the interpreter.
 func TestSourcesAreCompiled(t *testing.T) {
 	compiled(t)
 	gpus := cudatest.Devices(t, cudatest.Deferred)
@@ -203,8 +202,7 @@ func TestSourcesAreCompiled(t *testing.T) {
 
 var nvrtc = flag.Bool("nvrtc", false, "have NVRTC compile all kernels, which takes a minute")
 
-// TestNVRTCCompilesAllKernels holds the kernels that ship to what NVRTC compiles as well,
-// and the interpreter to knowing all that it makes of them.
+// TestNVRTCCompilesAllKernels to PTX that the interpreter runs with the same results.
 func TestNVRTCCompilesAllKernels(t *testing.T) {
 	if !*nvrtc {
 		t.Skip("takes a minute; make nvrtc does it")

@@ -9,8 +9,8 @@ import (
 	"github.com/h5dnn/h5dnn/cuda/cudatest"
 )
 
-// TestUploadsOfAnySize although what they are from changes at once: more
-// than the ring holds, and many that share a slot.
+// TestUploadsOfAnySize, larger than all staging buffers too; the source changes right after
+// the call.
 func TestUploadsOfAnySize(t *testing.T) {
 	eachSchedule(t, func(t *testing.T, gpus [2]*cuda.Device) {
 		d, r := gpus[0], rand.New(rand.NewPCG(7, 8))

@@ -12,8 +12,8 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// TestStreamsRunKernelsConcurrently: a sum, which takes scratch memory that
-// the device's own stream takes as well, with and without waiting for its input.
+// TestStreamsRunKernelsConcurrently: a sum, which uses workspace memory that the device's
+// own stream uses too, with and without waiting for its input.
 func TestStreamsRunKernelsConcurrently(t *testing.T) {
 	eachSchedule(t, func(t *testing.T, gpus [2]*cuda.Device) {
 		d := gpus[0]
@@ -47,7 +47,7 @@ func TestStreamsRunKernelsConcurrently(t *testing.T) {
 	})
 }
 
-// TestStreamsWaitForTheWorkspace that the device's own stream was lent before.
+// TestStreamsWaitForTheWorkspace that the device's own stream has used before.
 func TestStreamsWaitForTheWorkspace(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Deferred)[0]
 	side, err := d.NewStream()
@@ -117,8 +117,8 @@ func TestLaunchConfigurationIsTheCallers(t *testing.T) {
 	}
 }
 
-// TestNewMemoryBelongsToTheDevicesStream: what another stream writes to memory before the
-// device's own has come to where it was allocated is lost, unless it waits for that.
+// TestNewMemoryBelongsToTheDevicesStream: what another stream writes before the device's
+// own stream has reached the allocation is lost, unless it waits for that.
 func TestNewMemoryBelongsToTheDevicesStream(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Deferred)[0]
 	pinned, err := d.Pin(4)

@@ -37,8 +37,8 @@ func scattered(t *testing.T, d *cuda.Device, host storage.Array) (a storage.Arra
 	return a, rows
 }
 
-// TestStridesBeyond32Bits runs kernels on matrices of two rows that 32 bits do not
-// lead from one to the other, and reads what they have written row by row.
+// TestStridesBeyond32Bits runs kernels on matrices of two rows, farther apart than 32 bits
+// can address, and reads their results row by row.
 func TestStridesBeyond32Bits(t *testing.T) {
 	if cudatest.RealGPU() {
 		t.Skip("addresses are the driver's there")

@@ -7,7 +7,7 @@ import (
 	"github.com/h5dnn/h5dnn/cuda/ptx"
 )
 
-// A kernel that doubles integers, one a thread, and counts what that costs.
+// A kernel doubles integers, one in each thread, and its instructions are counted.
 func Example() {
 	module, err := ptx.Parse(`
 .version 7.0

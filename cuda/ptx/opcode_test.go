@@ -104,7 +104,7 @@ func TestOpcodes(t *testing.T) {
 	}
 }
 
-// result returns the type of what an opcode gives.
+// result returns the type of an opcode's result.
 func result(opcode string) string {
 	words := split(opcode)
 	switch {

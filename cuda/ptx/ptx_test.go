@@ -103,7 +103,7 @@ func TestNewMemoryIsPoisoned(t *testing.T) {
 	}
 }
 
-// TestAllocationsHaveGaps: what lies between them is nobody's.
+// TestAllocationsHaveGaps that belong to no allocation.
 func TestAllocationsHaveGaps(t *testing.T) {
 	memory := NewMemory(0)
 	for _, size := range []int{1, gap, gap + 1, 3 * gap} {
@@ -117,7 +117,7 @@ func TestAllocationsHaveGaps(t *testing.T) {
 	}
 }
 
-// TestAtomicsUpdate holds each to what it makes of memory that holds old, of x and of y.
+// TestAtomicsUpdate checks each atomic on memory that contains old, with operands x and y.
 func TestAtomicsUpdate(t *testing.T) {
 	minusOne := uint64(math.MaxUint64)
 	tried := map[string]bool{}
@@ -172,8 +172,8 @@ func TestAccessToFreedMemoryFails(t *testing.T) {
 	}
 }
 
-// TestCounters knows column's figures by hand: 1024 threads are 32 warps.
-// Elements a row apart lie in a sector each, and all in one bank.
+// TestCounters compares with counts computed by hand: 1024 threads are 32 warps. Elements a
+// row apart are in different sectors and in the same bank.
 func TestCounters(t *testing.T) {
 	c := new(Counters)
 	if _, err := faults(t, "column", 1024, Launch{Threads: [3]uint32{1024, 1, 1}, Counters: c}); err != nil {
@@ -193,8 +193,8 @@ func TestCounters(t *testing.T) {
 	}
 }
 
-// TestDivergedWarpsIssueTwice sends 40 of 64 threads another way: both warps issue what is
-// before the branch and at its label, the second one what is between as well.
+// TestDivergedWarpsIssueTwice lets 40 of 64 threads branch: both warps issue the
+// instructions before the branch and at its target, the second one also those between.
 func TestDivergedWarpsIssueTwice(t *testing.T) {
 	m, err := Parse(".version 7.0\n.target sm_75\n.visible .entry k()\n{\n.reg .pred %p<2>;\n.reg .b32 %r<3>;\n" +
 		"mov.u32 %r1, %tid.x;\nsetp.lt.u32 %p1, %r1, 40;\n@%p1 bra $less;\nmov.u32 %r2, 1;\nret;\n$less:\nmov.u32 %r2, 2;\nret;\n}")
