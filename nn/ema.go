@@ -30,9 +30,10 @@ func NewEMA(o EMAOptions) *EMA {
 	return &EMA{EMAOptions: o, averages: map[string]storage.Array{}}
 }
 
-// Update adds the parameters as they are to the averages, on the parameters' device.
-// It does not wait for the device.
-func (e *EMA) Update(params iter.Seq2[string, *Param]) error {
+// Update adds the parameters as they are to the averages, on the parameters' device,
+// in the memory of the step of tape, or if tape is nil outside any step. It does not
+// wait for the device.
+func (e *EMA) Update(tape *tensor.Tape, params iter.Seq2[string, *Param]) error {
 	return tensor.Try(func() {
 		for name, p := range params {
 			average, ok := e.averages[name]
@@ -47,8 +48,11 @@ func (e *EMA) Update(params iter.Seq2[string, *Param]) error {
 				}
 				e.averages[name], average = moved, moved
 			}
-			a := tensor.Of(average)
-			a.AddInto(p.Detach().Sub(a).MulScalar(1 - e.Decay))
+			a, x := tensor.Of(average), p.Detach()
+			if tape != nil {
+				x = tape.Input(p.Array)
+			}
+			a.AddInto(x.Sub(a).MulScalar(1 - e.Decay))
 		}
 	})
 }

@@ -22,7 +22,7 @@ func TestEMAIsTheMovingAverage(t *testing.T) {
 	}
 	for value := range 4 {
 		weight.Detach().Fill(float64(value + 1))
-		if err := e.Update(nn.Params(model)); err != nil {
+		if err := e.Update(nil, nn.Params(model)); err != nil {
 			t.Fatal(err)
 		}
 		again := nn.NewEMA(nn.EMAOptions{Decay: 0.5})

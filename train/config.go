@@ -34,6 +34,7 @@ type Config struct {
 	ClipNorm   float64  `json:"clip_norm,omitempty"`  // the most that the norm of all gradients may be: see ClipNorm
 	ClipValue  float64  `json:"clip_value,omitempty"` // the most that an element of a gradient may be: see ClipValue
 	Accumulate int      `json:"accumulate,omitempty"` // batches whose gradients make one update: see Accumulate
+	EMA        float64  `json:"ema,omitempty"`        // decay of moving averages of the parameters, which validation and prediction use; none if 0
 	SaveEvery  Interval `json:"save_every,omitzero"`  // how often the run is saved: 10m, 500steps or epoch
 }
 
@@ -77,6 +78,8 @@ func (c Config) Check() error {
 		return wrong(fmt.Sprintf("cannot be %d; want at least 1", c.Batch), "batch")
 	case c.Classes < 0:
 		return wrong(fmt.Sprintf("cannot be %d", c.Classes), "classes")
+	case !(c.EMA >= 0 && c.EMA < 1):
+		return wrong(fmt.Sprintf("cannot be %v; want a decay such as 0.999", c.EMA), "ema")
 	case !(c.ClipNorm >= 0):
 		return wrong(fmt.Sprintf("cannot be %v; want a positive number", c.ClipNorm), "clip_norm")
 	case !(c.ClipValue >= 0):

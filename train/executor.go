@@ -94,6 +94,9 @@ func (t *trainer) update(info BatchInfo, loss *tensor.Tensor) (updated bool, err
 	if t.scaler != nil && updated {
 		t.scaler.Update()
 	}
+	if t.ema != nil && updated && err == nil {
+		err = t.ema.Update(loss.Tape(), t.params)
+	}
 	return updated, err
 }
 

@@ -143,12 +143,15 @@ func (t *trainer) open(ctx context.Context, data *Data) (err error) {
 	if err := callbacks(t.Callbacks).each(func(c Callback) error { return c.RunBegin(t.plan) }); err != nil {
 		return err
 	}
+	if err := cmp.Or(t.useAverages(false), t.beginAverages()); err != nil {
+		return err
+	}
 	p := &t.Position
 	p.Samples, p.Shuffle, p.Window = t.plan.Samples, t.plan.Shuffle, t.plan.Window
 	if t.given != nil && t.given.Options().DropLast {
 		p.Samples -= p.Samples % t.fullBatch()
 	}
-	if t.validator, err = t.Predictor(); err != nil || data.Val == nil {
+	if t.validator, err = t.predictor(); err != nil || data.Val == nil {
 		return err
 	}
 	if t.valBinding, err = t.bindTraining(data.Val); err != nil {
@@ -369,6 +372,10 @@ func (t *trainer) reduceMetrics(m *Metrics, set metricSet) (err error) {
 func (t *trainer) validate(ctx context.Context) (Metrics, error) {
 	nn.Eval(t.Model)
 	defer nn.Train(t.Model)
+	if err := t.useAverages(true); err != nil {
+		return Metrics{}, err
+	}
+	defer t.useAverages(false)
 	set, err := t.Config.newMetrics()
 	if err != nil {
 		return Metrics{}, err

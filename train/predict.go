@@ -134,8 +134,15 @@ func (p *Predictor) Classes() error {
 }
 
 // Predictor returns a predictor with the model of r, which it puts into evaluation
-// mode.
+// mode, with the moving averages of the parameters if the run keeps them.
 func (r *Run) Predictor() (*Predictor, error) {
+	if err := r.useAverages(true); err != nil {
+		return nil, err
+	}
+	return r.predictor()
+}
+
+func (r *Run) predictor() (*Predictor, error) {
 	r.setTF32()
 	return NewPredictor(r.Model, r.Device, r.Inputs...)
 }
@@ -273,7 +280,12 @@ func (p *Predictor) each(batches iter.Seq2[*batch, error], by binding, most int,
 // Evaluate returns the metrics of the model on the samples of d, which has the fields
 // that it was trained on.
 func (r *Run) Evaluate(ctx context.Context, d dataset.Dataset) (t Metrics, err error) {
-	p, err := r.Predictor()
+	averaged := r.averaged
+	if err := r.useAverages(true); err != nil {
+		return t, err
+	}
+	defer func() { err = cmp.Or(err, r.useAverages(averaged)) }()
+	p, err := r.predictor()
 	if err != nil {
 		return t, err
 	}

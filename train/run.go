@@ -32,6 +32,8 @@ type Run struct {
 	hooks        []Hook
 	metrics      metricSet                // of the training epoch so far
 	loadedHooks  map[string]storage.Array // state of hooks that a run file had; removed as hooks take it
+	ema          *nn.EMA                  // nil without averages
+	averaged     bool                     // the averages are in the place of the parameters
 	scaler       *tensor.LossScaler       // nil unless products are float16
 	classIndices storage.Array            // 0, 1, … of all classes, for one-hot encoding
 }
@@ -181,6 +183,9 @@ func (r *Run) assemble(outputs int, d storage.Device, findInputs func() error) (
 		return err
 	}
 	nn.Init(r.Model, r.Config.Seed)
+	if err := r.newEMA(); err != nil {
+		return config.At(err, "ema")
+	}
 	if err := findInputs(); err != nil {
 		return err
 	}

@@ -43,6 +43,9 @@ const Version = "0.1"
 // Save writes r to the named file, in the format of its extension. The file is
 // replaced atomically.
 func Save(name string, r *Run) error {
+	if err := r.useAverages(false); err != nil {
+		return fmt.Errorf("save %s: %w", name, err)
+	}
 	meta, err := r.meta()
 	if err != nil {
 		return fmt.Errorf("save %s: %w", name, err)
@@ -100,6 +103,13 @@ func (r *Run) arrays() iter.Seq2[string, storage.Array] {
 				}
 			}
 		}
+		if r.ema != nil {
+			for name, a := range r.ema.State() {
+				if !yield("ema/"+name, a) {
+					return
+				}
+			}
+		}
 		for _, name := range r.History.Names() {
 			if !yield("history/"+name, storage.From(r.History[name], len(r.History[name]))) {
 				return
@@ -144,6 +154,9 @@ func resume(file serialize.File, d storage.Device) (*Run, error) {
 		return nil, err
 	}
 	if err := r.loadScaler(f); err != nil {
+		return nil, err
+	}
+	if err := r.loadEMA(f); err != nil {
 		return nil, err
 	}
 	if err := r.metrics.load(f); err != nil {
