@@ -203,7 +203,7 @@ func (s *szip) decodePairs(block []uint32, first int) int {
 
 // add turns differences into samples. The differences were mapped to unsigned numbers
 // relative to the previous sample: small ones alternate in sign, and those beyond the
-// range in one direction all go in the other (CCSDS 121.0-B-3, section 4.4).
+// range in one direction all go in the other (the prediction error mapper of CCSDS 121.0-B-3).
 func (s *szip) add() {
 	maxSample := uint32(1)<<s.width - 1
 	last := s.samples[0]
