@@ -150,7 +150,7 @@ func (c trial) differs(t *testing.T, got [][]byte, want result) string {
 	return ""
 }
 
-// farthest shows which element of output i is farthest from the plain loop's, since of
+// farthest shows which element of output i is farthest from the reference's, since of
 // the interpreter's there is but a sum.
 func (c trial) farthest(t *testing.T, i int, got []byte) string {
 	plain, _ := c.call(t, storage.CPU)
@@ -164,7 +164,7 @@ func (c trial) farthest(t *testing.T, i int, got []byte) string {
 			at = k
 		}
 	}
-	return fmt.Sprintf("farthest from the plain loop's is element %d of %d: %v, there %v", at, len(g), g[at], w[at])
+	return fmt.Sprintf("farthest from the reference's is element %d of %d: %v, there %v", at, len(g), g[at], w[at])
 }
 
 // record runs all trials on each kind of GPU.

@@ -21,7 +21,7 @@ import (
 )
 
 // A trial is a call of a kernel whose results on a GPU should be those of the
-// plain loop on the CPU. Package tensor tries all its operations likewise, in
+// reference on the CPU. Package tensor tries all its operations likewise, in
 // every layout; here is what reaches no operation, and sizes that take other ways.
 type trial struct {
 	k         *kernels.Kernel
@@ -451,7 +451,7 @@ func (c trial) call(t *testing.T, d storage.Device) (host, there kernels.Call) {
 	return host, there
 }
 
-// agrees holds the trial's results on d to those of the plain loop, and returns them.
+// agrees holds the trial's results on d to those of the reference, and returns them.
 func (c trial) agrees(t *testing.T, d *cuda.Device) []storage.Array {
 	t.Helper()
 	host, there := c.call(t, d)
@@ -483,7 +483,7 @@ func (c trial) repeats(t *testing.T, d *cuda.Device, want []storage.Array) {
 	}
 }
 
-func TestKernelsAgreeWithPlainLoops(t *testing.T) {
+func TestKernelsMatchReference(t *testing.T) {
 	gpus := cudatest.Devices(t, cudatest.Deferred)
 	for i, c := range trials() {
 		t.Run(c.String(), func(t *testing.T) {
@@ -498,7 +498,7 @@ func TestKernelsAgreeWithPlainLoops(t *testing.T) {
 }
 
 // roundedFactorsAgree holds products that may be rounded to TF32, on GPUs that can, to
-// plain loops over factors that were rounded before.
+// references over factors that were rounded before.
 func roundedFactorsAgree(t *testing.T, gpus [2]*cuda.Device) {
 	for _, d := range gpus {
 		d.AllowTF32(true)

@@ -35,9 +35,9 @@ func launches(name string, use func()) int {
 	return cudatest.LaunchCounts()[name] - before
 }
 
-// TestLibrariesAgreeWithPlainLoops runs the trials of products and convolutions again, with
+// TestLibrariesMatchReference runs the trials of products and convolutions again, with
 // the libraries.
-func TestLibrariesAgreeWithPlainLoops(t *testing.T) {
+func TestLibrariesMatchReference(t *testing.T) {
 	byLibraries(t, func(t *testing.T, gpus [2]*cuda.Device) {
 		before := cudatest.LaunchCounts()
 		for i, c := range multiplying() {

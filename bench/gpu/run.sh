@@ -64,9 +64,9 @@ gpu() {
 	step "$title" "${LIMIT:-60}" env -C "$here/tests/$package" H5DNN_TEST_GPU="${REAL-1}" ./test -test.run "$tests" "$@"
 }
 gpu "Every kernel, beside the interpreter: the same bits except where a GPU may choose them" cuda '^TestGPUMatchesInterpreter$' -test.v -compare recorded
-gpu "Every kernel, beside plain loops on the CPU" cuda '^TestKernelsAgreeWithPlainLoops$|^TestKernelsRunInOrder$|^TestMoreThan2GiElements$|^TestEventsOrderStreams$'
-gpu "Products and convolutions by NVIDIA's libraries, where they are found, beside plain loops" cuda '^TestLibrariesAgreeWithPlainLoops$'
-gpu "Every operation and its derivative, beside the CPU in float64" tensor '^TestDevicesAgree$|^TestDevicesTakeEmptyBatches$'
+gpu "Every kernel, compared with its reference on the CPU" cuda '^TestKernelsMatchReference$|^TestKernelsRunInOrder$|^TestMoreThan2GiElements$|^TestEventsOrderStreams$'
+gpu "Products and convolutions by NVIDIA's libraries, where they are found, compared with references" cuda '^TestLibrariesMatchReference$'
+gpu "Every operation and its derivative, compared with the CPU in float64" tensor '^TestDevicesAgree$|^TestDevicesTakeEmptyBatches$'
 
 train() { step "$1" "${LIMIT:-60}" "$here/h5dnn" train --data "$2" --x train/images --y train/labels --val-x test/images --val-y test/labels --model "$3" --epochs "$4" --seed 1 --device "$5" -o "$made/$6.h5"; }
 if [ -f "$here/data/mnist.h5" ] && [ -z "$SMALL" ]; then
