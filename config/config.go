@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/h5dnn/h5dnn/internal/errkind"
 	"github.com/h5dnn/h5dnn/spell"
 )
 
@@ -46,14 +47,8 @@ func At(err error, path ...any) error {
 	return &Error{path, err}
 }
 
-// An invalid error has a message of its own and is of kind ErrInvalid.
-type invalid string
-
-func (e invalid) Error() string { return string(e) }
-func (e invalid) Unwrap() error { return ErrInvalid }
-
 // Errorf returns an error of kind ErrInvalid with the formatted message.
-func Errorf(format string, args ...any) error { return invalid(fmt.Sprintf(format, args...)) }
+func Errorf(format string, args ...any) error { return errkind.Errorf(ErrInvalid, format, args...) }
 
 // Unknown returns the error that no thing of that kind has the name. It suggests
 // the nearest of the known names, or lists them if none is near.

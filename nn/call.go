@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/h5dnn/h5dnn/internal/errkind"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
 	"github.com/h5dnn/h5dnn/views"
@@ -122,7 +123,7 @@ func CheckFinite(c CallInfo) error {
 			continue
 		}
 		if sum := y.Detach().MulScalar(0).Sum().Item(); sum != 0 {
-			return errorOf(storage.ErrState, "an output has elements that are not finite")
+			return errkind.Errorf(storage.ErrState, "an output has elements that are not finite")
 		}
 	}
 	return nil

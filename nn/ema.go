@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/h5dnn/h5dnn/internal/errkind"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
 	"github.com/h5dnn/h5dnn/views"
@@ -66,7 +67,7 @@ func (e *EMA) Swap(params iter.Seq2[string, *Param]) error {
 	for name, p := range all {
 		average, ok := e.averages[name]
 		if !ok || !slices.Equal(average.Shape, p.Shape) || average.Data.Device() != p.Data.Device() {
-			return errorOf(storage.ErrState, "ema: no average of %s like the parameter; Update first", name)
+			return errkind.Errorf(storage.ErrState, "ema: no average of %s like the parameter; Update first", name)
 		}
 		swapped[name] = average
 	}
@@ -94,10 +95,10 @@ func (e *EMA) Load(params iter.Seq2[string, *Param], state iter.Seq2[string, sto
 	for name, a := range state {
 		p, ok := known[name]
 		if !ok {
-			return errorOf(storage.ErrState, "load ema: no parameter %s", name)
+			return errkind.Errorf(storage.ErrState, "load ema: no parameter %s", name)
 		}
 		if !slices.Equal(a.Shape, p.Shape) {
-			return errorOf(views.ErrShape, "load ema: %s is %v; want %v", name, a.Shape, p.Shape)
+			return errkind.Errorf(views.ErrShape, "load ema: %s is %v; want %v", name, a.Shape, p.Shape)
 		}
 		own, err := storage.Make(p.Data.Device(), p.Type, p.Shape...)
 		if err == nil {

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/errkind"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
 	"github.com/h5dnn/h5dnn/views"
@@ -143,7 +144,7 @@ func (m *MetricSums) Merge(state iter.Seq2[string, storage.Array]) error {
 		}
 		if sum, ok := m.sums[name]; ok {
 			if !slices.Equal(sum.Shape, a.Shape) {
-				return errorOf(views.ErrShape, "metric state: %s is %v; want %v", name, a.Shape, sum.Shape)
+				return errkind.Errorf(views.ErrShape, "metric state: %s is %v; want %v", name, a.Shape, sum.Shape)
 			}
 			if sum, err = sum.To(storage.CPU); err != nil {
 				return fmt.Errorf("metric state: %s: %w", name, err)

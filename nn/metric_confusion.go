@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/errkind"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
 )
@@ -48,7 +49,7 @@ func (m *ConfusionMatrix) Result() (storage.Array, error) {
 		missing -= c
 	}
 	if math.Abs(missing) > 1e-6*math.Abs(weight[0]) {
-		return storage.Array{}, errorOf(storage.ErrState, "confusion_matrix: labels of %.4g samples are not classes", missing)
+		return storage.Array{}, errkind.Errorf(storage.ErrState, "confusion_matrix: labels of %.4g samples are not classes", missing)
 	}
 	return storage.From(counts, m.sums["matrix"].Shape...), nil
 }

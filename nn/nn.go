@@ -29,6 +29,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/h5dnn/h5dnn/internal/errkind"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
 	"github.com/h5dnn/h5dnn/views"
@@ -91,14 +92,14 @@ func Load(model any, arrays iter.Seq2[string, storage.Array]) error {
 // match reports names and shapes in which found differs from want, the state of model.
 func match(model any, found, want map[string]storage.Array) error {
 	if missing := missingFrom(want, found); len(missing) > 0 {
-		return errorOf(storage.ErrState, "missing %s; want all %d arrays of the model", list(missing), len(want))
+		return errkind.Errorf(storage.ErrState, "missing %s; want all %d arrays of the model", list(missing), len(want))
 	}
 	if extra := missingFrom(found, want); len(extra) > 0 {
-		return errorOf(storage.ErrState, "the model has no %s%s", list(extra), unbuiltHint(model))
+		return errkind.Errorf(storage.ErrState, "the model has no %s%s", list(extra), unbuiltHint(model))
 	}
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		if have, want := found[name].Shape, want[name].Shape; !slices.Equal(have, want) {
-			return errorOf(views.ErrShape, "%s is %v; want %v", name, have, want)
+			return errkind.Errorf(views.ErrShape, "%s is %v; want %v", name, have, want)
 		}
 	}
 	return nil

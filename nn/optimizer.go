@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/errkind"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
 	"github.com/h5dnn/h5dnn/views"
@@ -199,7 +200,7 @@ func (s *OptimizerState) Load(params iter.Seq2[string, *Param], state iter.Seq2[
 		buffer, name, _ := strings.Cut(key, "/")
 		p, ok := known[name]
 		if !ok || !slices.Contains(s.bufferNames, buffer) {
-			return errorOf(storage.ErrState, "load optimizer: unexpected %s; want %v of each parameter", key, s.bufferNames)
+			return errkind.Errorf(storage.ErrState, "load optimizer: unexpected %s; want %v of each parameter", key, s.bufferNames)
 		}
 		if err := loaded.loadBuffer(buffer, name, p, given[key]); err != nil {
 			return fmt.Errorf("load optimizer: %s: %w", key, err)
@@ -211,7 +212,7 @@ func (s *OptimizerState) Load(params iter.Seq2[string, *Param], state iter.Seq2[
 // loadBuffer copies a into a buffer of p.
 func (s *OptimizerState) loadBuffer(buffer, name string, p *Param, a storage.Array) (err error) {
 	if !slices.Equal(a.Shape, p.Shape) {
-		return errorOf(views.ErrShape, "shape %v; want %v", a.Shape, p.Shape)
+		return errkind.Errorf(views.ErrShape, "shape %v; want %v", a.Shape, p.Shape)
 	}
 	failed := tensor.Try(func() { err = a.CopyTo(s.buffersOf(name, p)[slices.Index(s.bufferNames, buffer)].Array) })
 	if failed != nil {
@@ -224,10 +225,10 @@ func (s *OptimizerState) loadBuffer(buffer, name string, p *Param, a storage.Arr
 func (s *OptimizerState) replace(loaded OptimizerState, given map[string]storage.Array) error {
 	step, ok := given["step"]
 	if !ok || step.Len() != 1 {
-		return errorOf(storage.ErrState, "load optimizer: no step count in %d arrays; want \"step\", a single number", len(given))
+		return errkind.Errorf(storage.ErrState, "load optimizer: no step count in %d arrays; want \"step\", a single number", len(given))
 	}
 	if want := len(loaded.buffers)*len(s.bufferNames) + 1; len(given) != want {
-		return errorOf(storage.ErrState, "load optimizer: %d arrays; want %v of each parameter and \"step\", %d in all", len(given), s.bufferNames, want)
+		return errkind.Errorf(storage.ErrState, "load optimizer: %d arrays; want %v of each parameter and \"step\", %d in all", len(given), s.bufferNames, want)
 	}
 	count, err := storage.Make(storage.CPU, dtype.Int64)
 	if err != nil {

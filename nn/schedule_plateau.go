@@ -4,6 +4,7 @@ import (
 	"iter"
 	"math"
 
+	"github.com/h5dnn/h5dnn/internal/errkind"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -76,12 +77,12 @@ func (s *PlateauSchedule) Load(state iter.Seq2[string, storage.Array]) error {
 			return err
 		}
 		if name != "plateau" || len(values) != 4 {
-			return errorOf(storage.ErrState, "load schedule: %s of %d numbers; want plateau of 4", name, len(values))
+			return errkind.Errorf(storage.ErrState, "load schedule: %s of %d numbers; want plateau of 4", name, len(values))
 		}
 		s.factor, s.best, s.bad, s.cooldown = values[0], values[1], values[2], values[3]
 		return nil
 	}
-	return errorOf(storage.ErrState, "load schedule: no state of plateau")
+	return errkind.Errorf(storage.ErrState, "load schedule: no state of plateau")
 }
 
 // Config returns the settings of s.

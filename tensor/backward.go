@@ -4,6 +4,7 @@ import (
 	"container/heap"
 	"slices"
 
+	"github.com/h5dnn/h5dnn/internal/errkind"
 	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
@@ -255,7 +256,7 @@ func nameNotDifferentiable(op Op) {
 	}
 }
 
-var errNoSecond = kindError{"its derivative cannot be recorded, so it has no second derivative; leave out CreateGraph", ErrState}
+var errNoSecond = errkind.Errorf(ErrState, "its derivative cannot be recorded, so it has no second derivative; leave out CreateGraph")
 
 // add adds dx to the gradient of x.
 func (p *pass) add(x, dx *Tensor) {

@@ -1,10 +1,10 @@
 package tensor
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/errkind"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -31,15 +31,6 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// A kindError is a message that errors.Is matches with a kind, whose text it leaves out.
-type kindError struct {
-	text string
-	kind error
-}
-
-func (e kindError) Error() string { return e.text }
-func (e kindError) Unwrap() error { return e.kind }
-
 // Fail panics with an *Error of the given kind, which may be the error that caused it.
 // Operations, layers and losses outside of this package report errors by it.
 func Fail(op string, kind error, format string, args ...any) {
@@ -47,7 +38,7 @@ func Fail(op string, kind error, format string, args ...any) {
 }
 
 func fail(op string, kind error, format string, args ...any) {
-	panic(&Error{op, kindError{fmt.Sprintf(format, args...), kind}})
+	panic(&Error{op, errkind.Errorf(kind, format, args...)})
 }
 
 func check(op string, err error) {

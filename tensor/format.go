@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/errkind"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor/internal/samples"
 	"github.com/h5dnn/h5dnn/views"
@@ -187,7 +188,7 @@ func (op toDense) Forward(c *Context, out, in []storage.Array) error {
 }
 
 func (op toDense) Backward(out, grads, in []*Tensor) []*Tensor {
-	panic(&Error{op.Name(), kindError{"has no gradient; Detach the sparse tensor", ErrState}})
+	panic(&Error{op.Name(), errkind.Errorf(ErrState, "has no gradient; Detach the sparse tensor")})
 }
 
 var _ = samples.Register("dequantize", unary(func(x *Tensor) *Tensor {

@@ -3,6 +3,7 @@ package tensor
 import (
 	"runtime"
 
+	"github.com/h5dnn/h5dnn/internal/errkind"
 	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
@@ -115,7 +116,7 @@ func RunKernel(k *kernels.Kernel, options any, out []Spec, in ...*Tensor) []*Ten
 	return results
 }
 
-var errNotDifferentiable = kindError{"has no derivative that is recorded; Detach its operands if no gradient should flow through it", storage.ErrState}
+var errNotDifferentiable = errkind.Errorf(storage.ErrState, "has no derivative that is recorded; Detach its operands if no gradient should flow through it")
 
 // runKernel is RunKernel of a kernel with one output.
 func runKernel(k *kernels.Kernel, options any, out Spec, in ...*Tensor) *Tensor {

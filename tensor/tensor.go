@@ -28,6 +28,7 @@ import (
 	"slices"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/errkind"
 	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
@@ -177,7 +178,7 @@ func (x *Tensor) aliveErr(act string) error {
 }
 
 func errEnded(act string, x *Tensor, text string) *Error {
-	return &Error{act, kindError{x.Array.Type.String() + " " + text, ErrState}}
+	return &Error{act, errkind.Errorf(ErrState, "%v %s", x.Array.Type, text)}
 }
 
 // onDevice returns a as a constant on x's device and in x's step.

@@ -40,3 +40,8 @@ func ExampleWalk() {
 	// 2 elements from 4 to 6
 	// 2 elements from 6 to 9
 }
+
+func ExampleCutIndex() {
+	fmt.Println(views.CutIndex("/train/images[0, ::2]"))
+	// Output: /train/images [0, ::2]
+}

@@ -25,6 +25,17 @@ type item struct {
 	hasStart, hasStop bool
 }
 
+// CutIndex splits an index expression off the end of a path: "/x[0, :]" is "/x" and
+// "[0, :]". Names in a path may have brackets too, so that a caller who knows the names
+// looks up the whole path first.
+func CutIndex(path string) (name, expr string) {
+	slash := strings.LastIndexByte(path, '/')
+	if bracket := strings.IndexByte(path[slash+1:], '['); bracket >= 0 && strings.HasSuffix(path, "]") {
+		return path[:slash+1+bracket], path[slash+1+bracket:]
+	}
+	return path, ""
+}
+
 // Parse reads an index expression in NumPy's grammar, such as
 //
 //	[0:100, ::2, -1, ..., None]

@@ -37,14 +37,3 @@ func exists(file string) bool {
 	_, err := os.Stat(file)
 	return err == nil
 }
-
-// splitExpr splits an index expression off the end of a path: "/x[0, :]" is "/x" and
-// "[0, :]". Names of datasets may have brackets too, so callers look up the whole
-// path first.
-func splitExpr(path string) (name, expr string) {
-	slash := strings.LastIndexByte(path, '/')
-	if bracket := strings.IndexByte(path[slash+1:], '['); bracket >= 0 && strings.HasSuffix(path, "]") {
-		return path[:slash+1+bracket], path[slash+1+bracket:]
-	}
-	return path, ""
-}

@@ -72,7 +72,7 @@ func find(file inspect.File, at address) (inspect.Selection, error) {
 	if err == nil {
 		return data, nil
 	}
-	path, expr := splitExpr(at.path)
+	path, expr := views.CutIndex(at.path)
 	if expr == "" {
 		return data, err
 	}

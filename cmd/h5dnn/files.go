@@ -13,6 +13,7 @@ import (
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/inspect"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
+	"github.com/h5dnn/h5dnn/views"
 )
 
 // files are open files by name, closed together.
@@ -129,7 +130,7 @@ func (f files) Attribute(name, path, attribute string) ([]any, error) {
 	if !ok {
 		return nil, fmt.Errorf("%s: %s files have no attributes; split with mask:PATH", name, file.Format())
 	}
-	path, _ = splitExpr(path)
+	path, _ = views.CutIndex(path)
 	o, err := h5.Lookup(path)
 	if err != nil {
 		return nil, err

@@ -49,14 +49,7 @@ type wildcard string
 func (w wildcard) stars() int { return strings.Count(string(w), "*") }
 
 // split cuts a [slice] off.
-func (w wildcard) split() (path, expr string) {
-	path = string(w)
-	slash := strings.LastIndexByte(path, '/')
-	if bracket := strings.IndexByte(path[slash+1:], '['); bracket >= 0 && strings.HasSuffix(path, "]") {
-		return path[:slash+1+bracket], path[slash+1+bracket:]
-	}
-	return path, ""
-}
+func (w wildcard) split() (path, expr string) { return views.CutIndex(string(w)) }
 
 // A match is a path that a wildcard stands for.
 type match struct {
