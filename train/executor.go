@@ -29,8 +29,8 @@ func (t *trainer) newExecutor() (executor, error) {
 // nextArgs returns the arguments of the next step.
 func (t *trainer) nextArgs() stepArgs {
 	t.Optimizer.SetRate(t.rateAt(t.Position.Consumed))
-	if o, ok := t.Optimizer.(nn.Capturable); ok {
-		t.hyper = o.StepArgs(t.hyper[:0])
+	if t.capturable != nil {
+		t.hyper = t.capturable.StepArgs(t.hyper[:0])
 	}
 	return stepArgs{hyper: t.hyper, random: t.randomStream()}
 }
@@ -38,10 +38,10 @@ func (t *trainer) nextArgs() stepArgs {
 // hyperCount returns the number of hyperparameters that the optimizer reads from
 // memory.
 func (t *trainer) hyperCount() int {
-	if o, ok := t.Optimizer.(nn.Capturable); ok {
-		return len(o.StepArgs(nil))
+	if t.capturable == nil {
+		return 0
 	}
-	return 0
+	return len(t.capturable.StepArgs(nil))
 }
 
 // randomStream returns the number of the next step's random stream, which no other
@@ -60,8 +60,8 @@ func (t *trainer) captureArgs(hyper storage.Array) {
 	if t.scaler != nil {
 		args = append(args, t.scaler.Array)
 	}
-	if o, ok := t.Optimizer.(nn.Capturable); ok {
-		o.SetStepArgs(args)
+	if t.capturable != nil {
+		t.capturable.SetStepArgs(args)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 
 	"github.com/h5dnn/h5dnn/config"
 	"github.com/h5dnn/h5dnn/dtype"
-	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
 )
@@ -60,7 +59,7 @@ func (t *trainer) newRecorder() (*tensor.GraphCapturer, string) {
 	if !ok {
 		return nil, fmt.Sprintf("%v cannot capture graphs", t.Device)
 	}
-	if _, ok := t.Optimizer.(nn.Capturable); !ok {
+	if t.capturable == nil {
 		return nil, fmt.Sprintf("%T takes its hyperparameters by value", t.Optimizer)
 	}
 	for _, h := range t.hooks {
@@ -85,8 +84,8 @@ func (q *queued) step(b *batch) error {
 	if err != nil {
 		return fmt.Errorf("epoch %d, step %d: %w", q.Position.Epoch+1, q.Position.Step+1, err)
 	}
-	if o, ok := q.Optimizer.(nn.Capturable); ok && updated {
-		o.CountStep()
+	if updated && q.capturable != nil {
+		q.capturable.CountStep()
 	}
 	q.samples += b.n
 	q.enqueued++

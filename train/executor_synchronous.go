@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 
-	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
 )
@@ -56,7 +55,7 @@ func (s *synchronous) step(b *batch) error {
 		return fmt.Errorf("epoch %d, step %d: %w", s.Position.Epoch+1, s.Position.Step+1, err)
 	}
 	if s.args.Data != nil && updated {
-		s.Optimizer.(nn.Capturable).CountStep()
+		s.capturable.CountStep()
 	}
 	s.Position.Running.add(b.n, loss, correct)
 	return nil

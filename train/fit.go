@@ -106,8 +106,11 @@ type trainer struct {
 	params            iter.Seq2[string, *nn.Param]
 	validator         *Predictor
 	plan              Plan
-	saver             *saver    // nil if the run is not saved
-	hyper             []float64 // of the optimizer, for the next step
+	saver             *saver        // nil if the run is not saved
+	capturable        nn.Capturable // the optimizer; nil if it is not
+	stepCallbacks     []Callback    // those that are told about steps
+	batchSize         int           // of full batches
+	hyper             []float64     // of the optimizer, for the next step
 }
 
 // open prepares everything that training needs.
@@ -124,6 +127,12 @@ func (t *trainer) open(ctx context.Context, data *Data) (err error) {
 		return err
 	}
 	t.setTF32()
+	t.capturable, _ = t.Optimizer.(nn.Capturable)
+	for _, c := range t.Callbacks {
+		if f, ok := c.(CallbackFuncs); !ok || f.OnStepEnd != nil {
+			t.stepCallbacks = append(t.stepCallbacks, c)
+		}
+	}
 	if err := t.setHooks(append(t.Hooks[:len(t.Hooks):len(t.Hooks)], t.Config.configHooks()...)); err != nil {
 		return err
 	}
@@ -217,12 +226,17 @@ func (t *trainer) checkFingerprint(d dataset.Dataset) error {
 }
 
 // fullBatch returns the number of samples in every batch but an epoch's last.
-func (t *trainer) fullBatch() int { return min(t.Config.Batch, t.loader.Plan().Samples) }
+func (t *trainer) fullBatch() int {
+	if t.batchSize == 0 {
+		t.batchSize = min(t.Config.Batch, t.loader.Plan().Samples)
+	}
+	return t.batchSize
+}
 
 // close frees what t has on the device, once the device is done with it.
 func (t *trainer) close() error {
-	if o, ok := t.Optimizer.(nn.Capturable); ok {
-		o.SetStepArgs(nil)
+	if t.capturable != nil {
+		t.capturable.SetStepArgs(nil)
 	}
 	var failed error
 	for _, source := range []batchSource{t.source, t.valSource} {
@@ -280,10 +294,10 @@ func (t *trainer) afterStep(start int, clock clock) error {
 	if err != nil {
 		return err
 	}
-	if len(t.Callbacks) > 0 {
-		at := t.Position
+	if len(t.stepCallbacks) > 0 {
+		at := &t.Position
 		p := Progress{at.Epoch + 1, t.Config.Epochs, at.Consumed, at.Samples, at.Running, elapsed, waited, at.Consumed - start}
-		for _, c := range t.Callbacks {
+		for _, c := range t.stepCallbacks {
 			if err := c.StepEnd(p); err != nil {
 				return errors.Join(err, t.executor.collect())
 			}
