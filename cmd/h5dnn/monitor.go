@@ -97,18 +97,42 @@ func recorded(p train.Plan) string {
 	return "steps are not captured in a CUDA graph"
 }
 
-// outline names the layers that have parameters.
+// outline names the layers that have parameters, in order, or counts them where the
+// model is not a list of layers.
 func outline(model nn.Module) string {
 	var kinds []string
-	if layers, ok := model.(nn.Sequential); ok {
+	layers, list := model.(nn.Sequential)
+	if list {
 		for _, layer := range layers {
 			for range nn.Params(layer) {
-				kinds = append(kinds, strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", layer), "*nn.")))
+				kinds = append(kinds, kindOf(layer))
 				break
 			}
 		}
+		return strings.Join(kinds, "-")
 	}
-	return strings.Join(kinds, "-")
+	counts := map[string]int{}
+	for _, m := range nn.Modules(model) {
+		switch m.(type) {
+		case nn.Sequential, *nn.Sequential, *nn.Graph, *nn.Residual:
+			continue
+		}
+		for range nn.Params(m) {
+			if counts[kindOf(m)]++; counts[kindOf(m)] == 1 {
+				kinds = append(kinds, kindOf(m))
+			}
+			break
+		}
+	}
+	for i, kind := range kinds {
+		kinds[i] = fmt.Sprintf("%d %s", counts[kind], kind)
+	}
+	return strings.Join(kinds, ", ")
+}
+
+// kindOf names the type of a layer.
+func kindOf(m nn.Module) string {
+	return strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", m), "*nn."))
 }
 
 // batch updates the bar.
