@@ -69,7 +69,8 @@ func Write(path string, write func(f *os.File) error) error {
 func (f *File) Path() string { return f.path }
 
 // Commit flushes the file to disk, closes it and renames it to its path. After an
-// error the old file is unchanged and the new one is removed.
+// error the old file is unchanged and the new one is removed, unless the error is that
+// the directory could not be flushed after the rename: then the new file is in place.
 func (f *File) Commit() error {
 	if f.ended {
 		return fs.ErrClosed

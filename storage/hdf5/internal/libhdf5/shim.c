@@ -415,13 +415,15 @@ int64_t shim_strings(int64_t file, const char *path, int rank, const uint64_t *d
 	return 0;
 }
 
-// Creates an attribute. An older one of the same name is deleted.
-static hid_t new_attribute(hid_t object, const char *name, hid_t type, hid_t space)
+// Creates an attribute. An older one of the same name is deleted; then *deleted is set.
+static hid_t new_attribute(hid_t object, const char *name, hid_t type, hid_t space, int *deleted)
 {
 	scoped creation = H5Pcreate(H5P_ATTRIBUTE_CREATE);
 	htri_t there = H5Aexists(object, name);
+	*deleted = 0;
 	if (there < 0 || (there > 0 && H5Adelete(object, name) < 0) || H5Pset_char_encoding(creation, H5T_CSET_UTF8) < 0)
 		return -1;
+	*deleted = there > 0;
 	return H5Acreate2(object, name, type, space, creation, H5P_DEFAULT);
 }
 
@@ -437,8 +439,10 @@ int64_t shim_attr_strings(int64_t file, const char *path, const char *name, int 
 	scoped_memory const char **each = pointers(space, data, bytes);
 	if (!each)
 		return fail("the number of strings does not fit the shape", text, size);
-	scoped attribute = new_attribute(object, name, type, space);
-	TRY_PARTIAL(attribute);
+	int deleted;
+	scoped attribute = new_attribute(object, name, type, space, &deleted);
+	if (attribute < 0)
+		return check(-1, text, size) && deleted ? H5DNN_PARTIAL : -1;
 	if (bytes == 0)
 		return 0;
 	TRY_PARTIAL(H5Awrite(attribute, type, each));
@@ -456,8 +460,10 @@ int64_t shim_attr(int64_t file, const char *path, const char *name, int64_t type
 	hssize_t n = rank < 0 ? 0 : H5Sget_simple_extent_npoints(space);
 	if (n < 0 || (uint64_t)n * H5Tget_size(type) != bytes)
 		return fail("the number of bytes does not fit the shape", text, size);
-	scoped attribute = new_attribute(object, name, type, space);
-	TRY_PARTIAL(attribute);
+	int deleted;
+	scoped attribute = new_attribute(object, name, type, space, &deleted);
+	if (attribute < 0)
+		return check(-1, text, size) && deleted ? H5DNN_PARTIAL : -1;
 	if (bytes == 0)
 		return 0;
 	TRY_PARTIAL(H5Awrite(attribute, type, data));
@@ -668,8 +674,10 @@ int64_t shim_attr_image(int64_t file, const char *path, const char *name, int64_
 	hssize_t elements = rank < 0 ? 0 : H5Sget_simple_extent_npoints(space);
 	if (elements < 0 || H5Tget_size(type) != elem_size || elem_size == 0 || (uint64_t)elements > bytes / elem_size)
 		return fail("the number of bytes does not fit the shape", text, size);
-	scoped attribute = new_attribute(object, name, type, space);
-	TRY_PARTIAL(attribute);
+	int deleted;
+	scoped attribute = new_attribute(object, name, type, space, &deleted);
+	if (attribute < 0)
+		return check(-1, text, size) && deleted ? H5DNN_PARTIAL : -1;
 	if (elements == 0)
 		return 0;
 	scoped_memory unsigned char *copy = placed(image, bytes, pointers, n);
