@@ -34,7 +34,7 @@ func Pad(sizes ...int) (padding [3][2]int) {
 //
 // of x (N,C,…), w (O,C/groups,…) and b (O), which may be left out; c' is channel c of o's group.
 // The spatial axes are those after the first two. It is fast for float32, where x and y
-// lie channels-last (views.ChannelsLast) or row-major.
+// are channels-last (views.ChannelsLast) or row-major.
 var Conv = convKernel("conv", 1, 3, convOperands, referenceConv[float32], referenceConv[float64])
 
 // ConvGradX is the gradient of Conv with respect to x: Out dx; In dy, w. It is also the
@@ -77,8 +77,8 @@ func third(arrays []storage.Array) *storage.Array {
 	return &arrays[2]
 }
 
-// convKernel is a kernel of so many outputs and inputs, of which the last, the
-// bias or its gradient, may be missing.
+// convKernel returns a kernel of the given numbers of outputs and inputs. The last of them,
+// the bias or its gradient, is optional.
 func convKernel(name string, outs, ins int, operands func(c *Call) conv, f32, f64 func(g *conv)) *Kernel {
 	return withHalfFloats(define(name,
 		func(c *Call, o ConvOptions) error {

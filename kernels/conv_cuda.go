@@ -57,8 +57,8 @@ var (
 	})
 )
 
-// manyGroups are more than are worth tiled products of their own: each would have few
-// channels. Depthwise convolutions have as many groups as channels.
+// manyGroups is the number of groups from which on a tiled product for each is not worth
+// it: each group has few channels. Depthwise convolutions have as many groups as channels.
 const manyGroups = 8
 
 // directOptions is Direct of conv.cu.
@@ -67,8 +67,8 @@ type directOptions struct {
 	groups                int
 }
 
-// direct computes convolutions over three axes or of many groups, for which there are no
-// tiles: without them, from one thread for each element, or one block for each weight.
+// direct computes convolutions over three axes or of many groups without tiles: with a
+// thread for each element, or a block for each weight. It reports false for others.
 func (c *Call) direct(g *conv, computes launch.Operand) (bool, error) {
 	if g.x.Rank() < 5 && g.groups < manyGroups {
 		return false, nil
@@ -91,7 +91,7 @@ func (c *Call) direct(g *conv, computes launch.Operand) (bool, error) {
 	return true, c.gpu.Own("conv direct", []storage.Array{y}, in, options)
 }
 
-// eachGroup calls visit with the convolutions of each group, over two spatial axes.
+// eachGroup calls visit with the convolution of each group, over two spatial axes.
 func (c *Call) eachGroup(g *conv, visit func(g conv) error) error {
 	x, w, y := withSpatial(g.x, 2), withSpatial(g.w, 2), withSpatial(g.y, 2)
 	one := *g
@@ -113,8 +113,8 @@ func (c *Call) eachGroup(g *conv, visit func(g conv) error) error {
 	return nil
 }
 
-// channelwise returns b (C) as what an (N, C, …) array becomes when all but its
-// channels is reduced.
+// channelwise returns b (C) with the shape of an (N, C, …) array that is reduced over all
+// axes but its channels.
 func channelwise(b, of *storage.Array) *storage.Array {
 	sums := b.With(b.View)
 	sums.Shape, sums.Stride = make([]int, of.Rank()), make([]int, of.Rank())
@@ -137,21 +137,21 @@ type convArgs struct {
 	last, _            uint32
 }
 
-// A convolution is a tiled product, which computes one of its arrays from the other two.
+// A convolution is a tiled product that computes one operand from the other two.
 type convolution struct {
 	conv
 	c        *Call
 	computes launch.Operand
 }
 
-// launchConv computes p from images. Weights are few: where many windows of images whose channels
-// lie next to each other meet them, theirs are brought next to each other, too.
+// launchConv computes p from images. If there are many windows of channels-last images, the
+// weights, which are small, are copied to that layout too.
 func (c *Call) launchConv(p *convolution, images *storage.Array) error {
 	t, n := p.x.Type, int64(p.w.Len())
 	if !channelsNext(images) || hasStrides(p.w, channelsLast(p.w.Shape)) || p.Size()[launch.RowSide] < manyWindows || n == 0 || n >= launch.Limit() {
 		return c.gpu.Tiles(t, p)
 	}
-	return c.beside(p.w, channelsLast(p.w.Shape), func(moved *storage.Array) error {
+	return c.inWorkspace(p.w, channelsLast(p.w.Shape), func(moved *storage.Array) error {
 		if err := c.launchCopy(moved, p.w); err != nil {
 			return err
 		}
@@ -161,10 +161,11 @@ func (c *Call) launchConv(p *convolution, images *storage.Array) error {
 	})
 }
 
-// manyWindows are worth a launch: each tile of them reads all weights.
+// manyWindows is the number of windows that is worth copying the weights: each tile of
+// windows reads all of them.
 const manyWindows = 1024
 
-// A convAxis is which of the axes of x, w and y it is; −1 of those that do not have it.
+// A convAxis is an axis of a convolution, as its number in x, w and y; −1 in operands without it.
 type convAxis struct{ x, w, y int }
 
 var (
@@ -174,7 +175,7 @@ var (
 	yDown, yAcross                     = convAxis{-1, -1, 2}, convAxis{-1, -1, 3}
 )
 
-// convSides are the axes that the sides of a tiled product are made of.
+// convSides are the axes that make up the rows, columns and sums of a tiled product.
 var convSides = [...][4][]convAxis{
 	launch.OperandY: {launch.RowSide: {imageAxis, yDown, yAcross}, launch.ColumnSide: {outputAxis}, launch.SumSide: {channelAxis, tapsDown, tapsAcross}},
 	launch.OperandX: {launch.RowSide: {imageAxis, xDown, xAcross}, launch.ColumnSide: {channelAxis}, launch.SumSide: {outputAxis, tapsDown, tapsAcross}},
@@ -191,7 +192,7 @@ func (p *convolution) Size() (n [4]int) {
 	return n
 }
 
-// along is how long an axis is.
+// along returns the size of an axis.
 func (p *convolution) along(a convAxis) int {
 	switch {
 	case a.x >= 0:
@@ -210,8 +211,8 @@ func (p *convolution) Halves(side int) (first, rest launch.Tiled) {
 	return p.part(axis, 0, half), p.part(axis, half, n)
 }
 
-// part is p from one place along an axis to another. Where a window meets x from then on,
-// is told by its padding, which may be less than none.
+// part returns p from one position along an axis to another. The padding is adapted, and may
+// become negative.
 func (p *convolution) part(a convAxis, from, to int) *convolution {
 	part := *p
 	part.x, part.w, part.y = launch.Slice(p.x, a.x, from, to), launch.Slice(p.w, a.w, from, to), launch.Slice(p.y, a.y, from, to)
@@ -228,8 +229,8 @@ func (p *convolution) part(a convAxis, from, to int) *convolution {
 	return &part
 }
 
-// Extent has neighbouring threads read what lies next to each other: taps of images
-// whose channels do, else pixels.
+// Extent makes neighbouring threads read adjacent elements: along the window of channels-last
+// images, along the pixels of others.
 func (p *convolution) Extent() launch.Extent {
 	e := launch.ExtentOf(p.Size())
 	last := channelsNext(p.images())
@@ -256,7 +257,7 @@ func (p *convolution) Extent() launch.Extent {
 	return e
 }
 
-// images are those that taps are of.
+// images returns the operand whose windows are multiplied.
 func (p *convolution) images() *storage.Array {
 	if p.computes == launch.OperandX {
 		return p.y
@@ -271,7 +272,7 @@ func (p *convolution) Tiles(e launch.Extent, part uint64) (string, []byte) {
 		args.taps, args.last = [2]uint32{uint32(p.images().Shape[1]), uint32(p.w.Shape[3])}, 1
 	}
 	if p.computes == launch.OperandY {
-		args.b, args.bStep, args.relu = p.finish()
+		args.b, args.bStep, args.relu = p.epilogue()
 	}
 	for i := range 4 {
 		args.xs[i], args.ws[i], args.ys[i] = int64(p.x.Stride[i]), int64(p.w.Stride[i]), int64(p.y.Stride[i])
@@ -283,8 +284,8 @@ func (p *convolution) Tiles(e launch.Extent, part uint64) (string, []byte) {
 	return [...]string{launch.OperandY: "conv", launch.OperandX: "conv grad x", launch.OperandW: "conv grad w"}[p.computes], launch.Bytes(&args)
 }
 
-// finish is what is done with the sums of y: where the bias lies, and whether relu is applied.
-func (p *convolution) finish() (bias uint64, step, relu int64) {
+// epilogue returns the address and the stride of the bias, and whether ReLU is applied.
+func (p *convolution) epilogue() (bias uint64, step, relu int64) {
 	if p.b != nil {
 		bias, step = p.c.gpu.First(p.b), int64(p.b.Stride[0])
 	}
@@ -294,30 +295,31 @@ func (p *convolution) finish() (bias uint64, step, relu int64) {
 	return bias, step, relu
 }
 
-// sums of images are added up as those of a matrix product, since their pixels lie evenly.
+// Sums adds the splits of images as those of a matrix product, because their pixels are
+// evenly spaced.
 func (p *convolution) Sums(e launch.Extent, part uint64) (string, []byte) {
 	if p.computes == launch.OperandW {
 		return p.Tiles(e, part)
 	}
-	step, _ := pixelStep(p.made())
-	args := productArgs{z: p.c.gpu.First(p.made()), part: part, e: e, zStep: [2]int64{step, int64(p.made().Stride[1])}}
+	step, _ := pixelStep(p.result())
+	args := productArgs{z: p.c.gpu.First(p.result()), part: part, e: e, zStep: [2]int64{step, int64(p.result().Stride[1])}}
 	if p.computes == launch.OperandY {
-		args.bias, args.biasStep, args.relu = p.finish()
+		args.bias, args.biasStep, args.relu = p.epilogue()
 	}
 	return "product", launch.Bytes(&args)
 }
 
 func (p *convolution) Even() bool {
-	_, ok := pixelStep(p.made())
+	_, ok := pixelStep(p.result())
 	return ok || p.computes == launch.OperandW
 }
 
-// made is what is computed.
-func (p *convolution) made() *storage.Array {
+// result returns the operand that is computed.
+func (p *convolution) result() *storage.Array {
 	return [...]*storage.Array{launch.OperandY: p.y, launch.OperandX: p.x, launch.OperandW: p.w}[p.computes]
 }
 
-// pixelStep returns how far apart the pixels of all images are, if it is the same all along.
+// pixelStep returns the distance of neighbouring pixels of all images, if it is constant.
 func pixelStep(a *storage.Array) (step int64, ok bool) {
 	s, ok := threeStrides(a)
 	n := a.Shape[2] * a.Shape[3]
@@ -327,7 +329,7 @@ func pixelStep(a *storage.Array) (step int64, ok bool) {
 	return int64(s[2]), ok && (a.Shape[0] == 1 || a.Stride[0] == n*int(s[2]))
 }
 
-// channelFours is fours if the channels of an image are.
+// channelFours returns launch.Fours if the channels of an image are adjacent, in aligned fours.
 func (p *convolution) channelFours(a *storage.Array) uint32 {
 	if a.Stride[1] == 1 && inFours(a.Type, p.c.gpu.First(a), a.Shape[1], int64(a.Stride[0]), int64(a.Stride[2]), int64(a.Stride[3])) {
 		return launch.Fours
@@ -335,7 +337,7 @@ func (p *convolution) channelFours(a *storage.Array) uint32 {
 	return 0
 }
 
-// channelsNext reports whether an image's channels are closer to each other than its columns.
+// channelsNext reports whether the stride of an image's channels is less than that of its columns.
 func channelsNext(a *storage.Array) bool { return magnitude(a.Stride[1]) < magnitude(a.Stride[3]) }
 
 // convolve offers a convolution to the GPU's library. Weights, which are small, are
@@ -343,7 +345,7 @@ func channelsNext(a *storage.Array) bool { return magnitude(a.Stride[1]) < magni
 func (c *Call) convolve(g *conv, computes launch.Operand) (done bool, err error) {
 	library, ok := launch.Library[launch.Convolver](c.gpu)
 	padding, same := g.symmetric()
-	if !ok || !same || g.empty() || int64(g.w.Len()) >= launch.Limit() { // weights that are copied are small
+	if !ok || !same || g.empty() || int64(g.w.Len()) >= launch.Limit() { // only small weights are copied
 		return false, nil
 	}
 	axes := max(g.x.Rank()-2, 2)
@@ -366,7 +368,7 @@ func (c *Call) convolve(g *conv, computes launch.Operand) (done bool, err error)
 	if hasStrides(&w, order(w.Shape)) {
 		done, err = library.Convolve(q)
 	} else {
-		done, err = c.convolveMoved(library, q, &w)
+		done, err = c.convolveCopied(library, q, &w)
 	}
 	if !done || err != nil || q.Relu || computes != launch.OperandY {
 		return done, err
@@ -374,8 +376,8 @@ func (c *Call) convolve(g *conv, computes launch.Operand) (done bool, err error)
 	return true, c.finish(g)
 }
 
-// symmetric returns the padding before each axis, and whether as much behind it gives the
-// same number of windows: libraries know no other.
+// symmetric returns the padding before each axis, and whether the same padding behind it
+// gives the same number of windows, as libraries require.
 func (g *conv) symmetric() (padding [3]int, ok bool) {
 	x, y := spatial(g.x), spatial(g.y)
 	for axis := range 3 {
@@ -393,9 +395,9 @@ func (c *Call) image(a *storage.Array, order func([]int) [5]int) launch.Image {
 	return i
 }
 
-// convolveMoved convolves with weights that lie as w does, through a copy.
-func (c *Call) convolveMoved(library launch.Convolver, q launch.Convolution, w *storage.Array) (done bool, err error) {
-	err = c.beside(w, q.W.Stride, func(moved *storage.Array) error {
+// convolveCopied convolves with weights of another layout, which are copied.
+func (c *Call) convolveCopied(library launch.Convolver, q launch.Convolution, w *storage.Array) (done bool, err error) {
+	err = c.inWorkspace(w, q.W.Stride, func(moved *storage.Array) error {
 		q.W.Address = c.gpu.First(moved)
 		if q.Computes != launch.OperandW {
 			q.Before = func() error { return c.launchCopy(moved, w) }
@@ -408,14 +410,14 @@ func (c *Call) convolveMoved(library launch.Convolver, q launch.Convolution, w *
 	return done, err
 }
 
-// beside lends an array like a, which lies otherwise and holds nothing yet.
-func (c *Call) beside(a *storage.Array, stride [5]int, use func(moved *storage.Array) error) error {
+// inWorkspace calls use with an uninitialized array of a's shape and the given strides.
+func (c *Call) inWorkspace(a *storage.Array, stride [5]int, use func(moved *storage.Array) error) error {
 	return c.gpu.Workspace(a.Len()*a.Type.Size(), func(address uint64) error {
 		return use(&storage.Array{Type: a.Type, View: views.View{Offset: int(address), Shape: a.Shape, Stride: stride[:a.Rank()]}})
 	})
 }
 
-// finish adds the bias to y and applies the activation.
+// finish adds the bias to y and applies the activation, after a library's convolution.
 func (c *Call) finish(g *conv) error {
 	if g.b == nil {
 		return c.activate(g.y, g.act)

@@ -205,7 +205,7 @@ func (p *pool) avgPoolGrad(g *native.Windows, real native.Real) {
 	g.AvgPoolGrad(real, start(p.x), start(p.y))
 }
 
-// An aperture is one window of a call: the positions in memory of its result, of its
+// An aperture is one position of the window: the positions in memory of its result, of its
 // index and of its elements, without the padding, and these elements' indices in their image.
 type aperture struct {
 	y, at   int

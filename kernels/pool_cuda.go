@@ -15,8 +15,8 @@ type poolSettings struct {
 	exclude                            bool
 }
 
-// poolOnGPU launches the entry of k's name for images of two or three spatial axes; those
-// of one get another.
+// poolOnGPU launches the entry of k's name, which takes two or three spatial axes; an axis
+// of size 1 is added to a single one.
 func poolOnGPU(k *Kernel, operands func(c *Call) pool) *Kernel {
 	return onGPU(k, func(c *Call, o PoolOptions) error {
 		p := operands(c)

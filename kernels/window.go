@@ -55,7 +55,7 @@ func (w *window) count(axis, size int, ceil bool) (int, error) {
 		return 0, fmt.Errorf("a window of %d elements does not fit %d elements padded by %d: %w", w.extent(axis), size, pad[0]+pad[1], views.ErrShape)
 	}
 	n := room/s + 1
-	if ceil && room%s != 0 && n*s < size+pad[0] { // the last window must begin before the padding behind
+	if ceil && room%s != 0 && n*s < size+pad[0] { // the last window must begin in the image or in the padding before it
 		n++
 	}
 	return n, nil
@@ -91,7 +91,7 @@ func eachPosition(size [3]int, visit func(i [3]int)) {
 // that there are three.
 func spatial(a *storage.Array) storage.Array { return withSpatial(a, 3) }
 
-// withSpatial is spatial for so many axes.
+// withSpatial is spatial for the given number of axes.
 func withSpatial(a *storage.Array, axes int) storage.Array {
 	if a.Rank() >= 2+axes {
 		return *a
