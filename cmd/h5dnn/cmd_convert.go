@@ -15,7 +15,7 @@ import (
 func convertCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "convert",
-		Usage:     "convert a file to another format: .h5, .npy, .npz",
+		Usage:     "convert a file to another format: .h5, .npz, .npy, .csv, .png",
 		ArgsUsage: "IN[:/path] OUT",
 		Description: "Reports every array, and what the other format cannot hold.\n" +
 			"From .h5 to .h5, layouts, filters, attributes and soft links are kept.",
