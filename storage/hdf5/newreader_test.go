@@ -3,6 +3,7 @@ package hdf5
 import (
 	"archive/zip"
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"math/rand/v2"
@@ -62,6 +63,11 @@ func TestNewReader(t *testing.T) {
 			f, err := NewReader(r, int64(len(content)), Options{Follow: "testdata", Name: name})
 			must(t, err)
 			compared += compareFiles(t, f, mapped)
+			want, err := mapped.Verify(context.Background(), nil)
+			must(t, err)
+			if got, err := f.Verify(context.Background(), nil); err != nil || !reflect.DeepEqual(got, want) || got.Objects == 0 {
+				t.Errorf("%s: verified as %+v, %v, want %+v", name, got, err, want)
+			}
 			must(t, f.Close())
 		}
 	}

@@ -47,11 +47,16 @@ func Verify(ctx context.Context, name string, progress func(path string, bytes i
 		return Report{Problems: []Finding{{"", strings.TrimPrefix(err.Error(), name+": ")}}}, nil
 	}
 	defer f.Close()
+	return f.Verify(ctx, progress)
+}
+
+// Verify checks an open file as the function [Verify] does.
+func (f *File) Verify(ctx context.Context, progress func(path string, bytes int)) (Report, error) {
 	v := &verifier{ctx: ctx, f: f, left: f.size, seen: map[uint64]bool{}, owners: map[uint64]string{}, progress: progress}
 	if progress == nil {
 		v.progress = func(string, int) {}
 	}
-	err = v.walk()
+	err := v.walk()
 	return v.report, err
 }
 
