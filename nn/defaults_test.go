@@ -3,6 +3,7 @@ package nn_test
 import (
 	"encoding/json"
 	"maps"
+	"math"
 	"slices"
 	"testing"
 
@@ -132,6 +133,23 @@ func TestLiteralsWorkOrAreErrors(t *testing.T) {
 		err := tensor.Try(func() { got = c.m.Forward(c.x).Shape })
 		if (err != nil) != (c.want == nil) || !slices.Equal(got, c.want) {
 			t.Errorf("%T: %v, %v; want %v", c.m, got, err, c.want)
+		}
+	}
+	x, y := tensor.Of(filled(2, 1, 2)), tensor.Of(filled(0, 1, 2))
+	for want, l := range map[float64]nn.Loss{
+		1.5: nn.Huber{}, 1.5 + 1e-9: nn.SmoothL1{}, 4: nn.MeanSquaredError{}, 2: nn.MeanAbsoluteError{}, 2.126928: nn.BCEWithLogits{}, math.Ln2: &nn.CrossEntropy{},
+	} {
+		targets := y
+		if nn.TakesLabels(l) {
+			targets = tensor.From([]int64{0}, 1)
+		}
+		if got := l.Forward(x, targets, nil).Item(); math.Abs(got-want) > 1e-6 {
+			t.Errorf("%T: %v, want %v", l, got, want)
+		}
+	}
+	for _, s := range []nn.Schedule{nn.OneCycleSchedule{}, nn.WarmupSchedule{}, nn.CosineSchedule{}, nn.ExponentialSchedule{}} {
+		if f := s.Factor(nn.Progress{Epoch: 0.25, Epochs: 1}); !(f > 0 && f <= 1) {
+			t.Errorf("%T: factor %v", s, f)
 		}
 	}
 	p := nn.NewParam(filled(1, 1))

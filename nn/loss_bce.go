@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/h5dnn/h5dnn/tensor"
@@ -34,8 +35,8 @@ func newBCEWithLogits(o BCEWithLogitsOptions) BCEWithLogits {
 func (l BCEWithLogits) Forward(outputs, targets, weights *tensor.Tensor) *tensor.Tensor {
 	x, t := matchTargets("bce_with_logits", outputs, targets)
 	soft := softplusOfNegative(x)
-	if l.PosWeight != 1 {
-		soft = soft.Mul(t.MulScalar(l.PosWeight - 1).AddScalar(1))
+	if weight := cmp.Or(l.PosWeight, bceDefaults.PosWeight); weight != 1 {
+		soft = soft.Mul(t.MulScalar(weight - 1).AddScalar(1))
 	}
 	return reduceLoss("bce_with_logits", l.Reduction, x.Sub(x.Mul(t)).Add(soft), weights)
 }

@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/h5dnn/h5dnn/tensor"
@@ -51,13 +52,14 @@ func newSmoothL1(o SmoothL1Options) SmoothL1 {
 // Forward returns the Huber loss.
 func (l Huber) Forward(outputs, targets, weights *tensor.Tensor) *tensor.Tensor {
 	y, t := matchTargets("huber", outputs, targets)
-	return reduceLoss("huber", l.Reduction, huber(y.Sub(t), l.Delta), weights)
+	return reduceLoss("huber", l.Reduction, huber(y.Sub(t), cmp.Or(l.Delta, huberDefaults.Delta)), weights)
 }
 
 // Forward returns the smooth L1 loss.
 func (l SmoothL1) Forward(outputs, targets, weights *tensor.Tensor) *tensor.Tensor {
 	y, t := matchTargets("smooth_l1", outputs, targets)
-	return reduceLoss("smooth_l1", l.Reduction, huber(y.Sub(t), l.Beta).MulScalar(1/l.Beta), weights)
+	beta := cmp.Or(l.Beta, smoothL1Defaults.Beta)
+	return reduceLoss("smooth_l1", l.Reduction, huber(y.Sub(t), beta).MulScalar(1/beta), weights)
 }
 
 // huber is m·(|d| − m/2), where m = min(|d|, δ) = |d| − max(|d| − δ, 0).

@@ -1,6 +1,8 @@
 package nn
 
 import (
+	"cmp"
+
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
@@ -9,9 +11,6 @@ import (
 // Accuracy is the share of samples whose largest output is that of their label, for
 // outputs (N, classes) and labels (N).
 type Accuracy struct{ MetricSums }
-
-// NewAccuracy returns an accuracy.
-func NewAccuracy(struct{}) *Accuracy { return &Accuracy{} }
 
 // Update adds a batch.
 func (m *Accuracy) Update(outputs, labels, weights *tensor.Tensor) {
@@ -60,7 +59,7 @@ func (m *TopK) Update(outputs, labels, weights *tensor.Tensor) {
 	own := tensor.Where(isLabel, outputs, v.zero).SumKeepDims(1)
 	larger := outputs.Greater(own).Cast(outputs.Type).Sum(1)
 	known := isLabel.Cast(outputs.Type).Sum(1) // 0 for a label that is not a class
-	m.addMean("top_k", larger.AddScalar(0.5-float64(m.K)).Less(v.zero).Cast(outputs.Type).Mul(known), weights)
+	m.addMean("top_k", larger.AddScalar(0.5-float64(cmp.Or(m.K, topKDefaults.K))).Less(v.zero).Cast(outputs.Type).Mul(known), weights)
 }
 
 // Result returns the top-k accuracy.
@@ -70,7 +69,7 @@ func (m *TopK) Result() (storage.Array, error) { return m.mean() }
 func (m *TopK) Config() any { return m.TopKOptions }
 
 var (
-	_ = RegisterMetric("accuracy", NewAccuracy, struct{}{})
+	_ = RegisterMetric("accuracy", func(struct{}) *Accuracy { return &Accuracy{} }, struct{}{})
 	_ = RegisterMetric("top_k", newTopK, topKDefaults)
 	_ = metrics.aliases("top_k", "top_k_accuracy")
 )

@@ -16,9 +16,6 @@ type ConfusionMatrix struct {
 	classVectors
 }
 
-// NewConfusionMatrix returns a confusion matrix.
-func NewConfusionMatrix(struct{}) *ConfusionMatrix { return &ConfusionMatrix{} }
-
 // Update adds a batch.
 func (m *ConfusionMatrix) Update(outputs, labels, weights *tensor.Tensor) {
 	checkLabels("confusion_matrix", outputs, labels)
@@ -57,4 +54,4 @@ func (m *ConfusionMatrix) Result() (storage.Array, error) {
 // Config returns no settings.
 func (m *ConfusionMatrix) Config() any { return struct{}{} }
 
-var _ = RegisterMetric("confusion_matrix", NewConfusionMatrix, struct{}{})
+var _ = RegisterMetric("confusion_matrix", func(struct{}) *ConfusionMatrix { return &ConfusionMatrix{} }, struct{}{})

@@ -159,12 +159,12 @@ func TestMetricMistakesAreErrors(t *testing.T) {
 	if _, err := nn.MetricFromConfig("acuracy"); !errors.Is(err, nn.ErrConfig) {
 		t.Errorf("error %v, want one of kind %v", err, nn.ErrConfig)
 	}
-	m := nn.NewConfusionMatrix(struct{}{})
+	m := &nn.ConfusionMatrix{}
 	m.Update(tensor.From([]float32{1, 2, 3, 4}, 2, 2), tensor.From([]int64{0, 2}, 2), nil)
 	if got, err := m.Result(); err == nil {
 		t.Errorf("%v of a label that is not a class, want an error", got)
 	}
-	other := nn.NewConfusionMatrix(struct{}{})
+	other := &nn.ConfusionMatrix{}
 	other.Update(tensor.From([]float32{1, 2, 3}, 1, 3), tensor.From([]int64{0}, 1), nil)
 	if err := m.Merge(other.State()); err == nil {
 		t.Error("a matrix of three classes was merged into one of two")

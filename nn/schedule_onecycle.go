@@ -1,6 +1,9 @@
 package nn
 
-import "math"
+import (
+	"cmp"
+	"math"
+)
 
 // OneCycleOptions are the settings of a OneCycleSchedule.
 type OneCycleOptions struct {
@@ -30,11 +33,11 @@ func newOneCycleSchedule(o OneCycleOptions) OneCycleSchedule {
 
 // Factor returns 1 after PctStart of training and less before and after.
 func (s OneCycleSchedule) Factor(at Progress) float64 {
-	done, low := at.Done(), 1/s.DivFactor
+	done, low := at.Done(), 1/cmp.Or(s.DivFactor, oneCycleDefaults.DivFactor)
 	if done < s.PctStart {
 		return cosineBetween(low, 1, done/s.PctStart)
 	}
-	return cosineBetween(1, low/s.FinalDivFactor, (done-s.PctStart)/(1-s.PctStart))
+	return cosineBetween(1, low/cmp.Or(s.FinalDivFactor, oneCycleDefaults.FinalDivFactor), (done-s.PctStart)/(1-s.PctStart))
 }
 
 // cosineBetween goes from a to b along half a cosine, as t goes from 0 to 1.

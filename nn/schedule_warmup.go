@@ -58,6 +58,9 @@ func (s WarmupSchedule) Factor(at Progress) float64 {
 	if at.Epoch < length {
 		return s.Start + (1-s.Start)*at.Epoch/length
 	}
+	if s.Then.Schedule == nil {
+		return 1
+	}
 	return s.Then.Factor(at.after(length))
 }
 
