@@ -360,7 +360,7 @@ func TestLookup(t *testing.T) {
 		{"/a/b/numbers", ""}, {"a/b/numbers", ""}, {"/a/b/up/b/up/same", ""}, {"/soft/numbers", ""}, {"/relative", ""},
 		{"/many/member39", ""}, {"/", ""}, {".", ""}, {"/a//b/./numbers", ""},
 		{"/dangling", `no member "nowhere"`}, {"/round", "more than 16 links"}, {"/outside", `file "other.h5"`},
-		{"/outside/y", "others are not opened"}, {"/A", `did you mean /a?`}, {"/a/b/numbers/x", "a dataset has no members"},
+		{"/outside/y", "other files are not opened"}, {"/A", `did you mean /a?`}, {"/a/b/numbers/x", "a dataset has no members"},
 	} {
 		o, err := f.Lookup(test.path)
 		if test.fails == "" && err != nil {
@@ -550,7 +550,7 @@ func TestOpenErrors(t *testing.T) {
 		if err == nil {
 			_, err = a.To(storage.CPU)
 		}
-		if err == nil || !strings.Contains(err.Error(), "others are not opened unless") {
+		if err == nil || !strings.Contains(err.Error(), "other files are not opened") {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
