@@ -15,11 +15,11 @@ import (
 //	              (in float8_e4m3fn, which has none, NaN)
 //	to a complex  the imaginary part is 0;  from a complex it is dropped
 //
-// A float that is NaN or infinite has no integer value, and
-// C leaves it open; so with one that is out of range by far. Here it is, on
-// every machine, what NumPy gives on x86: out of int64 becomes −2⁶³, which is
-// 0 in uint32 and 2⁶³ in uint64, but 0 from 2⁶⁴ on; in types of 32 bits and
-// fewer, but for uint32, out of int32 becomes −2³¹, which is 0 in 8 and 16 bits.
+// For floats without an integer value in range, C does not define the result. Here
+// it is the result of NumPy on x86, on every machine: NaN, infinities and values
+// outside int64 become −2⁶³, which is 0 in uint32 and 2⁶³ in uint64, but 0 from 2⁶⁴
+// on; in types of 32 bits and fewer, except uint32, values outside int32 become −2³¹,
+// which is 0 in 8 and 16 bits.
 //
 // The bytes need no alignment. dst and src must hold equally many elements and
 // must not overlap.
@@ -35,15 +35,15 @@ func Convert(dst []byte, to Type, src []byte, from Type) error {
 		f(dst, src)
 		return nil
 	}
-	through(dst, to, src, from, &wrapping)
+	convertRows(dst, to, src, from, &wrapping)
 	return nil
 }
 
-// Saturate is Convert for those who would rather have the nearest value:
+// Saturate is Convert, except that values out of range become the nearest one:
 //
 //	to an integer rounds to nearest, ties to even, and clamps; NaN is 0
 //	to a float    rounds to nearest, ties to even, and clamps to the largest
-//	              finite value; infinities stay where the type has them
+//	              finite value; infinities stay if the type has them
 //
 // Everything else is as in Convert.
 func Saturate(dst []byte, to Type, src []byte, from Type) error {
@@ -54,7 +54,7 @@ func Saturate(dst []byte, to Type, src []byte, from Type) error {
 		copy(dst, src)
 		return nil
 	}
-	through(dst, to, src, from, &saturating)
+	convertRows(dst, to, src, from, &saturating)
 	return nil
 }
 
@@ -63,12 +63,12 @@ func fits(dst []byte, to Type, src []byte, from Type) error {
 		return fmt.Errorf("%v to %v: %w", from, to, ErrType)
 	}
 	if len(src)%from.Size() != 0 || len(dst)%to.Size() != 0 || len(src)/from.Size() != len(dst)/to.Size() {
-		return fmt.Errorf("%d bytes of %v do not become %d bytes of %v: %w", len(src), from, len(dst), to, ErrType)
+		return fmt.Errorf("%d bytes of %v cannot be converted to %d bytes of %v: %w", len(src), from, len(dst), to, ErrType)
 	}
 	return nil
 }
 
-// A row is a few elements on their way between two types, in the widest type of their kind.
+// A row is a few elements during conversion, in the widest type of their kind.
 type row struct {
 	kind kind // unsigned, signed (both in u), float or complx
 	n    int
@@ -79,8 +79,8 @@ type row struct {
 
 const rowLen = 256
 
-// through converts by way of rows. Elements are moved to aligned memory first.
-func through(dst []byte, to Type, src []byte, from Type, narrow *[len(types)]func([]byte, *row)) {
+// convertRows converts by way of rows. Elements are copied to aligned memory first.
+func convertRows(dst []byte, to Type, src []byte, from Type, narrow *[len(types)]func([]byte, *row)) {
 	var r row
 	var in, out [rowLen]complex128 // aligned for every type
 	a := unsafe.Slice((*byte)(unsafe.Pointer(&in)), rowLen*from.Size())
@@ -172,7 +172,7 @@ func widenComplex128(r *row, src []byte) {
 	}
 }
 
-// floats turns integers in r into floats, and drops imaginary parts.
+// floats converts integers in r to floats, and drops imaginary parts.
 func (r *row) floats() {
 	switch r.kind {
 	case unsigned:
@@ -198,7 +198,7 @@ func toBool(dst []byte, r *row) {
 	}
 }
 
-// complexes turns everything in r into complex numbers.
+// complexes converts the elements of r to complex numbers.
 func (r *row) complexes() {
 	if r.kind != complx {
 		r.floats() // no imaginary part was ever set
@@ -258,14 +258,14 @@ func toInt[T integer](whole func(float64) T, fit func(x uint64, k kind) T) func(
 
 var wrapping = [...]func([]byte, *row){
 	Bool:       toBool,
-	Uint8:      toInt(cut32[uint8], wrap[uint8]),
-	Uint16:     toInt(cut32[uint16], wrap[uint16]),
-	Uint32:     toInt(cut64[uint32], wrap[uint32]),
-	Uint64:     toInt(cut64[uint64], wrap[uint64]),
-	Int8:       toInt(cut32[int8], wrap[int8]),
-	Int16:      toInt(cut32[int16], wrap[int16]),
-	Int32:      toInt(cut32[int32], wrap[int32]),
-	Int64:      toInt(cut64[int64], wrap[int64]),
+	Uint8:      toInt(truncate32[uint8], wrap[uint8]),
+	Uint16:     toInt(truncate32[uint16], wrap[uint16]),
+	Uint32:     toInt(truncate64[uint32], wrap[uint32]),
+	Uint64:     toInt(truncate64[uint64], wrap[uint64]),
+	Int8:       toInt(truncate32[int8], wrap[int8]),
+	Int16:      toInt(truncate32[int16], wrap[int16]),
+	Int32:      toInt(truncate32[int32], wrap[int32]),
+	Int64:      toInt(truncate64[int64], wrap[int64]),
 	Float16:    toFloat(func(x float64) F16 { return F16From(odd(x)) }),
 	BFloat16:   toFloat(func(x float64) BF16 { return BF16From(odd(x)) }),
 	Float32:    toFloat(func(x float64) float32 { return float32(x) }),
@@ -299,8 +299,8 @@ var saturating = [...]func([]byte, *row){
 // wrap keeps the low bits of x.
 func wrap[T integer](x uint64, _ kind) T { return T(x) }
 
-// cut32 drops x's fraction by way of int32, cut64 by way of int64.
-func cut32[T integer](x float64) T {
+// truncate32 drops the fraction of x by way of int32, truncate64 by way of int64.
+func truncate32[T integer](x float64) T {
 	if x > -(1<<31) && x < 1<<31 {
 		return T(int32(x))
 	}
@@ -308,7 +308,7 @@ func cut32[T integer](x float64) T {
 	return T(least)
 }
 
-func cut64[T integer](x float64) T {
+func truncate64[T integer](x float64) T {
 	if x >= 1<<63 && Of[T]() == Uint64 {
 		if x >= 1<<64 {
 			return 0
@@ -358,7 +358,7 @@ func clamp[T integer](x uint64, k kind) T {
 	return T(x)
 }
 
-// within clamps x to ±most, but for infinities and NaN.
+// within clamps x to ±most, except infinities and NaN.
 func within(x, most float64) float64 {
 	if math.IsInf(x, 0) {
 		return x

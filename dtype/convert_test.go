@@ -60,7 +60,7 @@ func TestConvertAgreesWithNumPy(t *testing.T) {
 	}
 }
 
-// TestFastConversionsAgreeWithRows holds direct to through, over random bytes.
+// TestFastConversionsAgreeWithRows holds direct to convertRows, over random bytes.
 func TestFastConversionsAgreeWithRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for to := range direct {
@@ -77,7 +77,7 @@ func TestFastConversionsAgreeWithRows(t *testing.T) {
 			src := Bytes(words)[:n*from.Size()]
 			got, want := make([]byte, n*to.Size()), make([]byte, n*to.Size())
 			f(got, src)
-			through(want, to, src, from, &wrapping)
+			convertRows(want, to, src, from, &wrapping)
 			for i := range n {
 				y, z := got[i*to.Size():][:to.Size()], want[i*to.Size():][:to.Size()]
 				if string(y) != string(z) && !(isNaN(y, to) && isNaN(z, to)) {

@@ -1,7 +1,7 @@
-// Package dtype names the types of array elements, and converts between them.
+// Package dtype defines the types of array elements, their promotion and conversion.
 //
-// It knows single elements and rows of them. Where they lie belongs to
-// packages views and storage, what they mean to everyone else.
+// It works on flat sequences of elements. Layouts belong to package views, memory to
+// package storage.
 package dtype
 
 import (
@@ -31,7 +31,7 @@ const (
 	Complex64  // two float32s: real, imaginary
 	Complex128 // two float64s: real, imaginary
 
-	// Types to store numbers in, not to compute with (arXiv:2209.05433).
+	// Types for storage, not for computation (arXiv:2209.05433).
 
 	Float8E4M3 // no infinities, largest 448
 	Float8E5M2 // as float16 with a shorter fraction, largest 57344
@@ -72,7 +72,7 @@ var types = [...]struct {
 	Float8E5M2: {"float8_e5m2", 1, float},
 }
 
-// ErrType is the kind of error, for errors.Is, of an element type that does not fit.
+// ErrType is the kind of error, for errors.Is, of an element type that is not valid.
 var ErrType = errors.New("wrong type")
 
 // All lists every valid Type.
@@ -94,7 +94,7 @@ func Parse(name string) (Type, error) {
 	return Invalid, fmt.Errorf("unknown type %q; known are %v: %w", name, All(), ErrType)
 }
 
-// String returns NumPy's name of t; those it lacks are named as in PyTorch.
+// String returns the name of t in NumPy, or in PyTorch if NumPy has no such type.
 func (t Type) String() string {
 	if int(t) >= len(types) {
 		return fmt.Sprintf("dtype.Type(%d)", uint8(t))
@@ -109,7 +109,7 @@ func (t Type) kind() kind {
 	return types[t].kind
 }
 
-// Size returns the number of bytes in one element, 0 for what is no type.
+// Size returns the number of bytes in an element, 0 if t is not valid.
 func (t Type) Size() int {
 	if int(t) >= len(types) {
 		return 0
@@ -117,7 +117,7 @@ func (t Type) Size() int {
 	return types[t].size
 }
 
-// Align returns what the address of an element must be a multiple of for Cast.
+// Align returns the alignment of elements that Cast requires, in bytes.
 func (t Type) Align() int {
 	if t.IsComplex() {
 		return t.Size() / 2
@@ -143,5 +143,5 @@ func (t Type) IsFloat() bool { return t.kind() == float }
 // IsComplex reports whether t is Complex64 or Complex128.
 func (t Type) IsComplex() bool { return t.kind() == complx }
 
-// StorageOnly reports whether t is a type that nothing computes with.
+// StorageOnly reports whether t is a type that no operation computes with.
 func (t Type) StorageOnly() bool { return t == Float8E4M3 || t == Float8E5M2 }

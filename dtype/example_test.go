@@ -23,5 +23,5 @@ func ExamplePromote() {
 	// Output:
 	// float32 <nil>
 	// int16 <nil>
-	// float8_e5m2 with float32: float8_e5m2 is not a type to compute in; convert it first: wrong type
+	// float8_e5m2 with float32: operations do not take float8_e5m2; convert it first: wrong type
 }

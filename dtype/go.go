@@ -11,7 +11,7 @@ type Go interface {
 		F16 | BF16 | float32 | float64 | complex64 | complex128 | F8E4M3 | F8E5M2
 }
 
-// Float lists the Go types that derivatives make sense for.
+// Float lists the Go types that have gradients.
 type Float interface {
 	float32 | float64
 }
@@ -59,17 +59,16 @@ func Of[T Go]() Type {
 
 // Cast reinterprets the bytes of b as elements of type T, sharing them.
 //
-// It needs bytes at an address that is a multiple of the type's Align, and a
-// whole number of elements; anything else is a bug in the caller, and panics.
-// Bytes seen as bools must be 0 or 1. What comes from a file is checked with
-// [Aligned] first, or passed through [Convert], which takes any bytes.
+// It panics unless b is aligned for T and holds a whole number of elements. The bytes
+// of bools must be 0 or 1. Bytes from files should be checked with [Aligned] first, or
+// converted with [Convert], which takes any bytes.
 func Cast[T Go](b []byte) []T {
 	if len(b) == 0 {
 		return nil
 	}
 	t := Of[T]()
 	if !Aligned(b, t) || len(b)%t.Size() != 0 {
-		panic(fmt.Sprintf("dtype: %d bytes at %p are no %v elements", len(b), &b[0], t))
+		panic(fmt.Sprintf("dtype: %d bytes at %p are not elements of %v", len(b), &b[0], t))
 	}
 	return unsafe.Slice((*T)(unsafe.Pointer(&b[0])), len(b)/t.Size())
 }
@@ -79,7 +78,7 @@ func Bytes[T Go](elems []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(elems))), len(elems)*Of[T]().Size())
 }
 
-// Aligned reports whether b starts at an address that elements of type t may have.
+// Aligned reports whether b is aligned for elements of type t.
 func Aligned(b []byte, t Type) bool {
 	return uintptr(unsafe.Pointer(unsafe.SliceData(b)))%uintptr(t.Align()) == 0
 }

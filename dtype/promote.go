@@ -2,10 +2,10 @@ package dtype
 
 import "fmt"
 
-// promotion[a][b-1] is what a and b are computed in together: as PyTorch has it,
-// and NumPy where PyTorch does not say.
+// promotion[a][b-1] is the common type of a and b: that of PyTorch, or of NumPy where
+// PyTorch has none.
 //
-//   - bool gives way to everything, integers to floats, floats to complex numbers,
+//   - bool is promoted to any other type, integers to floats, floats to complex numbers,
 //     whatever the sizes: int64 with float16 is float16, as in PyTorch;
 //   - within a kind the wider wins; uint and int give the narrowest int that
 //     holds both, and uint64 with a signed integer float64, as in NumPy;
@@ -37,12 +37,12 @@ const (
 	c64, c128             Type = Complex64, Complex128
 )
 
-// Promote returns the type that a and b are computed in together.
-// The 8-bit floats have none: they are converted before they are computed with.
+// Promote returns the type of the result of an operation on a and b. The 8-bit floats
+// have none: convert them first.
 func Promote(a, b Type) (Type, error) {
 	for _, t := range []Type{a, b} {
 		if !t.Valid() || t.StorageOnly() {
-			return Invalid, fmt.Errorf("%v with %v: %v is not a type to compute in; convert it first: %w", a, b, t, ErrType)
+			return Invalid, fmt.Errorf("%v with %v: operations do not take %v; convert it first: %w", a, b, t, ErrType)
 		}
 	}
 	return promotion[a][b-1], nil

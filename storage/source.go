@@ -27,7 +27,7 @@ type MappedSource interface {
 type Uncompressed interface {
 	Source
 	io.ReaderAt // addressed row-major, in bytes
-	// ReadParts fills memory from the place that goes with it, part by part.
+	// ReadRanges fills each slice with the bytes from its offset on.
 	ReadRanges(parts iter.Seq2[int, []byte]) error
 	// Prefetch advises the system that n bytes from offset at on will be read soon. It
 	// does not wait for them. If keepMapped is set, ReadRanges copies them from mapped

@@ -154,14 +154,14 @@ func TestMovesAreRefusedWithTheirKind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stretched, _ := storage.From([]float32{1}).Broadcast(2, 3)
+	broadcast1, _ := storage.From([]float32{1}).Broadcast(2, 3)
 	beyond := a.With(views.Of(7))
 	for name, test := range map[string]struct {
 		err  error
 		kind error
 	}{
 		"shapes":         {a.CopyTo(counted[float32](3, 2)), views.ErrShape},
-		"broadcast":      {a.CopyTo(storage.From([]float32{1}).With(stretched)), views.ErrShape},
+		"broadcast":      {a.CopyTo(storage.From([]float32{1}).With(broadcast1)), views.ErrShape},
 		"outside":        {beyond.CopyTo(counted[float32](7)), views.ErrShape},
 		"outside, into":  {counted[float32](7).CopyTo(beyond), views.ErrShape},
 		"strided upload": {index(t, a, ":, ::2").CopyTo(index(t, there, ":, ::2")), storage.ErrDevice},

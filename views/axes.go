@@ -17,8 +17,8 @@ func Axis(axis, rank int) (int, error) {
 	return axis, nil
 }
 
-// Slice keeps the elements start, start+step, … before stop along axis. As in
-// NumPy, negative bounds count from the end and those outside are moved inside.
+// Slice selects the elements start, start+step, … before stop along axis. As in
+// NumPy, negative bounds count from the end, and bounds outside are clipped.
 func (v View) Slice(axis, start, stop, step int) (View, error) {
 	axis, err := Axis(axis, v.Rank())
 	if err != nil {
@@ -39,12 +39,12 @@ func (v *View) slice(axis int, i item) {
 	if n > 0 {
 		v.Offset += start * v.Stride[axis]
 	}
-	if n > 1 { // else the stride means nothing, and could overflow
+	if n > 1 { // otherwise the stride is irrelevant, and could overflow
 		v.Stride[axis] *= i.step
 	}
 }
 
-// Select keeps element i of axis, a negative one counting from the end, and drops the axis.
+// Select selects element i of axis, counted from the end if negative, and drops the axis.
 func (v View) Select(axis, i int) (View, error) {
 	axis, err := Axis(axis, v.Rank())
 	if err != nil {
@@ -59,7 +59,7 @@ func (v View) Select(axis, i int) (View, error) {
 	return w, nil
 }
 
-// element returns the index that a negative i counts from the end of an axis.
+// element returns index i of an axis, counted from the end if negative.
 func element(i, axis, size int) (int, error) {
 	if i < -size || i >= size {
 		return 0, fmt.Errorf("index %d is outside axis %d of size %d: %w", i, axis, size, ErrShape)
@@ -70,7 +70,7 @@ func element(i, axis, size int) (int, error) {
 	return i, nil
 }
 
-// without returns v less the given axes.
+// without returns v without the given axes.
 func (v View) without(axes ...int) View {
 	w := blank(v.Rank() - len(axes))
 	w.Offset = v.Offset
@@ -125,7 +125,7 @@ func (v View) Transpose(order ...int) (View, error) {
 	if len(order) != v.Rank() {
 		return View{}, fmt.Errorf("transpose: order %v of %d axes: %w", clip(order), v.Rank(), ErrShape)
 	}
-	seen := uint64(0) // NumPy's limit is 64 axes too
+	seen := uint64(0) // at most 64 axes, as in NumPy
 	for k, axis := range order {
 		axis, err := Axis(axis, v.Rank())
 		if err != nil {
@@ -149,8 +149,8 @@ func (v View) Unsqueeze(axis int) (View, error) {
 	return v.with(axis, 1, v.skip(axis)), nil
 }
 
-// skip returns the stride by which a new axis of size 1 before axis at would
-// keep a contiguous view one in the eyes of libraries that read all strides.
+// skip returns a stride for a new axis of size 1 before axis at with which a contiguous
+// view is contiguous for libraries, too, that check the strides of such axes.
 func (v View) skip(at int) int {
 	if at == v.Rank() {
 		return 1
@@ -158,7 +158,8 @@ func (v View) skip(at int) int {
 	return v.Shape[at] * v.Stride[at]
 }
 
-// Squeeze drops the given axes, which must have size 1; without any, all that have.
+// Squeeze drops the given axes, which must have size 1; without arguments, all axes of
+// size 1.
 func (v View) Squeeze(axes ...int) (View, error) {
 	drop := make([]int, 0, v.Rank())
 	for _, axis := range axes {
@@ -181,8 +182,8 @@ func (v View) Squeeze(axes ...int) (View, error) {
 	return v.without(drop...), nil
 }
 
-// Diagonal keeps the elements whose index along axis b is that along axis a
-// plus offset. The two axes are dropped, and the diagonal becomes the last.
+// Diagonal selects the elements whose index along axis b is that along axis a plus
+// offset. The two axes are dropped, and the diagonal becomes the last axis.
 func (v View) Diagonal(a, b, offset int) (View, error) {
 	a, err := Axis(a, v.Rank())
 	if err == nil {
@@ -192,9 +193,9 @@ func (v View) Diagonal(a, b, offset int) (View, error) {
 		return View{}, fmt.Errorf("diagonal: %w", err)
 	}
 	if a == b {
-		return View{}, fmt.Errorf("diagonal: of axis %d with itself: %w", a, ErrShape)
+		return View{}, fmt.Errorf("diagonal: axis %d given twice: %w", a, ErrShape)
 	}
-	// Clamped to where the diagonal is empty, so that it can be negated and added.
+	// Clipped to where the diagonal is empty, so that sums do not overflow.
 	offset = max(-v.Shape[a], min(offset, v.Shape[b]))
 	i, j := max(0, -offset), max(0, offset)
 	n := max(0, min(v.Shape[a]-i, v.Shape[b]-j))
@@ -205,9 +206,9 @@ func (v View) Diagonal(a, b, offset int) (View, error) {
 	return w.with(w.Rank(), n, v.Stride[a]+v.Stride[b]), nil
 }
 
-// SlidingWindow shows every stretch of size elements along axis, step apart: axis
-// counts the stretches, and a new last axis the elements within one. Stretches
-// may overlap; nothing is copied.
+// SlidingWindow returns the windows of size elements along axis, step apart, as
+// PyTorch's unfold: axis counts the windows, and a new last axis the elements of a
+// window. Windows may overlap; nothing is copied.
 func (v View) SlidingWindow(axis, size, step int) (View, error) {
 	axis, err := Axis(axis, v.Rank())
 	if err != nil {
@@ -222,12 +223,12 @@ func (v View) SlidingWindow(axis, size, step int) (View, error) {
 		w.Stride[axis] *= step
 	}
 	if !countable(w.Shape) {
-		return View{}, fmt.Errorf("window: %v has more elements than can be counted: %w", w.Shape, ErrShape)
+		return View{}, fmt.Errorf("window: the size of %v overflows: %w", w.Shape, ErrShape)
 	}
 	return w, nil
 }
 
-// countable reports whether an int holds the product of the sizes, zeros aside.
+// countable reports whether the product of the sizes, zeros aside, fits an int.
 func countable(shape []int) bool {
 	n := uint(1)
 	for _, size := range shape {

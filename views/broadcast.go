@@ -1,7 +1,7 @@
 package views
 
-// Broadcast stretches v to shape by repeating elements along new leading axes
-// and axes of size 1. It reports false if the shapes do not agree.
+// Broadcast broadcasts v to shape by repeating elements along new leading axes and
+// axes of size 1. It reports false if the shapes are not compatible.
 func (v View) Broadcast(shape ...int) (View, bool) {
 	lead := len(shape) - v.Rank()
 	if lead < 0 || !countable(shape) {
@@ -24,7 +24,7 @@ func (v View) Broadcast(shape ...int) (View, bool) {
 	return w, true
 }
 
-// BroadcastShape returns the shape a and b agree on when stretched, or false.
+// BroadcastShape returns the shape to which a and b broadcast, or false.
 func BroadcastShape(a, b []int) ([]int, bool) {
 	if len(a) < len(b) {
 		a, b = b, a

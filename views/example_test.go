@@ -25,7 +25,7 @@ func ExampleView_Reshape() {
 	columns, _ := views.Of(2, 3).Transpose()
 	_, err := columns.Reshape(6)
 	fmt.Println(err)
-	// Output: reshape: [3 2] with strides [1 3] has no view as [6]; copy it first: wrong shape
+	// Output: reshape: shape [3 2] with strides [1 3] cannot be viewed as [6]; copy it first: wrong shape
 }
 
 func ExampleWalk() {

@@ -7,21 +7,21 @@ import (
 	"strings"
 )
 
-// An Index is what NumPy writes in square brackets: ranges, numbers, ... and None.
+// An Index is a NumPy index expression: slices, integers, ... and None.
 type Index []item
 
 type itemKind uint8
 
 const (
 	rangeItem itemKind = iota // start:stop:step
-	intItem                   // an element, whose axis is dropped
-	ellipsis                  // ...: all axes that nothing else speaks for
+	intItem                   // an integer, which drops the axis
+	ellipsis                  // ...: all axes that no other item indexes
 	newAxis                   // None: an axis of size 1
 )
 
 type item struct {
 	kind              itemKind
-	start, stop, step int // start is also the number
+	start, stop, step int // start is also the integer
 	hasStart, hasStop bool
 }
 
@@ -40,8 +40,8 @@ func CutIndex(path string) (name, expr string) {
 //
 //	[0:100, ::2, -1, ..., None]
 //
-// The brackets may be left out. An empty expression selects everything.
-// Bounds that no int holds count as the largest that one does.
+// The brackets are optional. An empty expression selects everything. Bounds beyond
+// the range of int are clipped to it.
 func Parse(expr string) (Index, error) {
 	p := parser{text: expr}
 	index, err := p.index()
@@ -51,7 +51,7 @@ func Parse(expr string) (Index, error) {
 	return index, nil
 }
 
-// A parser reads an expression from left to right; at is where it stands.
+// A parser reads an expression from left to right; at is its position.
 type parser struct {
 	text string
 	at   int
@@ -70,7 +70,7 @@ func (p *parser) index() (Index, error) {
 		if i.kind == ellipsis {
 			if ellipses++; ellipses > 1 {
 				p.at = start
-				return nil, fmt.Errorf("a second ..., where one at most can stand")
+				return nil, fmt.Errorf("a second ...; want at most one")
 			}
 		}
 		index = append(index, i)
@@ -115,7 +115,7 @@ func (p *parser) item() (item, error) {
 	}
 	step, given, err := p.number()
 	if given {
-		i.step = max(step, -math.MaxInt) // so that it can be negated
+		i.step = max(step, -math.MaxInt) // -MinInt overflows
 	}
 	if err == nil && i.step == 0 {
 		return i, fmt.Errorf("step 0")
@@ -146,7 +146,7 @@ func (p *parser) number() (n int, found bool, err error) {
 	return n, true, nil
 }
 
-// take moves past word, if it comes next.
+// take skips word if it comes next, and reports whether it did.
 func (p *parser) take(word string) bool {
 	p.skip()
 	if !strings.HasPrefix(p.text[p.at:], word) {
@@ -170,7 +170,7 @@ func (p *parser) skip() {
 	}
 }
 
-// found says what stands at the current position.
+// found describes the character at the current position.
 func (p *parser) found() string {
 	for _, r := range p.text[p.at:] {
 		return strconv.QuoteRune(r)
@@ -209,7 +209,7 @@ func (i item) String() string {
 	return s
 }
 
-// axes returns how many axes of the indexed view x speaks for, ... aside.
+// axes returns how many axes of the indexed view x indexes, apart from ....
 func (x Index) axes() int {
 	n := 0
 	for _, i := range x {
@@ -220,11 +220,11 @@ func (x Index) axes() int {
 	return n
 }
 
-// Of returns what x selects of v. Nothing is copied.
+// Of returns the view of the elements of v that x selects. Nothing is copied.
 func (x Index) Of(v View) (View, error) {
 	left := v.Rank() - x.axes()
 	if left < 0 {
-		return View{}, fmt.Errorf("index %v of %d axes into shape %v of %d: %w", x, x.axes(), v.Shape, v.Rank(), ErrShape)
+		return View{}, fmt.Errorf("index %v has %d axes, shape %v has %d: %w", x, x.axes(), v.Shape, v.Rank(), ErrShape)
 	}
 	w, axis, done := v.clone(), 0, 0 // the axis of w that comes next, and of v
 	for _, i := range x {

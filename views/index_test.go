@@ -123,7 +123,7 @@ func TestParseNamesThePosition(t *testing.T) {
 		{"0:1:0", `position 5: step 0`},
 		{"1 2", `position 2: '2' where a comma or the end should be`},
 		{"0,,1", `position 2: ',' where a number, a range, ... or None should be`},
-		{"..., 3, ...", `position 8: a second ..., where one at most can stand`},
+		{"..., 3, ...", `position 8: a second ...; want at most one`},
 		{"1:-", `position 3: the end where digits should be`},
 		{"[1]]", `position 3: ']' after the index`},
 		{"1.5", `position 1: '.' where a comma or the end should be`},
@@ -139,7 +139,7 @@ func TestParseNamesThePosition(t *testing.T) {
 
 func TestIndexIsRefusedWhereItDoesNotFit(t *testing.T) {
 	for _, test := range []struct{ expr, want string }{
-		{"0, 0, 0", "index [0, 0, 0] of 3 axes into shape [2 3] of 2: wrong shape"},
+		{"0, 0, 0", "index [0, 0, 0] has 3 axes, shape [2 3] has 2: wrong shape"},
 		{"1, ..., 3", "index [1, ..., 3]: index 3 is outside axis 1 of size 3: wrong shape"},
 		{"..., 5", "index [..., 5]: index 5 is outside axis 1 of size 3: wrong shape"},
 		{"-3", "index [-3]: index -3 is outside axis 0 of size 2: wrong shape"},

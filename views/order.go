@@ -2,9 +2,9 @@ package views
 
 import "slices"
 
-// Like returns the dense view of v's shape whose axes lie in memory in the same
-// order as v's. An axis whose strides say nothing about its place, because it
-// has one element or repeats one, keeps the place it has in row-major order.
+// Like returns the dense view of v's shape whose axes have the same order in memory
+// as v's. An axis of one element, or of stride 0, has no order in memory and keeps its
+// place in row-major order.
 func Like(v View) View {
 	var buffer [2][16]int
 	order := buffer[0][:0] // axes from the slowest to the fastest
@@ -37,7 +37,8 @@ func byStride(axes, stride []int) {
 	}
 }
 
-// laid returns the dense view whose axes lie in the given order, slowest first.
+// denseInOrder returns the dense view whose axes have the given order in memory,
+// slowest first.
 func denseInOrder(shape, order []int) View {
 	v := blank(len(shape))
 	copy(v.Shape, shape)

@@ -2,11 +2,11 @@ package views
 
 import "slices"
 
-// Overlap reports whether some element belongs to both views of one storage.
+// Overlap reports whether two views of one storage have an element in common.
 //
-// The answer is exact as long as it is found within a few thousand trials,
-// which covers what slices, transposes, flips and windows of ordinary arrays
-// give; beyond that it is true, so that false is always to be relied on.
+// The answer is exact if it is found within a few thousand trials, as for slices,
+// transposes, flips and windows of ordinary arrays. Otherwise it is true, so a result
+// of false is always right.
 func Overlap(a, b View) bool {
 	if a.Len() == 0 || b.Len() == 0 {
 		return false
@@ -17,8 +17,8 @@ func Overlap(a, b View) bool {
 		return false
 	}
 	// From each end, elements are reached by steps forward: a position of a is
-	// aLo + Σ c·x, one of b is bHi − Σ c·x. They meet where the sums of both
-	// fill the distance.
+	// aLo + Σ c·x, one of b is bHi − Σ c·x. They are equal if both sums
+	// add up to the distance.
 	terms := append(a.terms(), b.terms()...)
 	slices.SortFunc(terms, func(s, t term) int { return t.step - s.step })
 	s := sumSearch{terms: terms, budget: 10_000}
@@ -43,11 +43,12 @@ func (v View) terms() []term {
 	return all
 }
 
-// A meeting looks for values that make the terms, largest step first, sum to a distance.
+// A sumSearch looks for values with which the terms, largest step first, sum to a
+// distance.
 type sumSearch struct {
 	terms  []term
-	reach  []int // the most that terms i, i+1, … sum to
-	gcd    []int // what all their sums are multiples of
+	reach  []int // the largest sum of terms i, i+1, …
+	gcd    []int // the greatest common divisor of all their sums
 	budget int
 }
 

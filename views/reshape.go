@@ -2,15 +2,15 @@ package views
 
 import "fmt"
 
-// Reshape arranges the same elements, in the same order, in another shape, in
-// which one size may be -1: whatever is left. It fails if no strides can
-// express that, and the elements would have to be copied.
+// Reshape returns the same elements in the same order with another shape, in which
+// one size may be -1, to be inferred. It returns an error if no strides can express
+// that, so that the elements would have to be copied.
 func (v View) Reshape(shape ...int) (View, error) {
 	w := blank(len(shape))
 	w.Offset = v.Offset
 	copy(w.Shape, shape)
 	if !fill(w.Shape, v.Len()) {
-		return View{}, fmt.Errorf("reshape: %d elements of %v do not make %v: %w", v.Len(), v.Shape, clip(shape), ErrShape)
+		return View{}, fmt.Errorf("reshape: %d elements of shape %v do not fit shape %v: %w", v.Len(), v.Shape, clip(shape), ErrShape)
 	}
 	if v.Contiguous() {
 		w = Of(w.Shape...)
@@ -18,13 +18,13 @@ func (v View) Reshape(shape ...int) (View, error) {
 		return w, nil
 	}
 	if !restride(w, v) {
-		return View{}, fmt.Errorf("reshape: %v with strides %v has no view as %v; copy it first: %w", v.Shape, v.Stride, w.Shape, ErrShape)
+		return View{}, fmt.Errorf("reshape: shape %v with strides %v cannot be viewed as %v; copy it first: %w", v.Shape, v.Stride, w.Shape, ErrShape)
 	}
 	return w, nil
 }
 
-// fill replaces a -1 in shape by what makes it n elements, and reports whether
-// shape has n elements then.
+// fill replaces a -1 in shape by the size with which shape has n elements, and reports
+// whether shape has n elements then.
 func fill(shape []int, n int) bool {
 	open, known := -1, 1
 	for axis, size := range shape {
@@ -57,8 +57,8 @@ func fill(shape []int, n int) bool {
 // restride gives w, whose shape has as many elements as v's, the strides that
 // show them in v's order, and reports whether there are such strides.
 //
-// Both shapes are cut into the shortest groups of axes with equal products.
-// Within a group, v's axes must join into one, which w's then split.
+// Both shapes are divided into the shortest groups of axes with equal products. The
+// axes of v in a group must merge into one, which the axes of w split.
 func restride(w, v View) bool {
 	from, to := 0, 0
 	for from < v.Rank() && to < w.Rank() {
@@ -87,9 +87,9 @@ func restride(w, v View) bool {
 	return true
 }
 
-// joined returns the stride of axes first to last-1 seen as one.
+// joined returns the stride of axes first to last-1 merged into one.
 func (v View) joined(first, last int) (int, bool) {
-	step, next, some := 0, 0, false // the stride that an axis must have to join those after it
+	step, next, some := 0, 0, false // the stride that an axis must have to merge with those after it
 	for axis := last - 1; axis >= first; axis-- {
 		if v.Shape[axis] == 1 {
 			continue
