@@ -1,8 +1,10 @@
 package hdf5_test
 
 import (
+	"bytes"
 	"fmt"
 	"log"
+	"os"
 
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
@@ -53,4 +55,21 @@ func ExampleFile_Walk() {
 	// / group <nil>
 	// /raw dataset <nil>
 	// /virtual dataset <nil>
+}
+
+// Open a file that is in memory. A file that is stored without compression in a zip
+// archive is an [io.SectionReader] of the archive, from [zip.File.DataOffset] on.
+func ExampleNewReader() {
+	content, err := os.ReadFile("testdata/indexes_latest.h5")
+	if err != nil {
+		log.Fatal(err)
+	}
+	f, err := hdf5.NewReader(bytes.NewReader(content), int64(len(content)))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer f.Close()
+	d, err := f.Dataset("/fixed_gzip")
+	fmt.Println(d.Shape, d.DType, err)
+	// Output: [5 7] int32 <nil>
 }
