@@ -360,8 +360,11 @@ func elementwise() (all []trial) {
 			continue
 		}
 		a := of(1000).as(t)
-		for _, k := range []*kernels.Kernel{kernels.Add, kernels.Sub, kernels.Mul, kernels.Maximum, kernels.Minimum} {
+		for _, k := range ofEveryType[:5] {
 			all = append(all, trial{k, nil, list(a), list(a.up(7), a.up(5)), 0})
+		}
+		for _, k := range []*kernels.Kernel{kernels.MultiplyAdd, kernels.Clamp} {
+			all = append(all, trial{k, nil, list(a), list(a.up(7), a.up(5), a.up(9)), 0})
 		}
 		for _, k := range []*kernels.Kernel{kernels.Less, kernels.LessEqual, kernels.Greater, kernels.GreaterEqual, kernels.Equal, kernels.NotEqual} {
 			all = append(all, trial{k, nil, list(a.as(dtype.Bool)), list(a.up(3), a.up(3)), 0})
@@ -374,19 +377,24 @@ func elementwise() (all []trial) {
 	return all
 }
 
+// ofEveryType are the elementwise kernels that integers have too.
+var ofEveryType = []*kernels.Kernel{
+	kernels.Add, kernels.Sub, kernels.Mul, kernels.Maximum, kernels.Minimum, kernels.Neg, kernels.Abs, kernels.MultiplyAdd, kernels.Clamp,
+	kernels.Less, kernels.LessEqual, kernels.Greater, kernels.GreaterEqual, kernels.Equal, kernels.NotEqual,
+}
+
 // floats tries operations that are defined for floats only.
 func floats(a spec) (all []trial) {
 	tolerance := map[dtype.Type]float64{dtype.Float16: 1e-3, dtype.BFloat16: 1e-2, dtype.Float32: 2e-6, dtype.Float64: 1e-14}[a.t]
-	for _, k := range []*kernels.Kernel{kernels.Exp, kernels.Tanh, kernels.Sigmoid, kernels.ReLU} {
-		all = append(all, trial{k, nil, list(a), list(a), tolerance})
+	for _, k := range kernels.All() {
+		switch in := slices.Repeat(list(a), k.Elementwise()); {
+		case k == kernels.Log || k == kernels.Sqrt:
+			all = append(all, trial{k, nil, list(a), list(a.up(900)), tolerance})
+		case len(in) > 0 && !slices.Contains(ofEveryType, k):
+			all = append(all, trial{k, nil, list(a), in, 4 * tolerance})
+		}
 	}
-	for _, k := range []*kernels.Kernel{kernels.Log, kernels.Sqrt} {
-		all = append(all, trial{k, nil, list(a), list(a.up(900)), tolerance})
-	}
-	for _, k := range []*kernels.Kernel{kernels.Div, kernels.ReLUGrad, kernels.TanhGrad, kernels.SigmoidGrad} {
-		all = append(all, trial{k, nil, list(a), list(a, a), tolerance})
-	}
-	for act := kernels.NoActivation; act <= kernels.SigmoidActivation; act++ {
+	for act := kernels.NoActivation; act <= kernels.SiLUActivation; act++ {
 		image, bias := of(5, 20).as(a.t), of(20).as(a.t)
 		all = append(all, trial{kernels.BiasAct, kernels.ActOptions{Act: act}, list(image), list(image, bias), 2 * tolerance})
 	}

@@ -3,7 +3,7 @@ package kernels
 import "math"
 
 // Abs is y = |x|; the least integer, which has no opposite, stays what it is.
-var Abs = Map("abs", unary(math.Abs), unary(magnitude[int64]), unary(magnitude[uint64]))
+var Abs = unaryKernel("abs", unary(math.Abs), unary(magnitude[int64]), unary(magnitude[uint64]))
 
 func magnitude[T int | int64 | uint64](x T) T {
 	if x < 0 {

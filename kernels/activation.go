@@ -7,68 +7,112 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// An Activation is an elementwise function that other kernels apply to what
-// they compute while it is in cache.
+// An Activation is an elementwise function that other kernels apply to their results.
 type Activation int
 
+// The activations. C and device code number them alike.
 const (
 	NoActivation Activation = iota
 	ReLUActivation
 	TanhActivation
 	SigmoidActivation
+	GELUActivation     // x·Φ(x) (Hendrycks and Gimpel, arXiv:1606.08415)
+	GELUTanhActivation // the same, with the tanh approximation of Φ
+	SiLUActivation     // x·sigmoid(x)
 )
 
-var activations = [...]string{"none", "relu", "tanh", "sigmoid"}
-
-func (a Activation) String() string {
-	if a < 0 || int(a) >= len(activations) {
-		return "unknown"
-	}
-	return activations[a]
-}
-
-// of returns the activation of z. ReLU of a NaN is a NaN, as everywhere.
-func (a Activation) of(z float64) float64 {
-	switch a {
-	case ReLUActivation:
-		if z < 0 {
+// activations are the rows of the activations: their functions of z, and the gradients
+// with respect to z, from y = act(z) and dy or, if ofInput, from z and dy.
+var activations = [...]struct {
+	name    string
+	of      func(z float64) float64
+	grad    func(v, dy float64) float64
+	ofInput bool
+}{
+	NoActivation: {"none", func(z float64) float64 { return z }, func(_, dy float64) float64 { return dy }, false},
+	ReLUActivation: {"relu", func(z float64) float64 {
+		if z < 0 { // NaN stays NaN
 			return 0
 		}
 		return z
-	case TanhActivation:
-		return math.Tanh(z)
-	case SigmoidActivation:
-		return 1 / (1 + math.Exp(-z))
-	}
-	return z
-}
-
-// gradient returns dz from y = act(z) and dy.
-func (a Activation) grad(y, dy float64) float64 {
-	switch a {
-	case ReLUActivation:
+	}, func(y, dy float64) float64 {
 		if y <= 0 {
 			return 0
 		}
-	case TanhActivation:
-		return dy * (1 - y*y)
-	case SigmoidActivation:
-		return dy * y * (1 - y)
-	}
-	return dy
+		return dy
+	}, false},
+	TanhActivation:     {"tanh", math.Tanh, func(y, dy float64) float64 { return dy * (1 - y*y) }, false},
+	SigmoidActivation:  {"sigmoid", sigmoid, func(y, dy float64) float64 { return dy * y * (1 - y) }, false},
+	GELUActivation:     {"gelu", gelu, func(z, dy float64) float64 { return dy * (normalCDF(z) + z*normalPDF(z)) }, true},
+	GELUTanhActivation: {"gelu tanh", func(z float64) float64 { return z / 2 * (1 + geluTanh(z)) }, geluTanhGrad, true},
+	SiLUActivation: {"silu", func(z float64) float64 { return z / (1 + math.Exp(-z)) }, func(z, dy float64) float64 {
+		s := sigmoid(z)
+		return dy * s * (1 + z*(1-s))
+	}, true},
 }
 
-// ActOptions are the options of kernels that are about one activation.
+func sigmoid(z float64) float64 { return 1 / (1 + math.Exp(-z)) }
+
+func gelu(z float64) float64 { return z * normalCDF(z) }
+
+func normalCDF(z float64) float64 { return (1 + math.Erf(z/math.Sqrt2)) / 2 }
+
+func normalPDF(z float64) float64 { return math.Exp(-z*z/2) / math.Sqrt(2*math.Pi) }
+
+// geluTanh is tanh(√(2/π)·(z + 0.044715·z³)).
+func geluTanh(z float64) float64 {
+	return math.Tanh(math.Sqrt(2/math.Pi) * (z + 0.044715*z*z*z))
+}
+
+func geluTanhGrad(z, dy float64) float64 {
+	t := geluTanh(z)
+	return dy * ((1+t)/2 + z/2*(1-t*t)*math.Sqrt(2/math.Pi)*(1+3*0.044715*z*z))
+}
+
+func (a Activation) String() string {
+	if a.check() != nil {
+		return "unknown"
+	}
+	return activations[a].name
+}
+
+// OfInput reports whether the gradient of a follows from its input z. That of the other
+// activations follows from their result y. ActGrad and ActGradBias take whichever it is.
+func (a Activation) OfInput() bool { return activations[a].ofInput }
+
+// Kernel returns the kernel that applies a; nil for NoActivation.
+func (a Activation) Kernel() *Kernel { return activationKernels[a] }
+
+var activationKernels = [...]*Kernel{
+	ReLUActivation: ReLU, TanhActivation: Tanh, SigmoidActivation: Sigmoid,
+	GELUActivation: GELU, GELUTanhActivation: GELUTanh, SiLUActivation: SiLU,
+}
+
+// of returns act(z).
+func (a Activation) of(z float64) float64 { return activations[a].of(z) }
+
+// grad returns dz from dy and y = act(z), or z if OfInput.
+func (a Activation) grad(v, dy float64) float64 { return activations[a].grad(v, dy) }
+
+// check returns an error unless a is one of the activations.
+func (a Activation) check() error {
+	if a < 0 || int(a) >= len(activations) {
+		return fmt.Errorf("no activation %d: %w", int(a), storage.ErrState)
+	}
+	return nil
+}
+
+// ActOptions are the options of kernels with an activation.
 type ActOptions struct {
 	Act Activation
-	// Dropped is the probability by which what a relu gives was dropped out, for
-	// ActGradBias: what is 0 after that, was dropped or had a gradient of 0 before.
+	// Dropped is the probability of a dropout after a relu, for ActGradBias: an element of
+	// its result is 0 if it was dropped, or if the gradient of the relu was 0.
 	Dropped float64
 }
 
 func (s ActOptions) checkDropped() error {
 	if s.Dropped != 0 && (s.Act != ReLUActivation || !(s.Dropped > 0 && s.Dropped < 1)) {
-		return fmt.Errorf("%v dropped with probability %v; only relus can have been, with less than 1: %w", s.Act, s.Dropped, storage.ErrState)
+		return fmt.Errorf("%v dropped with probability %v; only a relu can be dropped, with less than 1: %w", s.Act, s.Dropped, storage.ErrState)
 	}
 	return nil
 }

@@ -30,7 +30,9 @@ var BiasAct = define("bias act",
 		return runOp(biasOps[options.Act], &biased, 0, 0), nil
 	})
 
-var biasOps = [...]native.Op{opOf("add"), opOf("bias relu"), opOf("bias tanh"), opOf("bias sigmoid")}
+var biasOps = [...]native.Op{
+	opOf("add"), opOf("bias relu"), opOf("bias tanh"), opOf("bias sigmoid"), opOf("bias gelu"), opOf("bias gelu tanh"), opOf("bias silu"),
+}
 
 // ActGrad is dz = dy·act'(z) for y = act(z); its inputs are y and dy, its
 // setting an ActOptions.
@@ -55,7 +57,10 @@ var ActGrad = define("act grad",
 		return runOp(gradOps[options.Act], c, 0, 0), nil
 	})
 
-var gradOps = [...]native.Op{ReLUActivation: opOf("relu grad"), TanhActivation: opOf("tanh grad"), SigmoidActivation: opOf("sigmoid grad")}
+var gradOps = [...]native.Op{
+	ReLUActivation: opOf("relu grad"), TanhActivation: opOf("tanh grad"), SigmoidActivation: opOf("sigmoid grad"),
+	GELUActivation: opOf("gelu grad"), GELUTanhActivation: opOf("gelu tanh grad"), SiLUActivation: opOf("silu grad"),
+}
 
 // ActGradBias is the derivative of BiasAct in one pass: dz = dy·act'(z), and
 // db, which is dz added up over all axes but the channels'. Its inputs are y

@@ -9,14 +9,17 @@ import (
 var (
 	_ = onGPU(BiasAct, func(c *Call, options ActOptions) error {
 		biased := Call{Out: c.Out, In: []storage.Array{c.In[0], perChannel(&c.In[1], c.In[0].Shape)}, gpu: c.gpu}
-		return biased.launchLoop([...]string{"add", "bias relu", "bias tanh", "bias sigmoid"}[options.Act], 0, 0)
+		if options.Act == NoActivation {
+			return biased.launchLoop("add", 0, 0)
+		}
+		return biased.launchLoop("bias "+options.Act.String(), 0, 0)
 	})
 
 	_ = onGPU(ActGrad, func(c *Call, options ActOptions) error {
 		if options.Act == NoActivation {
 			return c.launchCopy(&c.Out[0], &c.In[1])
 		}
-		return c.launchLoop(activations[options.Act]+" grad", 0, 0)
+		return c.launchLoop(options.Act.String()+" grad", 0, 0)
 	})
 
 	_ = channelsOnGPU(ActGradBias, func(c *Call, options ActOptions) error {

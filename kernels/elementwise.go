@@ -30,22 +30,38 @@ func comparison[W computeType](f func(x, y W) bool) typedLoop {
 	}}
 }
 
-// Map is the kernel y = f(x), elementwise, for operands of one type and shape
-// with any strides; y may be x. A line of that name in ops.h makes it fast.
-func Map(name string, f ...typedLoop) *Kernel { return elementwise(name, 1, dtype.Invalid, f) }
+func ternary[W computeType](f func(x, y, w W) W) typedLoop {
+	return typedLoop{dtype.Of[W](), func(c *Call) { referenceZip3(f, c.Out[0], c.In[0], c.In[1], c.In[2]) }}
+}
 
-// Zip is the kernel z = f(x, y), as Map is y = f(x).
-func Zip(name string, f ...typedLoop) *Kernel { return elementwise(name, 2, dtype.Invalid, f) }
+// unaryKernel is the kernel y = f(x), elementwise, for operands of one type and shape
+// with any strides; y may be x. A line of its name in native/ops.h is its optimized form, and
+// its device code.
+func unaryKernel(name string, f ...typedLoop) *Kernel {
+	return elementwise(name, 1, dtype.Invalid, f)
+}
 
-// Compare is the kernel that answers in bools whether f(x, y) holds.
-func Compare(name string, f ...typedLoop) *Kernel { return elementwise(name, 2, dtype.Bool, f) }
+// binaryKernel is the kernel z = f(x, y), likewise.
+func binaryKernel(name string, f ...typedLoop) *Kernel {
+	return elementwise(name, 2, dtype.Invalid, f)
+}
+
+// ternaryKernel is the kernel z = f(x, y, w), likewise.
+func ternaryKernel(name string, f ...typedLoop) *Kernel {
+	return elementwise(name, 3, dtype.Invalid, f)
+}
+
+// comparisonKernel is the kernel whose bools are f(x, y).
+func comparisonKernel(name string, f ...typedLoop) *Kernel {
+	return elementwise(name, 2, dtype.Bool, f)
+}
 
 // elementwise is a kernel of so many inputs, of one type that is also the
 // output's unless out is valid.
-func elementwise(name string, ins int, out dtype.Type, forms []typedLoop) *Kernel {
+func elementwise(name string, ins int, out dtype.Type, loops []typedLoop) *Kernel {
 	check := func(c *Call, _ struct{}) error { return c.alike(ins, out) }
 	reference := func(c *Call, _ struct{}) error {
-		for _, f := range forms {
+		for _, f := range loops {
 			if f.compute == computeTypeOf(c.In[0].Type) {
 				f.run(c)
 				return nil
@@ -53,13 +69,11 @@ func elementwise(name string, ins int, out dtype.Type, forms []typedLoop) *Kerne
 		}
 		return notDefined(c.In[0].Type)
 	}
-	op, ok := native.FindOp(name)
-	if !ok {
-		return define(name, check, reference, nil)
-	}
+	op := opOf(name)
 	k := define(name, check, reference, func(c *Call, _ struct{}) (bool, error) { return runOp(op, c, 0, 0), nil })
+	k.inputs = ins
 	return onGPU(k, func(c *Call, _ struct{}) error {
-		for _, f := range forms {
+		for _, f := range loops {
 			if f.compute == computeTypeOf(c.In[0].Type) {
 				return c.launchLoop(name, 0, 0)
 			}
@@ -95,20 +109,29 @@ func opOf(name string) native.Op {
 	return op
 }
 
-// runOp computes c.Out[0] from at most two inputs and the constants a and b. It
+// runOp computes c.Out[0] from one to three inputs and the constants a and b. It
 // reports false for types and ranks there is no loop for.
 func runOp(op native.Op, c *Call, a, b float64) bool {
-	z, x, y := &c.Out[0], &c.In[0], &c.In[len(c.In)-1]
-	real, ok := native.RealOf(x.Type)
-	if !ok {
+	z, x, y := &c.Out[0], &c.In[0], &c.In[min(1, len(c.In)-1)]
+	if !op.Takes(x.Type) {
 		return false
 	}
 	var g native.Grid
+	if len(c.In) == 3 {
+		w := &c.In[2]
+		if !g.Over(&z.View, &x.View, &y.View, &w.View) {
+			return false
+		}
+		if !g.Empty {
+			op.Run(x.Type, &g, at(&g, 0, z), at(&g, 1, x), at(&g, 2, y), at(&g, 3, w), a, b)
+		}
+		return true
+	}
 	if !g.Over(&z.View, &x.View, &y.View) {
 		return false
 	}
 	if !g.Empty {
-		op.Run(real, &g, at(&g, 0, z), at(&g, 1, x), at(&g, 2, y), a, b)
+		op.Run(x.Type, &g, at(&g, 0, z), at(&g, 1, x), at(&g, 2, y), nil, a, b)
 	}
 	return true
 }

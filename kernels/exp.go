@@ -3,4 +3,4 @@ package kernels
 import "math"
 
 // Exp is y = eˣ, elementwise.
-var Exp = Map("exp", unary(math.Exp))
+var Exp = unaryKernel("exp", unary(math.Exp))

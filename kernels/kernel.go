@@ -30,8 +30,13 @@ type Kernel struct {
 	// CUDA, where there is one, computes the same on a GPU.
 	CUDA func(g launch.GPU, c *Call) error
 
-	check func(c *Call) error // finds what Plain, Fast and CUDA must refuse
+	inputs int                 // of an elementwise kernel
+	check  func(c *Call) error // finds what Plain, Fast and CUDA must refuse
 }
+
+// Elementwise returns the number of inputs of a kernel whose operands have one type and
+// shape, but for a comparison's output of bools; 0 for other kernels.
+func (k *Kernel) Elementwise() int { return k.inputs }
 
 // A Call is one use of a kernel: what it writes, what it reads, how.
 // Outputs come uninitialised, unless the kernel says that it updates them.

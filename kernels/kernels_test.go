@@ -53,17 +53,22 @@ var shapesTried = [][]int{
 	{3, 5}, {300, 3}, {33, 65}, {300, 257}, {2, 3, 0, 5}, {2, 3, 4, 5}, {4, 16, 9, 11}, {2, 1, 3, 2, 1, 2, 2, 2, 2, 1, 2},
 }
 
+var everyActivation = []Activation{NoActivation, ReLUActivation, TanhActivation, SigmoidActivation, GELUActivation, GELUTanhActivation, SiLUActivation}
+
 func zipSamples() (all []sample) {
 	for _, shape := range shapesTried {
-		for _, k := range []*Kernel{Add, Sub, Mul, Maximum, Minimum, ReLUGrad, TanhGrad, SigmoidGrad} {
+		for _, k := range []*Kernel{Add, Sub, Mul, Maximum, Minimum, ReLUGrad, TanhGrad, SigmoidGrad, GELUGrad, GELUTanhGrad, SiLUGrad} {
 			all = append(all, sample{k: k, out: []operand{of(shape...)}, in: []operand{of(shape...), of(shape...)}, tolerance: 1e-6})
 		}
 		all = append(all, sample{k: Div, out: []operand{of(shape...)}, in: []operand{of(shape...), of(shape...).drawn(positive)}, tolerance: 1e-6})
 		for _, k := range []*Kernel{Less, LessEqual, Greater, GreaterEqual, Equal, NotEqual} {
 			all = append(all, sample{k: k, out: []operand{of(shape...).as(dtype.Bool)}, in: []operand{of(shape...).drawn(below(3)), of(shape...).drawn(below(3))}})
 		}
+		for _, k := range []*Kernel{MultiplyAdd, Lerp, Clamp} {
+			all = append(all, sample{k: k, out: []operand{of(shape...)}, in: []operand{of(shape...), of(shape...), of(shape...)}, tolerance: 1e-6})
+		}
 		all = append(all, sample{k: Where, out: []operand{of(shape...)}, in: []operand{of(shape...).as(dtype.Bool).drawn(below(2)), of(shape...), of(shape...)}})
-		for _, act := range []Activation{NoActivation, ReLUActivation, TanhActivation, SigmoidActivation} {
+		for _, act := range everyActivation {
 			all = append(all, sample{k: ActGrad, options: ActOptions{Act: act}, out: []operand{of(shape...)}, in: []operand{of(shape...), of(shape...)}, tolerance: 1e-6})
 		}
 	}
@@ -72,7 +77,7 @@ func zipSamples() (all []sample) {
 
 func mapSamples() (all []sample) {
 	for _, shape := range shapesTried {
-		for _, k := range []*Kernel{Neg, Abs, ReLU, Exp, Tanh, Sigmoid, Copy} {
+		for _, k := range []*Kernel{Neg, Abs, ReLU, Exp, Tanh, Sigmoid, GELU, GELUTanh, SiLU, Copy} {
 			all = append(all, sample{k: k, out: []operand{of(shape...)}, in: []operand{of(shape...)}, tolerance: 2e-6})
 		}
 		for _, k := range []*Kernel{Log, Sqrt} {
@@ -184,7 +189,7 @@ func lossSamples() (all []sample) {
 func biasSamples() (all []sample) {
 	for _, shape := range [][]int{{1, 1}, {0, 3}, {64, 10}, {64, 128}, {5, 17}, {300, 600}, {2000, 33}, {2, 3, 4, 5}, {4, 16, 9, 11}, {16, 20, 15, 17}} {
 		x, b := of(shape...), of(shape[1])
-		for _, act := range []Activation{NoActivation, ReLUActivation, TanhActivation, SigmoidActivation} {
+		for _, act := range everyActivation {
 			all = append(all,
 				sample{k: BiasAct, options: ActOptions{Act: act}, out: []operand{x}, in: []operand{x, b}, tolerance: 2e-6},
 				sample{k: ActGradBias, options: ActOptions{Act: act}, out: []operand{x, b}, in: []operand{x, x}, tolerance: 3e-5, slow: x.shape[0] == 0})

@@ -42,14 +42,6 @@ func checkLinear(c *Call, options LinearOptions) error {
 	return nil
 }
 
-// check returns an error unless a is one of the activations.
-func (a Activation) check() error {
-	if a < NoActivation || a > SigmoidActivation {
-		return fmt.Errorf("no activation %d: %w", int(a), storage.ErrState)
-	}
-	return nil
-}
-
 // A linear is a checked call; b is nil where there is none.
 type linear struct {
 	y, x, w, b *storage.Array
@@ -85,7 +77,7 @@ func (l linear) optimized() (bool, error) {
 
 // finish adds the bias to y and applies the activation.
 func (l linear) finish() error {
-	k, c := activationKernels[l.act], &Call{Out: []storage.Array{*l.y}, In: []storage.Array{*l.y}}
+	k, c := l.act.Kernel(), &Call{Out: []storage.Array{*l.y}, In: []storage.Array{*l.y}}
 	if l.b != nil {
 		k, c.In, c.Options = BiasAct, append(c.In, *l.b), ActOptions{Act: l.act}
 	}
@@ -94,8 +86,6 @@ func (l linear) finish() error {
 	}
 	return CPU.Run(k, c)
 }
-
-var activationKernels = [...]*Kernel{ReLUActivation: ReLU, TanhActivation: Tanh, SigmoidActivation: Sigmoid}
 
 // referenceLinear is the product, then bias and activation.
 func referenceLinear[T dtype.Float](l linear) {

@@ -1,6 +1,6 @@
 package kernels
 
 // Minimum is the smaller of x and y; NaN if either is NaN.
-var Minimum = Zip("minimum", binary(minimum[float64]), binary(minimum[int64]), binary(minimum[uint64]))
+var Minimum = binaryKernel("minimum", binary(minimum[float64]), binary(minimum[int64]), binary(minimum[uint64]))
 
 func minimum[T computeType](x, y T) T { return min(x, y) }

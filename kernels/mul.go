@@ -1,6 +1,6 @@
 package kernels
 
 // Mul is z = x·y. Integers wrap around.
-var Mul = Zip("mul", binary(mul[float64]), binary(mul[int64]), binary(mul[uint64]))
+var Mul = binaryKernel("mul", binary(mul[float64]), binary(mul[int64]), binary(mul[uint64]))
 
 func mul[T computeType](x, y T) T { return x * y }

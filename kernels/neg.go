@@ -1,6 +1,6 @@
 package kernels
 
 // Neg is y = −x. Integers wrap around.
-var Neg = Map("neg", unary(neg[float64]), unary(neg[int64]), unary(neg[uint64]))
+var Neg = unaryKernel("neg", unary(neg[float64]), unary(neg[int64]), unary(neg[uint64]))
 
 func neg[T computeType](x T) T { return -x }

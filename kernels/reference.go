@@ -101,6 +101,20 @@ func referenceZip[X, Z computeType](f func(x, y X) Z, z, x, y storage.Array) {
 	}, z, x, y)
 }
 
+// referenceZip3 is z = f(x, y, w).
+func referenceZip3[W computeType](f func(x, y, w W) W, z, x, y, w storage.Array) {
+	var elems [3][block]W
+	blocks(func(at, step []int, n int) {
+		for k, a := range [3]*storage.Array{&x, &y, &w} {
+			load(elems[k][:n], a, at[1+k], step[1+k])
+		}
+		for i := range n {
+			elems[0][i] = f(elems[0][i], elems[1][i], elems[2][i])
+		}
+		store(&z, at[0], step[0], elems[0][:n])
+	}, z, x, y, w)
+}
+
 // zeros returns float64s to compute with.
 func zeros(shape []int) storage.Array {
 	return storage.From(make([]float64, views.Of(shape...).Len()), shape...)

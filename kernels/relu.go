@@ -1,7 +1,7 @@
 package kernels
 
 // ReLU is y = max(x, 0); NaN stays NaN.
-var ReLU = Map("relu", unary(ReLUActivation.of))
+var ReLU = unaryKernel("relu", unary(activations[ReLUActivation].of))
 
 // ReluGrad is dx = dy where y > 0 and 0 elsewhere, for y = relu(x); its inputs are y and dy.
-var ReLUGrad = Zip("relu grad", binary(ReLUActivation.grad))
+var ReLUGrad = binaryKernel("relu grad", binary(activations[ReLUActivation].grad))

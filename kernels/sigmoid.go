@@ -1,7 +1,7 @@
 package kernels
 
 // Sigmoid is y = 1/(1 + e⁻ˣ).
-var Sigmoid = Map("sigmoid", unary(SigmoidActivation.of))
+var Sigmoid = unaryKernel("sigmoid", unary(sigmoid))
 
 // SigmoidGrad is dx = dy·y·(1 − y) for y = sigmoid(x); its inputs are y and dy.
-var SigmoidGrad = Zip("sigmoid grad", binary(SigmoidActivation.grad))
+var SigmoidGrad = binaryKernel("sigmoid grad", binary(activations[SigmoidActivation].grad))

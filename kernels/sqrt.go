@@ -3,4 +3,4 @@ package kernels
 import "math"
 
 // Sqrt is y = the square root of x, elementwise.
-var Sqrt = Map("sqrt", unary(math.Sqrt))
+var Sqrt = unaryKernel("sqrt", unary(math.Sqrt))

@@ -3,7 +3,7 @@ package kernels
 import "math"
 
 // Tanh is y = tanh(x).
-var Tanh = Map("tanh", unary(math.Tanh))
+var Tanh = unaryKernel("tanh", unary(math.Tanh))
 
 // TanhGrad is dx = dy·(1 − y²) for y = tanh(x); its inputs are y and dy.
-var TanhGrad = Zip("tanh grad", binary(TanhActivation.grad))
+var TanhGrad = binaryKernel("tanh grad", binary(activations[TanhActivation].grad))

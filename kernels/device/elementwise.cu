@@ -1,15 +1,15 @@
-// Every line of ops.h, as a kernel of every float, add_f32; and those that integers have, add_i64
-// of all but uint64_t, and add_u64.
+// Every line of ops.h, as a kernel of every float, add_f32; and those of ANY type also of integers:
+// add_i64 of all but uint64_t, and add_u64.
 #include "math.cuh"
 
 #include "ops.h"
 
 struct Elementwise {
 	void *z;
-	const void *x, *y;
+	const void *x, *y, *w; // w only with three inputs
 	double a, b;
-	int64_t n, type; // of x and y: as types.cuh numbers it
-	Grid g;          // of z, x, y
+	int64_t n, type; // of the inputs: as types.cuh numbers it
+	Grid g;          // of z, x, y and w
 };
 
 FN int64_t FABS(int64_t x) { return x < 0 ? -x : x; }
@@ -23,6 +23,9 @@ template <class T, int W> struct Operands {
 	int64_t z; // where the result belongs
 	Pack<typename Packs<T>::held, W> x, y;
 };
+template <class T, int W> struct Operands3 : Operands<T, W> {
+	Pack<typename Packs<T>::held, W> w;
+};
 
 template <class T, int WIDE, bool LONG, class F> FN void elementwise(const Elementwise &a, F f) {
 	auto take = [&](auto pack, Places<3> p) {
@@ -31,32 +34,44 @@ template <class T, int WIDE, bool LONG, class F> FN void elementwise(const Eleme
 	};
 	auto give = [&](auto pack, auto o) {
 		enum { W = decltype(pack)::count };
-		Pack<decltype(f(Calc<T>(), Calc<T>())), W> z;
-		UNROLL for (int k = 0; k < W; k++) z.at[k] = f((Calc<T>)o.x.at[k], (Calc<T>)o.y.at[k]);
+		Pack<decltype(f(Calc<T>(), Calc<T>(), Calc<T>())), W> z;
+		UNROLL for (int k = 0; k < W; k++) z.at[k] = f((Calc<T>)o.x.at[k], (Calc<T>)o.y.at[k], (Calc<T>)o.x.at[k]);
 		answer<T, W>(a, o.z, z);
 	};
 	each<3, WIDE, Packs<T>::ahead, LONG>(a.g, a.n, take, give);
 }
 
-#define OP(name, result, cost, formula) \
-	template <class REAL> FN auto name##_of(REAL x, REAL y, REAL a, REAL b)->result { return formula; } \
+template <class T, int WIDE, bool LONG, class F> FN void elementwise3(const Elementwise &a, F f) {
+	auto take = [&](auto pack, Places<4> p) {
+		enum { W = decltype(pack)::count };
+		Operands3<T, W> o;
+		o.z = p.at[0];
+		o.x = Packs<T>::template load<W>(a.g, 1, a.x, p.at[1], a.type);
+		o.y = Packs<T>::template load<W>(a.g, 2, a.y, p.at[2], a.type);
+		o.w = Packs<T>::template load<W>(a.g, 3, a.w, p.at[3], a.type);
+		return o;
+	};
+	auto give = [&](auto pack, auto o) {
+		enum { W = decltype(pack)::count };
+		Pack<Calc<T>, W> z;
+		UNROLL for (int k = 0; k < W; k++) z.at[k] = f((Calc<T>)o.x.at[k], (Calc<T>)o.y.at[k], (Calc<T>)o.w.at[k]);
+		answer<T, W>(a, o.z, z);
+	};
+	each<4, WIDE, 1, LONG>(a.g, a.n, take, give);
+}
+
+#define ENTRIES_FLOATS(name) FLOATS(name, Elementwise)
+#define ENTRIES_ANY(name) FLOATS(name, Elementwise) WHOLES(name, Elementwise)
+#define OP(name, types, inputs, result, cost, formula) \
+	template <class REAL> FN auto name##_of(REAL x, REAL y, REAL w, REAL a, REAL b)->result { return formula; } \
 	template <class T> FN void name(const Elementwise &a) { \
-		elementwise<T, cost == 1 || Packs<T>::wide < 4 ? Packs<T>::wide : 4, cost != 1>(a, [&](Calc<T> x, Calc<T> y) { return name##_of<Calc<T>>(x, y, (Calc<T>)a.a, (Calc<T>)a.b); }); \
+		enum { WIDE = cost == 1 || Packs<T>::wide < 4 ? Packs<T>::wide : 4 }; \
+		auto f = [&](Calc<T> x, Calc<T> y, Calc<T> w) { return name##_of<Calc<T>>(x, y, w, (Calc<T>)a.a, (Calc<T>)a.b); }; \
+		if constexpr (inputs == 3) \
+			elementwise3<T, WIDE, cost != 1>(a, f); \
+		else \
+			elementwise<T, WIDE, cost != 1>(a, f); \
 	} \
-	FLOATS(name, Elementwise)
+	ENTRIES_##types(name)
 H5K_OPS(OP)
 #undef OP
-
-WHOLES(add, Elementwise)
-WHOLES(sub, Elementwise)
-WHOLES(mul, Elementwise)
-WHOLES(maximum, Elementwise)
-WHOLES(minimum, Elementwise)
-WHOLES(neg, Elementwise)
-WHOLES(abs, Elementwise)
-WHOLES(less, Elementwise)
-WHOLES(less_equal, Elementwise)
-WHOLES(greater, Elementwise)
-WHOLES(greater_equal, Elementwise)
-WHOLES(equal, Elementwise)
-WHOLES(not_equal, Elementwise)

@@ -1,6 +1,8 @@
 // The gradients of an activation and of the bias before it: ActGradBias of biasact.go.
 #include "last_block.cuh"
-#include "types.cuh"
+#include "math.cuh"
+
+#include "ops.h"
 
 struct GradBias {
 	void *dz, *db;
@@ -13,13 +15,16 @@ struct GradBias {
 	Grid o;                       // of dz, y, dy: what is added up for a channel
 };
 
-enum { OF_NONE, OF_RELU, OF_TANH, OF_SIGMOID }; // as package kernels numbers them
+enum { OF_NONE, OF_RELU, OF_TANH, OF_SIGMOID, OF_GELU, OF_GELU_TANH, OF_SILU }; // as package kernels numbers them
 
 template <class REAL> FN REAL grad(const GradBias &a, REAL y, REAL dy) {
 	switch (a.act) {
 	case OF_RELU: return y <= 0 ? 0 : dy * (REAL)a.scale;
 	case OF_TANH: return dy * (1 - y * y);
 	case OF_SIGMOID: return dy * (y * (1 - y));
+	case OF_GELU: return dy * H5K_GELU_GRAD(y);
+	case OF_GELU_TANH: return dy * H5K_GELU_TANH_GRAD(y);
+	case OF_SILU: return dy * H5K_SILU_GRAD(y);
 	}
 	return dy;
 }

@@ -103,7 +103,7 @@ static dnnl_status_t (*const compile[])(dnnl_primitive_desc_t *, dnnl_engine_t, 
 	[H5K_CONV_GRAD_W] = h5k_conv_grad_w,
 };
 
-enum { RELU = 1 }; /* ReLUActivation in Go */
+enum { RELU = 1, SILU = 6 }; /* as package kernels numbers activations */
 
 /* attributes asks for scratch memory of ours, as the library's own belongs to the thread
  * that compiled, and for the activation.
@@ -113,7 +113,7 @@ enum { RELU = 1 }; /* ReLUActivation in Go */
  * instead: NaN stays, and negative numbers are flushed to (minus) zero, as we run it with
  * denormals off. A z of -Inf becomes NaN. */
 static dnnl_status_t attributes(dnnl_primitive_attr_t *attr, int activation) {
-	static const dnnl_alg_kind_t kinds[] = {0, dnnl_eltwise_relu, dnnl_eltwise_tanh, dnnl_eltwise_logistic};
+	static const dnnl_alg_kind_t kinds[] = {0, dnnl_eltwise_relu, dnnl_eltwise_tanh, dnnl_eltwise_logistic, dnnl_eltwise_gelu_erf, dnnl_eltwise_gelu_tanh, dnnl_eltwise_swish};
 	dnnl_post_ops_t ops;
 	dnnl_status_t s = dnnl_primitive_attr_create(attr);
 	if (s != dnnl_success)
@@ -124,7 +124,7 @@ static dnnl_status_t attributes(dnnl_primitive_attr_t *attr, int activation) {
 	s = dnnl_post_ops_create(&ops);
 	if (s != dnnl_success)
 		return s;
-	s = h5k_append_activation(ops, kinds[activation], activation == RELU ? 0x1p-149f : 0);
+	s = h5k_append_activation(ops, kinds[activation], activation == RELU ? 0x1p-149f : activation == SILU ? 1 : 0);
 	if (s == dnnl_success)
 		s = dnnl_primitive_attr_set_post_ops(*attr, ops);
 	dnnl_post_ops_destroy(ops);

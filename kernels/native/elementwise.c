@@ -12,6 +12,8 @@ enum {
  * each operand's part is where it is, if its elements are adjacent, or in a buffer. */
 typedef struct {
 	h5k_loop *loop; /* NULL copies operand 1 to operand 0 */
+	void (*load)(int64_t n, float *z, const uint16_t *x); /* converts 16-bit floats, unless NULL */
+	void (*store)(int64_t n, uint16_t *z, const float *x);
 	const double *constants;
 	int operands;
 	char *at[H5K_OPERANDS];
@@ -76,7 +78,7 @@ static int64_t plan(job *j) {
 	int64_t n = g->shape[inner];
 	if (simple(j, &all) && (n >= NARROW || g->shape[outer] == 1)) {
 		j->rows = 1;
-		j->cols = min(n, all ? PART : BLOCK);
+		j->cols = min(n, all && !j->load ? PART : BLOCK);
 	} else {
 		int near = closest(j);
 		if (near >= 0 && near != outer) {
@@ -125,11 +127,21 @@ static void tile(const job *j, buffer *buf, char **at, int64_t rows, int64_t col
 		else
 			in[k] = gathered(&buf[k], at[k], j->size[k], j->grid.stride[k][outer], j->grid.stride[k][inner], rows, cols);
 	}
-	if (j->adjacent[0]) {
-		j->loop(rows * cols, at[0], in[1], in[2], in[3], j->constants);
-		return;
+	float converted[H5K_OPERANDS][BLOCK];
+	for (int k = 1; j->load && k < j->operands; k++) {
+		if (k == 2 && j->twin) {
+			in[k] = in[1];
+			continue;
+		}
+		j->load(rows * cols, converted[k], (const uint16_t *)in[k]);
+		in[k] = (const char *)converted[k];
 	}
-	j->loop(rows * cols, buf[0].bytes, in[1], in[2], in[3], j->constants);
+	char *out = j->adjacent[0] ? at[0] : buf[0].bytes;
+	j->loop(rows * cols, j->store ? (char *)converted[0] : out, in[1], in[2], in[3], j->constants);
+	if (j->store)
+		j->store(rows * cols, (uint16_t *)out, converted[0]);
+	if (j->adjacent[0])
+		return;
 	h5k_isa->copy[log2of(j->size[0])](at[0], j->grid.stride[0][outer], j->grid.stride[0][inner], buf[0].bytes, cols, 1, rows, cols);
 }
 
@@ -168,11 +180,11 @@ static void run(job *j, int cost) {
 	H5K_LEAVE;
 }
 
-#define OP(name, result, cost, formula) {#name, {sizeof(result) == 1 ? 1 : 4, sizeof(result) == 1 ? 1 : 8}, cost},
+#define OP(name, types, inputs, result, cost, formula) {#name, inputs, sizeof(result) == 1, cost},
 #define REAL double
 static const struct {
 	const char *name;
-	int size[H5K_REALS], cost;
+	int inputs, compares, cost;
 } ops[] = {H5K_OPS(OP)};
 #undef REAL
 #undef OP
@@ -184,10 +196,20 @@ int h5k_find(const char *name) {
 	return -1;
 }
 
-void h5k_elementwise(int op, int real, const h5k_grid *g, void *z, const void *x, const void *y, double a, double b) {
-	int64_t size = real == H5K_F32 ? 4 : 8;
+int h5k_takes(int op, int type) { return type >= H5K_COMPUTED || h5k_isa->op[op][type]; }
+
+void h5k_elementwise(int op, int type, const h5k_grid *g, void *z, const void *x, const void *y, const void *w, double a, double b) {
+	static const int sizes[] = {4, 8, 1, 1, 2, 2, 4, 4, 8, 8, 2, 2};
+	int half = type - H5K_COMPUTED, size = sizes[type];
 	double constants[] = {a, b};
-	job j = {.loop = h5k_isa->op[op][real], .constants = constants, .operands = 3, .at = {z, (char *)x, (char *)y}, .size = {ops[op].size[real], size, size}, .grid = *g};
+	job j = {
+		.loop = h5k_isa->op[op][half < 0 ? type : H5K_F32], .constants = constants, .operands = ops[op].inputs > 2 ? 4 : 3,
+		.at = {z, (char *)x, (char *)y, (char *)w}, .size = {ops[op].compares ? 1 : size, size, size, size}, .grid = *g,
+	};
+	if (half >= 0) {
+		j.load = h5k_isa->load_half[half];
+		j.store = ops[op].compares ? NULL : h5k_isa->store_half[half];
+	}
 	run(&j, ops[op].cost);
 }
 

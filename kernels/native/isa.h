@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Vector mathematics is glibc's libmvec, 4 ulp (x86-64 since 2.22, its tanh since 2.35);
+/* Vector mathematics is glibc's libmvec, 4 ulp (x86-64 since 2.22, its tanh and erf since 2.35);
  * it gets NaN, infinities and overflow right. math.h declares it for -ffast-math only.
  * sqrt is ours (vsqrt.c), as C's sets errno, which keeps it from being vectorized. */
 #if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__)
@@ -23,6 +23,8 @@ H5K_SIMD double cos(double);
 #if __GLIBC_PREREQ(2, 35)
 H5K_SIMD float tanhf(float);
 H5K_SIMD double tanh(double);
+H5K_SIMD float erff(float);
+H5K_SIMD double erf(double);
 #endif
 H5K_SIMD float h5k_sqrtf(float);
 H5K_SIMD double h5k_sqrt(double);
@@ -47,6 +49,7 @@ enum { LANES = 16 };
 #define LOG logf
 #define COS cosf
 #define TANH tanhf
+#define ERF erff
 #define SQRT h5k_sqrtf
 #define FABS fabsf
 #include "real.h"
@@ -56,6 +59,7 @@ enum { LANES = 16 };
 #undef LOG
 #undef COS
 #undef TANH
+#undef ERF
 #undef SQRT
 #undef FABS
 
@@ -65,17 +69,71 @@ enum { LANES = 16 };
 #define LOG log
 #define COS cos
 #define TANH tanh
+#define ERF erf
 #define SQRT h5k_sqrt
 #define FABS fabs
 #include "real.h"
+#undef REAL
+#undef SUFFIX
+#undef EXP
+#undef LOG
+#undef COS
+#undef TANH
+#undef ERF
+#undef SQRT
+#undef FABS
+
+#define REAL int8_t
+#define SUFFIX _i8
+#include "integers.h"
+#undef REAL
+#undef SUFFIX
+#define REAL uint8_t
+#define SUFFIX _u8
+#include "integers.h"
+#undef REAL
+#undef SUFFIX
+#define REAL int16_t
+#define SUFFIX _i16
+#include "integers.h"
+#undef REAL
+#undef SUFFIX
+#define REAL uint16_t
+#define SUFFIX _u16
+#include "integers.h"
+#undef REAL
+#undef SUFFIX
+#define REAL int32_t
+#define SUFFIX _i32
+#include "integers.h"
+#undef REAL
+#undef SUFFIX
+#define REAL uint32_t
+#define SUFFIX _u32
+#include "integers.h"
+#undef REAL
+#undef SUFFIX
+#define REAL int64_t
+#define SUFFIX _i64
+#include "integers.h"
+#undef REAL
+#undef SUFFIX
+#define REAL uint64_t
+#define SUFFIX _u64
+#include "integers.h"
 
 #include "bits.h"
+#include "halves.h"
 
-#define OP(name, result, cost, formula) {op_##name##_f32, op_##name##_f64},
+#define INTEGERS_FLOATS(name)
+#define INTEGERS_ANY(name) op_##name##_i8, op_##name##_u8, op_##name##_i16, op_##name##_u16, op_##name##_i32, op_##name##_u32, op_##name##_i64, op_##name##_u64
+#define OP(name, types, inputs, result, cost, formula) {op_##name##_f32, op_##name##_f64, INTEGERS_##types(name)},
 #define CAST(from) {cast_##from##_f32, cast_##from##_f64},
 const h5k_table H5K_TABLE = {
 	.name = H5K_NAME,
 	.op = {H5K_OPS(OP)},
+	.load_half = {load_f16, load_bf16},
+	.store_half = {store_f16, store_bf16},
 	.cast = {CAST(uint8_t) CAST(uint16_t) CAST(uint32_t) CAST(uint64_t) CAST(int8_t) CAST(int16_t) CAST(int32_t) CAST(int64_t) CAST(float) CAST(double)},
 	.where = {where_1, where_2, where_4, where_8, where_16},
 	.copy = {copy_1, copy_2, copy_4, copy_8, copy_16},

@@ -78,9 +78,23 @@ func FindOp(name string) (op Op, ok bool) {
 	return op, op >= 0
 }
 
-// Run computes z = op(x, y; a, b). An operation of one input is given it twice.
-func (op Op) Run(r Real, g *Grid, z, x, y []byte, a, b float64) {
-	C.h5k_elementwise(C.int(op), C.int(r), g.c(), pointer(z), pointer(x), pointer(y), C.double(a), C.double(b))
+// Takes reports whether op has a loop for operands of type t.
+func (op Op) Takes(t dtype.Type) bool {
+	return elementTypes[t] != 0 && C.h5k_takes(C.int(op), elementTypes[t]-1) != 0
+}
+
+// elementTypes is one more than C's number of the types of elementwise operations.
+var elementTypes = [256]C.int{
+	dtype.Float32: C.H5K_F32 + 1, dtype.Float64: C.H5K_F64 + 1,
+	dtype.Int8: C.H5K_EI8 + 1, dtype.Uint8: C.H5K_EU8 + 1, dtype.Int16: C.H5K_EI16 + 1, dtype.Uint16: C.H5K_EU16 + 1,
+	dtype.Int32: C.H5K_EI32 + 1, dtype.Uint32: C.H5K_EU32 + 1, dtype.Int64: C.H5K_EI64 + 1, dtype.Uint64: C.H5K_EU64 + 1,
+	dtype.Float16: C.H5K_EF16 + 1, dtype.BFloat16: C.H5K_EBF16 + 1,
+}
+
+// Run computes z = op(x, y, w; a, b) for operands of a type that op takes. An operation of
+// one input is given it twice; w is nil unless there are three.
+func (op Op) Run(t dtype.Type, g *Grid, z, x, y, w []byte, a, b float64) {
+	C.h5k_elementwise(C.int(op), elementTypes[t]-1, g.c(), pointer(z), pointer(x), pointer(y), pointer(w), C.double(a), C.double(b))
 }
 
 // Copy sets z = x, for elements of a size of 1, 2, 4, 8 or 16 bytes.

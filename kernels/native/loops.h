@@ -8,7 +8,9 @@
 
 #include "h5k.h"
 
-enum { H5K_F32, H5K_F64, H5K_REALS };      /* the types C computes in */
+enum { H5K_F32, H5K_F64, H5K_REALS }; /* the types C computes in */
+/* Types that elementwise operations take beside these: integers, and 16-bit floats, which are computed as float. */
+enum { H5K_EI8 = H5K_REALS, H5K_EU8, H5K_EI16, H5K_EU16, H5K_EI32, H5K_EU32, H5K_EI64, H5K_EU64, H5K_COMPUTED, H5K_EF16 = H5K_COMPUTED, H5K_EBF16 };
 enum { H5K_RANK = 8, H5K_OPERANDS = 4 };
 
 /* Equally shaped arrays, coalesced; the first one's strides are positive and fall from
@@ -24,8 +26,11 @@ typedef struct {
 /* The name's line in ops.h, or -1. */
 int h5k_find(const char *name);
 
-/* z = op(x, y; a, b). An operation of one input is given it twice. */
-void h5k_elementwise(int op, int real, const h5k_grid *g, void *z, const void *x, const void *y, double a, double b);
+/* Whether the operation takes that type. */
+int h5k_takes(int op, int type);
+
+/* z = op(x, y, w; a, b). An operation of one input is given it twice; w is NULL unless there are three. */
+void h5k_elementwise(int op, int type, const h5k_grid *g, void *z, const void *x, const void *y, const void *w, double a, double b);
 
 /* z = x, elements of size 1, 2, 4, 8 or 16 bytes. */
 void h5k_copy(int size, const h5k_grid *g, void *z, const void *x);

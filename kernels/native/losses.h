@@ -145,8 +145,17 @@ static inline __attribute__((always_inline)) void REAL_(grad_row)(int act, REAL 
 	case 2:
 		_Pragma("omp simd") for (int64_t j = 0; j < n; j++) some[j] += dz[j] = dy[j] * (1 - y[j] * y[j]);
 		break;
-	default:
+	case 3:
 		_Pragma("omp simd") for (int64_t j = 0; j < n; j++) some[j] += dz[j] = dy[j] * (y[j] * (1 - y[j]));
+		break;
+	case 4:
+		_Pragma("omp simd") for (int64_t j = 0; j < n; j++) some[j] += dz[j] = dy[j] * H5K_GELU_GRAD(y[j]);
+		break;
+	case 5:
+		_Pragma("omp simd") for (int64_t j = 0; j < n; j++) some[j] += dz[j] = dy[j] * H5K_GELU_TANH_GRAD(y[j]);
+		break;
+	default:
+		_Pragma("omp simd") for (int64_t j = 0; j < n; j++) some[j] += dz[j] = dy[j] * H5K_SILU_GRAD(y[j]);
 	}
 }
 

@@ -1,35 +1,58 @@
 /* The elementwise operations, one line each:
  *
- *	OP(name, type of the result, cost, formula of x, y, a and b)
+ *	OP(name, types, inputs, type of the result, cost, formula of x, y, w, a and b)
  *
- * name is the Go kernel's with spaces as underscores; REAL is float or double; the cost
- * of an element is in units of an addition's. Formulas must be right for NaN and
- * infinities, as their Go kernels are. */
+ * name is the Go kernel's with spaces as underscores. types are FLOATS, or ANY for integers
+ * too; REAL is the type of the operands. The cost of an element is in units of an addition's.
+ * Formulas must be right for NaN and infinities, as their Go references are. */
+
+#define H5K_GELU(x) ((REAL)0.5 * (x) * (1 + ERF((x) * (REAL)0.70710678118654752)))
+#define H5K_GELU_GRAD(x) ((REAL)0.5 * (1 + ERF((x) * (REAL)0.70710678118654752)) + (x) * (REAL)0.39894228040143268 * EXP((REAL)-0.5 * (x) * (x)))
+#define H5K_GELU_TANH_OF(x) TANH((REAL)0.79788456080286536 * ((x) + (REAL)0.044715 * (x) * (x) * (x)))
+#define H5K_GELU_TANH(x) ((REAL)0.5 * (x) * (1 + H5K_GELU_TANH_OF(x)))
+#define H5K_GELU_TANH_GRAD(x) \
+	((REAL)0.5 * (1 + H5K_GELU_TANH_OF(x)) + (REAL)0.5 * (x) * (1 - H5K_GELU_TANH_OF(x) * H5K_GELU_TANH_OF(x)) * (REAL)0.79788456080286536 * (1 + (REAL)0.134145 * (x) * (x)))
+#define H5K_SIGMOID(x) (1 / (1 + EXP(-(x))))
+#define H5K_SILU(x) ((x) / (1 + EXP(-(x))))
+#define H5K_SILU_GRAD(x) (H5K_SIGMOID(x) * (1 + (x) * (1 - H5K_SIGMOID(x))))
+
 #define H5K_OPS(OP) \
-	OP(add, REAL, 1, x + y) \
-	OP(sub, REAL, 1, x - y) \
-	OP(mul, REAL, 1, x * y) \
-	OP(div, REAL, 1, x / y) \
-	OP(maximum, REAL, 1, ((x > y) | (x != x)) ? x : y) \
-	OP(minimum, REAL, 1, ((x < y) | (x != x)) ? x : y) \
-	OP(neg, REAL, 1, -x) \
-	OP(abs, REAL, 1, FABS(x)) \
-	OP(exp, REAL, 2, EXP(x)) \
-	OP(log, REAL, 2, LOG(x)) \
-	OP(sqrt, REAL, 2, SQRT(x)) \
-	OP(relu, REAL, 1, x < 0 ? 0 : x) \
-	OP(tanh, REAL, 3, TANH(x)) \
-	OP(sigmoid, REAL, 3, 1 / (1 + EXP(-x))) \
-	OP(relu_grad, REAL, 1, x <= 0 ? 0 : y) \
-	OP(tanh_grad, REAL, 1, y * (1 - x * x)) \
-	OP(sigmoid_grad, REAL, 1, y * (x * (1 - x))) \
-	OP(scale_offset, REAL, 1, x * a + b) \
-	OP(bias_relu, REAL, 1, x + y < 0 ? 0 : x + y) \
-	OP(bias_tanh, REAL, 3, TANH(x + y)) \
-	OP(bias_sigmoid, REAL, 3, 1 / (1 + EXP(-(x + y)))) \
-	OP(less, uint8_t, 1, x < y) \
-	OP(less_equal, uint8_t, 1, x <= y) \
-	OP(greater, uint8_t, 1, x > y) \
-	OP(greater_equal, uint8_t, 1, x >= y) \
-	OP(equal, uint8_t, 1, x == y) \
-	OP(not_equal, uint8_t, 1, x != y)
+	OP(add, ANY, 2, REAL, 1, x + y) \
+	OP(sub, ANY, 2, REAL, 1, x - y) \
+	OP(mul, ANY, 2, REAL, 1, x * y) \
+	OP(div, FLOATS, 2, REAL, 1, x / y) \
+	OP(maximum, ANY, 2, REAL, 1, ((x > y) | (x != x)) ? x : y) \
+	OP(minimum, ANY, 2, REAL, 1, ((x < y) | (x != x)) ? x : y) \
+	OP(neg, ANY, 1, REAL, 1, -x) \
+	OP(abs, ANY, 1, REAL, 1, FABS(x)) \
+	OP(exp, FLOATS, 1, REAL, 2, EXP(x)) \
+	OP(log, FLOATS, 1, REAL, 2, LOG(x)) \
+	OP(sqrt, FLOATS, 1, REAL, 2, SQRT(x)) \
+	OP(relu, FLOATS, 1, REAL, 1, x < 0 ? 0 : x) \
+	OP(tanh, FLOATS, 1, REAL, 3, TANH(x)) \
+	OP(sigmoid, FLOATS, 1, REAL, 3, H5K_SIGMOID(x)) \
+	OP(gelu, FLOATS, 1, REAL, 3, H5K_GELU(x)) \
+	OP(gelu_tanh, FLOATS, 1, REAL, 3, H5K_GELU_TANH(x)) \
+	OP(silu, FLOATS, 1, REAL, 3, H5K_SILU(x)) \
+	OP(relu_grad, FLOATS, 2, REAL, 1, x <= 0 ? 0 : y) \
+	OP(tanh_grad, FLOATS, 2, REAL, 1, y * (1 - x * x)) \
+	OP(sigmoid_grad, FLOATS, 2, REAL, 1, y * (x * (1 - x))) \
+	OP(gelu_grad, FLOATS, 2, REAL, 4, y * H5K_GELU_GRAD(x)) \
+	OP(gelu_tanh_grad, FLOATS, 2, REAL, 4, y * H5K_GELU_TANH_GRAD(x)) \
+	OP(silu_grad, FLOATS, 2, REAL, 4, y * H5K_SILU_GRAD(x)) \
+	OP(scale_offset, FLOATS, 1, REAL, 1, x * a + b) \
+	OP(bias_relu, FLOATS, 2, REAL, 1, x + y < 0 ? 0 : x + y) \
+	OP(bias_tanh, FLOATS, 2, REAL, 3, TANH(x + y)) \
+	OP(bias_sigmoid, FLOATS, 2, REAL, 3, H5K_SIGMOID(x + y)) \
+	OP(bias_gelu, FLOATS, 2, REAL, 3, H5K_GELU(x + y)) \
+	OP(bias_gelu_tanh, FLOATS, 2, REAL, 3, H5K_GELU_TANH(x + y)) \
+	OP(bias_silu, FLOATS, 2, REAL, 3, H5K_SILU(x + y)) \
+	OP(multiply_add, ANY, 3, REAL, 1, x * y + w) \
+	OP(lerp, FLOATS, 3, REAL, 1, x + w * (y - x)) \
+	OP(clamp, ANY, 3, REAL, 1, x < y ? y : x > w ? w : x) \
+	OP(less, ANY, 2, uint8_t, 1, x < y) \
+	OP(less_equal, ANY, 2, uint8_t, 1, x <= y) \
+	OP(greater, ANY, 2, uint8_t, 1, x > y) \
+	OP(greater_equal, ANY, 2, uint8_t, 1, x >= y) \
+	OP(equal, ANY, 2, uint8_t, 1, x == y) \
+	OP(not_equal, ANY, 2, uint8_t, 1, x != y)

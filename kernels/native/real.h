@@ -5,18 +5,20 @@
 enum { REAL_(AHEAD) = 1024 / sizeof(REAL) };
 #define AHEAD REAL_(AHEAD)
 
-#define OP(name, result, cost, formula) \
+#define OP(name, types, inputs, result, cost, formula) \
 	static void REAL_(op_##name)(int64_t n, void *zs, const void *xs, const void *ys, const void *ws, const double *constants) { \
 		result *z = zs, pz[LANES]; \
-		const REAL *px = xs, *py = ys, a = constants[0], b = constants[1]; \
-		REAL tx[LANES] = {0}, ty[LANES] = {0}; \
+		const REAL *px = xs, *py = ys, *pw = inputs > 2 ? ws : xs, a = constants[0], b = constants[1]; \
+		REAL tx[LANES] = {0}, ty[LANES] = {0}, tw[LANES] = {0}; \
 		int64_t whole = n & -LANES, rest = n - whole; \
-		(void)ws, (void)a, (void)b, (void)ty; \
+		(void)a, (void)b, (void)ty, (void)tw; \
 		for (int64_t i = 0; i < whole; i += LANES) { \
 			__builtin_prefetch(px + i + AHEAD), __builtin_prefetch(py + i + AHEAD), __builtin_prefetch(z + i + AHEAD, 1); \
+			if (inputs > 2) \
+				__builtin_prefetch(pw + i + AHEAD); \
 			_Pragma("omp simd") for (int k = 0; k < LANES; k++) { \
-				REAL x = px[i + k], y = py[i + k]; \
-				(void)x, (void)y; \
+				REAL x = px[i + k], y = py[i + k], w = pw[i + k]; \
+				(void)x, (void)y, (void)w; \
 				z[i + k] = formula; \
 			} \
 		} \
@@ -24,9 +26,10 @@ enum { REAL_(AHEAD) = 1024 / sizeof(REAL) };
 			return; \
 		memcpy(tx, px + whole, rest * sizeof *tx); \
 		memcpy(ty, py + whole, rest * sizeof *ty); \
+		memcpy(tw, pw + whole, rest * sizeof *tw); \
 		_Pragma("omp simd") for (int i = 0; i < LANES; i++) { \
-			REAL x = tx[i], y = ty[i]; \
-			(void)x, (void)y; \
+			REAL x = tx[i], y = ty[i], w = tw[i]; \
+			(void)x, (void)y, (void)w; \
 			pz[i] = formula; \
 		} \
 		memcpy(z + whole, pz, rest * sizeof *z); \

@@ -40,7 +40,7 @@ static inline int64_t h5k_label(const h5k_labelled *in, int64_t i) { return h5k_
 /* A loop over n adjacent elements: z from x, y and w, as many as it has. */
 typedef void h5k_loop(int64_t n, void *z, const void *x, const void *y, const void *w, const double *constants);
 
-#define OP(name, result, cost, formula) H5K_OP_##name,
+#define OP(name, types, inputs, result, cost, formula) H5K_OP_##name,
 enum { H5K_OPS(OP) H5K_NOPS };
 #undef OP
 
@@ -50,7 +50,9 @@ enum { H5K_SIZES = 5 }; /* of elements: 1 << 0 to 4 bytes */
 
 typedef struct {
 	const char *name;
-	h5k_loop *op[H5K_NOPS][H5K_REALS];
+	h5k_loop *op[H5K_NOPS][H5K_COMPUTED]; /* NULL for integers if it has none */
+	void (*load_half[2])(int64_t n, float *z, const uint16_t *x);
+	void (*store_half[2])(int64_t n, uint16_t *z, const float *x);
 	h5k_loop *cast[H5K_FROMS][H5K_REALS];
 	h5k_loop *where[H5K_SIZES];
 	/* dst[i·da + j·db] = src[i·sa + j·sb] for i < na, j < nb. */

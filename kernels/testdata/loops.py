@@ -92,4 +92,14 @@ moments = ["exp_avg", "exp_avg_sq"]
 train("adam", lambda p: O.Adam(p, 0.1, (0.8, 0.95), 1e-3, 0.2), moments, Rate=0.1, Beta1=0.8, Beta2=0.95, Eps=1e-3, Decay=0.2)
 train("adam", lambda p: O.AdamW(p, 0.1, (0.8, 0.95), 1e-3, 0.2), moments, Rate=0.1, Beta1=0.8, Beta2=0.95, Eps=1e-3, Decay=0.2, Decoupled=True)
 
+for name, f in [("gelu", F.gelu), ("gelu tanh", lambda x: F.gelu(x, approximate="tanh")), ("silu", F.silu)]:
+    x, dy = 2 * torch.randn(3, 4), torch.randn(3, 4)
+    y, dx = grad(f, x, dy)
+    case(name, [x], [y])
+    case(name + " grad", [x, dy], [dx])
+x, y, w = torch.randn(3, 4), torch.randn(3, 4), torch.randn(3, 4)
+case("multiply add", [x, y, w], [torch.addcmul(w, x, y)])
+case("lerp", [x, y, w], [torch.lerp(x, y, w)])
+case("clamp", [x, torch.minimum(y, w), torch.maximum(y, w)], [torch.clamp(x, torch.minimum(y, w), torch.maximum(y, w))])
+
 print('{"Cases":[\n' + ",\n".join(json.dumps(c) for c in cases) + "\n]}")
