@@ -10,9 +10,9 @@ import (
 	"github.com/h5dnn/h5dnn/train"
 )
 
-// TestDevicesTrainAlike trains a small network with every kind of layer on a
+// TestCPUAndGPUTrainAlike trains a small network with every kind of layer on a
 // GPU, whose code an interpreter runs as late as it may, and on the CPU.
-func TestDevicesTrainAlike(t *testing.T) {
+func TestCPUAndGPUTrainAlike(t *testing.T) {
 	c, err := train.ParseConfig([]byte(settings))
 	if err != nil {
 		t.Fatal(err)

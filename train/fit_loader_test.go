@@ -70,7 +70,7 @@ metrics: [{top_k: 2}]
 `
 	gpu := cudatest.Devices(t, cudatest.Deferred)[0]
 	x, y := floats(150)
-	for _, w := range append([]way{{}}, ways...) {
+	for _, w := range append([]mode{{}}, modes...) {
 		var d storage.Device = storage.CPU
 		if w.graph != "" {
 			d = gpu

@@ -30,9 +30,9 @@ classes: 4
 `
 
 // fitted returns the run of text on d, trained.
-func fitted(t *testing.T, d storage.Device, w way, text string, o train.Options) *train.Run {
+func fitted(t *testing.T, d storage.Device, w mode, text string, o train.Options) *train.Run {
 	t.Helper()
-	run, data := onGPU(t, d, w, text)
+	run, data := newRun(t, d, w, text)
 	if err := run.Fit(context.Background(), data, o); err != nil {
 		t.Fatalf("%s on %v, %v: %v", text, d, w, err)
 	}
@@ -56,17 +56,17 @@ func nearWeights(t *testing.T, got, want *train.Run) bool {
 // it has three full ones.
 func TestAccumulationIsALargerBatch(t *testing.T) {
 	gpu := cudatest.Devices(t, cudatest.Deferred)[0]
-	large := fitted(t, storage.CPU, way{}, plain+"batch: 32", train.Options{})
-	small := fitted(t, storage.CPU, way{}, plain+"batch: 8", train.Options{})
+	large := fitted(t, storage.CPU, mode{}, plain+"batch: 32", train.Options{})
+	small := fitted(t, storage.CPU, mode{}, plain+"batch: 8", train.Options{})
 	if nearWeights(t, small, large) {
 		t.Fatal("batches of 8 and of 32 give the same")
 	}
-	if run := fitted(t, storage.CPU, way{}, plain+"batch: 8\naccumulate: 4", train.Options{}); !nearWeights(t, run, large) {
+	if run := fitted(t, storage.CPU, mode{}, plain+"batch: 8\naccumulate: 4", train.Options{}); !nearWeights(t, run, large) {
 		t.Errorf("on the CPU: 4 batches of 8 differ from one of 32")
 	}
-	for batch, large := range map[int]*train.Run{8: large, 10: fitted(t, storage.CPU, way{}, plain+"batch: 40", train.Options{})} {
+	for batch, large := range map[int]*train.Run{8: large, 10: fitted(t, storage.CPU, mode{}, plain+"batch: 40", train.Options{})} {
 		var want map[string]string
-		for _, w := range ways {
+		for _, w := range modes {
 			run := fitted(t, gpu, w, fmt.Sprintf("%sbatch: %d\naccumulate: 4", plain, batch), train.Options{})
 			if !nearWeights(t, run, large) {
 				t.Errorf("%v: 4 batches of %d differ from a large one", w, batch)
@@ -85,12 +85,12 @@ func TestAccumulatingRunsResumeBitByBit(t *testing.T) {
 	gpu := cudatest.Devices(t, cudatest.Deferred)[0]
 	for _, c := range []struct {
 		d     storage.Device
-		w     way
+		w     mode
 		stops []uint64
-	}{{storage.CPU, way{}, []uint64{1, 2, 3, 5, 9, 10, 11, 19}}, {gpu, ways[1], []uint64{2, 4, 13}}} {
+	}{{storage.CPU, mode{}, []uint64{1, 2, 3, 5, 9, 10, 11, 19}}, {gpu, modes[1], []uint64{2, 4, 13}}} {
 		want := state(t, fitted(t, c.d, c.w, text, train.Options{}))
 		for _, stop := range c.stops {
-			run, data := onGPU(t, c.d, c.w, text)
+			run, data := newRun(t, c.d, c.w, text)
 			file := filepath.Join(t.TempDir(), "run.npz")
 			ctx, cancel := context.WithCancel(context.Background())
 			err := run.Fit(ctx, data, train.Options{File: file, Callbacks: []train.Callback{train.CallbackFuncs{OnStepEnd: func(train.Progress) error {
@@ -121,7 +121,7 @@ func TestClippedGradients(t *testing.T) {
 	text := strings.Replace(plain, "{sgd: {lr: 5e-2, momentum: 0.9}}", "{sgd: {lr: 1}}", 1) + "batch: 150\n"
 	enough := errors.New("enough")
 	update := func(d storage.Device, extra string) (changes []float64) {
-		run, data := onGPU(t, d, way{}, text+extra)
+		run, data := newRun(t, d, mode{}, text+extra)
 		before := weightsOf(t, run)
 		err := run.Fit(context.Background(), data, train.Options{Callbacks: []train.Callback{train.CallbackFuncs{OnStepEnd: func(train.Progress) error { return enough }}}})
 		if !errors.Is(err, enough) {
@@ -171,8 +171,8 @@ func TestClippingNothingChangesNothing(t *testing.T) {
 	for _, d := range []storage.Device{storage.CPU, gpu} {
 		for _, precision := range []string{"float32", "fp16"} {
 			text := light + "precision: " + precision + "\n"
-			want := state(t, fitted(t, d, way{}, text, train.Options{}))
-			got := state(t, fitted(t, d, way{}, text+"clip_norm: 1e9\nclip_value: 1e9", train.Options{}))
+			want := state(t, fitted(t, d, mode{}, text, train.Options{}))
+			got := state(t, fitted(t, d, mode{}, text+"clip_norm: 1e9\nclip_value: 1e9", train.Options{}))
 			sameState(t, fmt.Sprintf("%v, %s", d, precision), got, want)
 		}
 	}
@@ -301,7 +301,7 @@ func TestRanksShareAnEpoch(t *testing.T) {
 	var dropped [2]string
 	for rank := range dropped {
 		steps := 0
-		run, _ := onGPU(t, storage.CPU, way{}, text)
+		run, _ := newRun(t, storage.CPU, mode{}, text)
 		x, y := blobs(1)
 		x.View, _ = x.View.Broadcast(150, 8, 8)
 		y.View, _ = y.View.Broadcast(150)
@@ -366,7 +366,7 @@ func (m twice) Forward(x *tensor.Tensor) *tensor.Tensor {
 // TestGradientsAreReadyOnceComplete wants each to be announced once, with its value, and
 // those of the last layer first.
 func TestGradientsAreReadyOnceComplete(t *testing.T) {
-	run, data := onGPU(t, storage.CPU, way{}, plain+"batch: 32")
+	run, data := newRun(t, storage.CPU, mode{}, plain+"batch: 32")
 	layers := run.Model.(nn.Sequential)
 	run.Model = nn.Sequential{layers[0], layers[1], twice{nn.NewLinear(nn.LinearOptions{InFeatures: 12, OutFeatures: 12})}, layers[3]}
 	e := &early{t: t, ready: map[string]string{}}
@@ -383,13 +383,13 @@ type looking struct{}
 
 func (looking) Gradients(*train.Step) error { return nil }
 
-// TestHooksThatLookAreNotCaptured, which the plan says; where a graph was asked for, that
+// TestHooksThatAreNotCapturableRunWithoutAGraph, which the plan says; where a graph was asked for, that
 // is an error.
-func TestHooksThatLookAreNotCaptured(t *testing.T) {
+func TestHooksThatAreNotCapturableRunWithoutAGraph(t *testing.T) {
 	gpu := cudatest.Devices(t, cudatest.Deferred)[0]
-	want := state(t, fitted(t, gpu, ways[0], bare, train.Options{}))
+	want := state(t, fitted(t, gpu, modes[0], bare, train.Options{}))
 	for _, graph := range []config.Choice{"", "yes"} {
-		run, data := onGPU(t, gpu, way{"no", graph}, bare)
+		run, data := newRun(t, gpu, mode{"no", graph}, bare)
 		var plan train.Plan
 		err := run.Fit(context.Background(), data, train.Options{Hooks: []train.Hook{looking{}}, Callbacks: []train.Callback{train.CallbackFuncs{
 			OnRunBegin: func(p train.Plan) error { plan = p; return nil },

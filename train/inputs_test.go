@@ -58,7 +58,7 @@ func twoFields(seed uint32, n int) []dataset.Named {
 	}
 }
 
-func twoInputRun(t *testing.T, d storage.Device, w way) (*train.Run, *train.Data) {
+func twoInputRun(t *testing.T, d storage.Device, w mode) (*train.Run, *train.Data) {
 	t.Helper()
 	c, err := train.ParseConfig([]byte(twoInputs))
 	if err != nil {
@@ -77,11 +77,11 @@ func twoInputRun(t *testing.T, d storage.Device, w way) (*train.Run, *train.Data
 }
 
 // TestModelsOfTwoInputs trains, saves, resumes, evaluates and predicts with one, on the CPU
-// and in every way on a GPU.
+// and in every mode on a GPU.
 func TestModelsOfTwoInputs(t *testing.T) {
 	gpu := cudatest.Devices(t, cudatest.Deferred)[0]
 	var cpu *train.Run
-	for _, w := range append([]way{{}}, ways...) {
+	for _, w := range append([]mode{{}}, modes...) {
 		var d storage.Device = storage.CPU
 		if w.graph != "" {
 			d = gpu
@@ -160,7 +160,7 @@ func predictsTwo(t *testing.T, run *train.Run, data *train.Data) {
 // TestWeightsOfSamples: samples of weight 0, whose labels are wrong, change nothing, and do
 // not count in the loss.
 func TestWeightsOfSamples(t *testing.T) {
-	base, data := twoInputRun(t, storage.CPU, way{})
+	base, data := twoInputRun(t, storage.CPU, mode{})
 	if err := base.Fit(context.Background(), data, train.Options{}); err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func TestWeightsOfSamples(t *testing.T) {
 			storage.Elements[int64](fields[2].Array)[i] = 3 - y // right again
 		}
 	}
-	run, _ := twoInputRun(t, storage.CPU, way{})
+	run, _ := twoInputRun(t, storage.CPU, mode{})
 	other, err := dataconfig.New(run.Config.Data, run.Config.Seed, fields, twoFields(2, 60))
 	if err != nil {
 		t.Fatal(err)

@@ -85,8 +85,8 @@ func first(t *testing.T, file *hdf5.File, path string, n int) storage.Array {
 	return a.With(v)
 }
 
-// learned trains lenet on d, and returns how that went, and what it then takes
-// for how likely of the images to validate on.
+// learned trains lenet on d and returns the history and the probabilities for the
+// validation images.
 func learned(t *testing.T, digits train.Arrays, d storage.Device) (train.History, []float32) {
 	t.Helper()
 	c, err := train.ParseConfig([]byte(lenet))

@@ -15,11 +15,11 @@ import (
 // withMetrics has one metric of a single number and one of many.
 const withMetrics = light + "metrics: [accuracy, {top_k: 2}, confusion_matrix]\n"
 
-// TestMetricsHaveState trains with a confusion matrix on the CPU and in every way on a GPU:
+// TestMetricsHaveState trains with a confusion matrix on the CPU and in every mode on a GPU:
 // its diagonal is what the accuracy counts, in training and in validation.
 func TestMetricsHaveState(t *testing.T) {
 	gpu := cudatest.Devices(t, cudatest.Deferred)[0]
-	for _, w := range append([]way{{}}, ways...) {
+	for _, w := range append([]mode{{}}, modes...) {
 		var d storage.Device = storage.CPU
 		if w.graph != "" {
 			d = gpu
@@ -54,7 +54,7 @@ func TestMetricsHaveState(t *testing.T) {
 
 // TestMetricsResume interrupts an epoch; its confusion matrix is of all its samples.
 func TestMetricsResume(t *testing.T) {
-	run, data := onGPU(t, storage.CPU, way{}, withMetrics)
+	run, data := newRun(t, storage.CPU, mode{}, withMetrics)
 	file := filepath.Join(t.TempDir(), "run.npz")
 	ctx, cancel := context.WithCancel(context.Background())
 	err := run.Fit(ctx, data, train.Options{File: file, Callbacks: []train.Callback{train.CallbackFuncs{OnStepEnd: func(train.Progress) error {
@@ -89,9 +89,9 @@ func TestMetricsResume(t *testing.T) {
 
 // TestLossesAndSchedulesHaveSettings in configurations.
 func TestLossesAndSchedulesHaveSettings(t *testing.T) {
-	base := fitted(t, storage.CPU, way{}, plain+"batch: 32", train.Options{})
+	base := fitted(t, storage.CPU, mode{}, plain+"batch: 32", train.Options{})
 	for _, extra := range []string{"loss: {cross_entropy: {label_smoothing: 0.1}}", "loss: cross_entropy\nmetrics: [{top_k: 2}]"} {
-		run := fitted(t, storage.CPU, way{}, plain+"batch: 32\n"+extra, train.Options{})
+		run := fitted(t, storage.CPU, mode{}, plain+"batch: 32\n"+extra, train.Options{})
 		if same := fmt.Sprint(weightsOf(t, run)) == fmt.Sprint(weightsOf(t, base)); same != (extra[6] == 'c') || !run.Classifies() {
 			t.Errorf("%s: same weights %v, classifies %v", extra, same, run.Classifies())
 		}

@@ -21,12 +21,12 @@ import (
 	"github.com/h5dnn/h5dnn/train"
 )
 
-// A way is how batches reach a GPU, and steps its driver.
-type way struct{ resident, graph config.Choice }
+// A mode is how batches reach a GPU and how steps are launched.
+type mode struct{ resident, graph config.Choice }
 
-var ways = []way{{"no", "no"}, {"no", "yes"}, {"yes", "no"}, {"yes", "yes"}}
+var modes = []mode{{"no", "no"}, {"no", "yes"}, {"yes", "no"}, {"yes", "yes"}}
 
-// light takes an interpreter of GPU code little time.
+// light is a configuration that the GPU interpreter trains quickly.
 const light = `
 data: {file: blobs, x: images, y: labels}
 model: [flatten, {batchnorm1d: {num_features: 64}}, {dropout: 0.2}, {dense: 4}]
@@ -35,13 +35,13 @@ batch: 32
 seed: 7
 `
 
-// bare takes it less, and makes more steps.
+// bare takes it less time and makes more steps.
 var bare = strings.NewReplacer("{batchnorm1d: {num_features: 64}}, {dropout: 0.2}, ", "", "batch: 32", "batch: 16").Replace(light)
 
-func (w way) String() string { return fmt.Sprintf("resident %s, graph %s", w.resident, w.graph) }
+func (w mode) String() string { return fmt.Sprintf("resident %s, graph %s", w.resident, w.graph) }
 
-// onGPU is setUp for a GPU, two epochs in some way.
-func onGPU(t testing.TB, d storage.Device, w way, text string) (*train.Run, *train.Data) {
+// newRun returns a run of two epochs on d, and its data.
+func newRun(t testing.TB, d storage.Device, w mode, text string) (*train.Run, *train.Data) {
 	t.Helper()
 	c, err := train.ParseConfig([]byte(text))
 	if err != nil {
@@ -61,7 +61,7 @@ func onGPU(t testing.TB, d storage.Device, w way, text string) (*train.Run, *tra
 	return run, data
 }
 
-// sameState wants two runs to be equal to the last bit.
+// sameState fails unless two runs are equal bit for bit.
 func sameState(t *testing.T, about string, got, want map[string]string) {
 	t.Helper()
 	for _, name := range slices.Sorted(maps.Keys(want)) {
@@ -74,14 +74,14 @@ func sameState(t *testing.T, about string, got, want map[string]string) {
 	}
 }
 
-// TestEveryPipelineGivesTheSameBits trains in every way, with work done at once,
-// as late as may be, and by goroutines: what differs lacks a wait.
+// TestEveryPipelineGivesTheSameBits trains in every mode, with work executed at once, as late
+// as possible, and by goroutines. A difference means a missing wait.
 func TestEveryPipelineGivesTheSameBits(t *testing.T) {
 	var want map[string]string
-	for schedule, ways := range map[cudatest.Schedule][]way{cudatest.Deferred: ways, cudatest.Eager: ways[1:3], cudatest.Async: ways[1:3]} {
+	for schedule, modes := range map[cudatest.Schedule][]mode{cudatest.Deferred: modes, cudatest.Eager: modes[1:3], cudatest.Async: modes[1:3]} {
 		d := cudatest.Devices(t, schedule)[0]
-		for _, w := range ways {
-			run, data := onGPU(t, d, w, light)
+		for _, w := range modes {
+			run, data := newRun(t, d, w, light)
 			if err := run.Fit(context.Background(), data, train.Options{}); err != nil {
 				t.Fatalf("%v, %v: %v", schedule, w, err)
 			}
@@ -94,18 +94,18 @@ func TestEveryPipelineGivesTheSameBits(t *testing.T) {
 	}
 }
 
-// TestGPUsResumeBitByBit interrupts training after some steps in each way, and
+// TestGPUsResumeBitByBit interrupts training after some steps in each mode, and
 // goes on in another.
 func TestGPUsResumeBitByBit(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Deferred)[0]
-	whole, data := onGPU(t, d, ways[0], light)
+	whole, data := newRun(t, d, modes[0], light)
 	if err := whole.Fit(context.Background(), data, train.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	want := state(t, whole)
 	for i, stop := range []uint64{1, 4, 5, 6, 8, 10} {
-		w, next := ways[i%4], ways[(i+1)%4]
-		run, data := onGPU(t, d, w, light)
+		w, next := modes[i%4], modes[(i+1)%4]
+		run, data := newRun(t, d, w, light)
 		file := filepath.Join(t.TempDir(), "run.npz")
 		ctx, cancel := context.WithCancel(context.Background())
 		err := run.Fit(ctx, data, train.Options{File: file, Callbacks: []train.Callback{train.CallbackFuncs{OnStepEnd: func(train.Progress) error {
@@ -129,7 +129,7 @@ func TestGPUsResumeBitByBit(t *testing.T) {
 	}
 }
 
-// A cancelling dataset does so when it is first read.
+// A cancelling dataset cancels the context when it is first read.
 type cancelling struct {
 	dataset.Dataset
 	cancel context.CancelFunc
@@ -140,10 +140,10 @@ func (c cancelling) Read(into dataset.Batch, rows []int) error {
 	return c.Dataset.Read(into, rows)
 }
 
-// TestRunsAreSavedBeforeTheirFirstStep, too: moving samples in takes a while.
+// TestRunsAreSavedBeforeTheirFirstStep interrupts the copy of resident samples.
 func TestRunsAreSavedBeforeTheirFirstStep(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Deferred)[0]
-	run, data := onGPU(t, d, way{"yes", ""}, bare)
+	run, data := newRun(t, d, mode{"yes", ""}, bare)
 	file, want := filepath.Join(t.TempDir(), "run.npz"), state(t, run)
 	ctx, cancel := context.WithCancel(context.Background())
 	data.Train = cancelling{data.Train, cancel}
@@ -157,68 +157,70 @@ func TestRunsAreSavedBeforeTheirFirstStep(t *testing.T) {
 	sameState(t, "saved", state(t, again), want)
 }
 
-// A flawed device leaves out waits.
-type flawed struct {
+// A faultyDevice leaves out waits.
+type faultyDevice struct {
 	*cuda.Device
 	work, copies, host bool // whose
 }
 
-func (f flawed) ComputeStream() storage.Stream { return flawedQueue{f.Device.ComputeStream(), f.work} }
+func (f faultyDevice) ComputeStream() storage.Stream {
+	return faultyStream{f.Device.ComputeStream(), f.work}
+}
 
-func (f flawed) OpenStream() (storage.Stream, error) {
+func (f faultyDevice) OpenStream() (storage.Stream, error) {
 	q, err := f.Device.OpenStream()
-	return flawedQueue{q, f.copies}, err
+	return faultyStream{q, f.copies}, err
 }
 
-func (f flawed) OpenEvent() (storage.Event, error) {
+func (f faultyDevice) OpenEvent() (storage.Event, error) {
 	m, err := f.Device.OpenEvent()
-	return flawedMark{m, f.host}, err
+	return faultyEvent{m, f.host}, err
 }
 
-type flawedQueue struct {
+type faultyStream struct {
 	storage.Stream
-	flawed bool
+	faultyDevice bool
 }
 
-func (q flawedQueue) Record(m storage.Event) error { return q.Stream.Record(m.(flawedMark).Event) }
+func (q faultyStream) Record(m storage.Event) error { return q.Stream.Record(m.(faultyEvent).Event) }
 
-func (q flawedQueue) WaitEvent(m storage.Event) error {
-	if q.flawed {
+func (q faultyStream) WaitEvent(m storage.Event) error {
+	if q.faultyDevice {
 		return nil
 	}
-	return q.Stream.WaitEvent(m.(flawedMark).Event)
+	return q.Stream.WaitEvent(m.(faultyEvent).Event)
 }
 
-type flawedMark struct {
+type faultyEvent struct {
 	storage.Event
-	flawed bool
+	faultyDevice bool
 }
 
-func (m flawedMark) Wait() error {
-	if m.flawed {
+func (m faultyEvent) Wait() error {
+	if m.faultyDevice {
 		return nil
 	}
 	return m.Event.Wait()
 }
 
-// Since leaves it to the data to tell.
-func (flawedMark) Since(storage.Event) (time.Duration, bool, error) { return 0, false, nil }
+// Since reports no times.
+func (faultyEvent) Since(storage.Event) (time.Duration, bool, error) { return 0, false, nil }
 
-// TestMissingWaitsAreDetected leaves out each wait of the pipeline: results must
-// differ, or training fail, where work is done as late as may be; or else the
-// wait is not needed, or its absence would not be noticed.
+// TestMissingWaitsAreDetected leaves out each wait of the pipeline. When work is executed as
+// late as possible, results must differ or training must fail: otherwise the wait is not
+// needed, or the tests could not detect its absence.
 func TestMissingWaitsAreDetected(t *testing.T) {
 	gpu := cudatest.Devices(t, cudatest.Deferred)[0]
 	train.OnlyAtTheEnd(t)
-	for _, w := range ways {
+	for _, w := range modes {
 		results := map[string]string{}
-		for name, d := range map[string]flawed{
+		for name, d := range map[string]faultyDevice{
 			"no wait left out":                     {Device: gpu},
 			"work does not wait for copies":        {Device: gpu, work: true},
 			"copies do not wait for work":          {Device: gpu, copies: true},
 			"the host does not wait to write anew": {Device: gpu, host: true},
 		} {
-			run, data := onGPU(t, gpu, w, bare)
+			run, data := newRun(t, gpu, w, bare)
 			run.Device, run.Config.Epochs = d, 1
 			err := run.Fit(context.Background(), data, train.Options{Callbacks: []train.Callback{train.CallbackFuncs{OnStepEnd: func(train.Progress) error {
 				if run.Position.Step == 2 {
@@ -235,18 +237,18 @@ func TestMissingWaitsAreDetected(t *testing.T) {
 		}
 		for name, result := range results {
 			if alike := result == results["no wait left out"]; alike != (name == "no wait left out") {
-				t.Errorf("%v: %s: nobody notices", w, name)
+				t.Errorf("%v: %s: not detected", w, name)
 			}
 		}
 	}
 }
 
-// TestStepsDoNotWait asks after step 6 whether step 2 is done: in a schedule as
-// late as may be it is if anything waited for it meanwhile.
+// TestStepsDoNotWait checks after step 6 that step 2 has not run: with work executed as late
+// as possible, it has only if something waited for it.
 func TestStepsDoNotWait(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Deferred)[0]
-	for _, w := range ways {
-		run, data := onGPU(t, d, w, bare)
+	for _, w := range modes {
+		run, data := newRun(t, d, w, bare)
 		var second *cuda.Event
 		err := run.Fit(context.Background(), data, train.Options{Callbacks: []train.Callback{train.CallbackFuncs{OnStepEnd: func(train.Progress) (err error) {
 			switch run.Position.Step {
@@ -270,8 +272,8 @@ func TestStepsDoNotWait(t *testing.T) {
 
 func TestLossesThatAreNotFiniteAreFoundOnGPUs(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Deferred)[0]
-	for _, w := range ways {
-		run, data := onGPU(t, d, w, strings.Replace(light, "5e-2", "1e30", 1))
+	for _, w := range modes {
+		run, data := newRun(t, d, w, strings.Replace(light, "5e-2", "1e30", 1))
 		err := run.Fit(context.Background(), data, train.Options{})
 		if !errors.Is(err, storage.ErrState) || !strings.HasPrefix(err.Error(), "epoch 1, step 2: train: the loss is ") {
 			t.Errorf("%v: error %v; want one of step 2", w, err)
@@ -279,9 +281,9 @@ func TestLossesThatAreNotFiniteAreFoundOnGPUs(t *testing.T) {
 	}
 }
 
-// TestStepsAreCountedOverEpochs where a loss is found not to be finite.
+// TestStepsAreCountedOverEpochs in the error of a loss that is not finite.
 func TestStepsAreCountedOverEpochs(t *testing.T) {
-	run, data := onGPU(t, cudatest.Devices(t, cudatest.Deferred)[0], ways[0], bare)
+	run, data := newRun(t, cudatest.Devices(t, cudatest.Deferred)[0], modes[0], bare)
 	err := run.Fit(context.Background(), data, train.Options{Callbacks: []train.Callback{train.CallbackFuncs{OnEpochEnd: func(train.Epoch) error {
 		for _, p := range nn.Params(run.Model) {
 			if err := storage.Fill(p.Array, math.NaN()); err != nil {
@@ -295,9 +297,9 @@ func TestStepsAreCountedOverEpochs(t *testing.T) {
 	}
 }
 
-// TestSamplesStayWhereTheyFit counts launches of what takes rows of resident
-// samples, in the first step.
-func TestSamplesStayWhereTheyFit(t *testing.T) {
+// TestSamplesAreResidentIfTheyFit counts the launches that gather rows of resident samples,
+// in the first step.
+func TestSamplesAreResidentIfTheyFit(t *testing.T) {
 	const n, bytes = 8000, 8000 * (64 + 8)
 	d, enough := cudatest.Devices(t, cudatest.Eager)[1], errors.New("enough seen")
 	x, y := blobs(n)
@@ -339,9 +341,9 @@ func TestSamplesStayWhereTheyFit(t *testing.T) {
 	}
 }
 
-func TestWhatADeviceCannotDoIsRefused(t *testing.T) {
-	for _, w := range []way{{"yes", ""}, {"", "yes"}} {
-		run, data := onGPU(t, storage.CPU, way{}, light)
+func TestSettingsThatADeviceLacksAreRefused(t *testing.T) {
+	for _, w := range []mode{{"yes", ""}, {"", "yes"}} {
+		run, data := newRun(t, storage.CPU, mode{}, light)
 		run.Config.Graph, run.Config.Data.Resident = w.graph, w.resident
 		if err := run.Fit(context.Background(), data, train.Options{}); !errors.Is(err, storage.ErrDevice) {
 			t.Errorf("%v on the CPU: error %v; want one of kind %v", w, err, storage.ErrDevice)
@@ -352,13 +354,13 @@ func TestWhatADeviceCannotDoIsRefused(t *testing.T) {
 	}
 }
 
-// TestLabelsThatAreNoClassAreNamed has one among those to train on, and one among
-// those to validate on.
-func TestLabelsThatAreNoClassAreNamed(t *testing.T) {
+// TestLabelsOutsideTheClassesAreReported with an invalid label in the training data, and in
+// the validation data.
+func TestLabelsOutsideTheClassesAreReported(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Deferred)[0]
-	for _, w := range ways {
+	for _, w := range modes {
 		for _, validating := range []bool{false, true} {
-			run, _ := onGPU(t, d, w, light)
+			run, _ := newRun(t, d, w, light)
 			_, bad := blobs(150)
 			storage.Elements[int64](bad)[40] = 9
 			x, y := blobs(150)
@@ -379,17 +381,17 @@ func TestLabelsThatAreNoClassAreNamed(t *testing.T) {
 	}
 }
 
-// TestOneHotLabelsOnGPUs come to the CPU's losses in every way, and none of them is
-// beyond the classes.
+// TestOneHotLabelsOnGPUs expects the losses of the CPU in every mode, and an error for labels
+// outside the classes.
 func TestOneHotLabelsOnGPUs(t *testing.T) {
 	text := strings.Replace(bare, "y: labels", "y: labels, one_hot: true", 1) + "loss: mse"
-	cpu, data := onGPU(t, storage.CPU, way{}, text)
+	cpu, data := newRun(t, storage.CPU, mode{}, text)
 	if err := cpu.Fit(context.Background(), data, train.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	d := cudatest.Devices(t, cudatest.Deferred)[0]
-	for _, w := range ways {
-		run, data := onGPU(t, d, w, text)
+	for _, w := range modes {
+		run, data := newRun(t, d, w, text)
 		if err := run.Fit(context.Background(), data, train.Options{}); err != nil {
 			t.Fatal(err)
 		}
@@ -398,7 +400,7 @@ func TestOneHotLabelsOnGPUs(t *testing.T) {
 				t.Errorf("%v: val_loss of epoch %d is %v, on the CPU %v", w, i+1, got, want)
 			}
 		}
-		run, _ = onGPU(t, d, w, text)
+		run, _ = newRun(t, d, w, text)
 		x, bad := blobs(150)
 		storage.Elements[int64](bad)[40] = 9
 		data, err := train.NewData(run.Config, train.Arrays{X: x, Y: bad})
@@ -412,12 +414,12 @@ func TestOneHotLabelsOnGPUs(t *testing.T) {
 	}
 }
 
-// TestWhatEndsTrainingLeavesAWholeRun wants the sums of the epoch so far to be of
-// the samples that were trained on, although nobody had looked at them yet.
-func TestWhatEndsTrainingLeavesAWholeRun(t *testing.T) {
+// TestCallbackErrorsLeaveCompleteTotals expects the totals of the epoch to
+// include every sample trained on, although the host had not read them yet.
+func TestCallbackErrorsLeaveCompleteTotals(t *testing.T) {
 	d, enough := cudatest.Devices(t, cudatest.Deferred)[0], errors.New("enough seen")
 	train.OnlyAtTheEnd(t)
-	run, data := onGPU(t, d, ways[1], bare)
+	run, data := newRun(t, d, modes[1], bare)
 	err := run.Fit(context.Background(), data, train.Options{Callbacks: []train.Callback{train.CallbackFuncs{OnStepEnd: func(train.Progress) error {
 		if run.Position.Step == 3 {
 			return enough
@@ -429,87 +431,91 @@ func TestWhatEndsTrainingLeavesAWholeRun(t *testing.T) {
 	}
 }
 
-// A tidy device counts the queues and marks that are open, and fails to make the
-// one after so many of them, or memory of more bytes than the most.
-type tidy struct {
+// A countingDevice counts its open streams and events. It fails to open more than left, or
+// to allocate more bytes at once than most.
+type countingDevice struct {
 	*cuda.Device
 	open, left, most int
 	tf32             bool
 }
 
-type tidied struct {
+type countedEvent struct {
 	storage.Event
-	d *tidy
+	d *countingDevice
 }
 
-type tidiedQueue struct {
+type countedStream struct {
 	storage.Stream
-	d *tidy
+	d *countingDevice
 }
 
-func (m tidied) Since(earlier storage.Event) (time.Duration, bool, error) {
-	return m.Event.Since(earlier.(tidied).Event)
+func (m countedEvent) Since(earlier storage.Event) (time.Duration, bool, error) {
+	return m.Event.Since(earlier.(countedEvent).Event)
 }
 
-func (m tidied) Close() error      { m.d.open--; return m.Event.Close() }
-func (q tidiedQueue) Close() error { q.d.open--; return q.Stream.Close() }
+func (m countedEvent) Close() error  { m.d.open--; return m.Event.Close() }
+func (q countedStream) Close() error { q.d.open--; return q.Stream.Close() }
 
-func (q tidiedQueue) Record(m storage.Event) error    { return q.Stream.Record(m.(tidied).Event) }
-func (q tidiedQueue) WaitEvent(m storage.Event) error { return q.Stream.WaitEvent(m.(tidied).Event) }
+func (q countedStream) Record(m storage.Event) error { return q.Stream.Record(m.(countedEvent).Event) }
+func (q countedStream) WaitEvent(m storage.Event) error {
+	return q.Stream.WaitEvent(m.(countedEvent).Event)
+}
 
-func (d *tidy) ComputeStream() storage.Stream { return tidiedQueue{d.Device.ComputeStream(), d} }
+func (d *countingDevice) ComputeStream() storage.Stream {
+	return countedStream{d.Device.ComputeStream(), d}
+}
 
-var errSpent = errors.New("spent")
+var errLimit = errors.New("spent")
 
-func (d *tidy) spend() error {
+func (d *countingDevice) spendOne() error {
 	if d.left--; d.left < 0 {
-		return errSpent
+		return errLimit
 	}
 	d.open++
 	return nil
 }
 
-func (d *tidy) OpenStream() (storage.Stream, error) {
-	if err := d.spend(); err != nil {
+func (d *countingDevice) OpenStream() (storage.Stream, error) {
+	if err := d.spendOne(); err != nil {
 		return nil, err
 	}
 	q, err := d.Device.OpenStream()
-	return tidiedQueue{q, d}, err
+	return countedStream{q, d}, err
 }
 
-func (d *tidy) OpenEvent() (storage.Event, error) {
-	if err := d.spend(); err != nil {
+func (d *countingDevice) OpenEvent() (storage.Event, error) {
+	if err := d.spendOne(); err != nil {
 		return nil, err
 	}
 	m, err := d.Device.OpenEvent()
-	return tidied{m, d}, err
+	return countedEvent{m, d}, err
 }
 
-func (d *tidy) Alloc(size int) (storage.Storage, error) {
+func (d *countingDevice) Alloc(size int) (storage.Storage, error) {
 	if size > d.most {
-		return nil, errSpent
+		return nil, errLimit
 	}
 	return d.Device.Alloc(size)
 }
 
-func (d *tidy) AllowTF32(allow bool) { d.tf32 = allow }
+func (d *countingDevice) AllowTF32(allow bool) { d.tf32 = allow }
 
-// TestTrainingClosesWhatItOpens on a device, however it ends.
+// TestTrainingClosesWhatItOpens on a device, also after errors.
 func TestTrainingClosesWhatItOpens(t *testing.T) {
 	const enough = 1 << 20
 	const ring = 1 + 12   // a queue, and twice as many pairs of marks as slots
 	const both = 2 * ring // to train and to validate
 	gpu := cudatest.Devices(t, cudatest.Deferred)[0]
-	for _, w := range ways[1:3] {
-		for _, d := range []*tidy{
+	for _, w := range modes[1:3] {
+		for _, d := range []*countingDevice{
 			{left: both, most: enough}, {left: both - 1, most: enough}, {left: ring, most: enough}, {left: ring - 1, most: enough}, {left: 3, most: enough},
 			{left: 0, most: enough}, {left: both, most: 150*64 - 1}, {left: both, most: 100},
 		} {
 			about := fmt.Sprintf("%v, %d to open, %d bytes at a time", w, d.left, d.most)
-			run, data := onGPU(t, gpu, w, light)
+			run, data := newRun(t, gpu, w, light)
 			d.Device, run.Device, run.Config.Epochs = gpu, d, 1
 			wants := d.left < both || d.most < 150*64 && w.resident == "yes" || d.most == 100
-			if err := run.Fit(context.Background(), data, train.Options{}); errors.Is(err, errSpent) != wants || !wants && err != nil {
+			if err := run.Fit(context.Background(), data, train.Options{}); errors.Is(err, errLimit) != wants || !wants && err != nil {
 				t.Errorf("%s: error %v", about, err)
 			}
 			if d.open != 0 {
@@ -519,41 +525,45 @@ func TestTrainingClosesWhatItOpens(t *testing.T) {
 	}
 }
 
-// A broken device fails whatever it is waited for.
-type broken struct{ *tidy }
+// A failingDevice returns an error from every wait.
+type failingDevice struct{ *countingDevice }
 
-func (d broken) OpenEvent() (storage.Event, error) {
-	m, err := d.tidy.OpenEvent()
-	return brokenMark{m.(tidied)}, err
+func (d failingDevice) OpenEvent() (storage.Event, error) {
+	m, err := d.countingDevice.OpenEvent()
+	return failingEvent{m.(countedEvent)}, err
 }
 
-type brokenMark struct{ tidied }
+type failingEvent struct{ countedEvent }
 
-func (brokenMark) Wait() error { return errSpent }
+func (failingEvent) Wait() error { return errLimit }
 
-func (d broken) Sync() error                   { return errSpent }
-func (d broken) ComputeStream() storage.Stream { return brokenQueue{d.tidy.ComputeStream()} }
-func (d broken) OpenStream() (storage.Stream, error) {
-	q, err := d.tidy.OpenStream()
-	return brokenQueue{q}, err
+func (d failingDevice) Sync() error { return errLimit }
+func (d failingDevice) ComputeStream() storage.Stream {
+	return failingStream{d.countingDevice.ComputeStream()}
+}
+func (d failingDevice) OpenStream() (storage.Stream, error) {
+	q, err := d.countingDevice.OpenStream()
+	return failingStream{q}, err
 }
 
-type brokenQueue struct{ storage.Stream }
+type failingStream struct{ storage.Stream }
 
-func (q brokenQueue) Record(m storage.Event) error { return q.Stream.Record(m.(brokenMark).tidied) }
-func (q brokenQueue) WaitEvent(m storage.Event) error {
-	return q.Stream.WaitEvent(m.(brokenMark).tidied)
+func (q failingStream) Record(m storage.Event) error {
+	return q.Stream.Record(m.(failingEvent).countedEvent)
+}
+func (q failingStream) WaitEvent(m storage.Event) error {
+	return q.Stream.WaitEvent(m.(failingEvent).countedEvent)
 }
 
-// TestFailuresAreSaidOnce, although all that a broken device is asked for then fails.
-func TestFailuresAreSaidOnce(t *testing.T) {
-	d := &tidy{Device: cudatest.Devices(t, cudatest.Deferred)[0], left: 100, most: 1 << 20}
-	for _, w := range ways {
-		run, data := onGPU(t, d.Device, w, bare)
-		run.Device = broken{d}
+// TestDeviceErrorsAreReportedOnce, although every later call fails too.
+func TestDeviceErrorsAreReportedOnce(t *testing.T) {
+	d := &countingDevice{Device: cudatest.Devices(t, cudatest.Deferred)[0], left: 100, most: 1 << 20}
+	for _, w := range modes {
+		run, data := newRun(t, d.Device, w, bare)
+		run.Device = failingDevice{d}
 		err := run.Fit(context.Background(), data, train.Options{})
-		if !errors.Is(err, errSpent) || strings.Count(err.Error(), errSpent.Error()) != 1 {
-			t.Errorf("%v: error %q, want %q once", w, err, errSpent)
+		if !errors.Is(err, errLimit) || strings.Count(err.Error(), errLimit.Error()) != 1 {
+			t.Errorf("%v: error %q, want %q once", w, err, errLimit)
 		}
 	}
 	if d.open != 0 {
@@ -561,12 +571,12 @@ func TestFailuresAreSaidOnce(t *testing.T) {
 	}
 }
 
-// TestRoundingIsTheRunsThatTrains: the device may serve others between New and Fit.
-func TestRoundingIsTheRunsThatTrains(t *testing.T) {
+// TestTF32IsSetForTheRunThatTrains: the device may serve others between New and Fit.
+func TestTF32IsSetForTheRunThatTrains(t *testing.T) {
 	gpu := cudatest.Devices(t, cudatest.Deferred)[0]
 	for _, precision := range []string{"tf32", "float32"} {
-		run, data := onGPU(t, gpu, ways[0], light+"precision: "+precision)
-		d := &tidy{Device: gpu, left: 26, most: 1 << 20, tf32: precision != "tf32"}
+		run, data := newRun(t, gpu, modes[0], light+"precision: "+precision)
+		d := &countingDevice{Device: gpu, left: 26, most: 1 << 20, tf32: precision != "tf32"}
 		run.Device, run.Config.Epochs = d, 1
 		if err := run.Fit(context.Background(), data, train.Options{}); err != nil || d.tf32 != (precision == "tf32") {
 			t.Errorf("%s: tf32 %v, error %v", precision, d.tf32, err)

@@ -18,10 +18,10 @@ import (
 	"github.com/h5dnn/h5dnn/train"
 )
 
-func TestPlansSayWhatIsDone(t *testing.T) {
+func TestPlans(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Deferred)[0]
-	for _, w := range append([]way{{}}, ways...) {
-		run, data := onGPU(t, d, w, bare)
+	for _, w := range append([]mode{{}}, modes...) {
+		run, data := newRun(t, d, w, bare)
 		run.Config.Epochs = 1
 		var plan train.Plan
 		if err := run.Fit(context.Background(), data, train.Options{Callbacks: []train.Callback{train.CallbackFuncs{OnRunBegin: func(p train.Plan) error { plan = p; return nil }}}}); err != nil {
@@ -33,38 +33,38 @@ func TestPlansSayWhatIsDone(t *testing.T) {
 	}
 }
 
-// A forgetful device cannot record.
-type forgetful struct{ *cuda.Device }
+// An uncapturableDevice cannot capture graphs.
+type uncapturableDevice struct{ *cuda.Device }
 
-var errForgotten = errors.New("forgotten")
+var errCapture = errors.New("capture failed")
 
-func (forgetful) Capture(func() error) (kernels.Graph, error) { return nil, errForgotten }
+func (uncapturableDevice) Capture(func() error) (kernels.Graph, error) { return nil, errCapture }
 
-// TestStepsThatCannotBeRecordedAreMade as they are, to the same end, and the user
-// hears of it once; where recording was asked for, that is an error.
-func TestStepsThatCannotBeRecordedAreMade(t *testing.T) {
+// TestStepsRunWithoutAGraphIfCaptureFails with the same results and one
+// note; if a graph was asked for, that is an error.
+func TestStepsRunWithoutAGraphIfCaptureFails(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Deferred)[0]
-	want, data := onGPU(t, d, way{"no", "no"}, bare)
+	want, data := newRun(t, d, mode{"no", "no"}, bare)
 	if err := want.Fit(context.Background(), data, train.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, graph := range []config.Choice{"", "yes"} {
-		run, data := onGPU(t, d, way{"no", graph}, bare)
-		run.Device = forgetful{d}
+		run, data := newRun(t, d, mode{"no", graph}, bare)
+		run.Device = uncapturableDevice{d}
 		var notes []string
 		var last train.Plan
 		err := run.Fit(context.Background(), data, train.Options{Callbacks: []train.Callback{train.CallbackFuncs{OnNote: func(note string) error { notes = append(notes, note); return nil },
 			OnEpochEnd: func(e train.Epoch) error { last = e.Plan; return nil }}}})
 		if graph == "yes" {
-			if !errors.Is(err, errForgotten) || len(notes) > 0 {
+			if !errors.Is(err, errCapture) || len(notes) > 0 {
 				t.Errorf("asked to record: error %v, notes %q", err, notes)
 			}
 			continue
 		}
-		if err != nil || len(notes) != 1 || !strings.HasSuffix(notes[0], ": forgotten") {
+		if err != nil || len(notes) != 1 || !strings.HasSuffix(notes[0], ": capture failed") {
 			t.Errorf("error %v, notes %q; want one that says why", err, notes)
 		}
-		if last.Graph || last.NoGraph != "forgotten" {
+		if last.Graph || last.NoGraph != "capture failed" {
 			t.Errorf("the last epoch's plan is %+v", last)
 		}
 		run.Config.Graph = want.Config.Graph
@@ -72,29 +72,29 @@ func TestStepsThatCannotBeRecordedAreMade(t *testing.T) {
 	}
 }
 
-// A hesitant device records every other time it is asked to.
-type hesitant struct {
+// A flakyDevice captures every second time only.
+type flakyDevice struct {
 	*cuda.Device
 	asked *int
 }
 
-func (d hesitant) Capture(work func() error) (kernels.Graph, error) {
+func (d flakyDevice) Capture(work func() error) (kernels.Graph, error) {
 	if *d.asked++; *d.asked%2 == 1 {
-		return nil, errForgotten
+		return nil, errCapture
 	}
 	return d.Device.Capture(work)
 }
 
-// TestRecordingIsTriedAgain where it failed once: the step is made as it is meanwhile, to
-// the same end, and nobody hears of it.
-func TestRecordingIsTriedAgain(t *testing.T) {
+// TestCaptureIsRetried after it failed once: the step is made without a graph, with
+// the same results and no note.
+func TestCaptureIsRetried(t *testing.T) {
 	d, asked := cudatest.Devices(t, cudatest.Deferred)[0], 0
-	want, data := onGPU(t, d, way{"no", "yes"}, bare)
+	want, data := newRun(t, d, mode{"no", "yes"}, bare)
 	if err := want.Fit(context.Background(), data, train.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	run, data := onGPU(t, d, way{"no", "yes"}, bare)
-	run.Device = hesitant{d, &asked}
+	run, data := newRun(t, d, mode{"no", "yes"}, bare)
+	run.Device = flakyDevice{d, &asked}
 	err := run.Fit(context.Background(), data, train.Options{Callbacks: []train.Callback{train.CallbackFuncs{OnNote: func(note string) error { return fmt.Errorf("note %q", note) }}}})
 	if err != nil || asked != 6 {
 		t.Errorf("error %v, asked to record %d times; want none, and twice for each of 3 slots", err, asked)
@@ -102,16 +102,16 @@ func TestRecordingIsTriedAgain(t *testing.T) {
 	sameState(t, "recorded late", state(t, run), state(t, want))
 }
 
-// A settled optimizer cannot be told in memory what changes.
-type settled struct{ nn.Optimizer }
+// A byValue optimizer is not nn.Capturable.
+type byValue struct{ nn.Optimizer }
 
-// TestStepsThatCannotBeSteeredAreNotRecorded, which the plan says; where recording was
-// asked for, that is an error.
-func TestStepsThatCannotBeSteeredAreNotRecorded(t *testing.T) {
+// TestOptimizersThatAreNotCapturableRunWithoutAGraph, and the plan says
+// why; if a graph was asked for, that is an error.
+func TestOptimizersThatAreNotCapturableRunWithoutAGraph(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Deferred)[0]
 	for _, graph := range []config.Choice{"", "yes"} {
-		run, data := onGPU(t, d, way{"no", graph}, bare)
-		run.Optimizer, run.Config.Epochs = settled{run.Optimizer}, 1
+		run, data := newRun(t, d, mode{"no", graph}, bare)
+		run.Optimizer, run.Config.Epochs = byValue{run.Optimizer}, 1
 		var plan train.Plan
 		err := run.Fit(context.Background(), data, train.Options{Callbacks: []train.Callback{train.CallbackFuncs{OnRunBegin: func(p train.Plan) error { plan = p; return nil }}}})
 		if asked := graph == "yes"; errors.Is(err, storage.ErrState) != asked || !asked && (err != nil || plan.NoGraph == "") {
@@ -120,12 +120,12 @@ func TestStepsThatCannotBeSteeredAreNotRecorded(t *testing.T) {
 	}
 }
 
-// TestTooLittleMemoryNamesWaysOut lets a GPU have less and less of it.
-func TestTooLittleMemoryNamesWaysOut(t *testing.T) {
+// TestMemoryErrorsNameSettings trains with less and less memory.
+func TestMemoryErrorsNameSettings(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Deferred)[0]
-	for _, w := range []way{{"yes", "no"}, {"no", "yes"}} {
+	for _, w := range []mode{{"yes", "no"}, {"no", "yes"}} {
 		for _, limit := range []int{40_000, 20_000, 10_000, 5_000, 1_000} {
-			run, data := onGPU(t, d, w, light)
+			run, data := newRun(t, d, w, light)
 			t.Run(fmt.Sprintf("%v, %d bytes", w, limit), func(t *testing.T) {
 				cudatest.LimitMemory(t, d, limit)
 				err := run.Fit(context.Background(), data, train.Options{})
@@ -142,8 +142,8 @@ func TestTooLittleMemoryNamesWaysOut(t *testing.T) {
 	}
 }
 
-// TestValidationFitsWhereTrainingDoes has a MiB for samples of a KiB, which validation and
-// filling a GPU would read 200 at a time; and says what helps where one is too much.
+// TestValidationFitsWhereTrainingDoes allows a MiB for samples of a KiB, of which validation
+// and the copy to a GPU would read 200 at a time. One sample that is too large is an error.
 func TestValidationFitsWhereTrainingDoes(t *testing.T) {
 	gpu := cudatest.Devices(t, cudatest.Deferred)[0]
 	fit := func(d storage.Device, resident config.Choice, memory int64, samples, width int) (val float64, err error) {

@@ -18,7 +18,7 @@ import (
 	"github.com/h5dnn/h5dnn/train"
 )
 
-// tiny has every kind of layer that has an opinion of precision, and few of each.
+// tiny has every kind of layer that depends on the precision, and few units.
 const tiny = `
 data: {file: blobs, x: images, y: labels}
 model:
@@ -41,8 +41,8 @@ func TestLowPrecisionLearns(t *testing.T) {
 	losses := map[string][]float64{}
 	for _, precision := range []string{"float32", "bf16", "fp16"} {
 		for _, d := range []storage.Device{storage.CPU, gpu} {
-			w := way{}
-			run, data := onGPU(t, d, w, tiny+precision)
+			w := mode{}
+			run, data := newRun(t, d, w, tiny+precision)
 			if err := run.Fit(context.Background(), data, train.Options{}); err != nil {
 				t.Fatalf("%s on %v: %v", precision, d, err)
 			}
@@ -67,19 +67,19 @@ func TestLowPrecisionLearns(t *testing.T) {
 	}
 }
 
-// TestLibrariesTrain has cuBLASLt and cuDNN multiply and convolve, also in graphs, near to what the CPU
-// comes to; with tf32 not quite as near.
+// TestLibrariesTrain trains with cuBLASLt and cuDNN, also in graphs: close to the CPU, with
+// tf32 less close.
 func TestLibrariesTrain(t *testing.T) {
 	gpu := cudatest.Devices(t, cudatest.Deferred)[0]
 	cudatest.UseLibraries(t, gpu)
 	losses := map[string][]float64{}
 	for name, d := range map[string]storage.Device{"cpu float32": storage.CPU, "libraries float32": gpu, "libraries tf32": gpu} {
 		_, precision, _ := strings.Cut(name, " ")
-		w := way{}
+		w := mode{}
 		if d != storage.CPU {
 			w.graph = "yes"
 		}
-		run, data := onGPU(t, d, w, tiny+precision)
+		run, data := newRun(t, d, w, tiny+precision)
 		if err := run.Fit(context.Background(), data, train.Options{}); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -93,21 +93,21 @@ func TestLibrariesTrain(t *testing.T) {
 	}
 }
 
-// TestScaledRunsResumeBitByBit: the scale of losses is part of a run. The GPU
-// ends like itself in another way.
+// TestScaledRunsResumeBitByBit: the state of the loss scaler is part of a run. The GPU
+// resumes in another mode.
 func TestScaledRunsResumeBitByBit(t *testing.T) {
 	gpu := cudatest.Devices(t, cudatest.Deferred)[0]
 	for _, d := range []storage.Device{storage.CPU, gpu} {
-		w, next := way{}, way{}
+		w, next := mode{}, mode{}
 		if d != storage.CPU {
-			w, next = ways[1], ways[2]
+			w, next = modes[1], modes[2]
 		}
-		whole, data := onGPU(t, d, w, tiny+"fp16")
+		whole, data := newRun(t, d, w, tiny+"fp16")
 		if err := whole.Fit(context.Background(), data, train.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		want := state(t, whole)
-		run, data := onGPU(t, d, w, tiny+"fp16")
+		run, data := newRun(t, d, w, tiny+"fp16")
 		file := filepath.Join(t.TempDir(), "run.npz")
 		ctx, cancel := context.WithCancel(context.Background())
 		err := run.Fit(ctx, data, train.Options{File: file, Callbacks: []train.Callback{train.CallbackFuncs{OnStepEnd: func(train.Progress) error {
@@ -131,10 +131,10 @@ func TestScaledRunsResumeBitByBit(t *testing.T) {
 	}
 }
 
-// TestScalesThatCannotBeAreRefused: a run file may say anything.
-func TestScalesThatCannotBeAreRefused(t *testing.T) {
+// TestInvalidLossScalesAreRefused: a run file may hold any number.
+func TestInvalidLossScalesAreRefused(t *testing.T) {
 	for _, scale := range []float32{0, -1, float32(math.Inf(1)), float32(math.NaN())} {
-		run, _ := onGPU(t, storage.CPU, way{}, tiny+"fp16")
+		run, _ := newRun(t, storage.CPU, mode{}, tiny+"fp16")
 		storage.Elements[float32](train.ScaleOf(run))[0] = scale
 		file := filepath.Join(t.TempDir(), "run.npz")
 		if err := train.Save(file, run); err != nil {
@@ -146,12 +146,12 @@ func TestScalesThatCannotBeAreRefused(t *testing.T) {
 	}
 }
 
-// TestOverflowLeavesStepsOut begins with a scale that float16 cannot hold: until
-// it is small enough nothing moves, and then training goes on.
-func TestOverflowLeavesStepsOut(t *testing.T) {
+// TestOverflowSkipsSteps begins with a scale that overflows float16: parameters do not
+// change until it is small enough.
+func TestOverflowSkipsSteps(t *testing.T) {
 	gpu := cudatest.Devices(t, cudatest.Deferred)[0]
 	for _, d := range []storage.Device{storage.CPU, gpu} {
-		run, data := onGPU(t, d, way{}, strings.Replace(tiny, "batch: 50", "batch: 15", 1)+"fp16")
+		run, data := newRun(t, d, mode{}, strings.Replace(tiny, "batch: 50", "batch: 15", 1)+"fp16")
 		if err := storage.From([]float32{1 << 24, 0, 0, 0}, 4).CopyTo(train.ScaleOf(run)); err != nil {
 			t.Fatal(err)
 		}
@@ -178,12 +178,12 @@ func TestOverflowLeavesStepsOut(t *testing.T) {
 	}
 }
 
-// TestScalesThatFallForEverEndTheRun begins where no smaller scale is left, with a step
-// that was bad.
-func TestScalesThatFallForEverEndTheRun(t *testing.T) {
+// TestVanishingLossScalesEndTheRun begins with the smallest scale, after a step whose
+// gradients were not finite.
+func TestVanishingLossScalesEndTheRun(t *testing.T) {
 	gpu := cudatest.Devices(t, cudatest.Deferred)[0]
 	for _, d := range []storage.Device{storage.CPU, gpu} {
-		run, data := onGPU(t, d, way{}, tiny+"fp16")
+		run, data := newRun(t, d, mode{}, tiny+"fp16")
 		if err := storage.From([]float32{0x1p-126, 0, 1, 140}, 4).CopyTo(train.ScaleOf(run)); err != nil {
 			t.Fatal(err)
 		}

@@ -12,26 +12,26 @@ import (
 	"github.com/h5dnn/h5dnn/train"
 )
 
-// In each batch that is read are so many of the samples.
+// The number of samples in a batch, and in all.
 const some, many = 16, 200
 
-// TestReadingLacksNoWait evaluates and predicts on a GPU, as late as may be and by
-// goroutines; and with each wait left out that either needs: results must differ.
-func TestReadingLacksNoWait(t *testing.T) {
-	want := read(t, cudatest.Deferred, func(*flawed) {})
-	if got := read(t, cudatest.Async, func(*flawed) {}); got != want {
+// TestMissingWaitsInReadingAreDetected evaluates and predicts on a GPU, as late as
+// possible and by goroutines, and with each wait left out: then results must differ.
+func TestMissingWaitsInReadingAreDetected(t *testing.T) {
+	want := read(t, cudatest.Deferred, func(*faultyDevice) {})
+	if got := read(t, cudatest.Async, func(*faultyDevice) {}); got != want {
 		t.Errorf("by goroutines %q; want %q", got, want)
 	}
 	for flaw, of := range map[string]struct {
-		plant func(*flawed)
+		plant func(*faultyDevice)
 		who   int
 	}{
-		"copies do not wait for work":          {func(d *flawed) { d.copies = true }, evaluating},
-		"the host does not wait to write anew": {func(d *flawed) { d.host = true }, evaluating},
-		"work does not wait for copies":        {func(d *flawed) { d.work = true }, predicting},
+		"copies do not wait for work":          {func(d *faultyDevice) { d.copies = true }, evaluating},
+		"the host does not wait to write anew": {func(d *faultyDevice) { d.host = true }, evaluating},
+		"work does not wait for copies":        {func(d *faultyDevice) { d.work = true }, predicting},
 	} {
 		if got := read(t, cudatest.Deferred, of.plant); got[of.who] == want[of.who] {
-			t.Errorf("%s: nobody notices", flaw)
+			t.Errorf("%s: not detected", flaw)
 		}
 	}
 }
@@ -41,16 +41,16 @@ const (
 	predicting
 )
 
-// read returns what evaluating and predicting gives on a device with a flaw.
-func read(t *testing.T, schedule cudatest.Schedule, plant func(*flawed)) (results [2]string) {
+// read returns the results of evaluation and prediction on a faulty device.
+func read(t *testing.T, schedule cudatest.Schedule, plant func(*faultyDevice)) (results [2]string) {
 	x, y := blobs(many)
-	d := flawed{Device: cudatest.Devices(t, schedule)[0]}
+	d := faultyDevice{Device: cudatest.Devices(t, schedule)[0]}
 	plant(&d)
 	data, err := dataset.Of(dataset.Named{Name: "x", Array: x}, dataset.Named{Name: "y", Array: y, Role: dataset.Target})
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, _ := onGPU(t, d.Device, way{}, light)
+	run, _ := newRun(t, d.Device, mode{}, light)
 	run.Device = d
 	tally, err := train.EvaluateBy(some, run, data)
 	results[evaluating] = fmt.Sprint(tally, err)
@@ -61,7 +61,7 @@ func read(t *testing.T, schedule cudatest.Schedule, plant func(*flawed)) (result
 	return results
 }
 
-// predicted returns what a run predicts from x.
+// predicted returns the predictions of a run for x.
 func predicted(run *train.Run, x storage.Array) (said []float32, err error) {
 	data, err := dataset.Of(dataset.Named{Name: "x", Array: x})
 	if err != nil {
@@ -85,13 +85,13 @@ func predicted(run *train.Run, x storage.Array) (said []float32, err error) {
 	return said, nil
 }
 
-// TestPredictionsStreamAlike wants of a GPU, to which samples are on their way
-// while it computes, what the CPU predicts.
+// TestPredictionsStreamAlike expects the predictions of the CPU from a GPU that computes while
+// samples are copied to it.
 func TestPredictionsStreamAlike(t *testing.T) {
 	x, _ := blobs(many)
 	var said [][]float32
 	for _, d := range []storage.Device{storage.CPU, cudatest.Devices(t, cudatest.Deferred)[0]} {
-		run, _ := onGPU(t, d, way{}, light)
+		run, _ := newRun(t, d, mode{}, light)
 		all, err := predicted(run, x)
 		if err != nil || len(all) != 4*many {
 			t.Fatalf("%v: %d numbers, %v", d, len(all), err)
@@ -107,7 +107,7 @@ func TestPredictionsStreamAlike(t *testing.T) {
 
 func abs(x float32) float32 { return max(x, -x) }
 
-// TestLeavingPredictionsLeavesNothingOpen stops early.
+// TestLeavingPredictionsLeavesNothingOpen ends the iteration early.
 func TestLeavingPredictionsLeavesNothingOpen(t *testing.T) {
 	x, _ := blobs(many)
 	data, err := dataset.Of(dataset.Named{Name: "x", Array: x})
@@ -115,8 +115,8 @@ func TestLeavingPredictionsLeavesNothingOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	gpu := cudatest.Devices(t, cudatest.Deferred)[0]
-	run, _ := onGPU(t, gpu, way{}, light)
-	d := &tidy{Device: gpu, left: 100, most: 1 << 20}
+	run, _ := newRun(t, gpu, mode{}, light)
+	d := &countingDevice{Device: gpu, left: 100, most: 1 << 20}
 	run.Device = d
 	p, err := run.Predictor()
 	if err != nil {

@@ -54,10 +54,10 @@ func TestRunsAreSavedBetweenEpochs(t *testing.T) {
 	gpu := cudatest.Devices(t, cudatest.Deferred)[0]
 	for _, c := range []struct {
 		d storage.Device
-		w way
-	}{{storage.CPU, way{}}, {gpu, ways[1]}, {gpu, ways[3]}} {
+		w mode
+	}{{storage.CPU, mode{}}, {gpu, modes[1]}, {gpu, modes[3]}} {
 		folder := t.TempDir()
-		run, data := onGPU(t, c.d, c.w, light)
+		run, data := newRun(t, c.d, c.w, light)
 		file := filepath.Join(folder, "run.npz")
 		var copies []string
 		err := run.Fit(context.Background(), data, train.Options{File: file, SaveEvery: train.Interval{Steps: 4}, Callbacks: []train.Callback{train.CallbackFuncs{
@@ -121,7 +121,7 @@ func TestIntervals(t *testing.T) {
 // TestFilesThatCannotBeSavedAreRefusedAtOnce, before the first step; the error names the
 // import that is missing.
 func TestFilesThatCannotBeSavedAreRefusedAtOnce(t *testing.T) {
-	run, data := onGPU(t, storage.CPU, way{}, light)
+	run, data := newRun(t, storage.CPU, mode{}, light)
 	for name, want := range map[string]string{
 		"run.h5":                                 `import _ "github.com/h5dnn/h5dnn/serialize/hdf5"`,
 		"run.other":                              `no format has the extension ".other"`,
@@ -179,7 +179,7 @@ func init() {
 func TestTrainingGoesOnWhileTheRunIsSaved(t *testing.T) {
 	for _, d := range []storage.Device{storage.CPU, cudatest.Devices(t, cudatest.Deferred)[0]} {
 		slowly.begun, slowly.finish = make(chan map[string]string), make(chan error)
-		run, data := onGPU(t, d, way{}, bare)
+		run, data := newRun(t, d, mode{}, bare)
 		var written map[string]string
 		var want string
 		saved := 0
@@ -217,7 +217,7 @@ func TestTrainingGoesOnWhileTheRunIsSaved(t *testing.T) {
 
 // TestErrorsOfSavingEndTraining after the step that was being made.
 func TestErrorsOfSavingEndTraining(t *testing.T) {
-	run, data := onGPU(t, storage.CPU, way{}, bare)
+	run, data := newRun(t, storage.CPU, mode{}, bare)
 	folder := filepath.Join(t.TempDir(), "folder")
 	if err := os.Mkdir(folder, 0o777); err != nil {
 		t.Fatal(err)
@@ -243,7 +243,7 @@ const killed = "H5DNN_TEST_TRAIN_FILE"
 func TestKilledRunsLeaveAWholeFile(t *testing.T) {
 	text := strings.Replace(bare, "{dense: 4}", "{dense: 2000}, relu, {dense: 4}", 1)
 	if file := os.Getenv(killed); file != "" {
-		run, data := onGPU(t, storage.CPU, way{}, text)
+		run, data := newRun(t, storage.CPU, mode{}, text)
 		if again, err := train.Resume(file, storage.CPU); err == nil {
 			run = again
 		} else if !errors.Is(err, fs.ErrNotExist) {

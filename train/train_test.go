@@ -121,8 +121,8 @@ func timeless(c train.Position) train.Position {
 	return c
 }
 
-// TestRunsThatCouldNotBeSavedWereNot: nobody may take an interrupted run for saved.
-func TestRunsThatCouldNotBeSavedWereNot(t *testing.T) {
+// TestInterruptedRunsReturnErrorsOfSaving: an interrupted run is not reported as saved.
+func TestInterruptedRunsReturnErrorsOfSaving(t *testing.T) {
 	run, data := setUp(t, settings)
 	ctx, cancel := context.WithCancel(context.Background())
 	folder := filepath.Join(t.TempDir(), "gone")
@@ -139,7 +139,7 @@ func TestRunsThatCouldNotBeSavedWereNot(t *testing.T) {
 }
 
 // TestResumedRunsGoOnBitByBit interrupts training after every step there is,
-// saves, goes on from the file, and wants what an undisturbed run ends with.
+// saves, resumes, and expects the result of an uninterrupted run.
 func TestResumedRunsGoOnBitByBit(t *testing.T) {
 	whole, data := setUp(t, settings)
 	if err := whole.Fit(context.Background(), data, train.Options{}); err != nil {
@@ -179,7 +179,7 @@ func TestResumedRunsGoOnBitByBit(t *testing.T) {
 	}
 }
 
-func TestRunFilesHoldWhatTheySay(t *testing.T) {
+func TestRunFileContents(t *testing.T) {
 	run, data := setUp(t, settings)
 	run.Config.Epochs = 1
 	file := filepath.Join(t.TempDir(), "run.npz")
@@ -313,8 +313,8 @@ func TestLoadingToValidateHasAQuarterOfTheMemory(t *testing.T) {
 	}
 }
 
-// TestEvaluatingChangesNothing, neither the run nor what a predictor says that is there already.
-func TestEvaluatingChangesNothing(t *testing.T) {
+// TestEvaluationChangesNothing, neither the run nor what a predictor says that is there already.
+func TestEvaluationChangesNothing(t *testing.T) {
 	run, data := setUp(t, settings)
 	p, err := run.Predictor()
 	if err != nil {
@@ -402,9 +402,9 @@ func TestEvaluationIsNotTraining(t *testing.T) {
 	}
 }
 
-// TestStandingStill trains at a learning rate of zero, so that epochs differ by
-// what is drawn anew, and by nothing else.
-func TestStandingStill(t *testing.T) {
+// TestZeroLearningRate trains at a learning rate of zero, so that epochs differ by random
+// numbers only.
+func TestZeroLearningRate(t *testing.T) {
 	still := "data: {file: f, x: x, y: y, shuffle: none}\noptimizer: {sgd: 0}\nepochs: 2\nbatch: 16\n"
 	plain, data := setUp(t, still+"model: [flatten, {dense: 4}]")
 	if err := plain.Fit(context.Background(), data, train.Options{}); err != nil {
@@ -469,7 +469,7 @@ func TestIntegersAreStandardised(t *testing.T) {
 	_ = data
 }
 
-func TestImagesComeAsTheModelWantsThem(t *testing.T) {
+func TestImageLayoutsAreConverted(t *testing.T) {
 	bytes := tensor.Of(storage.From([]uint8{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, 1, 2, 2, 3))
 	in := train.Input{Normalize: dataconfig.Normalize{Scale: []float64{2}, Shift: []float64{1}}, ChannelsLast: true}
 	y := in.Of(bytes)

@@ -11,41 +11,40 @@ import (
 	"github.com/h5dnn/h5dnn/train"
 )
 
-// A punctual device says of every other batch that it came late, and of the
-// others that they were early.
-type punctual struct {
+// A timedDevice reports that every second batch arrived late, and the others early.
+type timedDevice struct {
 	*cuda.Device
 	told *int
 }
 
 const late = 1e6 * time.Second
 
-func (d punctual) OpenEvent() (storage.Event, error) {
+func (d timedDevice) OpenEvent() (storage.Event, error) {
 	m, err := d.Device.OpenEvent()
-	return punctualMark{m, d.told}, err
+	return timedEvent{m, d.told}, err
 }
 
-func (d punctual) ComputeStream() storage.Stream { return punctualQueue{d.Device.ComputeStream()} }
+func (d timedDevice) ComputeStream() storage.Stream { return timedStream{d.Device.ComputeStream()} }
 
-func (d punctual) OpenStream() (storage.Stream, error) {
+func (d timedDevice) OpenStream() (storage.Stream, error) {
 	q, err := d.Device.OpenStream()
-	return punctualQueue{q}, err
+	return timedStream{q}, err
 }
 
-type punctualQueue struct{ storage.Stream }
+type timedStream struct{ storage.Stream }
 
-func (q punctualQueue) Record(m storage.Event) error { return q.Stream.Record(m.(punctualMark).Event) }
-func (q punctualQueue) WaitEvent(m storage.Event) error {
-	return q.Stream.WaitEvent(m.(punctualMark).Event)
+func (q timedStream) Record(m storage.Event) error { return q.Stream.Record(m.(timedEvent).Event) }
+func (q timedStream) WaitEvent(m storage.Event) error {
+	return q.Stream.WaitEvent(m.(timedEvent).Event)
 }
 
-type punctualMark struct {
+type timedEvent struct {
 	storage.Event
 	told *int
 }
 
-func (m punctualMark) Since(earlier storage.Event) (time.Duration, bool, error) {
-	_, both, err := m.Event.Since(earlier.(punctualMark).Event)
+func (m timedEvent) Since(earlier storage.Event) (time.Duration, bool, error) {
+	_, both, err := m.Event.Since(earlier.(timedEvent).Event)
 	if !both {
 		return 0, false, err
 	}
@@ -55,15 +54,15 @@ func (m punctualMark) Since(earlier storage.Event) (time.Duration, bool, error) 
 	return late, true, err
 }
 
-// TestWaitsAreTheDevices wants each batch but an epoch's first to be asked, once,
-// how late it was for the device, and early ones not to make up for that.
-func TestWaitsAreTheDevices(t *testing.T) {
-	for schedule, ways := range map[cudatest.Schedule][]way{cudatest.Deferred: ways, cudatest.Eager: ways[1:2], cudatest.Async: ways[2:3]} {
+// TestWaitingTimeIsThatOfTheDevice expects one measurement for each batch but the
+// first of an epoch, in which early batches do not make up for late ones.
+func TestWaitingTimeIsThatOfTheDevice(t *testing.T) {
+	for schedule, modes := range map[cudatest.Schedule][]mode{cudatest.Deferred: modes, cudatest.Eager: modes[1:2], cudatest.Async: modes[2:3]} {
 		gpu := cudatest.Devices(t, schedule)[0]
-		for _, w := range ways {
+		for _, w := range modes {
 			told := 0
-			run, data := onGPU(t, gpu, w, bare) // epochs of 10 steps
-			run.Device = punctual{gpu, &told}
+			run, data := newRun(t, gpu, w, bare) // epochs of 10 steps
+			run.Device = timedDevice{gpu, &told}
 			err := run.Fit(context.Background(), data, train.Options{Callbacks: []train.Callback{train.CallbackFuncs{OnEpochEnd: func(e train.Epoch) error {
 				want := 9
 				if times := e.Train.Waited / late.Seconds(); told != want || times < 5 || times >= 5.001 { // it waited for the first batch, too
