@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestLibrariesThatAreThereHaveWhatIsUsed opens NVIDIA's libraries, without a
-// GPU: each must have all functions that are taken from it, and tell its version.
-func TestLibrariesThatAreThereHaveWhatIsUsed(t *testing.T) {
+// TestInstalledCUDALibrariesHaveTheSymbols opens NVIDIA's libraries, without a
+// GPU. Each must have the functions that are used and report its version.
+func TestInstalledCUDALibrariesHaveTheSymbols(t *testing.T) {
 	cmd := program(t, "devices", "--cuda", "--json")
 	cmd.Env = append(cmd.Env, "H5DNN_CUDA_LIBS=")
 	out, err := cmd.Output()

@@ -26,18 +26,18 @@ import (
 
 var corpus = flag.String("corpus", "../../storage/hdf5/testdata/corpus", "folder with files and what h5py reads from them, golden.jsonl")
 
-// agreed lists where h5py is known to say something else, and why that is no fault.
+// agreed lists known differences from h5py that are not errors, with the reason.
 var agreed = map[string]string{
 	"official/tbfloat16.h5: /DS16BITS: types": "bfloat16 is a type of ours; NumPy has none, and the reference makes float32 of it",
 	"official/1_vds.h5: /vds_dset: values":    "1_c.h5 to 1_f.h5, which the reference had, are not in the corpus; h5py then agrees with us",
 	"official/3_2_vds.h5: /vds_dset: values":  "2_c.h5 to 2_e.h5, which the reference had, are not in the corpus; h5py then agrees with us",
 }
 
-// TestConformance runs the program on files that others wrote, and compares
-// with what h5py saw: every object, its kind and shape, its type and layout,
-// and the values of what is made of numbers or strings. Every command is a
-// process of its own. Virtual datasets and their like may open files beside
-// theirs, except in hostile files, where the answer may also be an error.
+// TestConformance runs the program on files of other programs and compares its output
+// with h5py's: the kind, shape, type and layout of every object, and the values of
+// numbers and strings. Every command is a separate process. Virtual datasets and
+// external data may open other files in the folder, except in hostile files, for which
+// an error is accepted too.
 func TestConformance(t *testing.T) {
 	file, err := os.Open(filepath.Join(*corpus, "golden.jsonl"))
 	if err != nil {
@@ -87,7 +87,7 @@ type goldenObject struct {
 	Strings                                string `json:"md5_str"`
 }
 
-// An object is what inspect --json says of one.
+// An object is an object in the output of inspect --json.
 type object struct {
 	Path, Kind, Target, DType, NumPy, Layout, Error string
 	Shape, MaxShape, Chunks, Filters                json.RawMessage
@@ -98,7 +98,7 @@ type object struct {
 	}
 }
 
-// A comparison is of one file.
+// A comparison is the comparison of one file.
 type comparison struct {
 	t    *testing.T
 	path string
@@ -120,7 +120,7 @@ func (c *comparison) command(name, object string, flags ...string) ([]byte, erro
 	return watched(c.t, "", args...)
 }
 
-// note counts a comparison of something about an object.
+// note counts the comparison of one property of an object.
 func (c *comparison) note(column, path string, agrees bool, miss string, args ...any) {
 	at := fmt.Sprintf("%s: %s: ", c.File, path)
 	b := c.board
@@ -217,7 +217,7 @@ func cause(err error, otherwise string) error {
 	return errors.New(otherwise)
 }
 
-// compact removes what JSON does not need.
+// compact removes white space from JSON.
 func compact(b json.RawMessage) []byte {
 	var out bytes.Buffer
 	if json.Compact(&out, b) != nil {
@@ -228,7 +228,7 @@ func compact(b json.RawMessage) []byte {
 
 var fixed = regexp.MustCompile(`S\d+|V\d+`)
 
-// widths leaves the length of strings out of a type: h5py's own tables round it.
+// widths removes string lengths from a type, because h5py's tables round them.
 func widths(name string) string { return fixed.ReplaceAllString(name, "S") }
 
 // numbers returns the MD5 of a dataset's values as float64s.
@@ -251,7 +251,7 @@ func (c *comparison) numbers(path string) (string, error) {
 
 var descr = regexp.MustCompile(`'descr': '[<|]([a-z])(\d+)'`)
 
-// parseNPY reads what slice writes.
+// parseNPY reads the output of slice.
 func parseNPY(npy []byte) (dtype.Type, []byte, error) {
 	if len(npy) < 10 || string(npy[:6]) != "\x93NUMPY" {
 		return 0, nil, fmt.Errorf("no .npy: %.20q", npy)
@@ -284,8 +284,8 @@ func (c *comparison) strings(path string) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// escaped matches what bytes that are no UTF-8 become in JSON, which Go does not
-// read as Python does: it is taken through other characters that are not used.
+// escaped matches the JSON escapes of invalid UTF-8. Go does not decode them as Python
+// does, so they are replaced by unused characters.
 var escaped = regexp.MustCompile(`\\udc([89a-f][0-9a-f])`)
 
 func unescape(text string) []byte {

@@ -22,7 +22,7 @@ import (
 	"github.com/h5dnn/h5dnn/train"
 )
 
-// withoutGPUs takes back what package cudatest brings.
+// withoutGPUs removes the GPUs that package cudatest provides.
 func withoutGPUs() {
 	cuda.Override(nil)
 	for _, l := range []string{"cuBLASLt", "cuDNN"} {
@@ -30,7 +30,7 @@ func withoutGPUs() {
 	}
 }
 
-// withGPUs runs h5dnn where there are two GPUs, and returns what it prints and says.
+// withGPUs runs h5dnn with two interpreted GPUs and returns its output and standard error.
 func withGPUs(t *testing.T, args ...string) (out, errs string) {
 	t.Helper()
 	cmd := program(t, args...)
@@ -43,10 +43,10 @@ func withGPUs(t *testing.T, args ...string) (out, errs string) {
 	return stdout.String(), stderr.String()
 }
 
-// fewDigits are what an interpreter trains on in little time.
+// fewDigits trains on few enough samples for the interpreter.
 var fewDigits = append(slices.Clone(digitFlags), "--rows", "[:88]", "--val-x", "test/images", "--val-y", "test/labels", "--val-rows", "[:30]", "--batch", "16", "--epochs", "2")
 
-// A figure is what train --json and eval --json say of an epoch.
+// A figure is the output of train --json or eval --json for an epoch.
 type figure struct {
 	Loss        float64 `json:"loss"`
 	Accuracy    float64 `json:"accuracy"`
@@ -66,7 +66,7 @@ func figures(t *testing.T, out string) (all []figure) {
 	return all
 }
 
-// toldWay wants the first line of train --json to say what those flags have it do.
+// toldWay checks that the first line of train --json describes the mode that the flags select.
 func toldWay(t *testing.T, out, flags string) {
 	t.Helper()
 	type way struct {
@@ -91,16 +91,16 @@ func toldWay(t *testing.T, out, flags string) {
 	}
 }
 
-// near reports whether losses differ by no more than a part, and a sample in a
-// hundred is told apart otherwise.
+// near reports whether losses differ by at most a given fraction, and accuracies by at
+// most 1 %.
 func (f figure) near(g figure, part float64) bool {
 	return math.Abs(f.Loss-g.Loss) <= part*g.Loss && math.Abs(f.ValLoss-g.ValLoss) <= part*g.ValLoss &&
 		math.Abs(f.Accuracy-g.Accuracy) <= part+0.01 && math.Abs(f.ValAccuracy-g.ValAccuracy) <= part+0.01
 }
 
-// TestGPUsTrainInEveryWay there is to ask for: float32 to the same bits in all of
-// them, and near the CPU; in other precisions near that.
-func TestGPUsTrainInEveryWay(t *testing.T) {
+// TestGPUTrainingModes trains in every mode. float32 gives the same bits in all modes,
+// close to the CPU's result; other precisions are close to that.
+func TestGPUTrainingModes(t *testing.T) {
 	withDigits(t)
 	status, out, errs := in(t, t.Context(), append(slices.Clone(fewDigits), "--json", "-o", "cpu.h5")...)
 	if status != 0 {
@@ -146,7 +146,7 @@ func TestGPUsTrainInEveryWay(t *testing.T) {
 	predictsAlike(t)
 }
 
-// evaluatesAlike wants of GPUs what training on the CPU said last.
+// evaluatesAlike checks that a GPU evaluates as the CPU did at the end of training.
 func evaluatesAlike(t *testing.T, want figure) {
 	out, _ := withGPUs(t, "eval", "cpu.h5", "--device", "cuda:0", "--json")
 	got := figures(t, out)[0]
@@ -155,7 +155,7 @@ func evaluatesAlike(t *testing.T, want figure) {
 	}
 }
 
-// predictsAlike wants of GPUs the numbers that the CPU predicts, but for rounding.
+// predictsAlike checks that a GPU predicts as the CPU does, up to rounding.
 func predictsAlike(t *testing.T) {
 	predict := []string{"predict", "cpu.h5", "testdata/digits.h5:/test/images[:200]", "-o", "-", "--format", "csv"}
 	status, want, errs := in(t, t.Context(), predict...)
@@ -177,8 +177,8 @@ func predictsAlike(t *testing.T) {
 	}
 }
 
-// TestTrainingSaysWhatAGPUDoes compares the lines before the first epoch.
-func TestTrainingSaysWhatAGPUDoes(t *testing.T) {
+// TestTrainingReportsGPUUse compares the lines before the first epoch.
+func TestTrainingReportsGPUUse(t *testing.T) {
 	withDigits(t)
 	once := append(slices.Clone(fewDigits), "--epochs", "1", "--val-rows", "[:10]", "--rows", "[:64]")
 	for i, c := range []struct{ flags, want string }{
@@ -195,8 +195,9 @@ func TestTrainingSaysWhatAGPUDoes(t *testing.T) {
 	}
 }
 
-// TestSamplesThatAreTooManySaySo has a GPU stream them, although nobody asked for that.
-func TestSamplesThatAreTooManySaySo(t *testing.T) {
+// TestTooManySamplesForGPUMemory checks that samples are streamed by default if they do
+// not fit.
+func TestTooManySamplesForGPUMemory(t *testing.T) {
 	samples, err := loader.Of(loader.Named{Name: "x", Array: storage.From(make([]uint8, 2048), 2048)})
 	if err != nil {
 		t.Fatal(err)
@@ -210,9 +211,9 @@ func TestSamplesThatAreTooManySaySo(t *testing.T) {
 	}
 }
 
-// TestInterruptedGPUsGoOn sends SIGINT in the second epoch of four: what is
-// resumed, in another way, predicts to the last bit as if nothing had happened.
-func TestInterruptedGPUsGoOn(t *testing.T) {
+// TestInterruptedGPUTrainingResumes sends SIGINT in the second epoch of four. The run
+// resumed in another mode predicts the same bits as one that was not interrupted.
+func TestInterruptedGPUTrainingResumes(t *testing.T) {
 	withDigits(t)
 	long := append(slices.Clone(fewDigits), "--epochs", "4", "--json", "--device", "cuda:0")
 	whole, _ := withGPUs(t, append(long, "-o", "whole.h5", "--resident", "no")...)
@@ -245,9 +246,9 @@ func TestInterruptedGPUsGoOn(t *testing.T) {
 	}
 }
 
-// TestADriverThatDoesNothingIsEnough for the host's part of training, and one that
-// finds no GPU says what to do.
-func TestADriverThatDoesNothingIsEnough(t *testing.T) {
+// TestNullDriver trains with a CUDA driver that does nothing, and checks the message of
+// one without a GPU.
+func TestNullDriver(t *testing.T) {
 	if _, err := exec.LookPath("cc"); err != nil {
 		t.Skip(err)
 	}
@@ -278,7 +279,7 @@ func TestADriverThatDoesNothingIsEnough(t *testing.T) {
 	}
 }
 
-// TestDevicesShowsGPUs that an interpreter plays.
+// TestDevicesShowsGPUs lists the interpreted GPUs.
 func TestDevicesShowsGPUs(t *testing.T) {
 	out, _ := withGPUs(t, "devices", "--cuda")
 	for _, want := range []string{"cuda  CUDA 12.4, ", "\n  cuda:0  interpreter, compute capability 8.0, 2 multiprocessors, 1 GiB\n", "\n  cuda:1  interpreter, compute capability 7.5, "} {

@@ -15,11 +15,10 @@ import (
 	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5test"
 )
 
-// TestHostileFiles goes through files that were made to break readers, and
-// through those of HDF5's own tests, with every command that only looks:
-// nothing crashes, hangs or takes much memory, and no file but the one that was
-// named is opened. It runs alone, as the memory of the process that starts
-// another counts as that one's, too.
+// TestHostileFiles runs every command that only reads on hostile files and on the files
+// of HDF5's tests. No command crashes, hangs or uses much memory, and none opens another
+// file. The test does not run in parallel, because a child process inherits the peak
+// memory of its parent.
 func TestHostileFiles(t *testing.T) {
 	const alone = "H5DNN_TEST_ALONE"
 	if os.Getenv(alone) == "" {
@@ -46,7 +45,7 @@ func TestHostileFiles(t *testing.T) {
 	}
 }
 
-// raced reports whether the race detector watches.
+// raced reports whether the race detector is on.
 func raced() bool {
 	info, _ := debug.ReadBuildInfo()
 	return slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
@@ -88,8 +87,8 @@ func lookAtAll(t *testing.T, folder string) {
 	t.Logf("%d files, %d commands, %d of them refused", len(files), commands, failed)
 }
 
-// TestOpenedFilesAreSeen holds the watch of the test above to a file that
-// refers to others, which are opened where that is allowed.
+// TestOpenedFilesAreSeen checks that the previous test would notice opened files: a file
+// that refers to others is read with permission to open them.
 func TestOpenedFilesAreSeen(t *testing.T) {
 	folder := t.TempDir()
 	if err := os.CopyFS(folder, os.DirFS("../../storage/hdf5/testdata")); err != nil {

@@ -62,7 +62,7 @@ func (f *fields) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// encode writes v as JSON, without a line end and with <, > and & as they are.
+// encode writes v as JSON without a newline and without escaping <, > and &.
 func encode(w io.Writer, v any) error {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

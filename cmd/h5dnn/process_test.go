@@ -16,9 +16,9 @@ import (
 	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
 )
 
-// TestMain lets the test binary be h5dnn, so that tests can start it as a
-// process of its own. This machine may have GPUs; for tests it has not, or two
-// that an interpreter plays.
+// TestMain runs the test binary as h5dnn if an environment variable is set, so that
+// tests can start it as a process. Tests use no GPUs of this machine, only interpreted
+// ones.
 func TestMain(m *testing.M) {
 	if os.Getenv("H5DNN_TEST_GPUS") == "" {
 		withoutGPUs()
@@ -39,14 +39,14 @@ func program(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// What a command may take on any file: seconds of a processor, and bytes of memory.
+// The limits of a command on any file: CPU time and bytes of memory.
 const (
 	patience   = 5 * time.Second
 	mostMemory = 512 << 20
 )
 
-// watched runs a command in the given folder, which must end soon, as commands
-// do: with an answer, or with one line that says why not.
+// watched runs a command in the given folder. It must end within the limits, with a
+// result or with one line on standard error.
 func watched(t *testing.T, folder string, args ...string) ([]byte, error) {
 	cmd := program(t, args...)
 	cmd.Dir = folder
@@ -87,7 +87,7 @@ func large(t *testing.T) string {
 	return name
 }
 
-// TestClosedPipesAreQuiet stops reading early, as head does.
+// TestClosedPipesAreQuiet closes the pipe early, as head does.
 func TestClosedPipesAreQuiet(t *testing.T) {
 	name := large(t)
 	for _, args := range [][]string{
@@ -113,8 +113,7 @@ func TestClosedPipesAreQuiet(t *testing.T) {
 	}
 }
 
-// TestInterruptedWritingLeavesNothing sends SIGINT while a file is written to
-// a pipe's reader that does not read, and while one is written to disk.
+// TestInterruptedWritingLeavesNothing sends SIGINT while a file is written.
 func TestInterruptedWritingLeavesNothing(t *testing.T) {
 	name := large(t)
 	for _, format := range []string{"npy", "npz", "csv", "raw"} {
@@ -173,7 +172,7 @@ func TestFailuresAreOneLine(t *testing.T) {
 	}
 }
 
-// TestColourIsForTerminals: what is piped has no escapes in it.
+// TestColourIsForTerminals checks that piped output has no escape sequences.
 func TestColourIsForTerminals(t *testing.T) {
 	out, err := program(t, "inspect", "../../testdata/digits.h5").Output()
 	if err != nil || bytes.Contains(out, []byte("\x1b")) {
@@ -181,7 +180,7 @@ func TestColourIsForTerminals(t *testing.T) {
 	}
 }
 
-// TestWritesIntoNamedPipes: a pipe is written to, not replaced.
+// TestWritesIntoNamedPipes checks that a pipe is written to, not replaced.
 func TestWritesIntoNamedPipes(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {

@@ -24,9 +24,9 @@ import (
 	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
 )
 
-// TestKilledRepackLeavesNoHalf kills repack at random times, while an older
-// file has the name: what is there is the old file or the new one, whole.
-func TestKilledRepackLeavesNoHalf(t *testing.T) {
+// TestKilledRepackLeavesNoPartialFile kills repack at random times while it replaces a
+// file. The old file or the new one is there, complete.
+func TestKilledRepackLeavesNoPartialFile(t *testing.T) {
 	times := 100
 	if testing.Short() {
 		times = 10
@@ -68,8 +68,8 @@ func TestKilledRepackLeavesNoHalf(t *testing.T) {
 	t.Logf("%d killed of %d, %d whole files", killed, tries, replaced)
 }
 
-// TestRepackKeepsToItsMemory counts mapped pages of both files, too.
-func TestRepackKeepsToItsMemory(t *testing.T) {
+// TestRepackMemoryLimit includes mapped pages of both files.
+func TestRepackMemoryLimit(t *testing.T) {
 	name := large(t)
 	peak := func(args ...string) int {
 		cmd := program(t, args...)
@@ -112,8 +112,8 @@ func compressible(t *testing.T) string {
 	return name
 }
 
-// TestVerifySaysWhere damages a chunk: the answer names it, and the status is 1.
-func TestVerifySaysWhere(t *testing.T) {
+// TestVerifyReportsPositions corrupts a chunk. The report names it, and the status is 1.
+func TestVerifyReportsPositions(t *testing.T) {
 	name := compressible(t)
 	whole, err := os.ReadFile(name)
 	if err != nil {
@@ -143,7 +143,7 @@ func TestVerifySaysWhere(t *testing.T) {
 	}
 }
 
-// TestImportsImages makes folders of images and finds their pixels again.
+// TestImportsImages imports folders of images and compares their pixels.
 func TestImportsImages(t *testing.T) {
 	folder := t.TempDir()
 	shade := func(class, k int) uint8 { return uint8(100*class + 10*k) }
@@ -227,7 +227,7 @@ func writeImage(t *testing.T, name string, c color.Color, width, height int) {
 	}
 }
 
-// TestImportsIDX reads what it is given, and refuses what is cut short or goes on.
+// TestImportsIDX imports idx files, and refuses truncated and overlong ones.
 func TestImportsIDX(t *testing.T) {
 	t.Chdir(t.TempDir())
 	whole := []byte{0, 0, 0x0b, 2, 0, 0, 0, 2, 0, 0, 0, 3, 0, 1, 0, 2, 0, 3, 255, 255, 1, 0, 0, 6} // int16, 2 x 3
@@ -259,8 +259,9 @@ func TestImportsIDX(t *testing.T) {
 	}
 }
 
-// TestDoctorKnowsGoodFromBad: class-sorted labels and NaN are named, measures are there.
-func TestDoctorKnowsGoodFromBad(t *testing.T) {
+// TestDoctorWarnings checks the warnings about sorted labels and NaN, and that there are
+// measurements.
+func TestDoctorWarnings(t *testing.T) {
 	t.Chdir(t.TempDir())
 	x, y := make([]float32, 4096*16), make([]int32, 4096)
 	for k := range y {

@@ -15,9 +15,8 @@ import (
 var rewrite = flag.Bool("rewrite", false, "write what the commands in testdata/*.txt print now into those files")
 
 // TestScripts runs the command lines in testdata/*.txt, which begin with "$ ",
-// and compares what they print with the lines below them. A status other than
-// 0 is a line of its own: [exit 2]. They share a folder in which testdata is
-// the repository's.
+// and compares their output with the lines below them. An exit status other than 0 is
+// a separate line: [exit 2]. The commands share a folder that contains testdata.
 func TestScripts(t *testing.T) {
 	scripts, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(scripts) == 0 {
@@ -53,7 +52,7 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// play returns a script with what its commands print now.
+// play returns a script with the current output of its commands.
 func play(t *testing.T, script string) string {
 	var out strings.Builder
 	printed := false // what the last command printed before is left out
@@ -117,7 +116,7 @@ func words(line string) ([]string, error) {
 	return list, nil
 }
 
-// firstDifference shows the first line in which two texts differ.
+// firstDifference returns the first lines in which two texts differ.
 func firstDifference(got, want string) string {
 	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
 	for k := range max(len(g), len(w)) {
@@ -129,8 +128,7 @@ func firstDifference(got, want string) string {
 	return "no difference"
 }
 
-// TestReadmeShowsWhatCommandsPrint runs what the README shows of commands whose
-// output is always the same.
+// TestReadmeShowsWhatCommandsPrint runs the README's commands with deterministic output.
 func TestReadmeShowsWhatCommandsPrint(t *testing.T) {
 	readme, err := os.ReadFile("../../README.md")
 	if err != nil {

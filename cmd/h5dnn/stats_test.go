@@ -10,8 +10,8 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// TestStatisticsAgreeWithTheirDefinitions compares with sums over all values,
-// NaNs and infinities among them.
+// TestStatisticsAgreeWithTheirDefinitions compares with direct sums over values that
+// include NaNs and infinities.
 func TestStatisticsAgreeWithTheirDefinitions(t *testing.T) {
 	defer func(size int) { blocks.Size = size }(blocks.Size)
 	r := rand.New(rand.NewPCG(3, 4))
@@ -85,7 +85,7 @@ func near(x, y float64) bool {
 	return x == y || math.IsNaN(x) && math.IsNaN(y) || math.Abs(x-y) <= 1e-9*(1+math.Abs(y))
 }
 
-// TestHistogramOfIntegersHasWholeBins: no bin of integers is narrower than 1.
+// TestHistogramOfIntegersHasWholeBins checks that bins of integers are not narrower than 1.
 func TestHistogramOfIntegersHasWholeBins(t *testing.T) {
 	a := storage.From([]uint8{0, 1, 1, 2, 2, 2}, 6)
 	s, err := summarize(context.Background(), a)

@@ -23,9 +23,9 @@ func withTestdata(t *testing.T) {
 	}
 }
 
-// TestTrainingReachesEveryKindOfData trains on what robots, sensors and tables
-// leave (testdata/make_episodes.py) and looks at how many samples that is.
-func TestTrainingReachesEveryKindOfData(t *testing.T) {
+// TestTrainingOnEveryKindOfData trains on episodes, ragged and sparse rows and tables
+// (testdata/make_episodes.py) and checks the number of samples.
+func TestTrainingOnEveryKindOfData(t *testing.T) {
 	withTestdata(t)
 	episodes := "--x data/*/obs/pose --y data/*/actions --loss mse" // 3 each of 5, 8, 11 and 14 steps
 	table := "--x table/x --y table/y"                              // 60 rows
@@ -53,8 +53,8 @@ func TestTrainingReachesEveryKindOfData(t *testing.T) {
 	}
 }
 
-// TestPairsOfFilesAreRead trains on images in some files and labels in others,
-// whose numbers tell which belong together.
+// TestPairsOfFilesAreRead trains on images and labels in different files, paired by the
+// numbers in their names.
 func TestPairsOfFilesAreRead(t *testing.T) {
 	withTestdata(t)
 	ctx := context.Background()
@@ -87,8 +87,8 @@ func TestPairsOfFilesAreRead(t *testing.T) {
 	}
 }
 
-// TestPredictionsAreOfSamplesLikeThoseTrainedOn predicts from single series,
-// and from rows of different lengths.
+// TestPredictionsAreOfSamplesLikeThoseTrainedOn predicts from a single time series and
+// from rows of different lengths.
 func TestPredictionsAreOfSamplesLikeThoseTrainedOn(t *testing.T) {
 	withTestdata(t)
 	for _, test := range []struct {
@@ -110,7 +110,7 @@ func TestPredictionsAreOfSamplesLikeThoseTrainedOn(t *testing.T) {
 	}
 }
 
-func TestNamesAreOrderedAsPeopleCount(t *testing.T) {
+func TestNamesSortNumerically(t *testing.T) {
 	want := []string{"demo_1", "demo_2", "demo_02b", "demo_10", "demo_10/a", "demo_99999999999999999999", "demon", "part"}
 	got := slices.Clone(want)
 	slices.Reverse(got)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestOnlyCommandsThatComputeStartAgainAndOnce: and not where the user has chosen.
-func TestOnlyCommandsThatComputeStartAgainAndOnce(t *testing.T) {
+// TestOnlyComputeCommandsRestartOnce also checks that a user's setting is respected.
+func TestOnlyComputeCommandsRestartOnce(t *testing.T) {
 	train := []string{"h5dnn", "train"}
 	environ, again := environment(train, []string{"HOME=/"})
 	if !again || !slices.Contains(environ, "HOME=/") || len(environ) != 2 {
