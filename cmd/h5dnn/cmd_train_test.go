@@ -250,7 +250,7 @@ func TestTrainingErrorsAreOneLineAndWriteNothing(t *testing.T) {
 		{flags("--lr", "-1"), "lr -1; want at least 0"},
 		{flags("--split", "2"), "--split: cannot be 2"},
 		{flags("--split", "half"), `--split: cannot be "half"; want a part of the samples, such as 0.1, attr:NAME or mask:PATH`},
-		{flags("--rows", "train/labels=3"), `--rows: "train/labels=3" picks no rows`},
+		{flags("--rows", "train/labels=3"), `--rows: "train/labels=3" is not a row filter`},
 		{flags("--rows", "train/labels==x"), `testdata/digits.h5: train/labels: compare uint8 with "x": invalid syntax`},
 		{flags("--data", "d*.h5"), "d*.h5: no file matches"},
 		{flags("--steps", "4", "--y-steps", "5"), "--y-steps: want at most as many as steps"},

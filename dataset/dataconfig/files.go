@@ -10,20 +10,20 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// Files is where data is found. Whoever calls opens the files, in whatever format.
+// Files finds arrays in files. The caller implements it for the formats it opens.
 type Files interface {
 	// Glob lists the files a pattern names, demo_2 before demo_10.
 	Glob(pattern string) ([]string, error)
 	// List lists the paths of the arrays below a group, in that order.
 	List(file, group string) ([]string, error)
-	// Find returns what is at path, of which a [slice] may follow.
+	// Find returns the data at a path, which may end in a [slice].
 	Find(file, path string) (Found, error)
-	// Attribute returns the elements of an attribute, in the types of
-	// [hdf5.Attribute.Values]; none if there is no attribute of that name.
+	// Attribute returns the elements of an attribute, as hdf5.Attribute.Values does;
+	// nil if there is no attribute of that name.
 	Attribute(file, path, name string) ([]any, error)
 }
 
-// Found is what a file has at a path: one of these.
+// Found is the data at a path: one of these.
 type Found struct {
 	Array  storage.Array            // of numbers
 	Ragged *dataset.Ragged          // rows of numbers, of different lengths
@@ -43,22 +43,22 @@ func globAll(files Files, patterns Names) ([]string, error) {
 	return all, nil
 }
 
-// A wildcard is a path whose steps may hold stars, each for any part of a step.
+// A wildcard is a path in which * stands for any part of a name.
 type wildcard string
 
 func (w wildcard) stars() int { return strings.Count(string(w), "*") }
 
-// split cuts a [slice] off.
+// split splits off a [slice].
 func (w wildcard) split() (path, expr string) { return views.CutIndex(string(w)) }
 
-// A match is a path that a wildcard stands for.
+// A match is a path that a wildcard matches.
 type match struct {
-	path  string   // and the slice
-	steps []string // that stand where there were stars
-	stars []string // what each star is
+	path  string   // with the slice
+	steps []string // the names in the path that had stars
+	stars []string // the text of each star
 }
 
-// in lists what w stands for in a file: itself, if it has no star.
+// in lists the matches of w in a file: w itself if it has no star.
 func (w wildcard) in(files Files, file string) ([]match, error) {
 	if w.stars() == 0 {
 		return []match{{path: string(w)}}, nil
@@ -82,12 +82,12 @@ func (w wildcard) in(files Files, file string) ([]match, error) {
 		}
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("%s: nothing is like %s: %w", file, pattern, views.ErrShape)
+		return nil, fmt.Errorf("%s: nothing matches %s: %w", file, pattern, views.ErrShape)
 	}
 	return all, nil
 }
 
-// starred returns the steps of path that have a star in pattern.
+// starred returns the names in path that have a star in pattern.
 func starred(pattern, path string) (steps []string) {
 	parts := strings.Split(path, "/")
 	for i, step := range strings.Split(pattern, "/") {
@@ -98,7 +98,7 @@ func starred(pattern, path string) (steps []string) {
 	return steps
 }
 
-// group returns the path down to the last step that stands for a star, or "".
+// group returns the path up to the last name that had a star, or "".
 func (m match) group() string {
 	if len(m.steps) == 0 {
 		return ""
@@ -107,10 +107,10 @@ func (m match) group() string {
 	return m.path[:strings.LastIndex(m.path+"/", last)+len(last)-1]
 }
 
-// with puts what the stars of a match are in the place of w's.
+// with replaces the stars of w by those of a match.
 func (w wildcard) with(m match) (string, error) {
 	if w.stars() > len(m.stars) {
-		return "", fmt.Errorf("%s has more stars than the path of inputs, %d: %w", w, len(m.stars), views.ErrShape)
+		return "", fmt.Errorf("%s has more stars than the path of inputs, which has %d: %w", w, len(m.stars), views.ErrShape)
 	}
 	path := string(w)
 	for _, star := range m.stars {

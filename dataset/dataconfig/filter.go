@@ -15,12 +15,13 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// A filter picks rows of a part:
+// A filter selects rows of a part:
 //
-//	[100:]            a slice of them
-//	PATH              those that a mask marks, or a list of integers numbers;
-//	                  episodes that a list of strings names
-//	PATH == VALUE     those where that is so; also != < <= > >=, and of strings
+//	[100:]            a slice
+//	PATH              the rows of a mask or of a list of indices; the episodes that a
+//	                  list of strings names
+//	PATH == VALUE     the rows for which the comparison holds; also != < <= > >=, and
+//	                  of strings
 type filter struct {
 	slice string
 	path  wildcard
@@ -44,12 +45,12 @@ func parseFilter(text string) (filter, error) {
 		return filter{path: wildcard(found[1]), op: found[2], value: value}, nil
 	}
 	if text == "" || strings.ContainsAny(text, "=!<>") {
-		return filter{}, fmt.Errorf("%q picks no rows; want [slice], the path of a mask or list, or a comparison such as fold==3", text)
+		return filter{}, fmt.Errorf("%q is not a row filter; want [slice], the path of a mask or list, or a comparison such as fold==3", text)
 	}
 	return filter{path: wildcard(text)}, nil
 }
 
-// rows returns the rows of p that f picks.
+// rows returns the rows of p that f selects.
 func (f filter) rows(files Files, p *part) (dataset.RowSet, error) {
 	if f.slice != "" {
 		return sliced(f.slice, p.len())
@@ -69,7 +70,7 @@ func (f filter) rows(files Files, p *part) (dataset.RowSet, error) {
 	return rows, nil
 }
 
-// pick returns the rows of p that f picks by what was found at its path.
+// pick returns the rows of p that f selects with what was found at its path.
 func (f filter) pick(found Found, p *part) (dataset.RowSet, error) {
 	a := found.Array
 	listed := f.op == "" && a.Data != nil && a.Type.IsInt()
@@ -77,7 +78,7 @@ func (f filter) pick(found Found, p *part) (dataset.RowSet, error) {
 	case found.Texts != nil:
 		return f.pickByText(found.Texts, p)
 	case found.Ragged != nil:
-		return nil, fmt.Errorf("rows of different lengths pick no samples: %w", dtype.ErrType)
+		return nil, fmt.Errorf("rows of different lengths select no samples: %w", dtype.ErrType)
 	case !listed && (a.Rank() != 1 || a.Shape[0] != p.len()):
 		return nil, fmt.Errorf("is %v; want one element for each of %d rows: %w", a.Shape, p.len(), views.ErrShape)
 	case listed:
@@ -94,8 +95,7 @@ func (f filter) pick(found Found, p *part) (dataset.RowSet, error) {
 	return f.compare(a)
 }
 
-// pickByText compares strings row by row, or looks for the name of an episode
-// among them.
+// pickByText compares strings row by row, or looks up the name of the episode.
 func (f filter) pickByText(texts func() ([]string, error), p *part) (dataset.RowSet, error) {
 	list, err := texts()
 	if err != nil {
@@ -120,7 +120,7 @@ func (f filter) pickByText(texts func() ([]string, error), p *part) (dataset.Row
 	return rows, nil
 }
 
-// compare compares numbers as their type does: integers exactly.
+// compare compares numbers in their own type: integers exactly.
 func (f filter) compare(a storage.Array) (dataset.RowSet, error) {
 	t := a.Type
 	switch {
@@ -137,17 +137,17 @@ func (f filter) compare(a storage.Array) (dataset.RowSet, error) {
 	case t.IsInt():
 		value, err := strconv.ParseInt(f.value, 0, 64)
 		return where(a, f.value, err, func(x int64) bool { return holds(x, f.op, value) })
-	case t == dtype.Float32: // as NumPy does, where 0.1 is the float32 nearest to it
+	case t == dtype.Float32: // as in NumPy, 0.1 is the nearest float32
 		value, err := strconv.ParseFloat(f.value, 32)
 		return where(a, f.value, err, func(x float32) bool { return holds(x, f.op, float32(value)) })
 	case t.IsFloat():
 		value, err := strconv.ParseFloat(f.value, 64)
 		return where(a, f.value, err, func(x float64) bool { return holds(x, f.op, value) })
 	}
-	return nil, fmt.Errorf("holds %v, which has no order: %w", t, dtype.ErrType)
+	return nil, fmt.Errorf("holds %v, which cannot be compared: %w", t, dtype.ErrType)
 }
 
-// where is dataset.Where, unless the value to compare with was none.
+// where is dataset.Where, unless the value to compare with was invalid.
 func where[T dtype.Go](a storage.Array, value string, err error, keep func(T) bool) (dataset.RowSet, error) {
 	if err != nil {
 		var number *strconv.NumError
@@ -176,7 +176,7 @@ func holds[T cmp.Ordered](x T, op string, value T) bool {
 	}
 }
 
-// sliced returns those of n rows that a slice picks.
+// sliced returns the rows that a slice selects of n.
 func sliced(expr string, n int) (dataset.RowSet, error) {
 	index, err := views.Parse(expr)
 	if err != nil {

@@ -12,15 +12,15 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// Split is which samples a model is validated on, instead of trained. As text:
+// Split says which samples are for validation instead of training. As text:
 //
-//	0.1         that part of them, drawn at random
-//	attr:NAME   what an attribute says: of an episode, of the inputs or of the
-//	            file, a word such as "train" or "valid"; or rows, as a list
-//	mask:ROWS   rows that a filter picks; see DataConfig.Rows
+//	0.1         a random fraction of them
+//	attr:NAME   as an attribute of the episode, of the inputs or of the file says:
+//	            a word such as "train" or "valid", a mask, or a list of rows
+//	mask:ROWS   the rows that a filter selects; see Config.Rows
 //
-// Where samples are several steps, no step is on both sides: a part is of whole
-// episodes, or the end of the only one.
+// If samples are windows of several rows, no row is on both sides: a random fraction
+// is of whole episodes, or the end of the only one.
 type Split struct {
 	Fraction  float64
 	Attribute string
@@ -38,7 +38,7 @@ func ParseSplit(text string) (Split, error) {
 	}
 	fraction, err := strconv.ParseFloat(text, 64)
 	if text != "" && err != nil {
-		return Split{}, fmt.Errorf("cannot be %q; want a part of the samples, such as 0.1, attr:NAME or mask:PATH", text)
+		return Split{}, fmt.Errorf("cannot be %q; want a fraction of the samples, such as 0.1, attr:NAME or mask:PATH", text)
 	}
 	return Split{Fraction: fraction}, nil
 }
@@ -71,7 +71,7 @@ func (s Split) MarshalJSON() ([]byte, error) {
 	return json.Marshal(s.String())
 }
 
-// divide returns the rows of parts to train on and those to validate on.
+// divide returns the rows of parts for training and for validation.
 func (s Split) divide(files Files, parts []*part, seed uint64) (train, val []*part, err error) {
 	if s.Fraction > 0 {
 		return s.divideAtRandom(parts, seed)
@@ -86,8 +86,8 @@ func (s Split) divide(files Files, parts []*part, seed uint64) (train, val []*pa
 	return train, val, nil
 }
 
-// divideAtRandom draws whole parts; of an only one the end, so that what is
-// trained on comes before what is validated on.
+// divideAtRandom selects whole parts at random. If there is only one part, it selects
+// its end, so that validation data comes after training data.
 func (s Split) divideAtRandom(parts []*part, seed uint64) (train, val []*part, err error) {
 	if len(parts) == 1 {
 		n := parts[0].len()
@@ -108,7 +108,7 @@ func (s Split) divideAtRandom(parts []*part, seed uint64) (train, val []*part, e
 	return train, val, nil
 }
 
-// rows returns the rows of p to validate on, and those to train on.
+// rows returns the rows of p for validation, and those for training.
 func (s Split) rows(files Files, p *part) (chosen, left dataset.RowSet, err error) {
 	if s.Mask != "" {
 		f, err := parseFilter(s.Mask)
@@ -133,15 +133,16 @@ func (s Split) rows(files Files, p *part) (chosen, left dataset.RowSet, err erro
 			return chosen, left, err
 		}
 	}
-	return nil, nil, fmt.Errorf("%s: %s: neither it nor what holds it has an attribute %s: %w", p.file, p.at.path, s.Attribute, views.ErrShape)
+	return nil, nil, fmt.Errorf("%s: %s: neither it, its group nor the file has an attribute %s: %w", p.file, p.at.path, s.Attribute, views.ErrShape)
 }
 
-// forValidation are the words for what is validated on. What is neither that
-// nor for training, such as a test set, is left out.
+// forValidation are the words for validation data. Data that is neither for
+// validation nor for training, such as a test set, is left out.
 var forValidation = []string{"val", "valid", "validation", "dev"}
 
-// sides returns what the elements of an attribute say: one word for all of p, a
-// mark for each row, or the numbers of the rows to validate on.
+// sides returns the rows of p for validation and for training, from the elements of an
+// attribute: one word for all of p, a bool for each row, or the indices of the rows
+// for validation.
 func (p *part) sides(values []any) (chosen, left dataset.RowSet, err error) {
 	n, none := p.len(), dataset.RowSet{}
 	if word, ok := values[0].(string); ok && len(values) == 1 {
@@ -157,7 +158,7 @@ func (p *part) sides(values []any) (chosen, left dataset.RowSet, err error) {
 		switch value := value.(type) {
 		case bool:
 			if len(values) != n {
-				return nil, nil, fmt.Errorf("%d marks for %d rows: %w", len(values), n, views.ErrShape)
+				return nil, nil, fmt.Errorf("%d bools for %d rows: %w", len(values), n, views.ErrShape)
 			}
 			if value {
 				chosen = append(chosen, k)
@@ -167,7 +168,7 @@ func (p *part) sides(values []any) (chosen, left dataset.RowSet, err error) {
 		case uint64:
 			chosen = append(chosen, int(value))
 		default:
-			return nil, nil, fmt.Errorf("holds %v; want a word such as train or valid, marks, or numbers of rows: %w", value, views.ErrShape)
+			return nil, nil, fmt.Errorf("holds %v; want a word such as train or valid, bools, or indices of rows: %w", value, views.ErrShape)
 		}
 	}
 	slices.Sort(chosen)
