@@ -8,14 +8,14 @@ type (
 	ReLU    struct{} // max(x, 0)
 	Tanh    struct{} // the hyperbolic tangent
 	Sigmoid struct{} // 1/(1 + exp(−x))
-	SiLU    struct{} // x/(1 + exp(−x)); it is not fused
+	SiLU    struct{} // x/(1 + exp(−x)), not fused
 )
 
 // Forward applies the activation to x.
 func (ReLU) Forward(x *tensor.Tensor) *tensor.Tensor    { return x.ReLU() }
 func (Tanh) Forward(x *tensor.Tensor) *tensor.Tensor    { return x.Tanh() }
 func (Sigmoid) Forward(x *tensor.Tensor) *tensor.Tensor { return x.Sigmoid() }
-func (SiLU) Forward(x *tensor.Tensor) *tensor.Tensor    { return x.Mul(x.Sigmoid()) }
+func (SiLU) Forward(x *tensor.Tensor) *tensor.Tensor    { return x.SiLU() }
 
 // Config returns no settings.
 func (ReLU) Config() any    { return struct{}{} }

@@ -258,6 +258,8 @@ var oracleLayers = map[string]string{
 	"globalmaxpool3d":            `"globalmaxpool3d"`,
 	"leaky_relu":                 `"LeakyReLU"`,
 	"leaky_relu 0.3":             `{"leaky_relu": 0.3}`,
+	"gelu":                       `"gelu"`,
+	"gelu tanh":                  `{"gelu": "tanh"}`,
 	"silu":                       `"silu"`,
 	"layernorm":                  `{"layernorm": {"normalized_shape": [3, 4], "dtype": "float64"}}`,
 	"layernorm without affine":   `{"layer_norm": {"normalized_shape": 4, "eps": 1e-3, "affine": false, "dtype": "float64"}}`,
