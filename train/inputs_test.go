@@ -12,6 +12,7 @@ import (
 	"github.com/h5dnn/h5dnn/cuda/cudatest"
 	"github.com/h5dnn/h5dnn/dataset"
 	"github.com/h5dnn/h5dnn/dataset/dataconfig"
+	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
 	"github.com/h5dnn/h5dnn/train"
@@ -236,5 +237,51 @@ func TestInputsThatDoNotMatchAreNamed(t *testing.T) {
 		if _, err := train.New(context.Background(), c, data, storage.CPU); err == nil || !strings.Contains(err.Error(), "the model has an input") {
 			t.Errorf("%s: error %v", to, err)
 		}
+	}
+}
+
+// A counting model takes lengths by name, beside the rows that they are of.
+type counting struct {
+	Layer *nn.Linear
+	seen  *[]float64
+}
+
+func (counting) InputNames() []string { return []string{"rows_lengths", "rows"} }
+
+func (m counting) Forward(x *tensor.Tensor) *tensor.Tensor { return nn.ForwardOne(m, x) }
+
+func (m counting) ForwardAll(inputs []*tensor.Tensor) []*tensor.Tensor {
+	if inputs[0].Data.Device() != tensor.Meta {
+		*m.seen = append(*m.seen, tensor.Values[float64](inputs[0])...)
+	}
+	return []*tensor.Tensor{m.Layer.Forward(inputs[1])}
+}
+
+// TestLengthsReachTheModel that names them.
+func TestLengthsReachTheModel(t *testing.T) {
+	const n = 6
+	samples, err := dataset.Of(
+		dataset.Named{Name: "rows", Array: storage.From(make([]float32, 4*n), n, 4)},
+		dataset.Named{Name: "rows lengths", Array: storage.From([]int64{4, 1, 3, 2, 4, 1}, n), Role: dataset.Length, Of: "rows"},
+		dataset.Named{Name: "y", Array: storage.From(make([]float32, n), n, 1), Role: dataset.Target},
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	loader, err := dataset.NewLoader(samples, dataset.Options{Batch: 4, Shuffle: dataset.None})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var seen []float64
+	model := counting{nn.NewLinear(nn.LinearOptions{InFeatures: 4, OutFeatures: 1}), &seen}
+	loss, err := nn.LossFromConfig("mse")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := train.Fit(context.Background(), model, loss, nn.NewSGD(nn.SGDOptions{LearningRate: 0.1}), loader, train.FitOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(seen[max(0, len(seen)-n):]); got != "[4 1 3 2 4 1]" {
+		t.Errorf("lengths %s", got)
 	}
 }

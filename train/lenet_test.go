@@ -46,8 +46,8 @@ func TestLeNetLearnsDigits(t *testing.T) {
 		X: first(t, file, "/train/images", 640), Y: first(t, file, "/train/labels", 640),
 		ValX: first(t, file, "/test/images", 160), ValY: first(t, file, "/test/labels", 160),
 	}
-	cpu, said := learned(t, digits, storage.CPU)
-	gpu, heard := learned(t, digits, cudatest.Devices(t, cudatest.Deferred)[0])
+	cpu, cpuProbabilities := learned(t, digits, storage.CPU)
+	gpu, gpuProbabilities := learned(t, digits, cudatest.Devices(t, cudatest.Deferred)[0])
 	// 40 steps let differences of the last bit grow to this.
 	const tolerance = 2e-3
 	for _, name := range []string{"loss", "accuracy", "val_loss", "val_accuracy"} {
@@ -60,8 +60,8 @@ func TestLeNetLearnsDigits(t *testing.T) {
 	if accuracy, _ := gpu.Last("val_accuracy"); accuracy < 0.65 {
 		t.Errorf("accuracy %v on digits, want at least 0.65", accuracy)
 	}
-	for i, want := range said {
-		if got := heard[i]; !(math.Abs(float64(got-want)) <= 10*tolerance) {
+	for i, want := range cpuProbabilities {
+		if got := gpuProbabilities[i]; !(math.Abs(float64(got-want)) <= 10*tolerance) {
 			t.Errorf("probability %d is %v on a GPU, %v on the CPU", i, got, want)
 		}
 	}

@@ -55,14 +55,14 @@ func read(t *testing.T, schedule cudatest.Schedule, plant func(*faultyDevice)) (
 	tally, err := train.EvaluateBy(some, run, data)
 	results[evaluating] = fmt.Sprint(tally, err)
 	cudatest.Reset()
-	said, err := predicted(run, x)
-	results[predicting] = fmt.Sprint(said, err)
+	predictions, err := predicted(run, x)
+	results[predicting] = fmt.Sprint(predictions, err)
 	cudatest.Reset()
 	return results
 }
 
 // predicted returns the predictions of a run for x.
-func predicted(run *train.Run, x storage.Array) (said []float32, err error) {
+func predicted(run *train.Run, x storage.Array) (predictions []float32, err error) {
 	data, err := dataset.Of(dataset.Named{Name: "x", Array: x})
 	if err != nil {
 		return nil, err
@@ -80,26 +80,26 @@ func predicted(run *train.Run, x storage.Array) (said []float32, err error) {
 		if err != nil {
 			return nil, err
 		}
-		said = append(said, numbers...)
+		predictions = append(predictions, numbers...)
 	}
-	return said, nil
+	return predictions, nil
 }
 
 // TestPredictionsStreamAlike expects the predictions of the CPU from a GPU that computes while
 // samples are copied to it.
 func TestPredictionsStreamAlike(t *testing.T) {
 	x, _ := blobs(many)
-	var said [][]float32
+	var predictions [][]float32
 	for _, d := range []storage.Device{storage.CPU, cudatest.Devices(t, cudatest.Deferred)[0]} {
 		run, _ := newRun(t, d, mode{}, light)
 		all, err := predicted(run, x)
 		if err != nil || len(all) != 4*many {
 			t.Fatalf("%v: %d numbers, %v", d, len(all), err)
 		}
-		said = append(said, all)
+		predictions = append(predictions, all)
 	}
-	for i, want := range said[0] {
-		if got := said[1][i]; !(abs(got-want) <= 1e-5*(1+abs(want))) { // sums of 64 products, in another order
+	for i, want := range predictions[0] {
+		if got := predictions[1][i]; !(abs(got-want) <= 1e-5*(1+abs(want))) { // sums of 64 products, in another order
 			t.Fatalf("number %d: %v on a GPU, %v on the CPU", i, got, want)
 		}
 	}

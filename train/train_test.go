@@ -322,11 +322,11 @@ func TestEvaluationChangesNothing(t *testing.T) {
 	}
 	x, _ := blobs(20)
 	predict := func() string {
-		said, err := p.Predict(x)
+		predictions, err := p.Predict(x)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return fmt.Sprint(tensor.Values[float32](tensor.Of(said)))
+		return fmt.Sprint(tensor.Values[float32](tensor.Of(predictions)))
 	}
 	before, want := state(t, run), predict()
 	if _, err := run.Evaluate(context.Background(), data.Val); err != nil {
