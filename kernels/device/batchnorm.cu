@@ -1,5 +1,5 @@
-// Batch normalisation in three steps: sums over each channel, what follows from them for the
-// channel, and a line through every element. Formulas are in batchnorm.go.
+// Batch normalization in three steps: sums over each channel, the coefficients of each channel, and a
+// linear function of each element. batchnorm.go has the formulas.
 #include "math.cuh"
 
 // Constants of all channels, C of each.
@@ -8,7 +8,7 @@ struct Channels {
 };
 
 struct ChannelSums {
-	const void *x, *dy; // without dy it is x - pivot
+	const void *x, *dy; // if dy is null, x - pivot stands for it
 	int64_t n, x_step, dy_step;
 	Channels by;
 	Grid g; // of x, dy: one channel
@@ -18,7 +18,7 @@ template <class REAL> struct Sums {
 	REAL s, t;
 };
 
-// s = Σ dy and t = Σ dy·(x - pivot), a block for each channel.
+// s = Σ dy and t = Σ dy·(x - pivot), one block for each channel.
 template <class T> FN void channel_sums(const ChannelSums &a) {
 	typedef Total<T> REAL;
 	uint32_t c = blockIdx.x;
@@ -45,7 +45,7 @@ template <class T> FN double at(const Vector &v, uint32_t c) { return get<T>(v.p
 template <class T> FN void set(const Vector &v, uint32_t c, double x) { put<T>(v.p, c * v.step, x); }
 
 struct Norm {
-	int64_t channels, count; // elements of a channel
+	int64_t channels, count; // number of elements of a channel
 	double epsilon, momentum;
 	Vector x, gamma, beta, mean, std, running_mean, running_variance, dgamma, dbeta;
 	Channels by;
@@ -57,7 +57,7 @@ struct Norm {
 	FLOATS(name, Norm) \
 	template <class T> FN void name##_of(const Norm &a, uint32_t c)
 
-// Large means do not cancel the variance if sums are taken about an element.
+// Sums are taken about one of the elements, so that a large mean does not cancel the variance.
 CHANNEL(norm_pivot) { a.by.pivot[c] = at<T>(a.x, c); }
 
 template <class T> FN void blend(const Vector &v, uint32_t c, double x, double weight) {

@@ -19,14 +19,14 @@ KERNEL cast(Cast a) {
 	}
 }
 
-// Elements of x, and where they belong.
+// Loaded elements of x and the place of their results.
 template <class T, int W> struct Elements {
 	int64_t to;
 	Pack<T, W> x;
 };
 template <class T, int W> FN Elements<T, W> elements(Width<W>, const Cast &a, Places<2> p) { return {p.at[0], pick<W>(a.g, 1, (const T *)a.x + p.at[1])}; }
 
-// y = f(x), as many at once as are 16 bytes of the larger of both types.
+// y = f(x), in packs of 16 bytes of the larger type.
 template <class TO, class FROM, class F> FN void each_cast(const Cast &a, F f) {
 	auto give = [&](auto pack, auto e) {
 		enum { W = decltype(pack)::count };
@@ -38,13 +38,13 @@ template <class TO, class FROM, class F> FN void each_cast(const Cast &a, F f) {
 	each<2, 16 / SIZE, 2>(a.g, a.n, [&](auto pack, Places<2> p) { return elements<FROM>(pack, a, p); }, give);
 }
 
-// The bytes of images as floats: the cast that a training step begins with.
+// uint8 to float, scaled: the first kernel of a training step on images.
 template <class T> FN void cast_bytes(const Cast &a) {
 	each_cast<T, uint8_t>(a, [&](uint8_t x) { return (Calc<T>)x * (Calc<T>)a.a + (Calc<T>)a.b; });
 }
 FLOATS(cast_bytes, Cast)
 
-// Between float32 and halves: the casts that training in mixed precision is full of.
+// Between float32 and 16-bit floats, for mixed precision training.
 template <class TO, class FROM> FN void recast(const Cast &a) {
 	each_cast<TO, FROM>(a, [&](FROM x) { return (Calc<FROM>)x; });
 }

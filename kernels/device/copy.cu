@@ -1,4 +1,4 @@
-// Kernels that move elements without looking at them, by their size in bytes.
+// Kernels that move elements by their size in bytes, whatever their type.
 #include "grid.cuh"
 
 struct alignas(16) Pair {
@@ -29,7 +29,7 @@ struct Where {
 template <class T> FN T element(const Fill &a) { return (T)a.element[0]; }
 template <> __device__ __forceinline__ Pair element<Pair>(const Fill &a) { return {a.element[0], a.element[1]}; }
 
-// Words under way to where they belong.
+// Loaded words and the place to store them.
 template <class Word, int W> struct Moved {
 	int64_t to;
 	Pack<Word, W> it;

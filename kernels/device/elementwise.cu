@@ -1,5 +1,5 @@
-// Every line of ops.h, as a kernel of every float, add_f32; and those of ANY type also of integers:
-// add_i64 of all but uint64_t, and add_u64.
+// Every line of ops.h, as a kernel of every float, such as add_f32; those of ANY type also as kernels of
+// integers, add_i64 of all but uint64_t and add_u64.
 #include "math.cuh"
 
 #include "ops.h"
@@ -15,12 +15,12 @@ struct Elementwise {
 FN int64_t FABS(int64_t x) { return x < 0 ? -x : x; }
 FN uint64_t FABS(uint64_t x) { return x; }
 
-// Comparisons answer in bools, all others in the type of their operands.
+// Comparisons have results of bools, all others of the type of their operands.
 template <class T, int W> FN void answer(const Elementwise &a, int64_t at, Pack<uint8_t, W> z) { lay((uint8_t *)a.z + at, z); }
 template <class T, int W> FN void answer(const Elementwise &a, int64_t at, Pack<Calc<T>, W> z) { Packs<T>::template store<W>(a.z, at, z, a.type); }
 
 template <class T, int W> struct Operands {
-	int64_t z; // where the result belongs
+	int64_t z; // the place of the result
 	Pack<typename Packs<T>::held, W> x, y;
 };
 template <class T, int W> struct Operands3 : Operands<T, W> {

@@ -1,14 +1,14 @@
-// The softmax family and argmax: kernels that compute a line of z from lines of x and y.
+// Softmax, its relatives and argmax: kernels that compute a line of z along one axis from lines of x and y.
 #include "math.cuh"
 
 struct Lines {
 	void *z;
 	const void *x, *y;
 	int64_t n, step[3], lines, type;
-	Grid k; // of z, x, y: where their lines start
+	Grid k; // of z, x, y: the starts of the lines
 };
 
-// A line of elements of type T, which the launch numbers where T is Whole.
+// A line of elements of type T; if T is Whole the launch gives the type.
 template <class T> struct Line {
 	void *p;
 	int64_t at, step, type;
@@ -16,7 +16,7 @@ template <class T> struct Line {
 	template <class V> __device__ __forceinline__ void set(uint64_t i, V v) const { put<T>(p, at + i * step, v); }
 };
 
-// Element i of a thread's share of a line.
+// Element i of the thread's share of a line.
 #define ALONG(i) for (uint64_t i = threadIdx.x % LANES; i < n; i += LANES)
 
 struct Softmax {
@@ -59,7 +59,7 @@ struct LogSoftmaxGrad {
 	}
 };
 
-// The first NaN, or else the first of the largest.
+// The first NaN, or else the first maximum.
 template <int LANES, class T> FN int64_t first_largest(uint64_t n, Line<T> x) {
 	Calc<T> top = x[0];
 	ALONG(i) top = Larger()(top, x[i]);
@@ -80,7 +80,7 @@ struct ArgMax {
 	}
 };
 
-// So many lanes for each line: 32, or the block's 256 where lines are long.
+// The number of threads for each line: 32, or the block's 256 for long lines.
 template <class T, class Z, class Op, int LANES> FN void lines(const Lines &a) {
 	for (uint64_t line = blockIdx.x * (256 / LANES) + threadIdx.x / LANES; line < (uint64_t)a.lines; line += gridDim.x * (256 / LANES)) {
 		Places<3> p = places<3>(a.k, line);

@@ -1,4 +1,4 @@
-// Losses: a number for each row or block, which the last block adds up.
+// Losses: each row or block writes a partial loss; the last block adds them.
 #include "last_block.cuh"
 #include "fault.cuh"
 #include "math.cuh"
@@ -6,8 +6,8 @@
 struct Labelled {
 	const void *x, *labels;
 	void *loss, *dx;
-	int64_t *correct; // where the rows are counted that are largest at their label; or nowhere
-	double *part;  // losses of the rows, if there are any, then their correct
+	int64_t *correct; // counts the rows whose maximum is at their label; may be null
+	double *part;  // losses of the rows, if there are any, then whether each is correct
 	Fault *fault;
 	uint32_t *counter;
 	int64_t rows, cols, row, col, dx_row, dx_col, step, size, sign;
@@ -20,7 +20,7 @@ FN int64_t label(const Labelled &a, int64_t i) {
 	case 2: return a.sign ? (int64_t)((const int16_t *)a.labels)[at] : (int64_t)((const uint16_t *)a.labels)[at];
 	case 4: return a.sign ? (int64_t)((const int32_t *)a.labels)[at] : (int64_t)((const uint32_t *)a.labels)[at];
 	}
-	return ((const int64_t *)a.labels)[at]; // beyond int64_t, a uint64_t is negative
+	return ((const int64_t *)a.labels)[at]; // a uint64_t too large for int64_t becomes negative
 }
 FN bool wrong(const Labelled &a, int64_t label) { return label < 0 || label >= a.cols; }
 
@@ -30,10 +30,10 @@ template <class T> struct Row {
 	__device__ __forceinline__ Calc<T> operator[](int64_t j) const { return get<T>(p, at + j * step); }
 };
 
-// Each row is a warp's.
+// A warp for each row.
 #define ROWS(i) for (int64_t lane = threadIdx.x % 32, i = (blockIdx.x * blockDim.x + threadIdx.x) / 32; i < a.rows; i += gridDim.x * blockDim.x / 32)
 
-// Whether a row is largest at its label, by the first of several, or the first NaN; NaN if that is no class.
+// Whether the first maximum, or the first NaN, of a row is at its label; NaN if the label is not a class.
 template <class T> FN double hit(const Labelled &a, Row<T> x, Calc<T> top, int64_t lane, int64_t label) {
 	int64_t at = a.cols;
 	for (int64_t j = lane; j < a.cols; j += 32) {
@@ -45,8 +45,8 @@ template <class T> FN double hit(const Labelled &a, Row<T> x, Calc<T> top, int64
 	return wrong(a, label) ? not_a_number() : at == label;
 }
 
-// The sum of all rows' numbers, by one block. The first row with a label that is no class, whose
-// number is NaN, is refused.
+// The sum over all rows, by one block. The first row whose label is not a class, marked by NaN, is
+// reported as a fault.
 FN double rows_together(const Labelled &a, const double *part) {
 	double sum = 0;
 	int64_t first = a.rows;
@@ -118,10 +118,10 @@ FLOATS(correct, Labelled)
 struct SquaredError {
 	const void *x, *y;
 	void *dx, *loss;
-	double *part; // one for each block
+	double *part; // a partial sum for each block
 	uint32_t *counter;
 	int64_t n;
-	double all; // elements
+	double all; // number of elements
 	Grid g;     // of x, y, dx
 };
 

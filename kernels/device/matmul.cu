@@ -1,4 +1,4 @@
-// z = x·y + bias, or its relu, of matrices that lie anyhow, alone or in batches.
+// z = x·y + bias, or its ReLU, for matrices of any strides, single or batched.
 #include "product.cuh"
 
 struct Product {
@@ -42,7 +42,7 @@ template <class T> FN Result<T> result(const Product &a, int64_t at) {
 	return {(T *)a.z + at, a.z_step[0], a.z_step[1], (const T *)a.bias, a.bias_step, a.relu};
 }
 
-// Block (i, j, ·) does tile (i, j) of some batches' splits.
+// Block (i, j, ·) computes tile (i, j) of splits of one or several batches.
 template <class T, int TALL, int WIDE> FN void product(const Product &a) {
 	for (uint64_t z = blockIdx.z; z < (uint64_t)a.batches * a.e.splits; z += gridDim.z) {
 		uint64_t rest = z / a.e.splits;

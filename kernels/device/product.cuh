@@ -1,29 +1,29 @@
-// The product of two matrices by tiles, whose elements are wherever their rows and columns say:
-// matrix products and convolutions are made of it.
+// Tiled product of two matrices whose elements are addressed by row and column functions, so that the same
+// code computes matrix products and convolutions.
 //
-// A block does 32·DOWN rows by 32·ACROSS columns, each of its warps 32 by 32 of them. Along k it goes
-// by tiles in shared memory, 16 words deep. While one is multiplied, the next is on its way to registers.
+// A block computes 32·DOWN rows by 32·ACROSS columns, each of its warps 32 by 32. Along k it uses tiles in
+// shared memory, 16 words deep. While one tile is multiplied, the next is loaded to registers.
 #pragma once
 #include "types.cuh"
 
-// What a product is cut into: the sum over k in splits, which are added up later.
+// The size of a product, and the number of splits of its sum over k.
 struct Extent {
 	uint32_t m, n, k, splits;
-	uint32_t a_lies, b_lies; // how their elements follow one another
+	uint32_t a_lies, b_lies; // the order of their elements
 };
-enum { DOWN = 1, FOURS = 2 }; // along rows of a or columns of b, not along k; whole and aligned, in fours at least
+enum { DOWN = 1, FOURS = 2 }; // DOWN: elements are adjacent along rows of a or columns of b, not along k; FOURS: in aligned groups of four or more
 
-// The part of the sum over k that a split is.
-struct Stretch {
+// The range of k that a split sums.
+struct SplitRange {
 	uint32_t from, to;
 };
-FN Stretch stretch(const Extent &e, uint32_t split) {
+FN SplitRange split_range(const Extent &e, uint32_t split) {
 	uint32_t chunk = ((e.k + e.splits - 1) / e.splits + 31) & ~31u, from = split * chunk;
-	return from >= e.k ? Stretch{e.k, e.k} : Stretch{from, e.k - from < chunk ? e.k : from + chunk};
+	return from >= e.k ? SplitRange{e.k, e.k} : SplitRange{from, e.k - from < chunk ? e.k : from + chunk};
 }
 
-// Where a row or a column lies. An element is at the sum of both's bytes, if it is there: its matrix
-// tells by the sums of i and of j, of which a row that is beyond the end has a large i, a column a large j.
+// The place of a row or a column. An element's offset in bytes is the sum of its row's and its column's. The
+// matrix tells from the sums of i and of j whether it exists; rows and columns beyond the end have a large i or j.
 struct alignas(16) Place {
 	int64_t at;
 	uint32_t i, j;
@@ -32,14 +32,14 @@ enum : uint32_t { BEYOND = 1u << 31 };
 template <class T> FN Place in_bytes(Place p) { return {p.at * (int64_t)sizeof(T), p.i, p.j}; }
 template <class T> FN const T *element(const void *p, Place row, Place column) { return (const T *)((const char *)p + (row.at + column.at)); }
 
-// Where word k of row i of a tile is, in bytes: a row has 16 words, of S bytes. Its 16 bytes change places, by the
-// row, so that 8 rows' in one column fill all banks, as do 16 words of 2 rows. Tiles begin at multiples of 128.
+// The offset of word k of row i of a tile, in bytes: a row has 16 words of S bytes. Groups of 16 bytes are swizzled
+// by the row, so that one column of 8 rows, or two whole rows, use all banks. Tiles are aligned to 128 bytes.
 template <uint32_t S> FN uint32_t byte_at(uint32_t i, uint32_t k) { return i * 16 * S + (k * S ^ i * S / 8 % S * 16); }
 template <class W> struct alignas(16) Chunk {
 	W x[16 / sizeof(W)];
 };
 
-// Loads and stores that stay what they are: one instruction, where they stand.
+// Loads and stores in assembly, which the compiler neither splits nor moves.
 FN Place load_place(const Place *p) {
 	uint64_t at, ij;
 	asm volatile("ld.shared.v2.u64 {%0, %1}, [%2];" : "=l"(at), "=l"(ij) : "r"(SHARED(p)) : "memory");
@@ -77,7 +77,7 @@ struct TF32 {
 };
 template <> struct Widths<TF32> : Widths<float> {};
 
-// An element on its way: its bits, and those of the word of a tile that it becomes.
+// An element in a register, and the conversion of its bits to a word of a tile.
 template <class T> struct Carried { // of halves
 	typedef uint32_t Bits;
 	FN void load(bool there, const void *p, Bits &x) { load_half_if(there, p, x); }
@@ -102,7 +102,7 @@ template <> struct Carried<TF32> : CarriedWhole<uint32_t> {
 #endif
 };
 
-// Four words as they come from memory, each of one element.
+// Four words loaded from memory, of one element each.
 template <class T> struct HeldSingles {
 	typedef typename Carried<T>::Bits Word;
 	enum { EACH = 1 };
@@ -218,7 +218,7 @@ template <> struct WarpSums<BFloat> : TensorSums<BFloat> {
 };
 #endif
 
-// What a thread brings of an operand to a tile of so many rows: fours of words, 32 rows apart.
+// The part of a tile that a thread loads: groups of four words, 32 rows apart.
 template <class T, int ROWS> struct Panel {
 	typedef Held<T> H;
 	typedef typename H::Word Word;
@@ -255,7 +255,7 @@ template <class T, int ROWS> struct Panel {
 	}
 };
 
-// Where a split's sums go: part[i][j].
+// The destination of a split's sums: part[i][j].
 template <class REAL> struct Part {
 	REAL *p;
 	uint32_t n;
@@ -264,7 +264,7 @@ template <class REAL> struct Part {
 	__device__ __forceinline__ void put(uint64_t row, uint32_t column, REAL sum) const { p[row + column] = sum; }
 };
 
-// Hands a warp's sums to c.
+// Passes a warp's sums to c.
 template <class S, class C> FN void finish(const Extent &e, uint32_t top, uint32_t left, S &sums, const C &c) {
 	decltype(c.column(0)) columns[S::COLUMNS];
 	UNROLL for (int s = 0; s < S::COLUMNS; s++) columns[s] = c.column(left + sums.column(s) < e.n ? left + sums.column(s) : 0);
@@ -287,7 +287,7 @@ FN void multiply(const Extent &e, uint32_t split, void *part, A a, B b, C c) {
 	alignas(128) __shared__ char as[2][ROWS * 16 * S], bs[2][COLS * 16 * S];
 	__shared__ Place rows[ROWS], columns[COLS], deep[2][2][DEEP];
 	uint32_t t = threadIdx.x, row = blockIdx.x * ROWS, col = blockIdx.y * COLS, top = t / 32 % DOWN_ * 32, left = t / 32 / DOWN_ * 32;
-	Stretch along = stretch(e, split);
+	SplitRange along = split_range(e, split);
 	auto reach = [&](uint32_t from, Place (&to)[2][DEEP]) { // where columns are from there on
 		uint32_t k = from + t % 32;
 		if (t < DEEP)
@@ -327,7 +327,7 @@ FN void multiply(const Extent &e, uint32_t split, void *part, A a, B b, C c) {
 		finish(e, row + top, col + left, sums, c);
 }
 
-// Adds up what splits have written.
+// Adds the sums of all splits.
 template <class T, class C> FN void add_splits(const Extent &e, const void *part, C c) {
 	uint64_t all = (uint64_t)e.m * e.n;
 	EACH(i, e.m * e.n) {
@@ -338,7 +338,7 @@ template <class T, class C> FN void add_splits(const Extent &e, const void *part
 	}
 }
 
-// A kernel of every type that tiles are of: two by two warps, each of which a multiprocessor has room for several.
+// A kernel of every type of float, of 2 × 2 warps; several blocks fit on a multiprocessor.
 #define TILES(blocks) extern "C" __global__ void __launch_bounds__(128, blocks)
 #define PRODUCTS(name, Args) \
 	TILES(3) name##_f32(Args a) { name<float>(a); } \

@@ -1,13 +1,13 @@
-// Random numbers: which, says random.go.
+// Random numbers; random.go defines them.
 #include "math.cuh"
 
 struct Draw {
 	void *y;
 	const void *x;        // of dropout
-	const uint64_t *base; // added to stream, if it is there
+	const uint64_t *base; // added to stream, unless null
 	uint64_t seed, stream;
 	double a, b;
-	int64_t index, n; // the first element's, and how many there are
+	int64_t index, n; // the index of the first element, and the number of elements
 	Grid g;           // of y, x, and row-major indices
 };
 
@@ -26,7 +26,7 @@ FN Words philox(uint64_t seed, uint64_t stream, uint64_t index) {
 	return {{a, b, c, d}};
 }
 
-// The word of element i, and the two of its pair.
+// The random word of element i, and the two words of its pair.
 struct Drawn {
 	uint32_t own, first, second;
 	bool odd;
@@ -43,8 +43,8 @@ template <class REAL> FN REAL uniform_of(const Draw &a, Drawn w, REAL) {
 	return lo + (hi - lo) * ((REAL)5.9604644775390625e-08 * (REAL)(int32_t)(w.own >> 8));
 }
 
-// cos φ, or sin φ for the second of a pair, where φ is so many 2⁻²⁴ths of a turn: the
-// nearest quarter is taken off exactly.
+// cos φ, or sin φ for the second of a pair, for φ in units of 2⁻²⁴ turns. The nearest multiple of a quarter
+// turn is subtracted exactly.
 template <class REAL> FN REAL wave(uint32_t turn, bool sine) {
 	uint32_t quarter = (turn + (1u << 21)) >> 22;
 	REAL angle = (REAL)(int32_t)(turn - (quarter << 22)) * (REAL)(6.283185307179586 / (1 << 24));

@@ -1,18 +1,18 @@
-// One element of many: sums, means and maxima.
+// Reductions: sums, means and maxima.
 #include "types.cuh"
 
 struct Reduce {
 	void *y;
 	const void *x;
-	void *part; // kept × splits, where there are several splits
+	void *part; // partial results, kept × splits, if there are several splits
 	double divisor;
-	uint64_t kept, over, splits, chunk; // a split is chunk of what is reduced, the last one what is left
-	int64_t type, to;                   // of x and y where they are integers
-	Grid k;                             // of x, y: what stays
-	Grid o;                             // of x: what is reduced
+	uint64_t kept, over, splits, chunk; // a split reduces chunk elements, the last one the remainder
+	int64_t type, to;                   // types of x and y, if they are integers
+	Grid k;                             // of x, y: the axes that are kept
+	Grid o;                             // of x: the axes that are reduced
 };
 
-// Where a reduction begins: as if nothing had been there yet.
+// The neutral element of a reduction.
 template <class T> FN T least() { return -(T)infinity(); }
 template <> __device__ __forceinline__ int64_t least<int64_t>() { return (int64_t)1 << 63; }
 template <> __device__ __forceinline__ uint64_t least<uint64_t>() { return 0; }
@@ -37,13 +37,13 @@ template <class T> FN void settle(const Reduce &a, uint64_t i, Total<T> sum) {
 	else
 		finish<T>(a, i, sum);
 }
-// Where the split of this block ends.
+// The end of this block's split.
 FN uint64_t end(const Reduce &a) {
 	uint64_t end = ((uint64_t)blockIdx.y + 1) * a.chunk;
 	return end < a.over ? end : a.over;
 }
 
-// LANES threads for each element of y: packs first, then what is left.
+// LANES threads for each element of y: packs first, then single elements.
 template <class T, class Op, int LANES> FN void reduce_rows(const Reduce &a) {
 	enum { W = Packs<T>::wide };
 	Op join;
@@ -63,8 +63,8 @@ template <class T, class Op, int LANES> FN void reduce_rows(const Reduce &a) {
 	}
 }
 
-// A block for 32 neighbouring elements of y, where x's elements for them are adjacent: a
-// thread takes W of them from every ROWS-th row.
+// A block for 32 adjacent elements of y, if x's elements for them are adjacent too: a thread reads W of
+// them from every ROWS-th row.
 template <class T, class Op> FN void reduce_columns(const Reduce &a, uint64_t tile) {
 	enum { W = Packs<T>::across, LANES = 32 / W, ROWS = 256 / LANES };
 	typedef Pack<Total<T>, W> Sums;
@@ -73,7 +73,7 @@ template <class T, class Op> FN void reduce_columns(const Reduce &a, uint64_t ti
 	int64_t x[W];
 	Sums sum;
 	uint64_t first = tile * 32 + lane * W;
-	first = first < a.kept ? first : 0; // what is beyond the last column is not used
+	first = first < a.kept ? first : 0; // results beyond the last column are not used
 	UNROLL for (int k = 0; k < W; k++) {
 		x[k] = places<1>(a.k, first + k < a.kept ? first + k : first).at[0];
 		sum.at[k] = Op::template start<Total<T>>();
@@ -91,7 +91,7 @@ template <class T, class Op> FN void reduce_columns(const Reduce &a, uint64_t ti
 	};
 	share<1, 1, 2>(a.o, blockIdx.y * a.chunk + row, end(a), (uint64_t)ROWS, take, give);
 
-	__shared__ Total<T> part[W][256 + LANES]; // so wide that what is added up below lies in different banks
+	__shared__ Total<T> part[W][256 + LANES]; // padded, so that the sums below read different banks
 	UNROLL for (int k = 0; k < W; k++) part[k][threadIdx.x] = sum.at[k];
 	__syncthreads();
 	if (threadIdx.x < 32) {
@@ -105,7 +105,7 @@ template <class T, class Op> FN void reduce_columns(const Reduce &a, uint64_t ti
 	__syncthreads();
 }
 
-// A block for each element of y adds up its splits.
+// A block for each element of y combines its splits.
 template <class T, class Op> FN void join_parts(const Reduce &a) {
 	Op join;
 	for (uint64_t i = blockIdx.x; i < a.kept; i += gridDim.x) {
@@ -142,13 +142,13 @@ struct MaxGrad {
 	void *dx;
 	const void *x, *y, *dy;
 	uint64_t kept, over;
-	Grid k; // of dx, x, y, dy: what stays
-	Grid o; // of dx, x: what was reduced
+	Grid k; // of dx, x, y, dy: the axes that are kept
+	Grid o; // of dx, x: the axes that were reduced
 };
 
 template <class REAL> FN bool tie(REAL x, REAL y) { return x == y || (x != x && y != y); }
 
-// A block for each element of y, or a warp of one.
+// A block, or a warp, for each element of y.
 template <int LANES, class T> FN void max_grad_by(const MaxGrad &a) {
 	for (uint64_t i = blockIdx.x * (256 / LANES) + threadIdx.x / LANES; i < a.kept; i += gridDim.x * (256 / LANES)) {
 		Places<4> p = places<4>(a.k, i);

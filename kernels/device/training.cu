@@ -1,5 +1,4 @@
-// What a training step needs beside its arithmetic: the rows of its samples, and what it adds up.
-// Formulas are in take.go, scaler.go and metrics.go.
+// Rows of samples, loss scaling and metrics; take.go, scaler.go and metrics.go have the formulas.
 #include "call.cuh"
 #include "fault.cuh"
 #include "math.cuh"
@@ -7,16 +6,16 @@
 struct Take {
 	void *y;
 	const void *x;
-	const int64_t *rows, *first; // of the launch, of all
+	const int64_t *rows, *first; // the indices of the rows of this launch, and of the whole call
 	Fault *fault;
 	int64_t n, step, all, row_step;
 	double a, b; // of take_cast
-	Grid g;      // of y, x at row 0, rows
+	Grid g;      // of y, of x at row 0, of rows
 };
 
 FN bool missing(const Take &a, int64_t row) { return row < 0 || row >= a.all; }
 
-// Only the threads of the first row that is not there say so.
+// Only the threads of the first invalid row report it.
 FN void refuse_row(const Take &a, const int64_t *row) {
 	int64_t at = a.row_step ? (row - a.first) / a.row_step : 0;
 	for (int64_t i = 0; i < at; i++) {
@@ -26,7 +25,7 @@ FN void refuse_row(const Take &a, const int64_t *row) {
 	refuse(a.fault, {at, *row, -1 - a.all});
 }
 
-// Calls f with the places in y and x of each element of its rows.
+// Calls f with the offsets in y and x of each element of the thread's rows.
 template <class F> FN void take(const Take &a, F f) {
 	EACH(i, (uint32_t)a.n) {
 		Places<3> p = places<3>(a.g, i);
@@ -57,7 +56,7 @@ template <class T> FN void take_cast(const Take &a) {
 }
 FLOATS(take_cast, Take)
 
-// Of all threads, however they are divided, one.
+// One thread of the whole launch.
 FN bool only() { return blockIdx.x + threadIdx.x == 0; }
 
 struct UpdateScale { // UpdateScaleOptions

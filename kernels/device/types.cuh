@@ -22,8 +22,8 @@ FN uint16_t bfloat(float x) {
 	return x != x ? 0x7fc0 : (uint16_t)((u + 0x7fff + ((u >> 16) & 1)) >> 16);
 }
 
-// odd is x as a float whose last bit says whether something was cut off, so that rounding it
-// again, to fewer bits, is rounding x.
+// Rounds x to odd: the last bit is set if the result is inexact, so that rounding it again, to fewer bits,
+// equals rounding x.
 FN float odd(double x) {
 	float y = (float)x;
 	uint32_t u = bits(y);
@@ -37,7 +37,7 @@ FN float odd(double x) {
 // An element in the widest type of its kind.
 struct Wide {
 	bool real;
-	uint64_t i; // an int64_t's bits if it is signed
+	uint64_t i; // the bits of an int64_t if the type is signed
 	double f;
 };
 
@@ -66,7 +66,7 @@ FN Wide load(const void *x, int64_t at, int64_t type) {
 	return load_whole(x, at, type);
 }
 
-// Fractions are cut off by way of int32_t or int64_t; what is out of range is the least of them.
+// Truncates as a conversion to int32_t or int64_t does; values out of range become its minimum.
 FN int32_t cut32(double x) { return x > -2147483648. && x < 2147483648. ? (int32_t)x : (int32_t)0x80000000; }
 FN uint64_t cut64(double x) { return x > -9223372036854775808. && x < 9223372036854775808. ? (uint64_t)(int64_t)x : 1ull << 63; }
 FN uint64_t cut_unsigned(double x) { return x >= 18446744073709551616. ? 0 : x >= 9223372036854775808. ? (uint64_t)x : cut64(x); }
@@ -87,7 +87,7 @@ FN void store(void *y, int64_t at, int64_t type, Wide w) {
 	}
 }
 
-// Floats of 16 bits, which are computed with as floats and rounded once when they are stored.
+// Floats of 16 bits, computed as float and rounded once when they are stored.
 template <float VALUE(uint16_t), uint16_t ROUND(float)> struct Narrow {
 	uint16_t b;
 	Narrow() = default;
@@ -98,7 +98,7 @@ template <float VALUE(uint16_t), uint16_t ROUND(float)> struct Narrow {
 typedef Narrow<half_value, half> Half;
 typedef Narrow<bfloat_value, bfloat> BFloat;
 
-// Bytes that are 0 or not.
+// Bools: bytes, true if not 0.
 struct Truth {
 	uint8_t b;
 	Truth() = default;
@@ -106,10 +106,10 @@ struct Truth {
 	__device__ __forceinline__ operator int64_t() const { return b != 0; }
 };
 
-// Integers and bools of any type but uint64_t, which the launch numbers: computed as int64_t.
+// Integers and bools of any type but uint64_t, computed as int64_t; the launch gives the type.
 struct Whole {};
 
-// What elements of type T are computed as, and what many of them are added up as.
+// The type that elements of type T are computed in, and the type of long sums.
 template <class T> struct Widths {
 	typedef T calc, sum;
 };
@@ -129,14 +129,14 @@ template <> struct Widths<Whole> {
 template <class T> using Calc = typename Widths<T>::calc;
 template <class T> using Total = typename Widths<T>::sum;
 
-// Element at of an array, whose type T leaves open only if it is Whole.
+// Element at of an array; type matters only if T is Whole.
 template <class T> FN Calc<T> get(const void *p, int64_t at, int64_t = 0) { return (Calc<T>)((const T *)p)[at]; }
 template <> __device__ __forceinline__ int64_t get<Whole>(const void *p, int64_t at, int64_t type) { return (int64_t)load_whole(p, at, type).i; }
 template <class T, class V> FN void put(void *p, int64_t at, V v, int64_t = 0) { ((T *)p)[at] = (T)v; }
 template <> __device__ __forceinline__ void put<Whole>(void *p, int64_t at, int64_t v, int64_t type) { store(p, at, type, {false, (uint64_t)v, 0}); }
 
-// Packs of elements of type T: how a thread holds them, how many it takes at once, how many such
-// packs ahead and how many columns, and how they are loaded from operand k of a grid, and stored.
+// Packs of elements of type T: the type held in registers, the elements of a pack, the packs loaded ahead,
+// the columns of a thread in a reduction, and how packs are loaded from operand k of a grid, and stored.
 template <class T> struct Packs {
 	typedef T held;
 	enum { wide = 16 / sizeof(T), ahead = 2, across = wide };
@@ -154,7 +154,7 @@ template <int W, class I> FN Pack<int64_t, W> widened(const Grid &g, int k, cons
 }
 template <> struct Packs<Whole> {
 	typedef int64_t held;
-	enum { wide = 4, ahead = 1, across = 1 }; // the code that tells types apart is long
+	enum { wide = 4, ahead = 1, across = 1 }; // the switch over types is long
 	template <int W> static __device__ __forceinline__ Pack<int64_t, W> load(const Grid &g, int k, const void *p, int64_t at, int64_t type) {
 		switch (type) {
 		case BOOL: return widened<W>(g, k, (const Truth *)p + at);
@@ -186,7 +186,7 @@ template <> struct Packs<Whole> {
 	KERNEL name##_f16(Args a) { name<Half>(a); } \
 	KERNEL name##_bf16(Args a) { name<BFloat>(a); }
 
-// And of every type of integer.
+// A kernel of every integer type.
 #define WHOLES(name, Args) \
 	KERNEL name##_i64(Args a) { name<Whole>(a); } \
 	KERNEL name##_u64(Args a) { name<uint64_t>(a); }

@@ -1,21 +1,21 @@
-// The optimizers' updates, of many parameters at once: formulas in sgd.go and adam.go.
+// Optimizer updates of many parameters at once; sgd.go and adam.go have the formulas.
 #include "math.cuh"
 
 struct Parameter {
-	void *p, *m, *v; // m and v are p where nothing is kept
+	void *p, *m, *v; // m and v are p if there are no such buffers
 	const void *g;
-	int64_t n, block; // the first of its blocks
+	int64_t n, block; // block is the first of its blocks
 };
 
 enum { MANY = 64 };
 template <class Set> struct MultiTensor {
 	Set set;
 	int64_t count;
-	Grid grid; // of the only parameter's p, m, v and g, unless their elements follow one another: then of rank 0
+	Grid grid; // of a single strided parameter's p, m, v and g; of rank 0 for contiguous parameters
 	Parameter list[MANY];
 };
 
-// Calls f with the places, in p, m, v and g, of each element of the block's parameter that is the thread's.
+// Calls f with the offsets, in p, m, v and g, of this thread's elements of the block's parameter.
 template <class Set, class F> FN void each_element(const MultiTensor<Set> &a, F f) {
 	uint32_t k = 0;
 	UNROLL for (uint32_t step = MANY / 2; step > 0; step /= 2) {
@@ -34,19 +34,20 @@ template <class Set, class F> FN void each_element(const MultiTensor<Set> &a, F 
 	}
 }
 
-// Hyperparameter i: from memory, or else own. As a C++ expression it would be a choice of addresses, and own be moved to memory.
+// Hyperparameter i: from memory if there is any, else own. Written in assembly, because the compiler would
+// select between addresses and spill own to memory.
 FN double hyperparameter(const double *hyper, int i, double own) {
 	if (hyper)
 		asm volatile("ld.global.f64 %0, [%1];" : "=d"(own) : "l"(__builtin_bit_cast(uint64_t, hyper + i)));
 	return own;
 }
-// The loss scaler's state; without one gradients are not scaled.
+// The loss scaler's state, if there is a loss scaler.
 FN bool found_inf(const float *scaler) { return scaler && scaler[2] != 0; }
 FN float scale(const float *scaler) { return scaler ? scaler[0] : 1; }
 FN uint32_t skipped(const float *scaler) { return scaler ? (uint32_t)scaler[3] : 0; }
 
 struct SGD {
-	const double *hyper; // null, or replaces rate: see step_inputs.go
+	const double *hyper; // null, or hyperparameters that replace rate: see step_inputs.go
 	const float *scaler;
 	double rate, momentum, decay;
 	int64_t nesterov;
@@ -71,13 +72,13 @@ template <class T> FN void sgd(const MultiTensor<SGD> &a) {
 }
 
 struct Adam {
-	const double *hyper; // null, or replaces own
+	const double *hyper; // null, or hyperparameters that replace own
 	const float *scaler;
 	double beta1, beta2, eps, decay, own[3];
 	int64_t decoupled;
 };
 
-// xᵗ, without so many of its factors.
+// xᵗ for the number of updates that were not skipped.
 FN double without(double power, double x, uint32_t factors) {
 	if (power == 0)
 		return 0;
