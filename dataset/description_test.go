@@ -12,7 +12,7 @@ func TestDescriptionsSayHowSamplesAreStored(t *testing.T) {
 	of := func(fields ...Named) Dataset { return must[Dataset](t)(Of(fields...)) }
 	memory := of(input("x", x), target("y", y))
 	chunked := of(input("x", newFake(x, 30).Array()), target("y", y))
-	unmapped := of(input("x", newDirect(x, 0).Array()), target("y", y))
+	unmapped := of(input("x", newUncompressed(x, 0).Array()), target("y", y))
 	half := must[Dataset](t)(Subset(chunked, slices.Concat(seq(0, 10), seq(60, 100))))
 	foreign := struct{ Dataset }{memory}
 	for _, test := range []struct {

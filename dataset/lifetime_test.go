@@ -48,7 +48,7 @@ func TestHeldBatchesStay(t *testing.T) {
 				last, order = append(last, b), append(order, slices.Clone(b.Rows))
 				if first := len(last) - 1 - held; first >= 0 {
 					if !slices.Equal(last[first].Rows, order[first]) {
-						t.Fatalf("%s: a batch was of rows %v, and %d turns later of %v", s.name, order[first], held, last[first].Rows)
+						t.Fatalf("%s: a batch was of rows %v, and %d iterations later of %v", s.name, order[first], held, last[first].Rows)
 					}
 					checkSamples(t, last[first], s)
 				}

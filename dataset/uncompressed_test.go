@@ -10,9 +10,9 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// A fakeDirect is a fakeSource whose bytes can be had alone, in chunks or, if
+// A fakeUncompressed is a fakeSource whose bytes can be had alone, in chunks or, if
 // those have no rows, in a row.
-type fakeDirect struct {
+type fakeUncompressed struct {
 	*fakeSource
 	declared int // bytes, if that is more than there are
 
@@ -22,23 +22,23 @@ type fakeDirect struct {
 	atMost     int    // rows expected at a time
 }
 
-func newDirect(a storage.Array, rows int) *fakeDirect {
-	return &fakeDirect{fakeSource: newFake(a, rows), expected: make([]bool, a.Shape[0])}
+func newUncompressed(a storage.Array, rows int) *fakeUncompressed {
+	return &fakeUncompressed{fakeSource: newFake(a, rows), expected: make([]bool, a.Shape[0])}
 }
 
-func (s *fakeDirect) Len() int { return max(s.fakeSource.Len(), s.declared) }
+func (s *fakeUncompressed) Len() int { return max(s.fakeSource.Len(), s.declared) }
 
-func (s *fakeDirect) Array() storage.Array {
+func (s *fakeUncompressed) Array() storage.Array {
 	return storage.Array{Data: s, Type: s.array.Type, View: s.array.View}
 }
 
 // rowsOf returns the rows that n bytes from a place on touch.
-func (s *fakeDirect) rowsOf(at, n int) []bool {
+func (s *fakeUncompressed) rowsOf(at, n int) []bool {
 	size := s.fakeSource.Len() / s.array.Shape[0]
 	return s.expected[at/size : (at+n+size-1)/size]
 }
 
-func (s *fakeDirect) ReadAt(b []byte, at int64) (int, error) {
+func (s *fakeUncompressed) ReadAt(b []byte, at int64) (int, error) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	for _, expected := range s.rowsOf(int(at), len(b)) {
@@ -49,7 +49,7 @@ func (s *fakeDirect) ReadAt(b []byte, at int64) (int, error) {
 	return copy(b, s.array.Data.(storage.Host).Bytes()[at:]), nil
 }
 
-func (s *fakeDirect) Prefetch(at, n int, hold bool) {
+func (s *fakeUncompressed) Prefetch(at, n int, hold bool) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	for k := range s.rowsOf(at, n) {
@@ -64,13 +64,13 @@ func (s *fakeDirect) Prefetch(at, n int, hold bool) {
 	s.atMost = max(s.atMost, rows)
 }
 
-func (s *fakeDirect) Release(at, n int) {
+func (s *fakeUncompressed) Release(at, n int) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	clear(s.rowsOf(at, n))
 }
 
-func (s *fakeDirect) ReadRanges(parts iter.Seq2[int, []byte]) error {
+func (s *fakeUncompressed) ReadRanges(parts iter.Seq2[int, []byte]) error {
 	for at, b := range parts {
 		if _, err := s.ReadAt(b, int64(at)); err != nil {
 			return err
@@ -83,7 +83,7 @@ func (s *fakeDirect) ReadRanges(parts iter.Seq2[int, []byte]) error {
 func directs(t testing.TB, n int) (all []specimen) {
 	x, y := pairs(n)
 	for _, rows := range []int{0, 7} {
-		d := must[Dataset](t)(Of(input("x", newDirect(x, rows).Array()), target("y", y)))
+		d := must[Dataset](t)(Of(input("x", newUncompressed(x, rows).Array()), target("y", y)))
 		all = append(all, specimen{name: fmt.Sprintf("direct, chunks of %d", rows), d: d, origin: same})
 		odd := []int{}
 		for row := 1; row < n; row += 2 {
@@ -97,7 +97,7 @@ func directs(t testing.TB, n int) (all []specimen) {
 }
 
 // TestWindowsOverDirectDataAreExpected loads what does not fit the memory
-// allowed: no block is held, none decoded, and the file hears of every row before
+// allowed: no block is cached, none decoded, and every row is prefetched before
 // it is read, and that it is done with, also where the loop ends early.
 func TestWindowsOverDirectDataAreExpected(t *testing.T) {
 	x, y := pairs(1000)
@@ -107,7 +107,7 @@ func TestWindowsOverDirectDataAreExpected(t *testing.T) {
 				continue // what is read in a row the system fetches by itself
 			}
 			for _, part := range []string{"whole", "subset", "chain"} {
-				fake := newDirect(x, rows)
+				fake := newUncompressed(x, rows)
 				d := must[Dataset](t)(Of(input("x", fake.Array()), target("y", y)))
 				switch part {
 				case "subset":
@@ -138,7 +138,7 @@ func TestWindowsOverDirectDataAreExpected(t *testing.T) {
 				}
 				times, _ := fake.most()
 				if plan := l.Plan(); plan.CachedBlocks > 0 || times > 0 || plan.Amplification != 1 || fake.unexpected > 0 {
-					t.Errorf("%s in chunks of %d, %v: %d slots, decoded %d times, %v planned for each sample, %d rows read unexpected",
+					t.Errorf("%s in chunks of %d, %v: %d cached blocks, decoded %d times, %v planned for each sample, %d rows read unexpected",
 						part, rows, shuffle, plan.CachedBlocks, times, plan.Amplification, fake.unexpected)
 				}
 			}
@@ -151,7 +151,7 @@ func TestWindowsOverDirectDataAreExpected(t *testing.T) {
 func TestLargeFilesAreShuffledByWindow(t *testing.T) {
 	x, _ := pairs(1)
 	for n, want := range map[int]Shuffle{beyondCache / 24: Exact, beyondCache/24 + 1: Window} {
-		fake := newDirect(x, 0)
+		fake := newUncompressed(x, 0)
 		fake.declared = n * 24
 		large := fake.Array()
 		large.View.Shape = slices.Concat([]int{n}, large.View.Shape[1:])

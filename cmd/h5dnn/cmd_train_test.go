@@ -249,7 +249,7 @@ func TestTrainingErrorsAreOneLineAndWriteNothing(t *testing.T) {
 		{flags("--epochs", "0"), "--epochs: cannot be 0"},
 		{flags("--lr", "-1"), "lr -1; want at least 0"},
 		{flags("--split", "2"), "--split: cannot be 2"},
-		{flags("--split", "half"), `--split: cannot be "half"; want a part of the samples, such as 0.1, attr:NAME or mask:PATH`},
+		{flags("--split", "half"), `--split: cannot be "half"; want a fraction of the samples, such as 0.1, attr:NAME or mask:PATH`},
 		{flags("--rows", "train/labels=3"), `--rows: "train/labels=3" is not a row filter`},
 		{flags("--rows", "train/labels==x"), `testdata/digits.h5: train/labels: compare uint8 with "x": invalid syntax`},
 		{flags("--data", "d*.h5"), "d*.h5: no file matches"},
