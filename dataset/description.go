@@ -25,10 +25,6 @@ type Description struct {
 // Describe returns the description of d.
 func Describe(d Dataset) Description { return readerOf(d).describe() }
 
-// bytes returns the size of all samples: a float, as files may declare more than an
-// int counts.
-func (d Description) bytes() float64 { return float64(d.Samples) * float64(d.SampleBytes) }
-
 // ExactAmplification returns the read amplification of exact shuffling: how many
 // samples are decoded for each sample of a batch. A batch of b samples out of n
 // blocks is expected to touch n·(1-(1-1/n)ᵇ) of them.

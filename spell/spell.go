@@ -1,5 +1,5 @@
-// Package spell finds which of the known names a misspelt one was meant to be,
-// for messages that say so.
+// Package spell finds the known name that is nearest to a misspelt one, for
+// suggestions in messages.
 package spell
 
 import (
@@ -7,10 +7,9 @@ import (
 	"strings"
 )
 
-// Nearest returns which of the known names name is most likely meant to be, or
-// false if it is like none of them. Capitals, spaces, hyphens and underscores
-// do not count; two letters in three are right, or all but two; a beginning of
-// three letters or more is near to what it begins.
+// Nearest returns the known name nearest to name, or false if none is near: at most a
+// third of the letters, or two, may differ. Case, spaces, hyphens and underscores are
+// ignored. A prefix of three letters or more is near to the whole name.
 func Nearest(name string, known []string) (string, bool) {
 	name = Plain(name)
 	best, least := "", min(len(name), max(3, len(name)/3+1))
@@ -22,8 +21,8 @@ func Nearest(name string, known []string) (string, bool) {
 	return best, best != ""
 }
 
-// Hint returns "; did you mean …?" with the known name nearest to name, or
-// nothing if none is near.
+// Hint returns "; did you mean …?" with the known name nearest to name, or "" if none
+// is near.
 func Hint(name string, known []string) string {
 	if near, ok := Nearest(name, known); ok {
 		return fmt.Sprintf("; did you mean %s?", near)
@@ -31,12 +30,14 @@ func Hint(name string, known []string) string {
 	return ""
 }
 
-// Plain is how names are compared: MaxPool2d, max_pool2d and maxpool2d are one.
+// Plain returns the form in which names are compared: MaxPool2d, max_pool2d and
+// maxpool2d are equal.
 func Plain(name string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(name))
 }
 
-// far is 0 from a beginning to its whole, else the distance.
+// far returns 0 if name is a prefix of other with at least three letters, else their
+// distance.
 func far(name, other string, limit int) int {
 	if len(name) > 2 && strings.HasPrefix(other, name) {
 		return 0
@@ -44,13 +45,13 @@ func far(name, other string, limit int) int {
 	return distance(name, other, limit)
 }
 
-// distance counts the bytes to insert, delete or replace to make a into b
-// (Levenshtein, 1965), or returns some number of at least limit where it is no less.
+// distance returns the number of bytes to insert, delete or replace to turn a into b
+// (Levenshtein, 1965), or some number of at least limit if it is not less than limit.
 func distance(a, b string, limit int) int {
 	if len(a)-len(b) >= limit || len(b)-len(a) >= limit {
 		return limit
 	}
-	row := make([]int, len(b)+1) // row[j]: from what is read of a to b[:j]
+	row := make([]int, len(b)+1) // row[j]: from the prefix of a to b[:j]
 	for j := range row {
 		row[j] = j
 	}

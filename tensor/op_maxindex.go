@@ -20,7 +20,7 @@ type maxIndex struct{ axis int }
 func (maxIndex) Name() string { return "max with index" }
 
 func (op maxIndex) Infer(in []Spec) []Spec {
-	index := argmax{op.axis}.Infer(in)[0]
+	index := argmax(op).Infer(in)[0]
 	return []Spec{{Type: in[0].Type, View: index.View}, index}
 }
 
