@@ -2,13 +2,13 @@ package nn
 
 import "github.com/h5dnn/h5dnn/tensor"
 
-// Activations as modules. A Sequential fuses ReLU, Tanh and Sigmoid with the
+// Activations as modules. A Sequential fuses them with the
 // product, convolution or batch norm before them.
 type (
 	ReLU    struct{} // max(x, 0)
 	Tanh    struct{} // the hyperbolic tangent
 	Sigmoid struct{} // 1/(1 + exp(−x))
-	SiLU    struct{} // x/(1 + exp(−x)), not fused
+	SiLU    struct{} // x/(1 + exp(−x))
 )
 
 // Forward applies the activation to x.
@@ -27,6 +27,7 @@ func (SiLU) Config() any    { return struct{}{} }
 func (ReLU) Activation() tensor.Activation    { return tensor.ReLUActivation }
 func (Tanh) Activation() tensor.Activation    { return tensor.TanhActivation }
 func (Sigmoid) Activation() tensor.Activation { return tensor.SigmoidActivation }
+func (SiLU) Activation() tensor.Activation    { return tensor.SiLUActivation }
 
 // Softmax turns the elements along Axis into probabilities.
 type Softmax struct{ SoftmaxOptions }

@@ -7,8 +7,7 @@ type GELUOptions struct {
 	Approximate string `json:"approximate,omitempty"` // none (or empty) or tanh
 }
 
-// GELU is x·Φ(x) (Hendrycks and Gimpel, arXiv:1606.08415). It is not fused with the
-// layer before it.
+// GELU is x·Φ(x) (Hendrycks and Gimpel, arXiv:1606.08415).
 type GELU struct{ GELUOptions }
 
 // NewGELU returns a GELU.
@@ -25,6 +24,14 @@ func (g GELU) Forward(x *tensor.Tensor) *tensor.Tensor {
 		return x.GELUTanh()
 	}
 	return x.GELU()
+}
+
+// Activation returns the activation for an ActivatedLayer.
+func (g GELU) Activation() tensor.Activation {
+	if g.Approximate == "tanh" {
+		return tensor.GELUTanhActivation
+	}
+	return tensor.GELUActivation
 }
 
 // Config returns the settings of g.

@@ -11,15 +11,37 @@ type Activation = kernels.Activation
 
 // The activations.
 const (
-	NoActivation      = kernels.NoActivation
-	ReLUActivation    = kernels.ReLUActivation
-	TanhActivation    = kernels.TanhActivation
-	SigmoidActivation = kernels.SigmoidActivation
+	NoActivation       = kernels.NoActivation
+	ReLUActivation     = kernels.ReLUActivation
+	TanhActivation     = kernels.TanhActivation
+	SigmoidActivation  = kernels.SigmoidActivation
+	GELUActivation     = kernels.GELUActivation
+	GELUTanhActivation = kernels.GELUTanhActivation
+	SiLUActivation     = kernels.SiLUActivation
 )
 
-// grad returns dz for y = e(z) and, where there is a bias, its gradient db: dz summed
+// activations are the functions that apply them.
+var activations = map[Activation]func(x *Tensor) *Tensor{
+	ReLUActivation: (*Tensor).ReLU, TanhActivation: (*Tensor).Tanh, SigmoidActivation: (*Tensor).Sigmoid,
+	GELUActivation: (*Tensor).GELU, GELUTanhActivation: (*Tensor).GELUTanh, SiLUActivation: (*Tensor).SiLU,
+}
+
+// withActivation computes op(act) on in. If the gradient of the activation follows from
+// its operand, and may be asked for, the operand is kept: the activation is a recorded
+// operation of its own, whose gradient the backward pass fuses with that of op.
+func withActivation(op func(act Activation) Op, act Activation, in []*Tensor) *Tensor {
+	if act.OfInput() && modeOf(act.String(), nil, nil, in).records() {
+		return activations[act](Apply(op(NoActivation), in...))
+	}
+	return Apply(op(act), in...)
+}
+
+// grad returns dz for y = e(z), from e.operand if the activation needs that, and, where there is a bias, its gradient db: dz summed
 // over all axes but axis 1.
 func (e epilogue) grad(y, dy, bias *Tensor) (dz, db *Tensor) {
+	if e.operand != nil {
+		y = e.operand
+	}
 	needsBias := bias != nil && bias.requiresGrad
 	if e.drop == 0 && (e.act == NoActivation || !dy.noGrad) {
 		dz = e.gradOfValue(y, dy)

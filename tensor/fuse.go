@@ -17,28 +17,33 @@ type fusable interface {
 // An epilogue is applied to the result z of an operation: act(z), and after a relu
 // perhaps a dropout.
 type epilogue struct {
-	act  Activation
-	drop float64 // the probability; 0 for no dropout
+	act     Activation
+	drop    float64 // the probability; 0 for no dropout
+	operand *Tensor // z, if the gradient of act needs it
 }
 
 // then returns e followed by op, and false if no kernel computes the gradient of both.
 func (e epilogue) then(op Op) (epilogue, bool) {
 	switch op := op.(type) {
 	case unaryOp:
-		if act, ok := fromValue[op.f]; ok && e == (epilogue{}) {
+		if act, ok := activationOf[op.f]; ok && e == (epilogue{}) {
 			return epilogue{act: act}, true
 		}
 	case dropout:
 		if e.act == ReLUActivation && e.drop == 0 {
-			return epilogue{e.act, op.p}, true
+			return epilogue{act: e.act, drop: op.p}, true
 		}
 	}
 	return e, false
 }
 
-// fromValue lists the activations whose derivative follows from their value.
-var fromValue = map[*kernels.Kernel]Activation{
-	kernels.ReLU: ReLUActivation, kernels.Tanh: TanhActivation, kernels.Sigmoid: SigmoidActivation,
+// activationOf lists the activations by their kernels.
+var activationOf = map[*kernels.Kernel]Activation{}
+
+func init() {
+	for act := range activations {
+		activationOf[act.Kernel()] = act
+	}
 }
 
 // fused returns the operation whose Backward computes the gradient of n, its operands,
@@ -62,6 +67,9 @@ func (p *pass) fused(n *node) (op Op, in []*Tensor, producers []*node) {
 					return n.op, n.in, nil
 				}
 			}
+			if e.act.OfInput() {
+				e.operand = x
+			}
 			return f.withEpilogue(e), producer.in, producers
 		}
 		if !endsFusion(producer.op) {
@@ -75,7 +83,7 @@ func (p *pass) fused(n *node) (op Op, in []*Tensor, producers []*node) {
 func endsFusion(op Op) bool {
 	switch op := op.(type) {
 	case unaryOp:
-		_, ok := fromValue[op.f]
+		_, ok := activationOf[op.f]
 		return ok
 	case dropout:
 		return op.p > 0

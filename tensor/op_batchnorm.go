@@ -27,7 +27,9 @@ func BatchNorm(x, gamma, beta *Tensor, o BatchNormOptions) *Tensor {
 	if o.Eps == 0 {
 		o.Eps = 1e-5
 	}
-	return Apply(&batchNorm{options: o, after: epilogue{act: o.Act}}, x.ToFloat32(), gamma, beta)
+	return withActivation(func(act Activation) Op {
+		return &batchNorm{options: o, after: epilogue{act: act}}
+	}, o.Act, []*Tensor{x.ToFloat32(), gamma, beta})
 }
 
 type batchNorm struct {
@@ -77,12 +79,10 @@ func (op *batchNorm) Forward(c *Context, out, in []storage.Array) (err error) {
 
 // activate applies the activation in place.
 func (op *batchNorm) activate(c *Context, out []storage.Array) error {
-	for f, act := range fromValue {
-		if act == op.after.act {
-			return c.Run(f, nil, out, out...)
-		}
+	if op.after.act == NoActivation {
+		return nil
 	}
-	return nil
+	return c.Run(op.after.act.Kernel(), nil, out, out...)
 }
 
 func (op *batchNorm) epilogue() epilogue { return op.after }

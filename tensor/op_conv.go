@@ -18,7 +18,10 @@ func Pad(sizes ...int) [3][2]int { return kernels.Pad(sizes...) }
 // over its one to three spatial axes, plus bias b (out), which may be nil. The result,
 // (N, out, (size + padding − dilation·(k − 1) − 1)/stride + 1, …), is channels-last.
 func Conv(x, w, b *Tensor, o ConvOptions) *Tensor {
-	return Apply(conv{o, epilogue{act: o.Act}}, autocast(withBias(x, w, b)...)...)
+	return withActivation(func(act Activation) Op {
+		o.Act = act
+		return conv{o, epilogue{act: act}}
+	}, o.Act, autocast(withBias(x, w, b)...))
 }
 
 // ConvTransposeOptions describe a transposed convolution.
@@ -34,7 +37,10 @@ type ConvTransposeOptions struct {
 func ConvTranspose(x, w, b *Tensor, o ConvTransposeOptions) *Tensor {
 	shape, err := o.TransposedShape(x.Shape, w.Shape, o.OutputPadding)
 	check("conv transpose", err)
-	return Apply(convTranspose{o.ConvOptions, epilogue{act: o.Act}, shape}, autocast(withBias(x, w, b)...)...)
+	return withActivation(func(act Activation) Op {
+		o.Act = act
+		return convTranspose{o.ConvOptions, epilogue{act: act}, shape}
+	}, o.Act, autocast(withBias(x, w, b)...))
 }
 
 func withBias(x, w, b *Tensor) []*Tensor {
@@ -101,12 +107,10 @@ func (op convTranspose) Forward(c *Context, out, in []storage.Array) error {
 		return err
 	}
 	if len(in) < 3 {
-		return c.Run(activationKernels[op.Act], nil, out, out[0])
+		return c.Run(op.Act.Kernel(), nil, out, out[0])
 	}
 	return c.Run(kernels.BiasAct, kernels.ActOptions{Act: op.Act}, out, out[0], in[2])
 }
-
-var activationKernels = map[Activation]*kernels.Kernel{ReLUActivation: kernels.ReLU, TanhActivation: kernels.Tanh, SigmoidActivation: kernels.Sigmoid}
 
 func (op convWeights) Forward(c *Context, out, in []storage.Array) error {
 	return c.Run(kernels.ConvGradW, op.ConvOptions, out, in...)
@@ -171,6 +175,8 @@ func init() {
 		{"conv 1d", ConvOptions{Stride: [3]int{2}, Padding: [3][2]int{{2, 1}}}, []int{2, 3, 6}, []int{4, 3, 3}, true},
 		{"conv 2d", ConvOptions{}, []int{2, 3, 5, 4}, []int{4, 3, 3, 2}, true},
 		{"conv 2d same relu", ConvOptions{Padding: Pad(1, 1), Act: ReLUActivation}, []int{2, 1, 5, 5}, []int{3, 1, 3, 3}, true},
+		{"conv 2d gelu", ConvOptions{Padding: Pad(1, 1), Act: GELUActivation}, []int{2, 1, 5, 4}, []int{3, 1, 3, 3}, true},
+		{"conv 2d silu", ConvOptions{Act: SiLUActivation}, []int{2, 2, 4, 4}, []int{3, 2, 3, 3}, false},
 		{"conv 2d strided tanh", ConvOptions{Stride: [3]int{2, 2}, Padding: Pad(0, 1), Act: TanhActivation}, []int{2, 2, 6, 5}, []int{3, 2, 3, 3}, false},
 		{"conv 2d dilated groups", ConvOptions{Dilation: [3]int{2, 1}, Groups: 2, Padding: [3][2]int{{1, 0}, {0, 1}}}, []int{1, 4, 5, 4}, []int{4, 2, 2, 3}, true},
 		{"conv 2d depthwise", ConvOptions{Groups: 8, Padding: Pad(1, 1)}, []int{1, 8, 3, 3}, []int{8, 1, 3, 3}, true},

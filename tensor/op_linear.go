@@ -9,10 +9,7 @@ import (
 
 // Linear returns act(x·wᵀ + b) for x (N, in), w (out, in) and b (out), which may be nil.
 func Linear(x, w, b *Tensor, act Activation) *Tensor {
-	if b == nil {
-		return Apply(linear{epilogue{act: act}}, autocast(x, w)...)
-	}
-	return Apply(linear{epilogue{act: act}}, autocast(x, w, b)...)
+	return withActivation(func(act Activation) Op { return linear{epilogue{act: act}} }, act, autocast(withBias(x, w, b)...))
 }
 
 type linear struct{ after epilogue }
@@ -65,7 +62,7 @@ func optional(in []*Tensor, i int) *Tensor {
 }
 
 func init() {
-	for _, act := range []Activation{NoActivation, ReLUActivation, TanhActivation, SigmoidActivation} {
+	for _, act := range []Activation{NoActivation, ReLUActivation, TanhActivation, SigmoidActivation, GELUActivation, GELUTanhActivation, SiLUActivation} {
 		samples.Register("linear "+act.String(), func(in ...*Tensor) *Tensor {
 			return Linear(in[0], in[1], optional(in, 2), act)
 		}, samples.In(5, 3).Rows(), samples.In(4, 3), samples.In(4))

@@ -1,0 +1,63 @@
+package tensor
+
+import (
+	"testing"
+
+	"github.com/h5dnn/h5dnn/dtype"
+)
+
+// TestFusion says which expressions are differentiated as one operation.
+func TestFusion(t *testing.T) {
+	x, w, b := Ones(dtype.Float32, 4, 3).RequireGrad(), Ones(dtype.Float32, 5, 3).RequireGrad(), Ones(dtype.Float32, 5).RequireGrad()
+	images, kernel := Ones(dtype.Float32, 2, 3, 4, 4).RequireGrad(), Ones(dtype.Float32, 5, 3, 3, 3).RequireGrad()
+	norm := BatchNormOptions{Training: true, RunningMean: Zeros(dtype.Float32, 5).Array, RunningVar: Ones(dtype.Float32, 5).Array}
+	linear := func() *Tensor { return Linear(x, w, b, NoActivation) }
+	conv := func() *Tensor { return Conv(images, kernel, b, ConvOptions{}) }
+	drop := func(x *Tensor) *Tensor { return x.Dropout(0.5, Key{}) }
+	for _, c := range []struct {
+		name string
+		y    *Tensor
+		op   string
+		want epilogue
+	}{
+		{"linear relu", linear().ReLU(), "linear", epilogue{act: ReLUActivation}},
+		{"linear tanh", linear().Tanh(), "linear", epilogue{act: TanhActivation}},
+		{"linear gelu", linear().GELU(), "linear", epilogue{act: GELUActivation}},
+		{"linear with silu", Linear(x, w, b, SiLUActivation), "linear", epilogue{act: SiLUActivation}},
+		{"linear relu dropout", drop(linear().ReLU()), "linear", epilogue{act: ReLUActivation, drop: 0.5}},
+		{"linear with relu, dropout", drop(Linear(x, w, b, ReLUActivation)), "linear", epilogue{act: ReLUActivation, drop: 0.5}},
+		{"conv relu", conv().ReLU(), "conv", epilogue{act: ReLUActivation}},
+		{"conv gelu tanh", conv().GELUTanh(), "conv", epilogue{act: GELUTanhActivation}},
+		{"batch norm relu", BatchNorm(conv(), b, b, norm).ReLU(), "batch norm", epilogue{act: ReLUActivation}},
+		{"linear relu tanh", linear().ReLU().Tanh(), "tanh", epilogue{}},
+		{"linear tanh dropout", drop(linear().Tanh()), "dropout", epilogue{}},
+		{"linear gelu dropout", drop(linear().GELU()), "dropout", epilogue{}},
+		{"linear exp", linear().Exp(), "exp", epilogue{}},
+		{"relu of a leaf", x.ReLU(), "relu", epilogue{}},
+	} {
+		op, in, _ := (&pass{}).fused(c.y.node)
+		var got epilogue
+		if f, ok := op.(fusable); ok {
+			got = f.epilogue()
+		}
+		if (got.operand != nil) != got.act.OfInput() {
+			t.Errorf("%s: operand %v of the activation %v", c.name, got.operand, got.act)
+		}
+		got.operand = nil
+		if op.Name() != c.op || got != c.want {
+			t.Errorf("%s: %s with %+v, want %s with %+v", c.name, op.Name(), got, c.op, c.want)
+		}
+		if op.Name() == "linear" && in[0] != x {
+			t.Errorf("%s: operand %v", c.name, in[0])
+		}
+	}
+	h := linear()
+	y, again := h.ReLU(), h.Tanh()
+	if op, _, _ := (&pass{}).fused(y.node); op.Name() != "relu" {
+		t.Errorf("%s is fused with what another operation uses, %v", op.Name(), again.Array)
+	}
+	h = linear()
+	if op, _, _ := (&pass{targets: []*Tensor{h}}).fused(h.ReLU().node); op.Name() != "relu" {
+		t.Errorf("%s hides a result whose gradient is asked for", op.Name())
+	}
+}
