@@ -7,7 +7,7 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// MulScalar returns s·x. The number never changes x's type.
+// MulScalar returns s·x for x of floats, in the type of x. Cast integers first.
 func (x *Tensor) MulScalar(s float64) *Tensor { return Apply(affineOp{s, 0}, x) }
 
 // mulGradScalar returns s·x for a gradient x, which is never written to: x itself if s is 1.
@@ -18,7 +18,7 @@ func (x *Tensor) mulGradScalar(s float64) *Tensor {
 	return x.MulScalar(s)
 }
 
-// AddScalar returns x + s. The number never changes x's type.
+// AddScalar returns x + s for x of floats, in the type of x. Cast integers first.
 func (x *Tensor) AddScalar(s float64) *Tensor { return Apply(affineOp{1, s}, x) }
 
 // affineOp is scale·x + offset.
