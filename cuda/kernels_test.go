@@ -256,10 +256,14 @@ func pooling() (all []trial) {
 
 func learning() (all []trial) {
 	x, c, set := of(6, 5, 3, 4), of(5), kernels.BatchNormOptions{Epsilon: 1e-3, Momentum: 0.1}
+	relu := set
+	relu.ReLU = true
 	all = append(all, trial{kernels.BatchNorm, set, list(x, c, c, c, c), list(x, c, c), 1e-5},
 		trial{kernels.BatchNormEval, set, list(x), list(x, c, c, c, c.up(3)), 1e-4},
 		trial{kernels.BatchNormGrad, set, list(x, c, c), list(x, c, x.channelsLast(), c, c), 1e-4},
 		trial{kernels.BatchNormEvalGrad, set, list(x, c, c), list(x, c, x, c, c.up(3)), 1e-3})
+	all = append(all, trial{kernels.BatchNorm, relu, list(x, c, c, c, c), list(x, c, c), 1e-5}, trial{kernels.BatchNormEval, relu, list(x), list(x, c, c, c, c.up(3)), 1e-4},
+		trial{kernels.BatchNormGrad, relu, list(x, c, c), list(x, c, x, c, c, x), 1e-4})
 	half := x.as(dtype.BFloat16)
 	all = append(all, trial{kernels.BatchNorm, set, list(half, c, c, c, c), list(half, c, c), 1.6e-2},
 		trial{kernels.BatchNormEval, set, list(half), list(half, c, c, c, c.up(3)), 1.6e-2},

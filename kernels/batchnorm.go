@@ -14,7 +14,12 @@ import (
 
 // BatchNormOptions are the options of batch normalisation. Momentum is the weight
 // of the new batch in the running statistics.
-type BatchNormOptions struct{ Epsilon, Momentum float64 }
+type BatchNormOptions struct {
+	Epsilon, Momentum float64
+	// ReLU is whether the result is relu of the normalized x. A gradient takes y as a last
+	// input instead, and is 0 where that is not positive.
+	ReLU bool
+}
 
 // BatchNorm is, for each channel c of x (N,C,…), with mean and variance over
 // all other axes (Ioffe and Szegedy, arXiv:1502.03167),
@@ -28,18 +33,20 @@ var BatchNorm = normKernel("batch norm", 3, trainNorm, 3, 5)
 // BatchNormEval is BatchNorm with statistics that are given: Out y; In x, gamma, beta, mean, variance.
 var BatchNormEval = normKernel("batch norm eval", 5, evalNorm, 1)
 
-// BatchNormGrad is the gradients of BatchNorm: Out dx, dgamma, dbeta; In x, gamma, dy, mean, invstd.
+// BatchNormGrad is the gradients of BatchNorm: Out dx, dgamma, dbeta; In x, gamma, dy, mean, invstd and,
+// after a relu, y.
 var BatchNormGrad = normKernel("batch norm grad", 5, trainNormGrad, 3)
 
-// BatchNormEvalGrad is the gradients of BatchNormEval: Out dx, dgamma, dbeta; In x, gamma, dy, mean, variance.
+// BatchNormEvalGrad is the gradients of BatchNormEval: Out dx, dgamma, dbeta; In x, gamma, dy, mean, variance
+// and, after a relu, y.
 var BatchNormEvalGrad = normKernel("batch norm eval grad", 5, evalNormGrad, 3)
 
 // A channelLoop is the two loops that batch normalisation is made of.
 type channelLoop interface {
 	// sums sets s to Σ a and t to Σ a·(x-pivot), where a is dy, or x-pivot if dy is nil.
-	sums(s, t []float64, dy, x *storage.Array, pivot []float64) error
+	sums(s, t []float64, dy, mask, x *storage.Array, pivot []float64) error
 	// apply sets y to a·(x-pivot) + b·dy + k; dy may be nil.
-	apply(y, x, dy *storage.Array, by *channelSet) error
+	apply(y, x, dy, mask *storage.Array, by *channelSet) error
 }
 
 // A channelSet is constants of every channel.
@@ -70,13 +77,19 @@ func normKernel(name string, ins int, formula func(c *Call, options BatchNormOpt
 		defer channelSets.Put(by)
 		return formula(c, options, loop, by)
 	}
+	grad := len(outs) == 1 && outs[0] == 3
 	return withHalfFloats(define(name,
 		func(c *Call, options BatchNormOptions) error {
-			return checkNorm(c, ins, outs, len(outs) == 1 && outs[0] == 3)
+			return checkNorm(c, ins, outs, grad)
 		},
-		func(c *Call, options BatchNormOptions) error { return with(c, options, referenceLoop{}) },
+		func(c *Call, options BatchNormOptions) error {
+			return with(c, options, referenceLoop{options.ReLU && !grad})
+		},
 		func(c *Call, options BatchNormOptions) (bool, error) {
 			loop, ok := nativeLoopOf(c)
+			if options.ReLU && !grad {
+				loop.g.ReLU = 1
+			}
 			if !ok {
 				return false, nil
 			}
@@ -87,6 +100,9 @@ func normKernel(name string, ins int, formula func(c *Call, options BatchNormOpt
 func checkNorm(c *Call, ins int, outs []int, grad bool) error {
 	if !slices.Contains(outs, len(c.Out)) {
 		return fmt.Errorf("%d outputs; want one of %v: %w", len(c.Out), outs, views.ErrShape)
+	}
+	if grad && len(c.In) == ins+1 {
+		ins++
 	}
 	if err := c.holds(len(c.Out), ins); err != nil {
 		return err
@@ -105,7 +121,7 @@ func checkNorm(c *Call, ins int, outs []int, grad bool) error {
 	for _, list := range [][]storage.Array{c.In, c.Out} {
 		for i := range list {
 			want, t := x.Shape[1:2], number
-			if i == 0 || grad && i == 2 && &list[0] == x {
+			if i == 0 || grad && (i == 2 || i == 5) && &list[0] == x {
 				want, t = x.Shape, x.Type
 			}
 			if !slices.Equal(list[i].Shape, want) {
@@ -115,6 +131,9 @@ func checkNorm(c *Call, ins int, outs []int, grad bool) error {
 				return err
 			}
 		}
+	}
+	if mask := reluOf(c); mask != nil && (mask.Offset != c.In[2].Offset || !slices.Equal(mask.Stride, c.In[2].Stride)) {
+		return fmt.Errorf("the relu's %v and its gradient %v differ in layout: %w", *mask, c.In[2], views.ErrShape)
 	}
 	return nil
 }
@@ -129,7 +148,7 @@ func trainNorm(c *Call, options BatchNormOptions, loop channelLoop, by *channelS
 	for ch := range by.pivot {
 		by.pivot[ch] = number(x, x.Offset+ch*x.Stride[1])
 	}
-	if err := loop.sums(by.s, by.t, nil, x, by.pivot); err != nil {
+	if err := loop.sums(by.s, by.t, nil, nil, x, by.pivot); err != nil {
 		return err
 	}
 	for ch := range by.pivot {
@@ -144,7 +163,7 @@ func trainNorm(c *Call, options BatchNormOptions, loop channelLoop, by *channelS
 		}
 		by.pivot[ch], by.a[ch], by.k[ch] = mean, channel(&c.In[1], ch)/math.Sqrt(variance+options.Epsilon), channel(&c.In[2], ch)
 	}
-	return loop.apply(&c.Out[0], x, nil, by)
+	return loop.apply(&c.Out[0], x, nil, nil, by)
 }
 
 // evalNorm is BatchNormEval.
@@ -154,7 +173,7 @@ func evalNorm(c *Call, options BatchNormOptions, loop channelLoop, by *channelSe
 		by.a[ch] = channel(&c.In[1], ch) / math.Sqrt(channel(&c.In[4], ch)+options.Epsilon)
 		by.k[ch] = channel(&c.In[2], ch)
 	}
-	return loop.apply(&c.Out[0], &c.In[0], nil, by)
+	return loop.apply(&c.Out[0], &c.In[0], nil, nil, by)
 }
 
 // trainNormGrad is BatchNormGrad: with X = (x-mean)·invstd, and means over a channel,
@@ -180,7 +199,7 @@ func normGrad(c *Call, loop channelLoop, by *channelSet, invstd func(ch int) flo
 	for ch := range by.pivot {
 		by.pivot[ch] = channel(&c.In[3], ch)
 	}
-	if err := loop.sums(by.s, by.t, dy, x, by.pivot); err != nil {
+	if err := loop.sums(by.s, by.t, dy, reluOf(c), x, by.pivot); err != nil {
 		return err
 	}
 	for ch := range by.pivot {
@@ -190,7 +209,7 @@ func normGrad(c *Call, loop channelLoop, by *channelSet, invstd func(ch int) flo
 		by.b[ch] = channel(&c.In[1], ch) * inv
 		rest(ch, inv)
 	}
-	return loop.apply(&c.Out[0], x, dy, by)
+	return loop.apply(&c.Out[0], x, dy, reluOf(c), by)
 }
 
 // population returns how many elements of x each channel has.
@@ -226,15 +245,23 @@ func blend(a *storage.Array, ch int, x, weight float64) {
 	setNumber(a, ch, (1-weight)*channel(a, ch)+weight*x)
 }
 
-// A referenceLoop is the channelLoop in Go.
-type referenceLoop struct{}
+// reluOf returns the result of a relu, which is the last input of a gradient, or nil.
+func reluOf(c *Call) *storage.Array {
+	if len(c.In) < 6 {
+		return nil
+	}
+	return &c.In[5]
+}
 
-func (referenceLoop) sums(s, t []float64, dy, x *storage.Array, pivot []float64) error {
+// A referenceLoop is the channelLoop in Go.
+type referenceLoop struct{ relu bool }
+
+func (l referenceLoop) sums(s, t []float64, dy, mask, x *storage.Array, pivot []float64) error {
 	eachChannel(x, dy, x, func(_, dyAt, xAt, ch int) {
 		d := number(x, xAt) - pivot[ch]
 		a := d
 		if dy != nil {
-			a = number(dy, dyAt)
+			a = masked(dy, mask, dyAt)
 		}
 		s[ch] += a
 		t[ch] += a * d
@@ -242,11 +269,14 @@ func (referenceLoop) sums(s, t []float64, dy, x *storage.Array, pivot []float64)
 	return nil
 }
 
-func (referenceLoop) apply(y, x, dy *storage.Array, by *channelSet) error {
+func (l referenceLoop) apply(y, x, dy, mask *storage.Array, by *channelSet) error {
 	eachChannel(y, dy, x, func(yAt, dyAt, xAt, ch int) {
 		v := by.a[ch]*(number(x, xAt)-by.pivot[ch]) + by.k[ch]
 		if dy != nil {
-			v += by.b[ch] * number(dy, dyAt)
+			v += by.b[ch] * masked(dy, mask, dyAt)
+		}
+		if l.relu && v < 0 {
+			v = 0
 		}
 		if y.Type == dtype.Float64 {
 			storage.Elements[float64](*y)[yAt] = v
@@ -255,6 +285,14 @@ func (referenceLoop) apply(y, x, dy *storage.Array, by *channelSet) error {
 		}
 	})
 	return nil
+}
+
+// masked returns the element of dy at a position, or 0 where mask is not positive.
+func masked(dy, mask *storage.Array, at int) float64 {
+	if mask != nil && number(mask, at) <= 0 {
+		return 0
+	}
+	return number(dy, at)
 }
 
 // eachChannel visits equally shaped arrays in step, with each element's channel.
@@ -291,7 +329,7 @@ func nativeLoopOf(c *Call) (*nativeLoop, bool) {
 	f.real, _ = native.RealOf(x.Type)
 	f.g.N, f.g.C, f.g.L = int64(x.Shape[0]), int64(x.Shape[1]), int64(population(x)/max(x.Shape[0], 1))
 	dy := x
-	if len(c.Out) == 3 && len(c.In) == 5 {
+	if len(c.Out) == 3 && len(c.In) >= 5 {
 		dy = &c.In[2]
 	}
 	var ok [3]bool
@@ -325,10 +363,10 @@ func threeStrides(a *storage.Array) (s [3]int64, ok bool) {
 	return s, true
 }
 
-func (f *nativeLoop) sums(s, t []float64, dy, x *storage.Array, pivot []float64) error {
-	return f.g.Sums(f.real, s[:len(s)+len(t)], start(dy), start(x), pivot) // t follows s
+func (f *nativeLoop) sums(s, t []float64, dy, mask, x *storage.Array, pivot []float64) error {
+	return f.g.Sums(f.real, s[:len(s)+len(t)], start(dy), start(mask), start(x), pivot) // t follows s
 }
 
-func (f *nativeLoop) apply(y, x, dy *storage.Array, by *channelSet) error {
-	return f.g.Map(f.real, start(y), start(x), start(dy), by.all)
+func (f *nativeLoop) apply(y, x, dy, mask *storage.Array, by *channelSet) error {
+	return f.g.Map(f.real, start(y), start(x), start(dy), start(mask), by.all)
 }

@@ -18,13 +18,13 @@ var (
 		}
 		n.gamma, n.beta, n.mean, n.std = c.vector(c.In, 1), c.vector(c.In, 2), c.vector(c.Out, 1), c.vector(c.Out, 2)
 		n.runningMean, n.runningVariance = c.vector(c.Out, 3), c.vector(c.Out, 4)
-		return c.launchNorm(&n, "norm pivot", "norm train", nil)
+		return c.relued(options, c.launchNorm(&n, "norm pivot", "norm train", nil))
 	})
 
 	_ = channelsOnGPU(BatchNormEval, func(c *Call, options BatchNormOptions) error {
 		n := normOf(c, options)
 		n.gamma, n.beta, n.mean, n.std = c.vector(c.In, 1), c.vector(c.In, 2), c.vector(c.In, 3), c.vector(c.In, 4)
-		return c.launchNorm(&n, "", "norm eval", nil)
+		return c.relued(options, c.launchNorm(&n, "", "norm eval", nil))
 	})
 
 	_ = channelsOnGPU(BatchNormGrad, func(c *Call, options BatchNormOptions) error { return c.launchNormGrad("norm grad", options) })
@@ -65,7 +65,23 @@ func (c *Call) launchNormGrad(name string, options BatchNormOptions) error {
 	n := normOf(c, options)
 	n.gamma, n.mean, n.std = c.vector(c.In, 1), c.vector(c.In, 3), c.vector(c.In, 4)
 	n.dgamma, n.dbeta = c.vector(c.Out, 1), c.vector(c.Out, 2)
-	return c.launchNorm(&n, "norm grad pivot", name, &c.In[2])
+	dy := &c.In[2]
+	if y := reluOf(c); y != nil { // dx holds the gradient before the relu
+		on := Call{Out: c.Out[:1], In: []storage.Array{*y, *dy}, gpu: c.gpu}
+		if err := on.launchLoop("relu grad", 0, 0); err != nil {
+			return err
+		}
+		dy = &c.Out[0]
+	}
+	return c.launchNorm(&n, "norm grad pivot", name, dy)
+}
+
+// relued applies the relu of options to the first output, unless there was an error.
+func (c *Call) relued(options BatchNormOptions, err error) error {
+	if err != nil || !options.ReLU {
+		return err
+	}
+	return c.activate(&c.Out[0], ReLUActivation)
 }
 
 // A vector is Vector of batchnorm.cu: a number for each channel.

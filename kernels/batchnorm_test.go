@@ -18,6 +18,9 @@ func TestBatchNormAgreesHoweverImagesLie(t *testing.T) {
 				tight := tightly.of(shape[1])
 				agree(t, BatchNorm, []views.View{y, c, tight}, []views.View{x, c, c}, options, 1e-4)
 				agreeRunning(t, options, x, y, c)
+				relu := BatchNormOptions{Epsilon: 1e-5, Momentum: 0.1, ReLU: true}
+				agree(t, BatchNorm, []views.View{y, c, tight}, []views.View{x, c, c}, relu, 1e-4)
+				agree(t, BatchNormGrad, []views.View{x, c, tight}, []views.View{x, c, y, c, tight, y}, relu, 1e-4)
 				agree(t, BatchNormGrad, []views.View{x, c, tight}, []views.View{x, c, y, c, tight}, options, 1e-4)
 			}
 		}
@@ -84,5 +87,36 @@ func TestBatchNormRefusesWhatHasNoVariance(t *testing.T) {
 	err := CPU.Run(BatchNorm, &Call{Out: []storage.Array{storage.From(make([]float32, 3), 1, 3), one, one}, In: []storage.Array{storage.From(make([]float32, 3), 1, 3), one, one}})
 	if err == nil {
 		t.Error("one value in each channel was normalised")
+	}
+}
+
+// TestBatchNormReLUIsBoth compares batch norm with a relu with the two kernels, one after the other.
+func TestBatchNormReLUIsBoth(t *testing.T) {
+	x, dy, c := dense(views.ChannelsLast(3, 20, 5, 4)), dense(views.ChannelsLast(3, 20, 5, 4)), dense(views.Of(20))
+	run := func(k *Kernel, out, in []storage.Array, relu bool) {
+		must(CPU.Run(k, &Call{Out: out, In: in, Options: BatchNormOptions{Epsilon: 1e-5, ReLU: relu}}))
+	}
+	like := func(a storage.Array) storage.Array { return dense(a.View) }
+	y, want, mean, invstd := like(x), like(x), like(c), like(c)
+	run(BatchNorm, []storage.Array{y, mean, invstd}, []storage.Array{x, c, c}, true)
+	run(BatchNorm, []storage.Array{want, like(c), like(c)}, []storage.Array{x, c, c}, false)
+	must(CPU.Run(ReLU, &Call{Out: []storage.Array{want}, In: []storage.Array{want}}))
+	near(t, "y", y, want, 0)
+	zeros := 0
+	for _, v := range storage.Elements[float32](y) {
+		if v == 0 {
+			zeros++
+		}
+	}
+	if zeros == 0 || zeros == y.Len() {
+		t.Fatalf("%d of %d results are 0", zeros, y.Len())
+	}
+	got, separate := []storage.Array{like(x), like(c), like(c)}, []storage.Array{like(x), like(c), like(c)}
+	run(BatchNormGrad, got, []storage.Array{x, c, dy, mean, invstd, y}, true)
+	dz := like(x)
+	must(CPU.Run(ReLUGrad, &Call{Out: []storage.Array{dz}, In: []storage.Array{y, dy}}))
+	run(BatchNormGrad, separate, []storage.Array{x, c, dz, mean, invstd}, false)
+	for i := range got {
+		near(t, "gradient", got[i], separate[i], 0)
 	}
 }

@@ -61,7 +61,7 @@ func TestPlainLoopsAgreeWithPyTorch(t *testing.T) {
 			err = Linear.Reference(&Call{Out: out, In: in, Options: LinearOptions{s.Act}})
 		default:
 			kernel := map[string]*Kernel{"batch norm": BatchNorm, "batch norm eval": BatchNormEval, "batch norm grad": BatchNormGrad, "batch norm eval grad": BatchNormEvalGrad}[k.Kernel]
-			err = kernel.Reference(&Call{Out: out, In: in, Options: BatchNormOptions{s.Epsilon, s.Momentum}})
+			err = kernel.Reference(&Call{Out: out, In: in, Options: BatchNormOptions{Epsilon: s.Epsilon, Momentum: s.Momentum}})
 		}
 		if err != nil {
 			t.Fatalf("case %d, %s: %v", i, k.Kernel, err)

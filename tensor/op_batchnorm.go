@@ -2,6 +2,7 @@ package tensor
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/storage"
@@ -58,7 +59,7 @@ func (op *batchNorm) Infer(in []Spec) []Spec {
 }
 
 func (op *batchNorm) Forward(c *Context, out, in []storage.Array) (err error) {
-	o := kernels.BatchNormOptions{Epsilon: op.options.Eps, Momentum: op.options.Momentum}
+	o := kernels.BatchNormOptions{Epsilon: op.options.Eps, Momentum: op.options.Momentum, ReLU: op.after.act == ReLUActivation}
 	if !op.options.Training {
 		err := c.Run(kernels.BatchNormEval, o, out, in[0], in[1], in[2], op.options.RunningMean, op.options.RunningVar)
 		return cmp.Or(err, op.activate(c, out))
@@ -77,9 +78,9 @@ func (op *batchNorm) Forward(c *Context, out, in []storage.Array) (err error) {
 	return cmp.Or(c.Run(kernels.BatchNorm, o, all, in...), op.activate(c, out))
 }
 
-// activate applies the activation in place.
+// activate applies an activation other than relu, which the kernel does, in place.
 func (op *batchNorm) activate(c *Context, out []storage.Array) error {
-	if op.after.act == NoActivation {
+	if op.after.act == NoActivation || op.after.act == ReLUActivation {
 		return nil
 	}
 	return c.Run(op.after.act.Kernel(), nil, out, out...)
@@ -94,17 +95,22 @@ func (op *batchNorm) withEpilogue(e epilogue) Op {
 }
 
 func (op *batchNorm) Backward(out, grads, in []*Tensor) []*Tensor {
-	x, gamma := in[0], in[1]
-	dy, _ := op.after.grad(out[0], grads[0], nil)
+	x, gamma, dy := in[0], in[1], grads[0]
+	var relu []*Tensor
+	if y := out[0]; dy.noGrad && op.after == (epilogue{act: ReLUActivation}) && slices.Equal(y.Stride, dy.Stride) && y.Offset == dy.Offset {
+		relu = []*Tensor{y}
+	} else {
+		dy, _ = op.after.grad(y, dy, nil)
+	}
 	if !dy.noGrad {
 		return op.recordedBackward(x, gamma, dy)
 	}
 	o := kernels.BatchNormOptions{Epsilon: op.options.Eps}
 	specs := []Spec{like(x), like(gamma), like(gamma)}
 	if !op.options.Training {
-		return RunKernel(kernels.BatchNormEvalGrad, o, specs, x, gamma, dy, dy.sameStep(op.options.RunningMean), dy.sameStep(op.options.RunningVar))
+		return RunKernel(kernels.BatchNormEvalGrad, o, specs, append([]*Tensor{x, gamma, dy, dy.sameStep(op.options.RunningMean), dy.sameStep(op.options.RunningVar)}, relu...)...)
 	}
-	return RunKernel(kernels.BatchNormGrad, o, specs, x, gamma, dy, op.mean, op.invstd)
+	return RunKernel(kernels.BatchNormGrad, o, specs, append([]*Tensor{x, gamma, dy, op.mean, op.invstd}, relu...)...)
 }
 
 // recordedBackward is Backward in operations that can be recorded.

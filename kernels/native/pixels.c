@@ -85,7 +85,7 @@ typedef struct {
 	int64_t parts; /* of the l pixels of each n */
 	double *sums;
 	void *y;
-	const void *dy, *x;
+	const void *dy, *mask, *x;
 	const double *pivot;
 	const void *constants[4];
 } channels;
@@ -107,12 +107,12 @@ static void sums_part(void *arg, int64_t from, int64_t to) {
 		double *sums = c->sums + i * 2 * g->c;
 		memset(sums, 0, 2 * g->c * sizeof *sums);
 		for (int64_t n = g->n * group / groups; n < g->n * (group + 1) / groups; n++)
-			c->loops->channel_sums(g, n, g->l * part / c->parts, g->l * (part + 1) / c->parts, sums, c->dy, c->x, c->pivot);
+			c->loops->channel_sums(g, n, g->l * part / c->parts, g->l * (part + 1) / c->parts, sums, c->dy, c->mask, c->x, c->pivot);
 	}
 }
 
-int h5k_channel_sums(int real, const h5k_channels *g, double *sums, const void *dy, const void *x, const double *pivot) {
-	channels c = {.loops = loops(real), .g = g, .parts = parts_of(g), .dy = dy, .x = x, .pivot = pivot};
+int h5k_channel_sums(int real, const h5k_channels *g, double *sums, const void *dy, const void *mask, const void *x, const double *pivot) {
+	channels c = {.loops = loops(real), .g = g, .parts = parts_of(g), .dy = dy, .mask = mask, .x = x, .pivot = pivot};
 	int64_t parts = groups_of(g) * c.parts;
 	c.sums = h5k_scratch(parts * 2 * g->c * sizeof *sums);
 	if (!c.sums)
@@ -130,12 +130,12 @@ static void map_part(void *arg, int64_t from, int64_t to) {
 	const h5k_channels *g = c->g;
 	for (int64_t i = from; i < to; i++) {
 		int64_t n = i / c->parts, part = i % c->parts;
-		c->loops->channel_map(g, n, g->l * part / c->parts, g->l * (part + 1) / c->parts, c->y, c->x, c->dy, c->constants);
+		c->loops->channel_map(g, n, g->l * part / c->parts, g->l * (part + 1) / c->parts, c->y, c->x, c->dy, c->mask, c->constants);
 	}
 }
 
-int h5k_channel_map(int real, const h5k_channels *g, void *y, const void *x, const void *dy, const double *constants) {
-	channels c = {.loops = loops(real), .g = g, .parts = parts_of(g), .y = y, .x = x, .dy = dy};
+int h5k_channel_map(int real, const h5k_channels *g, void *y, const void *x, const void *dy, const void *mask, const double *constants) {
+	channels c = {.loops = loops(real), .g = g, .parts = parts_of(g), .y = y, .x = x, .dy = dy, .mask = mask};
 	float *narrow = h5k_scratch(4 * g->c * sizeof *narrow);
 	if (!narrow)
 		return -1;

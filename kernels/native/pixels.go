@@ -64,6 +64,7 @@ func (w *Windows) AvgPoolGrad(r Real, dx, dy []byte) {
 type Channels struct {
 	N, C, L  int64
 	X, Y, DY [3]int64 // strides
+	ReLU     int64    // 1 if the results of Map are at least 0
 }
 
 var _ [unsafe.Sizeof(C.h5k_channels{})]byte = [unsafe.Sizeof(Channels{})]byte{}
@@ -71,15 +72,16 @@ var _ [unsafe.Sizeof(C.h5k_channels{})]byte = [unsafe.Sizeof(Channels{})]byte{}
 func (g *Channels) c() *C.h5k_channels { return (*C.h5k_channels)(unsafe.Pointer(g)) }
 
 // Sums sets the first half of sums to Σ a and the second to Σ a·(x-pivot), where a is dy,
-// or x-pivot if dy is nil. The order of the additions does not depend on the number of threads.
-func (g *Channels) Sums(r Real, sums []float64, dy, x []byte, pivot []float64) error {
-	return memory(C.h5k_channel_sums(C.int(r), g.c(), doubles(sums), pointer(dy), pointer(x), doubles(pivot)))
+// or x-pivot if dy is nil. Where mask, unless it is nil, is not positive, dy counts as 0; it
+// has the strides of dy. The order of the additions does not depend on the number of threads.
+func (g *Channels) Sums(r Real, sums []float64, dy, mask, x []byte, pivot []float64) error {
+	return memory(C.h5k_channel_sums(C.int(r), g.c(), doubles(sums), pointer(dy), pointer(mask), pointer(x), doubles(pivot)))
 }
 
 // Map sets y = a·(x-pivot) + b·dy + k. constants are pivot, a, b and k of all channels,
 // one after the other; dy may be nil.
-func (g *Channels) Map(r Real, y, x, dy []byte, constants []float64) error {
-	return memory(C.h5k_channel_map(C.int(r), g.c(), pointer(y), pointer(x), pointer(dy), doubles(constants)))
+func (g *Channels) Map(r Real, y, x, dy, mask []byte, constants []float64) error {
+	return memory(C.h5k_channel_map(C.int(r), g.c(), pointer(y), pointer(x), pointer(dy), pointer(mask), doubles(constants)))
 }
 
 func memory(status C.int) error {

@@ -28,16 +28,18 @@ void h5k_avg_pool_grad(int real, const h5k_windows *g, void *dx, const void *dy)
 typedef struct {
 	int64_t n, c, l;
 	int64_t x[3], y[3], dy[3];
+	int64_t relu; /* of h5k_channel_map: y is at least 0 */
 } h5k_channels;
 
 /* sums[0..c) = Σ a and sums[c..2c) = Σ a·(x-pivot), in double, where a is dy, or x-pivot
- * if dy is NULL. Whatever the number of threads, they are added in the same order.
+ * if dy is NULL. Where mask, which has the strides of dy, is not positive, dy counts as 0; mask may
+ * be NULL. Whatever the number of threads, they are added in the same order.
  * Returns -1 where there is no memory. */
-int h5k_channel_sums(int real, const h5k_channels *g, double *sums, const void *dy, const void *x, const double *pivot);
+int h5k_channel_sums(int real, const h5k_channels *g, double *sums, const void *dy, const void *mask, const void *x, const double *pivot);
 
 /* y = a·(x-pivot) + b·dy + k, where constants is c each of pivot, a, b, k; dy may be NULL.
  * Returns -1 where there is no memory. */
-int h5k_channel_map(int real, const h5k_channels *g, void *y, const void *x, const void *dy, const double *constants);
+int h5k_channel_map(int real, const h5k_channels *g, void *y, const void *x, const void *dy, const void *mask, const double *constants);
 
 /* What an instruction set provides: parts of the above. Rows count images and their rows of pixels. */
 typedef struct {
@@ -45,8 +47,8 @@ typedef struct {
 	void (*max_pool_grad)(const h5k_windows *g, int64_t from, int64_t to, void *dx, const void *dy, const int32_t *at, const void *y);
 	void (*avg_pool)(const h5k_windows *g, int64_t from, int64_t to, void *y, const void *x);
 	void (*avg_pool_grad)(const h5k_windows *g, int64_t from, int64_t to, void *dx, const void *dy);
-	void (*channel_sums)(const h5k_channels *g, int64_t n, int64_t from, int64_t to, double *sums, const void *dy, const void *x, const double *pivot);
-	void (*channel_map)(const h5k_channels *g, int64_t n, int64_t from, int64_t to, void *y, const void *x, const void *dy, const void *const constants[4]);
+	void (*channel_sums)(const h5k_channels *g, int64_t n, int64_t from, int64_t to, double *sums, const void *dy, const void *mask, const void *x, const double *pivot);
+	void (*channel_map)(const h5k_channels *g, int64_t n, int64_t from, int64_t to, void *y, const void *x, const void *dy, const void *mask, const void *const constants[4]);
 } h5k_pixel_loops;
 
 typedef struct {

@@ -303,20 +303,23 @@ static void REAL_(avg_pool_grad)(const h5k_windows *shared, int64_t from, int64_
 #undef ivec
 #undef LANES
 
+/* dy[i], or 0 where the mask is not positive. NULL for either is a constant that the compiler sees. */
+INLINE REAL REAL_(masked)(const REAL *dy, const REAL *mask, int64_t i) { return mask && mask[i] <= 0 ? 0 : dy[i]; }
+
 /* Channels side by side: a loop over them for each pixel. */
-INLINE void REAL_(sums_across)(int64_t c, double *sums, const REAL *dy, const REAL *x, const double *pivot) {
+INLINE void REAL_(sums_across)(int64_t c, double *sums, const REAL *dy, const REAL *mask, const REAL *x, const double *pivot) {
 	_Pragma("omp simd") for (int64_t i = 0; i < c; i++) {
-		double d = x[i] - pivot[i], a = dy ? dy[i] : d;
+		double d = x[i] - pivot[i], a = dy ? REAL_(masked)(dy, mask, i) : d;
 		sums[i] += a;
 		sums[c + i] += a * d;
 	}
 }
 
 /* One channel's pixels side by side. */
-INLINE void REAL_(sums_along)(int64_t l, double *sum, double *product, const REAL *dy, const REAL *x, double pivot) {
+INLINE void REAL_(sums_along)(int64_t l, double *sum, double *product, const REAL *dy, const REAL *mask, const REAL *x, double pivot) {
 	double s = 0, t = 0;
 	_Pragma("omp simd reduction(+ : s, t)") for (int64_t i = 0; i < l; i++) {
-		double d = x[i] - pivot, a = dy ? dy[i] : d;
+		double d = x[i] - pivot, a = dy ? REAL_(masked)(dy, mask, i) : d;
 		s += a;
 		t += a * d;
 	}
@@ -324,60 +327,71 @@ INLINE void REAL_(sums_along)(int64_t l, double *sum, double *product, const REA
 	*product += t;
 }
 
-static void REAL_(channel_sums)(const h5k_channels *g, int64_t n, int64_t from, int64_t to, double *sums, const void *dys, const void *xs, const double *pivot) {
-	const REAL *x = (const REAL *)xs + n * g->x[0], *dy = dys ? (const REAL *)dys + n * g->dy[0] : NULL;
+static void REAL_(channel_sums)(const h5k_channels *g, int64_t n, int64_t from, int64_t to, double *sums, const void *dys, const void *masks, const void *xs, const double *pivot) {
+	const REAL *x = (const REAL *)xs + n * g->x[0], *dy = dys ? (const REAL *)dys + n * g->dy[0] : NULL, *mask = masks ? (const REAL *)masks + n * g->dy[0] : NULL;
 	if (g->x[1] == 1 && (!dy || g->dy[1] == 1)) {
 		for (int64_t i = from; i < to; i++)
-			if (dy)
-				REAL_(sums_across)(g->c, sums, dy + i * g->dy[2], x + i * g->x[2], pivot);
+			if (mask)
+				REAL_(sums_across)(g->c, sums, dy + i * g->dy[2], mask + i * g->dy[2], x + i * g->x[2], pivot);
+			else if (dy)
+				REAL_(sums_across)(g->c, sums, dy + i * g->dy[2], NULL, x + i * g->x[2], pivot);
 			else
-				REAL_(sums_across)(g->c, sums, NULL, x + i * g->x[2], pivot);
+				REAL_(sums_across)(g->c, sums, NULL, NULL, x + i * g->x[2], pivot);
 		return;
 	}
 	for (int64_t c = 0; c < g->c; c++) {
-		const REAL *xc = x + c * g->x[1], *dyc = dy ? dy + c * g->dy[1] : NULL;
+		const REAL *xc = x + c * g->x[1], *dyc = dy ? dy + c * g->dy[1] : NULL, *mc = mask ? mask + c * g->dy[1] : NULL;
 		if (g->x[2] == 1 && !dy) {
-			REAL_(sums_along)(to - from, sums + c, sums + g->c + c, NULL, xc + from, pivot[c]);
+			REAL_(sums_along)(to - from, sums + c, sums + g->c + c, NULL, NULL, xc + from, pivot[c]);
 			continue;
 		}
 		if (g->x[2] == 1 && g->dy[2] == 1) {
-			REAL_(sums_along)(to - from, sums + c, sums + g->c + c, dyc + from, xc + from, pivot[c]);
+			if (mask)
+				REAL_(sums_along)(to - from, sums + c, sums + g->c + c, dyc + from, mc + from, xc + from, pivot[c]);
+			else
+				REAL_(sums_along)(to - from, sums + c, sums + g->c + c, dyc + from, NULL, xc + from, pivot[c]);
 			continue;
 		}
 		for (int64_t i = from; i < to; i++) {
-			double d = xc[i * g->x[2]] - pivot[c], a = dyc ? dyc[i * g->dy[2]] : d;
+			double d = xc[i * g->x[2]] - pivot[c], a = dyc ? REAL_(masked)(dyc, mc, i * g->dy[2]) : d;
 			sums[c] += a;
 			sums[g->c + c] += a * d;
 		}
 	}
 }
 
-/* y = a·(x-pivot) + b·dy + k over m elements; the constants move on by step. */
-INLINE void REAL_(map_run)(int64_t m, REAL *y, int64_t ys, const REAL *x, int64_t xs, const REAL *dy, int64_t ds, const REAL *pivot, const REAL *a, const REAL *b, const REAL *k, int64_t step) {
+/* y = a·(x-pivot) + b·dy + k over m elements, at least 0 if relu; the constants move on by step. */
+INLINE void REAL_(map_run)(int64_t m, int relu, REAL *y, int64_t ys, const REAL *x, int64_t xs, const REAL *dy, const REAL *mask, int64_t ds, const REAL *pivot, const REAL *a, const REAL *b, const REAL *k, int64_t step) {
 	_Pragma("omp simd") for (int64_t i = 0; i < m; i++) {
 		REAL v = a[i * step] * (x[i * xs] - pivot[i * step]) + k[i * step];
-		y[i * ys] = dy ? v + b[i * step] * dy[i * ds] : v;
+		if (dy)
+			v += b[i * step] * REAL_(masked)(dy, mask, i * ds);
+		y[i * ys] = relu && v < 0 ? 0 : v;
 	}
 }
 
-static void REAL_(channel_map)(const h5k_channels *g, int64_t n, int64_t from, int64_t to, void *ys, const void *xs, const void *dys, const void *const constants[4]) {
+static void REAL_(channel_map)(const h5k_channels *g, int64_t n, int64_t from, int64_t to, void *ys, const void *xs, const void *dys, const void *masks, const void *const constants[4]) {
 	const REAL *pivot = constants[0], *a = constants[1], *b = constants[2], *k = constants[3];
-	const REAL *x = (const REAL *)xs + n * g->x[0], *dy = dys ? (const REAL *)dys + n * g->dy[0] : NULL;
+	const REAL *x = (const REAL *)xs + n * g->x[0], *dy = dys ? (const REAL *)dys + n * g->dy[0] : NULL, *mask = masks ? (const REAL *)masks + n * g->dy[0] : NULL;
 	REAL *y = (REAL *)ys + n * g->y[0];
 	if (g->x[1] == 1 && g->y[1] == 1 && (!dy || g->dy[1] == 1)) {
 		for (int64_t i = from; i < to; i++)
-			if (dy)
-				REAL_(map_run)(g->c, y + i * g->y[2], 1, x + i * g->x[2], 1, dy + i * g->dy[2], 1, pivot, a, b, k, 1);
+			if (mask)
+				REAL_(map_run)(g->c, 0, y + i * g->y[2], 1, x + i * g->x[2], 1, dy + i * g->dy[2], mask + i * g->dy[2], 1, pivot, a, b, k, 1);
+			else if (dy)
+				REAL_(map_run)(g->c, 0, y + i * g->y[2], 1, x + i * g->x[2], 1, dy + i * g->dy[2], NULL, 1, pivot, a, b, k, 1);
+			else if (g->relu)
+				REAL_(map_run)(g->c, 1, y + i * g->y[2], 1, x + i * g->x[2], 1, NULL, NULL, 1, pivot, a, b, k, 1);
 			else
-				REAL_(map_run)(g->c, y + i * g->y[2], 1, x + i * g->x[2], 1, NULL, 1, pivot, a, b, k, 1);
+				REAL_(map_run)(g->c, 0, y + i * g->y[2], 1, x + i * g->x[2], 1, NULL, NULL, 1, pivot, a, b, k, 1);
 		return;
 	}
 	for (int64_t c = 0; c < g->c; c++) {
-		const REAL *xc = x + c * g->x[1] + from * g->x[2], *dyc = dy ? dy + c * g->dy[1] + from * g->dy[2] : NULL;
+		const REAL *xc = x + c * g->x[1] + from * g->x[2], *dyc = dy ? dy + c * g->dy[1] + from * g->dy[2] : NULL, *mc = mask ? mask + c * g->dy[1] + from * g->dy[2] : NULL;
 		REAL *yc = y + c * g->y[1] + from * g->y[2];
-		if (g->x[2] == 1 && g->y[2] == 1 && (!dy || g->dy[2] == 1))
-			REAL_(map_run)(to - from, yc, 1, xc, 1, dyc, 1, pivot + c, a + c, b + c, k + c, 0);
+		if (g->x[2] == 1 && g->y[2] == 1 && (!dy || g->dy[2] == 1) && !mask)
+			REAL_(map_run)(to - from, g->relu, yc, 1, xc, 1, dyc, NULL, 1, pivot + c, a + c, b + c, k + c, 0);
 		else
-			REAL_(map_run)(to - from, yc, g->y[2], xc, g->x[2], dyc, g->dy[2], pivot + c, a + c, b + c, k + c, 0);
+			REAL_(map_run)(to - from, g->relu, yc, g->y[2], xc, g->x[2], dyc, mc, g->dy[2], pivot + c, a + c, b + c, k + c, 0);
 	}
 }
