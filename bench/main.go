@@ -151,10 +151,10 @@ func (r result) memory() string {
 
 func (r result) met() bool { return r.ratio() <= r.bar && (r.most <= 0 || r.peak <= r.most) }
 
-// times writes a ratio: small ones as what they are one part in.
+// times writes a ratio of times, small ones as a speed-up: "5.2x faster".
 func times(ratio float64) string {
 	if ratio < 0.2 {
-		return fmt.Sprintf("1/%.3g", 1/ratio)
+		return fmt.Sprintf("%.3gx faster", 1/ratio)
 	}
 	return fmt.Sprintf("%.2f", ratio)
 }

@@ -22,9 +22,18 @@ func Build(model Module, samples ...[]int) (outputs [][]int, err error) {
 		}
 	})
 	if err != nil {
-		return nil, fmt.Errorf("build for samples %v: %w", samples, err)
+		return nil, fmt.Errorf("build for samples %s: %w", shapes(samples), err)
 	}
 	return outputs, nil
+}
+
+// shapes writes the shapes of one input as [1 28 28], and of several with commas.
+func shapes(samples [][]int) string {
+	list := make([]string, len(samples))
+	for i, shape := range samples {
+		list[i] = fmt.Sprint(shape)
+	}
+	return strings.Join(list, ", ")
 }
 
 // trace runs model in evaluation mode on a batch of one meta sample. It calls see,

@@ -1,4 +1,4 @@
-// The parameters of kernels that have no launch function of their own in Go (call_cuda.go declares the
+// The parameters of kernels that have no launch function of their own in Go (kernels/launch/call.go declares the
 // same structs): operands, settings, and the elements of the first output to compute, one by each thread.
 //
 //	struct Scale { double by; }; // ScaleOptions, number by number

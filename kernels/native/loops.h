@@ -38,7 +38,7 @@ void h5k_copy(int size, const h5k_grid *g, void *z, const void *x);
 /* z = cond ? x : y, elements of such a size; cond is bytes. */
 void h5k_where(int size, const h5k_grid *g, void *z, const void *cond, const void *x, const void *y);
 
-/* z = x·a + b as a real. kind of x: see H5K_FROM in cast.h. */
+/* z = x·a + b as a real. kind of x: see H5K_FROM. */
 void h5k_cast(int from, int real, const h5k_grid *g, void *z, const void *x, double a, double b);
 
 /* y = Σ x/divisor, or max x: over the axes of over, for each place in kept, whose first

@@ -1,0 +1,15 @@
+package serializetest_test
+
+import (
+	"testing"
+
+	_ "github.com/h5dnn/h5dnn/serialize/csv"
+	_ "github.com/h5dnn/h5dnn/serialize/hdf5"
+	_ "github.com/h5dnn/h5dnn/serialize/npy"
+	_ "github.com/h5dnn/h5dnn/serialize/png"
+	_ "github.com/h5dnn/h5dnn/serialize/raw"
+	"github.com/h5dnn/h5dnn/serialize/serializetest"
+)
+
+// TestFormatsKeepTheirPromises examines every registered format.
+func TestFormatsKeepTheirPromises(t *testing.T) { serializetest.TestAll(t) }
