@@ -400,6 +400,6 @@ func negArgs(d *cuda.Device, address uint64) []byte {
 	args := make([]byte, d.EntrySize("neg_f32"))
 	words := dtype.Cast[uint64](args)
 	words[0], words[1], words[2] = address, address, address
-	words[5] = 1
+	words[6] = 1 // n of struct Elementwise
 	return args
 }
