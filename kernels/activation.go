@@ -78,7 +78,7 @@ func (a Activation) String() string {
 
 // OfInput reports whether the gradient of a follows from its input z. That of the other
 // activations follows from their result y. ActGrad and ActGradBias take whichever it is.
-func (a Activation) OfInput() bool { return activations[a].ofInput }
+func (a Activation) OfInput() bool { return a.check() == nil && activations[a].ofInput }
 
 // Kernel returns the kernel that applies a; nil for NoActivation.
 func (a Activation) Kernel() *Kernel { return activationKernels[a] }

@@ -21,11 +21,11 @@ import (
 // A Kernel is one loop over the elements of its operands.
 type Kernel struct {
 	Name string
-	// Plain is the loop in Go, for every element type it is defined on. It is
+	// Reference is the loop in Go, for every element type it is defined on. It is
 	// the meaning of the kernel: all other ways must agree with it.
 	Reference func(c *Call) error
-	// Fast, where there is one, computes the same on the CPU. It reports false,
-	// having written nothing, for calls it leaves to Plain.
+	// Optimized, where there is one, computes the same on the CPU. It reports false,
+	// having written nothing, for calls it leaves to Reference.
 	Optimized func(c *Call) (bool, error)
 	// CUDA, where there is one, computes the same on a GPU.
 	CUDA func(g launch.GPU, c *Call) error

@@ -30,6 +30,9 @@ var activations = map[Activation]func(x *Tensor) *Tensor{
 // its operand, and may be asked for, the operand is kept: the activation is a recorded
 // operation of its own, whose gradient the backward pass fuses with that of op.
 func withActivation(op func(act Activation) Op, act Activation, in []*Tensor) *Tensor {
+	if act != NoActivation && activations[act] == nil {
+		fail(op(act).Name(), ErrState, "there is no activation %d", int(act))
+	}
 	if act.OfInput() && modeOf(act.String(), nil, nil, in).records() {
 		return activations[act](Apply(op(NoActivation), in...))
 	}

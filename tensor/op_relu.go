@@ -5,7 +5,7 @@ import (
 	"github.com/h5dnn/h5dnn/tensor/internal/samples"
 )
 
-// Relu returns max(x, 0), elementwise; its derivative at 0 is 0.
+// ReLU returns max(x, 0), elementwise; its derivative at 0 is 0.
 func (x *Tensor) ReLU() *Tensor { return Apply(unaryOp{kernels.ReLU, reluGrad}, x) }
 
 func reluGrad(x, y, dy *Tensor) *Tensor {

@@ -61,6 +61,9 @@ func Of(a storage.Array) *Tensor { return &Tensor{Array: a} }
 
 // From returns a constant that shares elems, laid out row-major.
 func From[T dtype.Go](elems []T, shape ...int) *Tensor {
+	if n := views.Of(shape...).Len(); n != len(elems) {
+		fail("from", ErrShape, "%d elements do not fill %v", len(elems), shape)
+	}
 	return Of(storage.From(elems, shape...))
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/h5dnn/h5dnn/config"
 	"github.com/h5dnn/h5dnn/dataset/dataconfig"
@@ -80,9 +81,9 @@ func (c Config) Check() error {
 		return wrong(fmt.Sprintf("cannot be %d", c.Classes), "classes")
 	case !(c.EMA >= 0 && c.EMA < 1):
 		return wrong(fmt.Sprintf("cannot be %v; want a decay such as 0.999", c.EMA), "ema")
-	case !(c.ClipNorm >= 0):
+	case !(c.ClipNorm >= 0) || math.IsInf(c.ClipNorm, 1):
 		return wrong(fmt.Sprintf("cannot be %v; want a positive number", c.ClipNorm), "clip_norm")
-	case !(c.ClipValue >= 0):
+	case !(c.ClipValue >= 0) || math.IsInf(c.ClipValue, 1):
 		return wrong(fmt.Sprintf("cannot be %v; want a positive number", c.ClipValue), "clip_value")
 	case c.Accumulate < 0:
 		return wrong(fmt.Sprintf("cannot be %d; want a number of batches", c.Accumulate), "accumulate")

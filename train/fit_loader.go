@@ -2,6 +2,7 @@ package train
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/h5dnn/h5dnn/config"
 	"github.com/h5dnn/h5dnn/dataset"
@@ -30,6 +31,9 @@ type FitOptions struct {
 // device where the model is. On a GPU the samples are read through a loader of their
 // own, with the options of loader.
 func Fit(ctx context.Context, model nn.Module, loss nn.Loss, optimizer nn.Optimizer, loader *dataset.Loader, o FitOptions) (History, error) {
+	if o.Epochs < 0 {
+		return nil, fmt.Errorf("train: %d epochs; want at least 1, or 0 for 1", o.Epochs)
+	}
 	loading := loader.Options()
 	r := &Run{
 		Config: Config{

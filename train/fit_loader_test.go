@@ -156,6 +156,7 @@ func TestFitRefuses(t *testing.T) {
 		`no precision "int4"`:   {Precision: "int4"},
 		"metrics":               {Metrics: []any{"accuracie"}},
 		"does not capture step": {Graph: "yes"},
+		"train: -1 epochs":      {Epochs: -1},
 	} {
 		if err := fit(o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)

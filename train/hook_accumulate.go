@@ -14,7 +14,7 @@ import (
 
 // Accumulate returns a hook that averages the gradients of n batches and makes one
 // update with them, as if they were one batch of n times the size. The last update
-// of an epoch is made with the batches that are left.
+// of an epoch is made with the batches that are left. Training fails if n is less than 1.
 func Accumulate(n int) StatefulHook { return &accumulate{every: n} }
 
 type accumulate struct {
@@ -40,6 +40,9 @@ func (a *accumulate) groupOf(b BatchInfo) group {
 // Gradients adds the gradients to the sums. The last batch of a group makes of them
 // the mean over the group's samples.
 func (a *accumulate) Gradients(s *Step) error {
+	if a.every < 1 {
+		return fmt.Errorf("accumulate gradients of %d batches; want at least 1", a.every)
+	}
 	g := a.groupOf(s.BatchInfo)
 	if !g.last {
 		s.HoldUpdate()
@@ -95,6 +98,9 @@ func (a *accumulate) sum(g *Gradient) (*tensor.Tensor, error) {
 
 // Variant tells apart a group's first batch, those in its middle and its last.
 func (a *accumulate) Variant(b BatchInfo) (int, bool) {
+	if a.every < 1 {
+		return 0, false
+	}
 	switch g := a.groupOf(b); {
 	case g.last:
 		return 2, g.fullBatches

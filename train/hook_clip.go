@@ -1,6 +1,9 @@
 package train
 
 import (
+	"fmt"
+	"math"
+
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
 )
@@ -10,6 +13,8 @@ import (
 // arXiv:1211.5063):
 //
 //	g *= min(1, limit/(norm + 1e-6))
+//
+// Training fails unless limit is positive and finite.
 func ClipNorm(limit float64) CapturableHook { return &clipNorm{limit: limit} }
 
 type clipNorm struct {
@@ -19,6 +24,9 @@ type clipNorm struct {
 
 // Gradients scales the gradients. An infinite or NaN norm makes them NaN.
 func (c *clipNorm) Gradients(s *Step) (err error) {
+	if err := checkLimit(c.limit); err != nil {
+		return fmt.Errorf("clip norm: %w", err)
+	}
 	var squares *tensor.Tensor
 	for _, g := range s.Gradients {
 		x := g.Grad
@@ -50,7 +58,7 @@ func (c *clipNorm) Gradients(s *Step) (err error) {
 func (*clipNorm) Variant(BatchInfo) (int, bool) { return 0, true }
 
 // ClipValue returns a hook that limits every element of the gradients to the range
-// from -limit to limit.
+// from -limit to limit. Training fails unless limit is positive and finite.
 func ClipValue(limit float64) CapturableHook { return &clipValue{limit: limit} }
 
 type clipValue struct {
@@ -60,6 +68,9 @@ type clipValue struct {
 
 // Gradients limits the gradients.
 func (c *clipValue) Gradients(s *Step) (err error) {
+	if err := checkLimit(c.limit); err != nil {
+		return fmt.Errorf("clip value: %w", err)
+	}
 	for i := range s.Gradients {
 		g := &s.Gradients[i]
 		if c.tensor, err = constantLike(c.tensor, g.Grad, c.limit); err != nil {
@@ -78,6 +89,14 @@ func (c *clipValue) Gradients(s *Step) (err error) {
 
 // Variant returns the only one.
 func (*clipValue) Variant(BatchInfo) (int, bool) { return 0, true }
+
+// checkLimit returns an error unless limit is one that gradients can be clipped to.
+func checkLimit(limit float64) error {
+	if !(limit > 0) || math.IsInf(limit, 1) {
+		return fmt.Errorf("limit %v; want a positive number", limit)
+	}
+	return nil
+}
 
 // constantLike returns a single element of value with x's type on x's device: have,
 // if that is one. It is made in the first step, since captured steps allocate nothing.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/config"
 	"github.com/h5dnn/h5dnn/cuda/cudatest"
+	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
@@ -399,6 +400,26 @@ func TestHooksThatAreNotCapturableRunWithoutAGraph(t *testing.T) {
 		}
 		if graph == "" {
 			sameState(t, "with a hook", state(t, run), want)
+		}
+	}
+}
+
+// TestHooksRefuseLimits: a negative limit would train away from the minimum.
+func TestHooksRefuseLimits(t *testing.T) {
+	one := tensor.Ones(dtype.Float32, 2)
+	for _, h := range []train.Hook{
+		train.ClipNorm(-1), train.ClipNorm(0), train.ClipNorm(math.Inf(1)), train.ClipNorm(math.NaN()),
+		train.ClipValue(-1), train.ClipValue(0), train.ClipValue(math.Inf(1)), train.ClipValue(math.NaN()),
+		train.Accumulate(0), train.Accumulate(-2),
+	} {
+		s := &train.Step{BatchInfo: train.BatchInfo{Samples: 2, Size: 2, EpochSamples: 4}, Gradients: []train.Gradient{{Name: "w", Grad: one}}}
+		if err := h.Gradients(s); err == nil || !strings.Contains(err.Error(), "want ") {
+			t.Errorf("%T: error %v, want one that says what is allowed", h, err)
+		}
+	}
+	for _, setting := range []string{"clip_norm: .inf", "clip_value: .inf"} {
+		if _, err := train.ParseConfig([]byte(light + "\n" + setting)); err == nil {
+			t.Errorf("%s: no error", setting)
 		}
 	}
 }
