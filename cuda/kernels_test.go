@@ -395,7 +395,7 @@ func floats(a spec) (all []trial) {
 		case k == kernels.Log || k == kernels.Sqrt:
 			all = append(all, trial{k, nil, list(a), list(a.up(900)), tolerance})
 		case len(in) > 0 && !slices.Contains(ofEveryType, k):
-			all = append(all, trial{k, nil, list(a), in, 4 * tolerance})
+			all = append(all, trial{k, nil, list(a), in, tolerance})
 		}
 	}
 	for act := kernels.NoActivation; act <= kernels.SiLUActivation; act++ {
