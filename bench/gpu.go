@@ -176,7 +176,7 @@ func gpuProducts(name string, by bool) func(folders) (task, error) {
 	}
 }
 
-// gpuConvs is the second convolution of the example, and its slopes.
+// gpuConvs is the second convolution of the example, and its gradients.
 func gpuConvs(by bool) func(folders) (task, error) {
 	return func(in folders) (task, error) {
 		d, err := openGPU(in)

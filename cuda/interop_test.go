@@ -84,7 +84,7 @@ func TestUnownedMemoryIsShared(t *testing.T) {
 		}
 		got, err := storage.Read[float32](lent)
 		if now, _ := d.Allocated(); err != nil || got[1] == 5 || got[2] != 5 || got[3] != 5 || got[4] == 5 || now != held {
-			t.Errorf("the lender sees %v, %v; %d bytes held, were %d", got, err, now, held)
+			t.Errorf("the owner sees %v, %v; %d bytes held, were %d", got, err, now, held)
 		}
 	})
 }

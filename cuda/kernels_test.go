@@ -295,14 +295,14 @@ func learning() (all []trial) {
 
 // capturable tries hyperparameters, loss scaling and metrics in device memory, for graph replay.
 func capturable() (all []trial) {
-	p, dials, stream := of(1000), these(dtype.Float64, 0.05, 0.97, 1.2), these(dtype.Uint64, 1<<40)
+	p, hyperparameters, stream := of(1000), these(dtype.Float64, 0.05, 0.97, 1.2), these(dtype.Uint64, 1<<40)
 	nan, inf := math.NaN(), math.Inf(1)
 	sgd := kernels.SGDOptions{Rate: 3, Momentum: 0.9, Decay: 0.2}
 	adam := kernels.AdamOptions{Rate: 3, Beta1: 0.9, Beta2: 0.99, Eps: 1e-3, Decay: 0.1, Decoupled: true, Step: 3}
-	all = append(all, trial{kernels.SGD, sgd, list(p, p), list(p, dials), 1e-6}, trial{kernels.Adam, adam, list(p, p.up(2), p.up(3)), list(p, dials), 1e-5},
+	all = append(all, trial{kernels.SGD, sgd, list(p, p), list(p, hyperparameters), 1e-6}, trial{kernels.Adam, adam, list(p, p.up(2), p.up(3)), list(p, hyperparameters), 1e-5},
 		trial{kernels.Dropout, kernels.DropoutOptions{P: 0.4, Seed: 9, Stream: 1}, list(of(33, 7)), list(of(33, 7), stream), 1e-6})
 	for _, guard := range []spec{these(dtype.Float32, 8, 3, 0, 2), these(dtype.Float32, 8, 3, 1, 0), these(dtype.Float32, 0x1p-126, 3, 1, 0)} {
-		all = append(all, trial{kernels.SGD, sgd, list(p, p), list(p, dials, guard), 1e-6}, trial{kernels.Adam, adam, list(p, p.up(2), p.up(3)), list(p, dials, guard), 1e-5},
+		all = append(all, trial{kernels.SGD, sgd, list(p, p), list(p, hyperparameters, guard), 1e-6}, trial{kernels.Adam, adam, list(p, p.up(2), p.up(3)), list(p, hyperparameters, guard), 1e-5},
 			trial{kernels.UpdateScale, kernels.UpdateScaleOptions{GrowthInterval: 4}, list(guard), nil, 0}, trial{kernels.UpdateScale, kernels.UpdateScaleOptions{GrowthInterval: 9}, list(guard), nil, 0})
 		for _, x := range []spec{p, p.as(dtype.Float64), these(dtype.Float32, 1, 2, inf), these(dtype.Float16, 1, 2, -inf), these(dtype.BFloat16, nan, 2, 0)} {
 			all = append(all, trial{kernels.FindInf, nil, list(guard), list(x), 0}, trial{kernels.FindInf, nil, list(guard), list(p, x, p.as(dtype.Float64)), 0})
@@ -314,7 +314,7 @@ func capturable() (all []trial) {
 				trial{kernels.AddMetrics, kernels.MetricsOptions{Samples: 7}, list(sums), list(loss), 1e-15})
 		}
 	}
-	all = append(all, several(dials)...)
+	all = append(all, several(hyperparameters)...)
 	for _, t := range []dtype.Type{dtype.Float32, dtype.Float64, dtype.Float16, dtype.BFloat16} {
 		all = append(all, trial{kernels.TakeCast, kernels.ScaleOffsetOptions{Scale: 0.5, Offset: -3}, list(of(9, 5, 4).as(t)), list(of(50, 5, 4).as(dtype.Uint8).up(256), of(9).as(dtype.Int64).up(50)), 0})
 	}
@@ -333,7 +333,7 @@ func capturable() (all []trial) {
 
 // several tries updates of more parameters than one launch takes, of two types, one of
 // which lies otherwise than its gradient.
-func several(dials spec) (all []trial) {
+func several(hyperparameters spec) (all []trial) {
 	var out, in []spec
 	for i := range 150 {
 		p := of(1 + 37*i%400)
@@ -346,7 +346,7 @@ func several(dials spec) (all []trial) {
 		out, in = append(out, p, p), append(in, p.or(i%50 == 7, spec.channelsLast))
 	}
 	set := kernels.SGDOptions{Rate: 0.1, Momentum: 0.9}
-	return append(all, trial{kernels.SGD, set, out, in, 1e-6}, trial{kernels.SGD, set, out, append(in, dials), 1e-6})
+	return append(all, trial{kernels.SGD, set, out, in, 1e-6}, trial{kernels.SGD, set, out, append(in, hyperparameters), 1e-6})
 }
 
 // or is another operand if that is asked for.

@@ -78,7 +78,7 @@ func TestBatchNormSurvivesLargeMeans(t *testing.T) {
 	}
 	want := 1 / math.Sqrt(4.375/6) // of the differences 0.25, 0.75, -0.25, -0.75, 1.25, -1.25
 	if got := invstd[0]; math.Abs(got-want) > 1e-6 {
-		t.Errorf("1/deviation is %v, want %v", got, want)
+		t.Errorf("1/std is %v, want %v", got, want)
 	}
 }
 

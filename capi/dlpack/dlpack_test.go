@@ -331,7 +331,7 @@ type fileSource struct{ storage.Storage }
 func (fileSource) Len() int               { return 16 }
 func (fileSource) Device() storage.Device { return storage.File("x.h5") }
 
-// TestReleasingWaitsForOurWork on memory that a lender without a deleter takes back then.
+// TestReleasingWaitsForOurWork on memory of a producer that passes no deleter.
 func TestReleasingWaitsForOurWork(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Deferred)[0]
 	lent := drawn(t, d, dtype.Float32, 4)
