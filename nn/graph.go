@@ -52,6 +52,7 @@ type Graph struct {
 type graphStep struct {
 	node   int // of Nodes
 	inputs []graphValue
+	next   int // the node that alone uses the result, if any; len(Nodes) if it is the only output of the graph
 }
 
 // A graphValue is an output of a node, or an input of the graph.
@@ -77,6 +78,7 @@ func NewGraph(o GraphOptions) *Graph {
 		g.outputs = append(g.outputs, g.value(name))
 	}
 	g.sort()
+	g.findNext()
 	for _, n := range g.Nodes {
 		g.RegisterModule(n.Name, n.Module)
 	}
@@ -152,12 +154,36 @@ func (g *Graph) sort() {
 		for i := range g.Nodes {
 			if ready(i) {
 				done[i] = true
-				g.steps = append(g.steps, graphStep{i, inputs[i]})
+				g.steps = append(g.steps, graphStep{i, inputs[i], -1})
 			}
 		}
 		if len(g.steps) == before {
 			tensor.Fail("graph", ErrConfig, "the inputs of %s depend on its own output", g.Nodes[slices.Index(done, false)].Name)
 		}
+	}
+}
+
+// findNext finds the nodes whose results have one user, which takes nothing else.
+func (g *Graph) findNext() {
+	const several = -2
+	users := slices.Repeat([]int{-1}, len(g.Nodes))
+	use := func(user int, values []graphValue) {
+		for _, v := range values {
+			switch {
+			case v.node < 0:
+			case users[v.node] == -1 && len(values) == 1:
+				users[v.node] = user
+			default:
+				users[v.node] = several
+			}
+		}
+	}
+	for _, s := range g.steps {
+		use(s.node, s.inputs)
+	}
+	use(len(g.Nodes), g.outputs)
+	for i, s := range g.steps {
+		g.steps[i].next = max(-1, users[s.node])
 	}
 }
 
@@ -172,15 +198,41 @@ func (g *Graph) Forward(x *tensor.Tensor) *tensor.Tensor { return ForwardOne(g, 
 
 // ForwardAll returns the outputs for inputs, in the order of Outputs and Inputs.
 func (g *Graph) ForwardAll(inputs []*tensor.Tensor) []*tensor.Tensor {
+	outputs, _ := g.forwardBefore(nil, inputs)
+	return outputs
+}
+
+func (g *Graph) forwardBefore(next Module, inputs []*tensor.Tensor) (outputs []*tensor.Tensor, fused bool) {
 	if len(inputs) != len(g.Inputs) {
 		tensor.Fail("graph", views.ErrShape, "%d inputs; want %v", len(inputs), g.Inputs)
 	}
 	computed := make([][]*tensor.Tensor, len(g.Nodes))
 	for _, s := range g.steps {
-		n := g.Nodes[s.node]
-		computed[s.node] = Call(n.Name, g.Module(n.Name), g.collect(s.inputs, inputs, computed)...)
+		if computed[s.node] != nil { // with the node before it
+			continue
+		}
+		name := g.Nodes[s.node].Name
+		results, joined := callBefore(g.after(s, next), name, g.Module(name), g.collect(s.inputs, inputs, computed))
+		computed[s.node] = results
+		if joined && s.next < len(g.Nodes) {
+			computed[s.next] = results
+		} else if joined {
+			fused = true
+		}
 	}
-	return g.collect(g.outputs, inputs, computed)
+	return g.collect(g.outputs, inputs, computed), fused
+}
+
+// after returns the module that alone uses the result of s, or nil; next is the module
+// after g.
+func (g *Graph) after(s graphStep, next Module) Module {
+	switch {
+	case s.next < 0:
+		return nil
+	case s.next == len(g.Nodes):
+		return next
+	}
+	return g.Module(g.Nodes[s.next].Name)
 }
 
 // collect returns the tensors that values refer to.

@@ -2,8 +2,8 @@ package nn
 
 import "github.com/h5dnn/h5dnn/tensor"
 
-// Activations as modules. A Sequential fuses them with the
-// product, convolution or batch norm before them.
+// Activations as modules. They are fused with a product, convolution or batch norm
+// before them: see [ActivatedLayer].
 type (
 	ReLU    struct{} // max(x, 0)
 	Tanh    struct{} // the hyperbolic tangent
