@@ -44,7 +44,7 @@ var activations = [...]struct {
 	TanhActivation:     {"tanh", math.Tanh, func(y, dy float64) float64 { return dy * (1 - y*y) }, false},
 	SigmoidActivation:  {"sigmoid", sigmoid, func(y, dy float64) float64 { return dy * y * (1 - y) }, false},
 	GELUActivation:     {"gelu", gelu, func(z, dy float64) float64 { return dy * (normalCDF(z) + z*normalPDF(z)) }, true},
-	GELUTanhActivation: {"gelu tanh", func(z float64) float64 { return z / 2 * (1 + geluTanh(z)) }, geluTanhGrad, true},
+	GELUTanhActivation: {"gelu tanh", func(z float64) float64 { return z * sigmoid(geluTanhArgument(z)) }, geluTanhGrad, true},
 	SiLUActivation: {"silu", func(z float64) float64 { return z / (1 + math.Exp(-z)) }, func(z, dy float64) float64 {
 		s := sigmoid(z)
 		return dy * s * (1 + z*(1-s))
@@ -59,14 +59,18 @@ func normalCDF(z float64) float64 { return (1 + math.Erf(z/math.Sqrt2)) / 2 }
 
 func normalPDF(z float64) float64 { return math.Exp(-z*z/2) / math.Sqrt(2*math.Pi) }
 
-// geluTanh is tanh(√(2/π)·(z + 0.044715·z³)).
-func geluTanh(z float64) float64 {
-	return math.Tanh(math.Sqrt(2/math.Pi) * (z + 0.044715*z*z*z))
+// geluTanhArgument is 2·√(2/π)·(z + 0.044715·z³). GELUTanh is z·sigmoid of it, because
+// (1 + tanh u)/2 is sigmoid(2u).
+func geluTanhArgument(z float64) float64 {
+	return 2 * math.Sqrt(2/math.Pi) * z * (1 + 0.044715*z*z)
 }
 
+// geluTanhGrad is dy·(s + z·s·(1 − s)·v'), where s is the sigmoid of v = geluTanhArgument(z).
+// 1 − s is computed as sigmoid(−v), without the cancellation of 1 − tanh².
 func geluTanhGrad(z, dy float64) float64 {
-	t := geluTanh(z)
-	return dy * ((1+t)/2 + z/2*(1-t*t)*math.Sqrt(2/math.Pi)*(1+3*0.044715*z*z))
+	v := geluTanhArgument(z)
+	s, rest := sigmoid(v), sigmoid(-v)
+	return dy * (s + z*s*rest*2*math.Sqrt(2/math.Pi)*(1+3*0.044715*min(z*z, 1024)))
 }
 
 func (a Activation) String() string {

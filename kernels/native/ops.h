@@ -8,10 +8,16 @@
 
 #define H5K_GELU(x) ((REAL)0.5 * (x) * (1 + ERF((x) * (REAL)0.70710678118654752)))
 #define H5K_GELU_GRAD(x) ((REAL)0.5 * (1 + ERF((x) * (REAL)0.70710678118654752)) + (x) * (REAL)0.39894228040143268 * EXP((REAL)-0.5 * (x) * (x)))
-#define H5K_GELU_TANH_OF(x) TANH((REAL)0.79788456080286536 * ((x) + (REAL)0.044715 * (x) * (x) * (x)))
-#define H5K_GELU_TANH(x) ((REAL)0.5 * (x) * (1 + H5K_GELU_TANH_OF(x)))
+/* (1 + tanh u)/2 is sigmoid(2u), and its derivative sigmoid(2u)·sigmoid(-2u), which 1 - tanh² u is too, but for
+ * the rounding errors that it leaves of numbers close to 1. Squares are bounded where sigmoid(-2u) is 0, so that
+ * they do not overflow. */
+#define H5K_GELU_TANH_ARGUMENT(x) ((REAL)1.5957691216057308 * (x) * (1 + (REAL)0.044715 * (x) * (x)))
+#define H5K_GELU_TANH(x) ((x) * H5K_SIGMOID(H5K_GELU_TANH_ARGUMENT(x)))
+#define H5K_GELU_TANH_SQUARE(x) ((x) * (x) < 1024 ? (x) * (x) : 1024)
+#define H5K_GELU_TANH_TAIL(x) EXP(-FABS(H5K_GELU_TANH_ARGUMENT(x)))
 #define H5K_GELU_TANH_GRAD(x) \
-	((REAL)0.5 * (1 + H5K_GELU_TANH_OF(x)) + (REAL)0.5 * (x) * (1 - H5K_GELU_TANH_OF(x) * H5K_GELU_TANH_OF(x)) * (REAL)0.79788456080286536 * (1 + (REAL)0.134145 * (x) * (x)))
+	(((x) < 0 ? H5K_GELU_TANH_TAIL(x) : 1) / (1 + H5K_GELU_TANH_TAIL(x)) + \
+	 (x) * H5K_GELU_TANH_TAIL(x) / ((1 + H5K_GELU_TANH_TAIL(x)) * (1 + H5K_GELU_TANH_TAIL(x))) * (REAL)1.5957691216057308 * (1 + (REAL)0.134145 * H5K_GELU_TANH_SQUARE(x)))
 #define H5K_SIGMOID(x) (1 / (1 + EXP(-(x))))
 #define H5K_SILU(x) ((x) / (1 + EXP(-(x))))
 #define H5K_SILU_GRAD(x) (H5K_SIGMOID(x) * (1 + (x) * (1 - H5K_SIGMOID(x))))
