@@ -21,16 +21,21 @@ var ErrInvalid = errors.New("invalid setting")
 
 // An Error is an error at some place in a configuration.
 type Error struct {
-	Path []any // names of settings and indices of lists of layers, from the outside in
+	Path []any // names of settings and Items of lists, from the outside in
 	Err  error
 }
+
+// An Item is an element of a list, in a Path.
+type Item struct {
+	Kind  string // what the list is of, such as "layer"
+	Index int    // from 0
+}
+
+func (i Item) String() string { return fmt.Sprintf("%s %d", i.Kind, i.Index) }
 
 func (e *Error) Error() string {
 	var b strings.Builder
 	for _, step := range e.Path {
-		if i, ok := step.(int); ok {
-			step = fmt.Sprintf("layer %d", i)
-		}
 		fmt.Fprintf(&b, "%v: ", step)
 	}
 	return b.String() + e.Err.Error()

@@ -78,7 +78,7 @@ func TestErrorsGivePositionsAndSuggestions(t *testing.T) {
 			t.Errorf("%.40q: error %v, want %q", text, err, want)
 		}
 	}
-	err := config.At(config.Errorf("is bad"), "model", 3, "dense")
+	err := config.At(config.Errorf("is bad"), "model", config.Item{Kind: "layer", Index: 3}, "dense")
 	if got := err.Error(); got != "model: layer 3: dense: is bad" || !errors.Is(err, config.ErrInvalid) {
 		t.Errorf("%v", err)
 	}

@@ -71,15 +71,33 @@ func names(list []field) []string {
 	return out
 }
 
+// decodeValue decodes raw into target, a pointer, strictly where it holds structs.
+func decodeValue(raw json.RawMessage, target any) error {
+	value := reflect.ValueOf(target).Elem()
+	_, own := target.(json.Unmarshaler)
+	switch {
+	case !own && value.Kind() == reflect.Struct:
+		return Decode(raw, target)
+	case !own && value.Kind() == reflect.Slice && value.Type().Elem().Kind() == reflect.Struct:
+		var list []json.RawMessage
+		if err := json.Unmarshal(raw, &list); err != nil {
+			return Errorf("want a list")
+		}
+		value.Set(reflect.MakeSlice(value.Type(), len(list), len(list)))
+		for i, one := range list {
+			if err := Decode(one, value.Index(i).Addr().Interface()); err != nil {
+				return At(err, Item{"item", i})
+			}
+		}
+		return nil
+	}
+	return json.Unmarshal(raw, target)
+}
+
 // set decodes one field of the settings.
 func set(f field, raw json.RawMessage, settings reflect.Value) error {
 	target := settings.Field(f.index).Addr().Interface()
-	var err error
-	if _, own := target.(json.Unmarshaler); own || settings.Field(f.index).Kind() != reflect.Struct {
-		err = json.Unmarshal(raw, target)
-	} else {
-		err = Decode(raw, target)
-	}
+	err := decodeValue(raw, target)
 	var wrong *json.UnmarshalTypeError
 	var inner *Error
 	switch {

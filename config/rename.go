@@ -102,7 +102,7 @@ func steps(path string) []any {
 	var out []any
 	for part := range strings.SplitSeq(path, ".") {
 		if i, err := strconv.Atoi(part); err == nil {
-			out = append(out, i)
+			out = append(out, Item{Index: i})
 		} else {
 			out = append(out, part)
 		}

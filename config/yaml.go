@@ -155,14 +155,14 @@ func (d *Document) locate(path []any) *token.Token {
 	key := ""
 	for i, step := range path {
 		switch step := step.(type) {
-		case int:
+		case Item:
 			list, ok := n.(*ast.SequenceNode)
-			if !ok || step >= len(list.Values) {
+			if !ok || step.Index >= len(list.Values) {
 				return nearest
 			}
-			n = list.Values[step]
+			n = list.Values[step.Index]
 			nearest = n.GetToken()
-			key = join(key, strconv.Itoa(step))
+			key = join(key, strconv.Itoa(step.Index))
 		default:
 			key = join(key, fmt.Sprint(step))
 			name := fmt.Sprint(step)

@@ -75,5 +75,5 @@ func element(a *storage.Array, i int) storage.Array {
 }
 
 func badRow(i int, row int64, n int) error {
-	return fmt.Errorf("row %d of what is taken is %d; want 0 to %d: %w", i, row, n-1, views.ErrShape)
+	return fmt.Errorf("row index %d is %d; want 0 to %d: %w", i, row, n-1, views.ErrShape)
 }

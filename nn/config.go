@@ -38,7 +38,7 @@ func Describe(m Module) (any, error) {
 	for i, one := range s {
 		description, err := Describe(one)
 		if err != nil {
-			return nil, at(i, err)
+			return nil, at(config.Item{Kind: "layer", Index: i}, err)
 		}
 		list[i] = description
 	}
@@ -69,7 +69,7 @@ func fromJSON(text json.RawMessage, d storage.Device) (Module, error) {
 	for i, one := range list {
 		m, err := fromJSON(one, d)
 		if err != nil {
-			return nil, at(i, err)
+			return nil, at(config.Item{Kind: "layer", Index: i}, err)
 		}
 		s[i] = m
 	}

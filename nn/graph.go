@@ -270,7 +270,7 @@ func (n *Nodes) UnmarshalJSON(text []byte) error {
 	for i, one := range list {
 		node := nodeConfig{Layer: Submodule{device: device}}
 		if err := config.Decode(one, &node); err != nil {
-			return config.At(err, i)
+			return config.At(err, config.Item{Kind: "node", Index: i})
 		}
 		(*n)[i] = Node{Name: node.Name, Module: node.Layer.Module, From: node.From}
 	}

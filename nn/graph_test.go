@@ -215,8 +215,8 @@ func TestGraphMistakesAreNamed(t *testing.T) {
 		{`{"graph": {"nodes": [{"name": "x", "layer": "relu"}]}}`, `graph: two nodes or inputs are named "x"`},
 		{`{"graph": {"nodes": [{"name": "a.b", "layer": "relu"}]}}`, `graph: name "a.b"`},
 		{`{"graph": {"nodes": [{"name": "a"}]}}`, `graph: node 0 ("a") has no layer`},
-		{`{"graph": {"nodes": [{"name": "a", "layer": {"dnse": 3}}]}}`, `graph: nodes: layer 0: layer: dnse: no such layer; did you mean dense?`},
-		{`{"graph": {"nodes": [{"name": "a", "layer": "relu", "form": "x"}]}}`, `graph: nodes: layer 0: form: no such setting; did you mean from?`},
+		{`{"graph": {"nodes": [{"name": "a", "layer": {"dnse": 3}}]}}`, `graph: nodes: node 0: layer: dnse: no such layer; did you mean dense?`},
+		{`{"graph": {"nodes": [{"name": "a", "layer": "relu", "form": "x"}]}}`, `graph: nodes: node 0: form: no such setting; did you mean from?`},
 		{`{"residual": {"shortcut": "relu"}}`, "residual: no body"},
 	} {
 		_, err := nn.FromConfig(json.RawMessage(c.config))

@@ -118,6 +118,9 @@ func (b *BatchNorm3d) ForwardActivated(x *tensor.Tensor, act tensor.Activation) 
 func (b *batchNorm) setup(layer string, o BatchNormOptions) {
 	checkRange(layer, "eps", o.Eps, 0, infinity)
 	checkRange(layer, "momentum", o.Momentum, 0, math.Nextafter(1, 2))
+	if o.NumFeatures < 1 {
+		tensor.Fail(layer, views.ErrShape, "num_features %d; want at least 1", o.NumFeatures)
+	}
 	alloc := NewAllocator(layer, o.Device, o.DType)
 	o.Device, o.DType = alloc.Device, alloc.DType
 	b.BatchNormOptions = o

@@ -92,3 +92,23 @@ func TestBuildTakesNoActivations(t *testing.T) {
 		t.Errorf("on a device that cannot compute: %v", err)
 	}
 }
+
+// TestBuildSaysWhatSamplesLack of axes, sizes or inputs.
+func TestBuildSaysWhatSamplesLack(t *testing.T) {
+	dense := func() nn.Module { return nn.NewDense(nn.DenseOptions{OutFeatures: 3}) }
+	for _, c := range []struct {
+		samples [][]int
+		want    string
+	}{
+		{[][]int{{}}, "build for samples [] (scalars): dense: input [1]; want (samples, features); reshape it to (samples, 1)"},
+		{[][]int{{4, -1}}, "build for samples [4 -1]: want positive sizes"},
+		{nil, "build for no input: dense: 0 inputs; want one"},
+	} {
+		if _, err := nn.Build(dense(), c.samples...); err == nil || err.Error() != c.want {
+			t.Errorf("%v: error %v, want %s", c.samples, err, c.want)
+		}
+	}
+	if out, err := nn.Build(nn.ReLU{}, []int{}); err != nil || len(out[0]) != 0 {
+		t.Errorf("a relu of scalars: %v, %v", out, err)
+	}
+}

@@ -7,8 +7,10 @@ import (
 	"text/tabwriter"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/errkind"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
+	"github.com/h5dnn/h5dnn/views"
 )
 
 // Build makes the parameters of layers that take their sizes from their first
@@ -16,24 +18,35 @@ import (
 // tensors, which have no elements. Build returns the shapes of the outputs for one
 // sample.
 func Build(model Module, samples ...[]int) (outputs [][]int, err error) {
+	for _, shape := range samples {
+		if slices.ContainsFunc(shape, func(n int) bool { return n < 1 }) {
+			return nil, errkind.Errorf(views.ErrShape, "build for samples %v: want positive sizes", shape)
+		}
+	}
 	err = trace(model, samples, nil, func(ys []*tensor.Tensor) {
 		for _, y := range ys {
 			outputs = append(outputs, slices.Clone(y.Shape[1:]))
 		}
 	})
 	if err != nil {
-		return nil, fmt.Errorf("build for samples %s: %w", shapes(samples), err)
+		return nil, fmt.Errorf("build for %s: %w", shapes(samples), err)
 	}
 	return outputs, nil
 }
 
-// shapes writes the shapes of one input as [1 28 28], and of several with commas.
+// shapes writes the shapes of one input as samples [1 28 28], and of several with commas.
 func shapes(samples [][]int) string {
 	list := make([]string, len(samples))
 	for i, shape := range samples {
 		list[i] = fmt.Sprint(shape)
+		if len(shape) == 0 {
+			list[i] += " (scalars)"
+		}
 	}
-	return strings.Join(list, ", ")
+	if len(list) == 0 {
+		return "no input"
+	}
+	return "samples " + strings.Join(list, ", ")
 }
 
 // trace runs model in evaluation mode on a batch of one meta sample. It calls see,

@@ -57,9 +57,7 @@ func (w *Weights) Prepare(s WeightSpec) {
 		w.build(s, *s.Inputs, *s.Device, *s.DType)
 		return
 	}
-	if s.Outputs < 1 {
-		tensor.Fail(s.Layer, views.ErrShape, "%d outputs; want at least one", s.Outputs)
-	}
+	s.checkSizes(1)
 	fillsOf(s.Layer, *s.Initializer, 1, 1)
 	NewAllocator(s.Layer, nil, *s.DType)
 }
@@ -83,7 +81,22 @@ func (w *Weights) BuildFor(s WeightSpec, x *tensor.Tensor) {
 	w.build(s, x.Shape[1], device, t)
 }
 
+// checkSizes fails unless there are inputs and outputs.
+func (s WeightSpec) checkSizes(inputs int) {
+	what := "features"
+	if s.Window != nil {
+		what = "channels"
+	}
+	switch {
+	case inputs < 1:
+		tensor.Fail(s.Layer, views.ErrShape, "in_%s %d, out_%s %d; want at least 1 of each", what, inputs, what, s.Outputs)
+	case s.Outputs < 1:
+		tensor.Fail(s.Layer, views.ErrShape, "out_%s %d; want at least 1", what, s.Outputs)
+	}
+}
+
 func (w *Weights) build(s WeightSpec, inputs int, device storage.Device, t dtype.Type) {
+	s.checkSizes(inputs)
 	alloc := NewAllocator(s.Layer, device, t)
 	groups := max(1, s.Groups)
 	if inputs%groups != 0 || s.Outputs%groups != 0 {
@@ -112,7 +125,11 @@ func (w *Weights) build(s WeightSpec, inputs int, device storage.Device, t dtype
 // checkFeatures fails unless x is samples of features.
 func checkFeatures(layer string, x *tensor.Tensor) {
 	if x.Rank() != 2 {
-		tensor.Fail(layer, views.ErrShape, "input %v; want (samples, features)", x.Shape)
+		hint := ""
+		if x.Rank() == 1 {
+			hint = "; reshape it to (samples, 1)"
+		}
+		tensor.Fail(layer, views.ErrShape, "input %v; want (samples, features)%s", x.Shape, hint)
 	}
 }
 

@@ -1,6 +1,7 @@
 package tensor_test
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"slices"
@@ -66,6 +67,38 @@ func TestCustomKernelsSeeTheirElements(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestCustomKernelsThatPanicAreNamed: a bug in a kernel from outside is no error of the
+// expression, and its panic says which kernel has it. A kernel's *Error is returned.
+func TestCustomKernelsThatPanicAreNamed(t *testing.T) {
+	panics := &kernels.Kernel{Name: "third", Reference: func(c *kernels.Call) error {
+		_ = storage.Elements[float32](c.In[0])[c.In[0].Len()]
+		return nil
+	}}
+	fails := &kernels.Kernel{Name: "fails", Reference: func(c *kernels.Call) error {
+		tensor.Fail("fails", tensor.ErrState, "no luck")
+		return nil
+	}}
+	x := tensor.Leaf(storage.From([]float32{1, 2}, 2))
+	identity := &kernels.Kernel{Name: "identity", Reference: func(c *kernels.Call) error { return nil }}
+	for _, run := range []func(){
+		func() { tensor.Custom{Name: "mine", Forward: panics}.Apply(x) },
+		func() { tensor.Custom{Name: "mine", Forward: identity, Backward: panics}.Apply(x).Sum().Backward() },
+	} {
+		func() {
+			defer func() {
+				if said := fmt.Sprint(recover()); !strings.Contains(said, `operation "mine", kernel "third": runtime error: index out of range`) {
+					t.Errorf("panic %q", said)
+				}
+			}()
+			t.Errorf("returned %v", tensor.Try(run))
+		}()
+	}
+	err := tensor.Try(func() { tensor.Custom{Name: "mine", Forward: fails}.Apply(x) })
+	if err == nil || err.Error() != "fails: no luck" {
+		t.Errorf("error %v", err)
 	}
 }
 

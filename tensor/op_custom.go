@@ -1,6 +1,7 @@
 package tensor
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/h5dnn/h5dnn/kernels"
@@ -53,7 +54,22 @@ func (op custom) Forward(c *Context, out, in []storage.Array) error {
 	if err != nil {
 		return err
 	}
-	return c.Run(op.settings.Forward, op.settings.Options, exact(out), exact(in)...)
+	return op.run(c, op.settings.Forward, out, in)
+}
+
+// run runs one of the operation's kernels. As elsewhere a panic that is no *Error is a
+// bug and passes through, with the names of the operation and the kernel.
+func (op custom) run(c *Context, k *kernels.Kernel, out, in []storage.Array) error {
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case *Error:
+			panic(p)
+		default:
+			panic(fmt.Sprintf("tensor: operation %q, kernel %q: %v", op.settings.Name, k.Name, p))
+		}
+	}()
+	return c.Run(k, op.settings.Options, exact(out), exact(in)...)
 }
 
 // contiguous returns arrays as they are where they are row-major without gaps, and
@@ -106,6 +122,6 @@ func (op custom) Backward(out, grads, in []*Tensor) []*Tensor {
 	context := Context{device: device(c.Name, in...), tape: out[0].tape}
 	operands, err := context.contiguous(append(arrays(in), out[0].Array, grads[0].Array))
 	check(c.Name, err)
-	check(c.Name, context.Run(c.Backward, c.Options, exact(results), exact(operands)...))
+	check(c.Name, op.run(&context, c.Backward, results, operands))
 	return dxs
 }

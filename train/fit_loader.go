@@ -3,6 +3,7 @@ package train
 import (
 	"context"
 	"fmt"
+	"reflect"
 
 	"github.com/h5dnn/h5dnn/config"
 	"github.com/h5dnn/h5dnn/dataset"
@@ -31,6 +32,9 @@ type FitOptions struct {
 // device where the model is. On a GPU the samples are read through a loader of their
 // own, with the options of loader.
 func Fit(ctx context.Context, model nn.Module, loss nn.Loss, optimizer nn.Optimizer, loader *dataset.Loader, o FitOptions) (History, error) {
+	if err := checkPresent(model, loss, optimizer, loader); err != nil {
+		return nil, err
+	}
 	if o.Epochs < 0 {
 		return nil, fmt.Errorf("train: %d epochs; want at least 1, or 0 for 1", o.Epochs)
 	}
@@ -69,4 +73,17 @@ func Fit(ctx context.Context, model nn.Module, loss nn.Loss, optimizer nn.Optimi
 	data := &Data{Train: loader.Dataset(), Val: o.Val}
 	options := Options{Callbacks: o.Callbacks, Hooks: o.Hooks, Rank: loading.Rank, World: loading.World}
 	return r.History, r.fit(ctx, data, options, loader)
+}
+
+// checkPresent refuses nil arguments of Fit, and nil pointers in them.
+func checkPresent(model nn.Module, loss nn.Loss, optimizer nn.Optimizer, loader *dataset.Loader) error {
+	for _, a := range []struct {
+		name  string
+		value any
+	}{{"model", model}, {"loss", loss}, {"optimizer", optimizer}, {"loader", loader}} {
+		if v := reflect.ValueOf(a.value); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+			return fmt.Errorf("train: no %s (nil): %w", a.name, storage.ErrState)
+		}
+	}
+	return nil
 }

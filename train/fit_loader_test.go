@@ -166,3 +166,24 @@ func TestFitRefuses(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// TestFitRefusesNil arguments before it touches any.
+func TestFitRefusesNil(t *testing.T) {
+	loss, o := nn.NewCrossEntropy(nn.CrossEntropyOptions{}), nn.NewSGD(nn.SGDOptions{})
+	for want, fit := range map[string]func() (train.History, error){
+		"no model": func() (train.History, error) { return train.Fit(t.Context(), nil, loss, o, nil, train.FitOptions{}) },
+		"no loss": func() (train.History, error) {
+			return train.Fit(t.Context(), nn.ReLU{}, nil, o, nil, train.FitOptions{})
+		},
+		"no optimizer": func() (train.History, error) {
+			return train.Fit(t.Context(), nn.ReLU{}, loss, (*nn.SGD)(nil), nil, train.FitOptions{})
+		},
+		"no loader": func() (train.History, error) {
+			return train.Fit(t.Context(), nn.ReLU{}, loss, o, nil, train.FitOptions{})
+		},
+	} {
+		if _, err := fit(); !errors.Is(err, storage.ErrState) || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}

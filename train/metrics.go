@@ -27,12 +27,13 @@ func (c Config) newMetrics() (set metricSet, err error) {
 	set.loss = &weightedLoss{}
 	for i, description := range c.Metrics {
 		m, err := nn.MetricFromConfig(description)
+		here := []any{"metrics", config.Item{Kind: "metric", Index: i}}
 		if err != nil {
-			return set, config.At(err, "metrics", i)
+			return set, config.At(err, here...)
 		}
 		name := nn.MetricName(m)
 		if slices.Contains(set.names, name) || name == "loss" {
-			return set, config.At(fmt.Errorf("%s is there twice", name), "metrics", i)
+			return set, config.At(fmt.Errorf("%s is there twice", name), here...)
 		}
 		set.names, set.metrics = append(set.names, name), append(set.metrics, m)
 	}

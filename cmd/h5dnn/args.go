@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -61,6 +62,33 @@ func findFlag(command *cli.Command, name string) (cli.DocGenerationFlag, error) 
 		known = append(known, "--"+flag.Names()[0])
 	}
 	return nil, fmt.Errorf("unknown flag --%s%s; see h5dnn %s --help", name, spell.Hint("--"+name, known), command.Name)
+}
+
+// badValue is how package cli says that the value of a flag cannot be parsed.
+var badValue = regexp.MustCompile(`^invalid (?:boolean )?value (".*") for (?:flag )?-([a-z0-9-]+): `)
+
+// flagError returns err, from parsing the flags of command, as an error that says what
+// the flag takes.
+func flagError(command *cli.Command, err error) error {
+	found := badValue.FindStringSubmatch(err.Error())
+	if found == nil {
+		return err
+	}
+	flag, _ := findFlag(command, found[2])
+	want := ""
+	switch flag.(type) {
+	case *cli.IntFlag, *cli.Int64Flag:
+		want = "a whole number"
+	case *cli.Uint64Flag:
+		want = "a whole number, at least 0"
+	case *cli.Float64Flag:
+		want = "a number"
+	case *cli.BoolFlag:
+		want = "true or false"
+	default:
+		return err
+	}
+	return fmt.Errorf("--%s %s: want %s", found[2], found[1], want)
 }
 
 // arguments returns the command's arguments. It fails unless there are as many as names.

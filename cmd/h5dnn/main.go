@@ -124,7 +124,7 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 		Commands: commands(),
 	}
 	for _, command := range app.Commands {
-		command.OnUsageError = app.OnUsageError
+		command.OnUsageError = func(c *cli.Context, err error, _ bool) error { return flagError(c.Command, err) }
 		command.HideHelpCommand = true
 		for _, flag := range command.Flags {
 			if b, ok := flag.(*cli.BoolFlag); ok {

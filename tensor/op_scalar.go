@@ -8,7 +8,7 @@ import (
 )
 
 // MulScalar returns s·x for x of floats, in the type of x. Cast integers first.
-func (x *Tensor) MulScalar(s float64) *Tensor { return Apply(affineOp{s, 0}, x) }
+func (x *Tensor) MulScalar(s float64) *Tensor { return Apply(scaleOffset{"mul scalar", s, 0}, x) }
 
 // mulGradScalar returns s·x for a gradient x, which is never written to: x itself if s is 1.
 func (x *Tensor) mulGradScalar(s float64) *Tensor {
@@ -19,23 +19,26 @@ func (x *Tensor) mulGradScalar(s float64) *Tensor {
 }
 
 // AddScalar returns x + s for x of floats, in the type of x. Cast integers first.
-func (x *Tensor) AddScalar(s float64) *Tensor { return Apply(affineOp{1, s}, x) }
+func (x *Tensor) AddScalar(s float64) *Tensor { return Apply(scaleOffset{"add scalar", 1, s}, x) }
 
-// affineOp is scale·x + offset.
-type affineOp struct{ scale, offset float64 }
+// scaleOffset is scale·x + offset.
+type scaleOffset struct {
+	name          string
+	scale, offset float64
+}
 
-func (affineOp) Name() string { return "affine" }
+func (op scaleOffset) Name() string { return op.name }
 
-func (op affineOp) Infer(in []Spec) []Spec {
+func (op scaleOffset) Infer(in []Spec) []Spec {
 	wantFloat(op.Name(), in[0])
 	return one(in[0].Type, views.Like(in[0].View))
 }
 
-func (op affineOp) Forward(c *Context, out, in []storage.Array) error {
+func (op scaleOffset) Forward(c *Context, out, in []storage.Array) error {
 	return c.Run(kernels.ScaleOffset, kernels.ScaleOffsetOptions{Scale: op.scale, Offset: op.offset}, out, in...)
 }
 
-func (op affineOp) Backward(out, grads, in []*Tensor) []*Tensor {
+func (op scaleOffset) Backward(out, grads, in []*Tensor) []*Tensor {
 	return []*Tensor{grads[0].mulGradScalar(op.scale)}
 }
 
