@@ -681,7 +681,7 @@ func TestWrongRowsAreNamed(t *testing.T) {
 		if err := d.Run(kernels.Take, &kernels.Call{Out: []storage.Array{out}, In: []storage.Array{numbers(t, d, 30).With(views.Of(10, 3)), rows.With(v)}}); err != nil {
 			t.Fatal(err)
 		}
-		if err := d.Sync(); err == nil || !strings.Contains(err.Error(), "cuda:0: row 0 of what is taken is 10; want 0 to 9") {
+		if err := d.Sync(); err == nil || !strings.Contains(err.Error(), "cuda:0: row index 0 is 10; want 0 to 9") {
 			t.Errorf("error %v; want one that names row 0", err)
 		}
 	})
@@ -719,7 +719,7 @@ func TestTheFirstFaultIsKeptWhole(t *testing.T) {
 			want string
 			runs []func() error
 		}{
-			{"row 300 of what is taken is 310; want 0 to 9", []func() error{take, entropy, hits}},
+			{"row index 300 is 310; want 0 to 9", []func() error{take, entropy, hits}},
 			{"row 299 has label 310; want 0 to 9", []func() error{entropy, take, hits}},
 			{"row 300 has label 310; want 0 to 9", []func() error{hits, entropy, take}},
 		} {

@@ -114,8 +114,8 @@ func agreeMaxPool(t *testing.T, r *rand.Rand, set PoolOptions, x, y views.View) 
 		t.Fatalf("%v %+v: indices\n%v, want\n%v", x, set, got, want)
 	}
 	about := fmt.Sprintf("%v %+v", x, set)
-	compare(t, about+": slope", wide32(gradients[1]), wide32(gradients[0]), 1e-5)
-	compare(t, about+": slope of relu", wide32(rectified[1]), wide32(rectified[0]), 1e-5)
+	compare(t, about+": gradient", wide32(gradients[1]), wide32(gradients[0]), 1e-5)
+	compare(t, about+": gradient with relu", wide32(rectified[1]), wide32(rectified[0]), 1e-5)
 	for i, want := range storage.Elements[float32](values[0]) {
 		if got := storage.Elements[float32](values[1])[i]; got != want && (got == got || want == want) {
 			t.Fatalf("%s: value at %d: got %v, want %v", about, i, got, want)
