@@ -76,7 +76,8 @@ gpu-check: setup ## pack bin/gpu-check to run on a machine with an NVIDIA GPU (b
 	@sh scripts/gpu_check.sh
 
 .PHONY: golden
-golden: setup ## rewrite the expected output in cmd/h5dnn/testdata, and docs/operations.md
+golden: setup ## rewrite the expected output in cmd/h5dnn/testdata, and the generated pages in docs
+	go run ./scripts/configuration > bin/configuration.md && mv bin/configuration.md docs/configuration.md
 	go test ./cmd/h5dnn -run TestScripts -rewrite
 	go test ./tensor -run TestDevicesComputeWhatIsListed -rewrite
 

@@ -22,9 +22,10 @@ type factory[T any] struct {
 }
 
 type maker[T any] struct {
-	name   string
-	goType reflect.Type
-	build  func(settings json.RawMessage, d storage.Device) (T, error)
+	name     string
+	goType   reflect.Type
+	defaults any // settings
+	build    func(settings json.RawMessage, d storage.Device) (T, error)
 }
 
 // register adds a constructor of values of type M from settings of type S to f.
@@ -35,7 +36,7 @@ func register[S any, M, T any](f *factory[T], name string, make func(S) M, defau
 	if f.makers == nil {
 		f.makers = map[string]maker[T]{}
 	}
-	f.makers[spell.Plain(name)] = maker[T]{name, reflect.TypeFor[M](), func(raw json.RawMessage, d storage.Device) (m T, err error) {
+	f.makers[spell.Plain(name)] = maker[T]{name, reflect.TypeFor[M](), defaults, func(raw json.RawMessage, d storage.Device) (m T, err error) {
 		settings := defaults
 		if d != nil {
 			placeOn(d, &settings)

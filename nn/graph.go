@@ -14,8 +14,8 @@ import (
 
 // GraphOptions are the settings of a Graph.
 type GraphOptions struct {
-	Inputs  Names `json:"inputs,omitempty"` // names of the inputs; "x" if nil
-	Nodes   Nodes `json:"nodes"`
+	Inputs  Names `json:"inputs,omitempty"`  // names of the inputs; "x" if nil
+	Nodes   Nodes `json:"nodes"`             // required
 	Outputs Names `json:"outputs,omitempty"` // nodes that are outputs; the last if nil
 }
 
@@ -289,8 +289,8 @@ func (n Nodes) MarshalJSON() ([]byte, error) {
 // nodeConfig is a Node in a configuration.
 type nodeConfig struct {
 	Name  string    `json:"name"`
-	Layer Submodule `json:"layer"`
-	From  Names     `json:"from,omitempty"`
+	Layer Submodule `json:"layer"`          // required
+	From  Names     `json:"from,omitempty"` // inputs and nodes that it takes; the node before if nil
 }
 
 // UnmarshalJSON reads a name or a list of names.

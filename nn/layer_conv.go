@@ -9,9 +9,9 @@ import (
 
 // ConvOptions are the settings of Conv1d, Conv2d and Conv3d.
 type ConvOptions struct {
-	OutChannels  int            `json:"out_channels"`
-	InChannels   int            `json:"in_channels,omitempty"` // taken from the first input if 0
-	KernelSize   Sizes          `json:"kernel_size"`
+	OutChannels  int            `json:"out_channels"`            // required
+	InChannels   int            `json:"in_channels,omitempty"`   // taken from the first input if 0
+	KernelSize   Sizes          `json:"kernel_size"`             // required
 	Stride       Sizes          `json:"stride"`                  // 1 if nil
 	Padding      Sizes          `json:"padding"`                 // zeros at the beginning of each axis
 	PaddingAfter Sizes          `json:"padding_after,omitempty"` // zeros at the end of each axis; Padding if nil

@@ -9,9 +9,9 @@ import (
 
 // ConvTransposeOptions are the settings of ConvTranspose1d, 2d and 3d.
 type ConvTransposeOptions struct {
-	OutChannels   int            `json:"out_channels"`
-	InChannels    int            `json:"in_channels,omitempty"` // taken from the first input if 0
-	KernelSize    Sizes          `json:"kernel_size"`
+	OutChannels   int            `json:"out_channels"`            // required
+	InChannels    int            `json:"in_channels,omitempty"`   // taken from the first input if 0
+	KernelSize    Sizes          `json:"kernel_size"`             // required
 	Stride        Sizes          `json:"stride"`                  // 1 if nil
 	Padding       Sizes          `json:"padding"`                 // left out at the beginning of each axis
 	PaddingAfter  Sizes          `json:"padding_after,omitempty"` // left out at the end of each axis; Padding if nil

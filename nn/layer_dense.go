@@ -8,7 +8,7 @@ import (
 
 // DenseOptions are the settings of a Dense.
 type DenseOptions struct {
-	OutFeatures int            `json:"out_features"`
+	OutFeatures int            `json:"out_features"`          // required
 	InFeatures  int            `json:"in_features,omitempty"` // taken from the first input if 0
 	NoBias      Negated        `json:"bias"`
 	Initializer string         `json:"initializer"`     // kaiming if empty

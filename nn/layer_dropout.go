@@ -14,9 +14,9 @@ type DropoutOptions struct {
 }
 
 // Dropout zeroes elements with probability P during training and scales the
-// others by 1/(1 − P). In a seeded step (Tape.Seed) the masks follow from its
-// seed, otherwise from Seed and the draws before: of the process in a step, of the
-// layer outside of steps.
+// others by 1/(1 − P). In a seeded step, as all are in training runs, the
+// masks follow from its seed, otherwise from Seed and the draws before: of the
+// process in a step, of the layer outside of steps.
 type Dropout struct {
 	DropoutOptions
 	Mode

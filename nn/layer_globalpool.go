@@ -2,15 +2,14 @@ package nn
 
 import "github.com/h5dnn/h5dnn/tensor"
 
-// Means and maxima of each channel: x (N, C, L) to (N, C, 1), (N, C, H, W) to
-// (N, C, 1, 1) and (N, C, D, H, W) to (N, C, 1, 1, 1).
+// Pooling over all of each channel.
 type (
-	GlobalAvgPool1d struct{ globalPool }
-	GlobalAvgPool2d struct{ globalPool }
-	GlobalAvgPool3d struct{ globalPool }
-	GlobalMaxPool1d struct{ globalPool }
-	GlobalMaxPool2d struct{ globalPool }
-	GlobalMaxPool3d struct{ globalPool }
+	GlobalAvgPool1d struct{ globalPool } // the means of x (N, C, L): (N, C, 1)
+	GlobalAvgPool2d struct{ globalPool } // the means of images x (N, C, H, W): (N, C, 1, 1)
+	GlobalAvgPool3d struct{ globalPool } // the means of volumes x (N, C, D, H, W): (N, C, 1, 1, 1)
+	GlobalMaxPool1d struct{ globalPool } // the maxima of x (N, C, L): (N, C, 1)
+	GlobalMaxPool2d struct{ globalPool } // the maxima of images x (N, C, H, W): (N, C, 1, 1)
+	GlobalMaxPool3d struct{ globalPool } // the maxima of volumes x (N, C, D, H, W): (N, C, 1, 1, 1)
 )
 
 // globalPool has no settings.

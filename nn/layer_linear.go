@@ -8,8 +8,8 @@ import (
 
 // LinearOptions are the settings of a Linear.
 type LinearOptions struct {
-	InFeatures  int            `json:"in_features"`
-	OutFeatures int            `json:"out_features"`
+	InFeatures  int            `json:"in_features"`  // required
+	OutFeatures int            `json:"out_features"` // required
 	NoBias      Negated        `json:"bias"`
 	Initializer string         `json:"initializer"`     // kaiming if empty
 	DType       dtype.Type     `json:"dtype,omitempty"` // float32 if absent

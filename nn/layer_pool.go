@@ -7,21 +7,21 @@ import (
 
 // PoolOptions are the settings of MaxPool1d, 2d and 3d and of AvgPool1d, 2d and 3d.
 type PoolOptions struct {
-	KernelSize Sizes `json:"kernel_size"`
+	KernelSize Sizes `json:"kernel_size"`         // required
 	Stride     Sizes `json:"stride"`              // KernelSize if nil
 	Padding    Sizes `json:"padding"`             // at both ends of each axis
 	CeilMode   bool  `json:"ceil_mode,omitempty"` // keep a last window that is not complete
 }
 
-// Maxima and means over each window of each channel of x (N, C, L), (N, C, H, W)
-// and (N, C, D, H, W). Padding is −∞ for maxima and counts as zeros for means.
+// Pooling over each window of each channel. Padding is −∞ for maxima and counts as
+// zeros for means.
 type (
-	MaxPool1d struct{ PoolOptions }
-	MaxPool2d struct{ PoolOptions }
-	MaxPool3d struct{ PoolOptions }
-	AvgPool1d struct{ PoolOptions }
-	AvgPool2d struct{ PoolOptions }
-	AvgPool3d struct{ PoolOptions }
+	MaxPool1d struct{ PoolOptions } // the maxima of x (N, C, L)
+	MaxPool2d struct{ PoolOptions } // the maxima of images x (N, C, H, W)
+	MaxPool3d struct{ PoolOptions } // the maxima of volumes x (N, C, D, H, W)
+	AvgPool1d struct{ PoolOptions } // the means of x (N, C, L)
+	AvgPool2d struct{ PoolOptions } // the means of images x (N, C, H, W)
+	AvgPool3d struct{ PoolOptions } // the means of volumes x (N, C, D, H, W)
 )
 
 // NewMaxPool1d returns a MaxPool1d. KernelSize is required.

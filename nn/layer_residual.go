@@ -4,7 +4,7 @@ import "github.com/h5dnn/h5dnn/tensor"
 
 // ResidualOptions are the settings of a Residual.
 type ResidualOptions struct {
-	Body     Submodule `json:"body"`
+	Body     Submodule `json:"body"`              // required
 	Shortcut Submodule `json:"shortcut,omitzero"` // the identity if nil
 }
 

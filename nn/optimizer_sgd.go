@@ -8,9 +8,9 @@ import (
 
 // SGDOptions are the settings of an SGD.
 type SGDOptions struct {
-	LearningRate float64 `json:"lr"` // 0.01 if 0
-	Momentum     float64 `json:"momentum"`
-	Nesterov     bool    `json:"nesterov"`
+	LearningRate float64 `json:"lr"`           // 0.01 if 0
+	Momentum     float64 `json:"momentum"`     // share of the last update that is added to the next
+	Nesterov     bool    `json:"nesterov"`     // look ahead by the momentum
 	WeightDecay  float64 `json:"weight_decay"` // added to the gradient, times the parameter
 
 	Groups []ParamGroup `json:"groups,omitempty"` // parameters with settings of their own

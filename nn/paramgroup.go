@@ -10,7 +10,7 @@ import (
 // A ParamGroup has settings of its own for some parameters of an optimizer. A
 // parameter belongs to the first group that matches its name.
 type ParamGroup struct {
-	Params       Names    `json:"params"`                 // names or patterns as path.Match has them: *.bias
+	Params       Names    `json:"params"`                 // required: names or patterns as path.Match has them: *.bias
 	LearningRate *float64 `json:"lr,omitempty"`           // the optimizer's if nil; schedules scale both alike
 	WeightDecay  *float64 `json:"weight_decay,omitempty"` // the optimizer's if nil
 }

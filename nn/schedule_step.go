@@ -8,7 +8,7 @@ import (
 
 // StepScheduleOptions are the settings of a StepSchedule.
 type StepScheduleOptions struct {
-	StepSize int     `json:"step_size"`       // epochs between decreases
+	StepSize int     `json:"step_size"`       // epochs between decreases; required
 	Gamma    float64 `json:"gamma,omitempty"` // factor of each; 0.1 if 0
 }
 
@@ -17,7 +17,7 @@ type StepSchedule struct{ StepScheduleOptions }
 
 // ExponentialScheduleOptions are the settings of an ExponentialSchedule.
 type ExponentialScheduleOptions struct {
-	Gamma float64 `json:"gamma"`
+	Gamma float64 `json:"gamma"` // factor of each epoch; required
 }
 
 // ExponentialSchedule multiplies the learning rate by Gamma every epoch.

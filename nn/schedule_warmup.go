@@ -9,10 +9,10 @@ import (
 // WarmupOptions are the settings of a WarmupSchedule. Either Epochs or Steps is
 // required.
 type WarmupOptions struct {
-	Epochs float64         `json:"epochs,omitempty"`
-	Steps  int             `json:"steps,omitempty"` // updates
-	Start  float64         `json:"start,omitempty"` // factor at the beginning
-	Then   ScheduleSetting `json:"then"`            // cosine if absent
+	Epochs float64         `json:"epochs,omitempty"` // length, or:
+	Steps  int             `json:"steps,omitempty"`  // updates
+	Start  float64         `json:"start,omitempty"`  // factor at the beginning
+	Then   ScheduleSetting `json:"then"`             // cosine if absent
 }
 
 // WarmupSchedule increases the learning rate in equal steps from Start times itself

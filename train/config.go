@@ -17,26 +17,26 @@ import (
 // zero values are no defaults.
 type Config struct {
 	Data      dataconfig.Config `json:"data"`
-	Model     any               `json:"model"`               // a preset's name, or a list of layers as nn.FromConfig reads it
-	Classes   int               `json:"classes,omitempty"`   // for presets; counted in the labels if 0
+	Model     any               `json:"model"`               // a preset or layers, as nn.FromConfig reads them
+	Classes   int               `json:"classes,omitempty"`   // of a preset; as many as the labels have if 0
 	Loss      any               `json:"loss"`                // as nn.LossFromConfig reads it
 	Optimizer any               `json:"optimizer"`           // as nn.OptimizerFromConfig reads it
 	Schedule  any               `json:"schedule"`            // of the learning rate, as nn.ScheduleFromConfig reads it
-	Epochs    int               `json:"epochs"`              //
-	Batch     int               `json:"batch"`               //
+	Epochs    int               `json:"epochs"`              // passes over the data
+	Batch     int               `json:"batch"`               // samples in a batch
 	Seed      uint64            `json:"seed"`                // of the first weights, the order of samples and all other random numbers
-	Device    string            `json:"device,omitempty"`    //
+	Device    string            `json:"device,omitempty"`    // cpu, or a GPU such as cuda:0
 	Precision string            `json:"precision,omitempty"` // of products: float32 (or empty), tf32, bf16 or fp16
 	Graph     config.Choice     `json:"graph,omitempty"`     // whether steps on a GPU are captured in a graph and replayed
 	Threads   int               `json:"threads,omitempty"`   // all there are if 0
 	Warnings  []string          `json:"-"`                   // from ParseConfig: settings that were given by an old name
 
 	Metrics    []any    `json:"metrics,omitempty"`    // besides the loss and accuracy, as nn.MetricFromConfig reads them
-	ClipNorm   float64  `json:"clip_norm,omitempty"`  // the most that the norm of all gradients may be: see ClipNorm
-	ClipValue  float64  `json:"clip_value,omitempty"` // the most that an element of a gradient may be: see ClipValue
-	Accumulate int      `json:"accumulate,omitempty"` // batches whose gradients make one update: see Accumulate
-	EMA        float64  `json:"ema,omitempty"`        // decay of moving averages of the parameters, which validation and prediction use; none if 0
-	SaveEvery  Interval `json:"save_every,omitzero"`  // how often the run is saved: 10m, 500steps or epoch
+	ClipNorm   float64  `json:"clip_norm,omitempty"`  // largest norm of all gradients; no limit if 0
+	ClipValue  float64  `json:"clip_value,omitempty"` // largest element of a gradient; no limit if 0
+	Accumulate int      `json:"accumulate,omitempty"` // batches whose gradients make one update; 1 if 0
+	EMA        float64  `json:"ema,omitempty"`        // decay of moving averages of the parameters, which validation and prediction use; no averages if 0
+	SaveEvery  Interval `json:"save_every,omitzero"`  // how often the run is saved, such as 10m, 500steps or epoch; epoch if absent
 }
 
 // Defaults returns the settings that a configuration need not name.

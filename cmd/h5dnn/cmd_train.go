@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goccy/go-yaml"
 	"github.com/urfave/cli/v2"
 
 	"github.com/h5dnn/h5dnn/config"
@@ -44,6 +46,9 @@ func trainCommand() *cli.Command {
 			section("Output", outputFlags()...),
 		),
 		Action: func(c *cli.Context) error {
+			if c.Bool("print-config") {
+				return printConfig(c)
+			}
 			job, err := newJob(c)
 			if err != nil {
 				return err
@@ -163,6 +168,7 @@ func outputFlags() []cli.Flag {
 		&cli.StringFlag{Name: "save-every", Usage: "save the run after each `INTERVAL`: 10m, 500steps or epoch", DefaultText: "epoch"},
 		&cli.StringFlag{Name: "resume", Usage: "continue the run in `FILE`"},
 		&cli.BoolFlag{Name: "json", Usage: "print one JSON object per epoch"},
+		&cli.BoolFlag{Name: "print-config", Usage: "print the settings of the run as YAML, defaults included, and end"},
 		&cli.BoolFlag{Name: "profile", Usage: "print GPU launches, copies and allocations to standard error at the end"},
 	}
 }
@@ -277,6 +283,24 @@ func configOf(c *cli.Context) (train.Config, error) {
 		return config, err
 	}
 	return config, flagged(config.Check())
+}
+
+// printConfig prints the settings of the run that c describes.
+func printConfig(c *cli.Context) error {
+	settings, err := configOf(c)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(settings)
+	if err != nil {
+		return err
+	}
+	asYAML, err := yaml.JSONToYAML(text)
+	if err != nil {
+		return err
+	}
+	_, err = c.App.Writer.Write(asYAML)
+	return err
 }
 
 func readConfig(name string) ([]byte, error) {

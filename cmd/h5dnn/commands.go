@@ -21,6 +21,10 @@ func commands() []*cli.Command {
 		predictCommand(),
 		doctorCommand(),
 		devicesCommand(),
+		initCommand(),
+		helpCommand(),
+		completionCommand(),
+		versionCommand(),
 	}
 }
 

@@ -24,33 +24,33 @@ import (
 // targets knows them by these. The fields of a sample are the inputs, the targets,
 // the weights and the lengths, in this order, several by name.
 type Config struct {
-	File       Names         `json:"file"`
-	YFile      Names         `json:"y_file,omitempty"`    // of Y and Weights, as many as of X; File if empty
-	X          Paths         `json:"x"`                   // inputs
-	Y          Paths         `json:"y"`                   // targets
-	Weights    string        `json:"weights,omitempty"`   // how much each sample counts in the loss
-	Lengths    Paths         `json:"lengths,omitempty"`   // rows of each sample of an input that are data: a path, or auto where rows have different lengths
-	XOffsets   Paths         `json:"x_offsets,omitempty"` // where X is cut into rows of different lengths, as an indptr
-	XColumns   Paths         `json:"x_columns,omitempty"` // of a sparse matrix (CSR): the column of each element of X
-	Length     int           `json:"length,omitempty"`    // rows of different lengths are cut or padded to; the longest if 0
-	Steps      int           `json:"steps,omitempty"`     // neighbouring rows that make one sample; 1 if 0
-	YSteps     int           `json:"y_steps,omitempty"`   // the last of them that are targets; all if 0
-	Rows       Names         `json:"rows,omitempty"`      // filters that all have to let a row through: [slice], PATH of a mask or list, PATH==VALUE
-	ValFile    Names         `json:"val_file,omitempty"`  // File if empty
-	ValYFile   Names         `json:"val_y_file,omitempty"`
-	ValX       Paths         `json:"val_x,omitempty"`
-	ValY       Paths         `json:"val_y,omitempty"`
-	ValRows    Names         `json:"val_rows,omitempty"`
-	ValWeights string        `json:"val_weights,omitempty"`
-	ValLengths Paths         `json:"val_lengths,omitempty"`
-	Split      Split         `json:"split,omitzero"`      // samples to validate on, instead of ValX and ValY
-	OneHot     bool          `json:"one_hot,omitempty"`   // y holds labels; compare outputs with their one-hot encoding
-	Normalize  Normalize     `json:"normalize"`           //
-	Layout     string        `json:"layout,omitempty"`    // of images: nchw (or empty) or nhwc
-	Shuffle    string        `json:"shuffle,omitempty"`   // auto (or empty), exact, window or none
-	Window     int           `json:"window,omitempty"`    // blocks open at a time under window shuffling; the loader's choice if 0
-	Resident   config.Choice `json:"resident,omitempty"`  // whether all samples stay on a GPU
-	Memory     int64         `json:"memory_mb,omitempty"` // limit for loading, in MiB, of which validation takes a quarter; 512 and 512 if 0
+	File       Names         `json:"file"`                  // required: names or patterns (demo_*.h5)
+	YFile      Names         `json:"y_file,omitempty"`      // of Y and Weights, as many as of X; File if empty
+	X          Paths         `json:"x"`                     // required: inputs
+	Y          Paths         `json:"y"`                     // required: targets
+	Weights    string        `json:"weights,omitempty"`     // how much each sample counts in the loss
+	Lengths    Paths         `json:"lengths,omitempty"`     // how many rows of each sample of an input are data: a path, or auto where rows have different lengths
+	XOffsets   Paths         `json:"x_offsets,omitempty"`   // where X is cut into rows of different lengths, as an indptr
+	XColumns   Paths         `json:"x_columns,omitempty"`   // of a sparse matrix (CSR): the column of each element of X
+	Length     int           `json:"length,omitempty"`      // to which rows of different lengths are cut or padded; the longest if 0
+	Steps      int           `json:"steps,omitempty"`       // neighbouring rows that make one sample; 1 if 0
+	YSteps     int           `json:"y_steps,omitempty"`     // the last of them that are targets; all if 0
+	Rows       Names         `json:"rows,omitempty"`        // filters, all of which a row must pass: [slice], PATH of a mask or list, PATH==VALUE; all rows if empty
+	ValFile    Names         `json:"val_file,omitempty"`    // File if empty
+	ValYFile   Names         `json:"val_y_file,omitempty"`  // ValFile if empty
+	ValX       Paths         `json:"val_x,omitempty"`       // inputs to validate on
+	ValY       Paths         `json:"val_y,omitempty"`       // targets to validate on
+	ValRows    Names         `json:"val_rows,omitempty"`    // as Rows
+	ValWeights string        `json:"val_weights,omitempty"` // as Weights
+	ValLengths Paths         `json:"val_lengths,omitempty"` // as Lengths
+	Split      Split         `json:"split,omitzero"`        // samples to validate on, instead of ValX and ValY
+	OneHot     bool          `json:"one_hot,omitempty"`     // compare outputs with the one-hot encoding of the labels in Y
+	Normalize  Normalize     `json:"normalize"`             // of inputs; auto if absent
+	Layout     string        `json:"layout,omitempty"`      // of images: nchw (or empty) or nhwc
+	Shuffle    string        `json:"shuffle,omitempty"`     // auto (or empty), exact, window or none
+	Window     int           `json:"window,omitempty"`      // chunks in the shuffle buffer; chosen from the chunk size if 0
+	Resident   config.Choice `json:"resident,omitempty"`    // whether all samples stay on a GPU
+	Memory     int64         `json:"memory_mb,omitempty"`   // limit for loading, in MiB, of which validation takes a quarter; 512 for each if 0
 }
 
 // UnmarshalJSON reads a Config and refuses unknown settings.

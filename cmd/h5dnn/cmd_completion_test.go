@@ -1,0 +1,44 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestCompletionsNameEveryCommandAndFlag walks all commands and flags, and lets the
+// shells that are installed read their scripts.
+func TestCompletionsNameEveryCommandAndFlag(t *testing.T) {
+	for shell := range shells {
+		var out, failed bytes.Buffer
+		if status := run(context.Background(), []string{"h5dnn", "completion", shell}, &out, &failed); status != 0 {
+			t.Fatalf("%s: exit %d, %s", shell, status, failed.String())
+		}
+		text := strings.ReplaceAll(out.String(), `\-`, "-") // roff
+		for _, command := range commands() {
+			if !strings.Contains(text, command.Name) {
+				t.Errorf("%s: no %s", shell, command.Name)
+			}
+			for _, flag := range command.Flags {
+				if name := flag.Names()[0]; !strings.Contains(text, dashed(name)) && !strings.Contains(text, "-l "+name) && !strings.Contains(text, "-s "+name) {
+					t.Errorf("%s: no flag %s of %s", shell, name, command.Name)
+				}
+			}
+		}
+		program, err := exec.LookPath(shell)
+		if err != nil || shell == "man" {
+			continue
+		}
+		script := filepath.Join(t.TempDir(), "script")
+		if err := os.WriteFile(script, out.Bytes(), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if message, err := exec.Command(program, "-n", script).CombinedOutput(); err != nil {
+			t.Errorf("%s does not read its script: %s", shell, message)
+		}
+	}
+}

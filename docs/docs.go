@@ -1,0 +1,9 @@
+// Package docs holds the pages that the program prints.
+package docs
+
+import _ "embed"
+
+// Configuration is configuration.md: the settings of a training run.
+//
+//go:embed configuration.md
+var Configuration string

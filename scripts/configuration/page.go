@@ -1,0 +1,113 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/dataset/dataconfig"
+	"github.com/h5dnn/h5dnn/nn"
+	"github.com/h5dnn/h5dnn/train"
+)
+
+const introduction = `# Configuration
+
+The settings of ` + "`h5dnn train CONFIG.yaml`" + `. [examples/digits.yaml](../examples/digits.yaml) and
+[examples/resnet.yaml](../examples/resnet.yaml) are complete configurations, ` + "`h5dnn init DATA.h5`" + ` writes one for a file, and
+` + "`h5dnn train --print-config`" + ` prints the settings of a run with all defaults.
+
+A layer, loss, metric, optimizer or schedule is a name (` + "`relu`" + `), or a name with settings
+(` + "`dropout: {p: 0.3}`" + `); a single value is that of the first setting (` + "`dropout: 0.3`" + `). Names are read without
+regard to case, blanks, ` + "`_`" + ` and ` + "`-`" + `. A setting without a default is 0, false or empty if it is left out.
+
+Written by ` + "`make golden`" + ` from the code. ` + "`h5dnn help NAME`" + ` prints a section.
+`
+
+// sections are the kinds of registrations, in the order of the page.
+var sections = []struct{ kind, heading, text string }{
+	{"layer", "Layers", "A model is the name of a preset (" + strings.Join(nn.Presets(), ", ") + ") or a list of layers. " +
+		"N is the number of samples, C of channels or features, L, D, H and W are sizes."},
+	{"loss", "Losses", "What training minimizes."},
+	{"metric", "Metrics", "What is reported besides the loss."},
+	{"optimizer", "Optimizers", "How gradients change the parameters."},
+	{"schedule", "Schedules", "How the learning rate changes during training."},
+}
+
+// page returns the text of docs/configuration.md. The source code is in root.
+func page(root string) (string, error) {
+	source := comments{}
+	for _, folder := range []string{"nn", "train", "dataset/dataconfig"} {
+		if err := source.read(filepath.Join(root, folder)); err != nil {
+			return "", err
+		}
+	}
+	var b strings.Builder
+	b.WriteString(introduction)
+	b.WriteString("\n## train\n\nThe outermost settings.\n\n")
+	defaults := train.Defaults()
+	source.settings(&b, reflect.ValueOf(defaults))
+	b.WriteString("\n## data\n\nThe settings in `data:`, which say what the samples are. `h5dnn help train` explains ROWS.\n\n")
+	source.settings(&b, reflect.ValueOf(dataconfig.Config{}))
+	for _, s := range sections {
+		fmt.Fprintf(&b, "\n## %s\n\n%s\n", s.heading, s.text)
+		for _, r := range nn.Registrations() {
+			if r.Kind == s.kind {
+				source.registration(&b, r)
+			}
+		}
+	}
+	return b.String(), nil
+}
+
+// registration writes the section of a layer, a loss and so on.
+func (c comments) registration(b *strings.Builder, r nn.Registration) {
+	fmt.Fprintf(b, "\n### %s\n\n", r.Name)
+	t := r.Type
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	w := wording{}
+	for _, other := range nn.Registrations() {
+		w.add(strings.TrimPrefix(other.Type.String(), "*nn."), other.Name)
+	}
+	defaults := reflect.ValueOf(r.Defaults)
+	if defaults.Kind() == reflect.Struct {
+		w.addFields(defaults.Type())
+	}
+	text := w.sentence(c[t.Name()], t.Name())
+	if len(r.Aliases) > 0 {
+		text += " Also " + strings.Join(quoted(r.Aliases), ", ") + "."
+	}
+	fmt.Fprintln(b, text)
+	if defaults.Kind() == reflect.Struct && defaults.NumField() > 0 {
+		fmt.Fprintln(b)
+		c.settings(b, defaults)
+	}
+}
+
+// settings writes a line for each field of a struct with its defaults.
+func (c comments) settings(b *strings.Builder, defaults reflect.Value) {
+	t := defaults.Type()
+	w := wording{}
+	w.addFields(t)
+	for i := range t.NumField() {
+		f := t.Field(i)
+		switch name := settingName(f); {
+		case f.Anonymous && f.Type.Kind() == reflect.Struct:
+			c.settings(b, defaults.Field(i))
+		case name != "":
+			s := newSetting(name, defaults.Field(i), c[t.Name()+"."+f.Name])
+			s.byDefault, s.comment = w.tidy(s.byDefault), w.tidy(s.comment)
+			fmt.Fprintln(b, s)
+		}
+	}
+}
+
+func quoted(names []string) []string {
+	list := make([]string, len(names))
+	for i, name := range names {
+		list[i] = "`" + name + "`"
+	}
+	return list
+}
