@@ -2,6 +2,7 @@ package tensor
 
 import (
 	"errors"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -281,5 +282,27 @@ func same(t *testing.T, what string, got, want []float64) {
 	t.Helper()
 	if !slices.Equal(got, want) {
 		t.Errorf("%s: %v, want %v", what, got, want)
+	}
+}
+
+// The headers that a step allocates grow with its number of operations, so that a step
+// of a single product takes little more time than the product.
+func TestSmallStepAllocatesLittle(t *testing.T) {
+	x := storage.From(make([]float32, 16), 4, 4)
+	step := func() {
+		if err := Infer(func(tape *Tape) error { tape.Input(x).MatMul(tape.Input(x)); return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var before, after runtime.MemStats
+	const runs = 1000
+	step()
+	runtime.ReadMemStats(&before)
+	for range runs {
+		step()
+	}
+	runtime.ReadMemStats(&after)
+	if got := (after.TotalAlloc - before.TotalAlloc) / runs; got > 1536 { // 808 without the race detector
+		t.Errorf("a step of one product allocates %d bytes", got)
 	}
 }

@@ -49,7 +49,7 @@ func ApplyAll(op Op, in ...*Tensor) []*Tensor { return apply(nil, op, in) }
 func apply(tape *Tape, op Op, in []*Tensor) []*Tensor {
 	mode := modeOf(op.Name(), op, tape, in)
 	device := device(op.Name(), in...)
-	s := mode.tape.scratch()
+	s := scratches.Get().(*scratch)
 	defer s.release()
 	for _, x := range in {
 		s.specs = append(s.specs, x.Spec())

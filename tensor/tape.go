@@ -23,7 +23,6 @@ type Tape struct {
 	used       []*block // in the order in which they were taken
 	spare      []block  // to be used next
 	live, peak int      // bytes that are taken, and the most that were
-	working    scratch
 }
 
 // A block is memory of a step.
@@ -86,7 +85,7 @@ func (t *Tape) get(d storage.Device, size int) (storage.Storage, *block, error) 
 		return nil, nil, err
 	}
 	if len(t.spare) == 0 {
-		t.spare = make([]block, 32)
+		t.spare = make([]block, min(max(4, len(t.used)), 32)) // many steps are a single operation
 	}
 	b := &t.spare[0]
 	t.spare = t.spare[1:]
@@ -125,25 +124,21 @@ func (t *Tape) end() {
 	t.used = nil
 }
 
-// scratch is the memory of one call of Apply, for the next to use again.
+// scratch is the memory of one call of Apply, for another to use again.
 type scratch struct {
 	specs   []Spec
 	arrays  []storage.Array
 	context Context
-	busy    bool
 }
 
-// scratch returns memory for one call of Apply.
-func (t *Tape) scratch() *scratch {
-	if t == nil || t.working.busy {
-		return new(scratch)
-	}
-	t.working.busy = true
-	return &t.working
-}
+var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
+// release puts s back, without references to the operands' memory.
 func (s *scratch) release() {
-	s.specs, s.arrays, s.busy = s.specs[:0], s.arrays[:0], false
+	clear(s.specs)
+	clear(s.arrays)
+	s.specs, s.arrays, s.context = s.specs[:0], s.arrays[:0], Context{}
+	scratches.Put(s)
 }
 
 // pools holds, by device, the memory that no step is using.
