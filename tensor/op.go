@@ -47,8 +47,9 @@ func ApplyAll(op Op, in ...*Tensor) []*Tensor { return apply(nil, op, in) }
 
 // apply is Apply in the step of tape, if in belongs to none.
 func apply(tape *Tape, op Op, in []*Tensor) []*Tensor {
-	mode := modeOf(op.Name(), op, tape, in)
-	device := device(op.Name(), in...)
+	name := op.Name()
+	mode := modeOf(name, op, tape, in)
+	device := device(name, in...)
 	s := scratches.Get().(*scratch)
 	defer s.release()
 	for _, x := range in {
@@ -60,22 +61,22 @@ func apply(tape *Tape, op Op, in []*Tensor) []*Tensor {
 	arrays := s.arrays[:len(in):len(in)]
 	if dynamic, ok := op.(DynamicOp); ok {
 		if device == Meta {
-			fail(op.Name(), ErrState, "the shape of its result depends on values, which meta tensors do not have")
+			fail(name, ErrState, "the shape of its result depends on values, which meta tensors do not have")
 		}
 		var err error
 		specs, err = dynamic.Measure(&s.context, arrays)
-		check(op.Name(), err)
+		check(name, err)
 	}
 	out := mode.results(len(specs))
 	for i, spec := range specs {
 		var err error
 		out[i].Array, out[i].block, err = s.context.alloc(spec.Type, spec.View)
-		check(op.Name(), err)
+		check(name, err)
 		out[i].format = spec.Format
 		s.arrays = append(s.arrays, out[i].Array)
 	}
 	first := mode.tape.allocated()
-	check(op.Name(), op.Forward(&s.context, s.arrays[len(in):], arrays))
+	check(name, op.Forward(&s.context, s.arrays[len(in):], arrays))
 	runtime.KeepAlive(in)
 	mode.record(op, in, out, first)
 	return out

@@ -1,8 +1,6 @@
 package tensor
 
 import (
-	"slices"
-
 	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor/internal/samples"
@@ -31,7 +29,7 @@ func (matmul) Infer(in []Spec) []Spec {
 	if !ok {
 		fail("matmul", ErrShape, "leading axes of %v and %v do not broadcast together", x.Shape, y.Shape)
 	}
-	return one(x.Type, views.Of(append(slices.Clone(lead), x.Shape[n-2], y.Shape[m-1])...))
+	return one(x.Type, views.Of(append(lead, x.Shape[n-2], y.Shape[m-1])...))
 }
 
 func (matmul) Forward(c *Context, out, in []storage.Array) error {
