@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
-	"gonum.org/v1/hdf5"
 
 	"github.com/h5dnn/h5dnn/cuda"
 	"github.com/h5dnn/h5dnn/kernels/native"
+	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
 )
 
 func devicesCommand() *cli.Command {
@@ -134,9 +134,11 @@ func gpuFields() (gpus []fields, found fields) {
 
 // hdf5Library is what HDF5 files are written with.
 func hdf5Library() native.Library {
-	l := native.Library{Name: "libhdf5", Version: "unknown", Detail: "writes HDF5 files; they are read without it"}
-	if version, err := hdf5.LibVersion(); err == nil {
-		l.Version = version.String()
+	l := native.Library{Name: "libhdf5", Version: "not found", Detail: "writes HDF5 files; they are read without it"}
+	if version, err := hdf5write.LibraryVersion(); err == nil {
+		l.Version = version
+	} else {
+		l.Detail = err.Error()
 	}
 	return l
 }

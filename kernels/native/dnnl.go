@@ -1,5 +1,6 @@
 package native
 
+// #cgo linux LDFLAGS: -Wl,--as-needed
 // #cgo LDFLAGS: -ldnnl
 // #include "dnnl_plan.h"
 // #cgo noescape h5k_compile
@@ -65,8 +66,20 @@ var plans = struct {
 	clock int
 }{of: map[Problem]*plan{}, most: 512}
 
+// loadDNNL loads oneDNN on first use.
+var loadDNNL = sync.OnceValue(func() error {
+	if C.h5k_dnnl_load() != 0 {
+		v := C.h5k_dnnl_major()
+		return fmt.Errorf("oneDNN %d is not installed: libdnnl.so.%d was not found (Debian: libdnnl%d)", v, v, v)
+	}
+	return nil
+})
+
 // planFor returns the plan for q, and compiles it if it is new.
 func planFor(q *Problem) (*plan, error) {
+	if err := loadDNNL(); err != nil {
+		return nil, err
+	}
 	q.Threads = int32(threadsFor(q))
 	plans.Lock()
 	defer plans.Unlock()
@@ -144,6 +157,9 @@ func (q *Problem) Run(x, w, b, y []float32) error {
 func floats(x []float32) *C.float { return (*C.float)(unsafe.Pointer(unsafe.SliceData(x))) }
 
 func dnnlVersion() string {
+	if loadDNNL() != nil {
+		return "not found"
+	}
 	var major, minor, patch C.int
 	C.h5k_dnnl_version(&major, &minor, &patch)
 	return fmt.Sprintf("%d.%d.%d", major, minor, patch)

@@ -24,6 +24,11 @@ typedef struct {
 
 typedef struct h5k_plan h5k_plan;
 
+/* h5k_dnnl_load loads oneDNN, of the major version h5k_dnnl_major: before all calls below.
+ * It returns -1 if there is none. */
+int h5k_dnnl_load(void);
+int h5k_dnnl_major(void);
+
 /* h5k_compile returns NULL if oneDNN cannot do it, and oneDNN's status in *status. */
 h5k_plan *h5k_compile(const h5k_problem *problem, int *status);
 void h5k_discard(h5k_plan *plan);

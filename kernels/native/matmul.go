@@ -35,6 +35,9 @@ func HasBLAS() bool { return C.h5k_blas() != nil }
 
 // MultiplyF32 computes p. Each slice begins at its operand's first element.
 func (p *Product) MultiplyF32(z, x, y []float32) error {
+	if err := loadDNNL(); err != nil {
+		return err
+	}
 	return productStatus(C.h5k_product_f32(p.c(), floats(z), floats(x), floats(y)))
 }
 

@@ -5,6 +5,7 @@
 // package hdf5 with it. A program that only reads does not link it.
 package libhdf5
 
+// #cgo linux LDFLAGS: -Wl,--as-needed
 // #cgo pkg-config: hdf5
 // #cgo CFLAGS: -Wall -Wextra
 // #include "shim.h"
@@ -51,9 +52,25 @@ func start() error {
 	if !library.started {
 		library.started = true
 		library.types = map[dtype.Type]ID{}
-		_, library.startErr = callLocked(func(text *C.char, size C.size_t) C.int64_t { return C.shim_start(text, size) })
+		_, library.startErr = callLocked(func(text *C.char, size C.size_t) C.int64_t {
+			if loaded := C.shim_load(text, size); loaded < 0 {
+				return loaded
+			}
+			return C.shim_start(text, size)
+		})
 	}
 	return library.startErr
+}
+
+// Version returns the version of the library.
+func Version() (string, error) {
+	library.Lock()
+	defer library.Unlock()
+	if err := start(); err != nil {
+		return "", err
+	}
+	version, err := h5.LibVersion()
+	return version.String(), err
 }
 
 func callLocked(c shimCall) (int64, error) {

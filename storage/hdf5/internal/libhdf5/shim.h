@@ -17,6 +17,9 @@ enum { H5DNN_BOOL, H5DNN_UNSIGNED, H5DNN_SIGNED, H5DNN_FLOAT, H5DNN_COMPLEX, H5D
 
 enum { H5DNN_PARTIAL = -2 };
 
+// Loads the library: before all other calls.
+int64_t shim_load(H5DNN_MESSAGE);
+
 // Fails for a library other than the one compiled against. Disables plugins.
 int64_t shim_start(H5DNN_MESSAGE);
 
