@@ -26,7 +26,7 @@ build: setup ## build bin/h5dnn
 demo: build ## inspect the digits data set, train on it, show the result
 	bin/h5dnn inspect testdata/digits.h5
 	bin/h5dnn slice 'testdata/digits.h5:/test/images[0]'
-	bin/h5dnn train examples/digits.yaml -o bin/digits.run.h5
+	bin/h5dnn train examples/digits.yaml -o bin/digits.run.h5 --force
 	bin/h5dnn inspect bin/digits.run.h5
 	bin/h5dnn eval bin/digits.run.h5
 

@@ -21,7 +21,10 @@ type Options struct {
 	// File is the run file; empty for none. The run is saved as SaveEvery says, at the
 	// end and when it is interrupted. A copy of the run's state is written while
 	// training goes on; an error in writing ends training after the next step.
-	File      string
+	File string
+	// Lock is the lock of File if the caller has it, such as since before the run was
+	// resumed from File. Otherwise Fit locks File.
+	Lock      *FileLock
 	SaveEvery Interval // Config.SaveEvery if zero
 	Callbacks []Callback
 	Hooks     []Hook // called before those of Config
@@ -119,7 +122,7 @@ func (t *trainer) open(ctx context.Context, data *Data) (err error) {
 		if t.SaveEvery == (Interval{}) {
 			t.SaveEvery = t.Config.SaveEvery
 		}
-		if t.saver, err = newSaver(t.File, t.SaveEvery, t.Position.Step); err != nil {
+		if t.saver, err = newSaver(t.File, t.Lock, t.SaveEvery, t.Position.Step); err != nil {
 			return err
 		}
 	}
@@ -245,8 +248,7 @@ func (t *trainer) close() error {
 		}
 	}
 	if t.saver != nil {
-		_, err := t.saver.wait()
-		failed = cmp.Or(failed, err)
+		failed = cmp.Or(failed, t.saver.close())
 	}
 	return failed
 }

@@ -225,7 +225,7 @@ func TestErrorsOfSavingEndTraining(t *testing.T) {
 	err := run.Fit(context.Background(), data, train.Options{File: filepath.Join(folder, "run.npz"), SaveEvery: train.Interval{Steps: 2}, Callbacks: []train.Callback{train.CallbackFuncs{
 		OnStepEnd: func(train.Progress) error {
 			if run.Position.Step == 2 {
-				return os.Remove(folder)
+				return os.RemoveAll(folder)
 			}
 			time.Sleep(10 * time.Millisecond)
 			return nil

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/h5dnn/h5dnn/internal/atomicfile"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
 )
@@ -18,6 +20,7 @@ import (
 // is replaced atomically.
 type saver struct {
 	file  string
+	lock  *atomicfile.PathLock // nil if the caller of Fit has it
 	every Interval
 	copy  snapshot
 	write chan error // the result of the write in progress; nil if there is none
@@ -33,8 +36,22 @@ type snapshot struct {
 	arrays []storage.Array
 }
 
-// newSaver returns a saver to the named file, after checking that it can be written.
-func newSaver(file string, every Interval, step uint64) (*saver, error) {
+// LockFile keeps other programs from training into the named run file until Unlock, or
+// until this process ends.
+func LockFile(name string) (*FileLock, error) {
+	l, err := atomicfile.Lock(name)
+	if errors.Is(err, atomicfile.ErrLocked) {
+		err = fmt.Errorf("%s: another program is training into it: %w", name, storage.ErrState)
+	}
+	return l, err
+}
+
+// A FileLock is the lock of a run file. Others may read the file.
+type FileLock = atomicfile.PathLock
+
+// newSaver returns a saver to the named file, after checking that it can be written. It
+// locks the file unless the caller has, and close unlocks it.
+func newSaver(file string, lock *FileLock, every Interval, step uint64) (*saver, error) {
 	format, err := serialize.ByExtension(file)
 	switch {
 	case err != nil:
@@ -48,7 +65,23 @@ func newSaver(file string, every Interval, step uint64) (*saver, error) {
 	} else if !info.IsDir() {
 		return nil, fmt.Errorf("train: cannot save runs to %s: %s is no directory: %w", file, folder, fs.ErrInvalid)
 	}
-	return &saver{file: file, every: every, time: time.Now(), step: step}, nil
+	if err := atomicfile.CheckWritable(file); err != nil {
+		return nil, fmt.Errorf("train: cannot save runs: %w", err)
+	}
+	s := &saver{file: file, every: every, time: time.Now(), step: step}
+	if lock == nil {
+		if s.lock, err = LockFile(file); err != nil {
+			return nil, fmt.Errorf("train: %w", err)
+		}
+	}
+	return s, nil
+}
+
+// close waits for the write in progress and unlocks the file.
+func (s *saver) close() error {
+	_, err := s.wait()
+	s.lock.Unlock()
+	return err
 }
 
 // importHint names the package whose import registers the format of a file.

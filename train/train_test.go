@@ -131,7 +131,7 @@ func TestInterruptedRunsReturnErrorsOfSaving(t *testing.T) {
 	}
 	err := run.Fit(ctx, data, train.Options{File: filepath.Join(folder, "run.npz"), Callbacks: []train.Callback{train.CallbackFuncs{OnStepEnd: func(train.Progress) error {
 		cancel()
-		return os.Remove(folder)
+		return os.RemoveAll(folder)
 	}}}})
 	if !errors.Is(err, fs.ErrNotExist) || errors.Is(err, context.Canceled) {
 		t.Errorf("error %v; want only that there is no such folder", err)

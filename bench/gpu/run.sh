@@ -68,7 +68,7 @@ gpu "Every kernel, compared with its reference on the CPU" cuda '^TestKernelsMat
 gpu "Products and convolutions by NVIDIA's libraries, where they are found, compared with references" cuda '^TestLibrariesMatchReference$'
 gpu "Every operation and its derivative, compared with the CPU in float64" tensor '^TestDevicesAgree$|^TestDevicesTakeEmptyBatches$'
 
-train() { step "$1" "${LIMIT:-60}" "$here/h5dnn" train --data "$2" --x train/images --y train/labels --val-x test/images --val-y test/labels --model "$3" --epochs "$4" --seed 1 --device "$5" -o "$made/$6.h5"; }
+train() { step "$1" "${LIMIT:-60}" "$here/h5dnn" train --data "$2" --x train/images --y train/labels --val-x test/images --val-y test/labels --model "$3" --epochs "$4" --seed 1 --device "$5" --force -o "$made/$6.h5"; }
 if [ -f "$here/data/mnist.h5" ] && [ -z "$SMALL" ]; then
 	train "LeNet on MNIST, from its HDF5 file" "$here/data/mnist.h5" lenet 3 "$DEVICE" gpu
 	train "The same on the CPU" "$here/data/mnist.h5" lenet 3 cpu cpu

@@ -23,6 +23,7 @@ func convertCommand() *cli.Command {
 			&cli.StringFlag{Name: "to", Usage: "`FORMAT` of OUT, by default from its extension"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "report what would be done, and write nothing"},
 			&cli.BoolFlag{Name: "verify", Usage: "read OUT and compare every element"},
+			forceFlag(),
 			&cli.BoolFlag{Name: "json", Usage: "print the report as one JSON object"},
 			followFlag,
 		},
@@ -41,6 +42,11 @@ func convertCommand() *cli.Command {
 				return err
 			}
 			defer file.Close()
+			if !c.Bool("dry-run") {
+				if err := checkOutput(c, out); err != nil {
+					return err
+				}
+			}
 			plan, err := convert.New(file, at.path, format)
 			if err != nil {
 				return err

@@ -35,7 +35,7 @@ func doctorCommand() *cli.Command {
 				return err
 			}
 			at := parseAddress(args[0])
-			if err := anHDF5File(at.file); err != nil {
+			if err := anHDF5File(c.Context, at.file); err != nil {
 				return err
 			}
 			d := &doctor{ctx: c.Context, name: at.file}

@@ -32,7 +32,7 @@ func evalCommand() *cli.Command {
 			if err := samplesOf(c, name, &run.Config); err != nil {
 				return err
 			}
-			data, err := openData(run.Config)
+			data, err := openData(c.Context, run.Config)
 			if err != nil {
 				return err
 			}

@@ -40,6 +40,7 @@ func importCommand() *cli.Command {
 			&cli.StringFlag{Name: "layout", Usage: "contiguous, chunked or train"},
 			&cli.StringFlag{Name: "chunks", Usage: "chunk `SHAPE`: 256,28,28, rows=256 or auto"},
 			&cli.StringSliceFlag{Name: "filter", Usage: "chunk `FILTERS`: deflate:4, shuffle, fletcher32, lz4, zstd:3, none"},
+			forceFlag(),
 			&cli.BoolFlag{Name: "json", Usage: "print the report as one JSON object"},
 		},
 		Action: importFiles,
@@ -74,9 +75,13 @@ func importFiles(c *cli.Context) error {
 			return withFlags(err)
 		}
 		defer closing()
+		addInput(c.Context, name, nil)
 		all = append(all, arrays...)
 	}
 	if err := distinct(all); err != nil {
+		return err
+	}
+	if err := checkOutput(c, out); err != nil {
 		return err
 	}
 	if err := writeImported(c, all, out, wish); err != nil {

@@ -21,7 +21,7 @@ func initCommand() *cli.Command {
 		ArgsUsage: "DATA [CONFIG.yaml]",
 		Description: "Looks at the arrays of DATA, chooses inputs, targets, validation data, a model and a loss, and says why\n" +
 			"in comments. CONFIG.yaml is DATA with another extension unless it is given; - is standard output.",
-		Flags: []cli.Flag{&cli.BoolFlag{Name: "force", Usage: "replace CONFIG.yaml if it exists"}},
+		Flags: []cli.Flag{forceFlag()},
 		Action: func(c *cli.Context) error {
 			if c.NArg() == 1 {
 				return writeConfiguration(c, c.Args().First(), strings.TrimSuffix(filepath.Base(c.Args().First()), filepath.Ext(c.Args().First()))+".yaml")
@@ -36,7 +36,7 @@ func initCommand() *cli.Command {
 }
 
 func writeConfiguration(c *cli.Context, data, out string) error {
-	file, err := open(data)
+	file, err := open(c.Context, data)
 	if err != nil {
 		return err
 	}
@@ -63,8 +63,8 @@ func writeConfiguration(c *cli.Context, data, out string) error {
 		_, err := fmt.Fprint(c.App.Writer, text)
 		return err
 	}
-	if exists(out) && !c.Bool("force") {
-		return fmt.Errorf("%s exists; --force replaces it", out)
+	if err := checkOutput(c, out); err != nil {
+		return err
 	}
 	if err := atomicfile.Write(out, func(f *os.File) error { _, err := f.WriteString(text); return err }); err != nil {
 		return err
@@ -96,7 +96,7 @@ func check(ctx context.Context, text, out string) error {
 	if err != nil {
 		return err
 	}
-	data, err := openData(config)
+	data, err := openData(ctx, config)
 	if err != nil {
 		return err
 	}

@@ -28,6 +28,7 @@ func predictCommand() *cli.Command {
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE`, or to standard output with - and --format"},
 			&cli.StringFlag{Name: "format", Usage: "one of " + strings.Join(serialize.Formats(), ", ") + "; by default from the extension of FILE"},
 			&cli.StringFlag{Name: "as", Value: "outputs", Usage: "outputs (of the last layer), probabilities or classes"},
+			forceFlag(),
 			deviceFlag(),
 			&cli.IntFlag{Name: "threads", Usage: "`NUMBER` of compute threads", DefaultText: "all"},
 		},
@@ -47,7 +48,7 @@ func predictCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			at, open := parseAddress(args[1]), files{}
+			at, open := parseAddress(args[1]), newFiles(c.Context)
 			defer open.Close()
 			if len(p.Inputs()) != 1 {
 				return fmt.Errorf("%s has %d inputs; predict takes models with one, for others use package train", args[0], len(p.Inputs()))
@@ -56,11 +57,17 @@ func predictCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
+			toFileNamed := c.String("output") != "" && c.String("output") != "-"
+			if toFileNamed {
+				if err := checkOutput(c, c.String("output")); err != nil {
+					return err
+				}
+			}
 			predicted, err := predictions(c.Context, p, args[0], args[1], x)
 			if err != nil {
 				return err
 			}
-			if c.String("output") == "" || c.String("output") == "-" {
+			if !toFileNamed {
 				return toPipe(c.Context, format, c.App.Writer, predicted)
 			}
 			return toFile(c.Context, format, c.String("output"), predicted)

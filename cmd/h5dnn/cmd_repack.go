@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"runtime/debug"
@@ -22,7 +23,7 @@ func repackCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "repack",
 		Usage:     "copy an HDF5 file with different chunks, filters or layouts",
-		ArgsUsage: "IN OUT",
+		ArgsUsage: "IN OUT, or --in-place FILE",
 		Description: "Groups, attributes, types and links are kept. What cannot be copied is reported.\n" +
 			"OUT is compared with IN before it is renamed to its name.\n\n" +
 			"  --layout train               contiguous, uncompressed, aligned to 4096 bytes\n" +
@@ -36,18 +37,36 @@ func repackCommand() *cli.Command {
 			&cli.StringSliceFlag{Name: "path", Usage: "change only datasets at or below `PATH`"},
 			&cli.StringFlag{Name: "memory", Value: "256MiB", Usage: "approximate `MEMORY` limit"},
 			&cli.BoolFlag{Name: "no-verify", Usage: "do not compare OUT with IN"},
+			&cli.BoolFlag{Name: "in-place", Usage: "replace FILE by its copy, the only way to write over an input"},
+			forceFlag(),
 			&cli.BoolFlag{Name: "json", Usage: "print the report as one JSON object"},
 		},
 		Action: repack,
 	}
 }
 
-func repack(c *cli.Context) error {
+// repackFiles returns the names of the input and the output, which are one file with
+// --in-place.
+func repackFiles(c *cli.Context) (in, out string, err error) {
+	if c.Bool("in-place") {
+		args, err := arguments(c, "FILE")
+		if err != nil {
+			return "", "", err
+		}
+		return args[0], args[0], nil
+	}
 	args, err := arguments(c, "IN", "OUT")
+	if err != nil {
+		return "", "", err
+	}
+	return args[0], args[1], nil
+}
+
+func repack(c *cli.Context) error {
+	in, out, err := repackFiles(c)
 	if err != nil {
 		return err
 	}
-	in, out := args[0], args[1]
 	wish, err := parseWish(c)
 	if err != nil {
 		return err
@@ -56,7 +75,7 @@ func repack(c *cli.Context) error {
 	if err != nil {
 		return fmt.Errorf("--memory %w", err)
 	}
-	if err := anHDF5File(in); err != nil {
+	if err := anHDF5File(c.Context, in); err != nil {
 		return err
 	}
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(int64(max(memory, leastMemory))))
@@ -70,12 +89,22 @@ func repack(c *cli.Context) error {
 			return err
 		}
 	}
+	if !c.Bool("in-place") {
+		if err := checkOutput(c, out); errors.Is(err, errInput) {
+			return fmt.Errorf("%w, or use repack --in-place FILE", err)
+		} else if err != nil {
+			return err
+		}
+	}
 	bar := newMeter(c.App.ErrWriter, "repack", wish.work(file, !c.Bool("no-verify")))
 	report, err := hdf5write.Repack(c.Context, file, out, hdf5write.RepackOptions{
-		Layout: wish.layoutOf, Memory: memory, SkipVerify: c.Bool("no-verify"),
+		Layout: wish.layoutOf, Memory: memory, SkipVerify: c.Bool("no-verify"), Complete: c.Bool("in-place"),
 		Progress: func(_ string, bytes int) { bar.add(bytes) },
 	})
 	bar.end()
+	if err != nil && c.Bool("in-place") {
+		return fmt.Errorf("%w; the file is unchanged", err)
+	}
 	if err != nil {
 		return err
 	}

@@ -26,6 +26,7 @@ func sliceCommand() *cli.Command {
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE`, or to standard output with - and --format"},
 			&cli.StringFlag{Name: "format", Usage: "one of " + strings.Join(serialize.Formats(), ", ") + "; by default from the extension of FILE"},
+			forceFlag(),
 			&cli.BoolFlag{Name: "json", Usage: "print the elements as one JSON object"},
 			followFlag,
 		},
@@ -59,6 +60,9 @@ func sliceCommand() *cli.Command {
 			case c.String("output") == "" || c.String("output") == "-":
 				return toPipe(c.Context, format, c.App.Writer, data)
 			default:
+				if err := checkOutput(c, c.String("output")); err != nil {
+					return err
+				}
 				return toFile(c.Context, format, c.String("output"), data)
 			}
 		},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/config"
 	"github.com/h5dnn/h5dnn/dataset/dataconfig"
+	"github.com/h5dnn/h5dnn/internal/atomicfile"
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
@@ -53,7 +55,7 @@ func trainCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			defer job.data.Close()
+			defer job.close()
 			if !c.Bool("profile") {
 				return job.run(c)
 			}
@@ -164,9 +166,10 @@ func hardwareFlags(d train.Config) []cli.Flag {
 
 func outputFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write the run to `FILE`", DefaultText: "run.h5"},
+		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write the run to `FILE`", DefaultText: defaultRun},
 		&cli.StringFlag{Name: "save-every", Usage: "save the run after each `INTERVAL`: 10m, 500steps or epoch", DefaultText: "epoch"},
-		&cli.StringFlag{Name: "resume", Usage: "continue the run in `FILE`"},
+		&cli.StringFlag{Name: "resume", Usage: "continue the run in `FILE`, and replace it and its plot"},
+		forceFlag(),
 		&cli.BoolFlag{Name: "json", Usage: "print one JSON object per epoch"},
 		&cli.BoolFlag{Name: "print-config", Usage: "print the settings of the run as YAML, defaults included, and end"},
 		&cli.BoolFlag{Name: "profile", Usage: "print GPU launches, copies and allocations to standard error at the end"},
@@ -178,54 +181,78 @@ type job struct {
 	train *train.Run
 	data  *trainingData
 	file  string // the run file
+	lock  *train.FileLock
+}
+
+func (j *job) close() {
+	if j.data != nil {
+		j.data.Close()
+	}
+	j.lock.Unlock()
 }
 
 func newJob(c *cli.Context) (*job, error) {
+	j, open := &job{}, (*job).begin
 	if c.String("resume") != "" {
-		return resumedJob(c)
+		open = (*job).resume
 	}
-	config, err := configOf(c)
-	if err != nil {
-		return nil, err
-	}
-	j := &job{file: c.String("output")}
-	if j.file == "" {
-		j.file = "run.h5"
-		if exists(j.file) {
-			return nil, fmt.Errorf("%s exists; continue it with --resume %s, or name another file with -o", j.file, j.file)
-		}
-	}
-	if err := canWrite(j.file); err != nil {
-		return nil, err
-	}
-	device, err := compute(config)
-	if err != nil {
-		return nil, err
-	}
-	if j.data, err = openData(config); err != nil {
-		return nil, err
-	}
-	if j.train, err = train.New(c.Context, config, j.data.Data, device); err != nil {
-		j.data.Close()
+	if err := open(j, c); err != nil {
+		j.close()
 		return nil, err
 	}
 	return j, nil
 }
 
-// resumedJob continues a run. Flags that cannot change when resuming are errors.
-func resumedJob(c *cli.Context) (*job, error) {
-	j := &job{file: c.String("resume")}
+// begin opens a new run.
+func (j *job) begin(c *cli.Context) error {
+	config, err := configOf(c)
+	if err != nil {
+		return err
+	}
+	j.file = cmp.Or(c.String("output"), defaultRun)
+	if err := j.claim(c, c.Bool("force")); err != nil {
+		return err
+	}
+	device, err := compute(config)
+	if err != nil {
+		return err
+	}
+	if j.data, err = openData(c.Context, config); err != nil {
+		return err
+	}
+	if err := j.checkOutputs(c, c.Bool("force")); err != nil { // none is an input
+		return err
+	}
+	j.train, err = train.New(c.Context, config, j.data.Data, device)
+	return err
+}
+
+// resume continues a run. Flags that cannot change when resuming are errors.
+func (j *job) resume(c *cli.Context) error {
+	from := c.String("resume")
 	if c.NArg() > 0 {
-		return nil, fmt.Errorf("%s: a resumed run uses its own configuration; leave the file out", c.Args().First())
+		return fmt.Errorf("%s: a resumed run uses its own configuration; leave the file out", c.Args().First())
 	}
 	for _, name := range c.LocalFlagNames() {
 		switch name {
-		case "resume", "output", "o", "data", "y-data", "val-data", "val-y-data", "epochs", "device", "resident", "graph", "threads", "memory", "save-every", "json", "profile":
+		case "resume", "output", "o", "data", "y-data", "val-data", "val-y-data", "epochs", "device", "resident", "graph", "threads", "memory", "save-every", "force", "json", "profile":
 		default:
-			return nil, fmt.Errorf("--%s cannot change when resuming %s", name, j.file)
+			return fmt.Errorf("--%s cannot change when resuming %s", name, from)
 		}
 	}
-	run, err := resumeWith(j.file, func(config *train.Config) (storage.Device, error) {
+	if err := isFile(from); err != nil {
+		return err
+	}
+	j.file = from
+	replace := true
+	if out := c.String("output"); out != "" && !sameName(out, from) {
+		j.file, replace = out, c.Bool("force")
+		addInput(c.Context, from, nil)
+	}
+	if err := j.claim(c, replace); err != nil {
+		return err
+	}
+	run, err := resumeWith(from, func(config *train.Config) (storage.Device, error) {
 		if err := override(c, config); err != nil {
 			return nil, err
 		}
@@ -235,19 +262,16 @@ func resumedJob(c *cli.Context) (*job, error) {
 		return compute(*config)
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if j.train = run; c.String("output") != "" {
-		j.file = c.String("output")
-	}
+	j.train = run
 	if run.Position.Epoch >= run.Config.Epochs {
-		return nil, fmt.Errorf("%s: all %d epochs are done; continue with more --epochs", c.String("resume"), run.Config.Epochs)
+		return fmt.Errorf("%s: all %d epochs are done; continue with more --epochs", from, run.Config.Epochs)
 	}
-	if err := canWrite(j.file); err != nil {
-		return nil, err
+	if j.data, err = openData(c.Context, run.Config); err != nil {
+		return err
 	}
-	j.data, err = openData(run.Config)
-	return j, err
+	return j.checkOutputs(c, replace) // none is an input
 }
 
 // configOf returns the configuration in the YAML file, if one is named, with the flags applied.
@@ -257,7 +281,7 @@ func configOf(c *cli.Context) (train.Config, error) {
 		return config, fmt.Errorf("%q is one argument too many; see h5dnn train --help", c.Args().Get(1))
 	}
 	if name := c.Args().First(); name != "" {
-		text, err := readConfig(name)
+		text, err := readConfig(c.Context, name)
 		if err != nil {
 			return config, err
 		}
@@ -303,10 +327,11 @@ func printConfig(c *cli.Context) error {
 	return err
 }
 
-func readConfig(name string) ([]byte, error) {
+func readConfig(ctx context.Context, name string) ([]byte, error) {
 	if err := isFile(name); err != nil {
 		return nil, err
 	}
+	addInput(ctx, name, nil)
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
@@ -456,6 +481,42 @@ func flagged(err error) error {
 	return fmt.Errorf("--%s: %w", name, wrong.Err)
 }
 
+// sameName reports whether two names lead to one directory entry.
+func sameName(a, b string) bool {
+	x, err1 := filepath.EvalSymlinks(a)
+	y, err2 := filepath.EvalSymlinks(b)
+	x, err3 := filepath.Abs(x)
+	y, err4 := filepath.Abs(y)
+	return x == y && errors.Join(err1, err2, err3, err4) == nil
+}
+
+// claim locks the run file, once it is known that it may be written.
+func (j *job) claim(c *cli.Context, replace bool) (err error) {
+	if err := canWrite(j.file); err != nil {
+		return err
+	}
+	if j.lock, err = train.LockFile(j.file); err != nil {
+		return err
+	}
+	return j.checkOutputs(c, replace)
+}
+
+// checkOutputs returns an error if the run file or its plot may not be written.
+func (j *job) checkOutputs(c *cli.Context, replace bool) error {
+	if j.file == defaultRun && !replace && exists(j.file) {
+		return fmt.Errorf("%s exists; continue it with --resume %s, use --force to replace it, or name another file with -o", j.file, j.file)
+	}
+	for _, name := range []string{j.file, curvesName(j.file)} {
+		if err := checkReplaced(c, name, replace); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// defaultRun is the run file if -o names no other.
+const defaultRun = "run.h5"
+
 // canWrite reports early why the run file cannot be written.
 func canWrite(name string) error {
 	format, err := serialize.ByExtension(name)
@@ -468,15 +529,11 @@ func canWrite(name string) error {
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("%s is not a regular file; name another with -o", name)
 	}
-	probe, err := os.CreateTemp(filepath.Dir(name), ".h5dnn-*")
-	var refused *fs.PathError
-	if errors.As(err, &refused) {
+	err = atomicfile.CheckWritable(name)
+	if refused := (*fs.PathError)(nil); errors.As(err, &refused) {
 		return fmt.Errorf("cannot write %s: %w; name another with -o", name, refused.Err)
 	}
-	if err != nil {
-		return err
-	}
-	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+	return err
 }
 
 // trainingData is the arrays to train on, and the files they are in.
@@ -485,8 +542,8 @@ type trainingData struct {
 	files
 }
 
-func openData(config train.Config) (*trainingData, error) {
-	d := &trainingData{files: files{}}
+func openData(ctx context.Context, config train.Config) (*trainingData, error) {
+	d := &trainingData{files: newFiles(ctx)}
 	var err error
 	if d.Data, err = train.OpenData(config, d.files); err != nil {
 		d.Close()
@@ -531,7 +588,7 @@ func (s saved) Error() string {
 func (j *job) run(c *cli.Context) error {
 	watch := newMonitor(c, j)
 	watch.begin()
-	err := j.train.Fit(c.Context, j.data.Data, train.Options{File: j.file, Callbacks: []train.Callback{train.CallbackFuncs{
+	err := j.train.Fit(c.Context, j.data.Data, train.Options{File: j.file, Lock: j.lock, Callbacks: []train.Callback{train.CallbackFuncs{
 		OnRunBegin: watch.plan, OnNote: watch.note, OnStepEnd: watch.batch, OnEpochEnd: watch.epoch,
 	}}})
 	watch.end()

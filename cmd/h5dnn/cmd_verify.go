@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -26,7 +27,7 @@ func verifyCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			if err := anHDF5File(args[0]); err != nil {
+			if err := anHDF5File(c.Context, args[0]); err != nil {
 				return err
 			}
 			bar := newMeter(c.App.ErrWriter, "verify", fileSize(args[0]))
@@ -50,11 +51,12 @@ func verifyCommand() *cli.Command {
 
 // anHDF5File returns an error if the file does not exist or is of another format. A
 // damaged HDF5 file passes.
-func anHDF5File(name string) error {
+func anHDF5File(ctx context.Context, name string) error {
 	if !exists(name) {
-		_, err := open(name)
+		_, err := open(ctx, name)
 		return err
 	}
+	addInput(ctx, name, nil)
 	format, err := serialize.FormatOf(name)
 	switch {
 	case errors.Is(err, serialize.ErrFormat):

@@ -36,7 +36,7 @@ func resumedOn(c *cli.Context, name string) (*train.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	run, err := resume(name, device)
+	run, err := resume(c.Context, name, device)
 	if err == nil {
 		run.Config.Device, run.Config.Threads = config.Device, config.Threads
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -17,23 +18,28 @@ import (
 )
 
 // files are open files by name, closed together.
-type files map[string]inspect.File
+type files struct {
+	ctx  context.Context // of the command that reads them
+	open map[string]inspect.File
+}
 
 var _ dataconfig.Files = files{}
 
+func newFiles(ctx context.Context) files { return files{ctx, map[string]inspect.File{}} }
+
 func (f files) Close() {
-	for _, file := range f {
+	for _, file := range f.open {
 		file.Close()
 	}
 }
 
-func (f files) open(name string) (inspect.File, error) {
-	if file, ok := f[name]; ok {
+func (f files) file(name string) (inspect.File, error) {
+	if file, ok := f.open[name]; ok {
 		return file, nil
 	}
-	file, err := open(name)
+	file, err := open(f.ctx, name)
 	if err == nil {
-		f[name] = file
+		f.open[name] = file
 	}
 	return file, err
 }
@@ -56,7 +62,7 @@ func (f files) Glob(pattern string) ([]string, error) {
 
 // List implements dataconfig.Files.
 func (f files) List(name, group string) ([]string, error) {
-	file, err := f.open(name)
+	file, err := f.file(name)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +82,7 @@ func (f files) List(name, group string) ([]string, error) {
 
 // Find implements dataconfig.Files.
 func (f files) Find(name, path string) (dataconfig.Found, error) {
-	file, err := f.open(name)
+	file, err := f.file(name)
 	if err != nil {
 		return dataconfig.Found{}, err
 	}
@@ -122,7 +128,7 @@ func ragged(rows *hdf5.Sequences, name string) *loader.Ragged {
 
 // Attribute implements dataconfig.Files.
 func (f files) Attribute(name, path, attribute string) ([]any, error) {
-	file, err := f.open(name)
+	file, err := f.file(name)
 	if err != nil {
 		return nil, err
 	}

@@ -65,7 +65,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (status i
 	}()
 	args, err := reorder(app, args)
 	if err == nil {
-		err = app.RunContext(ctx, args)
+		err = app.RunContext(withInputs(ctx), args)
 	}
 	return report(stderr, name, err)
 }

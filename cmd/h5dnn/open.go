@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,11 +18,15 @@ import (
 )
 
 // open opens a file. Its format is found by content.
-func open(name string, options ...serialize.Options) (inspect.File, error) {
+func open(ctx context.Context, name string, options ...serialize.Options) (inspect.File, error) {
 	if err := isFile(name); err != nil {
 		return nil, err
 	}
-	return inspect.Open(name, options...)
+	file, err := inspect.Open(name, options...)
+	if err == nil {
+		addInput(ctx, name, linkedBy(file))
+	}
+	return file, err
 }
 
 // isFile returns an error, with a suggestion, if name is not a file.
@@ -37,10 +42,11 @@ func isFile(name string) error {
 }
 
 // resume loads the run in the named file on a device.
-func resume(name string, device storage.Device) (*train.Run, error) {
+func resume(ctx context.Context, name string, device storage.Device) (*train.Run, error) {
 	if err := isFile(name); err != nil {
 		return nil, err
 	}
+	addInput(ctx, name, nil)
 	return train.Resume(name, device)
 }
 
@@ -71,7 +77,7 @@ var followFlag = &cli.StringFlag{Name: "follow", Usage: "open files in `FOLDER` 
 
 // openAsked opens a file with the options in the command's flags.
 func openAsked(c *cli.Context, name string) (inspect.File, error) {
-	return open(name, serialize.Options{Follow: c.String(followFlag.Name)})
+	return open(c.Context, name, serialize.Options{Follow: c.String(followFlag.Name)})
 }
 
 // neighbours lists the other files in the folder of name.

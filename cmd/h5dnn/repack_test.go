@@ -44,7 +44,7 @@ func TestKilledRepackLeavesNoPartialFile(t *testing.T) {
 		if err := os.WriteFile(out, old, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		cmd := program(t, "repack", in, out, "--layout", "train")
+		cmd := program(t, "repack", in, out, "--layout", "train", "--force")
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -87,7 +87,7 @@ func TestRepackMemoryLimit(t *testing.T) {
 
 func timeOf(t *testing.T, in, out string) time.Duration {
 	start := time.Now()
-	if said, err := program(t, "repack", in, out, "--layout", "train").CombinedOutput(); err != nil {
+	if said, err := program(t, "repack", in, out, "--layout", "train", "--force").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, said)
 	}
 	return time.Since(start)
@@ -157,7 +157,7 @@ func TestImportsImages(t *testing.T) {
 	}
 	t.Chdir(t.TempDir())
 	var out bytes.Buffer
-	if status := run(t.Context(), []string{"h5dnn", "import", folder, "x.h5"}, &out, &out); status != 0 {
+	if status := run(t.Context(), []string{"h5dnn", "import", folder, "x.h5", "--force"}, &out, &out); status != 0 {
 		t.Fatalf("status %d: %s", status, out.String())
 	}
 	f, err := hdf5.Open("x.h5")
@@ -178,7 +178,7 @@ func TestImportsImages(t *testing.T) {
 	}
 	os.Remove(filepath.Join(folder, "bees", "9.png"))
 	writeImage(t, filepath.Join(folder, "bees", "9.jpg"), color.RGBA{200, 0, 0, 255}, 4, 5)
-	if status := run(t.Context(), []string{"h5dnn", "import", folder, "x.h5"}, &out, &out); status != 0 {
+	if status := run(t.Context(), []string{"h5dnn", "import", folder, "x.h5", "--force"}, &out, &out); status != 0 {
 		t.Fatalf("status %d: %s", status, out.String())
 	}
 }
@@ -244,7 +244,7 @@ func TestImportsIDX(t *testing.T) {
 	} {
 		os.WriteFile("a.idx", c.data, 0o666)
 		var out bytes.Buffer
-		status := run(t.Context(), []string{"h5dnn", "import", "a.idx", "a.h5"}, &out, &out)
+		status := run(t.Context(), []string{"h5dnn", "import", "a.idx", "a.h5", "--force"}, &out, &out)
 		if (status == 0) != (c.want == "") || !strings.Contains(out.String(), c.want) {
 			t.Errorf("%v: status %d, %q, want %q", c.data, status, out.String(), c.want)
 		}

@@ -45,7 +45,7 @@ func TestTrainingOnEveryKindOfData(t *testing.T) {
 		{table + " --data testdata/episodes.h5", "120 samples of float32 [2];"},
 		{table + " --val-x table/x --val-y table/y --val-rows [:7]", "60 samples of float32 [2], 7 for validation;"},
 	} {
-		args := slices.Concat([]string{"train", "--data", "testdata/e*.h5", "--model", "mlp", "--epochs", "2", "-o", "run.h5"}, strings.Fields(test.args))
+		args := slices.Concat([]string{"train", "--data", "testdata/e*.h5", "--model", "mlp", "--epochs", "2", "-o", "run.h5", "--force"}, strings.Fields(test.args))
 		status, out, errs := in(t, context.Background(), args...)
 		if status != 0 || !strings.Contains(out, test.want) || !strings.Contains(out, "epoch 2/2") {
 			t.Errorf("%s: status %d, %q, %q; want %q", test.args, status, out, errs, test.want)
@@ -99,7 +99,7 @@ func TestPredictionsAreOfSamplesLikeThoseTrainedOn(t *testing.T) {
 		{"--x ragged/rows --y ragged/kind --length 4", "/ragged/rows", 50},
 		{"--x ragged/values --x-offsets ragged/offsets --y ragged/kind --rows [:2]", "/ragged/values", 50},
 	} {
-		run := []string{"train", "--data", "testdata/episodes.h5", "--model", "mlp", "--epochs", "1", "-o", "run.h5"}
+		run := []string{"train", "--data", "testdata/episodes.h5", "--model", "mlp", "--epochs", "1", "-o", "run.h5", "--force"}
 		if status, _, errs := in(t, context.Background(), append(run, strings.Fields(test.train)...)...); status != 0 {
 			t.Fatal(errs)
 		}

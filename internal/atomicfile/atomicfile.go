@@ -9,7 +9,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"time"
+	"strings"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -21,7 +22,7 @@ import (
 type File struct {
 	*os.File             // named by its temporary name
 	path     string      // with symbolic links resolved
-	perm     fs.FileMode // of the file that is replaced, or 0
+	old      fs.FileInfo // of the file that is replaced, or nil
 	noSync   bool
 	ended    bool
 }
@@ -34,20 +35,24 @@ type Options struct {
 }
 
 // Create opens a new file for writing that Commit will put at path. The file has
-// the permissions of the one it replaces. If path is a symbolic link, the file it
-// points to is replaced and the link stays.
+// the permissions of the one it replaces, which must be writable. If path is a
+// symbolic link, the file it points to is replaced and the link stays.
 func Create(path string, o Options) (*File, error) {
-	path, perm, err := resolve(path)
+	path, old, err := resolve(path)
 	if err != nil {
 		return nil, err
+	}
+	if old != nil {
+		if err := unix.Access(path, unix.W_OK); err != nil {
+			return nil, &fs.PathError{Op: "replace", Path: path, Err: err}
+		}
 	}
 	removeAbandoned(path)
-	f, err := createTemp(path, perm)
+	f, err := createTemp(path, old)
 	if err != nil {
 		return nil, err
 	}
-	unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) // on file systems without locks nothing is removed either
-	return &File{File: f, path: path, perm: perm, noSync: o.NoSync}, nil
+	return &File{File: f, path: path, old: old, noSync: o.NoSync}, nil
 }
 
 // Write replaces the file at path by what write writes to f. A writer that needs a
@@ -84,8 +89,8 @@ func (f *File) Commit() error {
 }
 
 func (f *File) commit() error {
-	if f.perm != 0 {
-		if err := f.Chmod(f.perm); err != nil {
+	if f.old != nil {
+		if err := f.Chmod(f.old.Mode().Perm()); err != nil {
 			return err
 		}
 	}
@@ -116,72 +121,87 @@ func (f *File) Discard() {
 	}
 }
 
-// resolve follows symbolic links from path, and returns the file at their end and
-// its permissions, or 0 if there is no file yet.
-func resolve(path string) (string, fs.FileMode, error) {
+// resolve follows symbolic links from path, and returns the file at their end with
+// what is known of it, or nil if there is no file yet.
+func resolve(path string) (string, fs.FileInfo, error) {
 	target, err := filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Lstat(path); err == nil {
-			return "", 0, fmt.Errorf("%s is a symbolic link to a file that does not exist; remove it first: %w", path, fs.ErrNotExist)
+			return "", nil, fmt.Errorf("%s is a symbolic link to a file that does not exist; remove it first: %w", path, fs.ErrNotExist)
 		}
-		return path, 0, nil
+		return path, nil, nil
 	}
 	if err != nil {
-		return "", 0, err
+		return "", nil, err
 	}
 	info, err := os.Stat(target)
 	if err != nil {
-		return "", 0, err
+		return "", nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return "", 0, fmt.Errorf("%s is not a regular file and cannot be replaced: %w", path, fs.ErrInvalid)
+		return "", nil, fmt.Errorf("%s is not a regular file and cannot be replaced: %w", path, fs.ErrInvalid)
 	}
-	return target, info.Mode().Perm(), nil
+	return target, info, nil
 }
 
-const (
-	suffix    = ".partial"
-	maxPrefix = 255 - len("..") - len("xxxxxxxx") - len(suffix) // bytes of a name; file systems allow 255
-)
-
-// prefix returns what temporary names for path begin with.
-func prefix(path string) string {
-	dir, name := filepath.Split(path)
-	return dir + "." + name[:min(len(name), maxPrefix)] + "."
+// CheckWritable returns the error that Create would, and leaves nothing.
+func CheckWritable(path string) error {
+	f, err := Create(path, Options{})
+	if err == nil {
+		f.Discard()
+	}
+	return err
 }
 
-// createTemp creates a file with a new name in the directory of path, from where
-// it can be renamed without a copy. While it is written, its owner may read and
-// write it and others may do what perm allows.
-func createTemp(path string, perm fs.FileMode) (*os.File, error) {
-	mode := perm | 0o600
-	if perm == 0 {
-		mode = 0o666 // less the umask
+// suffix ends temporary names, after a dot and eight random digits.
+const suffix = ".partial"
+
+// createTemp creates and locks a file with a new name in the directory of path, from
+// where it can be renamed without a copy. While it is written, its owner may read and
+// write it and others may do what they may do with the file that it replaces, whose
+// owner it gets if the system allows that.
+func createTemp(path string, old fs.FileInfo) (*os.File, error) {
+	mode := fs.FileMode(0o666) // less the umask
+	if old != nil {
+		mode = old.Mode().Perm() | 0o600
 	}
 	for range 100 {
-		f, err := os.OpenFile(fmt.Sprintf("%s%08x%s", prefix(path), rand.Uint32(), suffix), os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
+		name := hidden(path, fmt.Sprintf(".%08x%s", rand.Uint32(), suffix))
+		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
 		if failed := (*fs.PathError)(nil); errors.As(err, &failed) {
 			failed.Path = path // instead of the temporary name
 		}
-		if !errors.Is(err, fs.ErrExist) {
-			return f, err
+		if errors.Is(err, fs.ErrExist) {
+			continue
 		}
+		if err != nil {
+			return nil, err
+		}
+		// On file systems without locks, nothing is removed either.
+		if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); errors.Is(err, unix.EWOULDBLOCK) || !isNamed(f, name) {
+			f.Close() // another process took it for abandoned before it was locked
+			continue
+		}
+		if old != nil {
+			if was, ok := old.Sys().(*syscall.Stat_t); ok {
+				f.Chown(int(was.Uid), int(was.Gid))
+			}
+		}
+		return f, nil
 	}
 	return nil, fmt.Errorf("%s: every temporary name tried is taken: %w", path, fs.ErrExist)
 }
 
-// removeAbandoned removes temporary files for path that no process has locked. A
-// file younger than a minute is kept, because its process may not have locked it
-// yet.
+// removeAbandoned removes temporary files for path that no process has locked.
 func removeAbandoned(path string) {
-	left, _ := filepath.Glob(escapeGlob(prefix(path)) + "????????" + suffix)
+	const end = ".????????" + suffix
+	left, _ := filepath.Glob(escapeGlob(strings.TrimSuffix(hidden(path, end), end)) + end)
 	for _, name := range left {
-		f, err := os.Open(name)
+		f, err := os.OpenFile(name, os.O_RDWR|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
 		if err != nil {
 			continue
 		}
-		info, err := f.Stat()
-		if err == nil && time.Since(info.ModTime()) > time.Minute && unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
+		if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
 			os.Remove(name)
 		}
 		f.Close()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -245,4 +246,67 @@ func (d *Dataset) readExternal(buf []byte, at int) error {
 		}
 	}
 	return fmt.Errorf("its external files lack %d bytes", len(buf))
+}
+
+// LinkedFiles returns the existing files that f refers to and may open, directly or
+// through others: targets of external links, sources of virtual datasets and files of raw
+// data. It visits every object of these files.
+func (f *File) LinkedFiles() (all []fs.FileInfo) {
+	if f.linked == nil {
+		return nil
+	}
+	seen := map[*File]bool{}
+	for files := []*File{f}; len(files) > 0; files = f.linked.unseen(seen) {
+		for _, g := range files {
+			seen[g] = true
+			g.openLinked()
+		}
+	}
+	f.linked.mu.Lock()
+	defer f.linked.mu.Unlock()
+	add := func(file *os.File) {
+		if info, err := file.Stat(); err == nil {
+			all = append(all, info)
+		}
+	}
+	for _, g := range f.linked.files {
+		if g != f {
+			add(g.file)
+		}
+	}
+	for _, file := range f.linked.external {
+		add(file)
+	}
+	return all
+}
+
+// unseen lists the open files that are not in seen.
+func (m *linkedFiles) unseen(seen map[*File]bool) (files []*File) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, g := range m.files {
+		if !seen[g] {
+			files = append(files, g)
+		}
+	}
+	return files
+}
+
+// openLinked opens the files that the objects of f refer to, except those that cannot be
+// opened.
+func (f *File) openLinked() {
+	for o := range f.Walk() {
+		switch o.Kind {
+		case KindExternal:
+			f.linkedFile(o.TargetFile)
+		case KindDataset:
+			d, err := o.Dataset() // opens the sources of virtual datasets
+			if err != nil {
+				continue
+			}
+			for _, e := range d.External {
+				d.file.externalFile(e.Name)
+			}
+		}
+	}
 }

@@ -27,6 +27,9 @@ type RepackOptions struct {
 	// SkipVerify skips reading the copy and comparing it with the original.
 	SkipVerify bool
 
+	// Complete makes it an error if an object cannot be copied. Nothing is written then.
+	Complete bool
+
 	// NoSync is that of [CreateOptions].
 	NoSync bool
 
@@ -63,6 +66,9 @@ func Repack(ctx context.Context, f *hdf5.File, path string, o RepackOptions) (Re
 	r := &repacker{ctx: ctx, f: f, w: w, o: o, paths: map[uint64]string{}, types: map[uint64]string{}}
 	if err := r.copy(); err != nil {
 		return r.report, err
+	}
+	if n := len(r.report.Skipped); o.Complete && n > 0 {
+		return r.report, fmt.Errorf("%s: %d objects cannot be copied, such as %v", f.Name(), n, r.report.Skipped[0])
 	}
 	if o.SkipVerify {
 		return r.report, w.Close()

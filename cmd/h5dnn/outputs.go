@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/h5dnn/h5dnn/inspect"
+)
+
+// No command writes over a file that it reads, by whatever name. The only exception is
+// repack --in-place. Another existing file is replaced with --force only; train --resume
+// replaces the run that it continues.
+
+// inputs are the files that a command has opened.
+type inputs struct{ files []input }
+
+// An input is a file that a command has opened.
+type input struct {
+	name   string
+	info   fs.FileInfo
+	linked func() []fs.FileInfo // the other files that it refers to; nil if there are none
+}
+
+type inputsKey struct{}
+
+// withInputs returns a context for a command that has opened nothing.
+func withInputs(ctx context.Context) context.Context {
+	return context.WithValue(ctx, inputsKey{}, &inputs{})
+}
+
+// addInput records that the command of ctx reads the named file, or the files of a folder.
+func addInput(ctx context.Context, name string, linked func() []fs.FileInfo) {
+	in, ok := ctx.Value(inputsKey{}).(*inputs)
+	info, err := os.Stat(name)
+	if !ok || err != nil {
+		return
+	}
+	if info.IsDir() {
+		linked = func() []fs.FileInfo { return filesBelow(name) }
+	}
+	in.files = append(in.files, input{name, info, linked})
+}
+
+// linkedBy returns the function that lists the files an open file refers to.
+func linkedBy(file inspect.File) func() []fs.FileInfo {
+	h5, ok := file.(inspect.HDF5)
+	if !ok {
+		return nil
+	}
+	return h5.LinkedFiles
+}
+
+// filesBelow returns the files in a folder and in those below it.
+func filesBelow(folder string) (all []fs.FileInfo) {
+	fs.WalkDir(os.DirFS(folder), ".", func(path string, _ fs.DirEntry, _ error) error {
+		if info, err := os.Stat(folder + "/" + path); err == nil {
+			all = append(all, info)
+		}
+		return nil
+	})
+	return all
+}
+
+var errInput = errors.New("which is never overwritten")
+
+// check returns an error if the named file is an input, or if an input refers to it.
+func (in *inputs) check(name string, info fs.FileInfo) error {
+	for _, f := range in.files {
+		switch {
+		case !os.SameFile(f.info, info):
+		case f.name == name:
+			return fmt.Errorf("%s is the input, %w; name another file", name, errInput)
+		default:
+			return fmt.Errorf("%s is the input %s, %w; name another file", name, f.name, errInput)
+		}
+	}
+	for _, f := range in.files {
+		if f.linked == nil {
+			continue
+		}
+		for _, other := range f.linked() {
+			if os.SameFile(other, info) {
+				return fmt.Errorf("%s is part of the input %s, %w; name another file", name, f.name, errInput)
+			}
+		}
+	}
+	return nil
+}
+
+// forceFlag allows to replace an existing file.
+func forceFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "force", Usage: "replace an existing output file"}
+}
+
+// checkOutput returns an error if the command may not write the named file. It is called
+// when all inputs are open. Pipes and devices are written to, not replaced.
+func checkOutput(c *cli.Context, name string) error {
+	return checkReplaced(c, name, c.Bool("force"))
+}
+
+// checkReplaced is checkOutput where other files than inputs may be replaced or not.
+func checkReplaced(c *cli.Context, name string, replace bool) error {
+	info, err := os.Stat(name)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if in, ok := c.Context.Value(inputsKey{}).(*inputs); ok {
+		if err := in.check(name, info); err != nil {
+			return err
+		}
+	}
+	if !replace {
+		return fmt.Errorf("%s exists; use --force to replace it, or name another file", name)
+	}
+	return nil
+}
