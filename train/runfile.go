@@ -26,6 +26,7 @@ const (
 	metaPosition = "h5dnn_position" // the Position, as JSON
 	metaInputs   = "h5dnn_inputs"   // the features of the model, as JSON
 	metaData     = "h5dnn_data"     // the fingerprint of the training data: see dataset.Fingerprint
+	metaCompute  = "h5dnn_compute"  // threads and instruction set, as JSON
 	metaVersion  = "h5dnn_version"  // of the program that wrote the file
 
 	// In schema 1, the position, and the shape of a sample of the only input.
@@ -56,7 +57,7 @@ func Save(name string, r *Run) error {
 // meta returns the attributes of r's file.
 func (r *Run) meta() (map[string]string, error) {
 	meta := map[string]string{metaVersion: Version, metaSchema: strconv.Itoa(Schema), metaData: r.fingerprint}
-	for key, value := range map[string]any{metaConfig: r.Config, metaPosition: r.Position, metaInputs: r.Inputs} {
+	for key, value := range map[string]any{metaConfig: r.Config, metaPosition: r.Position, metaInputs: r.Inputs, metaCompute: computeOn(r.Device)} {
 		text, err := json.Marshal(value)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", key, err)
@@ -198,6 +199,9 @@ func (r *Run) loadMeta(meta map[string]string) (err error) {
 		return fmt.Errorf("no %s in the file; it is not a run that h5dnn train wrote: %w", metaConfig, serialize.ErrFormat)
 	}
 	r.fingerprint = meta[metaData]
+	if err := r.compute.parse(meta[metaCompute]); err != nil {
+		return err
+	}
 	schema, err := schemaOf(meta)
 	if err != nil {
 		return err

@@ -22,8 +22,9 @@ import (
 // each epoch.
 type monitor struct {
 	job   *job
-	out   io.Writer
-	errs  io.Writer // the bar, and notes
+	out   *lasting
+	errs  *lasting // the bar, and notes
+	tty   bool     // errs is a terminal
 	json  bool
 	bar   *progressbar.ProgressBar // nil unless the output is a terminal
 	last  time.Time                // update of the bar's text
@@ -31,7 +32,7 @@ type monitor struct {
 }
 
 func newMonitor(c *cli.Context, j *job) *monitor {
-	return &monitor{job: j, out: c.App.Writer, errs: c.App.ErrWriter, json: c.Bool("json"), began: time.Now()}
+	return &monitor{job: j, out: &lasting{w: c.App.Writer}, errs: &lasting{w: c.App.ErrWriter}, tty: isTerminal(c.App.ErrWriter), json: c.Bool("json"), began: time.Now()}
 }
 
 // begin prints the model and the data.
@@ -137,12 +138,12 @@ func kindOf(m nn.Module) string {
 
 // batch updates the bar.
 func (m *monitor) batch(p train.Progress) error {
-	if m.json || !isTerminal(m.errs) {
+	if m.json || !m.tty {
 		return nil
 	}
 	if m.bar == nil {
 		m.bar = progressbar.NewOptions(p.Samples,
-			progressbar.OptionSetWriter(m.errs), progressbar.OptionFullWidth(), progressbar.OptionClearOnFinish(),
+			progressbar.OptionSetWriter(m.errs.w), progressbar.OptionFullWidth(), progressbar.OptionClearOnFinish(),
 			progressbar.OptionSetPredictTime(true), progressbar.OptionShowIts(), progressbar.OptionSetItsString("samples"),
 			progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionUseANSICodes(true))
 		m.bar.StartWithoutRender()
@@ -151,7 +152,8 @@ func (m *monitor) batch(p train.Progress) error {
 		m.last = time.Now()
 		m.bar.Describe(m.figures(p))
 	}
-	return m.bar.Set(p.Done)
+	m.bar.Set(p.Done) // or the terminal is gone
+	return nil
 }
 
 func (m *monitor) figures(p train.Progress) string {
@@ -232,11 +234,13 @@ func (m *monitor) end() {
 	}
 }
 
-// done prints where the run was written.
-func (m *monitor) done() error {
-	if m.json {
-		return nil
+// done prints where the run was written. It returns an error if what was printed is lost.
+func (m *monitor) done(curves string) error {
+	if !m.json {
+		fmt.Fprintf(m.out, "%.1f s; run written to %s%s\n", time.Since(m.began).Seconds(), m.job.file, curves)
 	}
-	_, err := fmt.Fprintf(m.out, "%.1f s; run written to %s, curves to %s\n", time.Since(m.began).Seconds(), m.job.file, curvesName(m.job.file))
-	return err
+	if err := m.out.lost(); err != nil {
+		return fmt.Errorf("run written to %s; its report is lost: %w", m.job.file, err)
+	}
+	return nil
 }
