@@ -31,7 +31,7 @@ type Config struct {
 	Threads   int               `json:"threads,omitempty"`   // all there are if 0
 	Warnings  []string          `json:"-"`                   // from ParseConfig: settings that were given by an old name
 
-	Metrics    []any    `json:"metrics,omitempty"`    // besides the loss and accuracy, as nn.MetricFromConfig reads them
+	Metrics    []any    `json:"metrics,omitempty"`    // besides the loss and accuracy, of each output, as nn.MetricFromConfig reads them
 	ClipNorm   float64  `json:"clip_norm,omitempty"`  // largest norm of all gradients; no limit if 0
 	ClipValue  float64  `json:"clip_value,omitempty"` // largest element of a gradient; no limit if 0
 	Accumulate int      `json:"accumulate,omitempty"` // batches whose gradients make one update; 1 if 0
@@ -112,7 +112,7 @@ func (c Config) checkNames() error {
 	if _, err := nn.LossFromConfig(c.Loss); err != nil {
 		return config.At(err, "loss")
 	}
-	if _, err := c.newMetrics(); err != nil {
+	if _, err := c.newMetrics(nil); err != nil {
 		return err
 	}
 	if _, err := nn.ScheduleFromConfig(c.Schedule); err != nil {

@@ -100,6 +100,16 @@ func fieldsByName(names []string, fields []dataset.Field, s dataset.Schema) (tak
 	return taken, nil
 }
 
+// targetNames returns the names of the fields that are targets.
+func targetNames(fields []dataset.Field) (names []string) {
+	for _, f := range fields {
+		if f.Role == dataset.Target {
+			names = append(names, inputName(f))
+		}
+	}
+	return names
+}
+
 // A binding says which fields of a dataset a run computes with.
 type binding struct {
 	inputs  []int // of each feature

@@ -37,7 +37,7 @@ func EvaluateBy(samples int, r *Run, d dataset.Dataset) (t Metrics, err error) {
 		return t, err
 	}
 	defer func() { err = errors.Join(err, f.close()) }()
-	set, err := r.Config.newMetrics()
+	set, err := r.Config.newMetrics(r.targets)
 	if err != nil {
 		return t, err
 	}

@@ -67,8 +67,7 @@ func (e Epoch) loss() float64 {
 }
 
 // Fit trains r from where it is to the end. When ctx is done it saves the run and
-// returns ctx's error; a run resumed from the file continues with the same
-// results, bit for bit with the same number of threads and the same instruction set.
+// returns ctx's error; a run resumed from the file continues with the same results.
 // If the run cannot be saved, that error is returned instead.
 func (r *Run) Fit(ctx context.Context, data *Data, o Options) (err error) {
 	return r.fit(ctx, data, o, nil)
@@ -156,11 +155,6 @@ func (t *trainer) open(ctx context.Context, data *Data) (err error) {
 	if err := callbacks(t.Callbacks).each(func(c Callback) error { return c.RunBegin(t.plan) }); err != nil {
 		return err
 	}
-	if text := t.compute.differs(computeOn(t.Device)); text != "" {
-		if err := t.note(text); err != nil {
-			return err
-		}
-	}
 	if err := cmp.Or(t.useAverages(false), t.beginAverages()); err != nil {
 		return err
 	}
@@ -186,6 +180,9 @@ func (r *Run) bindTraining(d dataset.Dataset) (binding, error) {
 	b, err := bind(r.Inputs, d.Fields())
 	if err == nil && len(b.targets) == 0 {
 		err = fmt.Errorf("train: no targets among the fields %v: %w", d.Fields(), views.ErrShape)
+	}
+	if err == nil && len(r.targets) > 1 && len(b.targets) != len(r.targets) {
+		err = fmt.Errorf("train: %d targets among the fields %v; want %q: %w", len(b.targets), d.Fields(), r.targets, views.ErrShape)
 	}
 	return b, err
 }
@@ -398,7 +395,7 @@ func (t *trainer) validate(ctx context.Context) (Metrics, error) {
 		return Metrics{}, err
 	}
 	defer t.useAverages(false)
-	set, err := t.Config.newMetrics()
+	set, err := t.Config.newMetrics(t.targets)
 	if err != nil {
 		return Metrics{}, err
 	}

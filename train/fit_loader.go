@@ -58,7 +58,8 @@ func Fit(ctx context.Context, model nn.Module, loss nn.Loss, optimizer nn.Optimi
 		break
 	}
 	var err error
-	if r.metrics, err = r.Config.newMetrics(); err != nil {
+	r.targets = targetNames(loader.Fields())
+	if r.metrics, err = r.Config.newMetrics(r.targets); err != nil {
 		return nil, err
 	}
 	if r.Inputs, err = featuresFor(model, loader.Fields()); err != nil {

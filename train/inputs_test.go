@@ -214,6 +214,38 @@ func TestWeightsOfSamples(t *testing.T) {
 	}
 }
 
+// TestEpochsWeighTheirLoss: the loss of an epoch in which nothing is learned is the weighted
+// mean over its samples, however these fall into batches, as an evaluation finds it.
+func TestEpochsWeighTheirLoss(t *testing.T) {
+	gpu := cudatest.Devices(t, cudatest.Deferred)[0]
+	for _, w := range append([]mode{{}}, modes...) {
+		var d storage.Device = storage.CPU
+		if w.graph != "" {
+			d = gpu
+		}
+		_, data := twoInputRun(t, d, w)
+		still, err := train.ParseConfig([]byte(strings.Replace(twoInputs, "{lr: 1e-2}", "{lr: 0}", 1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		still.Graph, still.Data.Resident, still.Epochs = w.graph, w.resident, 1
+		run, err := train.New(context.Background(), still, data, d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := run.Fit(context.Background(), data, train.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		m, err := run.Evaluate(context.Background(), data.Train)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := run.History["loss"][0], m.MeanLoss(); math.Abs(got-want) > 1e-5*want {
+			t.Errorf("%v, %v: loss of the epoch %v, evaluated %v", d, w, got, want)
+		}
+	}
+}
+
 // TestInputsThatDoNotMatchAreNamed in errors, before anything is trained.
 func TestInputsThatDoNotMatchAreNamed(t *testing.T) {
 	for from, to := range map[string]string{

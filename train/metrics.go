@@ -12,30 +12,42 @@ import (
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
-	"github.com/h5dnn/h5dnn/views"
 )
 
-// metricSet is metrics by name. Their state is on the device that computes.
+// metricSet is metrics by name, of every output of the model. Their state is on the
+// device that computes.
 type metricSet struct {
-	names   []string
-	metrics []nn.Metric
+	metrics []outputMetric
 	loss    *weightedLoss // of samples with weights
 }
 
-// newMetrics returns the metrics of c, before any batch.
-func (c Config) newMetrics() (set metricSet, err error) {
+// An outputMetric is a metric of one output. Where the model has several, the name
+// begins with that of the target, as in class_accuracy.
+type outputMetric struct {
+	name   string
+	output int
+	nn.Metric
+}
+
+// newMetrics returns the metrics of c, before any batch, for each of the targets.
+func (c Config) newMetrics(targets []string) (set metricSet, err error) {
 	set.loss = &weightedLoss{}
 	for i, description := range c.Metrics {
-		m, err := nn.MetricFromConfig(description)
 		here := []any{"metrics", config.Item{Kind: "metric", Index: i}}
-		if err != nil {
-			return set, config.At(err, here...)
+		for output := range max(1, len(targets)) {
+			m, err := nn.MetricFromConfig(description)
+			if err != nil {
+				return set, config.At(err, here...)
+			}
+			name := nn.MetricName(m)
+			if len(targets) > 1 {
+				name = targets[output] + "_" + name
+			}
+			if name == "loss" || slices.ContainsFunc(set.metrics, func(m outputMetric) bool { return m.name == name }) {
+				return set, config.At(fmt.Errorf("%s is there twice", name), here...)
+			}
+			set.metrics = append(set.metrics, outputMetric{name, output, m})
 		}
-		name := nn.MetricName(m)
-		if slices.Contains(set.names, name) || name == "loss" {
-			return set, config.At(fmt.Errorf("%s is there twice", name), here...)
-		}
-		set.names, set.metrics = append(set.names, name), append(set.metrics, m)
 	}
 	return set, nil
 }
@@ -45,11 +57,8 @@ func (s metricSet) update(outputs, targets []*tensor.Tensor, weights, loss *tens
 	if weights != nil {
 		s.loss.add(loss.Detach(), weights)
 	}
-	for i, m := range s.metrics {
-		if len(outputs) != 1 {
-			tensor.Fail("metric", views.ErrShape, "%s of %d outputs; want one", s.names[i], len(outputs))
-		}
-		m.Update(outputs[0].Detach(), targets[0], weights)
+	for _, m := range s.metrics {
+		m.Update(outputs[m.output].Detach(), targets[m.output], weights)
 	}
 }
 
@@ -97,15 +106,15 @@ func (s metricSet) reset() {
 // results returns the results by name; nil if there are no metrics.
 func (s metricSet) results() (map[string]storage.Array, error) {
 	var all map[string]storage.Array
-	for i, m := range s.metrics {
+	for _, m := range s.metrics {
 		a, err := m.Result()
 		if err != nil {
-			return nil, fmt.Errorf("metric %s: %w", s.names[i], err)
+			return nil, fmt.Errorf("metric %s: %w", m.name, err)
 		}
 		if all == nil {
 			all = map[string]storage.Array{}
 		}
-		all[s.names[i]] = a
+		all[m.name] = a
 	}
 	return all, nil
 }
@@ -132,8 +141,8 @@ type metricState struct {
 // parts lists the states of all metrics and of the loss.
 func (s metricSet) parts() []metricState {
 	all := []metricState{{"loss", s.loss}}
-	for i, m := range s.metrics {
-		all = append(all, metricState{s.names[i], m})
+	for _, m := range s.metrics {
+		all = append(all, metricState{m.name, m.Metric})
 	}
 	return all
 }

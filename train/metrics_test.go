@@ -4,11 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"testing"
 
 	"github.com/h5dnn/h5dnn/cuda/cudatest"
+	"github.com/h5dnn/h5dnn/dataset"
+	"github.com/h5dnn/h5dnn/dataset/dataconfig"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/tensor"
 	"github.com/h5dnn/h5dnn/train"
 )
 
@@ -95,5 +99,108 @@ func TestLossesAndSchedulesHaveSettings(t *testing.T) {
 		if same := fmt.Sprint(weightsOf(t, run)) == fmt.Sprint(weightsOf(t, base)); same != (extra[6] == 'c') || !run.Classifies() {
 			t.Errorf("%s: same weights %v, classifies %v", extra, same, run.Classifies())
 		}
+	}
+}
+
+// twoOutputs is a graph of two outputs, which are compared with two targets.
+const twoOutputs = `
+data: {file: none, x: x, y: {sum: a, product: b}}
+model:
+  graph:
+    nodes:
+      - {name: hidden, layer: {dense: 6}}
+      - {name: first, layer: {dense: 1}, from: hidden}
+      - {name: second, layer: {dense: 2}, from: hidden}
+    outputs: [first, second]
+loss: mse
+optimizer: {adam: {lr: 1e-2}}
+batch: 16
+epochs: 2
+seed: 5
+metrics: [mean_absolute_error, mean_squared_error]
+`
+
+// twoTargets returns n samples of two numbers with their sum, and their product and half
+// of it.
+func twoTargets(n int) []dataset.Named {
+	x, sum, product := make([]float32, 2*n), make([]float32, n), make([]float32, 2*n)
+	for i := range n {
+		x[2*i], x[2*i+1] = float32(i%7), float32(i%5)
+		sum[i] = x[2*i] + x[2*i+1]
+		product[2*i], product[2*i+1] = x[2*i]*x[2*i+1], x[2*i]*x[2*i+1]/2
+	}
+	return []dataset.Named{
+		{Name: "x", Array: storage.From(x, n, 2)},
+		{Name: "sum", Array: storage.From(sum, n, 1), Role: dataset.Target},
+		{Name: "product", Array: storage.From(product, n, 2), Role: dataset.Target},
+	}
+}
+
+// TestMetricsOfSeveralOutputs are named after the targets, are those of each output, and
+// survive an interruption.
+func TestMetricsOfSeveralOutputs(t *testing.T) {
+	c, err := train.ParseConfig([]byte(twoOutputs))
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := dataconfig.New(c.Data, c.Seed, twoTargets(50), twoTargets(30))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	run, err := train.New(ctx, c, data, storage.CPU)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "run.npz")
+	err = run.Fit(ctx, data, train.Options{File: file, Callbacks: []train.Callback{train.CallbackFuncs{OnStepEnd: func(train.Progress) error {
+		if run.Position.Step == 2 {
+			cancel()
+		}
+		return nil
+	}}}})
+	if !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	if run, err = train.Resume(file, storage.CPU); err != nil {
+		t.Fatal(err)
+	}
+	if err := run.Fit(context.Background(), data, train.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := train.New(context.Background(), c, data, storage.CPU)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := whole.Fit(context.Background(), data, train.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"sum_mean_absolute_error", "product_mean_squared_error", "val_sum_mean_squared_error", "val_product_mean_absolute_error"} {
+		got, want := run.History[name], whole.History[name]
+		if len(got) != 2 || fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%s of the epochs: resumed %v, whole %v", name, got, want)
+		}
+	}
+	m, err := run.Evaluate(context.Background(), data.Val)
+	if err != nil {
+		t.Fatal(err)
+	}
+	value := func(name string) float64 {
+		a, ok := m.Values[name]
+		if !ok {
+			t.Fatalf("no %s among %v", name, m.Values)
+		}
+		return storage.Elements[float64](a)[0]
+	}
+	// The loss is the sum of the two mean squared errors.
+	if sum := value("sum_mean_squared_error") + value("product_mean_squared_error"); math.Abs(sum-m.MeanLoss()) > 1e-4*sum {
+		t.Errorf("the errors of the two outputs add up to %v, the loss is %v", sum, m.MeanLoss())
+	}
+	only, err := dataset.Of(twoTargets(30)[:2]...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := run.Evaluate(context.Background(), only); !errors.Is(err, tensor.ErrShape) {
+		t.Errorf("evaluated on one of two targets: error %v", err)
 	}
 }

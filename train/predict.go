@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strconv"
 
 	"github.com/h5dnn/h5dnn/dataset"
 	"github.com/h5dnn/h5dnn/dtype"
@@ -26,6 +27,7 @@ type Predictor struct {
 	model    nn.Module
 	features []Feature
 	output   int
+	outputs  int // of the model
 	device   storage.Device
 	final    func(out *tensor.Tensor) *tensor.Tensor
 }
@@ -110,6 +112,7 @@ func (p *Predictor) forward(t *tensor.Tape, xs []storage.Array) *tensor.Tensor {
 	if p.output >= len(outputs) {
 		tensor.Fail("predict", views.ErrShape, "output %d of a model with %d", p.output, len(outputs))
 	}
+	p.outputs = len(outputs)
 	return p.final(outputs[p.output])
 }
 
@@ -120,6 +123,18 @@ func (p *Predictor) SelectOutput(output int) error {
 	}
 	p.output = output
 	return p.setFinal(p.final)
+}
+
+// Outputs returns the names of the outputs of the model, or their numbers from 0.
+func (p *Predictor) Outputs() []string {
+	if named, ok := p.model.(interface{ OutputNames() []string }); ok && len(named.OutputNames()) == p.outputs {
+		return slices.Clone(named.OutputNames())
+	}
+	names := make([]string, p.outputs)
+	for i := range names {
+		names[i] = strconv.Itoa(i)
+	}
+	return names
 }
 
 // Probabilities makes p return the probability of each class, for a model that returns
@@ -298,7 +313,7 @@ func (r *Run) Evaluate(ctx context.Context, d dataset.Dataset) (t Metrics, err e
 		return t, err
 	}
 	defer func() { err = cmp.Or(err, f.close()) }()
-	set, err := r.Config.newMetrics()
+	set, err := r.Config.newMetrics(r.targets)
 	if err != nil {
 		return t, err
 	}

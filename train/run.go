@@ -25,11 +25,11 @@ type Run struct {
 	Position  Position
 	History   History
 
+	targets      []string // names of the targets that the outputs are compared with
 	loss         nn.Loss
 	schedule     nn.Schedule
 	baseRate     float64 // the optimizer's, which the schedule multiplies
 	fingerprint  string  // of the training data: see dataset.Fingerprint; empty before Fit
-	compute      compute // that the run was resumed from; zero if it was not
 	hooks        []Hook
 	metrics      metricSet                // of the training epoch so far
 	loadedHooks  map[string]storage.Array // state of hooks that a run file had; removed as hooks take it
@@ -87,7 +87,7 @@ func New(ctx context.Context, c Config, data *Data, d storage.Device) (*Run, err
 	if err != nil {
 		return nil, err
 	}
-	r := &Run{Config: c}
+	r := &Run{Config: c, targets: targetNames(data.Train.Fields())}
 	if r.Config.Classes == 0 {
 		r.Config.Classes = outputs
 	}
@@ -180,7 +180,7 @@ func (r *Run) assemble(outputs int, d storage.Device, findInputs func() error) (
 		return config.At(err, "model")
 	}
 	r.Device = d
-	if r.metrics, err = r.Config.newMetrics(); err != nil {
+	if r.metrics, err = r.Config.newMetrics(r.targets); err != nil {
 		return err
 	}
 	nn.Init(r.Model, r.Config.Seed)

@@ -25,8 +25,8 @@ const (
 	metaConfig   = "h5dnn_config"   // the Config, as JSON
 	metaPosition = "h5dnn_position" // the Position, as JSON
 	metaInputs   = "h5dnn_inputs"   // the features of the model, as JSON
+	metaTargets  = "h5dnn_targets"  // the names of its targets, as JSON; missing where there is one
 	metaData     = "h5dnn_data"     // the fingerprint of the training data: see dataset.Fingerprint
-	metaCompute  = "h5dnn_compute"  // threads and instruction set, as JSON
 	metaVersion  = "h5dnn_version"  // of the program that wrote the file
 
 	// In schema 1, the position, and the shape of a sample of the only input.
@@ -57,12 +57,19 @@ func Save(name string, r *Run) error {
 // meta returns the attributes of r's file.
 func (r *Run) meta() (map[string]string, error) {
 	meta := map[string]string{metaVersion: Version, metaSchema: strconv.Itoa(Schema), metaData: r.fingerprint}
-	for key, value := range map[string]any{metaConfig: r.Config, metaPosition: r.Position, metaInputs: r.Inputs, metaCompute: computeOn(r.Device)} {
+	for key, value := range map[string]any{metaConfig: r.Config, metaPosition: r.Position, metaInputs: r.Inputs} {
 		text, err := json.Marshal(value)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", key, err)
 		}
 		meta[key] = string(text)
+	}
+	if len(r.targets) > 1 {
+		text, err := json.Marshal(r.targets)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", metaTargets, err)
+		}
+		meta[metaTargets] = string(text)
 	}
 	return meta, nil
 }
@@ -199,9 +206,6 @@ func (r *Run) loadMeta(meta map[string]string) (err error) {
 		return fmt.Errorf("no %s in the file; it is not a run that h5dnn train wrote: %w", metaConfig, serialize.ErrFormat)
 	}
 	r.fingerprint = meta[metaData]
-	if err := r.compute.parse(meta[metaCompute]); err != nil {
-		return err
-	}
 	schema, err := schemaOf(meta)
 	if err != nil {
 		return err
@@ -217,6 +221,11 @@ func (r *Run) loadMeta(meta map[string]string) (err error) {
 	}
 	if err := json.Unmarshal([]byte(meta[metaPosition]), &r.Position); err != nil {
 		return fmt.Errorf("%s: %w", metaPosition, err)
+	}
+	if text, ok := meta[metaTargets]; ok {
+		if err := json.Unmarshal([]byte(text), &r.targets); err != nil {
+			return fmt.Errorf("%s: %w", metaTargets, err)
+		}
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -84,21 +85,18 @@ func samplesOf(c *cli.Context, run string, config *train.Config) error {
 }
 
 func showMetrics(w io.Writer, asJSON, classifies bool, t train.Metrics) error {
+	numbers := numbersOf(t, classifies, "")
 	if asJSON {
-		object := fields{{"samples", t.Samples}, {"loss", t.MeanLoss()}}
-		if classifies {
-			object = append(object, field{"accuracy", t.Accuracy()})
-		}
-		if err := encode(w, object); err != nil {
+		if err := encode(w, slices.Concat(fields{{"samples", t.Samples}}, numbersJSON(numbers), tablesJSON(t))); err != nil {
 			return err
 		}
 		_, err := io.WriteString(w, "\n")
 		return err
 	}
-	line := fmt.Sprintf("%d samples  loss %.4f", t.Samples, t.MeanLoss())
-	if classifies {
-		line += fmt.Sprintf("  accuracy %.2f%%", 100*t.Accuracy())
+	tables, err := tablesText(t)
+	if err != nil {
+		return err
 	}
-	_, err := fmt.Fprintln(w, line)
+	_, err = fmt.Fprintf(w, "%d samples  %s\n%s", t.Samples, numbersText(numbers), tables)
 	return err
 }

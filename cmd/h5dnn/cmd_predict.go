@@ -24,19 +24,23 @@ func predictCommand() *cli.Command {
 		Name:      "predict",
 		Usage:     "run a trained model on data and write its predictions",
 		ArgsUsage: "RUN DATA:/path[EXPR] -o OUT",
+		Description: "A model of several inputs takes NAME=DATA:/path[EXPR] for each, or a file with all of them in the places\n" +
+			"that it was trained on.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE`, or to standard output with - and --format"},
 			&cli.StringFlag{Name: "format", Usage: "one of " + strings.Join(serialize.Formats(), ", ") + "; by default from the extension of FILE"},
 			&cli.StringFlag{Name: "as", Value: "outputs", Usage: "outputs (of the last layer), probabilities or classes"},
+			&cli.StringFlag{Name: "select", Usage: "`NAME` or number of the output, for a model of several"},
 			forceFlag(),
 			deviceFlag(),
 			&cli.IntFlag{Name: "threads", Usage: "`NUMBER` of compute threads", DefaultText: "all"},
 		},
 		Action: func(c *cli.Context) error {
-			args, err := arguments(c, "RUN", "DATA:/path")
-			if err != nil {
+			if c.NArg() < 2 {
+				_, err := arguments(c, "RUN", "DATA:/path")
 				return err
 			}
+			name, args := c.Args().First(), c.Args().Tail()
 			if c.String("output") == "" && c.String("format") == "" {
 				return fmt.Errorf("name the output with -o FILE, or -o - --format csv")
 			}
@@ -44,16 +48,20 @@ func predictCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			p, trained, err := predictorOf(c, args[0])
+			p, trained, err := predictorOf(c, name)
 			if err != nil {
 				return err
 			}
-			at, open := parseAddress(args[1]), newFiles(c.Context)
-			defer open.Close()
-			if len(p.Inputs()) != 1 {
-				return fmt.Errorf("%s has %d inputs; predict takes models with one, for others use package train", args[0], len(p.Inputs()))
+			sources, err := sourcesOf(name, args, trained, p.Inputs())
+			if err != nil {
+				return err
 			}
-			x, err := trained.Input(open, at.file, trained.InputNames()[0], at.path, p.Inputs()[0].Shape)
+			if len(p.Inputs()) == len(sources) { // the model takes no lengths
+				trained.Lengths = nil
+			}
+			open := newFiles(c.Context)
+			defer open.Close()
+			samples, err := trained.Inputs(open, sources)
 			if err != nil {
 				return err
 			}
@@ -63,7 +71,7 @@ func predictCommand() *cli.Command {
 					return err
 				}
 			}
-			predicted, err := predictions(c.Context, p, args[0], args[1], x)
+			predicted, err := predictions(c.Context, p, name, samples)
 			if err != nil {
 				return err
 			}
@@ -91,6 +99,9 @@ func askedPredictor(c *cli.Context, run *train.Run) (*train.Predictor, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := selectOutput(c, p); err != nil {
+		return nil, err
+	}
 	switch as := c.String("as"); as {
 	case "outputs":
 		return p, nil
@@ -103,17 +114,71 @@ func askedPredictor(c *cli.Context, run *train.Run) (*train.Predictor, error) {
 	}
 }
 
-// predictions returns the predictions of p for the samples x as an array that is
+// selectOutput selects the output that --select names, which a model of several needs.
+func selectOutput(c *cli.Context, p *train.Predictor) error {
+	outputs, name := p.Outputs(), c.String("select")
+	i := slices.Index(outputs, name)
+	switch {
+	case i >= 0:
+		return p.SelectOutput(i)
+	case name != "":
+		return fmt.Errorf("--select %s: no such output; want one of %s", name, strings.Join(outputs, ", "))
+	case len(outputs) > 1:
+		return fmt.Errorf("the model has the outputs %s; choose one with --select", strings.Join(outputs, ", "))
+	}
+	return nil
+}
+
+// sourcesOf returns where the arguments say that the inputs of the named run are.
+func sourcesOf(run string, args []string, trained dataconfig.Config, features []train.Feature) ([]dataconfig.Source, error) {
+	names, given := trained.InputNames(), map[string]address{}
+	switch one := parseAddress(args[0]); {
+	case len(names) == 1 && len(args) == 1:
+		given[names[0]] = one
+	case len(names) == 1:
+		return nil, fmt.Errorf("%q is one argument too many; see h5dnn predict --help", args[1])
+	case len(args) == 1 && one.path == "" && exists(one.file):
+		for _, x := range trained.X {
+			given[x.Name] = address{one.file, x.Path}
+		}
+	default:
+		for _, arg := range args {
+			name, place, ok := strings.Cut(arg, "=")
+			if _, again := given[name]; !ok || again || !slices.Contains(names, name) {
+				return nil, fmt.Errorf("%q: %s has the inputs %s; want NAME=DATA:/path for each of them", arg, run, strings.Join(names, ", "))
+			}
+			given[name] = parseAddress(place)
+		}
+	}
+	var sources []dataconfig.Source
+	for _, name := range names {
+		at, ok := given[name]
+		if !ok {
+			return nil, fmt.Errorf("%s=DATA:/path is missing; %s has the inputs %s", name, run, strings.Join(names, ", "))
+		}
+		s := dataconfig.Source{Name: name, File: at.file, Path: at.path}
+		for _, f := range features {
+			if f.Name == name || len(names) == 1 {
+				s.Shape = f.Shape
+				break
+			}
+		}
+		sources = append(sources, s)
+	}
+	return sources, nil
+}
+
+// predictions returns the predictions of p for the samples of d as an array that is
 // computed when it is read.
-func predictions(ctx context.Context, p *train.Predictor, run, name string, x storage.Array) (inspect.Selection, error) {
-	if sample := p.Inputs()[0].Shape; x.Rank() == 0 || !slices.Equal(x.Shape[1:], sample) {
-		return inspect.Selection{}, fmt.Errorf("%s is %v; %s was trained on samples of %v", name, x.Shape, run, sample)
+func predictions(ctx context.Context, p *train.Predictor, run string, d loader.Dataset) (inspect.Selection, error) {
+	for i, have := range d.Fields() {
+		for _, f := range p.Inputs() {
+			if (f.Name == have.Name || i == 0 && len(p.Inputs()) == 1) && !slices.Equal(have.Shape, f.Shape) {
+				return inspect.Selection{}, fmt.Errorf("%s: samples of %v; %s was trained on samples of %v", have.Name, have.Shape, run, f.Shape)
+			}
+		}
 	}
-	d, err := loader.Of(loader.Named{Name: "x", Array: x})
-	if err != nil {
-		return inspect.Selection{}, err
-	}
-	v := views.Of(append([]int{x.Shape[0]}, p.OutputShape...)...)
+	v := views.Of(append([]int{d.Len()}, p.OutputShape...)...)
 	data := predicted{ctx, p, d, storage.File(run), v.Len() * p.Type.Size()}
 	said := storage.Array{Data: data, Type: p.Type, View: v}
 	return inspect.Selection{Name: "predictions", Array: said, Numbers: true, DType: p.Type.String()}, nil

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"fmt"
 	"image/color"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,17 +25,6 @@ type panel struct{ figure, label string }
 var panels = []panel{{"loss", "loss"}, {"accuracy", "accuracy"}}
 
 var curveColors = []color.Color{color.RGBA{R: 31, G: 119, B: 180, A: 255}, color.RGBA{R: 214, G: 39, B: 40, A: 255}}
-
-// plotCurves is drawCurves with an error instead of a panic, which package plot has for
-// values that it has no scale for.
-func plotCurves(name string, h train.History) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("%v", r)
-		}
-	}()
-	return drawCurves(name, h)
-}
 
 // drawCurves writes a plot of the training history, if it has an epoch.
 func drawCurves(name string, h train.History) error {
@@ -67,24 +54,18 @@ func drawCurves(name string, h train.History) error {
 	})
 }
 
-// drawable reports whether a value can be on an axis: the search for ticks does not end if
-// the difference of two values overflows, or the smallest step underflows.
-func drawable(v float64) bool { return v == 0 || math.Abs(v) > 1e-100 && math.Abs(v) < 1e100 }
-
 func (p panel) plot(h train.History) (*plot.Plot, error) {
 	out := plot.New()
 	out.X.Label.Text, out.Y.Label.Text = "epoch", p.label
 	out.Add(plotter.NewGrid())
 	for i, part := range []struct{ name, label string }{{p.figure, "training"}, {"val_" + p.figure, "validation"}} {
 		values := h[part.name]
-		var points plotter.XYs
-		for k, v := range values {
-			if drawable(v) {
-				points = append(points, plotter.XY{X: float64(k + 1), Y: v})
-			}
-		}
-		if len(points) == 0 {
+		if len(values) == 0 {
 			continue
+		}
+		points := make(plotter.XYs, len(values))
+		for k, v := range values {
+			points[k] = plotter.XY{X: float64(k + 1), Y: v}
 		}
 		line, dots, err := plotter.NewLinePoints(points)
 		if err != nil {

@@ -72,7 +72,7 @@ func toldWay(t *testing.T, out, flags string) {
 	type way struct {
 		Device   string `json:"device"`
 		Data     string `json:"data"`
-		Recorded bool   `json:"recorded"`
+		Captured bool   `json:"captured"`
 	}
 	want := way{"cuda:0", "resident", !strings.Contains(flags, "--graph=false")}
 	if strings.Contains(flags, "cuda:1") {
@@ -233,7 +233,7 @@ func TestInterruptedGPUTrainingResumes(t *testing.T) {
 		t.Fatalf("%v, says %q; want status %d", err, errs.String(), statusInterrupted)
 	}
 	rest, _ := withGPUs(t, "train", "--resume", "run.h5", "--json", "--graph=false", "--resident", "no")
-	varies := regexp.MustCompile(seconds.String() + `|"(data|recorded)":[a-z"]+`)
+	varies := regexp.MustCompile(seconds.String() + `|"(data|captured|recorded)":[a-z"]+`)
 	if got, want := varies.ReplaceAllString(out.String()+rest, ""), varies.ReplaceAllString(whole, ""); got != want {
 		t.Errorf("in two parts:\n%swant:\n%s", got, want)
 	}

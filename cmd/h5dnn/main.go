@@ -35,19 +35,9 @@ func init() { runtime.LockOSThread() }
 func main() {
 	limitSpinning()
 	signal.Ignore(syscall.SIGPIPE) // a write then fails with EPIPE, and deferred functions run
-	ctx, stop := signal.NotifyContext(context.Background(), endingSignals()...)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
 	os.Exit(run(ctx, os.Args, os.Stdout, os.Stderr))
-}
-
-// endingSignals are the signals that end a command in order: training saves its run.
-// SIGHUP, which a closed terminal sends, is not among them if nohup has it ignored.
-func endingSignals() []os.Signal {
-	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
-	if !signal.Ignored(syscall.SIGHUP) {
-		signals = append(signals, syscall.SIGHUP)
-	}
-	return signals
 }
 
 const (

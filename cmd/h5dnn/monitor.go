@@ -22,9 +22,8 @@ import (
 // each epoch.
 type monitor struct {
 	job   *job
-	out   *lasting
-	errs  *lasting // the bar, and notes
-	tty   bool     // errs is a terminal
+	out   io.Writer
+	errs  io.Writer // the bar, and notes
 	json  bool
 	bar   *progressbar.ProgressBar // nil unless the output is a terminal
 	last  time.Time                // update of the bar's text
@@ -32,7 +31,7 @@ type monitor struct {
 }
 
 func newMonitor(c *cli.Context, j *job) *monitor {
-	return &monitor{job: j, out: &lasting{w: c.App.Writer}, errs: &lasting{w: c.App.ErrWriter}, tty: isTerminal(c.App.ErrWriter), json: c.Bool("json"), began: time.Now()}
+	return &monitor{job: j, out: c.App.Writer, errs: c.App.ErrWriter, json: c.Bool("json"), began: time.Now()}
 }
 
 // begin prints the model and the data.
@@ -41,12 +40,11 @@ func (m *monitor) begin() {
 		return
 	}
 	run, data := m.job.train, m.job.data
-	x := data.Train.Fields()[0]
 	parameters := 0
 	for _, p := range nn.Params(run.Model) {
 		parameters += p.Len()
 	}
-	fmt.Fprintf(m.out, "%d parameters, %s; %d samples of %v %v", parameters, outline(run.Model), data.Train.Len(), x.Type, x.Shape)
+	fmt.Fprintf(m.out, "%d parameters, %s; %d samples of %s", parameters, outline(run.Model), data.Train.Len(), sampleTypes(data.Train))
 	if data.Val != nil {
 		fmt.Fprintf(m.out, ", %d for validation", data.Val.Len())
 	}
@@ -59,13 +57,24 @@ func (m *monitor) begin() {
 	}
 }
 
+// sampleTypes lists the types and shapes of the inputs of d.
+func sampleTypes(d loader.Dataset) string {
+	var list []string
+	for _, f := range d.Fields() {
+		if f.Role == loader.Input {
+			list = append(list, fmt.Sprintf("%v %v", f.Type, f.Shape))
+		}
+	}
+	return strings.Join(list, " and ")
+}
+
 // plan prints notes about the data and how a GPU will run the steps.
 func (m *monitor) plan(p train.Plan) error {
 	for _, note := range slices.Concat(m.job.data.Notes, p.Notes) {
 		m.note(note)
 	}
 	if run := m.job.train; !m.json && run.Device != storage.CPU {
-		fmt.Fprintf(m.out, "%v: %s; %s\n", run.Device, m.kept(p), recorded(p))
+		fmt.Fprintf(m.out, "%v: %s; %s\n", run.Device, m.kept(p), captured(p))
 	}
 	return nil
 }
@@ -87,8 +96,8 @@ func (m *monitor) kept(p train.Plan) string {
 	return fmt.Sprintf("samples are streamed, %s", bytes)
 }
 
-// recorded describes whether steps are captured in a CUDA graph, and why not.
-func recorded(p train.Plan) string {
+// captured describes whether steps are captured in a CUDA graph, and why not.
+func captured(p train.Plan) string {
 	switch {
 	case p.Graph:
 		return "steps are captured in a CUDA graph"
@@ -138,12 +147,12 @@ func kindOf(m nn.Module) string {
 
 // batch updates the bar.
 func (m *monitor) batch(p train.Progress) error {
-	if m.json || !m.tty {
+	if m.json || !isTerminal(m.errs) {
 		return nil
 	}
 	if m.bar == nil {
 		m.bar = progressbar.NewOptions(p.Samples,
-			progressbar.OptionSetWriter(m.errs.w), progressbar.OptionFullWidth(), progressbar.OptionClearOnFinish(),
+			progressbar.OptionSetWriter(m.errs), progressbar.OptionFullWidth(), progressbar.OptionClearOnFinish(),
 			progressbar.OptionSetPredictTime(true), progressbar.OptionShowIts(), progressbar.OptionSetItsString("samples"),
 			progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionUseANSICodes(true))
 		m.bar.StartWithoutRender()
@@ -152,8 +161,7 @@ func (m *monitor) batch(p train.Progress) error {
 		m.last = time.Now()
 		m.bar.Describe(m.figures(p))
 	}
-	m.bar.Set(p.Done) // or the terminal is gone
-	return nil
+	return m.bar.Set(p.Done)
 }
 
 func (m *monitor) figures(p train.Progress) string {
@@ -181,33 +189,25 @@ func (m *monitor) epoch(e train.Epoch) error {
 	if m.json {
 		return m.epochJSON(e)
 	}
-	line := fmt.Sprintf("epoch %d/%d  loss %.4f", e.Number, e.Epochs, e.Train.MeanLoss())
-	if m.job.train.Classifies() {
-		line += fmt.Sprintf("  accuracy %.2f%%", 100*e.Train.Accuracy())
-	}
-	if e.Val != nil {
-		line += fmt.Sprintf("  val_loss %.4f", e.Val.MeanLoss())
-		if m.job.train.Classifies() {
-			line += fmt.Sprintf("  val_accuracy %.2f%%", 100*e.Val.Accuracy())
-		}
-	}
+	line := fmt.Sprintf("epoch %d/%d  %s", e.Number, e.Epochs, numbersText(m.numbersOf(e)))
 	_, err := fmt.Fprintf(m.out, "%s  %.0f samples/s  %.1f s%s\n", line, float64(e.Train.Samples)/e.Train.Seconds, e.Train.Seconds, waiting(e.Train.Waited, e.Train.Seconds))
 	return err
 }
 
-func (m *monitor) epochJSON(e train.Epoch) error {
-	line := fields{{"epoch", e.Number}, {"epochs", e.Epochs}, {"loss", e.Train.MeanLoss()}}
-	if m.job.train.Classifies() {
-		line = append(line, field{"accuracy", e.Train.Accuracy()})
-	}
+// numbersOf returns those of training and of validation.
+func (m *monitor) numbersOf(e train.Epoch) []namedNumber {
+	classifies := m.job.train.Classifies()
+	all := numbersOf(e.Train, classifies, "")
 	if e.Val != nil {
-		line = append(line, field{"val_loss", e.Val.MeanLoss()})
-		if m.job.train.Classifies() {
-			line = append(line, field{"val_accuracy", e.Val.Accuracy()})
-		}
+		all = append(all, numbersOf(*e.Val, classifies, "val_")...)
 	}
+	return all
+}
+
+func (m *monitor) epochJSON(e train.Epoch) error {
+	line := append(fields{{"epoch", e.Number}, {"epochs", e.Epochs}}, numbersJSON(m.numbersOf(e))...)
 	line = append(line, field{"samples", e.Train.Samples}, field{"seconds", e.Train.Seconds}, field{"waited", e.Train.Waited},
-		field{"device", m.job.train.Device.String()}, field{"data", held(e.Plan)}, field{"recorded", e.Plan.Graph})
+		field{"device", m.job.train.Device.String()}, field{"data", held(e.Plan)}, field{"captured", e.Plan.Graph}, field{"recorded", e.Plan.Graph}) // recorded is the old name, for one version
 	if err := encode(m.out, line); err != nil {
 		return err
 	}
@@ -234,13 +234,11 @@ func (m *monitor) end() {
 	}
 }
 
-// done prints where the run was written. It returns an error if what was printed is lost.
-func (m *monitor) done(curves string) error {
-	if !m.json {
-		fmt.Fprintf(m.out, "%.1f s; run written to %s%s\n", time.Since(m.began).Seconds(), m.job.file, curves)
+// done prints where the run was written.
+func (m *monitor) done() error {
+	if m.json {
+		return nil
 	}
-	if err := m.out.lost(); err != nil {
-		return fmt.Errorf("run written to %s; its report is lost: %w", m.job.file, err)
-	}
-	return nil
+	_, err := fmt.Fprintf(m.out, "%.1f s; run written to %s, curves to %s\n", time.Since(m.began).Seconds(), m.job.file, curvesName(m.job.file))
+	return err
 }

@@ -119,3 +119,66 @@ func TestNamesSortNumerically(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// twoBranches is a model of two inputs, each of a field of its own, and two outputs.
+const twoBranches = `
+data:
+  file: testdata/episodes.h5
+  x: {pose: data/*/obs/pose, action: data/*/actions}
+  y: {again: data/*/actions, end: data/*/dones}
+  normalize: none
+  split: 0.25
+model:
+  graph:
+    inputs: [pose, action]
+    nodes:
+      - {name: look, layer: {dense: 4}, from: pose}
+      - {name: side, layer: {dense: 4}, from: action}
+      - {name: both, layer: add, from: [look, side]}
+      - {name: move, layer: {dense: 2}, from: both}
+      - {name: stop, layer: {dense: 1}, from: both}
+    outputs: [move, stop]
+loss: mse
+epochs: 2
+metrics: [mean_absolute_error]
+`
+
+// TestModelsOfSeveralInputsAndOutputs are trained, evaluated and run by the command.
+func TestModelsOfSeveralInputsAndOutputs(t *testing.T) {
+	withTestdata(t)
+	if err := os.WriteFile("two.yaml", []byte(twoBranches), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	ctx := context.Background()
+	status, out, errs := in(t, ctx, "train", "two.yaml", "-o", "run.h5")
+	if status != 0 || !strings.Contains(out, "samples of float32 [2] and float32 [3], ") || !strings.Contains(out, "again_mean_absolute_error ") || !strings.Contains(out, "val_end_mean_absolute_error ") {
+		t.Fatalf("status %d, %q, %q", status, out, errs)
+	}
+	for _, args := range []string{"eval run.h5 --json", "eval run.h5 --json --x pose=data/*/obs/pose,action=data/*/actions --y again=data/*/actions,end=data/*/dones"} {
+		status, out, errs = in(t, ctx, strings.Fields(args)...)
+		if status != 0 || !strings.Contains(out, `"again_mean_absolute_error":`) || !strings.Contains(out, `"end_mean_absolute_error":`) {
+			t.Errorf("%s: status %d, %q, %q", args, status, out, errs)
+		}
+	}
+	predict := "predict run.h5 pose=testdata/episodes.h5:/data/demo_3/obs/pose action=testdata/episodes.h5:/data/demo_3/actions -o - --format csv"
+	status, move, errs := in(t, ctx, append(strings.Fields(predict), "--select", "move")...)
+	if status != 0 || strings.Count(move, "\n") != 14 || strings.Count(move, ",") != 14 {
+		t.Errorf("predict: status %d, %q, %q; want 14 lines of two numbers", status, move, errs)
+	}
+	status, stop, errs := in(t, ctx, append(strings.Fields(predict), "--select", "stop")...)
+	if status != 0 || strings.Count(stop, "\n") != 14 || strings.Contains(stop, ",") {
+		t.Errorf("predict: status %d, %q, %q; want 14 numbers", status, stop, errs)
+	}
+	for args, want := range map[string]string{
+		predict:                   "the model has the outputs move, stop; choose one with --select",
+		predict + " --select top": "--select top: no such output; want one of move, stop",
+		"predict run.h5 testdata/episodes.h5:/data/demo_3/obs/pose -o p.npy --select move":                                                       "run.h5 has the inputs action, pose; want NAME=DATA:/path for each of them",
+		"predict run.h5 pose=testdata/episodes.h5:/data/demo_3/obs/pose -o p.npy --select move":                                                  "action=DATA:/path is missing",
+		"predict run.h5 pose=testdata/episodes.h5:/data/demo_3/obs/pose action=testdata/episodes.h5:/data/demo_2/actions -o p.npy --select move": "the same number of samples",
+		"predict run.h5 pose=testdata/episodes.h5:/data/demo_3/actions action=testdata/episodes.h5:/data/demo_3/actions -o p.npy --select move":  "pose: samples of [2]; run.h5 was trained on samples of [3]",
+	} {
+		if status, _, errs := in(t, ctx, strings.Fields(args)...); status != statusTrouble || !strings.Contains(errs, want) {
+			t.Errorf("%s: status %d, %q; want %q", args, status, errs, want)
+		}
+	}
+}

@@ -220,25 +220,34 @@ func array(files Files, file, path string) (storage.Array, error) {
 	return found.Array, err
 }
 
-// Input returns the rows at a path as a model that was trained as c says takes
-// them for the named input: of that shape, which settles the length of rows.
-func (c Config) Input(files Files, file, name, path string, sample []int) (storage.Array, error) {
-	row := sample
-	if c.Steps > 1 && len(row) > 0 {
-		row = row[1:]
+// A Source says where the samples of an input are.
+type Source struct {
+	Name, File, Path string
+	Shape            []int // of a sample, which settles the length of rows of different lengths
+}
+
+// Inputs returns the samples at sources, with the lengths that Lengths names, as a model
+// that was trained as c says takes them.
+func (c Config) Inputs(files Files, sources []Source) (dataset.Dataset, error) {
+	p := &part{}
+	for _, s := range sources {
+		c, row := c, s.Shape
+		if c.Steps > 1 && len(row) > 0 {
+			row = row[1:]
+		}
+		if len(row) > 0 {
+			c.Length = row[0]
+		}
+		p.file = s.File
+		if err := c.openInput(files, p, s.Name, s.Path); err != nil {
+			return nil, err
+		}
 	}
-	if len(row) > 0 {
-		c.Length = row[0]
+	slices.SortStableFunc(p.fields, func(a, b field) int { return int(a.Role) - int(b.Role) })
+	if err := p.checkLengths(); err != nil {
+		return nil, err
 	}
-	found, err := c.findInput(files, file, name, match{path: path})
-	a := found.Array
-	if err == nil && found.Ragged != nil {
-		a, err = found.Ragged.Padded(c.Length)
-	}
-	if err != nil || c.Steps < 2 {
-		return a, err
-	}
-	return dataset.SlidingWindows(a, c.Steps)
+	return c.samples(p)
 }
 
 // samples returns the samples of p.
