@@ -5,11 +5,9 @@
 package convert
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -299,27 +297,11 @@ func sameData(ctx context.Context, a, b inspect.Selection) error {
 		}
 		return nil
 	}
-	next, stop := iter.Pull2(blocks.Elements(ctx, b.Array, blocks.Size))
-	defer stop()
-	var rest []byte // of b, to compare
-	for x, err := range blocks.Elements(ctx, a.Array, blocks.Size) {
-		for err == nil && len(x) > 0 {
-			if len(rest) == 0 {
-				if rest, err, _ = next(); err != nil {
-					break
-				}
-			}
-			n := min(len(x), len(rest))
-			if n == 0 || !bytes.Equal(x[:n], rest[:n]) {
-				return errDiffers
-			}
-			x, rest = x[n:], rest[n:]
-		}
-		if err != nil {
-			return err
-		}
+	equal, err := blocks.Equal(ctx, a.Array, b.Array)
+	if err == nil && !equal {
+		err = errDiffers
 	}
-	return nil
+	return err
 }
 
 // WriteDataset writes data as a dataset. Numbers are streamed.

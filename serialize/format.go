@@ -25,6 +25,7 @@ type Format struct {
 	Single bool         // exactly one array
 	Meta   bool         // metadata
 	Attrs  bool         // attributes of arrays
+	Shares bool         // entries of the same elements, stored once: see Entry.Shared
 	// Elements reports whether elements of a type that is not a number can be stored.
 	// Nil for a format of numbers.
 	Elements func(typ string) bool

@@ -46,7 +46,8 @@ type Entry struct {
 	Attrs map[string]any
 	// Shared identifies the stored elements: entries of one file with the same
 	// nonempty Shared are views of the same elements, such as tied weights or two
-	// links to one dataset. A format that cannot store that writes them twice.
+	// links to one dataset. A format that cannot store that writes them twice, as all
+	// do with views that differ.
 	Shared string
 }
 

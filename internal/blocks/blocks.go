@@ -2,8 +2,10 @@
 package blocks
 
 import (
+	"bytes"
 	"context"
 	"iter"
+	"slices"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
@@ -105,6 +107,35 @@ func Elements(ctx context.Context, a storage.Array, size int) iter.Seq2[[]byte, 
 			}
 		}
 	}
+}
+
+// Equal reports whether a and b have the same type and shape and, bit by bit, the same
+// elements. It reads them block by block.
+func Equal(ctx context.Context, a, b storage.Array) (bool, error) {
+	if a.Type != b.Type || !slices.Equal(a.Shape, b.Shape) {
+		return false, nil
+	}
+	next, stop := iter.Pull2(Elements(ctx, b, Size))
+	defer stop()
+	var rest []byte // of b, to compare
+	for x, err := range Elements(ctx, a, Size) {
+		for err == nil && len(x) > 0 {
+			if len(rest) == 0 {
+				if rest, err, _ = next(); err != nil {
+					break
+				}
+			}
+			n := min(len(x), len(rest))
+			if n == 0 || !bytes.Equal(x[:n], rest[:n]) {
+				return false, nil
+			}
+			x, rest = x[n:], rest[n:]
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // WithContext returns a with reads that fail once ctx is done.

@@ -100,3 +100,31 @@ func TestBlocksOfChunkedArraysEndWithChunks(t *testing.T) {
 		}
 	}
 }
+
+// TestEqualComparesEveryElement of arrays in other layouts and blocks of other sizes.
+func TestEqualComparesEveryElement(t *testing.T) {
+	old := Size
+	t.Cleanup(func() { Size = old })
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 500 {
+		Size = 1 + r.IntN(100)
+		a := randomArray(r)
+		copied, err := Read(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := storage.Array{Data: storage.Wrap(copied), Type: a.Type, View: views.Of(a.Shape...)}
+		if same, err := Equal(context.Background(), a, b); !same || err != nil {
+			t.Fatalf("%v is not equal to its copy: %v", a.View, err)
+		}
+		if len(copied) > 0 {
+			copied[r.IntN(len(copied))] ^= 1
+			if same, _ := Equal(context.Background(), a, b); same {
+				t.Fatalf("%v is equal to a changed copy", a.View)
+			}
+		}
+	}
+	if same, _ := Equal(context.Background(), storage.From([]int32{1, 2}, 2), storage.From([]int32{1, 2}, 1, 2)); same {
+		t.Error("arrays of two shapes are equal")
+	}
+}

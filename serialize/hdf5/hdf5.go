@@ -24,7 +24,7 @@ import (
 func init() {
 	serialize.Register(serialize.Format{
 		Name: "hdf5", Extensions: []string{".h5", ".hdf5", ".he5"},
-		Meta: true, Attrs: true, Elements: func(typ string) bool { return typ == "string" }, Match: match, Open: open, SaveFile: save,
+		Meta: true, Attrs: true, Shares: true, Elements: func(typ string) bool { return typ == "string" }, Match: match, Open: open, SaveFile: save,
 	})
 }
 
@@ -151,11 +151,12 @@ func save(name string, c serialize.Contents) error {
 			return err
 		}
 	}
+	written := shared{}
 	for e, err := range c.Entries {
 		if err != nil {
 			return err
 		}
-		if err := write(w, e); err != nil {
+		if err := written.write(w, e); err != nil {
 			return err
 		}
 	}

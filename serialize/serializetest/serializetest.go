@@ -67,6 +67,7 @@ func TestFormat(t *testing.T, format string, names ...string) {
 	t.Run("layouts and devices do not matter", x.layouts)
 	t.Run("names and metadata are kept", x.names)
 	t.Run("attributes are kept", x.attributes)
+	t.Run("elements that are shared are kept", x.sharing)
 	t.Run("only this format matches", x.matches)
 	t.Run("files are read from memory and archives", x.readers)
 	t.Run("what does not fit is refused", x.refusals)
@@ -278,6 +279,90 @@ func (x examiner) attributes(t *testing.T) {
 		if !ok || len(e.Attrs) != len(want) || e.Attrs["unit"] != want["unit"] || !reflect.DeepEqual(e.Attrs["names"], want["names"]) ||
 			!bytes.Equal(content(t, scale), content(t, want["scale"].(storage.Array))) {
 			t.Errorf("attributes %v, want %v", e.Attrs, want)
+		}
+	}
+}
+
+// sharing saves entries that share their elements: under all names they are read as they
+// were and, where the format stores them once, as shared.
+func (x examiner) sharing(t *testing.T) {
+	if x.Single {
+		return
+	}
+	a := random(rand.New(rand.NewPCG(6, 6)), dtype.Float32, 100, 100)
+	turned, _ := a.Transpose()
+	list := []serialize.Entry{
+		{Name: "embedding", Array: a, Shared: "e"}, {Name: "head", Array: a, Shared: "e"},
+		{Name: "turned", Array: a.With(turned), Shared: "e"}, {Name: "apart", Array: a},
+	}
+	if x.Attrs {
+		list = append(list, serialize.Entry{Name: "unit", Array: a, Shared: "e", Attrs: map[string]any{"unit": "m"}})
+	}
+	name := x.file(t)
+	if err := serialize.Save(name, x.Name, serialize.Contents{Entries: entries(list)}); err != nil {
+		t.Fatal(err)
+	}
+	var want []named
+	for _, e := range list {
+		want = append(want, named{e.Name, e.Array})
+	}
+	x.check(t, name, map[string]string{}, want...)
+	if !x.Shares {
+		return
+	}
+	f, err := serialize.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	byShared, attrs := map[string][]string{}, map[string]int{}
+	for e, err := range f.All() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		attrs[e.Name] = len(e.Attrs)
+		if e.Shared == "" {
+			t.Errorf("%q does not say what it shares", e.Name)
+		}
+		byShared[e.Shared] = append(byShared[e.Shared], e.Name)
+	}
+	for _, names := range byShared {
+		slices.Sort(names)
+		if len(names) > 1 && !slices.Equal(names, []string{"embedding", "head"}) || len(names) == 1 && (names[0] == "embedding" || names[0] == "head") {
+			t.Errorf("%q share elements; want embedding and head, and no others", names)
+		}
+	}
+	if attrs["embedding"] != 0 || attrs["head"] != 0 || x.Attrs && attrs["unit"] != 1 {
+		t.Errorf("numbers of attributes %v; want one, of unit", attrs)
+	}
+	apart := x.file(t)
+	for i := range list {
+		list[i].Shared = ""
+	}
+	if err := serialize.Save(apart, x.Name, serialize.Contents{Entries: entries(list)}); err != nil {
+		t.Fatal(err)
+	}
+	const elements = 100 * 100 * 4
+	if saved := size(t, apart) - size(t, name); saved < elements*3/4 {
+		t.Errorf("sharing %d bytes saves %d", elements, saved)
+	}
+}
+
+func size(t *testing.T, name string) int64 {
+	t.Helper()
+	info, err := os.Stat(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Size()
+}
+
+func entries(list []serialize.Entry) iter.Seq2[serialize.Entry, error] {
+	return func(yield func(serialize.Entry, error) bool) {
+		for _, e := range list {
+			if !yield(e, nil) {
+				return
+			}
 		}
 	}
 }

@@ -183,6 +183,14 @@ func (w *Writer) SoftLink(path, target string) error {
 	return w.do("link", path, func() error { return w.file.SoftLink(path, target) })
 }
 
+// HardLink creates another name, path, of the object at target, which has been written.
+func (w *Writer) HardLink(path, target string) error {
+	if err := checkPath(target); err != nil {
+		return fmt.Errorf("link %s: %w", path, err)
+	}
+	return w.do("link", path, func() error { return w.file.HardLink(path, target) })
+}
+
 // checkPath returns an error for names that HDF5 cannot store or would read differently.
 func checkPath(path string) error {
 	rest, absolute := strings.CutPrefix(path, "/")

@@ -1,0 +1,56 @@
+package hdf5
+
+import (
+	"context"
+	"reflect"
+
+	"github.com/h5dnn/h5dnn/internal/blocks"
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
+)
+
+// shared holds the entries written so far by what they share.
+type shared map[string][]serialize.Entry
+
+// write writes e as a hard link if an entry with the same elements and attributes was
+// written, and else as a dataset.
+func (s shared) write(w *hdf5write.Writer, e serialize.Entry) error {
+	if e.Shared == "" || e.Elements != nil {
+		return write(w, e)
+	}
+	for _, before := range s[e.Shared] {
+		same, err := alike(before, e)
+		if err != nil {
+			return err
+		}
+		if same {
+			return w.HardLink("/"+e.Name, "/"+before.Name)
+		}
+	}
+	s[e.Shared] = append(s[e.Shared], e)
+	return write(w, e)
+}
+
+// alike reports whether one dataset can be a and b.
+func alike(a, b serialize.Entry) (bool, error) {
+	if len(a.Attrs) != len(b.Attrs) {
+		return false, nil
+	}
+	for name, value := range a.Attrs {
+		if other, ok := b.Attrs[name]; !ok || !sameAttribute(value, other) {
+			return false, nil
+		}
+	}
+	return blocks.Equal(context.Background(), a.Array, b.Array)
+}
+
+func sameAttribute(a, b any) bool {
+	x, isArray := a.(storage.Array)
+	y, alsoArray := b.(storage.Array)
+	if isArray && alsoArray {
+		same, err := blocks.Equal(context.Background(), x, y)
+		return same && err == nil
+	}
+	return isArray == alsoArray && reflect.DeepEqual(a, b)
+}
