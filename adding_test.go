@@ -1,6 +1,7 @@
 package h5dnn_test
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -10,25 +11,30 @@ import (
 	"testing"
 )
 
-// TestAdditionsTouchWhatTheyAreSaidTo reads the block of docs/adding.md and searches
-// the module's sources for each pattern.
+// TestAdditionsTouchWhatTheyAreSaidTo reads the block of docs/adding.md, searches
+// the module's sources for each pattern, and compares the number of files with the table.
 func TestAdditionsTouchWhatTheyAreSaidTo(t *testing.T) {
 	text, err := os.ReadFile("docs/adding.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, block, _ := strings.Cut(string(text), "```additions\n")
-	block, _, found := strings.Cut(block, "```")
+	_, rest, _ := strings.Cut(string(text), "```additions\n")
+	block, tables, found := strings.Cut(rest, "```")
 	if !found {
 		t.Fatal("docs/adding.md has no block of additions")
 	}
-	files := sourceTexts(t)
+	files, touched := sourceTexts(t), map[string]int{}
 	for line := range strings.Lines(block) {
 		words := strings.Fields(line)
 		listed, pattern := words[2:len(words)-1], regexp.MustCompile(words[len(words)-1])
+		touched[words[0]] += len(listed)
+		searched := map[string]bool{}
+		for _, name := range listed {
+			searched[filepath.Ext(name)] = true
+		}
 		var found []string
 		for name, text := range files {
-			if pattern.MatchString(text) {
+			if searched[filepath.Ext(name)] && pattern.MatchString(text) {
 				found = append(found, name)
 			}
 		}
@@ -44,10 +50,18 @@ func TestAdditionsTouchWhatTheyAreSaidTo(t *testing.T) {
 			}
 		}
 	}
+	for kind, n := range touched {
+		if row := fmt.Sprintf("\n| %s | %d |", kind, n); !strings.Contains(tables, row) {
+			t.Errorf("%s: %d files; the table has no row that begins with %q", kind, n, strings.TrimSpace(row))
+		}
+	}
+	if row := fmt.Sprintf("| **h5dnn** | **%d** |", touched["operation"]); !strings.Contains(tables, row) {
+		t.Errorf("no row %s beside other libraries", row)
+	}
 }
 
-// sourceTexts returns the module's Go files by name, without tests, benchmarks and
-// examples, and without comments, which may mention anything.
+// sourceTexts returns the module's Go, C and CUDA files by name, without tests, benchmarks
+// and examples, and without comments, which may mention anything.
 func sourceTexts(t *testing.T) map[string]string {
 	comment := regexp.MustCompile(`(?m)//.*$`)
 	files := map[string]string{}
@@ -57,7 +71,7 @@ func sourceTexts(t *testing.T) map[string]string {
 			return err
 		case d.IsDir() && (d.Name() == "testdata" || d.Name() == "bench" || d.Name() == "examples" || name != "." && d.Name()[0] == '.'):
 			return filepath.SkipDir
-		case d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go"):
+		case d.IsDir() || !slices.Contains([]string{".go", ".c", ".h", ".cu", ".cuh"}, filepath.Ext(name)) || strings.HasSuffix(name, "_test.go"):
 			return nil
 		}
 		b, err := os.ReadFile(name)

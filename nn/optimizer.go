@@ -17,8 +17,18 @@ import (
 
 // An Optimizer updates parameters by their gradients. It keeps its state for each
 // parameter under the parameter's name, on the parameter's device.
+//
+// Packages outside this module write optimizers, too (see the example): embed
+// [OptimizerState], which has the step count, the buffers, their saving and loading
+// and the parameter groups; call its Setup in the constructor and its Update in Step.
+// Parameters require gradients and cannot be written to as they are. Write to
+// u.Leaf.Detach(), which shares the elements, by AddInto, Assign or Fill, and compute
+// with u.Grad.Detach(), or the update would be recorded for a second derivative.
+// [RegisterOptimizer] makes the optimizer available to configurations, which then
+// describe it by its method Config.
 type Optimizer interface {
-	// Step updates, in place, every parameter that has a gradient in grads.
+	// Step updates, in place, every parameter that has a gradient in grads. It is
+	// called within the step that computed the gradients.
 	Step(params iter.Seq2[string, *Param], grads tensor.Grads) error
 	// Rate and SetRate are the learning rate.
 	Rate() float64
