@@ -3,9 +3,8 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-go list -f '{{range .CFiles}}{{$.Dir}}/{{.}}|{{join $.CgoCFLAGS " "}}|{{join $.CgoPkgConfig " "}}
-{{end}}' ./... | while IFS='|' read -r file flags packages; do
+go list -f '{{range .CFiles}}{{$.Dir}}/{{.}}|{{join $.CgoCFLAGS " "}}
+{{end}}' ./... | while IFS='|' read -r file flags; do
 	[ -n "$file" ] || continue
-	[ -z "$packages" ] || flags="$flags $(pkg-config --cflags $packages)"
 	${CC:-cc} -O2 -Wall -Wextra -Werror $flags -c -o /dev/null "$file"
 done

@@ -14,20 +14,26 @@ command -v go >/dev/null || fail "Go is not installed: get $wanted or newer from
 # Go 1.21 and newer download the version in go.mod, unless that is disabled.
 go list -m >/dev/null || fail "this Go cannot build h5dnn: get $wanted or newer from https://go.dev/dl"
 
-# includes HEADER: can the C compiler find it?
-includes() { echo "#include <$1>" | "${CC:-cc}" -E -o /dev/null - 2>/dev/null; }
+# includes HEADER: can the C compiler find it, where the packages look for it?
+includes() { echo "#include <$1>" | "${CC:-cc}" -I/usr/include/hdf5/serial -E -o /dev/null -; }
+
+# loads LIBRARY: is it there to be loaded when the program runs?
+loads() {
+	ldconfig -p | grep -q "lib$1\.so" || ls /opt/homebrew/lib/lib$1.* /usr/local/lib/lib$1.* /usr/lib/lib$1.* /usr/lib64/lib$1.*
+}
 
 has() {
 	case $1 in
 	compiler) command -v "${CC:-cc}" ;;
-	pkg-config) command -v pkg-config ;;
-	onednn) includes oneapi/dnnl/dnnl.h ;;
-	*) pkg-config --exists "$1" ;;
+	hdf5) includes hdf5.h ;;
+	onednn) includes oneapi/dnnl/dnnl.h || includes dnnl.h ;;
+	openblas) loads openblas ;;
+	libdeflate) includes libdeflate.h ;;
 	esac >/dev/null 2>&1
 }
 
 missing() {
-	for need in compiler pkg-config hdf5 onednn openblas libdeflate; do
+	for need in compiler hdf5 onednn openblas libdeflate; do
 		has $need || printf ' %s' $need
 	done
 }
@@ -37,14 +43,13 @@ packages() {
 	for name in "$@"; do
 		case $manager:$name in
 		apt-get:compiler) echo gcc libc6-dev ;;
-		apt-get:pkg-config) echo pkg-config ;;
 		apt-get:onednn) echo libdnnl-dev ;;
+		apt-get:openblas) echo libopenblas0 ;;
 		apt-get:libdeflate) echo libdeflate-dev ;;
 		apt-get:*) echo "lib$name-dev" ;;
 		dnf:compiler | pacman:compiler | brew:compiler) echo gcc ;;
-		dnf:pkg-config) echo pkgconf-pkg-config ;;
+		dnf:openblas) echo openblas ;;
 		dnf:*) echo "$name-devel" ;;
-		pacman:pkg-config | brew:pkg-config) echo pkgconf ;;
 		*) echo "$name" ;;
 		esac
 	done | tr '\n' ' '
@@ -62,7 +67,7 @@ run() {
 
 lacking=$(missing)
 if [ -z "$lacking" ]; then
-	echo "setup: $(go env GOVERSION), libhdf5, oneDNN, OpenBLAS, libdeflate, pkg-config: all found"
+	echo "setup: $(go env GOVERSION), libhdf5, oneDNN, OpenBLAS, libdeflate: all found"
 	exit 0
 fi
 echo "setup: missing:$lacking"
@@ -80,7 +85,7 @@ names=$(packages $lacking)
 case $manager in
 apt-get)
 	run apt-get update || echo "setup: apt-get update failed; continuing with the existing lists"
-	run env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $names
+	run env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends --no-upgrade $names
 	;;
 dnf) run dnf install -y $names ;;
 pacman) run pacman -Sy --needed --noconfirm $names ;;

@@ -18,7 +18,7 @@ func reorder(app *cli.App, args []string) ([]string, error) {
 		return args, nil
 	}
 	command := app.Command(args[1])
-	if command == nil {
+	if command == nil || command.SkipFlagParsing {
 		return args, nil
 	}
 	flags, rest := []string{}, []string{}

@@ -1,3 +1,5 @@
+//go:build cgo
+
 package main
 
 import (
@@ -36,6 +38,10 @@ func showDevices(w io.Writer, asJSON, onlyGPUs bool) error {
 	}
 	if !onlyGPUs {
 		showCPU(w)
+		if _, err := cuda.Find(); err != nil {
+			_, err := fmt.Fprintln(w, "cuda  no driver was found; h5dnn devices --cuda lists where it was looked for")
+			return err
+		}
 	}
 	return showGPUs(w)
 }

@@ -1,3 +1,5 @@
+//go:build cgo
+
 package main
 
 import (
@@ -575,13 +577,6 @@ func adviseMemory(err error) error {
 		return e.Err
 	}
 	return fmt.Errorf("%w; this run takes less with %s", e.Err, strings.Join(ways, ", "))
-}
-
-// A saved error reports that training was interrupted, and how to continue.
-type saved struct{ file string }
-
-func (s saved) Error() string {
-	return fmt.Sprintf("interrupted; continue with: h5dnn train --resume %s", s.file)
 }
 
 // run trains, and shows how it goes.

@@ -1,6 +1,9 @@
+//go:build cgo
+
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -65,4 +68,35 @@ func setThreads(config train.Config) {
 	if config.Threads > 0 {
 		native.SetThreads(config.Threads)
 	}
+}
+
+// resume loads the run in the named file on a device.
+func resume(ctx context.Context, name string, device storage.Device) (*train.Run, error) {
+	if err := isFile(name); err != nil {
+		return nil, err
+	}
+	addInput(ctx, name, nil)
+	return train.Resume(name, device)
+}
+
+// resumeWith returns the run of a file, after configure has changed its
+// configuration, on the device that configure returns.
+func resumeWith(name string, configure func(*train.Config) (storage.Device, error)) (*train.Run, error) {
+	if err := isFile(name); err != nil {
+		return nil, err
+	}
+	config, err := train.ReadConfig(name)
+	if err != nil {
+		return nil, err
+	}
+	device, err := configure(&config)
+	if err != nil {
+		return nil, err
+	}
+	run, err := train.Resume(name, device)
+	if err == nil {
+		config.Data.Normalize, config.Model, config.Classes = run.Config.Data.Normalize, run.Config.Model, run.Config.Classes
+		run.Config = config
+	}
+	return run, err
 }

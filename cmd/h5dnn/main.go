@@ -89,6 +89,13 @@ func report(stderr io.Writer, name string, err error) int {
 	return statusTrouble
 }
 
+// A saved error reports that training was interrupted, and how to continue.
+type saved struct{ file string }
+
+func (s saved) Error() string {
+	return fmt.Sprintf("interrupted; continue with: h5dnn train --resume %s", s.file)
+}
+
 // forPeople returns the text of an error without its kind at the end, which is for
 // errors.Is, and with the flag that helps.
 func forPeople(err error) string {

@@ -13,8 +13,6 @@ import (
 	"github.com/h5dnn/h5dnn/inspect"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/spell"
-	"github.com/h5dnn/h5dnn/storage"
-	"github.com/h5dnn/h5dnn/train"
 )
 
 // open opens a file. Its format is found by content.
@@ -39,37 +37,6 @@ func isFile(name string) error {
 		return fmt.Errorf("%s is a folder; name a file in it", name)
 	}
 	return err
-}
-
-// resume loads the run in the named file on a device.
-func resume(ctx context.Context, name string, device storage.Device) (*train.Run, error) {
-	if err := isFile(name); err != nil {
-		return nil, err
-	}
-	addInput(ctx, name, nil)
-	return train.Resume(name, device)
-}
-
-// resumeWith returns the run of a file, after configure has changed its
-// configuration, on the device that configure returns.
-func resumeWith(name string, configure func(*train.Config) (storage.Device, error)) (*train.Run, error) {
-	if err := isFile(name); err != nil {
-		return nil, err
-	}
-	config, err := train.ReadConfig(name)
-	if err != nil {
-		return nil, err
-	}
-	device, err := configure(&config)
-	if err != nil {
-		return nil, err
-	}
-	run, err := train.Resume(name, device)
-	if err == nil {
-		config.Data.Normalize, config.Model, config.Classes = run.Config.Data.Normalize, run.Config.Model, run.Config.Classes
-		run.Config = config
-	}
-	return run, err
 }
 
 // followFlag allows external links, external data and virtual datasets.

@@ -6,8 +6,10 @@
 
 #if __has_include(<oneapi/dnnl/dnnl.h>)
 #include <oneapi/dnnl/dnnl.h>
-#else
+#elif __has_include(<dnnl.h>)
 #include <dnnl.h>
+#else
+#error "dnnl.h was not found: install libdnnl-dev (Debian, Ubuntu), onednn-devel (Fedora) or onednn (Arch, Homebrew)"
 #endif
 
 #if DNNL_VERSION_MAJOR >= 3

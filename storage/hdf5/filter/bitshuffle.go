@@ -11,9 +11,6 @@ package filter
 // params: version, version, element size, elements per block (0 for about 8 KiB),
 // compression (0 none, 2 LZ4, 3 Zstandard).
 
-// #include "bitshuffle.h"
-import "C"
-
 import (
 	"encoding/binary"
 	"fmt"
@@ -100,12 +97,4 @@ func untransposeBlocks(dst, src []byte, elems, elemSize int, tmp []byte) ([]byte
 	whole := len(src) - len(src)%(8*elemSize)
 	copy(dst[whole:], src[whole:])
 	return dst[:len(src)], nil
-}
-
-// bitunshuffle reverses the transposition of src into dst. Both hold the same
-// multiple of 8 elements.
-func bitunshuffle(dst, src []byte, elemSize int, tmp []byte) {
-	_ = tmp[:len(dst)]
-	C.hdf5_bitunshuffle((*C.uint8_t)(pointer(dst)), (*C.uint8_t)(pointer(src)),
-		C.size_t(len(dst)/elemSize), C.size_t(elemSize), (*C.uint8_t)(pointer(tmp)))
 }

@@ -7,10 +7,6 @@ package filter
 //
 // params[0] is the element size. The rest is a last, incomplete element.
 
-// #cgo CFLAGS: -O3 -Wall -Wextra
-// #include "shuffle.h"
-import "C"
-
 import "fmt"
 
 // ShuffleID is the number of the shuffle filter.
@@ -33,7 +29,7 @@ func decodeShuffle(dst, src []byte, params []uint32, elemSize int) ([]byte, erro
 		return nil, fmt.Errorf("%d bytes where %d are expected", len(src), len(dst))
 	}
 	if len(src) > 0 {
-		C.hdf5_unshuffle((*C.uint8_t)(pointer(dst)), (*C.uint8_t)(pointer(src)), C.size_t(len(src)), C.size_t(width))
+		unshuffle(dst, src, width)
 	}
 	return dst[:len(src)], nil
 }
@@ -44,7 +40,7 @@ func encodeShuffle(src []byte, params []uint32, elemSize int) ([]byte, error) {
 		return src, nil
 	}
 	dst := make([]byte, len(src))
-	C.hdf5_shuffle((*C.uint8_t)(pointer(dst)), (*C.uint8_t)(pointer(src)), C.size_t(len(src)), C.size_t(width))
+	shuffle(dst, src, width)
 	return dst, nil
 }
 

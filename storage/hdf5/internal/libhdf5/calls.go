@@ -93,28 +93,6 @@ func (f *File) Chunked(path string, t ID, shape, maxShape, chunk []int, filters 
 	return ID(id), err
 }
 
-// A Layout is the storage layout of a dataset.
-type Layout int
-
-// The layouts. Allocated is contiguous, with its space allocated at creation.
-const (
-	LayoutCompact Layout = iota
-	LayoutContiguous
-	LayoutAllocated
-	LayoutChunked
-)
-
-// A DatasetSpec describes a dataset to be created.
-type DatasetSpec struct {
-	Type     ID
-	Shape    []int // nil: a null dataspace
-	MaxShape []int
-	Layout   Layout
-	Chunks   []int
-	Filters  []uint32 // as in [File.Chunked]
-	Fill     []byte   // one element, or nil
-}
-
 // Create creates a dataset of any type and layout. offset is -1 unless the layout is
 // LayoutAllocated.
 func (f *File) Create(path string, d DatasetSpec) (dataset ID, offset int64, err error) {
@@ -194,14 +172,6 @@ func (f *File) Attr(path, name string, t ID, shape []int, data []byte) error {
 			pointer(data), C.size_t(len(data)), msg, size)
 	})
 	return err
-}
-
-// An Image holds elements as the library has them in memory, followed by the values
-// that they point to.
-type Image struct {
-	Bytes    []byte
-	Pointers []uint64 // positions of pointers, which hold offsets from the start of Bytes
-	ElemSize int      // of an element in memory, as the caller computed it
 }
 
 // WriteImage writes the elements of an image to a hyperslab of a dataset.

@@ -1,21 +1,14 @@
-// Package libhdf5 calls the HDF Group's library. It serializes all calls, turns its
-// errors into Go errors, and keeps it from printing and from loading plugins.
-//
-// Package hdf5write writes files with it; package hdf5test compares the reader of
-// package hdf5 with it. A program that only reads does not link it.
 package libhdf5
 
 // #cgo linux LDFLAGS: -Wl,--as-needed
-// #cgo pkg-config: hdf5
+// #cgo linux CFLAGS: -I/usr/include/hdf5/serial
 // #cgo CFLAGS: -Wall -Wextra
 // #include "shim.h"
 import "C"
 
 import (
-	"errors"
 	"fmt"
 	"runtime"
-	"strings"
 	"sync"
 	"unsafe"
 
@@ -85,29 +78,6 @@ func callLocked(c shimCall) (int64, error) {
 	}
 	return 0, err
 }
-
-// A partialError is the error of a call that may have changed the file.
-type partialError struct{ error }
-
-// IsPartial reports whether err is the error of a call that may have changed the file.
-func IsPartial(err error) bool {
-	var partial partialError
-	return errors.As(err, &partial)
-}
-
-// shortMessage extracts the system's error from messages in which the library lists
-// all the details of a failed system call.
-func shortMessage(text string) string {
-	act, detail, long := strings.Cut(text, ": time = ")
-	_, reason, ok := strings.Cut(detail, "error message = '")
-	if reason, _, ends := strings.Cut(reason, "'"); long && ok && ends {
-		return act + ": " + reason
-	}
-	return strings.Join(strings.Fields(text), " ")
-}
-
-// An ID identifies an open object of the library.
-type ID int64
 
 // Close releases the object. Files have their own method.
 func (id ID) Close() error {

@@ -10,7 +10,7 @@
 #include "shim.h"
 #include "symbols.h"
 
-#include <hdf5.h>
+#include "hdf5_header.h"
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 #include "shim.h"
 
-#include <hdf5.h>
+#include "hdf5_header.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

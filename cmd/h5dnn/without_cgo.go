@@ -1,0 +1,31 @@
+//go:build !cgo
+
+package main
+
+import (
+	"errors"
+	"io"
+
+	"github.com/urfave/cli/v2"
+)
+
+// What computes needs cgo. Without it the program reads, slices and converts.
+
+var errWithoutCgo = errors.New("this program was built without cgo, which computing needs; build it with CGO_ENABLED=1 and a C compiler")
+
+// withoutCgo returns a command that only says why it does nothing.
+func withoutCgo(name, usage string) *cli.Command {
+	return &cli.Command{
+		Name: name, Usage: usage + " (not in this program, which was built without cgo)",
+		SkipFlagParsing: true,
+		Action:          func(*cli.Context) error { return errWithoutCgo },
+	}
+}
+
+func trainCommand() *cli.Command   { return withoutCgo("train", "train a model") }
+func evalCommand() *cli.Command    { return withoutCgo("eval", "evaluate a trained model") }
+func predictCommand() *cli.Command { return withoutCgo("predict", "apply a trained model") }
+func initCommand() *cli.Command    { return withoutCgo("init", "write a configuration for a data file") }
+func devicesCommand() *cli.Command { return withoutCgo("devices", "show CPU, GPUs and libraries") }
+
+func showDevices(io.Writer, bool, bool) error { return errWithoutCgo }
