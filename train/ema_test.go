@@ -3,7 +3,9 @@ package train_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
+	"math"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -62,6 +64,57 @@ func TestAveragesFollowTheParameters(t *testing.T) {
 	}
 }
 
+// TestValidationUsesAverages: the loss of the last validation is that of the averages, as
+// an evaluation of the trained run finds it, and not that of the parameters.
+func TestValidationUsesAverages(t *testing.T) {
+	gpu := cudatest.Devices(t, cudatest.Deferred)[0]
+	for _, d := range []storage.Device{storage.CPU, gpu} {
+		c, err := train.ParseConfig([]byte(averaging))
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, y := blobs(48)
+		valX, valY := blobsFrom(7, 32)
+		data, err := train.NewData(c, train.Arrays{X: x, Y: y, ValX: valX, ValY: valY})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run, err := train.New(context.Background(), c, data, d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := run.Fit(context.Background(), data, train.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		m, err := run.Evaluate(context.Background(), data.Val)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := nn.FromConfig(run.Config.Model) // the parameters, without averages
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := nn.Load(p, nn.State(run.Model)); err != nil {
+			t.Fatal(err)
+		}
+		validated, _ := run.History.Last("val_loss")
+		if math.Abs(validated-m.MeanLoss()) > 1e-6 {
+			t.Errorf("%v: validated to a loss of %v, evaluated to %v", d, validated, m.MeanLoss())
+		}
+		run.Config.EMA = 0
+		plain, err := train.New(context.Background(), run.Config, data, d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := nn.Load(plain.Model, nn.State(p)); err != nil {
+			t.Fatal(err)
+		}
+		if m, err := plain.Evaluate(context.Background(), data.Val); err != nil || math.Abs(validated-m.MeanLoss()) < 1e-4 {
+			t.Errorf("%v: the parameters evaluate to %v too (error %v)", d, m.MeanLoss(), err)
+		}
+	}
+}
+
 // TestAveragesAreResumed interrupts runs, within an epoch and at its end.
 func TestAveragesAreResumed(t *testing.T) {
 	finish := func(run *train.Run, data *train.Data) map[string]string {
@@ -84,26 +137,7 @@ func TestAveragesAreResumed(t *testing.T) {
 	}
 	for _, stop := range []int{1, 10, 14} {
 		run, data := setUp(t, averaging)
-		file := filepath.Join(t.TempDir(), "run.npz")
-		ctx, cancel := context.WithCancel(context.Background())
-		err := run.Fit(ctx, data, train.Options{File: file, Callbacks: []train.Callback{train.CallbackFuncs{OnStepEnd: func(train.Progress) error {
-			if int(run.Position.Step) == stop {
-				cancel()
-			}
-			return nil
-		}}}})
-		if !errors.Is(err, context.Canceled) {
-			t.Fatalf("stopped after step %d: error %v, want that it was cancelled", stop, err)
-		}
-		again, err := train.Resume(file, storage.CPU)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := finish(again, data)
-		for _, name := range slices.Sorted(maps.Keys(want)) {
-			if got[name] != want[name] {
-				t.Fatalf("stopped after step %d: %s ended as %.80s, undisturbed %.80s", stop, name, got[name], want[name])
-			}
-		}
+		again := interrupted(t, run, data, stop)
+		sameState(t, fmt.Sprintf("stopped after step %d", stop), finish(again, data), want)
 	}
 }

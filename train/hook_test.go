@@ -92,21 +92,7 @@ func TestAccumulatingRunsResumeBitByBit(t *testing.T) {
 		want := state(t, fitted(t, c.d, c.w, text, train.Options{}))
 		for _, stop := range c.stops {
 			run, data := newRun(t, c.d, c.w, text)
-			file := filepath.Join(t.TempDir(), "run.npz")
-			ctx, cancel := context.WithCancel(context.Background())
-			err := run.Fit(ctx, data, train.Options{File: file, Callbacks: []train.Callback{train.CallbackFuncs{OnStepEnd: func(train.Progress) error {
-				if run.Position.Step == stop {
-					cancel()
-				}
-				return nil
-			}}}})
-			if !errors.Is(err, context.Canceled) {
-				t.Fatal(err)
-			}
-			again, err := train.Resume(file, c.d)
-			if err != nil {
-				t.Fatal(err)
-			}
+			again := interrupted(t, run, data, int(stop))
 			again.Config.Graph, again.Config.Data.Resident = c.w.graph, c.w.resident
 			if err := again.Fit(context.Background(), data, train.Options{}); err != nil {
 				t.Fatal(err)
@@ -236,7 +222,7 @@ func (r replica) ReduceMetrics(sums []float64) error {
 func TestReplicasThatAverageGradientsAreOneRun(t *testing.T) {
 	const half, batches = 16, 4
 	x, y := blobs(2 * half * batches)
-	text := strings.Replace(plain, "normalize", "shuffle: none, normalize", 1) + "epochs: 3\nbatch: "
+	text := strings.Replace(plain, "normalize", "shuffle: none, normalize", 1) + "epochs: 3\nmetrics: [{top_k: 2}]\nbatch: "
 	start := func(x, y storage.Array, batch int) (*train.Run, *train.Data) {
 		c, err := train.ParseConfig([]byte(text + fmt.Sprint(batch)))
 		if err != nil {
@@ -290,6 +276,9 @@ func TestReplicasThatAverageGradientsAreOneRun(t *testing.T) {
 		for i, want := range whole.History["loss"] {
 			if got := run.History["loss"][i]; math.Abs(got-want) > 1e-5 || run.History["accuracy"][i] != whole.History["accuracy"][i] {
 				t.Errorf("replica %d: loss of epoch %d is %v, want %v", rank, i+1, got, want)
+			}
+			if got, want := run.History["top_k"][i], whole.History["top_k"][i]; got != want {
+				t.Errorf("replica %d: top_k of epoch %d is %v, want that of all samples, %v", rank, i+1, got, want)
 			}
 		}
 	}

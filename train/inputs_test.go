@@ -100,21 +100,7 @@ func TestModelsOfTwoInputs(t *testing.T) {
 			}
 		}
 		run, data := twoInputRun(t, d, w)
-		file := filepath.Join(t.TempDir(), "run.npz")
-		ctx, cancel := context.WithCancel(context.Background())
-		err := run.Fit(ctx, data, train.Options{File: file, Callbacks: []train.Callback{train.CallbackFuncs{OnStepEnd: func(train.Progress) error {
-			if run.Position.Step == 13 {
-				cancel()
-			}
-			return nil
-		}}}})
-		if !errors.Is(err, context.Canceled) {
-			t.Fatal(err)
-		}
-		again, err := train.Resume(file, d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := interrupted(t, run, data, 13)
 		if err := again.Fit(context.Background(), data, train.Options{}); err != nil {
 			t.Fatal(err)
 		}

@@ -59,21 +59,7 @@ func TestMetricsHaveState(t *testing.T) {
 // TestMetricsResume interrupts an epoch; its confusion matrix is of all its samples.
 func TestMetricsResume(t *testing.T) {
 	run, data := newRun(t, storage.CPU, mode{}, withMetrics)
-	file := filepath.Join(t.TempDir(), "run.npz")
-	ctx, cancel := context.WithCancel(context.Background())
-	err := run.Fit(ctx, data, train.Options{File: file, Callbacks: []train.Callback{train.CallbackFuncs{OnStepEnd: func(train.Progress) error {
-		if run.Position.Step == 3 {
-			cancel()
-		}
-		return nil
-	}}}})
-	if !errors.Is(err, context.Canceled) {
-		t.Fatal(err)
-	}
-	again, err := train.Resume(file, storage.CPU)
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := interrupted(t, run, data, 3)
 	first := true
 	err = again.Fit(context.Background(), data, train.Options{Callbacks: []train.Callback{train.CallbackFuncs{OnEpochEnd: func(e train.Epoch) error {
 		total := 0.0
@@ -147,24 +133,11 @@ func TestMetricsOfSeveralOutputs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	run, err := train.New(ctx, c, data, storage.CPU)
+	run, err := train.New(context.Background(), c, data, storage.CPU)
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(t.TempDir(), "run.npz")
-	err = run.Fit(ctx, data, train.Options{File: file, Callbacks: []train.Callback{train.CallbackFuncs{OnStepEnd: func(train.Progress) error {
-		if run.Position.Step == 2 {
-			cancel()
-		}
-		return nil
-	}}}})
-	if !errors.Is(err, context.Canceled) {
-		t.Fatal(err)
-	}
-	if run, err = train.Resume(file, storage.CPU); err != nil {
-		t.Fatal(err)
-	}
+	run = interrupted(t, run, data, 2)
 	if err := run.Fit(context.Background(), data, train.Options{}); err != nil {
 		t.Fatal(err)
 	}

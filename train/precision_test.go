@@ -108,21 +108,7 @@ func TestScaledRunsResumeBitByBit(t *testing.T) {
 		}
 		want := state(t, whole)
 		run, data := newRun(t, d, w, tiny+"fp16")
-		file := filepath.Join(t.TempDir(), "run.npz")
-		ctx, cancel := context.WithCancel(context.Background())
-		err := run.Fit(ctx, data, train.Options{File: file, Callbacks: []train.Callback{train.CallbackFuncs{OnStepEnd: func(train.Progress) error {
-			if run.Position.Step == 2 {
-				cancel()
-			}
-			return nil
-		}}}})
-		if !errors.Is(err, context.Canceled) {
-			t.Fatal(err)
-		}
-		again, err := train.Resume(file, d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := interrupted(t, run, data, 2)
 		again.Config.Graph, again.Config.Data.Resident = next.graph, next.resident
 		if err := again.Fit(context.Background(), data, train.Options{}); err != nil {
 			t.Fatal(err)

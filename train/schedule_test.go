@@ -30,29 +30,10 @@ schedule: {plateau: {patience: 0, gamma: 0.5, threshold: 0.9}}
 	for _, stop := range []int{9, 10, 11, 25, 30} {
 		run, data := setUp(t, following)
 		run.Config.Epochs = 4
-		file := filepath.Join(t.TempDir(), "run.npz")
-		ctx, cancel := context.WithCancel(context.Background())
-		err := run.Fit(ctx, data, train.Options{File: file, Callbacks: []train.Callback{train.CallbackFuncs{OnStepEnd: func(train.Progress) error {
-			if int(run.Position.Step) == stop {
-				cancel()
-			}
-			return nil
-		}}}})
-		if !errors.Is(err, context.Canceled) {
-			t.Fatalf("stopped after step %d: error %v, want that it was cancelled", stop, err)
-		}
-		again, err := train.Resume(file, storage.CPU)
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := interrupted(t, run, data, stop)
 		if err := again.Fit(context.Background(), data, train.Options{}); err != nil {
 			t.Fatal(err)
 		}
-		got := state(t, again)
-		for _, name := range slices.Sorted(maps.Keys(want)) {
-			if got[name] != want[name] {
-				t.Fatalf("stopped after step %d: %s ended as %.80s, undisturbed %.80s", stop, name, got[name], want[name])
-			}
-		}
+		sameState(t, fmt.Sprintf("stopped after step %d", stop), state(t, again), want)
 	}
 }

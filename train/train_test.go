@@ -138,6 +138,29 @@ func TestInterruptedRunsReturnErrorsOfSaving(t *testing.T) {
 	}
 }
 
+// interrupted trains run until that many steps are done, and returns it as it is resumed
+// from its file, on the same device.
+func interrupted(t *testing.T, run *train.Run, data *train.Data, steps int) *train.Run {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "run.npz")
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	err := run.Fit(ctx, data, train.Options{File: file, Callbacks: []train.Callback{train.CallbackFuncs{OnStepEnd: func(train.Progress) error {
+		if int(run.Position.Step) == steps {
+			cancel()
+		}
+		return nil
+	}}}})
+	if !errors.Is(err, context.Canceled) {
+		t.Fatalf("stopped after step %d: error %v, want that it was cancelled", steps, err)
+	}
+	again, err := train.Resume(file, run.Device)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return again
+}
+
 // TestResumedRunsGoOnBitByBit interrupts training after every step there is,
 // saves, resumes, and expects the result of an uninterrupted run.
 func TestResumedRunsGoOnBitByBit(t *testing.T) {
@@ -152,30 +175,11 @@ func TestResumedRunsGoOnBitByBit(t *testing.T) {
 	}
 	for stop := 1; stop <= steps; stop++ {
 		run, data := setUp(t, settings)
-		file := filepath.Join(t.TempDir(), "run.npz")
-		ctx, cancel := context.WithCancel(context.Background())
-		err := run.Fit(ctx, data, train.Options{File: file, Callbacks: []train.Callback{train.CallbackFuncs{OnStepEnd: func(train.Progress) error {
-			if int(run.Position.Step) == stop {
-				cancel()
-			}
-			return nil
-		}}}})
-		if !errors.Is(err, context.Canceled) {
-			t.Fatalf("stopped after step %d: error %v, want that it was cancelled", stop, err)
-		}
-		again, err := train.Resume(file, storage.CPU)
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := interrupted(t, run, data, stop)
 		if err := again.Fit(context.Background(), data, train.Options{}); err != nil {
 			t.Fatal(err)
 		}
-		got := state(t, again)
-		for _, name := range slices.Sorted(maps.Keys(want)) {
-			if got[name] != want[name] {
-				t.Fatalf("stopped after step %d: %s ended as %.80s, undisturbed %.80s", stop, name, got[name], want[name])
-			}
-		}
+		sameState(t, fmt.Sprintf("stopped after step %d", stop), state(t, again), want)
 	}
 }
 
