@@ -24,7 +24,7 @@ func TestLibraryFromC(t *testing.T) {
 	}
 }
 
-// compiled returns what the C program says with the library in a folder.
+// compiled returns the output of the C program with the library in a folder.
 func compiled(t *testing.T, at, define string) string {
 	program := filepath.Join(t.TempDir(), "use")
 	run(t, "gcc", "-Wall", "-Wextra", "-Werror", "-g", "-fsanitize=address", define, "-I.", "-o", program,
@@ -32,7 +32,7 @@ func compiled(t *testing.T, at, define string) string {
 	return run(t, program, "../testdata/digits.h5")
 }
 
-// TestLibraryIsItsHeader wants it to export what h5dnn.h declares, and no more, and
+// TestLibraryIsItsHeader checks that it exports what h5dnn.h declares, and no more, and
 // the program in C to try all of that.
 func TestLibraryIsItsHeader(t *testing.T) {
 	library, err := elf.Open(filepath.Join(built(t), "libh5dnn.so"))
@@ -93,7 +93,7 @@ func built(t *testing.T) string {
 	return *folder
 }
 
-// run wants a program to succeed, and returns what it says.
+// run runs a program, which must succeed, and returns its output.
 func run(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	out, err := exec.Command(name, args...).CombinedOutput()

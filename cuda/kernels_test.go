@@ -479,7 +479,7 @@ func (c trial) agrees(t *testing.T, d *cuda.Device) []storage.Array {
 	return there.Out
 }
 
-// repeats wants the same bits from the trial on d again, although other threads take
+// repeats checks that there are the same bits from the trial on d again, although other threads take
 // its elements: nothing is summed in an order of chance.
 func (c trial) repeats(t *testing.T, d *cuda.Device, want []storage.Array) {
 	t.Helper()
@@ -546,7 +546,7 @@ func roundToTF32(a storage.Array) {
 	}
 }
 
-// everyEntryRan wants each entry of the device code to have been launched; float32
+// everyEntryRan checks that each entry of the device code was launched; float32
 // and float64 are one template. What never ran agrees with nothing.
 func everyEntryRan(t *testing.T) {
 	text, err := device.PTX(80)

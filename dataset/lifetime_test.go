@@ -8,7 +8,7 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// TestRowsAreThoseOfTheEpoch wants Rows to tell, without reading, what Epoch brings.
+// TestRowsAreThoseOfTheEpoch compares the order that the loader tells without reading with that of an epoch.
 func TestRowsAreThoseOfTheEpoch(t *testing.T) {
 	eachLoader(t, func(t *testing.T, s specimen, o Options) {
 		l := must[*Loader](t)(NewLoader(s.d, o))
@@ -32,8 +32,8 @@ func TestRowsAreThoseOfTheEpoch(t *testing.T) {
 	})
 }
 
-// TestHeldBatchesStay looks at batches again as late as they are said to be valid.
-func TestHeldBatchesStay(t *testing.T) {
+// TestBatchesAreValidForTheirLifetime compares batches again at the end of their lifetime.
+func TestBatchesAreValidForTheirLifetime(t *testing.T) {
 	const held = 3
 
 	for _, s := range specimens(t, 101) {
@@ -57,8 +57,8 @@ func TestHeldBatchesStay(t *testing.T) {
 	}
 }
 
-// TestBatchesLieWhereTheyAreToldTo counts the memory that is asked for.
-func TestBatchesLieWhereTheyAreToldTo(t *testing.T) {
+// TestBatchesUseTheAllocator counts the memory that is asked for.
+func TestBatchesUseTheAllocator(t *testing.T) {
 	x, y := pairs(50)
 	given := map[storage.Storage]bool{}
 	l := must[*Loader](t)(NewLoader(must[Dataset](t)(Of(input("x", x), target("y", y))), Options{Batch: 8, Alloc: func(size int) (storage.Host, error) {

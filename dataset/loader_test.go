@@ -367,10 +367,10 @@ func TestErrorsComeWithTheirBatch(t *testing.T) {
 	}
 }
 
-// TestTornDataSpoilsOnlyWhatHoldsIt breaks a chunk under every dataset there is:
+// TestDamagedChunksFailOnlyTheirBatches breaks a chunk under every dataset there is:
 // batches with a sample that cannot be read alone fail, and none that has no
 // sample near one.
-func TestTornDataSpoilsOnlyWhatHoldsIt(t *testing.T) {
+func TestDamagedChunksFailOnlyTheirBatches(t *testing.T) {
 	for which, s := range specimens(t, 101) {
 		for _, o := range []Options{{Batch: 8, Shuffle: None}, {Batch: 8, Shuffle: Window, Window: 3}, {Batch: 8, Shuffle: Exact}} {
 			if len(s.fakes) == 0 || s.d.Len() < 50 {
@@ -415,8 +415,8 @@ func unreadable(t *testing.T, d Dataset) []bool {
 	return bad
 }
 
-// settle waits for goroutines that are on their way out.
-func settle(t *testing.T, before int) {
+// awaitGoroutines waits until no more goroutines run than before.
+func awaitGoroutines(t *testing.T, before int) {
 	t.Helper()
 	for range 200 {
 		if runtime.NumGoroutine() <= before {
@@ -437,7 +437,7 @@ func TestLeavingTheLoopEndsEveryReader(t *testing.T) {
 					break
 				}
 				if got := runtime.NumGoroutine(); got > before {
-					settle(t, before)
+					awaitGoroutines(t, before)
 				}
 				rows(t, l, 1, 0, s) // and it can be used again
 			}
@@ -476,7 +476,7 @@ func TestCancellingStopsAtOnce(t *testing.T) {
 			if !errors.Is(last, context.Canceled) {
 				t.Errorf("%s, %v: the loop ended with %v, want %v", s.name, mode, last, context.Canceled)
 			}
-			settle(t, before)
+			awaitGoroutines(t, before)
 		}
 	}
 }
@@ -500,7 +500,7 @@ func TestALoaderRunsOneEpochAtATime(t *testing.T) {
 	}
 }
 
-func TestKeptBatchesStay(t *testing.T) {
+func TestRetainedBatchesAreValid(t *testing.T) {
 	x, y := pairs(100)
 	l := must[*Loader](t)(NewLoader(must[Dataset](t)(Of(input("x", x), target("y", y))), Options{Batch: 7}))
 	var kept []*Batch

@@ -96,10 +96,10 @@ func directs(t testing.TB, n int) (all []specimen) {
 	return all
 }
 
-// TestWindowsOverDirectDataAreExpected loads what does not fit the memory
+// TestWindowsOverUncompressedDataArePrefetched loads what does not fit the memory
 // allowed: no block is cached, none decoded, and every row is prefetched before
 // it is read, and that it is done with, also where the loop ends early.
-func TestWindowsOverDirectDataAreExpected(t *testing.T) {
+func TestWindowsOverUncompressedDataArePrefetched(t *testing.T) {
 	x, y := pairs(1000)
 	for _, rows := range []int{0, 10} {
 		for _, shuffle := range []Shuffle{None, Window} {

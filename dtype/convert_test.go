@@ -60,8 +60,8 @@ func TestConvertAgreesWithNumPy(t *testing.T) {
 	}
 }
 
-// TestFastConversionsAgreeWithRows holds direct to convertRows, over random bytes.
-func TestFastConversionsAgreeWithRows(t *testing.T) {
+// TestDirectConversionsAgreeWithRows holds direct to convertRows, over random bytes.
+func TestDirectConversionsAgreeWithRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for to := range direct {
 		for from, f := range direct[to] {

@@ -126,7 +126,7 @@ func agree(t *testing.T, k *Kernel, outs, ins []views.View, options any, toleran
 
 var turn int
 
-// compare wants every element of a storage to agree, in and beside the view.
+// compare checks that every element of a storage agrees, in and beside the view.
 func compare(t *testing.T, about string, got, want []float64, tolerance float64) {
 	t.Helper()
 	for i := range want {

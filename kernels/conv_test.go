@@ -103,7 +103,7 @@ func TestConvGradWMatchesReference(t *testing.T) {
 	})
 }
 
-// TestNaNIsNotHidden wants a NaN that goes into a product to come out, through
+// TestNaNIsNotHidden checks that a NaN that goes into a product comes out, through
 // every activation: else training that went wrong would look alive.
 func TestNaNIsNotHidden(t *testing.T) {
 	nan := float32(math.NaN())

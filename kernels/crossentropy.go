@@ -13,7 +13,7 @@ import (
 // CrossEntropy is the mean over rows of −ln softmax(x)[label], for x (N, C) and
 // N labels of any integer type. Its outputs are that one element and, where they
 // are given, its derivative (softmax(x) − onehot(label))/N, of x's shape, and what
-// Hits counts.
+// Correct counts.
 var CrossEntropy = define("cross entropy",
 	func(c *Call, _ struct{}) error {
 		if err := c.holds(max(1, min(len(c.Out), 3)), 2); err != nil {
@@ -87,7 +87,7 @@ var CrossEntropy = define("cross entropy",
 		return done, nil
 	})
 
-// Hits counts the rows of x (N, C) whose largest element, the first of several,
+// Correct counts the rows of x (N, C) whose largest element, the first of several,
 // is at their label, as int64.
 var Correct = define("correct",
 	func(c *Call, _ struct{}) error {
@@ -103,7 +103,7 @@ var Correct = define("correct",
 		return checkLabelled(c)
 	},
 	func(c *Call, _ struct{}) error {
-		hits, x := int64(0), &c.In[0]
+		correct, x := int64(0), &c.In[0]
 		labels, err := labelsOf(&c.In[1], x.Shape[1])
 		if err != nil {
 			return err
@@ -112,10 +112,10 @@ var Correct = define("correct",
 		for i, label := range labels {
 			row = line{x, x.Offset + i*x.Stride[0], x.Stride[1], x.Shape[1]}.read(row)
 			if argmax(row) == label {
-				hits++
+				correct++
 			}
 		}
-		store(&c.Out[0], c.Out[0].Offset, 0, []int64{hits})
+		store(&c.Out[0], c.Out[0].Offset, 0, []int64{correct})
 		return nil
 	},
 	func(c *Call, _ struct{}) (bool, error) {
@@ -148,7 +148,7 @@ func nativeLabelled(x, labels *storage.Array) (in native.Labelled, real native.R
 // checkCount checks that a is an int64.
 func checkCount(a *storage.Array) error {
 	if a.Len() != 1 {
-		return fmt.Errorf("hits are %v; want one element: %w", a.Shape, views.ErrShape)
+		return fmt.Errorf("the count is %v; want one element: %w", a.Shape, views.ErrShape)
 	}
 	return oneType(dtype.Int64, *a)
 }

@@ -230,7 +230,7 @@ func randomSamples() (all []sample) {
 	return all
 }
 
-func TestFastAgreesWithPlain(t *testing.T) {
+func TestOptimizedAgreesWithReference(t *testing.T) {
 	for _, family := range []struct {
 		name    string
 		samples []sample
@@ -396,7 +396,7 @@ func (o operand) array(r *rand.Rand, v views.View, value func(r *rand.Rand) floa
 	return a.With(v)
 }
 
-// near wants every element of a storage to agree, in and beside the view.
+// near checks that every element of a storage agrees, in and beside the view.
 func near(t *testing.T, about string, got, want storage.Array, tolerance float64) {
 	t.Helper()
 	gs, ws := elementsOf(got), elementsOf(want)

@@ -20,9 +20,9 @@ func (n numbers) array() storage.Array {
 	return storage.From(slices.Clone(n.Values), n.Shape...)
 }
 
-// TestPlainLoopsAgreeWithPyTorch compares the meaning of kernels with results
+// TestReferenceLoopsAgreeWithPyTorch compares the meaning of kernels with results
 // that testdata/pytorch.py had from PyTorch.
-func TestPlainLoopsAgreeWithPyTorch(t *testing.T) {
+func TestReferenceLoopsAgreeWithPyTorch(t *testing.T) {
 	text, err := os.ReadFile("testdata/pytorch.json")
 	if err != nil {
 		t.Fatal(err)

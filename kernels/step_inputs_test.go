@@ -11,18 +11,18 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// TestDialsStandForSettings wants an update with dials to do what it does with
-// the options they are of, whatever it is told beside them.
-func TestDialsStandForSettings(t *testing.T) {
+// TestHyperparametersReplaceOptions: an update that reads hyperparameters from memory does
+// the same as with the options that they are from, whatever other options it is given.
+func TestHyperparametersReplaceOptions(t *testing.T) {
 	grad := []float32{0.5, -2, 3}
-	after := func(k *Kernel, options any, outs int, steering ...storage.Array) []float32 {
+	after := func(k *Kernel, options any, outs int, args ...storage.Array) []float32 {
 		t.Helper()
 		p := []float32{1, 2, 3}
 		out := []storage.Array{storage.From(p, 3)}
 		for range outs - 1 {
 			out = append(out, storage.From([]float32{0.1, 0.2, 0.3}, 3))
 		}
-		must(CPU.Run(k, &Call{Out: out, In: append([]storage.Array{storage.From(grad, 3)}, steering...), Options: options}))
+		must(CPU.Run(k, &Call{Out: out, In: append([]storage.Array{storage.From(grad, 3)}, args...), Options: options}))
 		return p
 	}
 	list := func(d [hyperparameters]float64) storage.Array { return storage.From(d[:], hyperparameters) }
@@ -31,25 +31,25 @@ func TestDialsStandForSettings(t *testing.T) {
 	other := adam
 	other.Rate, other.Step = 3, 1
 	for _, c := range []struct {
-		k             *Kernel
-		options, told any
-		outs          int
-		dials         [hyperparameters]float64
+		k              *Kernel
+		options, other any
+		outs           int
+		args           [hyperparameters]float64
 	}{
 		{SGD, sgd, SGDOptions{Rate: 3, Momentum: 0.9}, 2, sgd.Hyperparameters()},
 		{Adam, adam, other, 3, adam.Hyperparameters()},
 	} {
 		want := after(c.k, c.options, c.outs)
-		if got := after(c.k, c.told, c.outs, list(c.dials)); !slices.Equal(got, want) {
-			t.Errorf("%s by dials gives %v, want %v", c.k.Name, got, want)
+		if got := after(c.k, c.other, c.outs, list(c.args)); !slices.Equal(got, want) {
+			t.Errorf("%s with hyperparameters in memory gives %v, want %v", c.k.Name, got, want)
 		}
-		if got := after(c.k, c.told, c.outs, list(c.dials), storage.From([]float32{1024, 0, 1, 0}, 4)); !slices.Equal(got, []float32{1, 2, 3}) {
+		if got := after(c.k, c.other, c.outs, list(c.args), storage.From([]float32{1024, 0, 1, 0}, 4)); !slices.Equal(got, []float32{1, 2, 3}) {
 			t.Errorf("%s of a bad gradient gives %v, want no change", c.k.Name, got)
 		}
 		for i := range grad {
 			grad[i] *= 1024
 		}
-		if got := after(c.k, c.told, c.outs, list(c.dials), storage.From([]float32{1024, 0, 0, 0}, 4)); !closeTo(got, want) {
+		if got := after(c.k, c.other, c.outs, list(c.args), storage.From([]float32{1024, 0, 0, 0}, 4)); !closeTo(got, want) {
 			t.Errorf("%s of a gradient times 1024 gives %v, want %v", c.k.Name, got, want)
 		}
 		for i := range grad {
@@ -62,8 +62,8 @@ func closeTo(got, want []float32) bool {
 	return slices.EqualFunc(got, want, func(g, w float32) bool { return math.Abs(float64(g-w)) < 1e-6 })
 }
 
-// TestGuardsFollowOverflow walks a guard through good steps and bad ones.
-func TestGuardsFollowOverflow(t *testing.T) {
+// TestLossScalersFollowOverflow takes a loss scaler through finite and infinite steps.
+func TestLossScalersFollowOverflow(t *testing.T) {
 	scaler := storage.From(NewScalerState(), scalerSize)
 	step := func(grads ...float32) []float32 {
 		must(CPU.Run(FindInf, &Call{Out: []storage.Array{scaler}, In: []storage.Array{storage.From(grads, len(grads))}}))
@@ -127,7 +127,7 @@ func TestStepsAddUp(t *testing.T) {
 		}
 	}
 	if got := storage.Elements[float64](sums); !math.IsNaN(got[MetricLossSum]) || got[MetricCorrect] != 6 || got[MetricSteps] != 4 || got[MetricFirstNonFinite] != 3 {
-		t.Errorf("got %v; want 6 hits, 4 steps, the third of them bad", got)
+		t.Errorf("got %v; want 6 correct, 4 steps, the third not finite", got)
 	}
 }
 
@@ -148,7 +148,7 @@ func TestTakingRows(t *testing.T) {
 	}
 }
 
-func TestSteeringIsChecked(t *testing.T) {
+func TestStepArgumentsAreChecked(t *testing.T) {
 	p := func() storage.Array { return storage.From([]float32{1, 2}, 2) }
 	for _, in := range [][]storage.Array{
 		{p(), storage.From([]float32{1, 2, 3}, 3)},

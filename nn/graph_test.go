@@ -301,3 +301,37 @@ func TestSpatialAxesAreThoseOfTheFirstLayer(t *testing.T) {
 		t.Errorf("%d spatial axes of the table and %d of the image, want 0 and 2", table, image)
 	}
 }
+
+// halves is a module of two outputs: the first and the second half of its features.
+type halves struct{}
+
+func (halves) Forward(x *tensor.Tensor) *tensor.Tensor { return nn.ForwardOne(halves{}, x) }
+
+func (halves) ForwardAll(inputs []*tensor.Tensor) []*tensor.Tensor {
+	x := inputs[0]
+	n := x.Shape[1] / 2
+	return []*tensor.Tensor{x.Slice(1, 0, n, 1), x.Slice(1, n, 2*n, 1)}
+}
+
+// TestGraphOutputsAreInOrder, as its settings name them, those of modules with several too.
+func TestGraphOutputsAreInOrder(t *testing.T) {
+	x := storage.From([]float32{1, 2, 3, 4}, 1, 4)
+	for outputs, want := range map[string]string{
+		"split.0 split.1": "[1 2] [3 4]", "split.1 split.0": "[3 4] [1 2]",
+		"sum split.1": "[4 6] [3 4]", "x sum": "[1 2 3 4] [4 6]",
+	} {
+		g := nn.NewGraph(nn.GraphOptions{Outputs: strings.Fields(outputs), Nodes: nn.Nodes{
+			{Name: "split", Module: halves{}}, {Name: "sum", Module: nn.Add{}, From: nn.Names{"split.1", "split.0"}},
+		}})
+		var got []string
+		err := tensor.Infer(func(tape *tensor.Tape) error {
+			for _, y := range g.ForwardAll([]*tensor.Tensor{tape.Input(x)}) {
+				got = append(got, fmt.Sprint(tensor.Values[float32](y)))
+			}
+			return nil
+		})
+		if err != nil || strings.Join(got, " ") != want {
+			t.Errorf("outputs %s are %v (%v), want %s", outputs, got, err, want)
+		}
+	}
+}

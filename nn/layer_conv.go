@@ -52,16 +52,22 @@ type conv struct {
 }
 
 func newConv(layer string, rank int, o ConvOptions) conv {
-	o.KernelSize = o.KernelSize.expand(layer, "kernel size", rank, 0)
-	o.Stride = o.Stride.expand(layer, "stride", rank, 1)
-	o.Padding = o.Padding.expand(layer, "padding", rank, 0)
-	o.PaddingAfter = o.PaddingAfter.expandGiven(layer, "padding after", rank)
-	o.Dilation = o.Dilation.expandGiven(layer, "dilation", rank)
-	checkWindow(layer, o.KernelSize, o.Stride, o.Padding)
+	expandConv(layer, rank, &o.KernelSize, &o.Stride, &o.Padding, &o.PaddingAfter, &o.Dilation)
 	checkConv(layer, o.PaddingAfter, o.Dilation, o.Groups, o.InChannels, o.OutChannels)
 	c := conv{ConvOptions: o, layer: layer}
 	c.Prepare(c.spec())
 	return c
+}
+
+// expandConv gives the settings of a convolution a number for each of its axes, and fails
+// if they cannot be.
+func expandConv(layer string, rank int, kernel, stride, padding, after, dilation *Sizes) {
+	*kernel = kernel.expand(layer, "kernel size", rank, 0)
+	*stride = stride.expand(layer, "stride", rank, 1)
+	*padding = padding.expand(layer, "padding", rank, 0)
+	*after = after.expandGiven(layer, "padding after", rank)
+	*dilation = dilation.expandGiven(layer, "dilation", rank)
+	checkWindow(layer, *kernel, *stride, *padding)
 }
 
 // checkConv fails unless the optional settings of a convolution are possible.
@@ -95,14 +101,7 @@ func (c *conv) Forward(x *tensor.Tensor) *tensor.Tensor {
 
 // ForwardActivated returns act(Forward(x)).
 func (c *conv) ForwardActivated(x *tensor.Tensor, act tensor.Activation) *tensor.Tensor {
-	if c.layer == "" {
-		tensor.Fail("conv", storage.ErrState, "a convolution without settings; make it by its constructor")
-	}
-	checkSpatial(c.layer, x, len(c.KernelSize))
-	if !c.IsBuilt() {
-		c.BuildFor(c.spec(), x)
-	}
-	checkInput(c.layer, x, c.Weight, c.InChannels)
+	c.buildForSpatial(c.spec(), x)
 	o := convOptions(c.Stride, c.Padding, c.PaddingAfter, c.Dilation, c.Groups)
 	o.Act = act
 	return tensor.Conv(x, c.Weight.Tensor, c.Bias.tensorOf(), o)

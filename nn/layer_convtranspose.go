@@ -58,13 +58,8 @@ type convTranspose struct {
 }
 
 func newConvTranspose(layer string, rank int, o ConvTransposeOptions) convTranspose {
-	o.KernelSize = o.KernelSize.expand(layer, "kernel size", rank, 0)
-	o.Stride = o.Stride.expand(layer, "stride", rank, 1)
-	o.Padding = o.Padding.expand(layer, "padding", rank, 0)
-	o.PaddingAfter = o.PaddingAfter.expandGiven(layer, "padding after", rank)
+	expandConv(layer, rank, &o.KernelSize, &o.Stride, &o.Padding, &o.PaddingAfter, &o.Dilation)
 	o.OutputPadding = o.OutputPadding.expand(layer, "output padding", rank, 0)
-	o.Dilation = o.Dilation.expandGiven(layer, "dilation", rank)
-	checkWindow(layer, o.KernelSize, o.Stride, o.Padding)
 	checkConv(layer, o.PaddingAfter, o.Dilation, o.Groups, o.InChannels, o.OutChannels)
 	for i, n := range o.OutputPadding {
 		if n < 0 || n >= o.Stride[i] {
@@ -90,14 +85,7 @@ func (c *convTranspose) Forward(x *tensor.Tensor) *tensor.Tensor {
 
 // ForwardActivated returns act(Forward(x)).
 func (c *convTranspose) ForwardActivated(x *tensor.Tensor, act tensor.Activation) *tensor.Tensor {
-	if c.layer == "" {
-		tensor.Fail("conv", storage.ErrState, "a convolution without settings; make it by its constructor")
-	}
-	checkSpatial(c.layer, x, len(c.KernelSize))
-	if !c.IsBuilt() {
-		c.BuildFor(c.spec(), x)
-	}
-	checkInput(c.layer, x, c.Weight, c.InChannels)
+	c.buildForSpatial(c.spec(), x)
 	o := tensor.ConvTransposeOptions{ConvOptions: convOptions(c.Stride, c.Padding, c.PaddingAfter, c.Dilation, c.Groups)}
 	copy(o.OutputPadding[:], c.OutputPadding)
 	o.Act = act

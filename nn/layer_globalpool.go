@@ -18,40 +18,40 @@ type globalPool struct{}
 // Config returns no settings.
 func (globalPool) Config() any { return struct{}{} }
 
+// globally returns pool(x) of x with so many spatial axes.
+func globally(layer string, axes int, x *tensor.Tensor, pool func(x *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
+	checkSpatial(layer, x, axes)
+	return pool(x)
+}
+
 // Forward returns the means of x.
 func (GlobalAvgPool1d) Forward(x *tensor.Tensor) *tensor.Tensor {
-	checkSpatial("globalavgpool1d", x, 1)
-	return x.GlobalAvgPool()
+	return globally("globalavgpool1d", 1, x, (*tensor.Tensor).GlobalAvgPool)
 }
 
 // Forward returns the means of images x.
 func (GlobalAvgPool2d) Forward(x *tensor.Tensor) *tensor.Tensor {
-	checkSpatial("globalavgpool2d", x, 2)
-	return x.GlobalAvgPool()
+	return globally("globalavgpool2d", 2, x, (*tensor.Tensor).GlobalAvgPool)
 }
 
 // Forward returns the means of volumes x.
 func (GlobalAvgPool3d) Forward(x *tensor.Tensor) *tensor.Tensor {
-	checkSpatial("globalavgpool3d", x, 3)
-	return x.GlobalAvgPool()
+	return globally("globalavgpool3d", 3, x, (*tensor.Tensor).GlobalAvgPool)
 }
 
 // Forward returns the maxima of x.
 func (GlobalMaxPool1d) Forward(x *tensor.Tensor) *tensor.Tensor {
-	checkSpatial("globalmaxpool1d", x, 1)
-	return x.GlobalMaxPool()
+	return globally("globalmaxpool1d", 1, x, (*tensor.Tensor).GlobalMaxPool)
 }
 
 // Forward returns the maxima of images x.
 func (GlobalMaxPool2d) Forward(x *tensor.Tensor) *tensor.Tensor {
-	checkSpatial("globalmaxpool2d", x, 2)
-	return x.GlobalMaxPool()
+	return globally("globalmaxpool2d", 2, x, (*tensor.Tensor).GlobalMaxPool)
 }
 
 // Forward returns the maxima of volumes x.
 func (GlobalMaxPool3d) Forward(x *tensor.Tensor) *tensor.Tensor {
-	checkSpatial("globalmaxpool3d", x, 3)
-	return x.GlobalMaxPool()
+	return globally("globalmaxpool3d", 3, x, (*tensor.Tensor).GlobalMaxPool)
 }
 
 // Settings are ignored: KeyDNN and Keras write some for these layers.

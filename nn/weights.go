@@ -81,6 +81,17 @@ func (w *Weights) BuildFor(s WeightSpec, x *tensor.Tensor) {
 	w.build(s, x.Shape[1], device, t)
 }
 
+// buildForSpatial is BuildFor with a check of x, for layers that slide a window over
+// its spatial axes.
+func (w *Weights) buildForSpatial(s WeightSpec, x *tensor.Tensor) {
+	if s.Layer == "" {
+		tensor.Fail("conv", storage.ErrState, "a convolution without settings; make it by its constructor")
+	}
+	checkSpatial(s.Layer, x, len(s.Window))
+	w.BuildFor(s, x)
+	checkInput(s.Layer, x, w.Weight, *s.Inputs)
+}
+
 // checkSizes fails unless there are inputs and outputs.
 func (s WeightSpec) checkSizes(inputs int) {
 	what := "features"

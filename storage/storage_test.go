@@ -511,8 +511,8 @@ type homed struct {
 
 func (h homed) Device() storage.Device { return h.device }
 
-// TestPeersThatFailAreNotGoneRound by way of the host.
-func TestPeersThatFailAreNotGoneRound(t *testing.T) {
+// TestFailuresOfPeerCopiesAreReturned: they are not hidden by a copy through the host.
+func TestFailuresOfPeerCopiesAreReturned(t *testing.T) {
 	d := torn{storagetest.NewDevice("fake:0")}
 	there := func() storage.Array {
 		a, err := storage.Make(d, dtype.Int64, 3)

@@ -57,5 +57,5 @@ func outputSize(ctx context.Context, d *Data, c Config) (int, error) {
 	return n, nil
 }
 
-// loading returns how c wants samples loaded.
+// loading returns the options of the loader.
 func (c Config) loading() dataset.Options { return c.Data.Loading(c.Batch, c.Seed) }

@@ -2,11 +2,9 @@ package train_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
-	"path/filepath"
 	"slices"
 	"testing"
 

@@ -2,7 +2,6 @@ package train
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
@@ -28,21 +27,5 @@ func EvaluateBy(samples int, r *Run, d dataset.Dataset) (t Metrics, err error) {
 		return t, err
 	}
 	p.Batch = samples
-	by, err := r.bindTraining(d)
-	if err != nil {
-		return t, err
-	}
-	f, err := p.source(d, r.Config.loading(), 1, r.checkLabels(by))
-	if err != nil {
-		return t, err
-	}
-	defer func() { err = errors.Join(err, f.close()) }()
-	set, err := r.Config.newMetrics(r.targets)
-	if err != nil {
-		return t, err
-	}
-	if t, err = r.evaluate(context.Background(), p, f, by, set); err == nil {
-		err = set.finish(&t)
-	}
-	return t, err
+	return r.evaluateBy(context.Background(), p, d)
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -98,6 +97,44 @@ func TestAccumulatingRunsResumeBitByBit(t *testing.T) {
 				t.Fatal(err)
 			}
 			sameState(t, fmt.Sprintf("%v, stopped after step %d", c.d, stop), state(t, again), want)
+		}
+	}
+}
+
+// A rateHook collects the learning rate of each step.
+type rateHook struct {
+	run         *train.Run
+	rates, want []float64
+}
+
+func (h *rateHook) Gradients(s *train.Step) error {
+	done := (float64(s.Epoch) + float64(s.Consumed)/float64(s.EpochSamples)) / float64(h.run.Config.Epochs)
+	h.rates, h.want = append(h.rates, h.run.Optimizer.Rate()), append(h.want, 5e-2*(1-done))
+	return nil
+}
+
+// TestStepsHaveTheRateOfTheirPosition: the rate of a step is the schedule's before it, on
+// both devices and after an interruption.
+func TestStepsHaveTheRateOfTheirPosition(t *testing.T) {
+	text := strings.Replace(plain, "constant", "linear", 1) + "batch: 64\nepochs: 2"
+	gpu := cudatest.Devices(t, cudatest.Deferred)[0]
+	for _, d := range []storage.Device{storage.CPU, gpu} {
+		whole, data := newRun(t, d, mode{}, text)
+		stopped, _ := newRun(t, d, mode{}, text)
+		for _, run := range []*train.Run{whole, interrupted(t, stopped, data, 2)} {
+			h := &rateHook{run: run}
+			steps := 6 - int(run.Position.Step) // 150 samples in batches of 64, twice
+			if err := run.Fit(context.Background(), data, train.Options{Hooks: []train.Hook{h}}); err != nil {
+				t.Fatal(err)
+			}
+			for i, want := range h.want {
+				if got := h.rates[i]; math.Abs(got-want) > 1e-9 {
+					t.Errorf("%v: rate %v of step %d of %d, want %v", d, got, i, steps, want)
+				}
+			}
+			if len(h.rates) != steps {
+				t.Errorf("%v: %d steps, want %d", d, len(h.rates), steps)
+			}
 		}
 	}
 }

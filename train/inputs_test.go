@@ -2,10 +2,8 @@ package train_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
-	"path/filepath"
 	"strings"
 	"testing"
 

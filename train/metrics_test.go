@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"path/filepath"
 	"testing"
 
 	"github.com/h5dnn/h5dnn/cuda/cudatest"
@@ -61,7 +60,7 @@ func TestMetricsResume(t *testing.T) {
 	run, data := newRun(t, storage.CPU, mode{}, withMetrics)
 	again := interrupted(t, run, data, 3)
 	first := true
-	err = again.Fit(context.Background(), data, train.Options{Callbacks: []train.Callback{train.CallbackFuncs{OnEpochEnd: func(e train.Epoch) error {
+	err := again.Fit(context.Background(), data, train.Options{Callbacks: []train.Callback{train.CallbackFuncs{OnEpochEnd: func(e train.Epoch) error {
 		total := 0.0
 		for _, n := range storage.Elements[float64](e.Train.Values["confusion_matrix"]) {
 			total += n

@@ -427,7 +427,7 @@ func TestCallbackErrorsLeaveCompleteTotals(t *testing.T) {
 		return nil
 	}}}})
 	if c := run.Position; !errors.Is(err, enough) || c.Consumed != 48 || c.Running.Samples != c.Consumed || c.Running.Loss == 0 {
-		t.Errorf("cursor %+v after 48 samples, error %v", c, err)
+		t.Errorf("position %+v after 48 samples, error %v", c, err)
 	}
 }
 

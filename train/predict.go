@@ -304,6 +304,11 @@ func (r *Run) Evaluate(ctx context.Context, d dataset.Dataset) (t Metrics, err e
 	if err != nil {
 		return t, err
 	}
+	return r.evaluateBy(ctx, p, d)
+}
+
+// evaluateBy is Evaluate by way of p, with the parameters as they are.
+func (r *Run) evaluateBy(ctx context.Context, p *Predictor, d dataset.Dataset) (t Metrics, err error) {
 	by, err := r.bindTraining(d)
 	if err != nil {
 		return t, err

@@ -23,14 +23,14 @@ func TestMissingWaitsInReadingAreDetected(t *testing.T) {
 		t.Errorf("by goroutines %q; want %q", got, want)
 	}
 	for flaw, of := range map[string]struct {
-		plant func(*faultyDevice)
+		fault func(*faultyDevice)
 		who   int
 	}{
 		"copies do not wait for work":          {func(d *faultyDevice) { d.copies = true }, evaluating},
 		"the host does not wait to write anew": {func(d *faultyDevice) { d.host = true }, evaluating},
 		"work does not wait for copies":        {func(d *faultyDevice) { d.work = true }, predicting},
 	} {
-		if got := read(t, cudatest.Deferred, of.plant); got[of.who] == want[of.who] {
+		if got := read(t, cudatest.Deferred, of.fault); got[of.who] == want[of.who] {
 			t.Errorf("%s: not detected", flaw)
 		}
 	}
@@ -42,18 +42,18 @@ const (
 )
 
 // read returns the results of evaluation and prediction on a faulty device.
-func read(t *testing.T, schedule cudatest.Schedule, plant func(*faultyDevice)) (results [2]string) {
+func read(t *testing.T, schedule cudatest.Schedule, fault func(*faultyDevice)) (results [2]string) {
 	x, y := blobs(many)
 	d := faultyDevice{Device: cudatest.Devices(t, schedule)[0]}
-	plant(&d)
+	fault(&d)
 	data, err := dataset.Of(dataset.Named{Name: "x", Array: x}, dataset.Named{Name: "y", Array: y, Role: dataset.Target})
 	if err != nil {
 		t.Fatal(err)
 	}
 	run, _ := newRun(t, d.Device, mode{}, light)
 	run.Device = d
-	tally, err := train.EvaluateBy(some, run, data)
-	results[evaluating] = fmt.Sprint(tally, err)
+	metrics, err := train.EvaluateBy(some, run, data)
+	results[evaluating] = fmt.Sprint(metrics, err)
 	cudatest.Reset()
 	predictions, err := predicted(run, x)
 	results[predicting] = fmt.Sprint(predictions, err)

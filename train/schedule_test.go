@@ -2,13 +2,9 @@ package train_test
 
 import (
 	"context"
-	"errors"
-	"maps"
-	"path/filepath"
-	"slices"
+	"fmt"
 	"testing"
 
-	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/train"
 )
 

@@ -101,7 +101,7 @@ func TestTrainingLearns(t *testing.T) {
 // state is all of a run that a file keeps, as text.
 func state(t *testing.T, r *train.Run) map[string]string {
 	t.Helper()
-	all := map[string]string{"cursor": fmt.Sprintf("%+v", timeless(r.Position))}
+	all := map[string]string{"position": fmt.Sprintf("%+v", timeless(r.Position))}
 	for name, a := range nn.State(r.Model) {
 		all["model/"+name] = fmt.Sprint(tensor.Values[float32](tensor.Of(a)))
 	}

@@ -366,8 +366,8 @@ func TestReleasingWaitsForOurWork(t *testing.T) {
 	}
 }
 
-// TestDeletedTensorsLetGo of the memory that they kept.
-func TestDeletedTensorsLetGo(t *testing.T) {
+// TestDeletedTensorsReleaseMemory of the memory that they kept.
+func TestDeletedTensorsReleaseMemory(t *testing.T) {
 	for _, w := range ways {
 		raw := new([64]byte)
 		gone := make(chan struct{})

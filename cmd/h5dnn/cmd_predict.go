@@ -182,8 +182,8 @@ func predictions(ctx context.Context, p *train.Predictor, run string, d loader.D
 	}
 	v := views.Of(append([]int{d.Len()}, p.OutputShape...)...)
 	data := predicted{ctx, p, d, storage.File(run), v.Len() * p.Type.Size()}
-	said := storage.Array{Data: data, Type: p.Type, View: v}
-	return inspect.Selection{Name: "predictions", Array: said, Numbers: true, DType: p.Type.String()}, nil
+	array := storage.Array{Data: data, Type: p.Type, View: v}
+	return inspect.Selection{Name: "predictions", Array: array, Numbers: true, DType: p.Type.String()}, nil
 }
 
 // A predicted is a Source of predictions, computed when they are read.
@@ -214,7 +214,7 @@ func (p predicted) ReadView(dst []byte, t dtype.Type, v views.View) error {
 	if err != nil {
 		return err
 	}
-	said := make([]byte, 0, len(rows)*width*t.Size())
+	elements := make([]byte, 0, len(rows)*width*t.Size())
 	for out, err := range p.model.Stream(p.ctx, part, loader.Options{}) {
 		if err != nil {
 			return err
@@ -223,9 +223,9 @@ func (p predicted) ReadView(dst []byte, t dtype.Type, v views.View) error {
 		if err != nil {
 			return err
 		}
-		said = append(said, bytes...)
+		elements = append(elements, bytes...)
 	}
 	v.Offset -= first * width
-	storage.Gather(dst, said, t, v)
+	storage.Gather(dst, elements, t, v)
 	return nil
 }

@@ -269,7 +269,7 @@ ret;
 	}
 }
 
-// TestSelectMayOverwriteItsOperands wants selp to have read all before it writes.
+// TestSelectMayOverwriteItsOperands checks that selp reads all before it writes.
 func TestSelectMayOverwriteItsOperands(t *testing.T) {
 	const text = `.version 7.0
 .target sm_75

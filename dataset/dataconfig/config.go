@@ -149,7 +149,7 @@ func wrong(format string, args ...any) error {
 // InputNames returns the names of the inputs' fields, x for a path without a name.
 func (c Config) InputNames() []string { return c.X.names("x") }
 
-// Loading returns how c wants samples to be loaded.
+// Loading returns the options of a loader that c asks for.
 func (c Config) Loading(batch int, seed uint64) dataset.Options {
 	shuffle, _ := parseShuffle(c.Shuffle) // Check has seen it
 	return dataset.Options{Batch: batch, Shuffle: shuffle, Window: c.Window, Seed: seed, Memory: c.Memory << 20}

@@ -280,7 +280,7 @@ func (c Config) fields(p *part, wanted func(field) bool) (dataset.Dataset, error
 	return dataset.Subset(d, p.keep.WindowStarts(max(1, c.Steps)))
 }
 
-// windows makes samples of several rows of a field, if c wants them: of inputs all
+// windows makes samples of several rows of a field, if c says so: of inputs all
 // rows, of targets the last ones, of weights the last.
 func (c Config) windows(n dataset.Named) (dataset.Named, error) {
 	if c.Steps < 2 {

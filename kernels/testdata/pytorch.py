@@ -1,4 +1,4 @@
-"""What PyTorch makes of small inputs, in float64, for TestPlainLoopsAgreeWithPyTorch.
+"""PyTorch's results for small inputs, in float64, for TestReferenceLoopsAgreeWithPyTorch.
 
 usage: python pytorch.py > pytorch.json
 """

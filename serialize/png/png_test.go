@@ -67,8 +67,8 @@ func ramp(shape ...int) storage.Array {
 	return storage.From(bytes, shape...)
 }
 
-// TestNoPictureOfWhatIsNone: the error comes before anything is written.
-func TestNoPictureOfWhatIsNone(t *testing.T) {
+// TestArraysThatAreNoImagesAreRefused: the error comes before anything is written.
+func TestArraysThatAreNoImagesAreRefused(t *testing.T) {
 	for _, a := range []storage.Array{
 		ramp(4), ramp(0, 4), ramp(2, 2, 2, 2), ramp(1, 1, 1, 1, 1),
 		storage.From([]complex64{1}, 1, 1),

@@ -44,7 +44,7 @@ func (f *Fake) Alloc(size int) (storage.Storage, error) {
 
 // Upload copies src to this device.
 func (f *Fake) Upload(dst storage.Storage, offset int, src []byte) error {
-	b, err := f.stretch(dst, offset, len(src))
+	b, err := f.bytes(dst, offset, len(src))
 	if err == nil {
 		f.Uploads.Add(1)
 		f.Up.Add(int64(copy(b, src)))
@@ -54,7 +54,7 @@ func (f *Fake) Upload(dst storage.Storage, offset int, src []byte) error {
 
 // Download copies from this device to dst.
 func (f *Fake) Download(dst []byte, src storage.Storage, offset int) error {
-	b, err := f.stretch(src, offset, len(dst))
+	b, err := f.bytes(src, offset, len(dst))
 	if err == nil {
 		f.Downloads.Add(1)
 		f.Down.Add(int64(copy(dst, b)))
@@ -62,7 +62,7 @@ func (f *Fake) Download(dst []byte, src storage.Storage, offset int) error {
 	return err
 }
 
-func (f *Fake) stretch(s storage.Storage, offset, n int) ([]byte, error) {
+func (f *Fake) bytes(s storage.Storage, offset, n int) ([]byte, error) {
 	m, ok := s.(*memory)
 	if !ok || m.device != f {
 		return nil, fmt.Errorf("%s: storage of %v: %w", f, s.Device(), storage.ErrDevice)

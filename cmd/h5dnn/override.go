@@ -1,0 +1,93 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/h5dnn/h5dnn/config"
+	"github.com/h5dnn/h5dnn/dataset/dataconfig"
+	"github.com/h5dnn/h5dnn/train"
+)
+
+// override applies the flags to settings.
+func override(c *cli.Context, settings *train.Config) error {
+	d := &settings.Data
+	setFlags(c, func(name string) dataconfig.Names { return c.StringSlice(name) }, map[string]*dataconfig.Names{
+		"data": &d.File, "y-data": &d.YFile, "rows": &d.Rows,
+		"val-data": &d.ValFile, "val-y-data": &d.ValYFile, "val-rows": &d.ValRows,
+	})
+	setFlags(c, c.String, map[string]*string{
+		"shuffle": &d.Shuffle, "layout": &d.Layout, "device": &settings.Device, "precision": &settings.Precision,
+	})
+	setFlags(c, c.Int, map[string]*int{
+		"length": &d.Length, "steps": &d.Steps, "y-steps": &d.YSteps, "window": &d.Window,
+		"classes": &settings.Classes, "epochs": &settings.Epochs, "batch": &settings.Batch, "threads": &settings.Threads,
+	})
+	setFlags(c, c.Int64, map[string]*int64{"memory": &d.Memory})
+	setFlags(c, c.Uint64, map[string]*uint64{"seed": &settings.Seed})
+	setFlags(c, func(name string) any { return c.String(name) }, map[string]*any{
+		"model": &settings.Model, "loss": &settings.Loss, "schedule": &settings.Schedule, "optimizer": &settings.Optimizer,
+	})
+	d.OneHot = d.OneHot || c.Bool("one-hot")
+	if c.IsSet("lr") {
+		settings.SetLearningRate(c.Float64("lr"))
+	}
+	if c.IsSet("graph") {
+		settings.Graph = config.No
+		if c.Bool("graph") {
+			settings.Graph = config.Yes
+		}
+	}
+	return overrideParsed(c, settings)
+}
+
+// overrideParsed applies the flags whose text is parsed.
+func overrideParsed(c *cli.Context, settings *train.Config) error {
+	d := &settings.Data
+	if err := overridePaths(c, map[string]*dataconfig.Paths{
+		"x": &d.X, "y": &d.Y, "val-x": &d.ValX, "val-y": &d.ValY, "x-offsets": &d.XOffsets, "x-columns": &d.XColumns,
+	}); err != nil {
+		return err
+	}
+	if err := parseFlags(c, dataconfig.ParseNormalize, map[string]*dataconfig.Normalize{"normalize": &d.Normalize}); err != nil {
+		return err
+	}
+	if err := parseFlags(c, dataconfig.ParseSplit, map[string]*dataconfig.Split{"split": &d.Split}); err != nil {
+		return err
+	}
+	if err := parseFlags(c, train.ParseInterval, map[string]*train.Interval{"save-every": &settings.SaveEvery}); err != nil {
+		return err
+	}
+	return parseFlags(c, config.ParseChoice, map[string]*config.Choice{"resident": &d.Resident})
+}
+
+// overridePaths applies flags of paths.
+func overridePaths(c *cli.Context, flags map[string]*dataconfig.Paths) error {
+	return parseFlags(c, dataconfig.ParsePaths, flags)
+}
+
+// setFlags sets the settings whose flags are given.
+func setFlags[T any](c *cli.Context, value func(name string) T, flags map[string]*T) {
+	for name, to := range flags {
+		if c.IsSet(name) {
+			*to = value(name)
+		}
+	}
+}
+
+// parseFlags sets the settings whose flags are given to what parse reads. Errors name
+// the flag.
+func parseFlags[T any](c *cli.Context, parse func(text string) (T, error), flags map[string]*T) (err error) {
+	for _, name := range slices.Sorted(maps.Keys(flags)) {
+		if !c.IsSet(name) {
+			continue
+		}
+		if *flags[name], err = parse(c.String(name)); err != nil {
+			return fmt.Errorf("--%s %w", name, err)
+		}
+	}
+	return nil
+}
