@@ -128,6 +128,34 @@ func TestNarrowColumnsAreDecodedOnce(t *testing.T) {
 	}
 }
 
+// TestNarrowWindowsAreDecodedOnce: sliding windows over a narrow column, which is held in
+// memory, have all of their rows, the last as well.
+func TestNarrowWindowsAreDecodedOnce(t *testing.T) {
+	line := make([]float32, 100)
+	for i := range line {
+		line[i] = float32(i)
+	}
+	x := storage.From(make([]float32, 98*64), 98, 64)
+	narrow := must[storage.Array](t)(SlidingWindows(newFake(storage.From(line, 100), 30).Array(), 3))
+	d := must[Dataset](t)(Of(input("x", newFake(x, 16).Array()), target("y", narrow)))
+	rows := 0
+	for b, err := range must[*Loader](t)(NewLoader(d, Options{Batch: 7})).Epoch(t.Context(), 0, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		y := storage.Elements[float32](b.Fields[1])
+		for i, row := range b.Rows {
+			if got, want := y[3*i:3*i+3], line[row:row+3]; !slices.Equal(got, want) {
+				t.Fatalf("sample %d: window %v, want %v", row, got, want)
+			}
+			rows++
+		}
+	}
+	if rows != 98 {
+		t.Errorf("%d samples, want 98", rows)
+	}
+}
+
 // TestAFileCutWhileItIsReadIsAnError reads batches out of a mapped file that
 // loses its second half on the way.
 func TestAFileCutWhileItIsReadIsAnError(t *testing.T) {

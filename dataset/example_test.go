@@ -71,13 +71,13 @@ func ExampleSplit() {
 // Stretches of a time series, and rows of different lengths, are arrays like any other.
 func ExampleSlidingWindows() {
 	series := storage.From([]float32{0, 10, 20, 30, 40}, 5)
-	stretches, err := dataset.SlidingWindows(series, 3)
+	windows, err := dataset.SlidingWindows(series, 3)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	values, err := storage.Read[float32](stretches)
-	fmt.Println(stretches.Shape, values, err)
+	values, err := storage.Read[float32](windows)
+	fmt.Println(windows.Shape, values, err)
 	// Output: [3 3] [0 10 20 10 20 30 20 30 40] <nil>
 }
 

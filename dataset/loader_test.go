@@ -54,12 +54,12 @@ func specimens(t testing.TB, n int) []specimen {
 		specimen{name: "unordered subset", d: must[Dataset](t)(Subset(chunked.d, []int{2, 0, 1, 2})), origin: func(row int) int { return []int{2, 0, 1, 2}[row] }},
 		specimen{name: "foreign", d: opaque{chunked.d}, origin: same},
 	)
-	return append(all, slices.Concat(stretches(t, n), raggeds(t, n), directs(t, n))...)
+	return append(all, slices.Concat(overlapping(t, n), raggeds(t, n), directs(t, n))...)
 }
 
-// stretches returns datasets of overlapping stretches of six numbers, r to r+5,
+// overlapping returns datasets of overlapping windows of six numbers, r to r+5,
 // beside labels; the last of episodes, of which some rows are filtered out.
-func stretches(t testing.TB, n int) (all []specimen) {
+func overlapping(t testing.TB, n int) (all []specimen) {
 	x := func(row, i int) float32 { return float32(row + i) }
 	line := make([]float32, n+5)
 	for i := range line {
@@ -70,10 +70,10 @@ func stretches(t testing.TB, n int) (all []specimen) {
 		return must[Dataset](t)(Of(input("x", must[storage.Array](t)(SlidingWindows(a, 6))), target("y", y)))
 	}
 	whole := storage.From(line, n+5)
-	all = append(all, specimen{name: "stretches", d: of(whole, y), origin: same, x: x})
+	all = append(all, specimen{name: "windows", d: of(whole, y), origin: same, x: x})
 	for _, chunk := range []int{1, 4, 9, n + 9} {
 		fake := newFake(whole, chunk)
-		all = append(all, specimen{name: fmt.Sprintf("stretches over chunks of %d", chunk), d: of(fake.Array(), y), origin: same, fakes: []*fakeSource{fake}, x: x})
+		all = append(all, specimen{name: fmt.Sprintf("windows over chunks of %d", chunk), d: of(fake.Array(), y), origin: same, fakes: []*fakeSource{fake}, x: x})
 	}
 	var episodes []Dataset
 	var origins []int

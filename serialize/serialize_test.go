@@ -3,6 +3,7 @@ package serialize_test
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -70,5 +71,51 @@ func TestFormatsAreFoundByNameAndExtension(t *testing.T) {
 	}
 	if _, err := serialize.Open("missing"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v: want that it does not exist", err)
+	}
+}
+
+// TestTheBestMatchIsChosen among formats that share a container. Two that fit equally well
+// are an error that names both, until the format is named.
+func TestTheBestMatchIsChosen(t *testing.T) {
+	for name, c := range map[string]func(head string) serialize.Confidence{
+		"some container": func(string) serialize.Confidence { return serialize.ContainerMatch },
+		"content one": func(head string) serialize.Confidence {
+			return map[bool]serialize.Confidence{true: serialize.ContentMatch}[head != "plain"]
+		},
+		"content two": func(head string) serialize.Confidence {
+			return map[bool]serialize.Confidence{true: serialize.ContentMatch}[head == "tied."]
+		},
+		"the exact": func(head string) serialize.Confidence {
+			return map[bool]serialize.Confidence{true: serialize.ExactMatch}[head == "exact"]
+		},
+	} {
+		serialize.Register(serialize.Format{
+			Name: name,
+			Match: func(r io.ReaderAt, size int64) serialize.Confidence {
+				var magic, head [5]byte
+				if _, err := r.ReadAt(magic[:], 0); err != nil || string(magic[:]) != "match" {
+					return serialize.NoMatch
+				}
+				if _, err := r.ReadAt(head[:], 5); err != nil {
+					return serialize.NoMatch
+				}
+				return c(string(head[:]))
+			},
+			Open: func(serialize.Input) (serialize.File, error) { return nil, errors.New(name) },
+		})
+	}
+	for head, want := range map[string]string{"plain": "some container", "conte": "content one", "exact": "the exact"} {
+		r := strings.NewReader("match" + head)
+		if f, err := serialize.Detect(r, r.Size()); err != nil || f.Name != want {
+			t.Errorf("%s: detected as %q, %v; want %q", head, f.Name, err, want)
+		}
+	}
+	r := strings.NewReader("matchtied.")
+	_, err := serialize.Detect(r, r.Size())
+	if !errors.Is(err, serialize.ErrFormat) || !strings.Contains(err.Error(), "content one") || !strings.Contains(err.Error(), "content two") {
+		t.Errorf("two that fit equally well: %v", err)
+	}
+	if _, err := serialize.OpenReader(r, r.Size(), "x", serialize.Options{Format: "content two"}); err == nil || !strings.HasSuffix(err.Error(), "content two") {
+		t.Errorf("opened as named: %v", err)
 	}
 }
