@@ -1,12 +1,15 @@
 package importer
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -79,11 +82,10 @@ func (t *csvTable) each(do func(line int, cells []string) error) error {
 		return err
 	}
 	defer file.Close()
-	r := csv.NewReader(file)
+	text := bufio.NewReaderSize(file, longestHeader)
+	r := csv.NewReader(text)
 	r.ReuseRecord, r.TrimLeadingSpace = true, true
-	if strings.Contains(strings.ToLower(t.name), ".tsv") {
-		r.Comma = '\t'
-	}
+	r.Comma = separator(text)
 	for line := 1; ; line++ {
 		cells, err := r.Read()
 		if err == io.EOF {
@@ -92,10 +94,43 @@ func (t *csvTable) each(do func(line int, cells []string) error) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", t.name, err)
 		}
+		if r.Comma == ';' {
+			for k, cell := range cells {
+				cells[k] = decimalPoint(cell)
+			}
+		}
 		if err := do(line, cells); err != nil {
 			return err
 		}
 	}
+}
+
+// longestHeader is the number of bytes in which the first line is looked for.
+const longestHeader = 64 << 10
+
+// separator returns what separates the cells of the first line: tabs if there are any,
+// semicolons if there are more than commas, else commas.
+func separator(text *bufio.Reader) rune {
+	head, _ := text.Peek(longestHeader) // an error is returned by the first Read too
+	line, _, _ := bytes.Cut(head, []byte("\n"))
+	switch {
+	case bytes.Contains(line, []byte("\t")):
+		return '\t'
+	case bytes.Count(line, []byte(";")) > bytes.Count(line, []byte(",")):
+		return ';'
+	}
+	return ','
+}
+
+var decimalComma = regexp.MustCompile(`^\s*[+-]?[0-9]*,[0-9]+([eE][+-]?[0-9]+)?\s*$`)
+
+// decimalPoint returns the number 1,5 as 1.5: where semicolons separate cells, commas
+// separate decimals.
+func decimalPoint(cell string) string {
+	if decimalComma.MatchString(cell) {
+		return strings.Replace(cell, ",", ".", 1)
+	}
+	return cell
 }
 
 func missing(cell string) bool {

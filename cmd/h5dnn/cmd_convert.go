@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -73,6 +74,9 @@ func convertCommand() *cli.Command {
 
 // outputFormat returns the name of the format to write out in.
 func outputFormat(out, name string) (string, error) {
+	if info, err := os.Stat(out); err == nil && info.IsDir() {
+		return "", isFolder(out)
+	}
 	known := strings.Join(serialize.Formats(), ", ")
 	if name == "" {
 		format, err := serialize.ByExtension(out)

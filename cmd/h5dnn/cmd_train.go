@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -340,7 +341,11 @@ func readConfig(ctx context.Context, name string) ([]byte, error) {
 	}
 	defer f.Close()
 	const limit = 1 << 20 // more than ParseConfig accepts
-	return io.ReadAll(io.LimitReader(f, limit))
+	text, err := io.ReadAll(io.LimitReader(f, limit))
+	if bytes.IndexByte(text, 0) >= 0 {
+		return nil, fmt.Errorf("%s is a data file, not a configuration; name it with --data, or write a configuration for it with h5dnn init %s", name, name)
+	}
+	return text, err
 }
 
 // beside turns paths relative to the file named config into paths relative to the
@@ -410,6 +415,9 @@ const defaultRun = "run.h5"
 
 // canWrite reports early why the run file cannot be written.
 func canWrite(name string) error {
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		return isFolder(name)
+	}
 	format, err := serialize.ByExtension(name)
 	if err != nil {
 		return err

@@ -29,6 +29,9 @@ func chosenFormat(output, name string) (*serialize.Format, error) {
 	case name == "" && output == "":
 		return nil, nil
 	case name == "" && filepath.Ext(output) == "":
+		if info, err := os.Stat(output); err == nil && info.IsDir() {
+			return nil, isFolder(output)
+		}
 		return nil, fmt.Errorf("%s: no extension to choose the format by; add --format, one of %s", output, known)
 	case name == "":
 		name = strings.TrimPrefix(filepath.Ext(output), ".")

@@ -133,6 +133,7 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 	for _, command := range app.Commands {
 		command.OnUsageError = func(c *cli.Context, err error, _ bool) error { return flagError(c.Command, err) }
 		command.HideHelpCommand = true
+		command.Description = strings.TrimPrefix(command.Description+"\n\n"+examplesOf(command.Name), "\n\n")
 		for _, flag := range command.Flags {
 			if b, ok := flag.(*cli.BoolFlag); ok {
 				b.DisableDefaultText = true

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/urfave/cli/v2"
 
@@ -92,6 +93,11 @@ func (in *inputs) check(name string, info fs.FileInfo) error {
 	return nil
 }
 
+// isFolder is the error for an output that is a folder.
+func isFolder(name string) error {
+	return fmt.Errorf("%s is a folder; name a file in it, such as %s", name, filepath.Join(name, "out.h5"))
+}
+
 // forceFlag allows to replace an existing file.
 func forceFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "force", Usage: "replace an existing output file"}
@@ -106,6 +112,9 @@ func checkOutput(c *cli.Context, name string) error {
 // checkReplaced is checkOutput where other files than inputs may be replaced or not.
 func checkReplaced(c *cli.Context, name string, replace bool) error {
 	info, err := os.Stat(name)
+	if err == nil && info.IsDir() {
+		return isFolder(name)
+	}
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
 		return nil
 	}

@@ -36,6 +36,9 @@ func ParseSplit(text string) (Split, error) {
 		_, err := parseFilter(rows)
 		return Split{Mask: rows}, err
 	}
+	if percent, err := strconv.ParseFloat(strings.TrimSuffix(text, "%"), 64); err == nil && strings.HasSuffix(text, "%") {
+		return Split{}, fmt.Errorf("cannot be %q; write it as %v", text, percent/100)
+	}
 	fraction, err := strconv.ParseFloat(text, 64)
 	if text != "" && err != nil {
 		return Split{}, fmt.Errorf("cannot be %q; want a fraction of the samples, such as 0.1, attr:NAME or mask:PATH", text)
