@@ -53,6 +53,24 @@ func cifar() nn.Sequential {
 	}
 }
 
+// cnn1d is a network for 1000 samples of 6 sensors, such as two accelerometers of three axes.
+func cnn1d() nn.Sequential {
+	model := nn.Sequential{}
+	in := 6
+	for i, out := range []int{32, 64, 128, 128} {
+		kernel := 5
+		if i == 0 {
+			kernel = 7
+		}
+		model = append(model,
+			nn.NewConv1d(nn.ConvOptions{InChannels: in, OutChannels: out, KernelSize: nn.Sizes{kernel}, Padding: nn.Sizes{kernel / 2}}),
+			nn.NewBatchNorm1d(nn.BatchNormOptions{NumFeatures: out}), nn.ReLU{}, nn.NewMaxPool1d(nn.PoolOptions{KernelSize: nn.Sizes{2}}))
+		in = out
+	}
+	return append(model, nn.Flatten{},
+		nn.NewLinear(nn.LinearOptions{InFeatures: 128 * 62, OutFeatures: 64}), nn.ReLU{}, nn.NewLinear(nn.LinearOptions{InFeatures: 64, OutFeatures: 10}))
+}
+
 // resnet18 is ResNet-18 for small images: a 3x3 convolution and no pooling before the
 // residual blocks (He et al., arXiv:1512.03385, section 4.2).
 func resnet18() nn.Sequential {

@@ -65,6 +65,23 @@ def resnet18():
                          nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 10))
 
 
+def cnn1d(conv, norm, pool):
+    """conv, norm and pool are of one axis, or of two of which the first has size 1."""
+    sizes, body = [6, 32, 64, 128, 128], []
+    for i, (a, b) in enumerate(zip(sizes, sizes[1:])):
+        body += [conv(a, b, 7 if i == 0 else 5), norm(b), nn.ReLU(), pool()]
+    return nn.Sequential(*body, nn.Flatten(), nn.Linear(128 * 62, 64), nn.ReLU(), nn.Linear(64, 10))
+
+
+def cnn1d_step(memory):
+    """Channels-last needs two axes."""
+    x, y = torch.rand(64, 6, 1000), labels(64)
+    if memory == torch.contiguous_format:
+        return step(cnn1d(lambda a, b, k: nn.Conv1d(a, b, k, padding=k // 2), nn.BatchNorm1d, lambda: nn.MaxPool1d(2)), x, y)
+    model = cnn1d(lambda a, b, k: nn.Conv2d(a, b, (1, k), padding=(0, k // 2)), nn.BatchNorm2d, lambda: nn.MaxPool2d((1, 2)))
+    return step(model.to(memory_format=memory), x.unsqueeze(2).to(memory_format=memory), y)
+
+
 def fastest(prepare):
     """prepare(memory_format) in whichever of the two formats is faster on this machine."""
     choices = []
@@ -141,6 +158,7 @@ rows = {
     'training step, CNN 32-64-128-10, 1x28x28, batch 64': lambda: image_step(cnn, 64, 1, 28, 28),
     'training step, CIFAR-10 CNN of 4 convolutions and batch norms, batch 128': lambda: image_step(cifar, 128, 3, 32, 32),
     'training step, ResNet-18 on 3x32x32, batch 32': lambda: image_step(resnet18, 32, 3, 32, 32),
+    'training step, CNN of 4 Conv1d and batch norms on 6x1000, batch 64': lambda: fastest(cnn1d_step),
     'inference, CNN 32-64-128-10, batch 1': lambda: infer(1),
     'inference, CNN 32-64-128-10, batch 1024': lambda: infer(1024),
     'epoch of MNIST, LeNet, batch 128': epoch,

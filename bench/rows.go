@@ -39,6 +39,7 @@ var rows = []row{
 	{name: "training step, CNN 32-64-128-10, 1x28x28, batch 64", bar: 0.7, prepare: step(cnn, 64, 1, 28, 28)},
 	{name: "training step, CIFAR-10 CNN of 4 convolutions and batch norms, batch 128", bar: 0.6, prepare: step(cifar, 128, 3, 32, 32), most: anyMemory},
 	{name: "training step, ResNet-18 on 3x32x32, batch 32", bar: 0.7, prepare: step(resnet18, 32, 3, 32, 32)},
+	{name: "training step, CNN of 4 Conv1d and batch norms on 6x1000, batch 64", bar: 0.8, prepare: step(cnn1d, 64, 6, 1000)},
 	{name: "inference, CNN 32-64-128-10, batch 1", bar: 0.5, prepare: infer(cnn, 1, 1, 28, 28)},
 	{name: "inference, CNN 32-64-128-10, batch 1024", bar: 0.4, prepare: infer(cnn, 1024, 1, 28, 28)},
 	{name: "epoch of MNIST, LeNet, batch 128", bar: 0.9, prepare: epoch},

@@ -304,15 +304,59 @@ static void REAL_(avg_pool_grad)(const h5k_windows *shared, int64_t from, int64_
 #undef LANES
 
 /* dy[i], or 0 where the mask is not positive. NULL for either is a constant that the compiler sees. */
-INLINE REAL REAL_(masked)(const REAL *dy, const REAL *mask, int64_t i) { return mask && mask[i] <= 0 ? 0 : dy[i]; }
+INLINE REAL REAL_(masked)(const REAL *dy, const REAL *mask, int64_t i) {
+	REAL d = dy[i]; /* read in any case, so that a loop of this can be vectorized */
+	return mask && mask[i] <= 0 ? 0 : d;
+}
 
-/* Channels side by side: a loop over them for each pixel. */
-INLINE void REAL_(sums_across)(int64_t c, double *sums, const REAL *dy, const REAL *mask, const REAL *x, const double *pivot) {
-	_Pragma("omp simd") for (int64_t i = 0; i < c; i++) {
-		double d = x[i] - pivot[i], a = dy ? REAL_(masked)(dy, mask, i) : d;
-		sums[i] += a;
-		sums[c + i] += a * d;
+typedef REAL REAL_(eight) __attribute__((vector_size(8 * sizeof(REAL))));
+typedef INT REAL_(ieight) __attribute__((vector_size(8 * sizeof(REAL))));
+typedef double REAL_(wide) __attribute__((vector_size(64)));
+
+INLINE REAL_(wide) REAL_(load_wide)(const REAL *p, const REAL *mask) {
+	REAL_(eight) v, m;
+	memcpy(&v, p, sizeof v);
+	if (mask) {
+		memcpy(&m, mask, sizeof m);
+		v = (REAL_(eight))((REAL_(ieight))v & ~(m <= (REAL_(eight)){0}));
 	}
+	return __builtin_convertvector(v, REAL_(wide));
+}
+
+enum { REAL_(ROWS) = 4, REAL_(ROWS_AHEAD) = 16 };
+
+/* Channels side by side, of at most ROWS pixels: c sums, and c sums of products at products. 16 channels at a
+ * time are added in registers. Memory is asked for ROWS_AHEAD pixels ahead. */
+INLINE void REAL_(sums_across)(int64_t pixels, int64_t c, double *sums, double *products, const REAL *dy, const REAL *mask, int64_t dl, const REAL *x, int64_t xl, const double *pivot) {
+	int64_t i = 0;
+	for (; i + 16 <= c; i += 16) {
+		REAL_(wide) s[2], t[2], middle[2];
+		memcpy(s, sums + i, sizeof s);
+		memcpy(t, products + i, sizeof t);
+		memcpy(middle, pivot + i, sizeof middle);
+		for (int64_t p = 0; p < pixels; p++) {
+			__builtin_prefetch(x + (p + REAL_(ROWS_AHEAD)) * xl + i);
+			if (dy)
+				__builtin_prefetch(dy + (p + REAL_(ROWS_AHEAD)) * dl + i);
+			if (mask)
+				__builtin_prefetch(mask + (p + REAL_(ROWS_AHEAD)) * dl + i);
+			for (int k = 0; k < 2; k++) {
+				int64_t at = i + 8 * k;
+				REAL_(wide) d = REAL_(load_wide)(x + p * xl + at, NULL) - middle[k];
+				REAL_(wide) a = dy ? REAL_(load_wide)(dy + p * dl + at, mask ? mask + p * dl + at : NULL) : d;
+				s[k] += a;
+				t[k] += a * d;
+			}
+		}
+		memcpy(sums + i, s, sizeof s);
+		memcpy(products + i, t, sizeof t);
+	}
+	for (int64_t p = 0; p < pixels; p++)
+		_Pragma("omp simd") for (int64_t j = i; j < c; j++) {
+			double d = x[p * xl + j] - pivot[j], a = dy ? REAL_(masked)(dy, mask, p * dl + j) : d;
+			sums[j] += a;
+			products[j] += a * d;
+		}
 }
 
 /* One channel's pixels side by side. */
@@ -330,13 +374,16 @@ INLINE void REAL_(sums_along)(int64_t l, double *sum, double *product, const REA
 static void REAL_(channel_sums)(const h5k_channels *g, int64_t n, int64_t from, int64_t to, double *sums, const void *dys, const void *masks, const void *xs, const double *pivot) {
 	const REAL *x = (const REAL *)xs + n * g->x[0], *dy = dys ? (const REAL *)dys + n * g->dy[0] : NULL, *mask = masks ? (const REAL *)masks + n * g->dy[0] : NULL;
 	if (g->x[1] == 1 && (!dy || g->dy[1] == 1)) {
-		for (int64_t i = from; i < to; i++)
+		const int64_t c = g->c, xl = g->x[2], dl = g->dy[2];
+		for (int64_t i = from; i < to; i += REAL_(ROWS)) {
+			int64_t rows = least(REAL_(ROWS), to - i);
 			if (mask)
-				REAL_(sums_across)(g->c, sums, dy + i * g->dy[2], mask + i * g->dy[2], x + i * g->x[2], pivot);
+				REAL_(sums_across)(rows, c, sums, sums + c, dy + i * dl, mask + i * dl, dl, x + i * xl, xl, pivot);
 			else if (dy)
-				REAL_(sums_across)(g->c, sums, dy + i * g->dy[2], NULL, x + i * g->x[2], pivot);
+				REAL_(sums_across)(rows, c, sums, sums + c, dy + i * dl, NULL, dl, x + i * xl, xl, pivot);
 			else
-				REAL_(sums_across)(g->c, sums, NULL, NULL, x + i * g->x[2], pivot);
+				REAL_(sums_across)(rows, c, sums, sums + c, NULL, NULL, 0, x + i * xl, xl, pivot);
+		}
 		return;
 	}
 	for (int64_t c = 0; c < g->c; c++) {
