@@ -1,7 +1,8 @@
 // Package convert writes the arrays of a file in another format, and reports what the
 // other format cannot hold.
 //
-// From HDF5 to HDF5 it keeps layouts, filters, attributes and soft links.
+// From HDF5 to HDF5 it copies objects as they are stored: layouts, filters, attributes,
+// types, links, references and virtual mappings.
 package convert
 
 import (
@@ -14,9 +15,8 @@ import (
 
 	"github.com/h5dnn/h5dnn/inspect"
 	"github.com/h5dnn/h5dnn/internal/blocks"
+	"github.com/h5dnn/h5dnn/loss"
 	"github.com/h5dnn/h5dnn/serialize"
-	"github.com/h5dnn/h5dnn/storage"
-	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
 	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
 )
 
@@ -24,21 +24,37 @@ import (
 type Plan struct {
 	Format string
 	Steps  []Step
+	Lost   loss.List // of all steps
+
+	options Options
+	source  *inspect.HDF5 // if objects are copied as they are stored
+	path    string
 }
 
-// A Step writes one object under another name, or leaves it out for a reason.
+// A Step writes one object, or leaves it out.
 type Step struct {
 	inspect.Object
-	To     string            // the path it is written to
-	data   inspect.Selection // of datasets
-	layout hdf5write.Layout
-	Reason string   // for leaving it out
-	Notes  []string // what is changed or lost
+	To      string // the path it is written to
+	LeftOut bool
+	Lost    loss.List         // the object, or parts of it
+	Notes   []string          // what is changed
+	data    inspect.Selection // of datasets
+}
+
+// Options configure a conversion. The zero value is suitable for most files.
+type Options struct {
+	// Materialize writes the elements of virtual datasets and of datasets with external
+	// data, instead of the names of the other files.
+	Materialize bool
+
+	// Out is the file that will be written, for notes on the names of other files that
+	// are relative to the folder of the input.
+	Out string
 }
 
 // New plans the conversion of the objects at and below path to a format, which is
 // named as in package serialize. Nothing is written yet.
-func New(file inspect.File, path, format string) (*Plan, error) {
+func New(ctx context.Context, file inspect.File, path, format string, o Options) (*Plan, error) {
 	if _, err := serialize.ByName(format); err != nil {
 		return nil, err
 	}
@@ -46,15 +62,23 @@ func New(file inspect.File, path, format string) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{Format: format}
-	base := inspect.Clean(path)
+	p := &Plan{Format: format, options: o, path: inspect.Clean(path)}
 	for e := range entries {
-		s := Step{Object: e, To: target(e, base)}
 		if e.Err != nil {
 			return nil, e.Err // a conversion is complete or an error
 		}
-		p.decide(file, &s)
-		p.Steps = append(p.Steps, s)
+		p.Steps = append(p.Steps, Step{Object: e, To: target(e, p.path)})
+	}
+	if h5, ok := file.(inspect.HDF5); ok && format == "hdf5" {
+		p.source = &h5
+		return p, p.repack(ctx, o.Out, hdf5write.RepackOptions{DryRun: true})
+	}
+	for k := range p.Steps {
+		p.decide(file, &p.Steps[k])
+	}
+	p.loseGroups()
+	for _, s := range p.Steps {
+		p.Lost = append(p.Lost, s.Lost...)
 	}
 	n := len(p.Arrays())
 	switch {
@@ -64,6 +88,49 @@ func New(file inspect.File, path, format string) (*Plan, error) {
 		return nil, fmt.Errorf("%s has %d arrays, and %s files hold one; name it, as in %s:%s, or write .npz", file.Name(), n, format, file.Name(), p.Arrays()[0].Path)
 	}
 	return p, nil
+}
+
+// repack copies the objects, or finds out in a dry run what is lost.
+func (p *Plan) repack(ctx context.Context, out string, o hdf5write.RepackOptions) error {
+	o.Root, o.Materialize = p.path, p.options.Materialize
+	report, err := hdf5write.Repack(ctx, p.source.File, out, o)
+	if err != nil || !o.DryRun {
+		return err
+	}
+	p.Lost = report.Lost
+	for k := range p.Steps {
+		s := &p.Steps[k]
+		s.Lost = report.Lost.Of(s.Path)
+		s.LeftOut = slices.ContainsFunc(s.Lost, func(i loss.Item) bool { return i.Kind == s.kind() })
+		for _, n := range report.Notes {
+			if n.Path == s.Path {
+				s.Notes = append(s.Notes, n.Message)
+			}
+		}
+	}
+	return nil
+}
+
+// kind returns the kind of loss that the object is when it is left out.
+func (s *Step) kind() loss.Kind {
+	switch {
+	case s.Data != nil && s.Data.Shape == nil:
+		return loss.Null
+	case s.Data != nil:
+		return loss.Array
+	case s.Kind == "group":
+		return loss.Group
+	case s.Kind == "datatype":
+		return loss.Type
+	}
+	return loss.Link
+}
+
+// leaveOut records that the object is not written. Anything but an array has no place in
+// the format.
+func (s *Step) leaveOut(format string, args ...any) {
+	s.LeftOut = true
+	s.Lost.AddInherent(s.Path, s.kind(), 1, format, args...)
 }
 
 // target returns the path of an entry when base becomes the root.
@@ -93,39 +160,31 @@ func (p *Plan) targetFormat() serialize.Format {
 func (p *Plan) Arrays() []*Step {
 	var list []*Step
 	for k := range p.Steps {
-		if s := &p.Steps[k]; s.Data != nil && s.Reason == "" {
+		if s := &p.Steps[k]; s.Data != nil && !s.LeftOut {
 			list = append(list, s)
 		}
 	}
 	return list
 }
 
-// decide sets what happens to an object.
+// decide sets what happens to an object that is not copied as it is stored.
 func (p *Plan) decide(file inspect.File, s *Step) {
-	toHDF5 := p.Format == "hdf5"
 	switch {
 	case s.Data != nil:
 		p.decideData(file, s)
-	case s.Kind == "group" || s.Kind == "soft" && toHDF5:
-	case s.Kind == "external":
-		s.Reason = "a link into another file"
+	case s.Kind == "group":
 	case s.Kind == "datatype":
-		s.Reason = "a committed datatype; datasets keep their own types"
+		s.leaveOut("%s has no committed datatypes; datasets keep their own types", p.Format)
 	default:
-		s.Reason = p.Format + " has no " + s.Kind + " links"
+		s.leaveOut("%s has no %s links", p.Format, s.Kind)
 	}
-	if s.Reason != "" {
+	if !p.targetFormat().Attrs {
+		s.Lost.AddInherent(s.Path, loss.Attribute, len(s.Attrs), "%s has no attributes", p.Format)
 		return
 	}
-	if !p.targetFormat().Attrs && len(s.Attrs) > 0 {
-		s.Notes = append(s.Notes, fmt.Sprintf("%d attributes left out: %s has no attributes", len(s.Attrs), p.Format))
-	}
 	for _, a := range s.Attrs {
-		if !toHDF5 {
-			break
-		}
 		if _, err := a.Keep(); err != nil {
-			s.Notes = append(s.Notes, fmt.Sprintf("attribute %s left out: %v", a.Name, err))
+			s.Lost.AddInherent(s.Path, loss.Attribute, 1, "attribute %s: %v", a.Name, err)
 		}
 	}
 }
@@ -136,87 +195,92 @@ func (p *Plan) decideData(file inspect.File, s *Step) {
 		err = data.CheckSize()
 	}
 	s.data = data
+	format := p.targetFormat()
 	switch {
 	case s.Data.Shape == nil:
-		s.Reason = "no value (null dataspace)"
+		s.leaveOut("%s has no datasets without a value", p.Format)
 	case err != nil:
-		s.Reason = err.Error()
+		s.leaveOut("%v", err)
+	case data.Numbers && format.Holds(data.Array.Type):
 	case data.Numbers:
-	case !data.Texts:
-		s.Reason = "elements of type " + s.Data.DType + " are not numbers or strings"
-	case p.Format != "hdf5":
-		s.Reason = p.Format + " holds numbers, not strings"
-	}
-	if s.Reason != "" {
-		return
-	}
-	s.Notes = s.Data.Loses
-	if p.Format == "hdf5" {
-		layout, notes := keptLayout(s.Data)
-		s.layout, s.Notes = layout, append(s.Notes, notes...)
-	} else if !p.targetFormat().Holds(data.Array.Type) {
 		s.data.Array = ForNumPy(data.Array)
 		s.Notes = append(s.Notes, "converted to float32: "+p.Format+" has no "+data.Array.Type.String())
+	case format.Elements == nil || !format.Elements(data.DType):
+		s.leaveOut("%s has no elements of type %s", p.Format, s.Data.DType)
 	}
-}
-
-// keptLayout returns the layout of a dataset, with filters that can be written.
-func keptLayout(d *inspect.Dataset) (layout hdf5write.Layout, notes []string) {
-	if d.Chunks == nil || d.Element != nil || !d.Numbers {
-		return hdf5write.Layout{}, nil
-	}
-	layout.Chunks, layout.MaxShape = d.Chunks, d.MaxShape
-	for _, f := range d.Filters {
-		kept, ok := keptFilter(f)
-		if !ok {
-			kept = filter.Deflate(DeflateLevel)
-			notes = append(notes, fmt.Sprintf("compressed with deflate instead of %s", f.Name))
+	if !s.LeftOut {
+		s.Notes = append(s.Notes, s.Data.Changes...)
+		if s.Data.Names > 0 {
+			s.Lost.AddInherent(s.Path, loss.Type, 1, "%s has no enums, so the %d names of the values are not written", p.Format, s.Data.Names)
 		}
-		layout.Filters = append(layout.Filters, kept)
 	}
-	return layout, notes
 }
 
-// DeflateLevel is the level of deflate in place of filters that cannot be written.
+// loseGroups leaves out the groups that no array's name implies, where the format has
+// no groups.
+func (p *Plan) loseGroups() {
+	if p.Format == "hdf5" {
+		return
+	}
+	implied := map[string]bool{"/": true}
+	for _, s := range p.Arrays() {
+		for at := s.To; at != "/"; at = filepath.Dir(at) {
+			implied[at] = true
+		}
+	}
+	for k := range p.Steps {
+		if s := &p.Steps[k]; s.Kind == "group" && !implied[s.To] {
+			s.leaveOut("%s has no empty groups", p.Format)
+		}
+	}
+}
+
+// DeflateLevel is the usual level of deflate.
 const DeflateLevel = 4
 
-// keptFilter returns the filter to write for a filter of the input.
-func keptFilter(f inspect.Filter) (filter.Filter, bool) {
-	switch f.ID {
-	case filter.ShuffleID:
-		return filter.Shuffle(), true
-	case filter.Fletcher32ID:
-		return filter.Fletcher32(), true
-	case filter.LZ4ID:
-		return filter.LZ4(), true
-	case filter.DeflateID:
-		return filter.Deflate(level(f, 9, DeflateLevel)), true
-	case filter.ZstdID:
-		return filter.Zstd(level(f, 22, 3)), true
+// Write writes the output file, atomically. If verify is set, every element of the
+// output is compared with the input.
+func (p *Plan) Write(ctx context.Context, out string, verify bool) error {
+	if p.source != nil {
+		return p.repack(ctx, out, hdf5write.RepackOptions{SkipVerify: !verify})
 	}
-	return filter.Filter{}, false
-}
-
-// level returns a filter's first parameter if it is from 1 to most.
-func level(f inspect.Filter, most uint32, otherwise int) int {
-	if len(f.Params) > 0 && f.Params[0] >= 1 && f.Params[0] <= most {
-		return int(f.Params[0])
-	}
-	return otherwise
-}
-
-// Write writes the output file, atomically.
-func (p *Plan) Write(ctx context.Context, out string) error {
+	write := p.writeArrays
 	if p.Format == "hdf5" {
-		return p.writeHDF5(ctx, out)
+		write = p.writeHDF5
 	}
-	return serialize.Save(out, p.Format, serialize.Contents{Entries: serialize.Arrays(func(yield func(string, storage.Array) bool) {
+	if err := write(ctx, out); err != nil || !verify {
+		return err
+	}
+	return p.verify(ctx, out)
+}
+
+func (p *Plan) writeArrays(ctx context.Context, out string) error {
+	return serialize.Save(out, p.Format, serialize.Contents{Entries: func(yield func(serialize.Entry, error) bool) {
 		for _, s := range p.Arrays() {
-			if !yield(strings.TrimPrefix(s.To, "/"), blocks.WithContext(ctx, s.data.Array)) {
+			if !yield(p.entry(ctx, s), nil) {
 				return
 			}
 		}
-	})})
+	}})
+}
+
+// entry returns what a step writes.
+func (p *Plan) entry(ctx context.Context, s *Step) serialize.Entry {
+	e := serialize.Entry{Name: strings.TrimPrefix(s.To, "/")}
+	if s.data.Numbers {
+		e.Array = blocks.WithContext(ctx, s.data.Array)
+	} else {
+		e.Elements = &serialize.Elements{View: s.data.View, Type: s.data.DType, Values: s.data.Values}
+	}
+	for _, a := range s.Attrs {
+		if value, err := a.Keep(); err == nil && p.targetFormat().Attrs { // else it is lost
+			if e.Attrs == nil {
+				e.Attrs = map[string]any{}
+			}
+			e.Attrs[a.Name] = value
+		}
+	}
+	return e
 }
 
 func (p *Plan) writeHDF5(ctx context.Context, out string) error {
@@ -234,15 +298,12 @@ func (p *Plan) writeHDF5(ctx context.Context, out string) error {
 }
 
 func (s *Step) write(ctx context.Context, w *hdf5write.Writer) error {
-	if s.Reason != "" {
-		return nil
-	}
 	var err error
 	switch {
-	case s.Kind == "soft":
-		return w.SoftLink(s.To, s.Target)
+	case s.LeftOut:
+		return nil
 	case s.Data != nil:
-		err = WriteDataset(ctx, w, s.To, s.data, s.layout)
+		err = WriteDataset(ctx, w, s.To, s.data, hdf5write.Layout{})
 	case s.To != "/":
 		err = w.Group(s.To)
 	}
@@ -250,7 +311,7 @@ func (s *Step) write(ctx context.Context, w *hdf5write.Writer) error {
 		return err
 	}
 	for _, a := range s.Attrs {
-		if value, err := a.Keep(); err == nil { // else the plan has a note
+		if value, err := a.Keep(); err == nil { // else it is lost
 			if err := w.SetAttr(s.To, a.Name, value); err != nil {
 				return err
 			}
@@ -259,8 +320,8 @@ func (s *Step) write(ctx context.Context, w *hdf5write.Writer) error {
 	return nil
 }
 
-// Verify reads the output and compares every element.
-func (p *Plan) Verify(ctx context.Context, out string) error {
+// verify reads the output and compares every element.
+func (p *Plan) verify(ctx context.Context, out string) error {
 	file, err := inspect.Open(out)
 	if err != nil {
 		return err

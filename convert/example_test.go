@@ -19,21 +19,20 @@ func Example() {
 		panic(err)
 	}
 	defer file.Close()
-	plan, err := convert.New(file, "/test", "npz")
+	ctx, out := context.Background(), filepath.Join(dir, "digits.npz")
+	plan, err := convert.New(ctx, file, "/test", "npz", convert.Options{})
 	if err != nil {
 		panic(err)
 	}
-	ctx, out := context.Background(), filepath.Join(dir, "digits.npz")
-	if err := plan.Write(ctx, out); err != nil {
-		panic(err)
-	}
-	if err := plan.Verify(ctx, out); err != nil {
+	if err := plan.Write(ctx, out, true); err != nil {
 		panic(err)
 	}
 	for _, s := range plan.Arrays() {
-		fmt.Println(s.To, s.Data.Shape, s.Notes)
+		fmt.Println(s.To, s.Data.Shape)
 	}
+	fmt.Println(plan.Lost.Summary())
 	// Output:
-	// /images [360 8 8] [2 attributes left out: npz has no attributes]
-	// /labels [360] []
+	// /images [360 8 8]
+	// /labels [360]
+	// lost: 2 attributes
 }

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -43,7 +44,11 @@ type Array struct {
 	Each  func(ctx context.Context, put func(rows storage.Array) error) error
 	Texts []string // the elements, instead of rows, if they are strings
 	Attrs []Attr
-	Note  string // for a report
+	// FileAttrs is the metadata of the whole file, which belongs to the group at
+	// FilePath. It comes with the first array of a file.
+	FileAttrs []Attr
+	FilePath  string
+	Note      string // for a report
 }
 
 // Bytes returns the size of the elements.
@@ -124,7 +129,19 @@ func openArrays(name, at string, single bool) ([]*Array, func(), error) {
 		if !single {
 			in.Path = strings.TrimSuffix(at, "/") + "/" + strings.Trim(e.Name, "/")
 		}
+		for _, key := range slices.Sorted(maps.Keys(e.Attrs)) {
+			in.Attrs = append(in.Attrs, Attr{key, e.Attrs[key]})
+		}
 		all = append(all, in)
+	}
+	if meta := file.Meta(); len(all) > 0 {
+		for _, key := range slices.Sorted(maps.Keys(meta)) {
+			all[0].FileAttrs = append(all[0].FileAttrs, Attr{key, meta[key]})
+		}
+		all[0].FilePath = at
+		if single {
+			all[0].FilePath = filepath.Dir(at)
+		}
 	}
 	return all, func() { file.Close() }, nil
 }

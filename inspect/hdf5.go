@@ -63,7 +63,7 @@ func describeObject(o *hdf5.Object, err error) Object {
 }
 
 func describeAttribute(a hdf5.Attribute) Attr {
-	return Attr{Name: a.Name, Shape: a.Shape, DType: TypeName(a.Type), Get: a.Value, Keep: func() (any, error) { return keepAttribute(a) }}
+	return Attr{Name: a.Name, Shape: a.Shape, DType: TypeName(a.Type), Get: a.Value, Keep: func() (any, error) { return keepAttribute(a) }, References: a.Type.HasReferences()}
 }
 
 // keepAttribute returns an attribute's value as hdf5write.Writer.SetAttr takes it.
@@ -102,10 +102,10 @@ func describeDataset(d *hdf5.Dataset) *Dataset {
 		out.Detail = d.Type.String()
 	}
 	if names {
-		out.Loses = append(out.Loses, "enum names left out")
+		out.Names = len(base.Names)
 	}
 	if out.Numbers && out.Element != nil {
-		out.Loses = append(out.Loses, "element shape "+arrayfmt.Shape(out.Element)+" becomes axes")
+		out.Changes = append(out.Changes, "element shape "+arrayfmt.Shape(out.Element)+" becomes axes")
 	}
 	for _, f := range d.Filters {
 		out.Filters = append(out.Filters, Filter{f.ID, f.String(), f.Params})

@@ -50,11 +50,13 @@ type Attr struct {
 	Get func() (any, error)
 	// Keep returns the value as [hdf5write.Writer.SetAttr] takes it.
 	Keep func() (any, error)
+	// References is set if the value refers to objects of the file.
+	References bool
 }
 
 // A Dataset describes how a file stores an array.
 type Dataset struct {
-	Shape    []int  // nil: no value (null dataspace) (null dataspace)
+	Shape    []int  // nil: no value (null dataspace)
 	MaxShape []int  // -1: unlimited
 	DType    string // NumPy's name, or the kind of element
 	Detail   string // a longer description of the type; may be empty
@@ -67,7 +69,8 @@ type Dataset struct {
 	Stored   int      // bytes in the file, -1 if unknown
 	Size     int      // bytes when decoded, -1 if that overflows
 	Numbers  bool     // the elements are numbers
-	Loses    []string // properties that are lost if only the numbers are kept
+	Names    int      // of the values of an enum
+	Changes  []string // what is different in an array of the numbers
 }
 
 type Filter struct {
@@ -89,6 +92,7 @@ type Selection struct {
 	Texts  bool                            // they are strings
 	Values func(views.View) ([]any, error) // in the types of [hdf5.Dataset.Values]
 	Rows   func() (*hdf5.Sequences, error) // if elements are of variable length
+	Attrs  map[string]any                  // to be written with the elements
 }
 
 // Selected returns the view of the selected elements.

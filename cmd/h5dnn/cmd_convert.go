@@ -18,16 +18,19 @@ func convertCommand() *cli.Command {
 		Name:      "convert",
 		Usage:     "convert a file to another format: .h5, .npz, .npy, .csv, .png",
 		ArgsUsage: "IN[:/path] OUT",
-		Description: "Reports every array, and what the other format cannot hold.\n" +
-			"From .h5 to .h5, layouts, filters, attributes and soft links are kept.",
-		Flags: []cli.Flag{
+		Description: "Reports every array, and counts what OUT lacks on the last line. The exit status is 1 if an\n" +
+			"array is lost, or anything that OUT could hold.\n" +
+			"From .h5 to .h5, objects are copied as they are stored: layouts, filters, attributes, types,\n" +
+			"links, references and virtual datasets. With --follow, the elements of virtual datasets are\n" +
+			"written instead of the names of their files.",
+		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "to", Usage: "`FORMAT` of OUT, by default from its extension"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "report what would be done, and write nothing"},
 			&cli.BoolFlag{Name: "verify", Usage: "read OUT and compare every element"},
 			forceFlag(),
 			&cli.BoolFlag{Name: "json", Usage: "print the report as one JSON object"},
 			followFlag,
-		},
+		}, lossFlags...),
 		Action: func(c *cli.Context) error {
 			args, err := arguments(c, "IN", "OUT")
 			if err != nil {
@@ -48,26 +51,25 @@ func convertCommand() *cli.Command {
 					return err
 				}
 			}
-			plan, err := convert.New(file, at.path, format)
+			plan, err := convert.New(c.Context, file, at.path, format, convert.Options{Materialize: c.String(followFlag.Name) != "", Out: out})
 			if err != nil {
 				return err
 			}
 			if !c.Bool("dry-run") {
-				if err := plan.Write(c.Context, out); err != nil {
+				if err := plan.Write(c.Context, out, c.Bool("verify")); err != nil {
 					return err
 				}
 			}
-			if c.Bool("verify") && !c.Bool("dry-run") {
-				if err := plan.Verify(c.Context, out); err != nil {
-					return err
-				}
-			}
-			return buffered(c.App.Writer, func(w io.Writer) error {
+			err = buffered(c.App.Writer, func(w io.Writer) error {
 				if c.Bool("json") {
 					return convertJSON(w, plan, at, out)
 				}
-				return convertReport(w, plan, out, c.Bool("dry-run"), c.Bool("verify"))
+				return convertReport(c, w, plan, out)
 			})
+			if err != nil {
+				return err
+			}
+			return lossStatus(c, plan.Lost)
 		},
 	}
 }

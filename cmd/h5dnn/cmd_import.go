@@ -91,7 +91,7 @@ func importFiles(c *cli.Context) error {
 		if c.Bool("json") {
 			return showImportedJSON(w, all, out)
 		}
-		return showImported(w, all, out)
+		return showImported(c, w, all, out)
 	})
 }
 
@@ -177,6 +177,11 @@ func writeArray(ctx context.Context, in *importer.Array, w *hdf5write.Writer, wi
 			return err
 		}
 	}
+	for _, a := range in.FileAttrs {
+		if err := w.SetAttr(in.FilePath, a.Name, a.Value); err != nil {
+			return err
+		}
+	}
 	return d.Close()
 }
 
@@ -202,7 +207,7 @@ func (w *wish) layoutFor(shape []int) (hdf5write.Layout, error) {
 	return l, nil
 }
 
-func showImported(w io.Writer, all []*importer.Array, out string) error {
+func showImported(c *cli.Context, w io.Writer, all []*importer.Array, out string) error {
 	for _, in := range all {
 		line := fmt.Sprintf("%s  %v %s  from %s", in.Path, in.Type, arrayfmt.Shape(in.Shape), in.From)
 		if in.Texts != nil {
@@ -213,7 +218,7 @@ func showImported(w io.Writer, all []*importer.Array, out string) error {
 		}
 		fmt.Fprintln(w, printable(line))
 	}
-	_, err := fmt.Fprintf(w, "%s  %s, %s\n", printable(out), plural(len(all), "dataset"), arrayfmt.Bytes(fileSize(out)))
+	_, err := fmt.Fprintf(w, "%s  %s, %s; %s\n", printable(out), plural(len(all), "dataset"), arrayfmt.Bytes(fileSize(out)), lossSummary(c, nil))
 	return err
 }
 
@@ -226,7 +231,7 @@ func showImportedJSON(w io.Writer, all []*importer.Array, out string) error {
 		}
 		items = append(items, f)
 	}
-	if err := encode(w, fields{{"out", out}, {"datasets", items}}); err != nil {
+	if err := encode(w, append(fields{{"out", out}, {"datasets", items}}, lossFields(nil)...)); err != nil {
 		return err
 	}
 	_, err := io.WriteString(w, "\n")

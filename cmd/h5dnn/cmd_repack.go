@@ -24,13 +24,15 @@ func repackCommand() *cli.Command {
 		Name:      "repack",
 		Usage:     "copy an HDF5 file with different chunks, filters or layouts",
 		ArgsUsage: "IN OUT, or --in-place FILE",
-		Description: "Groups, attributes, types and links are kept. What cannot be copied is reported.\n" +
-			"OUT is compared with IN before it is renamed to its name.\n\n" +
-			"  --layout train               contiguous, uncompressed, aligned to 4096 bytes\n" +
+		Description: "Groups, attributes, types, links, references and virtual datasets are kept. What is lost is\n" +
+			"counted on the last line, and makes the exit status 1. OUT is compared with IN before it is\n" +
+			"renamed to its name.\n\n" +
+			"  --layout train               arrays of numbers contiguous, uncompressed, aligned to 4096 bytes; those\n" +
+			"                               that can grow, and PyTables' arrays, in uncompressed chunks of whole rows\n" +
 			"  --chunks 256,28,28           chunk shape; rows=256 for whole rows; auto\n" +
 			"  --filter shuffle,deflate:4   filter pipeline in this order: shuffle, deflate[:level], lz4,\n" +
 			"                               zstd[:level], fletcher32; or none",
-		Flags: []cli.Flag{
+		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "chunks", Usage: "chunk `SHAPE`: 256,28,28, rows=256 or auto"},
 			&cli.StringSliceFlag{Name: "filter", Usage: "chunk `FILTERS`: deflate:4, shuffle, fletcher32, lz4, zstd:3, none"},
 			&cli.StringFlag{Name: "layout", Usage: "contiguous, chunked or train"},
@@ -39,8 +41,9 @@ func repackCommand() *cli.Command {
 			&cli.BoolFlag{Name: "no-verify", Usage: "do not compare OUT with IN"},
 			&cli.BoolFlag{Name: "in-place", Usage: "replace FILE by its copy, the only way to write over an input"},
 			forceFlag(),
+			&cli.BoolFlag{Name: "dry-run", Usage: "report what would be done, and write nothing"},
 			&cli.BoolFlag{Name: "json", Usage: "print the report as one JSON object"},
-		},
+		}, lossFlags...),
 		Action: repack,
 	}
 }
@@ -98,7 +101,7 @@ func repack(c *cli.Context) error {
 	}
 	bar := newMeter(c.App.ErrWriter, "repack", wish.work(file, !c.Bool("no-verify")))
 	report, err := hdf5write.Repack(c.Context, file, out, hdf5write.RepackOptions{
-		Layout: wish.layoutOf, Memory: memory, SkipVerify: c.Bool("no-verify"), Complete: c.Bool("in-place"),
+		Layout: wish.layoutOf, Memory: memory, SkipVerify: c.Bool("no-verify"), DryRun: c.Bool("dry-run"), Complete: c.Bool("in-place"),
 		Progress: func(_ string, bytes int) { bar.add(bytes) },
 	})
 	bar.end()
@@ -108,12 +111,17 @@ func repack(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	return buffered(c.App.Writer, func(w io.Writer) error {
+	report.Notes = append(wish.notes, report.Notes...)
+	err = buffered(c.App.Writer, func(w io.Writer) error {
 		if c.Bool("json") {
 			return showRepackedJSON(w, in, out, report)
 		}
-		return showRepacked(w, in, out, report, c.Bool("no-verify"))
+		return showRepacked(c, w, in, out, report)
 	})
+	if err != nil {
+		return err
+	}
+	return lossStatus(c, report.Lost)
 }
 
 // leastMemory is the lowest memory limit given to the garbage collector.
@@ -139,6 +147,7 @@ type wish struct {
 	filters  []filter.Filter
 	refilter bool // filters are given, be it none
 	paths    []string
+	notes    []hdf5.Finding // on datasets that it does not fit
 }
 
 func parseWish(c *cli.Context) (*wish, error) {
@@ -247,34 +256,51 @@ func (w *wish) concerns(path string) bool {
 	})
 }
 
-// layoutOf returns how a dataset is to be stored.
+// layoutOf returns how a dataset is to be stored. Options that do not fit it are an
+// error if the dataset was named, and else a note.
 func (w *wish) layoutOf(d *hdf5.Dataset) (hdf5write.Layout, bool, error) {
 	kept := hdf5write.Layout{Chunks: d.Chunks, Filters: d.Filters, MaxShape: d.MaxShape}
-	if !w.concerns(d.Path) || len(d.Shape) == 0 {
+	if !w.concerns(d.Path) || d.Shape == nil {
 		return kept, false, nil
 	}
 	named := slices.Contains(w.paths, inspect.Clean(d.Path))
+	keep := func(reason string, args ...any) (hdf5write.Layout, bool, error) {
+		w.notes = append(w.notes, hdf5.Finding{Path: d.Path, Message: "stored as before: " + fmt.Sprintf(reason, args...)})
+		return kept, false, nil
+	}
+	chunked := w.chunks != nil || w.rows > 0 || w.auto || len(w.filters) > 0
 	_, _, notNumbers := d.Type.DType()
 	l := kept
 	switch {
+	case len(d.Shape) == 0 && chunked:
+		return keep("a scalar has neither chunks nor filters")
+	case len(d.Shape) == 0:
+		return kept, false, nil
+	case w.layout == "train" && notNumbers != nil && !named && d.Layout != "contiguous":
+		return keep("its elements are not numbers")
 	case w.layout == "train" && notNumbers != nil && !named:
 		return kept, false, nil
+	case w.layout == "train" && d.Chunks != nil && staysChunked(d) != "":
+		l.Filters, l.Chunks = nil, autoChunks(d)
+		w.notes = append(w.notes, hdf5.Finding{Path: d.Path, Message: "in uncompressed chunks of whole rows: " + staysChunked(d)})
+		return l, true, nil
 	case w.layout == "train" || w.layout == "contiguous":
 		return hdf5write.Layout{}, d.Layout != "contiguous", nil
-	case w.layout == "" && d.Chunks == nil && (w.chunks == nil || len(w.chunks) != len(d.Shape) && !named) && w.rows == 0 && !w.auto && len(w.filters) == 0:
+	case w.layout == "" && d.Chunks == nil && !chunked:
 		return kept, false, nil
 	}
 	if w.refilter {
 		l.Filters = w.filters
 	}
 	switch {
-	case w.chunks != nil && len(w.chunks) != len(d.Shape) && !named:
+	case w.chunks != nil && len(w.chunks) != len(d.Shape):
 		if len(w.paths) > 0 {
 			return kept, false, fmt.Errorf("--chunks has %d axes, and the shape %v has %d; use rows=N, or name the datasets it fits with --path", len(w.chunks), d.Shape, len(d.Shape))
 		}
 		if !w.refilter || d.Chunks == nil {
-			return kept, false, nil
+			return keep("--chunks has %d axes, and the dataset %d; rows=N fits every number of axes", len(w.chunks), len(d.Shape))
 		}
+		w.notes = append(w.notes, hdf5.Finding{Path: d.Path, Message: fmt.Sprintf("chunks as before: --chunks has %d axes, and the dataset %d", len(w.chunks), len(d.Shape))})
 	case w.chunks != nil:
 		l.Chunks = slices.Clone(w.chunks)
 	case w.rows > 0:
@@ -286,6 +312,19 @@ func (w *wish) layoutOf(d *hdf5.Dataset) (hdf5write.Layout, bool, error) {
 		l.Chunks = autoChunks(d)
 	}
 	return l, true, nil
+}
+
+// staysChunked returns why other programs need a dataset to stay chunked, or "".
+func staysChunked(d *hdf5.Dataset) string {
+	if !slices.Equal(d.Shape, d.MaxShape) {
+		return "it can grow"
+	}
+	if class, err := d.Attribute("CLASS"); err == nil && class.Shape != nil {
+		if value, err := class.Value(); err == nil && (value == "CARRAY" || value == "EARRAY" || value == "TABLE") {
+			return fmt.Sprintf("it is a %s of PyTables", value)
+		}
+	}
+	return ""
 }
 
 // autoChunks returns chunks of whole rows and about 256 KiB.
@@ -319,26 +358,52 @@ func (w *wish) work(f *hdf5.File, twice bool) int {
 	return total
 }
 
-func showRepacked(w io.Writer, in, out string, r hdf5write.RepackReport, unchecked bool) error {
-	for _, f := range r.Skipped {
-		fmt.Fprintf(w, "left out: %s\n", printable(f.String()))
+// noteLines returns a line for each message of several findings: with the paths of up to
+// three of them.
+func noteLines(notes []hdf5.Finding) []string {
+	var messages []string
+	paths := map[string][]string{}
+	for _, n := range notes {
+		if paths[n.Message] == nil {
+			messages = append(messages, n.Message)
+		}
+		paths[n.Message] = append(paths[n.Message], n.Path)
 	}
-	for _, f := range r.Notes {
-		fmt.Fprintf(w, "note: %s\n", printable(f.String()))
+	for k, m := range messages {
+		some := paths[m]
+		text := strings.Join(some[:min(3, len(some))], ", ")
+		if len(some) > 3 {
+			text += fmt.Sprintf(" and %d more", len(some)-3)
+		}
+		messages[k] = text + ": " + m
+	}
+	return messages
+}
+
+func showRepacked(c *cli.Context, w io.Writer, in, out string, r hdf5write.RepackReport) error {
+	for _, i := range r.Lost {
+		fmt.Fprintf(w, "%s\n", printable(i.String()))
+	}
+	for _, n := range noteLines(r.Notes) {
+		fmt.Fprintf(w, "note: %s\n", printable(n))
+	}
+	if c.Bool("dry-run") {
+		_, err := fmt.Fprintf(w, "%s  %s to copy (%d re-encoded); %s\n", printable(out), plural(r.Datasets, "dataset"), r.Reencoded, lossSummary(c, r.Lost))
+		return err
 	}
 	checked := " and verified"
-	if unchecked {
+	if c.Bool("no-verify") {
 		checked = ""
 	}
-	_, err := fmt.Fprintf(w, "%s  %s copied (%d re-encoded)%s; %s -> %s\n", printable(out), plural(r.Datasets, "dataset"), r.Reencoded,
-		checked, arrayfmt.Bytes(fileSize(in)), arrayfmt.Bytes(fileSize(out)))
+	_, err := fmt.Fprintf(w, "%s  %s copied (%d re-encoded)%s; %s -> %s; %s\n", printable(out), plural(r.Datasets, "dataset"), r.Reencoded,
+		checked, arrayfmt.Bytes(fileSize(in)), arrayfmt.Bytes(fileSize(out)), lossSummary(c, r.Lost))
 	return err
 }
 
 func showRepackedJSON(w io.Writer, in, out string, r hdf5write.RepackReport) error {
-	err := encode(w, fields{{"in", in}, {"out", out}, {"in_bytes", fileSize(in)}, {"out_bytes", fileSize(out)}, {"groups", r.Groups},
+	err := encode(w, append(fields{{"in", in}, {"out", out}, {"in_bytes", fileSize(in)}, {"out_bytes", fileSize(out)}, {"groups", r.Groups},
 		{"datasets", r.Datasets}, {"changed", r.Reencoded}, {"links", r.Links}, {"attributes", r.Attributes},
-		{"left_out", findings(r.Skipped)}, {"notes", findings(r.Notes)}})
+		{"notes", findings(r.Notes)}}, lossFields(r.Lost)...))
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/h5dnn/h5dnn/arrayfmt"
 	"github.com/h5dnn/h5dnn/inspect"
 	"github.com/h5dnn/h5dnn/internal/blocks"
+	"github.com/h5dnn/h5dnn/loss"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 	"github.com/h5dnn/h5dnn/views"
@@ -23,13 +24,13 @@ func sliceCommand() *cli.Command {
 		ArgsUsage: "FILE:/path[EXPR]",
 		Description: "EXPR is a NumPy index: [0], [10:20, ::2], [..., -1], [None, 5]. Only the selected elements are read.\n" +
 			"Quote it, because shells expand brackets.",
-		Flags: []cli.Flag{
+		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE`, or to standard output with - and --format"},
 			&cli.StringFlag{Name: "format", Usage: "one of " + strings.Join(serialize.Formats(), ", ") + "; by default from the extension of FILE"},
 			forceFlag(),
 			&cli.BoolFlag{Name: "json", Usage: "print the elements as one JSON object"},
 			followFlag,
-		},
+		}, lossFlags...),
 		Action: func(c *cli.Context) error {
 			args, err := arguments(c, "FILE:/path[EXPR]")
 			if err != nil {
@@ -63,10 +64,55 @@ func sliceCommand() *cli.Command {
 				if err := checkOutput(c, c.String("output")); err != nil {
 					return err
 				}
-				return toFile(c.Context, format, c.String("output"), data)
+				return sliceToFile(c, file, at, format, data)
 			}
 		},
 	}
+}
+
+// sliceToFile writes data to the output file, with the attributes of its dataset if
+// the format has attributes, and reports what is lost.
+func sliceToFile(c *cli.Context, file inspect.File, at address, f *serialize.Format, data inspect.Selection) error {
+	attrs, lost := attributesFor(file, at, f)
+	data.Attrs = attrs
+	out := c.String("output")
+	if err := toFile(c.Context, f, out, data); err != nil {
+		return err
+	}
+	if len(lost) > 0 {
+		fmt.Fprintf(c.App.Writer, "%s  %s %s; %s\n", printable(out), data.DType, arrayfmt.Shape(data.Selected().Shape), lossSummary(c, lost))
+	}
+	return lossStatus(c, lost)
+}
+
+// attributesFor returns the attributes of the dataset at an address that a file of
+// format f can hold.
+func attributesFor(file inspect.File, at address, f *serialize.Format) (attrs map[string]any, lost loss.List) {
+	path, _ := views.CutIndex(at.path)
+	entries, err := file.Entries(path)
+	if err != nil {
+		return nil, nil // find has read it: the name has brackets, or the file one array
+	}
+	for o := range entries {
+		if !f.Attrs {
+			lost.AddInherent(o.Path, loss.Attribute, len(o.Attrs), "%s has no attributes", f.Name)
+			return nil, lost
+		}
+		attrs = map[string]any{}
+		for _, a := range o.Attrs {
+			value, err := a.Keep()
+			switch {
+			case err == nil:
+				attrs[a.Name] = value
+			case a.References:
+				lost.AddInherent(o.Path, loss.Attribute, 1, "%s refers to objects of %s", a.Name, file.Name())
+			default:
+				lost.Add(o.Path, loss.Attribute, 1, "%s: %v", a.Name, err)
+			}
+		}
+		return attrs, lost
+	}
+	return nil, nil
 }
 
 // find returns the data at an address, which may end in an index expression. A

@@ -3,44 +3,52 @@ package main
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
+
+	"github.com/urfave/cli/v2"
 
 	"github.com/h5dnn/h5dnn/arrayfmt"
 	"github.com/h5dnn/h5dnn/convert"
 )
 
 // convertReport prints what was done with every object.
-func convertReport(w io.Writer, p *convert.Plan, out string, dry, verified bool) error {
-	left := 0
+func convertReport(c *cli.Context, w io.Writer, p *convert.Plan, out string) error {
 	for _, s := range p.Steps {
-		line := ""
+		var parts []string
 		switch {
-		case s.Reason != "":
-			left++
-			line = "left out: " + s.Reason
+		case s.LeftOut:
 		case s.Data != nil:
-			line = s.Data.DType + " " + arrayfmt.Shape(s.Data.Shape)
+			line := s.Data.DType + " " + arrayfmt.Shape(s.Data.Shape)
+			if s.Data.Shape == nil {
+				line = s.Data.DType + ", no value"
+			}
 			if s.To != s.Path {
 				line += " as " + s.To
 			}
+			parts = append(parts, line)
 		case s.Kind == "soft":
-			line = "-> " + s.Target
-		case len(s.Notes) == 0:
+			parts = append(parts, "-> "+s.Target)
+		case s.Kind == "external":
+			parts = append(parts, "-> "+s.Other+":"+s.Target)
+		}
+		parts = append(parts, s.Notes...)
+		for _, i := range s.Lost {
+			parts = append(parts, i.Text())
+		}
+		if len(parts) == 0 {
 			continue
 		}
-		text := strings.Join(append(slices.DeleteFunc([]string{line}, func(s string) bool { return s == "" }), s.Notes...), "; ")
-		if _, err := fmt.Fprintf(w, "%s  %s\n", printable(s.Path), printable(text)); err != nil {
+		if _, err := fmt.Fprintf(w, "%s  %s\n", printable(s.Path), printable(strings.Join(parts, "; "))); err != nil {
 			return err
 		}
 	}
 	done := "written to " + out
-	if dry {
+	if c.Bool("dry-run") {
 		done = "to write to " + out
-	} else if verified {
+	} else if c.Bool("verify") {
 		done += " and verified"
 	}
-	_, err := fmt.Fprintf(w, "%d arrays %s, %d objects left out\n", len(p.Arrays()), printable(done), left)
+	_, err := fmt.Fprintf(w, "%s %s; %s\n", plural(len(p.Arrays()), "array"), printable(done), lossSummary(c, p.Lost))
 	return err
 }
 
@@ -48,9 +56,7 @@ func convertJSON(w io.Writer, p *convert.Plan, at address, out string) error {
 	items := []fields{}
 	for _, s := range p.Steps {
 		f := fields{{"path", s.Path}, {"kind", s.Kind}}
-		if s.Reason != "" {
-			f = append(f, field{"left_out", s.Reason})
-		} else {
+		if !s.LeftOut {
 			f = append(f, field{"to", s.To})
 		}
 		if s.Data != nil {
@@ -61,7 +67,7 @@ func convertJSON(w io.Writer, p *convert.Plan, at address, out string) error {
 		}
 		items = append(items, f)
 	}
-	if err := encode(w, fields{{"in", at.file}, {"out", out}, {"format", p.Format}, {"objects", items}}); err != nil {
+	if err := encode(w, append(fields{{"in", at.file}, {"out", out}, {"format", p.Format}, {"objects", items}}, lossFields(p.Lost)...)); err != nil {
 		return err
 	}
 	_, err := io.WriteString(w, "\n")

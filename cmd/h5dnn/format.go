@@ -45,7 +45,7 @@ func chosenFormat(output, name string) (*serialize.Format, error) {
 
 // contentsOf returns data as the contents of a file of format f.
 func contentsOf(ctx context.Context, f *serialize.Format, data inspect.Selection) serialize.Contents {
-	e := serialize.Entry{Name: data.Name}
+	e := serialize.Entry{Name: data.Name, Attrs: data.Attrs}
 	if data.Numbers {
 		if e.Array = data.Array; !f.Holds(e.Array.Type) {
 			e.Array = convert.ForNumPy(e.Array)

@@ -26,10 +26,11 @@ type Dataset struct {
 	layout layout
 	index  func() (*index, error)
 
-	mappings []virtualMapping  // of a virtual dataset
-	resolved []resolvedMapping // those whose sources exist
-	depth    int               // of nested virtual datasets
-	opened   *int              // number of sources opened, shared by nested datasets
+	mappings    []virtualMapping  // of a virtual dataset
+	resolved    []resolvedMapping // those whose sources exist
+	unsupported error             // of the first mapping that cannot be read
+	depth       int               // of nested virtual datasets
+	opened      *int              // number of sources opened, shared by nested datasets
 }
 
 func (d *Dataset) parse() error {

@@ -225,23 +225,35 @@ func (r *valueReader) text(t *Type, v varLen) (string, error) {
 	return s, nil
 }
 
-// reference returns the path of an object, whose header's address is stored. A region
-// reference is a pointer into the global heap, to that address and a selection.
+// reference returns the path of an object, whose header's address is stored.
 func (r *valueReader) reference(t *Type, b []byte) any {
-	c := r.f.newCursor("reference", b)
 	ref := Reference{Region: t.Region}
+	address := r.f.newCursor("reference", b).address()
 	if t.Region {
-		address, number := c.address(), c.u32()
-		object, err := r.f.heapObject(address, number)
-		if err != nil || c.err != nil {
-			return ref
-		}
-		c = r.f.newCursor("region", object)
+		address, _, _ = r.f.Region(b) // an unknown kind of region has a dataset, too
 	}
-	if address := c.address(); c.err == nil && address != 0 {
+	if address != 0 {
 		ref.Path = r.f.paths()[address]
 	}
 	return ref
+}
+
+// Region resolves a region reference, which is a pointer into the global heap: the
+// address of a dataset's header, and a selection. The address is 0 for a null
+// reference.
+func (f *File) Region(element []byte) (address uint64, s Selection, err error) {
+	c := f.newCursor("region reference", element)
+	heap, number := c.address(), c.u32()
+	if c.err != nil || heap == 0 || heap == undefined {
+		return 0, s, c.err
+	}
+	object, err := f.heapObject(heap, number)
+	if err != nil {
+		return 0, s, err
+	}
+	c = f.newCursor("region", object)
+	address, s = c.address(), parseSelection(c)
+	return address, s, c.err
 }
 
 // Values returns the elements that v selects as Go values: int64, uint64, float32,

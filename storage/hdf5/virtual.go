@@ -1,6 +1,7 @@
 package hdf5
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -25,18 +26,23 @@ import (
 // names is the number of a block: 0, 1, 2, …, up to the last source that exists. Elements
 // without a source have the fill value.
 type virtualMapping struct {
-	file, dataset string
-	from, to      selection
+	VirtualSource
+	from, to    selection
+	unsupported error // of selections that can be copied, but not read
 }
 
-// A VirtualSource names a source of a virtual dataset.
-type VirtualSource struct{ File, Dataset string }
+// A VirtualSource is a mapping of a virtual dataset: the elements that From selects in
+// a dataset are those that To selects in the virtual one.
+type VirtualSource struct {
+	File, Dataset string
+	From, To      Selection
+}
 
 // VirtualSources returns the sources of a virtual dataset, one for each mapping.
 func (d *Dataset) VirtualSources() []VirtualSource {
 	all := make([]VirtualSource, 0, len(d.mappings))
 	for _, m := range d.mappings {
-		all = append(all, VirtualSource{m.file, m.dataset})
+		all = append(all, m.VirtualSource)
 	}
 	return all
 }
@@ -54,13 +60,21 @@ func (d *Dataset) readMappings() error {
 	}
 	for range c.size() {
 		m := d.parseNames(c, version)
-		m.from, m.to = parseSelection(c), parseSelection(c)
-		if !m.to.all && len(m.to.axes) != len(d.Shape) && c.err == nil {
+		m.From, m.To = parseSelection(c), parseSelection(c)
+		if c.err != nil {
+			return c.err
+		}
+		var errs [2]error
+		m.from, errs[0] = m.From.hyperslab()
+		m.to, errs[1] = m.To.hyperslab()
+		m.unsupported = errors.Join(errs[:]...)
+		if m.unsupported == nil && !m.to.all && len(m.to.axes) != len(d.Shape) {
 			c.fail("selection of %d axes in a dataset of %d", len(m.to.axes), len(d.Shape))
 		}
 		if c.err != nil {
 			return c.err
 		}
+		d.unsupported = cmp.Or(d.unsupported, m.unsupported)
 		d.mappings = append(d.mappings, m)
 	}
 	return c.err
@@ -81,16 +95,16 @@ func (d *Dataset) parseNames(c *cursor, version int) (m virtualMapping) {
 	}
 	switch {
 	case flags&4 != 0:
-		m.file = "."
+		m.File = "."
 	case flags&1 != 0:
-		m.file = before().file
+		m.File = before().File
 	default:
-		m.file = c.text()
+		m.File = c.text()
 	}
 	if flags&2 != 0 {
-		m.dataset = before().dataset
+		m.Dataset = before().Dataset
 	} else {
-		m.dataset = c.text()
+		m.Dataset = c.text()
 	}
 	return m
 }
@@ -99,6 +113,9 @@ func (d *Dataset) parseNames(c *cursor, version int) (m virtualMapping) {
 func (d *Dataset) checkSources() error {
 	if err := d.checkSourcesAllowed(); err != nil {
 		return err
+	}
+	if d.unsupported != nil {
+		return fmt.Errorf("virtual layout: %w", d.unsupported)
 	}
 	for _, m := range d.resolved {
 		if err := m.source.checkReadable(); err != nil {
@@ -111,8 +128,8 @@ func (d *Dataset) checkSources() error {
 // checkSourcesAllowed returns an error if the sources may not be opened.
 func (d *Dataset) checkSourcesAllowed() error {
 	for _, m := range d.mappings {
-		if m.file != "." {
-			if _, err := d.file.resolveName(m.file); err != nil {
+		if m.File != "." {
+			if _, err := d.file.resolveName(m.File); err != nil {
 				return fmt.Errorf("is virtual: %w", err)
 			}
 		}
@@ -166,6 +183,9 @@ type resolvedMapping struct {
 // resolveMappings opens the sources that exist.
 func (d *Dataset) resolveMappings() error {
 	for _, m := range d.mappings {
+		if m.unsupported != nil {
+			continue // reading fails
+		}
 		axis := m.to.unlimitedAxis()
 		if axis >= 0 && m.from.unlimitedAxis() < 0 {
 			if err := d.resolveBlocks(m, axis); err != nil {
@@ -173,7 +193,7 @@ func (d *Dataset) resolveMappings() error {
 			}
 			continue
 		}
-		source, err := d.openSource(formatBlockName(m.file, 0), formatBlockName(m.dataset, 0))
+		source, err := d.openSource(formatBlockName(m.File, 0), formatBlockName(m.Dataset, 0))
 		if errors.Is(err, errNoSource) {
 			continue
 		}
@@ -189,11 +209,11 @@ func (d *Dataset) resolveMappings() error {
 
 // resolveBlocks opens the sources of a mapping with numbered names.
 func (d *Dataset) resolveBlocks(m virtualMapping, axis int) error {
-	if !strings.Contains(m.file+m.dataset, "%b") {
+	if !strings.Contains(m.File+m.Dataset, "%b") {
 		return errors.New("virtual layout: an unlimited selection is mapped to a limited one")
 	}
 	for block := range maxLinkedFiles {
-		source, err := d.openSource(formatBlockName(m.file, block), formatBlockName(m.dataset, block))
+		source, err := d.openSource(formatBlockName(m.File, block), formatBlockName(m.Dataset, block))
 		if errors.Is(err, errNoSource) {
 			return nil
 		}

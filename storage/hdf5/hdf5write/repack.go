@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/h5dnn/h5dnn/loss"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
 	"github.com/h5dnn/h5dnn/storage/hdf5/internal/format"
@@ -17,18 +19,29 @@ import (
 
 // RepackOptions configure [Repack]. The zero value copies a file without changes.
 type RepackOptions struct {
+	// Root is the path of the group that becomes the root of the copy, or of the dataset
+	// that becomes its only one. By default everything is copied.
+	Root string
+
 	// Layout returns how a dataset is to be stored, or false to keep its layout.
 	// Layouts without chunks, filters and room to grow are contiguous.
 	Layout func(d *hdf5.Dataset) (Layout, bool, error)
+
+	// Materialize copies the elements of virtual datasets and of datasets in external
+	// files, instead of the names of the other files.
+	Materialize bool
+
+	// DryRun writes nothing and returns the report of a copy.
+	DryRun bool
+
+	// Complete makes Repack fail, and leave no file, if anything would be lost.
+	Complete bool
 
 	// Memory is the approximate number of bytes used for elements; 0 means 256 MiB.
 	Memory int
 
 	// SkipVerify skips reading the copy and comparing it with the original.
 	SkipVerify bool
-
-	// Complete makes it an error if an object cannot be copied. Nothing is written then.
-	Complete bool
 
 	// NoSync is that of [CreateOptions].
 	NoSync bool
@@ -42,49 +55,64 @@ type RepackOptions struct {
 type RepackReport struct {
 	Groups, Datasets, Links, Attributes int
 	Reencoded                           int            // datasets with a new layout
-	Skipped                             []hdf5.Finding // objects that could not be copied
+	Lost                                loss.List      // what the copy lacks
 	Notes                               []hdf5.Finding // objects that were copied with a difference
 }
 
 // Repack copies a file object by object to the file at path, with other layouts where
-// the options ask for them: groups, datasets, attributes, types, links, and references
-// between them. Members of groups keep their order. The copy appears under its name
-// when it is complete and has been compared with the original. Objects that cannot be
-// copied are listed in the report; objects that cannot be read are an error.
+// the options ask for them: groups, datasets, attributes, types, links, mappings of
+// virtual datasets, and references between objects. Members of groups keep their order.
+// The copy appears under its name when it is complete and has been compared with the
+// original. What cannot be copied is listed in the report; objects that cannot be read
+// are an error.
 func Repack(ctx context.Context, f *hdf5.File, path string, o RepackOptions) (RepackReport, error) {
+	if o.Memory <= 0 {
+		o.Memory = 256 << 20
+	}
+	if o.Progress == nil || o.DryRun {
+		o.Progress = func(string, int) {}
+	}
+	r := &repacker{ctx: ctx, f: f, o: o, base: "/" + strings.Trim(o.Root, "/"), moved: path != "" && !sameFolder(f.Name(), path),
+		paths: map[uint64]string{}, shapes: map[uint64][]int{}, types: map[uint64]libhdf5.ID{}}
+	defer r.closeTypes()
+	if o.DryRun {
+		return r.report, errors.Join(r.copy(), r.refuseLoss())
+	}
 	w, err := Create(path, CreateOptions{NoSync: o.NoSync, UserBlock: f.UserBlock()})
 	if err != nil {
 		return RepackReport{}, err
 	}
 	defer w.Abort() // unless it was closed
-	if o.Memory <= 0 {
-		o.Memory = 256 << 20
-	}
-	if o.Progress == nil {
-		o.Progress = func(string, int) {}
-	}
-	r := &repacker{ctx: ctx, f: f, w: w, o: o, paths: map[uint64]string{}, types: map[uint64]string{}}
-	if err := r.copy(); err != nil {
+	r.w, w.anyNames = w, true
+	if err := errors.Join(r.copy(), r.refuseLoss()); err != nil {
 		return r.report, err
 	}
-	if n := len(r.report.Skipped); o.Complete && n > 0 {
-		return r.report, fmt.Errorf("%s: %d objects cannot be copied, such as %v", f.Name(), n, r.report.Skipped[0])
-	}
+	r.closeTypes()
 	if o.SkipVerify {
 		return r.report, w.Close()
 	}
 	return r.report, w.closeAfter(r.verify)
 }
 
+// sameFolder reports whether two files are in one folder.
+func sameFolder(a, b string) bool {
+	x, err1 := filepath.Abs(filepath.Dir(a))
+	y, err2 := filepath.Abs(filepath.Dir(b))
+	return err1 == nil && err2 == nil && x == y
+}
+
 type repacker struct {
 	ctx      context.Context
 	f        *hdf5.File
-	w        *Writer
+	w        *Writer // nil in a dry run
 	o        RepackOptions
+	base     string // the path that becomes the root
+	moved    bool   // the copy is in another folder
 	report   RepackReport
-	paths    map[uint64]string // in the copy, of objects by the address of their header
-	types    map[uint64]string // the committed types among them
-	deferred []func() error    // copies of values with references, which need all objects
+	paths    map[uint64]string     // in the copy, of objects by the address of their header
+	shapes   map[uint64][]int      // of datasets, by the same
+	types    map[uint64]libhdf5.ID // committed types of the copy, by the address in the original
+	deferred []func() error        // copies of values with references, which need all objects
 	copied   []copied
 	resident int // bytes read from mapped files since their pages were released
 }
@@ -92,15 +120,32 @@ type repacker struct {
 // A copied dataset is to be compared with its copy.
 type copied struct {
 	from     *hdf5.Dataset
-	verbatim bool // chunks were copied without decoding
-}
-
-func (r *repacker) skip(path, format string, args ...any) {
-	r.report.Skipped = append(r.report.Skipped, hdf5.Finding{Path: path, Message: fmt.Sprintf(format, args...)})
+	path     string // in the copy
+	verbatim bool   // chunks were copied without decoding
+	virtual  bool   // the mappings were copied
 }
 
 func (r *repacker) note(path, format string, args ...any) {
 	r.report.Notes = append(r.report.Notes, hdf5.Finding{Path: path, Message: fmt.Sprintf(format, args...)})
+}
+
+// do makes one call of the library for an object of the original, unless nothing is to
+// be written.
+func (r *repacker) do(act, path string, call func() error) error {
+	if r.w == nil {
+		return nil
+	}
+	return r.w.do(act, path, call)
+}
+
+// refuseLoss returns an error if something is lost that must not be.
+func (r *repacker) refuseLoss() error {
+	if !r.o.Complete || len(r.report.Lost) == 0 {
+		return nil
+	}
+	first := r.report.Lost[0]
+	return fmt.Errorf("%s: the copy would not be complete; %s; the first is of %s: %s",
+		r.f.Name(), r.report.Lost.Summary(), first.Path, first.Reason)
 }
 
 // fail adds the names of the file and the object to an error, unless it has them.
@@ -111,19 +156,38 @@ func (r *repacker) fail(path string, err error) error {
 	return fmt.Errorf("%s: %s: %w", r.f.Name(), path, err)
 }
 
+// target returns the path in the copy of an object of the original. ok is false for
+// objects that are not at or below the base.
+func (r *repacker) target(path string) (to string, ok bool) {
+	if r.base == "/" || path == "" {
+		return path, true
+	}
+	rest, below := strings.CutPrefix(path, r.base)
+	switch {
+	case !below || rest != "" && rest[0] != '/':
+		return "", false
+	case rest == "":
+		return "/", true
+	}
+	return rest, true
+}
+
 func (r *repacker) copy() error {
-	block := io.NewSectionReader(r.f, 0, int64(r.f.UserBlock()))
-	if _, err := io.Copy(io.NewOffsetWriter(r.w.out, 0), block); err != nil {
-		return fmt.Errorf("user block: %w", err)
+	if r.w != nil {
+		block := io.NewSectionReader(r.f, 0, int64(r.f.UserBlock()))
+		if _, err := io.Copy(io.NewOffsetWriter(r.w.out, 0), block); err != nil {
+			return fmt.Errorf("user block: %w", err)
+		}
 	}
-	if err := r.commitTypes(); err != nil {
-		return err
-	}
-	root, err := r.f.Root()
+	start, err := r.f.Lookup(r.base)
 	if err != nil {
 		return err
 	}
-	if err := r.object(root, 0); err != nil {
+	at := "/"
+	if start.Kind != hdf5.KindGroup {
+		at = r.base[strings.LastIndexByte(r.base, '/'):]
+	}
+	if err := r.object(start, at, 0); err != nil {
 		return err
 	}
 	for _, copy := range r.deferred {
@@ -134,102 +198,139 @@ func (r *repacker) copy() error {
 	return nil
 }
 
-// commitTypes copies committed types, before the datasets that use them.
-func (r *repacker) commitTypes() error {
-	for o, err := range r.f.Walk() {
-		if err != nil {
-			return err
-		}
-		address, _ := o.Address()
-		if _, known := r.paths[address]; o.Kind != hdf5.KindDatatype || known {
-			continue
-		}
-		t, err := o.Datatype()
-		if err != nil {
-			return err
-		}
-		id, err := openType(t)
-		if err != nil {
-			r.skip(o.Path, "a datatype: %v", err)
-			continue
-		}
-		err = r.w.do("commit", o.Path, func() error { return r.w.file.CommitType(o.Path, id) })
-		if err = errors.Join(err, id.Close()); err != nil {
-			return err
-		}
-		r.paths[address], r.types[address] = o.Path, o.Path
-		if err := r.attributes(o); err != nil {
-			return err
-		}
-	}
-	return r.ctx.Err()
-}
-
-// object copies an object and everything below it.
-func (r *repacker) object(o *hdf5.Object, depth int) error {
+// object copies an object and everything below it to a path of the copy.
+func (r *repacker) object(o *hdf5.Object, at string, depth int) error {
 	if err := r.ctx.Err(); err != nil {
 		return err
 	}
 	address, isObject := o.Address()
-	if at, known := r.paths[address]; known && isObject {
-		if at == o.Path {
-			return nil // a committed type
-		}
+	if first, known := r.paths[address]; known && isObject {
 		r.report.Links++
-		return r.w.do("link", o.Path, func() error { return r.w.file.HardLink(o.Path, at) })
+		return r.do("link", at, func() error { return r.w.file.HardLink(at, first) })
+	}
+	if isObject {
+		r.paths[address] = at
 	}
 	switch o.Kind {
 	case hdf5.KindGroup:
-		return r.group(o, depth)
+		return r.group(o, at, depth)
 	case hdf5.KindDataset:
-		return r.dataset(o)
+		return r.dataset(o, at)
+	case hdf5.KindDatatype:
+		return r.datatype(o, at)
 	case hdf5.KindSoft:
-		r.report.Links++
-		return r.w.SoftLink(o.Path, o.Target)
+		return r.softLink(o, at)
 	case hdf5.KindExternal:
-		if err := errors.Join(checkNoNUL("link", o.TargetFile), checkNoNUL("link", o.Target)); err != nil {
-			return err
-		}
-		r.report.Links++
-		return r.w.do("link", o.Path, func() error { return r.w.file.ExternalLink(o.Path, o.TargetFile, o.Target) })
-	case hdf5.KindUserDefined:
-		r.skip(o.Path, "a user-defined link")
+		return r.externalLink(o, at)
 	}
+	r.report.Lost.Add(o.Path, loss.Link, 1, "a link of a type that an application defined")
 	return nil
+}
+
+func (r *repacker) softLink(o *hdf5.Object, at string) error {
+	to, ok := o.Target, true
+	if strings.HasPrefix(to, "/") {
+		to, ok = r.target(to)
+	}
+	if err := checkNoNUL("link", to); err != nil || !ok {
+		r.report.Lost.Add(o.Path, loss.Link, 1, "a link to %s, which is outside of %s", o.Target, r.base)
+		return nil
+	}
+	r.report.Links++
+	return r.do("link", at, func() error { return r.w.file.SoftLink(at, to) })
+}
+
+func (r *repacker) externalLink(o *hdf5.Object, at string) error {
+	if err := errors.Join(checkNoNUL("link", o.TargetFile), checkNoNUL("link", o.Target)); err != nil {
+		return err
+	}
+	r.report.Links++
+	r.noteMoved(o.Path, o.TargetFile)
+	return r.do("link", at, func() error { return r.w.file.ExternalLink(at, o.TargetFile, o.Target) })
+}
+
+// noteMoved notes the name of another file that is relative to the folder of the original.
+func (r *repacker) noteMoved(path, file string) {
+	if r.moved && file != "." && !filepath.IsAbs(file) {
+		r.note(path, "refers to file %q beside the original, and the copy is in another folder", file)
+	}
 }
 
 // maxDepth is the maximum depth of nested groups.
 const maxDepth = 1000
 
-func (r *repacker) group(o *hdf5.Object, depth int) error {
+func (r *repacker) group(o *hdf5.Object, at string, depth int) error {
 	if depth > maxDepth {
 		return r.fail(o.Path, fmt.Errorf("groups are nested more than %d deep", maxDepth))
 	}
-	address, _ := o.Address()
-	r.paths[address] = o.Path
 	r.report.Groups++
-	if err := r.w.Group(o.Path); err != nil {
-		return err
+	if at != "/" {
+		if err := r.do("group", at, func() error { return r.w.file.Group(at) }); err != nil {
+			return err
+		}
 	}
-	if err := r.attributes(o); err != nil {
+	if err := r.attributes(o, at); err != nil {
 		return err
 	}
 	prefix := strings.TrimSuffix(o.Path, "/") + "/"
 	for member, err := range o.Members() {
-		if name := strings.TrimPrefix(member.Path, prefix); member != o {
-			if wrong := checkPath("/" + name); wrong != nil || name == "" {
-				r.skip(o.Path, "its member %q: %v", name, wrong)
-				continue
-			}
+		name := strings.TrimPrefix(member.Path, prefix)
+		if member != o && (name == "" || name == "." || strings.ContainsAny(name, "/\x00")) {
+			r.report.Lost.Add(o.Path, loss.Link, 1, "its member %q has a name that HDF5 cannot look up", name)
+			continue
 		}
 		if err != nil {
 			return err
 		}
-		if err := r.object(member, depth+1); err != nil {
+		if err := r.object(member, strings.TrimSuffix(at, "/")+"/"+name, depth+1); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// datatype copies a committed type.
+func (r *repacker) datatype(o *hdf5.Object, at string) error {
+	address, _ := o.Address()
+	t, err := o.Datatype()
+	if err != nil {
+		return err
+	}
+	t.Committed = address
+	id, _, err := r.typeOf(t)
+	if err != nil {
+		r.report.Lost.Add(o.Path, loss.Type, 1, "%v", err)
+		delete(r.paths, address)
+		return nil
+	}
+	if err := r.do("commit", at, func() error { return r.w.file.LinkType(at, id) }); err != nil {
+		return err
+	}
+	return r.attributes(o, at)
+}
+
+// typeOf returns the library's type for t, and a function that releases it. If t is
+// committed, so is the type in the copy, if need be without a path.
+func (r *repacker) typeOf(t *hdf5.Type) (id libhdf5.ID, release func(), err error) {
+	none := func() {}
+	if id, known := r.types[t.Committed]; known && t.Committed != 0 {
+		return id, none, nil
+	}
+	if id, err = openType(t); err != nil {
+		return 0, none, err
+	}
+	if t.Committed == 0 {
+		return id, func() { id.Close() }, nil
+	}
+	r.types[t.Committed] = id
+	return id, none, r.do("commit", "/", func() error { return r.w.file.CommitUnnamed(id) })
+}
+
+func (r *repacker) closeTypes() {
+	for _, id := range r.types {
+		id.Close()
+	}
+	clear(r.types)
 }
 
 // openType returns the library's type for t, to be closed.
@@ -270,32 +371,20 @@ func checkPointers(t *hdf5.Type) error {
 	return nil
 }
 
-// openCommitted opens the committed type of a dataset in the copy, or returns 0 if it
-// has none.
-func (r *repacker) openCommitted(d *hdf5.Dataset) (id libhdf5.ID) {
-	if path, known := r.types[d.Type.Committed]; known {
-		r.w.do("open", path, func() (err error) {
-			id, err = r.w.file.OpenType(path)
-			return err
-		})
-	}
-	return id
-}
-
 // attributes copies an object's comment and attributes. Attributes with references are
 // copied when all objects exist.
-func (r *repacker) attributes(o *hdf5.Object) error {
+func (r *repacker) attributes(o *hdf5.Object, at string) error {
 	all, err := o.Attributes()
 	if err != nil {
 		return err
 	}
 	if comment := o.Comment(); comment != "" {
-		if err := r.w.do("comment on", o.Path, func() error { return r.w.file.Comment(o.Path, comment) }); err != nil {
+		if err := r.do("comment on", at, func() error { return r.w.file.Comment(at, comment) }); err != nil {
 			return err
 		}
 	}
 	for _, a := range all {
-		copy := func() error { return r.attribute(o.Path, a) }
+		copy := func() error { return r.attribute(o.Path, at, a) }
 		if a.Type.HasReferences() {
 			r.deferred = append(r.deferred, copy)
 		} else if err := copy(); err != nil {
@@ -305,17 +394,17 @@ func (r *repacker) attributes(o *hdf5.Object) error {
 	return nil
 }
 
-func (r *repacker) attribute(path string, a hdf5.Attribute) error {
+func (r *repacker) attribute(path, at string, a hdf5.Attribute) error {
 	if err := checkNoNUL("attribute", a.Name); err != nil || a.Name == "" {
-		r.skip(path, "attribute %q, whose name cannot be written", a.Name)
+		r.report.Lost.Add(path, loss.Attribute, 1, "the name %q cannot be written", a.Name)
 		return nil
 	}
-	id, err := openType(a.Type)
+	id, release, err := r.typeOf(a.Type)
 	if err != nil {
-		r.skip(path, "attribute %q: %v", a.Name, err)
+		r.report.Lost.Add(path, loss.Attribute, 1, "attribute %q: %v", a.Name, err)
 		return nil
 	}
-	defer id.Close()
+	defer release()
 	image := r.newImage()
 	n := 0
 	if a.Shape != nil {
@@ -325,8 +414,8 @@ func (r *repacker) attribute(path string, a hdf5.Attribute) error {
 		return r.fail(path, fmt.Errorf("attribute %q: %w", a.Name, err))
 	}
 	r.report.Attributes++
-	image.noteLost(path)
-	err = r.w.do("set attribute of", path, func() error { return r.w.file.AttrImage(path, a.Name, id, a.Shape, image.of(a.Type)) })
+	image.countLost(path, "attribute "+a.Name)
+	err = r.do("set attribute of", at, func() error { return r.w.file.AttrImage(at, a.Name, id, a.Shape, image.of(a.Type)) })
 	if err != nil {
 		return fmt.Errorf("attribute %q: %w", a.Name, err)
 	}
@@ -336,55 +425,45 @@ func (r *repacker) attribute(path string, a hdf5.Attribute) error {
 // A target is a dataset of the copy.
 type target struct {
 	*hdf5.Dataset
+	at       string // its path in the copy
 	id       libhdf5.ID
 	layout   Layout
 	offset   int64 // of contiguous elements in the file, or -1
 	verbatim bool
+	virtual  bool // the elements are in other datasets or files
 }
 
-func (r *repacker) dataset(o *hdf5.Object) error {
+func (r *repacker) dataset(o *hdf5.Object, at string) error {
 	d, err := o.Dataset()
 	if err != nil {
 		return err
 	}
-	switch {
-	case d.Layout == "virtual":
-		r.skip(o.Path, "a virtual dataset, whose elements are in other datasets")
-		return nil
-	case len(d.External) > 0:
-		r.skip(o.Path, "a dataset whose elements are in other files")
-		return nil
-	}
-	t, err := r.plan(d)
-	if err != nil {
+	address, _ := o.Address()
+	r.shapes[address] = d.Shape
+	t := &target{Dataset: d, at: at, offset: -1, virtual: (d.Layout == "virtual" || len(d.External) > 0) && !r.o.Materialize && d.Shape != nil}
+	if err := r.plan(t); err != nil {
 		return r.fail(o.Path, err)
 	}
-	id := r.openCommitted(d)
-	if id == 0 {
-		if id, err = openType(d.Type); err != nil {
-			r.skip(o.Path, "a dataset: %v", err)
-			return nil
-		}
-		if d.Type.Committed != 0 {
-			r.note(o.Path, "its type is no longer shared, because the committed type has no name")
-		}
+	id, release, err := r.typeOf(d.Type)
+	if err != nil {
+		r.report.Lost.Add(o.Path, loss.Array, 1, "%v", err)
+		delete(r.paths, address)
+		return nil
 	}
-	defer id.Close()
+	defer release()
 	if err := r.create(t, id); err != nil {
 		return err
 	}
-	address, _ := o.Address()
-	r.paths[address] = o.Path
 	r.report.Datasets++
-	if err := r.attributes(o); err != nil {
+	if err := r.attributes(o, at); err != nil {
 		return err
 	}
 	if d.Shape != nil {
-		r.copied = append(r.copied, copied{d, t.verbatim})
+		r.copied = append(r.copied, copied{d, at, t.verbatim, t.virtual})
 	}
 	fill := func() error {
 		err := r.fill(t)
-		if closing := r.w.do("close", o.Path, t.id.Close); err == nil {
+		if closing := r.do("close", at, func() error { return t.id.Close() }); err == nil {
 			err = closing
 		}
 		return err
@@ -397,15 +476,16 @@ func (r *repacker) dataset(o *hdf5.Object) error {
 }
 
 // plan decides how a dataset is stored in the copy.
-func (r *repacker) plan(d *hdf5.Dataset) (*target, error) {
-	t := &target{Dataset: d, offset: -1, layout: Layout{Chunks: d.Chunks, Filters: d.Filters, MaxShape: d.MaxShape}}
+func (r *repacker) plan(t *target) error {
+	d := t.Dataset
+	t.layout = Layout{Chunks: d.Chunks, Filters: d.Filters, MaxShape: d.MaxShape}
 	changed := false
-	if r.o.Layout != nil && len(d.Shape) > 0 {
+	if r.o.Layout != nil && !t.virtual {
 		l, change, err := r.o.Layout(d)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if changed = change; changed {
+		if changed = change && len(d.Shape) > 0; changed {
 			t.layout = l
 		}
 	}
@@ -414,10 +494,10 @@ func (r *repacker) plan(d *hdf5.Dataset) (*target, error) {
 	}
 	if changed {
 		if err := t.layout.completeFor(d); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	if grows := !slices.Equal(d.MaxShape, d.Shape); grows && t.layout.Chunks == nil {
+	if grows := !slices.Equal(d.MaxShape, d.Shape); grows && t.layout.Chunks == nil && !t.virtual {
 		r.note(d.Path, "can no longer grow beyond %v", d.Shape)
 		t.layout.MaxShape = d.Shape
 	}
@@ -430,7 +510,7 @@ func (r *repacker) plan(d *hdf5.Dataset) (*target, error) {
 	if !t.verbatim {
 		t.layout.Filters = r.writableFilters(t)
 	}
-	return t, nil
+	return nil
 }
 
 // hasPointers reports whether elements contain addresses, which differ in the copy.
@@ -489,31 +569,45 @@ func (r *repacker) writableFilters(t *target) []filter.Filter {
 	return kept
 }
 
+// lastOwnFilter is the last of the numbers that the HDF Group keeps for filters of
+// libhdf5.
+const lastOwnFilter = 255
+
 // create creates the dataset in the copy, with the type that id identifies.
 func (r *repacker) create(t *target, id libhdf5.ID) error {
-	spec := libhdf5.DatasetSpec{Type: id, Shape: t.Shape, MaxShape: t.layout.MaxShape, Layout: libhdf5.LayoutContiguous,
-		Chunks: t.layout.Chunks, Fill: t.Fill}
+	spec := libhdf5.DatasetSpec{Type: id, Shape: t.Shape, MaxShape: t.layout.MaxShape, Layout: libhdf5.LayoutContiguous, Chunks: t.layout.Chunks}
 	switch {
+	case t.virtual:
+		properties, err := r.elsewhere(t)
+		if err != nil {
+			return err
+		}
+		defer properties.Close()
+		spec.Layout, spec.Properties = libhdf5.LayoutElsewhere, properties
 	case t.layout.Chunks != nil:
 		spec.Layout = libhdf5.LayoutChunked
 	case t.Dataset.Layout == "compact":
 		spec.Layout = libhdf5.LayoutCompact
-	case !hasPointers(t.Type) && t.Shape != nil && (t.Dataset.Layout == "chunked" || t.Allocated()):
+	case !hasPointers(t.Type) && t.Shape != nil && (t.Dataset.Layout == "chunked" || t.Dataset.Layout == "virtual" || len(t.External) > 0 || t.Allocated()):
 		spec.Layout = libhdf5.LayoutAllocated
 	}
-	if hasPointers(t.Type) && t.Fill != nil {
-		r.note(t.Path, "its fill value is not copied")
-		spec.Fill = nil
+	if t.Fill != nil {
+		image := r.newImage()
+		if err := image.elements(t.Type, t.Fill, 1); err != nil {
+			r.report.Lost.Add(t.Path, loss.Property, 1, "its fill value: %v", err)
+		} else {
+			spec.Fill = image.of(t.Type)
+		}
 	}
 	pipeline := slices.Clone(t.layout.Filters)
 	for k := range pipeline {
-		if !filter.CanEncode(pipeline[k].ID) {
+		if pipeline[k].ID > lastOwnFilter {
 			pipeline[k].Flags |= 1 // the library need not know an optional filter
 		}
 	}
 	spec.Filters = filterWords(pipeline, t.Type.Size)
-	return r.w.do("create", t.Path, func() (err error) {
-		t.id, t.offset, err = r.w.file.Create(t.Path, spec)
+	return r.do("create", t.at, func() (err error) {
+		t.id, t.offset, err = r.w.file.Create(t.at, spec)
 		return err
 	})
 }

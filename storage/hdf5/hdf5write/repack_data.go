@@ -1,7 +1,6 @@
 package hdf5write
 
 import (
-	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -16,7 +15,7 @@ import (
 
 // fill copies the elements of a dataset.
 func (r *repacker) fill(t *target) error {
-	if t.Shape == nil || slices.Contains(t.Shape, 0) {
+	if t.Shape == nil || slices.Contains(t.Shape, 0) || t.virtual || r.w == nil && !t.Type.HasReferences() {
 		return nil
 	}
 	var err error
@@ -79,7 +78,7 @@ func chunkSize(d *hdf5.Dataset) (int, error) {
 }
 
 func (r *repacker) writeChunk(t *target, start []int, stored []byte, mask uint32) error {
-	return r.w.do("write", t.Path, func() error { return t.id.WriteChunk(start, mask, stored) })
+	return r.do("write", t.at, func() error { return t.id.WriteChunk(start, mask, stored) })
 }
 
 // budget is the number of elements that are read at once. Their memory is an eighth of
@@ -185,11 +184,14 @@ func (r *repacker) copyChunks(t *target) error {
 	if err == nil && size > r.o.Memory/2 {
 		err = fmt.Errorf("chunks %v take %d bytes each, more than half of the memory limit of %d bytes; raise the limit or use smaller chunks", chunk, size, r.o.Memory)
 	}
-	if err = errors.Join(err, checkPlausible(t.Dataset)); err != nil {
+	if err != nil {
 		return err
 	}
 	hasStored, err := storedIn(t.Dataset)
-	if err != nil {
+	if err != nil || !hasStored(hyperslab{make([]int, len(t.Shape)), t.Shape}) {
+		return err
+	}
+	if err := checkPlausible(t.Dataset); err != nil {
 		return err
 	}
 	var buf []byte
@@ -212,7 +214,7 @@ func (r *repacker) copyChunks(t *target) error {
 // storedIn returns a function that reports whether any element of a hyperslab was written.
 func storedIn(d *hdf5.Dataset) (func(hyperslab) bool, error) {
 	if d.Layout != "chunked" {
-		return func(hyperslab) bool { return d.Allocated() }, nil
+		return func(hyperslab) bool { return d.Allocated() || len(d.External) > 0 }, nil
 	}
 	chunks, err := d.StoredChunks()
 	if err != nil {
@@ -278,7 +280,7 @@ func (r *repacker) encodeChunks(t *target, b hyperslab, elems []byte, size int) 
 // copyImages copies elements that only the library can write: those with pointers, and
 // compact ones.
 func (r *repacker) copyImages(t *target) error {
-	if !t.Allocated() {
+	if !t.Allocated() && len(t.External) == 0 {
 		return nil
 	}
 	if err := checkPlausible(t.Dataset); err != nil {
@@ -303,8 +305,8 @@ func (r *repacker) copyImages(t *target) error {
 		if err := image.elements(t.Type, buf, len(buf)/t.Type.Size); err != nil {
 			return err
 		}
-		image.noteLost(t.Path)
-		err := r.w.do("write", t.Path, func() error { return t.id.WriteImage(id, b.start, b.count, image.of(t.Type)) })
+		image.countLost(t.Path, "elements")
+		err := r.do("write", t.at, func() error { return t.id.WriteImage(id, b.start, b.count, image.of(t.Type)) })
 		if err != nil {
 			return err
 		}

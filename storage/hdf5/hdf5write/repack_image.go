@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/h5dnn/h5dnn/loss"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 	"github.com/h5dnn/h5dnn/storage/hdf5/internal/format"
 	"github.com/h5dnn/h5dnn/storage/hdf5/internal/libhdf5"
@@ -18,8 +19,8 @@ type memoryImage struct {
 	r        *repacker
 	out      []byte
 	pointers []uint64 // positions in out of offsets into out
-	lost     int      // references to objects that were not copied
-	regions  int      // region references, which are not copied
+	outside  int      // references to objects that are not in the copy
+	dangling int      // references to objects that are not in the original
 }
 
 func (r *repacker) newImage() *memoryImage { return &memoryImage{r: r} }
@@ -89,7 +90,7 @@ func (m *memoryImage) element(t *hdf5.Type, src []byte, at int) error {
 	case !hasPointers(t):
 		copy(m.out[at:], src[:t.Size])
 	case t.Class == hdf5.ClassReference:
-		m.reference(t, src, at)
+		return m.reference(t, src, at)
 	case t.Class == hdf5.ClassVarLen:
 		return m.varLen(t, src, at)
 	case t.Class == hdf5.ClassArray:
@@ -118,35 +119,33 @@ func (m *memoryImage) compound(t *hdf5.Type, src []byte, at int) error {
 	return nil
 }
 
-func (m *memoryImage) reference(t *hdf5.Type, src []byte, at int) {
+func (m *memoryImage) reference(t *hdf5.Type, src []byte, at int) error {
 	if t.Region {
-		if slices.ContainsFunc(src, func(b byte) bool { return b != 0 }) {
-			m.regions++
-		}
-		return
+		return m.regionReference(src, at)
 	}
 	old := binary.LittleEndian.Uint64(src)
 	if old == 0 || old == format.Undefined {
-		return
+		return nil
 	}
-	address, ok := m.r.address(old)
-	if !ok {
-		m.lost++
-	}
-	binary.LittleEndian.PutUint64(m.out[at:], address)
-}
-
-// address returns the address in the copy of the object that was at old.
-func (r *repacker) address(old uint64) (at uint64, ok bool) {
-	path, known := r.paths[old]
+	path, known := m.r.paths[old]
 	if !known {
-		return 0, false
+		m.countReference()
+		return nil
 	}
-	err := r.w.do("find", path, func() (err error) {
-		at, err = r.w.file.Address(path)
+	return m.r.do("find", path, func() error {
+		address, err := m.r.w.file.Address(path)
+		binary.LittleEndian.PutUint64(m.out[at:], address)
 		return err
 	})
-	return at, err == nil
+}
+
+// countReference counts a reference to an object that is not in the copy.
+func (m *memoryImage) countReference() {
+	if m.r.base == "/" {
+		m.dangling++
+	} else {
+		m.outside++
+	}
 }
 
 func (m *memoryImage) varLen(t *hdf5.Type, src []byte, at int) error {
@@ -174,12 +173,8 @@ func (m *memoryImage) varLen(t *hdf5.Type, src []byte, at int) error {
 	return nil
 }
 
-// noteLost reports the references that became null.
-func (m *memoryImage) noteLost(path string) {
-	if m.regions > 0 {
-		m.r.note(path, "%d region references became null", m.regions)
-	}
-	if m.lost > 0 {
-		m.r.note(path, "%d references to objects that were not copied became null", m.lost)
-	}
+// countLost counts the references of an object's elements that became null.
+func (m *memoryImage) countLost(path, what string) {
+	m.r.report.Lost.Add(path, loss.Value, m.outside, "%s: references to objects outside of %s became null", what, m.r.base)
+	m.r.report.Lost.AddInherent(path, loss.Value, m.dangling, "%s: references to objects without a path became null", what)
 }

@@ -19,12 +19,12 @@ func (r *repacker) verify(name string) error {
 	}
 	defer made.Close()
 	for _, c := range r.copied {
-		d, err := made.Dataset(c.from.Path)
+		d, err := made.Dataset(c.path)
 		if err == nil {
 			err = r.compare(c, d)
 		}
 		if err != nil {
-			return fmt.Errorf("verify %s: %w", c.from.Path, err)
+			return fmt.Errorf("verify %s: %w", c.path, err)
 		}
 	}
 	return nil
@@ -37,6 +37,8 @@ func (r *repacker) compare(c copied, d *hdf5.Dataset) error {
 	switch {
 	case !slices.Equal(c.from.Shape, d.Shape) || c.from.Type.Size != d.Type.Size:
 		return fmt.Errorf("shape %v, want %v: %w", d.Shape, c.from.Shape, errDiffers)
+	case c.virtual:
+		return compareMappings(c.from, d)
 	case c.verbatim:
 		return r.compareChunks(c.from, d)
 	case !c.from.Allocated() && !d.Allocated() || slices.Contains(d.Shape, 0):
@@ -63,6 +65,19 @@ func (r *repacker) compare(c copied, d *hdf5.Dataset) error {
 			return fmt.Errorf("at %v: %w", b.start, err)
 		}
 		r.o.Progress(d.Path, len(x))
+	}
+	return nil
+}
+
+// compareMappings compares the selections and the number of the mappings of a virtual
+// dataset, or the files of one with external data.
+func compareMappings(from, made *hdf5.Dataset) error {
+	a, b := from.VirtualSources(), made.VirtualSources()
+	same := func(a, b hdf5.VirtualSource) bool {
+		return a.File == b.File && a.From.Equal(b.From) && a.To.Equal(b.To)
+	}
+	if !slices.EqualFunc(a, b, same) || !slices.Equal(from.External, made.External) {
+		return fmt.Errorf("mappings: %w", errDiffers)
 	}
 	return nil
 }

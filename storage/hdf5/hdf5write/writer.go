@@ -28,6 +28,8 @@ type Writer struct {
 	file    *libhdf5.File
 	cleanup runtime.Cleanup
 
+	anyNames bool // names need not be UTF-8
+
 	mu     sync.Mutex
 	open   map[*DatasetWriter]bool
 	err    error // the first failure after which the file is incomplete
@@ -142,7 +144,7 @@ func (w *Writer) setErr(err error) error {
 
 // do makes one call of the library for the object at path, unless w is closed.
 func (w *Writer) do(act, path string, call func() error) error {
-	if err := checkPath(path); err != nil {
+	if err := checkPath(path); err != nil && !w.anyNames {
 		return fmt.Errorf("%s: %w", act, err)
 	}
 	w.mu.Lock() // so that Close waits for the call

@@ -5,6 +5,7 @@ import "C"
 
 import (
 	"math"
+	"runtime"
 )
 
 // Group creates a group and the groups on the way to it.
@@ -45,18 +46,70 @@ func (f *File) Comment(path, comment string) error {
 	return err
 }
 
-// CommitType stores a type under a path.
-func (f *File) CommitType(path string, t ID) error {
+// CommitUnnamed stores a type that objects refer to, without a path. t remains open.
+func (f *File) CommitUnnamed(t ID) error {
 	_, err := call(func(msg *C.char, size C.size_t) C.int64_t {
-		return C.shim_commit(f.id(), cString(path), C.int64_t(t), msg, size)
+		return C.shim_commit_unnamed(f.id(), C.int64_t(t), msg, size)
 	})
 	return err
 }
 
-// OpenType opens a committed type.
-func (f *File) OpenType(path string) (ID, error) {
-	id, err := call(func(msg *C.char, size C.size_t) C.int64_t { return C.shim_committed(f.id(), cString(path), msg, size) })
+// LinkType makes path a name of a committed type.
+func (f *File) LinkType(path string, t ID) error {
+	_, err := call(func(msg *C.char, size C.size_t) C.int64_t {
+		return C.shim_link_type(f.id(), cString(path), C.int64_t(t), msg, size)
+	})
+	return err
+}
+
+// NewProperties returns properties of a dataset whose elements are in other datasets or
+// files. The caller closes them.
+func NewProperties() (ID, error) {
+	id, err := call(func(msg *C.char, size C.size_t) C.int64_t { return C.shim_properties(msg, size) })
 	return ID(id), err
+}
+
+// AddExternal appends a part of a file of raw data, of which it takes a number of bytes.
+// -1 stands for all bytes.
+func (id ID) AddExternal(file string, offset, bytes int) error {
+	_, err := call(func(msg *C.char, size C.size_t) C.int64_t {
+		return C.shim_add_external(C.int64_t(id), cString(file), C.int64_t(offset), C.uint64_t(bytes), msg, size)
+	})
+	return err
+}
+
+// pass pins s for a call that takes it as a C struct.
+func (s Selection) pass(pin *runtime.Pinner) C.struct_shim_selection {
+	list := func(n []int) *C.uint64_t {
+		if len(n) == 0 {
+			return nil
+		}
+		p := hsizes(n)
+		pin.Pin(p)
+		return p
+	}
+	return C.struct_shim_selection{C.int(s.Kind), C.int(len(s.Shape)), list(s.Shape), list(s.MaxShape), list(s.Numbers), C.size_t(len(s.Numbers))}
+}
+
+// AddVirtual maps a selection of a virtual dataset to one of another dataset.
+func (id ID) AddVirtual(to Selection, file, dataset string, from Selection) error {
+	var pin runtime.Pinner
+	defer pin.Unpin()
+	_, err := call(func(msg *C.char, size C.size_t) C.int64_t {
+		return C.shim_add_virtual(C.int64_t(id), to.pass(&pin), cString(file), cString(dataset), from.pass(&pin), msg, size)
+	})
+	return err
+}
+
+// Region returns a reference to a region of the dataset at path, as files store it.
+func (f *File) Region(path string, region Selection) ([]byte, error) {
+	var pin runtime.Pinner
+	defer pin.Unpin()
+	reference := make([]byte, 12)
+	_, err := call(func(msg *C.char, size C.size_t) C.int64_t {
+		return C.shim_region(f.id(), cString(path), region.pass(&pin), pointer(reference), msg, size)
+	})
+	return reference, err
 }
 
 // Address returns the address of an object's header, which is the value of object
@@ -96,12 +149,13 @@ func (f *File) Chunked(path string, t ID, shape, maxShape, chunk []int, filters 
 // Create creates a dataset of any type and layout. offset is -1 unless the layout is
 // LayoutAllocated.
 func (f *File) Create(path string, d DatasetSpec) (dataset ID, offset int64, err error) {
-	layouts := [...]C.int{C.H5DNN_COMPACT, C.H5DNN_CONTIGUOUS, C.H5DNN_ALLOCATED, C.H5DNN_CHUNKED}
+	layouts := [...]C.int{C.H5DNN_COMPACT, C.H5DNN_CONTIGUOUS, C.H5DNN_ALLOCATED, C.H5DNN_CHUNKED, C.H5DNN_ELSEWHERE}
 	var at C.uint64_t
 	id, err := call(func(msg *C.char, size C.size_t) C.int64_t {
 		return C.shim_dataset(f.id(), cString(path), C.int64_t(d.Type), rank(d.Shape), hsizes(d.Shape), hsizes(d.MaxShape),
-			layouts[d.Layout], hsizes(d.Chunks), uint32s(d.Filters), C.size_t(len(d.Filters)),
-			pointer(d.Fill), C.size_t(len(d.Fill)), &at, msg, size)
+			layouts[d.Layout], C.int64_t(d.Properties), hsizes(d.Chunks), uint32s(d.Filters), C.size_t(len(d.Filters)),
+			pointer(d.Fill.Bytes), C.size_t(len(d.Fill.Bytes)), uint64s(d.Fill.Pointers), C.size_t(len(d.Fill.Pointers)),
+			C.size_t(d.Fill.ElemSize), &at, msg, size)
 	})
 	return ID(id), fileOffset(at), err
 }

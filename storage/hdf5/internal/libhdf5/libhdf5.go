@@ -22,6 +22,7 @@ const (
 	LayoutContiguous
 	LayoutAllocated
 	LayoutChunked
+	LayoutElsewhere // in other datasets or files, as the properties say
 )
 
 // A DatasetSpec describes a dataset to be created.
@@ -32,7 +33,16 @@ type DatasetSpec struct {
 	Layout   Layout
 	Chunks   []int
 	Filters  []uint32 // as in [File.Chunked]
-	Fill     []byte   // one element, or nil
+	Fill     Image    // of one element; none if its ElemSize is 0
+
+	Properties ID // of LayoutElsewhere
+}
+
+// A Selection selects elements of a dataset.
+type Selection struct {
+	Kind            int // as in hdf5.Selection
+	Shape, MaxShape []int
+	Numbers         []int
 }
 
 // An Image holds elements as the library has them in memory, followed by the values

@@ -116,7 +116,8 @@ int64_t shim_create(const char *path, uint64_t userblock, H5DNN_MESSAGE)
 	scoped access = H5Pcreate(H5P_FILE_ACCESS);
 	scoped creation = H5Pcreate(H5P_FILE_CREATE);
 	TRY(H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_V110));
-	TRY(H5Pset_alignment(access, aligned_from, alignment));
+	// A user block must be a multiple of the alignment.
+	TRY(H5Pset_alignment(access, aligned_from, userblock > 0 && userblock < alignment ? userblock : alignment));
 	TRY(H5Pset_fclose_degree(access, H5F_CLOSE_STRONG));
 	TRY(no_locks(access));
 	TRY(H5Pset_link_creation_order(creation, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED));
@@ -540,18 +541,6 @@ int64_t shim_decode_type(const void *message, size_t bytes, H5DNN_MESSAGE)
 	return check(H5Tdecode(encoded), text, size);
 }
 
-int64_t shim_commit(int64_t file, const char *path, int64_t type, H5DNN_MESSAGE)
-{
-	shim_quiet();
-	return check(H5Tcommit2(file, path, type, with_parents(), H5P_DEFAULT, H5P_DEFAULT), text, size);
-}
-
-int64_t shim_committed(int64_t file, const char *path, H5DNN_MESSAGE)
-{
-	shim_quiet();
-	return check(H5Topen2(file, path, H5P_DEFAULT), text, size);
-}
-
 int64_t shim_hard_link(int64_t file, const char *path, const char *target, H5DNN_MESSAGE)
 {
 	shim_quiet();
@@ -585,34 +574,82 @@ int64_t shim_address(int64_t file, const char *path, H5DNN_MESSAGE)
 	return (int64_t)info.addr;
 }
 
-int64_t shim_dataset(int64_t file, const char *path, int64_t type, int rank, const uint64_t *dims, const uint64_t *maxdims,
-                      int layout, const uint64_t *chunk, const uint32_t *filters, size_t words, const void *fill,
-                      size_t fill_bytes, uint64_t *offset, H5DNN_MESSAGE)
+int64_t shim_commit_unnamed(int64_t file, int64_t type, H5DNN_MESSAGE)
 {
 	shim_quiet();
-	scoped creation = H5Pcreate(H5P_DATASET_CREATE);
-	TRY(creation);
-	if (layout == H5DNN_CHUNKED)
-		TRY(H5Pset_chunk(creation, rank, DIMS(chunk)));
-	else
-		TRY(H5Pset_layout(creation, layout == H5DNN_COMPACT ? H5D_COMPACT : H5D_CONTIGUOUS));
-	if (layout == H5DNN_ALLOCATED) {
-		TRY(H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY));
-		TRY(H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER));
+	return check(H5Tcommit_anon(file, type, H5P_DEFAULT, H5P_DEFAULT), text, size);
+}
+
+int64_t shim_link_type(int64_t file, const char *path, int64_t type, H5DNN_MESSAGE)
+{
+	shim_quiet();
+	return check(H5Olink(type, file, path, with_parents(), H5P_DEFAULT), text, size);
+}
+
+int64_t shim_properties(H5DNN_MESSAGE)
+{
+	shim_quiet();
+	return check(H5Pcreate(H5P_DATASET_CREATE), text, size);
+}
+
+int64_t shim_add_external(int64_t properties, const char *file, int64_t offset, uint64_t bytes, H5DNN_MESSAGE)
+{
+	shim_quiet();
+	return check(H5Pset_external(properties, file, (off_t)offset, bytes), text, size);
+}
+
+// Returns a dataspace with a selection. Go has checked the number of numbers.
+static hid_t selected(struct shim_selection s)
+{
+	hid_t space = space_of(s.rank, s.dims, s.maxdims);
+	size_t rank = (size_t)s.rank, per = s.kind == H5DNN_POINTS ? rank : s.kind == H5DNN_BLOCKS ? 2 * rank : 4 * rank;
+	hsize_t start[H5S_MAX_RANK], stride[H5S_MAX_RANK], count[H5S_MAX_RANK], block[H5S_MAX_RANK];
+	herr_t done = space < 0 || rank > H5S_MAX_RANK ? -1 : 0;
+
+	if (done >= 0 && s.kind == H5DNN_NONE)
+		done = H5Sselect_none(space);
+	if (done >= 0 && s.kind == H5DNN_POINTS)
+		done = H5Sselect_elements(space, H5S_SELECT_SET, s.count / per, DIMS(s.numbers));
+	for (size_t at = 0; done >= 0 && (s.kind == H5DNN_REGULAR || s.kind == H5DNN_BLOCKS) && at < s.count; at += per) {
+		const uint64_t *n = s.numbers + at;
+		for (size_t axis = 0; axis < rank; axis++) {
+			if (s.kind == H5DNN_REGULAR) {
+				start[axis] = n[4 * axis], stride[axis] = n[4 * axis + 1];
+				count[axis] = n[4 * axis + 2], block[axis] = n[4 * axis + 3];
+			} else {
+				start[axis] = n[axis], stride[axis] = count[axis] = 1;
+				block[axis] = n[rank + axis] - n[axis] + 1;
+				stride[axis] = block[axis];
+			}
+		}
+		done = H5Sselect_hyperslab(space, at == 0 ? H5S_SELECT_SET : H5S_SELECT_OR, start, stride, count, block);
 	}
-	const char *wrong = set_filters(creation, filters, words);
-	if (wrong)
-		return fail(wrong, text, size);
-	if (fill && fill_bytes != H5Tget_size(type))
-		return fail("the fill value has not the size of an element", text, size);
-	if (fill)
-		TRY(H5Pset_fill_value(creation, type, fill));
-	scoped space = space_of(rank, dims, maxdims);
+	if (done < 0)
+		drop(&space), space = -1;
+	return space;
+}
+
+int64_t shim_add_virtual(int64_t properties, struct shim_selection to, const char *file, const char *dataset,
+                          struct shim_selection from, H5DNN_MESSAGE)
+{
+	shim_quiet();
+	scoped there = selected(to);
+	TRY(there);
+	scoped source = selected(from);
+	TRY(source);
+	return check(H5Pset_virtual(properties, there, file, dataset, source), text, size);
+}
+
+int64_t shim_region(int64_t file, const char *path, struct shim_selection region, void *reference, H5DNN_MESSAGE)
+{
+	shim_quiet();
+	hdset_reg_ref_t made;
+	_Static_assert(sizeof made == 12, "an address and an index");
+	scoped space = selected(region);
 	TRY(space);
-	hid_t dataset = H5Dcreate2(file, path, type, space, with_parents(), creation, H5P_DEFAULT);
-	TRY(dataset);
-	*offset = layout == H5DNN_ALLOCATED && H5Sget_simple_extent_npoints(space) > 0 ? H5Dget_offset(dataset) : UINT64_MAX;
-	return dataset;
+	TRY(H5Rcreate(&made, file, path, H5R_DATASET_REGION, space));
+	memcpy(reference, &made, sizeof made);
+	return 0;
 }
 
 // Returns a copy of an image in which the pointers are addresses in the copy, or NULL
@@ -638,6 +675,38 @@ static unsigned char *placed(const void *image, size_t bytes, const uint64_t *po
 		memcpy(copy + pointers[i], &at, sizeof at);
 	}
 	return copy;
+}
+
+int64_t shim_dataset(int64_t file, const char *path, int64_t type, int rank, const uint64_t *dims, const uint64_t *maxdims,
+                      int layout, int64_t properties, const uint64_t *chunk, const uint32_t *filters, size_t words,
+                      const void *fill, size_t fill_bytes, const uint64_t *pointers, size_t n, size_t fill_size,
+                      uint64_t *offset, H5DNN_MESSAGE)
+{
+	shim_quiet();
+	scoped creation = properties ? H5Pcopy(properties) : H5Pcreate(H5P_DATASET_CREATE);
+	TRY(creation);
+	if (layout == H5DNN_CHUNKED)
+		TRY(H5Pset_chunk(creation, rank, DIMS(chunk)));
+	else if (layout != H5DNN_ELSEWHERE)
+		TRY(H5Pset_layout(creation, layout == H5DNN_COMPACT ? H5D_COMPACT : H5D_CONTIGUOUS));
+	if (layout == H5DNN_ALLOCATED) {
+		TRY(H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY));
+		TRY(H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER));
+	}
+	const char *wrong = set_filters(creation, filters, words);
+	if (wrong)
+		return fail(wrong, text, size);
+	scoped_memory unsigned char *element = fill_size ? placed(fill, fill_bytes, pointers, n) : NULL;
+	if (fill_size && (!element || fill_size != H5Tget_size(type) || fill_bytes < fill_size))
+		return fail("the fill value has not the size of an element", text, size);
+	if (element)
+		TRY(H5Pset_fill_value(creation, type, element));
+	scoped space = space_of(rank, dims, maxdims);
+	TRY(space);
+	hid_t dataset = H5Dcreate2(file, path, type, space, with_parents(), creation, H5P_DEFAULT);
+	TRY(dataset);
+	*offset = layout == H5DNN_ALLOCATED && H5Sget_simple_extent_npoints(space) > 0 ? H5Dget_offset(dataset) : UINT64_MAX;
+	return dataset;
 }
 
 int64_t shim_write_image(int64_t dataset, int64_t type, int rank, const uint64_t *start, const uint64_t *count,

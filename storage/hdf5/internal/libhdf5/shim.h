@@ -71,19 +71,41 @@ int64_t shim_read(int64_t file, const char *path, int64_t type, int rank, const 
 
 // A type from a datatype message, which must be well-formed.
 int64_t shim_decode_type(const void *message, size_t bytes, H5DNN_MESSAGE);
-int64_t shim_commit(int64_t file, const char *path, int64_t type, H5DNN_MESSAGE);
-int64_t shim_committed(int64_t file, const char *path, H5DNN_MESSAGE); // opens it
 int64_t shim_comment(int64_t file, const char *path, const char *comment, H5DNN_MESSAGE);
 int64_t shim_hard_link(int64_t file, const char *path, const char *target, H5DNN_MESSAGE);
 int64_t shim_external_link(int64_t file, const char *path, const char *other, const char *target, H5DNN_MESSAGE);
 int64_t shim_address(int64_t file, const char *path, H5DNN_MESSAGE); // the value of object references
 
-// A dataset of any type and layout, with a fill value if fill is not NULL. ALLOCATED is
-// contiguous, allocated at offset.
-enum { H5DNN_COMPACT, H5DNN_CONTIGUOUS, H5DNN_ALLOCATED, H5DNN_CHUNKED };
+// Commits a type without a name, for the objects that use it, and names it.
+int64_t shim_commit_unnamed(int64_t file, int64_t type, H5DNN_MESSAGE);
+int64_t shim_link_type(int64_t file, const char *path, int64_t type, H5DNN_MESSAGE);
+
+// Properties of a dataset whose elements are in other datasets or files.
+int64_t shim_properties(H5DNN_MESSAGE);
+int64_t shim_add_external(int64_t properties, const char *file, int64_t offset, uint64_t bytes, H5DNN_MESSAGE);
+
+// A selection of elements: numbers are as in hdf5.Selection.
+enum { H5DNN_NONE, H5DNN_POINTS, H5DNN_REGULAR, H5DNN_ALL, H5DNN_BLOCKS };
+struct shim_selection {
+	int kind, rank;
+	const uint64_t *dims, *maxdims;
+	const uint64_t *numbers;
+	size_t count;
+};
+int64_t shim_add_virtual(int64_t properties, struct shim_selection to, const char *file, const char *dataset,
+                          struct shim_selection from, H5DNN_MESSAGE);
+
+// Writes a region reference to the dataset at path, of 12 bytes, to reference.
+int64_t shim_region(int64_t file, const char *path, struct shim_selection region, void *reference, H5DNN_MESSAGE);
+
+// A dataset of any type and layout. ALLOCATED is contiguous, allocated at offset; ELSEWHERE
+// is what properties describe, which are 0 for the other layouts. The fill value, if
+// fill_size is not 0, is an image of one element (see below).
+enum { H5DNN_COMPACT, H5DNN_CONTIGUOUS, H5DNN_ALLOCATED, H5DNN_CHUNKED, H5DNN_ELSEWHERE };
 int64_t shim_dataset(int64_t file, const char *path, int64_t type, int rank, const uint64_t *dims, const uint64_t *maxdims,
-                      int layout, const uint64_t *chunk, const uint32_t *filters, size_t words, const void *fill,
-                      size_t fill_bytes, uint64_t *offset, H5DNN_MESSAGE);
+                      int layout, int64_t properties, const uint64_t *chunk, const uint32_t *filters, size_t words,
+                      const void *fill, size_t fill_bytes, const uint64_t *pointers, size_t n, size_t fill_size,
+                      uint64_t *offset, H5DNN_MESSAGE);
 
 // An image is elements as the library has them in memory, followed by the values that
 // they point to. pointers lists the positions of its pointers, which hold offsets from

@@ -14,19 +14,19 @@
 	X(H5Fclose) X(H5Fcreate) X(H5Fflush) X(H5Fget_name) X(H5Fis_hdf5) X(H5Fopen) X(H5Freopen) \
 	X(H5Gclose) X(H5Gcreate2) X(H5Gget_info) X(H5Gget_objtype_by_idx) X(H5Gopen2) X(H5Idec_ref) \
 	X(H5Iget_file_id) X(H5Iget_name) X(H5Iget_type) X(H5Lcreate_external) X(H5Lcreate_hard) \
-	X(H5Lcreate_soft) X(H5Lexists) X(H5Lget_name_by_idx) X(H5Oget_info) X(H5Oopen) \
+	X(H5Lcreate_soft) X(H5Lexists) X(H5Lget_name_by_idx) X(H5Oget_info) X(H5Olink) X(H5Oopen) \
 	X(H5Oset_comment_by_name) X(H5PLset_loading_state) X(H5PTappend) X(H5PTclose) X(H5PTcreate_fl) \
 	X(H5PTcreate_index) X(H5PTget_next) X(H5PTget_num_packets) X(H5PTis_valid) X(H5PTopen) \
 	X(H5PTread_packets) X(H5PTset_index) X(H5Pclose) X(H5Pcopy) X(H5Pcreate) X(H5Pget_chunk) \
 	X(H5Pget_chunk_cache) X(H5Pget_external_count) X(H5Pget_layout) X(H5Pset_alignment) \
 	X(H5Pset_alloc_time) X(H5Pset_char_encoding) X(H5Pset_chunk) X(H5Pset_chunk_cache) \
-	X(H5Pset_create_intermediate_group) X(H5Pset_deflate) X(H5Pset_elink_cb) X(H5Pset_fclose_degree) \
+	X(H5Pset_create_intermediate_group) X(H5Pset_deflate) X(H5Pset_elink_cb) X(H5Pset_external) X(H5Pset_virtual) X(H5Rcreate) X(H5Pset_fclose_degree) \
 	X(H5Pset_file_locking) X(H5Pset_fill_time) X(H5Pset_fill_value) X(H5Pset_filter) X(H5Pset_layout) \
 	X(H5Pset_libver_bounds) X(H5Pset_link_creation_order) X(H5Pset_userblock) X(H5Sclose) X(H5Scopy) \
 	X(H5Screate) X(H5Screate_simple) X(H5Sget_select_npoints) X(H5Sget_simple_extent_dims) \
 	X(H5Sget_simple_extent_ndims) X(H5Sget_simple_extent_npoints) X(H5Sget_simple_extent_type) \
-	X(H5Sis_simple) X(H5Soffset_simple) X(H5Sselect_hyperslab) X(H5Sselect_valid) X(H5Tarray_create2) \
-	X(H5Tclose) X(H5Tcommit2) X(H5Tcommitted) X(H5Tcreate) X(H5Tdecode) X(H5Tdetect_class) \
+	X(H5Sis_simple) X(H5Soffset_simple) X(H5Sselect_elements) X(H5Sselect_hyperslab) X(H5Sselect_none) X(H5Sselect_valid) X(H5Tarray_create2) \
+	X(H5Tclose) X(H5Tcommit2) X(H5Tcommit_anon) X(H5Tcommitted) X(H5Tcreate) X(H5Tdecode) X(H5Tdetect_class) \
 	X(H5Tenum_create) X(H5Tenum_insert) X(H5Tequal) X(H5Tget_array_dims2) X(H5Tget_array_ndims) \
 	X(H5Tget_class) X(H5Tget_member_class) X(H5Tget_member_index) X(H5Tget_member_name) \
 	X(H5Tget_member_offset) X(H5Tget_member_type) X(H5Tget_nmembers) X(H5Tget_size) X(H5Tget_tag) \

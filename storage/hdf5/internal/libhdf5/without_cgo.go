@@ -19,12 +19,15 @@ func CreateFile(string, int) (*File, error) { return nil, errWithoutCgo }
 func OpenFile(string) (*File, error)        { return nil, errWithoutCgo }
 func Type(dtype.Type) (ID, error)           { return 0, errWithoutCgo }
 func DecodeType([]byte) (ID, error)         { return 0, errWithoutCgo }
+func NewProperties() (ID, error)            { return 0, errWithoutCgo }
 
-func (id ID) Close() error                             { return errWithoutCgo }
-func (id ID) Extend([]int) error                       { return errWithoutCgo }
-func (id ID) WriteChunk([]int, uint32, []byte) error   { return errWithoutCgo }
-func (id ID) ReadChunk([]int) ([]byte, uint32, error)  { return nil, 0, errWithoutCgo }
-func (id ID) WriteImage(ID, []int, []int, Image) error { return errWithoutCgo }
+func (id ID) Close() error                                          { return errWithoutCgo }
+func (id ID) Extend([]int) error                                    { return errWithoutCgo }
+func (id ID) WriteChunk([]int, uint32, []byte) error                { return errWithoutCgo }
+func (id ID) ReadChunk([]int) ([]byte, uint32, error)               { return nil, 0, errWithoutCgo }
+func (id ID) AddExternal(string, int, int) error                    { return errWithoutCgo }
+func (id ID) AddVirtual(Selection, string, string, Selection) error { return errWithoutCgo }
+func (id ID) WriteImage(ID, []int, []int, Image) error              { return errWithoutCgo }
 
 func (f *File) Close() error                                    { return errWithoutCgo }
 func (f *File) Group(string) error                              { return errWithoutCgo }
@@ -32,8 +35,9 @@ func (f *File) SoftLink(string, string) error                   { return errWith
 func (f *File) HardLink(string, string) error                   { return errWithoutCgo }
 func (f *File) ExternalLink(string, string, string) error       { return errWithoutCgo }
 func (f *File) Comment(string, string) error                    { return errWithoutCgo }
-func (f *File) CommitType(string, ID) error                     { return errWithoutCgo }
-func (f *File) OpenType(string) (ID, error)                     { return 0, errWithoutCgo }
+func (f *File) CommitUnnamed(ID) error                          { return errWithoutCgo }
+func (f *File) LinkType(string, ID) error                       { return errWithoutCgo }
+func (f *File) Region(string, Selection) ([]byte, error)        { return nil, errWithoutCgo }
 func (f *File) Address(string) (uint64, error)                  { return 0, errWithoutCgo }
 func (f *File) Contiguous(string, ID, []int) (ID, int64, error) { return 0, 0, errWithoutCgo }
 func (f *File) Chunked(string, ID, []int, []int, []int, []uint32) (ID, error) {
