@@ -91,6 +91,7 @@ func imported(folder, at string, pictures []imageFile, classes []string) ([]*Arr
 	if colours {
 		in.Shape = append(in.Shape, 3)
 		in.Note = "red, green, blue"
+		in.Attrs = []Attr{{Name: "layout", Value: "nhwc"}}
 	}
 	in.Each = func(ctx context.Context, put func(storage.Array) error) error { return in.decode(ctx, pictures, put) }
 	if len(classes) == 0 {

@@ -180,5 +180,6 @@ func (f HDF5) selectAll(d *hdf5.Dataset) (Selection, error) {
 	}
 	a, err := d.Array()
 	s.Array, s.Numbers = a, true
+	s.Names, s.NameValues = d.Type.EnumMembers()
 	return s, err
 }

@@ -85,6 +85,10 @@ type Selection struct {
 	Array   storage.Array // of numbers, if Numbers
 	Numbers bool
 
+	// Names are those of the integers NameValues, of an enum; of 0, 1, … if that is nil.
+	Names      []string
+	NameValues []int64
+
 	File   string     // of the data
 	Size   int        // bytes of that file, or 0
 	View   views.View // of elements that are not numbers
@@ -122,12 +126,45 @@ func (s Selection) CheckSize() error {
 
 // Strings returns the elements of a selection of strings.
 func (s Selection) Strings() ([]string, error) {
-	values, err := s.Values(s.View)
-	texts := make([]string, len(values))
-	for k, value := range values {
-		texts[k] = value.(string)
+	var texts []string
+	shared := map[string]string{} // of equal strings, such as labels
+	for v := range textBlocks(s.View) {
+		values, err := s.Values(v)
+		if err != nil {
+			return nil, err
+		}
+		for _, value := range values {
+			text, ok := shared[value.(string)]
+			if !ok {
+				text = value.(string)
+				if len(shared) < maxShared {
+					shared[text] = text
+				}
+			}
+			texts = append(texts, text)
+		}
 	}
-	return texts, err
+	return texts, nil
+}
+
+// Strings are read so many elements at a time, and at most maxShared are kept to be shared.
+const blockTexts, maxShared = 1 << 16, 1 << 16
+
+// textBlocks yields v in blocks of its first axis.
+func textBlocks(v views.View) iter.Seq[views.View] {
+	return func(yield func(views.View) bool) {
+		if v.Rank() == 0 || v.Len() <= blockTexts {
+			yield(v)
+			return
+		}
+		rows := max(1, blockTexts/(v.Len()/v.Shape[0]))
+		for first := 0; first < v.Shape[0]; first += rows {
+			part, err := v.Slice(0, first, min(first+rows, v.Shape[0]), 1)
+			if err != nil || !yield(part) { // the bounds are within v
+				return
+			}
+		}
+	}
 }
 
 // Open opens a file. Its format is found by content.

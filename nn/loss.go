@@ -31,6 +31,20 @@ func TakesLabels(l Loss) bool {
 	return ok && labels.TakesLabels()
 }
 
+// RegressionLoss is implemented by losses of the differences between outputs and
+// targets, which may both be measured in other units.
+type RegressionLoss interface {
+	Loss
+	IsRegression() bool
+}
+
+// IsRegression reports whether the targets of l are values, whose differences from the
+// outputs count.
+func IsRegression(l Loss) bool {
+	values, ok := l.(RegressionLoss)
+	return ok && values.IsRegression()
+}
+
 var losses = factory[Loss]{kind: "loss"}
 
 // RegisterLoss makes losses available to configurations, as RegisterLayer does for

@@ -17,6 +17,9 @@ func (l MeanAbsoluteError) Forward(outputs, targets, weights *tensor.Tensor) *te
 	return reduceLoss("mean_absolute_error", l.Reduction, y.Sub(t).Abs(), weights)
 }
 
+// IsRegression returns true.
+func (MeanAbsoluteError) IsRegression() bool { return true }
+
 // Config returns the settings of l.
 func (l MeanAbsoluteError) Config() any { return l.LossOptions }
 

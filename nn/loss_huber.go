@@ -69,6 +69,12 @@ func huber(d *tensor.Tensor, delta float64) *tensor.Tensor {
 	return m.Mul(size.Sub(m.MulScalar(0.5)))
 }
 
+// IsRegression returns true.
+func (Huber) IsRegression() bool { return true }
+
+// IsRegression returns true.
+func (SmoothL1) IsRegression() bool { return true }
+
 // Config returns the settings of l.
 func (l Huber) Config() any { return l.HuberOptions }
 

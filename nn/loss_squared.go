@@ -44,6 +44,12 @@ func squaredError(loss, reduction string, y, t, weights *tensor.Tensor) *tensor.
 	return reduceLoss(loss, reduction, d.Mul(d), weights)
 }
 
+// IsRegression returns true.
+func (MeanSquaredError) IsRegression() bool { return true }
+
+// IsRegression returns true.
+func (SumOfSquaredErrors) IsRegression() bool { return true }
+
 // Config returns the settings of l.
 func (l MeanSquaredError) Config() any { return l.LossOptions }
 

@@ -37,6 +37,8 @@ type Config struct {
 	Accumulate int      `json:"accumulate,omitempty"` // batches whose gradients make one update; 1 if 0
 	EMA        float64  `json:"ema,omitempty"`        // decay of moving averages of the parameters, which validation and prediction use; no averages if 0
 	SaveEvery  Interval `json:"save_every,omitzero"`  // how often the run is saved, such as 10m, 500steps or epoch; epoch if absent
+
+	absolute map[string]string // of a run file: where else its data files may be, by name
 }
 
 // Defaults returns the settings that a configuration need not name.

@@ -54,7 +54,11 @@ func outputSize(ctx context.Context, d *Data, c Config) (int, error) {
 		}
 		return 0, fmt.Errorf("%s needs labels: %v: %w", who, c.Data.Y, err)
 	}
-	return n, nil
+	names := len(d.ClassNames[y.Name])
+	if names > 0 && n > names {
+		return 0, fmt.Errorf("class_names: %d names for the %d classes of %s: %w", names, n, y.Name, views.ErrShape)
+	}
+	return max(n, names), nil
 }
 
 // loading returns the options of the loader.

@@ -192,6 +192,9 @@ func (r *Run) forward(e example) (outputs, targets []*tensor.Tensor) {
 	targets = make([]*tensor.Tensor, len(outputs))
 	for i, y := range e.targets {
 		outputs[i] = outputs[i].ToFloat32()
+		if i < len(r.Targets) {
+			y = r.Targets[i].Of(y)
+		}
 		targets[i] = r.target(y, outputs[i])
 	}
 	return outputs, targets

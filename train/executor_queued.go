@@ -167,8 +167,10 @@ func (q *queued) compute(t *tensor.Tape, b *batch, info BatchInfo) (updated bool
 	e := exampleOf(t, q.Inputs, q.binding, b.fields, b.rows)
 	outputs, targets := q.forward(e)
 	loss := q.lossOf(outputs, targets, e.weights)
-	tensor.AddMetrics(q.totals, b.n, loss, q.correct(outputs, targets, loss))
-	q.metrics.update(outputs, targets, e.weights, loss)
+	correct := q.correct(outputs, targets, loss)
+	outputs, targets, shown := q.inDataUnits(e, outputs, targets, loss)
+	tensor.AddMetrics(q.totals, b.n, shown, correct)
+	q.metrics.update(outputs, targets, e.weights, shown)
 	return q.update(info, loss)
 }
 

@@ -47,7 +47,11 @@ func (s *synchronous) step(b *batch) error {
 		if c := s.correct(outputs, targets, total); c != nil {
 			correct = int(c.Item())
 		}
-		s.metrics.update(outputs, targets, e.weights, total)
+		outputs, targets, shown := s.inDataUnits(e, outputs, targets, total)
+		if shown != total {
+			loss = shown.Item()
+		}
+		s.metrics.update(outputs, targets, e.weights, shown)
 		updated, err = s.update(s.batchInfo(b), total)
 		return err
 	})

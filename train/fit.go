@@ -129,6 +129,9 @@ func (t *trainer) open(ctx context.Context, data *Data) (err error) {
 	if err := t.Config.checkDevice(t.Device); err != nil {
 		return err
 	}
+	if err := t.CheckTargets(data); err != nil {
+		return err
+	}
 	t.setTF32()
 	t.capturable, _ = t.Optimizer.(nn.Capturable)
 	for _, c := range t.Callbacks {

@@ -15,24 +15,27 @@ import (
 type Input struct {
 	dataconfig.Normalize
 	ChannelsLast bool // images come as (H, W, C)
-	AddChannel   bool // images come as (H, W)
+	AddChannel   bool // images come as (H, W), signals as (L), single numbers as ()
 	images       bool // the model takes (C, H, W)
+	wide         bool // float64, so that normalizing is done in it
 
 	length       bool           // the lengths of another input, never normalized
 	scale, shift *tensor.Tensor // for each channel, on the device of batches; nil until On
 }
 
 // inputFor returns the Input that model needs for samples of the named field, of the
-// given shape.
-func inputFor(model nn.Module, c dataconfig.Config, name string, sample []int) (Input, error) {
+// given type and shape.
+func inputFor(model nn.Module, c dataconfig.Config, name string, t dtype.Type, sample []int) (Input, error) {
 	if !slices.Contains(c.InputNames(), name) && len(c.InputNames()) > 1 {
 		return Input{Normalize: dataconfig.Identity, length: true}, nil
 	}
+	axes := nn.SpatialAxes(model, name)
 	in := Input{
 		Normalize:    c.Normalize.For(name),
 		ChannelsLast: c.Layout == "nhwc" && len(sample) == 3,
-		AddChannel:   len(sample) == 2 && nn.SpatialAxes(model, name) == 2,
-		images:       nn.SpatialAxes(model, name) == 2,
+		AddChannel:   len(sample) == 0 || len(sample) == axes,
+		images:       axes == 2,
+		wide:         t == dtype.Float64,
 	}
 	shape := in.Sample(sample)
 	return in, in.CheckShape(shape, in.channelAxis(len(shape)))
@@ -61,7 +64,7 @@ func (in Input) OfRows(x, rows *tensor.Tensor) *tensor.Tensor {
 // shaped returns x in the shape that the model takes.
 func (in Input) shaped(x *tensor.Tensor) *tensor.Tensor {
 	if in.AddChannel {
-		x = x.Reshape(x.Shape[0], 1, x.Shape[1], x.Shape[2])
+		x = x.Reshape(slices.Insert(slices.Clone(x.Shape), 1, 1)...)
 	}
 	if in.ChannelsLast {
 		x = x.Transpose(0, 3, 1, 2)
@@ -77,7 +80,7 @@ func (in Input) scaled(x *tensor.Tensor) *tensor.Tensor {
 		return x.CastScaled(in.Scale[0], in.Shift[0])
 	}
 	scale, shift := in.each(in.scale, x), in.each(in.shift, x)
-	return x.Cast(dtype.Float32).Mul(scale).Add(shift)
+	return x.Cast(scale.Type).Mul(scale).Add(shift).Cast(dtype.Float32)
 }
 
 // On returns in for batches on d, with its numbers for each channel there.
@@ -85,19 +88,24 @@ func (in Input) On(d storage.Device) (Input, error) {
 	if len(in.Scale) < 2 {
 		return in, nil
 	}
-	place := func(numbers []float64) (*tensor.Tensor, error) {
-		narrow := make([]float32, len(numbers))
-		for i, x := range numbers {
-			narrow[i] = float32(x)
-		}
-		a, err := storage.From(narrow, len(narrow)).To(d)
-		return tensor.Of(a), err
+	t := dtype.Float32
+	if in.wide {
+		t = dtype.Float64
 	}
 	var err error
-	if in.scale, err = place(in.Scale); err == nil {
-		in.shift, err = place(in.Shift)
+	if in.scale, err = constants(in.Scale, t, d); err == nil {
+		in.shift, err = constants(in.Shift, t, d)
 	}
 	return in, err
+}
+
+// constants returns a vector of numbers of type t on d.
+func constants(numbers []float64, t dtype.Type, d storage.Device) (*tensor.Tensor, error) {
+	a, err := tensor.From(numbers, len(numbers)).Cast(t).To(d)
+	if err != nil {
+		return nil, err
+	}
+	return tensor.Of(a), nil
 }
 
 // each returns numbers for the channels of x, in a shape that broadcasts to x.
@@ -114,7 +122,7 @@ func (in Input) each(numbers, x *tensor.Tensor) *tensor.Tensor {
 func (in Input) Sample(shape []int) []int {
 	switch {
 	case in.AddChannel:
-		return []int{1, shape[0], shape[1]}
+		return slices.Insert(slices.Clone(shape), 0, 1)
 	case in.ChannelsLast:
 		return []int{shape[2], shape[0], shape[1]}
 	}

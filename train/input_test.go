@@ -95,7 +95,7 @@ func TestNormalizeReadsWhatItWrites(t *testing.T) {
 // TestOneHotComparesWithRowsOfZerosAndAOne: one layer without bias, input 1 and
 // weights w: the loss is the mean over classes of (w − one hot)².
 func TestOneHotComparesWithRowsOfZerosAndAOne(t *testing.T) {
-	config := "data: {file: f, x: x, y: y, one_hot: true}\nmodel: [{linear: {in_features: 1, out_features: 3, bias: false}}]\nloss: mse\nepochs: 1"
+	config := "data: {file: f, x: x, y: y, one_hot: true, normalize: none}\nmodel: [{linear: {in_features: 1, out_features: 3, bias: false}}]\nloss: mse\nepochs: 1"
 	x, y := storage.From([]float32{1, 1}, 2, 1), storage.From([]uint8{2, 0}, 2)
 	run, data, err := start(t, config, train.Arrays{X: x, Y: y})
 	if err != nil {

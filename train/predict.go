@@ -26,6 +26,7 @@ type Predictor struct {
 
 	model    nn.Module
 	features []Feature
+	targets  []Target // whose units the outputs are returned in
 	output   int
 	outputs  int // of the model
 	device   storage.Device
@@ -113,7 +114,11 @@ func (p *Predictor) forward(t *tensor.Tape, xs []storage.Array) *tensor.Tensor {
 		tensor.Fail("predict", views.ErrShape, "output %d of a model with %d", p.output, len(outputs))
 	}
 	p.outputs = len(outputs)
-	return p.final(outputs[p.output])
+	out := outputs[p.output]
+	if p.output < len(p.targets) {
+		out = p.targets[p.output].Restore(out).Cast(out.Type)
+	}
+	return p.final(out)
 }
 
 // SelectOutput makes p return another output than the first, of a model with several.
@@ -159,7 +164,11 @@ func (r *Run) Predictor() (*Predictor, error) {
 
 func (r *Run) predictor() (*Predictor, error) {
 	r.setTF32()
-	return NewPredictor(r.Model, r.Device, r.Inputs...)
+	p, err := NewPredictor(r.Model, r.Device, r.Inputs...)
+	if err == nil {
+		p.targets = r.Targets
+	}
+	return p, err
 }
 
 // NewOutput returns an array for the outputs for n samples.
@@ -363,7 +372,9 @@ func (r *Run) accumulate(sums storage.Array, set metricSet, by binding, fields [
 		e := exampleOf(t, r.Inputs, by, fields, storage.Array{})
 		outputs, targets := r.forward(e)
 		loss := r.lossOf(outputs, targets, e.weights)
-		tensor.AddMetrics(sums, n, loss, r.correct(outputs, targets, loss))
+		correct := r.correct(outputs, targets, loss)
+		outputs, targets, loss = r.inDataUnits(e, outputs, targets, loss)
+		tensor.AddMetrics(sums, n, loss, correct)
 		set.update(outputs, targets, e.weights, loss)
 		return nil
 	})

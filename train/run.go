@@ -8,7 +8,6 @@ import (
 
 	"github.com/h5dnn/h5dnn/config"
 	"github.com/h5dnn/h5dnn/dataset"
-	"github.com/h5dnn/h5dnn/dataset/dataconfig"
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
@@ -21,9 +20,13 @@ type Run struct {
 	Model     nn.Module
 	Optimizer nn.Optimizer
 	Inputs    []Feature // of the model
+	Targets   []Target  // one for each output
 	Device    storage.Device
 	Position  Position
 	History   History
+
+	// Assumptions are what New assumed of the data, where the configuration does not say.
+	Assumptions []string
 
 	targets      []string // names of the targets that the outputs are compared with
 	loss         nn.Loss
@@ -91,8 +94,11 @@ func New(ctx context.Context, c Config, data *Data, d storage.Device) (*Run, err
 	if r.Config.Classes == 0 {
 		r.Config.Classes = outputs
 	}
+	r.Config.Data.ClassNames = data.ClassNames
 	if err := r.assemble(outputs, d, func() (err error) {
-		r.Inputs, err = featuresFor(r.Model, data.Train.Fields())
+		if r.Inputs, err = featuresFor(r.Model, data.Train.Fields()); err == nil {
+			r.chooseLayout(data)
+		}
 		return err
 	}); err != nil {
 		return nil, err
@@ -101,6 +107,11 @@ func New(ctx context.Context, c Config, data *Data, d storage.Device) (*Run, err
 		return nil, err
 	}
 	if _, err := nn.Build(r.Model, inputShapes(r.Inputs)...); err != nil {
+		return nil, r.adviseLayout(err)
+	}
+	r.Targets = targetsFor(c, data.Train.Fields())
+	r.assumeClasses(c)
+	if err := r.CheckTargets(data); err != nil {
 		return nil, err
 	}
 	if err := r.estimateNormalize(ctx, data); err != nil {
@@ -119,6 +130,11 @@ func (r *Run) placeInput() (err error) {
 			return err
 		}
 	}
+	for i := range r.Targets {
+		if r.Targets[i], err = r.Targets[i].On(r.Device); err != nil {
+			return err
+		}
+	}
 	if !r.Config.Data.OneHot {
 		return nil
 	}
@@ -128,30 +144,6 @@ func (r *Run) placeInput() (err error) {
 	}
 	r.classIndices, err = storage.From(all, 1, len(all)).To(r.Device)
 	return err
-}
-
-// estimateNormalize replaces automatic normalization by numbers, for each input.
-func (r *Run) estimateNormalize(ctx context.Context, data *Data) (err error) {
-	byName := map[string]dataconfig.Normalize{}
-	for i := range r.Inputs {
-		f := &r.Inputs[i]
-		if f.IsAuto() && !f.length {
-			if f.Normalize, err = data.EstimateNormalize(ctx, f.Name, r.Config.loading()); err != nil {
-				return err
-			}
-		}
-		if !f.length {
-			byName[f.Name] = f.Normalize
-		}
-	}
-	if len(byName) == 1 {
-		for _, only := range byName {
-			r.Config.Data.Normalize = only
-		}
-		return nil
-	}
-	r.Config.Data.Normalize = dataconfig.Normalize{Inputs: byName}
-	return nil
 }
 
 // inputShapes returns the shapes of a sample of each input, as the model takes it.
@@ -192,7 +184,7 @@ func (r *Run) assemble(outputs int, d storage.Device, findInputs func() error) (
 	}
 	for i := range r.Inputs {
 		f := &r.Inputs[i]
-		if f.Input, err = inputFor(r.Model, r.Config.Data, f.Name, f.Shape); err != nil {
+		if f.Input, err = inputFor(r.Model, r.Config.Data, f.Name, f.Type, f.Shape); err != nil {
 			return err
 		}
 	}

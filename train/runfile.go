@@ -17,7 +17,7 @@ import (
 )
 
 // A run file holds arrays named model/…, optimizer/…, history/…, hooks/NAME/…,
-// metrics/NAME/… and, for a run in fp16, scaler. Its attributes are:
+// metrics/NAME/…, normalize/FIELD/… and, for a run in fp16, scaler. Its attributes are:
 const (
 	scalerName = "scaler"
 
@@ -27,6 +27,7 @@ const (
 	metaInputs   = "h5dnn_inputs"   // the features of the model, as JSON
 	metaTargets  = "h5dnn_targets"  // the names of its targets, as JSON; missing where there is one
 	metaData     = "h5dnn_data"     // the fingerprint of the training data: see dataset.Fingerprint
+	metaPaths    = "h5dnn_paths"    // where the data files are, by their names in the Config, as JSON: see dataPath
 	metaVersion  = "h5dnn_version"  // of the program that wrote the file
 
 	// In schema 1, the position, and the shape of a sample of the only input.
@@ -36,7 +37,7 @@ const (
 
 // Schema is the version of the layout of run files that Save writes. Resume reads
 // it and every older one.
-const Schema = 2
+const Schema = 3
 
 // Version is the version of this package in run files.
 const Version = "0.1"
@@ -47,17 +48,24 @@ func Save(name string, r *Run) error {
 	if err := r.useAverages(false); err != nil {
 		return fmt.Errorf("save %s: %w", name, err)
 	}
-	meta, err := r.meta()
+	meta, err := r.meta(name)
 	if err != nil {
 		return fmt.Errorf("save %s: %w", name, err)
 	}
 	return serialize.Save(name, "", serialize.Contents{Entries: serialize.Arrays(r.arrays()), Meta: meta})
 }
 
-// meta returns the attributes of r's file.
-func (r *Run) meta() (map[string]string, error) {
+// meta returns the attributes of r's file, which has that name.
+func (r *Run) meta(file string) (map[string]string, error) {
 	meta := map[string]string{metaVersion: Version, metaSchema: strconv.Itoa(Schema), metaData: r.fingerprint}
-	for key, value := range map[string]any{metaConfig: r.Config, metaPosition: r.Position, metaInputs: r.Inputs} {
+	paths, err := dataPaths(r.Config.Data, file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", metaPaths, err)
+	}
+	meta[metaPaths] = paths
+	config := r.Config
+	config.Data.Normalize, _ = splitNormalize(config.Data.Normalize, config.Data.InputNames())
+	for key, value := range map[string]any{metaConfig: config, metaPosition: r.Position, metaInputs: r.Inputs} {
 		text, err := json.Marshal(value)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", key, err)
@@ -84,6 +92,11 @@ func (r *Run) arrays() iter.Seq2[string, storage.Array] {
 		}
 		for name, a := range r.Optimizer.State() {
 			if !yield("optimizer/"+name, a) {
+				return
+			}
+		}
+		for name, a := range r.normalizeArrays() {
+			if !yield("normalize/"+name, a) {
 				return
 			}
 		}
@@ -133,16 +146,16 @@ func Resume(name string, d storage.Device) (*Run, error) {
 		return nil, err
 	}
 	defer f.Close()
-	r, err := resume(f, d)
+	r, err := resume(f, name, d)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return r, nil
 }
 
-func resume(file serialize.File, d storage.Device) (*Run, error) {
+func resume(file serialize.File, name string, d storage.Device) (*Run, error) {
 	r := &Run{History: History{}}
-	if err := r.loadMeta(file.Meta()); err != nil {
+	if err := r.loadMeta(file.Meta(), name); err != nil {
 		return nil, err
 	}
 	f, err := serialize.Collect(file)
@@ -152,6 +165,10 @@ func resume(file serialize.File, d storage.Device) (*Run, error) {
 	if err := r.checkMeta(f); err != nil {
 		return nil, err
 	}
+	if err := r.loadNormalize(f); err != nil {
+		return nil, err
+	}
+	r.Targets = savedTargets(r.Config)
 	if err := r.assemble(r.Config.Classes, d, func() error { return nil }); err != nil {
 		return nil, err
 	}
@@ -194,14 +211,14 @@ func ReadConfig(name string) (Config, error) {
 	}
 	defer f.Close()
 	r := &Run{}
-	if err := r.loadMeta(f.Meta()); err != nil {
+	if err := r.loadMeta(f.Meta(), name); err != nil {
 		return Config{}, fmt.Errorf("%s: %w", name, err)
 	}
 	return r.Config, nil
 }
 
-// loadMeta reads the attributes of a run file.
-func (r *Run) loadMeta(meta map[string]string) (err error) {
+// loadMeta reads the attributes of the named run file.
+func (r *Run) loadMeta(meta map[string]string, name string) (err error) {
 	if meta[metaConfig] == "" {
 		return fmt.Errorf("no %s in the file; it is not a run that h5dnn train wrote: %w", metaConfig, serialize.ErrFormat)
 	}
@@ -212,6 +229,9 @@ func (r *Run) loadMeta(meta map[string]string) (err error) {
 	}
 	if r.Config, err = parseJSON(meta[metaConfig]); err != nil {
 		return fmt.Errorf("%s: %w", metaConfig, err)
+	}
+	if err := findData(&r.Config, name, meta[metaPaths]); err != nil {
+		return err
 	}
 	if schema == 1 {
 		return r.loadSchema1(meta)

@@ -105,7 +105,7 @@ func (s *saver) start(r *Run) error {
 	if _, err := s.wait(); err != nil {
 		return err
 	}
-	if err := s.copy.take(r); err != nil {
+	if err := s.copy.take(r, s.file); err != nil {
 		return fmt.Errorf("save %s: %w", s.file, err)
 	}
 	s.time, s.step, s.epoch = time.Now(), r.Position.Step, r.Position.Epoch
@@ -136,9 +136,9 @@ func (s *saver) wait() (ended bool, err error) {
 	return true, err
 }
 
-// take copies the state of r to host memory.
-func (s *snapshot) take(r *Run) (err error) {
-	if s.meta, err = r.meta(); err != nil {
+// take copies the state of r, to be saved in the named file, to host memory.
+func (s *snapshot) take(r *Run, file string) (err error) {
+	if s.meta, err = r.meta(file); err != nil {
 		return err
 	}
 	n := 0

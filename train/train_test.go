@@ -433,7 +433,7 @@ func TestZeroLearningRate(t *testing.T) {
 }
 
 func TestRegressionFitsALine(t *testing.T) {
-	c, err := train.ParseConfig([]byte("data: {file: f, x: x, y: y}\nmodel: [{dense: 1}]\nloss: mse\noptimizer: {sgd: {lr: 0.1}}\nepochs: 60\nbatch: 8"))
+	c, err := train.ParseConfig([]byte("data: {file: f, x: x, y: y, normalize: none}\nmodel: [{dense: 1}]\nloss: mse\noptimizer: {sgd: {lr: 0.1}}\nepochs: 60\nbatch: 8"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -572,8 +572,8 @@ func TestHostileRunFilesAreErrors(t *testing.T) {
 		{"h5dnn_config", `"in_features":64`, `"in_features":500000000`, "more than the file has"},
 		{"h5dnn_config", `"adam"`, `"madam"`, "no such optimizer"},
 		{"h5dnn_position", `"consumed":0`, `"consumed":-1`, "no run is ever there"},
-		{"h5dnn_schema", `2`, `3`, "schema 3, written by h5dnn 0.1; this version reads schemas 1 to 2"},
-		{"h5dnn_schema", `2`, `two`, "want a number"},
+		{"h5dnn_schema", `3`, `4`, "schema 4, written by h5dnn 0.1; this version reads schemas 1 to 3"},
+		{"h5dnn_schema", `3`, `two`, "want a number"},
 		{"h5dnn_config", `{`, ``, "h5dnn_config"},
 	} {
 		bad := filepath.Join(t.TempDir(), "bad.npz")

@@ -3,9 +3,10 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
-	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -15,12 +16,14 @@ import (
 
 func evalCommand() *cli.Command {
 	return &cli.Command{
-		Name:        "eval",
-		Usage:       "evaluate a trained model on labelled data",
-		ArgsUsage:   "RUN [FILE]",
-		Description: "Without --x and --y, the validation data of the run is used.",
+		Name:      "eval",
+		Usage:     "evaluate a trained model on labelled data",
+		ArgsUsage: "RUN [FILE]",
+		Description: "Evaluates on all samples of FILE, at the paths that the run was trained or validated on or at --x and\n" +
+			"--y. Without FILE, on the validation data of the run; if it has none, on its training data.",
 		Flags: append(dataFlags(), deviceFlag(),
 			&cli.IntFlag{Name: "threads", Usage: "`NUMBER` of compute threads", DefaultText: "all"},
+			&cli.BoolFlag{Name: "confusion", Usage: "print how many samples of each class the model takes for each class"},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object"},
 		),
 		Action: func(c *cli.Context) error {
@@ -32,29 +35,47 @@ func evalCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			if err := samplesOf(c, name, &run.Config); err != nil {
+			trainedOn, err := samplesOf(c, &run.Config)
+			if err != nil {
+				return err
+			}
+			if err := train.CheckData(run.Config, name); err != nil {
 				return err
 			}
 			data, err := openData(c.Context, run.Config)
 			if err != nil {
+				if c.NArg() == 2 && !c.IsSet("x") {
+					err = fmt.Errorf("%w; %s names these paths, and --x and --y name others", err, name)
+				}
 				return err
 			}
 			defer data.Close()
-			samples := data.Train
-			if run.Config.Data.Split != (dataconfig.Split{}) {
-				samples = data.Val
-			}
-			metrics, err := run.Evaluate(c.Context, samples)
-			if err != nil {
+			if err := run.CheckTargets(data.Data); err != nil {
 				return err
 			}
-			return showMetrics(c.App.Writer, c.Bool("json"), run.Classifies(), metrics)
+			samples := data.Train
+			if data.Val != nil {
+				samples = data.Val
+			} else if trainedOn {
+				fmt.Fprintf(c.App.ErrWriter, "note: %s has no validation data; these are the samples it was trained on\n", name)
+			}
+			report := evaluation{run: run, confusion: c.Bool("confusion")}
+			if err := report.evaluate(c.Context, samples); err != nil {
+				return err
+			}
+			return buffered(c.App.Writer, func(w io.Writer) error {
+				if c.Bool("json") {
+					return report.json(w)
+				}
+				return report.show(w)
+			})
 		},
 	}
 }
 
-// samplesOf sets the data of config to the samples to evaluate on.
-func samplesOf(c *cli.Context, run string, config *train.Config) error {
+// samplesOf sets the data of config to the samples to evaluate on, and reports whether
+// they are those of training.
+func samplesOf(c *cli.Context, config *train.Config) (trainedOn bool, err error) {
 	d := &config.Data
 	files := dataconfig.Names(c.StringSlice("data"))
 	if c.NArg() == 2 {
@@ -62,16 +83,21 @@ func samplesOf(c *cli.Context, run string, config *train.Config) error {
 	}
 	switch given := c.IsSet("x") || c.IsSet("y"); {
 	case given && !(c.IsSet("x") && c.IsSet("y")):
-		return fmt.Errorf("--x and --y must be given together")
+		return false, fmt.Errorf("--x and --y must be given together")
 	case given:
 		if err := overridePaths(c, map[string]*dataconfig.Paths{"x": &d.X, "y": &d.Y}); err != nil {
-			return err
+			return false, err
+		}
+		d.Split, d.YFile, d.Rows = dataconfig.Split{}, nil, nil
+	case len(files) > 0:
+		if len(d.ValX) > 0 && holds(c.Context, files[0], d.ValX) {
+			*d = d.Validation()
 		}
 		d.Split, d.YFile, d.Rows = dataconfig.Split{}, nil, nil
 	case len(d.ValX) > 0:
 		*d = d.Validation()
-	case d.Split == dataconfig.Split{}:
-		return fmt.Errorf("%s has no validation data; name samples with --x and --y", run)
+	default:
+		trainedOn = d.Split == dataconfig.Split{}
 	}
 	if len(files) > 0 {
 		d.File = files
@@ -83,22 +109,20 @@ func samplesOf(c *cli.Context, run string, config *train.Config) error {
 		d.Rows = c.StringSlice("rows")
 	}
 	d.ValX, d.ValY, d.ValFile, d.ValYFile, d.ValRows = nil, nil, nil, nil, nil
-	return config.Check()
+	return trainedOn, config.Check()
 }
 
-func showMetrics(w io.Writer, asJSON, classifies bool, t train.Metrics) error {
-	numbers := numbersOf(t, classifies, "")
-	if asJSON {
-		if err := encode(w, slices.Concat(fields{{"samples", t.Samples}}, numbersJSON(numbers), tablesJSON(t))); err != nil {
-			return err
-		}
-		_, err := io.WriteString(w, "\n")
-		return err
+// holds reports whether the files that a pattern names hold the first of paths.
+func holds(ctx context.Context, pattern string, paths dataconfig.Paths) bool {
+	open := newFiles(ctx)
+	defer open.Close()
+	names, err := open.Glob(pattern)
+	if err != nil || len(names) == 0 {
+		return false
 	}
-	tables, err := tablesText(t)
-	if err != nil {
-		return err
+	if strings.Contains(paths[0].Path, "*") {
+		return true
 	}
-	_, err = fmt.Fprintf(w, "%d samples  %s\n%s", t.Samples, numbersText(numbers), tables)
-	return err
+	_, err = open.Find(names[0], paths[0].Path)
+	return err == nil
 }

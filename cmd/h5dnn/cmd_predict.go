@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -31,7 +32,7 @@ func predictCommand() *cli.Command {
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE`, or to standard output with - and --format"},
 			&cli.StringFlag{Name: "format", Usage: "one of " + strings.Join(serialize.Formats(), ", ") + "; by default from the extension of FILE"},
-			&cli.StringFlag{Name: "as", Value: "outputs", Usage: "outputs (of the last layer), probabilities or classes"},
+			&cli.StringFlag{Name: "as", Usage: "classes (by name where they have names), indices (of classes), probabilities, values (of a regression) or outputs (of the last layer)", DefaultText: "values or outputs"},
 			&cli.StringFlag{Name: "select", Usage: "`NAME` or number of the output, for a model of several"},
 			forceFlag(),
 			deviceFlag(),
@@ -50,9 +51,17 @@ func predictCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			p, trained, err := predictorOf(c, name)
+			run, err := resumedOn(c, name)
 			if err != nil {
 				return err
+			}
+			p, err := askedPredictor(c, run, name)
+			if err != nil {
+				return err
+			}
+			trained, names := run.Config.Data, run.ClassNames()
+			if output := c.String("select"); output != "" {
+				names = trained.ClassNames[output]
 			}
 			sources, err := sourcesOf(name, args, trained, p.Inputs())
 			if err != nil {
@@ -77,6 +86,11 @@ func predictCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
+			if c.String("as") == "classes" && names != nil {
+				if predicted = withNames(predicted, names); checkType(format, predicted) != nil {
+					return fmt.Errorf("%s files cannot store the names of classes; use --as indices, or csv or h5", format.Name)
+				}
+			}
 			if !toFileNamed {
 				return toPipe(c.Context, format, c.App.Writer, predicted)
 			}
@@ -85,18 +99,16 @@ func predictCommand() *cli.Command {
 	}
 }
 
-// predictorOf returns the predictor of the named run, with outputs as --as selects,
-// and the run's data configuration.
-func predictorOf(c *cli.Context, name string) (*train.Predictor, dataconfig.Config, error) {
-	run, err := resumedOn(c, name)
-	if err != nil {
-		return nil, dataconfig.Config{}, err
+// askedPredictor returns the predictor of the named run, with outputs as --as selects.
+func askedPredictor(c *cli.Context, run *train.Run, name string) (*train.Predictor, error) {
+	kinds := predictionKinds(run)
+	as := cmp.Or(c.String("as"), kinds[0])
+	if !slices.Contains([]string{"outputs", "values", "probabilities", "classes", "indices"}, as) {
+		return nil, fmt.Errorf("--as %s: want outputs, values, probabilities, classes or indices", as)
 	}
-	p, err := askedPredictor(c, run)
-	return p, run.Config.Data, err
-}
-
-func askedPredictor(c *cli.Context, run *train.Run) (*train.Predictor, error) {
+	if !slices.Contains(kinds, as) {
+		return nil, fmt.Errorf("--as %s: %s was trained with the loss %v, and predicts %s", as, name, lossName(run.Config.Loss), strings.Join(kinds, ", "))
+	}
 	p, err := run.Predictor()
 	if err != nil {
 		return nil, err
@@ -104,15 +116,52 @@ func askedPredictor(c *cli.Context, run *train.Run) (*train.Predictor, error) {
 	if err := selectOutput(c, p); err != nil {
 		return nil, err
 	}
-	switch as := c.String("as"); as {
-	case "outputs":
-		return p, nil
+	switch as {
 	case "probabilities":
 		return p, p.Probabilities()
-	case "classes":
+	case "classes", "indices":
 		return p, p.Classes()
-	default:
-		return nil, fmt.Errorf("--as %s: want outputs, probabilities or classes", as)
+	}
+	return p, nil
+}
+
+// predictionKinds lists the values of --as that make sense for a run, the default first.
+func predictionKinds(run *train.Run) []string {
+	switch {
+	case run.Classifies():
+		return []string{"outputs", "probabilities", "classes", "indices"}
+	case run.Config.Data.OneHot:
+		return []string{"outputs", "classes", "indices"}
+	case run.Regresses():
+		return []string{"values", "outputs"}
+	}
+	return []string{"outputs"}
+}
+
+// lossName returns the name in the description of a loss.
+func lossName(description any) string {
+	if settings, ok := description.(map[string]any); ok {
+		for name := range settings {
+			return name
+		}
+	}
+	return fmt.Sprint(description)
+}
+
+// withNames returns predicted classes as their names.
+func withNames(indices inspect.Selection, names []string) inspect.Selection {
+	return inspect.Selection{
+		Name: indices.Name, View: indices.Array.View, DType: "string", Texts: true,
+		Values: func(v views.View) ([]any, error) {
+			classes, err := storage.Read[int64](indices.Array.With(v))
+			values := make([]any, len(classes))
+			for i, class := range classes {
+				if values[i] = fmt.Sprint(class); class < int64(len(names)) {
+					values[i] = names[class]
+				}
+			}
+			return values, err
+		},
 	}
 }
 

@@ -126,16 +126,24 @@ func find(file inspect.File, at address) (inspect.Selection, error) {
 	if expr == "" {
 		return data, err
 	}
-	index, err := views.Parse(expr)
-	if err != nil {
+	if _, err := views.Parse(expr); err != nil {
 		return data, err
 	}
 	if data, err = file.Find(path); err != nil {
 		return data, err
 	}
+	return sliceOf(data, address{at.file, path}, expr)
+}
+
+// sliceOf returns the part of data, found at an address, that an index expression selects.
+func sliceOf(data inspect.Selection, at address, expr string) (inspect.Selection, error) {
+	index, err := views.Parse(expr)
+	if err != nil {
+		return data, err
+	}
 	v, err := index.Of(data.Selected())
 	if err != nil {
-		return data, fmt.Errorf("%s: %s: %w", at.file, path, err)
+		return data, fmt.Errorf("%s: %s: %w", at.file, at.path, err)
 	}
 	return data.With(v), nil
 }

@@ -111,8 +111,8 @@ func sampleFlags() []cli.Flag {
 		&cli.IntFlag{Name: "length", Usage: "`LENGTH` to which rows of different lengths are cut or padded", DefaultText: "the longest"},
 		&cli.IntFlag{Name: "steps", Usage: "window `LENGTH`, in rows", DefaultText: "1"},
 		&cli.IntFlag{Name: "y-steps", Usage: "`NUMBER` of rows at the end of the window that are targets", DefaultText: "all"},
-		&cli.StringFlag{Name: "normalize", Usage: "none or MEAN/STD, for all channels or for each (0.5,0.4/0.2,0.2)", DefaultText: "auto: computed from integer data"},
-		&cli.StringFlag{Name: "layout", Usage: "image layout: nchw or nhwc", DefaultText: "nchw"},
+		&cli.StringFlag{Name: "normalize", Usage: "none or MEAN/STD, for all channels or for each (0.5,0.4/0.2,0.2)", DefaultText: "auto: tables and the targets of a regression by column, integers as a whole"},
+		&cli.StringFlag{Name: "layout", Usage: "image layout: nchw or nhwc", DefaultText: "as the file or the shape says"},
 		&cli.BoolFlag{Name: "one-hot", Usage: "one-hot encode integer labels"},
 		&cli.IntFlag{Name: "classes", Usage: "`NUMBER` of classes", DefaultText: "from the labels"},
 	}
@@ -270,6 +270,9 @@ func (j *job) resume(c *cli.Context) error {
 	j.train = run
 	if run.Position.Epoch >= run.Config.Epochs {
 		return fmt.Errorf("%s: all %d epochs are done; continue with more --epochs", from, run.Config.Epochs)
+	}
+	if err := train.CheckData(run.Config, from); err != nil {
+		return err
 	}
 	if j.data, err = openData(c.Context, run.Config); err != nil {
 		return err

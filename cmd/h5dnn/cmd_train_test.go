@@ -301,8 +301,7 @@ func TestRunFilesAreNotOverwritten(t *testing.T) {
 		{"train --resume run.h5", "all 1 epochs are done; continue with more --epochs"},
 		{"train --resume run.h5 --lr 1", "--lr cannot change when resuming run.h5"},
 		{"predict run.h5 testdata/digits.h5:/test/labels -o p.npy", "was trained on samples of [8 8]"},
-		{"predict run.h5 testdata/digits.h5:/test/images --as scores -o p.npy", "want outputs, probabilities or classes"},
-		{"eval run.h5", "has no validation data"},
+		{"predict run.h5 testdata/digits.h5:/test/images --as scores -o p.npy", "want outputs, values, probabilities, classes or indices"},
 	} {
 		status, _, errs := in(t, context.Background(), strings.Fields(c.args)...)
 		if status != statusTrouble || !strings.Contains(errs, c.want) {

@@ -86,18 +86,38 @@ func (f files) Find(name, path string) (dataconfig.Found, error) {
 	if err != nil {
 		return dataconfig.Found{}, err
 	}
-	data, err := find(file, address{name, path})
+	data, err := findLabels(file, address{name, path})
 	if err != nil {
 		return dataconfig.Found{}, err
 	}
 	return foundIn(data, name+": "+path)
 }
 
+// findLabels is find, with the names of a categorical column.
+func findLabels(file inspect.File, at address) (inspect.Selection, error) {
+	h5, ok := file.(inspect.HDF5)
+	if !ok {
+		return find(file, at)
+	}
+	path, expr := views.CutIndex(at.path)
+	codes, ok, err := h5.Categorical(path)
+	if err != nil {
+		return codes, err
+	}
+	if !ok {
+		return find(file, at)
+	}
+	if expr == "" {
+		return codes, nil
+	}
+	return sliceOf(codes, at, expr)
+}
+
 // foundIn returns data as package train takes it.
 func foundIn(data inspect.Selection, name string) (dataconfig.Found, error) {
 	switch {
 	case data.Numbers:
-		return dataconfig.Found{Array: data.Array}, nil
+		return dataconfig.Found{Array: data.Array, Names: data.Names, Values: data.NameValues}, nil
 	case data.Texts:
 		return dataconfig.Found{Texts: data.Strings}, nil
 	case data.Rows == nil:

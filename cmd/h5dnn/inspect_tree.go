@@ -126,12 +126,7 @@ func brief(value any) string {
 }
 
 // shorten truncates a long text.
-func shorten(s string) string {
-	if text := []rune(s); len(text) > attrRunes {
-		return string(text[:attrRunes-1]) + "…"
-	}
-	return s
-}
+func shorten(s string) string { return clip(s, attrRunes) }
 
 // describe returns the type, shape and storage of a dataset on one line.
 func describe(d *inspect.Dataset, paint palette) string {

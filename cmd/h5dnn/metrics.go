@@ -42,7 +42,7 @@ func numbersText(all []namedNumber) string {
 		if f.percent {
 			parts[i] = fmt.Sprintf("%s %.2f%%", f.name, 100*f.value)
 		} else {
-			parts[i] = fmt.Sprintf("%s %.4f", f.name, f.value)
+			parts[i] = f.name + " " + lossText(f.value)
 		}
 	}
 	return strings.Join(parts, "  ")

@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -39,6 +40,9 @@ func newMonitor(c *cli.Context, j *job) *monitor {
 // begin prints the model and the data.
 func (m *monitor) begin() {
 	if m.json {
+		for _, text := range m.job.train.Assumptions {
+			m.note("assumed: " + printable(text))
+		}
 		return
 	}
 	run, data := m.job.train, m.job.data
@@ -54,6 +58,9 @@ func (m *monitor) begin() {
 		fmt.Fprintf(m.out, "; cpu, %d threads", native.Threads())
 	}
 	fmt.Fprintln(m.out)
+	if len(run.Assumptions) > 0 {
+		fmt.Fprintf(m.out, "assumed: %s\n", printable(strings.Join(run.Assumptions, "; ")))
+	}
 	if run.Position.Step > 0 {
 		fmt.Fprintf(m.out, "resuming in epoch %d, after %d of %d samples\n", run.Position.Epoch+1, run.Position.Consumed, run.Position.Samples)
 	}
@@ -169,12 +176,21 @@ func (m *monitor) batch(p train.Progress) error {
 func (m *monitor) figures(p train.Progress) string {
 	text := fmt.Sprintf("epoch %d/%d", p.Epoch, p.Epochs)
 	if p.Metrics.Samples > 0 { // else the GPU has not been read yet
-		text += fmt.Sprintf("  loss %.4f", p.MeanLoss())
+		text += "  loss " + lossText(p.MeanLoss())
 	}
 	if p.Metrics.Samples > 0 && m.job.train.Classifies() {
 		text += fmt.Sprintf("  accuracy %.2f%%", 100*p.Accuracy())
 	}
 	return text + waiting(p.Waited.Seconds(), p.Elapsed.Seconds())
+}
+
+// lossText formats a loss: with four digits after the point, or with an exponent if it is
+// large.
+func lossText(x float64) string {
+	if math.Abs(x) >= 1e5 {
+		return fmt.Sprintf("%.5g", x)
+	}
+	return fmt.Sprintf("%.4f", x)
 }
 
 // waiting returns the share of time spent waiting for data, if it is more than 10 %.

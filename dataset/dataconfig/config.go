@@ -45,8 +45,9 @@ type Config struct {
 	ValLengths Paths         `json:"val_lengths,omitempty"` // as Lengths
 	Split      Split         `json:"split,omitzero"`        // samples to validate on, instead of ValX and ValY
 	OneHot     bool          `json:"one_hot,omitempty"`     // compare outputs with the one-hot encoding of the labels in Y
-	Normalize  Normalize     `json:"normalize"`             // of inputs; auto if absent
-	Layout     string        `json:"layout,omitempty"`      // of images: nchw (or empty) or nhwc
+	ClassNames ClassNames    `json:"class_names,omitempty"` // names of classes, in the order of their numbers; from the labels if absent
+	Normalize  Normalize     `json:"normalize"`             // of inputs, and of the targets of a regression; auto if absent
+	Layout     string        `json:"layout,omitempty"`      // of images: nchw or nhwc; as the file records it, or as shapes suggest, if empty
 	Shuffle    string        `json:"shuffle,omitempty"`     // auto (or empty), exact, window or none
 	Window     int           `json:"window,omitempty"`      // chunks in the shuffle buffer; chosen from the chunk size if 0
 	Resident   config.Choice `json:"resident,omitempty"`    // whether all samples stay on a GPU
@@ -118,10 +119,22 @@ func (c Config) checkNames() error {
 			return wrong("%q names two fields; choose different names", name, "x")
 		}
 	}
-	inputs := names[:len(c.X)]
-	for name := range c.Normalize.Inputs {
-		if !slices.Contains(inputs, name) {
-			return config.At(config.Unknown("input", name, inputs), "normalize", name)
+	inputs, targets := names[:len(c.X)], names[len(c.X):]
+	for name := range c.Normalize.Fields {
+		if !slices.Contains(names, name) {
+			return config.At(config.Unknown("input or target", name, names), "normalize", name)
+		}
+	}
+	for name, classes := range c.ClassNames {
+		if !slices.Contains(targets, name) {
+			return config.At(config.Unknown("target", name, targets), "class_names", name)
+		}
+		seen := map[string]bool{}
+		for _, class := range classes {
+			if seen[class] {
+				return wrong("%q names two classes", class, "class_names")
+			}
+			seen[class] = true
 		}
 	}
 	for setting, paths := range map[string]Paths{"lengths": c.Lengths, "x_offsets": c.XOffsets, "x_columns": c.XColumns} {
@@ -148,6 +161,9 @@ func wrong(format string, args ...any) error {
 
 // InputNames returns the names of the inputs' fields, x for a path without a name.
 func (c Config) InputNames() []string { return c.X.names("x") }
+
+// TargetNames returns the names of the targets' fields, y for a path without a name.
+func (c Config) TargetNames() []string { return c.Y.names("y") }
 
 // Loading returns the options of a loader that c asks for.
 func (c Config) Loading(batch int, seed uint64) dataset.Options {

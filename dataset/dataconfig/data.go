@@ -2,6 +2,7 @@ package dataconfig
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/h5dnn/h5dnn/dataset"
 	"github.com/h5dnn/h5dnn/storage"
@@ -15,6 +16,13 @@ type Data struct {
 	Val   dataset.Dataset // nil if there is nothing to validate on
 	Notes []string        // what the user should know
 
+	// ClassNames are the names of the classes of each target whose labels have names.
+	ClassNames map[string][]string
+	// Layouts are the image layouts, nchw or nhwc, that files record for inputs.
+	Layouts map[string]string
+
+	config  Config
+	ragged  map[string]bool // inputs whose rows have different lengths
 	targets dataset.Dataset // of all samples, whichever side of a split they are on
 }
 
@@ -43,7 +51,7 @@ func New(c Config, seed uint64, train, val []dataset.Named) (*Data, error) {
 func partOf(arrays []dataset.Named) *part {
 	p := &part{}
 	for _, n := range arrays {
-		p.fields = append(p.fields, field{n, n.Name})
+		p.fields = append(p.fields, field{Named: n, path: n.Name})
 	}
 	return p
 }
@@ -65,7 +73,12 @@ func Open(c Config, seed uint64, files Files) (*Data, error) {
 
 // data makes samples of parts.
 func (c Config) data(files Files, seed uint64, training, validation []*part) (*Data, error) {
-	d := &Data{}
+	d := &Data{config: c}
+	var err error
+	if d.ClassNames, err = c.nameClasses(slices.Concat(training, validation)); err != nil {
+		return nil, err
+	}
+	d.Layouts, d.ragged = recorded(training)
 	long, err := c.dropShort(training)
 	if short := len(training) - len(long); short > 0 {
 		d.Notes = append(d.Notes, fmt.Sprintf("%d of %d episodes are shorter than %d steps, and left out", short, len(training), c.Steps))
@@ -107,6 +120,23 @@ func (d *Data) split(c Config, files Files, seed uint64, training, validation []
 		d.Val, err = concat(validation, c.samples)
 	}
 	return err
+}
+
+// recorded returns the layouts that the files of parts record, and the inputs of rows of
+// different lengths.
+func recorded(parts []*part) (layouts map[string]string, ragged map[string]bool) {
+	layouts, ragged = map[string]string{}, map[string]bool{}
+	for _, p := range parts {
+		for _, f := range p.fields {
+			if f.layout != "" {
+				layouts[f.Name] = f.layout
+			}
+			if f.ragged {
+				ragged[f.Name] = true
+			}
+		}
+	}
+	return layouts, ragged
 }
 
 // check refuses sides that are empty or differ in their inputs.

@@ -28,6 +28,11 @@ type Found struct {
 	Array  storage.Array            // of numbers
 	Ragged *dataset.Ragged          // rows of numbers, of different lengths
 	Texts  func() ([]string, error) // strings
+
+	// Names are those of the classes that integers in Array stand for, of an enum or a
+	// categorical column, and Values the integers; 0, 1, … if Values is nil.
+	Names  []string
+	Values []int64
 }
 
 // globAll lists the files that several patterns name.

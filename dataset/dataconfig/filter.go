@@ -73,6 +73,9 @@ func (f filter) rows(files Files, p *part) (dataset.RowSet, error) {
 // pick returns the rows of p that f selects with what was found at its path.
 func (f filter) pick(found Found, p *part) (dataset.RowSet, error) {
 	a := found.Array
+	if found.Names != nil && f.op != "" && (slices.Contains(found.Names, f.value) || !isNumber(f.value)) {
+		found.Texts = found.texts()
+	}
 	listed := f.op == "" && a.Data != nil && a.Type.IsInt()
 	switch {
 	case found.Texts != nil:
@@ -93,6 +96,11 @@ func (f filter) pick(found Found, p *part) (dataset.RowSet, error) {
 		return dataset.Where(a, func(marked bool) bool { return marked })
 	}
 	return f.compare(a)
+}
+
+func isNumber(text string) bool {
+	_, err := strconv.ParseFloat(text, 64)
+	return err == nil
 }
 
 // pickByText compares strings row by row, or looks up the name of the episode.

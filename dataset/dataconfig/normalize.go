@@ -15,28 +15,40 @@ import (
 // float32, with one number for all, or one for each channel of images and each
 // element along the last axis of anything else. The zero Normalize is estimated
 // from the data.
+//
+// Targets that a regression loss compares are standardized alike, by numbers for
+// them in Fields or, by default, from the data. Outputs are then in these units
+// until they are converted back. Identity leaves inputs and targets as they are.
 type Normalize struct {
 	Scale, Shift []float64
-	Inputs       map[string]Normalize // by name, where inputs differ; nil if they are all alike
+	Fields       map[string]Normalize // by name of the input or target, where they differ; nil if inputs are all alike
 }
 
 // Identity leaves numbers as they are.
 var Identity = Normalize{Scale: []float64{1}, Shift: []float64{0}}
 
 // IsAuto reports whether n is to be estimated from the data.
-func (n Normalize) IsAuto() bool { return len(n.Scale) == 0 && n.Inputs == nil }
+func (n Normalize) IsAuto() bool { return len(n.Scale) == 0 && n.Fields == nil }
 
 // IsIdentity reports whether n leaves numbers as they are.
 func (n Normalize) IsIdentity() bool {
-	return n.Inputs == nil && slices.Equal(n.Scale, Identity.Scale) && slices.Equal(n.Shift, Identity.Shift)
+	return n.Fields == nil && slices.Equal(n.Scale, Identity.Scale) && slices.Equal(n.Shift, Identity.Shift)
 }
 
 // For returns the normalization of the named input.
 func (n Normalize) For(input string) Normalize {
-	if n.Inputs != nil {
-		return n.Inputs[input]
+	if n.Fields != nil {
+		return n.Fields[input]
 	}
 	return n
+}
+
+// ForTarget returns the normalization of the named target.
+func (n Normalize) ForTarget(target string) Normalize {
+	if n.IsIdentity() {
+		return Identity
+	}
+	return n.Fields[target]
 }
 
 // CheckShape reports whether there is one number for all elements of a sample, or
@@ -70,21 +82,25 @@ func (n numbers) MarshalJSON() ([]byte, error) {
 var errNormalize = errors.New("want mean and std > 0, or scale ≠ 0 and shift; each a number, or lists of the same length")
 
 // UnmarshalJSON reads "auto", "none", {"mean": m, "std": s}, {"scale": a, "shift": b},
-// or any of these for each input, by name.
-func (n *Normalize) UnmarshalJSON(text []byte) error {
+// any of these for inputs and targets by name, or "MEAN/STD".
+func (n *Normalize) UnmarshalJSON(text []byte) (err error) {
 	var name string
 	if json.Unmarshal(text, &name) == nil {
 		known := map[string]Normalize{"auto": {}, "none": Identity}
 		named, ok := known[name]
+		if !ok && strings.Contains(name, "/") {
+			*n, err = ParseNormalize(name)
+			return err
+		}
 		if !ok {
-			return errors.New("want auto, none, {mean, std} or {scale, shift}")
+			return errors.New("want auto, none, MEAN/STD, {mean, std} or {scale, shift}")
 		}
 		*n = named
 		return nil
 	}
 	var named map[string]json.RawMessage
-	if json.Unmarshal(text, &named) == nil && byInput(named) {
-		return n.unmarshalInputs(named)
+	if json.Unmarshal(text, &named) == nil && byField(named) {
+		return n.unmarshalFields(named)
 	}
 	var given struct {
 		Scale numbers `json:"scale"`
@@ -95,7 +111,6 @@ func (n *Normalize) UnmarshalJSON(text []byte) error {
 	if err := config.Decode(text, &given); err != nil {
 		return err
 	}
-	var err error
 	switch {
 	case given.Mean == nil && given.Std == nil:
 		*n, err = scaleShift(given.Scale, given.Shift)
@@ -107,8 +122,8 @@ func (n *Normalize) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// byInput reports whether settings are normalizations by the names of inputs.
-func byInput(settings map[string]json.RawMessage) bool {
+// byField reports whether settings are normalizations by the names of inputs and targets.
+func byField(settings map[string]json.RawMessage) bool {
 	for name, text := range settings {
 		if slices.Contains([]string{"scale", "shift", "mean", "std"}, name) || text[0] != '{' && text[0] != '"' {
 			return false
@@ -117,7 +132,7 @@ func byInput(settings map[string]json.RawMessage) bool {
 	return len(settings) > 0
 }
 
-func (n *Normalize) unmarshalInputs(named map[string]json.RawMessage) error {
+func (n *Normalize) unmarshalFields(named map[string]json.RawMessage) error {
 	all := map[string]Normalize{}
 	for name, text := range named {
 		var one Normalize
@@ -126,7 +141,7 @@ func (n *Normalize) unmarshalInputs(named map[string]json.RawMessage) error {
 		}
 		all[name] = one
 	}
-	*n = Normalize{Inputs: all}
+	*n = Normalize{Fields: all}
 	return nil
 }
 
@@ -136,7 +151,7 @@ func ParseNormalize(text string) (Normalize, error) {
 	mean, std, ok := strings.Cut(text, "/")
 	var n Normalize
 	quoted, _ := json.Marshal(text)
-	if ok {
+	if ok { // an object, which UnmarshalJSON reads without coming back here
 		quoted = fmt.Appendf(nil, `{"mean": [%s], "std": [%s]}`, mean, std)
 	}
 	if err := n.UnmarshalJSON(quoted); err != nil {
@@ -147,8 +162,8 @@ func ParseNormalize(text string) (Normalize, error) {
 
 // MarshalJSON writes what UnmarshalJSON reads.
 func (n Normalize) MarshalJSON() ([]byte, error) {
-	if n.Inputs != nil {
-		return json.Marshal(n.Inputs)
+	if n.Fields != nil {
+		return json.Marshal(n.Fields)
 	}
 	if n.IsAuto() {
 		return json.Marshal("auto")

@@ -3,6 +3,7 @@ package dataconfig
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/h5dnn/h5dnn/dataset"
 	"github.com/h5dnn/h5dnn/storage"
@@ -20,7 +21,10 @@ type part struct {
 // A field is an array whose first axis counts the rows of a part.
 type field struct {
 	dataset.Named
-	path string
+	path   string
+	labels *labels // nil unless it holds labels with names
+	layout string  // of images, as the file records it
+	ragged bool    // rows have different lengths, and are padded
 }
 
 // len counts rows, selected or not.
@@ -86,7 +90,7 @@ func (c Config) open(files Files, p *part) error {
 		}
 	}
 	for i, name := range c.Y.names("y") {
-		if err := p.add(files, p.yFile, c.Y[i].Path, dataset.Named{Name: name, Role: dataset.Target}); err != nil {
+		if err := p.addTarget(files, c.Y[i].Path, name); err != nil {
 			return err
 		}
 	}
@@ -136,7 +140,10 @@ func (c Config) openInput(files Files, p *part, name, path string) error {
 			return err
 		}
 	}
-	p.fields = append(p.fields, field{in, path})
+	p.fields = append(p.fields, field{
+		Named: in, path: path, layout: recordedLayout(files, p.file, path),
+		ragged: found.Ragged != nil && c.XColumns.of(name) == "",
+	})
 	lengths := dataset.Named{Name: name + " lengths", Role: dataset.Length, Of: name}
 	switch at := c.Lengths.of(name); at {
 	case "":
@@ -148,11 +155,52 @@ func (c Config) openInput(files Files, p *part, name, path string) error {
 		if lengths.Array, err = found.Ragged.PaddedLengths(c.Length); err != nil {
 			return err
 		}
-		p.fields = append(p.fields, field{lengths, at})
+		p.fields = append(p.fields, field{Named: lengths, path: at})
 		return nil
 	default:
 		return p.add(files, p.file, at, lengths)
 	}
+}
+
+// recordedClasses returns the names of classes that an attribute of an array of
+// integers, or a dataset of strings beside it, records, as import writes them.
+func recordedClasses(files Files, file, path string) []string {
+	const name = "classes"
+	path, _ = wildcard(path).split()
+	if values, err := files.Attribute(file, path, name); err == nil && len(values) > 0 {
+		names := make([]string, len(values))
+		for i, value := range values {
+			text, ok := value.(string)
+			if !ok {
+				return nil
+			}
+			names[i] = text
+		}
+		return names
+	}
+	path = "/" + strings.Trim(path, "/")
+	found, err := files.Find(file, path[:strings.LastIndexByte(path, '/')+1]+name)
+	if err != nil || found.Texts == nil {
+		return nil
+	}
+	names, err := found.Texts()
+	if err != nil || len(names) == 0 || len(names) > maxClasses {
+		return nil
+	}
+	return names
+}
+
+// recordedLayout returns the layout of images that an attribute of the array names, as
+// import writes it, or "".
+func recordedLayout(files Files, file, path string) string {
+	values, err := files.Attribute(file, path, "layout")
+	if err != nil || len(values) != 1 { // such as a format without attributes
+		return ""
+	}
+	if text, ok := values[0].(string); ok && (text == "nchw" || text == "nhwc") {
+		return text
+	}
+	return ""
 }
 
 // add finds the array at a path and adds it to p's fields.
@@ -162,8 +210,40 @@ func (p *part) add(files Files, file, path string, n dataset.Named) error {
 		return err
 	}
 	n.Array, err = array(files, file, path)
-	p.fields = append(p.fields, field{n, path})
+	p.fields = append(p.fields, field{Named: n, path: path})
 	return err
+}
+
+// addTarget adds a target, whose elements may be strings or integers with names.
+func (p *part) addTarget(files Files, path, name string) error {
+	path, err := wildcard(path).with(p.at)
+	if err != nil {
+		return err
+	}
+	found, err := files.Find(p.yFile, path)
+	if err != nil {
+		return err
+	}
+	f := field{Named: dataset.Named{Name: name, Role: dataset.Target, Array: found.Array}, path: path}
+	switch {
+	case found.Texts != nil:
+		texts, err := found.Texts()
+		if err != nil {
+			return err
+		}
+		f.labels = &labels{texts: func() ([]string, error) { return texts, nil }}
+		f.Array = storage.From(make([]int64, len(texts)), len(texts)) // until nameClasses
+	case found.Array.Data == nil:
+		return fmt.Errorf("%s: %s holds rows of different lengths; want an array of numbers, or strings", p.yFile, path)
+	case found.Names == nil && found.Array.Type.IsInt():
+		if names := recordedClasses(files, p.yFile, path); names != nil && numbersOf(found.Array, len(names)) {
+			f.labels = &labels{names: names}
+		}
+	case found.Names != nil:
+		f.labels = &labels{names: found.Names, values: found.Values}
+	}
+	p.fields = append(p.fields, f)
+	return nil
 }
 
 // checkLengths reports whether every field has an element for each row.

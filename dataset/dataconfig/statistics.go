@@ -48,6 +48,116 @@ func (d *Data) CountClasses(ctx context.Context, target string, o dataset.Option
 	return int(largest) + 1, nil
 }
 
+// Standardize returns the normalizations that give each column of the named fields of
+// the training samples mean 0 and standard deviation 1. A field has that many
+// columns, along its last axis; 1 is all elements together. All samples are read
+// once, loaded as o says. Elements that are not finite do not count, and a standard
+// deviation of 0 counts as 1.
+func (d *Data) Standardize(ctx context.Context, columns map[string]int, o dataset.Options) (map[string]Normalize, error) {
+	if len(columns) == 0 {
+		return nil, nil
+	}
+	moments := map[int]columnMoments{}
+	for i, f := range d.Train.Fields() {
+		n, ok := columns[f.Name]
+		switch {
+		case !ok:
+			continue
+		case f.Type.IsComplex():
+			return nil, fmt.Errorf("%v; want real numbers: %w", f, dtype.ErrType)
+		case n < 1 || views.Of(f.Shape...).Len()%n != 0:
+			return nil, fmt.Errorf("data: %v in %d columns: %w", f, n, views.ErrShape)
+		}
+		moments[i] = make(columnMoments, n)
+	}
+	o.Shuffle, o.Window, o.Batch, o.Rank, o.World = dataset.None, 0, min(1<<10, max(1, d.Train.Len())), 0, 0
+	for b, err := range dataset.Load(ctx, d.Train, o) {
+		if err != nil {
+			return nil, err
+		}
+		for i, m := range moments {
+			values, err := storage.Read[float64](b.Fields[i])
+			if err != nil {
+				return nil, err
+			}
+			m.add(values)
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	all := map[string]Normalize{}
+	for i, m := range moments {
+		n, err := m.standardize()
+		if err != nil {
+			return nil, err
+		}
+		all[d.Train.Fields()[i].Name] = n
+	}
+	return all, nil
+}
+
+// columnMoments are the means and squared deviations of columns. Values are counted
+// from the first of their column, so that the deviation of a constant is exactly 0.
+type columnMoments []struct {
+	n, origin, mean, squares float64
+}
+
+// add adds rows of all columns.
+func (m columnMoments) add(values []float64) {
+	for k, x := range values {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			continue
+		}
+		c := &m[k%len(m)]
+		if c.n == 0 {
+			c.origin = x
+		}
+		x -= c.origin
+		c.n++ // Welford, Technometrics 4 (1962)
+		delta := x - c.mean
+		c.mean += delta / c.n
+		c.squares += delta * (x - c.mean)
+	}
+}
+
+func (m columnMoments) standardize() (Normalize, error) {
+	means, stds := make([]float64, len(m)), make([]float64, len(m))
+	for i, c := range m {
+		mean, std := c.origin+c.mean, math.Sqrt(c.squares/max(1, c.n))
+		if math.IsInf(mean, 0) || math.IsNaN(std) || math.IsInf(std, 0) || std == 0 || math.IsInf(1/std, 0) || math.IsInf(mean/std, 0) {
+			std = 1
+		}
+		if math.IsInf(mean, 0) {
+			mean = 0
+		}
+		means[i], stds[i] = mean, std
+	}
+	return standardize(means, stds)
+}
+
+// Columns returns how many columns of numbers the named input or target has, and
+// whether its rows are rows of a table: of at most one axis before windows, and not
+// of different lengths.
+func (d *Data) Columns(name string) (n int, table bool) {
+	fields := d.Train.Fields()
+	i := slices.IndexFunc(fields, func(f dataset.Field) bool { return f.Name == name })
+	if i < 0 || d.ragged[name] {
+		return 0, false
+	}
+	row := fields[i].Shape
+	if d.config.Steps > 1 && len(row) > 0 {
+		row = row[1:]
+	}
+	switch len(row) {
+	case 0:
+		return 1, true
+	case 1:
+		return row[0], row[0] > 0
+	}
+	return 0, false
+}
+
 // sampledBytes is how many bytes of samples EstimateNormalize reads.
 const sampledBytes = 64 << 20
 

@@ -1,6 +1,7 @@
 package hdf5
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/h5dnn/h5dnn/storage/hdf5/internal/format"
@@ -365,6 +366,31 @@ func trimNUL(b []byte) string {
 		}
 	}
 	return string(b)
+}
+
+// EnumMembers returns the names and the values of an enum, by value; nil for other types
+// and for bools.
+func (t *Type) EnumMembers() (names []string, values []int64) {
+	if t.Class != ClassEnum || t.isBool() {
+		return nil, nil
+	}
+	reader := new(valueReader)
+	order := make([]int, len(t.Names))
+	all := make([]int64, len(t.Names))
+	for k := range t.Names {
+		order[k] = k
+		switch value, _ := reader.number(t.Base, t.Values[k]); value := value.(type) {
+		case int64:
+			all[k] = value
+		case uint64:
+			all[k] = int64(value)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(all[a], all[b]) })
+	for _, k := range order {
+		names, values = append(names, t.Names[k]), append(values, all[k])
+	}
+	return names, values
 }
 
 // HasVarLen reports whether elements are or contain values of variable length, which

@@ -1,0 +1,245 @@
+package dataconfig
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// ClassNames are the names of the classes of targets, by the name of the target. As
+// JSON it is a list, if there is one target, or an object of lists.
+type ClassNames map[string][]string
+
+var errClassNames = errors.New("want a list of names, or a list for each target by name")
+
+// UnmarshalJSON reads a list, which is for the target y, or lists by target.
+func (n *ClassNames) UnmarshalJSON(text []byte) error {
+	var list []string
+	if json.Unmarshal(text, &list) == nil {
+		*n = ClassNames{"y": list}
+		return nil
+	}
+	var named map[string][]string
+	if json.Unmarshal(text, &named) != nil {
+		return errClassNames
+	}
+	*n = named
+	return nil
+}
+
+// labels are targets that name classes: strings, or integers with names.
+type labels struct {
+	texts  func() ([]string, error) // nil for integers
+	names  []string                 // of the integers
+	values []int64                  // that the names belong to; 0, 1, … if nil
+}
+
+// nameClasses turns the named labels of parts into class numbers, and returns the
+// names of the classes of each target. c.ClassNames, where it has the target, are
+// these names and their order. Otherwise strings are sorted, and the names of
+// integers keep their order.
+func (c Config) nameClasses(parts []*part) (map[string][]string, error) {
+	all := map[string][]string{}
+	for _, target := range c.Y.names("y") {
+		named := fieldsNamed(parts, target)
+		names, given := c.ClassNames[target]
+		if len(named) == 0 && !given {
+			continue
+		}
+		if !given {
+			var err error
+			if names, err = collectNames(named); err != nil {
+				return nil, err
+			}
+		}
+		numbers := map[string]int64{}
+		for i, name := range names {
+			numbers[name] = int64(i)
+		}
+		for _, p := range parts {
+			for i := range p.fields {
+				f := &p.fields[i]
+				if f.Name != target || f.labels == nil {
+					continue
+				}
+				if err := p.number(f, numbers); err != nil {
+					return nil, fmt.Errorf("%s: %s: %w", p.yFile, f.path, err)
+				}
+			}
+		}
+		all[target] = names
+	}
+	return all, nil
+}
+
+// fieldsNamed returns the fields of that name whose labels have names.
+func fieldsNamed(parts []*part, name string) (named []field) {
+	for _, p := range parts {
+		for _, f := range p.fields {
+			if f.Name == name && f.labels != nil {
+				named = append(named, f)
+			}
+		}
+	}
+	return named
+}
+
+// collectNames returns the names in all fields: sorted, if a field has strings, else in
+// the order of the first field, with those of the others behind.
+func collectNames(fields []field) ([]string, error) {
+	var names []string
+	seen := map[string]bool{}
+	texts := false
+	for _, f := range fields {
+		list := f.labels.names
+		if f.labels.texts != nil {
+			texts = true
+			var err error
+			if list, err = f.labels.texts(); err != nil {
+				return nil, err
+			}
+		}
+		for _, name := range list {
+			if seen[name] {
+				continue
+			}
+			seen[name] = true
+			if names = append(names, strings.Clone(name)); len(names) > maxClasses {
+				return nil, fmt.Errorf("%s holds more than %d different strings; want class labels: %w", f.path, maxClasses, dtype.ErrType)
+			}
+		}
+	}
+	if texts {
+		slices.Sort(names)
+	}
+	return names, nil
+}
+
+// number makes the elements of f class numbers. Rows that p leaves out may be anything.
+func (p *part) number(f *field, numbers map[string]int64) error {
+	var classes []int64
+	var err error
+	if f.labels.texts != nil {
+		classes, err = p.numberTexts(f.labels, numbers)
+	} else {
+		classes, err = p.numberIntegers(f, numbers)
+	}
+	if err == nil && classes != nil {
+		f.Array = storage.From(classes, f.Array.Shape...)
+	}
+	return err
+}
+
+func (p *part) numberTexts(l *labels, numbers map[string]int64) ([]int64, error) {
+	texts, err := l.texts()
+	if err != nil {
+		return nil, err
+	}
+	classes := make([]int64, len(texts))
+	for row, text := range texts {
+		class, ok := numbers[text]
+		if !ok && p.keeps(row) {
+			return nil, fmt.Errorf("row %d is %q, which is none of the %d classes %s: %w", row, text, len(numbers), someNames(numbers), views.ErrShape)
+		}
+		classes[row] = class
+	}
+	return classes, nil
+}
+
+// numberIntegers returns nil if the integers are the numbers of their classes already.
+func (p *part) numberIntegers(f *field, numbers map[string]int64) ([]int64, error) {
+	values := f.labels.values
+	if values == nil {
+		for i := range f.labels.names {
+			values = append(values, int64(i))
+		}
+	}
+	byValue, same := map[int64]int64{}, true
+	for i, value := range values {
+		class, ok := numbers[f.labels.names[i]]
+		if !ok {
+			class = -1
+		}
+		byValue[value] = class
+		same = same && class == value
+	}
+	stored, err := storage.Read[int64](f.Array)
+	if err != nil {
+		return nil, err
+	}
+	classes := make([]int64, len(stored))
+	perRow := max(1, len(stored)/max(1, p.len()))
+	for i, value := range stored {
+		class, ok := byValue[value]
+		row := i / perRow
+		switch {
+		case (!ok || class < 0) && !p.keeps(row):
+			class = 0
+		case !ok:
+			return nil, fmt.Errorf("row %d is %d, which has no name and so is no class; leave such rows out with rows (--rows): %w", row, value, views.ErrShape)
+		case class < 0:
+			return nil, fmt.Errorf("row %d is %q, which is none of the %d classes %s: %w", row, f.labels.names[slices.Index(values, value)], len(numbers), someNames(numbers), views.ErrShape)
+		}
+		classes[i] = class
+		same = same && class == value
+	}
+	if same {
+		return nil, nil
+	}
+	return classes, nil
+}
+
+// numbersOf reports whether all integers of a are from 0 to classes-1.
+func numbersOf(a storage.Array, classes int) bool {
+	all, err := storage.Read[int64](a)
+	return err == nil && !slices.ContainsFunc(all, func(label int64) bool { return label < 0 || label >= int64(classes) })
+}
+
+// keeps reports whether row is one of the rows of p that were selected.
+func (p *part) keeps(row int) bool {
+	if p.keep == nil {
+		return true
+	}
+	_, found := slices.BinarySearch(p.keep, row)
+	return found
+}
+
+// someNames lists the first names of classes.
+func someNames(numbers map[string]int64) string {
+	const shown = 8
+	names := make([]string, len(numbers))
+	for name, class := range numbers {
+		names[class] = name
+	}
+	if len(names) > shown {
+		names = append(names[:shown:shown], "…")
+	}
+	return strings.Join(names, ", ")
+}
+
+// texts returns the names of integers as strings, for comparisons; nil if there are none.
+func (f Found) texts() func() ([]string, error) {
+	if f.Texts != nil || f.Names == nil {
+		return f.Texts
+	}
+	return func() ([]string, error) {
+		stored, err := storage.Read[int64](f.Array)
+		texts := make([]string, len(stored))
+		for row, value := range stored {
+			i := int(value)
+			if f.Values != nil {
+				i = slices.Index(f.Values, value)
+			}
+			if i >= 0 && i < len(f.Names) {
+				texts[row] = f.Names[i]
+			}
+		}
+		return texts, err
+	}
+}

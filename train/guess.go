@@ -1,0 +1,177 @@
+package train
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/dataset/dataconfig"
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/nn"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// chooseLayout settles the layout of images, unless the configuration has it: as the
+// files record it, or as shapes suggest. Only a new run chooses.
+func (r *Run) chooseLayout(data *Data) {
+	if r.Config.Data.Layout != "" {
+		return
+	}
+	for _, f := range r.Inputs {
+		if len(f.Shape) != 3 || nn.SpatialAxes(r.Model, f.Name) != 2 {
+			continue
+		}
+		layout := data.Layouts[f.Name]
+		if layout == "" && looksChannelsLast(f.Shape) {
+			layout = "nhwc"
+			r.assume("%s (%d, %d, %d) are images with their channels last; --layout nchw says otherwise", f.Name, f.Shape[0], f.Shape[1], f.Shape[2])
+		}
+		if layout == "nhwc" {
+			r.Config.Data.Layout = layout
+			return
+		}
+	}
+}
+
+// looksChannelsLast reports whether a sample of rank 3 can have 1, 3 or 4 channels on
+// its last axis only.
+func looksChannelsLast(sample []int) bool {
+	channels := []int{1, 3, 4}
+	return slices.Contains(channels, sample[2]) && !slices.Contains(channels, sample[0])
+}
+
+// adviseLayout names the layout in an error about images of a wrong size.
+func (r *Run) adviseLayout(err error) error {
+	for _, f := range r.Inputs {
+		if len(f.Shape) != 3 || nn.SpatialAxes(r.Model, f.Name) != 2 {
+			continue
+		}
+		have, other := "nchw", "nhwc"
+		if f.ChannelsLast {
+			have, other = other, have
+		}
+		text := strings.TrimSuffix(err.Error(), ": "+views.ErrShape.Error())
+		return fmt.Errorf("%s; %s %v are taken as images in the layout %s, for %s add --layout %s: %w", text, f.Name, f.Shape, have, other, other, views.ErrShape)
+	}
+	return err
+}
+
+// assume notes what r assumes of the data, which was not said.
+func (r *Run) assume(format string, args ...any) {
+	r.Assumptions = append(r.Assumptions, fmt.Sprintf(format, args...))
+}
+
+// estimateNormalize replaces automatic normalization by numbers. Columns of tables of
+// floats, and of the targets of a regression, are standardized; for other inputs see
+// dataconfig.Data.EstimateNormalize.
+func (r *Run) estimateNormalize(ctx context.Context, data *Data) (err error) {
+	columns := map[string]int{}
+	for _, f := range r.Inputs {
+		if n := r.inputColumns(data, f); n > 0 {
+			columns[f.Name] = n
+		}
+	}
+	for _, t := range r.Targets {
+		if n, table := data.Columns(t.Name); t.IsAuto() && r.Regresses() && table {
+			columns[t.Name] = n
+		}
+	}
+	standardized, err := data.Standardize(ctx, columns, r.Config.loading())
+	if err != nil {
+		return err
+	}
+	r.assumeStandardized(standardized)
+	byName := map[string]dataconfig.Normalize{}
+	for i := range r.Inputs {
+		f := &r.Inputs[i]
+		if f.length {
+			continue
+		}
+		if n, ok := standardized[f.Name]; ok {
+			f.Normalize = n
+		} else if f.IsAuto() {
+			if f.Normalize, err = data.EstimateNormalize(ctx, f.Name, r.Config.loading()); err != nil {
+				return err
+			}
+		}
+		byName[f.Name] = f.Normalize
+	}
+	alike := len(byName) == 1
+	for i := range r.Targets {
+		t := &r.Targets[i]
+		if n, ok := standardized[t.Name]; ok {
+			t.Normalize = n
+		} else if t.IsAuto() {
+			t.Normalize = dataconfig.Identity
+		}
+		if t.changes() {
+			byName[t.Name] = t.Normalize
+			alike = false
+		}
+	}
+	if r.Config.Data.Normalize = (dataconfig.Normalize{Fields: byName}); alike {
+		for _, only := range byName {
+			r.Config.Data.Normalize = only
+		}
+	}
+	return nil
+}
+
+// inputColumns returns how many columns of an input are standardized; 0 if it is not a
+// table of floats, or of integers too large for pixels.
+func (r *Run) inputColumns(data *Data, f Feature) int {
+	n, table := data.Columns(f.Name)
+	measured := f.Type.IsFloat() || f.Type.IsInt() && f.Type.Size() >= dtype.Int32.Size()
+	switch {
+	case !f.IsAuto() || f.length || !table || !measured:
+		return 0
+	case nn.SpatialAxes(r.Model, f.Name) == 1 && len(f.Shape) == 1: // the steps of one signal
+		return 1
+	}
+	return n
+}
+
+// assumeClasses notes the classes whose names were found in the data.
+func (r *Run) assumeClasses(given Config) {
+	const shown = 5
+	for _, t := range r.Targets {
+		names := r.Config.Data.ClassNames[t.Name]
+		if len(names) == 0 || given.Data.ClassNames[t.Name] != nil {
+			continue
+		}
+		more := ""
+		if len(names) > shown {
+			more = ", …"
+		}
+		r.assume("the %d classes of %s are %s%s", len(names), t.Name, strings.Join(names[:min(len(names), shown)], ", "), more)
+	}
+}
+
+// assumeStandardized notes the fields that are standardized.
+func (r *Run) assumeStandardized(standardized map[string]dataconfig.Normalize) {
+	if len(standardized) == 0 {
+		return
+	}
+	names := slices.Sorted(maps.Keys(standardized))
+	verb := " are"
+	if len(names) == 1 {
+		verb = " is"
+	}
+	per := ""
+	for _, n := range standardized {
+		if len(n.Scale) > 1 {
+			per = ", column by column"
+		}
+	}
+	r.assume("%s standardized to mean 0 and standard deviation 1%s; --normalize none says otherwise", strings.Join(names, " and ")+verb, per)
+}
+
+// ClassNames returns the names of the classes of the first target, or nil.
+func (r *Run) ClassNames() []string {
+	if len(r.Targets) == 0 {
+		return nil
+	}
+	return r.Config.Data.ClassNames[r.Targets[0].Name]
+}
