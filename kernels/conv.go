@@ -197,8 +197,8 @@ func (o ConvOptions) TransposedShape(y, w []int, more [3]int) ([]int, error) {
 
 func (g *conv) empty() bool { return g.x.Len() == 0 || g.w.Len() == 0 || g.y.Len() == 0 }
 
-// optimized runs the convolution by oneDNN. An operand whose layout oneDNN does not
-// take is copied.
+// optimized runs the convolution by Winograd's algorithm where that is faster, else by oneDNN.
+// An operand whose layout neither takes is copied.
 func (g conv) optimized() error {
 	for _, o := range []struct {
 		a       **storage.Array
@@ -224,8 +224,41 @@ func (g conv) optimized() error {
 			copyElements(&here, there)
 		}
 	}
-	q := g.problem()
-	return q.Run(fromFirst[float32](g.x), fromFirst[float32](g.w), fromFirst[float32](g.b), fromFirst[float32](g.y))
+	x, w, b, y := fromFirst[float32](g.x), fromFirst[float32](g.w), fromFirst[float32](g.b), fromFirst[float32](g.y)
+	if f, ok := g.winograd(); !ok {
+		q := g.problem()
+		return q.Run(x, w, b, y)
+	} else if g.op == native.ConvGradXOp {
+		return f.GradX(x, y, w)
+	} else if g.op == native.ConvGradWOp {
+		return f.GradW(w, b, x, y)
+	} else {
+		return f.Conv(y, x, w, b)
+	}
+}
+
+// winograd describes the convolution to Winograd's algorithm, and reports whether that is to compute it:
+// windows of 3x3 with stride 1 over channels-last images.
+func (g *conv) winograd() (f native.Winograd, ok bool) {
+	if g.x.Rank() != 4 || g.groups != 1 || g.act > ReLUActivation || g.w.Shape[2] != 3 || g.w.Shape[3] != 3 ||
+		g.stride != [3]int{1, 1, 1} || g.dilation != [3]int{1, 1, 1} {
+		return f, false
+	}
+	x, y := channelsLast(g.x.Shape), channelsLast(g.y.Shape)
+	if !hasStrides(g.x, x) || !hasStrides(g.y, y) {
+		return f, false
+	}
+	f = native.Winograd{N: int64(g.x.Shape[0]), C: int64(g.x.Shape[1]), O: int64(g.y.Shape[1])}
+	for i := range 2 {
+		f.XSize[i], f.YSize[i], f.Pad[i] = int64(g.x.Shape[2+i]), int64(g.y.Shape[2+i]), int64(g.padding[1+i][0])
+	}
+	for i, axis := range []int{0, 2, 3} {
+		f.X[i], f.Y[i] = int64(x[axis]), int64(y[axis])
+	}
+	if g.act == ReLUActivation {
+		f.ReLU = 1
+	}
+	return f, f.Faster()
 }
 
 // problem describes the convolution to oneDNN. Weights, which are small, are copied to

@@ -29,6 +29,7 @@ var geometries = []geometry{
 	{1, 3, 2, []int{4, 4}, []int{4, 4}, ConvOptions{Padding: Pad(3, 3)}},
 	{0, 3, 2, []int{4, 4}, []int{3, 3}, ConvOptions{Padding: Pad(1, 1)}},
 	{3, 1, 32, []int{12, 12}, []int{3, 3}, ConvOptions{Padding: Pad(1, 1)}},
+	{3, 16, 32, []int{11, 12}, []int{3, 3}, ConvOptions{Padding: [3][2]int{{1, 1}, {2, 0}}}}, // by Winograd's algorithm
 	{2, 3, 5, []int{11}, []int{3}, ConvOptions{Padding: [3][2]int{{2, 0}}}},
 	{2, 16, 32, []int{20}, []int{5}, ConvOptions{Stride: [3]int{2}, Dilation: [3]int{2}, Padding: Pad(3)}},
 	{1, 2, 3, []int{5, 4, 6}, []int{3, 2, 2}, ConvOptions{Stride: [3]int{1, 2, 1}, Padding: [3][2]int{{1, 1}, {0, 1}, {2, 0}}}},

@@ -1,0 +1,58 @@
+/* Convolutions of images by 3 x 3 windows with stride 1 by Winograd's algorithm F(4x4, 3x3)
+ * (Lavin and Gray, arXiv:1509.09308): 36 multiplications for 4 x 4 results instead of 144.
+ * Tiles of 6 x 6 pixels and the weights are transformed to values at 36 points, where the
+ * convolution is a matrix product for each point, and its results are transformed back. The gradient of
+ * x is the convolution of dy with the weights turned around; that of the weights is
+ * F(3x3, 4x4), with the same points.
+ * Like loops.h the transforms are compiled for each level of x86-64 (winograd_v2.c, _v3.c, _v4.c). */
+#ifndef H5K_WINOGRAD_H
+#define H5K_WINOGRAD_H
+
+#include <stdint.h>
+
+/* A convolution of x (n, c, x_size) by w (o, c, 3, 3), dense, to y (n, o, y_size). Channels are
+ * adjacent, and multiples of 16. */
+typedef struct {
+	int64_t n, c, o;
+	int64_t x_size[2], y_size[2];
+	int64_t pad[2];     /* zeros above and to the left of x */
+	int64_t x[3], y[3]; /* strides of images, rows and columns */
+	int64_t relu;       /* of h5k_winograd_conv: y is at least 0 */
+} h5k_winograd;
+
+/* y, of x, w and b, which may be NULL; dx, of dy and w; dw and db, which may be NULL, of x and dy.
+ * Results are the same bits whenever the number of threads is the same.
+ * They return -1 where there is no memory. */
+int h5k_winograd_conv(const h5k_winograd *g, float *y, const float *x, const float *w, const float *b);
+int h5k_winograd_grad_x(const h5k_winograd *g, float *dx, const float *dy, const float *w);
+int h5k_winograd_grad_w(const h5k_winograd *g, float *dw, float *db, const float *x, const float *dy);
+
+/* A matrix of rows x cols for each of the 36 points: element (p, i, j) is
+ * at[p·point + (j/width·rows + i)·width + j%width], width being the instruction set's. */
+enum { H5K_POINTS = 36 };
+
+typedef struct {
+	float *at;
+	int64_t rows, cols, point;
+} h5k_spectrum;
+
+/* What an instruction set provides. */
+typedef struct {
+	int width, block; /* columns that are adjacent in a spectrum; its rows are multiples of block */
+	/* Row i of v from 36 pixels, BᵀdB. */
+	void (*input)(const h5k_spectrum *v, int64_t i, const float *const from[36]);
+	/* Row i of v from 16 pixels, GdGᵀ for F(3x3, 4x4). sums, which may be NULL, grows by the pixels. */
+	void (*grad)(const h5k_spectrum *v, int64_t i, const float *const from[16], float *sums);
+	/* 16 pixels from row i of m, AᵀmA; bias may be NULL. */
+	void (*output)(const h5k_spectrum *m, int64_t i, float *const to[16], const float *bias, int relu);
+	/* 16 columns from j on of u, GwGᵀ: w has 9 adjacent elements for each row and column. */
+	void (*filter)(const h5k_spectrum *u, int64_t j, const float *w, int64_t row, int64_t col, int turned);
+	/* 9 adjacent elements of w for each row and each of 16 columns from j on of the sum of n u, that many
+	 * elements apart, AᵀuA for F(3x3, 4x4). */
+	void (*filter_grad)(int64_t n, int64_t apart, const h5k_spectrum *u, int64_t j, float *w, int64_t row, int64_t col);
+	/* m = v·u, and u = vᵀ·d or, if it is to be added to, u += vᵀ·d. */
+	void (*product)(const h5k_spectrum *m, const h5k_spectrum *v, const h5k_spectrum *u);
+	void (*product_grad)(const h5k_spectrum *u, const h5k_spectrum *v, const h5k_spectrum *d, int add);
+} h5k_winograd_loops;
+
+#endif
