@@ -1,21 +1,27 @@
 package kernels
 
 import (
+	"fmt"
+
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/kernels/native"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// CastOptions are the options of Cast. Without any, Scale is 1.
+// CastOptions are the options of Cast. Without any, Scale is 1; a Scale of 0, as in the zero
+// value, is refused.
 type CastOptions struct{ Scale, Offset float64 }
 
-// Cast is y = Scale·x + Shift, converted from any type to any other as
-// dtype.Convert does; where Scale is 1 and Shift 0, exactly so. It turns the
+// Cast is y = Scale·x + Offset, converted from any type to any other as
+// dtype.Convert does; where Scale is 1 and Offset 0, exactly so. It turns the
 // bytes of images into floats in one pass.
 var Cast = define("cast",
 	func(c *Call, options CastOptions) error {
 		if err := c.holds(1, 1); err != nil {
 			return err
+		}
+		if c.Options != nil && options.Scale == 0 {
+			return fmt.Errorf("scale 0; leave the options out for no scale: %w", storage.ErrState)
 		}
 		if x := c.In[0].Type; !identity(c, options) && computeTypeOf(x) == dtype.Invalid {
 			return notDefined(x)

@@ -2,10 +2,10 @@ package kernels
 
 import "github.com/h5dnn/h5dnn/dtype"
 
-// ScaleOffsetOptions are the options of Affine.
+// ScaleOffsetOptions are the options of ScaleOffset.
 type ScaleOffsetOptions struct{ Scale, Offset float64 }
 
-// Affine is y = Scale·x + Shift, for floats.
+// ScaleOffset is y = Scale·x + Offset, for floats.
 var ScaleOffset = define("scale offset",
 	func(c *Call, _ ScaleOffsetOptions) error { return c.alike(1, dtype.Invalid) },
 	func(c *Call, options ScaleOffsetOptions) error {
@@ -16,7 +16,7 @@ var ScaleOffset = define("scale offset",
 		return nil
 	},
 	func(c *Call, options ScaleOffsetOptions) (bool, error) {
-		return runOp(affine, c, options.Scale, options.Offset), nil
+		return runOp(scaleOffset, c, options.Scale, options.Offset), nil
 	})
 
-var affine = opOf("scale offset")
+var scaleOffset = opOf("scale offset")

@@ -69,13 +69,11 @@ func (x *Tensor) axes(op string, axes []int) []int {
 
 // axis returns axis counted from the front; negative ones count from the end.
 func (x *Tensor) axis(op string, axis int) int {
-	if axis < -x.Rank() || axis >= x.Rank() {
+	from, err := views.Axis(axis, x.Rank())
+	if err != nil {
 		fail(op, ErrShape, "%v has no axis %d", x.Shape, axis)
 	}
-	if axis < 0 {
-		axis += x.Rank()
-	}
-	return axis
+	return from
 }
 
 // dropAxes removes axes, which have size 1.

@@ -37,7 +37,8 @@ import (
 // A Tensor is an array in an expression. Its value does not change while
 // anything still needs it for a gradient.
 //
-// The fields Type, Shape and Stride are those of its array.
+// The fields Type, Shape and Stride and the methods Rank, Len and Bytes are those of its
+// array.
 type Tensor struct {
 	storage.Array
 	// Grad is the sum of the gradients that Backward has computed for this leaf; nil

@@ -79,6 +79,22 @@ func TestAccumulationIsALargerBatch(t *testing.T) {
 	}
 }
 
+// TestClippingSeesAccumulatedGradients: both in a configuration make the update of one large
+// batch that is clipped.
+func TestClippingSeesAccumulatedGradients(t *testing.T) {
+	for _, clip := range []string{"clip_norm: 0.02", "clip_value: 0.002"} {
+		large := fitted(t, storage.CPU, mode{}, plain+"batch: 32\n"+clip, train.Options{})
+		free := fitted(t, storage.CPU, mode{}, plain+"batch: 32\n", train.Options{})
+		small := fitted(t, storage.CPU, mode{}, plain+"batch: 8\naccumulate: 4\n"+clip, train.Options{})
+		if nearWeights(t, large, free) {
+			t.Fatalf("%s changes nothing", clip)
+		}
+		if !nearWeights(t, small, large) {
+			t.Errorf("%s: 4 batches of 8 differ from one of 32", clip)
+		}
+	}
+}
+
 // TestAccumulatingRunsResumeBitByBit interrupts them between updates, too.
 func TestAccumulatingRunsResumeBitByBit(t *testing.T) {
 	text := strings.Replace(light, "batch: 32", "batch: 16", 1) + "accumulate: 3\nclip_norm: 0.5"

@@ -92,6 +92,25 @@ func TestRunsAreSavedBetweenEpochs(t *testing.T) {
 	}
 }
 
+// TestRunsAreSavedByTime: after every step if the interval is shorter than a step, and at
+// the end only if it is longer than the run.
+func TestRunsAreSavedByTime(t *testing.T) {
+	for every, want := range map[time.Duration]int{time.Nanosecond: 10, time.Hour: 1} {
+		run, data := newRun(t, storage.CPU, mode{}, light)
+		saved := 0
+		err := run.Fit(context.Background(), data, train.Options{
+			File: filepath.Join(t.TempDir(), "run.npz"), SaveEvery: train.Interval{Time: every},
+			Callbacks: []train.Callback{train.CallbackFuncs{OnSaved: func(string) error { saved++; return nil }}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if saved != want && (want == 1 || saved != want+1) { // the end of the last epoch may count too
+			t.Errorf("every %v: saved %d times in 10 steps, want %d", every, saved, want)
+		}
+	}
+}
+
 func TestIntervals(t *testing.T) {
 	for text, want := range map[string]train.Interval{
 		"epoch": {}, "": {}, "10m": {Time: 10 * time.Minute}, "500steps": {Steps: 500}, "1 step": {Steps: 1}, "1h30m0s": {Time: 90 * time.Minute},

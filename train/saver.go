@@ -100,11 +100,8 @@ func (s *saver) due(step uint64) bool {
 		s.every.Time > 0 && time.Since(s.time) >= s.every.Time
 }
 
-// start takes a snapshot of r, after the write in progress, and starts to write it.
+// start takes a snapshot of r and starts to write it. No write may be in progress.
 func (s *saver) start(r *Run) error {
-	if _, err := s.wait(); err != nil {
-		return err
-	}
 	if err := s.copy.take(r, s.file); err != nil {
 		return fmt.Errorf("save %s: %w", s.file, err)
 	}

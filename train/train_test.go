@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/h5dnn/h5dnn/cuda/cudatest"
 	"github.com/h5dnn/h5dnn/dataset"
 	"github.com/h5dnn/h5dnn/dataset/dataconfig"
 	"github.com/h5dnn/h5dnn/nn"
@@ -632,4 +633,41 @@ epochs: 5
 	val, err := run.Evaluate(ctx, data.Val)
 	fmt.Println(val.Samples, val.Accuracy(), err)
 	// Output: 80 1 <nil>
+}
+
+// TestRunsSavedBetweenEpochsResumeBitByBit: the file that is written at the end of an epoch,
+// before a step of the next, leads to the same result.
+func TestRunsSavedBetweenEpochsResumeBitByBit(t *testing.T) {
+	gpu := cudatest.Devices(t, cudatest.Deferred)[0]
+	for _, d := range []storage.Device{storage.CPU, gpu} {
+		whole, data := newRun(t, d, mode{}, settings)
+		folder := t.TempDir()
+		file, first := filepath.Join(folder, "run.npz"), filepath.Join(folder, "first.npz")
+		copied := false
+		err := whole.Fit(context.Background(), data, train.Options{File: file, Callbacks: []train.Callback{train.CallbackFuncs{OnSaved: func(string) error {
+			if copied {
+				return nil
+			}
+			copied = true
+			text, err := os.ReadFile(file)
+			if err != nil {
+				return err
+			}
+			return os.WriteFile(first, text, 0o666)
+		}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := train.Resume(first, d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p := again.Position; p.Epoch != 1 || p.Consumed != 0 {
+			t.Fatalf("%v: the first file is of epoch %d after %d samples; want 1 and 0", d, p.Epoch, p.Consumed)
+		}
+		if err := again.Fit(context.Background(), data, train.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		sameState(t, d.String(), state(t, again), state(t, whole))
+	}
 }
