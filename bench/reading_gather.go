@@ -55,7 +55,7 @@ func gatherInC(name, way string) func(folders) (task, error) {
 	}
 }
 
-// windowOrder writes where each row of an epoch shuffled by window lies in a file,
+// windowOrder writes the offset and the block of each row of an epoch shuffled by window,
 // and returns the name of what it wrote and the size of a row.
 func windowOrder(path string) (name string, row int, err error) {
 	f, err := hdf5.Open(path)
@@ -86,7 +86,8 @@ func windowOrder(path string) (name string, row int, err error) {
 	w := bufio.NewWriter(out)
 	for rows := range l.Order(1, 0) {
 		for _, r := range rows {
-			w.Write(byteorder.NativeEndian.AppendUint64(nil, uint64(at(r))))
+			place := byteorder.NativeEndian.AppendUint64(nil, uint64(at(r)))
+			w.Write(byteorder.NativeEndian.AppendUint64(place, uint64(r/l.Plan().BlockSize)))
 		}
 	}
 	if err := w.Flush(); err != nil {

@@ -76,10 +76,13 @@ func (r *epochRun) stop() {
 	r.cancel()
 	r.work.Wait()
 	if r.prefetches() {
-		r.releaseBlocks(r.prefetched)
+		r.releaseBlocks(r.released, r.prefetched)
 	}
 	if r.pipeline != nil {
 		r.pipeline.stopWaking()
+	}
+	if r.l.trial != nil {
+		r.l.trial.endEpoch()
 	}
 }
 
@@ -179,9 +182,13 @@ func (r *epochRun) fill(b *Batch) bool {
 	if order, free := r.order.(permutedOrder); free {
 		order.fill(b.Rows, b.Consumed-len(b.Rows)) // outside the lock
 	}
+	began := time.Now()
 	r.prefetchFor(b)
 	b.err = r.from.scatter(*b, len(b.Rows), b.Rows, nil)
 	r.releaseAfter(b)
+	if r.l.trial != nil {
+		r.l.trial.measured(b.from, b.to, len(b.Rows), time.Since(began))
+	}
 	r.deliver(b)
 	return true
 }
@@ -221,7 +228,8 @@ func (r *epochRun) prefetchFor(b *Batch) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	for to := min(b.to+lookahead*r.l.o.Workers, r.order.numBlocks()); r.prefetched < to; r.prefetched++ {
-		r.eachRange(r.prefetched, func(file storage.Uncompressed, at, n int) { file.Prefetch(at, n, r.l.plan.KeepPages) })
+		keep := r.l.trial != nil && r.l.trial.mapped(r.prefetched)
+		r.eachRange(r.prefetched, func(file storage.Uncompressed, at, n int) { file.Prefetch(at, n, keep) })
 	}
 }
 
@@ -231,19 +239,20 @@ func (r *epochRun) releaseAfter(b *Batch) {
 		return
 	}
 	r.lock.Lock()
-	defer r.lock.Unlock()
 	r.reading = slices.DeleteFunc(r.reading, func(other *Batch) bool { return other == b })
-	from := b.from
+	from, to := r.released, b.from
 	for _, other := range r.reading {
-		from = min(from, other.from)
+		to = min(to, other.from)
 	}
-	r.releaseBlocks(from)
+	r.released = max(from, to)
+	r.lock.Unlock()
+	r.releaseBlocks(from, to)
 }
 
-// releaseBlocks releases the blocks at places before to.
-func (r *epochRun) releaseBlocks(to int) {
-	for ; r.released < to; r.released++ {
-		r.eachRange(r.released, storage.Uncompressed.Release)
+// releaseBlocks releases the blocks at places from to to-1.
+func (r *epochRun) releaseBlocks(from, to int) {
+	for place := from; place < to; place++ {
+		r.eachRange(place, storage.Uncompressed.Release)
 	}
 }
 

@@ -21,7 +21,8 @@ type Loader struct {
 	plan Plan
 
 	blocks  blocks
-	cache   *blockCache // of decoded blocks; nil if samples are read from d
+	cache   *blockCache   // of decoded blocks; nil if samples are read from d
+	trial   *mappingTrial // nil if no pages are to stay mapped
 	batches []*Batch
 	busy    atomic.Bool
 }
@@ -44,6 +45,9 @@ func NewLoader(d Dataset, o Options) (*Loader, error) {
 	}
 	if o.OrderOnly {
 		return l, nil
+	}
+	if p.plan.KeepPages {
+		l.trial = newMappingTrial(p.plan.Window)
 	}
 	if err := l.allocBatches(); err != nil {
 		return nil, err

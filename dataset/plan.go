@@ -1,6 +1,10 @@
 package dataset
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/h5dnn/h5dnn/storage"
+)
 
 // A Plan says what a Loader is going to do.
 type Plan struct {
@@ -13,7 +17,7 @@ type Plan struct {
 
 	CachedBlocks int   // decoded blocks in memory at a time
 	CacheAll     bool  // every decoded block stays cached for later epochs
-	KeepPages    bool  // the mapped pages of open blocks stay in memory; nothing is decoded
+	KeepPages    bool  // mapped pages of open blocks may stay in memory; nothing is decoded
 	Memory       int64 // peak, in bytes
 
 	// Amplification is the number of samples decoded for each one delivered, 1 if
@@ -116,7 +120,7 @@ func (p *planner) planMemory() error {
 		need = all + blocked
 	case !p.d.Decoded:
 		need = blocked
-		if pages := float64(p.mappedBlocks()) * block; p.plan.Window > 0 && need+pages <= wanted {
+		if pages := float64(p.mappedBlocks())*block + storage.MaxDeferredRelease; p.plan.Window > 0 && need+pages <= wanted {
 			p.plan.KeepPages = true
 			need += pages
 		}

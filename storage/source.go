@@ -34,8 +34,13 @@ type Uncompressed interface {
 	// pages, which stay in the memory of the process until Release, without a system
 	// call for each range.
 	Prefetch(at, n int, keepMapped bool)
-	// Release ends a Prefetch of the same offset and number of bytes.
+	// Release ends a Prefetch of the same offset and number of bytes. Pages of up to
+	// MaxDeferredRelease bytes may stay until others are released too, but none after
+	// the last.
 	Release(at, n int)
 }
+
+// MaxDeferredRelease is how many released bytes an [Uncompressed] may leave mapped.
+const MaxDeferredRelease = 32 << 20
 
 var _ MappedSource = (*Mapped)(nil)

@@ -3,13 +3,14 @@
 //
 //	gather FILE ORDER ROW BATCH WAY
 //
-// ORDER is a file of int64s: where each row lies in FILE, in bytes. ROW is the
-// number of bytes in a row, BATCH the number of rows that a thread copies at a
-// time. For every line "N" on standard input it makes N epochs and writes their
+// ORDER is a file of pairs of int64s, one for each row: its offset in FILE, in bytes,
+// and the block that it belongs to. ROW is the number of bytes in a row, BATCH the
+// number of rows that a thread copies at a time. For every line "N" on standard input it makes N epochs and writes their
 // times, in seconds, as a JSON array. WAY is one of
 //
 //	plain    rows are copied out of one mapping, whose pages are never given back
-//	window   likewise, but 1 MiB is given back once all of its rows were copied
+//	window   likewise, but the pages of a block, and those that page faults mapped around
+//	         them, are given back once all of its rows were copied
 //	pread    one pread for each row
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -24,14 +25,20 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { THREADS = 2, BLOCK = 1 << 20 };
+enum { THREADS = 2, PAGE_TABLE = 2 << 20 }; // a page fault maps no pages beyond a page table
 
 static int file;
 static size_t size, row, batch, rows;
-static const int64_t *order;
+static const struct place {
+	int64_t at, block;
+} *order;
 static unsigned char *map; // NULL where rows are read
 static _Atomic int *left;  // rows of each block that are not copied yet; NULL if pages stay
-static int *in_block;
+static struct block {
+	int rows;
+	size_t start, end;
+} *blocks;
+static size_t block_count;
 static atomic_size_t next;
 
 static void fail(const char *what) {
@@ -39,15 +46,34 @@ static void fail(const char *what) {
 	exit(1);
 }
 
-static void done_with(size_t at) {
-	size_t block = at / BLOCK;
+static void done_with(size_t block) {
 	if (atomic_fetch_sub(&left[block], 1) != 1)
 		return;
-	size_t start = block * BLOCK, n = BLOCK;
-	if (start + n > size)
-		n = size - start;
-	if (madvise(map + start, n, MADV_DONTNEED))
+	uintptr_t base = (uintptr_t)map, start = base + blocks[block].start, end = base + blocks[block].end;
+	start = start / PAGE_TABLE * PAGE_TABLE;
+	end = (end + PAGE_TABLE - 1) / PAGE_TABLE * PAGE_TABLE;
+	if (start < base)
+		start = base;
+	if (end > base + size)
+		end = base + size;
+	if (madvise((void *)start, end - start, MADV_DONTNEED))
 		fail("madvise");
+}
+
+static void find_blocks(void) {
+	for (size_t i = 0; i < rows; i++)
+		if ((size_t)order[i].block >= block_count)
+			block_count = order[i].block + 1;
+	blocks = calloc(block_count, sizeof *blocks);
+	left = calloc(block_count, sizeof *left);
+	for (size_t i = 0; i < rows; i++) {
+		struct block *b = &blocks[order[i].block];
+		size_t at = order[i].at;
+		if (!b->rows++ || at < b->start)
+			b->start = at;
+		if (at + row > b->end)
+			b->end = at + row;
+	}
 }
 
 static void *work(void *buffer) {
@@ -59,13 +85,13 @@ static void *work(void *buffer) {
 		size_t end = first + batch < rows ? first + batch : rows;
 		for (size_t i = first; i < end; i++) {
 			if (!map) {
-				if (pread(file, out + (i - first) * row, row, order[i]) != (ssize_t)row)
+				if (pread(file, out + (i - first) * row, row, order[i].at) != (ssize_t)row)
 					fail("pread");
 				continue;
 			}
-			memcpy(out + (i - first) * row, map + order[i], row);
+			memcpy(out + (i - first) * row, map + order[i].at, row);
 			if (left)
-				done_with((size_t)order[i]);
+				done_with(order[i].block);
 		}
 	}
 }
@@ -77,10 +103,9 @@ static double now(void) {
 }
 
 static double epoch(void *const *buffers) {
-	size_t blocks = size / BLOCK + 1;
 	pthread_t threads[THREADS];
-	for (size_t b = 0; left && b < blocks; b++)
-		left[b] = in_block[b];
+	for (size_t b = 0; left && b < block_count; b++)
+		left[b] = blocks[b].rows;
 	next = 0;
 	double start = now();
 	for (int t = 0; t < THREADS; t++)
@@ -118,10 +143,7 @@ int main(int argc, char **argv) {
 		munmap(map, size);
 		map = NULL;
 	} else if (!strcmp(argv[5], "window")) {
-		left = calloc(size / BLOCK + 1, sizeof *left);
-		in_block = calloc(size / BLOCK + 1, sizeof *in_block);
-		for (size_t i = 0; i < rows; i++)
-			in_block[order[i] / BLOCK]++;
+		find_blocks();
 	} else if (strcmp(argv[5], "plain")) {
 		fprintf(stderr, "gather: no way %s; want plain, window or pread\n", argv[5]);
 		return 2;

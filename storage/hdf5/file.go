@@ -238,6 +238,19 @@ func (f *File) pread(b []byte, at int64) error {
 	return fmt.Errorf("read %d bytes at %d: %w", len(b), at, err)
 }
 
+// withDescriptor calls use with the descriptor of the file, which is not closed before
+// use returns.
+func (f *File) withDescriptor(use func(fd uintptr) error) error {
+	raw, err := f.file.SyscallConn()
+	if err != nil {
+		return err
+	}
+	if raw.Control(func(fd uintptr) { err = use(fd) }) != nil {
+		return errClosed
+	}
+	return err
+}
+
 var errClosed = fmt.Errorf("the file was closed: %w", storage.ErrState)
 
 // maxStructure limits the size of a structure of metadata, in bytes.

@@ -1,7 +1,9 @@
 package hdf5
 
 import (
+	"cmp"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -89,28 +91,24 @@ func (f *File) countTouched(n int) {
 // ReleasePages returns the mapped pages of the file to the system, which keeps them in
 // its cache. It reduces the resident memory of the process.
 func (f *File) ReleasePages() {
-	if f.file == nil {
-		return
-	}
-	all, err := f.mapping.of(f.file)
-	if err != nil {
-		return
-	}
-	if m, err := all.Range(0, int64(all.Len())); err == nil {
-		m.WithBytes(func(b []byte) error { return unix.Madvise(b, unix.MADV_DONTNEED) })
-	}
+	f.withAll(func(all []byte) error { return unix.Madvise(all, unix.MADV_DONTNEED) })
 }
 
-// largePage is the size of large pages, and of what one page table covers: a page fault
-// maps bytes around the one that was accessed, but none beyond this boundary.
-const largePage = 2 << 20
-
-// advise gives the system advice about the pages of n bytes at an address. Advice that
-// they are not needed includes pages around them that page faults may have mapped.
-func (f *File) advise(address uint64, n, advice int) error {
+// willNeed advises the system to read n bytes at an address into its cache.
+func (f *File) willNeed(address uint64, n int) error {
 	at, err := f.span(address, n)
-	if err != nil || f.file == nil {
+	if err != nil {
 		return err
+	}
+	return f.withAll(func(all []byte) error {
+		return unix.Madvise(clip(all, int(at), int(at)+n, unix.Getpagesize()), unix.MADV_WILLNEED)
+	})
+}
+
+// withAll calls use with all mapped bytes.
+func (f *File) withAll(use func(all []byte) error) error {
+	if f.file == nil {
+		return nil
 	}
 	m, err := f.mapping.of(f.file)
 	if err != nil {
@@ -120,14 +118,45 @@ func (f *File) advise(address uint64, n, advice int) error {
 	if err != nil {
 		return err
 	}
-	page := unix.Getpagesize()
-	if advice == unix.MADV_DONTNEED {
-		page = largePage
-	}
-	return all.WithBytes(func(b []byte) error {
-		base := int(uintptr(unsafe.Pointer(unsafe.SliceData(b))))
-		first := max(0, (base+int(at))/page*page-base)
-		end := min(len(b), (base+int(at)+n+page-1)/page*page-base)
-		return unix.Madvise(b[first:end], advice)
+	return all.WithBytes(use)
+}
+
+// largePage is the size of large pages, and of what one page table covers: a page fault
+// maps bytes around the one that was accessed, but none beyond this boundary.
+const largePage = 2 << 20
+
+// releaseRanges returns the mapped pages of ranges of the file to the system, and those
+// around them that page faults may have mapped. It sorts the ranges.
+func (f *File) releaseRanges(ranges []byteRange) error {
+	slices.SortFunc(ranges, func(r, s byteRange) int { return cmp.Compare(r.at, s.at) })
+	return f.withAll(func(all []byte) error {
+		var parts [][]byte
+		for k := 0; k < len(ranges); {
+			start, end := ranges[k].at, ranges[k].at+ranges[k].n
+			for k++; k < len(ranges) && ranges[k].at < end+largePage; k++ {
+				end = max(end, ranges[k].at+ranges[k].n)
+			}
+			parts = append(parts, clip(all, start, end, largePage))
+		}
+		return dontNeed(parts)
 	})
+}
+
+// clip returns bytes start to end-1 of a mapping, and those around them in pages of the
+// given size, as far as they are mapped.
+func clip(all []byte, start, end, page int) []byte {
+	base := int(uintptr(unsafe.Pointer(unsafe.SliceData(all))))
+	start = max(0, (base+start)/page*page-base)
+	end = min(len(all), (base+end+page-1)/page*page-base)
+	return all[min(start, end):end]
+}
+
+// dontNeedEach unmaps the pages of several parts of a mapping.
+func dontNeedEach(parts [][]byte) error {
+	for _, b := range parts {
+		if err := unix.Madvise(b, unix.MADV_DONTNEED); err != nil {
+			return err
+		}
+	}
+	return nil
 }

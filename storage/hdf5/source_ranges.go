@@ -6,8 +6,6 @@ import (
 	"iter"
 	"slices"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -30,7 +28,7 @@ func (d *Dataset) chunksAreRows() bool {
 
 // ReadAt implements [io.ReaderAt] for the bytes of all elements. It reads whole elements.
 func (s rangeSource) ReadAt(b []byte, at int64) (int, error) {
-	if err := s.readRange(b, int(at), nil); err != nil {
+	if err := s.withFile(false, func(from rangeReader) error { return s.readRange(b, int(at), from) }); err != nil {
 		return 0, s.d.file.fail(s.d.Path, err)
 	}
 	return len(b), nil
@@ -39,59 +37,81 @@ func (s rangeSource) ReadAt(b []byte, at int64) (int, error) {
 // ReadRanges implements [storage.Uncompressed].
 func (s rangeSource) ReadRanges(ranges iter.Seq2[int, []byte]) error {
 	prefetched := s.ranges.load()
-	readAll := func(file []byte) error {
+	err := s.withFile(len(prefetched) > 0, func(from rangeReader) error {
 		for at, b := range ranges {
-			from := file
-			if !prefetched.contain(at, len(b)) {
-				from = nil
-			}
-			if err := s.readRange(b, at, from); err != nil {
+			if err := s.readRange(b, at, from.within(prefetched, at, len(b))); err != nil {
 				return err
 			}
 		}
 		return nil
-	}
-	if err := s.withFile(len(prefetched) > 0, readAll); err != nil {
+	})
+	if err != nil {
 		return s.d.file.fail(s.d.Path, err)
 	}
 	return nil
 }
 
-// withFile calls read with the mapped file, or with nil if mapped is false.
-func (s rangeSource) withFile(mapped bool, read func(file []byte) error) error {
-	if !mapped {
-		return read(nil)
+// A rangeReader is what ranges of bytes are read from: the mapped file, its descriptor
+// as far as bytes are in the page cache, or, if there is neither, the File.
+type rangeReader struct {
+	mapped     []byte
+	descriptor uintptr
+}
+
+// noDescriptor is the descriptor of a file that has none.
+const noDescriptor = ^uintptr(0)
+
+// within returns r, without the mapped file if n bytes from an offset on are not in set.
+func (r rangeReader) within(set byteRanges, at, n int) rangeReader {
+	if r.mapped != nil && !set.contain(at, n) {
+		r.mapped = nil
+	}
+	return r
+}
+
+// withFile calls read with the file's descriptor and, if mapped is set, its mapping.
+func (s rangeSource) withFile(mapped bool, read func(from rangeReader) error) error {
+	if s.d.file.file == nil {
+		return read(rangeReader{descriptor: noDescriptor})
 	}
 	if s.d.layout.class == layoutChunked {
 		if _, err := s.d.index(); err != nil { // read before the mapping is locked
 			return err
 		}
 	}
-	all, err := s.d.file.mapped(0, s.d.file.size-s.d.file.super.at)
-	if err != nil {
-		return err
-	}
-	return all.WithBytes(read)
+	return s.d.file.withDescriptor(func(fd uintptr) error {
+		if !mapped {
+			return read(rangeReader{descriptor: fd})
+		}
+		all, err := s.d.file.mapped(0, s.d.file.size-s.d.file.super.at)
+		if err != nil {
+			return err
+		}
+		return all.WithBytes(func(b []byte) error { return read(rangeReader{b, fd}) })
+	})
 }
 
-// readRange fills b with bytes from at on, from the mapped file unless that is nil.
-func (s rangeSource) readRange(b []byte, at int, file []byte) error {
+// readRange fills b with bytes from at on.
+func (s rangeSource) readRange(b []byte, at int, from rangeReader) error {
 	if !s.contains(at, len(b)) {
 		return fmt.Errorf("bytes %d to %d of %d: %w", at, at+len(b), s.Len(), io.ErrUnexpectedEOF)
 	}
-	return s.eachExtent(at, len(b), func(from, n int, address uint64) error {
-		into := b[from-at:][:n]
+	return s.eachExtent(at, len(b), func(start, n int, address uint64) error {
+		into := b[start-at:][:n]
+		if address == undefined {
+			return s.source.readTransfer(into, transfer{views.View{Offset: start / s.size, Shape: []int{n / s.size}, Stride: []int{1}}, views.Of(n / s.size)})
+		}
+		place, err := s.d.file.span(address, n)
 		switch {
-		case address == undefined:
-			return s.source.readTransfer(into, transfer{views.View{Offset: from / s.size, Shape: []int{n / s.size}, Stride: []int{1}}, views.Of(n / s.size)})
-		case file == nil:
-			return s.d.file.readAt(into, address)
-		}
-		if _, err := s.d.file.span(address, n); err != nil {
+		case err != nil:
 			return err
+		case from.mapped != nil:
+			copy(into, from.mapped[address:])
+			return nil
+		case from.descriptor != noDescriptor && readCached(from.descriptor, into, place):
+			return nil
 		}
-		copy(into, file[address:])
-		return nil
+		return s.d.file.readAt(into, address)
 	})
 }
 
@@ -109,23 +129,29 @@ func (s rangeSource) Prefetch(at, n int, keepMapped bool) {
 		if s.d.file.isCached(address, n) {
 			return nil
 		}
-		return s.d.file.advise(address, n, unix.MADV_WILLNEED)
+		return s.d.file.willNeed(address, n)
 	})
 	if keepMapped {
 		s.ranges.add(at, n)
 	}
 }
 
-// Release implements [storage.Uncompressed].
+// Release implements [storage.Uncompressed]. Pages of several ranges are returned to
+// the system together; see [prefetched].
 func (s rangeSource) Release(at, n int) {
-	if s.contains(at, n) && s.ranges.remove(at, n) {
-		s.advise(at, n, unix.MADV_DONTNEED)
+	var extents []byteRange
+	for _, r := range s.ranges.remove(at, n) {
+		s.eachExtent(r.at, r.n, func(_, n int, address uint64) error {
+			at, err := s.d.file.span(address, n)
+			if err == nil {
+				extents = append(extents, byteRange{int(at), n})
+			}
+			return nil
+		})
 	}
-}
-
-// advise gives the system advice about the pages of n bytes from at on.
-func (s rangeSource) advise(at, n, advice int) {
-	s.eachExtent(at, n, func(_, n int, address uint64) error { return s.d.file.advise(address, n, advice) })
+	if len(extents) > 0 {
+		s.d.file.releaseRanges(extents)
+	}
 }
 
 // eachExtent calls do for the contiguous extents of the file that hold n bytes from at

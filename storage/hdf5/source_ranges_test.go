@@ -3,9 +3,12 @@ package hdf5_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/h5dnn/h5dnn/storage"
@@ -107,4 +110,71 @@ func readTwoRanges(d storage.Uncompressed, got []byte, n, at int) error {
 	return d.ReadRanges(func(yield func(int, []byte) bool) {
 		_ = yield(at+n, got[n:]) && yield(at, got[:n])
 	})
+}
+
+// TestReleasedPagesAreUnmapped reads a file of 96 MiB from mapped pages, block by block:
+// no more than the released pages that may stay are resident, and none in the end.
+func TestReleasedPagesAreUnmapped(t *testing.T) {
+	hdf5.SetMaxResident(t, 100)
+	const size, block = 96 << 20, 1<<20 + 4096
+	name := filepath.Join(t.TempDir(), "x.h5")
+	w, err := hdf5write.Create(name, hdf5write.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(w.Write("/x", storage.From(make([]uint8, size), size)), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	f, err := hdf5.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	d, err := f.Dataset("/x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := d.Array()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ranges, b := a.Data.(storage.Uncompressed), make([]byte, block)
+	ranges.Prefetch(size, 0, true) // is released last
+	before, most := residentFiles(t), 0
+	for at := 0; at < size; at += block {
+		n := min(block, size-at)
+		ranges.Prefetch(at, n, true)
+		if err := ranges.ReadRanges(func(yield func(int, []byte) bool) { yield(at, b[:n]) }); err != nil {
+			t.Fatal(err)
+		}
+		ranges.Release(at, n)
+		most = max(most, residentFiles(t)-before)
+	}
+	ranges.Release(size, 0)
+	if least := storage.MaxDeferredRelease / 2; most < least {
+		t.Errorf("at most %d bytes were resident; want at least %d to be released together", most, least)
+	}
+	if limit := storage.MaxDeferredRelease + 8<<20; most > limit {
+		t.Errorf("%d bytes were resident; want at most %d", most, limit)
+	}
+	if left := residentFiles(t) - before; left > block/2 {
+		t.Errorf("%d bytes are resident after all were released", left)
+	}
+}
+
+// residentFiles returns how many bytes of mapped files are resident.
+func residentFiles(t *testing.T) int {
+	t.Helper()
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		t.Skip(err)
+	}
+	for line := range strings.Lines(string(status)) {
+		var kib int
+		if n, _ := fmt.Sscanf(line, "RssFile: %d kB", &kib); n == 1 {
+			return kib << 10
+		}
+	}
+	t.Skip("/proc/self/status has no RssFile")
+	return 0
 }
