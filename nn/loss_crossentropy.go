@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -92,8 +93,10 @@ func (*labelLoss) TakesLabels() bool { return true }
 //
 //	−(1−ε)·w[y]·p[y] − ε/classes·Σ w[c]·p[c]
 //
-// and the mean is over the sum of w[y]. A label that is not a class gives NaN.
+// and the mean is over the sum of w[y]. A label that is not a class fails on the CPU, and
+// gives NaN on a GPU, which the host does not wait for.
 func (l *labelLoss) forward(loss string, o CrossEntropyOptions, p, labels, weights *tensor.Tensor) *tensor.Tensor {
+	o.checkClasses(loss, labels, p.Shape[1])
 	v, c := l.of(loss, p), l.settingsFor(loss, o, p)
 	isLabel := v.isLabel(labels)
 	oneHot := isLabel.Cast(p.Type)
@@ -122,6 +125,18 @@ func (l *labelLoss) forward(loss string, o CrossEntropyOptions, p, labels, weigh
 		return total
 	}
 	return divideByWeight(total, oneHot.Sum(1).Mul(kept).Sum())
+}
+
+// checkClasses fails for labels in host memory that are neither a class nor ignored.
+func (o CrossEntropyOptions) checkClasses(loss string, labels *tensor.Tensor, classes int) {
+	if labels.IsMeta() || labels.Data.Device() != storage.CPU {
+		return
+	}
+	for i, y := range tensor.Values[int64](labels) {
+		if (y < 0 || y >= int64(classes)) && (o.IgnoreIndex == nil || y != int64(*o.IgnoreIndex)) {
+			tensor.Fail(loss, views.ErrShape, "row %d has label %d; want 0 to %d", i, y, classes-1)
+		}
+	}
 }
 
 // settingsFor returns the settings as tensors on the device of p.

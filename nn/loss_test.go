@@ -140,3 +140,17 @@ func TestLossMistakesAreErrors(t *testing.T) {
 		t.Error("three class weights for two classes were accepted")
 	}
 }
+
+// TestLabelsThatAreNoClassFail, whatever the settings; the label to ignore does not.
+func TestLabelsThatAreNoClassFail(t *testing.T) {
+	x, labels := tensor.Of(filled(-0.5, 3, 2)), tensor.From([]int64{0, 5, 1}, 3)
+	for description, ignored := range map[string]bool{
+		`"cross_entropy"`: false, `{"cross_entropy": {"label_smoothing": 0.1}}`: false, `"nll"`: false,
+		`{"cross_entropy": {"ignore_index": 5}}`: true, `{"nll": {"ignore_index": 5}}`: true, `{"nll": {"ignore_index": 4}}`: false,
+	} {
+		err := tensor.Try(func() { lossFrom(t, description).Forward(x, labels, nil) })
+		if ignored != (err == nil) || !ignored && (!errors.Is(err, tensor.ErrShape) || !strings.Contains(err.Error(), "row 1 has label 5; want 0 to 1")) {
+			t.Errorf("%s: error %v", description, err)
+		}
+	}
+}
