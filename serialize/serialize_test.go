@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"maps"
 	"os"
 	"path/filepath"
@@ -117,5 +118,28 @@ func TestTheBestMatchIsChosen(t *testing.T) {
 	}
 	if _, err := serialize.OpenReader(r, r.Size(), "x", serialize.Options{Format: "content two"}); err == nil || !strings.HasSuffix(err.Error(), "content two") {
 		t.Errorf("opened as named: %v", err)
+	}
+}
+
+// half is a file of which one of two entries can be read.
+type half struct{ serialize.File }
+
+var errDamaged = errors.New("damaged")
+
+func (half) All() iter.Seq2[serialize.Entry, error] {
+	return func(yield func(serialize.Entry, error) bool) {
+		_ = yield(serialize.Entry{Name: "a"}, errDamaged) && yield(serialize.Entry{Name: "b", Array: storage.From([]float32{1}, 1)}, nil)
+	}
+}
+
+// TestEntriesThatCannotBeReadAreErrors of whoever wants all entries, or one after them.
+func TestEntriesThatCannotBeReadAreErrors(t *testing.T) {
+	if list, err := serialize.Collect(half{}); !errors.Is(err, errDamaged) || list != nil {
+		t.Errorf("collected %v, %v", list, err)
+	}
+	for _, name := range []string{"a", "b"} {
+		if _, err := serialize.Find(half{}, name); !errors.Is(err, errDamaged) {
+			t.Errorf("found %s: %v", name, err)
+		}
 	}
 }

@@ -40,7 +40,9 @@ func trainCommand() *cli.Command {
 			"Episodes:    --x 'data/*/obs/pose' --y 'data/*/actions' --steps 8 --split mask:mask/valid\n" +
 			"ROWS:        [100:], PATH of a mask or of an index list, or PATH==VALUE (also != < <= > >=, also strings);\n" +
 			"             for episodes, a list of their names\n" +
-			"Windows (--steps) are split by episode, or a single episode by time, so that no row is on both sides.",
+			"Windows (--steps) are split by episode, or a single episode by time, so that no row is on both sides.\n" +
+			"Settings without a flag are in CONFIG.yaml: layers, metrics, clip_norm, clip_value, accumulate, ema, the settings of\n" +
+			"losses, optimizers (such as groups) and schedules, weights and lengths of samples. h5dnn help configuration lists all.",
 		Flags: slices.Concat(
 			section("Data", append(dataFlags(), sampleFlags()...)...),
 			section("Validation", validationFlags()...),
