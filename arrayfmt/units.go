@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// Shape returns a shape as Python writes a tuple; sizes below 0 are ∞.
+// Shape returns a shape as Python writes a tuple; sizes below 0 are unlimited.
 func Shape(shape []int) string {
 	cells := make([]string, len(shape))
 	for axis, n := range shape {
 		cells[axis] = fmt.Sprint(n)
 		if n < 0 {
-			cells[axis] = "∞"
+			cells[axis] = "unlimited"
 		}
 	}
 	if len(cells) == 1 {

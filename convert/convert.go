@@ -210,8 +210,8 @@ func (p *Plan) decideData(file inspect.File, s *Step) {
 	}
 	if !s.LeftOut {
 		s.Notes = append(s.Notes, s.Data.Changes...)
-		if s.Data.Names > 0 {
-			s.Lost.AddInherent(s.Path, loss.Type, 1, "%s has no enums, so the %d names of the values are not written", p.Format, s.Data.Names)
+		if len(s.Data.Names) > 0 {
+			s.Lost.AddInherent(s.Path, loss.Type, 1, "%s has no enums, so the %d names of the values are not written", p.Format, len(s.Data.Names))
 		}
 	}
 }

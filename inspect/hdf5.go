@@ -101,8 +101,10 @@ func describeDataset(d *hdf5.Dataset) *Dataset {
 	if names || !out.Numbers && !d.Type.IsString() {
 		out.Detail = d.Type.String()
 	}
-	if names {
-		out.Names = len(base.Names)
+	out.Names, out.Values = base.EnumMembers()
+	out.Text, out.Big = textKind(base), bigEndian(d.Type)
+	for _, s := range d.VirtualSources() {
+		out.Sources = append(out.Sources, s.File+":/"+strings.Trim(s.Dataset, "/"))
 	}
 	if out.Numbers && out.Element != nil {
 		out.Changes = append(out.Changes, "element shape "+arrayfmt.Shape(out.Element)+" becomes axes")
@@ -117,6 +119,35 @@ func describeDataset(d *hdf5.Dataset) *Dataset {
 		out.Stored = n
 	}
 	return out
+}
+
+// textKind says how strings are stored.
+func textKind(t *hdf5.Type) string {
+	charset := "ascii"
+	if t.Text.UTF8 {
+		charset = "utf-8"
+	}
+	switch {
+	case !t.IsString():
+		return ""
+	case t.Class == hdf5.ClassVarLen:
+		return "variable, " + charset
+	}
+	return fmt.Sprintf("%d bytes, %s", t.Size, charset)
+}
+
+// bigEndian reports whether numbers of more than a byte are stored with the highest byte
+// first.
+func bigEndian(t *hdf5.Type) bool {
+	for _, m := range t.Members {
+		if bigEndian(m.Type) {
+			return true
+		}
+	}
+	if t.Base != nil && bigEndian(t.Base) {
+		return true
+	}
+	return t.BigEndian && t.Size > 1
 }
 
 // TypeName returns NumPy's name of a number type, or the kind of another type.

@@ -69,7 +69,11 @@ type Dataset struct {
 	Stored   int      // bytes in the file, -1 if unknown
 	Size     int      // bytes when decoded, -1 if that overflows
 	Numbers  bool     // the elements are numbers
-	Names    int      // of the values of an enum
+	Text     string   // how strings are stored: "variable, utf-8" or "8 bytes, ascii"; "" for other types
+	Big      bool     // the elements, or members of them, are big-endian
+	Names    []string // of the values of an enum
+	Values   []int64  // that Names belong to
+	Sources  []string // FILE:/path of the datasets that a virtual one consists of
 	Changes  []string // what is different in an array of the numbers
 }
 

@@ -5,54 +5,90 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/h5dnn/h5dnn/arrayfmt"
 	"github.com/h5dnn/h5dnn/inspect"
+	"github.com/h5dnn/h5dnn/internal/blocks"
+	"github.com/h5dnn/h5dnn/views"
 )
 
 func inspectCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "inspect",
 		Usage:     "show the contents of a file: groups, datasets, types, layouts, attributes, links",
-		ArgsUsage: "FILE[:/path]",
+		ArgsUsage: "FILE[:/path]...",
+		Description: "The value of a scalar is shown, and those of a small dataset that is named by its path. --stats shows the\n" +
+			"columns of a table and the members of compounds, too.",
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "json", Usage: "print one JSON object"},
+			&cli.IntFlag{Name: "depth", Usage: "show objects at most `N` levels below the one that is named", DefaultText: "all", Value: -1},
+			&cli.IntFlag{Name: "attrs", Usage: "show at most `N` attributes of an object", DefaultText: "all", Value: -1},
+			&cli.BoolFlag{Name: "json", Usage: "print one JSON object for each FILE"},
 			&cli.BoolFlag{Name: "stats", Usage: "read the data and show min, max, mean, std, NaNs, zeros and a histogram"},
 			followFlag,
 		},
 		Action: func(c *cli.Context) error {
-			args, err := arguments(c, "FILE")
-			if err != nil {
+			if c.NArg() == 0 {
+				_, err := arguments(c, "FILE")
 				return err
 			}
-			at := parseAddress(args[0])
-			file, err := openAsked(c, at.file)
-			if err != nil {
-				return err
-			}
-			defer file.Close()
 			return buffered(c.App.Writer, func(w io.Writer) error {
-				var p printer = &tree{w: w, paint: paletteFor(c.App.Writer)}
-				if c.Bool("json") {
-					p = &objects{w: w}
+				for i, arg := range c.Args().Slice() {
+					if i > 0 && !c.Bool("json") {
+						fmt.Fprintln(w)
+					}
+					if err := inspectOne(c, w, parseAddress(arg)); err != nil {
+						return err
+					}
 				}
-				return showObjects(c.Context, file, at, c.Bool("stats"), p)
+				return nil
 			})
 		},
 	}
 }
 
+// inspectOne shows what is at and below an address.
+func inspectOne(c *cli.Context, w io.Writer, at address) error {
+	file, err := openAsked(c, at.file)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	var p printer = &tree{w: w, paint: paletteFor(c.App.Writer), attrs: c.Int("attrs")}
+	if c.Bool("json") {
+		p = &objects{w: w}
+	}
+	return showObjects(c.Context, file, at, shown{stats: c.Bool("stats"), depth: c.Int("depth"), width: widthOf(c.App.Writer)}, p)
+}
+
+// shown says what to show of objects.
+type shown struct {
+	stats bool
+	depth int // levels below the first object; all if negative
+	width int // of lines
+}
+
+// more is what is shown of an object beside its description.
+type more struct {
+	summary *summary
+	columns []columnSummary
+	scalar  string // the value of a scalar
+	json    string // the same as JSON
+	values  string // of a small dataset that was asked for
+}
+
 // A printer prints entries one by one.
 type printer interface {
 	Begin(at address, format string, size int) error
-	Entry(e inspect.Object, s *summary) error
+	Entry(e inspect.Object, m more) error
 	End() error
 }
 
 // showObjects shows the objects at and below the address. Objects that cannot be read
 // are shown with their error; the returned error counts them.
-func showObjects(ctx context.Context, file inspect.File, at address, stats bool, p printer) error {
+func showObjects(ctx context.Context, file inspect.File, at address, show shown, p printer) error {
 	entries, err := file.Entries(at.path)
 	if err != nil {
 		return err
@@ -67,23 +103,28 @@ func showObjects(ctx context.Context, file inspect.File, at address, stats bool,
 			first = err
 		}
 	}
+	root := -1 // depth of the first object
 	for e := range entries {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		var s *summary
-		if stats && e.Data != nil && e.Data.Numbers && e.Data.Shape != nil && e.Err == nil {
-			var err error
-			if s, err = statistics(ctx, file, e.Path); errors.Is(err, context.Canceled) {
-				return err
-			} else if err != nil {
-				e.Err = err
-			}
+		alone := root < 0
+		if root < 0 {
+			root = depthOf(e.Path)
+		}
+		if show.depth >= 0 && depthOf(e.Path)-root > show.depth {
+			continue
+		}
+		m, err := moreOf(ctx, file, e, show, alone)
+		if errors.Is(err, context.Canceled) {
+			return err
+		} else if err != nil {
+			e.Err = err
 		}
 		if e.Err != nil {
 			note(e.Err)
 		}
-		if err := p.Entry(e, s); err != nil {
+		if err := p.Entry(e, m); err != nil {
 			return err
 		}
 	}
@@ -99,17 +140,90 @@ func showObjects(ctx context.Context, file inspect.File, at address, stats bool,
 	return nil
 }
 
-func statistics(ctx context.Context, file inspect.File, path string) (*summary, error) {
-	data, err := file.Find(path)
-	if err != nil || data.Array.Type.IsComplex() {
-		return nil, err
+// depthOf counts the groups that an object is in.
+func depthOf(path string) int {
+	if path == "/" {
+		return 0
+	}
+	return strings.Count(path, "/")
+}
+
+// smallest is the most elements that are shown of a dataset that is named by its path.
+const smallest = 64
+
+// moreOf returns what is shown of an object beside its description. alone is whether it
+// is the object that was named.
+func moreOf(ctx context.Context, file inspect.File, e inspect.Object, show shown, alone bool) (m more, err error) {
+	if e.Data == nil || e.Err != nil || e.Data.Shape == nil {
+		return m, nil
+	}
+	n := views.Of(e.Data.Shape...).Len()
+	scalar := len(e.Data.Shape) == 0 && e.Data.Layout != "virtual"
+	values := alone && e.Kind == "dataset" && n > 0 && n <= smallest && e.Data.Size <= 1<<20 && !show.stats
+	if !scalar && !values && !show.stats {
+		return m, nil
+	}
+	data, err := file.Find(e.Path)
+	if err != nil {
+		if show.stats {
+			return m, err
+		}
+		return m, nil // such as data in a file that may not be followed
+	}
+	switch {
+	case scalar:
+		if list, err := textsOf(data, data.Selected()); err == nil && len(list) == 1 {
+			m.scalar = list[0]
+			m.json = jsonOf(data)
+		}
+	case values:
+		var b strings.Builder
+		if err := showData(&b, data, show.width-2); err == nil {
+			m.values = strings.TrimSuffix(b.String(), "\n")
+		}
+	}
+	if show.stats {
+		m.summary, m.columns, err = statistics(ctx, file, e, data)
+	}
+	return m, err
+}
+
+// jsonOf returns the value of a scalar as JSON, or "".
+func jsonOf(data inspect.Selection) string {
+	if data.Values == nil {
+		elems, err := blocks.Read(data.Array)
+		if err != nil {
+			return ""
+		}
+		return arrayfmt.JSONNumbers(data.Array.Type, elems)[0]
+	}
+	values, err := data.Values(data.Selected())
+	if err != nil || len(values) != 1 {
+		return ""
+	}
+	return jsonValue(values[0])
+}
+
+// statistics returns the statistics of an array of numbers, of the columns of a table and
+// of the members of compounds.
+func statistics(ctx context.Context, file inspect.File, e inspect.Object, data inspect.Selection) (*summary, []columnSummary, error) {
+	if !data.Numbers {
+		columns, err := memberStatistics(ctx, file, e.Path)
+		return nil, columns, err
+	}
+	if data.Array.Type.IsComplex() {
+		return nil, nil, nil
 	}
 	if err := data.CheckSize(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	s, err := summarize(ctx, data.Array)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return &s, s.histogram(ctx, data.Array)
+	if err := s.histogram(ctx, data.Array); err != nil {
+		return nil, nil, err
+	}
+	columns, err := columnStatistics(ctx, data.Array, e.Attrs)
+	return &s, columns, err
 }

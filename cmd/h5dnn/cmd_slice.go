@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -23,6 +24,7 @@ func sliceCommand() *cli.Command {
 		Usage:     "print part of an array, or write it to a file or a pipe",
 		ArgsUsage: "FILE:/path[EXPR]",
 		Description: "EXPR is a NumPy index: [0], [10:20, ::2], [..., -1], [None, 5]. Only the selected elements are read.\n" +
+			"['NAME'] selects a member of compounds: \"table.h5:/table['x'][:10]\".\n" +
 			"Quote it, because shells expand brackets.",
 		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE`, or to standard output with - and --format"},
@@ -122,6 +124,11 @@ func find(file inspect.File, at address) (inspect.Selection, error) {
 	if err == nil {
 		return data, nil
 	}
+	if h5, ok := file.(inspect.HDF5); ok {
+		if path, members := cutMembers(at.path); members != nil {
+			return findMember(h5, address{at.file, path}, members)
+		}
+	}
 	path, expr := views.CutIndex(at.path)
 	if expr == "" {
 		return data, err
@@ -130,6 +137,28 @@ func find(file inspect.File, at address) (inspect.Selection, error) {
 		return data, err
 	}
 	if data, err = file.Find(path); err != nil {
+		return data, err
+	}
+	return sliceOf(data, address{at.file, path}, expr)
+}
+
+// member matches the name of a member of compounds in brackets, as in /table['x'][:10].
+var member = regexp.MustCompile(`\[\s*(?:'([^']*)'|"([^"]*)")\s*\]`)
+
+// cutMembers splits the names of members off a path.
+func cutMembers(path string) (rest string, members []string) {
+	for _, found := range member.FindAllStringSubmatch(path, -1) {
+		members = append(members, found[1]+found[2])
+	}
+	return member.ReplaceAllString(path, ""), members
+}
+
+// findMember returns a member of the compounds at an address, which may end in an index
+// expression.
+func findMember(file inspect.HDF5, at address, members []string) (inspect.Selection, error) {
+	path, expr := views.CutIndex(at.path)
+	data, err := file.Member(path, members...)
+	if err != nil || expr == "" {
 		return data, err
 	}
 	return sliceOf(data, address{at.file, path}, expr)
@@ -149,12 +178,15 @@ func sliceOf(data inspect.Selection, at address, expr string) (inspect.Selection
 }
 
 // show prints data as NumPy does.
-func show(w io.Writer, data inspect.Selection) error {
+func show(w io.Writer, data inspect.Selection) error { return showData(w, data, widthOf(w)) }
+
+// showData is show with lines of that width.
+func showData(w io.Writer, data inspect.Selection, width int) error {
 	text, err := "", error(nil)
 	if data.Numbers {
-		text, err = arrayfmt.Format(data.Array, widthOf(w))
+		text, err = arrayfmt.Format(data.Array, width)
 	} else {
-		text, err = arrayfmt.FormatTexts(data.View, widthOf(w), func(v views.View) ([]string, error) { return textsOf(data, v) })
+		text, err = arrayfmt.FormatTexts(data.View, width, func(v views.View) ([]string, error) { return textsOf(data, v) })
 	}
 	if err != nil {
 		return err
@@ -203,6 +235,13 @@ func writeJSON(ctx context.Context, w io.Writer, at address, data inspect.Select
 
 // textsOf returns the elements that v selects as text.
 func textsOf(s inspect.Selection, v views.View) ([]string, error) {
+	if s.Numbers {
+		elems, err := blocks.Read(s.Array.With(v))
+		if err != nil {
+			return nil, err
+		}
+		return arrayfmt.Cells(s.Array.Type, elems), nil
+	}
 	values, err := s.Values(v)
 	cells := make([]string, len(values))
 	for k, value := range values {

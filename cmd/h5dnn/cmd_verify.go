@@ -77,11 +77,17 @@ func showReport(w io.Writer, name string, r hdf5.Report) error {
 	for _, f := range r.Skipped {
 		fmt.Fprintf(w, "%s (not counted as a problem)\n", printable(f.String()))
 	}
-	verdict := "fine"
+	verdict := "no problems found"
 	if n := len(r.Problems) + r.Omitted; n > 0 {
 		verdict = plural(n, "problem")
 	}
-	_, err := fmt.Fprintf(w, "%s  %s: %s, %s, %s, %s\n", printable(name), verdict,
+	switch n := r.WithoutChecksum; {
+	case n == 1:
+		verdict += "; 1 dataset carries no checksum"
+	case n > 1:
+		verdict += fmt.Sprintf("; %d datasets carry no checksum", n)
+	}
+	_, err := fmt.Fprintf(w, "%s  %s (%s, %s, %s, %s)\n", printable(name), verdict,
 		plural(r.Objects, "object"), plural(r.Datasets, "dataset"), plural(r.Chunks, "chunk"), arrayfmt.Bytes(r.Bytes))
 	return err
 }
@@ -96,7 +102,7 @@ func plural(n int, thing string) string {
 
 func showReportJSON(w io.Writer, name string, r hdf5.Report) error {
 	err := encode(w, fields{{"file", name}, {"ok", len(r.Problems) == 0}, {"objects", r.Objects}, {"datasets", r.Datasets},
-		{"chunks", r.Chunks}, {"bytes", r.Bytes}, {"problems", findings(r.Problems)}, {"omitted", r.Omitted}, {"not_checked", findings(r.Skipped)}})
+		{"chunks", r.Chunks}, {"bytes", r.Bytes}, {"without_checksum", r.WithoutChecksum}, {"problems", findings(r.Problems)}, {"omitted", r.Omitted}, {"not_checked", findings(r.Skipped)}})
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,7 +55,7 @@ func (f files) Glob(pattern string) ([]string, error) {
 	if len(names) == 0 {
 		return nil, fmt.Errorf("%s: no file matches", pattern)
 	}
-	slices.SortFunc(names, compareNames)
+	slices.SortFunc(names, hdf5.CompareNames)
 	return names, nil
 }
 
@@ -76,7 +75,7 @@ func (f files) List(name, group string) ([]string, error) {
 			paths = append(paths, e.Path)
 		}
 	}
-	slices.SortFunc(paths, compareNames)
+	slices.SortFunc(paths, hdf5.CompareNames)
 	return paths, nil
 }
 
@@ -169,26 +168,3 @@ func (f files) Attribute(name, path, attribute string) ([]any, error) {
 	}
 	return nil, err
 }
-
-// compareNames compares digits as numbers: demo_2 comes before demo_10.
-func compareNames(a, b string) int {
-	for len(a) > 0 && len(b) > 0 {
-		m, n := digits(a), digits(b)
-		if m > 0 && n > 0 {
-			x, y := strings.TrimLeft(a[:m], "0"), strings.TrimLeft(b[:n], "0")
-			if c := cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(x, y)); c != 0 {
-				return c
-			}
-			a, b = a[m:], b[n:]
-			continue
-		}
-		if a[0] != b[0] {
-			return cmp.Compare(a[0], b[0])
-		}
-		a, b = a[1:], b[1:]
-	}
-	return cmp.Compare(len(a), len(b))
-}
-
-// digits counts the leading digits of s.
-func digits(s string) int { return len(s) - len(strings.TrimLeft(s, "0123456789")) }

@@ -25,7 +25,7 @@ func (o *objects) Begin(at address, format string, size int) error {
 	return err
 }
 
-func (o *objects) Entry(e inspect.Object, s *summary) error {
+func (o *objects) Entry(e inspect.Object, m more) error {
 	separator := ",\n"
 	if !o.begun {
 		o.begun, separator = true, "\n"
@@ -33,7 +33,7 @@ func (o *objects) Entry(e inspect.Object, s *summary) error {
 	if _, err := io.WriteString(o.w, separator); err != nil {
 		return err
 	}
-	return encode(o.w, objectFields(e, s))
+	return encode(o.w, objectFields(e, m))
 }
 
 func (o *objects) End() error {
@@ -41,7 +41,7 @@ func (o *objects) End() error {
 	return err
 }
 
-func objectFields(e inspect.Object, s *summary) fields {
+func objectFields(e inspect.Object, m more) fields {
 	f := fields{{"path", e.Path}, {"kind", e.Kind}}
 	switch e.Kind {
 	case "soft":
@@ -54,8 +54,18 @@ func objectFields(e inspect.Object, s *summary) fields {
 	if e.Data != nil {
 		f = append(f, datasetFields(e.Data)...)
 	}
-	if s != nil {
-		f = append(f, field{"stats", s.fields()})
+	if m.json != "" {
+		f = append(f, field{"value", json.RawMessage(m.json)})
+	}
+	if m.summary != nil {
+		f = append(f, field{"stats", m.summary.fields()})
+	}
+	if m.columns != nil {
+		columns := []fields{}
+		for _, c := range m.columns {
+			columns = append(columns, append(fields{{"name", c.name}}, c.fields()...))
+		}
+		f = append(f, field{"column_stats", columns})
 	}
 	if e.Kind != "soft" && e.Kind != "external" {
 		attrs := fields{}
@@ -93,6 +103,22 @@ func datasetFields(d *inspect.Dataset) fields {
 	}
 	if d.NumPy != "" {
 		f = append(f, field{"numpy", d.NumPy})
+	}
+	if d.Text != "" {
+		f = append(f, field{"string", d.Text})
+	}
+	if d.Big {
+		f = append(f, field{"byteorder", "big"})
+	}
+	if d.Names != nil {
+		members := fields{}
+		for i, name := range d.Names {
+			members = append(members, field{name, d.Values[i]})
+		}
+		f = append(f, field{"members", members})
+	}
+	if d.Sources != nil {
+		f = append(f, field{"sources", d.Sources})
 	}
 	f = append(f, field{"layout", d.Layout}, field{"chunks", orNull(d.Chunks)}, field{"maxshape", unlimited(d.MaxShape)},
 		field{"filters", ids}, field{"pipeline", pipeline}, field{"external", d.External})

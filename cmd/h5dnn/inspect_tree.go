@@ -15,6 +15,7 @@ import (
 type tree struct {
 	w     io.Writer
 	paint palette
+	attrs int // most attributes shown of an object; all if negative
 	root  int // depth of the first entry
 	begun bool
 }
@@ -26,11 +27,12 @@ func (t *tree) Begin(at address, format string, size int) error {
 
 func (t *tree) End() error { return nil }
 
-func (t *tree) Entry(e inspect.Object, s *summary) error {
+func (t *tree) Entry(e inspect.Object, m more) error {
 	depth := strings.Count(e.Path, "/")
 	name := e.Path[strings.LastIndexByte(e.Path, '/')+1:]
+	alone := false // the object that was asked for
 	if !t.begun {
-		t.begun, t.root, name = true, depth, e.Path
+		t.begun, t.root, name, alone = true, depth, e.Path, true
 	}
 	if e.Path == "/" {
 		depth, t.root = 0, 0
@@ -43,7 +45,21 @@ func (t *tree) Entry(e inspect.Object, s *summary) error {
 	case e.Kind == "group":
 		line("", t.paint.bold(t.paint.blue(strings.TrimSuffix(name, "/")+"/")))
 	case e.Data != nil:
-		line("", t.paint.bold(name)+"  "+describe(e.Data, t.paint))
+		text := t.paint.bold(name) + "  " + describe(e.Data, t.paint)
+		if m.scalar != "" {
+			text += " = " + shorten(m.scalar)
+		}
+		line("", text)
+		if sources := e.Data.Sources; len(sources) > 0 {
+			line("  ", "from "+someOf(sources, alone))
+		}
+		if names := e.Data.Names; alone && len(names) > 0 {
+			members := make([]string, len(names))
+			for i, name := range names {
+				members[i] = fmt.Sprintf("%s = %d", name, e.Data.Values[i])
+			}
+			line("  ", "members "+printable(strings.Join(members, ", ")))
+		}
 	case e.Kind == "datatype":
 		line("", t.paint.bold(name)+"  datatype "+printable(e.Type))
 	case e.Kind == "soft":
@@ -56,16 +72,35 @@ func (t *tree) Entry(e inspect.Object, s *summary) error {
 	if e.Err != nil {
 		line("  ", t.paint.red("unreadable: "+printable(e.Err.Error())))
 	}
-	for _, a := range e.Attrs {
+	for i, a := range e.Attrs {
+		if i == t.attrs {
+			line("  ", t.paint.faint(fmt.Sprintf("@… %d more", len(e.Attrs)-i)))
+			break
+		}
 		t.attr(line, a)
 	}
-	if s != nil {
-		for _, text := range s.lines() {
+	if m.summary != nil {
+		for _, text := range m.summary.lines() {
 			line("  ", text)
 		}
 	}
+	for _, c := range m.columns {
+		line("  ", printable(c.name)+"  "+c.lines()[0])
+	}
+	if m.values != "" {
+		line("  ", strings.ReplaceAll(m.values, "\n", "\n  "+indent))
+	}
 	_, err := io.WriteString(t.w, b.String())
 	return err
+}
+
+// someOf lists names: all, or the first.
+func someOf(names []string, all bool) string {
+	const shown = 3
+	if all || len(names) <= shown {
+		return printable(strings.Join(names, ", "))
+	}
+	return printable(strings.Join(names[:shown], ", ")) + fmt.Sprintf(" and %d more", len(names)-shown)
 }
 
 // configAttr is the attribute of a run file with the configuration of the run.
@@ -137,6 +172,12 @@ func describe(d *inspect.Dataset, paint palette) string {
 	if d.Detail != "" {
 		what = shorten(printable(d.Detail))
 	}
+	if d.Text != "" {
+		what += " (" + d.Text + ")"
+	}
+	if d.Big {
+		what += " big-endian"
+	}
 	if d.Element != nil && d.Detail == "" {
 		what += arrayfmt.Shape(d.Element)
 	}
@@ -157,7 +198,7 @@ func describe(d *inspect.Dataset, paint palette) string {
 	switch {
 	case d.Size < 0:
 		how += ", size overflows 64 bits"
-	case d.Stored < 0 || d.Stored == d.Size && d.Filters == nil:
+	case d.Stored < 0 || d.Stored == d.Size && d.Filters == nil || d.Layout == "virtual":
 		how += ", " + arrayfmt.Bytes(d.Size)
 	case d.Stored == 0:
 		how += fmt.Sprintf(", %s, none written", arrayfmt.Bytes(d.Size))

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"github.com/h5dnn/h5dnn/storage/hdf5"
 	"os"
 	"path/filepath"
 	"slices"
@@ -114,7 +115,7 @@ func TestNamesSortNumerically(t *testing.T) {
 	want := []string{"demo_1", "demo_2", "demo_02b", "demo_10", "demo_10/a", "demo_99999999999999999999", "demon", "part"}
 	got := slices.Clone(want)
 	slices.Reverse(got)
-	slices.SortFunc(got, compareNames)
+	slices.SortFunc(got, hdf5.CompareNames)
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -196,7 +196,7 @@ func (c *groupCache) links(f *File, h *header) ([]link, error) {
 const maxDepth = 1000
 
 // Walk yields all objects of the file: the root group first, each group before its
-// members, members sorted by name. Links that are not hard are yielded, not followed. An
+// members, members in the order of CompareNames. Links that are not hard are yielded, not followed. An
 // object is yielded once for each hard link to it, but the members of a group only once.
 //
 // An object that cannot be read is yielded with an error, and the walk continues.
@@ -226,6 +226,8 @@ func (f *File) walk(o *Object, err error, depth int, visited map[uint64]bool, yi
 	if !yield(o, err) {
 		return false
 	}
+	links = slices.Clone(links)
+	slices.SortStableFunc(links, func(a, b link) int { return cmp.Or(CompareNames(a.name, b.name), strings.Compare(a.name, b.name)) })
 	for _, l := range links {
 		member, err := f.resolveLink(o.Path, l)
 		if !f.walk(member, err, depth+1, visited, yield) {

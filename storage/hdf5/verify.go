@@ -24,6 +24,8 @@ type Report struct {
 	Problems []Finding // damage
 	Skipped  []Finding // objects that could not be checked
 	Omitted  int       // number of problems that are not listed
+
+	WithoutChecksum int // datasets whose elements no checksum covers, so that only their place is checked
 }
 
 // A Finding is a message about the object at a path, or about the whole file if the path
@@ -164,6 +166,21 @@ func (v *verifier) dataset(o *Object) {
 	if err := v.elements(d); err != nil {
 		v.problem(o.Path, err)
 	}
+	if n, err := d.StoredSize(); err == nil && n > 0 && !d.hasChecksum() {
+		v.report.WithoutChecksum++
+	}
+}
+
+// hasChecksum reports whether a checksum covers the elements: of chunks, that of the
+// filters fletcher32 and deflate (Adler-32 of its zlib stream), of compact elements, that
+// of an object header of version 2.
+func (d *Dataset) hasChecksum() bool {
+	const deflate, fletcher32 = 1, 3
+	if d.layout.class == layoutCompact {
+		signature, err := d.file.bytes(d.header.address, 4)
+		return err == nil && string(signature) == "OHDR"
+	}
+	return slices.ContainsFunc(d.Filters, func(f filter.Filter) bool { return f.ID == deflate || f.ID == fletcher32 })
 }
 
 // elements checks the location and the content of a dataset's elements.
