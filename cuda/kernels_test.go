@@ -63,7 +63,7 @@ func list(specs ...spec) []spec { return specs }
 
 func trials() []trial {
 	floats := slices.Concat(reducing(), multiplying(), pooling(), learning())
-	all := slices.Concat(moving(), floats, elementwise(), counting(), capturable())
+	all := slices.Concat(moving(), floats, normalizing(), elementwise(), counting(), capturable())
 	for _, c := range floats {
 		for t, tolerance := range halves {
 			if half, ok := c.narrowed(t, tolerance); ok {
@@ -101,6 +101,23 @@ func (c trial) narrowed(t dtype.Type, tolerance float64) (trial, bool) {
 	return c, true
 }
 
+// normalizing tries layer norm by a warp and by a block for each row, and with several splits of the rows.
+// Statistics of 16-bit floats are float32.
+func normalizing() (all []trial) {
+	options := kernels.LayerNormOptions{Epsilon: 1e-3}
+	for t, tolerance := range map[dtype.Type]float64{dtype.Float32: 1e-4, dtype.Float64: 1e-12, dtype.Float16: halves[dtype.Float16], dtype.BFloat16: halves[dtype.BFloat16]} {
+		for _, shape := range [][2]int{{70, 33}, {200, 40}, {3, 1500}, {5, 1}} {
+			x, row, column := of(shape[:]...).as(t), of(shape[0]), of(shape[1]).as(t)
+			if t == dtype.Float64 {
+				row.t = t
+			}
+			all = append(all, trial{kernels.LayerNorm, options, list(x, row, row), list(x, column, column), tolerance}, trial{kernels.LayerNorm, options, list(x, row, row), list(x), tolerance},
+				trial{kernels.LayerNormGrad, nil, list(x, column, column), list(x, x, row, row, column), tolerance}, trial{kernels.LayerNormGrad, nil, list(x), list(x, x, row, row), tolerance})
+		}
+	}
+	return all
+}
+
 // counting tries the reductions of integers and bools.
 func counting() (all []trial) {
 	for _, t := range dtype.All() {
@@ -118,7 +135,8 @@ func counting() (all []trial) {
 			all = append(all, trial{kernels.Max, nil, list(of(1).as(t)), list(these(t, -5, -3, -9)), 0})
 		}
 		for _, x := range []spec{of(30, 5), of(3, 2000)} {
-			all = append(all, trial{kernels.ArgMax, nil, list(of(x.shape[0], 1).as(dtype.Int64)), list(x.as(t).up(9)), 0})
+			y, index := of(x.shape[0], 1).as(t), of(x.shape[0], 1).as(dtype.Int64)
+			all = append(all, trial{kernels.ArgMax, nil, list(index), list(x.as(t).up(9)), 0}, trial{kernels.MaxIndex, nil, list(y, index), list(x.as(t).up(9)), 0})
 		}
 	}
 	return all
@@ -160,7 +178,9 @@ func reducing() (all []trial) {
 				trial{kernels.SoftmaxGrad, set, list(x), list(x, x), 1e-4}, trial{kernels.LogSoftmaxGrad, set, list(x), list(x, x), 1e-4})
 			shrunk := slices.Clone(shape)
 			shrunk[axis] = 1
-			all = append(all, trial{kernels.ArgMax, nil, list(of(shrunk...).as(dtype.Int64)), list(x.up(20)), 0})
+			y, index := of(shrunk...), of(shrunk...).as(dtype.Int64)
+			all = append(all, trial{kernels.ArgMax, nil, list(index), list(x.up(20)), 0}, trial{kernels.MaxIndex, nil, list(y, index), list(x.up(20)), 0},
+				trial{kernels.PutAlongAxis, kernels.PutAlongAxisOptions{Axis: axis}, list(x), list(y, index.up(shape[axis])), 0})
 		}
 	}
 	return all
@@ -274,7 +294,14 @@ func learning() (all []trial) {
 		all = append(all, trial{kernels.CrossEntropy, nil, list(of(), logits), list(logits, labels), 1e-5}, trial{kernels.CrossEntropy, nil, list(of()), list(logits, labels), 1e-5},
 			trial{kernels.Correct, nil, list(of().as(dtype.Int64)), list(logits.up(5), labels), 0},
 			trial{kernels.CrossEntropy, nil, list(of(), logits, of().as(dtype.Int64)), list(logits.up(5), labels), 1e-5})
+		for _, float := range []dtype.Type{dtype.Float32, dtype.Float64, dtype.Float16, dtype.BFloat16} {
+			all = append(all, trial{kernels.LabelMask, kernels.LabelMaskOptions{Classes: 9, Ignore: 9, Ignores: true}, list(of(70).as(float)), list(labels), 0})
+		}
 	}
+	factor, some := of().as(dtype.Float64), list(of(1000), of(3, 5), of(300, 40).as(dtype.Float64), of(7))
+	all = append(all, trial{kernels.ClipFactor, kernels.ClipFactorOptions{Limit: 2}, list(factor), some, 1e-6}, trial{kernels.ClipFactor, kernels.ClipFactorOptions{Limit: 1e9}, list(factor), some, 0},
+		trial{kernels.ClipFactor, kernels.ClipFactorOptions{Limit: 2, LossScale: true}, list(factor), append(some[:4:4], of(1).up(9)), 1e-6},
+		trial{kernels.ScaleAll, nil, some, append(some[:4:4], factor), 1e-6})
 	all = append(all, trial{kernels.MeanSquaredError, nil, list(of(), of(300, 40)), list(of(300, 40), of(300, 40)), 1e-6}, trial{kernels.MeanSquaredError, nil, list(of(1)), list(of(3), of(3)), 1e-6})
 	p := of(1000)
 	for _, set := range []kernels.SGDOptions{{Rate: 0.1}, {Rate: 0.1, Decay: 0.2}, {Rate: 0.1, Momentum: 0.9, Decay: 0.2}, {Rate: 0.1, Momentum: 0.9, Nesterov: true}} {
@@ -402,7 +429,8 @@ func floats(a spec) (all []trial) {
 		image, bias := of(5, 20).as(a.t), of(20).as(a.t)
 		all = append(all, trial{kernels.BiasAct, kernels.ActOptions{Act: act}, list(image), list(image, bias), 2 * tolerance})
 	}
-	return append(all, trial{kernels.ScaleOffset, kernels.ScaleOffsetOptions{Scale: -1.5, Offset: 0.25}, list(a), list(a), 2 * tolerance})
+	return append(all, trial{kernels.ScaleOffset, kernels.ScaleOffsetOptions{Scale: -1.5, Offset: 0.25}, list(a), list(a), 2 * tolerance},
+		trial{kernels.ScaleOffset, kernels.ScaleOffsetOptions{}, list(a), list(a), 0}, trial{kernels.Cast, kernels.CastOptions{Offset: 3}, list(a), list(a), 2 * tolerance})
 }
 
 func (c trial) String() string {
@@ -644,7 +672,7 @@ func TestGradientsOfManyPixelsSplitEvenly(t *testing.T) {
 func TestWrongLabelsAreNamed(t *testing.T) {
 	eachSchedule(t, func(t *testing.T, gpus [2]*cuda.Device) {
 		d := gpus[0]
-		for _, k := range []*kernels.Kernel{kernels.CrossEntropy, kernels.Correct} {
+		for _, k := range []*kernels.Kernel{kernels.CrossEntropy, kernels.Correct, kernels.LabelMask} {
 			labels, err := storage.From([]int32{0, 3, 1, -7, 2}, 5).To(d)
 			if err != nil {
 				t.Fatal(err)
@@ -653,7 +681,11 @@ func TestWrongLabelsAreNamed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := d.Run(k, &kernels.Call{Out: []storage.Array{out}, In: []storage.Array{numbers(t, d, 15).With(views.Of(5, 3)), labels}}); err != nil {
+			call := &kernels.Call{Out: []storage.Array{out}, In: []storage.Array{numbers(t, d, 15).With(views.Of(5, 3)), labels}}
+			if k == kernels.LabelMask {
+				call = &kernels.Call{Out: []storage.Array{numbers(t, d, 5)}, In: call.In[1:], Options: kernels.LabelMaskOptions{Classes: 3}}
+			}
+			if err := d.Run(k, call); err != nil {
 				t.Fatal(err)
 			}
 			if err := d.Sync(); err == nil || !strings.Contains(err.Error(), "cuda:0: row 1 has label 3; want 0 to 2") {

@@ -2,6 +2,7 @@ package kernels
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/kernels/native"
@@ -35,6 +36,109 @@ var ArgMax = define("argmax", checkArgMax,
 		return axis >= 0 && nativeLines(native.ArgMax, axis, y, x, x), nil
 	})
 
+// MaxIndex is the largest element of x along the one axis that y lacks, having size 1 there, and its index
+// along it, which is ArgMax's: the first of several; NaN if there is one. Out y and index, of y's shape.
+var MaxIndex = define("max with index",
+	func(c *Call, _ struct{}) error {
+		if err := c.holds(2, 1); err != nil {
+			return err
+		}
+		y, index, x := &c.Out[0], &c.Out[1], &c.In[0]
+		if err := checkOneAxis(index, x); err != nil {
+			return err
+		}
+		if err := oneShape(*index, *y); err != nil {
+			return err
+		}
+		if err := oneType(dtype.Int64, *index); err != nil {
+			return err
+		}
+		return oneType(x.Type, *y)
+	},
+	func(c *Call, _ struct{}) error {
+		y, index, x := &c.Out[0], &c.Out[1], &c.In[0]
+		axis := reducedAxis(y, x)
+		if axis < 0 {
+			referenceCopy(y, x)
+			setElements(index, make([]int64, y.Len()))
+			return nil
+		}
+		switch computeTypeOf(x.Type) {
+		case dtype.Float64:
+			referenceMaxIndex[float64](axis, y, index, x)
+		case dtype.Int64:
+			referenceMaxIndex[int64](axis, y, index, x)
+		case dtype.Uint64:
+			referenceMaxIndex[uint64](axis, y, index, x)
+		}
+		return nil
+	},
+	func(c *Call, _ struct{}) (bool, error) {
+		y, index, x := &c.Out[0], &c.Out[1], &c.In[0]
+		axis := reducedAxis(y, x)
+		return axis >= 0 && nativeLines(native.MaxIndex, axis, y, x, index), nil
+	})
+
+func referenceMaxIndex[W computeType](axis int, y, index, x *storage.Array) {
+	var buf []W
+	eachLine(axis, func(l []line) {
+		buf = read(l[2], buf)
+		at := argmax(buf)
+		store(l[0].Array, l[0].at, 0, buf[at:at+1])
+		store(l[1].Array, l[1].at, 0, []int64{int64(at)})
+	}, y, index, x)
+}
+
+// PutAlongAxisOptions are the options of PutAlongAxis.
+type PutAlongAxisOptions struct{ Axis int }
+
+// PutAlongAxis is y = x at the index along Axis, and 0 elsewhere: the gradient of MaxIndex. In x and index, of int64,
+// which are of y's shape but for a size of 1 along Axis. What an index that is not one of y would put is left out.
+var PutAlongAxis = define("put along axis",
+	func(c *Call, options PutAlongAxisOptions) error {
+		if err := c.holds(1, 2); err != nil {
+			return err
+		}
+		y, x, index := &c.Out[0], &c.In[0], &c.In[1]
+		if err := hasAxis(y, options.Axis); err != nil {
+			return err
+		}
+		if err := oneShape(*x, *index); err != nil {
+			return err
+		}
+		if want := onlyAt(options.Axis, y.Shape); !slices.Equal(x.Shape, want) {
+			return fmt.Errorf("%v along axis %d of %v; want %v: %w", x.Shape, options.Axis, y.Shape, want, views.ErrShape)
+		}
+		if err := oneType(dtype.Int64, *index); err != nil {
+			return err
+		}
+		return allFloats(*y, *x)
+	},
+	func(c *Call, options PutAlongAxisOptions) error {
+		var from [1]float64
+		var at [1]int64
+		eachLine(options.Axis, func(l []line) {
+			elems := make([]float64, l[0].n)
+			load(from[:], l[1].Array, l[1].at, 0)
+			load(at[:], l[2].Array, l[2].at, 0)
+			if i := at[0]; i >= 0 && i < int64(len(elems)) {
+				elems[i] = from[0]
+			}
+			l[0].write(elems)
+		}, &c.Out[0], &c.In[0], &c.In[1])
+		return nil
+	},
+	func(c *Call, options PutAlongAxisOptions) (bool, error) {
+		return nativeLines(native.Put, options.Axis, &c.Out[0], &c.In[0], &c.In[1]), nil
+	})
+
+// onlyAt returns shape with size 1 along axis.
+func onlyAt(axis int, shape []int) []int {
+	shape = slices.Clone(shape)
+	shape[axis] = 1
+	return shape
+}
+
 func referenceArgMax[W computeType](axis int, y, x *storage.Array) {
 	var buf []W
 	eachLine(axis, func(l []line) {
@@ -58,10 +162,20 @@ func argmax[W computeType](x []W) int {
 }
 
 func checkArgMax(c *Call, _ struct{}) error {
-	if err := c.reduces(); err != nil {
+	if err := c.holds(1, 1); err != nil {
 		return err
 	}
-	y, x := &c.Out[0], &c.In[0]
+	if err := checkOneAxis(&c.Out[0], &c.In[0]); err != nil {
+		return err
+	}
+	return oneType(dtype.Int64, c.Out[0])
+}
+
+// checkOneAxis checks that y has the shape of x but for a size of 1 along at most one axis.
+func checkOneAxis(y, x *storage.Array) error {
+	if err := checkReduced(y, x); err != nil {
+		return err
+	}
 	reduced := 0
 	for axis, size := range x.Shape {
 		if y.Shape[axis] != size {
@@ -74,7 +188,7 @@ func checkArgMax(c *Call, _ struct{}) error {
 	if x.Len() == 0 && y.Len() > 0 {
 		return fmt.Errorf("%v has no largest element: %w", x.Shape, views.ErrShape)
 	}
-	return oneType(dtype.Int64, *y)
+	return nil
 }
 
 // reducedAxis returns the axis along which y has size 1 and x has not, or -1.

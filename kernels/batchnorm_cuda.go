@@ -18,13 +18,13 @@ var (
 		}
 		n.gamma, n.beta, n.mean, n.std = c.vector(c.In, 1), c.vector(c.In, 2), c.vector(c.Out, 1), c.vector(c.Out, 2)
 		n.runningMean, n.runningVariance = c.vector(c.Out, 3), c.vector(c.Out, 4)
-		return c.relued(options, c.launchNorm(&n, "norm pivot", "norm train", nil))
+		return c.launchNorm(&n, "norm pivot", "norm train", nil, options.ReLU)
 	})
 
 	_ = channelsOnGPU(BatchNormEval, func(c *Call, options BatchNormOptions) error {
 		n := normOf(c, options)
 		n.gamma, n.beta, n.mean, n.std = c.vector(c.In, 1), c.vector(c.In, 2), c.vector(c.In, 3), c.vector(c.In, 4)
-		return c.relued(options, c.launchNorm(&n, "", "norm eval", nil))
+		return c.launchNorm(&n, "", "norm eval", nil, options.ReLU)
 	})
 
 	_ = channelsOnGPU(BatchNormGrad, func(c *Call, options BatchNormOptions) error { return c.launchNormGrad("norm grad", options) })
@@ -65,23 +65,7 @@ func (c *Call) launchNormGrad(name string, options BatchNormOptions) error {
 	n := normOf(c, options)
 	n.gamma, n.mean, n.std = c.vector(c.In, 1), c.vector(c.In, 3), c.vector(c.In, 4)
 	n.dgamma, n.dbeta = c.vector(c.Out, 1), c.vector(c.Out, 2)
-	dy := &c.In[2]
-	if y := reluOf(c); y != nil { // dx holds the gradient before the relu
-		on := Call{Out: c.Out[:1], In: []storage.Array{*y, *dy}, gpu: c.gpu}
-		if err := on.launchLoop("relu grad", 0, 0); err != nil {
-			return err
-		}
-		dy = &c.Out[0]
-	}
-	return c.launchNorm(&n, "norm grad pivot", name, dy)
-}
-
-// relued applies the relu of options to the first output, unless there was an error.
-func (c *Call) relued(options BatchNormOptions, err error) error {
-	if err != nil || !options.ReLU {
-		return err
-	}
-	return c.activate(&c.Out[0], ReLUActivation)
+	return c.launchNorm(&n, "norm grad pivot", name, &c.In[2], false)
 }
 
 // A vector is Vector of batchnorm.cu: a number for each channel.
@@ -110,17 +94,17 @@ type normArgs struct {
 }
 
 type sumsArgs struct {
-	x, dy            uint64
+	x, dy, y         uint64
 	n, xStep, dyStep int64
 	by               channelArgs
 	g                native.Axes
 }
 
 type mapArgs struct {
-	y, x, dy   uint64
-	channel, n int64
-	by         channelArgs
-	g          native.Axes
+	z, x, dy, y      uint64
+	channel, n, relu int64
+	by               channelArgs
+	g                native.Axes
 }
 
 func normOf(c *Call, options BatchNormOptions) normArgs {
@@ -133,7 +117,7 @@ func normOf(c *Call, options BatchNormOptions) normArgs {
 
 // launchNorm sets pivots and takes sums about them, unless pivot is empty; then
 // each channel's constants, and from them the first output.
-func (c *Call) launchNorm(n *normArgs, pivot, constants string, dy *storage.Array) error {
+func (c *Call) launchNorm(n *normArgs, pivot, constants string, dy *storage.Array, relu bool) error {
 	x := &c.In[0]
 	if n.channels == 0 {
 		return nil
@@ -152,7 +136,7 @@ func (c *Call) launchNorm(n *normArgs, pivot, constants string, dy *storage.Arra
 		if err := launch.Start(c.gpu, launch.Entry(constants, c.In[1].Type), n.channels, n); err != nil {
 			return err
 		}
-		return c.launchMap(n, x, dy)
+		return c.launchMap(n, x, dy, relu)
 	})
 }
 
@@ -182,12 +166,13 @@ func (c *Call) launchSums(n *normArgs, x, dy *storage.Array) error {
 	if args.x = c.gpu.At(x, g.First[0]); dy != nil {
 		args.dy = c.gpu.At(dy, g.First[1])
 	}
+	args.y = c.besideGrad(args.dy)
 	args.g = g.Axes
 	return launch.Blocks(c.gpu, launch.Entry("channel sums", x.Type), [3]uint32{uint32(n.channels), 1, 1}, launch.Threads, &args)
 }
 
 // launchMap computes the first output from x, dy if there is one, and each channel's constants.
-func (c *Call) launchMap(n *normArgs, x, dy *storage.Array) error {
+func (c *Call) launchMap(n *normArgs, x, dy *storage.Array, relu bool) error {
 	channel := storage.Array{View: views.View{Shape: x.Shape, Stride: make([]int, x.Rank())}}
 	channel.Stride[1] = 1
 	second := x
@@ -195,10 +180,24 @@ func (c *Call) launchMap(n *normArgs, x, dy *storage.Array) error {
 		second = dy
 	}
 	return c.gpu.EachGrid([]*storage.Array{&c.Out[0], x, second, &channel}, func(g *native.Axes, at launch.Addresses, count int64) error {
-		args := mapArgs{y: at[0], x: at[1], channel: int64(at[3]), n: count, by: n.by, g: *g}
+		args := mapArgs{z: at[0], x: at[1], channel: int64(at[3]), n: count, by: n.by, g: *g}
 		if dy != nil {
 			args.dy = at[2]
+			args.y = c.besideGrad(at[2])
+		}
+		if relu {
+			args.relu = 1
 		}
 		return launch.Start(c.gpu, launch.Entry("channel map", x.Type), count, &args)
 	})
+}
+
+// besideGrad returns the address of the element of the relu's result whose gradient is at an
+// address: both lie alike. It is 0 if there is no relu.
+func (c *Call) besideGrad(dy uint64) uint64 {
+	y := reluOf(c)
+	if y == nil {
+		return 0
+	}
+	return dy - c.gpu.First(&c.In[2]) + c.gpu.First(y)
 }

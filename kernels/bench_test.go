@@ -170,3 +170,15 @@ func BenchmarkSmall(b *testing.B) {
 		benchmark(b, Cast, &Call{Out: []storage.Array{ramp(64, 784)}, In: []storage.Array{bytes}, Options: CastOptions{Scale: 1. / 255}}, 5*bytes.Len())
 	})
 }
+
+// BenchmarkLayerNorm has the bar's shape, and the gradients of x, gamma and beta.
+func BenchmarkLayerNorm(b *testing.B) {
+	x, y, rows, columns := ramp(4096, 768), ramp(4096, 768), filled(1, 4096), filled(1, 768)
+	b.Run("forward", func(b *testing.B) {
+		benchmark(b, LayerNorm, &Call{Out: []storage.Array{y, rows, filled(1, 4096)}, In: []storage.Array{x, columns, columns}, Options: LayerNormOptions{1e-5}}, 8*x.Len())
+	})
+	b.Run("grad", func(b *testing.B) {
+		out := []storage.Array{ramp(4096, 768), ramp(768), ramp(768)}
+		benchmark(b, LayerNormGrad, &Call{Out: out, In: []storage.Array{x, y, rows, rows, columns}}, 12*x.Len())
+	})
+}

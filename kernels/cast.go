@@ -1,35 +1,30 @@
 package kernels
 
 import (
-	"fmt"
-
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/kernels/native"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// CastOptions are the options of Cast. Without any, Scale is 1; a Scale of 0, as in the zero
-// value, is refused.
-type CastOptions struct{ Scale, Offset float64 }
+// CastOptions are the options of Cast.
+type CastOptions = ScaleOffsetOptions
 
-// Cast is y = Scale·x + Offset, converted from any type to any other as
-// dtype.Convert does; where Scale is 1 and Offset 0, exactly so. It turns the
-// bytes of images into floats in one pass.
+// Cast is y = Scale·x + Offset, converted from any type to any other as dtype.Convert does;
+// where Scale is 1 and Offset 0, exactly so. It turns the bytes of images into floats in
+// one pass.
 var Cast = define("cast",
 	func(c *Call, options CastOptions) error {
 		if err := c.holds(1, 1); err != nil {
 			return err
 		}
-		if c.Options != nil && options.Scale == 0 {
-			return fmt.Errorf("scale 0; leave the options out for no scale: %w", storage.ErrState)
-		}
-		if x := c.In[0].Type; !identity(c, options) && computeTypeOf(x) == dtype.Invalid {
+		if x := c.In[0].Type; !options.identity() && computeTypeOf(x) == dtype.Invalid {
 			return notDefined(x)
 		}
 		return c.oneShape()
 	},
 	func(c *Call, options CastOptions) error {
-		if identity(c, options) {
+		options = options.withDefault()
+		if options.identity() {
 			convertElements(&c.Out[0], &c.In[0])
 		} else if c.In[0].Type == dtype.Uint64 {
 			referenceMap(func(x uint64) float64 { return float64(x)*options.Scale + options.Offset }, c.Out[0], c.In[0])
@@ -40,12 +35,10 @@ var Cast = define("cast",
 	},
 	func(c *Call, options CastOptions) (bool, error) {
 		y, x := &c.Out[0], &c.In[0]
-		if identity(c, options) {
-			if x.Type == y.Type {
-				return optimizedCopy(y, x), nil
-			}
-			options.Scale, options.Offset = 1, 0
+		if options.identity() && x.Type == y.Type {
+			return optimizedCopy(y, x), nil
 		}
+		options = options.withDefault()
 		to, ok := native.RealOf(y.Type)
 		var g native.Grid
 		if !ok || !native.Castable(x.Type) || !g.Over(&y.View, &x.View) {
@@ -57,10 +50,8 @@ var Cast = define("cast",
 		return true, nil
 	})
 
-// identity reports whether only the type changes.
-func identity(c *Call, options CastOptions) bool {
-	return c.Options == nil || options == CastOptions{1, 0}
-}
+// identity reports whether o changes nothing.
+func (o ScaleOffsetOptions) identity() bool { return o.withDefault() == ScaleOffsetOptions{Scale: 1} }
 
 func convertElements(y, x *storage.Array) {
 	var from, to [block * 16]byte

@@ -11,7 +11,8 @@ import (
 
 var _ = onGPU(Cast, func(c *Call, options CastOptions) error {
 	y, x := &c.Out[0], &c.In[0]
-	same := identity(c, options)
+	options = options.withDefault()
+	same := options.identity()
 	if same && x.Type == y.Type {
 		return c.launchCopy(y, x)
 	}

@@ -7,6 +7,7 @@ import (
 )
 
 var _ = onGPU(ScaleOffset, func(c *Call, options ScaleOffsetOptions) error {
+	options = options.withDefault()
 	return c.launchLoop("scale offset", options.Scale, options.Offset)
 })
 

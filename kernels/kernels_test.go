@@ -131,14 +131,31 @@ func reduceSamples() (all []sample) {
 		if gone := len(shape[0]) - kept(shape); gone <= 1 {
 			all = append(all,
 				sample{k: ArgMax, out: []operand{y.as(dtype.Int64)}, in: []operand{x}, slow: gone == 0},
-				sample{k: ArgMax, out: []operand{y.as(dtype.Int64)}, in: []operand{x.drawn(below(4))}, slow: gone == 0})
+				sample{k: ArgMax, out: []operand{y.as(dtype.Int64)}, in: []operand{x.drawn(below(4))}, slow: gone == 0},
+				sample{k: MaxIndex, out: []operand{y, y.as(dtype.Int64)}, in: []operand{x}, tolerance: 1e-7, slow: gone == 0},
+				sample{k: MaxIndex, out: []operand{y, y.as(dtype.Int64)}, in: []operand{x.drawn(below(4))}, slow: gone == 0})
+			if axis := goneAxis(shape); axis >= 0 {
+				index := y.as(dtype.Int64).drawn(below(max(1, shape[0][axis])))
+				all = append(all, sample{k: PutAlongAxis, options: PutAlongAxisOptions{axis}, out: []operand{x}, in: []operand{y, index}, tolerance: 1e-7})
+			}
 		}
 	}
 	for _, t := range []dtype.Type{dtype.Bool, dtype.Uint8, dtype.Int32, dtype.Int64} {
 		all = append(all, sample{k: Sum, out: []operand{of(3, 1).as(dtype.Int64)}, in: []operand{of(3, 5).as(t).drawn(below(2))}, slow: true},
-			sample{k: Max, out: []operand{of(3, 1).as(t)}, in: []operand{of(3, 5).as(t).drawn(below(2))}, slow: true})
+			sample{k: Max, out: []operand{of(3, 1).as(t)}, in: []operand{of(3, 5).as(t).drawn(below(2))}, slow: true},
+			sample{k: MaxIndex, out: []operand{of(3, 1).as(t), of(3, 1).as(dtype.Int64)}, in: []operand{of(3, 5).as(t).drawn(below(2))}, slow: true})
 	}
 	return all
+}
+
+// goneAxis returns the axis along which a reduction leaves size 1 of more, or -1.
+func goneAxis(shape [2][]int) int {
+	for axis := range shape[0] {
+		if shape[0][axis] != shape[1][axis] {
+			return axis
+		}
+	}
+	return -1
 }
 
 // kept counts axes that a reduction keeps.
@@ -176,6 +193,11 @@ func lossSamples() (all []sample) {
 				sample{k: CrossEntropy, out: []operand{of(1)}, in: []operand{x, labels}, tolerance: 2e-6},
 				sample{k: Correct, out: []operand{of().as(dtype.Int64)}, in: []operand{x, labels}})
 		}
+	}
+	for _, t := range []dtype.Type{dtype.Uint8, dtype.Int16, dtype.Int64} {
+		labels := of(33).as(t).drawn(below(7))
+		all = append(all, sample{k: LabelMask, options: LabelMaskOptions{Classes: 7}, out: []operand{of(33)}, in: []operand{labels}, slow: true},
+			sample{k: LabelMask, options: LabelMaskOptions{Classes: 6, Ignore: 6, Ignores: true}, out: []operand{of(33)}, in: []operand{labels}, slow: true})
 	}
 	for _, shape := range [][]int{{1}, {17}, {3, 5}, {300, 257}, {2, 3, 4, 5}} {
 		x := of(shape...)
@@ -216,6 +238,32 @@ func updateSamples() (all []sample) {
 	return all
 }
 
+func clipSamples() (all []sample) {
+	for _, shape := range [][]int{{}, {0}, {17}, {33, 65}, {300, 257}, {2, 3, 4, 5}} {
+		x, y, factor, scale := of(shape...), of(7), of().as(dtype.Float64), of().drawn(positive)
+		for _, options := range []ClipFactorOptions{{Limit: 0.5}, {Limit: 1e6}} {
+			all = append(all, sample{k: ClipFactor, options: options, out: []operand{factor}, in: []operand{x, y}, tolerance: 2e-6, slow: true})
+			options.LossScale = true
+			all = append(all, sample{k: ClipFactor, options: options, out: []operand{factor}, in: []operand{x, y, scale}, tolerance: 2e-6, slow: true})
+		}
+		all = append(all, sample{k: ScaleAll, out: []operand{x, y}, in: []operand{x, y, factor}, tolerance: 1e-6})
+	}
+	return all
+}
+
+func normSamples() (all []sample) {
+	options := LayerNormOptions{Epsilon: 1e-3}
+	for _, shape := range [][2]int{{0, 5}, {1, 1}, {3, 1}, {5, 17}, {70, 33}, {33, 768}, {300, 257}, {2, 20000}} {
+		x, rows, columns := of(shape[:]...), of(shape[0]), of(shape[1])
+		all = append(all,
+			sample{k: LayerNorm, options: options, out: []operand{x, rows, rows}, in: []operand{x}, tolerance: 1e-5, slow: true},
+			sample{k: LayerNorm, options: options, out: []operand{x, rows, rows}, in: []operand{x, columns, columns}, tolerance: 1e-5, slow: true},
+			sample{k: LayerNormGrad, out: []operand{x}, in: []operand{x, x, rows, rows}, tolerance: 1e-4, slow: true},
+			sample{k: LayerNormGrad, out: []operand{x, columns, columns}, in: []operand{x, x, rows, rows, columns}, tolerance: 1e-4, slow: true})
+	}
+	return all
+}
+
 func randomSamples() (all []sample) {
 	for _, shape := range shapesTried {
 		x := of(shape...)
@@ -243,6 +291,8 @@ func TestOptimizedAgreesWithReference(t *testing.T) {
 		{"loss", lossSamples()},
 		{"bias", biasSamples()},
 		{"update", updateSamples()},
+		{"clip", clipSamples()},
+		{"norm", normSamples()},
 		{"random", randomSamples()},
 	} {
 		t.Run(family.name, func(t *testing.T) {

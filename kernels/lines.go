@@ -68,14 +68,15 @@ func hasAxis(a *storage.Array, axis int) error {
 	return nil
 }
 
-// nativeLines computes z's lines along axis from those of x and y.
+// nativeLines computes z's lines along axis from those of x and y. Lines are as long as those of the
+// longest of z and x.
 func nativeLines(op native.LineOp, axis int, z, x, y *storage.Array) bool {
 	real, ok := native.RealOf(x.Type)
 	var kept native.Grid
 	if !ok || z.Rank() > 64 || !kept.Along(^(uint64(1)<<axis), &z.View, &x.View, &y.View) {
 		return false
 	}
-	n := x.Shape[axis]
+	n := max(x.Shape[axis], z.Shape[axis])
 	if kept.Empty || n == 0 {
 		return true
 	}

@@ -20,6 +20,18 @@ var (
 		}
 		return c.launchLines("argmax", axis, y, x, x)
 	})
+
+	_ = onGPU(MaxIndex, func(c *Call, _ struct{}) error {
+		y, index, x := &c.Out[0], &c.Out[1], &c.In[0]
+		axis := reducedAxis(y, x)
+		if axis < 0 {
+			if err := c.launchCopy(y, x); err != nil {
+				return err
+			}
+			return c.launch(Fill, &Call{Out: c.Out[1:], Options: FillOptions{0}})
+		}
+		return c.launchLines("max with index", axis, y, x, index)
+	})
 )
 
 func linesOnGPU(k *Kernel) *Kernel {

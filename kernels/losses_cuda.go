@@ -79,14 +79,8 @@ type squaredErrorArgs struct {
 // labelled describes rows of x and their labels.
 func (c *Call) labelled() labelledArgs {
 	x, labels := &c.In[0], &c.In[1]
-	args := labelledArgs{
-		x: c.gpu.First(x), labels: c.gpu.First(labels), fault: c.gpu.FaultAddress(), counter: c.gpu.BlockCounters(),
-		rows: int64(x.Shape[0]), cols: int64(x.Shape[1]), row: int64(x.Stride[0]), col: int64(x.Stride[1]),
-		step: int64(labels.Stride[0]), size: int64(labels.Type.Size()),
-	}
-	if labels.Type.IsSigned() {
-		args.sign = 1
-	}
+	args := c.labelledOf(labels, x.Shape[1])
+	args.x, args.row, args.col, args.counter = c.gpu.First(x), int64(x.Stride[0]), int64(x.Stride[1]), c.gpu.BlockCounters()
 	return args
 }
 

@@ -34,6 +34,7 @@ func TestReferenceLoopsAgreeWithPyTorch(t *testing.T) {
 			Set     struct {
 				Act               Activation
 				Epsilon, Momentum float64
+				Limit             float64
 				Before            []numbers
 			}
 		}
@@ -59,6 +60,14 @@ func TestReferenceLoopsAgreeWithPyTorch(t *testing.T) {
 			err = MatMul.Reference(&Call{Out: out, In: in})
 		case "linear":
 			err = Linear.Reference(&Call{Out: out, In: in, Options: LinearOptions{s.Act}})
+		case "layer norm":
+			err = LayerNorm.Reference(&Call{Out: out, In: in, Options: LayerNormOptions{s.Epsilon}})
+		case "layer norm grad":
+			err = LayerNormGrad.Reference(&Call{Out: out, In: in})
+		case "clip factor":
+			err = ClipFactor.Reference(&Call{Out: out, In: in, Options: ClipFactorOptions{Limit: s.Limit}})
+		case "scale all":
+			err = ScaleAll.Reference(&Call{Out: out, In: in})
 		default:
 			kernel := map[string]*Kernel{"batch norm": BatchNorm, "batch norm eval": BatchNormEval, "batch norm grad": BatchNormGrad, "batch norm eval grad": BatchNormEvalGrad}[k.Kernel]
 			err = kernel.Reference(&Call{Out: out, In: in, Options: BatchNormOptions{Epsilon: s.Epsilon, Momentum: s.Momentum}})

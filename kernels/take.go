@@ -20,8 +20,8 @@ var Take = define("take",
 	},
 	func(c *Call, _ struct{}) error { return c.eachTaken(referenceCopy) }, nil)
 
-// TakeCast is y[i] = Scale·x[rows[i]] + Shift, of bytes x and floats y: how samples
-// that are images become what a model takes, at once.
+// TakeCast is y[i] = Scale·x[rows[i]] + Offset, of bytes x and floats y: Take and the
+// normalization of images in one pass.
 var TakeCast = define("take cast",
 	func(c *Call, _ ScaleOffsetOptions) error {
 		if err := c.takes(); err != nil {
@@ -33,6 +33,7 @@ var TakeCast = define("take cast",
 		return oneType(dtype.Uint8, c.In[0])
 	},
 	func(c *Call, options ScaleOffsetOptions) error {
+		options = options.withDefault()
 		return c.eachTaken(func(y, x *storage.Array) {
 			wide := zeros(x.Shape)
 			convertElements(&wide, x)

@@ -18,7 +18,7 @@ var (
 	})
 
 	_ = onGPU(TakeCast, func(c *Call, options ScaleOffsetOptions) error {
-		return c.launchTake(launch.Entry("take cast", c.Out[0].Type), c.Out[0], c.In[0], options)
+		return c.launchTake(launch.Entry("take cast", c.Out[0].Type), c.Out[0], c.In[0], options.withDefault())
 	})
 )
 

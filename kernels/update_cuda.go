@@ -65,10 +65,11 @@ type findInfArgs struct{ scaler uint64 }
 // many is how many parameters a launch takes: what it is told is less than 4 KiB.
 const maxParameters = 64
 
-// multiTensorArgs is Lot of update.cu.
+// multiTensorArgs is MultiTensor of update.cu.
 type multiTensorArgs[S any] struct {
 	options S
 	count   int64
+	before  int64       // blocks of earlier launches of the same call
 	g       native.Axes // of the only parameter, if its elements do not follow one another; else of rank 0
 	list    [maxParameters]parameterArgs
 }
@@ -148,6 +149,7 @@ func (l *multiTensor[S]) launch() error {
 		each = int64(own)
 	}
 	err := launch.Blocks(l.c.gpu, launch.Entry(l.name, l.of), [3]uint32{uint32(l.blocks), 1, 1}, uint32(each), &l.args)
+	l.args.before += l.blocks
 	l.args.count, l.args.g.Rank, l.blocks = 0, 0, 0
 	return err
 }

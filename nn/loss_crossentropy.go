@@ -3,8 +3,6 @@ package nn
 import (
 	"sync"
 
-	"github.com/h5dnn/h5dnn/dtype"
-	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -81,7 +79,6 @@ type labelLoss struct {
 
 // labelSettings are the settings of a loss as tensors.
 type labelSettings struct {
-	ignored *tensor.Tensor // the label to ignore
 	weights *tensor.Tensor // (classes); nil if all are 1
 }
 
@@ -93,18 +90,12 @@ func (*labelLoss) TakesLabels() bool { return true }
 //
 //	−(1−ε)·w[y]·p[y] − ε/classes·Σ w[c]·p[c]
 //
-// and the mean is over the sum of w[y]. A label that is not a class fails on the CPU, and
-// gives NaN on a GPU, which the host does not wait for.
+// and the mean is over the sum of w[y]. A label that is neither a class nor ignored is an error.
 func (l *labelLoss) forward(loss string, o CrossEntropyOptions, p, labels, weights *tensor.Tensor) *tensor.Tensor {
-	o.checkClasses(loss, labels, p.Shape[1])
 	v, c := l.of(loss, p), l.settingsFor(loss, o, p)
 	isLabel := v.isLabel(labels)
 	oneHot := isLabel.Cast(p.Type)
-	kept := oneHot.Sum(1) // 1, and 0 where the label is not a class
-	kept = kept.Div(kept) // 1, and NaN
-	if o.IgnoreIndex != nil {
-		kept = tensor.Where(labels.Cast(dtype.Int64).Equal(c.ignored), v.zero, kept)
-	}
+	kept := tensor.LabelMask(labels, p.Type, p.Shape[1], o.IgnoreIndex)
 	picked := tensor.Where(isLabel, p, v.zero)
 	if c.weights != nil {
 		picked, oneHot = picked.Mul(c.weights), oneHot.Mul(c.weights)
@@ -127,18 +118,6 @@ func (l *labelLoss) forward(loss string, o CrossEntropyOptions, p, labels, weigh
 	return divideByWeight(total, oneHot.Sum(1).Mul(kept).Sum())
 }
 
-// checkClasses fails for labels in host memory that are neither a class nor ignored.
-func (o CrossEntropyOptions) checkClasses(loss string, labels *tensor.Tensor, classes int) {
-	if labels.IsMeta() || labels.Data.Device() != storage.CPU {
-		return
-	}
-	for i, y := range tensor.Values[int64](labels) {
-		if (y < 0 || y >= int64(classes)) && (o.IgnoreIndex == nil || y != int64(*o.IgnoreIndex)) {
-			tensor.Fail(loss, views.ErrShape, "row %d has label %d; want 0 to %d", i, y, classes-1)
-		}
-	}
-}
-
 // settingsFor returns the settings as tensors on the device of p.
 func (l *labelLoss) settingsFor(loss string, o CrossEntropyOptions, p *tensor.Tensor) *labelSettings {
 	key := classKey{p.Data.Device(), p.Type, p.Shape[1]}
@@ -146,9 +125,6 @@ func (l *labelLoss) settingsFor(loss string, o CrossEntropyOptions, p *tensor.Te
 		return have.(*labelSettings)
 	}
 	c := &labelSettings{}
-	if o.IgnoreIndex != nil {
-		c.ignored = onDevice(loss, tensor.From([]int64{int64(*o.IgnoreIndex)}, 1), key.device)
-	}
 	if o.ClassWeights != nil {
 		if len(o.ClassWeights) != key.classes {
 			tensor.Fail(loss, views.ErrShape, "%d class weights for %d classes", len(o.ClassWeights), key.classes)

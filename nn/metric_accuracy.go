@@ -8,26 +8,49 @@ import (
 	"github.com/h5dnn/h5dnn/tensor"
 )
 
+// LabelOptions are the settings of metrics of labels.
+type LabelOptions struct {
+	IgnoreIndex *int `json:"ignore_index,omitempty"` // label of samples to leave out; none if nil
+}
+
+// weights returns the weights of samples, nil or w, without samples to be left out. A label that is
+// neither a class nor left out is an error.
+func (o LabelOptions) weights(metric string, outputs, labels, w *tensor.Tensor) *tensor.Tensor {
+	mask := tensor.LabelMask(labels, outputs.Type, outputs.Shape[1], o.IgnoreIndex)
+	switch {
+	case o.IgnoreIndex == nil:
+		return w
+	case w == nil:
+		return mask
+	}
+	return mask.Mul(alignWeights(metric, mask, w))
+}
+
 // Accuracy is the share of samples whose largest output is that of their label, for
 // outputs (N, classes) and labels (N).
-type Accuracy struct{ MetricSums }
+type Accuracy struct {
+	LabelOptions
+	MetricSums
+}
 
 // Update adds a batch.
 func (m *Accuracy) Update(outputs, labels, weights *tensor.Tensor) {
 	checkLabels("accuracy", outputs, labels)
 	outputs = outputs.ToFloat32()
+	weights = m.weights("accuracy", outputs, labels, weights)
 	m.addMean("accuracy", outputs.ArgMax(1).Equal(labels.Cast(dtype.Int64)).Cast(outputs.Type), weights)
 }
 
 // Result returns the accuracy.
 func (m *Accuracy) Result() (storage.Array, error) { return m.mean() }
 
-// Config returns no settings.
-func (m *Accuracy) Config() any { return struct{}{} }
+// Config returns the settings of m.
+func (m *Accuracy) Config() any { return m.LabelOptions }
 
 // TopKOptions are the settings of a TopK.
 type TopKOptions struct {
-	K int `json:"k"` // 5 if 0
+	K           int  `json:"k"`                      // 5 if 0
+	IgnoreIndex *int `json:"ignore_index,omitempty"` // label of samples to leave out; none if nil
 }
 
 // TopK is the share of samples for which fewer than K outputs are larger than that
@@ -54,12 +77,12 @@ func newTopK(o TopKOptions) *TopK {
 func (m *TopK) Update(outputs, labels, weights *tensor.Tensor) {
 	checkLabels("top_k", outputs, labels)
 	outputs = outputs.ToFloat32()
+	weights = LabelOptions{m.IgnoreIndex}.weights("top_k", outputs, labels, weights)
 	v := m.of("top_k", outputs)
 	isLabel := v.isLabel(labels)
 	own := tensor.Where(isLabel, outputs, v.zero).SumKeepDims(1)
 	larger := outputs.Greater(own).Cast(outputs.Type).Sum(1)
-	known := isLabel.Cast(outputs.Type).Sum(1) // 0 for a label that is not a class
-	m.addMean("top_k", larger.AddScalar(0.5-float64(cmp.Or(m.K, topKDefaults.K))).Less(v.zero).Cast(outputs.Type).Mul(known), weights)
+	m.addMean("top_k", larger.AddScalar(0.5-float64(cmp.Or(m.K, topKDefaults.K))).Less(v.zero).Cast(outputs.Type), weights)
 }
 
 // Result returns the top-k accuracy.
@@ -69,7 +92,7 @@ func (m *TopK) Result() (storage.Array, error) { return m.mean() }
 func (m *TopK) Config() any { return m.TopKOptions }
 
 var (
-	_ = RegisterMetric("accuracy", func(struct{}) *Accuracy { return &Accuracy{} }, struct{}{})
+	_ = RegisterMetric("accuracy", func(o LabelOptions) *Accuracy { return &Accuracy{LabelOptions: o} }, LabelOptions{})
 	_ = RegisterMetric("top_k", newTopK, topKDefaults)
 	_ = metrics.aliases("top_k", "top_k_accuracy")
 )

@@ -31,7 +31,7 @@ func AddMetrics(sums storage.Array, n int, loss, correct *Tensor) {
 
 // TakeScaled is Take of x followed by CastScaled.
 func TakeScaled(x, rows *Tensor, scale, offset float64) *Tensor {
-	if x.Type != dtype.Uint8 || x.Rank() == 0 || rows.Rank() != 1 {
+	if x.Type != dtype.Uint8 || x.Rank() == 0 || rows.Rank() != 1 || scale == 0 {
 		return Take(x, rows).CastScaled(scale, offset)
 	}
 	return runKernel(kernels.TakeCast, kernels.ScaleOffsetOptions{Scale: scale, Offset: offset}, Spec{Type: dtype.Float32, View: taken(x, rows)}, x, rows)

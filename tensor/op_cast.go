@@ -19,6 +19,9 @@ func (x *Tensor) Cast(t dtype.Type) *Tensor {
 // CastScaled returns scale·x + offset as float32, for x of any type, in one pass: bytes of
 // an image become normalised floats.
 func (x *Tensor) CastScaled(scale, offset float64) *Tensor {
+	if scale == 0 { // which is no scale of the kernel
+		return x.Cast(dtype.Float32).MulScalar(0).AddScalar(offset)
+	}
 	return Apply(cast{dtype.Float32, scale, offset}, x)
 }
 

@@ -24,12 +24,10 @@ func LayerNorm(x *Tensor, shape []int, gamma, beta *Tensor, eps float64) *Tensor
 	return Apply(&layerNorm{shape: slices.Clone(shape), eps: cmp.Or(eps, 1e-5)}, in...)
 }
 
-// layerNorm is a batch norm whose channels are the samples, followed by gamma and beta.
 type layerNorm struct {
-	shape                   []int
-	eps                     float64
-	normal                  *Tensor // (x − mean)·invstd, (1, samples, elements of each)
-	one, zero, mean, invstd *Tensor // (samples)
+	shape        []int
+	eps          float64
+	mean, invstd *Tensor // of each sample
 }
 
 func (*layerNorm) Name() string { return "layer norm" }
@@ -49,53 +47,52 @@ func (op *layerNorm) Infer(in []Spec) []Spec {
 	return one(x.Type, views.Of(x.Shape...))
 }
 
-// flat returns the view of x's elements as a single image whose channels are samples.
-func (op *layerNorm) flat(x views.View) views.View {
+// rows returns the view of samples as rows, in the layout of v, which is row-major.
+func (op *layerNorm) rows(v views.View) views.View {
 	size := views.Of(op.shape...).Len()
-	return views.Of(1, x.Len()/max(1, size), size)
+	samples := 1
+	for _, n := range v.Shape[:v.Rank()-len(op.shape)] {
+		samples *= n
+	}
+	return views.View{Offset: v.Offset, Shape: []int{samples, size}, Stride: []int{size, 1}}
+}
+
+// asRows returns row-major arrays as matrices, and parameters as vectors.
+func (op *layerNorm) asRows(c *Context, in []storage.Array) ([]storage.Array, error) {
+	in, err := c.contiguous(in)
+	if err != nil {
+		return nil, err
+	}
+	all := slices.Clone(in)
+	for i := range all {
+		rows := op.rows(in[i].View)
+		if i > 0 {
+			rows = views.View{Offset: rows.Offset, Shape: rows.Shape[1:], Stride: rows.Stride[1:]}
+		}
+		all[i] = in[i].With(rows)
+	}
+	return all, nil
 }
 
 func (op *layerNorm) Forward(c *Context, out, in []storage.Array) (err error) {
+	in, err = op.asRows(c, in)
+	if err != nil {
+		return err
+	}
+	statistic := in[0].Type
+	if statistic.Size() == 2 { // those of 16-bit floats are float32
+		statistic = dtype.Float32
+	}
+	for _, p := range []**Tensor{&op.mean, &op.invstd} {
+		if *p, err = c.Save(statistic, views.Of(in[0].Shape[0])); err != nil {
+			return err
+		}
+	}
 	if out[0].Len() == 0 {
 		return nil
 	}
-	tight, err := c.contiguous(in[:1])
-	if err != nil {
-		return err
-	}
-	v, err := tight[0].Reshape(op.flat(out[0].View).Shape...)
-	if err != nil {
-		return err
-	}
-	x, number := tight[0].With(v), in[0].Type
-	if number.Size() == 2 { // the statistics of half floats are float32
-		number = dtype.Float32
-	}
-	for _, p := range []**Tensor{&op.one, &op.zero, &op.mean, &op.invstd} {
-		if *p, err = c.Save(number, views.Of(v.Shape[1])); err != nil {
-			return err
-		}
-	}
-	normal := out[0].With(op.flat(out[0].View))
-	if len(in) > 1 && c.Recording() {
-		if op.normal, err = c.Save(x.Type, views.Of(v.Shape...)); err != nil {
-			return err
-		}
-		normal = op.normal.Array
-	}
-	err = cmp.Or(
-		c.Run(kernels.Fill, kernels.FillOptions{Value: 1}, []storage.Array{op.one.Array}),
-		c.Run(kernels.Fill, kernels.FillOptions{}, []storage.Array{op.zero.Array}),
-		c.Run(kernels.BatchNorm, kernels.BatchNormOptions{Epsilon: op.eps}, []storage.Array{normal, op.mean.Array, op.invstd.Array}, x, op.one.Array, op.zero.Array),
-	)
-	if err != nil || len(in) == 1 {
-		return err
-	}
-	whole := normal.With(views.Of(out[0].Shape...))
-	return cmp.Or(
-		c.Run(kernels.Mul, nil, out, whole, broadcastTo(in[1], out[0].Shape)),
-		c.Run(kernels.Add, nil, out, out[0], broadcastTo(in[2], out[0].Shape)),
-	)
+	y := out[0].With(op.rows(out[0].View))
+	return c.Run(kernels.LayerNorm, kernels.LayerNormOptions{Epsilon: op.eps}, []storage.Array{y, op.mean.Array, op.invstd.Array}, in...)
 }
 
 func (op *layerNorm) Backward(out, grads, in []*Tensor) []*Tensor {
@@ -110,22 +107,18 @@ func (op *layerNorm) Backward(out, grads, in []*Tensor) []*Tensor {
 	if !dy.noGrad {
 		return op.recordedBackward(x, dy, in)
 	}
-	flat := op.flat(x.View)
-	scaled := dy
+	rows := op.rows(views.Of(x.Shape...))
+	operands := []*Tensor{x.Contiguous().Reshape(rows.Shape...), dy.Contiguous().Reshape(rows.Shape...), op.mean, op.invstd}
+	specs := []Spec{{Type: x.Type, View: rows}}
 	if len(in) > 1 {
-		scaled = dy.Mul(in[1])
+		column := Spec{Type: x.Type, View: views.Of(rows.Shape[1])}
+		operands, specs = append(operands, in[1].Contiguous().Reshape(rows.Shape[1])), append(specs, column, column)
 	}
-	numbers := like(op.one)
-	dx := RunKernel(kernels.BatchNormGrad, kernels.BatchNormOptions{Epsilon: op.eps}, []Spec{{Type: x.Type, View: flat}, numbers, numbers},
-		x.Contiguous().Reshape(flat.Shape...), op.one, scaled.Contiguous().Reshape(flat.Shape...), op.mean, op.invstd)[0].Reshape(x.Shape...)
-	if len(in) == 1 {
-		return []*Tensor{dx}
+	dxs := RunKernel(kernels.LayerNormGrad, nil, specs, operands...)
+	for i := range dxs {
+		dxs[i] = dxs[i].Reshape(in[i].Shape...)
 	}
-	return []*Tensor{
-		dx,
-		in[1].ifNeeded(func() *Tensor { return dy.Mul(op.normal.Reshape(x.Shape...)).sumTo(op.shape) }),
-		in[2].ifNeeded(func() *Tensor { return dy.sumTo(op.shape) }),
-	}
+	return dxs
 }
 
 // recordedBackward is Backward in operations that can be recorded.

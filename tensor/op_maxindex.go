@@ -1,14 +1,18 @@
 package tensor
 
 import (
+	"slices"
+
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor/internal/samples"
+	"github.com/h5dnn/h5dnn/views"
 )
 
 // MaxWithIndex returns the largest element along axis and its index along it, of the first
-// of several, as int64; the axis is dropped. The gradient reaches that element only.
+// of several, as int64; the axis is dropped. A NaN is larger than any number. The gradient
+// reaches that element only.
 func (x *Tensor) MaxWithIndex(axis int) (values, index *Tensor) {
 	axis = x.axis("max with index", axis)
 	out := ApplyAll(maxIndex{axis}, x)
@@ -21,29 +25,44 @@ func (maxIndex) Name() string { return "max with index" }
 
 func (op maxIndex) Infer(in []Spec) []Spec {
 	index := argmax(op).Infer(in)[0]
-	return []Spec{{Type: in[0].Type, View: index.View}, index}
+	return []Spec{{Type: in[0].Type, View: index.View}, {Type: dtype.Int64, View: index.View}}
 }
 
 func (op maxIndex) Forward(c *Context, out, in []storage.Array) error {
-	if err := c.Run(kernels.Max, nil, out[:1], in...); err != nil {
-		return err
-	}
-	return c.Run(kernels.ArgMax, nil, out[1:], in...)
+	return c.Run(kernels.MaxIndex, nil, out, in...)
 }
 
 func (op maxIndex) Backward(out, grads, in []*Tensor) []*Tensor {
-	shape := make([]int, in[0].Rank())
-	for axis := range shape {
-		shape[axis] = 1
-	}
-	shape[op.axis] = in[0].Shape[op.axis]
-	places := out[1].onDevice(Arange(dtype.Int64, 0, float64(shape[op.axis]), 1).Array).Reshape(shape...)
-	return []*Tensor{Where(out[1].Equal(places), grads[0], grads[0].constant(0))}
+	return []*Tensor{Apply(putAlongAxis{op.axis, in[0].Shape[op.axis]}, grads[0], out[1])}
+}
+
+// putAlongAxis is 0 but for x at an index, both of size 1 along an axis, which gets a size.
+type putAlongAxis struct{ axis, size int }
+
+func (putAlongAxis) Name() string { return "put along axis" }
+
+func (op putAlongAxis) Infer(in []Spec) []Spec {
+	shape := slices.Clone(in[0].Shape)
+	shape[op.axis] = op.size
+	return one(in[0].Type, views.Of(shape...))
+}
+
+func (op putAlongAxis) Forward(c *Context, out, in []storage.Array) error {
+	return c.Run(kernels.PutAlongAxis, kernels.PutAlongAxisOptions{Axis: op.axis}, out, in...)
+}
+
+// Backward returns what lies at the index.
+func (op putAlongAxis) Backward(out, grads, in []*Tensor) []*Tensor {
+	g, x, index := grads[0], in[0], in[1]
+	here := Apply(op, x.constant(1), index).Equal(x.constant(1).Broadcast(g.Shape...))
+	return []*Tensor{Where(here, g, g.constant(0)).SumKeepDims(op.axis), nil}
 }
 
 func init() {
 	values := func(x *Tensor) *Tensor { v, _ := x.MaxWithIndex(1); return v }
 	index := func(x *Tensor) *Tensor { _, i := x.MaxWithIndex(-1); return i }
+	square := func(x *Tensor) *Tensor { v, _ := x.MaxWithIndex(0); return v.Mul(v) } // with a second derivative
 	samples.Register("max with index", unary(values), samples.In(2, 3, 4).Of(samples.Distinct).Rows())
 	samples.Register("max with index", unary(index), samples.In(2, 3, 4).Of(samples.Distinct).Rows())
+	samples.Register("max with index", unary(square), samples.In(3, 4).Of(samples.Distinct))
 }

@@ -8,7 +8,15 @@ import (
 )
 
 // MulScalar returns s·x for x of floats, in the type of x. Cast integers first.
-func (x *Tensor) MulScalar(s float64) *Tensor { return Apply(scaleOffset{"mul scalar", s, 0}, x) }
+func (x *Tensor) MulScalar(s float64) *Tensor {
+	const act = "mul scalar"
+	if s == 0 { // which is no scale of the kernel
+		modeOf(act, nil, nil, []*Tensor{x}) // refuses formats before types
+		wantFloat(act, x.Spec())
+		return x.Mul(x.constant(s))
+	}
+	return Apply(scaleOffset{act, s, 0}, x)
+}
 
 // mulGradScalar returns s·x for a gradient x, which is never written to: x itself if s is 1.
 func (x *Tensor) mulGradScalar(s float64) *Tensor {
@@ -44,5 +52,6 @@ func (op scaleOffset) Backward(out, grads, in []*Tensor) []*Tensor {
 
 var (
 	_ = samples.Register("mul scalar", func(in ...*Tensor) *Tensor { return in[0].MulScalar(-1.5) }, samples.In(3, 4).Rows())
+	_ = samples.Register("mul scalar", func(in ...*Tensor) *Tensor { return in[0].MulScalar(0) }, samples.In(3, 4).Rows())
 	_ = samples.Register("add scalar", func(in ...*Tensor) *Tensor { return in[0].AddScalar(2) }, samples.In(3, 4).Rows())
 )

@@ -15,47 +15,27 @@ import (
 //	g *= min(1, limit/(norm + 1e-6))
 //
 // Training fails unless limit is positive and finite.
-func ClipNorm(limit float64) CapturableHook { return &clipNorm{limit: limit} }
+func ClipNorm(limit float64) CapturableHook { return clipNorm(limit) }
 
-type clipNorm struct {
-	limit  float64
-	tensor *tensor.Tensor // limit, on the gradients' device
-}
+type clipNorm float64
 
-// Gradients scales the gradients. An infinite or NaN norm makes them NaN.
-func (c *clipNorm) Gradients(s *Step) (err error) {
-	if err := checkLimit(c.limit); err != nil {
+// Gradients scales the gradients. A NaN makes all of them NaN.
+func (limit clipNorm) Gradients(s *Step) error {
+	if err := checkLimit(float64(limit)); err != nil {
 		return fmt.Errorf("clip norm: %w", err)
 	}
-	var squares *tensor.Tensor
-	for _, g := range s.Gradients {
-		x := g.Grad
-		if s.LossScale != nil { // squares of scaled gradients could overflow
-			x = x.Div(s.LossScale)
-		}
-		if sum := x.Mul(x).Sum(); squares == nil {
-			squares = sum
-		} else {
-			squares = squares.Add(sum)
-		}
+	gradients := make([]*tensor.Tensor, len(s.Gradients))
+	for i, g := range s.Gradients {
+		gradients[i] = g.Grad
 	}
-	if squares == nil {
-		return nil
-	}
-	if c.tensor, err = constantLike(c.tensor, squares, c.limit); err != nil {
-		return err
-	}
-	norm := squares.Sqrt().AddScalar(1e-6)
-	factor := c.tensor.Div(tensor.Where(norm.Less(c.tensor), c.tensor, norm)) // min(1, limit/norm)
-	for i := range s.Gradients {
-		g := &s.Gradients[i]
-		g.Grad = g.Grad.Mul(factor)
+	for i, g := range tensor.ClipGradNorm(gradients, float64(limit), s.LossScale) {
+		s.Gradients[i].Grad = g
 	}
 	return nil
 }
 
 // Variant returns the only one.
-func (*clipNorm) Variant(BatchInfo) (int, bool) { return 0, true }
+func (clipNorm) Variant(BatchInfo) (int, bool) { return 0, true }
 
 // ClipValue returns a hook that limits every element of the gradients to the range
 // from -limit to limit. Training fails unless limit is positive and finite.

@@ -8,11 +8,14 @@ struct Channels {
 };
 
 struct ChannelSums {
-	const void *x, *dy; // if dy is null, x - pivot stands for it
+	const void *x, *dy, *y; // if dy is null, x - pivot stands for it; if y is not, dy is 0 where y is not positive
 	int64_t n, x_step, dy_step;
 	Channels by;
 	Grid g; // of x, dy: one channel
 };
+
+// The gradient before the relu whose result is y, which lies as dy does; y may be null.
+template <class T> FN Calc<T> through_relu(const void *y, const void *dy, int64_t at) { return y && get<T>(y, at) <= 0 ? 0 : get<T>(dy, at); }
 
 template <class REAL> struct Sums {
 	REAL s, t;
@@ -27,7 +30,7 @@ template <class T> FN void channel_sums(const ChannelSums &a) {
 	Sums<REAL> sums = collect<2>(
 	    a.g, threadIdx.x, (uint64_t)a.n, 256, Sums<REAL>{0, 0},
 	    [&](Places<2> p) {
-		    REAL d = get<T>(a.x, x + p.at[0]) - pivot, e = a.dy ? (REAL)get<T>(a.dy, dy + p.at[1]) : d;
+		    REAL d = get<T>(a.x, x + p.at[0]) - pivot, e = a.dy ? (REAL)through_relu<T>(a.y, a.dy, dy + p.at[1]) : d;
 		    return Sums<REAL>{e, e * d};
 	    },
 	    [](Sums<REAL> a, Sums<REAL> b) { return Sums<REAL>{a.s + b.s, a.t + b.t}; });
@@ -100,14 +103,14 @@ CHANNEL(norm_grad) {
 CHANNEL(norm_eval_grad) { gradients<T>(a, c, 1 / SQRT(at<T>(a.std, c) + a.epsilon)); }
 
 struct ChannelMap {
-	void *y;
-	const void *x, *dy;
-	int64_t channel, n; // of the first element
+	void *z;
+	const void *x, *dy, *y; // dy and y may be null, as above
+	int64_t channel, n, relu; // channel is that of the first element
 	Channels by;
-	Grid g; // of y, x, dy, and the channel
+	Grid g; // of z, x, dy, and the channel
 };
 
-// y = a·(x - pivot) + b·dy + k.
+// z = a·(x - pivot) + b·dy + k, or its relu.
 template <class T> FN void channel_map(const ChannelMap &a) {
 	typedef Total<T> REAL;
 	EACH(i, (uint32_t)a.n) {
@@ -115,8 +118,8 @@ template <class T> FN void channel_map(const ChannelMap &a) {
 		int64_t c = a.channel + p.at[3];
 		REAL v = (REAL)a.by.a[c] * (get<T>(a.x, p.at[1]) - (REAL)a.by.pivot[c]) + (REAL)a.by.k[c];
 		if (a.dy)
-			v += (REAL)a.by.b[c] * get<T>(a.dy, p.at[2]);
-		put<T>(a.y, p.at[0], v);
+			v += (REAL)a.by.b[c] * through_relu<T>(a.y, a.dy, p.at[2]);
+		put<T>(a.z, p.at[0], a.relu && v < 0 ? 0 : v);
 	}
 }
 FLOATS(channel_map, ChannelMap)

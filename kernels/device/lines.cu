@@ -1,9 +1,11 @@
 // Softmax, its relatives and argmax: kernels that compute a line of z along one axis from lines of x and y.
+#include "call.cuh"
 #include "math.cuh"
 
 struct Lines {
 	void *z;
-	const void *x, *y;
+	const void *x;
+	void *y; // an input, or the second result
 	int64_t n, step[3], lines, type;
 	Grid k; // of z, x, y: the starts of the lines
 };
@@ -13,7 +15,7 @@ template <class T> struct Line {
 	void *p;
 	int64_t at, step, type;
 	__device__ __forceinline__ Calc<T> operator[](uint64_t i) const { return get<T>(p, at + i * step, type); }
-	template <class V> __device__ __forceinline__ void set(uint64_t i, V v) const { put<T>(p, at + i * step, v); }
+	template <class V> __device__ __forceinline__ void set(uint64_t i, V v) const { put<T>(p, at + i * step, v, type); }
 };
 
 // Element i of the thread's share of a line.
@@ -72,6 +74,14 @@ template <int LANES, class T> FN int64_t first_largest(uint64_t n, Line<T> x) {
 	return together<LANES>(at, Smaller());
 }
 
+struct MaxIndex { // the largest element and its index
+	template <int LANES, class T> __device__ __forceinline__ void operator()(uint64_t n, Line<T> z, Line<T> x, Line<int64_t> y) const {
+		int64_t at = first_largest<LANES>(n, x);
+		if (threadIdx.x % LANES == 0)
+			z.set(0, x[at]), y.set(0, at);
+	}
+};
+
 struct ArgMax {
 	template <int LANES, class T> __device__ __forceinline__ void operator()(uint64_t n, Line<int64_t> z, Line<T> x, Line<T>) const {
 		int64_t at = first_largest<LANES>(n, x);
@@ -81,25 +91,46 @@ struct ArgMax {
 };
 
 // The number of threads for each line: 32, or the block's 256 for long lines.
-template <class T, class Z, class Op, int LANES> FN void lines(const Lines &a) {
+template <class T, class Z, class Y, class Op, int LANES> FN void lines(const Lines &a) {
 	for (uint64_t line = blockIdx.x * (256 / LANES) + threadIdx.x / LANES; line < (uint64_t)a.lines; line += gridDim.x * (256 / LANES)) {
 		Places<3> p = places<3>(a.k, line);
-		Line<Z> z = {a.z, p.at[0], a.step[0], 0};
-		Line<T> x = {(void *)a.x, p.at[1], a.step[1], a.type}, y = {(void *)a.y, p.at[2], a.step[2], a.type};
+		Line<Z> z = {a.z, p.at[0], a.step[0], a.type};
+		Line<T> x = {(void *)a.x, p.at[1], a.step[1], a.type};
+		Line<Y> y = {a.y, p.at[2], a.step[2], a.type};
 		Op().template operator()<LANES, T>((uint64_t)a.n, z, x, y);
 	}
 }
 
-#define LINES(name, Z, Op, TYPES) \
-	template <class T> FN void name(const Lines &a) { lines<T, Z, Op, 32>(a); } \
-	template <class T> FN void name##_long(const Lines &a) { lines<T, Z, Op, 256>(a); } \
+#define LINES(name, Z, Y, Op, TYPES) \
+	template <class T> FN void name(const Lines &a) { lines<T, Z, Y, Op, 32>(a); } \
+	template <class T> FN void name##_long(const Lines &a) { lines<T, Z, Y, Op, 256>(a); } \
 	TYPES(name, Lines) \
 	TYPES(name##_long, Lines)
-LINES(softmax, T, Softmax, FLOATS)
-LINES(log_softmax, T, LogSoftmax, FLOATS)
-LINES(softmax_grad, T, SoftmaxGrad, FLOATS)
-LINES(log_softmax_grad, T, LogSoftmaxGrad, FLOATS)
+LINES(softmax, T, T, Softmax, FLOATS)
+LINES(log_softmax, T, T, LogSoftmax, FLOATS)
+LINES(softmax_grad, T, T, SoftmaxGrad, FLOATS)
+LINES(log_softmax_grad, T, T, LogSoftmaxGrad, FLOATS)
 #define ALL(name, Args) FLOATS(name, Args) WHOLES(name, Args)
-LINES(argmax, int64_t, ArgMax, ALL)
+LINES(argmax, int64_t, T, ArgMax, ALL)
+LINES(max_with_index, T, int64_t, MaxIndex, ALL)
 #undef ALL
 #undef LINES
+
+struct PutAlongAxis { // PutAlongAxisOptions
+	int64_t axis;
+};
+
+// y = x at the index along an axis, and 0 elsewhere.
+template <class T> FN void put_along_axis(const CallWith<PutAlongAxis> &c) {
+	EACH(i, (uint32_t)c.n) {
+		Position<RANK> p = position<RANK>(c, i), at = p;
+		int64_t along = 0;
+		UNROLL for (int axis = 0; axis < RANK; axis++) {
+			if (axis == c.set.axis)
+				along = p.at[axis], at.at[axis] = 0;
+		}
+		bool here = ((const int64_t *)c.in[1].p)[place(c.in[1], at)] == along;
+		put<T>(c.out[0].p, place(c.out[0], p), here ? get<T>(c.in[0].p, place(c.in[0], at)) : 0);
+	}
+}
+FLOATS(put_along_axis, CallWith<PutAlongAxis>)

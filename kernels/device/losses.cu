@@ -115,6 +115,30 @@ template <class T> FN void correct(const Labelled &a) {
 }
 FLOATS(correct, Labelled)
 
+struct LabelMask {
+	Labelled in; // labels, rows, cols and fault
+	void *y;
+	int64_t y_step, ignore, ignores;
+};
+
+// 1 for labels that are classes, 0 for the label to ignore. Only the thread of the first other label reports it.
+template <class T> FN void label_mask(const LabelMask &a) {
+	auto bad = [&](int64_t l) { return wrong(a.in, l) && !(a.ignores && l == a.ignore); };
+	for (int64_t i = (int64_t)blockIdx.x * 256 + threadIdx.x; i < a.in.rows; i += (int64_t)gridDim.x * 256) {
+		int64_t l = label(a.in, i), first = i;
+		put<T>(a.y, i * a.y_step, a.ignores && l == a.ignore ? 0.f : 1.f);
+		if (!bad(l))
+			continue;
+		for (int64_t k = 0; k < first; k++) {
+			if (bad(label(a.in, k)))
+				first = k;
+		}
+		if (first == i)
+			refuse(a.in.fault, {i, l, a.in.cols});
+	}
+}
+FLOATS(label_mask, LabelMask)
+
 struct SquaredError {
 	const void *x, *y;
 	void *dx, *loss;

@@ -10,7 +10,7 @@ struct Parameter {
 enum { MANY = 64 };
 template <class Set> struct MultiTensor {
 	Set set;
-	int64_t count;
+	int64_t count, before; // of parameters, and of blocks of earlier launches of the same call
 	Grid grid; // of a single strided parameter's p, m, v and g; of rank 0 for contiguous parameters
 	Parameter list[MANY];
 };
@@ -124,6 +124,47 @@ template <class T> FN void find_inf(const MultiTensor<FindInf> &a) {
 			set_found_inf(a.set.scaler);
 	});
 }
+
+// Clipping of gradients by their norm; clip.go has the formulas.
+struct ClipFactor {
+	double *part, *factor; // the sum of each block of all launches
+	const void *loss_scale; // null, or the factor of the gradients
+	double limit;
+	int64_t blocks, scale_type; // of all launches
+};
+FN double loss_scale(const ClipFactor &a) { return a.loss_scale ? load(a.loss_scale, 0, a.scale_type).f : 1; }
+
+template <class T> FN void square_sums(const MultiTensor<ClipFactor> &a) {
+	Calc<T> unscale = (Calc<T>)(1 / loss_scale(a.set));
+	double sum = 0;
+	each_element(a, [&](void *, void *, void *, const void *g, Places<4> at) {
+		Calc<T> x = get<T>(g, at.at[3]) * unscale;
+		sum += (double)x * (double)x;
+	});
+	sum = together<256>(sum, Plus());
+	if (threadIdx.x == 0)
+		a.set.part[a.before + blockIdx.x] = sum;
+}
+FLOATS(square_sums, MultiTensor<ClipFactor>)
+
+KERNEL clip_factor(ClipFactor a) {
+	double sum = 0;
+	for (int64_t i = threadIdx.x; i < a.blocks; i += 256) sum += a.part[i];
+	sum = together<256>(sum, Plus());
+	if (threadIdx.x == 0) {
+		double norm = SQRT(sum) + 1e-6;
+		*a.factor = norm < a.limit ? 1 : a.limit / norm;
+	}
+}
+
+struct ScaleAll {
+	const double *factor;
+};
+template <class T> FN void scale_all(const MultiTensor<ScaleAll> &a) {
+	Calc<T> factor = (Calc<T>)*a.set.factor;
+	each_element(a, [&](void *p, void *, void *, const void *g, Places<4> at) { put<T>(p, at.at[0], get<T>(g, at.at[3]) * factor); });
+}
+FLOATS(scale_all, MultiTensor<ScaleAll>)
 
 FLOATS(sgd, MultiTensor<SGD>)
 FLOATS(adam, MultiTensor<Adam>)

@@ -154,6 +154,8 @@ func (v *vast) elementwise() {
 		v.add(kernels.SGD, kernels.SGDOptions{Momentum: 0.5}, 2, x, x, x)
 		v.add(kernels.Adam, kernels.AdamOptions{Step: 1}, 3, x, x, x, x)
 		v.add(kernels.FindInf, nil, 1, v.of(4), x)
+		v.add(kernels.ClipFactor, kernels.ClipFactorOptions{Limit: 1}, 1, v.as(dtype.Float64), x)
+		v.add(kernels.ScaleAll, nil, 1, x, x, v.as(dtype.Float64))
 	}
 }
 
@@ -165,7 +167,11 @@ func (v *vast) reducing() {
 		v.add(kernels.Max, nil, 1, y, x)
 		v.add(kernels.MaxGrad, nil, 1, x, x, y, y)
 		v.add(kernels.ArgMax, nil, 1, v.as(dtype.Int64, s[1]...), x)
+		v.add(kernels.MaxIndex, nil, 2, y, v.as(dtype.Int64, s[1]...), x)
 		axis := len(s[0]) - 1
+		if s[0][axis] != s[1][axis] {
+			v.add(kernels.PutAlongAxis, kernels.PutAlongAxisOptions{Axis: axis}, 1, x, y, v.as(dtype.Int64, s[1]...))
+		}
 		v.add(kernels.Softmax, kernels.SoftmaxOptions{Axis: axis}, 1, x, x)
 		v.add(kernels.LogSoftmax, kernels.SoftmaxOptions{Axis: axis}, 1, x, x)
 		v.add(kernels.SoftmaxGrad, kernels.SoftmaxOptions{Axis: axis}, 1, x, x, x)
@@ -175,10 +181,14 @@ func (v *vast) reducing() {
 		x, labels, hits := v.of(s[0], s[1]), v.as(dtype.Uint8, s[0]), v.as(dtype.Int64)
 		v.add(kernels.CrossEntropy, nil, 3, v.of(), x, hits, x, labels)
 		v.add(kernels.Correct, nil, 1, hits, x, labels)
-		rows := v.as(dtype.Int64, s[0])
-		v.add(kernels.Take, nil, 1, x, v.of(50, s[1]), rows)
+		v.add(kernels.LabelMask, nil, 1, v.of(s[0]), labels)
+		rows, columns := v.of(s[0]), v.of(s[1])
+		v.add(kernels.LayerNorm, nil, 3, x, rows, rows, x, columns, columns)
+		v.add(kernels.LayerNormGrad, nil, 3, x, columns, columns, x, x, rows, rows, columns)
+		taken := v.as(dtype.Int64, s[0])
+		v.add(kernels.Take, nil, 1, x, v.of(50, s[1]), taken)
 		v.add(kernels.Take, nil, 1, v.of(9, s[1]), x, v.as(dtype.Int64, 9))
-		v.add(kernels.TakeCast, nil, 1, x, v.as(dtype.Uint8, 50, s[1]), rows)
+		v.add(kernels.TakeCast, nil, 1, x, v.as(dtype.Uint8, 50, s[1]), taken)
 	}
 }
 

@@ -14,12 +14,32 @@ void h5k_max_grad(int real, const h5k_grid *kept, const h5k_grid *over, void *dx
 	H5K_LEAVE;
 }
 
-int h5k_lines(int line, int real, const h5k_grid *kept, int64_t n, int64_t step0, int64_t step1, int64_t step2, void *z, const void *x, const void *y) {
+int h5k_lines(int line, int real, const h5k_grid *kept, int64_t n, int64_t step0, int64_t step1, int64_t step2, void *z, const void *x, void *y) {
 	H5K_ENTER;
 	int64_t step[] = {step0, step1, step2};
 	int done = h5k_isa->lines[real](line, kept, n, step, z, x, y);
 	H5K_LEAVE;
 	return done;
+}
+
+void h5k_layer_norm(int real, int64_t rows, int64_t n, double epsilon, int64_t x_row, int64_t y_row, const void *x, const void *gamma, const void *beta, void *y, void *mean, void *invstd) {
+	H5K_ENTER;
+	h5k_isa->layer_norm[real](rows, n, epsilon, x_row, y_row, x, gamma, beta, y, mean, invstd);
+	H5K_LEAVE;
+}
+
+int h5k_layer_norm_grad(int real, int64_t rows, int64_t n, int64_t x_row, int64_t dy_row, int64_t dx_row, const void *x, const void *dy, const void *mean, const void *invstd, const void *gamma, void *dx, void *dgamma, void *dbeta) {
+	H5K_ENTER;
+	int done = h5k_isa->layer_norm_grad[real](rows, n, x_row, dy_row, dx_row, x, dy, mean, invstd, gamma, dx, dgamma, dbeta);
+	H5K_LEAVE;
+	return done;
+}
+
+double h5k_square_sum(int real, int64_t n, const void *x, double scale) {
+	H5K_ENTER;
+	double sum = h5k_isa->square_sum[real](n, x, scale);
+	H5K_LEAVE;
+	return sum;
 }
 
 int64_t h5k_bad_label(const h5k_labelled *in, const void *labels, int64_t *label) {

@@ -94,8 +94,8 @@ typedef struct {
 	int64_t n;
 	const int64_t *step;
 	void *z;
-	const REAL *x, *y;
-	REAL *room; /* for three lines per thread */
+	const REAL *x;
+	void *y;
 	int failed;
 } REAL_(liner);
 
@@ -117,13 +117,27 @@ static void REAL_(some_lines)(void *arg, int64_t from, int64_t to) {
 		return;
 	}
 	for (int64_t k = from; k < to; k++) {
-		const REAL *x = REAL_(near)(room, n, l->x + h5k_place(l->kept, 1, k), l->step[1]);
-		const REAL *y = REAL_(near)(room + n, n, l->y + h5k_place(l->kept, 2, k), l->step[2]);
-		int64_t at = h5k_place(l->kept, 0, k);
+		int64_t at = h5k_place(l->kept, 0, k), y_at = h5k_place(l->kept, 2, k);
+		const REAL *from = l->x + h5k_place(l->kept, 1, k);
+		if (l->line == H5K_PUT) {
+			REAL *z = (REAL *)l->z + at;
+			int64_t index = ((const int64_t *)l->y)[y_at];
+			for (int64_t i = 0; i < n; i++)
+				z[i * l->step[0]] = i == index ? *from : 0;
+			continue;
+		}
+		const REAL *x = REAL_(near)(room, n, from, l->step[1]);
 		if (l->line == H5K_ARGMAX) {
 			((int64_t *)l->z)[at] = REAL_(argmax)(n, x);
 			continue;
 		}
+		if (l->line == H5K_MAX_INDEX) {
+			int64_t index = REAL_(argmax)(n, x);
+			((int64_t *)l->y)[y_at] = index;
+			((REAL *)l->z)[at] = x[index];
+			continue;
+		}
+		const REAL *y = REAL_(near)(room + n, n, (const REAL *)l->y + y_at, l->step[2]);
 		REAL *z = (REAL *)l->z + at, *t = l->step[0] == 1 ? z : room + 2 * n;
 		switch (l->line) {
 		case H5K_SOFTMAX: REAL_(softmax)(n, t, x); break;
@@ -138,8 +152,8 @@ static void REAL_(some_lines)(void *arg, int64_t from, int64_t to) {
 	free(room);
 }
 
-static int REAL_(lines)(int line, const h5k_grid *kept, int64_t n, const int64_t *step, void *z, const void *x, const void *y) {
-	REAL_(liner) l = {line, kept, n, step, z, x, y, NULL, 0};
+static int REAL_(lines)(int line, const h5k_grid *kept, int64_t n, const int64_t *step, void *z, const void *x, void *y) {
+	REAL_(liner) l = {line, kept, n, step, z, x, y, 0};
 	int64_t lines = h5k_count(kept);
 	h5k_spread(lines, lines * n * 3 < H5K_GRAIN ? INT64_MAX : 2, REAL_(some_lines), &l);
 	return !l.failed;

@@ -17,6 +17,12 @@ package native
 // #cgo nocallback h5k_max_grad
 // #cgo noescape h5k_lines
 // #cgo nocallback h5k_lines
+// #cgo noescape h5k_layer_norm
+// #cgo nocallback h5k_layer_norm
+// #cgo noescape h5k_layer_norm_grad
+// #cgo nocallback h5k_layer_norm_grad
+// #cgo noescape h5k_square_sum
+// #cgo nocallback h5k_square_sum
 // #cgo noescape h5k_bad_label
 // #cgo nocallback h5k_bad_label
 // #cgo noescape h5k_cross_entropy
@@ -162,6 +168,10 @@ const (
 	SoftmaxGrad    LineOp = C.H5K_SOFTMAX_GRAD
 	LogSoftmaxGrad LineOp = C.H5K_LOG_SOFTMAX_GRAD
 	ArgMax         LineOp = C.H5K_ARGMAX
+	// MaxIndex sets z to the largest element of x and y to its index, an int64.
+	MaxIndex LineOp = C.H5K_MAX_INDEX
+	// Put sets z to 0, and to x at index y, an int64.
+	Put LineOp = C.H5K_PUT
 )
 
 // Run computes z from x and y, line by line: n elements, step apart in z, x and y.
@@ -204,7 +214,32 @@ func (l *Labelled) Correct(r Real, x, labels []byte) int64 {
 	return int64(C.h5k_correct(C.int(r), &in, pointer(x), pointer(labels)))
 }
 
+// Rows are matrices of adjacent elements in each row.
+type Rows struct {
+	N, Cols int
+	Step    [3]int // from row to row
+}
+
+// LayerNorm normalizes the rows of x to y, whose steps are the first two. Gamma and beta are nil or as long as a row.
+func (r Rows) LayerNorm(real Real, epsilon float64, x, gamma, beta, y, mean, invstd []byte) {
+	C.h5k_layer_norm(C.int(real), C.int64_t(r.N), C.int64_t(r.Cols), C.double(epsilon), C.int64_t(r.Step[0]), C.int64_t(r.Step[1]),
+		pointer(x), pointer(gamma), pointer(beta), pointer(y), pointer(mean), pointer(invstd))
+}
+
+// LayerNormGrad sets the gradients of LayerNorm. Steps are those of x, dy and dx; gamma, dgamma and dbeta are nil or as
+// long as a row.
+func (r Rows) LayerNormGrad(real Real, x, dy, mean, invstd, gamma, dx, dgamma, dbeta []byte) bool {
+	return C.h5k_layer_norm_grad(C.int(real), C.int64_t(r.N), C.int64_t(r.Cols), C.int64_t(r.Step[0]), C.int64_t(r.Step[1]), C.int64_t(r.Step[2]),
+		pointer(x), pointer(dy), pointer(mean), pointer(invstd), pointer(gamma), pointer(dx), pointer(dgamma), pointer(dbeta)) != 0
+}
+
 // The following functions take n contiguous elements.
+
+// SquareSum returns Σ (scale·x)².
+func SquareSum(r Real, n int64, x []byte, scale float64) (sum float64, ok bool) {
+	sum = float64(C.h5k_square_sum(C.int(r), C.int64_t(n), pointer(x), C.double(scale)))
+	return sum, !(sum < 0)
+}
 
 // SquaredError sets loss to the mean of (x-y)² and, unless it is nil, dx.
 func SquaredError(r Real, n int64, x, y, loss, dx []byte) bool {

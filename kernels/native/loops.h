@@ -48,9 +48,19 @@ int h5k_reduce(int max, int real, const h5k_grid *kept, const h5k_grid *over, co
 /* dx = dy where x = y, shared by equals: kept holds dx, x, y and dy, over dx and x. */
 void h5k_max_grad(int real, const h5k_grid *kept, const h5k_grid *over, void *dx, const void *x, const void *y, const void *dy);
 
-/* z from x and y, line by line: n elements, step[0], step[1] and step[2] apart. */
-enum { H5K_SOFTMAX, H5K_LOG_SOFTMAX, H5K_SOFTMAX_GRAD, H5K_LOG_SOFTMAX_GRAD, H5K_ARGMAX };
-int h5k_lines(int line, int real, const h5k_grid *kept, int64_t n, int64_t step0, int64_t step1, int64_t step2, void *z, const void *x, const void *y);
+/* z from x and y, line by line: n elements, step[0], step[1] and step[2] apart. The results of ARGMAX, z, and of
+ * MAX_INDEX, z and the indices y, are single elements, as x and y of PUT are: z is 0, and x at index y. Indices are int64. */
+enum { H5K_SOFTMAX, H5K_LOG_SOFTMAX, H5K_SOFTMAX_GRAD, H5K_LOG_SOFTMAX_GRAD, H5K_ARGMAX, H5K_MAX_INDEX, H5K_PUT };
+int h5k_lines(int line, int real, const h5k_grid *kept, int64_t n, int64_t step0, int64_t step1, int64_t step2, void *z, const void *x, void *y);
+
+/* y = gamma·(x − mean)·invstd + beta for each row of n adjacent elements, rows x_row and y_row apart; gamma and beta may be NULL. */
+void h5k_layer_norm(int real, int64_t rows, int64_t n, double epsilon, int64_t x_row, int64_t y_row, const void *x, const void *gamma, const void *beta, void *y, void *mean, void *invstd);
+
+/* The gradients of layer norm; gamma, dgamma and dbeta may be NULL, all of them. */
+int h5k_layer_norm_grad(int real, int64_t rows, int64_t n, int64_t x_row, int64_t dy_row, int64_t dx_row, const void *x, const void *dy, const void *mean, const void *invstd, const void *gamma, void *dx, void *dgamma, void *dbeta);
+
+/* The sum of x² of n adjacent elements, each multiplied by scale before; -1 if there was no memory. */
+double h5k_square_sum(int real, int64_t n, const void *x, double scale);
 
 /* Rows of logits and their labels: integers of some size. */
 typedef struct {

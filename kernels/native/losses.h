@@ -122,6 +122,47 @@ static int REAL_(squared_error)(int64_t n, const void *x, const void *y, void *l
 	return 1;
 }
 
+typedef struct {
+	int64_t n;
+	const REAL *x;
+	REAL scale;
+	double *part;
+} REAL_(square_sums);
+
+static void REAL_(some_square_sums)(void *arg, int64_t from, int64_t to) {
+	const REAL_(square_sums) *s = arg;
+	for (int64_t g = from; g < to; g++) {
+		int64_t i = g * REAL_(SQUARES), end = i + REAL_(SQUARES) < s->n ? i + REAL_(SQUARES) : s->n;
+		REAL some[LANES] = {0};
+		for (; i + LANES <= end; i += LANES) {
+			_Pragma("omp simd") for (int k = 0; k < LANES; k++) {
+				REAL x = s->x[i + k] * s->scale;
+				some[k] += x * x;
+			}
+		}
+		double total = REAL_(fold)(some);
+		for (; i < end; i++) {
+			REAL x = s->x[i] * s->scale;
+			total += x * x;
+		}
+		s->part[g] = total;
+	}
+}
+
+static double REAL_(square_sum)(int64_t n, const void *x, double scale) {
+	int64_t groups = (n + REAL_(SQUARES) - 1) / REAL_(SQUARES);
+	double few[64], *part = groups > 64 ? malloc(groups * sizeof *part) : few, total = 0;
+	if (!part)
+		return -1;
+	REAL_(square_sums) s = {n, x, scale, part};
+	h5k_spread(groups, n < H5K_GRAIN ? INT64_MAX : 2, REAL_(some_square_sums), &s);
+	for (int64_t g = 0; g < groups; g++)
+		total += part[g];
+	if (part != few)
+		free(part);
+	return total;
+}
+
 /* dz = dy·act'(y), and its sums over rows. Few columns are taken several rows at a time,
  * as if they were one longer row, until the sums are put together. A unit is a block of
  * columns and a group of such rows, whose sums are added up in the end, in order. */

@@ -64,5 +64,6 @@ CAST(double)
 #include "reduce.h"
 #include "lines.h"
 #include "losses.h"
+#include "layernorm.h"
 #include "update.h"
 #include "random.h"

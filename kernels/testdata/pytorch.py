@@ -43,4 +43,25 @@ for shape in [(5, 3), (2, 3, 4, 3)]:
     case("batch norm eval", [x, g, b, mean, variance], [y], Epsilon=1e-3)
     case("batch norm eval grad", [x, g, dy, mean, variance], grads(y, dy, x, g, b), Epsilon=1e-3)
 
+for shape in [(4, 5), (3, 1)]:
+    x, g, b = torch.randn(shape, requires_grad=True), torch.randn(shape[1], requires_grad=True), torch.randn(shape[1], requires_grad=True)
+    mean, invstd = x.mean(1), 1 / torch.sqrt(x.var(1, unbiased=False) + 1e-3)
+    y = F.layer_norm(x, shape[1:], g, b, 1e-3)
+    dy = torch.randn_like(y)
+    case("layer norm", [x, g, b], [y, mean, invstd], Epsilon=1e-3)
+    case("layer norm grad", [x, dy, mean, invstd, g], grads(y, dy, x, g, b))
+    y = F.layer_norm(x, shape[1:], eps=1e-3)
+    case("layer norm", [x], [y, mean, invstd], Epsilon=1e-3)
+    case("layer norm grad", [x, dy, mean, invstd], grads(y, dy, x))
+
+for limit in [0.5, 100]:
+    parameters = [torch.nn.Parameter(torch.randn(s)) for s in [(3, 4), (5,)]]
+    for p in parameters:
+        p.grad = torch.randn_like(p)
+    before = [p.grad.clone() for p in parameters]
+    torch.nn.utils.clip_grad_norm_(parameters, limit)
+    factor = (parameters[0].grad / before[0]).flatten()[0]
+    case("clip factor", before, [factor], Limit=limit)
+    case("scale all", before + [factor], [p.grad for p in parameters])
+
 print(json.dumps({"torch": torch.__version__, "cases": cases}, separators=(",", ":")).replace('{"kernel"', '\n{"kernel"'))

@@ -1,0 +1,219 @@
+package kernels
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/kernels/launch"
+	"github.com/h5dnn/h5dnn/kernels/native"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// ClipFactorOptions are the options of ClipFactor.
+type ClipFactorOptions struct {
+	Limit     float64 // of the norm
+	LossScale bool    // whether the last input is a factor of all others, a single float
+}
+
+// ClipFactor is the factor by which gradients are scaled down so that their norm, taken over all of them
+// together, is at most Limit (Pascanu, Mikolov and Bengio, arXiv:1211.5063):
+//
+//	min(1, Limit/(√Σ(x/scale)² + 1e-6))
+//
+// In the gradients and, with LossScale, scale; Out the factor, a single float64. A NaN makes it NaN.
+var ClipFactor = define("clip factor",
+	func(c *Call, options ClipFactorOptions) error {
+		if err := c.holds(1, len(c.In)); err != nil {
+			return err
+		}
+		for i := range c.In {
+			if err := allFloats(c.In[i]); err != nil {
+				return err
+			}
+		}
+		if !(options.Limit > 0) || math.IsInf(options.Limit, 1) {
+			return fmt.Errorf("limit %v; want a positive number: %w", options.Limit, storage.ErrState)
+		}
+		if n := len(c.In); options.LossScale && (n == 0 || c.In[n-1].Len() != 1) {
+			return fmt.Errorf("the last input is no loss scale; want a single element: %w", views.ErrShape)
+		}
+		return checkSingle(&c.Out[0])
+	},
+	func(c *Call, options ClipFactorOptions) error {
+		return c.clipFactor(options, func(x *storage.Array, unscale float64) (sum float64, _ error) {
+			var elems [block]float64
+			blocks(func(at, step []int, n int) {
+				load(elems[:n], x, at[0], step[0])
+				for _, x := range elems[:n] {
+					sum += x * unscale * x * unscale
+				}
+			}, *x)
+			return sum, nil
+		})
+	},
+	func(c *Call, options ClipFactorOptions) (bool, error) {
+		for i := range c.In {
+			var g native.Grid
+			if _, ok := native.RealOf(c.In[i].Type); !ok {
+				return false, nil
+			} else if _, flat := g.Flat(&c.In[i].View); !flat {
+				return false, nil
+			}
+		}
+		return true, c.clipFactor(options, func(x *storage.Array, unscale float64) (float64, error) {
+			var g native.Grid
+			n, _ := g.Flat(&x.View)
+			if n == 0 {
+				return 0, nil
+			}
+			real, _ := native.RealOf(x.Type)
+			sum, ok := native.SquareSum(real, n, at(&g, 0, x), unscale)
+			if !ok {
+				return 0, fmt.Errorf("no memory for the sums of %d elements", n)
+			}
+			return sum, nil
+		})
+	})
+
+// clipFactor computes the factor from the sum of squares of each gradient, divided by the loss scale.
+func (c *Call) clipFactor(options ClipFactorOptions, squares func(x *storage.Array, unscale float64) (float64, error)) error {
+	gradients, unscale := c.gradients(options), 1.0
+	if options.LossScale {
+		var scale [1]float64
+		last := &c.In[len(c.In)-1]
+		load(scale[:], last, last.Offset, 0)
+		unscale = 1 / scale[0]
+	}
+	sum := 0.0
+	for i := range gradients {
+		one, err := squares(&gradients[i], unscale)
+		if err != nil {
+			return err
+		}
+		sum += one
+	}
+	factor := 1.0
+	if norm := math.Sqrt(sum) + 1e-6; !(norm < options.Limit) {
+		factor = options.Limit / norm
+	}
+	storage.Elements[float64](c.Out[0])[c.Out[0].Offset] = factor
+	return nil
+}
+
+// gradients returns the inputs without the loss scale.
+func (c *Call) gradients(options ClipFactorOptions) []storage.Array {
+	if options.LossScale {
+		return c.In[:len(c.In)-1]
+	}
+	return c.In
+}
+
+// checkSingle checks that a is a single float64.
+func checkSingle(a *storage.Array) error {
+	if a.Len() != 1 {
+		return fmt.Errorf("%v; want one element: %w", a.Shape, views.ErrShape)
+	}
+	return oneType(dtype.Float64, *a)
+}
+
+// ScaleAll is y = factor·x for several arrays at once: Out the y, In the x and the factor, a single float64.
+var ScaleAll = define("scale all",
+	func(c *Call, _ struct{}) error {
+		if err := c.holds(len(c.Out), len(c.Out)+1); err != nil {
+			return err
+		}
+		for i := range c.Out {
+			if err := oneShape(c.Out[i], c.In[i]); err != nil {
+				return err
+			}
+			if err := allFloats(c.Out[i], c.In[i]); err != nil {
+				return err
+			}
+		}
+		return checkSingle(&c.In[len(c.Out)])
+	},
+	func(c *Call, _ struct{}) error {
+		return c.scaleAll(func(factor float64, y, x storage.Array) error {
+			referenceMap(func(x float64) float64 { return x * factor }, y, x)
+			return nil
+		})
+	},
+	func(c *Call, _ struct{}) (bool, error) {
+		return true, c.scaleAll(func(factor float64, y, x storage.Array) error {
+			one := Call{Out: []storage.Array{y}, In: []storage.Array{x}}
+			if runOp(scaleOffset, &one, factor, 0) {
+				return nil
+			}
+			referenceMap(func(x float64) float64 { return x * factor }, y, x)
+			return nil
+		})
+	})
+
+func (c *Call) scaleAll(scale func(factor float64, y, x storage.Array) error) error {
+	last := &c.In[len(c.Out)]
+	factor := storage.Elements[float64](*last)[last.Offset]
+	for i := range c.Out {
+		if err := scale(factor, c.Out[i], c.In[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var (
+	_ = onGPU(ClipFactor, func(c *Call, options ClipFactorOptions) error {
+		on := *c
+		on.gpu.Geometry = launch.Geometry{Blocks: launch.Busy} // the sum of squares depends on it
+		gradients, args := c.gradients(options), clipFactorArgs{factor: c.gpu.First(&c.Out[0]), limit: options.Limit}
+		if options.LossScale {
+			scale := &c.In[len(c.In)-1]
+			args.lossScale, args.scaleType = c.gpu.First(scale), int64(scale.Type)
+		}
+		for i := range gradients {
+			if err := on.gpu.EachGrid([]*storage.Array{&gradients[i]}, func(_ *native.Axes, _ launch.Addresses, n int64) error {
+				blocks, _ := on.gpu.Divide(n)
+				args.blocks += blocks
+				return nil
+			}); err != nil {
+				return err
+			}
+		}
+		return c.gpu.Workspace(int(8*args.blocks), func(part uint64) error {
+			args.part = part
+			l := multiTensor[clipFactorArgs]{c: &on, name: "square sums", args: multiTensorArgs[clipFactorArgs]{options: args}}
+			for i := range gradients {
+				x := &gradients[i]
+				if err := l.add(x, x, x, x); err != nil {
+					return err
+				}
+			}
+			if err := l.launch(); err != nil {
+				return err
+			}
+			return launch.Blocks(c.gpu, "clip_factor", [3]uint32{1, 1, 1}, launch.Threads, &args)
+		})
+	})
+
+	_ = onGPU(ScaleAll, func(c *Call, _ struct{}) error {
+		factor := scaleAllArgs{c.gpu.First(&c.In[len(c.Out)])}
+		l := multiTensor[scaleAllArgs]{c: c, name: "scale all", args: multiTensorArgs[scaleAllArgs]{options: factor}}
+		for i := range c.Out {
+			y := &c.Out[i]
+			if err := l.add(y, y, y, &c.In[i]); err != nil {
+				return err
+			}
+		}
+		return l.launch()
+	})
+)
+
+// clipFactorArgs and scaleAllArgs are ClipFactor and ScaleAll of update.cu.
+type clipFactorArgs struct {
+	part, factor, lossScale uint64
+	limit                   float64
+	blocks, scaleType       int64
+}
+
+type scaleAllArgs struct{ factor uint64 }

@@ -1,0 +1,28 @@
+package tensor
+
+import (
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// ClipGradNorm returns gradients scaled by the same factor, so that their norm, taken over all
+// of them together, is at most limit (Pascanu, Mikolov and Bengio, arXiv:1211.5063):
+// min(1, limit/(norm + 1e-6)). The norm is that of gradients divided by lossScale, a single
+// element, unless that is nil. The number of kernel launches hardly depends on the number
+// of gradients.
+func ClipGradNorm(gradients []*Tensor, limit float64, lossScale *Tensor) []*Tensor {
+	if len(gradients) == 0 {
+		return nil
+	}
+	in, o := gradients, kernels.ClipFactorOptions{Limit: limit}
+	if lossScale != nil {
+		in, o.LossScale = append(gradients[:len(gradients):len(gradients)], lossScale), true
+	}
+	factor := runKernel(kernels.ClipFactor, o, Spec{Type: dtype.Float64, View: views.Of()}, in...)
+	specs := make([]Spec, len(gradients))
+	for i, g := range gradients {
+		specs[i] = like(g)
+	}
+	return RunKernel(kernels.ScaleAll, nil, specs, append(gradients[:len(gradients):len(gradients)], factor)...)
+}
