@@ -164,36 +164,44 @@ INLINE void REAL_(max_pixels)(const h5k_windows *shared, int64_t from, int64_t t
 	}
 }
 
-/* Where windows do not overlap, the gradients of all pixels of one, and of those beside it. */
-INLINE void REAL_(max_cell)(const h5k_windows *g, const range t[3], REAL *dx, const REAL *dy, const int32_t *at, const REAL *y, int64_t xc, int64_t yc, int64_t ac, int64_t m) {
-	ivec where = REAL_(load_at)(at, ac, m);
+/* Where windows do not overlap, the gradients of all pixels of one, and of those beside it: a box, whose first
+ * pixel dx and index first are those of. */
+INLINE void REAL_(max_cell)(box b, int64_t first, REAL *dx, const REAL *dy, const int32_t *at, const REAL *y, int64_t xc, int64_t yc, int64_t ac, int64_t m) {
+	ivec where = REAL_(load_at)(at, ac, m) - REAL_(all)(first);
 	vec v = REAL_(load_dy)(dy, y, yc, m);
-	for (int64_t i = t[0].lo; i < t[0].hi; i++)
-		for (int64_t j = t[1].lo; j < t[1].hi; j++)
-			for (int64_t k = t[2].lo; k < t[2].hi; k++) {
-				ivec here = where == REAL_(all)((i * g->size[1] + j) * g->size[2] + k);
-				REAL_(store)(dx + REAL_(offset)(g->x, 0, i, j, k), (vec)((ivec)v & here), xc, m);
-			}
+	for (int64_t i = 0; i < b.n[0]; i++, dx += b.step[0], where -= REAL_(all)(b.index[0])) {
+		REAL *row = dx;
+		ivec at_row = where;
+		for (int64_t j = 0; j < b.n[1]; j++, row += b.step[1], at_row -= REAL_(all)(b.index[1])) {
+			REAL *p = row;
+			ivec here = at_row;
+			for (int64_t k = 0; k < b.n[2]; k++, p += b.step[2], here -= REAL_(all)(b.index[2]))
+				REAL_(store)(p, (vec)((ivec)v & (here == (ivec){0})), xc, m);
+		}
+	}
 }
 
 INLINE void REAL_(max_cells)(const h5k_windows *shared, int64_t from, int64_t to, REAL *dxs, const REAL *dys, const int32_t *ats, const REAL *ys, int tight) {
 	const h5k_windows own = *shared, *g = &own;
+	const int64_t indices[3] = {g->size[1] * g->size[2], g->size[2], 1};
 	for (int64_t r = from; r < to; r++) {
 		int64_t n = r / g->out[1] / g->out[0], i = r / g->out[1] % g->out[0], j = r % g->out[1];
 		range t[3] = {cell(g, 0, i), cell(g, 1, j)};
 		for (int64_t k = 0; k < g->out[2]; k++) {
 			t[2] = cell(g, 2, k);
+			box b = box_of(t, g->x + 2, indices);
+			int64_t first = (t[0].lo * g->size[1] + t[1].lo) * g->size[2] + t[2].lo;
 			for (int64_t c = 0; c < g->c; c += LANES) {
 				int64_t window = REAL_(offset)(g->y, n, i, j, k) + c * g->y[1];
-				REAL *dx = dxs + n * g->x[0] + c * g->x[1];
+				REAL *dx = dxs + REAL_(offset)(g->x, n, t[0].lo, t[1].lo, t[2].lo) + c * g->x[1];
 				const REAL *y = ys ? ys + window : NULL;
 				const int32_t *at = ats + REAL_(offset)(g->at, n, i, j, k) + c * g->at[1];
 				if (tight && g->c - c >= LANES)
-					REAL_(max_cell)(g, t, dx, dys + window, at, y, 1, 1, 1, LANES);
+					REAL_(max_cell)(b, first, dx, dys + window, at, y, 1, 1, 1, LANES);
 				else if (tight)
-					REAL_(max_cell)(g, t, dx, dys + window, at, y, 1, 1, 1, g->c - c);
+					REAL_(max_cell)(b, first, dx, dys + window, at, y, 1, 1, 1, g->c - c);
 				else
-					REAL_(max_cell)(g, t, dx, dys + window, at, y, g->x[1], g->y[1], g->at[1], least(g->c - c, LANES));
+					REAL_(max_cell)(b, first, dx, dys + window, at, y, g->x[1], g->y[1], g->at[1], least(g->c - c, LANES));
 			}
 		}
 	}
