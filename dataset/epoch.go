@@ -182,13 +182,11 @@ func (r *epochRun) fill(b *Batch) bool {
 	if order, free := r.order.(permutedOrder); free {
 		order.fill(b.Rows, b.Consumed-len(b.Rows)) // outside the lock
 	}
-	began := time.Now()
+	end := r.l.trial.watch(b)
 	r.prefetchFor(b)
 	b.err = r.from.scatter(*b, len(b.Rows), b.Rows, nil)
 	r.releaseAfter(b)
-	if r.l.trial != nil {
-		r.l.trial.measured(b.from, b.to, len(b.Rows), time.Since(began))
-	}
+	end()
 	r.deliver(b)
 	return true
 }

@@ -1,7 +1,7 @@
 package dataset
 
 import (
-	"math"
+	"runtime"
 	"sync"
 	"time"
 )
@@ -16,10 +16,11 @@ type mappingTrial struct {
 
 	lock    sync.Mutex
 	turn    int           // that is being measured
-	took    time.Duration // by its batches
+	took    time.Duration // processor time of its batches
 	samples int           // in its batches
-	turns   [2]int        // measured so far; by method
-	best    [2]float64    // least time of a turn, in ns a sample; by method
+	warm    bool          // the first turn is over, which allocates and is not counted
+	turns   [2]int        // counted so far; by method
+	total   [2]float64    // their times, in ns a sample; by method
 }
 
 // The methods of reading, as indices.
@@ -28,18 +29,18 @@ const (
 	readMapped
 )
 
-// trialTurns is how often each method is measured. The least time counts, as other work
-// of the machine only adds to it.
+// trialTurns is how often each method is measured. Turns alternate, so that work of
+// others on the machine adds to both.
 const trialTurns = 3
 
 // newMappingTrial returns the trial for a window of blocks. While a turn begins, samples
 // come from blocks of the turn before, too; these are not measured.
 func newMappingTrial(window int) *mappingTrial {
-	return &mappingTrial{period: 2*window + 32, turn: -1, best: [2]float64{math.Inf(1), math.Inf(1)}}
+	return &mappingTrial{period: 2*window + 32, turn: -1}
 }
 
 // method returns the method of a turn.
-func (t *mappingTrial) method(turn int) int {
+func method(turn int) int {
 	if turn%2 == 0 {
 		return readMapped
 	}
@@ -51,20 +52,42 @@ func (t *mappingTrial) mapped(place int) bool {
 	t.lock.Lock()
 	defer t.lock.Unlock()
 	if t.decided() {
-		return t.best[readMapped] < t.best[readCalls]
+		return t.total[readMapped]/float64(t.turns[readMapped]) < t.total[readCalls]/float64(t.turns[readCalls])
 	}
-	return t.method(place/t.period) == readMapped
+	return method(place/t.period) == readMapped
 }
 
+// decided is isDecided, with the lock held.
 func (t *mappingTrial) decided() bool { return min(t.turns[0], t.turns[1]) >= trialTurns }
 
-// measured notes the time that a batch took whose samples come from the blocks at places
-// from to to-1.
+// watch begins to measure the loading of b, until end is called. A nil trial measures
+// nothing.
+func (t *mappingTrial) watch(b *Batch) (end func()) {
+	if t == nil || t.isDecided() {
+		return func() {}
+	}
+	runtime.LockOSThread()
+	began := threadTime()
+	return func() {
+		took := threadTime() - began
+		runtime.UnlockOSThread()
+		t.measured(b.from, b.to, len(b.Rows), took)
+	}
+}
+
+func (t *mappingTrial) isDecided() bool {
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	return t.decided()
+}
+
+// measured notes the time that a batch of samples took, which come from the blocks at
+// places from to to-1.
 func (t *mappingTrial) measured(from, to, samples int, took time.Duration) {
 	turn := from / t.period
 	t.lock.Lock()
 	defer t.lock.Unlock()
-	if t.decided() || (to-1)/t.period != turn || turn < t.turn {
+	if (to-1)/t.period != turn || turn < t.turn {
 		return
 	}
 	if turn > t.turn {
@@ -75,13 +98,14 @@ func (t *mappingTrial) measured(from, to, samples int, took time.Duration) {
 	t.samples += samples
 }
 
-// endTurn counts the turn that was measured.
+// endTurn counts the turn that was measured, until the trial is decided.
 func (t *mappingTrial) endTurn() {
-	if t.samples > 0 {
-		m := t.method(t.turn)
+	if t.samples > 0 && t.warm && !t.decided() {
+		m := method(t.turn)
 		t.turns[m]++
-		t.best[m] = min(t.best[m], float64(t.took)/float64(t.samples))
+		t.total[m] += float64(t.took) / float64(t.samples)
 	}
+	t.warm = t.warm || t.samples > 0
 	t.took, t.samples = 0, 0
 }
 
