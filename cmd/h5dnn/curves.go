@@ -4,8 +4,10 @@ package main
 
 import (
 	"image/color"
+	"math"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"gonum.org/v1/plot"
@@ -28,27 +30,37 @@ var panels = []panel{{"loss", "loss"}, {"accuracy", "accuracy"}}
 
 var curveColors = []color.Color{color.RGBA{R: 31, G: 119, B: 180, A: 255}, color.RGBA{R: 214, G: 39, B: 40, A: 255}}
 
+// The size of a panel, its legend above included.
+const (
+	panelWidth, panelHeight = 6 * vg.Inch, 4.5 * vg.Inch
+	legendHeight            = 0.45 * vg.Inch
+	curvesDPI               = 128
+)
+
 // drawCurves writes a plot of the training history, if it has an epoch.
 func drawCurves(name string, h train.History) error {
 	var row []*plot.Plot
+	var legends []plot.Legend
 	for _, p := range panels {
 		if len(h[p.figure]) == 0 {
 			continue
 		}
-		one, err := p.plot(h)
+		one, legend, err := p.plot(h)
 		if err != nil {
 			return err
 		}
-		row = append(row, one)
+		row, legends = append(row, one), append(legends, legend)
 	}
 	if len(row) == 0 {
 		return nil
 	}
-	const width, height = 4.5 * vg.Inch, 3.5 * vg.Inch
-	canvas := vgimg.New(vg.Length(len(row))*width, height)
-	tiles := draw.Tiles{Rows: 1, Cols: len(row), PadX: vg.Points(10), PadLeft: vg.Points(6), PadRight: vg.Points(6), PadTop: vg.Points(6), PadBottom: vg.Points(6)}
-	for i, c := range plot.Align([][]*plot.Plot{row}, tiles, draw.New(canvas))[0] {
+	canvas := vgimg.NewWith(vgimg.UseWH(vg.Length(len(row))*panelWidth, panelHeight), vgimg.UseDPI(curvesDPI))
+	whole := draw.New(canvas)
+	pad := vg.Points(8)
+	tiles := draw.Tiles{Rows: 1, Cols: len(row), PadX: vg.Points(16), PadLeft: pad, PadRight: 2 * pad, PadTop: legendHeight + pad, PadBottom: pad}
+	for i, c := range plot.Align([][]*plot.Plot{row}, tiles, whole)[0] {
 		row[i].Draw(c)
+		legends[i].Draw(draw.Crop(whole, c.Min.X-whole.Min.X, c.Max.X-whole.Max.X, whole.Max.Y-legendHeight-pad, -pad))
 	}
 	return atomicfile.Write(name, func(f *os.File) error {
 		_, err := vgimg.PngCanvas{Canvas: canvas}.WriteTo(f)
@@ -56,27 +68,102 @@ func drawCurves(name string, h train.History) error {
 	})
 }
 
-func (p panel) plot(h train.History) (*plot.Plot, error) {
-	out := plot.New()
+// plot returns the plot and its legend, which is drawn above it.
+func (p panel) plot(h train.History) (*plot.Plot, plot.Legend, error) {
+	out, legend := plot.New(), plot.NewLegend()
+	legend.Top, legend.Left = true, false
 	out.X.Label.Text, out.Y.Label.Text = "epoch", p.label
 	out.Add(plotter.NewGrid())
+	low, high, epochs := math.Inf(1), math.Inf(-1), 0
 	for i, part := range []struct{ name, label string }{{p.figure, "training"}, {"val_" + p.figure, "validation"}} {
-		values := h[part.name]
-		if len(values) == 0 {
-			continue
+		var points plotter.XYs
+		for k, v := range h[part.name] {
+			if finite(v) {
+				points = append(points, plotter.XY{X: float64(k + 1), Y: v})
+				low, high = min(low, v), max(high, v)
+			}
 		}
-		points := make(plotter.XYs, len(values))
-		for k, v := range values {
-			points[k] = plotter.XY{X: float64(k + 1), Y: v}
+		epochs = max(epochs, len(h[part.name]))
+		if len(points) == 0 {
+			continue
 		}
 		line, dots, err := plotter.NewLinePoints(points)
 		if err != nil {
-			return nil, err
+			return nil, legend, err
 		}
+		line.Width = vg.Points(1.5)
 		line.Color, dots.Color, dots.Shape, dots.Radius = curveColors[i], curveColors[i], draw.CircleGlyph{}, vg.Points(2)
 		out.Add(line, dots)
-		out.Legend.Add(part.label, line)
+		legend.Add(part.label, line)
 	}
-	out.Legend.Top = p.figure == "loss"
-	return out, nil
+	out.X.Min, out.X.Max, out.X.Tick.Marker = 1, float64(max(2, epochs)), roundTicks{whole: true}
+	switch {
+	case !(low <= high): // no finite value
+		out.Y.Min, out.Y.Max = 0, 1
+	case p.figure == "loss" && low > 0 && high >= 10*low:
+		out.Y.Scale, out.Y.Tick.Marker = plot.LogScale{}, logTicks{}
+		out.Y.Min, out.Y.Max = low/1.1, high*1.1
+	default:
+		out.Y.Tick.Marker = roundTicks{}
+		gap := 0.05 * (high - low)
+		if gap == 0 {
+			gap = max(math.Abs(high)/10, 1e-6)
+		}
+		out.Y.Min, out.Y.Max = low-gap, high+gap
+	}
+	if !(low <= high) {
+		out.Y.Tick.Marker = roundTicks{}
+	}
+	return out, legend, nil
+}
+
+// roundTicks are ticks at multiples of 1, 2 or 5 times a power of ten.
+type roundTicks struct{ whole bool } // integers only
+
+// Ticks implements plot.Ticker.
+func (r roundTicks) Ticks(low, high float64) (ticks []plot.Tick) {
+	const most = 8
+	step := math.Pow(10, math.Floor(math.Log10((high-low)/most)))
+	for _, factor := range []float64{1, 2, 5, 10} {
+		if (high-low)/(step*factor) <= most {
+			step *= factor
+			break
+		}
+	}
+	if r.whole {
+		step = max(1, step)
+	}
+	digits := max(0, -int(math.Floor(math.Log10(step)+1e-9)))
+	for k := math.Ceil(low/step - 1e-9); k*step <= high+1e-9*step; k++ {
+		format := byte('f')
+		if step >= 1e6 {
+			format, digits = 'g', -1
+		}
+		ticks = append(ticks, plot.Tick{Value: k * step, Label: strconv.FormatFloat(k*step, format, digits, 64)})
+	}
+	return ticks
+}
+
+// logTicks are ticks at 1, 2 and 5 times powers of ten, labelled where they are few, and at
+// the powers alone elsewhere.
+type logTicks struct{}
+
+// Ticks implements plot.Ticker.
+func (logTicks) Ticks(low, high float64) (ticks []plot.Tick) {
+	decades := math.Log10(high / low)
+	every := max(1, int(math.Ceil(decades/8)))
+	for exponent := int(math.Floor(math.Log10(low))); exponent <= int(math.Ceil(math.Log10(high))); exponent++ {
+		for _, factor := range []float64{1, 2, 5} {
+			value := factor * math.Pow(10, float64(exponent))
+			if value < low || value > high {
+				continue
+			}
+			tick := plot.Tick{Value: value}
+			if factor == 1 && exponent%every == 0 || decades < 2.5 {
+				tick.Label = strconv.FormatFloat(value, 'g', 3, 64)
+			}
+			ticks = append(ticks, tick)
+		}
+	}
+	return ticks
 }

@@ -6,6 +6,8 @@ import (
 	"context"
 	"fmt"
 	"image"
+	"image/color"
+	"image/draw"
 	"image/png"
 	"io"
 	"math"
@@ -90,8 +92,9 @@ func unsqueeze(v views.View, axis int) views.View {
 }
 
 // Write writes a as an image, or as a grid of images with a gap of one pixel.
-// Bytes are pixel values, bools black and white, and floats from 0 to 1 black to
-// white. Other values are scaled from their minimum to their maximum.
+// Colours in bytes are pixel values, bools black and white, and floats from 0 to 1
+// black to white. Other values are scaled from their minimum to their maximum.
+// Integers of 16 bits and more make an image of 16 bits.
 func Write(w io.Writer, a storage.Array) error {
 	p, v, err := pictureOf(a.View)
 	if err != nil {
@@ -100,66 +103,106 @@ func Write(w io.Writer, a storage.Array) error {
 	if a.Type.IsComplex() {
 		return fmt.Errorf("png: %v cannot be drawn; want real numbers", a.Type)
 	}
-	level, err := levels(a)
+	scale, err := p.scaleOf(a)
 	if err != nil {
 		return err
 	}
 	down := (p.count + p.across - 1) / p.across
 	gap := min(1, p.count-1)
-	canvas := image.NewNRGBA(image.Rect(0, 0, p.across*(p.cols+gap)-gap, down*(p.rows+gap)-gap))
+	size := image.Rect(0, 0, p.across*(p.cols+gap)-gap, down*(p.rows+gap)-gap)
+	canvas := p.canvas(size, a.Type.IsInt() && a.Type.Size() > 1)
 	for k := range p.count {
 		elems, err := blocks.Read(a.With(blocks.Between(v, 0, k, k+1)))
 		if err != nil {
 			return err
 		}
 		x, y := k%p.across*(p.cols+gap), k/p.across*(p.rows+gap)
-		p.draw(canvas.SubImage(image.Rect(x, y, x+p.cols, y+p.rows)).(*image.NRGBA), level(elems))
+		p.draw(canvas, x, y, scale.levels(a.Type, elems))
 	}
 	return png.Encode(w, canvas)
 }
 
-// draw sets the pixels of an image.
-func (p picture) draw(to *image.NRGBA, levels []uint8) {
+// canvas returns an image to draw on: of grey levels, unless there are colours or gaps,
+// which are transparent.
+func (p picture) canvas(size image.Rectangle, deep bool) draw.Image {
+	switch grey := p.channels == 1 && p.count == 1; {
+	case grey && deep:
+		return image.NewGray16(size)
+	case grey:
+		return image.NewGray(size)
+	case deep:
+		return image.NewNRGBA64(size)
+	}
+	return image.NewNRGBA(size)
+}
+
+// draw sets the pixels of an image, of which x and y are the upper left corner.
+func (p picture) draw(to draw.Image, x, y int, levels []uint16) {
 	for row := range p.rows {
-		line := to.Pix[row*to.Stride:]
 		for col := range p.cols {
-			pixel, from := line[4*col:4*col+4], levels[(row*p.cols+col)*p.channels:]
-			copy(pixel, []uint8{from[0], from[0], from[0], 255})
+			from := levels[(row*p.cols+col)*p.channels:]
+			pixel := color.NRGBA64{from[0], from[0], from[0], 0xffff}
 			if p.channels >= 3 {
-				copy(pixel, from[:p.channels])
+				pixel.G, pixel.B = from[1], from[2]
+			}
+			if p.channels == 4 {
+				pixel.A = from[3]
+			}
+			switch to := to.(type) {
+			case *image.NRGBA:
+				to.SetNRGBA(x+col, y+row, color.NRGBA{uint8(pixel.R >> 8), uint8(pixel.G >> 8), uint8(pixel.B >> 8), uint8(pixel.A >> 8)})
+			case *image.NRGBA64:
+				to.SetNRGBA64(x+col, y+row, pixel)
+			case *image.Gray:
+				to.SetGray(x+col, y+row, color.Gray{uint8(pixel.R >> 8)})
+			case *image.Gray16:
+				to.SetGray16(x+col, y+row, color.Gray16{pixel.R})
 			}
 		}
 	}
 }
 
-// levels returns the function that converts elements of a to pixel values.
-func levels(a storage.Array) (func([]byte) []uint8, error) {
+// A scale converts elements to levels from 0 to 65535, of which images of 8 bits have the
+// upper ones.
+type scale struct {
+	least, factor float64
+	step          float64 // between levels
+}
+
+// scaleOf returns the scale for the elements of a.
+func (p picture) scaleOf(a storage.Array) (scale, error) {
 	least, most := 0.0, 1.0
 	switch {
-	case a.Type == dtype.Uint8:
-		return func(elems []byte) []uint8 { return elems }, nil
+	case a.Type == dtype.Uint8 && p.channels >= 3:
+		most = 255
 	case a.Type != dtype.Bool:
 		low, high, err := rangeOf(a)
 		if err != nil {
-			return nil, err
+			return scale{}, err
 		}
 		if !a.Type.IsFloat() || low < 0 || high > 1 {
 			least, most = low, high
 		}
 	}
-	scale := 255 / (most - least)
-	if !(most > least) {
-		scale = 0
+	s := scale{least: least, step: 257} // 8 bits: 255 becomes 65535
+	if a.Type.IsInt() && a.Type.Size() > 1 {
+		s.step = 1
 	}
-	return func(elems []byte) []uint8 {
-		out := make([]uint8, len(elems)/a.Type.Size())
-		for k, x := range blocks.Float64s(a.Type, elems) {
-			if !math.IsNaN(x) {
-				out[k] = uint8(math.Round(min(255, max(0, (x-least)*scale))))
-			}
+	if most > least {
+		s.factor = 65535 / s.step / (most - least)
+	}
+	return s, nil
+}
+
+// levels returns the levels of elements of type t.
+func (s scale) levels(t dtype.Type, elems []byte) []uint16 {
+	out := make([]uint16, len(elems)/t.Size())
+	for k, x := range blocks.Float64s(t, elems) {
+		if !math.IsNaN(x) {
+			out[k] = uint16(s.step * math.Round(min(65535/s.step, max(0, (x-s.least)*s.factor))))
 		}
-		return out
-	}, nil
+	}
+	return out
 }
 
 // rangeOf returns the smallest and largest elements of a that are not NaN.

@@ -21,17 +21,18 @@ func TestPicturesShowEveryPixel(t *testing.T) {
 		x, y  int
 		pixel color.NRGBA
 	}{
-		{"bytes", ramp(2, 3), [2]int{3, 2}, 1, 1, grey(4)},
+		{"bytes are stretched", ramp(2, 3), [2]int{3, 2}, 1, 1, grey(204)},
+		{"one value", storage.From([]uint8{7, 7}, 1, 2), [2]int{2, 1}, 1, 0, grey(0)},
 		{"bools", storage.From([]bool{false, true}, 1, 2), [2]int{2, 1}, 1, 0, grey(255)},
 		{"floats in 0..1", storage.From([]float32{0, 0.5, 1, 0.25}, 2, 2), [2]int{2, 2}, 1, 0, grey(128)},
 		{"floats beyond", storage.From([]float64{-10, 10, 0, 0}, 2, 2), [2]int{2, 2}, 0, 1, grey(128)},
 		{"integers", storage.From([]int16{0, 1000, 500, 0}, 2, 2), [2]int{2, 2}, 1, 0, grey(255)},
 		{"colour", ramp(5, 6, 3), [2]int{6, 5}, 1, 0, color.NRGBA{3, 4, 5, 255}},
 		{"colour with alpha", ramp(5, 6, 4), [2]int{6, 5}, 1, 0, color.NRGBA{4, 5, 6, 7}},
-		{"a grid of 3, two across", ramp(3, 4, 5), [2]int{11, 9}, 6, 0, grey(20)},
-		{"the third below", ramp(3, 4, 5), [2]int{11, 9}, 0, 5, grey(40)},
+		{"a grid of 3, two across", ramp(3, 4, 5), [2]int{11, 9}, 6, 0, grey(86)},
+		{"the third below", ramp(3, 4, 5), [2]int{11, 9}, 0, 5, grey(173)},
 		{"channels first", ramp(1, 3, 4, 5), [2]int{5, 4}, 1, 0, color.NRGBA{1, 21, 41, 255}},
-		{"channels last", ramp(2, 4, 5, 1), [2]int{11, 4}, 6, 0, grey(20)},
+		{"channels last", ramp(2, 4, 5, 1), [2]int{11, 4}, 6, 0, grey(131)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var out bytes.Buffer
@@ -49,6 +50,26 @@ func TestPicturesShowEveryPixel(t *testing.T) {
 				t.Errorf("pixel %d, %d is %v, want %v", c.x, c.y, got, c.pixel)
 			}
 		})
+	}
+}
+
+// TestSixteenBitsStay: an image of integers of 16 bits has as many levels as the values.
+func TestSixteenBitsStay(t *testing.T) {
+	var out bytes.Buffer
+	if err := h5png.Write(&out, storage.From([]uint16{0, 1, 2, 4095}, 2, 2)); err != nil {
+		t.Fatal(err)
+	}
+	img, err := png.Decode(&out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if img.ColorModel() != color.Gray16Model {
+		t.Fatalf("an image of %v", img.ColorModel())
+	}
+	for i, want := range []uint16{0, 16, 32, 65535} {
+		if got := img.At(i%2, i/2).(color.Gray16).Y; got != want {
+			t.Errorf("pixel %d is %d, want %d", i, got, want)
+		}
 	}
 }
 
@@ -90,5 +111,5 @@ func Example() {
 		panic(err)
 	}
 	fmt.Println(img.Bounds().Size(), img.At(1, 0))
-	// Output: (2,2) {255 255 255 255}
+	// Output: (2,2) {255}
 }
