@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/urfave/cli/v2"
 
 	"github.com/h5dnn/h5dnn/arrayfmt"
@@ -28,8 +27,7 @@ type monitor struct {
 	out   io.Writer
 	errs  io.Writer // the bar, and notes
 	json  bool
-	bar   *progressbar.ProgressBar // nil unless the output is a terminal
-	last  time.Time                // update of the bar's text
+	bar   liveLine
 	began time.Time
 }
 
@@ -156,32 +154,32 @@ func kindOf(m nn.Module) string {
 
 // batch updates the bar.
 func (m *monitor) batch(p train.Progress) error {
-	if m.json || !isTerminal(m.errs) {
+	if m.json || !isTerminal(m.errs) || !m.bar.due() {
 		return nil
 	}
-	if m.bar == nil {
-		m.bar = progressbar.NewOptions(p.Samples,
-			progressbar.OptionSetWriter(m.errs), progressbar.OptionFullWidth(), progressbar.OptionClearOnFinish(),
-			progressbar.OptionSetPredictTime(true), progressbar.OptionShowIts(), progressbar.OptionSetItsString("samples"),
-			progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionUseANSICodes(true))
-		m.bar.StartWithoutRender()
-	}
-	if time.Since(m.last) > 100*time.Millisecond {
-		m.last = time.Now()
-		m.bar.Describe(m.figures(p))
-	}
-	return m.bar.Set(p.Done)
+	m.bar.w = m.errs
+	m.bar.show(m.progress(p, columnsOf(m.errs, 80)))
+	return nil
 }
 
-func (m *monitor) figures(p train.Progress) string {
-	text := fmt.Sprintf("epoch %d/%d", p.Epoch, p.Epochs)
+// progress returns the line of the bar.
+func (m *monitor) progress(p train.Progress, columns int) string {
+	share := float64(p.Done) / float64(max(1, p.Samples))
+	var behind []part
 	if p.Metrics.Samples > 0 { // else the GPU has not been read yet
-		text += "  loss " + lossText(p.MeanLoss())
+		behind = append(behind, part{"loss " + lossText(p.MeanLoss()), lossText(p.MeanLoss()), 0})
 	}
 	if p.Metrics.Samples > 0 && m.job.train.Classifies() {
-		text += fmt.Sprintf("  accuracy %.2f%%", 100*p.Accuracy())
+		behind = append(behind, part{fmt.Sprintf("accuracy %.2f%%", 100*p.Accuracy()), fmt.Sprintf("%.1f%%", 100*p.Accuracy()), 1})
 	}
-	return text + waiting(p.Waited.Seconds(), p.Elapsed.Seconds())
+	if seconds := p.Elapsed.Seconds(); seconds > 0 {
+		behind = append(behind, part{fmt.Sprintf("%.0f samples/s", float64(p.Trained)/seconds), "", 3})
+	}
+	behind = append(behind, part{remaining(p.Elapsed, float64(p.Trained)/float64(max(1, p.Trained+p.Samples-p.Done))), "", 2})
+	if text := waiting(p.Waited.Seconds(), p.Elapsed.Seconds()); text != "" {
+		behind = append(behind, part{strings.TrimSpace(text), "", 4})
+	}
+	return barLine(columns, fmt.Sprintf("epoch %d/%d", p.Epoch, p.Epochs), share, behind)
 }
 
 // lossText formats a loss: with four digits after the point, or with an exponent if it is
@@ -207,9 +205,36 @@ func (m *monitor) epoch(e train.Epoch) error {
 	if m.json {
 		return m.epochJSON(e)
 	}
-	line := fmt.Sprintf("epoch %d/%d  %s", e.Number, e.Epochs, numbersText(m.numbersOf(e)))
-	_, err := fmt.Fprintf(m.out, "%s  %.0f samples/s  %.1f s%s\n", line, float64(e.Train.Samples)/e.Train.Seconds, e.Train.Seconds, waiting(e.Train.Waited, e.Train.Seconds))
+	_, err := fmt.Fprintln(m.out, fit(m.epochParts(e), columnsOf(m.out, math.MaxInt)))
 	return err
+}
+
+// epochParts returns the parts of the line of an epoch. What narrow terminals have no room
+// for goes in this order: the share of waiting, time and speed, the metrics of the
+// configuration, the accuracy of training.
+func (m *monitor) epochParts(e train.Epoch) []part {
+	parts := []part{{fmt.Sprintf("epoch %d/%d", e.Number, e.Epochs), fmt.Sprintf("%d/%d", e.Number, e.Epochs), 0}}
+	for _, n := range m.numbersOf(e) {
+		name, short, rank := n.name, strings.NewReplacer("val_loss", "val", "val_accuracy", "val", "accuracy", "acc", "loss", "").Replace(n.name), 2
+		switch n.name {
+		case "loss", "val_loss":
+			rank = 0
+		case "val_accuracy":
+			short, rank = "", 0
+		case "accuracy":
+			short, rank = "", 1
+		}
+		text, brief := lossText(n.value), fmt.Sprintf("%.3g", n.value)
+		if n.percent {
+			text, brief = fmt.Sprintf("%.2f%%", 100*n.value), fmt.Sprintf("%.1f%%", 100*n.value)
+		}
+		parts = append(parts, part{name + " " + text, strings.TrimSpace(short + " " + brief), rank})
+	}
+	parts = append(parts, part{fmt.Sprintf("%.0f samples/s", float64(e.Train.Samples)/e.Train.Seconds), "", 4}, part{fmt.Sprintf("%.1f s", e.Train.Seconds), "", 3})
+	if text := waiting(e.Train.Waited, e.Train.Seconds); text != "" {
+		parts = append(parts, part{strings.TrimSpace(text), "", 5})
+	}
+	return parts
 }
 
 // numbersOf returns those of training and of validation.
@@ -246,10 +271,7 @@ func held(p train.Plan) string {
 
 // end clears the bar.
 func (m *monitor) end() {
-	if m.bar != nil {
-		m.bar.Clear()
-		m.bar = nil
-	}
+	m.bar.clear()
 }
 
 // done prints where the run was written.

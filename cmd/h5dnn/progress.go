@@ -1,34 +1,53 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
+	"github.com/h5dnn/h5dnn/arrayfmt"
 )
 
 // A meter shows the progress of an operation in bytes, if the output is a terminal.
-type meter struct{ bar *progressbar.ProgressBar }
+type meter struct{ state *meterState }
+
+type meterState struct {
+	line        liveLine
+	what        string
+	done, total int
+	began       time.Time
+}
 
 func newMeter(w io.Writer, what string, total int) meter {
 	if !isTerminal(w) {
 		return meter{}
 	}
-	return meter{progressbar.NewOptions(total,
-		progressbar.OptionSetWriter(w), progressbar.OptionFullWidth(), progressbar.OptionClearOnFinish(),
-		progressbar.OptionSetDescription(what), progressbar.OptionShowBytes(true), progressbar.OptionSetPredictTime(true),
-		progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionUseANSICodes(true))}
+	return meter{&meterState{line: liveLine{w: w}, what: what, total: total, began: time.Now()}}
 }
 
 func (m meter) add(bytes int) {
-	if m.bar != nil {
-		m.bar.Add(bytes)
+	s := m.state
+	if s == nil {
+		return
 	}
+	if s.done += bytes; s.line.due() {
+		s.line.show(s.text(columnsOf(s.line.w, 80), time.Since(s.began)))
+	}
+}
+
+func (s *meterState) text(columns int, elapsed time.Duration) string {
+	share := float64(s.done) / float64(max(1, s.total))
+	rate := int(float64(s.done) / max(1e-3, elapsed.Seconds()))
+	return barLine(columns, s.what, share, []part{
+		{text: fmt.Sprintf("%s of %s", arrayfmt.Bytes(s.done), arrayfmt.Bytes(s.total)), rank: 2},
+		{text: arrayfmt.Bytes(rate) + "/s", rank: 3},
+		{text: remaining(elapsed, share), rank: 1},
+	})
 }
 
 // end clears the bar.
 func (m meter) end() {
-	if m.bar != nil {
-		m.bar.Clear()
+	if m.state != nil {
+		m.state.line.clear()
 	}
 }
