@@ -18,7 +18,7 @@ static const h5k_winograd_loops *loops(void) {
 }
 
 enum {
-	INNER = 768 << 10, /* bytes of a chunk of tiles that should stay in a processor's own cache */
+	INNER = 384 << 10, /* bytes of a chunk of tiles that should stay in a processor's own cache */
 	OUTER = 5 << 20,   /* bytes of tiles that are transformed once, for weights that are transformed as they are needed */
 	COLUMNS = 32,      /* channels of such weights at a time */
 	SPECTRA = 8 << 20, /* bytes of gradients of transformed weights that each thread may have its own of */
@@ -164,7 +164,7 @@ static void conv_part(void *arg, int64_t from, int64_t to) {
  * do not. Threads then share the channels, and each transforms all tiles, once. */
 static int few(const job *q) {
 	int64_t point = H5K_POINTS * sizeof(float), weights = point * q->from.channels * q->to.channels;
-	return weights > INNER && point * tiles_of(q) * q->from.channels <= OUTER;
+	return weights > 2 * INNER && point * tiles_of(q) * q->from.channels <= OUTER;
 }
 
 /* The gradient of the weights by some tiles and channels. Of few tiles, weights are

@@ -92,13 +92,17 @@ static void input(const h5k_spectrum *v, int64_t row, const float *const from[36
 	for (int64_t c = 0; c < v->cols; c += LANES) {
 		vec t[6][6], u[6];
 		float *to = place(v, row, c);
+#pragma GCC unroll 6
 		for (int j = 0; j < 6; j++) {
 			transform_input(u, load(from[j] + c), load(from[6 + j] + c), load(from[12 + j] + c), load(from[18 + j] + c), load(from[24 + j] + c), load(from[30 + j] + c));
+#pragma GCC unroll 6
 			for (int i = 0; i < 6; i++)
 				t[i][j] = u[i];
 		}
+#pragma GCC unroll 6
 		for (int i = 0; i < 6; i++) {
 			transform_input(u, t[i][0], t[i][1], t[i][2], t[i][3], t[i][4], t[i][5]);
+#pragma GCC unroll 6
 			for (int j = 0; j < 6; j++, to += v->point)
 				store(to, u[j]);
 		}
@@ -109,17 +113,21 @@ static void grad(const h5k_spectrum *v, int64_t row, const float *const from[16]
 	for (int64_t c = 0; c < v->cols; c += LANES) {
 		vec t[6][4], u[6], sum = {0};
 		float *to = place(v, row, c);
+#pragma GCC unroll 6
 		for (int j = 0; j < 4; j++) {
 			vec d0 = load(from[j] + c), d1 = load(from[4 + j] + c), d2 = load(from[8 + j] + c), d3 = load(from[12 + j] + c);
 			sum += d0 + d1 + (d2 + d3);
 			transform_grad(u, d0, d1, d2, d3);
+#pragma GCC unroll 6
 			for (int i = 0; i < 6; i++)
 				t[i][j] = u[i];
 		}
 		if (sums)
 			store(sums + c, load(sums + c) + sum);
+#pragma GCC unroll 6
 		for (int i = 0; i < 6; i++) {
 			transform_grad(u, t[i][0], t[i][1], t[i][2], t[i][3]);
+#pragma GCC unroll 6
 			for (int j = 0; j < 6; j++, to += v->point)
 				store(to, u[j]);
 		}
@@ -133,13 +141,17 @@ static void output(const h5k_spectrum *m, int64_t row, float *const to[16], cons
 		const int64_t p = m->point;
 		if (bias)
 			b = load(bias + c);
+#pragma GCC unroll 6
 		for (int j = 0; j < 6; j++, from += p) {
 			transform_output(y, load(from), load(from + 6 * p), load(from + 12 * p), load(from + 18 * p), load(from + 24 * p), load(from + 30 * p));
+#pragma GCC unroll 6
 			for (int i = 0; i < 4; i++)
 				t[i][j] = y[i];
 		}
+#pragma GCC unroll 6
 		for (int i = 0; i < 4; i++) {
 			transform_output(y, t[i][0], t[i][1], t[i][2], t[i][3], t[i][4], t[i][5]);
+#pragma GCC unroll 6
 			for (int j = 0; j < 4; j++) {
 				y[j] += b;
 				if (relu) /* NaN stays */
