@@ -16,8 +16,8 @@ type matmul struct{}
 func (matmul) Name() string { return "matmul" }
 
 func (matmul) Infer(in []Spec) []Spec {
-	x, y := in[0], in[1]
-	wantFloat("matmul", x, y)
+	wantFloat("matmul", in...)
+	x, y := &in[0], &in[1]
 	if x.Type != y.Type {
 		fail("matmul", ErrType, "%v and %v; Cast one to the other", x.Type, y.Type)
 	}

@@ -28,9 +28,9 @@ func like(x *Tensor) Spec { return Spec{Type: x.Type, View: views.Like(x.View)} 
 
 // wantFloat fails for operands that have no derivative.
 func wantFloat(op string, xs ...Spec) {
-	for _, x := range xs {
-		if !x.Type.IsFloat() || x.Type.StorageOnly() {
-			fail(op, ErrType, "of %v; Cast to float32 or float64 first", x.Type)
+	for i := range xs {
+		if t := xs[i].Type; !t.IsFloat() || t.StorageOnly() {
+			fail(op, ErrType, "of %v; Cast to float32 or float64 first", t)
 		}
 	}
 }

@@ -23,6 +23,10 @@ type Tape struct {
 	used       []*block // in the order in which they were taken
 	spare      []block  // to be used next
 	live, peak int      // bytes that are taken, and the most that were
+	first      struct { // what used and spare are at first, for steps of few operations
+		used  [2]*block
+		spare [2]block
+	}
 }
 
 // A block is memory of a step.
@@ -47,6 +51,7 @@ func Step(f func(t *Tape) error) error { return runStep(&Tape{}, f) }
 func Infer(f func(t *Tape) error) error { return runStep(&Tape{noGrad: true}, f) }
 
 func runStep(t *Tape, f func(t *Tape) error) error {
+	t.used, t.spare = t.first.used[:0], t.first.spare[:]
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	defer t.end()
@@ -85,7 +90,7 @@ func (t *Tape) get(d storage.Device, size int) (storage.Storage, *block, error) 
 		return nil, nil, err
 	}
 	if len(t.spare) == 0 {
-		t.spare = make([]block, min(max(4, len(t.used)), 32)) // many steps are a single operation
+		t.spare = make([]block, min(max(4, len(t.used)), 32))
 	}
 	b := &t.spare[0]
 	t.spare = t.spare[1:]
