@@ -10,3 +10,9 @@ func SetMostPlans(n int) (old int) {
 
 // Plans returns how many plans are cached.
 func Plans() int { return len(plans.of) }
+
+// SetCache sets the size of the cache until the function it returns is called.
+func SetCache(bytes int) (restore func()) {
+	setCache(bytes)
+	return func() { setCache(largestCache()) }
+}

@@ -29,6 +29,9 @@ int h5k_find(const char *name);
 /* Whether the operation takes that type. */
 int h5k_takes(int op, int type);
 
+/* Elementwise operations whose operands have more bytes in all write results around the cache. */
+void h5k_set_cache(int64_t bytes);
+
 /* z = op(x, y, w; a, b). An operation of one input is given it twice; w is NULL unless there are three. */
 void h5k_elementwise(int op, int type, const h5k_grid *g, void *z, const void *x, const void *y, const void *w, double a, double b);
 
