@@ -229,39 +229,24 @@ static hid_t text_type(void)
 // Property lists that every call needs are created once and kept, because creating one
 // takes longer than creating a small dataset. Callers hold the lock.
 
-static hid_t with_parents(void)
-{
-	static hid_t list;
-	if (list > 0)
-		return list;
-	list = H5Pcreate(H5P_LINK_CREATE);
-	if (H5Pset_create_intermediate_group(list, 1) < 0 || H5Pset_char_encoding(list, H5T_CSET_UTF8) < 0)
-		drop(&list), list = -1;
-	return list;
-}
+#define KEPT_LIST(name, class, failed) \
+	static hid_t name(void) \
+	{ \
+		static hid_t list; \
+		if (list > 0) \
+			return list; \
+		list = H5Pcreate(class); \
+		if (failed) \
+			drop(&list), list = -1; \
+		return list; \
+	}
 
-static hid_t in_order(void)
-{
-	static hid_t list;
-	if (list > 0)
-		return list;
-	list = H5Pcreate(H5P_GROUP_CREATE);
-	if (H5Pset_link_creation_order(list, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED) < 0)
-		drop(&list), list = -1;
-	return list;
-}
-
-static hid_t allocated_at_once(void)
-{
-	static hid_t list;
-	if (list > 0)
-		return list;
-	list = H5Pcreate(H5P_DATASET_CREATE);
-	if (H5Pset_layout(list, H5D_CONTIGUOUS) < 0 || H5Pset_alloc_time(list, H5D_ALLOC_TIME_EARLY) < 0 ||
-	    H5Pset_fill_time(list, H5D_FILL_TIME_NEVER) < 0)
-		drop(&list), list = -1;
-	return list;
-}
+KEPT_LIST(with_parents, H5P_LINK_CREATE,
+	  H5Pset_create_intermediate_group(list, 1) < 0 || H5Pset_char_encoding(list, H5T_CSET_UTF8) < 0)
+KEPT_LIST(in_order, H5P_GROUP_CREATE, H5Pset_link_creation_order(list, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED) < 0)
+KEPT_LIST(allocated_at_once, H5P_DATASET_CREATE,
+	  H5Pset_layout(list, H5D_CONTIGUOUS) < 0 || H5Pset_alloc_time(list, H5D_ALLOC_TIME_EARLY) < 0 ||
+	      H5Pset_fill_time(list, H5D_FILL_TIME_NEVER) < 0)
 
 int64_t shim_group(int64_t file, const char *path, H5DNN_MESSAGE)
 {
