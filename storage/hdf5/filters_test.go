@@ -41,3 +41,30 @@ func valuesAt(t *testing.T, f *File, path string) []any {
 	must(t, err)
 	return all
 }
+
+// TestLaboratoryFilters reads testdata/lab_filters.h5: Blosc2 by hdf5plugin and PyTables,
+// and LZO by liblzo2.
+func TestLaboratoryFilters(t *testing.T) {
+	f, err := Open("testdata/lab_filters.h5")
+	must(t, err)
+	defer f.Close()
+	compared := map[string]int{}
+	for o, err := range f.Walk() {
+		must(t, err)
+		name, ok := strings.CutPrefix(o.Path, "/got/")
+		if !ok || o.Kind != KindDataset {
+			continue
+		}
+		d, err := o.Dataset()
+		must(t, err)
+		if got, err := d.Values(d.View()); err != nil {
+			t.Errorf("%s: %v", name, err)
+		} else if !reflect.DeepEqual(got, valuesAt(t, f, "/want/"+name)) {
+			t.Errorf("%s: values differ", name)
+		}
+		compared[name[:strings.LastIndexByte(name, '_')]]++
+	}
+	if len(compared) < 33 {
+		t.Errorf("%d ways of writing were compared: %v", len(compared), compared)
+	}
+}

@@ -51,6 +51,8 @@ func FuzzScaleOffset(f *testing.F) { fuzzFilter(f, ScaleOffsetID) }
 func FuzzBzip2(f *testing.F)       { fuzzFilter(f, Bzip2ID) }
 func FuzzLZF(f *testing.F)         { fuzzFilter(f, LZFID) }
 func FuzzBlosc(f *testing.F)       { fuzzFilter(f, BloscID) }
+func FuzzBlosc2(f *testing.F)      { fuzzFilter(f, Blosc2ID) }
+func FuzzLZO(f *testing.F)         { fuzzFilter(f, LZOID) }
 func FuzzLZ4(f *testing.F)         { fuzzFilter(f, LZ4ID) }
 func FuzzBitshuffle(f *testing.F)  { fuzzFilter(f, BitshuffleID) }
 func FuzzZstd(f *testing.F)        { fuzzFilter(f, ZstdID) }

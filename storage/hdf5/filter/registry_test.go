@@ -5,7 +5,7 @@ import "testing"
 // TestEveryFilterIsRegistered lists the filters that importing this package makes available.
 func TestEveryFilterIsRegistered(t *testing.T) {
 	for _, id := range []int{DeflateID, ShuffleID, Fletcher32ID, SzipID, NbitID, ScaleOffsetID, Bzip2ID, LZFID, BloscID,
-		LZ4ID, BitshuffleID, ZFPID, ZstdID, BitGroomID, BitRoundID} {
+		LZ4ID, BitshuffleID, Blosc2ID, LZOID, ZFPID, ZstdID, BitGroomID, BitRoundID} {
 		if c, ok := Lookup(id); !ok || c.Decode == nil || c.Name == "" {
 			t.Errorf("filter %d: %+v, want a name and a decoder", id, c)
 		}
