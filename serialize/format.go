@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/signature"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -183,7 +184,7 @@ func Detect(r io.ReaderAt, size int64) (Format, error) {
 	}
 	switch len(found) {
 	case 0:
-		return Format{}, fmt.Errorf("not a file of a known format; known are %s: %w", strings.Join(readable(), ", "), ErrFormat)
+		return Format{}, fmt.Errorf("not a file of a known format; known are %s%s: %w", strings.Join(readable(), ", "), signature.Text(r, size), ErrFormat)
 	case 1:
 		return found[0], nil
 	}

@@ -21,6 +21,7 @@ import (
 	"sync/atomic"
 	"syscall"
 
+	"github.com/h5dnn/h5dnn/internal/signature"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -143,6 +144,9 @@ func (f *File) start(size int64) error {
 	f.paths = sync.OnceValue(f.mapPaths)
 	var err error
 	f.super, err = findSuperblock(f.peek, f.size)
+	if errors.Is(err, errNotHDF5) {
+		return fmt.Errorf("%w%s", err, signature.Text(f.r, size))
+	}
 	if err != nil {
 		return err
 	}

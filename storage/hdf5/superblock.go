@@ -35,7 +35,7 @@ type superblock struct {
 	ext     uint64 // extension header, or undefined
 }
 
-var signature = []byte("\x89HDF\r\n\x1a\n")
+var magic = []byte("\x89HDF\r\n\x1a\n")
 
 // errNotHDF5 is the error for files without a superblock.
 var errNotHDF5 = errors.New("not an HDF5 file: no signature at byte 0, 512, 1024, …")
@@ -45,8 +45,8 @@ const superblockSize = 24 + 4 + 4*32 + 2*32 + 24
 
 // findSuperblock searches the offsets at which a superblock may be.
 func findSuperblock(readAt func(at, n int) []byte, size int) (superblock, error) {
-	for at := 0; at+len(signature) <= size; at = max(512, 2*at) {
-		if bytes.Equal(readAt(at, len(signature)), signature) {
+	for at := 0; at+len(magic) <= size; at = max(512, 2*at) {
+		if bytes.Equal(readAt(at, len(magic)), magic) {
 			return parseSuperblock(readAt(at, min(superblockSize, size-at)), at)
 		}
 	}
@@ -55,7 +55,7 @@ func findSuperblock(readAt func(at, n int) []byte, size int) (superblock, error)
 
 func parseSuperblock(buf []byte, at int) (superblock, error) {
 	c := &cursor{what: "superblock", buf: buf}
-	c.skip(len(signature))
+	c.skip(len(magic))
 	s := superblock{at: at, version: c.u8(), driver: undefined, ext: undefined}
 	var base uint64
 	switch s.version {

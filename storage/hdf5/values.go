@@ -10,6 +10,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
@@ -415,7 +416,7 @@ func (a Attribute) fail(err error) error {
 func Format(value any) string {
 	switch v := value.(type) {
 	case string:
-		return strconv.Quote(v)
+		return quoteText(v)
 	case float32:
 		return strconv.FormatFloat(float64(v), 'g', -1, 32)
 	case []byte:
@@ -436,6 +437,19 @@ func Format(value any) string {
 		return "[" + strings.Join(parts, ", ") + "]"
 	}
 	return fmt.Sprint(value)
+}
+
+// quoteText quotes a string. Strings that are not UTF-8 are taken as Latin-1, as programs
+// wrote before, and marked.
+func quoteText(s string) string {
+	if utf8.ValidString(s) {
+		return strconv.Quote(s)
+	}
+	runes := make([]rune, len(s))
+	for k := range runes {
+		runes[k] = rune(s[k])
+	}
+	return strconv.Quote(string(runes)) + " (not UTF-8; shown as Latin-1)"
 }
 
 func (r Reference) String() string {

@@ -221,3 +221,65 @@ func writeChecked(t *testing.T) string {
 	}
 	return name
 }
+
+// TestRepackCompleteRefusesLoss copies a part of a file with a reference to an object
+// outside of it.
+func TestRepackCompleteRefusesLoss(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "out.h5")
+	o := RepackOptions{Root: "/others", NoSync: true, DryRun: true}
+	r, err := repackTo("../../../testdata/tour.h5", out, o)
+	if err != nil || r.Lost.Summary() != "lost: 1 value" || !r.Lost.Avoidable() {
+		t.Errorf("dry run: %v, %v", r.Lost, err)
+	}
+	o.DryRun = false
+	if r, err = repackTo("../../../testdata/tour.h5", out, o); err != nil || r.Lost.Summary() != "lost: 1 value" {
+		t.Errorf("%v, %v; want the loss that the dry run has found", r.Lost, err)
+	}
+	o.Complete = true
+	if _, err := repackTo("../../../testdata/tour.h5", out+".complete", o); err == nil || !strings.Contains(err.Error(), "the copy would not be complete; lost: 1 value") {
+		t.Errorf("complete: %v", err)
+	}
+	if _, err := os.Stat(out + ".complete"); err == nil {
+		t.Error("the incomplete copy is in place")
+	}
+}
+
+// TestRepackKeepsLaboratoryFiles compares mappings, region references and dimension
+// scales with those of the original.
+func TestRepackKeepsLaboratoryFiles(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "out.h5")
+	name := "../../../testdata/lab.h5"
+	r, err := repackTo(name, out, RepackOptions{NoSync: true})
+	if err != nil || len(r.Lost) > 0 {
+		t.Fatalf("%v, %v", r.Lost, err)
+	}
+	compareContents(t, name, contents(t, name, nil), contents(t, out, nil))
+	a, err := hdf5.Open(name)
+	must(t, err)
+	defer a.Close()
+	b, err := hdf5.Open(out)
+	must(t, err)
+	defer b.Close()
+	for _, path := range []string{"/virtual/here", "/virtual/there", "/virtual/raw"} {
+		x, err := a.Dataset(path)
+		must(t, err)
+		y, err := b.Dataset(path)
+		must(t, err)
+		must(t, compareMappings(x, y))
+	}
+	regions := func(f *hdf5.File) (all []hdf5.Selection) {
+		d, err := f.Dataset("/refs/regions")
+		must(t, err)
+		raw, err := d.Raw(d.View())
+		must(t, err)
+		for ; len(raw) > 0; raw = raw[12:] {
+			_, s, err := f.Region(raw[:12])
+			must(t, err)
+			all = append(all, s)
+		}
+		return all
+	}
+	if x, y := regions(a), regions(b); !slices.EqualFunc(x, y, hdf5.Selection.Equal) || len(x) != 3 {
+		t.Errorf("regions %v, want %v", y, x)
+	}
+}

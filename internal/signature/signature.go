@@ -1,0 +1,92 @@
+// Package signature names the formats of files that this program does not read, by the
+// bytes that they begin with, for error messages.
+package signature
+
+import (
+	"bytes"
+	"io"
+)
+
+// A format is recognized by bytes at an offset.
+type format struct {
+	at    int
+	magic string
+	name  string
+	hint  string // what to do; may be empty
+}
+
+var formats = []format{
+	{0, "\x89HDF\r\n\x1a\n", "an HDF5 file", ""},
+	{0, "\x0e\x03\x13\x01", "an HDF4 file", "h4toh5 converts it"},
+	{0, "CDF\x01", "a netCDF-3 file", "nccopy -k nc4 IN OUT converts it"},
+	{0, "CDF\x02", "a netCDF-3 file", "nccopy -k nc4 IN OUT converts it"},
+	{0, "CDF\x05", "a netCDF-3 file (CDF-5)", "nccopy -k nc4 IN OUT converts it"},
+	{0, "MATLAB 5.0 MAT-file", "a MATLAB file before version 7.3", "save it with -v7.3"},
+	{0, "\x93NUMPY", "a .npy file", ""},
+	{0, "PK\x03\x04", "a zip archive", "unpack it"},
+	{0, "PK\x05\x06", "an empty zip archive", ""},
+	{0, "\x1f\x8b", "a gzip file", "decompress it with gunzip"},
+	{0, "BZh", "a bzip2 file", "decompress it with bunzip2"},
+	{0, "\xfd7zXZ\x00", "an xz file", "decompress it with unxz"},
+	{0, "\x28\xb5\x2f\xfd", "a Zstandard file", "decompress it with unzstd"},
+	{0, "\x04\x22\x4d\x18", "an LZ4 file", "decompress it with unlz4"},
+	{0, "7z\xbc\xaf\x27\x1c", "a 7-Zip archive", "unpack it"},
+	{257, "ustar", "a tar archive", "unpack it"},
+	{0, "\x89PNG\r\n\x1a\n", "a PNG image", "import takes folders of images"},
+	{0, "\xff\xd8\xff", "a JPEG image", "import takes folders of images"},
+	{0, "GIF8", "a GIF image", ""},
+	{0, "II*\x00", "a TIFF image", ""},
+	{0, "MM\x00*", "a TIFF image", ""},
+	{0, "II+\x00", "a BigTIFF image", ""},
+	{0, "MM\x00+", "a BigTIFF image", ""},
+	{0, "PAR1", "a Parquet file", ""},
+	{0, "ARROW1", "an Arrow file", ""},
+	{0, "FEA1", "a Feather file", ""},
+	{0, "GRIB", "a GRIB file", ""},
+	{0, "SIMPLE  =", "a FITS file", ""},
+	{0, "#ASDF", "an ASDF file", ""},
+	{128, "DICM", "a DICOM file", ""},
+	{344, "n+1\x00", "a NIfTI file", ""},
+	{0, "root", "a ROOT file", ""},
+	{2, "b2frame\x00", "a Blosc2 frame", ""},
+	{0, "SQLite format 3\x00", "an SQLite database", ""},
+	{0, "%PDF", "a PDF document", ""},
+	{0, "\x80\x02", "a Python pickle", ""},
+	{0, "\x80\x03", "a Python pickle", ""},
+	{0, "\x80\x04", "a Python pickle", ""},
+	{0, "\x80\x05", "a Python pickle", ""},
+	{0, "version https://git-lfs", "a pointer of Git LFS, not the file itself", "git lfs pull fetches it"},
+	{0, "<!DOCTYPE html", "a web page, not the file itself", "download it again"},
+	{0, "<html", "a web page, not the file itself", "download it again"},
+}
+
+// Of returns the name of a file's format with an article, and what to do with it, or
+// "" if it is not known.
+func Of(r io.ReaderAt, size int64) (name, hint string) {
+	if size == 0 {
+		return "an empty file", ""
+	}
+	head := make([]byte, min(size, 512))
+	if n, _ := r.ReadAt(head, 0); n < len(head) {
+		return "", ""
+	}
+	for _, f := range formats {
+		if len(head) >= f.at+len(f.magic) && bytes.HasPrefix(head[f.at:], []byte(f.magic)) {
+			return f.name, f.hint
+		}
+	}
+	return "", ""
+}
+
+// Text returns the end of an error about a file: "; this is a netCDF-3 file: nccopy …",
+// or "" if the format is not known.
+func Text(r io.ReaderAt, size int64) string {
+	name, hint := Of(r, size)
+	switch {
+	case name == "":
+		return ""
+	case hint == "":
+		return "; this is " + name
+	}
+	return "; this is " + name + ": " + hint
+}
