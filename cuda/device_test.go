@@ -347,7 +347,7 @@ func TestFailedFreesAreNotRepeated(t *testing.T) {
 			t.Errorf("error %v; want one about what cannot be freed", err)
 		}
 		if err := d.Collect(); err != nil {
-			t.Errorf("told twice: %v", err)
+			t.Errorf("reported twice: %v", err)
 		}
 	}
 	if now := collected(t, d); now != held {

@@ -10,7 +10,7 @@ import (
 	"github.com/h5dnn/h5dnn/cuda/ptx"
 )
 
-// FuzzEntries holds what is read of a module's entries to what its parser reads,
+// FuzzEntries compares the entries read of a module with those of its parser,
 // where that understands the module; comments may say anything.
 func FuzzEntries(f *testing.F) {
 	text, err := os.ReadFile("testdata/softsign.ptx")

@@ -2,7 +2,7 @@ package cuda
 
 import "fmt"
 
-// Pick looks for a GPU by name on a machine that has so many, or finds none because of err.
+// Pick looks for a GPU by name on a machine with the given number of GPUs, or fails with err.
 func Pick(name string, gpus int, err error) error {
 	_, err = deviceNamed(name, func() ([]*Device, error) {
 		all := make([]*Device, gpus)

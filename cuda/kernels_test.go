@@ -21,8 +21,8 @@ import (
 )
 
 // A trial is a call of a kernel whose results on a GPU should be those of the
-// reference on the CPU. Package tensor tries all its operations likewise, in
-// every layout; here is what reaches no operation, and sizes that take other ways.
+// reference on the CPU. Package tensor tests all its operations like this, in
+// every layout; here are calls that no operation makes, and sizes with launches of their own.
 type trial struct {
 	k         *kernels.Kernel
 	set       any
@@ -30,7 +30,7 @@ type trial struct {
 	tolerance float64 // relative to 1 + |want|; 0 is the same bits
 }
 
-// A spec is an operand: its type, float32 unless it is another, and its elements, normal unless below or is say what.
+// A spec describes an operand: its type, and its elements, which are normal numbers unless below or is is set.
 type spec struct {
 	shape []int
 	t     dtype.Type
@@ -359,7 +359,7 @@ func capturable() (all []trial) {
 }
 
 // several tries updates of more parameters than one launch takes, of two types, one of
-// which lies otherwise than its gradient.
+// whose layout is another than its gradient's.
 func several(hyperparameters spec) (all []trial) {
 	var out, in []spec
 	for i := range 150 {
@@ -662,8 +662,8 @@ func TestEveryKernelIsTried(t *testing.T) {
 	}
 }
 
-// TestGradientsOfManyPixelsSplitEvenly has so many that they are cut into as many stretches
-// as there may be, none of which may reach beyond the end.
+// TestGradientsOfManyPixelsSplitEvenly has so many that their sum is split into as many parts
+// as possible, none of which may reach beyond the end.
 func TestGradientsOfManyPixelsSplitEvenly(t *testing.T) {
 	y := of(32_900, 8)
 	trial{kernels.ActGradBias, kernels.ActOptions{Act: kernels.ReLUActivation}, list(y, of(8)), list(y, y), 1e-4}.agrees(t, cudatest.Devices(t, cudatest.Deferred)[0])
@@ -692,7 +692,7 @@ func TestWrongLabelsAreNamed(t *testing.T) {
 				t.Errorf("%s: error %v; want one that names row 1", k.Name, err)
 			}
 			if err := d.Sync(); err != nil {
-				t.Errorf("%s: told twice: %v", k.Name, err)
+				t.Errorf("%s: reported twice: %v", k.Name, err)
 			}
 		}
 	})
@@ -764,7 +764,7 @@ func TestTheFirstFaultIsKeptWhole(t *testing.T) {
 				t.Errorf("error %v; want %q", err, c.want)
 			}
 			if err := d.Sync(); err != nil {
-				t.Errorf("told twice: %v", err)
+				t.Errorf("reported twice: %v", err)
 			}
 		}
 	})

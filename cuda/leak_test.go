@@ -53,7 +53,7 @@ func leavesGraphs(t *testing.T, d, _ *cuda.Device) {
 	}
 }
 
-// leavesRecordings ends captures in every way that fails.
+// leavesRecordings ends captures by every failure.
 func leavesRecordings(t *testing.T, d, _ *cuda.Device) {
 	x := ones(t, d, 8)
 	for _, work := range []func() error{

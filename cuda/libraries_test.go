@@ -126,8 +126,8 @@ func (l lie) seen(t *testing.T, d storage.Device, e dtype.Type, r *rand.Rand, fi
 }
 
 // TestMatricesOfEveryLayoutAreMultiplied tries Multiply with all types that it
-// takes, transposes, gaps, batches, epilogues and places. What lies scattered or repeats rows, and a
-// bias for the columns of what lies by columns, it must leave to kernels.
+// takes, transposes, gaps, batches, epilogues and places. Scattered matrices, matrices with repeated rows, and a
+// bias for the columns of a column-major matrix must be left to kernels.
 func TestMatricesOfEveryLayoutAreMultiplied(t *testing.T) {
 	gpus := cudatest.Devices(t, cudatest.Deferred)
 	cudatest.UseLibraries(t, gpus[:]...)

@@ -34,7 +34,7 @@ func TestUploadsOfAnySize(t *testing.T) {
 		}
 		got := make([]byte, size)
 		if err := d.Download(got, s, 0); err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%d bytes changed on their way: %v", size, err)
+			t.Errorf("%d bytes changed by the copy: %v", size, err)
 		}
 	})
 }

@@ -19,14 +19,14 @@ type layout struct {
 }
 
 var (
-	tightly   = layout{"row-major", views.Of}
-	imagewise = layout{"channels-last", func(s ...int) views.View {
+	rowMajorLayout     = layout{"row-major", views.Of}
+	channelsLastLayout = layout{"channels-last", func(s ...int) views.View {
 		if len(s) < 3 {
 			return views.Of(s...)
 		}
 		return views.ChannelsLast(s...)
 	}}
-	turned = layout{"transposed", func(s ...int) views.View {
+	transposedLayout = layout{"transposed", func(s ...int) views.View {
 		v := views.View{Offset: 5, Shape: s, Stride: make([]int, len(s))}
 		step := 1
 		for axis := range s {
@@ -43,7 +43,7 @@ var (
 		}
 		return v
 	}}
-	roomy = layout{"rows apart", func(s ...int) views.View {
+	gappedLayout = layout{"rows apart", func(s ...int) views.View {
 		v := views.Of(s...)
 		for axis := range len(s) - 1 {
 			v.Stride[axis] *= 3
@@ -61,7 +61,7 @@ var (
 	repeated = layout{"repeated", func(s ...int) views.View {
 		return views.View{Shape: s, Stride: make([]int, len(s))}
 	}}
-	layouts = []layout{tightly, imagewise, turned, spaced, roomy, flipped}
+	layouts = []layout{rowMajorLayout, channelsLastLayout, transposedLayout, spaced, gappedLayout, flipped}
 )
 
 // operands are arrays of both real types that hold the same values; what the
@@ -92,8 +92,8 @@ func operandsOf(r *rand.Rand, random bool, vs ...views.View) (o operands) {
 	return o
 }
 
-// agree holds the float32 way of k through the CPU, and its fast float64 way if
-// it has one, to the plain float64 loop. Calls take turns to have 1, 2 and 3 threads.
+// agree compares k on the CPU in float32, and its optimized implementation in float64 if there is one,
+// with the reference in float64. Calls use 1, 2 and 3 threads in turn.
 func agree(t *testing.T, k *Kernel, outs, ins []views.View, options any, tolerance float64) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(1, 2))

@@ -10,8 +10,8 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// ArgMax is where along the one axis that y lacks, having size 1 there, the
-// largest element of x lies, as int64: the first of several; the first NaN, if there is one.
+// ArgMax is the index, as int64, of the largest element of x along the one axis where y has
+// size 1: of the first of several; of the first NaN, if there is one.
 var ArgMax = define("argmax", checkArgMax,
 	func(c *Call, _ struct{}) error {
 		y, x := &c.Out[0], &c.In[0]
@@ -36,8 +36,8 @@ var ArgMax = define("argmax", checkArgMax,
 		return axis >= 0 && nativeLines(native.ArgMax, axis, y, x, x), nil
 	})
 
-// MaxIndex is the largest element of x along the one axis that y lacks, having size 1 there, and its index
-// along it, which is ArgMax's: the first of several; NaN if there is one. Out y and index, of y's shape.
+// MaxIndex is the largest element of x along the one axis where y has size 1, and its index as of
+// ArgMax; NaN if there is one. Out y and index, of y's shape.
 var MaxIndex = define("max with index",
 	func(c *Call, _ struct{}) error {
 		if err := c.holds(2, 1); err != nil {

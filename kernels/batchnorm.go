@@ -12,8 +12,8 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// BatchNormOptions are the options of batch normalisation. Momentum is the weight
-// of the new batch in the running statistics.
+// BatchNormOptions are the options of batch normalization. Momentum is the weight of a new
+// batch in the running statistics.
 type BatchNormOptions struct {
 	Epsilon, Momentum float64
 	// ReLU is whether the result is relu of the normalized x. A gradient takes y as a last
@@ -26,8 +26,8 @@ type BatchNormOptions struct {
 //
 //	y = gamma[c]·(x-mean[c])·invstd[c] + beta[c],  invstd = 1/√(variance+Epsilon)
 //
-// In x, gamma, beta; Out y, mean, invstd and, if wanted, the running mean and
-// variance, which it updates: r ← (1-Momentum)·r + Momentum·new, the new variance being the unbiased one.
+// In x, gamma, beta; Out y, mean, invstd and, optionally, the running mean and variance, which
+// it updates: r ← (1-Momentum)·r + Momentum·new, where the new variance is the unbiased one.
 var BatchNorm = normKernel("batch norm", 3, trainNorm, 3, 5)
 
 // BatchNormEval is BatchNorm with statistics that are given: Out y; In x, gamma, beta, mean, variance.
@@ -41,7 +41,7 @@ var BatchNormGrad = normKernel("batch norm grad", 5, trainNormGrad, 3)
 // and, after a relu, y.
 var BatchNormEvalGrad = normKernel("batch norm eval grad", 5, evalNormGrad, 3)
 
-// A channelLoop is the two loops that batch normalisation is made of.
+// A channelLoop implements the two loops of batch normalization.
 type channelLoop interface {
 	// sums sets s to Σ a and t to Σ a·(x-pivot), where a is dy, or x-pivot if dy is nil.
 	sums(s, t []float64, dy, mask, x *storage.Array, pivot []float64) error
@@ -49,7 +49,7 @@ type channelLoop interface {
 	apply(y, x, dy, mask *storage.Array, by *channelSet) error
 }
 
-// A channelSet is constants of every channel.
+// A channelSet holds the coefficients of every channel.
 type channelSet struct {
 	pivot, a, b, k []float64
 	s, t           []float64
@@ -68,9 +68,9 @@ func newChannelSet(channels int) *channelSet {
 	return m
 }
 
-// normKernel is a kernel whose images are as input 0, and whose other operands
-// are one number for each channel, except output 0 and a gradient's input 2. The
-// numbers are of the images' type or, where that is a half, all float32.
+// normKernel is a kernel of images: input 0, output 0 and, of a gradient, input 2. The other
+// operands have one number for each channel, of the images' type or, with images of 16-bit
+// floats, all float32.
 func normKernel(name string, ins int, formula func(c *Call, options BatchNormOptions, loop channelLoop, by *channelSet) error, outs ...int) *Kernel {
 	with := func(c *Call, options BatchNormOptions, loop channelLoop) error {
 		by := newChannelSet(c.In[0].Shape[1])
@@ -192,8 +192,8 @@ func evalNormGrad(c *Call, options BatchNormOptions, loop channelLoop, by *chann
 	return normGrad(c, loop, by, func(ch int) float64 { return 1 / math.Sqrt(channel(&c.In[4], ch)+options.Epsilon) }, func(int, float64) {})
 }
 
-// normGrad is what the two gradients share: rest sets the constants of the
-// terms that come of the statistics.
+// normGrad is the part that both gradients share. The function rest sets the coefficients of
+// the terms that stem from the statistics of the batch.
 func normGrad(c *Call, loop channelLoop, by *channelSet, invstd func(ch int) float64, rest func(ch int, invstd float64)) error {
 	x, dy := &c.In[0], &c.In[2]
 	for ch := range by.pivot {
@@ -212,7 +212,7 @@ func normGrad(c *Call, loop channelLoop, by *channelSet, invstd func(ch int) flo
 	return loop.apply(&c.Out[0], x, dy, reluOf(c), by)
 }
 
-// population returns how many elements of x each channel has.
+// population returns the number of elements of each channel of x.
 func population(x *storage.Array) int {
 	n := x.Shape[0]
 	for _, size := range x.Shape[2:] {
@@ -295,7 +295,7 @@ func masked(dy, mask *storage.Array, at int) float64 {
 	return number(dy, at)
 }
 
-// eachChannel visits equally shaped arrays in step, with each element's channel.
+// eachChannel visits the elements of arrays of one shape, with their channel.
 func eachChannel(y, dy, x *storage.Array, visit func(y, dy, x, ch int)) {
 	if dy == nil {
 		dy = x
@@ -315,14 +315,14 @@ func ofChannel(a *storage.Array, ch int) views.View {
 	return v
 }
 
-// A nativeLoop is the channelLoop in C, which knows three axes: the first, the
-// channels, and the others as one.
+// A nativeLoop is the channelLoop in C, for three axes: the first, the channels, and the others
+// merged.
 type nativeLoop struct {
 	g    native.Channels
 	real native.Real
 }
 
-// nativeLoopOf reports false if the images of c do not lie so.
+// nativeLoopOf returns false if the axes after the channels cannot be merged.
 func nativeLoopOf(c *Call) (*nativeLoop, bool) {
 	x := &c.In[0]
 	f := &nativeLoop{}
@@ -345,7 +345,7 @@ func nativeLoopOf(c *Call) (*nativeLoop, bool) {
 	return f, x.Len() > 0 && ok == [3]bool{true, true, true}
 }
 
-// threeStrides joins all axes after the second, if they are one run.
+// threeStrides merges all axes after the second, if it can.
 func threeStrides(a *storage.Array) (s [3]int64, ok bool) {
 	s = [3]int64{int64(a.Stride[0]), int64(a.Stride[1]), 1}
 	step, found := 0, false

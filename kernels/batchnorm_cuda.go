@@ -32,8 +32,8 @@ var (
 	_ = channelsOnGPU(BatchNormEvalGrad, func(c *Call, options BatchNormOptions) error { return c.launchNormGrad("norm eval grad", options) })
 )
 
-// channelsOnGPU is onGPU for a kernel that goes by channels, which run is given few enough of at once:
-// the second axis of images, and the only one of what is a number for each.
+// channelsOnGPU is onGPU for a kernel of channels, which are the second axis of images and the only
+// axis of the other operands. It calls run with as many channels as a launch takes.
 func channelsOnGPU[S any](k *Kernel, run func(c *Call, options S) error) *Kernel {
 	return onGPU(k, func(c *Call, options S) error {
 		n, step := c.In[0].Shape[1], int(min(launch.Limit()-1, manyChannels))
@@ -51,7 +51,7 @@ func channelsOnGPU[S any](k *Kernel, run func(c *Call, options S) error) *Kernel
 	})
 }
 
-// manyChannels take 200 MB for their constants.
+// manyChannels is a number of channels whose coefficients take 200 MB.
 const manyChannels = 1 << 22
 
 func channelsOf(arrays []storage.Array, from, to int) (some []storage.Array) {
@@ -115,8 +115,8 @@ func normOf(c *Call, options BatchNormOptions) normArgs {
 	}
 }
 
-// launchNorm sets pivots and takes sums about them, unless pivot is empty; then
-// each channel's constants, and from them the first output.
+// launchNorm computes each channel's pivot and the sums about it, unless pivot is empty, then the
+// coefficients of each channel, and from them the first output.
 func (c *Call) launchNorm(n *normArgs, pivot, constants string, dy *storage.Array, relu bool) error {
 	x := &c.In[0]
 	if n.channels == 0 {
@@ -193,7 +193,7 @@ func (c *Call) launchMap(n *normArgs, x, dy *storage.Array, relu bool) error {
 }
 
 // besideGrad returns the address of the element of the relu's result whose gradient is at an
-// address: both lie alike. It is 0 if there is no relu.
+// address: both have one layout. It is 0 if there is no relu.
 func (c *Call) besideGrad(dy uint64) uint64 {
 	y := reluOf(c)
 	if y == nil {

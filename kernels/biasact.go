@@ -34,8 +34,8 @@ var biasOps = [...]native.Op{
 	opOf("add"), opOf("bias relu"), opOf("bias tanh"), opOf("bias sigmoid"), opOf("bias gelu"), opOf("bias gelu tanh"), opOf("bias silu"),
 }
 
-// ActGrad is dz = dy·act'(z) for y = act(z); its inputs are y and dy, its
-// setting an ActOptions.
+// ActGrad is dz = dy·act'(z) for y = act(z). Its inputs are y, or z if the activation is
+// OfInput, and dy; its options are ActOptions.
 var ActGrad = define("act grad",
 	func(c *Call, options ActOptions) error {
 		if err := options.Act.check(); err != nil {
@@ -62,10 +62,10 @@ var gradOps = [...]native.Op{
 	GELUActivation: opOf("gelu grad"), GELUTanhActivation: opOf("gelu tanh grad"), SiLUActivation: opOf("silu grad"),
 }
 
-// ActGradBias is the derivative of BiasAct in one pass: dz = dy·act'(z), and
-// db, which is dz added up over all axes but the channels'. Its inputs are y
-// and dy, of shape (N, C, …), its options ActOptions. Of a relu y may have been
-// dropped out: then it is the derivative of both.
+// ActGradBias is the gradient of BiasAct in one pass: dz = dy·act'(z), and db, the sum of dz
+// over all axes but that of the channels. Its inputs are those of ActGrad, of shape
+// (N, C, …); its options are ActOptions. After a relu, y may be the result of a dropout: then
+// it is the gradient of both.
 var ActGradBias = define("act grad bias",
 	func(c *Call, options ActOptions) error {
 		if err := c.holds(2, 2); err != nil {
@@ -94,8 +94,8 @@ var ActGradBias = define("act grad bias",
 		return nil
 	}, optimizedActGradBias)
 
-// optimizedActGradBias is one pass where channels are the innermost axis of all
-// operands; else it is two.
+// optimizedActGradBias takes one pass if channels are the innermost axis of all operands,
+// and else two.
 func optimizedActGradBias(c *Call, options ActOptions) (bool, error) {
 	dz, db, y, dy := &c.Out[0], &c.Out[1], &c.In[0], &c.In[1]
 	real, ok := native.RealOf(dz.Type)
@@ -134,7 +134,7 @@ func checkBias(z, b *storage.Array, options ActOptions, others ...storage.Array)
 	return oneType(z.Type, others...)
 }
 
-// perChannel returns b (C) stretched to shape (N, C, …).
+// perChannel returns b (C) broadcast to shape (N, C, …).
 func perChannel(b *storage.Array, shape []int) storage.Array {
 	v := views.View{Offset: b.Offset, Shape: shape, Stride: make([]int, len(shape))}
 	v.Stride[1] = b.Stride[0]

@@ -49,11 +49,11 @@ type gradBiasArgs struct {
 	o                            native.Axes
 }
 
-// splits returns into how many parts of one length n is cut, at most so many. The last part may be
-// shorter, but is not empty.
+// splits returns the number of parts of equal length, at most most, that n is divided into. The last
+// part may be shorter, but is not empty.
 func splits(n, most int) int { return launch.Ceil(n, launch.Ceil(n, most)) }
 
-// launchGradBias cuts what is added up for a channel of dz so that there are blocks enough.
+// launchGradBias splits the sum of each channel of dz so that there are enough blocks.
 func (c *Call) launchGradBias(args *gradBiasArgs, dz *storage.Array) error {
 	width, code := 1, launch.Entry("act grad bias", dz.Type)
 	if args.channels >= 8 && magnitude(dz.Stride[1]) == 1 {

@@ -10,9 +10,9 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// define returns the kernel whose two ways begin alike: c.Set is an S, or nil
-// for the zero S, and check finds nothing wrong. Errors get the kernel's name. On
-// GPUs it is the entry of that name, unless onGPU says otherwise.
+// define returns a kernel. Before each implementation runs, c.Options must be an S, or nil for
+// the zero S, and check must return nil. Errors are prefixed with the kernel's name. On GPUs
+// the entry of that name is launched, unless onGPU sets another launch.
 func define[S any](name string, check func(c *Call, options S) error, reference func(c *Call, options S) error, optimized func(c *Call, options S) (bool, error)) *Kernel {
 	begin := func(c *Call) (S, error) {
 		options, ok := c.Options.(S)
@@ -58,14 +58,14 @@ func define[S any](name string, check func(c *Call, options S) error, reference 
 	return k
 }
 
-// all is every kernel, in no order that means anything.
+// all lists the kernels in the order of their initialization.
 var all []*Kernel
 
-// All returns every kernel there is.
+// All returns all kernels.
 func All() []*Kernel { return all }
 
-// holds checks what every kernel needs before it touches a byte: so many
-// operands, all of them where it computes and inside their storages.
+// holds checks the numbers of outputs and inputs, and that all operands are on the kernel's
+// device and inside their storages.
 func (c *Call) holds(outs, ins int) error {
 	if len(c.Out) != outs || len(c.In) != ins {
 		return fmt.Errorf("%d outputs and %d inputs; want %d and %d: %w", len(c.Out), len(c.In), outs, ins, views.ErrShape)
@@ -86,16 +86,15 @@ func (c *Call) holds(outs, ins int) error {
 	return nil
 }
 
-// Check returns an error unless all operands lie on g and inside of their storages,
-// and outputs repeat no elements. It is for kernels that are not of this package,
-// whose own do so.
+// Check returns an error unless all operands are on g and inside their storages, and
+// outputs repeat no elements. Kernels of this package do so themselves.
 func (c *Call) Check(g launch.GPU) error {
 	on := *c
 	on.gpu.GPU = g
 	return on.holds(len(c.Out), len(c.In))
 }
 
-// usable returns an error unless all elements of a lie in memory that the kernel may touch.
+// usable returns an error unless all elements of a are in memory that the kernel may access.
 func (c *Call) usable(a *storage.Array) error {
 	if a.Data == nil {
 		return fmt.Errorf("no storage: %w", storage.ErrState)

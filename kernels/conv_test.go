@@ -69,9 +69,9 @@ func everywhere(t *testing.T, test func(t *testing.T, set ConvOptions, x, w, b, 
 					if lx.name != ly.name && lx.name != "channels-last" && ly.name != "channels-last" {
 						continue
 					}
-					test(t, g.ConvOptions, lx.of(x...), tightly.of(w...), tightly.of(b...), ly.of(y...))
+					test(t, g.ConvOptions, lx.of(x...), rowMajorLayout.of(w...), rowMajorLayout.of(b...), ly.of(y...))
 				}
-				test(t, g.ConvOptions, imagewise.of(x...), lx.of(w...), lx.of(b...), imagewise.of(y...))
+				test(t, g.ConvOptions, channelsLastLayout.of(x...), lx.of(w...), lx.of(b...), channelsLastLayout.of(y...))
 			}
 		})
 	}
@@ -87,7 +87,7 @@ func TestConvMatchesReferenceInEveryLayout(t *testing.T) {
 
 func TestConvFusesEveryActivation(t *testing.T) {
 	for act := NoActivation; act <= SigmoidActivation; act++ {
-		agree(t, Conv, []views.View{imagewise.of(2, 8, 6, 6)}, []views.View{imagewise.of(2, 4, 6, 6), tightly.of(8, 4, 3, 3), tightly.of(8)}, ConvOptions{Padding: Pad(1, 1), Act: act}, 1e-4)
+		agree(t, Conv, []views.View{channelsLastLayout.of(2, 8, 6, 6)}, []views.View{channelsLastLayout.of(2, 4, 6, 6), rowMajorLayout.of(8, 4, 3, 3), rowMajorLayout.of(8)}, ConvOptions{Padding: Pad(1, 1), Act: act}, 1e-4)
 	}
 }
 

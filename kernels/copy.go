@@ -6,8 +6,8 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// Copy is y = x, for every type of elements. It is how elements change their
-// layout; transposes go through tiles, at the speed of memory.
+// Copy is y = x, for every element type, in any layouts. Transposes are copied in tiles, at the
+// speed of memory.
 var Copy = define("copy",
 	func(c *Call, _ struct{}) error { return c.alike(1, dtype.Invalid) },
 	func(c *Call, _ struct{}) error {

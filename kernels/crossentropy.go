@@ -128,8 +128,8 @@ var Correct = define("correct",
 		return true, nil
 	})
 
-// labelled returns x and labels as C takes them, and x's type. Every label is one of x's
-// columns. It reports false for calls that are left to the reference.
+// nativeLabelled describes x and labels to C, and returns x's type. It fails unless every label is
+// a column of x, and returns false for calls that are left to the reference.
 func nativeLabelled(x, labels *storage.Array) (in native.Labelled, real native.Real, ok bool, err error) {
 	if real, ok = native.RealOf(x.Type); !ok || x.Len() == 0 {
 		return in, real, false, nil
@@ -168,7 +168,7 @@ func checkLabelled(c *Call) error {
 	return nil
 }
 
-// labelsOf reads labels, which must name one of so many classes.
+// labelsOf reads labels from 0 to classes−1.
 func labelsOf(a *storage.Array, classes int) ([]int, error) {
 	labels := make([]int, 0, a.Len())
 	for i := range a.Len() {

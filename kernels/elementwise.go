@@ -5,7 +5,7 @@ import (
 	"github.com/h5dnn/h5dnn/kernels/native"
 )
 
-// A form is a plain loop for one wide type.
+// A typedLoop is the reference loop for one compute type.
 type typedLoop struct {
 	compute dtype.Type
 	run     func(c *Call)
@@ -35,8 +35,8 @@ func ternary[W computeType](f func(x, y, w W) W) typedLoop {
 }
 
 // unaryKernel is the kernel y = f(x), elementwise, for operands of one type and shape
-// with any strides; y may be x. A line of its name in native/ops.h is its optimized form, and
-// its device code.
+// with any strides; y may be x. The line of its name in native/ops.h gives the optimized loop
+// and the device code.
 func unaryKernel(name string, f ...typedLoop) *Kernel {
 	return elementwise(name, 1, dtype.Invalid, f)
 }
@@ -56,8 +56,8 @@ func comparisonKernel(name string, f ...typedLoop) *Kernel {
 	return elementwise(name, 2, dtype.Bool, f)
 }
 
-// elementwise is a kernel of so many inputs, of one type that is also the
-// output's unless out is valid.
+// elementwise is a kernel with the given number of inputs, all of one type. The output has
+// that type too, or out if that is valid.
 func elementwise(name string, ins int, out dtype.Type, loops []typedLoop) *Kernel {
 	check := func(c *Call, _ struct{}) error { return c.alike(ins, out) }
 	reference := func(c *Call, _ struct{}) error {
@@ -82,8 +82,8 @@ func elementwise(name string, ins int, out dtype.Type, loops []typedLoop) *Kerne
 	})
 }
 
-// alike checks that there is one output and so many inputs, all of one shape
-// and type; if out is valid, it is the output's.
+// alike checks that there is one output and the given number of inputs, all of one shape and
+// type; the output has type out if that is valid.
 func (c *Call) alike(ins int, out dtype.Type) error {
 	if err := c.holds(1, ins); err != nil {
 		return err
@@ -110,7 +110,7 @@ func opOf(name string) native.Op {
 }
 
 // runOp computes c.Out[0] from one to three inputs and the constants a and b. It
-// reports false for types and ranks there is no loop for.
+// returns false for types and ranks that have no loop.
 func runOp(op native.Op, c *Call, a, b float64) bool {
 	z, x, y := &c.Out[0], &c.In[0], &c.In[min(1, len(c.In)-1)]
 	if !op.Takes(x.Type) {

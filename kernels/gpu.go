@@ -6,12 +6,12 @@ import (
 	"github.com/h5dnn/h5dnn/kernels/launch"
 )
 
-// A Fault is an error of device code, which a launch cannot return: row Row, the first
-// bad row of the first such kernel, has a Label that is not one of so many Classes; or,
-// where Classes is −1 − n, row Row to be taken is Label, which is not one of n rows.
+// A Fault is an error of device code, which a launch cannot return: that of the first kernel
+// that found one. Row is its first bad row, whose Label is not one of Classes classes; or, if
+// Classes is −1 − n, the row index number Row is Label, which is not one of n rows.
 type Fault struct{ Row, Label, Classes int64 }
 
-// NoFault is the state to begin with.
+// NoFault is the initial state.
 var NoFault = Fault{Row: 1<<63 - 1}
 
 // Err returns the fault as an error, or nil.

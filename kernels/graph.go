@@ -13,19 +13,19 @@ type GraphCapturer interface {
 	// independent calls may run concurrently.
 	//
 	// Settings and addresses are captured by value: what changes from replay to replay
-	// must lie in memory. Work must not allocate, wait, or copy from or to memory that
+	// must be in memory. Work must not allocate, wait, or copy from or to memory that
 	// is not pinned; such a call fails, and so does Capture, as it does after any other
 	// call that fails. Run the work once before capturing it, so that its memory pools
 	// already hold all that it needs. Nothing else may use the device meanwhile.
 	//
 	// The graph retains every storage that the work used. A storage.Pool must therefore
-	// not hand memory of a captured step to anyone else.
+	// reuse memory of a captured step.
 	Capture(work func() error) (Graph, error)
 }
 
 // A Graph is captured work.
 type Graph interface {
-	// Replay issues the work behind everything issued before, and does not wait.
+	// Replay issues the work after everything issued before, and does not wait.
 	Replay() error
 	// Close frees the graph after its last replay.
 	Close() error

@@ -9,9 +9,9 @@ import (
 // isHalf reports whether t is a float of 16 bits.
 func isHalf(t dtype.Type) bool { return t == dtype.Float16 || t == dtype.BFloat16 }
 
-// withHalfFloats lets k, which is written for float32 and float64, take float16 and
-// bfloat16 on the CPU as well: it computes in float64 as what it means, in
-// float32 where it is fast, and rounds what it stores once more. It returns k.
+// withHalfFloats makes k, which is written for float32 and float64, take float16 and
+// bfloat16 on the CPU as well. Operands are converted to float64 for the reference and to
+// float32 for the optimized implementation, and results are rounded. It returns k.
 func withHalfFloats(k *Kernel) *Kernel {
 	reference, optimized := k.Reference, k.Optimized
 	k.Reference = func(c *Call) error {
@@ -46,7 +46,7 @@ func (c *Call) hasHalfFloats() bool {
 	return false
 }
 
-// widened runs a call of k on copies of its floats as type t, and then stores
+// converted runs a call of k on copies of its float operands as type t, and then stores
 // its outputs. Outputs are read as well, for kernels that update them.
 func (c *Call) converted(k *Kernel, t dtype.Type, run func(wide *Call) error) error {
 	if err := k.check(c); err != nil {
@@ -70,8 +70,8 @@ func (c *Call) converted(k *Kernel, t dtype.Type, run func(wide *Call) error) er
 	return nil
 }
 
-// widened returns a copy of a as type t, its axes in the same order; what holds
-// no floats is returned as it is.
+// converted returns a copy of a as type t with its axes in the same order in memory; an array
+// of another kind than floats is returned unchanged.
 func converted(a *storage.Array, t dtype.Type) storage.Array {
 	if !a.Type.IsFloat() {
 		return *a

@@ -10,7 +10,7 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// dense returns a float32 array of small numbers that lies as v, which is dense.
+// dense returns a float32 array of small numbers in the layout v, which is dense.
 func dense(v views.View) storage.Array {
 	elems := make([]float32, v.Len())
 	for i := range elems {
@@ -104,7 +104,7 @@ func BenchmarkPool(b *testing.B) {
 func BenchmarkBatchNorm(b *testing.B) {
 	options := BatchNormOptions{Epsilon: 1e-5, Momentum: 0.1}
 	for _, s := range [][3]int{{32, 64, 32}, {32, 512, 4}} {
-		for _, l := range []layout{imagewise, tightly} {
+		for _, l := range []layout{channelsLastLayout, rowMajorLayout} {
 			x, y := dense(l.of(s[0], s[1], s[2], s[2])), dense(l.of(s[0], s[1], s[2], s[2]))
 			c := dense(views.Of(s[1]))
 			name := fmt.Sprintf("%v/%s", s, l.name)

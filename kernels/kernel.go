@@ -1,13 +1,13 @@
-// Package kernels is the arithmetic: loops over elements, each written once in
-// Go, as what it means, and where speed asks for it once more for a machine: in
-// C or by a vendor's library for the CPU, in CUDA C++ for the GPU.
+// Package kernels is the arithmetic on arrays. Every kernel has a reference implementation
+// in Go, which defines its result, and most have optimized ones: in C or by a vendor's
+// library on the CPU, in CUDA C++ on GPUs.
 //
 // A kernel reads and writes arrays through their views, so slices, transposes
-// and broadcasts reach it without being copied. It knows no derivatives.
+// and broadcasts are not copied. It has no derivative: see package tensor.
 //
-// The fast ways on the CPU are for float32 and float64, and for half floats by way
-// of those. In them denormals count as zero, in operands and in results: processors
-// take many times as long over them.
+// The optimized implementations on the CPU compute in float32 and float64, and convert
+// 16-bit floats to float32. They treat denormal operands and results as zero, because
+// processors are many times slower with them.
 package kernels
 
 import (
@@ -18,35 +18,35 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// A Kernel is one loop over the elements of its operands.
+// A Kernel is one operation on arrays.
 type Kernel struct {
 	Name string
-	// Reference is the loop in Go, for every element type it is defined on. It is
-	// the meaning of the kernel: all other ways must agree with it.
+	// Reference computes the result in Go, for every element type that the kernel is
+	// defined on. The other implementations must agree with it.
 	Reference func(c *Call) error
-	// Optimized, where there is one, computes the same on the CPU. It reports false,
-	// having written nothing, for calls it leaves to Reference.
+	// Optimized, unless it is nil, computes the same on the CPU, faster. It returns false,
+	// having written nothing, for calls that it leaves to Reference.
 	Optimized func(c *Call) (bool, error)
-	// CUDA, where there is one, computes the same on a GPU.
+	// CUDA, unless it is nil, computes the same on a GPU.
 	CUDA func(g launch.GPU, c *Call) error
 
 	inputs int                 // of an elementwise kernel
-	check  func(c *Call) error // finds what Plain, Fast and CUDA must refuse
+	check  func(c *Call) error // fails for calls that no implementation takes
 }
 
 // Elementwise returns the number of inputs of a kernel whose operands have one type and
 // shape, but for a comparison's output of bools; 0 for other kernels.
 func (k *Kernel) Elementwise() int { return k.inputs }
 
-// A Call is one use of a kernel: what it writes, what it reads, how.
-// Outputs come uninitialised, unless the kernel says that it updates them.
+// A Call is a kernel's operands and options. Outputs are uninitialized, unless the kernel
+// updates them.
 type Call struct {
 	Out, In []storage.Array
 	Options any // the options, of the type the kernel documents; nil if it has none
 
-	Geometry launch.Geometry // how a GPU divides the work; the CPU has its own ways
+	Geometry launch.Geometry // blocks and threads on a GPU; ignored on the CPU
 
-	gpu launch.Target // where the operands should be; the zero value is host memory
+	gpu launch.Target // the device of the operands; the zero value is the host
 }
 
 // A Runner is a device that can run kernels on its own storages.
@@ -61,14 +61,14 @@ var CPU Runner = cpu{storage.CPU}
 type cpu struct{ storage.Device }
 
 func (cpu) Run(k *Kernel, c *Call) error {
-	defer runtime.KeepAlive(c) // C sees the bytes, the collector the storages
+	defer runtime.KeepAlive(c) // C is given the bytes, which do not keep the storages alive
 	if k.Optimized != nil {
 		if done, err := k.Optimized(c); done || err != nil {
 			return err
 		}
 	}
 	if k.Reference == nil {
-		return fmt.Errorf("%s: has no side for the cpu; move its operands to a GPU: %w", k.Name, storage.ErrDevice)
+		return fmt.Errorf("%s: not implemented on the CPU; move its operands to a GPU: %w", k.Name, storage.ErrDevice)
 	}
 	return k.Reference(c)
 }

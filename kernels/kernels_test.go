@@ -14,15 +14,14 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// A sample is a call that the laws try with every real type, layout and number
-// of threads.
+// A sample is a call that tests run for every real type, layout and number of threads.
 type sample struct {
 	k         *Kernel
 	options   any
 	out, in   []operand
 	tolerance float64 // of float32, relative to 1 + |want|; 0 is exact
 	updates   bool    // outputs are read
-	slow      bool    // has no fast way for these operands
+	slow      bool    // has no optimized implementation for these operands
 }
 
 // An operand has the real type that is being tried, unless it has its own.
@@ -306,21 +305,21 @@ func TestOptimizedAgreesWithReference(t *testing.T) {
 // hold tries s through every layout.
 func (s sample) hold(t *testing.T, seed uint64) {
 	r := rand.New(rand.NewPCG(seed, 1))
-	trials := [][2]layout{{turned, roomy}, {flipped, repeated}, {spaced, tightly}, {repeated, turned}, {imagewise, tightly}, {roomy, imagewise}}
+	trials := [][2]layout{{transposedLayout, gappedLayout}, {flipped, repeated}, {spaced, rowMajorLayout}, {repeated, transposedLayout}, {channelsLastLayout, rowMajorLayout}, {gappedLayout, channelsLastLayout}}
 	for _, l := range layouts {
 		trials = append(trials, [2]layout{l, l})
 	}
 	if s.size() >= threaded {
-		trials = [][2]layout{{tightly, tightly}, trials[seed%6], {layouts[seed%6], layouts[seed%6]}}
+		trials = [][2]layout{{rowMajorLayout, rowMajorLayout}, trials[seed%6], {layouts[seed%6], layouts[seed%6]}}
 	}
 	for _, trial := range trials {
 		s.try(t, seed, func(i int, writes bool, shape []int) views.View {
 			l := trial[i%2]
 			if l.name == repeated.name {
 				if writes {
-					l = tightly
+					l = rowMajorLayout
 				} else {
-					return someRepeated(r, shape)
+					return partlyRepeated(r, shape)
 				}
 			}
 			return l.of(shape...)
@@ -328,8 +327,8 @@ func (s sample) hold(t *testing.T, seed uint64) {
 	}
 }
 
-// someRepeated is a row-major view of which some axes repeat.
-func someRepeated(r *rand.Rand, shape []int) views.View {
+// partlyRepeated is a row-major view of which some axes repeat.
+func partlyRepeated(r *rand.Rand, shape []int) views.View {
 	v := views.Of(shape...)
 	for axis := range v.Stride {
 		if r.IntN(2) == 0 {
@@ -339,7 +338,7 @@ func someRepeated(r *rand.Rand, shape []int) views.View {
 	return v
 }
 
-// threaded is so many elements that a kernel may share them out to threads.
+// threaded is a number of elements that kernels may distribute to threads.
 const threaded = 4096
 
 // size is the number of elements of the largest operand.
@@ -351,7 +350,7 @@ func (s sample) size() (n int) {
 }
 
 // try compares what the CPU makes of float32 and float64 operands, with 1, 2
-// and 3 threads, with what the plain loop makes of float64.
+// and 3 threads, with the reference in float64.
 func (s sample) try(t *testing.T, seed uint64, lay func(i int, writes bool, shape []int) views.View) {
 	t.Helper()
 	var vs []views.View
@@ -377,7 +376,7 @@ func (s sample) try(t *testing.T, seed uint64, lay func(i int, writes bool, shap
 				t.Fatalf("%s, %v: %v", about, real, err)
 			}
 			if !done && !s.slow && coalesces(vs) {
-				t.Fatalf("%s, %v: left to the plain loop", about, real)
+				t.Fatalf("%s, %v: left to the reference", about, real)
 			}
 			if !done {
 				must(s.k.Reference(got))

@@ -13,7 +13,7 @@ import (
 type LinearOptions struct{ Act Activation }
 
 // Linear is y = act(x·wᵀ + b) for y (N,out), x (N,in), w (out,in) and b (out),
-// which may be left out. Its options are LinearOptions. Strides are as in MatMul.
+// which is optional. Its options are LinearOptions. Strides are as in MatMul.
 var Linear = withHalfFloats(define("linear", checkLinear,
 	func(c *Call, options LinearOptions) error {
 		if l := linearOf(c, options); l.y.Type == dtype.Float64 {

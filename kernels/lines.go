@@ -14,8 +14,8 @@ type line struct {
 	at, step, n int
 }
 
-// lines calls visit for every line along axis of arrays that have one shape
-// but for that axis, in step.
+// eachLine calls visit for every line along axis, of arrays whose shapes differ in that axis
+// at most.
 func eachLine(axis int, visit func(l []line), arrays ...*storage.Array) {
 	starts := make([]storage.Array, len(arrays))
 	all := make([]line, len(arrays))
@@ -38,10 +38,10 @@ func eachLine(axis int, visit func(l []line), arrays ...*storage.Array) {
 	}, starts...)
 }
 
-// read returns l's elements, in buf if they fit.
+// read returns l's elements, in buf if that is long enough.
 func (l line) read(buf []float64) []float64 { return read(l, buf) }
 
-// read is line.read as any wide type.
+// read is line.read as any compute type.
 func read[W computeType](l line, buf []W) []W {
 	if cap(buf) < l.n {
 		buf = make([]W, l.n)

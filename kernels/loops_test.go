@@ -246,8 +246,8 @@ func TestKernelsRunConcurrently(t *testing.T) {
 	all.Wait()
 }
 
-// TestOptimizedCallsDoNotAllocate holds what a training step runs to no allocation,
-// but for views that some need.
+// TestOptimizedCallsDoNotAllocate: kernels of a training step allocate nothing, except for
+// the views that some need.
 func TestOptimizedCallsDoNotAllocate(t *testing.T) {
 	x, y, z, b := ramp(64, 10), ramp(64, 10), ramp(64, 10), ramp(10)
 	label, one, count := storage.From(make([]uint8, 64), 64), ramp(1), storage.From(make([]int64, 1), 1)

@@ -13,8 +13,8 @@ import (
 )
 
 // MatMul is z = x·y: of (…,m,k) and (…,k,n) the product (…,m,n), whose leading
-// axes are those of x and y, broadcast. Any strides will do; rows or columns
-// of adjacent elements are multiplied where they lie, all else through a copy.
+// axes are those of x and y, broadcast. Strides are arbitrary: matrices whose rows or columns
+// are contiguous are multiplied in place, others are copied first.
 var MatMul = withHalfFloats(define("matmul", checkMatMul,
 	func(c *Call, _ struct{}) error {
 		z, x, y := &c.Out[0], &c.In[0], &c.In[1]
@@ -153,7 +153,7 @@ func multiply(p *native.Product, z, x, y *storage.Array) (err error) {
 	return nil
 }
 
-// gonumMatMul is optimizedMatMul where there is no OpenBLAS: in Go, on tight copies.
+// gonumMatMul is optimizedMatMul without OpenBLAS: in Go, on contiguous copies.
 func gonumMatMul(z, x, y *storage.Array) {
 	zs, xs, ys := storage.Elements[float64](*z), storage.Elements[float64](*x), storage.Elements[float64](*y)
 	eachMatrix(func(zv, xv, yv views.View) {
@@ -167,7 +167,7 @@ func gonumMatMul(z, x, y *storage.Array) {
 	}, z, x, y)
 }
 
-// tight returns the matrix v of elems as gonum takes it; of zeros without elems.
+// tight returns a contiguous copy of the matrix v of elems for gonum; zeros if elems is nil.
 func tight(elems []float64, v views.View) blas64.General {
 	g := blas64.General{Rows: v.Shape[0], Cols: v.Shape[1], Stride: max(1, v.Shape[1]), Data: make([]float64, v.Len())}
 	for i := range g.Rows {

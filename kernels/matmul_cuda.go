@@ -42,7 +42,7 @@ var (
 	})
 )
 
-// exceptReLU is what is left to apply where relu has been.
+// exceptReLU returns the activation that remains to be applied after a relu has been.
 func (a Activation) exceptReLU() Activation {
 	if a == ReLUActivation {
 		return NoActivation
@@ -59,7 +59,7 @@ func (c *Call) activate(y *storage.Array, act Activation) error {
 	return on.launchLoop(act.String(), 0, 0)
 }
 
-// tryLibrary offers z = act(x·y + bias) to the GPU's library, and reports whether it took it.
+// tryLibrary computes z = act(x·y + bias) with the GPU's library, and returns false if that does not take it.
 func (c *Call) tryLibrary(p *native.Product, z, x, y, bias *storage.Array, act Activation) (bool, error) {
 	library, ok := launch.Library[launch.Multiplier](c.gpu)
 	if !ok || p.Axes > 1 || p.K == 0 || !adjacent(bias) {
@@ -138,8 +138,8 @@ func (p *matrices) Halves(side int) (first, rest launch.Tiled) {
 	return &a, &b
 }
 
-// side is how long p is along a side, and steps there of x, y, z and the bias: along batches,
-// on the first axis that has several.
+// side returns the length of p along a side, and the steps of x, y, z and the bias there; of batches,
+// along the first axis that has several.
 func (p *matrices) side(side int) (n *int64, step [4]int64) {
 	switch side {
 	case launch.RowSide:
@@ -173,8 +173,8 @@ func (p *matrices) Sums(e launch.Extent, part uint64) (string, []byte) { return 
 
 func (*matrices) Even() bool { return true }
 
-// lies says how a factor's elements follow one another, of so many rows, or columns of y, and so
-// many along the sum, which are these steps apart.
+// lies returns the order of a factor's elements in memory: of that many rows, or columns of y, and that
+// many along the sum, step apart.
 func (a *productArgs) lies(t dtype.Type, address uint64, rows, deep int, step [2]int64, batch [native.BatchAxes]int64) uint32 {
 	near, far, run := step[1], step[0], deep
 	how := uint32(0)
@@ -187,8 +187,8 @@ func (a *productArgs) lies(t dtype.Type, address uint64, rows, deep int, step [2
 	return how
 }
 
-// inFours reports whether runs of so many elements are whole fours, or eights of
-// halves, and begin where 16 bytes do, if they are these steps apart.
+// inFours reports whether runs of elements, steps apart, are multiples of four elements, or of eight
+// 16-bit floats, and aligned to 16 bytes.
 func inFours(t dtype.Type, address uint64, run int, steps ...int64) bool {
 	n := max(4, 16/t.Size())
 	for _, step := range append(steps, int64(run)) {

@@ -33,8 +33,8 @@ func TestMatMulBroadcastsLeadingAxes(t *testing.T) {
 	} {
 		for _, lz := range layouts {
 			for _, lx := range layouts {
-				agree(t, MatMul, []views.View{lz.of(c.z...)}, []views.View{lx.of(c.x...), tightly.of(c.y...)}, nil, 1e-4)
-				agree(t, MatMul, []views.View{lz.of(c.z...)}, []views.View{tightly.of(c.x...), lx.of(c.y...)}, nil, 1e-4)
+				agree(t, MatMul, []views.View{lz.of(c.z...)}, []views.View{lx.of(c.x...), rowMajorLayout.of(c.y...)}, nil, 1e-4)
+				agree(t, MatMul, []views.View{lz.of(c.z...)}, []views.View{rowMajorLayout.of(c.x...), lx.of(c.y...)}, nil, 1e-4)
 			}
 		}
 	}
@@ -45,15 +45,15 @@ func TestLinearAgrees(t *testing.T) {
 		for act := NoActivation; act <= SigmoidActivation; act++ {
 			for _, l := range layouts {
 				y, x, w := l.of(s[0], s[1]), l.of(s[0], s[2]), l.of(s[1], s[2])
-				agree(t, Linear, []views.View{tightly.of(s[0], s[1])}, []views.View{x, tightly.of(s[1], s[2]), l.of(s[1])}, LinearOptions{act}, 1e-4)
-				agree(t, Linear, []views.View{y}, []views.View{tightly.of(s[0], s[2]), w}, LinearOptions{act}, 1e-4)
+				agree(t, Linear, []views.View{rowMajorLayout.of(s[0], s[1])}, []views.View{x, rowMajorLayout.of(s[1], s[2]), l.of(s[1])}, LinearOptions{act}, 1e-4)
+				agree(t, Linear, []views.View{y}, []views.View{rowMajorLayout.of(s[0], s[2]), w}, LinearOptions{act}, 1e-4)
 			}
 		}
 	}
 }
 
-// TestProductsWithoutOpenBLAS holds the way through gonum's own BLAS, which a
-// machine without OpenBLAS takes, to the plain loop.
+// TestProductsWithoutOpenBLAS compares products by gonum's own BLAS, which are used on
+// machines without OpenBLAS, with the reference.
 func TestProductsWithoutOpenBLAS(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	for _, l := range layouts {
@@ -69,7 +69,7 @@ func TestProductsWithoutOpenBLAS(t *testing.T) {
 
 func ExampleMatMul() {
 	x := storage.From([]float32{1, 2, 3, 4, 5, 6}, 2, 3)
-	xT := x.With(views.View{Shape: []int{3, 2}, Stride: []int{1, 3}}) // multiplied where it lies
+	xT := x.With(views.View{Shape: []int{3, 2}, Stride: []int{1, 3}}) // multiplied in place
 	z := storage.From(make([]float32, 4), 2, 2)
 	if err := CPU.Run(MatMul, &Call{Out: []storage.Array{z}, In: []storage.Array{x, xT}}); err != nil {
 		fmt.Println(err)

@@ -2,9 +2,9 @@ package kernels
 
 import "github.com/h5dnn/h5dnn/kernels/native"
 
-// MaxGrad is dx = dy where x is y = max(x), and 0 elsewhere, shared evenly by
-// elements that are equally large, as in PyTorch. Its inputs are x, y and dy;
-// y and dy have size 1 along the axes that Max reduced.
+// MaxGrad is dx = dy where x is y = max(x), divided evenly among equally large elements as in
+// PyTorch, and 0 elsewhere. Its inputs are x, y and dy; y and dy have size 1 along the axes
+// that Max reduced.
 var MaxGrad = define("max grad",
 	func(c *Call, _ struct{}) error {
 		if err := c.holds(1, 3); err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// MeanSquaredError is the mean of (x − y)². Its outputs are that one element
-// and, where a second is given, its derivative 2(x − y)/n by x, of x's shape.
+// MeanSquaredError is the mean of (x − y)². Its outputs are that single element and,
+// optionally, its gradient 2(x − y)/n with respect to x, of x's shape.
 var MeanSquaredError = define("mean squared error",
 	func(c *Call, _ struct{}) error {
 		if err := c.holds(max(1, min(len(c.Out), 2)), 2); err != nil {

@@ -75,7 +75,7 @@ func TestMaxPoolMatchesReferenceInEveryLayout(t *testing.T) {
 	}
 }
 
-// agreeMaxPool compares both ways of the pooling and its gradient where many
+// agreeMaxPool compares both implementations of the pooling and its gradient where many
 // elements are equal, so that the first of them has to win, and some are NaN.
 func agreeMaxPool(t *testing.T, r *rand.Rand, set PoolOptions, x, y views.View) {
 	t.Helper()

@@ -20,8 +20,8 @@ func (n numbers) array() storage.Array {
 	return storage.From(slices.Clone(n.Values), n.Shape...)
 }
 
-// TestReferenceLoopsAgreeWithPyTorch compares the meaning of kernels with results
-// that testdata/pytorch.py had from PyTorch.
+// TestReferenceLoopsAgreeWithPyTorch compares references with the results of PyTorch
+// that testdata/pytorch.py wrote.
 func TestReferenceLoopsAgreeWithPyTorch(t *testing.T) {
 	text, err := os.ReadFile("testdata/pytorch.json")
 	if err != nil {

@@ -11,10 +11,9 @@ import (
 )
 
 // The random kernels are counter-based (Salmon et al., doi:10.1145/2063384.2063405):
-// what an element gets is a function of Seed, Stream and its row-major index
-// alone, whatever the layout, the threads, the device or the type. Element i
-// owns word i mod 4 of Philox4x32-10 with key Seed and counter (i div 4, Stream),
-// of which the upper 24 bits count.
+// an element is a function of Seed, Stream and its row-major index only, not of the
+// layout, the number of threads, the device or the type. Element i uses the upper 24 bits of
+// word i mod 4 of Philox4x32-10 with key Seed and counter (i div 4, Stream).
 
 // RandomOptions are the options of Uniform, in [A, B), and Normal, with mean A and
 // standard deviation B.
@@ -39,8 +38,8 @@ var Uniform = define("uniform", checkRandom,
 	},
 	func(c *Call, options RandomOptions) (bool, error) { return nativeDraw(native.Uniform, c, options), nil })
 
-// Normal fills y with normal numbers, of mean A and standard deviation B: each
-// two words make two of them (Box and Muller, doi:10.1214/aoms/1177706645).
+// Normal fills y with normal numbers of mean A and standard deviation B, two from each two
+// words (Box and Muller, doi:10.1214/aoms/1177706645).
 var Normal = define("normal", checkRandom,
 	func(c *Call, options RandomOptions) error {
 		draw(&c.Out[0], func(i int) float64 {

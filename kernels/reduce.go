@@ -10,16 +10,16 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// The reductions make one element of many. Their output has the input's rank,
-// and size 1 along the axes that are reduced.
+// Reductions combine many elements into one. Their output has the input's rank, and size 1
+// along the reduced axes.
 
-// Sum is y = Σ x along the axes where y has size 1; of nothing it is 0. Floats
-// are added up in float64, or in float32 blocks that are. Sums of integers and
-// bools may also be an int64.
+// Sum is y = Σ x along the axes where y has size 1; an empty sum is 0. Floats are added in
+// float64, or in short blocks of float32 whose sums are added in float64. Sums of integers and bools may
+// also be int64.
 var Sum = define("sum", checkSum, referenceSum,
 	func(c *Call, _ struct{}) (bool, error) { return nativeReduce(native.Sum, &c.Out[0], &c.In[0], 1), nil })
 
-// Mean is the mean of floats x along the axes where y has size 1; of nothing it is NaN.
+// Mean is the mean of floats x along the axes where y has size 1; an empty mean is NaN.
 var Mean = define("mean", checkMean,
 	func(c *Call, _ struct{}) error {
 		y, x := &c.Out[0], &c.In[0]

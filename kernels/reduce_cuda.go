@@ -17,7 +17,7 @@ var (
 	})
 
 	_ = onGPU(Max, func(c *Call, _ struct{}) error {
-		return c.launchReduce("max", &c.Out[0], &c.In[0], 1, 0) // of nothing was refused
+		return c.launchReduce("max", &c.Out[0], &c.In[0], 1, 0) // an empty maximum was refused
 	})
 
 	_ = onGPU(MaxGrad, func(c *Call, _ struct{}) error {

@@ -6,14 +6,14 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// A wide is a type that plain loops compute in: float64 for all floats, int64
-// for bools and every integer but uint64. Sums and products of integers come
-// out the same as if they had been wrapped at every step.
+// A computeType is a type that reference loops compute in: float64 for all floats, int64
+// for bools and all integers but uint64. Sums and products of integers are the same as if
+// they had been wrapped at every step.
 type computeType interface {
 	float64 | int64 | uint64
 }
 
-// computeTypeOf returns the wide type that stands for t, or Invalid.
+// computeTypeOf returns the compute type of t, or Invalid.
 func computeTypeOf(t dtype.Type) dtype.Type {
 	switch {
 	case t == dtype.Uint64:
@@ -26,7 +26,7 @@ func computeTypeOf(t dtype.Type) dtype.Type {
 	return dtype.Invalid
 }
 
-// block is how many elements a plain loop takes at a time.
+// block is the number of elements that a reference loop converts at a time.
 const block = 256
 
 // load reads len(buf) elements of a, from position at on, step apart.
@@ -49,7 +49,7 @@ func store[W computeType](a *storage.Array, at, step int, buf []W) {
 	}
 }
 
-// must stands where an error was ruled out before.
+// must panics if an error occurs that was ruled out before.
 func must(err error) {
 	if err != nil {
 		panic(err)
@@ -115,12 +115,12 @@ func referenceZip3[W computeType](f func(x, y, w W) W, z, x, y, w storage.Array)
 	}, z, x, y, w)
 }
 
-// zeros returns float64s to compute with.
+// zeros returns an array of float64 zeros.
 func zeros(shape []int) storage.Array {
 	return storage.From(make([]float64, views.Of(shape...).Len()), shape...)
 }
 
-// stretched returns x repeated along the axes where it has size 1 and shape more.
+// broadcastTo returns x repeated along the axes where it has size 1 and shape more.
 func broadcastTo(x *storage.Array, shape []int) storage.Array {
 	v, _ := x.Broadcast(shape...)
 	return x.With(v)

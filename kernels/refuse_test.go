@@ -29,7 +29,7 @@ func TestProductsAndImagesRefuseWhatDoesNotFit(t *testing.T) {
 		kind    error
 	}{
 		{"inner sizes differ", MatMul, arrays(f(2, 4)), arrays(f(2, 3), f(4, 4)), nil, views.ErrShape},
-		{"output is turned", MatMul, arrays(f(4, 2)), arrays(f(2, 3), f(3, 4)), nil, views.ErrShape},
+		{"output is transposedLayout", MatMul, arrays(f(4, 2)), arrays(f(2, 3), f(3, 4)), nil, views.ErrShape},
 		{"vectors", MatMul, arrays(f(1)), arrays(f(3), f(3)), nil, views.ErrShape},
 		{"leading axes", MatMul, arrays(f(3, 2, 2)), arrays(f(3, 2, 2), f(2, 2, 2)), nil, views.ErrShape},
 		{"leading axes of the output", MatMul, arrays(f(4, 2, 2)), arrays(f(3, 2, 2), f(1, 2, 2)), nil, views.ErrShape},
@@ -39,7 +39,7 @@ func TestProductsAndImagesRefuseWhatDoesNotFit(t *testing.T) {
 		{"one input", MatMul, arrays(f(2, 2)), arrays(f(2, 2)), nil, views.ErrShape},
 		{"output repeats", MatMul, arrays(f(1).With(repeated.of(2, 2))), arrays(f(2, 2), f(2, 2)), nil, views.ErrShape},
 		{"settings", MatMul, arrays(f(2, 2)), arrays(f(2, 2), f(2, 2)), 3, storage.ErrState},
-		{"weights turned", Linear, arrays(f(2, 4)), arrays(f(2, 3), f(3, 4)), nil, views.ErrShape},
+		{"weights transposedLayout", Linear, arrays(f(2, 4)), arrays(f(2, 3), f(3, 4)), nil, views.ErrShape},
 		{"bias", Linear, arrays(f(2, 4)), arrays(f(2, 3), f(4, 3), f(3)), nil, views.ErrShape},
 		{"activation", Linear, arrays(f(2, 4)), arrays(f(2, 3), f(4, 3)), LinearOptions{Act: 9}, nil},
 		{"channels", Conv, arrays(f(1, 2, 2, 2)), arrays(f(1, 3, 4, 4), f(2, 4, 3, 3)), nil, views.ErrShape},
@@ -61,7 +61,7 @@ func TestProductsAndImagesRefuseWhatDoesNotFit(t *testing.T) {
 		{"groups", Conv, arrays(f(1, 3, 2, 2)), arrays(f(1, 4, 4, 4), f(3, 2, 3, 3)), ConvOptions{Groups: 2}, views.ErrShape},
 		{"negative groups", Conv, arrays(f(1, 2, 2, 2)), arrays(f(1, 3, 4, 4), f(2, 3, 3, 3)), ConvOptions{Groups: -1}, views.ErrShape},
 		{"dilation", Conv, arrays(f(1, 2, 2, 2)), arrays(f(1, 3, 4, 4), f(2, 3, 3, 3)), ConvOptions{Dilation: [3]int{2}}, views.ErrShape},
-		{"relu elsewhere", MaxPoolGrad, arrays(f(1, 2, 4, 4)), arrays(f(1, 2, 2, 2), index, f(1, 2, 2, 2).With(turned.of(1, 2, 2, 2))), PoolOptions{Kernel: [3]int{2, 2}}, views.ErrShape},
+		{"relu elsewhere", MaxPoolGrad, arrays(f(1, 2, 4, 4)), arrays(f(1, 2, 2, 2), index, f(1, 2, 2, 2).With(transposedLayout.of(1, 2, 2, 2))), PoolOptions{Kernel: [3]int{2, 2}}, views.ErrShape},
 		{"padding only", AvgPool, arrays(f(1, 2, 1, 1)), arrays(f(1, 2, 0, 1)), PoolOptions{Kernel: [3]int{2, 2}, Padding: Pad(1, 1)}, views.ErrShape},
 		{"no channels", BatchNorm, arrays(f(3), f(3), f(3)), arrays(f(3), f(3), f(3)), nil, views.ErrShape},
 		{"channels", BatchNorm, arrays(f(3, 2), f(2), f(2)), arrays(f(3, 2), f(3), f(2)), nil, views.ErrShape},

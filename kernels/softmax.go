@@ -71,9 +71,9 @@ func largest(x []float64) float64 {
 	return top
 }
 
-// lineKernel is the kernel that computes the output's lines along an axis from
-// those of so many inputs, all floats of one shape: f gets the output's line
-// first; op is the same in C.
+// lineKernel is a kernel that computes the output's lines along an axis from those of its
+// inputs, all floats of one shape. f is given the lines, the output's first; op is the same
+// in C.
 func lineKernel(name string, op native.LineOp, ins int, f func(l [][]float64)) *Kernel {
 	return define(name,
 		func(c *Call, options SoftmaxOptions) error {

@@ -41,7 +41,7 @@ var TakeCast = define("take cast",
 		})
 	}, nil)
 
-// takes checks shapes, and that rows are int64.
+// takes checks the shapes, and that rows are int64.
 func (c *Call) takes() error {
 	if err := c.holds(1, 2); err != nil {
 		return err
@@ -56,7 +56,7 @@ func (c *Call) takes() error {
 	return nil
 }
 
-// eachTaken has take move each row of y from that of x.
+// eachTaken calls take with each row of y and the row of x that it is taken from.
 func (c *Call) eachTaken(take func(y, x *storage.Array)) error {
 	x, rows := &c.In[0], &c.In[1]
 	for i := range rows.Len() {

@@ -30,7 +30,7 @@ type takeArgs struct {
 	g                        native.Axes
 }
 
-// launchTake is y = x at the rows that are named.
+// launchTake is y = x at the given rows.
 func (c *Call) launchTake(code string, y, x storage.Array, options ScaleOffsetOptions) error {
 	rows := c.In[1]
 	step := rows.Stride[0]
@@ -48,7 +48,7 @@ func (c *Call) launchTake(code string, y, x storage.Array, options ScaleOffsetOp
 	})
 }
 
-// widen sees rows that are elements in a row as fewer, wider elements, if it can.
+// widen reinterprets rows of adjacent elements as rows of fewer, larger elements, if sizes and alignment allow it.
 func (c *Call) widen(y, x *storage.Array) {
 	size := y.Type.Size()
 	row := views.Of(y.Shape[1:]...).Len() * size

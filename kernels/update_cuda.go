@@ -62,7 +62,7 @@ type adamArgs struct {
 
 type findInfArgs struct{ scaler uint64 }
 
-// many is how many parameters a launch takes: what it is told is less than 4 KiB.
+// maxParameters is the number of parameters of a launch, whose arguments take less than 4 KiB.
 const maxParameters = 64
 
 // multiTensorArgs is MultiTensor of update.cu.
@@ -79,7 +79,7 @@ type parameterArgs struct {
 	n, block   int64
 }
 
-// A lot is parameters of one type, for one launch to go through.
+// A multiTensor collects parameters of one type for a launch.
 type multiTensor[S any] struct {
 	c      *Call
 	name   string
@@ -88,7 +88,7 @@ type multiTensor[S any] struct {
 	blocks int64
 }
 
-// update goes through all parameters of an update, which add adds.
+// update calls add with each parameter of an update, and launches what is left.
 func (l *multiTensor[S]) update(arrays int, add func(out []storage.Array, g *storage.Array) error) error {
 	for i := range len(l.c.Out) / arrays {
 		if err := add(l.c.parameter(i, arrays)); err != nil {
@@ -98,7 +98,7 @@ func (l *multiTensor[S]) update(arrays int, add func(out []storage.Array, g *sto
 	return l.launch()
 }
 
-// add has the lot go through one more, and launches what does not fit with it.
+// add adds a parameter. It launches those added before if they and p do not fit into one launch.
 func (l *multiTensor[S]) add(p, m, v, g *storage.Array) error {
 	var flat native.Grid
 	n, follows := flat.Flat(&p.View, &m.View, &v.View, &g.View)
@@ -126,7 +126,7 @@ func (l *multiTensor[S]) put(p parameterArgs) {
 	l.blocks += blocks
 }
 
-// alone goes through what does not lie in a row, or is too large, by itself.
+// alone launches a parameter that is not contiguous, or too large, by itself.
 func (l *multiTensor[S]) alone(p, m, v, g *storage.Array) error {
 	if err := l.launch(); err != nil {
 		return err
@@ -139,7 +139,7 @@ func (l *multiTensor[S]) alone(p, m, v, g *storage.Array) error {
 	})
 }
 
-// launch goes through what was added since the last launch.
+// launch launches the parameters added since the last launch.
 func (l *multiTensor[S]) launch() error {
 	if l.args.count == 0 {
 		return nil

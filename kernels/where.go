@@ -7,7 +7,7 @@ import (
 )
 
 // Where is z = x where cond holds and y elsewhere. Its inputs are cond, of
-// bools, and x and y of z's type, whatever that is.
+// bools, and x and y of z's type, which may be any.
 var Where = define("where",
 	func(c *Call, _ struct{}) error {
 		if err := c.holds(1, 3); err != nil {

@@ -358,7 +358,7 @@ func (x *Tensor) constant(value float64) *Tensor {
 	return one
 }
 
-// zeros returns a dense tensor of zeros that lies as v does.
+// zeros returns a dense tensor of zeros in the layout of v.
 func (x *Tensor) zeros(v views.View) *Tensor { return x.filled(views.Like(v), 0) }
 
 // filled returns a tensor of x's type, device and step, value all over.

@@ -141,11 +141,11 @@ func TestCustomOperationsSayWhatTheyLack(t *testing.T) {
 	flat, only := softsign, cuda.Function{Program: cuda.PTX("none.ptx", ""), Entry: "f"}.Kernel("own")
 	flat.Backward = nil
 	for want, f := range map[string]func(){
-		"softsign: has no Backward kernel":        func() { tensor.Gradients(flat.Apply(tensor.Of(x.Array).RequireGrad()).Sum()) },
-		"softsign: no inputs":                     func() { softsign.Apply() },
-		"nothing: has no Forward kernel":          func() { tensor.Custom{Name: "nothing"}.Apply(x) },
-		"gpus only: own: has no side for the cpu": func() { tensor.Custom{Name: "gpus only", Forward: only}.Apply(x) },
-		"operands on cuda:0 and cpu":              func() { softsign.Apply(tensor.Of(there), x) },
+		"softsign: has no Backward kernel":           func() { tensor.Gradients(flat.Apply(tensor.Of(x.Array).RequireGrad()).Sum()) },
+		"softsign: no inputs":                        func() { softsign.Apply() },
+		"nothing: has no Forward kernel":             func() { tensor.Custom{Name: "nothing"}.Apply(x) },
+		"gpus only: own: not implemented on the CPU": func() { tensor.Custom{Name: "gpus only", Forward: only}.Apply(x) },
+		"operands on cuda:0 and cpu":                 func() { softsign.Apply(tensor.Of(there), x) },
 	} {
 		if err := tensor.Try(f); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v; want %q", err, want)

@@ -9,7 +9,7 @@ import (
 )
 
 // A LossScaler scales losses of low precision, so that their gradients are neither
-// too small nor infinite: see kernels.UpdateScale. It lies on one device.
+// too small nor infinite: see kernels.UpdateScale. It is on one device.
 type LossScaler struct{ storage.Array }
 
 // growthInterval is the number of good steps after which the scale is doubled, as in PyTorch.

@@ -51,7 +51,7 @@ func (op putAlongAxis) Forward(c *Context, out, in []storage.Array) error {
 	return c.Run(kernels.PutAlongAxis, kernels.PutAlongAxisOptions{Axis: op.axis}, out, in...)
 }
 
-// Backward returns what lies at the index.
+// Backward returns the elements at the index.
 func (op putAlongAxis) Backward(out, grads, in []*Tensor) []*Tensor {
 	g, x, index := grads[0], in[0], in[1]
 	here := Apply(op, x.constant(1), index).Equal(x.constant(1).Broadcast(g.Shape...))

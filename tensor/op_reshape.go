@@ -22,7 +22,7 @@ func (x *Tensor) Reshape(shape ...int) *Tensor {
 }
 
 // Flatten returns x with the axes from first on joined into one, copied if they
-// do not lie in order.
+// are not in row-major order.
 func (x *Tensor) Flatten(first int) *Tensor {
 	first = x.axis("flatten", first)
 	size := 1

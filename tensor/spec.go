@@ -10,7 +10,7 @@ import (
 type Spec struct {
 	Type dtype.Type
 	views.View
-	// PreferRowMajor asks operations whose results could lie in the layout of this
+	// PreferRowMajor asks operations whose results could have the layout of this
 	// operand, such as pooling, for row-major results: see [Tensor.PreferRowMajor].
 	PreferRowMajor bool
 	// Format is that of the tensor; nil for an ordinary one.

@@ -34,7 +34,7 @@ type block struct {
 	pool *storage.Pool
 	storage.Storage
 	// uses counts the recorded operations whose Backward may read the block, and the
-	// gradients under way that lie in it.
+	// pending gradients in it.
 	uses     int32
 	freeable bool // whether the backward pass may release it: only it knows of the block
 	released bool

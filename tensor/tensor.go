@@ -54,7 +54,7 @@ type Tensor struct {
 	format       *Format // nil for an ordinary tensor
 	node         *node   // how it was computed; nil for a leaf
 	tape         *Tape   // the step that it belongs to; nil outside of steps
-	block        *block  // of the step's memory; nil if it lies elsewhere
+	block        *block  // of the step's memory; nil if it is elsewhere
 }
 
 // Of wraps a as a constant.
@@ -164,7 +164,7 @@ func Values[T dtype.Go](x *Tensor) []T {
 	return elems
 }
 
-// checkAlive fails if the memory that x lies in may hold something else by now.
+// checkAlive fails if the memory of x may have been reused.
 func (x *Tensor) checkAlive(act string) {
 	if err := x.aliveErr(act); err != nil {
 		panic(err)

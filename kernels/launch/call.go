@@ -11,7 +11,7 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// operands is how many outputs, and inputs, call.cuh has room for.
+// operands is the largest number of outputs, and of inputs, in call.cuh.
 const operands = 6
 
 // callArgs and arrayArgs are Call and Array of device/call.cuh.
@@ -28,7 +28,7 @@ type arrayArgs struct {
 }
 
 // Own launches the entry of a kernel's own name, for elements of the first input's type,
-// or the first output's. It is told of all operands and of the kernel's options, a struct of numbers.
+// or the first output's. Its arguments are all operands and the kernel's options, a struct of numbers.
 func (t Target) Own(name string, out, in []storage.Array, options any) error {
 	return t.own(name, out, in, options, t.start)
 }
@@ -60,7 +60,7 @@ func (t Target) own(name string, out, in []storage.Array, options any, start fun
 	})
 }
 
-// describe sets the operands, and as the window all of the first output.
+// describe sets the operands, and the window to all of the first output.
 func (a *callArgs) describe(t Target, out, in []storage.Array) error {
 	for i, list := range [2][]storage.Array{out, in} {
 		if len(list) > operands {
@@ -85,7 +85,7 @@ func (a *callArgs) describe(t Target, out, in []storage.Array) error {
 	return nil
 }
 
-// eachPart calls visit with windows that are small, which together are a's.
+// eachPart calls visit with windows small enough for a launch, which together are a's.
 func (a callArgs) eachPart(visit func(part *callArgs) error) error {
 	longest := 0
 	a.n = 1

@@ -2,7 +2,7 @@ package launch
 
 import "reflect"
 
-// SetLimit makes launches take fewer than so many elements, until undo.
+// SetLimit sets the number of elements that launches take less than, until undo.
 func SetLimit(n int64) (undo func()) {
 	old := most
 	most = n

@@ -1,5 +1,5 @@
 // Package launch starts device code on GPUs: it describes operands to it, packs its
-// arguments, chooses blocks and threads, and cuts what is too large for one launch.
+// arguments, chooses blocks and threads, and splits work that is too large for one launch.
 //
 // What a kernel computes, and with which entry of package device, belongs to package kernels.
 package launch
@@ -20,7 +20,7 @@ type GPU interface {
 	Launch(entry string, blocks [3]uint32, threads uint32, args []byte) error
 	// Address returns the address of a storage of this device.
 	Address(s storage.Storage) uint64
-	// Workspace lends memory to the launches of use.
+	// Workspace allocates memory for the launches of use, and frees it after them.
 	Workspace(bytes int, use func(address uint64) error) error
 	// FaultAddress is the address of three int64 by which device code reports an error that a launch
 	// cannot return; package kernels says what they mean.
@@ -105,8 +105,8 @@ func (t Target) First(a *storage.Array) uint64 {
 // Addresses are those of each operand's first element.
 type Addresses [native.Operands]uint64
 
-// EachGrid lays a grid over arrays and calls visit with it, or with parts of it that are
-// small enough for a launch, and with the addresses of the operands and the number of elements.
+// EachGrid calls visit with a grid of the elements of arrays, or with parts of it that are small
+// enough for a launch, with the addresses of the operands, and with the number of elements.
 func (t Target) EachGrid(arrays []*storage.Array, visit func(g *native.Axes, at Addresses, n int64) error) error {
 	var g native.Grid
 	if !over(&g, ^uint64(0), arrays) {
@@ -177,7 +177,7 @@ func Slice(a *storage.Array, axis, from, to int) *storage.Array {
 // Ceil returns n divided by size, rounded up.
 func Ceil(n, size int) int { return (n + size - 1) / size }
 
-// Grid lays a grid over the axes of arrays whose bits are set.
+// Grid returns a grid of the axes of arrays whose bits are set.
 func Grid(axes uint64, arrays ...*storage.Array) (g native.Grid, err error) {
 	if arrays[0].Rank() > 64 || !over(&g, axes, arrays) {
 		return g, manyAxes(arrays[0])

@@ -101,7 +101,7 @@ func near(t *testing.T, what string, got, want [][]float64, tolerance float64) {
 	}
 }
 
-// lays are ways for an array to lie.
+// lays are layouts of arrays by name.
 var lays = map[string]func(shape ...int) views.View{
 	"row-major": views.Of,
 	"channels-last": func(s ...int) views.View {

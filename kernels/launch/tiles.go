@@ -6,18 +6,18 @@ import (
 	"github.com/h5dnn/h5dnn/dtype"
 )
 
-// A Tiled product of matrices is one that product.cuh computes by tiles: a matrix product,
-// a convolution or one of its gradients.
+// A Tiled product is computed by product.cuh in tiles: a matrix product, a convolution or one of
+// its gradients.
 type Tiled interface {
-	// Size is how many batches, rows and columns it has, and products in each sum.
+	// Size returns the numbers of batches, rows and columns, and of products in each sum.
 	Size() [4]int
-	// Halves cuts it in two along one of those sides.
+	// Halves splits it in two along one of those sides.
 	Halves(side int) (first, rest Tiled)
-	// Extent is what tiles are told of it, split if it may be.
+	// Extent returns the extent of its tiles, split if that is possible.
 	Extent() Extent
-	// Tiles names its entry, and returns the arguments; partial sums are written to part.
+	// Tiles returns the name of its entry and the arguments; partial sums are written to part.
 	Tiles(e Extent, part uint64) (entry string, args []byte)
-	// Sums is likewise the entry that adds the partial sums at part, if Even.
+	// Sums returns those of the entry that adds the partial sums at part, if Even.
 	Sums(e Extent, part uint64) (entry string, args []byte)
 	Even() bool
 }
@@ -45,15 +45,15 @@ const (
 	Fours             // in whole, aligned fours, or eights of halves
 )
 
-// Split cuts long sums of small products, into so many parts at least, so that each multiprocessor of a
-// large GPU has two blocks. The parts depend on nothing but the Extent, and so do results.
+// Split splits long sums of small products, into at least that many parts, so that each multiprocessor of a
+// large GPU has two blocks. The parts, and so the results, depend on the Extent only.
 func (e *Extent) Split(least int) {
 	rows, columns := e.tile()
 	tiles := Ceil(int(e.M), rows) * Ceil(int(e.N), columns)
 	e.Splits = uint32(max(least, min(2*132/tiles, int(e.K)/256, 64)))
 }
 
-// tile is how many rows and columns a block computes.
+// tile is the number of rows and columns that a block computes.
 func (e *Extent) tile() (rows, columns int) {
 	if e.N <= 32 {
 		return 128, 32
@@ -102,11 +102,11 @@ func (t Target) Tiles(elem dtype.Type, p Tiled) error {
 	})
 }
 
-// longSums is how many sums are computed together if their partial sums are kept.
+// longSums is the number of sums that are computed together if their partial sums are stored.
 const longSums = 1 << 20
 
-// excess returns the side along which p is too large for a launch, or noSide. Long sums do
-// not count if their partial sums can be added.
+// excess returns the side along which p is too large for a launch, or noSide. Sums may be of any
+// length if their partial sums can be added.
 func excess(p Tiled) int {
 	n := p.Size()
 	switch {
@@ -134,7 +134,7 @@ type piece struct {
 	e Extent
 }
 
-// shorter cuts p along its sums into pieces.
+// shorter splits p along its sums into pieces.
 func shorter(p Tiled) []piece {
 	if int64(p.Size()[SumSide]) < most {
 		return []piece{{p, p.Extent()}}

@@ -11,7 +11,7 @@ enum {
 	WIDEST = 16,       /* bytes in the largest element */
 };
 
-/* A job is a loop over tiles: the last two axes are cut in parts of rows × cols, and
+/* A job is a loop over tiles: the last two axes are split into parts of rows × cols, and
  * each operand's part is where it is, if its elements are adjacent, or in a buffer. */
 typedef struct {
 	h5k_loop *loop; /* NULL copies operand 1 to operand 0 */

@@ -1,5 +1,5 @@
-/* What every C entry point of this package shares: one pool of threads, which is
- * OpenMP's and therefore oneDNN's too, and arithmetic that flushes denormals to zero.
+/* Shared by all C entry points of this package: one pool of threads, OpenMP's, which oneDNN uses
+ * too, and arithmetic that flushes denormals to zero.
  *
  *	void h5k_something(...) {
  *		H5K_ENTER;
@@ -50,7 +50,7 @@ static inline void h5k_team(int threads) {
 		h5k_gather(threads);
 }
 
-/* A Go thread must not keep our rounding mode: its denormals are its own. */
+/* The mode of a Go thread must be restored: Go computes with denormals. */
 #define H5K_ENTER uint64_t h5k_mode = h5k_flush()
 #define H5K_LEAVE h5k_restore(h5k_mode)
 

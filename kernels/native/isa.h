@@ -34,7 +34,7 @@ H5K_SIMD double h5k_sqrt(double);
 #endif
 
 /* A loop's last few elements are padded to LANES and computed like the others, so that
- * a result does not depend on where in an array its element lies. */
+ * a result does not depend on the position of its element. */
 enum { LANES = 16 };
 
 #include "philox.h"

@@ -7,9 +7,9 @@ static inline REAL REAL_(fold)(const REAL *lane) {
 	return sum;
 }
 
-/* y[i] = e^(x[i] − top); returns their sum. y may be x. Asks for the memory that lies ahead
- * elements further on, where the next line begins: memory would otherwise rest while a line
- * is worked on (softmax of lines of 4 KiB: half the time). */
+/* y[i] = e^(x[i] − top); returns their sum. y may be x. Prefetches memory ahead elements further on,
+ * where the next line begins: it would otherwise be idle while a line is computed (softmax of lines
+ * of 4 KiB takes half the time). */
 static double REAL_(exps)(int64_t n, REAL *y, const REAL *x, REAL top, int64_t ahead) {
 	enum { DEEP = 64 * LANES };
 	double total = 0;

@@ -19,7 +19,7 @@ static int gemm_f64(int trans_x, int trans_y, int64_t m, int64_t n, int64_t k,
 	return h5k_dgemm(trans_x, trans_y, m, n, k, 1, x, ldx, y, ldy, 0, z, ldz);
 }
 
-/* A matrix, and how gemm is to be told of it. */
+/* A matrix, and its arguments of gemm. */
 typedef struct {
 	char *at;
 	int64_t rows, cols, stride[2];
@@ -28,7 +28,7 @@ typedef struct {
 	int packed;
 } matrix;
 
-/* fits finds out whether the matrix is rows, or columns, of adjacent elements. */
+/* fits reports whether rows, or columns, of the matrix are contiguous. */
 static int fits(matrix *a) {
 	if ((a->stride[1] == 1 || a->cols == 1) && (a->stride[0] >= a->cols || a->rows == 1)) {
 		a->trans = 0;
@@ -50,7 +50,7 @@ static size_t room(const matrix *a, size_t size) {
 	return a->packed ? ((size_t)(a->rows * a->cols) * size + 63) / 64 * 64 : 0;
 }
 
-/* Between strided elements and rows packed tight; in to is which way. */
+/* Copies between strided elements and contiguous rows: to them if to is not 0. */
 #define MOVE(T, to)                                                                                \
 	for (int64_t i = 0; i < a->rows; i++) {                                                        \
 		T *far = (T *)a->at + i * a->stride[0], *near = (T *)tight + i * a->cols;                  \
@@ -74,7 +74,7 @@ static void scatter(const matrix *a, char *tight, size_t size) {
 	}
 }
 
-/* multiply computes z = x·y, by way of tight copies where gemm cannot take them as they are. */
+/* multiply computes z = x·y, with contiguous copies of the matrices that gemm does not take. */
 static int multiply(gemm_fn *gemm, size_t size, matrix z, matrix x, matrix y) {
 	fits(&x);
 	fits(&y);
@@ -128,10 +128,10 @@ static void products(void *arg, int64_t from, int64_t to) {
 	}
 }
 
-enum { WORTH = 1 << 18 }; /* multiplications that are worth a second thread: some 3 us */
+enum { WORTH = 1 << 18 }; /* multiplications that pay for a second thread: some 3 us */
 
-/* run gives each thread products of its own where there are enough of them, and all
- * threads to each product otherwise. */
+/* run gives each thread products of its own if there are enough of them, and else computes each
+ * product with all threads. */
 static int run(batch b) {
 	int64_t n = 1;
 	for (int a = 0; a < b.p->axes; a++)

@@ -1,4 +1,4 @@
-/* Products of matrices that lie anyhow, alone or in batches, over a library's gemm. */
+/* Products of matrices of any strides, single or in batches, by a library's gemm. */
 #ifndef H5K_MATMUL_H
 #define H5K_MATMUL_H
 

@@ -76,7 +76,7 @@ void h5k_avg_pool_grad(int real, const h5k_windows *g, void *dx, const void *dy)
 	spread(rows(g, g->size), g->c * g->size[2], avg_grad_part, &p);
 }
 
-/* Pixels are cut into parts, whose number and bounds depend on their number only. */
+/* Pixels are split into parts, whose number and bounds depend on the number of pixels only. */
 enum { PARTS = 64, PART = 512 };
 
 typedef struct {

@@ -2,7 +2,7 @@
 
 typedef struct {
 	int what;
-	const h5k_grid *g; /* y, x, and where in row-major order they lie */
+	const h5k_grid *g; /* y, x, and the row-major indices */
 	REAL *y;
 	const REAL *x;
 	int64_t index; /* the first element's */

@@ -1,7 +1,7 @@
 /* Sums and maxima along axes, in REAL.
  *
- * Sums are taken in float64 of float32 sums of at most a few dozen numbers each, and cut
- * in pieces by shape alone, so that they do not depend on the number of threads. */
+ * Sums are added in float64 from float32 sums of at most a few dozen numbers each, and split
+ * by shape only, so that they do not depend on the number of threads. */
 
 typedef REAL REAL_(vec) __attribute__((vector_size(64)));
 
@@ -70,9 +70,9 @@ static double REAL_(piece)(int max, int64_t n, const REAL *x, int64_t step) {
 	return total;
 }
 
-/* A reduction is cut in units: of rows, when the reduced elements are the adjacent ones,
- * one result and a group of the pieces that make it; else, of columns, a block of results
- * and a group of the rows that make them. */
+/* A reduction is split into units. If the reduced elements are adjacent, a unit is one result and a
+ * group of the pieces that it is the sum of; else it is a block of results and a group of the rows
+ * that they are the sums of. */
 typedef struct {
 	const h5k_grid *kept, *over; /* x's axes that stay (with y's strides) and that go */
 	const REAL *x;

@@ -5,7 +5,7 @@
 #include "loops.h"
 #include "ops.h"
 
-/* Additions that are worth waking the pool for: see BenchmarkGrain. */
+/* The number of additions that pay for waking the pool: see BenchmarkGrain. */
 enum { H5K_GRAIN = 1 << 16 };
 
 static inline int64_t h5k_count(const h5k_grid *g) {
@@ -15,7 +15,7 @@ static inline int64_t h5k_count(const h5k_grid *g) {
 	return n;
 }
 
-/* Where an operand's i-th element lies. */
+/* The offset of an operand's i-th element. */
 static inline int64_t h5k_place(const h5k_grid *g, int operand, int64_t i) {
 	int64_t at = 0;
 	for (int axis = g->rank - 1; axis > 0; axis--) {
