@@ -30,10 +30,15 @@ func (s *source) arrayStorage() storage.Storage {
 	f := s.d.file
 	asInMemory := s.convert == nil && s.memberOffset == 0 && s.count > 0 && s.count*s.size == s.d.View().Len()*s.d.Type.Size
 	contiguous := s.d.layout.class == layoutContiguous && s.d.layout.address != undefined && len(s.d.External) == 0
+	large := s.Len() > maxResident || f.file == nil
 	switch {
 	case !asInMemory:
-	case (s.Len() > maxResident || f.file == nil) && (contiguous || s.d.chunksAreRows()):
-		return rangeSource{s, new(prefetched)}
+	case large && contiguous:
+		return rangeSource{s, new(prefetched), 0}
+	case large && s.d.chunksAreRows():
+		if size, err := s.d.chunkSize(); err == nil && size > 0 {
+			return rangeSource{s, new(prefetched), size}
+		}
 	case contiguous:
 		return mappedSource{s}
 	}

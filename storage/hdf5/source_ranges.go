@@ -18,7 +18,8 @@ var _ storage.Uncompressed = rangeSource{}
 // mapping pages again on every access.
 type rangeSource struct {
 	*source
-	ranges *prefetched
+	ranges    *prefetched
+	chunkSize int // in bytes; 0 if the dataset is contiguous
 }
 
 // chunksAreRows reports whether chunks are whole rows without filters.
@@ -74,7 +75,7 @@ func (s rangeSource) withFile(mapped bool, read func(from rangeReader) error) er
 	if s.d.file.file == nil {
 		return read(rangeReader{descriptor: noDescriptor})
 	}
-	if s.d.layout.class == layoutChunked {
+	if s.chunkSize > 0 {
 		if _, err := s.d.index(); err != nil { // read before the mapping is locked
 			return err
 		}
@@ -157,14 +158,11 @@ func (s rangeSource) Release(at, n int) {
 // eachExtent calls do for the contiguous extents of the file that hold n bytes from at
 // on. The address of bytes that were never written is undefined.
 func (s rangeSource) eachExtent(at, n int, do func(at, n int, address uint64) error) error {
-	if s.d.layout.class == layoutContiguous {
+	size := s.chunkSize
+	if size == 0 {
 		return do(at, n, s.d.layout.address+uint64(at))
 	}
 	index, err := s.d.index()
-	if err != nil {
-		return err
-	}
-	size, err := s.d.chunkSize()
 	if err != nil {
 		return err
 	}
