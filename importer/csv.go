@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -21,10 +22,12 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// Options select the columns of csv files, by name or by number from 0.
+// Options configure Open. Columns of csv files are given by name or by number from 0.
 type Options struct {
 	Label string
 	Skip  []string
+	// Budget limits memory for which files store little; nil is the default limit.
+	Budget *storage.Budget
 }
 
 // A TextError reports a csv column that is not numeric and not the label column.
@@ -40,6 +43,7 @@ func (e *TextError) Error() string {
 // A csvTable is the result of the first pass over a file.
 type csvTable struct {
 	name    string
+	budget  *storage.Budget
 	header  bool
 	columns []csvColumn
 	rows    int
@@ -61,9 +65,9 @@ type csvColumn struct {
 func viewOf(shape []int) views.View { return views.Of(shape...) }
 
 // openCSV reads a table once to find its column types and its size.
-func openCSV(name, at string, options Options) ([]*Array, error) {
-	table := &csvTable{name: name, label: -1}
-	if err := table.each(table.look); err != nil {
+func openCSV(ctx context.Context, name, at string, options Options) ([]*Array, error) {
+	table := &csvTable{name: name, label: -1, budget: options.Budget}
+	if err := table.each(ctx, table.look); err != nil {
 		return nil, err
 	}
 	if table.rows == 0 {
@@ -76,17 +80,23 @@ func openCSV(name, at string, options Options) ([]*Array, error) {
 }
 
 // each calls do with the cells of every line.
-func (t *csvTable) each(do func(line int, cells []string) error) error {
+func (t *csvTable) each(ctx context.Context, do func(line int, cells []string) error) error {
 	file, err := openGunzipped(t.name)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	text := bufio.NewReaderSize(file, longestHeader)
+	size, err := storedSize(t.name)
+	if err != nil {
+		return err
+	}
+	limited := &recordReader{r: file, ctx: ctx, budget: t.budget, stored: size}
+	text := bufio.NewReaderSize(limited, longestHeader)
 	r := csv.NewReader(text)
 	r.ReuseRecord, r.TrimLeadingSpace = true, true
 	r.Comma = separator(text)
 	for line := 1; ; line++ {
+		limited.record = 0
 		cells, err := r.Read()
 		if err == io.EOF {
 			return nil
@@ -131,6 +141,39 @@ func decimalPoint(cell string) string {
 		return strings.Replace(cell, ",", ".", 1)
 	}
 	return cell
+}
+
+// A recordReader limits the length of the lines of a file, each of which is in memory a
+// few times, and stops when its context is done.
+type recordReader struct {
+	r      io.Reader
+	ctx    context.Context
+	budget *storage.Budget
+	stored int // size of the file
+	record int // bytes read for the line so far
+}
+
+// recordCopies is how often a growing line is in memory.
+const recordCopies = 4
+
+func (r *recordReader) Read(b []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	if err := r.budget.Allocate(recordCopies*r.record, recordCopies*r.stored); err != nil {
+		return 0, fmt.Errorf("a line of more than %d bytes: %w", r.record, err)
+	}
+	n, err := r.r.Read(b)
+	r.record += n
+	return n, err
+}
+
+func storedSize(name string) (int, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return 0, err
+	}
+	return int(info.Size()), nil
 }
 
 func missing(cell string) bool {
@@ -347,7 +390,7 @@ func (t *csvTable) rowsOf(columns []int, to dtype.Type, convert func(line int, c
 			return err
 		}
 		rows := 0
-		err := t.each(func(line int, cells []string) error {
+		err := t.each(ctx, func(line int, cells []string) error {
 			if line == 1 && t.header {
 				return nil
 			}

@@ -19,7 +19,7 @@ func Example() {
 	if err := os.WriteFile(name, []byte("width,height,species\n1,2,rose\n3,4.5,aster\n"), 0o666); err != nil {
 		panic(err)
 	}
-	arrays, closing, err := importer.Open(name, "/", importer.Options{})
+	arrays, closing, err := importer.Open(context.Background(), name, "/", importer.Options{})
 	if err != nil {
 		panic(err)
 	}
@@ -49,15 +49,15 @@ func TestErrorsHaveTypes(t *testing.T) {
 	if err := os.WriteFile(name, []byte("a,b,c\n1,x,y\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	_, _, err := importer.Open(name, "/", importer.Options{})
+	_, _, err := importer.Open(t.Context(), name, "/", importer.Options{})
 	var text *importer.TextError
 	if !errors.As(err, &text) || text.Line != 2 || text.Column != "b" || text.Cell != "x" {
 		t.Errorf("two columns of text: %v", err)
 	}
-	if _, _, err := importer.Open("../testdata/digits.h5", "/", importer.Options{}); !errors.Is(err, importer.ErrHDF5) {
+	if _, _, err := importer.Open(t.Context(), "../testdata/digits.h5", "/", importer.Options{}); !errors.Is(err, importer.ErrHDF5) {
 		t.Errorf("an HDF5 file: %v", err)
 	}
-	if _, _, err := importer.Open(filepath.Join(t.TempDir(), "none"), "/", importer.Options{}); !errors.Is(err, os.ErrNotExist) {
+	if _, _, err := importer.Open(t.Context(), filepath.Join(t.TempDir(), "none"), "/", importer.Options{}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a missing file: %v", err)
 	}
 }

@@ -82,7 +82,7 @@ func DefaultPath(name string, inputs int) string {
 // Open finds the format and the arrays of the named file or folder; at is the path of the
 // array, or of the group of its arrays. The caller calls closing when they have
 // been read.
-func Open(name, at string, options Options) (all []*Array, closing func(), err error) {
+func Open(ctx context.Context, name, at string, options Options) (all []*Array, closing func(), err error) {
 	none := func() {}
 	info, err := os.Stat(name)
 	if err != nil {
@@ -100,9 +100,9 @@ func Open(name, at string, options Options) (all []*Array, closing func(), err e
 	case format.Name == "hdf5":
 		return nil, none, fmt.Errorf("%s %w", name, ErrHDF5)
 	case format.Name != "":
-		return openArrays(name, at, format.Single)
+		return openArrays(ctx, name, at, format.Single, options)
 	case strings.HasSuffix(plain, ".csv") || strings.HasSuffix(plain, ".tsv"):
-		all, err = openCSV(name, at, options)
+		all, err = openCSV(ctx, name, at, options)
 		return all, none, err
 	}
 	all, err = openIDX(name, at)
@@ -110,8 +110,8 @@ func Open(name, at string, options Options) (all []*Array, closing func(), err e
 }
 
 // openArrays returns the arrays of an npy or npz file.
-func openArrays(name, at string, single bool) ([]*Array, func(), error) {
-	file, err := serialize.Open(name)
+func openArrays(ctx context.Context, name, at string, single bool, options Options) ([]*Array, func(), error) {
+	file, err := serialize.Open(name, serialize.Options{Budget: options.Budget, Context: ctx})
 	if err != nil {
 		return nil, func() {}, err
 	}

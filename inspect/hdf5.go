@@ -197,7 +197,7 @@ func (f HDF5) anyDataset(path string) string {
 func (f HDF5) selectAll(d *hdf5.Dataset) (Selection, error) {
 	s := Selection{
 		Name: d.Path[strings.LastIndexByte(d.Path, '/')+1:],
-		File: f.Name(), Size: f.File.Size(),
+		File: f.Name(), Budget: f.Budget(), Stored: d.Backing,
 		DType: TypeName(d.Type), View: d.View(), Texts: d.Type.IsString(), Values: d.Values,
 	}
 	if d.Type.Class == hdf5.ClassVarLen && !s.Texts {

@@ -93,8 +93,9 @@ type Selection struct {
 	Names      []string
 	NameValues []int64
 
-	File   string     // of the data
-	Size   int        // bytes of that file, or 0
+	File   string              // of the data
+	Stored func() (int, error) // bytes that the elements come from, if Budget is not nil
+	Budget *storage.Budget
 	View   views.View // of elements that are not numbers
 	DType  string
 	Texts  bool                            // they are strings
@@ -117,13 +118,19 @@ func (s Selection) With(v views.View) Selection {
 	return s
 }
 
-// CheckSize refuses arrays over 4 GiB that are 1000 times larger than their file: in
-// a hostile file, a dataset of any size that was never written costs nothing.
+// CheckSize takes the elements that the file does not store out of its budget: in a hostile
+// file, a dataset of any size that was never written costs nothing. It is called before
+// all elements of a selection are read.
 func (s Selection) CheckSize() error {
-	const large, ratio = 4 << 30, 1000
-	if n := s.Array.Len() * s.Array.Type.Size(); s.Numbers && s.Size > 0 && n > large && n/ratio > s.Size {
-		return fmt.Errorf("%s: %s of %s: %s in a file of %s; select a part, as in [:100]",
-			s.File, s.Name, arrayfmt.Shape(s.Array.Shape), arrayfmt.Bytes(n), arrayfmt.Bytes(s.Size))
+	if !s.Numbers || s.Budget == nil {
+		return nil // other elements are allocated at once, and checked then
+	}
+	stored, err := s.Stored()
+	if err == nil {
+		err = s.Budget.Make(s.Array.Len()*s.Array.Type.Size(), stored)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %s of %s: %w; select a part, as in [:100]", s.File, s.Name, arrayfmt.Shape(s.Array.Shape), err)
 	}
 	return nil
 }

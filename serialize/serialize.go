@@ -10,6 +10,7 @@
 package serialize
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -83,6 +84,19 @@ type Options struct {
 	// Follow is a folder whose files may be opened where this one refers to them,
 	// such as by external links in HDF5. Without it no other file is opened.
 	Follow string
+	// Budget limits memory and elements for which the file stores little. Nil is one
+	// with the default limit.
+	Budget *storage.Budget
+	// Context ends long reads when it is done; nil never does. Reads return its error.
+	Context context.Context
+}
+
+// Err returns the error of the context, if there is one.
+func (o Options) Err() error {
+	if o.Context == nil {
+		return nil
+	}
+	return o.Context.Err()
 }
 
 // Open opens the named file. It chooses the format by content.

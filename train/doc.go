@@ -1,5 +1,6 @@
 // Package train trains models: it fits, evaluates and predicts, and saves runs that
-// can be resumed with the same results, bit for bit.
+// can be resumed with the same results, bit for bit on the same number of threads and
+// the same instruction set.
 //
 //	import _ "github.com/h5dnn/h5dnn/serialize/hdf5" // the format of run.h5
 //

@@ -67,7 +67,8 @@ func (e Epoch) loss() float64 {
 }
 
 // Fit trains r from where it is to the end. When ctx is done it saves the run and
-// returns ctx's error; a run resumed from the file continues with the same results.
+// returns ctx's error; a run resumed from the file continues with the same
+// results, bit for bit with the same number of threads and the same instruction set.
 // If the run cannot be saved, that error is returned instead.
 func (r *Run) Fit(ctx context.Context, data *Data, o Options) (err error) {
 	return r.fit(ctx, data, o, nil)
@@ -157,6 +158,11 @@ func (t *trainer) open(ctx context.Context, data *Data) (err error) {
 	t.plan.Plan = t.loader.Plan()
 	if err := callbacks(t.Callbacks).each(func(c Callback) error { return c.RunBegin(t.plan) }); err != nil {
 		return err
+	}
+	if text := t.compute.differs(computeOn(t.Device)); text != "" {
+		if err := t.note(text); err != nil {
+			return err
+		}
 	}
 	if err := cmp.Or(t.useAverages(false), t.beginAverages()); err != nil {
 		return err

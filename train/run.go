@@ -33,6 +33,7 @@ type Run struct {
 	schedule     nn.Schedule
 	baseRate     float64 // the optimizer's, which the schedule multiplies
 	fingerprint  string  // of the training data: see dataset.Fingerprint; empty before Fit
+	compute      compute // that the run was resumed from; zero if it was not
 	hooks        []Hook
 	metrics      metricSet                // of the training epoch so far
 	loadedHooks  map[string]storage.Array // state of hooks that a run file had; removed as hooks take it

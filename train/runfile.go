@@ -28,6 +28,7 @@ const (
 	metaTargets  = "h5dnn_targets"  // the names of its targets, as JSON; missing where there is one
 	metaData     = "h5dnn_data"     // the fingerprint of the training data: see dataset.Fingerprint
 	metaPaths    = "h5dnn_paths"    // where the data files are, by their names in the Config, as JSON: see dataPath
+	metaCompute  = "h5dnn_compute"  // threads and instruction set, as JSON
 	metaVersion  = "h5dnn_version"  // of the program that wrote the file
 
 	// In schema 1, the position, and the shape of a sample of the only input.
@@ -65,7 +66,7 @@ func (r *Run) meta(file string) (map[string]string, error) {
 	meta[metaPaths] = paths
 	config := r.Config
 	config.Data.Normalize, _ = splitNormalize(config.Data.Normalize, config.Data.InputNames())
-	for key, value := range map[string]any{metaConfig: config, metaPosition: r.Position, metaInputs: r.Inputs} {
+	for key, value := range map[string]any{metaConfig: config, metaPosition: r.Position, metaInputs: r.Inputs, metaCompute: computeOn(r.Device)} {
 		text, err := json.Marshal(value)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", key, err)
@@ -223,6 +224,9 @@ func (r *Run) loadMeta(meta map[string]string, name string) (err error) {
 		return fmt.Errorf("no %s in the file; it is not a run that h5dnn train wrote: %w", metaConfig, serialize.ErrFormat)
 	}
 	r.fingerprint = meta[metaData]
+	if err := r.compute.parse(meta[metaCompute]); err != nil {
+		return err
+	}
 	schema, err := schemaOf(meta)
 	if err != nil {
 		return err

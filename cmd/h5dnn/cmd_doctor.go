@@ -79,7 +79,7 @@ const manyMembers = 10000
 const mostMeasured = 4
 
 func (d *doctor) examine(path string) error {
-	file, err := hdf5.Open(d.name)
+	file, err := hdf5.Open(d.name, hdf5.Options{Budget: budgetOf(d.ctx), Context: d.ctx})
 	if err != nil {
 		return err
 	}
@@ -143,6 +143,14 @@ func (d *doctor) look(datasets []*hdf5.Dataset) error {
 		}
 		d.patients = append(d.patients, p)
 		p.geometry(set, a)
+		if _, unwritten := storage.Unwritten(a); unwritten {
+			p.fact("never written")
+			continue
+		}
+		if err := d.checkExpansion(set, a); err != nil {
+			d.warn(set.Path, "not measured: %v", err)
+			continue
+		}
 		if err := p.values(d.ctx, a); err != nil {
 			d.warn(set.Path, "%v", err)
 			continue
@@ -154,6 +162,16 @@ func (d *doctor) look(datasets []*hdf5.Dataset) error {
 		}
 	}
 	return d.ctx.Err()
+}
+
+// checkExpansion returns an error if what would be read of a dataset is more than its
+// stored bytes account for.
+func (d *doctor) checkExpansion(set *hdf5.Dataset, a storage.Array) error {
+	stored, err := set.Backing()
+	if err != nil {
+		return err
+	}
+	return set.File().Budget().Make(min(sizeOf(set), max(mostSampled, 4*measureBytes)), stored)
 }
 
 func sizeOf(d *hdf5.Dataset) int {

@@ -70,7 +70,7 @@ func importFiles(c *cli.Context) error {
 		if len(paths) > 0 {
 			at = inspect.Clean(paths[k])
 		}
-		arrays, closing, err := importer.Open(name, at, importer.Options{Label: c.String("label"), Skip: c.StringSlice("skip")})
+		arrays, closing, err := importer.Open(c.Context, name, at, importer.Options{Label: c.String("label"), Skip: c.StringSlice("skip"), Budget: budgetOf(c.Context)})
 		if err != nil {
 			return withFlags(err)
 		}

@@ -214,6 +214,9 @@ func statistics(ctx context.Context, file inspect.File, e inspect.Object, data i
 	if data.Array.Type.IsComplex() {
 		return nil, nil, nil
 	}
+	if s, ok := unwritten(data.Array); ok {
+		return &s, nil, nil
+	}
 	if err := data.CheckSize(); err != nil {
 		return nil, nil, err
 	}

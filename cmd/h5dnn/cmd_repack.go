@@ -82,7 +82,7 @@ func repack(c *cli.Context) error {
 		return err
 	}
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(int64(max(memory, leastMemory))))
-	file, err := hdf5.Open(in, hdf5.Options{CacheBytes: memory / 4})
+	file, err := hdf5.Open(in, hdf5.Options{CacheBytes: memory / 4, Budget: budgetOf(c.Context), Context: c.Context})
 	if err != nil {
 		return err
 	}

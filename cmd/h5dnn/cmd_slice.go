@@ -52,8 +52,10 @@ func sliceCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			if err := data.CheckSize(); err != nil && (format != nil || c.Bool("json")) {
-				return err
+			if format != nil || c.Bool("json") {
+				if err := data.CheckSize(); err != nil {
+					return err
+				}
 			}
 			switch {
 			case c.Bool("json"):

@@ -34,8 +34,11 @@ func trainCommand() *cli.Command {
 		Name:      "train",
 		Usage:     "train a model on arrays in files and write a run file",
 		ArgsUsage: "[CONFIG.yaml]",
-		Description: "Flags override the settings of CONFIG.yaml, which may be left out. Ctrl-C saves the run. --resume RUN\n" +
-			"continues it and gives the same bits as a run that was not interrupted.\n\n" +
+		Description: "Flags override the settings of CONFIG.yaml, which may be left out.\n\n" +
+			"Saving:      after each epoch, or after each --save-every 10m or 500steps instead; at the end; and on Ctrl-C,\n" +
+			"             SIGTERM and SIGHUP, which end training. A kill loses what came after the last save.\n" +
+			"             --resume RUN goes on and gives the same bits as a run that was not interrupted, with the same\n" +
+			"             number of threads and the same instruction set, or on the same kind of GPU.\n\n" +
 			"Many files:  --data 'part_*.h5', or --data several times; --y-data as many times for --y\n" +
 			"Episodes:    --x 'data/*/obs/pose' --y 'data/*/actions' --steps 8 --split mask:mask/valid\n" +
 			"ROWS:        [100:], PATH of a mask or of an index list, or PATH==VALUE (also != < <= > >=, also strings);\n" +
@@ -61,6 +64,9 @@ func trainCommand() *cli.Command {
 				return err
 			}
 			defer job.close()
+			if job.finished(c) {
+				return job.sayFinished(c)
+			}
 			if !c.Bool("profile") {
 				return job.run(c)
 			}
@@ -270,8 +276,8 @@ func (j *job) resume(c *cli.Context) error {
 		return err
 	}
 	j.train = run
-	if run.Position.Epoch >= run.Config.Epochs {
-		return fmt.Errorf("%s: all %d epochs are done; continue with more --epochs", from, run.Config.Epochs)
+	if j.finished(c) {
+		return nil
 	}
 	if err := train.CheckData(run.Config, from); err != nil {
 		return err
@@ -280,6 +286,26 @@ func (j *job) resume(c *cli.Context) error {
 		return err
 	}
 	return j.checkOutputs(c, replace) // none is an input
+}
+
+// finished reports whether a resumed run has made all of its epochs.
+func (j *job) finished(c *cli.Context) bool {
+	return c.String("resume") != "" && j.train.Position.Epoch >= j.train.Config.Epochs
+}
+
+// sayFinished reports that there is nothing to do, which is an error if the run was to
+// be written to another file.
+func (j *job) sayFinished(c *cli.Context) error {
+	text := fmt.Sprintf("%s: all %d epochs are done; continue with more --epochs", c.String("resume"), j.train.Config.Epochs)
+	if j.file != c.String("resume") {
+		return fmt.Errorf("%s; %s is not written", text, j.file)
+	}
+	w := c.App.Writer
+	if c.Bool("json") {
+		w = c.App.ErrWriter
+	}
+	_, err := fmt.Fprintln(w, text)
+	return err
 }
 
 // configOf returns the configuration in the YAML file, if one is named, with the flags applied.
@@ -493,11 +519,13 @@ func (j *job) run(c *cli.Context) error {
 	if err != nil && !interrupted {
 		return adviseMemory(err)
 	}
-	if err := drawCurves(curvesName(j.file), j.train.History); err != nil {
-		return err
+	curves := ", curves to " + curvesName(j.file)
+	if err := plotCurves(curvesName(j.file), j.train.History); err != nil {
+		curves = ""
+		fmt.Fprintf(watch.errs, "h5dnn train: warning: %s is not drawn: %s\n", curvesName(j.file), printable(err.Error()))
 	}
 	if interrupted {
 		return saved{j.file}
 	}
-	return watch.done()
+	return watch.done(curves)
 }

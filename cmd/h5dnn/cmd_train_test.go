@@ -298,7 +298,6 @@ func TestRunFilesAreNotOverwritten(t *testing.T) {
 		t.Errorf("status %d, %q; want %q", status, errs, want)
 	}
 	for _, c := range []struct{ args, want string }{
-		{"train --resume run.h5", "all 1 epochs are done; continue with more --epochs"},
 		{"train --resume run.h5 --lr 1", "--lr cannot change when resuming run.h5"},
 		{"predict run.h5 testdata/digits.h5:/test/labels -o p.npy", "was trained on samples of [8 8]"},
 		{"predict run.h5 testdata/digits.h5:/test/images --as scores -o p.npy", "want outputs, values, probabilities, classes or indices"},

@@ -28,6 +28,12 @@ func commands() []*cli.Command {
 	}
 }
 
+// opensFiles are the commands that read files of unknown origin.
+var opensFiles = map[string]bool{
+	"inspect": true, "slice": true, "convert": true, "verify": true, "repack": true, "import": true,
+	"init": true, "train": true, "eval": true, "predict": true, "doctor": true,
+}
+
 // version returns the module version or the VCS revision of the build.
 func version() string {
 	info, ok := debug.ReadBuildInfo()

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"fmt"
 	"image/color"
 	"math"
 	"os"
@@ -37,6 +38,17 @@ const (
 	curvesDPI               = 128
 )
 
+// plotCurves is drawCurves with an error instead of a panic, which package plot has for
+// values that it has no scale for.
+func plotCurves(name string, h train.History) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("%v", r)
+		}
+	}()
+	return drawCurves(name, h)
+}
+
 // drawCurves writes a plot of the training history, if it has an epoch.
 func drawCurves(name string, h train.History) error {
 	var row []*plot.Plot
@@ -68,6 +80,10 @@ func drawCurves(name string, h train.History) error {
 	})
 }
 
+// drawable reports whether a value can be on an axis: the search for ticks does not end if
+// the difference of two values overflows, or the smallest step underflows.
+func drawable(v float64) bool { return v == 0 || math.Abs(v) > 1e-100 && math.Abs(v) < 1e100 }
+
 // plot returns the plot and its legend, which is drawn above it.
 func (p panel) plot(h train.History) (*plot.Plot, plot.Legend, error) {
 	out, legend := plot.New(), plot.NewLegend()
@@ -78,7 +94,7 @@ func (p panel) plot(h train.History) (*plot.Plot, plot.Legend, error) {
 	for i, part := range []struct{ name, label string }{{p.figure, "training"}, {"val_" + p.figure, "validation"}} {
 		var points plotter.XYs
 		for k, v := range h[part.name] {
-			if finite(v) {
+			if drawable(v) {
 				points = append(points, plotter.XY{X: float64(k + 1), Y: v})
 				low, high = min(low, v), max(high, v)
 			}

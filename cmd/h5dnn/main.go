@@ -35,9 +35,19 @@ func init() { runtime.LockOSThread() }
 func main() {
 	limitSpinning()
 	signal.Ignore(syscall.SIGPIPE) // a write then fails with EPIPE, and deferred functions run
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), endingSignals()...)
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
 	os.Exit(run(ctx, os.Args, os.Stdout, os.Stderr))
+}
+
+// endingSignals are the signals that end a command in order: training saves its run.
+// SIGHUP, which a closed terminal sends, is not among them if nohup has it ignored.
+func endingSignals() []os.Signal {
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		signals = append(signals, syscall.SIGHUP)
+	}
+	return signals
 }
 
 const (
@@ -106,7 +116,7 @@ func forPeople(err error) string {
 	if other := (*hdf5.NotFollowedError)(nil); errors.As(err, &other) {
 		text += "; add --follow FOLDER to open files in a folder"
 	}
-	return text
+	return text + limitAdvice(err)
 }
 
 func newApp(stdout, stderr io.Writer) *cli.App {
@@ -134,6 +144,9 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 		command.OnUsageError = func(c *cli.Context, err error, _ bool) error { return flagError(c.Command, err) }
 		command.HideHelpCommand = true
 		command.Description = strings.TrimPrefix(command.Description+"\n\n"+examplesOf(command.Name), "\n\n")
+		if opensFiles[command.Name] {
+			command.Flags, command.Before = append(command.Flags, limitFlag()), withBudget
+		}
 		for _, flag := range command.Flags {
 			if b, ok := flag.(*cli.BoolFlag); ok {
 				b.DisableDefaultText = true

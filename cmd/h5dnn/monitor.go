@@ -24,15 +24,16 @@ import (
 // each epoch.
 type monitor struct {
 	job   *job
-	out   io.Writer
-	errs  io.Writer // the bar, and notes
+	out   *lasting
+	errs  *lasting // the bar, and notes
+	tty   bool     // errs is a terminal
 	json  bool
 	bar   liveLine
 	began time.Time
 }
 
 func newMonitor(c *cli.Context, j *job) *monitor {
-	return &monitor{job: j, out: c.App.Writer, errs: c.App.ErrWriter, json: c.Bool("json"), began: time.Now()}
+	return &monitor{job: j, out: &lasting{w: c.App.Writer}, errs: &lasting{w: c.App.ErrWriter}, tty: isTerminal(c.App.ErrWriter), json: c.Bool("json"), began: time.Now()}
 }
 
 // begin prints the model and the data.
@@ -154,11 +155,11 @@ func kindOf(m nn.Module) string {
 
 // batch updates the bar.
 func (m *monitor) batch(p train.Progress) error {
-	if m.json || !isTerminal(m.errs) || !m.bar.due() {
+	if m.json || !m.tty || !m.bar.due() {
 		return nil
 	}
 	m.bar.w = m.errs
-	m.bar.show(m.progress(p, columnsOf(m.errs, 80)))
+	m.bar.show(m.progress(p, columnsOf(m.errs.w, 80)))
 	return nil
 }
 
@@ -205,7 +206,7 @@ func (m *monitor) epoch(e train.Epoch) error {
 	if m.json {
 		return m.epochJSON(e)
 	}
-	_, err := fmt.Fprintln(m.out, fit(m.epochParts(e), columnsOf(m.out, math.MaxInt)))
+	_, err := fmt.Fprintln(m.out, fit(m.epochParts(e), columnsOf(m.out.w, math.MaxInt)))
 	return err
 }
 
@@ -274,11 +275,13 @@ func (m *monitor) end() {
 	m.bar.clear()
 }
 
-// done prints where the run was written.
-func (m *monitor) done() error {
-	if m.json {
-		return nil
+// done prints where the run was written. It returns an error if what was printed is lost.
+func (m *monitor) done(curves string) error {
+	if !m.json {
+		fmt.Fprintf(m.out, "%.1f s; run written to %s%s\n", time.Since(m.began).Seconds(), m.job.file, curves)
 	}
-	_, err := fmt.Fprintf(m.out, "%.1f s; run written to %s, curves to %s\n", time.Since(m.began).Seconds(), m.job.file, curvesName(m.job.file))
-	return err
+	if err := m.out.lost(); err != nil {
+		return fmt.Errorf("run written to %s; its report is lost: %w", m.job.file, err)
+	}
+	return nil
 }

@@ -20,7 +20,11 @@ func open(ctx context.Context, name string, options ...serialize.Options) (inspe
 	if err := isFile(name); err != nil {
 		return nil, err
 	}
-	file, err := inspect.Open(name, options...)
+	o := serialize.Options{Budget: budgetOf(ctx), Context: ctx}
+	for _, other := range options {
+		o.Follow = other.Follow
+	}
+	file, err := inspect.Open(name, o)
 	if err == nil {
 		addInput(ctx, name, linkedBy(file))
 	}

@@ -79,6 +79,36 @@ func summarize(ctx context.Context, a storage.Array) (summary, error) {
 	return s, err
 }
 
+// unwritten returns the summary of an array of which nothing was written: all elements are
+// the fill value.
+func unwritten(a storage.Array) (summary, bool) {
+	fill, ok := storage.Unwritten(a)
+	if !ok {
+		return summary{}, false
+	}
+	return constant(blocks.Float64s(a.Type, fill)[0], a.Len(), a.Type.IsInt() || a.Type == dtype.Bool), true
+}
+
+// constant returns the summary of n elements that are all x, of a type of integers or not.
+func constant(x float64, n int, integers bool) summary {
+	s := summary{Count: n, Min: x, Max: x, Mean: x}
+	switch {
+	case math.IsNaN(x):
+		s.NaN, s.Std = n, x
+		return s
+	case math.IsInf(x, 0):
+		s.Inf, s.Mean, s.Std = n, math.NaN(), math.NaN()
+		return s
+	case x == 0:
+		s.Zeros = n
+	}
+	s.most, s.Edges, s.Counts = x, []float64{x, x}, []int{n}
+	if integers {
+		s.Edges[1]++
+	}
+	return s
+}
+
 // histogram reads a again and counts its finite values in bins of equal width.
 func (s *summary) histogram(ctx context.Context, a storage.Array) error {
 	least, most, err := s.finiteRange(ctx, a)

@@ -81,6 +81,17 @@ func memberStatistics(ctx context.Context, file inspect.File, path string) ([]co
 		if err != nil {
 			return nil, err
 		}
+		if s, ok := unwritten(a); ok {
+			all = append(all, columnSummary{m.Name, s})
+			continue
+		}
+		stored, err := d.Backing()
+		if err == nil {
+			err = d.File().Budget().Make(a.Len()*a.Type.Size(), stored)
+		}
+		if err != nil {
+			return nil, err
+		}
 		s, err := summarize(ctx, a)
 		if err != nil {
 			return nil, err

@@ -3,8 +3,10 @@ package main
 import (
 	"bufio"
 	"cmp"
+	"errors"
 	"io"
 	"os"
+	"syscall"
 
 	"golang.org/x/term"
 
@@ -35,6 +37,29 @@ func buffered(w io.Writer, write func(io.Writer) error) error {
 	b := bufio.NewWriterSize(w, 64<<10)
 	err := write(b)
 	return cmp.Or(b.Flush(), err)
+}
+
+// A lasting writer passes writes on to w until one fails. What is written then is
+// dropped, so that a closed pipe or terminal does not end what goes on beside.
+type lasting struct {
+	w   io.Writer
+	err error // the first
+}
+
+func (l *lasting) Write(b []byte) (int, error) {
+	if l.err == nil {
+		_, l.err = l.w.Write(b)
+	}
+	return len(b), nil
+}
+
+// lost returns the error that output was lost to, unless its reader is gone: a closed
+// pipe, or a terminal that hung up.
+func (l *lasting) lost() error {
+	if errors.Is(l.err, syscall.EPIPE) || errors.Is(l.err, syscall.EIO) {
+		return nil
+	}
+	return l.err
 }
 
 // A palette colours text on terminals only.

@@ -158,6 +158,11 @@ func (s interrupted) ReadView(dst []byte, t dtype.Type, v views.View) error {
 	return s.Source.ReadView(dst, t, v)
 }
 
+// FillValue implements [storage.Filled].
+func (s interrupted) FillValue() ([]byte, bool) {
+	return storage.Unwritten(storage.Array{Data: s.Source})
+}
+
 // Float64s returns real elements as float64s; integers beyond 2⁵³ are rounded.
 func Float64s(t dtype.Type, elems []byte) []float64 {
 	xs := make([]float64, len(elems)/t.Size())

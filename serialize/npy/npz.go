@@ -11,6 +11,7 @@ import (
 	"io"
 	"math"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"unicode/utf8"
 	"weak"
@@ -182,12 +183,18 @@ func (s *mappedChecksum) WithBytes(read func([]byte) error) error { return s.map
 const maxRatio = 1032
 
 // A deflated entry is a Source that is decompressed as a whole. The result is kept
-// for the next read until the garbage collector needs the memory.
+// for the next read until the garbage collector needs the memory. What takes more memory
+// than the budget allows is decompressed in order, as it is read.
 type deflated struct {
 	archive *archive
 	entry   *zip.File
 	skip    int
 	kept    atomic.Pointer[weak.Pointer[[]byte]]
+
+	mu      sync.Mutex
+	stream  io.ReadCloser // nil if it is not decompressed in order
+	at      int           // the position of stream
+	rewinds int
 }
 
 func (d *deflated) Len() int               { return int(d.entry.UncompressedSize64) - d.skip }
@@ -200,12 +207,108 @@ func (d *deflated) ReadView(dst []byte, t dtype.Type, v views.View) error {
 	if d.archive.closed.Load() {
 		return fmt.Errorf("%s: %s: the file is closed; open it again to read its arrays: %w", d.archive.in.Name, d.entry.Name, storage.ErrState)
 	}
+	over := d.archive.in.Budget.Allocate(d.Len(), int(d.entry.CompressedSize64))
+	if over != nil {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if err := d.readInOrder(dst, t, v, over); err != nil {
+			return fmt.Errorf("%s: %s: %w", d.archive.in.Name, d.entry.Name, err)
+		}
+		return nil
+	}
 	b, err := d.decode()
 	if err != nil {
 		return fmt.Errorf("%s: %s: %w", d.archive.in.Name, d.entry.Name, err)
 	}
 	storage.Gather(dst, b, t, v)
 	return nil
+}
+
+// maxRewinds is how often an entry is decompressed from its start, for one pass or a few
+// over its elements.
+const maxRewinds = 8
+
+// readInOrder decompresses the bytes from the first selected element to the last, from the
+// end of the last read on if that is before them. A view that needs too many passes, or
+// too much memory, is the error over.
+func (d *deflated) readInOrder(dst []byte, t dtype.Type, v views.View, over error) error {
+	if v.Len() == 0 {
+		return nil
+	}
+	first, last := v.Bounds()
+	from, n := first*t.Size(), (last-first+1)*t.Size()
+	if !v.Contiguous() && n > 4*v.Len()*t.Size() && d.archive.in.Budget.Allocate(n, v.Len()*t.Size()) != nil {
+		return over
+	}
+	if d.stream == nil || d.at > d.skip+from {
+		if d.rewinds++; d.rewinds > maxRewinds {
+			return over
+		}
+		if err := d.rewind(); err != nil {
+			return err
+		}
+	}
+	skipped, err := io.CopyN(io.Discard, closable{d.stream, d.archive}, int64(d.skip+from-d.at))
+	if d.at += int(skipped); err != nil {
+		return d.truncated(err)
+	}
+	span := dst
+	if !v.Contiguous() {
+		span = make([]byte, n)
+	}
+	read, err := io.ReadFull(closable{d.stream, d.archive}, span[:n])
+	if d.at += read; err != nil {
+		return d.truncated(err)
+	}
+	if !v.Contiguous() {
+		v.Offset -= first
+		storage.Gather(dst, span, t, v)
+	}
+	return d.checkEnd()
+}
+
+// rewind opens the stream at the start of the entry.
+func (d *deflated) rewind() (err error) {
+	if d.stream != nil {
+		d.stream.Close()
+	}
+	d.at = 0
+	d.stream, err = d.entry.Open()
+	return err
+}
+
+// checkEnd compares the checksum after the last byte.
+func (d *deflated) checkEnd() error {
+	if d.at < int(d.entry.UncompressedSize64) {
+		return nil
+	}
+	if _, err := d.stream.Read(make([]byte, 1)); err != io.EOF {
+		return fmt.Errorf("more than the %d bytes it declares: %w", d.entry.UncompressedSize64, err)
+	}
+	return nil
+}
+
+func (d *deflated) truncated(err error) error {
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// A closable reader stops when its archive is closed, or its context is done.
+type closable struct {
+	io.Reader
+	archive *archive
+}
+
+func (c closable) Read(b []byte) (int, error) {
+	if c.archive.closed.Load() {
+		return 0, fmt.Errorf("the file is closed: %w", storage.ErrState)
+	}
+	if err := c.archive.in.Err(); err != nil {
+		return 0, err
+	}
+	return c.Reader.Read(b)
 }
 
 // decode returns the decompressed bytes after the header.
@@ -221,7 +324,7 @@ func (d *deflated) decode() ([]byte, error) {
 	}
 	defer r.Close()
 	b := make([]byte, d.entry.UncompressedSize64) // checked against the compressed size
-	if _, err := io.ReadFull(r, b); err != nil {
+	if _, err := io.ReadFull(closable{r, d.archive}, b); err != nil {
 		return nil, err
 	}
 	if _, err := r.Read(make([]byte, 1)); err != io.EOF { // at the end, the checksum is compared

@@ -1,6 +1,7 @@
 package hdf5
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"sync"
@@ -141,6 +142,30 @@ func (d *Dataset) Offset() (at int, ok bool) {
 // were never written and hold the fill value.
 func (d *Dataset) Allocated() bool {
 	return d.layout.class == layoutCompact || d.layout.address != undefined
+}
+
+// unwritten reports whether no element is stored.
+func (d *Dataset) unwritten() bool {
+	if d.layout.class == layoutVirtual || len(d.External) > 0 || d.layout.class == layoutCompact {
+		return false
+	}
+	n, err := d.StoredSize()
+	return err == nil && n == 0
+}
+
+// Backing returns the number of stored bytes that the elements come from: StoredSize, and
+// those of the sources of a virtual dataset. External files count as large as they are
+// declared.
+func (d *Dataset) Backing() (int, error) {
+	if len(d.External) > 0 && d.Shape != nil {
+		return format.Product(append([]int{d.Type.Size}, d.Shape...)...)
+	}
+	total, err := d.StoredSize()
+	for _, m := range d.resolved {
+		n, unknown := m.source.Backing()
+		total, err = total+n, cmp.Or(err, unknown)
+	}
+	return total, err
 }
 
 // StoredSize returns the number of bytes that the elements take in the file.

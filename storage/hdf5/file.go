@@ -12,6 +12,7 @@
 package hdf5
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -59,6 +60,13 @@ type Options struct {
 	// from being decoded again for every row. 0 means 64 MiB; a negative number disables
 	// the cache.
 	CacheBytes int
+
+	// Budget limits memory and elements for which the file stores little. Nil is one
+	// with the default limit.
+	Budget *storage.Budget
+
+	// Context ends long reads when it is done; nil never does. Reads return its error.
+	Context context.Context
 
 	// Name is the file's name in errors. The default is that of the *os.File.
 	Name string
@@ -117,6 +125,9 @@ func open(f *File, size int64, options []Options) (*File, error) {
 	}
 	if f.options.Name != "" {
 		f.name = f.options.Name
+	}
+	if f.options.Budget == nil {
+		f.options.Budget = storage.NewBudget(0)
 	}
 	if f.dir == "" {
 		f.dir = f.options.Follow
@@ -194,6 +205,18 @@ func (f *File) ReadAt(p []byte, off int64) (int, error) {
 	}
 	return f.r.ReadAt(p, off)
 }
+
+// err returns the error of the context that the file was opened with.
+func (f *File) err() error {
+	if f.options.Context == nil {
+		return nil
+	}
+	return f.options.Context.Err()
+}
+
+// Budget returns the budget that the file was opened with, or one of its own with the
+// default limit.
+func (f *File) Budget() *storage.Budget { return f.options.Budget }
 
 // Name returns the file's name, as errors have it.
 func (f *File) Name() string { return f.name }

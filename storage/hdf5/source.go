@@ -108,8 +108,11 @@ func (d *Dataset) View() views.View { return views.Of(d.Shape...) }
 // Raw returns the elements that v selects as they are stored.
 func (d *Dataset) Raw(v views.View) ([]byte, error) {
 	size, err := format.Product(v.Len(), d.Type.Size)
-	if err == nil && size > 4<<30 && size/1000 > d.file.size {
-		err = fmt.Errorf("%d bytes from a file of %d bytes are implausible", size, d.file.size)
+	if err == nil {
+		stored, unknown := d.Backing()
+		if err = unknown; err == nil {
+			err = d.file.options.Budget.Allocate(size, stored)
+		}
 	}
 	if err != nil {
 		return nil, d.file.fail(d.Path, err)
@@ -132,6 +135,26 @@ func (d *Dataset) ReadRaw(dst []byte, v views.View) error {
 
 // Len implements [storage.Storage].
 func (s *source) Len() int { return s.count * s.elemSize() }
+
+var _ storage.Filled = (*source)(nil)
+
+// FillValue implements [storage.Filled].
+func (s *source) FillValue() ([]byte, bool) {
+	if s.to == dtype.Invalid || len(s.dims) > 0 || s.count == 0 || !s.d.unwritten() {
+		return nil, false
+	}
+	element := make([]byte, s.to.Size())
+	if s.d.Fill == nil {
+		return element, true
+	}
+	stored := s.d.Fill[s.memberOffset:][:s.size]
+	if s.convert == nil {
+		copy(element, stored)
+	} else {
+		s.convert(element, stored)
+	}
+	return element, true
+}
 
 // elemSize returns the size of an element in memory.
 func (s *source) elemSize() int {
@@ -172,6 +195,9 @@ func (s *source) readTransfer(dst []byte, p transfer) error {
 
 // readHyperslab reads a transfer whose elements are a hyperslab.
 func (s *source) readHyperslab(dst []byte, p transfer, h hyperslab) error {
+	if err := s.d.file.err(); err != nil {
+		return err
+	}
 	switch {
 	case s.d.layout.class == layoutChunked:
 		return s.readChunks(dst, p, h)

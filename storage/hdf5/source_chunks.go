@@ -45,6 +45,9 @@ func (s *source) readChunks(dst []byte, p transfer, h hyperslab) error {
 		jobs *= len(parts[axis])
 	}
 	do := func(job int) error {
+		if err := s.d.file.err(); err != nil {
+			return err
+		}
 		in := make([]chunkRange, rank)
 		number := 0
 		for axis := rank - 1; axis >= 0; axis-- {
@@ -110,6 +113,9 @@ func (s *source) readOneChunk(dst []byte, p transfer, h hyperslab, in []chunkRan
 	}
 	chunk, err := s.d.file.chunks.get(key, size, func() ([]byte, error) {
 		if err := s.d.checkStored(size, e); err != nil {
+			return nil, err
+		}
+		if err := s.d.file.options.Budget.Allocate(size*max(1, len(s.d.Filters)), e.size); err != nil { // a buffer for each
 			return nil, err
 		}
 		chunk := make([]byte, size)

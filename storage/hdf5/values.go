@@ -66,6 +66,14 @@ func (f *File) values() *valueReader {
 	return &valueReader{f: f, budget: maxValues, strings: map[heapID]string{}}
 }
 
+// interrupted returns the error of the file's context, looked at for every so many values.
+func (r *valueReader) interrupted(k int) error {
+	if k%4096 != 0 {
+		return nil
+	}
+	return r.f.err()
+}
+
 // value returns the value of an element.
 func (r *valueReader) value(t *Type, b []byte) (any, error) {
 	if r.budget -= valueCost; r.budget < 0 {
@@ -170,6 +178,9 @@ func goValue(t dtype.Type, b []byte) any {
 func (r *valueReader) list(t *Type, b []byte, n int) ([]any, error) {
 	all := make([]any, 0, min(n, len(b)))
 	for k := range n {
+		if err := r.interrupted(k); err != nil {
+			return nil, err
+		}
 		v, err := r.value(t, b[k*t.Size:(k+1)*t.Size])
 		if err != nil {
 			return nil, err
@@ -261,6 +272,9 @@ func (f *File) Region(element []byte) (address uint64, s Selection, err error) {
 // float64, bool, complex128, string, []byte for opaque types, [Record], [Reference], or
 // []any of these.
 func (d *Dataset) Values(v views.View) ([]any, error) {
+	if all, ok, err := d.unwrittenValues(v); ok {
+		return all, err
+	}
 	raw, err := d.Raw(v)
 	if err != nil {
 		return nil, err
@@ -270,6 +284,23 @@ func (d *Dataset) Values(v views.View) ([]any, error) {
 		return nil, d.file.fail(d.Path, err)
 	}
 	return all, nil
+}
+
+// unwrittenValues returns the values that v selects if they are strings of fixed length
+// that were never written: the fill value, without making as many bytes.
+func (d *Dataset) unwrittenValues(v views.View) (all []any, ok bool, err error) {
+	if d.Type.Class != ClassString || !d.unwritten() {
+		return nil, false, nil
+	}
+	if v.Len() > maxValues/valueCost {
+		return nil, true, d.file.fail(d.Path, fmt.Errorf("values take more than %d bytes", maxValues))
+	}
+	text := d.Type.unpad(d.Fill)
+	all = make([]any, v.Len())
+	for k := range all {
+		all[k] = text
+	}
+	return all, true, nil
 }
 
 // Strings returns the strings that v selects, of fixed or variable length. Elements that
@@ -300,6 +331,9 @@ func (f *File) texts(of *Type, raw []byte, n int) ([]string, error) {
 	r.budget += n * valueCost // the caller asked for n strings; only their texts are limited
 	all := make([]string, n)
 	for k := range all {
+		if err := r.interrupted(k); err != nil {
+			return nil, err
+		}
 		v, err := r.value(t, raw[k*t.Size:(k+1)*t.Size])
 		if err != nil {
 			return nil, err

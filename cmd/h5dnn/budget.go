@@ -1,0 +1,47 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// limitFlag raises the budget of a command.
+func limitFlag() cli.Flag {
+	return &cli.StringFlag{Name: "expand-limit", Usage: "limit of memory and elements for which the files store little, such as 8GiB", DefaultText: "2GiB, or a quarter of the memory"}
+}
+
+type budgetKey struct{}
+
+// withBudget gives the command of c one budget for all files that it opens.
+func withBudget(c *cli.Context) error {
+	limit := 0
+	if text := c.String("expand-limit"); text != "" {
+		var err error
+		if limit, err = parseBytes(text); err != nil {
+			return fmt.Errorf("--expand-limit %w", err)
+		}
+	}
+	c.Context = context.WithValue(c.Context, budgetKey{}, storage.NewBudget(limit))
+	return nil
+}
+
+// budgetOf returns the budget of a command.
+func budgetOf(ctx context.Context) *storage.Budget {
+	b, _ := ctx.Value(budgetKey{}).(*storage.Budget)
+	return b
+}
+
+// limitAdvice returns the end of an error that a larger budget would avoid.
+func limitAdvice(err error) string {
+	var over *storage.BudgetError
+	if !errors.As(err, &over) {
+		return ""
+	}
+	gib := (over.Bytes + 1<<30 - 1) >> 30
+	return fmt.Sprintf("; --expand-limit %dGiB allows it", gib+1)
+}

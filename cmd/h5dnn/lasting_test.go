@@ -1,0 +1,204 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/train"
+)
+
+// epochsOf returns the number of epochs that a run file has.
+func epochsOf(t *testing.T, name string) int {
+	t.Helper()
+	run, err := train.Resume(name, storage.CPU)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run.Position.Epoch
+}
+
+// TestTrainingOutlivesItsPipe closes standard output after a line, as head does.
+func TestTrainingOutlivesItsPipe(t *testing.T) {
+	withDigits(t)
+	cmd := program(t, append(slices.Clone(digitFlags), "--epochs", "20", "-o", "run.h5")...)
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	io.ReadFull(out, make([]byte, 1))
+	out.Close()
+	if err := cmd.Wait(); err != nil || errs.Len() > 0 {
+		t.Errorf("%v, says %q; want nothing", err, errs.String())
+	}
+	if n := epochsOf(t, "run.h5"); n != 20 {
+		t.Errorf("%d epochs; want 20", n)
+	}
+}
+
+// TestTrainingReportsThatItsReportIsLost writes to a device without room.
+func TestTrainingReportsThatItsReportIsLost(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer full.Close()
+	withDigits(t)
+	cmd := program(t, append(slices.Clone(digitFlags), "--epochs", "2", "-o", "run.h5")...)
+	var errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = full, &errs
+	cmd.Run()
+	if cmd.ProcessState.ExitCode() != statusTrouble || !strings.Contains(errs.String(), "run written to run.h5; its report is lost: ") {
+		t.Errorf("status %d, says %q", cmd.ProcessState.ExitCode(), errs.String())
+	}
+	if n := epochsOf(t, "run.h5"); n != 2 {
+		t.Errorf("%d epochs; want 2", n)
+	}
+}
+
+// startTraining starts a run without end and waits for its first epoch.
+func startTraining(t *testing.T, before ...string) (cmd *exec.Cmd, errs *bytes.Buffer) {
+	t.Helper()
+	cmd = program(t, append(slices.Clone(digitFlags), "--epochs", "1000000", "-o", "run.h5", "--force")...)
+	if len(before) > 0 {
+		path, err := exec.LookPath(before[0])
+		if err != nil {
+			t.Skip(err)
+		}
+		cmd.Path, cmd.Args = path, append(before, cmd.Args...)
+	}
+	errs = &bytes.Buffer{}
+	cmd.Stderr = errs
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill() })
+	lines := bufio.NewScanner(out)
+	for lines.Scan() && !strings.HasPrefix(lines.Text(), "epoch ") {
+	}
+	go io.Copy(io.Discard, out)
+	return cmd, errs
+}
+
+// TestHangUpSavesTheRun unless it is ignored, as under nohup.
+func TestHangUpSavesTheRun(t *testing.T) {
+	withDigits(t)
+	for _, signal := range []os.Signal{syscall.SIGHUP, syscall.SIGTERM, os.Interrupt} {
+		cmd, errs := startTraining(t)
+		cmd.Process.Signal(signal)
+		cmd.Wait()
+		if cmd.ProcessState.ExitCode() != statusInterrupted || !strings.Contains(errs.String(), "train --resume run.h5") {
+			t.Errorf("%v: status %d, says %q", signal, cmd.ProcessState.ExitCode(), errs.String())
+		}
+		if n := epochsOf(t, "run.h5"); n < 1 {
+			t.Errorf("%v: %d epochs saved", signal, n)
+		}
+	}
+	cmd, _ := startTraining(t, "nohup")
+	cmd.Process.Signal(syscall.SIGHUP)
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	select {
+	case err := <-ended:
+		t.Errorf("under nohup, a hang-up ends training: %v", err)
+	case <-time.After(300 * time.Millisecond):
+		cmd.Process.Signal(syscall.SIGTERM)
+		<-ended
+	}
+}
+
+// TestResumingFinishedRunsIsFine: there is nothing to do.
+func TestResumingFinishedRunsIsFine(t *testing.T) {
+	withDigits(t)
+	ctx := context.Background()
+	if status, _, errs := in(t, ctx, append(slices.Clone(digitFlags), "--epochs", "2", "-o", "run.h5")...); status != 0 {
+		t.Fatal(errs)
+	}
+	before, _ := os.ReadFile("run.h5")
+	status, out, errs := in(t, ctx, "train", "--resume", "run.h5")
+	if want := "run.h5: all 2 epochs are done; continue with more --epochs\n"; status != 0 || out != want || errs != "" {
+		t.Errorf("status %d, %q, %q; want %q", status, out, errs, want)
+	}
+	status, out, errs = in(t, ctx, "train", "--resume", "run.h5", "--json")
+	if status != 0 || out != "" || errs == "" {
+		t.Errorf("--json: status %d, %q, %q", status, out, errs)
+	}
+	status, _, errs = in(t, ctx, "train", "--resume", "run.h5", "-o", "other.h5")
+	if status != statusTrouble || !strings.Contains(errs, "other.h5 is not written") {
+		t.Errorf("-o: status %d, %q", status, errs)
+	}
+	if after, err := os.ReadFile("run.h5"); !bytes.Equal(before, after) {
+		t.Errorf("the run file has changed, %v", err)
+	}
+}
+
+// TestResumingTellsWhereBitsDiffer changes the number of threads.
+func TestResumingTellsWhereBitsDiffer(t *testing.T) {
+	withDigits(t)
+	ctx := context.Background()
+	if status, _, errs := in(t, ctx, append(slices.Clone(digitFlags), "--epochs", "1", "--threads", "2", "-o", "run.h5")...); status != 0 {
+		t.Fatal(errs)
+	}
+	for threads, want := range map[string]string{"2": "", "1": "note: 1 threads instead of 2: results differ in their last bits from those of a run that was not interrupted; 2 threads would keep them\n"} {
+		whole, err := os.ReadFile("run.h5")
+		if err != nil {
+			t.Fatal(err)
+		}
+		status, _, errs := in(t, ctx, "train", "--resume", "run.h5", "--epochs", "2", "--threads", threads)
+		if status != 0 || errs != want {
+			t.Errorf("%s threads: status %d, %q; want %q", threads, status, errs, want)
+		}
+		if err := os.WriteFile("run.h5", whole, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestNoHistoryEndsARunThroughItsPlot draws losses that are not finite, or huge.
+func TestNoHistoryEndsARunThroughItsPlot(t *testing.T) {
+	t.Chdir(t.TempDir())
+	nan, inf := math.NaN(), math.Inf(1)
+	for _, losses := range [][]float64{{nan}, {1, nan, 0.5}, {inf, 1}, {1, 1e308, -1e308}, {0, 0}, {-inf, nan}, {1e-320, 1e300}, {5e-324}, {1, 1 + 3e-16}, {1e15, 1e15 + 0.125}, {1e99, 1e-99}, {1e99}} {
+		done := make(chan error, 1)
+		go func() {
+			done <- plotCurves("run.png", train.History{"loss": losses, "val_loss": {nan}, "accuracy": losses})
+		}()
+		select {
+		case err := <-done:
+			t.Logf("%v: %v", losses, err)
+		case <-time.After(10 * time.Second):
+			t.Fatalf("%v: drawing does not end", losses)
+		}
+	}
+}
+
+// TestPlotsThatFailAreWarnings puts a folder where the plot belongs.
+func TestPlotsThatFailAreWarnings(t *testing.T) {
+	withDigits(t)
+	if err := os.Mkdir("run.png", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	status, out, errs := in(t, context.Background(), append(slices.Clone(digitFlags), "--epochs", "1", "-o", "run.h5")...)
+	if status != 0 || !strings.Contains(errs, "warning: run.png is not drawn: ") || strings.Contains(out, "run.png") {
+		t.Errorf("status %d, %q, %q", status, out, errs)
+	}
+}

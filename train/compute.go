@@ -1,0 +1,55 @@
+package train
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/kernels/native"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// A compute is what the last bits of a result depend on besides the run: sums of
+// products are in an order that the number of threads and the instruction set decide.
+type compute struct {
+	Threads int    `json:"threads"`
+	ISA     string `json:"isa"`
+}
+
+// computeOn returns the compute of a device; it is zero on GPUs, where the order of
+// sums does not depend on the host.
+func computeOn(d storage.Device) compute {
+	if d != storage.CPU {
+		return compute{}
+	}
+	return compute{native.Threads(), native.ISA()}
+}
+
+func (c *compute) parse(text string) error {
+	if text == "" { // in files written before it was kept
+		return nil
+	}
+	if err := json.Unmarshal([]byte(text), c); err != nil {
+		return fmt.Errorf("%s: %w", metaCompute, err)
+	}
+	return nil
+}
+
+// differs says why the results of a run that was begun with c and goes on with now are
+// not those of one that was not interrupted, to the bit; it is empty if they are.
+func (c compute) differs(now compute) string {
+	if c == now || c == (compute{}) || now == (compute{}) {
+		return ""
+	}
+	var reasons []string
+	way := ""
+	if c.Threads != now.Threads {
+		reasons = append(reasons, fmt.Sprintf("%d threads instead of %d", now.Threads, c.Threads))
+		way = fmt.Sprintf("; %d threads would keep them", c.Threads)
+	}
+	if c.ISA != now.ISA {
+		reasons = append(reasons, fmt.Sprintf("instruction set %s instead of %s", now.ISA, c.ISA))
+		way = ""
+	}
+	return fmt.Sprintf("%s: results differ in their last bits from those of a run that was not interrupted%s", strings.Join(reasons, ", "), way)
+}
