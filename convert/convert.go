@@ -17,6 +17,7 @@ import (
 	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/loss"
 	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/serialize/npy"
 	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
 )
 
@@ -201,6 +202,8 @@ func (p *Plan) decideData(file inspect.File, s *Step) {
 		s.leaveOut("%s has no datasets without a value", p.Format)
 	case err != nil:
 		s.leaveOut("%v", err)
+	case p.Format == "npz" && npy.CheckName(strings.TrimPrefix(s.To, "/")) != nil:
+		s.leaveOut("%v", npy.CheckName(strings.TrimPrefix(s.To, "/")))
 	case data.Numbers && format.Holds(data.Array.Type):
 	case data.Numbers:
 		s.data.Array = ForNumPy(data.Array)

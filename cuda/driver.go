@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"unsafe"
@@ -82,6 +83,9 @@ func loadDriver() (path string, err error) {
 	paths := driverPaths
 	if named := os.Getenv("H5DNN_LIBCUDA"); named != "" {
 		paths = []string{named}
+		if whole, err := filepath.Abs(named); err == nil && fileExists(whole) {
+			paths[0] = whole // a bare name would be looked for in the system's folders only
+		}
 	}
 	var wrong []string
 	for _, path := range paths {
@@ -99,6 +103,11 @@ func loadDriver() (path string, err error) {
 		return "", fmt.Errorf("%w: %s", ErrNoDriver, strings.Join(wrong, "; "))
 	}
 	return "", fmt.Errorf("%w: no driver found (tried %s); install NVIDIA's, or set H5DNN_LIBCUDA to its path", ErrNoDriver, strings.Join(paths, ", "))
+}
+
+func fileExists(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil
 }
 
 // An Error is an error code of the driver.

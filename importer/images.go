@@ -118,7 +118,7 @@ func imported(folder, at string, pictures []imageFile, classes []string) ([]*Arr
 const maxPicture = 1 << 26
 
 func imageConfig(name string) (image.Config, error) {
-	file, err := os.Open(name)
+	file, err := storage.OpenFile(name)
 	if err != nil {
 		return image.Config{}, err
 	}
@@ -169,7 +169,7 @@ func (in *Array) decode(ctx context.Context, pictures []imageFile, put func(stor
 
 // decode1 writes the pixels of one image, without its transparency.
 func (in *Array) decode1(name string, to []byte) error {
-	file, err := os.Open(name)
+	file, err := storage.OpenFile(name)
 	if err != nil {
 		return err
 	}

@@ -155,7 +155,7 @@ type gunzipped struct {
 func (u gunzipped) Close() error { return u.file.Close() }
 
 func openGunzipped(name string) (io.ReadCloser, error) {
-	file, err := os.Open(name)
+	file, err := storage.OpenFile(name)
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,6 @@ package serialize
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -101,14 +100,14 @@ func (o Options) Err() error {
 
 // Open opens the named file. It chooses the format by content.
 func Open(name string, options ...Options) (File, error) {
-	f, err := os.Open(name)
+	f, err := storage.OpenFile(name)
 	if err != nil {
 		return nil, err
 	}
 	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() {
+	if err != nil {
 		f.Close()
-		return nil, fmt.Errorf("%s: not a regular file: %w", name, errors.Join(err, ErrFormat))
+		return nil, err
 	}
 	file, err := open(Input{ReaderAt: f, Size: info.Size(), Name: name, file: f}, options)
 	if err != nil {
@@ -120,7 +119,7 @@ func Open(name string, options ...Options) (File, error) {
 
 // FormatOf returns the format of the named file, by content.
 func FormatOf(name string) (Format, error) {
-	f, err := os.Open(name)
+	f, err := storage.OpenFile(name)
 	if err != nil {
 		return Format{}, err
 	}

@@ -38,8 +38,26 @@ func bombs(t *testing.T, folder string) {
 	if err := errors.Join(w.WriteWith("/x", zeros, layout), w.Close()); err != nil {
 		t.Fatal(err)
 	}
+	writeZerosNpz(t, filepath.Join(folder, "zeros.npz"), size)
+	cell, err := os.Create(filepath.Join(folder, "cell.csv.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := gzip.NewWriter(cell)
+	block := bytes.Repeat([]byte("a"), 1<<20)
+	for range size / len(block) {
+		g.Write(block)
+	}
+	if err := errors.Join(g.Close(), cell.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// writeZerosNpz writes a compressed array x of size zeros.
+func writeZerosNpz(t *testing.T, name string, size int) {
+	t.Helper()
 	block := make([]byte, 1<<20)
-	npz, err := os.Create(filepath.Join(folder, "zeros.npz"))
+	npz, err := os.Create(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,18 +74,6 @@ func bombs(t *testing.T, folder string) {
 		entry.Write(block)
 	}
 	if err := errors.Join(z.Close(), npz.Close()); err != nil {
-		t.Fatal(err)
-	}
-	cell, err := os.Create(filepath.Join(folder, "cell.csv.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	g := gzip.NewWriter(cell)
-	block = bytes.Repeat([]byte("a"), len(block))
-	for range size / len(block) {
-		g.Write(block)
-	}
-	if err := errors.Join(g.Close(), cell.Close()); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -366,7 +366,7 @@ func readConfig(ctx context.Context, name string) ([]byte, error) {
 		return nil, err
 	}
 	addInput(ctx, name, nil)
-	f, err := os.Open(name)
+	f, err := storage.OpenFile(name)
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/h5dnn/h5dnn/inspect"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/spell"
+	"github.com/h5dnn/h5dnn/storage"
 )
 
 // open opens a file. Its format is found by content.
@@ -39,6 +40,9 @@ func isFile(name string) error {
 		return fmt.Errorf("%s: no such file%s", name, spell.Hint(name, neighbours(name)))
 	case err == nil && info.IsDir():
 		return fmt.Errorf("%s is a folder; name a file in it", name)
+	case err == nil && !info.Mode().IsRegular():
+		_, err = storage.OpenFile(name)
+		return err
 	}
 	return err
 }

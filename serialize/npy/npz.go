@@ -365,7 +365,20 @@ func saveNpz(w io.Writer, c serialize.Contents) error {
 	return errors.Join(z.Close(), buffered.Flush())
 }
 
+// CheckName refuses names that lead somewhere else where an archive is unpacked.
+func CheckName(name string) error {
+	for part := range strings.SplitSeq(name, "/") {
+		if part == "" || part == "." || part == ".." || strings.ContainsAny(part, "\\\x00") {
+			return fmt.Errorf("no name for an array in an .npz: programs that unpack it could write elsewhere: %w", storage.ErrState)
+		}
+	}
+	return nil
+}
+
 func addArray(z *zip.Writer, e serialize.Entry) error {
+	if err := CheckName(e.Name); err != nil {
+		return err
+	}
 	w, err := z.CreateHeader(&zip.FileHeader{Name: e.Name + ".npy", Method: zip.Store})
 	if err != nil {
 		return err

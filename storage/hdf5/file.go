@@ -20,7 +20,6 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
-	"syscall"
 
 	"github.com/h5dnn/h5dnn/internal/signature"
 	"github.com/h5dnn/h5dnn/storage"
@@ -75,8 +74,7 @@ type Options struct {
 // Open opens the named file. Contiguous data is mapped into memory, unless it is very
 // large.
 func Open(name string, options ...Options) (*File, error) {
-	// Without O_NONBLOCK, opening a pipe would wait for its writer.
-	file, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	file, err := storage.OpenFile(name)
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -13,6 +12,8 @@ import (
 	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
 	"github.com/h5dnn/h5dnn/storage/hdf5/internal/parallel"
 	"github.com/h5dnn/h5dnn/storage/hdf5/internal/scratch"
+
+	"github.com/h5dnn/h5dnn/storage"
 )
 
 // A Report is the result of [Verify].
@@ -64,7 +65,7 @@ func (f *File) Verify(ctx context.Context, progress func(path string, bytes int)
 
 // hasSignature reports whether a file has the signature of HDF5.
 func hasSignature(name string) bool {
-	file, err := os.Open(name)
+	file, err := storage.OpenFile(name)
 	if err != nil {
 		return false
 	}
