@@ -40,11 +40,17 @@ func TestCapturedStepsReuseMemory(t *testing.T) {
 					h = tensor.Linear(h, params[i], params[i+1], tensor.NoActivation).ReLU().Dropout(0.3, key)
 					h = h.MulScalar(0.1).Add(h.Tanh())
 				}
+				largest, _ := h.MaxWithIndex(1)
+				h = tensor.LayerNorm(h.Sub(largest.Mul(largest).Reshape(12, 1)), []int{16}, nil, nil, 0)
 				loss := tensor.CrossEntropy(tensor.Linear(h, params[6], nil, tensor.NoActivation), tape.Input(labels))
 				var updates []tensor.Update
 				grads := tensor.Gradients(loss)
+				var all []*tensor.Tensor
 				for _, p := range params {
-					updates = append(updates, tensor.Update{Leaf: p, Grad: grads[p]})
+					all = append(all, grads[p])
+				}
+				for i, g := range tensor.ClipGradNorm(all, 0.5, nil) {
+					updates = append(updates, tensor.Update{Leaf: params[i], Grad: g})
 				}
 				tensor.UpdateSGD(updates, tensor.SGDOptions{Rate: 0.01}, nil)
 				peak = tape.PeakMemory()
