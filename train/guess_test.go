@@ -226,9 +226,11 @@ func TestSingleNumbersAndSignalsAreInputs(t *testing.T) {
 func TestRunsFindTheirData(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write := func(name string) {
-		if err := os.MkdirAll(filepath.Dir(name), 0o777); err == nil {
+		err := os.MkdirAll(filepath.Dir(name), 0o777)
+		if err == nil {
 			err = os.WriteFile(name, []byte("data"), 0o666)
-		} else {
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
