@@ -104,10 +104,24 @@ func fieldsByName(names []string, fields []dataset.Field, s dataset.Schema) (tak
 func targetNames(fields []dataset.Field) (names []string) {
 	for _, f := range fields {
 		if f.Role == dataset.Target {
-			names = append(names, inputName(f))
+			names = append(names, f.Name)
 		}
 	}
 	return names
+}
+
+// targetsByName returns the fields that are the named targets, and all that there are.
+func targetsByName(names []string, fields []dataset.Field) (targets []int, err error) {
+	for _, name := range names {
+		k := slices.IndexFunc(fields, func(f dataset.Field) bool { return f.Role == dataset.Target && f.Name == name })
+		if k >= 0 {
+			targets = append(targets, k)
+		}
+	}
+	if have := targetNames(fields); len(targets) != len(names) || len(have) != len(names) {
+		return nil, fmt.Errorf("train: the targets are %q; want %q: %w", have, names, views.ErrShape)
+	}
+	return targets, nil
 }
 
 // A binding says which fields of a dataset a run computes with.

@@ -190,8 +190,8 @@ func (r *Run) bindTraining(d dataset.Dataset) (binding, error) {
 	if err == nil && len(b.targets) == 0 {
 		err = fmt.Errorf("train: no targets among the fields %v: %w", d.Fields(), views.ErrShape)
 	}
-	if err == nil && len(r.targets) > 1 && len(b.targets) != len(r.targets) {
-		err = fmt.Errorf("train: %d targets among the fields %v; want %q: %w", len(b.targets), d.Fields(), r.targets, views.ErrShape)
+	if err == nil && len(r.targets) > 1 {
+		b.targets, err = targetsByName(r.targets, d.Fields())
 	}
 	return b, err
 }

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/h5dnn/h5dnn/config"
 	"github.com/h5dnn/h5dnn/dtype"
@@ -41,7 +42,7 @@ func (c Config) newMetrics(targets []string) (set metricSet, err error) {
 			}
 			name := nn.MetricName(m)
 			if len(targets) > 1 {
-				name = targets[output] + "_" + name
+				name = strings.ReplaceAll(targets[output], " ", "_") + "_" + name
 			}
 			if name == "loss" || slices.ContainsFunc(set.metrics, func(m outputMetric) bool { return m.name == name }) {
 				return set, config.At(fmt.Errorf("%s is there twice", name), here...)

@@ -168,6 +168,15 @@ func TestMetricsOfSeveralOutputs(t *testing.T) {
 	if sum := value("sum_mean_squared_error") + value("product_mean_squared_error"); math.Abs(sum-m.MeanLoss()) > 1e-4*sum {
 		t.Errorf("the errors of the two outputs add up to %v, the loss is %v", sum, m.MeanLoss())
 	}
+	fields := twoTargets(30)
+	fields[1], fields[2] = fields[2], fields[1]
+	turned, err := dataset.Of(fields...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if other, err := run.Evaluate(context.Background(), turned); err != nil || other.Loss != m.Loss {
+		t.Errorf("with the targets in another order: loss %v, error %v; want %v", other.Loss, err, m.Loss)
+	}
 	only, err := dataset.Of(twoTargets(30)[:2]...)
 	if err != nil {
 		t.Fatal(err)

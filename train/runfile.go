@@ -169,7 +169,7 @@ func resume(file serialize.File, name string, d storage.Device) (*Run, error) {
 	if err := r.loadNormalize(f); err != nil {
 		return nil, err
 	}
-	r.Targets = savedTargets(r.Config)
+	r.Targets = savedTargets(r.Config, r.targets)
 	if err := r.assemble(r.Config.Classes, d, func() error { return nil }); err != nil {
 		return nil, err
 	}

@@ -34,10 +34,14 @@ func targetsFor(c Config, fields []dataset.Field) []Target {
 	return all
 }
 
-// savedTargets returns the targets of a run whose configuration is complete.
-func savedTargets(c Config) []Target {
+// savedTargets returns the targets of a run whose configuration is complete. The names,
+// if the file has them, are in the order of the outputs, which may not be that of c.
+func savedTargets(c Config, names []string) []Target {
+	if len(names) == 0 {
+		names = c.Data.TargetNames()
+	}
 	var all []Target
-	for _, name := range c.Data.TargetNames() {
+	for _, name := range names {
 		t := Target{Name: name, Normalize: c.Data.Normalize.ForTarget(name)}
 		if t.IsAuto() {
 			t.Normalize = dataconfig.Identity
