@@ -122,7 +122,7 @@ func (p panel) plot(h train.History) (*plot.Plot, plot.Legend, error) {
 	default:
 		out.Y.Tick.Marker = roundTicks{}
 		gap := 0.05 * (high - low)
-		if gap == 0 {
+		if gap <= 1e-9*math.Abs(high) {
 			gap = max(math.Abs(high)/10, 1e-6)
 		}
 		out.Y.Min, out.Y.Max = low-gap, high+gap
@@ -150,7 +150,12 @@ func (r roundTicks) Ticks(low, high float64) (ticks []plot.Tick) {
 		step = max(1, step)
 	}
 	digits := max(0, -int(math.Floor(math.Log10(step)+1e-9)))
-	for k := math.Ceil(low/step - 1e-9); k*step <= high+1e-9*step; k++ {
+	first := math.Ceil(low/step - 1e-9)
+	for n := range 2 * most { // of a range too small for its numbers, not all are different
+		k := first + float64(n)
+		if k*step > high+1e-9*step {
+			break
+		}
 		format := byte('f')
 		if step >= 1e6 {
 			format, digits = 'g', -1

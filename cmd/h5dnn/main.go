@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"runtime"
@@ -110,7 +111,7 @@ func (s saved) Error() string {
 // errors.Is, and with the flag that helps.
 func forPeople(err error) string {
 	text := err.Error()
-	for _, kind := range []error{views.ErrShape, dtype.ErrType, storage.ErrDevice, storage.ErrState, serialize.ErrFormat} {
+	for _, kind := range []error{views.ErrShape, dtype.ErrType, storage.ErrDevice, storage.ErrState, serialize.ErrFormat, fs.ErrInvalid} {
 		text = strings.TrimSuffix(text, ": "+kind.Error())
 	}
 	if other := (*hdf5.NotFollowedError)(nil); errors.As(err, &other) {
