@@ -54,5 +54,9 @@ with h5py.File(sys.argv[1], "w", userblock_size=512, libver=("earliest", "v110")
     f["links/soft"], f["links/there"], f["links/hard"] = h5py.SoftLink("/axes/t"), h5py.ExternalLink("others.h5", "/x"), f["axes/t"]
     # A dataset that can grow.
     f.create_dataset("growing", data=np.arange(10, dtype="i4"), maxshape=(None,), chunks=(4,), compression="gzip")
+    # What PyTables has: an array that can grow, a table and its index.
+    for name, kind, t in (("array", "EARRAY", "f4"), ("table", "TABLE", [("x", "f8"), ("n", "i4")]), ("index", "INDEXARRAY", "i8")):
+        d = f.create_dataset("pytables/" + name, (6,), t, maxshape=(None,), chunks=(4,), compression="gzip")
+        d.attrs["CLASS"] = np.bytes_(kind)
 with open(sys.argv[1], "r+b") as f:
     f.write(b"MATLAB 7.3 MAT-file, Platform: none".ljust(128))

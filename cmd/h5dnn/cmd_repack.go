@@ -280,6 +280,8 @@ func (w *wish) layoutOf(d *hdf5.Dataset) (hdf5write.Layout, bool, error) {
 		return keep("its elements are not numbers")
 	case w.layout == "train" && notNumbers != nil && !named:
 		return kept, false, nil
+	case w.layout == "train" && !slices.Contains([]string{"", "ARRAY", "CARRAY", "EARRAY"}, pyTablesClass(d)) && !named:
+		return keep("it belongs to a table of PyTables")
 	case w.layout == "train" && d.Chunks != nil && staysChunked(d) != "":
 		l.Filters, l.Chunks = nil, autoChunks(d)
 		w.notes = append(w.notes, hdf5.Finding{Path: d.Path, Message: "in uncompressed chunks of whole rows: " + staysChunked(d)})
@@ -316,13 +318,27 @@ func (w *wish) layoutOf(d *hdf5.Dataset) (hdf5write.Layout, bool, error) {
 
 // staysChunked returns why other programs need a dataset to stay chunked, or "".
 func staysChunked(d *hdf5.Dataset) string {
-	if !slices.Equal(d.Shape, d.MaxShape) {
+	class := pyTablesClass(d)
+	switch {
+	case class == "CARRAY" || class == "EARRAY":
+		return fmt.Sprintf("it is a %s of PyTables", class)
+	case !slices.Equal(d.Shape, d.MaxShape):
 		return "it can grow"
 	}
-	if class, err := d.Attribute("CLASS"); err == nil && class.Shape != nil {
-		if value, err := class.Value(); err == nil && (value == "CARRAY" || value == "EARRAY" || value == "TABLE") {
-			return fmt.Sprintf("it is a %s of PyTables", value)
-		}
+	return ""
+}
+
+// pyTablesClass returns the class of an object of PyTables, or "": TABLE, EARRAY, and
+// INDEXARRAY and others for the indexes of tables.
+func pyTablesClass(d *hdf5.Dataset) string {
+	a, err := d.Attribute("CLASS")
+	if err != nil || a.Shape == nil {
+		return ""
+	}
+	value, _ := a.Value()
+	class, _ := value.(string)
+	if class == "TABLE" || strings.HasSuffix(class, "ARRAY") {
+		return class
 	}
 	return ""
 }
