@@ -8,8 +8,8 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// TestRowsAreThoseOfTheEpoch compares the order that the loader tells without reading with that of an epoch.
-func TestRowsAreThoseOfTheEpoch(t *testing.T) {
+// TestOrderYieldsTheRowsOfTheEpoch compares the rows of Order with those of Epoch.
+func TestOrderYieldsTheRowsOfTheEpoch(t *testing.T) {
 	eachLoader(t, func(t *testing.T, s specimen, o Options) {
 		l := must[*Loader](t)(NewLoader(s.d, o))
 		o.OrderOnly = true
@@ -34,10 +34,10 @@ func TestRowsAreThoseOfTheEpoch(t *testing.T) {
 
 // TestBatchesAreValidForTheirLifetime compares batches again at the end of their lifetime.
 func TestBatchesAreValidForTheirLifetime(t *testing.T) {
-	const held = 3
+	const lifetime = 3
 
 	for _, s := range specimens(t, 101) {
-		l := must[*Loader](t)(NewLoader(s.d, Options{Batch: 4, Lifetime: held}))
+		l := must[*Loader](t)(NewLoader(s.d, Options{Batch: 4, Lifetime: lifetime}))
 		for epoch := range 2 {
 			var last []*Batch
 			var order [][]int
@@ -46,9 +46,9 @@ func TestBatchesAreValidForTheirLifetime(t *testing.T) {
 					t.Fatal(err)
 				}
 				last, order = append(last, b), append(order, slices.Clone(b.Rows))
-				if first := len(last) - 1 - held; first >= 0 {
+				if first := len(last) - 1 - lifetime; first >= 0 {
 					if !slices.Equal(last[first].Rows, order[first]) {
-						t.Fatalf("%s: a batch was of rows %v, and %d iterations later of %v", s.name, order[first], held, last[first].Rows)
+						t.Fatalf("%s: a batch was of rows %v, and %d iterations later of %v", s.name, order[first], lifetime, last[first].Rows)
 					}
 					checkSamples(t, last[first], s)
 				}
@@ -60,10 +60,10 @@ func TestBatchesAreValidForTheirLifetime(t *testing.T) {
 // TestBatchesUseTheAllocator counts the memory that is asked for.
 func TestBatchesUseTheAllocator(t *testing.T) {
 	x, y := pairs(50)
-	given := map[storage.Storage]bool{}
+	allocated := map[storage.Storage]bool{}
 	l := must[*Loader](t)(NewLoader(must[Dataset](t)(Of(input("x", x), target("y", y))), Options{Batch: 8, Alloc: func(size int) (storage.Host, error) {
 		s, err := storage.CPU.Alloc(size)
-		given[s] = true
+		allocated[s] = true
 		return s.(storage.Host), err
 	}}))
 	for b, err := range l.Epoch(t.Context(), 0, 0) {
@@ -71,25 +71,25 @@ func TestBatchesUseTheAllocator(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, f := range b.Fields {
-			if !given[f.Data] {
-				t.Fatalf("%v lies elsewhere", f)
+			if !allocated[f.Data] {
+				t.Fatalf("%v is not in memory from Alloc", f)
 			}
 		}
 		checkPairs(t, b, same)
 		if b.Consumed == 8 {
-			b.Retain() // the one in its place lies there, too
+			b.Retain() // the loader allocates another
 		}
 	}
 }
 
-// TestMemoryThatRunsOutIsAnError, for what would take the place of a batch that is kept;
-// what was kept stays as it is, and a later epoch is whole.
-func TestMemoryThatRunsOutIsAnError(t *testing.T) {
+// TestFailedAllocationsAreErrors lets the allocation of a batch fail that replaces a
+// retained one: the retained batch is unchanged, and a later epoch is complete.
+func TestFailedAllocationsAreErrors(t *testing.T) {
 	x, y := pairs(100)
-	spent, full := errors.New("spent"), false
+	errFull, full := errors.New("no memory"), false
 	l := must[*Loader](t)(NewLoader(must[Dataset](t)(Of(input("x", x), target("y", y))), Options{Batch: 10, Alloc: func(size int) (storage.Host, error) {
 		if full {
-			return nil, spent
+			return nil, errFull
 		}
 		s, err := storage.CPU.Alloc(size)
 		return s.(storage.Host), err
@@ -102,18 +102,18 @@ func TestMemoryThatRunsOutIsAnError(t *testing.T) {
 			b.Retain()
 		}
 	}
-	if !errors.Is(failed, spent) {
-		t.Errorf("the epoch ends with error %v; want %v", failed, spent)
+	if !errors.Is(failed, errFull) {
+		t.Errorf("the epoch ends with error %v; want %v", failed, errFull)
 	}
 	order := slices.Clone(kept.Rows)
 	for _, err := range l.Epoch(t.Context(), 1, 0) {
-		if !errors.Is(err, spent) {
-			t.Errorf("another begins with error %v", err)
+		if !errors.Is(err, errFull) {
+			t.Errorf("the next epoch begins with error %v; want %v", err, errFull)
 		}
 	}
 	full = false
 	if got := len(rows(t, l, 2, 0, specimen{origin: same})); got != 100 || !slices.Equal(kept.Rows, order) {
-		t.Errorf("%d samples in a later epoch; what was kept is of rows %v, was of %v", got, kept.Rows, order)
+		t.Errorf("%d samples in a later epoch; the retained batch has rows %v, had %v", got, kept.Rows, order)
 	}
 	checkPairs(t, kept, same)
 }

@@ -54,7 +54,7 @@ func specimens(t testing.TB, n int) []specimen {
 		specimen{name: "unordered subset", d: must[Dataset](t)(Subset(chunked.d, []int{2, 0, 1, 2})), origin: func(row int) int { return []int{2, 0, 1, 2}[row] }},
 		specimen{name: "foreign", d: opaque{chunked.d}, origin: same},
 	)
-	return append(all, slices.Concat(overlapping(t, n), raggeds(t, n), directs(t, n))...)
+	return append(all, slices.Concat(overlapping(t, n), raggeds(t, n), uncompressed(t, n))...)
 }
 
 // overlapping returns datasets of overlapping windows of six numbers, r to r+5,

@@ -10,20 +10,21 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// A fakeUncompressed is a fakeSource whose bytes can be had alone, in chunks or, if
-// those have no rows, in a row.
+// A fakeUncompressed is a fakeSource that implements storage.Uncompressed, in chunks of
+// some rows, or contiguous if they have none. It checks that rows are prefetched before
+// they are read.
 type fakeUncompressed struct {
 	*fakeSource
-	declared int // bytes, if that is more than there are
+	declared int // size in bytes, if it is more than there are
 
-	lock       sync.Mutex
-	expected   []bool // by row
-	unexpected int    // rows read that were not
-	atMost     int    // rows expected at a time
+	lock           sync.Mutex
+	prefetched     []bool // by row
+	notPrefetched  int    // rows read that were not prefetched
+	mostPrefetched int    // rows that were prefetched and not yet released
 }
 
 func newUncompressed(a storage.Array, rows int) *fakeUncompressed {
-	return &fakeUncompressed{fakeSource: newFake(a, rows), expected: make([]bool, a.Shape[0])}
+	return &fakeUncompressed{fakeSource: newFake(a, rows), prefetched: make([]bool, a.Shape[0])}
 }
 
 func (s *fakeUncompressed) Len() int { return max(s.fakeSource.Len(), s.declared) }
@@ -32,36 +33,36 @@ func (s *fakeUncompressed) Array() storage.Array {
 	return storage.Array{Data: s, Type: s.array.Type, View: s.array.View}
 }
 
-// rowsOf returns the rows that n bytes from a place on touch.
+// rowsOf returns prefetched for the rows that n bytes from an offset on are in.
 func (s *fakeUncompressed) rowsOf(at, n int) []bool {
 	size := s.fakeSource.Len() / s.array.Shape[0]
-	return s.expected[at/size : (at+n+size-1)/size]
+	return s.prefetched[at/size : (at+n+size-1)/size]
 }
 
 func (s *fakeUncompressed) ReadAt(b []byte, at int64) (int, error) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	for _, expected := range s.rowsOf(int(at), len(b)) {
-		if !expected {
-			s.unexpected++
+	for _, prefetched := range s.rowsOf(int(at), len(b)) {
+		if !prefetched {
+			s.notPrefetched++
 		}
 	}
 	return copy(b, s.array.Data.(storage.Host).Bytes()[at:]), nil
 }
 
-func (s *fakeUncompressed) Prefetch(at, n int, hold bool) {
+func (s *fakeUncompressed) Prefetch(at, n int, _ bool) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	for k := range s.rowsOf(at, n) {
 		s.rowsOf(at, n)[k] = true
 	}
 	rows := 0
-	for _, expected := range s.expected {
-		if expected {
+	for _, prefetched := range s.prefetched {
+		if prefetched {
 			rows++
 		}
 	}
-	s.atMost = max(s.atMost, rows)
+	s.mostPrefetched = max(s.mostPrefetched, rows)
 }
 
 func (s *fakeUncompressed) Release(at, n int) {
@@ -79,18 +80,18 @@ func (s *fakeUncompressed) ReadRanges(parts iter.Seq2[int, []byte]) error {
 	return nil
 }
 
-// directs returns datasets that lie in files as they do in memory.
-func directs(t testing.TB, n int) (all []specimen) {
+// uncompressed returns datasets whose samples are in files as in memory.
+func uncompressed(t testing.TB, n int) (all []specimen) {
 	x, y := pairs(n)
 	for _, rows := range []int{0, 7} {
 		d := must[Dataset](t)(Of(input("x", newUncompressed(x, rows).Array()), target("y", y)))
-		all = append(all, specimen{name: fmt.Sprintf("direct, chunks of %d", rows), d: d, origin: same})
+		all = append(all, specimen{name: fmt.Sprintf("uncompressed, chunks of %d", rows), d: d, origin: same})
 		odd := []int{}
 		for row := 1; row < n; row += 2 {
 			odd = append(odd, row)
 		}
 		half := must[Dataset](t)(Subset(d, odd))
-		all = append(all, specimen{name: fmt.Sprintf("twice odd rows of direct chunks of %d", rows), d: must[Dataset](t)(Concat(half, half)),
+		all = append(all, specimen{name: fmt.Sprintf("odd rows of uncompressed chunks of %d, twice", rows), d: must[Dataset](t)(Concat(half, half)),
 			origin: func(row int) int { return odd[row%len(odd)] }})
 	}
 	return all
@@ -104,7 +105,7 @@ func TestWindowsOverUncompressedDataArePrefetched(t *testing.T) {
 	for _, rows := range []int{0, 10} {
 		for _, shuffle := range []Shuffle{None, Window} {
 			if rows == 0 && shuffle == None {
-				continue // what is read in a row the system fetches by itself
+				continue // the system reads ahead by itself
 			}
 			for _, part := range []string{"whole", "subset", "chain"} {
 				fake := newUncompressed(x, rows)
@@ -119,7 +120,7 @@ func TestWindowsOverUncompressedDataArePrefetched(t *testing.T) {
 				o.Memory = leastMemory(d, o)
 				l := must[*Loader](t)(NewLoader(d, o))
 				for _, c := range []struct{ start, batches int }{{0, 50}, {130, 50}, {130, 3}} {
-					clear(fake.expected)
+					clear(fake.prefetched)
 					for _, err := range l.Epoch(t.Context(), 0, c.start) {
 						if err != nil {
 							t.Fatal(err)
@@ -128,26 +129,26 @@ func TestWindowsOverUncompressedDataArePrefetched(t *testing.T) {
 							break
 						}
 					}
-					if left := slices.Index(fake.expected, true); left >= 0 {
-						t.Errorf("%s in chunks of %d, %v, from %d on: row %d is still expected", part, rows, shuffle, c.start, left)
+					if left := slices.Index(fake.prefetched, true); left >= 0 {
+						t.Errorf("%s in chunks of %d, %v, from %d on: row %d was not released", part, rows, shuffle, c.start, left)
 					}
 				}
-				// The window, what is read ahead and batches in hand are of some 20 of 100 chunks.
-				if rows > 0 && fake.atMost > 500 {
-					t.Errorf("%s in chunks of %d, %v: %d of 1000 rows are expected at a time", part, rows, shuffle, fake.atMost)
+				// The window, the blocks read ahead and the batches in flight are about 20 of 100 chunks.
+				if rows > 0 && fake.mostPrefetched > 500 {
+					t.Errorf("%s in chunks of %d, %v: %d of 1000 rows are prefetched at a time", part, rows, shuffle, fake.mostPrefetched)
 				}
 				times, _ := fake.most()
-				if plan := l.Plan(); plan.CachedBlocks > 0 || times > 0 || plan.Amplification != 1 || fake.unexpected > 0 {
-					t.Errorf("%s in chunks of %d, %v: %d cached blocks, decoded %d times, %v planned for each sample, %d rows read unexpected",
-						part, rows, shuffle, plan.CachedBlocks, times, plan.Amplification, fake.unexpected)
+				if plan := l.Plan(); plan.CachedBlocks > 0 || times > 0 || plan.Amplification != 1 || fake.notPrefetched > 0 {
+					t.Errorf("%s in chunks of %d, %v: %d cached blocks, decoded %d times, read amplification %v, %d rows read that were not prefetched",
+						part, rows, shuffle, plan.CachedBlocks, times, plan.Amplification, fake.notPrefetched)
 				}
 			}
 		}
 	}
 }
 
-// TestLargeFilesAreShuffledByWindow: what the system is unlikely to keep in its
-// cache is by default not read in random order.
+// TestLargeFilesAreShuffledByWindow checks that by default, files that probably exceed
+// the page cache are not read in random order.
 func TestLargeFilesAreShuffledByWindow(t *testing.T) {
 	x, _ := pairs(1)
 	for n, want := range map[int]Shuffle{beyondCache / 24: Exact, beyondCache/24 + 1: Window} {
