@@ -83,23 +83,25 @@ static void pixels(const job *q, const images *m, int64_t i, int side, const int
 			*p++ = y < 0 || x < 0 || y >= m->size[0] || x >= m->size[1] ? none : (float *)m->at + image * m->stride[0] + y * m->stride[1] + x * m->stride[2];
 }
 
-/* Tiles from i on, n of them, transformed; rows beyond are 0. */
+/* Tiles from i on, n of them, transformed. */
 static void tiles_in(const job *q, h5k_spectrum *v, int64_t i, int64_t n, float *zeros) {
-	float *p[36];
+	float *p[2][36];
+	pixels(q, &q->from, i, 6, q->pad, zeros, p[0]);
 	for (int64_t t = 0; t < n; t++) {
-		pixels(q, &q->from, i + t, 6, q->pad, zeros, p);
-		q->loops->input(v, t, (const float *const *)p);
+		pixels(q, &q->from, i + least(t + 1, n - 1), 6, q->pad, zeros, p[(t + 1) % 2]);
+		q->loops->input(v, t, (const float *const *)p[t % 2], (const float *const *)p[(t + 1) % 2]);
 	}
 }
 
 static void tiles_grad(const job *q, h5k_spectrum *d, int64_t i, int64_t n, int64_t channel, float *zeros, float *sums) {
 	static const int64_t none[2];
 	images m = q->to;
-	float *p[16];
+	float *p[2][16];
 	m.at += channel;
+	pixels(q, &m, i, 4, none, zeros, p[0]);
 	for (int64_t t = 0; t < n; t++) {
-		pixels(q, &m, i + t, 4, none, zeros, p);
-		q->loops->grad(d, t, (const float *const *)p, sums);
+		pixels(q, &m, i + least(t + 1, n - 1), 4, none, zeros, p[(t + 1) % 2]);
+		q->loops->grad(d, t, (const float *const *)p[t % 2], (const float *const *)p[(t + 1) % 2], sums);
 	}
 }
 

@@ -39,10 +39,10 @@ typedef struct {
 /* What an instruction set provides. */
 typedef struct {
 	int width, block; /* columns that are adjacent in a spectrum; its rows are multiples of block */
-	/* Row i of v from 36 pixels, BᵀdB. */
-	void (*input)(const h5k_spectrum *v, int64_t i, const float *const from[36]);
+	/* Row i of v from 36 pixels, BᵀdB. next are the pixels of the next row, to ask memory for. */
+	void (*input)(const h5k_spectrum *v, int64_t i, const float *const from[36], const float *const next[36]);
 	/* Row i of v from 16 pixels, GdGᵀ for F(3x3, 4x4). sums, which may be NULL, grows by the pixels. */
-	void (*grad)(const h5k_spectrum *v, int64_t i, const float *const from[16], float *sums);
+	void (*grad)(const h5k_spectrum *v, int64_t i, const float *const from[16], const float *const next[16], float *sums);
 	/* 16 pixels from row i of m, AᵀmA; bias may be NULL. */
 	void (*output)(const h5k_spectrum *m, int64_t i, float *const to[16], const float *bias, int relu);
 	/* 16 columns from j on of u, GwGᵀ: w has 9 adjacent elements for each row and column. */

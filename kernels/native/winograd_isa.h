@@ -88,8 +88,13 @@ INLINE void transform_filter_grad(vec y[3], vec m0, vec m1, vec m2, vec m3, vec 
 /* Where row i of column j lies in a spectrum, at the first point. */
 INLINE float *place(const h5k_spectrum *s, int64_t i, int64_t j) { return s->at + (j / WIDTH * s->rows + i) * WIDTH + j % WIDTH; }
 
-static void input(const h5k_spectrum *v, int64_t row, const float *const from[36]) {
+static void input(const h5k_spectrum *v, int64_t row, const float *const from[36], const float *const next[36]) {
 	for (int64_t c = 0; c < v->cols; c += LANES) {
+#pragma GCC unroll 6
+		for (int i = 0; i < 6; i++)
+#pragma GCC unroll 6
+			for (int j = 2; j < 6; j++) /* tiles share two columns */
+				__builtin_prefetch(next[6 * i + j] + c);
 		vec t[6][6], u[6];
 		float *to = place(v, row, c);
 #pragma GCC unroll 6
@@ -109,8 +114,11 @@ static void input(const h5k_spectrum *v, int64_t row, const float *const from[36
 	}
 }
 
-static void grad(const h5k_spectrum *v, int64_t row, const float *const from[16], float *sums) {
+static void grad(const h5k_spectrum *v, int64_t row, const float *const from[16], const float *const next[16], float *sums) {
 	for (int64_t c = 0; c < v->cols; c += LANES) {
+#pragma GCC unroll 16
+		for (int i = 0; i < 16; i++)
+			__builtin_prefetch(next[i] + c);
 		vec t[6][4], u[6], sum = {0};
 		float *to = place(v, row, c);
 #pragma GCC unroll 6
