@@ -108,6 +108,7 @@ func dataFlags() []cli.Flag {
 		&cli.StringFlag{Name: "x", Usage: "dataset `PATH` of inputs, with [slice] for a part; 'data/*/obs/pose' for many episodes"},
 		&cli.StringFlag{Name: "y", Usage: "dataset `PATH` of targets (labels)"},
 		&cli.StringSliceFlag{Name: "rows", Usage: "select `ROWS`: [slice], mask, index list, or PATH==VALUE; repeat it to combine them with and"},
+		followFlag,
 	}
 }
 
@@ -246,7 +247,7 @@ func (j *job) resume(c *cli.Context) error {
 	}
 	for _, name := range c.LocalFlagNames() {
 		switch name {
-		case "resume", "output", "o", "data", "y-data", "val-data", "val-y-data", "epochs", "device", "resident", "graph", "threads", "memory", "save-every", "force", "json", "profile":
+		case "resume", "output", "o", "data", "y-data", "val-data", "val-y-data", "epochs", "device", "resident", "graph", "threads", "memory", "save-every", "follow", "force", "json", "profile":
 		default:
 			return fmt.Errorf("--%s cannot change when resuming %s", name, from)
 		}

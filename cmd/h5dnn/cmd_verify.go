@@ -19,9 +19,9 @@ func verifyCommand() *cli.Command {
 		Usage:     "check the integrity of an HDF5 file",
 		ArgsUsage: "FILE",
 		Description: "Reads every structure, compares checksums, decodes every chunk and reads every value of\n" +
-			"variable length. Opens no other file. Data without filters has no checksum: only its\n" +
+			"variable length. Opens no other file without --follow. Data without filters has no checksum: only its\n" +
 			"position is checked. The exit status is 1 if a problem was found.",
-		Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print one JSON object"}},
+		Flags: []cli.Flag{followFlag, &cli.BoolFlag{Name: "json", Usage: "print one JSON object"}},
 		Action: func(c *cli.Context) error {
 			args, err := arguments(c, "FILE")
 			if err != nil {
@@ -31,7 +31,7 @@ func verifyCommand() *cli.Command {
 				return err
 			}
 			bar := newMeter(c.App.ErrWriter, "verify", fileSize(args[0]))
-			report, err := hdf5.Verify(c.Context, args[0], func(_ string, bytes int) { bar.add(bytes) })
+			report, err := hdf5.Verify(c.Context, args[0], func(_ string, bytes int) { bar.add(bytes) }, hdf5.Options{Follow: followed(c.Context)})
 			bar.end()
 			if err != nil {
 				return err

@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -144,6 +145,9 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 	for _, command := range app.Commands {
 		command.OnUsageError = func(c *cli.Context, err error, _ bool) error { return flagError(c.Command, err) }
 		command.HideHelpCommand = true
+		if slices.Contains(command.Flags, cli.Flag(followFlag)) {
+			command.Before = rememberFollow
+		}
 		command.Description = strings.TrimPrefix(command.Description+"\n\n"+examplesOf(command.Name), "\n\n")
 		if opensFiles[command.Name] {
 			command.Flags, command.Before = append(command.Flags, limitFlag()), withBudget

@@ -17,15 +17,11 @@ import (
 )
 
 // open opens a file. Its format is found by content.
-func open(ctx context.Context, name string, options ...serialize.Options) (inspect.File, error) {
+func open(ctx context.Context, name string) (inspect.File, error) {
 	if err := isFile(name); err != nil {
 		return nil, err
 	}
-	o := serialize.Options{Budget: budgetOf(ctx), Context: ctx}
-	for _, other := range options {
-		o.Follow = other.Follow
-	}
-	file, err := inspect.Open(name, o)
+	file, err := inspect.Open(name, serialize.Options{Follow: followed(ctx), Budget: budgetOf(ctx), Context: ctx})
 	if err == nil {
 		addInput(ctx, name, linkedBy(file))
 	}
@@ -50,9 +46,24 @@ func isFile(name string) error {
 // followFlag allows external links, external data and virtual datasets.
 var followFlag = &cli.StringFlag{Name: "follow", Usage: "open files in `FOLDER` that this one refers to; by default none"}
 
+// followKey is the key of the folder of --follow in the context of a command.
+type followKey struct{}
+
+// rememberFollow makes files that a command opens follow its flag.
+func rememberFollow(c *cli.Context) error {
+	c.Context = context.WithValue(c.Context, followKey{}, c.String(followFlag.Name))
+	return nil
+}
+
+// followed returns the folder of --follow, or "".
+func followed(ctx context.Context) string {
+	folder, _ := ctx.Value(followKey{}).(string)
+	return folder
+}
+
 // openAsked opens a file with the options in the command's flags.
 func openAsked(c *cli.Context, name string) (inspect.File, error) {
-	return open(c.Context, name, serialize.Options{Follow: c.String(followFlag.Name)})
+	return open(c.Context, name)
 }
 
 // neighbours lists the other files in the folder of name.

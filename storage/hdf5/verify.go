@@ -40,9 +40,14 @@ func (f Finding) String() string { return strings.TrimPrefix(f.Path+": "+f.Messa
 // length. Its memory is limited, and its work by the size of the file. It returns an error
 // if the file cannot be checked, for example because it is not an HDF5 file.
 //
-// progress, unless nil, is called with the number of bytes that were checked.
-func Verify(ctx context.Context, name string, progress func(path string, bytes int)) (Report, error) {
-	f, err := Open(name, Options{CacheBytes: -1})
+// progress, unless nil, is called with the number of bytes that were checked. With
+// Options.Follow, elements in other files are read, but not the rest of these files.
+func Verify(ctx context.Context, name string, progress func(path string, bytes int), options ...Options) (Report, error) {
+	o := Options{CacheBytes: -1}
+	for _, given := range options {
+		o.Follow = given.Follow
+	}
+	f, err := Open(name, o)
 	if err != nil {
 		if !hasSignature(name) {
 			return Report{}, err
@@ -161,7 +166,11 @@ func (v *verifier) dataset(o *Object) {
 	case d.Shape == nil:
 		return
 	case d.layout.class == layoutVirtual, len(d.External) > 0:
-		v.skip(o.Path, "its elements are in other files")
+		if v.f.linked == nil {
+			v.skip(o.Path, "its elements are in other files")
+		} else if err := v.readAll(d); err != nil {
+			v.problem(o.Path, err)
+		}
 		return
 	}
 	if err := v.elements(d); err != nil {
@@ -193,6 +202,37 @@ func (v *verifier) elements(d *Dataset) error {
 		return v.chunks(d)
 	}
 	return v.contiguous(d)
+}
+
+// readAll reads all elements, some rows at a time.
+func (v *verifier) readAll(d *Dataset) error {
+	n, err := d.Len()
+	if err != nil || n == 0 {
+		return err
+	}
+	if len(d.Shape) == 0 {
+		_, err := d.Raw(d.View())
+		return err
+	}
+	row := n / d.Shape[0] * d.Type.Size
+	if row > maxDecoding {
+		v.skip(d.Path, "not read: a row takes %d bytes of memory, more than the limit of %d", row, maxDecoding)
+		return nil
+	}
+	const block = 16 << 20
+	rows := max(1, block/row)
+	for first := 0; first < d.Shape[0]; first += rows {
+		part, err := d.View().Slice(0, first, min(first+rows, d.Shape[0]), 1)
+		if err == nil {
+			var raw []byte
+			raw, err = d.Raw(part)
+			v.report.Bytes += len(raw)
+		}
+		if err = errors.Join(err, v.ctx.Err()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // checkOwner returns an error for a dataset that shares its storage with another.
