@@ -1,4 +1,4 @@
-"""Make seen.h5: what h5dnn inspect shows beside names and shapes.
+"""Make seen.h5 and outside.h5: what h5dnn inspect shows beside names and shapes.
 
     python make_seen.py
 """
@@ -28,3 +28,10 @@ with h5py.File("seen.h5", "w", libver="earliest") as f:
     for k, name in enumerate((1, 10)):
         layout[k] = h5py.VirtualSource(".", f"demos/demo_{name}/actions", (2, 2))
     f.create_virtual_dataset("virtual", layout)
+
+# Samples whose inputs are in another file.
+with h5py.File("outside.h5", "w", libver="earliest") as f:
+    layout = h5py.VirtualLayout((96, 4), "f8")
+    layout[:] = h5py.VirtualSource("guesses.h5", "table", (96, 4))
+    f.create_virtual_dataset("table", layout)
+    f["kind"] = (np.arange(96) % 3).astype("i4")

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/h5dnn/h5dnn/dataset/dataconfig"
+	"github.com/h5dnn/h5dnn/storage/hdf5"
 	"github.com/h5dnn/h5dnn/train"
 )
 
@@ -44,7 +46,7 @@ func evalCommand() *cli.Command {
 			}
 			data, err := openData(c.Context, run.Config)
 			if err != nil {
-				if c.NArg() == 2 && !c.IsSet("x") {
+				if other := (*hdf5.NotFollowedError)(nil); c.NArg() == 2 && !c.IsSet("x") && !errors.As(err, &other) {
 					err = fmt.Errorf("%w; %s names these paths, and --x and --y name others", err, name)
 				}
 				return err
