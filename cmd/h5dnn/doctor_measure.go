@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,11 +31,11 @@ type measured struct {
 	kept          bool    // the decoded data fits the loader's memory
 }
 
-// measureTime and measureBytes limit a measurement, of which the best of repeats counts:
+// measureTime and measureBytes limit a measurement, of which the best counts:
 // other processes only make it slower. Smaller datasets than worthIt are skipped.
 const (
-	measureTime  = 100 * time.Millisecond
-	repeats      = 6
+	measureTime  = 50 * time.Millisecond
+	repeats      = 8 // at least
 	measureBytes = 64 << 20
 	worthIt      = 64 << 10
 	batchRows    = 128
@@ -86,17 +87,23 @@ func (p *patient) measure(ctx context.Context, d *hdf5.Dataset, a storage.Array)
 	return nil
 }
 
-// best returns the highest rate of several measurements, which take some seconds at most.
-func best(measure func() (float64, error)) (rate float64, err error) {
-	const enough = 2 * time.Second
-	for start, n := time.Now(), 0; n < repeats && (n == 0 || time.Since(start) < enough); n++ {
+// best returns the highest rate of several measurements: as many as it takes until the
+// three highest agree, or some seconds.
+func best(measure func() (float64, error)) (float64, error) {
+	const enough, agree = 3 * time.Second, 0.95
+	var rates []float64 // the highest first
+	for start := time.Now(); len(rates) == 0 || time.Since(start) < enough; {
 		one, err := measure()
 		if err != nil {
 			return 0, err
 		}
-		rate = max(rate, one)
+		rates = append(rates, one)
+		slices.SortFunc(rates, func(a, b float64) int { return cmp.Compare(b, a) })
+		if len(rates) >= repeats && rates[2] >= agree*rates[0] {
+			break
+		}
 	}
-	return rate, nil
+	return rates[0], nil
 }
 
 // loadRate returns the rows per second that a loader delivers.
