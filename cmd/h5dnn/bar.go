@@ -123,3 +123,11 @@ func remaining(elapsed time.Duration, share float64) string {
 	}
 	return fmt.Sprintf("%d:%02d left", left/time.Minute, left%time.Minute/time.Second)
 }
+
+// clip cuts a text to at most n characters.
+func clip(s string, n int) string {
+	if text := []rune(s); len(text) > n {
+		return string(text[:n-1]) + "…"
+	}
+	return s
+}

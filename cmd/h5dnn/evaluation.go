@@ -1,3 +1,5 @@
+//go:build cgo
+
 package main
 
 import (
@@ -142,14 +144,6 @@ func writeTable(w io.Writer, rows [][]string) error {
 		}
 	}
 	return nil
-}
-
-// clip cuts a text to at most n characters.
-func clip(s string, n int) string {
-	if text := []rune(s); len(text) > n {
-		return string(text[:n-1]) + "…"
-	}
-	return s
 }
 
 func (e *evaluation) json(w io.Writer) error {
