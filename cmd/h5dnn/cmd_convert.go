@@ -29,7 +29,7 @@ func convertCommand() *cli.Command {
 			&cli.BoolFlag{Name: "verify", Usage: "read OUT and compare every element"},
 			forceFlag(),
 			&cli.BoolFlag{Name: "json", Usage: "print the report as one JSON object"},
-			followFlag,
+			followFlag(),
 		}, lossFlags...),
 		Action: func(c *cli.Context) error {
 			args, err := arguments(c, "IN", "OUT")
@@ -51,7 +51,7 @@ func convertCommand() *cli.Command {
 					return err
 				}
 			}
-			plan, err := convert.New(c.Context, file, at.path, format, convert.Options{Materialize: c.String(followFlag.Name) != "", Out: out})
+			plan, err := convert.New(c.Context, file, at.path, format, convert.Options{Materialize: c.String(followName) != "", Out: out})
 			if err != nil {
 				return err
 			}

@@ -25,7 +25,7 @@ func doctorCommand() *cli.Command {
 		Description: "Checks layout, alignment, chunks, filters, label order, and a sample of the data for NaN and\n" +
 			"infinity. Times shuffled batches of 128 rows from the file as it is, and from part of it\n" +
 			"repacked with --layout train. Without FILE, shows the devices of this machine.",
-		Flags: []cli.Flag{followFlag, &cli.BoolFlag{Name: "json", Usage: "print one JSON object"}},
+		Flags: []cli.Flag{followFlag(), &cli.BoolFlag{Name: "json", Usage: "print one JSON object"}},
 		Action: func(c *cli.Context) error {
 			if c.NArg() == 0 {
 				return showDevices(c.App.Writer, c.Bool("json"), false)

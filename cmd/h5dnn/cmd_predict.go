@@ -35,7 +35,7 @@ func predictCommand() *cli.Command {
 			&cli.StringFlag{Name: "as", Usage: "classes (by name where they have names), indices (of classes), probabilities, values (of a regression) or outputs (of the last layer)", DefaultText: "values or outputs"},
 			&cli.StringFlag{Name: "select", Usage: "`NAME` or number of the output, for a model of several"},
 			forceFlag(),
-			followFlag,
+			followFlag(),
 			deviceFlag(),
 			&cli.IntFlag{Name: "threads", Usage: "`NUMBER` of compute threads", DefaultText: "all"},
 		},

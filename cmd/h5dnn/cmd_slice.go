@@ -31,7 +31,7 @@ func sliceCommand() *cli.Command {
 			&cli.StringFlag{Name: "format", Usage: "one of " + strings.Join(serialize.Formats(), ", ") + "; by default from the extension of FILE"},
 			forceFlag(),
 			&cli.BoolFlag{Name: "json", Usage: "print the elements as one JSON object"},
-			followFlag,
+			followFlag(),
 		}, lossFlags...),
 		Action: func(c *cli.Context) error {
 			args, err := arguments(c, "FILE:/path[EXPR]")

@@ -21,7 +21,7 @@ func verifyCommand() *cli.Command {
 		Description: "Reads every structure, compares checksums, decodes every chunk and reads every value of\n" +
 			"variable length. Opens no other file without --follow. Data without filters has no checksum: only its\n" +
 			"position is checked. The exit status is 1 if a problem was found.",
-		Flags: []cli.Flag{followFlag, &cli.BoolFlag{Name: "json", Usage: "print one JSON object"}},
+		Flags: []cli.Flag{followFlag(), &cli.BoolFlag{Name: "json", Usage: "print one JSON object"}},
 		Action: func(c *cli.Context) error {
 			args, err := arguments(c, "FILE")
 			if err != nil {

@@ -145,7 +145,7 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 	for _, command := range app.Commands {
 		command.OnUsageError = func(c *cli.Context, err error, _ bool) error { return flagError(c.Command, err) }
 		command.HideHelpCommand = true
-		if slices.Contains(command.Flags, cli.Flag(followFlag)) {
+		if slices.ContainsFunc(command.Flags, func(f cli.Flag) bool { return f.Names()[0] == followName }) {
 			command.Before = rememberFollow
 		}
 		command.Description = strings.TrimPrefix(command.Description+"\n\n"+examplesOf(command.Name), "\n\n")

@@ -44,14 +44,18 @@ func isFile(name string) error {
 }
 
 // followFlag allows external links, external data and virtual datasets.
-var followFlag = &cli.StringFlag{Name: "follow", Usage: "open files in `FOLDER` that this one refers to; by default none"}
+func followFlag() cli.Flag {
+	return &cli.StringFlag{Name: followName, Usage: "open files in `FOLDER` that this one refers to; by default none"}
+}
+
+const followName = "follow"
 
 // followKey is the key of the folder of --follow in the context of a command.
 type followKey struct{}
 
 // rememberFollow makes files that a command opens follow its flag.
 func rememberFollow(c *cli.Context) error {
-	c.Context = context.WithValue(c.Context, followKey{}, c.String(followFlag.Name))
+	c.Context = context.WithValue(c.Context, followKey{}, c.String(followName))
 	return nil
 }
 
