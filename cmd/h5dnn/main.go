@@ -16,7 +16,6 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -145,12 +144,9 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 	for _, command := range app.Commands {
 		command.OnUsageError = func(c *cli.Context, err error, _ bool) error { return flagError(c.Command, err) }
 		command.HideHelpCommand = true
-		if slices.ContainsFunc(command.Flags, func(f cli.Flag) bool { return f.Names()[0] == followName }) {
-			command.Before = rememberFollow
-		}
 		command.Description = strings.TrimPrefix(command.Description+"\n\n"+examplesOf(command.Name), "\n\n")
 		if opensFiles[command.Name] {
-			command.Flags, command.Before = append(command.Flags, limitFlag()), withBudget
+			command.Flags, command.Before = append(command.Flags, limitFlag()), remember
 		}
 		for _, flag := range command.Flags {
 			if b, ok := flag.(*cli.BoolFlag); ok {

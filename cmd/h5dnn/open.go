@@ -53,10 +53,10 @@ const followName = "follow"
 // followKey is the key of the folder of --follow in the context of a command.
 type followKey struct{}
 
-// rememberFollow makes files that a command opens follow its flag.
-func rememberFollow(c *cli.Context) error {
+// remember keeps the flags about files that a command opens in its context.
+func remember(c *cli.Context) error {
 	c.Context = context.WithValue(c.Context, followKey{}, c.String(followName))
-	return nil
+	return withBudget(c)
 }
 
 // followed returns the folder of --follow, or "".
