@@ -16,21 +16,22 @@ import (
 
 // kinds says what the values of types are that are not simply their Go kind.
 var kinds = map[reflect.Type]string{
-	reflect.TypeFor[nn.Sizes]():             "integer, or one for each axis",
-	reflect.TypeFor[nn.Negated]():           "true or false",
-	reflect.TypeFor[nn.Names]():             "name or list of names",
-	reflect.TypeFor[nn.Nodes]():             "list of `{name, layer, from}`",
-	reflect.TypeFor[nn.Submodule]():         "layer or list of layers",
-	reflect.TypeFor[nn.ScheduleSetting]():   "schedule",
-	reflect.TypeFor[[]nn.ParamGroup]():      "list of `{params, lr, weight_decay}`",
-	reflect.TypeFor[dtype.Type]():           "element type",
-	reflect.TypeFor[config.Choice]():        "yes, no or auto",
-	reflect.TypeFor[dataconfig.Config]():    "the settings below",
-	reflect.TypeFor[dataconfig.Names]():     "name or list of names",
-	reflect.TypeFor[dataconfig.Paths]():     "path, or `{name: path}`",
-	reflect.TypeFor[dataconfig.Split]():     "fraction, `attr:NAME` or `mask:ROWS`",
-	reflect.TypeFor[dataconfig.Normalize](): "`auto`, `none`, `MEAN/STD`, `{mean, std}` or `{scale, shift}`, or one of these by input",
-	reflect.TypeFor[train.Interval]():       "duration, number of steps or `epoch`",
+	reflect.TypeFor[nn.Sizes]():              "integer, or one for each axis",
+	reflect.TypeFor[nn.Negated]():            "true or false",
+	reflect.TypeFor[nn.Names]():              "name or list of names",
+	reflect.TypeFor[nn.Nodes]():              "list of `{name, layer, from}`",
+	reflect.TypeFor[nn.Submodule]():          "layer or list of layers",
+	reflect.TypeFor[nn.ScheduleSetting]():    "schedule",
+	reflect.TypeFor[[]nn.ParamGroup]():       "list of `{params, lr, weight_decay}`",
+	reflect.TypeFor[dtype.Type]():            "element type",
+	reflect.TypeFor[config.Choice]():         "yes, no or auto",
+	reflect.TypeFor[dataconfig.Config]():     "the settings below",
+	reflect.TypeFor[dataconfig.Names]():      "name or list of names",
+	reflect.TypeFor[dataconfig.Paths]():      "path, or `{name: path}`",
+	reflect.TypeFor[dataconfig.Split]():      "fraction, `attr:NAME` or `mask:ROWS`",
+	reflect.TypeFor[dataconfig.Normalize]():  "`auto`, `none`, `MEAN/STD`, `{mean, std}` or `{scale, shift}`, or one of these by input",
+	reflect.TypeFor[dataconfig.ClassNames](): "list of names, or lists by target",
+	reflect.TypeFor[train.Interval]():        "duration, number of steps or `epoch`",
 }
 
 // kind says what the values of t are.
