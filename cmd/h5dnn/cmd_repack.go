@@ -321,7 +321,7 @@ func staysChunked(d *hdf5.Dataset) string {
 	class := pyTablesClass(d)
 	switch {
 	case class == "CARRAY" || class == "EARRAY":
-		return fmt.Sprintf("it is a %s of PyTables", class)
+		return fmt.Sprintf("PyTables needs it chunked (%s)", class)
 	case !slices.Equal(d.Shape, d.MaxShape):
 		return "it can grow"
 	}
