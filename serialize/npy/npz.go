@@ -368,7 +368,7 @@ func saveNpz(w io.Writer, c serialize.Contents) error {
 // CheckName refuses names that lead somewhere else where an archive is unpacked.
 func CheckName(name string) error {
 	for part := range strings.SplitSeq(name, "/") {
-		if part == "" || part == "." || part == ".." || strings.ContainsAny(part, "\\\x00") {
+		if part == "" && name != "" || part == "." || part == ".." || strings.ContainsAny(part, "\\\x00") {
 			return fmt.Errorf("no name for an array in an .npz: programs that unpack it could write elsewhere: %w", storage.ErrState)
 		}
 	}
