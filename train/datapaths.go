@@ -108,9 +108,9 @@ func CheckData(c Config, run string) error {
 			continue
 		}
 		if absolute := c.absolute[*name]; absolute != "" {
-			return fmt.Errorf("%s: no such file; %s names it, relative to itself, and it is not at %s either; name it with --data", *name, run, absolute)
+			return fmt.Errorf("%s: no such file; %s names it, relative to itself, and it is not at %s either: %w", *name, run, absolute, ErrMoved)
 		}
-		return fmt.Errorf("%s: no such file; %s names it, relative to the folder in which training began; name it with --data", *name, run)
+		return fmt.Errorf("%s: no such file; %s names it, relative to the folder in which training began: %w", *name, run, ErrMoved)
 	}
 	return nil
 }

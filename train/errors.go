@@ -8,7 +8,39 @@ import (
 	"github.com/h5dnn/h5dnn/dataset"
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
 )
+
+// ErrMoved is the kind of error for data that a run file names and that is not there.
+var ErrMoved = errors.New("name the file in data.file")
+
+// A LayoutError reports images whose sizes do not fit the model, and the layout that
+// they may have instead.
+type LayoutError struct {
+	Err    error
+	Layout string
+}
+
+func (e *LayoutError) Error() string {
+	text := strings.TrimSuffix(e.Err.Error(), ": "+views.ErrShape.Error())
+	return fmt.Sprintf("%s; data.layout: %s takes them otherwise", text, e.Layout)
+}
+
+func (e *LayoutError) Unwrap() error { return e.Err }
+
+// An Assumption is what a run assumed of its data because the configuration does not
+// say.
+type Assumption struct {
+	Text           string
+	Setting, Value string // of Config.Data that would say otherwise, if there is one
+}
+
+func (a Assumption) String() string {
+	if a.Setting == "" {
+		return a.Text
+	}
+	return fmt.Sprintf("%s; data.%s: %s says otherwise", a.Text, a.Setting, a.Value)
+}
 
 // A MemoryError reports that a run needs more memory than there is, and which
 // settings would make it need less.

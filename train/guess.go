@@ -26,7 +26,7 @@ func (r *Run) chooseLayout(data *Data) {
 		layout := data.Layouts[f.Name]
 		if layout == "" && looksChannelsLast(f.Shape) {
 			layout = "nhwc"
-			r.assume("%s (%d, %d, %d) are images with their channels last; --layout nchw says otherwise", f.Name, f.Shape[0], f.Shape[1], f.Shape[2])
+			r.assume("layout", "nchw", "%s (%d, %d, %d) are images with their channels last", f.Name, f.Shape[0], f.Shape[1], f.Shape[2])
 		}
 		if layout == "nhwc" {
 			r.Config.Data.Layout = layout
@@ -53,14 +53,14 @@ func (r *Run) adviseLayout(err error) error {
 			have, other = other, have
 		}
 		text := strings.TrimSuffix(err.Error(), ": "+views.ErrShape.Error())
-		return fmt.Errorf("%s; %s %v are taken as images in the layout %s, for %s add --layout %s: %w", text, f.Name, f.Shape, have, other, other, views.ErrShape)
+		return &LayoutError{fmt.Errorf("%s; %s %v are taken as images in the layout %s: %w", text, f.Name, f.Shape, have, views.ErrShape), other}
 	}
 	return err
 }
 
 // assume notes what r assumes of the data, which was not said.
-func (r *Run) assume(format string, args ...any) {
-	r.Assumptions = append(r.Assumptions, fmt.Sprintf(format, args...))
+func (r *Run) assume(setting, value, format string, args ...any) {
+	r.Assumptions = append(r.Assumptions, Assumption{fmt.Sprintf(format, args...), setting, value})
 }
 
 // estimateNormalize replaces automatic normalization by numbers. Columns of tables of
@@ -145,7 +145,7 @@ func (r *Run) assumeClasses(given Config) {
 		if len(names) > shown {
 			more = ", …"
 		}
-		r.assume("the %d classes of %s are %s%s", len(names), t.Name, strings.Join(names[:min(len(names), shown)], ", "), more)
+		r.assume("", "", "the %d classes of %s are %s%s", len(names), t.Name, strings.Join(names[:min(len(names), shown)], ", "), more)
 	}
 }
 
@@ -165,7 +165,7 @@ func (r *Run) assumeStandardized(standardized map[string]dataconfig.Normalize) {
 			per = ", column by column"
 		}
 	}
-	r.assume("%s standardized to mean 0 and standard deviation 1%s; --normalize none says otherwise", strings.Join(names, " and ")+verb, per)
+	r.assume("normalize", "none", "%s standardized to mean 0 and standard deviation 1%s", strings.Join(names, " and ")+verb, per)
 }
 
 // ClassNames returns the names of the classes of the first target, or nil.

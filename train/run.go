@@ -26,7 +26,7 @@ type Run struct {
 	History   History
 
 	// Assumptions are what New assumed of the data, where the configuration does not say.
-	Assumptions []string
+	Assumptions []Assumption
 
 	targets      []string // names of the targets that the outputs are compared with
 	loss         nn.Loss

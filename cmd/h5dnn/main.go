@@ -117,7 +117,7 @@ func forPeople(err error) string {
 	if other := (*hdf5.NotFollowedError)(nil); errors.As(err, &other) {
 		text += "; add --follow FOLDER to open files in a folder"
 	}
-	return text + limitAdvice(err)
+	return flagsFor(err, text) + limitAdvice(err)
 }
 
 func newApp(stdout, stderr io.Writer) *cli.App {

@@ -39,7 +39,7 @@ func newMonitor(c *cli.Context, j *job) *monitor {
 // begin prints the model and the data.
 func (m *monitor) begin() {
 	if m.json {
-		for _, text := range m.job.train.Assumptions {
+		for _, text := range assumptions(m.job.train) {
 			m.note("assumed: " + printable(text))
 		}
 		return
@@ -58,7 +58,7 @@ func (m *monitor) begin() {
 	}
 	fmt.Fprintln(m.out)
 	if len(run.Assumptions) > 0 {
-		fmt.Fprintf(m.out, "assumed: %s\n", printable(strings.Join(run.Assumptions, "; ")))
+		fmt.Fprintf(m.out, "assumed: %s\n", printable(strings.Join(assumptions(run), "; ")))
 	}
 	if run.Position.Step > 0 {
 		fmt.Fprintf(m.out, "resuming in epoch %d, after %d of %d samples\n", run.Position.Epoch+1, run.Position.Consumed, run.Position.Samples)
@@ -284,4 +284,16 @@ func (m *monitor) done(curves string) error {
 		return fmt.Errorf("run written to %s; its report is lost: %w", m.job.file, err)
 	}
 	return nil
+}
+
+// assumptions lists what a run assumed, with the flags that say otherwise.
+func assumptions(run *train.Run) []string {
+	var list []string
+	for _, a := range run.Assumptions {
+		if a.Setting != "" {
+			a.Text += fmt.Sprintf("; --%s %s says otherwise", a.Setting, a.Value)
+		}
+		list = append(list, a.Text)
+	}
+	return list
 }

@@ -28,4 +28,6 @@ func predictCommand() *cli.Command { return withoutCgo("predict", "apply a train
 func initCommand() *cli.Command    { return withoutCgo("init", "write a configuration for a data file") }
 func devicesCommand() *cli.Command { return withoutCgo("devices", "show CPU, GPUs and libraries") }
 
+func flagsFor(_ error, text string) string { return text }
+
 func showDevices(io.Writer, bool, bool) error { return errWithoutCgo }
