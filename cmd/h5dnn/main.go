@@ -18,6 +18,7 @@ import (
 	"runtime"
 	"strings"
 	"syscall"
+	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
 
@@ -165,16 +166,22 @@ func commandNames(app *cli.App) []string {
 	return names
 }
 
-// printable returns s on one line, with control characters escaped.
+// printable returns s on one line, with control characters and bytes that are not UTF-8
+// escaped.
 func printable(s string) string {
 	var b strings.Builder
-	for _, r := range s {
-		if plain(r) {
-			b.WriteRune(r)
-		} else {
+	for len(s) > 0 {
+		r, size := utf8.DecodeRuneInString(s)
+		switch {
+		case plain(r):
+			b.WriteString(s[:size])
+		case r == utf8.RuneError && size == 1:
+			fmt.Fprintf(&b, `\x%02x`, s[0])
+		default:
 			quoted := fmt.Sprintf("%+q", r) // '\n', '\x1b', '\u202e'
 			b.WriteString(quoted[1 : len(quoted)-1])
 		}
+		s = s[size:]
 	}
 	return b.String()
 }
