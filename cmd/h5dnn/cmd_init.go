@@ -142,7 +142,7 @@ func (g guess) model() string {
 		}
 		return "# Class labels: a network of one hidden layer.\nmodel: mlp   # or a list of layers: h5dnn help layers\nloss: cross_entropy\n"
 	}
-	return fmt.Sprintf("# Values to predict: a network of two hidden layers with %d outputs.\nmodel:\n  - flatten\n  - dense: 128\n  - relu\n  - dense: 128\n  - relu\n  - dense: %d\nloss: mse\n",
+	return fmt.Sprintf("# Values to predict: a network of two hidden layers, with an output for each value (%d).\nmodel:\n  - flatten\n  - dense: 128\n  - relu\n  - dense: 128\n  - relu\n  - dense: %d\nloss: mse\n",
 		rowSize(g.y), rowSize(g.y))
 }
 
