@@ -78,9 +78,15 @@ func writeZerosNpz(t *testing.T, name string, size int) {
 	}
 }
 
+// underRace is whether the race detector is built in.
+var underRace bool
+
 // TestSmallFilesTakeLittle runs commands on small files that declare or expand to much, with
 // a limit of 64 MiB. Each ends in time and memory, with a result or an error of one line.
 func TestSmallFilesTakeLittle(t *testing.T) {
+	if underRace {
+		t.Skip("the race detector takes memory and time of its own")
+	}
 	if testing.Short() {
 		t.Skip("files of 256 MiB are compressed")
 	}
