@@ -53,14 +53,26 @@ static const char *const names[] = {
 	"libhdf5.so.103", "libhdf5.so.200", "libhdf5.so.310", "libhdf5.so.320", "libhdf5_serial.so", "libhdf5.so",
 };
 
+/* Opens a library, and keeps it from ending with the process: files are closed by then,
+ * and after a write that failed its exit handler crashes. It must be told before any other
+ * call. */
+static void *open_one(const char *name)
+{
+	void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+	herr_t (*dont_atexit)(void) = library ? (herr_t(*)(void))dlsym(library, "H5dont_atexit") : NULL;
+	if (dont_atexit)
+		dont_atexit();
+	return library;
+}
+
 /* Opens the library of the version of the headers, or NULL. */
 static void *open_library(void)
 {
 	const char *given = getenv("H5DNN_LIBHDF5");
 	if (given && *given)
-		return dlopen(given, RTLD_NOW | RTLD_LOCAL);
+		return open_one(given);
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-		void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+		void *library = open_one(names[i]);
 		if (!library)
 			continue;
 		herr_t (*version)(unsigned *, unsigned *, unsigned *) = (herr_t(*)(unsigned *, unsigned *, unsigned *))dlsym(library, "H5get_libversion");
