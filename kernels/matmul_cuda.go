@@ -155,8 +155,8 @@ func (p *matrices) side(side int) (n *int64, step [4]int64) {
 
 func (p *matrices) Extent() launch.Extent {
 	e := launch.ExtentOf(p.Size())
-	e.XOrder = p.lies(p.t, p.x, int(p.m), int(p.k), p.xStep, p.xBatch)
-	e.YOrder = p.lies(p.t, p.y, int(p.n), int(p.k), [2]int64{p.yStep[1], p.yStep[0]}, p.yBatch)
+	e.XOrder = p.memoryOrder(p.t, p.x, int(p.m), int(p.k), p.xStep, p.xBatch)
+	e.YOrder = p.memoryOrder(p.t, p.y, int(p.n), int(p.k), [2]int64{p.yStep[1], p.yStep[0]}, p.yBatch)
 	if p.Size()[launch.BatchSide] == 1 {
 		e.Split(1)
 	}
@@ -173,9 +173,9 @@ func (p *matrices) Sums(e launch.Extent, part uint64) (string, []byte) { return 
 
 func (*matrices) Even() bool { return true }
 
-// lies returns the order of a factor's elements in memory: of that many rows, or columns of y, and that
+// memoryOrder returns the order of a factor's elements in memory: of that many rows, or columns of y, and that
 // many along the sum, step apart.
-func (a *productArgs) lies(t dtype.Type, address uint64, rows, deep int, step [2]int64, batch [native.BatchAxes]int64) uint32 {
+func (a *productArgs) memoryOrder(t dtype.Type, address uint64, rows, deep int, step [2]int64, batch [native.BatchAxes]int64) uint32 {
 	near, far, run := step[1], step[0], deep
 	how := uint32(0)
 	if magnitude(int(step[0])) < magnitude(int(step[1])) {

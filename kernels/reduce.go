@@ -125,14 +125,14 @@ func reduce[W computeType](start W, f func(sum, x W) W, x *storage.Array, shape 
 		all[i] = start
 	}
 	var xs [block]W
-	stretched, _ := sums.Broadcast(x.Shape...)
+	broadcast, _ := sums.Broadcast(x.Shape...)
 	blocks(func(at, step []int, n int) {
 		load(xs[:n], x, at[0], step[0])
 		for i, x := range xs[:n] {
 			sum := &all[at[1]+i*step[1]]
 			*sum = f(*sum, x)
 		}
-	}, *x, sums.With(stretched))
+	}, *x, sums.With(broadcast))
 	return all
 }
 

@@ -79,24 +79,24 @@ func TestLossScalersFollowOverflow(t *testing.T) {
 		{[]float32{1}, []float32{32768, 0, 0, 2}},
 	} {
 		if got := step(c.grads...); !slices.Equal(got, c.want) {
-			t.Errorf("step %d: guard %v, want %v", i, got, c.want)
+			t.Errorf("step %d: scaler %v, want %v", i, got, c.want)
 		}
 	}
 }
 
 // TestScalesEnd wants a scale to be halved as long as its reciprocal is finite, and the
-// guard then to stay bad.
+// loss scaler then to stay bad.
 func TestScalesEnd(t *testing.T) {
 	scaler := storage.From([]float32{0x1p-124, 5, 0, 0}, scalerSize)
 	for i, want := range []bool{false, false, true, true} {
 		must(CPU.Run(FindInf, &Call{Out: []storage.Array{scaler}, In: []storage.Array{storage.From([]float32{float32(math.Inf(1))}, 1)}}))
 		must(CPU.Run(UpdateScale, &Call{Out: []storage.Array{scaler}, Options: UpdateScaleOptions{GrowthInterval: 2}}))
 		if stuck, err := ScalerIsStuck(scaler); stuck != want || err != nil {
-			t.Errorf("bad step %d: stuck is %v, error %v; guard %v", i+1, stuck, err, storage.Elements[float32](scaler))
+			t.Errorf("bad step %d: stuck is %v, error %v; scaler %v", i+1, stuck, err, storage.Elements[float32](scaler))
 		}
 	}
 	if g := storage.Elements[float32](scaler); math.IsInf(float64(1/g[scalerScale]), 0) {
-		t.Errorf("guard %v: no number can undo its scale", g)
+		t.Errorf("scaler %v: no number can undo its scale", g)
 	}
 }
 

@@ -77,9 +77,8 @@ func predictCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			toFileNamed := c.String("output") != "" && c.String("output") != "-"
-			if toFileNamed {
-				if err := checkOutput(c, c.String("output")); err != nil {
+			if output := c.String("output"); namesFile(output) {
+				if err := checkOutput(c, output); err != nil {
 					return err
 				}
 			}
@@ -87,17 +86,26 @@ func predictCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			if c.String("as") == "classes" && names != nil {
-				if predicted = withNames(predicted, names); checkType(format, predicted) != nil {
-					return fmt.Errorf("%s files cannot store the names of classes; use --as indices, or csv or h5", format.Name)
-				}
-			}
-			if !toFileNamed {
-				return toPipe(c.Context, format, c.App.Writer, predicted)
-			}
-			return toFile(c.Context, format, c.String("output"), predicted)
+			return writePredictions(c, format, predicted, names)
 		},
 	}
+}
+
+// namesFile reports whether output is a file and not standard output.
+func namesFile(output string) bool { return output != "" && output != "-" }
+
+// writePredictions writes predictions to the output, classes by their names where they
+// have names.
+func writePredictions(c *cli.Context, format *serialize.Format, predicted inspect.Selection, names []string) error {
+	if c.String("as") == "classes" && names != nil {
+		if predicted = withNames(predicted, names); checkType(format, predicted) != nil {
+			return fmt.Errorf("%s files cannot store the names of classes; use --as indices, or csv or h5", format.Name)
+		}
+	}
+	if output := c.String("output"); namesFile(output) {
+		return toFile(c.Context, format, output, predicted)
+	}
+	return toPipe(c.Context, format, c.App.Writer, predicted)
 }
 
 // askedPredictor returns the predictor of the named run, with outputs as --as selects.

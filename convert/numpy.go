@@ -14,18 +14,18 @@ func unknownToNumPy(t dtype.Type) bool { return t == dtype.BFloat16 || t.Storage
 // exact.
 func ForNumPy(a storage.Array) storage.Array {
 	if unknownToNumPy(a.Type) {
-		a.Data, a.Type = widened{a}, dtype.Float32
+		a.Data, a.Type = asFloat32{a}, dtype.Float32
 	}
 	return a
 }
 
-// A widened is a Source of elements converted to float32.
-type widened struct{ from storage.Array }
+// asFloat32 is a Source of elements converted to float32.
+type asFloat32 struct{ from storage.Array }
 
-func (w widened) Len() int               { return w.from.Data.Len() / w.from.Type.Size() * dtype.Float32.Size() }
-func (w widened) Device() storage.Device { return w.from.Data.Device() }
+func (w asFloat32) Len() int               { return w.from.Data.Len() / w.from.Type.Size() * dtype.Float32.Size() }
+func (w asFloat32) Device() storage.Device { return w.from.Data.Device() }
 
-func (w widened) ReadView(dst []byte, _ dtype.Type, v views.View) error {
+func (w asFloat32) ReadView(dst []byte, _ dtype.Type, v views.View) error {
 	elems, err := blocks.Read(w.from.With(v))
 	if err != nil {
 		return err
