@@ -83,7 +83,7 @@ func outputFormat(out, name string) (string, error) {
 	if name == "" {
 		format, err := serialize.ByExtension(out)
 		if err != nil {
-			return "", fmt.Errorf("%s: no extension to choose the format by; add --to, one of %s", out, known)
+			return "", fmt.Errorf("%s: its extension names no format; add --to, one of %s", out, known)
 		}
 		return format.Name, nil
 	}

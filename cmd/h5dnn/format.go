@@ -32,7 +32,7 @@ func chosenFormat(output, name string) (*serialize.Format, error) {
 		if info, err := os.Stat(output); err == nil && info.IsDir() {
 			return nil, isFolder(output)
 		}
-		return nil, fmt.Errorf("%s: no extension to choose the format by; add --format, one of %s", output, known)
+		return nil, fmt.Errorf("%s: its extension names no format; add --format, one of %s", output, known)
 	case name == "":
 		name = strings.TrimPrefix(filepath.Ext(output), ".")
 	}
