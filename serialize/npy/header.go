@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -25,10 +26,10 @@ import (
 // numpy.org/doc/stable/reference/generated/numpy.lib.format.html. The dict is
 // padded with spaces and ends in a newline, so that data starts at a multiple of 64.
 type header struct {
-	typ     dtype.Type
-	swapped bool // elements have the other byte order
-	view    views.View
-	size    int64 // of the header itself: where the data begins
+	typ   dtype.Type
+	order binary.ByteOrder
+	view  views.View
+	size  int64 // of the header itself: where the data begins
 }
 
 const (
@@ -44,12 +45,24 @@ var names = map[string]dtype.Type{
 	"c8": dtype.Complex64, "c16": dtype.Complex128,
 }
 
-var foreign = byte('>') // the byte order that this machine does not have
-
-func init() {
-	if binary.NativeEndian.Uint16([]byte{0, 1}) == 1 {
-		foreign = '<'
+// orderOf returns the byte order of elements that descr describes.
+func orderOf(descr string) binary.ByteOrder {
+	switch descr[0] {
+	case '<':
+		return binary.LittleEndian
+	case '>':
+		return binary.BigEndian
 	}
+	return binary.NativeEndian
+}
+
+// array returns the array that h describes over data, which starts where the
+// header ends.
+func (h header) array(data storage.Source) (storage.Array, error) {
+	if need := h.view.Len() * h.typ.Size(); need > data.Len() {
+		return storage.Array{}, fmt.Errorf("%v%v takes %d bytes, but there are %d: %w", h.typ, h.view.Shape, need, data.Len(), storage.ErrState)
+	}
+	return storage.Array{Data: serialize.Normalize(data, h.typ, h.order), Type: h.typ, View: h.view}, nil
 }
 
 // readHeader reads the header r begins with. It checks that the view it
@@ -146,7 +159,7 @@ func describe(descr string, fortran bool, shape []int) (header, error) {
 			view, err = views.Of(view.Shape...).Transpose()
 		}
 	}
-	return header{typ: typ, swapped: descr[0] == foreign, view: view}, err
+	return header{typ: typ, order: orderOf(descr), view: view}, err
 }
 
 // A dict reads Python literals, as far as headers have them. The first error stays.
@@ -245,7 +258,7 @@ func writeHeader(w io.Writer, a storage.Array) error {
 	switch {
 	case a.Type.Size() == 1:
 		order = "|"
-	case foreign == '<':
+	case binary.NativeEndian.Uint16([]byte{0, 1}) == 1:
 		order = ">"
 	}
 	shape := ""

@@ -57,7 +57,7 @@ func matchNpy(r io.ReaderAt, _ int64) serialize.Confidence {
 type file struct {
 	entries []serialize.Entry
 	meta    map[string]string
-	*data
+	*serialize.Sections
 }
 
 func (f *file) All() iter.Seq2[serialize.Entry, error] {
@@ -78,11 +78,11 @@ func openNpy(in serialize.Input) (serialize.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := newData(in)
+	d, err := in.Sections()
 	if err != nil {
 		return nil, err
 	}
-	elements, err := d.span(h.size, in.Size-h.size)
+	elements, err := d.Section(h.size, in.Size-h.size)
 	if err == nil {
 		var a storage.Array
 		if a, err = h.array(elements); err == nil {
@@ -90,7 +90,7 @@ func openNpy(in serialize.Input) (serialize.File, error) {
 			return &file{[]serialize.Entry{{Name: name, Array: a}}, map[string]string{}, d}, nil
 		}
 	}
-	d.release()
+	d.Release()
 	return nil, err
 }
 

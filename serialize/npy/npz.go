@@ -47,25 +47,25 @@ func matchNpz(r io.ReaderAt, _ int64) serialize.Confidence {
 }
 
 func openNpz(in serialize.Input) (serialize.File, error) {
-	d, err := newData(in)
+	d, err := in.Sections()
 	if err != nil {
 		return nil, err
 	}
-	a := &archive{data: d}
-	opened := &file{data: d}
+	a := &archive{d}
+	opened := &file{Sections: d}
 	if err := a.list(opened); err != nil {
-		d.release()
+		d.Release()
 		return nil, err
 	}
 	return opened, nil
 }
 
 // An archive is an open zip file.
-type archive struct{ *data }
+type archive struct{ *serialize.Sections }
 
 // list finds the arrays of a; other files in the archive are passed over.
 func (a *archive) list(into *file) error {
-	z, err := zip.NewReader(a.in, a.in.Size)
+	z, err := zip.NewReader(a.Input(), a.Input().Size)
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (a *archive) array(entry *zip.File) (storage.Array, error) {
 	if entry.Flags&1 != 0 {
 		return storage.Array{}, errors.New("encrypted archives are not read")
 	}
-	if have := uint64(a.in.Size); entry.CompressedSize64 > have {
+	if have := uint64(a.Input().Size); entry.CompressedSize64 > have {
 		return storage.Array{}, fmt.Errorf("declares %d compressed bytes in a file of %d", entry.CompressedSize64, have)
 	}
 	r, err := entry.Open()
@@ -136,10 +136,10 @@ func (a *archive) source(entry *zip.File, skip int64) (storage.Source, error) {
 // stored returns what follows the header of an entry that is not compressed.
 func (a *archive) stored(entry *zip.File, at, skip int64) (storage.Source, error) {
 	header := make([]byte, skip)
-	if _, err := a.in.ReadAt(header, at); err != nil {
+	if _, err := a.Input().ReadAt(header, at); err != nil {
 		return nil, err
 	}
-	elements, err := a.span(at+skip, int64(entry.UncompressedSize64)-skip)
+	elements, err := a.Section(at+skip, int64(entry.UncompressedSize64)-skip)
 	if err != nil {
 		return nil, err
 	}
@@ -198,27 +198,27 @@ type deflated struct {
 }
 
 func (d *deflated) Len() int               { return int(d.entry.UncompressedSize64) - d.skip }
-func (d *deflated) Device() storage.Device { return storage.File(d.archive.in.Name) }
+func (d *deflated) Device() storage.Device { return storage.File(d.archive.Input().Name) }
 
 func (d *deflated) ReadView(dst []byte, t dtype.Type, v views.View) error {
 	if !t.Valid() || !v.Within(d.Len()/t.Size()) || len(dst) < v.Len()*t.Size() {
 		return fmt.Errorf("%s: %v%v reaches outside %d bytes: %w", d.entry.Name, t, v.Shape, d.Len(), views.ErrShape)
 	}
-	if d.archive.closed.Load() {
-		return fmt.Errorf("%s: %s: the file is closed; open it again to read its arrays: %w", d.archive.in.Name, d.entry.Name, storage.ErrState)
+	if err := d.archive.Check(); err != nil {
+		return err
 	}
-	over := d.archive.in.Budget.Allocate(d.Len(), int(d.entry.CompressedSize64))
+	over := d.archive.Input().Budget.Allocate(d.Len(), int(d.entry.CompressedSize64))
 	if over != nil {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		if err := d.readInOrder(dst, t, v, over); err != nil {
-			return fmt.Errorf("%s: %s: %w", d.archive.in.Name, d.entry.Name, err)
+			return fmt.Errorf("%s: %s: %w", d.archive.Input().Name, d.entry.Name, err)
 		}
 		return nil
 	}
 	b, err := d.decode()
 	if err != nil {
-		return fmt.Errorf("%s: %s: %w", d.archive.in.Name, d.entry.Name, err)
+		return fmt.Errorf("%s: %s: %w", d.archive.Input().Name, d.entry.Name, err)
 	}
 	storage.Gather(dst, b, t, v)
 	return nil
@@ -237,7 +237,7 @@ func (d *deflated) readInOrder(dst []byte, t dtype.Type, v views.View, over erro
 	}
 	first, last := v.Bounds()
 	from, n := first*t.Size(), (last-first+1)*t.Size()
-	if !v.Contiguous() && n > 4*v.Len()*t.Size() && d.archive.in.Budget.Allocate(n, v.Len()*t.Size()) != nil {
+	if !v.Contiguous() && n > 4*v.Len()*t.Size() && d.archive.Input().Budget.Allocate(n, v.Len()*t.Size()) != nil {
 		return over
 	}
 	if d.stream == nil || d.at > d.skip+from {
@@ -302,10 +302,10 @@ type closable struct {
 }
 
 func (c closable) Read(b []byte) (int, error) {
-	if c.archive.closed.Load() {
-		return 0, fmt.Errorf("the file is closed: %w", storage.ErrState)
+	if err := c.archive.Check(); err != nil {
+		return 0, err
 	}
-	if err := c.archive.in.Err(); err != nil {
+	if err := c.archive.Input().Err(); err != nil {
 		return 0, err
 	}
 	return c.Reader.Read(b)

@@ -1,34 +1,30 @@
-package npy
+package serialize
 
 import (
 	"encoding/binary"
-	"fmt"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// array returns the array that h describes over data, which starts where the
-// header ends.
-func (h header) array(data storage.Source) (storage.Array, error) {
-	if need := h.view.Len() * h.typ.Size(); need > data.Len() {
-		return storage.Array{}, fmt.Errorf("%v%v takes %d bytes, but there are %d: %w", h.typ, h.view.Shape, need, data.Len(), storage.ErrState)
+// Normalize returns a Source of elements in the byte order of the machine, whose bools
+// are 0 or 1, for elements of type t that data stores in the given order. It returns data
+// itself if there is nothing to change.
+func Normalize(data storage.Source, t dtype.Type, order binary.ByteOrder) storage.Source {
+	swapped := t.Align() > 1 && order.Uint16([]byte{0, 1}) != binary.NativeEndian.Uint16([]byte{0, 1})
+	if !swapped && t != dtype.Bool {
+		return data
 	}
-	if h.swapped && h.typ.Size() > 1 || h.typ == dtype.Bool {
-		data = &foreignSource{data, h.swapped}
-	}
-	return storage.Array{Data: data, Type: h.typ, View: h.view}, nil
+	return &normalized{data, swapped}
 }
 
-// A foreignSource makes what another holds fit for this machine: its byte
-// order, and bools that are 0 or 1.
-type foreignSource struct {
+type normalized struct {
 	storage.Source
 	swapped bool
 }
 
-func (s *foreignSource) ReadView(dst []byte, t dtype.Type, v views.View) error {
+func (s *normalized) ReadView(dst []byte, t dtype.Type, v views.View) error {
 	if err := s.Source.ReadView(dst, t, v); err != nil {
 		return err
 	}
