@@ -16,7 +16,21 @@ import (
 type arrays struct {
 	serialize.File
 	name, format string
-	entries      []serialize.Entry
+	entries      []entry
+}
+
+// An entry is an array, or one that cannot be read.
+type entry struct {
+	serialize.Entry
+	err error
+}
+
+func newArrays(file serialize.File, name, format string) *arrays {
+	f := &arrays{File: file, name: name, format: format}
+	for e, err := range file.All() {
+		f.entries = append(f.entries, entry{e, err})
+	}
+	return f
 }
 
 func (f *arrays) Name() string   { return f.name }
@@ -49,7 +63,7 @@ func (f *arrays) Entries(path string) (iter.Seq[Object], error) {
 					}
 				}
 			}
-			if !yield(Object{Path: at, Kind: "dataset", Data: describeArray(e.Array)}) {
+			if !yield(e.object(at)) {
 				return
 			}
 		}
@@ -77,6 +91,21 @@ func (f *arrays) meta() []Attr {
 	return attrs
 }
 
+// object describes the array at a path.
+func (e entry) object(path string) Object {
+	o := Object{Path: path, Kind: "dataset", Err: e.err}
+	switch {
+	case e.Array.Data != nil:
+		o.Data = describeArray(e.Array)
+	case e.Elements != nil:
+		shape := e.Elements.View.Shape
+		o.Data = &Dataset{Shape: shape, MaxShape: shape, DType: e.Elements.Type, Layout: "contiguous", Size: -1, Stored: -1}
+	default:
+		o.Kind = "unknown"
+	}
+	return o
+}
+
 func describeArray(a storage.Array) *Dataset {
 	size := a.Len() * a.Type.Size()
 	return &Dataset{Shape: a.Shape, MaxShape: a.Shape, DType: a.Type.String(), Layout: "contiguous", Size: size, Stored: -1, Numbers: true}
@@ -85,16 +114,18 @@ func describeArray(a storage.Array) *Dataset {
 func (f *arrays) Find(path string) (Selection, error) {
 	var names []string
 	var only Selection
+	var failed error
 	for _, e := range f.entries {
+		failed = e.err
 		only = Selection{Name: e.Name, Array: e.Array, Numbers: true, DType: e.Array.Type.String()}
 		if Clean(e.Name) == Clean(path) {
-			return only, nil
+			return only, e.err
 		}
 		names = append(names, Clean(e.Name))
 	}
 	if Clean(path) == "/" {
 		if len(names) == 1 {
-			return only, nil
+			return only, failed
 		}
 		return only, fmt.Errorf("%s has %d arrays; name one: %s:%s", f.name, len(names), f.name, firstOr(names, "/name"))
 	}

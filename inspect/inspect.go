@@ -191,10 +191,5 @@ func Open(name string, options ...serialize.Options) (File, error) {
 	if h5, ok := file.(*h5format.File); ok {
 		return HDF5{h5.HDF5()}, nil
 	}
-	entries, err := serialize.Collect(file)
-	if err != nil {
-		file.Close()
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return &arrays{file, name, format.Name, entries}, nil
+	return newArrays(file, name, format.Name), nil
 }

@@ -27,6 +27,7 @@ type Format struct {
 	Meta   bool         // metadata
 	Attrs  bool         // attributes of arrays
 	Shares bool         // entries of the same elements, stored once: see Entry.Shared
+	Views  bool         // strides: shared elements are stored once also if views of them differ
 	// Elements reports whether elements of a type that is not a number can be stored.
 	// Nil for a format of numbers.
 	Elements func(typ string) bool

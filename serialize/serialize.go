@@ -39,15 +39,16 @@ type Entry struct {
 	Name  string // parts are separated by "/"
 	Array storage.Array
 	// Elements are what is saved instead of Array if they are not numbers. Files
-	// yield numbers only.
+	// yield them only with an error: see [Unsupported].
 	Elements *Elements
 	// Attrs are the attributes of the array: a string, []string or storage.Array
 	// by name. Nil if there are none.
 	Attrs map[string]any
-	// Shared identifies the stored elements: entries of one file with the same
-	// nonempty Shared are views of the same elements, such as tied weights or two
-	// links to one dataset. A format that cannot store that writes them twice, as all
-	// do with views that differ.
+	// Shared identifies the stored elements: the arrays of entries of one file with
+	// the same nonempty Shared are views of the same elements, such as tied weights or
+	// two links to one dataset. Positions in their storages are the same elements, even
+	// if the storages are not equal. A format that cannot store that writes them twice,
+	// as formats without Views do with views that differ.
 	Shared string
 }
 
@@ -61,8 +62,10 @@ type Elements struct {
 
 // Contents are what Save writes.
 type Contents struct {
-	Entries iter.Seq2[Entry, error] // Save returns the first error
-	Meta    map[string]string       // may be nil
+	// Entries may be collected before the first element is read, by formats whose files
+	// begin with a list of arrays. Save returns the first error.
+	Entries iter.Seq2[Entry, error]
+	Meta    map[string]string // may be nil
 }
 
 // Arrays returns arrays by name as Contents takes them.
@@ -217,18 +220,6 @@ func Collect(f File) ([]Entry, error) {
 
 // Find returns the named array of f.
 func Find(f File, name string) (storage.Array, error) {
-	const shown = 10
-	var names []string
-	for e, err := range f.All() {
-		if e.Name == name {
-			return e.Array, err
-		}
-		if err != nil {
-			return storage.Array{}, err
-		}
-		if names = append(names, e.Name); len(names) == shown {
-			names[shown-1] = "…"
-		}
-	}
-	return storage.Array{}, fmt.Errorf("no array %q; there are %q: %w", name, names[:min(len(names), shown)], storage.ErrState)
+	e, err := Lookup(f, name)
+	return e.Array, err
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
 )
@@ -97,6 +98,19 @@ func (f *File) All() iter.Seq2[serialize.Entry, error] {
 			}
 		}
 	}
+}
+
+// Lookup returns the named dataset.
+func (f *File) Lookup(name string) (serialize.Entry, error) {
+	o, err := f.in.Lookup("/" + name)
+	if err != nil {
+		return serialize.Entry{}, fmt.Errorf("%w: %w", err, storage.ErrState)
+	}
+	d, err := o.Dataset()
+	if err != nil {
+		return serialize.Entry{}, err
+	}
+	return entryOf(d)
 }
 
 func entryOf(d *hdf5.Dataset) (serialize.Entry, error) {

@@ -254,6 +254,26 @@ func (x examiner) names(t *testing.T) {
 	name := x.file(t)
 	x.save(t, name, meta, list...)
 	x.check(t, name, meta, list...)
+	x.lookup(t, name, list...)
+}
+
+// lookup finds each array by its name, and none by another.
+func (x examiner) lookup(t *testing.T, name string, list ...named) {
+	f, err := serialize.Open(name)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer f.Close()
+	for _, n := range list {
+		e, err := serialize.Lookup(f, n.name)
+		if err != nil || e.Name != n.name || e.Array.Type != n.Type || !bytes.Equal(content(t, e.Array), content(t, n.Array)) {
+			t.Errorf("lookup %q: %q, %v, %v", n.name, e.Name, e.Array, err)
+		}
+	}
+	if e, err := serialize.Lookup(f, "no such array"); !errors.Is(err, storage.ErrState) {
+		t.Errorf("lookup of a name that is not there: %q, %v; want storage.ErrState", e.Name, err)
+	}
 }
 
 func (x examiner) attributes(t *testing.T) {
@@ -325,11 +345,21 @@ func (x examiner) sharing(t *testing.T) {
 			t.Errorf("%q does not say what it shares", e.Name)
 		}
 		byShared[e.Shared] = append(byShared[e.Shared], e.Name)
+		if x.Views && !slices.Equal(e.Array.Stride, list[slices.IndexFunc(list, func(l serialize.Entry) bool { return l.Name == e.Name })].Array.Stride) {
+			t.Errorf("%q: strides %v are not kept", e.Name, e.Array.Stride)
+		}
+	}
+	together := []string{"embedding", "head"}
+	if x.Views {
+		together = append(together, "turned")
+		if x.Attrs {
+			together = append(together, "unit")
+		}
 	}
 	for _, names := range byShared {
 		slices.Sort(names)
-		if len(names) > 1 && !slices.Equal(names, []string{"embedding", "head"}) || len(names) == 1 && (names[0] == "embedding" || names[0] == "head") {
-			t.Errorf("%q share elements; want embedding and head, and no others", names)
+		if len(names) > 1 && !slices.Equal(names, together) || len(names) == 1 && slices.Contains(together, names[0]) {
+			t.Errorf("%q share elements; want %q, and no others", names, together)
 		}
 	}
 	if attrs["embedding"] != 0 || attrs["head"] != 0 || x.Attrs && attrs["unit"] != 1 {

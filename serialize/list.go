@@ -1,0 +1,134 @@
+package serialize
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"strings"
+	"sync"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/spell"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// A List is a [File] whose entries are known when it is opened. Formats embed it.
+type List struct {
+	entries []listed
+	index   map[string]int // by name
+	meta    map[string]string
+	close   func() error
+}
+
+type listed struct {
+	Entry
+	err error
+}
+
+// NewList returns a list with room for n entries. Close calls close once.
+func NewList(n int, meta map[string]string, close func() error) *List {
+	return &List{entries: make([]listed, 0, n), index: make(map[string]int, n), meta: meta, close: sync.OnceValue(close)}
+}
+
+// Add appends an entry, or one that cannot be read: err is then what All and Lookup
+// return with it. A name that the list has is an error.
+func (l *List) Add(e Entry, err error) error {
+	if l.Has(e.Name) {
+		return fmt.Errorf("%q is there twice: %w", e.Name, storage.ErrState)
+	}
+	l.index[e.Name] = len(l.entries)
+	l.entries = append(l.entries, listed{e, err})
+	return nil
+}
+
+// Len returns the number of entries.
+func (l *List) Len() int { return len(l.entries) }
+
+// Has reports whether there is an entry of that name.
+func (l *List) Has(name string) bool {
+	_, ok := l.index[name]
+	return ok
+}
+
+// All yields the entries in the order in which they were added.
+func (l *List) All() iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		for i := range l.entries {
+			if !yield(l.entries[i].Entry, l.entries[i].err) {
+				return
+			}
+		}
+	}
+}
+
+// Lookup returns the named entry.
+func (l *List) Lookup(name string) (Entry, error) {
+	if i, ok := l.index[name]; ok {
+		return l.entries[i].Entry, l.entries[i].err
+	}
+	names := make([]string, len(l.entries))
+	for i, e := range l.entries {
+		names[i] = e.Name
+	}
+	return Entry{}, missing(name, names)
+}
+
+// Meta returns a copy of the metadata.
+func (l *List) Meta() map[string]string {
+	if l.meta == nil {
+		return map[string]string{}
+	}
+	return maps.Clone(l.meta)
+}
+
+// Close closes the file.
+func (l *List) Close() error { return l.close() }
+
+// Lookup returns the named entry of f, at once if f has a method Lookup, as a [List]
+// has, and else after going through all entries before it.
+func Lookup(f File, name string) (Entry, error) {
+	if indexed, ok := f.(interface{ Lookup(string) (Entry, error) }); ok {
+		return indexed.Lookup(name)
+	}
+	var names []string
+	for e, err := range f.All() {
+		if err != nil || e.Name == name {
+			return e, err
+		}
+		names = append(names, e.Name)
+	}
+	return Entry{}, missing(name, names)
+}
+
+// missing returns the error about a name that is none of names.
+func missing(name string, names []string) error {
+	const shown = 10
+	hint := spell.Hint(name, names)
+	if len(names) > shown {
+		names = append(names[:shown-1:shown-1], "…")
+	}
+	return fmt.Errorf("no array %q%s; there are %q: %w", name, hint, names, storage.ErrState)
+}
+
+// Unsupported returns the entry of an array whose elements package dtype has no type for,
+// and the error that comes with it: the array can be listed and not read. typ is what the
+// file calls the elements.
+func Unsupported(name string, shape []int, typ string) (Entry, error) {
+	e := Entry{Name: name}
+	v, err := views.New(shape, int(^uint(0)>>1))
+	if err != nil {
+		return e, fmt.Errorf("%s: %w", name, err)
+	}
+	e.Elements = &Elements{View: v, Type: typ}
+	return e, fmt.Errorf("%s: elements of type %s cannot be read; known types are %s: %w", name, typ, knownTypes(), dtype.ErrType)
+}
+
+// knownTypes lists the element types.
+var knownTypes = sync.OnceValue(func() string {
+	var names []string
+	for _, t := range dtype.All() {
+		names = append(names, t.String())
+	}
+	return strings.Join(names, ", ")
+})
