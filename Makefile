@@ -72,6 +72,10 @@ bench-io: build ## benchmark reading against h5py (creates files of 25 GiB, one 
 bench-host: build ## benchmark the host overhead of training on a GPU (no GPU needed)
 	$(MAKE) -C bench bench-host
 
+.PHONY: bench-step
+bench-step: setup ## count what a training step costs a GPU, by the interpreter (minutes, no GPU needed)
+	go test ./train -run TestStepCost -count 1 -timeout 60m -step-cost "$(CURDIR)/bench/STEP.md"
+
 .PHONY: gpu-check
 gpu-check: setup ## pack bin/gpu-check to run on a machine with an NVIDIA GPU (bench/gpu/README.md)
 	@sh scripts/gpu_check.sh

@@ -77,12 +77,42 @@ func TestStepsAreFewLaunches(t *testing.T) {
 // launches returns how often a step launches each entry, or calls a library.
 func launches(t *testing.T, model string, sample []int, batch int, libraries bool) map[string]int {
 	t.Helper()
+	counts, _ := launchesAndGraph(t, model, sample, batch, libraries)
+	return counts
+}
+
+// launchesAndGraph returns the size and depth of the captured graph too.
+func launchesAndGraph(t *testing.T, model string, sample []int, batch int, libraries bool) (counts map[string]int, graph string) {
+	t.Helper()
 	const steps = 4 // one allocates the memory, three are captured, one for each slot
 	cudatest.SkipKernels(t)
 	gpu := cudatest.Devices(t, cudatest.Deferred)[0]
 	if libraries {
 		cudatest.UseLibraries(t, gpu)
+		defer gpu.UseLibraries(false)
 	}
+	var profile *cuda.Profile
+	trainOn(t, gpu, model, sample, batch, steps, func() {
+		if profile == nil { // the first step also fills what it allocates
+			profile = gpu.Profile()
+		}
+	})
+	profile.Stop()
+	counts = map[string]int{}
+	for _, r := range profile.Rows() {
+		switch r.Activity {
+		case "launch":
+			counts[r.Name] = r.Count / (steps - 1)
+		case "capture":
+			graph = r.Name
+		}
+	}
+	return counts, graph
+}
+
+// trainOn trains a model by captured steps on samples that stay on the device.
+func trainOn(t *testing.T, gpu *cuda.Device, model string, sample []int, batch, steps int, stepEnd func()) {
+	t.Helper()
 	c, err := train.ParseConfig([]byte("data: {file: none, x: images, y: labels, resident: yes, normalize: {mean: 128, std: 64}}\nepochs: 1\nclasses: 10\n" + model))
 	if err != nil {
 		t.Fatal(err)
@@ -104,22 +134,10 @@ func launches(t *testing.T, model string, sample []int, batch int, libraries boo
 	if err != nil {
 		t.Fatal(err)
 	}
-	var profile *cuda.Profile
-	err = run.Fit(context.Background(), data, train.Options{Callbacks: []train.Callback{train.CallbackFuncs{OnStepEnd: func(train.Progress) error {
-		if profile == nil { // the first step also fills what it allocates
-			profile = gpu.Profile()
-		}
+	if err := run.Fit(context.Background(), data, train.Options{Callbacks: []train.Callback{train.CallbackFuncs{OnStepEnd: func(train.Progress) error {
+		stepEnd()
 		return nil
-	}}}})
-	if err != nil {
+	}}}}); err != nil {
 		t.Fatal(err)
 	}
-	profile.Stop()
-	found := map[string]int{}
-	for _, r := range profile.Rows() {
-		if r.Activity == "launch" {
-			found[r.Name] = r.Count / (steps - 1)
-		}
-	}
-	return found
 }

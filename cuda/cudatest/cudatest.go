@@ -82,9 +82,58 @@ func Devices(t testing.TB, s Schedule) [2]*cuda.Device {
 
 // CountInstructions returns the counters of all kernels that use launches.
 func CountInstructions(use func()) *ptx.Counters {
-	fake.count(new(ptx.Counters))
+	stop := CountKernels()
 	use()
-	return fake.count(nil)
+	all := new(ptx.Counters)
+	for _, k := range stop() {
+		all.Add(&k.Counters)
+	}
+	return all
+}
+
+// KernelCounters are the counters of the launches of one entry.
+type KernelCounters struct {
+	ptx.Counters
+	Launches int
+	// Microseconds is what the counted cycles take an H100: 528 schedulers, or as many as there are warps,
+	// at 1.755 GHz. What waits for memory or for other warps takes longer.
+	Microseconds float64
+}
+
+const (
+	schedulers        = 4 * 132
+	cyclesMicrosecond = 1755
+	threadsOfAWarp    = 32
+)
+
+// CountKernels counts launches until stop, which returns the counters by entry.
+func CountKernels() (stop func() map[string]*KernelCounters) {
+	fake.count(map[string]*KernelCounters{})
+	return func() map[string]*KernelCounters { return fake.count(nil) }
+}
+
+// run runs a kernel and counts it, if that is asked for.
+func (d *driver) run(k *ptx.Kernel, m *ptx.Memory, l ptx.Launch) error {
+	d.statsMu.Lock()
+	counted := d.counters
+	d.statsMu.Unlock()
+	if counted == nil {
+		return k.Run(m, l)
+	}
+	l.Counters = new(ptx.Counters)
+	err := k.Run(m, l)
+	warps := int(l.Blocks[0]*l.Blocks[1]*l.Blocks[2]) * int((l.Threads[0]*l.Threads[1]*l.Threads[2]+threadsOfAWarp-1)/threadsOfAWarp)
+	d.statsMu.Lock()
+	defer d.statsMu.Unlock()
+	c := counted[k.Name]
+	if c == nil {
+		c = new(KernelCounters)
+		counted[k.Name] = c
+	}
+	c.Add(l.Counters)
+	c.Launches++
+	c.Microseconds += float64(l.Counters.Cycles) / float64(min(schedulers, warps)) / cyclesMicrosecond
+	return err
 }
 
 // SkipKernels makes launches be checked and counted, but not run, until the test ends:

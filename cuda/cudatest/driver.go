@@ -19,12 +19,12 @@ type driver struct {
 	last             uintptr
 	pinned           map[uintptr]int     // sizes, by address
 	maxDynamicShared map[*ptx.Kernel]int // bytes that launches may ask for
-	counters         *ptx.Counters
 
 	statsMu      sync.Mutex
-	launchCounts map[string]int // how often each entry ran
-	skipKernels  atomic.Bool    // whether launches are checked and counted only
-	lastLaunch   ptx.Launch     // of the kernel that ran last
+	counters     map[string]*KernelCounters // nil unless launches are counted
+	launchCounts map[string]int             // how often each entry ran
+	skipKernels  atomic.Bool                // whether launches are checked and counted only
+	lastLaunch   ptx.Launch                 // of the kernel that ran last
 }
 
 // A gpu is one device.
@@ -108,12 +108,15 @@ func (d *driver) setLastLaunch(l ptx.Launch) {
 	d.lastLaunch = l
 }
 
-func (d *driver) count(c *ptx.Counters) *ptx.Counters {
+// count sets where launches are counted, and returns where they were.
+func (d *driver) count(by map[string]*KernelCounters) map[string]*KernelCounters {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.waitAll()
+	d.statsMu.Lock()
+	defer d.statsMu.Unlock()
 	old := d.counters
-	d.counters = c
+	d.counters = by
 	return old
 }
 

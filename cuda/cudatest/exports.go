@@ -626,7 +626,7 @@ func fake_cuLaunchKernel(function C.h5_handle, gx, gy, gz, bx, by, bz, shared C.
 		l := ptx.Launch{
 			Blocks:  [3]uint32{uint32(gx), uint32(gy), uint32(gz)},
 			Threads: [3]uint32{uint32(bx), uint32(by), uint32(bz)},
-			Shared:  int(shared), Params: gathered(k, params), CheckRaces: true, Counters: fake.counters,
+			Shared:  int(shared), Params: gathered(k, params), CheckRaces: true,
 		}
 		if k.Check(l) != nil || l.Shared > fake.maxDynamicShared[k] && k.Shared+l.Shared > unasked {
 			return invalidValue
@@ -637,7 +637,7 @@ func fake_cuLaunchKernel(function C.h5_handle, gx, gy, gz, bx, by, bz, shared C.
 			if fake.skipKernels.Load() {
 				return nil
 			}
-			return k.Run(g.memory, l)
+			return fake.run(k, g.memory, l)
 		})
 	})
 }

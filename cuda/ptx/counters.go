@@ -1,6 +1,9 @@
 package ptx
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Counters count what a launch asks of a GPU. A request is one access of a warp
 // of 32 threads.
@@ -13,6 +16,7 @@ type Counters struct {
 	Sectors        uint64        // of 32 bytes that they touch: 4 a request are perfect for adjacent 4-byte elements
 	SharedRequests uint64
 	Wavefronts     uint64 // passes over shared memory: 1 a request is perfect, more are bank conflicts
+	Cycles         uint64 // of the schedulers of an sm_90, by a model of what instructions and accesses cost: see cost.go
 }
 
 // A Kind is what an instruction works on.
@@ -45,8 +49,8 @@ func kindOf(opcode string) Kind {
 
 const warp = 32
 
-// add adds another's counts.
-func (c *Counters) add(d *Counters) {
+// Add adds another's counts.
+func (c *Counters) Add(d *Counters) {
 	c.Instructions += d.Instructions
 	c.Issued += d.Issued
 	c.Lanes += d.Lanes
@@ -57,6 +61,7 @@ func (c *Counters) add(d *Counters) {
 	c.Sectors += d.Sectors
 	c.SharedRequests += d.SharedRequests
 	c.Wavefronts += d.Wavefronts
+	c.Cycles += d.Cycles
 }
 
 // warps calls visit for the lanes of each warp.
@@ -85,6 +90,7 @@ func (b *block) countInstruction(in *instruction, lanes []int32) {
 	}
 	b.counters.Issued += issued
 	b.counters.Kinds[in.kind] += issued
+	b.counters.Cycles += issued * uint64(in.cycles)
 }
 
 // countSectors counts an access to global memory.
@@ -94,15 +100,21 @@ func (b *block) countSectors(a *access, lanes []int32) {
 	}
 	at := b.row(a.base)
 	warps(lanes, func(lanes []int32) {
-		sectors := map[uint64]bool{}
+		var touched [2 * warp]uint64
+		sectors := touched[:0]
 		for _, l := range lanes {
 			first := at[l] + a.offset
 			for s := first / 32; s <= (first+uint64(a.bytes())-1)/32; s++ {
-				sectors[s] = true
+				if n := len(sectors); n == 0 || sectors[n-1] != s {
+					sectors = append(sectors, s)
+				}
 			}
 		}
+		slices.Sort(sectors)
+		count := uint64(len(slices.Compact(sectors)))
 		b.counters.Requests++
-		b.counters.Sectors += uint64(len(sectors))
+		b.counters.Sectors += count
+		b.counters.Cycles += max(requestCycles, count*sectorCycles)
 	})
 }
 
@@ -131,6 +143,7 @@ func (b *block) countWavefronts(a *access, lanes []int32) {
 			}
 			b.counters.SharedRequests++
 			b.counters.Wavefronts += uint64(most)
+			b.counters.Cycles += uint64(most) * wavefrontCycles
 		}
 	})
 }

@@ -50,7 +50,7 @@ func (k *Kernel) Run(m *Memory, l Launch) error {
 			return b.err
 		}
 		if l.Counters != nil {
-			l.Counters.add(b.counters)
+			l.Counters.Add(b.counters)
 		}
 	}
 	return nil

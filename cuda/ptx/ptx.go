@@ -9,9 +9,9 @@
 // Undefined behaviour is an error that names the kernel, block, thread and instruction:
 // addresses out of bounds, misaligned or freed, barriers and shuffles that not all
 // threads reach, and data races in shared memory. [Counters] count what makes a kernel
-// slow on a GPU.
+// slow on a GPU, by a model of what each instruction and each access costs an sm_90.
 //
-// It does not simulate time, and does not find races between blocks.
+// It does not simulate latencies and caches, and does not find races between blocks.
 package ptx
 
 // A Module is parsed PTX.
@@ -52,7 +52,8 @@ type instruction struct {
 	run     func(b *block, lanes []int32)
 	flow    flow
 	kind    Kind
-	guard   int // the register of its predicate; 0 if it has none
+	cycles  uint16 // see cost.go
+	guard   int    // the register of its predicate; 0 if it has none
 	negated bool
 	target  int // of a branch
 	text    string

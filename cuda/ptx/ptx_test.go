@@ -265,3 +265,29 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestCostsAreOfMachineInstructions compares opcodes that PTX writes alike: a 64-bit division is a
+// call of more than 60 machine instructions, a float32 sum one.
+func TestCostsAreOfMachineInstructions(t *testing.T) {
+	for opcode, want := range map[string]int{
+		"add.rn.f32": 1, "fma.rn.f32": 1, "add.s32": 2, "add.s64": 4, "mul.lo.s32": 2, "mul.wide.u32": 2, "mul.lo.s64": 8,
+		"mul.rn.f64": 2, "div.u32": 42, "div.s64": 186, "rem.u64": 146, "ex2.approx.ftz.f32": 8, "cvt.u64.u32": 0, "cvt.f64.f32": 8, "cvt.rn.f16.f32": 2,
+		"mov.b64": 0, "ld.global.f32": 0, "shfl.sync.bfly.b32": 4, "setp.lt.s32": 2, "bra": 2, "st.global.v4.u32": 0,
+		"mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32": 8, "atom.global.add.u32": 64,
+	} {
+		if got := costOf(opcode); got != want {
+			t.Errorf("%s costs %d cycles, want %d", opcode, got, want)
+		}
+	}
+}
+
+// TestCyclesCountMemory: a column of a matrix costs a sector for each thread, and a wavefront.
+func TestCyclesCountMemory(t *testing.T) {
+	c := new(Counters)
+	if _, err := faults(t, "column", 1024, Launch{Threads: [3]uint32{1024, 1, 1}, Counters: c}); err != nil {
+		t.Fatal(err)
+	}
+	if memory := c.Sectors*sectorCycles + c.Wavefronts*wavefrontCycles; c.Cycles < memory || c.Cycles > memory+c.Issued*integerCycles {
+		t.Errorf("%d cycles for %d instructions; those of memory are %d", c.Cycles, c.Issued, memory)
+	}
+}
