@@ -2,6 +2,7 @@ package serialize
 
 import (
 	"encoding/binary"
+	"io"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
@@ -38,6 +39,32 @@ func (s *normalized) ReadView(dst []byte, t dtype.Type, v views.View) error {
 		}
 	}
 	return nil
+}
+
+// WriteLittleEndian writes the elements of a to w in row-major order, little-endian on any
+// machine.
+func WriteLittleEndian(w io.Writer, a storage.Array) error {
+	if a.Type.Align() > 1 && binary.NativeEndian.Uint16([]byte{1, 0}) != 1 {
+		a.Data = &normalized{asSource(a.Data), true}
+	}
+	_, err := a.WriteTo(w)
+	return err
+}
+
+// asSource makes a Source of any storage.
+func asSource(data storage.Storage) storage.Source {
+	if source, ok := data.(storage.Source); ok {
+		return source
+	}
+	return reread{data}
+}
+
+// A reread storage is read as a Source.
+type reread struct{ storage.Storage }
+
+func (r reread) ReadView(dst []byte, t dtype.Type, v views.View) error {
+	from := storage.Array{Data: r.Storage, Type: t, View: v}
+	return from.CopyTo(storage.Array{Data: storage.Wrap(dst), Type: t, View: views.Of(v.Shape...)})
 }
 
 // swap reverses the bytes of every number; a complex one is two.

@@ -156,15 +156,23 @@ func ByName(name string) (Format, error) {
 	return Format{}, fmt.Errorf("format %q; known are %v: %w", name, Formats(), ErrFormat)
 }
 
-// ByExtension returns the format that the extension of name stands for.
+// ByExtension returns the format that the extension of name stands for: the longest that
+// name ends in, such as ".index.json".
 func ByExtension(name string) (Format, error) {
-	ext := strings.ToLower(filepath.Ext(name))
+	base := strings.ToLower(filepath.Base(name))
+	var found Format
+	longest := ""
 	for _, f := range formats {
-		if slices.Contains(f.Extensions, ext) {
-			return f, nil
+		for _, ext := range f.Extensions {
+			if strings.HasSuffix(base, ext) && len(ext) > len(longest) {
+				found, longest = f, ext
+			}
 		}
 	}
-	return Format{}, fmt.Errorf("%s: no format has the extension %q; known are %v: %w", name, ext, Formats(), ErrFormat)
+	if longest == "" {
+		return Format{}, fmt.Errorf("%s: no format has the extension %q; known are %v: %w", name, filepath.Ext(base), Formats(), ErrFormat)
+	}
+	return found, nil
 }
 
 // Detect returns the format that fits size bytes of r best. Two that fit equally

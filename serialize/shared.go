@@ -158,3 +158,10 @@ func (p *planner) add(group []int) {
 func sameView(v, w views.View) bool {
 	return v.Offset == w.Offset && slices.Equal(v.Shape, w.Shape) && slices.Equal(v.Stride, w.Stride)
 }
+
+// SameElements reports whether e and other are the same elements in the same order, by what
+// they say they share: one stored array can be both.
+func (e Entry) SameElements(other Entry) bool {
+	a, b := e.Array, other.Array
+	return e.Shared != "" && e.Shared == other.Shared && a.Type == b.Type && a.Data.Len() == b.Data.Len() && sameView(a.View, b.View)
+}

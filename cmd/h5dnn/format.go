@@ -17,6 +17,8 @@ import (
 	_ "github.com/h5dnn/h5dnn/serialize/csv"
 	_ "github.com/h5dnn/h5dnn/serialize/png"
 	_ "github.com/h5dnn/h5dnn/serialize/raw"
+	_ "github.com/h5dnn/h5dnn/serialize/safetensors"
+	_ "github.com/h5dnn/h5dnn/serialize/sharded"
 	"github.com/h5dnn/h5dnn/spell"
 )
 
@@ -35,6 +37,9 @@ func chosenFormat(output, name string) (*serialize.Format, error) {
 		return nil, fmt.Errorf("%s: its extension names no format; add --format, one of %s", output, known)
 	case name == "":
 		name = strings.TrimPrefix(filepath.Ext(output), ".")
+		if f, err := serialize.ByExtension(output); err == nil {
+			name = f.Name
+		}
 	}
 	f, err := serialize.ByName(strings.ToLower(name))
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	_ "github.com/h5dnn/h5dnn/serialize/npy"
 	_ "github.com/h5dnn/h5dnn/serialize/png"
 	_ "github.com/h5dnn/h5dnn/serialize/raw"
+	_ "github.com/h5dnn/h5dnn/serialize/safetensors"
 	"github.com/h5dnn/h5dnn/serialize/serializetest"
 )
 

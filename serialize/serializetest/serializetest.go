@@ -623,14 +623,18 @@ func (x examiner) damage(t *testing.T) {
 	}
 }
 
-// Drain opens the named file and reads what it holds, up to 64 MiB an array,
-// and returns the first error. It is what a fuzz target calls.
-func Drain(name string) error {
-	f, err := serialize.Open(name)
+// Drain opens the named file, reads what it holds, up to 64 MiB an array, and returns
+// the first error. It is what a fuzz target calls.
+func Drain(name string, options ...serialize.Options) error {
+	f, err := serialize.Open(name, options...)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
+	return drain(f)
+}
+
+func drain(f serialize.File) error {
 	f.Meta()
 	var first error
 	for e, err := range f.All() {

@@ -1,0 +1,204 @@
+package safetensors
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"maps"
+	"math/bits"
+	"slices"
+	"strconv"
+
+	"github.com/h5dnn/h5dnn/internal/jsontext"
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// A tensor is an array as the header describes it.
+type tensor struct {
+	name       string
+	dtype      string
+	shape      []int
+	begin, end int // from the first element of the file on
+}
+
+// A header is what the header of a file says.
+type header struct {
+	tensors []tensor // in the order of their elements
+	meta    map[string]string
+}
+
+func open(in serialize.Input) (serialize.File, error) {
+	text, data, err := headerText(in)
+	if err != nil {
+		return nil, err
+	}
+	h, err := parse(text)
+	if err == nil {
+		err = h.check(in.Size - data)
+	}
+	if err != nil {
+		return nil, err
+	}
+	sections, err := in.Sections()
+	if err != nil {
+		return nil, err
+	}
+	list := serialize.NewList(len(h.tensors), h.meta, sections.Close)
+	for i := range h.tensors {
+		e, err := h.tensors[i].entry(sections, data)
+		if err = list.Add(e, err); err != nil {
+			sections.Release()
+			return nil, err
+		}
+	}
+	if err := addAliases(list, h.meta); err != nil {
+		sections.Release()
+		return nil, err
+	}
+	return list, nil
+}
+
+// parse reads a header, and checks each array by itself.
+func parse(text string) (header, error) {
+	h := header{meta: map[string]string{}}
+	if text == "" || text[0] != '{' {
+		return h, fmt.Errorf("the header does not begin with {: %w", jsontext.ErrSyntax)
+	}
+	p := jsontext.New(text)
+	p.Object(func(name string) {
+		if name == metadataKey {
+			h.meta = p.Strings()
+			return
+		}
+		h.tensors = append(h.tensors, parseTensor(p, name))
+	})
+	if err := p.End(); err != nil {
+		return h, fmt.Errorf("header: %w", err)
+	}
+	slices.SortStableFunc(h.tensors, func(a, b tensor) int { return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(a.end, b.end)) })
+	return h, nil
+}
+
+func parseTensor(p *jsontext.Parser, name string) tensor {
+	t := tensor{name: name}
+	seen := 0
+	p.Object(func(key string) {
+		switch key {
+		case "dtype":
+			t.dtype = p.String()
+		case "shape":
+			t.shape = p.Ints()
+		case "data_offsets":
+			var offsets [2]int
+			n := 0
+			p.Array(func() {
+				if offset := p.Int(); n < len(offsets) {
+					offsets[n] = offset
+				}
+				n++
+			})
+			if n != len(offsets) {
+				p.Fail("%q has %d data_offsets; want 2", name, n)
+			}
+			t.begin, t.end = offsets[0], offsets[1]
+		default:
+			p.Skip() // as the reference implementation
+			return
+		}
+		seen++
+	})
+	if seen != 3 {
+		p.Fail("%q has no dtype, shape or data_offsets", name)
+	}
+	return t
+}
+
+// check returns an error if the arrays are not exactly the size bytes after the header, one
+// after the other.
+func (h header) check(size int64) error {
+	at := 0
+	for _, t := range h.tensors {
+		if t.begin != at || t.end < t.begin {
+			return fmt.Errorf("%q is at bytes %d to %d, but the array before it ends at %d; arrays neither overlap nor leave gaps: %w", t.name, t.begin, t.end, at, storage.ErrState)
+		}
+		if err := t.check(); err != nil {
+			return fmt.Errorf("%q: %w", t.name, err)
+		}
+		at = t.end
+	}
+	switch {
+	case int64(at) > size:
+		return fmt.Errorf("arrays of %d bytes, but %d bytes follow the header; the file is truncated: %w", at, size, io.ErrUnexpectedEOF)
+	case int64(at) < size:
+		return fmt.Errorf("%d bytes after the last array: %w", size-int64(at), storage.ErrState)
+	}
+	return nil
+}
+
+// check compares the size of an array with what its type and shape take.
+func (t tensor) check() error {
+	k := t.element()
+	if k < 0 {
+		return nil // of a type that this package does not know the size of
+	}
+	need := uint64(elements[k].bits)
+	for _, n := range t.shape {
+		high, low := bits.Mul64(need, uint64(n))
+		if high != 0 {
+			return fmt.Errorf("shape %v is too large: %w", t.shape, views.ErrShape)
+		}
+		need = low
+	}
+	switch {
+	case need%8 != 0:
+		return fmt.Errorf("%s%v does not end at a whole byte: %w", t.dtype, t.shape, views.ErrShape)
+	case need/8 != uint64(t.end-t.begin):
+		return fmt.Errorf("%s%v takes %d bytes, not %d: %w", t.dtype, t.shape, need/8, t.end-t.begin, views.ErrShape)
+	}
+	return nil
+}
+
+// element returns the place of the type in elements, or -1.
+func (t tensor) element() int {
+	return slices.IndexFunc(elements, func(e element) bool { return e.name == t.dtype })
+}
+
+// entry returns the array, whose elements begin at data in the file.
+func (t tensor) entry(sections *serialize.Sections, data int64) (serialize.Entry, error) {
+	k := t.element()
+	if k < 0 || !elements[k].typ.Valid() {
+		return serialize.Unsupported(t.name, t.shape, t.dtype)
+	}
+	e := serialize.Entry{Name: t.name, Shared: strconv.Itoa(t.begin)}
+	if t.begin == t.end {
+		e.Shared += " " + t.name
+	}
+	source, err := sections.Section(data+int64(t.begin), int64(t.end-t.begin))
+	if err != nil {
+		return e, err
+	}
+	typ := elements[k].typ
+	view, err := views.New(t.shape, t.end-t.begin)
+	e.Array = storage.Array{Data: serialize.Normalize(source, typ, binary.LittleEndian), Type: typ, View: view}
+	return e, err
+}
+
+// addAliases adds an entry for each name in the metadata whose value is the name of an
+// array, and takes it out of the metadata.
+func addAliases(list *serialize.List, meta map[string]string) error {
+	for _, alias := range slices.Sorted(maps.Keys(meta)) {
+		if list.Has(alias) || !list.Has(meta[alias]) {
+			continue
+		}
+		e, err := list.Lookup(meta[alias])
+		e.Name = alias
+		if err := list.Add(e, err); err != nil {
+			return err
+		}
+		delete(meta, alias)
+	}
+	return nil
+}

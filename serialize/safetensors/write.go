@@ -1,0 +1,136 @@
+package safetensors
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/h5dnn/h5dnn/internal/jsontext"
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+func save(w io.Writer, c serialize.Contents) error {
+	tensors, meta, err := plan(c)
+	if err != nil {
+		return err
+	}
+	header, err := encode(tensors, meta)
+	if err != nil {
+		return err
+	}
+	b := bufio.NewWriterSize(w, 1<<20)
+	if _, err := b.Write(header); err != nil {
+		return err
+	}
+	for _, e := range tensors {
+		if err := serialize.WriteLittleEndian(b, e.Array); err != nil {
+			return fmt.Errorf("%q: %w", e.Name, err)
+		}
+	}
+	return b.Flush()
+}
+
+// plan returns the arrays to write in their order, and the metadata with the names of
+// arrays that share the elements of another.
+func plan(c serialize.Contents) (list []serialize.Entry, meta map[string]string, err error) {
+	meta = map[string]string{}
+	maps.Copy(meta, c.Meta)
+	names := map[string]bool{}
+	first := map[string][]serialize.Entry{} // by what they share
+	aliases := map[string]string{}
+	for e, err := range c.Entries {
+		if err == nil {
+			err = errors.Join(format.Check(e), checkName(e.Name, names))
+		}
+		if err != nil {
+			return nil, nil, fmt.Errorf("%q: %w", e.Name, err)
+		}
+		names[e.Name] = true
+		same := slices.IndexFunc(first[e.Shared], func(other serialize.Entry) bool { return e.SameElements(other) })
+		if same >= 0 {
+			aliases[e.Name] = first[e.Shared][same].Name
+			continue
+		}
+		if e.Shared != "" {
+			first[e.Shared] = append(first[e.Shared], e)
+		}
+		list = append(list, e)
+	}
+	for _, key := range slices.Sorted(maps.Keys(meta)) {
+		switch {
+		case !utf8.ValidString(key) || !utf8.ValidString(meta[key]):
+			return nil, nil, fmt.Errorf("metadata %q is not UTF-8: %w", key, storage.ErrState)
+		case aliases[key] != "" || names[meta[key]]:
+			return nil, nil, fmt.Errorf("metadata %q: %q would be read as another name of an array: %w", key, meta[key], storage.ErrState)
+		}
+	}
+	maps.Copy(meta, aliases)
+	slices.SortFunc(list, func(a, b serialize.Entry) int {
+		return cmp.Or(cmp.Compare(rank(b.Array.Type), rank(a.Array.Type)), cmp.Compare(a.Name, b.Name))
+	})
+	return list, meta, nil
+}
+
+func checkName(name string, taken map[string]bool) error {
+	switch {
+	case name == metadataKey:
+		return fmt.Errorf("the name is reserved for metadata: %w", storage.ErrState)
+	case !utf8.ValidString(name):
+		return fmt.Errorf("the name is not UTF-8: %w", storage.ErrState)
+	case taken[name]:
+		return fmt.Errorf("the name is used twice: %w", storage.ErrState)
+	}
+	return nil
+}
+
+// encode returns the header, padded so that elements begin at a multiple of 4096, or of 64
+// in a small file.
+func encode(tensors []serialize.Entry, meta map[string]string) ([]byte, error) {
+	b := append(make([]byte, 8, 1<<12), '{')
+	if len(meta) > 0 {
+		b = append(jsontext.Append(b, metadataKey), ':', '{')
+		for i, key := range slices.Sorted(maps.Keys(meta)) {
+			b = jsontext.Append(append(jsontext.Append(comma(b, i), key), ':'), meta[key])
+		}
+		b = append(b, '}')
+	}
+	at := 0
+	for i, e := range tensors {
+		if len(meta) > 0 {
+			i++
+		}
+		end := at + e.Array.Len()*e.Array.Type.Size()
+		b = append(jsontext.Append(comma(b, i), e.Name), `:{"dtype":"`...)
+		b = append(append(b, elements[rank(e.Array.Type)].name...), `","shape":`...)
+		b = append(jsontext.AppendInts(b, e.Array.Shape...), `,"data_offsets":`...)
+		b = append(jsontext.AppendInts(b, at, end), '}')
+		at = end
+	}
+	b = append(b, '}')
+	align := 4096
+	if at < 1<<16 {
+		align = 64
+	}
+	b = append(b, bytes.Repeat([]byte{' '}, -len(b)&(align-1))...)
+	if len(b)-8 > maxHeader {
+		return nil, fmt.Errorf("header of %d bytes; safetensors allows %d: %w", len(b)-8, maxHeader, storage.ErrState)
+	}
+	binary.LittleEndian.PutUint64(b, uint64(len(b)-8))
+	return b, nil
+}
+
+// comma separates what comes after the first of a list.
+func comma(b []byte, i int) []byte {
+	if i > 0 {
+		return append(b, ',')
+	}
+	return b
+}

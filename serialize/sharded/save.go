@@ -1,0 +1,126 @@
+package sharded
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/internal/atomicfile"
+	"github.com/h5dnn/h5dnn/internal/jsontext"
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// DefaultSize is the largest size of a shard in bytes, as in the library of Hugging Face.
+const DefaultSize = 5_000_000_000
+
+// Save writes an index, such as model.safetensors.index.json, and its shards beside it,
+// such as model-00001-of-00003.safetensors, each of at most size bytes of elements unless
+// one array is larger. Arrays that share elements go into one shard. Each file is replaced
+// atomically, the index last.
+func Save(name string, c serialize.Contents, size int) error {
+	base := strings.TrimSuffix(filepath.Base(name), Extension)
+	if base == filepath.Base(name) {
+		return fmt.Errorf("the name of an index ends in %s, after that of the checkpoint, as in model.safetensors%s: %w", Extension, Extension, serialize.ErrFormat)
+	}
+	format, err := serialize.ByExtension(base)
+	if err != nil {
+		return err
+	}
+	if format.Single {
+		return fmt.Errorf("%s files hold one array and cannot be shards: %w", format.Name, serialize.ErrFormat)
+	}
+	shards, total, err := split(c, size)
+	if err != nil {
+		return err
+	}
+	in := map[string]string{}
+	for i, shard := range shards {
+		file := FileName(base, i+1, len(shards))
+		for _, e := range shard {
+			in[e.Name] = file
+		}
+		contents := serialize.Contents{Entries: entries(shard)}
+		if format.Meta {
+			contents.Meta = c.Meta
+		}
+		if err := serialize.Save(filepath.Join(filepath.Dir(name), file), format.Name, contents); err != nil {
+			return err
+		}
+	}
+	text := encode(in, c.Meta, total)
+	return atomicfile.Write(name, func(f *os.File) error {
+		_, err := f.Write(text)
+		return err
+	})
+}
+
+// FileName returns the name of shard i of n of a checkpoint called base.
+func FileName(base string, i, n int) string {
+	ext := filepath.Ext(base)
+	return fmt.Sprintf("%s-%05d-of-%05d%s", strings.TrimSuffix(base, ext), i, n, ext)
+}
+
+// split distributes the entries in their order. Those that share elements go where the
+// first of them went.
+func split(c serialize.Contents, size int) (shards [][]serialize.Entry, total int, err error) {
+	names := map[string]bool{}
+	place := map[string]int{} // shards by what entries share
+	filled := 0
+	for e, err := range c.Entries {
+		if err == nil && names[e.Name] {
+			err = fmt.Errorf("%q is there twice: %w", e.Name, storage.ErrState)
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+		names[e.Name] = true
+		if k, ok := place[e.Shared]; ok && e.Shared != "" {
+			shards[k] = append(shards[k], e)
+			continue
+		}
+		n := e.Array.Len() * e.Array.Type.Size()
+		if len(shards) == 0 || filled > 0 && filled+n > size {
+			shards, filled = append(shards, nil), 0
+		}
+		last := len(shards) - 1
+		shards[last] = append(shards[last], e)
+		filled, total = filled+n, total+n
+		if e.Shared != "" {
+			place[e.Shared] = last
+		}
+	}
+	return shards, total, nil
+}
+
+func entries(list []serialize.Entry) func(func(serialize.Entry, error) bool) {
+	return func(yield func(serialize.Entry, error) bool) {
+		for _, e := range list {
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+// encode returns the text of an index, laid out as the library of Hugging Face does.
+func encode(in, meta map[string]string, total int) []byte {
+	b := []byte("{\n  \"metadata\": {\n")
+	for _, key := range slices.Sorted(maps.Keys(meta)) {
+		b = append(jsontext.Append(append(b, "    "...), key), ": "...)
+		b = append(jsontext.Append(b, meta[key]), ",\n"...)
+	}
+	b = append(strconv.AppendInt(append(b, "    \"total_size\": "...), int64(total), 10), "\n  },\n  \"weight_map\": {"...)
+	for i, name := range slices.Sorted(maps.Keys(in)) {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(jsontext.Append(append(b, "\n    "...), name), ": "...)
+		b = jsontext.Append(b, in[name])
+	}
+	return append(b, "\n  }\n}\n"...)
+}

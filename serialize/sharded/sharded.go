@@ -1,0 +1,192 @@
+// Package sharded reads and writes checkpoints of several files with an index, such as
+// model.safetensors.index.json and pytorch_model.bin.index.json of Hugging Face:
+//
+//	{"metadata": {"total_size": 24}, "weight_map": {"a.weight": "model-00001-of-00002.safetensors", …}}
+//
+// The shards may be in any format of package serialize. They lie in the folder of the
+// index, or in that of serialize.Options.Follow, and are named without a folder: an index
+// cannot refer to a file elsewhere.
+package sharded
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/internal/jsontext"
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// Extension ends the names of indexes, after the name of the checkpoint.
+const Extension = ".index.json"
+
+func init() {
+	serialize.Register(serialize.Format{
+		Name: "sharded", Extensions: []string{Extension}, Meta: true,
+		Match: match, Open: open, SaveFile: func(name string, c serialize.Contents) error { return Save(name, c, DefaultSize) },
+	})
+}
+
+const (
+	maxIndex  = 100_000_000 // bytes
+	maxShards = 100_000
+)
+
+// match fits JSON whose beginning has a weight_map of files. Values of the map that are not
+// names of files of this kind, such as lists, are other formats.
+func match(r io.ReaderAt, size int64) serialize.Confidence {
+	head := make([]byte, min(size, 1<<16))
+	if n, _ := r.ReadAt(head, 0); n < len(head) || !bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n"), []byte("{")) || !bytes.Contains(head, []byte(`"weight_map"`)) {
+		return serialize.NoMatch
+	}
+	return serialize.ContentMatch
+}
+
+// An Index says in which file each array is.
+type Index struct {
+	Meta  map[string]string // of the checkpoint
+	Files []string          // of shards, sorted
+	In    map[string]string // the file of each array
+}
+
+// ParseIndex reads an index, and checks the names of files.
+func ParseIndex(text string) (Index, error) {
+	index := Index{Meta: map[string]string{}}
+	p := jsontext.New(text)
+	p.Object(func(key string) {
+		switch key {
+		case "metadata":
+			p.Object(func(key string) {
+				if value := value(p); key != "total_size" {
+					index.Meta[key] = value
+				}
+			})
+		case "weight_map":
+			index.In = p.Strings()
+		default:
+			p.Skip()
+		}
+	})
+	if err := p.End(); err != nil {
+		return index, fmt.Errorf("index: %w", err)
+	}
+	if index.In == nil {
+		return index, fmt.Errorf("index without a weight_map: %w", storage.ErrState)
+	}
+	files := map[string]bool{}
+	for _, file := range index.In {
+		files[file] = true
+	}
+	index.Files = slices.Sorted(maps.Keys(files))
+	if len(index.Files) > maxShards {
+		return index, fmt.Errorf("%d shards; at most %d are allowed: %w", len(index.Files), maxShards, storage.ErrState)
+	}
+	for _, file := range index.Files {
+		if file == "" || file == "." || file == ".." || strings.ContainsAny(file, "/\\\x00") {
+			return index, fmt.Errorf("shard %q is not the name of a file in the folder of the index: %w", file, storage.ErrState)
+		}
+	}
+	return index, nil
+}
+
+// value reads a string, or any other value as its JSON.
+func value(p *jsontext.Parser) string {
+	if p.Next() == '"' {
+		return p.String()
+	}
+	return p.Skip()
+}
+
+func open(in serialize.Input) (serialize.File, error) {
+	if in.Size > maxIndex {
+		return nil, fmt.Errorf("index of %d bytes; at most %d are allowed: %w", in.Size, maxIndex, storage.ErrState)
+	}
+	text := make([]byte, in.Size)
+	if n, err := in.ReadAt(text, 0); n < len(text) {
+		return nil, fmt.Errorf("index: %w", err)
+	}
+	index, err := ParseIndex(string(text))
+	if err != nil {
+		return nil, err
+	}
+	folder := in.Follow
+	if folder == "" && in.File() != nil {
+		folder = filepath.Dir(in.Name)
+	}
+	if folder == "" && len(index.Files) > 0 {
+		return nil, fmt.Errorf("the index is not a file in a folder; Options.Follow names the folder of its shards: %w", storage.ErrState)
+	}
+	return openShards(in, index, folder)
+}
+
+// openShards opens all shards and lists their arrays in the order of files.
+func openShards(in serialize.Input, index Index, folder string) (serialize.File, error) {
+	options := in.Options
+	options.Format, options.Follow = "", ""
+	var shards []serialize.File
+	closeAll := func() error {
+		var errs []error
+		for _, shard := range shards {
+			errs = append(errs, shard.Close())
+		}
+		return errors.Join(errs...)
+	}
+	meta := map[string]string{}
+	list := serialize.NewList(len(index.In), meta, func() error { return errors.Join(closeAll(), in.Close()) })
+	for _, file := range index.Files {
+		shard, err := openShard(filepath.Join(folder, file), options)
+		if err != nil {
+			closeAll()
+			return nil, fmt.Errorf("shard %s: %w", file, err)
+		}
+		shards = append(shards, shard)
+		maps.Copy(meta, shard.Meta())
+		if err := addShard(list, index, shard, file); err != nil {
+			closeAll()
+			return nil, err
+		}
+	}
+	maps.Copy(meta, index.Meta)
+	for _, name := range slices.Sorted(maps.Keys(index.In)) {
+		if !list.Has(name) {
+			closeAll()
+			return nil, fmt.Errorf("%q is not in shard %s, where the index says it is: %w", name, index.In[name], storage.ErrState)
+		}
+	}
+	return list, nil
+}
+
+// openShard opens a file that is not an index itself.
+func openShard(name string, options serialize.Options) (serialize.File, error) {
+	format, err := serialize.FormatOf(name)
+	if err != nil {
+		return nil, err
+	}
+	if format.Name == "sharded" {
+		return nil, fmt.Errorf("an index cannot be a shard: %w", storage.ErrState)
+	}
+	return serialize.Open(name, options)
+}
+
+// addShard adds the arrays of a shard. Arrays that the index does not name are added too,
+// such as other names of the elements of one that it names.
+func addShard(list *serialize.List, index Index, shard serialize.File, file string) error {
+	for e, err := range shard.All() {
+		if in, named := index.In[e.Name]; named && in != file {
+			return fmt.Errorf("%q is in shard %s, but the index says %s: %w", e.Name, file, in, storage.ErrState)
+		}
+		if e.Shared != "" {
+			e.Shared = file + ":" + e.Shared
+		}
+		if err := list.Add(e, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}

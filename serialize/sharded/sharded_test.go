@@ -1,0 +1,193 @@
+package sharded_test
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/serialize"
+	_ "github.com/h5dnn/h5dnn/serialize/npy"
+	_ "github.com/h5dnn/h5dnn/serialize/safetensors"
+	"github.com/h5dnn/h5dnn/serialize/serializetest"
+	"github.com/h5dnn/h5dnn/serialize/sharded"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// model are arrays of 24 and 8 bytes, two of which share their elements.
+func model(yield func(serialize.Entry, error) bool) {
+	a := storage.From([]float32{1, 2, 3, 4, 5, 6}, 2, 3)
+	b := storage.From([]float32{7, 8}, 2)
+	_ = yield(serialize.Entry{Name: "embedding", Array: a, Shared: "tied"}, nil) &&
+		yield(serialize.Entry{Name: "bias", Array: b}, nil) &&
+		yield(serialize.Entry{Name: "head", Array: a, Shared: "tied"}, nil)
+}
+
+// Example splits a checkpoint into files of 24 bytes of elements.
+func Example() {
+	dir, _ := os.MkdirTemp("", "")
+	defer os.RemoveAll(dir)
+	name := filepath.Join(dir, "model.safetensors.index.json")
+	if err := sharded.Save(name, serialize.Contents{Entries: model}, 24); err != nil {
+		fmt.Println(err)
+		return
+	}
+	files, _ := os.ReadDir(dir)
+	for _, f := range files {
+		fmt.Println(f.Name())
+	}
+	f, err := serialize.Open(name)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer f.Close()
+	for e, err := range f.All() {
+		fmt.Println(e.Name, e.Array.Shape, err)
+	}
+	// Output:
+	// model-00001-of-00002.safetensors
+	// model-00002-of-00002.safetensors
+	// model.safetensors.index.json
+	// embedding [2 3] <nil>
+	// head [2 3] <nil>
+	// bias [2] <nil>
+}
+
+// TestShardsOfAnyFormat hold what was saved, tied weights and metadata.
+func TestShardsOfAnyFormat(t *testing.T) {
+	for _, base := range []string{"model.safetensors", "model.npz"} {
+		name := filepath.Join(t.TempDir(), base+sharded.Extension)
+		meta := map[string]string{"format": "pt", "größe": "\"\n"}
+		if err := sharded.Save(name, serialize.Contents{Entries: model, Meta: meta}, 24); err != nil {
+			t.Fatal(err)
+		}
+		f, err := serialize.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := f.Meta(); !maps.Equal(got, meta) {
+			t.Errorf("%s: metadata %q, want %q", base, got, meta)
+		}
+		got := map[string]string{}
+		shared := map[string]bool{}
+		for e, err := range f.All() {
+			elems, err2 := storage.Read[float32](e.Array)
+			if err := errors.Join(err, err2); err != nil {
+				t.Error(err)
+			}
+			got[e.Name] = fmt.Sprint(e.Array.Shape, elems)
+			shared[e.Shared] = true
+		}
+		want := map[string]string{"embedding": "[2 3] [1 2 3 4 5 6]", "head": "[2 3] [1 2 3 4 5 6]", "bias": "[2] [7 8]"}
+		if !maps.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", base, got, want)
+		}
+		if base == "model.safetensors" && len(shared) != 2 {
+			t.Errorf("tied weights share nothing: %v", shared)
+		}
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestIndexesAreChecked: files elsewhere, arrays that are not where the index says, and
+// shards that are missing are errors.
+func TestIndexesAreChecked(t *testing.T) {
+	dir := t.TempDir()
+	one := func(name string, x float32) {
+		err := serialize.Save(filepath.Join(dir, name), "", serialize.Contents{Entries: serialize.Arrays(maps.All(map[string]storage.Array{"w": storage.From([]float32{x})}))})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	one("a.safetensors", 1)
+	one("b.npz", 2)
+	for name, c := range map[string]struct{ text, reason string }{
+		"elsewhere":       {`{"weight_map":{"w":"../a.safetensors"}}`, "not the name of a file"},
+		"absolute":        {`{"weight_map":{"w":"/etc/passwd"}}`, "not the name of a file"},
+		"folder":          {`{"weight_map":{"w":".."}}`, "not the name of a file"},
+		"missing file":    {`{"weight_map":{"w":"c.safetensors"}}`, "no such file"},
+		"missing array":   {`{"weight_map":{"v":"a.safetensors"}}`, `"v" is not in shard a.safetensors`},
+		"wrong file":      {`{"weight_map":{"w":"a.safetensors","v":"b.npz"}}`, `"w" is in shard b.npz, but the index says a.safetensors`},
+		"itself":          {`{"weight_map":{"w":"itself.index.json"}}`, "an index cannot be a shard"},
+		"no map":          {`{"metadata":{"note":"a \"weight_map\" in a text"}}`, "without a weight_map"},
+		"map of numbers":  {`{"weight_map":{"w":1}}`, "invalid JSON"},
+		"map of lists":    {`{"weight_map":{"w":["a.safetensors"]}}`, "invalid JSON"},
+		"the same twice":  {`{"weight_map":{"w":"a.safetensors","w":"b.npz"}}`, "twice"},
+		"text at the end": {`{"weight_map":{}} x`, "text after the end"},
+	} {
+		file := filepath.Join(dir, name+".index.json")
+		if err := os.WriteFile(file, []byte(c.text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if f, err := serialize.Open(file, serialize.Options{Format: "sharded"}); err == nil || !strings.Contains(err.Error(), c.reason) {
+			t.Errorf("%s: %v, %v; want an error because of %q", name, f, err, c.reason)
+		}
+	}
+	text := `{"metadata":{"total_size":4},"weight_map":{"w":"a.safetensors"}}`
+	if _, err := serialize.OpenReader(strings.NewReader(text), int64(len(text)), "memory"); !errors.Is(err, storage.ErrState) {
+		t.Errorf("an index without a folder: %v", err)
+	}
+	f, err := serialize.OpenReader(strings.NewReader(text), int64(len(text)), "memory", serialize.Options{Follow: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if list, err := serialize.Collect(f); err != nil || len(list) != 1 {
+		t.Errorf("with a folder: %v, %v", list, err)
+	}
+}
+
+// TestNamesThatAreNoIndexes cannot be written.
+func TestNamesThatAreNoIndexes(t *testing.T) {
+	for _, name := range []string{"model.json", "model.npy.index.json", "model.index.json", "model.unknown.index.json"} {
+		file := filepath.Join(t.TempDir(), name)
+		if err := sharded.Save(file, serialize.Contents{Entries: model}, 24); !errors.Is(err, serialize.ErrFormat) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s is there: %v", name, err)
+		}
+	}
+}
+
+// TestOthersReadWhatIsWritten: every file of the index is a safetensors file that has the
+// arrays the index says.
+func TestOthersReadWhatIsWritten(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "model.safetensors.index.json")
+	if err := sharded.Save(name, serialize.Contents{Entries: model}, 24); err != nil {
+		t.Fatal(err)
+	}
+	out := serializetest.Python(t, []string{"torch", "safetensors"}, `
+import json, os, sys
+from safetensors import safe_open
+index = json.load(open(sys.argv[1]))
+names = []
+for name, file in sorted(index["weight_map"].items()):
+    with safe_open(os.path.join(os.path.dirname(sys.argv[1]), file), "pt") as f:
+        alias = (f.metadata() or {}).get(name, name)
+        names.append((name, f.get_tensor(alias).flatten().tolist()))
+print(index["metadata"]["total_size"], names)
+`, name)
+	if want := "32 [('bias', [7.0, 8.0]), ('embedding', [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]), ('head', [1.0, 2.0, 3.0, 4.0, 5.0, 6.0])]\n"; out != want {
+		t.Errorf("Python reads %q, want %q", out, want)
+	}
+}
+
+// FuzzParseIndex reads indexes.
+func FuzzParseIndex(f *testing.F) {
+	f.Add(`{"metadata":{"total_size":4},"weight_map":{"w":"a.safetensors"}}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		index, err := sharded.ParseIndex(text)
+		if err == nil && slices.ContainsFunc(index.Files, func(file string) bool { return filepath.Base(file) != file }) {
+			t.Errorf("files %q", index.Files)
+		}
+	})
+}
