@@ -1,0 +1,244 @@
+package checkpoint
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// ErrAmbiguous is the kind of error, for errors.Is, of a tensor that may be converted in
+// several ways.
+var ErrAmbiguous = errors.New("ambiguous")
+
+// An order is what is known of the order of the elements of a layer's output: Keras has
+// the channels last, PyTorch first.
+type order struct {
+	// flattened are the shapes of features before they were flattened, one after another;
+	// nil if both have them in the same order. One of a single number keeps its order.
+	flattened [][]int
+	spatial   bool // the output has channels and, in PyTorch, spatial axes after them
+	err       error
+}
+
+// spatialClasses are the beginnings of classes whose outputs have channels and spatial axes.
+var spatialClasses = []string{"Conv", "DepthwiseConv", "SeparableConv", "MaxPooling", "AveragePooling", "UpSampling", "ZeroPadding", "Cropping", "AdaptiveMaxPooling", "AdaptiveAveragePooling", "RandomFlip", "RandomCrop", "Resizing", "CenterCrop"}
+
+// elementwise are the classes without weights whose outputs have the order of their input.
+var elementwise = []string{"Activation", "ReLU", "LeakyReLU", "ELU", "ThresholdedReLU", "Softmax", "Dropout", "SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D", "GaussianNoise", "GaussianDropout", "AlphaDropout", "ActivityRegularization", "Identity", "Rescaling", "Masking", "UnitNormalization"}
+
+// merges are the classes that combine inputs elementwise.
+var merges = []string{"Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum"}
+
+// featureOrders returns the order of the input of every layer of m, by its path.
+func featureOrders(m *Model, given map[string][]int) map[string]order {
+	t := tracer{given: given, inputs: map[string]order{}}
+	t.model(m, "", nil)
+	return t.inputs
+}
+
+type tracer struct {
+	given  map[string][]int // by the name of a layer
+	inputs map[string]order // by the path of a layer
+}
+
+// model follows the layers of m, whose inputs have these orders, and returns those of its
+// outputs.
+func (t *tracer) model(m *Model, prefix string, inputs []order) []order {
+	outputs, previous := map[string]order{}, order{}
+	if len(inputs) > 0 {
+		previous = inputs[0]
+	}
+	for i := range m.Layers {
+		l := &m.Layers[i]
+		in := []order{previous}
+		if len(l.Calls) > 0 && len(l.Calls[0]) > 0 {
+			in = nil
+			for _, ref := range l.Calls[0] {
+				in = append(in, outputs[ref.Layer])
+			}
+		}
+		var out order
+		at := slices.IndexFunc(m.Inputs, func(r Ref) bool { return r.Layer == l.Name })
+		switch {
+		case at >= 0 && at < len(inputs):
+			out = inputs[at]
+		case l.Model != nil:
+			if results := t.model(l.Model, prefix+l.Name+"/", in); len(results) > 0 {
+				out = results[0]
+			}
+		default:
+			t.inputs[prefix+l.Name] = t.input(l, in)
+			out = t.output(l, prefix+l.Name, in)
+		}
+		outputs[l.Name], previous = out, out
+	}
+	if len(m.Outputs) == 0 {
+		return []order{previous}
+	}
+	var results []order
+	for _, ref := range m.Outputs {
+		results = append(results, outputs[ref.Layer])
+	}
+	return results
+}
+
+// input returns the order of the input of l.
+func (t *tracer) input(l *Layer, in []order) order {
+	if shape, ok := t.given[l.Name]; ok && !flattens(l) {
+		return order{flattened: [][]int{shape}}
+	}
+	return in[0]
+}
+
+// output returns the order of the output of l.
+func (t *tracer) output(l *Layer, path string, in []order) order {
+	rule := rules[l.Class]
+	switch {
+	case flattens(l):
+		return t.flatten(l, in[0])
+	case l.Class == "InputLayer" || l.Class == "Reshape":
+		shape := l.OutputShapes
+		if len(shape) == 0 {
+			shape = l.InputShapes
+		}
+		return order{spatial: len(shape) > 0 && len(shape[0]) > 2, err: in[0].permuted(l)}
+	case rule.Elementwise || slices.Contains(elementwise, l.Class):
+		return in[0]
+	case slices.Contains(merges, l.Class):
+		for _, other := range in[1:] {
+			if !slices.EqualFunc(other.flattened, in[0].flattened, slices.Equal) {
+				return order{err: fmt.Errorf("%s %s: its inputs are flattened from different shapes: %w", l.Class, l.Name, ErrAmbiguous)}
+			}
+		}
+		return in[0]
+	case l.Class == "Concatenate":
+		return concatenated(l, in)
+	case strings.HasPrefix(l.Class, "Global"):
+		return order{}
+	case slices.ContainsFunc(spatialClasses, func(prefix string) bool { return strings.HasPrefix(l.Class, prefix) }):
+		return order{spatial: true}
+	case l.Class == "Dense" || l.Class == "EinsumDense" || l.Class == "TimeDistributed":
+		return order{spatial: in[0].spatial && len(l.InputShapes) > 0 && len(l.InputShapes[0]) > 2}
+	case len(rule.Class) == 0:
+		return order{err: in[0].permuted(l)}
+	}
+	return order{}
+}
+
+// permuted returns an error if a layer that is not known takes features whose order
+// differs.
+func (o order) permuted(l *Layer) error {
+	if o.err == nil && o.flattened != nil {
+		return fmt.Errorf("%s %s takes features that PyTorch has in another order: %w", l.Class, l.Name, ErrAmbiguous)
+	}
+	return o.err
+}
+
+// flattens reports whether the output of l is a vector of all elements.
+func flattens(l *Layer) bool {
+	if l.Class != "Reshape" {
+		return l.Class == "Flatten"
+	}
+	shape, err := l.Ints("target_shape")
+	return err == nil && len(shape) == 1
+}
+
+// flatten returns the order of flattened features.
+func (t *tracer) flatten(l *Layer, in order) order {
+	shape, ok := t.given[l.Name]
+	if !ok {
+		if len(l.InputShapes) == 0 {
+			return order{err: fmt.Errorf("the shape before %s %s is not known; give it by --flatten %s=H,W,C: %w", l.Class, l.Name, l.Name, ErrAmbiguous)}
+		}
+		shape = l.InputShapes[0]
+		first := l.Class == "Flatten" && l.Config["data_format"] == "channels_first"
+		switch {
+		case len(shape) < 2:
+			return in
+		case len(shape) == 2 && !in.spatial: // (steps, features)
+			return order{}
+		case first: // (channels, …), which Keras transposes to channels last
+			shape = append(slices.Clone(shape[1:]), shape[0])
+		}
+	}
+	if slices.Min(append([]int{1}, shape...)) < 1 {
+		return order{err: fmt.Errorf("the shape %v before %s %s is not known in full; give it by --flatten %s=H,W,C: %w", shape, l.Class, l.Name, l.Name, ErrAmbiguous)}
+	}
+	channels := shape[len(shape)-1]
+	if all := views.Of(shape...).Len(); channels == 1 || channels == all {
+		return order{}
+	}
+	return order{flattened: [][]int{shape}}
+}
+
+// concatenated returns the order of several outputs joined.
+func concatenated(l *Layer, in []order) order {
+	out := order{}
+	permuted := false
+	for i, o := range in {
+		if o.err != nil {
+			return o
+		}
+		out.spatial = out.spatial || o.spatial
+		permuted = permuted || o.flattened != nil
+		switch {
+		case o.flattened != nil:
+			out.flattened = append(out.flattened, o.flattened...)
+		case i < len(l.InputShapes) && len(l.InputShapes[i]) == 1:
+			out.flattened = append(out.flattened, l.InputShapes[i])
+		default:
+			out.flattened = append(out.flattened, []int{-1})
+		}
+	}
+	if !permuted {
+		out.flattened = nil
+	}
+	for _, shape := range out.flattened {
+		if slices.Min(shape) < 1 {
+			return order{err: fmt.Errorf("%s %s: the size of an input is not known: %w", l.Class, l.Name, ErrAmbiguous)}
+		}
+	}
+	return out
+}
+
+// reordered returns links with the features of their input in PyTorch's order.
+func reordered(l *Layer, links []Link, o order) ([]Link, error) {
+	rule := rules[l.Class]
+	if o.err != nil && len(rule.Features) > 0 {
+		return nil, o.err
+	}
+	if o.flattened == nil {
+		return links, nil
+	}
+	list := slices.Clone(links)
+	for i, link := range list {
+		if len(link.From) > 0 && slices.Contains(rule.Features, link.From[0]) {
+			list[i].Op = Chain(FeaturesOp(0, o.flattened...), link.Op)
+			if _, same := link.Op.(Same); same {
+				list[i].Op = FeaturesOp(0, o.flattened...)
+			}
+		}
+	}
+	return list, nil
+}
+
+// checkGiven fails for names of layers that m does not have.
+func checkGiven(m *Model, given map[string][]int) error {
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		found := false
+		for _, l := range m.All() {
+			found = found || l.Name == name
+		}
+		if !found {
+			return fmt.Errorf("--flatten %s: the model has no layer of that name", name)
+		}
+		if len(given[name]) == 0 || slices.Min(given[name]) < 1 {
+			return fmt.Errorf("--flatten %s=%v: want sizes of at least 1", name, given[name])
+		}
+	}
+	return nil
+}

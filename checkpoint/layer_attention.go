@@ -1,0 +1,140 @@
+package checkpoint
+
+import (
+	"fmt"
+	"slices"
+)
+
+// MultiHeadAttention: the kernels of query, key and value (width, heads, head size) become
+// rows of one weight (3·width, width); that of the output (heads, head size, width) is
+// merged and transposed. PyTorch's head size is width/heads.
+var _ = register(Rule{
+	Class: "MultiHeadAttention", Counterpart: "nn.MultiheadAttention",
+	Links: attentionLinks,
+	Module: func(l *Layer) (string, error) {
+		heads, err := l.Int("num_heads", 0)
+		if err != nil {
+			return "", err
+		}
+		width := size(l, "output/kernel", 2)
+		c := newCall("nn.MultiheadAttention", width, heads).set("batch_first", true)
+		if k := size(l, "key/kernel", 0); k != width {
+			c.set("kdim", k).set("vdim", size(l, "value/kernel", 0))
+		}
+		if bias, _ := l.Bool("use_bias", true); !bias {
+			c.set("bias", false)
+		}
+		return c.String(), nil
+	},
+	Samples: []Layer{
+		sample("MultiHeadAttention", map[string]any{"num_heads": 2.0, "key_dim": 3.0, "value_dim": 3.0, "use_bias": true}, attention(6, 6, 6, true)...),
+		sample("MultiHeadAttention", map[string]any{"num_heads": 2.0, "key_dim": 3.0, "use_bias": false}, attention(6, 6, 6, false)...),
+		sample("MultiHeadAttention", map[string]any{"num_heads": 2.0, "key_dim": 3.0, "use_bias": true}, attention(6, 5, 4, true)...),
+	},
+})
+
+// attention returns the weights of a layer of two heads of size 3.
+func attention(query, key, value int, bias bool) []Weight {
+	var list []Weight
+	for _, one := range []struct {
+		name string
+		in   int
+	}{{"query", query}, {"key", key}, {"value", value}} {
+		list = append(list, w(one.name+"/kernel", one.in, 2, 3))
+		if bias {
+			list = append(list, w(one.name+"/bias", 2, 3))
+		}
+	}
+	list = append(list, w("output/kernel", 2, 3, query))
+	if bias {
+		list = append(list, w("output/bias", query))
+	}
+	return list
+}
+
+func attentionLinks(l *Layer) ([]Link, error) {
+	heads, err1 := l.Int("num_heads", 0)
+	head, err2 := l.Int("key_dim", 0)
+	value, err3 := l.Int("value_dim", head)
+	bias, err4 := l.Bool("use_bias", hasWeight(l, "query/bias"))
+	if err := firstOf(err1, err2, err3, err4); err != nil {
+		return nil, err
+	}
+	if q, ok := l.Weight("query/kernel"); ok && q.Array.Rank() == 3 {
+		heads, head = q.Array.Shape[1], q.Array.Shape[2]
+	}
+	if v, ok := l.Weight("value/kernel"); ok && v.Array.Rank() == 3 {
+		value = v.Array.Shape[2]
+	}
+	inputs, width := attentionWidths(l)
+	switch {
+	case heads < 1 || head < 1:
+		return nil, unsupported("num_heads %d and key_dim %d; convert from a file with the architecture", heads, head)
+	case value != head:
+		return nil, unsupported("value_dim %d and key_dim %d; PyTorch has one head size", value, head)
+	case width > 0 && width != heads*head:
+		return nil, unsupported("%d heads of size %d and a width of %d; PyTorch's head size is width/heads, %d/%d", heads, head, width, width, heads)
+	case inputs[0] > 0 && width > 0 && inputs[0] != width:
+		return nil, unsupported("queries of width %d and an output of width %d; PyTorch has one width", inputs[0], width)
+	}
+	projection := Chain(ReshapeOp([]int{-1, heads, head}, []int{-1, heads * head}), TransposeOp(1, 0))
+	kernels := []string{"query/kernel", "key/kernel", "value/kernel"}
+	var links []Link
+	if inputs[0] == inputs[1] && inputs[1] == inputs[2] {
+		links = append(links, Link{kernels, []string{"in_proj_weight"}, Chain(projection, ConcatOp(0, 3))})
+	} else {
+		for i, name := range []string{"q_proj_weight", "k_proj_weight", "v_proj_weight"} {
+			links = append(links, Link{kernels[i : i+1], []string{name}, projection})
+		}
+	}
+	if bias {
+		links = append(links, Link{
+			[]string{"query/bias", "key/bias", "value/bias"}, []string{"in_proj_bias"},
+			Chain(ReshapeOp([]int{heads, head}, []int{-1}), ConcatOp(0, 3)),
+		})
+	}
+	links = append(links, Link{
+		[]string{"output/kernel"}, []string{"out_proj.weight"},
+		Chain(ReshapeOp([]int{heads, head, -1}, []int{heads * head, -1}), TransposeOp(1, 0)),
+	})
+	if bias {
+		links = append(links, Link{[]string{"output/bias"}, []string{"out_proj.bias"}, Same{}})
+	}
+	return links, checkAttention(l)
+}
+
+// attentionWidths returns the widths of the queries, keys and values, and of the output; 0
+// where they are not known.
+func attentionWidths(l *Layer) (inputs [3]int, output int) {
+	for i, name := range []string{"query/kernel", "key/kernel", "value/kernel"} {
+		if k, ok := l.Weight(name); ok && k.Array.Rank() == 3 {
+			inputs[i] = k.Array.Shape[0]
+		}
+	}
+	if k, ok := l.Weight("output/kernel"); ok && k.Array.Rank() == 3 {
+		return inputs, k.Array.Shape[2]
+	}
+	if n := len(l.InputShapes); n == 2 || n == 3 { // query, value and key
+		last := func(shape []int) int { return max(0, slices.Concat([]int{0}, shape)[len(shape)]) }
+		inputs = [3]int{last(l.InputShapes[0]), last(l.InputShapes[n-1]), last(l.InputShapes[1])}
+		output = inputs[0]
+	}
+	return inputs, output
+}
+
+// checkAttention fails on settings that PyTorch's module does not have.
+func checkAttention(l *Layer) error {
+	if shape := l.Config["output_shape"]; shape != nil && fmt.Sprint(shape) != "[]" {
+		if width, _ := l.Weight("output/kernel"); width.Array.Rank() != 3 {
+			return unsupported("output_shape %v", shape)
+		}
+	}
+	axes, err := l.Ints("attention_axes")
+	if err != nil {
+		return err
+	}
+	if len(axes) > 1 {
+		return unsupported("attention_axes %v; PyTorch has one axis of steps", axes)
+	}
+	return nil
+}

@@ -1,0 +1,39 @@
+package checkpoint
+
+import "strings"
+
+// EinsumDense is a Dense where its equation multiplies the last axis of the input by a
+// matrix, as in "...x,xy->...y" and "abc,cd->abd".
+var _ = register(Rule{
+	Class: "EinsumDense", Counterpart: "nn.Linear", Layer: "",
+	Links: func(l *Layer) ([]Link, error) {
+		equation, err := l.Text("equation", "")
+		if err != nil {
+			return nil, err
+		}
+		if !isMatrixProduct(equation) {
+			return nil, unsupported("the equation %q is not a product of the last axis with a matrix", equation)
+		}
+		links := []Link{{[]string{"kernel"}, []string{"weight"}, TransposeOp(1, 0)}}
+		if axes, err := l.Text("bias_axes", ""); err != nil || axes == "" {
+			return links, err
+		}
+		return append(links, Link{[]string{"bias"}, []string{"bias"}, Same{}}), nil
+	},
+	Module: func(l *Layer) (string, error) { return linear(l), nil },
+	Samples: []Layer{
+		sample("EinsumDense", map[string]any{"equation": "abc,cd->abd", "bias_axes": "d"}, w("kernel", 3, 5), w("bias", 5)),
+		sample("EinsumDense", map[string]any{"equation": "...x,xy->...y", "bias_axes": nil}, w("kernel", 3, 5)),
+	},
+})
+
+// isMatrixProduct reports whether an equation is that of a Dense.
+func isMatrixProduct(equation string) bool {
+	inputs, output, ok := strings.Cut(strings.ReplaceAll(equation, " ", ""), "->")
+	x, kernel, both := strings.Cut(inputs, ",")
+	if !ok || !both || len(kernel) != 2 || kernel[0] == kernel[1] || x == "" {
+		return false
+	}
+	rest, found := strings.CutSuffix(x, kernel[:1])
+	return found && !strings.Contains(rest, kernel[:1]) && !strings.Contains(rest, kernel[1:]) && output == rest+kernel[1:]
+}

@@ -1,0 +1,101 @@
+package checkpoint
+
+import "fmt"
+
+// LayerNormalization and RMSNormalization: the same vectors.
+var (
+	_ = register(Rule{
+		Class: "LayerNormalization", Counterpart: "nn.LayerNorm", Layer: "layernorm",
+		Links: func(l *Layer) ([]Link, error) {
+			if rms, err := l.Bool("rms_scaling", false); err != nil || rms {
+				return nil, firstOf(err, unsupported("rms_scaling"))
+			}
+			if err := lastAxes(l, "gamma", "beta"); err != nil {
+				return nil, err
+			}
+			scale, err1 := l.Bool("scale", hasWeight(l, "gamma"))
+			center, err2 := l.Bool("center", hasWeight(l, "beta"))
+			gamma := Link{[]string{"gamma"}, []string{"weight"}, Same{}}
+			beta := Link{[]string{"beta"}, []string{"bias"}, Same{}}
+			switch {
+			case err1 != nil || err2 != nil:
+				return nil, firstOf(err1, err2)
+			case scale && center:
+				return []Link{gamma, beta}, nil
+			case scale:
+				return []Link{gamma}, nil
+			case center:
+				return []Link{{[]string{"beta"}, []string{"weight", "bias"}, ConstantOp{1}}}, nil
+			}
+			return nil, nil
+		},
+		Module: func(l *Layer) (string, error) {
+			eps, err := l.Float("epsilon", 1e-3)
+			if err != nil {
+				return "", err
+			}
+			c := newCall("nn.LayerNorm", normalized(l, "gamma", "beta")).set("eps", eps)
+			noScale, noCenter := isFalse(l, "scale", "gamma"), isFalse(l, "center", "beta")
+			switch {
+			case noScale && noCenter:
+				c.set("elementwise_affine", false)
+			case noCenter:
+				c.set("bias", false)
+			}
+			return c.String(), nil
+		},
+		Renamed:  map[string]string{"weight": "gamma", "bias": "beta"},
+		Features: []string{"gamma", "beta"}, Elementwise: true,
+		Samples: []Layer{
+			sample("LayerNormalization", map[string]any{}, w("gamma", 4), w("beta", 4)),
+			sample("LayerNormalization", map[string]any{"axis": []any{-2.0, -1.0}}, w("gamma", 3, 4), w("beta", 3, 4)),
+			sample("LayerNormalization", map[string]any{"scale": false}, w("beta", 4)),
+			sample("LayerNormalization", map[string]any{"center": false}, w("gamma", 4)),
+			{Class: "LayerNormalization", Name: "norm", Config: map[string]any{"scale": false, "center": false}, InputShapes: [][]int{{4}}},
+		},
+	})
+	_ = register(Rule{
+		Class: "RMSNormalization", Counterpart: "nn.RMSNorm",
+		Links: func(l *Layer) ([]Link, error) {
+			return []Link{{[]string{"scale"}, []string{"weight"}, Same{}}}, lastAxes(l, "scale")
+		},
+		Module: func(l *Layer) (string, error) {
+			eps, err := l.Float("epsilon", 1e-6)
+			return newCall("nn.RMSNorm", normalized(l, "scale")).set("eps", eps).String(), err
+		},
+		Features: []string{"scale"}, Elementwise: true,
+		Samples: []Layer{sample("RMSNormalization", map[string]any{}, w("scale", 4))},
+	})
+)
+
+// lastAxes fails unless l normalizes over the last axes, as PyTorch does.
+func lastAxes(l *Layer, weights ...string) error {
+	axes, err := l.Ints("axis")
+	if err != nil || axes == nil {
+		return err
+	}
+	rank := 0
+	if len(l.InputShapes) > 0 {
+		rank = len(l.InputShapes[0]) + 1
+	}
+	for i, axis := range axes {
+		want := i - len(axes)
+		if axis != want && (rank == 0 || axis != rank+want) && !(rank == 0 && axis > 0) {
+			return unsupported("axis %v, which is not the last", axes)
+		}
+	}
+	return nil
+}
+
+// normalized returns the shape of the first of the weights that l has, as Python writes it.
+func normalized(l *Layer, weights ...string) string {
+	for _, name := range weights {
+		if have, ok := l.Weight(name); ok {
+			return python(have.Array.Shape)
+		}
+	}
+	if len(l.InputShapes) > 0 && len(l.InputShapes[0]) > 0 {
+		return fmt.Sprint(l.InputShapes[0][len(l.InputShapes[0])-1])
+	}
+	return "?"
+}
