@@ -14,6 +14,23 @@ import (
 // several ways.
 var ErrAmbiguous = errors.New("ambiguous")
 
+// A ShapeError is an error of kind ErrAmbiguous: the order of flattened features depends
+// on a shape that the model does not say. LinkOptions.Flatten takes it.
+type ShapeError struct {
+	Layer string // which flattens
+	Shape []int  // as far as it is known, with -1 for the rest
+}
+
+func (e *ShapeError) Error() string {
+	if e.Shape == nil {
+		return fmt.Sprintf("the shape of the input of %s, which flattens it, is not known", e.Layer)
+	}
+	return fmt.Sprintf("the shape %v of the input of %s, which flattens it, is not known in full", e.Shape, e.Layer)
+}
+
+// Unwrap returns ErrAmbiguous.
+func (e *ShapeError) Unwrap() error { return ErrAmbiguous }
+
 // An order is what is known of the order of the elements of a layer's output: Keras has
 // the channels last, PyTorch first.
 type order struct {
@@ -152,7 +169,7 @@ func (t *tracer) flatten(l *Layer, in order) order {
 	shape, ok := t.given[l.Name]
 	if !ok {
 		if len(l.InputShapes) == 0 {
-			return order{err: fmt.Errorf("the shape before %s %s is not known; give it by --flatten %s=H,W,C: %w", l.Class, l.Name, l.Name, ErrAmbiguous)}
+			return order{err: &ShapeError{Layer: l.Name}}
 		}
 		shape = l.InputShapes[0]
 		first := l.Class == "Flatten" && l.Config["data_format"] == "channels_first"
@@ -166,7 +183,7 @@ func (t *tracer) flatten(l *Layer, in order) order {
 		}
 	}
 	if slices.Min(append([]int{1}, shape...)) < 1 {
-		return order{err: fmt.Errorf("the shape %v before %s %s is not known in full; give it by --flatten %s=H,W,C: %w", shape, l.Class, l.Name, l.Name, ErrAmbiguous)}
+		return order{err: &ShapeError{Layer: l.Name, Shape: shape}}
 	}
 	channels := shape[len(shape)-1]
 	if all := views.Of(shape...).Len(); channels == 1 || channels == all {
@@ -234,10 +251,10 @@ func checkGiven(m *Model, given map[string][]int) error {
 			found = found || l.Name == name
 		}
 		if !found {
-			return fmt.Errorf("--flatten %s: the model has no layer of that name", name)
+			return fmt.Errorf("shape of features for layer %s: the model has no layer of that name", name)
 		}
 		if len(given[name]) == 0 || slices.Min(given[name]) < 1 {
-			return fmt.Errorf("--flatten %s=%v: want sizes of at least 1", name, given[name])
+			return fmt.Errorf("shape %v of features for layer %s: want sizes of at least 1", given[name], name)
 		}
 	}
 	return nil

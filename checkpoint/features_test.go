@@ -99,7 +99,7 @@ func TestFeatureOrders(t *testing.T) {
 		{name: "sequence", model: layers(in("LSTM", 5, 3), in("Flatten", 5, 4), in("Dense", 20))},
 		{name: "convolved sequence", model: layers(in("Conv1D", 7, 3), in("ReLU", 5, 4), in("Flatten", 5, 4), in("Dense", 20)), want: [][]int{{5, 4}}},
 		{name: "pooled", model: layers(in("Conv2D", 8, 8, 3), in("GlobalAveragePooling2D", 6, 6, 4), in("Dense", 4))},
-		{name: "unknown", model: layers(in("Conv2D", -1, -1, 3), unknown, in("Dense", -1)), err: "--flatten flatten=H,W,C"},
+		{name: "unknown", model: layers(in("Conv2D", -1, -1, 3), unknown, in("Dense", -1)), err: "[-1 -1 3] of the input of flatten"},
 		{name: "given", model: layers(in("Conv2D", -1, -1, 3), unknown, in("Dense", -1)), given: map[string][]int{"flatten": {2, 3, 4}}, want: [][]int{{2, 3, 4}}},
 		{name: "given to Dense", model: layers(Layer{Class: "Dense"}), given: map[string][]int{"dense": {2, 3, 4}}, want: [][]int{{2, 3, 4}}},
 	} {
