@@ -97,7 +97,7 @@ func Open(ctx context.Context, name, at string, options Options) (all []*Array, 
 	switch {
 	case err != nil && !errors.Is(err, serialize.ErrFormat):
 		return nil, none, err
-	case format.Name == "hdf5":
+	case err == nil && serialize.Fits(name, "hdf5"):
 		return nil, none, fmt.Errorf("%s %w", name, ErrHDF5)
 	case format.Name != "":
 		return openArrays(ctx, name, at, format.Single, options)

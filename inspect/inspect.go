@@ -9,6 +9,7 @@ import (
 	"github.com/h5dnn/h5dnn/arrayfmt"
 	"github.com/h5dnn/h5dnn/serialize"
 	h5format "github.com/h5dnn/h5dnn/serialize/hdf5"
+	_ "github.com/h5dnn/h5dnn/serialize/keras"
 	_ "github.com/h5dnn/h5dnn/serialize/npy"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
@@ -178,8 +179,13 @@ func textBlocks(v views.View) iter.Seq[views.View] {
 	}
 }
 
-// Open opens a file. Its format is found by content.
+// Open opens a file. Its format is found by content. HDF5 files are shown as such,
+// whoever wrote them.
 func Open(name string, options ...serialize.Options) (File, error) {
+	if serialize.Fits(name, "hdf5") {
+		options = append([]serialize.Options{{}}, options...)
+		options[len(options)-1].Format = "hdf5"
+	}
 	format, err := serialize.FormatOf(name)
 	if err != nil {
 		return nil, err

@@ -138,6 +138,22 @@ func FormatOf(name string) (Format, error) {
 	return format, nil
 }
 
+// Fits reports whether the content of the named file fits a format, even if another one
+// fits better: files of Keras are HDF5 files.
+func Fits(name, format string) bool {
+	f, err := storage.OpenFile(name)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	known, err := ByName(format)
+	return err == nil && known.Match != nil && known.Match(f, info.Size()) > ContainerMatch
+}
+
 // OpenReader opens size bytes of r, such as a file in memory or inside an archive.
 // The name is for messages, and for formats that name their array after the file.
 // The caller may close r after the File, and not before.

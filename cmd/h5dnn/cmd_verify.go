@@ -61,7 +61,7 @@ func anHDF5File(ctx context.Context, name string) error {
 	switch {
 	case errors.Is(err, serialize.ErrFormat):
 		return nil
-	case err == nil && format.Name != "hdf5":
+	case err == nil && !serialize.Fits(name, "hdf5"):
 		return fmt.Errorf("%s is an %s file; this command takes HDF5 files, which h5dnn import makes", name, format.Name)
 	}
 	return err

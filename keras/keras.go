@@ -1,0 +1,204 @@
+// Package keras reads and writes Keras's descriptions of models: the layers and their
+// settings, how they are connected, the variables of each and the shapes of what they
+// compute. It translates them to models of package nn and back.
+//
+// It knows the terms of Keras 1, 2 and 3. Files belong to package serialize/keras. It
+// executes nothing: functions and layers that a file defines itself are refused by name.
+package keras
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/checkpoint"
+)
+
+// ErrConfig is the kind of error, for errors.Is, of a description that is not Keras's or
+// that cannot be translated.
+var ErrConfig = errors.New("keras configuration")
+
+// Limits of what Parse reads.
+const (
+	maxConfig = 100 << 20 // bytes
+	maxLayers = 1 << 17
+	maxDepth  = 32 // models within models
+)
+
+// Parse returns the model that the text of a model_config attribute or of config.json
+// describes. It has no weights.
+func Parse(text string) (*checkpoint.Model, error) {
+	if len(text) > maxConfig {
+		return nil, fmt.Errorf("model configuration of %d bytes; at most %d are read: %w", len(text), maxConfig, ErrConfig)
+	}
+	var o object
+	if err := json.Unmarshal([]byte(text), &o); err != nil {
+		return nil, fmt.Errorf("model configuration: %w (%w)", err, ErrConfig)
+	}
+	p := parser{}
+	m, err := p.model(o, 0)
+	if err != nil {
+		return nil, fmt.Errorf("model configuration: %w", err)
+	}
+	inferShapes(m)
+	return m, nil
+}
+
+// An object is a serialized layer or model.
+type object struct {
+	Module     *string         `json:"module"`
+	Class      string          `json:"class_name"`
+	Config     json.RawMessage `json:"config"`
+	Registered *string         `json:"registered_name"`
+	Name       string          `json:"name"` // beside config, in functional models
+	Inbound    json.RawMessage `json:"inbound_nodes"`
+	Build      json.RawMessage `json:"build_config"`
+}
+
+// class returns the name of the class, with its package if it is not one of Keras's own:
+// a layer that somebody else called Dense is no Dense.
+func (o object) class() string {
+	if o.Registered == nil || !strings.Contains(*o.Registered, ">") || o.Module != nil && strings.HasPrefix(*o.Module, "keras") {
+		return o.Class
+	}
+	return *o.Registered
+}
+
+// modelConfig is the configuration of a Sequential or functional model.
+type modelConfig struct {
+	Name       string          `json:"name"`
+	Layers     []object        `json:"layers"`
+	Inputs     json.RawMessage `json:"input_layers"`
+	Outputs    json.RawMessage `json:"output_layers"`
+	BuildShape []*int          `json:"build_input_shape"`
+}
+
+// A parser counts layers over all nested models.
+type parser struct{ layers int }
+
+// isModel reports whether a class is a model whose layers are listed.
+func isModel(class string) bool {
+	return class == "Sequential" || class == "Functional" || class == "Model"
+}
+
+func (p *parser) model(o object, depth int) (*checkpoint.Model, error) {
+	if depth > maxDepth {
+		return nil, fmt.Errorf("models nested deeper than %d: %w", maxDepth, ErrConfig)
+	}
+	if !isModel(o.class()) {
+		return nil, fmt.Errorf("class %q is not a Sequential or functional model; its layers are defined by a program that the file does not hold: %w", o.class(), ErrConfig)
+	}
+	var c modelConfig
+	if err := json.Unmarshal(o.Config, &c.Layers); err != nil { // not Keras 1, where config is the list of layers
+		c = modelConfig{}
+		if err := json.Unmarshal(o.Config, &c); err != nil {
+			return nil, fmt.Errorf("%s: %w (%w)", o.Class, err, ErrConfig)
+		}
+	}
+	m := &checkpoint.Model{Framework: checkpoint.Keras, Class: "Functional", Name: c.Name}
+	if o.class() == "Sequential" {
+		m.Class = "Sequential"
+	}
+	if m.Name == "" {
+		m.Name = strings.ToLower(m.Class)
+	}
+	seen := map[string]bool{}
+	for i, one := range c.Layers {
+		if p.layers++; p.layers > maxLayers {
+			return nil, fmt.Errorf("more than %d layers: %w", maxLayers, ErrConfig)
+		}
+		l, err := p.layer(one, depth)
+		if err != nil {
+			return nil, fmt.Errorf("layer %d: %w", i, err)
+		}
+		if seen[l.Name] {
+			return nil, fmt.Errorf("two layers are named %q: %w", l.Name, ErrConfig)
+		}
+		seen[l.Name] = true
+		m.Layers = append(m.Layers, *l)
+	}
+	if m.Class == "Sequential" {
+		return m, chain(m, c.BuildShape)
+	}
+	return m, connect(m, c)
+}
+
+// layer reads a layer, and the layers of one that is itself a model.
+func (p *parser) layer(o object, depth int) (*checkpoint.Layer, error) {
+	l := &checkpoint.Layer{Class: o.class(), Name: o.Name}
+	if isModel(l.Class) {
+		m, err := p.model(o, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		l.Model = m
+		l.Name = firstNonEmpty(l.Name, m.Name)
+	}
+	if l.Model == nil || len(o.Config) > 0 && o.Config[0] == '{' {
+		if err := json.Unmarshal(o.Config, &l.Config); err != nil {
+			return nil, fmt.Errorf("%s: %w (%w)", o.Class, err, ErrConfig)
+		}
+	}
+	if l.Model != nil {
+		delete(l.Config, "layers") // they are in l.Model
+	}
+	if name, ok := l.Config["name"].(string); ok && l.Name == "" {
+		l.Name = name
+	}
+	if l.Name == "" || strings.Contains(l.Name, "\x00") {
+		return nil, fmt.Errorf("a %s has the name %q: %w", o.Class, l.Name, ErrConfig)
+	}
+	var build struct {
+		Shape json.RawMessage `json:"input_shape"`
+	}
+	if json.Unmarshal(o.Build, &build) == nil {
+		l.InputShapes = shapesOf(build.Shape)
+	}
+	modernize(l)
+	return l, nil
+}
+
+func firstNonEmpty(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// shapesOf reads a shape with its batch, or a list of them. It returns nil for anything
+// else.
+func shapesOf(text json.RawMessage) [][]int {
+	var one []*int
+	if len(text) == 0 || json.Unmarshal(text, &one) == nil {
+		return nonEmpty(one)
+	}
+	var several [][]*int
+	if json.Unmarshal(text, &several) != nil {
+		return nil
+	}
+	var all [][]int
+	for _, s := range several {
+		all = append(all, nonEmpty(s)...)
+	}
+	return all
+}
+
+// nonEmpty returns the shape without the batch, as a list of one.
+func nonEmpty(shape []*int) [][]int {
+	if len(shape) == 0 {
+		return nil
+	}
+	return [][]int{sizes(shape[1:])}
+}
+
+// sizes returns a shape with -1 for sizes that are unknown.
+func sizes(shape []*int) []int {
+	list := make([]int, len(shape))
+	for i, n := range shape {
+		if list[i] = -1; n != nil {
+			list[i] = *n
+		}
+	}
+	return list
+}

@@ -1,0 +1,158 @@
+package keras
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/checkpoint"
+)
+
+// A Variable is an array that a layer of some class has.
+type Variable struct {
+	Name string // such as "kernel" or "forward/kernel"
+	// Path is where .weights.h5 files have it, below the group of the layer: "vars/0",
+	// "forward_layer/cell/vars/0".
+	Path      string
+	Trainable bool
+}
+
+// Variables returns the variables of l, from its class and settings, in the order in
+// which Keras has them. ok is false for classes that are not known.
+func Variables(l *checkpoint.Layer) (list []Variable, ok bool, err error) {
+	c, ok := classes[l.Class]
+	if !ok {
+		return nil, false, nil
+	}
+	if c.variables == nil {
+		return nil, true, nil
+	}
+	list, err = c.variables(l)
+	return list, true, err
+}
+
+// positions returns variables at vars/0, vars/1 and so on, trainable ones.
+func positions(names ...string) []Variable {
+	var list []Variable
+	for i, name := range names {
+		list = append(list, Variable{name, fmt.Sprintf("vars/%d", i), true})
+	}
+	return list
+}
+
+// within returns variables of an object that the layer has under some attribute.
+func within(prefix, attribute string, list []Variable) []Variable {
+	inner := make([]Variable, len(list))
+	for i, v := range list {
+		inner[i] = Variable{prefix + v.Name, attribute + "/" + v.Path, v.Trainable}
+	}
+	return inner
+}
+
+// weighted returns the variables names, and a bias unless use_bias is false.
+func weighted(names ...string) func(l *checkpoint.Layer) ([]Variable, error) {
+	return func(l *checkpoint.Layer) ([]Variable, error) {
+		bias, err := l.Bool("use_bias", true)
+		if bias {
+			return positions(append(append([]string{}, names...), "bias")...), err
+		}
+		return positions(names...), err
+	}
+}
+
+// normalized returns gamma and beta as scale and center say, and then the names of what
+// is not trained.
+func normalized(statistics ...string) func(l *checkpoint.Layer) ([]Variable, error) {
+	return func(l *checkpoint.Layer) ([]Variable, error) {
+		var names []string
+		for _, one := range []struct{ setting, name string }{{"scale", "gamma"}, {"center", "beta"}} {
+			on, err := l.Bool(one.setting, true)
+			if err != nil {
+				return nil, err
+			}
+			if on {
+				names = append(names, one.name)
+			}
+		}
+		list := positions(append(names, statistics...)...)
+		for i := len(names); i < len(list); i++ {
+			list[i].Trainable = false
+		}
+		return list, nil
+	}
+}
+
+// recurrent returns the variables of the cell of an LSTM, GRU or SimpleRNN.
+func recurrent(l *checkpoint.Layer) ([]Variable, error) {
+	list, err := weighted("kernel", "recurrent_kernel")(l)
+	return within("", "cell", list), err
+}
+
+// wrapped returns the layer that l is around, which has the given setting.
+func wrapped(l *checkpoint.Layer, setting string) (*checkpoint.Layer, error) {
+	inner, ok := l.Config[setting].(map[string]any)
+	class, _ := inner["class_name"].(string)
+	config, _ := inner["config"].(map[string]any)
+	if !ok || class == "" || config == nil {
+		return nil, fmt.Errorf("%s %s has no layer as its setting %s: %w", l.Class, l.Name, setting, ErrConfig)
+	}
+	name, _ := config["name"].(string)
+	w := &checkpoint.Layer{Class: class, Name: name, Config: config}
+	modernize(w)
+	return w, nil
+}
+
+func bidirectional(l *checkpoint.Layer) ([]Variable, error) {
+	forward, err := wrapped(l, "layer")
+	if err != nil {
+		return nil, err
+	}
+	list, ok, err := Variables(forward)
+	if err == nil && !ok {
+		err = fmt.Errorf("%s: the variables of %s are not known: %w", l.Name, forward.Class, ErrConfig)
+	}
+	return append(within("forward/", "forward_layer", list), within("backward/", "backward_layer", list)...), err
+}
+
+func timeDistributed(l *checkpoint.Layer) ([]Variable, error) {
+	inner, err := wrapped(l, "layer")
+	if err != nil {
+		return nil, err
+	}
+	list, ok, err := Variables(inner)
+	if err == nil && !ok {
+		err = fmt.Errorf("%s: the variables of %s are not known: %w", l.Name, inner.Class, ErrConfig)
+	}
+	return within("", "layer", list), err
+}
+
+func multiHeadAttention(l *checkpoint.Layer) ([]Variable, error) {
+	list, err := weighted("kernel")(l)
+	var all []Variable
+	for name, attribute := range attentionParts {
+		all = append(all, within(name+"/", attribute, list)...)
+	}
+	return all, err
+}
+
+// attentionParts yields the projections of a MultiHeadAttention and the attributes that
+// they are stored under.
+func attentionParts(yield func(name, attribute string) bool) {
+	_ = yield("query", "query_dense") && yield("key", "key_dense") && yield("value", "value_dense") && yield("attention_output", "output_dense")
+}
+
+// The expressions by which Keras makes names of classes.
+var (
+	notWord  = regexp.MustCompile(`\W+`)
+	wordEdge = regexp.MustCompile(`(.)([A-Z][a-z]+)`)
+	caseEdge = regexp.MustCompile(`([a-z])([A-Z])`)
+)
+
+// Snake returns the name that .weights.h5 files have for a class: batch_normalization,
+// conv2d_transpose, re_lu.
+func Snake(class string) string {
+	class = class[strings.LastIndex(class, ">")+1:]
+	class = notWord.ReplaceAllString(class, "")
+	class = wordEdge.ReplaceAllString(class, "${1}_$2")
+	return strings.ToLower(caseEdge.ReplaceAllString(class, "${1}_$2"))
+}

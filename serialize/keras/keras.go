@@ -1,0 +1,109 @@
+// Package keras reads and writes the files in which Keras saves models:
+//
+//	keras          .keras, of Keras 3: a zip archive of config.json and an HDF5 file
+//	keras-weights  .weights.h5, and its shards with their index .weights.json
+//	keras-h5       .h5 of Keras 1, 2 and 3, whole models and weights only
+//
+// Arrays are named by layer and variable, dense_1/kernel, whatever the file calls them;
+// those of a model within a model by its path, resnet50/conv1/kernel, and the
+// optimizer's under optimizer. They come in the order of the layers. The metadata are
+// model_config, training_config, keras_version and backend as they are in the file.
+//
+// Nothing in a file is executed and no other file is opened, but for the shards that an
+// index names beside it.
+package keras
+
+import (
+	"io"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/checkpoint"
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/storage/hdf5"
+)
+
+// The names of the metadata.
+const (
+	MetaConfig   = "model_config"
+	MetaTraining = "training_config"
+	MetaVersion  = "keras_version"
+	MetaBackend  = "backend"
+	MetaSaved    = "date_saved" // of .keras
+)
+
+func init() {
+	serialize.Register(serialize.Format{
+		Name: "keras", Extensions: []string{".keras"},
+		Meta: true, Match: matchArchive, Open: openArchive,
+	})
+	serialize.Register(serialize.Format{
+		Name: "keras-weights", Extensions: []string{".weights.h5"},
+		Meta: true, Match: matchWeights, Open: openWeights,
+	})
+	serialize.Register(serialize.Format{
+		Name: "keras-h5", Extensions: []string{".keras.h5"},
+		Meta: true, Match: matchLegacy, Open: openLegacy,
+	})
+}
+
+// A File is an open file of Keras.
+type File struct {
+	*serialize.List
+	h5    *hdf5.File
+	model *checkpoint.Model
+}
+
+// HDF5 returns the HDF5 file that f is, or nil if f is an archive or in shards.
+func (f *File) HDF5() *hdf5.File { return f.h5 }
+
+// Model returns the description of the model, with its weights, or nil if the file holds
+// weights only.
+func (f *File) Model() *checkpoint.Model { return f.model }
+
+// probe calls see with an HDF5 file if r is one. A user block is not looked for, as Keras
+// writes none.
+func probe(r io.ReaderAt, size int64, see func(root *hdf5.Object) bool) serialize.Confidence {
+	const signature = "\x89HDF\r\n\x1a\n"
+	var head [len(signature)]byte
+	if n, _ := r.ReadAt(head[:], 0); n < len(head) || string(head[:]) != signature {
+		return serialize.NoMatch
+	}
+	f, err := hdf5.NewReader(readerAt{r}, size)
+	if err != nil {
+		return serialize.NoMatch
+	}
+	defer f.Close()
+	root, err := f.Root()
+	if err != nil || !see(root) {
+		return serialize.NoMatch
+	}
+	return serialize.ExactMatch
+}
+
+// A readerAt hides that a file could be mapped.
+type readerAt struct{ io.ReaderAt }
+
+// hasAttribute reports whether o has one of the named attributes.
+func hasAttribute(o *hdf5.Object, names ...string) bool {
+	attrs, _ := o.Attributes()
+	for _, a := range attrs {
+		for _, name := range names {
+			if a.Name == name {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isGroup reports whether there is a group at path.
+func isGroup(f *hdf5.File, path string) bool {
+	o, err := f.Lookup(path)
+	return err == nil && o.Kind == hdf5.KindGroup
+}
+
+// firstPart returns what is before the first slash, and the rest.
+func firstPart(path string) (first, rest string) {
+	first, rest, _ = strings.Cut(path, "/")
+	return first, rest
+}

@@ -1,0 +1,300 @@
+package keras
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/checkpoint"
+	"github.com/h5dnn/h5dnn/keras"
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/hdf5"
+)
+
+// A file of Keras 1 or 2, or an .h5 of Keras 3:
+//
+//	/                        attributes keras_version, backend, model_config, training_config
+//	/model_weights           attribute layer_names
+//	/model_weights/LAYER     attribute weight_names
+//	/model_weights/LAYER/…   a dataset for each weight, by its name, which has slashes
+//	/optimizer_weights       attribute weight_names, and the datasets
+//
+// A file of weights only has the content of model_weights as its root.
+const (
+	modelGroup     = "/model_weights"
+	optimizerGroup = "/optimizer_weights"
+	topLevelGroup  = "top_level_model_weights"
+)
+
+func matchLegacy(r io.ReaderAt, size int64) serialize.Confidence {
+	return probe(r, size, func(root *hdf5.Object) bool {
+		if hasAttribute(root, "layer_names", "layer_names0") {
+			return true
+		}
+		o, err := root.File().Lookup(modelGroup)
+		return err == nil && o.Kind == hdf5.KindGroup && hasAttribute(o, "layer_names", "layer_names0")
+	})
+}
+
+func openLegacy(in serialize.Input) (serialize.File, error) {
+	h5, err := openHDF5(in)
+	if err != nil {
+		return nil, err
+	}
+	f, err := legacyFile(in, h5)
+	if err != nil {
+		h5.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// openHDF5 opens an HDF5 file. Files that it refers to are never opened.
+func openHDF5(in serialize.Input) (*hdf5.File, error) {
+	options := hdf5.Options{Name: in.Name, Budget: in.Budget, Context: in.Context}
+	if file := in.File(); file != nil {
+		return hdf5.NewReader(file, in.Size, options)
+	}
+	return hdf5.NewReader(in.ReaderAt, in.Size, options)
+}
+
+func legacyFile(in serialize.Input, h5 *hdf5.File) (*File, error) {
+	t, err := treeOf(h5)
+	if err != nil {
+		return nil, err
+	}
+	meta, err := metaOf(t)
+	if err != nil {
+		return nil, err
+	}
+	f := &File{List: serialize.NewList(0, meta, func() error { return errors.Join(h5.Close(), in.Close()) }), h5: h5}
+	if config := meta[MetaConfig]; config != "" {
+		if f.model, err = keras.Parse(config); err != nil {
+			return nil, err
+		}
+	}
+	l := legacy{tree: t, file: f, root: "/"}
+	if t.isGroup(modelGroup) {
+		l.root = modelGroup
+	}
+	if err := l.layers(); err != nil {
+		return nil, err
+	}
+	if err := l.optimizer(); err != nil {
+		return nil, err
+	}
+	f.fill(meta[MetaVersion])
+	return f, nil
+}
+
+// metaOf returns the attributes of the root, or of the group of weights, that describe the
+// model.
+func metaOf(t *tree) (map[string]string, error) {
+	meta := map[string]string{}
+	for _, group := range []string{"/", modelGroup} {
+		for _, name := range []string{MetaConfig, MetaTraining, MetaVersion, MetaBackend} {
+			text, err := t.text(group, name)
+			if err != nil {
+				return nil, err
+			}
+			if meta[name] == "" && text != "" {
+				meta[name] = text
+			}
+		}
+	}
+	return meta, nil
+}
+
+// A legacy is a file in the layout of Keras 1 and 2 while it is listed.
+type legacy struct {
+	tree *tree
+	file *File
+	root string // the group of the layers
+}
+
+// layers lists the weights of all layers, in the order of the model.
+func (l *legacy) layers() error {
+	layers, err := l.tree.names(l.root, "layer_names")
+	if err != nil {
+		return err
+	}
+	if l.tree.isGroup(join(l.root, topLevelGroup)) {
+		layers = append(slices.Clone(layers), topLevelGroup)
+	}
+	for _, name := range layers {
+		if err := l.layer(name); err != nil {
+			return fmt.Errorf("layer %q: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func (l *legacy) layer(name string) error {
+	group := join(l.root, name)
+	if !l.tree.isGroup(group) {
+		return fmt.Errorf("layer_names has it, but there is no group %s: %w", group, storage.ErrState)
+	}
+	weights, err := l.tree.names(group, "weight_names")
+	if err != nil {
+		return err
+	}
+	names := l.namesOf(name, weights)
+	for i, weight := range weights {
+		e, err := l.tree.entry(join(group, weight), names[i])
+		if l.file.Has(e.Name) {
+			e.Name = name + "/" + weight // names that differ in what is left out
+		}
+		if err := l.file.Add(e, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// namesOf returns the names of the entries of a layer's weights.
+func (l *legacy) namesOf(layer string, weights []string) []string {
+	names := make([]string, len(weights))
+	for i, w := range weights {
+		names[i] = canonical(layer, w)
+	}
+	if i := slices.Index(names, "depthwise_kernel"); i >= 0 && !slices.Contains(names, "pointwise_kernel") {
+		names[i] = "kernel" // of a DepthwiseConv in Keras 3
+	}
+	if l.file.model == nil {
+		return prefixed(layer, names)
+	}
+	described := l.file.model.Layer(layer)
+	switch {
+	case described == nil:
+	case described.Model != nil:
+		for i, name := range names {
+			names[i] = within(described.Model, name)
+		}
+	default:
+		names = matched(described, names)
+	}
+	return prefixed(layer, names)
+}
+
+func prefixed(layer string, names []string) []string {
+	if layer == topLevelGroup {
+		return names
+	}
+	for i, name := range names {
+		names[i] = layer + "/" + name
+	}
+	return names
+}
+
+// matched returns the names that the class of a layer has for its variables, if these are
+// as many and end like names. The file may have the names of objects within the layer in
+// them, or those of an older Keras.
+func matched(l *checkpoint.Layer, names []string) []string {
+	variables, ok, err := keras.Variables(l)
+	if !ok || err != nil || len(variables) != len(names) {
+		return names
+	}
+	list := make([]string, len(names))
+	for i, v := range variables {
+		if last(v.Name) != last(names[i]) {
+			return names
+		}
+		list[i] = v.Name
+	}
+	return list
+}
+
+func last(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }
+
+// within returns the name of a weight of a model within a model: Keras 2 leaves out the
+// models between the layer and the weight.
+func within(m *checkpoint.Model, name string) string {
+	first, _ := firstPart(name)
+	if m.Layer(first) != nil {
+		return name
+	}
+	found, n := name, 0
+	for path := range m.All() {
+		if last(path) == first {
+			found, n = path+strings.TrimPrefix(name, first), n+1
+		}
+	}
+	if n == 1 {
+		return found
+	}
+	return name
+}
+
+// cell matches the part of a name that the cell of a recurrent layer adds.
+var cell = regexp.MustCompile(`^(lstm|gru|simple_rnn|conv_lstm[123]?d?)_cell(_\d+)?$`)
+
+// direction matches the names that a Bidirectional gives its layers.
+var direction = regexp.MustCompile(`^(forward|backward)_`)
+
+// canonical returns the name of a weight within its layer. Files call it
+//
+//	dense/kernel:0                              in Keras 2
+//	my_model/dense/kernel                       in Keras 3, with the name of the model
+//	bidirectional/forward_lstm/lstm_cell/bias   in layers of layers
+//	dense_1_W                                   in Keras 1
+func canonical(layer, weight string) string {
+	if at := strings.LastIndexByte(weight, ':'); at > 0 && strings.Trim(weight[at+1:], "0123456789") == "" {
+		weight = weight[:at]
+	}
+	if old, ok := strings.CutPrefix(weight, layer+"_"); ok && !strings.Contains(weight, "/") {
+		if name, ok := keras1Names[old]; ok {
+			return name
+		}
+		return old
+	}
+	parts := strings.Split(weight, "/")
+	if at := slices.Index(parts[:len(parts)-1], layer); at >= 0 {
+		parts = parts[at+1:]
+	}
+	return strings.Join(shorten(parts), "/")
+}
+
+// shorten leaves out of a path what the cells of recurrent layers, and the layers of a
+// Bidirectional, add to it.
+func shorten(parts []string) (kept []string) {
+	for i, part := range parts {
+		switch {
+		case i == len(parts)-1:
+		case cell.MatchString(part):
+			continue
+		case direction.MatchString(part):
+			part, _, _ = strings.Cut(part, "_")
+		}
+		kept = append(kept, part)
+	}
+	return kept
+}
+
+// keras1Names are the names of variables in Keras 1.
+var keras1Names = map[string]string{
+	"W": "kernel", "U": "recurrent_kernel", "b": "bias",
+	"running_mean": "moving_mean", "running_std": "moving_variance", // a variance in spite of its name
+	"alphas": "alpha",
+}
+
+// optimizer lists the weights of the optimizer.
+func (l *legacy) optimizer() error {
+	if !l.tree.isGroup(optimizerGroup) {
+		return nil
+	}
+	weights, err := l.tree.names(optimizerGroup, "weight_names")
+	if err != nil {
+		return err
+	}
+	names := slotNames(l.file.List, weights)
+	for i, weight := range weights {
+		if err := l.file.Add(l.tree.entry(join(optimizerGroup, weight), names[i])); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,182 @@
+package keras
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/checkpoint"
+	"github.com/h5dnn/h5dnn/keras"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// fill gives the layers of the model their weights.
+func (f *File) fill(version string) {
+	if f.model == nil {
+		return
+	}
+	f.model.Version = version
+	layers := map[string]*checkpoint.Layer{}
+	for path, l := range f.model.All() {
+		layers[path] = l
+	}
+	slots := map[string]map[string]storage.Array{} // by entry, then by buffer
+	for e, err := range f.All() {
+		if err != nil {
+			continue // the layer lacks it, which conversions report
+		}
+		if rest, ok := strings.CutPrefix(e.Name, optimizerPrefix); ok {
+			if slot, entry := firstPart(rest); f.Has(entry) {
+				if slots[entry] == nil {
+					slots[entry] = map[string]storage.Array{}
+				}
+				slots[entry][slot] = e.Array
+			}
+			continue
+		}
+		if path, l := owner(layers, e.Name); l != nil {
+			l.Weights = append(l.Weights, checkpoint.Weight{Name: strings.TrimPrefix(e.Name, path+"/"), Path: e.Name, Array: e.Array})
+		}
+	}
+	for _, l := range layers {
+		for i, w := range l.Weights {
+			l.Weights[i].Slots = slots[w.Path]
+		}
+	}
+	f.model.Optimizer = f.optimizer()
+}
+
+// owner returns the layer of the named entry, and its path.
+func owner(layers map[string]*checkpoint.Layer, entry string) (string, *checkpoint.Layer) {
+	for path := entry; ; {
+		at := strings.LastIndexByte(path, '/')
+		if at < 0 {
+			return "", nil
+		}
+		path = path[:at]
+		if l := layers[path]; l != nil {
+			return path, l
+		}
+	}
+}
+
+// compiled is the part of training_config, or of compile_config, that says what the
+// optimizer is.
+type compiled struct {
+	Old *described `json:"optimizer_config"`
+	New *described `json:"optimizer"`
+}
+
+type described struct {
+	Class  string         `json:"class_name"`
+	Config map[string]any `json:"config"`
+}
+
+// UnmarshalJSON reads an object, or a name in any case, such as "adam", of an optimizer
+// with the default settings.
+func (d *described) UnmarshalJSON(text []byte) error {
+	type object described
+	var name string
+	if json.Unmarshal(text, &name) != nil {
+		return json.Unmarshal(text, (*object)(d))
+	}
+	for _, class := range []string{"Adam", "AdamW", "SGD", "RMSprop", "Adagrad", "Adadelta", "Adamax", "Nadam", "Ftrl"} {
+		if strings.EqualFold(name, class) {
+			name = class
+		}
+	}
+	*d = described{Class: name, Config: map[string]any{}}
+	return nil
+}
+
+// compiledOptimizer returns the optimizer that the model was compiled with, or nil.
+func (f *File) compiledOptimizer() *described {
+	var c compiled
+	if json.Unmarshal([]byte(f.Meta()[MetaTraining]), &c) != nil {
+		return nil
+	}
+	o := c.New
+	if o == nil {
+		o = c.Old
+	}
+	if o != nil {
+		o.Class = strings.TrimPrefix(o.Class, "Custom>")
+	}
+	return o
+}
+
+func (f *File) optimizer() *checkpoint.Optimizer {
+	o := f.compiledOptimizer()
+	if o == nil {
+		return nil
+	}
+	found := &checkpoint.Optimizer{Class: o.Class, Config: o.Config}
+	if e, err := f.Lookup(optimizerPrefix + "iteration"); err == nil && e.Array.Len() == 1 {
+		if step, err := storage.Read[int64](e.Array); err == nil {
+			found.Step = step[0]
+		}
+	} else {
+		return nil
+	}
+	return found
+}
+
+// slotsByPosition returns the names of the n variables of the optimizer in a file of
+// Keras 3, where they have numbers, or nil if they cannot be told: iteration,
+// learning_rate unless it is a schedule or the file is one of Keras 2, and then the
+// buffers of each weight that is trained.
+func (f *File) slotsByPosition(n int) []string {
+	o := f.compiledOptimizer()
+	if f.model == nil || o == nil {
+		return nil
+	}
+	var buffers []string
+	switch o.Class {
+	case "Adam", "AdamW", "Nadam", "Lamb":
+		if o.Config["amsgrad"] == true {
+			return nil
+		}
+		buffers = []string{"momentum", "velocity"}
+	case "SGD":
+		if momentum, ok := o.Config["momentum"].(float64); ok && momentum != 0 {
+			buffers = []string{"momentum"}
+		}
+	default:
+		return nil
+	}
+	if o.Config["use_ema"] == true || o.Config["gradient_accumulation_steps"] != nil {
+		return nil
+	}
+	names := []string{"iteration", "learning_rate"}
+	trained := trainable(f.model, "", true)
+	if n == len(trained)*len(buffers)+1 {
+		names = names[:1]
+	}
+	for _, weight := range trained {
+		for _, buffer := range buffers {
+			names = append(names, buffer+"/"+weight)
+		}
+	}
+	if len(names) != n {
+		return nil
+	}
+	return names
+}
+
+// trainable lists the names of the weights that are trained, in the order of the model.
+func trainable(m *checkpoint.Model, prefix string, on bool) (list []string) {
+	for i := range m.Layers {
+		l := &m.Layers[i]
+		trained := on && l.Config["trainable"] != false
+		if l.Model != nil {
+			list = append(list, trainable(l.Model, prefix+l.Name+"/", trained)...)
+			continue
+		}
+		variables, _, _ := keras.Variables(l)
+		for _, v := range variables {
+			if trained && v.Trainable {
+				list = append(list, prefix+l.Name+"/"+v.Name)
+			}
+		}
+	}
+	return list
+}

@@ -1,0 +1,118 @@
+package keras
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/serialize"
+)
+
+// The optimizer's arrays are optimizer/iteration, optimizer/learning_rate and, for each
+// buffer of a weight, optimizer/BUFFER/LAYER/VARIABLE, such as
+// optimizer/momentum/dense/kernel. What cannot be told keeps the name that the file has.
+const optimizerPrefix = "optimizer/"
+
+// slots are Keras 3's names of the buffers that Keras 2 abbreviates.
+var slots = map[string]string{"m": "momentum", "v": "velocity", "vhat": "velocity_hat", "iter": "iteration", "iteration": "iteration"}
+
+var outputNumber = regexp.MustCompile(`:\d+$`)
+
+// slotNames returns the names of the entries of an optimizer's weights, given the entries
+// of the layers. Files call a buffer
+//
+//	Adam/m/dense/kernel:0                  in Keras 2.11 to 2.15
+//	training/Adam/dense/kernel/m:0         before, or Adam/dense/kernel/m:0
+//	adam/my_model_dense_kernel_momentum    in Keras 3
+func slotNames(entries *serialize.List, weights []string) []string {
+	known := map[string]string{} // entries by their names with underscores
+	for e := range entries.All() {
+		if _, inner := firstPart(e.Name); strings.Contains(inner, "/") { // Keras 2 leaves out models of models
+			known[strings.ReplaceAll(inner, "/", "_")] = e.Name
+		}
+	}
+	for e := range entries.All() {
+		known[strings.ReplaceAll(e.Name, "/", "_")] = e.Name
+	}
+	names := make([]string, len(weights))
+	taken := map[string]bool{}
+	for i, weight := range weights {
+		name := slotName(known, outputNumber.ReplaceAllString(weight, ""))
+		if taken[name] {
+			name = weight
+		}
+		taken[name] = true
+		names[i] = optimizerPrefix + name
+	}
+	return names
+}
+
+func slotName(known map[string]string, weight string) string {
+	weight = strings.TrimPrefix(weight, "training/")
+	class, rest := firstPart(weight)
+	if rest == "" {
+		class, rest = "", weight
+	}
+	if name := slots[rest]; name != "" {
+		return name
+	}
+	if !strings.Contains(rest, "/") {
+		return flatSlotName(known, rest)
+	}
+	first, entry := firstPart(rest)
+	if full, ok := entryLike(known, entry); ok && slots[first] != "" {
+		return slots[first] + "/" + full
+	}
+	at := strings.LastIndexByte(rest, '/')
+	if full, ok := entryLike(known, rest[:at]); ok {
+		slot := rest[at+1:]
+		if long := slots[slot]; long != "" {
+			slot = long
+		}
+		return slot + "/" + full
+	}
+	return strings.TrimPrefix(class+"/"+rest, "/")
+}
+
+// entryLike finds the entry of a weight that an optimizer calls so.
+func entryLike(known map[string]string, name string) (string, bool) {
+	path := strings.Join(shorten(strings.Split(name, "/")), "_")
+	for _, path := range []string{path, strings.Replace(path, "_depthwise_kernel", "_kernel", 1)} {
+		if full, ok := known[path]; ok {
+			return full, true
+		}
+	}
+	return "", false
+}
+
+// flatSlotName reads the name of a buffer in Keras 3, with the path of the weight in
+// underscores.
+func flatSlotName(known map[string]string, name string) string {
+	for cut := len(name); cut > 0; cut = strings.LastIndexByte(name[:cut], '_') {
+		path := dropCells(name[:cut])
+		slot := strings.TrimPrefix(name[cut:], "_")
+		for at := 0; slot != ""; { // the name of the model may come first
+			if full, ok := known[path[at:]]; ok {
+				return slot + "/" + full
+			}
+			next := strings.IndexByte(path[at:], '_')
+			if next < 0 {
+				break
+			}
+			at += next + 1
+		}
+	}
+	return name
+}
+
+var cellWithin = regexp.MustCompile(`_(lstm|gru|simple_rnn)_cell(_\d+)?_`)
+
+func dropCells(path string) string {
+	path = cellWithin.ReplaceAllString(path, "_")
+	path = forwardWithin.ReplaceAllString(path, "_forward_")
+	return backwardWithin.ReplaceAllString(path, "_backward_")
+}
+
+var (
+	forwardWithin  = regexp.MustCompile(`_forward_(lstm|gru|simple_rnn)(_\d+)?_`)
+	backwardWithin = regexp.MustCompile(`_backward_(lstm|gru|simple_rnn)(_\d+)?_`)
+)

@@ -1,0 +1,183 @@
+package keras_test
+
+import (
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/serialize"
+	_ "github.com/h5dnn/h5dnn/serialize/hdf5"
+	"github.com/h5dnn/h5dnn/serialize/keras"
+	_ "github.com/h5dnn/h5dnn/serialize/npy"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// fixtures lists the files that Keras wrote of each model, by the .npz with its weights.
+func fixtures(t *testing.T) map[string][]string {
+	t.Helper()
+	found := map[string][]string{}
+	all, err := filepath.Glob("testdata/keras[0-9]_*.npz")
+	if err != nil || len(all) < 14 {
+		t.Fatalf("%d files of weights, %v; want 14", len(all), err)
+	}
+	for _, npz := range all {
+		base := strings.TrimSuffix(npz, ".npz")
+		files, err := filepath.Glob(base + "[._]*[a-z0-9]")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range files {
+			if name != npz && !strings.Contains(name, "_0000") {
+				found[npz] = append(found[npz], name)
+			}
+		}
+	}
+	return found
+}
+
+func open(t *testing.T, name string) serialize.File {
+	t.Helper()
+	f, err := serialize.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+// weightsOf returns the weights that the framework had in a model.
+func weightsOf(t *testing.T, npz string) map[string]storage.Array {
+	t.Helper()
+	want := map[string]storage.Array{}
+	for e, err := range open(t, npz).All() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name, ok := strings.CutPrefix(e.Name, "w/"); ok {
+			want[name] = e.Array
+		}
+	}
+	return want
+}
+
+// TestEveryLayoutHasTheWeightsOfTheModel compares files of Keras 2 and 3 in all layouts
+// with the weights that the framework itself reports.
+func TestEveryLayoutHasTheWeightsOfTheModel(t *testing.T) {
+	for npz, files := range fixtures(t) {
+		want := weightsOf(t, npz)
+		for _, name := range files {
+			t.Run(filepath.Base(name), func(t *testing.T) {
+				seen := 0
+				for e, err := range open(t, name).All() {
+					if err != nil {
+						t.Errorf("%s: %v", e.Name, err)
+						continue
+					}
+					entry := e.Name
+					if strings.Contains(name, ".weights.") && strings.HasPrefix(name, "testdata/keras2") {
+						entry = numberedNames(entry, want)
+					}
+					w, ok := want[entry]
+					if !ok {
+						if !strings.HasPrefix(e.Name, "optimizer/") && !strings.HasPrefix(e.Name, "metrics/") && !strings.Contains(e.Name, "seed_generator") {
+							t.Errorf("%s: no such weight in the model", e.Name)
+						}
+						continue
+					}
+					seen++
+					if !slices.Equal(e.Array.Shape, w.Shape) || e.Array.Type != w.Type || !equal(t, e.Array, w) {
+						t.Errorf("%s: %v%v differs from the %v%v of the model", e.Name, e.Array.Type, e.Array.Shape, w.Type, w.Shape)
+					}
+				}
+				if seen != len(want) {
+					t.Errorf("%d of %d weights", seen, len(want))
+				}
+			})
+		}
+	}
+}
+
+// numberedNames returns the name of the weight that a .weights.h5 file of Keras 2 has, in
+// which layers have no names: depthwise_conv2d/kernel for depthwise/kernel.
+func numberedNames(entry string, want map[string]storage.Array) string {
+	names := map[string]string{
+		"conv2d": "stem", "conv2d_1": "shortcut", "depthwise_conv2d": "depthwise",
+		"sequential/dense": "inner/d1", "sequential/dense_1": "inner/d2", "dense": "first", "dense_1": "second",
+	}
+	if _, ok := want[entry]; ok {
+		return entry
+	}
+	at := strings.LastIndexByte(entry, '/')
+	return names[entry[:at]] + entry[at:]
+}
+
+func equal(t *testing.T, a, b storage.Array) bool {
+	t.Helper()
+	x, err := storage.Read[float64](a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	y, err := storage.Read[float64](b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.EqualFunc(x, y, func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) })
+}
+
+// TestOptimizerStateIsNamedByWeight holds the names of the optimizer's buffers, whatever
+// the version of Keras and the layout.
+func TestOptimizerStateIsNamedByWeight(t *testing.T) {
+	for npz, files := range fixtures(t) {
+		want := weightsOf(t, npz)
+		for _, name := range files {
+			if strings.Contains(name, ".weights.") || strings.Contains(name, "_only") {
+				continue
+			}
+			f := open(t, name).(*keras.File)
+			trained := 0
+			for e, err := range f.All() {
+				rest, ok := strings.CutPrefix(e.Name, "optimizer/")
+				if !ok || err != nil || rest == "iteration" || rest == "learning_rate" {
+					continue
+				}
+				buffer, weight, _ := strings.Cut(rest, "/")
+				w, ok := want[weight]
+				if !ok || buffer != "momentum" && buffer != "velocity" || !slices.Equal(w.Shape, e.Array.Shape) {
+					t.Errorf("%s: %s of %v belongs to no weight", name, e.Name, e.Array.Shape)
+				}
+				trained++
+			}
+			if trained == 0 {
+				t.Errorf("%s: no buffers of the optimizer", name)
+			}
+			o := f.Model().Optimizer
+			if o == nil || o.Step != 4 {
+				t.Errorf("%s: optimizer %+v; want 4 updates", name, o)
+			}
+		}
+	}
+}
+
+// TestModelsHaveTheirWeights holds what conversions use: the layers with their weights and
+// the optimizer's buffers.
+func TestModelsHaveTheirWeights(t *testing.T) {
+	f := open(t, "testdata/keras3_graph.keras").(*keras.File)
+	m := f.Model()
+	if m.Class != "Functional" || m.Name != "graph" || m.Version != "3.15.1" || len(m.Inputs) != 2 || len(m.Outputs) != 2 {
+		t.Errorf("model %s %s of Keras %s with inputs %v and outputs %v", m.Class, m.Name, m.Version, m.Inputs, m.Outputs)
+	}
+	inner := m.Layer("inner")
+	if inner == nil || inner.Model == nil || len(inner.Calls) != 2 || inner.Calls[1][0].Layer != "inner" || inner.Calls[1][0].Node != 0 {
+		t.Fatalf("inner: %+v", inner)
+	}
+	w, ok := inner.Model.Layer("d1").Weight("kernel")
+	if !ok || w.Path != "inner/d1/kernel" || !slices.Equal(w.Array.Shape, []int{3, 4}) || !slices.Equal(w.Slots["velocity"].Shape, []int{3, 4}) {
+		t.Errorf("inner/d1/kernel: %+v", w)
+	}
+	old := open(t, "testdata/keras2_graph.h5").(*keras.File).Model().Layer("inner")
+	if len(old.Calls) != 2 || old.Calls[1][0].Layer != "inner" || old.Calls[1][0].Node != 0 {
+		t.Errorf("calls of a nested model in Keras 2: %v", old.Calls)
+	}
+}

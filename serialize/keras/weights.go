@@ -1,0 +1,309 @@
+package keras
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/checkpoint"
+	"github.com/h5dnn/h5dnn/keras"
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/hdf5"
+)
+
+// A .weights.h5 file of Keras 3 has the objects of the model as groups, and the variables
+// of each by their numbers:
+//
+//	/vars/0                                variables of the model itself
+//	/layers/dense_1/vars/0                 of its second Dense, whatever its name
+//	/layers/lstm/cell/vars/2               of an object within a layer
+//	/layers/functional/layers/dense/vars/1 of a layer of a model within the model
+//	/optimizer/vars/5
+//
+// The names of variables follow from the configuration of the model. A file without it
+// has them inferred from the names of classes and from shapes.
+const (
+	layersGroup    = "/layers"
+	layersGroup213 = "/_layer_checkpoint_dependencies" // of Keras 2.13
+)
+
+func matchWeights(r io.ReaderAt, size int64) serialize.Confidence {
+	if matchIndex(r, size) {
+		return serialize.ExactMatch
+	}
+	return probe(r, size, func(root *hdf5.Object) bool {
+		f := root.File()
+		return (isGroup(f, layersGroup) || isGroup(f, layersGroup213)) && isGroup(f, "/vars")
+	})
+}
+
+func openWeights(in serialize.Input) (serialize.File, error) {
+	if matchIndex(in, in.Size) {
+		return openShards(in)
+	}
+	h5, err := openHDF5(in)
+	if err != nil {
+		return nil, err
+	}
+	f := &File{List: serialize.NewList(0, nil, func() error { return errors.Join(h5.Close(), in.Close()) }), h5: h5}
+	t, err := treeOf(h5)
+	if err == nil {
+		err = weights{trees: []*tree{t}, file: f}.list()
+	}
+	if err != nil {
+		h5.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// weights are the files of one model, in the layout of Keras 3, while they are listed.
+type weights struct {
+	trees []*tree // several if the file is in shards
+	file  *File   // with the model if it is known
+}
+
+// find returns the file with a dataset at path, or nil.
+func (w weights) find(path string) *tree {
+	for _, t := range w.trees {
+		if t.isDataset(path) {
+			return t
+		}
+	}
+	return nil
+}
+
+// isGroup reports whether a file has a group at path.
+func (w weights) isGroup(path string) bool {
+	return slices.ContainsFunc(w.trees, func(t *tree) bool { return t.isGroup(path) })
+}
+
+// members lists the names in a group, of all files.
+func (w weights) members(group string) (list []string) {
+	for _, t := range w.trees {
+		for _, name := range t.members[group] {
+			if !slices.Contains(list, name) {
+				list = append(list, name)
+			}
+		}
+	}
+	return list
+}
+
+// datasets lists the datasets below a group, of all files.
+func (w weights) datasets(group string) (list []string) {
+	for _, t := range w.trees {
+		list = append(list, t.datasets(group)...)
+	}
+	return list
+}
+
+func (w weights) add(path, name string) error {
+	t := w.find(path)
+	if t == nil {
+		return w.file.Add(serialize.Entry{Name: name}, fmt.Errorf("%s: there is no dataset %s: %w", name, path, storage.ErrState))
+	}
+	e, err := t.entry(path, name)
+	return w.file.Add(e, err)
+}
+
+// list lists all datasets.
+func (w weights) list() error {
+	root := layersGroup
+	if !w.isGroup(root) {
+		root = layersGroup213
+	}
+	claimed := map[string]bool{}
+	var err error
+	if w.file.model != nil {
+		err = w.model(w.file.model, root, "", claimed)
+	} else {
+		err = w.container(root, "", claimed)
+	}
+	if err != nil {
+		return err
+	}
+	if err := w.optimizer(claimed); err != nil {
+		return err
+	}
+	return w.rest(claimed)
+}
+
+// model lists the layers of a model whose configuration is known. They are the members
+// of group.
+func (w weights) model(m *checkpoint.Model, group, prefix string, claimed map[string]bool) error {
+	used := map[string]int{}
+	for i := range m.Layers {
+		l := &m.Layers[i]
+		if l.Class == "InputLayer" && m.Class == "Sequential" {
+			continue // of which Keras does not count it among the layers
+		}
+		at := join(group, unique(used, snakeOf(l)))
+		var err error
+		if l.Model != nil {
+			err = w.model(l.Model, join(at, last(group)), prefix+l.Name+"/", claimed)
+		} else {
+			err = w.layer(l, at, prefix+l.Name+"/", claimed)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// snakeOf returns the name of a layer's group, without a number.
+func snakeOf(l *checkpoint.Layer) string {
+	if l.Model != nil {
+		return keras.Snake(l.Model.Class)
+	}
+	return keras.Snake(l.Class)
+}
+
+// unique returns name, numbered from the second use on.
+func unique(used map[string]int, name string) string {
+	n, again := used[name]
+	used[name] = n + 1
+	if again {
+		return name + "_" + strconv.Itoa(n)
+	}
+	return name
+}
+
+// layer lists the variables of a layer, which are below group.
+func (w weights) layer(l *checkpoint.Layer, group, prefix string, claimed map[string]bool) error {
+	variables, _, err := keras.Variables(l)
+	if err != nil {
+		return err
+	}
+	for _, v := range variables {
+		path := join(group, v.Path)
+		if w.find(path) == nil {
+			path = join(group, "_"+v.Path) // attributes of attention layers in Keras 2
+		}
+		claimed[path] = true
+		if err := w.add(path, prefix+v.Name); err != nil {
+			return err
+		}
+	}
+	return w.others(group, prefix, claimed)
+}
+
+// others lists the datasets below group that no variable claimed, such as the states of
+// random number generators, by their paths without "vars".
+func (w weights) others(group, prefix string, claimed map[string]bool) error {
+	for _, path := range w.datasets(group) {
+		if claimed[path] {
+			continue
+		}
+		claimed[path] = true
+		name := strings.ReplaceAll("/"+strings.TrimPrefix(strings.TrimPrefix(path, group), "/"), "/vars/", "/")
+		if err := w.add(path, prefix+name[1:]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// container lists the layers in a group of a model that is not described.
+func (w weights) container(group, prefix string, claimed map[string]bool) error {
+	for _, member := range w.members(group) {
+		at := join(group, member)
+		name := w.layerName(at, member)
+		var err error
+		switch inner := join(at, last(group)); {
+		case w.isGroup(inner):
+			err = w.container(inner, prefix+name+"/", claimed)
+		default:
+			err = w.inferred(at, member, prefix+name+"/", claimed)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// layerName returns the name of the layer that files of newer versions store.
+func (w weights) layerName(group, otherwise string) string {
+	for _, t := range w.trees {
+		if name, err := t.text(join(group, "vars"), "name"); err == nil && name != "" && !strings.Contains(name, "/") {
+			return name
+		}
+	}
+	return otherwise
+}
+
+// inferred lists the variables of a layer whose class and settings follow from the name
+// of its group and the shapes of its variables.
+func (w weights) inferred(group, member, prefix string, claimed map[string]bool) error {
+	paths := w.datasets(group)
+	shapes := make([][]int, len(paths))
+	relative := make([]string, len(paths))
+	for i, path := range paths {
+		if e, err := w.find(path).entry(path, ""); err == nil {
+			shapes[i] = e.Array.Shape
+		}
+		relative[i] = strings.TrimPrefix(path, group+"/")
+	}
+	names, err := keras.InferNames(member, relative, shapes)
+	for i, path := range paths {
+		claimed[path] = true
+		t := w.find(path)
+		e, failed := t.entry(path, prefix+strings.ReplaceAll("/"+relative[i], "/vars/", "/")[1:])
+		if failed == nil && err != nil {
+			failed = fmt.Errorf("%s: %w", path, err)
+		}
+		if err == nil {
+			e.Name = prefix + names[i]
+		}
+		if err := w.file.Add(e, failed); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// optimizer lists the optimizer's variables.
+func (w weights) optimizer(claimed map[string]bool) error {
+	const group = "/optimizer/vars"
+	paths := w.datasets(group)
+	names := make([]string, len(paths))
+	for i, path := range paths {
+		claimed[path] = true
+		names[i] = optimizerPrefix + last(path)
+	}
+	if known := w.file.slotsByPosition(len(paths)); known != nil {
+		for i, path := range paths {
+			if k, err := strconv.Atoi(last(path)); err == nil && k < len(known) {
+				names[i] = optimizerPrefix + known[k]
+			}
+		}
+	}
+	for i, path := range paths {
+		if err := w.add(path, names[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rest lists all other datasets by their paths.
+func (w weights) rest(claimed map[string]bool) error {
+	for _, t := range w.trees {
+		for _, path := range t.datasets("/") {
+			if claimed[path] {
+				continue
+			}
+			claimed[path] = true
+			if err := w.add(path, path[1:]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
