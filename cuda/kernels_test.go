@@ -193,22 +193,25 @@ func multiplying() (all []trial) {
 		all = append(all, trial{kernels.MatMul, nil, list(of(m, n)), list(of(m, k), of(k, n)), 1e-4},
 			trial{kernels.MatMul, nil, list(of(m, n).as(dtype.Float64)), list(of(m, k).as(dtype.Float64), of(k, n).as(dtype.Float64)), 1e-12},
 			trial{kernels.MatMul, nil, list(of(2, 3, m, n)), list(of(3, m, k), of(2, 1, k, n)), 1e-4})
-		for act := kernels.NoActivation; act <= kernels.SigmoidActivation; act++ {
+		for act := kernels.NoActivation; act <= kernels.SiLUActivation; act++ {
 			all = append(all, trial{kernels.Linear, kernels.LinearOptions{Act: act}, list(of(m, n)), list(of(m, k), of(n, k), of(n)), 1e-4},
+				trial{kernels.Linear, kernels.LinearOptions{Act: act}, list(of(m, n), of(m, n)), list(of(m, k), of(n, k), of(n)), 1e-4},
 				trial{kernels.BiasAct, kernels.ActOptions{Act: act}, list(of(m, n)), list(of(m, n), of(n)), 1e-5},
+				trial{kernels.BiasAct, kernels.ActOptions{Act: act}, list(of(m, n), of(m, n)), list(of(m, n), of(n)), 1e-5},
 				trial{kernels.ActGrad, kernels.ActOptions{Act: act}, list(of(m, n)), list(of(m, n), of(m, n)), 1e-6},
 				trial{kernels.ActGradBias, kernels.ActOptions{Act: act}, list(of(m, n), of(n)), list(of(m, n), of(m, n)), 1e-5},
 				trial{kernels.ActGradBias, kernels.ActOptions{Act: act}, list(images.channelsLast(), of(4)), list(images.channelsLast(), images), 3e-4})
 		}
 	}
-	for _, set := range []kernels.ConvOptions{{}, {Padding: kernels.Pad(1, 2), Act: kernels.ReLUActivation}, {Stride: [3]int{2, 3}, Padding: kernels.Pad(1, 0), Act: kernels.TanhActivation}} {
+	for _, set := range []kernels.ConvOptions{{}, {Padding: kernels.Pad(1, 2), Act: kernels.ReLUActivation}, {Stride: [3]int{2, 3}, Padding: kernels.Pad(1, 0), Act: kernels.SiLUActivation}} {
 		stride := [2]int{max(1, set.Stride[0]), max(1, set.Stride[1])}
 		h, w := (9+2*set.Padding[0][0]-3)/stride[0]+1, (8+2*set.Padding[1][0]-2)/stride[1]+1
 		bare := set
 		bare.Act = kernels.NoActivation
 		for _, o := range []int{5, 40} {
 			x, y, f := of(3, 8, 9, 8), of(3, o, h, w), of(o, 8, 3, 2)
-			all = append(all, trial{kernels.Conv, set, list(y), list(x, f, of(o)), 1e-4}, trial{kernels.Conv, set, list(y.channelsLast()), list(x.channelsLast(), f), 1e-4},
+			all = append(all, trial{kernels.Conv, set, list(y, y), list(x, f, of(o)), 1e-4}, trial{kernels.Conv, set, list(y.channelsLast(), y), list(x.channelsLast(), f), 1e-4},
+				trial{kernels.Conv, set, list(y), list(x, f, of(o)), 1e-4}, trial{kernels.Conv, set, list(y.channelsLast()), list(x.channelsLast(), f), 1e-4},
 				trial{kernels.Conv, set, list(y.channelsLast()), list(x.channelsLast(), f.channelsLast()), 1e-4},
 				trial{kernels.ConvGradX, bare, list(x), list(y, f), 1e-4}, trial{kernels.ConvGradX, bare, list(x.channelsLast()), list(y.channelsLast(), f.channelsLast()), 1e-4},
 				trial{kernels.ConvGradW, bare, list(f), list(x.channelsLast(), y.channelsLast()), 1e-4}, trial{kernels.ConvGradW, bare, list(f, of(o)), list(x, y), 1e-4}, trial{kernels.ConvGradW, bare, list(f.as(dtype.Float64)), list(x.as(dtype.Float64), y.as(dtype.Float64)), 1e-12})
@@ -242,7 +245,7 @@ func (c convolution) trials() []trial {
 	bare.Act = kernels.NoActivation
 	x, f, y, b := of(c.x...), of(c.f...), of(c.y...), of(c.f[0])
 	return []trial{
-		{kernels.Conv, c.set, list(y), list(x, f, b), 1e-4}, {kernels.Conv, c.set, list(y.channelsLast()), list(x.channelsLast(), f), 1e-4},
+		{kernels.Conv, c.set, list(y), list(x, f, b), 1e-4}, {kernels.Conv, c.set, list(y, y), list(x, f, b), 1e-4}, {kernels.Conv, c.set, list(y.channelsLast()), list(x.channelsLast(), f), 1e-4},
 		{kernels.ConvGradX, bare, list(x.channelsLast()), list(y.channelsLast(), f), 1e-4}, {kernels.ConvGradX, bare, list(x), list(y, f), 1e-4},
 		{kernels.ConvGradW, bare, list(f, b), list(x.channelsLast(), y.channelsLast()), 1e-4}, {kernels.ConvGradW, bare, list(f.as(dtype.Float64)), list(x.as(dtype.Float64), y.as(dtype.Float64)), 1e-12},
 	}

@@ -98,6 +98,18 @@ func (a Activation) of(z float64) float64 { return activations[a].of(z) }
 // grad returns dz from dy and y = act(z), or z if OfInput.
 func (a Activation) grad(v, dy float64) float64 { return activations[a].grad(v, dy) }
 
+// apply sets y = act(z) on the CPU; y may be z.
+func (a Activation) apply(y, z *storage.Array) error {
+	k, c := a.Kernel(), &Call{Out: []storage.Array{*y}, In: []storage.Array{*z}}
+	if k == nil {
+		if y == z {
+			return nil
+		}
+		k = Copy
+	}
+	return CPU.Run(k, c)
+}
+
 // check returns an error unless a is one of the activations.
 func (a Activation) check() error {
 	if a < 0 || int(a) >= len(activations) {

@@ -9,25 +9,40 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// BiasAct is y = act(z + b), for z of shape (N, C, …) in any layout and b (C);
-// y may be z. Its options are ActOptions.
+// BiasAct is y = act(z + b), for z of shape (N, C, …) in any layout and b (C). Out y and,
+// if wanted, z + b; either may be z. Its options are ActOptions.
 var BiasAct = define("bias act",
 	func(c *Call, options ActOptions) error {
-		if err := c.holds(1, 2); err != nil {
+		if err := c.holds(min(max(len(c.Out), 1), 2), 2); err != nil {
 			return err
 		}
-		if err := oneShape(c.Out[0], c.In[0]); err != nil {
-			return err
+		for i := range c.Out {
+			if err := oneShape(c.Out[i], c.In[0]); err != nil {
+				return err
+			}
 		}
-		return checkBias(&c.In[0], &c.In[1], options, c.Out[0])
+		return checkBias(&c.In[0], &c.In[1], options, c.Out...)
 	},
 	func(c *Call, options ActOptions) error {
-		referenceZip(func(z, b float64) float64 { return options.Act.of(z + b) }, c.Out[0], c.In[0], perChannel(&c.In[1], c.In[0].Shape))
+		z, b := c.In[0], perChannel(&c.In[1], c.In[0].Shape)
+		if len(c.Out) == 2 {
+			referenceZip(func(z, b float64) float64 { return z + b }, c.Out[1], z, b)
+			referenceMap(options.Act.of, c.Out[0], c.Out[1])
+			return nil
+		}
+		referenceZip(func(z, b float64) float64 { return options.Act.of(z + b) }, c.Out[0], z, b)
 		return nil
 	},
 	func(c *Call, options ActOptions) (bool, error) {
 		biased := Call{Out: c.Out, In: []storage.Array{c.In[0], perChannel(&c.In[1], c.In[0].Shape)}}
-		return runOp(biasOps[options.Act], &biased, 0, 0), nil
+		if len(c.Out) == 1 {
+			return runOp(biasOps[options.Act], &biased, 0, 0), nil
+		}
+		biased.Out = c.Out[1:]
+		if !runOp(biasOps[NoActivation], &biased, 0, 0) {
+			return false, nil
+		}
+		return true, options.Act.apply(&c.Out[0], &c.Out[1])
 	})
 
 var biasOps = [...]native.Op{

@@ -1,6 +1,8 @@
 package kernels
 
 import (
+	"cmp"
+
 	"github.com/h5dnn/h5dnn/kernels/launch"
 	"github.com/h5dnn/h5dnn/kernels/native"
 	"github.com/h5dnn/h5dnn/storage"
@@ -9,6 +11,10 @@ import (
 var (
 	_ = onGPU(BiasAct, func(c *Call, options ActOptions) error {
 		biased := Call{Out: c.Out, In: []storage.Array{c.In[0], perChannel(&c.In[1], c.In[0].Shape)}, gpu: c.gpu}
+		if len(c.Out) == 2 {
+			biased.Out = c.Out[1:]
+			return cmp.Or(biased.launchLoop("add", 0, 0), c.activate(&c.Out[0], &c.Out[1], options.Act))
+		}
 		if options.Act == NoActivation {
 			return biased.launchLoop("add", 0, 0)
 		}

@@ -33,9 +33,9 @@ func Pad(sizes ...int) (padding [3][2]int) {
 //	y[n,o,i,…] = act(b[o] + Σ_{c,p,…} w[o,c,p,…] · x[n, c', i·stride+p·dilation-padding, …])
 //
 // of x (N,C,…), w (O,C/groups,…) and b (O), which may be left out; c' is channel c of o's group.
-// The spatial axes are those after the first two. It is fast for float32, where x and y
+// Out y and, if wanted, z, for which y is act(z). The spatial axes are those after the first two. It is fast for float32, where x and y
 // are channels-last (views.ChannelsLast) or row-major.
-var Conv = convKernel("conv", 1, 3, convOperands, referenceConv[float32], referenceConv[float64])
+var Conv = convKernel("conv", 2, 3, convOperands, referenceConv[float32], referenceConv[float64])
 
 // ConvGradX is the gradient of Conv with respect to x: Out dx; In dy, w. It is also the
 // transposed convolution of dy.
@@ -45,17 +45,17 @@ var ConvGradX = convKernel("conv grad x", 1, 2, convGradXOperands, referenceConv
 var ConvGradW = convKernel("conv grad w", 2, 2, convGradWOperands, referenceConvGradW[float32], referenceConvGradW[float64])
 
 // A conv is a checked call: the operands x, w, b and y of the convolution, or their
-// gradients. b is nil where there is none.
+// gradients. b is nil where there is none. z is y unless it is wanted.
 type conv struct {
-	op         int32
-	x, w, b, y *storage.Array
+	op            int32
+	x, w, b, y, z *storage.Array
 	window
 	groups int
 	act    Activation
 }
 
 func convOperands(c *Call) conv {
-	return conv{op: native.ConvOp, y: &c.Out[0], x: &c.In[0], w: &c.In[1], b: third(c.In)}
+	return conv{op: native.ConvOp, y: &c.Out[0], z: &c.Out[len(c.Out)-1], x: &c.In[0], w: &c.In[1], b: third(c.In)}
 }
 
 func convGradXOperands(c *Call) conv {
@@ -77,8 +77,8 @@ func third(arrays []storage.Array) *storage.Array {
 	return &arrays[2]
 }
 
-// convKernel returns a kernel of the given numbers of outputs and inputs. The last of them,
-// the bias or its gradient, is optional.
+// convKernel returns a kernel of at most so many outputs and inputs. A second output and a
+// third input are optional.
 func convKernel(name string, outs, ins int, operands func(c *Call) conv, f32, f64 func(g *conv)) *Kernel {
 	return withHalfFloats(define(name,
 		func(c *Call, o ConvOptions) error {
@@ -121,6 +121,9 @@ func (g *conv) set(o ConvOptions) error {
 	}
 	if g.window, g.groups, g.act = window, max(o.Groups, 1), o.Act; len(y) != len(x) || want != shapeOf(y) {
 		return fmt.Errorf("y is %v; x %v and w %v make %v: %w", y, x, w, firstOf(want, len(x)), views.ErrShape)
+	}
+	if g.z != nil && !slices.Equal(g.z.Shape, y) {
+		return fmt.Errorf("the operand of the activation is %v; want %v: %w", g.z.Shape, y, views.ErrShape)
 	}
 	if g.b != nil && (g.b.Rank() != 1 || g.b.Shape[0] != w[0]) {
 		return fmt.Errorf("bias is %v; want [%d]: %w", g.b.Shape, w[0], views.ErrShape)
@@ -200,6 +203,14 @@ func (g *conv) empty() bool { return g.x.Len() == 0 || g.w.Len() == 0 || g.y.Len
 // optimized runs the convolution by Winograd's algorithm where that is faster, else by oneDNN.
 // An operand whose layout neither takes is copied.
 func (g conv) optimized() error {
+	if g.z != g.y && g.op == native.ConvOp {
+		before := g
+		before.y, before.act = g.z, NoActivation
+		if err := before.optimized(); err != nil {
+			return err
+		}
+		return g.act.apply(g.y, g.z)
+	}
 	for _, o := range []struct {
 		a       **storage.Array
 		written bool
@@ -370,6 +381,9 @@ func referenceConv[T dtype.Float](g *conv) {
 		}
 	})
 	g.taps(func(xi, wi, yi int) { y[yi] += x[xi] * w[wi] })
+	if g.z != g.y {
+		referenceMap(func(y float64) float64 { return y }, *g.z, *g.y)
+	}
 	each(g.y, func(at, _ int) { y[at] = T(g.act.of(float64(y[at]))) })
 }
 

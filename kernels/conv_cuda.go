@@ -13,19 +13,12 @@ var (
 	_ = onGPU(Conv, func(c *Call, o ConvOptions) error {
 		g := convOperands(c)
 		must(g.set(o))
-		done, err := c.convolve(&g, launch.OperandY)
-		if done || err != nil {
-			return err
+		if g.z == g.y {
+			return c.conv(&g)
 		}
-		if direct, err := c.direct(&g, launch.OperandY); direct || err != nil {
-			return cmp.Or(err, c.activate(g.y, g.act))
-		}
-		return c.eachGroup(&g, func(g conv) error {
-			if err := c.launchConv(&convolution{g, c, launch.OperandY}, g.x); err != nil {
-				return err
-			}
-			return c.activate(g.y, g.act.exceptReLU())
-		})
+		before := g
+		before.y, before.act = g.z, NoActivation
+		return cmp.Or(c.conv(&before), c.activate(g.y, g.z, g.act))
 	})
 
 	_ = onGPU(ConvGradX, func(c *Call, o ConvOptions) error {
@@ -56,6 +49,20 @@ var (
 		return c.launchReduce("sum", channelwise(g.b, g.y), g.y, 1, 0)
 	})
 )
+
+// conv computes a convolution that does not want z.
+func (c *Call) conv(g *conv) error {
+	if done, err := c.convolve(g, launch.OperandY); done || err != nil {
+		return err
+	}
+	if direct, err := c.direct(g, launch.OperandY); direct || err != nil {
+		return cmp.Or(err, c.activate(g.y, g.y, g.act))
+	}
+	return c.eachGroup(g, func(g conv) error {
+		err := c.launchConv(&convolution{g, c, launch.OperandY}, g.x)
+		return cmp.Or(err, c.activate(g.y, g.y, g.act.exceptReLU()))
+	})
+}
 
 // manyGroups is the number of groups from which on a tiled product for each is not worth
 // it: each group has few channels. Depthwise convolutions have as many groups as channels.
@@ -420,7 +427,7 @@ func (c *Call) inWorkspace(a *storage.Array, stride [5]int, use func(moved *stor
 // finish adds the bias to y and applies the activation, after a library's convolution.
 func (c *Call) finish(g *conv) error {
 	if g.b == nil {
-		return c.activate(g.y, g.act)
+		return c.activate(g.y, g.y, g.act)
 	}
 	on := Call{Out: []storage.Array{*g.y}, In: []storage.Array{*g.y, *g.b}, Options: ActOptions{Act: g.act}}
 	return c.launch(BiasAct, &on)

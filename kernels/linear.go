@@ -12,8 +12,8 @@ import (
 // LinearOptions are the options of Linear.
 type LinearOptions struct{ Act Activation }
 
-// Linear is y = act(x·wᵀ + b) for y (N,out), x (N,in), w (out,in) and b (out),
-// which is optional. Its options are LinearOptions. Strides are as in MatMul.
+// Linear is y = act(z) for z = x·wᵀ + b, y (N,out), x (N,in), w (out,in) and b (out),
+// which is optional. Out y and, if wanted, z. Its options are LinearOptions. Strides are as in MatMul.
 var Linear = withHalfFloats(define("linear", checkLinear,
 	func(c *Call, options LinearOptions) error {
 		if l := linearOf(c, options); l.y.Type == dtype.Float64 {
@@ -26,10 +26,13 @@ var Linear = withHalfFloats(define("linear", checkLinear,
 	func(c *Call, options LinearOptions) (bool, error) { return linearOf(c, options).optimized() }))
 
 func checkLinear(c *Call, options LinearOptions) error {
-	if err := c.real(1, min(max(len(c.In), 2), 3)); err != nil {
+	if err := c.real(min(max(len(c.Out), 1), 2), min(max(len(c.In), 2), 3)); err != nil {
 		return err
 	}
 	if err := options.Act.check(); err != nil {
+		return err
+	}
+	if err := oneShape(c.Out...); err != nil {
 		return err
 	}
 	y, x, w := &c.Out[0], &c.In[0], &c.In[1]
@@ -42,14 +45,14 @@ func checkLinear(c *Call, options LinearOptions) error {
 	return nil
 }
 
-// A linear is a checked call; b is nil where there is none.
+// A linear is a checked call; b is nil where there is none, and z is y unless it is wanted.
 type linear struct {
-	y, x, w, b *storage.Array
-	act        Activation
+	y, z, x, w, b *storage.Array
+	act           Activation
 }
 
 func linearOf(c *Call, options LinearOptions) linear {
-	return linear{y: &c.Out[0], x: &c.In[0], w: &c.In[1], b: third(c.In), act: options.Act}
+	return linear{y: &c.Out[0], z: &c.Out[len(c.Out)-1], x: &c.In[0], w: &c.In[1], b: third(c.In), act: options.Act}
 }
 
 func (l linear) wT() *storage.Array {
@@ -62,47 +65,54 @@ func (l linear) optimized() (bool, error) {
 		return l.y.Len() == 0, nil
 	}
 	if l.y.Type == dtype.Float64 && !native.HasBLAS() {
-		gonumMatMul(l.y, l.x, l.wT())
+		gonumMatMul(l.z, l.x, l.wT())
 		return true, l.finish()
 	}
 	p := l.product()
 	if l.y.Type == dtype.Float32 && fusionPays(&p) && (l.b == nil || l.b.Stride[0] == 1 || l.b.Len() == 1) {
-		return true, planProduct(&p, l.y, l.x, l.w, l.b, l.act)
+		if l.z == l.y {
+			return true, planProduct(&p, l.y, l.x, l.w, l.b, l.act)
+		}
+		if err := planProduct(&p, l.z, l.x, l.w, l.b, NoActivation); err != nil {
+			return true, err
+		}
+		return true, l.act.apply(l.y, l.z)
 	}
-	if err := multiply(&p, l.y, l.x, l.w); err != nil {
+	if err := multiply(&p, l.z, l.x, l.w); err != nil {
 		return true, err
 	}
 	return true, l.finish()
 }
 
-// finish adds the bias to y and applies the activation.
+// finish adds the bias, if there is one, to z and sets y to act(z).
 func (l linear) finish() error {
-	k, c := l.act.Kernel(), &Call{Out: []storage.Array{*l.y}, In: []storage.Array{*l.y}}
-	if l.b != nil {
-		k, c.In, c.Options = BiasAct, append(c.In, *l.b), ActOptions{Act: l.act}
+	if l.b == nil {
+		return l.act.apply(l.y, l.z)
 	}
-	if k == nil {
-		return nil
+	c := &Call{Out: []storage.Array{*l.y}, In: []storage.Array{*l.z, *l.b}, Options: ActOptions{Act: l.act}}
+	if l.y != l.z {
+		c.Out = append(c.Out, *l.z)
 	}
-	return CPU.Run(k, c)
+	return CPU.Run(BiasAct, c)
 }
 
 // referenceLinear is the product, then bias and activation.
 func referenceLinear[T dtype.Float](l linear) {
-	referenceMatMul[T](l.y, l.x, l.wT())
+	referenceMatMul[T](l.z, l.x, l.wT())
 	addBias[T](l)
 }
 
 func addBias[T dtype.Float](l linear) {
-	ys, y := storage.Elements[T](*l.y), l.y
+	ys, y, zs := storage.Elements[T](*l.y), l.y, storage.Elements[T](*l.z)
 	for j := range y.Shape[1] {
 		var b T
 		if l.b != nil {
 			b = storage.Elements[T](*l.b)[l.b.Offset+j*l.b.Stride[0]]
 		}
 		for i := range y.Shape[0] {
-			z := &ys[y.Offset+i*y.Stride[0]+j*y.Stride[1]]
-			*z = T(l.act.of(float64(*z + b)))
+			z := &zs[l.z.Offset+i*l.z.Stride[0]+j*l.z.Stride[1]]
+			*z += b
+			ys[y.Offset+i*y.Stride[0]+j*y.Stride[1]] = T(l.act.of(float64(*z)))
 		}
 	}
 }
@@ -111,7 +121,7 @@ func addBias[T dtype.Float](l linear) {
 func (l linear) product() (p native.Product) {
 	p.M, p.K, p.N = int64(l.x.Shape[0]), int64(l.x.Shape[1]), int64(l.w.Shape[0])
 	for i := range 2 {
-		p.X[i], p.Y[1-i], p.Z[i] = lastStride(l.x, i), lastStride(l.w, i), lastStride(l.y, i)
+		p.X[i], p.Y[1-i], p.Z[i] = lastStride(l.x, i), lastStride(l.w, i), lastStride(l.z, i)
 	}
 	return p
 }

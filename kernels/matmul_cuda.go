@@ -1,6 +1,7 @@
 package kernels
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -31,16 +32,26 @@ var (
 		if l.y.Len() == 0 {
 			return nil
 		}
-		p := l.product()
-		if done, err := c.tryLibrary(&p, l.y, l.x, l.wT(), l.b, options.Act); done || err != nil {
-			return err
+		if l.z == l.y {
+			return c.linear(l)
 		}
-		if err := c.launchProduct(&p, l.y, l.x, l.w, l.b, options.Act == ReLUActivation); err != nil {
-			return err
-		}
-		return c.activate(l.y, options.Act.exceptReLU())
+		before := l
+		before.y, before.act = l.z, NoActivation
+		return cmp.Or(c.linear(before), c.activate(l.y, l.z, l.act))
 	})
 )
+
+// linear computes l, which does not want z.
+func (c *Call) linear(l linear) error {
+	p := l.product()
+	if done, err := c.tryLibrary(&p, l.y, l.x, l.wT(), l.b, l.act); done || err != nil {
+		return err
+	}
+	if err := c.launchProduct(&p, l.y, l.x, l.w, l.b, l.act == ReLUActivation); err != nil {
+		return err
+	}
+	return c.activate(l.y, l.y, l.act.exceptReLU())
+}
 
 // exceptReLU returns the activation that remains to be applied after a relu has been.
 func (a Activation) exceptReLU() Activation {
@@ -50,12 +61,15 @@ func (a Activation) exceptReLU() Activation {
 	return a
 }
 
-// activate applies an activation in place.
-func (c *Call) activate(y *storage.Array, act Activation) error {
+// activate sets y = act(z); y may be z.
+func (c *Call) activate(y, z *storage.Array, act Activation) error {
 	if act == NoActivation {
-		return nil
+		if y == z {
+			return nil
+		}
+		return c.launchCopy(y, z)
 	}
-	on := Call{Out: []storage.Array{*y}, In: []storage.Array{*y}, gpu: c.gpu}
+	on := Call{Out: []storage.Array{*y}, In: []storage.Array{*z}, gpu: c.gpu}
 	return on.launchLoop(act.String(), 0, 0)
 }
 
@@ -79,7 +93,7 @@ func (c *Call) tryLibrary(p *native.Product, z, x, y, bias *storage.Array, act A
 	if !done || err != nil || q.Relu {
 		return done, err
 	}
-	return true, c.activate(z, act)
+	return true, c.activate(z, z, act)
 }
 
 // adjacent reports whether the elements of a vector, if there is one, are contiguous.

@@ -19,7 +19,8 @@ type fusable interface {
 type epilogue struct {
 	act     Activation
 	drop    float64 // the probability; 0 for no dropout
-	operand *Tensor // z, if the gradient of act needs it
+	stores  bool    // whether z is the second result of the operation
+	operand *Tensor // z, if the gradient of act needs it and the operation does not store it
 }
 
 // then returns e followed by op, and false if no kernel computes the gradient of both.

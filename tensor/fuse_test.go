@@ -23,7 +23,8 @@ func TestFusion(t *testing.T) {
 		{"linear relu", linear().ReLU(), "linear", epilogue{act: ReLUActivation}},
 		{"linear tanh", linear().Tanh(), "linear", epilogue{act: TanhActivation}},
 		{"linear gelu", linear().GELU(), "linear", epilogue{act: GELUActivation}},
-		{"linear with silu", Linear(x, w, b, SiLUActivation), "linear", epilogue{act: SiLUActivation}},
+		{"linear with silu", Linear(x, w, b, SiLUActivation), "linear", epilogue{act: SiLUActivation, stores: true}},
+		{"conv with gelu", Conv(images, kernel, b, ConvOptions{Act: GELUActivation}), "conv", epilogue{act: GELUActivation, stores: true}},
 		{"linear relu dropout", drop(linear().ReLU()), "linear", epilogue{act: ReLUActivation, drop: 0.5}},
 		{"linear with relu, dropout", drop(Linear(x, w, b, ReLUActivation)), "linear", epilogue{act: ReLUActivation, drop: 0.5}},
 		{"conv relu", conv().ReLU(), "conv", epilogue{act: ReLUActivation}},
@@ -40,8 +41,8 @@ func TestFusion(t *testing.T) {
 		if f, ok := op.(fusable); ok {
 			got = f.epilogue()
 		}
-		if (got.operand != nil) != got.act.OfInput() {
-			t.Errorf("%s: operand %v of the activation %v", c.name, got.operand, got.act)
+		if (got.operand != nil || got.stores) != got.act.OfInput() {
+			t.Errorf("%s: operand %v of the activation %v, stored: %v", c.name, got.operand, got.act, got.stores)
 		}
 		got.operand = nil
 		if op.Name() != c.op || got != c.want {

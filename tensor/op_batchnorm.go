@@ -28,9 +28,7 @@ func BatchNorm(x, gamma, beta *Tensor, o BatchNormOptions) *Tensor {
 	if o.Eps == 0 {
 		o.Eps = 1e-5
 	}
-	return withActivation(func(act Activation) Op {
-		return &batchNorm{options: o, after: epilogue{act: act}}
-	}, o.Act, []*Tensor{x.ToFloat32(), gamma, beta})
+	return withActivation(func(e epilogue) Op { return &batchNorm{options: o, after: e} }, o.Act, []*Tensor{x.ToFloat32(), gamma, beta})
 }
 
 type batchNorm struct {
@@ -55,13 +53,13 @@ func (op *batchNorm) Infer(in []Spec) []Spec {
 	if op.options.Training && x.Len()/max(1, x.Shape[1]) < 2 {
 		fail(op.Name(), ErrShape, "%v has one value a channel: no variance to train on", x.Shape)
 	}
-	return one(x.Type, views.Like(x.View))
+	return op.after.results(x.Type, views.Like(x.View))
 }
 
 func (op *batchNorm) Forward(c *Context, out, in []storage.Array) (err error) {
 	o := kernels.BatchNormOptions{Epsilon: op.options.Eps, Momentum: op.options.Momentum, ReLU: op.after.act == ReLUActivation}
 	if !op.options.Training {
-		err := c.Run(kernels.BatchNormEval, o, out, in[0], in[1], in[2], op.options.RunningMean, op.options.RunningVar)
+		err := c.Run(kernels.BatchNormEval, o, out[len(out)-1:], in[0], in[1], in[2], op.options.RunningMean, op.options.RunningVar)
 		return cmp.Or(err, op.activate(c, out))
 	}
 	if c.Recomputing() {
@@ -74,16 +72,16 @@ func (op *batchNorm) Forward(c *Context, out, in []storage.Array) (err error) {
 	if op.invstd, err = c.Save(in[1].Type, channel); err != nil {
 		return err
 	}
-	all := []storage.Array{out[0], op.mean.Array, op.invstd.Array, op.options.RunningMean, op.options.RunningVar}
+	all := []storage.Array{out[len(out)-1], op.mean.Array, op.invstd.Array, op.options.RunningMean, op.options.RunningVar}
 	return cmp.Or(c.Run(kernels.BatchNorm, o, all, in...), op.activate(c, out))
 }
 
-// activate applies an activation other than relu, which the kernel does, in place.
+// activate applies an activation other than relu, which the kernel does, to the last of out.
 func (op *batchNorm) activate(c *Context, out []storage.Array) error {
 	if op.after.act == NoActivation || op.after.act == ReLUActivation {
 		return nil
 	}
-	return c.Run(op.after.act.Kernel(), nil, out, out...)
+	return c.Run(op.after.act.Kernel(), nil, out[:1], out[len(out)-1])
 }
 
 func (op *batchNorm) epilogue() epilogue { return op.after }
@@ -97,10 +95,10 @@ func (op *batchNorm) withEpilogue(e epilogue) Op {
 func (op *batchNorm) Backward(out, grads, in []*Tensor) []*Tensor {
 	x, gamma, dy := in[0], in[1], grads[0]
 	var relu []*Tensor
-	if y := out[0]; dy.noGrad && op.after == (epilogue{act: ReLUActivation}) && slices.Equal(y.Stride, dy.Stride) && y.Offset == dy.Offset {
+	if y := out[0]; dy != nil && dy.noGrad && op.after == (epilogue{act: ReLUActivation}) && slices.Equal(y.Stride, dy.Stride) && y.Offset == dy.Offset {
 		relu = []*Tensor{y}
 	} else {
-		dy, _ = op.after.grad(y, dy, nil)
+		dy, _ = op.after.grad(out, grads, nil)
 	}
 	if !dy.noGrad {
 		return op.recordedBackward(x, gamma, dy)

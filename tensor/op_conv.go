@@ -18,10 +18,7 @@ func Pad(sizes ...int) [3][2]int { return kernels.Pad(sizes...) }
 // over its one to three spatial axes, plus bias b (out), which may be nil. The result,
 // (N, out, (size + padding − dilation·(k − 1) − 1)/stride + 1, …), is channels-last.
 func Conv(x, w, b *Tensor, o ConvOptions) *Tensor {
-	return withActivation(func(act Activation) Op {
-		o.Act = act
-		return conv{o, epilogue{act: act}}
-	}, o.Act, autocast(withBias(x, w, b)...))
+	return withActivation(func(e epilogue) Op { return conv{o, e} }, o.Act, autocast(withBias(x, w, b)...))
 }
 
 // ConvTransposeOptions describe a transposed convolution.
@@ -37,10 +34,7 @@ type ConvTransposeOptions struct {
 func ConvTranspose(x, w, b *Tensor, o ConvTransposeOptions) *Tensor {
 	shape, err := o.TransposedShape(x.Shape, w.Shape, o.OutputPadding)
 	check("conv transpose", err)
-	return withActivation(func(act Activation) Op {
-		o.Act = act
-		return convTranspose{o.ConvOptions, epilogue{act: act}, shape}
-	}, o.Act, autocast(withBias(x, w, b)...))
+	return withActivation(func(e epilogue) Op { return convTranspose{o.ConvOptions, e, shape} }, o.Act, autocast(withBias(x, w, b)...))
 }
 
 func withBias(x, w, b *Tensor) []*Tensor {
@@ -80,7 +74,7 @@ func (op conv) Infer(in []Spec) []Spec {
 	shape, err := op.Shape(in[0].Shape, in[1].Shape)
 	check(op.Name(), err)
 	wantBias(op.Name(), in[1], in[2:])
-	return one(in[0].Type, views.ChannelsLast(shape...))
+	return op.after.results(in[0].Type, views.ChannelsLast(shape...))
 }
 
 func (op convTranspose) Infer(in []Spec) []Spec {
@@ -90,7 +84,7 @@ func (op convTranspose) Infer(in []Spec) []Spec {
 			fail(op.Name(), ErrShape, "bias %v; want (%d)", b.Shape, op.shape[1])
 		}
 	}
-	return one(in[0].Type, views.ChannelsLast(op.shape...))
+	return op.after.results(in[0].Type, views.ChannelsLast(op.shape...))
 }
 
 func (op convWeights) Infer(in []Spec) []Spec {
@@ -102,14 +96,15 @@ func (op conv) Forward(c *Context, out, in []storage.Array) error {
 }
 
 func (op convTranspose) Forward(c *Context, out, in []storage.Array) error {
-	err := c.Run(kernels.ConvGradX, op.bare(), out, in[:2]...)
+	z := out[len(out)-1:]
+	err := c.Run(kernels.ConvGradX, op.bare(), z, in[:2]...)
 	if err != nil || len(in) < 3 && op.Act == NoActivation {
 		return err
 	}
 	if len(in) < 3 {
-		return c.Run(op.Act.Kernel(), nil, out, out[0])
+		return c.Run(op.Act.Kernel(), nil, out[:1], z...)
 	}
-	return c.Run(kernels.BiasAct, kernels.ActOptions{Act: op.Act}, out, out[0], in[2])
+	return c.Run(kernels.BiasAct, kernels.ActOptions{Act: op.Act}, out, z[0], in[2])
 }
 
 func (op convWeights) Forward(c *Context, out, in []storage.Array) error {
@@ -118,7 +113,7 @@ func (op convWeights) Forward(c *Context, out, in []storage.Array) error {
 
 func (op conv) Backward(out, grads, in []*Tensor) []*Tensor {
 	x, w, bare := in[0], in[1], bare(op.ConvOptions)
-	dz, db := op.after.grad(out[0], grads[0], optional(in, 2))
+	dz, db := op.after.grad(out, grads, optional(in, 2))
 	return []*Tensor{
 		x.ifNeeded(func() *Tensor { return Apply(convTranspose{ConvOptions: bare, shape: x.Shape}, dz, w) }),
 		w.ifNeeded(func() *Tensor { return Apply(convWeights{bare, w.Spec()}, x, dz) }),
@@ -128,7 +123,7 @@ func (op conv) Backward(out, grads, in []*Tensor) []*Tensor {
 
 func (op convTranspose) Backward(out, grads, in []*Tensor) []*Tensor {
 	x, w, bare := in[0], in[1], op.bare()
-	dz, db := op.after.grad(out[0], grads[0], optional(in, 2))
+	dz, db := op.after.grad(out, grads, optional(in, 2))
 	return []*Tensor{
 		x.ifNeeded(func() *Tensor { return Apply(conv{ConvOptions: bare}, dz, w) }),
 		w.ifNeeded(func() *Tensor { return Apply(convWeights{bare, w.Spec()}, dz, x) }),

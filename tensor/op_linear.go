@@ -9,21 +9,21 @@ import (
 
 // Linear returns act(x·wᵀ + b) for x (N, in), w (out, in) and b (out), which may be nil.
 func Linear(x, w, b *Tensor, act Activation) *Tensor {
-	return withActivation(func(act Activation) Op { return linear{epilogue{act: act}} }, act, autocast(withBias(x, w, b)...))
+	return withActivation(func(e epilogue) Op { return linear{e} }, act, autocast(withBias(x, w, b)...))
 }
 
 type linear struct{ after epilogue }
 
 func (linear) Name() string { return "linear" }
 
-func (linear) Infer(in []Spec) []Spec {
+func (op linear) Infer(in []Spec) []Spec {
 	x, w := in[0], in[1]
 	wantFloat("linear", in...)
 	if x.Rank() != 2 || w.Rank() != 2 || x.Shape[1] != w.Shape[1] {
 		fail("linear", ErrShape, "input %v and weight %v; want (N, in) and (out, in)", x.Shape, w.Shape)
 	}
 	wantBias("linear", w, in[2:])
-	return one(x.Type, views.Of(x.Shape[0], w.Shape[0]))
+	return op.after.results(x.Type, views.Of(x.Shape[0], w.Shape[0]))
 }
 
 // wantBias fails unless in is empty or one bias for the outputs of weight w,
@@ -42,7 +42,7 @@ func (op linear) Forward(c *Context, out, in []storage.Array) error {
 
 func (op linear) Backward(out, grads, in []*Tensor) []*Tensor {
 	x, w := in[0], in[1]
-	dz, db := op.after.grad(out[0], grads[0], optional(in, 2))
+	dz, db := op.after.grad(out, grads, optional(in, 2))
 	return []*Tensor{
 		x.ifNeeded(func() *Tensor { return dz.MatMul(w) }),
 		w.ifNeeded(func() *Tensor { return dz.T().MatMul(x) }),
