@@ -16,7 +16,7 @@ var _ = register(Rule{
 		if err != nil {
 			return "", err
 		}
-		width := size(l, "output/kernel", 2)
+		width := size(l, "attention_output/kernel", 2)
 		c := newCall("nn.MultiheadAttention", width, heads).set("batch_first", true)
 		if k := size(l, "key/kernel", 0); k != width {
 			c.set("kdim", k).set("vdim", size(l, "value/kernel", 0))
@@ -45,9 +45,9 @@ func attention(query, key, value int, bias bool) []Weight {
 			list = append(list, w(one.name+"/bias", 2, 3))
 		}
 	}
-	list = append(list, w("output/kernel", 2, 3, query))
+	list = append(list, w("attention_output/kernel", 2, 3, query))
 	if bias {
-		list = append(list, w("output/bias", query))
+		list = append(list, w("attention_output/bias", query))
 	}
 	return list
 }
@@ -94,11 +94,11 @@ func attentionLinks(l *Layer) ([]Link, error) {
 		})
 	}
 	links = append(links, Link{
-		[]string{"output/kernel"}, []string{"out_proj.weight"},
+		[]string{"attention_output/kernel"}, []string{"out_proj.weight"},
 		Chain(ReshapeOp([]int{heads, head, -1}, []int{heads * head, -1}), TransposeOp(1, 0)),
 	})
 	if bias {
-		links = append(links, Link{[]string{"output/bias"}, []string{"out_proj.bias"}, Same{}})
+		links = append(links, Link{[]string{"attention_output/bias"}, []string{"out_proj.bias"}, Same{}})
 	}
 	return links, checkAttention(l)
 }
@@ -111,7 +111,7 @@ func attentionWidths(l *Layer) (inputs [3]int, output int) {
 			inputs[i] = k.Array.Shape[0]
 		}
 	}
-	if k, ok := l.Weight("output/kernel"); ok && k.Array.Rank() == 3 {
+	if k, ok := l.Weight("attention_output/kernel"); ok && k.Array.Rank() == 3 {
 		return inputs, k.Array.Shape[2]
 	}
 	if n := len(l.InputShapes); n == 2 || n == 3 { // query, value and key
@@ -125,7 +125,7 @@ func attentionWidths(l *Layer) (inputs [3]int, output int) {
 // checkAttention fails on settings that PyTorch's module does not have.
 func checkAttention(l *Layer) error {
 	if shape := l.Config["output_shape"]; shape != nil && fmt.Sprint(shape) != "[]" {
-		if width, _ := l.Weight("output/kernel"); width.Array.Rank() != 3 {
+		if width, _ := l.Weight("attention_output/kernel"); width.Array.Rank() != 3 {
 			return unsupported("output_shape %v", shape)
 		}
 	}

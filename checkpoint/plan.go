@@ -12,6 +12,7 @@ type LinkOptions struct {
 	// the Flatten layer, or of the one that takes the features, where the model does not
 	// say.
 	Flatten map[string][]int
+	Rules   CustomRules // of which Modules matter here
 }
 
 // A LayerPlan is how one layer of a Keras model becomes a module of PyTorch.
@@ -35,6 +36,9 @@ func ModelLinks(m *Model, o LinkOptions) ([]LayerPlan, error) {
 	if err := checkGiven(m, o.Flatten); err != nil {
 		return nil, err
 	}
+	if err := o.Rules.checkModules(m); err != nil {
+		return nil, err
+	}
 	orders := featureOrders(m, o.Flatten)
 	var plans []LayerPlan
 	taken := map[string]string{}
@@ -48,7 +52,13 @@ func ModelLinks(m *Model, o LinkOptions) ([]LayerPlan, error) {
 			p.Refused = err
 		}
 		p.Module, p.Differs = moduleOf(l)
-		module := ModuleName(path)
+		module, ok, err := o.Rules.Module(path)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			module = ModuleName(path)
+		}
 		if other, ok := taken[module]; ok && len(links) > 0 {
 			return nil, fmt.Errorf("layers %s and %s would both be %s in PyTorch: %w", other, path, module, ErrAmbiguous)
 		}

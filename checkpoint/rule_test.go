@@ -166,7 +166,7 @@ func TestUnsupportedSettingsAreNamed(t *testing.T) {
 		t.Errorf("a GRU whose bias has one row: %v", err)
 	}
 	mha := Layer{Class: "MultiHeadAttention", Name: "x", Weights: attention(6, 6, 6, false)}
-	mha.Weights[3] = w("output/kernel", 2, 3, 8)
+	mha.Weights[3] = w("attention_output/kernel", 2, 3, 8)
 	if _, err := LayerLinks(&mha); !errors.Is(err, ErrUnsupported) {
 		t.Errorf("heads of another size: %v", err)
 	}

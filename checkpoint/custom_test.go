@@ -1,0 +1,163 @@
+package checkpoint
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+func tensors(list ...Weight) []Tensor {
+	var all []Tensor
+	for _, w := range list {
+		all = append(all, Tensor{Name: w.Name, Array: w.Array})
+	}
+	return all
+}
+
+func TestCustomRules(t *testing.T) {
+	c, err := ParseRules([]byte(`
+tensors:
+  - {from: [attn*.q, attn*.k, attn*.v], to: attn*.in_proj_weight, do: [transpose 1 0, concat 0]}
+  - {from: old.*, to: new.*, do: cast float16}
+  - {from: both, to: [one, two], do: "split 0: 1 2"}
+drop: "*.counter"
+rest: keep
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, dropped, rest, err := c.Apply(tensors(w("attn1.q", 2, 3), w("attn1.k", 2, 3), w("attn1.v", 2, 3), w("old.x", 2), w("both", 3), w("bn.counter"), w("other", 2)))
+	if err != nil || len(rest) > 0 || !slices.Equal(dropped, []string{"bn.counter"}) {
+		t.Fatalf("dropped %v, rest %v, %v", dropped, rest, err)
+	}
+	var names []string
+	for _, m := range made {
+		names = append(names, fmt.Sprint(m.Name, m.Array.Type, m.Array.Shape, elements(t, m.Array)))
+	}
+	want := []string{
+		"attn1.in_proj_weightfloat32 [9 2] [1 4 2 5 3 6 1 4 2 5 3 6 1 4 2 5 3 6]", "new.xfloat16 [2] [1 2]",
+		"onefloat32 [1] [1]", "twofloat32 [2] [2 3]", "otherfloat32 [2] [1 2]",
+	}
+	if !slices.Equal(names, want) {
+		t.Errorf("made %q; want %q", names, want)
+	}
+}
+
+func TestCustomRulesThatCannotBe(t *testing.T) {
+	for _, c := range []struct{ rules, want string }{
+		{"tensors: [{from: a, to: b, do: transpose 0 2}]", "order of axes"},
+		{"tensors: [{from: a, to: b, do: twist 0}]", "twist"},
+		{"tensors: [{from: a.*, to: b}]", "other stars"},
+		{"tensors: [{to: b}]", "needs from and to"},
+		{"modules: {a*: b}", "other stars"},
+		{"rest: perhaps", "perhaps"},
+		{"tensor: []", "tensor"},
+	} {
+		if _, err := ParseRules([]byte(c.rules)); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v; want %q", c.rules, err, c.want)
+		}
+	}
+	for _, c := range []struct {
+		rules string
+		kind  error
+		want  string
+	}{
+		{"tensors: [{from: a, to: x}, {from: '*', to: y*}]", ErrAmbiguous, "both take a"},
+		{"tensors: [{from: a, to: x}, {from: b, to: x}]", ErrAmbiguous, "two rules make x"},
+		{"tensors: [{from: [a, c], to: x, do: concat 0}]", storage.ErrState, "no array c"},
+		{"tensors: [{from: c, to: x}]", storage.ErrState, "no such array"},
+		{"tensors: [{from: [a, b], to: x}]", ErrAmbiguous, "2 arrays"},
+	} {
+		rules, err := ParseRules([]byte(c.rules))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, _, err := rules.Apply(tensors(w("a", 2), w("b", 2))); !errors.Is(err, c.kind) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v; want %q", c.rules, err, c.want)
+		}
+	}
+	rules, _ := ParseRules([]byte("tensors: [{from: a, to: x}]"))
+	if _, _, rest, err := rules.Apply(tensors(w("a", 2), w("b", 2))); err != nil || !slices.Equal(rest, []string{"b"}) {
+		t.Errorf("what no rule names: %v, %v; want b", rest, err)
+	}
+	m := &Model{Layers: []Layer{{Class: "Dense", Name: "dense"}}}
+	if _, err := ModelLinks(m, LinkOptions{Rules: CustomRules{Modules: map[string]string{"denes": "x"}}}); err == nil {
+		t.Error("a module of a layer that does not exist was taken")
+	}
+}
+
+// TestExportAndImport converts a model with a user's names, its optimizer's buffers and a
+// layer of two biases to PyTorch and back.
+func TestExportAndImport(t *testing.T) {
+	m := &Model{Layers: []Layer{
+		{Class: "Dense", Name: "head", Weights: []Weight{w("kernel", 2, 3), w("bias", 3)}},
+		{Class: "LSTM", Name: "lstm", Weights: []Weight{w("kernel", 3, 8), w("recurrent_kernel", 2, 8), w("bias", 8)}},
+		{Class: "BatchNormalization", Name: "norm", Weights: []Weight{w("gamma", 3), w("beta", 3), w("moving_mean", 3), w("moving_variance", 3)}},
+		{Class: "Dropout", Name: "drop", Weights: []Weight{w("seed_generator/seed_generator_state", 2)}},
+	}}
+	for i := range m.Layers {
+		for k := range m.Layers[i].Weights {
+			if one := &m.Layers[i].Weights[k]; !strings.HasPrefix(one.Name, "moving") {
+				one.Slots = map[string]storage.Array{"momentum": Scale(one.Array, 10)}
+			}
+		}
+	}
+	plans, err := ModelLinks(m, LinkOptions{Rules: CustomRules{Modules: map[string]string{"head": "classifier.0"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, unused, err := Export(plans)
+	if err != nil || len(unused) > 0 {
+		t.Fatalf("unused %v, %v", unused, err)
+	}
+	byName := map[string]Tensor{}
+	for _, one := range made {
+		byName[one.Name] = one
+	}
+	if got := elements(t, byName["classifier.0.weight"].Array); !slices.Equal(got, []float64{1, 4, 2, 5, 3, 6}) {
+		t.Errorf("classifier.0.weight: %v", got)
+	}
+	if got := elements(t, byName["classifier.0.weight"].Slots["momentum"]); !slices.Equal(got, []float64{10, 40, 20, 50, 30, 60}) {
+		t.Errorf("its momentum: %v; want it transposed along", got)
+	}
+	if got := elements(t, byName["lstm.bias_hh_l0"].Array); slices.Max(got) != 0 {
+		t.Errorf("the second bias: %v; want zeros", got)
+	}
+	if got := elements(t, byName["lstm.bias_hh_l0"].Slots["momentum"]); got[1] != 20 {
+		t.Errorf("momentum of the second bias: %v; want that of the first", got)
+	}
+	if count := byName["norm.num_batches_tracked"]; count.Array.Type != dtype.Int64 || count.Array.Rank() != 0 || count.Slots != nil {
+		t.Errorf("num_batches_tracked: %v", count.Array)
+	}
+	if len(byName["norm.running_mean"].Slots) != 0 {
+		t.Error("running_mean has optimizer state")
+	}
+
+	want := m.Layers[1].Weights
+	empty := &Model{Layers: []Layer{{Class: "Dense", Name: "head"}, {Class: "LSTM", Name: "lstm"}, {Class: "BatchNormalization", Name: "norm"}}}
+	plans, err = ModelLinks(empty, LinkOptions{Rules: CustomRules{Modules: map[string]string{"head": "classifier.0"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	byName["extra"] = Tensor{Name: "extra"}
+	delete(byName, "norm.num_batches_tracked") // of PyTorch before 0.4
+	_, missing, unused, err := Import(plans, byName)
+	if err != nil || len(missing) > 0 || !slices.Equal(unused, []string{"extra"}) {
+		t.Fatalf("missing %v, unused %v, %v", missing, unused, err)
+	}
+	for _, one := range want {
+		back, ok := empty.Layers[1].Weight(one.Name)
+		if !ok || !slices.Equal(elements(t, back.Array), elements(t, one.Array)) || !slices.Equal(elements(t, back.Slots["momentum"]), elements(t, one.Slots["momentum"])) {
+			t.Errorf("%s came back as %v", one.Name, back)
+		}
+	}
+	delete(byName, "lstm.bias_hh_l0")
+	if _, missing, _, err = Import(plans, byName); err != nil || !slices.Equal(missing, []string{"lstm.bias_hh_l0"}) {
+		t.Errorf("missing %v, %v", missing, err)
+	}
+}
