@@ -10,6 +10,7 @@ import (
 	_ "github.com/h5dnn/h5dnn/serialize/raw"
 	_ "github.com/h5dnn/h5dnn/serialize/safetensors"
 	"github.com/h5dnn/h5dnn/serialize/serializetest"
+	_ "github.com/h5dnn/h5dnn/serialize/torch"
 )
 
 // TestFormatsKeepTheirPromises examines every registered format.

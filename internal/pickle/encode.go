@@ -1,0 +1,189 @@
+package pickle
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+	"unicode/utf8"
+)
+
+// Encode returns the pickle of a value, in protocol 2 as torch.save writes it. An Object
+// becomes a call of its class, and then what sets its state.
+func Encode(value any) ([]byte, error) {
+	e := encoder{b: []byte("\x80\x02"), globals: map[Global]uint32{}}
+	if err := e.value(value, 0); err != nil {
+		return nil, fmt.Errorf("pickle: %w", err)
+	}
+	return append(e.b, '.'), nil
+}
+
+type encoder struct {
+	b       []byte
+	globals map[Global]uint32 // in the memo
+}
+
+const maxNesting = 1000
+
+func (e *encoder) value(value any, depth int) error {
+	if depth > maxNesting {
+		return fmt.Errorf("values are nested more than %d deep", maxNesting)
+	}
+	switch value := value.(type) {
+	case nil:
+		e.b = append(e.b, 'N')
+	case bool:
+		e.b = append(e.b, map[bool]byte{true: '\x88', false: '\x89'}[value])
+	case int:
+		e.integer(int64(value))
+	case int64:
+		e.integer(value)
+	case *big.Int:
+		e.long(value)
+	case float64:
+		e.b = binary.BigEndian.AppendUint64(append(e.b, 'G'), math.Float64bits(value))
+	case string:
+		return e.text(value)
+	case []byte:
+		text := make([]rune, len(value))
+		for i, b := range value {
+			text[i] = rune(b)
+		}
+		return e.value(&Object{Class: Global{"_codecs", "encode"}, Args: Tuple{string(text), "latin1"}}, depth)
+	case Global:
+		e.global(value)
+	case Tuple:
+		return e.tuple(value, depth)
+	case *List:
+		e.b = append(e.b, ']', '(')
+		for _, item := range value.Items {
+			if err := e.value(item, depth+1); err != nil {
+				return err
+			}
+		}
+		e.b = append(e.b, 'e')
+	case *Dict:
+		return e.dict(value, depth)
+	case *Persistent:
+		if err := e.value(value.ID, depth+1); err != nil {
+			return err
+		}
+		e.b = append(e.b, 'Q')
+	case *Object:
+		return e.object(value, depth)
+	default:
+		return fmt.Errorf("a value of type %T", value)
+	}
+	return nil
+}
+
+func (e *encoder) text(s string) error {
+	if !utf8.ValidString(s) {
+		return fmt.Errorf("%q is not UTF-8", s)
+	}
+	if len(s) > math.MaxUint32 {
+		return fmt.Errorf("text of %d bytes", len(s))
+	}
+	e.b = append(binary.LittleEndian.AppendUint32(append(e.b, 'X'), uint32(len(s))), s...)
+	return nil
+}
+
+func (e *encoder) integer(x int64) {
+	switch {
+	case 0 <= x && x <= math.MaxUint8:
+		e.b = append(e.b, 'K', byte(x))
+	case 0 <= x && x <= math.MaxUint16:
+		e.b = binary.LittleEndian.AppendUint16(append(e.b, 'M'), uint16(x))
+	case math.MinInt32 <= x && x <= math.MaxInt32:
+		e.b = binary.LittleEndian.AppendUint32(append(e.b, 'J'), uint32(x))
+	default:
+		e.long(big.NewInt(x))
+	}
+}
+
+// long writes an integer as two's complement in as many bytes as it takes.
+func (e *encoder) long(x *big.Int) {
+	n := x.BitLen()/8 + 1
+	y := new(big.Int).Set(x)
+	if x.Sign() < 0 {
+		y.Add(y, new(big.Int).Lsh(big.NewInt(1), uint(8*n)))
+	}
+	digits := y.FillBytes(make([]byte, n))
+	slices.Reverse(digits)
+	e.b = append(append(e.b, '\x8a', byte(n)), digits...)
+}
+
+func (e *encoder) global(g Global) {
+	if at, ok := e.globals[g]; ok {
+		e.b = binary.LittleEndian.AppendUint32(append(e.b, 'j'), at)
+		return
+	}
+	at := uint32(len(e.globals))
+	e.globals[g] = at
+	e.b = append(e.b, 'c')
+	e.b = append(append(e.b, g.Module...), '\n')
+	e.b = append(append(e.b, g.Name...), '\n')
+	e.b = binary.LittleEndian.AppendUint32(append(e.b, 'r'), at)
+}
+
+func (e *encoder) tuple(t Tuple, depth int) error {
+	if len(t) > 3 {
+		e.b = append(e.b, '(')
+	}
+	for _, item := range t {
+		if err := e.value(item, depth+1); err != nil {
+			return err
+		}
+	}
+	switch {
+	case len(t) > 3:
+		e.b = append(e.b, 't')
+	default:
+		e.b = append(e.b, ")\x85\x86\x87"[len(t)])
+	}
+	return nil
+}
+
+func (e *encoder) dict(d *Dict, depth int) error {
+	if d.Ordered {
+		e.global(Global{"collections", "OrderedDict"})
+		e.b = append(e.b, ')', 'R')
+	} else {
+		e.b = append(e.b, '}')
+	}
+	if len(d.Keys) > 0 {
+		e.b = append(e.b, '(')
+		for i, key := range d.Keys {
+			if err := e.value(key, depth+1); err != nil {
+				return err
+			}
+			if err := e.value(d.Values[i], depth+1); err != nil {
+				return err
+			}
+		}
+		e.b = append(e.b, 'u')
+	}
+	return e.state(d.State, depth)
+}
+
+func (e *encoder) object(o *Object, depth int) error {
+	if err := e.value(o.Class, depth+1); err != nil {
+		return err
+	}
+	if err := e.tuple(o.Args, depth+1); err != nil {
+		return err
+	}
+	e.b = append(e.b, 'R')
+	return e.state(o.State, depth)
+}
+
+func (e *encoder) state(states []any, depth int) error {
+	for _, state := range states {
+		if err := e.value(state, depth+1); err != nil {
+			return err
+		}
+		e.b = append(e.b, 'b')
+	}
+	return nil
+}

@@ -1,0 +1,617 @@
+package pickle
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/big"
+	"slices"
+	"unicode/utf8"
+)
+
+// Load reads one pickle of at most size bytes, and returns its value and its length. The
+// values may take up to limit bytes of memory.
+func Load(r io.Reader, size int64, limit int) (value any, n int64, err error) {
+	buffered, ok := r.(*bufio.Reader)
+	if !ok {
+		buffered = bufio.NewReader(r)
+	}
+	m := &machine{r: buffered, left: size, memory: limit, far: map[uint64]any{}}
+	for m.result == nil && err == nil {
+		err = m.step()
+	}
+	if err != nil {
+		if errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
+		return nil, size - m.left, fmt.Errorf("pickle, byte %d: %w", size-m.left, err)
+	}
+	return *m.result, size - m.left, nil
+}
+
+type machine struct {
+	r      *bufio.Reader
+	left   int64 // bytes
+	memory int   // bytes that may still be taken
+	stack  []any
+	marks  []int // lengths of the stack
+	memo   []any
+	far    map[uint64]any // memo entries out of order
+	result *any
+}
+
+// take accounts for n bytes of values.
+func (m *machine) take(n int) error {
+	if m.memory -= n; m.memory < 0 {
+		return errors.New("its values take more memory than allowed")
+	}
+	return nil
+}
+
+// read returns the next n bytes, valid until the next call.
+func (m *machine) read(n uint64) ([]byte, error) {
+	if n > uint64(m.left) {
+		return nil, fmt.Errorf("%d bytes are declared and %d are left: %w", n, m.left, io.ErrUnexpectedEOF)
+	}
+	m.left -= int64(n)
+	if n <= 4096 {
+		b, err := m.r.Peek(int(n))
+		if err == nil {
+			m.r.Discard(int(n))
+		}
+		return b, err
+	}
+	if err := m.take(int(n)); err != nil {
+		return nil, err
+	}
+	b := make([]byte, n)
+	_, err := io.ReadFull(m.r, b)
+	return b, err
+}
+
+// uint reads a little-endian integer of n bytes.
+func (m *machine) uint(n uint64) (uint64, error) {
+	b, err := m.read(n)
+	var x uint64
+	for i := len(b) - 1; i >= 0; i-- {
+		x = x<<8 | uint64(b[i])
+	}
+	return x, err
+}
+
+// sized reads bytes whose number precedes them in n bytes.
+func (m *machine) sized(n uint64) ([]byte, error) {
+	length, err := m.uint(n)
+	if err != nil {
+		return nil, err
+	}
+	return m.read(length)
+}
+
+// maxLine bounds the names of modules and classes.
+const maxLine = 4096
+
+// line reads the bytes up to the next newline.
+func (m *machine) line() (string, error) {
+	b, err := m.r.ReadSlice('\n')
+	if err != nil || len(b) > maxLine || int64(len(b)) > m.left {
+		return "", errors.New("a name has no end")
+	}
+	m.left -= int64(len(b))
+	return string(b[:len(b)-1]), nil
+}
+
+// valueSize is about how many bytes a value takes in the memory of Go.
+const valueSize = 48
+
+func (m *machine) push(value any) error {
+	m.stack = append(m.stack, value)
+	return m.take(valueSize)
+}
+
+var errStack = errors.New("a value is missing on the stack")
+
+func (m *machine) pop() (any, error) {
+	if len(m.stack) == 0 || len(m.marks) > 0 && m.marks[len(m.marks)-1] == len(m.stack) {
+		return nil, errStack
+	}
+	value := m.stack[len(m.stack)-1]
+	m.stack = m.stack[:len(m.stack)-1]
+	return value, nil
+}
+
+// top returns the value that is popped next.
+func (m *machine) top() (any, error) {
+	value, err := m.pop()
+	if err == nil {
+		m.stack = m.stack[:len(m.stack)+1]
+	}
+	return value, err
+}
+
+// popMark returns a copy of the values since the last mark.
+func (m *machine) popMark() ([]any, error) {
+	if len(m.marks) == 0 {
+		return nil, errors.New("a mark is missing on the stack")
+	}
+	at := m.marks[len(m.marks)-1]
+	m.marks = m.marks[:len(m.marks)-1]
+	items := slices.Clone(m.stack[at:])
+	m.stack = m.stack[:at]
+	return items, m.take(16 * len(items))
+}
+
+// popN returns the last n values.
+func (m *machine) popN(n int) ([]any, error) {
+	items := make([]any, n)
+	for i := n - 1; i >= 0; i-- {
+		var err error
+		if items[i], err = m.pop(); err != nil {
+			return nil, err
+		}
+	}
+	return items, nil
+}
+
+// remember stores the last value under a number.
+func (m *machine) remember(at uint64) error {
+	value, err := m.top()
+	switch {
+	case err != nil:
+		return err
+	case at == uint64(len(m.memo)):
+		m.memo = append(m.memo, value)
+	case at < uint64(len(m.memo)):
+		m.memo[at] = value
+	default:
+		m.far[at] = value
+	}
+	return m.take(valueSize)
+}
+
+func (m *machine) recall(at uint64) error {
+	if at < uint64(len(m.memo)) {
+		return m.push(m.memo[at])
+	}
+	if value, ok := m.far[at]; ok {
+		return m.push(value)
+	}
+	return fmt.Errorf("value %d was never stored", at)
+}
+
+// step runs one instruction.
+func (m *machine) step() error {
+	op, err := m.read(1)
+	if err != nil {
+		return err
+	}
+	switch code := op[0]; code {
+	case '\x80': // PROTO
+		version, err := m.uint(1)
+		if err == nil && (version < 2 || version > 5) {
+			err = fmt.Errorf("protocol %d; known are 2 to 5", version)
+		}
+		return err
+	case '\x95': // FRAME
+		_, err := m.read(8)
+		return err
+	case '.': // STOP
+		value, err := m.pop()
+		if err == nil && (len(m.stack) > 0 || len(m.marks) > 0) {
+			err = errors.New("values are left on the stack")
+		}
+		m.result = &value
+		return err
+	case '(': // MARK
+		m.marks = append(m.marks, len(m.stack))
+		return m.take(8)
+	case '0': // POP
+		_, err := m.pop()
+		return err
+	case '1': // POP_MARK
+		_, err := m.popMark()
+		return err
+	case 'N':
+		return m.push(nil)
+	case '\x88':
+		return m.push(true)
+	case '\x89':
+		return m.push(false)
+	case 'K', 'M', 'J', '\x8a', '\x8b':
+		return m.integer(code)
+	case 'G': // BINFLOAT
+		b, err := m.read(8)
+		if err != nil {
+			return err
+		}
+		return m.push(math.Float64frombits(binary.BigEndian.Uint64(b)))
+	case 'X', '\x8c', '\x8d', 'U', 'T', 'C', 'B', '\x8e', '\x96':
+		return m.text(code)
+	case ')', ']', '}', '\x8f': // EMPTY_TUPLE, EMPTY_LIST, EMPTY_DICT, EMPTY_SET
+		return m.push(empty(code))
+	case '\x85', '\x86', '\x87', 't', 'l', 'd', '\x91': // TUPLE1 to TUPLE3, TUPLE, LIST, DICT, FROZENSET
+		return m.collect(code)
+	case 'a', 'e', 's', 'u', '\x90': // APPEND, APPENDS, SETITEM, SETITEMS, ADDITEMS
+		return m.extend(code)
+	case 'q', 'r', '\x94': // BINPUT, LONG_BINPUT, MEMOIZE
+		if code == '\x94' {
+			return m.remember(uint64(len(m.memo)))
+		}
+		at, err := m.uint(widths[code])
+		if err != nil {
+			return err
+		}
+		return m.remember(at)
+	case 'h', 'j': // BINGET, LONG_BINGET
+		at, err := m.uint(widths[code])
+		if err != nil {
+			return err
+		}
+		return m.recall(at)
+	case 'c', '\x93': // GLOBAL, STACK_GLOBAL
+		return m.global(code)
+	case 'R', '\x81', '\x92': // REDUCE, NEWOBJ, NEWOBJ_EX
+		return m.call(code)
+	case 'b': // BUILD
+		return m.build()
+	case 'Q': // BINPERSID
+		id, err := m.pop()
+		if err != nil {
+			return err
+		}
+		return m.push(&Persistent{id})
+	default:
+		return fmt.Errorf("instruction %q is not one that torch.save writes", code)
+	}
+}
+
+// widths are the sizes of the integers that follow instructions: values, lengths of
+// values, or numbers of memo entries.
+var widths = [256]uint64{
+	'K': 1, 'M': 2, '\x8a': 1, '\x8b': 4, // BININT1, BININT2, LONG1, LONG4
+	'X': 4, '\x8c': 1, '\x8d': 8, // BINUNICODE, SHORT_BINUNICODE, BINUNICODE8
+	'T': 4, 'U': 1, // BINSTRING, SHORT_BINSTRING
+	'B': 4, 'C': 1, '\x8e': 8, '\x96': 8, // BINBYTES, SHORT_BINBYTES, BINBYTES8, BYTEARRAY8
+	'q': 1, 'r': 4, 'h': 1, 'j': 4, // BINPUT, LONG_BINPUT, BINGET, LONG_BINGET
+}
+
+func (m *machine) integer(code byte) error {
+	switch code {
+	case 'K', 'M':
+		x, err := m.uint(widths[code])
+		if err != nil {
+			return err
+		}
+		return m.push(int64(x))
+	case 'J':
+		x, err := m.uint(4)
+		if err != nil {
+			return err
+		}
+		return m.push(int64(int32(x)))
+	}
+	b, err := m.sized(widths[code])
+	if err != nil {
+		return err
+	}
+	if len(b) > 1<<16 {
+		return fmt.Errorf("an integer of %d bytes", len(b))
+	}
+	return m.push(twosComplement(b))
+}
+
+// twosComplement returns the little-endian integer of b.
+func twosComplement(b []byte) any {
+	digits := slices.Clone(b)
+	slices.Reverse(digits)
+	x := new(big.Int).SetBytes(digits)
+	if len(digits) > 0 && digits[0] >= 0x80 {
+		x.Sub(x, new(big.Int).Lsh(big.NewInt(1), uint(8*len(digits))))
+	}
+	if x.IsInt64() {
+		return x.Int64()
+	}
+	return x
+}
+
+func (m *machine) text(code byte) error {
+	b, err := m.sized(widths[code])
+	if err != nil {
+		return err
+	}
+	if err := m.take(len(b)); err != nil {
+		return err
+	}
+	switch code {
+	case 'C', 'B', '\x8e', '\x96':
+		return m.push(bytes.Clone(b))
+	case 'U', 'T': // strings of Python 2, which are bytes
+		if !utf8.Valid(b) {
+			return m.push(bytes.Clone(b))
+		}
+	default:
+		if !utf8.Valid(b) {
+			return fmt.Errorf("%q is not UTF-8", b[:min(len(b), 40)])
+		}
+	}
+	return m.push(string(b))
+}
+
+func empty(code byte) any {
+	switch code {
+	case ']':
+		return &List{}
+	case '}':
+		return &Dict{}
+	case '\x8f':
+		return &Set{}
+	}
+	return Tuple{}
+}
+
+// collect makes a container of values on the stack.
+func (m *machine) collect(code byte) error {
+	var items []any
+	var err error
+	if n := int(code - '\x85' + 1); n >= 1 && n <= 3 {
+		items, err = m.popN(n)
+	} else {
+		items, err = m.popMark()
+	}
+	if err != nil {
+		return err
+	}
+	switch code {
+	case 'l':
+		return m.push(&List{items})
+	case '\x91':
+		return m.push(&Set{items})
+	case 'd':
+		d := &Dict{}
+		if err := m.setItems(d, items); err != nil {
+			return err
+		}
+		return m.push(d)
+	}
+	return m.push(Tuple(items))
+}
+
+// extend adds values on the stack to the container below them.
+func (m *machine) extend(code byte) error {
+	var items []any
+	var err error
+	switch code {
+	case 'a':
+		items, err = m.popN(1)
+	case 's':
+		items, err = m.popN(2)
+	default:
+		items, err = m.popMark()
+	}
+	if err != nil {
+		return err
+	}
+	container, err := m.top()
+	if err != nil {
+		return err
+	}
+	pairs := code == 's' || code == 'u'
+	switch c := container.(type) {
+	case *List:
+		if !pairs {
+			c.Items = append(c.Items, items...)
+			return nil
+		}
+	case *Set:
+		if code == '\x90' {
+			c.Items = append(c.Items, items...)
+			return nil
+		}
+	case *Dict:
+		if pairs {
+			return m.setItems(c, items)
+		}
+	case *Object:
+		if !pairs {
+			if c.List == nil {
+				c.List = &List{}
+			}
+			c.List.Items = append(c.List.Items, items...)
+			return nil
+		}
+		if c.Items == nil {
+			c.Items = &Dict{}
+		}
+		return m.setItems(c.Items, items)
+	}
+	return fmt.Errorf("items are added to %s", TypeOf(container))
+}
+
+func (m *machine) setItems(d *Dict, items []any) error {
+	if len(items)%2 != 0 {
+		return errors.New("a key has no value")
+	}
+	for i := 0; i < len(items); i += 2 {
+		if err := d.Set(items[i], items[i+1]); err != nil {
+			return err
+		}
+	}
+	return m.take(valueSize * len(items) / 2)
+}
+
+func (m *machine) global(code byte) error {
+	var g Global
+	if code == 'c' {
+		var err error
+		if g.Module, err = m.line(); err == nil {
+			g.Name, err = m.line()
+		}
+		if err != nil {
+			return err
+		}
+	} else {
+		names, err := m.popN(2)
+		if err != nil {
+			return err
+		}
+		module, isText := names[0].(string)
+		name, alsoText := names[1].(string)
+		if !isText || !alsoText || len(module)+len(name) > maxLine {
+			return errors.New("the name of a global is no text")
+		}
+		g = Global{module, name}
+	}
+	switch g.Module { // their names in Python 2, which protocol 2 keeps
+	case "__builtin__":
+		g.Module = "builtins"
+	case "copy_reg":
+		g.Module = "copyreg"
+	}
+	return m.push(g)
+}
+
+// call makes the object that a call would have returned.
+func (m *machine) call(code byte) error {
+	n := 2
+	if code == '\x92' {
+		n = 3
+	}
+	operands, err := m.popN(n)
+	if err != nil {
+		return err
+	}
+	args, ok := operands[1].(Tuple)
+	if !ok {
+		return fmt.Errorf("%s is called with %s instead of a tuple", TypeOf(operands[0]), TypeOf(operands[1]))
+	}
+	if code == 'R' {
+		if g, ok := operands[0].(Global); ok {
+			value, known, err := m.construct(g, args)
+			if err != nil {
+				return fmt.Errorf("%v: %w", g, err)
+			}
+			if known {
+				return m.push(value)
+			}
+		}
+	}
+	switch operands[0].(type) {
+	case Global, *Object, *Persistent:
+	default:
+		return fmt.Errorf("%s is called", TypeOf(operands[0]))
+	}
+	return m.push(&Object{Class: operands[0], Args: args})
+}
+
+// construct makes values of the containers and scalars of Python's library.
+func (m *machine) construct(g Global, args Tuple) (value any, known bool, err error) {
+	switch g.String() {
+	case "collections.OrderedDict", "builtins.dict":
+		d := &Dict{Ordered: g.Name == "OrderedDict"}
+		switch pairs := arg(args, 0).(type) {
+		case nil:
+		case *List:
+			for _, pair := range pairs.Items {
+				var items []any
+				switch pair := pair.(type) {
+				case *List:
+					items = pair.Items
+				case Tuple:
+					items = pair
+				}
+				if len(items) != 2 {
+					return nil, true, errors.New("an item is no pair")
+				}
+				if err := m.setItems(d, items); err != nil {
+					return nil, true, err
+				}
+			}
+		default:
+			return nil, false, nil
+		}
+		return d, true, nil
+	case "builtins.list", "builtins.set", "builtins.frozenset", "builtins.tuple":
+		var items []any
+		switch from := arg(args, 0).(type) {
+		case nil:
+		case *List:
+			items = slices.Clone(from.Items)
+		case Tuple:
+			items = slices.Clone([]any(from))
+		default:
+			return nil, false, nil
+		}
+		err := m.take(16 * len(items))
+		switch g.Name {
+		case "list":
+			return &List{items}, true, err
+		case "tuple":
+			return Tuple(items), true, err
+		}
+		return &Set{items}, true, err
+	case "builtins.complex":
+		re, isFloat := arg(args, 0).(float64)
+		im, alsoFloat := arg(args, 1).(float64)
+		return complex(re, im), isFloat && alsoFloat, nil
+	case "builtins.bytearray", "builtins.bytes":
+		if b, ok := arg(args, 0).([]byte); ok || len(args) == 0 {
+			return b, true, nil
+		}
+		return m.encode(args)
+	case "_codecs.encode":
+		return m.encode(args)
+	case "copyreg._reconstructor": // (class, base, state)
+		if len(args) != 3 {
+			return nil, false, nil
+		}
+		return &Object{Class: args[0]}, true, nil
+	}
+	return nil, false, nil
+}
+
+// encode is str.encode for Latin-1, as which Python writes bytes under protocol 2.
+func (m *machine) encode(args Tuple) (value any, known bool, err error) {
+	text, isText := arg(args, 0).(string)
+	if codec, _ := arg(args, 1).(string); !isText || codec != "latin1" && codec != "latin-1" {
+		return nil, false, nil
+	}
+	b := make([]byte, 0, len(text))
+	for _, r := range text {
+		if r > 0xff {
+			return nil, true, fmt.Errorf("%q is not Latin-1", r)
+		}
+		b = append(b, byte(r))
+	}
+	return b, true, m.take(len(b))
+}
+
+func arg(args Tuple, i int) any {
+	if i < len(args) {
+		return args[i]
+	}
+	return nil
+}
+
+func (m *machine) build() error {
+	state, err := m.pop()
+	if err != nil {
+		return err
+	}
+	object, err := m.top()
+	if err != nil {
+		return err
+	}
+	switch o := object.(type) {
+	case *Object:
+		o.State = append(o.State, state)
+	case *Dict:
+		o.State = append(o.State, state)
+	default:
+		return fmt.Errorf("attributes are set of %s", TypeOf(object))
+	}
+	return m.take(16)
+}

@@ -1,0 +1,178 @@
+// Package pickle reads Python pickles as data: nothing that a pickle names is imported
+// or called.
+//
+// A pickle is a program for a stack machine (docs.python.org/3/library/pickletools.html).
+// [Load] runs those of its instructions that make containers, and records what the others
+// would have called as an [Object].
+package pickle
+
+import (
+	"fmt"
+	"math/big"
+	"strings"
+)
+
+// Values are nil, bool, int64, *big.Int, float64, complex128, string, []byte, Tuple,
+// *List, *Dict, *Set, Global, *Object and *Persistent.
+
+// A Tuple is a tuple.
+type Tuple []any
+
+// A List is a list.
+type List struct{ Items []any }
+
+// A Set is a set or a frozenset.
+type Set struct{ Items []any }
+
+// A Global is a name that Python would import. It is only a name here.
+type Global struct{ Module, Name string }
+
+func (g Global) String() string { return g.Module + "." + g.Name }
+
+// An Object is what a call that was not made would have returned, or an instance of a
+// class that was not constructed.
+type Object struct {
+	Class any // what would have been called; usually a Global
+	Args  Tuple
+	State []any // what would have been set afterwards, in order
+	Items *Dict // what would have been set by index, or nil
+	List  *List // what would have been appended, or nil
+}
+
+// Is reports whether o is the result of calling one of the named globals, such as
+// "torch.Size".
+func (o *Object) Is(names ...string) bool {
+	g, ok := o.Class.(Global)
+	if !ok {
+		return false
+	}
+	for _, name := range names {
+		if len(name) == len(g.Module)+1+len(g.Name) && strings.HasPrefix(name, g.Module) && strings.HasSuffix(name, g.Name) && name[len(g.Module)] == '.' {
+			return true
+		}
+	}
+	return false
+}
+
+// A Persistent is an object that is stored outside of the pickle.
+type Persistent struct{ ID any }
+
+// A Dict is a dict or an OrderedDict, in order.
+type Dict struct {
+	Keys, Values []any
+	Ordered      bool  // an OrderedDict
+	State        []any // attributes of an OrderedDict
+	index        map[any]int
+}
+
+// Get returns the value of a key that is a string.
+func (d *Dict) Get(key string) (any, bool) {
+	if d == nil {
+		return nil, false
+	}
+	i, ok := d.index[key]
+	if !ok {
+		return nil, false
+	}
+	return d.Values[i], true
+}
+
+// Set puts value at key. It fails if Python could not hash the key.
+func (d *Dict) Set(key, value any) error {
+	k, err := hashable(key, 0)
+	if err != nil {
+		return err
+	}
+	if i, ok := d.index[k]; ok {
+		d.Values[i] = value
+		return nil
+	}
+	if d.index == nil {
+		d.index = map[any]int{}
+	}
+	d.index[k] = len(d.Keys)
+	d.Keys, d.Values = append(d.Keys, key), append(d.Values, value)
+	return nil
+}
+
+// maxKey bounds the text that stands for a tuple as a key.
+const maxKey = 1 << 12
+
+var errKey = fmt.Errorf("a tuple of more than %d bytes is a key", maxKey)
+
+// hashable returns a comparable value that is equal for keys that are equal in Python.
+func hashable(key any, size int) (any, error) {
+	switch key := key.(type) {
+	case nil, int64, string, complex128, Global, *Object, *Persistent:
+		return key, nil
+	case bool:
+		if key {
+			return int64(1), nil
+		}
+		return int64(0), nil
+	case float64:
+		if i := int64(key); float64(i) == key {
+			return i, nil
+		}
+		return key, nil
+	case *big.Int:
+		return [2]string{"int", key.String()}, nil
+	case []byte:
+		return [2]string{"bytes", string(key)}, nil
+	case Tuple:
+		text := "("
+		for _, item := range key {
+			if long, ok := item.(string); size+len(text) > maxKey || ok && len(long) > maxKey {
+				return nil, errKey
+			}
+			part, err := hashable(item, size+len(text))
+			if err != nil {
+				return nil, err
+			}
+			text += fmt.Sprintf(" %T %v", part, part)
+		}
+		if size+len(text) > maxKey {
+			return nil, errKey
+		}
+		return [2]string{"tuple", text}, nil
+	}
+	return nil, fmt.Errorf("%s cannot be a key", TypeOf(key))
+}
+
+// TypeOf returns Python's name for the type of a value.
+func TypeOf(value any) string {
+	switch value := value.(type) {
+	case nil:
+		return "None"
+	case bool:
+		return "bool"
+	case int64, *big.Int:
+		return "int"
+	case float64:
+		return "float"
+	case complex128:
+		return "complex"
+	case string:
+		return "str"
+	case []byte:
+		return "bytes"
+	case Tuple:
+		return "tuple"
+	case *List:
+		return "list"
+	case *Set:
+		return "set"
+	case *Dict:
+		return "dict"
+	case Global:
+		return value.String()
+	case *Object:
+		if g, ok := value.Class.(Global); ok {
+			return g.String()
+		}
+		return "an object"
+	case *Persistent:
+		return "a persistent id"
+	}
+	return fmt.Sprintf("%T", value)
+}

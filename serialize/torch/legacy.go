@@ -1,0 +1,91 @@
+package torch
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/h5dnn/h5dnn/internal/pickle"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// readLegacy reads the format of PyTorch 0.1.10 to 1.5, which is five pickles and the
+// storages:
+//
+//	0x1950a86a20f9469cfc6c
+//	1001                     the version of the format
+//	{'little_endian': True, ...}
+//	the object
+//	[key, ...]               of the storages, in order
+//	int64, bytes             of each storage: its number of elements, and these
+func (f *file) readLegacy() error {
+	var values [5]any
+	at := int64(0)
+	for i := range values {
+		var err error
+		if values[i], at, err = f.pickle(at, f.in.Size-at); err != nil {
+			return fmt.Errorf("pickle %d of 5: %w", i+1, err)
+		}
+	}
+	if version, ok := values[1].(int64); !ok || version != 1001 {
+		return fmt.Errorf("version %v of the format before PyTorch 1.6; known is 1001", values[1])
+	}
+	if system, ok := values[2].(*pickle.Dict); ok {
+		if little, _ := system.Get("little_endian"); little == false {
+			f.order = binary.BigEndian
+		}
+	}
+	keys, ok := values[4].(*pickle.List)
+	if !ok {
+		return errors.New("no list of storages")
+	}
+	f.format, f.root = "legacy", values[3]
+	sizes := map[string]stored{} // as the object refers to them
+	err := visit(f.root, func(value any) error {
+		if s, err := storageOf(value); err == nil {
+			sizes[s.key] = s
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return f.placeLegacy(at, keys.Items, sizes)
+}
+
+// placeLegacy finds the storages, the first of which is at the given offset.
+func (f *file) placeLegacy(at int64, keys []any, sizes map[string]stored) error {
+	failed := map[string]error{}
+	for i, k := range keys {
+		key, ok := k.(string)
+		s, used := sizes[key]
+		if !ok || !used {
+			return fmt.Errorf("storage %v of %d is not used, so that its size is unknown", k, len(keys))
+		}
+		if _, twice := f.places[key]; twice {
+			return fmt.Errorf("storage %s is there twice", key)
+		}
+		var head [8]byte
+		_, err := f.in.ReadAt(head[:], at)
+		if numel := int64(f.order.Uint64(head[:])); err == nil && numel != int64(s.numel) {
+			return fmt.Errorf("storage %s has %d elements, but its tensors say %d: %w", key, numel, s.numel, storage.ErrState)
+		}
+		if at += 8; err != nil || int64(s.bytes()) > f.in.Size-at {
+			for _, lost := range keys[i:] {
+				if key, ok := lost.(string); ok {
+					failed[key] = fmt.Errorf("the file is truncated before the end of storage %s: %w", key, storage.ErrState)
+				}
+			}
+			break
+		}
+		f.places[key] = place{at, int64(s.bytes())}
+		at += int64(s.bytes())
+	}
+	f.find = func(key string) (int64, int64, error) {
+		if err, ok := failed[key]; ok {
+			return 0, 0, err
+		}
+		return 0, 0, fmt.Errorf("storage %s is not in the file: %w", key, storage.ErrState)
+	}
+	return nil
+}

@@ -1,0 +1,122 @@
+package torch
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/pickle"
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// numpyTypes are NumPy's codes of element types.
+var numpyTypes = map[string]dtype.Type{
+	"b1": dtype.Bool, "f2": dtype.Float16, "f4": dtype.Float32, "f8": dtype.Float64, "c8": dtype.Complex64, "c16": dtype.Complex128,
+	"i1": dtype.Int8, "i2": dtype.Int16, "i4": dtype.Int32, "i8": dtype.Int64,
+	"u1": dtype.Uint8, "u2": dtype.Uint16, "u4": dtype.Uint32, "u8": dtype.Uint64,
+}
+
+// numpyDtype reads numpy.dtype(code, align, copy) with the state (3, byte order, ...).
+func numpyDtype(value any) (t dtype.Type, order binary.ByteOrder, err error) {
+	o, ok := value.(*pickle.Object)
+	if !ok || !o.Is("numpy.dtype") {
+		return t, nil, fmt.Errorf("%s instead of a dtype", pickle.TypeOf(value))
+	}
+	code, _ := argument(o.Args, 0).(string)
+	t, ok = numpyTypes[strings.TrimLeft(code, "<>=|")]
+	if !ok {
+		return t, nil, fmt.Errorf("NumPy elements of type %q: %w", code, dtype.ErrType)
+	}
+	order = binary.LittleEndian
+	for _, state := range o.State {
+		if fields, ok := state.(pickle.Tuple); ok && argument(fields, 1) == ">" {
+			order = binary.BigEndian
+		}
+	}
+	return t, order, nil
+}
+
+func isNumPyArray(o *pickle.Object) bool {
+	return o.Is("numpy.core.multiarray._reconstruct", "numpy._core.multiarray._reconstruct")
+}
+
+func isNumPyScalar(o *pickle.Object) bool {
+	return o.Is("numpy.core.multiarray.scalar", "numpy._core.multiarray.scalar")
+}
+
+// numpyArray reads an array, whose elements are in the pickle itself:
+//
+//	_reconstruct(ndarray, (0,), b'b'), state (1, shape, dtype, Fortran order, bytes)
+func numpyArray(o *pickle.Object) (storage.Array, error) {
+	var a storage.Array
+	if len(o.State) != 1 {
+		return a, errors.New("a NumPy array without state")
+	}
+	state, _ := o.State[0].(pickle.Tuple)
+	if len(state) != 5 {
+		return a, errors.New("a NumPy array with unknown state")
+	}
+	shape, ok := ints(state[1])
+	if !ok {
+		return a, errors.New("a NumPy array without shape")
+	}
+	typ, order, err := numpyDtype(state[2])
+	if err != nil {
+		return a, err
+	}
+	b, ok := state[4].([]byte)
+	if text, isText := state[4].(string); isText { // bytes of Python 2
+		b, ok = []byte(text), true
+	}
+	view, err := views.New(shape, math.MaxInt/typ.Size())
+	if err != nil {
+		return a, err
+	}
+	if !ok || len(b) != view.Len()*typ.Size() {
+		return a, fmt.Errorf("a NumPy array %v%v of %d bytes: %w", typ, shape, len(b), views.ErrShape)
+	}
+	if state[3] == true {
+		if view, err = view.Transpose(); err == nil {
+			view, err = views.Of(view.Shape...).Transpose()
+		}
+	}
+	data := make([]byte, len(b))
+	source := serialize.Normalize(&literal{b}, typ, order)
+	if err == nil {
+		err = source.ReadView(data, typ, views.Of(len(b)/typ.Size()))
+	}
+	return storage.Array{Data: storage.Wrap(data), Type: typ, View: view}, err
+}
+
+// numpyScalar reads scalar(dtype, bytes).
+func numpyScalar(o *pickle.Object) (storage.Array, error) {
+	typ, order, err := numpyDtype(argument(o.Args, 0))
+	b, ok := argument(o.Args, 1).([]byte)
+	if text, isText := argument(o.Args, 1).(string); isText {
+		b, ok = []byte(text), true
+	}
+	if err == nil && (!ok || len(b) != typ.Size()) {
+		err = fmt.Errorf("a NumPy scalar %v of %d bytes", typ, len(b))
+	}
+	if err != nil {
+		return storage.Array{}, err
+	}
+	data := make([]byte, len(b))
+	err = serialize.Normalize(&literal{b}, typ, order).ReadView(data, typ, views.Of())
+	return storage.Array{Data: storage.Wrap(data), Type: typ, View: views.Of()}, err
+}
+
+// A literal is a Source of bytes in memory.
+type literal struct{ bytes []byte }
+
+func (l *literal) Len() int               { return len(l.bytes) }
+func (l *literal) Device() storage.Device { return storage.CPU }
+func (l *literal) ReadView(dst []byte, t dtype.Type, v views.View) error {
+	storage.Gather(dst, l.bytes, t, v)
+	return nil
+}

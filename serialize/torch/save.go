@@ -1,0 +1,284 @@
+package torch
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"maps"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/pickle"
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// modelKey is the key of the model beside an optimizer's state, as in PyTorch's tutorial
+// on saving checkpoints.
+const modelKey = "model_state_dict"
+
+// save writes a file that torch.load opens with weights_only=True. Entries become tensors
+// of a state_dict. If there are names with slashes, each part of which is a key, or if the
+// metadata say that the model was unwrapped, the state_dict is one value of a dict, and
+// metadata are values beside it. All metadata are also kept in an attribute.
+func save(w io.Writer, c serialize.Contents) error {
+	entries, err := collect(c)
+	if err != nil {
+		return err
+	}
+	plan := serialize.NewPlan(entries)
+	root, err := tree(entries, plan, c.Meta)
+	if err != nil {
+		return err
+	}
+	b, err := pickle.Encode(root)
+	if err != nil {
+		return err
+	}
+	return writeArchive(w, b, plan.Storages)
+}
+
+func collect(c serialize.Contents) ([]serialize.Entry, error) {
+	format, err := serialize.ByName("torch")
+	if err != nil {
+		return nil, err
+	}
+	var entries []serialize.Entry
+	seen := map[string]bool{}
+	for e, err := range c.Entries {
+		if err == nil {
+			err = format.Check(e)
+		}
+		if err == nil && seen[e.Name] {
+			err = fmt.Errorf("the name is used twice: %w", storage.ErrState)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%q: %w", e.Name, err)
+		}
+		seen[e.Name] = true
+		entries = append(entries, e)
+	}
+	return entries, nil
+}
+
+// writeArchive writes the records in PyTorch's order.
+func writeArchive(w io.Writer, pickled []byte, storages []storage.Array) error {
+	z := newZipWriter(w)
+	z.add("archive/data.pkl", pickled)
+	z.add("archive/byteorder", []byte("little"))
+	for k, a := range storages {
+		z.addArray("archive/data/"+strconv.Itoa(k), a)
+	}
+	z.add("archive/version", []byte("3\n"))
+	names, sums := fnv.New64(), fnv.New64()
+	for _, x := range z.records {
+		io.WriteString(names, x.name)
+		binary.Write(sums, le, x.crc)
+	}
+	z.add("archive/.data/serialization_id", fmt.Appendf(nil, "%020d%020d", names.Sum64(), sums.Sum64()))
+	return z.close()
+}
+
+// tree returns the value to pickle.
+func tree(entries []serialize.Entry, plan serialize.Plan, meta map[string]string) (any, error) {
+	t := &treeWriter{root: &pickle.Dict{Ordered: true}, groups: map[string]*pickle.Dict{}, taken: map[string]bool{}}
+	own := &pickle.Dict{}
+	own.Set("version", int64(1))
+	wrapper := meta[metaUnwrapped]
+	if wrapper == "" && slices.ContainsFunc(entries, func(e serialize.Entry) bool { return strings.Contains(e.Name, "/") }) {
+		wrapper = modelKey
+	}
+	model := t.root
+	if wrapper != "" && slices.ContainsFunc(entries, func(e serialize.Entry) bool { return !strings.Contains(e.Name, "/") }) {
+		for slices.ContainsFunc(entries, func(e serialize.Entry) bool { return strings.HasPrefix(e.Name, wrapper+"/") }) {
+			wrapper += "_" // the names are in that group, and not in the model
+		}
+		model = &pickle.Dict{Ordered: true}
+		t.root.Set(wrapper, model)
+		t.taken[wrapper] = true
+		own.Set("model", wrapper)
+	}
+	for i, e := range entries {
+		value := tensorValue(e.Array.Type, plan, plan.Views[i])
+		group, key := model, any(e.Name)
+		if at := strings.LastIndexByte(e.Name, '/'); at >= 0 {
+			if t.taken[e.Name] || t.groups[e.Name] != nil {
+				return nil, fmt.Errorf("%q is an array and a group of arrays, which a dict cannot be: %w", e.Name, storage.ErrState)
+			}
+			var err error
+			if group, err = t.group(e.Name[:at]); err != nil {
+				return nil, err
+			}
+			key = keyOf(e.Name[at+1:])
+			t.taken[e.Name] = true
+		}
+		if err := group.Set(key, value); err != nil {
+			return nil, err
+		}
+	}
+	if wrapper != "" {
+		t.addMeta(meta)
+	}
+	t.lists(t.root)
+	list := &pickle.Dict{}
+	for _, key := range slices.Sorted(maps.Keys(meta)) {
+		list.Set(key, meta[key])
+	}
+	own.Set("meta", list)
+	attributes := &pickle.Dict{}
+	attributes.Set(ownAttribute, own)
+	t.root.State = []any{attributes}
+	return t.root, nil
+}
+
+// A treeWriter makes nested dicts of names with slashes.
+type treeWriter struct {
+	root   *pickle.Dict
+	groups map[string]*pickle.Dict // by path
+	taken  map[string]bool         // paths of values
+}
+
+// group returns the dict at a path.
+func (t *treeWriter) group(path string) (*pickle.Dict, error) {
+	if d := t.groups[path]; d != nil {
+		return d, nil
+	}
+	if t.taken[path] {
+		return nil, fmt.Errorf("%q is an array and a group of arrays, which a dict cannot be: %w", path, storage.ErrState)
+	}
+	parent, key := t.root, any(path)
+	if at := strings.LastIndexByte(path, '/'); at >= 0 {
+		var err error
+		if parent, err = t.group(path[:at]); err != nil {
+			return nil, err
+		}
+		key = keyOf(path[at+1:])
+	}
+	d := &pickle.Dict{}
+	t.groups[path] = d
+	return d, parent.Set(key, d)
+}
+
+// addMeta puts metadata into the tree, where no array is in the way.
+func (t *treeWriter) addMeta(meta map[string]string) {
+	for _, path := range slices.Sorted(maps.Keys(meta)) {
+		if strings.HasPrefix(path, "torch.") || t.taken[path] || t.groups[path] != nil {
+			continue
+		}
+		parent, key := t.root, any(path)
+		if at := strings.LastIndexByte(path, '/'); at >= 0 {
+			group, err := t.group(path[:at])
+			if err != nil {
+				continue
+			}
+			parent, key = group, keyOf(path[at+1:])
+		}
+		if parent.Set(key, valueOf(meta[path])) == nil {
+			t.taken[path] = true
+		}
+	}
+}
+
+// lists replaces the dicts that optimizers have as lists: param_groups.
+func (t *treeWriter) lists(d *pickle.Dict) {
+	for i, value := range d.Values {
+		inner, ok := value.(*pickle.Dict)
+		if !ok {
+			continue
+		}
+		t.lists(inner)
+		if d.Keys[i] != "param_groups" {
+			continue
+		}
+		items := make([]any, len(inner.Keys))
+		ok = true
+		for k, key := range inner.Keys {
+			n, isInt := key.(int64)
+			if ok = ok && isInt && n >= 0 && int(n) < len(items) && items[n] == nil; ok {
+				items[n] = inner.Values[k]
+			}
+		}
+		if ok {
+			d.Values[i] = &pickle.List{Items: items}
+		}
+	}
+}
+
+// keyOf returns the key of a dict that part of a name stands for: integers are keys as
+// such, as the states of an optimizer have them.
+func keyOf(part string) any {
+	if n, err := strconv.Atoi(part); err == nil && strconv.Itoa(n) == part {
+		return int64(n)
+	}
+	return part
+}
+
+// valueOf returns the value that a text of the metadata stands for.
+func valueOf(text string) any {
+	var value any
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&value); err != nil || d.More() {
+		return text
+	}
+	if _, isText := value.(string); isText { // in quotes, as no text of a scalar is
+		return text
+	}
+	return fromJSON(value)
+}
+
+func fromJSON(value any) any {
+	switch value := value.(type) {
+	case json.Number:
+		if n, ok := new(big.Int).SetString(value.String(), 10); ok {
+			if n.IsInt64() {
+				return n.Int64()
+			}
+			return n
+		}
+		x, err := value.Float64()
+		if err != nil {
+			return value.String()
+		}
+		return x
+	case []any:
+		items := make([]any, len(value))
+		for i, item := range value {
+			items[i] = fromJSON(item)
+		}
+		return &pickle.List{Items: items}
+	case map[string]any:
+		d := &pickle.Dict{}
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			d.Set(key, fromJSON(value[key]))
+		}
+		return d
+	}
+	return value
+}
+
+// tensorValue returns the call that makes a tensor.
+func tensorValue(t dtype.Type, plan serialize.Plan, p serialize.PlannedView) any {
+	n := plan.Storages[p.Storage].Len()
+	shape, stride := make(pickle.Tuple, p.View.Rank()), make(pickle.Tuple, p.View.Rank())
+	for i := range shape {
+		shape[i], stride[i] = p.View.Shape[i], p.View.Stride[i]
+	}
+	untyped := storageClasses[t] == ""
+	rebuild, class := "_rebuild_tensor_v2", pickle.Global{Module: "torch", Name: storageClasses[t] + "Storage"}
+	if untyped {
+		rebuild, class = "_rebuild_tensor_v3", pickle.Global{Module: "torch.storage", Name: "UntypedStorage"}
+		n *= t.Size()
+	}
+	stored := &pickle.Persistent{ID: pickle.Tuple{"storage", class, strconv.Itoa(p.Storage), "cpu", n}}
+	args := pickle.Tuple{stored, p.View.Offset, shape, stride, false, &pickle.Dict{Ordered: true}}
+	if untyped {
+		args = append(args, pickle.Global{Module: "torch", Name: dtypeNames[t]})
+	}
+	return &pickle.Object{Class: pickle.Global{Module: "torch._utils", Name: rebuild}, Args: args}
+}

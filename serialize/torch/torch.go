@@ -1,0 +1,244 @@
+// Package torch reads and writes the files of torch.save: .pt, .pth and .bin.
+//
+// Their pickle is read as data by package internal/pickle. Nothing in it is imported or
+// called: tensors, NumPy arrays and plain values are understood, and all else is named in
+// the metadata and left alone. Strides and shared storages are kept.
+//
+// The format is described by torch/serialization.py and caffe2/serialize/inline_container.cc
+// of PyTorch. The layout of zip archives (since PyTorch 1.6) is read and written, the flat
+// one before it is read; the tar archives of PyTorch before 0.1.10 and TorchScript are not.
+package torch
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/pickle"
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+func init() {
+	serialize.Register(serialize.Format{
+		Name: "torch", Extensions: []string{".pt", ".pth", ".t", ".ckpt"},
+		Meta: true, Shares: true, Views: true, Match: match, Open: open, Save: save,
+	})
+}
+
+// Signatures of files.
+const (
+	legacySignature  = "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19." // a pickle of the number 0x1950a86a20f9469cfc6c
+	previewSignature = "PYTORCH1"
+)
+
+// match fits zip archives with a record data.pkl, and the older formats.
+func match(r io.ReaderAt, size int64) serialize.Confidence {
+	head := make([]byte, 512)
+	n, _ := r.ReadAt(head, 0)
+	head = head[:n]
+	switch {
+	case bytes.HasPrefix(head, []byte(legacySignature)), bytes.HasPrefix(head, []byte(previewSignature)), isTar(head):
+		return serialize.ExactMatch
+	case len(head) < localSize || string(head[:4]) != localSignature:
+		return serialize.NoMatch
+	}
+	name := string(head[localSize:min(len(head), localSize+int(le.Uint16(head[26:])))])
+	if strings.HasSuffix(name, "/data.pkl") || strings.HasSuffix(name, "/constants.pkl") {
+		return serialize.ExactMatch
+	}
+	if !strings.Contains(name, "/") {
+		return serialize.NoMatch
+	}
+	records, err := readDirectory(r, size)
+	if err == nil && slices.ContainsFunc(records, func(x record) bool { return x.name == rootOf(records)+"data.pkl" }) {
+		return serialize.ExactMatch
+	}
+	return serialize.NoMatch
+}
+
+// isTar reports whether a file begins as the tar archives of torch.save did.
+func isTar(head []byte) bool {
+	if len(head) < 512 || string(head[257:262]) != "ustar" {
+		return false
+	}
+	name, _, _ := strings.Cut(string(head[:100]), "\x00")
+	return slices.Contains([]string{"storages", "tensors", "pickle", "sys_info"}, strings.TrimPrefix(name, "./"))
+}
+
+// A file is a file that is being opened.
+type file struct {
+	in       serialize.Input
+	sections *serialize.Sections
+	order    binary.ByteOrder
+	format   string // for the metadata
+	find     func(key string) (at, size int64, err error)
+	places   map[string]place             // storages by key, as found so far
+	sources  map[sourceKey]storage.Source // by key and type
+	root     any                          // the value of the pickle
+}
+
+// A place is where the bytes of a storage are.
+type place struct{ at, size int64 }
+
+type sourceKey struct {
+	key string
+	typ dtype.Type
+}
+
+func open(in serialize.Input) (serialize.File, error) {
+	head := make([]byte, min(in.Size, 512))
+	if _, err := in.ReadAt(head, 0); err != nil {
+		return nil, err
+	}
+	read := (*file).readZip
+	switch {
+	case bytes.HasPrefix(head, []byte(previewSignature)):
+		return nil, errors.New("a preview of the zip format of PyTorch 1.6, which no release reads")
+	case isTar(head):
+		return nil, errors.New("the tar format of PyTorch before 0.1.10, which is not read; load the file with that release and save it with a newer one")
+	case bytes.HasPrefix(head, []byte(legacySignature)):
+		read = (*file).readLegacy
+	}
+	return load(in, read)
+}
+
+// load opens a file whose pickle and storages are found by read.
+func load(in serialize.Input, read func(*file) error) (*serialize.List, error) {
+	sections, err := in.Sections()
+	if err != nil {
+		return nil, err
+	}
+	f := &file{in: in, sections: sections, order: binary.LittleEndian, places: map[string]place{}, sources: map[sourceKey]storage.Source{}}
+	list, err := f.load(read)
+	if err != nil {
+		sections.Release()
+		return nil, err
+	}
+	return list, nil
+}
+
+func (f *file) load(read func(*file) error) (*serialize.List, error) {
+	if err := read(f); err != nil {
+		return nil, err
+	}
+	return f.walk()
+}
+
+// rootOf returns the prefix of all names in an archive, which PyTorch takes from the
+// first record.
+func rootOf(records []record) string {
+	if len(records) == 0 {
+		return ""
+	}
+	root, _, _ := strings.Cut(records[0].name, "/")
+	return root + "/"
+}
+
+// readZip reads an archive of these records:
+//
+//	ROOT/data.pkl      the pickle
+//	ROOT/data/KEY      the bytes of a storage
+//	ROOT/byteorder     "little" or "big"; since PyTorch 2.1
+//	ROOT/version       of the format
+func (f *file) readZip() error {
+	records, err := readDirectory(f.in, f.in.Size)
+	if err != nil {
+		return err
+	}
+	root := rootOf(records)
+	byName := make(map[string]*record, len(records))
+	for i := range records {
+		if byName[records[i].name] != nil {
+			return fmt.Errorf("record %q is there twice", records[i].name)
+		}
+		byName[records[i].name] = &records[i]
+	}
+	if byName[root+"constants.pkl"] != nil {
+		return errors.New("a TorchScript program, which is not read; save model.state_dict() with torch.save instead")
+	}
+	pickled := byName[root+"data.pkl"]
+	if pickled == nil {
+		return fmt.Errorf("no record %sdata.pkl in the archive", root)
+	}
+	if x := byName[root+"byteorder"]; x != nil {
+		text, err := f.content(x)
+		if err != nil {
+			return err
+		}
+		switch string(text) {
+		case "little":
+		case "big":
+			f.order = binary.BigEndian
+		default:
+			return fmt.Errorf("byte order %q", text)
+		}
+	}
+	f.format = "zip"
+	f.find = func(key string) (int64, int64, error) {
+		x := byName[root+"data/"+key]
+		if x == nil {
+			return 0, 0, fmt.Errorf("no record %sdata/%s: %w", root, key, storage.ErrState)
+		}
+		err := x.locate(f.in, f.in.Size)
+		return x.data, x.size, err
+	}
+	if err := pickled.locate(f.in, f.in.Size); err != nil {
+		return err
+	}
+	f.root, _, err = f.pickle(pickled.data, pickled.size)
+	return err
+}
+
+// content reads a short record.
+func (f *file) content(x *record) ([]byte, error) {
+	if err := x.locate(f.in, f.in.Size); err != nil || x.size > 100 {
+		return nil, errors.Join(err, fmt.Errorf("record %q of %d bytes", x.name, x.size))
+	}
+	b := make([]byte, x.size)
+	_, err := f.in.ReadAt(b, x.data)
+	return b, err
+}
+
+// pickle reads a pickle of at most size bytes and returns where it ends.
+func (f *file) pickle(at, size int64) (value any, end int64, err error) {
+	value, n, err := pickle.Load(io.NewSectionReader(f.in, at, size), size, f.in.Budget.Limit())
+	return value, at + n, err
+}
+
+// storage returns the elements of s as type t.
+func (f *file) storage(s stored, t dtype.Type) (storage.Source, error) {
+	if source, ok := f.sources[sourceKey{s.key, t}]; ok && source.Len() == s.bytes() {
+		return source, nil
+	}
+	p, ok := f.places[s.key]
+	if !ok {
+		at, size, err := f.find(s.key)
+		if err != nil {
+			return nil, err
+		}
+		p = place{at, size}
+		f.places[s.key] = p
+	}
+	if p.size != int64(s.bytes()) {
+		return nil, fmt.Errorf("storage %s has %d bytes, but %d elements of type %s take %d: %w", s.key, p.size, s.numel, s.element.name, s.bytes(), storage.ErrState)
+	}
+	section, err := f.sections.Section(p.at, p.size)
+	if err != nil {
+		return nil, fmt.Errorf("storage %s: %w", s.key, err)
+	}
+	source := serialize.Normalize(section, t, f.order)
+	f.sources[sourceKey{s.key, t}] = source
+	return source, nil
+}
+
+// baseName is the name of the one tensor of a file that is nothing else.
+func (f *file) baseName() string {
+	return strings.TrimSuffix(filepath.Base(f.in.Name), filepath.Ext(f.in.Name))
+}

@@ -1,0 +1,130 @@
+package torch_test
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/serialize/serializetest"
+	_ "github.com/h5dnn/h5dnn/serialize/torch"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+func TestFormat(t *testing.T) {
+	serializetest.TestFormat(t, "torch", "optimizer/state/0/exp_avg", "optimizer/state/1/exp_avg", "0", "0.weight", "a//b", "", "x/")
+}
+
+// Example opens a checkpoint with an optimizer's state.
+func Example() {
+	f, err := serialize.Open("testdata/checkpoint.pt")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer f.Close()
+	for e, err := range f.All() {
+		if strings.HasPrefix(e.Name, "0.") || strings.HasPrefix(e.Name, "optimizer_state_dict/state/0/") {
+			fmt.Println(e.Name, e.Array.Type, e.Array.Shape, err)
+		}
+	}
+	fmt.Println(f.Meta()["torch.unwrapped"], f.Meta()["epoch"], f.Meta()["optimizer_state_dict/param_groups/0/lr"])
+	// Output:
+	// 0.weight float32 [2 3] <nil>
+	// 0.bias float32 [2] <nil>
+	// optimizer_state_dict/state/0/step float32 [] <nil>
+	// optimizer_state_dict/state/0/exp_avg float32 [2 3] <nil>
+	// optimizer_state_dict/state/0/exp_avg_sq float32 [2 3] <nil>
+	// model_state_dict 5 0.01
+}
+
+// A description of a tensor that PyTorch made, as testdata/make.py writes it.
+type description struct {
+	Name, Type, Bits string
+	Shape, Stride    []int
+	Storage          int
+}
+
+// TestFilesOfPyTorch compares the files that testdata/make.py wrote with what it wrote.
+func TestFilesOfPyTorch(t *testing.T) {
+	var files map[string]struct {
+		Meta    map[string]string
+		Tensors []description
+	}
+	b, err := os.ReadFile("testdata/expected.json")
+	if err == nil {
+		err = json.Unmarshal(b, &files)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range files {
+		t.Run(name, func(t *testing.T) {
+			f, err := serialize.Open(filepath.Join("testdata", name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			for key, value := range want.Meta {
+				if got, ok := f.Meta()[key]; !ok || got != value {
+					t.Errorf("metadata %q is %q, want %q; all are %q", key, got, value, f.Meta())
+				}
+			}
+			entries, err := serialize.Collect(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			compare(t, entries, want.Tensors)
+		})
+	}
+}
+
+// compare reports how entries differ from what PyTorch says.
+func compare(t *testing.T, entries []serialize.Entry, want []description) {
+	t.Helper()
+	var names []string
+	for _, d := range want {
+		names = append(names, d.Name)
+	}
+	shared := map[int]string{}
+	for i, e := range entries {
+		if i >= len(want) {
+			t.Fatalf("%d entries, the last %q; want %q", len(entries), e.Name, names)
+		}
+		d := want[i]
+		if e.Name != d.Name || e.Array.Type.String() != d.Type || !slices.Equal(e.Array.Shape, d.Shape) {
+			t.Errorf("entry %d: %q %v%v, want %q %s%v", i, e.Name, e.Array.Type, e.Array.Shape, d.Name, d.Type, d.Shape)
+			continue
+		}
+		if got := elements(t, e.Array); hex.EncodeToString(got) != d.Bits {
+			t.Errorf("%q: %x, want %s", e.Name, got, d.Bits)
+		}
+		if e.Array.Len() > 1 && e.Shared != "" && !slices.Equal(e.Array.Stride, d.Stride) {
+			t.Errorf("%q: strides %v, want %v", e.Name, e.Array.Stride, d.Stride)
+		}
+		if before, ok := shared[d.Storage]; ok && e.Array.Len() > 0 && before != e.Shared {
+			t.Errorf("%q: shared %q, others of its storage %q", e.Name, e.Shared, before)
+		}
+		if shared[d.Storage] = e.Shared; e.Array.Len() == 0 || e.Shared == "" {
+			delete(shared, d.Storage)
+		}
+	}
+	if len(entries) < len(want) {
+		t.Errorf("%d entries, want %q", len(entries), names)
+	}
+}
+
+func elements(t *testing.T, a storage.Array) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if _, err := a.WriteTo(&b); err != nil {
+		t.Error(err)
+	}
+	return b.Bytes()
+}
