@@ -45,14 +45,14 @@ func (s *normalized) ReadView(dst []byte, t dtype.Type, v views.View) error {
 // machine.
 func WriteLittleEndian(w io.Writer, a storage.Array) error {
 	if a.Type.Align() > 1 && binary.NativeEndian.Uint16([]byte{1, 0}) != 1 {
-		a.Data = &normalized{asSource(a.Data), true}
+		a.Data = &normalized{AsSource(a.Data), true}
 	}
 	_, err := a.WriteTo(w)
 	return err
 }
 
-// asSource makes a Source of any storage.
-func asSource(data storage.Storage) storage.Source {
+// AsSource returns data as a Source, of which elements are copied.
+func AsSource(data storage.Storage) storage.Source {
 	if source, ok := data.(storage.Source); ok {
 		return source
 	}

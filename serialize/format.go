@@ -37,6 +37,9 @@ type Format struct {
 	// Open opens a file of this format. Errors do not name the file. Nil for a
 	// format that is only written.
 	Open func(in Input) (File, error)
+	// Salvage opens a file that Open refuses because it was cut short or damaged.
+	// Arrays that are lost come with errors. Nil for a format that cannot.
+	Salvage func(in Input) (File, error)
 	// Save writes to w from the first byte to the last. Contents that the format
 	// cannot hold are an error. Nil for a format that cannot be written in order.
 	Save func(w io.Writer, c Contents) error

@@ -268,8 +268,8 @@ func Append(b []byte, s string) []byte {
 		switch c := s[i]; c {
 		case '"', '\\':
 			b = append(b, '\\', c)
-		case '\n':
-			b = append(b, '\\', 'n')
+		case '\b', '\t', '\n', '\f', '\r':
+			b = append(b, '\\', "btn?fr"[c-'\b'])
 		default:
 			b = append(b, '\\', 'u', '0', '0', "0123456789abcdef"[c>>4], "0123456789abcdef"[c&15])
 		}

@@ -1,0 +1,177 @@
+// Package native reads and writes h5dnn's own format of checkpoints, .h5dn: a JSON header,
+// then the elements of each storage at a multiple of the page size, with a checksum each.
+//
+// Arrays are views of storages: tied weights, slices and transposed arrays are stored once
+// and keep their strides. A file is written from its first byte to its last, to a pipe as
+// well, with the memory of one array at most; one that was cut short gives back the arrays
+// before the cut. docs/native-format.md specifies the format.
+package native
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"slices"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+var format = serialize.Format{
+	Name: "native", Extensions: []string{".h5dn"}, Meta: true, Attrs: true, Shares: true, Views: true, Match: match,
+}
+
+func init() {
+	format.Open, format.Salvage, format.Save = open, salvage, save
+	serialize.Register(format)
+}
+
+const (
+	magic        = "H5DN\r\n\x1a\n" // shows files that went through a conversion of line ends
+	endMagic     = "H5DNEND\n"
+	version      = 1
+	preambleSize = 64
+	endSize      = 32
+	sumSize      = 4 // of the checksum after each storage
+
+	pageAlignment  = 4096 // of storages of largeStorage bytes or more, and of the data
+	smallAlignment = 64   // of the others
+	largeStorage   = 64 << 10
+
+	maxHeader    = 100_000_000
+	maxTensors   = 1_000_000
+	maxName      = 4096
+	maxAlignment = 1 << 30
+)
+
+// ErrChecksum is the kind of error, for errors.Is, of bytes that are not those that were
+// written.
+var ErrChecksum = errors.New("wrong checksum")
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func checksum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
+
+func match(r io.ReaderAt, _ int64) serialize.Confidence {
+	var head [len(magic)]byte
+	if _, err := r.ReadAt(head[:], 0); err != nil || string(head[:]) != magic {
+		return serialize.NoMatch
+	}
+	return serialize.ExactMatch
+}
+
+// A preamble is the first 64 bytes of a file. Numbers are little-endian.
+//
+//	 0  magic
+//	 8  version, 4 bytes
+//	12  alignment of the data and of large storages, 4 bytes: a power of two
+//	16  length of the file, 8 bytes
+//	24  length of the header, 8 bytes
+//	32  CRC-32C of the header, 4 bytes
+//	36  zeros
+//	60  CRC-32C of the bytes before it, 4 bytes
+type preamble struct {
+	alignment    int64
+	length       int64
+	header       int64
+	headerDigest uint32
+}
+
+func (p preamble) encode() []byte {
+	b := make([]byte, preambleSize)
+	copy(b, magic)
+	binary.LittleEndian.PutUint32(b[8:], version)
+	binary.LittleEndian.PutUint32(b[12:], uint32(p.alignment))
+	binary.LittleEndian.PutUint64(b[16:], uint64(p.length))
+	binary.LittleEndian.PutUint64(b[24:], uint64(p.header))
+	binary.LittleEndian.PutUint32(b[32:], p.headerDigest)
+	binary.LittleEndian.PutUint32(b[60:], checksum(b[:60]))
+	return b
+}
+
+func decodePreamble(b []byte) (p preamble, err error) {
+	switch v := binary.LittleEndian.Uint32(b[8:]); {
+	case string(b[:8]) != magic:
+		return p, fmt.Errorf("does not begin as a native file: %w", serialize.ErrFormat)
+	case checksum(b[:60]) != binary.LittleEndian.Uint32(b[60:]):
+		return p, fmt.Errorf("preamble: CRC-32C %08x, want %08x: %w", checksum(b[:60]), binary.LittleEndian.Uint32(b[60:]), ErrChecksum)
+	case v != version:
+		return p, fmt.Errorf("version %d of the native format; known is %d: %w", v, version, serialize.ErrFormat)
+	case slices.ContainsFunc(b[36:60], func(x byte) bool { return x != 0 }):
+		return p, fmt.Errorf("preamble: reserved bytes are not zero: %w", serialize.ErrFormat)
+	}
+	p.alignment = int64(binary.LittleEndian.Uint32(b[12:]))
+	p.headerDigest = binary.LittleEndian.Uint32(b[32:])
+	length, header := binary.LittleEndian.Uint64(b[16:]), binary.LittleEndian.Uint64(b[24:])
+	switch {
+	case p.alignment < smallAlignment || p.alignment > maxAlignment || p.alignment&(p.alignment-1) != 0:
+		return p, fmt.Errorf("alignment %d is not a power of two from %d on: %w", p.alignment, smallAlignment, storage.ErrState)
+	case header > maxHeader:
+		return p, fmt.Errorf("header of %d bytes; at most %d are allowed: %w", header, maxHeader, storage.ErrState)
+	case length > 1<<62 || int64(length) < alignUp(preambleSize+int64(header), p.alignment)+endSize:
+		return p, fmt.Errorf("a file of %d bytes has no room for a header of %d: %w", length, header, storage.ErrState)
+	}
+	p.length, p.header = int64(length), int64(header)
+	return p, nil
+}
+
+// data returns where the data begin, which offsets of storages count from.
+func (p preamble) data() int64 { return alignUp(preambleSize+p.header, p.alignment) }
+
+// encodeEnd returns the last 32 bytes of a file: the magic, the length of the file, the
+// CRC-32C of the checksums of all storages in their order, zeros, and the CRC-32C of the
+// bytes before it.
+func encodeEnd(length int64, sums uint32) []byte {
+	b := make([]byte, endSize)
+	copy(b, endMagic)
+	binary.LittleEndian.PutUint64(b[8:], uint64(length))
+	binary.LittleEndian.PutUint32(b[16:], sums)
+	binary.LittleEndian.PutUint32(b[28:], checksum(b[:28]))
+	return b
+}
+
+// decodeEnd returns the checksum of checksums.
+func decodeEnd(b []byte, length int64) (uint32, error) {
+	sums := binary.LittleEndian.Uint32(b[16:])
+	if string(b) != string(encodeEnd(length, sums)) {
+		return 0, fmt.Errorf("the end marker is missing or damaged: %w", ErrChecksum)
+	}
+	return sums, nil
+}
+
+func alignUp(n, to int64) int64 { return (n + to - 1) &^ (to - 1) }
+
+// alignmentOf returns the alignment of a storage of n bytes.
+func alignmentOf(n int64) int64 {
+	if n >= largeStorage {
+		return pageAlignment
+	}
+	return smallAlignment
+}
+
+// An element is a type of elements that package dtype has no type for. Arrays of them are
+// listed and not read.
+type element struct {
+	name string
+	bits int
+}
+
+var otherElements = []element{
+	{"int4", 4}, {"uint4", 4}, {"float4_e2m1", 4}, {"float6_e2m3", 6}, {"float6_e3m2", 6},
+	{"float8_e8m0", 8}, {"float8_e4m3fnuz", 8}, {"float8_e5m2fnuz", 8},
+}
+
+// elementBits returns the bits of an element of a type that the format has.
+func elementBits(name string) (int, bool) {
+	if t, err := dtype.Parse(name); err == nil {
+		return 8 * t.Size(), true
+	}
+	i := slices.IndexFunc(otherElements, func(e element) bool { return e.name == name })
+	if i < 0 {
+		return 0, false
+	}
+	return otherElements[i].bits, true
+}
