@@ -66,6 +66,36 @@ type Contents struct {
 	// begin with a list of arrays. Save returns the first error.
 	Entries iter.Seq2[Entry, error]
 	Meta    map[string]string // may be nil
+	// Context ends writing when it is done, with its error; nil never does.
+	Context context.Context
+}
+
+// Err returns the error of the context, if there is one.
+func (c Contents) Err() error {
+	if c.Context == nil {
+		return nil
+	}
+	return c.Context.Err()
+}
+
+// writer returns w with writes that fail once the context is done.
+func (c Contents) writer(w io.Writer) io.Writer {
+	if c.Context == nil {
+		return w
+	}
+	return interruptedWriter{w, c}
+}
+
+type interruptedWriter struct {
+	io.Writer
+	contents Contents
+}
+
+func (w interruptedWriter) Write(b []byte) (int, error) {
+	if err := w.contents.Err(); err != nil {
+		return 0, err
+	}
+	return w.Writer.Write(b)
 }
 
 // Arrays returns arrays by name as Contents takes them.
@@ -186,7 +216,7 @@ func Save(name, format string, c Contents) error {
 	if f.SaveFile != nil {
 		err = f.SaveFile(name, c)
 	} else {
-		err = atomicfile.Write(name, func(file *os.File) error { return f.Save(file, c) })
+		err = atomicfile.Write(name, func(file *os.File) error { return f.Save(c.writer(file), c) })
 	}
 	if err != nil {
 		return fmt.Errorf("save %s: %w", name, err)
@@ -202,13 +232,13 @@ func Write(w io.Writer, format string, c Contents) error {
 		return err
 	}
 	if f.SaveFile == nil {
-		return f.Save(w, c)
+		return f.Save(c.writer(w), c)
 	}
-	folder, err := os.MkdirTemp("", "h5dnn")
+	folder, remove, err := atomicfile.TempFolder()
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(folder)
+	defer remove()
 	name := folder + "/file" + f.Extensions[0]
 	if err := f.SaveFile(name, c); err != nil {
 		return err

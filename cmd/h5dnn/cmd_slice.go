@@ -216,16 +216,21 @@ func writeJSON(ctx context.Context, w io.Writer, at address, data inspect.Select
 			}
 		}
 	} else {
-		values, err := data.Values(v)
-		if err != nil {
-			return err
-		}
-		cells := make([]string, len(values))
-		for k, value := range values {
-			cells[k] = jsonValue(value)
-		}
-		if err := list.Add(cells); err != nil {
-			return err
+		for part, err := range blocks.Views(ctx, v, valuesAtOnce) {
+			if err != nil {
+				return err
+			}
+			values, err := data.Values(part)
+			if err != nil {
+				return err
+			}
+			cells := make([]string, len(values))
+			for k, value := range values {
+				cells[k] = jsonValue(value)
+			}
+			if err := list.Add(cells); err != nil {
+				return err
+			}
 		}
 	}
 	if v.Len() == 0 {
@@ -234,6 +239,9 @@ func writeJSON(ctx context.Context, w io.Writer, at address, data inspect.Select
 	_, err = io.WriteString(w, "}\n")
 	return err
 }
+
+// valuesAtOnce is about how many values that are not numbers are read together.
+const valuesAtOnce = 1 << 16
 
 // textsOf returns the elements that v selects as text.
 func textsOf(s inspect.Selection, v views.View) ([]string, error) {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/arrayfmt"
 	loading "github.com/h5dnn/h5dnn/dataset"
+	"github.com/h5dnn/h5dnn/internal/atomicfile"
 	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
@@ -51,11 +51,11 @@ func (p *patient) measure(ctx context.Context, d *hdf5.Dataset, a storage.Array)
 	if m.rows*p.rowBytes > 4*measureBytes {
 		return fmt.Errorf("not measured: %d rows take %s", m.rows, arrayfmt.Bytes(m.rows*p.rowBytes))
 	}
-	folder, err := os.MkdirTemp("", "h5dnn")
+	folder, remove, err := atomicfile.TempFolder()
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(folder)
+	defer remove()
 	var copied storage.Array
 	m.decode, err = best(func() (float64, error) {
 		start := time.Now()

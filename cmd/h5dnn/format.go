@@ -62,7 +62,7 @@ func contentsOf(ctx context.Context, f *serialize.Format, data inspect.Selection
 		e.Elements = &serialize.Elements{View: data.View, Type: data.DType, Values: data.Values}
 	}
 	var one iter.Seq2[serialize.Entry, error] = func(yield func(serialize.Entry, error) bool) { yield(e, nil) }
-	return serialize.Contents{Entries: one}
+	return serialize.Contents{Entries: one, Context: ctx}
 }
 
 // checkType refuses data that the format cannot hold.

@@ -18,11 +18,13 @@ import (
 	"runtime"
 	"strings"
 	"syscall"
+	"time"
 	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/atomicfile"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/spell"
 	"github.com/h5dnn/h5dnn/storage"
@@ -38,8 +40,22 @@ func main() {
 	limitSpinning()
 	signal.Ignore(syscall.SIGPIPE) // a write then fails with EPIPE, and deferred functions run
 	ctx, stop := signal.NotifyContext(context.Background(), endingSignals()...)
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
+	context.AfterFunc(ctx, stop)                   // a second Ctrl-C ends the process at once
+	if len(os.Args) > 1 && os.Args[1] != "train" { // which saves its run, however long that takes
+		context.AfterFunc(ctx, func() { exitAfter(interruptedTime, "h5dnn "+os.Args[1]) })
+	}
 	os.Exit(run(ctx, os.Args, os.Stdout, os.Stderr))
+}
+
+// interruptedTime is how long a command may take to end after an interrupt.
+const interruptedTime = 800 * time.Millisecond
+
+// exitAfter ends the process unless its command, which has been interrupted, is faster:
+// compressors of large chunks and other libraries do not stop half-way.
+func exitAfter(d time.Duration, name string) {
+	time.Sleep(d)
+	atomicfile.RemoveUnfinished()
+	os.Exit(report(os.Stderr, name, context.Canceled))
 }
 
 // endingSignals are the signals that end a command in order: training saves its run.

@@ -52,6 +52,7 @@ func Create(path string, o Options) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
+	unfinished.add(f.Name())
 	return &File{File: f, path: path, old: old, noSync: o.NoSync}, nil
 }
 
@@ -85,6 +86,7 @@ func (f *File) Commit() error {
 		f.Discard()
 	}
 	f.ended = true
+	unfinished.remove(f.Name())
 	return err
 }
 
@@ -118,6 +120,7 @@ func (f *File) Discard() {
 		f.ended = true
 		f.Close()
 		os.Remove(f.Name())
+		unfinished.remove(f.Name())
 	}
 }
 

@@ -71,6 +71,17 @@ func split(ctx context.Context, a storage.Array, size, axis int, yield func(stor
 	return true
 }
 
+// Views is Of for a view alone, with parts of about n elements at most.
+func Views(ctx context.Context, v views.View, n int) iter.Seq2[views.View, error] {
+	return func(yield func(views.View, error) bool) {
+		for part, err := range Of(ctx, storage.Array{View: v, Type: dtype.Uint8}, n) {
+			if !yield(part.View, err) {
+				return
+			}
+		}
+	}
+}
+
 // Between returns v[start:stop] along axis. It panics if that is out of range.
 func Between(v views.View, axis, start, stop int) views.View {
 	w, err := v.Slice(axis, start, stop, 1)

@@ -36,11 +36,11 @@ func save(w io.Writer, c serialize.Contents) error {
 	if e.Elements == nil {
 		return Write(w, e.Array)
 	}
-	values, err := e.Elements.Values(e.Elements.View)
-	if err != nil {
-		return err
+	ctx := c.Context
+	if ctx == nil {
+		ctx = context.Background()
 	}
-	return writeValues(w, e.Elements.View.Shape, values)
+	return writeValues(ctx, w, e.Elements)
 }
 
 // columnsOf returns the number of columns of an array of that shape.
@@ -83,25 +83,45 @@ func Write(w io.Writer, a storage.Array) error {
 	return buffered.Flush()
 }
 
-// writeValues is Write for values as [hdf5.Dataset.Values] returns them.
-func writeValues(w io.Writer, shape []int, values []any) error {
-	columns, err := columnsOf(shape)
-	if err != nil || len(values) == 0 {
+// valuesAtOnce is about how many values are read together.
+const valuesAtOnce = 1 << 16
+
+// writeValues is Write for elements that are not numbers.
+func writeValues(ctx context.Context, w io.Writer, e *serialize.Elements) error {
+	columns, err := columnsOf(e.View.Shape)
+	if err != nil {
 		return err
 	}
 	lines := csv.NewWriter(w)
-	if record, ok := values[0].(hdf5.Record); ok && columns == 1 {
-		lines.Write(record.Names)
-		for _, value := range values {
-			lines.Write(texts(value.(hdf5.Record).Values))
+	var line []string
+	headed := false
+	for part, err := range blocks.Views(ctx, e.View, valuesAtOnce) {
+		if err != nil {
+			return err
 		}
-	} else {
-		for ; len(values) > 0; values = values[columns:] {
-			lines.Write(texts(values[:columns]))
+		values, err := e.Values(part)
+		if err != nil {
+			return err
+		}
+		for _, value := range values {
+			if record, ok := value.(hdf5.Record); ok && columns == 1 {
+				if !headed {
+					lines.Write(record.Names)
+					headed = true
+				}
+				lines.Write(texts(record.Values))
+				continue
+			}
+			if line = append(line, texts([]any{value})...); len(line) == columns {
+				lines.Write(line)
+				line = line[:0]
+			}
+		}
+		if lines.Flush(); lines.Error() != nil {
+			return lines.Error()
 		}
 	}
-	lines.Flush()
-	return lines.Error()
+	return nil
 }
 
 func texts(values []any) []string {

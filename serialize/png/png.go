@@ -36,7 +36,7 @@ func save(w io.Writer, c serialize.Contents) error {
 	if err != nil {
 		return err
 	}
-	return Write(w, e.Array)
+	return write(w, e.Array, c.Err)
 }
 
 // maxPixels limits an image, which is built in memory.
@@ -96,6 +96,11 @@ func unsqueeze(v views.View, axis int) views.View {
 // black to white. Other values are scaled from their minimum to their maximum.
 // Integers of 16 bits and more make an image of 16 bits.
 func Write(w io.Writer, a storage.Array) error {
+	return write(w, a, func() error { return nil })
+}
+
+// write is Write until stopped returns an error.
+func write(w io.Writer, a storage.Array, stopped func() error) error {
 	p, v, err := pictureOf(a.View)
 	if err != nil {
 		return err
@@ -111,13 +116,19 @@ func Write(w io.Writer, a storage.Array) error {
 	gap := min(1, p.count-1)
 	size := image.Rect(0, 0, p.across*(p.cols+gap)-gap, down*(p.rows+gap)-gap)
 	canvas := p.canvas(size, a.Type.IsInt() && a.Type.Size() > 1)
+	band := max(1, blocks.Size/8/(p.cols*p.channels)) // rows
 	for k := range p.count {
-		elems, err := blocks.Read(a.With(blocks.Between(v, 0, k, k+1)))
-		if err != nil {
-			return err
-		}
 		x, y := k%p.across*(p.cols+gap), k/p.across*(p.rows+gap)
-		p.draw(canvas, x, y, scale.levels(a.Type, elems))
+		for row := 0; row < p.rows; row += band {
+			elems, err := blocks.Read(a.With(blocks.Between(blocks.Between(v, 0, k, k+1), 1, row, min(row+band, p.rows))))
+			if err == nil {
+				err = stopped()
+			}
+			if err != nil {
+				return err
+			}
+			p.draw(canvas, x, y+row, scale.levels(a.Type, elems))
+		}
 	}
 	return png.Encode(w, canvas)
 }
@@ -136,9 +147,9 @@ func (p picture) canvas(size image.Rectangle, deep bool) draw.Image {
 	return image.NewNRGBA(size)
 }
 
-// draw sets the pixels of an image, of which x and y are the upper left corner.
+// draw sets the pixels of rows, of which x and y are the upper left corner.
 func (p picture) draw(to draw.Image, x, y int, levels []uint16) {
-	for row := range p.rows {
+	for row := range len(levels) / (p.cols * p.channels) {
 		for col := range p.cols {
 			from := levels[(row*p.cols+col)*p.channels:]
 			pixel := color.NRGBA64{from[0], from[0], from[0], 0xffff}

@@ -263,6 +263,9 @@ func (r *repacker) encodeChunks(t *target, b hyperslab, elems []byte, size int) 
 		}
 	}
 	err := each(all, func(p *part) (err error) {
+		if err := r.ctx.Err(); err != nil {
+			return err
+		}
 		chunk := make([]byte, size)
 		from, to := subview(views.Of(b.count...), p.inBlock, p.count), subview(views.Of(t.layout.Chunks...), make([]int, len(p.count)), p.count)
 		copyElements(chunk, to, elems, from, t.Type.Size)
