@@ -176,6 +176,12 @@ func storedSize(name string) (int, error) {
 	return int(info.Size()), nil
 }
 
+// fileSize is storedSize, or 0 if the file cannot be found.
+func fileSize(name string) int {
+	n, _ := storedSize(name)
+	return n
+}
+
 func missing(cell string) bool {
 	return cell == "" || strings.EqualFold(cell, "na") || strings.EqualFold(cell, "nan") || strings.EqualFold(cell, "null")
 }

@@ -27,7 +27,7 @@ var idxTypes = map[byte]dtype.Type{
 var errUnknown = errors.New("not an idx, npy, npz or csv file; csv files need the extension .csv")
 
 // openIDX reads the header of an idx file.
-func openIDX(name, at string) ([]*Array, error) {
+func openIDX(name, at string, budget *storage.Budget) ([]*Array, error) {
 	r, err := openGunzipped(name)
 	if err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func openIDX(name, at string) ([]*Array, error) {
 		if _, _, err := idxHeader(r); err != nil {
 			return err
 		}
-		return in.readRows(r, put)
+		return in.readRows(r, put, func(n int) error { return budget.Allocate(n, fileSize(name)) })
 	}
 	return []*Array{in}, nil
 }
@@ -73,14 +73,15 @@ func idxHeader(r io.Reader) (dtype.Type, []int, error) {
 	return t, shape, nil
 }
 
-// readRows reads big-endian elements, a few MiB at a time.
-func (in *Array) readRows(r io.Reader, put func(storage.Array) error) error {
+// readRows reads big-endian elements, a few MiB at a time. allocate is called with the
+// number of bytes that are in memory at once.
+func (in *Array) readRows(r io.Reader, put func(storage.Array) error, allocate func(int) error) error {
 	row := in.Type.Size()
 	for _, n := range in.Shape[1:] {
 		row *= n
 	}
-	if row > 1<<30 {
-		return fmt.Errorf("idx: a row of %d bytes; at most 1 GiB is read", row)
+	if err := allocate(row); err != nil {
+		return fmt.Errorf("idx: a row of shape %v: %w", in.Shape[1:], err)
 	}
 	for at := 0; at < in.Shape[0] && row > 0; {
 		n := min(in.Shape[0]-at, max(1, blocks.Size/row))

@@ -10,6 +10,7 @@ import (
 	"image/draw"
 	_ "image/jpeg"
 	_ "image/png"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -30,7 +31,7 @@ type imageFile struct {
 
 // openImages lists the images of a folder, or those of its subfolders, one for each
 // class. Both are sorted by name.
-func openImages(folder, at string) ([]*Array, error) {
+func openImages(folder, at string, budget *storage.Budget) ([]*Array, error) {
 	entries, err := os.ReadDir(folder) // in the order of names
 	if err != nil {
 		return nil, err
@@ -57,7 +58,7 @@ func openImages(folder, at string) ([]*Array, error) {
 	case len(classes) > maxClasses:
 		return nil, fmt.Errorf("%s: %d folders; at most %d classes are supported", folder, len(classes), maxClasses)
 	}
-	return imported(folder, strings.TrimSuffix(at, "/"), pictures, classes)
+	return imported(folder, strings.TrimSuffix(at, "/"), pictures, classes, budget)
 }
 
 func picturesIn(folder string, entries []os.DirEntry, class int) (list []imageFile) {
@@ -71,11 +72,11 @@ func picturesIn(folder string, entries []os.DirEntry, class int) (list []imageFi
 }
 
 // imported checks the size of every image and returns the arrays of the images.
-func imported(folder, at string, pictures []imageFile, classes []string) ([]*Array, error) {
+func imported(folder, at string, pictures []imageFile, classes []string, budget *storage.Budget) ([]*Array, error) {
 	var first image.Config
 	colours := false
 	for k, p := range pictures {
-		c, err := imageConfig(p.name)
+		c, err := imageConfig(p.name, budget)
 		if err != nil {
 			return nil, err
 		}
@@ -93,7 +94,9 @@ func imported(folder, at string, pictures []imageFile, classes []string) ([]*Arr
 		in.Note = "red, green, blue"
 		in.Attrs = []Attr{{Name: "layout", Value: "nhwc"}}
 	}
-	in.Each = func(ctx context.Context, put func(storage.Array) error) error { return in.decode(ctx, pictures, put) }
+	in.Each = func(ctx context.Context, put func(storage.Array) error) error {
+		return in.decode(ctx, pictures, put, budget)
+	}
 	if len(classes) == 0 {
 		return []*Array{in}, nil
 	}
@@ -114,18 +117,23 @@ func imported(folder, at string, pictures []imageFile, classes []string) ([]*Arr
 	return []*Array{in, labels, {From: folder, Path: at + "/classes", Texts: classes}}, nil
 }
 
-// maxPicture is the largest image that is decoded.
-const maxPicture = 1 << 26
+// pixelBytes is how many bytes of memory a pixel takes at most while an image is decoded: 16
+// bits of four channels, and a converted copy.
+const pixelBytes = 12
 
-func imageConfig(name string) (image.Config, error) {
+// imageConfig returns the size of an image, which the budget must allow to decode.
+func imageConfig(name string, budget *storage.Budget) (image.Config, error) {
 	file, err := storage.OpenFile(name)
 	if err != nil {
 		return image.Config{}, err
 	}
 	defer file.Close()
 	c, _, err := image.DecodeConfig(bufio.NewReader(file))
-	if err == nil && (c.Width < 1 || c.Height < 1 || c.Width > maxPicture/c.Height) {
-		err = fmt.Errorf("an image of %dx%d; at most %d pixels are decoded", c.Width, c.Height, maxPicture)
+	if err == nil && (c.Width < 1 || c.Height < 1) {
+		err = fmt.Errorf("an image of %dx%d pixels", c.Width, c.Height)
+	}
+	if err == nil {
+		err = budget.Allocate(min(c.Width, math.MaxInt/pixelBytes/c.Height)*c.Height*pixelBytes, fileSize(name))
 	}
 	if err != nil {
 		return c, fmt.Errorf("%s: %w", name, err)
@@ -134,8 +142,9 @@ func imageConfig(name string) (image.Config, error) {
 }
 
 // decode decodes images side by side, some MiB of them at a time.
-func (in *Array) decode(ctx context.Context, pictures []imageFile, put func(storage.Array) error) error {
+func (in *Array) decode(ctx context.Context, pictures []imageFile, put func(storage.Array) error, budget *storage.Budget) error {
 	size := in.Bytes() / len(pictures)
+	atOnce := max(1, min(runtime.GOMAXPROCS(0), budget.Limit()/(in.Shape[1]*in.Shape[2]*pixelBytes)))
 	block := max(1, min(len(pictures), blocks.Size/size))
 	for at := 0; at < len(pictures); at += block {
 		some := pictures[at:min(at+block, len(pictures))]
@@ -146,7 +155,7 @@ func (in *Array) decode(ctx context.Context, pictures []imageFile, put func(stor
 		pixels, _ := rows.Bytes()
 		errs := make([]error, len(some))
 		var workers sync.WaitGroup
-		slots := make(chan bool, runtime.GOMAXPROCS(0))
+		slots := make(chan bool, atOnce)
 		for k, p := range some {
 			slots <- true
 			workers.Go(func() {

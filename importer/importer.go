@@ -89,7 +89,7 @@ func Open(ctx context.Context, name, at string, options Options) (all []*Array, 
 		return nil, none, err
 	}
 	if info.IsDir() {
-		all, err = openImages(name, at)
+		all, err = openImages(name, at, options.Budget)
 		return all, none, err
 	}
 	format, err := serialize.FormatOf(name)
@@ -105,7 +105,7 @@ func Open(ctx context.Context, name, at string, options Options) (all []*Array, 
 		all, err = openCSV(ctx, name, at, options)
 		return all, none, err
 	}
-	all, err = openIDX(name, at)
+	all, err = openIDX(name, at, options.Budget)
 	return all, none, err
 }
 

@@ -194,11 +194,15 @@ func (f HDF5) anyDataset(path string) string {
 	return "/path"
 }
 
+// valueSize is about how many bytes an element that is not a number takes in memory if it
+// was never written, whatever its size in the file.
+const valueSize = 64
+
 func (f HDF5) selectAll(d *hdf5.Dataset) (Selection, error) {
 	s := Selection{
 		Name: d.Path[strings.LastIndexByte(d.Path, '/')+1:],
 		File: f.Name(), Budget: f.Budget(), Stored: d.Backing,
-		DType: TypeName(d.Type), View: d.View(), Texts: d.Type.IsString(), Values: d.Values,
+		DType: TypeName(d.Type), View: d.View(), Size: min(d.Type.Size, valueSize), Texts: d.Type.IsString(), Values: d.Values,
 	}
 	if d.Type.Class == hdf5.ClassVarLen && !s.Texts {
 		s.Rows = d.Sequences

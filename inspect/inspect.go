@@ -5,6 +5,7 @@ package inspect
 import (
 	"fmt"
 	"iter"
+	"math"
 
 	"github.com/h5dnn/h5dnn/arrayfmt"
 	"github.com/h5dnn/h5dnn/serialize"
@@ -98,6 +99,7 @@ type Selection struct {
 	Stored func() (int, error) // bytes that the elements come from, if Budget is not nil
 	Budget *storage.Budget
 	View   views.View // of elements that are not numbers
+	Size   int        // bytes that such an element takes at least
 	DType  string
 	Texts  bool                            // they are strings
 	Values func(views.View) ([]any, error) // in the types of [hdf5.Dataset.Values]
@@ -123,15 +125,19 @@ func (s Selection) With(v views.View) Selection {
 // file, a dataset of any size that was never written costs nothing. It is called before
 // all elements of a selection are read.
 func (s Selection) CheckSize() error {
-	if !s.Numbers || s.Budget == nil {
-		return nil // other elements are allocated at once, and checked then
+	if s.Budget == nil {
+		return nil
+	}
+	size, v := s.Size, s.Selected()
+	if s.Numbers {
+		size = s.Array.Type.Size()
 	}
 	stored, err := s.Stored()
 	if err == nil {
-		err = s.Budget.Make(s.Array.Len()*s.Array.Type.Size(), stored)
+		err = s.Budget.Make(min(v.Len(), math.MaxInt/max(1, size))*size, stored)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %s of %s: %w; select a part, as in [:100]", s.File, s.Name, arrayfmt.Shape(s.Array.Shape), err)
+		return fmt.Errorf("%s: %s of %s: %w; select a part, as in [:100]", s.File, s.Name, arrayfmt.Shape(v.Shape), err)
 	}
 	return nil
 }

@@ -66,6 +66,9 @@ func (b *Budget) Make(n, stored int) error {
 		total = b.made.Add(unbacked)
 	}
 	if unbacked > 0 && total > int64(b.Limit()) {
+		if b != nil {
+			b.made.Add(-unbacked) // nothing was made; there may be room for less
+		}
 		return &BudgetError{Bytes: n, Stored: stored, Limit: b.Limit()}
 	}
 	return nil

@@ -20,7 +20,7 @@ func TestBudgetsCountWhatIsNotStored(t *testing.T) {
 	for _, c := range []struct {
 		n, stored int
 		ok        bool
-	}{{1000 << 20, 1 << 20, true}, {600, 0, true}, {10_300, 10, true}, {200, 0, false}, {5000, 5, true}} {
+	}{{1000 << 20, 1 << 20, true}, {600, 0, true}, {10_300, 10, true}, {200, 0, false}, {100, 0, true}, {5000, 5, true}} {
 		if err := b.Make(c.n, c.stored); (err == nil) != c.ok {
 			t.Errorf("make %d of %d stored: %v", c.n, c.stored, err)
 		}

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"maps"
 	"math"
+	"os"
 	"strconv"
 	"strings"
 
@@ -140,27 +141,41 @@ func (r *Run) arrays() iter.Seq2[string, storage.Array] {
 	}
 }
 
-// Resume opens the named run file and returns the run on d, as it was saved.
-func Resume(name string, d storage.Device) (*Run, error) {
-	f, err := serialize.Open(name)
+// Resume opens the named run file and returns the run on d, as it was saved. The budget in
+// the options limits arrays for which the file stores little.
+func Resume(name string, d storage.Device, options ...serialize.Options) (*Run, error) {
+	f, err := serialize.Open(name, options...)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	r, err := resume(f, name, d)
+	var budget *storage.Budget
+	for _, o := range options {
+		budget = o.Budget
+	}
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	r, err := resume(f, name, d, func(n int) error { return budget.Make(n, int(info.Size())) })
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return r, nil
 }
 
-func resume(file serialize.File, name string, d storage.Device) (*Run, error) {
+// resume reads a run. checkSize is called with the bytes of all its arrays before any is
+// allocated.
+func resume(file serialize.File, name string, d storage.Device, checkSize func(int) error) (*Run, error) {
 	r := &Run{History: History{}}
 	if err := r.loadMeta(file.Meta(), name); err != nil {
 		return nil, err
 	}
 	f, err := serialize.Collect(file)
 	if err != nil {
+		return nil, err
+	}
+	if err := checkSize(bytesOf(f)); err != nil {
 		return nil, err
 	}
 	if err := r.checkMeta(f); err != nil {
@@ -202,6 +217,15 @@ func resume(file serialize.File, name string, d storage.Device) (*Run, error) {
 		return nil, err
 	}
 	return r, r.loadHistory(f)
+}
+
+// bytesOf returns the number of bytes of all arrays, or the largest int.
+func bytesOf(entries []serialize.Entry) int {
+	n := 0
+	for _, e := range entries {
+		n += min(math.MaxInt-n, min(e.Array.Len(), math.MaxInt/e.Array.Type.Size())*e.Array.Type.Size())
+	}
+	return n
 }
 
 // ReadConfig returns the configuration of the named run file. It reads no arrays.

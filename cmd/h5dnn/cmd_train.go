@@ -264,7 +264,7 @@ func (j *job) resume(c *cli.Context) error {
 	if err := j.claim(c, replace); err != nil {
 		return err
 	}
-	run, err := resumeWith(from, func(config *train.Config) (storage.Device, error) {
+	run, err := resumeWith(c.Context, from, func(config *train.Config) (storage.Device, error) {
 		if err := override(c, config); err != nil {
 			return nil, err
 		}

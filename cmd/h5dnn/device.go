@@ -13,6 +13,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/cuda"
 	"github.com/h5dnn/h5dnn/kernels/native"
+	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/train"
 )
@@ -76,12 +77,12 @@ func resume(ctx context.Context, name string, device storage.Device) (*train.Run
 		return nil, err
 	}
 	addInput(ctx, name, nil)
-	return train.Resume(name, device)
+	return train.Resume(name, device, serialize.Options{Budget: budgetOf(ctx), Context: ctx})
 }
 
 // resumeWith returns the run of a file, after configure has changed its
 // configuration, on the device that configure returns.
-func resumeWith(name string, configure func(*train.Config) (storage.Device, error)) (*train.Run, error) {
+func resumeWith(ctx context.Context, name string, configure func(*train.Config) (storage.Device, error)) (*train.Run, error) {
 	if err := isFile(name); err != nil {
 		return nil, err
 	}
@@ -93,7 +94,7 @@ func resumeWith(name string, configure func(*train.Config) (storage.Device, erro
 	if err != nil {
 		return nil, err
 	}
-	run, err := train.Resume(name, device)
+	run, err := train.Resume(name, device, serialize.Options{Budget: budgetOf(ctx), Context: ctx})
 	if err == nil {
 		config.Data.Normalize, config.Model, config.Classes = run.Config.Data.Normalize, run.Config.Model, run.Config.Classes
 		run.Config = config

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -74,10 +75,14 @@ func (r *valueReader) interrupted(k int) error {
 	return r.f.err()
 }
 
+func (r *valueReader) tooMany() error {
+	return fmt.Errorf("values take more than %d bytes; select a part, or read numbers as an array", maxValues)
+}
+
 // value returns the value of an element.
 func (r *valueReader) value(t *Type, b []byte) (any, error) {
 	if r.budget -= valueCost; r.budget < 0 {
-		return nil, fmt.Errorf("values take more than %d bytes; read numbers as an array", maxValues)
+		return nil, r.tooMany()
 	}
 	switch t.Class {
 	case ClassString:
@@ -230,7 +235,7 @@ func (r *valueReader) text(t *Type, v varLen) (string, error) {
 		return "", err
 	}
 	if r.budget -= len(data); r.budget < 0 {
-		return "", fmt.Errorf("values take more than %d bytes", maxValues)
+		return "", r.tooMany()
 	}
 	s := trimNUL(data)
 	r.strings[v.heapID] = s
@@ -286,21 +291,61 @@ func (d *Dataset) Values(v views.View) ([]any, error) {
 	return all, nil
 }
 
-// unwrittenValues returns the values that v selects if they are strings of fixed length
-// that were never written: the fill value, without making as many bytes.
+// unwrittenValues returns the values that v selects if none was ever written: all are the
+// value of the fill value, without making as many bytes.
 func (d *Dataset) unwrittenValues(v views.View) (all []any, ok bool, err error) {
-	if d.Type.Class != ClassString || !d.unwritten() {
+	if d.Type.HasVarLen() || !d.unwritten() {
 		return nil, false, nil
 	}
+	r := d.file.values()
 	if v.Len() > maxValues/valueCost {
-		return nil, true, d.file.fail(d.Path, fmt.Errorf("values take more than %d bytes", maxValues))
+		return nil, true, d.file.fail(d.Path, r.tooMany())
 	}
-	text := d.Type.unpad(d.Fill)
-	all = make([]any, v.Len())
-	for k := range all {
-		all[k] = text
+	var value any
+	if d.Fill != nil {
+		value, err = r.value(d.Type, d.Fill)
+	} else {
+		value, err = r.zero(d.Type)
 	}
-	return all, true, nil
+	if err != nil {
+		return nil, true, d.file.fail(d.Path, err)
+	}
+	return slices.Repeat([]any{value}, v.Len()), true, nil
+}
+
+// zero returns the value of an element of zeros, without making its bytes where it has
+// many.
+func (r *valueReader) zero(t *Type) (any, error) {
+	if _, err := t.conversion(); err == nil && t.Size <= valueCost {
+		return r.value(t, make([]byte, t.Size))
+	}
+	switch t.Class {
+	case ClassString:
+		return "", nil
+	case ClassArray:
+		n, err := format.Product(t.Dims...)
+		if err != nil || n > r.budget/valueCost {
+			return nil, r.tooMany()
+		}
+		r.budget -= n * valueCost
+		one, err := r.zero(t.Base)
+		return slices.Repeat([]any{one}, n), err
+	case ClassCompound:
+		var record Record
+		for _, m := range t.Members {
+			value, err := r.zero(m.Type)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", m.Name, err)
+			}
+			record.Names, record.Values = append(record.Names, m.Name), append(record.Values, value)
+		}
+		return record, nil
+	}
+	if t.Size > r.budget {
+		return nil, r.tooMany()
+	}
+	r.budget -= t.Size
+	return r.value(t, make([]byte, t.Size))
 }
 
 // Strings returns the strings that v selects, of fixed or variable length. Elements that

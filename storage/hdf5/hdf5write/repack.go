@@ -588,8 +588,14 @@ func (r *repacker) create(t *target, id libhdf5.ID) error {
 		spec.Layout = libhdf5.LayoutChunked
 	case t.Dataset.Layout == "compact":
 		spec.Layout = libhdf5.LayoutCompact
-	case !hasPointers(t.Type) && t.Shape != nil && (t.Dataset.Layout == "chunked" || t.Dataset.Layout == "virtual" || len(t.External) > 0 || t.Allocated()):
-		spec.Layout = libhdf5.LayoutAllocated
+	case !hasPointers(t.Type) && t.Shape != nil:
+		written, err := storedIn(t.Dataset)
+		if err != nil {
+			return r.fail(t.Path, err)
+		}
+		if written(hyperslab{make([]int, len(t.Shape)), t.Shape}) {
+			spec.Layout = libhdf5.LayoutAllocated
+		}
 	}
 	if t.Fill != nil {
 		image := r.newImage()

@@ -112,6 +112,9 @@ func (r *repacker) copyContiguous(t *target) error {
 			unit = rows
 		}
 	}
+	if err := checkBudget(t.Dataset, unit, r.budget(t.Dataset), nil); err != nil {
+		return err
+	}
 	at := t.offset
 	var buf []byte
 	var err error
@@ -164,16 +167,30 @@ func (r *repacker) releasePages(f *hdf5.File, n int) {
 	}
 }
 
-// checkPlausible returns an error for datasets that are much larger than their file.
-func checkPlausible(d *hdf5.Dataset) error {
-	n, err := d.Len()
+// maxBlocks is the largest number of blocks that are asked whether they are stored.
+const maxBlocks = 1 << 20
+
+// checkBudget takes the elements that are about to be read and were not stored out of the
+// budget of the file. hasStored is nil if the copy stores elements that were never written.
+func checkBudget(d *hdf5.Dataset, unit []int, elements int, hasStored func(hyperslab) bool) error {
+	stored, err := d.Backing()
 	if err != nil {
 		return err
 	}
-	if size := n * d.Type.Size; size > 4<<30 && size/1000 > d.File().Size() {
-		return fmt.Errorf("%d bytes from a file of %d bytes are implausible", size, d.File().Size())
+	total, err := d.Len()
+	if err != nil {
+		return err
 	}
-	return nil
+	n := total
+	if hasStored != nil && total/max(1, elements) < maxBlocks {
+		n = 0
+		for b := range blocks(d, unit, elements) {
+			if hasStored(b) {
+				n += views.Of(b.count...).Len()
+			}
+		}
+	}
+	return d.File().Budget().Make(n*d.Type.Size, stored)
 }
 
 // copyChunks copies elements into chunks of another shape or encoding. Blocks are read,
@@ -191,11 +208,12 @@ func (r *repacker) copyChunks(t *target) error {
 	if err != nil || !hasStored(hyperslab{make([]int, len(t.Shape)), t.Shape}) {
 		return err
 	}
-	if err := checkPlausible(t.Dataset); err != nil {
+	unit := r.readUnit(t.Dataset, chunk)
+	if err := checkBudget(t.Dataset, unit, r.budget(t.Dataset), hasStored); err != nil {
 		return err
 	}
 	var buf []byte
-	for b := range hyperslabs(t.Shape, r.readUnit(t.Dataset, chunk), r.budget(t.Dataset)) {
+	for b := range hyperslabs(t.Shape, unit, r.budget(t.Dataset)) {
 		if !hasStored(b) { // the copy does not store it either
 			r.o.Progress(t.Path, views.Of(b.count...).Len()*t.Type.Size)
 			continue
@@ -219,6 +237,9 @@ func storedIn(d *hdf5.Dataset) (func(hyperslab) bool, error) {
 	chunks, err := d.StoredChunks()
 	if err != nil {
 		return nil, err
+	}
+	if len(chunks) == 0 {
+		return func(hyperslab) bool { return false }, nil
 	}
 	return func(b hyperslab) bool {
 		n, first, extent := 1, slices.Clone(b.start), make([]int, len(b.start))
@@ -283,10 +304,8 @@ func (r *repacker) encodeChunks(t *target, b hyperslab, elems []byte, size int) 
 // copyImages copies elements that only the library can write: those with pointers, and
 // compact ones.
 func (r *repacker) copyImages(t *target) error {
-	if !t.Allocated() && len(t.External) == 0 {
-		return nil
-	}
-	if err := checkPlausible(t.Dataset); err != nil {
+	hasStored, err := storedIn(t.Dataset)
+	if err != nil || !hasStored(hyperslab{make([]int, len(t.Shape)), t.Shape}) {
 		return err
 	}
 	id, err := openType(t.Type)
@@ -299,8 +318,14 @@ func (r *repacker) copyImages(t *target) error {
 		unit = t.layout.Chunks
 	}
 	elements := max(1, min(r.budget(t.Dataset), math.MaxInt/max(1, t.Type.Size))/8) // the values they point to take memory, too
+	if err := checkBudget(t.Dataset, unit, elements, hasStored); err != nil {
+		return err
+	}
 	var buf []byte
 	for b := range blocks(t.Dataset, unit, elements) {
+		if !hasStored(b) {
+			continue
+		}
 		if buf, err = r.read(t.Dataset, b, buf); err != nil {
 			return err
 		}

@@ -41,10 +41,15 @@ func (r *repacker) compare(c copied, d *hdf5.Dataset) error {
 		return compareMappings(c.from, d)
 	case c.verbatim:
 		return r.compareChunks(c.from, d)
-	case !c.from.Allocated() && !d.Allocated() || slices.Contains(d.Shape, 0):
+	case slices.Contains(d.Shape, 0):
 		return nil
 	}
-	if err := errors.Join(checkPlausible(c.from), checkPlausible(d)); err != nil {
+	inOriginal, err := storedIn(c.from)
+	if err != nil {
+		return err
+	}
+	inCopy, err := storedIn(d)
+	if err != nil {
 		return err
 	}
 	unit := slices.Repeat([]int{1}, len(d.Shape))
@@ -52,9 +57,18 @@ func (r *repacker) compare(c copied, d *hdf5.Dataset) error {
 		unit = d.Chunks
 	}
 	unit = r.readUnit(c.from, unit)
+	all := hyperslab{make([]int, len(d.Shape)), d.Shape}
+	if !inOriginal(all) && !inCopy(all) {
+		return compareFill(c.from, d)
+	}
 	var x, y []byte
-	var err error
 	for b := range blocks(d, unit, r.budget(d)) {
+		if !inOriginal(b) && !inCopy(b) {
+			if err := compareFill(c.from, d); err != nil {
+				return err
+			}
+			continue
+		}
 		if x, err = r.read(c.from, b, x); err != nil {
 			return err
 		}
@@ -65,6 +79,19 @@ func (r *repacker) compare(c copied, d *hdf5.Dataset) error {
 			return fmt.Errorf("at %v: %w", b.start, err)
 		}
 		r.o.Progress(d.Path, len(x))
+	}
+	return nil
+}
+
+// compareFill compares the values of elements that were never written. Nil is zeros.
+func compareFill(from, made *hdf5.Dataset) error {
+	if from.Type.HasVarLen() || from.Type.HasReferences() || bytes.Equal(from.Fill, made.Fill) {
+		return nil
+	}
+	for k := range max(len(from.Fill), len(made.Fill)) {
+		if k < len(from.Fill) && from.Fill[k] != 0 || k < len(made.Fill) && made.Fill[k] != 0 {
+			return fmt.Errorf("fill value: %w", errDiffers)
+		}
 	}
 	return nil
 }

@@ -17,3 +17,8 @@ never("labels.h5", lambda f: late(f,"x",(1<<40,),"u1"))
 never("arrays.h5", lambda f: late(f,"x",(4,),h5py.h5t.array_create(h5py.h5t.IEEE_F32LE,(1<<29,))))
 t=h5py.h5t.create(h5py.h5t.COMPOUND,(1<<31)-1); t.insert(b"a",0,s((1<<31)-1))
 never("compound.h5", lambda f: late(f,"x",(3,),t))
+def sparse(f):
+    for name, shape in ("x", (1<<40,)), ("y", (1<<16, 4)):
+        d = f.create_dataset(name, shape, "i4", chunks=(1<<10,)+shape[1:], compression=1, fillvalue=7)
+        d[5000:5010] = 1
+with h5py.File("sparse.h5", "w") as f: sparse(f)
