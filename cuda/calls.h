@@ -26,6 +26,9 @@ CALL(context_retain, (h5_handle * c, h5_device d), cuDevicePrimaryCtxRetain(c, d
 
 CALL(can_access_peer, (int *can, h5_device d, h5_device peer), cuDeviceCanAccessPeer(can, d, peer))
 
+IN(alloc_plain, (h5_handle c, h5_address *p, size_t n), cuMemAlloc_v2(p, n))
+IN(free_plain, (h5_handle c, h5_address p), cuMemFree_v2(p))
+
 /* Creates a memory pool that keeps freed memory. The default release threshold of 0 would
  * return all of it to the system at every synchronization. */
 static inline h5_result h5_pool(h5_handle c, h5_handle *pool, h5_device d) {
@@ -89,6 +92,21 @@ static inline h5_result h5_module(h5_handle c, h5_handle *m, const void *text, c
 	void *values[] = {log, (void *)bytes};
 	h5_result r = h5_set_context(c);
 	return r ? r : h5_cuda.cuModuleLoadDataEx(m, text, 2, options, values);
+}
+
+IN(link_destroy, (h5_handle c, h5_handle state), cuLinkDestroy(state))
+
+/* Compiles PTX to code, which is valid until *state is destroyed, unless that is 0. */
+static inline h5_result h5_link(h5_handle c, void *text, size_t size, char *log, size_t bytes, h5_handle *state, void **code, size_t *code_size) {
+	int options[] = {H5_JIT_ERROR_LOG, H5_JIT_ERROR_LOG_BYTES};
+	void *values[] = {log, (void *)bytes};
+	*state = 0;
+	h5_result r = h5_set_context(c);
+	if (r == 0)
+		r = h5_cuda.cuLinkCreate_v2(2, options, values, state);
+	if (r == 0)
+		r = h5_cuda.cuLinkAddData_v2(*state, H5_JIT_INPUT_PTX, text, size, NULL, 0, NULL, NULL);
+	return r ? r : h5_cuda.cuLinkComplete(*state, code, code_size);
 }
 
 /* Launches a kernel with one parameter, stored at args. */

@@ -32,16 +32,20 @@ func (d *Device) Convolve(c launch.Convolution) (done bool, err error) {
 			return false, err
 		}
 	}
+	d.retain(v.dnnState) // the handle must not be used by two branches of a graph
 	g.workspace, g.bytes = d.workspaceFor(choice)
 	code := C.h5_convolution_issue(d.context, handle, d.stream.handle, (*C.h5_convolution)(&g), choice)
-	if unsupported(code) {
+	switch {
+	case unsupported(code):
 		choice.state = C.H5_NONE
+	case code != 0:
+		d.decline(choice, cudnn, status("convolve", code, dnnText))
 	}
 	if choice.state == C.H5_NONE {
 		return false, nil
 	}
 	d.count("launch", "cuDNN", 0)
-	return true, d.checkLibrary("cuDNN: convolve", code, dnnText)
+	return true, nil
 }
 
 // unsupported reports whether a cuDNN status means "not supported" rather than a

@@ -23,6 +23,7 @@ type dependencies struct {
 	leaves      []int // calls that no other depends on
 	barrierCall int   // the last call that all later ones depend on, or -1
 	accesses    []access
+	straight    int // the number of calls, if each depends on the one before; else -1
 
 	current *callNodes // what is being issued, nil between calls
 }
@@ -50,6 +51,10 @@ func (u access) conflicts(v access) bool {
 // run captures what issue issues for c. It uses the storages of c and those whose
 // addresses it takes.
 func (o *dependencies) run(c *kernels.Call, issue func() error) error {
+	if o.straight >= 0 {
+		o.straight++
+		return issue()
+	}
 	if err := o.begin(c); err != nil {
 		return err
 	}
@@ -190,6 +195,9 @@ func (o *dependencies) setDependencies(nodes []C.h5_handle, how C.unsigned) erro
 // Depth returns the number of calls in the graph, consecutive work outside of calls
 // counted as one, and the length of its longest chain of dependent calls.
 func (g *Graph) Depth() (calls, deep int) {
+	if n := g.dependencies.straight; n >= 0 {
+		return n, n
+	}
 	depths := make([]int, len(g.dependencies.calls))
 	for i, c := range g.dependencies.calls {
 		for k := range i {

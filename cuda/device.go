@@ -28,7 +28,7 @@ type Device struct {
 	handle   C.h5_device
 	context  C.h5_handle
 	stream   *Stream
-	pool     C.h5_handle
+	pool     C.h5_handle // 0 if memory pools are refused
 	scratch  *storage.Pool
 	code     code
 	fault    kernelFaults
@@ -38,6 +38,9 @@ type Device struct {
 	garbage  garbage
 	vendor   vendor
 	ready    func() error
+
+	straightLine bool // whether captured calls are ordered as issued, because dependencies cannot be edited
+	fallbacks    fallbacks
 
 	capturing atomic.Pointer[Graph]   // nil unless a capture is in progress
 	profile   atomic.Pointer[Profile] // nil unless d is profiled
@@ -80,12 +83,10 @@ func (d *Device) start() error {
 	if err := d.check("open", C.h5_context_retain(&d.context, d.handle)); err != nil {
 		return err
 	}
-	if err := d.check("create a memory pool", C.h5_pool(d.context, &d.pool, d.handle)); err != nil {
-		return err
-	}
 	if err := d.check("create a stream", C.h5_stream(d.context, &d.stream.handle)); err != nil {
 		return err
 	}
+	d.tryFeatures()
 	if _, err := device.PTX(d.Capability); err != nil {
 		return err
 	}

@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* dladdr */
 #include "driver.h"
 
 #include <dlfcn.h>
@@ -19,10 +20,27 @@ const char *h5_open(const char *path) {
 		dlclose(library); \
 		return missing; \
 	}
-	H5_DRIVER(TAKE)
+	H5_REQUIRED(TAKE)
+#undef TAKE
+#define TAKE(name, params) *(void **)&found.name = dlsym(library, #name);
+	H5_OPTIONAL(TAKE)
 #undef TAKE
 	h5_cuda = found;
 	return NULL;
+}
+
+const char *h5_file(void) {
+	Dl_info info;
+	return dladdr(*(void **)&h5_cuda.cuInit, &info) ? info.dli_fname : NULL;
+}
+
+int h5_has(const char *name) {
+#define LOOK(entry, params) \
+	if (strcmp(name, #entry) == 0) \
+		return h5_cuda.entry != NULL;
+	H5_OPTIONAL(LOOK)
+#undef LOOK
+	return 0;
 }
 
 int h5_override(const char *name, void *function) {

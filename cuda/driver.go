@@ -22,7 +22,8 @@ var ErrNoDriver = errors.New("no CUDA")
 
 // A Driver describes the CUDA driver of this machine.
 type Driver struct {
-	Path    string // of the library
+	Path    string // of the library, as it was searched for
+	File    string // that the library was loaded from; the program itself in tests
 	Version string // of the CUDA version that it supports, such as "12.4"
 	Count   int    // of GPUs
 }
@@ -57,6 +58,9 @@ var find = sync.OnceValues(func() (d Driver, err error) {
 	}
 	if err := check("count devices", C.h5_count(&count)); err != nil {
 		return d, err
+	}
+	if file := C.h5_file(); file != nil {
+		d.File = C.GoString(file)
 	}
 	d.Version, d.Count = fmt.Sprintf("%d.%d", version/1000, version%1000/10), int(count)
 	if count == 0 {

@@ -29,6 +29,7 @@ enum {
 	H5_SUCCESS = 0,
 	H5_INVALID_VALUE = 1,
 	H5_OUT_OF_MEMORY = 2,
+	H5_INVALID_IMAGE = 200,
 	H5_INVALID_CONTEXT = 201,
 	H5_INVALID_PTX = 218,
 	H5_INVALID_HANDLE = 400,
@@ -41,9 +42,12 @@ enum {
 	H5_CAPTURE_ISOLATION = 905,
 	H5_CAPTURED_EVENT = 907,
 
+	H5_NOT_SUPPORTED = 801,
+
 	H5_MULTIPROCESSORS = 16, /* attributes of a device */
 	H5_MAJOR = 75,
 	H5_MINOR = 76,
+	H5_POOLS_SUPPORTED = 115,
 
 	H5_POOL_PINNED = 1, /* CU_MEM_ALLOCATION_TYPE_PINNED */
 	H5_POOL_LOCATION_DEVICE = 1,
@@ -59,10 +63,12 @@ enum {
 	H5_CAPTURE_ADD = 0, /* to the dependencies of the next node */
 	H5_CAPTURE_SET = 1,
 	H5_JIT_ERROR_LOG = 5,
-	H5_JIT_ERROR_LOG_BYTES = 6
+	H5_JIT_ERROR_LOG_BYTES = 6,
+	H5_JIT_INPUT_PTX = 1
 };
 
-#define H5_DRIVER(X) \
+/* Functions without which there is no computing. */
+#define H5_REQUIRED(X) \
 	X(cuInit, (unsigned flags)) \
 	X(cuDriverGetVersion, (int *version)) \
 	X(cuGetErrorName, (h5_result error, const char **name)) \
@@ -78,12 +84,8 @@ enum {
 	X(cuCtxGetCurrent, (h5_handle * context)) \
 	X(cuCtxSynchronize, (void)) \
 	X(cuMemGetInfo_v2, (size_t * available, size_t *total)) \
-	X(cuMemPoolCreate, (h5_handle * pool, const h5_pool_props *props)) \
-	X(cuMemPoolSetAttribute, (h5_handle pool, int attribute, void *value)) \
-	X(cuMemPoolSetAccess, (h5_handle pool, const h5_pool_access *access, size_t count)) \
-	X(cuMemPoolTrimTo, (h5_handle pool, size_t keep)) \
-	X(cuMemAllocFromPoolAsync, (h5_address * at, size_t bytes, h5_handle pool, h5_handle stream)) \
-	X(cuMemFreeAsync, (h5_address at, h5_handle stream)) \
+	X(cuMemAlloc_v2, (h5_address * at, size_t bytes)) \
+	X(cuMemFree_v2, (h5_address at)) \
 	X(cuMemHostAlloc, (void **at, size_t bytes, unsigned flags)) \
 	X(cuMemFreeHost, (void *at)) \
 	X(cuMemcpyHtoDAsync_v2, (h5_address to, const void *from, size_t bytes, h5_handle stream)) \
@@ -94,14 +96,6 @@ enum {
 	X(cuStreamDestroy_v2, (h5_handle stream)) \
 	X(cuStreamSynchronize, (h5_handle stream)) \
 	X(cuStreamWaitEvent, (h5_handle stream, h5_handle event, unsigned flags)) \
-	X(cuStreamBeginCapture_v2, (h5_handle stream, int mode)) \
-	X(cuStreamEndCapture, (h5_handle stream, h5_handle *graph)) \
-	X(cuStreamGetCaptureInfo_v2, (h5_handle stream, int *status, uint64_t *id, h5_handle *graph, h5_handle **nodes, size_t *count)) \
-	X(cuStreamUpdateCaptureDependencies, (h5_handle stream, h5_handle *nodes, size_t count, unsigned flags)) \
-	X(cuGraphInstantiateWithFlags, (h5_handle * exec, h5_handle graph, unsigned long long flags)) \
-	X(cuGraphDestroy, (h5_handle graph)) \
-	X(cuGraphLaunch, (h5_handle exec, h5_handle stream)) \
-	X(cuGraphExecDestroy, (h5_handle exec)) \
 	X(cuEventCreate, (h5_handle * event, unsigned flags)) \
 	X(cuEventDestroy_v2, (h5_handle event)) \
 	X(cuEventRecord, (h5_handle event, h5_handle stream)) \
@@ -114,6 +108,30 @@ enum {
 	X(cuLaunchKernel, (h5_handle function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, \
 		unsigned shared, h5_handle stream, void **params, void **extra))
 
+/* Functions that a driver may lack or refuse, as those of virtual GPUs do.
+ * fallback.go says what is done without them. */
+#define H5_OPTIONAL(X) \
+	X(cuMemPoolCreate, (h5_handle * pool, const h5_pool_props *props)) \
+	X(cuMemPoolSetAttribute, (h5_handle pool, int attribute, void *value)) \
+	X(cuMemPoolSetAccess, (h5_handle pool, const h5_pool_access *access, size_t count)) \
+	X(cuMemPoolTrimTo, (h5_handle pool, size_t keep)) \
+	X(cuMemAllocFromPoolAsync, (h5_address * at, size_t bytes, h5_handle pool, h5_handle stream)) \
+	X(cuMemFreeAsync, (h5_address at, h5_handle stream)) \
+	X(cuStreamBeginCapture_v2, (h5_handle stream, int mode)) \
+	X(cuStreamEndCapture, (h5_handle stream, h5_handle *graph)) \
+	X(cuStreamGetCaptureInfo_v2, (h5_handle stream, int *status, uint64_t *id, h5_handle *graph, h5_handle **nodes, size_t *count)) \
+	X(cuStreamUpdateCaptureDependencies, (h5_handle stream, h5_handle *nodes, size_t count, unsigned flags)) \
+	X(cuGraphInstantiateWithFlags, (h5_handle * exec, h5_handle graph, unsigned long long flags)) \
+	X(cuGraphDestroy, (h5_handle graph)) \
+	X(cuGraphLaunch, (h5_handle exec, h5_handle stream)) \
+	X(cuGraphExecDestroy, (h5_handle exec)) \
+	X(cuLinkCreate_v2, (unsigned count, int *options, void **values, h5_handle *state)) \
+	X(cuLinkAddData_v2, (h5_handle state, int kind, void *data, size_t bytes, const char *name, unsigned count, int *options, void **values)) \
+	X(cuLinkComplete, (h5_handle state, void **code, size_t *bytes)) \
+	X(cuLinkDestroy, (h5_handle state))
+
+#define H5_DRIVER(X) H5_REQUIRED(X) H5_OPTIONAL(X)
+
 #define H5_FIELD(name, params) h5_result(*name) params;
 typedef struct {
 	H5_DRIVER(H5_FIELD)
@@ -122,8 +140,15 @@ typedef struct {
 
 extern h5_driver h5_cuda;
 
-/* Opens a library and loads all entry points. Returns an error message, or NULL. */
+/* Opens a library and loads all entry points; optional ones that it lacks are NULL. Returns an error
+ * message, or NULL. */
 const char *h5_open(const char *path);
+
+/* Returns the file that the driver was loaded from, or NULL. */
+const char *h5_file(void);
+
+/* Returns whether the driver has an optional function. */
+int h5_has(const char *name);
 
 /* Replaces one entry point, for tests. Returns whether the name is known. */
 int h5_override(const char *name, void *function);

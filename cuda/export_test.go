@@ -1,6 +1,13 @@
 package cuda
 
-import "fmt"
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/kernels/device"
+)
 
 // Pick looks for a GPU by name on a machine with the given number of GPUs, or fails with err.
 func Pick(name string, gpus int, err error) error {
@@ -38,6 +45,7 @@ func (d *Device) Discard(address uint64) {
 // Unstart makes d start NVIDIA's libraries anew, and choose.
 func Unstart(d *Device) {
 	clear(d.vendor.handles[:])
+	clear(d.vendor.failed[:])
 	d.vendor.workspace, d.vendor.choices = nil, nil
 }
 
@@ -48,3 +56,46 @@ func Candidates(cuda string) (paths, versions []string) {
 
 // Entries are the entries of PTX.
 func Entries(text string) map[string][]int { return entries(text) }
+
+// ClearFallbacks forgets what d does without.
+func ClearFallbacks(d *Device) { d.fallbacks.all = nil }
+
+// OpenSublibraries opens what cuDNN opens later.
+func OpenSublibraries(path string) error { return openSublibraries(path) }
+
+// ForgetCode makes d load all code anew.
+func ForgetCode(d *Device) {
+	d.code.mu.Lock()
+	defer d.code.mu.Unlock()
+	d.code.entries, d.code.loads = nil, nil
+}
+
+// WaitForPreload waits until Preload is done.
+func WaitForPreload(d *Device) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		found := map[string]bool{}
+		for _, l := range d.Loads() {
+			found[l.Entry] = true
+		}
+		missing := false
+		for _, entry := range kernels.TrainingEntries {
+			missing = missing || !found[entry]
+		}
+		if !missing {
+			return
+		}
+	}
+}
+
+// CodeFile returns where the code of an entry is cached.
+func CodeFile(t *testing.T, d *Device, entry string) string {
+	text, err := device.Entry(d.Capability, entry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folders := codeFoldersOf(d)
+	return folders.name(folders.cache, text)
+}
+
+// EncodeCode returns the content of a file of compiled code.
+func EncodeCode(code []byte) []byte { return encodeCode(code) }

@@ -43,7 +43,13 @@ func (d *Device) Capture(work func() error) (kernels.Graph, error) {
 // [kernels.GraphCapturer] lists what work must not do. Close the Graph after use.
 func (s *Stream) Capture(work func() error) (*Graph, error) {
 	d := s.device
-	g := &Graph{stream: s, dependencies: dependencies{stream: s, barrierCall: -1}, retained: map[any]struct{}{}}
+	if err := driverHas("cuStreamBeginCapture_v2", "cuStreamEndCapture", "cuGraphInstantiateWithFlags", "cuGraphDestroy", "cuGraphLaunch", "cuGraphExecDestroy"); err != nil {
+		return nil, fmt.Errorf("%v: capture: %w", d, err)
+	}
+	g := &Graph{stream: s, dependencies: dependencies{stream: s, barrierCall: -1, straight: -1}, retained: map[any]struct{}{}}
+	if d.straightLine {
+		g.dependencies.straight = 0
+	}
 	if !d.capturing.CompareAndSwap(nil, g) {
 		return nil, fmt.Errorf("%v: capture: another capture is in progress: %w", d, storage.ErrState)
 	}

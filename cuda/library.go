@@ -35,6 +35,14 @@ func Libraries() []Library {
 	return all
 }
 
+// overridePath is the Path of libraries that tests provide.
+const overridePath = "override"
+
+// absent reports whether the library is not installed, or was turned off.
+func (l Library) absent() bool {
+	return errors.Is(l.Missing, errAbsent) || errors.Is(l.Missing, errDisabled)
+}
+
 // A library says how to find a Library.
 type library struct {
 	name, use string
@@ -73,15 +81,28 @@ func OverrideLibrary(name string, use func(set func(name string, function unsafe
 	overridden[name] = use
 }
 
+// errAbsent is why libraries are missing that are not installed.
+var errAbsent = errors.New("not found")
+
 // errDisabled is why libraries are missing if they were turned off.
 var errDisabled = errors.New("turned off by H5DNN_CUDA_LIBS=off")
 
 // load finds and opens the library.
 func (l *library) load(index int) Library {
 	found := Library{Name: l.name, Use: l.use}
+	if index == cudnn {
+		openNeeds()
+	}
 	if use := overridden[l.name]; use != nil {
-		use(overrideFunction)
-		found.Path = "override"
+		found.Path = overridePath
+		use(func(name string, function unsafe.Pointer) {
+			if overrideFunction(name, function); function == nil {
+				found.Missing = fmt.Errorf("has no %s: another version is needed", name)
+			}
+		})
+		if found.Missing != nil {
+			return found
+		}
 	} else if found.Path, found.Missing = l.open(index); found.Missing != nil {
 		return found
 	}
@@ -117,7 +138,7 @@ func (l *library) open(index int) (path string, err error) {
 	if len(wrong) > 0 {
 		return "", errors.New(strings.Join(wrong, "; "))
 	}
-	return "", fmt.Errorf("not found%s; install it from CUDA's packages or with pip install %s, or name its folder in H5DNN_CUDA_LIBS", searchedFolders(), l.pip)
+	return "", fmt.Errorf("%w%s; install it from CUDA's packages or with pip install %s, or name its folder in H5DNN_CUDA_LIBS", errAbsent, searchedFolders(), l.pip)
 }
 
 // searchedFolders describes the searched folders if H5DNN_CUDA_LIBS limits them.
@@ -230,13 +251,51 @@ func exists(path string) bool {
 // openSublibraries opens cuDNN's sublibraries in the same folder. cuDNN itself would open
 // them by name only, and might find those of another version.
 func openSublibraries(path string) error {
-	for _, part := range glob(filepath.Join(filepath.Dir(path), "libcudnn_*.so.9")) {
-		s := C.CString(part)
-		problem := C.h5_library_open_part(s)
-		C.free(unsafe.Pointer(s))
-		if problem != nil {
-			return errors.New(C.GoString(problem))
+	return openParts(glob(filepath.Join(filepath.Dir(path), "libcudnn_*.so.9")))
+}
+
+// openParts opens libraries that may need each other, in an order in which they can be opened.
+func openParts(parts []string) error {
+	for len(parts) > 0 {
+		var wrong []error
+		rest := slices.DeleteFunc(slices.Clone(parts), func(part string) bool {
+			err := openPart(part)
+			if err != nil {
+				wrong = append(wrong, err)
+			}
+			return err == nil
+		})
+		if len(rest) == len(parts) {
+			return errors.Join(wrong...)
 		}
+		parts = rest
 	}
 	return nil
+}
+
+func openPart(path string) error {
+	s := C.CString(path)
+	defer C.free(unsafe.Pointer(s))
+	if problem := C.h5_library_open_part(s); problem != nil {
+		return errors.New(C.GoString(problem))
+	}
+	return nil
+}
+
+// openNeeds opens what sublibraries of cuDNN need: cuBLASLt, cuBLAS and NVRTC, from where they are
+// found. Without them cuDNN may do, or says itself what it lacks.
+func openNeeds() {
+	for _, index := range []int{cublasLt, nvrtc} {
+		l := libraries[index].find()
+		if l.Missing != nil || l.Path == overridePath {
+			continue
+		}
+		parts := []string{strings.Replace(l.Path, "libcublasLt", "libcublas", 1)}
+		if index == nvrtc {
+			parts = glob(filepath.Join(filepath.Dir(l.Path), "libnvrtc-builtins.so.*"))
+		}
+		for _, part := range parts {
+			openPart(part)
+		}
+	}
 }

@@ -79,8 +79,10 @@ func (d *Device) Alloc(size int) (storage.Storage, error) {
 	if err := d.refuseDuringCapture(fmt.Sprintf("allocate %d bytes", size)); err != nil {
 		return nil, err
 	}
-	if err := d.freeGarbage(); err != nil {
-		return nil, err
+	if d.pool != 0 || d.garbage.size() >= plainGarbage {
+		if err := d.freeGarbage(); err != nil {
+			return nil, err
+		}
 	}
 	address, err := d.alloc(size)
 	if isCode(err, outOfMemory) {
@@ -100,8 +102,35 @@ func (d *Device) Alloc(size int) (storage.Storage, error) {
 
 func (d *Device) alloc(size int) (uint64, error) {
 	var at C.h5_address
-	err := d.check("allocate "+amount(size), C.h5_alloc(d.context, &at, C.size_t(size), d.pool, d.stream.handle))
-	return uint64(at), err
+	var code C.h5_result
+	if d.pool != 0 {
+		code = C.h5_alloc(d.context, &at, C.size_t(size), d.pool, d.stream.handle)
+	} else {
+		code = C.h5_alloc_plain(d.context, &at, C.size_t(size))
+	}
+	return uint64(at), d.check("allocate "+amount(size), code)
+}
+
+// plainGarbage is how much garbage there may be before it is freed if there is no memory
+// pool, because the GPU must be idle then.
+const plainGarbage = 64 << 20
+
+// size returns the bytes of garbage.
+func (g *garbage) size() (bytes int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, b := range g.blocks {
+		bytes += b.size
+	}
+	return bytes
+}
+
+// free frees memory, in stream order. Without a pool, the work that used it must be done.
+func (d *Device) free(b block) error {
+	if d.pool == 0 {
+		return d.check("free", C.h5_free_plain(d.context, C.h5_address(b.address)))
+	}
+	return d.check("free", C.h5_free(d.context, C.h5_address(b.address), d.stream.handle))
 }
 
 // allocAfterRelease is alloc after all cached and unreachable memory was released.
@@ -131,8 +160,10 @@ func (d *Device) trimPool() (bytes, all int, err error) {
 	if err := d.stream.Sync(); err != nil { // only completed frees can be trimmed
 		return 0, 0, err
 	}
-	if err := d.check("trim the memory pool", C.h5_pool_trim(d.context, d.pool)); err != nil {
-		return 0, 0, err
+	if d.pool != 0 {
+		if err := d.check("trim the memory pool", C.h5_pool_trim(d.context, d.pool)); err != nil {
+			return 0, 0, err
+		}
 	}
 	var free, total C.size_t
 	err = d.check("query free memory", C.h5_mem_info(d.context, &free, &total))
@@ -181,11 +212,16 @@ func (d *Device) freeGarbage() error {
 			return err
 		}
 	}
+	if d.pool == 0 && len(g.blocks) > 0 {
+		if err := d.stream.Sync(); err != nil {
+			return err
+		}
+	}
 	for i, b := range slices.Backward(g.blocks) {
 		g.blocks = g.blocks[:i]
 		g.bytes -= b.size
 		g.count--
-		if err := d.check("free", C.h5_free(d.context, C.h5_address(b.address), d.stream.handle)); err != nil {
+		if err := d.free(b); err != nil {
 			return err
 		}
 	}

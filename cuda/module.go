@@ -12,7 +12,6 @@ import (
 	"sync"
 	"unsafe"
 
-	"github.com/h5dnn/h5dnn/kernels/device"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -28,13 +27,25 @@ type module struct {
 func (m *module) load(d *Device, text string) error {
 	s := C.CString(text) // the driver wants it zero-terminated
 	defer C.free(unsafe.Pointer(s))
+	m.describe(text)
+	var log compilerLog
+	return log.explain(check("compile PTX", C.h5_module(d.context, &m.handle, unsafe.Pointer(s), &log[0], C.size_t(len(log)-1))))
+}
+
+// describe sets what is known of the code from its PTX.
+func (m *module) describe(text string) {
 	m.params, m.functions = entries(text), map[string]C.h5_handle{}
-	var log [4096]C.char
-	err := check("compile PTX", C.h5_module(d.context, &m.handle, unsafe.Pointer(s), &log[0], C.size_t(len(log)-1)))
-	if err == nil || log[0] == 0 {
+}
+
+// A compilerLog holds messages of the driver's compiler.
+type compilerLog [4096]C.char
+
+// explain returns err with the messages.
+func (l *compilerLog) explain(err error) error {
+	if err == nil || l[0] == 0 {
 		return err
 	}
-	return fmt.Errorf("%w\n%s", err, strings.TrimSpace(C.GoString(&log[0])))
+	return fmt.Errorf("%w\n%s", err, strings.TrimSpace(C.GoString(&l[0])))
 }
 
 // function returns the handle of an entry; sizes are those of its parameters.
@@ -59,43 +70,6 @@ func (m *module) function(d *Device, entry string, sizes ...int) (C.h5_handle, e
 		m.functions[entry] = f
 	}
 	return f, err
-}
-
-// code is the kernels' device code on one device. Each entry is a module of its own,
-// which the driver compiles at its first launch.
-type code struct {
-	mu      sync.Mutex
-	entries map[string]*module
-}
-
-// function returns the handle of an entry, as module.function does.
-func (c *code) function(d *Device, entry string, sizes ...int) (C.h5_handle, error) {
-	m, err := c.entry(d, entry)
-	if err != nil {
-		return 0, err
-	}
-	return m.function(d, entry, sizes...)
-}
-
-func (c *code) entry(d *Device, entry string) (*module, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if m := c.entries[entry]; m != nil {
-		return m, nil
-	}
-	text, err := device.Entry(d.Capability, entry)
-	if err != nil {
-		return nil, fmt.Errorf("%v: %w: %w", d, err, storage.ErrDevice)
-	}
-	m := new(module)
-	if err := m.load(d, text); err != nil {
-		return nil, fmt.Errorf("%v: entry %s: %w", d, entry, err)
-	}
-	if c.entries == nil {
-		c.entries = map[string]*module{}
-	}
-	c.entries[entry] = m
-	return m, nil
 }
 
 // Launch launches an entry of the kernels' device code; args is its one parameter, a

@@ -119,8 +119,11 @@ func (d *Device) enablePeerAccess(other *Device) (bool, error) {
 	return true, nil
 }
 
-// allowAccess gives peer access to d's memory, if the hardware can.
+// allowAccess gives peer access to d's memory, if the hardware can and the memory is a pool's.
 func (d *Device) allowAccess(peer *Device) (bool, error) {
+	if d.pool == 0 {
+		return false, nil
+	}
 	var can C.int
 	if err := d.check("query peer access", C.h5_can_access_peer(&can, peer.handle, d.handle)); err != nil || can == 0 {
 		return false, err

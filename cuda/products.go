@@ -29,14 +29,17 @@ func (d *Device) Multiply(p launch.Product) (done bool, err error) {
 	}
 	g.workspace, g.bytes = d.workspaceFor(choice)
 	code := C.h5_gemm_issue(d.context, handle, d.stream.handle, (*C.h5_gemm)(&g), choice)
-	if code == C.H5_CUBLAS_NOT_SUPPORTED { // by the chosen algorithm
+	switch {
+	case code == C.H5_CUBLAS_NOT_SUPPORTED: // by the chosen algorithm
 		choice.state = C.H5_NONE
+	case code != 0:
+		d.decline(choice, cublasLt, status("multiply", code, ltText))
 	}
 	if choice.state == C.H5_NONE {
 		return false, nil
 	}
 	d.count("launch", "cuBLASLt", 0)
-	return true, d.checkLibrary("cuBLASLt: multiply", code, ltText)
+	return true, nil
 }
 
 // A gemm is a product as cuBLASLt has it.

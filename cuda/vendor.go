@@ -5,6 +5,7 @@ import "C"
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/h5dnn/h5dnn/kernels/launch"
@@ -19,6 +20,8 @@ type vendor struct {
 	tf32      bool
 	workspace storage.Storage
 	handles   [2]C.h5_object       // of cuBLASLt and cuDNN, 0 until they are needed
+	failed    [2]bool              // whether they did not start
+	dnnState  *memory              // stands for what the handle of cuDNN holds, which a call writes
 	choices   map[any]*C.h5_choice // by problem, a C.h5_gemm or C.h5_convolution
 }
 
@@ -56,41 +59,82 @@ func (d *Device) RoundsToTF32() bool {
 	return d.vendor.tf32
 }
 
-// handle returns the device's handle of a library, or 0 if the library is missing or
-// turned off. The lock is held.
+// handle returns the device's handle of a library, or 0 if it is missing, turned off or
+// did not start. The lock is held.
 func (v *vendor) handle(d *Device, index int) (C.h5_object, error) {
-	l := libraries[index]
-	if v.off || l.find().Missing != nil {
+	if v.off || v.failed[index] {
 		return 0, nil
 	}
-	if v.handles[index] == 0 {
-		if err := v.start(d, index, l.find()); err != nil {
-			return 0, err
+	l := libraries[index].find()
+	if l.Missing != nil {
+		if !l.absent() { // it is there, but cannot be used
+			v.fail(d, index, l.Missing)
 		}
+		return 0, nil
+	}
+	if v.handles[index] != 0 {
+		return v.handles[index], nil
+	}
+	if v.workspace == nil {
+		workspace, err := d.Alloc(workspaceBytes)
+		if err != nil {
+			return 0, fmt.Errorf("%v: workspace of %s: %w", d, l.Name, err)
+		}
+		v.workspace = workspace
+	}
+	if err := v.start(d, index, l); err != nil {
+		v.fail(d, index, err)
+		return 0, nil
 	}
 	return v.handles[index], nil
 }
 
-// start creates a handle, and the workspace that all handles share.
-func (v *vendor) start(d *Device, index int, l Library) (err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("%v: %s %s of %s: %w; H5DNN_CUDA_LIBS=off does without", d, l.Name, l.Version, l.Path, err)
-		}
-	}()
-	if v.workspace == nil {
-		if v.workspace, err = d.Alloc(workspaceBytes); err != nil {
-			return err
-		}
-	}
+// start creates a handle.
+func (v *vendor) start(d *Device, index int, l Library) error {
 	handle := &v.handles[index]
-	if index == cudnn {
+	if index == cublasLt {
+		return status("start", C.h5_cublas_create(d.context, handle), ltText)
+	}
+	if l.Path != overridePath {
 		if err := openSublibraries(l.Path); err != nil {
 			return err
 		}
-		return status("start", C.h5_cudnn_create(d.context, handle), dnnText)
 	}
-	return status("start", C.h5_cublas_create(d.context, handle), ltText)
+	if err := status("start", C.h5_cudnn_create(d.context, handle), dnnText); err != nil {
+		return err
+	}
+	v.dnnState = &memory{address: uint64(*handle), size: 1, device: d} // which is no address of device memory
+	return nil
+}
+
+// fail makes d compute without a library from now on.
+func (v *vendor) fail(d *Device, index int, why error) {
+	l := libraries[index].find()
+	v.failed[index], v.handles[index] = true, 0
+	d.fallBack(fmt.Sprintf("%s are computed by own kernels, because %s cannot be used", l.Use, strings.TrimSpace(l.Name+" "+l.Version)), fmt.Errorf("%s: %w", l.Path, why))
+}
+
+// decline leaves a problem to own kernels from now on, because a library failed to compute it.
+func (d *Device) decline(choice *C.h5_choice, index int, why error) {
+	choice.state = C.H5_NONE
+	l := libraries[index].find()
+	d.fallBack(fmt.Sprintf("some %s are computed by own kernels, because %s %s failed", l.Use, l.Name, l.Version), why)
+}
+
+// StartLibraries starts the libraries that d would start when it first needs them, so that
+// Fallbacks names those that do not start.
+func (d *Device) StartLibraries() error {
+	if err := d.ready(); err != nil {
+		return err
+	}
+	d.vendor.mu.Lock()
+	defer d.vendor.mu.Unlock()
+	for index := range d.vendor.handles {
+		if _, err := d.vendor.handle(d, index); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // choice returns the cached choice of an algorithm for a problem.
@@ -122,14 +166,6 @@ func status(act string, code C.h5_status, text func(C.h5_status) *C.char) error 
 		return fmt.Errorf("%s: the device's context cannot be made current", act)
 	}
 	return fmt.Errorf("%s: %s (%d)", act, C.GoString(text(code)), code)
-}
-
-// checkLibrary is status for an act of d.
-func (d *Device) checkLibrary(act string, code C.h5_status, text func(C.h5_status) *C.char) error {
-	if err := status(act, code, text); err != nil {
-		return fmt.Errorf("%v: %w", d, err)
-	}
-	return nil
 }
 
 func ltText(code C.h5_status) *C.char  { return C.h5_cublas_text(code) }

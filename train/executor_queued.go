@@ -1,6 +1,7 @@
 package train
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -38,12 +39,15 @@ type graph struct {
 }
 
 func (t *trainer) newQueued() (*queued, error) {
+	if d, ok := t.Device.(interface{ Preload() }); ok {
+		d.Preload()
+	}
 	q := &queued{trainer: t, allocated: map[int]bool{}}
 	q.recorder, t.plan.NoGraph = t.newRecorder()
 	if why := t.plan.NoGraph; why != "" && t.Config.Graph == config.Yes {
 		return nil, fmt.Errorf("graph: %s; leave it out: %w", why, storage.ErrState)
 	}
-	t.plan.Graph = q.recorder != nil
+	t.plan.Graph, t.plan.Fallbacks = q.recorder != nil, t.fallbacks()
 	var err error
 	q.totals, err = storage.Make(t.Device, dtype.Float64, tensor.MetricCount)
 	return q, err
@@ -68,6 +72,26 @@ func (t *trainer) newRecorder() (*tensor.GraphCapturer, string) {
 		}
 	}
 	return recorder, ""
+}
+
+// fallbacks returns what the device says that it does without.
+func (t *trainer) fallbacks() []string {
+	if d, ok := t.Device.(interface{ Fallbacks() []string }); ok {
+		return d.Fallbacks()
+	}
+	return nil
+}
+
+// noteFallbacks notes what the device does without since a step found out.
+func (q *queued) noteFallbacks() error {
+	known := len(q.plan.Fallbacks)
+	q.plan.Fallbacks = q.fallbacks()
+	for _, text := range q.plan.Fallbacks[min(known, len(q.plan.Fallbacks)):] {
+		if err := q.note(text); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (q *queued) beginEpoch() error {
@@ -126,7 +150,7 @@ func (q *queued) run(b *batch, info BatchInfo, variant int, same bool) (updated 
 	default:
 		err = q.capture(b.slot, variant, work, &updated)
 	}
-	return updated, err
+	return updated, errors.Join(err, q.noteFallbacks())
 }
 
 // capture captures a step in a graph of the slot and runs it. It fails once where

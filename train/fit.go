@@ -35,10 +35,11 @@ type Options struct {
 
 // A Plan says how a run is going to be trained.
 type Plan struct {
-	dataset.Plan        // of the samples to train on
-	Resident     bool   // all samples are on the device, none are read again
-	Graph        bool   // steps are captured in a CUDA graph once, and replayed
-	NoGraph      string // why not, unless it was asked for; empty on the CPU
+	dataset.Plan          // of the samples to train on
+	Resident     bool     // all samples are on the device, none are read again
+	Graph        bool     // steps are captured in a CUDA graph once, and replayed
+	NoGraph      string   // why not, unless it was asked for; empty on the CPU
+	Fallbacks    []string // what the device does without, such as a library, what it does instead, and why
 }
 
 // Progress is how far an epoch has come.

@@ -2,10 +2,12 @@ package train_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/h5dnn/h5dnn/cuda"
 	"github.com/h5dnn/h5dnn/cuda/cudatest"
+	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/train"
 	"github.com/h5dnn/h5dnn/views"
@@ -66,6 +68,11 @@ func TestStepsAreFewLaunches(t *testing.T) {
 			got, total := launches(t, "model:"+c.model, c.sample, c.batch, c.libraries), 0
 			for _, times := range got {
 				total += times
+			}
+			for entry := range got {
+				if entry != "cuDNN" && entry != "cuBLASLt" && !slices.Contains(kernels.TrainingEntries, entry) {
+					t.Errorf("%s is not in kernels.TrainingEntries, which are loaded ahead of the first step", entry)
+				}
 			}
 			if total > c.want {
 				t.Errorf("%d launches a step, want at most %d: %v", total, c.want, got)

@@ -83,8 +83,20 @@ func showDriver(w io.Writer) error {
 	fmt.Fprintf(w, "cuda  CUDA %s, %s\n", driver.Version, driver.Path)
 	for _, d := range gpus {
 		fmt.Fprintf(w, "  %v  %s, compute capability %d.%d, %d multiprocessors, %.4g GiB\n", d, d.Model, d.Capability/10, d.Capability%10, d.Multiprocessors, float64(d.Memory)/(1<<30))
+		for _, text := range fallbacks(d) {
+			fmt.Fprintf(w, "    %s\n", text)
+		}
 	}
 	return nil
+}
+
+// fallbacks returns what a GPU does without, and why, once its libraries are started; or why
+// it cannot be used.
+func fallbacks(d *cuda.Device) []string {
+	if err := d.StartLibraries(); err != nil {
+		return []string{err.Error()}
+	}
+	return d.Fallbacks()
 }
 
 // encodeDevices prints the devices and libraries as JSON.
@@ -133,7 +145,7 @@ func gpuFields() (gpus []fields, found fields) {
 		return nil, append(found, fields{{"missing", err.Error()}}...)
 	}
 	for _, d := range all {
-		gpus = append(gpus, fields{{"name", d.String()}, {"model", d.Model}, {"capability", d.Capability}, {"multiprocessors", d.Multiprocessors}, {"bytes", d.Memory}})
+		gpus = append(gpus, fields{{"name", d.String()}, {"model", d.Model}, {"capability", d.Capability}, {"multiprocessors", d.Multiprocessors}, {"bytes", d.Memory}, {"fallbacks", append([]string{}, fallbacks(d)...)}})
 	}
 	return gpus, found
 }

@@ -47,7 +47,7 @@ func resumedOn(c *cli.Context, name string) (*train.Run, error) {
 	return run, err
 }
 
-// profiled runs f and prints the profile of the named device.
+// profiled runs f and prints the profile of the named device, and what it did without.
 func profiled(w io.Writer, device string, f func() error) error {
 	if !strings.HasPrefix(device, "cuda") {
 		return errors.New("--profile needs a GPU; choose one with --device")
@@ -60,6 +60,10 @@ func profiled(w io.Writer, device string, f func() error) error {
 	defer func() {
 		p.Stop()
 		fmt.Fprint(w, p)
+		fmt.Fprintln(w, "code of kernels: "+d.LoadSummary())
+		for _, text := range d.Fallbacks() {
+			fmt.Fprintln(w, "note: "+text)
+		}
 	}()
 	return f()
 }

@@ -78,7 +78,7 @@ func sampleTypes(d loader.Dataset) string {
 
 // plan prints notes about the data and how a GPU will run the steps.
 func (m *monitor) plan(p train.Plan) error {
-	for _, note := range slices.Concat(m.job.data.Notes, p.Notes) {
+	for _, note := range slices.Concat(m.job.data.Notes, p.Notes, p.Fallbacks) {
 		m.note(note)
 	}
 	if run := m.job.train; !m.json && run.Device != storage.CPU {

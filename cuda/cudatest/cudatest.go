@@ -52,7 +52,7 @@ func init() {
 	cuda.Override(func(set func(name string, function unsafe.Pointer)) {
 		for i := range int(C.h5_fakes()) {
 			f := C.h5_fake(C.int(i))
-			set(C.GoString(f.name), f.function)
+			setFake(set, C.GoString(f.name), f.function)
 		}
 	})
 }

@@ -5,7 +5,9 @@ package cudatest
 import "C"
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"unsafe"
 
 	"github.com/h5dnn/h5dnn/cuda/ptx"
@@ -19,11 +21,13 @@ const (
 	invalidValue   code = C.H5_INVALID_VALUE
 	outOfMemory    code = C.H5_OUT_OF_MEMORY
 	invalidContext code = C.H5_INVALID_CONTEXT
+	invalidImage   code = C.H5_INVALID_IMAGE
 	invalidPTX     code = C.H5_INVALID_PTX
 	invalidHandle  code = C.H5_INVALID_HANDLE
 	notFound       code = C.H5_NOT_FOUND
 	notReady       code = C.H5_NOT_READY
 	launchFailed   code = C.H5_LAUNCH_FAILED
+	notSupported   code = C.H5_NOT_SUPPORTED
 
 	captureUnsupported code = C.H5_CAPTURE_UNSUPPORTED
 	captureInvalidated code = C.H5_CAPTURE_INVALIDATED
@@ -37,6 +41,8 @@ var names = map[code][2]string{
 	invalidValue:   {"CUDA_ERROR_INVALID_VALUE", "invalid argument"},
 	outOfMemory:    {"CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
 	invalidContext: {"CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
+	notSupported:   {"CUDA_ERROR_NOT_SUPPORTED", "operation not supported"},
+	invalidImage:   {"CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
 	invalidPTX:     {"CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed"},
 	invalidHandle:  {"CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
 	notFound:       {"CUDA_ERROR_NOT_FOUND", "named symbol not found"},
@@ -161,7 +167,7 @@ func fake_cuDeviceTotalMem_v2(bytes *C.size_t, device C.h5_device) code {
 //
 //export fake_cuDeviceGetAttribute
 func fake_cuDeviceGetAttribute(value *C.int, attribute C.int, device C.h5_device) code {
-	known := map[C.int][2]C.int{C.H5_MULTIPROCESSORS: {2, 2}, C.H5_MAJOR: {8, 7}, C.H5_MINOR: {0, 5}}
+	known := map[C.int][2]C.int{C.H5_MULTIPROCESSORS: {2, 2}, C.H5_MAJOR: {8, 7}, C.H5_MINOR: {0, 5}, C.H5_POOLS_SUPPORTED: {1, 1}}
 	values, ok := known[attribute]
 	if !ok {
 		return invalidValue
@@ -302,7 +308,7 @@ func fake_cuMemFreeAsync(at C.h5_address, handle C.h5_handle) code {
 	return on(handle, func(g *gpu, s *stream) code {
 		block, ok := g.blocks[uint64(at)]
 		switch {
-		case !ok:
+		case !ok || block.pool == nil:
 			return invalidValue
 		case g.capturing():
 			return g.invalidateCaptures()
@@ -310,6 +316,48 @@ func fake_cuMemFreeAsync(at C.h5_address, handle C.h5_handle) code {
 		delete(g.blocks, uint64(at))
 		g.used -= block.size
 		return fake.issue(s, position{}, func() error { return g.memory.Free(uint64(at)) })
+	})
+}
+
+// Memory that belongs to no pool is there at once.
+//
+//export fake_cuMemAlloc_v2
+func fake_cuMemAlloc_v2(at *C.h5_address, bytes C.size_t) code {
+	return in(func(g *gpu) code {
+		switch {
+		case g.capturing():
+			return g.invalidateCaptures()
+		case bytes == 0:
+			return invalidValue
+		case int(bytes) > g.capacity-g.used:
+			return outOfMemory
+		}
+		address := g.memory.Alloc(int(bytes))
+		g.used += int(bytes)
+		g.reserved = max(g.reserved, g.used)
+		g.blocks[address] = allocation{size: int(bytes)}
+		*at = C.h5_address(address)
+		return success
+	})
+}
+
+// Memory that belongs to no pool is gone at once, whether or not queued work uses it.
+//
+//export fake_cuMemFree_v2
+func fake_cuMemFree_v2(at C.h5_address) code {
+	return in(func(g *gpu) code {
+		block, ok := g.blocks[uint64(at)]
+		switch {
+		case !ok || block.pool != nil:
+			return invalidValue
+		case g.capturing():
+			return g.invalidateCaptures()
+		}
+		delete(g.blocks, uint64(at))
+		g.used -= block.size
+		g.reserved -= block.size
+		g.fail(g.memory.Free(uint64(at)))
+		return success
 	})
 }
 
@@ -565,16 +613,94 @@ func fake_cuEventElapsedTime(ms *C.float, from, to C.h5_handle) code {
 	})
 }
 
+// The code that linking makes of PTX is the PTX, behind codeMark.
+//
+//export fake_cuLinkCreate_v2
+func fake_cuLinkCreate_v2(count C.uint, options *C.int, values *unsafe.Pointer, state *C.h5_handle) code {
+	return in(func(*gpu) code {
+		*state = C.h5_handle(fake.add(&linking{log: logOf(count, options, values)}))
+		return success
+	})
+}
+
+//export fake_cuLinkAddData_v2
+func fake_cuLinkAddData_v2(handle C.h5_handle, kind C.int, data unsafe.Pointer, bytes C.size_t, name *C.char, count C.uint, options *C.int, values *unsafe.Pointer) code {
+	return in(func(*gpu) code {
+		l, c := lookup[*linking](fake, uintptr(handle))
+		if c != success {
+			return c
+		}
+		text := C.GoStringN((*C.char)(data), C.int(bytes))
+		if kind != C.H5_JIT_INPUT_PTX || !strings.HasSuffix(text, "\x00") {
+			return invalidValue
+		}
+		if _, err := ptx.Parse(text[:len(text)-1]); err != nil {
+			copy(l.log, err.Error())
+			return invalidPTX
+		}
+		l.code = []byte(codeMark + text)
+		return success
+	})
+}
+
+//export fake_cuLinkComplete
+func fake_cuLinkComplete(handle C.h5_handle, out *unsafe.Pointer, bytes *C.size_t) code {
+	return in(func(*gpu) code {
+		l, c := lookup[*linking](fake, uintptr(handle))
+		if c != success || l.code == nil {
+			return invalidValue
+		}
+		l.linked = C.CBytes(l.code)
+		*out, *bytes = l.linked, C.size_t(len(l.code))
+		return success
+	})
+}
+
+//export fake_cuLinkDestroy
+func fake_cuLinkDestroy(handle C.h5_handle) code {
+	return in(func(*gpu) code {
+		l, c := lookup[*linking](fake, uintptr(handle))
+		if c == success {
+			C.free(l.linked)
+			delete(fake.handles, uintptr(handle))
+		}
+		return c
+	})
+}
+
+// codeMark is what compiled code begins with, as machine code begins with the mark of ELF files.
+const codeMark = "\x7fELF interpreted "
+
+// A linking is a CUlinkState.
+type linking struct {
+	log    []byte
+	code   []byte
+	linked unsafe.Pointer // code, as the caller sees it until the linking is destroyed
+}
+
+// logOf returns the buffer for messages that options name, or nil.
+func logOf(count C.uint, options *C.int, values *unsafe.Pointer) []byte {
+	said := unsafe.Slice(values, count)
+	if !slices.Equal(unsafe.Slice(options, count), []C.int{C.H5_JIT_ERROR_LOG, C.H5_JIT_ERROR_LOG_BYTES}) {
+		return nil
+	}
+	return unsafe.Slice((*byte)(said[0]), uintptr(said[1])-1)
+}
+
 //export fake_cuModuleLoadDataEx
 func fake_cuModuleLoadDataEx(handle *C.h5_handle, image unsafe.Pointer, count C.uint, options *C.int, values *unsafe.Pointer) code {
 	return in(func(*gpu) code {
-		m, err := ptx.Parse(C.GoString((*C.char)(image)))
+		text, compiled := strings.CutPrefix(C.GoString((*C.char)(image)), codeMark)
+		m, err := ptx.Parse(plantIn(text))
+		if err != nil && compiled {
+			return invalidImage
+		}
 		if err != nil {
-			said := unsafe.Slice(values, count)
-			if !slices.Equal(unsafe.Slice(options, count), []C.int{C.H5_JIT_ERROR_LOG, C.H5_JIT_ERROR_LOG_BYTES}) {
+			log := logOf(count, options, values)
+			if log == nil {
 				return invalidValue
 			}
-			copy(unsafe.Slice((*byte)(said[0]), uintptr(said[1])-1), err.Error())
+			copy(log, err.Error())
 			return invalidPTX
 		}
 		*handle = C.h5_handle(fake.add(m))
@@ -634,6 +760,9 @@ func fake_cuLaunchKernel(function C.h5_handle, gx, gy, gz, bx, by, bz, shared C.
 		return fake.issue(s, position{}, func() error {
 			fake.countLaunch(k.Name)
 			fake.setLastLaunch(l)
+			if plantedIn(k.Name) == "crash" {
+				return fmt.Errorf("%s: a planted fault", k.Name)
+			}
 			if fake.skipKernels.Load() {
 				return nil
 			}

@@ -25,3 +25,20 @@ h5_handle *h5_handles(size_t n) {
 		all = realloc(all, (room = 2 * n) * sizeof *all);
 	return all;
 }
+
+/* Functions that return the code of a slot, whatever they are called with. */
+enum { SLOTS = 8 };
+static int codes[SLOTS];
+#define REFUSAL(i) \
+	static int refusal##i(void) { return codes[i]; }
+REFUSAL(0) REFUSAL(1) REFUSAL(2) REFUSAL(3) REFUSAL(4) REFUSAL(5) REFUSAL(6) REFUSAL(7)
+#undef REFUSAL
+
+void *h5_refusal(int code) {
+	static int (*const refusals[SLOTS])(void) = {refusal0, refusal1, refusal2, refusal3, refusal4, refusal5, refusal6, refusal7};
+	int slot = 0;
+	while (slot < SLOTS - 1 && codes[slot] && codes[slot] != code)
+		slot++;
+	codes[slot] = code;
+	return (void *)refusals[slot];
+}

@@ -19,4 +19,7 @@ void h5_set_current(h5_handle context);
 /* Room for so many handles, until the next call. */
 h5_handle *h5_handles(size_t n);
 
+/* A function that does nothing but return a code, of which there may be eight. Not thread-safe. */
+void *h5_refusal(int code);
+
 #endif

@@ -6,6 +6,8 @@ package device
 import (
 	_ "embed"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -66,6 +68,15 @@ func Entry(capability int, name string) (string, error) {
 	}
 	b.WriteString(body)
 	return b.String(), nil
+}
+
+// Entries lists the entries of the code for a compute capability, in the order of their names.
+func Entries(capability int) ([]string, error) {
+	t, err := targetOf(capability)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Sorted(maps.Keys(t.parsed().bodies)), nil
 }
 
 // A module is PTX split into entries.

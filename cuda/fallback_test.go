@@ -1,0 +1,216 @@
+package cuda_test
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/cuda"
+	"github.com/h5dnn/h5dnn/cuda/cudatest"
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/kernels"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// withFaults runs tests of this package in a process with faults, and returns what it prints.
+func withFaults(t *testing.T, faults, tests string) (said string, err error) {
+	t.Helper()
+	if cudatest.RealGPU() {
+		t.Skip("faults are planted in the fake driver")
+	}
+	c := exec.Command(os.Args[0], "-test.v", "-test.run", tests)
+	c.Env = append(os.Environ(), "H5DNN_TEST_FAULTS="+faults)
+	out, err := c.CombinedOutput()
+	return string(out), err
+}
+
+// TestFeaturesMayBeRefused runs other tests with drivers that lack or refuse features, and
+// expects a sentence about each.
+func TestFeaturesMayBeRefused(t *testing.T) {
+	const (
+		memory = "TestKernelsRunInOrder|TestGraphsReplay|TestUploadsOfAnySize|TestStreamsWaitForTheWorkspace|TestMemoryIsReused"
+		graphs = "TestGraphsReplay|TestGraphsForkAndJoin|TestCapturedCallsKeepDataDependencies|TestGraphsRetainWhatTheyUse"
+	)
+	for _, c := range []struct{ faults, tests, want string }{
+		{"cuMemPoolCreate=801", memory, "memory pools are refused: create a memory pool: operation not supported (CUDA_ERROR_NOT_SUPPORTED, 801)"},
+		{"cuMemAllocFromPoolAsync=missing", memory, "memory pools are refused: the driver has no cuMemAllocFromPoolAsync"},
+		{"cuStreamGetCaptureInfo_v2=801", graphs, "one after another, because its dependencies cannot be edited: query a capture: operation not supported"},
+		{"cuStreamUpdateCaptureDependencies=missing", graphs, "edited: the driver has no cuStreamUpdateCaptureDependencies"},
+	} {
+		t.Run(c.faults, func(t *testing.T) {
+			t.Parallel()
+			said, err := withFaults(t, c.faults, "^("+c.tests+"|TestFallbacks)$")
+			if err != nil || !strings.Contains(said, c.want) || !strings.Contains(said, "--- PASS: TestGraphsReplay") {
+				t.Errorf("%v; want %q in\n%s", err, c.want, said)
+			}
+		})
+	}
+}
+
+// TestFallbacks logs the sentences; without faults, there are none.
+func TestFallbacks(t *testing.T) {
+	all := cudatest.Devices(t, cudatest.Deferred)[0].Fallbacks()
+	t.Log(strings.Join(all, "\n"))
+	if len(all) > 0 && os.Getenv("H5DNN_TEST_FAULTS") == "" && !cudatest.RealGPU() {
+		t.Errorf("%q; want none", all)
+	}
+}
+
+// TestMemoryIsReused allocates more than there is, in pieces that become garbage.
+func TestMemoryIsReused(t *testing.T) {
+	d := cudatest.Devices(t, cudatest.Deferred)[0]
+	held, _ := d.Allocated()
+	cudatest.LimitMemory(t, d, held+8<<20)
+	for i := range 20 {
+		x, err := storage.Make(d, dtype.Uint8, 1<<20)
+		if err != nil {
+			t.Fatalf("array %d: %v", i, err)
+		}
+		if err := d.Run(kernels.Fill, &kernels.Call{Out: []storage.Array{x}, Options: kernels.FillOptions{Value: 1}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := d.Sync(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestGraphsNeedTheDriver: a driver without graphs says so.
+func TestGraphsNeedTheDriver(t *testing.T) {
+	d := cudatest.Devices(t, cudatest.Eager)[0]
+	cudatest.Plant(t, "cuGraphLaunch", "missing")
+	if _, err := d.Capture(func() error { return nil }); err == nil || !strings.Contains(err.Error(), "the driver has no cuGraphLaunch") {
+		t.Errorf("error %v; want one that names cuGraphLaunch", err)
+	}
+}
+
+// TestLibrariesMayFail plants faults in libraries, and expects own kernels to compute and a
+// sentence that says why.
+func TestLibrariesMayFail(t *testing.T) {
+	product := trial{kernels.MatMul, nil, list(of(4, 6)), list(of(4, 5), of(5, 6)), 1e-4}
+	convolution := trial{kernels.Conv, kernels.ConvOptions{}, list(of(2, 3, 4, 4)), list(of(2, 2, 6, 6), of(3, 2, 3, 3)), 1e-4}
+	for _, c := range []struct {
+		function, entry, want string
+		trial                 trial
+	}{
+		{"cublasLtCreate", "product_thin_f32", "products of matrices are computed by own kernels, because cuBLASLt 12.3.4 cannot be used: override: start: CUBLAS_STATUS_INVALID_VALUE (7)", product},
+		{"cudnnCreate", "conv_thin_f32", "convolutions are computed by own kernels, because cuDNN 9.2.3 cannot be used: override: start:", convolution},
+		{"cublasLtMatmul", "product_thin_f32", "some products of matrices are computed by own kernels, because cuBLASLt 12.3.4 failed: multiply: CUBLAS_STATUS_INVALID_VALUE (7)", product},
+		{"cudnnConvolutionForward", "conv_thin_f32", "some convolutions are computed by own kernels, because cuDNN 9.2.3 failed: convolve:", convolution},
+	} {
+		t.Run(c.function, func(t *testing.T) {
+			d := cudatest.Devices(t, cudatest.Deferred)[1]
+			cudatest.UseLibraries(t, d)
+			cuda.Unstart(d)
+			t.Cleanup(func() { cuda.Unstart(d); cuda.ClearFallbacks(d) })
+			cuda.Libraries() // loads them
+			cudatest.Plant(t, c.function, "7")
+			for range 2 {
+				if n := launches(c.entry, func() { c.trial.agrees(t, d) }); n != 1 {
+					t.Errorf("%d launches of %s, want 1", n, c.entry)
+				}
+			}
+			if all := d.Fallbacks(); len(all) != 1 || !strings.HasPrefix(all[0], c.want) {
+				t.Errorf("%q; want %q", all, c.want)
+			}
+		})
+	}
+}
+
+// TestUnusableLibrariesAreNamed: a library that lacks a function is not used.
+func TestUnusableLibrariesAreNamed(t *testing.T) {
+	said, err := withFaults(t, "cudnnSetStream=missing", "^TestConvolutionsWithoutTheLibrary$")
+	if want := "because cuDNN cannot be used: override: has no cudnnSetStream"; err != nil || !strings.Contains(said, want) {
+		t.Errorf("%v; want %q in\n%s", err, want, said)
+	}
+}
+
+// TestConvolutionsWithoutTheLibrary runs in a process of TestUnusableLibrariesAreNamed.
+func TestConvolutionsWithoutTheLibrary(t *testing.T) {
+	if os.Getenv("H5DNN_TEST_FAULTS") == "" {
+		t.Skip("runs in a process of TestUnusableLibrariesAreNamed")
+	}
+	d := cudatest.Devices(t, cudatest.Deferred)[0]
+	cudatest.UseLibraries(t, d)
+	trial{kernels.Conv, kernels.ConvOptions{}, list(of(2, 3, 4, 4)), list(of(2, 2, 6, 6), of(3, 2, 3, 3)), 1e-4}.agrees(t, d)
+	t.Log(d.Fallbacks())
+}
+
+// TestConvolutionsByTheLibraryAreNotConcurrent captures two convolutions of different data: they
+// share the handle, which has one stream.
+func TestConvolutionsByTheLibraryAreNotConcurrent(t *testing.T) {
+	d := cudatest.Devices(t, cudatest.Deferred)[0]
+	for _, libraries := range []bool{false, true} {
+		var calls [2]kernels.Call
+		c := trial{kernels.Conv, kernels.ConvOptions{}, list(of(2, 3, 4, 4)), list(of(2, 2, 6, 6), of(3, 2, 3, 3)), 1e-4}
+		for i := range calls {
+			_, calls[i] = c.call(t, d)
+		}
+		d.UseLibraries(libraries)
+		t.Cleanup(func() { d.UseLibraries(false) })
+		work := func() error {
+			for i := range calls {
+				if err := d.Run(c.k, &calls[i]); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		if err := work(); err != nil {
+			t.Fatal(err)
+		}
+		g, err := d.Capture(work)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := map[bool]int{false: 1, true: 2}[libraries]
+		if calls, deep := g.(*cuda.Graph).Depth(); calls != 2 || deep != want {
+			t.Errorf("libraries %v: %d calls, longest chain %d; want 2 and %d", libraries, calls, deep, want)
+		}
+		if err := g.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestRealGPUsUseRealLibraries: fakes do not take the place of NVIDIA's libraries where a real GPU
+// is tested.
+func TestRealGPUsUseRealLibraries(t *testing.T) {
+	if os.Getenv("H5DNN_TEST_LIBRARIES") != "" {
+		for _, l := range cuda.Libraries() {
+			t.Logf("%s: %s: %v", l.Name, l.Path, l.Missing)
+		}
+		return
+	}
+	c := exec.Command(os.Args[0], "-test.v", "-test.run", "^TestRealGPUsUseRealLibraries$")
+	c.Env = append(os.Environ(), "H5DNN_TEST_GPU=1", "H5DNN_TEST_LIBRARIES=1", "H5DNN_CUDA_LIBS=/no/folder")
+	out, err := c.CombinedOutput()
+	for _, name := range []string{"cuBLASLt", "cuDNN"} {
+		if want := name + ": : not found in /no/folder"; err != nil || !strings.Contains(string(out), want) {
+			t.Errorf("%v; want %q in\n%s", err, want, out)
+		}
+	}
+}
+
+// TestRealLibrariesLoad opens NVIDIA's libraries where they are installed, with all that they
+// need; no GPU is needed for that.
+func TestRealLibrariesLoad(t *testing.T) {
+	if os.Getenv("H5DNN_TEST_LIBRARIES") != "" {
+		for _, l := range cuda.Libraries() {
+			t.Logf("%s %s: %s: %v", l.Name, l.Version, l.Path, l.Missing)
+			if l.Missing == nil && l.Name == "cuDNN" {
+				if err := cuda.OpenSublibraries(l.Path); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		return
+	}
+	c := exec.Command(os.Args[0], "-test.v", "-test.run", "^TestRealLibrariesLoad$")
+	c.Env = append(os.Environ(), "H5DNN_TEST_GPU=1", "H5DNN_TEST_LIBRARIES=1", "H5DNN_CUDA_LIBS=")
+	out, err := c.CombinedOutput()
+	if t.Logf("%s", out); err != nil {
+		t.Error(err)
+	}
+}
