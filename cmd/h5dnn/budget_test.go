@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -11,11 +12,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
 	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
@@ -194,5 +198,39 @@ func TestSmallFilesTakeLittle(t *testing.T) {
 		os.Remove(filepath.Join(folder, "out.npy"))
 		os.Remove(filepath.Join(folder, "out.npz"))
 		os.Remove(filepath.Join(folder, "out.h5"))
+	}
+}
+
+// TestRunsAreUnderTheBudget resumes a run whose parameter was never written.
+func TestRunsAreUnderTheBudget(t *testing.T) {
+	withDigits(t)
+	ctx := context.Background()
+	if status, _, errs := in(t, ctx, append(slices.Clone(digitFlags), "--epochs", "1", "-o", "run.h5")...); status != 0 {
+		t.Fatal(errs)
+	}
+	f, err := serialize.Open("run.h5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	w, err := hdf5write.Create("bomb.h5", hdf5write.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Abort()
+	for key, value := range f.Meta() {
+		if err := w.SetAttr("/", key, value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	weight, err := w.CreateDataset("/model/0.weight", dtype.Float32, []int{1 << 40}, hdf5write.Layout{Chunks: []int{1024}})
+	if err = errors.Join(err, weight.Close(), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range []string{"train --resume bomb.h5 --epochs 2", "predict bomb.h5 testdata/digits.h5:/test/images -o out.npy", "eval bomb.h5"} {
+		status, _, errs := in(t, ctx, strings.Fields(args)...)
+		if status != statusTrouble || !strings.Contains(errs, "4 TiB of elements for") || !strings.Contains(errs, "--expand-limit") {
+			t.Errorf("%s: status %d, %q", args, status, errs)
+		}
 	}
 }
