@@ -1,0 +1,90 @@
+package models
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	_ "github.com/h5dnn/h5dnn/serialize/npy"
+	_ "github.com/h5dnn/h5dnn/serialize/torch"
+)
+
+// tolerance is the largest difference between predictions of two frameworks that compute
+// the same in float32.
+const tolerance = 1e-5
+
+// python runs frameworks.py, or skips the test without both frameworks.
+func python(t *testing.T, act, folder string) map[string]float64 {
+	t.Helper()
+	interpreter := os.Getenv("H5DNN_PYTHON")
+	for _, name := range []string{"/opt/peers/bin/python", "python3"} {
+		if _, err := exec.LookPath(name); err == nil && interpreter == "" {
+			interpreter = name
+		}
+	}
+	command := exec.Command(interpreter, "testdata/frameworks.py", act, folder)
+	command.Env = append(os.Environ(), "KERAS_BACKEND=torch")
+	out, err := command.Output()
+	if failed, ok := err.(*exec.ExitError); ok && strings.Contains(string(failed.Stderr), "ModuleNotFoundError") || err != nil && !ok {
+		t.Skip("no Python with Keras and PyTorch; set H5DNN_PYTHON to compare with them")
+	} else if err != nil {
+		t.Fatalf("%s: %v\n%s%s", act, err, out, failed.Stderr)
+	}
+	errors := map[string]float64{}
+	for _, line := range strings.Split(strings.TrimSpace(string(out)), "\n") {
+		name, text, _ := strings.Cut(line, " ")
+		if errors[name], err = strconv.ParseFloat(text, 64); text != "" && err != nil {
+			t.Fatalf("%s: %s", act, out)
+		}
+	}
+	return errors
+}
+
+// convert converts a file with all that its format needs.
+func convert(t *testing.T, from, to, format string, o Options) *Plan {
+	t.Helper()
+	s, err := Open(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	p, err := New(context.Background(), s, format, o)
+	if err == nil {
+		err = p.Err()
+	}
+	if err == nil {
+		err = p.Write(context.Background(), to)
+	}
+	if err != nil {
+		t.Fatalf("%s to %s: %v", from, to, err)
+	}
+	if p.Lost.Avoidable() {
+		t.Errorf("%s to %s: lost %v", from, to, p.Lost)
+	}
+	return p
+}
+
+var names = []string{"cnn", "lstm", "mlp", "gru", "transformer", "volume"}
+
+// TestFrameworksPredictTheSame converts models of Keras to PyTorch and compares the
+// predictions, and back.
+func TestFrameworksPredictTheSame(t *testing.T) {
+	dir := t.TempDir()
+	python(t, "make", dir)
+	for _, name := range names {
+		convert(t, filepath.Join(dir, name+".keras"), filepath.Join(dir, name+".pt"), "torch", Options{})
+	}
+	forward := python(t, "torch", dir)
+	for _, name := range names {
+		got, ok := forward[name]
+		fmt.Printf("%-12s Keras -> PyTorch %.1e\n", name, got)
+		if !ok || !(got < tolerance) {
+			t.Errorf("%s: PyTorch's prediction differs from Keras's by %v; want less than %v", name, got, tolerance)
+		}
+	}
+}

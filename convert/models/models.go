@@ -1,0 +1,191 @@
+// Package models converts the weights of models between Keras, PyTorch and the run files
+// of h5dnn, layer by layer, and reports what each array becomes.
+//
+// The rules for layers belong to package checkpoint, the descriptions of Keras's models to
+// package keras, and files to package serialize. Other files of arrays are converted by
+// package convert.
+package models
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/checkpoint"
+	"github.com/h5dnn/h5dnn/keras"
+	"github.com/h5dnn/h5dnn/serialize"
+	kerasfile "github.com/h5dnn/h5dnn/serialize/keras"
+	"github.com/h5dnn/h5dnn/train"
+)
+
+// A Source is an open file of a model, or of arrays that may be those of one.
+type Source struct {
+	serialize.File
+	Name      string
+	Framework string            // that named the arrays: checkpoint.Keras, H5dnn or PyTorch
+	Model     *checkpoint.Model // of Keras; nil if the file has no architecture
+	Config    *train.Config     // of a run of h5dnn
+	Entries   []serialize.Entry // as the file has them
+}
+
+// Open opens the named file. Files that neither Keras nor h5dnn wrote are taken to have
+// PyTorch's names.
+func Open(name string, options ...serialize.Options) (*Source, error) {
+	f, err := serialize.Open(name, options...)
+	if err != nil {
+		return nil, err
+	}
+	s := &Source{File: f, Name: name, Framework: checkpoint.PyTorch}
+	if err := s.read(); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return s, nil
+}
+
+func (s *Source) read() (err error) {
+	if s.Entries, err = serialize.Collect(s.File); err != nil {
+		return err
+	}
+	if k, ok := s.File.(*kerasfile.File); ok {
+		s.Framework, s.Model = checkpoint.Keras, k.Model()
+		return nil
+	}
+	if train.IsRun(s.Meta()) {
+		c, err := train.ReadConfig(s.Name)
+		s.Framework, s.Config = checkpoint.H5dnn, &c
+		return err
+	}
+	if text := s.Meta()[kerasfile.MetaConfig]; text != "" { // that Plan has kept
+		s.Model, err = keras.Parse(text)
+	}
+	return err
+}
+
+// IsModel reports whether the named file is one of Keras or a run of h5dnn, whose arrays
+// New renames and rearranges by default.
+func IsModel(name string) bool {
+	f, err := serialize.Open(name)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	_, isKeras := f.(*kerasfile.File)
+	return isKeras || train.IsRun(f.Meta())
+}
+
+// FrameworkOf returns the framework whose names files of a format usually have: Keras's
+// for its own formats, h5dnn's for .h5 and PyTorch's for the others.
+func FrameworkOf(format string) string {
+	switch {
+	case strings.HasPrefix(format, "keras"):
+		return checkpoint.Keras
+	case format == "hdf5":
+		return checkpoint.H5dnn
+	}
+	return checkpoint.PyTorch
+}
+
+// Frameworks are the names that Options.Framework takes.
+var Frameworks = []string{checkpoint.Keras, checkpoint.PyTorch, checkpoint.H5dnn}
+
+// An Architecture is a model without its weights.
+type Architecture struct {
+	Keras  *checkpoint.Model
+	Text   string // Keras's description of it
+	Config *train.Config
+}
+
+// ReadArchitecture reads the architecture of the model in the named file: one of Keras, a
+// config.json of Keras, a run of h5dnn, or the configuration of one.
+func ReadArchitecture(name string) (a Architecture, err error) {
+	switch ext := strings.ToLower(filepath.Ext(name)); ext {
+	case ".json", ".yaml", ".yml":
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return a, err
+		}
+		if ext == ".json" {
+			if a.Keras, err = keras.Parse(string(text)); err == nil || !errors.Is(err, keras.ErrConfig) {
+				a.Text = string(text)
+				return a, err
+			}
+		}
+		c, err := train.ParseModel(text)
+		if err != nil {
+			return a, fmt.Errorf("%s: %w", name, err)
+		}
+		a.Config = &c
+		return a, nil
+	}
+	s, err := Open(name)
+	if err != nil {
+		return a, err
+	}
+	defer s.Close()
+	a = Architecture{Keras: s.Model, Text: s.Meta()[kerasfile.MetaConfig], Config: s.Config}
+	if a.Keras != nil {
+		for _, l := range a.Keras.All() {
+			l.Weights = nil
+		}
+	}
+	if a.Keras == nil && a.Config == nil {
+		return a, fmt.Errorf("%s has no architecture: want a whole model of Keras, its config.json, a run of h5dnn or the configuration of one", name)
+	}
+	return a, nil
+}
+
+// Options configure a conversion.
+type Options struct {
+	Framework    string // whose names the output has; that of FrameworkOf if empty
+	Architecture Architecture
+	Flatten      map[string][]int        // see checkpoint.LinkOptions
+	Rules        *checkpoint.CustomRules // a user's own; nil without
+	Optimizer    bool                    // convert the optimizer's state, too
+	InputShape   []int                   // of a sample, for runs of h5dnn, where the architecture does not say
+}
+
+// New plans the conversion of s to a format, named as in package serialize.
+func New(_ context.Context, s *Source, format string, o Options) (*Plan, error) {
+	if o.Framework == "" {
+		o.Framework = FrameworkOf(format)
+	}
+	if !slices.Contains(Frameworks, o.Framework) {
+		return nil, fmt.Errorf("unknown framework %q; known are %s", o.Framework, strings.Join(Frameworks, ", "))
+	}
+	target, err := serialize.ByName(format)
+	if err != nil {
+		return nil, err
+	}
+	if s.Model == nil {
+		s.Model = o.Architecture.Keras
+	}
+	p := &Plan{Source: s, Format: target, From: s.Framework, To: o.Framework, options: o}
+	if o.Rules != nil {
+		if err := p.custom(*o.Rules); err != nil {
+			return nil, err
+		}
+	}
+	convert, ok := conversions[[2]string{p.From, p.To}]
+	if !ok {
+		return nil, fmt.Errorf("%s: no conversion from %s to %s", s.Name, p.From, p.To)
+	}
+	if err := convert(p); err != nil {
+		return nil, err
+	}
+	return p, p.check()
+}
+
+// conversions are the functions that add the steps of a plan, by the frameworks.
+var conversions = map[[2]string]func(p *Plan) error{
+	{checkpoint.Keras, checkpoint.PyTorch}:   (*Plan).kerasToPyTorch,
+	{checkpoint.PyTorch, checkpoint.Keras}:   (*Plan).pyTorchToKeras,
+	{checkpoint.Keras, checkpoint.Keras}:     (*Plan).copyAll,
+	{checkpoint.PyTorch, checkpoint.PyTorch}: (*Plan).copyAll,
+	{checkpoint.H5dnn, checkpoint.PyTorch}:   (*Plan).runToPyTorch,
+	{checkpoint.PyTorch, checkpoint.H5dnn}:   (*Plan).pyTorchToRun,
+}

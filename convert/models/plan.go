@@ -1,0 +1,335 @@
+package models
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/checkpoint"
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/loss"
+	"github.com/h5dnn/h5dnn/serialize"
+	kerasfile "github.com/h5dnn/h5dnn/serialize/keras"
+)
+
+// A Plan is a conversion: what becomes of every array of the source.
+type Plan struct {
+	Source   *Source
+	Format   serialize.Format
+	From, To string // frameworks
+	Tensors  []checkpoint.Tensor
+	Modules  []Module  // that hold the tensors, for PyTorch
+	Refused  []error   // layers that the other framework does not have
+	Lost     loss.List // arrays and settings
+	Notes    []string
+
+	options Options
+	meta    map[string]string
+	taken   map[string]bool // names of arrays that a user's rules have taken or dropped
+}
+
+// A Module is a call that constructs a module of PyTorch.
+type Module struct{ Name, Call string }
+
+// ErrRefused is the kind of error, for errors.Is, of a plan with layers that the other
+// framework does not have.
+var ErrRefused = errors.New("cannot be converted")
+
+// Err returns an error of kind ErrRefused if layers were refused. Write leaves them out.
+func (p *Plan) Err() error {
+	if len(p.Refused) == 0 {
+		return nil
+	}
+	var lines []string
+	for _, err := range p.Refused {
+		lines = append(lines, err.Error())
+	}
+	return fmt.Errorf("%s: %w to %s: %s", p.Source.Name, ErrRefused, p.To, strings.Join(lines, "; "))
+}
+
+// refuse records a layer that is not converted, with its weights.
+func (p *Plan) refuse(l *checkpoint.Layer, path string, err error) {
+	p.Refused = append(p.Refused, err)
+	for _, w := range l.Weights {
+		if !p.taken[path+"/"+w.Name] {
+			p.Lost.Add(path+"/"+w.Name, loss.Array, 1, "%v", err)
+		}
+	}
+}
+
+// custom adds what a user's rules make of the arrays that they name.
+func (p *Plan) custom(rules checkpoint.CustomRules) error {
+	var all []checkpoint.Tensor
+	for _, e := range p.Source.Entries {
+		all = append(all, checkpoint.Tensor{Name: e.Name, Array: e.Array})
+	}
+	made, dropped, rest, err := rules.Apply(all)
+	if err != nil {
+		return err
+	}
+	p.taken = map[string]bool{}
+	for _, t := range made {
+		for _, name := range t.From {
+			p.taken[name] = true
+		}
+	}
+	for _, name := range dropped {
+		p.taken[name] = true
+		p.Lost.AddInherent(name, loss.Property, 1, "dropped by a rule")
+	}
+	p.Tensors = append(p.Tensors, made...)
+	if p.From == checkpoint.PyTorch && p.To == checkpoint.PyTorch && rules.Rest != "keep" {
+		for _, name := range rest {
+			p.taken[name] = true
+			p.Lost.Add(name, loss.Array, 1, "no rule names it; add one, or rest: keep")
+		}
+	}
+	return nil
+}
+
+// links returns the plans of the layers, without the links of weights that a user's rules
+// have taken.
+func (p *Plan) links(m *checkpoint.Model) ([]checkpoint.LayerPlan, error) {
+	o := checkpoint.LinkOptions{Flatten: p.options.Flatten}
+	if p.options.Rules != nil {
+		o.Rules = *p.options.Rules
+	}
+	plans, err := checkpoint.ModelLinks(m, o)
+	if err != nil {
+		return nil, err
+	}
+	for i := range plans {
+		plan := &plans[i]
+		plan.Links = slices.DeleteFunc(plan.Links, func(l checkpoint.Link) bool {
+			return slices.ContainsFunc(slices.Concat(l.From, l.To), func(name string) bool { return p.taken[name] })
+		})
+		if plan.Refused != nil && len(plan.Layer.Weights) > 0 && !slices.ContainsFunc(plan.Layer.Weights, func(w checkpoint.Weight) bool { return !p.taken[plan.Path+"/"+w.Name] }) {
+			plan.Refused = nil
+		}
+	}
+	return plans, nil
+}
+
+// layers records what the plans of layers refuse, and how PyTorch's modules are made.
+func (p *Plan) layers(plans []checkpoint.LayerPlan) {
+	for _, plan := range plans {
+		if plan.Refused != nil {
+			p.refuse(plan.Layer, plan.Path, plan.Refused)
+			continue
+		}
+		if plan.Differs != nil {
+			if len(plan.Links) == 0 {
+				p.Refused = append(p.Refused, plan.Differs)
+			}
+			p.Lost.Add(plan.Path, loss.Property, 1, "%v", plan.Differs)
+		}
+		if plan.Module != "" && len(plan.Links) > 0 {
+			name, _, _ := cutLast(plan.Links[0].To[0])
+			p.Modules = append(p.Modules, Module{name, plan.Module})
+		}
+	}
+}
+
+// cutLast cuts a name at its last dot.
+func cutLast(name string) (before, after string, ok bool) {
+	at := strings.LastIndexByte(name, '.')
+	if at < 0 {
+		return name, "", false
+	}
+	return name[:at], name[at+1:], true
+}
+
+func (p *Plan) kerasToPyTorch() error {
+	m := p.Source.Model
+	if m == nil {
+		return fmt.Errorf("%s has weights and no architecture, which says what they are; give it by a whole model or its config.json", p.Source.Name)
+	}
+	plans, err := p.links(m)
+	if err != nil {
+		return err
+	}
+	p.layers(plans)
+	tensors, unused, err := checkpoint.Export(plans)
+	if err != nil {
+		return err
+	}
+	p.Tensors = append(p.Tensors, tensors...)
+	for _, name := range unused {
+		if !p.taken[name] {
+			p.lose(name)
+		}
+	}
+	p.randomStates(m)
+	p.keepConfig()
+	p.Notes = append(p.Notes, "PyTorch's architecture is code, which no file has: build the modules below by these names")
+	return nil
+}
+
+// lose records an array that nothing is made of.
+func (p *Plan) lose(name string) {
+	if strings.Contains(name, "seed_generator") {
+		p.Lost.AddInherent(name, loss.Value, 1, "the state of a random number generator")
+		return
+	}
+	p.Lost.Add(name, loss.Array, 1, "unmapped: no rule takes it")
+}
+
+// randomStates records the states of random number generators, which have no layer plan.
+func (p *Plan) randomStates(m *checkpoint.Model) {
+	for path, l := range m.All() {
+		if _, ok := checkpoint.RuleOf(l.Class); ok {
+			continue
+		}
+		for _, w := range l.Weights {
+			if name := path + "/" + w.Name; strings.Contains(w.Name, "seed_generator") && !p.taken[name] && len(p.Lost.Of(name)) == 0 {
+				p.lose(name)
+			}
+		}
+	}
+}
+
+// keepConfig keeps Keras's architecture in the metadata, where PyTorch does not look, so
+// that the way back needs no other file.
+func (p *Plan) keepConfig() {
+	if text := p.Source.Meta()[kerasfile.MetaConfig]; text != "" && p.Format.Meta {
+		p.setMeta(kerasfile.MetaConfig, text)
+	}
+	if p.Format.Name == "safetensors" {
+		p.setMeta("format", "pt")
+	}
+}
+
+func (p *Plan) setMeta(key, value string) {
+	if p.meta == nil {
+		p.meta = map[string]string{}
+	}
+	p.meta[key] = value
+}
+
+func (p *Plan) pyTorchToKeras() error {
+	m := p.Source.Model
+	if m == nil {
+		return fmt.Errorf("%s has no architecture; give it by a whole model of Keras or its config.json", p.Source.Name)
+	}
+	for _, l := range m.All() {
+		l.Weights = nil
+	}
+	plans, err := p.links(m)
+	if err != nil {
+		return err
+	}
+	for _, plan := range plans {
+		if plan.Refused != nil {
+			p.Refused = append(p.Refused, plan.Refused)
+		}
+	}
+	if err := p.importInto(plans); err != nil {
+		return err
+	}
+	if text := cmp.Or(p.options.Architecture.Text, p.Source.Meta()[kerasfile.MetaConfig]); text != "" {
+		p.setMeta(kerasfile.MetaConfig, text)
+	}
+	return nil
+}
+
+// importInto adds the weights of the layers, computed from the arrays of the source.
+func (p *Plan) importInto(plans []checkpoint.LayerPlan) error {
+	parameters := map[string]checkpoint.Tensor{}
+	for _, e := range p.Source.Entries {
+		if !p.taken[e.Name] && !isOptimizerState(e.Name) {
+			parameters[e.Name] = checkpoint.Tensor{Name: e.Name, Array: e.Array}
+		}
+	}
+	for _, t := range p.Tensors { // that a user's rules have renamed
+		parameters[t.Name] = t
+	}
+	p.Tensors = nil
+	tensors, missing, unused, err := checkpoint.Import(plans, parameters)
+	if err != nil {
+		return err
+	}
+	p.Tensors = tensors
+	for _, name := range missing {
+		p.Refused = append(p.Refused, fmt.Errorf("%s is missing", name))
+	}
+	for _, name := range unused {
+		p.lose(name)
+	}
+	return nil
+}
+
+// isOptimizerState reports whether an array of a file is an optimizer's.
+func isOptimizerState(name string) bool {
+	first, _, nested := strings.Cut(name, "/")
+	return nested && strings.Contains(first, "optimizer")
+}
+
+// copyAll keeps arrays that a user's rules do not name as they are.
+func (p *Plan) copyAll() error {
+	for _, e := range p.Source.Entries {
+		if !p.taken[e.Name] {
+			p.Tensors = append(p.Tensors, checkpoint.Tensor{Name: e.Name, Array: e.Array, From: []string{e.Name}, Operation: checkpoint.Same{}.String()})
+		}
+	}
+	if p.Format.Meta {
+		for key, value := range p.Source.Meta() {
+			p.setMeta(key, value)
+		}
+	}
+	return nil
+}
+
+// check fails if two tensors have one name, or the format cannot hold one.
+func (p *Plan) check() error {
+	seen := map[string]bool{}
+	for i, t := range p.Tensors {
+		if seen[t.Name] {
+			return fmt.Errorf("%s: two arrays would be called %s: %w", p.Source.Name, t.Name, checkpoint.ErrAmbiguous)
+		}
+		seen[t.Name] = true
+		if !p.Format.Holds(t.Array.Type) {
+			p.Tensors[i].Array = checkpoint.Cast(t.Array, dtype.Float32)
+			p.Tensors[i].Operation = strings.TrimPrefix(t.Operation+" cast(float32)", "copy ")
+		}
+	}
+	if len(p.Tensors) == 0 && len(p.Refused) == 0 {
+		return fmt.Errorf("%s has no weights that %s can have", p.Source.Name, p.To)
+	}
+	return nil
+}
+
+// Contents returns what is written. Each array is computed when it is read.
+func (p *Plan) Contents(ctx context.Context) serialize.Contents {
+	return serialize.Contents{Meta: p.meta, Entries: func(yield func(serialize.Entry, error) bool) {
+		for _, t := range p.Tensors {
+			if err := ctx.Err(); err != nil {
+				yield(serialize.Entry{}, err)
+				return
+			}
+			if !yield(serialize.Entry{Name: t.Name, Array: t.Array, Shared: p.sharedOf(t)}, nil) {
+				return
+			}
+		}
+	}}
+}
+
+// sharedOf returns the identity of elements that are copied as they are.
+func (p *Plan) sharedOf(t checkpoint.Tensor) string {
+	if len(t.From) != 1 {
+		return ""
+	}
+	for _, e := range p.Source.Entries {
+		if e.Name == t.From[0] && e.Array.Data == t.Array.Data {
+			return e.Shared
+		}
+	}
+	return ""
+}
+
+// Write writes the output file, atomically.
+func (p *Plan) Write(ctx context.Context, out string) error {
+	return serialize.Save(out, p.Format.Name, p.Contents(ctx))
+}

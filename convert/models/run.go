@@ -1,0 +1,249 @@
+package models
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/checkpoint"
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/loss"
+	"github.com/h5dnn/h5dnn/nn"
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/train"
+)
+
+const (
+	runModel = "model/" // arrays of the model in a run file
+	counter  = "num_batches_tracked"
+)
+
+// kerasClass returns the class of Keras whose rule knows how PyTorch names the parameters
+// of a layer of h5dnn; "" if both have the same names.
+func kerasClass(m nn.Module) string {
+	switch m.(type) {
+	case *nn.BatchNorm1d, *nn.BatchNorm2d, *nn.BatchNorm3d:
+		return "BatchNormalization"
+	case *nn.LayerNorm:
+		return "LayerNormalization"
+	}
+	return ""
+}
+
+// A parameter is an array of a model of h5dnn and of PyTorch's.
+type parameter struct {
+	h5dnn   string // "2.gamma"; "" for a counter that h5dnn does not have
+	pytorch string // "2.weight"
+}
+
+// parametersOf lists the parameters and buffers of a model, with PyTorch's names.
+func parametersOf(model nn.Module, rules *checkpoint.CustomRules) ([]parameter, error) {
+	classes := map[string]string{}
+	for name, m := range nn.Modules(model) {
+		classes[name] = kerasClass(m)
+	}
+	var list []parameter
+	for name := range nn.State(model) {
+		module, last, ok := cutLast(name)
+		if !ok {
+			module, last = "", name
+		}
+		renamed := module
+		if rules != nil {
+			if to, ok, err := rules.Module(module); err != nil {
+				return nil, err
+			} else if ok {
+				renamed = to
+			}
+		}
+		if renamed != "" {
+			renamed += "."
+		}
+		list = append(list, parameter{name, renamed + pyTorchName(classes[module], last)})
+		if classes[module] == "BatchNormalization" && last == "running_var" {
+			list = append(list, parameter{"", renamed + counter})
+		}
+	}
+	return list, nil
+}
+
+// pyTorchName returns PyTorch's name of a parameter of h5dnn.
+func pyTorchName(class, name string) string {
+	rule, ok := checkpoint.RuleOf(class)
+	if !ok {
+		return name
+	}
+	for pytorch, h5dnn := range rule.Renamed {
+		if h5dnn == name {
+			return pytorch
+		}
+	}
+	return name
+}
+
+func (p *Plan) runToPyTorch() error {
+	model, err := p.Source.Config.BuildModel()
+	if err != nil {
+		return err
+	}
+	parameters, err := parametersOf(model, p.options.Rules)
+	if err != nil {
+		return err
+	}
+	entries := map[string]serialize.Entry{}
+	for _, e := range p.Source.Entries {
+		entries[e.Name] = e
+	}
+	used := map[string]bool{}
+	for _, one := range parameters {
+		name := runModel + one.h5dnn
+		e, ok := entries[name]
+		switch {
+		case one.h5dnn == "":
+			p.Tensors = append(p.Tensors, checkpoint.Tensor{Name: one.pytorch, Array: checkpoint.Zeros(dtype.Int64), Operation: checkpoint.CounterOp{}.String()})
+		case p.taken[name]:
+		case !ok:
+			return fmt.Errorf("%s has no %s", p.Source.Name, name)
+		default:
+			used[name] = true
+			p.Tensors = append(p.Tensors, checkpoint.Tensor{Name: one.pytorch, Array: e.Array, From: []string{name}, Operation: checkpoint.Same{}.String()})
+		}
+	}
+	for _, e := range p.Source.Entries {
+		switch {
+		case used[e.Name] || p.taken[e.Name]:
+		case strings.HasPrefix(e.Name, runModel):
+			p.lose(e.Name)
+		default:
+			p.Lost.AddInherent(e.Name, loss.Value, 1, "a state_dict has the weights only")
+		}
+	}
+	p.Notes = append(p.Notes, "PyTorch's architecture is code, which no file has: build it with these names")
+	return nil
+}
+
+func (p *Plan) pyTorchToRun() error {
+	c := p.options.Architecture.Config
+	if c == nil {
+		return errors.New("name the architecture of the run: a configuration with its model, or another run")
+	}
+	config := *c
+	shape, err := p.inputShape(config)
+	if err != nil {
+		return err
+	}
+	unbuilt, err := config.BuildModel()
+	if err != nil {
+		return err
+	}
+	sample := shape
+	if axes := nn.SpatialAxes(unbuilt, ""); axes > 0 && len(shape) == axes {
+		sample = append([]int{1}, shape...)
+	} else if config.Data.Layout == "nhwc" && len(shape) == 3 {
+		sample = []int{shape[2], shape[0], shape[1]}
+	}
+	model, err := config.BuildModel(sample)
+	if err != nil {
+		return err
+	}
+	if config.Model, err = nn.Describe(model); err != nil {
+		return err
+	}
+	parameters, err := parametersOf(model, p.options.Rules)
+	if err != nil {
+		return err
+	}
+	if err := p.importParameters(model, parameters); err != nil {
+		return err
+	}
+	features, err := train.InputsOf(model, config, shape)
+	if err != nil {
+		return err
+	}
+	return p.writeRun(config, features)
+}
+
+// inputShape returns the shape of a sample.
+func (p *Plan) inputShape(c train.Config) ([]int, error) {
+	if len(p.options.InputShape) > 0 {
+		return p.options.InputShape, nil
+	}
+	model, err := c.BuildModel()
+	if err != nil {
+		return nil, err
+	}
+	if nn.SpatialAxes(model, "") == 0 {
+		for _, e := range p.Source.Entries {
+			if e.Array.Rank() == 2 && !isOptimizerState(e.Name) {
+				return e.Array.Shape[1:], nil
+			}
+		}
+	}
+	return nil, &InputShapeError{}
+}
+
+// An InputShapeError is the error of an architecture that does not say how large a sample
+// is. Options.InputShape takes it.
+type InputShapeError struct{}
+
+func (*InputShapeError) Error() string {
+	return "the architecture does not say what the shape of a sample is"
+}
+
+// importParameters adds the arrays of a run, from PyTorch's.
+func (p *Plan) importParameters(model nn.Module, parameters []parameter) error {
+	have := map[string]checkpoint.Tensor{}
+	for _, e := range p.Source.Entries {
+		if !p.taken[e.Name] {
+			have[e.Name] = checkpoint.Tensor{Name: e.Name, Array: e.Array, From: []string{e.Name}, Operation: checkpoint.Same{}.String()}
+		}
+	}
+	for _, t := range p.Tensors {
+		have[t.Name] = t
+	}
+	p.Tensors = nil
+	want := map[string]storage.Array{}
+	for name, a := range nn.State(model) {
+		want[name] = a
+	}
+	used := map[string]bool{}
+	for _, one := range parameters {
+		t, ok := have[one.pytorch]
+		used[one.pytorch] = true
+		switch {
+		case one.h5dnn == "":
+		case !ok:
+			p.Refused = append(p.Refused, fmt.Errorf("%s is missing, of which the model would have %s", one.pytorch, one.h5dnn))
+		case !slices.Equal(t.Array.Shape, want[one.h5dnn].Shape):
+			return fmt.Errorf("%s has shape %v; the model has %v: %w", one.pytorch, t.Array.Shape, want[one.h5dnn].Shape, checkpoint.ErrShape)
+		default:
+			t.Name = runModel + one.h5dnn
+			p.Tensors = append(p.Tensors, t)
+		}
+	}
+	for _, e := range p.Source.Entries {
+		switch {
+		case used[e.Name] || p.taken[e.Name]:
+		case isOptimizerState(e.Name):
+			p.Lost.AddInherent(e.Name, loss.Value, 1, "the state of the optimizer is not converted")
+		default:
+			p.lose(e.Name)
+		}
+	}
+	return nil
+}
+
+// writeRun makes the output a run file.
+func (p *Plan) writeRun(c train.Config, features []train.Feature) error {
+	meta, state, err := train.ImportedRun(c, features)
+	if err != nil {
+		return err
+	}
+	p.meta = meta
+	for name, a := range state {
+		p.Tensors = append(p.Tensors, checkpoint.Tensor{Name: name, Array: a, Operation: "0"})
+	}
+	return nil
+}

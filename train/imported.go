@@ -1,0 +1,136 @@
+package train
+
+import (
+	"encoding/json"
+	"fmt"
+	"iter"
+	"slices"
+	"strconv"
+
+	"github.com/h5dnn/h5dnn/config"
+	"github.com/h5dnn/h5dnn/dataset/dataconfig"
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/nn"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/tensor"
+)
+
+// IsRun reports whether the metadata of a file are those of a run.
+func IsRun(meta map[string]string) bool { return meta[metaConfig] != "" }
+
+// ParseModel reads the architecture of a model from YAML: a configuration of which only
+// the model is required, or the list of its layers.
+func ParseModel(text []byte) (Config, error) {
+	c := Defaults()
+	c.Model = nil
+	doc, err := config.ParseYAML(text)
+	if err != nil {
+		return c, err
+	}
+	if err := doc.Decode(&c.Model); err == nil {
+		if _, settings := c.Model.(map[string]any); !settings {
+			return c, nil
+		}
+	}
+	c.Model = nil
+	if err := doc.Decode(&c); err != nil {
+		return c, err
+	}
+	if c.Model == nil {
+		return c, config.Errorf("no model; want its layers")
+	}
+	return c, nil
+}
+
+// The data of a run that was not trained here. Predict and eval name other files.
+const (
+	importedFile = "data.h5"
+	importedX    = "/x"
+	importedY    = "/y"
+)
+
+// ImportedRun returns the metadata of the run file of a model that another program has
+// trained, and its arrays besides those of the model, which are named model/ and as by
+// nn.State. Defaults stand for what c does not name of the data; inputs are those of the
+// model.
+func ImportedRun(c Config, inputs []Feature) (meta map[string]string, state iter.Seq2[string, storage.Array], err error) {
+	c = c.withImportedData(inputs)
+	if err := c.Check(); err != nil {
+		return nil, nil, err
+	}
+	meta = map[string]string{metaVersion: Version, metaSchema: strconv.Itoa(Schema), metaData: ""}
+	for key, value := range map[string]any{metaConfig: c, metaPosition: Position{}, metaInputs: inputs} {
+		text, err := json.Marshal(value)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", key, err)
+		}
+		meta[key] = string(text)
+	}
+	return meta, func(yield func(string, storage.Array) bool) { yield("optimizer/step", storage.From([]int64{0})) }, nil
+}
+
+func (c Config) withImportedData(inputs []Feature) Config {
+	if len(c.Data.File) == 0 {
+		c.Data.File = dataconfig.Names{importedFile}
+	}
+	if len(c.Data.X) == 0 && len(inputs) == 1 {
+		c.Data.X = dataconfig.Path(importedX)
+	} else if len(c.Data.X) == 0 {
+		for _, f := range inputs {
+			c.Data.X = append(c.Data.X, dataconfig.NamedPath{Name: f.Name, Path: "/" + f.Name})
+		}
+	}
+	if len(c.Data.Y) == 0 {
+		c.Data.Y = dataconfig.Path(importedY)
+	}
+	if c.Data.Normalize.IsAuto() {
+		c.Data.Normalize = dataconfig.Identity
+	}
+	return c
+}
+
+// BuildModel returns the model of c without memory for its parameters, which have the
+// sizes that follow from samples of these shapes.
+func (c Config) BuildModel(samples ...[]int) (nn.Module, error) {
+	m, err := c.build(max(1, c.Classes), tensor.Meta)
+	if err != nil {
+		return nil, config.At(err, "model")
+	}
+	if len(samples) > 0 {
+		if _, err := nn.Build(m, samples...); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// InputsOf returns the features of a model whose inputs are float32 of these shapes, as
+// files have them.
+func InputsOf(model nn.Module, c Config, shapes ...[]int) ([]Feature, error) {
+	names := inputNames(model, c, len(shapes))
+	if len(names) != len(shapes) {
+		return nil, fmt.Errorf("%d shapes for the inputs %v of the model", len(shapes), names)
+	}
+	features := make([]Feature, len(shapes))
+	for i, shape := range shapes {
+		in, err := inputFor(model, c.Data, names[i], dtype.Float32, shape)
+		if err != nil {
+			return nil, err
+		}
+		features[i] = Feature{Name: names[i], Type: dtype.Float32, Shape: slices.Clone(shape), Input: in}
+	}
+	return features, nil
+}
+
+// inputNames returns the names of the inputs of a model.
+func inputNames(model nn.Module, c Config, n int) []string {
+	if m, ok := model.(nn.MultiModule); ok && n > 1 {
+		if named, ok := m.(interface{ InputNames() []string }); ok {
+			return named.InputNames()
+		}
+	}
+	if names := c.Data.InputNames(); len(names) > 0 {
+		return names[:1]
+	}
+	return []string{"x"}
+}
