@@ -471,6 +471,9 @@ func (m *machine) global(code byte) error {
 	case "copy_reg":
 		g.Module = "copyreg"
 	}
+	if err := g.check(); err != nil {
+		return err
+	}
 	return m.push(g)
 }
 

@@ -22,10 +22,11 @@ func (f *file) readLegacy() error {
 	var values [5]any
 	at := int64(0)
 	for i := range values {
-		var err error
-		if values[i], at, err = f.pickle(at, f.in.Size-at); err != nil {
+		value, end, err := f.pickle(at, f.in.Size-at)
+		if err != nil {
 			return fmt.Errorf("pickle %d of 5: %w", i+1, err)
 		}
+		values[i], at = value, end
 	}
 	if version, ok := values[1].(int64); !ok || version != 1001 {
 		return fmt.Errorf("version %v of the format before PyTorch 1.6; known is 1001", values[1])
@@ -41,11 +42,18 @@ func (f *file) readLegacy() error {
 	}
 	f.format, f.root = "legacy", values[3]
 	sizes := map[string]stored{} // as the object refers to them
-	err := visit(f.root, func(value any) error {
-		if s, err := storageOf(value); err == nil {
-			sizes[s.key] = s
+	err := visit(f.root, 10*f.visits(), func(value any) error {
+		p, ok := value.(*pickle.Persistent)
+		if !ok {
+			return nil
 		}
-		return nil
+		s, err := storageOf(p)
+		if err == nil {
+			sizes[s.key] = s
+		} else if id, _ := p.ID.(pickle.Tuple); argument(id, 0) != "storage" {
+			return nil
+		}
+		return err
 	})
 	if err != nil {
 		return err
@@ -55,14 +63,14 @@ func (f *file) readLegacy() error {
 
 // placeLegacy finds the storages, the first of which is at the given offset.
 func (f *file) placeLegacy(at int64, keys []any, sizes map[string]stored) error {
-	failed := map[string]error{}
+	places, failed := map[string]place{}, map[string]error{}
 	for i, k := range keys {
 		key, ok := k.(string)
 		s, used := sizes[key]
 		if !ok || !used {
 			return fmt.Errorf("storage %v of %d is not used, so that its size is unknown", k, len(keys))
 		}
-		if _, twice := f.places[key]; twice {
+		if _, twice := places[key]; twice {
 			return fmt.Errorf("storage %s is there twice", key)
 		}
 		var head [8]byte
@@ -78,14 +86,19 @@ func (f *file) placeLegacy(at int64, keys []any, sizes map[string]stored) error 
 			}
 			break
 		}
-		f.places[key] = place{at, int64(s.bytes())}
+		places[key] = place{at, int64(s.bytes())}
 		at += int64(s.bytes())
 	}
-	f.find = func(key string) (int64, int64, error) {
+	f.count = len(places)
+	f.find = func(key string) (place, error) {
 		if err, ok := failed[key]; ok {
-			return 0, 0, err
+			return place{}, err
 		}
-		return 0, 0, fmt.Errorf("storage %s is not in the file: %w", key, storage.ErrState)
+		p, ok := places[key]
+		if !ok {
+			return place{}, fmt.Errorf("storage %s is not in the file: %w", key, storage.ErrState)
+		}
+		return p, nil
 	}
 	return nil
 }

@@ -167,9 +167,12 @@ func tensorOf(value any, depth int) (tensor, error) {
 		}
 		return t, err
 	}
-	switch class.String() {
-	case "torch._utils._rebuild_tensor", "torch._utils._rebuild_tensor_v2", "torch._utils._rebuild_tensor_v3":
+	switch class {
+	case pickle.Global{Module: "torch._utils", Name: "_rebuild_tensor"}, pickle.Global{Module: "torch._utils", Name: "_rebuild_tensor_v2"},
+		pickle.Global{Module: "torch._utils", Name: "_rebuild_tensor_v3"}:
 		return rebuild(class.Name, o.Args)
+	}
+	switch class.String() {
 	case "torch._utils._rebuild_parameter", "torch._utils._rebuild_parameter_with_state",
 		"torch._utils._rebuild_device_tensor_from_cpu_tensor",
 		"torch.nn.parameter.Parameter", "torch.nn.Parameter", "torch.nn.parameter.Buffer", "torch.nn.Buffer":

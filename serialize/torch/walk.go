@@ -37,7 +37,6 @@ var prefixes = []string{"module.", "_orig_mod."}
 const (
 	maxDepth   = 1000
 	maxEntries = 1 << 20
-	maxVisits  = 1 << 24
 )
 
 // A walker turns the value of a pickle into entries and metadata.
@@ -46,7 +45,8 @@ type walker struct {
 	entries []named
 	meta    map[string]string
 	opaque  map[string]bool
-	visits  int
+	visits  int  // of containers that are still allowed
+	left    int  // bytes of metadata that may still be added
 	exact   bool // names and metadata are those of save
 }
 
@@ -57,7 +57,7 @@ type named struct {
 
 // walk lists the tensors of the file.
 func (f *file) walk() (*serialize.List, error) {
-	w := &walker{file: f, meta: map[string]string{}, opaque: map[string]bool{}}
+	w := &walker{file: f, entries: make([]named, 0, f.count), meta: map[string]string{}, opaque: map[string]bool{}, visits: f.visits(), left: f.in.Budget.Limit()}
 	if err := w.top(f.root); err != nil {
 		return nil, err
 	}
@@ -230,8 +230,10 @@ func (w *walker) cutPrefixes(first, last int) {
 
 // value visits a value and what it contains.
 func (w *walker) value(path string, value any, depth int) error {
-	if w.visits++; w.visits > maxVisits || depth > maxDepth {
-		return fmt.Errorf("%s: values contain themselves, or too many others: %w", path, storage.ErrState)
+	if isContainer(value) {
+		if err := w.enter(depth); err != nil {
+			return fmt.Errorf("%.40q: %w", path, err)
+		}
 	}
 	switch value := value.(type) {
 	case *pickle.Persistent:
@@ -247,9 +249,20 @@ func (w *walker) value(path string, value any, depth int) error {
 	case *pickle.Set:
 		return w.sequence(path, value.Items, depth)
 	}
-	text, err := w.text(value, false, depth)
-	w.note(path, text)
-	return err
+	return w.noteText(path, value, depth)
+}
+
+// visits is how often containers may be visited. Those that a pickle refers to several
+// times are visited as often; lists of lists that are all the same could make that as many
+// as they like.
+func (f *file) visits() int { return 100_000 + 2*int(f.pickled) }
+
+// enter counts a container.
+func (w *walker) enter(depth int) error {
+	if w.visits--; w.visits < 0 || depth > maxDepth {
+		return fmt.Errorf("values contain themselves, or too many others: %w", storage.ErrState)
+	}
+	return nil
 }
 
 func (w *walker) add(e serialize.Entry, err error) error {
@@ -260,12 +273,25 @@ func (w *walker) add(e serialize.Entry, err error) error {
 	return nil
 }
 
+// noteText adds a value as metadata.
+func (w *walker) noteText(path string, value any, depth int) error {
+	text, err := w.text(value, false, depth)
+	if err != nil {
+		return fmt.Errorf("%.40q: %w", path, err)
+	}
+	return w.note(path, text)
+}
+
 // note adds metadata.
-func (w *walker) note(path, text string) {
+func (w *walker) note(path, text string) error {
 	if path == "" {
 		path = "value"
 	}
+	if w.left -= len(path) + len(text); w.left < 0 {
+		return fmt.Errorf("%.40q: its metadata take more memory than allowed: %w", path, storage.ErrState)
+	}
 	w.meta[path] = text
+	return nil
 }
 
 func join(path, key string) string {
@@ -277,7 +303,7 @@ func join(path, key string) string {
 
 func (w *walker) dict(path string, d *pickle.Dict, depth int) error {
 	if len(d.Keys) == 0 && path != "" {
-		w.note(path, "{}")
+		return w.note(path, "{}")
 	}
 	for i, key := range d.Keys {
 		if err := w.value(join(path, w.keyText(key)), d.Values[i], depth+1); err != nil {
@@ -290,9 +316,7 @@ func (w *walker) dict(path string, d *pickle.Dict, depth int) error {
 // sequence visits a list. One of scalars alone is metadata as a whole.
 func (w *walker) sequence(path string, items []any, depth int) error {
 	if !slices.ContainsFunc(items, w.hasMore) {
-		text, err := w.text(pickle.Tuple(items), false, depth)
-		w.note(path, text)
-		return err
+		return w.noteText(path, pickle.Tuple(items), depth)
 	}
 	for i, item := range items {
 		if err := w.value(join(path, strconv.Itoa(i)), item, depth+1); err != nil {
@@ -331,8 +355,7 @@ func (w *walker) persistent(path string, p *pickle.Persistent) error {
 	s, err := storageOf(p)
 	if err != nil {
 		w.opaque["persistent id"] = true
-		w.note(path, "not read: "+err.Error())
-		return nil
+		return w.note(path, "not read: "+err.Error())
 	}
 	return w.add(w.entry(path, tensor{stored: s, element: s.element, offset: s.offset, shape: []int{s.numel - s.offset}, stride: []int{1}}))
 }
@@ -353,15 +376,15 @@ func (w *walker) object(path string, o *pickle.Object, depth int) error {
 		}
 		return w.add(serialize.Entry{Name: path, Array: a}, err)
 	case isNumPyScalar(o), o.Is("torch.Size"), o.Is("torch.device"):
-		text, err := w.text(o, false, depth)
-		w.note(path, text)
-		return err
+		return w.noteText(path, o, depth)
 	}
 	w.opaque[pickle.TypeOf(o)] = true
 	if module := moduleOf(o); module != nil {
 		return w.module(path, module, depth)
 	}
-	w.note(join(path, "class"), pickle.TypeOf(o))
+	if err := w.note(join(path, "class"), pickle.TypeOf(o)); err != nil {
+		return err
+	}
 	for _, state := range o.State { // a dict, or a pair of one and another for slots
 		if err := w.value(path, state, depth+1); err != nil {
 			return err
@@ -436,8 +459,10 @@ func (w *walker) keyText(key any) string {
 // text returns a scalar, or a list of them, as text: JSON, but for strings that are not in
 // a list.
 func (w *walker) text(value any, quoted bool, depth int) (string, error) {
-	if w.visits++; w.visits > maxVisits || depth > maxDepth {
-		return "", fmt.Errorf("values contain themselves, or too many others: %w", storage.ErrState)
+	if isContainer(value) {
+		if err := w.enter(depth); err != nil {
+			return "", err
+		}
 	}
 	switch value := value.(type) {
 	case nil:
@@ -533,15 +558,15 @@ func formatFloat(x float64) string {
 	return text
 }
 
-// visit calls do with each value that a value contains.
-func visit(root any, do func(value any) error) error {
+// visit calls do with each value that a value contains, tuples as often as they are
+// referred to, and at most limit values.
+func visit(root any, limit int, do func(value any) error) error {
 	seen := map[any]bool{}
-	visits := 0
 	list := []any{root}
 	for len(list) > 0 {
 		value := list[len(list)-1]
 		list = list[:len(list)-1]
-		if visits++; visits > maxVisits {
+		if limit--; limit < 0 {
 			return fmt.Errorf("values contain too many others: %w", storage.ErrState)
 		}
 		switch value.(type) {

@@ -23,6 +23,7 @@ type record struct {
 	data   int64 // offset of the bytes
 	size   int64
 	crc    uint32 // 0 if unknown
+	err    error  // of locate
 }
 
 // The structures of zip archives (PKWARE APPNOTE 6.3.9, sections 4.3.7 to 4.3.16).
@@ -54,8 +55,9 @@ func readDirectory(r io.ReaderAt, size int64) ([]record, error) {
 		return nil, err
 	}
 	records := make([]record, 0, count)
+	text := string(b) // of which names are parts
 	for len(b) >= entrySize && string(b[:4]) == directorySignature {
-		x, rest, err := parseEntry(b)
+		x, rest, err := parseEntry(b, text[len(text)-len(b):])
 		if err != nil {
 			return nil, err
 		}
@@ -99,13 +101,13 @@ func findDirectory(r io.ReaderAt, size int64) (at, length int64, count int, err 
 	return at, length, int(n), nil
 }
 
-// parseEntry reads an entry of the central directory.
-func parseEntry(b []byte) (x record, rest []byte, err error) {
+// parseEntry reads an entry of the central directory, which is also given as text.
+func parseEntry(b []byte, text string) (x record, rest []byte, err error) {
 	names, extras, comments := int(le.Uint16(b[28:])), int(le.Uint16(b[30:])), int(le.Uint16(b[32:]))
 	if len(b) < entrySize+names+extras+comments {
 		return x, nil, errors.New("the archive's directory is cut off")
 	}
-	x = record{name: string(b[entrySize:][:names]), crc: le.Uint32(b[16:]), size: int64(le.Uint32(b[24:])), header: int64(le.Uint32(b[42:]))}
+	x = record{name: text[entrySize:][:names], crc: le.Uint32(b[16:]), size: int64(le.Uint32(b[24:])), header: int64(le.Uint32(b[42:]))}
 	packed := int64(le.Uint32(b[20:]))
 	extra := b[entrySize+names:][:extras]
 	for len(extra) >= 4 {

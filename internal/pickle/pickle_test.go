@@ -1,0 +1,103 @@
+package pickle_test
+
+import (
+	"bytes"
+	"fmt"
+	"math/big"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/internal/pickle"
+)
+
+// Example reads a pickle that would run a function, had Python loaded it.
+func Example() {
+	const pickled = "\x80\x02}X\x01\x00\x00\x00acfractions\nFraction\nK\x01K\x03\x86Rs." // pickle.dumps({"a": Fraction(1, 3)}, 2)
+	value, n, err := pickle.Load(strings.NewReader(pickled), int64(len(pickled)), 1<<20)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	a, _ := value.(*pickle.Dict).Get("a")
+	object := a.(*pickle.Object)
+	fmt.Println(n, object.Class, object.Args)
+	// Output: 37 fractions.Fraction [1 3]
+}
+
+// TestEncodedValuesAreLoaded: Load is the inverse of Encode.
+func TestEncodedValuesAreLoaded(t *testing.T) {
+	ordered := &pickle.Dict{Ordered: true}
+	for key, value := range []any{"a", int64(-1), pickle.Tuple{}} {
+		if err := ordered.Set(int64(key), value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ordered.State = []any{&pickle.Dict{}}
+	for _, value := range []any{
+		nil, true, false, int64(0), int64(255), int64(256), int64(65536), int64(-1), int64(1) << 40, int64(-1) << 63, new(big.Int).Lsh(big.NewInt(-3), 70),
+		1.5, "größe", "", []byte{0, 255}, pickle.Tuple{}, pickle.Tuple{int64(1)}, pickle.Tuple{int64(1), nil, true, "x"},
+		&pickle.List{Items: []any{"a", &pickle.Dict{}}}, ordered,
+		pickle.Global{Module: "torch", Name: "float32"}, &pickle.Persistent{ID: pickle.Tuple{"storage"}},
+		&pickle.Object{Class: pickle.Global{Module: "a", Name: "B"}, Args: pickle.Tuple{int64(1)}, State: []any{"state"}},
+	} {
+		b, err := pickle.Encode(value)
+		if err != nil {
+			t.Errorf("%v: %v", value, err)
+			continue
+		}
+		got, n, err := pickle.Load(bytes.NewReader(append(b, "rest"...)), int64(len(b)+4), 1<<20)
+		if err != nil || n != int64(len(b)) || !reflect.DeepEqual(got, value) {
+			t.Errorf("%#v, %d of %d bytes, %v; want %#v", got, n, len(b), err, value)
+		}
+	}
+}
+
+// TestMemoryIsLimited by what values take, and not only by their bytes.
+func TestMemoryIsLimited(t *testing.T) {
+	many := "\x80\x02](" + strings.Repeat("]", 100_000) + "e."
+	if _, _, err := pickle.Load(strings.NewReader(many), int64(len(many)), 1<<20); err == nil || !strings.Contains(err.Error(), "more memory than allowed") {
+		t.Errorf("100,000 lists in 1 MiB: %v", err)
+	}
+	if _, _, err := pickle.Load(strings.NewReader(many), int64(len(many)), 100<<20); err != nil {
+		t.Errorf("in 100 MiB: %v", err)
+	}
+	if value, _, err := pickle.Load(strings.NewReader("\x80\x02X\x00\x00\x01\x00"+strings.Repeat("x", 1<<16)+"."), 1<<20, 1<<10); err == nil {
+		t.Errorf("64 KiB of text in 1 KiB: %.10v", value)
+	}
+}
+
+// TestKeysAreEqualAsInPython: 1, 1.0 and True are one key, and "1" is another.
+func TestKeysAreEqualAsInPython(t *testing.T) {
+	d := &pickle.Dict{}
+	for i, key := range []any{int64(1), 1.0, true, "1", []byte("1"), pickle.Tuple{int64(1)}, pickle.Tuple{true}, pickle.Tuple{"1"}} {
+		if err := d.Set(key, i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := []any{2, 3, 4, 6, 7}; !reflect.DeepEqual(d.Values, want) {
+		t.Errorf("values %v, want %v", d.Values, want)
+	}
+	if err := d.Set(&pickle.List{}, 1); err == nil {
+		t.Error("a list is a key")
+	}
+}
+
+func FuzzLoad(f *testing.F) {
+	for _, seed := range []string{"\x80\x02}.", "\x80\x04\x95\x00\x00\x00\x00\x00\x00\x00\x00\x8c\x01a\x94\x8c\x01b\x94\x93)\x81.", "\x80\x02](K\x01K\x02e."} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		value, _, err := pickle.Load(bytes.NewReader(b), int64(len(b)), 1<<20)
+		if err != nil {
+			return
+		}
+		encoded, err := pickle.Encode(value)
+		if err != nil {
+			return // of a type or depth that is not written
+		}
+		if _, _, err := pickle.Load(bytes.NewReader(encoded), int64(len(encoded)), 1<<30); err != nil {
+			t.Errorf("what was encoded again is not read: %v", err)
+		}
+	})
+}

@@ -1,0 +1,103 @@
+package torch_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/serialize/serializetest"
+)
+
+// TestAttacks: testdata/make_attacks.py describes the files.
+func TestAttacks(t *testing.T) {
+	serializetest.TestAttacks(t, "torch", "testdata/attacks", map[string]string{
+		"appended_to_a_dict":          "items are added to dict",
+		"attributes_of_a_number":      "attributes are set of int",
+		"byte_order":                  `byte order "middle"`,
+		"call_in_hooks":               "names os.popen",
+		"call_of_a_number":            "int is called",
+		"call_with_a_list":            "called with list instead of a tuple",
+		"cycle":                       "values contain themselves",
+		"cycle_of_dicts":              "values contain themselves",
+		"declared_bytes":              "4611686018427387904 bytes are declared and 1 are left",
+		"declared_text":               "2147483648 bytes are declared and 1 are left",
+		"deep_key":                    "a tuple of more than 4096 bytes is a key",
+		"deep_lists":                  "values contain themselves, or too many others",
+		"directory_outside":           "directory reaches outside of the file",
+		"empty_stack":                 "a value is missing on the stack",
+		"empty_stack_of_dict":         "a value is missing on the stack",
+		"encrypted":                   "is encrypted",
+		"endless_name":                "a name has no end",
+		"eval":                        "names builtins.eval, which runs programs",
+		"exponential_key":             "a tuple of more than 4096 bytes is a key",
+		"exponential_lists":           "values contain themselves, or too many others",
+		"huge_size":                   "overflows",
+		"huge_stride":                 "reach outside of 4 elements",
+		"import_without_call":         "names importlib.import_module",
+		"integer_beyond_64_bits":      "size [18446744073709551618 2]",
+		"items_of_a_list":             "items are added to list",
+		"key_without_value":           "a key has no value",
+		"left_on_the_stack":           "values are left on the stack",
+		"legacy_huge":                 "truncated before the end of storage 0",
+		"legacy_size_differs":         "storage 0 has 5 elements, but its tensors say 4",
+		"legacy_storage_twice":        "storage 0 is there twice",
+		"legacy_truncated":            "truncated before the end of storage 0",
+		"legacy_unused_storage":       "storage 9 of 1 is not used",
+		"legacy_version":              "version 7 of the format",
+		"legacy_view_outside":         "its view reaches outside of it",
+		"long_integer":                "an integer of 131072 bytes",
+		"name_twice":                  `"archive/data/0" is there twice`,
+		"negative_offset":             "offset -1",
+		"negative_size":               "negative size",
+		"negative_stride":             "negative ones are not allowed",
+		"no_mark":                     "a mark is missing on the stack",
+		"no_pickle":                   "no record archive/data.pkl",
+		"no_stop":                     "unexpected EOF",
+		"not_utf8":                    "is not UTF-8",
+		"offset_beyond_storage":       "offset 1 reach outside of 4 elements",
+		"os_system":                   "names posix.system, which runs programs",
+		"overlapping_records":         "overlaps what follows it",
+		"path_outside":                "no record archive/data/../../../etc/passwd",
+		"preview":                     "a preview of the zip format",
+		"protocol_9":                  "protocol 9",
+		"quantized":                   "a tensor of kind qtensor",
+		"rank_100":                    "_rebuild_tensor_v2: offset 0, size [1 1",
+		"ranks_differ":                "1 strides for a shape of 2 axes",
+		"record_beyond_file":          "overlaps what follows it",
+		"record_missing":              "no record archive/data/7",
+		"records_of_the_directory":    "directory has 4 of 3 records",
+		"size_beyond_storage":         "reach outside of 4 elements",
+		"storage_as_other_type":       "4 elements of type float64 take 32",
+		"storage_larger_than_record":  "take 4398046511104",
+		"storage_of_negative_size":    "storage 0 of -4 elements",
+		"storage_of_overflowing_size": "storage 0 of 4611686018427387904 elements",
+		"storage_smaller_than_record": "storage 0 has 20 bytes",
+		"subprocess_in_protocol_4":    "names subprocess.Popen",
+		"tar":                         "the tar format of PyTorch before 0.1.10",
+		"terabytes_of_one_element":    "beyond the limit of",
+		"torchscript":                 "a TorchScript program",
+		"truncated":                   "the archive has no directory",
+		"unhashable_key":              "list cannot be a key",
+		"unknown_instruction":         "instruction 'I' is not one",
+		"unknown_memo":                "value 4294967295 was never stored",
+		"unknown_storage_class":       "class torch.SecretStorage, which is unknown",
+		"zip_bomb":                    "is compressed, which torch.save never does",
+	})
+}
+
+func FuzzOpen(f *testing.F) {
+	for _, pattern := range []string{"testdata/*.pt", "testdata/attacks/*.pt"} {
+		names, err := filepath.Glob(pattern)
+		if err != nil || len(names) == 0 {
+			f.Fatal("no seeds", err)
+		}
+		for _, name := range names {
+			b, err := os.ReadFile(name)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(b)
+		}
+	}
+	f.Fuzz(serializetest.FuzzTarget("torch"))
+}

@@ -1,0 +1,124 @@
+package torch
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// Salvage opens a file that [serialize.Open] refuses because its end is missing or its
+// directory is damaged. Records are found by what precedes each of them. Tensors that are
+// incomplete come with an error. In a file of the format before PyTorch 1.6, whose
+// storages are last, Open itself yields those that are complete.
+func Salvage(in serialize.Input) (serialize.File, error) {
+	head := make([]byte, min(in.Size, int64(len(legacySignature))))
+	if _, err := in.ReadAt(head, 0); err != nil {
+		return nil, err
+	}
+	read := (*file).salvageZip
+	if bytes.HasPrefix(head, []byte(legacySignature)) {
+		read = (*file).readLegacy
+	}
+	return load(in, read)
+}
+
+// salvageZip is readZip without the directory: it goes from record to record. Their sizes
+// follow them in descriptors, so the ends of records are where the next one begins.
+func (f *file) salvageZip() error {
+	found := map[string]place{} // by name without the root
+	var order []string
+	for at := int64(0); ; {
+		x, ok := f.recordAt(at)
+		if !ok {
+			break
+		}
+		_, name, _ := strings.Cut(x.name, "/")
+		size, next := f.endOf(x)
+		found[name] = place{x.data, size}
+		order = append(order, name)
+		at = next
+	}
+	pickled, ok := found["data.pkl"]
+	if !ok {
+		return fmt.Errorf("no record data.pkl is left, which has the names of all tensors: %w", storage.ErrState)
+	}
+	if order, ok := found["byteorder"]; ok {
+		b := make([]byte, min(order.size, 3))
+		if _, err := f.in.ReadAt(b, order.at); err == nil && string(b) == "big" {
+			f.order = binary.BigEndian
+		}
+	}
+	f.format = "zip"
+	f.find = func(key string) (place, error) {
+		p, ok := found["data/"+key]
+		if !ok {
+			return place{}, fmt.Errorf("the file ends before storage %s: %w", key, storage.ErrState)
+		}
+		return p, nil
+	}
+	var err error
+	f.root, _, err = f.pickle(pickled.at, pickled.size)
+	return err
+}
+
+// recordAt reads the local header at an offset.
+func (f *file) recordAt(at int64) (record, bool) {
+	var local [localSize]byte
+	if _, err := f.in.ReadAt(local[:], at); err != nil || string(local[:4]) != localSignature {
+		return record{}, false
+	}
+	name := make([]byte, le.Uint16(local[26:]))
+	if _, err := f.in.ReadAt(name, at+localSize); err != nil {
+		return record{}, false
+	}
+	x := record{name: string(name), header: at, size: int64(le.Uint32(local[22:]))}
+	x.data = at + localSize + int64(len(name)) + int64(le.Uint16(local[28:]))
+	return x, x.data <= f.in.Size
+}
+
+// endOf returns the size of a record and where the next header begins. The end is the
+// first descriptor whose size is that of the bytes before it.
+func (f *file) endOf(x record) (size, next int64) {
+	const window = 1 << 20
+	buffer := make([]byte, window+24)
+	for from := x.data; from < f.in.Size; from += window {
+		n, err := f.in.ReadAt(buffer, from)
+		if err != nil && err != io.EOF {
+			break
+		}
+		block := buffer[:n]
+		for i := 0; i < min(n, window); i++ {
+			k := bytes.Index(block[i:], []byte("PK"))
+			if k < 0 {
+				break
+			}
+			i += k
+			if at := from + int64(i); i < window {
+				if end, ok := endsAt(block[i:], at-x.data); ok {
+					return at - x.data, at + end
+				}
+			}
+		}
+	}
+	return f.in.Size - x.data, f.in.Size
+}
+
+// endsAt reports whether a record of size bytes ends before b: with a descriptor of that
+// size, or with the next record if it is empty. The next header is length bytes later.
+func endsAt(b []byte, size int64) (length int64, ok bool) {
+	if size == 0 && (bytes.HasPrefix(b, []byte(localSignature)) || bytes.HasPrefix(b, []byte(directorySignature))) {
+		return 0, true
+	}
+	if !bytes.HasPrefix(b, []byte(descriptor)) {
+		return 0, false
+	}
+	if len(b) >= 24 && int64(le.Uint64(b[8:])) == size && int64(le.Uint64(b[16:])) == size {
+		return 24, true
+	}
+	return 16, len(b) >= 16 && int64(le.Uint32(b[8:])) == size && int64(le.Uint32(b[12:])) == size
+}
