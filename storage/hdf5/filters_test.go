@@ -1,9 +1,13 @@
 package hdf5
 
 import (
+	"os"
+	"os/exec"
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
 )
 
 // TestFilters reads testdata/filters.h5, which h5py wrote with the filters of libhdf5 and
@@ -66,5 +70,19 @@ func TestLaboratoryFilters(t *testing.T) {
 	}
 	if len(compared) < 33 {
 		t.Errorf("%d ways of writing were compared: %v", len(compared), compared)
+	}
+}
+
+// TestBlosc2IsTheSameWithItsLibrary reads the same file in another process, with the decoder
+// of package filter if c-blosc2 is installed, where this process used the library.
+func TestBlosc2IsTheSameWithItsLibrary(t *testing.T) {
+	if !filter.Blosc2Library() {
+		t.Skip("c-blosc2 is not installed, nor named by H5DNN_LIBBLOSC2; TestLaboratoryFilters compares the decoder of package filter")
+	}
+	TestLaboratoryFilters(t)
+	own := exec.Command(os.Args[0], "-test.run=^TestLaboratoryFilters$")
+	own.Env = append(os.Environ(), "H5DNN_LIBBLOSC2=off")
+	if out, err := own.CombinedOutput(); err != nil {
+		t.Errorf("without the library: %v: %s", err, out)
 	}
 }

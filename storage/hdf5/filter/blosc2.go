@@ -46,16 +46,17 @@ func decodeBlosc2(dst, src []byte, _ []uint32, _ int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	index, err := f.index()
+	chunks, err := f.open()
 	if err != nil {
 		return nil, err
 	}
+	defer chunks.close()
 	if f.meta != nil {
-		return f.decodeArray(dst, index)
+		return f.decodeArray(dst, chunks)
 	}
 	at := 0
-	for k := range index {
-		n, err := f.decodeChunk(dst[at:f.size], index[k])
+	for k := range chunks.n {
+		n, err := chunks.decode(k, dst[at:f.size])
 		if err != nil {
 			return nil, err
 		}
@@ -105,6 +106,32 @@ func parseBlosc2Frame(src []byte, maxSize int) (f blosc2Frame, err error) {
 	return f, nil
 }
 
+// blosc2Chunks decode the chunks of a frame, with c-blosc2 if it is installed.
+type blosc2Chunks struct {
+	n      int
+	decode func(k int, dst []byte) (int, error) // returns the size of the chunk
+	close  func()
+}
+
+func (f blosc2Frame) open() (c blosc2Chunks, err error) {
+	if f.chunk > 0 {
+		c.n = (f.size + f.chunk - 1) / f.chunk
+	}
+	if c.n > len(f.bytes) { // a special chunk takes 8 bytes in the index, compressed
+		return c, errCorrupt
+	}
+	if c.decode, c.close, err = libraryChunks(f.bytes); err != nil || c.decode != nil {
+		return c, err
+	}
+	index, err := f.index()
+	if err == nil && len(index) != c.n {
+		err = fmt.Errorf("%d chunks in the index, want %d: %w", len(index), c.n, errCorrupt)
+	}
+	c.decode = func(k int, dst []byte) (int, error) { return f.decodeChunk(dst, index[k]) }
+	c.close = func() {}
+	return c, err
+}
+
 // index returns the offset of every chunk.
 func (f blosc2Frame) index() ([]int64, error) {
 	if f.size == 0 && f.chunks == 0 {
@@ -142,7 +169,7 @@ func (f blosc2Frame) decodeChunk(dst []byte, offset int64) (int, error) {
 }
 
 // decodeArray decodes an array of several axes.
-func (f blosc2Frame) decodeArray(dst []byte, index []int64) ([]byte, error) {
+func (f blosc2Frame) decodeArray(dst []byte, chunks blosc2Chunks) ([]byte, error) {
 	shape, chunk, block, err := parseB2ND(f.meta)
 	if err != nil {
 		return nil, err
@@ -158,14 +185,14 @@ func (f blosc2Frame) decodeArray(dst []byte, index []int64) ([]byte, error) {
 		count *= grid[axis]
 	}
 	// Padding doubles an axis at most; less on average.
-	if size > len(dst) || count != len(index) || padded > 64*len(dst)+1<<20 {
-		return nil, fmt.Errorf("array of shape %v in %d chunks of %v: %w", shape, len(index), chunk, errCorrupt)
+	if size > len(dst) || count != chunks.n || padded > 64*len(dst)+1<<20 {
+		return nil, fmt.Errorf("array of shape %v in %d chunks of %v: %w", shape, chunks.n, chunk, errCorrupt)
 	}
 	buf := scratch.Get(padded)
 	defer scratch.Put(buf)
 	start := make([]int, len(shape))
-	for k := range index {
-		if n, err := f.decodeChunk(buf, index[k]); err != nil || n != padded && index[k] >= 0 {
+	for k := range chunks.n {
+		if n, err := chunks.decode(k, buf); err != nil || n != padded {
 			return nil, fmt.Errorf("chunk %d: %w", k, errOr(err))
 		}
 		f.placeChunk(dst, buf, shape, chunk, block, start)
