@@ -57,9 +57,18 @@ func featureOrders(m *Model, given map[string][]int) map[string]order {
 	return t.inputs
 }
 
+// FlattenOrders reports for each layer of m that flattens its input, by its path, whether
+// the elements are in another order in PyTorch.
+func FlattenOrders(m *Model, o LinkOptions) map[string]bool {
+	t := tracer{given: o.Flatten, inputs: map[string]order{}, flattens: map[string]bool{}}
+	t.model(m, "", nil)
+	return t.flattens
+}
+
 type tracer struct {
-	given  map[string][]int // by the name of a layer
-	inputs map[string]order // by the path of a layer
+	given    map[string][]int // by the name of a layer
+	inputs   map[string]order // by the path of a layer
+	flattens map[string]bool  // by the path of a layer; not recorded if nil
 }
 
 // model follows the layers of m, whose inputs have these orders, and returns those of its
@@ -116,7 +125,11 @@ func (t *tracer) output(l *Layer, path string, in []order) order {
 	rule := rules[l.Class]
 	switch {
 	case flattens(l):
-		return t.flatten(l, in[0])
+		out := t.flatten(l, in[0])
+		if t.flattens != nil {
+			t.flattens[path] = out.flattened != nil && in[0].flattened == nil
+		}
+		return out
 	case l.Class == "InputLayer" || l.Class == "Reshape":
 		shape := l.OutputShapes
 		if len(shape) == 0 {

@@ -2,6 +2,7 @@ package nn
 
 import (
 	"encoding/json"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -272,16 +273,54 @@ func (n *Nodes) UnmarshalJSON(text []byte) error {
 		if err := config.Decode(one, &node); err != nil {
 			return config.At(err, config.Item{Kind: "node", Index: i})
 		}
+		if node.Share != "" {
+			if err := n.share(&node, i); err != nil {
+				return config.At(err, config.Item{Kind: "node", Index: i}, "share")
+			}
+		}
 		(*n)[i] = Node{Name: node.Name, Module: node.Layer.Module, From: node.From}
 	}
 	return nil
+}
+
+// share gives node i the module of the one before it that it names.
+func (n *Nodes) share(node *nodeConfig, i int) error {
+	var names []string
+	for _, before := range (*n)[:i] {
+		if before.Name == node.Share && node.Layer.Module == nil {
+			node.Layer.Module = before.Module
+			return nil
+		}
+		names = append(names, before.Name)
+	}
+	if node.Layer.Module != nil {
+		return config.Errorf("a node has a layer or shares one; leave one of them out")
+	}
+	return config.Unknown("node before", node.Share, names)
+}
+
+// sharedWith returns the name of the first of nodes that has the same module, or "".
+func (n Nodes) sharedWith(m Module) string {
+	if reflect.ValueOf(m).Kind() != reflect.Pointer {
+		return ""
+	}
+	for _, node := range n {
+		if node.Module == m {
+			return node.Name
+		}
+	}
+	return ""
 }
 
 // MarshalJSON describes the nodes.
 func (n Nodes) MarshalJSON() ([]byte, error) {
 	list := make([]nodeConfig, len(n))
 	for i, node := range n {
-		list[i] = nodeConfig{node.Name, Submodule{Module: node.Module}, node.From}
+		if first := n[:i].sharedWith(node.Module); first != "" {
+			list[i] = nodeConfig{Name: node.Name, Share: first, From: node.From}
+			continue
+		}
+		list[i] = nodeConfig{Name: node.Name, Layer: Submodule{Module: node.Module}, From: node.From}
 	}
 	return json.Marshal(list)
 }
@@ -289,8 +328,9 @@ func (n Nodes) MarshalJSON() ([]byte, error) {
 // nodeConfig is a Node in a configuration.
 type nodeConfig struct {
 	Name  string    `json:"name"`
-	Layer Submodule `json:"layer"`          // required
-	From  Names     `json:"from,omitempty"` // inputs and nodes that it takes; the node before if nil
+	Layer Submodule `json:"layer,omitzero"`  // required, unless it is shared
+	Share string    `json:"share,omitempty"` // a node before, whose layer with its parameters is this one's, too
+	From  Names     `json:"from,omitempty"`  // inputs and nodes that it takes; the node before if nil
 }
 
 // UnmarshalJSON reads a name or a list of names.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/h5dnn/h5dnn/config"
+	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
@@ -332,6 +333,46 @@ func TestGraphOutputsAreInOrder(t *testing.T) {
 		})
 		if err != nil || strings.Join(got, " ") != want {
 			t.Errorf("outputs %s are %v (%v), want %s", outputs, got, err, want)
+		}
+	}
+}
+
+// TestNodesShareParameters holds a graph that applies one layer twice: it has one set of
+// parameters, and its description says so.
+func TestNodesShareParameters(t *testing.T) {
+	description := `{"graph": {"nodes": [
+		{"name": "a", "layer": {"dense": {"out_features": 3, "in_features": 3}}},
+		{"name": "b", "share": "a"}]}}`
+	m, err := nn.FromConfig(json.RawMessage(description))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := nn.Describe(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m, err = nn.FromConfig(again); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for name := range nn.Params(m) {
+		names = append(names, name)
+	}
+	if !slices.Equal(names, []string{"a.weight", "a.bias"}) {
+		t.Errorf("parameters %v; want those of a alone", names)
+	}
+	x := tensor.Ones(dtype.Float32, 2, 3)
+	first := m.(*nn.Graph).Nodes[0].Module
+	want := first.Forward(first.Forward(x))
+	if got := m.Forward(x); !slices.Equal(tensor.Values[float32](got), tensor.Values[float32](want)) {
+		t.Errorf("%v; want %v", tensor.Values[float32](got), tensor.Values[float32](want))
+	}
+	for _, wrong := range []string{
+		`{"graph": {"nodes": [{"name": "a", "layer": "relu"}, {"name": "b", "share": "c"}]}}`,
+		`{"graph": {"nodes": [{"name": "a", "layer": "relu"}, {"name": "b", "share": "a", "layer": "tanh"}]}}`,
+	} {
+		if _, err := nn.FromConfig(json.RawMessage(wrong)); err == nil || !strings.Contains(err.Error(), "node 1") {
+			t.Errorf("%s: error %v", wrong, err)
 		}
 	}
 }

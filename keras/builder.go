@@ -1,0 +1,306 @@
+package keras
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/checkpoint"
+)
+
+// A Translation is a Keras model in the terms of package nn.
+type Translation struct {
+	// Description is a graph as nn.FromConfig takes it.
+	Description any
+	// Modules are the names of modules of the graph by the paths of layers: "dense_1" for
+	// "inner/dense_1". The two convolutions of a SeparableConv2D called sep are
+	// "sep/depthwise" and "sep/pointwise". The parameters of a module are named after it.
+	Modules map[string]string
+	Inputs  []Input
+	// Notes say which layers do something in training that the graph does not.
+	Notes []string
+}
+
+// An Input is an input of a translated model.
+type Input struct {
+	Name  string
+	DType string // of Keras: "float32"
+	Shape []int  // of a sample, in Keras's order of axes; -1 is an unknown size
+}
+
+// ToH5dnn translates a model of Keras. Its graph takes samples as Keras does, with the
+// channels last, and returns what Keras returns; within, images are (N, C, H, W). The
+// parameters are Keras's weights as [checkpoint.ModelLinks] converts them.
+//
+// Layers that package nn may not have yet, such as lstm, are translated all the same. An
+// error of kind checkpoint.ErrUnsupported names the layer that cannot be.
+func ToH5dnn(m *checkpoint.Model) (*Translation, error) {
+	b := &builder{
+		modules: map[string]string{}, emitted: map[string]string{}, taken: map[string]bool{},
+		reordered: checkpoint.FlattenOrders(m, checkpoint.LinkOptions{}),
+	}
+	var inputs []value
+	var names []any
+	for _, r := range m.Inputs {
+		l := m.Layer(r.Layer)
+		v := value{node: b.name(l.Name)}
+		if len(l.OutputShapes) == 0 || l.OutputShapes[0] == nil {
+			return nil, fmt.Errorf("%s: the shape of the input is not known: %w", l.Name, ErrConfig)
+		}
+		v.shape = l.OutputShapes[0]
+		dtype, _ := l.Text("dtype", "float32")
+		b.inputs = append(b.inputs, Input{v.node, dtype, v.shape})
+		inputs, names = append(inputs, v), append(names, v.node)
+	}
+	outputs, err := b.model(m, "", inputs)
+	if err != nil {
+		return nil, err
+	}
+	var last []any
+	for _, v := range outputs {
+		if v, err = b.last(v); err != nil {
+			return nil, err
+		}
+		last = append(last, v.node)
+	}
+	if len(b.nodes) == 0 {
+		return nil, fmt.Errorf("%s has no layers: %w", m.Name, ErrConfig)
+	}
+	graph := map[string]any{"inputs": names, "nodes": b.nodes, "outputs": last}
+	return &Translation{map[string]any{"graph": graph}, b.modules, b.inputs, b.notes}, nil
+}
+
+// A value is a tensor of the graph.
+type value struct {
+	node  string // that computes it, or an input
+	shape []int  // in Keras, without the batch
+	first bool   // the channels, last in Keras, come first
+	// flat are the shapes in Keras of features that were flattened with the channels
+	// first, one after another. Nil if the order is that of Keras.
+	flat [][]int
+}
+
+// A use is a call of a layer.
+type use struct {
+	*checkpoint.Layer
+	path string // in the model
+}
+
+// A builder collects the nodes of a graph.
+type builder struct {
+	nodes     []any
+	inputs    []Input
+	modules   map[string]string
+	emitted   map[string]string // nodes by what they compute: layer and part
+	taken     map[string]bool   // names
+	reordered map[string]bool   // layers that flatten with the channels first
+	notes     []string
+}
+
+// name returns a name for a node that no other one has. Names have no dots and slashes.
+func (b *builder) name(wanted string) string {
+	wanted = strings.Map(func(r rune) rune {
+		if r == '.' || r == '/' || r < ' ' {
+			return '_'
+		}
+		return r
+	}, wanted)
+	name := wanted
+	for i := 1; b.taken[name] || name == ""; i++ {
+		name = fmt.Sprintf("%s_%d", wanted, i)
+	}
+	b.taken[name] = true
+	return name
+}
+
+// add adds a node for a layer, or for a part of it, and returns its name. A layer that is
+// called again shares the parameters of the first node.
+func (b *builder) add(u use, part string, layer any, from ...string) string {
+	key := u.path + "/" + part
+	name := u.path
+	if part != "" {
+		name += "_" + part
+	}
+	node := map[string]any{"name": b.name(name), "layer": layer, "from": list(from)}
+	name = node["name"].(string)
+	if first, again := b.emitted[key]; again {
+		delete(node, "layer")
+		node["share"] = first
+	} else {
+		b.emitted[key] = name
+		if part == "" {
+			b.modules[u.path] = name
+		}
+	}
+	b.nodes = append(b.nodes, node)
+	return name
+}
+
+// convert adds a node that gives v another order of axes.
+func (b *builder) convert(v value, what string, layer any) string {
+	name := b.name(v.node + "_" + what)
+	b.nodes = append(b.nodes, map[string]any{"name": name, "layer": layer, "from": list([]string{v.node})})
+	return name
+}
+
+// list returns one name, or a list of several.
+func list(names []string) any {
+	if len(names) == 1 {
+		return names[0]
+	}
+	all := make([]any, len(names))
+	for i, name := range names {
+		all[i] = name
+	}
+	return all
+}
+
+// toFirst returns v with the channels first.
+func (b *builder) toFirst(v value) value {
+	n := len(v.shape)
+	if v.first || n < 2 {
+		return v
+	}
+	order := []any{n}
+	for axis := 1; axis < n; axis++ {
+		order = append(order, axis)
+	}
+	v.node, v.first = b.convert(v, "first", map[string]any{"permute": map[string]any{"axes": order}}), true
+	return v
+}
+
+// last returns v as Keras has it.
+func (b *builder) last(v value) (value, error) {
+	switch {
+	case v.flat != nil:
+		return b.unflatten(v)
+	case v.first:
+		var order []any
+		for axis := 2; axis <= len(v.shape); axis++ {
+			order = append(order, axis)
+		}
+		v.node, v.first = b.convert(v, "last", map[string]any{"permute": map[string]any{"axes": append(order, 1)}}), false
+	}
+	return v, nil
+}
+
+// unflatten returns flattened features in the order of Keras.
+func (b *builder) unflatten(v value) (value, error) {
+	if len(v.flat) > 1 {
+		return v, unsupported("features of several images, flattened and joined, which are used in the order of Keras")
+	}
+	shape := v.flat[0]
+	n := len(shape)
+	split := []any{shape[n-1]}
+	for _, size := range shape[:n-1] {
+		split = append(split, size)
+	}
+	v.node = b.convert(v, "split", map[string]any{"reshape": map[string]any{"shape": split}})
+	v.flat, v.shape, v.first = nil, shape, true
+	v, err := b.last(v)
+	v.node = b.convert(v, "joined", "flatten")
+	v.shape = []int{product(shape)}
+	return v, err
+}
+
+// model adds the layers of a model, whose inputs are given, and returns its outputs.
+func (b *builder) model(m *checkpoint.Model, prefix string, inputs []value) ([]value, error) {
+	calls, err := order(m)
+	if err != nil {
+		return nil, err
+	}
+	known := map[checkpoint.Ref]value{}
+	for i, r := range m.Inputs {
+		if i < len(inputs) {
+			known[r] = inputs[i]
+		}
+	}
+	for _, c := range calls {
+		l := &m.Layers[c.layer]
+		var in []value
+		for _, r := range l.Calls[c.node] {
+			v, ok := known[r]
+			if !ok {
+				return nil, fmt.Errorf("%s takes output %d of %s, which there is not: %w", l.Name, r.Tensor, r.Layer, ErrConfig)
+			}
+			in = append(in, v)
+		}
+		if l.Class == "InputLayer" {
+			continue
+		}
+		out, err := b.call(use{l, prefix + l.Name}, in)
+		if err != nil {
+			return nil, err
+		}
+		for i, v := range out {
+			known[checkpoint.Ref{Layer: l.Name, Node: c.node, Tensor: i}] = v
+		}
+	}
+	var outputs []value
+	for _, r := range m.Outputs {
+		v, ok := known[r]
+		if !ok {
+			return nil, fmt.Errorf("output %d of %s is none: %w", r.Tensor, r.Layer, ErrConfig)
+		}
+		outputs = append(outputs, v)
+	}
+	return outputs, nil
+}
+
+// call adds one call of a layer.
+func (b *builder) call(u use, in []value) ([]value, error) {
+	if u.Model != nil {
+		return b.model(u.Model, u.path+"/", in)
+	}
+	out, err := b.layer(u, in)
+	if err != nil {
+		return nil, fmt.Errorf("layer %s (%s): %w", u.path, u.Class, err)
+	}
+	return []value{out}, nil
+}
+
+func (b *builder) layer(u use, in []value) (value, error) {
+	if u.Class == "Lambda" {
+		return value{}, unsupported("it is a program that the file holds, which h5dnn does not run")
+	}
+	c, ok := classes[u.Class]
+	if !ok || c.nodes == nil {
+		return value{}, unsupported("the class is not one that h5dnn translates")
+	}
+	if len(in) == 0 {
+		return value{}, fmt.Errorf("no inputs: %w", ErrConfig)
+	}
+	shape := in[0].shape
+	if c.shapes != nil {
+		shapes := make([][]int, len(in))
+		for i, v := range in {
+			shapes[i] = v.shape
+		}
+		out, err := c.shapes(u.Layer, shapes)
+		if err != nil {
+			return value{}, err
+		}
+		shape = out[0]
+	}
+	out, err := c.nodes(b, u, in)
+	if err != nil {
+		return out, err
+	}
+	out.shape = shape
+	return b.activated(u, out)
+}
+
+// activated adds the activation that is a setting of the layer.
+func (b *builder) activated(u use, v value) (value, error) {
+	if !slices.Contains(activatedClasses, u.Class) {
+		return v, nil
+	}
+	return b.activation(u, "activation", u.Config["activation"], v)
+}
+
+// activatedClasses are the classes with a setting activation, which is applied to the
+// output.
+var activatedClasses = []string{
+	"Dense", "EinsumDense", "Conv1D", "Conv2D", "Conv3D", "Conv1DTranspose", "Conv2DTranspose", "Conv3DTranspose",
+	"DepthwiseConv1D", "DepthwiseConv2D", "SeparableConv1D", "SeparableConv2D", "Activation",
+}

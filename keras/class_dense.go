@@ -1,0 +1,74 @@
+package keras
+
+import (
+	"slices"
+
+	"github.com/h5dnn/h5dnn/checkpoint"
+)
+
+var (
+	_ = register(class{variables: weighted("kernel"), shapes: denseShapes, nodes: denseNodes}, "Dense")
+	_ = register(class{variables: einsumDense}, "EinsumDense")
+	_ = register(class{variables: fixed(positions("embeddings")...), shapes: embeddingShapes, nodes: embeddingNodes}, "Embedding")
+)
+
+// einsumDense has a bias if it has axes for it.
+func einsumDense(l *checkpoint.Layer) ([]Variable, error) {
+	if l.Config["bias_axes"] == nil {
+		return positions("kernel"), nil
+	}
+	return positions("kernel", "bias"), nil
+}
+
+func denseShapes(l *checkpoint.Layer, in [][]int) ([][]int, error) {
+	units, err := l.Int("units", 0)
+	if err == nil && (units < 1 || len(in[0]) == 0) {
+		err = unsupported("%d units for an input of shape %v", units, in[0])
+	}
+	if err != nil {
+		return nil, err
+	}
+	shape := slices.Clone(in[0])
+	shape[len(shape)-1] = units
+	return [][]int{shape}, nil
+}
+
+func denseNodes(b *builder, u use, in []value) (value, error) {
+	v := in[0]
+	var err error
+	if len(v.shape) > 1 {
+		if v, err = b.last(v); err != nil {
+			return v, err
+		}
+	}
+	units, err1 := u.Int("units", 0)
+	bias, err2 := u.Bool("use_bias", true)
+	layer := map[string]any{"out_features": units, "bias": bias}
+	if n := v.shape[len(v.shape)-1]; n > 0 {
+		layer["in_features"] = n
+	}
+	v.node, v.flat = b.add(u, "", map[string]any{"dense": layer}, v.node), nil
+	return v, first(err1, err2)
+}
+
+func embeddingShapes(l *checkpoint.Layer, in [][]int) ([][]int, error) {
+	width, err := l.Int("output_dim", 0)
+	return [][]int{append(slices.Clone(in[0]), width)}, err
+}
+
+func embeddingNodes(b *builder, u use, in []value) (value, error) {
+	count, err1 := u.Int("input_dim", 0)
+	width, err2 := u.Int("output_dim", 0)
+	zero, err3 := u.Bool("mask_zero", false)
+	if zero {
+		return value{}, unsupported("mask_zero, by which later layers skip steps")
+	}
+	v, err4 := b.last(in[0])
+	v.node = b.add(u, "", map[string]any{"embedding": map[string]any{"num_embeddings": count, "embedding_dim": width}}, v.node)
+	return v, first(err1, err2, err3, err4)
+}
+
+// fixed returns the same variables for every layer.
+func fixed(list ...Variable) func(*checkpoint.Layer) ([]Variable, error) {
+	return func(*checkpoint.Layer) ([]Variable, error) { return list, nil }
+}

@@ -1,0 +1,93 @@
+package keras
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/checkpoint"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// Links returns how the weights of m, by their full names, become the parameters of the
+// translation. An error of kind checkpoint.ErrUnsupported or ErrAmbiguous names the first
+// layer whose weights cannot be converted.
+func (t *Translation) Links(m *checkpoint.Model) ([]checkpoint.Link, error) {
+	plans, err := checkpoint.ModelLinks(m, checkpoint.LinkOptions{})
+	if err != nil {
+		return nil, err
+	}
+	var links []checkpoint.Link
+	for _, p := range plans {
+		if p.Refused != nil {
+			return nil, fmt.Errorf("layer %s (%s): %w", p.Path, p.Layer.Class, p.Refused)
+		}
+		for _, link := range p.Links {
+			to := make([]string, 0, len(link.To))
+			for _, name := range link.To {
+				name, err := t.parameter(p, strings.TrimPrefix(name, checkpoint.ModuleName(p.Path)+"."))
+				if err != nil {
+					return nil, err
+				}
+				to = append(to, name)
+			}
+			if len(to) > 1 || to[0] != "" {
+				links = append(links, checkpoint.Link{From: link.From, To: to, Op: link.Op})
+			}
+		}
+	}
+	return links, nil
+}
+
+// parameter returns the full name of a parameter that PyTorch's module calls name, or ""
+// if package nn has none.
+func (t *Translation) parameter(p checkpoint.LayerPlan, name string) (string, error) {
+	path := p.Path
+	if part, rest, ok := strings.Cut(name, "."); ok && t.Modules[path+"/"+part] != "" {
+		path, name = path+"/"+part, rest
+	}
+	own := checkpoint.H5dnnName(p.Layer.Class, name)
+	if own == "" {
+		return "", nil
+	}
+	module, ok := t.Modules[path]
+	if !ok {
+		return "", fmt.Errorf("layer %s (%s) has weights and no module: %w", p.Path, p.Layer.Class, checkpoint.ErrUnsupported)
+	}
+	return module + "." + own, nil
+}
+
+// Weights returns the parameters of the translation, computed from the weights of m when
+// they are read.
+func (t *Translation) Weights(m *checkpoint.Model) (map[string]storage.Array, error) {
+	links, err := t.Links(m)
+	if err != nil {
+		return nil, err
+	}
+	weights := map[string]storage.Array{}
+	for path, l := range m.All() {
+		for _, w := range l.Weights {
+			weights[path+"/"+w.Name] = w.Array
+		}
+	}
+	arrays := map[string]storage.Array{}
+	for _, link := range links {
+		from := make([]storage.Array, len(link.From))
+		for i, name := range link.From {
+			a, ok := weights[name]
+			if !ok {
+				return nil, fmt.Errorf("the model has no weight %s: %w", name, storage.ErrState)
+			}
+			from[i] = a
+		}
+		to, err := link.Op.Forward(from)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", strings.Join(link.From, ", "), err)
+		}
+		for i, name := range link.To {
+			if name != "" {
+				arrays[name] = to[i]
+			}
+		}
+	}
+	return arrays, nil
+}

@@ -1,0 +1,92 @@
+package nn
+
+import (
+	"github.com/h5dnn/h5dnn/tensor"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// EdgeOptions are the settings of ZeroPad and Crop.
+type EdgeOptions struct {
+	Before Sizes `json:"before"` // at the beginning of each spatial axis; required
+	After  Sizes `json:"after"`  // at the end; Before if nil
+}
+
+// ZeroPad adds zeros at the ends of the spatial axes of x (N, C, …).
+type ZeroPad struct{ EdgeOptions }
+
+// Crop removes elements at the ends of the spatial axes of x (N, C, …).
+type Crop struct{ EdgeOptions }
+
+// NewZeroPad returns a ZeroPad. Before is required.
+func NewZeroPad(o EdgeOptions) ZeroPad { return ZeroPad{o.checked("zeropad")} }
+
+// NewCrop returns a Crop. Before is required.
+func NewCrop(o EdgeOptions) Crop { return Crop{o.checked("crop")} }
+
+func (o EdgeOptions) checked(layer string) EdgeOptions {
+	if o.After == nil {
+		o.After = o.Before
+	}
+	if len(o.Before) == 0 || len(o.Before) > 3 || len(o.After) != len(o.Before) {
+		tensor.Fail(layer, views.ErrShape, "before %v and after %v; want a number for each spatial axis in both", o.Before, o.After)
+	}
+	for i := range o.Before {
+		if o.Before[i] < 0 || o.After[i] < 0 {
+			tensor.Fail(layer, views.ErrShape, "before %v and after %v; want at least 0", o.Before, o.After)
+		}
+	}
+	return o
+}
+
+// Forward returns x with zeros around it.
+func (z ZeroPad) Forward(x *tensor.Tensor) *tensor.Tensor {
+	checkSpatial("zeropad", x, len(z.Before))
+	for i := range z.Before {
+		axis := i + 2
+		parts := []*tensor.Tensor{zeros(x, axis, z.Before[i]), x, zeros(x, axis, z.After[i])}
+		if z.Before[i] == 0 {
+			parts = parts[1:]
+		}
+		if z.After[i] == 0 {
+			parts = parts[:len(parts)-1]
+		}
+		if len(parts) > 1 {
+			x = tensor.Concat(axis, parts...)
+		}
+	}
+	return x
+}
+
+// zeros returns n zeros along an axis, in the other axes as many as x has.
+func zeros(x *tensor.Tensor, axis, n int) *tensor.Tensor {
+	if n == 0 {
+		return nil
+	}
+	shape := append([]int{}, x.Shape...)
+	shape[axis] = n
+	return constantLike(x.Slice(axis, 0, 1, 1), 0).Broadcast(shape...)
+}
+
+// Forward returns x without its edges.
+func (c Crop) Forward(x *tensor.Tensor) *tensor.Tensor {
+	checkSpatial("crop", x, len(c.Before))
+	for i := range c.Before {
+		axis := i + 2
+		if c.Before[i]+c.After[i] >= x.Shape[axis] {
+			tensor.Fail("crop", views.ErrShape, "input %v, of which %v and %v are removed; nothing is left of axis %d", x.Shape, c.Before, c.After, axis)
+		}
+		x = x.Slice(axis, c.Before[i], x.Shape[axis]-c.After[i], 1)
+	}
+	return x
+}
+
+// SpatialAxes returns the number of spatial axes of the input.
+func (o EdgeOptions) SpatialAxes() int { return len(o.Before) }
+
+// Config returns the settings of o.
+func (o EdgeOptions) Config() any { return o }
+
+var (
+	_ = RegisterLayer("zeropad", NewZeroPad, EdgeOptions{})
+	_ = RegisterLayer("crop", NewCrop, EdgeOptions{})
+)
