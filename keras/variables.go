@@ -138,7 +138,7 @@ func multiHeadAttention(l *checkpoint.Layer) ([]Variable, error) {
 // attentionParts yields the projections of a MultiHeadAttention and the attributes that
 // they are stored under.
 func attentionParts(yield func(name, attribute string) bool) {
-	_ = yield("query", "query_dense") && yield("key", "key_dense") && yield("value", "value_dense") && yield("output", "output_dense")
+	_ = yield("query", "query_dense") && yield("key", "key_dense") && yield("value", "value_dense") && yield("attention_output", "output_dense")
 }
 
 // The expressions by which Keras makes names of classes.

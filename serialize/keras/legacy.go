@@ -268,8 +268,6 @@ func shorten(parts []string) (kept []string) {
 			continue
 		case direction.MatchString(part):
 			part, _, _ = strings.Cut(part, "_")
-		case part == "attention_output": // of a MultiHeadAttention
-			part = "output"
 		}
 		kept = append(kept, part)
 	}

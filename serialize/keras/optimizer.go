@@ -108,7 +108,6 @@ var cellWithin = regexp.MustCompile(`_(lstm|gru|simple_rnn)_cell(_\d+)?_`)
 
 func dropCells(path string) string {
 	path = cellWithin.ReplaceAllString(path, "_")
-	path = strings.ReplaceAll(path, "_attention_output_", "_output_")
 	path = forwardWithin.ReplaceAllString(path, "_forward_")
 	return backwardWithin.ReplaceAllString(path, "_backward_")
 }

@@ -56,7 +56,7 @@ func weightsOf(t *testing.T, npz string) map[string]storage.Array {
 			t.Fatal(err)
 		}
 		if name, ok := strings.CutPrefix(e.Name, "w/"); ok {
-			want[strings.Replace(name, "/attention_output/", "/output/", 1)] = e.Array
+			want[name] = e.Array
 		}
 	}
 	return want
