@@ -1,9 +1,11 @@
 package serialize
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 
 	"github.com/h5dnn/h5dnn/dtype"
@@ -164,4 +166,29 @@ func sameView(v, w views.View) bool {
 func (e Entry) SameElements(other Entry) bool {
 	a, b := e.Array, other.Array
 	return e.Shared != "" && e.Shared == other.Shared && a.Type == b.Type && a.Data.Len() == b.Data.Len() && sameView(a.View, b.View)
+}
+
+// SameAttrs reports whether two entries have the same attributes.
+func SameAttrs(a, b map[string]any) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for name, value := range a {
+		if other, ok := b[name]; !ok || !sameAttr(value, other) {
+			return false
+		}
+	}
+	return true
+}
+
+func sameAttr(a, b any) bool {
+	x, isArray := a.(storage.Array)
+	y, alsoArray := b.(storage.Array)
+	if !isArray || !alsoArray {
+		return isArray == alsoArray && reflect.DeepEqual(a, b)
+	}
+	var xs, ys bytes.Buffer
+	_, err1 := x.WriteTo(&xs)
+	_, err2 := y.WriteTo(&ys)
+	return err1 == nil && err2 == nil && x.Type == y.Type && slices.Equal(x.Shape, y.Shape) && bytes.Equal(xs.Bytes(), ys.Bytes())
 }

@@ -2,11 +2,9 @@ package hdf5
 
 import (
 	"context"
-	"reflect"
 
 	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/serialize"
-	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
 )
 
@@ -34,23 +32,8 @@ func (s shared) write(w *hdf5write.Writer, e serialize.Entry) error {
 
 // alike reports whether one dataset can be a and b.
 func alike(a, b serialize.Entry) (bool, error) {
-	if len(a.Attrs) != len(b.Attrs) {
+	if !serialize.SameAttrs(a.Attrs, b.Attrs) {
 		return false, nil
 	}
-	for name, value := range a.Attrs {
-		if other, ok := b.Attrs[name]; !ok || !sameAttribute(value, other) {
-			return false, nil
-		}
-	}
 	return blocks.Equal(context.Background(), a.Array, b.Array)
-}
-
-func sameAttribute(a, b any) bool {
-	x, isArray := a.(storage.Array)
-	y, alsoArray := b.(storage.Array)
-	if isArray && alsoArray {
-		same, err := blocks.Equal(context.Background(), x, y)
-		return same && err == nil
-	}
-	return isArray == alsoArray && reflect.DeepEqual(a, b)
 }

@@ -15,8 +15,8 @@ import (
 	"io"
 	"slices"
 
-	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/serialize/internal/index"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -41,9 +41,6 @@ const (
 	smallAlignment = 64   // of the others
 	largeStorage   = 64 << 10
 
-	maxHeader    = 100_000_000
-	maxTensors   = 1_000_000
-	maxName      = 4096
 	maxAlignment = 1 << 30
 )
 
@@ -109,8 +106,8 @@ func decodePreamble(b []byte) (p preamble, err error) {
 	switch {
 	case p.alignment < smallAlignment || p.alignment > maxAlignment || p.alignment&(p.alignment-1) != 0:
 		return p, fmt.Errorf("alignment %d is not a power of two from %d on: %w", p.alignment, smallAlignment, storage.ErrState)
-	case header > maxHeader:
-		return p, fmt.Errorf("header of %d bytes; at most %d are allowed: %w", header, maxHeader, storage.ErrState)
+	case header > index.MaxSize:
+		return p, fmt.Errorf("header of %d bytes; at most %d are allowed: %w", header, index.MaxSize, storage.ErrState)
 	case length > 1<<62 || int64(length) < alignUp(preambleSize+int64(header), p.alignment)+endSize:
 		return p, fmt.Errorf("a file of %d bytes has no room for a header of %d: %w", length, header, storage.ErrState)
 	}
@@ -142,36 +139,12 @@ func decodeEnd(b []byte, length int64) (uint32, error) {
 	return sums, nil
 }
 
-func alignUp(n, to int64) int64 { return (n + to - 1) &^ (to - 1) }
+func alignUp[N int | int64](n, to N) N { return (n + to - 1) &^ (to - 1) }
 
 // alignmentOf returns the alignment of a storage of n bytes.
-func alignmentOf(n int64) int64 {
+func alignmentOf(n int) int {
 	if n >= largeStorage {
 		return pageAlignment
 	}
 	return smallAlignment
-}
-
-// An element is a type of elements that package dtype has no type for. Arrays of them are
-// listed and not read.
-type element struct {
-	name string
-	bits int
-}
-
-var otherElements = []element{
-	{"int4", 4}, {"uint4", 4}, {"float4_e2m1", 4}, {"float6_e2m3", 6}, {"float6_e3m2", 6},
-	{"float8_e8m0", 8}, {"float8_e4m3fnuz", 8}, {"float8_e5m2fnuz", 8},
-}
-
-// elementBits returns the bits of an element of a type that the format has.
-func elementBits(name string) (int, bool) {
-	if t, err := dtype.Parse(name); err == nil {
-		return 8 * t.Size(), true
-	}
-	i := slices.IndexFunc(otherElements, func(e element) bool { return e.name == name })
-	if i < 0 {
-		return 0, false
-	}
-	return otherElements[i].bits, true
 }

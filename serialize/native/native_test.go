@@ -148,7 +148,7 @@ func TestAttacks(t *testing.T) {
 		"storage_offset_overflow": "leaves the file", "storage_misaligned": "not a multiple of 64", "unknown_key": `unknown key "compression"`,
 		"overlap": "before the end of the one before it", "backwards": "before the end of the one before it", "name_twice": `key "w" twice`,
 		"long_name": "a name of 5000 bytes", "metadata_number": "invalid JSON", "no_tensors": "are missing", "deep": "invalid JSON",
-		"version": "version 2", "alignment": "alignment 96", "header_of_exabytes": "at most 100000000", "truncated": "h5dnn repair",
+		"version": "version 2", "alignment": "alignment 96", "header_of_exabytes": "at most 100000000", "truncated": "can be salvaged",
 		"truncated_header": "truncated", "truncated_preamble": "unexpected EOF", "trailing_bytes": "1 bytes after the end",
 		"damaged_preamble": "preamble: CRC-32C", "damaged_header": "header: CRC-32C", "damaged_elements": "storage 0 (w): CRC-32C",
 		"damaged_checksum": "storage 0 (w): CRC-32C", "damaged_end": "end marker", "line_ends": "does not begin",

@@ -7,12 +7,11 @@ import (
 	"io"
 	"iter"
 	"slices"
-	"strconv"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/serialize/internal/index"
 	"github.com/h5dnn/h5dnn/storage"
-	"github.com/h5dnn/h5dnn/views"
 )
 
 // A file is an open file.
@@ -21,7 +20,7 @@ type file struct {
 	in       serialize.Input
 	sections *serialize.Sections
 	preamble preamble
-	header   *header
+	header   *index.Header
 	data     int64 // where the data begin
 	sums     uint32
 	whole    bool // the file has its end
@@ -33,7 +32,7 @@ func open(in serialize.Input) (serialize.File, error) {
 		return nil, err
 	}
 	if !f.whole {
-		return nil, fmt.Errorf("the file is truncated; h5dnn repair saves the arrays before the end: %w", io.ErrUnexpectedEOF)
+		return nil, fmt.Errorf("the file is truncated; its intact arrays can be salvaged: %w", io.ErrUnexpectedEOF)
 	}
 	if err := f.list(false); err != nil {
 		return nil, err
@@ -78,10 +77,10 @@ func newFile(in serialize.Input) (*file, error) {
 		return nil, fmt.Errorf("header: CRC-32C %08x, want %08x: %w", got, p.headerDigest, ErrChecksum)
 	}
 	f := &file{in: in, preamble: p, data: p.data(), whole: p.length == in.Size}
-	if f.header, err = parseHeader(string(text)); err != nil {
+	if f.header, err = index.Parse(string(text)); err != nil {
 		return nil, err
 	}
-	if err := f.header.check(p); err != nil {
+	if err := check(f.header, p); err != nil {
 		return nil, err
 	}
 	if f.whole {
@@ -103,42 +102,9 @@ func cutShort(err error) error {
 	return err
 }
 
-// check returns an error if storages overlap, are not aligned, or leave the file.
-func (h *header) check(p preamble) error {
-	end := int64(0)
-	for i, s := range h.storages {
-		bits, known := elementBits(s.dtype)
-		n, at := int64(s.nbytes), int64(s.offset)
-		room := p.length - endSize - p.data()
-		switch {
-		case !known:
-			return fmt.Errorf("storage %d: unknown elements %q: %w", i, s.dtype, dtype.ErrType)
-		case at < end:
-			return fmt.Errorf("storage %d begins at %d, before the end of the one before it at %d: %w", i, at, end, storage.ErrState)
-		case at%min(p.alignment, alignmentOf(n)) != 0:
-			return fmt.Errorf("storage %d of %d bytes begins at %d, which is not a multiple of %d: %w", i, n, at, min(p.alignment, alignmentOf(n)), storage.ErrState)
-		case n > room-sumSize || at > room-sumSize-n:
-			return fmt.Errorf("storage %d of %d bytes at %d leaves the file: %w", i, n, at, storage.ErrState)
-		case bits >= 8 && s.nbytes%(bits/8) != 0:
-			return fmt.Errorf("storage %d has %d bytes, which are no whole elements of type %s: %w", i, s.nbytes, s.dtype, storage.ErrState)
-		}
-		end = at + n + sumSize
-	}
-	for _, t := range h.tensors {
-		if t.storage >= len(h.storages) {
-			return fmt.Errorf("%q: storage %d of %d: %w", t.name, t.storage, len(h.storages), storage.ErrState)
-		}
-	}
-	return nil
-}
-
-// tensorsOf returns the tensors of each storage.
-func (h *header) tensorsOf() [][]int {
-	of := make([][]int, len(h.storages))
-	for k, t := range h.tensors {
-		of[t.storage] = append(of[t.storage], k)
-	}
-	return of
+// check returns an error if storages are not where the format puts them.
+func check(h *index.Header, p preamble) error {
+	return h.Check(0, int(p.length-endSize-p.data()), sumSize, func(n int) int { return min(int(p.alignment), alignmentOf(n)) })
 }
 
 // list adds the tensors. If checked is set, those whose storages are not as they were
@@ -148,10 +114,10 @@ func (f *file) list(checked bool) error {
 	if f.sections, err = f.in.Sections(); err != nil {
 		return err
 	}
-	f.List = serialize.NewList(len(f.header.tensors), f.header.meta, f.sections.Close)
-	sources := make([]storage.Source, len(f.header.storages))
-	wrong := make([]error, len(f.header.storages))
-	for i, s := range f.header.storages {
+	f.List = serialize.NewList(len(f.header.Tensors), f.header.Meta, f.sections.Close)
+	sources := make([]storage.Source, len(f.header.Storages))
+	wrong := make([]error, len(f.header.Storages))
+	for i, s := range f.header.Storages {
 		if checked {
 			wrong[i] = f.verify(context.Background(), i)
 		}
@@ -159,10 +125,10 @@ func (f *file) list(checked bool) error {
 			sources[i], wrong[i] = f.source(i, s)
 		}
 	}
-	for _, t := range f.header.tensors {
-		e, err := serialize.Entry{Name: t.name}, wrong[t.storage]
+	for _, t := range f.header.Tensors {
+		e, err := serialize.Entry{Name: t.Name}, wrong[t.Storage]
 		if err == nil {
-			e, err = f.entry(t, sources[t.storage])
+			e, err = f.header.Entry(f.in, t, sources[t.Storage])
 		}
 		if err := f.List.Add(e, err); err != nil {
 			f.sections.Release()
@@ -173,12 +139,12 @@ func (f *file) list(checked bool) error {
 }
 
 // source returns the elements of a storage. Reading all of them compares the checksum.
-func (f *file) source(i int, s storedArray) (storage.Source, error) {
-	t, err := dtype.Parse(s.dtype)
+func (f *file) source(i int, s index.Storage) (storage.Source, error) {
+	t, err := dtype.Parse(s.DType)
 	if err != nil {
 		return nil, nil // the tensors are listed and not read
 	}
-	source, err := f.sections.Section(f.data+int64(s.offset), int64(s.nbytes))
+	source, err := f.sections.Section(f.data+int64(s.Offset), int64(s.Bytes))
 	if err != nil {
 		return nil, err
 	}
@@ -186,48 +152,24 @@ func (f *file) source(i int, s storedArray) (storage.Source, error) {
 	return serialize.Normalize(source, t, binary.LittleEndian), nil
 }
 
-// entry returns a tensor.
-func (f *file) entry(t tensor, source storage.Source) (serialize.Entry, error) {
-	s := f.header.storages[t.storage]
-	if source == nil {
-		e, err := serialize.Unsupported(t.name, t.shape, s.dtype)
-		return e, err
-	}
-	e := serialize.Entry{Name: t.name, Shared: strconv.Itoa(t.storage), Attrs: t.attrs}
-	typ, err := dtype.Parse(s.dtype)
-	if err != nil {
-		return e, err
-	}
-	strides := t.strides
-	if strides == nil {
-		strides = views.Of(t.shape...).Stride
-	}
-	view, err := f.in.View(typ, t.shape, strides, t.offset, s.nbytes)
-	if err != nil {
-		return e, fmt.Errorf("%q: %w", t.name, err)
-	}
-	e.Array = storage.Array{Data: source, Type: typ, View: view}
-	return e, nil
-}
-
 // compare returns an error if the CRC-32C of a storage is not the one that is stored after
 // it.
 func (f *file) compare(i int, got uint32) error {
-	s := f.header.storages[i]
+	s := f.header.Storages[i]
 	var sum [sumSize]byte
-	if n, err := f.in.ReadAt(sum[:], f.data+int64(s.offset+s.nbytes)); n < len(sum) {
+	if n, err := f.in.ReadAt(sum[:], f.data+int64(s.Offset+s.Bytes)); n < len(sum) {
 		return fmt.Errorf("checksum of storage %d: %w", i, cutShort(err))
 	}
 	if want := binary.LittleEndian.Uint32(sum[:]); got != want {
-		return fmt.Errorf("%s: storage %d (%s): CRC-32C %08x, want %08x: %w", f.in.Name, i, f.header.nameOf(i), got, want, ErrChecksum)
+		return fmt.Errorf("%s: storage %d (%s): CRC-32C %08x, want %08x: %w", f.in.Name, i, f.header.NameOf(i), got, want, ErrChecksum)
 	}
 	return nil
 }
 
 // verify reads a storage and compares its checksum.
 func (f *file) verify(ctx context.Context, i int) error {
-	s := f.header.storages[i]
-	section, err := f.sections.Section(f.data+int64(s.offset), int64(s.nbytes))
+	s := f.header.Storages[i]
+	section, err := f.sections.Section(f.data+int64(s.Offset), int64(s.Bytes))
 	if err != nil {
 		return err
 	}
@@ -241,17 +183,17 @@ func (f *file) verify(ctx context.Context, i int) error {
 // Verify implements [serialize.Verifier].
 func (f *file) Verify(ctx context.Context) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		of := f.header.tensorsOf()
+		of := f.header.TensorsOf()
 		var sums []byte
-		for i, s := range f.header.storages {
+		for i, s := range f.header.Storages {
 			err := f.verify(ctx, i)
 			var sum [sumSize]byte
-			if n, readErr := f.in.ReadAt(sum[:], f.data+int64(s.offset+s.nbytes)); n < len(sum) && err == nil {
+			if n, readErr := f.in.ReadAt(sum[:], f.data+int64(s.Offset+s.Bytes)); n < len(sum) && err == nil {
 				err = cutShort(readErr)
 			}
 			sums = append(sums, sum[:]...)
 			for _, k := range of[i] {
-				if !yield(f.header.tensors[k].name, err) {
+				if !yield(f.header.Tensors[k].Name, err) {
 					return
 				}
 			}
@@ -269,9 +211,9 @@ func (f *file) Verify(ctx context.Context) iter.Seq2[string, error] {
 // verifyPadding returns an error if there is anything between storages.
 func (f *file) verifyPadding() error {
 	at := preambleSize + f.preamble.header
-	ends := make([]int64, 0, len(f.header.storages)+1)
-	for _, s := range f.header.storages {
-		ends = append(ends, f.data+int64(s.offset))
+	ends := make([]int64, 0, len(f.header.Storages)+1)
+	for _, s := range f.header.Storages {
+		ends = append(ends, f.data+int64(s.Offset))
 	}
 	ends = append(ends, f.in.Size-endSize)
 	for i, end := range ends {
@@ -282,9 +224,9 @@ func (f *file) verifyPadding() error {
 		if k := slices.IndexFunc(gap, func(x byte) bool { return x != 0 }); k >= 0 {
 			return fmt.Errorf("byte %d of the padding is not zero: %w", at+int64(k), ErrChecksum)
 		}
-		if i < len(f.header.storages) {
-			s := f.header.storages[i]
-			at = f.data + int64(s.offset+s.nbytes) + sumSize
+		if i < len(f.header.Storages) {
+			s := f.header.Storages[i]
+			at = f.data + int64(s.Offset+s.Bytes) + sumSize
 		}
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/serialize/internal/index"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -63,20 +64,20 @@ func (s *stream) read(yield func(serialize.Entry, error) bool) error {
 	if err != nil {
 		return fmt.Errorf("header: %w", err)
 	}
-	h, err := parseHeader(string(text))
+	h, err := index.Parse(string(text))
 	if err == nil {
-		err = h.check(p)
+		err = check(h, p)
 	}
 	if err != nil {
 		return err
 	}
-	of := h.tensorsOf()
+	of := h.TensorsOf()
 	var sums []byte
-	for i, stored := range h.storages {
-		if err := s.skipTo(p.data() + int64(stored.offset)); err != nil {
+	for i, stored := range h.Storages {
+		if err := s.skipTo(p.data() + int64(stored.Offset)); err != nil {
 			return fmt.Errorf("storage %d: %w", i, err)
 		}
-		b, err := s.elements(stored.nbytes)
+		b, err := s.elements(stored.Bytes)
 		var sum [sumSize]byte
 		if err == nil {
 			err = s.full(sum[:])
@@ -85,10 +86,10 @@ func (s *stream) read(yield func(serialize.Entry, error) bool) error {
 			err = fmt.Errorf("CRC-32C %08x, want %08x: %w", checksum(b), want, ErrChecksum)
 		}
 		if err != nil {
-			return fmt.Errorf("storage %d (%s): %w", i, h.nameOf(i), err)
+			return fmt.Errorf("storage %d (%s): %w", i, h.NameOf(i), err)
 		}
 		sums = append(sums, sum[:]...)
-		if !h.yieldStorage(i, of[i], b, s.budget, yield) {
+		if !yieldStorage(h, i, of[i], b, s.budget, yield) {
 			return nil
 		}
 	}
@@ -124,14 +125,14 @@ func (s *stream) elements(n int) ([]byte, error) {
 }
 
 // yieldStorage yields tensors of a storage that is in memory.
-func (h *header) yieldStorage(i int, of []int, b []byte, budget *storage.Budget, yield func(serialize.Entry, error) bool) bool {
-	f := &file{in: serialize.Input{Options: serialize.Options{Budget: budget}}, header: h}
+func yieldStorage(h *index.Header, i int, of []int, b []byte, budget *storage.Budget, yield func(serialize.Entry, error) bool) bool {
+	in := serialize.Input{Options: serialize.Options{Budget: budget}}
 	var source storage.Source
-	if t, err := dtype.Parse(h.storages[i].dtype); err == nil {
+	if t, err := dtype.Parse(h.Storages[i].DType); err == nil {
 		source = serialize.Normalize(serialize.AsSource(storage.Wrap(b)), t, binary.LittleEndian)
 	}
 	for _, k := range of {
-		e, err := f.entry(h.tensors[k], source)
+		e, err := h.Entry(in, h.Tensors[k], source)
 		if !yield(e, err) {
 			return false
 		}

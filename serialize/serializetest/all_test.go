@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	_ "github.com/h5dnn/h5dnn/serialize/csv"
+	_ "github.com/h5dnn/h5dnn/serialize/h5ck"
 	_ "github.com/h5dnn/h5dnn/serialize/hdf5"
 	_ "github.com/h5dnn/h5dnn/serialize/native"
 	_ "github.com/h5dnn/h5dnn/serialize/npy"

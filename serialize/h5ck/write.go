@@ -1,0 +1,348 @@
+package h5ck
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/internal/atomicfile"
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/serialize/internal/index"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5stream"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// Options configure Save.
+type Options struct {
+	// Exact keeps the strides of arrays and the storages that different views share. Each
+	// is a dataset without a value then, whose attributes say which part of which dataset
+	// of /storage it is. Otherwise such arrays are written row-major, once each.
+	Exact bool
+}
+
+// Save writes the named file, atomically.
+func Save(name string, c serialize.Contents, o Options) error {
+	w, err := newWriter(c, o)
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(name, w.write)
+}
+
+// A writer has a file planned.
+type writer struct {
+	plan     *hdf5stream.File
+	header   *index.Header
+	datasets []*hdf5stream.Dataset // of the storages
+}
+
+func newWriter(c serialize.Contents, o Options) (*writer, error) {
+	f := format
+	if o.Exact {
+		f = exactFormat
+	}
+	entries, err := index.Collect(f, c)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		for name := range e.Attrs {
+			if strings.HasPrefix(name, prefix) {
+				return nil, fmt.Errorf("%q: attribute %s: names that begin with %s are reserved: %w", e.Name, name, prefix, storage.ErrState)
+			}
+		}
+	}
+	for key := range c.Meta {
+		if strings.HasPrefix(key, prefix) || strings.ContainsRune(key, 0) {
+			return nil, fmt.Errorf("metadata %q: names with zeros, and those that begin with %s, cannot be written: %w", key, prefix, storage.ErrState)
+		}
+	}
+	plan := rowMajorPlan(entries)
+	if o.Exact {
+		plan = serialize.NewPlan(entries)
+	}
+	w := &writer{plan: hdf5stream.New(), header: index.Layout(entries, plan, c.Meta)}
+	if err := w.add(entries, plan); err != nil {
+		return nil, err
+	}
+	return w, w.layOut(c.Meta)
+}
+
+// rowMajorPlan gives each array a storage of its own, but those that are the same elements
+// with the same attributes, which become links to one dataset.
+func rowMajorPlan(entries []serialize.Entry) serialize.Plan {
+	var p serialize.Plan
+	first := map[string][]int{} // entries by what they share
+	for i, e := range entries {
+		same := slices.IndexFunc(first[e.Shared], func(k int) bool {
+			return e.SameElements(entries[k]) && serialize.SameAttrs(e.Attrs, entries[k].Attrs)
+		})
+		storage := len(p.Storages)
+		if same >= 0 {
+			storage = p.Views[first[e.Shared][same]].Storage
+		} else {
+			p.Storages = append(p.Storages, e.Array)
+			first[e.Shared] = append(first[e.Shared], i)
+		}
+		p.Views = append(p.Views, serialize.PlannedView{Storage: storage, View: views.Of(e.Array.Shape...)})
+	}
+	return p
+}
+
+// add makes the datasets: of a storage that is one array, the array itself, and other arrays
+// of the same storage and shape links to it. Views are datasets without a value.
+func (w *writer) add(entries []serialize.Entry, plan serialize.Plan) error {
+	w.datasets = make([]*hdf5stream.Dataset, len(plan.Storages))
+	owner := make([]int, len(plan.Storages)) // an entry that is its storage
+	for s := range owner {
+		owner[s] = -1
+	}
+	whole := func(i int) bool { // whether entry i is all of its storage, row-major
+		v := plan.Views[i].View
+		return v.Contiguous() && v.Len() == plan.Storages[plan.Views[i].Storage].Len()
+	}
+	for i := range entries {
+		if s := plan.Views[i].Storage; owner[s] < 0 && whole(i) {
+			owner[s] = i
+		}
+	}
+	for s, a := range plan.Storages {
+		var err error
+		if i := owner[s]; i >= 0 {
+			err = w.addOwner(entries[i], s, a)
+		} else {
+			var group *hdf5stream.Group
+			if group, err = w.plan.Root().Group(storageGroup); err == nil {
+				w.datasets[s], err = w.dataset(group, fmt.Sprint(s), a)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for i, e := range entries {
+		s := plan.Views[i].Storage
+		if owner[s] == i {
+			continue
+		}
+		if err := w.addView(e, plan.Views[i].View, w.datasets[s], owner[s] >= 0 && whole(i) && linked(e, entries[owner[s]])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// linked reports whether e can be another name of the dataset of owner.
+func linked(e, owner serialize.Entry) bool {
+	return slices.Equal(e.Array.Shape, owner.Array.Shape) && serialize.SameAttrs(e.Attrs, owner.Attrs)
+}
+
+func (w *writer) groupOf(name string) (*hdf5stream.Group, string, error) {
+	groups, dataset := place(name)
+	g := w.plan.Root()
+	var err error
+	for _, group := range groups {
+		if g, err = g.Group(group); err != nil {
+			return nil, "", fmt.Errorf("%q: %w", name, err)
+		}
+	}
+	return g, dataset, nil
+}
+
+func (w *writer) addOwner(e serialize.Entry, s int, a storage.Array) error {
+	g, name, err := w.groupOf(e.Name)
+	if err == nil {
+		w.datasets[s], err = w.dataset(g, name, storage.Array{Data: a.Data, Type: a.Type, View: e.Array.View})
+	}
+	if err == nil {
+		w.datasets[s].Data = a // e.Array, or the same elements
+		setAttrs(w.datasets[s], e.Attrs)
+	}
+	if err != nil {
+		return fmt.Errorf("%q: %w", e.Name, err)
+	}
+	return nil
+}
+
+// dataset adds a dataset whose checksum is not known yet.
+func (w *writer) dataset(g *hdf5stream.Group, name string, a storage.Array) (*hdf5stream.Dataset, error) {
+	if t := storedType(a.Type); t != a.Type {
+		bytes := a
+		bytes.Type = t
+		d, err := g.Dataset(name, bytes)
+		if err == nil {
+			d.SetAttr(attrDType, a.Type.String())
+			d.SetAttr(attrCRC, storage.From([]uint32{0}))
+		}
+		return d, err
+	}
+	d, err := g.Dataset(name, a)
+	if err == nil {
+		d.SetAttr(attrCRC, storage.From([]uint32{0}))
+	}
+	return d, err
+}
+
+func (w *writer) addView(e serialize.Entry, v views.View, of *hdf5stream.Dataset, link bool) error {
+	g, name, err := w.groupOf(e.Name)
+	if err != nil {
+		return err
+	}
+	if link {
+		err = g.Link(name, of)
+	} else {
+		var d *hdf5stream.Dataset
+		if d, err = g.Null(name, storedType(e.Array.Type)); err == nil {
+			if e.Array.Type != storedType(e.Array.Type) {
+				d.SetAttr(attrDType, e.Array.Type.String())
+			}
+			d.SetAttr(attrStorage, of)
+			d.SetAttr(attrOffset, storage.From([]int64{int64(v.Offset)}))
+			d.SetAttr(attrShape, numbers(v.Shape))
+			d.SetAttr(attrStrides, numbers(v.Stride))
+			setAttrs(d, e.Attrs)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%q: %w", e.Name, err)
+	}
+	return nil
+}
+
+func numbers(list []int) storage.Array {
+	out := make([]int64, len(list))
+	for i, n := range list {
+		out[i] = int64(n)
+	}
+	return storage.From(out, len(out))
+}
+
+func setAttrs(d *hdf5stream.Dataset, attrs map[string]any) {
+	for _, name := range slices.Sorted(maps.Keys(attrs)) {
+		d.SetAttr(name, attrs[name])
+	}
+}
+
+// layOut plans the file: root attributes, the size of the index, and all addresses.
+func (w *writer) layOut(meta map[string]string) error {
+	root := w.plan.Root()
+	root.SetAttr(attrIndex, storage.From(make([]uint64, 4), 4))
+	root.SetAttr(attrVersion, storage.From([]uint32{version}))
+	for _, key := range slices.Sorted(maps.Keys(meta)) {
+		root.SetAttr(key, meta[key])
+	}
+	if err := w.plan.Plan(); err != nil { // for addresses without the index
+		return err
+	}
+	size := 0
+	for { // until the digits of the addresses fit
+		w.setOffsets()
+		text, err := w.header.Encode()
+		if err != nil {
+			return err
+		}
+		if len(text) <= size {
+			return nil
+		}
+		if size == 0 {
+			if _, err := root.Index(indexName, len(text)); err != nil {
+				return err
+			}
+		} else {
+			w.plan.ResizeIndex(len(text))
+		}
+		size = len(text)
+		if err := w.plan.Plan(); err != nil {
+			return err
+		}
+	}
+}
+
+// setOffsets copies the planned addresses to the index.
+func (w *writer) setOffsets() {
+	end := int(w.plan.DataStart())
+	for i, d := range w.datasets {
+		s := &w.header.Storages[i]
+		s.Offset, s.HasCRC = (end+63)&^63, true
+		if s.Bytes > 0 {
+			s.Offset = int(d.Address)
+		}
+		end = s.Offset + s.Bytes
+	}
+}
+
+// write writes the elements, which gives the checksums, and then the metadata.
+func (w *writer) write(f *os.File) error {
+	sums := map[*hdf5stream.Dataset]*uint32{}
+	for i, d := range w.datasets {
+		sums[d] = &w.header.Storages[i].CRC32C
+	}
+	buffered := bufio.NewWriterSize(io.NewOffsetWriter(f, w.plan.DataStart()), 1<<20)
+	var present *hdf5stream.Dataset
+	err := w.plan.WriteData(buffered, func(d *hdf5stream.Dataset) { present = d }, func(to io.Writer, a storage.Array) error {
+		sum := &summed{w: to}
+		err := serialize.WriteLittleEndian(sum, a)
+		if at := sums[present]; at != nil {
+			*at = sum.sum
+		}
+		return err
+	})
+	if err := errors.Join(err, buffered.Flush()); err != nil {
+		return err
+	}
+	for i, d := range w.datasets {
+		d.SetAttr(attrCRC, storage.From([]uint32{w.header.Storages[i].CRC32C}))
+	}
+	b, err := w.metadata()
+	if err != nil {
+		return err
+	}
+	if _, err := f.WriteAt(b, 0); err != nil {
+		return err
+	}
+	return f.Truncate(w.plan.Size())
+}
+
+// metadata returns the bytes before the data, once the checksums are known.
+func (w *writer) metadata() ([]byte, error) {
+	text, err := w.header.Encode()
+	if err != nil {
+		return nil, err
+	}
+	text = append(text, strings.Repeat(" ", int(w.plan.IndexSize())-len(text))...)
+	values := []uint64{uint64(w.plan.MetadataEnd()), uint64(len(text)), uint64(checksum(text)), 0}
+	root := w.plan.Root()
+	root.SetAttr(attrIndex, storage.From(values, 4))
+	b, err := w.plan.Metadata(text)
+	if err != nil {
+		return nil, err
+	}
+	h, err := parseHead(b[:min(len(b), headSize)])
+	if err != nil {
+		return nil, err
+	}
+	values[3] = uint64(h.regionChecksum(b[:w.plan.MetadataEnd()]))
+	root.SetAttr(attrIndex, storage.From(values, 4))
+	return w.plan.Metadata(text)
+}
+
+// A summed writer keeps the CRC-32C of what is written.
+type summed struct {
+	w   io.Writer
+	sum uint32
+}
+
+func (s *summed) Write(b []byte) (int, error) {
+	n, err := s.w.Write(b)
+	s.sum = crc32Update(s.sum, b[:n])
+	return n, err
+}
+
+func crc32Update(sum uint32, b []byte) uint32 { return crc32.Update(sum, castagnoli, b) }

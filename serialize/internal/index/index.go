@@ -1,0 +1,440 @@
+// Package index encodes the list of tensors that the native format and the HDF5 checkpoint
+// profile have in common: storages, and named views of them, as JSON.
+package index
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/jsontext"
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// A Header is such a list. Its JSON has no white space, and its members in this order:
+//
+//	{"metadata":{"epoch":"3"},
+//	 "storages":[{"dtype":"float32","offset":0,"nbytes":24}],
+//	 "tensors":{"a.weight":{"storage":0,"shape":[3,2],"strides":[1,3],"offset":0,"attributes":{"role":"param"}}}}
+//
+// Metadata and attributes are sorted by name; tensors are in the order of the file.
+// Strides, offset and attributes are left out of tensors that are row-major, begin at the
+// first element, or have none.
+type Header struct {
+	Meta     map[string]string
+	Storages []Storage
+	Tensors  []Tensor
+}
+
+// Limits of what is read and written.
+const (
+	MaxSize    = 100_000_000 // bytes of the JSON
+	MaxTensors = 1_000_000
+	MaxName    = 4096 // bytes
+)
+
+// A Storage is elements of one type.
+type Storage struct {
+	DType         string
+	Offset, Bytes int
+	CRC32C        uint32 // if HasCRC, which is "crc32c":"0123cdef" in the JSON
+	HasCRC        bool
+}
+
+// A Tensor is a view of a storage.
+type Tensor struct {
+	Name           string
+	Storage        int
+	Shape, Strides []int // strides are nil in row-major order
+	Offset         int   // of the first element, in elements
+	Attrs          map[string]any
+}
+
+// Encode returns the JSON.
+func (h *Header) Encode() ([]byte, error) {
+	b := make([]byte, 0, 256+128*len(h.Tensors))
+	b = append(b, `{"metadata":{`...)
+	for i, key := range slices.Sorted(maps.Keys(h.Meta)) {
+		b = jsontext.Append(append(jsontext.Append(comma(b, i), key), ':'), h.Meta[key])
+	}
+	b = append(b, `},"storages":[`...)
+	for i, s := range h.Storages {
+		b = append(comma(b, i), `{"dtype":"`...)
+		b = append(append(b, s.DType...), `","offset":`...)
+		b = append(strconv.AppendInt(b, int64(s.Offset), 10), `,"nbytes":`...)
+		b = strconv.AppendInt(b, int64(s.Bytes), 10)
+		if s.HasCRC {
+			b = fmt.Appendf(b, `,"crc32c":"%08x"`, s.CRC32C)
+		}
+		b = append(b, '}')
+	}
+	b = append(b, `],"tensors":{`...)
+	for i, t := range h.Tensors {
+		b = append(jsontext.Append(comma(b, i), t.Name), `:{"storage":`...)
+		b = append(strconv.AppendInt(b, int64(t.Storage), 10), `,"shape":`...)
+		b = jsontext.AppendInts(b, t.Shape...)
+		if t.Strides != nil {
+			b = jsontext.AppendInts(append(b, `,"strides":`...), t.Strides...)
+		}
+		if t.Offset != 0 {
+			b = strconv.AppendInt(append(b, `,"offset":`...), int64(t.Offset), 10)
+		}
+		if len(t.Attrs) > 0 {
+			var err error
+			if b, err = appendAttributes(append(b, `,"attributes":`...), t.Attrs); err != nil {
+				return nil, fmt.Errorf("%q: %w", t.Name, err)
+			}
+		}
+		b = append(b, '}')
+	}
+	b = append(b, "}}"...)
+	if len(b) > MaxSize {
+		return nil, fmt.Errorf("header of %d bytes; %d are allowed: %w", len(b), MaxSize, storage.ErrState)
+	}
+	return b, nil
+}
+
+// comma separates what comes after the first of a list.
+func comma(b []byte, i int) []byte {
+	if i > 0 {
+		return append(b, ',')
+	}
+	return b
+}
+
+// appendAttributes appends an object of attributes: a string, a list of strings, or
+//
+//	{"dtype":"float64","shape":[2],"elements":"…"}
+//
+// with the row-major, little-endian elements in Base64.
+func appendAttributes(b []byte, attrs map[string]any) ([]byte, error) {
+	b = append(b, '{')
+	for i, name := range slices.Sorted(maps.Keys(attrs)) {
+		b = append(jsontext.Append(comma(b, i), name), ':')
+		switch value := attrs[name].(type) {
+		case string:
+			b = jsontext.Append(b, value)
+		case []string:
+			b = append(b, '[')
+			for k, text := range value {
+				b = jsontext.Append(comma(b, k), text)
+			}
+			b = append(b, ']')
+		case storage.Array:
+			var elements strings.Builder
+			text := base64.NewEncoder(base64.StdEncoding, &elements)
+			if err := serialize.WriteLittleEndian(text, value); err != nil {
+				return nil, fmt.Errorf("attribute %s: %w", name, err)
+			}
+			text.Close() // into a strings.Builder, which has no errors
+			b = append(append(append(b, `{"dtype":"`...), value.Type.String()...), `","shape":`...)
+			b = append(jsontext.AppendInts(b, value.Shape...), `,"elements":"`...)
+			b = append(append(b, elements.String()...), `"}`...)
+		default:
+			return nil, fmt.Errorf("attribute %s of type %T: %w", name, value, dtype.ErrType)
+		}
+	}
+	return append(b, '}'), nil
+}
+
+// Parse reads a list, whose members may be in any order.
+func Parse(text string) (*Header, error) {
+	h := &Header{Meta: map[string]string{}}
+	p := jsontext.New(text)
+	seen := 0
+	p.Object(func(key string) {
+		seen++
+		switch key {
+		case "metadata":
+			h.Meta = p.Strings()
+		case "storages":
+			p.Array(func() { h.Storages = append(h.Storages, parseStorage(p)) })
+		case "tensors":
+			p.Object(func(name string) {
+				if len(name) > MaxName {
+					p.Fail("a name of %d bytes; at most %d are allowed", len(name), MaxName)
+				}
+				if h.Tensors = append(h.Tensors, parseTensor(p, name)); len(h.Tensors) > MaxTensors {
+					p.Fail("more than %d tensors", MaxTensors)
+				}
+			})
+		default:
+			p.Fail("unknown key %q", key)
+		}
+	})
+	if seen != 3 {
+		p.Fail("metadata, storages or tensors are missing")
+	}
+	if err := p.End(); err != nil {
+		return nil, fmt.Errorf("header: %w", err)
+	}
+	return h, nil
+}
+
+func parseStorage(p *jsontext.Parser) (s Storage) {
+	seen := 0
+	p.Object(func(key string) {
+		seen++
+		switch key {
+		case "dtype":
+			s.DType = p.String()
+		case "offset":
+			s.Offset = p.Int()
+		case "nbytes":
+			s.Bytes = p.Int()
+		case "crc32c":
+			seen--
+			text := p.String()
+			n, err := strconv.ParseUint(text, 16, 32)
+			if err != nil || len(text) != 8 {
+				p.Fail("checksum %q is not of 8 hexadecimal digits", text)
+			}
+			s.CRC32C, s.HasCRC = uint32(n), true
+		default:
+			p.Fail("unknown key %q of a storage", key)
+		}
+	})
+	if seen != 3 {
+		p.Fail("a storage without dtype, offset or nbytes")
+	}
+	return s
+}
+
+func parseTensor(p *jsontext.Parser, name string) Tensor {
+	t := Tensor{Name: name, Storage: -1}
+	p.Object(func(key string) {
+		switch key {
+		case "storage":
+			t.Storage = p.Int()
+		case "shape":
+			t.Shape = p.Ints()
+		case "strides":
+			t.Strides = p.Ints()
+		case "offset":
+			t.Offset = p.Int()
+		case "attributes":
+			t.Attrs = map[string]any{}
+			p.Object(func(name string) { t.Attrs[name] = parseAttribute(p) })
+		default:
+			p.Fail("%q: unknown key %q", name, key)
+		}
+	})
+	if t.Storage < 0 || t.Shape == nil {
+		p.Fail("%q has no storage or shape", name)
+	}
+	return t
+}
+
+func parseAttribute(p *jsontext.Parser) any {
+	switch p.Next() {
+	case '"':
+		return p.String()
+	case '[':
+		list := []string{}
+		p.Array(func() { list = append(list, p.String()) })
+		return list
+	}
+	var typ, elements string
+	var shape []int
+	p.Object(func(key string) {
+		switch key {
+		case "dtype":
+			typ = p.String()
+		case "shape":
+			shape = p.Ints()
+		case "elements":
+			elements = p.String()
+		default:
+			p.Fail("unknown key %q of an attribute", key)
+		}
+	})
+	a, err := attributeArray(typ, shape, elements)
+	if err != nil {
+		p.Fail("attribute: %v", err)
+	}
+	return a
+}
+
+func attributeArray(typ string, shape []int, elements string) (a storage.Array, err error) {
+	t, err := dtype.Parse(typ)
+	if err != nil {
+		return a, err
+	}
+	b, err := base64.StdEncoding.DecodeString(elements)
+	if err != nil {
+		return a, err
+	}
+	v, err := views.New(shape, math.MaxInt/t.Size())
+	if err != nil {
+		return a, err
+	}
+	if v.Len()*t.Size() != len(b) {
+		return a, fmt.Errorf("%v%v takes %d bytes, not %d: %w", t, shape, v.Len()*t.Size(), len(b), views.ErrShape)
+	}
+	if a, err = storage.Make(storage.CPU, t, shape...); err != nil {
+		return a, err
+	}
+	little := storage.Array{Data: serialize.Normalize(serialize.AsSource(storage.Wrap(b)), t, binary.LittleEndian), Type: t, View: v}
+	return a, little.CopyTo(a)
+}
+
+// TensorsOf returns the tensors of each storage, by their positions.
+func (h *Header) TensorsOf() [][]int {
+	of := make([][]int, len(h.Storages))
+	for k, t := range h.Tensors {
+		of[t.Storage] = append(of[t.Storage], k)
+	}
+	return of
+}
+
+// NameOf returns the first tensor of a storage.
+func (h *Header) NameOf(storage int) string {
+	for _, t := range h.Tensors {
+		if t.Storage == storage {
+			return t.Name
+		}
+	}
+	return ""
+}
+
+// An element is a type of elements that package dtype has no type for. Arrays of them are
+// listed and not read.
+type element struct {
+	name string
+	bits int
+}
+
+var otherElements = []element{
+	{"int4", 4}, {"uint4", 4}, {"float4_e2m1", 4}, {"float6_e2m3", 6}, {"float6_e3m2", 6},
+	{"float8_e8m0", 8}, {"float8_e4m3fnuz", 8}, {"float8_e5m2fnuz", 8},
+}
+
+// elementBits returns the bits of an element of a type.
+func elementBits(name string) (int, bool) {
+	if t, err := dtype.Parse(name); err == nil {
+		return 8 * t.Size(), true
+	}
+	i := slices.IndexFunc(otherElements, func(e element) bool { return e.name == name })
+	if i < 0 {
+		return 0, false
+	}
+	return otherElements[i].bits, true
+}
+
+// Check returns an error if tensors have no storage, or storages are of unknown types, end
+// within an element, overlap, or are not between the offsets start and end; each is followed
+// by gap bytes of its own. align returns what the offset of a storage of n bytes must be a
+// multiple of.
+func (h *Header) Check(start, end, gap int, align func(n int) int) error {
+	at := start
+	for i, s := range h.Storages {
+		bits, known := elementBits(s.DType)
+		switch {
+		case !known:
+			return fmt.Errorf("storage %d: unknown elements %q: %w", i, s.DType, dtype.ErrType)
+		case s.Offset < at:
+			return fmt.Errorf("storage %d begins at %d, before the end of the one before it at %d: %w", i, s.Offset, at, storage.ErrState)
+		case s.Offset%align(s.Bytes) != 0:
+			return fmt.Errorf("storage %d of %d bytes begins at %d, which is not a multiple of %d: %w", i, s.Bytes, s.Offset, align(s.Bytes), storage.ErrState)
+		case s.Bytes > end-gap || s.Offset > end-gap-s.Bytes:
+			return fmt.Errorf("storage %d of %d bytes at %d leaves the file: %w", i, s.Bytes, s.Offset, storage.ErrState)
+		case bits >= 8 && s.Bytes%(bits/8) != 0:
+			return fmt.Errorf("storage %d has %d bytes, which are no whole elements of type %s: %w", i, s.Bytes, s.DType, storage.ErrState)
+		}
+		at = s.Offset + s.Bytes + gap
+	}
+	for _, t := range h.Tensors {
+		if t.Storage >= len(h.Storages) {
+			return fmt.Errorf("%q: storage %d of %d: %w", t.Name, t.Storage, len(h.Storages), storage.ErrState)
+		}
+	}
+	return nil
+}
+
+// Layout returns the list of entries that are written as a plan, whose storages have no
+// offsets yet.
+func Layout(entries []serialize.Entry, plan serialize.Plan, meta map[string]string) *Header {
+	h := &Header{Meta: meta}
+	for _, a := range plan.Storages {
+		h.Storages = append(h.Storages, Storage{DType: a.Type.String(), Bytes: a.Len() * a.Type.Size()})
+	}
+	for i, e := range entries {
+		v := plan.Views[i].View
+		t := Tensor{Name: e.Name, Storage: plan.Views[i].Storage, Shape: v.Shape, Attrs: e.Attrs}
+		if v.Len() > 0 {
+			t.Offset = v.Offset
+			if !slices.Equal(v.Stride, views.Of(v.Shape...).Stride) {
+				t.Strides = v.Stride
+			}
+		}
+		h.Tensors = append(h.Tensors, t)
+	}
+	return h
+}
+
+// Entry returns tensor t as a view of the elements of its storage, which data are.
+func (h *Header) Entry(in serialize.Input, t Tensor, data storage.Source) (serialize.Entry, error) {
+	s := h.Storages[t.Storage]
+	typ, err := dtype.Parse(s.DType)
+	if err != nil {
+		return serialize.Unsupported(t.Name, t.Shape, s.DType)
+	}
+	e := serialize.Entry{Name: t.Name, Shared: strconv.Itoa(t.Storage), Attrs: t.Attrs}
+	strides := t.Strides
+	if strides == nil {
+		strides = views.Of(t.Shape...).Stride
+	}
+	view, err := in.View(typ, t.Shape, strides, t.Offset, s.Bytes)
+	if err != nil {
+		return e, fmt.Errorf("%q: %w", t.Name, err)
+	}
+	e.Array = storage.Array{Data: data, Type: typ, View: view}
+	return e, nil
+}
+
+// Collect returns entries that a format can hold, and whose names and metadata JSON can.
+func Collect(format serialize.Format, c serialize.Contents) ([]serialize.Entry, error) {
+	for key, value := range c.Meta {
+		if !utf8.ValidString(key) || !utf8.ValidString(value) {
+			return nil, fmt.Errorf("metadata %q is not UTF-8: %w", key, storage.ErrState)
+		}
+	}
+	var entries []serialize.Entry
+	names := map[string]bool{}
+	for e, err := range c.Entries {
+		if err == nil {
+			err = errors.Join(format.Check(e), checkName(e.Name, names))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%q: %w", e.Name, err)
+		}
+		names[e.Name] = true
+		entries = append(entries, e)
+	}
+	if len(entries) > MaxTensors {
+		return nil, fmt.Errorf("%d tensors; %d are allowed: %w", len(entries), MaxTensors, storage.ErrState)
+	}
+	return entries, nil
+}
+
+func checkName(name string, taken map[string]bool) error {
+	switch {
+	case len(name) > MaxName:
+		return fmt.Errorf("a name of %d bytes; %d are allowed: %w", len(name), MaxName, storage.ErrState)
+	case !utf8.ValidString(name):
+		return fmt.Errorf("the name is not UTF-8: %w", storage.ErrState)
+	case taken[name]:
+		return fmt.Errorf("the name is used twice: %w", storage.ErrState)
+	}
+	return nil
+}

@@ -1,0 +1,485 @@
+// Package hdf5stream writes HDF5 files of contiguous datasets in Go, without libhdf5: all
+// metadata first, then the elements of each dataset at an aligned offset.
+//
+// A [File] is planned as a whole. Every structure has its address before the first byte is
+// written, elements are written in one pass, and the metadata follow at the end, when
+// attributes such as checksums are known. Files have superblock 2, object headers of
+// version 2 and groups with symbol tables, which libhdf5 reads from version 1.8 on.
+//
+// Package hdf5write writes other layouts, with libhdf5.
+package hdf5stream
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/hdf5/internal/format"
+)
+
+// PageSize is the alignment of the data region and of large datasets.
+const PageSize = 4096
+
+const (
+	large          = 64 << 10 // bytes of datasets that are aligned to pages
+	smallAlignment = 64
+	superblockSize = 48
+)
+
+// A File is a plan of a file.
+type File struct {
+	root  *Group
+	nodes []node // in the order of their addresses
+	heap  *globalHeap
+	end   uint64 // of the metadata
+	size  uint64 // of the file
+	index *Dataset
+	data  []*Dataset // whose elements are in the data region
+}
+
+// A node is a structure of the metadata.
+type node interface {
+	place(at uint64)
+	encode() []byte
+}
+
+// New returns a plan of an empty file.
+func New() *File {
+	f := &File{heap: new(globalHeap)}
+	f.root = &Group{file: f, members: map[string]object{}}
+	return f
+}
+
+// Root returns the root group.
+func (f *File) Root() *Group { return f.root }
+
+// An object is a group or a dataset.
+type object interface{ headerAddress() uint64 }
+
+// An Attr is an attribute: a string, []string, storage.Array, or *Dataset, which is stored
+// as a reference.
+type Attr struct {
+	Name  string
+	Value any
+}
+
+// attributes are those of an object, in their order.
+type attributes struct{ list []Attr }
+
+// SetAttr sets an attribute. After Plan, only numbers of the same type and shape may be set
+// again.
+func (a *attributes) SetAttr(name string, value any) {
+	for i := range a.list {
+		if a.list[i].Name == name {
+			a.list[i].Value = value
+			return
+		}
+	}
+	a.list = append(a.list, Attr{name, value})
+}
+
+// A Group is a group of the plan.
+type Group struct {
+	attributes
+	file    *File
+	members map[string]object
+	header  headerNode
+	table   symbolTable
+}
+
+func (g *Group) headerAddress() uint64 { return g.header.at }
+
+// add makes an object a member. Names are unique, and neither empty, "." nor with slashes or
+// zeros.
+func (g *Group) add(name string, o object) error {
+	if name == "" || name == "." || strings.ContainsAny(name, "/\x00") {
+		return fmt.Errorf("%q cannot be the name of an HDF5 object: %w", name, storage.ErrState)
+	}
+	if _, taken := g.members[name]; taken {
+		return fmt.Errorf("%q is there twice: %w", name, storage.ErrState)
+	}
+	g.members[name] = o
+	return nil
+}
+
+// Group returns the member group of a name, which it makes if there is none.
+func (g *Group) Group(name string) (*Group, error) {
+	if member, ok := g.members[name].(*Group); ok {
+		return member, nil
+	}
+	member := &Group{file: g.file, members: map[string]object{}}
+	return member, g.add(name, member)
+}
+
+// Link makes a dataset that is in the file already a member under another name.
+func (g *Group) Link(name string, d *Dataset) error { return g.add(name, d) }
+
+// A Dataset is a dataset of the plan.
+type Dataset struct {
+	attributes
+	Type    dtype.Type
+	Shape   []int         // nil: no value (null dataspace)
+	Data    storage.Array // what WriteData writes, in row-major order
+	Address int64         // of the elements, once the file is planned
+	file    *File
+	header  headerNode
+}
+
+func (d *Dataset) headerAddress() uint64 { return d.header.at }
+
+// Size returns the bytes of the elements.
+func (d *Dataset) Size() int64 {
+	if d.Shape == nil {
+		return 0
+	}
+	n := int64(d.Type.Size())
+	for _, length := range d.Shape {
+		n *= int64(length)
+	}
+	return n
+}
+
+// Dataset adds a dataset of the elements of an array.
+func (g *Group) Dataset(name string, a storage.Array) (*Dataset, error) {
+	return g.dataset(name, &Dataset{Type: a.Type, Shape: append([]int{}, a.Shape...), Data: a})
+}
+
+// Null adds a dataset without a value.
+func (g *Group) Null(name string, t dtype.Type) (*Dataset, error) {
+	return g.dataset(name, &Dataset{Type: t})
+}
+
+func (g *Group) dataset(name string, d *Dataset) (*Dataset, error) {
+	if _, err := datatype(d.Type); err != nil {
+		return nil, err
+	}
+	if len(d.Shape) > format.MaxRank {
+		return nil, fmt.Errorf("%q: %d axes; HDF5 allows %d: %w", name, len(d.Shape), format.MaxRank, storage.ErrState)
+	}
+	d.file = g.file
+	if err := g.add(name, d); err != nil {
+		return nil, err
+	}
+	g.file.data = append(g.file.data, d)
+	return d, nil
+}
+
+// Index adds a dataset of n bytes whose elements lie directly behind the metadata and are
+// written with them: see WriteMetadata.
+func (g *Group) Index(name string, n int) (*Dataset, error) {
+	d := &Dataset{Type: dtype.Uint8, Shape: []int{n}, file: g.file}
+	g.file.index = d
+	return d, g.add(name, d)
+}
+
+// ResizeIndex changes the size of the index. Plan must be called again.
+func (f *File) ResizeIndex(n int) { f.index.Shape = []int{n} }
+
+// IndexSize returns the number of bytes of the index.
+func (f *File) IndexSize() int64 { return f.index.Size() }
+
+// Plan gives every structure its address. Only an index may be added or resized afterwards, before
+// it is called again.
+func (f *File) Plan() error {
+	f.nodes = []node{&f.root.header}
+	if err := f.collect(f.root, map[object]bool{}); err != nil {
+		return err
+	}
+	f.nodes = append(f.nodes, f.heap)
+	at := uint64(superblockSize)
+	for _, n := range f.nodes {
+		n.place(at)
+		at += alignUp(uint64(len(n.encode())), 8)
+	}
+	if err := f.root.err(); err != nil {
+		return err
+	}
+	if len(f.heap.known) > math.MaxUint16 {
+		return fmt.Errorf("%d different strings in attributes; at most %d are written: %w", len(f.heap.known), math.MaxUint16, storage.ErrState)
+	}
+	f.end = at
+	if f.index != nil {
+		f.index.Address = int64(at)
+		at += uint64(f.index.Size())
+	}
+	at = alignUp(at, PageSize)
+	for _, d := range f.data {
+		if d.Size() == 0 {
+			continue
+		}
+		at = alignUp(at, alignment(d.Size()))
+		d.Address = int64(at)
+		at += uint64(d.Size())
+	}
+	f.size = at
+	return nil
+}
+
+// collect lists the structures of a group and of what is below it, and makes their headers.
+func (f *File) collect(g *Group, seen map[object]bool) error {
+	g.header.messages = g.messages
+	g.table = symbolTable{members: g.members}
+	f.nodes = append(f.nodes, g.table.nodes()...)
+	for _, name := range g.table.names {
+		member := g.members[name]
+		if seen[member] {
+			continue
+		}
+		seen[member] = true
+		switch o := member.(type) {
+		case *Group:
+			f.nodes = append(f.nodes, &o.header)
+			if err := f.collect(o, seen); err != nil {
+				return err
+			}
+		case *Dataset:
+			o.header.messages = o.messages
+			f.nodes = append(f.nodes, &o.header)
+		}
+	}
+	return nil
+}
+
+// err returns the first error of an attribute.
+func (g *Group) err() error {
+	if g.header.err != nil {
+		return g.header.err
+	}
+	for _, name := range g.table.names {
+		switch o := g.members[name].(type) {
+		case *Group:
+			if err := o.err(); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+		case *Dataset:
+			if o.header.err != nil {
+				return fmt.Errorf("%s: %w", name, o.header.err)
+			}
+		}
+	}
+	return nil
+}
+
+func alignUp(n, to uint64) uint64 { return (n + to - 1) &^ (to - 1) }
+
+func alignment(n int64) uint64 {
+	if n >= large {
+		return PageSize
+	}
+	return smallAlignment
+}
+
+// DataStart returns the offset at which the data region begins.
+func (f *File) DataStart() int64 {
+	end := f.end
+	if f.index != nil {
+		end += uint64(f.index.Size())
+	}
+	return int64(alignUp(end, PageSize))
+}
+
+// MetadataEnd returns where the metadata end. The elements of the index begin there.
+func (f *File) MetadataEnd() int64 { return int64(f.end) }
+
+// Write writes the file to w, which can be written at any offset.
+func (f *File) Write(w io.WriterAt) error {
+	if err := f.Plan(); err != nil {
+		return err
+	}
+	write := func(w io.Writer, a storage.Array) error { _, err := a.WriteTo(w); return err }
+	if err := f.WriteData(io.NewOffsetWriter(w, f.DataStart()), nil, write); err != nil {
+		return err
+	}
+	b, err := f.Metadata(nil)
+	if err == nil {
+		_, err = w.WriteAt(b, 0)
+	}
+	return err
+}
+
+// WriteData writes the elements of all datasets to w, which begins at DataStart, with zeros
+// between them. begin, if it is not nil, is called before the elements of each.
+func (f *File) WriteData(w io.Writer, begin func(d *Dataset), write func(w io.Writer, a storage.Array) error) error {
+	at := f.DataStart()
+	var zeros [PageSize]byte
+	for _, d := range f.data {
+		if d.Size() == 0 {
+			if begin != nil {
+				begin(d)
+			}
+			continue
+		}
+		if _, err := w.Write(zeros[:d.Address-at]); err != nil {
+			return err
+		}
+		if begin != nil {
+			begin(d)
+		}
+		c := &counter{w: w}
+		if err := write(c, d.Data); err != nil {
+			return err
+		}
+		if c.n != d.Size() {
+			return fmt.Errorf("%d bytes were read instead of %d: %w", c.n, d.Size(), storage.ErrState)
+		}
+		at = d.Address + d.Size()
+	}
+	return nil
+}
+
+type counter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *counter) Write(b []byte) (int, error) {
+	n, err := c.w.Write(b)
+	c.n += int64(n)
+	return n, err
+}
+
+// Metadata returns the bytes of the file up to the data region, with the elements of the
+// index.
+func (f *File) Metadata(index []byte) ([]byte, error) {
+	if f.index != nil && int64(len(index)) != f.index.Size() {
+		return nil, fmt.Errorf("an index of %d bytes instead of %d: %w", len(index), f.index.Size(), storage.ErrState)
+	}
+	b := make([]byte, 0, f.DataStart())
+	b = append(b, f.superblock()...)
+	for _, n := range f.nodes {
+		b = append(b, n.encode()...)
+		b = append(b, make([]byte, int(alignUp(uint64(len(b)), 8))-len(b))...)
+	}
+	if err := f.root.err(); err != nil {
+		return nil, err
+	}
+	if uint64(len(b)) != f.end {
+		return nil, errors.New("hdf5stream: metadata changed their size after Plan")
+	}
+	b = append(b, index...)
+	return append(b, make([]byte, int(f.DataStart())-len(b))...), nil
+}
+
+func (f *File) superblock() []byte {
+	b := append([]byte("\x89HDF\r\n\x1a\n"), 2, 8, 8, 0)
+	b = binary.LittleEndian.AppendUint64(b, 0)
+	b = binary.LittleEndian.AppendUint64(b, format.Undefined)
+	b = binary.LittleEndian.AppendUint64(b, f.size)
+	b = binary.LittleEndian.AppendUint64(b, f.root.header.at)
+	return binary.LittleEndian.AppendUint32(b, format.Lookup3(b))
+}
+
+// Size returns the size of the file.
+func (f *File) Size() int64 { return max(int64(f.size), f.DataStart()) }
+
+// A headerNode is an object header of version 2:
+//
+//	| OHDR | 2 | flags | size of messages (4) | messages … | checksum (4) |
+type headerNode struct {
+	at       uint64
+	messages func(b []byte) ([]byte, error)
+	err      error
+}
+
+func (h *headerNode) place(at uint64) { h.at = at }
+
+// HeaderPrefix is the number of bytes of an object header before its messages.
+const HeaderPrefix = 10
+
+func (h *headerNode) encode() []byte {
+	b := append([]byte("OHDR"), 2, 2, 0, 0, 0, 0)
+	b, err := h.messages(b)
+	if err != nil && h.err == nil {
+		h.err = err
+	}
+	binary.LittleEndian.PutUint32(b[6:], uint32(len(b)-HeaderPrefix))
+	return binary.LittleEndian.AppendUint32(b, format.Lookup3(b))
+}
+
+// Types of messages.
+const (
+	messageDataspace   = 1
+	messageDatatype    = 3
+	messageFill        = 5
+	messageLayout      = 8
+	messageAttribute   = 12
+	messageSymbolTable = 17
+)
+
+// message appends a message.
+func message(b []byte, kind byte, body []byte) ([]byte, error) {
+	if len(body) > math.MaxUint16 {
+		return b, fmt.Errorf("an attribute or shape of %d bytes; HDF5 allows %d in an object header: %w", len(body), math.MaxUint16, storage.ErrState)
+	}
+	b = append(b, kind)
+	b = binary.LittleEndian.AppendUint16(b, uint16(len(body)))
+	return append(append(b, 0), body...), nil
+}
+
+func (g *Group) messages(b []byte) ([]byte, error) {
+	b, err := g.file.attributeMessages(b, g.list)
+	if err != nil {
+		return b, err
+	}
+	body := binary.LittleEndian.AppendUint64(nil, g.table.tree())
+	return message(b, messageSymbolTable, binary.LittleEndian.AppendUint64(body, g.table.heap.at))
+}
+
+func (d *Dataset) messages(b []byte) ([]byte, error) {
+	typ, err := datatype(d.Type)
+	if err != nil {
+		return b, err
+	}
+	address, size := uint64(d.Address), uint64(d.Size())
+	if size == 0 {
+		address = format.Undefined
+	}
+	layout := binary.LittleEndian.AppendUint64([]byte{3, 1}, address)
+	layout = binary.LittleEndian.AppendUint64(layout, size)
+	for _, m := range []struct {
+		kind byte
+		body []byte
+	}{
+		{messageDataspace, dataspace(d.Shape)}, {messageDatatype, typ},
+		{messageFill, []byte{3, 1 | 2<<2}}, // allocated early, filled if a value is set
+		{messageLayout, layout},
+	} {
+		if b, err = message(b, m.kind, m.body); err != nil {
+			return b, err
+		}
+	}
+	return d.file.attributeMessages(b, d.list)
+}
+
+// dataspace encodes a shape; nil is a dataspace without elements.
+//
+//	| 2 | rank | flags | 0 scalar, 1 simple, 2 null | sizes (8 each) |
+func dataspace(shape []int) []byte {
+	switch {
+	case shape == nil:
+		return []byte{2, 0, 0, 2}
+	case len(shape) == 0:
+		return []byte{2, 0, 0, 0}
+	}
+	b := []byte{2, byte(len(shape)), 0, 1}
+	for _, n := range shape {
+		b = binary.LittleEndian.AppendUint64(b, uint64(n))
+	}
+	return b
+}
+
+// sortedNames returns the names of members as strcmp orders them.
+func sortedNames(members map[string]object) []string {
+	names := make([]string, 0, len(members))
+	for name := range members {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
