@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/h5dnn/h5dnn/kernels/native"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -97,6 +98,12 @@ func (a Activation) of(z float64) float64 { return activations[a].of(z) }
 
 // grad returns dz from dy and y = act(z), or z if OfInput.
 func (a Activation) grad(v, dy float64) float64 { return activations[a].grad(v, dy) }
+
+// activationOps are the activations as lines of ops.h.
+var activationOps = [...]native.Op{
+	NoActivation: native.NoOp, ReLUActivation: opOf("relu"), TanhActivation: opOf("tanh"), SigmoidActivation: opOf("sigmoid"),
+	GELUActivation: opOf("gelu"), GELUTanhActivation: opOf("gelu tanh"), SiLUActivation: opOf("silu"),
+}
 
 // apply sets y = act(z) on the CPU; y may be z.
 func (a Activation) apply(y, z *storage.Array) error {

@@ -203,7 +203,8 @@ func (g *conv) empty() bool { return g.x.Len() == 0 || g.w.Len() == 0 || g.y.Len
 // optimized runs the convolution by Winograd's algorithm where that is faster, else by oneDNN.
 // An operand whose layout neither takes is copied.
 func (g conv) optimized() error {
-	if g.z != g.y && g.op == native.ConvOp {
+	f, ok := g.winograd()
+	if g.stores() && !(ok && g.act != NoActivation && hasStrides(g.z, channelsLast(g.z.Shape))) {
 		before := g
 		before.y, before.act = g.z, NoActivation
 		if err := before.optimized(); err != nil {
@@ -236,22 +237,30 @@ func (g conv) optimized() error {
 		}
 	}
 	x, w, b, y := fromFirst[float32](g.x), fromFirst[float32](g.w), fromFirst[float32](g.b), fromFirst[float32](g.y)
-	if f, ok := g.winograd(); !ok {
+	switch {
+	case !ok:
 		q := g.problem()
 		return q.Run(x, w, b, y)
-	} else if g.op == native.ConvGradXOp {
+	case g.op == native.ConvGradXOp:
 		return f.GradX(x, y, w)
-	} else if g.op == native.ConvGradWOp {
+	case g.op == native.ConvGradWOp:
 		return f.GradW(w, b, x, y)
-	} else {
-		return f.Conv(y, x, w, b)
+	case g.stores():
+		return f.Conv(fromFirst[float32](g.z), x, w, b, activationOps[g.act], y)
+	case g.act == ReLUActivation:
+		f.ReLU = 1
+		return f.Conv(y, x, w, b, native.NoOp, nil)
 	}
+	return f.Conv(y, x, w, b, activationOps[g.act], y)
 }
+
+// stores reports whether the operand of the activation is wanted too.
+func (g *conv) stores() bool { return g.op == native.ConvOp && g.z != g.y }
 
 // winograd describes the convolution to Winograd's algorithm, and reports whether that is to compute it:
 // windows of 3x3 with stride 1 over channels-last images.
 func (g *conv) winograd() (f native.Winograd, ok bool) {
-	if g.x.Rank() != 4 || g.groups != 1 || g.act > ReLUActivation || g.w.Shape[2] != 3 || g.w.Shape[3] != 3 ||
+	if g.x.Rank() != 4 || g.groups != 1 || g.w.Shape[2] != 3 || g.w.Shape[3] != 3 ||
 		g.stride != [3]int{1, 1, 1} || g.dilation != [3]int{1, 1, 1} {
 		return f, false
 	}
@@ -265,9 +274,6 @@ func (g *conv) winograd() (f native.Winograd, ok bool) {
 	}
 	for i, axis := range []int{0, 2, 3} {
 		f.X[i], f.Y[i] = int64(x[axis]), int64(y[axis])
-	}
-	if g.act == ReLUActivation {
-		f.ReLU = 1
 	}
 	return f, f.Faster()
 }

@@ -73,6 +73,9 @@ func (l linear) optimized() (bool, error) {
 		if l.z == l.y {
 			return true, planProduct(&p, l.y, l.x, l.w, l.b, l.act)
 		}
+		if done, err := l.inBlocks(&p); done || err != nil {
+			return true, err
+		}
 		if err := planProduct(&p, l.z, l.x, l.w, l.b, NoActivation); err != nil {
 			return true, err
 		}
@@ -83,6 +86,24 @@ func (l linear) optimized() (bool, error) {
 	}
 	return true, l.finish()
 }
+
+// inBlocks computes z in blocks of rows, and y from each while it is in a cache. It returns false where
+// that is not faster.
+func (l linear) inBlocks(p *native.Product) (bool, error) {
+	blocks := cacheBlocks(int(p.M), int(4*p.N))
+	if blocks == 1 || p.M < reorderRows || l.act == NoActivation || !hasStrides(l.y, rowMajor(l.y.Shape)) || !hasStrides(l.z, rowMajor(l.z.Shape)) {
+		return false, nil
+	}
+	part := *p
+	part.M /= int64(blocks)
+	q := productProblem(&part, l.b)
+	q.Moved = native.MovesW
+	on := native.Blocks{Count: blocks, XStep: part.M * p.X[0], YStep: part.M * p.Z[0], Act: activationOps[l.act]}
+	return true, q.RunBlocks(on, fromFirst[float32](l.x), fromFirst[float32](l.w), fromFirst[float32](l.b), fromFirst[float32](l.z), fromFirst[float32](l.y))
+}
+
+// reorderRows is the number of rows from which on a product gains by a copy of the weights in oneDNN's layout.
+const reorderRows = 1024
 
 // finish adds the bias, if there is one, to z and sets y to act(z).
 func (l linear) finish() error {
@@ -149,7 +170,17 @@ func fitsOneDNN(p *native.Product) bool {
 
 // planProduct computes the product with bias and activation by oneDNN.
 func planProduct(p *native.Product, z, x, y, b *storage.Array, act Activation) error {
-	q := native.Problem{Op: native.ProductOp, Activation: int32(act), Rank: 2}
+	q := productProblem(p, b)
+	q.Activation = int32(act)
+	if err := q.Run(fromFirst[float32](x), fromFirst[float32](y), fromFirst[float32](b), fromFirst[float32](z)); err != nil {
+		return fmt.Errorf("product of %v and %v: %w", x.Shape, y.Shape, err)
+	}
+	return nil
+}
+
+// productProblem describes the product, plus a bias unless b is nil, to oneDNN.
+func productProblem(p *native.Product, b *storage.Array) native.Problem {
+	q := native.Problem{Op: native.ProductOp, Rank: 2}
 	if b != nil {
 		q.Bias = 1
 	}
@@ -157,8 +188,21 @@ func planProduct(p *native.Product, z, x, y, b *storage.Array, act Activation) e
 	copy(q.XStride[:], p.X[:])
 	copy(q.WStride[:], p.Y[:])
 	copy(q.YStride[:], p.Z[:])
-	if err := q.Run(fromFirst[float32](x), fromFirst[float32](y), fromFirst[float32](b), fromFirst[float32](z)); err != nil {
-		return fmt.Errorf("product of %v and %v: %w", x.Shape, y.Shape, err)
-	}
-	return nil
+	return q
 }
+
+// cacheBlocks returns the number of equal blocks of n rows, of so many bytes each, that are small enough for
+// the activation to find them in a cache; 1 if there is none.
+func cacheBlocks(n, bytes int) int {
+	most := native.Threads() * blockBytes / bytes
+	for count := 2; count <= n && n/count > most/2; count++ {
+		if n%count == 0 && n/count <= most {
+			return count
+		}
+	}
+	return 1
+}
+
+// blockBytes is the size of a thread's share of a block. On an EPYC whose processors have 1 MiB of cache each and 32 MiB
+// together, 1 to 4 MiB were alike.
+const blockBytes = 2 << 20

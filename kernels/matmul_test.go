@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/h5dnn/h5dnn/kernels/native"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -50,6 +51,32 @@ func TestLinearAgrees(t *testing.T) {
 				agree(t, Linear, []views.View{rowMajorLayout.of(s[0], s[1]), y}, []views.View{x, rowMajorLayout.of(s[1], s[2]), l.of(s[1])}, LinearOptions{act}, 1e-4)
 				agree(t, Linear, []views.View{y, rowMajorLayout.of(s[0], s[1])}, []views.View{rowMajorLayout.of(s[0], s[2]), w}, LinearOptions{act}, 1e-4)
 			}
+		}
+	}
+}
+
+// TestLinearInBlocksAgrees has so many rows that the activation is applied block by block.
+func TestLinearInBlocksAgrees(t *testing.T) {
+	const rows, in, out = 4096, 8, 512
+	if cacheBlocks(rows, 4*out) == 1 {
+		t.Skip("so many threads that one block is small enough")
+	}
+	x, w, y := rowMajorLayout.of(rows, in), rowMajorLayout.of(out, in), rowMajorLayout.of(rows, out)
+	for _, act := range []Activation{ReLUActivation, GELUActivation, SiLUActivation} {
+		agree(t, Linear, []views.View{y, y}, []views.View{x, w, rowMajorLayout.of(out)}, LinearOptions{act}, 1e-4)
+		agree(t, Linear, []views.View{y, y}, []views.View{transposedLayout.of(rows, in), w}, LinearOptions{act}, 1e-4)
+		agree(t, Linear, []views.View{gappedLayout.of(rows, out), y}, []views.View{x, w}, LinearOptions{act}, 1e-4)
+	}
+}
+
+func TestCacheBlocksAreEqualAndSmall(t *testing.T) {
+	defer native.SetThreads(native.Threads())
+	native.SetThreads(2)
+	for _, c := range []struct{ n, bytes, want int }{
+		{1000, 8, 1}, {4096, 4096, 4}, {6000, 4096, 6}, {4099, 4096, 1}, {3, 3 << 20, 3}, {8, 1 << 30, 1}, {1, 1 << 30, 1}, {0, 4, 1},
+	} {
+		if got := cacheBlocks(c.n, c.bytes); got != c.want {
+			t.Errorf("%d rows of %d bytes: %d blocks, want %d", c.n, c.bytes, got, c.want)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 #include "dnnl_plan.h"
 #include "dnnl_api.h"
 #include "h5k.h"
+#include "loops.h"
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -303,18 +304,20 @@ static int move(const operand *o) {
 	return dnnl_primitive_execute(o->move, stream, 2, a);
 }
 
-static int execute(h5k_plan *p, float *const at[], char *scratch) {
+/* execute runs block number block, of operands step elements apart. Operands that are one for all blocks are
+ * moved with the first. */
+static int execute(h5k_plan *p, float *const at[], const int64_t step[], int64_t block, char *scratch) {
 	dnnl_exec_arg_t a[H5K_SLOTS + 1];
 	int n = 0, status = 0;
 	for (int i = 0; i < H5K_SLOTS; i++) {
 		const operand *o = &p->of[i];
 		if (!o->arg)
 			continue;
-		dnnl_memory_set_data_handle(o->theirs, at[i]);
+		dnnl_memory_set_data_handle(o->theirs, at[i] + block * step[i]);
 		if (o->move)
 			dnnl_memory_set_data_handle(o->ours, scratch + o->at);
 		a[n++] = (dnnl_exec_arg_t){o->arg, o->move ? o->ours : o->theirs};
-		if (o->move && !o->written && (status = move(o)))
+		if (o->move && !o->written && (block == 0 || step[i]) && (status = move(o)))
 			return status;
 	}
 	dnnl_memory_set_data_handle(p->scratchpad, scratch);
@@ -327,18 +330,26 @@ static int execute(h5k_plan *p, float *const at[], char *scratch) {
 }
 
 int h5k_execute(h5k_plan *p, float *x, int64_t x_len, float *w, int64_t w_len,
-	float *b, int64_t b_len, float *y, int64_t y_len) {
+	float *b, int64_t b_len, float *y, int64_t y_len, int64_t blocks, int64_t x_step, int64_t y_step,
+	int act, float *z, int64_t z_len) {
 	float *const at[] = {x, w, b, y};
-	const int64_t len[] = {x_len, w_len, b_len, y_len};
+	const int64_t len[] = {x_len, w_len, b_len, y_len}, step[] = {x_step, 0, 0, y_step};
 	for (int i = 0; i < H5K_SLOTS; i++)
-		if (p->of[i].arg && (!at[i] || len[i] < p->of[i].need))
+		if (p->of[i].arg && (!at[i] || len[i] < p->of[i].need + (blocks - 1) * step[i]))
 			return -1;
+	if (act >= 0 && z_len < p->of[H5K_Y].need + (blocks - 1) * y_step)
+		return -1;
 	char *scratch = h5k_scratch(p->scratch);
 	if (!scratch)
 		return -2;
+	int status = 0;
 	H5K_ENTER;
-	h5k_team(p->threads);
-	int status = execute(p, at, scratch);
+	for (int64_t i = 0; i < blocks && !status; i++) {
+		h5k_team(p->threads);
+		status = execute(p, at, step, i, scratch);
+		if (act >= 0 && !status)
+			h5k_activate(act, p->of[H5K_Y].need, z + i * y_step, y + i * y_step);
+	}
 	H5K_LEAVE;
 	return status;
 }

@@ -132,16 +132,30 @@ func evictOldest() {
 	delete(plans.of, oldest)
 }
 
+// Blocks divides a product or a convolution by the first axis of x and y: a [Problem] describes
+// one block. After each, while it is in a cache, Act is applied to it.
+type Blocks struct {
+	Count        int
+	XStep, YStep int64 // from block to block, in elements
+	Act          Op    // NoOp for none; else the y of a block is dense
+}
+
 // Run solves q with oneDNN. Each slice begins at its operand's first element; b may be
 // nil. q.Threads is set by Run.
 func (q *Problem) Run(x, w, b, y []float32) error {
+	return q.RunBlocks(Blocks{Count: 1, Act: NoOp}, x, w, b, y, nil)
+}
+
+// RunBlocks is Run for each block, and z = act(y); z may be y.
+func (q *Problem) RunBlocks(blocks Blocks, x, w, b, y, z []float32) error {
 	p, err := planFor(q)
 	if err != nil {
 		return err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	status := C.h5k_execute(p.c, floats(x), C.int64_t(len(x)), floats(w), C.int64_t(len(w)), floats(b), C.int64_t(len(b)), floats(y), C.int64_t(len(y)))
+	status := C.h5k_execute(p.c, floats(x), C.int64_t(len(x)), floats(w), C.int64_t(len(w)), floats(b), C.int64_t(len(b)), floats(y), C.int64_t(len(y)),
+		C.int64_t(blocks.Count), C.int64_t(blocks.XStep), C.int64_t(blocks.YStep), C.int(blocks.Act), floats(z), C.int64_t(len(z)))
 	runtime.KeepAlive(p)
 	switch {
 	case status == 0:

@@ -34,11 +34,14 @@ h5k_plan *h5k_compile(const h5k_problem *problem, int *status);
 void h5k_discard(h5k_plan *plan);
 const char *h5k_implementation(const h5k_plan *plan);
 
-/* h5k_execute runs a plan, in one thread at a time. Each operand comes with the number of
+/* h5k_execute runs a plan, in one thread at a time, for each of some blocks of x and y, x_step and
+ * y_step elements apart. After each, unless act is -1, the block of act(y) is written to z, which may be y:
+ * act is a line of ops.h, and the y of a block is dense. Each operand comes with the number of
  * elements there are from its address on; one that is too short is refused (-1), as
  * is a lack of memory (-2); else the result is oneDNN's status, 0 for success. */
 int h5k_execute(h5k_plan *plan, float *x, int64_t x_len, float *w, int64_t w_len,
-	float *b, int64_t b_len, float *y, int64_t y_len);
+	float *b, int64_t b_len, float *y, int64_t y_len, int64_t blocks, int64_t x_step, int64_t y_step,
+	int act, float *z, int64_t z_len);
 
 /* h5k_scratch returns size bytes, 64-aligned, that are the calling thread's until it asks again. */
 void *h5k_scratch(size_t size);

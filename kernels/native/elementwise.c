@@ -275,6 +275,26 @@ void h5k_elementwise(int op, int type, const h5k_grid *g, void *z, const void *x
 	run(&j, ops[op].cost);
 }
 
+typedef struct {
+	h5k_loop *loop;
+	int64_t n;
+	float *z;
+	const float *x;
+} activation;
+
+/* Elements in units of BLOCK. */
+static void activate(void *arg, int64_t from, int64_t to) {
+	static const double constants[2];
+	const activation *a = arg;
+	int64_t i = from * BLOCK;
+	a->loop(min(to * BLOCK, a->n) - i, a->z + i, a->x + i, a->x + i, NULL, constants);
+}
+
+void h5k_activate(int op, int64_t n, float *z, const float *x) {
+	activation a = {h5k_isa->op[op][H5K_F32], n, z, x};
+	h5k_spread((n + BLOCK - 1) / BLOCK, n * ops[op].cost < H5K_GRAIN ? INT64_MAX : 0, activate, &a);
+}
+
 void h5k_copy(int size, const h5k_grid *g, void *z, const void *x) {
 	job j = {.operands = 2, .at = {z, (char *)x}, .size = {size, size}, .grid = *g};
 	run(&j, 1);

@@ -76,6 +76,9 @@ func pointer(b []byte) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(b
 // An Op is an elementwise operation: a line of ops.h.
 type Op C.int
 
+// NoOp is no operation.
+const NoOp Op = -1
+
 // FindOp returns the operation of that name, in which spaces stand for underscores.
 func FindOp(name string) (op Op, ok bool) {
 	line := C.CString(strings.ReplaceAll(name, " ", "_"))

@@ -35,6 +35,9 @@ void h5k_set_cache(int64_t bytes);
 /* z = op(x, y, w; a, b). An operation of one input is given it twice; w is NULL unless there are three. */
 void h5k_elementwise(int op, int type, const h5k_grid *g, void *z, const void *x, const void *y, const void *w, double a, double b);
 
+/* z = op(x) for n adjacent floats; z may be x. The caller has called H5K_ENTER. */
+void h5k_activate(int op, int64_t n, float *z, const float *x);
+
 /* z = x, elements of size 1, 2, 4, 8 or 16 bytes. */
 void h5k_copy(int size, const h5k_grid *g, void *z, const void *x);
 

@@ -44,6 +44,8 @@ typedef struct {
 	float *dw, *db;
 	int64_t w_row, w_col; /* strides of weights: for a channel of from, and of to */
 	int turned, relu;
+	h5k_loop *act; /* NULL for none */
+	float *activated;
 	h5k_spectrum whole;   /* weights, transformed; at is NULL if that is done for some channels at a time */
 	char *scratch;
 	size_t each; /* bytes of scratch for each thread */
@@ -105,6 +107,17 @@ static void tiles_grad(const job *q, h5k_spectrum *d, int64_t i, int64_t n, int6
 	}
 }
 
+/* activate applies the activation to n channels of 16 pixels, adjacent ones at once. */
+static void activate(const job *q, float *const p[16], int64_t n, const float *trash) {
+	static const double constants[2];
+	for (int i = 0, count; i < 16; i += count) {
+		for (count = 1; i + count < 16 && p[i + count] == p[i] + count * n && p[i + count] != trash; count++)
+			;
+		if (p[i] != trash)
+			q->act(count * n, q->activated + (p[i] - q->to.at), p[i], p[i], NULL, constants);
+	}
+}
+
 static void tiles_out(const job *q, const h5k_spectrum *s, int64_t i, int64_t n, int64_t channel, float *trash) {
 	static const int64_t none[2];
 	images m = q->to;
@@ -113,6 +126,8 @@ static void tiles_out(const job *q, const h5k_spectrum *s, int64_t i, int64_t n,
 	for (int64_t t = 0; t < n; t++) {
 		pixels(q, &m, i + t, 4, none, trash, p);
 		q->loops->output(s, t, p, q->b ? q->b + channel : NULL, q->relu);
+		if (q->act)
+			activate(q, p, s->cols, trash);
 	}
 }
 
@@ -296,9 +311,10 @@ static int gradient(job *q) {
 static images x_of(const h5k_winograd *g, const float *x) { return (images){x, g->c, {g->x_size[0], g->x_size[1]}, g->x}; }
 static images y_of(const h5k_winograd *g, const float *y) { return (images){y, g->o, {g->y_size[0], g->y_size[1]}, g->y}; }
 
-int h5k_winograd_conv(const h5k_winograd *g, float *y, const float *x, const float *w, const float *b) {
+int h5k_winograd_conv(const h5k_winograd *g, float *y, const float *x, const float *w, const float *b, int act, float *z) {
 	return convolve(&(job){.n = g->n, .from = x_of(g, x), .to = y_of(g, y), .pad = {g->pad[0], g->pad[1]},
-		.w = w, .b = b, .w_row = 9, .w_col = 9 * g->c, .relu = g->relu});
+		.w = w, .b = b, .w_row = 9, .w_col = 9 * g->c, .relu = g->relu,
+		.act = act < 0 ? NULL : h5k_isa->op[act][H5K_F32], .activated = z});
 }
 
 int h5k_winograd_grad_x(const h5k_winograd *g, float *dx, const float *dy, const float *w) {

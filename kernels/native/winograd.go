@@ -48,10 +48,10 @@ func (g *Winograd) Faster() bool {
 	return 36+200/float64(g.O)+200/float64(g.C)+700/tiles < 0.8*direct
 }
 
-// Conv sets y from x, w and b, which may be nil. Like all functions here it takes slices that
-// begin at an operand's first element.
-func (g *Winograd) Conv(y, x, w, b []float32) error {
-	return memory(C.h5k_winograd_conv(g.c(), floats(y), floats(x), floats(w), floats(b)))
+// Conv sets y from x, w and b, which may be nil, and z, which may be y, to act(y). Like all functions
+// here it takes slices that begin at an operand's first element.
+func (g *Winograd) Conv(y, x, w, b []float32, act Op, z []float32) error {
+	return memory(C.h5k_winograd_conv(g.c(), floats(y), floats(x), floats(w), floats(b), C.int(act), floats(z)))
 }
 
 // GradX sets dx from dy and w.

@@ -21,9 +21,10 @@ typedef struct {
 } h5k_winograd;
 
 /* y, of x, w and b, which may be NULL; dx, of dy and w; dw and db, which may be NULL, of x and dy.
+ * Unless act is -1, z, which may be y, is act(y), act being a line of ops.h.
  * Results are the same bits whenever the number of threads is the same.
  * They return -1 where there is no memory. */
-int h5k_winograd_conv(const h5k_winograd *g, float *y, const float *x, const float *w, const float *b);
+int h5k_winograd_conv(const h5k_winograd *g, float *y, const float *x, const float *w, const float *b, int act, float *z);
 int h5k_winograd_grad_x(const h5k_winograd *g, float *dx, const float *dy, const float *w);
 int h5k_winograd_grad_w(const h5k_winograd *g, float *dw, float *db, const float *x, const float *dy);
 

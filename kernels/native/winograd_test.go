@@ -44,7 +44,7 @@ func normal(random *rand.Rand, n int) []float32 {
 // run computes the result and both gradients.
 func (g *winograd) run(t *testing.T) {
 	t.Helper()
-	for _, err := range []error{g.Conv(g.y, g.x, g.w, g.b), g.GradX(g.dx, g.dy, g.w), g.GradW(g.dw, g.db, g.x, g.dy)} {
+	for _, err := range []error{g.Conv(g.y, g.x, g.w, g.b, native.NoOp, nil), g.GradX(g.dx, g.dy, g.w), g.GradW(g.dw, g.db, g.x, g.dy)} {
 		if err != nil {
 			t.Fatal(err)
 		}
