@@ -19,6 +19,7 @@ type LinkOptions struct {
 type LayerPlan struct {
 	Path   string // of the layer: "block/conv"
 	Layer  *Layer
+	Name   string // of the module: "block.conv"
 	Links  []Link // with full names: "block/conv/kernel" and "block.conv.weight"
 	Module string // the call that constructs the module; "" if there is none or it is not known
 	// Refused is why the weights cannot be converted, of kind ErrUnsupported or
@@ -59,6 +60,7 @@ func ModelLinks(m *Model, o LinkOptions) ([]LayerPlan, error) {
 		if !ok {
 			module = ModuleName(path)
 		}
+		p.Name = module
 		if other, ok := taken[module]; ok && len(links) > 0 {
 			return nil, fmt.Errorf("layers %s and %s would both be %s in PyTorch: %w", other, path, module, ErrAmbiguous)
 		}

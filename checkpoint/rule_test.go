@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -190,6 +191,29 @@ func TestSamePaddingThatPyTorchHas(t *testing.T) {
 		text, err := rules["Conv1D"].Module(&l)
 		if (err == nil) != (c.want != "") || err == nil && !strings.Contains(text, c.want) {
 			t.Errorf("%d elements, window %d, stride %d: %s, %v; want %q", c.n, c.kernel, c.stride, text, err, c.want)
+		}
+	}
+}
+
+// TestDocumentationListsTheRules holds docs/models.md to the rules.
+func TestDocumentationListsTheRules(t *testing.T) {
+	page, err := os.ReadFile("../docs/models.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := map[string]string{} // by class
+	for line := range strings.Lines(string(page)) {
+		cells := strings.Split(line, "|")
+		if len(cells) < 4 {
+			continue
+		}
+		for _, class := range strings.Split(cells[1], ",") {
+			rows[strings.TrimSpace(class)] = cells[2]
+		}
+	}
+	for _, r := range Rules() {
+		if row, ok := rows[r.Class]; !ok || !strings.Contains(row, r.Counterpart) {
+			t.Errorf("docs/models.md says of %s %q; want %s", r.Class, strings.TrimSpace(row), r.Counterpart)
 		}
 	}
 }

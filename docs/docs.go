@@ -7,3 +7,8 @@ import _ "embed"
 //
 //go:embed configuration.md
 var Configuration string
+
+// Models is models.md: conversions between frameworks.
+//
+//go:embed models.md
+var Models string

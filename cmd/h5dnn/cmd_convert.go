@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -16,21 +17,23 @@ import (
 func convertCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "convert",
-		Usage:     "convert a file to another format: .h5, .npz, .npy, .csv, .png",
+		Usage:     "convert a file to another format, or a model to another framework",
 		ArgsUsage: "IN[:/path] OUT",
 		Description: "Reports every array, and counts what OUT lacks on the last line. The exit status is 1 if an\n" +
 			"array is lost, or anything that OUT could hold.\n" +
 			"From .h5 to .h5, objects are copied as they are stored: layouts, filters, attributes, types,\n" +
 			"links, references and virtual datasets. With --follow, the elements of virtual datasets are\n" +
-			"written instead of the names of their files.",
-		Flags: append([]cli.Flag{
+			"written instead of the names of their files.\n" +
+			"A model of Keras becomes a state_dict of PyTorch (.pt, .safetensors, .npz), or a run of h5dnn, and back:\n" +
+			"see h5dnn help models.",
+		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "to", Usage: "`FORMAT` of OUT, by default from its extension"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "report what would be done, and write nothing"},
 			&cli.BoolFlag{Name: "verify", Usage: "read OUT and compare every element"},
 			forceFlag(),
 			&cli.BoolFlag{Name: "json", Usage: "print the report as one JSON object"},
 			followFlag(),
-		}, lossFlags...),
+		}, frameworkFlags, lossFlags),
 		Action: func(c *cli.Context) error {
 			args, err := arguments(c, "IN", "OUT")
 			if err != nil {
@@ -40,6 +43,9 @@ func convertCommand() *cli.Command {
 			format, err := outputFormat(out, c.String("to"))
 			if err != nil {
 				return err
+			}
+			if convertsModel(c, at, format) {
+				return convertModel(c, at, out, format)
 			}
 			file, err := openAsked(c, at.file)
 			if err != nil {

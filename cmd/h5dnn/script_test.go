@@ -40,6 +40,9 @@ func TestScripts(t *testing.T) {
 			if err := os.Symlink(shared, "testdata"); err != nil {
 				t.Fatal(err)
 			}
+			if err := os.Symlink(filepath.Join(shared, "../serialize/keras/testdata"), "keras"); err != nil {
+				t.Fatal(err)
+			}
 			got := play(t, string(want))
 			if *rewrite {
 				if err := os.WriteFile(script, []byte(got), 0o666); err != nil {

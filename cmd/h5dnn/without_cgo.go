@@ -28,6 +28,12 @@ func predictCommand() *cli.Command { return withoutCgo("predict", "apply a train
 func initCommand() *cli.Command    { return withoutCgo("init", "write a configuration for a data file") }
 func devicesCommand() *cli.Command { return withoutCgo("devices", "show CPU, GPUs and libraries") }
 
+// frameworkFlags are none: architectures need package nn.
+var frameworkFlags []cli.Flag
+
+func convertsModel(*cli.Context, address, string) bool         { return false }
+func convertModel(*cli.Context, address, string, string) error { return errWithoutCgo }
+
 func flagsFor(_ error, text string) string { return text }
 
 func showDevices(io.Writer, bool, bool) error { return errWithoutCgo }

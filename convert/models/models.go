@@ -66,16 +66,28 @@ func (s *Source) read() (err error) {
 	return err
 }
 
-// IsModel reports whether the named file is one of Keras or a run of h5dnn, whose arrays
-// New renames and rearranges by default.
-func IsModel(name string) bool {
+// KindOf returns the framework of the named file as Open does, without reading arrays.
+func KindOf(name string) (string, error) {
 	f, err := serialize.Open(name)
 	if err != nil {
-		return false
+		return "", err
 	}
 	defer f.Close()
-	_, isKeras := f.(*kerasfile.File)
-	return isKeras || train.IsRun(f.Meta())
+	if _, ok := f.(*kerasfile.File); ok {
+		return checkpoint.Keras, nil
+	}
+	if train.IsRun(f.Meta()) {
+		return checkpoint.H5dnn, nil
+	}
+	return checkpoint.PyTorch, nil
+}
+
+// An ArchitectureError is the error of weights without an architecture, which says what
+// they are. Options.Architecture takes it.
+type ArchitectureError struct{ Name string }
+
+func (e *ArchitectureError) Error() string {
+	return e.Name + " has weights and no architecture, which says what they are"
 }
 
 // FrameworkOf returns the framework whose names files of a format usually have: Keras's
@@ -161,7 +173,7 @@ func New(_ context.Context, s *Source, format string, o Options) (*Plan, error) 
 	if err != nil {
 		return nil, err
 	}
-	if s.Model == nil {
+	if o.Architecture.Keras != nil && s.Framework == checkpoint.PyTorch {
 		s.Model = o.Architecture.Keras
 	}
 	p := &Plan{Source: s, Format: target, From: s.Framework, To: o.Framework, options: o}

@@ -127,8 +127,7 @@ func (p *Plan) layers(plans []checkpoint.LayerPlan) {
 			p.Lost.Add(plan.Path, loss.Property, 1, "%v", plan.Differs)
 		}
 		if plan.Module != "" && len(plan.Links) > 0 {
-			name, _, _ := cutLast(plan.Links[0].To[0])
-			p.Modules = append(p.Modules, Module{name, plan.Module})
+			p.Modules = append(p.Modules, Module{plan.Name, plan.Module})
 		}
 	}
 }
@@ -145,7 +144,7 @@ func cutLast(name string) (before, after string, ok bool) {
 func (p *Plan) kerasToPyTorch() error {
 	m := p.Source.Model
 	if m == nil {
-		return fmt.Errorf("%s has weights and no architecture, which says what they are; give it by a whole model or its config.json", p.Source.Name)
+		return &ArchitectureError{p.Source.Name}
 	}
 	plans, err := p.links(m)
 	if err != nil {
@@ -164,7 +163,7 @@ func (p *Plan) kerasToPyTorch() error {
 	}
 	p.randomStates(m)
 	p.keepConfig()
-	p.Notes = append(p.Notes, "PyTorch's architecture is code, which no file has: build the modules below by these names")
+	p.Notes = append(p.Notes, "PyTorch's architecture is code, which no file has: build the modules under these names")
 	return nil
 }
 
@@ -212,7 +211,7 @@ func (p *Plan) setMeta(key, value string) {
 func (p *Plan) pyTorchToKeras() error {
 	m := p.Source.Model
 	if m == nil {
-		return fmt.Errorf("%s has no architecture; give it by a whole model of Keras or its config.json", p.Source.Name)
+		return &ArchitectureError{p.Source.Name}
 	}
 	for _, l := range m.All() {
 		l.Weights = nil

@@ -1,7 +1,6 @@
 package models
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -127,7 +126,7 @@ func (p *Plan) runToPyTorch() error {
 func (p *Plan) pyTorchToRun() error {
 	c := p.options.Architecture.Config
 	if c == nil {
-		return errors.New("name the architecture of the run: a configuration with its model, or another run")
+		return &ArchitectureError{p.Source.Name}
 	}
 	config := *c
 	shape, err := p.inputShape(config)

@@ -1,0 +1,263 @@
+//go:build cgo
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/h5dnn/h5dnn/arrayfmt"
+	"github.com/h5dnn/h5dnn/checkpoint"
+	"github.com/h5dnn/h5dnn/convert/models"
+	"github.com/h5dnn/h5dnn/serialize"
+)
+
+// frameworkFlags are the flags of convert that concern models.
+var frameworkFlags = []cli.Flag{
+	&cli.StringFlag{Name: "framework", Usage: "`NAME` of the framework whose names and layouts OUT has: keras, pytorch or h5dnn; by default from its format"},
+	&cli.StringFlag{Name: "model", Usage: "`FILE` with the architecture, where IN has weights only: of Keras, a config.json, a run, or a configuration of one"},
+	&cli.StringSliceFlag{Name: "flatten", Usage: "`LAYER=H,W,C`: the shape before LAYER flattens it, where the architecture does not say"},
+	&cli.StringFlag{Name: "rules", Usage: "YAML `FILE` of names and operations of your own; see h5dnn help models"},
+	&cli.StringFlag{Name: "input-shape", Usage: "`SIZES` of a sample, such as 28,28,1, for runs of h5dnn where the architecture does not say"},
+	&cli.BoolFlag{Name: "optimizer", Usage: "convert the state of the optimizer, too"},
+}
+
+// convertsModel reports whether the arguments of convert ask for the conversion of a
+// model, and not of arrays as they are.
+func convertsModel(c *cli.Context, in address, format string) bool {
+	for _, flag := range []string{"framework", "model", "flatten", "rules", "input-shape", "optimizer"} {
+		if c.IsSet(flag) {
+			return true
+		}
+	}
+	target, err := serialize.ByName(format)
+	if err != nil || in.path != "" || target.Single {
+		return false
+	}
+	kind, err := models.KindOf(in.file)
+	switch {
+	case err != nil:
+		return false
+	case format == "hdf5": // a copy of everything, of files that are HDF5
+		return kind == checkpoint.Keras && strings.HasSuffix(in.file, ".keras")
+	case kind == checkpoint.Keras:
+		return true
+	case kind == checkpoint.H5dnn:
+		return format != "npz"
+	}
+	return models.FrameworkOf(format) == checkpoint.Keras
+}
+
+// convertModel converts the model of a file.
+func convertModel(c *cli.Context, in address, out, format string) error {
+	if in.path != "" {
+		return fmt.Errorf("%s:%s: models are converted as a whole", in.file, in.path)
+	}
+	o := models.Options{Framework: c.String("framework"), Optimizer: c.Bool("optimizer")}
+	var err error
+	if name := c.String("model"); name != "" {
+		if o.Architecture, err = models.ReadArchitecture(name); err != nil {
+			return err
+		}
+	}
+	if o.Flatten, err = flattened(c.StringSlice("flatten")); err != nil {
+		return err
+	}
+	if text := c.String("input-shape"); text != "" {
+		if o.InputShape, err = sizesOf(text); err != nil {
+			return fmt.Errorf("--input-shape %s: %w", text, err)
+		}
+	}
+	if name := c.String("rules"); name != "" {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		rules, err := checkpoint.ParseRules(text)
+		if err != nil {
+			return fmt.Errorf("%s:%w", name, err)
+		}
+		o.Rules = &rules
+	}
+	if err := isFile(in.file); err != nil {
+		return err
+	}
+	source, err := models.Open(in.file, serialize.Options{Follow: followed(c.Context), Budget: budgetOf(c.Context), Context: c.Context})
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	addInput(c.Context, in.file, nil)
+	if !c.Bool("dry-run") {
+		if err := checkOutput(c, out); err != nil {
+			return err
+		}
+	}
+	plan, err := models.New(c.Context, source, format, o)
+	if err != nil {
+		return withModelFlags(err)
+	}
+	refused := plan.Err() != nil && !c.Bool("allow-loss")
+	var verified *models.Verification
+	if !c.Bool("dry-run") && !refused {
+		if err := plan.Write(c.Context, out); err != nil {
+			return err
+		}
+		if c.Bool("verify") {
+			v, err := plan.Verify(c.Context, out)
+			if err != nil {
+				return err
+			}
+			verified = &v
+		}
+	}
+	err = buffered(c.App.Writer, func(w io.Writer) error {
+		if c.Bool("json") {
+			return modelJSON(w, plan, in.file, out)
+		}
+		return modelReport(c, w, plan, out, refused, verified)
+	})
+	if err != nil {
+		return err
+	}
+	if refused {
+		return errNegative
+	}
+	return lossStatus(c, plan.Lost)
+}
+
+// withModelFlags adds to an error the flag that resolves it.
+func withModelFlags(err error) error {
+	if hint := modelHint(err); hint != "" {
+		return fmt.Errorf("%w (%s)", err, hint)
+	}
+	return err
+}
+
+// modelHint returns the flag that resolves an error, or "".
+func modelHint(err error) string {
+	var shape *checkpoint.ShapeError
+	var sample *models.InputShapeError
+	var architecture *models.ArchitectureError
+	switch {
+	case errors.As(err, &shape):
+		return "give it by --flatten " + shape.Layer + "=H,W,C"
+	case errors.As(err, &sample):
+		return "give it by --input-shape"
+	case errors.As(err, &architecture):
+		return "give it by --model"
+	}
+	return ""
+}
+
+// flattened reads the values of --flatten.
+func flattened(list []string) (map[string][]int, error) {
+	shapes := map[string][]int{}
+	for i := 0; i < len(list); i++ {
+		layer, text, ok := strings.Cut(list[i], "=")
+		for i+1 < len(list) && !strings.Contains(list[i+1], "=") { // the flag splits at commas
+			i++
+			text += "," + list[i]
+		}
+		shape, err := sizesOf(text)
+		if !ok || err != nil {
+			return nil, fmt.Errorf("--flatten %s: want LAYER=H,W,C", list[i])
+		}
+		shapes[layer] = shape
+	}
+	return shapes, nil
+}
+
+// sizesOf reads sizes separated by commas.
+func sizesOf(text string) ([]int, error) {
+	var sizes []int
+	for _, part := range strings.Split(text, ",") {
+		n, err := strconv.Atoi(strings.TrimSpace(part))
+		if err != nil || n < 1 {
+			return nil, fmt.Errorf("want sizes of at least 1, such as 28,28,1")
+		}
+		sizes = append(sizes, n)
+	}
+	return sizes, nil
+}
+
+// modelReport prints what becomes of every array.
+func modelReport(c *cli.Context, w io.Writer, p *models.Plan, out string, refused bool, v *models.Verification) error {
+	var lines []string
+	for _, t := range p.Tensors {
+		line := fmt.Sprintf("%s  %v %s", t.Name, t.Array.Type, arrayfmt.Shape(t.Array.Shape))
+		if len(t.From) > 0 {
+			line += "  from " + strings.Join(t.From, ", ")
+		}
+		if t.Operation != (checkpoint.Same{}).String() {
+			line += "  " + t.Operation
+		}
+		lines = append(lines, line)
+	}
+	for _, m := range p.Modules {
+		lines = append(lines, fmt.Sprintf("module %s = %s", m.Name, m.Call))
+	}
+	for _, note := range p.Notes {
+		lines = append(lines, "note: "+note)
+	}
+	for _, err := range p.Refused {
+		lines = append(lines, "refused: "+withModelFlags(err).Error())
+	}
+	for _, i := range p.Lost {
+		lines = append(lines, i.String())
+	}
+	done := plural(len(p.Tensors), "array") + " written to " + out
+	switch {
+	case refused:
+		done = "nothing written"
+	case c.Bool("dry-run"):
+		done = plural(len(p.Tensors), "array") + " to write to " + out
+	case v != nil:
+		done += verifiedText(*v)
+	}
+	lines = append(lines, done+"; "+lossSummary(c, p.Lost))
+	for _, line := range lines {
+		if _, err := fmt.Fprintln(w, printable(line)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// verifiedText says what was verified.
+func verifiedText(v models.Verification) string {
+	text := " and verified"
+	if v.Restored > 0 {
+		text += fmt.Sprintf(", %s of IN restored from it", plural(v.Restored, "array"))
+	}
+	return text
+}
+
+func modelJSON(w io.Writer, p *models.Plan, in, out string) error {
+	tensors, modules, refused := []fields{}, []fields{}, []string{}
+	for _, t := range p.Tensors {
+		from := t.From
+		if from == nil {
+			from = []string{}
+		}
+		tensors = append(tensors, fields{{"name", t.Name}, {"dtype", t.Array.Type.String()}, {"shape", orNull(t.Array.Shape)}, {"from", from}, {"operation", t.Operation}})
+	}
+	for _, m := range p.Modules {
+		modules = append(modules, fields{{"name", m.Name}, {"call", m.Call}})
+	}
+	for _, err := range p.Refused {
+		refused = append(refused, err.Error())
+	}
+	f := fields{{"in", in}, {"out", out}, {"format", p.Format.Name}, {"from", p.From}, {"to", p.To}, {"tensors", tensors}, {"modules", modules}, {"refused", refused}, {"notes", append([]string{}, p.Notes...)}}
+	if err := encode(w, append(f, lossFields(p.Lost)...)); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, "\n")
+	return err
+}
