@@ -34,10 +34,10 @@ type Input struct {
 //
 // Layers that package nn may not have yet, such as lstm, are translated all the same. An
 // error of kind checkpoint.ErrUnsupported names the layer that cannot be.
-func ToH5dnn(m *checkpoint.Model) (*Translation, error) {
+func ToH5dnn(m *checkpoint.Model, o checkpoint.LinkOptions) (*Translation, error) {
 	b := &builder{
 		modules: map[string]string{}, emitted: map[string]string{}, taken: map[string]bool{},
-		reordered: checkpoint.FlattenOrders(m, checkpoint.LinkOptions{}),
+		reordered: checkpoint.FlattenOrders(m, o),
 	}
 	var inputs []value
 	var names []any

@@ -41,7 +41,7 @@ func TestTranslatedModelsPredictWhatKerasPredicted(t *testing.T) {
 			_, kind, _ := strings.Cut(filepath.Base(base), "_")
 			f := opened(t, name)
 			m := f.(*kerasfile.File).Model()
-			translation, err := keras.ToH5dnn(m)
+			translation, err := keras.ToH5dnn(m, checkpoint.LinkOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -94,7 +94,7 @@ func compare(t *testing.T, model nn.Module, translation *keras.Translation, m *c
 
 func load(t *testing.T, model nn.Module, translation *keras.Translation, m *checkpoint.Model) {
 	t.Helper()
-	weights, err := translation.Weights(m)
+	weights, err := translation.Weights(m, checkpoint.LinkOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,11 +2,40 @@ package keras
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/h5dnn/h5dnn/checkpoint"
 )
+
+// SetInputShapes gives the inputs of m these shapes, of a sample and in Keras's order of
+// axes, in the place of unknown ones. It fails if a size that is known differs.
+func SetInputShapes(m *checkpoint.Model, shapes ...[]int) error {
+	if len(shapes) != len(m.Inputs) {
+		return fmt.Errorf("%d shapes for %d inputs: %w", len(shapes), len(m.Inputs), ErrConfig)
+	}
+	for i, r := range m.Inputs {
+		l := m.Layer(r.Layer)
+		if known := inputShape(l); len(known) == 1 {
+			fits := len(known[0]) == len(shapes[i])
+			for k := range known[0] {
+				fits = fits && (known[0][k] < 0 || known[0][k] == shapes[i][k])
+			}
+			if !fits {
+				return fmt.Errorf("%s: samples of %v; the model takes %v: %w", l.Name, shapes[i], known[0], ErrConfig)
+			}
+		}
+		batch := []any{nil}
+		for _, n := range shapes[i] {
+			batch = append(batch, float64(n))
+		}
+		l.Config = maps.Clone(l.Config)
+		l.Config["batch_shape"] = batch
+	}
+	inferShapes(m)
+	return nil
+}
 
 // inferShapes sets the shapes of the inputs and outputs of the layers of m, as far as they
 // follow from those of the InputLayers or from what the file says.

@@ -2,25 +2,19 @@ package keras
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/h5dnn/h5dnn/checkpoint"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// Links returns how the weights of m, by their full names, become the parameters of the
-// translation. An error of kind checkpoint.ErrUnsupported or ErrAmbiguous names the first
-// layer whose weights cannot be converted.
-func (t *Translation) Links(m *checkpoint.Model) ([]checkpoint.Link, error) {
-	plans, err := checkpoint.ModelLinks(m, checkpoint.LinkOptions{})
-	if err != nil {
-		return nil, err
-	}
-	var links []checkpoint.Link
-	for _, p := range plans {
-		if p.Refused != nil {
-			return nil, fmt.Errorf("layer %s (%s): %w", p.Path, p.Layer.Class, p.Refused)
-		}
+// Rename returns the plans of the layers of the model, which are for PyTorch, with the
+// names of the parameters of t. Parameters that package nn does not have are left out.
+func (t *Translation) Rename(plans []checkpoint.LayerPlan) ([]checkpoint.LayerPlan, error) {
+	list := slices.Clone(plans)
+	for i, p := range plans {
+		list[i].Links = nil
 		for _, link := range p.Links {
 			to := make([]string, 0, len(link.To))
 			for _, name := range link.To {
@@ -31,9 +25,30 @@ func (t *Translation) Links(m *checkpoint.Model) ([]checkpoint.Link, error) {
 				to = append(to, name)
 			}
 			if len(to) > 1 || to[0] != "" {
-				links = append(links, checkpoint.Link{From: link.From, To: to, Op: link.Op})
+				list[i].Links = append(list[i].Links, checkpoint.Link{From: link.From, To: to, Op: link.Op})
 			}
 		}
+	}
+	return list, nil
+}
+
+// Links returns how the weights of m, by their full names, become the parameters of the
+// translation. An error of kind checkpoint.ErrUnsupported or ErrAmbiguous names the first
+// layer whose weights cannot be converted.
+func (t *Translation) Links(m *checkpoint.Model, o checkpoint.LinkOptions) ([]checkpoint.Link, error) {
+	plans, err := checkpoint.ModelLinks(m, o)
+	if err != nil {
+		return nil, err
+	}
+	if plans, err = t.Rename(plans); err != nil {
+		return nil, err
+	}
+	var links []checkpoint.Link
+	for _, p := range plans {
+		if p.Refused != nil {
+			return nil, fmt.Errorf("layer %s (%s): %w", p.Path, p.Layer.Class, p.Refused)
+		}
+		links = append(links, p.Links...)
 	}
 	return links, nil
 }
@@ -58,8 +73,8 @@ func (t *Translation) parameter(p checkpoint.LayerPlan, name string) (string, er
 
 // Weights returns the parameters of the translation, computed from the weights of m when
 // they are read.
-func (t *Translation) Weights(m *checkpoint.Model) (map[string]storage.Array, error) {
-	links, err := t.Links(m)
+func (t *Translation) Weights(m *checkpoint.Model, o checkpoint.LinkOptions) (map[string]storage.Array, error) {
+	links, err := t.Links(m, o)
 	if err != nil {
 		return nil, err
 	}

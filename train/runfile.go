@@ -141,6 +141,16 @@ func (r *Run) arrays() iter.Seq2[string, storage.Array] {
 	}
 }
 
+// ResumeFile returns the run that an open file holds, on d, as it was saved. The name is
+// for messages, and for data files beside it.
+func ResumeFile(f serialize.File, name string, d storage.Device) (*Run, error) {
+	r, err := resume(f, name, d, func(int) error { return nil })
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return r, nil
+}
+
 // Resume opens the named run file and returns the run on d, as it was saved. The budget in
 // the options limits arrays for which the file stores little.
 func Resume(name string, d storage.Device, options ...serialize.Options) (*Run, error) {

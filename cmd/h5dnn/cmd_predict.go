@@ -26,14 +26,17 @@ func predictCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "predict",
 		Usage:     "run a trained model on data and write its predictions",
-		ArgsUsage: "RUN DATA:/path[EXPR] -o OUT",
-		Description: "A model of several inputs takes NAME=DATA:/path[EXPR] for each, or a file with all of them in the places\n" +
+		ArgsUsage: "MODEL DATA:/path[EXPR] -o OUT",
+		Description: "MODEL is a run of h5dnn or a whole model of Keras (.keras, .h5), which takes samples as Keras does, with the\n" +
+			"channels last. With --model it may be a file of weights, of Keras, of PyTorch or safetensors.\n" +
+			"A model of several inputs takes NAME=DATA:/path[EXPR] for each, or a file with all of them in the places\n" +
 			"that it was trained on.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE`, or to standard output with - and --format"},
 			&cli.StringFlag{Name: "format", Usage: "one of " + strings.Join(serialize.Formats(), ", ") + "; by default from the extension of FILE"},
 			&cli.StringFlag{Name: "as", Usage: "classes (by name where they have names), indices (of classes), probabilities, values (of a regression) or outputs (of the last layer)", DefaultText: "values or outputs"},
 			&cli.StringFlag{Name: "select", Usage: "`NAME` or number of the output, for a model of several"},
+			&cli.StringFlag{Name: "model", Usage: "`FILE` with the architecture of a MODEL that holds weights only: YAML with the layers, Keras's config.json, a whole model or a run"},
 			forceFlag(),
 			followFlag(),
 			deviceFlag(),
@@ -41,7 +44,7 @@ func predictCommand() *cli.Command {
 		},
 		Action: func(c *cli.Context) error {
 			if c.NArg() < 2 {
-				_, err := arguments(c, "RUN", "DATA:/path")
+				_, err := arguments(c, "MODEL", "DATA:/path")
 				return err
 			}
 			name, args := c.Args().First(), c.Args().Tail()
@@ -52,11 +55,11 @@ func predictCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			run, err := resumedOn(c, name)
+			run, imported, err := runOf(c, name, args)
 			if err != nil {
 				return err
 			}
-			p, err := askedPredictor(c, run, name)
+			p, err := askedPredictor(c, run, name, imported)
 			if err != nil {
 				return err
 			}
@@ -109,8 +112,11 @@ func writePredictions(c *cli.Context, format *serialize.Format, predicted inspec
 }
 
 // askedPredictor returns the predictor of the named run, with outputs as --as selects.
-func askedPredictor(c *cli.Context, run *train.Run, name string) (*train.Predictor, error) {
+func askedPredictor(c *cli.Context, run *train.Run, name string, imported bool) (*train.Predictor, error) {
 	kinds := predictionKinds(run)
+	if imported { // whose loss is not known
+		kinds = []string{"outputs", "probabilities", "classes", "indices"}
+	}
 	as := cmp.Or(c.String("as"), kinds[0])
 	if !slices.Contains([]string{"outputs", "values", "probabilities", "classes", "indices"}, as) {
 		return nil, fmt.Errorf("--as %s: want outputs, values, probabilities, classes or indices", as)

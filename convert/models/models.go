@@ -90,6 +90,20 @@ func (e *ArchitectureError) Error() string {
 	return e.Name + " has weights and no architecture, which says what they are"
 }
 
+// IsKeras reports whether the named file is one of Keras.
+func IsKeras(name string) bool {
+	f, err := serialize.FormatOf(name)
+	return err == nil && strings.HasPrefix(f.Name, "keras")
+}
+
+// A MissingArchitectureError is the error of weights whose file does not say what model
+// they are of. Options.Architecture takes it.
+type MissingArchitectureError struct{}
+
+func (*MissingArchitectureError) Error() string {
+	return "the file has weights and no architecture"
+}
+
 // FrameworkOf returns the framework whose names files of a format usually have: Keras's
 // for its own formats, h5dnn's for .h5 and PyTorch's for the others.
 func FrameworkOf(format string) string {

@@ -1,0 +1,100 @@
+//go:build cgo
+
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/h5dnn/h5dnn/convert/models"
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/train"
+)
+
+// runOf returns the run of the named file: one of h5dnn, or one that is made of a model of
+// Keras, or of weights with the architecture that --model names. args are the data, whose
+// shape settles the sizes that an architecture leaves open.
+func runOf(c *cli.Context, name string, args []string) (run *train.Run, imported bool, err error) {
+	architecture := c.String("model")
+	if err := isFile(name); err != nil {
+		return nil, false, err
+	}
+	if architecture == "" && !models.IsKeras(name) {
+		run, err = resumedOn(c, name)
+		return run, false, err
+	}
+	addInput(c.Context, name, nil)
+	config := train.Config{Device: c.String("device"), Threads: c.Int("threads")}
+	device, err := compute(config)
+	if err != nil {
+		return nil, false, err
+	}
+	run, err = importedRun(c, name, architecture, args, device)
+	if err == nil {
+		run.Config.Device, run.Config.Threads = config.Device, config.Threads
+	}
+	return run, true, err
+}
+
+func importedRun(c *cli.Context, name, architecture string, args []string, d storage.Device) (*train.Run, error) {
+	var o models.Options
+	if architecture != "" {
+		if err := isFile(architecture); err != nil {
+			return nil, err
+		}
+		addInput(c.Context, architecture, nil)
+		a, err := models.ReadArchitecture(architecture)
+		if err != nil {
+			return nil, err
+		}
+		o.Architecture = a
+	}
+	o.Framework = "h5dnn"
+	for {
+		plan, err := planOf(c, name, o)
+		if errors.As(err, new(*models.InputShapeError)) && o.InputShape == nil && len(args) == 1 {
+			if o.InputShape, err = sampleShape(c, parseAddress(args[0])); err == nil && len(o.InputShape) > 0 {
+				continue
+			}
+		}
+		if errors.As(err, new(*models.MissingArchitectureError)) && architecture == "" {
+			return nil, fmt.Errorf("%w; name its architecture with --model", err)
+		}
+		if err != nil {
+			return nil, err
+		}
+		defer plan.Source.Close()
+		return plan.Run(d)
+	}
+}
+
+// planOf opens a model and plans its conversion to a run.
+func planOf(c *cli.Context, name string, o models.Options) (*models.Plan, error) {
+	source, err := models.Open(name, serialize.Options{Budget: budgetOf(c.Context), Context: c.Context})
+	if err != nil {
+		return nil, err
+	}
+	plan, err := models.New(c.Context, source, "hdf5", o)
+	if err != nil {
+		source.Close()
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return plan, nil
+}
+
+// sampleShape returns the shape of a sample of the data at an address.
+func sampleShape(c *cli.Context, at address) ([]int, error) {
+	file, err := openAsked(c, at.file)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	data, err := file.Find(at.path)
+	if err != nil || !data.Numbers || data.Array.Rank() < 1 {
+		return nil, err
+	}
+	return data.Array.Shape[1:], nil
+}

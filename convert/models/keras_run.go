@@ -1,0 +1,152 @@
+package models
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/h5dnn/h5dnn/checkpoint"
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/keras"
+	"github.com/h5dnn/h5dnn/loss"
+	"github.com/h5dnn/h5dnn/nn"
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/train"
+)
+
+func init() {
+	conversions[[2]string{checkpoint.Keras, checkpoint.H5dnn}] = (*Plan).kerasToRun
+}
+
+// kerasToRun makes a run file of a model of Keras: its graph takes and returns what the
+// model does.
+func (p *Plan) kerasToRun() error {
+	m := p.Source.Model
+	if m == nil {
+		return &MissingArchitectureError{}
+	}
+	if len(p.options.InputShape) > 0 {
+		if err := keras.SetInputShapes(m, p.options.InputShape); err != nil {
+			return err
+		}
+	}
+	o := checkpoint.LinkOptions{Flatten: p.options.Flatten}
+	t, err := keras.ToH5dnn(m, o)
+	if err != nil {
+		return err
+	}
+	if err := checkLayers(t.Description); err != nil {
+		return err
+	}
+	plans, err := p.links(m)
+	if err != nil {
+		return err
+	}
+	if plans, err = t.Rename(plans); err != nil {
+		return err
+	}
+	for _, plan := range plans {
+		if plan.Refused != nil {
+			return fmt.Errorf("layer %s (%s): %w", plan.Path, plan.Layer.Class, plan.Refused)
+		}
+	}
+	tensors, unused, err := checkpoint.Export(plans)
+	if err != nil {
+		return err
+	}
+	for _, one := range tensors {
+		if one.Name != "" {
+			one.Name = runModel + one.Name
+			one.Slots = nil
+			p.Tensors = append(p.Tensors, one)
+		}
+	}
+	for _, name := range unused {
+		p.lose(name)
+	}
+	for _, e := range p.Source.Entries {
+		if isOptimizerState(e.Name) {
+			p.Lost.AddInherent(e.Name, loss.Value, 1, "the state of the optimizer is not converted")
+		}
+	}
+	p.randomStates(m)
+	p.Notes = append(p.Notes, t.Notes...)
+	c := train.Defaults()
+	c.Model, c.Loss = t.Description, "mse"
+	features, err := featuresOf(c, t)
+	if err != nil {
+		return err
+	}
+	return p.writeRun(c, features)
+}
+
+// featuresOf returns the inputs of a translated model.
+func featuresOf(c train.Config, t *keras.Translation) ([]train.Feature, error) {
+	shapes := make([][]int, len(t.Inputs))
+	for i, in := range t.Inputs {
+		if slices.Contains(in.Shape, -1) {
+			return nil, &InputShapeError{}
+		}
+		shapes[i] = in.Shape
+	}
+	model, err := c.BuildModel(shapes...)
+	if err != nil {
+		return nil, err
+	}
+	features, err := train.InputsOf(model, c, shapes...)
+	if err != nil {
+		return nil, err
+	}
+	for i, in := range t.Inputs {
+		if typ, err := dtype.Parse(in.DType); err == nil && typ.IsInt() {
+			features[i].Type = typ
+		}
+	}
+	return features, nil
+}
+
+// A MissingLayerError is the error of a model with a layer that h5dnn does not run.
+type MissingLayerError struct{ Node, Layer string }
+
+func (e *MissingLayerError) Error() string {
+	return fmt.Sprintf("layer %s needs %s, which h5dnn does not run yet", e.Node, e.Layer)
+}
+
+// checkLayers returns an error about the first node of a graph whose layer package nn does
+// not have.
+func checkLayers(description any) error {
+	known := map[string]bool{}
+	for _, r := range nn.Registrations() {
+		if r.Kind == "layer" {
+			known[r.Name] = true
+		}
+	}
+	graph, _ := description.(map[string]any)["graph"].(map[string]any)
+	nodes, _ := graph["nodes"].([]any)
+	for _, node := range nodes {
+		settings, _ := node.(map[string]any)
+		name, _ := settings["layer"].(string)
+		if layer, ok := settings["layer"].(map[string]any); ok {
+			for name = range layer {
+			}
+		}
+		if name != "" && !known[name] {
+			return &MissingLayerError{fmt.Sprint(settings["name"]), name}
+		}
+	}
+	return nil
+}
+
+// Run returns the run that p would write, on d, without a file.
+func (p *Plan) Run(d storage.Device) (*train.Run, error) {
+	if err := p.Err(); err != nil {
+		return nil, err
+	}
+	f := serialize.NewList(len(p.Tensors), p.meta, func() error { return nil })
+	for _, t := range p.Tensors {
+		if err := f.Add(serialize.Entry{Name: t.Name, Array: t.Array}, nil); err != nil {
+			return nil, err
+		}
+	}
+	return train.ResumeFile(f, p.Source.Name, d)
+}
