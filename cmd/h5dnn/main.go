@@ -143,6 +143,7 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 		Usage:           "inspect, slice and convert HDF5 files, and train neural networks on them",
 		Version:         version(),
 		HideHelpCommand: true,
+		Flags:           []cli.Flag{cli.HelpFlag}, // the library leaves it out where a command is called help
 		Writer:          stdout,
 		ErrWriter:       stderr,
 		ExitErrHandler:  func(*cli.Context, error) {}, // report does it
