@@ -262,6 +262,9 @@ func pooling() (all []trial) {
 		set  kernels.PoolOptions
 	}{
 		{[]int{2, 3, 9, 8}, []int{2, 3, 4, 4}, kernels.PoolOptions{Kernel: [3]int{2, 2}}},
+		{[]int{2, 8, 9, 8}, []int{2, 8, 4, 4}, kernels.PoolOptions{Kernel: [3]int{2, 2}}}, // packs of channels
+		{[]int{2, 16, 9, 8}, []int{2, 16, 5, 9}, kernels.PoolOptions{Kernel: [3]int{3, 2}, Stride: [3]int{2, 1}, Padding: kernels.Pad(1, 1)}},
+		{[]int{2, 3, 4, 8, 6}, []int{2, 3, 4, 4, 3}, kernels.PoolOptions{Kernel: [3]int{1, 2, 2}}},
 		{[]int{2, 3, 9, 8}, []int{2, 3, 5, 9}, kernels.PoolOptions{Kernel: [3]int{3, 2}, Stride: [3]int{2, 1}, Padding: kernels.Pad(1, 1)}},
 		{[]int{2, 3, 9}, []int{2, 3, 4}, kernels.PoolOptions{Kernel: [3]int{3}, Stride: [3]int{3}, Padding: kernels.Pad(1), Ceil: true, ExcludePadding: true}},
 		{[]int{2, 3, 4, 5, 6}, []int{2, 3, 2, 4, 3}, kernels.PoolOptions{Kernel: [3]int{2, 2, 2}, Stride: [3]int{2, 1, 2}}},
@@ -270,6 +273,9 @@ func pooling() (all []trial) {
 		index := y.as(dtype.Int32)
 		all = append(all, trial{kernels.MaxPool, c.set, list(y, index), list(x), 0}, trial{kernels.MaxPool, c.set, list(y.channelsLast()), list(x.channelsLast()), 0},
 			trial{kernels.MaxPoolGrad, c.set, list(x), list(y, index.up(9), y), 1e-6}, trial{kernels.MaxPoolGrad, c.set, list(x.channelsLast()), list(y.channelsLast(), index.up(9)), 1e-6},
+			trial{kernels.MaxPool, c.set, list(y.channelsLast(), index.channelsLast()), list(x.channelsLast()), 0}, trial{kernels.MaxPool, c.set, list(y.channelsLast(), index), list(x), 0},
+			trial{kernels.MaxPoolGrad, c.set, list(x.channelsLast()), list(y.channelsLast(), index.up(40).channelsLast(), y.channelsLast()), 1e-6},
+			trial{kernels.AvgPool, c.set, list(y.channelsLast()), list(x.channelsLast()), 1e-6}, trial{kernels.AvgPoolGrad, c.set, list(x.channelsLast()), list(y.channelsLast()), 1e-6},
 			trial{kernels.AvgPool, c.set, list(y), list(x), 1e-6}, trial{kernels.AvgPoolGrad, c.set, list(x.channelsLast()), list(y), 1e-6})
 	}
 	dilated := kernels.PoolOptions{Kernel: [3]int{3, 2}, Stride: [3]int{1, 2}, Dilation: [3]int{2, 3}, Padding: kernels.Pad(1, 1)}
@@ -320,6 +326,12 @@ func learning() (all []trial) {
 	random := kernels.RandomOptions{Seed: 1<<40 + 7, Stream: 3, A: -2, B: 5}
 	all = append(all, trial{kernels.Uniform, random, list(of(33, 7)), nil, 1e-6}, trial{kernels.Normal, random, list(of(33, 7)), nil, 1e-5},
 		trial{kernels.Normal, random, list(of(33, 7).as(dtype.Float64)), nil, 1e-13}, trial{kernels.Dropout, kernels.DropoutOptions{P: 0.4, Seed: 9, Stream: 1}, list(of(33, 7)), list(of(33, 7)), 1e-6})
+	for _, x := range []spec{of(6, 8), of(2, 6, 5, 8), of(2, 6, 5, 8).channelsLast(), of(2, 6, 8, 5).channelsLast()} { // four elements of each block of random words
+		for _, y := range []spec{x, of(x.shape...)} {
+			all = append(all, trial{kernels.Uniform, random, list(x), nil, 1e-6}, trial{kernels.Normal, random, list(x), nil, 1e-5},
+				trial{kernels.Dropout, kernels.DropoutOptions{P: 0.4, Seed: 9, Stream: 1}, list(y), list(x), 1e-6}, trial{kernels.Dropout, kernels.DropoutOptions{P: 0.4, Seed: 9, Stream: 1}, list(x), list(y), 1e-6})
+		}
+	}
 	return all
 }
 

@@ -3,6 +3,7 @@ package kernels
 import (
 	"cmp"
 
+	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/kernels/launch"
 	"github.com/h5dnn/h5dnn/kernels/native"
 	"github.com/h5dnn/h5dnn/storage"
@@ -50,9 +51,30 @@ var (
 type gradBiasArgs struct {
 	dz, db, y, dy, part, counter uint64
 	scale                        float64
-	channels, over, splits, act  int64
+	channels, over               int64
+	splits, chunk, act           int64
+	pack                         int64
 	step                         [4]int64
 	o                            native.Axes
+}
+
+// setPack sets whether threads load adjacent channels at once.
+func (a *gradBiasArgs) setPack(t dtype.Type) {
+	wide := min(4, int64(launch.PackOf(t)))
+	odd := a.channels
+	for k := range 3 {
+		if a.step[k] != 1 {
+			return
+		}
+		for i, stride := range a.o.Stride[k][:a.o.Rank] {
+			if a.o.Shape[i] > 1 {
+				odd |= stride
+			}
+		}
+	}
+	if odd%wide == 0 && (a.dz|a.y|a.dy)%uint64(wide*int64(t.Size())) == 0 {
+		a.pack = 1
+	}
 }
 
 // splits returns the number of parts of equal length, at most most, that n is divided into. The last
@@ -64,12 +86,14 @@ func (c *Call) launchGradBias(args *gradBiasArgs, dz *storage.Array) error {
 	width, code := 1, launch.Entry("act grad bias", dz.Type)
 	if args.channels >= 8 && magnitude(dz.Stride[1]) == 1 {
 		width, code = 32, launch.Entry("act grad bias wide", dz.Type)
+		args.setPack(dz.Type)
 	}
 	tiles := launch.Ceil(int(args.channels), width)
 	args.splits = 1
 	if tiles <= launch.Counters {
 		args.splits = int64(splits(int(args.over), min(max(1, launch.Busy/tiles), launch.Ceil(int(args.over), 8*launch.Threads/width))))
 	}
+	args.chunk = int64(launch.Ceil(int(args.over), int(args.splits)))
 	blocks := [3]uint32{uint32(tiles), uint32(args.splits), 1}
 	return c.gpu.Workspace(int(8*args.splits*args.channels), func(part uint64) error {
 		args.part = part

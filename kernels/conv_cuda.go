@@ -71,7 +71,9 @@ const manyGroups = 8
 // directOptions is Direct of conv.cu.
 type directOptions struct {
 	stride, dilation, pad [3]int
-	groups                int
+	outputs               int // of each group
+	byOutputs, byInputs   launch.LongDivisor
+	byStride, bySize      [3]launch.LongDivisor
 }
 
 // direct computes convolutions over three axes or of many groups without tiles: with a
@@ -80,11 +82,12 @@ func (c *Call) direct(g *conv, computes launch.Operand) (bool, error) {
 	if g.x.Rank() < 5 && g.groups < manyGroups {
 		return false, nil
 	}
-	options := directOptions{stride: g.stride, dilation: g.dilation, groups: g.groups}
-	for axis := range 3 {
-		options.pad[axis] = g.padding[axis][0]
-	}
 	x, w, y := spatial(g.x), spatial(g.w), spatial(g.y)
+	options := directOptions{stride: g.stride, dilation: g.dilation, outputs: w.Shape[0] / g.groups}
+	options.byOutputs, options.byInputs = divideBy(options.outputs), divideBy(w.Shape[1])
+	for axis := range 3 {
+		options.pad[axis], options.byStride[axis], options.bySize[axis] = g.padding[axis][0], divideBy(g.stride[axis]), divideBy(y.Shape[2+axis])
+	}
 	switch computes {
 	case launch.OperandX:
 		return true, c.gpu.Own("conv grad x direct", []storage.Array{x}, []storage.Array{y, w}, options)
@@ -97,6 +100,9 @@ func (c *Call) direct(g *conv, computes launch.Operand) (bool, error) {
 	}
 	return true, c.gpu.Own("conv direct", []storage.Array{y}, in, options)
 }
+
+// divideBy is launch.LongDivideBy for a size that may be 0, by which nothing is divided.
+func divideBy(size int) launch.LongDivisor { return launch.LongDivideBy(int64(max(size, 1))) }
 
 // eachGroup calls visit with the convolution of each group, over two spatial axes.
 func (c *Call) eachGroup(g *conv, visit func(g conv) error) error {

@@ -21,7 +21,30 @@ type drawArgs struct {
 	seed, stream uint64
 	a, b         float64
 	index, n     int64
+	fours        int64
+	step         [2]int64
+	wide         int64
 	g            native.Axes
+}
+
+// group makes four elements of one block of random words the units of a, where the layout has them.
+func (a *drawArgs) group(size uint64) {
+	g := a.g
+	steps, ok := launch.Group(&g, 2, 4, a.index)
+	if !ok {
+		return
+	}
+	a.g, a.n, a.fours, a.step = g, a.n/4, 1, [2]int64(steps[:2])
+	unit := min(16, 4*size)
+	for k, address := range []uint64{a.y, a.x} {
+		odd := address
+		for _, stride := range g.Stride[k][:g.Rank] {
+			odd |= uint64(stride) * size
+		}
+		if steps[k] == 1 && odd%unit == 0 {
+			a.wide |= 1 << k
+		}
+	}
 }
 
 // launchDraw fills the output, from the input if there is one.
@@ -36,10 +59,11 @@ func (c *Call) launchDraw(name string, options RandomOptions) error {
 	}
 	index := storage.Array{View: views.Of(y.Shape...)}
 	return c.gpu.EachGrid([]*storage.Array{y, x, &index}, func(g *native.Axes, at launch.Addresses, n int64) error {
-		args := drawArgs{at[0], 0, base, options.Seed, options.Stream, options.A, options.B, int64(at[2]), n, *g}
+		args := drawArgs{y: at[0], base: base, seed: options.Seed, stream: options.Stream, a: options.A, b: options.B, index: int64(at[2]), n: n, g: *g}
 		if len(c.In) > 0 {
 			args.x = at[1]
 		}
-		return launch.Start(c.gpu, launch.Entry(name, y.Type), n, &args)
+		args.group(uint64(y.Type.Size()))
+		return launch.Start(c.gpu, launch.Entry(name, y.Type), args.n, &args)
 	})
 }

@@ -330,7 +330,7 @@ func (p *parser) assemble() {
 	for i := range p.statements {
 		s := &p.statements[i]
 		in := &p.kernel.code[i]
-		in.text, in.kind, in.cycles, in.negated = s.text, kindOf(s.opcode), uint16(costOf(s.opcode)), s.negated
+		in.text, in.kind, in.cycles, in.negated = s.text, kindOf(s.opcode), uint16(s.cost()), s.negated
 		d := decoder{p, s, i}
 		if s.guard != "" {
 			in.guard = d.named(s.guard)

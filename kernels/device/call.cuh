@@ -18,6 +18,7 @@ struct Array {
 struct Call {
 	int64_t n;                       // elements of the window, fewer than 2³¹
 	int64_t from[RANK], size[RANK]; // the window of the first output
+	Divisor next[RANK], length[RANK]; // the number of elements from one position along an axis to the next, and size
 	Array out[ARRAYS], in[ARRAYS];
 };
 template <class Set> struct CallWith : Call {
@@ -28,15 +29,17 @@ template <int AXES> struct Position {
 	int64_t at[AXES];
 };
 
-// The position of element i of the window in the first output.
+// The position of element i of the window in the first output. Elements are numbered in the order of memory, so
+// that adjacent threads take adjacent elements.
 template <int AXES> FN Position<AXES> position(const Call &c, uint32_t i) {
 	Position<AXES> p;
-	UNROLL for (int axis = AXES - 1; axis > 0; axis--) {
-		uint32_t size = (uint32_t)c.size[axis], rest = i / size;
-		p.at[axis] = c.from[axis] + (i - rest * size);
-		i = rest;
+	UNROLL for (int axis = 0; axis < AXES; axis++) {
+		p.at[axis] = c.from[axis];
+		if (c.size[axis] > 1) {
+			uint32_t rest = over(i, c.next[axis]);
+			p.at[axis] += rest - over(rest, c.length[axis]) * (uint32_t)c.size[axis];
+		}
 	}
-	p.at[0] = c.from[0] + i;
 	return p;
 }
 

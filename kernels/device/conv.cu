@@ -169,37 +169,45 @@ CONV(_thin, 4, 1)
 template <class T> FN void conv_grad_w_splits(const Conv &a) { add_splits<T>(a.e, a.part, ToW<T>{a}); }
 FLOATS(conv_grad_w_splits, Conv)
 
-struct Direct { // directConv of conv_cuda.go, for three spatial axes
-	int64_t stride[3], dilation[3], pad[3], groups;
+struct Direct { // directOptions of conv_cuda.go, for three spatial axes
+	int64_t stride[3], dilation[3], pad[3], outputs; // outputs of each group
+	LongDivisor by_outputs, by_inputs, by_stride[3], by_size[3]; // channels of a group, and spatial axes of y
 };
 typedef CallWith<Direct> DirectConv;
 typedef Position<5> Place5;
 
+FN bool within(int64_t i, int64_t size) { return (uint64_t)i < (uint64_t)size; } // below 0 is far above
+
 // Calls f(at, tap) for the elements of a window, at this position of y, that are inside of x.
 template <class F> FN void window_of(const Direct &set, const Array &x, const Array &w, Place5 to, F f) {
-	for (int64_t p = 0; p < w.shape[2]; p++)
-		for (int64_t q = 0; q < w.shape[3]; q++)
-			for (int64_t r = 0; r < w.shape[4]; r++) {
-				int64_t i = to.at[2] * set.stride[0] + p * set.dilation[0] - set.pad[0];
-				int64_t j = to.at[3] * set.stride[1] + q * set.dilation[1] - set.pad[1];
-				int64_t k = to.at[4] * set.stride[2] + r * set.dilation[2] - set.pad[2];
-				if ((uint64_t)i < (uint64_t)x.shape[2] && (uint64_t)j < (uint64_t)x.shape[3] && (uint64_t)k < (uint64_t)x.shape[4]) // below 0 is far above
-					f(i * x.stride[2] + j * x.stride[3] + k * x.stride[4], p * w.stride[2] + q * w.stride[3] + r * w.stride[4]);
+	for (int64_t p = 0, i = to.at[2] * set.stride[0] - set.pad[0]; p < w.shape[2]; p++, i += set.dilation[0]) {
+		if (!within(i, x.shape[2]))
+			continue;
+		int64_t plane = i * x.stride[2], taps = p * w.stride[2];
+		for (int64_t q = 0, j = to.at[3] * set.stride[1] - set.pad[1]; q < w.shape[3]; q++, j += set.dilation[1]) {
+			if (!within(j, x.shape[3]))
+				continue;
+			int64_t row = plane + j * x.stride[3], tap = taps + q * w.stride[3];
+			for (int64_t r = 0, k = to.at[4] * set.stride[2] - set.pad[2]; r < w.shape[4]; r++, k += set.dilation[2], tap += w.stride[4]) {
+				if (within(k, x.shape[4]))
+					f(row + k * x.stride[4], tap);
 			}
+		}
+	}
 }
+
+FN int64_t group_of(int64_t channel, LongDivisor by) { return (int64_t)over((uint64_t)channel, by); }
 
 // y from x, w and perhaps b.
 template <class T> FN void conv_direct(const DirectConv &c) {
 	const Array &y = c.out[0], &x = c.in[0], &w = c.in[1], &b = c.in[2];
-	int64_t inputs = w.shape[1], outputs = w.shape[0] / c.set.groups;
+	int64_t inputs = w.shape[1];
 	EACH(e, (uint32_t)c.n) {
 		Place5 to = position<5>(c, e);
 		Calc<T> sum = 0;
-		int64_t o = to.at[1], first = to.at[0] * x.stride[0] + o / outputs * inputs * x.stride[1];
-		for (int64_t ch = 0; ch < inputs; ch++)
-			window_of(c.set, x, w, to, [&](int64_t at, int64_t tap) {
-				sum = fma(get<T>(x.p, first + ch * x.stride[1] + at), get<T>(w.p, o * w.stride[0] + ch * w.stride[1] + tap), sum);
-			});
+		int64_t o = to.at[1], first = to.at[0] * x.stride[0] + group_of(o, c.set.by_outputs) * inputs * x.stride[1], taps = o * w.stride[0];
+		for (int64_t ch = 0; ch < inputs; ch++, first += x.stride[1], taps += w.stride[1])
+			window_of(c.set, x, w, to, [&](int64_t at, int64_t tap) { sum = fma(get<T>(x.p, first + at), get<T>(w.p, taps + tap), sum); });
 		put<T>(y.p, place(y, to), b.p ? sum + get<T>(b.p, o * b.stride[0]) : sum);
 	}
 }
@@ -207,26 +215,39 @@ template <class T> FN void conv_direct(const DirectConv &c) {
 // The window along an axis whose element number tap is element at of x; below 0 if there is none.
 FN int64_t window_with(const Direct &set, int axis, int64_t at, int64_t tap) {
 	int64_t from = at + set.pad[axis] - tap * set.dilation[axis];
-	return from < 0 || from % set.stride[axis] ? -1 : from / set.stride[axis];
+	if (from < 0)
+		return -1;
+	int64_t window = (int64_t)over((uint64_t)from, set.by_stride[axis]);
+	return window * set.stride[axis] == from ? window : -1;
 }
 
 // dx from dy and w.
 template <class T> FN void conv_grad_x_direct(const DirectConv &c) {
 	const Array &x = c.out[0], &y = c.in[0], &w = c.in[1];
-	int64_t inputs = w.shape[1], outputs = w.shape[0] / c.set.groups;
+	int64_t inputs = w.shape[1];
 	EACH(e, (uint32_t)c.n) {
 		Place5 to = position<5>(c, e);
 		Calc<T> sum = 0;
-		int64_t group = to.at[1] / inputs, ch = to.at[1] - group * inputs;
-		for (int64_t p = 0; p < w.shape[2]; p++)
-			for (int64_t q = 0; q < w.shape[3]; q++)
+		int64_t group = group_of(to.at[1], c.set.by_inputs), outputs = c.set.outputs;
+		int64_t image = to.at[0] * y.stride[0] + group * outputs * y.stride[1], weights = group * outputs * w.stride[0] + (to.at[1] - group * inputs) * w.stride[1];
+		for (int64_t p = 0; p < w.shape[2]; p++) {
+			int64_t i = window_with(c.set, 0, to.at[2], p);
+			if (!within(i, y.shape[2]))
+				continue;
+			for (int64_t q = 0; q < w.shape[3]; q++) {
+				int64_t j = window_with(c.set, 1, to.at[3], q);
+				if (!within(j, y.shape[3]))
+					continue;
 				for (int64_t r = 0; r < w.shape[4]; r++) {
-					int64_t i = window_with(c.set, 0, to.at[2], p), j = window_with(c.set, 1, to.at[3], q), k = window_with(c.set, 2, to.at[4], r);
-					if ((uint64_t)i >= (uint64_t)y.shape[2] || (uint64_t)j >= (uint64_t)y.shape[3] || (uint64_t)k >= (uint64_t)y.shape[4])
+					int64_t k = window_with(c.set, 2, to.at[4], r);
+					if (!within(k, y.shape[4]))
 						continue;
-					for (int64_t o = group * outputs; o < (group + 1) * outputs; o++)
-						sum = fma(get<T>(y.p, place(y, Place5{to.at[0], o, i, j, k})), get<T>(w.p, place(w, Place5{o, ch, p, q, r})), sum);
+					int64_t at = image + i * y.stride[2] + j * y.stride[3] + k * y.stride[4], tap = weights + p * w.stride[2] + q * w.stride[3] + r * w.stride[4];
+					for (int64_t o = 0; o < outputs; o++, at += y.stride[1], tap += w.stride[0])
+						sum = fma(get<T>(y.p, at), get<T>(w.p, tap), sum);
 				}
+			}
+		}
 		put<T>(x.p, place(x, to), sum);
 	}
 }
@@ -234,19 +255,19 @@ template <class T> FN void conv_grad_x_direct(const DirectConv &c) {
 // dw from x and dy: a block for each weight.
 template <class T> FN void conv_grad_w_direct(const DirectConv &c) {
 	const Array &w = c.out[0], &x = c.in[0], &y = c.in[1];
-	int64_t inputs = w.shape[1], outputs = w.shape[0] / c.set.groups;
+	int64_t inputs = w.shape[1];
 	uint64_t positions = (uint64_t)(y.shape[0] * y.shape[2]) * (uint64_t)(y.shape[3] * y.shape[4]);
 	for (uint32_t e = blockIdx.x; e < (uint32_t)c.n; e += gridDim.x) {
 		Place5 tap = position<5>(c, e);
-		int64_t o = tap.at[0], ch = o / outputs * inputs + tap.at[1];
+		int64_t o = tap.at[0], ch = group_of(o, c.set.by_outputs) * inputs + tap.at[1];
 		Total<T> sum = 0;
 		for (uint64_t n = threadIdx.x; n < positions; n += 256) {
-			uint64_t rows = n / (uint64_t)y.shape[4], planes = rows / (uint64_t)y.shape[3], images = planes / (uint64_t)y.shape[2];
+			uint64_t rows = over(n, c.set.by_size[2]), planes = over(rows, c.set.by_size[1]), images = over(planes, c.set.by_size[0]);
 			Place5 to = {(int64_t)images, o, (int64_t)(planes - images * y.shape[2]), (int64_t)(rows - planes * y.shape[3]), (int64_t)(n - rows * y.shape[4])};
 			int64_t i = to.at[2] * c.set.stride[0] + tap.at[2] * c.set.dilation[0] - c.set.pad[0];
 			int64_t j = to.at[3] * c.set.stride[1] + tap.at[3] * c.set.dilation[1] - c.set.pad[1];
 			int64_t k = to.at[4] * c.set.stride[2] + tap.at[4] * c.set.dilation[2] - c.set.pad[2];
-			if ((uint64_t)i < (uint64_t)x.shape[2] && (uint64_t)j < (uint64_t)x.shape[3] && (uint64_t)k < (uint64_t)x.shape[4])
+			if (within(i, x.shape[2]) && within(j, x.shape[3]) && within(k, x.shape[4]))
 				sum = fma((Total<T>)get<T>(x.p, place(x, Place5{to.at[0], ch, i, j, k})), (Total<T>)get<T>(y.p, place(y, to)), sum);
 		}
 		sum = together<256>(sum, Plus());

@@ -11,15 +11,21 @@ struct Grid {
 	uint32_t pack, rows;               // see pack.go
 };
 
-// i over the size of an axis: Granlund and Montgomery, Division by Invariant Integers using
-// Multiplication (1994), section 4. Where i is an uint32_t, the grid has fewer than 2³¹ elements.
-FN uint32_t quotient(const Grid &g, uint32_t i, int axis) {
-	uint32_t magic = (uint32_t)(g.magic[axis] >> 32) + 1;
-	return ((uint32_t)((uint64_t)i * magic >> 32) + i) >> g.shift[axis];
-}
-FN uint64_t quotient(const Grid &g, uint64_t i, int axis) {
-	return (HIGH(i, g.magic[axis]) + i) >> g.shift[axis];
-}
+// A number to divide by: Granlund and Montgomery, Division by Invariant Integers using
+// Multiplication (1994), section 4.
+struct Divisor { // Divisor of package launch
+	uint32_t magic, shift;
+};
+FN uint32_t over(uint32_t i, Divisor by) { return ((uint32_t)((uint64_t)i * by.magic >> 32) + i) >> by.shift; } // of i below 2³¹
+
+struct LongDivisor { // LongDivisor of package launch
+	uint64_t magic, shift;
+};
+FN uint64_t over(uint64_t i, LongDivisor by) { return (HIGH(i, by.magic) + i) >> by.shift; } // of i below 2⁶³
+
+// i over the size of an axis. Where i is an uint32_t, the grid has fewer than 2³¹ elements.
+FN uint32_t quotient(const Grid &g, uint32_t i, int axis) { return over(i, Divisor{(uint32_t)(g.magic[axis] >> 32) + 1, (uint32_t)g.shift[axis]}); }
+FN uint64_t quotient(const Grid &g, uint64_t i, int axis) { return over(i, LongDivisor{g.magic[axis], g.shift[axis]}); }
 
 // The offsets of element i of N operands.
 template <int N> struct Places {

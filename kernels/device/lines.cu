@@ -1,5 +1,4 @@
 // Softmax, its relatives and argmax: kernels that compute a line of z along one axis from lines of x and y.
-#include "call.cuh"
 #include "math.cuh"
 
 struct Lines {
@@ -116,21 +115,19 @@ LINES(max_with_index, T, int64_t, MaxIndex, ALL)
 #undef ALL
 #undef LINES
 
-struct PutAlongAxis { // PutAlongAxisOptions
-	int64_t axis;
+struct PutAlongAxis {
+	void *y;
+	const void *x;
+	const int64_t *index;
+	int64_t along, n; // the position along the axis of the first element
+	Grid g;           // of y, x, index, and positions along the axis
 };
 
 // y = x at the index along an axis, and 0 elsewhere.
-template <class T> FN void put_along_axis(const CallWith<PutAlongAxis> &c) {
-	EACH(i, (uint32_t)c.n) {
-		Position<RANK> p = position<RANK>(c, i), at = p;
-		int64_t along = 0;
-		UNROLL for (int axis = 0; axis < RANK; axis++) {
-			if (axis == c.set.axis)
-				along = p.at[axis], at.at[axis] = 0;
-		}
-		bool here = ((const int64_t *)c.in[1].p)[place(c.in[1], at)] == along;
-		put<T>(c.out[0].p, place(c.out[0], p), here ? get<T>(c.in[0].p, place(c.in[0], at)) : 0);
+template <class T> FN void put_along_axis(const PutAlongAxis &a) {
+	EACH(i, (uint32_t)a.n) {
+		Places<4> p = places<4>(a.g, i);
+		put<T>(a.y, p.at[0], a.index[p.at[2]] == a.along + p.at[3] ? get<T>(a.x, p.at[1]) : 0);
 	}
 }
-FLOATS(put_along_axis, CallWith<PutAlongAxis>)
+FLOATS(put_along_axis, PutAlongAxis)

@@ -7,8 +7,10 @@ struct Draw {
 	const uint64_t *base; // added to stream, unless null
 	uint64_t seed, stream;
 	double a, b;
-	int64_t index, n; // the index of the first element, and the number of elements
-	Grid g;           // of y, x, and row-major indices
+	int64_t index, n; // the index of the first element, and the number of units
+	int64_t fours, step[2], wide; // whether units are four elements of one block of random words, step apart in y
+	                              // and x; bits 0 and 1 of wide: adjacent and aligned there
+	Grid g;                       // of the units of y, x, and row-major indices
 };
 
 struct Words {
@@ -26,14 +28,15 @@ FN Words philox(uint64_t seed, uint64_t stream, uint64_t index) {
 	return {{a, b, c, d}};
 }
 
-// The random word of element i, and the two words of its pair.
+FN Words words(const Draw &a, uint64_t i) { return philox(a.seed, a.base ? a.stream + *a.base : a.stream, i / 4); }
+
+// A random word, and the two words of its pair.
 struct Drawn {
 	uint32_t own, first, second;
 	bool odd;
 };
-FN Drawn drawn(const Draw &a, uint64_t i) {
-	Words w = philox(a.seed, a.base ? a.stream + *a.base : a.stream, i / 4);
-	bool upper = i & 2, odd = i & 1;
+FN Drawn drawn(Words w, uint32_t k) {
+	bool upper = k & 2, odd = k & 1;
 	uint32_t first = upper ? w.w[2] : w.w[0], second = upper ? w.w[3] : w.w[1];
 	return {odd ? second : first, first, second, odd};
 }
@@ -61,13 +64,44 @@ template <class REAL> FN REAL normal_of(const Draw &a, Drawn w, REAL) {
 
 template <class REAL> FN REAL dropout_of(const Draw &a, Drawn w, REAL x) { return (w.own >> 8) < (uint32_t)a.a ? 0 : x * (REAL)a.b; }
 
+// Four elements, from x on: adjacent and aligned, or step apart.
+template <class T> FN Pack<T, 4> four(const void *x, int64_t at, int64_t step, bool wide) {
+	const T *from = (const T *)x + at;
+	if (wide)
+		return row_of<4>(from);
+	return {{from[0], from[step], from[2 * step], from[3 * step]}};
+}
+template <class T> FN void set_four(void *y, int64_t at, int64_t step, bool wide, Pack<Calc<T>, 4> v) {
+	T *to = (T *)y + at;
+	if (wide)
+		lay(to, v);
+	else
+		UNROLL for (int k = 0; k < 4; k++) to[k * step] = (T)v.at[k];
+}
+
+// y = f(random words, x), of units of four elements where the layout has them, so that their words are computed once.
+template <class T, class F> FN void draw(const Draw &a, F f) {
+	EACH(i, (uint32_t)a.n) {
+		Places<3> p = places<3>(a.g, i);
+		uint64_t index = (uint64_t)(a.index + p.at[2]);
+		Words w = words(a, index);
+		if (a.fours) {
+			Pack<T, 4> x;
+			UNROLL for (int k = 0; k < 4; k++) x.at[k] = (T)(Calc<T>)0;
+			if (a.x)
+				x = four<T>(a.x, p.at[1], a.step[1], a.wide & 2);
+			Pack<Calc<T>, 4> y;
+			UNROLL for (uint32_t k = 0; k < 4; k++) y.at[k] = f(drawn(w, k), (Calc<T>)x.at[k]);
+			set_four<T>(a.y, p.at[0], a.step[0], a.wide & 1, y);
+		} else {
+			put<T>(a.y, p.at[0], f(drawn(w, (uint32_t)index), a.x ? get<T>(a.x, p.at[1]) : 0));
+		}
+	}
+}
+
 #define DRAW(name) \
 	template <class T> FN void name(const Draw &a) { \
-		EACH(i, (uint32_t)a.n) { \
-			Places<3> p = places<3>(a.g, i); \
-			Calc<T> x = a.x ? get<T>(a.x, p.at[1]) : 0; \
-			put<T>(a.y, p.at[0], name##_of<Calc<T>>(a, drawn(a, (uint64_t)(a.index + p.at[2])), x)); \
-		} \
+		draw<T>(a, [&](Drawn w, Calc<T> x) { return name##_of<Calc<T>>(a, w, x); }); \
 	} \
 	FLOATS(name, Draw)
 DRAW(uniform)

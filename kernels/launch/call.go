@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"reflect"
@@ -16,9 +17,10 @@ const operands = 6
 
 // callArgs and arrayArgs are Call and Array of device/call.cuh.
 type callArgs struct {
-	n          int64
-	from, size [native.Rank]int64
-	out, in    [operands]arrayArgs
+	n            int64
+	from, size   [native.Rank]int64
+	next, length [native.Rank]Divisor
+	out, in      [operands]arrayArgs
 }
 
 type arrayArgs struct {
@@ -98,6 +100,7 @@ func (a callArgs) eachPart(visit func(part *callArgs) error) error {
 		return nil
 	}
 	if a.n < most {
+		a.order()
 		return visit(&a)
 	}
 	rest := a
@@ -108,6 +111,21 @@ func (a callArgs) eachPart(visit func(part *callArgs) error) error {
 		return err
 	}
 	return rest.eachPart(visit)
+}
+
+// order numbers the elements of the window in the order of the first output's memory.
+func (a *callArgs) order() {
+	axes := make([]int, len(a.size))
+	for axis := range axes {
+		axes[axis] = axis
+	}
+	stride := a.out[0].stride
+	slices.SortStableFunc(axes, func(i, j int) int { return cmp.Compare(max(stride[j], -stride[j]), max(stride[i], -stride[i])) })
+	next := int64(1)
+	for _, axis := range slices.Backward(axes) {
+		a.next[axis], a.length[axis] = DivideBy(next), DivideBy(a.size[axis])
+		next *= a.size[axis]
+	}
 }
 
 // words appends the numbers that options consist of, in their order, as int64_t or double.

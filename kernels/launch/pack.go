@@ -13,13 +13,56 @@ import (
 // packBytes is how many bytes a thread loads or stores at once.
 const packBytes = 16
 
-// divide sets g's constants for dividing by its sizes: i/size is (i·magic/2⁶⁴ + i)/2^shift.
+// A Divisor is Divisor of grid.cuh: i/size is (i·Magic/2³² + i)/2^Shift for i below 2³¹.
+type Divisor struct{ Magic, Shift uint32 }
+
+// DivideBy returns the constants for dividing by a size, 1 to 2³¹.
+func DivideBy(size int64) Divisor {
+	shift := bits.Len64(uint64(size - 1))
+	return Divisor{uint32((1<<shift-uint64(size))<<32/uint64(size)) + 1, uint32(shift)}
+}
+
+// A LongDivisor is LongDivisor of grid.cuh: i/size is (i·Magic/2⁶⁴ + i)/2^Shift for i below 2⁶³.
+type LongDivisor struct{ Magic, Shift uint64 }
+
+// LongDivideBy returns the constants for dividing by a positive size.
+func LongDivideBy(size int64) LongDivisor {
+	shift := bits.Len64(uint64(size - 1))
+	magic, _ := bits.Div64(1<<shift-uint64(size), 0, uint64(size))
+	return LongDivisor{magic + 1, uint64(shift)}
+}
+
+// divide sets g's constants for dividing by its sizes.
 func divide(g *native.Axes) {
 	for axis, size := range g.Shape[:g.Rank] {
-		shift := bits.Len64(uint64(size - 1))
-		magic, _ := bits.Div64(1<<shift-uint64(size), 0, uint64(size))
-		g.Magic[axis], g.Shift[axis] = magic+1, uint64(shift)
+		by := LongDivideBy(size)
+		g.Magic[axis], g.Shift[axis] = by.Magic, by.Shift
 	}
+}
+
+// Group makes groups of so many adjacent elements of an operand the units of g. It returns the
+// distance of a group's elements in each operand, or reports false if there are no such groups
+// at positions that are multiples of their size, counted from a first position.
+func Group(g *native.Axes, operand, count int, first int64) (steps [native.Operands]int64, ok bool) {
+	axis := -1
+	odd := first
+	for i := range int(g.Rank) {
+		if g.Stride[operand][i] == 1 && g.Shape[i]%int64(count) == 0 {
+			axis = i
+		} else if g.Shape[i] > 1 {
+			odd |= g.Stride[operand][i]
+		}
+	}
+	if axis < 0 || odd%int64(count) != 0 {
+		return steps, false
+	}
+	g.Shape[axis] /= int64(count)
+	for k := range steps {
+		steps[k] = g.Stride[k][axis]
+		g.Stride[k][axis] *= int64(count)
+	}
+	divide(g)
+	return steps, true
 }
 
 // Pack sets in g how many neighbours along its last axis a thread takes at once, and

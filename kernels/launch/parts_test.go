@@ -21,7 +21,7 @@ func TestWhatIsTooLargeForALaunchIsComputedInParts(t *testing.T) {
 	on := maker{t, gpu, rand.New(rand.NewPCG(1, 2)), dtype.Float32}
 	of, turned, image, index := on.of, on.turned, on.image, on.index
 	list := func(arrays ...storage.Array) []storage.Array { return arrays }
-	window := kernels.PoolOptions{Kernel: [3]int{2, 2}}
+	window, overlapping := kernels.PoolOptions{Kernel: [3]int{2, 2}}, kernels.PoolOptions{Kernel: [3]int{2, 2}, Stride: [3]int{1, 1}}
 	for _, c := range []struct {
 		k       *kernels.Kernel
 		set     any
@@ -35,7 +35,10 @@ func TestWhatIsTooLargeForALaunchIsComputedInParts(t *testing.T) {
 		{kernels.Conv, nil, list(image(7, 2, 6, 6)), list(of(7, 3, 8, 8), of(2, 3, 3, 3), of(2))},
 		{kernels.ConvGradX, nil, list(of(7, 3, 8, 8)), list(image(7, 2, 6, 6), of(2, 3, 3, 3))},
 		{kernels.MaxPool, window, list(image(15, 1, 4, 4), index(15, 1, 4, 4)), list(of(15, 1, 8, 8))},
-		{kernels.MaxPoolGrad, window, list(of(7, 1, 8, 8)), list(image(7, 1, 4, 4), index(7, 1, 4, 4))},
+		{kernels.MaxPoolGrad, window, list(of(15, 1, 8, 8)), list(image(15, 1, 4, 4), index(15, 1, 4, 4))},
+		{kernels.MaxPool, overlapping, list(of(1, 1, 34, 34), index(1, 1, 34, 34)), list(of(1, 1, 35, 35))},
+		{kernels.MaxPoolGrad, overlapping, list(image(3, 8, 11, 13)), list(image(3, 8, 10, 12), index(3, 8, 10, 12))},
+		{kernels.Dropout, kernels.DropoutOptions{P: 0.3, Seed: 4}, list(image(3, 8, 12, 16)), list(image(3, 8, 12, 16))},
 		{kernels.AvgPool, window, list(image(15, 1, 4, 4)), list(of(15, 1, 8, 8))},
 	} {
 		call := &kernels.Call{Out: c.out, In: c.in, Options: c.set}

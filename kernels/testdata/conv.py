@@ -8,10 +8,11 @@ from torch.nn import functional as F
 torch.manual_seed(5)
 torch.set_default_dtype(torch.float64)
 cases = []
+INFINITE = 1e300  # JSON has no infinity; TestConvAndPoolAgreeWithPyTorch reads it as one
 
 
 def number(t):
-    return {"shape": list(t.shape), "values": [None if v != v else float(f"{v:.8g}") for v in t.detach().double().flatten().tolist()]}
+    return {"shape": list(t.shape), "values": [None if v != v else INFINITE * (1 if v > 0 else -1) if v in (float("inf"), -float("inf")) else float(f"{v:.8g}") for v in t.detach().double().flatten().tolist()]}
 
 
 def case(kernel, inputs, outputs, **options):
@@ -98,5 +99,30 @@ for shape, kernel, stride, pad, dilation, ceil, exclude in [
     dy = torch.randn_like(y)
     case("max pool", [x], [y, index], Dilation=each(dilation, axes), **options)
     case("max pool grad", [dy, index], torch.autograd.grad(y, x, dy), Dilation=each(dilation, axes), **options)
+
+# NaN wherever a window may meet one or several, and infinities.
+for shape, kernel, stride, pad in [
+    ((1, 8, 6, 5), (2, 2), (2, 2), 0),
+    ((2, 8, 7, 6), (3, 3), (2, 2), 1),
+    ((2, 3, 9), (3,), (1,), 1),
+]:
+    axes = len(shape) - 2
+    options = dict(Kernel=list(kernel) + [0] * (3 - axes), Stride=each(stride, axes), Padding=pads(pad, axes))
+    x = torch.randint(-2, 3, shape).double()
+    x[torch.rand(shape) < 0.2] = float("nan")
+    x[torch.rand(shape) < 0.2] = -float("inf")
+    x.requires_grad_()
+    y, index = maximum[axes](x, kernel, stride, pad, return_indices=True)
+    dy = torch.randn_like(y)
+    case("max pool", [x], [y, index], **options)
+    case("max pool grad", [dy, index], torch.autograd.grad(y, x, dy), **options)
+    x = torch.randn(shape)
+    x[torch.rand(shape) < 0.1] = float("nan")
+    x.requires_grad_()
+    y = average[axes](x, kernel, stride, pad)
+    dy = torch.randn_like(y)
+    dy.view(-1)[3] = float("nan")
+    case("average pool", [x], [y], **options)
+    case("average pool grad", [dy], torch.autograd.grad(y, x, dy), size=list(shape), **options)
 
 print(json.dumps({"torch": torch.__version__, "cases": cases}, separators=(",", ":")).replace('{"kernel"', '\n{"kernel"'))
