@@ -10,6 +10,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/convert/models"
 	"github.com/h5dnn/h5dnn/serialize"
+	_ "github.com/h5dnn/h5dnn/serialize/hdf5"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
