@@ -81,19 +81,23 @@ func (f *arrays) any(wanted func(name string) bool) bool {
 	return empty
 }
 
-func (f *arrays) meta() []Attr {
+func (f *arrays) meta() []Attr { return textAttrs(f.Meta()) }
+
+// textAttrs returns the attributes that are strings.
+func textAttrs[T any](values map[string]T) []Attr {
 	var attrs []Attr
-	meta := f.Meta()
-	for _, name := range slices.Sorted(maps.Keys(meta)) {
-		get := func() (any, error) { return meta[name], nil }
-		attrs = append(attrs, Attr{Name: name, Shape: []int{}, DType: "string", Get: get, Keep: get})
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if text, ok := any(values[name]).(string); ok {
+			get := func() (any, error) { return text, nil }
+			attrs = append(attrs, Attr{Name: name, Shape: []int{}, DType: "string", Get: get, Keep: get})
+		}
 	}
 	return attrs
 }
 
 // object describes the array at a path.
 func (e entry) object(path string) Object {
-	o := Object{Path: path, Kind: "dataset", Err: e.err}
+	o := Object{Path: path, Kind: "dataset", Err: e.err, Attrs: textAttrs(e.Attrs)}
 	switch {
 	case e.Array.Data != nil:
 		o.Data = describeArray(e.Array)
@@ -104,6 +108,14 @@ func (e entry) object(path string) Object {
 		o.Kind = "unknown"
 	}
 	return o
+}
+
+// selection returns all elements of e.
+func (e entry) selection() Selection {
+	if e.Elements != nil {
+		return Selection{Name: e.Name, View: e.Elements.View, DType: e.Elements.Type, Texts: e.Elements.Type == "string", Values: e.Elements.Values}
+	}
+	return Selection{Name: e.Name, Array: e.Array, Numbers: true, DType: e.Array.Type.String()}
 }
 
 func describeArray(a storage.Array) *Dataset {
@@ -117,7 +129,7 @@ func (f *arrays) Find(path string) (Selection, error) {
 	var failed error
 	for _, e := range f.entries {
 		failed = e.err
-		only = Selection{Name: e.Name, Array: e.Array, Numbers: true, DType: e.Array.Type.String()}
+		only = e.selection()
 		if Clean(e.Name) == Clean(path) {
 			return only, e.err
 		}

@@ -16,6 +16,7 @@ import (
 	"iter"
 	"os"
 
+	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/internal/atomicfile"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
@@ -38,8 +39,8 @@ type File interface {
 type Entry struct {
 	Name  string // parts are separated by "/"
 	Array storage.Array
-	// Elements are what is saved instead of Array if they are not numbers. Files
-	// yield them only with an error: see [Unsupported].
+	// Elements are what is stored instead of Array if they are not numbers: strings, or
+	// what cannot be read and comes with an error, see [Unsupported].
 	Elements *Elements
 	// Attrs are the attributes of the array: a string, []string or storage.Array
 	// by name. Nil if there are none.
@@ -119,6 +120,9 @@ type Options struct {
 	// Budget limits memory and elements for which the file stores little. Nil is one
 	// with the default limit.
 	Budget *storage.Budget
+	// Void is the type of elements of which a file says only how many bytes they have: of
+	// 2 bytes in an .npy file, dtype.BFloat16. They are an error if it is not given.
+	Void dtype.Type
 	// Context ends long reads when it is done; nil never does. Reads return its error.
 	Context context.Context
 }
@@ -267,5 +271,8 @@ func Collect(f File) ([]Entry, error) {
 // Find returns the named array of f.
 func Find(f File, name string) (storage.Array, error) {
 	e, err := Lookup(f, name)
+	if err == nil && e.Elements != nil {
+		err = fmt.Errorf("%s has elements of type %s, which are no numbers: %w", name, e.Elements.Type, dtype.ErrType)
+	}
 	return e.Array, err
 }

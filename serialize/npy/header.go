@@ -9,10 +9,9 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/h5dnn/h5dnn/dtype"
-	"github.com/h5dnn/h5dnn/serialize"
-	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
 
@@ -26,10 +25,9 @@ import (
 // numpy.org/doc/stable/reference/generated/numpy.lib.format.html. The dict is
 // padded with spaces and ends in a newline, so that data starts at a multiple of 64.
 type header struct {
-	typ   dtype.Type
-	order binary.ByteOrder
-	view  views.View
-	size  int64 // of the header itself: where the data begins
+	typ  elementType
+	view views.View
+	size int64 // of the header itself: where the data begins
 }
 
 const (
@@ -43,26 +41,6 @@ var names = map[string]dtype.Type{
 	"i1": dtype.Int8, "i2": dtype.Int16, "i4": dtype.Int32, "i8": dtype.Int64,
 	"f2": dtype.Float16, "f4": dtype.Float32, "f8": dtype.Float64,
 	"c8": dtype.Complex64, "c16": dtype.Complex128,
-}
-
-// orderOf returns the byte order of elements that descr describes.
-func orderOf(descr string) binary.ByteOrder {
-	switch descr[0] {
-	case '<':
-		return binary.LittleEndian
-	case '>':
-		return binary.BigEndian
-	}
-	return binary.NativeEndian
-}
-
-// array returns the array that h describes over data, which starts where the
-// header ends.
-func (h header) array(data storage.Source) (storage.Array, error) {
-	if need := h.view.Len() * h.typ.Size(); need > data.Len() {
-		return storage.Array{}, fmt.Errorf("%v%v takes %d bytes, but there are %d: %w", h.typ, h.view.Shape, need, data.Len(), storage.ErrState)
-	}
-	return storage.Array{Data: serialize.Normalize(data, h.typ, h.order), Type: h.typ, View: h.view}, nil
 }
 
 // readHeader reads the header r begins with. It checks that the view it
@@ -93,6 +71,9 @@ func readHeader(r io.Reader) (header, error) {
 	if _, err := io.ReadFull(r, text); err != nil {
 		return header{}, fmt.Errorf("header of %d bytes: %w", length, err)
 	}
+	if head[6] < 3 { // these are Latin-1, and 3.0 is UTF-8
+		text = fromLatin1(text)
+	}
 	h, err := parseHeader(string(text))
 	if err != nil {
 		return header{}, fmt.Errorf("header: %w", err)
@@ -101,183 +82,106 @@ func readHeader(r io.Reader) (header, error) {
 	return h, nil
 }
 
-// parseHeader reads the dict of a header, its keys in any order.
-func parseHeader(text string) (header, error) {
-	d := dict{text: text}
-	var descr string
-	var fortran bool
-	var shape []int
-	seen := map[string]bool{}
-	d.expect("{")
-	for d.err == nil && !d.take("}") {
-		key := d.quoted()
-		d.expect(":")
-		if seen[key] {
-			d.fail("key %q twice", key)
-		}
-		seen[key] = true
-		switch key {
-		case "descr":
-			descr = d.quoted()
-		case "fortran_order":
-			if fortran = d.take("True"); !fortran {
-				d.expect("False")
-			}
-		case "shape":
-			shape = d.tuple()
-		default:
-			d.fail("key %q", key)
-		}
-		if !d.take(",") {
-			d.expect("}")
-			break
-		}
+func fromLatin1(text []byte) []byte {
+	var b []byte
+	for _, c := range text {
+		b = utf8.AppendRune(b, rune(c))
 	}
-	if d.space(); d.err == nil && d.at < len(d.text) {
-		d.fail("text after the end")
-	}
-	if d.err != nil {
-		return header{}, d.err
-	}
-	if !seen["descr"] || !seen["fortran_order"] || !seen["shape"] {
-		return header{}, errors.New("descr, fortran_order or shape is missing")
-	}
-	return describe(descr, fortran, shape)
+	return b
 }
 
-func describe(descr string, fortran bool, shape []int) (header, error) {
-	typ, ok := names[strings.TrimLeft(descr, "<>=|")]
-	if !ok || len(descr) > 4 || strings.LastIndexAny(descr, "<>=|") > 0 {
-		return header{}, fmt.Errorf("elements of type %q are not numbers that can be read: %w", descr, dtype.ErrType)
-	}
-	view, err := views.New(shape, math.MaxInt/typ.Size())
+// parseHeader reads the dict of a header, its keys in any order.
+func parseHeader(text string) (header, error) {
+	d, err := parse(text)
 	if err != nil {
 		return header{}, err
 	}
-	if fortran { // the reversed shape, row-major, seen the other way round
-		if view, err = view.Transpose(); err == nil {
-			view, err = views.Of(view.Shape...).Transpose()
+	for _, key := range d.keys {
+		if key != "descr" && key != "fortran_order" && key != "shape" {
+			return header{}, fmt.Errorf("key %q", key)
 		}
 	}
-	return header{typ: typ, order: orderOf(descr), view: view}, err
-}
-
-// A dict reads Python literals, as far as headers have them. The first error stays.
-type dict struct {
-	text string
-	at   int
-	err  error
-}
-
-func (d *dict) fail(format string, args ...any) {
-	if d.err == nil {
-		d.err = fmt.Errorf("position %d: %s", d.at, fmt.Sprintf(format, args...))
+	descr, isType := d.values["descr"]
+	fortran, isBool := d.values["fortran_order"].(bool)
+	_, isTuple := d.values["shape"].(tuple)
+	if !isType || !isBool || !isTuple {
+		return header{}, errors.New("descr, fortran_order or shape is missing")
 	}
-}
-
-func (d *dict) space() {
-	for d.at < len(d.text) && strings.IndexByte(" \t\r\n", d.text[d.at]) >= 0 {
-		d.at++
+	shape, err := sizes(d.values["shape"])
+	if err != nil {
+		return header{}, err
 	}
-}
-
-func (d *dict) take(word string) bool {
-	d.space()
-	if d.err != nil || !strings.HasPrefix(d.text[d.at:], word) {
-		return false
+	h := header{}
+	if h.typ, err = typeOf(descr); err == nil {
+		h.view, err = layout(shape, fortran, math.MaxInt/max(1, h.typ.size))
 	}
-	d.at += len(word)
-	return true
+	return h, err
 }
 
-func (d *dict) expect(word string) {
-	if !d.take(word) {
-		d.fail("want %s", word)
+// layout returns the view of at most limit elements. In Fortran order it is the reversed
+// shape, row-major, seen the other way round.
+func layout(shape []int, fortran bool, limit int) (views.View, error) {
+	view, err := views.New(shape, limit)
+	if err != nil || !fortran {
+		return view, err
 	}
+	if view, err = view.Transpose(); err != nil {
+		return view, err
+	}
+	return views.Of(view.Shape...).Transpose()
 }
 
-// quoted reads a string without escapes, in either kind of quotes.
-func (d *dict) quoted() string {
-	quote := "'"
-	if !d.take(quote) {
-		quote = `"`
-		if !d.take(quote) {
-			d.fail("want a string; structured types are not read")
-			return ""
+// descrOf returns what describes numbers of type t in the byte order of the machine.
+func descrOf(t dtype.Type) (string, error) {
+	for name, number := range names {
+		if number == t && t.Size() == 1 {
+			return "|" + name, nil
+		} else if number == t {
+			return nativeOrder + name, nil
 		}
 	}
-	s, _, found := strings.Cut(d.text[d.at:], quote)
-	if !found || strings.ContainsAny(s, "\\\n") {
-		d.fail("string without end, or with escapes")
-		return ""
-	}
-	d.at += len(s) + 1
-	return s
+	return "", fmt.Errorf("NumPy has no %v; convert it to float32 first: %w", t, dtype.ErrType)
 }
 
-// tuple reads integers in parentheses. Python 2 wrote them with an L.
-func (d *dict) tuple() []int {
-	shape := []int{}
-	d.expect("(")
-	for d.err == nil && !d.take(")") {
-		d.space()
-		start := d.at
-		for d.at < len(d.text) && '0' <= d.text[d.at] && d.text[d.at] <= '9' {
-			d.at++
-		}
-		n, err := strconv.Atoi(d.text[start:d.at])
-		if err != nil {
-			d.at = start
-			d.fail("want a size")
-			return nil
-		}
-		if shape = append(shape, n); len(shape) > 64 {
-			d.fail("more than 64 axes")
-		}
-		d.take("L")
-		if !d.take(",") {
-			d.expect(")")
-			break
-		}
+var nativeOrder = "<"
+
+func init() {
+	if binary.NativeEndian.Uint16([]byte{0, 1}) == 1 {
+		nativeOrder = ">"
 	}
-	return shape
 }
 
-// writeHeader writes what describes a row-major array of the given type and shape.
-func writeHeader(w io.Writer, a storage.Array) error {
-	name := ""
-	for n, t := range names {
-		if t == a.Type {
-			name = n
-		}
+// writeHeader writes what describes a row-major array. descr is a Python literal.
+func writeHeader(w io.Writer, descr string, shape []int) error {
+	sizes := ""
+	for _, size := range shape {
+		sizes += strconv.Itoa(size) + ", "
 	}
-	if name == "" {
-		return fmt.Errorf("NumPy has no %v; convert it to float32 first: %w", a.Type, dtype.ErrType)
-	}
-	order := "<"
-	switch {
-	case a.Type.Size() == 1:
-		order = "|"
-	case binary.NativeEndian.Uint16([]byte{0, 1}) == 1:
-		order = ">"
-	}
-	shape := ""
-	for _, size := range a.Shape {
-		shape += strconv.Itoa(size) + ", "
-	}
-	if a.Rank() > 1 {
-		shape = strings.TrimSuffix(shape, ", ")
+	if len(shape) > 1 {
+		sizes = strings.TrimSuffix(sizes, ", ")
 	} else {
-		shape = strings.TrimSuffix(shape, " ")
+		sizes = strings.TrimSuffix(sizes, " ")
 	}
-	text := fmt.Sprintf("{'descr': '%s%s', 'fortran_order': False, 'shape': (%s), }", order, name, shape)
-	head := append([]byte(magic), 1, 0, 0, 0)
-	total := (len(head) + len(text) + 1 + 63) / 64 * 64
-	if total > math.MaxUint16 {
-		return fmt.Errorf("%d axes are too many for an .npy file: %w", a.Rank(), views.ErrShape)
+	text := fmt.Sprintf("{'descr': %s, 'fortran_order': False, 'shape': (%s), }", descr, sizes)
+	version, lengthSize := byte(1), 2
+	if len(text) > math.MaxUint16-64 {
+		version, lengthSize = 2, 4
 	}
-	binary.LittleEndian.PutUint16(head[8:], uint16(total-len(head)))
-	head = append(append(head, text...), bytes.Repeat([]byte(" "), total-len(head)-len(text)-1)...)
+	if strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		version, lengthSize = 3, 4
+	}
+	if len(text) > maxHeader-64 {
+		return fmt.Errorf("%d axes and a type of %d bytes are too many for an .npy file: %w", len(shape), len(descr), views.ErrShape)
+	}
+	head := append([]byte(magic), version, 0)
+	total := (len(head) + lengthSize + len(text) + 1 + 63) / 64 * 64
+	length := total - len(head) - lengthSize
+	if lengthSize == 2 {
+		head = binary.LittleEndian.AppendUint16(head, uint16(length))
+	} else {
+		head = binary.LittleEndian.AppendUint32(head, uint32(length))
+	}
+	head = append(append(head, text...), bytes.Repeat([]byte(" "), length-len(text)-1)...)
 	_, err := w.Write(append(head, '\n'))
 	return err
 }

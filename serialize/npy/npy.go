@@ -2,18 +2,16 @@
 // archive of them.
 //
 // Elements are read when they are asked for, and slices of arrays that are not
-// compressed read only what they select. Data in Fortran order is a view. Elements
-// that are not numbers, such as strings and Python objects, are refused; nothing in
-// a file is executed.
+// compressed read only what they select. Data in Fortran order is a view. Strings and
+// structured types are Elements of an entry. Python objects are refused; nothing in a file
+// is executed.
 //
 // The header parser is this package's own, because headers come from strangers; the
-// tests compare it with github.com/sbinet/npyio.
+// tests compare it with github.com/sbinet/npyio, and pin what that does wrong.
 package npy
 
 import (
 	"io"
-	"iter"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,8 +23,8 @@ import (
 
 var (
 	types     = slices.DeleteFunc(dtype.All(), func(t dtype.Type) bool { return t == dtype.BFloat16 || t.StorageOnly() })
-	npyFormat = serialize.Format{Name: "npy", Extensions: []string{".npy"}, Types: types, Single: true}
-	npzFormat = serialize.Format{Name: "npz", Extensions: []string{".npz"}, Types: types, Meta: true}
+	npyFormat = serialize.Format{Name: "npy", Extensions: []string{".npy"}, Types: types, Single: true, Elements: holds}
+	npzFormat = serialize.Format{Name: "npz", Extensions: []string{".npz"}, Types: types, Meta: true, Elements: holds}
 )
 
 func init() {
@@ -38,12 +36,24 @@ func init() {
 
 // Write writes a to w as an .npy file, block by block.
 func Write(w io.Writer, a storage.Array) error {
-	if err := writeHeader(w, a); err != nil {
+	descr, err := descrOf(a.Type)
+	if err != nil {
+		return err
+	}
+	return writeAs(w, descr, a)
+}
+
+// writeAs writes a with numbers that descr describes.
+func writeAs(w io.Writer, descr string, a storage.Array) error {
+	if err := writeHeader(w, "'"+descr+"'", a.Shape); err != nil {
 		return err
 	}
 	_, err := a.WriteTo(w)
 	return err
 }
+
+// holds reports whether elements that are not numbers can be stored.
+func holds(typ string) bool { return typ == "string" || typ == "compound" }
 
 func matchNpy(r io.ReaderAt, _ int64) serialize.Confidence {
 	var head [len(magic) + 4]byte // with the version and the length of the header
@@ -52,25 +62,6 @@ func matchNpy(r io.ReaderAt, _ int64) serialize.Confidence {
 	}
 	return serialize.ExactMatch
 }
-
-// A file is an open .npy or .npz file.
-type file struct {
-	entries []serialize.Entry
-	meta    map[string]string
-	*serialize.Sections
-}
-
-func (f *file) All() iter.Seq2[serialize.Entry, error] {
-	return func(yield func(serialize.Entry, error) bool) {
-		for _, e := range f.entries {
-			if !yield(e, nil) {
-				return
-			}
-		}
-	}
-}
-
-func (f *file) Meta() map[string]string { return maps.Clone(f.meta) }
 
 // openNpy names the array of an .npy file after the file.
 func openNpy(in serialize.Input) (serialize.File, error) {
@@ -82,22 +73,33 @@ func openNpy(in serialize.Input) (serialize.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	elements, err := d.Section(h.size, in.Size-h.size)
+	list := serialize.NewList(1, nil, d.Close)
+	data, err := d.Section(h.size, in.Size-h.size)
 	if err == nil {
-		var a storage.Array
-		if a, err = h.array(elements); err == nil {
-			name := strings.TrimSuffix(filepath.Base(in.Name), filepath.Ext(in.Name))
-			return &file{[]serialize.Entry{{Name: name, Array: a}}, map[string]string{}, d}, nil
+		var e serialize.Entry
+		if e, err = h.entry(strings.TrimSuffix(filepath.Base(in.Name), filepath.Ext(in.Name)), data, in); err == nil {
+			err = list.Add(e, nil)
 		}
 	}
-	d.Release()
-	return nil, err
+	if err != nil {
+		d.Release()
+		return nil, err
+	}
+	return list, nil
 }
 
 func saveNpy(w io.Writer, c serialize.Contents) error {
+	descr, entries := "", c.Entries
+	c.Entries = func(yield func(serialize.Entry, error) bool) {
+		for e, err := range entries {
+			if descr = takeDescr(&e); !yield(e, err) {
+				return
+			}
+		}
+	}
 	e, err := npyFormat.Only(c)
 	if err != nil {
 		return err
 	}
-	return Write(w, e.Array)
+	return write(w, e, descr)
 }

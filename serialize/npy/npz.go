@@ -51,67 +51,70 @@ func openNpz(in serialize.Input) (serialize.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &archive{d}
-	opened := &file{Sections: d}
-	if err := a.list(opened); err != nil {
+	list, err := (&archive{d}).list()
+	if err != nil {
 		d.Release()
 		return nil, err
 	}
-	return opened, nil
+	return list, nil
 }
 
 // An archive is an open zip file.
 type archive struct{ *serialize.Sections }
 
-// list finds the arrays of a; other files in the archive are passed over.
-func (a *archive) list(into *file) error {
+// list finds the arrays of a; other files in the archive are passed over. Arrays whose
+// elements cannot be read come with an error.
+func (a *archive) list() (*serialize.List, error) {
 	z, err := zip.NewReader(a.Input(), a.Input().Size)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if into.meta, err = metaOf(z.Comment); err != nil {
-		return err
+	meta, err := metaOf(z.Comment)
+	if err != nil {
+		return nil, err
 	}
-	seen := map[string]bool{}
-	for _, entry := range z.File {
-		name, ok := strings.CutSuffix(entry.Name, ".npy")
+	list := serialize.NewList(len(z.File), meta, a.Close)
+	for _, file := range z.File {
+		name, ok := strings.CutSuffix(file.Name, ".npy")
 		if !ok {
 			continue
 		}
-		if seen[name] {
-			return fmt.Errorf("%q is there twice", name)
+		e, err := a.entry(name, file)
+		if err != nil && !errors.Is(err, dtype.ErrType) {
+			return nil, fmt.Errorf("%q: %w", name, err)
 		}
-		seen[name] = true
-		array, err := a.array(entry)
 		if err != nil {
-			return fmt.Errorf("%q: %w", name, err)
+			err = fmt.Errorf("%q: %w", name, err)
 		}
-		into.entries = append(into.entries, serialize.Entry{Name: name, Array: array})
+		if err := list.Add(e, err); err != nil {
+			return nil, err
+		}
 	}
-	return nil
+	return list, nil
 }
 
-func (a *archive) array(entry *zip.File) (storage.Array, error) {
-	if entry.Flags&1 != 0 {
-		return storage.Array{}, errors.New("encrypted archives are not read")
+func (a *archive) entry(name string, file *zip.File) (serialize.Entry, error) {
+	e := serialize.Entry{Name: name}
+	if file.Flags&1 != 0 {
+		return e, errors.New("encrypted archives are not read")
 	}
-	if have := uint64(a.Input().Size); entry.CompressedSize64 > have {
-		return storage.Array{}, fmt.Errorf("declares %d compressed bytes in a file of %d", entry.CompressedSize64, have)
+	if have := uint64(a.Input().Size); file.CompressedSize64 > have {
+		return e, fmt.Errorf("declares %d compressed bytes in a file of %d", file.CompressedSize64, have)
 	}
-	r, err := entry.Open()
+	r, err := file.Open()
 	if err != nil {
-		return storage.Array{}, err
+		return e, err
 	}
 	defer r.Close()
 	h, err := readHeader(bufio.NewReaderSize(r, 512))
 	if err != nil {
-		return storage.Array{}, err
+		return e, err
 	}
-	data, err := a.source(entry, h.size)
+	data, err := a.source(file, h.size)
 	if err != nil {
-		return storage.Array{}, err
+		return e, err
 	}
-	return h.array(data)
+	return h.entry(name, data, a.Input())
 }
 
 // source returns what follows the first skip bytes of an entry.
@@ -345,6 +348,7 @@ func saveNpz(w io.Writer, c serialize.Contents) error {
 	z := zip.NewWriter(buffered)
 	seen := map[string]bool{}
 	for e, err := range c.Entries {
+		descr := takeDescr(&e)
 		if err == nil {
 			err = npzFormat.Check(e)
 		}
@@ -353,7 +357,7 @@ func saveNpz(w io.Writer, c serialize.Contents) error {
 		}
 		seen[e.Name] = true
 		if err == nil {
-			err = addArray(z, e)
+			err = addArray(z, e, descr)
 		}
 		if err != nil {
 			return fmt.Errorf("%q: %w", e.Name, err)
@@ -375,7 +379,7 @@ func CheckName(name string) error {
 	return nil
 }
 
-func addArray(z *zip.Writer, e serialize.Entry) error {
+func addArray(z *zip.Writer, e serialize.Entry, descr string) error {
 	if err := CheckName(e.Name); err != nil {
 		return err
 	}
@@ -383,7 +387,7 @@ func addArray(z *zip.Writer, e serialize.Entry) error {
 	if err != nil {
 		return err
 	}
-	return Write(w, e.Array)
+	return write(w, e, descr)
 }
 
 // An .npz has no place for metadata but the archive's comment. There it is a

@@ -641,6 +641,15 @@ func drain(f serialize.File) error {
 		if err != nil {
 			return err
 		}
+		if e.Elements != nil {
+			if e.Elements.View.Len() <= 1<<16 {
+				_, err = e.Elements.Values(e.Elements.View)
+			}
+			if first == nil {
+				first = err
+			}
+			continue
+		}
 		a := e.Array
 		if !a.Within(a.Data.Len() / a.Type.Size()) {
 			return fmt.Errorf("%v reaches outside %d bytes: %w", a, a.Data.Len(), views.ErrShape)

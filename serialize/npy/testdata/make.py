@@ -22,3 +22,19 @@ np.save("scalar.npy", np.int64(42))
 np.save("object.npy", np.array([None, 1], object), allow_pickle=True)
 np.save("text.npy", np.array(["a", "bc"]))
 np.save("structured.npy", np.zeros(2, [("a", "<f4"), ("b", "<i2")]))
+
+np.save("bytes.npy", np.array([[b"a", b"\xff\x00b"], [b"", b"cde"]]))
+np.save("text_big.npy", np.array(["größe", "", "\U0001f600"], dtype=">U6"))
+np.save("text_fortran.npy", np.asfortranarray(np.array([["a", "bc"], ["d", "e"], ["f", "g"]])))
+nested = np.dtype([("x", "<f4"), ("größe", ">i2", (2,)), ("in", [("s", "S3"), ("u", "<U2"), ("b", "?")]), ("c", "<c8"), (("a title", "t"), "<u8")], align=True)
+r = np.zeros((2, 2), nested)
+r["x"] = [[1.5, 2], [3, 4]]; r["größe"][1, 0] = [7, -8]; r["in"]["s"] = b"ab"; r["in"]["u"] = "é"; r["in"]["b"] = [[True, False], [False, True]]; r["c"] = 1 - 2j; r["t"] = 2**63
+np.save("nested.npy", r)
+np.save("times.npy", np.array(["2024-02-29T12:00", "NaT"], "datetime64[s]"))
+np.save("durations_big.npy", np.array([1, -2], ">m8[25ms]"))
+import ml_dtypes
+np.save("bfloat16.npy", np.array([1, -2.5], ml_dtypes.bfloat16))
+np.savez("mixed.npz", x=np.arange(3), objects=np.array([None], object), text=np.array(["a"]))
+with open("python2.npy", "wb") as f:
+    head = b"{'descr': '<i2', 'fortran_order': False, 'shape': (3L, 2L), }"
+    f.write(b"\x93NUMPY\x01\x00" + (70).to_bytes(2, "little") + head.ljust(69) + b"\n" + np.arange(6, dtype="<i2").tobytes())

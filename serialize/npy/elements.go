@@ -1,0 +1,223 @@
+package npy
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/hdf5"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// writeElements writes elements that are not numbers. It goes through them twice: NumPy's
+// elements have one size, which is that of the longest string.
+func writeElements(w io.Writer, e *serialize.Elements) error {
+	var k kind
+	err := eachBlock(e, func(values []any) error {
+		for _, value := range values {
+			if err := k.include(value); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if k.goType == "" && e.Type != "string" {
+		return fmt.Errorf("there is no element, so that the fields of %s are unknown: %w", e.Type, dtype.ErrType)
+	}
+	if err := writeHeader(w, k.descr(), e.View.Shape); err != nil {
+		return err
+	}
+	var b []byte
+	return eachBlock(e, func(values []any) error {
+		b = b[:0]
+		for _, value := range values {
+			b = k.append(b, value)
+		}
+		_, err := w.Write(b)
+		return err
+	})
+}
+
+// blockValues is about how many values are in memory at a time.
+const blockValues = 1 << 16
+
+// eachBlock calls do with consecutive elements.
+func eachBlock(e *serialize.Elements, do func([]any) error) error {
+	read := func(v views.View) error {
+		values, err := e.Values(v)
+		if err == nil {
+			err = do(values)
+		}
+		return err
+	}
+	if e.View.Rank() == 0 || e.View.Len() <= blockValues {
+		return read(e.View)
+	}
+	n := e.View.Shape[0]
+	rows := max(1, blockValues/(e.View.Len()/n))
+	for start := 0; start < n; start += rows {
+		v, err := e.View.Slice(0, start, min(start+rows, n), 1)
+		if err == nil {
+			err = read(v)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A kind is the type that all values seen so far fit.
+type kind struct {
+	goType string // "" before the first value
+	bytes  int    // of the longest text
+	runes  int    // of the longest text
+	binary bool   // a text is not UTF-8
+	names  []string
+	fields []kind
+	items  int // of lists, whose items are of the kind fields[0]
+}
+
+// numbers are the codes of Go's types.
+var numbers = map[string]string{"int64": "i8", "uint64": "u8", "float64": "f8", "float32": "f4", "complex128": "c16", "bool": "b1"}
+
+// include widens k so that it fits value.
+func (k *kind) include(value any) error {
+	first := k.goType == ""
+	if goType := fmt.Sprintf("%T", value); !first && goType != k.goType {
+		return fmt.Errorf("elements of types %s and %s in one array: %w", k.goType, goType, dtype.ErrType)
+	} else {
+		k.goType = goType
+	}
+	switch value := value.(type) {
+	case string:
+		if strings.HasSuffix(value, "\x00") {
+			return fmt.Errorf("%q ends in a zero, which NumPy would cut off: %w", value, storage.ErrState)
+		}
+		k.bytes, k.runes = max(k.bytes, len(value)), max(k.runes, utf8.RuneCountInString(value))
+		k.binary = k.binary || !utf8.ValidString(value)
+	case []byte:
+		if !first && len(value) != k.bytes {
+			return fmt.Errorf("elements of %d and %d bytes in one array: %w", k.bytes, len(value), dtype.ErrType)
+		}
+		k.bytes = len(value)
+	case hdf5.Record:
+		if first {
+			k.names, k.fields = value.Names, make([]kind, len(value.Names))
+		}
+		if !slices.Equal(k.names, value.Names) {
+			return fmt.Errorf("elements with fields %q and %q in one array: %w", k.names, value.Names, dtype.ErrType)
+		}
+		for i := range value.Values {
+			if err := k.fields[i].include(value.Values[i]); err != nil {
+				return fmt.Errorf("field %q: %w", k.names[i], err)
+			}
+		}
+	case []any:
+		if first {
+			k.items, k.fields = len(value), make([]kind, 1)
+		}
+		if len(value) != k.items {
+			return fmt.Errorf("lists of %d and %d items in one array: %w", k.items, len(value), dtype.ErrType)
+		}
+		for _, item := range value {
+			if err := k.fields[0].include(item); err != nil {
+				return err
+			}
+		}
+	default:
+		if numbers[k.goType] == "" {
+			return fmt.Errorf("elements of type %s, which NumPy does not have: %w", k.goType, dtype.ErrType)
+		}
+	}
+	return nil
+}
+
+// descr returns the type as a Python literal.
+func (k kind) descr() string {
+	switch k.goType {
+	case "hdf5.Record":
+		var b strings.Builder
+		b.WriteByte('[')
+		for i, name := range k.names {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			field, shape := k.fields[i], ""
+			for dims := []int{}; field.goType == "[]interface {}"; field = field.fields[0] {
+				dims = append(dims, field.items)
+				shape = ", (" + strings.Trim(strings.ReplaceAll(fmt.Sprint(dims), " ", ", "), "[]") + ",)"
+			}
+			b.WriteString("(" + repr(name) + ", " + field.descr() + shape + ")")
+		}
+		return b.String() + "]"
+	case "", "string":
+		if k.binary {
+			return "'|S" + strconv.Itoa(k.bytes) + "'"
+		}
+		return "'<U" + strconv.Itoa(k.runes) + "'"
+	case "[]uint8":
+		return "'|V" + strconv.Itoa(k.bytes) + "'"
+	case "bool":
+		return "'|b1'"
+	}
+	return "'<" + numbers[k.goType] + "'"
+}
+
+// repr returns a name as Python writes it.
+func repr(name string) string {
+	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`, "\n", `\n`, "\r", `\r`, "\t", `\t`).Replace(name) + "'"
+}
+
+// append appends the bytes of a value.
+func (k kind) append(b []byte, value any) []byte {
+	le := binary.LittleEndian
+	switch value := value.(type) {
+	case string:
+		start := len(b)
+		if k.binary {
+			return append(append(b, value...), make([]byte, k.bytes-len(value))...)
+		}
+		for _, r := range value {
+			b = le.AppendUint32(b, uint32(r))
+		}
+		return append(b, make([]byte, 4*k.runes-(len(b)-start))...)
+	case []byte:
+		return append(b, value...)
+	case bool:
+		if value {
+			return append(b, 1)
+		}
+		return append(b, 0)
+	case int64:
+		return le.AppendUint64(b, uint64(value))
+	case uint64:
+		return le.AppendUint64(b, value)
+	case float32:
+		return le.AppendUint32(b, math.Float32bits(value))
+	case float64:
+		return le.AppendUint64(b, math.Float64bits(value))
+	case complex128:
+		return le.AppendUint64(le.AppendUint64(b, math.Float64bits(real(value))), math.Float64bits(imag(value)))
+	case hdf5.Record:
+		for i := range value.Values {
+			b = k.fields[i].append(b, value.Values[i])
+		}
+	case []any:
+		for _, item := range value {
+			b = k.fields[0].append(b, item)
+		}
+	}
+	return b
+}
