@@ -24,6 +24,7 @@ type Type struct {
 	Text      TextKind // of strings
 	Tag       string   // of opaque types
 	Region    bool     // references are to regions of datasets
+	Tagged    bool     // references are of HDF5 1.12: each says what it refers to
 	Members   []Member // of compounds, by offset
 	Names     []string // of enums
 	Values    [][]byte // of enums, in the base type
@@ -217,8 +218,14 @@ func (t *Type) parseOpaque(c *cursor, h typeHeader) {
 	t.time = parseNumpyTime(t.Tag, t.Size)
 }
 
-// parseReference: bits 0-3 are 1 for region references.
-func (t *Type) parseReference(c *cursor, h typeHeader) { t.Region = h.bits&15 == 1 }
+// parseReference: bits 0-3 are 0 for references to objects, 1 to regions, and more in the
+// types of HDF5 1.12, whose elements say themselves what they refer to.
+func (t *Type) parseReference(c *cursor, h typeHeader) {
+	t.Region, t.Tagged = h.bits&15 == 1, h.bits&15 > 1
+	if want := 2 + 4 + c.offset + 4; c.err == nil && t.Tagged && t.Size != want {
+		c.fail("reference of %d bytes, want %d", t.Size, want)
+	}
+}
 
 // parseCompound reads the members, whose number is in bits 0-15:
 //

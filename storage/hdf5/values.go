@@ -40,8 +40,9 @@ type Record struct {
 
 // A Reference is a value that refers to an object, or to a region of a dataset.
 type Reference struct {
-	Path   string // of the object, or "" if it does not exist
-	Region bool
+	Path      string // of the object, or "" if it does not exist
+	Region    bool
+	Attribute string // of the object
 }
 
 // A valueReader converts stored elements to Go values.
@@ -244,15 +245,86 @@ func (r *valueReader) text(t *Type, v varLen) (string, error) {
 
 // reference returns the path of an object, whose header's address is stored.
 func (r *valueReader) reference(t *Type, b []byte) any {
-	ref := Reference{Region: t.Region}
-	address := r.f.newCursor("reference", b).address()
-	if t.Region {
-		address, _, _ = r.f.Region(b) // an unknown kind of region has a dataset, too
-	}
-	if address != 0 {
-		ref.Path = r.f.paths()[address]
+	to, err := r.f.Referent(t, b)
+	ref := Reference{Region: to.Region != nil || t.Region, Attribute: to.Attribute}
+	switch {
+	case to.File != "":
+		ref.Path = "an object of " + to.File // which is not opened
+	case to.Address != 0:
+		ref.Path = r.f.paths()[to.Address]
+	case err != nil && t.Tagged:
+		ref.Path = "what cannot be read: " + err.Error()
 	}
 	return ref
+}
+
+// A Referent is what a reference refers to.
+type Referent struct {
+	Address   uint64     // of an object's header; 0 for a null reference
+	Region    *Selection // of a dataset; nil for the object, or one of its attributes
+	Attribute string     // of the object
+	File      string     // another file, which has the object
+}
+
+// Referent resolves a reference. References of HDF5 1.12 are (H5R__encode)
+//
+//	| kind: 2 object | flags (1) | bytes of the address, O (1) | address (O) | 0 … |
+//	| kind: 2, 3 region, 4 attribute | flags (1) | size (4) | collection (O) | index (4) |
+//
+// where the object of the global heap is
+//
+//	| O (1) | address (O) |
+//	| length (2) | name | of another file, with flag 1
+//	| size (4) | rank (4) | selection | of a region
+//	| length (2) | name | of an attribute
+func (f *File) Referent(t *Type, element []byte) (to Referent, err error) {
+	if !t.Tagged {
+		if !t.Region {
+			to.Address = f.newCursor("reference", element).address()
+			if to.Address == undefined {
+				to.Address = 0
+			}
+			return to, nil
+		}
+		var region Selection
+		to.Address, region, err = f.Region(element)
+		if to.Address != 0 && err == nil {
+			to.Region = &region
+		}
+		return to, err
+	}
+	const object, region, attribute, otherFile = 2, 3, 4, 1
+	c := f.newCursor("reference", element)
+	kind, flags := c.u8(), c.u8()
+	switch {
+	case kind == 0:
+		return to, c.err
+	case kind < object || kind > attribute:
+		return to, fmt.Errorf("reference of kind %d is not known", kind)
+	case kind != object || flags&otherFile != 0:
+		size := c.u32()
+		body, err := f.heapObject(c.address(), c.u32())
+		if err != nil {
+			return to, err
+		}
+		c = f.newCursor("reference", body[:min(size, len(body))])
+	}
+	if n := c.u8(); c.err == nil && n != c.offset {
+		return to, fmt.Errorf("reference with a token of %d bytes is not supported", n)
+	}
+	to.Address = c.address()
+	if flags&otherFile != 0 {
+		to.File = string(c.bytes(c.u16()))
+	}
+	switch kind {
+	case region:
+		c.skip(8)
+		s := parseSelection(c)
+		to.Region = &s
+	case attribute:
+		to.Attribute = string(c.bytes(c.u16()))
+	}
+	return to, c.err
 }
 
 // Region resolves a region reference, which is a pointer into the global heap: the
@@ -537,6 +609,8 @@ func (r Reference) String() string {
 		return "null reference"
 	case r.Region:
 		return "region of " + r.Path
+	case r.Attribute != "":
+		return "attribute " + strconv.Quote(r.Attribute) + " of " + r.Path
 	}
 	return "reference to " + r.Path
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"unicode/utf8"
 	"unsafe"
 
 	"github.com/h5dnn/h5dnn/dtype"
@@ -139,9 +138,6 @@ func terminated(list []string) ([]byte, error) {
 	for _, s := range list {
 		if err := checkNoNUL("string", s); err != nil {
 			return nil, err
-		}
-		if !utf8.ValidString(s) {
-			return nil, fmt.Errorf("string %q is not UTF-8", s)
 		}
 		text = append(append(text, s...), 0)
 	}

@@ -43,7 +43,8 @@ func (w *Writer) WriteWith(path string, a storage.Array, layout Layout) error {
 	return errors.Join(d.WriteAt(make([]int, a.Rank()), a), d.Close())
 }
 
-// WriteStrings creates a dataset of UTF-8 strings of variable length.
+// WriteStrings creates a dataset of strings of variable length. They are marked as UTF-8, or
+// as ASCII if they are not UTF-8; the bytes are kept.
 func (w *Writer) WriteStrings(path string, list []string, shape ...int) error {
 	text, err := terminated(list)
 	if n, tooLarge := format.Product(shape...); err == nil && (tooLarge != nil || n != len(list)) {

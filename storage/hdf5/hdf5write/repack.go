@@ -297,7 +297,13 @@ func (r *repacker) datatype(o *hdf5.Object, at string) error {
 		return err
 	}
 	t.Committed = address
-	id, _, err := r.typeOf(t)
+	if t.Tagged {
+		err = errTagged
+	}
+	var id libhdf5.ID
+	if err == nil {
+		id, _, err = r.typeOf(t)
+	}
 	if err != nil {
 		r.report.Lost.Add(o.Path, loss.Type, 1, "%v", err)
 		delete(r.paths, address)
@@ -350,6 +356,7 @@ func openType(t *hdf5.Type) (libhdf5.ID, error) {
 func checkPointers(t *hdf5.Type) error {
 	size := 0
 	switch {
+	case t.Class == hdf5.ClassReference && t.Tagged: // resolved by repacker.untag
 	case t.Class == hdf5.ClassReference && t.Region:
 		size = 12
 	case t.Class == hdf5.ClassReference:
@@ -360,11 +367,18 @@ func checkPointers(t *hdf5.Type) error {
 	if size > 0 && t.Size != size {
 		return fmt.Errorf("%v elements of %d bytes, which libhdf5 does not write", t.Class, t.Size)
 	}
+	parts := []*hdf5.Type{}
 	if t.Class == hdf5.ClassArray || t.Class == hdf5.ClassVarLen {
-		return checkPointers(t.Base)
+		parts = append(parts, t.Base)
 	}
 	for _, m := range t.Members {
-		if err := checkPointers(m.Type); err != nil {
+		parts = append(parts, m.Type)
+	}
+	for _, part := range parts {
+		if part.Tagged {
+			return fmt.Errorf("%v: %w", t.Class, errTagged)
+		}
+		if err := checkPointers(part); err != nil {
 			return err
 		}
 	}
@@ -395,11 +409,17 @@ func (r *repacker) attributes(o *hdf5.Object, at string) error {
 }
 
 func (r *repacker) attribute(path, at string, a hdf5.Attribute) error {
-	if err := checkNoNUL("attribute", a.Name); err != nil || a.Name == "" {
+	err := checkNoNUL("attribute", a.Name)
+	if err != nil || a.Name == "" {
 		r.report.Lost.Add(path, loss.Attribute, 1, "the name %q cannot be written", a.Name)
 		return nil
 	}
-	id, release, err := r.typeOf(a.Type)
+	a.Type, err = r.untag(path, a.Type, slices.Chunk(a.Raw(), max(1, a.Type.Size)))
+	var id libhdf5.ID
+	var release func()
+	if err == nil {
+		id, release, err = r.typeOf(a.Type)
+	}
 	if err != nil {
 		r.report.Lost.Add(path, loss.Attribute, 1, "attribute %q: %v", a.Name, err)
 		return nil
@@ -444,7 +464,16 @@ func (r *repacker) dataset(o *hdf5.Object, at string) error {
 	if err := r.plan(t); err != nil {
 		return r.fail(o.Path, err)
 	}
-	id, release, err := r.typeOf(d.Type)
+	var unread error
+	d.Type, err = r.untag(o.Path, d.Type, r.eachElement(d, &unread))
+	if unread != nil {
+		return r.fail(o.Path, unread)
+	}
+	var id libhdf5.ID
+	var release func()
+	if err == nil {
+		id, release, err = r.typeOf(d.Type)
+	}
 	if err != nil {
 		r.report.Lost.Add(o.Path, loss.Array, 1, "%v", err)
 		delete(r.paths, address)
@@ -611,7 +640,7 @@ func (r *repacker) create(t *target, id libhdf5.ID) error {
 			pipeline[k].Flags |= 1 // the library need not know an optional filter
 		}
 	}
-	spec.Filters = filterWords(pipeline, t.Type.Size)
+	spec.Filters = filterWords(pipeline, copiedSize(t.Type))
 	return r.do("create", t.at, func() (err error) {
 		t.id, t.offset, err = r.w.file.Create(t.at, spec)
 		return err

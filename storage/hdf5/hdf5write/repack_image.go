@@ -45,6 +45,8 @@ func memSize(t *hdf5.Type) int {
 	case t.Class == hdf5.ClassArray:
 		n, _ := format.Product(t.Dims...)
 		return n * memSize(t.Base)
+	case t.Tagged:
+		return copiedSize(t)
 	case t.Class == hdf5.ClassCompound:
 		size := t.Size
 		for _, m := range t.Members {
@@ -120,14 +122,14 @@ func (m *memoryImage) compound(t *hdf5.Type, src []byte, at int) error {
 }
 
 func (m *memoryImage) reference(t *hdf5.Type, src []byte, at int) error {
-	if t.Region {
-		return m.regionReference(src, at)
+	to, err := m.r.f.Referent(t, src)
+	if err != nil || to.Address == 0 {
+		return err
 	}
-	old := binary.LittleEndian.Uint64(src)
-	if old == 0 || old == format.Undefined {
-		return nil
+	if to.Region != nil {
+		return m.regionReference(to.Address, *to.Region, at)
 	}
-	path, known := m.r.paths[old]
+	path, known := m.r.paths[to.Address]
 	if !known {
 		m.countReference()
 		return nil

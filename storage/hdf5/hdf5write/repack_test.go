@@ -283,3 +283,57 @@ func TestRepackKeepsLaboratoryFiles(t *testing.T) {
 		t.Errorf("regions %v, want %v", y, x)
 	}
 }
+
+// TestTypesOfLaterVersionsAreCopied repacks references of HDF5 1.12 and native complex numbers,
+// which the libhdf5 in use may not know.
+func TestTypesOfLaterVersionsAreCopied(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "out.h5")
+	report, err := repackTo("../testdata/newtypes.h5", out, RepackOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(report.Lost) != 1 || report.Lost[0].Path != "/references" || len(report.Notes) != 4 {
+		t.Errorf("lost %v, notes %v; want the references to an attribute, and a note on four others", report.Lost, report.Notes)
+	}
+	skip := map[string]bool{"/references": true}
+	before, after := contents(t, "../testdata/newtypes.h5", skip), contents(t, out, skip)
+	for key, want := range before {
+		if after := strings.Replace(after[key], "region reference", "reference", 1); after != want { // which the type says now
+			t.Errorf("%s is %s; want %s", key, after, want)
+		}
+	}
+}
+
+// TestBytesOfStringsAreKept writes strings that are not UTF-8.
+func TestBytesOfStringsAreKept(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "out.h5")
+	w, err := Create(out, CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Abort()
+	texts := []string{"5 \xb5m", "", "plain", "\xff\xfe"}
+	if err := errors.Join(w.WriteStrings("/x", texts, 4), w.SetAttr("/x", "unit", "\xb5m"), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	f, err := hdf5.Open(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	d, err := f.Dataset("/x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := d.Strings(d.View())
+	if err != nil || !slices.Equal(got, texts) || d.Type.Text.UTF8 {
+		t.Errorf("%q, marked as UTF-8: %v, %v; want %q as ASCII", got, d.Type.Text.UTF8, err, texts)
+	}
+	attrs, err := d.Attributes()
+	if err != nil || len(attrs) != 1 {
+		t.Fatal(attrs, err)
+	}
+	if unit, err := attrs[0].Value(); err != nil || unit != "\xb5m" {
+		t.Errorf("unit is %q, %v", unit, err)
+	}
+}

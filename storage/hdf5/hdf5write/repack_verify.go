@@ -35,7 +35,7 @@ var errDiffers = errors.New("the copy differs from the original and was removed"
 // compare compares a dataset with its copy d.
 func (r *repacker) compare(c copied, d *hdf5.Dataset) error {
 	switch {
-	case !slices.Equal(c.from.Shape, d.Shape) || c.from.Type.Size != d.Type.Size:
+	case !slices.Equal(c.from.Shape, d.Shape) || copiedSize(c.from.Type) != d.Type.Size:
 		return fmt.Errorf("shape %v, want %v: %w", d.Shape, c.from.Shape, errDiffers)
 	case c.virtual:
 		return compareMappings(c.from, d)
@@ -114,9 +114,10 @@ func compareMappings(from, made *hdf5.Dataset) error {
 func compareElements(from, made *hdf5.Dataset, x, y []byte) error {
 	if t := from.Type; hasPointers(t) {
 		a, b := &flattener{f: from.File()}, &flattener{f: made.File()}
-		for at := 0; at < len(x); at += t.Size {
-			a.add(t, x[at:at+t.Size])
-			b.add(made.Type, y[at:at+t.Size])
+		for len(x) > 0 {
+			a.add(t, x[:t.Size])
+			b.add(made.Type, y[:made.Type.Size])
+			x, y = x[t.Size:], y[made.Type.Size:]
 			if err := errors.Join(a.err, b.err); err != nil {
 				return err
 			}

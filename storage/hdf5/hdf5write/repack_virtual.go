@@ -65,11 +65,7 @@ func libSelection(s hdf5.Selection, shape []int) libhdf5.Selection {
 }
 
 // regionReference writes a region reference to an image; its bytes are those of a file.
-func (m *memoryImage) regionReference(src []byte, at int) error {
-	old, region, err := m.r.f.Region(src)
-	if err != nil || old == 0 {
-		return err
-	}
+func (m *memoryImage) regionReference(old uint64, region hdf5.Selection, at int) error {
 	path, known := m.r.paths[old]
 	if !known {
 		m.countReference()

@@ -55,9 +55,11 @@ func (w *typeWriter) write(t *hdf5.Type) {
 		w.head(t, len(tag)&0xff)
 		w.out = append(w.out, tag...)
 	case hdf5.ClassReference:
-		w.head(t, flag(t.Region, 0))
+		w.head(&hdf5.Type{Class: t.Class, Size: copiedSize(t)}, flag(t.Region, 0))
 	case hdf5.ClassCompound:
 		w.compound(t)
+	case hdf5.ClassComplex: // newer than libhdf5: the compound that h5py uses, with the same bytes
+		w.compound(&hdf5.Type{Size: t.Size, Class: hdf5.ClassCompound, Members: []hdf5.Member{{Name: "r", Type: t.Base}, {Name: "i", Offset: t.Base.Size, Type: t.Base}}})
 	case hdf5.ClassEnum:
 		w.enum(t)
 	case hdf5.ClassVarLen:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/h5dnn/h5dnn/storage/hdf5"
@@ -28,8 +29,8 @@ func TestEncodedTypes(t *testing.T) {
 				continue
 			}
 			d, err := o.Dataset()
-			if err != nil {
-				continue
+			if err != nil || d.Type.Tagged || strings.Contains(d.Type.String(), "complex") {
+				continue // they become other types: see TestTypesOfLaterVersionsAreCopied
 			}
 			id, err := openType(d.Type)
 			if err != nil {

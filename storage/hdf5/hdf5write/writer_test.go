@@ -335,7 +335,6 @@ func TestWrongArguments(t *testing.T) {
 		{w.Write("/x/y", x), nil, "libhdf5"},
 		{w.Write("/z", storage.Array{}), dtype.ErrType, ""},
 		{attr("a\x00b"), nil, "zero byte"},
-		{attr("\xff"), nil, "UTF-8"},
 		{attr(struct{}{}), dtype.ErrType, "struct {}"},
 		{w.SetAttr("/x", "", 1), nil, "name"},
 		{w.SetAttr("/nothing", "a", 1), nil, "exist"},

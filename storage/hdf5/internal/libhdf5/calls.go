@@ -6,6 +6,7 @@ import "C"
 import (
 	"math"
 	"runtime"
+	"unicode/utf8"
 )
 
 // Group creates a group and the groups on the way to it.
@@ -205,16 +206,25 @@ func (id ID) ReadChunk(start []int) (data []byte, mask uint32, err error) {
 // after another, each terminated by NUL.
 func (f *File) Strings(path string, shape []int, data []byte) error {
 	_, err := call(func(msg *C.char, size C.size_t) C.int64_t {
-		return C.shim_strings(f.id(), cString(path), C.int(len(shape)), hsizes(shape), (*C.char)(pointer(data)), C.size_t(len(data)), msg, size)
+		return C.shim_strings(f.id(), cString(path), C.int(len(shape)), hsizes(shape), (*C.char)(pointer(data)), C.size_t(len(data)), asUTF8(data), msg, size)
 	})
 	return err
+}
+
+// asUTF8 returns 1 for strings that are marked as UTF-8. HDF5 has no other character set but
+// ASCII, as which other bytes are kept; h5py does the same.
+func asUTF8(data []byte) C.int {
+	if utf8.Valid(data) {
+		return 1
+	}
+	return 0
 }
 
 // StringAttr sets an attribute of strings, which are as in [File.Strings].
 func (f *File) StringAttr(path, name string, shape []int, data []byte) error {
 	_, err := call(func(msg *C.char, size C.size_t) C.int64_t {
 		return C.shim_attr_strings(f.id(), cString(path), cString(name), C.int(len(shape)), hsizes(shape),
-			(*C.char)(pointer(data)), C.size_t(len(data)), msg, size)
+			(*C.char)(pointer(data)), C.size_t(len(data)), asUTF8(data), msg, size)
 	})
 	return err
 }

@@ -214,10 +214,10 @@ int64_t shim_type(int kind, size_t bytes, H5DNN_MESSAGE)
 	return check(type_of(kind, bytes), text, size);
 }
 
-static hid_t text_type(void)
+static hid_t text_type(int utf8)
 {
 	hid_t type = H5Tcopy(H5T_C_S1);
-	if (H5Tset_size(type, H5T_VARIABLE) < 0 || H5Tset_cset(type, H5T_CSET_UTF8) < 0) {
+	if (H5Tset_size(type, H5T_VARIABLE) < 0 || H5Tset_cset(type, utf8 ? H5T_CSET_UTF8 : H5T_CSET_ASCII) < 0) {
 		drop(&type);
 		return -1;
 	}
@@ -384,10 +384,10 @@ static const char **pointers(hid_t space, const char *data, size_t bytes)
 	return each;
 }
 
-int64_t shim_strings(int64_t file, const char *path, int rank, const uint64_t *dims, const char *data, size_t bytes, H5DNN_MESSAGE)
+int64_t shim_strings(int64_t file, const char *path, int rank, const uint64_t *dims, const char *data, size_t bytes, int utf8, H5DNN_MESSAGE)
 {
 	shim_quiet();
-	scoped type = text_type();
+	scoped type = text_type(utf8);
 	scoped space = space_of(rank, dims, NULL);
 	TRY(space);
 	scoped_memory const char **each = pointers(space, data, bytes);
@@ -414,12 +414,12 @@ static hid_t new_attribute(hid_t object, const char *name, hid_t type, hid_t spa
 }
 
 int64_t shim_attr_strings(int64_t file, const char *path, const char *name, int rank, const uint64_t *dims,
-                           const char *data, size_t bytes, H5DNN_MESSAGE)
+                           const char *data, size_t bytes, int utf8, H5DNN_MESSAGE)
 {
 	shim_quiet();
 	scoped object = H5Oopen(file, path, H5P_DEFAULT);
 	TRY(object);
-	scoped type = text_type();
+	scoped type = text_type(utf8);
 	scoped space = space_of(rank, dims, NULL);
 	TRY(space);
 	scoped_memory const char **each = pointers(space, data, bytes);
