@@ -104,9 +104,13 @@ func exampleRun(f *hdf5.File, in folders, resident config.Choice) (*train.Run, *
 	if err != nil {
 		return nil, nil, err
 	}
-	d, err := cuda.Open(in.device)
-	if err != nil {
-		return nil, nil, err
+	var d storage.Device = storage.CPU
+	if in.device != "cpu" {
+		if d, err = cuda.Open(in.device); err != nil {
+			return nil, nil, err
+		}
+	} else {
+		c.Data.Resident, c.Precision = "", ""
 	}
 	r, err := train.New(context.Background(), c, data, d)
 	return r, data, err

@@ -152,6 +152,9 @@ func bytesFile(in folders, rows int) (*hdf5.File, error) {
 	if err := os.MkdirAll(in.made, 0o777); err != nil {
 		return nil, err
 	}
+	if template, err := os.ReadFile(templateOf(in, rows)); err == nil {
+		return fromTemplate(name, template)
+	}
 	w, err := hdf5write.Create(name, hdf5write.CreateOptions{NoSync: true})
 	if err != nil {
 		return nil, err

@@ -39,8 +39,25 @@ func main() {
 	name := flag.String("suite", "compute", "which table: compute, io, gpu or host")
 	device := flag.String("device", "cuda:0", "what the rows of GPUs run on")
 	small := flag.Bool("small", false, "make those rows as small as an interpreter can do them; their times mean nothing")
+	training := flag.Bool("training", false, "describe the training of the example CNN on a GPU: first steps, graph, bits, the CPU's losses")
+	step := flag.String("step", "", "write the time of each kernel in its steps to `FILE`, as CSV, and what libraries chose")
+	steps := flag.Int("steps", 20, "number of those steps")
+	template := flag.Bool("template", false, "write what the row of 20 GiB needs where there is no libhdf5 into -data")
 	base := flag.String("base", "", "measure beside this program at a `COMMIT`, instead of the peer")
 	flag.Parse()
+	if *template {
+		if err := writeTemplate(folders{*data, *made, *device, false}, uploadRows); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(2)
+		}
+		return
+	}
+	if err := describe(*training, *step, *steps, folders{*data, *made, *device, *small}); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(2)
+	} else if *training || *step != "" {
+		return
+	}
 	s, ok := suites[*name]
 	if !ok {
 		fmt.Fprintf(os.Stderr, "bench: no suite %q; choose compute, io, gpu or host\n", *name)
@@ -53,6 +70,19 @@ func main() {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(2)
 	}
+}
+
+// describe describes the training on a GPU, as the flags ask.
+func describe(training bool, step string, steps int, in folders) error {
+	if training {
+		if err := describeTraining(in); err != nil {
+			return err
+		}
+	}
+	if step != "" {
+		return profileStep(in, step, steps)
+	}
+	return nil
 }
 
 // A suite is the rows of one table, and the script of the peer beside them.
@@ -102,19 +132,27 @@ func run(s suite, base, python, out, only string, threads int, seconds float64, 
 		}
 		fmt.Println(res)
 		results = append(results, res)
+		if err := writeResults(out, s, results, p.version, threads, in); err != nil {
+			return err
+		}
 	}
+	return errors.Join(failed...)
+}
+
+// writeResults writes the table of the rows so far, unless out is empty.
+func writeResults(out string, s suite, results []result, peer string, threads int, in folders) error {
 	if out == "" {
-		return errors.Join(failed...)
+		return nil
 	}
 	f, err := os.Create(out)
 	if err != nil {
 		return err
 	}
-	writeTable(f, s.command, results, p.version, threads)
+	writeTable(f, s.command, results, peer, threads)
 	if in.small {
 		fmt.Fprintf(f, "\n**Sizes are those that an interpreter can do (-small): the times mean nothing.**\n")
 	}
-	return errors.Join(append(failed, f.Close())...)
+	return f.Close()
 }
 
 // A result is what both sides took for one row, in seconds.

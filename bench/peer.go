@@ -4,6 +4,7 @@ import (
 	"bufio"
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 )
 
 var (
@@ -26,6 +28,7 @@ var (
 // peer times nothing.
 type peer struct {
 	command *exec.Cmd
+	make    func() *exec.Cmd // to start it again; nil if it cannot be
 	in      io.WriteCloser
 	out     *bufio.Reader
 	version string
@@ -35,25 +38,44 @@ func startPeer(python, script string, threads int, in folders) (*peer, error) {
 	if python == "" {
 		return &peer{version: "none"}, nil
 	}
-	p := &peer{command: exec.Command(python, "-c", script, fmt.Sprint(threads), in.data, in.made, fmt.Sprint(in.small))}
-	p.command.Env = append(os.Environ(), fmt.Sprintf("OMP_NUM_THREADS=%d", threads))
+	p := &peer{make: func() *exec.Cmd {
+		c := exec.Command(python, "-c", script, fmt.Sprint(threads), in.data, in.made, fmt.Sprint(in.small))
+		c.Env = append(os.Environ(), fmt.Sprintf("OMP_NUM_THREADS=%d", threads))
+		return c
+	}}
+	p.command = p.make()
 	if err := p.start(); err != nil {
 		return nil, fmt.Errorf("peer %s: %w", python, err)
 	}
 	return p, nil
 }
 
-// time asks for n timings of a row, in seconds.
+// peerLimit is how long a peer may take to answer.
+const peerLimit = 2 * time.Minute
+
+// time asks for n timings of a row, in seconds. A peer that dies or does not answer is
+// started again, for the next rows.
 func (p *peer) time(row string, n int) (times []float64, err error) {
 	if p.command == nil {
 		return nil, nil
 	}
 	fmt.Fprintf(p.in, "%d %s\n", n, row)
+	limit := time.AfterFunc(peerLimit, func() { p.command.Process.Kill() })
 	line, err := p.out.ReadBytes('\n')
-	if err != nil {
-		return nil, fmt.Errorf("peer: %w", err)
+	hung := !limit.Stop()
+	if err == nil {
+		return times, json.Unmarshal(line, &times)
 	}
-	return times, json.Unmarshal(line, &times)
+	p.stop()
+	ended := fmt.Errorf("peer: it ended: %v", p.command.ProcessState)
+	if hung {
+		ended = fmt.Errorf("peer: no answer after %v", peerLimit)
+	}
+	if p.make == nil {
+		return nil, ended
+	}
+	p.command = p.make()
+	return nil, errors.Join(ended, p.start())
 }
 
 func (p *peer) stop() {

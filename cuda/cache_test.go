@@ -36,6 +36,7 @@ func loadedFrom(t *testing.T, d *cuda.Device) string {
 func TestCompiledCodeIsCached(t *testing.T) {
 	d, folder := cudatest.Devices(t, cudatest.Eager)[0], t.TempDir()
 	t.Setenv("H5DNN_CUDA_CACHE", folder)
+	t.Setenv("H5DNN_CUDA_CODE", "")
 	t.Cleanup(func() { cuda.ForgetCode(d) })
 	for _, want := range []string{"compiled", "cached"} {
 		if from := loadedFrom(t, d); from != want {
@@ -70,6 +71,7 @@ func TestCompiledCodeIsCached(t *testing.T) {
 
 // TestShippedCodeIsLoaded: code that ptxas has made, unless the driver refuses it.
 func TestShippedCodeIsLoaded(t *testing.T) {
+	cudatest.FakeOnly(t) // whose machine code is made here
 	d, folder := cudatest.Devices(t, cudatest.Eager)[0], t.TempDir()
 	t.Setenv("H5DNN_CUDA_CODE", folder)
 	t.Cleanup(func() { cuda.ForgetCode(d) })

@@ -34,17 +34,22 @@ func (d *Device) Convolve(c launch.Convolution) (done bool, err error) {
 	}
 	d.retain(v.dnnState) // the handle must not be used by two branches of a graph
 	g.workspace, g.bytes = d.workspaceFor(choice)
+	timer := d.startTimer(d.stream)
 	code := C.h5_convolution_issue(d.context, handle, d.stream.handle, (*C.h5_convolution)(&g), choice)
 	switch {
 	case unsupported(code):
-		choice.state = C.H5_NONE
+		refuse(choice, "the chosen algorithm does not support it after all")
 	case code != 0:
 		d.decline(choice, cudnn, status("convolve", code, dnnText))
 	}
 	if choice.state == C.H5_NONE {
+		if timer != nil {
+			timer.Close()
+		}
 		return false, nil
 	}
 	d.count("launch", "cuDNN", 0)
+	d.stopTimer(timer, d.stream, "cuDNN")
 	return true, nil
 }
 

@@ -129,6 +129,7 @@ func TestIndependentCapturedCallsAreConcurrent(t *testing.T) {
 // TestProductsShareTheWorkspace: those by libraries that need none may
 // be done beside each other.
 func TestProductsShareTheWorkspace(t *testing.T) {
+	cudatest.FakeOnly(t)
 	d := cudatest.Devices(t, cudatest.Eager)[0]
 	cudatest.UseLibraries(t, d)
 	for columns, want := range map[int]int{2: 1, 64: 2} { // the library of tests needs it for many

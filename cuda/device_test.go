@@ -388,6 +388,7 @@ func TestEventsOrderStreams(t *testing.T) {
 
 // TestMissingWaitsAreDetected checks that the fake driver is as strict as a GPU.
 func TestMissingWaitsAreDetected(t *testing.T) {
+	cudatest.FakeOnly(t)
 	d := cudatest.Devices(t, cudatest.Deferred)[0]
 	for _, w := range []waits{{kernel: false, host: true, copy: true}, {kernel: true, host: false, copy: true}, {kernel: true, host: true, copy: false}} {
 		if got, err := stream(d, w); err != nil || got == 1+2+3+4 {
@@ -452,6 +453,7 @@ func stream(d *cuda.Device, w waits) (sum float32, err error) {
 }
 
 func TestTimersKeepTime(t *testing.T) {
+	cudatest.FakeOnly(t)
 	d := cudatest.Devices(t, cudatest.Deferred)[0]
 	from, err := d.NewTimer()
 	if err != nil {
@@ -502,6 +504,7 @@ func TestLaunchesAreCheckedAgainstTheCode(t *testing.T) {
 
 // TestAFailedKernelFailsLaterCalls, with the place of the failure.
 func TestAFailedKernelFailsLaterCalls(t *testing.T) {
+	cudatest.FakeOnly(t)
 	defer cudatest.Reset()
 	d := cudatest.Devices(t, cudatest.Deferred)[0]
 	x := numbers(t, d, 4)

@@ -10,8 +10,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/h5dnn/h5dnn/storage"
@@ -129,7 +131,23 @@ func (e *Error) Is(kind error) bool { return kind == storage.ErrMemory && e.Code
 const (
 	outOfMemory = C.H5_OUT_OF_MEMORY
 	notReady    = C.H5_NOT_READY
+
+	launchFailed = C.H5_LAUNCH_FAILED
 )
+
+// NotifyFault makes f be called with the first error after which a GPU's context cannot be
+// used any more, because a kernel failed. Every later call fails: a process that cannot
+// go on may end there, with a message that names the cause.
+func NotifyFault(f func(err error)) {
+	var once sync.Once
+	notify := func(err error) { once.Do(func() { f(err) }) }
+	onFault.Store(&notify)
+}
+
+var onFault atomic.Pointer[func(error)]
+
+// faults are the codes of such errors.
+var faults = []int{214, 220, 700, 702, 710, 714, 715, 716, 717, 718, launchFailed} // uncorrectable memory, illegal addresses and instructions, ...
 
 // check returns the driver's result code as an error, or nil.
 func check(act string, code C.h5_result) error {
@@ -144,7 +162,11 @@ func check(act string, code C.h5_result) error {
 	if C.h5_error_text(code, &text) == 0 && text != nil {
 		e.Text = C.GoString(text)
 	}
-	return fmt.Errorf("%s: %w", act, e)
+	err := fmt.Errorf("%s: %w", act, e)
+	if notify := onFault.Load(); notify != nil && slices.Contains(faults, e.Code) {
+		(*notify)(err)
+	}
+	return err
 }
 
 func isCode(err error, code int) bool {

@@ -1,8 +1,10 @@
 package cuda_test
 
 import (
+	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -16,9 +18,7 @@ import (
 // withFaults runs tests of this package in a process with faults, and returns what it prints.
 func withFaults(t *testing.T, faults, tests string) (said string, err error) {
 	t.Helper()
-	if cudatest.RealGPU() {
-		t.Skip("faults are planted in the fake driver")
-	}
+	cudatest.FakeOnly(t)
 	c := exec.Command(os.Args[0], "-test.v", "-test.run", tests)
 	c.Env = append(os.Environ(), "H5DNN_TEST_FAULTS="+faults)
 	out, err := c.CombinedOutput()
@@ -28,6 +28,7 @@ func withFaults(t *testing.T, faults, tests string) (said string, err error) {
 // TestFeaturesMayBeRefused runs other tests with drivers that lack or refuse features, and
 // expects a sentence about each.
 func TestFeaturesMayBeRefused(t *testing.T) {
+	cudatest.FakeOnly(t)
 	const (
 		memory = "TestKernelsRunInOrder|TestGraphsReplay|TestUploadsOfAnySize|TestStreamsWaitForTheWorkspace|TestMemoryIsReused"
 		graphs = "TestGraphsReplay|TestGraphsForkAndJoin|TestCapturedCallsKeepDataDependencies|TestGraphsRetainWhatTheyUse"
@@ -59,6 +60,7 @@ func TestFallbacks(t *testing.T) {
 
 // TestMemoryIsReused allocates more than there is, in pieces that become garbage.
 func TestMemoryIsReused(t *testing.T) {
+	cudatest.FakeOnly(t)
 	d := cudatest.Devices(t, cudatest.Deferred)[0]
 	held, _ := d.Allocated()
 	cudatest.LimitMemory(t, d, held+8<<20)
@@ -120,6 +122,7 @@ func TestLibrariesMayFail(t *testing.T) {
 
 // TestUnusableLibrariesAreNamed: a library that lacks a function is not used.
 func TestUnusableLibrariesAreNamed(t *testing.T) {
+	cudatest.FakeOnly(t)
 	said, err := withFaults(t, "cudnnSetStream=missing", "^TestConvolutionsWithoutTheLibrary$")
 	if want := "because cuDNN cannot be used: override: has no cudnnSetStream"; err != nil || !strings.Contains(said, want) {
 		t.Errorf("%v; want %q in\n%s", err, want, said)
@@ -140,6 +143,7 @@ func TestConvolutionsWithoutTheLibrary(t *testing.T) {
 // TestConvolutionsByTheLibraryAreNotConcurrent captures two convolutions of different data: they
 // share the handle, which has one stream.
 func TestConvolutionsByTheLibraryAreNotConcurrent(t *testing.T) {
+	cudatest.FakeOnly(t)
 	d := cudatest.Devices(t, cudatest.Deferred)[0]
 	for _, libraries := range []bool{false, true} {
 		var calls [2]kernels.Call
@@ -183,6 +187,7 @@ func TestRealGPUsUseRealLibraries(t *testing.T) {
 		}
 		return
 	}
+	cudatest.FakeOnly(t)
 	c := exec.Command(os.Args[0], "-test.v", "-test.run", "^TestRealGPUsUseRealLibraries$")
 	c.Env = append(os.Environ(), "H5DNN_TEST_GPU=1", "H5DNN_TEST_LIBRARIES=1", "H5DNN_CUDA_LIBS=/no/folder")
 	out, err := c.CombinedOutput()
@@ -207,10 +212,53 @@ func TestRealLibrariesLoad(t *testing.T) {
 		}
 		return
 	}
+	cudatest.FakeOnly(t)
 	c := exec.Command(os.Args[0], "-test.v", "-test.run", "^TestRealLibrariesLoad$")
 	c.Env = append(os.Environ(), "H5DNN_TEST_GPU=1", "H5DNN_TEST_LIBRARIES=1", "H5DNN_CUDA_LIBS=")
 	out, err := c.CombinedOutput()
 	if t.Logf("%s", out); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestRealDriversAreLoaded runs tests of this package with the fake driver as a shared library,
+// which is found and loaded as NVIDIA's are: nothing of package cuda is overridden.
+func TestRealDriversAreLoaded(t *testing.T) {
+	cudatest.FakeOnly(t)
+	folder := t.TempDir()
+	driver := filepath.Join(folder, "libcuda.so.1")
+	build := exec.Command("go", "build", "-buildvcs=false", "-trimpath", "-buildmode=c-shared", "-o", driver, "./cudatest/libcuda")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Skipf("%v\n%s", err, out)
+	}
+	for _, name := range []string{"libcublasLt.so.12", "libcudnn.so.9"} {
+		if err := os.Symlink(driver, filepath.Join(folder, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		tests, want string
+		status      int
+	}{
+		{"^(TestKernelsRunInOrder|TestGraphsReplay|TestLibraryCallsAreCaptured)$", "--- PASS: TestLibraryCallsAreCaptured", 0},
+		{"^(TestAFault|TestKernelsRunInOrder)$", "=== RUN   TestAFault\n\nGPU FAULT: launch neg_f32: ", cudatest.FaultStatus},
+	} {
+		tests := exec.Command(os.Args[0], "-test.v", "-test.run", c.tests)
+		tests.Env = append(os.Environ(), "H5DNN_TEST_GPU=1", "H5DNN_TEST_FAULT=1", "H5DNN_LIBCUDA="+driver, "H5DNN_CUDA_LIBS="+folder, "H5DNN_CUDA_CACHE=off")
+		out, err := tests.CombinedOutput()
+		if status := tests.ProcessState.ExitCode(); status != c.status || !strings.Contains(string(out), c.want) {
+			t.Errorf("%v; want status %d and %q in\n%s", err, c.status, c.want, out)
+		}
+	}
+}
+
+// TestAFault has a kernel fail, and so ends the process of TestRealDriversAreLoaded.
+func TestAFault(t *testing.T) {
+	if os.Getenv("H5DNN_TEST_FAULT") == "" {
+		t.Skip("runs in a process of TestRealDriversAreLoaded")
+	}
+	d := cudatest.Devices(t, cudatest.Eager)[0]
+	args := make([]byte, d.EntrySize("neg_f32"))
+	args[40], args[48], args[56] = 1, 1, 1 // one element, at address 0
+	t.Fatal(errors.Join(d.Launch("neg_f32", [3]uint32{1, 1, 1}, 32, args), d.Sync()), "nothing has ended the process")
 }

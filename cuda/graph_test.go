@@ -180,6 +180,7 @@ func TestGraphsForkAndJoin(t *testing.T) {
 // TestMissingWaitsInGraphsAreDetected: the sum does not wait for the upload, although
 // the graph's end does.
 func TestMissingWaitsInGraphsAreDetected(t *testing.T) {
+	cudatest.FakeOnly(t)
 	d := cudatest.Devices(t, cudatest.Deferred)[0]
 	x, y, one := ones(t, d, 1), ones(t, d, 1), ones(t, d, 1)
 	graph, err := fork{upload: true, end: true}.record(t, d, x, y, one)
@@ -372,6 +373,7 @@ func collected(t *testing.T, d *cuda.Device) int {
 // TestGraphsUsingFreedMemoryFail checks that the fake driver is as strict as a GPU: a graph
 // that uses memory without retaining it fails once that memory is freed.
 func TestGraphsUsingFreedMemoryFail(t *testing.T) {
+	cudatest.FakeOnly(t)
 	eachSchedule(t, func(t *testing.T, gpus [2]*cuda.Device) {
 		defer cudatest.Reset()
 		d := gpus[0]

@@ -35,6 +35,7 @@ func TestPreserveContext(t *testing.T) {
 
 // TestExternalStreamWait, and without being told to do not.
 func TestExternalStreamWait(t *testing.T) {
+	cudatest.FakeOnly(t)
 	d := cudatest.Devices(t, cudatest.Deferred)[0]
 	for _, told := range []bool{true, false} {
 		theirs, err := d.NewStream()

@@ -15,6 +15,7 @@ import (
 // TestNoObjectsLeak: temporary objects are destroyed by the call that creates them, and all
 // others when their owner is closed.
 func TestNoObjectsLeak(t *testing.T) {
+	cudatest.FakeOnly(t)
 	gpus := cudatest.Devices(t, cudatest.Deferred)
 	cudatest.UseLibraries(t, gpus[:]...)
 	for name, use := range map[string]func(t *testing.T, d, other *cuda.Device){
@@ -88,6 +89,7 @@ func leavesDescriptors(t *testing.T, d, _ *cuda.Device) {
 // TestCapturesFailAfterFailedCalls: work that goes on after a call that failed half-way has
 // no order, so that nothing may come of it.
 func TestCapturesFailAfterFailedCalls(t *testing.T) {
+	cudatest.FakeOnly(t)
 	d := cudatest.Devices(t, cudatest.Eager)[0]
 	x, y := ones(t, d, 8), ones(t, d, 8)
 	_, err := d.Capture(func() error {

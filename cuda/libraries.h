@@ -39,6 +39,9 @@ enum { /* cublasStatus_t and attributes of cublasLt's objects */
 	H5_PREF_MIN_ALIGNMENT_C_BYTES = 7,
 	H5_PREF_MIN_ALIGNMENT_D_BYTES = 8,
 	H5_REDUCTION_COMPUTE_TYPE = 2,
+	H5_ALGORITHM_ID = 0,
+	H5_ALGORITHM_TILE = 1,
+	H5_ALGORITHM_SPLITS = 2,
 	H5_EPILOGUE_DEFAULT = 1,
 	H5_EPILOGUE_BIAS = 4,
 	H5_EPILOGUE_RELU_BIAS = 6,
@@ -71,6 +74,7 @@ typedef struct { /* cublasLtMatmulHeuristicResult_t */
 	X(h5_status, cublasLtMatmulPreferenceSetAttribute, (h5_object preference, int attribute, const void *value, size_t bytes)) \
 	X(h5_status, cublasLtMatmulAlgoGetHeuristic, (h5_object handle, h5_object desc, h5_object a, h5_object b, h5_object c, h5_object d, \
 		h5_object preference, int most, h5_heuristic *results, int *count)) \
+	X(h5_status, cublasLtMatmulAlgoConfigGetAttribute, (const h5_algorithm *algorithm, int attribute, void *value, size_t bytes, size_t *written)) \
 	X(h5_status, cublasLtMatmul, (h5_object handle, h5_object desc, const void *alpha, h5_address a, h5_object a_layout, h5_address b, \
 		h5_object b_layout, const void *beta, h5_address c, h5_object c_layout, h5_address d, h5_object d_layout, \
 		const h5_algorithm *algorithm, h5_address workspace, size_t bytes, h5_handle stream))

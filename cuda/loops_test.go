@@ -32,6 +32,7 @@ func (s spec) spread(shape ...int) spec {
 // 16 bytes each if all operands are contiguous (16 sectors a request; fewer for smaller
 // operands), and few instructions are issued for 32 elements.
 func TestElementwiseKernelsUseWideAccesses(t *testing.T) {
+	cudatest.FakeOnly(t)
 	d := cudatest.Devices(t, cudatest.Eager)[0]
 	const n = 1 << 20
 	half := func(shape ...int) spec { return of(shape...).as(dtype.BFloat16) }

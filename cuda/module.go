@@ -84,7 +84,9 @@ func (d *Device) launch(s *Stream, entry string, blocks [3]uint32, threads uint3
 		return err
 	}
 	d.count("launch", entry, 0)
+	timer := d.startTimer(s)
 	code := C.h5_launch(d.context, f, (*C.uint32_t)(&blocks[0]), C.uint32_t(threads), s.handle, unsafe.Pointer(&args[0]))
 	runtime.KeepAlive(args)
+	d.stopTimer(timer, s, entry)
 	return d.check("launch "+entry, code)
 }

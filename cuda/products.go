@@ -28,17 +28,22 @@ func (d *Device) Multiply(p launch.Product) (done bool, err error) {
 		return false, nil
 	}
 	g.workspace, g.bytes = d.workspaceFor(choice)
+	timer := d.startTimer(d.stream)
 	code := C.h5_gemm_issue(d.context, handle, d.stream.handle, (*C.h5_gemm)(&g), choice)
 	switch {
 	case code == C.H5_CUBLAS_NOT_SUPPORTED: // by the chosen algorithm
-		choice.state = C.H5_NONE
+		refuse(choice, "the chosen algorithm does not support it after all")
 	case code != 0:
 		d.decline(choice, cublasLt, status("multiply", code, ltText))
 	}
 	if choice.state == C.H5_NONE {
+		if timer != nil {
+			timer.Close()
+		}
 		return false, nil
 	}
 	d.count("launch", "cuBLASLt", 0)
+	d.stopTimer(timer, d.stream, "cuBLASLt")
 	return true, nil
 }
 

@@ -16,6 +16,7 @@ type cost struct{ issued, sectors, wavefronts float64 }
 // TestInstructionCountsOfProducts compares the instruction counts of tiled products with
 // those measured with loads of 16 bytes and without divisions to address elements.
 func TestInstructionCountsOfProducts(t *testing.T) {
+	cudatest.FakeOnly(t)
 	d := cudatest.Devices(t, cudatest.Eager)[0]
 	defer d.AllowTF32(false)
 	w := of(64, 32, 3, 3)

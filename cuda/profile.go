@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"text/tabwriter"
+	"time"
 
 	"github.com/h5dnn/h5dnn/kernels"
 )
@@ -15,8 +16,10 @@ import (
 // A Profile counts a device's launches and copies, by their callers.
 type Profile struct {
 	device *Device
+	timed  bool // whether launches are timed
 	mu     sync.Mutex
 	rows   map[Row]*Row // by Activity and Name
+	timers []launchTimer
 }
 
 // A Row counts one kind of activity of one caller.
@@ -27,7 +30,14 @@ type Row struct {
 	Activity string
 	Name     string // the kernel's entry, the library, the graph's size, or the calling function: "tensor.(*Tensor).Item"
 	Count    int
-	Bytes    int // 0 for launches and replays
+	Bytes    int           // 0 for launches and replays
+	Time     time.Duration // on the GPU, of launches; 0 if they are not timed
+}
+
+// A launchTimer is the time of a launch, between two events.
+type launchTimer struct {
+	name       string
+	start, end *Event
 }
 
 // Profile starts counting on d, until Stop. Only the last profile of a device counts.
@@ -38,19 +48,70 @@ func (d *Device) Profile() *Profile {
 	return p
 }
 
+// ProfileTimes is Profile with the time that each launch takes on the GPU, measured by events
+// before and after it. A GPU that waits for the host counts as busy: to avoid that, launch
+// something long first. Launches into a graph are not timed.
+func (d *Device) ProfileTimes() *Profile {
+	p := &Profile{device: d, timed: true, rows: map[Row]*Row{}}
+	d.profile.Store(p)
+	return p
+}
+
+// startTimer returns a recorded timer if launches are timed, else nil.
+func (d *Device) startTimer(s *Stream) *Event {
+	if p := d.profile.Load(); p == nil || !p.timed || d.capturing.Load() != nil {
+		return nil
+	}
+	e, err := d.NewTimer()
+	if err != nil || e.Record(s) != nil {
+		return nil
+	}
+	return e
+}
+
+// stopTimer ends the time of a launch that startTimer began, unless start is nil.
+func (d *Device) stopTimer(start *Event, s *Stream, name string) {
+	p := d.profile.Load()
+	if start == nil || p == nil {
+		return
+	}
+	end, err := d.NewTimer()
+	if err != nil || end.Record(s) != nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.timers = append(p.timers, launchTimer{name, start, end})
+}
+
+// addTimes waits for all timed launches and adds their times to the rows. The lock is held.
+func (p *Profile) addTimes() {
+	for _, t := range p.timers {
+		if t.end.Wait() == nil {
+			if took, err := t.end.Since(t.start); err == nil && p.rows[Row{Activity: "launch", Name: t.name}] != nil {
+				p.rows[Row{Activity: "launch", Name: t.name}].Time += took
+			}
+		}
+		t.start.Close()
+		t.end.Close()
+	}
+	p.timers = nil
+}
+
 // Stop ends the counting.
 func (p *Profile) Stop() { p.device.profile.CompareAndSwap(p, nil) }
 
-// Rows returns the counts so far, by bytes, then by number, in descending order.
+// Rows returns the counts so far, by bytes, then by time and number, in descending order.
 func (p *Profile) Rows() []Row {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.addTimes()
 	rows := make([]Row, 0, len(p.rows))
 	for _, r := range p.rows {
 		rows = append(rows, *r)
 	}
 	slices.SortFunc(rows, func(a, b Row) int {
-		return cmp.Or(b.Bytes-a.Bytes, b.Count-a.Count, strings.Compare(a.Activity, b.Activity), strings.Compare(a.Name, b.Name))
+		return cmp.Or(b.Bytes-a.Bytes, cmp.Compare(b.Time, a.Time), b.Count-a.Count, strings.Compare(a.Activity, b.Activity), strings.Compare(a.Name, b.Name))
 	})
 	return rows
 }

@@ -136,7 +136,10 @@ func (f Function) launch(s *Stream, c *kernels.Call) error {
 	}
 	defer runtime.KeepAlive(args) // arrays that are not operands
 	d.count("launch", entry, 0)
-	return d.check("launch "+entry, packed.launch(s, function, grid))
+	timer := d.startTimer(s)
+	code := packed.launch(s, function, grid)
+	d.stopTimer(timer, s, entry)
+	return d.check("launch "+entry, code)
 }
 
 func first(c *kernels.Call) storage.Array {

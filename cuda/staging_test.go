@@ -40,6 +40,7 @@ func TestUploadsOfAnySize(t *testing.T) {
 }
 
 func TestUploadsDoNotWait(t *testing.T) {
+	cudatest.FakeOnly(t)
 	d := cudatest.Devices(t, cudatest.Deferred)[0]
 	s, err := d.Alloc(100)
 	if err != nil {

@@ -89,6 +89,7 @@ func TestStreamsRefuseMemoryOfOtherDevices(t *testing.T) {
 }
 
 func TestLaunchConfigurationIsTheCallers(t *testing.T) {
+	cudatest.FakeOnly(t)
 	d := cudatest.Devices(t, cudatest.Eager)[0]
 	x := ones(t, d, 4000) // 1000 packs of four
 	call := &kernels.Call{Out: []storage.Array{x}, In: []storage.Array{x}}
@@ -120,6 +121,7 @@ func TestLaunchConfigurationIsTheCallers(t *testing.T) {
 // TestNewMemoryBelongsToTheDevicesStream: what another stream writes before the device's
 // own stream has reached the allocation is lost, unless it waits for that.
 func TestNewMemoryBelongsToTheDevicesStream(t *testing.T) {
+	cudatest.FakeOnly(t)
 	d := cudatest.Devices(t, cudatest.Deferred)[0]
 	pinned, err := d.Pin(4)
 	if err != nil {

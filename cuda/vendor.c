@@ -1,5 +1,7 @@
 #include "vendor.h"
 
+#include <stdio.h>
+
 /* Makes a call unless an earlier one has failed. */
 #define TRY(call) \
 	do { \
@@ -48,6 +50,19 @@ static h5_status prefer(h5_object preference, int attribute, uint32_t value) {
 /* The largest power of two, up to 256, that divides an address. */
 static uint32_t alignment(h5_address at) { return (uint32_t)((at | 256) & -(at | 256)); }
 
+static int32_t attribute(const h5_algorithm *algorithm, int which) {
+	int32_t value = -1;
+	size_t written;
+	return h5_library.cublasLtMatmulAlgoConfigGetAttribute(algorithm, which, &value, sizeof value, &written) ? -1 : value;
+}
+
+/* Says what was chosen, by the library's numbers. */
+static void tell(h5_choice *choice, float waves) {
+	const h5_algorithm *a = &choice->algorithm;
+	snprintf(choice->about, sizeof choice->about, "algorithm %d, tile %d, %d splits, %.2g waves", attribute(a, H5_ALGORITHM_ID),
+		attribute(a, H5_ALGORITHM_TILE), attribute(a, H5_ALGORITHM_SPLITS), (double)waves);
+}
+
 /* Split-k partial sums may only be reduced in the workspace, in a fixed order, so that results are
  * deterministic. */
 static h5_status choose(gemm *o, h5_object handle, const h5_gemm *g, h5_choice *choice) {
@@ -66,10 +81,13 @@ static h5_status choose(gemm *o, h5_object handle, const h5_gemm *g, h5_choice *
 		status = count ? best.state : H5_CUBLAS_NOT_SUPPORTED;
 	if (status == H5_CUBLAS_NOT_SUPPORTED) {
 		choice->state = H5_NONE;
+		snprintf(choice->about, sizeof choice->about, "no algorithm for these types, layouts and alignments");
 		return 0;
 	}
-	if (status == 0)
-		*choice = (h5_choice){H5_CHOSEN, best.algorithm, best.workspace};
+	if (status == 0) {
+		*choice = (h5_choice){H5_CHOSEN, best.algorithm, best.workspace, ""};
+		tell(choice, best.waves);
+	}
 	return status;
 }
 
@@ -153,10 +171,20 @@ static h5_status select_algorithm(convolution *o, h5_object handle, const h5_con
 	if (status)
 		return status;
 	choice->state = H5_NONE;
-	for (int i = 0; choice->state == H5_NONE && i < count; i++)
-		if (found[i].status == 0 && found[i].determinism == H5_DNN_DETERMINISTIC && found[i].workspace <= g->bytes &&
-			(g->math != H5_DNN_FMA_MATH || found[i].math == H5_DNN_FMA_MATH || found[i].math == H5_DNN_DEFAULT_MATH))
-			*choice = (h5_choice){H5_CHOSEN, {{(uint64_t)found[i].algorithm}}, found[i].workspace};
+	snprintf(choice->about, sizeof choice->about, "no algorithm at all");
+	for (int i = 0; choice->state == H5_NONE && i < count; i++) {
+		const char *why = found[i].status                                   ? "is not supported"
+			: found[i].determinism != H5_DNN_DETERMINISTIC                  ? "is not deterministic"
+			: found[i].workspace > g->bytes                                 ? "needs a larger workspace"
+			: g->math == H5_DNN_FMA_MATH && found[i].math != H5_DNN_FMA_MATH && found[i].math != H5_DNN_DEFAULT_MATH ? "rounds float32"
+																			: NULL;
+		if (why) {
+			snprintf(choice->about, sizeof choice->about, "of %d algorithms the last, %d, %s", count, found[i].algorithm, why);
+			continue;
+		}
+		*choice = (h5_choice){H5_CHOSEN, {{(uint64_t)found[i].algorithm}}, found[i].workspace, ""};
+		snprintf(choice->about, sizeof choice->about, "algorithm %d, the %d. of %d, math type %d", found[i].algorithm, i + 1, count, found[i].math);
+	}
 	return 0;
 }
 

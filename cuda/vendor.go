@@ -116,9 +116,20 @@ func (v *vendor) fail(d *Device, index int, why error) {
 
 // decline leaves a problem to own kernels from now on, because a library failed to compute it.
 func (d *Device) decline(choice *C.h5_choice, index int, why error) {
-	choice.state = C.H5_NONE
+	refuse(choice, why.Error())
 	l := libraries[index].find()
 	d.fallBack(fmt.Sprintf("some %s are computed by own kernels, because %s %s failed", l.Use, l.Name, l.Version), why)
+}
+
+// refuse leaves a problem to own kernels, because of what a library says of its algorithm.
+func refuse(choice *C.h5_choice, why string) {
+	choice.state = C.H5_NONE
+	for i := range choice.about {
+		choice.about[i] = 0
+		if i < min(len(why), len(choice.about)-1) {
+			choice.about[i] = C.char(why[i])
+		}
+	}
 }
 
 // StartLibraries starts the libraries that d would start when it first needs them, so that

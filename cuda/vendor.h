@@ -12,6 +12,7 @@ typedef struct {
 	int state;
 	h5_algorithm algorithm; /* cuDNN's number is in data[0] */
 	size_t needs; /* bytes of workspace */
+	char about[96]; /* what the algorithm is, or why there is none */
 } h5_choice;
 
 /* A matrix in column-major order, or its transpose, repeated every batch elements. */

@@ -252,6 +252,15 @@ func fake_cublasLtMatmulAlgoGetHeuristic(handle, desc, a, b, c, d, prefer C.h5_o
 	})
 }
 
+//export fake_cublasLtMatmulAlgoConfigGetAttribute
+func fake_cublasLtMatmulAlgoConfigGetAttribute(algorithm *C.h5_algorithm, which C.int, value unsafe.Pointer, bytes C.size_t, written *C.size_t) status {
+	if which > C.H5_ALGORITHM_SPLITS || bytes != 4 {
+		return ltInvalid
+	}
+	*(*C.int32_t)(value), *written = 20+which, 4
+	return 0
+}
+
 // An algorithm is valid only for the problem and the alignments it was chosen for.
 //
 //export fake_cublasLtMatmul

@@ -37,7 +37,7 @@ const (
 
 func (s Schedule) String() string { return [...]string{"eager", "deferred", "async"}[s] }
 
-// Schedules lists all schedules.
+// Schedules lists all schedules; a real GPU has one only.
 var Schedules = []Schedule{Eager, Deferred, Async}
 
 // RealGPU reports whether tests run on this machine's GPUs, because H5DNN_TEST_GPU is
@@ -45,8 +45,25 @@ var Schedules = []Schedule{Eager, Deferred, Async}
 // both. Only some tests make sense there.
 func RealGPU() bool { return os.Getenv("H5DNN_TEST_GPU") != "" }
 
+// FakeOnly skips a test of what only the fake driver does or tells, where a real GPU is tested.
+func FakeOnly(t testing.TB) {
+	t.Helper()
+	if RealGPU() {
+		t.Skip("needs the fake driver")
+	}
+}
+
+// FaultStatus is the exit status of a test's process after a fault of a real GPU, which
+// would fail all later tests too.
+const FaultStatus = 3
+
 func init() {
 	if RealGPU() {
+		Schedules = Schedules[:1]
+		cuda.NotifyFault(func(err error) {
+			fmt.Printf("\nGPU FAULT: %v\n", err)
+			os.Exit(FaultStatus)
+		})
 		return
 	}
 	cuda.Override(func(set func(name string, function unsafe.Pointer)) {
@@ -140,6 +157,7 @@ func (d *driver) run(k *ptx.Kernel, m *ptx.Memory, l ptx.Launch) error {
 // for tests of what is launched at sizes that would take the interpreter too long.
 // Results are whatever memory holds.
 func SkipKernels(t testing.TB) {
+	FakeOnly(t)
 	fake.skipKernels.Store(true)
 	t.Cleanup(func() { fake.skipKernels.Store(false) })
 }
@@ -176,12 +194,14 @@ func LiveObjects() map[string]int {
 
 // DisablePeerAccess makes the GPUs unable to access each other's memory until the test ends.
 func DisablePeerAccess(t testing.TB) {
+	FakeOnly(t)
 	fake.setPeerAccess(true)
 	t.Cleanup(func() { fake.setPeerAccess(false) })
 }
 
 // LimitMemory limits the memory of a GPU until the test ends.
 func LimitMemory(t testing.TB, d *cuda.Device, bytes int) {
+	FakeOnly(t)
 	old := fake.limit(d.String(), bytes)
 	t.Cleanup(func() { fake.limit(d.String(), old) })
 }

@@ -33,7 +33,17 @@ func init() {
 // UseLibraries makes devices use fakes of cuBLASLt and cuDNN until the test ends: plain
 // loops in Go that check their arguments as strictly as NVIDIA's libraries do. Both
 // support no algorithm for some problems.
+//
+// A real GPU uses NVIDIA's libraries; where one is not installed, the test is skipped.
 func UseLibraries(t testing.TB, devices ...*cuda.Device) {
+	t.Helper()
+	if RealGPU() {
+		for _, l := range cuda.Libraries()[:2] {
+			if l.Missing != nil {
+				t.Skipf("%s: %v", l.Name, l.Missing)
+			}
+		}
+	}
 	for _, d := range devices {
 		d.UseLibraries(true)
 		t.Cleanup(func() { d.UseLibraries(false) })
