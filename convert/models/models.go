@@ -17,6 +17,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/checkpoint"
 	"github.com/h5dnn/h5dnn/keras"
+	"github.com/h5dnn/h5dnn/loss"
 	"github.com/h5dnn/h5dnn/serialize"
 	kerasfile "github.com/h5dnn/h5dnn/serialize/keras"
 	"github.com/h5dnn/h5dnn/train"
@@ -29,7 +30,8 @@ type Source struct {
 	Framework string            // that named the arrays: checkpoint.Keras, H5dnn or PyTorch
 	Model     *checkpoint.Model // of Keras; nil if the file has no architecture
 	Config    *train.Config     // of a run of h5dnn
-	Entries   []serialize.Entry // as the file has them
+	Entries   []serialize.Entry // of numbers, as the file has them
+	Others    []serialize.Entry // of other elements, such as strings
 }
 
 // Open opens the named file. Files that neither Keras nor h5dnn wrote are taken to have
@@ -48,8 +50,16 @@ func Open(name string, options ...serialize.Options) (*Source, error) {
 }
 
 func (s *Source) read() (err error) {
-	if s.Entries, err = serialize.Collect(s.File); err != nil {
+	all, err := serialize.Collect(s.File)
+	if err != nil {
 		return err
+	}
+	for _, e := range all {
+		if e.Elements != nil {
+			s.Others = append(s.Others, e)
+		} else {
+			s.Entries = append(s.Entries, e)
+		}
 	}
 	if k, ok := s.File.(*kerasfile.File); ok {
 		s.Framework, s.Model = checkpoint.Keras, k.Model()
@@ -202,6 +212,9 @@ func New(_ context.Context, s *Source, format string, o Options) (*Plan, error) 
 	}
 	if err := convert(p); err != nil {
 		return nil, err
+	}
+	for _, e := range s.Others {
+		p.Lost.Add(e.Name, loss.Array, 1, "elements of type %s are no weights", e.Elements.Type)
 	}
 	return p, p.check()
 }

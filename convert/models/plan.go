@@ -162,6 +162,9 @@ func (p *Plan) kerasToPyTorch() error {
 		}
 	}
 	p.randomStates(m)
+	if err := p.exportOptimizer(m); err != nil {
+		return err
+	}
 	p.keepConfig()
 	p.Notes = append(p.Notes, "PyTorch's architecture is code, which no file has: build the modules under these names")
 	return nil
@@ -236,11 +239,19 @@ func (p *Plan) pyTorchToKeras() error {
 
 // importInto adds the weights of the layers, computed from the arrays of the source.
 func (p *Plan) importInto(plans []checkpoint.LayerPlan) error {
-	parameters := map[string]checkpoint.Tensor{}
+	var list []checkpoint.Tensor
 	for _, e := range p.Source.Entries {
 		if !p.taken[e.Name] && !isOptimizerState(e.Name) {
-			parameters[e.Name] = checkpoint.Tensor{Name: e.Name, Array: e.Array}
+			list = append(list, checkpoint.Tensor{Name: e.Name, Array: e.Array})
 		}
+	}
+	optimizer, err := p.importOptimizer(list)
+	if err != nil {
+		return err
+	}
+	parameters := map[string]checkpoint.Tensor{}
+	for _, t := range list {
+		parameters[t.Name] = t
 	}
 	for _, t := range p.Tensors { // that a user's rules have renamed
 		parameters[t.Name] = t
@@ -257,6 +268,7 @@ func (p *Plan) importInto(plans []checkpoint.LayerPlan) error {
 	for _, name := range unused {
 		p.lose(name)
 	}
+	p.kerasOptimizer(optimizer)
 	return nil
 }
 

@@ -222,11 +222,11 @@ func (p *Plan) importParameters(model nn.Module, parameters []parameter) error {
 			p.Tensors = append(p.Tensors, t)
 		}
 	}
+	p.loseOptimizer()
 	for _, e := range p.Source.Entries {
 		switch {
 		case used[e.Name] || p.taken[e.Name]:
 		case isOptimizerState(e.Name):
-			p.Lost.AddInherent(e.Name, loss.Value, 1, "the state of the optimizer is not converted")
 		default:
 			p.lose(e.Name)
 		}

@@ -129,13 +129,22 @@ func (f *File) slotsByPosition(n int) []string {
 	if f.model == nil || o == nil {
 		return nil
 	}
-	var buffers []string
+	var buffers []string // of a weight, then of the next
+	var blocks []string  // of all weights
 	switch o.Class {
 	case "Adam", "AdamW", "Nadam", "Lamb":
-		if o.Config["amsgrad"] == true {
-			return nil
-		}
 		buffers = []string{"momentum", "velocity"}
+		if o.Config["amsgrad"] == true {
+			blocks = []string{"velocity_hat"}
+		}
+	case "RMSprop":
+		blocks = []string{"velocity"}
+		if momentum, ok := o.Config["momentum"].(float64); ok && momentum > 0 {
+			blocks = append(blocks, "momentum")
+		}
+		if o.Config["centered"] == true {
+			blocks = append(blocks, "average_gradient")
+		}
 	case "SGD":
 		if momentum, ok := o.Config["momentum"].(float64); ok && momentum != 0 {
 			buffers = []string{"momentum"}
@@ -148,11 +157,16 @@ func (f *File) slotsByPosition(n int) []string {
 	}
 	names := []string{"iteration", "learning_rate"}
 	trained := trainable(f.model, "", true)
-	if n == len(trained)*len(buffers)+1 {
+	if n == len(trained)*(len(buffers)+len(blocks))+1 {
 		names = names[:1]
 	}
 	for _, weight := range trained {
 		for _, buffer := range buffers {
+			names = append(names, buffer+"/"+weight)
+		}
+	}
+	for _, buffer := range blocks {
+		for _, weight := range trained {
 			names = append(names, buffer+"/"+weight)
 		}
 	}

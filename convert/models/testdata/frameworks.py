@@ -4,6 +4,8 @@
     frameworks.py torch DIR   loads NAME.pt into PyTorch's modules and prints the errors
     frameworks.py keras DIR   loads NAME-back.keras and prints the errors
     frameworks.py train DIR   trains PyTorch's modules, writes NAME-torch.pt and NAME-torch-y.npy
+    frameworks.py begin DIR   trains with each optimizer, writes NAME.keras, and the prediction after one more step
+    frameworks.py resume DIR  makes that step in PyTorch from NAME.pt, and prints the errors
     frameworks.py check DIR   loads NAME-torch.keras, compares with NAME-torch-y.npy
 """
 import os
@@ -206,13 +208,64 @@ def randomized(model, rng):
         v.assign(x.astype("float32"))
 
 
+OPTIMIZERS = {
+    "adam": (lambda: keras.optimizers.Adam(1e-2), torch.optim.Adam),
+    "amsgrad": (lambda: keras.optimizers.Adam(1e-2, amsgrad=True), torch.optim.Adam),
+    "adamw": (lambda: keras.optimizers.AdamW(1e-2, weight_decay=0.1), torch.optim.AdamW),
+    "sgd": (lambda: keras.optimizers.SGD(1e-2, momentum=0.9), torch.optim.SGD),
+    "rmsprop": (lambda: keras.optimizers.RMSprop(1e-2, momentum=0.5, centered=True), torch.optim.RMSprop),
+}
+
+
+def begin(at, optimizer):
+    """A model whose weights are transposed, reordered, split and joined."""
+    rng = np.random.default_rng(5)
+    x, y = rng.standard_normal((8, 6, 4, 2)).astype("float32"), rng.standard_normal((8, 3)).astype("float32")
+    m = keras.Sequential([keras.Input((6, 4, 2)), L.Conv2D(5, 3, name="conv"), L.Flatten(), L.Dense(6, activation="tanh", name="first"), L.Dense(3, name="second")])
+    randomized(m, rng)
+    m.compile(optimizer, "mse")
+    for _ in range(20):
+        m.train_on_batch(x, y)
+    m.save(at + ".keras")
+    m.train_on_batch(x, y)
+    np.savez(at + "-data.npz", x=x, y=y, after=m.predict(x, verbose=0))
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv, self.first, self.second = nn.Conv2d(2, 5, 3), nn.Linear(40, 6), nn.Linear(6, 3)
+
+    def forward(self, x):
+        return self.second(torch.tanh(self.first(self.conv(x.permute(0, 3, 1, 2)).flatten(1))))
+
+
+def resume(at, optimizer):
+    d, data, net = torch.load(at + ".pt", weights_only=True), np.load(at + "-data.npz"), Net()
+    net.load_state_dict(d["model_state_dict"])
+    o = optimizer(net.parameters(), lr=1.0)
+    o.load_state_dict(d["optimizer_state_dict"])
+    x, y = torch.from_numpy(data["x"]), torch.from_numpy(data["y"])
+    o.zero_grad()
+    F.mse_loss(net(x), y).backward()
+    before = net(x).detach().numpy()
+    o.step()
+    after = net(x).detach().numpy()
+    return error(after, data["after"]), error(after, before)
+
+
 def error(a, b):
     return float(np.max(np.abs(a - b)))
 
 
 def main(act, folder):
     rng = np.random.default_rng(3)
-    for name, (make, module) in MODELS.items():
+    for name, (make, optimizer) in OPTIMIZERS.items():
+        if act == "begin":
+            begin(os.path.join(folder, name), make())
+        elif act == "resume":
+            print(name, *resume(os.path.join(folder, name), optimizer))
+    for name, (make, module) in MODELS.items() if act not in ("begin", "resume") else []:
         at = os.path.join(folder, name)
         if act == "make":
             keras.utils.clear_session()

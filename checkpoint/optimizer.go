@@ -1,0 +1,226 @@
+package checkpoint
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// An optimizerRule maps the state of one class of Keras's optimizers to PyTorch's.
+type optimizerRule struct {
+	classes []string // of Keras
+	mark    string   // a key that PyTorch's param_groups have for this optimizer alone
+	slots   []slotRule
+	groups  []setting
+	counts  bool // PyTorch has the number of steps for each parameter
+	inexact string
+}
+
+// A slotRule maps a buffer of a weight.
+type slotRule struct {
+	keras, pytorch string
+	power          int // PyTorch's is Keras's times (sign · lr) to this power
+	sign           float64
+}
+
+// A setting is a key of param_groups.
+type setting struct {
+	pytorch string
+	keras   []string // settings, whose values make a list if there are several
+	value   any      // if Keras has none
+}
+
+var optimizers = []optimizerRule{
+	{
+		classes: []string{"Adam", "AdamW"}, mark: "betas", counts: true,
+		slots: []slotRule{{"momentum", "exp_avg", 0, 1}, {"velocity", "exp_avg_sq", 0, 1}, {"velocity_hat", "max_exp_avg_sq", 0, 1}},
+		groups: []setting{
+			{"lr", []string{"learning_rate"}, 0.001}, {"betas", []string{"beta_1", "beta_2"}, []any{0.9, 0.999}},
+			{"eps", []string{"epsilon"}, 1e-7}, {"weight_decay", []string{"weight_decay"}, 0.0}, {"amsgrad", []string{"amsgrad"}, false},
+		},
+		inexact: "Keras adds epsilon before the bias is corrected and PyTorch after it: the first updates differ by up to epsilon/√(1−β₂ᵗ)",
+	},
+	{
+		classes: []string{"SGD"}, mark: "dampening",
+		slots: []slotRule{{"momentum", "momentum_buffer", -1, -1}},
+		groups: []setting{
+			{"lr", []string{"learning_rate"}, 0.01}, {"momentum", []string{"momentum"}, 0.0}, {"dampening", nil, 0.0},
+			{"weight_decay", []string{"weight_decay"}, 0.0}, {"nesterov", []string{"nesterov"}, false},
+		},
+		inexact: "Keras's momentum has the learning rate in it: it was divided by the current one, which is exact if that was constant",
+	},
+	{
+		classes: []string{"RMSprop"}, mark: "alpha", counts: true,
+		slots: []slotRule{{"velocity", "square_avg", 0, 1}, {"momentum", "momentum_buffer", -1, 1}, {"average_gradient", "grad_avg", 0, 1}},
+		groups: []setting{
+			{"lr", []string{"learning_rate"}, 0.001}, {"alpha", []string{"rho"}, 0.9}, {"eps", []string{"epsilon"}, 1e-7},
+			{"weight_decay", []string{"weight_decay"}, 0.0}, {"momentum", []string{"momentum"}, 0.0}, {"centered", []string{"centered"}, false},
+		},
+		inexact: "Keras has epsilon within the root and PyTorch outside",
+	},
+}
+
+// isBuffer reports whether a parameter of PyTorch is a buffer, which no optimizer updates.
+func isBuffer(name string) bool {
+	last := name[strings.LastIndexByte(name, '.')+1:]
+	return last == "running_mean" || last == "running_var" || last == "num_batches_tracked"
+}
+
+// ExportOptimizer returns the state_dict of PyTorch's optimizer of the parameters among
+// tensors, which Export has made of the weights of o: arrays named state/0/exp_avg, and
+// the param_groups as JSON by name. Notes say what is not exact.
+func ExportOptimizer(o *Optimizer, tensors []Tensor) (state []Tensor, groups map[string]string, notes []string, err error) {
+	i := slices.IndexFunc(optimizers, func(r optimizerRule) bool { return slices.Contains(r.classes, o.Class) })
+	if i < 0 {
+		return nil, nil, nil, unsupported("optimizer %s", o.Class)
+	}
+	rule := optimizers[i]
+	groups = map[string]string{}
+	for _, s := range rule.groups {
+		text, err := s.json(o)
+		if err != nil {
+			return nil, nil, nil, fmt.Errorf("optimizer %s: %s: %w", o.Class, s.pytorch, err)
+		}
+		groups[s.pytorch] = text
+	}
+	rate, err := strconv.ParseFloat(groups["lr"], 64)
+	if err != nil {
+		return nil, nil, nil, unsupported("optimizer %s: learning rate %s", o.Class, groups["lr"])
+	}
+	var indices []int
+	for _, t := range tensors {
+		if isBuffer(t.Name) {
+			continue
+		}
+		k := len(indices)
+		indices = append(indices, k)
+		some := rule.export(t, fmt.Sprintf("state/%d/", k), rate)
+		if len(some) > 0 && rule.counts {
+			some = append([]Tensor{{Name: fmt.Sprintf("state/%d/step", k), Array: storage.From([]float32{float32(o.Step)}), Operation: "step"}}, some...)
+		}
+		state = append(state, some...)
+	}
+	text, err := json.Marshal(indices)
+	groups["params"] = string(text)
+	notes = append(notes, "the optimizer's parameters are numbered in the order above, which PyTorch does not check: register the modules in this order", "not exact: "+rule.inexact)
+	return state, groups, notes, err
+}
+
+// export returns the buffers of one parameter.
+func (r optimizerRule) export(t Tensor, prefix string, rate float64) []Tensor {
+	var list []Tensor
+	for _, s := range r.slots {
+		if a, ok := t.Slots[s.keras]; ok {
+			name, op := prefix+s.pytorch, "as "+t.Name
+			if s.power != 0 {
+				factor := s.sign * math.Pow(rate, float64(s.power))
+				a, op = Scale(a, factor), op+fmt.Sprintf(" × %.6g", factor)
+			}
+			from := make([]string, len(t.From))
+			for i, w := range t.From {
+				from[i] = s.keras + " of " + w
+			}
+			list = append(list, Tensor{Name: name, Array: a, From: from, Operation: op})
+		}
+	}
+	return list
+}
+
+// json returns the value of a setting.
+func (s setting) json(o *Optimizer) (string, error) {
+	value := s.value
+	var several []any
+	for i, name := range s.keras {
+		given, ok := o.Config[name]
+		if name == "weight_decay" && (given == nil || given == false) {
+			given, ok = nil, false
+		}
+		switch {
+		case !ok || given == nil:
+			if list, isList := s.value.([]any); isList {
+				given = list[i]
+			} else {
+				given = s.value
+			}
+		case name == "learning_rate":
+			if _, number := given.(float64); !number {
+				if _, number := given.(json.Number); !number {
+					return "", unsupported("a schedule of the learning rate")
+				}
+			}
+		}
+		value = given
+		several = append(several, given)
+	}
+	if len(several) > 1 {
+		value = several
+	}
+	text, err := json.Marshal(value)
+	return string(text), err
+}
+
+// ImportOptimizer sets the Slots of parameters, which are in PyTorch's order, from the
+// state_dict of an optimizer, and returns the optimizer of Keras. State are arrays by
+// names such as state/0/exp_avg, group the texts of the only param_group.
+func ImportOptimizer(parameters []Tensor, state map[string]storage.Array, group map[string]string) (*Optimizer, []string, error) {
+	i := slices.IndexFunc(optimizers, func(r optimizerRule) bool { return group[r.mark] != "" })
+	if i < 0 {
+		return nil, nil, unsupported("an optimizer whose param_groups have none of betas, dampening and alpha")
+	}
+	rule := optimizers[i]
+	o := &Optimizer{Class: rule.classes[0], Config: map[string]any{}}
+	for _, s := range rule.groups {
+		var value any
+		if err := json.Unmarshal([]byte(group[s.pytorch]), &value); err != nil {
+			continue // an older version does not have it
+		}
+		if list, ok := value.([]any); ok && len(list) == len(s.keras) {
+			for k, name := range s.keras {
+				o.Config[name] = list[k]
+			}
+		} else if len(s.keras) == 1 {
+			o.Config[s.keras[0]] = value
+		}
+	}
+	rate, _ := o.Config["learning_rate"].(float64)
+	k := 0
+	for n := range parameters {
+		t := &parameters[n]
+		if isBuffer(t.Name) {
+			continue
+		}
+		for _, s := range rule.slots {
+			a, ok := state[fmt.Sprintf("state/%d/%s", k, s.pytorch)]
+			if !ok {
+				continue
+			}
+			if !slices.Equal(a.Shape, t.Array.Shape) {
+				return nil, nil, fmt.Errorf("%s of parameter %d has shape %v, and %s has %v: the optimizer is of another model: %w", s.pytorch, k, a.Shape, t.Name, t.Array.Shape, ErrShape)
+			}
+			if s.power != 0 {
+				if rate == 0 {
+					return nil, nil, unsupported("momentum for a learning rate of 0")
+				}
+				a = Scale(a, s.sign*math.Pow(rate, -float64(s.power)))
+			}
+			if t.Slots == nil {
+				t.Slots = map[string]storage.Array{}
+			}
+			t.Slots[s.keras] = a
+		}
+		if a, ok := state[fmt.Sprintf("state/%d/step", k)]; ok && a.Len() == 1 {
+			steps, err := storage.Read[int64](a)
+			if err != nil {
+				return nil, nil, fmt.Errorf("step of parameter %d: %w", k, err)
+			}
+			o.Step = max(o.Step, steps[0])
+		}
+		k++
+	}
+	return o, []string{"not exact: " + rule.inexact}, nil
+}
