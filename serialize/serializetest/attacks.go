@@ -31,16 +31,23 @@ func TestAttacks(t *testing.T, format, folder string, reasons map[string]string)
 			continue
 		}
 		delete(left, name)
-		err := Drain(filepath.Join(folder, file.Name()), serialize.Options{Format: format})
-		if err == nil || !strings.Contains(err.Error(), reason) {
-			t.Errorf("%s: %v; want it refused because of %q", file.Name(), err, reason)
-		}
-		if err != nil && strings.Contains(err.Error(), "\n") {
-			t.Errorf("%s: the error is of several lines: %v", file.Name(), err)
-		}
+		TestAttack(t, format, filepath.Join(folder, file.Name()), reason)
 	}
 	for name := range left {
 		t.Errorf("%s: no such file", name)
+	}
+}
+
+// TestAttack opens a file as the named format and reads what it holds. It must be refused
+// with an error that contains the reason for it.
+func TestAttack(t *testing.T, format, name, reason string) {
+	t.Helper()
+	err := Drain(name, serialize.Options{Format: format})
+	if err == nil || !strings.Contains(err.Error(), reason) {
+		t.Errorf("%s: %v; want it refused because of %q", filepath.Base(name), err, reason)
+	}
+	if err != nil && strings.Contains(err.Error(), "\n") {
+		t.Errorf("%s: the error is of several lines: %v", filepath.Base(name), err)
 	}
 }
 

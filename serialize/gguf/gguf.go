@@ -1,0 +1,310 @@
+// Package gguf reads GGUF, the files of llama.cpp.
+//
+// Elements of Q8_0 and Q4_0 are read as float32; others of the quantized types are listed
+// with an error. The format is described in ggml/docs/gguf.md of github.com/ggml-org/ggml.
+package gguf
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+func init() {
+	serialize.Register(serialize.Format{Name: "gguf", Extensions: []string{".gguf"}, Match: match, Open: open})
+}
+
+const magic = "GGUF"
+
+func match(r io.ReaderAt, _ int64) serialize.Confidence {
+	var head [24]byte
+	if _, err := r.ReadAt(head[:], 0); err != nil || string(head[:4]) != magic {
+		return serialize.NoMatch
+	}
+	return serialize.ExactMatch
+}
+
+// ggmlTypes are the element types by number. Those of package dtype are stored as such.
+var ggmlTypes = map[uint32]struct {
+	name string
+	typ  dtype.Type
+}{
+	0: {"F32", dtype.Float32}, 1: {"F16", dtype.Float16}, 30: {"BF16", dtype.BFloat16}, 28: {"F64", dtype.Float64},
+	24: {"I8", dtype.Int8}, 25: {"I16", dtype.Int16}, 26: {"I32", dtype.Int32}, 27: {"I64", dtype.Int64},
+	typeQ4_0: {"Q4_0", 0}, typeQ8_0: {"Q8_0", 0},
+	3: {"Q4_1", 0}, 6: {"Q5_0", 0}, 7: {"Q5_1", 0}, 9: {"Q8_1", 0}, 10: {"Q2_K", 0}, 11: {"Q3_K", 0}, 12: {"Q4_K", 0}, 13: {"Q5_K", 0},
+	14: {"Q6_K", 0}, 15: {"Q8_K", 0}, 16: {"IQ2_XXS", 0}, 17: {"IQ2_XS", 0}, 18: {"IQ3_XXS", 0}, 19: {"IQ1_S", 0}, 20: {"IQ4_NL", 0},
+	21: {"IQ3_S", 0}, 22: {"IQ2_S", 0}, 23: {"IQ4_XS", 0}, 29: {"IQ1_M", 0}, 34: {"TQ1_0", 0}, 35: {"TQ2_0", 0}, 39: {"MXFP4", 0},
+	40: {"NVFP4", 0}, 41: {"Q1_0", 0}, 42: {"Q2_0", 0},
+}
+
+const (
+	typeQ4_0, typeQ8_0 = 2, 8
+
+	maxTensors       = 1 << 20
+	maxAxes          = 8 // ggml has 4
+	defaultAlignment = 32
+)
+
+// A reader reads the header:
+//
+//	"GGUF", uint32 version
+//	uint64 number of tensors, uint64 number of key-value pairs
+//	string key, uint32 type, value                            of each pair
+//	string name, uint32 axes, uint64 size of each axis from the last to the first,
+//	uint32 element type, uint64 offset                        of each tensor
+//	padding to the alignment
+//	the elements, from which offsets count
+//
+// Strings have their length before them, as a uint64.
+type reader struct {
+	*bufio.Reader
+	order binary.ByteOrder
+	size  int64 // of the file
+	at    int64
+	text  int // bytes of metadata that may still be made
+	err   error
+}
+
+func (r *reader) fail(format string, args ...any) {
+	if r.err == nil {
+		r.err = fmt.Errorf("byte %d: %w", r.at, fmt.Errorf(format, args...))
+	}
+}
+
+// bytes reads n bytes.
+func (r *reader) bytes(n uint64) []byte {
+	if r.err == nil && n > uint64(r.size-r.at) {
+		r.fail("%d bytes are declared and %d are left: %w", n, r.size-r.at, io.ErrUnexpectedEOF)
+	}
+	if r.err == nil && n > uint64(r.text) {
+		r.fail("metadata take more memory than allowed: %w", storage.ErrState)
+	}
+	if r.err != nil {
+		return make([]byte, min(n, 8))
+	}
+	b := make([]byte, n)
+	if _, err := io.ReadFull(r, b); err != nil {
+		r.fail("%w", err)
+	}
+	r.at += int64(n)
+	return b
+}
+
+func (r *reader) uint32() uint32 { return r.order.Uint32(r.bytes(4)) }
+func (r *reader) uint64() uint64 { return r.order.Uint64(r.bytes(8)) }
+func (r *reader) string() string { return string(r.bytes(r.uint64())) }
+
+// valueSizes are the sizes of the types of metadata: 8 is a string, 9 an array.
+var valueSizes = []uint64{1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8}
+
+// value reads a value of the given type as text; texts in arrays are quoted.
+func (r *reader) value(typ uint32, quoted bool, depth int) string {
+	switch {
+	case r.err != nil:
+		return ""
+	case typ == 8:
+		text := r.string()
+		r.text -= len(text)
+		if quoted {
+			return strconv.Quote(text)
+		}
+		return text
+	case typ == 9:
+		return r.array(depth)
+	case int(typ) >= len(valueSizes):
+		r.fail("a value of type %d; known are 0 to %d", typ, len(valueSizes)-1)
+		return ""
+	}
+	b := r.bytes(valueSizes[typ])
+	r.text -= 8
+	switch typ {
+	case 0:
+		return strconv.Itoa(int(b[0]))
+	case 1:
+		return strconv.Itoa(int(int8(b[0])))
+	case 2:
+		return strconv.Itoa(int(r.order.Uint16(b)))
+	case 3:
+		return strconv.Itoa(int(int16(r.order.Uint16(b))))
+	case 4:
+		return strconv.Itoa(int(r.order.Uint32(b)))
+	case 5:
+		return strconv.Itoa(int(int32(r.order.Uint32(b))))
+	case 6:
+		return strconv.FormatFloat(float64(math.Float32frombits(r.order.Uint32(b))), 'g', -1, 32)
+	case 7:
+		return strconv.FormatBool(b[0] != 0)
+	case 10:
+		return strconv.FormatUint(r.order.Uint64(b), 10)
+	case 11:
+		return strconv.FormatInt(int64(r.order.Uint64(b)), 10)
+	}
+	return strconv.FormatFloat(math.Float64frombits(r.order.Uint64(b)), 'g', -1, 64)
+}
+
+// array reads the type of the items, their number, and the items.
+func (r *reader) array(depth int) string {
+	typ, n := r.uint32(), r.uint64()
+	if depth > 4 {
+		r.fail("arrays are nested more than 4 deep")
+	}
+	var b strings.Builder
+	b.WriteByte('[')
+	for i := uint64(0); i < n && r.err == nil; i++ {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(r.value(typ, true, depth+1))
+		if r.text -= 2; r.text < 0 {
+			r.fail("metadata take more memory than allowed: %w", storage.ErrState)
+		}
+	}
+	return b.String() + "]"
+}
+
+// A tensor is an array as the header describes it.
+type tensor struct {
+	name   string
+	shape  []int
+	typ    uint32
+	offset uint64
+}
+
+func (r *reader) tensor() tensor {
+	t := tensor{name: r.string()}
+	axes := r.uint32()
+	if axes > maxAxes {
+		r.fail("tensor %q has %d axes; at most %d are known", t.name, axes, maxAxes)
+	}
+	for range axes {
+		size := r.uint64()
+		if size > math.MaxInt64 {
+			r.fail("tensor %q has a size of %d: %w", t.name, size, views.ErrShape)
+		}
+		if r.err != nil {
+			return t
+		}
+		t.shape = append(t.shape, int(size))
+	}
+	slices.Reverse(t.shape) // ggml counts axes from the fastest
+	t.typ, t.offset = r.uint32(), r.uint64()
+	return t
+}
+
+func open(in serialize.Input) (serialize.File, error) {
+	r := &reader{Reader: bufio.NewReaderSize(io.NewSectionReader(in, 0, in.Size), 1<<16), order: binary.LittleEndian, size: in.Size, text: in.Budget.Limit()}
+	if head := r.bytes(4); string(head) != magic {
+		return nil, errors.New("does not begin like a GGUF file")
+	}
+	version := r.bytes(4)
+	if version[0] == 0 && version[3] != 0 {
+		r.order = binary.BigEndian
+	}
+	if v := r.order.Uint32(version); r.err == nil && v != 2 && v != 3 {
+		return nil, fmt.Errorf("version %d of GGUF; known are 2 and 3", v)
+	}
+	tensors, pairs := r.uint64(), r.uint64()
+	if tensors > maxTensors || tensors > uint64(in.Size)/24 || pairs > uint64(in.Size)/12 {
+		r.fail("%d tensors and %d values in a file of %d bytes: %w", tensors, pairs, in.Size, storage.ErrState)
+	}
+	meta, alignment := map[string]string{}, uint64(defaultAlignment)
+	for range pairs {
+		if r.err != nil {
+			return nil, r.err
+		}
+		key, typ := r.string(), r.uint32()
+		if _, twice := meta[key]; twice {
+			r.fail("value %q is there twice", key)
+		}
+		if meta[key] = r.value(typ, false, 0); key == "general.alignment" {
+			var err error
+			if alignment, err = strconv.ParseUint(meta[key], 10, 31); err != nil || alignment == 0 || alignment&(alignment-1) != 0 {
+				r.fail("general.alignment is %q, which is no power of two", meta[key])
+			}
+		}
+	}
+	var list []tensor
+	for range tensors {
+		if r.err != nil {
+			return nil, r.err
+		}
+		list = append(list, r.tensor())
+	}
+	if r.err != nil {
+		return nil, r.err
+	}
+	start := (uint64(r.at) + alignment - 1) / alignment * alignment
+	return entries(in, r.order, list, start, alignment, meta)
+}
+
+// entries returns the tensors, whose elements begin at start.
+func entries(in serialize.Input, order binary.ByteOrder, tensors []tensor, start, alignment uint64, meta map[string]string) (serialize.File, error) {
+	sections, err := in.Sections()
+	if err != nil {
+		return nil, err
+	}
+	list := serialize.NewList(len(tensors), meta, sections.Close)
+	for _, t := range tensors {
+		if t.offset%alignment != 0 || t.offset > uint64(in.Size) {
+			err = fmt.Errorf("tensor %q is at offset %d, which is no multiple of %d in the file: %w", t.name, t.offset, alignment, storage.ErrState)
+		} else {
+			err = list.Add(t.entry(sections, order, start+t.offset))
+		}
+		if err != nil {
+			sections.Release()
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+func (t tensor) entry(sections *serialize.Sections, order binary.ByteOrder, at uint64) (serialize.Entry, error) {
+	e := serialize.Entry{Name: t.name}
+	fail := func(err error) (serialize.Entry, error) { return e, fmt.Errorf("%s: %w", t.name, err) }
+	known, ok := ggmlTypes[t.typ]
+	if !ok {
+		return serialize.Unsupported(t.name, t.shape, fmt.Sprintf("ggml type %d", t.typ))
+	}
+	block, isBlock := blocks[t.typ]
+	if !known.typ.Valid() && !isBlock {
+		return serialize.Unsupported(t.name, t.shape, known.name)
+	}
+	typ := known.typ
+	if isBlock {
+		typ = dtype.Float32
+	}
+	v, err := views.New(t.shape, math.MaxInt/16)
+	if err != nil {
+		return fail(err)
+	}
+	if isBlock && (v.Rank() == 0 || t.shape[v.Rank()-1]%blockLen != 0) {
+		return fail(fmt.Errorf("shape %v of %s, whose rows are of %d elements each: %w", t.shape, known.name, blockLen, views.ErrShape))
+	}
+	size := v.Len() * typ.Size()
+	if isBlock {
+		size = v.Len() / blockLen * block.size
+	}
+	data, err := sections.Section(int64(at), int64(size))
+	if err != nil {
+		return fail(err)
+	}
+	if isBlock {
+		data = &quantized{stored: data, block: block, n: v.Len(), order: order}
+	} else {
+		data = serialize.Normalize(data, typ, order)
+	}
+	e.Array = storage.Array{Data: data, Type: typ, View: v}
+	return e, nil
+}

@@ -1,0 +1,135 @@
+package gguf_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/serialize"
+	_ "github.com/h5dnn/h5dnn/serialize/gguf"
+	"github.com/h5dnn/h5dnn/serialize/serializetest"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/storagetest"
+)
+
+// Example opens a model with quantized weights.
+func Example() {
+	f, err := serialize.Open("testdata/types.gguf")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer f.Close()
+	e, err := serialize.Lookup(f, "q4_0")
+	fmt.Println(e.Array.Type, e.Array.Shape, err, f.Meta()["general.architecture"], f.Meta()["a.tokens"])
+	// Output: float32 [3 64] <nil> llama ["<s>", "a\"b", "ü"]
+}
+
+// TestFilesOfLlamaCpp compares what testdata/make.py wrote with the values of its library.
+func TestFilesOfLlamaCpp(t *testing.T) {
+	var files map[string]map[string]struct {
+		Shape  []int
+		Values []float64
+	}
+	b, err := os.ReadFile("testdata/expected.json")
+	if err == nil {
+		err = json.Unmarshal(b, &files)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tensors := range files {
+		f, err := serialize.Open(filepath.Join("testdata", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		for tensor, want := range tensors {
+			e, err := serialize.Lookup(f, tensor)
+			if err != nil || !slices.Equal(e.Array.Shape, want.Shape) {
+				t.Errorf("%s: %s: %v, %v; want shape %v", name, tensor, e.Array, err, want.Shape)
+				continue
+			}
+			if got, err := storage.Read[float64](e.Array); err != nil || !slices.Equal(got, want.Values) {
+				t.Errorf("%s: %s: %v, %v; want %v", name, tensor, got, err, want.Values)
+			}
+		}
+		for key, want := range map[string]string{
+			"a.uint32": "4294967295", "a.int8": "-5", "a.float32": "0.1", "a.bool": "true", "a.text": "größe", "a.scores": "[0.5, -1]",
+			"a.uint64": "18446744073709551615", "a.float64": "1e+300", "a.uint16": "65535",
+		} {
+			if got := f.Meta()[key]; got != want {
+				t.Errorf("%s: %s is %q, want %q", name, key, got, want)
+			}
+		}
+	}
+}
+
+// TestViewsOfQuantizedElements reads any part of them, mapped or not.
+func TestViewsOfQuantizedElements(t *testing.T) {
+	mapped, err := serialize.Open("testdata/types.gguf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mapped.Close()
+	b, err := os.Open("testdata/types.gguf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	info, _ := b.Stat()
+	read, err := serialize.OpenReader(b, info.Size(), "types.gguf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer read.Close()
+	for _, f := range []serialize.File{mapped, read} {
+		for _, name := range []string{"q8_0", "q4_0", "bfloat16"} {
+			a, err := serialize.Find(f, name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			whole, err := a.To(storage.CPU)
+			if err != nil {
+				t.Fatal(err)
+			}
+			storagetest.TestSource(t, a, whole)
+		}
+	}
+	if e, err := serialize.Lookup(mapped, "q4_k"); !errors.Is(err, dtype.ErrType) || e.Elements == nil || e.Elements.Type != "Q4_K" {
+		t.Errorf("Q4_K: %v, %v", e, err)
+	}
+}
+
+func TestAttacks(t *testing.T) {
+	serializetest.TestAttacks(t, "gguf", "testdata/attacks", map[string]string{
+		"many_tensors": "1099511627776 tensors", "many_values": "1152921504606846976 values", "long_name": "4611686018427387904 bytes are declared",
+		"beyond_file": "4000 bytes at offset", "offset_beyond_file": "is at offset 1099511627776", "offset_overflows": "is at offset 18446744073709551584",
+		"offset_unaligned": "no multiple of 32", "huge_shape": "overflows", "negative_size": "a size of 18446744073709551615", "many_axes": "100 axes",
+		"row_of_half_a_block": "rows are of 32 elements each", "name_twice": "is there twice", "unknown_type": "ggml type 999", "unknown_value": "a value of type 77",
+		"value_twice": `value "k" is there twice`, "nested_arrays": "nested more than 4 deep", "long_array": "are declared and 0 are left", "alignment": `"3", which is no power of two`,
+		"alignment_0": `"0", which is no power of two`, "version_1": "version 1 of GGUF", "truncated": "bytes are declared",
+	})
+}
+
+func FuzzOpen(f *testing.F) {
+	for _, pattern := range []string{"testdata/*.gguf", "testdata/attacks/*.gguf"} {
+		names, err := filepath.Glob(pattern)
+		if err != nil || len(names) == 0 {
+			f.Fatal("no seeds", err)
+		}
+		for _, name := range names {
+			b, err := os.ReadFile(name)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(b)
+		}
+	}
+	f.Fuzz(serializetest.FuzzTarget("gguf"))
+}

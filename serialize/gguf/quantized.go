@@ -1,0 +1,120 @@
+package gguf
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// blockLen is the number of elements that share a scale.
+const blockLen = 32
+
+// A block is a quantized type.
+type block struct {
+	name   string
+	size   int // bytes
+	decode func(dst []float32, b []byte, scale float32)
+}
+
+// blocks are the types that are read (ggml/src/ggml-quants.c). A block begins with its
+// scale, a float16.
+var blocks = map[uint32]block{
+	// int8 × 32
+	typeQ8_0: {"Q8_0", 2 + blockLen, func(dst []float32, b []byte, scale float32) {
+		for i := range dst {
+			dst[i] = float32(int8(b[i])) * scale
+		}
+	}},
+	// 4 bits × 32, less 8: element i is in the low half of byte i, element i+16 in the high one
+	typeQ4_0: {"Q4_0", 2 + blockLen/2, func(dst []float32, b []byte, scale float32) {
+		for i := range blockLen / 2 {
+			dst[i] = float32(int(b[i]&15)-8) * scale
+			dst[i+blockLen/2] = float32(int(b[i]>>4)-8) * scale
+		}
+	}},
+}
+
+// A quantized is a Source of float32s that are stored in blocks.
+type quantized struct {
+	stored storage.Source
+	block  block
+	n      int // elements
+	order  binary.ByteOrder
+}
+
+func (q *quantized) Len() int               { return q.n * 4 }
+func (q *quantized) Device() storage.Device { return q.stored.Device() }
+
+func (q *quantized) ReadView(dst []byte, t dtype.Type, v views.View) error {
+	if t != dtype.Float32 || !v.Within(q.n) || len(dst) < v.Len()*4 {
+		return fmt.Errorf("%v: %v%v of %d float32: %w", q.Device(), t, v.Shape, q.n, views.ErrShape)
+	}
+	return q.read(dst[:v.Len()*4], v)
+}
+
+// read decodes the blocks from the first element of v to the last, unless these are many
+// more than v selects; then each index of the first axis by itself.
+func (q *quantized) read(dst []byte, v views.View) error {
+	if v.Len() == 0 {
+		return nil
+	}
+	first, last := v.Bounds()
+	if span := last - first + 1; span > 1<<16 && (span/4 > v.Len() || span > maxSpan) && v.Rank() > 0 {
+		part := len(dst) / v.Shape[0]
+		if v.Rank() == 1 && v.Shape[0] > 1 {
+			return q.halves(dst, v)
+		}
+		for i := range v.Shape[0] {
+			row, err := v.Select(0, i)
+			if err == nil {
+				err = q.read(dst[i*part:][:part], row)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	elements, err := q.decode(first/blockLen, last/blockLen+1)
+	if err != nil {
+		return err
+	}
+	v.Offset -= first / blockLen * blockLen
+	storage.Gather(dst, dtype.Bytes(elements), dtype.Float32, v)
+	return nil
+}
+
+// maxSpan is how many elements are decoded at a time.
+const maxSpan = 4 << 20
+
+// halves reads a view of one axis in two parts.
+func (q *quantized) halves(dst []byte, v views.View) error {
+	n := v.Shape[0]
+	for _, part := range [][2]int{{0, n / 2}, {n / 2, n}} {
+		w, err := v.Slice(0, part[0], part[1], 1)
+		if err == nil {
+			err = q.read(dst[part[0]*4:part[1]*4], w)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// decode returns the elements of blocks from first up to end.
+func (q *quantized) decode(first, end int) ([]float32, error) {
+	b := make([]byte, (end-first)*q.block.size)
+	if err := q.stored.ReadView(b, dtype.Uint8, views.View{Offset: first * q.block.size, Shape: []int{len(b)}, Stride: []int{1}}); err != nil {
+		return nil, err
+	}
+	elements := make([]float32, (end-first)*blockLen)
+	for i := range end - first {
+		block := b[i*q.block.size:][:q.block.size]
+		q.block.decode(elements[i*blockLen:][:blockLen], block[2:], dtype.F16(q.order.Uint16(block)).Float32())
+	}
+	return elements, nil
+}

@@ -1,0 +1,105 @@
+package onnx
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// externals are the files beside a model that hold its elements. They are in its folder,
+// or that of serialize.Options.Follow; no path, and no symbolic link, leads out of it.
+type externals struct {
+	folder string // "" if the model is no file
+	root   *os.Root
+	files  map[string]*storage.Mapping
+}
+
+func newExternals(in serialize.Input) *externals {
+	x := &externals{folder: in.Follow, files: map[string]*storage.Mapping{}}
+	if x.folder == "" && in.File() != nil {
+		x.folder = filepath.Dir(in.Name)
+	}
+	return x
+}
+
+func (x *externals) close() error {
+	var errs []error
+	for _, m := range x.files {
+		errs = append(errs, m.Close())
+	}
+	if x.root != nil {
+		errs = append(errs, x.root.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// section returns size bytes at what the keys location, offset and length say.
+func (x *externals) section(where map[string]string, size int64) (storage.Source, error) {
+	number := func(key string, otherwise int64) (int64, error) {
+		if where[key] == "" {
+			return otherwise, nil
+		}
+		n, err := strconv.ParseInt(where[key], 10, 64)
+		if err != nil || n < 0 {
+			err = fmt.Errorf("%s of external data is %q", key, where[key])
+		}
+		return n, err
+	}
+	offset, err := number("offset", 0)
+	if err != nil {
+		return nil, err
+	}
+	length, err := number("length", size)
+	if err != nil {
+		return nil, err
+	}
+	if length != size {
+		return nil, fmt.Errorf("%d bytes of external data are declared, but the elements take %d: %w", length, size, storage.ErrState)
+	}
+	m, err := x.open(where["location"])
+	if err != nil {
+		return nil, fmt.Errorf("external data: %w", err)
+	}
+	return m.Range(offset, length)
+}
+
+func (x *externals) open(location string) (*storage.Mapping, error) {
+	if m := x.files[location]; m != nil {
+		return m, nil
+	}
+	name := filepath.FromSlash(location)
+	switch {
+	case x.folder == "":
+		return nil, fmt.Errorf("%q is beside the model, which is no file in a folder; Options.Follow names the folder: %w", location, storage.ErrState)
+	case !filepath.IsLocal(name):
+		return nil, fmt.Errorf("%q leads out of the folder of the model: %w", location, storage.ErrState)
+	}
+	if x.root == nil {
+		var err error
+		if x.root, err = os.OpenRoot(x.folder); err != nil {
+			return nil, err
+		}
+	}
+	info, err := x.root.Stat(name)
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%q is no regular file: %w", location, storage.ErrState)
+	}
+	if err != nil {
+		return nil, err
+	}
+	file, err := x.root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	m, err := storage.Map(file)
+	if err == nil {
+		x.files[location] = m
+	}
+	return m, err
+}

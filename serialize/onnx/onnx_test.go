@@ -1,0 +1,168 @@
+package onnx_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/serialize"
+	_ "github.com/h5dnn/h5dnn/serialize/onnx"
+	"github.com/h5dnn/h5dnn/serialize/serializetest"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// Example lists an initializer whose elements are in another file.
+func Example() {
+	f, err := serialize.Open("testdata/external.onnx")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer f.Close()
+	a, err := serialize.Find(f, "int64")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	elements, err := storage.Read[int64](a)
+	fmt.Println(a.Shape, elements, err, f.Meta()["opset.ai.onnx"])
+	// Output: [2 3] [0 1 2 3 -1 -2] <nil> 21
+}
+
+// TestFilesOfONNX compares what testdata/make.py wrote: elements in fields of their type,
+// as bytes, and in another file.
+func TestFilesOfONNX(t *testing.T) {
+	var want map[string]struct {
+		Shape  []int
+		Values []float64
+	}
+	b, err := os.ReadFile("testdata/expected.json")
+	if err == nil {
+		err = json.Unmarshal(b, &want)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"typed.onnx", "raw.onnx", "external.onnx"} {
+		f, err := serialize.Open(filepath.Join("testdata", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for tensor, want := range want {
+			a, err := serialize.Find(f, tensor)
+			if err != nil || a.Type.String() != tensor || !slices.Equal(a.Shape, want.Shape) {
+				t.Errorf("%s: %s: %v, %v; want %v", name, tensor, a, err, want.Shape)
+				continue
+			}
+			values := make([]complex128, len(want.Values))
+			for i, x := range want.Values {
+				values[i] = complex(x, 0)
+			}
+			if got, err := storage.Read[complex128](a); err != nil || !slices.Equal(got, values) {
+				t.Errorf("%s: %s: %v, %v; want %v", name, tensor, got, err, values)
+			}
+		}
+		if meta := f.Meta(); meta["producer_name"] != "make.py" || meta["author"] != "größe" || meta["opset.ai.onnx.ml"] != "3" || meta["graph"] != "main" {
+			t.Errorf("%s: metadata %q", name, meta)
+		}
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestOtherTensors: scalars, empty ones, strings, those of Constant nodes, and types that
+// are not known.
+func TestOtherTensors(t *testing.T) {
+	f, err := serialize.Open("testdata/typed.onnx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for name, shape := range map[string][]int{"scalar": {}, "empty": {0, 3}, "constant_output": {3}} {
+		if a, err := serialize.Find(f, name); err != nil || !slices.Equal(a.Shape, shape) {
+			t.Errorf("%s: %v, %v", name, a, err)
+		} else if _, err := a.To(storage.CPU); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	e, err := serialize.Lookup(f, "text")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if values, err := e.Elements.Values(e.Elements.View); err != nil || !reflect.DeepEqual(values, []any{"a", "größe"}) {
+		t.Errorf("strings: %v, %v", values, err)
+	}
+	if e, err := serialize.Lookup(f, "int4"); !errors.Is(err, dtype.ErrType) || e.Elements == nil || e.Elements.Type != "INT4" {
+		t.Errorf("INT4: %v, %v", e, err)
+	}
+}
+
+// TestExternalDataIsReadFromItsFolder only, wherever the model is.
+func TestExternalDataIsReadFromItsFolder(t *testing.T) {
+	model, err := os.Open("testdata/external.onnx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer model.Close()
+	info, _ := model.Stat()
+	for folder, ok := range map[string]bool{"": false, "testdata": true, "testdata/attacks": false} {
+		f, err := serialize.OpenReader(model, info.Size(), "model", serialize.Options{Follow: folder})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := serialize.Find(f, "int64"); (err == nil) != ok {
+			t.Errorf("data in %q: %v", folder, err)
+		}
+		f.Close()
+	}
+}
+
+func TestAttacks(t *testing.T) {
+	folder := t.TempDir() // with a symbolic link, which an archive could make
+	if err := os.CopyFS(folder, os.DirFS("testdata/attacks")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("/etc/passwd", filepath.Join(folder, "link")); err != nil {
+		t.Fatal(err)
+	}
+	reasons := map[string]string{
+		"path_up": "leads out of the folder", "absolute_path": "leads out of the folder", "path_up_in_the_middle": "leads out of the folder",
+		"symbolic_link": "path escapes from parent", "folder_as_data": "no regular file", "no_location": "leads out of the folder", "missing_file": "no such file",
+		"negative_offset": `offset of external data is "-8"`, "offset_beyond_file": "bytes 9223372036854775800 to", "length_differs": "4 bytes of external data are declared",
+		"huge_shape": "overflows", "negative_size": "negative size", "many_axes": "more than 64 axes", "raw_too_short": "takes 8 bytes, but there are 4",
+		"raw_too_long": "takes 8 bytes, but there are 12", "many_elements": "more elements than the 4 bytes", "few_elements": "bytes of elements", "other_field": "in field 7 instead of 4",
+		"few_strings": "1 strings for shape", "unknown_type": "data type 99", "sub_byte_type": "type INT4", "without_name": "has no name", "name_twice": "is there twice",
+		"truncated": "beyond the end of its message", "endless_integer": "has no end",
+	}
+	for name, reason := range reasons {
+		serializetest.TestAttack(t, "onnx", filepath.Join(folder, name+".onnx"), reason)
+	}
+	files, err := filepath.Glob("testdata/attacks/*.onnx")
+	if err != nil || len(files) != len(reasons) {
+		t.Errorf("%d attacks and %d reasons, %v", len(files), len(reasons), err)
+	}
+}
+
+func FuzzOpen(f *testing.F) {
+	for _, pattern := range []string{"testdata/*.onnx", "testdata/attacks/*.onnx"} {
+		names, err := filepath.Glob(pattern)
+		if err != nil || len(names) == 0 {
+			f.Fatal("no seeds", err)
+		}
+		for _, name := range names {
+			b, err := os.ReadFile(name)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(b)
+		}
+	}
+	f.Fuzz(serializetest.FuzzTarget("onnx"))
+}
