@@ -47,8 +47,9 @@ type check struct {
 	python  string // empty if it has no PyTorch
 	device  string
 	small   bool
-	limit   time.Duration
-	scratch string // for large files, in memory if there is space
+	limit   time.Duration // of each step, instead of its own; 0 for none
+	until   time.Time     // when the part should be over
+	scratch string        // for large files, in memory if there is space
 
 	report  *output // RESULTS.md
 	failed  *output // logs of what failed, in the order of failure
@@ -57,6 +58,9 @@ type check struct {
 	outputs outputs
 	wrong   []string // what failed, in order
 }
+
+// budget is what a part may take, unless -limit is set.
+const budget = 4 * time.Minute
 
 func newCheck(out, python, device string, small bool, limit time.Duration) (*check, error) {
 	self, err := os.Executable()
@@ -113,6 +117,7 @@ func (c *check) run(part string) (ok bool, err error) {
 		return false, err
 	}
 	for _, name := range selected {
+		c.until = time.Now().Add(budget)
 		parts[name]()
 	}
 	c.report.printf("\n## Summary\n\n%s after %v.\n", c.verdict(), time.Since(began).Round(time.Second))

@@ -76,6 +76,11 @@ func (c *check) starts() error {
 	e := process{command: []string{c.program("h5dnn"), "devices", "--cuda"}, env: c.env(), limit: time.Minute}.run()
 	c.keep("h5dnn devices", e, nil)
 	c.report.printf("\n## Driver, libraries and what is done without\n\n```\n%s```\n", e.log)
+	for line := range strings.Lines(string(e.log)) {
+		if strings.HasPrefix(line, "    ") {
+			c.wrong = append(c.wrong, "done without: "+strings.TrimSpace(line))
+		}
+	}
 	switch {
 	case e.err != nil:
 		return errors.New("h5dnn does not start here: " + lastLines(string(e.log), 1))
@@ -116,7 +121,7 @@ func (c *check) speed() {
 		c.counters(kernels)
 	}
 	table := filepath.Join(c.scratch, "table.md")
-	bench("Beside PyTorch", 240*time.Second, false, "-suite", "gpu", "-python", c.python, "-seconds", "4", "-o", table)
+	bench("Beside PyTorch", 180*time.Second, false, "-suite", "gpu", "-python", c.python, "-seconds", "4", "-o", table)
 	if text, err := os.ReadFile(table); err == nil {
 		c.report.printf("\n%s\n", strings.Replace(string(text), "# ", "### ", 1))
 	}

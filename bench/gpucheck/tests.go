@@ -206,5 +206,5 @@ func (c *check) limitOf(d time.Duration) time.Duration {
 	if c.limit > 0 {
 		return c.limit
 	}
-	return d
+	return min(d, max(time.Second, time.Until(c.until)))
 }
