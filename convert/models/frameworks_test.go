@@ -3,6 +3,7 @@ package models
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,8 +11,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/h5dnn/h5dnn/serialize"
 	_ "github.com/h5dnn/h5dnn/serialize/npy"
 	_ "github.com/h5dnn/h5dnn/serialize/torch"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/train"
 )
 
 // tolerance is the largest difference between predictions of two frameworks that compute
@@ -112,4 +116,77 @@ func TestOptimizersGoOn(t *testing.T) {
 			t.Errorf("%s: after one step, PyTorch's prediction differs from Keras's by %v; want less than %v", name, got, most)
 		}
 	}
+}
+
+// TestRunsPredictAsPyTorch makes a run of a state_dict, predicts with it, and converts it
+// back.
+func TestRunsPredictAsPyTorch(t *testing.T) {
+	dir := t.TempDir()
+	python(t, "net", dir)
+	at := func(name string) string { return filepath.Join(dir, name) }
+	architecture, err := ReadArchitecture("testdata/net.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := convert(t, at("net.pt"), at("run.npz"), "npz", Options{Framework: "h5dnn", Architecture: architecture, InputShape: []int{3, 8, 6}})
+	if len(plan.Notes) > 0 {
+		t.Errorf("notes %v", plan.Notes)
+	}
+	run, err := train.Resume(at("run.npz"), storage.CPU)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := run.Predictor()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := p.Predict(read(t, at("net-x.npy")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if most := difference(t, got, read(t, at("net-y.npy"))); !(most < tolerance) {
+		t.Errorf("the run's prediction differs from PyTorch's by %v; want less than %v", most, tolerance)
+	} else {
+		fmt.Printf("%-12s PyTorch -> h5dnn %.1e\n", "net", most)
+	}
+	convert(t, at("run.npz"), at("net-back.pt"), "torch", Options{})
+	if back := python(t, "netback", dir); !(back["net"] == 0) {
+		t.Errorf("converted back, PyTorch's prediction differs by %v", back["net"])
+	}
+}
+
+// read returns the only array of a file, in memory.
+func read(t *testing.T, name string) storage.Array {
+	t.Helper()
+	f, err := serialize.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	list, err := serialize.Collect(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := list[0].Array.To(storage.CPU)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// difference returns the largest difference between elements of two arrays.
+func difference(t *testing.T, a, b storage.Array) float64 {
+	t.Helper()
+	x, err1 := storage.Read[float64](a)
+	y, err2 := storage.Read[float64](b)
+	if err1 != nil || err2 != nil || len(x) != len(y) || len(x) == 0 {
+		t.Fatalf("%v and %v: %v, %v", a, b, err1, err2)
+	}
+	most := 0.0
+	for i := range x {
+		if d := math.Abs(x[i] - y[i]); !(d <= most) {
+			most = d
+		}
+	}
+	return most
 }

@@ -6,6 +6,8 @@
     frameworks.py train DIR   trains PyTorch's modules, writes NAME-torch.pt and NAME-torch-y.npy
     frameworks.py begin DIR   trains with each optimizer, writes NAME.keras, and the prediction after one more step
     frameworks.py resume DIR  makes that step in PyTorch from NAME.pt, and prints the errors
+    frameworks.py net DIR     writes net.pt, of PyTorch, and its prediction net-y.npy for net-x.npy
+    frameworks.py netback DIR loads net-back.pt and prints the error
     frameworks.py check DIR   loads NAME-torch.keras, compares with NAME-torch-y.npy
 """
 import os
@@ -254,6 +256,12 @@ def resume(at, optimizer):
     return error(after, data["after"]), error(after, before)
 
 
+def plain():
+    return nn.Sequential(
+        nn.Conv2d(3, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Flatten(), nn.Linear(4 * 4 * 3, 6), nn.LayerNorm(6), nn.Linear(6, 3))
+
+
 def error(a, b):
     return float(np.max(np.abs(a - b)))
 
@@ -265,7 +273,21 @@ def main(act, folder):
             begin(os.path.join(folder, name), make())
         elif act == "resume":
             print(name, *resume(os.path.join(folder, name), optimizer))
-    for name, (make, module) in MODELS.items() if act not in ("begin", "resume") else []:
+    if act == "net":
+        torch.manual_seed(1)
+        m, x = plain(), torch.randn(5, 3, 8, 6)
+        for _ in range(3):
+            m(x)
+        for p in m.parameters():
+            p.data += 0.1 * torch.randn_like(p)
+        torch.save(m.state_dict(), os.path.join(folder, "net.pt"))
+        np.save(os.path.join(folder, "net-x.npy"), x.numpy())
+        np.save(os.path.join(folder, "net-y.npy"), m.eval()(x).detach().numpy())
+    elif act == "netback":
+        m, load = plain(), lambda name: np.load(os.path.join(folder, name))
+        m.load_state_dict(torch.load(os.path.join(folder, "net-back.pt"), weights_only=True))
+        print("net", error(m.eval()(torch.from_numpy(load("net-x.npy"))).detach().numpy(), load("net-y.npy")))
+    for name, (make, module) in MODELS.items() if act in ("make", "torch", "keras", "train", "check") else []:
         at = os.path.join(folder, name)
         if act == "make":
             keras.utils.clear_session()
