@@ -19,6 +19,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/internal/blocks"
+	"github.com/h5dnn/h5dnn/internal/signature"
 	"github.com/h5dnn/h5dnn/serialize"
 	_ "github.com/h5dnn/h5dnn/serialize/hdf5"
 	_ "github.com/h5dnn/h5dnn/serialize/npy"
@@ -106,7 +107,24 @@ func Open(ctx context.Context, name, at string, options Options) (all []*Array, 
 		return all, none, err
 	}
 	all, err = openIDX(name, at, options.Budget)
+	if errors.Is(err, errUnknown) {
+		err = fmt.Errorf("%s: %w%s", name, errUnknown, foreign(name))
+	}
 	return all, none, err
+}
+
+// foreign returns the end of an error that names the format of a file by its signature.
+func foreign(name string) string {
+	file, err := storage.OpenFile(name)
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	text := signature.Text(file, int64(fileSize(name)))
+	if text == "" {
+		return ""
+	}
+	return "; " + text
 }
 
 // openArrays returns the arrays of an npy or npz file.

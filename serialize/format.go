@@ -196,7 +196,10 @@ func Detect(r io.ReaderAt, size int64) (Format, error) {
 	}
 	switch len(found) {
 	case 0:
-		return Format{}, fmt.Errorf("not a file of a known format; known are %s%s: %w", strings.Join(readable(), ", "), signature.Text(r, size), ErrFormat)
+		if foreign := signature.Text(r, size); foreign != "" {
+			return Format{}, fmt.Errorf("%s: %w", foreign, ErrFormat)
+		}
+		return Format{}, fmt.Errorf("not a file of a known format; known are %s: %w", strings.Join(readable(), ", "), ErrFormat)
 	case 1:
 		return found[0], nil
 	}

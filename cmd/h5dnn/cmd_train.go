@@ -255,6 +255,9 @@ func (j *job) resume(c *cli.Context) error {
 	if err := isFile(from); err != nil {
 		return err
 	}
+	if _, err := serialize.FormatOf(from); err != nil {
+		return err
+	}
 	j.file = from
 	replace := true
 	if out := c.String("output"); out != "" && !sameName(out, from) {

@@ -22,7 +22,14 @@ import (
 )
 
 // curvesName returns the name of the plot beside a run file.
-func curvesName(run string) string { return strings.TrimSuffix(run, filepath.Ext(run)) + ".png" }
+func curvesName(run string) string {
+	const longest = 255 // bytes of a name, in most file systems
+	folder, name := filepath.Split(strings.TrimSuffix(run, filepath.Ext(run)))
+	if len(name) > longest-len(".png") {
+		name = strings.ToValidUTF8(name[:longest-len(".png")], "")
+	}
+	return folder + name + ".png"
+}
 
 // A panel is the plot of one metric in training and validation.
 type panel struct{ figure, label string }

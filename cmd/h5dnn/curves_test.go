@@ -3,13 +3,16 @@
 package main
 
 import (
+	"context"
 	"image"
 	_ "image/png"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"gonum.org/v1/plot"
 )
@@ -61,6 +64,19 @@ func TestCurvesAreDrawn(t *testing.T) {
 		defer f.Close()
 		if c, _, err := image.DecodeConfig(f); err != nil || c.Width < 640 || c.Height < 480 {
 			t.Errorf("%s: %d x %d, %v", name, c.Width, c.Height, err)
+		}
+	}
+}
+
+// TestPlotsOfRunsWithLongNames trains into a file whose name has 255 bytes.
+func TestPlotsOfRunsWithLongNames(t *testing.T) {
+	withDigits(t)
+	for _, name := range []string{strings.Repeat("n", 252) + ".h5", strings.Repeat("ü", 126) + ".h5"} {
+		if status, out, errs := in(t, context.Background(), append(slices.Clone(digitFlags), "--epochs", "1", "-o", name)...); status != 0 || errs != "" {
+			t.Errorf("status %d, %q, %q", status, out, errs)
+		}
+		if plot := curvesName(name); !exists(plot) || len(plot) > 255 || !utf8.ValidString(plot) {
+			t.Errorf("%d bytes, no plot %s", len(plot), plot)
 		}
 	}
 }

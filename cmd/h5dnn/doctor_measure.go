@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,11 +30,10 @@ type measured struct {
 	kept          bool    // the decoded data fits the loader's memory
 }
 
-// measureTime and measureBytes limit a measurement, of which the best counts:
-// other processes only make it slower. Smaller datasets than worthIt are skipped.
+// measureTime and measureBytes limit a measurement. Smaller datasets than worthIt are
+// skipped.
 const (
 	measureTime  = 50 * time.Millisecond
-	repeats      = 8 // at least
 	measureBytes = 64 << 20
 	worthIt      = 64 << 10
 	batchRows    = 128
@@ -56,110 +54,140 @@ func (p *patient) measure(ctx context.Context, d *hdf5.Dataset, a storage.Array)
 		return err
 	}
 	defer remove()
-	var copied storage.Array
-	m.decode, err = best(func() (float64, error) {
-		start := time.Now()
-		part := a.With(blocks.Between(a.View, 0, 0, m.rows))
-		copied, err = part.To(storage.CPU)
-		return float64(m.rows*p.rowBytes) / 1e6 / time.Since(start).Seconds(), err
-	})
+	copied, err := a.With(blocks.Between(a.View, 0, 0, m.rows)).To(storage.CPU)
 	if err != nil {
 		return err
 	}
-	var plan loading.Plan
-	m.rate, err = best(func() (rate float64, err error) {
-		rate, plan, err = loadRate(ctx, a, loading.Auto)
-		return rate, err
-	})
+	repacked, closing, err := repackedRows(filepath.Join(folder, "part.h5"), copied)
 	if err != nil {
 		return err
 	}
-	m.shuffle, m.kept = plan.Shuffle.String(), plan.CacheAll
+	defer closing()
 	set, err := loading.Of(loading.Named{Name: "x", Array: a})
 	if err != nil {
 		return err
 	}
 	m.amplification = loading.Describe(set).ExactAmplification(batchRows)
-	if m.train, err = trainRate(ctx, filepath.Join(folder, "part.h5"), copied); err != nil {
+	var plan loading.Plan
+	rates, err := alternate(
+		func() (float64, error) {
+			var watch stopwatch
+			watch.start()
+			n := 0
+			for start := time.Now(); n == 0 || time.Since(start) < measureTime/2; n++ {
+				if _, err := a.With(blocks.Between(a.View, 0, 0, m.rows)).To(storage.CPU); err != nil {
+					return 0, err
+				}
+			}
+			return float64(n*m.rows*p.rowBytes) / 1e6 / watch.seconds(), nil
+		},
+		func() (rate float64, err error) {
+			rate, plan, err = loadRate(ctx, a, loading.Auto)
+			return rate, err
+		},
+		func() (float64, error) {
+			rate, _, err := loadRate(ctx, repacked, loading.Exact)
+			return rate, err
+		})
+	if err != nil {
 		return err
 	}
+	m.decode, m.rate, m.train = rates[0], rates[1], rates[2]
+	m.shuffle, m.kept = plan.Shuffle.String(), plan.CacheAll
 	p.measured = m
 	return nil
 }
 
-// best returns the highest rate of several measurements: as many as it takes until the
-// three highest agree, or some seconds.
-func best(measure func() (float64, error)) (float64, error) {
-	const enough, agree = 3 * time.Second, 0.95
-	var rates []float64 // the highest first
-	for start := time.Now(); len(rates) == 0 || time.Since(start) < enough; {
-		one, err := measure()
-		if err != nil {
-			return 0, err
+// alternate makes measurements in turn, so that a disturbance affects all of them, and
+// returns the rate of each that one round in eight exceeds. It stops after some rounds, if
+// the rates do not change any more, or some seconds.
+func alternate(measurements ...func() (float64, error)) ([]float64, error) {
+	const least, enough, agree = 16, 4 * time.Second, 0.03
+	rates := make([][]float64, len(measurements)) // sorted
+	result := make([]float64, len(measurements))
+	for start := time.Now(); ; {
+		steady := true
+		for k, measure := range measurements {
+			rate, err := measure()
+			if err != nil {
+				return nil, err
+			}
+			at, _ := slices.BinarySearch(rates[k], rate)
+			rates[k] = slices.Insert(rates[k], at, rate)
+			n := len(rates[k])
+			middle, upper := rates[k][n/2], rates[k][7*n/8]
+			result[k] = upper
+			steady = steady && upper-middle <= agree*upper
 		}
-		rates = append(rates, one)
-		slices.SortFunc(rates, func(a, b float64) int { return cmp.Compare(b, a) })
-		if len(rates) >= repeats && rates[2] >= agree*rates[0] {
-			break
+		if rounds := len(rates[0]); rounds >= least && (steady || time.Since(start) > enough) || time.Since(start) > 2*enough {
+			return result, nil
 		}
 	}
-	return rates[0], nil
 }
 
-// loadRate returns the rows per second that a loader delivers.
+// loadRate returns the rows per second that loaders deliver, each of them until it decodes
+// nothing any more.
 func loadRate(ctx context.Context, a storage.Array, shuffle loading.Shuffle) (float64, loading.Plan, error) {
 	set, err := loading.Of(loading.Named{Name: "x", Array: a})
 	if err != nil {
 		return 0, loading.Plan{}, err
 	}
-	l, err := loading.NewLoader(set, loading.Options{Batch: batchRows, Shuffle: shuffle})
-	if err != nil {
-		return 0, loading.Plan{}, err
-	}
+	var plan loading.Plan
+	var watch stopwatch
+	watch.start()
 	start, rows := time.Now(), 0
-	for epoch := 0; time.Since(start) < measureTime; epoch++ {
-		for b, err := range l.Epoch(ctx, epoch, 0) {
-			if err != nil {
-				return 0, l.Plan(), err
-			}
-			if rows += len(b.Rows); time.Since(start) > 3*measureTime {
-				break
-			}
+	for time.Since(start) < measureTime {
+		l, err := loading.NewLoader(set, loading.Options{Batch: batchRows, Shuffle: shuffle})
+		if err != nil {
+			return 0, plan, err
 		}
-		if l.Plan().CacheAll {
-			break // later epochs decode nothing
+		plan = l.Plan()
+		for epoch := 0; time.Since(start) < measureTime && (epoch == 0 || !l.Plan().CacheAll); epoch++ {
+			n, err := loadSome(ctx, l, epoch, start.Add(3*measureTime))
+			if rows += n; err != nil {
+				return 0, plan, err
+			}
 		}
 	}
-	return float64(rows) / time.Since(start).Seconds(), l.Plan(), nil
+	return float64(rows) / watch.seconds(), plan, nil
 }
 
-// trainRate stores rows as repack --layout train does and times loading them.
-func trainRate(ctx context.Context, name string, rows storage.Array) (rate float64, err error) {
+// loadSome returns the number of rows that an epoch delivers before the given time.
+func loadSome(ctx context.Context, l *loading.Loader, epoch int, until time.Time) (rows int, err error) {
+	for b, err := range l.Epoch(ctx, epoch, 0) {
+		if err != nil {
+			return rows, err
+		}
+		if rows += len(b.Rows); time.Now().After(until) {
+			break
+		}
+	}
+	return rows, nil
+}
+
+// repackedRows stores rows as repack --layout train does, and opens them.
+func repackedRows(name string, rows storage.Array) (a storage.Array, closing func() error, err error) {
 	w, err := hdf5write.Create(name, hdf5write.CreateOptions{NoSync: true})
 	if err != nil {
-		return 0, err
+		return a, nil, err
 	}
 	defer w.Abort() // unless it was closed
 	if err := errors.Join(w.Write("/x", rows), w.Close()); err != nil {
-		return 0, err
+		return a, nil, err
 	}
 	file, err := hdf5.Open(name)
 	if err != nil {
-		return 0, err
+		return a, nil, err
 	}
-	defer file.Close()
 	d, err := file.Dataset("/x")
-	if err != nil {
-		return 0, err
+	if err == nil {
+		a, err = d.Array()
 	}
-	a, err := d.Array()
 	if err != nil {
-		return 0, err
+		file.Close()
+		return a, nil, err
 	}
-	return best(func() (float64, error) {
-		rate, _, err := loadRate(ctx, a, loading.Exact)
-		return rate, err
-	})
+	return a, file.Close, nil
 }
 
 // advice returns a recommendation from the measurements.

@@ -55,9 +55,9 @@ var formats = []format{
 	{0, "\x80\x03", "a Python pickle", ""},
 	{0, "\x80\x04", "a Python pickle", ""},
 	{0, "\x80\x05", "a Python pickle", ""},
-	{0, "version https://git-lfs", "a pointer of Git LFS, not the file itself", "git lfs pull fetches it"},
-	{0, "<!DOCTYPE html", "a web page, not the file itself", "download it again"},
-	{0, "<html", "a web page, not the file itself", "download it again"},
+	{0, "version https://git-lfs", "a pointer of Git LFS, not the file", "git lfs pull fetches it"},
+	{0, "<!DOCTYPE html", "a web page, not the file", "download it again"},
+	{0, "<html", "a web page, not the file", "download it again"},
 }
 
 // Of returns the name of a file's format with an article, and what to do with it, or
@@ -78,15 +78,17 @@ func Of(r io.ReaderAt, size int64) (name, hint string) {
 	return "", ""
 }
 
-// Text returns the end of an error about a file: "; this is a netCDF-3 file: nccopy …",
+// Text returns an error about a file: "this is a netCDF-3 file, which is not read; nccopy …",
 // or "" if the format is not known.
 func Text(r io.ReaderAt, size int64) string {
 	name, hint := Of(r, size)
 	switch {
 	case name == "":
 		return ""
+	case size == 0:
+		return "this is " + name
 	case hint == "":
-		return "; this is " + name
+		return "this is " + name + ", which is not read"
 	}
-	return "; this is " + name + ": " + hint
+	return "this is " + name + ", which is not read; " + hint
 }

@@ -10,8 +10,8 @@ import (
 // Example names a file of the first netCDF format.
 func Example() {
 	file := "CDF\x01\x00\x00\x00\x00"
-	fmt.Println("not an HDF5 file" + Text(strings.NewReader(file), int64(len(file))))
-	// Output: not an HDF5 file; this is a netCDF-3 file: nccopy -k nc4 IN OUT converts it
+	fmt.Println(Text(strings.NewReader(file), int64(len(file))))
+	// Output: this is a netCDF-3 file, which is not read; nccopy -k nc4 IN OUT converts it
 }
 
 func TestEveryFormatIsRecognized(t *testing.T) {
@@ -30,7 +30,7 @@ func TestEveryFormatIsRecognized(t *testing.T) {
 			t.Errorf("%q: %q, want nothing", file, got)
 		}
 	}
-	if got := Text(strings.NewReader(""), 0); got != "; this is an empty file" {
+	if got := Text(strings.NewReader(""), 0); got != "this is an empty file" {
 		t.Errorf("an empty file: %q", got)
 	}
 }

@@ -154,7 +154,9 @@ func (f *File) start(size int64) error {
 	var err error
 	f.super, err = findSuperblock(f.peek, f.size)
 	if errors.Is(err, errNotHDF5) {
-		return fmt.Errorf("%w%s", err, signature.Text(f.r, size))
+		if foreign := signature.Text(f.r, size); foreign != "" {
+			return fmt.Errorf("%w; %s", err, foreign)
+		}
 	}
 	if err != nil {
 		return err

@@ -5,10 +5,10 @@ import (
 	"testing"
 )
 
-// TestTypesOfLaterVersions reads testdata/newtypes.h5, which HDF5 2.0 wrote: references of
+// TestTypesOfLaterVersions reads newtypes.h5, which HDF5 2.0 wrote: references of
 // HDF5 1.12 and native complex numbers.
 func TestTypesOfLaterVersions(t *testing.T) {
-	f, err := Open("testdata/newtypes.h5")
+	f, err := Open("../../testdata/newtypes.h5")
 	must(t, err)
 	defer f.Close()
 	const complexes = "[(1+2i) (-0-3.5i) (0+0i) (+Inf+1i)]"

@@ -288,7 +288,7 @@ func TestRepackKeepsLaboratoryFiles(t *testing.T) {
 // which the libhdf5 in use may not know.
 func TestTypesOfLaterVersionsAreCopied(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out.h5")
-	report, err := repackTo("../testdata/newtypes.h5", out, RepackOptions{})
+	report, err := repackTo("../../../testdata/newtypes.h5", out, RepackOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -296,7 +296,7 @@ func TestTypesOfLaterVersionsAreCopied(t *testing.T) {
 		t.Errorf("lost %v, notes %v; want the references to an attribute, and a note on four others", report.Lost, report.Notes)
 	}
 	skip := map[string]bool{"/references": true}
-	before, after := contents(t, "../testdata/newtypes.h5", skip), contents(t, out, skip)
+	before, after := contents(t, "../../../testdata/newtypes.h5", skip), contents(t, out, skip)
 	for key, want := range before {
 		if after := strings.Replace(after[key], "region reference", "reference", 1); after != want { // which the type says now
 			t.Errorf("%s is %s; want %s", key, after, want)
