@@ -34,15 +34,15 @@ const (
 func init() {
 	serialize.Register(serialize.Format{
 		Name: "keras", Extensions: []string{".keras"},
-		Meta: true, Match: matchArchive, Open: openArchive,
+		Meta: true, Match: matchArchive, Open: openArchive, SaveFile: saveArchive,
 	})
 	serialize.Register(serialize.Format{
 		Name: "keras-weights", Extensions: []string{".weights.h5"},
-		Meta: true, Match: matchWeights, Open: openWeights,
+		Meta: true, Match: matchWeights, Open: openWeights, SaveFile: saveWeights,
 	})
 	serialize.Register(serialize.Format{
 		Name: "keras-h5", Extensions: []string{".keras.h5"},
-		Meta: true, Match: matchLegacy, Open: openLegacy,
+		Meta: true, Match: matchLegacy, Open: openLegacy, SaveFile: saveLegacy,
 	})
 }
 

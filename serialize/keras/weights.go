@@ -136,20 +136,32 @@ func (w weights) list() error {
 // model lists the layers of a model whose configuration is known. They are the members
 // of group.
 func (w weights) model(m *checkpoint.Model, group, prefix string, claimed map[string]bool) error {
+	return eachLayer(m, group, prefix, func(l *checkpoint.Layer, at, prefix string) error {
+		if l.Model != nil {
+			return nil
+		}
+		return w.layer(l, at, prefix, claimed)
+	})
+}
+
+// eachLayer calls visit with every layer of m, the group that .weights.h5 files have for
+// it, and the beginning of the names of its entries. Groups of layers are members of
+// group. A model within a model comes before its layers.
+func eachLayer(m *checkpoint.Model, group, prefix string, visit func(l *checkpoint.Layer, group, prefix string) error) error {
 	used := map[string]int{}
 	for i := range m.Layers {
 		l := &m.Layers[i]
 		if l.Class == "InputLayer" && m.Class == "Sequential" {
-			continue // of which Keras does not count it among the layers
+			continue // Keras does not count it among the layers
 		}
 		at := join(group, unique(used, snakeOf(l)))
-		var err error
-		if l.Model != nil {
-			err = w.model(l.Model, join(at, last(group)), prefix+l.Name+"/", claimed)
-		} else {
-			err = w.layer(l, at, prefix+l.Name+"/", claimed)
+		if err := visit(l, at, prefix+l.Name+"/"); err != nil {
+			return err
 		}
-		if err != nil {
+		if l.Model == nil {
+			continue
+		}
+		if err := eachLayer(l.Model, join(at, last(group)), prefix+l.Name+"/", visit); err != nil {
 			return err
 		}
 	}

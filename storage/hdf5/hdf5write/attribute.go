@@ -11,8 +11,11 @@ import (
 	"github.com/h5dnn/h5dnn/storage/hdf5/internal/libhdf5"
 )
 
+// Bytes is a list of strings that is marked as ASCII, as h5py marks Python's bytes.
+type Bytes []string
+
 // An Attr is an attribute to write. Its value is a number, a bool, a string, a slice
-// of one of these, a storage.Array, or nil for an attribute without a value.
+// of one of these, Bytes, a storage.Array, or nil for an attribute without a value.
 type Attr struct {
 	Name  string
 	Value any
@@ -45,9 +48,11 @@ func (w *Writer) setAttr(path, name string, value any) error {
 			return w.file.Attr(path, name, t, nil, nil)
 		})
 	case string:
-		return w.stringAttr(path, name, []string{v}, nil)
+		return w.stringAttr(path, name, []string{v}, nil, false)
 	case []string:
-		return w.stringAttr(path, name, v, []int{len(v)})
+		return w.stringAttr(path, name, v, []int{len(v)}, false)
+	case Bytes:
+		return w.stringAttr(path, name, v, []int{len(v)}, true)
 	case storage.Array:
 		return w.numericAttr(path, name, v)
 	}
@@ -58,12 +63,12 @@ func (w *Writer) setAttr(path, name string, value any) error {
 	return w.numericAttr(path, name, a)
 }
 
-func (w *Writer) stringAttr(path, name string, list []string, shape []int) error {
+func (w *Writer) stringAttr(path, name string, list []string, shape []int, ascii bool) error {
 	text, err := terminated(list)
 	if err != nil {
 		return err
 	}
-	return w.do("set attribute of", path, func() error { return w.file.StringAttr(path, name, shape, text) })
+	return w.do("set attribute of", path, func() error { return w.file.StringAttr(path, name, shape, text, ascii) })
 }
 
 func (w *Writer) numericAttr(path, name string, a storage.Array) error {

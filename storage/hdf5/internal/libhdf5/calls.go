@@ -220,11 +220,16 @@ func asUTF8(data []byte) C.int {
 	return 0
 }
 
-// StringAttr sets an attribute of strings, which are as in [File.Strings].
-func (f *File) StringAttr(path, name string, shape []int, data []byte) error {
+// StringAttr sets an attribute of strings, which are as in [File.Strings], or marked as
+// ASCII whatever they are.
+func (f *File) StringAttr(path, name string, shape []int, data []byte, ascii bool) error {
+	utf8 := asUTF8(data)
+	if ascii {
+		utf8 = 0
+	}
 	_, err := call(func(msg *C.char, size C.size_t) C.int64_t {
 		return C.shim_attr_strings(f.id(), cString(path), cString(name), C.int(len(shape)), hsizes(shape),
-			(*C.char)(pointer(data)), C.size_t(len(data)), asUTF8(data), msg, size)
+			(*C.char)(pointer(data)), C.size_t(len(data)), utf8, msg, size)
 	})
 	return err
 }

@@ -43,9 +43,9 @@ func (f *File) Contiguous(string, ID, []int) (ID, int64, error) { return 0, 0, e
 func (f *File) Chunked(string, ID, []int, []int, []int, []uint32) (ID, error) {
 	return 0, errWithoutCgo
 }
-func (f *File) Create(string, DatasetSpec) (ID, int64, error)    { return 0, 0, errWithoutCgo }
-func (f *File) Strings(string, []int, []byte) error              { return errWithoutCgo }
-func (f *File) StringAttr(string, string, []int, []byte) error   { return errWithoutCgo }
-func (f *File) Attr(string, string, ID, []int, []byte) error     { return errWithoutCgo }
-func (f *File) AttrImage(string, string, ID, []int, Image) error { return errWithoutCgo }
-func (f *File) Read(string, ID, []int, []int, []byte) error      { return errWithoutCgo }
+func (f *File) Create(string, DatasetSpec) (ID, int64, error)        { return 0, 0, errWithoutCgo }
+func (f *File) Strings(string, []int, []byte) error                  { return errWithoutCgo }
+func (f *File) StringAttr(string, string, []int, []byte, bool) error { return errWithoutCgo }
+func (f *File) Attr(string, string, ID, []int, []byte) error         { return errWithoutCgo }
+func (f *File) AttrImage(string, string, ID, []int, Image) error     { return errWithoutCgo }
+func (f *File) Read(string, ID, []int, []int, []byte) error          { return errWithoutCgo }

@@ -1,0 +1,87 @@
+package keras
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	"github.com/h5dnn/h5dnn/checkpoint"
+)
+
+// Describe returns the configuration of m as text, which Keras 2 and 3 read. Parse reads
+// it, too.
+func Describe(m *checkpoint.Model) (string, error) {
+	o, err := described(m)
+	if err != nil {
+		return "", err
+	}
+	text, err := json.Marshal(o)
+	if err != nil {
+		return "", fmt.Errorf("model configuration: %w", err)
+	}
+	return string(text), nil
+}
+
+func described(m *checkpoint.Model) (map[string]any, error) {
+	if m.Framework != checkpoint.Keras {
+		return nil, fmt.Errorf("a model of %s has no configuration of Keras: %w", m.Framework, ErrConfig)
+	}
+	var layers []any
+	for i := range m.Layers {
+		l := &m.Layers[i]
+		one := map[string]any{"class_name": l.Class, "config": configOf(l)}
+		if l.Model != nil {
+			inner, err := described(l.Model)
+			if err != nil {
+				return nil, err
+			}
+			one = inner
+		}
+		if m.Class != "Sequential" {
+			one["name"], one["inbound_nodes"] = l.Name, inbound(l)
+		}
+		layers = append(layers, one)
+	}
+	config := map[string]any{"name": m.Name, "layers": layers}
+	if m.Class != "Sequential" {
+		config["input_layers"], config["output_layers"] = refList(m.Inputs), refList(m.Outputs)
+	}
+	return map[string]any{"class_name": m.Class, "config": config}, nil
+}
+
+// configOf returns the settings of a layer. Keras 3 reads the shape of an input under its
+// old name, too.
+func configOf(l *checkpoint.Layer) map[string]any {
+	config := maps.Clone(l.Config)
+	if config == nil {
+		config = map[string]any{}
+	}
+	config["name"] = l.Name
+	if shape, ok := config["batch_shape"]; ok && l.Class == "InputLayer" {
+		delete(config, "batch_shape")
+		config["batch_input_shape"] = shape
+	}
+	return config
+}
+
+func inbound(l *checkpoint.Layer) []any {
+	calls := []any{}
+	for _, call := range l.Calls {
+		if len(call) > 0 {
+			inputs := refList(call)
+			for i := range inputs {
+				inputs[i] = append(inputs[i].([]any), map[string]any{})
+			}
+			calls = append(calls, inputs)
+		}
+	}
+	return calls
+}
+
+func refList(refs []checkpoint.Ref) []any {
+	list := make([]any, len(refs))
+	for i, r := range refs {
+		list[i] = []any{r.Layer, r.Node, r.Tensor}
+	}
+	return list
+}

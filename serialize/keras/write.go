@@ -1,0 +1,159 @@
+package keras
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/checkpoint"
+	"github.com/h5dnn/h5dnn/keras"
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
+)
+
+// Contents returns what Save writes of a model with its weights, whose names are those of
+// entries. Options of training and the optimizer's state are left out.
+func Contents(m *checkpoint.Model) (serialize.Contents, error) {
+	text, err := keras.Describe(m)
+	if err != nil {
+		return serialize.Contents{}, err
+	}
+	entries := func(yield func(serialize.Entry, error) bool) {
+		for path, l := range m.All() {
+			for _, w := range l.Weights {
+				if !yield(serialize.Entry{Name: path + "/" + w.Name, Array: w.Array}, nil) {
+					return
+				}
+			}
+		}
+	}
+	return serialize.Contents{Entries: entries, Meta: map[string]string{MetaConfig: text}}, nil
+}
+
+// A saving is a file that is written.
+type saving struct {
+	w       *hdf5write.Writer
+	meta    map[string]string
+	model   *checkpoint.Model // nil without a configuration
+	entries map[string]serialize.Entry
+	order   []string // names of entries
+	written map[string]bool
+}
+
+// The versions that files say they are of, unless the metadata say another one.
+const (
+	legacyVersion  = "2.15.0"
+	currentVersion = "3.0.0"
+)
+
+// newSaving collects contents. Their elements are read when they are written.
+func newSaving(c serialize.Contents) (*saving, error) {
+	s := &saving{meta: c.Meta, entries: map[string]serialize.Entry{}, written: map[string]bool{}}
+	for e, err := range c.Entries {
+		if err != nil {
+			return nil, err
+		}
+		if e.Elements != nil || len(e.Attrs) > 0 {
+			return nil, fmt.Errorf("%s: files of Keras have arrays of numbers without attributes: %w", e.Name, storage.ErrState)
+		}
+		if _, again := s.entries[e.Name]; again {
+			return nil, fmt.Errorf("%s is there twice: %w", e.Name, storage.ErrState)
+		}
+		s.entries[e.Name] = e
+		s.order = append(s.order, e.Name)
+	}
+	for key := range c.Meta {
+		if !slices.Contains([]string{MetaConfig, MetaTraining, MetaVersion, MetaBackend, MetaSaved}, key) {
+			return nil, fmt.Errorf("metadata %q: files of Keras have %s, %s, %s and %s: %w", key, MetaConfig, MetaTraining, MetaVersion, MetaBackend, storage.ErrState)
+		}
+	}
+	if text := c.Meta[MetaConfig]; text != "" {
+		var err error
+		if s.model, err = keras.Parse(text); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// put writes an entry as the dataset at path.
+func (s *saving) put(path, name string) error {
+	e, ok := s.entries[name]
+	if !ok {
+		return fmt.Errorf("there is no array %s, which the model has: %w", name, storage.ErrState)
+	}
+	s.written[name] = true
+	if err := s.w.Write(path, e.Array); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// checkAll returns an error if an entry was not written.
+func (s *saving) checkAll() error {
+	for _, name := range s.order {
+		if !s.written[name] {
+			return fmt.Errorf("%s is no weight of the model, and such a file has no other place for it; leave it out: %w", name, storage.ErrState)
+		}
+	}
+	return nil
+}
+
+// below lists the entries whose names begin with prefix.
+func (s *saving) below(prefix string) (names []string) {
+	for _, name := range s.order {
+		if strings.HasPrefix(name, prefix) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// variablesOf lists the names of the entries of a layer, in the order of Keras.
+func (s *saving) variablesOf(l *checkpoint.Layer, prefix string) ([]string, error) {
+	variables, ok, err := keras.Variables(l)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return s.below(prefix), nil
+	}
+	names := make([]string, len(variables))
+	for i, v := range variables {
+		names[i] = prefix + v.Name
+	}
+	return names, nil
+}
+
+// optimizer lists the entries of the optimizer in the order of its variables, and the
+// names of the variables. The order is that of the entries if it does not follow from the
+// configuration.
+func (s *saving) optimizer() (entries, names []string) {
+	entries = s.below(optimizerPrefix)
+	f := &File{List: serialize.NewList(0, s.meta, func() error { return nil }), model: s.model}
+	if known := f.slotsByPosition(len(entries)); known != nil {
+		ordered := make([]string, len(known))
+		for i, name := range known {
+			ordered[i] = optimizerPrefix + name
+		}
+		if complete := !slices.ContainsFunc(ordered, func(name string) bool { _, ok := s.entries[name]; return !ok }); complete {
+			entries = ordered
+		}
+	}
+	slices.SortStableFunc(entries, func(a, b string) int { return position(a) - position(b) })
+	for _, entry := range entries {
+		names = append(names, strings.TrimPrefix(entry, optimizerPrefix))
+	}
+	return entries, names
+}
+
+// position returns the number of a variable of which only that is known, or 0.
+func position(entry string) int {
+	n, err := strconv.Atoi(strings.TrimPrefix(entry, optimizerPrefix))
+	if err != nil {
+		return 0
+	}
+	return n
+}

@@ -1,0 +1,82 @@
+package keras
+
+import (
+	"archive/zip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/h5dnn/h5dnn/internal/atomicfile"
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// saveArchive writes a .keras. The weights go through a temporary file, as HDF5 files
+// cannot be written in order.
+func saveArchive(name string, c serialize.Contents) error {
+	s, err := newSaving(c)
+	if err != nil {
+		return err
+	}
+	if s.model == nil {
+		return fmt.Errorf("a .keras has the configuration of its model: the metadata must have %s: %w", MetaConfig, storage.ErrState)
+	}
+	folder, err := os.MkdirTemp(filepath.Dir(name), ".h5dnn-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	weights := filepath.Join(folder, weightsMember)
+	if err := s.saveWeights(weights); err != nil {
+		return err
+	}
+	config, err := archiveConfig(s.meta[MetaConfig], s.meta[MetaTraining], s.meta[MetaVersion])
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(name, func(f *os.File) error { return writeArchive(f, s.meta, config, weights) })
+}
+
+func writeArchive(w io.Writer, meta map[string]string, config []byte, weights string) error {
+	about := map[string]string{"keras_version": meta[MetaVersion], "date_saved": meta[MetaSaved]}
+	if about["keras_version"] == "" {
+		about["keras_version"] = currentVersion
+	}
+	if about["date_saved"] == "" {
+		about["date_saved"] = time.Now().Format("2006-01-02@15:04:05")
+	}
+	text, err := json.Marshal(about)
+	if err != nil {
+		return err
+	}
+	z := zip.NewWriter(w)
+	for _, m := range []struct {
+		name string
+		text []byte
+	}{{metadataMember, text}, {configMember, config}} {
+		f, err := z.CreateHeader(&zip.FileHeader{Name: m.name, Method: zip.Store})
+		if err != nil {
+			return err
+		}
+		if _, err := f.Write(m.text); err != nil {
+			return err
+		}
+	}
+	f, err := z.CreateHeader(&zip.FileHeader{Name: weightsMember, Method: zip.Store})
+	if err != nil {
+		return err
+	}
+	in, err := os.Open(weights)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	if _, err := io.Copy(f, in); err != nil {
+		return err
+	}
+	return errors.Join(z.Close())
+}

@@ -1,0 +1,169 @@
+package keras_test
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/serialize"
+)
+
+// extensions of the formats that files are written in, weights only for keras-h5 at the end.
+var written = []struct{ extension, format string }{
+	{".keras", "keras"}, {".weights.h5", "keras-weights"}, {".h5", "keras-h5"}, {".only.h5", "keras-h5"},
+}
+
+// rewrite writes the content of a file of Keras in another layout.
+func rewrite(t *testing.T, from, to, format string) {
+	t.Helper()
+	f := open(t, from)
+	meta := f.Meta()
+	entries := func(yield func(serialize.Entry, error) bool) {
+		for e, err := range f.All() {
+			if strings.HasPrefix(e.Name, "metrics/") || strings.Contains(e.Name, "seed_generator") || strings.HasSuffix(to, ".only.h5") && strings.HasPrefix(e.Name, "optimizer/") {
+				continue // .h5 files have no place for them
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+	if strings.HasSuffix(to, ".only.h5") {
+		delete(meta, "model_config")
+		delete(meta, "training_config")
+	}
+	if err := serialize.Save(to, format, serialize.Contents{Entries: entries, Meta: meta}); err != nil {
+		t.Fatalf("%s: %v", filepath.Base(to), err)
+	}
+}
+
+// whole lists the fixtures that are whole models, one for each model.
+func whole(t *testing.T, version string) []string {
+	t.Helper()
+	var names []string
+	for npz, files := range fixtures(t) {
+		if !strings.HasPrefix(npz, "testdata/"+version) {
+			continue
+		}
+		for _, name := range files {
+			if filepath.Ext(name) == map[string]string{"keras2": ".h5", "keras3": ".keras"}[version] && !strings.Contains(name, "_only") && !strings.Contains(name, ".weights.") {
+				names = append(names, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// TestWrittenFilesAreReadAsTheyWere writes every model in every layout and reads it again.
+func TestWrittenFilesAreReadAsTheyWere(t *testing.T) {
+	dir := t.TempDir()
+	for _, from := range append(whole(t, "keras2"), whole(t, "keras3")...) {
+		want := open(t, from)
+		for _, layout := range written {
+			to := filepath.Join(dir, strings.TrimSuffix(filepath.Base(from), filepath.Ext(from))+layout.extension)
+			rewrite(t, from, to, layout.format)
+			got := open(t, to)
+			if f, err := serialize.FormatOf(to); err != nil || f.Name != layout.format {
+				t.Errorf("%s is taken for %s (%v); want %s", to, f.Name, err, layout.format)
+			}
+			if layout.extension == ".weights.h5" {
+				continue // without the names of layers in old versions; Keras itself reads it below
+			}
+			var a, b []string
+			for e, err := range got.All() {
+				if err != nil {
+					t.Errorf("%s: %v", e.Name, err)
+				}
+				a = append(a, e.Name)
+				w, err := serialize.Lookup(want, e.Name)
+				if err != nil || !slices.Equal(w.Array.Shape, e.Array.Shape) || w.Array.Type != e.Array.Type || !equal(t, w.Array, e.Array) {
+					t.Errorf("%s: %s differs from what was written (%v)", to, e.Name, err)
+				}
+			}
+			for e := range want.All() {
+				if !strings.HasPrefix(e.Name, "metrics/") && !strings.Contains(e.Name, "seed_generator") && (layout.extension != ".only.h5" || !strings.HasPrefix(e.Name, "optimizer/")) {
+					b = append(b, e.Name)
+				}
+			}
+			slices.Sort(a)
+			slices.Sort(b)
+			if !slices.Equal(a, b) {
+				t.Errorf("%s has %v; want %v", to, a, b)
+			}
+			if meta := got.Meta(); layout.extension != ".only.h5" && (meta["model_config"] == "" || meta["keras_version"] != want.Meta()["keras_version"]) {
+				t.Errorf("%s: metadata %v", to, slices.Sorted(maps.Keys(meta)))
+			}
+		}
+	}
+}
+
+// TestKerasLoadsWhatIsWritten has Keras 3 load what is written of models of Keras 3, and
+// Keras 2 that of Keras 2, and compares predictions and the optimizer's count of updates.
+func TestKerasLoadsWhatIsWritten(t *testing.T) {
+	for _, c := range []struct{ version, variable, usual string }{
+		{"keras3", "H5DNN_PYTHON", "/opt/peers/bin/python"}, {"keras2", "H5DNN_PYTHON_KERAS2", ""},
+	} {
+		t.Run(c.version, func(t *testing.T) {
+			interpreter := os.Getenv(c.variable)
+			if interpreter == "" {
+				interpreter = c.usual
+			}
+			if _, err := exec.LookPath(interpreter); err != nil {
+				t.Skipf("no Python with %s; set %s to have it load what is written", c.version, c.variable)
+			}
+			dir := t.TempDir()
+			for _, from := range whole(t, c.version) {
+				for _, layout := range written {
+					if c.version == "keras2" && layout.extension == ".weights.h5" {
+						continue // which needs the .keras of the model
+					}
+					base := strings.TrimSuffix(filepath.Base(from), filepath.Ext(from))
+					rewrite(t, from, filepath.Join(dir, base+layout.extension), layout.format)
+				}
+			}
+			examined(t, interpreter, dir)
+		})
+	}
+}
+
+// examined compares the predictions of the files in dir.
+func examined(t *testing.T, interpreter, dir string) {
+	t.Helper()
+	out, err := exec.Command(interpreter, "testdata/examine.py", "testdata", dir).CombinedOutput()
+	if err != nil && strings.Contains(string(out), "ModuleNotFoundError") {
+		t.Skip("no Python with Keras; set H5DNN_PYTHON to have it load what is written")
+	}
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for line := range strings.Lines(string(out)) {
+		var name string
+		var worst float64
+		var steps int
+		if n, _ := fmt.Sscan(line, &name, &worst, &steps); n != 3 || !strings.Contains(line, "keras") {
+			continue
+		}
+		seen++
+		t.Logf("%-32s %.1e %d", name, worst, steps)
+		if !(worst < 1e-5) {
+			t.Errorf("%s: predictions differ by %v", name, worst)
+		}
+		if steps != 4 && (steps >= 0 || !strings.HasSuffix(name, ".h5")) && !strings.Contains(name, ".only.") && !strings.Contains(name, ".weights.") {
+			t.Errorf("%s: the optimizer has made %d updates; want 4", name, steps)
+		}
+	}
+	if seen != len(files) {
+		t.Errorf("%d of %d files examined:\n%s", seen, len(files), out)
+	}
+}

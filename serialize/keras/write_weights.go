@@ -1,0 +1,109 @@
+package keras
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/checkpoint"
+	"github.com/h5dnn/h5dnn/keras"
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// saveWeights writes a .weights.h5, in which the configuration of the model says where the
+// weights are. The file itself does not have the configuration.
+func saveWeights(name string, c serialize.Contents) error {
+	s, err := newSaving(c)
+	if err != nil {
+		return err
+	}
+	return s.saveWeights(name)
+}
+
+func (s *saving) saveWeights(name string) (err error) {
+	if s.model == nil {
+		return fmt.Errorf("a .weights.h5 has numbers in the place of names, which follow from the model: the metadata must have its %s: %w", MetaConfig, storage.ErrState)
+	}
+	if s.w, err = hdf5write.Create(name, hdf5write.CreateOptions{}); err != nil {
+		return err
+	}
+	defer s.w.Abort() // unless it was closed
+	if err := s.vars("", s.model.Name); err != nil {
+		return err
+	}
+	if err := eachLayer(s.model, layersGroup, "", s.layerVars); err != nil {
+		return err
+	}
+	if err := s.optimizerVars(); err != nil {
+		return err
+	}
+	for _, name := range s.order { // such as metrics/mean/vars/0
+		if strings.Contains(name, "/vars/") && !s.written[name] {
+			if err := s.put("/"+name, name); err != nil {
+				return err
+			}
+		}
+	}
+	if err := s.checkAll(); err != nil {
+		return err
+	}
+	return s.w.Close()
+}
+
+// vars makes the group of the variables of an object.
+func (s *saving) vars(group, name string) error {
+	return s.w.Group(join(group, "vars"), hdf5write.Attr{Name: "name", Value: name})
+}
+
+func (s *saving) layerVars(l *checkpoint.Layer, group, prefix string) error {
+	if err := s.vars(group, l.Name); err != nil {
+		return err
+	}
+	if l.Model != nil {
+		return nil
+	}
+	variables, ok, err := keras.Variables(l)
+	if err != nil {
+		return err
+	}
+	for _, v := range variables {
+		path := v.Path
+		if l.Class == "MultiHeadAttention" && strings.HasPrefix(s.meta[MetaVersion], "2.") {
+			path = "_" + path // the attributes were private
+		}
+		if err := s.put(join(group, path), prefix+v.Name); err != nil {
+			return err
+		}
+	}
+	for _, name := range s.below(prefix) { // such as dropout/seed_generator/0
+		rest := strings.TrimPrefix(name, prefix)
+		if s.written[name] || ok && !strings.Contains(rest, "seed_generator") {
+			continue
+		}
+		at := strings.LastIndexByte(rest, '/') + 1
+		if err := s.put(join(group, rest[:at]+"vars/"+rest[at:]), name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *saving) optimizerVars() error {
+	entries, _ := s.optimizer()
+	if len(entries) == 0 {
+		return nil
+	}
+	if err := s.vars("/optimizer", "optimizer"); err != nil {
+		return err
+	}
+	for i, name := range entries {
+		if err := s.put("/optimizer/vars/"+itoa(i), name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
