@@ -1,0 +1,289 @@
+// Package diff compares files of named arrays, in any formats, by name: shapes, types, and
+// elements with their absolute and relative errors and distances in units in the last
+// place (ULP).
+package diff
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"math/cmplx"
+	"slices"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/blocks"
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// Options configure Files. The zero value asks for equal elements.
+type Options struct {
+	// Elements x and y are equal if |x - y| is at most Absolute + Relative·|y|, as with
+	// numpy.allclose, or if both are NaN.
+	Absolute, Relative float64
+	IgnoreTypes        bool // arrays of different types may be equal
+}
+
+// A Report says how two files differ.
+type Report struct {
+	Equal        int     // arrays that are equal
+	Differ       []Array // the others that are in both files, the worst first
+	OnlyA, OnlyB []string
+}
+
+// Same reports whether the files are equal.
+func (r Report) Same() bool { return len(r.Differ)+len(r.OnlyA)+len(r.OnlyB) == 0 }
+
+// An Array is how two arrays of a name differ.
+type Array struct {
+	Name           string
+	TypeA, TypeB   string
+	ShapeA, ShapeB []int
+	Err            error // that kept the elements from being compared
+
+	Elements  int // of the array
+	Different int // beyond the tolerance
+	Absolute  float64
+	Relative  float64 // |x - y| / max(|x|, |y|), at most 2
+	ULP       float64 // NaN if the types differ or have no fractions, +Inf if one is NaN
+	Worst     []int   // index of the largest relative error
+	X, Y      complex128
+}
+
+// Files compares the arrays of a and b, one after the other.
+func Files(ctx context.Context, a, b serialize.File, o Options) (Report, error) {
+	var r Report
+	others, order, err := byName(b)
+	if err != nil {
+		return r, err
+	}
+	for e, failed := range a.All() {
+		if e.Name == "" && failed != nil && e.Array.Data == nil && e.Elements == nil {
+			return r, failed
+		}
+		other, ok := others[e.Name]
+		if !ok {
+			r.OnlyA = append(r.OnlyA, e.Name)
+			continue
+		}
+		delete(others, e.Name)
+		d, err := compare(ctx, entry{e, failed}, other, o)
+		if err != nil {
+			return r, err
+		}
+		if d.equal(o) {
+			r.Equal++
+		} else {
+			r.Differ = append(r.Differ, d)
+		}
+	}
+	for _, name := range order {
+		if _, left := others[name]; left {
+			r.OnlyB = append(r.OnlyB, name)
+		}
+	}
+	slices.SortStableFunc(r.Differ, func(x, y Array) int { return cmp.Compare(y.rank(), x.rank()) })
+	return r, nil
+}
+
+type entry struct {
+	serialize.Entry
+	err error
+}
+
+func byName(f serialize.File) (map[string]entry, []string, error) {
+	entries := map[string]entry{}
+	var order []string
+	for e, err := range f.All() {
+		if e.Name == "" && err != nil && e.Array.Data == nil && e.Elements == nil {
+			return nil, nil, err
+		}
+		entries[e.Name] = entry{e, err}
+		order = append(order, e.Name)
+	}
+	return entries, order, nil
+}
+
+// rank orders arrays by how much they differ: those that cannot be compared first.
+func (a Array) rank() float64 {
+	if a.Err != nil || !slices.Equal(a.ShapeA, a.ShapeB) || math.IsNaN(a.Relative) {
+		return math.Inf(1)
+	}
+	return a.Relative
+}
+
+func (a Array) equal(o Options) bool {
+	return a.Err == nil && a.Different == 0 && slices.Equal(a.ShapeA, a.ShapeB) && (a.TypeA == a.TypeB || o.IgnoreTypes)
+}
+
+// describe returns the type and shape of an entry.
+func (e entry) describe() (string, []int) {
+	if e.Elements != nil {
+		return e.Elements.Type, e.Elements.View.Shape
+	}
+	return e.Array.Type.String(), e.Array.Shape
+}
+
+func compare(ctx context.Context, a, b entry, o Options) (Array, error) {
+	d := Array{Name: a.Name, ULP: math.NaN()}
+	d.TypeA, d.ShapeA = a.describe()
+	d.TypeB, d.ShapeB = b.describe()
+	if d.Err = errors.Join(a.err, b.err); d.Err != nil || !slices.Equal(d.ShapeA, d.ShapeB) {
+		return d, ctx.Err()
+	}
+	if a.Elements != nil || b.Elements != nil {
+		d.Err = d.compareElements(a, b)
+		return d, ctx.Err()
+	}
+	d.Elements = a.Array.Len()
+	if a.Array.Type == b.Array.Type && a.Array.Type.IsFloat() {
+		d.ULP = 0
+	}
+	d.Err = d.compareArrays(ctx, a.Array, b.Array, o)
+	return d, ctx.Err()
+}
+
+// compareElements compares elements that are not numbers.
+func (d *Array) compareElements(a, b entry) error {
+	if a.Elements == nil || b.Elements == nil || a.Elements.Values == nil || b.Elements.Values == nil {
+		return fmt.Errorf("elements of type %s and %s cannot be compared: %w", d.TypeA, d.TypeB, dtype.ErrType)
+	}
+	x, err1 := a.Elements.Values(a.Elements.View)
+	y, err2 := b.Elements.Values(b.Elements.View)
+	if err := errors.Join(err1, err2); err != nil {
+		return err
+	}
+	d.Elements = len(x)
+	for i := range min(len(x), len(y)) {
+		if fmt.Sprint(x[i]) != fmt.Sprint(y[i]) {
+			if d.Different++; d.Different == 1 {
+				d.Worst = unravel(i, d.ShapeA)
+			}
+		}
+	}
+	return nil
+}
+
+// blockSize is the number of elements that are compared at a time.
+const blockSize = 1 << 18
+
+func (d *Array) compareArrays(ctx context.Context, a, b storage.Array, o Options) error {
+	nextB, stop := iter.Pull2(blocks.Elements(ctx, b, blockSize*b.Type.Size()))
+	defer stop()
+	var restB []byte
+	at := 0
+	for x, err := range blocks.Elements(ctx, a, blockSize*a.Type.Size()) {
+		if err != nil {
+			return err
+		}
+		for len(x) > 0 {
+			if len(restB) == 0 {
+				more, err, ok := nextB()
+				if err != nil || !ok {
+					return errors.Join(err, ctx.Err())
+				}
+				restB = more
+			}
+			n := min(len(x)/a.Type.Size(), len(restB)/b.Type.Size())
+			if n == 0 {
+				return fmt.Errorf("elements end within a block: %w", storage.ErrState)
+			}
+			p, q := x[:n*a.Type.Size()], restB[:n*b.Type.Size()]
+			if a.Type != b.Type || !bytes.Equal(p, q) {
+				if err := d.compareBlock(at, p, a.Type, q, b.Type, o); err != nil {
+					return err
+				}
+			}
+			x, restB, at = x[len(p):], restB[len(q):], at+n
+		}
+	}
+	return nil
+}
+
+// compareBlock compares elements, of which the first is number at of the array.
+func (d *Array) compareBlock(at int, p []byte, tp dtype.Type, q []byte, tq dtype.Type, o Options) error {
+	n := len(p) / tp.Size()
+	xs, ys := make([]complex128, n), make([]complex128, n)
+	err := errors.Join(dtype.Convert(dtype.Bytes(xs), dtype.Complex128, p, tp), dtype.Convert(dtype.Bytes(ys), dtype.Complex128, q, tq))
+	if err != nil {
+		return err
+	}
+	wide := tp == tq && tp.IsInt() && tp.Size() == 8
+	for i := range n {
+		x, y := xs[i], ys[i]
+		apart := cmplx.Abs(x - y)
+		switch {
+		case wide: // float64 does not hold all of them
+			u, v := binary.NativeEndian.Uint64(p[8*i:]), binary.NativeEndian.Uint64(q[8*i:])
+			if u == v {
+				continue
+			}
+			if apart == 0 {
+				apart = float64(min(u-v, v-u))
+			}
+		case x == y || cmplx.IsNaN(x) && cmplx.IsNaN(y):
+			continue
+		case cmplx.IsNaN(x) || cmplx.IsNaN(y):
+			apart = math.Inf(1)
+		}
+		if apart <= o.Absolute+o.Relative*cmplx.Abs(y) {
+			continue
+		}
+		relative := apart / max(cmplx.Abs(x), cmplx.Abs(y))
+		if math.IsNaN(relative) { // infinite
+			relative = 2
+		}
+		if d.Different++; relative > d.Relative || d.Different == 1 {
+			d.Relative, d.X, d.Y, d.Worst = relative, x, y, unravel(at+i, d.ShapeA)
+		}
+		d.Absolute = max(d.Absolute, apart)
+		switch {
+		case math.IsNaN(d.ULP):
+		case cmplx.IsNaN(x) || cmplx.IsNaN(y):
+			d.ULP = math.Inf(1)
+		default:
+			d.ULP = max(d.ULP, ulps(p[i*tp.Size():][:tp.Size()], q[i*tp.Size():][:tp.Size()]))
+		}
+	}
+	return nil
+}
+
+// ulps returns how many floating-point numbers lie between two of the same type, the second
+// included.
+func ulps(p, q []byte) float64 {
+	x, y := ordinal(p), ordinal(q)
+	if x > y {
+		x, y = y, x
+	}
+	return float64(uint64(y) - uint64(x))
+}
+
+// ordinal numbers floats in their order, from 0 for zero.
+func ordinal(b []byte) int64 {
+	var word [8]byte
+	copy(word[:], b)
+	bits := int64(binary.LittleEndian.Uint64(word[:]))
+	if binary.NativeEndian.Uint16([]byte{1, 0}) != 1 {
+		bits = int64(binary.NativeEndian.Uint64(word[:]) >> (64 - 8*len(b)))
+	}
+	sign := int64(1) << (8*len(b) - 1)
+	if bits&sign != 0 {
+		return -(bits & (sign - 1))
+	}
+	return bits
+}
+
+// unravel returns the index of element i in row-major order.
+func unravel(i int, shape []int) []int {
+	index := make([]int, len(shape))
+	for axis := len(shape) - 1; axis >= 0; axis-- {
+		index[axis] = i % shape[axis]
+		i /= shape[axis]
+	}
+	return index
+}

@@ -1,0 +1,146 @@
+package diff_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/serialize/diff"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// file returns a file of arrays in memory.
+func file(t *testing.T, arrays map[string]storage.Array) serialize.File {
+	l := serialize.NewList(len(arrays), nil, func() error { return nil })
+	names := make([]string, 0, len(arrays))
+	for name := range arrays {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if err := l.Add(serialize.Entry{Name: name, Array: arrays[name]}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return l
+}
+
+// Example compares two files that differ in one element.
+func Example() {
+	list := func(x float32) serialize.File {
+		l := serialize.NewList(1, nil, func() error { return nil })
+		l.Add(serialize.Entry{Name: "w", Array: storage.From([]float32{1, 2, x, 4}, 2, 2)}, nil)
+		return l
+	}
+	r, err := diff.Files(context.Background(), list(3), list(3.5), diff.Options{})
+	d := r.Differ[0]
+	fmt.Println(d.Name, d.Different, d.Worst, d.Absolute, d.ULP, err)
+	// Output: w 1 [1 0] 0.5 2.097152e+06 <nil>
+}
+
+// TestDifferencesAreMeasured in all the ways that a report has.
+func TestDifferencesAreMeasured(t *testing.T) {
+	nan := float32(math.NaN())
+	inf := float32(math.Inf(1))
+	next := func(x float32, n int) float32 {
+		for range n {
+			x = math.Nextafter32(x, inf)
+		}
+		return x
+	}
+	f32 := func(xs ...float32) storage.Array { return storage.From(xs, len(xs)) }
+	for name, c := range map[string]struct {
+		a, b      storage.Array
+		o         diff.Options
+		different int
+		absolute  float64
+		ulp       float64
+		worst     []int
+	}{
+		"equal":                {a: f32(1, 2), b: f32(1, 2)},
+		"NaN equals NaN":       {a: f32(nan, 2), b: f32(nan, 2)},
+		"zeros of both signs":  {a: f32(0), b: f32(float32(math.Copysign(0, -1)))},
+		"one ULP":              {a: f32(1, 2), b: f32(1, next(2, 1)), different: 1, absolute: float64(next(2, 1) - 2), ulp: 1, worst: []int{1}},
+		"ULPs over zero":       {a: f32(next(0, 2)), b: f32(-next(0, 3)), different: 1, absolute: 5 * math.SmallestNonzeroFloat32, ulp: 5, worst: []int{0}},
+		"NaN and a number":     {a: f32(nan), b: f32(1), different: 1, absolute: math.Inf(1), ulp: math.Inf(1), worst: []int{0}},
+		"infinite":             {a: f32(inf, 1), b: f32(inf, 1)},
+		"within the tolerance": {a: f32(1, 100), b: f32(1, 100.5), o: diff.Options{Relative: 0.01}},
+		"beyond the tolerance": {a: f32(1, 100), b: f32(1.5, 100.5), o: diff.Options{Relative: 0.01}, different: 1, absolute: 0.5, ulp: 1 << 22, worst: []int{0}},
+		"absolute tolerance":   {a: f32(1, 100), b: f32(1.25, 101), o: diff.Options{Absolute: 0.5}, different: 1, absolute: 1, ulp: 1 << 17, worst: []int{1}},
+		"relative, not absolute": {a: storage.From([]float64{1, 1000}, 2), b: storage.From([]float64{2, 1010}, 2),
+			different: 2, absolute: 10, ulp: 1 << 52, worst: []int{0}},
+		"large integers":    {a: storage.From([]int64{1<<62 + 1}, 1), b: storage.From([]int64{1 << 62}, 1), different: 1, absolute: 1, ulp: math.NaN(), worst: []int{0}},
+		"complex":           {a: storage.From([]complex64{1 + 3i}, 1), b: storage.From([]complex64{1}, 1), different: 1, absolute: 3, ulp: math.NaN(), worst: []int{0}},
+		"bools":             {a: storage.From([]bool{true}, 1), b: storage.From([]bool{false}, 1), different: 1, absolute: 1, ulp: math.NaN(), worst: []int{0}},
+		"empty":             {a: f32(), b: f32()},
+		"half precision":    {a: storage.From([]dtype.BF16{dtype.BF16From(1)}, 1), b: storage.From([]dtype.BF16{dtype.BF16From(1) + 3}, 1), different: 1, absolute: 3.0 / 128, ulp: 3, worst: []int{0}},
+		"eight bits":        {a: storage.From([]dtype.F8E5M2{dtype.F8E5M2From(-1)}, 1), b: storage.From([]dtype.F8E5M2{dtype.F8E5M2From(1)}, 1), different: 1, absolute: 2, ulp: 120, worst: []int{0}},
+		"types are ignored": {a: f32(1, 2), b: storage.From([]float64{1, 2}, 2), o: diff.Options{IgnoreTypes: true}},
+	} {
+		r, err := diff.Files(context.Background(), file(t, map[string]storage.Array{"w": c.a}), file(t, map[string]storage.Array{"w": c.b}), c.o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.different == 0 {
+			if !r.Same() || r.Equal != 1 {
+				t.Errorf("%s: %+v", name, r)
+			}
+			continue
+		}
+		if len(r.Differ) != 1 {
+			t.Errorf("%s: %+v", name, r)
+			continue
+		}
+		d := r.Differ[0]
+		if d.Different != c.different || d.Absolute != c.absolute || d.ULP != c.ulp && !(math.IsNaN(d.ULP) && math.IsNaN(c.ulp)) || !slices.Equal(d.Worst, c.worst) {
+			t.Errorf("%s: %+v", name, d)
+		}
+	}
+}
+
+// TestManyElementsAreComparedInBlocks: the last one counts, through other strides as well.
+func TestManyElementsAreComparedInBlocks(t *testing.T) {
+	xs, ys := make([]float32, 1<<20), make([]float64, 1<<20)
+	for i := range xs {
+		xs[i], ys[(i%1024)*1024+i/1024] = float32(i), float64(i)
+	}
+	ys[len(ys)-1]++
+	y := storage.From(ys, 1024, 1024)
+	turned, _ := y.Transpose()
+	r, err := diff.Files(context.Background(), file(t, map[string]storage.Array{"w": storage.From(xs, 1024, 1024)}), file(t, map[string]storage.Array{"w": y.With(turned)}), diff.Options{IgnoreTypes: true})
+	if err != nil || len(r.Differ) != 1 || r.Differ[0].Different != 1 || !slices.Equal(r.Differ[0].Worst, []int{1023, 1023}) {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// TestNamesShapesAndTypesAreCompared, and the worst arrays come first.
+func TestNamesShapesAndTypesAreCompared(t *testing.T) {
+	one := storage.From([]float32{1}, 1)
+	a := file(t, map[string]storage.Array{"only a": one, "shape": one, "type": one, "little": storage.From([]float32{1, 100}, 2), "much": one, "same": one})
+	b := file(t, map[string]storage.Array{"only b": one, "shape": storage.From([]float32{1}, 1, 1), "type": storage.From([]float64{1}, 1), "little": storage.From([]float32{1, 101}, 2), "much": storage.From([]float32{-1}, 1), "same": one})
+	r, err := diff.Files(context.Background(), a, b, diff.Options{})
+	var names []string
+	for _, d := range r.Differ {
+		names = append(names, d.Name)
+	}
+	if err != nil || fmt.Sprint(names, r.OnlyA, r.OnlyB, r.Equal, r.Same()) != "[shape much little type] [only a] [only b] 1 false" {
+		t.Errorf("%v %v %v %d, %v", names, r.OnlyA, r.OnlyB, r.Equal, err)
+	}
+}
+
+// TestArraysThatCannotBeReadDiffer.
+func TestArraysThatCannotBeReadDiffer(t *testing.T) {
+	l := serialize.NewList(1, nil, func() error { return nil })
+	if err := l.Add(serialize.Unsupported("w", []int{2}, "float4")); err != nil {
+		t.Fatal(err)
+	}
+	r, err := diff.Files(context.Background(), l, l, diff.Options{})
+	if err != nil || len(r.Differ) != 1 || !errors.Is(r.Differ[0].Err, dtype.ErrType) {
+		t.Errorf("%+v, %v", r, err)
+	}
+}

@@ -1,0 +1,141 @@
+package transform_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/serialize/transform"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+func entries(list ...serialize.Entry) transform.Entries {
+	return func(yield func(serialize.Entry, error) bool) {
+		for _, e := range list {
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+// show lists entries with their elements.
+func show(t *testing.T, list transform.Entries) string {
+	t.Helper()
+	var lines []string
+	for e, err := range list {
+		elems, err2 := storage.Read[float64](e.Array)
+		if err := errors.Join(err, err2); err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, fmt.Sprintf("%s %v%v %v", e.Name, e.Array.Type, e.Array.Shape, elems))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Example quantizes a matrix of two output channels.
+func Example() {
+	w := storage.From([]float32{1, -2, 0.5, 12.7}, 2, 2)
+	for e, err := range transform.Quantize(entries(serialize.Entry{Name: "w", Array: w}), transform.QuantizeOptions{}) {
+		elems, _ := storage.Read[float32](e.Array)
+		fmt.Println(e.Name, e.Array.Type, elems, err)
+	}
+	// Output:
+	// w int8 [64 -127 5 127] <nil>
+	// w.scale float32 [0.015748031 0.1] <nil>
+}
+
+// TestCastsConvertFloats, of any strides, and nothing else.
+func TestCastsConvertFloats(t *testing.T) {
+	w := storage.From([]float32{1, 2, 3, 4, 5, 1e6}, 2, 3)
+	turned, _ := w.Transpose()
+	got := show(t, transform.Cast(entries(serialize.Entry{Name: "w", Array: w.With(turned)}, serialize.Entry{Name: "n", Array: storage.From([]int64{7})}), dtype.Float16))
+	if want := "w float16[3 2] [1 4 2 5 3 +Inf]\nn int64[] [7]"; got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+}
+
+// TestQuantizedArraysAreNear what they were: by half a scale at most, along any axis.
+func TestQuantizedArraysAreNear(t *testing.T) {
+	elems := make([]float32, 3*4*5)
+	for i := range elems {
+		elems[i] = float32(math.Sin(float64(i))) * float32(i%4+1)
+	}
+	w := storage.From(elems, 3, 4, 5)
+	turned, _ := w.Transpose(2, 0, 1)
+	for _, a := range []storage.Array{w, w.With(turned)} {
+		for _, axis := range []int{0, 1, -1} {
+			var list []serialize.Entry
+			for e, err := range transform.Quantize(entries(serialize.Entry{Name: "w", Array: a}), transform.QuantizeOptions{Axis: axis}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				list = append(list, e)
+			}
+			x, err1 := storage.Read[float64](a)
+			q, err2 := storage.Read[float64](list[0].Array)
+			scales, err3 := storage.Read[float64](list[1].Array)
+			if err := errors.Join(err1, err2, err3); err != nil {
+				t.Fatal(err)
+			}
+			inner := map[int]int{0: a.Shape[1] * a.Shape[2], 1: a.Shape[2], -1: 1}[axis]
+			used := 0.0
+			for i := range x {
+				scale := scales[i/inner%len(scales)]
+				used = max(used, math.Abs(q[i]))
+				if math.Abs(x[i]-q[i]*scale) > scale*0.5001 {
+					t.Errorf("axis %d, element %d: %v is %v·%v", axis, i, x[i], q[i], scale)
+				}
+			}
+			if used != 127 {
+				t.Errorf("axis %d: largest value %v", axis, used)
+			}
+		}
+	}
+}
+
+// TestQuantizingLeavesOthersAlone, keeps tied weights tied, and refuses what is not finite.
+func TestQuantizingLeavesOthersAlone(t *testing.T) {
+	w := storage.From([]float64{0, 0, 1, -1}, 2, 2)
+	list := entries(serialize.Entry{Name: "bias", Array: storage.From([]float32{1.5}, 1)}, serialize.Entry{Name: "a", Array: w, Shared: "tied"}, serialize.Entry{Name: "b", Array: w, Shared: "tied"})
+	quantized := transform.Quantize(list, transform.QuantizeOptions{})
+	if got, want := show(t, quantized), "bias float32[1] [1.5]\na int8[2 2] [0 0 127 -127]\na.scale float32[2] [1 0.007874015718698502]\nb int8[2 2] [0 0 127 -127]\nb.scale float32[2] [1 0.007874015718698502]"; got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	var all []serialize.Entry
+	for e := range quantized {
+		all = append(all, e)
+	}
+	if !all[1].SameElements(all[3]) || !all[2].SameElements(all[4]) || all[1].Shared == all[2].Shared {
+		t.Errorf("shared: %q %q %q %q", all[1].Shared, all[2].Shared, all[3].Shared, all[4].Shared)
+	}
+	for _, x := range []float32{float32(math.NaN()), float32(math.Inf(-1))} {
+		for e := range transform.Quantize(entries(serialize.Entry{Name: "w", Array: storage.From([]float32{1, x}, 1, 2)}), transform.QuantizeOptions{}) {
+			if _, err := e.Array.To(storage.CPU); err == nil || !strings.Contains(err.Error(), "not finite") {
+				t.Errorf("%v is quantized: %v", x, err)
+			}
+		}
+	}
+}
+
+// TestOptimizerStateIsKnownByItsName.
+func TestOptimizerStateIsKnownByItsName(t *testing.T) {
+	for name, want := range map[string]bool{
+		"optimizer/momentum/w": true, "optim/exp_avg/fc.weight": true, "optimizer_state_dict.state.0.exp_avg": true, "optimizer/vars/0": true,
+		"optimizer_weights/iter": true, "model/optimizer": false, "optimizer": false, "optimal.weight": false, "fc.weight": false, "": false,
+	} {
+		if got := transform.IsOptimizerState(name); got != want {
+			t.Errorf("%q: %v", name, got)
+		}
+	}
+	dropped := 0
+	w := storage.From([]float32{1})
+	got := show(t, transform.WithoutOptimizerState(entries(serialize.Entry{Name: "w", Array: w}, serialize.Entry{Name: "optim/m/w", Array: w}), func(serialize.Entry) { dropped++ }))
+	if got != "w float32[] [1]" || dropped != 1 {
+		t.Errorf("%s, %d dropped", got, dropped)
+	}
+}
