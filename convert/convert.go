@@ -27,6 +27,7 @@ type Plan struct {
 	Steps  []Step
 	Lost   loss.List // of all steps
 
+	meta    map[string]string // of the output
 	options Options
 	source  *inspect.HDF5 // if objects are copied as they are stored
 	path    string
@@ -179,14 +180,42 @@ func (p *Plan) decide(file inspect.File, s *Step) {
 	default:
 		s.leaveOut("%s has no %s links", p.Format, s.Kind)
 	}
-	if !p.targetFormat().Attrs {
-		s.Lost.AddInherent(s.Path, loss.Attribute, len(s.Attrs), "%s has no attributes", p.Format)
+	if p.Format != "hdf5" {
+		p.decideAttrs(s)
 		return
 	}
 	for _, a := range s.Attrs {
 		if _, err := a.Keep(); err != nil {
 			s.Lost.AddInherent(s.Path, loss.Attribute, 1, "attribute %s: %v", a.Name, err)
 		}
+	}
+}
+
+// decideAttrs counts the attributes that a format other than HDF5 does not keep: strings of the
+// root are metadata, those of arrays are attributes, and other groups have none.
+func (p *Plan) decideAttrs(s *Step) {
+	format, lost := p.targetFormat(), 0
+	for _, a := range s.Attrs {
+		value, err := a.Keep()
+		text, isText := value.(string)
+		switch {
+		case s.To == "/" && s.Kind == "group" && format.Meta && isText && err == nil:
+			if p.meta == nil {
+				p.meta = map[string]string{}
+			}
+			p.meta[a.Name] = text
+		case s.Data == nil || !format.Attrs:
+			lost++
+		case err != nil:
+			s.Lost.AddInherent(s.Path, loss.Attribute, 1, "attribute %s: %v", a.Name, err)
+		}
+	}
+	switch {
+	case lost == 0:
+	case s.Data == nil && format.Meta:
+		s.Lost.AddInherent(s.Path, loss.Attribute, lost, "%s keeps texts of the root as metadata, and no other attributes of groups", p.Format)
+	default:
+		s.Lost.AddInherent(s.Path, loss.Attribute, lost, "%s has no attributes", p.Format)
 	}
 }
 
@@ -258,7 +287,7 @@ func (p *Plan) Write(ctx context.Context, out string, verify bool) error {
 }
 
 func (p *Plan) writeArrays(ctx context.Context, out string) error {
-	return serialize.Save(out, p.Format, serialize.Contents{Entries: func(yield func(serialize.Entry, error) bool) {
+	return serialize.Save(out, p.Format, serialize.Contents{Meta: p.meta, Entries: func(yield func(serialize.Entry, error) bool) {
 		for _, s := range p.Arrays() {
 			if !yield(p.entry(ctx, s), nil) {
 				return
@@ -271,7 +300,7 @@ func (p *Plan) writeArrays(ctx context.Context, out string) error {
 func (p *Plan) entry(ctx context.Context, s *Step) serialize.Entry {
 	e := serialize.Entry{Name: strings.TrimPrefix(s.To, "/")}
 	if s.data.Numbers {
-		e.Array = blocks.WithContext(ctx, s.data.Array)
+		e.Array, e.Shared = blocks.WithContext(ctx, s.data.Array), s.data.Shared
 	} else {
 		e.Elements = &serialize.Elements{View: s.data.View, Type: s.data.DType, Values: s.data.Values}
 	}
@@ -325,6 +354,9 @@ func (s *Step) write(ctx context.Context, w *hdf5write.Writer) error {
 
 // verify reads the output and compares every element.
 func (p *Plan) verify(ctx context.Context, out string) error {
+	if format := p.targetFormat(); format.Elements == nil && !format.Single {
+		return p.verifyArrays(ctx, out)
+	}
 	file, err := inspect.Open(out)
 	if err != nil {
 		return err
@@ -338,6 +370,25 @@ func (p *Plan) verify(ctx context.Context, out string) error {
 		written, err := file.Find(path)
 		if err == nil {
 			err = sameData(ctx, s.data, written)
+		}
+		if err != nil {
+			return fmt.Errorf("verify %s: %s: %w", out, s.To, err)
+		}
+	}
+	return nil
+}
+
+// verifyArrays is verify for a format of numbers.
+func (p *Plan) verifyArrays(ctx context.Context, out string) error {
+	file, err := serialize.Open(out)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	for _, s := range p.Arrays() {
+		e, err := serialize.Lookup(file, strings.TrimPrefix(s.To, "/"))
+		if err == nil {
+			err = sameData(ctx, s.data, inspect.Selection{Array: e.Array, Numbers: true})
 		}
 		if err != nil {
 			return fmt.Errorf("verify %s: %s: %w", out, s.To, err)

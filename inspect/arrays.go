@@ -17,6 +17,8 @@ type arrays struct {
 	serialize.File
 	name, format string
 	entries      []entry
+	index        map[string]int    // entries by path
+	first        map[string]string // the first path of each Entry.Shared
 }
 
 // An entry is an array, or one that cannot be read.
@@ -26,8 +28,13 @@ type entry struct {
 }
 
 func newArrays(file serialize.File, name, format string) *arrays {
-	f := &arrays{File: file, name: name, format: format}
+	f := &arrays{File: file, name: name, format: format, index: map[string]int{}, first: map[string]string{}}
 	for e, err := range file.All() {
+		path := Clean(e.Name)
+		if _, ok := f.first[e.Shared]; !ok {
+			f.first[e.Shared] = path
+		}
+		f.index[path] = len(f.entries)
 		f.entries = append(f.entries, entry{e, err})
 	}
 	return f
@@ -63,7 +70,7 @@ func (f *arrays) Entries(path string) (iter.Seq[Object], error) {
 					}
 				}
 			}
-			if !yield(e.object(at)) {
+			if !yield(f.object(e, at)) {
 				return
 			}
 		}
@@ -81,28 +88,30 @@ func (f *arrays) any(wanted func(name string) bool) bool {
 	return empty
 }
 
-func (f *arrays) meta() []Attr { return textAttrs(f.Meta()) }
-
-// textAttrs returns the attributes that are strings.
-func textAttrs[T any](values map[string]T) []Attr {
+func (f *arrays) meta() []Attr {
 	var attrs []Attr
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if text, ok := any(values[name]).(string); ok {
-			get := func() (any, error) { return text, nil }
-			attrs = append(attrs, Attr{Name: name, Shape: []int{}, DType: "string", Get: get, Keep: get})
-		}
+	meta := f.Meta()
+	for _, name := range slices.Sorted(maps.Keys(meta)) {
+		attrs = append(attrs, describeValue(name, meta[name]))
 	}
 	return attrs
 }
 
-// object describes the array at a path.
-func (e entry) object(path string) Object {
-	o := Object{Path: path, Kind: "dataset", Err: e.err, Attrs: textAttrs(e.Attrs)}
+// object describes the array at a path. One of elements that cannot be read is described too.
+func (f *arrays) object(e entry, path string) Object {
+	o := Object{Path: path, Kind: "dataset", Err: e.err}
+	for _, name := range slices.Sorted(maps.Keys(e.Attrs)) {
+		o.Attrs = append(o.Attrs, describeValue(name, e.Attrs[name]))
+	}
 	switch {
 	case e.Array.Data != nil:
 		o.Data = describeArray(e.Array)
+		if first := f.first[e.Shared]; e.Shared != "" && first != path {
+			o.Data.Shares = first
+		}
 	case e.Elements != nil:
 		shape := e.Elements.View.Shape
+		o.Err = nil
 		o.Data = &Dataset{Shape: shape, MaxShape: shape, DType: e.Elements.Type, Layout: "contiguous", Size: -1, Stored: -1}
 	default:
 		o.Kind = "unknown"
@@ -110,38 +119,85 @@ func (e entry) object(path string) Object {
 	return o
 }
 
-// selection returns all elements of e.
-func (e entry) selection() Selection {
-	if e.Elements != nil {
-		return Selection{Name: e.Name, View: e.Elements.View, DType: e.Elements.Type, Texts: e.Elements.Type == "string", Values: e.Elements.Values}
+// describeValue describes an attribute of an array: a string, strings or numbers.
+func describeValue(name string, value any) Attr {
+	keep := func() (any, error) { return value, nil }
+	a := Attr{Name: name, Shape: []int{}, DType: "string", Get: keep, Keep: keep}
+	switch v := value.(type) {
+	case []string:
+		a.Shape = []int{len(v)}
+		a.Get = func() (any, error) {
+			list := make([]any, len(v))
+			for i, text := range v {
+				list[i] = text
+			}
+			return list, nil
+		}
+	case storage.Array:
+		a.Shape, a.DType = v.Shape, v.Type.String()
+		a.Get = func() (any, error) { return numbers(v) }
 	}
-	return Selection{Name: e.Name, Array: e.Array, Numbers: true, DType: e.Array.Type.String()}
+	return a
+}
+
+// numbers returns the elements of an array: a number, or a list.
+func numbers(a storage.Array) (any, error) {
+	list := []any{}
+	if a.Type.IsInt() {
+		elems, err := storage.Read[int64](a)
+		if err != nil {
+			return nil, err
+		}
+		for _, x := range elems {
+			list = append(list, x)
+		}
+	} else {
+		elems, err := storage.Read[float64](a)
+		if err != nil {
+			return nil, err
+		}
+		for _, x := range elems {
+			list = append(list, x)
+		}
+	}
+	if a.Rank() == 0 {
+		return list[0], nil
+	}
+	return list, nil
 }
 
 func describeArray(a storage.Array) *Dataset {
 	size := a.Len() * a.Type.Size()
-	return &Dataset{Shape: a.Shape, MaxShape: a.Shape, DType: a.Type.String(), Layout: "contiguous", Size: size, Stored: -1, Numbers: true}
+	d := &Dataset{Shape: a.Shape, MaxShape: a.Shape, DType: a.Type.String(), Layout: "contiguous", Size: size, Stored: -1, Numbers: true}
+	if !a.Contiguous() {
+		d.Layout, d.Strides = "strided", a.Stride
+	}
+	return d
+}
+
+// selection returns the data of an entry.
+func (e entry) selection() Selection {
+	if e.Elements != nil {
+		return Selection{Name: e.Name, View: e.Elements.View, DType: e.Elements.Type, Texts: e.Elements.Type == "string", Values: e.Elements.Values}
+	}
+	return Selection{Name: e.Name, Array: e.Array, Shared: e.Shared, Numbers: true, DType: e.Array.Type.String()}
 }
 
 func (f *arrays) Find(path string) (Selection, error) {
+	if i, ok := f.index[Clean(path)]; ok {
+		return f.entries[i].selection(), f.entries[i].err
+	}
 	var names []string
-	var only Selection
-	var failed error
 	for _, e := range f.entries {
-		failed = e.err
-		only = e.selection()
-		if Clean(e.Name) == Clean(path) {
-			return only, e.err
-		}
 		names = append(names, Clean(e.Name))
 	}
 	if Clean(path) == "/" {
 		if len(names) == 1 {
-			return only, failed
+			return f.entries[0].selection(), f.entries[0].err
 		}
-		return only, fmt.Errorf("%s has %d arrays; name one: %s:%s", f.name, len(names), f.name, firstOr(names, "/name"))
+		return Selection{}, fmt.Errorf("%s has %d arrays; name one: %s:%s", f.name, len(names), f.name, firstOr(names, "/name"))
 	}
-	return only, fmt.Errorf("%s has no array %s%s", f.name, path, spell.Hint(Clean(path), names))
+	return Selection{}, fmt.Errorf("%s has no array %s%s", f.name, path, spell.Hint(Clean(path), names))
 }
 
 // Clean returns path with one leading slash and no trailing one.

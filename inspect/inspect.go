@@ -77,6 +77,8 @@ type Dataset struct {
 	Values   []int64  // that Names belong to
 	Sources  []string // FILE:/path of the datasets that a virtual one consists of
 	Changes  []string // what is different in an array of the numbers
+	Shares   string   // the path of an array before it with the same elements; "" if there is none
+	Strides  []int    // of elements that are not in row-major order; else nil
 }
 
 type Filter struct {
@@ -90,6 +92,7 @@ type Selection struct {
 	Name    string
 	Array   storage.Array // of numbers, if Numbers
 	Numbers bool
+	Shared  string // see serialize.Entry.Shared
 
 	// Names are those of the integers NameValues, of an enum; of 0, 1, … if that is nil.
 	Names      []string

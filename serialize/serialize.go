@@ -154,6 +154,46 @@ func Open(name string, options ...Options) (File, error) {
 	return file, nil
 }
 
+// Salvage opens a file of the named format that was cut short or damaged. Arrays that are
+// lost come with errors. See Format.Salvage.
+func Salvage(name, format string, options ...Options) (File, error) {
+	f, err := ByName(format)
+	if err == nil && f.Salvage == nil {
+		err = fmt.Errorf("damaged %s files cannot be read: %w", f.Name, ErrFormat)
+	}
+	if err != nil {
+		return nil, err
+	}
+	in, err := openInput(name, options)
+	if err != nil {
+		return nil, err
+	}
+	file, err := f.Salvage(in)
+	if err != nil {
+		in.Close()
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return file, nil
+}
+
+// openInput opens a file as an Input.
+func openInput(name string, options []Options) (Input, error) {
+	f, err := storage.OpenFile(name)
+	if err != nil {
+		return Input{}, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return Input{}, err
+	}
+	in := Input{ReaderAt: f, Size: info.Size(), Name: name, file: f}
+	for _, o := range options {
+		in.Options = o
+	}
+	return in, nil
+}
+
 // FormatOf returns the format of the named file, by content.
 func FormatOf(name string) (Format, error) {
 	f, err := storage.OpenFile(name)

@@ -56,7 +56,7 @@ func inspectOne(c *cli.Context, w io.Writer, at address) error {
 		return err
 	}
 	defer file.Close()
-	var p printer = &tree{w: w, paint: paletteFor(c.App.Writer), attrs: c.Int("attrs")}
+	var p printer = &tree{w: w, paint: paletteFor(c.App.Writer), attrs: c.Int("attrs"), total: checkpointTotal(c, at)}
 	if c.Bool("json") {
 		p = &objects{w: w}
 	}

@@ -16,16 +16,27 @@ import (
 func verifyCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "verify",
-		Usage:     "check the integrity of an HDF5 file",
+		Usage:     "check the integrity of an HDF5 file or a checkpoint",
 		ArgsUsage: "FILE",
-		Description: "Reads every structure, compares checksums, decodes every chunk and reads every value of\n" +
+		Description: "Of an HDF5 file, reads every structure, compares checksums, decodes every chunk and reads every value of\n" +
 			"variable length. Opens no other file without --follow. Data without filters has no checksum: only its\n" +
-			"position is checked. The exit status is 1 if a problem was found.",
-		Flags: []cli.Flag{followFlag(), &cli.BoolFlag{Name: "json", Usage: "print one JSON object"}},
+			"position is checked. Of other formats, and of HDF5 checkpoints, reads every array and compares the\n" +
+			"checksums that the format has, and the index of an HDF5 checkpoint with its datasets; --reindex writes\n" +
+			"a new one. The exit status is 1 if a problem was found.",
+		Flags: []cli.Flag{
+			followFlag(), &cli.BoolFlag{Name: "json", Usage: "print one JSON object"},
+			&cli.BoolFlag{Name: "reindex", Usage: "write an HDF5 checkpoint again, with an index that fits its datasets"},
+		},
 		Action: func(c *cli.Context) error {
 			args, err := arguments(c, "FILE")
 			if err != nil {
 				return err
+			}
+			if format, err := serialize.FormatOf(args[0]); err == nil && (format.Name == "h5ck" || !serialize.Fits(args[0], "hdf5")) {
+				return verifyArrays(c, args[0], format)
+			}
+			if c.Bool("reindex") {
+				return fmt.Errorf("%s is no HDF5 checkpoint, which alone have an index", args[0])
 			}
 			if err := anHDF5File(c.Context, args[0]); err != nil {
 				return err

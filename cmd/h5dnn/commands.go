@@ -14,6 +14,12 @@ func commands() []*cli.Command {
 		sliceCommand(),
 		convertCommand(),
 		verifyCommand(),
+		diffCommand(),
+		repairCommand(),
+		shardCommand(),
+		mergeCommand(),
+		stripCommand(),
+		castCommand(),
 		repackCommand(),
 		importCommand(),
 		trainCommand(),
@@ -30,7 +36,7 @@ func commands() []*cli.Command {
 
 // opensFiles are the commands that read files of unknown origin.
 var opensFiles = map[string]bool{
-	"inspect": true, "slice": true, "convert": true, "verify": true, "repack": true, "import": true,
+	"inspect": true, "slice": true, "convert": true, "verify": true, "diff": true, "repair": true, "shard": true, "merge": true, "strip": true, "cast": true, "repack": true, "import": true,
 	"init": true, "train": true, "eval": true, "predict": true, "doctor": true,
 }
 

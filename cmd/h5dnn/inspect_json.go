@@ -120,6 +120,12 @@ func datasetFields(d *inspect.Dataset) fields {
 	if d.Sources != nil {
 		f = append(f, field{"sources", d.Sources})
 	}
+	if d.Shares != "" {
+		f = append(f, field{"shares", d.Shares})
+	}
+	if d.Strides != nil {
+		f = append(f, field{"strides", d.Strides})
+	}
 	f = append(f, field{"layout", d.Layout}, field{"chunks", orNull(d.Chunks)}, field{"maxshape", unlimited(d.MaxShape)},
 		field{"filters", ids}, field{"pipeline", pipeline}, field{"external", d.External})
 	if d.Size >= 0 {

@@ -18,6 +18,7 @@ type tree struct {
 	attrs int // most attributes shown of an object; all if negative
 	root  int // depth of the first entry
 	begun bool
+	total string // the last line, of a checkpoint
 }
 
 func (t *tree) Begin(at address, format string, size int) error {
@@ -25,7 +26,13 @@ func (t *tree) Begin(at address, format string, size int) error {
 	return err
 }
 
-func (t *tree) End() error { return nil }
+func (t *tree) End() error {
+	if t.total == "" {
+		return nil
+	}
+	_, err := fmt.Fprintln(t.w, t.paint.faint(t.total))
+	return err
+}
 
 func (t *tree) Entry(e inspect.Object, m more) error {
 	depth := strings.Count(e.Path, "/")
@@ -186,6 +193,9 @@ func describe(d *inspect.Dataset, paint palette) string {
 		what += " maxshape " + arrayfmt.Shape(d.MaxShape)
 	}
 	how := d.Layout
+	if d.Strides != nil {
+		how += " " + arrayfmt.Shape(d.Strides)
+	}
 	if d.Chunks != nil {
 		how += " " + arrayfmt.Shape(d.Chunks)
 	}
@@ -196,6 +206,7 @@ func describe(d *inspect.Dataset, paint palette) string {
 		how += fmt.Sprintf(", in %d external files", d.External)
 	}
 	switch {
+	case d.Size < 0 && !d.Numbers && d.Stored < 0:
 	case d.Size < 0:
 		how += ", size overflows 64 bits"
 	case d.Stored < 0 || d.Stored == d.Size && d.Filters == nil || d.Layout == "virtual":
@@ -204,6 +215,9 @@ func describe(d *inspect.Dataset, paint palette) string {
 		how += fmt.Sprintf(", %s, none written", arrayfmt.Bytes(d.Size))
 	default:
 		how += fmt.Sprintf(", %s in %s, ratio %.2f", arrayfmt.Bytes(d.Size), arrayfmt.Bytes(d.Stored), ratio(d))
+	}
+	if d.Shares != "" {
+		how += ", shared with " + printable(d.Shares)
 	}
 	return what + "  " + paint.faint(how)
 }

@@ -18,11 +18,20 @@ import (
 // DefaultSize is the largest size of a shard in bytes, as in the library of Hugging Face.
 const DefaultSize = 5_000_000_000
 
+// Options configure Save. The zero value is right for most checkpoints.
+type Options struct {
+	// Size is the largest number of bytes of elements in a shard, unless one array is
+	// larger. The default is DefaultSize.
+	Size int
+	// Check is called with the name of each shard, without a folder, before any is
+	// written. Its error ends Save.
+	Check func(file string) error
+}
+
 // Save writes an index, such as model.safetensors.index.json, and its shards beside it,
-// such as model-00001-of-00003.safetensors, each of at most size bytes of elements unless
-// one array is larger. Arrays that share elements go into one shard. Each file is replaced
+// such as model-00001-of-00003.safetensors. Arrays that share elements go into one shard. Each file is replaced
 // atomically, the index last.
-func Save(name string, c serialize.Contents, size int) error {
+func Save(name string, c serialize.Contents, o Options) error {
 	base := strings.TrimSuffix(filepath.Base(name), Extension)
 	if base == filepath.Base(name) {
 		return fmt.Errorf("the name of an index ends in %s, after that of the checkpoint, as in model.safetensors%s: %w", Extension, Extension, serialize.ErrFormat)
@@ -34,9 +43,20 @@ func Save(name string, c serialize.Contents, size int) error {
 	if format.Single {
 		return fmt.Errorf("%s files hold one array and cannot be shards: %w", format.Name, serialize.ErrFormat)
 	}
-	shards, total, err := split(c, size)
+	if o.Size <= 0 {
+		o.Size = DefaultSize
+	}
+	shards, total, err := split(c, o.Size)
 	if err != nil {
 		return err
+	}
+	for i := range shards {
+		if o.Check == nil {
+			break
+		}
+		if err := o.Check(FileName(base, i+1, len(shards))); err != nil {
+			return err
+		}
 	}
 	in := map[string]string{}
 	for i, shard := range shards {
@@ -44,7 +64,7 @@ func Save(name string, c serialize.Contents, size int) error {
 		for _, e := range shard {
 			in[e.Name] = file
 		}
-		contents := serialize.Contents{Entries: entries(shard)}
+		contents := serialize.Contents{Entries: entries(shard), Context: c.Context}
 		if format.Meta {
 			contents.Meta = c.Meta
 		}

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -29,7 +30,7 @@ const Extension = ".index.json"
 func init() {
 	serialize.Register(serialize.Format{
 		Name: "sharded", Extensions: []string{Extension}, Meta: true,
-		Match: match, Open: open, SaveFile: func(name string, c serialize.Contents) error { return Save(name, c, DefaultSize) },
+		Match: match, Open: open, SaveFile: func(name string, c serialize.Contents) error { return Save(name, c, Options{}) },
 	})
 }
 
@@ -93,6 +94,23 @@ func ParseIndex(text string) (Index, error) {
 		}
 	}
 	return index, nil
+}
+
+// Files returns the names of the shards that the named file lists, if it is an index.
+func Files(name string) []string {
+	info, err := os.Stat(name)
+	if err != nil || info.Size() > maxIndex || !strings.HasSuffix(name, ".json") {
+		return nil
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil
+	}
+	index, err := ParseIndex(string(text))
+	if err != nil {
+		return nil
+	}
+	return index.Files
 }
 
 // value reads a string, or any other value as its JSON.

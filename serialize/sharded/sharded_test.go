@@ -33,7 +33,7 @@ func Example() {
 	dir, _ := os.MkdirTemp("", "")
 	defer os.RemoveAll(dir)
 	name := filepath.Join(dir, "model.safetensors.index.json")
-	if err := sharded.Save(name, serialize.Contents{Entries: model}, 24); err != nil {
+	if err := sharded.Save(name, serialize.Contents{Entries: model}, sharded.Options{Size: 24}); err != nil {
 		fmt.Println(err)
 		return
 	}
@@ -64,7 +64,7 @@ func TestShardsOfAnyFormat(t *testing.T) {
 	for _, base := range []string{"model.safetensors", "model.npz"} {
 		name := filepath.Join(t.TempDir(), base+sharded.Extension)
 		meta := map[string]string{"format": "pt", "größe": "\"\n"}
-		if err := sharded.Save(name, serialize.Contents{Entries: model, Meta: meta}, 24); err != nil {
+		if err := sharded.Save(name, serialize.Contents{Entries: model, Meta: meta}, sharded.Options{Size: 24}); err != nil {
 			t.Fatal(err)
 		}
 		f, err := serialize.Open(name)
@@ -149,7 +149,7 @@ func TestIndexesAreChecked(t *testing.T) {
 func TestNamesThatAreNoIndexes(t *testing.T) {
 	for _, name := range []string{"model.json", "model.npy.index.json", "model.index.json", "model.unknown.index.json"} {
 		file := filepath.Join(t.TempDir(), name)
-		if err := sharded.Save(file, serialize.Contents{Entries: model}, 24); !errors.Is(err, serialize.ErrFormat) {
+		if err := sharded.Save(file, serialize.Contents{Entries: model}, sharded.Options{Size: 24}); !errors.Is(err, serialize.ErrFormat) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
@@ -162,7 +162,7 @@ func TestNamesThatAreNoIndexes(t *testing.T) {
 // arrays the index says.
 func TestOthersReadWhatIsWritten(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "model.safetensors.index.json")
-	if err := sharded.Save(name, serialize.Contents{Entries: model}, 24); err != nil {
+	if err := sharded.Save(name, serialize.Contents{Entries: model}, sharded.Options{Size: 24}); err != nil {
 		t.Fatal(err)
 	}
 	out := serializetest.Python(t, []string{"torch", "safetensors"}, `

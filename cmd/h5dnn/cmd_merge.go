@@ -1,0 +1,28 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/h5dnn/h5dnn/arrayfmt"
+	"github.com/h5dnn/h5dnn/serialize/sharded"
+	"github.com/h5dnn/h5dnn/serialize/transform"
+)
+
+func mergeCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "merge",
+		Usage:     "join the shards of a checkpoint into one file",
+		ArgsUsage: "IN" + sharded.Extension + " OUT",
+		Description: "Reads the files that the index names, from its folder or that of --follow, and writes one.\n" +
+			"The shards are unchanged.",
+		Flags: copyFlags(),
+		Action: func(c *cli.Context) error {
+			same := func(entries transform.Entries) transform.Entries { return entries }
+			return copyTo(c, same, func(k *copier, out string) string {
+				return fmt.Sprintf("%s written to %s, %s", plural(k.arrays, "array"), out, arrayfmt.Bytes(k.bytes))
+			})
+		},
+	}
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/h5dnn/h5dnn/serialize"
+)
+
+func repairCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "repair",
+		Usage:     "save the intact arrays of a truncated or damaged checkpoint",
+		ArgsUsage: "IN OUT",
+		Description: "Reads what is whole in a .pt, .npz or .h5dn file that was cut short or damaged, and writes it to OUT.\n" +
+			"IN is unchanged. Lists the arrays that are lost; the exit status is 1 if there are any.",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "from", Usage: "`FORMAT` of IN, by default from its content or extension"},
+			&cli.StringFlag{Name: "format", Usage: "`FORMAT` of OUT, by default from its extension"},
+			forceFlag(),
+		},
+		Action: func(c *cli.Context) error {
+			args, err := arguments(c, "IN", "OUT")
+			if err != nil {
+				return err
+			}
+			in, out := args[0], args[1]
+			if err := isFile(in); err != nil {
+				return err
+			}
+			format, err := damagedFormat(in, c.String("from"))
+			if err != nil {
+				return err
+			}
+			file, err := serialize.Salvage(in, format.Name, openOptions(c))
+			if err != nil {
+				return err
+			}
+			defer file.Close()
+			addInput(c.Context, in, nil)
+			k, err := newCopier(c, file, out)
+			if err != nil {
+				return err
+			}
+			if err := checkOutput(c, out); err != nil {
+				return err
+			}
+			whole := 0
+			for _, err := range file.All() {
+				if err == nil {
+					whole++
+				}
+			}
+			if whole == 0 {
+				return fmt.Errorf("%s: no array is intact, so %s was not written", in, out)
+			}
+			if err := serialize.Save(out, k.saveAs, k.contents(file.All())); err != nil {
+				return err
+			}
+			err = buffered(c.App.Writer, func(w io.Writer) error {
+				k.report(w)
+				_, err := fmt.Fprintf(w, "%s of %s written to %s; %s\n", plural(k.arrays, "array"), printable(in), printable(out), k.lost.Summary())
+				return err
+			})
+			if err == nil && len(k.lost) > 0 {
+				return errNegative
+			}
+			return err
+		},
+	}
+}
+
+// damagedFormat returns the format of a file whose content may not show it any more.
+func damagedFormat(in, name string) (serialize.Format, error) {
+	format, err := serialize.FormatOf(in)
+	if name != "" {
+		format, err = serialize.ByName(name)
+	} else if other, byName := serialize.ByExtension(in); byName == nil && (err != nil || format.Salvage == nil && other.Salvage != nil) {
+		format, err = other, nil
+	}
+	if err == nil && format.Salvage == nil {
+		err = fmt.Errorf("%s: %s files cannot be repaired; torch, npz and native files can", in, format.Name)
+	}
+	if errors.Is(err, serialize.ErrFormat) && name == "" {
+		err = fmt.Errorf("%w; --from names it", err)
+	}
+	return format, err
+}

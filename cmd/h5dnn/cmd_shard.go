@@ -1,0 +1,58 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/serialize/sharded"
+	"github.com/h5dnn/h5dnn/serialize/transform"
+)
+
+func shardCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "shard",
+		Usage:     "split a checkpoint into several files with an index",
+		ArgsUsage: "IN OUT" + sharded.Extension,
+		Description: "Writes OUT" + sharded.Extension + ", such as model.safetensors" + sharded.Extension + ", and shards such as\n" +
+			"model-00001-of-00003.safetensors beside it, in the layout of Hugging Face. Shards may be of any format that\n" +
+			"holds several arrays. Arrays that share elements go into one shard.",
+		Flags: copyFlags(&cli.StringFlag{Name: "size", Usage: "most `BYTES` of elements in a shard, such as 500MiB; by default 5 GB"}),
+		Action: func(c *cli.Context) error {
+			args, err := arguments(c, "IN", "OUT"+sharded.Extension)
+			if err != nil {
+				return err
+			}
+			in, out := args[0], args[1]
+			if !strings.HasSuffix(out, sharded.Extension) {
+				return fmt.Errorf("%s: the name of an index ends in %s, as in model.safetensors%s", out, sharded.Extension, sharded.Extension)
+			}
+			size := sharded.DefaultSize
+			if text := c.String("size"); text != "" {
+				var err error
+				if size, err = parseBytes(text); err != nil {
+					return fmt.Errorf("--size: %w", err)
+				}
+			}
+			file, err := openArrays(c, in)
+			if err != nil {
+				return err
+			}
+			defer file.Close()
+			shards := 0
+			write := func(k *copier, contents serialize.Contents) error {
+				return sharded.Save(out, contents, sharded.Options{Size: size, Check: func(name string) error {
+					shards++
+					return checkOutput(c, filepath.Join(filepath.Dir(out), name))
+				}})
+			}
+			same := func(entries transform.Entries) transform.Entries { return entries }
+			return writeCopy(c, file, out, same, func(k *copier, out string) string {
+				return fmt.Sprintf("%s written to %s and %s", plural(k.arrays, "array"), out, plural(shards, "shard"))
+			}, write)
+		},
+	}
+}

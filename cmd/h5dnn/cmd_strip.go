@@ -1,0 +1,51 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/h5dnn/h5dnn/arrayfmt"
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/serialize/transform"
+)
+
+func stripCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "strip",
+		Usage:     "copy a checkpoint without the state of the optimizer",
+		ArgsUsage: "IN OUT",
+		Description: "Leaves out arrays whose names begin with optimizer/, optim/, optimizer_state_dict. and the like.\n" +
+			"A file without any is an error. The original is unchanged.",
+		Flags: copyFlags(),
+		Action: func(c *cli.Context) error {
+			dropped, bytes := 0, 0
+			change := func(entries transform.Entries) transform.Entries {
+				return transform.WithoutOptimizerState(entries, func(e serialize.Entry) {
+					if dropped++; e.Elements == nil {
+						bytes += e.Array.Len() * e.Array.Type.Size()
+					}
+				})
+			}
+			args, err := arguments(c, "IN", "OUT")
+			if err != nil {
+				return err
+			}
+			file, err := openArrays(c, args[0])
+			if err != nil {
+				return err
+			}
+			defer file.Close()
+			found := false
+			for e := range file.All() {
+				found = found || transform.IsOptimizerState(e.Name)
+			}
+			if !found {
+				return fmt.Errorf("%s has no optimizer state that is known by its name", args[0])
+			}
+			return writeCopy(c, file, args[1], change, func(k *copier, out string) string {
+				return fmt.Sprintf("%s written to %s, %s of optimizer state left out (%s)", plural(k.arrays, "array"), out, plural(dropped, "array"), arrayfmt.Bytes(bytes))
+			}, nil)
+		},
+	}
+}

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/h5dnn/h5dnn/internal/blocks"
+	"github.com/h5dnn/h5dnn/loss"
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/serialize/sharded"
+	"github.com/h5dnn/h5dnn/serialize/transform"
+)
+
+// openArrays opens a file of any format as its arrays.
+func openArrays(c *cli.Context, name string) (serialize.File, error) {
+	if err := isFile(name); err != nil {
+		return nil, err
+	}
+	file, err := serialize.Open(name, openOptions(c))
+	if err == nil {
+		addInput(c.Context, name, nil)
+		addShards(c.Context, name)
+	}
+	return file, err
+}
+
+// openOptions returns the options in the command's flags.
+func openOptions(c *cli.Context) serialize.Options {
+	return serialize.Options{Follow: followed(c.Context), Budget: budgetOf(c.Context), Context: c.Context}
+}
+
+// addShards records that the command reads the shards of an index.
+func addShards(ctx context.Context, name string) {
+	for _, shard := range sharded.Files(name) {
+		addInput(ctx, filepath.Join(filepath.Dir(name), shard), nil)
+	}
+}
+
+// A copier writes what a file holds to another one, as far as that can hold it.
+type copier struct {
+	c      *cli.Context
+	format serialize.Format // of the output, or of its shards
+	saveAs string           // its name, or sharded
+	lost   loss.List
+	arrays int
+	bytes  int
+	meta   map[string]string
+}
+
+// newCopier returns a copier to a file in the format of its extension, or of the flag --to.
+func newCopier(c *cli.Context, file serialize.File, out string) (*copier, error) {
+	name, err := outputFormat(strings.TrimSuffix(out, sharded.Extension), c.String("format"))
+	if err != nil {
+		return nil, err
+	}
+	format, err := serialize.ByName(name)
+	if err != nil {
+		return nil, err
+	}
+	k := &copier{c: c, format: format, saveAs: format.Name, meta: file.Meta()}
+	if strings.HasSuffix(out, sharded.Extension) && c.String("format") == "" {
+		k.saveAs = "sharded"
+	}
+	if !format.Meta && len(k.meta) > 0 {
+		k.lost.AddInherent("/", loss.Attribute, len(k.meta), "%s has no metadata", format.Name)
+		k.meta = nil
+	}
+	return k, nil
+}
+
+// entries yields what can be written of entries, and counts the rest as lost.
+func (k *copier) entries(entries transform.Entries) transform.Entries {
+	return func(yield func(serialize.Entry, error) bool) {
+		for e, err := range entries {
+			switch {
+			case err != nil && e.Name != "":
+				k.lost.Add(e.Name, loss.Array, 1, "%v", err)
+				continue
+			case err == nil && len(e.Attrs) > 0 && !k.format.Attrs:
+				k.lost.AddInherent(e.Name, loss.Attribute, len(e.Attrs), "%s has no attributes", k.format.Name)
+				e.Attrs = nil
+			}
+			if err == nil {
+				if err = k.format.Check(e); err != nil {
+					err = fmt.Errorf("%s: %w", e.Name, err)
+				}
+			}
+			if e.Elements == nil {
+				e.Array = blocks.WithContext(k.c.Context, e.Array)
+				k.bytes += e.Array.Len() * e.Array.Type.Size()
+			}
+			if k.arrays++; !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+func (k *copier) contents(entries transform.Entries) serialize.Contents {
+	return serialize.Contents{Entries: k.entries(entries), Meta: k.meta, Context: k.c.Context}
+}
+
+// report prints what was lost, and returns the status of the command.
+func (k *copier) report(w io.Writer) error {
+	const shown = 20
+	for i, item := range k.lost {
+		if i == shown {
+			fmt.Fprintf(w, "… and %d more\n", len(k.lost)-shown)
+			break
+		}
+		fmt.Fprintln(w, printable(item.String()))
+	}
+	return nil
+}
+
+// copyTo runs a command IN OUT: it writes what change makes of the arrays of IN, and prints the
+// losses and the line that done returns.
+func copyTo(c *cli.Context, change func(transform.Entries) transform.Entries, done func(k *copier, out string) string) error {
+	args, err := arguments(c, "IN", "OUT")
+	if err != nil {
+		return err
+	}
+	in, out := args[0], args[1]
+	file, err := openArrays(c, in)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	return writeCopy(c, file, out, change, done, nil)
+}
+
+// writeCopy writes what change makes of the arrays of file with write, by default as one file.
+func writeCopy(c *cli.Context, file serialize.File, out string, change func(transform.Entries) transform.Entries, done func(k *copier, out string) string, write func(k *copier, contents serialize.Contents) error) error {
+	k, err := newCopier(c, file, out)
+	if err != nil {
+		return err
+	}
+	if err := checkOutput(c, out); err != nil {
+		return err
+	}
+	contents := k.contents(change(file.All()))
+	if write == nil {
+		err = serialize.Save(out, k.saveAs, contents)
+	} else {
+		err = write(k, contents)
+	}
+	if err != nil {
+		return err
+	}
+	err = buffered(c.App.Writer, func(w io.Writer) error {
+		k.report(w)
+		_, err := fmt.Fprintf(w, "%s; %s\n", printable(done(k, out)), lossSummary(c, k.lost))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return lossStatus(c, k.lost)
+}
+
+// copyFlags are the flags of the commands that copy arrays to another file.
+func copyFlags(more ...cli.Flag) []cli.Flag {
+	flags := append(more, &cli.StringFlag{Name: "format", Usage: "`FORMAT` of OUT, by default from its extension"}, forceFlag(), followFlag())
+	return append(flags, lossFlags...)
+}

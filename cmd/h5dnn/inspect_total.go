@@ -1,0 +1,56 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/h5dnn/h5dnn/arrayfmt"
+	"github.com/h5dnn/h5dnn/inspect"
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/serialize/transform"
+)
+
+// dataFormats are formats of several arrays that are rather data than checkpoints.
+var dataFormats = []string{"hdf5", "npz", "csv", "parquet", "arrow"}
+
+// checkpointTotal counts what a checkpoint holds: arrays, bytes, shared elements, and the state of
+// an optimizer. It is empty for other files, and for a part of one.
+func checkpointTotal(c *cli.Context, at address) string {
+	format, err := serialize.FormatOf(at.file)
+	if err != nil || format.Single || inspect.Clean(at.path) != "/" || slices.Contains(dataFormats, format.Name) || c.Bool("json") {
+		return ""
+	}
+	file, err := serialize.Open(at.file, openOptions(c))
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	arrays, shared, bytes, state, stateBytes := 0, 0, 0, 0, 0
+	seen := map[string]bool{}
+	for e := range file.All() {
+		arrays++
+		n := 0
+		if e.Array.Data != nil {
+			n = e.Array.Len() * e.Array.Type.Size()
+		}
+		if transform.IsOptimizerState(e.Name) {
+			state, stateBytes = state+1, stateBytes+n
+		}
+		if e.Shared != "" && seen[e.Shared] {
+			shared++
+			continue
+		}
+		seen[e.Shared] = true
+		bytes += n
+	}
+	text := fmt.Sprintf("%s, %s", plural(arrays, "array"), arrayfmt.Bytes(bytes))
+	if shared > 0 {
+		text += fmt.Sprintf(", %d shared with others", shared)
+	}
+	if state == 0 {
+		return text + "; no optimizer state"
+	}
+	return text + fmt.Sprintf("; optimizer state: %s, %s", plural(state, "array"), arrayfmt.Bytes(stateBytes))
+}
