@@ -23,6 +23,7 @@ import (
 	_ "github.com/h5dnn/h5dnn/serialize/raw"
 	_ "github.com/h5dnn/h5dnn/serialize/safetensors"
 	_ "github.com/h5dnn/h5dnn/serialize/sharded"
+	_ "github.com/h5dnn/h5dnn/serialize/tfbundle"
 	_ "github.com/h5dnn/h5dnn/serialize/torch"
 	"github.com/h5dnn/h5dnn/spell"
 )

@@ -1,0 +1,326 @@
+// Package tfbundle reads the checkpoints of TensorFlow: NAME.index, and the files
+// NAME.data-00000-of-00001 beside it.
+//
+// Variables of TensorFlow 2 are named by their path without /.ATTRIBUTES/VARIABLE_VALUE.
+// The format is described in tensorflow/core/util/tensor_bundle/tensor_bundle.h and
+// tensorflow/core/protobuf/tensor_bundle.proto.
+package tfbundle
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/protowire"
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+func init() {
+	serialize.Register(serialize.Format{Name: "tfbundle", Extensions: []string{".index"}, Match: match, Open: open})
+}
+
+func match(r io.ReaderAt, size int64) serialize.Confidence {
+	var footer [footerSize]byte
+	if size < footerSize {
+		return serialize.NoMatch
+	}
+	if _, err := r.ReadAt(footer[:], size-footerSize); err != nil || binary.LittleEndian.Uint64(footer[footerSize-8:]) != tableMagic {
+		return serialize.NoMatch
+	}
+	return serialize.ContentMatch
+}
+
+// Fields of messages.
+const (
+	headerShards, headerEndianness                                                        = 1, 2
+	entryType, entryShape, entryShard, entryOffset, entrySize, entryChecksum, entrySlices = 1, 2, 3, 4, 5, 6, 7
+	shapeDim, dimSize                                                                     = 2, 1
+)
+
+// types are those of tensorflow/core/framework/types.proto.
+var types = map[uint64]struct {
+	name string
+	typ  dtype.Type
+}{
+	1: {"float", dtype.Float32}, 2: {"double", dtype.Float64}, 3: {"int32", dtype.Int32}, 4: {"uint8", dtype.Uint8}, 5: {"int16", dtype.Int16},
+	6: {"int8", dtype.Int8}, typeString: {"string", 0}, 8: {"complex64", dtype.Complex64}, 9: {"int64", dtype.Int64}, 10: {"bool", dtype.Bool},
+	14: {"bfloat16", dtype.BFloat16}, 17: {"uint16", dtype.Uint16}, 18: {"complex128", dtype.Complex128}, 19: {"half", dtype.Float16},
+	22: {"uint32", dtype.Uint32}, 23: {"uint64", dtype.Uint64}, 24: {"float8_e5m2", dtype.Float8E5M2}, 25: {"float8_e4m3fn", dtype.Float8E4M3},
+	11: {"qint8", 0}, 12: {"quint8", 0}, 13: {"qint32", 0}, 15: {"qint16", 0}, 16: {"quint16", 0}, 20: {"resource", 0}, 21: {"variant", 0}, 29: {"int4", 0}, 30: {"uint4", 0},
+}
+
+const (
+	typeString = 7
+	maxShards  = 1 << 16
+	maxRank    = 254 // of TensorFlow
+)
+
+// suffix ends the names of variables in object-based checkpoints.
+const suffix = "/.ATTRIBUTES/VARIABLE_VALUE"
+
+// A bundle is a checkpoint that is being opened.
+type bundle struct {
+	in     serialize.Input
+	shards []*storage.Mapping // nil until they are used
+	order  binary.ByteOrder
+	list   *serialize.List
+}
+
+func open(in serialize.Input) (serialize.File, error) {
+	if in.Size > maxIndex {
+		return nil, fmt.Errorf("an index of %d bytes; at most %d are allowed", in.Size, maxIndex)
+	}
+	if err := in.Budget.Allocate(int(in.Size), int(in.Size)); err != nil {
+		return nil, err
+	}
+	index := make(table, in.Size)
+	if _, err := in.ReadAt(index, 0); err != nil {
+		return nil, err
+	}
+	b := &bundle{in: in, order: binary.LittleEndian}
+	b.list = serialize.NewList(0, nil, func() error { return errors.Join(b.closeShards(), in.Close()) })
+	if err := index.all(b.add); err != nil {
+		b.closeShards()
+		return nil, err
+	}
+	if b.shards == nil {
+		return nil, fmt.Errorf("no header: %w", errTable)
+	}
+	return b.list, nil
+}
+
+func (b *bundle) closeShards() error {
+	var errs []error
+	for _, m := range b.shards {
+		if m != nil {
+			errs = append(errs, m.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// each calls do with every field of a message in memory.
+func each(message []byte, do func(*protowire.Reader, protowire.Field) error) error {
+	r := protowire.NewReader(bytes.NewReader(message), 0, int64(len(message)))
+	for r.More() {
+		f, err := r.Next()
+		if err == nil {
+			err = do(r, f)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add reads an entry of the table. That of the empty key is the header.
+func (b *bundle) add(key string, value []byte) error {
+	if key == "" {
+		return b.header(value)
+	}
+	if b.shards == nil {
+		return fmt.Errorf("no header: %w", errTable)
+	}
+	e, err := entryOf(value)
+	if err != nil {
+		return fmt.Errorf("%q: %w", key, err)
+	}
+	name := strings.TrimSuffix(key, suffix)
+	if b.list.Has(name) {
+		name = key
+	}
+	entry, err := b.entry(name, e)
+	if err != nil && !strings.HasPrefix(err.Error(), name+": ") {
+		err = fmt.Errorf("%s: %w", name, err)
+	}
+	return b.list.Add(entry, err)
+}
+
+func (b *bundle) header(message []byte) error {
+	return each(message, func(_ *protowire.Reader, f protowire.Field) error {
+		switch f.Number {
+		case headerShards:
+			if f.Value == 0 || f.Value > maxShards {
+				return fmt.Errorf("%d data files: %w", f.Value, errTable)
+			}
+			b.shards = make([]*storage.Mapping, f.Value)
+		case headerEndianness:
+			if f.Value == 1 {
+				b.order = binary.BigEndian
+			}
+		}
+		return nil
+	})
+}
+
+// An entry is a BundleEntryProto.
+type entry struct {
+	typ, shard, offset, size uint64
+	shape                    []int
+	checksum                 uint32
+	sliced                   bool
+}
+
+func entryOf(message []byte) (e entry, err error) {
+	err = each(message, func(r *protowire.Reader, f protowire.Field) error {
+		switch f.Number {
+		case entryType:
+			e.typ = f.Value
+		case entryShape:
+			return e.addShape(message[f.At : f.At+f.Size])
+		case entryShard:
+			e.shard = f.Value
+		case entryOffset:
+			e.offset = f.Value
+		case entrySize:
+			e.size = f.Value
+		case entryChecksum:
+			e.checksum = uint32(f.Value)
+		case entrySlices:
+			e.sliced = true
+		}
+		return nil
+	})
+	return e, err
+}
+
+func (e *entry) addShape(message []byte) error {
+	return each(message, func(_ *protowire.Reader, f protowire.Field) error {
+		if f.Number != shapeDim || f.Type != 2 {
+			return nil
+		}
+		if len(e.shape) == maxRank {
+			return fmt.Errorf("more than %d axes", maxRank)
+		}
+		size := 0
+		err := each(message[f.At:f.At+f.Size], func(_ *protowire.Reader, f protowire.Field) error {
+			if f.Number == dimSize {
+				size = int(f.Value)
+			}
+			return nil
+		})
+		e.shape = append(e.shape, size)
+		return err
+	})
+}
+
+func (b *bundle) entry(name string, e entry) (serialize.Entry, error) {
+	out := serialize.Entry{Name: name}
+	t, known := types[e.typ]
+	if !known {
+		t.name = "type " + strconv.FormatUint(e.typ, 10)
+	}
+	if e.sliced {
+		return serialize.Unsupported(name, e.shape, t.name+" in slices")
+	}
+	if !t.typ.Valid() && e.typ != typeString {
+		return serialize.Unsupported(name, e.shape, t.name)
+	}
+	v, err := views.New(e.shape, math.MaxInt/16)
+	if err != nil {
+		return out, err
+	}
+	data, err := b.section(e)
+	if err != nil {
+		return out, err
+	}
+	if e.typ == typeString {
+		if int64(v.Len()) > int64(data.Len()) {
+			return out, fmt.Errorf("%d strings in %d bytes: %w", v.Len(), data.Len(), storage.ErrState)
+		}
+		out.Elements = &serialize.Elements{View: v, Type: "string", Values: func(selected views.View) ([]any, error) { return readStrings(data, v, selected) }}
+		return out, nil
+	}
+	if need := v.Len() * t.typ.Size(); need != data.Len() {
+		return out, fmt.Errorf("%v%v takes %d bytes, but there are %d: %w", t.typ, e.shape, need, data.Len(), storage.ErrState)
+	}
+	checked := serialize.Verified(data, func(all []byte) error {
+		if sum := masked(crc32.Checksum(all, castagnoli)); sum != e.checksum {
+			return fmt.Errorf("%s: checksum %08x, want %08x: %w", name, sum, e.checksum, storage.ErrState)
+		}
+		return nil
+	})
+	out.Array = storage.Array{Data: serialize.Normalize(checked, t.typ, b.order), Type: t.typ, View: v}
+	return out, nil
+}
+
+// section returns the bytes of an entry in a data file.
+func (b *bundle) section(e entry) (storage.Source, error) {
+	if e.shard >= uint64(len(b.shards)) || e.offset > math.MaxInt64 || e.size > math.MaxInt64 {
+		return nil, fmt.Errorf("%d bytes at offset %d of data file %d of %d: %w", e.size, e.offset, e.shard, len(b.shards), storage.ErrState)
+	}
+	m := b.shards[e.shard]
+	if m == nil {
+		var err error
+		if m, err = b.openShard(int(e.shard)); err != nil {
+			return nil, err
+		}
+		b.shards[e.shard] = m
+	}
+	return m.Range(int64(e.offset), int64(e.size))
+}
+
+// openShard maps a data file. It is in the folder of the index, or that of
+// serialize.Options.Follow.
+func (b *bundle) openShard(k int) (*storage.Mapping, error) {
+	folder := b.in.Follow
+	if folder == "" && b.in.File() != nil {
+		folder = filepath.Dir(b.in.Name)
+	}
+	name := fmt.Sprintf("%s.data-%05d-of-%05d", strings.TrimSuffix(filepath.Base(b.in.Name), ".index"), k, len(b.shards))
+	if folder == "" {
+		return nil, fmt.Errorf("%s is beside the index, which is no file in a folder; Options.Follow names the folder: %w", name, storage.ErrState)
+	}
+	file, err := storage.OpenFile(filepath.Join(folder, name))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("%s, which has the elements, is not beside the index: %w", name, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return storage.Map(file)
+}
+
+// readStrings reads strings: their lengths as varints, a checksum of these, and the bytes.
+func readStrings(data storage.Source, all, selected views.View) ([]any, error) {
+	n := all.Len()
+	if !selected.Within(n) {
+		return nil, fmt.Errorf("%v reaches outside %v: %w", selected.Shape, all.Shape, views.ErrShape)
+	}
+	b := make([]byte, data.Len())
+	if err := data.ReadView(b, dtype.Uint8, views.Of(len(b))); err != nil {
+		return nil, err
+	}
+	ends, at := make([]int, n+1), 0
+	rest := b
+	for i := range n {
+		size, k := binary.Uvarint(rest)
+		if k <= 0 || size > uint64(len(b)) {
+			return nil, fmt.Errorf("the length of string %d is damaged: %w", i, storage.ErrState)
+		}
+		at += int(size)
+		ends[i+1], rest = at, rest[k:]
+	}
+	if len(rest) < 4 || len(rest)-4 != at {
+		return nil, fmt.Errorf("strings of %d bytes in %d: %w", at, len(rest), storage.ErrState)
+	}
+	rest = rest[4:]
+	var values []any
+	for at := range selected.Positions() {
+		values = append(values, string(rest[ends[at]:ends[at+1]]))
+	}
+	return values, nil
+}

@@ -1,0 +1,146 @@
+package tfbundle_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/serialize/serializetest"
+	_ "github.com/h5dnn/h5dnn/serialize/tfbundle"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// Example reads a variable of TensorFlow 1.
+func Example() {
+	f, err := serialize.Open("testdata/v1.index")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer f.Close()
+	a, err := serialize.Find(f, "dense/kernel")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	elements, err := storage.Read[float32](a)
+	fmt.Println(a.Shape, elements, err)
+	// Output: [2 3] [0 1 2 3 4 5] <nil>
+}
+
+// TestFilesOfTensorFlow compares what testdata/make.py wrote.
+func TestFilesOfTensorFlow(t *testing.T) {
+	var want map[string]struct {
+		Shape  []int
+		Values []float64
+	}
+	b, err := os.ReadFile("testdata/expected.json")
+	if err == nil {
+		err = json.Unmarshal(b, &want)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := serialize.Open("testdata/types.index")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for name, want := range want {
+		a, err := serialize.Find(f, "model/"+name)
+		if err != nil || a.Type.String() != name || !slices.Equal(a.Shape, want.Shape) {
+			t.Errorf("%s: %v, %v; want %v", name, a, err, want.Shape)
+			continue
+		}
+		values := make([]complex128, len(want.Values))
+		for i, x := range want.Values {
+			values[i] = complex(x, 0)
+		}
+		if got, err := storage.Read[complex128](a); err != nil || !slices.Equal(got, values) {
+			t.Errorf("%s: %v, %v; want %v", name, got, err, values)
+		}
+	}
+	for name, shape := range map[string][]int{"model/scalar": {}, "model/empty": {0, 3}} {
+		if a, err := serialize.Find(f, name); err != nil || !slices.Equal(a.Shape, shape) {
+			t.Errorf("%s: %v, %v", name, a, err)
+		}
+	}
+	e, err := serialize.Lookup(f, "model/text")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if values, err := e.Elements.Values(e.Elements.View); err != nil || !reflect.DeepEqual(values, []any{"a", "größe"}) {
+		t.Errorf("strings: %v, %v", values, err)
+	}
+}
+
+// TestTablesWithManyBlocks: names share beginnings, and blocks may be compressed.
+func TestTablesWithManyBlocks(t *testing.T) {
+	for _, name := range []string{"v1.index", "snappy.index"} {
+		f, err := serialize.Open(filepath.Join("testdata", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		for i := range 200 {
+			a, err := serialize.Find(f, fmt.Sprintf("dense/with_a_long_name_%04d", i))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := storage.Read[int32](a); err != nil || !slices.Equal(got, []int32{int32(i)}) {
+				t.Errorf("%s: variable %d is %v, %v", name, i, got, err)
+			}
+		}
+	}
+}
+
+// TestOtherIndicesAreNotTaken: an index of shards ends in .index.json.
+func TestOtherIndicesAreNotTaken(t *testing.T) {
+	if f, err := serialize.ByExtension("model.index"); err != nil || f.Name != "tfbundle" {
+		t.Errorf("%v, %v", f.Name, err)
+	}
+	if _, err := serialize.Detect(strings.NewReader(strings.Repeat("x", 100)), 100); err == nil {
+		t.Error("a file without a footer is a table")
+	}
+}
+
+func TestAttacks(t *testing.T) {
+	reasons := map[string]string{
+		"checksum_of_elements": "want 00000007", "beyond_file": "bytes 0 to 16 of 8", "offset_beyond_file": "bytes 4611686018427387904 to", "offset_overflows": "at offset 18446744073709551612",
+		"size_differs": "takes 12 bytes, but there are 8", "huge_shape": "overflows", "negative_size": "negative size", "unknown_shard": "data file 5 of 1",
+		"shard_missing": "shard_missing.data-00000-of-00001, which has the elements, is not beside the index", "unknown_type": "type 99", "slices": "float in slices",
+		"many_strings": "1099511627776 strings in 8 bytes", "string_lengths": "the length of string 0", "name_twice": "comes after", "out_of_order": `"w" comes after "x"`,
+		"no_header": "no header", "many_shards": "1099511627776 data files", "restarts": "restarts", "shared_key": "an entry of 5+1", "long_value": "an entry of 0+1 and 2097151 bytes",
+		"damaged_block": "block at 0: checksum", "handle_outside": "a block of 9 bytes at 1099511627776", "compression": "compression 9", "snappy_bomb": "a block of 134217728 bytes",
+	}
+	for name, reason := range reasons {
+		serializetest.TestAttack(t, "tfbundle", filepath.Join("testdata/attacks", name+".index"), reason)
+	}
+	files, err := filepath.Glob("testdata/attacks/*.index")
+	if err != nil || len(files) != len(reasons) {
+		t.Errorf("%d attacks and %d reasons, %v", len(files), len(reasons), err)
+	}
+}
+
+func FuzzOpen(f *testing.F) {
+	for _, pattern := range []string{"testdata/*.index", "testdata/attacks/*.index"} {
+		names, err := filepath.Glob(pattern)
+		if err != nil || len(names) == 0 {
+			f.Fatal("no seeds", err)
+		}
+		for _, name := range names {
+			b, err := os.ReadFile(name)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(b)
+		}
+	}
+	f.Fuzz(serializetest.FuzzTarget("tfbundle"))
+}
