@@ -89,6 +89,7 @@ golden: setup ## rewrite the expected output in cmd/h5dnn/testdata, and the gene
 .PHONY: ptx
 ptx: ## compile the GPU kernels to PTX (needs clang 19)
 	@sh scripts/ptx.sh
+	@go run ./scripts/layouts
 
 .PHONY: ptxas
 ptxas: ## check the PTX with NVIDIA's assembler (PTXAS=path)

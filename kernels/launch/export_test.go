@@ -11,3 +11,8 @@ func SetLimit(n int64) (undo func()) {
 
 // Words returns the numbers that options consist of.
 func Words(options any) ([]uint64, error) { return words(nil, reflect.ValueOf(options)) }
+
+// CallTwins are the structs of kernels that are launched with all their operands.
+func CallTwins() map[string]any {
+	return map[string]any{"Call": callArgs{}, "Array": arrayArgs{}, "Divisor": Divisor{}, "LongDivisor": LongDivisor{}, "Extent": Extent{}}
+}
