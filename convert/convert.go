@@ -66,7 +66,7 @@ func New(ctx context.Context, file inspect.File, path, format string, o Options)
 	}
 	p := &Plan{Format: format, options: o, path: inspect.Clean(path)}
 	for e := range entries {
-		if e.Err != nil {
+		if _, isHDF5 := file.(inspect.HDF5); e.Err != nil && isHDF5 {
 			return nil, e.Err // a conversion is complete or an error
 		}
 		p.Steps = append(p.Steps, Step{Object: e, To: target(e, p.path)})
@@ -172,6 +172,10 @@ func (p *Plan) Arrays() []*Step {
 // decide sets what happens to an object that is not copied as it is stored.
 func (p *Plan) decide(file inspect.File, s *Step) {
 	switch {
+	case s.Err != nil:
+		s.LeftOut = true
+		s.Lost.Add(s.Path, loss.Array, 1, "%v", s.Err)
+		return
 	case s.Data != nil:
 		p.decideData(file, s)
 	case s.Kind == "group":

@@ -43,8 +43,8 @@ func newArrays(file serialize.File, name, format string) *arrays {
 func (f *arrays) Name() string   { return f.name }
 func (f *arrays) Format() string { return f.format }
 
-// Entries yields the root with the metadata, the arrays, and the groups that their
-// names imply.
+// Entries yields the root with the metadata, the groups that names imply, and the arrays.
+// Each group comes once, with all that is in it, wherever the file has its members.
 func (f *arrays) Entries(path string) (iter.Seq[Object], error) {
 	path = Clean(path)
 	below := func(name string) bool { return path == "/" || name == path || strings.HasPrefix(name, path+"/") }
@@ -52,29 +52,62 @@ func (f *arrays) Entries(path string) (iter.Seq[Object], error) {
 		_, err := f.Find(path)
 		return nil, err
 	}
+	root := &node{entry: -1, members: map[string]*node{}}
+	for i, e := range f.entries {
+		if at := Clean(e.Name); below(at) {
+			root.add(at, i)
+		}
+	}
 	return func(yield func(Object) bool) {
 		if path == "/" && !yield(Object{Path: "/", Kind: "group", Attrs: f.meta()}) {
 			return
 		}
-		shown := map[string]bool{"": true} // groups implied by names
-		for _, e := range f.entries {
-			at := Clean(e.Name)
-			if !below(at) {
-				continue
-			}
-			for k, r := range at {
-				if group := at[:k]; r == '/' && !shown[group] && len(group) >= len(path) {
-					shown[group] = true
-					if !yield(Object{Path: group, Kind: "group"}) {
-						return
-					}
-				}
-			}
-			if !yield(f.object(e, at)) {
-				return
-			}
-		}
+		f.walk(root, path, yield)
 	}, nil
+}
+
+// A node is a group that names imply, or an array.
+type node struct {
+	path    string
+	entry   int // of an array, or -1
+	order   []*node
+	members map[string]*node
+}
+
+// add makes entry i a node at a path, and the parts of the path before it groups.
+func (n *node) add(path string, i int) {
+	for k := 1; k <= len(path); k++ {
+		if k < len(path) && path[k] != '/' {
+			continue
+		}
+		member, ok := n.members[path[:k]]
+		if !ok {
+			member = &node{path: path[:k], entry: -1, members: map[string]*node{}}
+			n.members[path[:k]] = member
+			n.order = append(n.order, member)
+		}
+		n = member
+	}
+	n.entry = i
+}
+
+// walk yields what is below n, leaving out groups above path.
+func (f *arrays) walk(n *node, path string, yield func(Object) bool) bool {
+	for _, member := range n.order {
+		if member.entry >= 0 && !yield(f.object(f.entries[member.entry], member.path)) {
+			return false
+		}
+		if len(member.order) == 0 {
+			continue
+		}
+		if member.entry < 0 && len(member.path) >= len(path) && !yield(Object{Path: member.path, Kind: "group"}) {
+			return false
+		}
+		if !f.walk(member, path, yield) {
+			return false
+		}
+	}
+	return true
 }
 
 // any reports whether the file has a wanted array, or no arrays.

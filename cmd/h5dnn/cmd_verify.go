@@ -73,7 +73,7 @@ func anHDF5File(ctx context.Context, name string) error {
 	case errors.Is(err, serialize.ErrFormat):
 		return nil
 	case err == nil && !serialize.Fits(name, "hdf5"):
-		return fmt.Errorf("%s is an %s file; this command takes HDF5 files, which h5dnn import makes", name, format.Name)
+		return fmt.Errorf("%s is a file of format %s; this command takes HDF5 files, which h5dnn import makes", name, format.Name)
 	}
 	return err
 }
