@@ -313,6 +313,7 @@ func learning() (all []trial) {
 	factor, some := of().as(dtype.Float64), list(of(1000), of(3, 5), of(300, 40).as(dtype.Float64), of(7))
 	all = append(all, trial{kernels.ClipFactor, kernels.ClipFactorOptions{Limit: 2}, list(factor), some, 1e-6}, trial{kernels.ClipFactor, kernels.ClipFactorOptions{Limit: 1e9}, list(factor), some, 0},
 		trial{kernels.ClipFactor, kernels.ClipFactorOptions{Limit: 2, LossScale: true}, list(factor), append(some[:4:4], of(1).up(9)), 1e-6},
+		trial{kernels.ClampAll, kernels.ClampAllOptions{Limit: 0.5}, some, some, 0}, trial{kernels.ClampAll, kernels.ClampAllOptions{Limit: 0.05}, some, append(some[:4:4], of(1).up(9)), 1e-6},
 		trial{kernels.ScaleAll, nil, some, append(some[:4:4], factor), 1e-6})
 	all = append(all, trial{kernels.MeanSquaredError, nil, list(of(), of(300, 40)), list(of(300, 40), of(300, 40)), 1e-6}, trial{kernels.MeanSquaredError, nil, list(of(1)), list(of(3), of(3)), 1e-6})
 	p := of(1000)
@@ -354,8 +355,9 @@ func capturable() (all []trial) {
 		}
 	}
 	for _, loss := range []spec{of(), of(1).as(dtype.Float64), of().as(dtype.Float16), these(dtype.Float32, nan), these(dtype.BFloat16, -inf)} {
-		for _, sums := range []spec{these(dtype.Float64, 3, 5, 2, 0), these(dtype.Float64, nan, 5, 2, 1)} {
+		for _, sums := range []spec{these(dtype.Float64, 3, 5, 2, 0, 1), these(dtype.Float64, nan, 5, 2, 1, 0)} {
 			all = append(all, trial{kernels.AddMetrics, kernels.MetricsOptions{Samples: 7}, list(sums), list(loss, of().as(dtype.Int64).up(8)), 1e-15},
+				trial{kernels.AddMetrics, kernels.MetricsOptions{Samples: 7}, list(sums), list(loss, of().as(dtype.Int64).up(8), of(1).as(dtype.Int64).up(3)), 1e-15},
 				trial{kernels.AddMetrics, kernels.MetricsOptions{Samples: 7}, list(sums), list(loss), 1e-15})
 		}
 	}

@@ -118,6 +118,75 @@ func checkSingle(a *storage.Array) error {
 	return oneType(dtype.Float64, *a)
 }
 
+// ClampAllOptions are the options of ClampAll.
+type ClampAllOptions struct{ Limit float64 }
+
+// ClampAll limits the elements of several arrays at once to the range from −Limit·scale to Limit·scale: Out the
+// results; In the arrays and, if there is one more input, scale, a single float. NaN stays.
+var ClampAll = define("clamp all",
+	func(c *Call, options ClampAllOptions) error {
+		if err := c.holds(len(c.Out), min(max(len(c.Out), len(c.In)), len(c.Out)+1)); err != nil {
+			return err
+		}
+		for i := range c.Out {
+			if err := oneShape(c.Out[i], c.In[i]); err != nil {
+				return err
+			}
+			if err := allFloats(c.Out[i], c.In[i]); err != nil {
+				return err
+			}
+		}
+		if !(options.Limit > 0) || math.IsInf(options.Limit, 1) {
+			return fmt.Errorf("limit %v; want a positive number: %w", options.Limit, storage.ErrState)
+		}
+		if len(c.In) == len(c.Out) {
+			return nil
+		}
+		scale := &c.In[len(c.Out)]
+		if scale.Len() != 1 {
+			return fmt.Errorf("scale %v; want one element: %w", scale.Shape, views.ErrShape)
+		}
+		return allFloats(*scale)
+	},
+	func(c *Call, options ClampAllOptions) error {
+		limit := c.clampLimit(options)
+		for i := range c.Out {
+			referenceMap(func(x float64) float64 { return max(-limit, min(limit, x)) }, c.Out[i], c.In[i])
+		}
+		return nil
+	},
+	func(c *Call, options ClampAllOptions) (bool, error) {
+		limit := c.clampLimit(options)
+		for i := range c.Out {
+			bounds, err := storage.Make(storage.CPU, c.In[i].Type, 2)
+			if err != nil {
+				return false, err
+			}
+			store(&bounds, 0, 1, []float64{-limit, limit})
+			bound := func(at int) storage.Array {
+				return bounds.With(views.View{Offset: at, Shape: c.Out[i].Shape, Stride: make([]int, c.Out[i].Rank())})
+			}
+			one := Call{Out: c.Out[i : i+1], In: []storage.Array{c.In[i], bound(0), bound(1)}}
+			if !runOp(clampOp, &one, 0, 0) {
+				referenceMap(func(x float64) float64 { return max(-limit, min(limit, x)) }, c.Out[i], c.In[i])
+			}
+		}
+		return true, nil
+	})
+
+var clampOp = opOf("clamp")
+
+// clampLimit returns the limit of ClampAll, times the scale if there is one.
+func (c *Call) clampLimit(options ClampAllOptions) float64 {
+	if len(c.In) == len(c.Out) {
+		return options.Limit
+	}
+	var scale [1]float64
+	last := &c.In[len(c.Out)]
+	load(scale[:], last, last.Offset, 0)
+	return options.Limit * scale[0]
+}
+
 // ScaleAll is y = factor·x for several arrays at once: Out the y, In the x and the factor, a single float64.
 var ScaleAll = define("scale all",
 	func(c *Call, _ struct{}) error {
@@ -196,6 +265,22 @@ var (
 		})
 	})
 
+	_ = onGPU(ClampAll, func(c *Call, options ClampAllOptions) error {
+		args := clampAllArgs{limit: options.Limit}
+		if len(c.In) > len(c.Out) {
+			scale := &c.In[len(c.Out)]
+			args.lossScale, args.scaleType = c.gpu.First(scale), int64(scale.Type)
+		}
+		l := multiTensor[clampAllArgs]{c: c, name: "clamp all", args: multiTensorArgs[clampAllArgs]{options: args}}
+		for i := range c.Out {
+			y := &c.Out[i]
+			if err := l.add(y, y, y, &c.In[i]); err != nil {
+				return err
+			}
+		}
+		return l.launch()
+	})
+
 	_ = onGPU(ScaleAll, func(c *Call, _ struct{}) error {
 		factor := scaleAllArgs{c.gpu.First(&c.In[len(c.Out)])}
 		l := multiTensor[scaleAllArgs]{c: c, name: "scale all", args: multiTensorArgs[scaleAllArgs]{options: factor}}
@@ -209,11 +294,17 @@ var (
 	})
 )
 
-// clipFactorArgs and scaleAllArgs are ClipFactor and ScaleAll of update.cu.
+// clipFactorArgs, clampAllArgs and scaleAllArgs are ClipFactor, ClampAll and ScaleAll of update.cu.
 type clipFactorArgs struct {
 	part, factor, lossScale uint64
 	limit                   float64
 	blocks, scaleType       int64
+}
+
+type clampAllArgs struct {
+	lossScale uint64
+	scaleType int64
+	limit     float64
 }
 
 type scaleAllArgs struct{ factor uint64 }

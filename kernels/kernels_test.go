@@ -245,6 +245,9 @@ func clipSamples() (all []sample) {
 			options.LossScale = true
 			all = append(all, sample{k: ClipFactor, options: options, out: []operand{factor}, in: []operand{x, y, scale}, tolerance: 2e-6, slow: true})
 		}
+		clamp := ClampAllOptions{Limit: 0.7}
+		all = append(all, sample{k: ClampAll, options: clamp, out: []operand{x, y}, in: []operand{x, y}, tolerance: 1e-6},
+			sample{k: ClampAll, options: clamp, out: []operand{x, y}, in: []operand{x, y, scale}, tolerance: 1e-6})
 		all = append(all, sample{k: ScaleAll, out: []operand{x, y}, in: []operand{x, y, factor}, tolerance: 1e-6})
 	}
 	return all

@@ -18,14 +18,16 @@ const (
 	MetricCorrect               // how many predictions were correct
 	MetricSteps                 // how many steps there were
 	MetricFirstNonFinite        // the first step whose loss was not finite, from 1; 0 if there was none
+	MetricIgnored               // how many samples had a label that is ignored
 	MetricsSize
 )
 
 // AddMetrics adds a step to the running metrics, its output: the step's loss, a single
-// float, and, if there is a second input, its number of correct predictions, a single int64.
+// float, and, if there are a second and a third input, its numbers of correct predictions and of
+// ignored samples, single int64.
 var AddMetrics = define("add metrics",
 	func(c *Call, _ MetricsOptions) error {
-		if err := c.holds(1, max(1, min(len(c.In), 2))); err != nil {
+		if err := c.holds(1, max(1, min(len(c.In), 3))); err != nil {
 			return err
 		}
 		if err := checkVector(&c.Out[0], dtype.Float64, MetricsSize); err != nil {
@@ -35,20 +37,21 @@ var AddMetrics = define("add metrics",
 			return err
 		}
 		for i, a := range c.In {
-			if a.Len() != 1 || i == 1 && a.Type != dtype.Int64 {
+			if a.Len() != 1 || i > 0 && a.Type != dtype.Int64 {
 				return fmt.Errorf("input %d is %v%v; want a single float, and int64: %w", i, a.Type, a.Shape, views.ErrShape)
 			}
 		}
 		return nil
 	},
 	func(c *Call, options MetricsOptions) error {
-		sums, loss, correct := storage.Elements[float64](c.Out[0])[c.Out[0].Offset:], []float64{0}, []int64{0}
+		sums, loss := storage.Elements[float64](c.Out[0])[c.Out[0].Offset:], []float64{0}
 		load(loss, &c.In[0], c.In[0].Offset, 0)
-		if len(c.In) > 1 {
-			load(correct, &c.In[1], c.In[1].Offset, 0)
+		for i, metric := range []int{MetricCorrect, MetricIgnored}[:len(c.In)-1] {
+			count, in := []int64{0}, &c.In[1+i]
+			load(count, in, in.Offset, 0)
+			sums[metric] += float64(count[0])
 		}
 		sums[MetricLossSum] += float64(loss[0] * float64(options.Samples))
-		sums[MetricCorrect] += float64(correct[0])
 		sums[MetricSteps]++
 		if sums[MetricFirstNonFinite] == 0 && (math.IsNaN(loss[0]) || math.IsInf(loss[0], 0)) {
 			sums[MetricFirstNonFinite] = sums[MetricSteps]

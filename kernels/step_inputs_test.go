@@ -120,14 +120,14 @@ func TestAdamDoesNotCountWhatItLeftOut(t *testing.T) {
 func TestStepsAddUp(t *testing.T) {
 	sums := storage.From(make([]float64, MetricsSize), MetricsSize)
 	for i, loss := range []float32{0.5, 2, float32(math.NaN()), 1} {
-		in := []storage.Array{storage.From([]float32{loss}), storage.From([]int64{int64(i)})}
+		in := []storage.Array{storage.From([]float32{loss}), storage.From([]int64{int64(i)}), storage.From([]int64{2})}[:2+i%2]
 		must(CPU.Run(AddMetrics, &Call{Out: []storage.Array{sums}, In: in, Options: MetricsOptions{Samples: 8}}))
-		if i == 1 && !slices.Equal(storage.Elements[float64](sums), []float64{20, 1, 2, 0}) {
+		if i == 1 && !slices.Equal(storage.Elements[float64](sums), []float64{20, 1, 2, 0, 2}) {
 			t.Errorf("after two steps %v", storage.Elements[float64](sums))
 		}
 	}
-	if got := storage.Elements[float64](sums); !math.IsNaN(got[MetricLossSum]) || got[MetricCorrect] != 6 || got[MetricSteps] != 4 || got[MetricFirstNonFinite] != 3 {
-		t.Errorf("got %v; want 6 correct, 4 steps, the third not finite", got)
+	if got := storage.Elements[float64](sums); !math.IsNaN(got[MetricLossSum]) || got[MetricCorrect] != 6 || got[MetricSteps] != 4 || got[MetricFirstNonFinite] != 3 || got[MetricIgnored] != 4 {
+		t.Errorf("got %v; want 6 correct, 4 ignored, 4 steps, the third not finite", got)
 	}
 }
 

@@ -31,6 +31,14 @@ func TakesLabels(l Loss) bool {
 	return ok && labels.TakesLabels()
 }
 
+// IgnoredLabel returns the label of samples that l leaves out, or nil.
+func IgnoredLabel(l Loss) *int {
+	if ignoring, ok := l.(interface{ ignoredLabel() *int }); ok {
+		return ignoring.ignoredLabel()
+	}
+	return nil
+}
+
 // RegressionLoss is implemented by losses of the differences between outputs and
 // targets, which may both be measured in other units.
 type RegressionLoss interface {

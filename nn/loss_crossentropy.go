@@ -49,6 +49,8 @@ func (o CrossEntropyOptions) validate(loss string) {
 	}
 }
 
+func (o CrossEntropyOptions) ignoredLabel() *int { return o.IgnoreIndex }
+
 // Forward returns the cross entropy of outputs (N, classes) and labels (N).
 func (l *CrossEntropy) Forward(outputs, labels, weights *tensor.Tensor) *tensor.Tensor {
 	if weights == nil && l.LabelSmoothing == 0 && l.ClassWeights == nil && l.IgnoreIndex == nil && l.Reduction != "sum" {

@@ -26,3 +26,20 @@ func ClipGradNorm(gradients []*Tensor, limit float64, lossScale *Tensor) []*Tens
 	}
 	return RunKernel(kernels.ScaleAll, nil, specs, append(gradients[:len(gradients):len(gradients)], factor)...)
 }
+
+// ClipGradValue returns gradients whose elements are limited to the range from −limit to limit, times lossScale, a
+// single element, unless that is nil. The number of kernel launches hardly depends on the number of gradients.
+func ClipGradValue(gradients []*Tensor, limit float64, lossScale *Tensor) []*Tensor {
+	if len(gradients) == 0 {
+		return nil
+	}
+	in := gradients
+	if lossScale != nil {
+		in = append(gradients[:len(gradients):len(gradients)], lossScale)
+	}
+	specs := make([]Spec, len(gradients))
+	for i, g := range gradients {
+		specs[i] = like(g)
+	}
+	return RunKernel(kernels.ClampAll, kernels.ClampAllOptions{Limit: limit}, specs, in...)
+}

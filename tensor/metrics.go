@@ -13,17 +13,21 @@ const (
 	MetricCorrect        = kernels.MetricCorrect
 	MetricSteps          = kernels.MetricSteps
 	MetricFirstNonFinite = kernels.MetricFirstNonFinite
+	MetricIgnored        = kernels.MetricIgnored
 	MetricCount          = kernels.MetricsSize
 )
 
 // AddMetrics adds a step of n samples to the running totals sums, float64 (MetricCount):
-// n times its mean loss, its number of correct predictions unless that is nil, and 1 to
-// the number of steps, which it also stores as the first non-finite step if the loss is
+// n times its mean loss, its number of correct predictions unless that is nil, its number of
+// ignored samples unless that is nil, and 1 to the number of steps, which it also stores as the first non-finite step if the loss is
 // the first that is infinite or NaN. The host does not wait for the loss.
-func AddMetrics(sums storage.Array, n int, loss, correct *Tensor) {
+func AddMetrics(sums storage.Array, n int, loss, correct, ignored *Tensor) {
 	in := []storage.Array{loss.Array}
-	if correct != nil {
-		in = append(in, correct.Array)
+	for _, count := range []*Tensor{correct, ignored} {
+		if count == nil {
+			break
+		}
+		in = append(in, count.Array)
 	}
 	run("add metrics", kernels.AddMetrics, kernels.MetricsOptions{Samples: n}, []storage.Array{sums}, in...)
 	bumpVersions(sums)

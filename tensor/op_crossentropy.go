@@ -102,3 +102,12 @@ func CountCorrect(logits, labels, loss *Tensor) *Tensor {
 	(&crossEntropy{}).Infer([]Spec{logits.Spec(), labels.Spec()})
 	return runKernel(kernels.Correct, nil, Spec{Type: dtype.Int64, View: views.Of()}, logits, labels)
 }
+
+// CountCorrectIgnoring is CountCorrect where rows whose label is ignore are left out: it
+// returns their number too.
+func CountCorrectIgnoring(logits, labels *Tensor, ignore int) (correct, ignored *Tensor) {
+	(&crossEntropy{}).Infer([]Spec{logits.Spec(), labels.Spec()})
+	counts := LabelMask(labels, dtype.Float64, logits.Shape[1], &ignore)
+	hits := logits.Detach().ArgMax(1).Equal(labels.Cast(dtype.Int64)).Cast(dtype.Float64)
+	return hits.Mul(counts).Sum().Cast(dtype.Int64), counts.Neg().AddScalar(1).Sum().Cast(dtype.Int64)
+}

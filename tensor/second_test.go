@@ -88,12 +88,12 @@ func TestMaxWithIndexOfNaN(t *testing.T) {
 	}
 }
 
-// TestClipGradNormIsFewLaunches: as many as a launch takes parameters at once, and one for the factor. ResNet-18 has
+// TestClippingIsFewLaunches: as many as a launch takes parameters at once, and of the norm one for the factor. ResNet-18 has
 // 62 parameters, ViT-B/16 has 152.
-func TestClipGradNormIsFewLaunches(t *testing.T) {
+func TestClippingIsFewLaunches(t *testing.T) {
 	cudatest.SkipKernels(t)
 	d := cudatest.Devices(t, cudatest.Deferred)[0]
-	for parameters, most := range map[int]int{62: 3, 152: 7} {
+	for parameters, most := range map[int][2]int{62: {3, 1}, 152: {7, 3}} {
 		gradients := make([]*tensor.Tensor, parameters)
 		for i := range gradients {
 			a, err := tensor.Ones(dtype.Float32, 1+i%7, 3).To(d)
@@ -102,13 +102,15 @@ func TestClipGradNormIsFewLaunches(t *testing.T) {
 			}
 			gradients[i] = tensor.Of(a)
 		}
-		before := total(cudatest.LaunchCounts())
-		tensor.ClipGradNorm(gradients, 0.5, nil)
-		if err := d.Sync(); err != nil {
-			t.Fatal(err)
-		}
-		if got := total(cudatest.LaunchCounts()) - before; got > most || got < 3 {
-			t.Errorf("%d parameters: %d launches, want at most %d", parameters, got, most)
+		for i, clip := range []func(){func() { tensor.ClipGradNorm(gradients, 0.5, nil) }, func() { tensor.ClipGradValue(gradients, 0.5, nil) }} {
+			before := total(cudatest.LaunchCounts())
+			clip()
+			if err := d.Sync(); err != nil {
+				t.Fatal(err)
+			}
+			if got := total(cudatest.LaunchCounts()) - before; got > most[i] || got < 1 {
+				t.Errorf("%s of %d parameters: %d launches, want at most %d", []string{"norm", "value"}[i], parameters, got, most[i])
+			}
 		}
 	}
 }

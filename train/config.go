@@ -147,6 +147,15 @@ func (c Config) takesLabels() bool {
 	return err == nil && nn.TakesLabels(loss)
 }
 
+// ignoredLabel returns the label of samples that the loss leaves out, or nil.
+func (c Config) ignoredLabel() *int {
+	loss, err := nn.LossFromConfig(c.Loss)
+	if err != nil {
+		return nil
+	}
+	return nn.IgnoredLabel(loss)
+}
+
 // SetLearningRate sets the learning rate in the optimizer's settings.
 func (c *Config) SetLearningRate(rate float64) {
 	switch o := c.Optimizer.(type) {

@@ -46,7 +46,7 @@ func outputSize(ctx context.Context, d *Data, c Config) (int, error) {
 	if !c.takesLabels() && !c.Data.OneHot {
 		return views.Of(y.Shape...).Len(), nil
 	}
-	n, err := d.CountClasses(ctx, y.Name, c.loading())
+	n, err := d.CountClasses(ctx, y.Name, c.ignoredLabel(), c.loading())
 	if err != nil {
 		who := "cross_entropy"
 		if c.Data.OneHot {

@@ -214,6 +214,20 @@ func (r *Run) forward(e example) (outputs, targets []*tensor.Tensor) {
 	return outputs, targets
 }
 
+// countWeights returns the weights of e without samples whose label the loss ignores, so that epochs and metrics
+// leave them out as well. Several outputs, which may ignore different samples, share the weights of e.
+func (r *Run) countWeights(e example, outputs, targets []*tensor.Tensor) *tensor.Tensor {
+	ignore := nn.IgnoredLabel(r.loss)
+	if ignore == nil || len(targets) > 1 {
+		return e.weights
+	}
+	mask := tensor.LabelMask(targets[0], dtype.Float32, outputs[0].Shape[1], ignore)
+	if e.weights == nil {
+		return mask
+	}
+	return e.weights.Cast(dtype.Float32).Reshape(mask.Shape...).Mul(mask)
+}
+
 // target returns y in the form that the loss compares with out.
 func (r *Run) target(y, out *tensor.Tensor) *tensor.Tensor {
 	switch {
@@ -245,10 +259,13 @@ func (r *Run) lossOf(outputs, targets []*tensor.Tensor, weights *tensor.Tensor) 
 }
 
 // correct returns the number of samples whose class the first output predicts, which
-// their loss may have counted; nil if there are no classes.
-func (r *Run) correct(outputs, targets []*tensor.Tensor, loss *tensor.Tensor) *tensor.Tensor {
+// their loss may have counted, and of those whose label it ignores. Numbers that there are none of are nil.
+func (r *Run) correct(outputs, targets []*tensor.Tensor, loss *tensor.Tensor) (correct, ignored *tensor.Tensor) {
 	if !r.Classifies() {
-		return nil
+		return nil, nil
 	}
-	return tensor.CountCorrect(outputs[0], targets[0], loss)
+	if ignore := nn.IgnoredLabel(r.loss); ignore != nil {
+		return tensor.CountCorrectIgnoring(outputs[0], targets[0], *ignore)
+	}
+	return tensor.CountCorrect(outputs[0], targets[0], loss), nil
 }

@@ -99,7 +99,7 @@ func (q *queued) beginEpoch() error {
 	q.samples, q.first, q.enqueued = running.Samples, q.Position.Step, q.Position.Step
 	q.collected, q.pending = time.Now(), 0
 	start := make([]float64, tensor.MetricCount)
-	start[tensor.MetricLoss], start[tensor.MetricCorrect] = running.Loss, float64(running.Correct)
+	start[tensor.MetricLoss], start[tensor.MetricCorrect], start[tensor.MetricIgnored] = running.Loss, float64(running.Correct), float64(running.Ignored)
 	return storage.From(start, len(start)).CopyTo(q.totals)
 }
 
@@ -191,10 +191,11 @@ func (q *queued) compute(t *tensor.Tape, b *batch, info BatchInfo) (updated bool
 	e := exampleOf(t, q.Inputs, q.binding, b.fields, b.rows)
 	outputs, targets := q.forward(e)
 	loss := q.lossOf(outputs, targets, e.weights)
-	correct := q.correct(outputs, targets, loss)
+	correct, ignored := q.correct(outputs, targets, loss)
+	weights := q.countWeights(e, outputs, targets)
 	outputs, targets, shown := q.inDataUnits(e, outputs, targets, loss)
-	tensor.AddMetrics(q.totals, b.n, shown, correct)
-	q.metrics.update(outputs, targets, e.weights, shown)
+	tensor.AddMetrics(q.totals, b.n, shown, correct, ignored)
+	q.metrics.update(outputs, targets, weights, shown)
 	return q.update(info, loss)
 }
 
@@ -214,7 +215,8 @@ func (q *queued) collect() error {
 		return fmt.Errorf("epoch %d, by step %d: %w", q.Position.Epoch+1, q.enqueued, err)
 	}
 	running := &q.Position.Running
-	running.Samples, running.Loss, running.Correct = q.samples, sums[tensor.MetricLoss], int(sums[tensor.MetricCorrect])
+	running.Samples, running.Loss = q.samples, sums[tensor.MetricLoss]
+	running.Correct, running.Ignored = int(sums[tensor.MetricCorrect]), int(sums[tensor.MetricIgnored])
 	q.collected, q.pending = time.Now(), 0
 	return nil
 }

@@ -33,7 +33,7 @@ func (s *synchronous) step(b *batch) error {
 		s.captureArgs(s.args)
 	}
 	var loss float64
-	var correct int
+	var correct, ignored int
 	var updated bool
 	err := tensor.Step(func(t *tensor.Tape) (err error) {
 		t.Seed(s.Config.Seed, s.randomStep())
@@ -44,14 +44,19 @@ func (s *synchronous) step(b *batch) error {
 		if loss = total.Item(); !isFinite(loss) {
 			failNonFinite(loss)
 		}
-		if c := s.correct(outputs, targets, total); c != nil {
-			correct = int(c.Item())
+		counts, left := s.correct(outputs, targets, total)
+		if counts != nil {
+			correct = int(counts.Item())
 		}
+		if left != nil {
+			ignored = int(left.Item())
+		}
+		weights := s.countWeights(e, outputs, targets)
 		outputs, targets, shown := s.inDataUnits(e, outputs, targets, total)
 		if shown != total {
 			loss = shown.Item()
 		}
-		s.metrics.update(outputs, targets, e.weights, shown)
+		s.metrics.update(outputs, targets, weights, shown)
 		updated, err = s.update(s.batchInfo(b), total)
 		return err
 	})
@@ -61,6 +66,6 @@ func (s *synchronous) step(b *batch) error {
 	if s.args.Data != nil && updated {
 		s.capturable.CountStep()
 	}
-	s.Position.Running.add(b.n, loss, correct)
+	s.Position.Running.add(b.n, loss, correct, ignored)
 	return nil
 }

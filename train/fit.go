@@ -384,11 +384,11 @@ func (t *trainer) endEpoch(ctx context.Context) error {
 func (t *trainer) reduceMetrics(m *Metrics, set metricSet) (err error) {
 	for _, h := range t.hooks {
 		if h, ok := h.(MetricsHook); ok {
-			sums := []float64{float64(m.Samples), m.Loss, float64(m.Correct)}
+			sums := []float64{float64(m.Samples), m.Loss, float64(m.Correct), float64(m.Ignored)}
 			if err := h.ReduceMetrics(sums); err != nil {
 				return fmt.Errorf("hook %T: %w", h, err)
 			}
-			m.Samples, m.Loss, m.Correct = int(sums[0]), sums[1], int(sums[2])
+			m.Samples, m.Loss, m.Correct, m.Ignored = int(sums[0]), sums[1], int(sums[2]), int(sums[3])
 			if err := set.reduce(h); err != nil {
 				return err
 			}

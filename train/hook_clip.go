@@ -24,13 +24,7 @@ func (limit clipNorm) Gradients(s *Step) error {
 	if err := checkLimit(float64(limit)); err != nil {
 		return fmt.Errorf("clip norm: %w", err)
 	}
-	gradients := make([]*tensor.Tensor, len(s.Gradients))
-	for i, g := range s.Gradients {
-		gradients[i] = g.Grad
-	}
-	for i, g := range tensor.ClipGradNorm(gradients, float64(limit), s.LossScale) {
-		s.Gradients[i].Grad = g
-	}
+	s.setGradients(tensor.ClipGradNorm(s.gradients(), float64(limit), s.LossScale))
 	return nil
 }
 
@@ -39,36 +33,37 @@ func (clipNorm) Variant(BatchInfo) (int, bool) { return 0, true }
 
 // ClipValue returns a hook that limits every element of the gradients to the range
 // from -limit to limit. Training fails unless limit is positive and finite.
-func ClipValue(limit float64) CapturableHook { return &clipValue{limit: limit} }
+func ClipValue(limit float64) CapturableHook { return clipValue(limit) }
 
-type clipValue struct {
-	limit  float64
-	tensor *tensor.Tensor // limit, on the gradients' device
-}
+type clipValue float64
 
 // Gradients limits the gradients.
-func (c *clipValue) Gradients(s *Step) (err error) {
-	if err := checkLimit(c.limit); err != nil {
+func (limit clipValue) Gradients(s *Step) error {
+	if err := checkLimit(float64(limit)); err != nil {
 		return fmt.Errorf("clip value: %w", err)
 	}
-	for i := range s.Gradients {
-		g := &s.Gradients[i]
-		if c.tensor, err = constantLike(c.tensor, g.Grad, c.limit); err != nil {
-			return err
-		}
-		high := c.tensor
-		if s.LossScale != nil {
-			high = high.Mul(s.LossScale)
-		}
-		low := high.Neg()
-		x := tensor.Where(high.Less(g.Grad), high, g.Grad)
-		g.Grad = tensor.Where(x.Less(low), low, x)
-	}
+	s.setGradients(tensor.ClipGradValue(s.gradients(), float64(limit), s.LossScale))
 	return nil
 }
 
 // Variant returns the only one.
-func (*clipValue) Variant(BatchInfo) (int, bool) { return 0, true }
+func (clipValue) Variant(BatchInfo) (int, bool) { return 0, true }
+
+// gradients returns the gradients of all parameters.
+func (s *Step) gradients() []*tensor.Tensor {
+	all := make([]*tensor.Tensor, len(s.Gradients))
+	for i, g := range s.Gradients {
+		all[i] = g.Grad
+	}
+	return all
+}
+
+// setGradients replaces them.
+func (s *Step) setGradients(all []*tensor.Tensor) {
+	for i, g := range all {
+		s.Gradients[i].Grad = g
+	}
+}
 
 // checkLimit returns an error unless limit is one that gradients can be clipped to.
 func checkLimit(limit float64) error {

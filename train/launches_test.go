@@ -58,6 +58,7 @@ func TestStepsAreFewLaunches(t *testing.T) {
 		{"example", example, mnist, 64, false, 30},
 		{"example by libraries", example, mnist, 64, true, 28},
 		{"example clipped", example + "clip_norm: 1\n", mnist, 64, false, 33}, // whatever the number of parameters
+		{"example clipped by value", example + "clip_value: 0.1\n", mnist, 64, false, 31},
 		{"cifar clipped", cifar + "clip_norm: 1\n", colour, 128, false, 40},
 		{"lenet", " lenet\noptimizer: adam\n", mnist, 64, false, 32},
 		{"lenet by libraries", " lenet\noptimizer: adam\n", mnist, 64, true, 32},

@@ -362,7 +362,7 @@ func (r *Run) evaluate(ctx context.Context, p *Predictor, f batchSource, by bind
 	if err != nil {
 		return t, fmt.Errorf("evaluate: %w", err)
 	}
-	t.Loss, t.Correct = total[tensor.MetricLoss], int(total[tensor.MetricCorrect])
+	t.Loss, t.Correct, t.Ignored = total[tensor.MetricLoss], int(total[tensor.MetricCorrect]), int(total[tensor.MetricIgnored])
 	return t, nil
 }
 
@@ -372,10 +372,11 @@ func (r *Run) accumulate(sums storage.Array, set metricSet, by binding, fields [
 		e := exampleOf(t, r.Inputs, by, fields, storage.Array{})
 		outputs, targets := r.forward(e)
 		loss := r.lossOf(outputs, targets, e.weights)
-		correct := r.correct(outputs, targets, loss)
+		correct, ignored := r.correct(outputs, targets, loss)
+		weights := r.countWeights(e, outputs, targets)
 		outputs, targets, loss = r.inDataUnits(e, outputs, targets, loss)
-		tensor.AddMetrics(sums, n, loss, correct)
-		set.update(outputs, targets, e.weights, loss)
+		tensor.AddMetrics(sums, n, loss, correct, ignored)
+		set.update(outputs, targets, weights, loss)
 		return nil
 	})
 }

@@ -59,8 +59,9 @@ type Position struct {
 // Metrics are sums over samples.
 type Metrics struct {
 	Samples int                      `json:"samples"`
-	Loss    float64                  `json:"loss"`    // summed over samples
-	Correct int                      `json:"correct"` // correctly classified samples
+	Loss    float64                  `json:"loss"`              // summed over samples
+	Correct int                      `json:"correct"`           // correctly classified samples
+	Ignored int                      `json:"ignored,omitempty"` // samples whose label the loss ignores
 	Seconds float64                  `json:"seconds"`
 	Values  map[string]storage.Array `json:"-"`                // of Config.Metrics by name, once the epoch or the evaluation is complete
 	Waited  float64                  `json:"waited,omitempty"` // seconds spent waiting for data
@@ -69,14 +70,15 @@ type Metrics struct {
 // MeanLoss returns the mean loss of a sample.
 func (t Metrics) MeanLoss() float64 { return t.Loss / float64(max(1, t.Samples)) }
 
-// Accuracy returns the share of correctly classified samples.
-func (t Metrics) Accuracy() float64 { return float64(t.Correct) / float64(max(1, t.Samples)) }
+// Accuracy returns the share of correctly classified samples among those whose label is not ignored.
+func (t Metrics) Accuracy() float64 { return float64(t.Correct) / float64(max(1, t.Samples-t.Ignored)) }
 
 // add adds n samples with that mean loss.
-func (t *Metrics) add(n int, loss float64, hits int) {
+func (t *Metrics) add(n int, loss float64, correct, ignored int) {
 	t.Samples += n
 	t.Loss += loss * float64(n)
-	t.Correct += hits
+	t.Correct += correct
+	t.Ignored += ignored
 }
 
 // New returns a run before its first step, with its model on d.

@@ -341,7 +341,7 @@ func TestSeveralInputsAndTargets(t *testing.T) {
 			}
 		}
 	}
-	if n, err := d.CountClasses(t.Context(), "class", dataset.Options{Batch: 2}); n != 1 || err != nil {
+	if n, err := d.CountClasses(t.Context(), "class", nil, dataset.Options{Batch: 2}); n != 1 || err != nil {
 		t.Errorf("%d classes, %v; want 1", n, err)
 	}
 	if n, err := d.EstimateNormalize(t.Context(), "words", dataset.Options{Batch: 2}); !n.IsIdentity() || err != nil {

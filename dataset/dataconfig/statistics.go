@@ -19,8 +19,9 @@ func (d *Data) Targets() []dataset.Field { return d.targets.Fields() }
 const maxClasses = 1 << 16
 
 // CountClasses returns one more than the largest label of the named target, which
-// must be one integer for each sample. It reads all of them, loaded as o says.
-func (d *Data) CountClasses(ctx context.Context, target string, o dataset.Options) (int, error) {
+// must be one integer for each sample, other than ignore unless that is nil. It reads all of them, loaded as o
+// says.
+func (d *Data) CountClasses(ctx context.Context, target string, ignore *int, o dataset.Options) (int, error) {
 	i := slices.IndexFunc(d.Targets(), func(f dataset.Field) bool { return f.Name == target })
 	if i < 0 {
 		return 0, fmt.Errorf("data: no target %q: %w", target, views.ErrShape)
@@ -39,6 +40,9 @@ func (d *Data) CountClasses(ctx context.Context, target string, o dataset.Option
 			return 0, err
 		}
 		for k, label := range labels {
+			if ignore != nil && label == int64(*ignore) {
+				continue
+			}
 			if label < 0 || label >= maxClasses {
 				return 0, fmt.Errorf("%s: label %d of sample %d; want 0 to %d, or set the number of classes: %w", target, label, b.Rows[k], maxClasses-1, views.ErrShape)
 			}

@@ -85,8 +85,8 @@ struct AddMetrics { // MetricsOptions
 template <class T> FN void add_metrics(const CallWith<AddMetrics> &c) {
 	if (!only())
 		return;
-	double *sums = (double *)c.out[0].p; // loss, correct, steps, and the first step whose loss was not finite
-	const int64_t *correct = (const int64_t *)c.in[1].p;
+	double *sums = (double *)c.out[0].p; // loss, correct, steps, the first step whose loss was not finite, and ignored
+	const int64_t *correct = (const int64_t *)c.in[1].p, *ignored = (const int64_t *)c.in[2].p;
 	double loss = get<T>(c.in[0].p, 0);
 	sums[0] += loss * (double)c.set.samples;
 	if (correct)
@@ -94,5 +94,7 @@ template <class T> FN void add_metrics(const CallWith<AddMetrics> &c) {
 	sums[2] += 1;
 	if (sums[3] == 0 && !(loss - loss == 0))
 		sums[3] = sums[2];
+	if (ignored)
+		sums[4] += (double)*ignored;
 }
 FLOATS(add_metrics, CallWith<AddMetrics>)

@@ -132,7 +132,7 @@ struct ClipFactor {
 	double limit;
 	int64_t blocks, scale_type; // of all launches
 };
-FN double loss_scale(const ClipFactor &a) { return a.loss_scale ? load(a.loss_scale, 0, a.scale_type).f : 1; }
+template <class A> FN double loss_scale(const A &a) { return a.loss_scale ? load(a.loss_scale, 0, a.scale_type).f : 1; }
 
 template <class T> FN void square_sums(const MultiTensor<ClipFactor> &a) {
 	Calc<T> unscale = (Calc<T>)(1 / loss_scale(a.set));
@@ -156,6 +156,20 @@ KERNEL clip_factor(ClipFactor a) {
 		*a.factor = norm < a.limit ? 1 : a.limit / norm;
 	}
 }
+
+struct ClampAll {
+	const void *loss_scale;
+	int64_t scale_type;
+	double limit;
+};
+template <class T> FN void clamp_all(const MultiTensor<ClampAll> &a) {
+	Calc<T> limit = (Calc<T>)(a.set.limit * loss_scale(a.set));
+	each_element(a, [&](void *p, void *, void *, const void *g, Places<4> at) {
+		Calc<T> x = get<T>(g, at.at[3]);
+		put<T>(p, at.at[0], x < -limit ? -limit : x > limit ? limit : x);
+	});
+}
+FLOATS(clamp_all, MultiTensor<ClampAll>)
 
 struct ScaleAll {
 	const double *factor;

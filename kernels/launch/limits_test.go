@@ -155,6 +155,7 @@ func (v *vast) elementwise() {
 		v.add(kernels.Adam, kernels.AdamOptions{Step: 1}, 3, x, x, x, x)
 		v.add(kernels.FindInf, nil, 1, v.of(4), x)
 		v.add(kernels.ClipFactor, kernels.ClipFactorOptions{Limit: 1}, 1, v.as(dtype.Float64), x)
+		v.add(kernels.ClampAll, kernels.ClampAllOptions{Limit: 1}, 1, x, x)
 		v.add(kernels.ScaleAll, nil, 1, x, x, v.as(dtype.Float64))
 	}
 }
