@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/klauspost/compress/zstd"
 )
 
 // samples returns chunks of many lengths, from repetitive to random.
@@ -169,6 +171,20 @@ func TestMatchDistances(t *testing.T) {
 		}
 		if err := decodeBloscLZ(make([]byte, 10), stream); err == nil {
 			t.Errorf("blosclz: % x is no error", stream)
+		}
+	}
+}
+
+// TestZstdFramesHaveTheirSize: the registered plugin does not read others.
+func TestZstdFramesHaveTheirSize(t *testing.T) {
+	for _, n := range []int{33, 100, 255, 256, 1023, 1025, 70_000, 10 << 20} {
+		out, err := encodeZstd(make([]byte, n), []uint32{3}, 8)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var h zstd.Header
+		if err := h.Decode(out); err != nil || !h.HasFCS || h.FrameContentSize != uint64(n) {
+			t.Errorf("%d bytes: the frame has size %d (%v), %v", n, h.FrameContentSize, h.HasFCS, err)
 		}
 	}
 }

@@ -48,7 +48,8 @@ func encodeZstd(src []byte, params []uint32, _ int) ([]byte, error) {
 	}
 	e, ok := zstdEncoders.Load(level)
 	if !ok {
-		fresh, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.EncoderLevelFromZstd(level)), zstd.WithEncoderCRC(false))
+		// A single segment has its size in the header at any size, which the plugin of libhdf5 needs.
+		fresh, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.EncoderLevelFromZstd(level)), zstd.WithEncoderCRC(false), zstd.WithSingleSegment(true))
 		if err != nil {
 			return nil, err
 		}
