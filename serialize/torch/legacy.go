@@ -40,7 +40,7 @@ func (f *file) readLegacy() error {
 	if !ok {
 		return errors.New("no list of storages")
 	}
-	f.format, f.root = "legacy", values[3]
+	f.root = values[3]
 	sizes := map[string]stored{} // as the object refers to them
 	err := visit(f.root, 10*f.visits(), func(value any) error {
 		p, ok := value.(*pickle.Persistent)
@@ -86,7 +86,7 @@ func (f *file) placeLegacy(at int64, keys []any, sizes map[string]stored) error 
 			}
 			break
 		}
-		places[key] = place{at, int64(s.bytes())}
+		places[key] = place{at: at, size: int64(s.bytes())}
 		at += int64(s.bytes())
 	}
 	f.count = len(places)

@@ -39,7 +39,7 @@ func (f *file) salvageZip() error {
 		}
 		_, name, _ := strings.Cut(x.name, "/")
 		size, next := f.endOf(x)
-		found[name] = place{x.data, size}
+		found[name] = place{at: x.data, size: size}
 		order = append(order, name)
 		at = next
 	}
@@ -53,7 +53,6 @@ func (f *file) salvageZip() error {
 			f.order = binary.BigEndian
 		}
 	}
-	f.format = "zip"
 	f.find = func(key string) (place, error) {
 		p, ok := found["data/"+key]
 		if !ok {

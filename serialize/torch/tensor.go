@@ -187,10 +187,35 @@ func tensorOf(value any, depth int) (tensor, error) {
 		return tensor{}, fmt.Errorf("%v without a tensor", class)
 	}
 	if class.Module == "torch._utils" && strings.HasPrefix(class.Name, "_rebuild_") && class.Name != "_rebuild_device_tensor_from_numpy" {
-		kind := strings.TrimSuffix(strings.TrimPrefix(class.Name, "_rebuild_"), "_tensor")
-		return tensor{}, fmt.Errorf("a tensor of kind %s; known are dense ones in the memory of CPUs and GPUs: %w", kind, dtype.ErrType)
+		return tensor{}, unsupportedTensor(class.Name, o.Args)
 	}
 	return tensor{}, errNoTensor
+}
+
+// An unsupportedError is the kind and the shape, if that is known, of a tensor that is
+// listed and not read.
+type unsupportedError struct {
+	kind  string
+	shape []int
+}
+
+func (e *unsupportedError) Error() string { return "tensors of kind " + e.kind + " are not read" }
+
+// unsupportedTensor reads the shape of quantized, sparse and meta tensors.
+func unsupportedTensor(name string, args pickle.Tuple) error {
+	e := &unsupportedError{kind: strings.TrimSuffix(strings.TrimPrefix(name, "_rebuild_"), "_tensor")}
+	switch e.kind {
+	case "qtensor": // (storage, offset, size, ...)
+		e.kind = "quantized"
+		e.shape, _ = ints(argument(args, 2))
+	case "sparse": // (layout, (indices, values, size, ...))
+		data, _ := argument(args, 1).(pickle.Tuple)
+		e.shape, _ = ints(argument(data, 2))
+	case "meta_tensor_no_storage": // (dtype, size, ...)
+		e.kind = "meta"
+		e.shape, _ = ints(argument(args, 1))
+	}
+	return e
 }
 
 // rebuild reads the arguments of

@@ -14,6 +14,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"path/filepath"
 	"slices"
@@ -28,7 +29,7 @@ import (
 func init() {
 	serialize.Register(serialize.Format{
 		Name: "torch", Extensions: []string{".pt", ".pth", ".t", ".ckpt"},
-		Meta: true, Shares: true, Views: true, Match: match, Open: open, Save: save,
+		Meta: true, Shares: true, Views: true, Match: match, Open: open, Save: save, Salvage: Salvage,
 	})
 }
 
@@ -72,21 +73,25 @@ func isTar(head []byte) bool {
 	return slices.Contains([]string{"storages", "tensors", "pickle", "sys_info"}, strings.TrimPrefix(name, "./"))
 }
 
-// A file is a file that is being opened.
+// A file is an open file.
 type file struct {
+	*serialize.List
 	in       serialize.Input
 	sections *serialize.Sections
 	order    binary.ByteOrder
-	format   string                          // for the metadata
 	find     func(key string) (place, error) // of a storage
 	count    int                             // about how many storages there are
 	sources  map[sourceKey]storage.Source    // by key and type
 	root     any                             // the value of the pickle
 	pickled  int64                           // bytes of pickles
+	pickleAt func() place                    // of an archive, or nil
 }
 
-// A place is where the bytes of a storage are.
-type place struct{ at, size int64 }
+// A place is where the bytes of a storage are, and their checksum.
+type place struct {
+	at, size int64
+	crc      uint32 // 0 if unknown
+}
 
 type sourceKey struct {
 	key string
@@ -111,26 +116,22 @@ func open(in serialize.Input) (serialize.File, error) {
 }
 
 // load opens a file whose pickle and storages are found by read.
-func load(in serialize.Input, read func(*file) error) (*serialize.List, error) {
+func load(in serialize.Input, read func(*file) error) (serialize.File, error) {
 	sections, err := in.Sections()
 	if err != nil {
 		return nil, err
 	}
 	f := &file{in: in, sections: sections, order: binary.LittleEndian}
-	list, err := f.load(read)
+	if err = read(f); err == nil {
+		f.sources = make(map[sourceKey]storage.Source, f.count)
+		f.List, err = f.walk()
+	}
 	if err != nil {
 		sections.Release()
 		return nil, err
 	}
-	return list, nil
-}
-
-func (f *file) load(read func(*file) error) (*serialize.List, error) {
-	if err := read(f); err != nil {
-		return nil, err
-	}
-	f.sources = make(map[sourceKey]storage.Source, f.count)
-	return f.walk()
+	f.root = nil // names and arrays are in the list
+	return f, nil
 }
 
 // rootOf returns the prefix of all names in an archive, which PyTorch takes from the
@@ -178,6 +179,7 @@ func (f *file) readZip() error {
 	if pickled == nil {
 		return fmt.Errorf("no record %sdata.pkl in the archive", root)
 	}
+	f.pickleAt = func() place { return place{pickled.data, pickled.size, pickled.crc} }
 	if x := byName["byteorder"]; x != nil {
 		text, err := f.content(x)
 		if err != nil {
@@ -191,7 +193,6 @@ func (f *file) readZip() error {
 			return fmt.Errorf("byte order %q", text)
 		}
 	}
-	f.format = "zip"
 	f.count = len(storages)
 	located := f.locate(storages)
 	defer func() { <-located }()
@@ -200,7 +201,7 @@ func (f *file) readZip() error {
 		if x == nil {
 			return place{}, fmt.Errorf("no record %sdata/%s: %w", root, key, storage.ErrState)
 		}
-		return place{x.data, x.size}, x.err
+		return place{x.data, x.size, x.crc}, x.err
 	}
 	if err := pickled.locate(f.in, f.in.Size); err != nil {
 		return err
@@ -255,9 +256,19 @@ func (f *file) storage(s stored, t dtype.Type) (storage.Source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("storage %s: %w", s.key, err)
 	}
+	if p.crc != 0 {
+		section = serialize.Verified(section, func(all []byte) error { return compare("data/"+s.key, crc32.ChecksumIEEE(all), p.crc) })
+	}
 	source := serialize.Normalize(section, t, f.order)
 	f.sources[sourceKey{s.key, t}] = source
 	return source, nil
+}
+
+func compare(key string, got, want uint32) error {
+	if got != want {
+		return fmt.Errorf("record %s: checksum %08x, want %08x: %w", key, got, want, storage.ErrState)
+	}
+	return nil
 }
 
 // baseName is the name of the one tensor of a file that is nothing else.

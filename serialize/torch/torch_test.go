@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/serialize/serializetest"
 	_ "github.com/h5dnn/h5dnn/serialize/torch"
@@ -127,4 +129,77 @@ func elements(t *testing.T, a storage.Array) []byte {
 		t.Error(err)
 	}
 	return b.Bytes()
+}
+
+// TestTorchScriptIsRefusedByName: it is a zip archive of PyTorch, too.
+func TestTorchScriptIsRefusedByName(t *testing.T) {
+	if f, err := serialize.Open("testdata/script.pt"); err == nil || !strings.Contains(err.Error(), "TorchScript") {
+		t.Errorf("%v, %v", f, err)
+	}
+}
+
+// TestTensorsThatAreNotRead are listed with their shapes, beside those that are.
+func TestTensorsThatAreNotRead(t *testing.T) {
+	f, err := serialize.Open("testdata/odd.pt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for name, shape := range map[string][]int{"q": {2, 3}, "s": {2, 2}, "m": {4}, "c": {2}, "f": {2}} {
+		e, err := serialize.Lookup(f, name)
+		if !errors.Is(err, dtype.ErrType) || e.Elements == nil || !slices.Equal(e.Elements.View.Shape, shape) {
+			t.Errorf("%s: %v, %v; want shape %v", name, e.Elements, err, shape)
+		}
+	}
+	if a, err := serialize.Find(f, "w"); err != nil || !slices.Equal(a.Shape, []int{2}) {
+		t.Errorf("w: %v, %v", a, err)
+	}
+}
+
+// TestChecksumsAreCompared when a storage is read as a whole, and by Verify.
+func TestChecksumsAreCompared(t *testing.T) {
+	whole, err := os.ReadFile("testdata/state.pth")
+	if err != nil {
+		t.Fatal(err)
+	}
+	verify := func(b []byte) (bad []string) {
+		f, err := serialize.OpenReader(bytes.NewReader(b), int64(len(b)), "state.pth")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, err := range f.(serialize.Verifier).Verify(t.Context()) {
+			if err != nil {
+				bad = append(bad, name)
+			}
+		}
+		return bad
+	}
+	if bad := verify(whole); len(bad) > 0 {
+		t.Errorf("in a good file: %q", bad)
+	}
+	damaged := bytes.Clone(whole)
+	f, err := serialize.Open("testdata/state.pth")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	a, err := serialize.Find(f, "0.weight")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := bytes.Index(damaged, elements(t, a))
+	damaged[at] ^= 1
+	if bad := verify(damaged); !slices.Equal(bad, []string{"0.weight"}) {
+		t.Errorf("damaged: %q; want 0.weight", bad)
+	}
+	g, err := serialize.OpenReader(bytes.NewReader(damaged), int64(len(damaged)), "state.pth")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, err = serialize.Find(g, "0.weight"); err == nil {
+		_, err = a.To(storage.CPU)
+	}
+	if !errors.Is(err, storage.ErrState) || !strings.Contains(err.Error(), "checksum") {
+		t.Errorf("reading a damaged tensor: %v", err)
+	}
 }

@@ -2,6 +2,7 @@ package torch
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"math/big"
@@ -17,7 +18,6 @@ import (
 
 // Metadata about the file itself.
 const (
-	metaFormat    = "torch.format"    // "zip" or "legacy"
 	metaUnwrapped = "torch.unwrapped" // the key whose value is the model
 	metaPrefix    = "torch.prefix"    // what was cut off all names of the model
 	metaOptimizer = "torch.optimizer" // the key of an optimizer's state
@@ -62,7 +62,6 @@ func (f *file) walk() (*serialize.List, error) {
 		return nil, err
 	}
 	if !w.exact {
-		w.meta[metaFormat] = f.format
 		if len(w.opaque) > 0 {
 			var classes []string
 			for class := range w.opaque {
@@ -362,9 +361,12 @@ func (w *walker) persistent(path string, p *pickle.Persistent) error {
 
 func (w *walker) object(path string, o *pickle.Object, depth int) error {
 	t, err := tensorOf(o, 0)
+	var unsupported *unsupportedError
 	switch {
 	case err == nil:
 		return w.add(w.entry(path, t))
+	case errors.As(err, &unsupported):
+		return w.add(serialize.Unsupported(path, unsupported.shape, unsupported.kind))
 	case err != errNoTensor:
 		return w.add(serialize.Entry{Name: path}, fmt.Errorf("%s: %w", path, err))
 	case o.Is("torch._utils._rebuild_device_tensor_from_numpy") && len(o.Args) > 0:

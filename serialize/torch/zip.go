@@ -24,6 +24,8 @@ type record struct {
 	size   int64
 	crc    uint32 // 0 if unknown
 	err    error  // of locate
+
+	compressed bool
 }
 
 // The structures of zip archives (PKWARE APPNOTE 6.3.9, sections 4.3.7 to 4.3.16).
@@ -128,9 +130,12 @@ func parseEntry(b []byte, text string) (x record, rest []byte, err error) {
 	switch flags, method := le.Uint16(b[8:]), le.Uint16(b[10:]); {
 	case flags&1 != 0:
 		return x, nil, fmt.Errorf("record %q is encrypted", x.name)
-	case method != 0 || packed != x.size:
-		return x, nil, fmt.Errorf("record %q is compressed, which torch.save never does; unpack the archive and pack it with zip -0", x.name)
-	case x.size < 0 || x.header < 0:
+	case method != 0:
+		x.compressed, x.size = true, packed // as the code of TorchScript is
+	case packed != x.size:
+		return x, nil, fmt.Errorf("record %q has two sizes, %d and %d", x.name, packed, x.size)
+	}
+	if x.size < 0 || x.header < 0 {
 		return x, nil, fmt.Errorf("record %q reaches outside of the file", x.name)
 	}
 	return x, b[entrySize+names+extras+comments:], nil
@@ -154,6 +159,9 @@ func checkOverlap(records []record, end int64) error {
 
 // locate finds the bytes of a record by its local header. They must end before limit.
 func (x *record) locate(r io.ReaderAt, limit int64) error {
+	if x.compressed {
+		return fmt.Errorf("record %q is compressed, which torch.save never does; unpack the archive and pack it with zip -0", x.name)
+	}
 	var local [localSize]byte
 	if _, err := r.ReadAt(local[:], x.header); err != nil {
 		return err

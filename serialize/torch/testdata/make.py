@@ -62,7 +62,7 @@ save("numpy.pt", numpy, {"array": torch.arange(6.0).reshape(2, 3), "fortran": to
 torch.manual_seed(1)
 model = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.BatchNorm1d(2), torch.nn.Linear(2, 1))
 state = model.state_dict()
-save("state.pth", state, state, {"torch.format": "zip"})
+save("state.pth", state, state)
 tied = torch.nn.ModuleDict({"embedding": torch.nn.Embedding(4, 2), "head": torch.nn.Linear(2, 4, bias=False)})
 tied["head"].weight = tied["embedding"].weight
 save("tied.pt", tied.state_dict(), tied.state_dict())
@@ -80,4 +80,8 @@ ddp = {"state_dict": {"module._orig_mod." + k: v for k, v in state.items()}, "py
 save("lightning.ckpt", ddp, state, {"torch.unwrapped": "state_dict", "torch.prefix": "module._orig_mod.", "pytorch-lightning_version": "2.1.0", "global_step": "7"})
 save("module.pt", {"model": model, "epoch": 1}, {**{k: v for k, v in sorted(state.items(), key=lambda kv: (kv[0].split(".")[0], "running" in kv[0] or "num" in kv[0]))}},
      {"torch.unwrapped": "model", "epoch": "1"})
+torch.jit.script(torch.nn.Linear(2, 1)).save(path("script.pt"))
+odd = {"w": torch.ones(2), "q": torch.quantize_per_tensor(torch.ones(2, 3), 0.1, 0, torch.qint8), "s": torch.eye(2).to_sparse(), "m": torch.zeros(4, device="meta"),
+       "c": torch.zeros(2, dtype=torch.complex32), "f": torch.zeros(2).to(torch.float8_e5m2fnuz)}
+torch.save(odd, path("odd.pt"))
 json.dump(expected, open(path("expected.json"), "w"), indent=0, ensure_ascii=False)

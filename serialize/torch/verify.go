@@ -1,0 +1,48 @@
+package torch
+
+import (
+	"context"
+	"hash/crc32"
+	"iter"
+
+	"github.com/h5dnn/h5dnn/serialize"
+)
+
+// Verify implements serialize.Verifier: it compares the checksums of an archive. Files of
+// the format before PyTorch 1.6 have none, and are read.
+func (f *file) Verify(ctx context.Context) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		if f.pickleAt != nil && !yield("", f.verify(ctx, f.pickleAt(), "data.pkl")) {
+			return
+		}
+		seen := map[string]error{} // by storage
+		for e, err := range f.All() {
+			if err == nil && e.Shared != "" {
+				known := false
+				if err, known = seen[e.Shared]; !known {
+					var p place
+					if p, err = f.find(e.Shared); err == nil {
+						err = f.verify(ctx, p, "data/"+e.Shared)
+					}
+					seen[e.Shared] = err
+				}
+			}
+			if !yield(e.Name, err) || ctx.Err() != nil {
+				return
+			}
+		}
+	}
+}
+
+// verify reads the bytes of a record.
+func (f *file) verify(ctx context.Context, p place, key string) error {
+	section, err := f.sections.Section(p.at, p.size)
+	if err != nil {
+		return err
+	}
+	sum, err := serialize.Checksum(ctx, section, crc32.IEEETable)
+	if err != nil || p.crc == 0 {
+		return err
+	}
+	return compare(key, sum, p.crc)
+}
