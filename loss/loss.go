@@ -36,7 +36,8 @@ type Item struct {
 	Count  int    `json:"count"`
 	Reason string `json:"reason"`
 	// Inherent is set if the format of the copy has no place for it, such as
-	// attributes in .npz. A lost array is never inherent.
+	// attributes in .npz. A lost array is inherent only if it is no part of what was asked
+	// for, such as the state of an optimizer.
 	Inherent bool `json:"inherent"`
 }
 

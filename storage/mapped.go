@@ -155,6 +155,19 @@ func (m *Mapped) WithBytes(read func(b []byte) error) error {
 	return err
 }
 
+// ReleasePages returns the pages that lie within m to the system, which may keep them in
+// its cache. They are mapped again when they are read.
+func (m *Mapped) ReleasePages() {
+	s := m.mapping
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	page := unix.Getpagesize()
+	first, end := (m.offset+page-1)/page*page, (m.offset+m.len)/page*page
+	if s.bytes != nil && first < end {
+		unix.Madvise(s.bytes[first:end], unix.MADV_DONTNEED) // advice
+	}
+}
+
 // catchFaults calls read and returns a page fault within the mapping as an error.
 func (m *Mapping) catchFaults(b []byte, read func([]byte) error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))

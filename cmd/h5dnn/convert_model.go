@@ -210,7 +210,11 @@ func modelReport(c *cli.Context, w io.Writer, p *models.Plan, out string, refuse
 		lines = append(lines, "refused: "+withModelFlags(err).Error())
 	}
 	for _, i := range p.Lost {
-		lines = append(lines, i.String())
+		line := i.String()
+		if i.Path == models.OptimizerPath {
+			line += " (--optimizer)"
+		}
+		lines = append(lines, line)
 	}
 	done := plural(len(p.Tensors), "array") + " written to " + out
 	switch {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/serialize"
 	_ "github.com/h5dnn/h5dnn/serialize/npy"
+	_ "github.com/h5dnn/h5dnn/serialize/safetensors"
 	_ "github.com/h5dnn/h5dnn/serialize/torch"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/train"

@@ -54,10 +54,12 @@ func (s *Source) read() (err error) {
 	if err != nil {
 		return err
 	}
+	pages := releaser{file: s.File}
 	for _, e := range all {
 		if e.Elements != nil {
 			s.Others = append(s.Others, e)
 		} else {
+			e.Array = pages.release(e.Array)
 			s.Entries = append(s.Entries, e)
 		}
 	}

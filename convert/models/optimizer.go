@@ -48,7 +48,11 @@ func (p *Plan) exportOptimizer(m *checkpoint.Model) error {
 	return nil
 }
 
-// loseOptimizer records that the state of an optimizer is not converted.
+// OptimizerPath is the path of the loss of an optimizer's state.
+const OptimizerPath = "optimizer"
+
+// loseOptimizer records that the state of an optimizer is not converted. A state_dict has
+// no place for it, and a file with both is no state_dict.
 func (p *Plan) loseOptimizer() {
 	n := 0
 	for _, e := range p.Source.Entries {
@@ -56,7 +60,9 @@ func (p *Plan) loseOptimizer() {
 			n++
 		}
 	}
-	p.Lost.AddInherent("optimizer", loss.Value, n, "the state of the optimizer, which is converted on request")
+	if n > 0 {
+		p.Lost = append(p.Lost, loss.Item{Path: OptimizerPath, Kind: loss.Array, Count: n, Reason: "the state of the optimizer, which is converted on request", Inherent: true})
+	}
 }
 
 // importOptimizer sets the Slots of parameters, and returns Keras's optimizer; nil if the
