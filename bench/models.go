@@ -21,6 +21,23 @@ func wideMLP() nn.Sequential {
 	return nn.Sequential{nn.NewLinear(nn.LinearOptions{InFeatures: 784, OutFeatures: 1024}), nn.ReLU{}, nn.NewLinear(nn.LinearOptions{InFeatures: 1024, OutFeatures: 1024}), nn.ReLU{}, nn.NewLinear(nn.LinearOptions{InFeatures: 1024, OutFeatures: 10})}
 }
 
+// geluMLP is the part of a transformer block that is a product, GELU and a product.
+func geluMLP() nn.Sequential {
+	return nn.Sequential{nn.NewLinear(nn.LinearOptions{InFeatures: 768, OutFeatures: 3072}), nn.GELU{}, nn.NewLinear(nn.LinearOptions{InFeatures: 3072, OutFeatures: 768})}
+}
+
+// siluCNN is the network of cifar with SiLU and without batch norms.
+func siluCNN() nn.Sequential {
+	same := func(in, out int) *nn.Conv2d {
+		return nn.NewConv2d(nn.ConvOptions{InChannels: in, OutChannels: out, KernelSize: nn.Sizes{3}, Padding: nn.Sizes{1}})
+	}
+	pool := nn.NewMaxPool2d(nn.PoolOptions{KernelSize: nn.Sizes{2}})
+	return nn.Sequential{
+		same(3, 64), nn.SiLU{}, same(64, 64), nn.SiLU{}, pool, same(64, 128), nn.SiLU{}, same(128, 128), nn.SiLU{}, pool,
+		nn.Flatten{}, nn.NewLinear(nn.LinearOptions{InFeatures: 128 * 8 * 8, OutFeatures: 10}),
+	}
+}
+
 func cnn() nn.Sequential {
 	same := func(in, out int) *nn.Conv2d {
 		return nn.NewConv2d(nn.ConvOptions{InChannels: in, OutChannels: out, KernelSize: nn.Sizes{3}, Padding: nn.Sizes{1}})

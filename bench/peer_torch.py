@@ -25,6 +25,17 @@ def wide_mlp():
     return nn.Sequential(nn.Linear(784, 1024), nn.ReLU(), nn.Linear(1024, 1024), nn.ReLU(), nn.Linear(1024, 10))
 
 
+def gelu_mlp():
+    return nn.Sequential(nn.Linear(768, 3072), nn.GELU(), nn.Linear(3072, 768))
+
+
+def silu_cnn():
+    def block(a, b):
+        return [nn.Conv2d(a, b, 3, padding=1), nn.SiLU()]
+    return nn.Sequential(*block(3, 64), *block(64, 64), nn.MaxPool2d(2), *block(64, 128), *block(128, 128), nn.MaxPool2d(2),
+                         nn.Flatten(), nn.Linear(128 * 64, 10))
+
+
 def cnn():
     return nn.Sequential(
         nn.Conv2d(1, 32, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
@@ -155,6 +166,8 @@ def on_matrix(f):
 rows = {
     'training step, MLP 784-128-10, batch 64, SGD': lambda: step(mlp(), torch.rand(64, 784), labels(64)),
     'training step, MLP 784-1024-1024-10, batch 256': lambda: step(wide_mlp(), torch.rand(256, 784), labels(256)),
+    'training step, MLP 768-3072-768 with GELU, 2048 rows': lambda: step(gelu_mlp(), torch.rand(2048, 768), labels(2048)),
+    'training step, CNN of 4 convolutions with SiLU, 3x32x32, batch 64': lambda: image_step(silu_cnn, 64, 3, 32, 32),
     'training step, CNN 32-64-128-10, 1x28x28, batch 64': lambda: image_step(cnn, 64, 1, 28, 28),
     'training step, CIFAR-10 CNN of 4 convolutions and batch norms, batch 128': lambda: image_step(cifar, 128, 3, 32, 32),
     'training step, ResNet-18 on 3x32x32, batch 32': lambda: image_step(resnet18, 32, 3, 32, 32),

@@ -36,6 +36,8 @@ func (s suite) besideBase() suite {
 var rows = []row{
 	{name: "training step, MLP 784-128-10, batch 64, SGD", bar: 0.5, prepare: step(mlp, 64, 784)},
 	{name: "training step, MLP 784-1024-1024-10, batch 256", bar: 0.9, prepare: step(wideMLP, 256, 784)},
+	{name: "training step, MLP 768-3072-768 with GELU, 2048 rows", bar: 1.0, prepare: step(geluMLP, 2048, 768)},
+	{name: "training step, CNN of 4 convolutions with SiLU, 3x32x32, batch 64", bar: 0.6, prepare: step(siluCNN, 64, 3, 32, 32)},
 	{name: "training step, CNN 32-64-128-10, 1x28x28, batch 64", bar: 0.7, prepare: step(cnn, 64, 1, 28, 28)},
 	{name: "training step, CIFAR-10 CNN of 4 convolutions and batch norms, batch 128", bar: 0.6, prepare: step(cifar, 128, 3, 32, 32), most: anyMemory},
 	{name: "training step, ResNet-18 on 3x32x32, batch 32", bar: 0.7, prepare: step(resnet18, 32, 3, 32, 32)},
