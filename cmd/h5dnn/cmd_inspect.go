@@ -12,6 +12,7 @@ import (
 	"github.com/h5dnn/h5dnn/arrayfmt"
 	"github.com/h5dnn/h5dnn/inspect"
 	"github.com/h5dnn/h5dnn/internal/blocks"
+	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/views"
 )
 
@@ -60,14 +61,21 @@ func inspectOne(c *cli.Context, w io.Writer, at address) error {
 	if c.Bool("json") {
 		p = &objects{w: w}
 	}
-	return showObjects(c.Context, file, at, shown{stats: c.Bool("stats"), depth: c.Int("depth"), width: widthOf(c.App.Writer)}, p)
+	show := shown{stats: c.Bool("stats"), depth: c.Int("depth"), width: widthOf(c.App.Writer)}
+	if !c.Bool("json") && at.path == "" {
+		show.model = func() error {
+			return showModel(w, at.file, serialize.Options{Budget: budgetOf(c.Context), Context: c.Context})
+		}
+	}
+	return showObjects(c.Context, file, at, show, p)
 }
 
 // shown says what to show of objects.
 type shown struct {
 	stats bool
-	depth int // levels below the first object; all if negative
-	width int // of lines
+	depth int          // levels below the first object; all if negative
+	width int          // of lines
+	model func() error // prints what model the file holds, below its first line; may be nil
 }
 
 // more is what is shown of an object beside its description.
@@ -95,6 +103,11 @@ func showObjects(ctx context.Context, file inspect.File, at address, show shown,
 	}
 	if err := p.Begin(at, file.Format(), fileSize(at.file)); err != nil {
 		return err
+	}
+	if show.model != nil {
+		if err := show.model(); err != nil {
+			return err
+		}
 	}
 	var first error
 	failed := 0

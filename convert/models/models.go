@@ -202,6 +202,9 @@ func New(_ context.Context, s *Source, format string, o Options) (*Plan, error) 
 	if o.Architecture.Keras != nil && s.Framework == checkpoint.PyTorch {
 		s.Model = o.Architecture.Keras
 	}
+	if err := s.describe(o.Architecture); err != nil {
+		return nil, err
+	}
 	p := &Plan{Source: s, Format: target, From: s.Framework, To: o.Framework, options: o}
 	if o.Rules != nil {
 		if err := p.custom(*o.Rules); err != nil {
@@ -219,6 +222,21 @@ func New(_ context.Context, s *Source, format string, o Options) (*Plan, error) 
 		p.Lost.Add(e.Name, loss.Array, 1, "elements of type %s are no weights", e.Elements.Type)
 	}
 	return p, p.check()
+}
+
+// describe gives s the architecture of its model, if the file does not have it.
+func (s *Source) describe(a Architecture) (err error) {
+	if s.Model != nil || a.Keras == nil {
+		return nil
+	}
+	s.Model = a.Keras
+	if k, ok := s.File.(*kerasfile.File); ok {
+		if err := k.SetModel(a.Keras); err != nil {
+			return err
+		}
+		s.Entries, err = serialize.Collect(k)
+	}
+	return err
 }
 
 // conversions are the functions that add the steps of a plan, by the frameworks.

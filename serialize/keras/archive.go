@@ -72,11 +72,12 @@ func openArchive(in serialize.Input) (serialize.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &File{List: serialize.NewList(0, meta, func() error { return errors.Join(h5.Close(), in.Close()) })}
+	f := newFile(meta, func() error { return errors.Join(h5.Close(), in.Close()) })
 	if f.model, err = keras.Parse(meta[MetaConfig]); err == nil {
 		var t *tree
 		if t, err = treeOf(h5); err == nil {
-			err = weights{trees: []*tree{t}, file: f}.list()
+			f.trees = []*tree{t}
+			err = weights{trees: f.trees, file: f}.list()
 		}
 	}
 	if err != nil {

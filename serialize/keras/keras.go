@@ -51,6 +51,31 @@ type File struct {
 	*serialize.List
 	h5    *hdf5.File
 	model *checkpoint.Model
+	trees []*tree // of the HDF5 files
+	close func() error
+}
+
+// SetModel says what model the weights in f are of, where the file does not: the entries
+// and the weights of m are named after its layers. Layers of an .h5 that have other names
+// are those of m in the same order, as Keras loads them.
+func (f *File) SetModel(m *checkpoint.Model) error {
+	for _, l := range m.All() {
+		l.Weights = nil
+	}
+	meta := f.Meta()
+	set := &File{List: serialize.NewList(f.Len(), meta, f.close), model: m, trees: f.trees}
+	var err error
+	if len(f.trees) == 1 && f.trees[0].isLegacy() {
+		err = legacy{tree: f.trees[0], file: set, root: f.trees[0].legacyRoot()}.list()
+	} else {
+		err = weights{trees: f.trees, file: set}.list()
+	}
+	if err != nil {
+		return err
+	}
+	set.fill(meta[MetaVersion])
+	f.List, f.model = set.List, m
+	return nil
 }
 
 // HDF5 returns the HDF5 file that f is, or nil if f is an archive or in shards.

@@ -71,24 +71,37 @@ func legacyFile(in serialize.Input, h5 *hdf5.File) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &File{List: serialize.NewList(0, meta, func() error { return errors.Join(h5.Close(), in.Close()) }), h5: h5}
+	f := newFile(meta, func() error { return errors.Join(h5.Close(), in.Close()) })
+	f.h5, f.trees = h5, []*tree{t}
 	if config := meta[MetaConfig]; config != "" {
 		if f.model, err = keras.Parse(config); err != nil {
 			return nil, err
 		}
 	}
-	l := legacy{tree: t, file: f, root: "/"}
-	if t.isGroup(modelGroup) {
-		l.root = modelGroup
-	}
-	if err := l.layers(); err != nil {
-		return nil, err
-	}
-	if err := l.optimizer(); err != nil {
+	if err := (legacy{tree: t, file: f, root: t.legacyRoot()}).list(); err != nil {
 		return nil, err
 	}
 	f.fill(meta[MetaVersion])
 	return f, nil
+}
+
+// newFile returns a file without entries.
+func newFile(meta map[string]string, close func() error) *File {
+	return &File{List: serialize.NewList(0, meta, close), close: close}
+}
+
+// legacyRoot returns the group of the layers.
+func (t *tree) legacyRoot() string {
+	if t.isGroup(modelGroup) {
+		return modelGroup
+	}
+	return "/"
+}
+
+// isLegacy reports whether layers are listed in an attribute.
+func (t *tree) isLegacy() bool {
+	names, err := t.names(t.legacyRoot(), "layer_names")
+	return names != nil && err == nil
 }
 
 // metaOf returns the attributes of the root, or of the group of weights, that describe the
@@ -116,9 +129,20 @@ type legacy struct {
 	root string // the group of the layers
 }
 
+func (l legacy) list() error {
+	if err := l.layers(); err != nil {
+		return err
+	}
+	return l.optimizer()
+}
+
 // layers lists the weights of all layers, in the order of the model.
-func (l *legacy) layers() error {
+func (l legacy) layers() error {
 	layers, err := l.tree.names(l.root, "layer_names")
+	if err != nil {
+		return err
+	}
+	renamed, err := l.paired(layers)
 	if err != nil {
 		return err
 	}
@@ -126,14 +150,59 @@ func (l *legacy) layers() error {
 		layers = append(slices.Clone(layers), topLevelGroup)
 	}
 	for _, name := range layers {
-		if err := l.layer(name); err != nil {
+		if err := l.layer(name, renamed); err != nil {
 			return fmt.Errorf("layer %q: %w", name, err)
 		}
 	}
 	return nil
 }
 
-func (l *legacy) layer(name string) error {
+// paired returns the names that the model has for the layers of the file, nil if they are
+// the same. Layers without weights do not count.
+func (l legacy) paired(layers []string) (map[string]string, error) {
+	m := l.file.model
+	if m == nil {
+		return nil, nil
+	}
+	var saved, wanted []string
+	known := true
+	for _, name := range layers {
+		weights, err := l.tree.names(join(l.root, name), "weight_names")
+		if err != nil {
+			return nil, err
+		}
+		if len(weights) > 0 {
+			saved = append(saved, name)
+			known = known && m.Layer(name) != nil
+		}
+	}
+	if known {
+		return nil, nil
+	}
+	for i := range m.Layers {
+		if hasWeights(&m.Layers[i]) {
+			wanted = append(wanted, m.Layers[i].Name)
+		}
+	}
+	if len(saved) != len(wanted) {
+		return nil, fmt.Errorf("the file has %d layers with weights, and the model %d: %w", len(saved), len(wanted), storage.ErrState)
+	}
+	renamed := map[string]string{}
+	for i, name := range saved {
+		renamed[name] = wanted[i]
+	}
+	return renamed, nil
+}
+
+func hasWeights(l *checkpoint.Layer) bool {
+	if l.Model != nil {
+		return slices.ContainsFunc(l.Model.Layers, func(inner checkpoint.Layer) bool { return hasWeights(&inner) })
+	}
+	variables, ok, _ := keras.Variables(l)
+	return len(variables) > 0 || !ok
+}
+
+func (l legacy) layer(name string, renamed map[string]string) error {
 	group := join(l.root, name)
 	if !l.tree.isGroup(group) {
 		return fmt.Errorf("layer_names has it, but there is no group %s: %w", group, storage.ErrState)
@@ -142,7 +211,11 @@ func (l *legacy) layer(name string) error {
 	if err != nil {
 		return err
 	}
-	names := l.namesOf(name, weights)
+	to := name
+	if other, ok := renamed[name]; ok {
+		to = other
+	}
+	names := l.namesOf(name, to, weights)
 	for i, weight := range weights {
 		e, err := l.tree.entry(join(group, weight), names[i])
 		if l.file.Has(e.Name) {
@@ -155,8 +228,9 @@ func (l *legacy) layer(name string) error {
 	return nil
 }
 
-// namesOf returns the names of the entries of a layer's weights.
-func (l *legacy) namesOf(layer string, weights []string) []string {
+// namesOf returns the names of the entries of the weights of a layer, which the model
+// calls to.
+func (l legacy) namesOf(layer, to string, weights []string) []string {
 	names := make([]string, len(weights))
 	for i, w := range weights {
 		names[i] = canonical(layer, w)
@@ -165,9 +239,9 @@ func (l *legacy) namesOf(layer string, weights []string) []string {
 		names[i] = "kernel" // of a DepthwiseConv in Keras 3
 	}
 	if l.file.model == nil {
-		return prefixed(layer, names)
+		return prefixed(to, names)
 	}
-	described := l.file.model.Layer(layer)
+	described := l.file.model.Layer(to)
 	switch {
 	case described == nil:
 	case described.Model != nil:
@@ -177,7 +251,7 @@ func (l *legacy) namesOf(layer string, weights []string) []string {
 	default:
 		names = matched(described, names)
 	}
-	return prefixed(layer, names)
+	return prefixed(to, names)
 }
 
 func prefixed(layer string, names []string) []string {
@@ -282,7 +356,7 @@ var keras1Names = map[string]string{
 }
 
 // optimizer lists the weights of the optimizer.
-func (l *legacy) optimizer() error {
+func (l legacy) optimizer() error {
 	if !l.tree.isGroup(optimizerGroup) {
 		return nil
 	}
@@ -291,8 +365,8 @@ func (l *legacy) optimizer() error {
 		return err
 	}
 	names := slotNames(l.file.List, weights)
-	for i, weight := range weights {
-		if err := l.file.Add(l.tree.entry(join(optimizerGroup, weight), names[i])); err != nil {
+	for _, i := range byBuffer(names) {
+		if err := l.file.Add(l.tree.entry(join(optimizerGroup, weights[i]), names[i])); err != nil {
 			return err
 		}
 	}

@@ -2,6 +2,7 @@ package keras
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/h5dnn/h5dnn/serialize"
@@ -44,6 +45,26 @@ func slotNames(entries *serialize.List, weights []string) []string {
 		names[i] = optimizerPrefix + name
 	}
 	return names
+}
+
+// byBuffer returns the order of an optimizer's entries in which those of one buffer, such
+// as momentum, follow each other. Files have the buffers of each weight together.
+func byBuffer(names []string) []int {
+	first := map[string]int{}
+	order := make([]int, len(names))
+	group := make([]int, len(names))
+	for i, name := range names {
+		buffer, weight := firstPart(strings.TrimPrefix(name, optimizerPrefix))
+		if weight == "" {
+			buffer = "" // of no weight
+		}
+		if _, ok := first[buffer]; !ok {
+			first[buffer] = i
+		}
+		order[i], group[i] = i, first[buffer]
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return group[a] - group[b] })
+	return order
 }
 
 func slotName(known map[string]string, weight string) string {

@@ -181,3 +181,39 @@ func TestModelsHaveTheirWeights(t *testing.T) {
 		t.Errorf("calls of a nested model in Keras 2: %v", old.Calls)
 	}
 }
+
+// TestWeightsTakeTheNamesOfAModel reads files of weights only with the model of another
+// file, of the same names and of others.
+func TestWeightsTakeTheNamesOfAModel(t *testing.T) {
+	for _, c := range []struct{ weights, model string }{
+		{"keras3_recurrent.weights.h5", "keras3_recurrent.keras"},
+		{"keras3_graph.weights.json", "keras3_graph.keras"},
+		{"keras2_graph.weights.h5", "keras3_graph.keras"},
+		{"keras2_graph_only.h5", "keras2_graph.keras"},
+		{"keras2_cnn_only.h5", "keras3_cnn.keras"},
+	} {
+		f := open(t, "testdata/"+c.weights).(*keras.File)
+		base := strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(c.weights, ".h5"), ".json"), ".weights")
+		want := weightsOf(t, "testdata/"+strings.TrimSuffix(base, "_only")+".npz")
+		if err := f.SetModel(open(t, "testdata/"+c.model).(*keras.File).Model()); err != nil {
+			t.Errorf("%s: %v", c.weights, err)
+			continue
+		}
+		seen := 0
+		for path, l := range f.Model().All() {
+			for _, w := range l.Weights {
+				seen++
+				if stored, ok := want[path+"/"+w.Name]; !ok || !equal(t, stored, w.Array) {
+					t.Errorf("%s: %s/%s differs from that of the model", c.weights, path, w.Name)
+				}
+			}
+		}
+		if seen != len(want) {
+			t.Errorf("%s: %d weights; want %d", c.weights, seen, len(want))
+		}
+	}
+	f := open(t, "testdata/keras2_cnn_only.h5").(*keras.File)
+	if err := f.SetModel(open(t, "testdata/keras3_graph.keras").(*keras.File).Model()); err == nil {
+		t.Error("weights of one model are taken for those of another")
+	}
+}

@@ -77,7 +77,7 @@ func openShards(in serialize.Input) (serialize.File, error) {
 		}
 		return errors.Join(errs...)
 	}
-	f := &File{List: serialize.NewList(0, nil, func() error { return errors.Join(closeAll(), in.Close()) })}
+	f := newFile(nil, func() error { return errors.Join(closeAll(), in.Close()) })
 	w := weights{file: f}
 	for _, name := range names {
 		h5, err := hdf5.Open(filepath.Join(filepath.Dir(in.Name), name), hdf5.Options{Budget: in.Budget, Context: in.Context})
@@ -93,6 +93,7 @@ func openShards(in serialize.Input) (serialize.File, error) {
 		}
 		w.trees = append(w.trees, t)
 	}
+	f.trees = w.trees
 	if err := w.list(); err != nil {
 		closeAll()
 		return nil, err

@@ -49,10 +49,12 @@ func openWeights(in serialize.Input) (serialize.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &File{List: serialize.NewList(0, nil, func() error { return errors.Join(h5.Close(), in.Close()) }), h5: h5}
+	f := newFile(nil, func() error { return errors.Join(h5.Close(), in.Close()) })
+	f.h5 = h5
 	t, err := treeOf(h5)
 	if err == nil {
-		err = weights{trees: []*tree{t}, file: f}.list()
+		f.trees = []*tree{t}
+		err = weights{trees: f.trees, file: f}.list()
 	}
 	if err != nil {
 		h5.Close()
@@ -296,8 +298,8 @@ func (w weights) optimizer(claimed map[string]bool) error {
 			}
 		}
 	}
-	for i, path := range paths {
-		if err := w.add(path, names[i]); err != nil {
+	for _, i := range byBuffer(names) {
+		if err := w.add(paths[i], names[i]); err != nil {
 			return err
 		}
 	}

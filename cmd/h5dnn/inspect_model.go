@@ -1,0 +1,125 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/h5dnn/h5dnn/arrayfmt"
+	"github.com/h5dnn/h5dnn/checkpoint"
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/serialize/keras"
+)
+
+// showModel prints what a file of Keras holds: the layers with their shapes and numbers of
+// parameters, and the optimizer. It prints nothing for other files, and why the model
+// cannot be read for damaged ones.
+func showModel(w io.Writer, name string, options serialize.Options) error {
+	format, err := serialize.FormatOf(name)
+	if err != nil || !strings.HasPrefix(format.Name, "keras") {
+		return nil
+	}
+	f, err := serialize.Open(name, options)
+	if err != nil {
+		fmt.Fprintf(w, "  a file of Keras whose model cannot be read: %s\n", printable(err.Error()))
+		return nil
+	}
+	defer f.Close()
+	k, ok := f.(*keras.File)
+	if !ok {
+		return nil
+	}
+	if k.Model() == nil {
+		return showWeights(w, f)
+	}
+	return showLayers(w, k.Model())
+}
+
+// showWeights prints what a file of weights only holds.
+func showWeights(w io.Writer, f serialize.File) error {
+	layers, parameters, optimizer := map[string]int{}, 0, 0
+	var names []string
+	for e, err := range f.All() {
+		if err != nil {
+			continue // as the list of arrays shows
+		}
+		if strings.HasPrefix(e.Name, "optimizer/") {
+			optimizer++
+			continue
+		}
+		layer := e.Name[:max(0, strings.LastIndexByte(e.Name, '/'))]
+		if _, ok := layers[layer]; !ok {
+			names = append(names, layer)
+		}
+		layers[layer] += e.Array.Len()
+		parameters += e.Array.Len()
+	}
+	state := "no optimizer state"
+	if optimizer > 0 {
+		state = plural(optimizer, "array") + " of the optimizer"
+	}
+	fmt.Fprintf(w, "  weights of Keras without their architecture: %s, %s, %s\n", plural(len(layers), "layer"), plural(parameters, "parameter"), state)
+	columns := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, name := range names {
+		fmt.Fprintf(columns, "    %s\t%d\n", printable(name), layers[name])
+	}
+	return columns.Flush()
+}
+
+func showLayers(w io.Writer, m *checkpoint.Model) error {
+	parameters := 0
+	for _, l := range m.All() {
+		parameters += size(l)
+	}
+	optimizer := "no optimizer state"
+	if o := m.Optimizer; o != nil {
+		optimizer = fmt.Sprintf("optimizer %s after %s", o.Class, plural(int(o.Step), "update"))
+	}
+	version := ""
+	if m.Version != "" {
+		version = " " + m.Version
+	}
+	fmt.Fprintf(w, "  %s model %s of Keras%s: %s, %s\n", m.Class, printable(m.Name), printable(version), plural(parameters, "parameter"), printable(optimizer))
+	columns := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for path, l := range m.All() {
+		shape := "?"
+		if len(l.OutputShapes) > 0 && l.OutputShapes[0] != nil {
+			shape = strings.ReplaceAll(arrayfmt.Shape(l.OutputShapes[0]), "-1", "?")
+		}
+		from := ""
+		if m.Class == "Functional" {
+			from = inputsOf(l)
+		}
+		line := fmt.Sprintf("    %s\t%s\t%s\t%d\t%s", printable(path), printable(l.Class), shape, size(l), printable(from))
+		fmt.Fprintln(columns, strings.TrimSuffix(line, "\t"))
+	}
+	return columns.Flush()
+}
+
+// size returns the number of elements of the weights of a layer.
+func size(l *checkpoint.Layer) (n int) {
+	for _, w := range l.Weights {
+		n += w.Array.Len()
+	}
+	return n
+}
+
+// inputsOf returns the names of the layers that a layer takes its inputs from, in each of
+// its calls.
+func inputsOf(l *checkpoint.Layer) string {
+	var calls []string
+	for _, call := range l.Calls {
+		var names []string
+		for _, r := range call {
+			names = append(names, r.Layer)
+		}
+		if len(names) > 0 {
+			calls = append(calls, strings.Join(names, ", "))
+		}
+	}
+	if len(calls) == 0 {
+		return ""
+	}
+	return "<- " + strings.Join(calls, "; ")
+}
