@@ -35,6 +35,7 @@ func TestDevicesAreStorageDevices(t *testing.T) {
 }
 
 func TestNamesOfDevices(t *testing.T) {
+	cudatest.TwoDevices(t)
 	gpus := cudatest.Devices(t, cudatest.Eager)
 	for name, want := range map[string]*cuda.Device{"cuda": gpus[0], "cuda:0": gpus[0], "cuda:1": gpus[1]} {
 		if got, err := cuda.Open(name); got != want || err != nil {
@@ -45,6 +46,7 @@ func TestNamesOfDevices(t *testing.T) {
 
 // TestUnknownNamesListDevices, even if there are none.
 func TestUnknownNamesListDevices(t *testing.T) {
+	cudatest.FakeOnly(t)
 	none := fmt.Errorf("libcuda.so.1 finds no GPU: %w", cuda.ErrNoDriver)
 	for _, machine := range []struct {
 		gpus int
@@ -73,6 +75,7 @@ func TestUnknownNamesListDevices(t *testing.T) {
 }
 
 func TestDevicesAreDescribed(t *testing.T) {
+	cudatest.FakeOnly(t)
 	gpus := cudatest.Devices(t, cudatest.Eager)
 	if d := gpus[0]; d.Capability != 80 || d.Multiprocessors != 2 || d.Memory != 1<<30 || gpus[1].Capability != 75 {
 		t.Errorf("described as %+v", d)
@@ -123,6 +126,7 @@ func TestKernelsRunInOrder(t *testing.T) {
 }
 
 func TestOperandsMustBeOnTheDevice(t *testing.T) {
+	cudatest.TwoDevices(t)
 	gpus := cudatest.Devices(t, cudatest.Eager)
 	here, there, host := numbers(t, gpus[0], 4), numbers(t, gpus[1], 4), numbers(t, storage.CPU, 4)
 	for _, other := range []storage.Array{there, host} {
@@ -266,6 +270,7 @@ func TestArraysThatShareMemoryAreCopiedWhole(t *testing.T) {
 }
 
 func TestCopiesBetweenDevicesStayInTheirMemory(t *testing.T) {
+	cudatest.TwoDevices(t)
 	gpus := cudatest.Devices(t, cudatest.Eager)
 	here, there := ones(t, gpus[0], 4), ones(t, gpus[1], 4)
 	beyond := views.View{Offset: 2, Shape: []int{3}, Stride: []int{1}}

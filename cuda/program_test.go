@@ -97,6 +97,7 @@ func TestProgramsRunOnOtherStreams(t *testing.T) {
 // TestArgumentsAreCheckedAgainstTheEntry holds arguments to the sizes that the code declares,
 // and passes those of one byte as well.
 func TestArgumentsAreCheckedAgainstTheEntry(t *testing.T) {
+	cudatest.TwoDevices(t)
 	gpus := cudatest.Devices(t, cudatest.Deferred)
 	d, there := gpus[0], gpus[1]
 	program := cuda.PTX("softsign.ptx", testdata(t, "softsign.ptx"))
@@ -145,6 +146,7 @@ func TestLaunchesSetDynamicSharedMemory(t *testing.T) {
 }
 
 func TestProgramsRefuseOperands(t *testing.T) {
+	cudatest.TwoDevices(t)
 	gpus := cudatest.Devices(t, cudatest.Eager)
 	softsign := cuda.Function{Program: cuda.PTX("softsign.ptx", testdata(t, "softsign.ptx")), Entry: "softsign_%v"}
 	x, there := numbers(t, gpus[0], 6), numbers(t, gpus[1], 6)

@@ -72,6 +72,7 @@ func TestStreamsWaitForTheWorkspace(t *testing.T) {
 }
 
 func TestStreamsRefuseMemoryOfOtherDevices(t *testing.T) {
+	cudatest.TwoDevices(t)
 	eachSchedule(t, func(t *testing.T, gpus [2]*cuda.Device) {
 		side, err := gpus[1].NewStream()
 		if err != nil {

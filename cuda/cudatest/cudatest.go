@@ -53,6 +53,14 @@ func FakeOnly(t testing.TB) {
 	}
 }
 
+// TwoDevices skips a test that needs two GPUs where there is one.
+func TwoDevices(t testing.TB) {
+	t.Helper()
+	if all, err := cuda.Devices(); err == nil && len(all) < 2 {
+		t.Skip("needs two GPUs")
+	}
+}
+
 // FaultStatus is the exit status of a test's process after a fault of a real GPU, which
 // would fail all later tests too.
 const FaultStatus = 3

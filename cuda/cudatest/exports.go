@@ -138,7 +138,7 @@ func fake_cuGetErrorString(c code, s **C.char) code {
 
 //export fake_cuDeviceGetCount
 func fake_cuDeviceGetCount(count *C.int) code {
-	*count = C.int(len(fake.gpus))
+	*count = C.int(environmentNumber("gpus", len(fake.gpus)))
 	return success
 }
 
@@ -168,6 +168,9 @@ func fake_cuDeviceTotalMem_v2(bytes *C.size_t, device C.h5_device) code {
 //export fake_cuDeviceGetAttribute
 func fake_cuDeviceGetAttribute(value *C.int, attribute C.int, device C.h5_device) code {
 	known := map[C.int][2]C.int{C.H5_MULTIPROCESSORS: {2, 2}, C.H5_MAJOR: {8, 7}, C.H5_MINOR: {0, 5}, C.H5_POOLS_SUPPORTED: {1, 1}}
+	if c := environmentNumber("capability", 0); c > 0 {
+		known[C.H5_MAJOR], known[C.H5_MINOR] = [2]C.int{C.int(c / 10), C.int(c / 10)}, [2]C.int{C.int(c % 10), C.int(c % 10)}
+	}
 	values, ok := known[attribute]
 	if !ok {
 		return invalidValue

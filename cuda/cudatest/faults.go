@@ -22,6 +22,8 @@ import (
 //	FUNCTION=missing  it does not exist
 //	ENTRY=wrong       a kernel subtracts where it should add
 //	ENTRY=crash       a launch of a kernel fails, and every later call on that GPU
+//	gpus=1            there is one GPU only, for a whole process
+//	capability=90     GPUs have compute capability 9.0, for a whole process
 type faults struct {
 	mu      sync.Mutex
 	kernels map[string]string // "wrong" or "crash", by entry
@@ -56,6 +58,14 @@ var faultsOfEnvironment = sync.OnceValue(func() map[string]string {
 	}
 	return all
 })
+
+// environmentNumber returns a number that H5DNN_TEST_FAULTS sets, or otherwise.
+func environmentNumber(name string, otherwise int) int {
+	if n, err := strconv.Atoi(faultsOfEnvironment()[name]); err == nil {
+		return n
+	}
+	return otherwise
+}
 
 // faulty returns the function for a fault: NULL for missing, or one that returns a code.
 func faulty(what string) unsafe.Pointer {
