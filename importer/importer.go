@@ -100,7 +100,7 @@ func Open(ctx context.Context, name, at string, options Options) (all []*Array, 
 		return nil, none, err
 	case err == nil && serialize.Fits(name, "hdf5"):
 		return nil, none, fmt.Errorf("%s %w", name, ErrHDF5)
-	case format.Name != "":
+	case format.Name != "" && format.Name != "csv":
 		return openArrays(ctx, name, at, format.Single, options)
 	case strings.HasSuffix(plain, ".csv") || strings.HasSuffix(plain, ".tsv"):
 		all, err = openCSV(ctx, name, at, options)

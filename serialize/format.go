@@ -12,6 +12,7 @@ import (
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/internal/signature"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
 )
 
 // ErrFormat is the kind of error, for errors.Is, of a format that is not known.
@@ -24,6 +25,7 @@ type Format struct {
 	// What a file of this format can hold. It must refuse the rest.
 	Types  []dtype.Type // of elements; all if nil
 	Single bool         // exactly one array
+	Table  bool         // columns: arrays of one axis and the same length; or one array
 	Meta   bool         // metadata
 	Attrs  bool         // attributes of arrays
 	Shares bool         // entries of the same elements, stored once: see Entry.Shared
@@ -144,6 +146,39 @@ func (f Format) Only(c Contents) (only Entry, err error) {
 		return only, fmt.Errorf("%s files hold exactly one array; use another format, such as npz: %w", f.Name, storage.ErrState)
 	}
 	return only, f.Check(only)
+}
+
+// Columns returns the entries of contents that are one array, or the columns of a table:
+// arrays of one axis and the same length. There must be no metadata.
+func (f Format) Columns(c Contents) ([]Entry, error) {
+	if len(c.Meta) > 0 && !f.Meta {
+		return nil, fmt.Errorf("%s files have no metadata: %w", f.Name, storage.ErrState)
+	}
+	var entries []Entry
+	seen := map[string]bool{}
+	for e, err := range c.Entries {
+		if err == nil {
+			err = f.Check(e)
+		}
+		if err == nil && seen[e.Name] {
+			err = fmt.Errorf("the name is used twice: %w", storage.ErrState)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%q: %w", e.Name, err)
+		}
+		seen[e.Name] = true
+		entries = append(entries, e)
+	}
+	if len(entries) == 0 {
+		return nil, fmt.Errorf("no array to write: %w", storage.ErrState)
+	}
+	first := entries[0].Shape()
+	for _, e := range entries {
+		if shape := e.Shape(); len(entries) > 1 && (len(shape) != 1 || shape[0] != first[0]) {
+			return nil, fmt.Errorf("%s files hold columns of one length, but %q has shape %v and %q %v; name one array: %w", f.Name, entries[0].Name, first, e.Name, shape, views.ErrShape)
+		}
+	}
+	return entries, nil
 }
 
 // Holds reports whether arrays of element type t can be stored.

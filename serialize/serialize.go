@@ -53,6 +53,14 @@ type Entry struct {
 	Shared string
 }
 
+// Shape returns the shape of the array, or of the elements.
+func (e Entry) Shape() []int {
+	if e.Elements != nil {
+		return e.Elements.View.Shape
+	}
+	return e.Array.Shape
+}
+
 // Elements are array elements that are not numbers, such as strings.
 type Elements struct {
 	View views.View

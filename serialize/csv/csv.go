@@ -1,8 +1,9 @@
-// Package csv makes comma-separated values one of the formats of package serialize
-// that are written: one array of at most two axes, with a line for each row.
+// Package csv reads and writes comma-separated values: one array of at most two axes, with
+// a line for each row, or arrays of one axis, which are columns under a header line.
 //
 // Values that are not numbers are quoted where necessary. Records become a table with
-// a column for each member and a header line.
+// a column for each member and a header line. A table that is read is in memory; its
+// columns are arrays of int64, uint64 or float64, or strings.
 package csv
 
 import (
@@ -20,27 +21,79 @@ import (
 )
 
 var format = serialize.Format{
-	Name: "csv", Extensions: []string{".csv"}, Single: true, Elements: func(string) bool { return true },
+	Name: "csv", Extensions: []string{".csv"}, Table: true, Elements: func(string) bool { return true },
 }
 
 func init() {
-	format.Save = save
+	format.Match, format.Open, format.Save = match, open, save
 	serialize.Register(format)
 }
 
 func save(w io.Writer, c serialize.Contents) error {
-	e, err := format.Only(c)
+	entries, err := format.Columns(c)
 	if err != nil {
 		return err
-	}
-	if e.Elements == nil {
-		return Write(w, e.Array)
 	}
 	ctx := c.Context
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	return writeValues(ctx, w, e.Elements)
+	if len(entries) > 1 {
+		return writeColumns(ctx, w, entries)
+	}
+	if e := entries[0]; e.Elements != nil {
+		return writeValues(ctx, w, e.Elements)
+	}
+	return Write(w, entries[0].Array)
+}
+
+// writeColumns writes a header line and the columns, a block of lines at a time.
+func writeColumns(ctx context.Context, w io.Writer, entries []serialize.Entry) error {
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = e.Name
+	}
+	lines := csv.NewWriter(w)
+	lines.Write(names)
+	rows := entries[0].Shape()[0]
+	for start := 0; start < rows; start += valuesAtOnce {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		end := min(start+valuesAtOnce, rows)
+		columns := make([][]string, len(entries))
+		for i, e := range entries {
+			var err error
+			if columns[i], err = cellsOf(e, start, end); err != nil {
+				return fmt.Errorf("%q: %w", e.Name, err)
+			}
+		}
+		line := make([]string, len(entries))
+		for k := range end - start {
+			for i := range columns {
+				line[i] = columns[i][k]
+			}
+			lines.Write(line)
+		}
+		if lines.Flush(); lines.Error() != nil {
+			return lines.Error()
+		}
+	}
+	lines.Flush()
+	return lines.Error()
+}
+
+// cellsOf returns the cells of a column from start up to end.
+func cellsOf(e serialize.Entry, start, end int) ([]string, error) {
+	if e.Elements != nil {
+		values, err := e.Elements.Values(blocks.Between(e.Elements.View, 0, start, end))
+		if err != nil {
+			return nil, err
+		}
+		return texts(values), nil
+	}
+	elements, err := blocks.Read(e.Array.With(blocks.Between(e.Array.View, 0, start, end)))
+	return arrayfmt.Cells(e.Array.Type, elements), err
 }
 
 // columnsOf returns the number of columns of an array of that shape.

@@ -4,11 +4,15 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"os"
+	"strings"
 	"testing"
 
+	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/serialize/csv"
+	"github.com/h5dnn/h5dnn/serialize/serializetest"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -37,11 +41,106 @@ func TestTablesHaveTwoAxes(t *testing.T) {
 	if err == nil {
 		t.Error("an array of three axes became a table")
 	}
-	two := map[string]storage.Array{"a": storage.From([]int32{1}), "b": storage.From([]int32{2})}
-	err = serialize.Write(new(bytes.Buffer), "csv", serialize.Contents{Entries: serialize.Arrays(func(yield func(string, storage.Array) bool) {
-		_ = yield("a", two["a"]) && yield("b", two["b"])
-	})})
-	if !errors.Is(err, storage.ErrState) {
-		t.Error(fmt.Errorf("two arrays: %w", err))
+	for name, second := range map[string]storage.Array{"lengths": storage.From([]int32{2}, 1), "axes": storage.From([]int32{2, 3}, 2, 1)} {
+		err = serialize.Write(new(bytes.Buffer), "csv", serialize.Contents{Entries: serialize.Arrays(func(yield func(string, storage.Array) bool) {
+			_ = yield("a", storage.From([]int32{1, 2}, 2)) && yield("b", second)
+		})})
+		if !errors.Is(err, views.ErrShape) {
+			t.Errorf("columns of different %s: %v", name, err)
+		}
 	}
+}
+
+// table is the text of a table with a column of each kind.
+const table = "id,weight,name,large,beyond,code\n1,0.5,\"a, b\",18446744073709551615,18446744073709551616,007\n-2,,größe,0,1,-7\n"
+
+func read(t *testing.T, text string) serialize.File {
+	t.Helper()
+	f, err := serialize.OpenReader(strings.NewReader(text), int64(len(text)), "table.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// TestColumnsAreRead as the narrowest kind of number that has every cell as it is.
+func TestColumnsAreRead(t *testing.T) {
+	f := read(t, table)
+	numbers := func(name string, typ dtype.Type, want ...float64) {
+		a, err := serialize.Find(f, name)
+		if err != nil || a.Type != typ {
+			t.Errorf("%s: %v, %v; want %v", name, a, err, typ)
+			return
+		}
+		got, _ := storage.Read[float64](a)
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+	numbers("id", dtype.Int64, 1, -2)
+	numbers("weight", dtype.Float64, 0.5, math.NaN())
+	numbers("code", dtype.Int64, 7, -7)
+	if a, err := serialize.Find(f, "large"); err != nil || a.Type != dtype.Uint64 || storage.Elements[uint64](a)[0] != math.MaxUint64 {
+		t.Errorf("large: %v, %v", a, err)
+	}
+	for name, want := range map[string]string{"name": "[a, b größe]", "beyond": "[18446744073709551616 1]"} {
+		e, err := serialize.Lookup(f, name)
+		if err != nil || e.Elements == nil {
+			t.Fatalf("%s: %v, %v", name, e, err)
+		}
+		if values, err := e.Elements.Values(e.Elements.View); err != nil || fmt.Sprint(values) != want {
+			t.Errorf("%s: %v, %v; want %s", name, values, err, want)
+		}
+	}
+	var out bytes.Buffer
+	if err := serialize.Write(&out, "csv", serialize.Contents{Entries: f.All()}); err != nil {
+		t.Fatal(err)
+	}
+	if want := strings.NewReplacer(",,", ",nan,", "007", "7").Replace(table); out.String() != want {
+		t.Errorf("written again: %q, want %q", out.String(), want)
+	}
+}
+
+// TestTablesWithoutNamesAreOneArray of two axes.
+func TestTablesWithoutNamesAreOneArray(t *testing.T) {
+	a, err := serialize.Find(read(t, "1;2;3\n4;5;6\n"), "table")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := storage.Read[int64](a); err != nil || fmt.Sprint(a.Shape, got) != "[2 3] [1 2 3 4 5 6]" {
+		t.Errorf("%v %v, %v", a.Shape, got, err)
+	}
+}
+
+// TestTextsAreNotTablesOfNumbers: there is no signature to go by.
+func TestTextsAreNotTablesOfNumbers(t *testing.T) {
+	for text, want := range map[string]bool{
+		table: true, "1,2\n3,4\n": true, "a\tb\n1\t2\n": true, "1\n2\n": true,
+		"": false, "1": false, "one line\n": false, "# Title\n\nText, and more.\n": false, "a,b\nc,d\n": false, "{\"a\": 1,\n\"b\": 2}\n": false, "\x00,1\n2,3\n": false,
+	} {
+		f, err := serialize.Detect(strings.NewReader(text), int64(len(text)))
+		if (err == nil) != want || err == nil && f.Name != "csv" {
+			t.Errorf("%q: %s, %v", text, f.Name, err)
+		}
+	}
+}
+
+// TestUnevenTablesAreErrors, and those that take too much memory.
+func TestUnevenTablesAreErrors(t *testing.T) {
+	for _, text := range []string{"", "a,b\n1\n", "a\n\"1\n"} {
+		if f, err := serialize.OpenReader(strings.NewReader(text), int64(len(text)), "x.csv", serialize.Options{Format: "csv"}); err == nil {
+			t.Errorf("%q: %v", text, f)
+		}
+	}
+	long := "a,b\n" + strings.Repeat("1,2\n", 10_000)
+	if _, err := serialize.OpenReader(strings.NewReader(long), int64(len(long)), "x.csv", serialize.Options{Format: "csv", Budget: storage.NewBudget(1 << 16)}); !errors.Is(err, storage.ErrState) {
+		t.Errorf("a table beyond the budget: %v", err)
+	}
+}
+
+func FuzzOpen(f *testing.F) {
+	for _, text := range []string{table, "1;2\n3;4\n", "a\tb\n1\t2\n"} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(serializetest.FuzzTarget("csv"))
 }
