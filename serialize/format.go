@@ -194,6 +194,18 @@ func ByName(name string) (Format, error) {
 	return Format{}, fmt.Errorf("format %q; known are %v: %w", name, Formats(), ErrFormat)
 }
 
+// extensions lists the usual extension of every format.
+func extensions() []string {
+	var all []string
+	for _, f := range formats {
+		if len(f.Extensions) > 0 {
+			all = append(all, f.Extensions[0])
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
 // ByExtension returns the format that the extension of name stands for: the longest that
 // name ends in, such as ".index.json".
 func ByExtension(name string) (Format, error) {
@@ -208,7 +220,11 @@ func ByExtension(name string) (Format, error) {
 		}
 	}
 	if longest == "" {
-		return Format{}, fmt.Errorf("%s: no format has the extension %q; known are %v: %w", name, filepath.Ext(base), Formats(), ErrFormat)
+		known := strings.Join(extensions(), ", ")
+		if filepath.Ext(base) == "" {
+			return Format{}, fmt.Errorf("%s: the name has no extension, which says the format; known are %s: %w", name, known, ErrFormat)
+		}
+		return Format{}, fmt.Errorf("%s: no format has the extension %q; known are %s: %w", name, filepath.Ext(base), known, ErrFormat)
 	}
 	return found, nil
 }

@@ -40,7 +40,7 @@ func repackCommand() *cli.Command {
 			&cli.StringFlag{Name: "memory", Value: "256MiB", Usage: "approximate `MEMORY` limit"},
 			&cli.BoolFlag{Name: "no-verify", Usage: "do not compare OUT with IN"},
 			&cli.BoolFlag{Name: "in-place", Usage: "replace FILE by its copy, the only way to write over an input"},
-			forceFlag(),
+			forceFlag(), followFlag(),
 			&cli.BoolFlag{Name: "dry-run", Usage: "report what would be done, and write nothing"},
 			&cli.BoolFlag{Name: "json", Usage: "print the report as one JSON object"},
 		}, lossFlags...),
@@ -82,11 +82,12 @@ func repack(c *cli.Context) error {
 		return err
 	}
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(int64(max(memory, leastMemory))))
-	file, err := hdf5.Open(in, hdf5.Options{CacheBytes: memory / 4, Budget: budgetOf(c.Context), Context: c.Context})
+	file, err := hdf5.Open(in, hdf5.Options{CacheBytes: memory / 4, Follow: followed(c.Context), Budget: budgetOf(c.Context), Context: c.Context})
 	if err != nil {
 		return err
 	}
 	defer file.Close()
+	addInput(c.Context, in, file.LinkedFiles)
 	for _, path := range wish.paths {
 		if _, err := file.Lookup(path); err != nil {
 			return err
@@ -101,7 +102,7 @@ func repack(c *cli.Context) error {
 	}
 	bar := newMeter(c.App.ErrWriter, "repack", wish.work(file, !c.Bool("no-verify")))
 	report, err := hdf5write.Repack(c.Context, file, out, hdf5write.RepackOptions{
-		Layout: wish.layoutOf, Memory: memory, SkipVerify: c.Bool("no-verify"), DryRun: c.Bool("dry-run"), Complete: c.Bool("in-place"),
+		Layout: wish.layoutOf, Memory: memory, SkipVerify: c.Bool("no-verify"), DryRun: c.Bool("dry-run"), Complete: c.Bool("in-place"), Materialize: followed(c.Context) != "",
 		Progress: func(_ string, bytes int) { bar.add(bytes) },
 	})
 	bar.end()

@@ -6,12 +6,15 @@ import (
 	"errors"
 	"image"
 	"image/png"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/urfave/cli/v2"
 )
 
 // TestInputsAreNeverOverwritten gives every command that writes a file an output that is
@@ -107,10 +110,11 @@ func TestLinkedFilesAreInputs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		args := []string{"convert", c.in, c.out, "--to", "h5", "--follow", ".", "--force"}
-		status, _, errs := in(t, context.Background(), args...)
-		if after, err := os.ReadFile(c.out); status != statusTrouble || !strings.Contains(errs, "is part of the input "+c.in) || !bytes.Equal(before, after) {
-			t.Errorf("%q: status %d, %q, %v", args, status, errs, err)
+		for _, args := range [][]string{{"convert", c.in, c.out, "--to", "h5", "--follow", ".", "--force"}, {"repack", c.in, c.out, "--follow", ".", "--force"}} {
+			status, _, errs := in(t, context.Background(), args...)
+			if after, err := os.ReadFile(c.out); status != statusTrouble || !strings.Contains(errs, "is part of the input "+c.in) || !bytes.Equal(before, after) {
+				t.Errorf("%q: status %d, %q, %v", args, status, errs, err)
+			}
 		}
 	}
 }
@@ -191,5 +195,16 @@ func TestOneProgramTrainsIntoARunFile(t *testing.T) {
 	}
 	if left, err := filepath.Glob(".*"); len(left) > 0 {
 		t.Errorf("left behind: %q, %v", left, err)
+	}
+}
+
+// TestFollowIsAFlagOfEveryCommandThatReads, except of import and repair, whose files refer to
+// no others.
+func TestFollowIsAFlagOfEveryCommandThatReads(t *testing.T) {
+	for _, command := range newApp(io.Discard, io.Discard).Commands {
+		has := slices.ContainsFunc(command.Flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), followName) })
+		if want := opensFiles[command.Name] && command.Name != "import" && command.Name != "repair"; has != want {
+			t.Errorf("%s has --follow: %v; want %v", command.Name, has, want)
+		}
 	}
 }
