@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/h5dnn/h5dnn/internal/pythontest"
 	"github.com/h5dnn/h5dnn/serialize"
 	_ "github.com/h5dnn/h5dnn/serialize/npy"
 	_ "github.com/h5dnn/h5dnn/serialize/safetensors"
@@ -26,24 +26,14 @@ const tolerance = 1e-5
 // python runs frameworks.py, or skips the test without both frameworks.
 func python(t *testing.T, act, folder string) map[string]float64 {
 	t.Helper()
-	interpreter := os.Getenv("H5DNN_PYTHON")
-	for _, name := range []string{"/opt/peers/bin/python", "python3"} {
-		if _, err := exec.LookPath(name); err == nil && interpreter == "" {
-			interpreter = name
-		}
-	}
-	command := exec.Command(interpreter, "testdata/frameworks.py", act, folder)
-	command.Env = append(os.Environ(), "KERAS_BACKEND=torch")
-	out, err := command.Output()
-	if failed, ok := err.(*exec.ExitError); ok && strings.Contains(string(failed.Stderr), "ModuleNotFoundError") || err != nil && !ok {
-		t.Skip("no Python with Keras and PyTorch; set H5DNN_PYTHON to compare with them")
-	} else if err != nil {
-		t.Fatalf("%s: %v\n%s%s", act, err, out, failed.Stderr)
-	}
+	t.Setenv("KERAS_BACKEND", "torch")
+	interpreter := pythontest.Interpreter(t, pythontest.Variable, "torch", "keras")
+	out := pythontest.Command(t, exec.Command(interpreter, "testdata/frameworks.py", act, folder))
 	errors := map[string]float64{}
-	for _, line := range strings.Split(strings.TrimSpace(string(out)), "\n") {
+	for _, line := range strings.Split(strings.TrimSpace(out), "\n") {
 		name, text, _ := strings.Cut(line, " ")
 		text, _, _ = strings.Cut(text, " ")
+		var err error
 		if errors[name], err = strconv.ParseFloat(text, 64); text != "" && err != nil {
 			t.Fatalf("%s: %s", act, out)
 		}

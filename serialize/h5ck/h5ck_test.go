@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/pythontest"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/serialize/h5ck"
 	_ "github.com/h5dnn/h5dnn/serialize/hdf5"
@@ -259,7 +260,7 @@ func TestDamagedElementsAreFound(t *testing.T) {
 // h5py added an array, the index does not fit, and the file is read as HDF5.
 func TestH5pyReadsAndChangesTheFile(t *testing.T) {
 	name, exact := save(t, model, h5ck.Options{}), save(t, model, h5ck.Options{Exact: true})
-	out := serializetest.Python(t, []string{"h5py", "numpy"}, `
+	out := pythontest.Run(t, []string{"h5py", "numpy"}, `
 import sys, h5py, json, numpy as np
 for name in sys.argv[1:]:
     with h5py.File(name) as f:

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/h5dnn/h5dnn/internal/pythontest"
 	"github.com/h5dnn/h5dnn/serialize"
 )
 
@@ -106,17 +107,12 @@ func TestWrittenFilesAreReadAsTheyWere(t *testing.T) {
 // TestKerasLoadsWhatIsWritten has Keras 3 load what is written of models of Keras 3, and
 // Keras 2 that of Keras 2, and compares predictions and the optimizer's count of updates.
 func TestKerasLoadsWhatIsWritten(t *testing.T) {
-	for _, c := range []struct{ version, variable, usual string }{
-		{"keras3", "H5DNN_PYTHON", "/opt/peers/bin/python"}, {"keras2", "H5DNN_PYTHON_KERAS2", ""},
+	for _, c := range []struct{ version, variable, module string }{
+		{"keras3", pythontest.Variable, "keras"}, {"keras2", "H5DNN_PYTHON_KERAS2", "tensorflow"},
 	} {
 		t.Run(c.version, func(t *testing.T) {
-			interpreter := os.Getenv(c.variable)
-			if interpreter == "" {
-				interpreter = c.usual
-			}
-			if _, err := exec.LookPath(interpreter); err != nil {
-				t.Skipf("no Python with %s; set %s to have it load what is written", c.version, c.variable)
-			}
+			t.Setenv("KERAS_BACKEND", "torch") // for Keras 3
+			interpreter := pythontest.Interpreter(t, c.variable, c.module)
 			dir := t.TempDir()
 			for _, from := range whole(t, c.version) {
 				for _, layout := range written {
@@ -135,19 +131,13 @@ func TestKerasLoadsWhatIsWritten(t *testing.T) {
 // examined compares the predictions of the files in dir.
 func examined(t *testing.T, interpreter, dir string) {
 	t.Helper()
-	out, err := exec.Command(interpreter, "testdata/examine.py", "testdata", dir).CombinedOutput()
-	if err != nil && strings.Contains(string(out), "ModuleNotFoundError") {
-		t.Skip("no Python with Keras; set H5DNN_PYTHON to have it load what is written")
-	}
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	out := pythontest.Command(t, exec.Command(interpreter, "testdata/examine.py", "testdata", dir))
 	files, err := os.ReadDir(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	seen := 0
-	for line := range strings.Lines(string(out)) {
+	for line := range strings.Lines(out) {
 		var name string
 		var worst float64
 		var steps int

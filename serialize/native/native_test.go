@@ -15,6 +15,7 @@ import (
 	"testing/iotest"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/pythontest"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/serialize/native"
 	"github.com/h5dnn/h5dnn/serialize/serializetest"
@@ -91,7 +92,7 @@ func TestAnotherImplementationReadsWhatIsWritten(t *testing.T) {
 	if err := os.WriteFile(name, sample(t), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	out := serializetest.Python(t, []string{"json"}, `
+	out := pythontest.Run(t, []string{"json"}, `
 import sys
 sys.argv, path = ["native.py", "read", sys.argv[2]], sys.argv[1]
 exec(open(path).read())

@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/pythontest"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/serialize/npy"
-	"github.com/h5dnn/h5dnn/serialize/serializetest"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 	"github.com/h5dnn/h5dnn/views"
@@ -211,7 +211,7 @@ for path in glob.glob(ours + "/[!n]*.npy") + [ours + "/nested.npy"]:
     assert os.path.getsize(path) % 64 == x.nbytes % 64, path
     print("elements")
 `
-	got := serializetest.Python(t, []string{"numpy"}, script, dir, "testdata")
+	got := pythontest.Run(t, []string{"numpy"}, script, dir, "testdata")
 	if numbers, elements := bytes.Count([]byte(got), []byte("number")), bytes.Count([]byte(got), []byte("elements")); numbers != 14 || elements != len(values()) {
 		t.Errorf("NumPy reads %d files of numbers and %d of other elements: %s", numbers, elements, fmt.Sprint(got))
 	}

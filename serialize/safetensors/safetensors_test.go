@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/pythontest"
 	"github.com/h5dnn/h5dnn/serialize"
 	_ "github.com/h5dnn/h5dnn/serialize/safetensors"
 	"github.com/h5dnn/h5dnn/serialize/serializetest"
@@ -189,7 +190,7 @@ func TestReferenceImplementationReadsWhatIsWritten(t *testing.T) {
 	if err := serialize.Save(name, "", serialize.Contents{Entries: f.All(), Meta: map[string]string{"format": "pt", "a": "\"\n\x01ä"}}); err != nil {
 		t.Fatal(err)
 	}
-	out := serializetest.Python(t, []string{"torch", "safetensors.torch"}, `
+	out := pythontest.Run(t, []string{"torch", "safetensors.torch"}, `
 import sys, torch
 from safetensors import safe_open
 from safetensors.torch import load_file

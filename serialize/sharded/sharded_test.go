@@ -11,10 +11,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/h5dnn/h5dnn/internal/pythontest"
 	"github.com/h5dnn/h5dnn/serialize"
 	_ "github.com/h5dnn/h5dnn/serialize/npy"
 	_ "github.com/h5dnn/h5dnn/serialize/safetensors"
-	"github.com/h5dnn/h5dnn/serialize/serializetest"
 	"github.com/h5dnn/h5dnn/serialize/sharded"
 	"github.com/h5dnn/h5dnn/storage"
 )
@@ -165,7 +165,7 @@ func TestOthersReadWhatIsWritten(t *testing.T) {
 	if err := sharded.Save(name, serialize.Contents{Entries: model}, sharded.Options{Size: 24}); err != nil {
 		t.Fatal(err)
 	}
-	out := serializetest.Python(t, []string{"torch", "safetensors"}, `
+	out := pythontest.Run(t, []string{"torch", "safetensors"}, `
 import json, os, sys
 from safetensors import safe_open
 index = json.load(open(sys.argv[1]))

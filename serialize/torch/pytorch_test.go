@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/pythontest"
 	"github.com/h5dnn/h5dnn/serialize"
-	"github.com/h5dnn/h5dnn/serialize/serializetest"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -86,7 +86,7 @@ func TestPyTorchLoadsWhatIsSaved(t *testing.T) {
 		t.Fatal(err)
 	}
 	var loads [][]description
-	if err := json.Unmarshal([]byte(serializetest.Python(t, []string{"torch"}, describe, name)), &loads); err != nil {
+	if err := json.Unmarshal([]byte(pythontest.Run(t, []string{"torch"}, describe, name)), &loads); err != nil {
 		t.Fatal(err)
 	}
 	for _, got := range loads {
@@ -152,7 +152,7 @@ func TestPyTorchResumesWhatIsSavedAgain(t *testing.T) {
 	if a, b := f.Meta(), again.Meta(); fmt.Sprint(a) != fmt.Sprint(b) {
 		t.Errorf("metadata %q, want %q", b, a)
 	}
-	if got := serializetest.Python(t, []string{"torch"}, resume, checkpoint, name); got != "resumed\n" {
+	if got := pythontest.Run(t, []string{"torch"}, resume, checkpoint, name); got != "resumed\n" {
 		t.Errorf("PyTorch prints %q", got)
 	}
 }

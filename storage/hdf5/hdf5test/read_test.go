@@ -3,12 +3,12 @@ package hdf5test_test
 import (
 	"bytes"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/pythontest"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
 	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5test"
@@ -145,14 +145,5 @@ func counted(t *testing.T, typ dtype.Type, shape ...int) storage.Array {
 // h5py runs a Python script with path as its argument, or skips the test without h5py.
 func h5py(t *testing.T, path, script string) {
 	t.Helper()
-	interpreter := os.Getenv("H5DNN_PYTHON")
-	if interpreter == "" {
-		interpreter = "python3"
-	}
-	if exec.Command(interpreter, "-c", "import h5py").Run() != nil {
-		t.Skip("no Python with h5py; set H5DNN_PYTHON to compare with it")
-	}
-	if out, err := exec.Command(interpreter, "-c", script, path).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	pythontest.Run(t, []string{"h5py"}, script, path)
 }

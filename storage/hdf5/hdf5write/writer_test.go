@@ -7,13 +7,13 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/pythontest"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
 	"github.com/h5dnn/h5dnn/views"
@@ -53,18 +53,8 @@ func counted(t *testing.T, typ dtype.Type, shape ...int) storage.Array {
 // JSON. It skips the test if there is no h5py.
 func python(t *testing.T, path, script string) (result map[string]any) {
 	t.Helper()
-	interpreter := os.Getenv("H5DNN_PYTHON")
-	if interpreter == "" {
-		interpreter = "python3"
-	}
-	if exec.Command(interpreter, "-c", "import h5py").Run() != nil {
-		t.Skip("no Python with h5py; name one in H5DNN_PYTHON to compare with it")
-	}
-	cmd := exec.Command(interpreter, "-c", "import sys, json, h5py, numpy as np\nf = h5py.File(sys.argv[1], 'r')\n"+script, path)
-	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
-	must(t, err)
-	must(t, json.Unmarshal(out, &result))
+	out := pythontest.Run(t, []string{"h5py", "numpy"}, "import sys, json, h5py, numpy as np\nf = h5py.File(sys.argv[1], 'r')\n"+script, path)
+	must(t, json.Unmarshal([]byte(out), &result))
 	return result
 }
 
