@@ -68,6 +68,10 @@ bench: build ## benchmark against PyTorch (creates a Python environment outside 
 bench-io: build ## benchmark reading against h5py (creates files of 25 GiB, one after the other)
 	$(MAKE) -C bench bench-io
 
+.PHONY: bench-checkpoint
+bench-checkpoint: build ## benchmark checkpoints of 4 GiB in each format (creates such files, one after the other)
+	$(MAKE) -C bench bench-checkpoint
+
 .PHONY: bench-host
 bench-host: build ## benchmark the host overhead of training on a GPU (no GPU needed)
 	$(MAKE) -C bench bench-host

@@ -3,6 +3,7 @@ package serialize_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -142,5 +143,30 @@ func TestListsFindEntriesByName(t *testing.T) {
 	l.Close()
 	if closed != 1 {
 		t.Errorf("closed %d times", closed)
+	}
+}
+
+// TestLoadReadsAllArrays, and returns the error of one that cannot be read.
+func TestLoadReadsAllArrays(t *testing.T) {
+	l := serialize.NewList(0, nil, func() error { return nil })
+	for i := range 100 {
+		if err := l.Add(serialize.Entry{Name: fmt.Sprint(i), Array: counted(i)}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := serialize.Load(l)
+	if err != nil || len(list) != 100 {
+		t.Fatal(len(list), err)
+	}
+	for i, e := range list {
+		if e.Name != fmt.Sprint(i) || e.Array.Len() != i || e.Array.Data.Device() != storage.CPU {
+			t.Errorf("entry %d: %s %v", i, e.Name, e.Array)
+		}
+	}
+	if err := l.Add(serialize.Unsupported("x", nil, "float4")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := serialize.Load(l); !errors.Is(err, dtype.ErrType) {
+		t.Errorf("with an array that cannot be read: %v", err)
 	}
 }

@@ -3,10 +3,12 @@ package storage
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"runtime"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -26,6 +28,7 @@ type Mapping struct {
 	device  Device
 	mu      sync.RWMutex // held for reading while bytes are, for writing to unmap
 	cleanup runtime.Cleanup
+	touched atomic.Int64 // bytes copied since pages were given back
 }
 
 // A region is the resources of a Mapping.
@@ -126,10 +129,55 @@ func (m *Mapped) ReadView(dst []byte, t dtype.Type, v views.View) error {
 	if !t.Valid() || !v.Within(m.len/t.Size()) || len(dst) < v.Len()*t.Size() {
 		return fmt.Errorf("%s: %v%v reaches outside %d bytes: %w", m.mapping.Name(), t, v.Shape, m.len, views.ErrShape)
 	}
+	if n := v.Len() * t.Size(); n >= largeRead && v.Contiguous() {
+		return m.mapping.readAt(dst[:n], int64(m.offset+v.Offset*t.Size()))
+	}
 	return m.WithBytes(func(b []byte) error {
 		Gather(dst, b, t, v)
+		m.mapping.countTouched(v.Len() * t.Size())
 		return nil
 	})
+}
+
+// largeRead is the number of bytes from which on one read is a system call: it is no slower
+// than copying from the mapping, whose pages would then count as memory of the process.
+const largeRead = 64 << 10
+
+// readAt reads bytes of the file without mapping their pages.
+func (m *Mapping) readAt(dst []byte, at int64) error {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	if m.bytes == nil {
+		return m.errClosed()
+	}
+	switch n, err := m.f.ReadAt(dst, at); {
+	case n == len(dst):
+		return nil
+	case err == io.EOF:
+		return m.errTruncated(at+int64(n), at+int64(len(dst)))
+	default:
+		return fmt.Errorf("%s: %w", m.Name(), err)
+	}
+}
+
+func (m *Mapping) errClosed() error {
+	return fmt.Errorf("%s: was closed; open it again to read its arrays: %w", m.Name(), ErrState)
+}
+
+func (m *Mapping) errTruncated(size, end int64) error {
+	return fmt.Errorf("%s: file was truncated to %d bytes while in use, %d are needed: %w", m.Name(), size, end, ErrState)
+}
+
+// maxTouched is how many bytes ReadView copies from mapped pages before these are given back
+// to the system. They stay in the page cache.
+const maxTouched = 64 << 20
+
+// countTouched adds to the bytes that were copied since pages were given back.
+func (m *Mapping) countTouched(n int) {
+	if m.touched.Add(int64(n)) > maxTouched {
+		m.touched.Store(0)
+		unix.Madvise(m.bytes, unix.MADV_DONTNEED) // advice
+	}
 }
 
 // WithBytes calls read with the mapped bytes. read must be Go code on this goroutine,
@@ -141,7 +189,7 @@ func (m *Mapped) WithBytes(read func(b []byte) error) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if s.bytes == nil {
-		return fmt.Errorf("%s: was closed; open it again to read its arrays: %w", s.Name(), ErrState)
+		return s.errClosed()
 	}
 	err := s.catchFaults(s.bytes[m.offset:][:m.len:m.len], read)
 	// Up to the end of its page, the truncated part reads as zeros, without a fault.
@@ -150,7 +198,7 @@ func (m *Mapped) WithBytes(read func(b []byte) error) error {
 		return fmt.Errorf("%s: %w", s.Name(), statErr)
 	}
 	if end := int64(m.offset + m.len); m.len > 0 && info.Size() < end {
-		return fmt.Errorf("%s: file was truncated to %d bytes while in use, %d are needed: %w", s.Name(), info.Size(), end, ErrState)
+		return s.errTruncated(info.Size(), end)
 	}
 	return err
 }

@@ -527,3 +527,39 @@ func TestFailuresOfPeerCopiesAreReturned(t *testing.T) {
 		t.Errorf("error %v, want %v", err, errTorn)
 	}
 }
+
+// TestLargeReadsOfTruncatedFiles are errors, as small ones are.
+func TestLargeReadsOfTruncatedFiles(t *testing.T) {
+	f, err := os.Create(filepath.Join(t.TempDir(), "a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	const n = 1 << 20
+	if err := f.Truncate(n); err != nil {
+		t.Fatal(err)
+	}
+	m, err := storage.Map(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	data, err := m.Range(0, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dst := make([]byte, n)
+	if err := data.ReadView(dst, dtype.Uint8, views.Of(n)); err != nil {
+		t.Error(err)
+	}
+	if err := f.Truncate(n / 2); err != nil {
+		t.Fatal(err)
+	}
+	if err := data.ReadView(dst, dtype.Uint8, views.Of(n)); !errors.Is(err, storage.ErrState) || !strings.Contains(err.Error(), "truncated to 524288 bytes") {
+		t.Errorf("of a truncated file: %v", err)
+	}
+	m.Close()
+	if err := data.ReadView(dst, dtype.Uint8, views.Of(n)); !errors.Is(err, storage.ErrState) {
+		t.Errorf("of a closed one: %v", err)
+	}
+}

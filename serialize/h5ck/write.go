@@ -87,8 +87,7 @@ func rowMajorPlan(entries []serialize.Entry) serialize.Plan {
 		storage := len(p.Storages)
 		if same >= 0 {
 			storage = p.Views[first[e.Shared][same]].Storage
-		} else {
-			p.Storages = append(p.Storages, e.Array)
+		} else if p.Storages = append(p.Storages, e.Array); e.Shared != "" {
 			first[e.Shared] = append(first[e.Shared], i)
 		}
 		p.Views = append(p.Views, serialize.PlannedView{Storage: storage, View: views.Of(e.Array.Shape...)})

@@ -1,8 +1,11 @@
 package serializetest_test
 
 import (
+	"flag"
 	"testing"
 
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/serialize"
 	_ "github.com/h5dnn/h5dnn/serialize/csv"
 	_ "github.com/h5dnn/h5dnn/serialize/h5ck"
 	_ "github.com/h5dnn/h5dnn/serialize/hdf5"
@@ -17,3 +20,18 @@ import (
 
 // TestFormatsKeepTheirPromises examines every registered format.
 func TestFormatsKeepTheirPromises(t *testing.T) { serializetest.TestAll(t) }
+
+var large = flag.Bool("large", false, "save arrays of more than 4 GiB in every format")
+
+// TestMoreThan4GiB in every format; those of one array of numbers, too.
+func TestMoreThan4GiB(t *testing.T) {
+	if !*large {
+		t.Skip("-large saves 4 GiB in every format")
+	}
+	for _, name := range serialize.Formats() {
+		if f, err := serialize.ByName(name); err != nil || f.Open == nil || f.Save == nil && f.SaveFile == nil || !f.Holds(dtype.Uint8) {
+			continue
+		}
+		t.Run(name, func(t *testing.T) { serializetest.TestLarge(t, name) })
+	}
+}

@@ -65,6 +65,7 @@ func TestFormat(t *testing.T, format string, names ...string) {
 		x.Types = dtype.All()
 	}
 	t.Run("types and shapes are kept", x.roundTrips)
+	t.Run("every type in every layout is kept", x.everyType)
 	t.Run("layouts and devices do not matter", x.layouts)
 	t.Run("names and metadata are kept", x.names)
 	t.Run("attributes are kept", x.attributes)

@@ -1,0 +1,313 @@
+// Command checkpoint times saving, opening, loading and converting large checkpoints in
+// each format, beside writing as many plain bytes and beside the libraries of Python.
+//
+//	go run ./bench/checkpoint -python PYTHON -o bench/CHECKPOINT.md
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/h5dnn/h5dnn/serialize"
+	_ "github.com/h5dnn/h5dnn/serialize/h5ck"
+	_ "github.com/h5dnn/h5dnn/serialize/native"
+	_ "github.com/h5dnn/h5dnn/serialize/npy"
+	_ "github.com/h5dnn/h5dnn/serialize/safetensors"
+	_ "github.com/h5dnn/h5dnn/serialize/torch"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+func main() {
+	python := flag.String("python", "", "interpreter with torch, safetensors and h5py; none for h5dnn alone")
+	out := flag.String("o", "", "file for the table")
+	folder := flag.String("made", os.TempDir(), "folder for the files, which are removed")
+	gib := flag.Float64("gib", 4, "size of a file, in GiB")
+	tensors := flag.Int("tensors", 10_000, "number of tensors")
+	from := flag.String("convert", "", "convert this file to the one named by -to and print the peak of memory")
+	to := flag.String("to", "", "see -convert")
+	only := flag.String("only", "", "one part: save, load or convert")
+	flag.Parse()
+	if *from != "" {
+		check(convert(*from, *to))
+		return
+	}
+	b := bench{python: *python, bytes: int(*gib * (1 << 30)), tensors: *tensors}
+	var err error
+	b.folder, err = os.MkdirTemp(*folder, "checkpoint")
+	check(err)
+	defer os.RemoveAll(b.folder)
+	b.text = "# Checkpoints\n\n" + fmt.Sprintf("%d tensors of float32, %.3g GiB, on %d cores; Linux page cache, one run. `make bench-checkpoint` writes this page.\n", b.tensors, *gib, runtime.NumCPU())
+	for _, part := range []struct {
+		name string
+		run  func()
+	}{{"save", b.saveAndOpen}, {"load", b.load}, {"convert", b.conversions}} {
+		if *only == "" || *only == part.name {
+			part.run()
+		}
+	}
+	fmt.Print(b.text)
+	if *out != "" {
+		check(os.WriteFile(*out, []byte(b.text), 0o666))
+	}
+}
+
+func check(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(2)
+	}
+}
+
+// formats are those that are measured, with the extension of a file.
+var formats = []string{"native", "safetensors", "h5ck", "torch"}
+
+type bench struct {
+	folder, python string
+	bytes, tensors int
+	text           string
+}
+
+func (b *bench) printf(format string, args ...any) { b.text += fmt.Sprintf(format, args...) }
+
+// entries yields tensors that are views of one buffer of random numbers, so that the model
+// takes no memory of its own.
+func entries(tensors, bytes int) func(func(serialize.Entry, error) bool) {
+	each := bytes / tensors / 4
+	const buffer = 16 << 20
+	elems := make([]float32, max(buffer, 2*each))
+	r := rand.New(rand.NewPCG(1, 1))
+	for i := range elems {
+		elems[i] = r.Float32()
+	}
+	a := storage.From(elems, len(elems))
+	return func(yield func(serialize.Entry, error) bool) {
+		for i := range tensors {
+			a.View = views.View{Shape: []int{each}, Stride: []int{1}, Offset: (i * 64) % (len(elems) - each)}
+			if !yield(serialize.Entry{Name: fmt.Sprintf("model.layers.%d.attention.weight_%d", i/8, i%8), Array: a}, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (b *bench) file(format string) string {
+	f, err := serialize.ByName(format)
+	check(err)
+	return filepath.Join(b.folder, "model"+f.Extensions[0])
+}
+
+// write writes n bytes in blocks, as fast as the system does, and flushes them to disk.
+func write(name string, n int) error {
+	block := make([]byte, 16<<20)
+	for i := range block {
+		block[i] = byte(i * 7)
+	}
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for n > 0 {
+		k := min(n, len(block))
+		if _, err := f.Write(block[:k]); err != nil {
+			return err
+		}
+		n -= k
+	}
+	return f.Sync()
+}
+
+func timed(run func() error) time.Duration {
+	start := time.Now()
+	check(run())
+	return time.Since(start)
+}
+
+// saveAndOpen saves in each format, between plain writes, and opens the file warm.
+func (b *bench) saveAndOpen() {
+	b.printf("\n## Saving and opening\n\nRates are those of the faster of two saves, with fsync, each beside the plain write of as many bytes before and after it.\nOpening lists the name, type and shape of every tensor; the shortest of 20 times.\n\n")
+	b.printf("| format | save | of plain write + fsync | open |\n|---|---|---|---|\n")
+	list := entries(b.tensors, b.bytes)
+	plain := filepath.Join(b.folder, "plain")
+	writePlain := func() float64 {
+		d := timed(func() error { return write(plain, b.bytes) })
+		check(os.Remove(plain))
+		return float64(b.bytes) / d.Seconds()
+	}
+	for _, format := range formats {
+		name := b.file(format)
+		best, base := 0.0, writePlain()
+		for range 2 {
+			os.Remove(name)
+			d := timed(func() error { return serialize.Save(name, format, serialize.Contents{Entries: list}) })
+			best = max(best, float64(b.bytes)/d.Seconds())
+			base = max(base, writePlain())
+		}
+		open := b.open(name)
+		check(os.Remove(name))
+		b.printf("| %s | %.2f GB/s | %.2f | %.1f ms |\n", format, best/1e9, best/base, open.Seconds()*1e3)
+	}
+}
+
+// open returns the shortest time of opening a file and listing its tensors.
+func (b *bench) open(name string) time.Duration {
+	best := time.Hour
+	for range 20 {
+		runtime.GC()
+		best = min(best, timed(func() error {
+			f, err := serialize.Open(name)
+			if err != nil {
+				return err
+			}
+			n := 0
+			for e, err := range f.All() {
+				if err != nil {
+					return err
+				}
+				n += len(e.Array.Shape)
+			}
+			if n != b.tensors {
+				return fmt.Errorf("%d tensors", n)
+			}
+			return f.Close()
+		}))
+	}
+	return best
+}
+
+// peers load the file of a format in Python, into memory.
+var peers = map[string]string{
+	"safetensors": "safetensors.numpy.load_file",
+	"torch":       "torch.load",
+	"h5ck":        "h5py",
+}
+
+// load reads all tensors of a file of a quarter of the size into memory.
+func (b *bench) load() {
+	bytes := b.bytes / 4
+	tensors := b.tensors / 4
+	b.printf("\n## Loading\n\n%d tensors, %.3g GiB, all read into memory of their own, from the page cache; the shortest of 5 times.\n\n", tensors, float64(bytes)/(1<<30))
+	b.printf("| format | h5dnn | peer | |\n|---|---|---|---|\n")
+	for _, format := range formats {
+		name := b.file(format)
+		check(serialize.Save(name, format, serialize.Contents{Entries: entries(tensors, bytes)}))
+		best, peer := time.Hour, 0.0
+		for range 5 {
+			debug.FreeOSMemory()
+			best = min(best, timed(func() error { return loadAll(name) }))
+		}
+		debug.FreeOSMemory()
+		if b.python != "" && peers[format] != "" {
+			peer = b.peer(format, name)
+		}
+		check(os.Remove(name))
+		b.printf("| %s | %.0f ms | ", format, best.Seconds()*1e3)
+		if peer > 0 {
+			b.printf("%s %.0f ms | %.2f |\n", peers[format], peer*1e3, best.Seconds()/peer)
+		} else {
+			b.printf("| |\n")
+		}
+	}
+}
+
+func loadAll(name string) error {
+	f, err := serialize.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	list, err := serialize.Load(f)
+	if err == nil && len(list) == 0 {
+		err = io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// peer returns the shortest time in seconds that Python takes to load a file.
+func (b *bench) peer(format, name string) float64 {
+	out, err := exec.Command(b.python, "-c", `
+import sys, time
+format, name = sys.argv[1:]
+def load():
+    if format == "safetensors":
+        from safetensors.numpy import load_file
+        return load_file(name)
+    if format == "torch":
+        import torch
+        return torch.load(name, weights_only=True)
+    import h5py
+    with h5py.File(name) as f:
+        return {k: d[()] for k, d in f["model"].items()}
+best = 1e9
+for _ in range(5):
+    start = time.perf_counter()
+    x = load()
+    best = min(best, time.perf_counter() - start)
+    del x
+print(best)
+`, format, name).Output()
+	check(err)
+	seconds, err := strconv.ParseFloat(strings.TrimSpace(string(out)), 64)
+	check(err)
+	return seconds
+}
+
+// conversions converts files in processes of their own.
+func (b *bench) conversions() {
+	b.printf("\n## Converting\n\nThe peak of resident memory (VmHWM) of a process that converts %.3g GiB in %d tensors, mapped pages included, and its time.\n\n", float64(b.bytes)/(1<<30), b.tensors)
+	b.printf("| from | to | peak | time |\n|---|---|---|---|\n")
+	self, err := os.Executable()
+	check(err)
+	pairs := [][2]string{{"torch", "safetensors"}, {"safetensors", "native"}, {"native", "h5ck"}, {"h5ck", "torch"}}
+	slices.Sort(formats)
+	for _, pair := range pairs {
+		from, to := b.file(pair[0]), b.file(pair[1])
+		if _, err := os.Stat(from); err != nil {
+			check(serialize.Save(from, pair[0], serialize.Contents{Entries: entries(b.tensors, b.bytes)}))
+		}
+		start := time.Now()
+		out, err := exec.Command(self, "-convert", from, "-to", to).Output()
+		check(err)
+		seconds := time.Since(start).Seconds()
+		b.printf("| %s | %s | %s | %.1f s |\n", pair[0], pair[1], strings.TrimSpace(string(out)), seconds)
+		check(os.Remove(from))
+	}
+}
+
+// convert copies a file, and prints the peak of memory.
+func convert(from, to string) error {
+	f, err := serialize.Open(from)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := serialize.Save(to, "", serialize.Contents{Entries: f.All(), Meta: f.Meta()}); err != nil {
+		return err
+	}
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(string(status)) {
+		if size, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			kib, err := strconv.Atoi(strings.Fields(size)[0])
+			if err != nil {
+				return err
+			}
+			fmt.Printf("%.0f MiB\n", float64(kib)/1024)
+		}
+	}
+	return nil
+}
