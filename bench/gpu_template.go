@@ -2,12 +2,12 @@ package main
 
 import (
 	"bytes"
+	_ "embed"
 	bits "encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
@@ -19,17 +19,17 @@ import (
 // missing, the file is made from it. It is the offset and the size of the data, 8 bytes
 // each, and what lies before and behind them.
 
-func templateOf(in folders, rows int) string {
-	if in.small { // whose rows are shorter
-		return ""
-	}
-	return filepath.Join(in.data, fmt.Sprintf("upload%d.template", rows))
-}
+var (
+	//go:embed gpu/upload.template
+	uploadTemplate []byte // of uploadRows
+	//go:embed gpu/upload_small.template
+	smallTemplate []byte // of the rows for an interpreter
+)
 
-// writeTemplate writes a template of so many rows. The file is made by libhdf5, with no more than the
+// writeTemplate writes the template of a file of so many rows, which is made by libhdf5, with no more than the
 // first rows written: the rest takes no space on disk.
-func writeTemplate(in folders, rows int) error {
-	name, row := filepath.Join(in.made, "template.h5"), folders{}.sizes().row
+func writeTemplate(to string, rows, row int) error {
+	name := to + ".h5"
 	defer os.Remove(name)
 	w, err := hdf5write.Create(name, hdf5write.CreateOptions{NoSync: true})
 	if err != nil {
@@ -49,7 +49,7 @@ func writeTemplate(in folders, rows int) error {
 		return err
 	}
 	defer f.Close()
-	head := make([]byte, 1<<16)
+	head := make([]byte, 8<<10)
 	if _, err := io.ReadFull(f, head); err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func writeTemplate(in folders, rows int) error {
 		return err
 	}
 	template := bits.LittleEndian.AppendUint64(bits.LittleEndian.AppendUint64(nil, uint64(at)), uint64(size))
-	return os.WriteFile(templateOf(in, rows), append(append(template, head[:at]...), tail...), 0o666)
+	return os.WriteFile(to, append(append(template, head[:at]...), tail...), 0o666)
 }
 
 // fromTemplate makes a file from a template, with other data, and opens it.

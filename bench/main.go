@@ -42,11 +42,15 @@ func main() {
 	training := flag.Bool("training", false, "describe the training of the example CNN on a GPU: first steps, graph, bits, the CPU's losses")
 	step := flag.String("step", "", "write the time of each kernel in its steps to `FILE`, as CSV, and what libraries chose")
 	steps := flag.Int("steps", 20, "number of those steps")
-	template := flag.Bool("template", false, "write what the row of 20 GiB needs where there is no libhdf5 into -data")
+	template := flag.String("template", "", "write to `FILE` what the row of 20 GiB is made from where there is no libhdf5")
 	base := flag.String("base", "", "measure beside this program at a `COMMIT`, instead of the peer")
 	flag.Parse()
-	if *template {
-		if err := writeTemplate(folders{*data, *made, *device, false}, uploadRows); err != nil {
+	if *template != "" {
+		rows := uploadRows
+		if *small {
+			rows = smallUploadRows
+		}
+		if err := writeTemplate(*template, rows, folders{small: *small}.sizes().row); err != nil {
 			fmt.Fprintln(os.Stderr, "bench:", err)
 			os.Exit(2)
 		}

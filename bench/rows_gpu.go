@@ -22,6 +22,9 @@ var gpuRows = []row{
 // uploadRows is the number of rows, of 1 MiB, that are uploaded.
 const uploadRows = 20 << 10
 
+// smallUploadRows is their number for an interpreter, of 1 KiB each.
+const smallUploadRows = 100
+
 // hostRows are the host's part of the work with GPUs: a driver that does nothing
 // plays the GPU. A step's share is to hide behind a GPU's 80 µs.
 var hostRows = []row{

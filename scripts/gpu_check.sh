@@ -33,9 +33,6 @@ done
 mnist=../shared/data/mnist.h5
 if [ -f $mnist ]; then cp $mnist $to/data/; else echo "gpu-check: no $mnist: rows that train on MNIST fail there"; fi
 cp testdata/digits.h5 $to/data/
-mkdir -p bin/gpu-check.made
-$to/bench -template -data $to/data -made bin/gpu-check.made
-rm -rf bin/gpu-check.made
 (cd $to/tests/cuda && ./test -test.run '^TestGPUMatchesInterpreter$' -record recorded >/dev/null)
 
 ptxas=${PTXAS:-ptxas}

@@ -104,7 +104,7 @@ func (c *check) correctness() {
 }
 
 // trainingTests are the tests of package train that run on GPUs and need no libhdf5.
-const trainingTests = "GPU|Graph|Captur|Devices|Queued|Resident|Streamed"
+const trainingTests = "GPU|Graph|Captur|EveryPipeline|Libraries|LowPrecision|LeNetLearns|ScaledRuns|Accumul|Overflow|PredictionsStream|Clipped|Standardized|ModelsOfTwo|MetricsHave|Averages"
 
 // speed measures beside PyTorch.
 func (c *check) speed() {
