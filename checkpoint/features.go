@@ -87,6 +87,9 @@ func (t *tracer) model(m *Model, prefix string, inputs []order) []order {
 				in = append(in, outputs[ref.Layer])
 			}
 		}
+		if l.Class == "InputLayer" {
+			in = []order{{}}
+		}
 		var out order
 		at := slices.IndexFunc(m.Inputs, func(r Ref) bool { return r.Layer == l.Name })
 		switch {

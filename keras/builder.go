@@ -77,7 +77,8 @@ type value struct {
 	first bool   // the channels, last in Keras, come first
 	// flat are the shapes in Keras of features that were flattened with the channels
 	// first, one after another. Nil if the order is that of Keras.
-	flat [][]int
+	flat  [][]int
+	parts []value // that were joined to flat, if there are several
 }
 
 // A use is a call of a layer.
@@ -187,7 +188,7 @@ func (b *builder) last(v value) (value, error) {
 // unflatten returns flattened features in the order of Keras.
 func (b *builder) unflatten(v value) (value, error) {
 	if len(v.flat) > 1 {
-		return v, unsupported("features of several images, flattened and joined, which are used in the order of Keras")
+		return b.joinParts(v)
 	}
 	shape := v.flat[0]
 	n := len(shape)
@@ -201,6 +202,24 @@ func (b *builder) unflatten(v value) (value, error) {
 	v.node = b.convert(v, "joined", "flatten")
 	v.shape = []int{product(shape)}
 	return v, err
+}
+
+// joinParts joins the parts of v again, in the order of Keras.
+func (b *builder) joinParts(v value) (value, error) {
+	if v.parts == nil {
+		return v, unsupported("features of several images, flattened and joined, which are used in the order of Keras")
+	}
+	var from []string
+	for _, part := range v.parts {
+		part, err := b.last(part)
+		if err != nil {
+			return v, err
+		}
+		from = append(from, part.node)
+	}
+	name := b.name(v.node + "_joined")
+	b.nodes = append(b.nodes, map[string]any{"name": name, "layer": map[string]any{"concat": map[string]any{"axis": 1}}, "from": list(from)})
+	return value{node: name, shape: v.shape}, nil
 }
 
 // model adds the layers of a model, whose inputs are given, and returns its outputs.
@@ -287,6 +306,9 @@ func (b *builder) layer(u use, in []value) (value, error) {
 		return out, err
 	}
 	out.shape = shape
+	if u.Class != "Concatenate" {
+		out.parts = nil
+	}
 	return b.activated(u, out)
 }
 

@@ -47,7 +47,7 @@ func denseNodes(b *builder, u use, in []value) (value, error) {
 	if n := v.shape[len(v.shape)-1]; n > 0 {
 		layer["in_features"] = n
 	}
-	v.node, v.flat = b.add(u, "", map[string]any{"dense": layer}, v.node), nil
+	v.node, v.flat, v.parts = b.add(u, "", map[string]any{"dense": layer}, v.node), nil, nil
 	return v, first(err1, err2)
 }
 

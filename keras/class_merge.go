@@ -119,6 +119,7 @@ func (b *builder) concatFlat(u use, in []value) value {
 	if !slices.ContainsFunc(in, func(v value) bool { return v.flat != nil }) {
 		return v
 	}
+	v.parts = in
 	for _, one := range in {
 		if one.flat != nil {
 			v.flat = append(v.flat, one.flat...)

@@ -154,6 +154,7 @@ func predict(t *testing.T, model nn.Module, inputs []storage.Array) []storage.Ar
 	return outputs
 }
 
+// difference returns the largest difference, relative to numbers of more than 1.
 func difference(t *testing.T, a, b storage.Array) (worst float64) {
 	t.Helper()
 	x, err := storage.Read[float64](a)
@@ -165,7 +166,7 @@ func difference(t *testing.T, a, b storage.Array) (worst float64) {
 		t.Fatal(err)
 	}
 	for i := range x {
-		if d := math.Abs(x[i] - y[i]); !(d <= worst) {
+		if d := math.Abs(x[i]-y[i]) / max(1, math.Abs(y[i])); !(d <= worst) {
 			worst = d
 		}
 	}
