@@ -38,7 +38,8 @@ func trainCommand() *cli.Command {
 			"Saving:      after each epoch, or after each --save-every 10m or 500steps instead; at the end; and on Ctrl-C,\n" +
 			"             SIGTERM and SIGHUP, which end training. A kill loses what came after the last save.\n" +
 			"             --resume RUN goes on and gives the same bits as a run that was not interrupted, with the same\n" +
-			"             number of threads and the same instruction set, or on the same kind of GPU.\n\n" +
+			"             number of threads and the same instruction set, or on the same kind of GPU. Convolutions are\n" +
+			"             summed in parts, one for each thread; dense networks give the same bits on any number.\n\n" +
 			"Many files:  --data 'part_*.h5', or --data several times; --y-data as many times for --y\n" +
 			"Episodes:    --x 'data/*/obs/pose' --y 'data/*/actions' --steps 8 --split mask:mask/valid\n" +
 			"ROWS:        [100:], PATH of a mask or of an index list, or PATH==VALUE (also != < <= > >=, also strings);\n" +

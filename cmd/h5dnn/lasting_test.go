@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"math"
 	"os"
@@ -14,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/h5dnn/h5dnn/internal/blocks"
+	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/train"
 )
@@ -170,6 +173,48 @@ func TestResumingTellsWhereBitsDiffer(t *testing.T) {
 		if err := os.WriteFile("run.h5", whole, 0o666); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestDenseNetworksDoNotDependOnThreads trains one with one to four threads, and checks that the
+// plan of a network with convolutions says that those do.
+func TestDenseNetworksDoNotDependOnThreads(t *testing.T) {
+	withDigits(t)
+	ctx := context.Background()
+	var weights []string
+	for threads := range 4 {
+		status, out, errs := in(t, ctx, append(slices.Clone(digitFlags), "--model", "mlp", "--epochs", "2", "--threads", fmt.Sprint(threads+1), "-o", "run.h5", "--force")...)
+		if status != 0 || strings.Contains(out, "last bits") {
+			t.Fatalf("%q, %q", out, errs)
+		}
+		var all strings.Builder
+		f, err := serialize.Open("run.h5")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for e, err := range f.All() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.HasPrefix(e.Name, "model/") {
+				bits, err := blocks.Read(e.Array)
+				if err != nil {
+					t.Fatal(err)
+				}
+				fmt.Fprintf(&all, "%s %x\n", e.Name, bits)
+			}
+		}
+		f.Close()
+		weights = append(weights, all.String())
+	}
+	for k, w := range weights {
+		if w == "" || w != weights[0] {
+			t.Errorf("%d threads: other weights than with one", k+1)
+		}
+	}
+	_, out, errs := in(t, ctx, "train", "examples/digits.yaml", "--epochs", "1", "-o", "run.h5", "--force")
+	if !strings.Contains(out, "threads, on which the last bits of convolutions depend\n") {
+		t.Errorf("%q, %q", out, errs)
 	}
 }
 

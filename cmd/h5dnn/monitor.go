@@ -55,6 +55,9 @@ func (m *monitor) begin() {
 	}
 	if run.Device == storage.CPU {
 		fmt.Fprintf(m.out, "; cpu, %d threads", native.Threads())
+		if strings.Contains(outline(run.Model), "conv") {
+			fmt.Fprint(m.out, ", on which the last bits of convolutions depend")
+		}
 	}
 	fmt.Fprintln(m.out)
 	if len(run.Assumptions) > 0 {
