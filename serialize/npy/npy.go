@@ -30,6 +30,7 @@ var (
 func init() {
 	npyFormat.Match, npyFormat.Open, npyFormat.Save = matchNpy, openNpy, saveNpy
 	npzFormat.Match, npzFormat.Open, npzFormat.Save = matchNpz, openNpz, saveNpz
+	npzFormat.Salvage = salvage
 	serialize.Register(npyFormat)
 	serialize.Register(npzFormat)
 }

@@ -3,12 +3,14 @@ package npy
 import (
 	"archive/zip"
 	"bufio"
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
+	"iter"
 	"math"
 	"strings"
 	"sync"
@@ -51,12 +53,56 @@ func openNpz(in serialize.Input) (serialize.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := (&archive{d}).list()
+	a := &archive{d}
+	list, err := a.list()
 	if err != nil {
 		d.Release()
 		return nil, err
 	}
-	return list, nil
+	return &opened{list, a}, nil
+}
+
+// An opened archive implements serialize.Verifier.
+type opened struct {
+	*serialize.List
+	archive *archive
+}
+
+// Verify reads every array, and compares its checksum.
+func (o *opened) Verify(ctx context.Context) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		in := o.archive.Input()
+		z, err := zip.NewReader(in, in.Size)
+		if err != nil {
+			yield("", err)
+			return
+		}
+		for _, file := range z.File {
+			name, ok := strings.CutSuffix(file.Name, ".npy")
+			if ok && !yield(name, verify(ctx, o.archive, file)) || ctx.Err() != nil {
+				return
+			}
+		}
+	}
+}
+
+// verify reads a file of an archive to its end, where its checksum is compared.
+func verify(ctx context.Context, a *archive, file *zip.File) error {
+	r, err := file.Open()
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	buffer := make([]byte, 1<<20)
+	for err == nil {
+		if err = errors.Join(a.Check(), ctx.Err()); err == nil {
+			_, err = r.Read(buffer)
+		}
+	}
+	if err == io.EOF {
+		return nil
+	}
+	return err
 }
 
 // An archive is an open zip file.
@@ -146,40 +192,15 @@ func (a *archive) stored(entry *zip.File, at, skip int64) (storage.Source, error
 	if err != nil {
 		return nil, err
 	}
-	sum := &checksum{Source: elements, entry: entry, header: crc32.ChecksumIEEE(header)}
-	if mapped, ok := elements.(storage.MappedSource); ok {
-		return &mappedChecksum{sum, mapped}, nil
-	}
-	return sum, nil
-}
-
-// A checksum is a Source that compares the entry's checksum when it is read as a
-// whole. Slices are not checked, because that would take reading everything.
-type checksum struct {
-	storage.Source
-	entry  *zip.File
-	header uint32 // the checksum up to where the data begins
-}
-
-func (s *checksum) ReadView(dst []byte, t dtype.Type, v views.View) error {
-	if err := s.Source.ReadView(dst, t, v); err != nil {
-		return err
-	}
-	if n := v.Len() * t.Size(); v.Contiguous() && n == s.Len() {
-		if got := crc32.Update(s.header, crc32.IEEETable, dst[:n]); got != s.entry.CRC32 {
-			return fmt.Errorf("%v: %s: checksum %08x, want %08x: %w", s.Device(), s.entry.Name, got, s.entry.CRC32, zip.ErrChecksum)
+	first := crc32.ChecksumIEEE(header)
+	return serialize.Verified(elements, func(all []byte) error {
+		got := crc32.Update(first, crc32.IEEETable, all)
+		if entry.CRC32 != 0 && got != entry.CRC32 {
+			return fmt.Errorf("%s: checksum %08x, want %08x: %w", entry.Name, got, entry.CRC32, zip.ErrChecksum)
 		}
-	}
-	return nil
+		return nil
+	}), nil
 }
-
-// A mappedChecksum is a checksum of mapped bytes.
-type mappedChecksum struct {
-	*checksum
-	mapped storage.MappedSource
-}
-
-func (s *mappedChecksum) WithBytes(read func([]byte) error) error { return s.mapped.WithBytes(read) }
 
 // maxRatio bounds what deflate makes of one byte: a match of 258 bytes takes two
 // bits at the least (zlib.net/zlib_tech.html).

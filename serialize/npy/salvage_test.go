@@ -1,0 +1,118 @@
+package npy_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// TestSalvageOfTruncatedArchives cuts archives of NumPy and of this package everywhere:
+// what is read is right, and no complete array is given up.
+func TestSalvageOfTruncatedArchives(t *testing.T) {
+	format, err := serialize.ByName("npz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ours bytes.Buffer
+	err = serialize.Write(&ours, "npz", serialize.Contents{Entries: func(yield func(serialize.Entry, error) bool) {
+		for i := range 5 {
+			if !yield(serialize.Entry{Name: fmt.Sprint("array ", i), Array: storage.From([]int32{int32(i), 7}, 2)}, nil) {
+				return
+			}
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string][]byte{"ours": ours.Bytes()}
+	for _, name := range []string{"stored.npz", "deflated.npz"} {
+		if files[name], err = os.ReadFile(filepath.Join("testdata", name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, whole := range files {
+		want := map[string][]byte{}
+		f, err := serialize.OpenReader(bytes.NewReader(whole), int64(len(whole)), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for e, err := range f.All() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			want[e.Name] = bytesOfArray(t, e.Array)
+		}
+		most := 0
+		for n := len(whole); n > 0; n-- {
+			f, err := format.Salvage(serialize.Input{ReaderAt: bytes.NewReader(whole[:n]), Size: int64(n), Name: name})
+			if err != nil {
+				continue
+			}
+			good := 0
+			for e, err := range f.All() {
+				if err != nil {
+					continue
+				}
+				good++
+				if !slices.Equal(bytesOfArray(t, e.Array), want[e.Name]) {
+					t.Errorf("%s, %d bytes: %q differs", name, n, e.Name)
+				}
+			}
+			if most == 0 {
+				most = good
+			}
+			if good > most || n > len(whole)-20 && good != len(want) {
+				t.Errorf("%s: %d of %d bytes have %d arrays, longer ones %d", name, n, len(whole), good, most)
+			}
+			most = good
+		}
+		if most != 1 {
+			t.Errorf("%s: the shortest file has %d arrays, want 1", name, most)
+		}
+	}
+}
+
+func bytesOfArray(t *testing.T, a storage.Array) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if _, err := a.WriteTo(&b); err != nil {
+		t.Error(err)
+	}
+	return b.Bytes()
+}
+
+// TestVerifyFindsDamagedArrays of archives, compressed or not.
+func TestVerifyFindsDamagedArrays(t *testing.T) {
+	for _, name := range []string{"stored.npz", "deflated.npz"} {
+		b, err := os.ReadFile(filepath.Join("testdata", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, damaged := range []bool{false, true} {
+			want := ""
+			if damaged {
+				b[map[string]int{"stored.npz": 200, "deflated.npz": 140}[name]] ^= 1 // of the elements of x
+				want = "x"
+			}
+			f, err := serialize.OpenReader(bytes.NewReader(b), int64(len(b)), name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			bad := ""
+			for name, err := range f.(serialize.Verifier).Verify(t.Context()) {
+				if err != nil {
+					bad += name
+				}
+			}
+			if bad != want {
+				t.Errorf("%s, damaged %v: %q, want %q", name, damaged, bad, want)
+			}
+		}
+	}
+}
