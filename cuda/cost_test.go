@@ -60,8 +60,8 @@ func TestKernelsCostWhatMemoryTakes(t *testing.T) {
 		{trial{k: kernels.Conv, set: kernels.ConvOptions{Groups: 32, Padding: kernels.Pad(1, 1)}, out: list(image.channelsLast()), in: list(image.channelsLast(), of(32, 1, 3, 3))}, 1650},
 		{trial{k: kernels.ConvGradX, set: kernels.ConvOptions{Groups: 32, Padding: kernels.Pad(1, 1)}, out: list(image.channelsLast()), in: list(image.channelsLast(), of(32, 1, 3, 3))}, 2600},
 		{trial{k: kernels.ConvGradW, set: kernels.ConvOptions{Groups: 32, Padding: kernels.Pad(1, 1)}, out: list(of(32, 1, 3, 3)), in: list(image.channelsLast(), image.channelsLast())}, 5800},
-		{trial{k: kernels.Cast, out: list(image), in: list(image.channelsLast().as(dtype.BFloat16))}, 150},
-		{trial{k: kernels.Copy, out: list(image), in: list(image.channelsLast())}, 150},
+		{trial{k: kernels.Cast, out: list(image), in: list(image.channelsLast().as(dtype.BFloat16))}, 105},
+		{trial{k: kernels.Copy, out: list(image), in: list(image.channelsLast())}, 105},
 		{trial{k: kernels.SGD, set: kernels.SGDOptions{Rate: 0.1}, out: list(image), in: list(image)}, 235},
 	} {
 		cycles, memory := c.costOf(t, d)

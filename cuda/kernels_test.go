@@ -64,7 +64,7 @@ func list(specs ...spec) []spec { return specs }
 
 func trials() []trial {
 	floats := slices.Concat(reducing(), multiplying(), pooling(), learning())
-	all := slices.Concat(moving(), floats, normalizing(), elementwise(), counting(), capturable())
+	all := slices.Concat(moving(), recasting(), floats, normalizing(), elementwise(), counting(), capturable())
 	for _, c := range floats {
 		for _, t := range slices.Sorted(maps.Keys(halves)) {
 			if half, ok := c.narrowed(t, halves[t]); ok {
@@ -149,17 +149,29 @@ func counting() (all []trial) {
 func moving() (all []trial) {
 	for _, t := range dtype.All() {
 		a := of(7, 5).as(t).up(2)
-		wide := of(3, 4, 2, 32).as(t).up(2) // rows of neighbours: they move as wider elements
+		wide := of(3, 4, 2, 32).as(t).up(2)                                        // rows of neighbours: they move as wider elements
+		tiles, odd := of(2, 40, 6, 8).as(t).up(100), of(2, 33, 5, 7).as(t).up(100) // are transposed in tiles
 		all = append(all, trial{kernels.Copy, nil, list(a), list(a), 0},
 			trial{kernels.Copy, nil, list(wide), list(wide), 0}, trial{kernels.Copy, nil, list(wide), list(wide.channelsLast()), 0},
 			trial{kernels.Copy, nil, list(wide.channelsLast()), list(wide.channelsLast()), 0},
 			trial{kernels.Fill, kernels.FillOptions{Value: 1}, list(a), nil, 0},
+			trial{kernels.Copy, nil, list(tiles), list(tiles.channelsLast()), 0}, trial{kernels.Copy, nil, list(odd.channelsLast()), list(odd), 0},
 			trial{kernels.Where, nil, list(a), list(of(7, 5).as(dtype.Bool).up(2), a, a), 0})
 		for _, to := range dtype.All() {
 			if t <= dtype.Float64 && to <= dtype.Float64 {
 				all = append(all, trial{kernels.Cast, nil, list(of(40).as(to)), list(of(40).as(t)), 0},
 					trial{kernels.Cast, kernels.CastOptions{Scale: 2, Offset: 1}, list(of(9).as(to)), list(of(9).as(t).up(50)), 0})
 			}
+		}
+	}
+	return all
+}
+
+// recasting tries casts between layouts, in tiles.
+func recasting() (all []trial) {
+	for _, half := range []dtype.Type{dtype.Float16, dtype.BFloat16} {
+		for _, x := range []spec{of(2, 40, 6, 8), of(2, 33, 5, 7)} {
+			all = append(all, trial{kernels.Cast, nil, list(x.as(half)), list(x.channelsLast()), 0}, trial{kernels.Cast, nil, list(x.channelsLast()), list(x.as(half)), 0})
 		}
 	}
 	return all
@@ -196,6 +208,9 @@ func multiplying() (all []trial) {
 		all = append(all, trial{kernels.MatMul, nil, list(of(m, n)), list(of(m, k), of(k, n)), 1e-4},
 			trial{kernels.MatMul, nil, list(of(m, n).as(dtype.Float64)), list(of(m, k).as(dtype.Float64), of(k, n).as(dtype.Float64)), 1e-12},
 			trial{kernels.MatMul, nil, list(of(2, 3, m, n)), list(of(3, m, k), of(2, 1, k, n)), 1e-4})
+		all = append(all, trial{kernels.LinearGradW, nil, list(of(m, n), of(m)), list(of(k, n), of(k, m)), 1e-4},
+			trial{kernels.LinearGradW, nil, list(of(m, n).transposed(), of(m)), list(of(k, n), of(k, m).transposed()), 1e-4},
+			trial{kernels.LinearGradW, nil, list(of(m, n).as(dtype.Float64), of(m).as(dtype.Float64)), list(of(k, n).as(dtype.Float64), of(k, m).as(dtype.Float64)), 1e-12})
 		for act := kernels.NoActivation; act <= kernels.SiLUActivation; act++ {
 			all = append(all, trial{kernels.Linear, kernels.LinearOptions{Act: act}, list(of(m, n)), list(of(m, k), of(n, k), of(n)), 1e-4},
 				trial{kernels.Linear, kernels.LinearOptions{Act: act}, list(of(m, n), of(m, n)), list(of(m, k), of(n, k), of(n)), 1e-4},

@@ -45,6 +45,8 @@ enum { /* cublasStatus_t and attributes of cublasLt's objects */
 	H5_EPILOGUE_DEFAULT = 1,
 	H5_EPILOGUE_BIAS = 4,
 	H5_EPILOGUE_RELU_BIAS = 6,
+	H5_EPILOGUE_BGRADA = 256, /* the sums of op(a) over k are written to the bias, or those of op(b) */
+	H5_EPILOGUE_BGRADB = 512,
 };
 
 typedef struct { /* cublasLtMatmulAlgo_t */

@@ -429,3 +429,33 @@ func TestLibrariesInitializeAfterOutOfMemory(t *testing.T) {
 		t.Errorf("%d products by the library, want 1", n)
 	}
 }
+
+// TestBiasGradientsAreEpilogues has cuBLASLt add up a bias's gradient with the product that is the weights', whichever
+// of its factors the gradient of the output is, and own kernels where it has no algorithm.
+func TestBiasGradientsAreEpilogues(t *testing.T) {
+	byLibraries(t, func(t *testing.T, gpus [2]*cuda.Device) {
+		x, dy, dw, db := of(12, 8), of(12, 6), of(6, 8), of(6)
+		for _, c := range []struct {
+			trial
+			sums int // launches of own reductions
+		}{
+			{trial{kernels.LinearGradW, nil, list(dw, db), list(x, dy), 1e-4}, 0},
+			{trial{kernels.LinearGradW, nil, list(dw.transposed(), db), list(x, dy), 1e-4}, 0},
+			{trial{kernels.LinearGradW, nil, list(dw, db), list(x, dy.transposed()), 1e-4}, 0},
+			{trial{kernels.LinearGradW, nil, list(dw.as(dtype.BFloat16), db.as(dtype.BFloat16)), list(x.as(dtype.BFloat16), dy.as(dtype.BFloat16)), 3e-2}, 0},
+			{trial{kernels.LinearGradW, nil, list(dw, db), list(of(13, 8), of(13, 6)), 1e-4}, 1}, // this fake has no algorithm for 13
+		} {
+			var products, sums int
+			before := cudatest.LaunchCounts()
+			products = launches("cublasLtMatmul", func() { c.agrees(t, gpus[0]) })
+			for entry, n := range cudatest.LaunchCounts() {
+				if strings.HasPrefix(entry, "sum") {
+					sums += n - before[entry]
+				}
+			}
+			if want := 1 - c.sums; !cudatest.RealGPU() && (products != want || sums != c.sums) {
+				t.Errorf("%v: %d products by cuBLASLt, %d own sums; want %d and %d", c, products, sums, want, c.sums)
+			}
+		}
+	})
+}

@@ -55,14 +55,19 @@ type gemm C.h5_gemm
 // bias of a column of z is that of a row of zᵀ.
 func gemmOf(p launch.Product, tf32 bool) (g gemm, ok bool) {
 	t, ok := gemmTypes[p.Type]
-	if !ok || p.Type == dtype.Float64 && p.Bias != 0 {
+	if !ok || p.Type == dtype.Float64 && p.Bias|p.RowSums != 0 {
 		return g, false
 	}
 	if g._type, g.compute = t[0], t[1]; tf32 && p.Type == dtype.Float32 {
 		g.compute = C.H5_COMPUTE_32F_FAST_TF32
 	}
-	g.batches, g.bias, g.epilogue = C.int(p.Batches), C.h5_address(p.Bias), epilogueOf(p)
-	return g, max(p.M, p.N, p.K, p.Batches) <= math.MaxInt32 && (g.transposed(p) || p.Bias == 0 && g.direct(p))
+	g.batches, g.bias, g.epilogue = C.int(p.Batches), C.h5_address(p.Bias|p.RowSums), epilogueOf(p)
+	if g.transposed(p) {
+		ok = true
+	} else if ok = p.Bias == 0 && g.direct(p); ok && p.RowSums != 0 {
+		g.epilogue = C.H5_EPILOGUE_BGRADA
+	}
+	return g, ok && max(p.M, p.N, p.K, p.Batches) <= math.MaxInt32
 }
 
 // gemmTypes are the types of elements and of sums.
@@ -75,6 +80,8 @@ var gemmTypes = map[dtype.Type][2]C.int{
 
 func epilogueOf(p launch.Product) C.int {
 	switch {
+	case p.RowSums != 0: // x is factor b of zᵀ = yᵀ·xᵀ
+		return C.H5_EPILOGUE_BGRADB
 	case p.Bias == 0:
 		return C.H5_EPILOGUE_DEFAULT
 	case p.Relu:

@@ -22,7 +22,7 @@ typedef struct {
 	int transposed; /* H5_OP_N or H5_OP_T */
 } h5_matrix;
 
-/* d = op(a)·op(b), then a bias for each row of d (0 for none), then relu. */
+/* d = op(a)·op(b), then a bias for each row of d (0 for none), then relu; or the sums of a factor, by the epilogue. */
 typedef struct {
 	int type, compute, epilogue, batches;
 	h5_matrix a, b, d;

@@ -16,12 +16,12 @@ var _ = onGPU(Cast, func(c *Call, options CastOptions) error {
 	if same && x.Type == y.Type {
 		return c.launchCopy(y, x)
 	}
-	code := "cast"
+	code, tiled := "cast", ""
 	switch {
 	case !same && x.Type == dtype.Uint8 && y.Type.IsFloat():
 		code = launch.Entry("cast bytes", y.Type)
 	case same && (isHalf(x.Type) && y.Type == dtype.Float32 || x.Type == dtype.Float32 && isHalf(y.Type)):
-		code = launch.Entry(launch.Entry("cast", x.Type), y.Type)
+		code, tiled = launch.Entry(launch.Entry("cast", x.Type), y.Type), launch.Entry(launch.Entry("transpose", x.Type), y.Type)
 	}
 	args := castArgs{a: options.Scale, b: options.Offset, to: int64(y.Type), from: int64(x.Type)}
 	if same {
@@ -33,6 +33,11 @@ var _ = onGPU(Cast, func(c *Call, options CastOptions) error {
 		}
 	}
 	return c.gpu.EachGrid([]*storage.Array{y, x}, func(g *native.Axes, at launch.Addresses, n int64) error {
+		if tiled != "" {
+			if done, err := c.launchTransposed(tiled, g, at, y.Type.Size(), x.Type.Size()); done || err != nil {
+				return err
+			}
+		}
 		packs := n
 		if code != "cast" {
 			packs = launch.Pack(g, min(launch.PackOf(x.Type), launch.PackOf(y.Type)), at, y, x)

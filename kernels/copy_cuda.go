@@ -54,6 +54,9 @@ type whereArgs struct {
 func (c *Call) launchCopy(y, x *storage.Array) error {
 	return c.gpu.EachGrid([]*storage.Array{y, x}, func(g *native.Axes, at launch.Addresses, n int64) error {
 		packs, size := launch.Pack(g, launch.PackOf(y.Type), at, y, x), y.Type.Size()
+		if done, err := c.launchTransposed(launch.SizeEntry("transpose", y), g, at, size, size); done || err != nil {
+			return err
+		}
 		args := copyArgs{at[0], at[1], n, *g}
 		for g.Pack == 0 && args.halve(uint64(size)) {
 			size, packs = 2*size, args.n

@@ -21,10 +21,21 @@ var (
 		if !ok {
 			return fmt.Errorf("%v has more than %d leading axes that cannot be joined; copy it first: %w", z.Shape, native.BatchAxes, storage.ErrState)
 		}
-		if done, err := c.tryLibrary(&p, z, x, y, nil, NoActivation); done || err != nil {
+		if done, err := c.tryLibrary(&p, z, x, y, epilogue{}); done || err != nil {
 			return err
 		}
 		return c.launchProduct(&p, z, x, y, nil, false)
+	})
+
+	_ = onGPU(LinearGradW, func(c *Call, _ struct{}) error {
+		product, sum := c.linearGrads()
+		db, z, x, y := &c.Out[1], &product.Out[0], &product.In[0], &product.In[1]
+		if p, ok := productOf(z, x, y); ok && z.Len() > 0 && adjacent(db) {
+			if done, err := c.tryLibrary(&p, z, x, y, epilogue{rowSums: db}); done || err != nil {
+				return err
+			}
+		}
+		return cmp.Or(c.launch(MatMul, product), c.launch(Sum, sum))
 	})
 
 	_ = onGPU(Linear, func(c *Call, options LinearOptions) error {
@@ -44,7 +55,7 @@ var (
 // linear computes l, which does not want z.
 func (c *Call) linear(l linear) error {
 	p := l.product()
-	if done, err := c.tryLibrary(&p, l.y, l.x, l.wT(), l.b, l.act); done || err != nil {
+	if done, err := c.tryLibrary(&p, l.y, l.x, l.wT(), epilogue{bias: l.b, act: l.act}); done || err != nil {
 		return err
 	}
 	if err := c.launchProduct(&p, l.y, l.x, l.w, l.b, l.act == ReLUActivation); err != nil {
@@ -73,10 +84,16 @@ func (c *Call) activate(y, z *storage.Array, act Activation) error {
 	return on.launchLoop(act.String(), 0, 0)
 }
 
+// An epilogue is what a library computes with a product: a bias and an activation, or the sums of x's rows.
+type epilogue struct {
+	bias, rowSums *storage.Array // nil for none
+	act           Activation
+}
+
 // tryLibrary computes z = act(x·y + bias) with the GPU's library, and returns false if that does not take it.
-func (c *Call) tryLibrary(p *native.Product, z, x, y, bias *storage.Array, act Activation) (bool, error) {
+func (c *Call) tryLibrary(p *native.Product, z, x, y *storage.Array, e epilogue) (bool, error) {
 	library, ok := launch.Library[launch.Multiplier](c.gpu)
-	if !ok || p.Axes > 1 || p.K == 0 || !adjacent(bias) {
+	if !ok || p.Axes > 1 || p.K == 0 || !adjacent(e.bias) {
 		return false, nil
 	}
 	q := launch.Product{
@@ -84,7 +101,7 @@ func (c *Call) tryLibrary(p *native.Product, z, x, y, bias *storage.Array, act A
 		X:    launch.Matrix{Address: c.gpu.First(x), Down: int(p.X[0]), Across: int(p.X[1]), Batch: int(p.XBatch[0])},
 		Y:    launch.Matrix{Address: c.gpu.First(y), Down: int(p.Y[0]), Across: int(p.Y[1]), Batch: int(p.YBatch[0])},
 		Z:    launch.Matrix{Address: c.gpu.First(z), Down: int(p.Z[0]), Across: int(p.Z[1]), Batch: int(p.ZBatch[0])},
-		Bias: c.gpu.First(bias), Relu: bias != nil && act == ReLUActivation,
+		Bias: c.gpu.First(e.bias), Relu: e.bias != nil && e.act == ReLUActivation, RowSums: c.gpu.First(e.rowSums),
 	}
 	if p.Axes == 1 {
 		q.Batches = int(p.Batch[0])
@@ -93,7 +110,7 @@ func (c *Call) tryLibrary(p *native.Product, z, x, y, bias *storage.Array, act A
 	if !done || err != nil || q.Relu {
 		return done, err
 	}
-	return true, c.activate(z, z, act)
+	return true, c.activate(z, z, e.act)
 }
 
 // adjacent reports whether the elements of a vector, if there is one, are contiguous.

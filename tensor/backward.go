@@ -235,7 +235,7 @@ func (p *pass) backward(op Op, out, grads, in []*Tensor) []*Tensor {
 			needed = p.needs(x)
 		}
 		c := &copies[i]
-		c.Array, c.tape, c.block = x.Array, p.tape, x.block
+		c.Array, c.tape, c.block, c.rowMajor = x.Array, p.tape, x.block, x.rowMajor
 		c.requiresGrad, c.noGrad, c.backward = needed, true, true
 		pointers[i] = c
 	}

@@ -15,18 +15,22 @@ func (x *Tensor) Dropout(p float64, key Key) *Tensor {
 	if !(p >= 0 && p < 1) {
 		fail("dropout", ErrShape, "probability %v; want 0 ≤ p < 1", p)
 	}
-	return Apply(dropout{p, key}, x)
+	return Apply(dropout{p: p, key: key}, x)
 }
 
 type dropout struct {
-	p   float64
-	key Key
+	p      float64
+	key    Key
+	result *views.View // whose layout the result has; nil for that of the operand
 }
 
 func (dropout) Name() string { return "dropout" }
 
-func (dropout) Infer(in []Spec) []Spec {
+func (op dropout) Infer(in []Spec) []Spec {
 	wantFloat("dropout", in[0])
+	if op.result != nil {
+		return one(in[0].Type, views.Like(*op.result))
+	}
 	if in[0].PreferRowMajor {
 		return one(in[0].Type, views.Of(in[0].Shape...))
 	}
@@ -37,8 +41,14 @@ func (op dropout) Forward(c *Context, out, in []storage.Array) error {
 	return c.Run(kernels.Dropout, op.settings(), out, slices.Concat(in, op.base())...)
 }
 
-// Backward drops the same elements again: the mask is recomputed, not saved.
+// Backward drops the same elements again: the mask is recomputed, not saved. The gradient of an x that was written to a
+// row-major result has the layout of x again.
 func (op dropout) Backward(out, grads, in []*Tensor) []*Tensor {
+	op.result = nil
+	if in[0].rowMajor {
+		x := in[0].View
+		op.result = &x
+	}
 	return []*Tensor{Apply(op, grads[0])}
 }
 

@@ -42,6 +42,11 @@ func (op linear) Forward(c *Context, out, in []storage.Array) error {
 
 func (op linear) Backward(out, grads, in []*Tensor) []*Tensor {
 	x, w := in[0], in[1]
+	if dy := grads[0]; len(in) == 3 && in[2].requiresGrad && w.requiresGrad && dy != nil && dy.noGrad && op.after == (epilogue{}) {
+		dx := x.ifNeeded(func() *Tensor { return dy.MatMul(w) }) // first, because the layers before wait for it
+		both := RunKernel(kernels.LinearGradW, nil, []Spec{like(w), like(in[2])}, x, dy)
+		return []*Tensor{dx, both[0], both[1]}
+	}
 	dz, db := op.after.grad(out, grads, optional(in, 2))
 	return []*Tensor{
 		x.ifNeeded(func() *Tensor { return dz.MatMul(w) }),

@@ -213,7 +213,7 @@ func (g *gemm) typed() bool {
 		return g.compute == C.H5_COMPUTE_64F && g.scale == C.H5_R_64F && g.epilogue == C.H5_EPILOGUE_DEFAULT
 	}
 	exact := g.compute == C.H5_COMPUTE_32F || g.compute == C.H5_COMPUTE_32F_FAST_TF32 && kind == C.H5_R_32F
-	return exact && g.scale == C.H5_R_32F && (g.epilogue&C.H5_EPILOGUE_BIAS != 0) == (g.bias != 0)
+	return exact && g.scale == C.H5_R_32F && (g.epilogue&(C.H5_EPILOGUE_BIAS|C.H5_EPILOGUE_BGRADA|C.H5_EPILOGUE_BGRADB) != 0) == (g.bias != 0) && (g.epilogue < C.H5_EPILOGUE_BGRADA || g.d.batches == 1)
 }
 
 // digest is equal for calls that may share an algorithm.
@@ -327,7 +327,11 @@ func (g *gemm) run(gpu *gpu, a, b, d uint64) error {
 		return err
 	}
 	bias := make([]float64, g.d.rows)
-	if g.bias != 0 {
+	if g.epilogue >= C.H5_EPILOGUE_BGRADA {
+		if err := gpu.store(g.bias, g.biasGrad(as, bs), t); err != nil {
+			return err
+		}
+	} else if g.bias != 0 {
 		if bias, err = gpu.load(g.bias, g.d.rows, t); err != nil {
 			return err
 		}
@@ -348,6 +352,26 @@ func (g *gemm) run(gpu *gpu, a, b, d uint64) error {
 		}
 	}
 	return gpu.store(d, ds, t)
+}
+
+// biasGrad returns the sums of op(a) or op(b) over k.
+func (g *gemm) biasGrad(as, bs []float64) (sums []float64) {
+	if g.epilogue == C.H5_EPILOGUE_BGRADA {
+		sums = make([]float64, g.d.rows)
+		for i := range sums {
+			for k := range g.sum() {
+				sums[i] += as[g.a.at(0, i, k, g.transA)]
+			}
+		}
+		return sums
+	}
+	sums = make([]float64, g.d.columns)
+	for j := range sums {
+		for k := range g.sum() {
+			sums[j] += bs[g.b.at(0, k, j, g.transB)]
+		}
+	}
+	return sums
 }
 
 // factor rounds x as TF32 does: to 10 bits of mantissa.

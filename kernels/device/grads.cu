@@ -34,7 +34,7 @@ template <int WIDTH, int W, class T> FN T columns(Pack<T, W> sum) {
 	if constexpr (WIDTH == 1) {
 		return together<256>(sum.at[0], Plus());
 	} else {
-		__shared__ T part[W][256];
+		__shared__ T part[W][256 + (sizeof(T) == 8 ? 4 : 8)]; // adjacent channels are in different banks
 		UNROLL for (int k = 0; k < W; k++) part[k][threadIdx.x] = sum.at[k];
 		__syncthreads();
 		T all = 0;

@@ -125,7 +125,7 @@ func (t Target) eachPart(g native.Grid, arrays []*storage.Array, visit func(g *n
 		for i, a := range arrays {
 			at[i] = t.At(a, g.First[i])
 		}
-		divide(&g.Axes)
+		Divide(&g.Axes)
 		return visit(&g.Axes, at, n)
 	}
 	axis := 0
@@ -182,7 +182,7 @@ func Grid(axes uint64, arrays ...*storage.Array) (g native.Grid, err error) {
 	if arrays[0].Rank() > 64 || !over(&g, axes, arrays) {
 		return g, manyAxes(arrays[0])
 	}
-	divide(&g.Axes)
+	Divide(&g.Axes)
 	return g, nil
 }
 

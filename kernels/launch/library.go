@@ -10,7 +10,7 @@ type Multiplier interface {
 	Multiply(p Product) (done bool, err error)
 }
 
-// A Product is z = x·y, or relu(x·y + bias), of matrices x (M,K), y (K,N) and z (M,N) of one type.
+// A Product is z = x·y, or relu(x·y + bias), or z = x·y and the sums of x's rows, of matrices x (M,K), y (K,N) and z (M,N) of one type.
 // None of its sizes is 0.
 type Product struct {
 	Type             dtype.Type
@@ -18,6 +18,7 @@ type Product struct {
 	X, Y, Z          Matrix
 	Bias             uint64 // the address of N contiguous elements; 0 for none
 	Relu             bool   // only with a bias
+	RowSums          uint64 // the address of the sums of M rows of x; 0 for none, as with a bias or several batches
 }
 
 // A Matrix is the address and the strides, in elements, of a matrix in a GPU's memory.

@@ -197,6 +197,7 @@ func (v *vast) multiplying() {
 	for _, s := range [][4]int{{1, long, 3, 5}, {1, 3, long, 5}, {1, 3, 5, long}, {long, 3, 5, 2}, {3, 70000, 70000, long}} {
 		batch, m, k, n := s[0], s[1], s[2], s[3]
 		v.add(kernels.MatMul, nil, 1, v.of(batch, m, n), v.of(batch, m, k), v.of(batch, k, n))
+		v.add(kernels.LinearGradW, nil, 2, v.of(m, n), v.of(m), v.of(k, n), v.of(k, m))
 		v.add(kernels.Linear, kernels.LinearOptions{Act: kernels.ReLUActivation}, 1, v.of(m, n), v.of(m, k), v.of(n, k), v.of(n))
 	}
 	for _, s := range []struct{ x, w []int }{

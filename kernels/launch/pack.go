@@ -32,8 +32,8 @@ func LongDivideBy(size int64) LongDivisor {
 	return LongDivisor{magic + 1, uint64(shift)}
 }
 
-// divide sets g's constants for dividing by its sizes.
-func divide(g *native.Axes) {
+// Divide sets g's constants for dividing by its sizes.
+func Divide(g *native.Axes) {
 	for axis, size := range g.Shape[:g.Rank] {
 		by := LongDivideBy(size)
 		g.Magic[axis], g.Shift[axis] = by.Magic, by.Shift
@@ -61,7 +61,7 @@ func Group(g *native.Axes, operand, count int, first int64) (steps [native.Opera
 		steps[k] = g.Stride[k][axis]
 		g.Stride[k][axis] *= int64(count)
 	}
-	divide(g)
+	Divide(g)
 	return steps, true
 }
 

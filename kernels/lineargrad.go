@@ -1,0 +1,48 @@
+package kernels
+
+import (
+	"fmt"
+
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// LinearGradW is the gradient of Linear without an activation with respect to w and b: Out dw = dyᵀ·x (out,in) and
+// db (out), the sum of dy over its rows; In x (N,in) and dy (N,out). Its results are those of MatMul and Sum.
+var LinearGradW = define("linear grad w", checkLinearGradW,
+	func(c *Call, _ struct{}) error {
+		product, sum := c.linearGrads()
+		if err := MatMul.Reference(product); err != nil {
+			return err
+		}
+		return Sum.Reference(sum)
+	},
+	func(c *Call, _ struct{}) (bool, error) {
+		product, sum := c.linearGrads()
+		if err := CPU.Run(MatMul, product); err != nil {
+			return true, err
+		}
+		return true, CPU.Run(Sum, sum)
+	})
+
+func checkLinearGradW(c *Call, _ struct{}) error {
+	if err := c.real(2, 2); err != nil {
+		return err
+	}
+	dw, db, x, dy := &c.Out[0], &c.Out[1], &c.In[0], &c.In[1]
+	if x.Rank() != 2 || dy.Rank() != 2 || dw.Rank() != 2 || x.Shape[0] != dy.Shape[0] || dw.Shape[0] != dy.Shape[1] || dw.Shape[1] != x.Shape[1] {
+		return fmt.Errorf("x %v and dy %v do not make dw %v; want (N,in), (N,out), (out,in): %w", x.Shape, dy.Shape, dw.Shape, views.ErrShape)
+	}
+	if db.Rank() != 1 || db.Shape[0] != dy.Shape[1] {
+		return fmt.Errorf("db is %v; want [%d]: %w", db.Shape, dy.Shape[1], views.ErrShape)
+	}
+	return nil
+}
+
+// linearGrads returns the calls of MatMul and Sum for the gradients of w and b.
+func (c *Call) linearGrads() (product, sum *Call) {
+	dy, db := &c.In[1], &c.Out[1]
+	dyT := dy.With(views.View{Offset: dy.Offset, Shape: []int{dy.Shape[1], dy.Shape[0]}, Stride: []int{dy.Stride[1], dy.Stride[0]}})
+	row := db.With(views.View{Offset: db.Offset, Shape: []int{1, db.Shape[0]}, Stride: []int{0, db.Stride[0]}})
+	return &Call{Out: c.Out[:1], In: []storage.Array{dyT, c.In[0]}}, &Call{Out: []storage.Array{row}, In: c.In[1:]}
+}
