@@ -29,6 +29,50 @@ func Verified(data storage.Source, check func(all []byte) error) storage.Source 
 	return v
 }
 
+// VerifiedCRC is Verified for a CRC, which is computed block by block as elements are read:
+// compare gets it.
+func VerifiedCRC(data storage.Source, table *crc32.Table, compare func(sum uint32) error) storage.Source {
+	v := &verifiedCRC{data, table, compare}
+	if mapped, ok := data.(storage.MappedSource); ok {
+		return &verifiedCRCMapped{v, mapped}
+	}
+	return v
+}
+
+type verifiedCRC struct {
+	storage.Source
+	table   *crc32.Table
+	compare func(uint32) error
+}
+
+// crcBlock is a number of bytes that are still in a cache when their CRC is computed.
+const crcBlock = 512 << 10
+
+func (s *verifiedCRC) ReadView(dst []byte, t dtype.Type, v views.View) error {
+	n := v.Len() * t.Size()
+	if !v.Contiguous() || n != s.Len() || len(dst) < n {
+		return s.Source.ReadView(dst, t, v)
+	}
+	sum := uint32(0)
+	for at := 0; at < n; at += crcBlock {
+		part := min(crcBlock, n-at)
+		block := views.View{Shape: []int{part / t.Size()}, Stride: []int{1}, Offset: at / t.Size()}
+		if err := s.Source.ReadView(dst[at:][:part], t, block); err != nil {
+			return err
+		}
+		sum = crc32.Update(sum, s.table, dst[at:][:part])
+	}
+	return s.compare(sum)
+}
+
+// A verifiedCRCMapped source has mapped bytes.
+type verifiedCRCMapped struct {
+	*verifiedCRC
+	mapped storage.MappedSource
+}
+
+func (s *verifiedCRCMapped) WithBytes(read func([]byte) error) error { return s.mapped.WithBytes(read) }
+
 type verified struct {
 	storage.Source
 	check func([]byte) error

@@ -6,25 +6,27 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
 )
 
-// Load reads all arrays of f into host memory, on several goroutines. Views of one storage,
-// such as tied weights, are read once each.
+// Load reads all arrays of f into host memory, row-major, on several goroutines. Small arrays
+// share allocations of slabSize bytes, so one that is kept may keep others. The error names
+// the first array that cannot be read.
 func Load(f File) ([]Entry, error) {
 	list, err := Collect(f)
 	if err != nil {
 		return nil, err
 	}
+	slabs := slabsOf(list)
 	var next atomic.Int64
 	var wait sync.WaitGroup
-	errs := make([]error, len(list))
-	for range min(runtime.GOMAXPROCS(0), len(list)) {
+	errs := make([]error, len(slabs))
+	for range min(runtime.GOMAXPROCS(0), len(slabs)) {
 		wait.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(list); i = int(next.Add(1)) - 1 {
-				if list[i].Array, errs[i] = list[i].Array.To(storage.CPU); errs[i] != nil {
-					errs[i] = fmt.Errorf("%s: %w", list[i].Name, errs[i])
-				}
+			for i := int(next.Add(1)) - 1; i < len(slabs); i = int(next.Add(1)) - 1 {
+				errs[i] = loadSlab(slabs[i])
 			}
 		})
 	}
@@ -35,4 +37,55 @@ func Load(f File) ([]Entry, error) {
 		}
 	}
 	return list, nil
+}
+
+const (
+	slabSize      = 32 << 20
+	slabAlignment = 64 // of each array in a slab
+)
+
+// slabsOf divides entries of numbers into parts of about slabSize bytes.
+func slabsOf(list []Entry) (slabs [][]*Entry) {
+	filled := slabSize
+	for i := range list {
+		if list[i].Elements != nil {
+			continue
+		}
+		if filled >= slabSize {
+			slabs, filled = append(slabs, nil), 0
+		}
+		last := len(slabs) - 1
+		slabs[last] = append(slabs[last], &list[i])
+		filled += slabBytes(list[i].Array)
+	}
+	return slabs
+}
+
+// slabBytes returns what an array takes in a slab.
+func slabBytes(a storage.Array) int {
+	return (a.Len()*a.Type.Size() + slabAlignment - 1) &^ (slabAlignment - 1)
+}
+
+// loadSlab reads arrays into one allocation, which is not cleared before.
+func loadSlab(entries []*Entry) error {
+	total := 0
+	for _, e := range entries {
+		total += slabBytes(e.Array)
+	}
+	slab, err := storage.Empty(dtype.Uint8, total)
+	if err != nil {
+		return err
+	}
+	bytes, _ := slab.Bytes()
+	for _, e := range entries {
+		a := e.Array
+		n := a.Len() * a.Type.Size()
+		to := storage.Array{Data: storage.Wrap(bytes[:n:n]), Type: a.Type, View: views.Of(a.Shape...)}
+		bytes = bytes[slabBytes(a):]
+		if err := a.CopyTo(to); err != nil {
+			return fmt.Errorf("%s: %w", e.Name, err)
+		}
+		e.Array = to
+	}
+	return nil
 }

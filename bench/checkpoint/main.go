@@ -37,6 +37,10 @@ func main() {
 	tensors := flag.Int("tensors", 10_000, "number of tensors")
 	from := flag.String("convert", "", "convert this file to the one named by -to and print the peak of memory")
 	to := flag.String("to", "", "see -convert")
+	flag.Func("formats", "the formats to measure, separated by commas", func(list string) error {
+		formats = strings.Split(list, ",")
+		return nil
+	})
 	only := flag.String("only", "", "one part: save, load or convert")
 	flag.Parse()
 	if *from != "" {
@@ -137,7 +141,7 @@ func timed(run func() error) time.Duration {
 
 // saveAndOpen saves in each format, between plain writes, and opens the file warm.
 func (b *bench) saveAndOpen() {
-	b.printf("\n## Saving and opening\n\nRates are those of the faster of two saves, with fsync, each beside the plain write of as many bytes before and after it.\nOpening lists the name, type and shape of every tensor; the shortest of 20 times.\n\n")
+	b.printf("\n## Saving and opening\n\nMedians of three saves, with fsync, each beside the mean of a plain write of as many bytes before it and one after it.\nOpening lists the name, type and shape of every tensor; the shortest of 20 times.\n\n")
 	b.printf("| format | save | of plain write + fsync | open |\n|---|---|---|---|\n")
 	list := entries(b.tensors, b.bytes)
 	plain := filepath.Join(b.folder, "plain")
@@ -148,16 +152,20 @@ func (b *bench) saveAndOpen() {
 	}
 	for _, format := range formats {
 		name := b.file(format)
-		best, base := 0.0, writePlain()
-		for range 2 {
+		var rates, ratios []float64
+		before := writePlain()
+		for range 3 {
 			os.Remove(name)
 			d := timed(func() error { return serialize.Save(name, format, serialize.Contents{Entries: list}) })
-			best = max(best, float64(b.bytes)/d.Seconds())
-			base = max(base, writePlain())
+			after := writePlain()
+			rate := float64(b.bytes) / d.Seconds()
+			rates, ratios, before = append(rates, rate), append(ratios, 2*rate/(before+after)), after
 		}
+		slices.Sort(rates)
+		slices.Sort(ratios)
 		open := b.open(name)
 		check(os.Remove(name))
-		b.printf("| %s | %.2f GB/s | %.2f | %.1f ms |\n", format, best/1e9, best/base, open.Seconds()*1e3)
+		b.printf("| %s | %.2f GB/s | %.2f | %.1f ms |\n", format, rates[1]/1e9, ratios[1], open.Seconds()*1e3)
 	}
 }
 
@@ -205,7 +213,7 @@ func (b *bench) load() {
 		check(serialize.Save(name, format, serialize.Contents{Entries: entries(tensors, bytes)}))
 		best, peer := time.Hour, 0.0
 		for range 5 {
-			debug.FreeOSMemory()
+			runtime.GC()
 			best = min(best, timed(func() error { return loadAll(name) }))
 		}
 		debug.FreeOSMemory()
@@ -271,7 +279,6 @@ func (b *bench) conversions() {
 	self, err := os.Executable()
 	check(err)
 	pairs := [][2]string{{"torch", "safetensors"}, {"safetensors", "native"}, {"native", "h5ck"}, {"h5ck", "torch"}}
-	slices.Sort(formats)
 	for _, pair := range pairs {
 		from, to := b.file(pair[0]), b.file(pair[1])
 		if _, err := os.Stat(from); err != nil {

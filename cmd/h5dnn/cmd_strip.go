@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/urfave/cli/v2"
 
@@ -15,7 +16,7 @@ func stripCommand() *cli.Command {
 		Name:      "strip",
 		Usage:     "copy a checkpoint without the state of the optimizer",
 		ArgsUsage: "IN OUT",
-		Description: "Leaves out arrays whose names begin with optimizer/, optim/, optimizer_state_dict. and the like.\n" +
+		Description: "Leaves out arrays and metadata whose names begin with optimizer/, optim/, optimizer_state_dict. and the like.\n" +
 			"A file without any is an error. The original is unchanged.",
 		Flags: copyFlags(),
 		Action: func(c *cli.Context) error {
@@ -40,12 +41,24 @@ func stripCommand() *cli.Command {
 			for e := range file.All() {
 				found = found || transform.IsOptimizerState(e.Name)
 			}
+			for key := range file.Meta() {
+				found = found || transform.IsOptimizerState(key)
+			}
 			if !found {
 				return fmt.Errorf("%s has no optimizer state that is known by its name", args[0])
 			}
-			return writeCopy(c, file, args[1], change, func(k *copier, out string) string {
+			return writeCopy(c, stripped{file}, args[1], change, func(k *copier, out string) string {
 				return fmt.Sprintf("%s written to %s, %s of optimizer state left out (%s)", plural(k.arrays, "array"), out, plural(dropped, "array"), arrayfmt.Bytes(bytes))
 			}, nil)
 		},
 	}
+}
+
+// A stripped file has no metadata of an optimizer, such as the settings of its parameter groups.
+type stripped struct{ serialize.File }
+
+func (f stripped) Meta() map[string]string {
+	meta := f.File.Meta()
+	maps.DeleteFunc(meta, func(key, _ string) bool { return transform.IsOptimizerState(key) })
+	return meta
 }

@@ -91,7 +91,7 @@ func (f *file) list() error {
 			return err
 		}
 		if s.HasCRC {
-			section = serialize.Verified(section, func(b []byte) error { return f.compare(i, checksum(b)) })
+			section = serialize.VerifiedCRC(section, castagnoli, func(sum uint32) error { return f.compare(i, sum) })
 		}
 		sources[i] = serialize.Normalize(section, t, binary.LittleEndian)
 	}

@@ -148,7 +148,7 @@ func (f *file) source(i int, s index.Storage) (storage.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	source = serialize.Verified(source, func(b []byte) error { return f.compare(i, checksum(b)) })
+	source = serialize.VerifiedCRC(source, castagnoli, func(sum uint32) error { return f.compare(i, sum) })
 	return serialize.Normalize(source, t, binary.LittleEndian), nil
 }
 
