@@ -73,7 +73,7 @@ func newUpload(f *hdf5.File, in folders) (*upload, error) {
 	}
 	for i := range u.events {
 		if err == nil {
-			u.events[i], err = d.OpenEvent()
+			u.events[i], err = d.OpenEvent(false)
 		}
 	}
 	return u, err

@@ -21,9 +21,13 @@ func (d *Device) OpenStream() (storage.Stream, error) {
 	return asyncStream{s}, err
 }
 
-// OpenEvent returns a timer that nothing waits for yet. Close it.
-func (d *Device) OpenEvent() (storage.Event, error) {
-	e, err := d.NewTimer()
+// OpenEvent is NewTimer or NewEvent, for [storage.AsyncDevice].
+func (d *Device) OpenEvent(timed bool) (storage.Event, error) {
+	open := d.NewEvent
+	if timed {
+		open = d.NewTimer
+	}
+	e, err := open()
 	return asyncEvent{e}, err
 }
 

@@ -13,8 +13,9 @@ type AsyncDevice interface {
 	// allocation, so another stream waits for it before it writes there.
 	ComputeStream() Stream
 	// OpenStream returns a stream beside it, OpenEvent an event that nothing precedes yet.
+	// An event that is not timed is cheaper; it has no Since.
 	OpenStream() (Stream, error)
-	OpenEvent() (Event, error)
+	OpenEvent(timed bool) (Event, error)
 	// FreeMemory returns how many bytes of the device's memory are free.
 	FreeMemory() (int, error)
 }
@@ -36,7 +37,7 @@ type Stream interface {
 type Event interface {
 	Wait() error // for all work before the event; any goroutine may call it
 	// Since returns the time between another event of the device and this one, and
-	// false if the device has not reached both.
+	// false if the device has not reached both. Both are timed.
 	Since(earlier Event) (time.Duration, bool, error)
 	Close() error
 }

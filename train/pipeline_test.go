@@ -172,8 +172,8 @@ func (f faultyDevice) OpenStream() (storage.Stream, error) {
 	return faultyStream{q, f.copies}, err
 }
 
-func (f faultyDevice) OpenEvent() (storage.Event, error) {
-	m, err := f.Device.OpenEvent()
+func (f faultyDevice) OpenEvent(timed bool) (storage.Event, error) {
+	m, err := f.Device.OpenEvent(timed)
 	return faultyEvent{m, f.host}, err
 }
 
@@ -483,11 +483,11 @@ func (d *countingDevice) OpenStream() (storage.Stream, error) {
 	return countedStream{q, d}, err
 }
 
-func (d *countingDevice) OpenEvent() (storage.Event, error) {
+func (d *countingDevice) OpenEvent(timed bool) (storage.Event, error) {
 	if err := d.spendOne(); err != nil {
 		return nil, err
 	}
-	m, err := d.Device.OpenEvent()
+	m, err := d.Device.OpenEvent(timed)
 	return countedEvent{m, d}, err
 }
 
@@ -528,8 +528,8 @@ func TestTrainingClosesWhatItOpens(t *testing.T) {
 // A failingDevice returns an error from every wait.
 type failingDevice struct{ *countingDevice }
 
-func (d failingDevice) OpenEvent() (storage.Event, error) {
-	m, err := d.countingDevice.OpenEvent()
+func (d failingDevice) OpenEvent(timed bool) (storage.Event, error) {
+	m, err := d.countingDevice.OpenEvent(timed)
 	return failingEvent{m.(countedEvent)}, err
 }
 

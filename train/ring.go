@@ -27,6 +27,7 @@ type ring struct {
 	turn    int          // number of batches sent
 	timed   int          // number of batches whose waiting time is in wait
 	wait    time.Duration
+	untimed bool        // whether no waiting time is measured, so that events are cheaper
 	closers []io.Closer // the stream and all events
 }
 
@@ -44,16 +45,18 @@ type slotEvents struct {
 	copied, computed storage.Event // recorded after the copies to the slot, and after the computation on it
 }
 
-// newRing returns a ring for batches of so many samples of fields.
+// newRing returns a ring for batches of so many samples of fields. If there are none, all samples are on the
+// device, which does not wait for them.
 func newRing(device storage.AsyncDevice, fields []dataset.Field, samples int) (*ring, error) {
-	r := &ring{device: device}
-	if err := r.allocate(fields, samples); err != nil {
+	r := &ring{device: device, untimed: len(fields) == 0}
+	openEvent := func() (storage.Event, error) { return device.OpenEvent(!r.untimed) }
+	if err := r.allocate(fields, samples, openEvent); err != nil {
 		return nil, cmp.Or(fmt.Errorf("ring of batches: %w", err), r.close())
 	}
 	return r, nil
 }
 
-func (r *ring) allocate(fields []dataset.Field, samples int) (err error) {
+func (r *ring) allocate(fields []dataset.Field, samples int, openEvent func() (storage.Event, error)) (err error) {
 	if r.copies, err = opened(r, r.device.OpenStream); err != nil {
 		return err
 	}
@@ -69,10 +72,10 @@ func (r *ring) allocate(fields []dataset.Field, samples int) (err error) {
 	}
 	for range 2 * ringSize {
 		var p slotEvents
-		if p.copied, err = opened(r, r.device.OpenEvent); err != nil {
+		if p.copied, err = opened(r, openEvent); err != nil {
 			return err
 		}
-		if p.computed, err = opened(r, r.device.OpenEvent); err != nil {
+		if p.computed, err = opened(r, openEvent); err != nil {
 			return err
 		}
 		r.events = append(r.events, p)
@@ -173,8 +176,12 @@ func oneAhead(sent iter.Seq2[*slot, error]) iter.Seq2[*slot, error] {
 func (r *ring) begin() { r.timed, r.wait = r.turn+1, 0 }
 
 // waited returns how long the device has waited for data: for each batch, the time
-// from the end of the computation before to the arrival of its copies.
+// from the end of the computation before to the arrival of its copies. It does not wait
+// for samples that are all there.
 func (r *ring) waited() (time.Duration, error) {
+	if r.untimed {
+		return 0, nil
+	}
 	for ; r.timed < r.turn; r.timed++ {
 		late, both, err := r.eventsOf(r.timed).copied.Since(r.eventsOf(r.timed + 2*ringSize - 1).computed)
 		if err != nil || !both {

@@ -531,9 +531,9 @@ func fake_cuStreamWaitEvent(handle, after C.h5_handle, _ C.uint) code {
 }
 
 //export fake_cuEventCreate
-func fake_cuEventCreate(handle *C.h5_handle, _ C.uint) code {
+func fake_cuEventCreate(handle *C.h5_handle, flags C.uint) code {
 	return in(func(*gpu) code {
-		*handle = C.h5_handle(fake.add(new(event)))
+		*handle = C.h5_handle(fake.add(&event{untimed: flags&C.H5_EVENT_DISABLE_TIMING != 0}))
 		return success
 	})
 }
@@ -608,6 +608,9 @@ func fake_cuEventElapsedTime(ms *C.float, from, to C.h5_handle) code {
 			return c
 		}
 		last, c := lookup[*event](fake, uintptr(to))
+		if c == success && (first.untimed || last.untimed) {
+			return invalidHandle
+		}
 		if c == success && !(first.reached() && last.reached()) {
 			return notReady
 		}

@@ -44,6 +44,7 @@ var startTime = time.Now()
 type event struct {
 	position
 	captured *capturedEventNode
+	untimed  bool
 }
 
 // end returns the position behind all issued tasks.
