@@ -99,7 +99,7 @@ func (o ConstantOp) Backward(to []storage.Array) ([]storage.Array, error) {
 	}
 	for _, x := range elems {
 		if x != float64(o.Value) {
-			return nil, unsupported("%v elsewhere and %v here, for a layer that is without", o.Value, x)
+			return nil, unsupported("a gamma or beta of %v, for a layer without one, which stands for %d", x, o.Value)
 		}
 	}
 	return to[1:], nil

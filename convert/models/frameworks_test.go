@@ -67,26 +67,44 @@ func convert(t *testing.T, from, to, format string, o Options) *Plan {
 
 var names = []string{"cnn", "lstm", "mlp", "gru", "transformer", "volume"}
 
-// TestFrameworksPredictTheSame converts models of Keras to PyTorch and compares the
-// predictions, and back.
+// TestFrameworksPredictTheSame converts models of Keras to PyTorch and back, and models
+// trained in PyTorch to Keras, and compares the predictions.
 func TestFrameworksPredictTheSame(t *testing.T) {
 	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
 	python(t, "make", dir)
 	for _, name := range names {
-		convert(t, filepath.Join(dir, name+".keras"), filepath.Join(dir, name+".pt"), "torch", Options{})
+		convert(t, at(name+".keras"), at(name+".pt"), "torch", Options{})
+		convert(t, at(name+".pt"), at(name+"-back.keras"), "keras", Options{})
 	}
-	forward := python(t, "torch", dir)
+	compare(t, "Keras -> PyTorch", python(t, "torch", dir))
+	compare(t, "Keras -> PyTorch -> Keras", python(t, "keras", dir))
+	python(t, "train", dir)
 	for _, name := range names {
-		got, ok := forward[name]
-		fmt.Printf("%-12s Keras -> PyTorch %.1e\n", name, got)
+		architecture, err := ReadArchitecture(at(name + ".keras"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		convert(t, at(name+"-torch.pt"), at(name+"-torch.keras"), "keras", Options{Architecture: architecture})
+	}
+	compare(t, "PyTorch -> Keras", python(t, "check", dir))
+}
+
+// compare prints and checks the largest differences between predictions.
+func compare(t *testing.T, what string, differences map[string]float64) {
+	t.Helper()
+	for _, name := range names {
+		got, ok := differences[name]
+		fmt.Printf("%-12s %-26s %.1e\n", name, what, got)
 		if !ok || !(got < tolerance) {
-			t.Errorf("%s: PyTorch's prediction differs from Keras's by %v; want less than %v", name, got, tolerance)
+			t.Errorf("%s: %s: the prediction differs by %v; want less than %v", name, what, got, tolerance)
 		}
 	}
 }
 
 // TestOptimizersGoOn converts the state of optimizers, and compares the prediction after
-// one more step in PyTorch with that in Keras. Epsilon within the root of RMSprop is not
+// one more step in PyTorch with that in Keras; and after one in Keras when it was converted
+// back. Epsilon within the root of RMSprop is not
 // the same as without.
 func TestOptimizersGoOn(t *testing.T) {
 	dir := t.TempDir()
@@ -94,6 +112,17 @@ func TestOptimizersGoOn(t *testing.T) {
 	optimizers := []string{"adam", "amsgrad", "adamw", "sgd", "rmsprop"}
 	for _, name := range optimizers {
 		convert(t, filepath.Join(dir, name+".keras"), filepath.Join(dir, name+".pt"), "torch", Options{Optimizer: true})
+	}
+	for _, name := range optimizers {
+		convert(t, filepath.Join(dir, name+".pt"), filepath.Join(dir, name+"-back.keras"), "keras", Options{Optimizer: true})
+	}
+	back := python(t, "goon", dir)
+	for _, name := range optimizers {
+		got, ok := back[name]
+		fmt.Printf("%-12s one step in Keras   %.1e\n", name, got)
+		if !ok || !(got < tolerance) {
+			t.Errorf("%s: converted back, after one step, the prediction differs by %v; want less than %v", name, got, tolerance)
+		}
 	}
 	after := python(t, "resume", dir)
 	for _, name := range optimizers {

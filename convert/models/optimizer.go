@@ -1,12 +1,14 @@
 package models
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/h5dnn/h5dnn/checkpoint"
 	"github.com/h5dnn/h5dnn/loss"
+	kerasfile "github.com/h5dnn/h5dnn/serialize/keras"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -103,10 +105,21 @@ func (p *Plan) optimizerKey() string {
 }
 
 // kerasOptimizer adds the arrays of Keras's optimizer o.
-func (p *Plan) kerasOptimizer(o *checkpoint.Optimizer) {
+func (p *Plan) kerasOptimizer(o *checkpoint.Optimizer) error {
 	if o == nil {
-		return
+		return nil
 	}
+	training := p.Source.Meta()[kerasfile.MetaTraining]
+	if training == "" {
+		text, err := json.Marshal(map[string]any{"loss": nil, "optimizer": map[string]any{
+			"module": "keras.optimizers", "class_name": o.Class, "config": o.Config, "registered_name": nil,
+		}})
+		if err != nil {
+			return err
+		}
+		training = string(text)
+	}
+	p.setMeta(kerasfile.MetaTraining, training)
 	rate, _ := o.Config["learning_rate"].(float64)
 	added := []checkpoint.Tensor{
 		{Name: kerasOptimizer + "iteration", Array: storage.From([]int64{o.Step}), Operation: "step"},
@@ -118,7 +131,7 @@ func (p *Plan) kerasOptimizer(o *checkpoint.Optimizer) {
 		}
 	}
 	p.Tensors = append(p.Tensors, added...)
-	p.Source.Model.Optimizer = o
+	return nil
 }
 
 func slotNames(t checkpoint.Tensor) func(yield func(string) bool) {

@@ -199,6 +199,9 @@ func (p *Plan) keepConfig() {
 	if text := p.Source.Meta()[kerasfile.MetaConfig]; text != "" && p.Format.Meta {
 		p.setMeta(kerasfile.MetaConfig, text)
 	}
+	if text := p.Source.Meta()[kerasfile.MetaTraining]; text != "" && p.Format.Meta && p.options.Optimizer {
+		p.setMeta(kerasfile.MetaTraining, text)
+	}
 	if p.Format.Name == "safetensors" {
 		p.setMeta("format", "pt")
 	}
@@ -268,8 +271,7 @@ func (p *Plan) importInto(plans []checkpoint.LayerPlan) error {
 	for _, name := range unused {
 		p.lose(name)
 	}
-	p.kerasOptimizer(optimizer)
-	return nil
+	return p.kerasOptimizer(optimizer)
 }
 
 // isOptimizerState reports whether an array of a file is an optimizer's.

@@ -6,6 +6,7 @@
     frameworks.py train DIR   trains PyTorch's modules, writes NAME-torch.pt and NAME-torch-y.npy
     frameworks.py begin DIR   trains with each optimizer, writes NAME.keras, and the prediction after one more step
     frameworks.py resume DIR  makes that step in PyTorch from NAME.pt, and prints the errors
+    frameworks.py goon DIR    makes that step in Keras from NAME-back.keras, and prints the errors
     frameworks.py net DIR     writes net.pt, of PyTorch, and its prediction net-y.npy for net-x.npy
     frameworks.py netback DIR loads net-back.pt and prints the error
     frameworks.py check DIR   loads NAME-torch.keras, compares with NAME-torch-y.npy
@@ -106,8 +107,10 @@ class MLP(nn.Module):
         super().__init__()
         self.dense = nn.Linear(11, 9, bias=False)
         self.batch_normalization = nn.BatchNorm1d(9, eps=1e-3)
+        self.batch_normalization.weight.requires_grad_(False)  # Keras's has none
         self.dense_1 = nn.Linear(9, 8)
         self.batch_normalization_1 = nn.BatchNorm1d(8, eps=1e-3)
+        self.batch_normalization_1.bias.requires_grad_(False)
         self.layer_normalization = nn.LayerNorm(8, eps=1e-3)
         self.dense_2 = nn.Linear(8, 3)
 
@@ -256,6 +259,12 @@ def resume(at, optimizer):
     return error(after, data["after"]), error(after, before)
 
 
+def goon(at):
+    data, m = np.load(at + "-data.npz"), keras.models.load_model(at + "-back.keras")
+    m.train_on_batch(data["x"], data["y"])
+    return error(m.predict(data["x"], verbose=0), data["after"])
+
+
 def plain():
     return nn.Sequential(
         nn.Conv2d(3, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2),
@@ -273,6 +282,8 @@ def main(act, folder):
             begin(os.path.join(folder, name), make())
         elif act == "resume":
             print(name, *resume(os.path.join(folder, name), optimizer))
+        elif act == "goon":
+            print(name, goon(os.path.join(folder, name)))
     if act == "net":
         torch.manual_seed(1)
         m, x = plain(), torch.randn(5, 3, 8, 6)
