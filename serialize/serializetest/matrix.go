@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -122,6 +123,9 @@ func TestLarge(t *testing.T, format string) {
 		err = f.SaveFile(name, contents)
 	} else {
 		err = saveSparse(name, f, contents)
+	}
+	if errors.Is(err, views.ErrShape) {
+		t.Skipf("not a format of arrays of any shape: %v", err)
 	}
 	if err != nil {
 		t.Fatal(err)

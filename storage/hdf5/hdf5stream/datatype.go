@@ -9,7 +9,7 @@ import (
 
 // Classes of datatypes, with the version of their encoding.
 const (
-	classInteger   = 1<<4 | 0
+	classInteger   = 1 << 4
 	classFloat     = 1<<4 | 1
 	classReference = 1<<4 | 7
 	classVarLen    = 1<<4 | 9
