@@ -220,7 +220,7 @@ func (f field) value(b []byte) (any, error) {
 			return nil, err
 		}
 	}
-	return values, nil
+	return hdf5.Nest(values, f.dims), nil
 }
 
 // unicode returns a string of characters of 4 bytes.

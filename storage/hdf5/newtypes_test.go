@@ -33,3 +33,20 @@ func TestTypesOfLaterVersions(t *testing.T) {
 		t.Errorf("the region is %+v", to.Region)
 	}
 }
+
+// TestArraysInElementsKeepTheirShape: values of several axes are lists of lists.
+func TestArraysInElementsKeepTheirShape(t *testing.T) {
+	if got := fmt.Sprint(Nest([]any{1, 2, 3, 4, 5, 6}, []int{3, 1, 2})); got != "[[[1 2]] [[3 4]] [[5 6]]]" {
+		t.Error(got)
+	}
+	if got := fmt.Sprint(Nest([]any{1, 2}, []int{2}), Nest(nil, []int{0, 3})); got != "[1 2] []" {
+		t.Error(got)
+	}
+	of := &Type{Class: ClassArray, Dims: []int{2, 3}, Size: 6, Base: &Type{Class: ClassInteger, Size: 1, Precision: 8}}
+	if got, err := (&File{}).values().value(of, []byte{0, 1, 2, 3, 4, 5}); err != nil || fmt.Sprint(got) != "[[0 1 2] [3 4 5]]" {
+		t.Error(got, err)
+	}
+	if got, err := (&File{}).values().zero(of); err != nil || fmt.Sprint(got) != "[[0 0 0] [0 0 0]]" {
+		t.Error(got, err)
+	}
+}

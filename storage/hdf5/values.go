@@ -104,7 +104,8 @@ func (r *valueReader) value(t *Type, b []byte) (any, error) {
 		return r.enum(t, b)
 	case ClassArray:
 		n, _ := format.Product(t.Dims...)
-		return r.list(t.Base, b, n)
+		all, err := r.list(t.Base, b, n)
+		return Nest(all, t.Dims), err
 	case ClassCompound:
 		if _, err := t.conversion(); err != nil {
 			return r.record(t, b)
@@ -179,6 +180,18 @@ func goValue(t dtype.Type, b []byte) any {
 		return err
 	}
 	return math.Float64frombits(binary.LittleEndian.Uint64(wide[:]))
+}
+
+// Nest arranges values in row-major order as lists of lists, of the given lengths.
+func Nest(values []any, dims []int) []any {
+	for axis := len(dims) - 1; axis > 0; axis-- {
+		var rows []any
+		for row := range slices.Chunk(values, max(1, dims[axis])) {
+			rows = append(rows, row)
+		}
+		values = rows
+	}
+	return values
 }
 
 func (r *valueReader) list(t *Type, b []byte, n int) ([]any, error) {
@@ -401,7 +414,7 @@ func (r *valueReader) zero(t *Type) (any, error) {
 		}
 		r.budget -= n * valueCost
 		one, err := r.zero(t.Base)
-		return slices.Repeat([]any{one}, n), err
+		return Nest(slices.Repeat([]any{one}, n), t.Dims), err
 	case ClassCompound:
 		var record Record
 		for _, m := range t.Members {
