@@ -19,6 +19,7 @@ import (
 	_ "github.com/h5dnn/h5dnn/serialize/h5ck"
 	_ "github.com/h5dnn/h5dnn/serialize/native"
 	_ "github.com/h5dnn/h5dnn/serialize/onnx"
+	_ "github.com/h5dnn/h5dnn/serialize/parquet"
 	_ "github.com/h5dnn/h5dnn/serialize/png"
 	_ "github.com/h5dnn/h5dnn/serialize/raw"
 	_ "github.com/h5dnn/h5dnn/serialize/safetensors"

@@ -18,8 +18,8 @@ import (
 // array that is cut off comes with an error. Metadata are lost, which are at the end.
 func salvage(in serialize.Input) (serialize.File, error) {
 	var directory []byte
-	count, lost := 0, ""
-	for at := int64(0); ; {
+	count, lost, at := 0, "", int64(0)
+	for {
 		m, ok := memberAt(in, at)
 		if !ok {
 			break
@@ -51,13 +51,17 @@ func salvage(in serialize.Input) (serialize.File, error) {
 			return nil, err
 		}
 	}
-	if name, ok := strings.CutSuffix(lost, ".npy"); ok && !list.Has(name) {
-		err := list.Add(serialize.Entry{Name: name}, fmt.Errorf("%s: the file ends before its last element: %w", name, storage.ErrState))
-		if err != nil {
-			return nil, err
-		}
+	var next [4]byte
+	in.ReadAt(next[:], at)
+	name, ok := strings.CutSuffix(lost, ".npy")
+	reason := "the file ends before its last element"
+	if lost == "" && string(next[:]) != "PK\x01\x02" {
+		name, ok, reason = fmt.Sprintf("array %d and later", count+1), true, "the file ends before the directory, which has the names"
 	}
-	return list, nil
+	if ok && !list.Has(name) {
+		err = list.Add(serialize.Entry{Name: name}, fmt.Errorf("%s: %s: %w", name, reason, storage.ErrState))
+	}
+	return list, err
 }
 
 // An appended reader has bytes after those of another.

@@ -1,0 +1,433 @@
+package parquet
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"sync/atomic"
+	"weak"
+
+	"github.com/klauspost/compress/snappy"
+	"github.com/klauspost/compress/zstd"
+	"github.com/pierrec/lz4/v4"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// A column is a Source that is decoded as a whole. The result is kept for the next read
+// until the garbage collector needs the memory.
+type column struct {
+	*file
+	physical int64
+	typ      dtype.Type // 0 for strings
+	optional bool
+	chunks   []chunk
+	stored   int // bytes
+	kept     atomic.Pointer[weak.Pointer[decoded]]
+}
+
+// A decoded column has numbers as bytes, or strings.
+type decoded struct {
+	b     []byte
+	texts []string
+}
+
+func (c *column) Len() int               { return c.rows * c.typ.Size() }
+func (c *column) Device() storage.Device { return storage.File(c.in.Name) }
+
+func (c *column) ReadView(dst []byte, t dtype.Type, v views.View) error {
+	if t != c.typ || !v.Within(c.rows) || len(dst) < v.Len()*t.Size() {
+		return fmt.Errorf("%s: %v%v of %d rows of %v: %w", c.in.Name, t, v.Shape, c.rows, c.typ, views.ErrShape)
+	}
+	d, err := c.decode()
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.in.Name, err)
+	}
+	storage.Gather(dst, d.b, t, v)
+	return nil
+}
+
+// values returns strings.
+func (c *column) values(v views.View) ([]any, error) {
+	if !v.Within(c.rows) {
+		return nil, fmt.Errorf("%v of %d rows: %w", v.Shape, c.rows, views.ErrShape)
+	}
+	d, err := c.decode()
+	if err != nil {
+		return nil, err
+	}
+	list := make([]any, 0, v.Len())
+	for at := range v.Positions() {
+		list = append(list, d.texts[at])
+	}
+	return list, nil
+}
+
+func (c *column) decode() (*decoded, error) {
+	if err := c.sections.Check(); err != nil {
+		return nil, err
+	}
+	if kept := c.kept.Load(); kept != nil {
+		if d := kept.Value(); d != nil {
+			return d, nil
+		}
+	}
+	if err := c.in.Budget.Make(c.rows*max(16, c.typ.Size()), c.stored); err != nil {
+		return nil, err
+	}
+	d := &decoded{}
+	for _, k := range c.chunks {
+		if err := c.chunk(d, k); err != nil {
+			return nil, err
+		}
+	}
+	kept := weak.Make(d)
+	c.kept.Store(&kept)
+	return d, nil
+}
+
+// Types of pages, and encodings of values.
+const (
+	pageData, pageDictionary, pageDataV2 = 0, 2, 3
+
+	plain, plainDictionary, rle, rleDictionary = 0, 2, 3, 8
+)
+
+var encodingNames = map[int64]string{4: "BIT_PACKED", 5: "DELTA_BINARY_PACKED", 6: "DELTA_LENGTH_BYTE_ARRAY", 7: "DELTA_BYTE_ARRAY", 9: "BYTE_STREAM_SPLIT"}
+
+// chunk decodes the pages of a row group.
+func (c *column) chunk(d *decoded, k chunk) error {
+	if err := c.in.Budget.Allocate(int(k.size), int(k.size)); err != nil {
+		return err
+	}
+	b := make([]byte, k.size)
+	if _, err := c.in.ReadAt(b, k.at); err != nil && err != io.EOF {
+		return err
+	}
+	var dictionary *decoded
+	for rows := k.rows; rows > 0; {
+		head := &decoder{b: b}
+		header := head.object(0)
+		if head.err != nil {
+			return head.err
+		}
+		b = b[head.at:]
+		size, packed := integer(header, 2), integer(header, 3)
+		if packed < 0 || packed > int64(len(b)) || size < 0 || size > math.MaxInt32 {
+			return fmt.Errorf("a page of %d bytes in %d: %w", packed, len(b), errThrift)
+		}
+		page := b[:packed]
+		b = b[packed:]
+		switch typ := integer(header, 1); typ {
+		case pageDictionary:
+			content, err := c.decompress(page, k.codec, size)
+			if err != nil {
+				return err
+			}
+			dictionary = &decoded{}
+			if err := c.plain(dictionary, content, integer(sub(header, 7), 1)); err != nil {
+				return err
+			}
+		case pageData, pageDataV2:
+			n, err := c.page(d, dictionary, header, page, k.codec, size, rows)
+			if err != nil {
+				return err
+			}
+			rows -= n
+		}
+	}
+	return nil
+}
+
+// page decodes a page of values, and returns their number.
+func (c *column) page(d, dictionary *decoded, header object, page []byte, codec, size, rows int64) (int64, error) {
+	info, encoding := sub(header, 5), integer(sub(header, 5), 2)
+	var levels, content []byte
+	var err error
+	if integer(header, 1) == pageDataV2 {
+		info = sub(header, 8)
+		encoding = integer(info, 4)
+		skipped, length := integer(info, 6), integer(info, 5)
+		if skipped < 0 || length < 0 || skipped > int64(len(page)) || length > int64(len(page))-skipped {
+			return 0, fmt.Errorf("levels of %d bytes in a page of %d: %w", length, len(page), errThrift)
+		}
+		levels, content = page[skipped:skipped+length], page[skipped+length:]
+		if compressed, ok := info[7].(bool); !ok || compressed {
+			content, err = c.decompress(content, codec, size-skipped-length)
+		}
+	} else if content, err = c.decompress(page, codec, size); err == nil && c.optional {
+		if len(content) < 4 || uint64(binary.LittleEndian.Uint32(content)) > uint64(len(content)-4) {
+			return 0, fmt.Errorf("levels in a page of %d bytes: %w", len(content), errThrift)
+		}
+		n := binary.LittleEndian.Uint32(content)
+		levels, content = content[4:4+n], content[4+n:]
+	}
+	if err != nil {
+		return 0, err
+	}
+	n := integer(info, 1)
+	if n <= 0 || n > rows {
+		return 0, fmt.Errorf("a page of %d values for %d rows: %w", n, rows, errThrift)
+	}
+	present, count := []uint32(nil), n
+	if c.optional {
+		if present, err = hybrid(levels, 1, int(n)); err != nil {
+			return 0, err
+		}
+		count = 0
+		for _, level := range present {
+			count += int64(level)
+		}
+	}
+	values := d
+	if count < n {
+		values = &decoded{}
+	}
+	if err := c.encoded(values, dictionary, content, encoding, count); err != nil {
+		return 0, err
+	}
+	if count < n {
+		return n, c.spread(d, values, present)
+	}
+	return n, nil
+}
+
+// encoded appends n values.
+func (c *column) encoded(d, dictionary *decoded, content []byte, encoding, n int64) error {
+	switch encoding {
+	case plain:
+		return c.plain(d, content, n)
+	case plainDictionary, rleDictionary:
+		if n == 0 {
+			return nil
+		}
+		if dictionary == nil || len(content) == 0 || content[0] > 32 {
+			return fmt.Errorf("values of a dictionary that is missing: %w", errThrift)
+		}
+		indices, err := hybrid(content[1:], int(content[0]), int(n))
+		if err != nil {
+			return err
+		}
+		return c.lookUp(d, dictionary, indices)
+	case rle:
+		if c.physical == physicalBool && len(content) >= 4 {
+			bits, err := hybrid(content[4:], 1, int(n))
+			for _, bit := range bits {
+				d.b = append(d.b, byte(bit))
+			}
+			return err
+		}
+	}
+	name := encodingNames[encoding]
+	if name == "" {
+		name = fmt.Sprint(encoding)
+	}
+	return fmt.Errorf("values in encoding %s of %s, which is not read; known are PLAIN, RLE and dictionaries: %w", name, physicalNames[c.physical], dtype.ErrType)
+}
+
+// lookUp appends values of a dictionary.
+func (c *column) lookUp(d, dictionary *decoded, indices []uint32) error {
+	size := c.typ.Size()
+	for _, i := range indices {
+		if c.physical == physicalBytes {
+			if int(i) >= len(dictionary.texts) {
+				return fmt.Errorf("value %d of a dictionary of %d: %w", i, len(dictionary.texts), errThrift)
+			}
+			d.texts = append(d.texts, dictionary.texts[i])
+			continue
+		}
+		if int(i) >= len(dictionary.b)/size {
+			return fmt.Errorf("value %d of a dictionary of %d: %w", i, len(dictionary.b)/size, errThrift)
+		}
+		d.b = append(d.b, dictionary.b[int(i)*size:][:size]...)
+	}
+	return nil
+}
+
+// spread appends values where they are present: missing numbers are NaN, and missing
+// strings are empty. Other columns must have all values.
+func (c *column) spread(d, values *decoded, present []uint32) error {
+	size, at := c.typ.Size(), 0
+	var missing []byte
+	switch {
+	case c.physical == physicalBytes:
+	case c.typ == dtype.Float32:
+		missing = binary.NativeEndian.AppendUint32(nil, math.Float32bits(float32(math.NaN())))
+	case c.typ == dtype.Float64:
+		missing = binary.NativeEndian.AppendUint64(nil, math.Float64bits(math.NaN()))
+	default:
+		return fmt.Errorf("values of type %v are missing, for which there is no number; fill them or save floats: %w", c.typ, storage.ErrState)
+	}
+	for _, level := range present {
+		switch {
+		case c.physical == physicalBytes && level == 0:
+			d.texts = append(d.texts, "")
+		case c.physical == physicalBytes:
+			d.texts = append(d.texts, values.texts[at])
+			at++
+		case level == 0:
+			d.b = append(d.b, missing...)
+		default:
+			d.b = append(d.b, values.b[at:at+size]...)
+			at += size
+		}
+	}
+	return nil
+}
+
+// plain appends n values as they are stored: little-endian, bools as bits, and texts with
+// their length before them.
+func (c *column) plain(d *decoded, content []byte, n int64) error {
+	short := func() error { return fmt.Errorf("%d values in %d bytes: %w", n, len(content), errThrift) }
+	le := binary.LittleEndian
+	switch c.physical {
+	case physicalBool:
+		if n < 0 || n > 8*int64(len(content)) {
+			return short()
+		}
+		for i := range n {
+			d.b = append(d.b, content[i/8]>>(i%8)&1)
+		}
+	case physicalInt32, physicalFloat:
+		if n < 0 || n > int64(len(content))/4 {
+			return short()
+		}
+		for ; n > 0; n-- {
+			x := le.Uint32(content)
+			content = content[4:]
+			switch c.typ.Size() {
+			case 1:
+				d.b = append(d.b, byte(x))
+			case 2:
+				d.b = binary.NativeEndian.AppendUint16(d.b, uint16(x))
+			case 4:
+				d.b = binary.NativeEndian.AppendUint32(d.b, x)
+			default:
+				return fmt.Errorf("%v in %s: %w", c.typ, physicalNames[c.physical], errThrift)
+			}
+		}
+	case physicalInt64, physicalDouble:
+		if n < 0 || n > int64(len(content))/8 || c.typ.Size() != 8 {
+			return short()
+		}
+		for ; n > 0; n-- {
+			d.b = binary.NativeEndian.AppendUint64(d.b, le.Uint64(content))
+			content = content[8:]
+		}
+	default:
+		for ; n > 0; n-- {
+			if len(content) < 4 || uint64(le.Uint32(content)) > uint64(len(content)-4) {
+				return short()
+			}
+			end := 4 + le.Uint32(content)
+			d.texts = append(d.texts, string(content[4:end]))
+			content = content[end:]
+		}
+	}
+	return nil
+}
+
+// hybrid reads n integers of the given number of bits: runs of one value, and values
+// packed eight at a time (parquet-format/Encodings.md).
+func hybrid(b []byte, width, n int) ([]uint32, error) {
+	short := fmt.Errorf("%d values of %d bits: %w", n, width, errThrift)
+	var list []uint32
+	for len(list) < n {
+		head, k := binary.Uvarint(b)
+		if k <= 0 || head>>1 > math.MaxInt32 || head>>1 == 0 {
+			return nil, short
+		}
+		b = b[k:]
+		count := int(head >> 1)
+		if head&1 == 0 {
+			size := (width + 7) / 8
+			if len(b) < size {
+				return nil, short
+			}
+			var value uint32
+			for i := size - 1; i >= 0; i-- {
+				value = value<<8 | uint32(b[i])
+			}
+			b = b[size:]
+			for range min(count, n-len(list)) {
+				list = append(list, value)
+			}
+			continue
+		}
+		if count > len(b)/max(1, width) && width > 0 {
+			return nil, short
+		}
+		for i := range min(8*count, n-len(list)) {
+			var value uint32
+			for bit := range width {
+				at := i*width + bit
+				value |= uint32(b[at/8]>>(at%8)&1) << bit
+			}
+			list = append(list, value)
+		}
+		b = b[count*width:]
+	}
+	return list, nil
+}
+
+// Compressions.
+const (
+	uncompressed, snappyCodec, gzipCodec, zstdCodec, lz4Codec = 0, 1, 2, 6, 7
+)
+
+var codecNames = map[int64]string{3: "LZO", 4: "BROTLI", 5: "LZ4"}
+
+// decompress returns a page of size bytes.
+func (c *column) decompress(b []byte, codec, size int64) ([]byte, error) {
+	if codec == uncompressed {
+		return b, nil
+	}
+	if size < 0 {
+		return nil, fmt.Errorf("a page of %d bytes: %w", size, errThrift)
+	}
+	if err := c.in.Budget.Make(int(size), len(b)); err != nil {
+		return nil, err
+	}
+	out, err := decompress(b, codec, int(size))
+	if err == nil && int64(len(out)) != size {
+		err = fmt.Errorf("a page of %d bytes instead of %d: %w", len(out), size, errThrift)
+	}
+	return out, err
+}
+
+func decompress(b []byte, codec int64, size int) ([]byte, error) {
+	switch codec {
+	case snappyCodec:
+		if n, err := snappy.DecodedLen(b); err != nil || n != size {
+			return nil, fmt.Errorf("a page of %d bytes instead of %d: %w", n, size, errThrift)
+		}
+		return snappy.Decode(nil, b)
+	case gzipCodec:
+		r, err := gzip.NewReader(bytes.NewReader(b))
+		if err != nil {
+			return nil, err
+		}
+		return io.ReadAll(io.LimitReader(r, int64(size)+1))
+	case zstdCodec:
+		r, err := zstd.NewReader(bytes.NewReader(b), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
+		if err != nil {
+			return nil, err
+		}
+		defer r.Close()
+		return io.ReadAll(io.LimitReader(r, int64(size)+1))
+	case lz4Codec:
+		out := make([]byte, size)
+		n, err := lz4.UncompressBlock(b, out)
+		return out[:max(0, n)], err
+	}
+	name := codecNames[codec]
+	if name == "" {
+		name = fmt.Sprint(codec)
+	}
+	return nil, fmt.Errorf("compression %s, which is not read; known are Snappy, gzip, Zstandard and LZ4_RAW: %w", name, dtype.ErrType)
+}

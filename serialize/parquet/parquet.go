@@ -1,0 +1,212 @@
+// Package parquet reads and writes tables in Apache Parquet: columns of numbers, bools and
+// strings.
+//
+// Columns are read when their elements are asked for. Nested columns, and the encodings and
+// compressions that few programs write, are listed with an error. The format is described
+// in github.com/apache/parquet-format.
+package parquet
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+var format = serialize.Format{
+	Name: "parquet", Extensions: []string{".parquet"}, Table: true, Meta: true,
+	Types:    []dtype.Type{dtype.Bool, dtype.Uint8, dtype.Uint16, dtype.Uint32, dtype.Uint64, dtype.Int8, dtype.Int16, dtype.Int32, dtype.Int64, dtype.Float32, dtype.Float64},
+	Elements: func(typ string) bool { return typ == "string" },
+}
+
+func init() {
+	format.Match, format.Open, format.Save = match, open, save
+	serialize.Register(format)
+}
+
+const magic = "PAR1"
+
+func match(r io.ReaderAt, size int64) serialize.Confidence {
+	var head, tail [4]byte
+	if size < 12 {
+		return serialize.NoMatch
+	}
+	if _, err := r.ReadAt(head[:], 0); err != nil || string(head[:]) != magic {
+		return serialize.NoMatch
+	}
+	if _, err := r.ReadAt(tail[:], size-4); err != nil || string(tail[:]) != magic {
+		return serialize.NoMatch
+	}
+	return serialize.ExactMatch
+}
+
+// Physical types, and the converted types that say what they are.
+const (
+	physicalBool, physicalInt32, physicalInt64, physicalFloat, physicalDouble, physicalBytes = 0, 1, 2, 4, 5, 6
+)
+
+var physicalNames = []string{"BOOLEAN", "INT32", "INT64", "INT96", "FLOAT", "DOUBLE", "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"}
+
+// converted are the types of integers by their converted type.
+var converted = map[int64]dtype.Type{11: dtype.Uint8, 12: dtype.Uint16, 13: dtype.Uint32, 14: dtype.Uint64, 15: dtype.Int8, 16: dtype.Int16, 17: dtype.Int32, 18: dtype.Int64}
+
+// A file is an open file.
+type file struct {
+	in       serialize.Input
+	sections *serialize.Sections
+	rows     int
+}
+
+// open reads the metadata, which are at the end:
+//
+//	"PAR1", pages, FileMetaData, uint32 size of that, "PAR1"
+func open(in serialize.Input) (serialize.File, error) {
+	var tail [8]byte
+	if in.Size < 12 {
+		return nil, fmt.Errorf("%d bytes are no Parquet file: %w", in.Size, storage.ErrState)
+	}
+	if _, err := in.ReadAt(tail[:], in.Size-8); err != nil {
+		return nil, err
+	}
+	size := int64(binary.LittleEndian.Uint32(tail[:]))
+	if string(tail[4:]) != magic || size > in.Size-12 {
+		return nil, fmt.Errorf("metadata of %d bytes in a file of %d; it may be truncated, or encrypted: %w", size, in.Size, storage.ErrState)
+	}
+	b := make([]byte, size)
+	if _, err := in.ReadAt(b, in.Size-8-size); err != nil {
+		return nil, err
+	}
+	d := &decoder{b: b}
+	metadata := d.object(0)
+	if d.err != nil {
+		return nil, d.err
+	}
+	sections, err := in.Sections()
+	if err != nil {
+		return nil, err
+	}
+	f := &file{in: in, sections: sections}
+	list, err := f.columns(metadata)
+	if err != nil {
+		sections.Release()
+		return nil, err
+	}
+	return list, nil
+}
+
+// columns lists the columns of a FileMetaData.
+func (f *file) columns(metadata object) (*serialize.List, error) {
+	meta := map[string]string{}
+	for _, pair := range list(metadata, 5) {
+		pair, _ := pair.(object)
+		meta[text(pair, 1)] = text(pair, 2)
+	}
+	rows := integer(metadata, 3)
+	schema := list(metadata, 2)
+	if len(schema) == 0 || rows < 0 || rows > math.MaxInt/16 {
+		return nil, fmt.Errorf("%d rows, and %d elements of the schema: %w", rows, len(schema), errThrift)
+	}
+	f.rows = int(rows)
+	out := serialize.NewList(len(schema), meta, f.sections.Close)
+	leaf := 0
+	for at := 1; at < len(schema); {
+		element, _ := schema[at].(object)
+		leaves, next := 1, at+1
+		if integer(element, 5) > 0 {
+			leaves, next = skip(schema, at)
+		}
+		e, err := f.column(element, metadata, leaf, integer(element, 5) > 0)
+		if err := out.Add(e, err); err != nil {
+			return nil, err
+		}
+		leaf, at = leaf+leaves, next
+	}
+	return out, nil
+}
+
+// skip returns the number of leaves of a group of the schema, and the element after it.
+func skip(schema []any, at int) (leaves, next int) {
+	next = at + 1
+	for pending := int64(1); pending > 0 && at < len(schema); at++ {
+		element, _ := schema[at].(object)
+		children := integer(element, 5)
+		if pending--; children > 0 && children < maxValues {
+			pending += children
+		} else {
+			leaves++
+		}
+		next = at + 1
+	}
+	return leaves, next
+}
+
+func (f *file) column(element, metadata object, leaf int, group bool) (serialize.Entry, error) {
+	name := text(element, 4)
+	physical := integer(element, 1)
+	c := &column{file: f, physical: physical, optional: integer(element, 3) == 1}
+	switch {
+	case group || integer(element, 3) > 1:
+		return serialize.Unsupported(name, []int{f.rows}, "nested column")
+	case physical < 0 || int(physical) >= len(physicalNames):
+		return serialize.Unsupported(name, []int{f.rows}, fmt.Sprint("physical type ", physical))
+	case physical == physicalBytes:
+	case physical == physicalInt32 || physical == physicalInt64:
+		c.typ = map[int64]dtype.Type{physicalInt32: dtype.Int32, physicalInt64: dtype.Int64}[physical]
+		if id, ok := element[6].(int64); ok && converted[id].Valid() {
+			c.typ = converted[id]
+		}
+	case physical == physicalBool:
+		c.typ = dtype.Bool
+	case physical == physicalFloat:
+		c.typ = dtype.Float32
+	case physical == physicalDouble:
+		c.typ = dtype.Float64
+	default:
+		return serialize.Unsupported(name, []int{f.rows}, physicalNames[physical])
+	}
+	total := int64(0)
+	for _, group := range list(metadata, 4) {
+		group, _ := group.(object)
+		chunks := list(group, 1)
+		if leaf >= len(chunks) {
+			return serialize.Entry{Name: name}, fmt.Errorf("%s: a row group has %d columns: %w", name, len(chunks), errThrift)
+		}
+		chunk, _ := chunks[leaf].(object)
+		chunk = sub(chunk, 3)
+		k := chunkOf(chunk, integer(group, 3))
+		if total += k.rows; k.rows < 0 || k.at < 0 || k.size < 0 || k.at > f.in.Size || k.size > f.in.Size-k.at || total > int64(f.rows) {
+			return serialize.Entry{Name: name}, fmt.Errorf("%s: a chunk of %d rows and %d bytes at %d in a file of %d rows and %d bytes: %w", name, k.rows, k.size, k.at, f.rows, f.in.Size, errThrift)
+		}
+		c.stored += int(k.size)
+		c.chunks = append(c.chunks, k)
+	}
+	if total != int64(f.rows) {
+		return serialize.Entry{Name: name}, fmt.Errorf("%s: row groups of %d rows in a file of %d: %w", name, total, f.rows, errThrift)
+	}
+	e := serialize.Entry{Name: name}
+	if physical == physicalBytes {
+		e.Elements = &serialize.Elements{View: views.Of(f.rows), Type: "string", Values: c.values}
+		return e, nil
+	}
+	e.Array = storage.Array{Data: c, Type: c.typ, View: views.Of(f.rows)}
+	return e, nil
+}
+
+// A chunk is the pages of a column in a row group.
+type chunk struct {
+	at, size, rows int64
+	codec          int64
+}
+
+func chunkOf(meta object, rows int64) chunk {
+	at := integer(meta, 9)
+	if dictionary, ok := meta[11].(int64); ok && dictionary > 0 && dictionary < at {
+		at = dictionary
+	}
+	return chunk{at: at, size: integer(meta, 7), rows: rows, codec: integer(meta, 4)}
+}

@@ -1,0 +1,244 @@
+package parquet_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/pythontest"
+	"github.com/h5dnn/h5dnn/serialize"
+	_ "github.com/h5dnn/h5dnn/serialize/parquet"
+	"github.com/h5dnn/h5dnn/serialize/serializetest"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/storagetest"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// Example reads a column of a table.
+func Example() {
+	f, err := serialize.Open("testdata/snappy.parquet")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer f.Close()
+	a, err := serialize.Find(f, "int16")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	elements, err := storage.Read[int16](a)
+	fmt.Println(a.Type, a.Shape, elements[:5], err, f.Meta()["author"])
+	// Output: int16 [40] [0 7 14 21 5] <nil> größe
+}
+
+func expected(t *testing.T) map[string][]any {
+	t.Helper()
+	var want map[string][]any
+	b, err := os.ReadFile("testdata/expected.json")
+	if err == nil {
+		err = json.Unmarshal(b, &want)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return want
+}
+
+// check compares a file with what testdata/make.py wrote.
+func check(t *testing.T, name string, f serialize.File) {
+	t.Helper()
+	for column, want := range expected(t) {
+		e, err := serialize.Lookup(f, column)
+		if err != nil || !slices.Equal(e.Shape(), []int{len(want)}) {
+			t.Errorf("%s: %s: %v, %v", name, column, e.Shape(), err)
+			continue
+		}
+		var got []any
+		if e.Elements != nil {
+			got, err = e.Elements.Values(e.Elements.View)
+		} else {
+			var numbers []float64
+			numbers, err = storage.Read[float64](e.Array)
+			for _, x := range numbers {
+				got = append(got, x)
+			}
+			if dtype, parseErr := dtype.Parse(column); parseErr == nil && dtype != e.Array.Type {
+				t.Errorf("%s: %s is %v", name, column, e.Array.Type)
+			}
+		}
+		if err != nil {
+			t.Errorf("%s: %s: %v", name, column, err)
+			continue
+		}
+		for i, x := range want {
+			switch {
+			case x == nil && e.Elements != nil && got[i] == "":
+			case x == nil && e.Elements == nil && math.IsNaN(got[i].(float64)):
+			case x != got[i]:
+				t.Errorf("%s: %s, row %d: %v, want %v", name, column, i, got[i], x)
+			}
+		}
+	}
+}
+
+// TestFilesOfPyarrow: every compression, dictionaries or not, both versions of pages.
+func TestFilesOfPyarrow(t *testing.T) {
+	for _, name := range []string{"none", "snappy", "gzip", "zstd", "lz4", "plain", "version2"} {
+		f, err := serialize.Open(filepath.Join("testdata", name+".parquet"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		check(t, name, f)
+		a, err := serialize.Find(f, "float32")
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole, err := a.To(storage.CPU)
+		if err != nil {
+			t.Fatal(err)
+		}
+		storagetest.TestSource(t, a, whole)
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+		if _, err := a.To(storage.CPU); !errors.Is(err, storage.ErrState) {
+			t.Errorf("read after closing: %v", err)
+		}
+	}
+}
+
+// TestColumnsThatAreNotRead are listed, and those after them are right.
+func TestColumnsThatAreNotRead(t *testing.T) {
+	f, err := serialize.Open("testdata/odd.parquet")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for _, name := range []string{"list", "struct", "decimal"} {
+		if e, err := serialize.Lookup(f, name); !errors.Is(err, dtype.ErrType) {
+			t.Errorf("%s: %v, %v", name, e, err)
+		}
+	}
+	for name, want := range map[string][]int64{"x": {1, 2}, "time": {1, 2}} {
+		a, err := serialize.Find(f, name)
+		if got, wrong := storage.Read[int64](a); err != nil || wrong != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %v, %v, %v", name, got, err, wrong)
+		}
+	}
+	a, err := serialize.Find(f, "integer gaps")
+	if err == nil {
+		_, err = a.To(storage.CPU)
+	}
+	if !errors.Is(err, storage.ErrState) {
+		t.Errorf("missing integers: %v", err)
+	}
+}
+
+// saved writes what a file has again.
+func saved(t *testing.T, name string) []byte {
+	t.Helper()
+	f, err := serialize.Open(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var b bytes.Buffer
+	if err := serialize.Write(&b, "parquet", serialize.Contents{Entries: f.All(), Meta: map[string]string{"author": "größe"}}); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// TestTablesAreWritten and read again, here and by pyarrow.
+func TestTablesAreWritten(t *testing.T) {
+	b := saved(t, "none.parquet")
+	f, err := serialize.OpenReader(bytes.NewReader(b), int64(len(b)), "table.parquet")
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(t, "written", f)
+	if f.Meta()["author"] != "größe" {
+		t.Errorf("metadata %q", f.Meta())
+	}
+	name := filepath.Join(t.TempDir(), "table.parquet")
+	if err := os.WriteFile(name, b, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	const script = `
+import json, math, sys
+import pyarrow.parquet as pq
+table, want = pq.read_table(sys.argv[1]), json.load(open(sys.argv[2]))
+assert table.schema.metadata[b"author"].decode() == "größe", table.schema.metadata
+for name, values in want.items():
+    got = table[name].to_pylist()
+    for a, b in zip(got, values, strict=True):
+        assert a == b or b is None and (a == "" or math.isnan(a)), (name, a, b)
+    if name in ("float32", "float64", "bool"): name = {"float32": "float", "float64": "double"}.get(name, name)
+    assert " " in name or name == "größe" or name == "gaps" or str(table.schema.field({"float": "float32", "double": "float64"}.get(name, name)).type) == name, table.schema
+print("read", table.num_rows)
+`
+	if got := pythontest.Run(t, []string{"pyarrow"}, script, name, "testdata/expected.json"); got != "read 40\n" {
+		t.Errorf("pyarrow prints %q", got)
+	}
+}
+
+// TestContentsThatAreNoTable are errors.
+func TestContentsThatAreNoTable(t *testing.T) {
+	for name, list := range map[string][]storage.Array{
+		"two axes": {storage.From([]int32{1, 2}, 1, 2)}, "no axes": {storage.From([]int32{1})}, "lengths": {storage.From([]int32{1, 2}, 2), storage.From([]int32{1}, 1)},
+		"type": {storage.From([]complex64{1}, 1)}, "none": {},
+	} {
+		err := serialize.Write(new(bytes.Buffer), "parquet", serialize.Contents{Entries: serialize.Arrays(func(yield func(string, storage.Array) bool) {
+			for i, a := range list {
+				if !yield(fmt.Sprint(i), a) {
+					return
+				}
+			}
+		})})
+		if !errors.Is(err, views.ErrShape) && !errors.Is(err, dtype.ErrType) && !errors.Is(err, storage.ErrState) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestDamagedFilesAreErrorsOrData changes bytes everywhere, under a small budget.
+func TestDamagedFilesAreErrorsOrData(t *testing.T) {
+	target := serializetest.FuzzTarget("parquet")
+	for _, name := range []string{"none.parquet", "snappy.parquet", "plain.parquet"} {
+		whole, err := os.ReadFile(filepath.Join("testdata", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range whole {
+			b := bytes.Clone(whole)
+			b[i] ^= byte(1 << (i % 8))
+			target(t, b)
+			if i%16 == 0 {
+				target(t, whole[:i])
+			}
+		}
+	}
+}
+
+func FuzzOpen(f *testing.F) {
+	names, err := filepath.Glob("testdata/*.parquet")
+	if err != nil || len(names) == 0 {
+		f.Fatal("no seeds", err)
+	}
+	for _, name := range names {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	f.Fuzz(serializetest.FuzzTarget("parquet"))
+}

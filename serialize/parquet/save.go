@@ -1,0 +1,222 @@
+package parquet
+
+import (
+	"bufio"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/blocks"
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// groupRows is how many rows a row group has, which are in memory for one column.
+const groupRows = 1 << 20
+
+// save writes columns without compression, and without missing values.
+func save(w io.Writer, c serialize.Contents) error {
+	entries, err := format.Columns(c)
+	if err != nil {
+		return err
+	}
+	if shape := entries[0].Shape(); len(shape) != 1 {
+		return fmt.Errorf("%q has shape %v, and parquet files hold columns: %w", entries[0].Name, shape, views.ErrShape)
+	}
+	s := &saver{w: bufio.NewWriterSize(w, 1<<20)}
+	s.write([]byte(magic))
+	rows := entries[0].Shape()[0]
+	for start := 0; start < rows; start += groupRows {
+		if err := s.group(entries, start, min(start+groupRows, rows)); err != nil {
+			return err
+		}
+	}
+	s.footer(entries, rows, c.Meta)
+	if s.err == nil {
+		s.err = s.w.Flush()
+	}
+	return s.err
+}
+
+type saver struct {
+	w      *bufio.Writer
+	at     int64
+	err    error
+	groups [][]chunk
+}
+
+func (s *saver) write(b []byte) {
+	if s.err == nil {
+		_, s.err = s.w.Write(b)
+		s.at += int64(len(b))
+	}
+}
+
+// group writes a page of each column.
+func (s *saver) group(entries []serialize.Entry, start, end int) error {
+	var chunks []chunk
+	for _, e := range entries {
+		b, err := page(e, start, end)
+		if err != nil {
+			return fmt.Errorf("%q: %w", e.Name, err)
+		}
+		h := &encoder{last: []int{0}}
+		h.i32(1, pageData)
+		h.i32(2, len(b))
+		h.i32(3, len(b))
+		h.field(5, typeStruct)
+		h.begin()
+		h.i32(1, end-start)
+		h.i32(2, plain)
+		h.i32(3, rle)
+		h.i32(4, rle)
+		h.end()
+		h.end()
+		chunks = append(chunks, chunk{at: s.at, size: int64(len(h.b) + len(b)), rows: int64(end - start)})
+		s.write(h.b)
+		s.write(b)
+	}
+	s.groups = append(s.groups, chunks)
+	return s.err
+}
+
+// page returns rows of a column in plain encoding.
+func page(e serialize.Entry, start, end int) ([]byte, error) {
+	le := binary.LittleEndian
+	if e.Elements != nil {
+		values, err := e.Elements.Values(blocks.Between(e.Elements.View, 0, start, end))
+		var b []byte
+		for _, value := range values {
+			text, ok := value.(string)
+			if !ok || !utf8.ValidString(text) {
+				return nil, fmt.Errorf("%.40q is no UTF-8: %w", value, dtype.ErrType)
+			}
+			b = append(le.AppendUint32(b, uint32(len(text))), text...)
+		}
+		return b, err
+	}
+	elements, err := blocks.Read(e.Array.With(blocks.Between(e.Array.View, 0, start, end)))
+	if err != nil {
+		return nil, err
+	}
+	var b []byte
+	ne := binary.NativeEndian
+	for i := 0; i < len(elements); i += e.Array.Type.Size() {
+		switch x := elements[i:]; e.Array.Type {
+		case dtype.Bool:
+			if i%8 == 0 {
+				b = append(b, 0)
+			}
+			b[i/8] |= x[0] << (i % 8)
+		case dtype.Uint8:
+			b = le.AppendUint32(b, uint32(x[0]))
+		case dtype.Int8:
+			b = le.AppendUint32(b, uint32(int8(x[0])))
+		case dtype.Uint16:
+			b = le.AppendUint32(b, uint32(ne.Uint16(x)))
+		case dtype.Int16:
+			b = le.AppendUint32(b, uint32(int16(ne.Uint16(x))))
+		case dtype.Uint32, dtype.Int32, dtype.Float32:
+			b = le.AppendUint32(b, ne.Uint32(x))
+		default:
+			b = le.AppendUint64(b, ne.Uint64(x))
+		}
+	}
+	return b, nil
+}
+
+// physicalOf returns the types of a column; convertedType is -1 if there is none.
+func physicalOf(e serialize.Entry) (physical, convertedType int) {
+	if e.Elements != nil {
+		return physicalBytes, 0 // UTF8
+	}
+	switch t := e.Array.Type; t {
+	case dtype.Bool:
+		return physicalBool, -1
+	case dtype.Float32:
+		return physicalFloat, -1
+	case dtype.Float64:
+		return physicalDouble, -1
+	default:
+		physical = physicalInt32
+		if t.Size() == 8 {
+			physical = physicalInt64
+		}
+		for id, integer := range converted {
+			if integer == t {
+				return physical, int(id)
+			}
+		}
+		return physical, -1
+	}
+}
+
+// footer writes the FileMetaData.
+func (s *saver) footer(entries []serialize.Entry, rows int, meta map[string]string) {
+	e := &encoder{last: []int{0}}
+	e.i32(1, 1)
+	e.list(2, len(entries)+1, typeStruct)
+	e.begin()
+	e.text(4, "schema")
+	e.i32(5, len(entries))
+	e.end()
+	for _, entry := range entries {
+		physical, convertedType := physicalOf(entry)
+		e.begin()
+		e.i32(1, physical)
+		e.i32(3, 0) // required
+		e.text(4, entry.Name)
+		if convertedType >= 0 {
+			e.i32(6, convertedType)
+		}
+		e.end()
+	}
+	e.i64(3, int64(rows))
+	e.list(4, len(s.groups), typeStruct)
+	for _, chunks := range s.groups {
+		e.begin()
+		e.list(1, len(chunks), typeStruct)
+		size := int64(0)
+		for i, k := range chunks {
+			size += k.size
+			e.begin()
+			e.i64(2, k.at)
+			e.field(3, typeStruct)
+			e.begin()
+			physical, _ := physicalOf(entries[i])
+			e.i32(1, physical)
+			e.list(2, 1, 5)
+			e.b = binary.AppendVarint(e.b, plain)
+			e.list(3, 1, typeBinary)
+			e.string(entries[i].Name)
+			e.i32(4, uncompressed)
+			e.i64(5, k.rows)
+			e.i64(6, k.size)
+			e.i64(7, k.size)
+			e.i64(9, k.at)
+			e.end()
+			e.end()
+		}
+		e.i64(2, size)
+		e.i64(3, chunks[0].rows)
+		e.end()
+	}
+	if len(meta) > 0 {
+		e.list(5, len(meta), typeStruct)
+		for _, key := range slices.Sorted(maps.Keys(meta)) {
+			e.begin()
+			e.text(1, key)
+			e.text(2, meta[key])
+			e.end()
+		}
+	}
+	e.text(6, "h5dnn")
+	e.end()
+	s.write(e.b)
+	s.write(binary.LittleEndian.AppendUint32(nil, uint32(len(e.b))))
+	s.write([]byte(magic))
+}

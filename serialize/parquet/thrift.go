@@ -1,0 +1,184 @@
+package parquet
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+)
+
+// Metadata are in Thrift's compact protocol (thrift/doc/specs/thrift-compact-protocol.md).
+// Structs become maps by field number, lists []any, and integers int64.
+type object = map[int]any
+
+// Types of the compact protocol.
+const (
+	typeTrue   = 1
+	typeFalse  = 2
+	typeByte   = 3
+	typeDouble = 7
+	typeBinary = 8
+	typeList   = 9
+	typeSet    = 10
+	typeMap    = 11
+	typeStruct = 12
+)
+
+const (
+	maxDepth  = 32
+	maxValues = 1 << 22
+)
+
+var errThrift = errors.New("the metadata are damaged")
+
+// A decoder reads structs. The first error stays.
+type decoder struct {
+	b      []byte
+	at     int
+	values int
+	err    error
+}
+
+func (d *decoder) fail() {
+	if d.err == nil {
+		d.err = fmt.Errorf("byte %d: %w", d.at, errThrift)
+	}
+}
+
+func (d *decoder) byte() byte {
+	if d.at >= len(d.b) {
+		d.fail()
+		return 0
+	}
+	d.at++
+	return d.b[d.at-1]
+}
+
+func (d *decoder) uvarint() uint64 {
+	x, n := binary.Uvarint(d.b[min(d.at, len(d.b)):])
+	if n <= 0 {
+		d.fail()
+		return 0
+	}
+	d.at += n
+	return x
+}
+
+func (d *decoder) int() int64 {
+	x := d.uvarint()
+	return int64(x>>1) ^ -int64(x&1)
+}
+
+func (d *decoder) bytes(n uint64) []byte {
+	if n > uint64(len(d.b)-d.at) {
+		d.fail()
+		return nil
+	}
+	d.at += int(n)
+	return d.b[d.at-int(n) : d.at]
+}
+
+func (d *decoder) object(depth int) object {
+	o := object{}
+	for id := 0; d.err == nil; {
+		head := d.byte()
+		if head == 0 {
+			break
+		}
+		if delta := int(head >> 4); delta != 0 {
+			id += delta
+		} else {
+			id = int(d.int())
+		}
+		o[id] = d.value(head&15, depth+1, true)
+	}
+	return o
+}
+
+func (d *decoder) value(typ byte, depth int, field bool) any {
+	if d.values++; d.values > maxValues || depth > maxDepth {
+		d.fail()
+		return nil
+	}
+	switch typ {
+	case typeTrue, typeFalse:
+		if field {
+			return typ == typeTrue
+		}
+		return d.byte() == typeTrue
+	case typeByte:
+		return int64(int8(d.byte()))
+	case 4, 5, 6:
+		return d.int()
+	case typeDouble:
+		if b := d.bytes(8); b != nil {
+			return math.Float64frombits(binary.LittleEndian.Uint64(b))
+		}
+		return nil
+	case typeBinary:
+		return string(d.bytes(d.uvarint()))
+	case typeList, typeSet:
+		head := d.byte()
+		n := uint64(head >> 4)
+		if n == 15 {
+			n = d.uvarint()
+		}
+		var list []any
+		for i := uint64(0); i < n && d.err == nil; i++ {
+			list = append(list, d.value(head&15, depth+1, false))
+		}
+		return list
+	case typeMap:
+		n := d.uvarint()
+		if n == 0 {
+			return nil
+		}
+		types := d.byte()
+		for i := uint64(0); i < n && d.err == nil; i++ {
+			d.value(types>>4, depth+1, false)
+			d.value(types&15, depth+1, false)
+		}
+		return nil
+	case typeStruct:
+		return d.object(depth)
+	}
+	d.fail()
+	return nil
+}
+
+// Fields of an object, or zero values.
+func integer(o object, id int) int64 { x, _ := o[id].(int64); return x }
+func text(o object, id int) string   { x, _ := o[id].(string); return x }
+func list(o object, id int) []any    { x, _ := o[id].([]any); return x }
+func sub(o object, id int) object    { x, _ := o[id].(object); return x }
+
+// An encoder writes structs.
+type encoder struct {
+	b    []byte
+	last []int // ids of the fields before, by depth
+}
+
+func (e *encoder) field(id int, typ byte) {
+	top := len(e.last) - 1
+	if delta := id - e.last[top]; delta < 16 {
+		e.b = append(e.b, byte(delta)<<4|typ)
+	} else {
+		e.b = binary.AppendVarint(append(e.b, typ), int64(id))
+	}
+	e.last[top] = id
+}
+
+func (e *encoder) begin()                { e.last = append(e.last, 0) }
+func (e *encoder) end()                  { e.b, e.last = append(e.b, 0), e.last[:len(e.last)-1] }
+func (e *encoder) i32(id int, x int)     { e.field(id, 5); e.b = binary.AppendVarint(e.b, int64(x)) }
+func (e *encoder) i64(id int, x int64)   { e.field(id, 6); e.b = binary.AppendVarint(e.b, x) }
+func (e *encoder) text(id int, s string) { e.field(id, typeBinary); e.string(s) }
+func (e *encoder) string(s string)       { e.b = append(binary.AppendUvarint(e.b, uint64(len(s))), s...) }
+func (e *encoder) list(id, n int, typ byte) {
+	e.field(id, typeList)
+	if n < 15 {
+		e.b = append(e.b, byte(n)<<4|typ)
+	} else {
+		e.b = binary.AppendUvarint(append(e.b, 15<<4|typ), uint64(n))
+	}
+}
