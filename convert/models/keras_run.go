@@ -7,7 +7,6 @@ import (
 	"github.com/h5dnn/h5dnn/checkpoint"
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/keras"
-	"github.com/h5dnn/h5dnn/loss"
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
@@ -64,11 +63,7 @@ func (p *Plan) kerasToRun() error {
 	for _, name := range unused {
 		p.lose(name)
 	}
-	for _, e := range p.Source.Entries {
-		if isOptimizerState(e.Name) {
-			p.Lost.AddInherent(e.Name, loss.Value, 1, "the state of the optimizer is not converted")
-		}
-	}
+	p.loseOptimizer()
 	p.randomStates(m)
 	p.Notes = append(p.Notes, t.Notes...)
 	c := train.Defaults()

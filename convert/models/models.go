@@ -128,6 +128,12 @@ func FrameworkOf(format string) string {
 	return checkpoint.PyTorch
 }
 
+// keepsRuns reports whether files of a format hold a run as a whole, with its optimizer,
+// history and configuration.
+func keepsRuns(format string) bool {
+	return format == "hdf5" || format == "native" || strings.HasPrefix(format, "h5ck")
+}
+
 // Frameworks are the names that Options.Framework takes.
 var Frameworks = []string{checkpoint.Keras, checkpoint.PyTorch, checkpoint.H5dnn}
 
@@ -191,6 +197,9 @@ type Options struct {
 func New(_ context.Context, s *Source, format string, o Options) (*Plan, error) {
 	if o.Framework == "" {
 		o.Framework = FrameworkOf(format)
+		if s.Framework == checkpoint.H5dnn && keepsRuns(format) {
+			o.Framework = checkpoint.H5dnn
+		}
 	}
 	if !slices.Contains(Frameworks, o.Framework) {
 		return nil, fmt.Errorf("unknown framework %q; known are %s", o.Framework, strings.Join(Frameworks, ", "))
@@ -246,5 +255,6 @@ var conversions = map[[2]string]func(p *Plan) error{
 	{checkpoint.Keras, checkpoint.Keras}:     (*Plan).copyAll,
 	{checkpoint.PyTorch, checkpoint.PyTorch}: (*Plan).copyAll,
 	{checkpoint.H5dnn, checkpoint.PyTorch}:   (*Plan).runToPyTorch,
+	{checkpoint.H5dnn, checkpoint.H5dnn}:     (*Plan).copyAll,
 	{checkpoint.PyTorch, checkpoint.H5dnn}:   (*Plan).pyTorchToRun,
 }

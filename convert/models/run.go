@@ -2,6 +2,7 @@ package models
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -110,14 +111,19 @@ func (p *Plan) runToPyTorch() error {
 			p.Tensors = append(p.Tensors, checkpoint.Tensor{Name: one.pytorch, Array: e.Array, From: []string{name}, Operation: checkpoint.Same{}.String()})
 		}
 	}
+	groups := map[string]int{}
 	for _, e := range p.Source.Entries {
+		group, _, _ := strings.Cut(e.Name, "/")
 		switch {
 		case used[e.Name] || p.taken[e.Name]:
 		case strings.HasPrefix(e.Name, runModel):
 			p.lose(e.Name)
 		default:
-			p.Lost.AddInherent(e.Name, loss.Value, 1, "a state_dict has the weights only")
+			groups[group]++
 		}
+	}
+	for _, group := range slices.Sorted(maps.Keys(groups)) {
+		p.Lost = append(p.Lost, loss.Item{Path: group, Kind: loss.Array, Count: groups[group], Reason: "a state_dict has the weights only; h5dn and h5ck files keep a run as a whole", Inherent: true})
 	}
 	p.Notes = append(p.Notes, "PyTorch's architecture is code, which no file has: build it with these names")
 	return nil
