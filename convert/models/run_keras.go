@@ -1,0 +1,95 @@
+package models
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/checkpoint"
+	"github.com/h5dnn/h5dnn/keras"
+	"github.com/h5dnn/h5dnn/loss"
+	kerasfile "github.com/h5dnn/h5dnn/serialize/keras"
+	"github.com/h5dnn/h5dnn/train"
+)
+
+func init() {
+	conversions[[2]string{checkpoint.H5dnn, checkpoint.Keras}] = (*Plan).runToKeras
+}
+
+// metaInputs is the name of the features of the model in the metadata of a run.
+const metaInputs = "h5dnn_inputs"
+
+// runToKeras makes a model of Keras of a run: its images have the channels last.
+func (p *Plan) runToKeras() error {
+	c := *p.Source.Config
+	inputs, err := p.runInputs(c)
+	if err != nil {
+		return err
+	}
+	m, modules, err := keras.FromH5dnn(c.Model, inputs)
+	if err != nil {
+		return err
+	}
+	plans, err := checkpoint.ModelLinks(m, checkpoint.LinkOptions{})
+	if err != nil {
+		return err
+	}
+	if plans, err = (&keras.Translation{Modules: modules}).Rename(plans); err != nil {
+		return err
+	}
+	parameters := map[string]checkpoint.Tensor{}
+	for _, e := range p.Source.Entries {
+		if name, ok := strings.CutPrefix(e.Name, runModel); ok {
+			parameters[name] = checkpoint.Tensor{Name: e.Name, Array: e.Array}
+			continue
+		}
+		p.Lost.AddInherent(e.Name, loss.Value, 1, "a model of Keras has the weights only")
+	}
+	tensors, missing, unused, err := checkpoint.Import(plans, parameters)
+	if err != nil {
+		return err
+	}
+	for _, plan := range plans {
+		if plan.Refused != nil {
+			p.Refused = append(p.Refused, plan.Refused)
+		}
+	}
+	for _, name := range missing {
+		p.Refused = append(p.Refused, fmt.Errorf("%s is missing", name))
+	}
+	for _, name := range unused {
+		p.lose(runModel + name)
+	}
+	p.Tensors = tensors
+	text, err := keras.Describe(m)
+	p.setMeta(kerasfile.MetaConfig, text)
+	return err
+}
+
+// runInputs returns the inputs of the model of a run, in the shapes that it takes.
+func (p *Plan) runInputs(c train.Config) ([]keras.Input, error) {
+	var features []train.Feature
+	if err := json.Unmarshal([]byte(p.Source.Meta()[metaInputs]), &features); err != nil {
+		return nil, fmt.Errorf("%s: %w", metaInputs, err)
+	}
+	shapes := make([][]int, len(features))
+	for i, f := range features {
+		shapes[i] = f.Shape
+	}
+	model, err := c.BuildModel()
+	if err != nil {
+		return nil, err
+	}
+	prepared, err := train.InputsOf(model, c, shapes...)
+	if err != nil {
+		return nil, err
+	}
+	inputs := make([]keras.Input, len(features))
+	for i, f := range prepared {
+		inputs[i] = keras.Input{Name: f.Name, Shape: f.Sample(f.Shape)}
+		if !c.Data.Normalize.For(f.Name).IsIdentity() {
+			p.Lost.Add(f.Name, loss.Property, 1, "the inputs are normalized before the model; do the same to what Keras takes")
+		}
+	}
+	return inputs, nil
+}

@@ -1,0 +1,206 @@
+package keras_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/checkpoint"
+	"github.com/h5dnn/h5dnn/keras"
+	"github.com/h5dnn/h5dnn/nn"
+	"github.com/h5dnn/h5dnn/serialize"
+	kerasfile "github.com/h5dnn/h5dnn/serialize/keras"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// ours are models of package nn and the shapes of samples.
+var ours = map[string]struct {
+	description string
+	shapes      [][]int
+}{
+	"lenet": {`[{"conv2d": {"out_channels": 6, "kernel_size": 5, "padding": 2}}, "relu", {"maxpool2d": {"kernel_size": 2}},
+		{"conv2d": {"out_channels": 8, "kernel_size": 3, "stride": 2, "padding": 1}}, "silu", "flatten", {"dense": 10}, "softmax"]`, [][]int{{3, 12, 10}}},
+	"mlp": {`["flatten", {"dense": 8}, "gelu", {"batchnorm1d": {"num_features": 8}}, {"dense": {"out_features": 6, "bias": false}}, "tanh",
+		{"layernorm": {"normalized_shape": 6}}, {"dropout": 0.3}, {"linear": {"in_features": 6, "out_features": 3}}]`, [][]int{{7}}},
+	"depthwise": {`[{"conv2d": {"out_channels": 6, "kernel_size": 3, "in_channels": 3, "groups": 3, "stride": 2, "padding": 1, "padding_after": 0}},
+		{"batchnorm2d": {"num_features": 6}}, {"hardtanh": {"min": 0, "max": 6}}, {"avgpool2d": {"kernel_size": 3, "stride": 2, "padding": 1}},
+		{"conv_transpose2d": {"out_channels": 4, "kernel_size": 3, "stride": 2, "padding": 1, "output_padding": 1}}, "globalavgpool2d", "flatten"]`, [][]int{{3, 11, 9}}},
+	"signal": {`[{"conv1d": {"out_channels": 4, "kernel_size": 3, "dilation": 2, "padding": 2}}, {"leaky_relu": 0.2}, {"maxpool1d": {"kernel_size": 2}},
+		{"conv_transpose1d": {"out_channels": 3, "kernel_size": 2, "stride": 3}}, {"elu": 0.5}, "flatten", {"dense": 2}]`, [][]int{{2, 14}}},
+	"volume": {`[{"conv3d": {"out_channels": 3, "kernel_size": 2}}, "softplus", {"zeropad": {"before": [1, 0, 1]}}, {"upsample": {"scale": [1, 2, 1]}},
+		{"crop": {"before": [0, 1, 0]}}, "flatten", {"dense": 2}]`, [][]int{{2, 4, 5, 4}}},
+	"resnet": {`[{"conv2d": {"out_channels": 4, "kernel_size": 3, "padding": 1, "bias": false}}, {"residual": {"body": [{"conv2d": {"out_channels": 4, "kernel_size": 3, "padding": 1}}, "relu"]}},
+		{"residual": {"body": [{"conv2d": {"out_channels": 6, "kernel_size": 3, "padding": 1}}], "shortcut": {"conv2d": {"out_channels": 6, "kernel_size": 1}}}}, "globalmaxpool2d", "flatten", {"dense": 3}]`, [][]int{{2, 6, 6}}},
+	"graph": {`{"graph": {"inputs": ["image", "features"], "nodes": [
+		{"name": "stem", "layer": {"conv2d": {"out_channels": 3, "kernel_size": 3}}, "from": "image"}, {"name": "flat", "layer": "flatten"},
+		{"name": "hidden", "layer": {"dense": {"out_features": 4, "in_features": 4}}, "from": "features"}, {"name": "again", "share": "hidden"},
+		{"name": "all", "layer": "concat", "from": ["flat", "again"]}, {"name": "first", "layer": {"dense": 2}}, {"name": "second", "layer": {"dense": 3}, "from": "all"}],
+		"outputs": ["first", "second"]}}`, [][]int{{2, 6, 5}, {4}}},
+}
+
+// TestKerasPredictsWhatH5dnnDoes writes models of package nn as files of Keras, which
+// Keras loads. Both predict.
+func TestKerasPredictsWhatH5dnnDoes(t *testing.T) {
+	dir, arrays := t.TempDir(), t.TempDir()
+	for name, c := range ours {
+		model, err := nn.FromConfig(json.RawMessage(c.description))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if _, err := nn.Build(model, c.shapes...); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		randomize(model)
+		nn.Eval(model)
+		description, err := nn.Describe(model)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var inputs []keras.Input
+		for i, shape := range c.shapes {
+			inputs = append(inputs, keras.Input{Name: fmt.Sprintf("input_%d", i), Shape: shape})
+		}
+		m, modules, err := keras.FromH5dnn(description, inputs)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		saveKeras(t, model, m, modules, filepath.Join(dir, name+".keras"))
+		saveSamples(t, model, c.shapes, m, filepath.Join(arrays, name+".npz"))
+	}
+	examine(t, arrays, dir)
+}
+
+// randomize gives parameters and statistics values that differ from their defaults.
+func randomize(model nn.Module) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for name, a := range nn.State(model) {
+		for i := range storage.Elements[float32](a) {
+			storage.Elements[float32](a)[i] = float32(r.NormFloat64() / 3)
+			if strings.HasSuffix(name, "var") {
+				storage.Elements[float32](a)[i] = float32(0.5 + r.Float64())
+			}
+		}
+	}
+}
+
+func saveKeras(t *testing.T, model nn.Module, m *checkpoint.Model, modules map[string]string, name string) {
+	t.Helper()
+	plans, err := checkpoint.ModelLinks(m, checkpoint.LinkOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if plans, err = (&keras.Translation{Modules: modules}).Rename(plans); err != nil {
+		t.Fatal(err)
+	}
+	parameters := map[string]checkpoint.Tensor{}
+	for parameter, a := range nn.State(model) {
+		parameters[parameter] = checkpoint.Tensor{Name: parameter, Array: a}
+	}
+	_, missing, unused, err := checkpoint.Import(plans, parameters)
+	if err != nil || len(missing)+len(unused) > 0 {
+		t.Fatalf("%s: %v, missing %v, unused %v", name, err, missing, unused)
+	}
+	contents, err := kerasfile.Contents(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := serialize.Save(name, "keras", contents); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+}
+
+// saveSamples writes random inputs, as the Keras model takes them, and outputs.
+func saveSamples(t *testing.T, model nn.Module, shapes [][]int, m *checkpoint.Model, name string) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(3, 4))
+	var inputs []storage.Array
+	stored := map[string]storage.Array{}
+	for i, shape := range shapes {
+		var err error
+		elems := make([]float32, 2*views.Of(shape...).Len())
+		for k := range elems {
+			elems[k] = float32(r.NormFloat64())
+		}
+		x := storage.From(elems, append([]int{2}, shape...)...)
+		inputs = append(inputs, x)
+		view := x.View
+		if k := len(shape); k > 1 && len(m.Layer(m.Inputs[i].Layer).OutputShapes[0]) == k && m.Layer(m.Inputs[i].Layer).OutputShapes[0][k-1] == shape[0] {
+			order := []int{0}
+			for axis := 2; axis <= k; axis++ {
+				order = append(order, axis)
+			}
+			if view, err = view.Transpose(append(order, 1)...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		stored[fmt.Sprintf("x%d", i)] = x.With(view)
+	}
+	for i, y := range predict(t, model, inputs) {
+		stored[fmt.Sprintf("y%d", i)] = y
+	}
+	if err := serialize.Save(name, "npz", serialize.Contents{Entries: serialize.Arrays(func(yield func(string, storage.Array) bool) {
+		for name, a := range stored {
+			if !yield(name, a) {
+				return
+			}
+		}
+	})}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// examine has Keras load the files in dir.
+func examine(t *testing.T, arrays, dir string) {
+	t.Helper()
+	interpreter := os.Getenv("H5DNN_PYTHON")
+	if interpreter == "" {
+		interpreter = "/opt/peers/bin/python"
+	}
+	out, err := exec.Command(interpreter, files+"examine.py", arrays, dir).CombinedOutput()
+	if err != nil && (len(out) == 0 || strings.Contains(string(out), "ModuleNotFoundError")) {
+		t.Skip("no Python with Keras; set H5DNN_PYTHON to have it load what is written")
+	}
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for name := range ours {
+		found := false
+		for line := range strings.Lines(string(out)) {
+			var worst float64
+			if n, _ := fmt.Sscanf(line, name+".keras %g", &worst); n == 1 {
+				found = true
+				t.Logf("%s %.1e", name, worst)
+				if !(worst < 1e-5) {
+					t.Errorf("%s: Keras's predictions differ by %v", name, worst)
+				}
+			}
+		}
+		if !found {
+			t.Errorf("%s was not examined:\n%s", name, out)
+		}
+	}
+}
+
+// TestWhatKerasCannotSayIsNamed holds the errors of models of package nn that Keras has no
+// counterpart for.
+func TestWhatKerasCannotSayIsNamed(t *testing.T) {
+	for description, want := range map[string]string{
+		`[{"maxpool2d": {"kernel_size": 3, "stride": 2, "padding": 1}}]`:                                      "layer 0 (maxpool2d)",
+		`[{"gelu": {"approximate": "tanh"}}]`:                                                                 "approximation by tanh",
+		`[{"conv2d": {"out_channels": 2, "kernel_size": 3}}, {"layernorm": {"normalized_shape": [2, 4, 4]}}]`: "layer 1 (layernorm)",
+		`["nonsense"]`: "layer 0 (nonsense)",
+	} {
+		_, _, err := keras.FromH5dnn(json.RawMessage(description), []keras.Input{{Name: "x", Shape: []int{2, 6, 6}}})
+		if !errors.Is(err, checkpoint.ErrUnsupported) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v; want one about %s", description, err, want)
+		}
+	}
+}
