@@ -14,7 +14,7 @@ var simple = map[string]struct {
 }{
 	"relu": {"Activation", "relu"}, "tanh": {"Activation", "tanh"}, "sigmoid": {"Activation", "sigmoid"}, "silu": {"Activation", "swish"},
 	"selu": {"Activation", "selu"}, "softplus": {"Activation", "softplus"}, "softsign": {"Activation", "softsign"},
-	"exponential": {"Activation", "exponential"}, "identity": {"Activation", "linear"},
+	"exponential": {"Activation", "exponential"},
 	"add": {"Add", ""}, "mul": {"Multiply", ""}, "subtract": {"Subtract", ""}, "average": {"Average", ""}, "maximum": {"Maximum", ""}, "minimum": {"Minimum", ""},
 }
 
@@ -62,6 +62,9 @@ func (r *reverser) module(l *checkpoint.Layer, in []tensor) (tensor, error) {
 
 func (r *reverser) other(l *checkpoint.Layer, in []tensor) (tensor, error) {
 	v := in[0]
+	if strings.EqualFold(l.Class, "Identity") { // Keras's name of it, which Keras 2 lacks
+		return r.layer("Activation", l.Name, map[string]any{"activation": "linear"}, v), nil
+	}
 	switch l.Class {
 	case "flatten":
 		if v.rank > 2 && !v.first {
