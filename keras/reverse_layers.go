@@ -15,7 +15,7 @@ var simple = map[string]struct {
 	"relu": {"Activation", "relu"}, "tanh": {"Activation", "tanh"}, "sigmoid": {"Activation", "sigmoid"}, "silu": {"Activation", "swish"},
 	"selu": {"Activation", "selu"}, "softplus": {"Activation", "softplus"}, "softsign": {"Activation", "softsign"},
 	"exponential": {"Activation", "exponential"},
-	"add": {"Add", ""}, "mul": {"Multiply", ""}, "subtract": {"Subtract", ""}, "average": {"Average", ""}, "maximum": {"Maximum", ""}, "minimum": {"Minimum", ""},
+	"add":         {"Add", ""}, "mul": {"Multiply", ""}, "subtract": {"Subtract", ""}, "average": {"Average", ""}, "maximum": {"Maximum", ""}, "minimum": {"Minimum", ""},
 }
 
 // module adds the Keras layers of a layer of package nn, which l describes.
