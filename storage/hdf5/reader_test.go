@@ -196,7 +196,7 @@ func TestTypes(t *testing.T) {
 			{"/float20", "float32", "[0, 1, 2]"},
 			{"/bitfield", "uint16", "[0, 1, 2]"},
 			{"/enum", "enum{BLUE: 2, GREEN: 1, RED: 0}", `["RED", "GREEN", "BLUE"]`},
-			{"/elements", "int32[3 2]", "[[0, 1, 2, 3, 4, 5], [6, 7, 8, 9, 10, 11], [12, 13, 14, 15, 16, 17], [18, 19, 20, 21, 22, 23]]"},
+			{"/elements", "int32[3 2]", "[[[0, 1], [2, 3], [4, 5]], [[6, 7], [8, 9], [10, 11]], [[12, 13], [14, 15], [16, 17]], [[18, 19], [20, 21], [22, 23]]]"},
 			{"/compound", "compound{x: float32, name: S5, v: int16[2], z: complex64}",
 				`[{x: 0, name: "zero", v: [0, 1], z: (0+0i)}, {x: 1, name: "one", v: [2, 3], z: (0+1i)}, {x: 2, name: "two", v: [4, 5], z: (2+0i)}]`},
 			{"/fixed", "S4", `["ab", "", "abcd"]`},
