@@ -13,12 +13,21 @@ var (
 	_ = onGPU(Conv, func(c *Call, o ConvOptions) error {
 		g := convOperands(c)
 		must(g.set(o))
-		if g.z == g.y {
-			return c.conv(&g)
+		before := g // without an activation of its own, if z is wanted
+		if before.y = g.z; g.stores() {
+			before.act = NoActivation
 		}
-		before := g
-		before.y, before.act = g.z, NoActivation
-		return cmp.Or(c.conv(&before), c.activate(g.y, g.z, g.act))
+		done, err := c.convolve(&before, launch.OperandY)
+		if done && g.stores() && err == nil {
+			err = c.activate(g.y, g.z, g.act)
+		}
+		if done || err != nil {
+			return err
+		}
+		if direct, err := c.direct(&before, launch.OperandY); direct || err != nil {
+			return cmp.Or(err, c.activate(g.y, g.z, g.act))
+		}
+		return c.eachGroup(&g, func(g conv) error { return c.launchConv(&convolution{g, c, launch.OperandY}, g.x) })
 	})
 
 	_ = onGPU(ConvGradX, func(c *Call, o ConvOptions) error {
@@ -49,20 +58,6 @@ var (
 		return c.launchReduce("sum", channelwise(g.b, g.y), g.y, 1, 0)
 	})
 )
-
-// conv computes a convolution that does not want z.
-func (c *Call) conv(g *conv) error {
-	if done, err := c.convolve(g, launch.OperandY); done || err != nil {
-		return err
-	}
-	if direct, err := c.direct(g, launch.OperandY); direct || err != nil {
-		return cmp.Or(err, c.activate(g.y, g.y, g.act))
-	}
-	return c.eachGroup(g, func(g conv) error {
-		err := c.launchConv(&convolution{g, c, launch.OperandY}, g.x)
-		return cmp.Or(err, c.activate(g.y, g.y, g.act.exceptReLU()))
-	})
-}
 
 // manyGroups is the number of groups from which on a tiled product for each is not worth
 // it: each group has few channels. Depthwise convolutions have as many groups as channels.
@@ -109,6 +104,10 @@ func (c *Call) eachGroup(g *conv, visit func(g conv) error) error {
 	x, w, y := withSpatial(g.x, 2), withSpatial(g.w, 2), withSpatial(g.y, 2)
 	one := *g
 	one.x, one.w, one.y, one.groups = &x, &w, &y, 1
+	if one.z = one.y; g.stores() {
+		z := withSpatial(g.z, 2)
+		one.z = &z
+	}
 	if g.groups == 1 {
 		return visit(one)
 	}
@@ -117,13 +116,22 @@ func (c *Call) eachGroup(g *conv, visit func(g conv) error) error {
 		of := one
 		of.x = launch.Slice(one.x, 1, group*inputs, (group+1)*inputs)
 		of.w = launch.Slice(one.w, 0, group*outputs, (group+1)*outputs)
-		of.y = launch.Slice(one.y, 1, group*outputs, (group+1)*outputs)
+		of.y, of.z = one.results(1, group*outputs, (group+1)*outputs)
 		of.b = launch.Slice(one.b, 0, group*outputs, (group+1)*outputs)
 		if err := visit(of); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// results returns a part of y and of z, from one position along an axis to another.
+func (g *conv) results(axis, from, to int) (y, z *storage.Array) {
+	y = launch.Slice(g.y, axis, from, to)
+	if g.z == g.y {
+		return y, y
+	}
+	return y, launch.Slice(g.z, axis, from, to)
 }
 
 // channelwise returns b (C) with the shape of an (N, C, …) array that is reduced over all
@@ -140,10 +148,12 @@ func channelwise(b, of *storage.Array) *storage.Array {
 
 // convArgs is Conv of conv.cu.
 type convArgs struct {
-	x, w, b, y, part   uint64
+	x, w, b, y         uint64
+	part, activated    uint64
 	e                  launch.Extent
 	xs, ws, ys         [4]int64
-	bStep, relu        int64
+	activatedStep      [4]int64
+	bStep, act         int64
 	xSize, ySize, taps [2]uint32
 	stride             [2]uint32
 	dilation, pad      [2]uint32
@@ -228,7 +238,8 @@ func (p *convolution) Halves(side int) (first, rest launch.Tiled) {
 // become negative.
 func (p *convolution) part(a convAxis, from, to int) *convolution {
 	part := *p
-	part.x, part.w, part.y = launch.Slice(p.x, a.x, from, to), launch.Slice(p.w, a.w, from, to), launch.Slice(p.y, a.y, from, to)
+	part.x, part.w = launch.Slice(p.x, a.x, from, to), launch.Slice(p.w, a.w, from, to)
+	part.y, part.z = p.results(a.y, from, to)
 	switch a {
 	case outputAxis:
 		part.b = launch.Slice(p.b, 0, from, to)
@@ -279,16 +290,23 @@ func (p *convolution) images() *storage.Array {
 }
 
 func (p *convolution) Tiles(e launch.Extent, part uint64) (string, []byte) {
-	args := convArgs{x: p.c.gpu.First(p.x), w: p.c.gpu.First(p.w), y: p.c.gpu.First(p.y), part: part, e: e}
+	y := p.y
+	if p.computes == launch.OperandY {
+		y = p.result()
+	}
+	args := convArgs{x: p.c.gpu.First(p.x), w: p.c.gpu.First(p.w), y: p.c.gpu.First(y), part: part, e: e}
 	args.taps = [2]uint32{uint32(p.w.Shape[3]), uint32(p.w.Shape[2])}
 	if channelsNext(p.images()) {
 		args.taps, args.last = [2]uint32{uint32(p.images().Shape[1]), uint32(p.w.Shape[3])}, 1
 	}
 	if p.computes == launch.OperandY {
-		args.b, args.bStep, args.relu = p.epilogue()
+		args.b, args.bStep, args.act = p.epilogue()
+		if p.act.afterStore(p.y, p.z) {
+			args.activated = p.c.gpu.First(p.y)
+		}
 	}
 	for i := range 4 {
-		args.xs[i], args.ws[i], args.ys[i] = int64(p.x.Stride[i]), int64(p.w.Stride[i]), int64(p.y.Stride[i])
+		args.xs[i], args.ws[i], args.ys[i], args.activatedStep[i] = int64(p.x.Stride[i]), int64(p.w.Stride[i]), int64(y.Stride[i]), int64(p.y.Stride[i])
 	}
 	for i := range 2 {
 		args.xSize[i], args.ySize[i] = uint32(p.x.Shape[2+i]), uint32(p.y.Shape[2+i])
@@ -297,15 +315,12 @@ func (p *convolution) Tiles(e launch.Extent, part uint64) (string, []byte) {
 	return [...]string{launch.OperandY: "conv", launch.OperandX: "conv grad x", launch.OperandW: "conv grad w"}[p.computes], launch.Bytes(&args)
 }
 
-// epilogue returns the address and the stride of the bias, and whether ReLU is applied.
-func (p *convolution) epilogue() (bias uint64, step, relu int64) {
+// epilogue returns the address and the stride of the bias, and the activation.
+func (p *convolution) epilogue() (bias uint64, step, act int64) {
 	if p.b != nil {
 		bias, step = p.c.gpu.First(p.b), int64(p.b.Stride[0])
 	}
-	if p.act == ReLUActivation {
-		relu = 1
-	}
-	return bias, step, relu
+	return bias, step, int64(p.act)
 }
 
 // Sums adds the splits of images as those of a matrix product, because their pixels are
@@ -317,19 +332,29 @@ func (p *convolution) Sums(e launch.Extent, part uint64) (string, []byte) {
 	step, _ := pixelStep(p.result())
 	args := productArgs{z: p.c.gpu.First(p.result()), part: part, e: e, zStep: [2]int64{step, int64(p.result().Stride[1])}}
 	if p.computes == launch.OperandY {
-		args.bias, args.biasStep, args.relu = p.epilogue()
+		args.bias, args.biasStep, args.act = p.epilogue()
+		if p.act.afterStore(p.y, p.z) {
+			step, _ := pixelStep(p.y)
+			args.activated, args.activatedStep = p.c.gpu.First(p.y), [2]int64{step, int64(p.y.Stride[1])}
+		}
 	}
 	return "product", launch.Bytes(&args)
 }
 
 func (p *convolution) Even() bool {
-	_, ok := pixelStep(p.result())
-	return ok || p.computes == launch.OperandW
+	if p.computes == launch.OperandW {
+		return true
+	}
+	_, even := pixelStep(p.result())
+	if p.computes == launch.OperandY && even {
+		_, even = pixelStep(p.y)
+	}
+	return even
 }
 
 // result returns the operand that is computed.
 func (p *convolution) result() *storage.Array {
-	return [...]*storage.Array{launch.OperandY: p.y, launch.OperandX: p.x, launch.OperandW: p.w}[p.computes]
+	return [...]*storage.Array{launch.OperandY: p.z, launch.OperandX: p.x, launch.OperandW: p.w}[p.computes]
 }
 
 // pixelStep returns the distance of neighbouring pixels of all images, if it is constant.

@@ -24,7 +24,7 @@ var (
 		if done, err := c.tryLibrary(&p, z, x, y, epilogue{}); done || err != nil {
 			return err
 		}
-		return c.launchProduct(&p, z, x, y, nil, false)
+		return c.launchProduct(&p, z, x, y, nil, z, NoActivation)
 	})
 
 	_ = onGPU(LinearGradW, func(c *Call, _ struct{}) error {
@@ -43,33 +43,18 @@ var (
 		if l.y.Len() == 0 {
 			return nil
 		}
-		if l.z == l.y {
-			return c.linear(l)
+		p := l.product()
+		if done, err := c.tryLibrary(&p, l.z, l.x, l.wT(), epilogue{bias: l.b, act: l.act, activated: l.y}); done || err != nil {
+			return err
 		}
-		before := l
-		before.y, before.act = l.z, NoActivation
-		return cmp.Or(c.linear(before), c.activate(l.y, l.z, l.act))
+		return c.launchProduct(&p, l.z, l.x, l.w, l.b, l.y, l.act)
 	})
 )
 
-// linear computes l, which does not want z.
-func (c *Call) linear(l linear) error {
-	p := l.product()
-	if done, err := c.tryLibrary(&p, l.y, l.x, l.wT(), epilogue{bias: l.b, act: l.act}); done || err != nil {
-		return err
-	}
-	if err := c.launchProduct(&p, l.y, l.x, l.w, l.b, l.act == ReLUActivation); err != nil {
-		return err
-	}
-	return c.activate(l.y, l.y, l.act.exceptReLU())
-}
-
-// exceptReLU returns the activation that remains to be applied after a relu has been.
-func (a Activation) exceptReLU() Activation {
-	if a == ReLUActivation {
-		return NoActivation
-	}
-	return a
+// afterStore reports whether tiles apply a to what they have stored to z, for y, which may be z. A relu in its place is
+// applied before.
+func (a Activation) afterStore(y, z *storage.Array) bool {
+	return y != z || a != NoActivation && a != ReLUActivation
 }
 
 // activate sets y = act(z); y may be z.
@@ -88,10 +73,14 @@ func (c *Call) activate(y, z *storage.Array, act Activation) error {
 type epilogue struct {
 	bias, rowSums *storage.Array // nil for none
 	act           Activation
+	activated     *storage.Array // act of the product and the bias; nil if it takes their place
 }
 
-// tryLibrary computes z = act(x·y + bias) with the GPU's library, and returns false if that does not take it.
+// tryLibrary computes z = x·y and e with the GPU's library, and returns false if that does not take it.
 func (c *Call) tryLibrary(p *native.Product, z, x, y *storage.Array, e epilogue) (bool, error) {
+	if e.activated == nil {
+		e.activated = z
+	}
 	library, ok := launch.Library[launch.Multiplier](c.gpu)
 	if !ok || p.Axes > 1 || p.K == 0 || !adjacent(e.bias) {
 		return false, nil
@@ -101,7 +90,7 @@ func (c *Call) tryLibrary(p *native.Product, z, x, y *storage.Array, e epilogue)
 		X:    launch.Matrix{Address: c.gpu.First(x), Down: int(p.X[0]), Across: int(p.X[1]), Batch: int(p.XBatch[0])},
 		Y:    launch.Matrix{Address: c.gpu.First(y), Down: int(p.Y[0]), Across: int(p.Y[1]), Batch: int(p.YBatch[0])},
 		Z:    launch.Matrix{Address: c.gpu.First(z), Down: int(p.Z[0]), Across: int(p.Z[1]), Batch: int(p.ZBatch[0])},
-		Bias: c.gpu.First(e.bias), Relu: e.bias != nil && e.act == ReLUActivation, RowSums: c.gpu.First(e.rowSums),
+		Bias: c.gpu.First(e.bias), Relu: e.bias != nil && e.act == ReLUActivation && e.activated == z, RowSums: c.gpu.First(e.rowSums),
 	}
 	if p.Axes == 1 {
 		q.Batches = int(p.Batch[0])
@@ -110,7 +99,7 @@ func (c *Call) tryLibrary(p *native.Product, z, x, y *storage.Array, e epilogue)
 	if !done || err != nil || q.Relu {
 		return done, err
 	}
-	return true, c.activate(z, z, e.act)
+	return true, c.activate(e.activated, z, e.act)
 }
 
 // adjacent reports whether the elements of a vector, if there is one, are contiguous.
@@ -118,11 +107,13 @@ func adjacent(a *storage.Array) bool { return a == nil || a.Stride[0] == 1 || a.
 
 // productArgs is Product of matmul.cu.
 type productArgs struct {
-	z, x, y, bias, part uint64
-	biasStep, relu      int64
+	z, x, y, bias       uint64
+	part, activated     uint64
+	biasStep, act       int64
 	e                   launch.Extent
 	batches             int64
 	xStep, yStep, zStep [2]int64
+	activatedStep       [2]int64
 	axes                int64
 	batch, xBatch       [native.BatchAxes]int64
 	yBatch, zBatch      [native.BatchAxes]int64
@@ -135,14 +126,15 @@ type matrices struct {
 	m, n, k int64
 }
 
-// launchProduct is z = x·y, or with a bias, or its relu.
-func (c *Call) launchProduct(p *native.Product, z, x, y, bias *storage.Array, relu bool) error {
+// launchProduct is z = x·y, or with a bias, and activated = act(z), which may be z.
+func (c *Call) launchProduct(p *native.Product, z, x, y, bias, activated *storage.Array, act Activation) error {
 	args := productArgs{z: c.gpu.First(z), x: c.gpu.First(x), y: c.gpu.First(y), bias: c.gpu.First(bias), axes: p.Axes}
 	if bias != nil {
 		args.biasStep = int64(bias.Stride[0])
 	}
-	if relu {
-		args.relu = 1
+	args.act = int64(act)
+	if act.afterStore(activated, z) {
+		args.activated, args.activatedStep = c.gpu.First(activated), [2]int64{lastStride(activated, 0), lastStride(activated, 1)}
 	}
 	args.xStep, args.yStep, args.zStep = p.X, p.Y, p.Z
 	args.batch, args.xBatch, args.yBatch, args.zBatch = p.Batch, p.XBatch, p.YBatch, p.ZBatch
@@ -163,25 +155,27 @@ func (p *matrices) Halves(side int) (first, rest launch.Tiled) {
 	left, step := b.side(side)
 	*half = launch.Halve(*half)
 	*left -= *half
-	for i, address := range []*uint64{&b.x, &b.y, &b.z, &b.bias} {
-		*address += uint64(*half * step[i] * int64(p.t.Size()))
+	for i, address := range []*uint64{&b.x, &b.y, &b.z, &b.bias, &b.activated} {
+		if *address != 0 {
+			*address += uint64(*half * step[i] * int64(p.t.Size()))
+		}
 	}
 	return &a, &b
 }
 
-// side returns the length of p along a side, and the steps of x, y, z and the bias there; of batches,
-// along the first axis that has several.
-func (p *matrices) side(side int) (n *int64, step [4]int64) {
+// side returns the length of p along a side, and the steps of x, y, z, the bias and the result of the activation there; of
+// batches, along the first axis that has several.
+func (p *matrices) side(side int) (n *int64, step [5]int64) {
 	switch side {
 	case launch.RowSide:
-		return &p.m, [4]int64{p.xStep[0], 0, p.zStep[0]}
+		return &p.m, [5]int64{p.xStep[0], 0, p.zStep[0], 0, p.activatedStep[0]}
 	case launch.ColumnSide:
-		return &p.n, [4]int64{0, p.yStep[1], p.zStep[1], p.biasStep}
+		return &p.n, [5]int64{0, p.yStep[1], p.zStep[1], p.biasStep, p.activatedStep[1]}
 	case launch.SumSide:
-		return &p.k, [4]int64{p.xStep[1], p.yStep[0]}
+		return &p.k, [5]int64{p.xStep[1], p.yStep[0]}
 	}
 	axis := slices.IndexFunc(p.batch[:p.axes], func(n int64) bool { return n > 1 })
-	return &p.batch[axis], [4]int64{p.xBatch[axis], p.yBatch[axis], p.zBatch[axis]}
+	return &p.batch[axis], [5]int64{p.xBatch[axis], p.yBatch[axis], p.zBatch[axis]}
 }
 
 func (p *matrices) Extent() launch.Extent {

@@ -176,3 +176,34 @@ func outcome(t *testing.T, f func(in ...*tensor.Tensor) *tensor.Tensor, in []*te
 	}
 	return all
 }
+
+// TestActivationsTakeNoLaunch: a product or a convolution, its bias and its activation are one launch, also
+// where the gradient of the activation needs its operand.
+func TestActivationsTakeNoLaunch(t *testing.T) {
+	cudatest.SkipKernels(t)
+	d := cudatest.Devices(t, cudatest.Deferred)[0]
+	on := func(shape ...int) *tensor.Tensor {
+		a, err := tensor.Ones(dtype.Float32, shape...).To(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tensor.Of(a).RequireGrad()
+	}
+	x, w, b := on(40, 30), on(50, 30), on(50)
+	images, windows := on(2, 3, 8, 8), on(50, 3, 3, 3)
+	for act := tensor.NoActivation; act <= tensor.SiLUActivation; act++ {
+		for name, f := range map[string]func() *tensor.Tensor{
+			"linear": func() *tensor.Tensor { return tensor.Linear(x, w, b, act) },
+			"conv":   func() *tensor.Tensor { return tensor.Conv(images, windows, b, tensor.ConvOptions{Act: act}) },
+		} {
+			before := total(cudatest.LaunchCounts())
+			f()
+			if err := d.Sync(); err != nil {
+				t.Fatal(err)
+			}
+			if got := total(cudatest.LaunchCounts()) - before; got != 1 {
+				t.Errorf("%s %v: %d launches, want 1", name, act, got)
+			}
+		}
+	}
+}

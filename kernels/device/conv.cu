@@ -2,14 +2,15 @@
 // products: the rows or columns of one factor are the windows of an image (im2col without the copy).
 // All others have a thread for each element, conv_direct, or a block for each weight.
 #include "product.cuh"
+#include "activation.cuh"
 #include "call.cuh"
 
 struct Conv {
 	void *x, *w, *b, *y;
-	void *part;
+	void *part, *activated; // act(y) is stored to activated if that is not null; a ReLU may else take the place of y
 	Extent e;
-	int64_t xs[4], ws[4], ys[4]; // strides
-	int64_t b_step, relu;
+	int64_t xs[4], ws[4], ys[4], activated_step[4]; // strides
+	int64_t b_step, act;
 	uint32_t x_size[2], y_size[2], tap_size[2], stride[2], dilation[2], pad[2], last, unused;
 };
 
@@ -127,7 +128,15 @@ template <class T> struct ToY {
 	__device__ __forceinline__ void put(int64_t row, Column c, Calc<T> sum) const {
 		if (a.b)
 			sum += c.bias;
-		::put<T>(a.y, row + c.at, a.relu && sum < 0 ? 0 : sum);
+		::put<T>(a.y, row + c.at, a.act == OF_RELU && !a.activated && sum < 0 ? 0 : sum);
+	}
+	enum { ACTIVATES = 1 };
+	__device__ __forceinline__ bool activates() const { return a.activated; }
+	__device__ __forceinline__ void activate(uint32_t y, uint32_t o) const {
+		Pixel to = pixel(y, a.y_size);
+		const int64_t *step = a.activated_step;
+		Calc<T> z = get<T>(a.y, row(y) + o * a.ys[1]);
+		::put<T>(a.activated, to.n * step[0] + o * step[1] + to.i * step[2] + to.j * step[3], activation(a.act, z));
 	}
 };
 template <class T> struct ToX {
@@ -138,6 +147,7 @@ template <class T> struct ToX {
 	}
 	__device__ __forceinline__ int64_t column(uint32_t c) const { return c * a.xs[1]; }
 	__device__ __forceinline__ void put(int64_t row, int64_t c, Calc<T> sum) const { ::put<T>(a.x, row + c, sum); }
+	enum { ACTIVATES = 0 };
 };
 template <class T> struct ToW {
 	const Conv &a;
@@ -147,6 +157,7 @@ template <class T> struct ToW {
 	}
 	__device__ __forceinline__ int64_t column(uint32_t o) const { return o * a.ws[0]; }
 	__device__ __forceinline__ void put(int64_t row, int64_t o, Calc<T> sum) const { ::put<T>(a.w, row + o, sum); }
+	enum { ACTIVATES = 0 };
 };
 
 #define CONV(name, TALL, WIDE) \

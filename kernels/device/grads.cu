@@ -1,8 +1,6 @@
 // The gradients of an activation and of the bias before it: ActGradBias of biasact.go.
 #include "last_block.cuh"
-#include "math.cuh"
-
-#include "ops.h"
+#include "activation.cuh"
 
 struct GradBias {
 	void *dz, *db;
@@ -14,8 +12,6 @@ struct GradBias {
 	int64_t splits, chunk, act, pack, step[4]; // chunk: of over, of each split; pack: adjacent channels are aligned; step: from channel to channel of dz, y, dy and db
 	Grid o;                       // of dz, y, dy: what is added up for a channel
 };
-
-enum { OF_NONE, OF_RELU, OF_TANH, OF_SIGMOID, OF_GELU, OF_GELU_TANH, OF_SILU }; // as package kernels numbers them
 
 template <class REAL> FN REAL grad(const GradBias &a, REAL y, REAL dy) {
 	switch (a.act) {

@@ -1,13 +1,15 @@
-// z = x·y + bias, or its ReLU, for matrices of any strides, single or batched.
+// z = x·y + bias, or its ReLU, for matrices of any strides, single or batched; of single ones also act(z), beside z or
+// in its place.
 #include "product.cuh"
+#include "activation.cuh"
 
 struct Product {
 	void *z;
 	const void *x, *y, *bias;
-	void *part;
-	int64_t bias_step, relu;
+	void *part, *activated; // act(z) is stored to activated if that is not null; a ReLU may else take the place of z
+	int64_t bias_step, act;
 	Extent e;
-	int64_t batches, x_step[2], y_step[2], z_step[2];
+	int64_t batches, x_step[2], y_step[2], z_step[2], activated_step[2];
 	int64_t axes, batch[6], x_batch[6], y_batch[6], z_batch[6];
 };
 
@@ -24,7 +26,9 @@ template <class T> struct Result {
 	T *p;
 	int64_t down, across;
 	const T *bias;
-	int64_t bias_step, relu;
+	int64_t bias_step;
+	bool relu;
+	const Product &a;
 	struct Column {
 		int64_t at;
 		Calc<T> bias;
@@ -36,10 +40,16 @@ template <class T> struct Result {
 			sum += c.bias;
 		p[row + c.at] = (T)(relu && sum < 0 ? 0 : sum);
 	}
+	enum { ACTIVATES = 1 };
+	__device__ __forceinline__ bool activates() const { return a.activated; }
+	__device__ __forceinline__ void activate(uint32_t i, uint32_t j) const {
+		Calc<T> z = get<T>(p, i * down + j * across);
+		::put<T>(a.activated, i * a.activated_step[0] + j * a.activated_step[1], activation(a.act, z));
+	}
 };
 
 template <class T> FN Result<T> result(const Product &a, int64_t at) {
-	return {(T *)a.z + at, a.z_step[0], a.z_step[1], (const T *)a.bias, a.bias_step, a.relu};
+	return {(T *)a.z + at, a.z_step[0], a.z_step[1], (const T *)a.bias, a.bias_step, a.act == OF_RELU && !a.activated, a};
 }
 
 // Block (i, j, ·) computes tile (i, j) of splits of one or several batches.

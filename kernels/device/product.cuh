@@ -262,9 +262,11 @@ template <class REAL> struct Part {
 	__device__ __forceinline__ uint64_t row(uint32_t i) const { return (uint64_t)i * n; }
 	__device__ __forceinline__ uint32_t column(uint32_t j) const { return j; }
 	__device__ __forceinline__ void put(uint64_t row, uint32_t column, REAL sum) const { p[row + column] = sum; }
+	enum { ACTIVATES = 0 };
 };
 
-// Passes a warp's sums to c.
+// Passes a warp's sums to c. If c applies an activation, it does so afterwards, to the elements that each thread has
+// just stored: unrolled with the sums, the activations would be in the code 32 times.
 template <class S, class C> FN void finish(const Extent &e, uint32_t top, uint32_t left, S &sums, const C &c) {
 	decltype(c.column(0)) columns[S::COLUMNS];
 	UNROLL for (int s = 0; s < S::COLUMNS; s++) columns[s] = c.column(left + sums.column(s) < e.n ? left + sums.column(s) : 0);
@@ -275,6 +277,18 @@ template <class S, class C> FN void finish(const Extent &e, uint32_t top, uint32
 		UNROLL for (int s = 0; s < S::COLUMNS; s++) {
 			if (left + sums.column(s) < e.n)
 				c.put(row, columns[s], sums.at(r, s));
+		}
+	}
+	if constexpr (C::ACTIVATES) {
+		if (!c.activates())
+			return;
+		_Pragma("unroll 1") for (int r = 0; r < S::ROWS; r++) {
+			uint32_t i = top + S::row(r);
+			_Pragma("unroll 1") for (int s = 0; s < S::COLUMNS; s++) {
+				uint32_t j = left + S::column(s);
+				if (i < e.m && j < e.n)
+					c.activate(i, j);
+			}
 		}
 	}
 }
@@ -335,6 +349,10 @@ template <class T, class C> FN void add_splits(const Extent &e, const void *part
 		Calc<T> sum = 0;
 		_Pragma("unroll 8") for (uint32_t s = 0; s < e.splits; s++) sum += p[s * all];
 		c.put(c.row(i / e.n), c.column(i % e.n), sum);
+		if constexpr (C::ACTIVATES) {
+			if (c.activates())
+				c.activate(i / e.n, i % e.n);
+		}
 	}
 }
 
