@@ -21,6 +21,9 @@ for package in cuda tensor train; do
 	go test -c -ldflags "-s -w -extldflags \"$paths\"" -o $to/tests/$package/test ./$package
 	[ ! -d $package/testdata ] || cp -r $package/testdata $to/tests/$package/
 done
+mkdir -p $to/tests/kernels/testdata $to/tests/testdata # of other packages, which these tests read
+cp kernels/testdata/conv.json $to/tests/kernels/testdata/
+cp testdata/digits.h5 $to/tests/testdata/
 
 needs() { ldd "$@" | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u; }
 for library in $(needs $to/h5dnn $to/bench $to/tests/*/test $to/capi/libh5dnn.so); do

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -16,7 +17,20 @@ func (c *check) keep(title string, e ending, failed []string) {
 	if e.err != nil || len(failed) > 0 {
 		to = c.failed
 	}
+	if len(failed) > 0 { // what the trials said, ahead of everything
+		to.printf("\n######## %s: failed: %s\n%s\n", title, strings.Join(failed, ", "), strings.Join(saidBy(e.log, 500), "\n"))
+	}
 	c.log(to, title, e)
+}
+
+// saidBy returns what tests have logged or found wrong, up to so many lines.
+func saidBy(log []byte, most int) (all []string) {
+	for line := range strings.Lines(string(log)) {
+		if strings.Contains(line, "_test.go:") && len(all) < most {
+			all = append(all, strings.TrimRight(line, "\n"))
+		}
+	}
+	return all
 }
 
 func (c *check) log(to *output, title string, e ending) {
@@ -93,8 +107,8 @@ func (c *check) starts() error {
 // correctness compares with the interpreter, references, the CPU and PyTorch.
 func (c *check) correctness() {
 	c.step(step{title: "The machine", command: []string{"sh", "-c", "nvidia-smi || true; free -g | head -2; df -h /dev/shm | tail -1"}, limit: 20 * time.Second, lines: 40, may: true})
-	c.tests(group{title: "Every kernel, beside the interpreter: the same bits except where a GPU may choose them", pack: "cuda", run: "^TestGPUMatchesInterpreter$", args: []string{"-compare", "recorded"}, limit: 60 * time.Second})
-	c.tests(group{title: "Loading of code: compiled by the driver, cached, shipped", pack: "cuda", run: "^TestLoadTimes$", args: []string{"-loads", filepath.Join(c.scratch, "loads")}, limit: 60 * time.Second})
+	c.tests(group{title: "Every kernel, beside the interpreter: the same bits except where a GPU may choose them", pack: "cuda", run: "^TestGPUMatchesInterpreter$", args: []string{"-compare", "recorded"}, show: true, limit: 60 * time.Second})
+	c.tests(group{title: "Loading of code: compiled by the driver, cached, shipped", pack: "cuda", run: "^TestLoadTimes$", args: []string{"-loads", filepath.Join(c.scratch, "loads")}, show: true, limit: 60 * time.Second})
 	c.tests(group{title: "Kernels, streams, graphs, NVIDIA's libraries and NVRTC, beside references", pack: "cuda", run: "^Test", skip: "^(TestGPUMatchesInterpreter|TestLoadTimes)$", limit: 120 * time.Second})
 	c.tests(group{title: "Every operation and its derivative, beside the CPU in float64", pack: "tensor", run: "^TestDevices|^TestCapture|^TestCustom|GPU", skip: "^TestDevicesComputeWhatIsListed$", limit: 60 * time.Second})
 	c.tests(group{title: "Training: streamed, resident, recorded as graphs and not, resumed: the same bits", pack: "train", run: trainingTests, limit: 90 * time.Second})
@@ -138,7 +152,7 @@ func (c *check) counters(table string) {
 	}
 	to := filepath.Join(c.outputs.folder, "ncu.csv")
 	c.outputs.count++
-	command := []string{"ncu", "--csv", "--page", "raw", "--set", "basic", "--launch-count", "40", "--kernel-name", "regex:^(" + strings.Join(names, "|") + ")$", "--log-file", to,
+	command := []string{cmp.Or(cudaTool("ncu"), "ncu"), "--csv", "--page", "raw", "--set", "basic", "--launch-count", "40", "--kernel-name", "regex:^(" + strings.Join(names, "|") + ")$", "--log-file", to,
 		c.program("bench"), "-device", c.device, "-data", c.program("data"), "-made", c.scratch, "-step", filepath.Join(c.scratch, "step.csv"), "-steps", "1"}
 	c.step(step{title: "Counters of the ten dearest kernels, in ncu.csv", command: command, limit: 60 * time.Second, lines: 5, may: true})
 }

@@ -17,6 +17,7 @@ type group struct {
 	title, pack string
 	run, skip   string // patterns of tests
 	args        []string
+	show        bool // what the tests log, in the report
 	limit       time.Duration
 }
 
@@ -94,6 +95,9 @@ func (c *check) tests(g group) {
 		}
 		if how == "" {
 			c.keep(g.title, e, log.failed[failures:])
+			if g.show {
+				c.report.printf("```\n%s\n```\n", strings.Join(saidBy(e.log, 30), "\n"))
+			}
 			break
 		}
 		ended++
@@ -144,7 +148,7 @@ func exactly(name string) string {
 // sanitize runs the trial that faulted again under compute-sanitizer, if there is one, and if it finds
 // nothing there the whole group, for a minute together.
 func (c *check) sanitize(g group, folder, trial string) {
-	tool := sanitizer()
+	tool := cudaTool("compute-sanitizer")
 	if tool == "" {
 		c.report.printf("There is no compute-sanitizer to tell more.\n")
 		return
@@ -162,11 +166,12 @@ func (c *check) sanitize(g group, folder, trial string) {
 	c.report.printf("compute-sanitizer found nothing.\n")
 }
 
-func sanitizer() string {
-	if path, err := exec.LookPath("compute-sanitizer"); err == nil {
+// cudaTool returns the path of a tool of NVIDIA's, or "".
+func cudaTool(name string) string {
+	if path, err := exec.LookPath(name); err == nil {
 		return path
 	}
-	found, _ := filepath.Glob("/usr/local/cuda*/bin/compute-sanitizer")
+	found, _ := filepath.Glob("/usr/local/cuda*/bin/" + name)
 	if len(found) > 0 {
 		return found[len(found)-1]
 	}
