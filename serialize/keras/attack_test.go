@@ -1,0 +1,149 @@
+package keras_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
+)
+
+// A member is a file of an archive.
+type member struct {
+	name, text string
+	method     uint16
+}
+
+func archive(t *testing.T, members ...member) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for _, m := range members {
+		w, err := z.CreateHeader(&zip.FileHeader{Name: m.name, Method: m.method})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write([]byte(m.text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+const (
+	about  = `{"keras_version": "3.0.0", "date_saved": "2024-01-01@00:00:00"}`
+	dense1 = `{"class_name": "Sequential", "config": {"name": "m", "layers": [{"class_name": "Dense", "config": {"name": "d", "units": 2}}]}}`
+)
+
+// TestHostileArchivesAreRefused holds that .keras files which Keras does not write are
+// refused, with the reason.
+func TestHostileArchivesAreRefused(t *testing.T) {
+	weights, err := os.ReadFile("testdata/keras3_cnn.weights.h5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	valid := []member{{"metadata.json", about, zip.Store}, {"config.json", dense1, zip.Store}, {"model.weights.h5", string(weights), zip.Store}}
+	with := func(extra ...member) []member { return append(append([]member{}, valid...), extra...) }
+	lambda := `{"class_name": "Sequential", "config": {"name": "m", "layers": [{"class_name": "Dense", "config": {"name": 7}}]}}`
+	deep := strings.Repeat(`{"class_name": "Sequential", "config": {"name": "m", "layers": [`, 40) + strings.Repeat(`]}}`, 40)
+	for _, c := range []struct {
+		members []member
+		want    string
+	}{
+		{with(member{"../evil", "", zip.Store}), "leads out of it"},
+		{with(member{"config.json", dense1, zip.Store}), "twice"},
+		{[]member{valid[0], {"config.json", dense1, zip.Deflate}, valid[2]}, "compressed"},
+		{valid[:2], "no model.weights.h5"},
+		{append(append([]member{}, valid[:2]...), member{"model.weights.npz", "", zip.Store}), "pickled"},
+		{[]member{valid[0], {"config.json", `{"class_name": "MyModel", "config": {}}`, zip.Store}, valid[2]}, "MyModel"},
+		{[]member{valid[0], {"config.json", `[]`, zip.Store}, valid[2]}, "model configuration"},
+		{[]member{valid[0], {"config.json", lambda, zip.Store}, valid[2]}, `has the name ""`},
+		{[]member{valid[0], {"config.json", deep, zip.Store}, valid[2]}, "nested deeper"},
+		{[]member{valid[0], valid[1], {"model.weights.h5", "no HDF5 at all", zip.Store}}, "HDF5"},
+	} {
+		text := archive(t, c.members...)
+		f, err := serialize.OpenReader(bytes.NewReader(text), int64(len(text)), "m.keras", serialize.Options{Format: "keras"})
+		if err == nil {
+			f.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("error %v; want one with %q", err, c.want)
+		}
+	}
+}
+
+// TestHostileFilesAreRefused holds that links, other files and lists that lie are refused.
+func TestHostileFilesAreRefused(t *testing.T) {
+	dir := t.TempDir()
+	for i, c := range []struct {
+		fill func(w *hdf5write.Writer) error
+		want string
+	}{
+		{func(w *hdf5write.Writer) error { return w.SoftLink("/d/d/kernel", "/secret") }, "soft"},
+		{func(w *hdf5write.Writer) error { return nil }, "there is no dataset"},
+		{func(w *hdf5write.Writer) error { return w.SetAttr("/", "model_config", `{"class_name": 3}`) }, "model configuration"},
+		{func(w *hdf5write.Writer) error { return w.SetAttr("/", "model_config", []string{"a", "b"}) }, "holds 2 strings"},
+		{func(w *hdf5write.Writer) error { return w.SetAttr("/", "layer_names", hdf5write.Bytes{"d", "gone"}) }, "no group /gone"},
+		{func(w *hdf5write.Writer) error { return w.SetAttr("/d", "weight_names", []float64{1, 2}) }, "weight_names"},
+	} {
+		name := filepath.Join(dir, fmt.Sprint(i, ".h5"))
+		w, err := hdf5write.Create(name, hdf5write.CreateOptions{NoSync: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, step := range []error{
+			w.Group("/d"), w.SetAttr("/", "layer_names", hdf5write.Bytes{"d"}), w.SetAttr("/d", "weight_names", hdf5write.Bytes{"d/kernel"}),
+			w.Write("/secret", storage.From([]float32{1}, 1)), c.fill(w), w.Close(),
+		} {
+			if step != nil {
+				t.Fatal(step)
+			}
+		}
+		f, err := serialize.Open(name)
+		if err == nil {
+			for _, failed := range f.All() {
+				if failed != nil {
+					err = failed
+				}
+			}
+			f.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("file %d: error %v; want one with %q", i, err, c.want)
+		}
+	}
+}
+
+// FuzzKeras opens damaged files of all layouts: they are errors or data.
+func FuzzKeras(f *testing.F) {
+	for _, name := range []string{"keras3_cnn.keras", "keras2_cnn.h5", "keras3_cnn.weights.h5", "keras2_cnn_only.h5", "keras3_graph.weights.json"} {
+		text, err := os.ReadFile("testdata/" + name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		for _, format := range []string{"keras", "keras-h5", "keras-weights"} {
+			file, err := serialize.OpenReader(bytes.NewReader(text), int64(len(text)), "fuzzed", serialize.Options{Format: format, Budget: storage.NewBudget(64 << 20)})
+			if err != nil {
+				continue
+			}
+			for e, err := range file.All() {
+				if err == nil && e.Array.Len() < 1<<16 {
+					e.Array.To(storage.CPU)
+				}
+			}
+			file.Close()
+		}
+	})
+}
