@@ -2,18 +2,27 @@ package models
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
 
 	"github.com/h5dnn/h5dnn/checkpoint"
 	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/train"
+	"github.com/h5dnn/h5dnn/views"
 )
 
 // A Verification is what Verify has compared. All of it was equal.
 type Verification struct {
 	Written  int // arrays of the output that are what the plan computes
 	Restored int // arrays of the source that the output was converted back to
+	// Predicted is set if h5dnn runs the model: the source and what the output was
+	// converted back to have predicted the same of random inputs.
+	Predicted bool
 }
 
 // Verify reads the output and compares every array with what the plan computes, bit by
@@ -39,11 +48,98 @@ func (p *Plan) Verify(ctx context.Context, out string) (v Verification, err erro
 		}
 		v.Written++
 	}
-	v.Restored, err = p.restore(ctx, entries)
+	restored, err := p.restore(ctx, entries)
+	if err == nil && len(restored) > 0 {
+		v.Restored = len(restored)
+		v.Predicted, err = p.predictBoth(restored)
+	}
 	if err != nil {
 		return v, fmt.Errorf("verify %s: converted back: %w", out, err)
 	}
 	return v, nil
+}
+
+// predictBoth compares the predictions of the source's model with those of the restored
+// weights. It reports false if h5dnn does not run the model.
+func (p *Plan) predictBoth(restored map[string]storage.Array) (bool, error) {
+	source, err := p.predictor(p.Source.Model)
+	if err != nil {
+		return false, nil // a layer that h5dnn does not run
+	}
+	back, err := p.predictor(withWeights(p.Source.Model, "", restored))
+	if err != nil {
+		return false, err
+	}
+	inputs := make([]storage.Array, len(source.Inputs()))
+	random := rand.New(rand.NewPCG(1, 2))
+	for i, f := range source.Inputs() {
+		x := make([]float64, views.Of(f.Shape...).Len()*samples)
+		for k := range x {
+			if x[k] = random.NormFloat64(); f.Type.IsInt() {
+				x[k] = 0 // an index that every embedding has
+			}
+		}
+		if inputs[i], err = checkpoint.Cast(storage.From(x, append([]int{samples}, f.Shape...)...), f.Type).To(storage.CPU); err != nil {
+			return false, err
+		}
+	}
+	for i := range source.Outputs() {
+		if err := errors.Join(source.SelectOutput(i), back.SelectOutput(i)); err != nil {
+			return false, err
+		}
+		want, err1 := source.Predict(inputs...)
+		got, err2 := back.Predict(inputs...)
+		if err := errors.Join(err1, err2); err != nil {
+			return false, err
+		}
+		x, err1 := storage.Read[float64](want)
+		y, err2 := storage.Read[float64](got)
+		if err := errors.Join(err1, err2); err != nil {
+			return false, err
+		}
+		for k := range x {
+			if d := math.Abs(x[k] - y[k]); !(d <= 1e-5*max(1, math.Abs(x[k]))) {
+				return false, fmt.Errorf("its prediction is %v; that of %s is %v", y[k], p.Source.Name, x[k])
+			}
+		}
+	}
+	return true, nil
+}
+
+const samples = 4 // that predictBoth predicts of
+
+// predictor runs a model of Keras on the CPU.
+func (p *Plan) predictor(m *checkpoint.Model) (*train.Predictor, error) {
+	source := *p.Source
+	source.Model = m
+	plan := &Plan{Source: &source, Format: p.Format, From: checkpoint.Keras, To: checkpoint.H5dnn, options: p.options}
+	if err := plan.kerasToRun(); err != nil {
+		return nil, err
+	}
+	run, err := plan.Run(storage.CPU)
+	if err != nil {
+		return nil, err
+	}
+	return run.Predictor()
+}
+
+// withWeights returns a copy of m with other weights of the same names.
+func withWeights(m *checkpoint.Model, prefix string, weights map[string]storage.Array) *checkpoint.Model {
+	c := *m
+	c.Layers = slices.Clone(m.Layers)
+	for i := range c.Layers {
+		l := &c.Layers[i]
+		if l.Model != nil {
+			l.Model = withWeights(l.Model, prefix+l.Name+"/", weights)
+		}
+		l.Weights = slices.Clone(l.Weights)
+		for k := range l.Weights {
+			if a, ok := weights[prefix+l.Name+"/"+l.Weights[k].Name]; ok {
+				l.Weights[k].Array = a
+			}
+		}
+	}
+	return &c
 }
 
 func same(ctx context.Context, want, have storage.Array) error {
@@ -58,14 +154,14 @@ func same(ctx context.Context, want, have storage.Array) error {
 }
 
 // restore converts PyTorch's arrays back to Keras's weights, compares them with the
-// source, and returns how many it compared.
-func (p *Plan) restore(ctx context.Context, entries map[string]storage.Array) (n int, err error) {
+// source, and returns those that it compared.
+func (p *Plan) restore(ctx context.Context, entries map[string]storage.Array) (map[string]storage.Array, error) {
 	if p.From != checkpoint.Keras || p.To != checkpoint.PyTorch {
-		return 0, nil
+		return nil, nil
 	}
 	plans, err := p.links(p.Source.Model)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	parameters := map[string]checkpoint.Tensor{}
 	for name, a := range entries {
@@ -82,24 +178,25 @@ func (p *Plan) restore(ctx context.Context, entries map[string]storage.Array) (n
 	}
 	tensors, missing, _, err := checkpoint.Import(kept, parameters)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	if len(missing) > 0 {
-		return 0, fmt.Errorf("%s is missing", missing[0])
+		return nil, fmt.Errorf("%s is missing", missing[0])
 	}
 	source := map[string]storage.Array{}
 	for _, e := range p.Source.Entries {
 		source[e.Name] = e.Array
 	}
+	restored := map[string]storage.Array{}
 	for _, t := range tensors {
 		want, ok := source[t.Name]
 		if !ok || want.Type != t.Array.Type {
 			continue
 		}
 		if err := same(ctx, want, t.Array); err != nil {
-			return n, fmt.Errorf("%s: %w", t.Name, err)
+			return nil, fmt.Errorf("%s: %w", t.Name, err)
 		}
-		n++
+		restored[t.Name] = t.Array
 	}
-	return n, nil
+	return restored, nil
 }
