@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An operand lies where the caller has it; where the primitive wants it elsewhere it is
- * moved there before, if it is read, or from there after, if it is written. */
+/* An operand has the layout that the caller gives it. If the primitive prefers another one, the operand is copied:
+ * before the call if it is read, after it if it is written. */
 typedef struct {
 	int arg; /* oneDNN's name for it, 0 if it is absent */
 	int written;
@@ -132,11 +132,11 @@ static dnnl_status_t attributes(dnnl_primitive_attr_t *attr, int activation) {
 	return s;
 }
 
-/* place gives the operand its memory objects and, where the primitive wants it
- * elsewhere than it lies, the primitive that moves it. */
-static dnnl_status_t place(h5k_plan *p, operand *o, h5k_ref lies, h5k_ref wanted) {
-	dnnl_status_t s = dnnl_memory_create(&o->theirs, lies, engine, DNNL_MEMORY_NONE);
-	if (s != dnnl_success || dnnl_memory_desc_equal(lies, wanted))
+/* place creates the operand's memory objects and, if the primitive prefers another layout than the one
+ * given, the primitive that copies between the two. */
+static dnnl_status_t place(h5k_plan *p, operand *o, h5k_ref given, h5k_ref wanted) {
+	dnnl_status_t s = dnnl_memory_create(&o->theirs, given, engine, DNNL_MEMORY_NONE);
+	if (s != dnnl_success || dnnl_memory_desc_equal(given, wanted))
 		return s;
 	s = dnnl_memory_create(&o->ours, wanted, engine, DNNL_MEMORY_NONE);
 	if (s != dnnl_success)
@@ -145,8 +145,8 @@ static dnnl_status_t place(h5k_plan *p, operand *o, h5k_ref lies, h5k_ref wanted
 	p->scratch += (dnnl_memory_desc_get_size(wanted) + 63) / 64 * 64;
 
 	dnnl_primitive_desc_t pd;
-	s = o->written ? dnnl_reorder_primitive_desc_create(&pd, wanted, engine, lies, engine, NULL)
-	               : dnnl_reorder_primitive_desc_create(&pd, lies, engine, wanted, engine, NULL);
+	s = o->written ? dnnl_reorder_primitive_desc_create(&pd, wanted, engine, given, engine, NULL)
+	               : dnnl_reorder_primitive_desc_create(&pd, given, engine, wanted, engine, NULL);
 	if (s != dnnl_success)
 		return s;
 	s = dnnl_primitive_create(&o->move, pd);
@@ -154,17 +154,17 @@ static dnnl_status_t place(h5k_plan *p, operand *o, h5k_ref lies, h5k_ref wanted
 	return s;
 }
 
-static dnnl_status_t place_all(h5k_plan *p, const h5k_problem *q, dnnl_primitive_desc_t pd, h5k_own lies[]) {
+static dnnl_status_t place_all(h5k_plan *p, const h5k_problem *q, dnnl_primitive_desc_t pd, h5k_own given[]) {
 	h5k_ref pad = dnnl_primitive_desc_query_md(pd, dnnl_query_scratchpad_md, 0);
 	dnnl_status_t s = dnnl_memory_create(&p->scratchpad, pad, engine, DNNL_MEMORY_NONE);
 	p->scratch = (dnnl_memory_desc_get_size(pad) + 63) / 64 * 64;
 	for (int i = 0; i < H5K_SLOTS && s == dnnl_success; i++) {
 		operand *o = &p->of[i];
-		if (!args[q->op][i] || !lies[i])
+		if (!args[q->op][i] || !given[i])
 			continue;
 		o->arg = args[q->op][i];
 		o->written = written[q->op][i];
-		s = place(p, o, lies[i], dnnl_primitive_desc_query_md(pd, dnnl_query_exec_arg_md, o->arg));
+		s = place(p, o, given[i], dnnl_primitive_desc_query_md(pd, dnnl_query_exec_arg_md, o->arg));
 	}
 	return s;
 }
@@ -189,7 +189,7 @@ static void channels_last(int rank, const int64_t *size, int64_t *stride) {
 }
 
 /* describe_weights describes weights (outputs, inputs of a group, ...) to oneDNN, for which groups are
- * an axis of their own; wherever it likes them best if stride is NULL. */
+ * an axis of their own; in its preferred layout if stride is NULL. */
 static h5k_own describe_weights(const h5k_problem *q, const int64_t *stride) {
 	dnnl_dims_t size, strides;
 	if (q->groups <= 1)
@@ -213,28 +213,28 @@ static h5k_own describe_moved(const h5k_problem *q, int i, const int64_t *size) 
 	return h5k_describe(q->rank, size, stride);
 }
 
-static dnnl_status_t build(h5k_plan *p, const h5k_problem *q, h5k_own lies[], h5k_own wants[], dnnl_primitive_attr_t *attr) {
+static dnnl_status_t build(h5k_plan *p, const h5k_problem *q, h5k_own given[], h5k_own preferred[], dnnl_primitive_attr_t *attr) {
 	const int64_t *size[] = {q->x, q->w, NULL, q->y}, *stride[] = {q->x_stride, q->w_stride, NULL, q->y_stride};
 	for (int i = 0; i < H5K_SLOTS; i++) {
 		if (i == H5K_B && !q->bias)
 			continue;
 		if (i == H5K_B) {
-			lies[i] = describe_bias(q);
+			given[i] = describe_bias(q);
 			p->of[i].need = q->op == H5K_MATMUL ? q->y[1] : q->w[0];
 		} else {
-			lies[i] = i == H5K_W ? describe_weights(q, stride[i]) : h5k_describe(q->rank, size[i], stride[i]);
+			given[i] = i == H5K_W ? describe_weights(q, stride[i]) : h5k_describe(q->rank, size[i], stride[i]);
 			p->of[i].need = extent(q->rank, size[i], stride[i]);
 		}
 		if (q->moved & 1 << i)
-			wants[i] = describe_moved(q, i, size[i]);
-		if (!lies[i] || (q->moved & 1 << i && !wants[i]))
+			preferred[i] = describe_moved(q, i, size[i]);
+		if (!given[i] || (q->moved & 1 << i && !preferred[i]))
 			return dnnl_invalid_arguments;
 	}
 	h5k_operands d = {
-		.src = wants[H5K_X] ? wants[H5K_X] : lies[H5K_X],
-		.weights = wants[H5K_W] ? wants[H5K_W] : lies[H5K_W],
-		.bias = lies[H5K_B],
-		.dst = wants[H5K_Y] ? wants[H5K_Y] : lies[H5K_Y],
+		.src = preferred[H5K_X] ? preferred[H5K_X] : given[H5K_X],
+		.weights = preferred[H5K_W] ? preferred[H5K_W] : given[H5K_W],
+		.bias = given[H5K_B],
+		.dst = preferred[H5K_Y] ? preferred[H5K_Y] : given[H5K_Y],
 	};
 	for (int i = 0; i < q->rank - 2 && q->op != H5K_MATMUL; i++) {
 		d.stride[i] = q->stride[i];
@@ -251,25 +251,25 @@ static dnnl_status_t build(h5k_plan *p, const h5k_problem *q, h5k_own lies[], h5
 	dnnl_primitive_desc_query(pd, dnnl_query_impl_info_str, 0, (void *)&p->implementation);
 	s = dnnl_primitive_create(&p->run, pd);
 	if (s == dnnl_success)
-		s = place_all(p, q, pd, lies);
+		s = place_all(p, q, pd, given);
 	dnnl_primitive_desc_destroy(pd);
 	return s;
 }
 
 h5k_plan *h5k_compile(const h5k_problem *q, int *status) {
-	h5k_own lies[H5K_SLOTS] = {0}, wants[H5K_SLOTS] = {0};
+	h5k_own given[H5K_SLOTS] = {0}, preferred[H5K_SLOTS] = {0};
 	dnnl_primitive_attr_t attr = NULL;
 	h5k_plan *p = calloc(1, sizeof *p);
 	*status = p ? started() : dnnl_out_of_memory;
 	if (*status == dnnl_success) {
 		h5k_team(p->threads = q->threads); /* and not H5K_ENTER: to it relu's negative slope would be 0 */
-		*status = build(p, q, lies, wants, &attr);
+		*status = build(p, q, given, preferred, &attr);
 	}
 	for (int i = 0; i < H5K_SLOTS; i++) {
-		if (lies[i])
-			h5k_forget(lies[i]);
-		if (wants[i])
-			h5k_forget(wants[i]);
+		if (given[i])
+			h5k_forget(given[i]);
+		if (preferred[i])
+			h5k_forget(preferred[i]);
 	}
 	if (attr)
 		dnnl_primitive_attr_destroy(attr);
