@@ -218,6 +218,9 @@ func (l legacy) layer(name string, renamed map[string]string) error {
 	names := l.namesOf(name, to, weights)
 	for i, weight := range weights {
 		e, err := l.tree.entry(join(group, weight), names[i])
+		if err == nil && l.isKeras1() {
+			err = modernize(l.described(to), &e)
+		}
 		if l.file.Has(e.Name) {
 			e.Name = name + "/" + weight // names that differ in what is left out
 		}
@@ -226,6 +229,14 @@ func (l legacy) layer(name string, renamed map[string]string) error {
 		}
 	}
 	return nil
+}
+
+// described returns the layer of the model, or nil.
+func (l legacy) described(name string) *checkpoint.Layer {
+	if l.file.model == nil {
+		return nil
+	}
+	return l.file.model.Layer(name)
 }
 
 // namesOf returns the names of the entries of the weights of a layer, which the model
