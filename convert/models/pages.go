@@ -40,7 +40,11 @@ func (r *releaser) release(a storage.Array) storage.Array {
 	return a
 }
 
-// A released is a Source that calls release when its last element has been read.
+// largeRead is the size in bytes of reads after which pages are released.
+const largeRead = 8 << 20
+
+// A released is a Source that calls release when its last element has been read, and after
+// large reads.
 type released struct {
 	storage.Source
 	release func()
@@ -48,7 +52,7 @@ type released struct {
 
 func (r *released) ReadView(dst []byte, t dtype.Type, v views.View) error {
 	err := r.Source.ReadView(dst, t, v)
-	if _, last := v.Bounds(); (last+1)*t.Size() >= r.Len() {
+	if _, last := v.Bounds(); (last+1)*t.Size() >= r.Len() || v.Len()*t.Size() >= largeRead {
 		r.release()
 	}
 	return err
