@@ -18,25 +18,26 @@ import (
 // Keras, or of weights with the architecture that --model names. args are the data, whose
 // shape settles the sizes that an architecture leaves open.
 func runOf(c *cli.Context, name string, args []string) (run *train.Run, imported bool, err error) {
-	architecture := c.String("model")
-	if err := isFile(name); err != nil {
-		return nil, false, err
-	}
-	if architecture == "" && !models.IsKeras(name) {
-		run, err = resumedOn(c, name)
-		return run, false, err
-	}
-	addInput(c.Context, name, nil)
 	config := train.Config{Device: c.String("device"), Threads: c.Int("threads")}
 	device, err := compute(config)
 	if err != nil {
 		return nil, false, err
 	}
-	run, err = importedRun(c, name, architecture, args, device)
+	if err := isFile(name); err != nil {
+		return nil, false, err
+	}
+	architecture := c.String("model")
+	imported = architecture != "" || models.IsKeras(name)
+	if imported {
+		addInput(c.Context, name, nil)
+		run, err = importedRun(c, name, architecture, args, device)
+	} else {
+		run, err = resume(c.Context, name, device)
+	}
 	if err == nil {
 		run.Config.Device, run.Config.Threads = config.Device, config.Threads
 	}
-	return run, true, err
+	return run, imported, err
 }
 
 func importedRun(c *cli.Context, name, architecture string, args []string, d storage.Device) (*train.Run, error) {
