@@ -14,6 +14,7 @@ import (
 	"github.com/h5dnn/h5dnn/inspect"
 	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/serialize"
+	_ "github.com/h5dnn/h5dnn/serialize/arrow"
 	_ "github.com/h5dnn/h5dnn/serialize/csv"
 	_ "github.com/h5dnn/h5dnn/serialize/gguf"
 	_ "github.com/h5dnn/h5dnn/serialize/h5ck"

@@ -40,7 +40,7 @@ var formats = []format{
 	{0, "II+\x00", "a BigTIFF image", ""},
 	{0, "MM\x00+", "a BigTIFF image", ""},
 	{0, "PAR1", "a Parquet file", ""},
-	{0, "ARROW1", "an Arrow file", ""},
+	{0, "ARROW1", "an Arrow file without its end", "it may be truncated"},
 	{0, "FEA1", "a Feather file", ""},
 	{0, "GRIB", "a GRIB file", ""},
 	{0, "SIMPLE  =", "a FITS file", ""},

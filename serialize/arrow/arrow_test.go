@@ -1,0 +1,409 @@
+package arrow_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/pythontest"
+	"github.com/h5dnn/h5dnn/serialize"
+	_ "github.com/h5dnn/h5dnn/serialize/arrow"
+	"github.com/h5dnn/h5dnn/serialize/serializetest"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/storagetest"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// Example reads a column of a table.
+func Example() {
+	f, err := serialize.Open("testdata/zstd.feather")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer f.Close()
+	a, err := serialize.Find(f, "int16")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	elements, err := storage.Read[int16](a)
+	fmt.Println(a.Type, a.Shape, elements[:5], err, f.Meta()["author"])
+	// Output: int16 [40] [0 7 14 21 5] <nil> größe
+}
+
+func expected(t *testing.T) map[string][]any {
+	t.Helper()
+	var want map[string][]any
+	b, err := os.ReadFile("testdata/expected.json")
+	if err == nil {
+		err = json.Unmarshal(b, &want)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return want
+}
+
+// check compares a file with what testdata/make.py wrote.
+func check(t *testing.T, name string, f serialize.File) {
+	t.Helper()
+	for column, want := range expected(t) {
+		e, err := serialize.Lookup(f, column)
+		if err != nil || !slices.Equal(e.Shape(), []int{len(want)}) {
+			t.Errorf("%s: %s: %v, %v", name, column, e.Shape(), err)
+			continue
+		}
+		var got []any
+		if e.Elements != nil {
+			got, err = e.Elements.Values(e.Elements.View)
+		} else {
+			var numbers []float64
+			numbers, err = storage.Read[float64](e.Array)
+			for _, x := range numbers {
+				got = append(got, x)
+			}
+			if dtype, parseErr := dtype.Parse(column); parseErr == nil && dtype != e.Array.Type {
+				t.Errorf("%s: %s is %v", name, column, e.Array.Type)
+			}
+		}
+		if err != nil {
+			t.Errorf("%s: %s: %v", name, column, err)
+			continue
+		}
+		for i, x := range want {
+			switch {
+			case x == nil && e.Elements != nil && got[i] == "":
+			case x == nil && e.Elements == nil && math.IsNaN(got[i].(float64)):
+			case x != got[i]:
+				t.Errorf("%s: %s, row %d: %v, want %v", name, column, i, got[i], x)
+			}
+		}
+	}
+}
+
+// TestFilesOfPyarrow: files and streams, one batch and several, both compressions, nulls,
+// dictionaries, and messages as they were before version 0.15.
+func TestFilesOfPyarrow(t *testing.T) {
+	for _, name := range []string{"one.arrow", "batches.arrow", "lz4.arrow", "zstd.feather", "stream.arrows", "legacy.arrow"} {
+		f, err := serialize.Open(filepath.Join("testdata", name))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		check(t, name, f)
+		a, err := serialize.Find(f, "float32")
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole, err := a.To(storage.CPU)
+		if err != nil {
+			t.Fatal(err)
+		}
+		storagetest.TestSource(t, a, whole)
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+		if _, err := a.To(storage.CPU); !errors.Is(err, storage.ErrState) {
+			t.Errorf("%s: read after closing: %v", name, err)
+		}
+	}
+}
+
+// TestDictionariesChange: a stream adds to a dictionary, and replaces it.
+func TestDictionariesChange(t *testing.T) {
+	f, err := serialize.Open("testdata/deltas.arrows")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	e, err := serialize.Lookup(f, "words")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := e.Elements.Values(e.Elements.View); err != nil || fmt.Sprint(got) != "[b a c a x x]" {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+// TestColumnsThatAreNotRead are listed with the name of their type, and those after them
+// are right.
+func TestColumnsThatAreNotRead(t *testing.T) {
+	f, err := serialize.Open("testdata/odd.arrow")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for name, typ := range map[string]string{
+		"null": "null", "list": "list", "struct": "struct", "decimal": "decimal", "time": "timestamp", "date": "date", "binary": "binary",
+		"fixed": "fixed_size_binary", "fixed list": "fixed_size_list", "views": "utf8_view", "map": "map", "sparse": "union", "dense": "union",
+		"runs": "run_end_encoded", "list view": "list_view", "dictionary of binary": "dictionary of binary",
+	} {
+		e, err := serialize.Lookup(f, name)
+		if !errors.Is(err, dtype.ErrType) || !strings.Contains(err.Error(), "type "+typ+" ") || !slices.Equal(e.Shape(), []int{2}) {
+			t.Errorf("%s: %v, %v", name, e.Shape(), err)
+		}
+	}
+	a, err := serialize.Find(f, "x")
+	if got, wrong := storage.Read[int64](a); err != nil || wrong != nil || !slices.Equal(got, []int64{1, 2}) {
+		t.Errorf("x: %v, %v, %v", got, err, wrong)
+	}
+	a, err = serialize.Find(f, "integer gaps")
+	if err == nil {
+		_, err = a.To(storage.CPU)
+	}
+	if !errors.Is(err, storage.ErrState) || !strings.Contains(err.Error(), "are missing") {
+		t.Errorf("missing integers: %v", err)
+	}
+}
+
+// saved writes what a file has again.
+func saved(t *testing.T, name, format string) []byte {
+	t.Helper()
+	f, err := serialize.Open(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var b bytes.Buffer
+	if err := serialize.Write(&b, format, serialize.Contents{Entries: f.All(), Meta: map[string]string{"author": "größe"}}); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// TestTablesAreWritten and read again, here and by pyarrow, as files and as streams.
+func TestTablesAreWritten(t *testing.T) {
+	for format, extension := range map[string]string{"arrow": ".arrow", "arrow-stream": ".arrows"} {
+		b := saved(t, "batches.arrow", format)
+		f, err := serialize.OpenReader(bytes.NewReader(b), int64(len(b)), "table")
+		if err != nil {
+			t.Fatal(err)
+		}
+		check(t, "written", f)
+		if f.Meta()["author"] != "größe" {
+			t.Errorf("metadata %q", f.Meta())
+		}
+		t.Run(format, func(t *testing.T) {
+			name := filepath.Join(t.TempDir(), "table"+extension)
+			if err := os.WriteFile(name, b, 0o666); err != nil {
+				t.Fatal(err)
+			}
+			const script = `
+import json, math, sys
+import pyarrow as pa
+source = pa.memory_map(sys.argv[1])
+reader = pa.ipc.open_file(source) if sys.argv[1].endswith(".arrow") else pa.ipc.open_stream(source)
+table, want = reader.read_all(), json.load(open(sys.argv[2]))
+table.validate(full=True)
+assert table.schema.metadata[b"author"].decode() == "größe", table.schema.metadata
+names = {"float16": "halffloat", "float32": "float", "float64": "double"}
+for name, values in want.items():
+    got = table[name].to_pylist()
+    for a, b in zip(got, values, strict=True):
+        assert a == b or b is None and (a == "" or math.isnan(a)), (name, a, b)
+    typ = str(table.schema.field(name).type)
+    if "int" in name or "float" in name or name == "bool":
+        assert typ == names.get(name, name), table.schema
+    for chunk in table[name].chunks:
+        assert all(b is None or b.address % 64 == 0 for b in chunk.buffers()), name
+print("read", table.num_rows)
+`
+			if got := pythontest.Run(t, []string{"pyarrow"}, script, name, "testdata/expected.json"); got != "read 40\n" {
+				t.Errorf("pyarrow prints %q", got)
+			}
+		})
+	}
+}
+
+// TestManyRows: strings in several batches, and bools that end within a byte.
+func TestManyRows(t *testing.T) {
+	const n = 150_001
+	bools, words := make([]uint8, n), make([]any, n)
+	for i := range n {
+		bools[i] = uint8(i % 3 & 1)
+		words[i] = fmt.Sprint(i % 1000)
+	}
+	v := views.Of(n)
+	list := []serialize.Entry{
+		{Name: "b", Array: storage.Array{Data: storage.Wrap(bools), Type: dtype.Bool, View: v}},
+		{Name: "s", Elements: &serialize.Elements{View: v, Type: "string", Values: func(v views.View) (out []any, err error) {
+			for at := range v.Positions() {
+				out = append(out, words[at])
+			}
+			return out, nil
+		}}},
+	}
+	name := filepath.Join(t.TempDir(), "rows.feather")
+	err := serialize.Save(name, "", serialize.Contents{Entries: func(yield func(serialize.Entry, error) bool) {
+		_ = yield(list[0], nil) && yield(list[1], nil)
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := serialize.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	a, err := serialize.Find(f, "b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := storage.Read[uint8](a); err != nil || !slices.Equal(got, bools) {
+		t.Errorf("bools differ: %v", err)
+	}
+	e, err := serialize.Lookup(f, "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := e.Elements.Values(e.Elements.View); err != nil || !slices.Equal(got, words) {
+		t.Errorf("strings differ: %v", err)
+	}
+}
+
+// TestContentsThatAreNoTable are errors.
+func TestContentsThatAreNoTable(t *testing.T) {
+	for name, list := range map[string][]storage.Array{
+		"two axes": {storage.From([]int32{1, 2}, 1, 2)}, "no axes": {storage.From([]int32{1})}, "lengths": {storage.From([]int32{1, 2}, 2), storage.From([]int32{1}, 1)},
+		"type": {storage.From([]complex64{1}, 1)}, "none": {},
+	} {
+		err := serialize.Write(new(bytes.Buffer), "arrow", serialize.Contents{Entries: serialize.Arrays(func(yield func(string, storage.Array) bool) {
+			for i, a := range list {
+				if !yield(fmt.Sprint(i), a) {
+					return
+				}
+			}
+		})})
+		if !errors.Is(err, views.ErrShape) && !errors.Is(err, dtype.ErrType) && !errors.Is(err, storage.ErrState) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestAttacks changes one thing in a file each.
+func TestAttacks(t *testing.T) {
+	file, stream := saved(t, "one.arrow", "arrow"), saved(t, "one.arrow", "arrow-stream")
+	zstd, err := os.ReadFile("testdata/zstd.feather")
+	if err != nil {
+		t.Fatal(err)
+	}
+	le := binary.LittleEndian
+	// bodyOf returns where the body of the message at a position begins, and its size.
+	end := func(b []byte, at int) int { return at + 8 + int(le.Uint32(b[at+4:])) }
+	batch := end(stream, 0) // the record batch follows the schema, which has no body
+	body := end(stream, batch)
+	rows := func(b []byte, from, to uint64) { // replaces an integer of the metadata of the batch
+		old := le.AppendUint64(nil, from)
+		at := bytes.Index(b[batch:body], old)
+		if at < 0 {
+			t.Fatal("no such integer")
+		}
+		le.PutUint64(b[batch+at:], to)
+	}
+	footer := len(file) - 10 - int(le.Uint32(file[len(file)-10:]))
+	attacks := []struct {
+		name, format, reason string
+		b                    []byte
+		change               func(b []byte) []byte
+	}{
+		{"truncated", "arrow", "may be truncated", file, func(b []byte) []byte { return b[:len(b)-100] }},
+		{"truncated stream", "arrow-stream", "may be truncated", stream, func(b []byte) []byte { return b[:body+10] }},
+		{"large footer", "arrow", "may be truncated", file, func(b []byte) []byte { le.PutUint32(b[len(b)-10:], 1<<31); return b }},
+		{"empty footer", "arrow", "the metadata are damaged", file, func(b []byte) []byte { le.PutUint32(b[len(b)-10:], 0); return b }},
+		{"large message", "arrow-stream", "may be truncated", stream, func(b []byte) []byte { le.PutUint32(b[batch+4:], 1<<31); return b }},
+		{"root outside", "arrow-stream", "the metadata are damaged", stream, func(b []byte) []byte { le.PutUint32(b[8:], 1<<31); return b }},
+		{"root outside of the footer", "arrow", "the metadata are damaged", file, func(b []byte) []byte { le.PutUint32(b[footer:], 1<<31); return b }},
+		{"no schema", "arrow-stream", "instead of a schema", stream, func(b []byte) []byte { return b[batch:] }},
+		{"two schemas", "arrow-stream", "kind 1", stream, func(b []byte) []byte { return append(b[:batch:batch], b...) }},
+		{"many rows", "arrow-stream", "in a batch of", stream, func(b []byte) []byte { rows(b, 40, 1<<40); return b }},
+		{"negative rows", "arrow-stream", "a batch of -1 rows", stream, func(b []byte) []byte { rows(b, 40, 1<<64-1); return b }},
+		{"buffer outside", "arrow-stream", "in a body of", stream, func(b []byte) []byte { rows(b, 64, 1<<62); return b }},
+		{"offsets outside", "arrow-stream", "a string from byte", stream, func(b []byte) []byte {
+			offsets := le.AppendUint32(le.AppendUint32(le.AppendUint32(nil, 0), 1), 8) // of "a", "größe"
+			at := bytes.Index(b[body:], offsets)
+			if at < 0 {
+				t.Fatal("no strings")
+			}
+			le.PutUint32(b[body+at+8:], 1<<31)
+			return b
+		}},
+		{"bomb", "arrow", "beyond the limit", zstd, func(b []byte) []byte {
+			frame := []byte{0x28, 0xb5, 0x2f, 0xfd}
+			for at := 8; at < len(b)-4; at++ { // the size is before the frame
+				if bytes.Equal(b[at:at+4], frame) {
+					le.PutUint64(b[at-8:], 1<<50)
+				}
+			}
+			return b
+		}},
+		{"another size", "arrow", "instead of", zstd, func(b []byte) []byte {
+			frame := []byte{0x28, 0xb5, 0x2f, 0xfd}
+			for at := 8; at < len(b)-4; at++ {
+				if bytes.Equal(b[at:at+4], frame) {
+					b[at-8]++
+				}
+			}
+			return b
+		}},
+	}
+	for _, a := range attacks {
+		t.Run(a.name, func(t *testing.T) {
+			name := filepath.Join(t.TempDir(), "attack.arrow")
+			if err := os.WriteFile(name, a.change(bytes.Clone(a.b)), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			serializetest.TestAttack(t, a.format, name, a.reason)
+		})
+	}
+}
+
+// TestDamagedFilesAreErrorsOrData changes bytes everywhere, under a small budget.
+func TestDamagedFilesAreErrorsOrData(t *testing.T) {
+	for name, format := range map[string]string{"one.arrow": "arrow", "zstd.feather": "arrow", "odd.arrow": "arrow", "deltas.arrows": "arrow-stream"} {
+		target := serializetest.FuzzTarget(format)
+		whole, err := os.ReadFile(filepath.Join("testdata", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range whole {
+			if i%3 != 0 && testing.Short() {
+				continue
+			}
+			b := bytes.Clone(whole)
+			b[i] ^= byte(1 << (i % 8))
+			target(t, b)
+			if i%16 == 0 {
+				target(t, whole[:i])
+			}
+		}
+	}
+}
+
+func FuzzOpen(f *testing.F) {
+	names, err := filepath.Glob("testdata/*.[af][re]*")
+	if err != nil || len(names) == 0 {
+		f.Fatal("no seeds", err)
+	}
+	for _, name := range names {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	file, stream := serializetest.FuzzTarget("arrow"), serializetest.FuzzTarget("arrow-stream")
+	f.Fuzz(func(t *testing.T, b []byte) {
+		file(t, b)
+		stream(t, b)
+	})
+}

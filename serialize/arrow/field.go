@@ -1,0 +1,122 @@
+package arrow
+
+import (
+	"fmt"
+
+	"github.com/h5dnn/h5dnn/dtype"
+)
+
+// A field is a column of the schema.
+type field struct {
+	name        string
+	typ         dtype.Type // of numbers; Invalid for strings
+	offsets     int        // bytes of an offset of strings
+	index       dtype.Type // of indices into a dictionary; Invalid if the values are stored
+	id          int64      // of the dictionary
+	unsupported string     // the name of the type, if it is not read
+	layout      layout
+}
+
+// A layout is what a column and its children take of a record batch. It has no nodes if
+// that is not known.
+type layout struct {
+	nodes   int
+	buffers int
+	views   int // children that have a number of buffers beside the fixed ones
+}
+
+// value returns the field of the values of a dictionary.
+func (x field) value() field {
+	v := field{name: x.name, typ: x.typ, offsets: x.offsets, layout: layout{nodes: 1, buffers: 2}}
+	if !x.typ.Valid() {
+		v.layout.buffers = 3
+	}
+	return v
+}
+
+// Kinds of types.
+const (
+	typeInt, typeFloat, typeUTF8, typeBool, typeUnion, typeLargeUTF8, typeBinaryView, typeUTF8View = 2, 3, 5, 6, 14, 20, 23, 24
+)
+
+// kinds are the names of the types, and how many buffers a column has beside those of its
+// children. A union has more than one, by its mode.
+var kinds = []struct {
+	name    string
+	buffers int
+}{
+	{"", 0}, {"null", 0}, {"int", 2}, {"float", 2}, {"binary", 3}, {"utf8", 3}, {"bool", 2}, {"decimal", 2}, {"date", 2}, {"time", 2},
+	{"timestamp", 2}, {"interval", 2}, {"list", 2}, {"struct", 1}, {"union", 1}, {"fixed_size_binary", 2}, {"fixed_size_list", 1},
+	{"map", 2}, {"duration", 2}, {"large_binary", 3}, {"large_utf8", 3}, {"large_list", 2}, {"run_end_encoded", 0},
+	{"binary_view", 2}, {"utf8_view", 2}, {"list_view", 3}, {"large_list_view", 3},
+}
+
+// maxDepth is how deeply columns may be nested.
+const maxDepth = 64
+
+// fieldOf reads a field and its children.
+func fieldOf(t table, depth int) field {
+	x := field{name: t.text(0)}
+	kind, typ := int(t.int(2, 1)), t.sub(3)
+	if depth > maxDepth || t.buffer == nil {
+		t.fail()
+		return x
+	}
+	if kind <= 0 || kind >= len(kinds) {
+		x.unsupported = fmt.Sprint("type ", kind)
+		return x
+	}
+	x.layout = layout{nodes: 1, buffers: kinds[kind].buffers}
+	switch kind {
+	case typeInt:
+		x.typ = integer(typ)
+	case typeFloat:
+		x.typ = map[int64]dtype.Type{0: dtype.Float16, 1: dtype.Float32, 2: dtype.Float64}[typ.int(0, 2)]
+	case typeBool:
+		x.typ = dtype.Bool
+	case typeUTF8:
+		x.offsets = 4
+	case typeLargeUTF8:
+		x.offsets = 8
+	case typeUnion:
+		x.layout.buffers += int(typ.int(0, 2) & 1) // dense ones have offsets
+	case typeBinaryView, typeUTF8View:
+		x.layout.views = 1
+	}
+	if x.offsets == 0 && !x.typ.Valid() {
+		x.unsupported = kinds[kind].name
+	}
+	for _, child := range t.tables(5) {
+		if x.unsupported == "" { // numbers and strings have no children
+			t.fail()
+			return x
+		}
+		y := fieldOf(child, depth+1)
+		if y.layout.nodes == 0 {
+			x.unsupported, x.layout = y.unsupported, layout{}
+			return x
+		}
+		x.layout.nodes += y.layout.nodes
+		x.layout.buffers += y.layout.buffers
+		x.layout.views += y.layout.views
+	}
+	if encoding := t.sub(4); encoding.buffer != nil {
+		x.id, x.index, x.layout = encoding.int(0, 8), dtype.Int32, layout{nodes: 1, buffers: 2}
+		if typ := encoding.sub(1); typ.buffer != nil {
+			x.index = integer(typ)
+		}
+		if x.unsupported != "" || !x.index.Valid() {
+			x.unsupported = "dictionary of " + kinds[kind].name
+		}
+	}
+	return x
+}
+
+// integer returns the type of integers, or Invalid.
+func integer(t table) dtype.Type {
+	types := map[int64]dtype.Type{8: dtype.Uint8, 16: dtype.Uint16, 32: dtype.Uint32, 64: dtype.Uint64}
+	if t.int(1, 1) != 0 {
+		types = map[int64]dtype.Type{8: dtype.Int8, 16: dtype.Int16, 32: dtype.Int32, 64: dtype.Int64}
+	}
+	return types[t.int(0, 4)]
+}

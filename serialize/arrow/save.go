@@ -1,0 +1,259 @@
+package arrow
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/blocks"
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// stringRows is how many rows a batch of a table with strings has; those of a column are
+// in memory. A table of numbers is one batch, which is mapped when it is read.
+var stringRows = 1 << 16
+
+const (
+	alignment = 64 // of buffers
+	version5  = int16(4)
+)
+
+// saveStream writes columns without compression, and without nulls.
+func saveStream(w io.Writer, c serialize.Contents) error {
+	s := &saver{w: bufio.NewWriterSize(w, 1<<20)}
+	if _, err := s.table(streamFormat, c); err != nil {
+		return err
+	}
+	return s.w.Flush()
+}
+
+// saveFile writes a stream, and a footer that says where its batches are.
+func saveFile(w io.Writer, c serialize.Contents) error {
+	s := &saver{w: bufio.NewWriterSize(w, 1<<20)}
+	s.Write([]byte(magic + "\x00\x00"))
+	schema, err := s.table(fileFormat, c)
+	if err != nil {
+		return err
+	}
+	footer := encode(object{version5, schema, structs{}, s.blocks})
+	s.Write(footer)
+	s.Write(append(binary.LittleEndian.AppendUint32(nil, uint32(len(footer))), magic...))
+	return s.w.Flush()
+}
+
+// A saver counts what it writes. The first error of w comes back from its Flush.
+type saver struct {
+	w      *bufio.Writer
+	at     int64
+	blocks structs // where the batches are
+}
+
+func (s *saver) Write(b []byte) (int, error) {
+	n, err := s.w.Write(b)
+	s.at += int64(n)
+	return n, err
+}
+
+// table writes the schema and the batches, and returns the schema.
+func (s *saver) table(format serialize.Format, c serialize.Contents) (object, error) {
+	entries, err := format.Columns(c)
+	if err != nil {
+		return nil, err
+	}
+	if shape := entries[0].Shape(); len(shape) != 1 {
+		return nil, fmt.Errorf("%q has shape %v, and arrow files hold columns: %w", entries[0].Name, shape, views.ErrShape)
+	}
+	rows := entries[0].Shape()[0]
+	step := max(1, rows)
+	var fields []object
+	for _, e := range entries {
+		kind, typ := typeOf(e)
+		fields = append(fields, object{e.Name, false, kind, typ, nil, []object{}})
+		if e.Elements != nil {
+			step = stringRows
+		}
+	}
+	var meta any
+	if len(c.Meta) > 0 {
+		var pairs []object
+		for _, key := range slices.Sorted(maps.Keys(c.Meta)) {
+			pairs = append(pairs, object{key, c.Meta[key]})
+		}
+		meta = pairs
+	}
+	schema := object{int16(0), fields, meta}
+	s.message(schemaMessage, schema, 0)
+	for start := 0; start < rows; start += step {
+		if err := c.Err(); err != nil {
+			return nil, err
+		}
+		if err := s.batch(entries, start, min(start+step, rows)); err != nil {
+			return nil, err
+		}
+	}
+	_, err = s.Write(binary.LittleEndian.AppendUint64(nil, continuation)) // the end of the stream
+	return schema, err
+}
+
+// typeOf returns the type of a column.
+func typeOf(e serialize.Entry) (uint8, object) {
+	if e.Elements != nil {
+		return typeUTF8, object{}
+	}
+	switch t := e.Array.Type; t {
+	case dtype.Bool:
+		return typeBool, object{}
+	case dtype.Float16:
+		return typeFloat, object{int16(0)}
+	case dtype.Float32:
+		return typeFloat, object{int16(1)}
+	case dtype.Float64:
+		return typeFloat, object{int16(2)}
+	default:
+		return typeInt, object{int32(8 * t.Size()), t.IsSigned()}
+	}
+}
+
+// message writes the metadata of a message, so that its body is aligned, and returns their
+// size.
+func (s *saver) message(kind uint8, header object, body int64) int64 {
+	b := encode(object{version5, kind, header, body})
+	b = append(b, make([]byte, padding(s.at+8+int64(len(b))))...)
+	prefix := binary.LittleEndian.AppendUint32(nil, continuation)
+	s.Write(binary.LittleEndian.AppendUint32(prefix, uint32(len(b))))
+	s.Write(b)
+	return 8 + int64(len(b))
+}
+
+// padding returns how many bytes align a position.
+func padding(at int64) int64 { return -at & (alignment - 1) }
+
+// batch writes rows of all columns.
+func (s *saver) batch(entries []serialize.Entry, start, end int) error {
+	le := binary.LittleEndian
+	nodes, buffers, body := structs{}, structs{}, int64(0)
+	for _, e := range entries {
+		nodes.n++
+		nodes.b = le.AppendUint64(le.AppendUint64(nodes.b, uint64(end-start)), 0)
+		sizes, err := sizesOf(e, start, end)
+		if err != nil {
+			return fmt.Errorf("%q: %w", e.Name, err)
+		}
+		for _, size := range sizes {
+			buffers.n++
+			buffers.b = le.AppendUint64(le.AppendUint64(buffers.b, uint64(body)), uint64(size))
+			body += size + padding(size)
+		}
+	}
+	at := s.at
+	head := s.message(batchMessage, object{int64(end - start), nodes, buffers}, body)
+	s.blocks.n++
+	for _, x := range []int64{at, head, body} {
+		s.blocks.b = le.AppendUint64(s.blocks.b, uint64(x))
+	}
+	bodyAt := s.at
+	for _, e := range entries {
+		if err := s.column(e, start, end); err != nil {
+			return fmt.Errorf("%q: %w", e.Name, err)
+		}
+	}
+	if s.at-bodyAt != body {
+		return fmt.Errorf("a batch of %d bytes became one of %d; its strings have changed: %w", body, s.at-bodyAt, dtype.ErrType)
+	}
+	return nil
+}
+
+// sizesOf returns the sizes of the buffers of a column; there are no nulls.
+func sizesOf(e serialize.Entry, start, end int) ([]int64, error) {
+	n := int64(end - start)
+	switch {
+	case e.Elements != nil:
+		offsets, content, err := texts(e, start, end)
+		return []int64{0, int64(len(offsets)), int64(len(content))}, err
+	case e.Array.Type == dtype.Bool:
+		return []int64{0, (n + 7) / 8}, nil
+	}
+	return []int64{0, n * int64(e.Array.Type.Size())}, nil
+}
+
+// column writes rows of a column.
+func (s *saver) column(e serialize.Entry, start, end int) error {
+	if e.Elements != nil {
+		offsets, content, err := texts(e, start, end)
+		if err != nil {
+			return err
+		}
+		s.Write(offsets)
+		s.pad()
+		s.Write(content)
+		return s.pad()
+	}
+	a := e.Array.With(blocks.Between(e.Array.View, 0, start, end))
+	var err error
+	if a.Type == dtype.Bool {
+		err = s.bits(a.Len(), blocks.Elements(context.Background(), a, blocks.Size))
+	} else {
+		err = serialize.WriteLittleEndian(s, a)
+	}
+	if err != nil {
+		return err
+	}
+	return s.pad()
+}
+
+func (s *saver) pad() error {
+	_, err := s.Write(make([]byte, padding(s.at)))
+	return err
+}
+
+// bits writes bools as bits.
+func (s *saver) bits(n int, elements func(func([]byte, error) bool)) error {
+	var bits byte
+	count := 0
+	for b, err := range elements {
+		if err != nil {
+			return err
+		}
+		for _, x := range b {
+			bits |= x << (count % 8)
+			if count++; count%8 == 0 || count == n {
+				if err := s.writeByte(bits); err != nil {
+					return err
+				}
+				bits = 0
+			}
+		}
+	}
+	return nil
+}
+
+func (s *saver) writeByte(b byte) error {
+	s.at++
+	return s.w.WriteByte(b)
+}
+
+// texts returns the offsets of strings and their bytes.
+func texts(e serialize.Entry, start, end int) (offsets, content []byte, err error) {
+	values, err := e.Elements.Values(blocks.Between(e.Elements.View, 0, start, end))
+	offsets = make([]byte, 4, 4*(end-start+1))
+	for _, value := range values {
+		text, ok := value.(string)
+		if !ok || !utf8.ValidString(text) {
+			return nil, nil, fmt.Errorf("%.40q is no UTF-8: %w", value, dtype.ErrType)
+		}
+		if len(text) > math.MaxInt32-len(content) {
+			return nil, nil, fmt.Errorf("%d rows of strings have more than 2 GiB; save them as parquet: %w", end-start, dtype.ErrType)
+		}
+		content = append(content, text...)
+		offsets = binary.LittleEndian.AppendUint32(offsets, uint32(len(content)))
+	}
+	return offsets, content, err
+}
