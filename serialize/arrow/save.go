@@ -69,7 +69,7 @@ func (s *saver) table(format serialize.Format, c serialize.Contents) (object, er
 		return nil, err
 	}
 	if shape := entries[0].Shape(); len(shape) != 1 {
-		return nil, fmt.Errorf("%q has shape %v, and arrow files hold columns: %w", entries[0].Name, shape, views.ErrShape)
+		return nil, fmt.Errorf("%q has shape %v, and Arrow files hold columns; slice it, or use npz: %w", entries[0].Name, shape, views.ErrShape)
 	}
 	rows := entries[0].Shape()[0]
 	step := max(1, rows)
