@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
 )
 
@@ -71,17 +70,4 @@ func checkLimit(limit float64) error {
 		return fmt.Errorf("limit %v; want a positive number", limit)
 	}
 	return nil
-}
-
-// constantLike returns a single element of value with x's type on x's device: have,
-// if that is one. It is made in the first step, since captured steps allocate nothing.
-func constantLike(have, x *tensor.Tensor, value float64) (*tensor.Tensor, error) {
-	if have != nil && have.Type == x.Type && have.Data.Device() == x.Data.Device() {
-		return have, nil
-	}
-	a, err := storage.Make(x.Data.Device(), x.Type)
-	if err != nil {
-		return nil, err
-	}
-	return tensor.Of(a), storage.Fill(a, value)
 }

@@ -33,7 +33,6 @@ type trialLog struct {
 	done     []string
 	failed   []string
 	passed   int
-	skipped  map[string]string // why, by trial
 	fault    string
 	verdicts *output
 	group    string

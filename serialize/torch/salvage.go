@@ -31,7 +31,6 @@ func Salvage(in serialize.Input) (serialize.File, error) {
 // follow them in descriptors, so the ends of records are where the next one begins.
 func (f *file) salvageZip() error {
 	found := map[string]place{} // by name without the root
-	var order []string
 	for at := int64(0); ; {
 		x, ok := f.recordAt(at)
 		if !ok {
@@ -40,7 +39,6 @@ func (f *file) salvageZip() error {
 		_, name, _ := strings.Cut(x.name, "/")
 		size, next := f.endOf(x)
 		found[name] = place{at: x.data, size: size}
-		order = append(order, name)
 		at = next
 	}
 	pickled, ok := found["data.pkl"]
