@@ -30,13 +30,14 @@ const (
 	topLevelGroup  = "top_level_model_weights"
 )
 
+// matchLegacy finds the list of layers where legacyRoot does. A file that lists them
+// elsewhere is not one that Keras wrote.
 func matchLegacy(r io.ReaderAt, size int64) serialize.Confidence {
 	return probe(r, size, func(root *hdf5.Object) bool {
-		if hasAttribute(root, "layer_names", "layer_names0") {
-			return true
+		if o, err := root.File().Lookup(modelGroup); err == nil && o.Kind == hdf5.KindGroup {
+			root = o
 		}
-		o, err := root.File().Lookup(modelGroup)
-		return err == nil && o.Kind == hdf5.KindGroup && hasAttribute(o, "layer_names", "layer_names0")
+		return hasAttribute(root, "layer_names", "layer_names0")
 	})
 }
 
