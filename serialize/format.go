@@ -97,20 +97,27 @@ func Register(f Format) {
 
 // Formats lists the names of all formats.
 func Formats() []string {
-	names := make([]string, len(formats))
-	for i, f := range formats {
-		names[i] = f.Name
+	return named(func(Format) bool { return true })
+}
+
+// Writable lists the names of the formats that are written.
+func Writable() []string { return named(Format.Writable) }
+
+// Writable reports whether files of the format can be written.
+func (f Format) Writable() bool { return f.Save != nil || f.SaveFile != nil }
+
+// readable reports whether files of the format can be read.
+func (f Format) readable() bool { return f.Open != nil }
+
+// named lists the names of some formats.
+func named(wanted func(Format) bool) (names []string) {
+	for _, f := range formats {
+		if wanted(f) {
+			names = append(names, f.Name)
+		}
 	}
 	slices.Sort(names)
 	return names
-}
-
-// readable lists the names of the formats that are read.
-func readable() []string {
-	return slices.DeleteFunc(Formats(), func(name string) bool {
-		f, err := ByName(name)
-		return err != nil || f.Open == nil
-	})
 }
 
 // Check returns an error if e does not fit the format.
@@ -191,14 +198,14 @@ func ByName(name string) (Format, error) {
 			return f, nil
 		}
 	}
-	return Format{}, fmt.Errorf("format %q; known are %v: %w", name, Formats(), ErrFormat)
+	return Format{}, fmt.Errorf("format %q; known are %s: %w", name, strings.Join(Formats(), ", "), ErrFormat)
 }
 
-// extensions lists the usual extension of every format.
+// extensions lists the usual extension of every format that is written.
 func extensions() []string {
 	var all []string
 	for _, f := range formats {
-		if len(f.Extensions) > 0 {
+		if f.Writable() && len(f.Extensions) > 0 {
 			all = append(all, f.Extensions[0])
 		}
 	}
@@ -250,7 +257,7 @@ func Detect(r io.ReaderAt, size int64) (Format, error) {
 		if foreign := signature.Text(r, size); foreign != "" {
 			return Format{}, fmt.Errorf("%s: %w", foreign, ErrFormat)
 		}
-		return Format{}, fmt.Errorf("not a file of a known format; known are %s: %w", strings.Join(readable(), ", "), ErrFormat)
+		return Format{}, fmt.Errorf("not a file of a known format; known are %s: %w", strings.Join(named(Format.readable), ", "), ErrFormat)
 	case 1:
 		return found[0], nil
 	}
@@ -278,8 +285,8 @@ func saver(name, format string) (Format, error) {
 	if format == "" {
 		f, err = ByExtension(name)
 	}
-	if err == nil && f.Save == nil && f.SaveFile == nil {
-		err = fmt.Errorf("%s files are read and not written: %w", f.Name, ErrFormat)
+	if err == nil && !f.Writable() {
+		err = fmt.Errorf("%s files are read and not written; formats that are written are %s: %w", f.Name, strings.Join(Writable(), ", "), ErrFormat)
 	}
 	return f, err
 }

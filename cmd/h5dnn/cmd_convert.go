@@ -5,13 +5,11 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/h5dnn/h5dnn/convert"
 	"github.com/h5dnn/h5dnn/serialize"
-	"github.com/h5dnn/h5dnn/spell"
 )
 
 func convertCommand() *cli.Command {
@@ -85,17 +83,13 @@ func outputFormat(out, name string) (string, error) {
 	if info, err := os.Stat(out); err == nil && info.IsDir() {
 		return "", isFolder(out)
 	}
-	known := strings.Join(serialize.Formats(), ", ")
 	if name == "" {
 		format, err := serialize.ByExtension(out)
 		if err != nil {
-			return "", fmt.Errorf("%s: its extension names no format; add --to, one of %s", out, known)
+			return "", fmt.Errorf("%s: its extension names no format; add --to, one of %s", out, writableFormats())
 		}
-		return format.Name, nil
+		name = format.Name
 	}
-	format, err := serialize.ByName(name)
-	if err != nil {
-		return "", fmt.Errorf("unknown format %q%s; known are %s", name, spell.Hint(name, serialize.Formats()), known)
-	}
-	return format.Name, nil
+	format, err := writableFormat(name)
+	return format.Name, err
 }

@@ -33,7 +33,7 @@ func predictCommand() *cli.Command {
 			"that it was trained on.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE`, or to standard output with - and --format"},
-			&cli.StringFlag{Name: "format", Usage: "one of " + strings.Join(serialize.Formats(), ", ") + "; by default from the extension of FILE"},
+			&cli.StringFlag{Name: "format", Usage: "one of " + writableFormats() + "; by default from the extension of FILE"},
 			&cli.StringFlag{Name: "as", Usage: "classes (by name where they have names), indices (of classes), probabilities, values (of a regression) or outputs (of the last layer)", DefaultText: "values or outputs"},
 			&cli.StringFlag{Name: "select", Usage: "`NAME` or number of the output, for a model of several"},
 			&cli.StringFlag{Name: "model", Usage: "`FILE` with the architecture of a MODEL that holds weights only: YAML with the layers, Keras's config.json, a whole model or a run"},

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -28,7 +27,7 @@ func sliceCommand() *cli.Command {
 			"Quote it, because shells expand brackets.",
 		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE`, or to standard output with - and --format"},
-			&cli.StringFlag{Name: "format", Usage: "one of " + strings.Join(serialize.Formats(), ", ") + "; by default from the extension of FILE"},
+			&cli.StringFlag{Name: "format", Usage: "one of " + writableFormats() + "; by default from the extension of FILE"},
 			forceFlag(),
 			&cli.BoolFlag{Name: "json", Usage: "print the elements as one JSON object"},
 			followFlag(),

@@ -456,7 +456,7 @@ func canWrite(name string) error {
 	}
 	format, err := serialize.ByExtension(name)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: its extension names no format that holds a run; use .h5 or .npz", name)
 	}
 	if format.Open == nil || format.Single || !format.Meta {
 		return fmt.Errorf("%s: %s files cannot hold a run; use .h5 or .npz", name, format.Name)

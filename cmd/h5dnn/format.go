@@ -32,29 +32,40 @@ import (
 
 // chosenFormat returns the format that the flags select, or nil to print.
 func chosenFormat(output, name string) (*serialize.Format, error) {
-	known := strings.Join(serialize.Formats(), ", ")
 	switch {
 	case name == "" && output == "-":
-		return nil, fmt.Errorf("-o - needs --format, one of %s", known)
+		return nil, fmt.Errorf("-o - needs --format, one of %s", writableFormats())
 	case name == "" && output == "":
 		return nil, nil
 	case name == "" && filepath.Ext(output) == "":
 		if info, err := os.Stat(output); err == nil && info.IsDir() {
 			return nil, isFolder(output)
 		}
-		return nil, fmt.Errorf("%s: its extension names no format; add --format, one of %s", output, known)
+		return nil, fmt.Errorf("%s: its extension names no format; add --format, one of %s", output, writableFormats())
 	case name == "":
 		name = strings.TrimPrefix(filepath.Ext(output), ".")
 		if f, err := serialize.ByExtension(output); err == nil {
 			name = f.Name
 		}
 	}
-	f, err := serialize.ByName(strings.ToLower(name))
-	if err != nil {
-		return nil, fmt.Errorf("unknown format %q%s; known are %s", name, spell.Hint(name, serialize.Formats()), known)
-	}
-	return &f, nil
+	f, err := writableFormat(strings.ToLower(name))
+	return &f, err
 }
+
+// writableFormat returns a format to write, by its name.
+func writableFormat(name string) (serialize.Format, error) {
+	f, err := serialize.ByName(name)
+	switch {
+	case err != nil:
+		return f, fmt.Errorf("unknown format %q%s; known are %s", name, spell.Hint(name, serialize.Writable()), writableFormats())
+	case !f.Writable():
+		return f, fmt.Errorf("%s files are read and not written; formats that are written are %s", f.Name, writableFormats())
+	}
+	return f, nil
+}
+
+// writableFormats lists the formats that are written.
+func writableFormats() string { return strings.Join(serialize.Writable(), ", ") }
 
 // contentsOf returns data as the contents of a file of format f.
 func contentsOf(ctx context.Context, f *serialize.Format, data inspect.Selection) serialize.Contents {
