@@ -79,6 +79,13 @@ type Contents struct {
 	Context context.Context
 }
 
+// NoteOpened calls Opened, if it is set. Formats of several files call it.
+func (o Options) NoteOpened(name string) {
+	if o.Opened != nil {
+		o.Opened(name)
+	}
+}
+
 // Err returns the error of the context, if there is one.
 func (c Contents) Err() error {
 	if c.Context == nil {
@@ -125,6 +132,9 @@ type Options struct {
 	// Follow is a folder whose files may be opened where this one refers to them,
 	// such as by external links in HDF5. Without it no other file is opened.
 	Follow string
+	// Opened is called with the name of each other file that is opened, such as a shard,
+	// before Open returns. It may be nil.
+	Opened func(name string)
 	// Budget limits memory and elements for which the file stores little. Nil is one
 	// with the default limit.
 	Budget *storage.Budget

@@ -12,7 +12,6 @@ import (
 	"github.com/h5dnn/h5dnn/arrayfmt"
 	"github.com/h5dnn/h5dnn/inspect"
 	"github.com/h5dnn/h5dnn/internal/blocks"
-	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/views"
 )
 
@@ -64,7 +63,7 @@ func inspectOne(c *cli.Context, w io.Writer, at address) error {
 	show := shown{stats: c.Bool("stats"), depth: c.Int("depth"), width: widthOf(c.App.Writer)}
 	if !c.Bool("json") && at.path == "" {
 		show.model = func() error {
-			return showModel(w, at.file, serialize.Options{Budget: budgetOf(c.Context), Context: c.Context})
+			return showModel(w, at.file, openOptions(c.Context))
 		}
 	}
 	return showObjects(c.Context, file, at, show, p)

@@ -35,7 +35,7 @@ func repairCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			file, err := serialize.Salvage(in, format.Name, openOptions(c))
+			file, err := serialize.Salvage(in, format.Name, openOptions(c.Context))
 			if err != nil {
 				return err
 			}

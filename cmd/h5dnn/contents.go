@@ -1,10 +1,8 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -21,24 +19,11 @@ func openArrays(c *cli.Context, name string) (serialize.File, error) {
 	if err := isFile(name); err != nil {
 		return nil, err
 	}
-	file, err := serialize.Open(name, openOptions(c))
+	file, err := serialize.Open(name, openOptions(c.Context))
 	if err == nil {
 		addInput(c.Context, name, nil)
-		addShards(c.Context, name)
 	}
 	return file, err
-}
-
-// openOptions returns the options in the command's flags.
-func openOptions(c *cli.Context) serialize.Options {
-	return serialize.Options{Follow: followed(c.Context), Budget: budgetOf(c.Context), Context: c.Context}
-}
-
-// addShards records that the command reads the shards of an index.
-func addShards(ctx context.Context, name string) {
-	for _, shard := range sharded.Files(name) {
-		addInput(ctx, filepath.Join(filepath.Dir(name), shard), nil)
-	}
 }
 
 // A copier writes what a file holds to another one, as far as that can hold it.

@@ -59,36 +59,14 @@ func convertModel(c *cli.Context, in address, out, format string) error {
 	if in.path != "" {
 		return fmt.Errorf("%s:%s: models are converted as a whole", in.file, in.path)
 	}
-	o := models.Options{Framework: c.String("framework"), Optimizer: c.Bool("optimizer")}
-	var err error
-	if name := c.String("model"); name != "" {
-		if o.Architecture, err = models.ReadArchitecture(name); err != nil {
-			return err
-		}
-	}
-	if o.Flatten, err = flattened(c.StringSlice("flatten")); err != nil {
+	o, err := modelOptions(c)
+	if err != nil {
 		return err
-	}
-	if text := c.String("input-shape"); text != "" {
-		if o.InputShape, err = sizesOf(text); err != nil {
-			return fmt.Errorf("--input-shape %s: %w", text, err)
-		}
-	}
-	if name := c.String("rules"); name != "" {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		rules, err := checkpoint.ParseRules(text)
-		if err != nil {
-			return fmt.Errorf("%s:%w", name, err)
-		}
-		o.Rules = &rules
 	}
 	if err := isFile(in.file); err != nil {
 		return err
 	}
-	source, err := models.Open(in.file, serialize.Options{Follow: followed(c.Context), Budget: budgetOf(c.Context), Context: c.Context})
+	source, err := models.Open(in.file, openOptions(c.Context))
 	if err != nil {
 		return err
 	}
@@ -130,6 +108,39 @@ func convertModel(c *cli.Context, in address, out, format string) error {
 		return errNegative
 	}
 	return lossStatus(c, plan.Lost)
+}
+
+// modelOptions returns the options of a conversion as the flags set them. The files that
+// they name are inputs.
+func modelOptions(c *cli.Context) (o models.Options, err error) {
+	o = models.Options{Framework: c.String("framework"), Optimizer: c.Bool("optimizer")}
+	if name := c.String("model"); name != "" {
+		addInput(c.Context, name, nil)
+		if o.Architecture, err = models.ReadArchitecture(name); err != nil {
+			return o, err
+		}
+	}
+	if o.Flatten, err = flattened(c.StringSlice("flatten")); err != nil {
+		return o, err
+	}
+	if text := c.String("input-shape"); text != "" {
+		if o.InputShape, err = sizesOf(text); err != nil {
+			return o, fmt.Errorf("--input-shape %s: %w", text, err)
+		}
+	}
+	if name := c.String("rules"); name != "" {
+		addInput(c.Context, name, nil)
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return o, err
+		}
+		rules, err := checkpoint.ParseRules(text)
+		if err != nil {
+			return o, fmt.Errorf("%s:%w", name, err)
+		}
+		o.Rules = &rules
+	}
+	return o, nil
 }
 
 // withModelFlags adds to an error the flag that resolves it.

@@ -13,7 +13,6 @@ import (
 
 	"github.com/h5dnn/h5dnn/cuda"
 	"github.com/h5dnn/h5dnn/kernels/native"
-	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/train"
 )
@@ -81,7 +80,7 @@ func resume(ctx context.Context, name string, device storage.Device) (*train.Run
 		return nil, err
 	}
 	addInput(ctx, name, nil)
-	return train.Resume(name, device, serialize.Options{Budget: budgetOf(ctx), Context: ctx})
+	return train.Resume(name, device, openOptions(ctx))
 }
 
 // resumeWith returns the run of a file, after configure has changed its
@@ -98,7 +97,7 @@ func resumeWith(ctx context.Context, name string, configure func(*train.Config) 
 	if err != nil {
 		return nil, err
 	}
-	run, err := train.Resume(name, device, serialize.Options{Budget: budgetOf(ctx), Context: ctx})
+	run, err := train.Resume(name, device, openOptions(ctx))
 	if err == nil {
 		config.Data.Normalize, config.Model, config.Classes = run.Config.Data.Normalize, run.Config.Model, run.Config.Classes
 		run.Config = config

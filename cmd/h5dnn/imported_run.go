@@ -9,7 +9,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/h5dnn/h5dnn/convert/models"
-	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/train"
 )
@@ -74,7 +73,7 @@ func importedRun(c *cli.Context, name, architecture string, args []string, d sto
 
 // planOf opens a model and plans its conversion to a run.
 func planOf(c *cli.Context, name string, o models.Options) (*models.Plan, error) {
-	source, err := models.Open(name, serialize.Options{Budget: budgetOf(c.Context), Context: c.Context})
+	source, err := models.Open(name, openOptions(c.Context))
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ func checkpointTotal(c *cli.Context, at address) string {
 	if err != nil || format.Single || inspect.Clean(at.path) != "/" || slices.Contains(dataFormats, format.Name) || c.Bool("json") {
 		return ""
 	}
-	file, err := serialize.Open(at.file, openOptions(c))
+	file, err := serialize.Open(at.file, openOptions(c.Context))
 	if err != nil {
 		return ""
 	}

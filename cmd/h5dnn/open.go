@@ -21,11 +21,20 @@ func open(ctx context.Context, name string) (inspect.File, error) {
 	if err := isFile(name); err != nil {
 		return nil, err
 	}
-	file, err := inspect.Open(name, serialize.Options{Follow: followed(ctx), Budget: budgetOf(ctx), Context: ctx})
+	file, err := inspect.Open(name, openOptions(ctx))
 	if err == nil {
 		addInput(ctx, name, linkedBy(file))
 	}
 	return file, err
+}
+
+// openOptions returns the options in the command's flags. Files that the format opens
+// beside the named one are inputs, too.
+func openOptions(ctx context.Context) serialize.Options {
+	return serialize.Options{
+		Follow: followed(ctx), Budget: budgetOf(ctx), Context: ctx,
+		Opened: func(name string) { addInput(ctx, name, nil) },
+	}
 }
 
 // isFile returns an error, with a suggestion, if name is not a file.

@@ -119,6 +119,59 @@ func TestLinkedFilesAreInputs(t *testing.T) {
 	}
 }
 
+// TestFilesBesideAnInputAreInputs: shards of an index, the external data of a model, the
+// data of a bundle, an architecture and rules are read, too.
+func TestFilesBesideAnInputAreInputs(t *testing.T) {
+	folder := t.TempDir()
+	for _, of := range []string{"onnx", "tfbundle", "keras"} {
+		if err := os.CopyFS(filepath.Join(folder, of), os.DirFS("../../serialize/"+of+"/testdata")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(folder)
+	ctx := context.Background()
+	for _, args := range [][]string{
+		{"shard", "keras/keras3_mlp.keras", "mlp.safetensors.index.json", "--size", "1KB"},
+		{"convert", "keras/keras3_mlp.keras", "mlp.pt"},
+	} {
+		if status, _, errs := in(t, ctx, args...); status != 0 {
+			t.Fatal(args, errs)
+		}
+	}
+	shards, _ := filepath.Glob("mlp-00001-of-*.safetensors")
+	if len(shards) != 1 {
+		t.Fatal("there is no first shard")
+	}
+	if err := os.WriteFile("rules.yaml", []byte("tensors: []\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		read string // which may not be overwritten
+		args string // with OUT for the output
+	}{
+		{"onnx/weights.data", "convert onnx/external.onnx OUT --to npz"},
+		{"onnx/weights.data", "cast onnx/external.onnx OUT --to f16 --format npz"},
+		{"tfbundle/types.data-00000-of-00001", "convert tfbundle/types.index OUT --to npz"},
+		{"keras/keras3_graph_00003.weights.h5", "convert keras/keras3_graph.weights.json OUT --to npz"},
+		{"keras/keras3_graph_00003.weights.h5", "merge keras/keras3_graph.weights.json OUT --format npz"},
+		{shards[0], "convert mlp.safetensors.index.json OUT"},
+		{shards[0], "merge mlp.safetensors.index.json OUT"},
+		{shards[0], "strip mlp.safetensors.index.json OUT"},
+		{"keras/keras3_mlp.keras", "convert mlp.pt OUT --model keras/keras3_mlp.keras"},
+		{"rules.yaml", "convert mlp.pt OUT --rules rules.yaml --to npz"},
+	} {
+		before, err := os.ReadFile(c.read)
+		if err != nil {
+			t.Fatal(err)
+		}
+		args := append(strings.Fields(strings.Replace(c.args, "OUT", c.read, 1)), "--force")
+		status, _, errs := in(t, ctx, args...)
+		if after, err := os.ReadFile(c.read); status != statusTrouble || !strings.Contains(errs, "which is never overwritten") || !bytes.Equal(before, after) {
+			t.Errorf("%q: status %d, %q, %v", args, status, errs, err)
+		}
+	}
+}
+
 // TestExistingOutputsNeedForce, the plot of a run among them.
 func TestExistingOutputsNeedForce(t *testing.T) {
 	withDigits(t)

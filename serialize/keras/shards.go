@@ -80,11 +80,13 @@ func openShards(in serialize.Input) (serialize.File, error) {
 	f := newFile(nil, func() error { return errors.Join(closeAll(), in.Close()) })
 	w := weights{file: f}
 	for _, name := range names {
-		h5, err := hdf5.Open(filepath.Join(filepath.Dir(in.Name), name), hdf5.Options{Budget: in.Budget, Context: in.Context})
+		path := filepath.Join(filepath.Dir(in.Name), name)
+		h5, err := hdf5.Open(path, hdf5.Options{Budget: in.Budget, Context: in.Context})
 		if err != nil {
 			closeAll()
 			return nil, err
 		}
+		in.NoteOpened(path)
 		opened = append(opened, h5)
 		t, err := treeOf(h5)
 		if err != nil {

@@ -14,13 +14,14 @@ import (
 // externals are the files beside a model that hold its elements. They are in its folder,
 // or that of serialize.Options.Follow; no path, and no symbolic link, leads out of it.
 type externals struct {
+	in     serialize.Input
 	folder string // "" if the model is no file
 	root   *os.Root
 	files  map[string]*storage.Mapping
 }
 
 func newExternals(in serialize.Input) *externals {
-	x := &externals{folder: in.Follow, files: map[string]*storage.Mapping{}}
+	x := &externals{in: in, folder: in.Follow, files: map[string]*storage.Mapping{}}
 	if x.folder == "" && in.File() != nil {
 		x.folder = filepath.Dir(in.Name)
 	}
@@ -99,6 +100,7 @@ func (x *externals) open(location string) (*storage.Mapping, error) {
 	defer file.Close()
 	m, err := storage.Map(file)
 	if err == nil {
+		x.in.NoteOpened(filepath.Join(x.folder, name))
 		x.files[location] = m
 	}
 	return m, err

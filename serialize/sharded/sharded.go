@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -96,23 +95,6 @@ func ParseIndex(text string) (Index, error) {
 	return index, nil
 }
 
-// Files returns the names of the shards that the named file lists, if it is an index.
-func Files(name string) []string {
-	info, err := os.Stat(name)
-	if err != nil || info.Size() > maxIndex || !strings.HasSuffix(name, ".json") {
-		return nil
-	}
-	text, err := os.ReadFile(name)
-	if err != nil {
-		return nil
-	}
-	index, err := ParseIndex(string(text))
-	if err != nil {
-		return nil
-	}
-	return index.Files
-}
-
 // value reads a string, or any other value as its JSON.
 func value(p *jsontext.Parser) string {
 	if p.Next() == '"' {
@@ -163,6 +145,7 @@ func openShards(in serialize.Input, index Index, folder string) (serialize.File,
 			closeAll()
 			return nil, fmt.Errorf("shard %s: %w", file, err)
 		}
+		in.NoteOpened(filepath.Join(folder, file))
 		shards = append(shards, shard)
 		maps.Copy(meta, shard.Meta())
 		if err := addShard(list, index, shard, file); err != nil {

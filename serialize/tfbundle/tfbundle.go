@@ -291,6 +291,7 @@ func (b *bundle) openShard(k int) (*storage.Mapping, error) {
 		return nil, err
 	}
 	defer file.Close()
+	b.in.NoteOpened(filepath.Join(folder, name))
 	return storage.Map(file)
 }
 
