@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math/big"
 	"reflect"
+	"runtime/metrics"
+	"slices"
 	"strings"
 	"testing"
 
@@ -83,21 +85,82 @@ func TestKeysAreEqualAsInPython(t *testing.T) {
 	}
 }
 
+// FuzzLoad: loading takes no more memory than allowed, errors have a text of one line, and
+// a value that is encoded and loaded again is encoded equally.
 func FuzzLoad(f *testing.F) {
 	for _, seed := range []string{"\x80\x02}.", "\x80\x04\x95\x00\x00\x00\x00\x00\x00\x00\x00\x8c\x01a\x94\x8c\x01b\x94\x93)\x81.", "\x80\x02](K\x01K\x02e."} {
 		f.Add([]byte(seed))
 	}
+	const limit = 1 << 20
 	f.Fuzz(func(t *testing.T, b []byte) {
-		value, _, err := pickle.Load(bytes.NewReader(b), int64(len(b)), 1<<20)
+		before := allocated()
+		value, n, err := pickle.Load(bytes.NewReader(b), int64(len(b)), limit)
+		if used := allocated() - before; used > 8*limit+16*uint64(len(b)) {
+			t.Errorf("%d bytes of memory for %d bytes and a limit of %d", used, len(b), limit)
+		}
+		if n < 0 || n > int64(len(b)) {
+			t.Errorf("%d of %d bytes are read", n, len(b))
+		}
 		if err != nil {
+			if strings.ContainsAny(err.Error(), "\n\x00") {
+				t.Errorf("the error is no line of text: %q", err)
+			}
 			return
 		}
-		encoded, err := pickle.Encode(value)
+		if countValues(value, 1000) >= 1000 {
+			return // a value that is referred to twice is encoded twice, and so on
+		}
+		first, err := pickle.Encode(value)
 		if err != nil {
 			return // of a type or depth that is not written
 		}
-		if _, _, err := pickle.Load(bytes.NewReader(encoded), int64(len(encoded)), 1<<30); err != nil {
-			t.Errorf("what was encoded again is not read: %v", err)
+		again, _, err := pickle.Load(bytes.NewReader(first), int64(len(first)), 1<<30)
+		if err != nil {
+			t.Fatalf("what was encoded again is not read: %v", err)
+		}
+		if second, err := pickle.Encode(again); err != nil || !bytes.Equal(first, second) {
+			t.Errorf("encoded %q, and what was loaded from that %q, %v", first, second, err)
 		}
 	})
+}
+
+// allocated returns how many bytes the process has allocated since it started.
+func allocated() uint64 {
+	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
+}
+
+// countValues returns how many values a value contains, counted as often as they are
+// referred to, or some number beyond limit.
+func countValues(value any, limit int) int {
+	var parts []any
+	switch value := value.(type) {
+	case pickle.Tuple:
+		parts = value
+	case *pickle.List:
+		parts = value.Items
+	case *pickle.Set:
+		parts = value.Items
+	case *pickle.Dict:
+		parts = append(append(slices.Clone(value.Keys), value.Values...), value.State...)
+	case *pickle.Persistent:
+		parts = []any{value.ID}
+	case *pickle.Object:
+		parts = append(append([]any{value.Class}, value.Args...), value.State...)
+		if value.Items != nil {
+			parts = append(parts, value.Items)
+		}
+		if value.List != nil {
+			parts = append(parts, value.List)
+		}
+	}
+	n := 1
+	for _, part := range parts {
+		if n > limit {
+			break
+		}
+		n += countValues(part, limit-n)
+	}
+	return n
 }

@@ -390,17 +390,7 @@ func TestDamagedFilesAreErrorsOrData(t *testing.T) {
 }
 
 func FuzzOpen(f *testing.F) {
-	names, err := filepath.Glob("testdata/*.[af][re]*")
-	if err != nil || len(names) == 0 {
-		f.Fatal("no seeds", err)
-	}
-	for _, name := range names {
-		b, err := os.ReadFile(name)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(b)
-	}
+	serializetest.AddSeeds(f, "testdata/*.arrow", "testdata/*.arrows", "testdata/*.feather")
 	file, stream := serializetest.FuzzTarget("arrow"), serializetest.FuzzTarget("arrow-stream")
 	f.Fuzz(func(t *testing.T, b []byte) {
 		file(t, b)

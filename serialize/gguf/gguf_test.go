@@ -118,18 +118,6 @@ func TestAttacks(t *testing.T) {
 }
 
 func FuzzOpen(f *testing.F) {
-	for _, pattern := range []string{"testdata/*.gguf", "testdata/attacks/*.gguf"} {
-		names, err := filepath.Glob(pattern)
-		if err != nil || len(names) == 0 {
-			f.Fatal("no seeds", err)
-		}
-		for _, name := range names {
-			b, err := os.ReadFile(name)
-			if err != nil {
-				f.Fatal(err)
-			}
-			f.Add(b)
-		}
-	}
+	serializetest.AddSeeds(f, "testdata/*.gguf", "testdata/attacks/*.gguf")
 	f.Fuzz(serializetest.FuzzTarget("gguf"))
 }

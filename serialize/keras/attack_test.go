@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/serialize/serializetest"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
 )
@@ -123,27 +124,15 @@ func TestHostileFilesAreRefused(t *testing.T) {
 	}
 }
 
-// FuzzKeras opens damaged files of all layouts: they are errors or data.
+// FuzzKeras reads damaged files as each of the layouts.
 func FuzzKeras(f *testing.F) {
 	for _, name := range []string{"keras3_cnn.keras", "keras2_cnn.h5", "keras3_cnn.weights.h5", "keras2_cnn_only.h5", "keras3_graph.weights.json"} {
-		text, err := os.ReadFile("testdata/" + name)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(text)
+		serializetest.AddSeeds(f, "testdata/"+name)
 	}
-	f.Fuzz(func(t *testing.T, text []byte) {
-		for _, format := range []string{"keras", "keras-h5", "keras-weights"} {
-			file, err := serialize.OpenReader(bytes.NewReader(text), int64(len(text)), "fuzzed", serialize.Options{Format: format, Budget: storage.NewBudget(64 << 20)})
-			if err != nil {
-				continue
-			}
-			for e, err := range file.All() {
-				if err == nil && e.Array.Len() < 1<<16 {
-					e.Array.To(storage.CPU)
-				}
-			}
-			file.Close()
-		}
+	archive, legacy, weights := serializetest.FuzzTarget("keras"), serializetest.FuzzTarget("keras-h5"), serializetest.FuzzTarget("keras-weights")
+	f.Fuzz(func(t *testing.T, b []byte) {
+		archive(t, b)
+		legacy(t, b)
+		weights(t, b)
 	})
 }

@@ -316,22 +316,8 @@ func TestNamesAndMetadataMustBeText(t *testing.T) {
 	}
 }
 
-func files(f *testing.F) {
-	for _, pattern := range []string{"testdata/*.h5dn", "testdata/attacks/*.h5dn"} {
-		names, _ := filepath.Glob(pattern)
-		for _, name := range names {
-			b, err := os.ReadFile(name)
-			if err != nil {
-				f.Fatal(err)
-			}
-			f.Add(b)
-		}
-	}
-}
-
-// FuzzOpen reads whatever bytes are a file of.
 func FuzzOpen(f *testing.F) {
-	files(f)
+	serializetest.AddSeeds(f, "testdata/*.h5dn", "testdata/attacks/*.h5dn")
 	f.Fuzz(serializetest.FuzzTarget("native"))
 }
 

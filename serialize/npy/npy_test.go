@@ -6,7 +6,6 @@ import (
 	"compress/flate"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"hash/crc32"
 	"os"
 	"path/filepath"
@@ -266,23 +265,10 @@ func TestLyingArchivesAreErrors(t *testing.T) {
 }
 
 func FuzzOpen(f *testing.F) {
-	names, err := filepath.Glob("testdata/*.np[yz]")
-	if err != nil || len(names) == 0 {
-		f.Fatal("no seeds", err)
-	}
-	for _, name := range names {
-		b, err := os.ReadFile(name)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(b)
-	}
-	dir := f.TempDir()
+	serializetest.AddSeeds(f, "testdata/*.np[yz]")
+	file, archive := serializetest.FuzzTarget("npy"), serializetest.FuzzTarget("npz")
 	f.Fuzz(func(t *testing.T, b []byte) {
-		name := filepath.Join(dir, fmt.Sprintf("%d.npy", os.Getpid()))
-		if err := os.WriteFile(name, b, 0o666); err != nil {
-			t.Fatal(err)
-		}
-		serializetest.Drain(name)
+		file(t, b)
+		archive(t, b)
 	})
 }

@@ -229,16 +229,6 @@ func TestDamagedFilesAreErrorsOrData(t *testing.T) {
 }
 
 func FuzzOpen(f *testing.F) {
-	names, err := filepath.Glob("testdata/*.parquet")
-	if err != nil || len(names) == 0 {
-		f.Fatal("no seeds", err)
-	}
-	for _, name := range names {
-		b, err := os.ReadFile(name)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(b)
-	}
+	serializetest.AddSeeds(f, "testdata/*.parquet")
 	f.Fuzz(serializetest.FuzzTarget("parquet"))
 }

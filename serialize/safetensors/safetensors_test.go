@@ -206,17 +206,7 @@ print(len(b), sorted(safe_open(sys.argv[2], "pt").metadata().items()))
 	}
 }
 
-// FuzzOpen reads whatever bytes are a file of.
 func FuzzOpen(f *testing.F) {
-	for _, pattern := range []string{"testdata/*.safetensors", "testdata/attacks/*.safetensors"} {
-		files, _ := filepath.Glob(pattern)
-		for _, name := range files {
-			b, err := os.ReadFile(name)
-			if err != nil {
-				f.Fatal(err)
-			}
-			f.Add(b)
-		}
-	}
+	serializetest.AddSeeds(f, "testdata/*.safetensors", "testdata/attacks/*.safetensors")
 	f.Fuzz(serializetest.FuzzTarget("safetensors"))
 }

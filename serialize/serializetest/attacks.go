@@ -1,14 +1,12 @@
 package serializetest
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/h5dnn/h5dnn/serialize"
-	"github.com/h5dnn/h5dnn/storage"
 )
 
 // TestAttacks opens every file of a folder as the named format and reads what it holds.
@@ -48,19 +46,5 @@ func TestAttack(t *testing.T, format, name, reason string) {
 	}
 	if err != nil && strings.Contains(err.Error(), "\n") {
 		t.Errorf("%s: the error is of several lines: %v", filepath.Base(name), err)
-	}
-}
-
-// FuzzTarget returns what a fuzz target of the named format calls: it reads the bytes as a
-// file in memory.
-func FuzzTarget(format string) func(t *testing.T, b []byte) {
-	return func(t *testing.T, b []byte) {
-		budget := storage.NewBudget(16 << 20)
-		f, err := serialize.OpenReader(bytes.NewReader(b), int64(len(b)), "fuzzed", serialize.Options{Format: format, Budget: budget})
-		if err != nil {
-			return
-		}
-		defer f.Close()
-		drain(f)
 	}
 }

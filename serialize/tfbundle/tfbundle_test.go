@@ -129,18 +129,6 @@ func TestAttacks(t *testing.T) {
 }
 
 func FuzzOpen(f *testing.F) {
-	for _, pattern := range []string{"testdata/*.index", "testdata/attacks/*.index"} {
-		names, err := filepath.Glob(pattern)
-		if err != nil || len(names) == 0 {
-			f.Fatal("no seeds", err)
-		}
-		for _, name := range names {
-			b, err := os.ReadFile(name)
-			if err != nil {
-				f.Fatal(err)
-			}
-			f.Add(b)
-		}
-	}
+	serializetest.AddSeeds(f, "testdata/*.index", "testdata/attacks/*.index")
 	f.Fuzz(serializetest.FuzzTarget("tfbundle"))
 }

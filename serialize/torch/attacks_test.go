@@ -1,10 +1,10 @@
 package torch_test
 
 import (
-	"os"
-	"path/filepath"
+	"fmt"
 	"testing"
 
+	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/serialize/serializetest"
 )
 
@@ -45,6 +45,7 @@ func TestAttacks(t *testing.T) {
 		"legacy_unused_storage":       "storage 9 of 1 is not used",
 		"legacy_version":              "version 7 of the format",
 		"legacy_view_outside":         "its view reaches outside of it",
+		"long_names":                  "a name of more than 65536 bytes",
 		"long_integer":                "an integer of 131072 bytes",
 		"name_twice":                  `"archive/data/0" is there twice`,
 		"negative_offset":             "offset -1",
@@ -85,19 +86,31 @@ func TestAttacks(t *testing.T) {
 	})
 }
 
-func FuzzOpen(f *testing.F) {
-	for _, pattern := range []string{"testdata/*.pt", "testdata/attacks/*.pt"} {
-		names, err := filepath.Glob(pattern)
-		if err != nil || len(names) == 0 {
-			f.Fatal("no seeds", err)
+// TestOddKeys reads dicts whose keys are no names, or are the same name.
+func TestOddKeys(t *testing.T) {
+	for name, want := range map[string]string{
+		"key_that_is_a_tuple": "[[]]", // beside the key of the model, which is a tuple too
+		"equal_names":         "[m.C m.C'2 m.C'3]",
+		"prefixes":            "[w]",
+	} {
+		f, err := serialize.Open("testdata/odd/" + name + ".pt")
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
 		}
-		for _, name := range names {
-			b, err := os.ReadFile(name)
-			if err != nil {
-				f.Fatal(err)
-			}
-			f.Add(b)
+		defer f.Close()
+		entries, err := serialize.Collect(f)
+		var names []string
+		for _, e := range entries {
+			names = append(names, e.Name)
+		}
+		if got := fmt.Sprint(names); err != nil || got != want {
+			t.Errorf("%s: %s, %v; want %s", name, got, err, want)
 		}
 	}
+}
+
+func FuzzOpen(f *testing.F) {
+	serializetest.AddSeeds(f, "testdata/*.pt", "testdata/attacks/*.pt")
 	f.Fuzz(serializetest.FuzzTarget("torch"))
 }

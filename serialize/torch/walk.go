@@ -37,6 +37,7 @@ var prefixes = []string{"module.", "_orig_mod."}
 const (
 	maxDepth   = 1000
 	maxEntries = 1 << 20
+	maxName    = 1 << 16 // bytes
 )
 
 // A walker turns the value of a pickle into entries and metadata.
@@ -46,7 +47,7 @@ type walker struct {
 	meta    map[string]string
 	opaque  map[string]bool
 	visits  int  // of containers that are still allowed
-	left    int  // bytes of metadata that may still be added
+	left    int  // bytes of names and metadata that may still be made
 	exact   bool // names and metadata are those of save
 }
 
@@ -72,9 +73,11 @@ func (f *file) walk() (*serialize.List, error) {
 		}
 	}
 	list := serialize.NewList(len(w.entries), w.meta, f.sections.Close)
+	again := map[string]int{} // by name
 	for _, e := range w.entries {
-		for list.Has(e.Name) { // keys 1 and "1" are different ones in Python
-			e.Name += "'"
+		for name := e.Name; list.Has(e.Name); { // keys 1 and "1" are different ones in Python
+			again[name]++
+			e.Name = fmt.Sprintf("%s'%d", name, again[name]+1)
 		}
 		if err := list.Add(e.Entry, e.err); err != nil {
 			return nil, err
@@ -130,11 +133,12 @@ func (w *walker) top(root any) error {
 
 // exactly visits a dict of save.
 func (w *walker) exactly(d *pickle.Dict, own *pickle.Dict) error {
-	model, _ := own.Get("model")
+	value, _ := own.Get("model")
+	model, unwrapped := value.(string)
 	meta, _ := own.Get("meta")
 	for i, key := range d.Keys {
 		path := w.keyText(key)
-		if key == model {
+		if name, ok := key.(string); ok && unwrapped && name == model {
 			path = ""
 		}
 		if err := w.value(path, d.Values[i], 1); err != nil {
@@ -213,6 +217,7 @@ func isOptimizer(value any) bool {
 // cutPrefixes removes what precedes all names of the model.
 func (w *walker) cutPrefixes(first, last int) {
 	model := w.entries[first:last]
+	var cut strings.Builder
 	for again := len(model) > 0; again; {
 		again = false
 		for _, prefix := range prefixes {
@@ -220,10 +225,13 @@ func (w *walker) cutPrefixes(first, last int) {
 				for i := range model {
 					model[i].Name = model[i].Name[len(prefix):]
 				}
-				w.meta[metaPrefix] += prefix
+				cut.WriteString(prefix)
 				again = true
 			}
 		}
+	}
+	if cut.Len() > 0 {
+		w.meta[metaPrefix] += cut.String()
 	}
 }
 
@@ -286,18 +294,32 @@ func (w *walker) note(path, text string) error {
 	if path == "" {
 		path = "value"
 	}
-	if w.left -= len(path) + len(text); w.left < 0 {
-		return fmt.Errorf("%.40q: its metadata take more memory than allowed: %w", path, storage.ErrState)
-	}
 	w.meta[path] = text
+	return w.take(path, len(path)+len(text))
+}
+
+// take accounts for n bytes of the name or the metadata at a path. A short file can repeat a
+// long key at every depth, and a long text in every list.
+func (w *walker) take(path string, n int) error {
+	if w.left -= n; w.left < 0 {
+		return fmt.Errorf("%.40q: names and metadata take more memory than allowed: %w", path, storage.ErrState)
+	}
 	return nil
 }
 
-func join(path, key string) string {
-	if path == "" {
-		return key
+// child visits a value below a path.
+func (w *walker) child(path, separator, key string, value any, depth int) error {
+	if path != "" {
+		n := len(path) + len(separator) + len(key)
+		if n > maxName {
+			return fmt.Errorf("%.40q: a name of more than %d bytes: %w", path, maxName, storage.ErrState)
+		}
+		if err := w.take(path, n); err != nil {
+			return err
+		}
+		key = path + separator + key
 	}
-	return path + "/" + key
+	return w.value(key, value, depth+1)
 }
 
 func (w *walker) dict(path string, d *pickle.Dict, depth int) error {
@@ -305,7 +327,7 @@ func (w *walker) dict(path string, d *pickle.Dict, depth int) error {
 		return w.note(path, "{}")
 	}
 	for i, key := range d.Keys {
-		if err := w.value(join(path, w.keyText(key)), d.Values[i], depth+1); err != nil {
+		if err := w.child(path, "/", w.keyText(key), d.Values[i], depth); err != nil {
 			return err
 		}
 	}
@@ -318,7 +340,7 @@ func (w *walker) sequence(path string, items []any, depth int) error {
 		return w.noteText(path, pickle.Tuple(items), depth)
 	}
 	for i, item := range items {
-		if err := w.value(join(path, strconv.Itoa(i)), item, depth+1); err != nil {
+		if err := w.child(path, "/", strconv.Itoa(i), item, depth); err != nil {
 			return err
 		}
 	}
@@ -384,7 +406,7 @@ func (w *walker) object(path string, o *pickle.Object, depth int) error {
 	if module := moduleOf(o); module != nil {
 		return w.module(path, module, depth)
 	}
-	if err := w.note(join(path, "class"), pickle.TypeOf(o)); err != nil {
+	if err := w.note(strings.TrimPrefix(path+"/class", "/"), pickle.TypeOf(o)); err != nil {
 		return err
 	}
 	for _, state := range o.State { // a dict, or a pair of one and another for slots
@@ -422,12 +444,6 @@ func moduleOf(o *pickle.Object) *pickle.Dict {
 // module visits the parameters and buffers of a pickled module under the names that its
 // state_dict would have.
 func (w *walker) module(path string, module *pickle.Dict, depth int) error {
-	dotted := func(name string) string {
-		if path == "" {
-			return name
-		}
-		return path + "." + name
-	}
 	for _, kind := range []string{"_parameters", "_buffers", "_modules"} {
 		value, _ := module.Get(kind)
 		members, _ := value.(*pickle.Dict)
@@ -438,7 +454,7 @@ func (w *walker) module(path string, module *pickle.Dict, depth int) error {
 			if members.Values[i] == nil {
 				continue
 			}
-			if err := w.value(dotted(w.keyText(key)), members.Values[i], depth+1); err != nil {
+			if err := w.child(path, ".", w.keyText(key), members.Values[i], depth); err != nil {
 				return err
 			}
 		}
@@ -533,7 +549,7 @@ func (w *walker) list(items []any, depth int) (string, error) {
 		}
 	}
 	b.WriteByte(']')
-	return b.String(), nil
+	return b.String(), w.take("", b.Len())
 }
 
 // maxText bounds the text of a list of scalars.

@@ -1,4 +1,5 @@
-"""Writes hostile files to attacks: each must be refused. Nothing here is ever unpickled.
+"""Writes hostile files to attacks, each of which must be refused, and valid ones with odd keys
+to odd. Nothing here is ever unpickled.
 
     python3 make_attacks.py
 """
@@ -6,6 +7,7 @@ import io, os, struct, tarfile, zipfile
 here = os.path.dirname(os.path.abspath(__file__))
 folder = os.path.join(here, "attacks")
 os.makedirs(folder, exist_ok=True)
+os.makedirs(os.path.join(here, "odd"), exist_ok=True)
 
 
 def write(name, content):
@@ -27,6 +29,7 @@ def tensor(offset=0, size=(2, 2), stride=(2, 1), at=None, hooks=glob("collection
     ints = lambda t: tup(*map(num, t))
     return glob("torch._utils", "_rebuild_tensor_v2") + tup(at or storage(), num(offset), ints(size), ints(stride), b"\x89", hooks) + b"R"
 def dict_(**items): return b"}(" + b"".join(text(k) + v for k, v in items.items()) + b"u"
+def ordered(items, **attributes): return glob("collections", "OrderedDict") + b")R(" + items + b"u" + dict_(**attributes) + b"b"
 def pickle(value): return b"\x80\x02" + value + b"."
 
 
@@ -59,6 +62,10 @@ write("cycle_of_dicts", model(b"}q\x00" + text("a") + b"h\x00s"))
 write("deep_lists", model(b"](" * 5000 + b"e" * 5000))
 write("deep_key", model(b"}(" + b")" + b"\x85" * 5000 + b"Nu"))
 write("exponential_key", model(b"}()q\x00" + b"h\x00h\x00\x86q\x00" * 40 + b"Nu"))
+write("long_names", model(dict_(x=text("n" * 60000) + b"q\x00") [:-1] + b"h\x00" + b"}(h\x00" * 600 + tensor() + b"u" * 600 + b"u"))
+write("../odd/equal_names", model(b"}(" + b"".join(glob("m", "C") + b")R" + tensor() for _ in range(3)) + b"u"))
+write("../odd/key_that_is_a_tuple", model(ordered(tup() + tensor(), h5dnn=dict_(model=tup(), meta=b"}"))))
+write("../odd/prefixes", model(dict_(**{"module." * 20000 + "w": tensor()})))
 write("declared_text", model(b"X" + struct.pack("<I", 2**31)))
 write("declared_bytes", model(b"\x8e" + struct.pack("<Q", 2**62)))
 write("long_integer", model(b"\x8b" + struct.pack("<I", 1 << 17) + bytes(1 << 17)))
