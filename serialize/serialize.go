@@ -278,7 +278,7 @@ func Save(name, format string, c Contents) error {
 	if f.SaveFile != nil {
 		err = f.SaveFile(name, c)
 	} else {
-		err = atomicfile.Write(name, func(file *os.File) error { return f.Save(c.writer(file), c) })
+		err = atomicfile.Write(name, func(file *atomicfile.File) error { return f.Save(c.writer(file), c) })
 	}
 	if err != nil {
 		return fmt.Errorf("save %s: %w", name, err)

@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -68,7 +67,7 @@ func writeConfiguration(c *cli.Context, data, out string) error {
 	if err := checkOutput(c, out); err != nil {
 		return err
 	}
-	if err := atomicfile.Write(out, func(f *os.File) error { _, err := f.WriteString(text); return err }); err != nil {
+	if err := atomicfile.Write(out, func(f *atomicfile.File) error { _, err := f.WriteString(text); return err }); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(c.App.Writer, "inputs %v\ntargets %v\nwritten to %s; train with: h5dnn train %s\n", g.x, g.y, out, out)

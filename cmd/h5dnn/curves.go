@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"image/color"
 	"math"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -81,7 +80,7 @@ func drawCurves(name string, h train.History) error {
 		row[i].Draw(c)
 		legends[i].Draw(draw.Crop(whole, c.Min.X-whole.Min.X, c.Max.X-whole.Max.X, whole.Max.Y-legendHeight-pad, -pad))
 	}
-	return atomicfile.Write(name, func(f *os.File) error {
+	return atomicfile.Write(name, func(f *atomicfile.File) error {
 		_, err := vgimg.PngCanvas{Canvas: canvas}.WriteTo(f)
 		return err
 	})

@@ -25,6 +25,7 @@ type File struct {
 	old      fs.FileInfo // of the file that is replaced, or nil
 	noSync   bool
 	ended    bool
+	written  int // bytes since the last startWriteback
 }
 
 // Options configure Create.
@@ -59,16 +60,30 @@ func Create(path string, o Options) (*File, error) {
 // Write replaces the file at path by what write writes to f. A writer that needs a
 // path instead of a file may write to the file named f.Name(). If write fails or
 // panics, the old file is unchanged and nothing else is left.
-func Write(path string, write func(f *os.File) error) error {
+func Write(path string, write func(f *File) error) error {
 	f, err := Create(path, Options{})
 	if err != nil {
 		return err
 	}
 	defer f.Discard()
-	if err := write(f.File); err != nil {
+	if err := write(f); err != nil {
 		return err
 	}
 	return f.Commit()
+}
+
+// writebackSize is the number of bytes after which the system is asked to write them to disk.
+const writebackSize = 8 << 20
+
+// Write writes to the file. The system writes large files to disk while they are written,
+// so that Commit waits for little; by itself it would begin seconds later, or in Commit.
+func (f *File) Write(b []byte) (int, error) {
+	n, err := f.File.Write(b)
+	if f.written += n; f.written >= writebackSize && !f.noSync {
+		f.written = 0
+		startWriteback(f.File)
+	}
+	return n, err
 }
 
 // Path returns the path that the file will have.

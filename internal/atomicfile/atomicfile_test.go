@@ -17,7 +17,7 @@ func ExampleWrite() {
 	dir, _ := os.MkdirTemp("", "example")
 	defer os.RemoveAll(dir)
 	name := filepath.Join(dir, "settings.txt")
-	err := atomicfile.Write(name, func(f *os.File) error {
+	err := atomicfile.Write(name, func(f *atomicfile.File) error {
 		_, err := f.WriteString("epochs: 3\n")
 		return err
 	})
@@ -34,7 +34,7 @@ var errBroken = errors.New("broken")
 // the error, and returns the names in the directory.
 func replace(t *testing.T, name, text string, want error) []string {
 	t.Helper()
-	err := atomicfile.Write(name, func(f *os.File) error {
+	err := atomicfile.Write(name, func(f *atomicfile.File) error {
 		_, err := f.WriteString(text)
 		if text == "half" {
 			return errBroken
@@ -112,7 +112,7 @@ func TestAPanicLeavesNothing(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "file")
 	func() {
 		defer func() { recover() }()
-		atomicfile.Write(name, func(*os.File) error { panic("interrupted") })
+		atomicfile.Write(name, func(*atomicfile.File) error { panic("interrupted") })
 	}()
 	if left := list(t, filepath.Dir(name)); len(left) != 0 {
 		t.Errorf("a panic leaves %v", left)

@@ -7,7 +7,6 @@ import (
 	"hash/crc32"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 
@@ -278,12 +277,15 @@ func (w *writer) setOffsets() {
 }
 
 // write writes the elements, which gives the checksums, and then the metadata.
-func (w *writer) write(f *os.File) error {
+func (w *writer) write(f *atomicfile.File) error {
 	sums := map[*hdf5stream.Dataset]*uint32{}
 	for i, d := range w.datasets {
 		sums[d] = &w.header.Storages[i].CRC32C
 	}
-	buffered := bufio.NewWriterSize(io.NewOffsetWriter(f, w.plan.DataStart()), 1<<20)
+	if _, err := f.Seek(w.plan.DataStart(), io.SeekStart); err != nil {
+		return err
+	}
+	buffered := bufio.NewWriterSize(f, 1<<20)
 	var present *hdf5stream.Dataset
 	err := w.plan.WriteData(buffered, func(d *hdf5stream.Dataset) { present = d }, func(to io.Writer, a storage.Array) error {
 		sum := &summed{w: to}

@@ -38,7 +38,7 @@ func saveArchive(name string, c serialize.Contents) error {
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(name, func(f *os.File) error { return writeArchive(f, s.meta, config, weights) })
+	return atomicfile.Write(name, func(f *atomicfile.File) error { return writeArchive(f, s.meta, config, weights) })
 }
 
 func writeArchive(w io.Writer, meta map[string]string, config []byte, weights string) error {

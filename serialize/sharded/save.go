@@ -3,7 +3,6 @@ package sharded
 import (
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -73,7 +72,7 @@ func Save(name string, c serialize.Contents, o Options) error {
 		}
 	}
 	text := encode(in, c.Meta, total)
-	return atomicfile.Write(name, func(f *os.File) error {
+	return atomicfile.Write(name, func(f *atomicfile.File) error {
 		_, err := f.Write(text)
 		return err
 	})
