@@ -2,7 +2,8 @@
 // other format cannot hold.
 //
 // From HDF5 to HDF5 it copies objects as they are stored: layouts, filters, attributes,
-// types, links, references and virtual mappings.
+// types, links, references and virtual mappings. Objects with a meaning that HDF5 does not
+// know, such as sparse matrices of AnnData, are written as what they mean if they are named.
 package convert
 
 import (
@@ -49,6 +50,11 @@ type Options struct {
 	// data, instead of the names of the other files.
 	Materialize bool
 
+	// Decode writes what the objects of an HDF5 file mean by the convention of its format,
+	// such as dense arrays instead of sparse matrices. Without it a whole file is copied to
+	// HDF5 as it is stored. Other formats, and objects that are named, are always decoded.
+	Decode bool
+
 	// Out is the file that will be written, for notes on the names of other files that
 	// are relative to the folder of the input.
 	Out string
@@ -60,19 +66,22 @@ func New(ctx context.Context, file inspect.File, path, format string, o Options)
 	if _, err := serialize.ByName(format); err != nil {
 		return nil, err
 	}
+	p := &Plan{Format: format, options: o, path: inspect.Clean(path)}
+	if h5, ok := file.(inspect.HDF5); ok && format == "hdf5" && (p.path == "/" && !o.Decode || !h5.Meant(path)) {
+		h5 = h5.Plain()
+		file, p.source = h5, &h5
+	}
 	entries, err := file.Entries(path)
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{Format: format, options: o, path: inspect.Clean(path)}
 	for e := range entries {
-		if _, isHDF5 := file.(inspect.HDF5); e.Err != nil && isHDF5 {
+		if e.Err != nil && file.Format() == "hdf5" {
 			return nil, e.Err // a conversion is complete or an error
 		}
 		p.Steps = append(p.Steps, Step{Object: e, To: target(e, p.path)})
 	}
-	if h5, ok := file.(inspect.HDF5); ok && format == "hdf5" {
-		p.source = &h5
+	if p.source != nil {
 		return p, p.repack(ctx, o.Out, hdf5write.RepackOptions{DryRun: true})
 	}
 	for k := range p.Steps {

@@ -138,14 +138,12 @@ func (f *arrays) object(e entry, path string) Object {
 	}
 	switch {
 	case e.Array.Data != nil:
-		o.Data = describeArray(e.Array)
+		o.Data = e.describe()
 		if first := f.first[e.Shared]; e.Shared != "" && first != path {
 			o.Data.Shares = first
 		}
 	case e.Elements != nil:
-		shape := e.Elements.View.Shape
-		o.Err = nil
-		o.Data = &Dataset{Shape: shape, MaxShape: shape, DType: e.Elements.Type, Layout: "contiguous", Size: -1, Stored: -1}
+		o.Err, o.Data = nil, e.describe()
 	default:
 		o.Kind = "unknown"
 	}
@@ -197,6 +195,15 @@ func numbers(a storage.Array) (any, error) {
 		return list[0], nil
 	}
 	return list, nil
+}
+
+// describe describes the data of an entry.
+func (e entry) describe() *Dataset {
+	if e.Elements == nil {
+		return describeArray(e.Array)
+	}
+	shape := e.Elements.View.Shape
+	return &Dataset{Shape: shape, MaxShape: shape, DType: e.Elements.Type, Layout: "contiguous", Size: -1, Stored: -1}
 }
 
 func describeArray(a storage.Array) *Dataset {

@@ -4,33 +4,86 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/h5dnn/h5dnn/arrayfmt"
+	h5format "github.com/h5dnn/h5dnn/serialize/hdf5"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 )
 
-// An HDF5 is an HDF5 file.
-type HDF5 struct{ *hdf5.File }
+// An HDF5 is an HDF5 file, whose objects may have meanings by a convention.
+type HDF5 struct {
+	*hdf5.File
+	convention *h5format.File
+}
 
-func (HDF5) Format() string { return "hdf5" }
+// Format implements File: hdf5, or the name of a convention.
+func (f HDF5) Format() string { return f.convention.Format() }
+
+// Plain returns the file without its convention: the objects as they are stored.
+func (f HDF5) Plain() HDF5 { return HDF5{f.File, f.convention.Plain()} }
+
+// Meant reports whether objects at and below a path have meanings that HDF5 does not know.
+func (f HDF5) Meant(path string) bool {
+	start, err := f.Lookup(path)
+	if err != nil {
+		return false
+	}
+	for item := range f.convention.Items(start) {
+		if !item.Meaning.Plain() {
+			return true
+		}
+	}
+	return false
+}
 
 func (f HDF5) Entries(path string) (iter.Seq[Object], error) {
-	walk := f.Walk()
-	if Clean(path) != "/" {
-		start, err := f.Lookup(path)
-		if err != nil {
-			return nil, err
+	if Clean(path) == "/" {
+		if root, err := f.Root(); err != nil {
+			return func(yield func(Object) bool) { yield(describeObject(root, err)) }, nil
 		}
-		walk = start.Walk()
+	}
+	start, err := f.Lookup(path)
+	if err != nil {
+		return nil, err
 	}
 	return func(yield func(Object) bool) {
-		for o, err := range walk {
-			if !yield(describeObject(o, err)) {
+		for item, err := range f.convention.Items(start) {
+			if !yield(describeItem(item, err)) {
 				return
 			}
 		}
 	}, nil
+}
+
+// describeItem describes an object as its meaning says.
+func describeItem(i h5format.Item, err error) Object {
+	if i.Meaning.Entry == nil {
+		o := describeObject(i.Object, err)
+		o.Attrs = slices.DeleteFunc(o.Attrs, func(a Attr) bool { return i.Meaning.Hides(a.Name) })
+		if o.Data != nil {
+			o.Data.Axes = i.Meaning.Axes
+		}
+		return o
+	}
+	o := describeObject(i.Object, nil)
+	o.Attrs = slices.DeleteFunc(o.Attrs, func(a Attr) bool { return i.Meaning.Hides(a.Name) })
+	o.Kind, o.Err = "dataset", err
+	data := (entry{*i.Meaning.Entry, err}).describe()
+	if stored := o.Data; stored != nil {
+		data.Layout, data.Chunks, data.Filters, data.Stored = stored.Layout, stored.Chunks, stored.Filters, stored.Stored
+	}
+	if i.Meaning.Stored != nil && data.Size >= 0 {
+		if n, err := i.Meaning.Stored(); err == nil {
+			data.Stored = n
+		}
+	}
+	if i.Meaning.Storage != "" {
+		data.Layout, data.Strides = i.Meaning.Storage, nil
+	}
+	data.Axes, o.Data = i.Meaning.Axes, data
+	return o
 }
 
 func describeObject(o *hdf5.Object, err error) Object {
@@ -174,6 +227,9 @@ func (f HDF5) Find(path string) (Selection, error) {
 	if err != nil {
 		return Selection{}, err
 	}
+	if m, err := f.convention.Meaning(o); m.Entry != nil || err != nil {
+		return f.selectEntry(o, m, err)
+	}
 	if o.Kind == hdf5.KindGroup {
 		return Selection{}, fmt.Errorf("%s: %s is a group; name a dataset, as in %s:%s", f.Name(), o.Path, f.Name(), f.anyDataset(o.Path))
 	}
@@ -192,6 +248,19 @@ func (f HDF5) anyDataset(path string) string {
 		}
 	}
 	return "/path"
+}
+
+// selectEntry returns the array that an object is by a convention.
+func (f HDF5) selectEntry(o *hdf5.Object, m h5format.Meaning, err error) (Selection, error) {
+	if err != nil {
+		return Selection{}, err
+	}
+	s := (entry{*m.Entry, nil}).selection()
+	s.Name, s.File = o.Path[strings.LastIndexByte(o.Path, '/')+1:], f.Name()
+	if m.Stored != nil {
+		s.Budget, s.Stored, s.Size = f.Budget(), m.Stored, valueSize
+	}
+	return s, nil
 }
 
 // valueSize is about how many bytes an element that is not a number takes in memory if it

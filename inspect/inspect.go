@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"slices"
 
 	"github.com/h5dnn/h5dnn/arrayfmt"
 	"github.com/h5dnn/h5dnn/serialize"
+	_ "github.com/h5dnn/h5dnn/serialize/anndata"
 	h5format "github.com/h5dnn/h5dnn/serialize/hdf5"
 	_ "github.com/h5dnn/h5dnn/serialize/keras"
 	_ "github.com/h5dnn/h5dnn/serialize/npy"
@@ -20,7 +22,7 @@ import (
 // A File is an open file of any format.
 type File interface {
 	Name() string
-	// Format names the file's format: hdf5, npy, npz.
+	// Format names the file's format: hdf5, npy, npz, anndata.
 	Format() string
 	// Entries yields the objects at and below path; "" is the whole file. Objects
 	// that could not be read have their Err set.
@@ -79,6 +81,7 @@ type Dataset struct {
 	Changes  []string // what is different in an array of the numbers
 	Shares   string   // the path of an array before it with the same elements; "" if there is none
 	Strides  []int    // of elements that are not in row-major order; else nil
+	Axes     []string // names of the axes; nil if they have none
 }
 
 type Filter struct {
@@ -188,14 +191,20 @@ func textBlocks(v views.View) iter.Seq[views.View] {
 	}
 }
 
-// Open opens a file. Its format is found by content. HDF5 files are shown as such,
-// whoever wrote them.
+// Open opens a file. Its format is found by content. Of HDF5 files all objects are shown,
+// whoever wrote them, with the meanings of MATLAB, NetCDF and AnnData; Options.Format hdf5
+// leaves these out.
 func Open(name string, options ...serialize.Options) (File, error) {
-	if serialize.Fits(name, "hdf5") {
-		options = append([]serialize.Options{{}}, options...)
-		options[len(options)-1].Format = "hdf5"
-	}
 	format, err := serialize.FormatOf(name)
+	options = append([]serialize.Options{{}}, options...)
+	chosen := &options[len(options)-1].Format
+	switch {
+	case *chosen != "":
+		format, err = serialize.ByName(*chosen)
+	case slices.Contains(conventions, format.Name):
+	case serialize.Fits(name, "hdf5"):
+		*chosen = "hdf5"
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -204,7 +213,10 @@ func Open(name string, options ...serialize.Options) (File, error) {
 		return nil, err
 	}
 	if h5, ok := file.(*h5format.File); ok {
-		return HDF5{h5.HDF5()}, nil
+		return HDF5{h5.HDF5(), h5}, nil
 	}
 	return newArrays(file, name, format.Name), nil
 }
+
+// conventions are the formats of HDF5 files whose objects have meanings of their own.
+var conventions = []string{"anndata"}

@@ -21,7 +21,9 @@ func convertCommand() *cli.Command {
 			"array is lost, or anything that OUT could hold.\n" +
 			"From .h5 to .h5, objects are copied as they are stored: layouts, filters, attributes, types,\n" +
 			"links, references and virtual datasets. With --follow, the elements of virtual datasets are\n" +
-			"written instead of the names of their files.\n" +
+			"written instead of the names of their files. Sparse matrices, packed variables and other data\n" +
+			"whose meaning only AnnData, NetCDF or MATLAB knows are decoded for all formats but .h5, and for\n" +
+			".h5 if they are named as IN:/path or --from names their format.\n" +
 			"A model of Keras becomes a state_dict of PyTorch (.pt, .safetensors, .npz), or a run of h5dnn, and back:\n" +
 			"see h5dnn help models.",
 		Flags: slices.Concat([]cli.Flag{
@@ -30,7 +32,7 @@ func convertCommand() *cli.Command {
 			&cli.BoolFlag{Name: "verify", Usage: "read OUT and compare every element"},
 			forceFlag(),
 			&cli.BoolFlag{Name: "json", Usage: "print the report as one JSON object"},
-			followFlag(),
+			followFlag(), fromFlag(),
 		}, frameworkFlags, lossFlags),
 		Action: func(c *cli.Context) error {
 			args, err := arguments(c, "IN", "OUT")
@@ -55,7 +57,7 @@ func convertCommand() *cli.Command {
 					return err
 				}
 			}
-			plan, err := convert.New(c.Context, file, at.path, format, convert.Options{Materialize: c.String(followName) != "", Out: out})
+			plan, err := convert.New(c.Context, file, at.path, format, convert.Options{Materialize: c.String(followName) != "", Decode: c.IsSet(fromName), Out: out})
 			if err != nil {
 				return err
 			}

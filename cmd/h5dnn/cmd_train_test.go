@@ -270,7 +270,7 @@ func TestTrainingErrorsAreOneLineAndWriteNothing(t *testing.T) {
 		{flags("--graph"), "graph: cpu does not capture steps in graphs"},
 		{flags("--profile"), "--profile needs a GPU; choose one with --device"},
 		{flags("--device", "tpu"), `device "tpu": there is only cpu`},
-		{flags("-o", "run.txt"), `no format has the extension ".txt"`},
+		{flags("-o", "run.txt"), "names no format that holds a run"},
 		{flags("-o", "nowhere/run.h5"), "cannot write nowhere/run.h5: no such file or directory"},
 		{[]string{"train", "--resume", "testdata/digits.h5"}, "not a run that h5dnn train wrote"},
 		{[]string{"eval", "testdata/digits.h5"}, "not a run that h5dnn train wrote"},

@@ -19,7 +19,7 @@ func openArrays(c *cli.Context, name string) (serialize.File, error) {
 	if err := isFile(name); err != nil {
 		return nil, err
 	}
-	file, err := serialize.Open(name, openOptions(c.Context))
+	file, err := serialize.Open(name, inputOptions(c.Context))
 	if err == nil {
 		addInput(c.Context, name, nil)
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // dataFormats are formats of several arrays that are rather data than checkpoints.
-var dataFormats = []string{"hdf5", "npz", "csv", "parquet", "arrow", "arrow-stream"}
+var dataFormats = []string{"hdf5", "npz", "csv", "parquet", "arrow", "arrow-stream", "anndata", "matlab", "netcdf"}
 
 // checkpointTotal counts what a checkpoint holds: arrays, bytes, shared elements, and the state of
 // an optimizer. It is empty for other files, and for a part of one.
@@ -22,7 +22,7 @@ func checkpointTotal(c *cli.Context, at address) string {
 	if err != nil || format.Single || inspect.Clean(at.path) != "/" || slices.Contains(dataFormats, format.Name) || c.Bool("json") {
 		return ""
 	}
-	file, err := serialize.Open(at.file, openOptions(c.Context))
+	file, err := serialize.Open(at.file, inputOptions(c.Context))
 	if err != nil {
 		return ""
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/h5dnn/h5dnn/arrayfmt"
@@ -188,7 +189,7 @@ func describe(d *inspect.Dataset, paint palette) string {
 	if d.Element != nil && d.Detail == "" {
 		what += arrayfmt.Shape(d.Element)
 	}
-	what += " " + arrayfmt.Shape(d.Shape)
+	what += " " + shapeOf(d)
 	if d.MaxShape != nil && arrayfmt.Shape(d.MaxShape) != arrayfmt.Shape(d.Shape) {
 		what += " maxshape " + arrayfmt.Shape(d.MaxShape)
 	}
@@ -220,6 +221,18 @@ func describe(d *inspect.Dataset, paint palette) string {
 		how += ", shared with " + printable(d.Shares)
 	}
 	return what + "  " + paint.faint(how)
+}
+
+// shapeOf returns the shape, with the names of the axes: (time: 4, lat: 3).
+func shapeOf(d *inspect.Dataset) string {
+	if len(d.Axes) != len(d.Shape) || len(d.Shape) == 0 {
+		return arrayfmt.Shape(d.Shape)
+	}
+	axes := make([]string, len(d.Shape))
+	for i, n := range d.Shape {
+		axes[i] = printable(d.Axes[i]) + ": " + strconv.Itoa(n)
+	}
+	return "(" + strings.Join(axes, ", ") + ")"
 }
 
 // ratio returns the compression ratio.

@@ -21,7 +21,7 @@ func open(ctx context.Context, name string) (inspect.File, error) {
 	if err := isFile(name); err != nil {
 		return nil, err
 	}
-	file, err := inspect.Open(name, openOptions(ctx))
+	file, err := inspect.Open(name, inputOptions(ctx))
 	if err == nil {
 		addInput(ctx, name, linkedBy(file))
 	}
@@ -35,6 +35,13 @@ func openOptions(ctx context.Context) serialize.Options {
 		Follow: followed(ctx), Budget: budgetOf(ctx), Context: ctx,
 		Opened: func(name string) { addInput(ctx, name, nil) },
 	}
+}
+
+// inputOptions returns openOptions with the format of --from.
+func inputOptions(ctx context.Context) serialize.Options {
+	o := openOptions(ctx)
+	o.Format = formatFrom(ctx)
+	return o
 }
 
 // isFile returns an error, with a suggestion, if name is not a file.
@@ -59,12 +66,29 @@ func followFlag() cli.Flag {
 
 const followName = "follow"
 
+// fromFlag names the format of inputs.
+func fromFlag() cli.Flag {
+	return &cli.StringFlag{Name: fromName, Usage: "read inputs as `FORMAT`, such as hdf5 for the stored objects of a MATLAB file; by default by content"}
+}
+
+const fromName = "from"
+
+// fromKey is the key of the format of --from in the context of a command.
+type fromKey struct{}
+
+// formatFrom returns the format of --from, or "".
+func formatFrom(ctx context.Context) string {
+	format, _ := ctx.Value(fromKey{}).(string)
+	return format
+}
+
 // followKey is the key of the folder of --follow in the context of a command.
 type followKey struct{}
 
 // remember keeps the flags about files that a command opens in its context.
 func remember(c *cli.Context) error {
 	c.Context = context.WithValue(c.Context, followKey{}, c.String(followName))
+	c.Context = context.WithValue(c.Context, fromKey{}, c.String(fromName))
 	return withBudget(c)
 }
 

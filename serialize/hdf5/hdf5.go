@@ -48,17 +48,21 @@ func match(r io.ReaderAt, size int64) serialize.Confidence {
 // A File is an open HDF5 file. [File.HDF5] gives access to what other formats do
 // not have, such as groups, links and layouts.
 type File struct {
-	in    *hdf5.File
-	meta  map[string]string
-	close func() error
+	in       *hdf5.File
+	meta     map[string]string
+	format   string
+	meanings Meanings // of a convention; nil for HDF5
+	close    func() error
 }
 
-func open(in serialize.Input) (serialize.File, error) {
+func open(in serialize.Input) (serialize.File, error) { return openFile(in) }
+
+func openFile(in serialize.Input) (*File, error) {
 	h5, close, err := openInput(in)
 	if err != nil {
 		return nil, err
 	}
-	f := &File{in: h5, close: sync.OnceValue(close)}
+	f := &File{in: h5, format: "hdf5", close: sync.OnceValue(close)}
 	if f.meta, err = metaOf(h5); err != nil {
 		h5.Close()
 		return nil, err
@@ -85,13 +89,17 @@ func metaOf(in *hdf5.File) (map[string]string, error) {
 // HDF5 returns the file as package storage/hdf5 opened it.
 func (f *File) HDF5() *hdf5.File { return f.in }
 
-// All yields the datasets of numbers, those with several hard links once for each.
+// All yields the datasets of numbers, those with several hard links once for each. Of a
+// file that follows a convention it yields the arrays of that.
 func (f *File) All() iter.Seq2[serialize.Entry, error] {
+	if f.meanings != nil {
+		return f.entries
+	}
 	return func(yield func(serialize.Entry, error) bool) {
 		for d, err := range f.in.NumericDatasets() {
 			var e serialize.Entry
 			if err == nil {
-				e, err = entryOf(d)
+				e, err = entryOf(d, Meaning{})
 			}
 			if !yield(e, err) {
 				return
@@ -106,14 +114,22 @@ func (f *File) Lookup(name string) (serialize.Entry, error) {
 	if err != nil {
 		return serialize.Entry{}, fmt.Errorf("%w: %w", err, storage.ErrState)
 	}
-	d, err := o.Dataset()
+	m, err := f.Meaning(o)
+	if m.Entry == nil && err == nil && o.Kind != hdf5.KindDataset {
+		_, err = o.Dataset() // says what it is instead
+	}
 	if err != nil {
 		return serialize.Entry{}, err
 	}
-	return entryOf(d)
+	e, ok, err := Item{o, m}.entry(nil)
+	if err == nil && !ok {
+		d, _ := o.Dataset() // as in entry
+		_, err = d.Array()
+	}
+	return e, err
 }
 
-func entryOf(d *hdf5.Dataset) (serialize.Entry, error) {
+func entryOf(d *hdf5.Dataset, m Meaning) (serialize.Entry, error) {
 	e := serialize.Entry{Name: d.Path[1:]}
 	if address, ok := d.Address(); ok {
 		e.Shared = strconv.FormatUint(address, 16)
@@ -122,17 +138,7 @@ func entryOf(d *hdf5.Dataset) (serialize.Entry, error) {
 	if e.Array, err = d.Array(); err != nil {
 		return e, err
 	}
-	attrs, err := d.Attributes()
-	for _, a := range attrs {
-		value, err := attributeOf(a)
-		if err != nil {
-			continue // of a type that no other format has
-		}
-		if e.Attrs == nil {
-			e.Attrs = map[string]any{}
-		}
-		e.Attrs[a.Name] = value
-	}
+	e.Attrs, err = attrsOf(d.Object, m)
 	return e, err
 }
 

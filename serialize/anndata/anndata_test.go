@@ -1,0 +1,132 @@
+package anndata_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/serialize"
+	_ "github.com/h5dnn/h5dnn/serialize/anndata"
+	_ "github.com/h5dnn/h5dnn/serialize/npy"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+const cells, expected = "../../testdata/cells.h5ad", "../../testdata/cells.npz"
+
+// Example reads two rows of a sparse matrix.
+func Example() {
+	f, err := serialize.Open(cells)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer f.Close()
+	a, err := serialize.Find(f, "X")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	rows, _ := a.Slice(0, 0, 2, 1)
+	elems, err := storage.Read[float32](a.With(rows))
+	fmt.Println(a.Type, a.Shape, elems, err)
+	// Output: float32 [6 5] [0 0 0 0 0.51815253 0 0 0 0.9391278 0] <nil>
+}
+
+// TestNumbersAreThoseOfAnnData compares every array of numbers with what anndata reads.
+func TestNumbersAreThoseOfAnnData(t *testing.T) {
+	got, want := open(t, cells), open(t, expected)
+	for e, err := range want.All() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := serialize.Find(got, e.Name)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if a.Type != e.Array.Type || !slices.Equal(a.Shape, e.Array.Shape) {
+			t.Errorf("%s: %v%v, want %v%v", e.Name, a.Type, a.Shape, e.Array.Type, e.Array.Shape)
+			continue
+		}
+		if x, y := bytesOf(t, a), bytesOf(t, e.Array); !slices.Equal(x, y) {
+			t.Errorf("%s: %x, want %x", e.Name, x, y)
+		}
+	}
+}
+
+// TestColumnsComeInTheirOrder: the columns of a dataframe, with the strings of categories.
+func TestColumnsComeInTheirOrder(t *testing.T) {
+	f := open(t, cells)
+	var names []string
+	for e, err := range f.All() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(e.Name) > 4 && e.Name[:4] == "obs/" {
+			names = append(names, e.Name[4:])
+		}
+	}
+	// Columns of strings are no arrays, except for those that only AnnData knows.
+	if want := []string{"cell type", "n", "score", "flag", "nullable", "whole", "maybe", "batch", "dose"}; !slices.Equal(names, want) {
+		t.Errorf("columns %q, want %q", names, want)
+	}
+	e, err := serialize.Lookup(f, "obs/cell type")
+	if err != nil {
+		t.Fatal(err)
+	}
+	values, err := e.Elements.Values(e.Elements.View)
+	if want := []any{"B", "T", "B", "", "NK", "T"}; err != nil || !reflect.DeepEqual(values, want) {
+		t.Errorf("%q, %v; want %q", values, err, want)
+	}
+}
+
+// TestDamagedFilesAreErrorsOrData changes every byte of the file's metadata.
+func TestDamagedFilesAreErrorsOrData(t *testing.T) {
+	whole, err := os.ReadFile(cells)
+	if err != nil {
+		t.Fatal(err)
+	}
+	step := 97
+	if testing.Short() {
+		step = 997
+	}
+	for at := 0; at < len(whole); at += step {
+		damaged := slices.Clone(whole)
+		damaged[at] ^= 0xff
+		f, err := serialize.OpenReader(bytes.NewReader(damaged), int64(len(damaged)), "damaged.h5ad", serialize.Options{Format: "anndata"})
+		if err != nil {
+			continue
+		}
+		for e, err := range f.All() {
+			if err == nil && e.Elements == nil && e.Array.Len() < 1000 {
+				e.Array.To(storage.CPU)
+			} else if err == nil && e.Elements != nil && e.Elements.View.Len() < 1000 {
+				e.Elements.Values(e.Elements.View)
+			}
+		}
+		f.Close()
+	}
+}
+
+func open(t *testing.T, name string) serialize.File {
+	t.Helper()
+	f, err := serialize.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+func bytesOf(t *testing.T, a storage.Array) []byte {
+	t.Helper()
+	a, err := a.To(storage.CPU)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, _ := a.Bytes()
+	return b
+}

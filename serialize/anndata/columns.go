@@ -1,0 +1,211 @@
+package anndata
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/serialize"
+	convention "github.com/h5dnn/h5dnn/serialize/hdf5"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/hdf5"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// readCategorical reads a categorical column: element codes[i] of the categories, or a
+// missing one if that is -1.
+func readCategorical(m *convention.Meaning, o *hdf5.Object) error {
+	stored, codes, err := numbers(o, "codes")
+	if err == nil && !codes.Type.IsInt() {
+		err = fmt.Errorf("%s: codes are %v; want integers: %w", o.Path, codes.Type, dtype.ErrType)
+	}
+	if err != nil {
+		return err
+	}
+	categories, err := member(o, "categories")
+	if err != nil {
+		return err
+	}
+	if len(categories.Shape) != 1 {
+		return fmt.Errorf("%s: categories of shape %v; want one axis: %w", o.Path, categories.Shape, views.ErrShape)
+	}
+	m.Storage = fmt.Sprintf("categorical of %d categories", categories.Shape[0])
+	m.Stored = storedIn(stored, categories)
+	c := column{name: o.Path, codes: codes, categories: categories.Shape[0]}
+	if categories.Type.IsString() {
+		texts := sync.OnceValues(func() ([]string, error) { return categories.Strings(categories.View()) })
+		m.Entry = &serialize.Entry{Elements: &serialize.Elements{View: codes.View, Type: "string", Values: func(v views.View) ([]any, error) { return c.texts(v, texts) }}}
+		return nil
+	}
+	numbers, err := categories.Array()
+	if err != nil {
+		return err
+	}
+	c.values = sync.OnceValues(func() (storage.Array, error) { return numbers.To(storage.CPU) })
+	m.Entry = &serialize.Entry{Array: storage.Array{Data: &categorical{c, numbers.Type}, Type: numbers.Type, View: codes.View}}
+	return nil
+}
+
+// A column is codes of categories.
+type column struct {
+	name       string
+	codes      storage.Array
+	categories int
+	values     func() (storage.Array, error) // of numeric categories
+}
+
+// read returns the codes that v selects, -1 or less than the number of categories.
+func (c column) read(v views.View) ([]int64, error) {
+	codes, err := storage.Read[int64](c.codes.With(v))
+	for _, code := range codes {
+		if code < -1 || code >= int64(c.categories) {
+			return nil, fmt.Errorf("%s: code %d of %d categories: %w", c.name, code, c.categories, views.ErrShape)
+		}
+	}
+	return codes, err
+}
+
+// texts returns elements of a column of strings. Missing ones are empty.
+func (c column) texts(v views.View, categories func() ([]string, error)) ([]any, error) {
+	names, err := categories()
+	if err != nil {
+		return nil, err
+	}
+	codes, err := c.read(v)
+	list := make([]any, len(codes))
+	for i, code := range codes {
+		if list[i] = ""; code >= 0 {
+			list[i] = names[code]
+		}
+	}
+	return list, err
+}
+
+// categorical is a [storage.Source] of a column of numeric categories.
+type categorical struct {
+	column
+	typ dtype.Type
+}
+
+func (c *categorical) Len() int               { return c.codes.Len() * c.typ.Size() }
+func (c *categorical) Device() storage.Device { return storage.File(c.name) }
+
+func (c *categorical) ReadView(dst []byte, t dtype.Type, v views.View) error {
+	if t != c.typ {
+		return fmt.Errorf("%s: read as %v, is %v: %w", c.name, t, c.typ, dtype.ErrType)
+	}
+	values, err := c.values()
+	if err != nil {
+		return err
+	}
+	codes, err := c.read(v)
+	if err != nil {
+		return err
+	}
+	from, _ := values.Bytes() // which are in memory, row-major
+	missing, ok := nan(t)
+	for i, code := range codes {
+		element := missing
+		switch {
+		case code >= 0:
+			element = from[int(code)*t.Size():][:t.Size()]
+		case !ok:
+			return fmt.Errorf("%s: element %d of the selected ones is missing, which %v has no value for; read %s/codes instead: %w", c.name, i, t, c.name, dtype.ErrType)
+		}
+		copy(dst[i*t.Size():], element)
+	}
+	return nil
+}
+
+// nan returns the bytes of NaN, of a type that has it.
+func nan(t dtype.Type) (element []byte, ok bool) {
+	if !t.IsFloat() {
+		return nil, false
+	}
+	element = make([]byte, t.Size())
+	const quiet = 0x7ff8 << 48 // NumPy's NaN, where Go's has another bit set
+	err := dtype.Convert(element, t, dtype.Bytes([]float64{math.Float64frombits(quiet)}), dtype.Float64)
+	return element, err == nil
+}
+
+// readNullable reads a column of values with a mask, which is set where they are missing.
+func readNullable(m *convention.Meaning, o *hdf5.Object) error {
+	values, err := member(o, "values")
+	if err != nil {
+		return err
+	}
+	stored, mask, err := numbers(o, "mask")
+	if err != nil {
+		return err
+	}
+	if !slices.Equal(values.Shape, mask.Shape) || mask.Type != dtype.Bool {
+		return fmt.Errorf("%s: a mask %v%v of values %v; want as many bools: %w", o.Path, mask.Type, mask.Shape, values.Shape, views.ErrShape)
+	}
+	m.Stored = storedIn(values, stored)
+	if values.Type.IsString() {
+		m.Entry = &serialize.Entry{Elements: &serialize.Elements{View: mask.View, Type: "string", Values: func(v views.View) ([]any, error) {
+			list, err := values.Values(v)
+			missing, failed := storage.Read[bool](mask.With(v))
+			if err = errors.Join(err, failed); err != nil {
+				return nil, err
+			}
+			for i := range list {
+				if missing[i] {
+					list[i] = ""
+				}
+			}
+			return list, nil
+		}}}
+		return nil
+	}
+	a, err := values.Array()
+	if err != nil {
+		return err
+	}
+	missing, err := storage.Read[bool](mask)
+	switch {
+	case err != nil:
+		return err
+	case !slices.Contains(missing, true):
+		m.Entry = &serialize.Entry{Array: a}
+		return nil
+	}
+	n := &nullable{name: o.Path, values: a, mask: mask, typ: a.Type}
+	if !a.Type.IsFloat() {
+		n.typ = dtype.Float64
+	}
+	m.Entry = &serialize.Entry{Array: storage.Array{Data: n, Type: n.typ, View: a.View}}
+	return nil
+}
+
+// nullable is a [storage.Source] of numbers of which some are missing, and read as NaN.
+// Integers and bools are read as float64, as by to_numpy(float) of pandas.
+type nullable struct {
+	name         string
+	values, mask storage.Array
+	typ          dtype.Type
+}
+
+func (n *nullable) Len() int               { return n.values.Len() * n.typ.Size() }
+func (n *nullable) Device() storage.Device { return storage.File(n.name) }
+
+func (n *nullable) ReadView(dst []byte, t dtype.Type, v views.View) error {
+	if t != n.typ {
+		return fmt.Errorf("%s: read as %v, is %v: %w", n.name, t, n.typ, dtype.ErrType)
+	}
+	err := n.values.With(v).CopyTo(storage.Array{Data: storage.Wrap(dst), Type: t, View: views.Of(v.Shape...)})
+	if err != nil {
+		return err
+	}
+	missing, err := storage.Read[bool](n.mask.With(v))
+	element, _ := nan(t)
+	for i, is := range missing {
+		if is {
+			copy(dst[i*t.Size():], element)
+		}
+	}
+	return err
+}
