@@ -85,8 +85,8 @@ func TestKeysAreEqualAsInPython(t *testing.T) {
 	}
 }
 
-// FuzzLoad: loading takes no more memory than allowed, errors have a text of one line, and
-// a value that is encoded and loaded again is encoded equally.
+// FuzzLoad: loading takes no more memory than allowed, errors say where the fault is, and a
+// value that is encoded and loaded again is encoded equally.
 func FuzzLoad(f *testing.F) {
 	for _, seed := range []string{"\x80\x02}.", "\x80\x04\x95\x00\x00\x00\x00\x00\x00\x00\x00\x8c\x01a\x94\x8c\x01b\x94\x93)\x81.", "\x80\x02](K\x01K\x02e."} {
 		f.Add([]byte(seed))
@@ -102,8 +102,8 @@ func FuzzLoad(f *testing.F) {
 			t.Errorf("%d of %d bytes are read", n, len(b))
 		}
 		if err != nil {
-			if strings.ContainsAny(err.Error(), "\n\x00") {
-				t.Errorf("the error is no line of text: %q", err)
+			if !strings.HasPrefix(err.Error(), "pickle, byte ") {
+				t.Errorf("the error is %q", err)
 			}
 			return
 		}

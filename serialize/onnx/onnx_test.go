@@ -152,5 +152,5 @@ func TestAttacks(t *testing.T) {
 
 func FuzzOpen(f *testing.F) {
 	serializetest.AddSeeds(f, "testdata/*.onnx", "testdata/attacks/*.onnx")
-	f.Fuzz(serializetest.FuzzTarget("onnx"))
+	f.Fuzz(serializetest.FuzzTarget("onnx", "testdata"))
 }

@@ -210,3 +210,14 @@ func FuzzOpen(f *testing.F) {
 	serializetest.AddSeeds(f, "testdata/*.safetensors", "testdata/attacks/*.safetensors")
 	f.Fuzz(serializetest.FuzzTarget("safetensors"))
 }
+
+// FuzzHeader reads files of any header, whose length is right, and 64 bytes of elements.
+func FuzzHeader(f *testing.F) {
+	f.Add(`{"__metadata__":{"format":"pt"},"a":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},"b":{"dtype":"U8","shape":[40],"data_offsets":[24,64]}}`)
+	f.Add(`{"a":{"dtype":"BF16","shape":[],"data_offsets":[0,2]},"e":{"dtype":"I64","shape":[0,7],"data_offsets":[2,2]},"c":{"dtype":"BOOL","shape":[62],"data_offsets":[2,64]}}`)
+	target := serializetest.FuzzTarget("safetensors")
+	f.Fuzz(func(t *testing.T, header string) {
+		b := binary.LittleEndian.AppendUint64(nil, uint64(len(header)))
+		target(t, append(append(b, header...), make([]byte, 64)...))
+	})
+}

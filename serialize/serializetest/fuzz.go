@@ -2,6 +2,7 @@ package serializetest
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -48,14 +49,17 @@ func AddSeeds(f *testing.F, patterns ...string) {
 // FuzzTarget returns the body of a fuzz target, which reads the bytes as a file of the named
 // format in memory. Whatever they are:
 //
-//   - errors are of one line,
+//   - an error has a text, which is that of one error,
 //   - memory is bounded by the budget, the size of the file and the elements that are read,
 //   - a second reading gives the same entries, elements and errors,
 //   - a part of an array has the elements that the whole has there.
-func FuzzTarget(format string) func(t *testing.T, b []byte) {
+//
+// Files of the folder that follow names may be opened.
+func FuzzTarget(format string, follow ...string) func(t *testing.T, b []byte) {
+	options := serialize.Options{Format: format, Follow: strings.Join(follow, "")}
 	return func(t *testing.T, b []byte) {
 		start, before := time.Now(), allocated()
-		first := readFuzzed(t, format, b)
+		first := readFuzzed(t, options, b)
 		used := int(allocated() - before)
 		if limit := fuzzMemory + 64*len(b) + 8*first.bytes; used > limit {
 			t.Errorf("%s: reading %d bytes took %d bytes of memory, and its arrays have %d", format, len(b), used, first.bytes)
@@ -63,7 +67,7 @@ func FuzzTarget(format string) func(t *testing.T, b []byte) {
 		if took := time.Since(start); took > fuzzSeconds*time.Second {
 			t.Errorf("%s: reading %d bytes took %v", format, len(b), took)
 		}
-		if second := readFuzzed(t, format, b); !reflect.DeepEqual(first, second) {
+		if second := readFuzzed(t, options, b); !reflect.DeepEqual(first, second) {
 			t.Errorf("%s: read once: %+v\nread again: %+v", format, first, second)
 		}
 	}
@@ -83,8 +87,8 @@ type fuzzed struct {
 	bytes   int // of elements that were read
 }
 
-func readFuzzed(t *testing.T, format string, b []byte) (x fuzzed) {
-	options := serialize.Options{Format: format, Budget: storage.NewBudget(fuzzBudget)}
+func readFuzzed(t *testing.T, options serialize.Options, b []byte) (x fuzzed) {
+	options.Budget = storage.NewBudget(fuzzBudget)
 	f, err := serialize.OpenReader(bytes.NewReader(b), int64(len(b)), "fuzzed", options)
 	if err != nil {
 		x.add(t, "open", "", err)
@@ -110,11 +114,23 @@ func readFuzzed(t *testing.T, format string, b []byte) (x fuzzed) {
 func (x *fuzzed) add(t *testing.T, name, text string, err error) {
 	if err != nil {
 		text += " error: " + err.Error()
-		if message := strings.TrimSpace(err.Error()); message == "" || strings.ContainsAny(message, "\n\x00") {
-			t.Errorf("%s: the text of the error is %q; want one line", name, message)
+		if message := strings.TrimSpace(err.Error()); message == "" || isJoined(err) {
+			t.Errorf("%s: the text of the error is %q; want one sentence", name, message)
 		}
 	}
 	x.entries = append(x.entries, name+" "+text)
+}
+
+// isJoined reports whether err was made by errors.Join of several, whose text has as many
+// lines.
+func isJoined(err error) bool {
+	for err != nil {
+		if list, ok := err.(interface{ Unwrap() []error }); ok && len(list.Unwrap()) > 1 && strings.Contains(fmt.Sprintf("%T", err), "join") {
+			return true
+		}
+		err = errors.Unwrap(err)
+	}
+	return false
 }
 
 // values reads elements that are not numbers, if they are few.

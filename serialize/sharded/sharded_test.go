@@ -15,6 +15,7 @@ import (
 	"github.com/h5dnn/h5dnn/serialize"
 	_ "github.com/h5dnn/h5dnn/serialize/npy"
 	_ "github.com/h5dnn/h5dnn/serialize/safetensors"
+	"github.com/h5dnn/h5dnn/serialize/serializetest"
 	"github.com/h5dnn/h5dnn/serialize/sharded"
 	"github.com/h5dnn/h5dnn/storage"
 )
@@ -190,4 +191,16 @@ func FuzzParseIndex(f *testing.F) {
 			t.Errorf("files %q", index.Files)
 		}
 	})
+}
+
+// FuzzOpen reads indexes of two shards that are there.
+func FuzzOpen(f *testing.F) {
+	folder := f.TempDir()
+	name := filepath.Join(folder, "m.safetensors"+sharded.Extension)
+	if err := sharded.Save(name, serialize.Contents{Entries: model}, sharded.Options{Size: 24}); err != nil {
+		f.Fatal(err)
+	}
+	serializetest.AddSeeds(f, name)
+	f.Add([]byte(`{"weight_map":{"bias":"m-00002-of-00002.safetensors"}}`))
+	f.Fuzz(serializetest.FuzzTarget("sharded", folder))
 }

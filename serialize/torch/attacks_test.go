@@ -1,7 +1,12 @@
 package torch_test
 
 import (
+	"archive/zip"
+	"bytes"
 	"fmt"
+	"io"
+	"path"
+	"path/filepath"
 	"testing"
 
 	"github.com/h5dnn/h5dnn/serialize"
@@ -113,4 +118,61 @@ func TestOddKeys(t *testing.T) {
 func FuzzOpen(f *testing.F) {
 	serializetest.AddSeeds(f, "testdata/*.pt", "testdata/attacks/*.pt")
 	f.Fuzz(serializetest.FuzzTarget("torch"))
+}
+
+// FuzzPickle reads archives that are in order but for their pickle.
+func FuzzPickle(f *testing.F) {
+	names, err := filepath.Glob("testdata/*.pt")
+	if err != nil || len(names) == 0 {
+		f.Fatal("no seeds", err)
+	}
+	for _, name := range names {
+		if archive, err := zip.OpenReader(name); err == nil {
+			for _, record := range archive.File {
+				if path.Base(record.Name) == "data.pkl" {
+					f.Add(contentOf(f, record))
+				}
+			}
+			archive.Close()
+		}
+	}
+	target := serializetest.FuzzTarget("torch")
+	f.Fuzz(func(t *testing.T, pickled []byte) { target(t, archiveOf(t, pickled)) })
+}
+
+func contentOf(f *testing.F, record *zip.File) []byte {
+	r, err := record.Open()
+	if err != nil {
+		f.Fatal(err)
+	}
+	b, err := io.ReadAll(r)
+	if err != nil {
+		f.Fatal(err)
+	}
+	return b
+}
+
+// archiveOf returns an archive of a pickle and four storages of 64 bytes.
+func archiveOf(t *testing.T, pickled []byte) []byte {
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for _, record := range []struct {
+		name    string
+		content []byte
+	}{
+		{"data.pkl", pickled}, {"byteorder", []byte("little")}, {"version", []byte("3\n")},
+		{"data/0", make([]byte, 64)}, {"data/1", make([]byte, 64)}, {"data/2", make([]byte, 64)}, {"data/3", make([]byte, 64)},
+	} {
+		w, err := z.CreateHeader(&zip.FileHeader{Name: "archive/" + record.name, Method: zip.Store})
+		if err == nil {
+			_, err = w.Write(record.content)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
 }

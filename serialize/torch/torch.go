@@ -225,8 +225,11 @@ func (f *file) locate(storages map[string]*record) (done chan struct{}) {
 
 // content reads a short record.
 func (f *file) content(x *record) ([]byte, error) {
-	if err := x.locate(f.in, f.in.Size); err != nil || x.size > 100 {
-		return nil, errors.Join(err, fmt.Errorf("record %q of %d bytes", x.name, x.size))
+	if err := x.locate(f.in, f.in.Size); err != nil {
+		return nil, err
+	}
+	if x.size > 100 {
+		return nil, fmt.Errorf("record %q of %d bytes; want at most 100: %w", x.name, x.size, storage.ErrState)
 	}
 	b := make([]byte, x.size)
 	_, err := f.in.ReadAt(b, x.data)
