@@ -161,3 +161,35 @@ func TestExportAndImport(t *testing.T) {
 		t.Errorf("missing %v, %v", missing, err)
 	}
 }
+
+// FuzzParseRules applies rules to three arrays: they are refused, or what they make lies in
+// the elements that there are, and the same rules make the same again.
+func FuzzParseRules(f *testing.F) {
+	f.Add("tensors:\n  - {from: [a.q, a.k], to: a.in, do: [transpose 1 0, concat 0]}\n  - {from: b.*, to: c.*, do: cast float16}\ndrop: '*.n'\nrest: keep")
+	f.Add("tensors: [{from: a.q, to: [one, two], do: 'split 0: 1 1'}]\nrest: drop")
+	f.Add("tensors: [{from: a.k, to: x, do: ['gates 0: 1 0', reshape 3 -1, 'features 0: 1 1 3']}]\nmodules: {a*: features.*}\nrest: refuse")
+	f.Fuzz(func(t *testing.T, text string) {
+		c, err := ParseRules([]byte(text))
+		if err != nil {
+			if err.Error() == "" {
+				t.Error("an error without a text")
+			}
+			return
+		}
+		apply := func() string {
+			made, dropped, rest, err := c.Apply(tensors(w("a.q", 2, 3), w("a.k", 2, 3), w("b.x", 2)))
+			out := fmt.Sprint(dropped, rest, err)
+			for _, m := range made {
+				if m.Array.Len() > 1000 {
+					t.Errorf("%v of 6 elements at most", m.Array)
+				} else if m.Array.Len() > 0 {
+					out += fmt.Sprint(m.Name, m.From, m.Operation, m.Array.Type, m.Array.Shape, elements(t, m.Array))
+				}
+			}
+			return out
+		}
+		if first, second := apply(), apply(); first != second {
+			t.Errorf("%s\nand then %s", first, second)
+		}
+	})
+}

@@ -115,12 +115,8 @@ func (r *Run) arrays() iter.Seq2[string, storage.Array] {
 				return
 			}
 		}
-		for prefix, part := range map[string]any{"loss/": r.loss, "schedule/": r.schedule} {
-			s, ok := part.(nn.Stateful)
-			if !ok {
-				continue
-			}
-			for name, a := range s.State() {
+		for prefix, part := range r.statefulParts() {
+			for name, a := range part.State() {
 				if !yield(prefix+name, a) {
 					return
 				}
@@ -137,6 +133,20 @@ func (r *Run) arrays() iter.Seq2[string, storage.Array] {
 			if !yield("history/"+name, storage.From(r.History[name], len(r.History[name]))) {
 				return
 			}
+		}
+	}
+}
+
+// statefulParts yields the loss and the schedule if they have state, by the prefix of its
+// names.
+func (r *Run) statefulParts() iter.Seq2[string, nn.Stateful] {
+	return func(yield func(string, nn.Stateful) bool) {
+		loss, ok := any(r.loss).(nn.Stateful)
+		if ok && !yield("loss/", loss) {
+			return
+		}
+		if schedule, ok := any(r.schedule).(nn.Stateful); ok {
+			yield("schedule/", schedule)
 		}
 	}
 }
@@ -213,11 +223,9 @@ func resume(file serialize.File, name string, d storage.Device, checkSize func(i
 	if err := r.metrics.load(f); err != nil {
 		return nil, err
 	}
-	for prefix, part := range map[string]any{"loss/": r.loss, "schedule/": r.schedule} {
-		if s, ok := part.(nn.Stateful); ok {
-			if err := s.Load(under(f, prefix)); err != nil {
-				return nil, err
-			}
+	for prefix, part := range r.statefulParts() {
+		if err := part.Load(under(f, prefix)); err != nil {
+			return nil, err
 		}
 	}
 	if err := r.loadHooks(f); err != nil {

@@ -591,6 +591,42 @@ func TestHostileRunFilesAreErrors(t *testing.T) {
 	}
 }
 
+// FuzzRunFile resumes from run files of other metadata: they are refused, both times for the
+// same reason, or resumed.
+func FuzzRunFile(f *testing.F) {
+	run, _ := setUp(f, settings)
+	file := filepath.Join(f.TempDir(), "run.npz")
+	if err := train.Save(file, run); err != nil {
+		f.Fatal(err)
+	}
+	saved, err := serialize.Open(file)
+	if err != nil {
+		f.Fatal(err)
+	}
+	defer saved.Close()
+	meta := saved.Meta()
+	f.Add(meta["h5dnn_config"], meta["h5dnn_position"], meta["h5dnn_inputs"], meta["h5dnn_paths"], meta["h5dnn_schema"])
+	f.Fuzz(func(t *testing.T, config, position, inputs, paths, schema string) {
+		if strings.Contains(config+inputs, "00") { // large layers are legal, and slow
+			return
+		}
+		changed := withMeta{saved, map[string]string{"h5dnn_config": config, "h5dnn_position": position, "h5dnn_inputs": inputs, "h5dnn_paths": paths, "h5dnn_schema": schema}}
+		_, first := train.ResumeFile(changed, "fuzzed", storage.CPU)
+		_, second := train.ResumeFile(changed, "fuzzed", storage.CPU)
+		if fmt.Sprint(first) != fmt.Sprint(second) {
+			t.Errorf("%v\nand then %v", first, second)
+		}
+	})
+}
+
+// withMeta is a file with other metadata.
+type withMeta struct {
+	serialize.File
+	meta map[string]string
+}
+
+func (f withMeta) Meta() map[string]string { return maps.Clone(f.meta) }
+
 func rewrite(t *testing.T, from, to, key, old, new string) {
 	t.Helper()
 	f, err := serialize.Open(from)
