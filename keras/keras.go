@@ -57,8 +57,12 @@ type object struct {
 }
 
 // class returns the name of the class, with its package if it is not one of Keras's own:
-// a layer that somebody else called Dense is no Dense.
+// a layer that somebody else called Dense is no Dense. Operations of Keras 3 on tensors,
+// such as x*2, have classes of the names of layers: Multiply of keras.src.ops.numpy.
 func (o object) class() string {
+	if o.Module != nil && strings.HasPrefix(strings.Replace(*o.Module, "keras.src.", "keras.", 1), "keras.ops") {
+		return "ops." + o.Class
+	}
 	if o.Registered == nil || !strings.Contains(*o.Registered, ">") || o.Module != nil && strings.HasPrefix(*o.Module, "keras") {
 		return o.Class
 	}

@@ -22,6 +22,9 @@ var ErrFormat = errors.New("unknown format")
 type Format struct {
 	Name       string
 	Extensions []string // such as ".npy"; the first is the usual one
+	// Folder is the file by which a folder of this format is opened; "" for formats whose
+	// files are one. See FileOf.
+	Folder string
 	// What a file of this format can hold. It must refuse the rest.
 	Types  []dtype.Type // of elements; all if nil
 	Single bool         // exactly one array
@@ -118,6 +121,24 @@ func named(wanted func(Format) bool) (names []string) {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// FileOf returns the file by which a folder of some format is opened: config.json in one
+// that Keras saved. It returns other names as they are.
+func FileOf(name string) string {
+	if info, err := os.Stat(name); err != nil || !info.IsDir() {
+		return name
+	}
+	for _, f := range formats {
+		if f.Folder == "" {
+			continue
+		}
+		inside := filepath.Join(name, f.Folder)
+		if info, err := os.Stat(inside); err == nil && info.Mode().IsRegular() && Fits(inside, f.Name) {
+			return inside
+		}
+	}
+	return name
 }
 
 // Check returns an error if e does not fit the format.

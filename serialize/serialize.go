@@ -153,8 +153,10 @@ func (o Options) Err() error {
 	return o.Context.Err()
 }
 
-// Open opens the named file. It chooses the format by content.
+// Open opens the named file, or a folder by the file that FileOf returns. It chooses the
+// format by content.
 func Open(name string, options ...Options) (File, error) {
+	name = FileOf(name)
 	f, err := storage.OpenFile(name)
 	if err != nil {
 		return nil, err
@@ -196,6 +198,7 @@ func Salvage(name, format string, options ...Options) (File, error) {
 
 // openInput opens a file as an Input.
 func openInput(name string, options []Options) (Input, error) {
+	name = FileOf(name)
 	f, err := storage.OpenFile(name)
 	if err != nil {
 		return Input{}, err
@@ -214,6 +217,7 @@ func openInput(name string, options []Options) (Input, error) {
 
 // FormatOf returns the format of the named file, by content.
 func FormatOf(name string) (Format, error) {
+	name = FileOf(name)
 	f, err := storage.OpenFile(name)
 	if err != nil {
 		return Format{}, err

@@ -85,14 +85,15 @@ func planOf(c *cli.Context, name string, o models.Options) (*models.Plan, error)
 	return plan, nil
 }
 
-// sampleShape returns the shape of a sample of the data at an address.
+// sampleShape returns the shape of a sample of the data at an address, which may end in
+// an index expression.
 func sampleShape(c *cli.Context, at address) ([]int, error) {
 	file, err := openAsked(c, at.file)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	data, err := file.Find(at.path)
+	data, err := find(file, at)
 	if err != nil || !data.Numbers || data.Array.Rank() < 1 {
 		return nil, err
 	}

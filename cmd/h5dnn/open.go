@@ -50,6 +50,8 @@ func isFile(name string) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%s: no such file%s", name, spell.Hint(name, neighbours(name)))
+	case err == nil && info.IsDir() && serialize.FileOf(name) != name:
+		return nil
 	case err == nil && info.IsDir():
 		return fmt.Errorf("%s is a folder; name a file in it", name)
 	case err == nil && !info.Mode().IsRegular():

@@ -20,6 +20,9 @@ func init() {
 // kerasToRun makes a run file of a model of Keras: its graph takes and returns what the
 // model does.
 func (p *Plan) kerasToRun() error {
+	if c := p.options.Architecture.Config; c != nil {
+		return p.kerasWeightsToRun(*c)
+	}
 	m := p.Source.Model
 	if m == nil {
 		return &MissingArchitectureError{}

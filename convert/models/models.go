@@ -7,6 +7,7 @@
 package models
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -154,9 +155,12 @@ func ReadArchitecture(name string) (a Architecture, err error) {
 			return a, err
 		}
 		if ext == ".json" {
-			if a.Keras, err = keras.Parse(string(text)); err == nil || !errors.Is(err, keras.ErrConfig) {
+			if a.Keras, err = keras.Parse(string(text)); err == nil {
 				a.Text = string(text)
-				return a, err
+				return a, nil
+			}
+			if !errors.Is(err, keras.ErrConfig) || bytes.Contains(text, []byte(`"class_name"`)) {
+				return a, fmt.Errorf("%s: %w", name, err)
 			}
 		}
 		c, err := train.ParseModel(text)

@@ -143,6 +143,9 @@ func cutLast(name string) (before, after string, ok bool) {
 }
 
 func (p *Plan) kerasToPyTorch() error {
+	if c := p.options.Architecture.Config; c != nil {
+		return p.kerasWeightsToPyTorch(*c)
+	}
 	m := p.Source.Model
 	if m == nil {
 		return &ArchitectureError{p.Source.Name}

@@ -129,31 +129,46 @@ func (p *Plan) runToPyTorch() error {
 	return nil
 }
 
+// kerasWeightsToPyTorch makes a state_dict of weights of Keras, whose modules are named as
+// in the configuration of a model of h5dnn.
+func (p *Plan) kerasWeightsToPyTorch(c train.Config) error {
+	d, err := p.kerasWeights(c)
+	if err != nil {
+		return err
+	}
+	parameters, err := parametersOf(d.model, p.options.Rules)
+	if err != nil {
+		return err
+	}
+	for _, one := range parameters {
+		t := d.parameters[one.h5dnn]
+		if t.Name, t.Slots = one.pytorch, nil; one.h5dnn == "" {
+			t.Array, t.Operation = checkpoint.Zeros(dtype.Int64), checkpoint.CounterOp{}.String()
+		}
+		p.Tensors = append(p.Tensors, t)
+	}
+	for _, name := range d.unused {
+		p.lose(name)
+	}
+	p.loseOptimizer()
+	return nil
+}
+
 func (p *Plan) pyTorchToRun() error {
 	c := p.options.Architecture.Config
-	if c == nil {
+	switch {
+	case c == nil && p.Source.Model == nil:
 		return &ArchitectureError{p.Source.Name}
+	case c == nil:
+		return p.pyTorchToKerasRun()
 	}
 	config := *c
 	shape, err := p.inputShape(config)
 	if err != nil {
 		return err
 	}
-	unbuilt, err := config.BuildModel()
+	model, err := p.built(&config, shape)
 	if err != nil {
-		return err
-	}
-	sample := shape
-	if axes := nn.SpatialAxes(unbuilt, ""); axes > 0 && len(shape) == axes {
-		sample = append([]int{1}, shape...)
-	} else if config.Data.Layout == "nhwc" && len(shape) == 3 {
-		sample = []int{shape[2], shape[0], shape[1]}
-	}
-	model, err := config.BuildModel(sample)
-	if err != nil {
-		return err
-	}
-	if config.Model, err = nn.Describe(model); err != nil {
 		return err
 	}
 	parameters, err := parametersOf(model, p.options.Rules)
@@ -170,6 +185,31 @@ func (p *Plan) pyTorchToRun() error {
 	return p.writeRun(config, features)
 }
 
+// pyTorchToKerasRun makes a run file of the weights of PyTorch in an architecture of Keras.
+func (p *Plan) pyTorchToKerasRun() error {
+	if err := p.pyTorchToKeras(); err != nil || len(p.Refused) > 0 {
+		return err
+	}
+	from := map[string][]string{}
+	for _, t := range p.Tensors {
+		from[t.Name] = t.From
+	}
+	p.Tensors, p.meta = nil, nil
+	if err := p.kerasToRun(); err != nil {
+		return err
+	}
+	for i, t := range p.Tensors {
+		var names []string
+		for _, name := range t.From {
+			names = append(names, from[name]...)
+		}
+		if len(t.From) > 0 {
+			p.Tensors[i].From, p.Tensors[i].Operation = names, "as "+strings.Join(t.From, ", ")+" "+t.Operation
+		}
+	}
+	return nil
+}
+
 // inputShape returns the shape of a sample.
 func (p *Plan) inputShape(c train.Config) ([]int, error) {
 	if len(p.options.InputShape) > 0 {
@@ -182,6 +222,9 @@ func (p *Plan) inputShape(c train.Config) ([]int, error) {
 	if nn.SpatialAxes(model, "") == 0 {
 		for _, e := range p.Source.Entries {
 			if e.Array.Rank() == 2 && !isOptimizerState(e.Name) {
+				if p.From == checkpoint.Keras { // (in, out)
+					return e.Array.Shape[:1], nil
+				}
 				return e.Array.Shape[1:], nil
 			}
 		}

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/h5dnn/h5dnn/keras"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
@@ -28,8 +27,11 @@ const (
 const maxJSON = 100 << 20
 
 // matchArchive fits a zip archive whose first file is one of a .keras archive and that has
-// a configuration.
+// a configuration, and the configuration in a folder.
 func matchArchive(r io.ReaderAt, size int64) serialize.Confidence {
+	if matchConfig(r, size) {
+		return serialize.ContentMatch
+	}
 	var head [30]byte
 	if n, _ := r.ReadAt(head[:], 0); n < len(head) || string(head[:4]) != "PK\x03\x04" {
 		return serialize.NoMatch
@@ -57,6 +59,9 @@ func member(z *zip.Reader, name string) *zip.File {
 }
 
 func openArchive(in serialize.Input) (serialize.File, error) {
+	if matchConfig(in, in.Size) {
+		return openFolder(in)
+	}
 	z, err := zip.NewReader(in, in.Size)
 	if err != nil {
 		return nil, err
@@ -72,19 +77,11 @@ func openArchive(in serialize.Input) (serialize.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := newFile(meta, func() error { return errors.Join(h5.Close(), in.Close()) })
-	if f.model, err = keras.Parse(meta[MetaConfig]); err == nil {
-		var t *tree
-		if t, err = treeOf(h5); err == nil {
-			f.trees = []*tree{t}
-			err = weights{trees: f.trees, file: f}.list()
-		}
-	}
+	f, err := modelFile(meta, h5, func() error { return errors.Join(h5.Close(), in.Close()) })
 	if err != nil {
 		h5.Close()
 		return nil, err
 	}
-	f.fill(meta[MetaVersion])
 	return f, nil
 }
 
@@ -129,6 +126,11 @@ func archiveMeta(z *zip.Reader) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	return metaFrom(config, about)
+}
+
+// metaFrom returns the metadata in config.json and metadata.json.
+func metaFrom(config, about []byte) (map[string]string, error) {
 	var version struct {
 		Keras string `json:"keras_version"`
 		Saved string `json:"date_saved"`

@@ -1,6 +1,7 @@
 // Package keras reads and writes the files in which Keras saves models:
 //
-//	keras          .keras, of Keras 3: a zip archive of config.json and an HDF5 file
+//	keras          .keras, of Keras 3: a zip archive of config.json and an HDF5 file, or a
+//	               folder of them
 //	keras-weights  .weights.h5, and its shards with their index .weights.json
 //	keras-h5       .h5 of Keras 1, 2 and 3, whole models and weights only
 //
@@ -10,7 +11,7 @@
 // model_config, training_config, keras_version and backend as they are in the file.
 //
 // Nothing in a file is executed and no other file is opened, but for the shards that an
-// index names beside it.
+// index names beside it, and the files of a model's folder.
 package keras
 
 import (
@@ -33,7 +34,7 @@ const (
 
 func init() {
 	serialize.Register(serialize.Format{
-		Name: "keras", Extensions: []string{".keras"},
+		Name: "keras", Extensions: []string{".keras"}, Folder: configMember,
 		Meta: true, Match: matchArchive, Open: openArchive, SaveFile: saveArchive,
 	})
 	serialize.Register(serialize.Format{
@@ -56,8 +57,8 @@ type File struct {
 }
 
 // SetModel says what model the weights in f are of, where the file does not: the entries
-// and the weights of m are named after its layers. Layers of an .h5 that have other names
-// are those of m in the same order, as Keras loads them.
+// and the weights of m are named after its layers. Layers of the file that have other names,
+// or none, are those of m in the same order, as Keras loads them.
 func (f *File) SetModel(m *checkpoint.Model) error {
 	for _, l := range m.All() {
 		l.Weights = nil
@@ -68,7 +69,7 @@ func (f *File) SetModel(m *checkpoint.Model) error {
 	if len(f.trees) == 1 && f.trees[0].isLegacy() {
 		err = legacy{tree: f.trees[0], file: set, root: f.trees[0].legacyRoot()}.list()
 	} else {
-		err = weights{trees: f.trees, file: set}.list()
+		err = weights{trees: f.trees, file: set, paired: true}.list()
 	}
 	if err != nil {
 		return err

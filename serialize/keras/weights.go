@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -65,8 +66,9 @@ func openWeights(in serialize.Input) (serialize.File, error) {
 
 // weights are the files of one model, in the layout of Keras 3, while they are listed.
 type weights struct {
-	trees []*tree // several if the file is in shards
-	file  *File   // with the model if it is known
+	trees  []*tree // several if the file is in shards
+	file   *File   // with the model if it is known
+	paired bool    // the model is not the file's own: names that the file stores come first
 }
 
 // find returns the file with a dataset at path, or nil.
@@ -138,13 +140,42 @@ func (w weights) list() error {
 // model lists the layers of a model whose configuration is known. They are the members
 // of group.
 func (w weights) model(m *checkpoint.Model, group, prefix string, claimed map[string]bool) error {
+	var named map[string]string
+	if w.paired {
+		named = w.named(m, group)
+	}
 	return eachLayer(m, group, prefix, func(l *checkpoint.Layer, at, prefix string) error {
 		if l.Model != nil {
 			return nil
 		}
+		if own, ok := named[strings.TrimSuffix(prefix, "/")]; ok {
+			at = own
+		}
 		return w.layer(l, at, prefix, claimed)
 	})
 }
+
+// named returns the groups of the layers of m by the names of layers that newer files
+// store, or nil unless these are names of the same classes of layers of m.
+func (w weights) named(m *checkpoint.Model, group string) map[string]string {
+	groups := map[string]string{}
+	for _, member := range w.members(group) {
+		at := join(group, member)
+		l := m.Layer(w.layerName(at, ""))
+		switch {
+		case len(w.datasets(at)) == 0:
+		case l == nil || l.Model != nil || groups[l.Name] != "" || keras.Snake(l.Class) != counted.ReplaceAllString(member, "") && keras.Snake(l.Class) != member:
+			return nil
+		default:
+			groups[l.Name] = at
+		}
+	}
+	return groups
+}
+
+// counted matches the number that the group of a layer has if it is not the first of its
+// class.
+var counted = regexp.MustCompile(`_\d+$`)
 
 // eachLayer calls visit with every layer of m, the group that .weights.h5 files have for
 // it, and the beginning of the names of its entries. Groups of layers are members of
@@ -196,8 +227,8 @@ func (w weights) layer(l *checkpoint.Layer, group, prefix string, claimed map[st
 	}
 	for _, v := range variables {
 		path := join(group, v.Path)
-		if w.find(path) == nil {
-			path = join(group, "_"+v.Path) // attributes of attention layers in Keras 2
+		if private := join(group, "_"+v.Path); w.find(path) == nil && w.find(private) != nil {
+			path = private // attributes of attention layers in Keras 2
 		}
 		claimed[path] = true
 		if err := w.add(path, prefix+v.Name); err != nil {

@@ -1,0 +1,257 @@
+package models_test
+
+import (
+	"archive/zip"
+	"context"
+	"io"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/convert/models"
+	"github.com/h5dnn/h5dnn/serialize"
+	kerasfile "github.com/h5dnn/h5dnn/serialize/keras"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// cnnLayers is the architecture of the fixture cnn, in h5dnn's terms.
+const cnnLayers = `
+- conv2d: {out_channels: 4, kernel_size: 3, padding: 1}
+- relu
+- batchnorm2d: {num_features: 4, eps: 0.001}
+- maxpool2d: 2
+- flatten
+- dense: 5
+- softmax
+`
+
+// architecture writes a file and reads it as an architecture.
+func architecture(t *testing.T, name, text string) models.Architecture {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	a, err := models.ReadArchitecture(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// kerasRun plans a run of a file of Keras.
+func kerasRun(t *testing.T, name string, o models.Options) (*models.Plan, error) {
+	t.Helper()
+	source, err := models.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { source.Close() })
+	o.Framework = "h5dnn"
+	return models.New(context.Background(), source, "hdf5", o)
+}
+
+// predictsAsKeras compares the prediction of a plan with the output that Keras stored.
+func predictsAsKeras(t *testing.T, name string, plan *models.Plan, npz string) {
+	t.Helper()
+	run, err := plan.Run(storage.CPU)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	p, err := run.Predictor()
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	stored, err := serialize.Open(npz)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stored.Close()
+	x, err1 := serialize.Find(stored, "x0")
+	y, err2 := serialize.Find(stored, "y0")
+	if err1 != nil || err2 != nil {
+		t.Fatal(err1, err2)
+	}
+	host, err := x.To(storage.CPU)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := p.Predict(host)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	want, err := storage.Read[float32](y)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range storage.Elements[float32](got) {
+		if d := math.Abs(float64(v - want[i])); !(d < 1e-5) {
+			t.Fatalf("%s: output %d is %v; Keras has %v", name, i, v, want[i])
+		}
+	}
+}
+
+// TestWeightsOfKerasRunWithALayerList predicts with weights of Keras in all layouts and
+// the architecture in h5dnn's terms: the samples are those of Keras, whose channels come
+// last, which the weights tell.
+func TestWeightsOfKerasRunWithALayerList(t *testing.T) {
+	a := architecture(t, "cnn.yaml", cnnLayers)
+	for _, name := range []string{"keras3_cnn.weights.h5", "keras2_cnn.weights.h5", "keras2_cnn_only.h5", "keras2_cnn.h5", "keras3_cnn.keras"} {
+		plan, err := kerasRun(t, kerasFiles+name, models.Options{Architecture: a, InputShape: []int{8, 6, 3}})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		predictsAsKeras(t, name, plan, kerasFiles+name[:6]+"_cnn.npz")
+	}
+}
+
+// saved writes the weights of a Sequential of Keras, which has the given layers.
+func saved(t *testing.T, layers string, weights map[string]storage.Array) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "model.weights.h5")
+	config := `{"class_name": "Sequential", "config": {"name": "m", "layers": [` + layers + `]}}`
+	contents := serialize.Contents{Entries: serialize.Arrays(maps.All(weights)), Meta: map[string]string{kerasfile.MetaConfig: config}}
+	if err := serialize.Save(name, "", contents); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// TestWeightsOfPyTorchRunWithAnArchitectureOfKeras predicts with a state_dict.
+func TestWeightsOfPyTorchRunWithAnArchitectureOfKeras(t *testing.T) {
+	source, err := models.Open(kerasFiles + "keras3_cnn.keras")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer source.Close()
+	file := filepath.Join(t.TempDir(), "cnn.safetensors")
+	plan, err := models.New(context.Background(), source, "safetensors", models.Options{})
+	if err == nil {
+		err = plan.Write(context.Background(), file)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := models.ReadArchitecture(kerasFiles + "keras2_cnn.h5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if plan, err = kerasRun(t, file, models.Options{Architecture: a}); err != nil {
+		t.Fatal(err)
+	}
+	predictsAsKeras(t, file, plan, kerasFiles+"keras3_cnn.npz")
+}
+
+// TestNamesOfLayersComeFirst gives nodes of a graph, in another order, the names that the
+// weights have.
+func TestNamesOfLayersComeFirst(t *testing.T) {
+	kernel := func(k float32) storage.Array { return storage.From([]float32{k, k, k, k}, 2, 2) }
+	file := saved(t, `{"class_name": "Dense", "config": {"name": "a", "units": 2, "use_bias": false}}, {"class_name": "Dense", "config": {"name": "b", "units": 2, "use_bias": false}}`,
+		map[string]storage.Array{"a/kernel": kernel(1), "b/kernel": kernel(2)})
+	for _, c := range []struct {
+		first, second string
+		want          map[string]float32
+	}{
+		{"b", "a", map[string]float32{"model/a.weight": 1, "model/b.weight": 2}},
+		{"c", "a", map[string]float32{"model/c.weight": 1, "model/a.weight": 2}}, // in order: c is no name of the file
+	} {
+		layer := "layer: {dense: {out_features: 2, bias: false}}"
+		text := "model: {graph: {nodes: [{name: " + c.first + ", " + layer + "}, {name: " + c.second + ", " + layer + "}]}}"
+		plan, err := kerasRun(t, file, models.Options{Architecture: architecture(t, "graph.yaml", text)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, tensor := range plan.Tensors {
+			if want, ok := c.want[tensor.Name]; ok {
+				if got, err := storage.Read[float32](tensor.Array); err != nil || got[0] != want {
+					t.Errorf("%s is %v, %v; want %v", tensor.Name, got, err, want)
+				}
+			}
+		}
+	}
+}
+
+// TestImagesOfEitherLayoutAreAmbiguous refuses samples of which weights do not tell where
+// the channels are.
+func TestImagesOfEitherLayoutAreAmbiguous(t *testing.T) {
+	file := saved(t, `{"class_name": "Conv2D", "config": {"name": "c", "filters": 2, "kernel_size": [1, 1], "use_bias": false}}`,
+		map[string]storage.Array{"c/kernel": storage.From(make([]float32, 6), 1, 1, 3, 2)})
+	layer := "- conv2d: {out_channels: 2, kernel_size: 1, bias: false}"
+	_, err := kerasRun(t, file, models.Options{Architecture: architecture(t, "list.yaml", layer), InputShape: []int{3, 4, 3}})
+	if err == nil || !strings.Contains(err.Error(), "channels first or last; add data: {layout: nchw}") {
+		t.Errorf("error %v; want one about the layout", err)
+	}
+	for _, layout := range []string{"nchw", "nhwc"} {
+		text := "model: [{conv2d: {out_channels: 2, kernel_size: 1, bias: false}}]\ndata: {layout: " + layout + "}"
+		if _, err := kerasRun(t, file, models.Options{Architecture: architecture(t, "layout.yaml", text), InputShape: []int{3, 4, 3}}); err != nil {
+			t.Errorf("%s: %v", layout, err)
+		}
+	}
+}
+
+// TestWeightsThatDoNotFitAreNamed holds the errors of architectures that are not those of
+// the weights, and of samples whose layout nothing tells.
+func TestWeightsThatDoNotFitAreNamed(t *testing.T) {
+	change := func(old, new string) string { return strings.Replace(cnnLayers, old, new, 1) }
+	for _, c := range []struct {
+		name, text string
+		shape      []int
+		want       string
+	}{
+		{"a layer less", change("- batchnorm2d: {num_features: 4, eps: 0.001}\n", ""), []int{8, 6, 3}, "of which the architecture has none"},
+		{"a layer more", change("- softmax\n", "- dense: 5\n"), []int{8, 6, 3}, "no dataset /layers/dense_1"},
+		{"another size", change("dense: 5", "dense: 6"), []int{8, 6, 3}, "makes 5.weight of shape [5 48]; the architecture has [6 48]"},
+		{"another class", change("batchnorm2d: {num_features: 4, eps: 0.001}", "prelu"), []int{8, 6, 3}, "prelu"},
+		{"other channels", cnnLayers, []int{8, 6, 2}, "conv2d"},
+	} {
+		file := filepath.Join(t.TempDir(), "model.yaml")
+		if err := os.WriteFile(file, []byte(c.text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		a, err := models.ReadArchitecture(file)
+		if err == nil {
+			_, err = kerasRun(t, kerasFiles+"keras3_cnn.weights.h5", models.Options{Architecture: a, InputShape: c.shape})
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: error %v; want one that says %q", c.name, err, c.want)
+		}
+	}
+}
+
+// TestFoldersOfKerasAreModels opens the members of a .keras as files of a folder.
+func TestFoldersOfKerasAreModels(t *testing.T) {
+	archive, err := zip.OpenReader(kerasFiles + "keras3_cnn.keras")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer archive.Close()
+	folder := t.TempDir()
+	for _, member := range archive.File {
+		r, err := member.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(folder, member.Name), text, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	plan, err := kerasRun(t, folder, models.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	predictsAsKeras(t, "folder", plan, kerasFiles+"keras3_cnn.npz")
+	if err := os.Remove(filepath.Join(folder, "model.weights.h5")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := models.Open(folder); err == nil || !strings.Contains(err.Error(), "not beside it") {
+		t.Errorf("error %v of a folder without weights; want one that says so", err)
+	}
+}

@@ -1,0 +1,103 @@
+package keras
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/h5dnn/h5dnn/keras"
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/hdf5"
+)
+
+// Keras also saves the members of a .keras archive as files of a folder
+// (model.save(FOLDER, zipped=False)). The folder is opened by its config.json.
+
+// matchConfig reports whether r is the configuration of a model of Keras.
+func matchConfig(r io.ReaderAt, size int64) bool {
+	head := make([]byte, min(size, 1<<16))
+	n, _ := r.ReadAt(head, 0)
+	head = bytes.TrimSpace(head[:n])
+	return bytes.HasPrefix(head, []byte("{")) && bytes.Contains(head, []byte(`"class_name"`)) && bytes.Contains(head, []byte(`"config"`))
+}
+
+// openFolder opens the model that config.json is of, with the files beside it.
+func openFolder(in serialize.Input) (serialize.File, error) {
+	if in.File() == nil {
+		return nil, fmt.Errorf("the configuration of a model in memory or in an archive: its weights are beside a file: %w", storage.ErrState)
+	}
+	config, err := readJSON(in, in.Size, configMember)
+	if err != nil {
+		return nil, err
+	}
+	folder := filepath.Dir(in.Name)
+	h5, err := hdf5.Open(filepath.Join(folder, weightsMember), hdf5.Options{Budget: in.Budget, Context: in.Context})
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("describes a model of Keras, and its weights, %s, are not beside it: %w", weightsMember, storage.ErrState)
+	}
+	if err != nil {
+		return nil, err
+	}
+	f, err := folderFile(in, h5, config, filepath.Join(folder, metadataMember))
+	if err != nil {
+		h5.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func folderFile(in serialize.Input, h5 *hdf5.File, config []byte, metadata string) (*File, error) {
+	about, err := os.Open(metadata)
+	if err != nil {
+		return nil, err
+	}
+	defer about.Close()
+	info, err := about.Stat()
+	if err != nil {
+		return nil, err
+	}
+	text, err := readJSON(about, info.Size(), metadataMember)
+	if err != nil {
+		return nil, err
+	}
+	meta, err := metaFrom(config, text)
+	if err != nil {
+		return nil, err
+	}
+	return modelFile(meta, h5, func() error { return errors.Join(h5.Close(), in.Close()) })
+}
+
+// readJSON reads a file of JSON whole.
+func readJSON(r io.ReaderAt, size int64, name string) ([]byte, error) {
+	if size > maxJSON {
+		return nil, fmt.Errorf("%s has %d bytes; at most %d are read: %w", name, size, maxJSON, storage.ErrState)
+	}
+	text := make([]byte, size)
+	if _, err := r.ReadAt(text, 0); err != nil && err != io.EOF {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return text, nil
+}
+
+// modelFile returns the file of a model whose description is among meta.
+func modelFile(meta map[string]string, h5 *hdf5.File, close func() error) (*File, error) {
+	f := newFile(meta, close)
+	var err error
+	if f.model, err = keras.Parse(meta[MetaConfig]); err != nil {
+		return nil, err
+	}
+	t, err := treeOf(h5)
+	if err != nil {
+		return nil, err
+	}
+	f.trees = []*tree{t}
+	if err := (weights{trees: f.trees, file: f}).list(); err != nil {
+		return nil, err
+	}
+	f.fill(meta[MetaVersion])
+	return f, nil
+}
