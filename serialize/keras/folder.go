@@ -35,17 +35,21 @@ func openFolder(in serialize.Input) (serialize.File, error) {
 		return nil, err
 	}
 	folder := filepath.Dir(in.Name)
-	h5, err := hdf5.Open(filepath.Join(folder, weightsMember), hdf5.Options{Budget: in.Budget, Context: in.Context})
+	weights, about := filepath.Join(folder, weightsMember), filepath.Join(folder, metadataMember)
+	h5, err := hdf5.Open(weights, hdf5.Options{Budget: in.Budget, Context: in.Context})
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("describes a model of Keras, and its weights, %s, are not beside it: %w", weightsMember, storage.ErrState)
 	}
 	if err != nil {
 		return nil, err
 	}
-	f, err := folderFile(in, h5, config, filepath.Join(folder, metadataMember))
+	f, err := folderFile(in, h5, config, about)
 	if err != nil {
 		h5.Close()
 		return nil, err
+	}
+	for _, name := range []string{in.Name, weights, about} {
+		in.NoteOpened(name)
 	}
 	return f, nil
 }
