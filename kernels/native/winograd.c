@@ -36,6 +36,7 @@ typedef struct {
  * by channels of to (columns). */
 typedef struct {
 	const h5k_winograd_loops *loops;
+	const h5k_winograd_transforms *how;
 	images from, to;
 	int64_t n, tiles[2], pad[2];
 	int64_t across, down; /* the grid of threads: columns and rows */
@@ -55,13 +56,11 @@ static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
 /* Points are not a multiple of 4096 bytes apart, lest they fall into the same lines of a cache. */
-static h5k_spectrum spectrum(const h5k_winograd_loops *l, int64_t rows, int64_t cols) {
-	h5k_spectrum s = {.rows = rows, .cols = cols};
-	s.point = up(cols, l->width) * rows + 16;
-	return s;
+static h5k_spectrum spectrum(const job *q, int64_t rows, int64_t cols) {
+	return (h5k_spectrum){.rows = rows, .cols = cols, .points = q->how->points, .point = up(cols, q->loops->width) * rows + 16};
 }
 
-static size_t bytes(h5k_spectrum s) { return H5K_POINTS * s.point * sizeof *s.at; }
+static size_t bytes(h5k_spectrum s) { return s.points * s.point * sizeof *s.at; }
 
 /* take returns memory from *scratch, which it advances. */
 static float *take(char **scratch, size_t size) {
@@ -91,7 +90,7 @@ static void tiles_in(const job *q, h5k_spectrum *v, int64_t i, int64_t n, float 
 	pixels(q, &q->from, i, 6, q->pad, zeros, p[0]);
 	for (int64_t t = 0; t < n; t++) {
 		pixels(q, &q->from, i + least(t + 1, n - 1), 6, q->pad, zeros, p[(t + 1) % 2]);
-		q->loops->input(v, t, (const float *const *)p[t % 2], (const float *const *)p[(t + 1) % 2]);
+		q->how->input(v, t, (const float *const *)p[t % 2], (const float *const *)p[(t + 1) % 2]);
 	}
 }
 
@@ -103,15 +102,16 @@ static void tiles_grad(const job *q, h5k_spectrum *d, int64_t i, int64_t n, int6
 	pixels(q, &m, i, 4, none, zeros, p[0]);
 	for (int64_t t = 0; t < n; t++) {
 		pixels(q, &m, i + least(t + 1, n - 1), 4, none, zeros, p[(t + 1) % 2]);
-		q->loops->grad(d, t, (const float *const *)p[t % 2], (const float *const *)p[(t + 1) % 2], sums);
+		q->how->grad(d, t, (const float *const *)p[t % 2], (const float *const *)p[(t + 1) % 2], sums);
 	}
 }
 
-/* activate applies the activation to n channels of 16 pixels, adjacent ones at once. */
-static void activate(const job *q, float *const p[16], int64_t n, const float *trash) {
+/* activate applies the activation to n channels of a tile's results, adjacent ones at once. */
+static void activate(const job *q, float *const p[], int64_t n, const float *trash) {
 	static const double constants[2];
-	for (int i = 0, count; i < 16; i += count) {
-		for (count = 1; i + count < 16 && p[i + count] == p[i] + count * n && p[i + count] != trash; count++)
+	const int results = q->how->tile[0] * q->how->tile[1];
+	for (int i = 0, count; i < results; i += count) {
+		for (count = 1; i + count < results && p[i + count] == p[i] + count * n && p[i + count] != trash; count++)
 			;
 		if (p[i] != trash)
 			q->act(count * n, q->activated + (p[i] - q->to.at), p[i], p[i], NULL, constants);
@@ -121,11 +121,11 @@ static void activate(const job *q, float *const p[16], int64_t n, const float *t
 static void tiles_out(const job *q, const h5k_spectrum *s, int64_t i, int64_t n, int64_t channel, float *trash) {
 	static const int64_t none[2];
 	images m = q->to;
-	float *p[16];
+	float *p[H5K_MOST_RESULTS];
 	m.at += channel;
 	for (int64_t t = 0; t < n; t++) {
 		pixels(q, &m, i + t, 4, none, trash, p);
-		q->loops->output(s, t, p, q->b ? q->b + channel : NULL, q->relu);
+		q->how->output(s, t, p, q->b ? q->b + channel : NULL, q->relu);
 		if (q->act)
 			activate(q, p, s->cols, trash);
 	}
@@ -135,7 +135,7 @@ static void tiles_out(const job *q, const h5k_spectrum *s, int64_t i, int64_t n,
 static void whole_filter(void *arg, int64_t from, int64_t to) {
 	const job *q = arg;
 	for (int64_t j = 16 * from; j < 16 * to; j += 16)
-		q->loops->filter(&q->whole, j, q->w + j * q->w_col, q->w_row, q->w_col, q->turned);
+		q->how->filter(&q->whole, j, q->w + j * q->w_col, q->w_row, q->w_col, q->turned);
 }
 
 /* The tiles and channels of part i of the work. */
@@ -154,7 +154,7 @@ static void conv_part(void *arg, int64_t from, int64_t to) {
 		share s = share_of(q, part);
 		char *scratch = q->scratch + part * q->each;
 		int64_t columns = q->whole.at ? q->to.channels : COLUMNS, rows = up(q->chunk, q->loops->block);
-		h5k_spectrum u = q->whole, v = spectrum(q->loops, rows, q->from.channels), m = spectrum(q->loops, rows, columns);
+		h5k_spectrum u = q->whole, v = spectrum(q, rows, q->from.channels), m = spectrum(q, rows, columns);
 		if (!q->whole.at)
 			u.at = take(&scratch, bytes(u));
 		v.at = take(&scratch, bytes(v));
@@ -169,7 +169,7 @@ static void conv_part(void *arg, int64_t from, int64_t to) {
 				u.cols = m.cols = least(columns, s.channel[1] - j);
 				if (!q->whole.at)
 					for (int64_t k = 0; k < u.cols; k += 16)
-						q->loops->filter(&u, k, q->w + (j + k) * q->w_col, q->w_row, q->w_col, q->turned);
+						q->how->filter(&u, k, q->w + (j + k) * q->w_col, q->w_row, q->w_col, q->turned);
 				q->loops->product(&m, &v, &u);
 				tiles_out(q, &m, i, n, j, trash);
 			}
@@ -180,7 +180,7 @@ static void conv_part(void *arg, int64_t from, int64_t to) {
 /* few reports whether there are few tiles for so many weights: the tiles, transformed, fit a cache, and the weights
  * do not. Threads then share the channels, and each transforms all tiles, once. */
 static int few(const job *q) {
-	int64_t point = H5K_POINTS * sizeof(float), weights = point * q->from.channels * q->to.channels;
+	int64_t point = q->how->points * sizeof(float), weights = point * q->from.channels * q->to.channels;
 	return weights > 2 * INNER && point * tiles_of(q) * q->from.channels <= OUTER;
 }
 
@@ -194,8 +194,8 @@ static void grad_part(void *arg, int64_t from, int64_t to) {
 		char *scratch = q->scratch + part * q->each;
 		int all = few(q);
 		int64_t own = s.channel[1] - s.channel[0], columns = q->across > 1 || all ? COLUMNS : own;
-		h5k_spectrum u = spectrum(q->loops, q->from.channels, all ? columns : q->whole.cols);
-		h5k_spectrum v = spectrum(q->loops, q->chunk, q->from.channels), d = spectrum(q->loops, q->chunk, columns);
+		h5k_spectrum u = spectrum(q, q->from.channels, all ? columns : q->whole.cols);
+		h5k_spectrum v = spectrum(q, q->chunk, q->from.channels), d = spectrum(q, q->chunk, columns);
 		u.at = take(&scratch, bytes(u));
 		v.at = take(&scratch, bytes(v));
 		d.at = take(&scratch, bytes(d));
@@ -215,7 +215,7 @@ static void grad_part(void *arg, int64_t from, int64_t to) {
 				tiles_grad(q, &d, i, n, j, zeros, q->db ? sums + j : NULL);
 				q->loops->product_grad(&part_of_u, &v, &d, i > s.tile[0]);
 				for (int64_t k = 0; k < d.cols && all; k += 16)
-					q->loops->filter_grad(1, 0, &part_of_u, k, q->dw + (j + k) * q->w_col, q->w_row, q->w_col);
+					q->how->filter_grad(1, 0, &part_of_u, k, q->dw + (j + k) * q->w_col, q->w_row, q->w_col);
 			}
 			for (int64_t c = s.channel[0]; c < s.channel[1]; c++)
 				totals[c] += sums[c];
@@ -228,26 +228,27 @@ static void finish_grad(void *arg, int64_t from, int64_t to) {
 	const job *q = arg;
 	for (int64_t i = 0; i < q->across; i++) {
 		share s = share_of(q, i);
-		h5k_spectrum u = spectrum(q->loops, q->from.channels, q->whole.cols);
+		h5k_spectrum u = spectrum(q, q->from.channels, q->whole.cols);
 		u.at = (float *)(q->scratch + i * q->each);
 		for (int64_t j = s.channel[0]; j < s.channel[1]; j += 16)
 			if (j >= 16 * from && j < 16 * to)
-				q->loops->filter_grad(q->down, q->across * q->each / sizeof(float), &u, j - s.channel[0], q->dw + j * q->w_col, q->w_row, q->w_col);
+				q->how->filter_grad(q->down, q->across * q->each / sizeof(float), &u, j - s.channel[0], q->dw + j * q->w_col, q->w_row, q->w_col);
 	}
 }
 
-/* start sets what follows from the images, and returns how many threads are worth waking. */
+/* start sets what follows from the window and the images, and returns how many threads are worth waking. */
 static int64_t start(job *q) {
 	q->loops = loops();
-	q->tiles[0] = (q->to.size[0] + 3) / 4;
-	q->tiles[1] = (q->to.size[1] + 3) / 4;
+	q->how = &q->loops->plane;
+	for (int i = 0; i < 2; i++)
+		q->tiles[i] = (q->to.size[i] + q->how->tile[i] - 1) / q->how->tile[i];
 	int alone = (double)tiles_of(q) * q->from.channels * q->to.channels < 1 << 14;
 	return alone ? 1 : h5k_threads();
 }
 
 /* inner is a chunk of tiles that, transformed, stays in a processor's own cache, with its results. */
 static int64_t inner(const job *q) {
-	int64_t each = H5K_POINTS * (q->from.channels + q->to.channels) * sizeof(float);
+	int64_t each = q->how->points * (q->from.channels + q->to.channels) * sizeof(float);
 	return up((INNER + each / 2) / each, q->loops->block);
 }
 
@@ -257,16 +258,16 @@ static int convolve(job *q) {
 		q->across = least(threads, q->to.channels / 16);
 		q->down = threads / q->across;
 		q->chunk = (tiles_of(q) + q->down - 1) / q->down;
-		q->whole = spectrum(q->loops, q->from.channels, COLUMNS);
+		q->whole = spectrum(q, q->from.channels, COLUMNS);
 	} else {
 		q->across = 1;
 		q->down = threads;
 		q->chunk = inner(q);
-		q->whole = spectrum(q->loops, q->from.channels, columns = q->to.channels);
+		q->whole = spectrum(q, q->from.channels, columns = q->to.channels);
 	}
 	int64_t rows = up(q->chunk, q->loops->block);
 	size_t weights = up(bytes(q->whole), 64), shared = few(q) ? 0 : weights;
-	q->each = weights - shared + up(bytes(spectrum(q->loops, rows, q->from.channels)), 64) + up(bytes(spectrum(q->loops, rows, columns)), 64) + 2 * up(most(q) * sizeof(float), 64);
+	q->each = weights - shared + up(bytes(spectrum(q, rows, q->from.channels)), 64) + up(bytes(spectrum(q, rows, columns)), 64) + 2 * up(most(q) * sizeof(float), 64);
 	q->scratch = h5k_scratch(shared + q->across * q->down * q->each);
 	if (!q->scratch)
 		return -1;
@@ -281,15 +282,15 @@ static int convolve(job *q) {
 }
 
 static int gradient(job *q) {
-	int64_t threads = start(q), columns = COLUMNS, spectra = H5K_POINTS * q->from.channels * q->to.channels * sizeof(float);
+	int64_t threads = start(q), columns = COLUMNS, spectra = q->how->points * q->from.channels * q->to.channels * sizeof(float);
 	q->across = few(q) || threads * spectra > SPECTRA ? least(threads, q->to.channels / 16) : 1;
 	q->down = q->across > 1 || few(q) ? 1 : threads;
 	q->chunk = few(q) ? tiles_of(q) : inner(q);
 	int64_t own = (q->to.channels / 16 + q->across - 1) / q->across * 16;
 	if (q->across == 1 && !few(q))
 		columns = own;
-	q->whole = spectrum(q->loops, q->from.channels, few(q) ? COLUMNS : own);
-	q->each = up(bytes(q->whole), 64) + up(bytes(spectrum(q->loops, q->chunk, q->from.channels)), 64) + up(bytes(spectrum(q->loops, q->chunk, columns)), 64) + 2 * up(most(q) * sizeof(float), 64) + up(q->to.channels * sizeof(double), 64);
+	q->whole = spectrum(q, q->from.channels, few(q) ? COLUMNS : own);
+	q->each = up(bytes(q->whole), 64) + up(bytes(spectrum(q, q->chunk, q->from.channels)), 64) + up(bytes(spectrum(q, q->chunk, columns)), 64) + 2 * up(most(q) * sizeof(float), 64) + up(q->to.channels * sizeof(double), 64);
 	int64_t parts = q->across * q->down;
 	q->scratch = h5k_scratch(parts * q->each);
 	if (!q->scratch)

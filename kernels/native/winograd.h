@@ -1,9 +1,10 @@
-/* Convolutions of images by 3 x 3 windows with stride 1 by Winograd's algorithm F(4x4, 3x3)
- * (Lavin and Gray, arXiv:1509.09308): 36 multiplications for 4 x 4 results instead of 144.
- * Tiles of 6 x 6 pixels and the weights are transformed to values at 36 points, where the
+/* Convolutions of images with stride 1 by Winograd's algorithms (Lavin and Gray, arXiv:1509.09308):
+ * windows of 3 x 3 by F(4x4, 3x3), 36 multiplications for 4 x 4 results instead of 144, and windows of 3 to
+ * 7 pixels along one axis by F(9-r, r), 8 multiplications for 9-r results instead of (9-r)·r.
+ * Tiles of 6 x 6 or 8 pixels and the weights are transformed to values at 36 or 8 points, where the
  * convolution is a matrix product for each point, and its results are transformed back. The gradient of
  * x is the convolution of dy with the weights turned around; that of the weights is
- * F(3x3, 4x4), with the same points.
+ * F(3x3, 4x4) or F(r, 9-r), with the same points.
  * Like loops.h the transforms are compiled for each level of x86-64 (winograd_v2.c, _v3.c, _v4.c). */
 #ifndef H5K_WINOGRAD_H
 #define H5K_WINOGRAD_H
@@ -28,29 +29,36 @@ int h5k_winograd_conv(const h5k_winograd *g, float *y, const float *x, const flo
 int h5k_winograd_grad_x(const h5k_winograd *g, float *dx, const float *dy, const float *w);
 int h5k_winograd_grad_w(const h5k_winograd *g, float *dw, float *db, const float *x, const float *dy);
 
-/* A matrix of rows x cols for each of the 36 points: element (p, i, j) is
+/* A matrix of rows x cols for each of the points: element (p, i, j) is
  * at[p·point + (j/width·rows + i)·width + j%width], width being the instruction set's. */
-enum { H5K_POINTS = 36 };
-
 typedef struct {
 	float *at;
-	int64_t rows, cols, point;
+	int64_t rows, cols, points, point;
 } h5k_spectrum;
+
+enum { H5K_MOST_PIXELS = 36, H5K_MOST_RESULTS = 16 }; /* of a tile */
+
+/* The transforms of an algorithm: it makes tile[0] x tile[1] results from values at that many points. */
+typedef struct {
+	int points, tile[2];
+	/* Row i of v from the pixels of a tile, Bᵀd. next are the pixels of the next row, to ask memory for. */
+	void (*input)(const h5k_spectrum *v, int64_t i, const float *const from[], const float *const next[]);
+	/* Row i of v from the gradients of a tile's results, Gd of the gradient of the weights. sums, which may be
+	 * NULL, grows by them. */
+	void (*grad)(const h5k_spectrum *v, int64_t i, const float *const from[], const float *const next[], float *sums);
+	/* A tile's results from row i of m, Aᵀm; bias may be NULL. */
+	void (*output)(const h5k_spectrum *m, int64_t i, float *const to[], const float *bias, int relu);
+	/* 16 columns from j on of u, Gw: w has a window of adjacent elements for each row and column. */
+	void (*filter)(const h5k_spectrum *u, int64_t j, const float *w, int64_t row, int64_t col, int turned);
+	/* The window of w for each row and each of 16 columns from j on of the sum of n u, that many
+	 * elements apart, Aᵀu of the gradient of the weights. */
+	void (*filter_grad)(int64_t n, int64_t apart, const h5k_spectrum *u, int64_t j, float *w, int64_t row, int64_t col);
+} h5k_winograd_transforms;
 
 /* What an instruction set provides. */
 typedef struct {
 	int width, block; /* columns that are adjacent in a spectrum; its rows are multiples of block */
-	/* Row i of v from 36 pixels, BᵀdB. next are the pixels of the next row, to ask memory for. */
-	void (*input)(const h5k_spectrum *v, int64_t i, const float *const from[36], const float *const next[36]);
-	/* Row i of v from 16 pixels, GdGᵀ for F(3x3, 4x4). sums, which may be NULL, grows by the pixels. */
-	void (*grad)(const h5k_spectrum *v, int64_t i, const float *const from[16], const float *const next[16], float *sums);
-	/* 16 pixels from row i of m, AᵀmA; bias may be NULL. */
-	void (*output)(const h5k_spectrum *m, int64_t i, float *const to[16], const float *bias, int relu);
-	/* 16 columns from j on of u, GwGᵀ: w has 9 adjacent elements for each row and column. */
-	void (*filter)(const h5k_spectrum *u, int64_t j, const float *w, int64_t row, int64_t col, int turned);
-	/* 9 adjacent elements of w for each row and each of 16 columns from j on of the sum of n u, that many
-	 * elements apart, AᵀuA for F(3x3, 4x4). */
-	void (*filter_grad)(int64_t n, int64_t apart, const h5k_spectrum *u, int64_t j, float *w, int64_t row, int64_t col);
+	h5k_winograd_transforms plane, line[5]; /* windows of 3 x 3, and of 3 to 7 pixels */
 	/* m = v·u, and u = vᵀ·d or, if it is to be added to, u += vᵀ·d. */
 	void (*product)(const h5k_spectrum *m, const h5k_spectrum *v, const h5k_spectrum *u);
 	void (*product_grad)(const h5k_spectrum *u, const h5k_spectrum *v, const h5k_spectrum *d, int add);

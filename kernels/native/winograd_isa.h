@@ -88,7 +88,7 @@ INLINE void transform_filter_grad(vec y[3], vec m0, vec m1, vec m2, vec m3, vec 
 /* Where row i of column j lies in a spectrum, at the first point. */
 INLINE float *place(const h5k_spectrum *s, int64_t i, int64_t j) { return s->at + (j / WIDTH * s->rows + i) * WIDTH + j % WIDTH; }
 
-static void input(const h5k_spectrum *v, int64_t row, const float *const from[36], const float *const next[36]) {
+static void plane_input(const h5k_spectrum *v, int64_t row, const float *const from[], const float *const next[]) {
 	for (int64_t c = 0; c < v->cols; c += LANES) {
 #pragma GCC unroll 6
 		for (int i = 0; i < 6; i++)
@@ -114,7 +114,7 @@ static void input(const h5k_spectrum *v, int64_t row, const float *const from[36
 	}
 }
 
-static void grad(const h5k_spectrum *v, int64_t row, const float *const from[16], const float *const next[16], float *sums) {
+static void plane_grad(const h5k_spectrum *v, int64_t row, const float *const from[], const float *const next[], float *sums) {
 	for (int64_t c = 0; c < v->cols; c += LANES) {
 #pragma GCC unroll 16
 		for (int i = 0; i < 16; i++)
@@ -142,7 +142,10 @@ static void grad(const h5k_spectrum *v, int64_t row, const float *const from[16]
 	}
 }
 
-static void output(const h5k_spectrum *m, int64_t row, float *const to[16], const float *bias, int relu) {
+/* y, at least 0 if relu. NaN stays. */
+INLINE vec rectified(vec y, int relu) { return relu ? (vec)((ivec)y & ~(y <= (vec){0})) : y; }
+
+static void plane_output(const h5k_spectrum *m, int64_t row, float *const to[], const float *bias, int relu) {
 	for (int64_t c = 0; c < m->cols; c += LANES) {
 		vec t[4][6], y[4], b = {0};
 		const float *from = place(m, row, c);
@@ -160,17 +163,13 @@ static void output(const h5k_spectrum *m, int64_t row, float *const to[16], cons
 		for (int i = 0; i < 4; i++) {
 			transform_output(y, t[i][0], t[i][1], t[i][2], t[i][3], t[i][4], t[i][5]);
 #pragma GCC unroll 6
-			for (int j = 0; j < 4; j++) {
-				y[j] += b;
-				if (relu) /* NaN stays */
-					y[j] = (vec)((ivec)y[j] & ~(y[j] <= (vec){0}));
-				store(to[4 * i + j] + c, y[j]);
-			}
+			for (int j = 0; j < 4; j++)
+				store(to[4 * i + j] + c, rectified(y[j] + b, relu));
 		}
 	}
 }
 
-static void filter(const h5k_spectrum *u, int64_t col, const float *w, int64_t w_row, int64_t w_col, int turned) {
+static void plane_filter(const h5k_spectrum *u, int64_t col, const float *w, int64_t w_row, int64_t w_col, int turned) {
 	for (int64_t k = 0; k < u->rows; k++)
 		for (int64_t c = 0; c < 16; c += LANES) {
 			float g[9][LANES];
@@ -192,7 +191,7 @@ static void filter(const h5k_spectrum *u, int64_t col, const float *w, int64_t w
 		}
 }
 
-static void filter_grad(int64_t n, int64_t apart, const h5k_spectrum *u, int64_t col, float *w, int64_t w_row, int64_t w_col) {
+static void plane_filter_grad(int64_t n, int64_t apart, const h5k_spectrum *u, int64_t col, float *w, int64_t w_row, int64_t w_col) {
 	for (int64_t k = 0; k < u->rows; k++)
 		for (int64_t c = 0; c < 16; c += LANES) {
 			float g[9][LANES];
@@ -218,6 +217,163 @@ static void filter_grad(int64_t n, int64_t apart, const h5k_spectrum *u, int64_t
 					w[k * w_row + (c + l) * w_col + i] = g[i][l];
 		}
 }
+
+/* Windows along one axis: F(m, r) of m + r = 9 has the points 0, ±1/2, ±1, ±2 and infinity, whatever m and r are. */
+enum { POINTS = 8, SUM = POINTS + 1 };
+
+static const float line_point[3] = {1, 0.5f, 2};
+
+/* Bᵀd, as above. The product of all x - point is x⁷ - 21/4 x⁵ + 21/4 x³ - x. */
+INLINE void line_transform_input(vec v[POINTS], const vec d[POINTS]) {
+	vec even, odd;
+	v[0] = d[6] - d[0] + 5.25f * (d[2] - d[4]);
+	even = d[6] + d[2] - 4.25f * d[4], odd = d[5] + d[1] - 4.25f * d[3];
+	v[1] = even + odd;
+	v[2] = even - odd;
+	even = d[6] + 4 * d[2] - 5 * d[4], odd = 0.5f * d[5] + 2 * d[1] - 2.5f * d[3];
+	v[3] = even + odd;
+	v[4] = even - odd;
+	even = d[6] + 0.25f * d[2] - 1.25f * d[4], odd = 2 * d[5] + 0.5f * d[1] - 2.5f * d[3];
+	v[5] = even + odd;
+	v[6] = even - odd;
+	v[7] = d[7] - d[1] + 5.25f * (d[3] - d[5]);
+}
+
+/* Gg: the polynomial of n coefficients g at the points, divided by the product of the point's distances from the others. */
+INLINE void line_evaluate(vec v[POINTS], const vec g[], int n) {
+	static const float over[3] = {-2.0f / 9, 32.0f / 45, 1.0f / 90};
+	v[0] = -g[0];
+#pragma GCC unroll 3
+	for (int i = 0; i < 3; i++) {
+		float power = over[i];
+		vec sum[2] = {{0}, {0}};
+#pragma GCC unroll 8
+		for (int k = 0; k < n; k++, power *= line_point[i])
+			sum[k % 2] += power * g[k];
+		v[1 + 2 * i] = sum[0] + sum[1];
+		v[2 + 2 * i] = sum[0] - sum[1];
+	}
+	v[7] = g[n - 1];
+}
+
+/* Aᵀm: n sums of m times powers of the points. */
+INLINE void line_sum(vec y[], const vec m[POINTS], int n) {
+	vec sum[3], difference[3];
+#pragma GCC unroll 3
+	for (int i = 0; i < 3; i++) {
+		sum[i] = m[1 + 2 * i] + m[2 + 2 * i];
+		difference[i] = m[1 + 2 * i] - m[2 + 2 * i];
+	}
+	float power[3] = {1, 1, 1};
+#pragma GCC unroll 8
+	for (int k = 0; k < n; k++) {
+		const vec *s = k % 2 ? difference : sum;
+		y[k] = s[0] + power[1] * s[1] + power[2] * s[2];
+		power[1] *= line_point[1];
+		power[2] *= line_point[2];
+	}
+	y[0] += m[0];
+	y[n - 1] += m[7];
+}
+
+/* Tiles share all but results pixels with the next. */
+INLINE void line_input(const h5k_spectrum *v, int64_t row, const float *const from[], const float *const next[], int results) {
+	for (int64_t c = 0; c < v->cols; c += LANES) {
+		vec d[POINTS], t[POINTS];
+		float *to = place(v, row, c);
+#pragma GCC unroll 8
+		for (int i = 0; i < POINTS; i++) {
+			if (i >= POINTS - results)
+				__builtin_prefetch(next[i] + c);
+			d[i] = load(from[i] + c);
+		}
+		line_transform_input(t, d);
+#pragma GCC unroll 8
+		for (int i = 0; i < POINTS; i++, to += v->point)
+			store(to, t[i]);
+	}
+}
+
+INLINE void line_grad(const h5k_spectrum *v, int64_t row, const float *const from[], const float *const next[], float *sums, int results) {
+	for (int64_t c = 0; c < v->cols; c += LANES) {
+		vec d[POINTS], t[POINTS], sum = {0};
+		float *to = place(v, row, c);
+#pragma GCC unroll 8
+		for (int i = 0; i < results; i++) {
+			__builtin_prefetch(next[i] + c);
+			d[i] = load(from[i] + c);
+			sum += d[i];
+		}
+		if (sums)
+			store(sums + c, load(sums + c) + sum);
+		line_evaluate(t, d, results);
+#pragma GCC unroll 8
+		for (int i = 0; i < POINTS; i++, to += v->point)
+			store(to, t[i]);
+	}
+}
+
+INLINE void line_output(const h5k_spectrum *m, int64_t row, float *const to[], const float *bias, int relu, int results) {
+	for (int64_t c = 0; c < m->cols; c += LANES) {
+		vec t[POINTS], y[POINTS], b = {0};
+		const float *from = place(m, row, c);
+		if (bias)
+			b = load(bias + c);
+#pragma GCC unroll 8
+		for (int i = 0; i < POINTS; i++, from += m->point)
+			t[i] = load(from);
+		line_sum(y, t, results);
+#pragma GCC unroll 8
+		for (int i = 0; i < results; i++)
+			store(to[i] + c, rectified(y[i] + b, relu));
+	}
+}
+
+INLINE void line_filter(const h5k_spectrum *u, int64_t col, const float *w, int64_t w_row, int64_t w_col, int turned, int taps) {
+	for (int64_t k = 0; k < u->rows; k++)
+		for (int64_t c = 0; c < 16; c += LANES) {
+			float elements[POINTS][LANES];
+			vec g[POINTS], t[POINTS];
+			for (int l = 0; l < LANES; l++)
+				for (int i = 0; i < taps; i++)
+					elements[i][l] = w[k * w_row + (c + l) * w_col + (turned ? taps - 1 - i : i)];
+			for (int i = 0; i < taps; i++)
+				g[i] = load(elements[i]);
+			line_evaluate(t, g, taps);
+			float *to = place(u, k, col + c);
+			for (int i = 0; i < POINTS; i++, to += u->point)
+				store(to, t[i]);
+		}
+}
+
+INLINE void line_filter_grad(int64_t n, int64_t apart, const h5k_spectrum *u, int64_t col, float *w, int64_t w_row, int64_t w_col, int taps) {
+	for (int64_t k = 0; k < u->rows; k++)
+		for (int64_t c = 0; c < 16; c += LANES) {
+			float elements[POINTS][LANES];
+			vec m[POINTS] = {{0}}, g[POINTS];
+			for (int64_t s = 0; s < n; s++)
+				for (int i = 0; i < POINTS; i++)
+					m[i] += load(place(u, k, col + c) + s * apart + i * u->point);
+			line_sum(g, m, taps);
+			for (int i = 0; i < taps; i++)
+				store(elements[i], g[i]);
+			for (int l = 0; l < LANES; l++)
+				for (int i = 0; i < taps; i++)
+					w[k * w_row + (c + l) * w_col + i] = elements[i][l];
+		}
+}
+
+/* The transforms of windows of that many pixels. */
+#define LINES(line) line(3) line(4) line(5) line(6) line(7)
+#define LINE_FUNCTIONS(taps) \
+	static void line_input_##taps(const h5k_spectrum *v, int64_t row, const float *const from[], const float *const next[]) { line_input(v, row, from, next, SUM - taps); } \
+	static void line_grad_##taps(const h5k_spectrum *v, int64_t row, const float *const from[], const float *const next[], float *sums) { line_grad(v, row, from, next, sums, SUM - taps); } \
+	static void line_output_##taps(const h5k_spectrum *m, int64_t row, float *const to[], const float *bias, int relu) { line_output(m, row, to, bias, relu, SUM - taps); } \
+	static void line_filter_##taps(const h5k_spectrum *u, int64_t col, const float *w, int64_t w_row, int64_t w_col, int turned) { line_filter(u, col, w, w_row, w_col, turned, taps); } \
+	static void line_filter_grad_##taps(int64_t n, int64_t apart, const h5k_spectrum *u, int64_t col, float *w, int64_t w_row, int64_t w_col) { line_filter_grad(n, apart, u, col, w, w_row, w_col, taps); }
+#define LINE_TRANSFORMS(taps) {POINTS, {1, SUM - taps}, line_input_##taps, line_grad_##taps, line_output_##taps, line_filter_##taps, line_filter_grad_##taps},
+
+LINES(LINE_FUNCTIONS)
 
 /* sum += a·b for block rows and so many vectors of columns: element (i, k) of a is a[i·row + k·step], b has rows of WIDTH. */
 INLINE void accumulate(vec sum[][VECTORS], int block, int vectors, int64_t n, const float *a, int64_t row, int64_t step, const float *b) {
@@ -262,7 +418,7 @@ INLINE void product_block(const h5k_spectrum *v, int64_t i, const float *vs, con
 }
 
 static void product(const h5k_spectrum *m, const h5k_spectrum *v, const h5k_spectrum *u) {
-	for (int p = 0; p < H5K_POINTS; p++)
+	for (int64_t p = 0; p < m->points; p++)
 		for (int64_t j = 0; j < u->cols; j += WIDTH)
 			for (int64_t i = 0; i < m->rows; i += BLOCK) {
 				const float *vs = v->at + p * v->point, *us = u->at + p * u->point + j * u->rows;
@@ -275,7 +431,7 @@ static void product(const h5k_spectrum *m, const h5k_spectrum *v, const h5k_spec
 }
 
 static void product_grad(const h5k_spectrum *u, const h5k_spectrum *v, const h5k_spectrum *d, int add) {
-	for (int p = 0; p < H5K_POINTS; p++)
+	for (int64_t p = 0; p < u->points; p++)
 		for (int64_t j = 0; j < d->cols; j += WIDTH)
 			for (int64_t i = 0; i < v->cols; i += GRAD_BLOCK) {
 				vec sum[GRAD_BLOCK][VECTORS];
@@ -295,11 +451,8 @@ static void product_grad(const h5k_spectrum *u, const h5k_spectrum *v, const h5k
 const h5k_winograd_loops H5K_WINOGRAD_LOOPS = {
 	.width = WIDTH,
 	.block = BLOCK,
-	.input = input,
-	.grad = grad,
-	.output = output,
-	.filter = filter,
-	.filter_grad = filter_grad,
+	.plane = {36, {4, 4}, plane_input, plane_grad, plane_output, plane_filter, plane_filter_grad},
+	.line = {LINES(LINE_TRANSFORMS)},
 	.product = product,
 	.product_grad = product_grad,
 };
