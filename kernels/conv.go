@@ -258,22 +258,27 @@ func (g conv) optimized() error {
 func (g *conv) stores() bool { return g.op == native.ConvOp && g.z != g.y }
 
 // winograd describes the convolution to Winograd's algorithm, and reports whether that is to compute it:
-// windows of 3x3 with stride 1 over channels-last images.
+// windows of 3x3, or of 3 to 7 elements along one of at most two axes, with stride 1 over channels-last images.
 func (g *conv) winograd() (f native.Winograd, ok bool) {
-	if g.x.Rank() != 4 || g.groups != 1 || g.w.Shape[2] != 3 || g.w.Shape[3] != 3 ||
-		g.stride != [3]int{1, 1, 1} || g.dilation != [3]int{1, 1, 1} {
+	rank := g.x.Rank()
+	if rank > 4 || g.groups != 1 || g.stride != [3]int{1, 1, 1} || g.dilation != [3]int{1, 1, 1} {
 		return f, false
 	}
 	x, y := channelsLast(g.x.Shape), channelsLast(g.y.Shape)
 	if !hasStrides(g.x, x) || !hasStrides(g.y, y) {
 		return f, false
 	}
-	f = native.Winograd{N: int64(g.x.Shape[0]), C: int64(g.x.Shape[1]), O: int64(g.y.Shape[1])}
-	for i := range 2 {
-		f.XSize[i], f.YSize[i], f.Pad[i] = int64(g.x.Shape[2+i]), int64(g.y.Shape[2+i]), int64(g.padding[1+i][0])
-	}
-	for i, axis := range []int{0, 2, 3} {
-		f.X[i], f.Y[i] = int64(x[axis]), int64(y[axis])
+	f = native.Winograd{N: int64(g.x.Shape[0]), C: int64(g.x.Shape[1]), O: int64(g.y.Shape[1]),
+		XSize: [2]int64{1, 1}, YSize: [2]int64{1, 1}, Window: [2]int64{1, 1}}
+	f.X[0], f.Y[0] = int64(x[0]), int64(y[0])
+	for axis := 2; axis < rank; axis++ {
+		i := axis + 2 - rank // in the description
+		if rank == 4 && g.w.Shape[3] == 1 {
+			i = 1 - i // a window along the first axis is one along the second of transposed images
+		}
+		f.XSize[i], f.YSize[i], f.Window[i] = int64(g.x.Shape[axis]), int64(g.y.Shape[axis]), int64(g.w.Shape[axis])
+		f.Pad[i] = int64(g.padding[axis+3-rank][0])
+		f.X[1+i], f.Y[1+i] = int64(x[axis]), int64(y[axis])
 	}
 	return f, f.Faster()
 }

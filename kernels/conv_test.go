@@ -30,6 +30,9 @@ var geometries = []geometry{
 	{0, 3, 2, []int{4, 4}, []int{3, 3}, ConvOptions{Padding: Pad(1, 1)}},
 	{3, 1, 32, []int{12, 12}, []int{3, 3}, ConvOptions{Padding: Pad(1, 1)}},
 	{3, 16, 32, []int{11, 12}, []int{3, 3}, ConvOptions{Padding: [3][2]int{{1, 1}, {2, 0}}}}, // by Winograd's algorithm
+	{3, 32, 32, []int{45}, []int{4}, ConvOptions{Padding: [3][2]int{{1, 2}}}},                // likewise
+	{2, 32, 32, []int{3, 23}, []int{1, 5}, ConvOptions{Padding: [3][2]int{{1, 0}, {2, 1}}}},  // likewise
+	{2, 32, 32, []int{22, 3}, []int{6, 1}, ConvOptions{Padding: [3][2]int{{2, 4}, {0, 1}}}},  // likewise
 	{2, 3, 5, []int{11}, []int{3}, ConvOptions{Padding: [3][2]int{{2, 0}}}},
 	{2, 16, 32, []int{20}, []int{5}, ConvOptions{Stride: [3]int{2}, Dilation: [3]int{2}, Padding: Pad(3)}},
 	{1, 2, 3, []int{5, 4, 6}, []int{3, 2, 2}, ConvOptions{Stride: [3]int{1, 2, 1}, Padding: [3][2]int{{1, 1}, {0, 1}, {2, 0}}}},
@@ -89,11 +92,17 @@ func TestConvMatchesReferenceInEveryLayout(t *testing.T) {
 // that are computed in one part and in several, by oneDNN and by Winograd's algorithm.
 func TestConvFusesEveryActivation(t *testing.T) {
 	for act := NoActivation; act.check() == nil; act++ {
-		for _, s := range []struct{ n, c, o, size int }{{2, 4, 8, 6}, {3, 16, 32, 12}} {
+		for _, s := range []geometry{
+			{2, 4, 8, []int{6, 6}, []int{3, 3}, ConvOptions{Padding: Pad(1, 1)}},
+			{3, 16, 32, []int{12, 12}, []int{3, 3}, ConvOptions{Padding: Pad(1, 1)}},
+			{3, 32, 32, []int{37}, []int{5}, ConvOptions{Padding: Pad(2)}},
+		} {
 			for _, l := range layouts {
-				x, y, w, b := channelsLastLayout.of(s.n, s.c, s.size, s.size), l.of(s.n, s.o, s.size, s.size), rowMajorLayout.of(s.o, s.c, 3, 3), rowMajorLayout.of(s.o)
-				set := ConvOptions{Padding: Pad(1, 1), Act: act}
-				if s.c == 16 && l.name == channelsLastLayout.name {
+				xs, ws, bs, ys := s.shapes()
+				x, y, w, b := channelsLastLayout.of(xs...), l.of(ys...), rowMajorLayout.of(ws...), rowMajorLayout.of(bs...)
+				set := s.ConvOptions
+				set.Act = act
+				if s.ci >= 16 && l.name == channelsLastLayout.name {
 					g := convOperands(&Call{Out: []storage.Array{dense(y)}, In: []storage.Array{dense(x), dense(w)}})
 					must(g.set(set))
 					if _, ok := g.winograd(); !ok {
@@ -104,6 +113,24 @@ func TestConvFusesEveryActivation(t *testing.T) {
 				agree(t, Conv, []views.View{y, y}, []views.View{x, w, b}, set, 1e-4)
 				agree(t, Conv, []views.View{channelsLastLayout.of(y.Shape...), y}, []views.View{x, w}, set, 1e-4)
 			}
+		}
+	}
+}
+
+// TestWinogradIsTried wants geometries by Winograd's algorithm for windows along each axis.
+func TestWinogradIsTried(t *testing.T) {
+	tried := map[[2]int64]int{}
+	for _, s := range geometries {
+		x, w, _, y := s.shapes()
+		g := convOperands(&Call{Out: []storage.Array{dense(channelsLastLayout.of(y...))}, In: []storage.Array{dense(channelsLastLayout.of(x...)), dense(views.Of(w...))}})
+		must(g.set(s.ConvOptions))
+		if f, ok := g.winograd(); ok {
+			tried[f.Window]++
+		}
+	}
+	for _, window := range [][2]int64{{3, 3}, {1, 4}, {1, 5}, {1, 6}} {
+		if tried[window] == 0 {
+			t.Errorf("no geometry has a window of %v and is by Winograd's algorithm", window)
 		}
 	}
 }

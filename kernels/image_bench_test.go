@@ -62,6 +62,18 @@ var convolutions = [][6]int{
 	{128, 1, 28, 6, 5, 2}, {128, 6, 14, 16, 5, 0}, {32, 64, 32, 64, 3, 1}, {32, 128, 16, 128, 3, 1}, {32, 512, 4, 512, 3, 1},
 }
 
+func BenchmarkConv1d(b *testing.B) {
+	for _, s := range [][5]int{{64, 6, 1000, 32, 7}, {64, 32, 500, 64, 5}, {64, 64, 250, 128, 5}, {64, 128, 125, 128, 5}, {64, 64, 250, 64, 3}, {64, 64, 250, 64, 7}, {64, 16, 250, 16, 3}} {
+		n, ci, l, co, k := s[0], s[1], s[2], s[3], s[4]
+		x, w, bias, y := dense(views.ChannelsLast(n, ci, l)), dense(views.Of(co, ci, k)), dense(views.Of(co)), dense(views.ChannelsLast(n, co, l))
+		o := ConvOptions{Padding: Pad(k / 2)}
+		name := fmt.Sprintf("n%d_%dx%d_to_%d_k%d", n, ci, l, co, k)
+		b.Run("forward/"+name, func(b *testing.B) { bench(b, Conv, []storage.Array{y}, []storage.Array{x, w, bias}, o) })
+		b.Run("gradx/"+name, func(b *testing.B) { bench(b, ConvGradX, []storage.Array{x}, []storage.Array{y, w}, o) })
+		b.Run("gradw/"+name, func(b *testing.B) { bench(b, ConvGradW, []storage.Array{w, bias}, []storage.Array{x, y}, o) })
+	}
+}
+
 func BenchmarkConv2d(b *testing.B) {
 	for _, s := range convolutions {
 		n, ci, h, co, k, pad := s[0], s[1], s[2], s[3], s[4], s[5]

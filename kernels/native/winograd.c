@@ -38,7 +38,7 @@ typedef struct {
 	const h5k_winograd_loops *loops;
 	const h5k_winograd_transforms *how;
 	images from, to;
-	int64_t n, tiles[2], pad[2];
+	int64_t n, window[2], tiles[2], pad[2];
 	int64_t across, down; /* the grid of threads: columns and rows */
 	int64_t chunk;        /* tiles that are transformed at a time */
 	const float *w, *b;
@@ -74,22 +74,24 @@ static int64_t most(const job *q) { return q->from.channels > q->to.channels ? q
 
 static int64_t tiles_of(const job *q) { return q->n * q->tiles[0] * q->tiles[1]; }
 
-/* pixels sets p to the addresses of side x side pixels of tile i, whose first is before
- * pixels above and to the left of it; those that do not exist are at none. */
-static void pixels(const job *q, const images *m, int64_t i, int side, const int64_t before[2], float *none, float *p[]) {
-	int64_t image = i / (q->tiles[0] * q->tiles[1]), tile = i % (q->tiles[0] * q->tiles[1]);
-	int64_t y0 = tile / q->tiles[1] * 4 - before[0], x0 = tile % q->tiles[1] * 4 - before[1];
-	for (int64_t y = y0; y < y0 + side; y++)
-		for (int64_t x = x0; x < x0 + side; x++)
+/* The pixels of tile i of m, which are its results and more more along each axis; the first is before pixels above
+ * and to the left of the first result. Those that do not exist are at none. */
+static void pixels(const job *q, const images *m, int64_t i, const int64_t more[2], const int64_t before[2], float *none, float *p[]) {
+	const int *tile = q->how->tile;
+	int64_t image = i / (q->tiles[0] * q->tiles[1]), in_image = i % (q->tiles[0] * q->tiles[1]);
+	int64_t y0 = in_image / q->tiles[1] * tile[0] - before[0], x0 = in_image % q->tiles[1] * tile[1] - before[1];
+	for (int64_t y = y0; y < y0 + tile[0] + more[0]; y++)
+		for (int64_t x = x0; x < x0 + tile[1] + more[1]; x++)
 			*p++ = y < 0 || x < 0 || y >= m->size[0] || x >= m->size[1] ? none : (float *)m->at + image * m->stride[0] + y * m->stride[1] + x * m->stride[2];
 }
 
 /* Tiles from i on, n of them, transformed. */
 static void tiles_in(const job *q, h5k_spectrum *v, int64_t i, int64_t n, float *zeros) {
-	float *p[2][36];
-	pixels(q, &q->from, i, 6, q->pad, zeros, p[0]);
+	const int64_t more[2] = {q->window[0] - 1, q->window[1] - 1};
+	float *p[2][H5K_MOST_PIXELS];
+	pixels(q, &q->from, i, more, q->pad, zeros, p[0]);
 	for (int64_t t = 0; t < n; t++) {
-		pixels(q, &q->from, i + least(t + 1, n - 1), 6, q->pad, zeros, p[(t + 1) % 2]);
+		pixels(q, &q->from, i + least(t + 1, n - 1), more, q->pad, zeros, p[(t + 1) % 2]);
 		q->how->input(v, t, (const float *const *)p[t % 2], (const float *const *)p[(t + 1) % 2]);
 	}
 }
@@ -97,11 +99,11 @@ static void tiles_in(const job *q, h5k_spectrum *v, int64_t i, int64_t n, float 
 static void tiles_grad(const job *q, h5k_spectrum *d, int64_t i, int64_t n, int64_t channel, float *zeros, float *sums) {
 	static const int64_t none[2];
 	images m = q->to;
-	float *p[2][16];
+	float *p[2][H5K_MOST_RESULTS];
 	m.at += channel;
-	pixels(q, &m, i, 4, none, zeros, p[0]);
+	pixels(q, &m, i, none, none, zeros, p[0]);
 	for (int64_t t = 0; t < n; t++) {
-		pixels(q, &m, i + least(t + 1, n - 1), 4, none, zeros, p[(t + 1) % 2]);
+		pixels(q, &m, i + least(t + 1, n - 1), none, none, zeros, p[(t + 1) % 2]);
 		q->how->grad(d, t, (const float *const *)p[t % 2], (const float *const *)p[(t + 1) % 2], sums);
 	}
 }
@@ -124,7 +126,7 @@ static void tiles_out(const job *q, const h5k_spectrum *s, int64_t i, int64_t n,
 	float *p[H5K_MOST_RESULTS];
 	m.at += channel;
 	for (int64_t t = 0; t < n; t++) {
-		pixels(q, &m, i + t, 4, none, trash, p);
+		pixels(q, &m, i + t, none, none, trash, p);
 		q->how->output(s, t, p, q->b ? q->b + channel : NULL, q->relu);
 		if (q->act)
 			activate(q, p, s->cols, trash);
@@ -239,7 +241,7 @@ static void finish_grad(void *arg, int64_t from, int64_t to) {
 /* start sets what follows from the window and the images, and returns how many threads are worth waking. */
 static int64_t start(job *q) {
 	q->loops = loops();
-	q->how = &q->loops->plane;
+	q->how = q->window[0] == 3 ? &q->loops->plane : &q->loops->line[q->window[1] - 3];
 	for (int i = 0; i < 2; i++)
 		q->tiles[i] = (q->to.size[i] + q->how->tile[i] - 1) / q->how->tile[i];
 	int alone = (double)tiles_of(q) * q->from.channels * q->to.channels < 1 << 14;
@@ -313,17 +315,20 @@ static images x_of(const h5k_winograd *g, const float *x) { return (images){x, g
 static images y_of(const h5k_winograd *g, const float *y) { return (images){y, g->o, {g->y_size[0], g->y_size[1]}, g->y}; }
 
 int h5k_winograd_conv(const h5k_winograd *g, float *y, const float *x, const float *w, const float *b, int act, float *z) {
-	return convolve(&(job){.n = g->n, .from = x_of(g, x), .to = y_of(g, y), .pad = {g->pad[0], g->pad[1]},
-		.w = w, .b = b, .w_row = 9, .w_col = 9 * g->c, .relu = g->relu,
+	const int64_t taps = g->window[0] * g->window[1];
+	return convolve(&(job){.n = g->n, .from = x_of(g, x), .to = y_of(g, y), .window = {g->window[0], g->window[1]}, .pad = {g->pad[0], g->pad[1]},
+		.w = w, .b = b, .w_row = taps, .w_col = taps * g->c, .relu = g->relu,
 		.act = act < 0 ? NULL : h5k_isa->op[act][H5K_F32], .activated = z});
 }
 
 int h5k_winograd_grad_x(const h5k_winograd *g, float *dx, const float *dy, const float *w) {
-	return convolve(&(job){.n = g->n, .from = y_of(g, dy), .to = x_of(g, dx), .pad = {2 - g->pad[0], 2 - g->pad[1]},
-		.w = w, .w_row = 9 * g->c, .w_col = 9, .turned = 1});
+	const int64_t taps = g->window[0] * g->window[1];
+	return convolve(&(job){.n = g->n, .from = y_of(g, dy), .to = x_of(g, dx), .window = {g->window[0], g->window[1]},
+		.pad = {g->window[0] - 1 - g->pad[0], g->window[1] - 1 - g->pad[1]}, .w = w, .w_row = taps * g->c, .w_col = taps, .turned = 1});
 }
 
 int h5k_winograd_grad_w(const h5k_winograd *g, float *dw, float *db, const float *x, const float *dy) {
-	return gradient(&(job){.n = g->n, .from = x_of(g, x), .to = y_of(g, dy), .pad = {g->pad[0], g->pad[1]},
-		.dw = dw, .db = db, .w_row = 9, .w_col = 9 * g->c});
+	const int64_t taps = g->window[0] * g->window[1];
+	return gradient(&(job){.n = g->n, .from = x_of(g, x), .to = y_of(g, dy), .window = {g->window[0], g->window[1]}, .pad = {g->pad[0], g->pad[1]},
+		.dw = dw, .db = db, .w_row = taps, .w_col = taps * g->c});
 }

@@ -14,16 +14,17 @@ import (
 	"unsafe"
 )
 
-// A Winograd is a convolution of x (N,C,XSize) by w (O,C,3,3), dense, to y (N,O,YSize) with
-// stride 1 that is computed by Winograd's algorithm F(4x4,3x3): h5k_winograd of winograd.h, field by
-// field. Channels are adjacent and multiples of 16.
+// A Winograd is a convolution of x (N,C,XSize) by w (O,C,Window), dense, to y (N,O,YSize) with
+// stride 1 that is computed by Winograd's algorithm: h5k_winograd of winograd.h, field by
+// field. Channels are adjacent and multiples of 16. Windows are 3x3, or 1x3 to 1x7.
 //
 // Its rounding errors are three to four times those of the sum of products, and a pixel that
-// is infinite or NaN makes all results of its tile, 4x4 pixels, NaN. Results are the same bits
+// is infinite or NaN makes all results of its tile NaN: 4x4 pixels, or 9-r for windows of r pixels. Results are the same bits
 // whenever the number of threads is the same.
 type Winograd struct {
 	N, C, O      int64
 	XSize, YSize [2]int64
+	Window       [2]int64
 	Pad          [2]int64 // above and to the left of x
 	X, Y         [3]int64 // strides of images, rows and columns
 	ReLU         int64    // 1 if the results of Conv are at least 0
@@ -36,16 +37,39 @@ func (g *Winograd) c() *C.h5k_winograd { return (*C.h5k_winograd)(unsafe.Pointer
 // winograd is whether Winograd's algorithm is used: unless H5DNN_WINOGRAD=off is in the environment.
 var winograd = os.Getenv("H5DNN_WINOGRAD") != "off"
 
-// Faster reports whether the convolution should be computed so. It counts multiplications for
-// each tile and pair of channels: 9 for each result by the sum of products; 36, and what the
-// transforms of x, y and w take, by Winograd's algorithm.
+// An algorithm computes a tile of results by multiplications at some points for each pair of channels. What
+// else it takes is counted in such multiplications: for each channel to transform a tile of x or
+// y, and for each pair of channels to transform a window of w. It is chosen if it takes less than that
+// part of the multiplications of the sum of products, whose loops are the better ones.
+type algorithm struct {
+	tile                   [2]int64
+	points, pixels, window float64
+	part                   float64
+}
+
+// algorithm returns the algorithm for the window, or false if there is none.
+func (g *Winograd) algorithm() (a algorithm, ok bool) {
+	switch r := g.Window[1]; {
+	case g.Window == [2]int64{3, 3}:
+		return algorithm{tile: [2]int64{4, 4}, points: 36, pixels: 200, window: 700, part: 0.8}, true
+	case g.Window[0] == 1 && r >= 3 && r <= 7:
+		return algorithm{tile: [2]int64{1, 9 - r}, points: 8, pixels: 100, window: 60, part: 0.9}, true
+	}
+	return a, false
+}
+
+// Faster reports whether the convolution should be computed so.
 func (g *Winograd) Faster() bool {
-	tiles := float64(g.N * ((g.YSize[0] + 3) / 4) * ((g.YSize[1] + 3) / 4))
-	if !winograd || tiles == 0 || g.C%16 != 0 || g.O%16 != 0 {
+	a, ok := g.algorithm()
+	if !ok || !winograd || g.C%16 != 0 || g.O%16 != 0 {
 		return false
 	}
-	direct := 9 * float64(g.N*g.YSize[0]*g.YSize[1]) / tiles
-	return 36+200/float64(g.O)+200/float64(g.C)+700/tiles < 0.8*direct
+	tiles := float64(g.N * ((g.YSize[0] + a.tile[0] - 1) / a.tile[0]) * ((g.YSize[1] + a.tile[1] - 1) / a.tile[1]))
+	if tiles == 0 {
+		return false
+	}
+	direct := float64(g.N*g.YSize[0]*g.YSize[1]*g.Window[0]*g.Window[1]) / tiles
+	return a.points+a.pixels/float64(g.O)+a.pixels/float64(g.C)+a.window/tiles < a.part*direct
 }
 
 // Conv sets y from x, w and b, which may be nil, and z, which may be y, to act(y). Like all functions

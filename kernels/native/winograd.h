@@ -11,11 +11,12 @@
 
 #include <stdint.h>
 
-/* A convolution of x (n, c, x_size) by w (o, c, 3, 3), dense, to y (n, o, y_size). Channels are
- * adjacent, and multiples of 16. */
+/* A convolution of x (n, c, x_size) by w (o, c, window), dense, to y (n, o, y_size). Channels are
+ * adjacent, and multiples of 16. The window is 3 x 3, or 1 x 3 to 1 x 7. */
 typedef struct {
 	int64_t n, c, o;
 	int64_t x_size[2], y_size[2];
+	int64_t window[2];
 	int64_t pad[2];     /* zeros above and to the left of x */
 	int64_t x[3], y[3]; /* strides of images, rows and columns */
 	int64_t relu;       /* of h5k_winograd_conv: y is at least 0 */

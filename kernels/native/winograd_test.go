@@ -17,9 +17,19 @@ type winograd struct {
 }
 
 func newWinograd(n, c, o, h, w int, padding [2][2]int) *winograd {
-	oh, ow := h+padding[0][0]+padding[0][1]-2, w+padding[1][0]+padding[1][1]-2
+	return newWindow(n, c, o, h, w, [2]int{3, 3}, padding)
+}
+
+// newLine has windows of r pixels along the second axis.
+func newLine(n, c, o, h, w, r int, padding [2][2]int) *winograd {
+	return newWindow(n, c, o, h, w, [2]int{1, r}, padding)
+}
+
+func newWindow(n, c, o, h, w int, window [2]int, padding [2][2]int) *winograd {
+	oh, ow := h+padding[0][0]+padding[0][1]-window[0]+1, w+padding[1][0]+padding[1][1]-window[1]+1
 	g := &winograd{Winograd: native.Winograd{N: int64(n), C: int64(c), O: int64(o),
-		XSize: [2]int64{int64(h), int64(w)}, YSize: [2]int64{int64(oh), int64(ow)},
+		Window: [2]int64{int64(window[0]), int64(window[1])},
+		XSize:  [2]int64{int64(h), int64(w)}, YSize: [2]int64{int64(oh), int64(ow)},
 		Pad: [2]int64{int64(padding[0][0]), int64(padding[1][0])},
 		X:   [3]int64{int64(h * w * c), int64(w * c), int64(c)}, Y: [3]int64{int64(oh * ow * o), int64(ow * o), int64(o)}}}
 	random := rand.New(rand.NewPCG(1, 2))
@@ -29,8 +39,13 @@ func newWinograd(n, c, o, h, w int, padding [2][2]int) *winograd {
 	for _, s := range []*[]float32{&g.y, &g.dy} {
 		*s = normal(random, n*oh*ow*o)
 	}
-	g.w, g.dw, g.b, g.db = normal(random, o*c*9), normal(random, o*c*9), normal(random, o), normal(random, o)
+	weights := o * c * window[0] * window[1]
+	g.w, g.dw, g.b, g.db = normal(random, weights), normal(random, weights), normal(random, o), normal(random, o)
 	return g
+}
+
+func (g *winograd) String() string {
+	return fmt.Sprintf("%dx%dx%dx%d to %d by %d", g.N, g.C, g.XSize[0], g.XSize[1], g.O, g.Window)
 }
 
 func normal(random *rand.Rand, n int) []float32 {
@@ -56,9 +71,10 @@ func (g *winograd) direct(t *testing.T) *winograd {
 	t.Helper()
 	d := *g
 	d.y, d.dx, d.dw, d.db = make([]float32, len(g.y)), make([]float32, len(g.dx)), make([]float32, len(g.dw)), make([]float32, len(g.db))
+	taps := g.Window[0] * g.Window[1]
 	q := native.Problem{Rank: 4, Groups: 1, Moved: native.MovesW, Bias: 1,
-		X: [5]int64{g.N, g.C, g.XSize[0], g.XSize[1]}, W: [5]int64{g.O, g.C, 3, 3}, Y: [5]int64{g.N, g.O, g.YSize[0], g.YSize[1]},
-		XStride: [5]int64{g.Winograd.X[0], 1, g.Winograd.X[1], g.Winograd.X[2]}, WStride: [5]int64{9 * g.C, 9, 3, 1}, YStride: [5]int64{g.Winograd.Y[0], 1, g.Winograd.Y[1], g.Winograd.Y[2]},
+		X: [5]int64{g.N, g.C, g.XSize[0], g.XSize[1]}, W: [5]int64{g.O, g.C, g.Window[0], g.Window[1]}, Y: [5]int64{g.N, g.O, g.YSize[0], g.YSize[1]},
+		XStride: [5]int64{g.Winograd.X[0], 1, g.Winograd.X[1], g.Winograd.X[2]}, WStride: [5]int64{taps * g.C, taps, g.Window[1], 1}, YStride: [5]int64{g.Winograd.Y[0], 1, g.Winograd.Y[1], g.Winograd.Y[2]},
 		Stride: [3]int64{1, 1}, Dilation: [3]int64{1, 1}, Pad: [3]int64{g.Pad[0], g.Pad[1]}}
 	forward, gradX, gradW := q, q, q
 	forward.Op, gradX.Op, gradW.Op, gradX.Bias = native.ConvOp, native.ConvGradXOp, native.ConvGradWOp, 0
@@ -95,7 +111,7 @@ func (s sums) error(got []float32) float64 {
 // reference computes y, dx, dw and db.
 func (g *winograd) reference() (y, dx, dw, db sums) {
 	y, dx, dw, db = newSums(len(g.y)), newSums(len(g.dx)), newSums(len(g.dw)), newSums(len(g.db))
-	c, o := int(g.C), int(g.O)
+	c, o, rows, columns := int(g.C), int(g.O), int(g.Window[0]), int(g.Window[1])
 	for i := range int(g.N) {
 		for r := range int(g.YSize[0]) {
 			for s := range int(g.YSize[1]) {
@@ -104,15 +120,15 @@ func (g *winograd) reference() (y, dx, dw, db sums) {
 					y.add(at+k, g.b[k], 1)
 					db.add(k, g.dy[at+k], 1)
 				}
-				for p := range 9 {
-					h, w := r+p/3-int(g.Pad[0]), s+p%3-int(g.Pad[1])
+				for p := range rows * columns {
+					h, w := r+p/columns-int(g.Pad[0]), s+p%columns-int(g.Pad[1])
 					if h < 0 || w < 0 || h >= int(g.XSize[0]) || w >= int(g.XSize[1]) {
 						continue
 					}
 					from := ((i*int(g.XSize[0])+h)*int(g.XSize[1]) + w) * c
 					for k := range o {
 						for l := range c {
-							weight := (k*c+l)*9 + p
+							weight := (k*c+l)*rows*columns + p
 							y.add(at+k, g.x[from+l], g.w[weight])
 							dx.add(from+l, g.dy[at+k], g.w[weight])
 							dw.add(weight, g.dy[at+k], g.x[from+l])
@@ -139,6 +155,15 @@ func TestWinogradErrors(t *testing.T) {
 		newWinograd(9, 16, 64, 14, 14, [2][2]int{{1, 1}, {1, 1}}),
 		newWinograd(6, 96, 80, 8, 8, [2][2]int{{1, 1}, {1, 1}}), // few tiles for so many weights
 		newWinograd(2, 512, 16, 4, 4, [2][2]int{{1, 1}, {1, 1}}),
+		newLine(1, 16, 16, 1, 8, 3, [2][2]int{}),
+		newLine(3, 48, 32, 1, 50, 3, [2][2]int{{0, 0}, {1, 1}}),
+		newLine(2, 16, 48, 3, 21, 4, [2][2]int{{0, 1}, {2, 1}}),
+		newLine(3, 128, 64, 1, 62, 5, [2][2]int{{0, 0}, {2, 2}}),
+		newLine(5, 32, 32, 2, 9, 5, [2][2]int{{1, 0}, {0, 6}}),
+		newLine(2, 64, 16, 1, 40, 6, [2][2]int{{0, 0}, {5, 0}}),
+		newLine(4, 32, 32, 1, 63, 7, [2][2]int{{0, 0}, {3, 3}}),
+		newLine(2, 400, 80, 1, 5, 5, [2][2]int{{0, 0}, {2, 2}}), // few tiles for so many weights
+		newLine(1, 16, 16, 1, 4, 7, [2][2]int{{0, 0}, {9, 0}}),  // windows of padding only
 	} {
 		native.SetThreads(1 + i%3)
 		y, dx, dw, db := g.reference()
@@ -150,9 +175,9 @@ func TestWinogradErrors(t *testing.T) {
 			got, direct []float32
 		}{{"y", y, g.y, d.y}, {"dx", dx, g.dx, d.dx}, {"dw", dw, g.dw, d.dw}, {"db", db, g.db, d.db}} {
 			got := r.want.error(r.got)
-			t.Logf("%dx%dx%dx%d to %d, %s: error %.1e, of a sum of products %.1e", g.N, g.C, g.XSize[0], g.XSize[1], g.O, r.name, got, r.want.error(r.direct))
+			t.Logf("%v, %s: error %.1e, of a sum of products %.1e", g, r.name, got, r.want.error(r.direct))
 			if !(got <= bound) {
-				t.Errorf("%dx%dx%dx%d to %d, %d threads, %s: error %.1e of the operands' norms; want at most %.1e", g.N, g.C, g.XSize[0], g.XSize[1], g.O, 1+i%3, r.name, got, bound)
+				t.Errorf("%v, %d threads, %s: error %.1e of the operands' norms; want at most %.1e", g, 1+i%3, r.name, got, bound)
 			}
 		}
 	}
@@ -166,10 +191,13 @@ func TestWinogradOfManyTiles(t *testing.T) {
 		newWinograd(3, 32, 32, 32, 32, [2][2]int{{1, 1}, {1, 1}}),    // threads share the tiles
 		newWinograd(40, 144, 144, 12, 12, [2][2]int{{1, 1}, {1, 1}}), // three threads share the channels of dw
 		newWinograd(10, 256, 144, 7, 7, [2][2]int{{1, 1}, {1, 1}}),   // weights are transformed as they are needed
+		newLine(20, 48, 64, 1, 300, 5, [2][2]int{{0, 0}, {2, 2}}),    // threads share the tiles
+		newLine(40, 400, 400, 1, 50, 3, [2][2]int{{0, 0}, {1, 1}}),   // three threads share the channels of dw
+		newLine(10, 256, 144, 1, 40, 5, [2][2]int{{0, 0}, {2, 2}}),   // weights are transformed as they are needed
 	} {
 		want := g.direct(t)
 		for _, threads := range []int{1, 2, 3, 16} {
-			t.Run(fmt.Sprintf("%d channels, %d threads", g.C, threads), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%v, %d threads", g, threads), func(t *testing.T) {
 				native.SetThreads(threads)
 				g.run(t)
 				again := *g
@@ -203,20 +231,21 @@ func difference(a, b []float32) float64 {
 
 // TestWinogradReLU wants relu after the bias, and NaN to stay.
 func TestWinogradReLU(t *testing.T) {
-	g := newWinograd(2, 16, 32, 8, 8, [2][2]int{{1, 1}, {1, 1}})
-	g.run(t)
-	want := slices.Clone(g.y)
-	g.ReLU = 1
-	g.run(t)
-	for i, y := range g.y {
-		if y != max(want[i], 0) {
-			t.Fatalf("element %d is %v, relu of %v", i, y, want[i])
+	for _, g := range []*winograd{newWinograd(2, 16, 32, 8, 8, [2][2]int{{1, 1}, {1, 1}}), newLine(2, 16, 32, 1, 30, 5, [2][2]int{{0, 0}, {2, 2}})} {
+		g.run(t)
+		want := slices.Clone(g.y)
+		g.ReLU = 1
+		g.run(t)
+		for i, y := range g.y {
+			if y != max(want[i], 0) {
+				t.Fatalf("%v: element %d is %v, relu of %v", g, i, y, want[i])
+			}
 		}
-	}
-	g.x[0] = float32(math.NaN())
-	g.run(t)
-	if y := g.y[0]; y == y {
-		t.Errorf("relu of NaN is %v", y)
+		g.x[0] = float32(math.NaN())
+		g.run(t)
+		if y := g.y[0]; y == y {
+			t.Errorf("%v: relu of NaN is %v", g, y)
+		}
 	}
 }
 
@@ -229,6 +258,14 @@ func TestWinogradIsChosenByShape(t *testing.T) {
 	}{{32, 64, 64, 32, true}, {32, 512, 512, 4, true}, {64, 32, 64, 14, true}, {128, 16, 16, 28, true}, {32, 3, 64, 32, false}, {32, 24, 64, 32, false}, {1, 64, 64, 4, false}, {32, 64, 64, 1, false}, {32, 64, 64, 2, false}} {
 		if got := newWinograd(c.n, c.c, c.o, c.size, c.size, same).Faster(); got != c.want {
 			t.Errorf("%d images of %d channels and %dx%d pixels to %d: %v; want %v", c.n, c.c, c.size, c.size, c.o, got, c.want)
+		}
+	}
+	for _, c := range []struct {
+		n, c, o, size, window int
+		want                  bool
+	}{{64, 32, 64, 500, 5, true}, {64, 128, 128, 125, 3, true}, {1, 32, 32, 250, 4, true}, {64, 64, 64, 250, 7, true}, {64, 6, 32, 1000, 7, false}, {64, 16, 16, 250, 5, false}, {64, 16, 32, 250, 7, false}, {64, 64, 64, 250, 2, false}, {64, 64, 64, 250, 9, false}, {1, 64, 64, 16, 3, false}} {
+		if got := newLine(c.n, c.c, c.o, 1, c.size, c.window, [2][2]int{{0, 0}, {c.window / 2, c.window / 2}}).Faster(); got != c.want {
+			t.Errorf("%d sequences of %d channels and %d elements to %d by windows of %d: %v; want %v", c.n, c.c, c.size, c.o, c.window, got, c.want)
 		}
 	}
 }
