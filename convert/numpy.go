@@ -13,22 +13,14 @@ func unknownToNumPy(t dtype.Type) bool { return t == dtype.BFloat16 || t.Storage
 // ForNumPy returns a, converted to float32 if NumPy lacks its type. The conversion is
 // exact.
 func ForNumPy(a storage.Array) storage.Array {
-	if unknownToNumPy(a.Type) {
-		a.Data, a.Type = asFloat32{a}, dtype.Float32
+	if !unknownToNumPy(a.Type) {
+		return a
 	}
-	return a
-}
-
-// asFloat32 is a Source of elements converted to float32.
-type asFloat32 struct{ from storage.Array }
-
-func (w asFloat32) Len() int               { return w.from.Data.Len() / w.from.Type.Size() * dtype.Float32.Size() }
-func (w asFloat32) Device() storage.Device { return w.from.Data.Device() }
-
-func (w asFloat32) ReadView(dst []byte, _ dtype.Type, v views.View) error {
-	elems, err := blocks.Read(w.from.With(v))
-	if err != nil {
-		return err
-	}
-	return dtype.Convert(dst[:v.Len()*dtype.Float32.Size()], dtype.Float32, elems, w.from.Type)
+	return blocks.Derive(a, dtype.Float32, func(dst []byte, v views.View) error {
+		elems, err := blocks.Read(a.With(v))
+		if err != nil {
+			return err
+		}
+		return dtype.Convert(dst, dtype.Float32, elems, a.Type)
+	})
 }

@@ -72,17 +72,20 @@ func describeItem(i h5format.Item, err error) Object {
 	o.Kind, o.Err = "dataset", err
 	data := (entry{*i.Meaning.Entry, err}).describe()
 	if stored := o.Data; stored != nil {
-		data.Layout, data.Chunks, data.Filters, data.Stored = stored.Layout, stored.Chunks, stored.Filters, stored.Stored
+		data.Layout, data.Chunks, data.Filters = stored.Layout, stored.Chunks, stored.Filters
+		if len(stored.MaxShape) == len(data.Shape) {
+			data.MaxShape = stored.MaxShape
+		}
 	}
-	if i.Meaning.Stored != nil && data.Size >= 0 {
+	if i.Meaning.Stored != nil && data.Size >= 0 { // strings have no size
 		if n, err := i.Meaning.Stored(); err == nil {
 			data.Stored = n
 		}
 	}
-	if i.Meaning.Storage != "" {
-		data.Layout, data.Strides = i.Meaning.Storage, nil
+	if o.Data == nil {
+		data.Layout, data.Strides = "group", nil
 	}
-	data.Axes, o.Data = i.Meaning.Axes, data
+	data.Axes, data.Encoding, o.Data = i.Meaning.Axes, i.Meaning.Encoding, data
 	return o
 }
 

@@ -13,6 +13,7 @@ import (
 	_ "github.com/h5dnn/h5dnn/serialize/anndata"
 	h5format "github.com/h5dnn/h5dnn/serialize/hdf5"
 	_ "github.com/h5dnn/h5dnn/serialize/keras"
+	_ "github.com/h5dnn/h5dnn/serialize/netcdf"
 	_ "github.com/h5dnn/h5dnn/serialize/npy"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
@@ -82,6 +83,7 @@ type Dataset struct {
 	Shares   string   // the path of an array before it with the same elements; "" if there is none
 	Strides  []int    // of elements that are not in row-major order; else nil
 	Axes     []string // names of the axes; nil if they have none
+	Encoding string   // what the array is stored as, if that is not what it is: "csr_matrix of 5 stored elements"
 }
 
 type Filter struct {
@@ -219,4 +221,4 @@ func Open(name string, options ...serialize.Options) (File, error) {
 }
 
 // conventions are the formats of HDF5 files whose objects have meanings of their own.
-var conventions = []string{"anndata"}
+var conventions = []string{"anndata", "netcdf"}

@@ -120,6 +120,9 @@ func datasetFields(d *inspect.Dataset) fields {
 	if d.Sources != nil {
 		f = append(f, field{"sources", d.Sources})
 	}
+	if d.Encoding != "" {
+		f = append(f, field{"encoding", d.Encoding})
+	}
 	if d.Axes != nil {
 		f = append(f, field{"axes", d.Axes})
 	}

@@ -194,6 +194,9 @@ func describe(d *inspect.Dataset, paint palette) string {
 		what += " maxshape " + arrayfmt.Shape(d.MaxShape)
 	}
 	how := d.Layout
+	if d.Encoding != "" {
+		how = strings.TrimSuffix(printable(d.Encoding)+", "+d.Layout, ", group")
+	}
 	if d.Strides != nil {
 		how += " " + arrayfmt.Shape(d.Strides)
 	}

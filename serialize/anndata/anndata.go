@@ -42,7 +42,7 @@ func meaningOf(o *hdf5.Object) (m convention.Meaning, err error) {
 	case "categorical":
 		err = readCategorical(&m, o)
 	case "nullable-integer", "nullable-boolean", "nullable-string-array":
-		m.Storage = encoding
+		m.Encoding = encoding
 		err = readNullable(&m, o)
 	case "dataframe":
 		m.Order, err = columnOrder(o)
@@ -124,7 +124,7 @@ func readMatrix(m *convention.Meaning, o *hdf5.Object, encoding string) error {
 		return err
 	}
 	m.Entry = &serialize.Entry{Array: dense}
-	m.Storage = fmt.Sprintf("%s of %d stored elements", encoding, values.Len())
+	m.Encoding = fmt.Sprintf("%s of %d stored elements", encoding, values.Len())
 	m.Stored = storedIn(data, indices, indptr)
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/serialize"
 	convention "github.com/h5dnn/h5dnn/serialize/hdf5"
 	"github.com/h5dnn/h5dnn/storage"
@@ -32,7 +33,7 @@ func readCategorical(m *convention.Meaning, o *hdf5.Object) error {
 	if len(categories.Shape) != 1 {
 		return fmt.Errorf("%s: categories of shape %v; want one axis: %w", o.Path, categories.Shape, views.ErrShape)
 	}
-	m.Storage = fmt.Sprintf("categorical of %d categories", categories.Shape[0])
+	m.Encoding = fmt.Sprintf("categorical of %d categories", categories.Shape[0])
 	m.Stored = storedIn(stored, categories)
 	c := column{name: o.Path, codes: codes, categories: categories.Shape[0]}
 	if categories.Type.IsString() {
@@ -45,7 +46,7 @@ func readCategorical(m *convention.Meaning, o *hdf5.Object) error {
 		return err
 	}
 	c.values = sync.OnceValues(func() (storage.Array, error) { return numbers.To(storage.CPU) })
-	m.Entry = &serialize.Entry{Array: storage.Array{Data: &categorical{c, numbers.Type}, Type: numbers.Type, View: codes.View}}
+	m.Entry = &serialize.Entry{Array: blocks.Derive(codes, numbers.Type, func(dst []byte, v views.View) error { return c.numbers(dst, numbers.Type, v) })}
 	return nil
 }
 
@@ -84,19 +85,8 @@ func (c column) texts(v views.View, categories func() ([]string, error)) ([]any,
 	return list, err
 }
 
-// categorical is a [storage.Source] of a column of numeric categories.
-type categorical struct {
-	column
-	typ dtype.Type
-}
-
-func (c *categorical) Len() int               { return c.codes.Len() * c.typ.Size() }
-func (c *categorical) Device() storage.Device { return storage.File(c.name) }
-
-func (c *categorical) ReadView(dst []byte, t dtype.Type, v views.View) error {
-	if t != c.typ {
-		return fmt.Errorf("%s: read as %v, is %v: %w", c.name, t, c.typ, dtype.ErrType)
-	}
+// numbers reads elements of a column of numbers. Missing ones are NaN.
+func (c column) numbers(dst []byte, t dtype.Type, v views.View) error {
 	values, err := c.values()
 	if err != nil {
 		return err
@@ -131,7 +121,8 @@ func nan(t dtype.Type) (element []byte, ok bool) {
 	return element, err == nil
 }
 
-// readNullable reads a column of values with a mask, which is set where they are missing.
+// readNullable reads a column of values with a mask, which is set where they are missing:
+// strings are then empty, and numbers NaN.
 func readNullable(m *convention.Meaning, o *hdf5.Object) error {
 	values, err := member(o, "values")
 	if err != nil {
@@ -173,39 +164,23 @@ func readNullable(m *convention.Meaning, o *hdf5.Object) error {
 		m.Entry = &serialize.Entry{Array: a}
 		return nil
 	}
-	n := &nullable{name: o.Path, values: a, mask: mask, typ: a.Type}
-	if !a.Type.IsFloat() {
-		n.typ = dtype.Float64
+	t := a.Type
+	if !t.IsFloat() {
+		t = dtype.Float64 // as to_numpy(float) of pandas
 	}
-	m.Entry = &serialize.Entry{Array: storage.Array{Data: n, Type: n.typ, View: a.View}}
-	return nil
-}
-
-// nullable is a [storage.Source] of numbers of which some are missing, and read as NaN.
-// Integers and bools are read as float64, as by to_numpy(float) of pandas.
-type nullable struct {
-	name         string
-	values, mask storage.Array
-	typ          dtype.Type
-}
-
-func (n *nullable) Len() int               { return n.values.Len() * n.typ.Size() }
-func (n *nullable) Device() storage.Device { return storage.File(n.name) }
-
-func (n *nullable) ReadView(dst []byte, t dtype.Type, v views.View) error {
-	if t != n.typ {
-		return fmt.Errorf("%s: read as %v, is %v: %w", n.name, t, n.typ, dtype.ErrType)
-	}
-	err := n.values.With(v).CopyTo(storage.Array{Data: storage.Wrap(dst), Type: t, View: views.Of(v.Shape...)})
-	if err != nil {
-		return err
-	}
-	missing, err := storage.Read[bool](n.mask.With(v))
 	element, _ := nan(t)
-	for i, is := range missing {
-		if is {
-			copy(dst[i*t.Size():], element)
+	m.Entry = &serialize.Entry{Array: blocks.Derive(a, t, func(dst []byte, v views.View) error {
+		err := a.With(v).CopyTo(storage.Array{Data: storage.Wrap(dst), Type: t, View: views.Of(v.Shape...)})
+		if err != nil {
+			return err
 		}
-	}
-	return err
+		missing, err := storage.Read[bool](mask.With(v))
+		for i, is := range missing {
+			if is {
+				copy(dst[i*t.Size():], element)
+			}
+		}
+		return err
+	})}
+	return nil
 }

@@ -34,8 +34,8 @@ type Meaning struct {
 	Entry *serialize.Entry
 	// Part objects belong to others, and are not listed.
 	Part bool
-	// Storage describes how the array is stored: "csr_matrix, 5 stored elements".
-	Storage string
+	// Encoding describes what the array is stored as: "csr_matrix of 5 stored elements".
+	Encoding string
 	// Stored is the number of stored bytes that the elements come from.
 	Stored func() (int, error)
 	// Axes are the names of the axes; nil if they have none.

@@ -1,0 +1,142 @@
+package netcdf_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/serialize"
+	_ "github.com/h5dnn/h5dnn/serialize/netcdf"
+	_ "github.com/h5dnn/h5dnn/serialize/npy"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+const climate, expected = "../../testdata/climate.nc", "../../testdata/climate.npz"
+
+// Example reads packed temperatures, of which one is missing.
+func Example() {
+	f, err := serialize.Open(climate)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer f.Close()
+	a, err := serialize.Find(f, "temperature")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	first, _ := a.Select(0, 0)
+	elems, err := storage.Read[float64](a.With(first))
+	fmt.Println(a.Type, a.Shape, elems, err)
+	// Output: float64 [4 3 2] [273.15 274.15 275.15 NaN 277.15 278.15] <nil>
+}
+
+// TestNumbersAreThoseOfXarray compares every variable of numbers with what xarray reads.
+func TestNumbersAreThoseOfXarray(t *testing.T) {
+	got, want := open(t, climate), open(t, expected)
+	n := 0
+	for e, err := range want.All() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := e.Name
+		if name == "station" { // the dimension has that name
+			name = "_nc4_non_coord_station"
+		}
+		a, err := serialize.Find(got, name)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if a.Type != e.Array.Type || !slices.Equal(a.Shape, e.Array.Shape) {
+			t.Errorf("%s: %v%v, want %v%v", e.Name, a.Type, a.Shape, e.Array.Type, e.Array.Shape)
+			continue
+		}
+		if x, y := bytesOf(t, a), bytesOf(t, e.Array); !bytes.Equal(x, y) {
+			t.Errorf("%s: %x, want %x", e.Name, x, y)
+		}
+		n++
+	}
+	all := 0
+	for e, err := range got.All() {
+		if err != nil {
+			t.Error(err)
+		}
+		for attribute := range e.Attrs {
+			if strings.HasPrefix(attribute, "_") && e.Name != "plain" || attribute == "scale_factor" {
+				t.Errorf("%s has attribute %s, which decoding accounts for", e.Name, attribute)
+			}
+		}
+		if e.Elements == nil {
+			all++
+		}
+	}
+	if all != n {
+		t.Errorf("%d arrays of numbers, want %d", all, n)
+	}
+}
+
+// TestCharactersAreStrings: the last axis of an array of characters is that of a string.
+func TestCharactersAreStrings(t *testing.T) {
+	e, err := serialize.Lookup(open(t, climate), "name")
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := e.Elements.View.Flip(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	values, err := e.Elements.Values(v)
+	if want := []any{"Rom", "Oslo"}; err != nil || !reflect.DeepEqual(values, want) {
+		t.Errorf("%q, %v; want %q", values, err, want)
+	}
+}
+
+// TestDamagedFilesAreErrorsOrData changes bytes all over the file.
+func TestDamagedFilesAreErrorsOrData(t *testing.T) {
+	whole, err := os.ReadFile(climate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := 0; at < len(whole); at += 101 {
+		damaged := slices.Clone(whole)
+		damaged[at] ^= 0xff
+		f, err := serialize.OpenReader(bytes.NewReader(damaged), int64(len(damaged)), "damaged.nc", serialize.Options{Format: "netcdf"})
+		if err != nil {
+			continue
+		}
+		for e, err := range f.All() {
+			if err == nil && e.Elements == nil && e.Array.Len() < 1000 {
+				e.Array.To(storage.CPU)
+			} else if err == nil && e.Elements != nil && e.Elements.View.Len() < 1000 {
+				e.Elements.Values(e.Elements.View)
+			}
+		}
+		f.Close()
+	}
+}
+
+func open(t *testing.T, name string) serialize.File {
+	t.Helper()
+	f, err := serialize.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+func bytesOf(t *testing.T, a storage.Array) []byte {
+	t.Helper()
+	a, err := a.To(storage.CPU)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, _ := a.Bytes()
+	return b
+}
