@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,7 +19,6 @@ import (
 	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/loss"
 	"github.com/h5dnn/h5dnn/serialize"
-	"github.com/h5dnn/h5dnn/serialize/npy"
 	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
 )
 
@@ -88,6 +88,7 @@ func New(ctx context.Context, file inspect.File, path, format string, o Options)
 		p.decide(file, &p.Steps[k])
 	}
 	p.loseGroups()
+	p.loseBelowArrays()
 	for _, s := range p.Steps {
 		p.Lost = append(p.Lost, s.Lost...)
 	}
@@ -187,6 +188,8 @@ func (p *Plan) decide(file inspect.File, s *Step) {
 		return
 	case s.Data != nil:
 		p.decideData(file, s)
+	case s.Kind == "group" && p.Format == "hdf5" && hdf5write.CheckPath(s.To) != nil:
+		s.leaveOut("%v", hdf5write.CheckPath(s.To))
 	case s.Kind == "group":
 	case s.Kind == "datatype":
 		s.leaveOut("%s has no committed datatypes; datasets keep their own types", p.Format)
@@ -198,10 +201,24 @@ func (p *Plan) decide(file inspect.File, s *Step) {
 		return
 	}
 	for _, a := range s.Attrs {
-		if _, err := a.Keep(); err != nil {
+		if _, err := keepHDF5(a); err != nil {
 			s.Lost.AddInherent(s.Path, loss.Attribute, 1, "attribute %s: %v", a.Name, err)
 		}
 	}
+}
+
+// keepHDF5 returns the value of an attribute if HDF5 has such attributes.
+func keepHDF5(a inspect.Attr) (any, error) {
+	value, err := a.Keep()
+	if err != nil {
+		return nil, err
+	}
+	format, err := serialize.ByName("hdf5")
+	if err != nil {
+		return nil, err
+	}
+	text, _ := value.(string)
+	return value, format.FitsMeta(map[string]string{a.Name: text})
 }
 
 // decideAttrs counts the attributes that a format other than HDF5 does not keep: strings of the
@@ -221,6 +238,13 @@ func (p *Plan) decideAttrs(s *Step) {
 			lost++
 		case err != nil:
 			s.Lost.AddInherent(s.Path, loss.Attribute, 1, "attribute %s: %v", a.Name, err)
+		}
+	}
+	if s.To == "/" && s.Kind == "group" && format.Meta {
+		var failed map[string]error
+		p.meta, failed = format.KeepMeta(p.meta)
+		for _, key := range slices.Sorted(maps.Keys(failed)) {
+			s.Lost.AddInherent(s.Path, loss.Attribute, 1, "%v", failed[key])
 		}
 	}
 	switch {
@@ -244,14 +268,17 @@ func (p *Plan) decideData(file inspect.File, s *Step) {
 		s.leaveOut("%s has no datasets without a value", p.Format)
 	case err != nil:
 		s.leaveOut("%v", err)
-	case p.Format == "npz" && npy.CheckName(strings.TrimPrefix(s.To, "/")) != nil:
-		s.leaveOut("%v", npy.CheckName(strings.TrimPrefix(s.To, "/")))
 	case data.Numbers && format.Holds(data.Array.Type):
-	case data.Numbers:
+	case data.Numbers && format.Holds(ForNumPy(data.Array).Type):
 		s.data.Array = ForNumPy(data.Array)
 		s.Notes = append(s.Notes, "converted to float32: "+p.Format+" has no "+data.Array.Type.String())
-	case format.Elements == nil || !format.Elements(data.DType):
+	case data.Numbers || format.Elements == nil || !format.Elements(data.DType):
 		s.leaveOut("%s has no elements of type %s", p.Format, s.Data.DType)
+	}
+	if !s.LeftOut && format.Fits != nil {
+		if err := format.Fits(p.entry(context.Background(), s)); err != nil {
+			s.leaveOut("%v", err)
+		}
 	}
 	if !s.LeftOut {
 		s.Notes = append(s.Notes, s.Data.Changes...)
@@ -269,13 +296,38 @@ func (p *Plan) loseGroups() {
 	}
 	implied := map[string]bool{"/": true}
 	for _, s := range p.Arrays() {
-		for at := s.To; at != "/"; at = filepath.Dir(at) {
-			implied[at] = true
+		for k := range s.To {
+			if k > 0 && s.To[k] == '/' {
+				implied[s.To[:k]] = true
+			}
 		}
 	}
 	for k := range p.Steps {
 		if s := &p.Steps[k]; s.Kind == "group" && !implied[s.To] {
 			s.leaveOut("%s has no empty groups", p.Format)
+		}
+	}
+}
+
+// loseBelowArrays leaves out the arrays whose names begin with that of another one and a
+// slash: an object of HDF5 is a dataset or a group.
+func (p *Plan) loseBelowArrays() {
+	if p.Format != "hdf5" {
+		return
+	}
+	arrays := map[string]bool{}
+	for _, s := range p.Arrays() {
+		arrays[s.To] = true
+	}
+	for k := range p.Steps {
+		s := &p.Steps[k]
+		for i := range s.To {
+			if i > 0 && s.To[i] == '/' && arrays[s.To[:i]] && !s.LeftOut {
+				s.leaveOut("%s is an array, and HDF5 has nothing below arrays", s.To[:i])
+			}
+		}
+		if s.Kind == "group" && arrays[s.To] && !s.LeftOut {
+			s.leaveOut("%s is an array, and HDF5 has nothing below arrays", s.To)
 		}
 	}
 }
@@ -309,9 +361,18 @@ func (p *Plan) writeArrays(ctx context.Context, out string) error {
 	}})
 }
 
+// name returns the name of an array in the output: that in the input, which may begin or
+// end with a slash as paths do not.
+func (p *Plan) name(s *Step) string {
+	if s.data.Entry && p.path == "/" && p.Format != "hdf5" {
+		return s.data.Name
+	}
+	return strings.TrimPrefix(s.To, "/")
+}
+
 // entry returns what a step writes.
 func (p *Plan) entry(ctx context.Context, s *Step) serialize.Entry {
-	e := serialize.Entry{Name: strings.TrimPrefix(s.To, "/")}
+	e := serialize.Entry{Name: p.name(s)}
 	if s.data.Numbers {
 		e.Array, e.Shared = blocks.WithContext(ctx, s.data.Array), s.data.Shared
 	} else {
@@ -356,7 +417,7 @@ func (s *Step) write(ctx context.Context, w *hdf5write.Writer) error {
 		return err
 	}
 	for _, a := range s.Attrs {
-		if value, err := a.Keep(); err == nil { // else it is lost
+		if value, err := keepHDF5(a); err == nil { // else it is lost
 			if err := w.SetAttr(s.To, a.Name, value); err != nil {
 				return err
 			}
@@ -399,7 +460,7 @@ func (p *Plan) verifyArrays(ctx context.Context, out string) error {
 	}
 	defer file.Close()
 	for _, s := range p.Arrays() {
-		e, err := serialize.Lookup(file, strings.TrimPrefix(s.To, "/"))
+		e, err := serialize.Lookup(file, p.name(s))
 		if err == nil {
 			err = sameData(ctx, s.data, inspect.Selection{Array: e.Array, Numbers: true})
 		}

@@ -24,20 +24,36 @@ type arrays struct {
 // An entry is an array, or one that cannot be read.
 type entry struct {
 	serialize.Entry
-	err error
+	path string
+	err  error
 }
 
 func newArrays(file serialize.File, name, format string) *arrays {
 	f := &arrays{File: file, name: name, format: format, index: map[string]int{}, first: map[string]string{}}
+	exact := map[string]bool{}
 	for e, err := range file.All() {
-		path := Clean(e.Name)
-		if _, ok := f.first[e.Shared]; !ok {
-			f.first[e.Shared] = path
+		f.entries = append(f.entries, entry{Entry: e, err: err})
+		exact["/"+e.Name] = true
+	}
+	for i := range f.entries {
+		e := &f.entries[i]
+		e.path = Clean(e.Name)
+		for e.path != "/"+e.Name && f.taken(e.path, exact) {
+			e.path += "'"
 		}
-		f.index[path] = len(f.entries)
-		f.entries = append(f.entries, entry{e, err})
+		if _, ok := f.first[e.Shared]; !ok {
+			f.first[e.Shared] = e.path
+		}
+		f.index[e.path] = i
 	}
 	return f
+}
+
+// taken reports whether a path is that of another entry: names that differ in slashes at their
+// ends have the same path.
+func (f *arrays) taken(path string, exact map[string]bool) bool {
+	_, ok := f.index[path]
+	return ok || exact[path]
 }
 
 func (f *arrays) Name() string   { return f.name }
@@ -54,8 +70,8 @@ func (f *arrays) Entries(path string) (iter.Seq[Object], error) {
 	}
 	root := &node{entry: -1, members: map[string]*node{}}
 	for i, e := range f.entries {
-		if at := Clean(e.Name); below(at) {
-			root.add(at, i)
+		if below(e.path) {
+			root.add(e.path, i)
 		}
 	}
 	return func(yield func(Object) bool) {
@@ -114,7 +130,7 @@ func (f *arrays) walk(n *node, path string, yield func(Object) bool) bool {
 func (f *arrays) any(wanted func(name string) bool) bool {
 	empty := true
 	for _, e := range f.entries {
-		if empty = false; wanted(Clean(e.Name)) {
+		if empty = false; wanted(e.path) {
 			return true
 		}
 	}
@@ -225,11 +241,13 @@ func (e entry) selection() Selection {
 
 func (f *arrays) Find(path string) (Selection, error) {
 	if i, ok := f.index[Clean(path)]; ok {
-		return f.entries[i].selection(), f.entries[i].err
+		s := f.entries[i].selection()
+		s.Entry = true
+		return s, f.entries[i].err
 	}
 	var names []string
 	for _, e := range f.entries {
-		names = append(names, Clean(e.Name))
+		names = append(names, e.path)
 	}
 	if Clean(path) == "/" {
 		if len(names) == 1 {

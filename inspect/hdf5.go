@@ -70,7 +70,7 @@ func describeItem(i h5format.Item, err error) Object {
 	o := describeObject(i.Object, nil)
 	o.Attrs = slices.DeleteFunc(o.Attrs, func(a Attr) bool { return i.Meaning.Hides(a.Name) })
 	o.Kind, o.Err = "dataset", err
-	data := (entry{*i.Meaning.Entry, err}).describe()
+	data := (entry{Entry: *i.Meaning.Entry, err: err}).describe()
 	if stored := o.Data; stored != nil {
 		data.Layout, data.Chunks, data.Filters = stored.Layout, stored.Chunks, stored.Filters
 		if len(stored.MaxShape) == len(data.Shape) {
@@ -258,7 +258,7 @@ func (f HDF5) selectEntry(o *hdf5.Object, m h5format.Meaning, err error) (Select
 	if err != nil {
 		return Selection{}, err
 	}
-	s := (entry{*m.Entry, nil}).selection()
+	s := (entry{Entry: *m.Entry}).selection()
 	s.Name, s.File = o.Path[strings.LastIndexByte(o.Path, '/')+1:], f.Name()
 	if m.Stored != nil {
 		s.Budget, s.Stored, s.Size = f.Budget(), m.Stored, valueSize

@@ -95,6 +95,7 @@ type Filter struct {
 // A Selection is part of a file's data: numbers in an array, or other elements.
 type Selection struct {
 	Name    string
+	Entry   bool          // Name is that of a serialize.Entry
 	Array   storage.Array // of numbers, if Numbers
 	Numbers bool
 	Shared  string // see serialize.Entry.Shared

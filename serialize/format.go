@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -36,6 +37,12 @@ type Format struct {
 	// Elements reports whether elements of a type that is not a number can be stored.
 	// Nil for a format of numbers.
 	Elements func(typ string) bool
+	// Fits returns why an array of a type that can be stored cannot be, such as its name
+	// or its number of axes. Nil if all can.
+	Fits func(e Entry) error
+	// FitsMeta returns why metadata cannot be stored, such as a name or their size. Nil
+	// if all can.
+	FitsMeta func(meta map[string]string) error
 	// Match reports how well the content of a file fits this format. Nil for a
 	// format that is only written.
 	Match func(r io.ReaderAt, size int64) Confidence
@@ -152,8 +159,37 @@ func (f Format) Check(e Entry) error {
 		return fmt.Errorf("%s files cannot store %v; convert it to float32 first: %w", f.Name, e.Array.Type, dtype.ErrType)
 	case e.Elements == nil && !f.Holds(e.Array.Type):
 		return fmt.Errorf("%s files cannot store %v: %w", f.Name, e.Array.Type, dtype.ErrType)
+	case f.Fits != nil:
+		return f.Fits(e)
 	}
 	return nil
+}
+
+// KeepMeta returns the metadata that the format can store, and why it cannot store the
+// others, by key.
+func (f Format) KeepMeta(meta map[string]string) (kept map[string]string, lost map[string]error) {
+	kept, lost = maps.Clone(meta), map[string]error{}
+	lose := func(key string, err error) {
+		delete(kept, key)
+		lost[key] = err
+	}
+	for key, value := range meta {
+		if !f.Meta {
+			lose(key, fmt.Errorf("%s has no metadata", f.Name))
+		} else if f.FitsMeta != nil {
+			if err := f.FitsMeta(map[string]string{key: value}); err != nil {
+				lose(key, err)
+			}
+		}
+	}
+	if len(kept) > 0 && f.FitsMeta != nil {
+		if err := f.FitsMeta(kept); err != nil {
+			for key := range maps.Clone(kept) {
+				lose(key, err)
+			}
+		}
+	}
+	return kept, lost
 }
 
 // Only returns the entry of contents that hold exactly one, and no metadata.

@@ -125,7 +125,7 @@ func difference(d diff.Array) string {
 	}
 	switch {
 	case d.Err != nil:
-		return what + "; " + d.Err.Error()
+		return what + "; " + withoutKind(d.Err.Error())
 	case d.Different == 0:
 		return what
 	}
@@ -160,7 +160,7 @@ func diffJSON(w io.Writer, r diff.Report, a, b string) error {
 	for _, d := range r.Differ {
 		f := fields{{"name", d.Name}, {"types", []string{d.TypeA, d.TypeB}}, {"shapes", [][]int{d.ShapeA, d.ShapeB}}}
 		if d.Err != nil {
-			f = append(f, field{"error", d.Err.Error()})
+			f = append(f, field{"error", withoutKind(d.Err.Error())})
 		} else if d.Different > 0 {
 			f = append(f, field{"elements", d.Elements}, field{"different", d.Different}, field{"absolute", jsonFloat(d.Absolute)}, field{"relative", jsonFloat(d.Relative)}, field{"worst", d.Worst})
 			if !math.IsNaN(d.ULP) {

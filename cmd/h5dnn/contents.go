@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -54,6 +56,12 @@ func newCopier(c *cli.Context, file serialize.File, out string) (*copier, error)
 	if !format.Meta && len(k.meta) > 0 {
 		k.lost.AddInherent("/", loss.Attribute, len(k.meta), "%s has no metadata", format.Name)
 		k.meta = nil
+		return k, nil
+	}
+	var failed map[string]error
+	k.meta, failed = format.KeepMeta(k.meta)
+	for _, key := range slices.Sorted(maps.Keys(failed)) {
+		k.lost.AddInherent("/", loss.Attribute, 1, "%v", failed[key])
 	}
 	return k, nil
 }
@@ -69,6 +77,12 @@ func (k *copier) entries(entries transform.Entries) transform.Entries {
 			case err == nil && len(e.Attrs) > 0 && !k.format.Attrs:
 				k.lost.AddInherent(e.Name, loss.Attribute, len(e.Attrs), "%s has no attributes", k.format.Name)
 				e.Attrs = nil
+			}
+			if err == nil && k.format.Fits != nil {
+				if err := k.format.Fits(e); err != nil {
+					k.lost.AddInherent(e.Name, loss.Array, 1, "%v", err)
+					continue
+				}
 			}
 			if err == nil {
 				if err = k.format.Check(e); err != nil {
@@ -98,7 +112,7 @@ func (k *copier) report(w io.Writer) error {
 			fmt.Fprintf(w, "… and %d more\n", len(k.lost)-shown)
 			break
 		}
-		fmt.Fprintln(w, printable(item.String()))
+		fmt.Fprintln(w, printable(withoutKind(item.String())))
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ func convertReport(c *cli.Context, w io.Writer, p *convert.Plan, out string) err
 		}
 		parts = append(parts, s.Notes...)
 		for _, i := range s.Lost {
-			parts = append(parts, i.Text())
+			parts = append(parts, withoutKind(i.Text()))
 		}
 		if len(parts) == 0 {
 			continue

@@ -75,7 +75,7 @@ func objectFields(e inspect.Object, m more) fields {
 		f = append(f, field{"attrs", attrs})
 	}
 	if e.Err != nil {
-		f = append(f, field{"error", e.Err.Error()})
+		f = append(f, field{"error", withoutKind(e.Err.Error())})
 	}
 	return f
 }

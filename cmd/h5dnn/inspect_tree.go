@@ -48,7 +48,9 @@ func (t *tree) Entry(e inspect.Object, m more) error {
 	indent := strings.Repeat("  ", max(0, depth-t.root))
 	var b strings.Builder
 	line := func(deeper, text string) { b.WriteString(indent + deeper + text + "\n") }
-	name = printable(name)
+	if name = printable(name); name == "" {
+		name = `""` // an array may have that name
+	}
 	switch {
 	case e.Kind == "group":
 		line("", t.paint.bold(t.paint.blue(strings.TrimSuffix(name, "/")+"/")))
@@ -78,7 +80,7 @@ func (t *tree) Entry(e inspect.Object, m more) error {
 		line("", name+"  "+e.Kind)
 	}
 	if e.Err != nil {
-		line("  ", t.paint.red("unreadable: "+printable(e.Err.Error())))
+		line("  ", t.paint.red("unreadable: "+printable(withoutKind(e.Err.Error()))))
 	}
 	for i, a := range e.Attrs {
 		if i == t.attrs {

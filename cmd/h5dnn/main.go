@@ -127,14 +127,19 @@ func (s saved) Error() string {
 // forPeople returns the text of an error without its kind at the end, which is for
 // errors.Is, and with the flag that helps.
 func forPeople(err error) string {
-	text := err.Error()
-	for _, kind := range []error{views.ErrShape, dtype.ErrType, storage.ErrDevice, storage.ErrState, serialize.ErrFormat, fs.ErrInvalid} {
-		text = strings.TrimSuffix(text, ": "+kind.Error())
-	}
+	text := withoutKind(err.Error())
 	if other := (*hdf5.NotFollowedError)(nil); errors.As(err, &other) {
 		text += "; add --follow FOLDER to open files in a folder"
 	}
 	return flagsFor(err, text) + limitAdvice(err)
+}
+
+// withoutKind returns the text of an error without its kind at the end.
+func withoutKind(text string) string {
+	for _, kind := range []error{views.ErrShape, dtype.ErrType, storage.ErrDevice, storage.ErrState, serialize.ErrFormat, fs.ErrInvalid} {
+		text = strings.TrimSuffix(text, ": "+kind.Error())
+	}
+	return text
 }
 
 func newApp(stdout, stderr io.Writer) *cli.App {

@@ -41,8 +41,10 @@ func TestScripts(t *testing.T) {
 			if err := os.Symlink(shared, "testdata"); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.Symlink(filepath.Join(shared, "../serialize/keras/testdata"), "keras"); err != nil {
-				t.Fatal(err)
+			for _, framework := range []string{"keras", "torch"} {
+				if err := os.Symlink(filepath.Join(shared, "../serialize", framework, "testdata"), framework); err != nil {
+					t.Fatal(err)
+				}
 			}
 			writeForeign(t)
 			got := play(t, string(want))

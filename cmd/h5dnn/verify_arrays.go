@@ -26,7 +26,7 @@ func verifyArrays(c *cli.Context, name string, format serialize.Format) error {
 	arrays, bytes, checksums := 0, 0, true
 	file, err := openArrays(c, name)
 	if err != nil {
-		problems = append(problems, hdf5.Finding{Path: "/", Message: err.Error()})
+		problems = append(problems, hdf5.Finding{Path: "/", Message: withoutKind(err.Error())})
 	} else {
 		defer file.Close()
 		verifier, ok := file.(serialize.Verifier)
@@ -42,7 +42,7 @@ func verifyArrays(c *cli.Context, name string, format serialize.Format) error {
 				arrays++
 			}
 			if err != nil {
-				problems = append(problems, hdf5.Finding{Path: "/" + what, Message: err.Error()})
+				problems = append(problems, hdf5.Finding{Path: "/" + what, Message: withoutKind(err.Error())})
 			}
 		}
 		for e := range file.All() {

@@ -17,6 +17,8 @@ import (
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/serialize/internal/index"
+	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 )
 
@@ -28,7 +30,27 @@ var format = serialize.Format{
 // restore them; other programs see the storages.
 var exactFormat = serialize.Format{Name: "h5ck-exact", Extensions: []string{".exact.ckpt.h5"}, Meta: true, Attrs: true, Shares: true, Views: true}
 
+// fits refuses what the profile does not have.
+func fits(e serialize.Entry) error {
+	if rank := len(e.Shape()); rank > hdf5.MaxRank {
+		return fmt.Errorf("%d axes; HDF5 has at most %d: %w", rank, hdf5.MaxRank, storage.ErrState)
+	}
+	return index.CheckName(e)
+}
+
+// fitsMeta refuses names that HDF5 does not have, and our own.
+func fitsMeta(meta map[string]string) error {
+	for key := range meta {
+		if key == "" || strings.HasPrefix(key, prefix) || strings.ContainsRune(key, 0) {
+			return fmt.Errorf("metadata %q: empty names, names with zeros, and those that begin with %s, cannot be written: %w", key, prefix, storage.ErrState)
+		}
+	}
+	return nil
+}
+
 func init() {
+	format.Fits, format.FitsMeta = fits, fitsMeta
+	exactFormat.Fits, exactFormat.FitsMeta = fits, fitsMeta
 	format.Open = open
 	format.SaveFile = func(name string, c serialize.Contents) error { return Save(name, c, Options{}) }
 	exactFormat.SaveFile = func(name string, c serialize.Contents) error { return Save(name, c, Options{Exact: true}) }

@@ -58,10 +58,8 @@ func newWriter(c serialize.Contents, o Options) (*writer, error) {
 			}
 		}
 	}
-	for key := range c.Meta {
-		if strings.HasPrefix(key, prefix) || strings.ContainsRune(key, 0) {
-			return nil, fmt.Errorf("metadata %q: names with zeros, and those that begin with %s, cannot be written: %w", key, prefix, storage.ErrState)
-		}
+	if err := fitsMeta(c.Meta); err != nil {
+		return nil, err
 	}
 	plan := rowMajorPlan(entries)
 	if o.Exact {

@@ -13,6 +13,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/h5dnn/h5dnn/dtype"
@@ -26,7 +27,29 @@ func init() {
 	serialize.Register(serialize.Format{
 		Name: "hdf5", Extensions: []string{".h5", ".hdf5", ".he5"},
 		Meta: true, Attrs: true, Shares: true, Elements: func(typ string) bool { return typ == "string" }, Match: match, Open: open, SaveFile: save,
+		Fits: fits, FitsMeta: fitsMeta,
 	})
+}
+
+// fits refuses names and shapes that HDF5 does not have.
+func fits(e serialize.Entry) error {
+	if rank := len(e.Shape()); rank > hdf5.MaxRank {
+		return fmt.Errorf("%d axes; HDF5 has at most %d: %w", rank, hdf5.MaxRank, storage.ErrState)
+	}
+	if e.Name == "" {
+		return fmt.Errorf("its name is empty: %w", storage.ErrState)
+	}
+	return hdf5write.CheckPath("/" + e.Name)
+}
+
+// fitsMeta refuses zero bytes in names.
+func fitsMeta(meta map[string]string) error {
+	for key, value := range meta {
+		if key == "" || strings.ContainsRune(key+value, 0) {
+			return fmt.Errorf("attribute %q: HDF5 has no zero bytes and no empty names: %w", key, storage.ErrState)
+		}
+	}
+	return nil
 }
 
 // match looks for the signature where a superblock may be: at byte 0, or after a

@@ -22,6 +22,7 @@ import (
 
 var format = serialize.Format{
 	Name: "native", Extensions: []string{".h5dn"}, Meta: true, Attrs: true, Shares: true, Views: true, Match: match,
+	Fits: index.CheckName,
 }
 
 func init() {

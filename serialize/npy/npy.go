@@ -31,6 +31,11 @@ func init() {
 	npyFormat.Match, npyFormat.Open, npyFormat.Save = matchNpy, openNpy, saveNpy
 	npzFormat.Match, npzFormat.Open, npzFormat.Save = matchNpz, openNpz, saveNpz
 	npzFormat.Salvage = salvage
+	npzFormat.Fits = func(e serialize.Entry) error { return checkName(e.Name) }
+	npzFormat.FitsMeta = func(meta map[string]string) error {
+		_, err := commentOf(meta)
+		return err
+	}
 	serialize.Register(npyFormat)
 	serialize.Register(npzFormat)
 }

@@ -3,6 +3,7 @@ package safetensors
 import (
 	"cmp"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -187,10 +188,19 @@ func (t tensor) entry(sections *serialize.Sections, data int64) (serialize.Entry
 }
 
 // addAliases adds an entry for each name in the metadata whose value is the name of an
-// array, and takes it out of the metadata.
+// array, and takes it out of the metadata. Where a value of other metadata is such a name,
+// too, save lists the aliases.
 func addAliases(list *serialize.List, meta map[string]string) error {
+	text, listed := meta[aliasesKey]
+	var aliases []string
+	if listed {
+		if err := json.Unmarshal([]byte(text), &aliases); err != nil {
+			return fmt.Errorf("metadata %s: %w", aliasesKey, err)
+		}
+		delete(meta, aliasesKey)
+	}
 	for _, alias := range slices.Sorted(maps.Keys(meta)) {
-		if list.Has(alias) || !list.Has(meta[alias]) {
+		if list.Has(alias) || !list.Has(meta[alias]) || listed && !slices.Contains(aliases, alias) {
 			continue
 		}
 		e, err := list.Lookup(meta[alias])

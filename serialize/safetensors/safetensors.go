@@ -26,7 +26,7 @@ import (
 
 var format = serialize.Format{
 	Name: "safetensors", Extensions: []string{".safetensors"}, Types: heldTypes(), Meta: true, Shares: true,
-	Match: match,
+	Match: match, Fits: fits, FitsMeta: fitsMeta,
 }
 
 func init() {
@@ -37,6 +37,7 @@ func init() {
 const (
 	maxHeader   = 100_000_000 // the limit of the reference implementation
 	metadataKey = "__metadata__"
+	aliasesKey  = "h5dnn.aliases" // in the metadata: which of them are names of arrays, a JSON list
 )
 
 // An element is a type of elements. bits is what one takes in the file.

@@ -160,15 +160,36 @@ func TestWrittenFiles(t *testing.T) {
 	}
 }
 
-// TestMetadataThatNamesAnArrayIsRefused, because it would be read as another name of it.
-func TestMetadataThatNamesAnArrayIsRefused(t *testing.T) {
-	err := serialize.Save(filepath.Join(t.TempDir(), "a.safetensors"), "", serialize.Contents{
-		Entries: serialize.Arrays(maps.All(map[string]storage.Array{"w": storage.From([]float32{1})})),
-		Meta:    map[string]string{"note": "w"},
-	})
-	if !errors.Is(err, storage.ErrState) {
-		t.Errorf("saved: %v", err)
+// TestMetadataThatNamesAnArray is no other name of it when it is read again.
+func TestMetadataThatNamesAnArray(t *testing.T) {
+	w := storage.From([]float32{1})
+	entries := []serialize.Entry{{Name: "w", Array: w, Shared: "w"}, {Name: "tied", Array: w, Shared: "w"}, {Name: "note", Array: w, Shared: "w"}}
+	for _, meta := range []map[string]string{{"note": "w"}, {"comment": "w", "format": "pt"}} {
+		name := filepath.Join(t.TempDir(), "a.safetensors")
+		all := func(yield func(serialize.Entry, error) bool) {
+			for _, e := range entries {
+				if !yield(e, nil) {
+					return
+				}
+			}
+		}
+		if err := serialize.Save(name, "", serialize.Contents{Entries: all, Meta: meta}); err != nil {
+			t.Fatal(err)
+		}
+		f, err := serialize.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		list, err := serialize.Collect(f)
+		if err != nil || len(list) != 3 || !maps.Equal(f.Meta(), meta) {
+			t.Errorf("%d arrays, metadata %q, want %q; %v", len(list), f.Meta(), meta, err)
+		}
 	}
+}
+
+// TestReservedNames are refused.
+func TestReservedNames(t *testing.T) {
 	for _, reserved := range []string{"__metadata__", "\xff"} {
 		err := serialize.Save(filepath.Join(t.TempDir(), "a.safetensors"), "", serialize.Contents{
 			Entries: serialize.Arrays(maps.All(map[string]storage.Array{reserved: storage.From([]float32{1})})),

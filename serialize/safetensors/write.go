@@ -5,7 +5,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
-	"errors"
+	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -48,14 +48,17 @@ func plan(c serialize.Contents) (list []serialize.Entry, meta map[string]string,
 	aliases := map[string]string{}
 	for e, err := range c.Entries {
 		if err == nil {
-			err = errors.Join(format.Check(e), checkName(e.Name, names))
+			err = format.Check(e)
+		}
+		if err == nil && names[e.Name] {
+			err = fmt.Errorf("the name is used twice: %w", storage.ErrState)
 		}
 		if err != nil {
 			return nil, nil, fmt.Errorf("%q: %w", e.Name, err)
 		}
 		names[e.Name] = true
 		same := slices.IndexFunc(first[e.Shared], func(other serialize.Entry) bool { return e.SameElements(other) })
-		if same >= 0 {
+		if _, taken := meta[e.Name]; same >= 0 && !taken {
 			aliases[e.Name] = first[e.Shared][same].Name
 			continue
 		}
@@ -64,12 +67,14 @@ func plan(c serialize.Contents) (list []serialize.Entry, meta map[string]string,
 		}
 		list = append(list, e)
 	}
-	for _, key := range slices.Sorted(maps.Keys(meta)) {
-		switch {
-		case !utf8.ValidString(key) || !utf8.ValidString(meta[key]):
-			return nil, nil, fmt.Errorf("metadata %q is not UTF-8: %w", key, storage.ErrState)
-		case aliases[key] != "" || names[meta[key]]:
-			return nil, nil, fmt.Errorf("metadata %q: %q would be read as another name of an array: %w", key, meta[key], storage.ErrState)
+	if err := fitsMeta(meta); err != nil {
+		return nil, nil, err
+	}
+	for _, value := range meta {
+		if names[value] { // it would be read as another name of an array
+			b, _ := json.Marshal(slices.Sorted(maps.Keys(aliases)))
+			meta[aliasesKey] = string(b)
+			break
 		}
 	}
 	maps.Copy(meta, aliases)
@@ -79,14 +84,26 @@ func plan(c serialize.Contents) (list []serialize.Entry, meta map[string]string,
 	return list, meta, nil
 }
 
-func checkName(name string, taken map[string]bool) error {
+// fits refuses names that the header cannot have.
+func fits(e serialize.Entry) error {
 	switch {
-	case name == metadataKey:
-		return fmt.Errorf("the name is reserved for metadata: %w", storage.ErrState)
-	case !utf8.ValidString(name):
+	case e.Name == metadataKey:
+		return fmt.Errorf("the name %s is reserved for metadata: %w", metadataKey, storage.ErrState)
+	case !utf8.ValidString(e.Name):
 		return fmt.Errorf("the name is not UTF-8: %w", storage.ErrState)
-	case taken[name]:
-		return fmt.Errorf("the name is used twice: %w", storage.ErrState)
+	}
+	return nil
+}
+
+// fitsMeta refuses what is not UTF-8.
+func fitsMeta(meta map[string]string) error {
+	for key, value := range meta {
+		if !utf8.ValidString(key) || !utf8.ValidString(value) {
+			return fmt.Errorf("metadata %q is not UTF-8: %w", key, storage.ErrState)
+		}
+		if key == aliasesKey {
+			return fmt.Errorf("metadata %q is reserved: %w", key, storage.ErrState)
+		}
 	}
 	return nil
 }

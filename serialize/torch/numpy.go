@@ -21,16 +21,25 @@ var numpyTypes = map[string]dtype.Type{
 	"u1": dtype.Uint8, "u2": dtype.Uint16, "u4": dtype.Uint32, "u8": dtype.Uint64,
 }
 
-// numpyDtype reads numpy.dtype(code, align, copy) with the state (3, byte order, ...).
-func numpyDtype(value any) (t dtype.Type, order binary.ByteOrder, err error) {
+// numpyKinds are what NumPy calls its types that are no numbers, by their codes.
+var numpyKinds = map[byte]string{'O': "Python objects", 'U': "text", 'S': "bytes", 'V': "structures", 'M': "dates", 'm': "durations"}
+
+// numpyDtype reads numpy.dtype(code, align, copy) with the state (3, byte order, ...), of an
+// array of that shape.
+func numpyDtype(value any, shape []int) (t dtype.Type, order binary.ByteOrder, err error) {
 	o, ok := value.(*pickle.Object)
 	if !ok || !o.Is("numpy.dtype") {
 		return t, nil, fmt.Errorf("%s instead of a dtype", pickle.TypeOf(value))
 	}
 	code, _ := argument(o.Args, 0).(string)
-	t, ok = numpyTypes[strings.TrimLeft(code, "<>=|")]
+	code = strings.TrimLeft(code, "<>=|")
+	t, ok = numpyTypes[code]
 	if !ok {
-		return t, nil, fmt.Errorf("NumPy elements of type %q: %w", code, dtype.ErrType)
+		kind := "NumPy " + code
+		if code != "" && numpyKinds[code[0]] != "" {
+			kind = "NumPy " + numpyKinds[code[0]]
+		}
+		return t, nil, &unsupportedError{kind: kind, shape: shape, advice: "save it as an array of numbers"}
 	}
 	order = binary.LittleEndian
 	for _, state := range o.State {
@@ -42,7 +51,7 @@ func numpyDtype(value any) (t dtype.Type, order binary.ByteOrder, err error) {
 }
 
 func isNumPyArray(o *pickle.Object) bool {
-	return o.Is("numpy.core.multiarray._reconstruct", "numpy._core.multiarray._reconstruct")
+	return o.Is("numpy.core.multiarray._reconstruct", "numpy._core.multiarray._reconstruct", "numpy.core.numeric._frombuffer", "numpy._core.numeric._frombuffer")
 }
 
 func isNumPyScalar(o *pickle.Object) bool {
@@ -52,35 +61,43 @@ func isNumPyScalar(o *pickle.Object) bool {
 // numpyArray reads an array, whose elements are in the pickle itself:
 //
 //	_reconstruct(ndarray, (0,), b'b'), state (1, shape, dtype, Fortran order, bytes)
+//	_frombuffer(bytes, dtype, shape, "C" or "F"), with protocol 5
 func numpyArray(o *pickle.Object) (storage.Array, error) {
 	var a storage.Array
-	if len(o.State) != 1 {
-		return a, errors.New("a NumPy array without state")
+	var shape, element, content any
+	var fortran bool
+	if g, _ := o.Class.(pickle.Global); g.Name == "_frombuffer" {
+		content, element, shape, fortran = argument(o.Args, 0), argument(o.Args, 1), argument(o.Args, 2), argument(o.Args, 3) == "F"
+	} else {
+		if len(o.State) != 1 {
+			return a, errors.New("a NumPy array without state")
+		}
+		state, _ := o.State[0].(pickle.Tuple)
+		if len(state) != 5 {
+			return a, errors.New("a NumPy array with unknown state")
+		}
+		shape, element, fortran, content = state[1], state[2], state[3] == true, state[4]
 	}
-	state, _ := o.State[0].(pickle.Tuple)
-	if len(state) != 5 {
-		return a, errors.New("a NumPy array with unknown state")
-	}
-	shape, ok := ints(state[1])
+	sizes, ok := ints(shape)
 	if !ok {
 		return a, errors.New("a NumPy array without shape")
 	}
-	typ, order, err := numpyDtype(state[2])
+	typ, order, err := numpyDtype(element, sizes)
 	if err != nil {
 		return a, err
 	}
-	b, ok := state[4].([]byte)
-	if text, isText := state[4].(string); isText { // bytes of Python 2
+	b, ok := content.([]byte)
+	if text, isText := content.(string); isText { // bytes of Python 2
 		b, ok = []byte(text), true
 	}
-	view, err := views.New(shape, math.MaxInt/typ.Size())
+	view, err := views.New(sizes, math.MaxInt/typ.Size())
 	if err != nil {
 		return a, err
 	}
 	if !ok || len(b) != view.Len()*typ.Size() {
-		return a, fmt.Errorf("a NumPy array %v%v of %d bytes: %w", typ, shape, len(b), views.ErrShape)
+		return a, fmt.Errorf("a NumPy array %v%v of %d bytes: %w", typ, sizes, len(b), views.ErrShape)
 	}
-	if state[3] == true {
+	if fortran {
 		if view, err = view.Transpose(); err == nil {
 			view, err = views.Of(view.Shape...).Transpose()
 		}
@@ -95,7 +112,7 @@ func numpyArray(o *pickle.Object) (storage.Array, error) {
 
 // numpyScalar reads scalar(dtype, bytes).
 func numpyScalar(o *pickle.Object) (storage.Array, error) {
-	typ, order, err := numpyDtype(argument(o.Args, 0))
+	typ, order, err := numpyDtype(argument(o.Args, 0), nil)
 	b, ok := argument(o.Args, 1).([]byte)
 	if text, isText := argument(o.Args, 1).(string); isText {
 		b, ok = []byte(text), true

@@ -190,3 +190,40 @@ func TestSharedStoragesAreKept(t *testing.T) {
 		}
 	}
 }
+
+// TestPlacesOfTensorsAreKept: a copy has tensors beside the model, and names with slashes, where
+// the original has them.
+func TestPlacesOfTensorsAreKept(t *testing.T) {
+	for file, want := range map[string]string{
+		"outside.pt": "['epoch', 'loss', 'model', 'rng'] ['a', 'b/c']\n",
+		"names.pt":   "['model_state_dict'] ['', '/a', 'a', 'a/', 'b', 'b/c']\n",
+	} {
+		f, err := serialize.Open(filepath.Join("testdata", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		name := filepath.Join(t.TempDir(), "copy.pt")
+		if err := serialize.Save(name, "", serialize.Contents{Entries: f.All(), Meta: f.Meta()}); err != nil {
+			t.Fatal(err)
+		}
+		again, err := serialize.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer again.Close()
+		for e := range f.All() {
+			if other, err := serialize.Lookup(again, e.Name); err != nil || !slices.Equal(elements(t, e.Array), elements(t, other.Array)) {
+				t.Errorf("%s: %q: %v", file, e.Name, err)
+			}
+		}
+		got := pythontest.Run(t, []string{"torch"}, `
+import sys, torch
+value = torch.load(sys.argv[1], weights_only=True)
+print(sorted(value), sorted(next(v for k, v in value.items() if "model" in k)))
+`, name)
+		if got != want {
+			t.Errorf("%s: PyTorch has %q, want %q", file, got, want)
+		}
+	}
+}

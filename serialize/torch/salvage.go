@@ -16,12 +16,12 @@ import (
 // incomplete come with an error. In a file of the format before PyTorch 1.6, whose
 // storages are last, Open itself yields those that are complete.
 func Salvage(in serialize.Input) (serialize.File, error) {
-	head := make([]byte, min(in.Size, int64(len(legacySignature))))
+	head := make([]byte, min(in.Size, 32))
 	if _, err := in.ReadAt(head, 0); err != nil {
 		return nil, err
 	}
 	read := (*file).salvageZip
-	if bytes.HasPrefix(head, []byte(legacySignature)) {
+	if isLegacy(head) {
 		read = (*file).readLegacy
 	}
 	return load(in, read)

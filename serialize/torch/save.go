@@ -103,13 +103,19 @@ func tree(entries []serialize.Entry, plan serialize.Plan, meta map[string]string
 		t.taken[wrapper] = true
 		own.Set("model", wrapper)
 	}
+	outside := outsideOf(meta)
+	names := make(map[string]bool, len(entries))
+	for _, e := range entries {
+		names[e.Name] = true
+	}
 	for i, e := range entries {
 		value := tensorValue(e.Array.Type, plan, plan.Views[i])
 		group, key := model, any(e.Name)
-		if at := strings.LastIndexByte(e.Name, '/'); at >= 0 {
-			if t.taken[e.Name] || t.groups[e.Name] != nil {
-				return nil, fmt.Errorf("%q is an array and a group of arrays, which a dict cannot be: %w", e.Name, storage.ErrState)
-			}
+		if outside[e.Name] && e.Name != wrapper {
+			group = t.root
+			t.taken[e.Name] = true
+		}
+		if at := strings.LastIndexByte(e.Name, '/'); at > 0 && !t.isKey(e.Name, names) {
 			var err error
 			if group, err = t.group(e.Name[:at]); err != nil {
 				return nil, err
@@ -136,11 +142,36 @@ func tree(entries []serialize.Entry, plan serialize.Plan, meta map[string]string
 	return t.root, nil
 }
 
+// outsideOf returns the names of tensors that are beside the model.
+func outsideOf(meta map[string]string) map[string]bool {
+	var names []string
+	json.Unmarshal([]byte(meta[metaOutside]), &names) // none, if it is not ours
+	outside := map[string]bool{}
+	for _, name := range names {
+		outside[name] = true
+	}
+	return outside
+}
+
 // A treeWriter makes nested dicts of names with slashes.
 type treeWriter struct {
 	root   *pickle.Dict
 	groups map[string]*pickle.Dict // by path
 	taken  map[string]bool         // paths of values
+}
+
+// isKey reports whether a name with slashes is one key: it begins with a slash, or a name
+// that it is below of is an array, which is no dict.
+func (t *treeWriter) isKey(name string, names map[string]bool) bool {
+	if name[0] == '/' {
+		return true
+	}
+	for at, c := range name {
+		if c == '/' && names[name[:at]] {
+			return true
+		}
+	}
+	return false
 }
 
 // group returns the dict at a path.

@@ -192,28 +192,47 @@ func tensorOf(value any, depth int) (tensor, error) {
 	return tensor{}, errNoTensor
 }
 
-// An unsupportedError is the kind and the shape, if that is known, of a tensor that is
-// listed and not read.
+// An unsupportedError is the kind, the shape, if that is known, of an array that is listed
+// and not read, and what a user can do.
 type unsupportedError struct {
-	kind  string
-	shape []int
+	kind   string
+	shape  []int
+	advice string
 }
 
-func (e *unsupportedError) Error() string { return "tensors of kind " + e.kind + " are not read" }
+func (e *unsupportedError) Error() string {
+	text := e.kind + " arrays are not read"
+	if e.advice != "" {
+		text += "; " + e.advice
+	}
+	return text
+}
+
+func (e *unsupportedError) Is(target error) bool { return target == dtype.ErrType }
 
 // unsupportedTensor reads the shape of quantized, sparse and meta tensors.
 func unsupportedTensor(name string, args pickle.Tuple) error {
-	e := &unsupportedError{kind: strings.TrimSuffix(strings.TrimPrefix(name, "_rebuild_"), "_tensor")}
+	e := &unsupportedError{kind: strings.TrimSuffix(strings.TrimPrefix(name, "_rebuild_"), "_tensor"), advice: "save it as a plain tensor"}
 	switch e.kind {
 	case "qtensor": // (storage, offset, size, ...)
-		e.kind = "quantized"
+		e.kind, e.advice = "quantized", "save x.dequantize(), or x.int_repr() and its scales"
 		e.shape, _ = ints(argument(args, 2))
-	case "sparse": // (layout, (indices, values, size, ...))
+	case "sparse": // (layout, (indices, values, size, ...) or (indices, indices, values, size))
+		e.advice = "save x.to_dense()"
+		at := 2
+		if layout, ok := argument(args, 0).(*pickle.Object); ok { // _get_layout("torch.sparse_csr")
+			if text, _ := argument(layout.Args, 0).(string); strings.HasPrefix(text, "torch.sparse_") && text != "torch.sparse_coo" {
+				e.kind, at = strings.TrimPrefix(text, "torch."), 3
+			}
+		}
 		data, _ := argument(args, 1).(pickle.Tuple)
-		e.shape, _ = ints(argument(data, 2))
+		e.shape, _ = ints(argument(data, at))
 	case "meta_tensor_no_storage": // (dtype, size, ...)
-		e.kind = "meta"
+		e.kind, e.advice = "meta", "it has no elements"
 		e.shape, _ = ints(argument(args, 1))
+	case "wrapper_subclass": // (class, dtype, size, ...)
+		e.kind = pickle.TypeOf(argument(args, 0))
+		e.shape, _ = ints(argument(args, 2))
 	}
 	return e
 }

@@ -33,11 +33,24 @@ func init() {
 	})
 }
 
-// Signatures of files.
-const (
-	legacySignature  = "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19." // a pickle of the number 0x1950a86a20f9469cfc6c
-	previewSignature = "PYTORCH1"
-)
+const previewSignature = "PYTORCH1"
+
+// exportRecord is in the archives of torch.export.save, .pt2.
+const exportRecord = "archive_format"
+
+// isLegacy reports whether a file begins as those before the zip format: with a pickle of
+// the number 0x1950a86a20f9469cfc6c, of any protocol.
+func isLegacy(head []byte) bool {
+	const number = "\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19."
+	if len(head) < 2 || head[0] != 0x80 || head[1] < 2 || head[1] > 5 {
+		return false
+	}
+	rest := head[2:]
+	if len(rest) >= 9 && rest[0] == 0x95 { // FRAME and its length, from protocol 4 on
+		rest = rest[9:]
+	}
+	return bytes.HasPrefix(rest, []byte(number))
+}
 
 // match fits zip archives with a record data.pkl, and the older formats.
 func match(r io.ReaderAt, size int64) serialize.Confidence {
@@ -45,7 +58,7 @@ func match(r io.ReaderAt, size int64) serialize.Confidence {
 	n, _ := r.ReadAt(head, 0)
 	head = head[:n]
 	switch {
-	case bytes.HasPrefix(head, []byte(legacySignature)), bytes.HasPrefix(head, []byte(previewSignature)), isTar(head):
+	case isLegacy(head), bytes.HasPrefix(head, []byte(previewSignature)), isTar(head):
 		return serialize.ExactMatch
 	case len(head) < localSize || string(head[:4]) != localSignature:
 		return serialize.NoMatch
@@ -58,7 +71,10 @@ func match(r io.ReaderAt, size int64) serialize.Confidence {
 		return serialize.NoMatch
 	}
 	records, err := readDirectory(r, size)
-	if err == nil && slices.ContainsFunc(records, func(x record) bool { return x.name == rootOf(records)+"data.pkl" }) {
+	known := func(x record) bool {
+		return x.name == rootOf(records)+"data.pkl" || x.name == rootOf(records)+exportRecord
+	}
+	if err == nil && slices.ContainsFunc(records, known) {
 		return serialize.ExactMatch
 	}
 	return serialize.NoMatch
@@ -109,7 +125,7 @@ func open(in serialize.Input) (serialize.File, error) {
 		return nil, errors.New("a preview of the zip format of PyTorch 1.6, which no release reads")
 	case isTar(head):
 		return nil, errors.New("the tar format of PyTorch before 0.1.10, which is not read; load the file with that release and save it with a newer one")
-	case bytes.HasPrefix(head, []byte(legacySignature)):
+	case isLegacy(head):
 		read = (*file).readLegacy
 	}
 	return load(in, read)
@@ -174,6 +190,9 @@ func (f *file) readZip() error {
 	}
 	if byName["constants.pkl"] != nil {
 		return errors.New("a TorchScript program, which is not read; save model.state_dict() with torch.save instead")
+	}
+	if byName["data.pkl"] == nil && byName[exportRecord] != nil {
+		return errors.New("a program of torch.export, which is not read; save torch.export.load(NAME).state_dict with torch.save instead")
 	}
 	pickled := byName["data.pkl"]
 	if pickled == nil {

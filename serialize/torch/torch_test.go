@@ -131,28 +131,35 @@ func elements(t *testing.T, a storage.Array) []byte {
 	return b.Bytes()
 }
 
-// TestTorchScriptIsRefusedByName: it is a zip archive of PyTorch, too.
-func TestTorchScriptIsRefusedByName(t *testing.T) {
-	if f, err := serialize.Open("testdata/script.pt"); err == nil || !strings.Contains(err.Error(), "TorchScript") {
-		t.Errorf("%v, %v", f, err)
+// TestProgramsAreRefusedByName: they are zip archives of PyTorch, too.
+func TestProgramsAreRefusedByName(t *testing.T) {
+	for name, want := range map[string]string{"script.pt": "TorchScript", "export.pt2": "torch.export.load(NAME).state_dict"} {
+		if f, err := serialize.Open(filepath.Join("testdata", name)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, %v", name, f, err)
+		}
 	}
 }
 
 // TestTensorsThatAreNotRead are listed with their shapes, beside those that are.
 func TestTensorsThatAreNotRead(t *testing.T) {
-	f, err := serialize.Open("testdata/odd.pt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	for name, shape := range map[string][]int{"q": {2, 3}, "s": {2, 2}, "m": {4}, "c": {2}, "f": {2}} {
-		e, err := serialize.Lookup(f, name)
-		if !errors.Is(err, dtype.ErrType) || e.Elements == nil || !slices.Equal(e.Elements.View.Shape, shape) {
-			t.Errorf("%s: %v, %v; want shape %v", name, e.Elements, err, shape)
+	for file, shapes := range map[string]map[string][]int{
+		"odd.pt":  {"q": {2, 3}, "s": {2, 2}, "m": {4}, "c": {2}, "f": {2}},
+		"odd2.pt": {"csr": {2, 3}, "text": {2}, "masked": {2}},
+	} {
+		f, err := serialize.Open(filepath.Join("testdata", file))
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if a, err := serialize.Find(f, "w"); err != nil || !slices.Equal(a.Shape, []int{2}) {
-		t.Errorf("w: %v, %v", a, err)
+		defer f.Close()
+		for name, shape := range shapes {
+			e, err := serialize.Lookup(f, name)
+			if !errors.Is(err, dtype.ErrType) || e.Elements == nil || !slices.Equal(e.Elements.View.Shape, shape) {
+				t.Errorf("%s: %v, %v; want shape %v", name, e.Elements, err, shape)
+			}
+		}
+		if a, err := serialize.Find(f, "w"); err != nil || !slices.Equal(a.Shape, []int{2}) {
+			t.Errorf("w: %v, %v", a, err)
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/h5dnn/h5dnn/arrayfmt"
 	"github.com/h5dnn/h5dnn/internal/pickle"
@@ -19,6 +20,7 @@ import (
 // Metadata about the file itself.
 const (
 	metaUnwrapped = "torch.unwrapped" // the key whose value is the model
+	metaOutside   = "torch.outside"   // the names of tensors beside the model, a JSON list
 	metaPrefix    = "torch.prefix"    // what was cut off all names of the model
 	metaOptimizer = "torch.optimizer" // the key of an optimizer's state
 	metaOpaque    = "torch.opaque"    // classes of objects that were left alone
@@ -116,8 +118,12 @@ func (w *walker) top(root any) error {
 		return nil
 	}
 	w.meta[metaUnwrapped] = name
+	var outside []string
 	for i, key := range d.Keys {
 		path := w.keyText(key)
+		if isTensor(d.Values[i]) {
+			outside = append(outside, path)
+		}
 		if path == name {
 			first := len(w.entries)
 			if err := w.value("", d.Values[i], 1); err != nil {
@@ -127,6 +133,10 @@ func (w *walker) top(root any) error {
 		} else if err := w.value(path, d.Values[i], 1); err != nil {
 			return err
 		}
+	}
+	if outside != nil {
+		b, _ := json.Marshal(outside)
+		return w.note(metaOutside, string(b))
 	}
 	return nil
 }
@@ -176,22 +186,32 @@ func ownMeta(d *pickle.Dict) (*pickle.Dict, bool) {
 // wrapperOf returns the key of the model among other things, or "" if the tensors of the
 // model are in d itself.
 func wrapperOf(d *pickle.Dict) string {
-	if slices.ContainsFunc(d.Values, isTensor) {
-		return ""
-	}
 	for _, name := range wrappers {
 		switch inner, _ := d.Get(name); inner := inner.(type) {
 		case *pickle.Dict:
-			if slices.ContainsFunc(inner.Values, isTensor) {
+			if slices.ContainsFunc(inner.Values, isTensor) && !sameNames(d, inner) {
 				return name
 			}
 		case *pickle.Object:
-			if moduleOf(inner) != nil {
+			if moduleOf(inner) != nil && !slices.ContainsFunc(d.Values, isTensor) {
 				return name
 			}
 		}
 	}
 	return ""
+}
+
+// sameNames reports whether a tensor beside the model, such as the state of a random number
+// generator, has the name of one in it.
+func sameNames(d, model *pickle.Dict) bool {
+	for i, key := range d.Keys {
+		if name, isText := key.(string); isTensor(d.Values[i]) {
+			if _, both := model.Get(name); both || !isText || strings.Contains(name, "/") {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func isTensor(value any) bool {
@@ -307,6 +327,15 @@ func (w *walker) take(path string, n int) error {
 	return nil
 }
 
+// addUnsupported adds an array that is listed and not read.
+func (w *walker) addUnsupported(path string, unsupported *unsupportedError) error {
+	e, err := serialize.Unsupported(path, unsupported.shape, unsupported.kind)
+	if e.Elements != nil {
+		err = fmt.Errorf("%s: %w", path, unsupported)
+	}
+	return w.add(e, err)
+}
+
 // child visits a value below a path.
 func (w *walker) child(path, separator, key string, value any, depth int) error {
 	if path != "" {
@@ -388,17 +417,27 @@ func (w *walker) object(path string, o *pickle.Object, depth int) error {
 	case err == nil:
 		return w.add(w.entry(path, t))
 	case errors.As(err, &unsupported):
-		return w.add(serialize.Unsupported(path, unsupported.shape, unsupported.kind))
+		return w.addUnsupported(path, unsupported)
 	case err != errNoTensor:
 		return w.add(serialize.Entry{Name: path}, fmt.Errorf("%s: %w", path, err))
 	case o.Is("torch._utils._rebuild_device_tensor_from_numpy") && len(o.Args) > 0:
 		return w.value(path, o.Args[0], depth+1)
 	case isNumPyArray(o):
 		a, err := numpyArray(o)
+		if errors.As(err, &unsupported) {
+			return w.addUnsupported(path, unsupported)
+		}
 		if err != nil {
 			err = fmt.Errorf("%s: %w", path, err)
 		}
 		return w.add(serialize.Entry{Name: path, Array: a}, err)
+	case o.Is("numpy.ma.core._mareconstruct"): // state (1, shape, dtype, ...)
+		var state pickle.Tuple
+		if len(o.State) > 0 {
+			state, _ = o.State[0].(pickle.Tuple)
+		}
+		shape, _ := ints(argument(state, 1))
+		return w.addUnsupported(path, &unsupportedError{"numpy.ma.MaskedArray", shape, "save x.filled()"})
 	case isNumPyScalar(o), o.Is("torch.Size"), o.Is("torch.device"):
 		return w.noteText(path, o, depth)
 	}
@@ -491,6 +530,9 @@ func (w *walker) text(value any, quoted bool, depth int) (string, error) {
 		}
 		return value, nil
 	case []byte:
+		if !utf8.Valid(value) {
+			return quoteIf(quoted, bytesLiteral(value)), nil
+		}
 		return quote(string(value)), nil
 	case bool:
 		return strconv.FormatBool(value), nil
@@ -558,6 +600,25 @@ const maxText = 64 << 20
 func quote(text string) string {
 	b, _ := json.Marshal(text)
 	return string(b)
+}
+
+// bytesLiteral returns bytes as Python writes them: b'\x00'.
+func bytesLiteral(value []byte) string {
+	var b strings.Builder
+	b.WriteString("b'")
+	for _, c := range value {
+		switch {
+		case c == '\'' || c == '\\':
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		case c < ' ' || c > '~':
+			fmt.Fprintf(&b, `\x%02x`, c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	b.WriteByte('\'')
+	return b.String()
 }
 
 func quoteIf(quoted bool, text string) string {

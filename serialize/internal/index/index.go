@@ -5,7 +5,6 @@ package index
 import (
 	"encoding/base64"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -413,7 +412,10 @@ func Collect(format serialize.Format, c serialize.Contents) ([]serialize.Entry, 
 	names := map[string]bool{}
 	for e, err := range c.Entries {
 		if err == nil {
-			err = errors.Join(format.Check(e), checkName(e.Name, names))
+			err = format.Check(e)
+		}
+		if err == nil && names[e.Name] {
+			err = fmt.Errorf("the name is used twice: %w", storage.ErrState)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%q: %w", e.Name, err)
@@ -427,14 +429,13 @@ func Collect(format serialize.Format, c serialize.Contents) ([]serialize.Entry, 
 	return entries, nil
 }
 
-func checkName(name string, taken map[string]bool) error {
+// CheckName returns an error for names that an index cannot have.
+func CheckName(e serialize.Entry) error {
 	switch {
-	case len(name) > MaxName:
-		return fmt.Errorf("a name of %d bytes; %d are allowed: %w", len(name), MaxName, storage.ErrState)
-	case !utf8.ValidString(name):
+	case len(e.Name) > MaxName:
+		return fmt.Errorf("a name of %d bytes; %d are allowed: %w", len(e.Name), MaxName, storage.ErrState)
+	case !utf8.ValidString(e.Name):
 		return fmt.Errorf("the name is not UTF-8: %w", storage.ErrState)
-	case taken[name]:
-		return fmt.Errorf("the name is used twice: %w", storage.ErrState)
 	}
 	return nil
 }

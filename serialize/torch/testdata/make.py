@@ -84,4 +84,19 @@ torch.jit.script(torch.nn.Linear(2, 1)).save(path("script.pt"))
 odd = {"w": torch.ones(2), "q": torch.quantize_per_tensor(torch.ones(2, 3), 0.1, 0, torch.qint8), "s": torch.eye(2).to_sparse(), "m": torch.zeros(4, device="meta"),
        "c": torch.zeros(2, dtype=torch.complex32), "f": torch.zeros(2).to(torch.float8_e5m2fnuz)}
 torch.save(odd, path("odd.pt"))
+odd = {"w": torch.ones(2), "csr": torch.eye(2, 3).to_sparse_csr(), "text": np.array(["a", "bc"]), "masked": np.ma.masked_array([1.0, 2.0], [0, 1])}
+torch.save(odd, path("odd2.pt"))
+
+for protocol in (3, 4, 5):
+    save(f"legacy{protocol}.pt", views, views, _use_new_zipfile_serialization=False, pickle_protocol=protocol)
+fortran = np.asfortranarray(np.arange(6).reshape(2, 3))
+save("numpy5.pt", {"array": np.arange(6.0, dtype=">f4").reshape(2, 3), "fortran": fortran, "bytes": b"\xff\x00'a"},
+     {"array": torch.arange(6.0).reshape(2, 3), "fortran": torch.arange(6).reshape(2, 3).T.contiguous().T}, {"bytes": r"b'\xff\x00\'a'"}, pickle_protocol=5)
+rng = torch.arange(8, dtype=torch.uint8)
+outside = {"model": {"a": torch.ones(2), "b/c": torch.zeros(1)}, "rng": rng, "loss": torch.tensor(0.5), "epoch": 3}
+save("outside.pt", outside, {**outside["model"], "rng": rng, "loss": outside["loss"]},
+     {"torch.unwrapped": "model", "torch.outside": '["rng","loss"]', "epoch": "3"})
+names = {"/a": torch.ones(1), "a": torch.ones(2), "a/": torch.ones(3), "b": torch.ones(4), "b/c": torch.ones(5), "": torch.ones(6)}
+save("names.pt", names, names)
+torch.export.save(torch.export.export(torch.nn.Linear(2, 1), (torch.ones(1, 2),)), path("export.pt2"))
 json.dump(expected, open(path("expected.json"), "w"), indent=0, ensure_ascii=False)

@@ -144,7 +144,7 @@ func (w *Writer) setErr(err error) error {
 
 // do makes one call of the library for the object at path, unless w is closed.
 func (w *Writer) do(act, path string, call func() error) error {
-	if err := checkPath(path); err != nil && !w.anyNames {
+	if err := CheckPath(path); err != nil && !w.anyNames {
 		return fmt.Errorf("%s: %w", act, err)
 	}
 	w.mu.Lock() // so that Close waits for the call
@@ -187,14 +187,14 @@ func (w *Writer) SoftLink(path, target string) error {
 
 // HardLink creates another name, path, of the object at target, which has been written.
 func (w *Writer) HardLink(path, target string) error {
-	if err := checkPath(target); err != nil {
+	if err := CheckPath(target); err != nil {
 		return fmt.Errorf("link %s: %w", path, err)
 	}
 	return w.do("link", path, func() error { return w.file.HardLink(path, target) })
 }
 
-// checkPath returns an error for names that HDF5 cannot store or would read differently.
-func checkPath(path string) error {
+// CheckPath returns an error for names that HDF5 cannot store or would read differently.
+func CheckPath(path string) error {
 	rest, absolute := strings.CutPrefix(path, "/")
 	switch {
 	case !absolute:
