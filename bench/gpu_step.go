@@ -26,6 +26,31 @@ var errEnough = errors.New("enough steps")
 // exampleSteps trains the example CNN, with samples on the GPU, for so many steps, after calling
 // prepare; eachStep is called after each.
 func exampleSteps(in folders, steps int, prepare func(*train.Config), eachStep func(step int) error) (*train.Run, error) {
+	step := 0
+	return exampleCalling(in, prepare, train.CallbackFuncs{OnStepEnd: func(train.Progress) error {
+		if step++; step == steps {
+			return errEnough
+		}
+		return eachStep(step)
+	}})
+}
+
+// exampleTogether trains it for so many steps, of which a graph may have several, and returns how
+// they were replayed; nil if that was not measured.
+func exampleTogether(in folders, steps int) (*train.Run, *train.GraphChoice, error) {
+	step, choice := 0, (*train.GraphChoice)(nil)
+	r, err := exampleCalling(in, func(c *train.Config) { c.Graph = config.Yes }, train.CallbackFuncs{OnProgress: func(p train.Progress) error {
+		choice = p.Plan.GraphChoice
+		if step++; step == steps {
+			return errEnough
+		}
+		return nil
+	}})
+	return r, choice, err
+}
+
+// exampleCalling trains it until the callback returns errEnough.
+func exampleCalling(in folders, prepare func(*train.Config), callback train.Callback) (*train.Run, error) {
 	f, err := hdf5.Open(gzipped(in))
 	if err != nil {
 		return nil, err
@@ -36,13 +61,7 @@ func exampleSteps(in folders, steps int, prepare func(*train.Config), eachStep f
 		return nil, err
 	}
 	prepare(&r.Config)
-	step := 0
-	err = r.Fit(context.Background(), data, train.Options{Callbacks: []train.Callback{train.CallbackFuncs{OnStepEnd: func(train.Progress) error {
-		if step++; step == steps {
-			return errEnough
-		}
-		return eachStep(step)
-	}}}})
+	err = r.Fit(context.Background(), data, train.Options{Callbacks: []train.Callback{callback}})
 	if errors.Is(err, errEnough) {
 		err = nil
 	}
@@ -161,16 +180,45 @@ func describeTraining(in folders) error {
 	if err != nil {
 		return fmt.Errorf("eager steps: %w", err)
 	}
-	if err := compareWithCPU(in); err != nil {
+	if err := sameParams(fmt.Sprintf("%d steps, captured and not", steps), captured, eager); err != nil {
 		return err
 	}
-	different, err := differentParams(captured, eager)
+	if err := compareChoice(in); err != nil {
+		return err
+	}
+	return compareWithCPU(in)
+}
+
+// compareChoice measures how to replay steps, and compares the results with those of eager steps.
+func compareChoice(in folders) error {
+	steps := 400
+	if in.small {
+		steps = 40
+	}
+	together, choice, err := exampleTogether(in, steps)
+	if err != nil {
+		return fmt.Errorf("steps launched together: %w", err)
+	}
+	if choice == nil {
+		return fmt.Errorf("after %d steps it is not measured how to replay them", steps)
+	}
+	fmt.Printf("replayed: %v\n", choice)
+	eager, err := exampleSteps(in, steps, func(c *train.Config) { c.Graph = config.No }, func(int) error { return nil })
+	if err != nil {
+		return fmt.Errorf("eager steps: %w", err)
+	}
+	return sameParams(fmt.Sprintf("%d steps, launched together and eager", steps), together, eager)
+}
+
+// sameParams fails unless the parameters of two runs have the same bits.
+func sameParams(about string, a, b *train.Run) error {
+	different, err := differentParams(a, b)
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%d steps captured and not: %d parameters have other bits\n", steps, different)
+	fmt.Printf("%s: %d parameters have other bits\n", about, different)
 	if different > 0 {
-		return fmt.Errorf("%d parameters of captured and of eager steps have other bits", different)
+		return fmt.Errorf("%s: %d parameters have other bits", about, different)
 	}
 	return nil
 }

@@ -23,7 +23,8 @@ type dependencies struct {
 	leaves      []int // calls that no other depends on
 	barrierCall int   // the last call that all later ones depend on, or -1
 	accesses    []access
-	straight    int // the number of calls, if each depends on the one before; else -1
+	straight    int   // the number of calls, if each depends on the one before; else -1
+	refused     error // of the driver's, to query or set dependencies
 
 	current *callNodes // what is being issued, nil between calls
 }
@@ -183,13 +184,18 @@ func (o *dependencies) captured() ([]C.h5_handle, error) {
 	var nodes *C.h5_handle
 	var n C.size_t
 	if err := check("query a capture", C.h5_capture_dependencies(o.stream.device.context, o.stream.handle, &nodes, &n)); err != nil {
+		o.refused = err
 		return nil, err
 	}
 	return slices.Clone(unsafe.Slice(nodes, int(n))), nil
 }
 
 func (o *dependencies) setDependencies(nodes []C.h5_handle, how C.unsigned) error {
-	return check("set the dependencies of a capture", C.h5_capture_set_dependencies(o.stream.device.context, o.stream.handle, unsafe.SliceData(append(nodes, 0)), C.size_t(len(nodes)), how))
+	err := check("set the dependencies of a capture", C.h5_capture_set_dependencies(o.stream.device.context, o.stream.handle, unsafe.SliceData(append(nodes, 0)), C.size_t(len(nodes)), how))
+	if err != nil {
+		o.refused = err
+	}
+	return err
 }
 
 // Depth returns the number of calls in the graph, consecutive work outside of calls

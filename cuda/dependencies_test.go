@@ -24,7 +24,7 @@ func TestCapturedCallsKeepDataDependencies(t *testing.T) {
 			if err := errors.Join(recorded.walk(d), eager.walk(d)); err != nil { // takes scratch memory
 				t.Fatal(err)
 			}
-			replay, err := d.Capture(func() error { return recorded.walk(d) })
+			replay, err := d.Capture(kernels.ByData, func() error { return recorded.walk(d) })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -96,7 +96,7 @@ func TestIndependentCapturedCallsAreConcurrent(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Eager)[0]
 	x, y, one := ones(t, d, 1), ones(t, d, 1), ones(t, d, 1)
 	depth := func(work func() error) (calls, deep int) {
-		graph, err := d.Stream().Capture(work)
+		graph, err := d.Stream().Capture(kernels.ByData, work)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -147,7 +147,7 @@ func TestProductsShareTheWorkspace(t *testing.T) {
 		if err := work(); err != nil { // chooses
 			t.Fatal(err)
 		}
-		graph, err := d.Stream().Capture(work)
+		graph, err := d.Stream().Capture(kernels.ByData, work)
 		if err != nil {
 			t.Fatal(err)
 		}

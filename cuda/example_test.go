@@ -49,7 +49,7 @@ func ExampleDevice_Capture() {
 	if err != nil {
 		panic(err)
 	}
-	step, err := gpu.Capture(func() error {
+	step, err := gpu.Capture(kernels.ByData, func() error {
 		return gpu.Run(kernels.Add, &kernels.Call{Out: []storage.Array{sum}, In: []storage.Array{sum, batch}})
 	})
 	if err != nil {

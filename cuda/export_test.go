@@ -57,6 +57,9 @@ func Candidates(cuda string) (paths, versions []string) {
 // Entries are the entries of PTX.
 func Entries(text string) map[string][]int { return entries(text) }
 
+// AllowBranches makes d capture concurrent branches again.
+func AllowBranches(d *Device) { d.straightLine = false }
+
 // ClearFallbacks forgets what d does without.
 func ClearFallbacks(d *Device) { d.fallbacks.all = nil }
 

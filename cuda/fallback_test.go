@@ -82,8 +82,50 @@ func TestMemoryIsReused(t *testing.T) {
 func TestGraphsNeedTheDriver(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Eager)[0]
 	cudatest.Plant(t, "cuGraphLaunch", "missing")
-	if _, err := d.Capture(func() error { return nil }); err == nil || !strings.Contains(err.Error(), "the driver has no cuGraphLaunch") {
+	if _, err := d.Capture(kernels.ByData, func() error { return nil }); err == nil || !strings.Contains(err.Error(), "the driver has no cuGraphLaunch") {
 		t.Errorf("error %v; want one that names cuGraphLaunch", err)
+	}
+}
+
+// TestBranchesMayBeRefused during a capture, by drivers that allowed them at first: the next
+// graph is a straight line, and it is said why. Work that fails is not the driver's refusal.
+func TestBranchesMayBeRefused(t *testing.T) {
+	for function, want := range map[string]string{
+		"cuStreamGetCaptureInfo_v2":         "query a capture: operation not supported",
+		"cuStreamUpdateCaptureDependencies": "set the dependencies of a capture: operation not supported",
+		"cuGraphInstantiateWithFlags":       "instantiate a graph: operation not supported",
+	} {
+		t.Run(function, func(t *testing.T) {
+			d := cudatest.Devices(t, cudatest.Deferred)[1]
+			x, y, one := ones(t, d, 1), ones(t, d, 1), ones(t, d, 1)
+			beside := func() error { return errors.Join(add(d, x, one), add(d, y, one)) }
+			if _, err := d.Capture(kernels.ByData, func() error { return errors.Join(d.Sync(), beside()) }); err == nil || len(d.Fallbacks()) > 0 {
+				t.Fatalf("error %v, without %q; want an error only", err, d.Fallbacks())
+			}
+			t.Cleanup(func() { cuda.AllowBranches(d); cuda.ClearFallbacks(d) })
+			t.Run("refused", func(t *testing.T) {
+				cudatest.Plant(t, function, "801")
+				if _, err := d.Capture(kernels.ByData, beside); err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("error %v; want %q", err, want)
+				}
+			})
+			if all := d.Fallbacks(); len(all) != 1 || !strings.HasPrefix(all[0], "the kernels of a graph run one after another, because the driver refuses concurrent ones: ") || !strings.Contains(all[0], want) {
+				t.Errorf("%q; want that branches are refused: %s", all, want)
+			}
+			g, err := d.Capture(kernels.ByData, beside)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if calls, deep := g.Depth(); calls != 2 || deep != 2 {
+				t.Errorf("%d calls, %d one after another; want 2 and 2", calls, deep)
+			}
+			if err := errors.Join(g.Replay(), g.Close()); err != nil {
+				t.Error(err)
+			}
+			if got := first(t, x); got != 2 {
+				t.Errorf("got %v; want 2", got)
+			}
+		})
 	}
 }
 
@@ -164,7 +206,7 @@ func TestConvolutionsByTheLibraryAreNotConcurrent(t *testing.T) {
 		if err := work(); err != nil {
 			t.Fatal(err)
 		}
-		g, err := d.Capture(work)
+		g, err := d.Capture(kernels.ByData, work)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -30,8 +30,8 @@ var (
 )
 
 // Capture captures what work issues to d's own stream; see [kernels.GraphCapturer].
-func (d *Device) Capture(work func() error) (kernels.Graph, error) {
-	g, err := d.stream.Capture(work)
+func (d *Device) Capture(order kernels.GraphOrder, work func() error) (kernels.Graph, error) {
+	g, err := d.stream.Capture(order, work)
 	if err != nil {
 		return nil, err
 	}
@@ -41,13 +41,13 @@ func (d *Device) Capture(work func() error) (kernels.Graph, error) {
 // Capture calls work and returns a graph of what it issued to s and to streams that it
 // forked from s by events, which must be joined to s again. Nothing runs during capture.
 // [kernels.GraphCapturer] lists what work must not do. Close the Graph after use.
-func (s *Stream) Capture(work func() error) (*Graph, error) {
+func (s *Stream) Capture(order kernels.GraphOrder, work func() error) (*Graph, error) {
 	d := s.device
 	if err := driverHas("cuStreamBeginCapture_v2", "cuStreamEndCapture", "cuGraphInstantiateWithFlags", "cuGraphDestroy", "cuGraphLaunch", "cuGraphExecDestroy"); err != nil {
 		return nil, fmt.Errorf("%v: capture: %w", d, err)
 	}
 	g := &Graph{stream: s, dependencies: dependencies{stream: s, barrierCall: -1, straight: -1}, retained: map[any]struct{}{}}
-	if d.straightLine {
+	if d.straightLine || order == kernels.StraightLine {
 		g.dependencies.straight = 0
 	}
 	if !d.capturing.CompareAndSwap(nil, g) {
@@ -56,15 +56,28 @@ func (s *Stream) Capture(work func() error) (*Graph, error) {
 	defer d.capturing.Store(nil)
 	template, err := g.capture(work)
 	if err != nil {
+		if refused := g.dependencies.refused; errors.Is(err, refused) { // and nothing failed before
+			g.refuseBranches(refused)
+		}
 		return nil, fmt.Errorf("%v: capture: %w", d, err)
 	}
 	err = d.check("instantiate a graph", C.h5_graph_instantiate(d.context, &g.handle, template))
+	g.refuseBranches(err)
 	if again := d.check("destroy a graph", C.h5_graph_destroy(d.context, template)); err == nil {
 		err = again
 	}
 	calls, deep := g.Depth()
 	d.count("capture", fmt.Sprintf("%d calls, longest chain %d", calls, deep), 0)
 	return g, err
+}
+
+// refuseBranches makes later graphs straight lines if the driver has refused this one's
+// branches.
+func (g *Graph) refuseBranches(why error) {
+	if d := g.stream.device; why != nil && g.dependencies.straight < 0 {
+		d.straightLine = true
+		d.fallBack("the kernels of a graph run one after another, because the driver refuses concurrent ones", why)
+	}
 }
 
 // capture returns the driver's handle of the captured graph, to be instantiated.

@@ -46,7 +46,7 @@ func TestGraphsReplay(t *testing.T) {
 	eachSchedule(t, func(t *testing.T, gpus [2]*cuda.Device) {
 		d := gpus[0]
 		x, y := ones(t, d, 1000), ones(t, d, 1000)
-		replay, err := d.Capture(func() error { return errors.Join(add(d, y, x), add(d, x, x)) })
+		replay, err := d.Capture(kernels.ByData, func() error { return errors.Join(add(d, y, x), add(d, x, x)) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,7 +89,7 @@ func TestGraphsReadPinnedMemoryAtReplay(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := d.Stream()
-		graph, err := s.Capture(func() error {
+		graph, err := s.Capture(kernels.ByData, func() error {
 			return errors.Join(s.Upload(x.Data, 0, from, 4), add(d, y, x), s.Download(to, y.Data, 0, 4))
 		})
 		if err != nil {
@@ -148,7 +148,7 @@ func (f fork) record(t *testing.T, d *cuda.Device, x, y, one storage.Array) (*cu
 		{true, func() error { return add(d, y, x) }},
 		{f.end, func() error { return main.WaitEvent(arrived) }},
 	}
-	return main.Capture(func() error {
+	return main.Capture(kernels.ByData, func() error {
 		for _, s := range steps {
 			if s.taken {
 				if err := s.do(); err != nil {
@@ -213,7 +213,7 @@ func TestInvalidCapturesAreErrors(t *testing.T) {
 			t.Fatal(err)
 		}
 		record := func(f func() error) error {
-			_, err := d.Capture(f)
+			_, err := d.Capture(kernels.ByData, f)
 			return err
 		}
 		for want, err := range map[string]error{
@@ -268,7 +268,7 @@ func TestGraphsRetainWhatTheyUse(t *testing.T) {
 	d := cudatest.Devices(t, cudatest.Deferred)[0]
 	y := ones(t, d, 4)
 	x := ones(t, d, 4)
-	graph, err := d.Capture(func() error { return add(d, y, x) })
+	graph, err := d.Capture(kernels.ByData, func() error { return add(d, y, x) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -311,7 +311,7 @@ func TestGraphsRetainWhatTheyCopy(t *testing.T) {
 		"from": {func() func() error { x := ones(t, d, 4); return func() error { return x.CopyTo(y) } }, 1, 0},
 		"to":   {func() func() error { x := ones(t, d, 4); return func() error { return y.CopyTo(x) } }, 1, 0},
 	} {
-		graph, err := d.Capture(c.work())
+		graph, err := d.Capture(kernels.ByData, c.work())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -344,7 +344,7 @@ func TestClosingAGraphWaitsForItsWork(t *testing.T) {
 		t.Fatal(err)
 	}
 	y, x := ones(t, d, 4), ones(t, d, 4)
-	graph, err := side.Capture(func() error {
+	graph, err := side.Capture(kernels.ByData, func() error {
 		return side.Run(kernels.Add, &kernels.Call{Out: []storage.Array{y}, In: []storage.Array{y, x}})
 	})
 	if err := errors.Join(err, d.Sync(), graph.Replay(), graph.Close()); err != nil {
@@ -379,7 +379,7 @@ func TestGraphsUsingFreedMemoryFail(t *testing.T) {
 		d := gpus[0]
 		x := ones(t, d, 4)
 		args := negArgs(d, d.Address(x.Data))
-		graph, err := d.Capture(func() error { return d.Launch("neg_f32", [3]uint32{1, 1, 1}, 32, args) })
+		graph, err := d.Capture(kernels.ByData, func() error { return d.Launch("neg_f32", [3]uint32{1, 1, 1}, 32, args) })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -48,7 +48,7 @@ func TestNoObjectsLeak(t *testing.T) {
 
 func leavesGraphs(t *testing.T, d, _ *cuda.Device) {
 	x := ones(t, d, 8)
-	graph, err := d.Capture(func() error { return add(d, x, x) })
+	graph, err := d.Capture(kernels.ByData, func() error { return add(d, x, x) })
 	if err := errors.Join(err, graph.Replay(), graph.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func leavesRecordings(t *testing.T, d, _ *cuda.Device) {
 	} {
 		func() {
 			defer func() { recover() }()
-			if _, err := d.Capture(work); err == nil {
+			if _, err := d.Capture(kernels.ByData, work); err == nil {
 				t.Error("no error")
 			}
 		}()
@@ -92,7 +92,7 @@ func TestCapturesFailAfterFailedCalls(t *testing.T) {
 	cudatest.FakeOnly(t)
 	d := cudatest.Devices(t, cudatest.Eager)[0]
 	x, y := ones(t, d, 8), ones(t, d, 8)
-	_, err := d.Capture(func() error {
+	_, err := d.Capture(kernels.ByData, func() error {
 		if err := add(d, x, x); err != nil {
 			return err
 		}

@@ -355,7 +355,7 @@ func TestLibraryCallsAreCaptured(t *testing.T) {
 			if err := work(); err != nil {
 				t.Fatal(err)
 			}
-			replay, err := d.Capture(work)
+			replay, err := d.Capture(kernels.ByData, work)
 			if err != nil {
 				t.Fatalf("%v: %v", c, err)
 			}
@@ -422,7 +422,7 @@ func TestLibrariesInitializeAfterOutOfMemory(t *testing.T) {
 	c := trial{kernels.MatMul, nil, list(of(4, 6)), list(of(4, 5), of(5, 6)), 1e-4}
 	_, there := c.call(t, d)
 	cuda.Unstart(d)
-	if _, err := d.Capture(func() error { return d.Run(c.k, &there) }); err == nil || !strings.Contains(err.Error(), "cuBLASLt") {
+	if _, err := d.Capture(kernels.ByData, func() error { return d.Run(c.k, &there) }); err == nil || !strings.Contains(err.Error(), "cuBLASLt") {
 		t.Errorf("error %v; want one about cuBLASLt's workspace", err)
 	}
 	if n := launches("cublasLtMatmul", func() { c.agrees(t, d) }); n != 1 {

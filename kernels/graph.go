@@ -8,9 +8,7 @@ type GraphCapturer interface {
 	Runner
 	launch.GPU
 	// Capture calls work and returns a graph of what it issued to this device: kernels
-	// and copies of pinned memory. None of it runs before the graph is replayed. Within
-	// the graph a kernel call waits only for the calls whose operands it shares, so
-	// independent calls may run concurrently.
+	// and copies of pinned memory. None of it runs before the graph is replayed.
 	//
 	// Settings and addresses are captured by value: what changes from replay to replay
 	// must be in memory. Work must not allocate, wait, or copy from or to memory that
@@ -20,13 +18,36 @@ type GraphCapturer interface {
 	//
 	// The graph retains every storage that the work used. A storage.Pool must therefore
 	// reuse memory of a captured step.
-	Capture(work func() error) (Graph, error)
+	Capture(order GraphOrder, work func() error) (Graph, error)
+}
+
+// A GraphOrder says which calls of a graph wait for which. Results do not depend on it.
+type GraphOrder int
+
+const (
+	// ByData makes a kernel call wait only for the calls whose operands it shares, so
+	// that independent calls may run concurrently. A device that cannot order calls so
+	// uses StraightLine.
+	ByData GraphOrder = iota
+	// StraightLine makes each call wait for the one before it.
+	StraightLine
+)
+
+// String describes the order.
+func (o GraphOrder) String() string {
+	if o == StraightLine {
+		return "straight line"
+	}
+	return "concurrent branches"
 }
 
 // A Graph is captured work.
 type Graph interface {
 	// Replay issues the work after everything issued before, and does not wait.
 	Replay() error
+	// Depth returns the number of calls in the graph, and the length of its longest chain
+	// of calls of which each waits for the one before.
+	Depth() (calls, deep int)
 	// Close frees the graph after its last replay.
 	Close() error
 }

@@ -70,7 +70,7 @@ func TestCapturedStepsReuseMemory(t *testing.T) {
 		if err := r.Step(step(captured)); err != nil {
 			t.Fatal(err)
 		}
-		graph, err := r.Capture(step(captured))
+		graph, err := r.Capture(tensor.ByData, step(captured))
 		if err != nil {
 			t.Fatal(err)
 		}

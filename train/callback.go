@@ -1,12 +1,15 @@
 package train
 
+import "cmp"
+
 // A Callback is told how training goes, on the goroutine that called Fit. An error
 // ends training and is returned by Fit; the run stays as it is. Embed
 // [CallbackFuncs] to implement some of the methods only.
 type Callback interface {
 	// RunBegin is called before the first step.
 	RunBegin(Plan) error
-	// StepEnd is called after each step. On a GPU the step may still be running.
+	// StepEnd is called after each step. On a GPU the step may still be running, or not
+	// be launched yet if all that is told about steps is CallbackFuncs.OnProgress.
 	StepEnd(Progress) error
 	// EpochEnd is called after each epoch, once it is validated.
 	EpochEnd(Epoch) error
@@ -23,6 +26,7 @@ type Callback interface {
 type CallbackFuncs struct {
 	OnRunBegin func(Plan) error
 	OnStepEnd  func(Progress) error
+	OnProgress func(Progress) error // OnStepEnd of what looks at its argument only, so that several steps can be launched together
 	OnEpochEnd func(Epoch) error
 	OnSaved    func(file string) error
 	OnNote     func(text string) error
@@ -32,8 +36,10 @@ type CallbackFuncs struct {
 // RunBegin calls OnRunBegin.
 func (f CallbackFuncs) RunBegin(p Plan) error { return call(f.OnRunBegin, p) }
 
-// StepEnd calls OnStepEnd.
-func (f CallbackFuncs) StepEnd(p Progress) error { return call(f.OnStepEnd, p) }
+// StepEnd calls OnStepEnd and OnProgress.
+func (f CallbackFuncs) StepEnd(p Progress) error {
+	return cmp.Or(call(f.OnStepEnd, p), call(f.OnProgress, p))
+}
 
 // EpochEnd calls OnEpochEnd.
 func (f CallbackFuncs) EpochEnd(e Epoch) error { return call(f.OnEpochEnd, e) }

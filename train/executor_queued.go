@@ -22,9 +22,8 @@ type queued struct {
 	collected time.Time     // when totals was last read
 	pending   int           // steps enqueued since
 
-	recorder  *tensor.GraphCapturer // nil if steps are not captured
-	allocated map[int]bool          // the variants whose memory the recorder has allocated
-	retried   bool                  // whether the last capture failed, and the step ran without
+	group []queuedStep // steps that will be launched together, all on one slot
+	graphs
 }
 
 // Totals are read once they are this old and at least so many steps are pending.
@@ -32,46 +31,30 @@ var maxAge = 100 * time.Millisecond // tests change it
 
 const minPending = 8
 
-// A graph is a captured step.
-type graph struct {
-	captured tensor.Graph
-	updates  bool // whether it updates the parameters
+// A queuedStep is a step that was not launched yet.
+type queuedStep struct {
+	batch
+	info    BatchInfo
+	variant int  // of the hooks
+	same    bool // whether it can be replayed: all steps of its variant are the same
 }
 
 func (t *trainer) newQueued() (*queued, error) {
 	if d, ok := t.Device.(interface{ Preload() }); ok {
 		d.Preload()
 	}
-	q := &queued{trainer: t, allocated: map[int]bool{}}
+	q := &queued{trainer: t}
 	q.recorder, t.plan.NoGraph = t.newRecorder()
 	if why := t.plan.NoGraph; why != "" && t.Config.Graph == config.Yes {
 		return nil, fmt.Errorf("graph: %s; leave it out: %w", why, storage.ErrState)
 	}
 	t.plan.Graph, t.plan.Fallbacks = q.recorder != nil, t.fallbacks()
 	var err error
-	q.totals, err = storage.Make(t.Device, dtype.Float64, tensor.MetricCount)
-	return q, err
-}
-
-// newRecorder returns a recorder of t's steps, or nil and the reason why they cannot
-// be captured.
-func (t *trainer) newRecorder() (*tensor.GraphCapturer, string) {
-	if t.Config.Graph == config.No {
-		return nil, ""
+	if q.totals, err = storage.Make(t.Device, dtype.Float64, tensor.MetricCount); err != nil {
+		return nil, err
 	}
-	recorder, ok := tensor.NewGraphCapturer(t.Device)
-	if !ok {
-		return nil, fmt.Sprintf("%v cannot capture graphs", t.Device)
-	}
-	if t.capturable == nil {
-		return nil, fmt.Sprintf("%T takes its hyperparameters by value", t.Optimizer)
-	}
-	for _, h := range t.hooks {
-		if _, ok := h.(CapturableHook); !ok {
-			return nil, fmt.Sprintf("the hook %T cannot be captured", h)
-		}
-	}
-	return recorder, ""
+	q.graphs = newGraphs(q.recorder)
+	return q, nil
 }
 
 // fallbacks returns what the device says that it does without.
@@ -104,89 +87,88 @@ func (q *queued) beginEpoch() error {
 }
 
 func (q *queued) step(b *batch) error {
-	updated, err := q.enqueue(b)
-	if err != nil {
+	if err := q.enqueue(b); err != nil {
 		return fmt.Errorf("epoch %d, step %d: %w", q.Position.Epoch+1, q.Position.Step+1, err)
+	}
+	if q.trial.complete() || len(q.group) == 0 && q.pending >= minPending && time.Since(q.collected) > maxAge {
+		return q.collect()
+	}
+	return nil
+}
+
+// enqueue makes the step of b the last of the group, and launches the group if it is full
+// or if nothing else is to be launched with the step.
+func (q *queued) enqueue(b *batch) (err error) {
+	s := queuedStep{batch: *b, info: q.batchInfo(b)}
+	if q.recorder != nil && b.n == q.fullBatch() {
+		s.variant, s.same = variantOf(q.hooks, s.info)
+	}
+	q.group = append(q.group, s)
+	updated := q.updates[s.variant]
+	if len(q.group) >= q.stepsPerGraph || !q.replayable(s) {
+		updated, err = q.launch()
 	}
 	if updated && q.capturable != nil {
 		q.capturable.CountStep()
 	}
 	q.samples += b.n
 	q.enqueued++
-	if q.pending++; q.pending >= minPending && time.Since(q.collected) > maxAge {
-		return q.collect()
-	}
-	return nil
+	q.pending++
+	return err
 }
 
-// enqueue makes a step on the device and reports whether it updates the parameters.
-// A full batch replays the slot's graph, since its addresses and shapes are the same.
-func (q *queued) enqueue(b *batch) (updated bool, err error) {
-	info := q.batchInfo(b)
-	variant, same := 0, q.recorder != nil && b.n == q.fullBatch()
-	if same {
-		variant, same = variantOf(q.hooks, info)
+// launch launches the group on its slot, and reports whether its last step updates the
+// parameters.
+func (q *queued) launch() (updated bool, err error) {
+	if len(q.group) == 0 {
+		return false, nil
 	}
-	if g, ok := b.slot.graphs[variant]; ok && same {
-		return g.updates, g.captured.Replay()
+	group, slot := q.group, q.group[0].slot
+	q.group = q.group[:0]
+	if slot.launched {
+		return q.issue(slot, group)
 	}
-	q.captureArgs(b.slot.args.hyper)
-	return q.run(b, info, variant, same)
+	err = slot.launch(func() (err error) {
+		updated, err = q.issue(slot, group)
+		return err
+	})
+	return updated, err
 }
 
-// run makes a step without a graph or captures it in one, if it is the same as others of
-// its variant.
-func (q *queued) run(b *batch, info BatchInfo, variant int, same bool) (updated bool, err error) {
+// issue issues the steps of a group. Those that are replayed are in one graph.
+func (q *queued) issue(slot *slot, group []queuedStep) (updated bool, err error) {
+	last := len(group) - 1
+	if q.replayable(group[last]) {
+		return q.updates[group[last].variant], q.replay(slot, group)
+	}
+	if last > 0 {
+		if err := q.replay(slot, group[:last]); err != nil {
+			return false, err
+		}
+	}
+	return q.run(group[last])
+}
+
+// run makes a step without a graph. The first of a variant allocates the memory that its
+// graphs use.
+func (q *queued) run(s queuedStep) (updated bool, err error) {
+	q.captureArgs(s.args.hyper)
 	work := func(t *tensor.Tape) (err error) {
-		updated, err = q.compute(t, b, info)
+		updated, err = q.compute(t, &s)
 		return err
 	}
-	switch {
-	case !same:
+	if !s.same || q.recorder == nil {
 		err = tensor.Step(work)
-	case !q.allocated[variant]:
-		q.allocated[variant] = true
+	} else {
 		err = q.recorder.Step(work)
-	default:
-		err = q.capture(b.slot, variant, work, &updated)
+		q.updates[s.variant] = updated
 	}
 	return updated, errors.Join(err, q.noteFallbacks())
 }
 
-// capture captures a step in a graph of the slot and runs it. It fails once where
-// memory that the recorder had allocated was freed for something else; the step,
-// made without a graph, allocates it anew. A step that cannot be captured is made
-// without a graph, as are all later ones, unless graphs were asked for.
-func (q *queued) capture(s *slot, variant int, work func(t *tensor.Tape) error, updates *bool) error {
-	replay, err := q.recorder.Capture(work)
-	switch {
-	case err == nil:
-		q.retried = false
-		if s.graphs == nil {
-			s.graphs = map[int]graph{}
-		}
-		s.graphs[variant] = graph{replay, *updates}
-		return replay.Replay()
-	case !q.retried:
-		q.retried = true
-	case q.Config.Graph == config.Yes:
-		return err
-	default:
-		q.plan.Graph, q.plan.NoGraph = false, err.Error()
-		recorder := q.recorder
-		q.recorder = nil
-		note := fmt.Sprintf("steps are not captured in a graph after all, which is slower: %v", err)
-		if err := q.note(note); err != nil {
-			return err
-		}
-		return recorder.Step(work)
-	}
-	return q.recorder.Step(work)
-}
-
 // compute makes a step as the device runs it.
-func (q *queued) compute(t *tensor.Tape, b *batch, info BatchInfo) (updated bool, err error) {
-	t.SeedAt(q.Config.Seed, b.slot.args.random)
+func (q *queued) compute(t *tensor.Tape, b *queuedStep) (updated bool, err error) {
+	t.SeedAt(q.Config.Seed, b.args.random)
 	q.autocast(t)
 	e := exampleOf(t, q.Inputs, q.binding, b.fields, b.rows)
 	outputs, targets := q.forward(e)
@@ -196,12 +178,15 @@ func (q *queued) compute(t *tensor.Tape, b *batch, info BatchInfo) (updated bool
 	outputs, targets, shown := q.inDataUnits(e, outputs, targets, loss)
 	tensor.AddMetrics(q.totals, b.n, shown, correct, ignored)
 	q.metrics.update(outputs, targets, weights, shown)
-	return q.update(info, loss)
+	return q.update(b.info, loss)
 }
 
 func (q *queued) collect() error {
 	if q.pending == 0 {
 		return nil
+	}
+	if _, err := q.launch(); err != nil {
+		return fmt.Errorf("epoch %d, by step %d: %w", q.Position.Epoch+1, q.enqueued, err)
 	}
 	sums, err := readTotals(q.totals)
 	if err != nil {
@@ -218,7 +203,7 @@ func (q *queued) collect() error {
 	running.Samples, running.Loss = q.samples, sums[tensor.MetricLoss]
 	running.Correct, running.Ignored = int(sums[tensor.MetricCorrect]), int(sums[tensor.MetricIgnored])
 	q.collected, q.pending = time.Now(), 0
-	return nil
+	return q.endTrial()
 }
 
 // readTotals waits for the device and reads totals. A failure before that is the

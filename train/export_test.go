@@ -29,3 +29,11 @@ func EvaluateBy(samples int, r *Run, d dataset.Dataset) (t Metrics, err error) {
 	p.Batch = samples
 	return r.evaluateBy(context.Background(), p, d)
 }
+
+// GroupSteps makes trials short and lets graphs have as many steps as take so long, during
+// the test.
+func GroupSteps(t *testing.T, d time.Duration) {
+	oldTime, oldReplays := groupTime, timedReplays
+	groupTime, timedReplays = d, 1
+	t.Cleanup(func() { groupTime, timedReplays = oldTime, oldReplays })
+}

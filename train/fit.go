@@ -35,11 +35,12 @@ type Options struct {
 
 // A Plan says how a run is going to be trained.
 type Plan struct {
-	dataset.Plan          // of the samples to train on
-	Resident     bool     // all samples are on the device, none are read again
-	Graph        bool     // steps are captured in a CUDA graph once, and replayed
-	NoGraph      string   // why not, unless it was asked for; empty on the CPU
-	Fallbacks    []string // what the device does without, such as a library, what it does instead, and why
+	dataset.Plan              // of the samples to train on
+	Resident     bool         // all samples are on the device, none are read again
+	Graph        bool         // steps are captured in a CUDA graph once, and replayed
+	NoGraph      string       // why not, unless it was asked for; empty on the CPU
+	GraphChoice  *GraphChoice // how captured steps are replayed; nil until that is measured
+	Fallbacks    []string     // what the device does without, such as a library, what it does instead, and why
 }
 
 // Progress is how far an epoch has come.
@@ -49,6 +50,7 @@ type Progress struct {
 	Metrics                       // of this epoch so far
 	Elapsed, Waited time.Duration // since training began or resumed in this epoch; the part spent waiting for data
 	Trained         int           // samples since then
+	Plan            *Plan         // of the run, without what turned out not to work
 }
 
 // An Epoch is the result of an epoch.
@@ -137,7 +139,7 @@ func (t *trainer) open(ctx context.Context, data *Data) (err error) {
 	t.setTF32()
 	t.capturable, _ = t.Optimizer.(nn.Capturable)
 	for _, c := range t.Callbacks {
-		if f, ok := c.(CallbackFuncs); !ok || f.OnStepEnd != nil {
+		if f, ok := c.(CallbackFuncs); !ok || f.OnStepEnd != nil || f.OnProgress != nil {
 			t.stepCallbacks = append(t.stepCallbacks, c)
 		}
 	}
@@ -311,7 +313,7 @@ func (t *trainer) afterStep(start int, clock clock) error {
 	}
 	if len(t.stepCallbacks) > 0 {
 		at := &t.Position
-		p := Progress{at.Epoch + 1, t.Config.Epochs, at.Consumed, at.Samples, at.Running, elapsed, waited, at.Consumed - start}
+		p := Progress{at.Epoch + 1, t.Config.Epochs, at.Consumed, at.Samples, at.Running, elapsed, waited, at.Consumed - start, &t.plan}
 		for _, c := range t.stepCallbacks {
 			if err := c.StepEnd(p); err != nil {
 				return errors.Join(err, t.executor.collect())

@@ -38,7 +38,9 @@ type uncapturableDevice struct{ *cuda.Device }
 
 var errCapture = errors.New("capture failed")
 
-func (uncapturableDevice) Capture(func() error) (kernels.Graph, error) { return nil, errCapture }
+func (uncapturableDevice) Capture(kernels.GraphOrder, func() error) (kernels.Graph, error) {
+	return nil, errCapture
+}
 
 // TestStepsRunWithoutAGraphIfCaptureFails with the same results and one
 // note; if a graph was asked for, that is an error.
@@ -78,11 +80,11 @@ type flakyDevice struct {
 	asked *int
 }
 
-func (d flakyDevice) Capture(work func() error) (kernels.Graph, error) {
+func (d flakyDevice) Capture(order kernels.GraphOrder, work func() error) (kernels.Graph, error) {
 	if *d.asked++; *d.asked%2 == 1 {
 		return nil, errCapture
 	}
-	return d.Device.Capture(work)
+	return d.Device.Capture(order, work)
 }
 
 // TestCaptureIsRetried after it failed once: the step is made without a graph, with
@@ -90,14 +92,15 @@ func (d flakyDevice) Capture(work func() error) (kernels.Graph, error) {
 func TestCaptureIsRetried(t *testing.T) {
 	d, asked := cudatest.Devices(t, cudatest.Deferred)[0], 0
 	want, data := newRun(t, d, mode{"no", "yes"}, bare)
+	want.Config.Epochs = 3
 	if err := want.Fit(context.Background(), data, train.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	run, data := newRun(t, d, mode{"no", "yes"}, bare)
-	run.Device = flakyDevice{d, &asked}
+	run.Device, run.Config.Epochs = flakyDevice{d, &asked}, 3
 	err := run.Fit(context.Background(), data, train.Options{Callbacks: []train.Callback{train.CallbackFuncs{OnNote: func(note string) error { return fmt.Errorf("note %q", note) }}}})
-	if err != nil || asked != 6 {
-		t.Errorf("error %v, asked to record %d times; want none, and twice for each of 3 slots", err, asked)
+	if err != nil || asked != 12 {
+		t.Errorf("error %v, asked to record %d times; want none, and twice for each order in each of 3 slots", err, asked)
 	}
 	sameState(t, "recorded late", state(t, run), state(t, want))
 }

@@ -2,6 +2,7 @@ package train
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/dataset"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/tensor"
 )
 
 // ringSize is the number of batches in a ring: one is computed on, one is being
@@ -31,13 +33,18 @@ type ring struct {
 	closers []io.Closer // the stream and all events
 }
 
-// A slot is device memory for one batch, and the batch in it.
+// A slot is device memory for one batch, and the batch in it. If all samples are on the
+// device, it is memory for the arguments of several steps.
 type slot struct {
 	batch
-	buffers []storage.Array // for full batches; none if all samples are on the device
-	args    argsBuffer      // the step arguments, when training
-	turn    int
-	graphs  map[int]graph // the captured steps on this slot's memory, by variant
+	buffers    []storage.Array // for full batches; none if all samples are on the device
+	argsBuffer                 // the step arguments, when training
+	turn       int
+	graphs     map[graphKey]tensor.Graph // the captured steps on this slot's memory
+
+	ring     *ring
+	taken    int  // number of steps whose arguments are set
+	launched bool // whether they were launched, so that the slot takes no more
 }
 
 // slotEvents are the events of one batch.
@@ -67,7 +74,7 @@ func (r *ring) allocate(fields []dataset.Field, samples int, openEvent func() (s
 				return err
 			}
 		}
-		s.fields, s.slot = slices.Clone(s.buffers), s
+		s.fields, s.slot, s.ring, s.launched = slices.Clone(s.buffers), s, r, true
 		r.slots = append(r.slots, s)
 	}
 	for range 2 * ringSize {
@@ -110,22 +117,67 @@ func newBatchArray(d storage.Device, f dataset.Field, samples int) (storage.Arra
 // eventsOf returns the events of a batch by its number.
 func (r *ring) eventsOf(batch int) slotEvents { return r.events[batch%len(r.events)] }
 
-// send returns the next slot, with the copies that fill enqueues in progress.
-func (r *ring) send(fill func(s *slot) error) (*slot, error) {
+// next returns the next slot. Its pinned memory may be written, and copies to it wait for
+// the computation that read it.
+func (r *ring) next() (*slot, error) {
 	s, before := r.slots[r.turn%ringSize], r.eventsOf(r.turn+ringSize)
-	for _, step := range []func() error{
-		before.copied.Wait, // then the pinned memory of those copies may be written
-		func() error { return r.copies.WaitEvent(before.computed) },
-		func() error { return fill(s) },
-		func() error { return r.copies.Record(r.eventsOf(r.turn).copied) },
-	} {
-		if err := step(); err != nil {
-			return nil, err
-		}
-	}
 	s.turn = r.turn
 	r.turn++
-	return s, nil
+	if err := before.copied.Wait(); err != nil {
+		return nil, err
+	}
+	return s, r.copies.WaitEvent(before.computed)
+}
+
+// send returns the next slot, with the copies that fill enqueues in progress.
+func (r *ring) send(fill func(s *slot) error) (*slot, error) {
+	s, err := r.next()
+	if err != nil {
+		return nil, err
+	}
+	if err := fill(s); err != nil {
+		return nil, err
+	}
+	return s, r.copies.Record(r.eventsOf(s.turn).copied)
+}
+
+// open returns a slot that takes the arguments of another step, until they are launched:
+// the last one, or the next.
+func (r *ring) open() (*slot, error) {
+	if r.turn > 0 {
+		if s := r.slots[(r.turn-1)%ringSize]; !s.launched {
+			return s, nil
+		}
+	}
+	s, err := r.next()
+	if err == nil {
+		s.taken, s.launched = 0, false
+	}
+	return s, err
+}
+
+// launch uploads the arguments of the slot's steps and calls work, which enqueues them.
+func (s *slot) launch(work func() error) error {
+	s.launched = true
+	if err := s.argsBuffer.upload(s.ring.copies); err != nil {
+		return err
+	}
+	if err := s.ring.copies.Record(s.ring.eventsOf(s.turn).copied); err != nil {
+		return err
+	}
+	return s.ring.compute(s, work)
+}
+
+// compute calls work: computation that it enqueues waits for the copies to s, and later
+// copies to s wait for the computation.
+func (r *ring) compute(s *slot, work func() error) error {
+	if err := r.device.ComputeStream().WaitEvent(r.eventsOf(s.turn).copied); err != nil {
+		return err
+	}
+	if err := work(); err != nil {
+		return err
+	}
+	return r.device.ComputeStream().Record(r.eventsOf(s.turn).computed)
 }
 
 // serve yields the batches of slots that were sent. Computation that is enqueued from
@@ -135,22 +187,25 @@ func (r *ring) serve(sent iter.Seq2[*slot, error]) iter.Seq2[*batch, error] {
 		defer r.waitCopies() // an error of a copy is an error of the next step, too
 		for s, err := range sent {
 			if err == nil {
-				err = r.device.ComputeStream().WaitEvent(r.eventsOf(s.turn).copied)
+				err = r.compute(s, func() error {
+					if !yield(&s.batch, nil) {
+						return errStopped
+					}
+					return nil
+				})
 			}
 			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if !yield(&s.batch, nil) {
-				return
-			}
-			if err := r.device.ComputeStream().Record(r.eventsOf(s.turn).computed); err != nil {
-				yield(nil, err)
+				if err != errStopped {
+					yield(nil, err)
+				}
 				return
 			}
 		}
 	}
 }
+
+// errStopped says that no more batches are wanted.
+var errStopped = errors.New("stopped")
 
 // oneAhead takes each slot before it yields the one before it, so that copies overlap
 // with code that waits for the computation.
@@ -206,7 +261,7 @@ func (r *ring) close() error {
 	failed := []error{r.waitCopies(), r.device.Sync()}
 	for _, s := range r.slots {
 		for _, g := range s.graphs {
-			failed = append(failed, g.captured.Close())
+			failed = append(failed, g.Close())
 		}
 	}
 	for _, it := range slices.Backward(r.closers) {

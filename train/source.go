@@ -28,8 +28,9 @@ type batch struct {
 	fields []storage.Array // in the dataset's order: of the batch or, with rows, of all samples
 	rows   storage.Array   // int64, the numbers of the samples in fields; empty if fields are the batch
 	n      int
-	next   int   // samples of the epoch consumed after this batch
-	slot   *slot // of a ring; nil on the host
+	next   int        // samples of the epoch consumed after this batch
+	slot   *slot      // of a ring; nil on the host
+	args   stepArrays // in the slot, when training
 }
 
 // A batchCheck returns an error if a batch is not valid. nil accepts all.
@@ -115,7 +116,7 @@ func (f *trainer) openSource(ctx context.Context, data *Data, loading dataset.Op
 		return err
 	}
 	if s, ok := f.source.(*streamedSource); ok {
-		s.args, err = f.newArgs(s.ring)
+		s.args, err = f.newArgs(s.ring, 1)
 	}
 	return err
 }

@@ -13,7 +13,7 @@ import (
 type residentSource struct {
 	*ring
 	order *dataset.Loader
-	args  uploadArgs
+	args  setArgs
 }
 
 // openResident opens the source of d, whose samples it copies to the device, and the
@@ -38,7 +38,7 @@ func (f *trainer) openResident(ctx context.Context, device storage.AsyncDevice, 
 			return fmt.Errorf("keep %d samples on %v: %w", d.Len(), device, err)
 		}
 	}
-	if there.args, err = f.newArgs(r); err != nil {
+	if there.args, err = f.newArgs(r, maxStepsPerGraph); err != nil {
 		return err
 	}
 	for _, s := range r.slots {
@@ -93,20 +93,30 @@ func (r *ring) fill(ctx context.Context, d dataset.Dataset, o dataset.Options, a
 }
 
 func (f *residentSource) epoch(ctx context.Context, number, start int) iter.Seq2[*batch, error] {
-	return f.serve(func(yield func(*slot, error) bool) {
+	return func(yield func(*batch, error) bool) {
+		defer f.waitCopies() // an error of a copy is an error of the next step, too
 		f.begin()
 		for picked, next := range f.order.Order(number, start) {
-			if ctx.Err() != nil {
-				yield(nil, context.Cause(ctx))
-				return
-			}
-			s, err := f.send(func(s *slot) error {
-				s.n, s.next, s.rows = len(picked), next, rows(s.args.rows, 0, len(picked))
-				return f.args(s, picked)
-			})
-			if !yield(s, err) || err != nil {
+			b, err := f.batch(ctx, picked, next)
+			if !yield(b, err) || err != nil {
 				return
 			}
 		}
-	})
+	}
+}
+
+// batch returns a batch of the samples picked, whose step is to be launched by its slot.
+func (f *residentSource) batch(ctx context.Context, picked []int, next int) (*batch, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	s, err := f.open()
+	if err != nil {
+		return nil, err
+	}
+	f.args(s, s.taken, picked)
+	args := s.steps[s.taken]
+	s.taken++
+	s.n, s.next, s.args, s.batch.rows = len(picked), next, args, rows(args.rows, 0, len(picked))
+	return &s.batch, nil
 }

@@ -13,20 +13,20 @@ type streamedSource struct {
 	*ring
 	loader *dataset.Loader
 	check  batchCheck
-	args   uploadArgs // nil unless training
+	args   setArgs // nil unless training
 }
 
-// uploadArgs enqueues the copy of the next step's arguments to a slot.
-type uploadArgs func(s *slot, rows []int) error
+// setArgs sets the arguments of a slot's step to those of the next step.
+type setArgs func(s *slot, step int, rows []int)
 
-// newArgs gives each slot of r a buffer for step arguments.
-func (f *trainer) newArgs(r *ring) (_ uploadArgs, err error) {
+// newArgs gives each slot of r a buffer for the arguments of so many steps.
+func (f *trainer) newArgs(r *ring, steps int) (_ setArgs, err error) {
 	for _, s := range r.slots {
-		if s.args, err = newArgsBuffer(r.device, f.hyperCount(), f.fullBatch()); err != nil {
+		if s.argsBuffer, err = newArgsBuffer(r.device, steps, f.hyperCount(), f.fullBatch()); err != nil {
 			return nil, err
 		}
 	}
-	return func(s *slot, rows []int) error { return s.args.upload(r.copies, f.nextArgs(), rows) }, r.afterAllocations()
+	return func(s *slot, step int, rows []int) { s.set(step, f.nextArgs(), rows) }, r.afterAllocations()
 }
 
 func (f *streamedSource) epoch(ctx context.Context, number, start int) iter.Seq2[*batch, error] {
@@ -60,7 +60,9 @@ func (f *streamedSource) send(from *dataset.Batch) (*slot, error) {
 	return f.ring.send(func(s *slot) error {
 		s.n, s.next = n, from.Consumed
 		if f.args != nil {
-			if err := f.args(s, nil); err != nil {
+			f.args(s, 0, nil)
+			s.args = s.steps[0]
+			if err := s.argsBuffer.upload(f.copies); err != nil {
 				return err
 			}
 		}

@@ -13,19 +13,29 @@ type stepArgs struct {
 	random uint64    // random stream: see tensor.Tape.SeedAt
 }
 
-// An argsBuffer is device memory for the arguments of a step and the numbers of the
-// samples it trains on, uploaded in one copy.
-type argsBuffer struct {
+// A stepArrays is device memory for the arguments of one step and the numbers of the
+// samples it trains on.
+type stepArrays struct {
 	hyper  storage.Array // float64 (n): see nn.Capturable
 	random storage.Array // uint64 (1)
 	rows   storage.Array // int64, of a full batch: which samples, if all are on the device
-	pinned storage.Host  // the three, one after the other
 }
 
-// newArgsBuffer returns a buffer for so many hyperparameters and samples.
-func newArgsBuffer(device storage.AsyncDevice, hyper, samples int) (b argsBuffer, err error) {
-	size := 8 * (hyper + 1 + samples)
-	memory, err := device.Alloc(size)
+// An argsBuffer is device memory for the arguments of several steps, which are uploaded
+// in one copy.
+type argsBuffer struct {
+	steps  []stepArrays
+	words  int          // for each step, of 8 bytes
+	pinned storage.Host // for the arguments of all steps, one after the other
+	end    int          // bytes of pinned that were written
+}
+
+// newArgsBuffer returns a buffer for so many steps, with so many hyperparameters and
+// samples each.
+func newArgsBuffer(device storage.AsyncDevice, steps, hyper, samples int) (b argsBuffer, err error) {
+	b.words = hyper + 1 + samples
+	b.words += b.words % 2 // so that all steps are aligned alike
+	memory, err := device.Alloc(8 * b.words * steps)
 	if err != nil {
 		return b, err
 	}
@@ -34,19 +44,27 @@ func newArgsBuffer(device storage.AsyncDevice, hyper, samples int) (b argsBuffer
 		v.Offset = first
 		return storage.Array{Data: memory, Type: t, View: v}
 	}
-	b = argsBuffer{hyper: part(dtype.Float64, 0, hyper), random: part(dtype.Uint64, hyper, 1), rows: part(dtype.Int64, hyper+1, samples)}
-	b.pinned, err = device.AllocPinned(size)
+	for i := range steps {
+		at := i * b.words
+		b.steps = append(b.steps, stepArrays{hyper: part(dtype.Float64, at, hyper), random: part(dtype.Uint64, at+hyper, 1), rows: part(dtype.Int64, at+hyper+1, samples)})
+	}
+	b.pinned, err = device.AllocPinned(8 * b.words * steps)
 	return b, err
 }
 
-// upload writes the arguments and enqueues their copy.
-func (b *argsBuffer) upload(copies storage.Stream, args stepArgs, rows []int) error {
-	bytes := b.pinned.Bytes()
+// set writes the arguments of a step, which must be uploaded.
+func (b *argsBuffer) set(step int, args stepArgs, rows []int) {
+	bytes := b.pinned.Bytes()[8*step*b.words:]
 	n := copy(dtype.Cast[float64](bytes), args.hyper)
 	dtype.Cast[uint64](bytes)[n] = args.random
 	to := dtype.Cast[int64](bytes)[n+1:]
 	for i, row := range rows {
 		to[i] = int64(row)
 	}
-	return copies.Upload(b.hyper.Data, 0, b.pinned, 8*(n+1+len(rows)))
+	b.end = 8 * (step*b.words + n + 1 + len(rows))
+}
+
+// upload enqueues the copy of the arguments of the first steps, up to the last set.
+func (b *argsBuffer) upload(copies storage.Stream) error {
+	return copies.Upload(b.steps[0].hyper.Data, 0, b.pinned, b.end)
 }

@@ -517,7 +517,7 @@ func (j *job) run(c *cli.Context) error {
 	watch := newMonitor(c, j)
 	watch.begin()
 	err := j.train.Fit(c.Context, j.data.Data, train.Options{File: j.file, Lock: j.lock, Callbacks: []train.Callback{train.CallbackFuncs{
-		OnRunBegin: watch.plan, OnNote: watch.note, OnStepEnd: watch.batch, OnEpochEnd: watch.epoch,
+		OnRunBegin: watch.plan, OnNote: watch.note, OnProgress: watch.batch, OnEpochEnd: watch.epoch,
 	}}})
 	watch.end()
 	interrupted := c.Context.Err() != nil && errors.Is(err, context.Canceled)

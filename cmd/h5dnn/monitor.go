@@ -30,6 +30,7 @@ type monitor struct {
 	json  bool
 	bar   liveLine
 	began time.Time
+	chose bool // whether it was printed how steps are replayed
 }
 
 func newMonitor(c *cli.Context, j *job) *monitor {
@@ -209,6 +210,9 @@ func (m *monitor) epoch(e train.Epoch) error {
 	if m.json {
 		return m.epochJSON(e)
 	}
+	if err := m.choice(e.Plan); err != nil {
+		return err
+	}
 	_, err := fmt.Fprintln(m.out, fit(m.epochParts(e), columnsOf(m.out.w, math.MaxInt)))
 	return err
 }
@@ -259,6 +263,16 @@ func (m *monitor) epochJSON(e train.Epoch) error {
 		return err
 	}
 	_, err := io.WriteString(m.out, "\n")
+	return err
+}
+
+// choice prints once how captured steps are replayed, when that was measured.
+func (m *monitor) choice(p train.Plan) error {
+	if p.GraphChoice == nil || m.chose {
+		return nil
+	}
+	m.chose = true
+	_, err := fmt.Fprintf(m.out, "%v: %v\n", m.job.train.Device, p.GraphChoice)
 	return err
 }
 
