@@ -37,6 +37,9 @@ var packed = sync.OnceValues(func() (here, driver string) {
 })
 
 func TestMain(m *testing.M) {
+	if tool := fakeTools[filepath.Base(os.Args[0])]; tool != nil {
+		os.Exit(tool(os.Args[1:]))
+	}
 	if os.Getenv("GPUCHECK_TEST_HANG") != "" {
 		hangInAGoroutine()
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -139,20 +138,4 @@ func (c *check) speed() {
 	if text, err := os.ReadFile(table); err == nil {
 		c.report.printf("\n%s\n", strings.Replace(string(text), "# ", "### ", 1))
 	}
-}
-
-// counters has ncu count what the ten dearest kernels of a step do.
-func (c *check) counters(table string) {
-	text, _ := os.ReadFile(table)
-	var names []string
-	for i, line := range strings.Split(string(text), "\n") {
-		if fields := strings.Split(line, ","); i > 0 && len(fields) > 1 && fields[0] == "own" && len(names) < 10 {
-			names = append(names, fields[1])
-		}
-	}
-	to := filepath.Join(c.outputs.folder, "ncu.csv")
-	c.outputs.count++
-	command := []string{cmp.Or(cudaTool("ncu"), "ncu"), "--csv", "--page", "raw", "--set", "basic", "--launch-count", "40", "--kernel-name", "regex:^(" + strings.Join(names, "|") + ")$", "--log-file", to,
-		c.program("bench"), "-device", c.device, "-data", c.program("data"), "-made", c.scratch, "-step", filepath.Join(c.scratch, "step.csv"), "-steps", "1"}
-	c.step(step{title: "Counters of the ten dearest kernels, in ncu.csv", command: command, limit: 60 * time.Second, lines: 5, may: true})
 }

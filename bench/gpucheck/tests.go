@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -142,51 +141,6 @@ func exactly(name string) string {
 		parts[i] = "^" + regexp.QuoteMeta(parts[i]) + "$"
 	}
 	return strings.Join(parts, "/")
-}
-
-// sanitize runs the trial that faulted again under compute-sanitizer, if there is one, and if it finds
-// nothing there the whole group, for a minute together.
-func (c *check) sanitize(g group, folder, trial string) {
-	tool := cudaTool("compute-sanitizer")
-	if tool == "" {
-		c.report.printf("There is no compute-sanitizer to tell more.\n")
-		return
-	}
-	began := time.Now()
-	for _, run := range []string{exactly(trial), g.run} {
-		command := append([]string{tool, "--tool", "memcheck", "--print-limit", "20", "./test", "-test.v", "-test.run", run}, g.args...)
-		e := process{command: command, folder: folder, env: c.testEnv(), limit: max(time.Second, time.Minute-time.Since(began))}.run()
-		c.log(c.failed, "compute-sanitizer: "+run, e)
-		if strings.Contains(string(e.log), "========= Invalid") || strings.Contains(string(e.log), "ERROR SUMMARY") && !strings.Contains(string(e.log), "ERROR SUMMARY: 0 errors") {
-			c.report.printf("compute-sanitizer tells more in failed.log: %s\n", firstMatch(e.log, "========= Invalid", "ERROR SUMMARY"))
-			return
-		}
-	}
-	c.report.printf("compute-sanitizer found nothing.\n")
-}
-
-// cudaTool returns the path of a tool of NVIDIA's, or "".
-func cudaTool(name string) string {
-	if path, err := exec.LookPath(name); err == nil {
-		return path
-	}
-	found, _ := filepath.Glob("/usr/local/cuda*/bin/" + name)
-	if len(found) > 0 {
-		return found[len(found)-1]
-	}
-	return ""
-}
-
-// firstMatch returns the first line that contains one of the texts.
-func firstMatch(log []byte, texts ...string) string {
-	for line := range strings.Lines(string(log)) {
-		for _, text := range texts {
-			if strings.Contains(line, text) {
-				return strings.TrimSpace(line)
-			}
-		}
-	}
-	return ""
 }
 
 func (c *check) testEnv() []string {
