@@ -3,6 +3,8 @@ package dataset
 import (
 	"slices"
 	"sync"
+
+	"github.com/h5dnn/h5dnn/internal/prefetch"
 )
 
 // A blockCache holds decoded blocks, also between epochs.
@@ -14,6 +16,8 @@ type blockCache struct {
 	byBlock []*cachedBlock         // by block: its entry, or nil
 	fields  []Field
 	sizes   []int // by field: bytes in one sample
+
+	sampleBytes int // of all fields
 }
 
 // A cachedBlock is an entry of the cache: memory for a block, and the block it holds.
@@ -22,7 +26,7 @@ type cachedBlock struct {
 	data  [][]byte // by field
 	block int
 	start int   // its first row
-	err   error // what whole it from being decoded
+	err   error // why it could not be decoded
 }
 
 func newBlockCache(d reader, b blocks, p Plan) *blockCache {
@@ -32,6 +36,7 @@ func newBlockCache(d reader, b blocks, p Plan) *blockCache {
 	}
 	for _, f := range s.fields {
 		s.sizes = append(s.sizes, f.bytes())
+		s.sampleBytes += f.bytes()
 	}
 	return s
 }
@@ -85,7 +90,11 @@ func (s *blockCache) gather(b *Batch, first int, rows []int) (err error) {
 		}
 		dst = append(dst, bytes)
 	}
+	ahead := rowsAhead(max(1, s.sampleBytes))
 	for k, row := range rows {
+		if k+ahead < len(rows) {
+			s.prefetch(rows[k+ahead])
+		}
 		at := s.byBlock[s.blocks.of(row)]
 		if at.err != nil {
 			err = at.err
@@ -96,6 +105,17 @@ func (s *blockCache) gather(b *Batch, first int, rows []int) (err error) {
 		}
 	}
 	return err
+}
+
+// prefetch makes the processor load a sample that is cached.
+func (s *blockCache) prefetch(row int) {
+	at := s.byBlock[s.blocks.of(row)]
+	if at.err != nil {
+		return
+	}
+	for i, size := range s.sizes {
+		prefetch.Bytes(at.data[i][(row-at.start)*size:][:size])
+	}
 }
 
 // table returns the dataset in memory once every block is cached, else nil.

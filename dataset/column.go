@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/prefetch"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -143,16 +144,25 @@ func (c *column) gatherBytes(dst, src []byte, v views.View, rows, to []int) {
 		gatherScalars(dst, src[start:], c.size, step, rows, to)
 		return
 	}
+	ahead := rowsAhead(c.size)
 	for k := 0; k < len(rows); {
 		n := 1
 		if step == c.size {
 			n = consecutive(rows[k:], to, k)
 		}
+		var next []byte
+		if k+ahead < len(rows) && n == 1 {
+			next = src[start+rows[k+ahead]*step:][:c.size]
+		}
 		at := destination(to, k) * c.size
-		copy(dst[at:at+n*c.size], src[start+rows[k]*step:])
+		prefetch.Copy(dst[at:at+n*c.size], src[start+rows[k]*step:][:n*c.size], next)
 		k += n
 	}
 }
+
+// rowsAhead returns how many rows before its own a row of so many bytes is prefetched.
+// The processor has loads of a few KiB under way at a time.
+func rowsAhead(size int) int { return max(1, 4<<10/size) }
 
 // gatherScalars copies single elements, for which a call to copy costs more than the copy.
 func gatherScalars(dst, src []byte, size, step int, rows, to []int) {

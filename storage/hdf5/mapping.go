@@ -127,14 +127,15 @@ const largePage = 2 << 20
 
 // releaseRanges returns the mapped pages of ranges of the file to the system, and those
 // around them that page faults may have mapped. It sorts the ranges.
-func (f *File) releaseRanges(ranges []byteRange) error {
-	slices.SortFunc(ranges, func(r, s byteRange) int { return cmp.Compare(r.at, s.at) })
+func (f *File) releaseRanges(ranges []keptRange) error {
+	slices.SortFunc(ranges, func(r, s keptRange) int { return cmp.Compare(r.address, s.address) })
 	return f.withAll(func(all []byte) error {
 		var parts [][]byte
 		for k := 0; k < len(ranges); {
-			start, end := ranges[k].at, ranges[k].at+ranges[k].n
-			for k++; k < len(ranges) && ranges[k].at < end+largePage; k++ {
-				end = max(end, ranges[k].at+ranges[k].n)
+			start := int(ranges[k].address) + f.super.at
+			end := start + ranges[k].n
+			for k++; k < len(ranges) && int(ranges[k].address)+f.super.at < end+largePage; k++ {
+				end = max(end, int(ranges[k].address)+f.super.at+ranges[k].n)
 			}
 			parts = append(parts, clip(all, start, end, largePage))
 		}

@@ -1,7 +1,6 @@
 package hdf5
 
 import (
-	"cmp"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -17,61 +16,82 @@ import (
 // others are left.
 type prefetched struct {
 	mu      sync.Mutex // held while the set is replaced
-	set     atomic.Pointer[byteRanges]
-	removed []byteRange
+	set     atomic.Pointer[keptRanges]
+	removed []keptRange
 	size    int // of removed, in bytes
 }
 
-// byteRanges are sorted by start.
-type byteRanges []byteRange
-
 type byteRange struct{ at, n int }
 
-func (p *prefetched) load() byteRanges {
+// A keptRange is a range of a dataset that is in one place of the file, and its address
+// there.
+type keptRange struct {
+	byteRange
+	address uint64
+}
+
+// keptRanges are sorted by start.
+type keptRanges []keptRange
+
+func (p *prefetched) load() keptRanges {
 	if set := p.set.Load(); set != nil {
 		return *set
 	}
 	return nil
 }
 
-func (p *prefetched) add(at, n int) {
+func (p *prefetched) add(r keptRange) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	set := p.load()
-	k, _ := set.find(at)
-	set = slices.Insert(slices.Clone(set), k, byteRange{at, n})
+	set = slices.Insert(slices.Clone(set), set.after(r.at), r)
 	p.set.Store(&set)
 }
 
 // remove removes a range that was added. It returns the ranges whose pages are to be
 // unmapped now.
-func (p *prefetched) remove(at, n int) (unmap []byteRange) {
+func (p *prefetched) remove(r keptRange) (unmap []keptRange) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	set := p.load()
-	k := slices.Index(set, byteRange{at, n})
+	k := slices.Index(set, r)
 	if k < 0 {
 		return nil
 	}
 	set = slices.Delete(slices.Clone(set), k, k+1)
 	p.set.Store(&set)
-	p.removed = append(p.removed, byteRange{at, n})
-	if p.size += n; p.size < storage.MaxDeferredRelease && len(set) > 0 {
+	p.removed = append(p.removed, r)
+	if p.size += r.n; p.size < storage.MaxDeferredRelease && len(set) > 0 {
 		return nil
 	}
 	unmap, p.removed, p.size = p.removed, nil, 0
 	return unmap
 }
 
-// contain reports whether n bytes from at on are within one of the ranges.
-func (s byteRanges) contain(at, n int) bool {
-	k, found := s.find(at)
-	if !found {
-		k--
+// address returns where in the file n bytes from an offset on are, if they are within
+// one of the ranges.
+func (s keptRanges) address(at, n int) (address uint64, ok bool) {
+	k := s.after(at) - 1
+	if k < 0 || at+n > s[k].at+s[k].n {
+		return 0, false
 	}
-	return k >= 0 && k < len(s) && at+n <= s[k].at+s[k].n
+	return s[k].address + uint64(at-s[k].at), true
 }
 
-func (s byteRanges) find(at int) (int, bool) {
-	return slices.BinarySearchFunc(s, at, func(r byteRange, at int) int { return cmp.Compare(r.at, at) })
+// after returns how many ranges start at an offset or before it. Offsets are random, and
+// so the search has no branches that depend on them.
+func (s keptRanges) after(at int) int {
+	if len(s) == 0 || s[0].at > at {
+		return 0
+	}
+	last := 0
+	for n := len(s); n > 1; {
+		half := n / 2
+		middle := last + half
+		if s[middle].at <= at {
+			last = middle
+		}
+		n -= half
+	}
+	return last + 1
 }

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/h5dnn/h5dnn/internal/prefetch"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -37,13 +38,17 @@ func (s rangeSource) ReadAt(b []byte, at int64) (int, error) {
 
 // ReadRanges implements [storage.Uncompressed].
 func (s rangeSource) ReadRanges(ranges iter.Seq2[int, []byte]) error {
-	prefetched := s.ranges.load()
-	err := s.withFile(len(prefetched) > 0, func(from rangeReader) error {
+	kept := s.ranges.load()
+	err := s.withFile(len(kept) > 0, func(from rangeReader) error {
+		var mapped mappedCopy
 		for at, b := range ranges {
-			if err := s.readRange(b, at, from.within(prefetched, at, len(b))); err != nil {
+			if address, ok := kept.address(at, len(b)); ok {
+				mapped.next(b, from.mapped[address:][:len(b)])
+			} else if err := s.readRange(b, at, from); err != nil {
 				return err
 			}
 		}
+		mapped.next(nil, nil)
 		return nil
 	})
 	if err != nil {
@@ -52,8 +57,20 @@ func (s rangeSource) ReadRanges(ranges iter.Seq2[int, []byte]) error {
 	return nil
 }
 
-// A rangeReader is what ranges of bytes are read from: the mapped file, its descriptor
-// as far as bytes are in the page cache, or, if there is neither, the File.
+// A mappedCopy copies ranges out of mapped pages. While it copies one, the processor loads
+// the next: rows in random order are in other pages each time, which it does not foresee.
+type mappedCopy struct {
+	dst, src []byte // are copied next
+}
+
+// next copies the range before and keeps one for later.
+func (c *mappedCopy) next(dst, src []byte) {
+	prefetch.Copy(c.dst, c.src, src)
+	c.dst, c.src = dst, src
+}
+
+// A rangeReader is what ranges of bytes are read from: the mapped file, as far as its
+// pages are kept; its descriptor, as far as bytes are in the page cache; or else the File.
 type rangeReader struct {
 	mapped     []byte
 	descriptor uintptr
@@ -61,14 +78,6 @@ type rangeReader struct {
 
 // noDescriptor is the descriptor of a file that has none.
 const noDescriptor = ^uintptr(0)
-
-// within returns r, without the mapped file if n bytes from an offset on are not in set.
-func (r rangeReader) within(set byteRanges, at, n int) rangeReader {
-	if r.mapped != nil && !set.contain(at, n) {
-		r.mapped = nil
-	}
-	return r
-}
 
 // withFile calls read with the file's descriptor and, if mapped is set, its mapping.
 func (s rangeSource) withFile(mapped bool, read func(from rangeReader) error) error {
@@ -106,9 +115,6 @@ func (s rangeSource) readRange(b []byte, at int, from rangeReader) error {
 		switch {
 		case err != nil:
 			return err
-		case from.mapped != nil:
-			copy(into, from.mapped[address:])
-			return nil
 		case from.descriptor != noDescriptor && readCached(from.descriptor, into, place):
 			return nil
 		}
@@ -123,36 +129,37 @@ func (s rangeSource) contains(at, n int) bool {
 
 // Prefetch implements [storage.Uncompressed].
 func (s rangeSource) Prefetch(at, n int, keepMapped bool) {
-	if s.d.file.file == nil || !s.contains(at, n) {
-		return
-	}
-	s.eachExtent(at, n, func(_, n int, address uint64) error {
-		if s.d.file.isCached(address, n) {
-			return nil
+	s.eachKept(at, n, func(r keptRange) {
+		if !s.d.file.isCached(r.address, r.n) {
+			s.d.file.willNeed(r.address, r.n)
 		}
-		return s.d.file.willNeed(address, n)
+		if keepMapped {
+			s.ranges.add(r)
+		}
 	})
-	if keepMapped {
-		s.ranges.add(at, n)
-	}
 }
 
 // Release implements [storage.Uncompressed]. Pages of several ranges are returned to
 // the system together; see [prefetched].
 func (s rangeSource) Release(at, n int) {
-	var extents []byteRange
-	for _, r := range s.ranges.remove(at, n) {
-		s.eachExtent(r.at, r.n, func(_, n int, address uint64) error {
-			at, err := s.d.file.span(address, n)
-			if err == nil {
-				extents = append(extents, byteRange{int(at), n})
-			}
-			return nil
-		})
+	s.eachKept(at, n, func(r keptRange) {
+		if removed := s.ranges.remove(r); len(removed) > 0 {
+			s.d.file.releaseRanges(removed)
+		}
+	})
+}
+
+// eachKept calls do for the extents of a range whose pages can be mapped.
+func (s rangeSource) eachKept(at, n int, do func(r keptRange)) {
+	if s.d.file.file == nil || !s.contains(at, n) {
+		return
 	}
-	if len(extents) > 0 {
-		s.d.file.releaseRanges(extents)
-	}
+	s.eachExtent(at, n, func(at, n int, address uint64) error {
+		if _, err := s.d.file.span(address, n); err == nil {
+			do(keptRange{byteRange{at, n}, address})
+		}
+		return nil
+	})
 }
 
 // eachExtent calls do for the contiguous extents of the file that hold n bytes from at
