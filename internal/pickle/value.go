@@ -9,6 +9,7 @@ package pickle
 import (
 	"fmt"
 	"math/big"
+	"slices"
 	"strings"
 )
 
@@ -175,4 +176,38 @@ func TypeOf(value any) string {
 		return "a persistent id"
 	}
 	return fmt.Sprintf("%T", value)
+}
+
+// Describe returns a value as an error message shows it: numbers, beginnings of strings and
+// tuples of them, and the types of others.
+func Describe(value any) string {
+	switch value := value.(type) {
+	case bool, int64, float64, complex128:
+		return fmt.Sprint(value)
+	case *big.Int:
+		return shorten(value.String())
+	case string:
+		return fmt.Sprintf("%.40q", value)
+	case Tuple:
+		if !slices.ContainsFunc(value, isTuple) {
+			items := make([]string, len(value))
+			for i, item := range value {
+				items[i] = Describe(item)
+			}
+			return shorten("(" + strings.Join(items, ", ") + ")")
+		}
+	}
+	return "a value of type " + TypeOf(value)
+}
+
+func shorten(text string) string {
+	if len(text) > 80 {
+		return text[:60] + "…"
+	}
+	return text
+}
+
+func isTuple(value any) bool {
+	_, ok := value.(Tuple)
+	return ok
 }

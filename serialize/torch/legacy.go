@@ -29,7 +29,7 @@ func (f *file) readLegacy() error {
 		values[i], at = value, end
 	}
 	if version, ok := values[1].(int64); !ok || version != 1001 {
-		return fmt.Errorf("version %v of the format before PyTorch 1.6; known is 1001", values[1])
+		return fmt.Errorf("version %s of the format before PyTorch 1.6; this reader knows version 1001", pickle.Describe(values[1]))
 	}
 	if system, ok := values[2].(*pickle.Dict); ok {
 		if little, _ := system.Get("little_endian"); little == false {
@@ -68,7 +68,7 @@ func (f *file) placeLegacy(at int64, keys []any, sizes map[string]stored) error 
 		key, ok := k.(string)
 		s, used := sizes[key]
 		if !ok || !used {
-			return fmt.Errorf("storage %v of %d is not used, so that its size is unknown", k, len(keys))
+			return fmt.Errorf("storage %s of %d is not used by any tensor, so its size is unknown", pickle.Describe(k), len(keys))
 		}
 		if _, twice := places[key]; twice {
 			return fmt.Errorf("storage %s is there twice", key)

@@ -101,7 +101,7 @@ func storageOf(value any) (s stored, err error) {
 	}
 	id, ok := persistent.ID.(pickle.Tuple)
 	if !ok || len(id) < 5 || id[0] != "storage" {
-		return s, errors.New("a persistent id that is no storage")
+		return s, errors.New("a persistent id that does not name a storage")
 	}
 	class, ok := id[1].(pickle.Global)
 	if ok {
@@ -114,7 +114,7 @@ func storageOf(value any) (s stored, err error) {
 	key, isText := id[2].(string)
 	numel, isInt := id[4].(int64)
 	if s.key, s.numel = key, int(numel); !isText || !isInt || numel < 0 || numel > math.MaxInt/int64(s.element.size) {
-		return s, fmt.Errorf("storage %v of %v elements", id[2], id[4])
+		return s, fmt.Errorf("storage %s of %s elements", pickle.Describe(id[2]), pickle.Describe(id[4]))
 	}
 	if len(id) < 6 || id[5] == nil {
 		return s, nil
@@ -253,7 +253,7 @@ func rebuild(name string, args pickle.Tuple) (t tensor, err error) {
 	shape, isShape := ints(args[2])
 	stride, isStride := ints(args[3])
 	if !isInt || !isShape || !isStride || offset < 0 || offset > math.MaxInt-int64(t.stored.offset) {
-		return t, fmt.Errorf("%s: offset %v, size %v, stride %v: %w", name, args[1], args[2], args[3], views.ErrShape)
+		return t, fmt.Errorf("%s: offset %s, size %s, stride %s: %w", name, pickle.Describe(args[1]), pickle.Describe(args[2]), pickle.Describe(args[3]), views.ErrShape)
 	}
 	t.element, t.offset, t.shape, t.stride = t.stored.element, int(offset)+t.stored.offset, shape, stride
 	rest := args[4:]

@@ -164,7 +164,7 @@ func (w *walker) exactly(d *pickle.Dict, own *pickle.Dict) error {
 		name, isText := key.(string)
 		value, alsoText := list.Values[i].(string)
 		if !isText || !alsoText {
-			return fmt.Errorf("metadata %v is no text", key)
+			return fmt.Errorf("metadata %s is not a string", pickle.Describe(key))
 		}
 		w.meta[name] = value
 	}
