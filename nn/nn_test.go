@@ -756,7 +756,7 @@ func TestStepsAllocateAConstant(t *testing.T) {
 // profiler's signals on stacks that oneDNN keeps data below.
 func TestStepsCanBeProfiled(t *testing.T) {
 	if err := pprof.StartCPUProfile(io.Discard); err != nil {
-		t.Skip(err) // someone profiles these tests
+		t.Skipf("the tests are being profiled already: %v", err)
 	}
 	defer pprof.StopCPUProfile()
 	m := nn.Sequential{nn.NewLinear(nn.LinearOptions{InFeatures: 784, OutFeatures: 128}), nn.ReLU{}, nn.NewLinear(nn.LinearOptions{InFeatures: 128, OutFeatures: 10})}

@@ -250,7 +250,7 @@ func TestInterruptedGPUTrainingResumes(t *testing.T) {
 // one without a GPU.
 func TestNullDriver(t *testing.T) {
 	if _, err := exec.LookPath("cc"); err != nil {
-		t.Skip(err)
+		t.Skipf("the driver of this test is C, and there is no compiler: %v", err)
 	}
 	library := func(define string) string {
 		path := filepath.Join(t.TempDir(), "libcuda.so")

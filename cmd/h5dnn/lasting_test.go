@@ -58,7 +58,7 @@ func TestTrainingOutlivesItsPipe(t *testing.T) {
 func TestTrainingReportsThatItsReportIsLost(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
-		t.Skip(err)
+		t.Skipf("there is no device that is always full: %v", err)
 	}
 	defer full.Close()
 	withDigits(t)
@@ -81,7 +81,7 @@ func startTraining(t *testing.T, before ...string) (cmd *exec.Cmd, errs *bytes.B
 	if len(before) > 0 {
 		path, err := exec.LookPath(before[0])
 		if err != nil {
-			t.Skip(err)
+			t.Skipf("the test needs %s: %v", before[0], err)
 		}
 		cmd.Path, cmd.Args = path, append(before, cmd.Args...)
 	}
