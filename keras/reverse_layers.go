@@ -57,99 +57,132 @@ func (r *reverser) module(l *checkpoint.Layer, in []tensor) (tensor, error) {
 	case strings.HasPrefix(l.Class, "maxpool"), strings.HasPrefix(l.Class, "avgpool"):
 		return r.pool(l, v, axes)
 	}
-	return r.other(l, in)
-}
-
-func (r *reverser) other(l *checkpoint.Layer, in []tensor) (tensor, error) {
-	v := in[0]
-	if strings.EqualFold(l.Class, "Identity") { // Keras's name of it, which Keras 2 lacks
-		return r.layer("Activation", l.Name, map[string]any{"activation": "linear"}, v), nil
-	}
-	switch l.Class {
-	case "flatten":
-		if v.rank > 2 && !v.first {
-			return v, unsupported("its input has the channels last in package nn")
-		}
-		out := r.layer("Flatten", l.Name, nil, v)
-		out.rank, out.first = 1, false
-		return out, nil
-	case "dropout":
-		rate, err := l.Float("p", 0.5)
-		return r.layer("Dropout", l.Name, map[string]any{"rate": rate}, v), err
-	case "softmax":
-		axis, err := l.Int("axis", -1)
-		at := axis
-		if at < 0 {
-			at += v.rank + 1
-		}
-		if v.first {
-			at = (at+v.rank-2)%v.rank + 1
-		}
-		return r.layer("Softmax", l.Name, map[string]any{"axis": at}, v), err
-	case "gelu":
-		if kind, _ := l.Text("approximate", ""); kind == "tanh" {
-			return v, unsupported("the approximation by tanh")
-		}
-		return r.layer("Activation", l.Name, map[string]any{"activation": "gelu"}, v), nil
-	case "leaky_relu":
-		slope, err := l.Float("negative_slope", 0.01)
-		return r.layer("LeakyReLU", l.Name, map[string]any{"alpha": slope}, v), err
-	case "elu":
-		alpha, err := l.Float("alpha", 1)
-		return r.layer("ELU", l.Name, map[string]any{"alpha": alpha}, v), err
-	case "hardtanh":
-		low, err1 := l.Float("min", -1)
-		high, err2 := l.Float("max", 1)
-		if low != 0 {
-			return v, unsupported("a minimum of %v", low)
-		}
-		return r.layer("ReLU", l.Name, map[string]any{"max_value": high}, v), first(err1, err2)
-	case "rescale":
-		scale, err1 := l.Float("scale", 1)
-		offset, err2 := l.Float("offset", 0)
-		return r.layer("Rescaling", l.Name, map[string]any{"scale": scale, "offset": offset}, v), first(err1, err2)
-	case "concat":
-		axis, err := l.Int("axis", 1)
-		if axis < 0 {
-			axis += v.rank + 1
-		}
-		if v.first {
-			axis = (axis+v.rank-2)%v.rank + 1
-		}
-		return r.layer("Concatenate", l.Name, map[string]any{"axis": axis}, in...), err
-	case "permute":
-		return r.permute(l, v)
-	case "reshape":
-		shape, err := l.Ints("shape")
-		if v.first {
-			return v, unsupported("its input has the channels first in package nn")
-		}
-		out := r.layer("Reshape", l.Name, map[string]any{"target_shape": shape}, v)
-		out.rank = len(shape)
-		return out, err
-	case "zeropad", "crop":
-		before, err1 := l.Ints("before")
-		after, err2 := l.Ints("after")
-		if after == nil {
-			after = before
-		}
-		return r.edges(l.Class == "crop", l.Name, before, after, v), first(err1, err2)
-	case "upsample":
-		scale, err := l.Ints("scale")
-		config := map[string]any{"size": scale} // of the nearest elements by default
-		if len(scale) == 1 {
-			config = map[string]any{"size": scale[0]}
-		}
-		return r.layer("UpSampling"+dimension(len(scale)), l.Name, config, v), err
+	if add, ok := others[l.Class]; ok {
+		return add(r, l, in)
 	}
 	return v, unsupported("Keras has no counterpart that h5dnn knows")
+}
+
+// others are layers whose settings are translated one by one.
+var others = map[string]func(r *reverser, l *checkpoint.Layer, in []tensor) (tensor, error){
+	"Identity": (*reverser).identity, "identity": (*reverser).identity,
+	"flatten": (*reverser).flatten, "permute": (*reverser).permute, "reshape": (*reverser).reshape,
+	"dropout": (*reverser).dropout, "rescale": (*reverser).rescale,
+	"softmax": (*reverser).softmax, "concat": (*reverser).concat,
+	"gelu": (*reverser).gelu, "leaky_relu": (*reverser).leakyReLU, "elu": (*reverser).elu, "hardtanh": (*reverser).hardTanh,
+	"zeropad": (*reverser).edges, "crop": (*reverser).edges, "upsample": (*reverser).upsample,
+}
+
+// identity adds an activation, because Keras 2 has no layer Identity.
+func (r *reverser) identity(l *checkpoint.Layer, in []tensor) (tensor, error) {
+	return r.layer("Activation", l.Name, map[string]any{"activation": "linear"}, in[0]), nil
+}
+
+func (r *reverser) flatten(l *checkpoint.Layer, in []tensor) (tensor, error) {
+	if in[0].rank > 2 && !in[0].first {
+		return in[0], unsupported("its input has the channels last in package nn")
+	}
+	out := r.layer("Flatten", l.Name, nil, in[0])
+	out.rank, out.first = 1, false
+	return out, nil
+}
+
+func (r *reverser) reshape(l *checkpoint.Layer, in []tensor) (tensor, error) {
+	shape, err := l.Ints("shape")
+	if in[0].first {
+		return in[0], unsupported("its input has the channels first in package nn")
+	}
+	out := r.layer("Reshape", l.Name, map[string]any{"target_shape": shape}, in[0])
+	out.rank = len(shape)
+	return out, err
+}
+
+func (r *reverser) dropout(l *checkpoint.Layer, in []tensor) (tensor, error) {
+	rate, err := l.Float("p", 0.5)
+	return r.layer("Dropout", l.Name, map[string]any{"rate": rate}, in[0]), err
+}
+
+func (r *reverser) rescale(l *checkpoint.Layer, in []tensor) (tensor, error) {
+	scale, err1 := l.Float("scale", 1)
+	offset, err2 := l.Float("offset", 0)
+	return r.layer("Rescaling", l.Name, map[string]any{"scale": scale, "offset": offset}, in[0]), first(err1, err2)
+}
+
+func (r *reverser) softmax(l *checkpoint.Layer, in []tensor) (tensor, error) {
+	axis, err := l.Int("axis", -1)
+	return r.layer("Softmax", l.Name, map[string]any{"axis": in[0].kerasAxis(axis)}, in[0]), err
+}
+
+func (r *reverser) concat(l *checkpoint.Layer, in []tensor) (tensor, error) {
+	axis, err := l.Int("axis", 1)
+	return r.layer("Concatenate", l.Name, map[string]any{"axis": in[0].kerasAxis(axis)}, in...), err
+}
+
+// kerasAxis returns Keras's number of an axis of package nn. Both count that of samples.
+func (v tensor) kerasAxis(axis int) int {
+	if axis < 0 {
+		axis += v.rank + 1
+	}
+	if v.first {
+		axis = (axis+v.rank-2)%v.rank + 1
+	}
+	return axis
+}
+
+func (r *reverser) gelu(l *checkpoint.Layer, in []tensor) (tensor, error) {
+	if kind, _ := l.Text("approximate", ""); kind == "tanh" {
+		return in[0], unsupported("the approximation by tanh")
+	}
+	return r.layer("Activation", l.Name, map[string]any{"activation": "gelu"}, in[0]), nil
+}
+
+func (r *reverser) leakyReLU(l *checkpoint.Layer, in []tensor) (tensor, error) {
+	slope, err := l.Float("negative_slope", 0.01)
+	return r.layer("LeakyReLU", l.Name, map[string]any{"alpha": slope}, in[0]), err
+}
+
+func (r *reverser) elu(l *checkpoint.Layer, in []tensor) (tensor, error) {
+	alpha, err := l.Float("alpha", 1)
+	return r.layer("ELU", l.Name, map[string]any{"alpha": alpha}, in[0]), err
+}
+
+func (r *reverser) hardTanh(l *checkpoint.Layer, in []tensor) (tensor, error) {
+	low, err1 := l.Float("min", -1)
+	high, err2 := l.Float("max", 1)
+	if low != 0 {
+		return in[0], unsupported("a minimum of %v", low)
+	}
+	return r.layer("ReLU", l.Name, map[string]any{"max_value": high}, in[0]), first(err1, err2)
+}
+
+// edges adds or removes elements at the ends of axes.
+func (r *reverser) edges(l *checkpoint.Layer, in []tensor) (tensor, error) {
+	before, err1 := l.Ints("before")
+	after, err2 := l.Ints("after")
+	if after == nil {
+		after = before
+	}
+	if len(before) == 0 || len(before) != len(after) {
+		return in[0], unsupported("before %v and after %v", before, after)
+	}
+	return r.padding(l.Class == "crop", l.Name, before, after, in[0]), first(err1, err2)
+}
+
+func (r *reverser) upsample(l *checkpoint.Layer, in []tensor) (tensor, error) {
+	scale, err := l.Ints("scale")
+	config := map[string]any{"size": scale} // of the nearest elements by default
+	if len(scale) == 1 {
+		config = map[string]any{"size": scale[0]}
+	}
+	return r.layer("UpSampling"+dimension(len(scale)), l.Name, config, in[0]), err
 }
 
 func dimension(axes int) string { return string(rune('0'+axes)) + "D" }
 
 // permute moves axes. Moving the channels to the front or back is what the order of axes
 // in Keras does already.
-func (r *reverser) permute(l *checkpoint.Layer, v tensor) (tensor, error) {
+func (r *reverser) permute(l *checkpoint.Layer, in []tensor) (tensor, error) {
+	v := in[0]
 	axes, err := l.Ints("axes")
 	if err != nil {
 		return v, err
@@ -173,8 +206,8 @@ func (r *reverser) permute(l *checkpoint.Layer, v tensor) (tensor, error) {
 	return r.layer("Permute", l.Name, map[string]any{"dims": axes}, v), nil
 }
 
-// edges adds a ZeroPadding or Cropping, if there is something to add or leave out.
-func (r *reverser) edges(crop bool, path string, before, after []int, v tensor) tensor {
+// padding adds a ZeroPadding or Cropping, if there is something to add or leave out.
+func (r *reverser) padding(crop bool, path string, before, after []int, v tensor) tensor {
 	if slices.Max(append(before, after...)) == 0 {
 		return v
 	}
@@ -233,7 +266,7 @@ func (r *reverser) padded(w window, before, after []int, v tensor) (string, tens
 			return "same", v
 		}
 	}
-	return "valid", r.edges(false, "", before, after, v)
+	return "valid", r.padding(false, "", before, after, v)
 }
 
 func (r *reverser) conv(l *checkpoint.Layer, v tensor, axes int) (tensor, error) {
@@ -291,7 +324,7 @@ func (r *reverser) transposed(l *checkpoint.Layer, v tensor, axes int) (tensor, 
 		config["kernel_size"], config["strides"] = w.kernel[0], w.stride[0]
 	}
 	v = r.layer("Conv"+dimension(axes)+"Transpose", l.Name, config, v)
-	return r.edges(true, "", before, end, v), nil
+	return r.padding(true, "", before, end, v), nil
 }
 
 func (r *reverser) pool(l *checkpoint.Layer, v tensor, axes int) (tensor, error) {
@@ -307,7 +340,7 @@ func (r *reverser) pool(l *checkpoint.Layer, v tensor, axes int) (tensor, error)
 	switch {
 	case slices.Max(before) == 0:
 	case mean:
-		v = r.edges(false, "", before, before, v) // which count
+		v = r.padding(false, "", before, before, v) // which count
 	default:
 		w.dilation = slices.Repeat([]int{1}, axes)
 		var rest tensor
