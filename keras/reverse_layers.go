@@ -57,6 +57,9 @@ func (r *reverser) module(l *checkpoint.Layer, in []tensor) (tensor, error) {
 	case strings.HasPrefix(l.Class, "maxpool"), strings.HasPrefix(l.Class, "avgpool"):
 		return r.pool(l, v, axes)
 	}
+	if strings.EqualFold(l.Class, "Identity") { // Keras's name of it, which Keras 2 lacks
+		return r.layer("Activation", l.Name, map[string]any{"activation": "linear"}, v), nil
+	}
 	if add, ok := others[l.Class]; ok {
 		return add(r, l, in)
 	}
@@ -65,17 +68,11 @@ func (r *reverser) module(l *checkpoint.Layer, in []tensor) (tensor, error) {
 
 // others are layers whose settings are translated one by one.
 var others = map[string]func(r *reverser, l *checkpoint.Layer, in []tensor) (tensor, error){
-	"Identity": (*reverser).identity, "identity": (*reverser).identity,
 	"flatten": (*reverser).flatten, "permute": (*reverser).permute, "reshape": (*reverser).reshape,
 	"dropout": (*reverser).dropout, "rescale": (*reverser).rescale,
 	"softmax": (*reverser).softmax, "concat": (*reverser).concat,
 	"gelu": (*reverser).gelu, "leaky_relu": (*reverser).leakyReLU, "elu": (*reverser).elu, "hardtanh": (*reverser).hardTanh,
 	"zeropad": (*reverser).edges, "crop": (*reverser).edges, "upsample": (*reverser).upsample,
-}
-
-// identity adds an activation, because Keras 2 has no layer Identity.
-func (r *reverser) identity(l *checkpoint.Layer, in []tensor) (tensor, error) {
-	return r.layer("Activation", l.Name, map[string]any{"activation": "linear"}, in[0]), nil
 }
 
 func (r *reverser) flatten(l *checkpoint.Layer, in []tensor) (tensor, error) {
