@@ -3,10 +3,8 @@ package arrow_test
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,7 +17,6 @@ import (
 	_ "github.com/h5dnn/h5dnn/serialize/arrow"
 	"github.com/h5dnn/h5dnn/serialize/serializetest"
 	"github.com/h5dnn/h5dnn/storage"
-	"github.com/h5dnn/h5dnn/storage/storagetest"
 	"github.com/h5dnn/h5dnn/views"
 )
 
@@ -41,81 +38,11 @@ func Example() {
 	// Output: int16 [40] [0 7 14 21 5] <nil> größe
 }
 
-func expected(t *testing.T) map[string][]any {
-	t.Helper()
-	var want map[string][]any
-	b, err := os.ReadFile("testdata/expected.json")
-	if err == nil {
-		err = json.Unmarshal(b, &want)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return want
-}
-
-// check compares a file with what testdata/make.py wrote.
-func check(t *testing.T, name string, f serialize.File) {
-	t.Helper()
-	for column, want := range expected(t) {
-		e, err := serialize.Lookup(f, column)
-		if err != nil || !slices.Equal(e.Shape(), []int{len(want)}) {
-			t.Errorf("%s: %s: %v, %v", name, column, e.Shape(), err)
-			continue
-		}
-		var got []any
-		if e.Elements != nil {
-			got, err = e.Elements.Values(e.Elements.View)
-		} else {
-			var numbers []float64
-			numbers, err = storage.Read[float64](e.Array)
-			for _, x := range numbers {
-				got = append(got, x)
-			}
-			if dtype, parseErr := dtype.Parse(column); parseErr == nil && dtype != e.Array.Type {
-				t.Errorf("%s: %s is %v", name, column, e.Array.Type)
-			}
-		}
-		if err != nil {
-			t.Errorf("%s: %s: %v", name, column, err)
-			continue
-		}
-		for i, x := range want {
-			switch {
-			case x == nil && e.Elements != nil && got[i] == "":
-			case x == nil && e.Elements == nil && math.IsNaN(got[i].(float64)):
-			case x != got[i]:
-				t.Errorf("%s: %s, row %d: %v, want %v", name, column, i, got[i], x)
-			}
-		}
-	}
-}
-
 // TestFilesOfPyarrow: files and streams, one batch and several, both compressions, nulls,
 // dictionaries, and messages as they were before version 0.15.
 func TestFilesOfPyarrow(t *testing.T) {
 	for _, name := range []string{"one.arrow", "batches.arrow", "lz4.arrow", "zstd.feather", "stream.arrows", "legacy.arrow"} {
-		f, err := serialize.Open(filepath.Join("testdata", name))
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		check(t, name, f)
-		a, err := serialize.Find(f, "float32")
-		if err != nil {
-			t.Fatal(err)
-		}
-		whole, err := a.To(storage.CPU)
-		if err != nil {
-			t.Fatal(err)
-		}
-		storagetest.TestSource(t, a, whole)
-		if err := f.Close(); err != nil {
-			t.Error(err)
-		}
-		if _, err := a.To(storage.CPU); !errors.Is(err, storage.ErrState) {
-			t.Errorf("%s: read after closing: %v", name, err)
-		}
+		serializetest.TestTable(t, filepath.Join("testdata", name))
 	}
 }
 
@@ -166,30 +93,15 @@ func TestColumnsThatAreNotRead(t *testing.T) {
 	}
 }
 
-// saved writes what a file has again.
-func saved(t *testing.T, name, format string) []byte {
-	t.Helper()
-	f, err := serialize.Open(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	var b bytes.Buffer
-	if err := serialize.Write(&b, format, serialize.Contents{Entries: f.All(), Meta: map[string]string{"author": "größe"}}); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
-}
-
 // TestTablesAreWritten and read again, here and by pyarrow, as files and as streams.
 func TestTablesAreWritten(t *testing.T) {
 	for format, extension := range map[string]string{"arrow": ".arrow", "arrow-stream": ".arrows"} {
-		b := saved(t, "batches.arrow", format)
+		b := serializetest.Rewritten(t, "testdata/batches.arrow", format, map[string]string{"author": "größe"})
 		f, err := serialize.OpenReader(bytes.NewReader(b), int64(len(b)), "table")
 		if err != nil {
 			t.Fatal(err)
 		}
-		check(t, "written", f)
+		serializetest.CheckTable(t, "written", f)
 		if f.Meta()["author"] != "größe" {
 			t.Errorf("metadata %q", f.Meta())
 		}
@@ -292,7 +204,8 @@ func TestContentsThatAreNoTable(t *testing.T) {
 
 // TestAttacks changes one thing in a file each.
 func TestAttacks(t *testing.T) {
-	file, stream := saved(t, "one.arrow", "arrow"), saved(t, "one.arrow", "arrow-stream")
+	meta := map[string]string{"author": "größe"}
+	file, stream := serializetest.Rewritten(t, "testdata/one.arrow", "arrow", meta), serializetest.Rewritten(t, "testdata/one.arrow", "arrow-stream", meta)
 	zstd, err := os.ReadFile("testdata/zstd.feather")
 	if err != nil {
 		t.Fatal(err)

@@ -1,12 +1,10 @@
 package gguf_test
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 
 	"github.com/h5dnn/h5dnn/dtype"
@@ -32,33 +30,13 @@ func Example() {
 
 // TestFilesOfLlamaCpp compares what testdata/make.py wrote with the values of its library.
 func TestFilesOfLlamaCpp(t *testing.T) {
-	var files map[string]map[string]struct {
-		Shape  []int
-		Values []float64
-	}
-	b, err := os.ReadFile("testdata/expected.json")
-	if err == nil {
-		err = json.Unmarshal(b, &files)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, tensors := range files {
+	for name, arrays := range serializetest.Expected[map[string]map[string]serializetest.Values](t) {
 		f, err := serialize.Open(filepath.Join("testdata", name))
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer f.Close()
-		for tensor, want := range tensors {
-			e, err := serialize.Lookup(f, tensor)
-			if err != nil || !slices.Equal(e.Array.Shape, want.Shape) {
-				t.Errorf("%s: %s: %v, %v; want shape %v", name, tensor, e.Array, err, want.Shape)
-				continue
-			}
-			if got, err := storage.Read[float64](e.Array); err != nil || !slices.Equal(got, want.Values) {
-				t.Errorf("%s: %s: %v, %v; want %v", name, tensor, got, err, want.Values)
-			}
-		}
+		serializetest.CheckArrays(t, f, "", arrays)
 		for key, want := range map[string]string{
 			"a.uint32": "4294967295", "a.int8": "-5", "a.float32": "0.1", "a.bool": "true", "a.text": "größe", "a.scores": "[0.5, -1]",
 			"a.uint64": "18446744073709551615", "a.float64": "1e+300", "a.uint16": "65535",

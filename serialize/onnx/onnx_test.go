@@ -1,7 +1,6 @@
 package onnx_test
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -38,36 +37,13 @@ func Example() {
 // TestFilesOfONNX compares what testdata/make.py wrote: elements in fields of their type,
 // as bytes, and in another file.
 func TestFilesOfONNX(t *testing.T) {
-	var want map[string]struct {
-		Shape  []int
-		Values []float64
-	}
-	b, err := os.ReadFile("testdata/expected.json")
-	if err == nil {
-		err = json.Unmarshal(b, &want)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := serializetest.Expected[map[string]serializetest.Values](t)
 	for _, name := range []string{"typed.onnx", "raw.onnx", "external.onnx"} {
 		f, err := serialize.Open(filepath.Join("testdata", name))
 		if err != nil {
 			t.Fatal(err)
 		}
-		for tensor, want := range want {
-			a, err := serialize.Find(f, tensor)
-			if err != nil || a.Type.String() != tensor || !slices.Equal(a.Shape, want.Shape) {
-				t.Errorf("%s: %s: %v, %v; want %v", name, tensor, a, err, want.Shape)
-				continue
-			}
-			values := make([]complex128, len(want.Values))
-			for i, x := range want.Values {
-				values[i] = complex(x, 0)
-			}
-			if got, err := storage.Read[complex128](a); err != nil || !slices.Equal(got, values) {
-				t.Errorf("%s: %s: %v, %v; want %v", name, tensor, got, err, values)
-			}
-		}
+		serializetest.CheckArrays(t, f, "", want)
 		if meta := f.Meta(); meta["producer_name"] != "make.py" || meta["author"] != "größe" || meta["opset.ai.onnx.ml"] != "3" || meta["graph"] != "main" {
 			t.Errorf("%s: metadata %q", name, meta)
 		}

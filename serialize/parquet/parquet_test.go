@@ -2,10 +2,8 @@ package parquet_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,7 +15,6 @@ import (
 	_ "github.com/h5dnn/h5dnn/serialize/parquet"
 	"github.com/h5dnn/h5dnn/serialize/serializetest"
 	"github.com/h5dnn/h5dnn/storage"
-	"github.com/h5dnn/h5dnn/storage/storagetest"
 	"github.com/h5dnn/h5dnn/views"
 )
 
@@ -39,79 +36,10 @@ func Example() {
 	// Output: int16 [40] [0 7 14 21 5] <nil> größe
 }
 
-func expected(t *testing.T) map[string][]any {
-	t.Helper()
-	var want map[string][]any
-	b, err := os.ReadFile("testdata/expected.json")
-	if err == nil {
-		err = json.Unmarshal(b, &want)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return want
-}
-
-// check compares a file with what testdata/make.py wrote.
-func check(t *testing.T, name string, f serialize.File) {
-	t.Helper()
-	for column, want := range expected(t) {
-		e, err := serialize.Lookup(f, column)
-		if err != nil || !slices.Equal(e.Shape(), []int{len(want)}) {
-			t.Errorf("%s: %s: %v, %v", name, column, e.Shape(), err)
-			continue
-		}
-		var got []any
-		if e.Elements != nil {
-			got, err = e.Elements.Values(e.Elements.View)
-		} else {
-			var numbers []float64
-			numbers, err = storage.Read[float64](e.Array)
-			for _, x := range numbers {
-				got = append(got, x)
-			}
-			if dtype, parseErr := dtype.Parse(column); parseErr == nil && dtype != e.Array.Type {
-				t.Errorf("%s: %s is %v", name, column, e.Array.Type)
-			}
-		}
-		if err != nil {
-			t.Errorf("%s: %s: %v", name, column, err)
-			continue
-		}
-		for i, x := range want {
-			switch {
-			case x == nil && e.Elements != nil && got[i] == "":
-			case x == nil && e.Elements == nil && math.IsNaN(got[i].(float64)):
-			case x != got[i]:
-				t.Errorf("%s: %s, row %d: %v, want %v", name, column, i, got[i], x)
-			}
-		}
-	}
-}
-
 // TestFilesOfPyarrow: every compression, dictionaries or not, both versions of pages.
 func TestFilesOfPyarrow(t *testing.T) {
 	for _, name := range []string{"none", "snappy", "gzip", "zstd", "lz4", "plain", "version2"} {
-		f, err := serialize.Open(filepath.Join("testdata", name+".parquet"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		check(t, name, f)
-		a, err := serialize.Find(f, "float32")
-		if err != nil {
-			t.Fatal(err)
-		}
-		whole, err := a.To(storage.CPU)
-		if err != nil {
-			t.Fatal(err)
-		}
-		storagetest.TestSource(t, a, whole)
-		if err := f.Close(); err != nil {
-			t.Error(err)
-		}
-		if _, err := a.To(storage.CPU); !errors.Is(err, storage.ErrState) {
-			t.Errorf("read after closing: %v", err)
-		}
+		serializetest.TestTable(t, filepath.Join("testdata", name+".parquet"))
 	}
 }
 
@@ -142,29 +70,14 @@ func TestColumnsThatAreNotRead(t *testing.T) {
 	}
 }
 
-// saved writes what a file has again.
-func saved(t *testing.T, name string) []byte {
-	t.Helper()
-	f, err := serialize.Open(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	var b bytes.Buffer
-	if err := serialize.Write(&b, "parquet", serialize.Contents{Entries: f.All(), Meta: map[string]string{"author": "größe"}}); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
-}
-
 // TestTablesAreWritten and read again, here and by pyarrow.
 func TestTablesAreWritten(t *testing.T) {
-	b := saved(t, "none.parquet")
+	b := serializetest.Rewritten(t, "testdata/none.parquet", "parquet", map[string]string{"author": "größe"})
 	f, err := serialize.OpenReader(bytes.NewReader(b), int64(len(b)), "table.parquet")
 	if err != nil {
 		t.Fatal(err)
 	}
-	check(t, "written", f)
+	serializetest.CheckTable(t, "written", f)
 	if f.Meta()["author"] != "größe" {
 		t.Errorf("metadata %q", f.Meta())
 	}

@@ -1,9 +1,7 @@
 package tfbundle_test
 
 import (
-	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -36,36 +34,12 @@ func Example() {
 
 // TestFilesOfTensorFlow compares what testdata/make.py wrote.
 func TestFilesOfTensorFlow(t *testing.T) {
-	var want map[string]struct {
-		Shape  []int
-		Values []float64
-	}
-	b, err := os.ReadFile("testdata/expected.json")
-	if err == nil {
-		err = json.Unmarshal(b, &want)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
 	f, err := serialize.Open("testdata/types.index")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	for name, want := range want {
-		a, err := serialize.Find(f, "model/"+name)
-		if err != nil || a.Type.String() != name || !slices.Equal(a.Shape, want.Shape) {
-			t.Errorf("%s: %v, %v; want %v", name, a, err, want.Shape)
-			continue
-		}
-		values := make([]complex128, len(want.Values))
-		for i, x := range want.Values {
-			values[i] = complex(x, 0)
-		}
-		if got, err := storage.Read[complex128](a); err != nil || !slices.Equal(got, values) {
-			t.Errorf("%s: %v, %v; want %v", name, got, err, values)
-		}
-	}
+	serializetest.CheckArrays(t, f, "model/", serializetest.Expected[map[string]serializetest.Values](t))
 	for name, shape := range map[string][]int{"model/scalar": {}, "model/empty": {0, 3}} {
 		if a, err := serialize.Find(f, name); err != nil || !slices.Equal(a.Shape, shape) {
 			t.Errorf("%s: %v, %v", name, a, err)

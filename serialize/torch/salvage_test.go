@@ -3,11 +3,11 @@ package torch_test
 import (
 	"bytes"
 	"encoding/hex"
-	"encoding/json"
 	"os"
 	"testing"
 
 	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/serialize/serializetest"
 	"github.com/h5dnn/h5dnn/serialize/torch"
 )
 
@@ -91,10 +91,7 @@ func TestSalvageReadsAllOfAFileWithoutDirectory(t *testing.T) {
 
 // bitsOf returns the elements of the tensors of a file by name.
 func bitsOf(t *testing.T, name string) map[string]string {
-	var files map[string]struct{ Tensors []description }
-	if err := json.Unmarshal(must(os.ReadFile("testdata/expected.json")), &files); err != nil {
-		t.Fatal(err)
-	}
+	files := serializetest.Expected[map[string]struct{ Tensors []description }](t)
 	bits := map[string]string{}
 	for _, d := range files[name].Tensors {
 		bits[d.Name] = d.Bits

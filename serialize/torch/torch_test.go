@@ -3,7 +3,6 @@ package torch_test
 import (
 	"bytes"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -55,17 +54,10 @@ type description struct {
 
 // TestFilesOfPyTorch compares the files that testdata/make.py wrote with what it wrote.
 func TestFilesOfPyTorch(t *testing.T) {
-	var files map[string]struct {
+	files := serializetest.Expected[map[string]struct {
 		Meta    map[string]string
 		Tensors []description
-	}
-	b, err := os.ReadFile("testdata/expected.json")
-	if err == nil {
-		err = json.Unmarshal(b, &files)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	}](t)
 	for name, want := range files {
 		t.Run(name, func(t *testing.T) {
 			f, err := serialize.Open(filepath.Join("testdata", name))

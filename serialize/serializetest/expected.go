@@ -1,0 +1,143 @@
+package serializetest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"math"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/storagetest"
+)
+
+// Expected reads testdata/expected.json, to which the scripts that make files with other
+// libraries write what these hold.
+func Expected[T any](t testing.TB) T {
+	t.Helper()
+	var want T
+	b, err := os.ReadFile("testdata/expected.json")
+	if err == nil {
+		err = json.Unmarshal(b, &want)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return want
+}
+
+// Values are the shape and the elements of an array in testdata/expected.json.
+type Values struct {
+	Shape  []int
+	Values []float64
+}
+
+// CheckArrays reports which arrays of a file do not have the expected shape and elements.
+// The names in the file begin with prefix.
+func CheckArrays(t *testing.T, f serialize.File, prefix string, arrays map[string]Values) {
+	t.Helper()
+	for name, want := range arrays {
+		a, err := serialize.Find(f, prefix+name)
+		if err != nil || !slices.Equal(a.Shape, want.Shape) {
+			t.Errorf("%s: %v, %v; want shape %v", name, a, err, want.Shape)
+			continue
+		}
+		if typ, err := dtype.Parse(name); err == nil && a.Type != typ {
+			t.Errorf("%s: type %v", name, a.Type)
+		}
+		values := make([]complex128, len(want.Values))
+		for i, x := range want.Values {
+			values[i] = complex(x, 0)
+		}
+		if got, err := storage.Read[complex128](a); err != nil || !slices.Equal(got, values) {
+			t.Errorf("%s: %v, %v; want %v", name, got, err, values)
+		}
+	}
+}
+
+// TestTable reports where a table differs from testdata/expected.json, which has a list of
+// values by the name of each column. It reads parts of the column float32, and that column
+// after the file is closed.
+func TestTable(t *testing.T, name string) {
+	t.Helper()
+	f, err := serialize.Open(name)
+	if err != nil {
+		t.Errorf("%s: %v", name, err)
+		return
+	}
+	CheckTable(t, name, f)
+	a, err := serialize.Find(f, "float32")
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := a.To(storage.CPU)
+	if err != nil {
+		t.Fatal(err)
+	}
+	storagetest.TestSource(t, a, whole)
+	if err := f.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := a.To(storage.CPU); !errors.Is(err, storage.ErrState) {
+		t.Errorf("%s: read after closing: %v", name, err)
+	}
+}
+
+// CheckTable reports where an open table differs from testdata/expected.json.
+func CheckTable(t *testing.T, name string, f serialize.File) {
+	t.Helper()
+	for column, want := range Expected[map[string][]any](t) {
+		e, err := serialize.Lookup(f, column)
+		if err != nil || !slices.Equal(e.Shape(), []int{len(want)}) {
+			t.Errorf("%s: %s: %v, %v", name, column, e.Shape(), err)
+			continue
+		}
+		if typ, err := dtype.Parse(column); err == nil && e.Elements == nil && typ != e.Array.Type {
+			t.Errorf("%s: %s is %v", name, column, e.Array.Type)
+		}
+		got, err := cells(e)
+		if err != nil {
+			t.Errorf("%s: %s: %v", name, column, err)
+			continue
+		}
+		for i, x := range want {
+			number, isNumber := got[i].(float64)
+			missing := x == nil && (got[i] == "" || isNumber && math.IsNaN(number))
+			if x != got[i] && !missing {
+				t.Errorf("%s: %s, row %d: %v, want %v", name, column, i, got[i], x)
+			}
+		}
+	}
+}
+
+// cells returns the elements of a column as strings or as numbers of type float64.
+func cells(e serialize.Entry) ([]any, error) {
+	if e.Elements != nil {
+		return e.Elements.Values(e.Elements.View)
+	}
+	numbers, err := storage.Read[float64](e.Array)
+	list := make([]any, len(numbers))
+	for i, x := range numbers {
+		list[i] = x
+	}
+	return list, err
+}
+
+// Rewritten returns what the named file holds, written in a format with metadata.
+func Rewritten(t *testing.T, name, format string, meta map[string]string) []byte {
+	t.Helper()
+	f, err := serialize.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var b bytes.Buffer
+	if err := serialize.Write(&b, format, serialize.Contents{Entries: f.All(), Meta: meta}); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
