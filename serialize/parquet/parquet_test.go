@@ -122,23 +122,8 @@ func TestContentsThatAreNoTable(t *testing.T) {
 	}
 }
 
-// TestDamagedFilesAreErrorsOrData changes bytes everywhere, under a small budget.
 func TestDamagedFilesAreErrorsOrData(t *testing.T) {
-	target := serializetest.FuzzTarget("parquet")
-	for _, name := range []string{"none.parquet", "snappy.parquet", "plain.parquet"} {
-		whole, err := os.ReadFile(filepath.Join("testdata", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := range whole {
-			b := bytes.Clone(whole)
-			b[i] ^= byte(1 << (i % 8))
-			target(t, b)
-			if i%16 == 0 {
-				target(t, whole[:i])
-			}
-		}
-	}
+	serializetest.TestDamage(t, "parquet", "testdata/none.parquet", "testdata/snappy.parquet", "testdata/plain.parquet")
 }
 
 func FuzzOpen(f *testing.F) {

@@ -80,6 +80,28 @@ func FuzzTarget(format string, follow ...string) func(t *testing.T, b []byte) {
 	}
 }
 
+// TestDamage changes a bit of up to 1,000 bytes of each file, and cuts the file short at 100
+// of them. What is left is read as [FuzzTarget] reads it: it is an error or data.
+func TestDamage(t *testing.T, format string, names ...string) {
+	target := FuzzTarget(format)
+	for _, name := range names {
+		whole, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		step := 1 + len(whole)/1000
+		for k := 0; k*step < len(whole); k++ {
+			at := k * step
+			b := bytes.Clone(whole)
+			b[at] ^= byte(1 << (k % 8))
+			target(t, b)
+			if k%10 == 0 {
+				target(t, whole[:at])
+			}
+		}
+	}
+}
+
 // allocated returns how many bytes the process has allocated since it started.
 func allocated() uint64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
