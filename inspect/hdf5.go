@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/h5dnn/h5dnn/arrayfmt"
+	"github.com/h5dnn/h5dnn/dtype"
 	h5format "github.com/h5dnn/h5dnn/serialize/hdf5"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 )
@@ -69,12 +70,18 @@ func describeItem(i h5format.Item, err error) Object {
 	}
 	o := describeObject(i.Object, nil)
 	o.Attrs = slices.DeleteFunc(o.Attrs, func(a Attr) bool { return i.Meaning.Hides(a.Name) })
-	o.Kind, o.Err = "dataset", err
+	if o.Kind = "dataset"; !errors.Is(err, dtype.ErrType) { // else it is described
+		o.Err = err
+	}
 	data := (entry{Entry: *i.Meaning.Entry, err: err}).describe()
 	if stored := o.Data; stored != nil {
 		data.Layout, data.Chunks, data.Filters = stored.Layout, stored.Chunks, stored.Filters
-		if len(stored.MaxShape) == len(data.Shape) {
-			data.MaxShape = stored.MaxShape
+		data.MaxShape = stored.MaxShape
+		if i.Meaning.Reversed {
+			data.MaxShape, data.Chunks = backwards(data.MaxShape), backwards(data.Chunks)
+		}
+		if len(data.MaxShape) != len(data.Shape) {
+			data.MaxShape = data.Shape
 		}
 	}
 	if i.Meaning.Stored != nil && data.Size >= 0 { // strings have no size
@@ -82,8 +89,8 @@ func describeItem(i h5format.Item, err error) Object {
 			data.Stored = n
 		}
 	}
-	if o.Data == nil {
-		data.Layout, data.Strides = "group", nil
+	if data.Strides = nil; o.Data == nil {
+		data.Layout = "group"
 	}
 	data.Axes, data.Encoding, o.Data = i.Meaning.Axes, i.Meaning.Encoding, data
 	return o
@@ -251,6 +258,12 @@ func (f HDF5) anyDataset(path string) string {
 		}
 	}
 	return "/path"
+}
+
+func backwards(shape []int) []int {
+	shape = slices.Clone(shape)
+	slices.Reverse(shape)
+	return shape
 }
 
 // selectEntry returns the array that an object is by a convention.

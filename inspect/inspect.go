@@ -13,6 +13,7 @@ import (
 	_ "github.com/h5dnn/h5dnn/serialize/anndata"
 	h5format "github.com/h5dnn/h5dnn/serialize/hdf5"
 	_ "github.com/h5dnn/h5dnn/serialize/keras"
+	_ "github.com/h5dnn/h5dnn/serialize/matlab"
 	_ "github.com/h5dnn/h5dnn/serialize/netcdf"
 	_ "github.com/h5dnn/h5dnn/serialize/npy"
 	"github.com/h5dnn/h5dnn/storage"
@@ -222,4 +223,4 @@ func Open(name string, options ...serialize.Options) (File, error) {
 }
 
 // conventions are the formats of HDF5 files whose objects have meanings of their own.
-var conventions = []string{"anndata", "netcdf"}
+var conventions = []string{"anndata", "matlab", "netcdf"}

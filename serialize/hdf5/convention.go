@@ -36,6 +36,8 @@ type Meaning struct {
 	Part bool
 	// Encoding describes what the array is stored as: "csr_matrix of 5 stored elements".
 	Encoding string
+	// Reversed reports whether the axes are those of the dataset in reverse order.
+	Reversed bool
 	// Stored is the number of stored bytes that the elements come from.
 	Stored func() (int, error)
 	// Axes are the names of the axes; nil if they have none.

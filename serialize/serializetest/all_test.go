@@ -11,6 +11,7 @@ import (
 	_ "github.com/h5dnn/h5dnn/serialize/csv"
 	_ "github.com/h5dnn/h5dnn/serialize/h5ck"
 	_ "github.com/h5dnn/h5dnn/serialize/hdf5"
+	_ "github.com/h5dnn/h5dnn/serialize/matlab"
 	_ "github.com/h5dnn/h5dnn/serialize/native"
 	_ "github.com/h5dnn/h5dnn/serialize/netcdf"
 	_ "github.com/h5dnn/h5dnn/serialize/npy"

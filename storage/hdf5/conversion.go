@@ -37,7 +37,7 @@ func (t *Type) conversion() (conversion, error) {
 	case ClassComplex:
 		return t.complex(t.Base)
 	case ClassCompound:
-		if m := t.Members; len(m) == 2 && m[0].Name == "r" && m[1].Name == "i" && m[0].Offset == 0 &&
+		if m := t.Members; len(m) == 2 && isComplex(m[0].Name, m[1].Name) && m[0].Offset == 0 &&
 			2*m[1].Offset == t.Size && m[0].Type.Class == ClassFloat && sameFloat(m[0].Type, m[1].Type) {
 			return t.complex(m[0].Type)
 		}
@@ -47,6 +47,12 @@ func (t *Type) conversion() (conversion, error) {
 		return n, err
 	}
 	return conversion{}, fmt.Errorf("%v elements are not numbers: %w", t.Class, dtype.ErrType)
+}
+
+// isComplex reports whether members with these names are a complex number, of h5py or of
+// MATLAB.
+func isComplex(first, second string) bool {
+	return first == "r" && second == "i" || first == "real" && second == "imag"
 }
 
 func sameFloat(a, b *Type) bool {

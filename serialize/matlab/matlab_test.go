@@ -1,0 +1,142 @@
+package matlab_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/serialize"
+	_ "github.com/h5dnn/h5dnn/serialize/matlab"
+	_ "github.com/h5dnn/h5dnn/serialize/npy"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+const variables, expected = "../../testdata/matlab.mat", "../../testdata/matlab.npz"
+
+// Example reads a matrix of 3 rows and 4 columns, which HDF5 has as 4 × 3.
+func Example() {
+	f, err := serialize.Open(variables)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer f.Close()
+	a, err := serialize.Find(f, "A")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	elems, err := storage.Read[float64](a)
+	fmt.Println(a.Type, a.Shape, elems, err)
+	// Output: float64 [3 4] [0 1 2 3 4 5 6 7 8 9 10 11] <nil>
+}
+
+// TestNumbersAreThoseOfMat73 compares arrays with what mat73 reads, which drops axes of one
+// element.
+func TestNumbersAreThoseOfMat73(t *testing.T) {
+	got, want := open(t, variables), open(t, expected)
+	for e, err := range want.All() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := serialize.Find(got, e.Name)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		squeezed := slices.DeleteFunc(slices.Clone(a.Shape), func(n int) bool { return n == 1 })
+		if a.Type != e.Array.Type || !slices.Equal(squeezed, e.Array.Shape) {
+			t.Errorf("%s: %v%v, want %v%v", e.Name, a.Type, a.Shape, e.Array.Type, e.Array.Shape)
+			continue
+		}
+		if x, y := bytesOf(t, a), bytesOf(t, e.Array); !bytes.Equal(x, y) {
+			t.Errorf("%s: %x, want %x", e.Name, x, y)
+		}
+	}
+	for name, shape := range map[string][]int{"empty": {0, 3}, "nothing": {0, 0}, "scalar": {1, 1}, "logical": {1, 3}, "pattern": {5, 4}, "zeros": {2, 3}} {
+		if a, err := serialize.Find(got, name); err != nil || !slices.Equal(a.Shape, shape) {
+			t.Errorf("%s: shape %v, %v; want %v", name, a.Shape, err, shape)
+		}
+	}
+}
+
+// TestTextsAreStrings: rows of characters, and cells of texts.
+func TestTextsAreStrings(t *testing.T) {
+	f := open(t, variables)
+	for name, want := range map[string][]any{
+		"text": {"Grüße"}, "blank": {""}, "column": {"ab", "cd"}, "s/name": {"inner"}, "labels": {"cat", "dog", "cat"},
+	} {
+		e, err := serialize.Lookup(f, name)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if got, err := e.Elements.Values(e.Elements.View); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %q, %v; want %q", name, got, err, want)
+		}
+	}
+}
+
+// TestWhatIsNotReadIsListed: every variable has an entry, with the arrays of MATLAB itself left out.
+func TestWhatIsNotReadIsListed(t *testing.T) {
+	var unread []string
+	for e, err := range open(t, variables).All() {
+		if err != nil {
+			unread = append(unread, e.Name+" "+e.Elements.Type)
+		}
+		if strings.HasPrefix(e.Name, "#") {
+			t.Errorf("%s is listed", e.Name)
+		}
+	}
+	if want := []string{"mixed cell", "people/age field of a struct array", "people/size field of a struct array", "when datetime"}; !slices.Equal(unread, want) {
+		t.Errorf("not read are %q, want %q", unread, want)
+	}
+}
+
+// TestDamagedFilesAreErrorsOrData changes bytes all over the file.
+func TestDamagedFilesAreErrorsOrData(t *testing.T) {
+	whole, err := os.ReadFile(variables)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := 512; at < len(whole); at += 53 {
+		damaged := slices.Clone(whole)
+		damaged[at] ^= 0xff
+		f, err := serialize.OpenReader(bytes.NewReader(damaged), int64(len(damaged)), "damaged.mat", serialize.Options{Format: "matlab"})
+		if err != nil {
+			continue
+		}
+		for e, err := range f.All() {
+			if err == nil && e.Elements == nil && e.Array.Len() < 1000 {
+				e.Array.To(storage.CPU)
+			} else if err == nil && e.Elements != nil && e.Elements.View.Len() < 1000 {
+				e.Elements.Values(e.Elements.View)
+			}
+		}
+		f.Close()
+	}
+}
+
+func open(t *testing.T, name string) serialize.File {
+	t.Helper()
+	f, err := serialize.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+func bytesOf(t *testing.T, a storage.Array) []byte {
+	t.Helper()
+	a, err := a.To(storage.CPU)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, _ := a.Bytes()
+	return b
+}
