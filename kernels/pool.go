@@ -164,22 +164,20 @@ func (p *pool) checkIndex() error {
 
 // windows describes the pooling to C.
 func (p *pool) windows() (g native.Windows, real native.Real) {
-	x, y := spatial(p.x), spatial(p.y)
-	g.N, g.C = int64(x.Shape[0]), int64(x.Shape[1])
-	g.Apart = 1
+	g.N, g.C = int64(p.x.Shape[0]), int64(p.x.Shape[1])
+	g.X, g.Y = spatialStrides(p.x), spatialStrides(p.y)
+	if p.at != nil {
+		g.At = spatialStrides(p.at)
+	}
+	g.Size, g.Out, g.Apart = [3]int64{1, 1, 1}, [3]int64{1, 1, 1}, 1
 	for i := range 3 {
-		g.Size[i], g.Out[i], g.End[i] = int64(x.Shape[2+i]), int64(y.Shape[2+i]), int64(x.Shape[2+i]+p.padding[i][1])
+		if axis := i + p.x.Rank() - 3; axis >= 2 {
+			g.Size[i], g.Out[i] = int64(p.x.Shape[axis]), int64(p.y.Shape[axis])
+		}
+		g.End[i] = g.Size[i] + int64(p.padding[i][1])
 		g.Kernel[i], g.Stride[i], g.Dilation[i], g.Pad[i] = int64(p.size[i]), int64(p.stride[i]), int64(p.dilation[i]), int64(p.padding[i][0])
 		if p.stride[i] < p.extent(i) {
 			g.Apart = 0
-		}
-	}
-	for i := range 5 {
-		g.X[i], g.Y[i] = int64(x.Stride[i]), int64(y.Stride[i])
-	}
-	if p.at != nil {
-		for i, stride := range spatial(p.at).Stride {
-			g.At[i] = int64(stride)
 		}
 	}
 	if p.exclude {

@@ -107,6 +107,16 @@ func withSpatial(a *storage.Array, axes int) storage.Array {
 	return a.With(views.View{Offset: a.Offset, Shape: shape, Stride: stride})
 }
 
+// spatialStrides returns the strides of an (N,C,…) array with three spatial axes, of which those in
+// front that it lacks have size 1.
+func spatialStrides(a *storage.Array) [5]int64 {
+	s := [5]int64{int64(a.Stride[0]), int64(a.Stride[1]), 1, 1, 1}
+	for axis := 2; axis < a.Rank(); axis++ {
+		s[axis+5-a.Rank()] = int64(a.Stride[axis])
+	}
+	return s
+}
+
 // along returns the distance of a spatial position from the first.
 func along(a storage.Array, i [3]int) int {
 	return i[0]*a.Stride[2] + i[1]*a.Stride[3] + i[2]*a.Stride[4]

@@ -30,7 +30,7 @@ func (x *Tensor) Flatten(first int) *Tensor {
 		size *= n
 	}
 	shape := append(slices.Clone(x.Shape[:first]), size)
-	if _, err := x.View.Reshape(shape...); err != nil {
+	if !x.View.CanReshape(shape...) {
 		x = x.Contiguous()
 	}
 	return x.Reshape(shape...)
@@ -52,7 +52,7 @@ func (reshape) Name() string { return "reshape" }
 
 func (reshape) Backward(out, grads, in []*Tensor) []*Tensor {
 	dy, shape := grads[0], in[0].Shape
-	if _, err := dy.View.Reshape(shape...); err != nil {
+	if !dy.View.CanReshape(shape...) {
 		dy = dy.Contiguous()
 	}
 	return []*Tensor{dy.Reshape(shape...)}

@@ -6,21 +6,40 @@ import "fmt"
 // one size may be -1, to be inferred. It returns an error if no strides can express
 // that, so that the elements would have to be copied.
 func (v View) Reshape(shape ...int) (View, error) {
-	w := blank(len(shape))
-	w.Offset = v.Offset
-	copy(w.Shape, shape)
-	if !fill(w.Shape, v.Len()) {
+	w, fits, ok := v.reshape(shape)
+	switch {
+	case !fits:
 		return View{}, fmt.Errorf("reshape: %d elements of shape %v do not fit shape %v: %w", v.Len(), v.Shape, clip(shape), ErrShape)
-	}
-	if v.Contiguous() {
-		w = Of(w.Shape...)
-		w.Offset = v.Offset
-		return w, nil
-	}
-	if !restride(w, v) {
+	case !ok:
 		return View{}, fmt.Errorf("reshape: shape %v with strides %v cannot be viewed as %v; copy it first: %w", v.Shape, v.Stride, w.Shape, ErrShape)
 	}
 	return w, nil
+}
+
+// CanReshape reports whether Reshape to that shape succeeds.
+func (v View) CanReshape(shape ...int) bool {
+	_, _, ok := v.reshape(shape)
+	return ok
+}
+
+// reshape returns the view, whether shape has as many elements as v, and whether there are strides
+// for it.
+func (v View) reshape(shape []int) (w View, fits, ok bool) {
+	w = blank(len(shape))
+	w.Offset = v.Offset
+	copy(w.Shape, shape)
+	if !fill(w.Shape, v.Len()) {
+		return w, false, false
+	}
+	if v.Contiguous() {
+		step := 1
+		for axis := w.Rank() - 1; axis >= 0; axis-- {
+			w.Stride[axis] = step
+			step *= max(1, w.Shape[axis])
+		}
+		return w, true, true
+	}
+	return w, true, restride(w, v)
 }
 
 // fill replaces a -1 in shape by the size with which shape has n elements, and reports
