@@ -133,8 +133,8 @@ func (m *Mapped) ReadView(dst []byte, t dtype.Type, v views.View) error {
 		return m.mapping.readAt(dst[:n], int64(m.offset+v.Offset*t.Size()))
 	}
 	return m.WithBytes(func(b []byte) error {
-		Gather(dst, b, t, v)
 		m.mapping.countTouched(v.Len() * t.Size())
+		Gather(dst, b, t, v)
 		return nil
 	})
 }
@@ -172,10 +172,11 @@ func (m *Mapping) errTruncated(size, end int64) error {
 // to the system. They stay in the page cache.
 const maxTouched = 64 << 20
 
-// countTouched adds to the bytes that were copied since pages were given back.
+// countTouched adds to the bytes that are copied, before they are. So the pages of one large array are
+// given back before those of the next are mapped.
 func (m *Mapping) countTouched(n int) {
 	if m.touched.Add(int64(n)) > maxTouched {
-		m.touched.Store(0)
+		m.touched.Store(int64(n))
 		unix.Madvise(m.bytes, unix.MADV_DONTNEED) // advice
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -346,12 +345,7 @@ func (p *Plan) sharedOf(t checkpoint.Tensor) string {
 	return ""
 }
 
-// garbagePercent is GOGC while a file is written: blocks of many MiB that were read and
-// converted are garbage soon, of which the default allows as much as there is in use.
-const garbagePercent = 5
-
 // Write writes the output file, atomically.
 func (p *Plan) Write(ctx context.Context, out string) error {
-	defer debug.SetGCPercent(debug.SetGCPercent(garbagePercent))
 	return serialize.Save(out, p.Format.Name, p.Contents(ctx))
 }
