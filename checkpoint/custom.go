@@ -13,7 +13,7 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// CustomRules are a user's own names and operations, as a YAML file has them.
+// CustomRules are the names and operations that a user gives in a YAML file.
 type CustomRules struct {
 	// Modules are the names of PyTorch's modules by the paths of layers: "conv2d" to
 	// "features.0". A star stands for the same text on both sides.
@@ -97,7 +97,7 @@ func (r TensorRule) check() error {
 }
 
 // Module returns the name of the module for the layer of that path, if there is a rule.
-// Two rules are an error.
+// It is an error if there are two.
 func (c CustomRules) Module(path string) (name string, ok bool, err error) {
 	for pattern, module := range c.Modules {
 		stars, matches := match(pattern, path)
@@ -327,7 +327,7 @@ func match(pattern, name string) (stars []string, ok bool) {
 	return nil, false
 }
 
-// fill puts texts in the place of the stars of a pattern.
+// fill replaces the stars of a pattern by texts.
 func fill(pattern string, stars []string) string {
 	for _, text := range stars {
 		pattern = strings.Replace(pattern, "*", text, 1)

@@ -15,7 +15,7 @@ import (
 var ErrAmbiguous = errors.New("ambiguous")
 
 // A ShapeError is an error of kind ErrAmbiguous: the order of flattened features depends
-// on a shape that the model does not say. LinkOptions.Flatten takes it.
+// on a shape that the model does not state. LinkOptions.Flatten sets it.
 type ShapeError struct {
 	Layer string // which flattens
 	Shape []int  // as far as it is known, with -1 for the rest

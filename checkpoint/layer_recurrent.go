@@ -81,7 +81,7 @@ func checkRecurrent(l *Layer) error {
 	case l.Class != "SimpleRNN" && recurrent != "sigmoid":
 		return unsupported("recurrent_activation %s; PyTorch has sigmoid", recurrent)
 	case backwards:
-		return unsupported("go_backwards; reverse the sequences in the place of it")
+		return unsupported("go_backwards; reverse the sequences instead")
 	}
 	return nil
 }

@@ -298,7 +298,7 @@ func (CounterOp) Forward([]storage.Array) ([]storage.Array, error) {
 func (CounterOp) Backward([]storage.Array) ([]storage.Array, error) { return nil, nil }
 func (CounterOp) String() string                                    { return "0" }
 
-// A SlotOp treats the buffers that an optimizer keeps for weights otherwise than the
+// A SlotOp treats the buffers that an optimizer keeps for weights differently from the
 // weights. Other Ops treat both alike.
 type SlotOp interface {
 	Op

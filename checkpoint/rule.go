@@ -29,7 +29,7 @@ type Rule struct {
 	// ErrUnsupported is of a setting that the module does not have, but whose weights are
 	// the same: padding, for example. Nil for a class without settings of that kind.
 	Module func(l *Layer) (string, error)
-	// Renamed are the parameters that h5dnn names otherwise than PyTorch. One named ""
+	// Renamed are the parameters that h5dnn names differently from PyTorch. One named ""
 	// does not exist there.
 	Renamed map[string]string
 	// Features names the weights whose first axis is the features of the input.

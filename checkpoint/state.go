@@ -84,7 +84,7 @@ func exportLink(p LayerPlan, link Link, used map[string]bool) ([]Tensor, error) 
 }
 
 // Import sets the weights of the layers from parameters by name, and returns what was
-// done for each weight. Missing lists the parameters that there are not; unused those that
+// done for each weight. Missing lists the parameters that are not there; unused those that
 // no layer takes.
 func Import(plans []LayerPlan, parameters map[string]Tensor) (tensors []Tensor, missing, unused []string, err error) {
 	used := map[string]bool{}

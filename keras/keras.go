@@ -57,7 +57,7 @@ type object struct {
 }
 
 // class returns the name of the class, with its package if it is not one of Keras's own:
-// a layer that somebody else called Dense is no Dense. Operations of Keras 3 on tensors,
+// a layer that somebody else called Dense is not Keras's Dense. Operations of Keras 3 on tensors,
 // such as x*2, have classes of the names of layers: Multiply of keras.src.ops.numpy.
 func (o object) class() string {
 	if o.Module != nil && strings.HasPrefix(strings.Replace(*o.Module, "keras.src.", "keras.", 1), "keras.ops") {

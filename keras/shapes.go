@@ -10,7 +10,7 @@ import (
 )
 
 // SetInputShapes gives the inputs of m these shapes, of a sample and in Keras's order of
-// axes, in the place of unknown ones. It fails if a size that is known differs.
+// axes, where they are unknown. It fails if a size that is known differs.
 func SetInputShapes(m *checkpoint.Model, shapes ...[]int) error {
 	if len(shapes) != len(m.Inputs) {
 		return fmt.Errorf("%d shapes for %d inputs: %w", len(shapes), len(m.Inputs), ErrConfig)

@@ -16,7 +16,7 @@ import (
 // compression use them.
 type Sections struct {
 	in      Input
-	mapping *storage.Mapping // nil if in is no file
+	mapping *storage.Mapping // nil if in is not a file
 	closed  atomic.Bool
 }
 

@@ -334,7 +334,7 @@ func Collect(f File) ([]Entry, error) {
 func Find(f File, name string) (storage.Array, error) {
 	e, err := Lookup(f, name)
 	if err == nil && e.Elements != nil {
-		err = fmt.Errorf("%s has elements of type %s, which are no numbers: %w", name, e.Elements.Type, dtype.ErrType)
+		err = fmt.Errorf("%s has elements of type %s, which are not numbers: %w", name, e.Elements.Type, dtype.ErrType)
 	}
 	return e.Array, err
 }

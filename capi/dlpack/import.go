@@ -111,7 +111,7 @@ func span(d *C.DLTensor, v views.View, t dtype.Type) (unsafe.Pointer, int, error
 	}
 	first := uintptr(d.data) + uintptr(d.byte_offset)
 	if d.data == nil || first%uintptr(t.Align()) != 0 {
-		return nil, 0, fmt.Errorf("DLPack tensor of %v%v at address %#x, which is no multiple of %d from 1 on: %w", t, v.Shape, first, t.Align(), storage.ErrState)
+		return nil, 0, fmt.Errorf("DLPack tensor of %v%v at address %#x, which is not a multiple of %d from 1 on: %w", t, v.Shape, first, t.Align(), storage.ErrState)
 	}
 	elem, far := t.Size(), v
 	far.Offset = math.MaxInt / 2 / elem

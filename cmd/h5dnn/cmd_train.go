@@ -535,7 +535,7 @@ func (j *job) run(c *cli.Context) error {
 	return watch.done(curves)
 }
 
-// flagsFor returns the text of an error of package train with flags in the place of settings.
+// flagsFor returns the text of an error of package train with flags instead of settings.
 func flagsFor(err error, text string) string {
 	if layout := (*train.LayoutError)(nil); errors.As(err, &layout) {
 		return strings.Replace(text, "data.layout: ", "--layout ", 1)

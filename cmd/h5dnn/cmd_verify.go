@@ -36,7 +36,7 @@ func verifyCommand() *cli.Command {
 				return verifyArrays(c, args[0], format)
 			}
 			if c.Bool("reindex") {
-				return fmt.Errorf("%s is no HDF5 checkpoint, which alone have an index", args[0])
+				return fmt.Errorf("%s is not an HDF5 checkpoint; only these have an index", args[0])
 			}
 			if err := anHDF5File(c.Context, args[0]); err != nil {
 				return err

@@ -113,7 +113,7 @@ func (p *Plan) export(d *described, m *checkpoint.Model, modules map[string]stri
 		t, ok := d.parameters[name]
 		switch {
 		case !ok:
-			return fmt.Errorf("%s of the architecture is no weight of Keras: %w", name, checkpoint.ErrUnsupported)
+			return fmt.Errorf("%s of the architecture is not a weight of Keras: %w", name, checkpoint.ErrUnsupported)
 		case !slices.Equal(t.Array.Shape, a.Shape):
 			return fmt.Errorf("%s makes %s of shape %v; the architecture has %v: %w", strings.Join(t.From, ", "), name, t.Array.Shape, a.Shape, checkpoint.ErrShape)
 		}
@@ -125,7 +125,7 @@ func (p *Plan) export(d *described, m *checkpoint.Model, modules map[string]stri
 	}
 	for _, name := range d.unused {
 		if !strings.Contains(name, "seed_generator") && !strings.HasPrefix(name, "metrics/") {
-			return fmt.Errorf("the file has %s, of which the architecture has none: %w", name, storage.ErrState)
+			return fmt.Errorf("the file has %s, which the architecture lacks: %w", name, storage.ErrState)
 		}
 	}
 	return nil

@@ -157,7 +157,7 @@ func TestNamesOfLayersComeFirst(t *testing.T) {
 		want          map[string]float32
 	}{
 		{"b", "a", map[string]float32{"model/a.weight": 1, "model/b.weight": 2}},
-		{"c", "a", map[string]float32{"model/c.weight": 1, "model/a.weight": 2}}, // in order: c is no name of the file
+		{"c", "a", map[string]float32{"model/c.weight": 1, "model/a.weight": 2}}, // in order: c is not a name in the file
 	} {
 		layer := "layer: {dense: {out_features: 2, bias: false}}"
 		text := "model: {graph: {nodes: [{name: " + c.first + ", " + layer + "}, {name: " + c.second + ", " + layer + "}]}}"

@@ -232,7 +232,7 @@ func New(_ context.Context, s *Source, format string, o Options) (*Plan, error) 
 		return nil, err
 	}
 	for _, e := range s.Others {
-		p.Lost.Add(e.Name, loss.Array, 1, "elements of type %s are no weights", e.Elements.Type)
+		p.Lost.Add(e.Name, loss.Array, 1, "elements of type %s are not weights", e.Elements.Type)
 	}
 	return p, p.check()
 }

@@ -54,7 +54,7 @@ func (p *Plan) exportOptimizer(m *checkpoint.Model) error {
 const OptimizerPath = "optimizer"
 
 // loseOptimizer records that the state of an optimizer is not converted. A state_dict has
-// no place for it, and a file with both is no state_dict.
+// no place for it, and a file with both is not a state_dict.
 func (p *Plan) loseOptimizer() {
 	n := 0
 	for _, e := range p.Source.Entries {

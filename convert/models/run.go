@@ -263,7 +263,7 @@ func (p *Plan) importParameters(model nn.Module, parameters []parameter) error {
 		switch {
 		case one.h5dnn == "":
 		case !ok:
-			p.Refused = append(p.Refused, fmt.Errorf("%s is missing, of which the model would have %s", one.pytorch, one.h5dnn))
+			p.Refused = append(p.Refused, fmt.Errorf("%s is missing, from which the model's %s is computed", one.pytorch, one.h5dnn))
 		case !slices.Equal(t.Array.Shape, want[one.h5dnn].Shape):
 			return fmt.Errorf("%s has shape %v; the model has %v: %w", one.pytorch, t.Array.Shape, want[one.h5dnn].Shape, checkpoint.ErrShape)
 		default:

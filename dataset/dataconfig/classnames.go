@@ -182,7 +182,7 @@ func (p *part) numberIntegers(f *field, numbers map[string]int64) ([]int64, erro
 		case (!ok || class < 0) && !p.keeps(row):
 			class = 0
 		case !ok:
-			return nil, fmt.Errorf("row %d is %d, which has no name and so is no class; leave such rows out with a filter of rows: %w", row, value, views.ErrShape)
+			return nil, fmt.Errorf("row %d is %d, which has no name and therefore is not a class; leave such rows out with a filter of rows: %w", row, value, views.ErrShape)
 		case class < 0:
 			return nil, fmt.Errorf("row %d is %q, which is none of the %d classes %s: %w", row, f.labels.names[slices.Index(values, value)], len(numbers), someNames(numbers), views.ErrShape)
 		}

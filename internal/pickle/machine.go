@@ -461,7 +461,7 @@ func (m *machine) global(code byte) error {
 		module, isText := names[0].(string)
 		name, alsoText := names[1].(string)
 		if !isText || !alsoText || len(module)+len(name) > maxLine {
-			return errors.New("the name of a global is no text")
+			return errors.New("the name of a global is not a string")
 		}
 		g = Global{module, name}
 	}
@@ -527,7 +527,7 @@ func (m *machine) construct(g Global, args Tuple) (value any, known bool, err er
 					items = pair
 				}
 				if len(items) != 2 {
-					return nil, true, errors.New("an item is no pair")
+					return nil, true, errors.New("an item is not a pair")
 				}
 				if err := m.setItems(d, items); err != nil {
 					return nil, true, err

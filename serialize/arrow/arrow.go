@@ -85,7 +85,7 @@ type file struct {
 //	"ARROW1", 2 bytes, stream, footer, int32 size of that, "ARROW1"
 func openFile(in serialize.Input) (serialize.File, error) {
 	if in.Size < int64(8+tailSize) {
-		return nil, fmt.Errorf("%d bytes are no Arrow file: %w", in.Size, storage.ErrState)
+		return nil, fmt.Errorf("%d bytes are not an Arrow file: %w", in.Size, storage.ErrState)
 	}
 	tail := make([]byte, tailSize)
 	if err := readAt(in, tail, in.Size-int64(tailSize)); err != nil {

@@ -247,7 +247,7 @@ func texts(e serialize.Entry, start, end int) (offsets, content []byte, err erro
 	for _, value := range values {
 		text, ok := value.(string)
 		if !ok || !utf8.ValidString(text) {
-			return nil, nil, fmt.Errorf("%.40q is no UTF-8: %w", value, dtype.ErrType)
+			return nil, nil, fmt.Errorf("%.40q is not UTF-8: %w", value, dtype.ErrType)
 		}
 		if len(text) > math.MaxInt32-len(content) {
 			return nil, nil, fmt.Errorf("%d rows of strings have more than 2 GiB; save them as parquet: %w", end-start, dtype.ErrType)

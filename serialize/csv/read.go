@@ -140,7 +140,7 @@ func (c *column) classify() {
 		_, err := strconv.ParseInt(cell, 10, 64)
 		_, wrong := strconv.ParseUint(cell, 10, 64)
 		c.integer, c.unsigned = c.integer && err == nil, c.unsigned && wrong == nil
-		// An integer beyond 64 bits is no number: as a float it would be another one.
+		// An integer beyond 64 bits is text: converted to a float it would change.
 		c.number = c.number && (cell == "" || isNumber(cell) && !errors.Is(err, strconv.ErrRange))
 	}
 }

@@ -231,7 +231,7 @@ func open(in serialize.Input) (serialize.File, error) {
 		if meta[key] = r.value(typ, false, 0); key == "general.alignment" {
 			var err error
 			if alignment, err = strconv.ParseUint(meta[key], 10, 31); err != nil || alignment == 0 || alignment&(alignment-1) != 0 {
-				r.fail("general.alignment is %q, which is no power of two", meta[key])
+				r.fail("general.alignment is %q, which is not a power of two", meta[key])
 			}
 		}
 	}
@@ -258,7 +258,7 @@ func entries(in serialize.Input, order binary.ByteOrder, tensors []tensor, start
 	list := serialize.NewList(len(tensors), meta, sections.Close)
 	for _, t := range tensors {
 		if t.offset%alignment != 0 || t.offset > uint64(in.Size) {
-			err = fmt.Errorf("tensor %q is at offset %d, which is no multiple of %d in the file: %w", t.name, t.offset, alignment, storage.ErrState)
+			err = fmt.Errorf("tensor %q is at offset %d, which is not a multiple of %d in the file: %w", t.name, t.offset, alignment, storage.ErrState)
 		} else {
 			err = list.Add(t.entry(sections, order, start+t.offset))
 		}

@@ -26,7 +26,7 @@ func saveWeights(name string, c serialize.Contents) error {
 
 func (s *saving) saveWeights(name string) (err error) {
 	if s.model == nil {
-		return fmt.Errorf("a .weights.h5 has numbers in the place of names, which follow from the model: the metadata must have its %s: %w", MetaConfig, storage.ErrState)
+		return fmt.Errorf("a .weights.h5 has numbers instead of names, and the names follow from the model: the metadata must have its %s: %w", MetaConfig, storage.ErrState)
 	}
 	if s.w, err = hdf5write.Create(name, hdf5write.CreateOptions{}); err != nil {
 		return err

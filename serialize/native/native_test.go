@@ -145,7 +145,7 @@ func TestAttacks(t *testing.T) {
 		"reaches_outside": "reach outside of 6 elements", "offset_outside": "reach outside", "strides_outside": "reach outside",
 		"negative_stride": "want an integer that is not negative", "strides_missing": "1 strides for a shape of 2 axes",
 		"huge_shape": "shape", "shape_bomb": "beyond the limit", "huge_stride": "reach outside", "no_such_storage": "storage 1 of 1",
-		"unknown_dtype": `unknown elements "float31"`, "partial_element": "no whole elements", "storage_beyond_end": "leaves the file",
+		"unknown_dtype": `unknown elements "float31"`, "partial_element": "not a whole number of elements", "storage_beyond_end": "leaves the file",
 		"storage_offset_overflow": "leaves the file", "storage_misaligned": "not a multiple of 64", "unknown_key": `unknown key "compression"`,
 		"overlap": "before the end of the one before it", "backwards": "before the end of the one before it", "name_twice": `key "w" twice`,
 		"long_name": "a name of 5000 bytes", "metadata_number": "invalid JSON", "no_tensors": "are missing", "deep": "invalid JSON",

@@ -62,7 +62,7 @@ func typeOf(descr any) (elementType, error) {
 	case list:
 		return recordType(descr)
 	}
-	return elementType{}, fmt.Errorf("descr %v is no type: %w", descr, dtype.ErrType)
+	return elementType{}, fmt.Errorf("descr %v is not a type: %w", descr, dtype.ErrType)
 }
 
 func simpleType(descr string) (elementType, error) {
@@ -111,7 +111,7 @@ func recordType(descr list) (elementType, error) {
 	for _, item := range descr {
 		parts, _ := item.(tuple)
 		if len(parts) != 2 && len(parts) != 3 {
-			return t, fmt.Errorf("field %v is no pair: %w", item, dtype.ErrType)
+			return t, fmt.Errorf("field %v is not a pair: %w", item, dtype.ErrType)
 		}
 		if titled, ok := parts[0].(tuple); ok && len(titled) == 2 {
 			parts[0] = titled[1]
@@ -229,7 +229,7 @@ func (t elementType) unicode(b []byte) (any, error) {
 	for ; len(b) >= 4; b = b[4:] {
 		r := t.order.Uint32(b)
 		if r > unicode.MaxRune || !utf8.ValidRune(rune(r)) {
-			return nil, fmt.Errorf("%#x is no character: %w", r, storage.ErrState)
+			return nil, fmt.Errorf("%#x is not a character: %w", r, storage.ErrState)
 		}
 		text = utf8.AppendRune(text, rune(r))
 	}

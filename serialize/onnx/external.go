@@ -15,7 +15,7 @@ import (
 // or that of serialize.Options.Follow; no path, and no symbolic link, leads out of it.
 type externals struct {
 	in     serialize.Input
-	folder string // "" if the model is no file
+	folder string // "" if the model is not a file
 	root   *os.Root
 	files  map[string]*storage.Mapping
 }
@@ -76,7 +76,7 @@ func (x *externals) open(location string) (*storage.Mapping, error) {
 	name := filepath.FromSlash(location)
 	switch {
 	case x.folder == "":
-		return nil, fmt.Errorf("%q is beside the model, which is no file in a folder; Options.Follow names the folder: %w", location, storage.ErrState)
+		return nil, fmt.Errorf("%q is beside the model, which is not a file in a folder; Options.Follow names the folder: %w", location, storage.ErrState)
 	case !filepath.IsLocal(name):
 		return nil, fmt.Errorf("%q leads out of the folder of the model: %w", location, storage.ErrState)
 	}
@@ -88,7 +88,7 @@ func (x *externals) open(location string) (*storage.Mapping, error) {
 	}
 	info, err := x.root.Stat(name)
 	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%q is no regular file: %w", location, storage.ErrState)
+		err = fmt.Errorf("%q is not a regular file: %w", location, storage.ErrState)
 	}
 	if err != nil {
 		return nil, err

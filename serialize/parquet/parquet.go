@@ -68,7 +68,7 @@ type file struct {
 func open(in serialize.Input) (serialize.File, error) {
 	var tail [8]byte
 	if in.Size < 12 {
-		return nil, fmt.Errorf("%d bytes are no Parquet file: %w", in.Size, storage.ErrState)
+		return nil, fmt.Errorf("%d bytes are not a Parquet file: %w", in.Size, storage.ErrState)
 	}
 	if _, err := in.ReadAt(tail[:], in.Size-8); err != nil {
 		return nil, err

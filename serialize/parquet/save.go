@@ -93,7 +93,7 @@ func page(e serialize.Entry, start, end int) ([]byte, error) {
 		for _, value := range values {
 			text, ok := value.(string)
 			if !ok || !utf8.ValidString(text) {
-				return nil, fmt.Errorf("%.40q is no UTF-8: %w", value, dtype.ErrType)
+				return nil, fmt.Errorf("%.40q is not UTF-8: %w", value, dtype.ErrType)
 			}
 			b = append(le.AppendUint32(b, uint32(len(text))), text...)
 		}

@@ -155,7 +155,7 @@ func TestLarge(t *testing.T, format string) {
 	}
 }
 
-// mostlyZeros are so many bytes, of which the last is 7.
+// mostlyZeros is a Source of that many bytes: zeros, and a 7 at the end.
 type mostlyZeros int
 
 func (z mostlyZeros) Len() int             { return int(z) }

@@ -585,7 +585,7 @@ func (x examiner) closing(t *testing.T) {
 	}
 }
 
-// damage reads files that are cut short, and such with bytes changed. The
+// damage reads files that are cut short or have some bytes changed. The
 // content of what can still be read does not matter; memory does.
 func (x examiner) damage(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))

@@ -48,7 +48,7 @@ var errTable = errors.New("the index is damaged")
 // all calls do with every entry, in the order of keys.
 func (t table) all(do func(key string, value []byte) error) error {
 	if len(t) < footerSize || binary.LittleEndian.Uint64(t[len(t)-8:]) != tableMagic {
-		return fmt.Errorf("no table of LevelDB: %w", errTable)
+		return fmt.Errorf("not a table of LevelDB: %w", errTable)
 	}
 	footer := t[len(t)-footerSize:]
 	_, _, rest, err := handle(footer)

@@ -281,7 +281,7 @@ func (b *bundle) openShard(k int) (*storage.Mapping, error) {
 	}
 	name := fmt.Sprintf("%s.data-%05d-of-%05d", strings.TrimSuffix(filepath.Base(b.in.Name), ".index"), k, len(b.shards))
 	if folder == "" {
-		return nil, fmt.Errorf("%s is beside the index, which is no file in a folder; Options.Follow names the folder: %w", name, storage.ErrState)
+		return nil, fmt.Errorf("%s is beside the index, which is not a file in a folder; Options.Follow names the folder: %w", name, storage.ErrState)
 	}
 	file, err := storage.OpenFile(filepath.Join(folder, name))
 	if errors.Is(err, os.ErrNotExist) {

@@ -91,7 +91,7 @@ func TestAttacks(t *testing.T) {
 	})
 }
 
-// TestOddKeys reads dicts whose keys are no names, or are the same name.
+// TestOddKeys reads dicts whose keys are not names, or are the same name.
 func TestOddKeys(t *testing.T) {
 	for name, want := range map[string]string{
 		"key_that_is_a_tuple": "[[]]", // beside the key of the model, which is a tuple too

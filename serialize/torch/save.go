@@ -161,7 +161,7 @@ type treeWriter struct {
 }
 
 // isKey reports whether a name with slashes is one key: it begins with a slash, or a name
-// that it is below of is an array, which is no dict.
+// above it is an array, which is not a dict.
 func (t *treeWriter) isKey(name string, names map[string]bool) bool {
 	if name[0] == '/' {
 		return true

@@ -140,7 +140,7 @@ type tensor struct {
 	conj, neg     bool // the elements are conjugated, negated
 }
 
-// errNoTensor is returned for objects that are no tensors.
+// errNoTensor is returned for objects that are not tensors.
 var errNoTensor = errors.New("no tensor")
 
 // maxNesting bounds wrappers around wrappers of a tensor.

@@ -279,9 +279,8 @@ func (w *walker) value(path string, value any, depth int) error {
 	return w.noteText(path, value, depth)
 }
 
-// visits is how often containers may be visited. Those that a pickle refers to several
-// times are visited as often; lists of lists that are all the same could make that as many
-// as they like.
+// visits bounds the visits of containers. A container is visited once for each reference to
+// it: a short pickle of lists that refer to one another can stand for any number of values.
 func (f *file) visits() int { return 100_000 + 2*int(f.pickled) }
 
 // enter counts a container.

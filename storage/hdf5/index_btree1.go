@@ -48,7 +48,7 @@ func (x *indexer) btree1Leaf(node btree1Node, keySize int) error {
 		for axis, size := range x.d.Chunks {
 			at := c.count(8)
 			if at%size != 0 {
-				return fmt.Errorf("B-tree: chunk starts at %d of axis %d, which is no multiple of its size %d", at, axis, size)
+				return fmt.Errorf("B-tree: chunk starts at %d of axis %d, which is not a multiple of its size %d", at, axis, size)
 			}
 			coord[axis] = at / size
 		}

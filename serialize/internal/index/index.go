@@ -348,7 +348,7 @@ func (h *Header) Check(start, end, gap int, align func(n int) int) error {
 		case s.Bytes > end-gap || s.Offset > end-gap-s.Bytes:
 			return fmt.Errorf("storage %d of %d bytes at %d leaves the file: %w", i, s.Bytes, s.Offset, storage.ErrState)
 		case bits >= 8 && s.Bytes%(bits/8) != 0:
-			return fmt.Errorf("storage %d has %d bytes, which are no whole elements of type %s: %w", i, s.Bytes, s.DType, storage.ErrState)
+			return fmt.Errorf("storage %d has %d bytes, not a whole number of elements of type %s: %w", i, s.Bytes, s.DType, storage.ErrState)
 		}
 		at = s.Offset + s.Bytes + gap
 	}
