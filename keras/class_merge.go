@@ -113,7 +113,7 @@ func concatNodes(b *builder, u use, in []value) (value, error) {
 	return v, nil
 }
 
-// concatFlat joins features, of which some may be flattened images.
+// concatFlat joins features, some of which may be flattened images.
 func (b *builder) concatFlat(u use, in []value) value {
 	v := value{node: b.add(u, "", map[string]any{"concat": map[string]any{"axis": 1}}, nodesOf(in)...)}
 	if !slices.ContainsFunc(in, func(v value) bool { return v.flat != nil }) {

@@ -115,8 +115,8 @@ func matchPaths(class string, variables []Variable, paths []string, shapes [][]i
 	return names, matched == len(variables)
 }
 
-// plausible reports whether a variable can have that shape: a bias of a Dense is no
-// matrix, and a kernel no vector.
+// plausible reports whether a variable can have that shape: a bias of a Dense is not a
+// matrix, and a kernel is not a vector.
 func plausible(class, name string, shape []int) bool {
 	if shape == nil || strings.HasPrefix(class, "Ein") || class == "MultiHeadAttention" || class == "PReLU" || class == "Normalization" {
 		return true

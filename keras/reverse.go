@@ -161,7 +161,7 @@ func (r *reverser) layer(class, path string, config map[string]any, in ...tensor
 	return out
 }
 
-// any adds what a description describes.
+// any adds the layers that a description describes.
 func (r *reverser) any(description any, path string, in []tensor) ([]tensor, error) {
 	if list, ok := description.([]any); ok {
 		for i, one := range list {

@@ -51,7 +51,7 @@ func WriteLittleEndian(w io.Writer, a storage.Array) error {
 	return err
 }
 
-// AsSource returns data as a Source, of which elements are copied.
+// AsSource returns data as a Source, whose elements are copied when they are read.
 func AsSource(data storage.Storage) storage.Source {
 	if source, ok := data.(storage.Source); ok {
 		return source

@@ -101,7 +101,7 @@ func Lookup(f File, name string) (Entry, error) {
 	return Entry{}, missing(name, names)
 }
 
-// missing returns the error about a name that is none of names.
+// missing returns the error about a name that is not among names.
 func missing(name string, names []string) error {
 	const shown = 10
 	hint := spell.Hint(name, names)

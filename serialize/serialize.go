@@ -138,8 +138,9 @@ type Options struct {
 	// Budget limits memory and elements for which the file stores little. Nil is one
 	// with the default limit.
 	Budget *storage.Budget
-	// Void is the type of elements of which a file says only how many bytes they have: of
-	// 2 bytes in an .npy file, dtype.BFloat16. They are an error if it is not given.
+	// Void is the type of elements whose type a file does not state, only their size:
+	// dtype.BFloat16 for elements of 2 bytes in an .npy file. Without it, such elements
+	// are an error.
 	Void dtype.Type
 	// Context ends long reads when it is done; nil never does. Reads return its error.
 	Context context.Context

@@ -162,7 +162,7 @@ func withModelFlags(err error) error {
 func modelHint(err error) string {
 	var shape *checkpoint.ShapeError
 	var sample *models.InputShapeError
-	var architecture *models.ArchitectureError
+	var architecture *models.MissingArchitectureError
 	switch {
 	case errors.As(err, &shape):
 		return "give it by --flatten " + shape.Layer + "=H,W,C"

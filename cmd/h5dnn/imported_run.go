@@ -60,8 +60,9 @@ func importedRun(c *cli.Context, name, architecture string, args []string, d sto
 				continue
 			}
 		}
-		if errors.As(err, new(*models.MissingArchitectureError)) && architecture == "" {
-			return nil, fmt.Errorf("%w; name its architecture with --model", err)
+		var missing *models.MissingArchitectureError
+		if errors.As(err, &missing) && architecture == "" {
+			return nil, fmt.Errorf("%w; name its architecture with --model", missing)
 		}
 		if err != nil {
 			return nil, err

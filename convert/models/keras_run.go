@@ -25,7 +25,7 @@ func (p *Plan) kerasToRun() error {
 	}
 	m := p.Source.Model
 	if m == nil {
-		return &MissingArchitectureError{}
+		return &MissingArchitectureError{p.Source.Name}
 	}
 	if len(p.options.InputShape) > 0 {
 		if err := keras.SetInputShapes(m, p.options.InputShape); err != nil {

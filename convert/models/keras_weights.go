@@ -14,8 +14,8 @@ import (
 	"github.com/h5dnn/h5dnn/train"
 )
 
-// A described is a model of h5dnn with sizes, as a configuration describes it, and the
-// parameters that Keras's weights become.
+// A described model is one of h5dnn with known sizes, as a configuration describes it, and
+// the parameters that Keras's weights become.
 type described struct {
 	config     train.Config
 	sample     []int // as files have it

@@ -95,26 +95,18 @@ func KindOf(name string) (string, error) {
 	return checkpoint.PyTorch, nil
 }
 
-// An ArchitectureError is the error of weights without an architecture, which says what
-// they are. Options.Architecture takes it.
-type ArchitectureError struct{ Name string }
-
-func (e *ArchitectureError) Error() string {
-	return e.Name + " has weights and no architecture, which says what they are"
-}
-
 // IsKeras reports whether the named file is one of Keras.
 func IsKeras(name string) bool {
 	f, err := serialize.FormatOf(name)
 	return err == nil && strings.HasPrefix(f.Name, "keras")
 }
 
-// A MissingArchitectureError is the error of weights whose file does not say what model
-// they are of. Options.Architecture takes it.
-type MissingArchitectureError struct{}
+// A MissingArchitectureError is the error of a file that has weights and does not say of
+// what model. Options.Architecture says it.
+type MissingArchitectureError struct{ Name string } // of the file
 
-func (*MissingArchitectureError) Error() string {
-	return "the file has weights and no architecture"
+func (e *MissingArchitectureError) Error() string {
+	return e.Name + " has weights and no architecture"
 }
 
 // FrameworkOf returns the framework whose names files of a format usually have: Keras's

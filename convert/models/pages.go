@@ -43,8 +43,8 @@ func (r *releaser) release(a storage.Array) storage.Array {
 // largeRead is the size in bytes of reads after which pages are released.
 const largeRead = 8 << 20
 
-// A released is a Source that calls release when its last element has been read, and after
-// large reads.
+// A released source calls release when its last element has been read, and after large
+// reads.
 type released struct {
 	storage.Source
 	release func()

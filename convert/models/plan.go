@@ -60,7 +60,7 @@ func (p *Plan) refuse(l *checkpoint.Layer, path string, err error) {
 	}
 }
 
-// custom adds what a user's rules make of the arrays that they name.
+// custom adds the arrays that a user's rules make.
 func (p *Plan) custom(rules checkpoint.CustomRules) error {
 	var all []checkpoint.Tensor
 	for _, e := range p.Source.Entries {
@@ -147,7 +147,7 @@ func (p *Plan) kerasToPyTorch() error {
 	}
 	m := p.Source.Model
 	if m == nil {
-		return &ArchitectureError{p.Source.Name}
+		return &MissingArchitectureError{p.Source.Name}
 	}
 	plans, err := p.links(m)
 	if err != nil {
@@ -220,7 +220,7 @@ func (p *Plan) setMeta(key, value string) {
 func (p *Plan) pyTorchToKeras() error {
 	m := p.Source.Model
 	if m == nil {
-		return &ArchitectureError{p.Source.Name}
+		return &MissingArchitectureError{p.Source.Name}
 	}
 	for _, l := range m.All() {
 		l.Weights = nil

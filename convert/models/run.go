@@ -158,7 +158,7 @@ func (p *Plan) pyTorchToRun() error {
 	c := p.options.Architecture.Config
 	switch {
 	case c == nil && p.Source.Model == nil:
-		return &ArchitectureError{p.Source.Name}
+		return &MissingArchitectureError{p.Source.Name}
 	case c == nil:
 		return p.pyTorchToKerasRun()
 	}

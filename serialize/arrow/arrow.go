@@ -54,7 +54,7 @@ func matchFile(r io.ReaderAt, size int64) serialize.Confidence {
 	return serialize.ExactMatch
 }
 
-// matchStream looks for a schema, with which a stream begins.
+// matchStream looks for a schema, the beginning of a stream.
 func matchStream(r io.ReaderAt, size int64) serialize.Confidence {
 	var head [4]byte
 	if n, _ := r.ReadAt(head[:], 0); n < len(head) || binary.LittleEndian.Uint32(head[:]) != continuation {

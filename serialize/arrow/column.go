@@ -243,7 +243,7 @@ type lookup struct {
 	decoded
 }
 
-// lookUp appends values of a dictionary.
+// lookUp appends the values of a dictionary that indices select.
 func (c *column) lookUp(d *decoded, p part, last *lookup) error {
 	valid, err := c.valid(p)
 	if err != nil || p.rows == 0 {

@@ -25,7 +25,7 @@ type layout struct {
 	views   int // children that have a number of buffers beside the fixed ones
 }
 
-// value returns the field of the values of a dictionary.
+// value returns the field for the values of a dictionary.
 func (x field) value() field {
 	v := field{name: x.name, typ: x.typ, offsets: x.offsets, layout: layout{nodes: 1, buffers: 2}}
 	if !x.typ.Valid() {

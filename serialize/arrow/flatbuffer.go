@@ -25,7 +25,7 @@ func (b *buffer) fail() {
 	}
 }
 
-// take fails if texts and vectors are larger than the buffer by far, which they are if many
+// take fails if texts and vectors together are much larger than the buffer: then many
 // tables refer to the same ones.
 func (b *buffer) take(n int) bool {
 	if b.taken += n; b.taken > 16*len(b.b) {

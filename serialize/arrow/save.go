@@ -49,7 +49,7 @@ func saveFile(w io.Writer, c serialize.Contents) error {
 	return s.w.Flush()
 }
 
-// A saver counts what it writes. The first error of w comes back from its Flush.
+// A saver counts what it writes. Flush of w returns the first error.
 type saver struct {
 	w      *bufio.Writer
 	at     int64

@@ -19,11 +19,11 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// headSize is how much of a file match looks at.
+// headSize is the number of bytes of a file that match reads.
 const headSize = 4096
 
-// match fits a table whose lines, but for the first, have as many cells each, and at least
-// one number in the second. There is no signature.
+// match fits a table whose lines have equally many cells, except for the first, and at
+// least one number in the second. There is no signature.
 func match(r io.ReaderAt, size int64) serialize.Confidence {
 	head := make([]byte, min(size, headSize))
 	if n, _ := r.ReadAt(head, 0); n < len(head) {

@@ -39,7 +39,7 @@ type Report struct {
 // Same reports whether the files are equal.
 func (r Report) Same() bool { return len(r.Differ)+len(r.OnlyA)+len(r.OnlyB) == 0 }
 
-// An Array is how two arrays of a name differ.
+// An Array says how two arrays of one name differ.
 type Array struct {
 	Name           string
 	TypeA, TypeB   string
@@ -205,7 +205,7 @@ func (d *Array) compareArrays(ctx context.Context, a, b storage.Array, o Options
 	return nil
 }
 
-// compareBlock compares elements, of which the first is number at of the array.
+// compareBlock compares elements. The first one has the index at in the array.
 func (d *Array) compareBlock(at int, p []byte, tp dtype.Type, q []byte, tq dtype.Type, o Options) error {
 	n := len(p) / tp.Size()
 	xs, ys := make([]complex128, n), make([]complex128, n)

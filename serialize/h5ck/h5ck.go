@@ -30,7 +30,7 @@ var format = serialize.Format{
 // restore them; other programs see the storages.
 var exactFormat = serialize.Format{Name: "h5ck-exact", Extensions: []string{".exact.ckpt.h5"}, Meta: true, Attrs: true, Shares: true, Views: true}
 
-// fits refuses what the profile does not have.
+// fits returns an error for arrays that the profile cannot hold.
 func fits(e serialize.Entry) error {
 	if rank := len(e.Shape()); rank > hdf5.MaxRank {
 		return fmt.Errorf("%d axes; HDF5 has at most %d: %w", rank, hdf5.MaxRank, storage.ErrState)
@@ -83,8 +83,8 @@ const (
 // rng/dropout dataset dropout of group /rng. Any other name is that of a dataset in /model.
 var sections = map[string]int{"optim": 2, "rng": 1, "train": 1, "data": 1} // groups before the name
 
-// ErrChecksum is the kind of error, for errors.Is, of bytes that are not those that were
-// written.
+// ErrChecksum is the kind of error, for errors.Is, of bytes that have changed since they
+// were written.
 var ErrChecksum = errors.New("wrong checksum")
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

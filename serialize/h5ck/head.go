@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 )
 
-// A head is what the first 4 KiB of a file say. The object header of the root group follows
+// A head describes the first 4 KiB of a file. The object header of the root group follows
 // the superblock, and its first attribute is h5ck:index: four numbers of 8 bytes.
 type head struct {
 	offset, length int64 // of the index

@@ -9,7 +9,7 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// isKeras1 reports whether a file is of Keras 1, which says no version.
+// isKeras1 reports whether a file is of Keras 1, which does not store its version.
 func (l legacy) isKeras1() bool {
 	version := l.file.Meta()[MetaVersion]
 	return version == "" || strings.HasPrefix(version, "1.")

@@ -10,7 +10,8 @@ import (
 
 // The optimizer's arrays are optimizer/iteration, optimizer/learning_rate and, for each
 // buffer of a weight, optimizer/BUFFER/LAYER/VARIABLE, such as
-// optimizer/momentum/dense/kernel. What cannot be told keeps the name that the file has.
+// optimizer/momentum/dense/kernel. An array whose role is not known keeps the name that
+// the file has.
 const optimizerPrefix = "optimizer/"
 
 // slots are Keras 3's names of the buffers that Keras 2 abbreviates.

@@ -42,7 +42,7 @@ type saving struct {
 	written map[string]bool
 }
 
-// The versions that files say they are of, unless the metadata say another one.
+// The versions that are written to files, unless the metadata have another one.
 const (
 	legacyVersion  = "2.15.0"
 	currentVersion = "3.0.0"
@@ -149,7 +149,7 @@ func (s *saving) optimizer() (entries, names []string) {
 	return entries, names
 }
 
-// position returns the number of a variable of which only that is known, or 0.
+// position returns the number of a variable that has no other name, or 0.
 func position(entry string) int {
 	n, err := strconv.Atoi(strings.TrimPrefix(entry, optimizerPrefix))
 	if err != nil {

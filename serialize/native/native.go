@@ -45,8 +45,8 @@ const (
 	maxAlignment = 1 << 30
 )
 
-// ErrChecksum is the kind of error, for errors.Is, of bytes that are not those that were
-// written.
+// ErrChecksum is the kind of error, for errors.Is, of bytes that have changed since they
+// were written.
 var ErrChecksum = errors.New("wrong checksum")
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

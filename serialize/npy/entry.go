@@ -14,8 +14,8 @@ import (
 )
 
 // Descr is the attribute with NumPy's type of arrays that are read as something else:
-// times are int64, and elements of which NumPy knows only the size are what
-// [serialize.Options] says. Such arrays are written with that type again.
+// times are int64, and elements of which NumPy knows only the size have the type that
+// [serialize.Options] names. Such arrays are written with that type again.
 const Descr = "numpy.descr"
 
 // entry returns the array that h describes over data, which starts where the header ends.

@@ -253,8 +253,8 @@ func (d *deflated) ReadView(dst []byte, t dtype.Type, v views.View) error {
 const maxRewinds = 8
 
 // readInOrder decompresses the bytes from the first selected element to the last, from the
-// end of the last read on if that is before them. A view that needs too many passes, or
-// too much memory, is the error over.
+// end of the last read on if that is before them. For a view that needs too many passes or
+// too much memory, it returns the error over.
 func (d *deflated) readInOrder(dst []byte, t dtype.Type, v views.View, over error) error {
 	if v.Len() == 0 {
 		return nil
@@ -430,7 +430,7 @@ func commentOf(meta map[string]string) (string, error) {
 	return string(b), err
 }
 
-// metaOf reads a comment of ours; any other is nobody's metadata.
+// metaOf reads the comment that Save writes. Any other comment is not metadata.
 func metaOf(text string) (map[string]string, error) {
 	if !strings.HasPrefix(text, `{"h5dnn":`) {
 		return map[string]string{}, nil

@@ -39,7 +39,7 @@ func (x *externals) close() error {
 	return errors.Join(errs...)
 }
 
-// section returns size bytes at what the keys location, offset and length say.
+// section returns size bytes at the place that the keys location, offset and length name.
 func (x *externals) section(where map[string]string, size int64) (storage.Source, error) {
 	number := func(key string, otherwise int64) (int64, error) {
 		if where[key] == "" {

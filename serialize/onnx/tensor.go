@@ -184,8 +184,8 @@ func (f *file) section(field protowire.Field, typ dtype.Type) (storage.Storage, 
 	return serialize.Normalize(data, typ, binary.LittleEndian), nil
 }
 
-// unpacked reads elements of which each is a varint or a field. Models have small tensors
-// as such, and no more elements than bytes.
+// unpacked reads elements that are a varint or a field each. Small tensors are stored in
+// this way, which takes at least a byte for each element.
 func (f *file) unpacked(t tensor, element elementType, n int) (storage.Storage, error) {
 	width := element.typ.Size()
 	scalars, scalar := n, width // complex elements are two

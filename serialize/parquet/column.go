@@ -230,7 +230,7 @@ func (c *column) encoded(d, dictionary *decoded, content []byte, encoding, n int
 	return fmt.Errorf("values in encoding %s of %s, which is not read; known are PLAIN, RLE and dictionaries: %w", name, physicalNames[c.physical], dtype.ErrType)
 }
 
-// lookUp appends values of a dictionary.
+// lookUp appends the values of a dictionary that indices select.
 func (c *column) lookUp(d, dictionary *decoded, indices []uint32) error {
 	size := c.typ.Size()
 	for _, i := range indices {

@@ -147,7 +147,7 @@ func (p picture) canvas(size image.Rectangle, deep bool) draw.Image {
 	return image.NewNRGBA(size)
 }
 
-// draw sets the pixels of rows, of which x and y are the upper left corner.
+// draw sets the pixels of rows, whose upper left corner is at x, y.
 func (p picture) draw(to draw.Image, x, y int, levels []uint16) {
 	for row := range len(levels) / (p.cols * p.channels) {
 		for col := range p.cols {
@@ -173,8 +173,8 @@ func (p picture) draw(to draw.Image, x, y int, levels []uint16) {
 	}
 }
 
-// A scale converts elements to levels from 0 to 65535, of which images of 8 bits have the
-// upper ones.
+// A scale converts elements to levels from 0 to 65535. Images of 8 bits have the upper 8
+// bits.
 type scale struct {
 	least, factor float64
 	step          float64 // between levels

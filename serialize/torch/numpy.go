@@ -21,7 +21,7 @@ var numpyTypes = map[string]dtype.Type{
 	"u1": dtype.Uint8, "u2": dtype.Uint16, "u4": dtype.Uint32, "u8": dtype.Uint64,
 }
 
-// numpyKinds are what NumPy calls its types that are not numbers, by their codes.
+// numpyKinds are NumPy's names of its types that are not numbers, by their codes.
 var numpyKinds = map[byte]string{'O': "Python objects", 'U': "text", 'S': "bytes", 'V': "structures", 'M': "dates", 'm': "durations"}
 
 // numpyDtype reads numpy.dtype(code, align, copy) with the state (3, byte order, ...), of an

@@ -293,7 +293,7 @@ func compare(key string, got, want uint32) error {
 	return nil
 }
 
-// baseName is the name of the one tensor of a file that is nothing else.
+// baseName returns the name of the tensor of a file that holds a single tensor.
 func (f *file) baseName() string {
 	return strings.TrimSuffix(filepath.Base(f.in.Name), filepath.Ext(f.in.Name))
 }

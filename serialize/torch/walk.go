@@ -33,7 +33,7 @@ const ownAttribute = "h5dnn"
 // wrappers are the keys under which programs save a state_dict beside other things.
 var wrappers = []string{"state_dict", "model_state_dict", "model", "net", "ema"}
 
-// prefixes are what DistributedDataParallel and torch.compile put before all names.
+// prefixes are put before all names by DistributedDataParallel and torch.compile.
 var prefixes = []string{"module.", "_orig_mod."}
 
 const (
@@ -234,7 +234,7 @@ func isOptimizer(value any) bool {
 	return state && groups
 }
 
-// cutPrefixes removes what precedes all names of the model.
+// cutPrefixes removes the prefixes that all names of the model have.
 func (w *walker) cutPrefixes(first, last int) {
 	model := w.entries[first:last]
 	var cut strings.Builder

@@ -13,7 +13,7 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// A record is a file in a zip archive that is stored without compression.
+// A record is a file in a zip archive, stored without compression.
 //
 // Checkpoints have tens of thousands of them. Package archive/zip takes several times as
 // long to list those, and asks for each local header by itself.
