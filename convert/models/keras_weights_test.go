@@ -202,7 +202,7 @@ func TestWeightsThatDoNotFitAreNamed(t *testing.T) {
 		shape      []int
 		want       string
 	}{
-		{"a layer less", change("- batchnorm2d: {num_features: 4, eps: 0.001}\n", ""), []int{8, 6, 3}, "of which the architecture has none"},
+		{"a layer less", change("- batchnorm2d: {num_features: 4, eps: 0.001}\n", ""), []int{8, 6, 3}, "which the architecture lacks"},
 		{"a layer more", change("- softmax\n", "- dense: 5\n"), []int{8, 6, 3}, "no dataset /layers/dense_1"},
 		{"another size", change("dense: 5", "dense: 6"), []int{8, 6, 3}, "makes 5.weight of shape [5 48]; the architecture has [6 48]"},
 		{"another class", change("batchnorm2d: {num_features: 4, eps: 0.001}", "prelu"), []int{8, 6, 3}, "prelu"},
