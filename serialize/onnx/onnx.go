@@ -1,5 +1,6 @@
-// Package onnx reads the weights of ONNX models: the initializers of the main graph, and
-// the tensors of its Constant nodes.
+// Package onnx reads the weights of ONNX models: the initializers of the main graph and of
+// the graphs in its nodes, and the values of Constant nodes. What is in the graph of a node,
+// such as a branch of If, is named NODE/ATTRIBUTE/NAME.
 //
 // Elements stay in the file, or in the files beside it that hold external data. The schema
 // is onnx.proto of github.com/onnx/onnx.
@@ -12,8 +13,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/internal/protowire"
 	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/storage"
 )
 
 func init() {
@@ -25,11 +28,22 @@ const (
 	modelIRVersion, modelProducer, modelProducerVersion, modelDomain, modelVersion, modelDoc, modelGraph, modelOpset, modelMeta = 1, 2, 3, 4, 5, 6, 7, 8, 14
 	graphNode, graphName, graphInitializer, graphSparse                                                                         = 1, 2, 5, 15
 	nodeOutput, nodeName, nodeOpType, nodeAttribute                                                                             = 2, 3, 4, 5
-	attributeName, attributeTensor                                                                                              = 1, 5
+	attributeName, attributeTensor, attributeGraph, attributeGraphs, attributeSparse                                            = 1, 5, 6, 11, 22
 	pairKey, pairValue                                                                                                          = 1, 2
 	opsetDomain, opsetVersion                                                                                                   = 1, 2
-	sparseValues                                                                                                                = 1
+	sparseValues, sparseDims                                                                                                    = 1, 3
 )
+
+// constants are the fields of the attributes of Constant that hold numbers: their type, the
+// field of a tensor with such elements, and whether there are several.
+var constants = map[int]struct {
+	typ   uint64
+	field int
+	list  bool
+}{2: {1, tensorFloats, false}, 3: {7, tensorLongs, false}, 7: {1, tensorFloats, true}, 8: {7, tensorLongs, true}}
+
+// maxDepth bounds graphs in nodes of graphs.
+const maxDepth = 100
 
 // match fits a message with a version of the format and, among the fields of a model, a
 // graph. Protocol buffers have no signature.
@@ -111,7 +125,7 @@ func (f *file) model(r *protowire.Reader) error {
 			if graphs++; graphs > 1 {
 				return errors.New("the model has several graphs")
 			}
-			return f.graph(r.Sub(field))
+			return f.graph(r.Sub(field), "", 0)
 		}
 		return err
 	})
@@ -148,49 +162,68 @@ func pair(r *protowire.Reader) (key, value string, err error) {
 	return key, value, err
 }
 
-func (f *file) graph(r *protowire.Reader) error {
+// graph adds the tensors of a graph, with a prefix of their names.
+func (f *file) graph(r *protowire.Reader, prefix string, depth int) error {
+	if depth > maxDepth {
+		return fmt.Errorf("more than %d graphs within each other: %w", maxDepth, storage.ErrState)
+	}
 	nodes := 0
 	return each(r, func(field protowire.Field) (err error) {
 		switch field.Number {
 		case graphName:
-			f.meta["graph"], err = r.Text(field)
+			if depth == 0 {
+				f.meta["graph"], err = r.Text(field)
+			}
 		case graphInitializer:
-			return f.add(r.Sub(field), "")
+			return f.add(r.Sub(field), prefix, "")
 		case graphSparse:
-			return f.sparse(r.Sub(field))
+			return f.sparse(r.Sub(field), prefix, "")
 		case graphNode:
 			nodes++
-			return f.node(r.Sub(field), nodes)
+			return f.node(r.Sub(field), prefix, nodes, depth)
 		}
 		return err
 	})
 }
 
-// sparse lists a sparse initializer, which is named by its values, with an error.
-func (f *file) sparse(r *protowire.Reader) error {
-	name := ""
+// sparse lists a sparse tensor, which is named by its values if name is "", with an error.
+func (f *file) sparse(r *protowire.Reader, prefix, name string) error {
+	var t tensor
 	err := each(r, func(field protowire.Field) error {
-		if field.Number != sparseValues {
-			return nil
+		switch field.Number {
+		case sparseValues:
+			values, err := f.tensor(r.Sub(field))
+			if name == "" {
+				name = values.name
+			}
+			return err
+		case sparseDims:
+			return t.addDims(r, field)
 		}
-		t, err := f.tensor(r.Sub(field))
-		name = t.name
-		return err
+		return nil
 	})
 	if err != nil {
 		return err
 	}
-	return f.list.Add(serialize.Unsupported(name, nil, "sparse tensor"))
+	name = f.unused(prefix, name)
+	e, err := serialize.Unsupported(name, t.dims, "sparse tensor")
+	if e.Elements != nil {
+		err = fmt.Errorf("%s: sparse tensors are not read; store it as a dense one: %w", name, dtype.ErrType)
+	}
+	return f.list.Add(e, err)
 }
 
-// node adds the tensor of a Constant under the name of its output.
-func (f *file) node(r *protowire.Reader, count int) error {
-	op, output := "", fmt.Sprintf("node %d", count)
+// node adds the values of a Constant under the name of its output, and what is in the graphs
+// of a node.
+func (f *file) node(r *protowire.Reader, prefix string, count, depth int) error {
+	op, name, output := "", "", fmt.Sprintf("node %d", count)
 	var attributes []protowire.Field
 	err := each(r, func(field protowire.Field) (err error) {
 		switch field.Number {
 		case nodeOpType:
 			op, err = r.Text(field)
+		case nodeName:
+			name, err = r.Text(field)
 		case nodeOutput:
 			output, err = r.Text(field)
 		case nodeAttribute:
@@ -198,17 +231,18 @@ func (f *file) node(r *protowire.Reader, count int) error {
 		}
 		return err
 	})
-	if err != nil || op != "Constant" {
+	if err != nil {
 		return err
 	}
+	if name == "" {
+		name = fmt.Sprintf("%s %d", op, count)
+	}
 	for _, attribute := range attributes {
-		a := r.Sub(attribute)
-		err := each(a, func(field protowire.Field) error {
-			if field.Number != attributeTensor {
-				return nil
-			}
-			return f.add(a.Sub(field), output)
-		})
+		if op == "Constant" {
+			err = f.constant(r.Sub(attribute), prefix, output)
+		} else {
+			err = f.graphs(r.Sub(attribute), prefix+name, depth)
+		}
 		if err != nil {
 			return err
 		}
@@ -216,8 +250,80 @@ func (f *file) node(r *protowire.Reader, count int) error {
 	return nil
 }
 
+// constant adds the value in an attribute of a Constant.
+func (f *file) constant(r *protowire.Reader, prefix, name string) error {
+	t := tensor{name: name}
+	err := each(r, func(field protowire.Field) error {
+		switch field.Number {
+		case attributeTensor:
+			return f.add(r.Sub(field), prefix, name)
+		case attributeSparse:
+			return f.sparse(r.Sub(field), prefix, name)
+		}
+		value, isNumber := constants[field.Number]
+		if !isNumber {
+			return nil
+		}
+		n, err := f.count(field, value.field)
+		if t.typ = value.typ; value.list && len(t.dims) == 0 {
+			t.dims = []int{0}
+		}
+		if value.list {
+			t.dims[0] += n
+		}
+		field.Number = value.field
+		t.parts = append(t.parts, field)
+		return err
+	})
+	if err != nil || t.typ == 0 {
+		return err
+	}
+	return f.addTensor(t, prefix)
+}
+
+// count returns the number of elements in a field.
+func (f *file) count(field protowire.Field, number int) (n int, err error) {
+	switch {
+	case field.Type != 2:
+		return 1, nil
+	case number == tensorFloats:
+		return int(field.Size / 4), nil
+	}
+	for r := protowire.NewReader(f.in, field.At, field.Size); r.More() && err == nil; n++ {
+		_, err = r.Varint()
+	}
+	return n, err
+}
+
+// graphs adds what is in the graphs of an attribute.
+func (f *file) graphs(r *protowire.Reader, node string, depth int) error {
+	name, count := "", 0
+	return each(r, func(field protowire.Field) (err error) {
+		switch field.Number {
+		case attributeName:
+			name, err = r.Text(field)
+		case attributeGraph:
+			return f.graph(r.Sub(field), node+"/"+name+"/", depth+1)
+		case attributeGraphs:
+			count++
+			return f.graph(r.Sub(field), fmt.Sprintf("%s/%s %d/", node, name, count), depth+1)
+		}
+		return err
+	})
+}
+
+// unused returns a name in the graph of a node that no other array has: nodes may have the
+// same name.
+func (f *file) unused(prefix, name string) string {
+	name = prefix + name
+	for prefix != "" && f.list.Has(name) {
+		name += "'"
+	}
+	return name
+}
+
 // add adds a tensor, under its own name if name is "".
-func (f *file) add(r *protowire.Reader, name string) error {
+func (f *file) add(r *protowire.Reader, prefix, name string) error {
 	t, err := f.tensor(r)
 	if err != nil {
 		return err
@@ -225,9 +331,14 @@ func (f *file) add(r *protowire.Reader, name string) error {
 	if name != "" {
 		t.name = name
 	}
+	return f.addTensor(t, prefix)
+}
+
+func (f *file) addTensor(t tensor, prefix string) error {
 	if t.name == "" {
 		return errors.New("an initializer has no name")
 	}
+	t.name = f.unused(prefix, t.name)
 	e, err := f.entry(t)
 	if err != nil && !strings.HasPrefix(err.Error(), t.name+": ") {
 		err = fmt.Errorf("%s: %w", t.name, err)

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/h5dnn/h5dnn/dtype"
@@ -32,6 +33,49 @@ func Example() {
 	elements, err := storage.Read[int64](a)
 	fmt.Println(a.Shape, elements, err, f.Meta()["opset.ai.onnx"])
 	// Output: [2 3] [0 1 2 3 -1 -2] <nil> 21
+}
+
+// TestConstantsAndGraphsOfNodes lists numbers in attributes, and what is in the branches of If.
+func TestConstantsAndGraphsOfNodes(t *testing.T) {
+	f, err := serialize.Open("testdata/graphs.onnx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	got := map[string]string{}
+	for e, err := range f.All() {
+		if err != nil {
+			got[e.Name] = fmt.Sprint(e.Shape(), err)
+			continue
+		}
+		values, err := storage.Read[float64](e.Array)
+		if err != nil {
+			t.Error(err)
+		}
+		got[e.Name] = fmt.Sprint(e.Array.Type, e.Array.Shape, values)
+	}
+	want := map[string]string{
+		"w": "float32 [1] [1]", "floats": "float32 [2] [0.5 -1]", "float": "float32 [] [2.5]", "ints": "int64 [3] [-1 2 300]", "int": "int64 [] [-7]",
+		"sparse": "[2 3] sparse: sparse tensors are not read; store it as a dense one: wrong type",
+	}
+	for prefix, value := range map[string]int{
+		"If 5/then_branch/": 1, "If 5/else_branch/": 2, "gate/then_branch/If 1/then_branch/": 1, "gate/then_branch/If 1/else_branch/": 2, "gate/else_branch/": 3,
+	} {
+		for _, again := range []string{"", "'"} {
+			if again == "" || strings.HasPrefix(prefix, "gate/") {
+				want[prefix+"w"+again] = fmt.Sprintf("float32 [2] [%d %d]", value, value)
+				want[prefix+"c"+again] = fmt.Sprintf("int64 [] [%d]", value)
+			}
+		}
+	}
+	for name := range want {
+		if got[name] != want[name] {
+			t.Errorf("%s: %s, want %s", name, got[name], want[name])
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("%d arrays, want %d: %q", len(got), len(want), got)
+	}
 }
 
 // TestFilesOfONNX compares what testdata/make.py wrote: elements in fields of their type,
@@ -115,7 +159,8 @@ func TestAttacks(t *testing.T) {
 		"huge_shape": "overflows", "negative_size": "negative size", "many_axes": "more than 64 axes", "raw_too_short": "takes 8 bytes, but there are 4",
 		"raw_too_long": "takes 8 bytes, but there are 12", "many_elements": "more elements than the 4 bytes", "few_elements": "bytes of elements", "other_field": "in field 7 instead of 4",
 		"few_strings": "1 strings for shape", "unknown_type": "data type 99", "sub_byte_type": "type INT4", "without_name": "has no name", "name_twice": "is there twice",
-		"truncated": "beyond the end of its message", "endless_integer": "has no end",
+		"deep_graphs": "more than 100 graphs within each other",
+		"truncated":   "beyond the end of its message", "endless_integer": "has no end",
 	}
 	for name, reason := range reasons {
 		serializetest.TestAttack(t, "onnx", filepath.Join(folder, name+".onnx"), reason)

@@ -46,7 +46,7 @@ var elementTypes = map[uint64]elementType{
 	13: {"UINT64", dtype.Uint64, tensorUlongs}, 14: {"COMPLEX64", dtype.Complex64, tensorFloats}, 15: {"COMPLEX128", dtype.Complex128, tensorDoubles},
 	16: {"BFLOAT16", dtype.BFloat16, tensorInts}, 17: {"FLOAT8E4M3FN", dtype.Float8E4M3, tensorInts}, 19: {"FLOAT8E5M2", dtype.Float8E5M2, tensorInts},
 	18: {name: "FLOAT8E4M3FNUZ"}, 20: {name: "FLOAT8E5M2FNUZ"}, 21: {name: "UINT4"}, 22: {name: "INT4"}, 23: {name: "FLOAT4E2M1"},
-	24: {name: "FLOAT8E8M0"}, 25: {name: "UINT2"}, 26: {name: "INT2"},
+	24: {name: "FLOAT8E8M0"}, 25: {name: "UINT2"}, 26: {name: "INT2"}, 27: {name: "FLOAT6E2M3"}, 28: {name: "FLOAT6E3M2"},
 }
 
 const typeString = 8

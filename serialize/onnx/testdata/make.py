@@ -57,6 +57,22 @@ def attack(file, **fields):
         else:
             setattr(t, key, value)
     open(path("attacks", file + ".onnx"), "wb").write(model([t]).SerializeToString())
+numbers = [helper.make_node("Constant", [], ["floats"], value_floats=[0.5, -1.0]), helper.make_node("Constant", [], ["float"], value_float=2.5),
+           helper.make_node("Constant", [], ["ints"], value_ints=[-1, 2, 300]), helper.make_node("Constant", [], ["int"], value_int=-7)]
+def branch(value):
+    return helper.make_graph([helper.make_node("Constant", [], ["c"], value_int=value)], "branch", [], [], initializer=[numpy_helper.from_array(np.full(2, value, np.float32), "w")])
+choice = helper.make_node("If", ["x"], ["z"], then_branch=branch(1), else_branch=branch(2))
+named = helper.make_node("If", ["x"], ["z"], name="gate", then_branch=helper.make_graph([choice], "outer", [], []), else_branch=branch(3))
+sparse = onnx.SparseTensorProto(values=numpy_helper.from_array(np.ones(2, np.float32), "sparse"), indices=numpy_helper.from_array(np.array([0, 4]), "i"), dims=[2, 3])
+graphs = model([numpy_helper.from_array(np.ones(1, np.float32), "w")], numbers + [choice, named, named])
+graphs.graph.sparse_initializer.append(sparse)
+onnx.save(graphs, path("graphs.onnx"))
+def varint(n): return bytes([n]) if n < 128 else bytes([n & 127 | 128]) + varint(n >> 7)
+def message(number, b): return varint(number << 3 | 2) + varint(len(b)) + b
+deep = b""
+for _ in range(200):  # deeper than protobuf's own limit
+    deep = message(1, message(4, b"If") + message(5, message(1, b"then_branch") + message(6, deep)))
+open(path("attacks", "deep_graphs.onnx"), "wb").write(b"\x08\x0a" + message(7, deep))
 attack("path_up", external={"location": "../../onnx.go", "length": "8"})
 attack("absolute_path", external={"location": "/etc/passwd", "length": "8"})
 attack("path_up_in_the_middle", external={"location": "a/../../typed.onnx"})
