@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -19,6 +20,7 @@ import (
 	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/loss"
 	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/storage/hdf5"
 	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
 )
 
@@ -478,6 +480,9 @@ func sameData(ctx context.Context, a, b inspect.Selection) error {
 	if a.Numbers != b.Numbers || !slices.Equal(a.Selected().Shape, b.Selected().Shape) || a.Numbers && a.Array.Type != b.Array.Type {
 		return errDiffers
 	}
+	if !a.Numbers && !(a.Texts && b.Texts) {
+		return sameValues(ctx, a, b)
+	}
 	if !a.Numbers {
 		x, err1 := a.Strings()
 		y, err2 := b.Strings()
@@ -491,6 +496,63 @@ func sameData(ctx context.Context, a, b inspect.Selection) error {
 		err = errDiffers
 	}
 	return err
+}
+
+// sameValues compares elements that are neither numbers nor strings, such as structures, along
+// the first axis.
+func sameValues(ctx context.Context, a, b inspect.Selection) error {
+	if a.DType != b.DType {
+		return errDiffers
+	}
+	const rows = 1 << 10 // compared at a time
+	n := 1
+	if a.View.Rank() > 0 {
+		n = a.View.Shape[0]
+	}
+	for i := 0; i < n; i += rows {
+		v, w := a.View, b.View
+		if v.Rank() > 0 {
+			var err1, err2 error
+			v, err1 = v.Slice(0, i, min(i+rows, n), 1)
+			w, err2 = w.Slice(0, i, min(i+rows, n), 1)
+			if err := errors.Join(err1, err2, ctx.Err()); err != nil {
+				return err
+			}
+		}
+		x, err1 := a.Values(v)
+		y, err2 := b.Values(w)
+		if err := errors.Join(err1, err2); err != nil {
+			return err
+		}
+		if !slices.EqualFunc(x, y, sameValue) {
+			return errDiffers
+		}
+	}
+	return nil
+}
+
+// sameValue compares values of elements. NaNs are equal, and integers of several sizes.
+func sameValue(a, b any) bool {
+	if x, ok := a.(hdf5.Record); ok {
+		y, ok := b.(hdf5.Record)
+		return ok && slices.Equal(x.Names, y.Names) && slices.EqualFunc(x.Values, y.Values, sameValue)
+	}
+	x, y := reflect.ValueOf(a), reflect.ValueOf(b)
+	switch {
+	case !x.IsValid() || !y.IsValid():
+		return x.IsValid() == y.IsValid()
+	case x.Kind() == reflect.Slice && y.Kind() == reflect.Slice:
+		if x.Len() != y.Len() {
+			return false
+		}
+		for i := range x.Len() {
+			if !sameValue(x.Index(i).Interface(), y.Index(i).Interface()) {
+				return false
+			}
+		}
+		return true
+	}
+	return fmt.Sprint(a) == fmt.Sprint(b)
 }
 
 // WriteDataset writes data as a dataset. Numbers are streamed.

@@ -28,8 +28,9 @@ func ParseModel(text []byte) (Config, error) {
 		return c, err
 	}
 	if err := doc.Decode(&c.Model); err == nil {
-		if _, settings := c.Model.(map[string]any); !settings {
-			return c, nil
+		settings, _ := c.Model.(map[string]any)
+		if _, isLayer := settings["graph"].(map[string]any); settings == nil || isLayer && len(settings) == 1 {
+			return c, nil // a graph is a layer; the setting of that name is a word
 		}
 	}
 	c.Model = nil

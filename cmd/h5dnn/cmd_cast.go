@@ -20,6 +20,16 @@ var castTypes = map[string]dtype.Type{
 	"int8": dtype.Int8,
 }
 
+// castType returns the type of a name in castTypes.
+func castType(name string) (dtype.Type, error) {
+	t, ok := castTypes[strings.ToLower(name)]
+	if !ok {
+		known := []string{"f16", "bf16", "f32", "f64", "f8_e4m3", "f8_e5m2", "int8"}
+		return t, fmt.Errorf("no such type%s; known are %s", spell.Hint(name, known), strings.Join(known, ", "))
+	}
+	return t, nil
+}
+
 func castCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "cast",
@@ -35,10 +45,9 @@ func castCommand() *cli.Command {
 		),
 		Action: func(c *cli.Context) error {
 			name := c.String("to")
-			to, ok := castTypes[strings.ToLower(name)]
-			if !ok {
-				known := []string{"f16", "bf16", "f32", "f64", "f8_e4m3", "f8_e5m2", "int8"}
-				return fmt.Errorf("--to %s: no type to cast to%s; known are %s", name, spell.Hint(name, known), strings.Join(known, ", "))
+			to, err := castType(name)
+			if err != nil {
+				return fmt.Errorf("--to %s: %w", name, err)
 			}
 			change := func(entries transform.Entries) transform.Entries { return transform.Cast(entries, to) }
 			if to == dtype.Int8 {

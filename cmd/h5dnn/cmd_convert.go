@@ -32,7 +32,7 @@ func convertCommand() *cli.Command {
 			&cli.BoolFlag{Name: "verify", Usage: "read OUT and compare every element"},
 			forceFlag(),
 			&cli.BoolFlag{Name: "json", Usage: "print the report as one JSON object"},
-			followFlag(), fromFlag(),
+			followFlag(), fromFlag(), voidFlag(),
 		}, frameworkFlags, lossFlags),
 		Action: func(c *cli.Context) error {
 			args, err := arguments(c, "IN", "OUT")

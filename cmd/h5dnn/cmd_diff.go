@@ -28,7 +28,7 @@ func diffCommand() *cli.Command {
 			&cli.BoolFlag{Name: "ignore-types", Usage: "arrays of different types may be equal"},
 			&cli.BoolFlag{Name: "all", Usage: "print all differences, not only the first ten of each kind"},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object"},
-			followFlag(), fromFlag(),
+			followFlag(), fromFlag(), voidFlag(),
 		},
 		Action: func(c *cli.Context) error {
 			args, err := arguments(c, "A", "B")

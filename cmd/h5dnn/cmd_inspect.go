@@ -27,7 +27,7 @@ func inspectCommand() *cli.Command {
 			&cli.IntFlag{Name: "attrs", Usage: "show at most `N` attributes of an object", DefaultText: "all", Value: -1},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object for each FILE"},
 			&cli.BoolFlag{Name: "stats", Usage: "read the data and show min, max, mean, std, NaNs, zeros and a histogram"},
-			followFlag(), fromFlag(),
+			followFlag(), fromFlag(), voidFlag(),
 		},
 		Action: func(c *cli.Context) error {
 			if c.NArg() == 0 {

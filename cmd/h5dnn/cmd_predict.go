@@ -38,7 +38,7 @@ func predictCommand() *cli.Command {
 			&cli.StringFlag{Name: "select", Usage: "`NAME` or number of the output, for a model of several"},
 			&cli.StringFlag{Name: "model", Usage: "`FILE` with the architecture of a MODEL that holds weights only: YAML with the layers, Keras's config.json, a whole model or a run"},
 			forceFlag(),
-			followFlag(), fromFlag(),
+			followFlag(), fromFlag(), voidFlag(),
 			deviceFlag(),
 			&cli.IntFlag{Name: "threads", Usage: "`NUMBER` of compute threads", DefaultText: "all"},
 		},

@@ -24,7 +24,7 @@ func verifyCommand() *cli.Command {
 			"checksums that the format has, and the index of an HDF5 checkpoint with its datasets; --reindex writes\n" +
 			"a new one. The exit status is 1 if a problem was found.",
 		Flags: []cli.Flag{
-			followFlag(), &cli.BoolFlag{Name: "json", Usage: "print one JSON object"},
+			followFlag(), voidFlag(), &cli.BoolFlag{Name: "json", Usage: "print one JSON object"},
 			&cli.BoolFlag{Name: "reindex", Usage: "write an HDF5 checkpoint again, with an index that fits its datasets"},
 		},
 		Action: func(c *cli.Context) error {

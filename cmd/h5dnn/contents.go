@@ -164,6 +164,6 @@ func writeCopy(c *cli.Context, file serialize.File, out string, change func(tran
 
 // copyFlags are the flags of the commands that copy arrays to another file.
 func copyFlags(more ...cli.Flag) []cli.Flag {
-	flags := append(more, &cli.StringFlag{Name: "format", Usage: "`FORMAT` of OUT, by default from its extension"}, forceFlag(), followFlag())
+	flags := append(more, &cli.StringFlag{Name: "format", Usage: "`FORMAT` of OUT, by default from its extension"}, forceFlag(), followFlag(), voidFlag())
 	return append(flags, lossFlags...)
 }

@@ -3,11 +3,15 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/h5dnn/h5dnn/checkpoint"
 	"github.com/h5dnn/h5dnn/convert/models"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/train"
@@ -68,8 +72,34 @@ func importedRun(c *cli.Context, name, architecture string, args []string, d sto
 			return nil, err
 		}
 		defer plan.Source.Close()
+		if err := checkUnused(plan, architecture); err != nil {
+			return nil, err
+		}
 		return plan.Run(d)
 	}
+}
+
+// checkUnused returns an error if a state_dict of PyTorch has weights that the architecture does
+// not have, and so is that of another model. Arrays beside the state_dict are not weights.
+func checkUnused(plan *models.Plan, architecture string) error {
+	if architecture == "" || plan.Source.Framework != checkpoint.PyTorch {
+		return nil
+	}
+	var beside, unused []string
+	json.Unmarshal([]byte(plan.Source.Meta()["torch.outside"]), &beside) // none in most files
+	for _, name := range plan.Unused {
+		if !strings.Contains(name, "/") && !slices.Contains(beside, name) {
+			unused = append(unused, name)
+		}
+	}
+	const shown = 4
+	switch {
+	case len(unused) == 0:
+		return nil
+	case len(unused) > shown:
+		unused = append(unused[:shown], fmt.Sprintf("%d more", len(unused)-shown))
+	}
+	return fmt.Errorf("%s has weights that the model of %s does not have: %s; add their layers to it", plan.Source.Name, architecture, strings.Join(unused, ", "))
 }
 
 // planOf opens a model and plans its conversion to a run.

@@ -134,8 +134,10 @@ func forPeople(err error) string {
 	return flagsFor(err, text) + limitAdvice(err)
 }
 
-// withoutKind returns the text of an error without its kind at the end.
+// withoutKind returns the text of an error without its kind at the end, and with the flag that
+// helps.
 func withoutKind(text string) string {
+	text = strings.ReplaceAll(text, "such as bfloat16; name their type", "such as bfloat16; name their type with --void")
 	for _, kind := range []error{views.ErrShape, dtype.ErrType, storage.ErrDevice, storage.ErrState, serialize.ErrFormat, fs.ErrInvalid} {
 		text = strings.TrimSuffix(text, ": "+kind.Error())
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/inspect"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/spell"
@@ -31,7 +32,9 @@ func open(ctx context.Context, name string) (inspect.File, error) {
 // openOptions returns the options in the command's flags. Files that the format opens
 // beside the named one are inputs, too.
 func openOptions(ctx context.Context) serialize.Options {
+	void, _ := ctx.Value(voidKey{}).(dtype.Type)
 	return serialize.Options{
+		Void:   void,
 		Follow: followed(ctx), Budget: budgetOf(ctx), Context: ctx,
 		Opened: func(name string) { addInput(ctx, name, nil) },
 	}
@@ -75,6 +78,16 @@ func fromFlag() cli.Flag {
 
 const fromName = "from"
 
+// voidFlag names the type of elements of which NumPy wrote only the size.
+func voidFlag() cli.Flag {
+	return &cli.StringFlag{Name: voidName, Usage: "`TYPE` of elements of which an .npy or .npz says only the size, such as bf16"}
+}
+
+const voidName = "void"
+
+// voidKey is the key of the type of --void in the context of a command.
+type voidKey struct{}
+
 // fromKey is the key of the format of --from in the context of a command.
 type fromKey struct{}
 
@@ -91,6 +104,13 @@ type followKey struct{}
 func remember(c *cli.Context) error {
 	c.Context = context.WithValue(c.Context, followKey{}, c.String(followName))
 	c.Context = context.WithValue(c.Context, fromKey{}, c.String(fromName))
+	if name := c.String(voidName); name != "" {
+		void, err := castType(name)
+		if err != nil {
+			return fmt.Errorf("--%s %s: %w", voidName, name, err)
+		}
+		c.Context = context.WithValue(c.Context, voidKey{}, void)
+	}
 	return withBudget(c)
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -9,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/h5dnn/h5dnn/arrayfmt"
+	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
@@ -23,7 +25,7 @@ func verifyArrays(c *cli.Context, name string, format serialize.Format) error {
 		}
 	}
 	var problems []hdf5.Finding
-	arrays, bytes, checksums := 0, 0, true
+	arrays, bytes, unread, checksums := 0, 0, 0, true
 	file, err := openArrays(c, name)
 	if err != nil {
 		problems = append(problems, hdf5.Finding{Path: "/", Message: withoutKind(err.Error())})
@@ -41,6 +43,10 @@ func verifyArrays(c *cli.Context, name string, format serialize.Format) error {
 			if what != "" {
 				arrays++
 			}
+			if errors.Is(err, dtype.ErrType) {
+				unread++
+				continue
+			}
 			if err != nil {
 				problems = append(problems, hdf5.Finding{Path: "/" + what, Message: withoutKind(err.Error())})
 			}
@@ -53,7 +59,7 @@ func verifyArrays(c *cli.Context, name string, format serialize.Format) error {
 	}
 	err = buffered(c.App.Writer, func(w io.Writer) error {
 		if c.Bool("json") {
-			err := encode(w, fields{{"file", name}, {"ok", len(problems) == 0}, {"format", format.Name}, {"arrays", arrays}, {"bytes", bytes}, {"checksums", checksums}, {"problems", findings(problems)}})
+			err := encode(w, fields{{"file", name}, {"ok", len(problems) == 0}, {"format", format.Name}, {"arrays", arrays}, {"bytes", bytes}, {"unread", unread}, {"checksums", checksums}, {"problems", findings(problems)}})
 			fmt.Fprintln(w)
 			return err
 		}
@@ -63,6 +69,9 @@ func verifyArrays(c *cli.Context, name string, format serialize.Format) error {
 		verdict := "no problems found"
 		if len(problems) > 0 {
 			verdict = plural(len(problems), "problem")
+		}
+		if unread > 0 {
+			verdict += "; " + plural(unread, "array") + " not read, because of the type"
 		}
 		if !checksums {
 			verdict += "; " + format.Name + " has no checksums"

@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/h5dnn/h5dnn/checkpoint"
+	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/keras"
 	"github.com/h5dnn/h5dnn/loss"
 	"github.com/h5dnn/h5dnn/serialize"
@@ -51,13 +52,12 @@ func Open(name string, options ...serialize.Options) (*Source, error) {
 }
 
 func (s *Source) read() (err error) {
-	all, err := serialize.Collect(s.File)
-	if err != nil {
-		return err
-	}
 	pages := releaser{file: s.File}
-	for _, e := range all {
-		if e.Elements != nil {
+	for e, err := range s.File.All() {
+		if err != nil && (e.Elements == nil || !errors.Is(err, dtype.ErrType)) {
+			return err
+		}
+		if e.Elements != nil { // strings, or of a type that is listed and not read
 			s.Others = append(s.Others, e)
 		} else {
 			e.Array = pages.release(e.Array)

@@ -24,6 +24,7 @@ type Plan struct {
 	Modules  []Module  // that hold the tensors, for PyTorch
 	Refused  []error   // layers that the other framework does not have
 	Lost     loss.List // arrays and settings
+	Unused   []string  // arrays of a run's source that its model does not have
 	Notes    []string
 
 	options Options

@@ -219,17 +219,50 @@ func (p *Plan) inputShape(c train.Config) ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
+	var shapes [][]int
 	if nn.SpatialAxes(model, "") == 0 {
 		for _, e := range p.Source.Entries {
 			if e.Array.Rank() == 2 && !isOptimizerState(e.Name) {
 				if p.From == checkpoint.Keras { // (in, out)
 					return e.Array.Shape[:1], nil
 				}
-				return e.Array.Shape[1:], nil
+				shapes = append(shapes, e.Array.Shape[1:])
 			}
 		}
 	}
-	return nil, &InputShapeError{}
+	if len(shapes) == 0 {
+		return nil, &InputShapeError{}
+	}
+	tried := map[int]bool{}
+	for _, shape := range shapes { // safetensors are sorted, so that the first layer may be any
+		if size := shape[0]; !tried[size] && p.fits(c, shape) {
+			return shape, nil
+		}
+		tried[shape[0]] = true
+	}
+	return shapes[0], nil // importParameters says what does not fit
+}
+
+// fits reports whether the arrays of the source are those of the model for samples of a shape.
+func (p *Plan) fits(c train.Config, shape []int) bool {
+	model, err := p.built(&c, shape)
+	if err != nil {
+		return false
+	}
+	parameters, err := parametersOf(model, p.options.Rules)
+	if err != nil {
+		return false
+	}
+	have, want := map[string][]int{}, map[string][]int{}
+	for _, e := range p.Source.Entries {
+		have[e.Name] = e.Array.Shape
+	}
+	for name, a := range nn.State(model) {
+		want[name] = a.Shape
+	}
+	return !slices.ContainsFunc(parameters, func(one parameter) bool {
+		return one.h5dnn != "" && !slices.Equal(have[one.pytorch], want[one.h5dnn])
+	})
 }
 
 // An InputShapeError is the error of an architecture that does not say how large a sample
@@ -278,6 +311,7 @@ func (p *Plan) importParameters(model nn.Module, parameters []parameter) error {
 		case isOptimizerState(e.Name):
 		default:
 			p.lose(e.Name)
+			p.Unused = append(p.Unused, e.Name)
 		}
 	}
 	return nil

@@ -67,3 +67,15 @@ func TestVerifyComparesPredictions(t *testing.T) {
 		}
 	}
 }
+
+// TestArraysThatAreNotRead are no obstacle for the others.
+func TestArraysThatAreNotRead(t *testing.T) {
+	s, err := Open("../../serialize/torch/testdata/odd2.pt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if len(s.Entries) != 1 || len(s.Others) != 3 {
+		t.Errorf("%d arrays and %d others", len(s.Entries), len(s.Others))
+	}
+}

@@ -1,0 +1,45 @@
+//go:build cgo
+
+package main
+
+import (
+	"maps"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// TestPredictWithModel predicts with a state_dict in the order of its names, not of its layers,
+// and with a configuration that is nothing but a graph. A state_dict with weights of other layers
+// is refused.
+func TestPredictWithModel(t *testing.T) {
+	t.Chdir(t.TempDir())
+	weights := map[string]storage.Array{
+		"encoder.0.weight": storage.From([]float32{1, 2, 3, 0, -1, 0}, 2, 3), "encoder.0.bias": storage.From([]float32{0, 1}, 2),
+		"decoder.weight": storage.From([]float32{1, 0, 0, 1, 1, 1, 2, 0}, 4, 2), "decoder.bias": storage.From([]float32{0, 0, 0, 1}, 4),
+	}
+	save := func(name string, arrays map[string]storage.Array) {
+		t.Helper()
+		if err := serialize.Save(name, "", serialize.Contents{Entries: serialize.Arrays(maps.All(arrays))}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	save("w.safetensors", weights)
+	save("x.npz", map[string]storage.Array{"x": storage.From([]float32{1, 2, 3, 0, 0, -1}, 2, 3)})
+	model := "graph:\n  nodes:\n    - {name: encoder, layer: [{dense: 2}, relu]}\n    - {name: decoder, layer: {dense: 4}}\n"
+	if err := os.WriteFile("m.yaml", []byte(model), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	const command = "h5dnn predict w.safetensors x.npz:/x --model m.yaml -o - --format csv"
+	if got, want := output(t, command), "14.0,0.0,14.0,29.0\n0.0,1.0,1.0,1.0\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	weights["head.weight"] = storage.From([]float32{1, 2, 3, 4}, 1, 4)
+	save("w.safetensors", weights)
+	if got := output(t, command); !strings.Contains(got, "does not have: head.weight; add their layers") {
+		t.Errorf("with weights of another layer: %s", got)
+	}
+}

@@ -1,0 +1,4 @@
+package convert
+
+// SameData is for tests in other packages.
+var SameData = sameData
