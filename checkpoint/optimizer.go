@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -65,56 +66,118 @@ var optimizers = []optimizerRule{
 	},
 }
 
-// isBuffer reports whether a parameter of PyTorch is a buffer, which no optimizer updates.
-func isBuffer(name string) bool {
+// IsBuffer reports whether a parameter of PyTorch or h5dnn is a buffer, which no optimizer updates.
+func IsBuffer(name string) bool {
 	last := name[strings.LastIndexByte(name, '.')+1:]
 	return last == "running_mean" || last == "running_var" || last == "num_batches_tracked"
 }
 
+// A Dropped is a setting or a buffer of an optimizer that the other framework does not
+// have.
+type Dropped struct{ Name, Reason string }
+
+// An OptimizerReport says what a converted optimizer does otherwise.
+type OptimizerReport struct {
+	Notes   []string
+	Dropped []Dropped
+}
+
+func (r *OptimizerReport) drop(name, reason string, args ...any) {
+	r.Dropped = append(r.Dropped, Dropped{name, fmt.Sprintf(reason, args...)})
+}
+
+// kerasOnly are the settings of Keras's optimizers that PyTorch's do not have, if they are
+// set.
+var kerasOnly = []string{"clipnorm", "clipvalue", "global_clipnorm", "use_ema", "gradient_accumulation_steps", "loss_scale_factor"}
+
+// isSet reports whether a setting is neither missing nor null, false or 0.
+func isSet(value any) bool { return value != nil && value != false && value != 0.0 }
+
+// decay is why weight decay is not converted.
+const decay = "Keras subtracts it from the weights, and PyTorch's %s adds it to the gradients"
+
 // ExportOptimizer returns the state_dict of PyTorch's optimizer of the parameters among
 // tensors, which Export has made of the weights of o: arrays named state/0/exp_avg, and
-// the param_groups as JSON by name. Notes say what is not exact.
-func ExportOptimizer(o *Optimizer, tensors []Tensor) (state []Tensor, groups map[string]string, notes []string, err error) {
+// the param_groups as JSON by name. The report says what is not exact.
+func ExportOptimizer(o *Optimizer, tensors []Tensor) (state []Tensor, groups map[string]string, report OptimizerReport, err error) {
 	i := slices.IndexFunc(optimizers, func(r optimizerRule) bool { return slices.Contains(r.classes, o.Class) })
 	if i < 0 {
-		return nil, nil, nil, unsupported("optimizer %s", o.Class)
+		return nil, nil, report, unsupported("optimizer %s", o.Class)
 	}
 	rule := optimizers[i]
-	groups = map[string]string{}
-	for _, s := range rule.groups {
-		text, err := s.json(o)
-		if err != nil {
-			return nil, nil, nil, fmt.Errorf("optimizer %s: %s: %w", o.Class, s.pytorch, err)
-		}
-		groups[s.pytorch] = text
+	if groups, err = rule.settings(o, &report); err != nil {
+		return nil, nil, report, err
 	}
 	rate, err := strconv.ParseFloat(groups["lr"], 64)
 	if err != nil {
-		return nil, nil, nil, unsupported("optimizer %s: learning rate %s", o.Class, groups["lr"])
+		return nil, nil, report, unsupported("optimizer %s: learning rate %s", o.Class, groups["lr"])
 	}
 	var indices []int
 	for _, t := range tensors {
-		if isBuffer(t.Name) {
+		if IsBuffer(t.Name) {
 			continue
 		}
 		k := len(indices)
 		indices = append(indices, k)
-		some := rule.export(t, fmt.Sprintf("state/%d/", k), rate)
+		some := rule.export(t, fmt.Sprintf("state/%d/", k), rate, groups["momentum"] == "0")
 		if len(some) > 0 && rule.counts {
 			some = append([]Tensor{{Name: fmt.Sprintf("state/%d/step", k), Array: storage.From([]float32{float32(o.Step)}), Operation: "step"}}, some...)
 		}
 		state = append(state, some...)
+		for _, slot := range slices.Sorted(maps.Keys(t.Slots)) {
+			if !slices.ContainsFunc(rule.slots, func(r slotRule) bool { return r.keras == slot }) {
+				report.drop(slot+" of "+t.Name, "PyTorch's %s has no such buffer", o.Class)
+			}
+		}
 	}
 	text, err := json.Marshal(indices)
 	groups["params"] = string(text)
-	notes = append(notes, "the optimizer's parameters are numbered in the order above, which PyTorch does not check: register the modules in this order", "not exact: "+rule.inexact)
-	return state, groups, notes, err
+	report.Notes = append(report.Notes, "the optimizer's parameters are numbered in the order above, which PyTorch does not check: register the modules in this order")
+	if len(state) > 0 {
+		report.Notes = append(report.Notes, "not exact: "+rule.inexact)
+	}
+	return state, groups, report, err
 }
 
-// export returns the buffers of one parameter.
-func (r optimizerRule) export(t Tensor, prefix string, rate float64) []Tensor {
+// settings returns the param_group of o, as JSON.
+func (r optimizerRule) settings(o *Optimizer, report *OptimizerReport) (map[string]string, error) {
+	groups := map[string]string{}
+	for _, s := range r.groups {
+		text, err := s.json(o)
+		if err != nil {
+			return nil, fmt.Errorf("optimizer %s: %s: %w", o.Class, s.pytorch, err)
+		}
+		groups[s.pytorch] = text
+	}
+	for _, name := range kerasOnly {
+		if isSet(o.Config[name]) {
+			report.drop(name, "PyTorch's %s has no such setting", o.Class)
+		}
+	}
+	decayed := isSet(o.Config["weight_decay"])
+	switch {
+	case r.mark == "betas" && (decayed || o.Class == "AdamW"):
+		groups[decoupled] = "true"
+		report.Notes = append(report.Notes, "weight decay is that of torch.optim.AdamW")
+	case r.mark == "betas":
+		groups[decoupled] = "false"
+	case decayed:
+		groups["weight_decay"] = "0"
+		report.drop("weight_decay", decay, o.Class)
+	}
+	return groups, nil
+}
+
+// decoupled is the setting of PyTorch's Adam that makes it AdamW.
+const decoupled = "decoupled_weight_decay"
+
+// export returns the buffers of one parameter. Momentum is left out if still is set.
+func (r optimizerRule) export(t Tensor, prefix string, rate float64, still bool) []Tensor {
 	var list []Tensor
 	for _, s := range r.slots {
+		if still && s.power != 0 {
+			continue // a momentum of 0, whose buffer Keras 2 has all the same
+		}
 		if a, ok := t.Slots[s.keras]; ok {
 			name, op := prefix+s.pytorch, "as "+t.Name
 			if s.power != 0 {
@@ -167,10 +230,11 @@ func (s setting) json(o *Optimizer) (string, error) {
 // ImportOptimizer sets the Slots of parameters, which are in PyTorch's order, from the
 // state_dict of an optimizer, and returns the optimizer of Keras. State are arrays by
 // names such as state/0/exp_avg, group the texts of the only param_group.
-func ImportOptimizer(parameters []Tensor, state map[string]storage.Array, group map[string]string) (*Optimizer, []string, error) {
+func ImportOptimizer(parameters []Tensor, state map[string]storage.Array, group map[string]string) (*Optimizer, OptimizerReport, error) {
+	var report OptimizerReport
 	i := slices.IndexFunc(optimizers, func(r optimizerRule) bool { return group[r.mark] != "" })
 	if i < 0 {
-		return nil, nil, unsupported("an optimizer whose param_groups have none of betas, dampening and alpha")
+		return nil, report, unsupported("an optimizer whose param_groups have none of betas, dampening and alpha")
 	}
 	rule := optimizers[i]
 	o := &Optimizer{Class: rule.classes[0], Config: map[string]any{}}
@@ -187,11 +251,12 @@ func ImportOptimizer(parameters []Tensor, state map[string]storage.Array, group 
 			o.Config[s.keras[0]] = value
 		}
 	}
+	rule.limit(o, group, &report)
 	rate, _ := o.Config["learning_rate"].(float64)
 	k := 0
 	for n := range parameters {
 		t := &parameters[n]
-		if isBuffer(t.Name) {
+		if IsBuffer(t.Name) {
 			continue
 		}
 		for _, s := range rule.slots {
@@ -200,11 +265,11 @@ func ImportOptimizer(parameters []Tensor, state map[string]storage.Array, group 
 				continue
 			}
 			if !slices.Equal(a.Shape, t.Array.Shape) {
-				return nil, nil, fmt.Errorf("%s of parameter %d has shape %v, and %s has %v: the optimizer is of another model: %w", s.pytorch, k, a.Shape, t.Name, t.Array.Shape, ErrShape)
+				return nil, report, fmt.Errorf("%s of parameter %d has shape %v, and %s has %v: the optimizer is of another model: %w", s.pytorch, k, a.Shape, t.Name, t.Array.Shape, ErrShape)
 			}
 			if s.power != 0 {
 				if rate == 0 {
-					return nil, nil, unsupported("momentum for a learning rate of 0")
+					return nil, report, unsupported("momentum for a learning rate of 0")
 				}
 				a = Scale(a, s.sign*math.Pow(rate, -float64(s.power)))
 			}
@@ -216,11 +281,39 @@ func ImportOptimizer(parameters []Tensor, state map[string]storage.Array, group 
 		if a, ok := state[fmt.Sprintf("state/%d/step", k)]; ok && a.Len() == 1 {
 			steps, err := storage.Read[int64](a)
 			if err != nil {
-				return nil, nil, fmt.Errorf("step of parameter %d: %w", k, err)
+				return nil, report, fmt.Errorf("step of parameter %d: %w", k, err)
 			}
 			o.Step = max(o.Step, steps[0])
 		}
 		k++
 	}
-	return o, []string{"not exact: " + rule.inexact}, nil
+	if len(state) > 0 {
+		report.Notes = append(report.Notes, "not exact: "+rule.inexact)
+	}
+	return o, report, nil
+}
+
+// limit takes out of o what the settings of PyTorch mean and Keras cannot say.
+func (r optimizerRule) limit(o *Optimizer, group map[string]string, report *OptimizerReport) {
+	if isSet(o.Config["weight_decay"]) {
+		switch {
+		case r.mark == "betas" && group[decoupled] == "true":
+			o.Class = "AdamW"
+		case r.mark == "betas" && group[decoupled] == "":
+			o.Config["weight_decay"] = nil
+			report.drop("weight_decay", "the file does not say whether it is that of Adam, which Keras does not have, or of AdamW")
+		default:
+			o.Config["weight_decay"] = nil
+			report.drop("weight_decay", decay, o.Class)
+		}
+	} else if group[decoupled] == "true" {
+		o.Class = "AdamW"
+	} else {
+		o.Config["weight_decay"] = nil
+	}
+	for _, name := range []string{"maximize", "dampening"} {
+		if text := group[name]; text != "" && text != "false" && text != "0" && text != "0.0" {
+			report.drop(name, "Keras's %s has no such setting", o.Class)
+		}
+	}
 }

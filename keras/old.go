@@ -48,6 +48,9 @@ func modernize(l *checkpoint.Layer) {
 	switch {
 	case l.Class == "Dense" || l.Class == "LSTM" || l.Class == "GRU" || l.Class == "SimpleRNN":
 		rename(l, "output_dim", "units")
+		if _, ok := l.Config["reset_after"]; l.Class == "GRU" && !ok && len(l.Config) > 0 {
+			l.Config["reset_after"] = false // which there was not before Keras 2.1
+		}
 	case l.Class == "Dropout":
 		rename(l, "p", "rate")
 	case l.Class == "LeakyReLU":

@@ -9,8 +9,9 @@ import (
 
 // BCEWithLogitsOptions are the settings of a BCEWithLogits.
 type BCEWithLogitsOptions struct {
-	PosWeight float64 `json:"pos_weight"`          // weight of targets of 1; 1 if 0
-	Reduction string  `json:"reduction,omitempty"` // mean (or empty) or sum
+	PosWeight     float64 `json:"pos_weight"`              // weight of targets of 1; 1 if 0
+	Probabilities bool    `json:"probabilities,omitempty"` // outputs are probabilities, as after sigmoid
+	Reduction     string  `json:"reduction,omitempty"`     // mean (or empty) or sum
 }
 
 // BCEWithLogits is the binary cross entropy of sigmoid(outputs) and targets
@@ -34,6 +35,9 @@ func newBCEWithLogits(o BCEWithLogitsOptions) BCEWithLogits {
 // x, targets t and PosWeight p.
 func (l BCEWithLogits) Forward(outputs, targets, weights *tensor.Tensor) *tensor.Tensor {
 	x, t := matchTargets("bce_with_logits", outputs, targets)
+	if l.Probabilities {
+		x = logOf(x).Sub(logOf(x.MulScalar(-1).AddScalar(1)))
+	}
 	soft := softplusOfNegative(x)
 	if weight := cmp.Or(l.PosWeight, bceDefaults.PosWeight); weight != 1 {
 		soft = soft.Mul(t.MulScalar(weight - 1).AddScalar(1))

@@ -12,6 +12,7 @@ type CrossEntropyOptions struct {
 	LabelSmoothing float64   `json:"label_smoothing,omitempty"` // share of the target spread evenly over the classes
 	ClassWeights   []float64 `json:"class_weights,omitempty"`   // one for each class; all 1 if nil
 	IgnoreIndex    *int      `json:"ignore_index,omitempty"`    // label of samples to leave out; none if nil
+	Probabilities  bool      `json:"probabilities,omitempty"`   // outputs are probabilities, as after softmax
 	Reduction      string    `json:"reduction,omitempty"`       // mean (or empty) or sum
 }
 
@@ -53,6 +54,10 @@ func (o CrossEntropyOptions) ignoredLabel() *int { return o.IgnoreIndex }
 
 // Forward returns the cross entropy of outputs (N, classes) and labels (N).
 func (l *CrossEntropy) Forward(outputs, labels, weights *tensor.Tensor) *tensor.Tensor {
+	if l.Probabilities {
+		checkLabels("cross_entropy", outputs, labels)
+		return l.forward("cross_entropy", l.CrossEntropyOptions, logOf(outputs), labels, weights)
+	}
 	if weights == nil && l.LabelSmoothing == 0 && l.ClassWeights == nil && l.IgnoreIndex == nil && l.Reduction != "sum" {
 		return tensor.CrossEntropy(outputs, labels)
 	}
@@ -63,7 +68,20 @@ func (l *CrossEntropy) Forward(outputs, labels, weights *tensor.Tensor) *tensor.
 // Forward returns the loss of log probabilities (N, classes) and labels (N).
 func (l *NLL) Forward(outputs, labels, weights *tensor.Tensor) *tensor.Tensor {
 	checkLabels("nll", outputs, labels)
-	return l.forward("nll", l.CrossEntropyOptions, outputs.ToFloat32(), labels, weights)
+	if outputs = outputs.ToFloat32(); l.Probabilities {
+		outputs = logOf(outputs)
+	}
+	return l.forward("nll", l.CrossEntropyOptions, outputs, labels, weights)
+}
+
+// leastProbability is what smaller probabilities count as, as in Keras.
+const leastProbability = 1e-7
+
+// logOf returns the logarithms of probabilities.
+func logOf(p *tensor.Tensor) *tensor.Tensor {
+	p = p.ToFloat32()
+	least := p.Detach().MulScalar(0).AddScalar(leastProbability)
+	return tensor.Where(p.Less(least), least, p).Log()
 }
 
 // Config returns the settings of l.

@@ -144,3 +144,25 @@ func TestLabelsThatAreNoClassFail(t *testing.T) {
 		}
 	}
 }
+
+// TestProbabilitiesAreLogitsAfterSoftmax compares losses of probabilities with those of the
+// logits that they are of, and their gradients at 0.
+func TestProbabilitiesAreLogitsAfterSoftmax(t *testing.T) {
+	p := storage.From([]float32{0.5, 0.25, 0.25, 0.125, 0.125, 0.75}, 2, 3)
+	labels := storage.From([]int64{1, 2}, 2)
+	want := -(math.Log(0.25) + math.Log(0.75)) / 2
+	for _, description := range []string{`{"cross_entropy": {"probabilities": true}}`, `{"nll": {"probabilities": true}}`} {
+		if got, _ := lossAndGrad(t, lossFrom(t, description), p, labels, nil); !(math.Abs(got-want) < 1e-6) {
+			t.Errorf("%s is %v; want %v", description, got, want)
+		}
+	}
+	x, y := storage.From([]float32{0.25, 0.5}, 2, 1), storage.From([]float32{1, 0}, 2, 1)
+	want = -(math.Log(0.25) + math.Log(0.5)) / 2
+	got, grad := lossAndGrad(t, lossFrom(t, `{"bce_with_logits": {"probabilities": true}}`), x, y, nil)
+	if !(math.Abs(got-want) < 1e-6) || !(math.Abs(grad[0]+2) < 1e-5) || !(math.Abs(grad[1]-1) < 1e-5) {
+		t.Errorf("bce_with_logits is %v with gradient %v; want %v and [-2 1]", got, grad, want)
+	}
+	if got, _ := lossAndGrad(t, lossFrom(t, `{"cross_entropy": {"probabilities": true}}`), storage.From([]float32{0, 1}, 1, 2), storage.From([]int64{0}, 1), nil); !(math.Abs(got+math.Log(1e-7)) < 1e-4) {
+		t.Errorf("a probability of 0 costs %v; want %v", got, -math.Log(1e-7))
+	}
+}

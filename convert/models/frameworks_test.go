@@ -11,11 +11,13 @@ import (
 	"testing"
 
 	"github.com/h5dnn/h5dnn/internal/pythontest"
+	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/serialize"
 	_ "github.com/h5dnn/h5dnn/serialize/npy"
 	_ "github.com/h5dnn/h5dnn/serialize/safetensors"
 	_ "github.com/h5dnn/h5dnn/serialize/torch"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/tensor"
 	"github.com/h5dnn/h5dnn/train"
 )
 
@@ -109,7 +111,7 @@ func compare(t *testing.T, what string, differences map[string]float64) {
 func TestOptimizersGoOn(t *testing.T) {
 	dir := t.TempDir()
 	python(t, "begin", dir)
-	optimizers := []string{"adam", "amsgrad", "adamw", "sgd", "rmsprop"}
+	optimizers := []string{"adam", "amsgrad", "adamw", "sgd", "nesterov", "rmsprop"}
 	for _, name := range optimizers {
 		convert(t, filepath.Join(dir, name+".keras"), filepath.Join(dir, name+".pt"), "torch", Options{Optimizer: true})
 	}
@@ -134,6 +136,120 @@ func TestOptimizersGoOn(t *testing.T) {
 		}
 		if !ok || !(got < most) {
 			t.Errorf("%s: after one step, PyTorch's prediction differs from Keras's by %v; want less than %v", name, got, most)
+		}
+	}
+}
+
+// TestOptimizersOfRunsGoOn makes runs of models of Keras with their optimizers, and compares
+// the weights after one more step of the run with those of Keras; and after one in Keras
+// and in PyTorch, converted from the run.
+func TestOptimizersOfRunsGoOn(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	python(t, "begin", dir)
+	optimizers := []string{"adam", "adamw", "sgd", "nesterov"}
+	for _, name := range optimizers {
+		convert(t, at(name+".keras"), at(name+"-run.npz"), "npz", Options{Framework: "h5dnn", Optimizer: true})
+		convert(t, at(name+"-run.npz"), at(name+"-run.pt"), "torch", Options{Optimizer: true})
+		convert(t, at(name+"-run.npz"), at(name+"-run.keras"), "keras", Options{Optimizer: true})
+		convert(t, at(name+".keras"), at(name+"-keras.pt"), "torch", Options{Optimizer: true})
+		sameState(t, at(name+"-run.pt"), at(name+"-keras.pt"))
+		if worst := stepOf(t, at(name+"-run.npz"), at(name+"-data.npz")); !(worst < 1e-6) {
+			t.Errorf("%s: after one step of the run, a weight differs from Keras's by %v; want less than 1e-6", name, worst)
+		} else {
+			fmt.Printf("%-12s one step of a run %.1e\n", name, worst)
+		}
+	}
+	after := python(t, "weights", dir)
+	for _, name := range optimizers {
+		if got, ok := after[name]; !ok || !(got < 1e-6) {
+			t.Errorf("%s: converted from a run, after one step a weight differs by %v; want less than 1e-6", name, got)
+		} else {
+			fmt.Printf("%-12s one step converted from a run %.1e\n", name, got)
+		}
+	}
+}
+
+// stepOf makes one step of the run in a file on the data in an .npz, and returns the
+// largest difference of its weights from those that the .npz has.
+func stepOf(t *testing.T, file, npz string) float64 {
+	t.Helper()
+	run, err := train.Resume(file, storage.CPU)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := serialize.Open(npz)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer data.Close()
+	named := func(name string) storage.Array {
+		a, err := serialize.Find(data, name)
+		if err == nil {
+			a, err = a.To(storage.CPU)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	x, y := named("x"), named("y")
+	err = tensor.Step(func(tape *tensor.Tape) error {
+		loss := tensor.MeanSquaredError(nn.Call("", run.Model, tape.Input(x))[0], tape.Input(y))
+		return run.Optimizer.Step(nn.Params(run.Model), tensor.Gradients(loss))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	worst, compared := 0.0, 0
+	for name, p := range nn.Params(run.Model) {
+		layer, weight, _ := strings.Cut(name, ".")
+		if weight == "weight" && layer == "first" {
+			continue // its rows are in another order
+		}
+		want := named(layer + "." + strings.Replace(weight, "weight", "kernel", 1))
+		switch {
+		case weight == "weight" && want.Rank() == 2:
+			want.View, err = want.View.Transpose(1, 0)
+		case weight == "weight":
+			want.View, err = want.View.Transpose(3, 2, 0, 1)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		worst, compared = max(worst, difference(t, p.Array, want)), compared+1
+	}
+	if compared != 5 {
+		t.Errorf("%s: %d weights compared; want 5", file, compared)
+	}
+	return worst
+}
+
+// sameState compares the arrays of two files.
+func sameState(t *testing.T, a, b string) {
+	t.Helper()
+	first, err := serialize.Open(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Close()
+	second, err := serialize.Open(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second.Close()
+	arrays, err1 := serialize.Collect(first)
+	others, err2 := serialize.Collect(second)
+	if err1 != nil || err2 != nil || len(arrays) != len(others) {
+		t.Fatalf("%s has %d arrays, %s has %d; %v, %v", a, len(arrays), b, len(others), err1, err2)
+	}
+	for _, e := range arrays {
+		want, err := serialize.Find(second, e.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := difference(t, e.Array, want); d != 0 {
+			t.Errorf("%s of %s differs from that of %s by %v", e.Name, a, b, d)
 		}
 	}
 }

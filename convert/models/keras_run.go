@@ -56,26 +56,32 @@ func (p *Plan) kerasToRun() error {
 	if err != nil {
 		return err
 	}
-	for _, one := range tensors {
-		if one.Name != "" {
-			one.Name = runModel + one.Name
-			one.Slots = nil
-			p.Tensors = append(p.Tensors, one)
-		}
-	}
 	for _, name := range unused {
 		p.lose(name)
 	}
-	p.loseOptimizer()
 	p.randomStates(m)
 	p.Notes = append(p.Notes, t.Notes...)
 	c := train.Defaults()
 	c.Model, c.Loss = t.Description, "mse"
+	p.setLoss(&c)
+	if err := p.addParameters(&c, m.Optimizer, tensors); err != nil {
+		return err
+	}
 	features, err := featuresOf(c, t)
 	if err != nil {
 		return err
 	}
 	return p.writeRun(c, features)
+}
+
+// addParameters adds the parameters of a run, and what its optimizer has of each.
+func (p *Plan) addParameters(c *train.Config, o *checkpoint.Optimizer, tensors []checkpoint.Tensor) error {
+	tensors = slices.DeleteFunc(tensors, func(t checkpoint.Tensor) bool { return t.Name == "" })
+	for _, t := range tensors {
+		t.Name, t.Slots = runModel+t.Name, nil
+		p.Tensors = append(p.Tensors, t)
+	}
+	return p.keepRunOptimizer(c, o, tensors)
 }
 
 // featuresOf returns the inputs of a translated model.

@@ -21,7 +21,8 @@ type described struct {
 	sample     []int // as files have it
 	model      nn.Module
 	parameters map[string]checkpoint.Tensor // by their names in nn.State
-	unused     []string                     // entries of the file
+	optimizer  *checkpoint.Optimizer
+	unused     []string // entries of the file
 }
 
 // kerasWeights returns the parameters of the model of a configuration, computed from a
@@ -80,6 +81,7 @@ func (p *Plan) kerasWeightsOf(c train.Config, shape []int) (*described, error) {
 			return nil, err
 		}
 	}
+	d.optimizer = m.Optimizer
 	return d, p.export(d, m, modules)
 }
 
@@ -158,15 +160,16 @@ func (p *Plan) kerasWeightsToRun(c train.Config) error {
 	if err != nil {
 		return err
 	}
+	var tensors []checkpoint.Tensor
 	for name := range nn.State(d.model) {
-		t := d.parameters[name]
-		t.Name, t.Slots = runModel+name, nil
-		p.Tensors = append(p.Tensors, t)
+		tensors = append(tensors, d.parameters[name])
 	}
 	for _, name := range d.unused {
 		p.lose(name)
 	}
-	p.loseOptimizer()
+	if err := p.addParameters(&d.config, d.optimizer, tensors); err != nil {
+		return err
+	}
 	features, err := train.InputsOf(d.model, d.config, d.sample)
 	if err != nil {
 		return err

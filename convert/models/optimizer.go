@@ -1,7 +1,6 @@
 package models
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -35,7 +34,7 @@ func (p *Plan) exportOptimizer(m *checkpoint.Model) error {
 	if !p.Format.Meta {
 		return fmt.Errorf("%s files have no place for the settings of an optimizer; use .pt", p.Format.Name)
 	}
-	state, groups, notes, err := checkpoint.ExportOptimizer(m.Optimizer, p.Tensors)
+	state, groups, report, err := checkpoint.ExportOptimizer(m.Optimizer, p.Tensors)
 	if err != nil {
 		return err
 	}
@@ -46,8 +45,16 @@ func (p *Plan) exportOptimizer(m *checkpoint.Model) error {
 	for key, text := range groups {
 		p.setMeta(pyTorchOptimizer+pyTorchGroup+key, text)
 	}
-	p.Notes = append(p.Notes, notes...)
+	p.reportOptimizer(report)
 	return nil
+}
+
+// reportOptimizer records what a converted optimizer does otherwise.
+func (p *Plan) reportOptimizer(report checkpoint.OptimizerReport) {
+	p.Notes = append(p.Notes, report.Notes...)
+	for _, d := range report.Dropped {
+		p.Lost.Add(kerasOptimizer+d.Name, loss.Property, 1, "%s", d.Reason)
+	}
 }
 
 // OptimizerPath is the path of the loss of an optimizer's state.
@@ -74,7 +81,20 @@ func (p *Plan) importOptimizer(parameters []checkpoint.Tensor) (*checkpoint.Opti
 		p.loseOptimizer()
 		return nil, nil
 	}
-	prefix, state, group := p.optimizerKey(), map[string]storage.Array{}, map[string]string{}
+	state, group, err := p.pyTorchState()
+	if err != nil {
+		return nil, err
+	}
+	o, report, err := checkpoint.ImportOptimizer(parameters, state, group)
+	p.reportOptimizer(report)
+	return o, err
+}
+
+// pyTorchState returns the state of PyTorch's optimizer: arrays by names such as
+// state/0/exp_avg, and the texts of the only param_group.
+func (p *Plan) pyTorchState() (state map[string]storage.Array, group map[string]string, err error) {
+	prefix := p.optimizerKey()
+	state, group = map[string]storage.Array{}, map[string]string{}
 	for _, e := range p.Source.Entries {
 		if name, ok := strings.CutPrefix(e.Name, prefix); ok {
 			state[name] = e.Array
@@ -85,15 +105,13 @@ func (p *Plan) importOptimizer(parameters []checkpoint.Tensor) (*checkpoint.Opti
 			group[name] = text
 		}
 		if strings.HasPrefix(key, prefix+"param_groups/1/") {
-			return nil, fmt.Errorf("%s: an optimizer with several groups of parameters cannot be one of Keras: %w", p.Source.Name, checkpoint.ErrUnsupported)
+			return nil, nil, fmt.Errorf("%s: an optimizer with several groups of parameters: %w", p.Source.Name, checkpoint.ErrUnsupported)
 		}
 	}
 	if len(group) == 0 {
-		return nil, fmt.Errorf("%s has no state of an optimizer", p.Source.Name)
+		return nil, nil, fmt.Errorf("%s has no state of an optimizer", p.Source.Name)
 	}
-	o, notes, err := checkpoint.ImportOptimizer(parameters, state, group)
-	p.Notes = append(p.Notes, notes...)
-	return o, err
+	return state, group, nil
 }
 
 // optimizerKey returns the beginning of the names of the optimizer's state.
@@ -111,13 +129,14 @@ func (p *Plan) kerasOptimizer(o *checkpoint.Optimizer) error {
 	}
 	training := p.Source.Meta()[kerasfile.MetaTraining]
 	if training == "" {
-		text, err := json.Marshal(map[string]any{"loss": nil, "optimizer": map[string]any{
-			"module": "keras.optimizers", "class_name": o.Class, "config": o.Config, "registered_name": nil,
-		}})
-		if err != nil {
+		var loss any
+		if p.Source.Config != nil {
+			loss = kerasLossOf(*p.Source.Config)
+		}
+		var err error
+		if training, err = compileConfig(o, loss); err != nil {
 			return err
 		}
-		training = string(text)
 	}
 	p.setMeta(kerasfile.MetaTraining, training)
 	rate, _ := o.Config["learning_rate"].(float64)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/checkpoint"
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/keras"
 	"github.com/h5dnn/h5dnn/loss"
 	"github.com/h5dnn/h5dnn/serialize"
 	kerasfile "github.com/h5dnn/h5dnn/serialize/keras"
@@ -256,6 +257,7 @@ func (p *Plan) importInto(plans []checkpoint.LayerPlan) error {
 	if err != nil {
 		return err
 	}
+	p.Source.Model.Optimizer = optimizer
 	parameters := map[string]checkpoint.Tensor{}
 	for _, t := range list {
 		parameters[t.Name] = t
@@ -295,6 +297,11 @@ func (p *Plan) copyAll() error {
 		for key, value := range p.Source.Meta() {
 			p.setMeta(key, value)
 		}
+	}
+	if m := p.Source.Model; p.From == checkpoint.Keras && m != nil && m.Version == "" && p.meta != nil {
+		text, err := keras.Describe(keras.Upgrade(m)) // of Keras 1
+		p.setMeta(kerasfile.MetaConfig, text)
+		return err
 	}
 	return nil
 }

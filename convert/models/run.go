@@ -111,6 +111,9 @@ func (p *Plan) runToPyTorch() error {
 			p.Tensors = append(p.Tensors, checkpoint.Tensor{Name: one.pytorch, Array: e.Array, From: []string{name}, Operation: checkpoint.Same{}.String()})
 		}
 	}
+	if err := p.runOptimizerToPyTorch(); err != nil {
+		return err
+	}
 	groups := map[string]int{}
 	for _, e := range p.Source.Entries {
 		group, _, _ := strings.Cut(e.Name, "/")
@@ -118,6 +121,7 @@ func (p *Plan) runToPyTorch() error {
 		case used[e.Name] || p.taken[e.Name]:
 		case strings.HasPrefix(e.Name, runModel):
 			p.lose(e.Name)
+		case group == OptimizerPath && p.options.Optimizer:
 		default:
 			groups[group]++
 		}
@@ -126,6 +130,48 @@ func (p *Plan) runToPyTorch() error {
 		p.Lost = append(p.Lost, loss.Item{Path: group, Kind: loss.Array, Count: groups[group], Reason: "a state_dict has the weights only; h5dn and h5ck files keep a run as a whole", Inherent: true})
 	}
 	p.Notes = append(p.Notes, "PyTorch's architecture is code, which no file has: build it with these names")
+	return nil
+}
+
+// runOptimizerToPyTorch adds the state of a run's optimizer, as PyTorch has it, if asked to.
+func (p *Plan) runOptimizerToPyTorch() error {
+	if !p.options.Optimizer {
+		return nil
+	}
+	if !p.hasRunOptimizer() {
+		return fmt.Errorf("%s has no state of an optimizer", p.Source.Name)
+	}
+	if !p.Format.Meta {
+		return fmt.Errorf("%s files have no place for the settings of an optimizer; use .pt", p.Format.Name)
+	}
+	var parameters []string
+	for _, t := range p.Tensors {
+		if !checkpoint.IsBuffer(t.Name) && len(t.From) == 1 {
+			parameters = append(parameters, strings.TrimPrefix(t.From[0], runModel))
+		}
+	}
+	state, group, err := p.runState(*p.Source.Config, parameters)
+	if err != nil {
+		return err
+	}
+	for k, name := range parameters {
+		prefix := fmt.Sprintf("state/%d/", k)
+		if a, ok := state[prefix+"step"]; ok {
+			p.Tensors = append(p.Tensors, checkpoint.Tensor{Name: pyTorchOptimizer + prefix + "step", Array: a, Operation: "step"})
+		}
+		for _, buffer := range runBuffers {
+			if a, ok := state[prefix+buffer.pytorch]; ok {
+				p.Tensors = append(p.Tensors, checkpoint.Tensor{
+					Name: pyTorchOptimizer + prefix + buffer.pytorch, Array: a,
+					From: []string{runOptimizer + buffer.own + "/" + name}, Operation: checkpoint.Same{}.String(),
+				})
+			}
+		}
+	}
+	for key, text := range group {
+		p.setMeta(pyTorchOptimizer+pyTorchGroup+key, text)
+	}
+	p.Notes = append(p.Notes, "the optimizer's parameters are numbered in the order above, which PyTorch does not check: register the modules in this order")
 	return nil
 }
 
@@ -175,7 +221,7 @@ func (p *Plan) pyTorchToRun() error {
 	if err != nil {
 		return err
 	}
-	if err := p.importParameters(model, parameters); err != nil {
+	if err := p.importParameters(&config, model, parameters); err != nil {
 		return err
 	}
 	features, err := train.InputsOf(model, config, shape)
@@ -274,7 +320,7 @@ func (*InputShapeError) Error() string {
 }
 
 // importParameters adds the arrays of a run, from PyTorch's.
-func (p *Plan) importParameters(model nn.Module, parameters []parameter) error {
+func (p *Plan) importParameters(c *train.Config, model nn.Module, parameters []parameter) error {
 	have := map[string]checkpoint.Tensor{}
 	for _, e := range p.Source.Entries {
 		if !p.taken[e.Name] {
@@ -304,7 +350,6 @@ func (p *Plan) importParameters(model nn.Module, parameters []parameter) error {
 			p.Tensors = append(p.Tensors, t)
 		}
 	}
-	p.loseOptimizer()
 	for _, e := range p.Source.Entries {
 		switch {
 		case used[e.Name] || p.taken[e.Name]:
@@ -314,7 +359,40 @@ func (p *Plan) importParameters(model nn.Module, parameters []parameter) error {
 			p.Unused = append(p.Unused, e.Name)
 		}
 	}
-	return nil
+	return p.importRunOptimizer(c, parameters)
+}
+
+// importRunOptimizer converts the state of PyTorch's optimizer to that of a run, if asked
+// to. The optimizer has the parameters in the order of the file.
+func (p *Plan) importRunOptimizer(c *train.Config, parameters []parameter) error {
+	if !p.options.Optimizer {
+		p.loseOptimizer()
+		return nil
+	}
+	arrays, group, err := p.pyTorchState()
+	if err != nil {
+		return err
+	}
+	own := map[string]string{}
+	for _, one := range parameters {
+		own[one.pytorch] = one.h5dnn
+	}
+	state := map[string]checkpoint.Tensor{}
+	for name, a := range arrays {
+		state[name] = checkpoint.Tensor{Array: a, From: []string{p.optimizerKey() + name}, Operation: checkpoint.Same{}.String()}
+	}
+	var names []string
+	for _, e := range p.Source.Entries {
+		if name := own[e.Name]; name != "" && !checkpoint.IsBuffer(e.Name) {
+			for _, slot := range []string{"exp_avg", "momentum_buffer"} {
+				if a, ok := arrays[fmt.Sprintf("state/%d/%s", len(names), slot)]; ok && !slices.Equal(a.Shape, e.Array.Shape) {
+					return fmt.Errorf("%s of parameter %d has shape %v, and %s has %v: the optimizer is of another model: %w", slot, len(names), a.Shape, e.Name, e.Array.Shape, checkpoint.ErrShape)
+				}
+			}
+			names = append(names, name)
+		}
+	}
+	return p.setRunOptimizer(c, names, state, group)
 }
 
 // writeRun makes the output a run file.
@@ -325,6 +403,9 @@ func (p *Plan) writeRun(c train.Config, features []train.Feature) error {
 	}
 	p.meta = meta
 	for name, a := range state {
+		if slices.ContainsFunc(p.Tensors, func(t checkpoint.Tensor) bool { return t.Name == name }) {
+			continue // of a converted optimizer
+		}
 		p.Tensors = append(p.Tensors, checkpoint.Tensor{Name: name, Array: a, Operation: "0"})
 	}
 	return nil

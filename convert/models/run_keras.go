@@ -37,10 +37,12 @@ func (p *Plan) runToKeras() error {
 	if plans, err = (&keras.Translation{Modules: modules}).Rename(plans); err != nil {
 		return err
 	}
-	parameters := map[string]checkpoint.Tensor{}
+	optimizer, parameters, err := p.runParameters(c)
+	if err != nil {
+		return err
+	}
 	for _, e := range p.Source.Entries {
-		if name, ok := strings.CutPrefix(e.Name, runModel); ok {
-			parameters[name] = checkpoint.Tensor{Name: e.Name, Array: e.Array}
+		if strings.HasPrefix(e.Name, runModel) || optimizer != nil && strings.HasPrefix(e.Name, runOptimizer) {
 			continue
 		}
 		p.Lost.AddInherent(e.Name, loss.Value, 1, "a model of Keras has the weights only")
@@ -62,8 +64,51 @@ func (p *Plan) runToKeras() error {
 	}
 	p.Tensors = tensors
 	text, err := keras.Describe(m)
+	if err != nil {
+		return err
+	}
 	p.setMeta(kerasfile.MetaConfig, text)
-	return err
+	return p.kerasOptimizer(optimizer)
+}
+
+// runParameters returns the parameters of a run by name and, if asked to, its optimizer as
+// Keras has it, whose buffers are those of the parameters.
+func (p *Plan) runParameters(c train.Config) (*checkpoint.Optimizer, map[string]checkpoint.Tensor, error) {
+	var list []checkpoint.Tensor
+	for _, e := range p.Source.Entries {
+		if name, ok := strings.CutPrefix(e.Name, runModel); ok {
+			list = append(list, checkpoint.Tensor{Name: name, Array: e.Array})
+		}
+	}
+	var optimizer *checkpoint.Optimizer
+	if p.options.Optimizer {
+		if !p.hasRunOptimizer() {
+			return nil, nil, fmt.Errorf("%s has no state of an optimizer", p.Source.Name)
+		}
+		var names []string
+		for _, t := range list {
+			if !checkpoint.IsBuffer(t.Name) {
+				names = append(names, t.Name)
+			}
+		}
+		state, group, err := p.runState(c, names)
+		if err != nil {
+			return nil, nil, err
+		}
+		var report checkpoint.OptimizerReport
+		if optimizer, report, err = checkpoint.ImportOptimizer(list, state, group); err != nil {
+			return nil, nil, err
+		}
+		optimizer.Step = p.runStep()
+		p.reportOptimizer(report)
+	}
+	parameters := map[string]checkpoint.Tensor{}
+	for _, t := range list {
+		from := t
+		from.Name = runModel + t.Name
+		parameters[t.Name] = from
+	}
+	return optimizer, parameters, nil
 }
 
 // runInputs returns the inputs of the model of a run, in the shapes that it takes.

@@ -55,7 +55,79 @@ func TestKernelsOfKeras1AreReordered(t *testing.T) {
 	if e, err := serialize.Lookup(f, "d_1/kernel"); err != nil || !slices.Equal(e.Array.Shape, []int{12, 1}) {
 		t.Errorf("d_1/kernel: %v, %v", e.Array.Shape, err)
 	}
-	if _, err := serialize.Lookup(f, "l_1/W_i"); err == nil || !strings.Contains(err.Error(), "each gate") {
-		t.Errorf("an LSTM of Keras 1: %v", err)
+	if _, err := serialize.Lookup(f, "l_1"); err == nil || !strings.Contains(err.Error(), `gates "i"; want those of an LSTM`) {
+		t.Errorf("an LSTM of Keras 1 with one gate: %v", err)
 	}
+}
+
+// TestGatesOfKeras1AreJoined reads an LSTM, a GRU and a Bidirectional of Keras 1, which
+// have an array for each gate, with and without their configuration.
+func TestGatesOfKeras1AreJoined(t *testing.T) {
+	const config = `{"class_name": "Sequential", "config": [
+		{"class_name": "LSTM", "config": {"name": "l", "output_dim": 1, "return_sequences": true, "inner_activation": "sigmoid", "batch_input_shape": [null, 2, 1]}},
+		{"class_name": "Bidirectional", "config": {"name": "b", "merge_mode": "concat", "layer": {"class_name": "GRU", "config": {"name": "g", "output_dim": 1, "inner_activation": "sigmoid"}}}}]}`
+	write := func(name, root, config string) {
+		w, err := hdf5write.Create(name, hdf5write.CreateOptions{NoSync: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		check := func(errs ...error) {
+			t.Helper()
+			for _, err := range errs {
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if config != "" {
+			check(w.Group(root), w.SetAttr("/", "model_config", config))
+		}
+		check(w.SetAttr(root, "layer_names", hdf5write.Bytes{"l", "b"}))
+		value := float32(0)
+		for layer, weights := range map[string][]string{"l": gateNames("l", "icfo"), "b": append(gateNames("forward_g", "zrh"), gateNames("backward_g", "zrh")...)} {
+			group := strings.TrimSuffix(root, "/") + "/" + layer
+			check(w.Group(group), w.SetAttr(group, "weight_names", hdf5write.Bytes(weights)))
+			for _, weight := range weights {
+				value = float32(strings.IndexByte("icfozrh", weight[len(weight)-1]))
+				if strings.HasPrefix(weight, "backward") {
+					value += 10
+				}
+				shape := []int{1, 1}
+				if strings.Contains(weight, "_b_") {
+					shape = shape[:1]
+				}
+				check(w.Write(group+"/"+weight, storage.From([]float32{value}, shape...)))
+			}
+		}
+		check(w.Close())
+	}
+	whole, only := filepath.Join(t.TempDir(), "whole.h5"), filepath.Join(t.TempDir(), "only.h5")
+	write(whole, "/model_weights", config)
+	write(only, "/", "")
+	for _, name := range []string{whole, only} {
+		f := open(t, name)
+		for entry, want := range map[string][]float32{
+			"l/kernel": {0, 2, 1, 3}, "l/recurrent_kernel": {0, 2, 1, 3}, "l/bias": {0, 2, 1, 3},
+			"b/forward/kernel": {4, 5, 6}, "b/backward/bias": {14, 15, 16},
+		} {
+			a, err := serialize.Find(f, entry)
+			if err != nil {
+				t.Errorf("%s: %v", filepath.Base(name), err)
+				continue
+			}
+			if got, err := storage.Read[float32](a); err != nil || !slices.Equal(got, want) {
+				t.Errorf("%s: %s is %v, %v; want %v", filepath.Base(name), entry, got, err, want)
+			}
+		}
+	}
+}
+
+// gateNames returns the names of the weights of a recurrent layer of Keras 1.
+func gateNames(layer, gates string) (names []string) {
+	for _, gate := range gates {
+		for _, kind := range []string{"W", "U", "b"} {
+			names = append(names, layer+"_"+kind+"_"+string(gate))
+		}
+	}
+	return names
 }

@@ -216,16 +216,33 @@ func (l legacy) layer(name string, renamed map[string]string) error {
 	if other, ok := renamed[name]; ok {
 		to = other
 	}
+	if l.isKeras1() {
+		return l.addKeras1(group, to, weights)
+	}
 	names := l.namesOf(name, to, weights)
 	for i, weight := range weights {
 		e, err := l.tree.entry(join(group, weight), names[i])
-		if err == nil && l.isKeras1() {
-			err = modernize(l.described(to), &e)
+		if err == nil && last(names[i]) == "kernel" && e.Array.Rank() > 2 && l.file.Meta()[MetaBackend] == "theano" {
+			err = fmt.Errorf("%s: Theano's convolutions mirror their kernels, which is not read; save the model by Keras with TensorFlow: %w", names[i], storage.ErrState)
 		}
 		if l.file.Has(e.Name) {
 			e.Name = name + "/" + weight // names that differ in what is left out
 		}
 		if err := l.file.Add(e, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addKeras1 lists the weights of a layer of Keras 1.
+func (l legacy) addKeras1(group, to string, weights []string) error {
+	list, err := l.keras1Entries(group, to, weights)
+	if err != nil {
+		return l.file.Add(serialize.Entry{Name: to}, err)
+	}
+	for _, e := range list {
+		if err := l.file.Add(e, nil); err != nil {
 			return err
 		}
 	}

@@ -2,6 +2,7 @@ package keras
 
 import (
 	"encoding/json"
+	"maps"
 	"strings"
 
 	"github.com/h5dnn/h5dnn/checkpoint"
@@ -15,10 +16,7 @@ func (f *File) fill(version string) {
 		return
 	}
 	f.model.Version = version
-	layers := map[string]*checkpoint.Layer{}
-	for path, l := range f.model.All() {
-		layers[path] = l
-	}
+	layers := layersOf(f.model)
 	slots := map[string]map[string]storage.Array{} // by entry, then by buffer
 	for e, err := range f.All() {
 		if err != nil {
@@ -43,6 +41,15 @@ func (f *File) fill(version string) {
 		}
 	}
 	f.model.Optimizer = f.optimizer()
+}
+
+// layersOf returns the layers of a model by path.
+func layersOf(m *checkpoint.Model) map[string]*checkpoint.Layer {
+	layers := map[string]*checkpoint.Layer{}
+	for path, l := range m.All() {
+		layers[path] = l
+	}
+	return layers
 }
 
 // owner returns the layer of the named entry, and its path.
@@ -117,59 +124,124 @@ func (f *File) optimizer() *checkpoint.Optimizer {
 	} else {
 		return nil
 	}
+	f.setRate(found)
 	return found
+}
+
+// setRate gives o the learning rate that the file has as a variable, which callbacks
+// change, unless it is that of the configuration.
+func (f *File) setRate(o *checkpoint.Optimizer) {
+	configured, ok := o.Config["learning_rate"].(float64)
+	e, err := f.Lookup(optimizerPrefix + "learning_rate")
+	if !ok || err != nil || e.Array.Len() != 1 {
+		return
+	}
+	rate, err := storage.Read[float32](e.Array)
+	if err == nil && rate[0] != float32(configured) {
+		o.Config = maps.Clone(o.Config)
+		o.Config["learning_rate"] = float64(rate[0])
+	}
+}
+
+// A slotLayout is the order of the buffers of a class of optimizers in files where they
+// have numbers.
+type slotLayout struct {
+	weight []string // the buffers of a weight, and then those of the next
+	blocks []string // buffers of all weights, one after another
+	last   []string // variables of no weight
+}
+
+// layoutOf returns the layout of an optimizer in files of Keras 3, or of Keras 2.
+func layoutOf(o *described, old bool) (s slotLayout, ok bool) {
+	momentum, _ := o.Config["momentum"].(float64)
+	switch o.Class {
+	case "Adam", "AdamW", "Lamb":
+		s.weight = []string{"momentum", "velocity"}
+		if o.Config["amsgrad"] == true {
+			s.blocks = []string{"velocity_hat"}
+		}
+	case "Nadam":
+		s.weight = []string{"momentum", "velocity"}
+		if !old {
+			s.last = []string{"u_product"}
+		}
+	case "Adamax":
+		s.weight = []string{"momentum", "norm"}
+	case "Adagrad":
+		s.weight = []string{"accumulator"}
+	case "Adadelta":
+		s.weight = []string{"accumulated_grad", "accumulated_delta_var"}
+	case "Ftrl":
+		s.weight = []string{"accumulator", "linear"}
+	case "Lion":
+		s.weight = []string{"momentum"}
+	case "RMSprop":
+		s.blocks = []string{"velocity"}
+		if momentum > 0 {
+			s.blocks = append(s.blocks, "momentum")
+		}
+		if o.Config["centered"] == true {
+			s.blocks = append(s.blocks, "average_gradient")
+		}
+	case "SGD":
+		if momentum != 0 || old {
+			s.weight = []string{"momentum"}
+		}
+	default:
+		return s, false
+	}
+	return s, o.Config["gradient_accumulation_steps"] == nil
 }
 
 // slotsByPosition returns the names of the n variables of the optimizer in a file of
 // Keras 3, where they have numbers, or nil if they cannot be told: iteration,
-// learning_rate unless it is a schedule or the file is one of Keras 2, and then the
-// buffers of each weight that is trained.
+// learning_rate unless it is a schedule or the file is one of Keras 2, the averages of
+// the weights, and then the buffers of each weight that is trained.
 func (f *File) slotsByPosition(n int) []string {
 	o := f.compiledOptimizer()
 	if f.model == nil || o == nil {
 		return nil
 	}
-	var buffers []string // of a weight, then of the next
-	var blocks []string  // of all weights
-	switch o.Class {
-	case "Adam", "AdamW", "Nadam", "Lamb":
-		buffers = []string{"momentum", "velocity"}
-		if o.Config["amsgrad"] == true {
-			blocks = []string{"velocity_hat"}
+	for _, old := range []bool{strings.HasPrefix(f.Meta()[MetaVersion], "2."), true} {
+		layout, ok := layoutOf(o, old)
+		if !ok {
+			return nil
 		}
-	case "RMSprop":
-		blocks = []string{"velocity"}
-		if momentum, ok := o.Config["momentum"].(float64); ok && momentum > 0 {
-			blocks = append(blocks, "momentum")
+		if names := layout.names(trainable(f.model, "", true), n, o.Config["use_ema"] == true); names != nil {
+			return names
 		}
-		if o.Config["centered"] == true {
-			blocks = append(blocks, "average_gradient")
-		}
-	case "SGD":
-		if momentum, ok := o.Config["momentum"].(float64); ok && momentum != 0 {
-			buffers = []string{"momentum"}
-		}
-	default:
-		return nil
 	}
-	if o.Config["use_ema"] == true || o.Config["gradient_accumulation_steps"] != nil {
-		return nil
-	}
+	return nil
+}
+
+// names returns the names of n variables, with or without learning_rate, or nil if there
+// are not as many.
+func (s slotLayout) names(trained []string, n int, averages bool) []string {
 	names := []string{"iteration", "learning_rate"}
-	trained := trainable(f.model, "", true)
-	if n == len(trained)*(len(buffers)+len(blocks))+1 {
+	before := 0
+	if averages {
+		before = 1
+	}
+	if n == len(trained)*(before+len(s.weight)+len(s.blocks))+len(s.last)+1 {
 		names = names[:1]
 	}
-	for _, weight := range trained {
-		for _, buffer := range buffers {
-			names = append(names, buffer+"/"+weight)
-		}
-	}
-	for _, buffer := range blocks {
+	block := func(buffer string) {
 		for _, weight := range trained {
 			names = append(names, buffer+"/"+weight)
 		}
 	}
+	if averages {
+		block("average")
+	}
+	for _, weight := range trained {
+		for _, buffer := range s.weight {
+			names = append(names, buffer+"/"+weight)
+		}
+	}
+	for _, buffer := range s.blocks {
+		block(buffer)
+	}
+	names = append(names, s.last...)
 	if len(names) != n {
 		return nil
 	}

@@ -15,7 +15,10 @@ import (
 const optimizerPrefix = "optimizer/"
 
 // slots are Keras 3's names of the buffers that Keras 2 abbreviates.
-var slots = map[string]string{"m": "momentum", "v": "velocity", "vhat": "velocity_hat", "iter": "iteration", "iteration": "iteration"}
+var slots = map[string]string{
+	"m": "momentum", "v": "velocity", "vhat": "velocity_hat", "u": "norm", "iter": "iteration", "iteration": "iteration",
+	"variable": "u_product", // of Nadam in Keras 3
+}
 
 var outputNumber = regexp.MustCompile(`:\d+$`)
 
@@ -81,8 +84,11 @@ func slotName(known map[string]string, weight string) string {
 		return flatSlotName(known, rest)
 	}
 	first, entry := firstPart(rest)
-	if full, ok := entryLike(known, entry); ok && slots[first] != "" {
-		return slots[first] + "/" + full
+	if full, ok := entryLike(known, entry); ok {
+		if long := slots[first]; long != "" {
+			first = long
+		}
+		return first + "/" + full
 	}
 	at := strings.LastIndexByte(rest, '/')
 	if full, ok := entryLike(known, rest[:at]); ok {

@@ -7,6 +7,7 @@
     frameworks.py begin DIR   trains with each optimizer, writes NAME.keras, and the prediction after one more step
     frameworks.py resume DIR  makes that step in PyTorch from NAME.pt, and prints the errors
     frameworks.py goon DIR    makes that step in Keras from NAME-back.keras, and prints the errors
+    frameworks.py weights DIR makes that step in PyTorch from NAME-run.pt, and in Keras from NAME-run.keras, and prints the errors
     frameworks.py net DIR     writes net.pt, of PyTorch, and its prediction net-y.npy for net-x.npy
     frameworks.py netback DIR loads net-back.pt and prints the error
     frameworks.py check DIR   loads NAME-torch.keras, compares with NAME-torch-y.npy
@@ -218,6 +219,7 @@ OPTIMIZERS = {
     "amsgrad": (lambda: keras.optimizers.Adam(1e-2, amsgrad=True), torch.optim.Adam),
     "adamw": (lambda: keras.optimizers.AdamW(1e-2, weight_decay=0.1), torch.optim.AdamW),
     "sgd": (lambda: keras.optimizers.SGD(1e-2, momentum=0.9), torch.optim.SGD),
+    "nesterov": (lambda: keras.optimizers.SGD(1e-2, momentum=0.9, nesterov=True), torch.optim.SGD),
     "rmsprop": (lambda: keras.optimizers.RMSprop(1e-2, momentum=0.5, centered=True), torch.optim.RMSprop),
 }
 
@@ -233,7 +235,7 @@ def begin(at, optimizer):
         m.train_on_batch(x, y)
     m.save(at + ".keras")
     m.train_on_batch(x, y)
-    np.savez(at + "-data.npz", x=x, y=y, after=m.predict(x, verbose=0))
+    np.savez(at + "-data.npz", x=x, y=y, after=m.predict(x, verbose=0), **{".".join(v.path.split("/")[-2:]): np.array(v) for v in m.trainable_variables})
 
 
 class Net(nn.Module):
@@ -265,6 +267,23 @@ def goon(at):
     return error(m.predict(data["x"], verbose=0), data["after"])
 
 
+def weights(at, optimizer):
+    """The largest differences of weights after one step, from files that h5dnn wrote of a run."""
+    data, m, net = np.load(at + "-data.npz"), keras.models.load_model(at + "-run.keras"), Net()
+    m.train_on_batch(data["x"], data["y"])
+    got = {".".join(v.path.split("/")[-2:]): np.array(v) for v in m.trainable_variables}
+    in_keras = max(error(got[name], data[name]) for name in got)
+    d = torch.load(at + "-run.pt", weights_only=True)
+    net.load_state_dict(d["model_state_dict"])
+    o = optimizer(net.parameters(), lr=1.0)
+    o.load_state_dict(d["optimizer_state_dict"])
+    o.zero_grad()
+    F.mse_loss(net(torch.from_numpy(data["x"])), torch.from_numpy(data["y"])).backward()
+    o.step()
+    second = net.second.weight.detach().numpy().T
+    return max(in_keras, error(second, data["second.kernel"]))
+
+
 def plain():
     return nn.Sequential(
         nn.Conv2d(3, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2),
@@ -282,6 +301,8 @@ def main(act, folder):
             begin(os.path.join(folder, name), make())
         elif act == "resume":
             print(name, *resume(os.path.join(folder, name), optimizer))
+        elif act == "weights" and name in ("adam", "adamw", "sgd", "nesterov"):
+            print(name, weights(os.path.join(folder, name), optimizer))
         elif act == "goon":
             print(name, goon(os.path.join(folder, name)))
     if act == "net":
