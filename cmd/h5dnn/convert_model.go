@@ -82,7 +82,7 @@ func convertModel(c *cli.Context, in address, out, format string) error {
 			return err
 		}
 	}
-	plan, err := models.New(c.Context, source, format, o)
+	plan, err := models.New(source, format, o)
 	if err != nil {
 		return withModelFlags(err)
 	}

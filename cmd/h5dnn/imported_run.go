@@ -108,7 +108,7 @@ func planOf(c *cli.Context, name string, o models.Options) (*models.Plan, error)
 	if err != nil {
 		return nil, err
 	}
-	plan, err := models.New(c.Context, source, "hdf5", o)
+	plan, err := models.New(source, "hdf5", o)
 	if err != nil {
 		source.Close()
 		return nil, fmt.Errorf("%s: %w", name, err)

@@ -51,7 +51,7 @@ func convert(t *testing.T, from, to, format string, o Options) *Plan {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	p, err := New(context.Background(), s, format, o)
+	p, err := New(s, format, o)
 	if err == nil {
 		err = p.Err()
 	}

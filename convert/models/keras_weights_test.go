@@ -51,7 +51,7 @@ func kerasRun(t *testing.T, name string, o models.Options) (*models.Plan, error)
 	}
 	t.Cleanup(func() { source.Close() })
 	o.Framework = "h5dnn"
-	return models.New(context.Background(), source, "hdf5", o)
+	return models.New(source, "hdf5", o)
 }
 
 // predictsAsKeras compares the prediction of a plan with the output that Keras stored.
@@ -129,7 +129,7 @@ func TestWeightsOfPyTorchRunWithAnArchitectureOfKeras(t *testing.T) {
 	}
 	defer source.Close()
 	file := filepath.Join(t.TempDir(), "cnn.safetensors")
-	plan, err := models.New(context.Background(), source, "safetensors", models.Options{})
+	plan, err := models.New(source, "safetensors", models.Options{})
 	if err == nil {
 		err = plan.Write(context.Background(), file)
 	}

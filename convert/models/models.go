@@ -8,7 +8,6 @@ package models
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -190,7 +189,7 @@ type Options struct {
 }
 
 // New plans the conversion of s to a format, named as in package serialize.
-func New(_ context.Context, s *Source, format string, o Options) (*Plan, error) {
+func New(s *Source, format string, o Options) (*Plan, error) {
 	if o.Framework == "" {
 		o.Framework = FrameworkOf(format)
 		if s.Framework == checkpoint.H5dnn && keepsRuns(format) {

@@ -2,7 +2,6 @@ package models
 
 import (
 	"context"
-	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,26 +11,6 @@ import (
 )
 
 const fixtures = "../../serialize/keras/testdata/"
-
-func Example() {
-	source, err := Open(fixtures + "keras3_cnn.keras")
-	if err != nil {
-		panic(err)
-	}
-	defer source.Close()
-	plan, err := New(context.Background(), source, "torch", Options{})
-	if err != nil {
-		panic(err)
-	}
-	for _, t := range plan.Tensors[:2] {
-		fmt.Println(t.Name, t.Array.Shape, t.From, t.Operation)
-	}
-	fmt.Println(plan.Modules[0].Name, "=", plan.Modules[0].Call)
-	// Output:
-	// conv2d.weight [4 3 3 3] [conv2d/kernel] transpose(3 2 0 1)
-	// conv2d.bias [4] [conv2d/bias] copy
-	// conv2d = nn.Conv2d(3, 4, kernel_size=(3, 3), padding='same')
-}
 
 // TestVerifyComparesPredictions verifies a model that h5dnn runs and one that it does not
 // run, and finds another weight by the predictions.
@@ -43,7 +22,7 @@ func TestVerifyComparesPredictions(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		p, err := New(context.Background(), s, "torch", Options{})
+		p, err := New(s, "torch", Options{})
 		if err == nil {
 			err = p.Write(context.Background(), out)
 		}
