@@ -114,6 +114,17 @@ func (w interruptedWriter) Write(b []byte) (int, error) {
 	return w.Writer.Write(b)
 }
 
+// CheckSpace returns an error if w is a file and its disk has no room for size bytes. Formats
+// that know how large a file will be call it before they write.
+func CheckSpace(w io.Writer, size int64) error {
+	if f, ok := w.(interface{ CheckSpace(size int64) error }); ok {
+		return f.CheckSpace(size)
+	}
+	return nil
+}
+
+func (w interruptedWriter) CheckSpace(size int64) error { return CheckSpace(w.Writer, size) }
+
 // Arrays returns arrays by name as Contents takes them.
 func Arrays(list iter.Seq2[string, storage.Array]) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {

@@ -126,7 +126,7 @@ func (t *trainer) open(ctx context.Context, data *Data) (err error) {
 		if t.SaveEvery == (Interval{}) {
 			t.SaveEvery = t.Config.SaveEvery
 		}
-		if t.saver, err = newSaver(t.File, t.Lock, t.SaveEvery, t.Position.Step); err != nil {
+		if t.saver, err = newSaver(t.File, t.Lock, t.SaveEvery, t.Position.Step, sizeOf(t.arrays())); err != nil {
 			return err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -49,9 +50,9 @@ func LockFile(name string) (*FileLock, error) {
 // A FileLock is the lock of a run file. Others may read the file.
 type FileLock = atomicfile.PathLock
 
-// newSaver returns a saver to the named file, after checking that it can be written. It
-// locks the file unless the caller has, and close unlocks it.
-func newSaver(file string, lock *FileLock, every Interval, step uint64) (*saver, error) {
+// newSaver returns a saver to the named file, after checking that it can be written and that its
+// disk has room for so many bytes. It locks the file unless the caller has, and close unlocks it.
+func newSaver(file string, lock *FileLock, every Interval, step uint64, size int64) (*saver, error) {
 	format, err := serialize.ByExtension(file)
 	switch {
 	case err != nil:
@@ -67,6 +68,9 @@ func newSaver(file string, lock *FileLock, every Interval, step uint64) (*saver,
 	}
 	if err := atomicfile.CheckWritable(file); err != nil {
 		return nil, fmt.Errorf("train: cannot save runs: %w", err)
+	}
+	if err := atomicfile.CheckSpace(file, size); err != nil {
+		return nil, fmt.Errorf("train: cannot save runs to %s: %w", file, err)
 	}
 	s := &saver{file: file, every: every, time: time.Now(), step: step}
 	if lock == nil {
@@ -169,7 +173,18 @@ func (s *snapshot) all(yield func(string, storage.Array) bool) {
 }
 
 func (s *snapshot) save(file string) error {
+	if err := atomicfile.CheckSpace(file, sizeOf(s.all)); err != nil {
+		return fmt.Errorf("save %s: %w", file, err)
+	}
 	return serialize.Save(file, "", serialize.Contents{Entries: serialize.Arrays(s.all), Meta: s.meta})
+}
+
+// sizeOf returns the bytes of the elements of arrays.
+func sizeOf(arrays iter.Seq2[string, storage.Array]) (size int64) {
+	for _, a := range arrays {
+		size += int64(a.Len() * a.Type.Size())
+	}
+	return size
 }
 
 // upToDate reports whether the last snapshot is of r as it is.

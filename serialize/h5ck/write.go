@@ -276,6 +276,9 @@ func (w *writer) setOffsets() {
 
 // write writes the elements, which gives the checksums, and then the metadata.
 func (w *writer) write(f *atomicfile.File) error {
+	if err := f.CheckSpace(w.plan.Size()); err != nil {
+		return err
+	}
 	sums := map[*hdf5stream.Dataset]*uint32{}
 	for i, d := range w.datasets {
 		sums[d] = &w.header.Storages[i].CRC32C

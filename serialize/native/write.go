@@ -32,6 +32,9 @@ func save(w io.Writer, c serialize.Contents) error {
 	}
 	p := preamble{alignment: pageAlignment, header: int64(len(text)), headerDigest: checksum(text)}
 	p.length = p.data() + int64(alignUp(end, smallAlignment)) + endSize
+	if err := serialize.CheckSpace(w, p.length); err != nil {
+		return err
+	}
 
 	out := &writer{w: bufio.NewWriterSize(w, 1<<20)}
 	out.Write(p.encode())

@@ -26,6 +26,13 @@ func save(w io.Writer, c serialize.Contents) error {
 	if err != nil {
 		return err
 	}
+	size := int64(len(header))
+	for _, e := range tensors {
+		size += int64(e.Array.Len() * e.Array.Type.Size())
+	}
+	if err := serialize.CheckSpace(w, size); err != nil {
+		return err
+	}
 	b := bufio.NewWriterSize(w, 1<<20)
 	if _, err := b.Write(header); err != nil {
 		return err

@@ -25,6 +25,14 @@ import (
 // TestFormatsKeepTheirPromises examines every registered format.
 func TestFormatsKeepTheirPromises(t *testing.T) { serializetest.TestAll(t) }
 
+// TestFilesThatDoNotFitAreRefused saves an array that is larger than any disk: formats of checkpoints
+// refuse it before they write.
+func TestFilesThatDoNotFitAreRefused(t *testing.T) {
+	for _, name := range []string{"native", "safetensors", "torch", "h5ck", "h5ck-exact"} {
+		t.Run(name, func(t *testing.T) { serializetest.TestSpace(t, name) })
+	}
+}
+
 var large = flag.Bool("large", false, "save arrays of more than 4 GiB in every format")
 
 // TestMoreThan4GiB in every format; those of one array of numbers, too.

@@ -9,7 +9,10 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/serialize"
@@ -152,6 +155,28 @@ func TestLarge(t *testing.T, format string) {
 		if got, err := storage.Read[uint8](e.Array.With(end)); err != nil || fmt.Sprint(got) != "[0 0 7]" {
 			t.Errorf("the end of %s: %v, %v", e.Name, got, err)
 		}
+	}
+}
+
+// TestSpace saves 16 PiB and wants an error before they are written.
+func TestSpace(t *testing.T, format string) {
+	f, err := serialize.ByName(format)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 16 << 50
+	list := serialize.Arrays(func(yield func(string, storage.Array) bool) {
+		yield("a", storage.Array{Data: mostlyZeros(n), Type: dtype.Uint8, View: views.Of(n)})
+	})
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second) // and a disk that is not full
+	defer cancel()
+	name := examiner{Format: f}.file(t)
+	err = serialize.Save(name, format, serialize.Contents{Entries: list, Context: ctx})
+	if !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("%v: want that there is no space", err)
+	}
+	if left, err := os.ReadDir(filepath.Dir(name)); len(left) > 0 || err != nil {
+		t.Errorf("left %v, %v", left, err)
 	}
 }
 

@@ -40,6 +40,13 @@ func save(w io.Writer, c serialize.Contents) error {
 	if err != nil {
 		return err
 	}
+	size := int64(len(b)) // and a few bytes for each storage
+	for _, a := range plan.Storages {
+		size += int64(a.Len() * a.Type.Size())
+	}
+	if err := serialize.CheckSpace(w, size); err != nil {
+		return err
+	}
 	return writeArchive(w, b, plan.Storages)
 }
 
