@@ -1,7 +1,6 @@
 package anndata_test
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"reflect"
@@ -11,6 +10,7 @@ import (
 	"github.com/h5dnn/h5dnn/serialize"
 	_ "github.com/h5dnn/h5dnn/serialize/anndata"
 	_ "github.com/h5dnn/h5dnn/serialize/npy"
+	"github.com/h5dnn/h5dnn/serialize/serializetest"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -83,32 +83,17 @@ func TestColumnsComeInTheirOrder(t *testing.T) {
 	}
 }
 
-// TestDamagedFilesAreErrorsOrData changes every byte of the file's metadata.
 func TestDamagedFilesAreErrorsOrData(t *testing.T) {
+	serializetest.TestDamage(t, "anndata", cells)
+}
+
+func FuzzFile(f *testing.F) {
 	whole, err := os.ReadFile(cells)
 	if err != nil {
-		t.Fatal(err)
+		f.Fatal(err)
 	}
-	step := 97
-	if testing.Short() {
-		step = 997
-	}
-	for at := 0; at < len(whole); at += step {
-		damaged := slices.Clone(whole)
-		damaged[at] ^= 0xff
-		f, err := serialize.OpenReader(bytes.NewReader(damaged), int64(len(damaged)), "damaged.h5ad", serialize.Options{Format: "anndata"})
-		if err != nil {
-			continue
-		}
-		for e, err := range f.All() {
-			if err == nil && e.Elements == nil && e.Array.Len() < 1000 {
-				e.Array.To(storage.CPU)
-			} else if err == nil && e.Elements != nil && e.Elements.View.Len() < 1000 {
-				e.Elements.Values(e.Elements.View)
-			}
-		}
-		f.Close()
-	}
+	f.Add(whole)
+	f.Fuzz(serializetest.FuzzTarget("anndata"))
 }
 
 func open(t *testing.T, name string) serialize.File {

@@ -12,6 +12,7 @@ import (
 	"github.com/h5dnn/h5dnn/serialize"
 	_ "github.com/h5dnn/h5dnn/serialize/matlab"
 	_ "github.com/h5dnn/h5dnn/serialize/npy"
+	"github.com/h5dnn/h5dnn/serialize/serializetest"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -97,28 +98,17 @@ func TestWhatIsNotReadIsListed(t *testing.T) {
 	}
 }
 
-// TestDamagedFilesAreErrorsOrData changes bytes all over the file.
 func TestDamagedFilesAreErrorsOrData(t *testing.T) {
+	serializetest.TestDamage(t, "matlab", variables)
+}
+
+func FuzzFile(f *testing.F) {
 	whole, err := os.ReadFile(variables)
 	if err != nil {
-		t.Fatal(err)
+		f.Fatal(err)
 	}
-	for at := 512; at < len(whole); at += 53 {
-		damaged := slices.Clone(whole)
-		damaged[at] ^= 0xff
-		f, err := serialize.OpenReader(bytes.NewReader(damaged), int64(len(damaged)), "damaged.mat", serialize.Options{Format: "matlab"})
-		if err != nil {
-			continue
-		}
-		for e, err := range f.All() {
-			if err == nil && e.Elements == nil && e.Array.Len() < 1000 {
-				e.Array.To(storage.CPU)
-			} else if err == nil && e.Elements != nil && e.Elements.View.Len() < 1000 {
-				e.Elements.Values(e.Elements.View)
-			}
-		}
-		f.Close()
-	}
+	f.Add(whole)
+	f.Fuzz(serializetest.FuzzTarget("matlab"))
 }
 
 func open(t *testing.T, name string) serialize.File {

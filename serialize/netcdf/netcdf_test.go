@@ -12,6 +12,7 @@ import (
 	"github.com/h5dnn/h5dnn/serialize"
 	_ "github.com/h5dnn/h5dnn/serialize/netcdf"
 	_ "github.com/h5dnn/h5dnn/serialize/npy"
+	"github.com/h5dnn/h5dnn/serialize/serializetest"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -97,28 +98,17 @@ func TestCharactersAreStrings(t *testing.T) {
 	}
 }
 
-// TestDamagedFilesAreErrorsOrData changes bytes all over the file.
 func TestDamagedFilesAreErrorsOrData(t *testing.T) {
+	serializetest.TestDamage(t, "netcdf", climate)
+}
+
+func FuzzFile(f *testing.F) {
 	whole, err := os.ReadFile(climate)
 	if err != nil {
-		t.Fatal(err)
+		f.Fatal(err)
 	}
-	for at := 0; at < len(whole); at += 101 {
-		damaged := slices.Clone(whole)
-		damaged[at] ^= 0xff
-		f, err := serialize.OpenReader(bytes.NewReader(damaged), int64(len(damaged)), "damaged.nc", serialize.Options{Format: "netcdf"})
-		if err != nil {
-			continue
-		}
-		for e, err := range f.All() {
-			if err == nil && e.Elements == nil && e.Array.Len() < 1000 {
-				e.Array.To(storage.CPU)
-			} else if err == nil && e.Elements != nil && e.Elements.View.Len() < 1000 {
-				e.Elements.Values(e.Elements.View)
-			}
-		}
-		f.Close()
-	}
+	f.Add(whole)
+	f.Fuzz(serializetest.FuzzTarget("netcdf"))
 }
 
 func open(t *testing.T, name string) serialize.File {
