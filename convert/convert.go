@@ -7,10 +7,15 @@
 package convert
 
 import (
+	"bufio"
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
+	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -236,11 +241,14 @@ func (p *Plan) decideAttrs(s *Step) {
 				p.meta = map[string]string{}
 			}
 			p.meta[a.Name] = text
-		case s.Data == nil || !format.Attrs:
+		case s.Data == nil:
 			lost++
 		case err != nil:
 			s.Lost.AddInherent(s.Path, loss.Attribute, 1, "attribute %s: %v", a.Name, err)
 		}
+	}
+	if s.Data != nil {
+		_, lost = format.KeepAttrs(s.withAttrs())
 	}
 	if s.To == "/" && s.Kind == "group" && format.Meta {
 		var failed map[string]error
@@ -354,13 +362,18 @@ func (p *Plan) Write(ctx context.Context, out string, verify bool) error {
 }
 
 func (p *Plan) writeArrays(ctx context.Context, out string) error {
-	return serialize.Save(out, p.Format, serialize.Contents{Meta: p.meta, Entries: func(yield func(serialize.Entry, error) bool) {
+	return serialize.Save(out, p.Format, p.contents(ctx))
+}
+
+// contents returns what is written.
+func (p *Plan) contents(ctx context.Context) serialize.Contents {
+	return serialize.Contents{Meta: p.meta, Entries: func(yield func(serialize.Entry, error) bool) {
 		for _, s := range p.Arrays() {
 			if !yield(p.entry(ctx, s), nil) {
 				return
 			}
 		}
-	}})
+	}}
 }
 
 // name returns the name of an array in the output: that in the input, which may begin or
@@ -374,17 +387,25 @@ func (p *Plan) name(s *Step) string {
 
 // entry returns what a step writes.
 func (p *Plan) entry(ctx context.Context, s *Step) serialize.Entry {
-	e := serialize.Entry{Name: p.name(s)}
+	e := s.withAttrs()
+	e.Name = p.name(s)
+	e.Attrs, _ = p.targetFormat().KeepAttrs(e)
 	if s.data.Numbers {
 		e.Array, e.Shared = blocks.WithContext(ctx, s.data.Array), s.data.Shared
+	}
+	return e
+}
+
+// withAttrs returns the data of a step with those of its attributes that any format can have.
+func (s *Step) withAttrs() serialize.Entry {
+	e := serialize.Entry{Attrs: map[string]any{}}
+	if s.data.Numbers {
+		e.Array = s.data.Array
 	} else {
 		e.Elements = &serialize.Elements{View: s.data.View, Type: s.data.DType, Values: s.data.Values}
 	}
 	for _, a := range s.Attrs {
-		if value, err := a.Keep(); err == nil && p.targetFormat().Attrs { // else it is lost
-			if e.Attrs == nil {
-				e.Attrs = map[string]any{}
-			}
+		if value, err := a.Keep(); err == nil { // else it is lost
 			e.Attrs[a.Name] = value
 		}
 	}
@@ -396,20 +417,43 @@ func (p *Plan) writeHDF5(ctx context.Context, out string) error {
 	if err != nil {
 		return err
 	}
-	defer w.Abort() // unless it was closed
-	for _, s := range p.Steps {
-		if err := s.write(ctx, w); err != nil {
+	defer w.Abort()                 // unless it was closed
+	written := map[string][]*Step{} // by what they share
+	for k := range p.Steps {
+		if err := p.Steps[k].write(ctx, w, written); err != nil {
 			return err
 		}
 	}
 	return w.Close()
 }
 
-func (s *Step) write(ctx context.Context, w *hdf5write.Writer) error {
+// sameAs returns the step among others that writes the same elements with the same
+// attributes, such as tied weights; nil if there is none.
+func (s *Step) sameAs(others []*Step) *Step {
+	e := s.withAttrs()
+	e.Shared = s.data.Shared
+	for _, other := range others {
+		o := other.withAttrs()
+		if o.Shared = other.data.Shared; e.SameElements(o) && serialize.SameAttrs(e.Attrs, o.Attrs) {
+			return other
+		}
+	}
+	return nil
+}
+
+// write writes the object, as a hard link if its elements are written already.
+func (s *Step) write(ctx context.Context, w *hdf5write.Writer, written map[string][]*Step) error {
 	var err error
+	shared := s.data.Shared
 	switch {
 	case s.LeftOut:
 		return nil
+	case shared != "" && s.data.Numbers:
+		if same := s.sameAs(written[shared]); same != nil {
+			return w.HardLink(s.To, same.To)
+		}
+		written[shared] = append(written[shared], s)
+		err = WriteDataset(ctx, w, s.To, s.data, hdf5write.Layout{})
 	case s.Data != nil:
 		err = WriteDataset(ctx, w, s.To, s.data, hdf5write.Layout{})
 	case s.To != "/":
@@ -430,6 +474,9 @@ func (s *Step) write(ctx context.Context, w *hdf5write.Writer) error {
 
 // verify reads the output and compares every element.
 func (p *Plan) verify(ctx context.Context, out string) error {
+	if p.Format == "csv" {
+		return p.verifyText(ctx, out)
+	}
 	if format := p.targetFormat(); format.Elements == nil && !format.Single {
 		return p.verifyArrays(ctx, out)
 	}
@@ -452,6 +499,42 @@ func (p *Plan) verify(ctx context.Context, out string) error {
 		}
 	}
 	return nil
+}
+
+// verifyText is verify for text, which has no types: the text of every element, the shortest
+// that gives its bits in its own type, is compared.
+func (p *Plan) verifyText(ctx context.Context, out string) error {
+	file, err := os.Open(out)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	w := &comparison{r: bufio.NewReaderSize(file, 64<<10)}
+	if err := serialize.Write(w, p.Format, p.contents(ctx)); err != nil {
+		return fmt.Errorf("verify %s: %w", out, err)
+	}
+	if _, err := w.r.ReadByte(); err != io.EOF {
+		return fmt.Errorf("verify %s: %w", out, cmp.Or(err, errDiffers))
+	}
+	return nil
+}
+
+// A comparison is a writer of what r has to hold.
+type comparison struct{ r *bufio.Reader }
+
+func (c *comparison) Write(b []byte) (int, error) {
+	for n := 0; n < len(b); {
+		part, err := c.r.Peek(min(len(b)-n, c.r.Size()))
+		if len(part) == 0 && err != nil && err != io.EOF {
+			return n, err
+		}
+		if len(part) == 0 || !bytes.HasPrefix(b[n:], part) {
+			return n, errDiffers
+		}
+		c.r.Discard(len(part))
+		n += len(part)
+	}
+	return len(b), nil
 }
 
 // verifyArrays is verify for a format of numbers.

@@ -31,9 +31,12 @@ type Format struct {
 	Single bool         // exactly one array
 	Table  bool         // columns: arrays of one axis and the same length; or one array
 	Meta   bool         // metadata
-	Attrs  bool         // attributes of arrays
+	Attrs  bool         // attributes of arrays; see Attr
 	Shares bool         // entries of the same elements, stored once: see Entry.Shared
 	Views  bool         // strides: shared elements are stored once also if views of them differ
+	// Attr reports whether a format without attributes keeps one of an array all the same,
+	// such as that with NumPy's type. Nil for none.
+	Attr func(e Entry, name string) bool
 	// Elements reports whether elements of a type that is not a number can be stored.
 	// Nil for a format of numbers.
 	Elements func(typ string) bool
@@ -150,8 +153,9 @@ func FileOf(name string) string {
 
 // Check returns an error if e does not fit the format.
 func (f Format) Check(e Entry) error {
+	_, lost := f.KeepAttrs(e)
 	switch {
-	case len(e.Attrs) > 0 && !f.Attrs:
+	case lost > 0:
 		return fmt.Errorf("%s files have no attributes: %w", f.Name, storage.ErrState)
 	case e.Elements != nil && (f.Elements == nil || !f.Elements(e.Elements.Type)):
 		return fmt.Errorf("%s files cannot store elements of type %s: %w", f.Name, e.Elements.Type, dtype.ErrType)
@@ -163,6 +167,17 @@ func (f Format) Check(e Entry) error {
 		return f.Fits(e)
 	}
 	return nil
+}
+
+// KeepAttrs returns the attributes of an entry that the format can store, and the number of
+// the others.
+func (f Format) KeepAttrs(e Entry) (kept map[string]any, lost int) {
+	if f.Attrs || len(e.Attrs) == 0 {
+		return e.Attrs, 0
+	}
+	kept = maps.Clone(e.Attrs)
+	maps.DeleteFunc(kept, func(name string, _ any) bool { return f.Attr == nil || !f.Attr(e, name) })
+	return kept, len(e.Attrs) - len(kept)
 }
 
 // KeepMeta returns the metadata that the format can store, and why it cannot store the

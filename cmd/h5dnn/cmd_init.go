@@ -22,7 +22,7 @@ func initCommand() *cli.Command {
 		ArgsUsage: "DATA [CONFIG.yaml]",
 		Description: "Looks at the arrays of DATA, chooses inputs, targets, validation data, a model and a loss, and says why\n" +
 			"in comments. CONFIG.yaml is DATA with another extension unless it is given; - is standard output.",
-		Flags: []cli.Flag{forceFlag(), followFlag(), fromFlag()},
+		Flags: []cli.Flag{forceFlag(), followFlag(), fromFlag(), voidFlag()},
 		Action: func(c *cli.Context) error {
 			if c.NArg() == 1 {
 				return writeConfiguration(c, c.Args().First(), strings.TrimSuffix(filepath.Base(c.Args().First()), filepath.Ext(c.Args().First()))+".yaml")

@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/h5dnn/h5dnn/arrayfmt"
+	"github.com/h5dnn/h5dnn/convert"
 	"github.com/h5dnn/h5dnn/inspect"
 	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/loss"
@@ -76,7 +77,7 @@ func sliceCommand() *cli.Command {
 // sliceToFile writes data to the output file, with the attributes of its dataset if
 // the format has attributes, and reports what is lost.
 func sliceToFile(c *cli.Context, file inspect.File, at address, f *serialize.Format, data inspect.Selection) error {
-	attrs, lost := attributesFor(file, at, f)
+	attrs, lost := attributesFor(file, at, f, data)
 	data.Attrs = attrs
 	out := c.String("output")
 	if err := toFile(c.Context, f, out, data); err != nil {
@@ -89,17 +90,16 @@ func sliceToFile(c *cli.Context, file inspect.File, at address, f *serialize.For
 }
 
 // attributesFor returns the attributes of the dataset at an address that a file of
-// format f can hold.
-func attributesFor(file inspect.File, at address, f *serialize.Format) (attrs map[string]any, lost loss.List) {
+// format f can hold with data from there.
+func attributesFor(file inspect.File, at address, f *serialize.Format, data inspect.Selection) (attrs map[string]any, lost loss.List) {
 	path, _ := views.CutIndex(at.path)
 	entries, err := file.Entries(path)
 	if err != nil {
-		return nil, nil // find has read it: the name has brackets, or the file one array
+		return nil, nil // find has read it: the name has brackets
 	}
 	for o := range entries {
-		if !f.Attrs {
-			lost.AddInherent(o.Path, loss.Attribute, len(o.Attrs), "%s has no attributes", f.Name)
-			return nil, lost
+		if o.Data == nil && inspect.Clean(path) == "/" {
+			continue // of a file with one array, which is not named
 		}
 		attrs = map[string]any{}
 		for _, a := range o.Attrs {
@@ -107,11 +107,21 @@ func attributesFor(file inspect.File, at address, f *serialize.Format) (attrs ma
 			switch {
 			case err == nil:
 				attrs[a.Name] = value
+			case !f.Attrs:
+				lost.AddInherent(o.Path, loss.Attribute, 1, "%s has no attributes", f.Name)
 			case a.References:
 				lost.AddInherent(o.Path, loss.Attribute, 1, "%s refers to objects of %s", a.Name, file.Name())
 			default:
 				lost.Add(o.Path, loss.Attribute, 1, "%s: %v", a.Name, err)
 			}
+		}
+		a := data.Array
+		if data.Numbers && !f.Holds(a.Type) {
+			a = convert.ForNumPy(a) // as it is written
+		}
+		attrs, n := f.KeepAttrs(serialize.Entry{Array: a, Attrs: attrs})
+		if n > 0 {
+			lost.AddInherent(o.Path, loss.Attribute, n, "%s has no attributes", f.Name)
 		}
 		return attrs, lost
 	}

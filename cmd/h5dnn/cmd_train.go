@@ -109,7 +109,7 @@ func dataFlags() []cli.Flag {
 		&cli.StringFlag{Name: "x", Usage: "dataset `PATH` of inputs, with [slice] for a part; 'data/*/obs/pose' for many episodes"},
 		&cli.StringFlag{Name: "y", Usage: "dataset `PATH` of targets (labels)"},
 		&cli.StringSliceFlag{Name: "rows", Usage: "select `ROWS`: [slice], mask, index list, or PATH==VALUE; repeat it to combine them with and"},
-		followFlag(), fromFlag(),
+		followFlag(), fromFlag(), voidFlag(),
 	}
 }
 

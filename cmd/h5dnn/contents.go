@@ -70,13 +70,13 @@ func newCopier(c *cli.Context, file serialize.File, out string) (*copier, error)
 func (k *copier) entries(entries transform.Entries) transform.Entries {
 	return func(yield func(serialize.Entry, error) bool) {
 		for e, err := range entries {
-			switch {
-			case err != nil && e.Name != "":
+			if err != nil && e.Name != "" {
 				k.lost.Add(e.Name, loss.Array, 1, "%v", err)
 				continue
-			case err == nil && len(e.Attrs) > 0 && !k.format.Attrs:
-				k.lost.AddInherent(e.Name, loss.Attribute, len(e.Attrs), "%s has no attributes", k.format.Name)
-				e.Attrs = nil
+			}
+			var lost int
+			if e.Attrs, lost = k.format.KeepAttrs(e); err == nil && lost > 0 {
+				k.lost.AddInherent(e.Name, loss.Attribute, lost, "%s has no attributes", k.format.Name)
 			}
 			if err == nil && k.format.Fits != nil {
 				if err := k.format.Fits(e); err != nil {

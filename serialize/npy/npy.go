@@ -23,8 +23,8 @@ import (
 
 var (
 	types     = slices.DeleteFunc(dtype.All(), func(t dtype.Type) bool { return t == dtype.BFloat16 || t.StorageOnly() })
-	npyFormat = serialize.Format{Name: "npy", Extensions: []string{".npy"}, Types: types, Single: true, Elements: holds}
-	npzFormat = serialize.Format{Name: "npz", Extensions: []string{".npz"}, Types: types, Meta: true, Elements: holds}
+	npyFormat = serialize.Format{Name: "npy", Extensions: []string{".npy"}, Types: types, Single: true, Attr: keeps, Elements: holds}
+	npzFormat = serialize.Format{Name: "npz", Extensions: []string{".npz"}, Types: types, Meta: true, Attr: keeps, Elements: holds}
 )
 
 func init() {
@@ -60,6 +60,9 @@ func writeAs(w io.Writer, descr string, a storage.Array) error {
 
 // holds reports whether elements that are not numbers can be stored.
 func holds(typ string) bool { return typ == "string" || typ == "compound" }
+
+// keeps reports whether an attribute is NumPy's type of an array, and fits it.
+func keeps(e serialize.Entry, name string) bool { return name == Descr && takeDescr(&e) != "" }
 
 func matchNpy(r io.ReaderAt, _ int64) serialize.Confidence {
 	var head [len(magic) + 4]byte // with the version and the length of the header
