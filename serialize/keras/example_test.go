@@ -21,6 +21,7 @@ func Example() {
 	a, err := serialize.Find(f, "conv2d/kernel")
 	fmt.Println(a.Type, a.Shape, err)
 	// Output:
+	// input_layer InputLayer 0
 	// conv2d Conv2D 2
 	// batch_normalization BatchNormalization 4
 	// max_pooling2d MaxPooling2D 0
