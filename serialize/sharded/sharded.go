@@ -16,6 +16,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/h5dnn/h5dnn/internal/jsontext"
@@ -53,18 +54,22 @@ type Index struct {
 	Meta  map[string]string // of the checkpoint
 	Files []string          // of shards, sorted
 	In    map[string]string // the file of each array
+	Size  int               // bytes of all arrays, or -1 if the index does not say
 }
 
 // ParseIndex reads an index, and checks the names of files.
 func ParseIndex(text string) (Index, error) {
-	index := Index{Meta: map[string]string{}}
+	index := Index{Meta: map[string]string{}, Size: -1}
 	p := jsontext.New(text)
 	p.Object(func(key string) {
 		switch key {
 		case "metadata":
 			p.Object(func(key string) {
-				if value := value(p); key != "total_size" {
+				value := value(p)
+				if key != "total_size" {
 					index.Meta[key] = value
+				} else if size, err := strconv.Atoi(value); err == nil {
+					index.Size = size
 				}
 			})
 		case "weight_map":
@@ -160,7 +165,7 @@ func openShards(in serialize.Input, index Index, folder string) (serialize.File,
 			return nil, fmt.Errorf("%q is not in shard %s, where the index says it is: %w", name, index.In[name], storage.ErrState)
 		}
 	}
-	return list, nil
+	return &file{list, shards, index}, nil
 }
 
 // openShard opens a file that is not an index itself.

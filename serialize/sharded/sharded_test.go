@@ -1,6 +1,7 @@
 package sharded_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/internal/pythontest"
 	"github.com/h5dnn/h5dnn/serialize"
+	_ "github.com/h5dnn/h5dnn/serialize/native"
 	_ "github.com/h5dnn/h5dnn/serialize/npy"
 	_ "github.com/h5dnn/h5dnn/serialize/safetensors"
 	"github.com/h5dnn/h5dnn/serialize/serializetest"
@@ -110,6 +112,17 @@ func TestIndexesAreChecked(t *testing.T) {
 	}
 	one("a.safetensors", 1)
 	one("b.npz", 2)
+	two := func(name, other string) {
+		entries := map[string]storage.Array{"w": storage.From([]float32{1}), other: storage.From([]float32{2})}
+		if err := serialize.Save(filepath.Join(dir, name), "", serialize.Contents{Entries: serialize.Arrays(maps.All(entries))}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	two("both.safetensors", "u")
+	two("other.safetensors", "v")
+	if err := os.Mkdir(filepath.Join(dir, "folder"), 0o777); err != nil {
+		t.Fatal(err)
+	}
 	for name, c := range map[string]struct{ text, reason string }{
 		"elsewhere":       {`{"weight_map":{"w":"../a.safetensors"}}`, "not the name of a file"},
 		"absolute":        {`{"weight_map":{"w":"/etc/passwd"}}`, "not the name of a file"},
@@ -121,6 +134,12 @@ func TestIndexesAreChecked(t *testing.T) {
 		"no map":          {`{"metadata":{"note":"a \"weight_map\" in a text"}}`, "without a weight_map"},
 		"map of numbers":  {`{"weight_map":{"w":1}}`, "invalid JSON"},
 		"map of lists":    {`{"weight_map":{"w":["a.safetensors"]}}`, "invalid JSON"},
+		"in both shards":  {`{"weight_map":{"u":"both.safetensors","v":"other.safetensors"}}`, `"w" is there twice`},
+		"cycle":           {`{"weight_map":{"w":"elsewhere.index.json"}}`, "an index cannot be a shard"},
+		"backslash":       {`{"weight_map":{"w":"..\\\\a.safetensors"}}`, "not the name of a file"},
+		"zero byte":       {`{"weight_map":{"w":"a.safetensors\\u0000"}}`, "not the name of a file"},
+		"empty name":      {`{"weight_map":{"w":""}}`, "not the name of a file"},
+		"a folder":        {`{"weight_map":{"w":"folder"}}`, "folder"},
 		"the same twice":  {`{"weight_map":{"w":"a.safetensors","w":"b.npz"}}`, "twice"},
 		"text at the end": {`{"weight_map":{}} x`, "text after the end"},
 	} {
@@ -143,6 +162,55 @@ func TestIndexesAreChecked(t *testing.T) {
 	defer f.Close()
 	if list, err := serialize.Collect(f); err != nil || len(list) != 1 {
 		t.Errorf("with a folder: %v, %v", list, err)
+	}
+}
+
+// TestVerifyReadsTheShards: damaged elements in a shard with checksums are found, and a size in
+// the index that is not that of the arrays.
+func TestVerifyReadsTheShards(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "m.h5dn.index.json")
+	if err := sharded.Save(name, serialize.Contents{Entries: model}, sharded.Options{Size: 24}); err != nil {
+		t.Fatal(err)
+	}
+	problems := func() (list []string) {
+		f, err := serialize.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		for what, err := range f.(serialize.Verifier).Verify(t.Context()) {
+			if err != nil {
+				list = append(list, what+": "+err.Error())
+			}
+		}
+		return list
+	}
+	if list := problems(); len(list) > 0 {
+		t.Errorf("of a good file: %q", list)
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, bytes.Replace(text, []byte(`"total_size": 32`), []byte(`"total_size": 33`), 1), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if list := problems(); len(list) != 1 || !strings.Contains(list[0], "total_size of 33 bytes") {
+		t.Errorf("with another size: %q", list)
+	}
+	shard := filepath.Join(dir, sharded.FileName("m.h5dn", 1, 2))
+	b, err := os.ReadFile(shard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := bytes.Index(b, []byte{0, 0, 0, 0x40}) // 2
+	b[at] = 1
+	if err := os.WriteFile(shard, b, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if list := problems(); len(list) < 2 {
+		t.Errorf("with damaged elements: %q", list)
 	}
 }
 

@@ -95,7 +95,11 @@ func (s castSource) ReadView(dst []byte, t dtype.Type, v views.View) error {
 			return err
 		}
 		n := len(elems) / s.from.Size() * t.Size()
-		if err := dtype.Convert(dst[at:][:n], t, elems, s.from); err != nil {
+		convert := dtype.Convert
+		if t == dtype.Float8E4M3 { // which has no infinities
+			convert = dtype.Saturate
+		}
+		if err := convert(dst[at:][:n], t, elems, s.from); err != nil {
 			return err
 		}
 		at += n

@@ -59,6 +59,19 @@ func TestCastsConvertFloats(t *testing.T) {
 	}
 }
 
+// TestCastsToFloat8 as PyTorch does: float8_e4m3fn has no infinities, and its largest value is 448.
+func TestCastsToFloat8(t *testing.T) {
+	x := storage.From([]float32{500, 1e30, float32(math.Inf(-1)), float32(math.NaN()), 464, 0.1}, 6)
+	for to, want := range map[dtype.Type]string{
+		dtype.Float8E4M3: "x float8_e4m3fn[6] [448 448 -448 NaN 448 0.1015625]",
+		dtype.Float8E5M2: "x float8_e5m2[6] [512 +Inf -Inf NaN 448 0.09375]",
+	} {
+		if got := show(t, transform.Cast(entries(serialize.Entry{Name: "x", Array: x}), to)); got != want {
+			t.Errorf("%s\nwant %s", got, want)
+		}
+	}
+}
+
 // TestQuantizedArraysAreNear what they were: by half a scale at most, along any axis.
 func TestQuantizedArraysAreNear(t *testing.T) {
 	elems := make([]float32, 3*4*5)

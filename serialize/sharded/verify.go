@@ -1,0 +1,76 @@
+package sharded
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"github.com/h5dnn/h5dnn/internal/blocks"
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// A file is a checkpoint whose shards are open.
+type file struct {
+	*serialize.List
+	shards []serialize.File
+	index  Index
+}
+
+// Verify implements serialize.Verifier: it compares the checksums of the shards whose formats
+// have some, reads the others, and compares the size in the index with that of the arrays.
+func (f *file) Verify(ctx context.Context) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for _, shard := range f.shards {
+			found := read(ctx, shard)
+			if v, ok := shard.(serialize.Verifier); ok {
+				found = v.Verify(ctx)
+			}
+			for name, err := range found {
+				if !yield(name, err) {
+					return
+				}
+			}
+		}
+		if err := f.checkSize(); err != nil {
+			yield("", err)
+		}
+	}
+}
+
+// read reads all arrays of a shard.
+func read(ctx context.Context, shard serialize.File) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for e, err := range shard.All() {
+			if err == nil && e.Elements == nil {
+				for _, failed := range blocks.Elements(ctx, e.Array, blocks.Size) {
+					err = failed
+				}
+			}
+			if !yield(e.Name, err) {
+				return
+			}
+		}
+	}
+}
+
+// checkSize compares total_size with the arrays, which programs count with or without other
+// names of the same elements.
+func (f *file) checkSize() error {
+	all, once := 0, 0
+	seen := map[string]bool{}
+	for e, err := range f.All() {
+		if err != nil || e.Elements != nil {
+			return nil // of unknown size
+		}
+		n := e.Array.Len() * e.Array.Type.Size()
+		if all += n; e.Shared == "" || !seen[e.Shared] {
+			once += n
+		}
+		seen[e.Shared] = true
+	}
+	if size := f.index.Size; size >= 0 && size != all && size != once {
+		return fmt.Errorf("the index has a total_size of %d bytes, but the arrays take %d: %w", size, all, storage.ErrState)
+	}
+	return nil
+}
