@@ -62,7 +62,10 @@ func TestKernelsCostWhatMemoryTakes(t *testing.T) {
 		{trial{k: kernels.ConvGradW, set: kernels.ConvOptions{Groups: 32, Padding: kernels.Pad(1, 1)}, out: list(of(32, 1, 3, 3)), in: list(image.channelsLast(), image.channelsLast())}, 5800},
 		{trial{k: kernels.Cast, out: list(image), in: list(image.channelsLast().as(dtype.BFloat16))}, 105},
 		{trial{k: kernels.Copy, out: list(image), in: list(image.channelsLast())}, 105},
-		{trial{k: kernels.SGD, set: kernels.SGDOptions{Rate: 0.1}, out: list(image), in: list(image)}, 235},
+		{trial{k: kernels.SGD, set: kernels.SGDOptions{Rate: 0.1}, out: list(image), in: list(image)}, 95},
+		{trial{k: kernels.SGD, set: kernels.SGDOptions{Rate: 0.1, Momentum: 0.9}, out: list(image, image), in: list(image)}, 120},
+		{trial{k: kernels.SGD, set: kernels.SGDOptions{Rate: 0.1, Momentum: 0.9}, out: list(half, half), in: list(half)}, 100},
+		{trial{k: kernels.Adam, set: kernels.AdamOptions{Rate: 0.1, Step: 1}, out: list(image, image, image), in: list(image)}, 1000},
 	} {
 		cycles, memory := c.costOf(t, d)
 		t.Logf("%-90v %.0f cycles, %.0f of memory", c, cycles, memory)

@@ -240,25 +240,24 @@ var (
 			scale := &c.In[len(c.In)-1]
 			args.lossScale, args.scaleType = c.gpu.First(scale), int64(scale.Type)
 		}
-		for i := range gradients {
-			if err := on.gpu.EachGrid([]*storage.Array{&gradients[i]}, func(_ *native.Axes, _ launch.Addresses, n int64) error {
-				blocks, _ := on.gpu.Divide(n)
-				args.blocks += blocks
-				return nil
-			}); err != nil {
-				return err
-			}
-		}
-		return c.gpu.Workspace(int(8*args.blocks), func(part uint64) error {
-			args.part = part
-			l := multiTensor[clipFactorArgs]{c: &on, name: "square sums", args: multiTensorArgs[clipFactorArgs]{options: args}}
+		squareSums := func(counting bool) (blocks int64, err error) {
+			l := multiTensor[clipFactorArgs]{c: &on, name: "square sums", args: multiTensorArgs[clipFactorArgs]{options: args}, counting: counting}
 			for i := range gradients {
 				x := &gradients[i]
 				if err := l.add(x, x, x, x); err != nil {
-					return err
+					return 0, err
 				}
 			}
-			if err := l.launch(); err != nil {
+			err = l.launch()
+			return l.args.before, err
+		}
+		var err error
+		if args.blocks, err = squareSums(true); err != nil {
+			return err
+		}
+		return c.gpu.Workspace(int(8*args.blocks), func(part uint64) error {
+			args.part = part
+			if _, err := squareSums(false); err != nil {
 				return err
 			}
 			return launch.Blocks(c.gpu, "clip_factor", [3]uint32{1, 1, 1}, launch.Threads, &args)

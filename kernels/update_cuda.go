@@ -86,6 +86,8 @@ type multiTensor[S any] struct {
 	args   multiTensorArgs[S]
 	of     dtype.Type
 	blocks int64
+
+	counting bool // nothing is launched, only args.before is counted
 }
 
 // update calls add with each parameter of an update, and launches what is left.
@@ -114,12 +116,14 @@ func (l *multiTensor[S]) add(p, m, v, g *storage.Array) error {
 	}
 	l.of = p.Type
 	at := func(k int, a *storage.Array) uint64 { return l.c.gpu.At(a, flat.First[k]) }
-	l.put(parameterArgs{p: at(0, p), m: at(1, m), v: at(2, v), g: at(3, g), n: n})
+	pack := int64(16 / p.Type.Size())
+	l.put(parameterArgs{p: at(0, p), m: at(1, m), v: at(2, v), g: at(3, g), n: n}, (n+pack-1)/pack)
 	return nil
 }
 
-func (l *multiTensor[S]) put(p parameterArgs) {
-	blocks, _ := l.c.gpu.Divide(p.n)
+// put adds a parameter whose threads take so many units.
+func (l *multiTensor[S]) put(p parameterArgs, units int64) {
+	blocks, _ := l.c.gpu.Divide(units)
 	p.block = l.blocks
 	l.args.list[l.args.count] = p
 	l.args.count++
@@ -134,7 +138,7 @@ func (l *multiTensor[S]) alone(p, m, v, g *storage.Array) error {
 	l.of = p.Type
 	return l.c.gpu.EachGrid([]*storage.Array{p, m, v, g}, func(grid *native.Axes, at launch.Addresses, n int64) error {
 		l.args.g = *grid
-		l.put(parameterArgs{p: at[0], m: at[1], v: at[2], g: at[3], n: n})
+		l.put(parameterArgs{p: at[0], m: at[1], v: at[2], g: at[3], n: n}, n)
 		return l.launch()
 	})
 }
@@ -148,7 +152,10 @@ func (l *multiTensor[S]) launch() error {
 	if own := l.c.gpu.Threads; own > 0 {
 		each = int64(own)
 	}
-	err := launch.Blocks(l.c.gpu, launch.Entry(l.name, l.of), [3]uint32{uint32(l.blocks), 1, 1}, uint32(each), &l.args)
+	var err error
+	if !l.counting {
+		err = launch.Blocks(l.c.gpu, launch.Entry(l.name, l.of), [3]uint32{uint32(l.blocks), 1, 1}, uint32(each), &l.args)
+	}
 	l.args.before += l.blocks
 	l.args.count, l.args.g.Rank, l.blocks = 0, 0, 0
 	return err

@@ -42,14 +42,6 @@ template <int WIDTH, int W, class T> FN T columns(Pack<T, W> sum) {
 	}
 }
 
-// W adjacent elements of which the first is element at.
-template <class T, int W> FN Pack<T, W> some(const void *p, int64_t at) {
-	if constexpr (W > 1)
-		return row_of<W>((const T *)p + at);
-	else
-		return {{((const T *)p)[at]}};
-}
-
 // The sums of dz over rows from to to of W channels, every step-th of them.
 template <class T, int W, class I> FN Pack<Total<T>, W> sum_rows(const GradBias &a, uint64_t c, I from, I to, I step) {
 	int64_t z = c * a.step[0], y = c * a.step[1], dy = c * a.step[2];
@@ -61,7 +53,7 @@ template <class T, int W, class I> FN Pack<Total<T>, W> sum_rows(const GradBias 
 	};
 	share<3, 1, 2>(
 	    a.o, from, to, step,
-	    [&](Width<1>, Places<3> p) { return Loaded{z + p.at[0], some<T, W>(a.y, y + p.at[1]), some<T, W>(a.dy, dy + p.at[2])}; },
+	    [&](Width<1>, Places<3> p) { return Loaded{z + p.at[0], adjacent<W, T>(a.y, y + p.at[1]), adjacent<W, T>(a.dy, dy + p.at[2])}; },
 	    [&](Width<1>, Loaded x) {
 		    Pack<Calc<T>, W> dz;
 		    UNROLL for (int k = 0; k < W; k++) {
@@ -79,11 +71,11 @@ template <class T, int WIDTH, int W> FN void grad_bias(const GradBias &a) {
 	uint32_t row = threadIdx.x / (WIDTH / W);
 	uint64_t c = (uint64_t)blockIdx.x * WIDTH + threadIdx.x % (WIDTH / W) * W, own = (uint64_t)blockIdx.x * WIDTH + threadIdx.x % WIDTH;
 	uint64_t from = blockIdx.y * (uint64_t)a.chunk, to = a.over - from < (uint64_t)a.chunk ? a.over : from + a.chunk;
-	Pack<Total<T>, W> some_sums;
-	UNROLL for (int k = 0; k < W; k++) some_sums.at[k] = 0;
+	Pack<Total<T>, W> sums;
+	UNROLL for (int k = 0; k < W; k++) sums.at[k] = 0;
 	if (c < a.channels)
-		some_sums = a.over < (1u << 31) ? sum_rows<T, W>(a, c, (uint32_t)from + row, (uint32_t)to, ROWS) : sum_rows<T, W>(a, c, from + row, to, (uint64_t)ROWS);
-	Total<T> sum = columns<WIDTH, W>(some_sums);
+		sums = a.over < (1u << 31) ? sum_rows<T, W>(a, c, (uint32_t)from + row, (uint32_t)to, ROWS) : sum_rows<T, W>(a, c, from + row, to, (uint64_t)ROWS);
+	Total<T> sum = columns<WIDTH, W>(sums);
 	if (a.splits > 1) {
 		Total<T> *part = (Total<T> *)a.part;
 		if (threadIdx.x < WIDTH && own < a.channels)

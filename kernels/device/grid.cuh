@@ -91,6 +91,15 @@ template <int W, class T> FN Pack<T, W> row_of(const T *x) {
 	return __builtin_bit_cast(Pack<T, W>, together);
 }
 
+// W adjacent elements of p from element at on, aligned as a whole.
+template <int W, class T> FN Pack<T, W> adjacent(const void *p, int64_t at) {
+	const T *from = (const T *)p + at;
+	if constexpr (W > 1)
+		return row_of<W>(from);
+	else
+		return {{*from}};
+}
+
 // W elements of an operand of g from x on, adjacent or strided.
 template <int W, class T> FN Pack<T, W> pick(const Grid &g, int operand, const T *x) {
 	int64_t step = 0;

@@ -62,14 +62,6 @@ FN int32_t pixel_of(const Pool &a, int32_t i, int32_t j, int32_t k) { return (i 
 
 FN bool within(int32_t i, int32_t size) { return (uint32_t)i < (uint32_t)size; } // below 0 is far above
 
-// W adjacent elements.
-template <int W, class T> FN Pack<T, W> adjacent(const void *p, int64_t at) {
-	const T *from = (const T *)p + at;
-	if constexpr (W > 1)
-		return row_of<W>(from);
-	else
-		return {{*from}};
-}
 template <int W, class T> FN void set(void *p, int64_t at, Pack<Calc<T>, W> v) { lay((T *)p + at, v); }
 
 // Calls f(position in x) for the elements of a window that are inside of x.

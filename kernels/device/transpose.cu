@@ -44,12 +44,7 @@ template <class TO, class FROM, int W, class F> FN void move_tile(const Transpos
 	UNROLL for (uint32_t k = 0; k < TILE; k += 256 / PACKS) {
 		uint32_t i = row + along, j = column + across + k;
 		if (i < (uint32_t)a.rows && j < (uint32_t)a.columns) {
-			const FROM *from = x + (int64_t)j * a.x_step + i;
-			Pack<FROM, W> p;
-			if constexpr (W > 1)
-				p = row_of<W>(from);
-			else
-				p = {{*from}};
+			Pack<FROM, W> p = adjacent<W, FROM>(x, (int64_t)j * a.x_step + i);
 			UNROLL for (int w = 0; w < W; w++) tile[along + w][across + k] = slot_of((TO)f(p.at[w]));
 		}
 	}

@@ -15,8 +15,33 @@ template <class Set> struct MultiTensor {
 	Parameter list[MANY];
 };
 
-// Calls f with the offsets, in p, m, v and g, of this thread's elements of the block's parameter.
-template <class Set, class F> FN void each_element(const MultiTensor<Set> &a, F f) {
+// Elements of p, m, v and g, W adjacent ones of each, or one of each.
+template <class T, int W> struct OfParameter {
+	typedef Pack<Calc<T>, W> Values;
+	void *p, *m, *v;
+	const void *g;
+	Places<4> at;
+	FN Values load(const void *x, int64_t at) {
+		Pack<T, W> own = adjacent<W, T>(x, at);
+		Values values;
+		UNROLL for (int k = 0; k < W; k++) values.at[k] = (Calc<T>)own.at[k];
+		return values;
+	}
+	FN void store(void *x, int64_t at, Values values) { lay((T *)x + at, values); }
+	__device__ __forceinline__ Values get_p() const { return load(p, at.at[0]); }
+	__device__ __forceinline__ Values get_m() const { return load(m, at.at[1]); }
+	__device__ __forceinline__ Values get_v() const { return load(v, at.at[2]); }
+	__device__ __forceinline__ Values get_g() const { return load(g, at.at[3]); }
+	__device__ __forceinline__ void set_p(Values x) const { store(p, at.at[0], x); }
+	__device__ __forceinline__ void set_m(Values x) const { store(m, at.at[1], x); }
+	__device__ __forceinline__ void set_v(Values x) const { store(v, at.at[2], x); }
+};
+#define EACH_OF(k, values) UNROLL for (uint32_t k = 0; k < sizeof(values) / sizeof(values.at[0]); k++)
+
+// Calls f with this thread's elements of the block's parameter: 16 bytes at once where contiguous arrays are aligned,
+// and the remainder one by one.
+template <class T, class Set, class F> FN void each_element(const MultiTensor<Set> &a, F f) {
+	enum { W = 16 / sizeof(T) };
 	uint32_t k = 0;
 	UNROLL for (uint32_t step = MANY / 2; step > 0; step /= 2) {
 		if (k + step < a.count && a.list[k + step].block <= blockIdx.x)
@@ -25,12 +50,14 @@ template <class Set, class F> FN void each_element(const MultiTensor<Set> &a, F 
 	uint32_t first = (uint32_t)a.list[k].block, end = k + 1 < a.count ? (uint32_t)a.list[k + 1].block : gridDim.x;
 	void *p = a.list[k].p, *m = a.list[k].m, *v = a.list[k].v;
 	const void *g = a.list[k].g;
-	uint32_t n = (uint32_t)a.list[k].n;
-	for (uint32_t i = (blockIdx.x - first) * blockDim.x + threadIdx.x; i < n; i += (end - first) * blockDim.x) {
+	uint32_t n = (uint32_t)a.list[k].n, thread = (blockIdx.x - first) * blockDim.x + threadIdx.x, threads = (end - first) * blockDim.x;
+	uint32_t packed = a.grid.rank > 0 || (address(p) | address(m) | address(v) | address(g)) % 16 ? 0 : n / W * W;
+	for (uint32_t i = thread * W; i < packed; i += threads * W) f(OfParameter<T, W>{p, m, v, g, {{i, i, i, i}}});
+	for (uint32_t i = packed + thread; i < n; i += threads) {
 		Places<4> at = {{i, i, i, i}};
 		if (a.grid.rank > 0)
 			at = places<4>(a.grid, i);
-		f(p, m, v, g, at);
+		f(OfParameter<T, 1>{p, m, v, g, at});
 	}
 }
 
@@ -60,14 +87,17 @@ template <class T> FN void sgd(const MultiTensor<SGD> &a) {
 	typedef Calc<T> REAL;
 	REAL unscale = (REAL)1 / scale(set.scaler);
 	REAL rate = (REAL)hyperparameter(set.hyper, 0, set.rate), momentum = (REAL)set.momentum, decay = (REAL)set.decay;
-	each_element(a, [&](void *p, void *, void *v, const void *g, Places<4> at) {
-		REAL old = get<T>(p, at.at[0]), d = unscale * get<T>(g, at.at[3]) + decay * old;
+	each_element<T>(a, [&](auto e) {
+		auto p = e.get_p(), d = e.get_g();
+		EACH_OF(k, d) d.at[k] = unscale * d.at[k] + decay * p.at[k];
 		if (momentum != 0) {
-			REAL w = momentum * get<T>(v, at.at[2]) + d;
-			put<T>(v, at.at[2], w);
-			d = set.nesterov ? d + momentum * w : w;
+			auto v = e.get_v();
+			EACH_OF(k, v) v.at[k] = momentum * v.at[k] + d.at[k];
+			e.set_v(v);
+			EACH_OF(k, d) d.at[k] = set.nesterov ? d.at[k] + momentum * v.at[k] : v.at[k];
 		}
-		put<T>(p, at.at[0], old - rate * d);
+		EACH_OF(k, p) p.at[k] -= rate * d.at[k];
+		e.set_p(p);
 	});
 }
 
@@ -100,12 +130,14 @@ template <class T> FN void adam(const MultiTensor<Adam> &a) {
 	REAL unscale = (REAL)1 / scale(set.scaler), rate = (REAL)(rate0 / (1 - power1)), root = (REAL)(1 / SQRT(1 - power2));
 	REAL keep = (REAL)(set.decoupled ? 1 - rate0 * set.decay : 1), coupled = (REAL)(set.decoupled ? 0 : set.decay), eps = (REAL)set.eps;
 	REAL beta1 = (REAL)set.beta1, beta2 = (REAL)set.beta2, rest1 = (REAL)(1 - set.beta1), rest2 = (REAL)(1 - set.beta2);
-	each_element(a, [&](void *p, void *m, void *v, const void *g, Places<4> at) {
-		REAL old = get<T>(p, at.at[0]), gradient = unscale * get<T>(g, at.at[3]) + coupled * old;
-		REAL mean = beta1 * get<T>(m, at.at[1]) + rest1 * gradient, square = beta2 * get<T>(v, at.at[2]) + rest2 * (gradient * gradient);
-		put<T>(m, at.at[1], mean);
-		put<T>(v, at.at[2], square);
-		put<T>(p, at.at[0], old * keep - rate * mean / (SQRT(square) * root + eps));
+	each_element<T>(a, [&](auto e) {
+		auto p = e.get_p(), mean = e.get_m(), square = e.get_v(), g = e.get_g();
+		EACH_OF(k, p) {
+			REAL gradient = unscale * g.at[k] + coupled * p.at[k];
+			mean.at[k] = beta1 * mean.at[k] + rest1 * gradient, square.at[k] = beta2 * square.at[k] + rest2 * (gradient * gradient);
+			p.at[k] = p.at[k] * keep - rate * mean.at[k] / (SQRT(square.at[k]) * root + eps);
+		}
+		e.set_m(mean), e.set_v(square), e.set_p(p);
 	});
 }
 
@@ -118,9 +150,11 @@ FN void set_found_inf(float *scaler) {
 	asm volatile("atom.global.exch.b32 %0, [%1], %2;" : "=r"(before) : "l"(__builtin_bit_cast(uint64_t, scaler + 2)), "r"(bits(1.f)) : "memory");
 }
 template <class T> FN void find_inf(const MultiTensor<FindInf> &a) {
-	each_element(a, [&](void *, void *, void *, const void *g, Places<4> at) {
-		Calc<T> x = get<T>(g, at.at[3]);
-		if (!(x - x == 0))
+	each_element<T>(a, [&](auto e) {
+		auto g = e.get_g();
+		bool finite = true;
+		EACH_OF(k, g) finite = finite && g.at[k] - g.at[k] == 0;
+		if (!finite)
 			set_found_inf(a.set.scaler);
 	});
 }
@@ -137,9 +171,12 @@ template <class A> FN double loss_scale(const A &a) { return a.loss_scale ? load
 template <class T> FN void square_sums(const MultiTensor<ClipFactor> &a) {
 	Calc<T> unscale = (Calc<T>)(1 / loss_scale(a.set));
 	double sum = 0;
-	each_element(a, [&](void *, void *, void *, const void *g, Places<4> at) {
-		Calc<T> x = get<T>(g, at.at[3]) * unscale;
-		sum += (double)x * (double)x;
+	each_element<T>(a, [&](auto e) {
+		auto g = e.get_g();
+		EACH_OF(k, g) {
+			Calc<T> x = g.at[k] * unscale;
+			sum += (double)x * (double)x;
+		}
 	});
 	sum = together<256>(sum, Plus());
 	if (threadIdx.x == 0)
@@ -164,9 +201,10 @@ struct ClampAll {
 };
 template <class T> FN void clamp_all(const MultiTensor<ClampAll> &a) {
 	Calc<T> limit = (Calc<T>)(a.set.limit * loss_scale(a.set));
-	each_element(a, [&](void *p, void *, void *, const void *g, Places<4> at) {
-		Calc<T> x = get<T>(g, at.at[3]);
-		put<T>(p, at.at[0], x < -limit ? -limit : x > limit ? limit : x);
+	each_element<T>(a, [&](auto e) {
+		auto g = e.get_g();
+		EACH_OF(k, g) g.at[k] = g.at[k] < -limit ? -limit : g.at[k] > limit ? limit : g.at[k];
+		e.set_p(g);
 	});
 }
 FLOATS(clamp_all, MultiTensor<ClampAll>)
@@ -176,7 +214,11 @@ struct ScaleAll {
 };
 template <class T> FN void scale_all(const MultiTensor<ScaleAll> &a) {
 	Calc<T> factor = (Calc<T>)*a.set.factor;
-	each_element(a, [&](void *p, void *, void *, const void *g, Places<4> at) { put<T>(p, at.at[0], get<T>(g, at.at[3]) * factor); });
+	each_element<T>(a, [&](auto e) {
+		auto g = e.get_g();
+		EACH_OF(k, g) g.at[k] *= factor;
+		e.set_p(g);
+	});
 }
 FLOATS(scale_all, MultiTensor<ScaleAll>)
 
