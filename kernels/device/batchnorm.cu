@@ -14,7 +14,7 @@ struct ChannelSums {
 	Grid g; // of x, dy: one channel
 };
 
-// The gradient before the relu whose result is y, which lies as dy does; y may be null.
+// The gradient with respect to the input of the relu whose result is y, of the same strides as dy; y may be null.
 template <class T> FN Calc<T> through_relu(const void *y, const void *dy, int64_t at) { return y && get<T>(y, at) <= 0 ? 0 : get<T>(dy, at); }
 
 template <class REAL> struct Sums {

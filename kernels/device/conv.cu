@@ -22,14 +22,14 @@ FN Pixel pixel(uint32_t at, const uint32_t *size) {
 	return {row / size[0], row % size[0], at - row * size[1]};
 }
 
-// A tap (c, p, q) of all, in the order that its image has: along rows of windows, of tap_size Q and
-// P, or for images that lie channels-last along channels, of tap_size C and Q.
+// Tap number at of a window, (c, p, q), in the order of the image's memory: columns change fastest, and tap_size is
+// Q and P; or channels do if images are channels-last, and tap_size is C and Q.
 FN Pixel tap_of(const Conv &a, uint32_t at) {
 	uint32_t rest = at / a.tap_size[0], fast = at - rest * a.tap_size[0], slow = rest / a.tap_size[1], between = rest - slow * a.tap_size[1];
 	return a.last ? Pixel{fast, slow, between} : Pixel{slow, between, fast};
 }
 
-// Taps, and pixels of y whose windows they are of: x(y, tap), or 0 where that falls on padding.
+// The windows of x as a matrix: a row for each pixel of y and a column for each tap; 0 on padding.
 template <class T> struct Windows {
 	const Conv &a;
 	__device__ __forceinline__ Place row(uint32_t y) const {
@@ -48,7 +48,7 @@ template <class T> struct Windows {
 	__device__ __forceinline__ const T *find(Place y, Place tap) const { return element<T>(a.x, y, tap); }
 };
 
-// w of output o at tap (c, p, q).
+// The weights as a matrix: a row for each output channel o and a column for each tap (c, p, q).
 template <class T> struct Weights {
 	const Conv &a;
 	__device__ __forceinline__ Place row(uint32_t o) const { return {o * a.ws[0], 0, 0}; }
@@ -60,7 +60,7 @@ template <class T> struct Weights {
 	__device__ __forceinline__ const T *find(Place o, Place tap) const { return element<T>(a.w, o, tap); }
 };
 
-// w of channel c at tap (o, p, q).
+// The weights as a matrix: a row for each input channel c and a column for each tap (o, p, q).
 template <class T> struct Backwards : Weights<T> {
 	using Weights<T>::a;
 	__device__ __forceinline__ Place row(uint32_t c) const { return {c * a.ws[1], 0, 0}; }
@@ -70,8 +70,9 @@ template <class T> struct Backwards : Weights<T> {
 	}
 };
 
-// dy of channel o where x's pixel was tap (p, q) of the window; 0 where that is nowhere. A pixel's place and a tap's
-// add up to that of y's pixel, stride times over.
+// The gradients of y as a matrix: a row for each pixel of x and a column for each tap (o, p, q). The element is dy of
+// channel o at the window in which the pixel is at this tap, 0 if there is none. The coordinates of row and column add
+// up to stride times those of y's pixel.
 template <class T> struct Gradients {
 	const Conv &a;
 	__device__ __forceinline__ bool dense() const { return a.stride[0] == 1 && a.stride[1] == 1; }
@@ -96,7 +97,7 @@ template <class T> struct Gradients {
 	}
 };
 
-// dy of channel o at a pixel.
+// dy as a matrix: a row for each channel o and a column for each pixel.
 template <class T> struct Outputs {
 	const Conv &a;
 	__device__ __forceinline__ Place row(uint32_t o) const { return {o * a.ys[1], 0, 0}; }
@@ -108,7 +109,7 @@ template <class T> struct Outputs {
 	__device__ __forceinline__ const T *find(Place o, Place y) const { return element<T>(a.y, o, y); }
 };
 
-// Windows whose taps are rows, and pixels what is summed over.
+// The transpose of Windows: a row for each tap and a column for each pixel of y.
 template <class T> struct Turned : Windows<T> {
 	__device__ __forceinline__ Place row(uint32_t tap) const { return Windows<T>::deep(tap); }
 	__device__ __forceinline__ Place deep(uint32_t y) const { return Windows<T>::row(y); }
@@ -223,7 +224,7 @@ template <class T> FN void conv_direct(const DirectConv &c) {
 	}
 }
 
-// The window along an axis whose element number tap is element at of x; below 0 if there is none.
+// The number of the window along an axis that has element at of x at this tap; below 0 if there is none.
 FN int64_t window_with(const Direct &set, int axis, int64_t at, int64_t tap) {
 	int64_t from = at + set.pad[axis] - tap * set.dilation[axis];
 	if (from < 0)
@@ -263,7 +264,7 @@ template <class T> FN void conv_grad_x_direct(const DirectConv &c) {
 	}
 }
 
-// dw from x and dy: a block for each weight.
+// dw from x and dy, by a block for each weight.
 template <class T> FN void conv_grad_w_direct(const DirectConv &c) {
 	const Array &w = c.out[0], &x = c.in[0], &y = c.in[1];
 	int64_t inputs = w.shape[1];

@@ -10,7 +10,7 @@ struct GradBias {
 	double scale;
 	uint64_t channels, over;
 	int64_t splits, chunk, act, pack, step[4]; // chunk: of over, of each split; pack: adjacent channels are aligned; step: from channel to channel of dz, y, dy and db
-	Grid o;                       // of dz, y, dy: what is added up for a channel
+	Grid o;                       // of dz, y, dy: the elements of one channel
 };
 
 template <class REAL> FN REAL grad(const GradBias &a, REAL y, REAL dy) {

@@ -1,4 +1,5 @@
-// Softmax, its relatives and argmax: kernels that compute a line of z along one axis from lines of x and y.
+// Softmax, log-softmax, their gradients, argmax and maxima with indices: kernels that compute a line of z along one
+// axis from lines of x and y.
 #include "math.cuh"
 
 struct Lines {

@@ -33,7 +33,7 @@ template <class T> struct Row {
 // A warp for each row.
 #define ROWS(i) for (int64_t lane = threadIdx.x % 32, i = (blockIdx.x * blockDim.x + threadIdx.x) / 32; i < a.rows; i += gridDim.x * blockDim.x / 32)
 
-// Whether the first maximum, or the first NaN, of a row is at its label; NaN if the label is not a class.
+// 1 if the first maximum of a row, or its first NaN, is at its label, else 0; NaN if the label is not a class.
 template <class T> FN double hit(const Labelled &a, Row<T> x, Calc<T> top, int64_t lane, int64_t label) {
 	int64_t at = a.cols;
 	for (int64_t j = lane; j < a.cols; j += 32) {

@@ -1,5 +1,5 @@
-// Functions of float and double, by their names in ops.h. They are the same on every engine,
-// and as right as the C library's but for the last bit or two.
+// Functions of float and double, with the names that ops.h uses. They give the same bits on GPUs and in the interpreter,
+// and differ from the C library's in the last bit or two at most.
 #pragma once
 #include "types.cuh"
 
@@ -26,7 +26,7 @@ FN double nearest(double x) {
 	return r;
 }
 
-// x·2ᵏ, in two steps, so that what is too large or small for a float on the way is not.
+// x·2ᵏ, in two steps, because 2ᵏ alone may overflow or underflow.
 FN float scaled(float x, int k) {
 	int half = k >> 1;
 	return x * real((uint32_t)(half + 127) << 23) * real((uint32_t)(k - half + 127) << 23);
@@ -48,7 +48,7 @@ FN float EXP(float x) {
 	float p = fma(fma(fma(fma(fma(1.98756915e-4f, r, 1.39819995e-3f), r, 8.33345191e-3f), r, 4.16657959e-2f), r, 1.66666655e-1f), r, 5.00000012e-1f);
 	return scaled(fma(p, r * r, r) + 1, (int)k);
 }
-// By Remez' rational function, as FreeBSD's e_exp.c has it.
+// With the rational function of FreeBSD's e_exp.c.
 FN double EXP(double x) {
 	if (x != x)
 		return x;
@@ -84,7 +84,7 @@ FN float LOG(float x) {
 	float y = fma(-2.12194440e-4f, e, f * z * p);
 	return fma(0.693359375f, e, f + fma(-0.5f, z, y));
 }
-// By Remez' polynomial, as FreeBSD's e_log.c has it.
+// With the polynomial of FreeBSD's e_log.c.
 FN double LOG(double x) {
 	if (x != x || x < 0)
 		return real(0x7ff8000000000000ull);
@@ -148,7 +148,7 @@ FN double SIN(double x) {
 	return x + x * z * p;
 }
 
-// The error function. For float by polynomials; for double as FreeBSD's s_erf.c has it.
+// The error function. With polynomials for float, and as FreeBSD's s_erf.c for double.
 FN float ERF(float x) {
 	float a = FABS(x), s = x * x;
 	if (!(a > 0.927734375f)) {

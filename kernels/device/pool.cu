@@ -1,5 +1,5 @@
 // Pooling; pool.go defines it. Threads take the results in the order of memory, and W adjacent channels
-// at once where a.pack allows it.
+// at once if a.pack is set.
 #include "types.cuh"
 
 struct PoolAxis { // poolAxisArgs of pool_cuda.go
@@ -31,7 +31,7 @@ struct Unit {
 	uint32_t n, c;
 	int32_t i[3];
 };
-// The position of element e along an axis of units; e becomes that along the axes before.
+// The position of element e along an axis of units; e becomes the number of the element along the axes before it.
 FN uint32_t along(const UnitAxis &axis, uint32_t &e) {
 	uint32_t all = e;
 	e = over(e, axis.by);
@@ -193,7 +193,7 @@ template <int W, class T> FN void set_pair(const Pool &a, int64_t at, Pack<Calc<
 		set<W, T>(a.x, at + a.axis[2].x, second);
 }
 
-// A unit is the pixels of one window, or those of a last row or column that are in none.
+// A unit is the pixels of one window, or the pixels of a last row or column that no window has.
 template <class T, int W> FN void max_pool_2x2_grad_of(const Pool &a) {
 	EACH(e, (uint32_t)a.n) {
 		Unit u = unit(a, e);

@@ -9,7 +9,7 @@
 // The size of a product, and the number of splits of its sum over k.
 struct Extent {
 	uint32_t m, n, k, splits;
-	uint32_t a_lies, b_lies; // the order of their elements
+	uint32_t a_order, b_order; // how elements of a and b follow one another in memory, by the bits below
 };
 enum { DOWN = 1, FOURS = 2 }; // DOWN: elements are adjacent along rows of a or columns of b, not along k; FOURS: in aligned groups of four or more
 
@@ -22,8 +22,9 @@ FN SplitRange split_range(const Extent &e, uint32_t split) {
 	return from >= e.k ? SplitRange{e.k, e.k} : SplitRange{from, e.k - from < chunk ? e.k : from + chunk};
 }
 
-// The place of a row or a column. An element's offset in bytes is the sum of its row's and its column's. The
-// matrix tells from the sums of i and of j whether it exists; rows and columns beyond the end have a large i or j.
+// The place of a row or a column. The offset of an element, in bytes, is the sum of the offsets of its row and of its
+// column. Matrices test the sums of i and of j to find out whether an element exists; rows and columns beyond the end
+// have a large i or j.
 struct alignas(16) Place {
 	int64_t at;
 	uint32_t i, j;
@@ -226,7 +227,7 @@ template <class T, int ROWS> struct Panel {
 	H held[FOURS_];
 	bool fours, down;
 	uint32_t i, k, at; // the first word
-	__device__ __forceinline__ Panel(uint32_t lies) : fours(lies & FOURS), down(lies & DOWN) {
+	__device__ __forceinline__ Panel(uint32_t order) : fours(order & FOURS), down(order & DOWN) {
 		uint32_t t = threadIdx.x;
 		if (fours) // 8 rows by 16 words are a warp's
 			i = down ? t / 32 * 8 + t % 2 * 4 : t / 4, k = down ? t / 2 % 16 : t % 4 * 4;
@@ -265,8 +266,8 @@ template <class REAL> struct Part {
 	enum { ACTIVATES = 0 };
 };
 
-// Passes a warp's sums to c. If c applies an activation, it does so afterwards, to the elements that each thread has
-// just stored: unrolled with the sums, the activations would be in the code 32 times.
+// Passes a warp's sums to c. An activation is applied afterwards, to the elements that each thread has just stored:
+// in the unrolled loop over sums, its code would be repeated 32 times.
 template <class S, class C> FN void finish(const Extent &e, uint32_t top, uint32_t left, S &sums, const C &c) {
 	decltype(c.column(0)) columns[S::COLUMNS];
 	UNROLL for (int s = 0; s < S::COLUMNS; s++) columns[s] = c.column(left + sums.column(s) < e.n ? left + sums.column(s) : 0);
@@ -315,8 +316,8 @@ FN void multiply(const Extent &e, uint32_t split, void *part, A a, B b, C c) {
 		columns[t] = col + t < e.n ? in_bytes<T>(b.row(col + t)) : Place{0, BEYOND, 0};
 	reach(along.from, deep[0]);
 	__syncthreads();
-	Panel<T, ROWS> left_panel(e.a_lies);
-	Panel<T, COLS> right_panel(e.b_lies);
+	Panel<T, ROWS> left_panel(e.a_order);
+	Panel<T, COLS> right_panel(e.b_order);
 	WarpSums<T> sums(top, left);
 	UNROLL for (int r = 0; r < sums.ROWS; r++) UNROLL for (int s = 0; s < sums.COLUMNS; s++) sums.at(r, s) = 0;
 	uint32_t tiles = (along.to - along.from + DEEP - 1) / DEEP;

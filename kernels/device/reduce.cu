@@ -63,8 +63,8 @@ template <class T, class Op, int LANES> FN void reduce_rows(const Reduce &a) {
 	}
 }
 
-// A block for 32 adjacent elements of y, if x's elements for them are adjacent too: a thread reads W of
-// them from every ROWS-th row.
+// A block for 32 adjacent elements of y whose elements in x are adjacent too. A thread reads W of them
+// from every ROWS-th row.
 template <class T, class Op> FN void reduce_columns(const Reduce &a, uint64_t tile) {
 	enum { W = Packs<T>::across, LANES = 32 / W, ROWS = 256 / LANES };
 	typedef Pack<Total<T>, W> Sums;
