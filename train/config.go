@@ -37,6 +37,7 @@ type Config struct {
 	Accumulate int      `json:"accumulate,omitempty"` // batches whose gradients make one update; 1 if 0
 	EMA        float64  `json:"ema,omitempty"`        // decay of moving averages of the parameters, which validation and prediction use; no averages if 0
 	SaveEvery  Interval `json:"save_every,omitzero"`  // how often the run is saved, such as 10m, 500steps or epoch; epoch if absent
+	Keep       int      `json:"keep,omitempty"`       // how many of the last saves stay, named after their steps, such as run-step1200.h5; none if 0
 
 	absolute map[string]string // of a run file: where else its data files may be, by name
 }
@@ -89,6 +90,8 @@ func (c Config) Check() error {
 		return wrong(fmt.Sprintf("cannot be %v; want a positive number", c.ClipValue), "clip_value")
 	case c.Accumulate < 0:
 		return wrong(fmt.Sprintf("cannot be %d; want a number of batches", c.Accumulate), "accumulate")
+	case c.Keep < 0:
+		return wrong(fmt.Sprintf("cannot be %d; want a number of files", c.Keep), "keep")
 	case c.Threads < 0:
 		return wrong(fmt.Sprintf("cannot be %d; want 0 for all there are", c.Threads), "threads")
 	}

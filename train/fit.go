@@ -129,6 +129,11 @@ func (t *trainer) open(ctx context.Context, data *Data) (err error) {
 		if t.saver, err = newSaver(t.File, t.Lock, t.SaveEvery, t.Position.Step, sizeOf(t.arrays())); err != nil {
 			return err
 		}
+		if t.saver.keep = t.Config.Keep; t.saver.keep > 0 {
+			if err := checkKept(t.File, t.Position.Step); err != nil {
+				return fmt.Errorf("train: %w", err)
+			}
+		}
 	}
 	if err := t.Config.checkDevice(t.Device); err != nil {
 		return err

@@ -23,6 +23,7 @@ type saver struct {
 	file  string
 	lock  *atomicfile.PathLock // nil if the caller of Fit has it
 	every Interval
+	keep  int // how many of the last saves stay beside the file
 	copy  snapshot
 	write chan error // the result of the write in progress; nil if there is none
 	time  time.Time  // when the last copy was taken
@@ -112,8 +113,16 @@ func (s *saver) start(r *Run) error {
 	s.time, s.step, s.epoch = time.Now(), r.Position.Step, r.Position.Epoch
 	done := make(chan error, 1)
 	s.write = done
-	go func() { done <- s.copy.save(s.file) }()
+	go func() { done <- s.save() }()
 	return nil
+}
+
+// save writes the snapshot, and keeps the file if that is asked for.
+func (s *saver) save() error {
+	if err := s.copy.save(s.file); err != nil || s.keep == 0 {
+		return err
+	}
+	return keep(s.file, s.step, s.keep)
 }
 
 // poll reports whether a write has ended since the last call, and its error.

@@ -37,6 +37,7 @@ func trainCommand() *cli.Command {
 		Description: "Flags override the settings of CONFIG.yaml, which may be left out.\n\n" +
 			"Saving:      after each epoch, or after each --save-every 10m or 500steps instead; at the end; and on Ctrl-C,\n" +
 			"             SIGTERM and SIGHUP, which end training. A kill loses what came after the last save.\n" +
+			"             --keep 3 leaves the last three saves beside the run, which is always the latest.\n" +
 			"             --resume RUN goes on and gives the same bits as a run that was not interrupted, with the same\n" +
 			"             number of threads and the same instruction set, or on the same kind of GPU. Convolutions are\n" +
 			"             summed in parts, one for each thread; dense networks give the same bits on any number.\n\n" +
@@ -181,6 +182,7 @@ func outputFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write the run to `FILE`", DefaultText: defaultRun},
 		&cli.StringFlag{Name: "save-every", Usage: "save the run after each `INTERVAL`: 10m, 500steps or epoch", DefaultText: "epoch"},
+		&cli.IntFlag{Name: "keep", Usage: "keep the last `N` saves beside the run, named after their steps: run-step1200.h5 for run.h5", DefaultText: "none"},
 		&cli.StringFlag{Name: "resume", Usage: "continue the run in `FILE`, and replace it and its plot"},
 		forceFlag(),
 		&cli.BoolFlag{Name: "json", Usage: "print one JSON object per epoch"},
@@ -248,7 +250,7 @@ func (j *job) resume(c *cli.Context) error {
 	}
 	for _, name := range c.LocalFlagNames() {
 		switch name {
-		case "resume", "output", "o", "data", "y-data", "val-data", "val-y-data", "epochs", "device", "resident", "graph", "threads", "memory", "save-every", "follow", "force", "json", "profile":
+		case "resume", "output", "o", "data", "y-data", "val-data", "val-y-data", "epochs", "device", "resident", "graph", "threads", "memory", "save-every", "keep", "follow", "force", "json", "profile":
 		default:
 			return fmt.Errorf("--%s cannot change when resuming %s", name, from)
 		}
