@@ -1,7 +1,7 @@
 // Package arrow reads and writes tables in the IPC formats of Apache Arrow: files, which
 // Feather version 2 are too, and streams.
 //
-// Columns of numbers, bools and strings are read when their elements are asked for; numbers
+// Columns of numbers, bools, strings and times are read when their elements are asked for; numbers
 // that are stored in one batch without compression are mapped. Other columns are listed with
 // an error. The formats are described in arrow.apache.org/docs/format/Columnar.html.
 package arrow
@@ -14,8 +14,8 @@ import (
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/serialize/internal/column"
 	"github.com/h5dnn/h5dnn/storage"
-	"github.com/h5dnn/h5dnn/views"
 )
 
 var (
@@ -72,7 +72,7 @@ type file struct {
 	in           serialize.Input
 	sections     *serialize.Sections
 	fields       []field
-	columns      []*column // nil for those that are not read
+	columns      []*columnReader // nil for those that are not read
 	rows         int
 	dictionaries map[int64]*dictionary
 	values       map[int64]field // of dictionaries
@@ -184,24 +184,20 @@ func (f *file) list(read func(*file) error) (*serialize.List, error) {
 	return out, nil
 }
 
-func (f *file) entry(field field, c *column) (serialize.Entry, error) {
-	e := serialize.Entry{Name: field.name}
+func (f *file) entry(field field, c *columnReader) (serialize.Entry, error) {
 	if c == nil {
 		return serialize.Unsupported(field.name, []int{f.rows}, field.unsupported)
 	}
-	if !field.typ.Valid() {
-		e.Elements = &serialize.Elements{View: views.Of(f.rows), Type: "string", Values: c.strings}
-		return e, nil
-	}
-	e.Array = storage.Array{Data: c, Type: field.typ, View: views.Of(f.rows)}
-	if len(c.parts) == 1 && c.parts[0].plain() && !field.index.Valid() && field.typ != dtype.Bool {
+	e := (&column.Column{Kind: field.kind, In: f.in, Rows: f.rows, Stored: c.stored, Check: f.sections.Check, Decode: c.decode}).Entry(field.name)
+	t := field.kind.Type
+	if t.Valid() && len(c.parts) == 1 && c.parts[0].plain() && !field.index.Valid() && t != dtype.Bool && t == field.stores {
 		extent := c.parts[0].buffers[1]
-		if n := int64(f.rows * field.typ.Size()); n <= extent.size {
+		if n := int64(f.rows * t.Size()); n <= extent.size {
 			source, err := f.sections.Section(extent.at, n)
 			if err != nil {
 				return e, fmt.Errorf("%s: %w", field.name, err)
 			}
-			e.Array.Data = serialize.Normalize(source, field.typ, binary.LittleEndian)
+			e.Array.Data = serialize.Normalize(source, t, binary.LittleEndian)
 		}
 	}
 	return e, nil
@@ -291,16 +287,16 @@ func (f *file) schema(t table) error {
 		if x.layout.nodes == 0 {
 			return fmt.Errorf("%q: elements of type %s; the columns after it cannot be found: %w", x.name, x.unsupported, dtype.ErrType)
 		}
-		var c *column
+		var c *columnReader
 		if x.unsupported == "" {
-			c = &column{file: f, field: x}
+			c = &columnReader{file: f, field: x}
 		}
 		f.fields, f.columns = append(f.fields, x), append(f.columns, c)
 		if c == nil || !x.index.Valid() {
 			continue
 		}
 		values := x.value()
-		if other, ok := f.values[x.id]; ok && (other.typ != values.typ || other.offsets != values.offsets) {
+		if other, ok := f.values[x.id]; ok && (other.kind != values.kind || other.offsets != values.offsets || other.stringViews != values.stringViews) {
 			return fmt.Errorf("%q: dictionary %d has values of two types: %w", x.name, x.id, errMetadata)
 		}
 		f.values[x.id] = values
@@ -395,7 +391,7 @@ func (f *file) parts(m message, batch table, fields []field) (rows int, parts []
 				if at < 0 || size < 0 || at > m.size || size > m.size-at {
 					return 0, nil, fmt.Errorf("%q: a buffer of %d bytes at %d in a body of %d: %w", x.name, size, at, m.size, errMetadata)
 				}
-				p.buffers[k] = extent{m.body + at, size}
+				p.buffers = append(p.buffers, extent{m.body + at, size})
 			}
 			parts[i] = p
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -71,8 +72,8 @@ func TestColumnsThatAreNotRead(t *testing.T) {
 	}
 	defer f.Close()
 	for name, typ := range map[string]string{
-		"null": "null", "list": "list", "struct": "struct", "decimal": "decimal", "time": "timestamp", "date": "date", "binary": "binary",
-		"fixed": "fixed_size_binary", "fixed list": "fixed_size_list", "views": "utf8_view", "map": "map", "sparse": "union", "dense": "union",
+		"null": "null", "list": "list", "struct": "struct", "decimal": "decimal", "binary": "binary",
+		"fixed": "fixed_size_binary", "fixed list": "fixed_size_list", "map": "map", "sparse": "union", "dense": "union",
 		"runs": "run_end_encoded", "list view": "list_view", "dictionary of binary": "dictionary of binary",
 	} {
 		e, err := serialize.Lookup(f, name)
@@ -292,4 +293,48 @@ func FuzzOpen(f *testing.F) {
 		file(t, b)
 		stream(t, b)
 	})
+}
+
+// TestTimesAreInt64: dates, timestamps, durations and times of the day are int64 with the
+// type that NumPy has for them, and missing ones NaT.
+func TestTimesAreInt64(t *testing.T) {
+	const missing = math.MinInt64
+	for _, file := range []string{"times.arrow", "times_zstd.arrow"} {
+		f, err := serialize.Open("testdata/" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		for name, want := range map[string]struct {
+			descr string
+			elems []int64
+		}{
+			"date32": {"<M8[D]", []int64{1, missing, -3}}, "s": {"<M8[s]", []int64{1, missing, -3}}, "ms": {"<M8[ms]", []int64{1, missing, -3}},
+			"us": {"<M8[us]", []int64{1, missing, -3}}, "ns": {"<M8[ns]", []int64{1, missing, -3}}, "time s": {"<m8[s]", []int64{1, missing, 3}},
+			"time ms": {"<m8[ms]", []int64{1, missing, 3}}, "time us": {"<m8[us]", []int64{1, missing, 3}}, "time ns": {"<m8[ns]", []int64{1, missing, 3}},
+			"date64": {"<M8[ms]", []int64{86400000, missing, 0}}, "duration": {"<m8[us]", []int64{1, missing, -3}}, "seconds": {"<m8[s]", []int64{1, missing, -3}},
+			"coded times": {"<M8[ms]", []int64{5, missing, 5}},
+		} {
+			e, err := serialize.Lookup(f, name)
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			elems, err := storage.Read[int64](e.Array)
+			if err != nil || e.Array.Type != dtype.Int64 || !slices.Equal(elems, want.elems) || e.Attrs["numpy.descr"] != want.descr {
+				t.Errorf("%s: %s: %v %v of %v, %v; want %v of %s", file, name, e.Array.Type, elems, e.Attrs, err, want.elems, want.descr)
+			}
+		}
+		for _, name := range []string{"words", "views"} {
+			e, err := serialize.Lookup(f, name)
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			got, err := e.Elements.Values(e.Elements.View)
+			if want := []any{"a string of more than twelve bytes", "", "größe"}; err != nil || !slices.Equal(got, want) {
+				t.Errorf("%s: %s: %q, %v; want %q", file, name, got, err, want)
+			}
+		}
+	}
 }

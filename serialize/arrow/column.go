@@ -7,33 +7,30 @@ import (
 	"io"
 	"math"
 	"slices"
-	"sync/atomic"
-	"weak"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/serialize/internal/column"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// A column is a Source that is decoded as a whole. The result is kept for the next read
-// until the garbage collector needs the memory.
-type column struct {
+// A columnReader decodes a column.
+type columnReader struct {
 	*file
 	field
 	rows  int
 	parts []part
-	kept  atomic.Pointer[weak.Pointer[decoded]]
 }
 
 // A part is the rows of a column in a record batch, or values of a dictionary.
 type part struct {
 	rows       int
 	nulls      int64
-	buffers    [3]extent // bits of what is not null; elements, offsets or indices; bytes of strings
+	buffers    []extent // bits of what is not null; elements, offsets, indices or views; bytes of strings
 	codec      int64
 	dictionary *dictionary
 }
@@ -51,62 +48,19 @@ type dictionary struct {
 	part   part
 }
 
-// A decoded column has numbers as bytes, or strings.
-type decoded struct {
-	b     []byte
-	texts []string
-}
-
-func (c *column) Len() int               { return c.rows * c.typ.Size() }
-func (c *column) Device() storage.Device { return storage.File(c.in.Name) }
-
-func (c *column) ReadView(dst []byte, t dtype.Type, v views.View) error {
-	if t != c.typ || !v.Within(c.rows) || len(dst) < v.Len()*t.Size() {
-		return fmt.Errorf("%s: %v%v of %d rows of %v: %w", c.in.Name, t, v.Shape, c.rows, c.typ, views.ErrShape)
-	}
-	d, err := c.decode()
-	if err != nil {
-		return fmt.Errorf("%s: %w", c.in.Name, err)
-	}
-	storage.Gather(dst, d.b, t, v)
-	return nil
-}
-
-// strings returns strings.
-func (c *column) strings(v views.View) ([]any, error) {
-	if !v.Within(c.rows) {
-		return nil, fmt.Errorf("%v of %d rows: %w", v.Shape, c.rows, views.ErrShape)
-	}
-	d, err := c.decode()
-	if err != nil {
-		return nil, err
-	}
-	list := make([]any, 0, v.Len())
-	for at := range v.Positions() {
-		list = append(list, d.texts[at])
-	}
-	return list, nil
-}
-
-func (c *column) decode() (*decoded, error) {
-	if err := c.sections.Check(); err != nil {
-		return nil, err
-	}
-	if kept := c.kept.Load(); kept != nil {
-		if d := kept.Value(); d != nil {
-			return d, nil
-		}
-	}
+// stored returns the number of bytes of the buffers.
+func (c *columnReader) stored() int {
 	stored := 0
 	for _, p := range c.parts {
 		for _, b := range p.buffers {
 			stored += int(b.size)
 		}
 	}
-	if err := c.in.Budget.Make(c.rows*max(16, c.typ.Size()), stored); err != nil {
-		return nil, err
-	}
-	d, last := &decoded{}, &lookup{}
+	return stored
+}
+
+func (c *columnReader) decode() (*column.Values, error) {
+	d, last := &column.Values{}, &lookup{}
 	for _, p := range c.parts {
 		if err := c.in.Err(); err != nil {
 			return nil, err
@@ -121,75 +75,67 @@ func (c *column) decode() (*decoded, error) {
 			return nil, err
 		}
 	}
-	kept := weak.Make(d)
-	c.kept.Store(&kept)
 	return d, nil
 }
 
 // valid returns the bits of the rows that are not null, or nil if none is.
-func (c *column) valid(p part) ([]byte, error) {
+func (c *columnReader) valid(p part) ([]byte, error) {
 	if p.nulls == 0 {
 		return nil, nil
 	}
-	if !c.typ.IsFloat() && c.typ.Valid() {
-		return nil, fmt.Errorf("values of type %v are missing, for which there is no number; fill them or save floats: %w", c.typ, storage.ErrState)
+	if err := c.kind.CanMiss(); err != nil {
+		return nil, err
 	}
 	return c.content(p, 0, (p.rows+7)/8)
 }
 
 func isNull(valid []byte, row int) bool { return valid != nil && valid[row/8]>>(row%8)&1 == 0 }
 
-// missing appends what stands for a null: missing numbers are NaN, and missing strings are
-// empty.
-func (c *column) missing(d *decoded) {
-	switch c.typ {
-	case dtype.Float16:
-		d.b = binary.NativeEndian.AppendUint16(d.b, 0x7e00)
-	case dtype.Float32:
-		d.b = binary.NativeEndian.AppendUint32(d.b, math.Float32bits(float32(math.NaN())))
-	case dtype.Float64:
-		d.b = binary.NativeEndian.AppendUint64(d.b, math.Float64bits(math.NaN()))
-	default:
-		d.texts = append(d.texts, "")
-	}
-}
-
 // values appends the values of a part.
-func (c *column) values(d *decoded, p part) error {
+func (c *columnReader) values(d *column.Values, p part) error {
 	valid, err := c.valid(p)
 	if err != nil || p.rows == 0 {
 		return err
 	}
-	if !c.typ.Valid() {
+	switch {
+	case c.stringViews:
+		return c.viewedTexts(d, p, valid)
+	case !c.kind.Type.Valid():
 		return c.texts(d, p, valid)
-	}
-	if c.typ == dtype.Bool {
+	case c.kind.Type == dtype.Bool:
 		bits, err := c.content(p, 1, (p.rows+7)/8)
 		if err != nil {
 			return err
 		}
 		for i := range p.rows {
-			d.b = append(d.b, bits[i/8]>>(i%8)&1)
+			d.Numbers = append(d.Numbers, bits[i/8]>>(i%8)&1)
 		}
 		return nil
 	}
-	size := c.typ.Size()
-	elements, err := c.content(p, 1, p.rows*size)
+	elements, err := c.content(p, 1, p.rows*c.stores.Size())
 	if err != nil {
 		return err
 	}
-	if elements, err = native(elements, c.typ); err != nil {
+	if elements, err = native(elements, c.stores); err != nil {
 		return err
 	}
+	if c.stores != c.kind.Type { // days, and times of the day
+		wide := make([]byte, p.rows*c.kind.Type.Size())
+		if err := dtype.Convert(wide, c.kind.Type, elements, c.stores); err != nil {
+			return err
+		}
+		elements = wide
+	}
 	if valid == nil {
-		d.b = append(d.b, elements...)
+		d.Numbers = append(d.Numbers, elements...)
 		return nil
 	}
+	all := &column.Values{Numbers: elements}
 	for i := range p.rows {
 		if isNull(valid, i) {
-			c.missing(d)
+			c.kind.AppendMissing(d)
 		} else {
-			d.b = append(d.b, elements[i*size:][:size]...)
+			c.kind.Append(d, all, i)
 		}
 	}
 	return nil
@@ -206,7 +152,7 @@ func native(elements []byte, t dtype.Type) ([]byte, error) {
 }
 
 // texts appends strings, which are between offsets.
-func (c *column) texts(d *decoded, p part, valid []byte) error {
+func (c *columnReader) texts(d *column.Values, p part, valid []byte) error {
 	offsets, err := c.content(p, 1, (p.rows+1)*c.offsets)
 	if err != nil {
 		return err
@@ -228,11 +174,46 @@ func (c *column) texts(d *decoded, p part, valid []byte) error {
 			return fmt.Errorf("a string from byte %d to %d of %d: %w", start, end, len(b), storage.ErrState)
 		}
 		if isNull(valid, i) {
-			c.missing(d)
+			c.kind.AppendMissing(d)
 		} else {
-			d.texts = append(d.texts, string(b[start:end]))
+			d.Texts = append(d.Texts, string(b[start:end]))
 		}
 		start = end
+	}
+	return nil
+}
+
+// viewedTexts appends strings that have views of 16 bytes:
+//
+//	int32 length, up to 12 bytes of the string, or its first 4, int32 buffer, int32 offset
+func (c *columnReader) viewedTexts(d *column.Values, p part, valid []byte) error {
+	const size, inline = 16, 12
+	views, err := c.content(p, 1, p.rows*size)
+	if err != nil {
+		return err
+	}
+	buffers := make([][]byte, len(p.buffers)-2)
+	for i := range buffers {
+		if buffers[i], err = c.content(p, 2+i, -1); err != nil {
+			return err
+		}
+	}
+	for i := range p.rows {
+		if isNull(valid, i) {
+			c.kind.AppendMissing(d)
+			continue
+		}
+		view := views[i*size : (i+1)*size]
+		length := binary.LittleEndian.Uint32(view)
+		if length <= inline {
+			d.Texts = append(d.Texts, string(view[4:4+length]))
+			continue
+		}
+		buffer, start := binary.LittleEndian.Uint32(view[8:]), uint64(binary.LittleEndian.Uint32(view[12:]))
+		if int64(buffer) >= int64(len(buffers)) || start+uint64(length) > uint64(len(buffers[buffer])) {
+			return fmt.Errorf("a string of %d bytes from byte %d of buffer %d, of %d: %w", length, start, buffer, len(buffers), storage.ErrState)
+		}
+		d.Texts = append(d.Texts, string(buffers[buffer][start:start+uint64(length)]))
 	}
 	return nil
 }
@@ -240,11 +221,11 @@ func (c *column) texts(d *decoded, p part, valid []byte) error {
 // A lookup is the values of the dictionary that was used last.
 type lookup struct {
 	dictionary *dictionary
-	decoded
+	column.Values
 }
 
 // lookUp appends the values of a dictionary that indices select.
-func (c *column) lookUp(d *decoded, p part, last *lookup) error {
+func (c *columnReader) lookUp(d *column.Values, p part, last *lookup) error {
 	valid, err := c.valid(p)
 	if err != nil || p.rows == 0 {
 		return err
@@ -260,14 +241,10 @@ func (c *column) lookUp(d *decoded, p part, last *lookup) error {
 	if err := c.load(last, p.dictionary); err != nil {
 		return err
 	}
-	size := c.typ.Size()
-	n := len(last.texts)
-	if c.typ.Valid() {
-		n = len(last.b) / size
-	}
+	n := c.kind.Len(&last.Values)
 	for i := range p.rows {
 		if isNull(valid, i) {
-			c.missing(d)
+			c.kind.AppendMissing(d)
 			continue
 		}
 		var index uint64 // a negative one is too large
@@ -281,20 +258,16 @@ func (c *column) lookUp(d *decoded, p part, last *lookup) error {
 		default:
 			index = binary.LittleEndian.Uint64(b)
 		}
-		switch {
-		case index >= uint64(n) || c.index.IsSigned() && index>>(8*width-1) != 0:
+		if index >= uint64(n) || c.index.IsSigned() && index>>(8*width-1) != 0 {
 			return fmt.Errorf("value %d of a dictionary of %d: %w", index, n, storage.ErrState)
-		case c.typ.Valid():
-			d.b = append(d.b, last.b[int(index)*size:][:size]...)
-		default:
-			d.texts = append(d.texts, last.texts[index])
 		}
+		c.kind.Append(d, &last.Values, int(index))
 	}
 	return nil
 }
 
 // load decodes a dictionary, or what it adds to the last one.
-func (c *column) load(last *lookup, want *dictionary) error {
+func (c *columnReader) load(last *lookup, want *dictionary) error {
 	var missing []*dictionary
 	for d := want; d != last.dictionary; d = d.before {
 		if d == nil { // the last one is not among those before
@@ -304,7 +277,7 @@ func (c *column) load(last *lookup, want *dictionary) error {
 		missing = append(missing, d)
 	}
 	for _, d := range slices.Backward(missing) {
-		if err := c.values(&last.decoded, d.part); err != nil {
+		if err := c.values(&last.Values, d.part); err != nil {
 			return fmt.Errorf("dictionary %d: %w", c.id, err)
 		}
 		last.dictionary = d
@@ -316,7 +289,7 @@ func (c *column) load(last *lookup, want *dictionary) error {
 const uncompressed, lz4Frame, zstdFrame = -1, 0, 1
 
 // content returns the first n bytes of a buffer, or all of them if n is negative.
-func (c *column) content(p part, i, n int) ([]byte, error) {
+func (c *columnReader) content(p part, i, n int) ([]byte, error) {
 	from := p.buffers[i]
 	b := make([]byte, from.size)
 	if err := readAt(c.in, b, from.at); err != nil {
@@ -340,7 +313,7 @@ func (c *column) content(p part, i, n int) ([]byte, error) {
 // decompress returns the bytes of a compressed buffer:
 //
 //	int64 size (-1 if what follows is not compressed), frame
-func (c *column) decompress(b []byte, codec int64) ([]byte, error) {
+func (c *columnReader) decompress(b []byte, codec int64) ([]byte, error) {
 	if len(b) < 8 {
 		return nil, fmt.Errorf("a compressed buffer of %d bytes: %w", len(b), storage.ErrState)
 	}

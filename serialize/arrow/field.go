@@ -4,13 +4,16 @@ import (
 	"fmt"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/serialize/internal/column"
 )
 
 // A field is a column of the schema.
 type field struct {
 	name        string
-	typ         dtype.Type // of numbers; Invalid for strings
+	kind        column.Kind
+	stores      dtype.Type // the type of the stored numbers; Invalid for strings
 	offsets     int        // bytes of an offset of strings
+	stringViews bool       // strings have views instead of offsets
 	index       dtype.Type // of indices into a dictionary; Invalid if the values are stored
 	id          int64      // of the dictionary
 	unsupported string     // the name of the type, if it is not read
@@ -27,8 +30,11 @@ type layout struct {
 
 // value returns the field for the values of a dictionary.
 func (x field) value() field {
-	v := field{name: x.name, typ: x.typ, offsets: x.offsets, layout: layout{nodes: 1, buffers: 2}}
-	if !x.typ.Valid() {
+	v := field{name: x.name, kind: x.kind, stores: x.stores, offsets: x.offsets, stringViews: x.stringViews, layout: layout{nodes: 1, buffers: 2}}
+	switch {
+	case x.stringViews:
+		v.layout.views = 1
+	case !x.kind.Type.Valid():
 		v.layout.buffers = 3
 	}
 	return v
@@ -36,7 +42,8 @@ func (x field) value() field {
 
 // Kinds of types.
 const (
-	typeInt, typeFloat, typeUTF8, typeBool, typeUnion, typeLargeUTF8, typeBinaryView, typeUTF8View = 2, 3, 5, 6, 14, 20, 23, 24
+	typeInt, typeFloat, typeUTF8, typeBool, typeDate, typeTime, typeTimestamp, typeUnion, typeDuration = 2, 3, 5, 6, 8, 9, 10, 14, 18
+	typeLargeUTF8, typeBinaryView, typeUTF8View                                                        = 20, 23, 24
 )
 
 // kinds are the names of the types, and how many buffers a column has beside those of its
@@ -69,11 +76,13 @@ func fieldOf(t table, depth int) field {
 	x.layout = layout{nodes: 1, buffers: kinds[kind].buffers}
 	switch kind {
 	case typeInt:
-		x.typ = integer(typ)
+		x.kind.Type = integer(typ)
 	case typeFloat:
-		x.typ = map[int64]dtype.Type{0: dtype.Float16, 1: dtype.Float32, 2: dtype.Float64}[typ.int(0, 2)]
+		x.kind.Type = map[int64]dtype.Type{0: dtype.Float16, 1: dtype.Float32, 2: dtype.Float64}[typ.int(0, 2)]
 	case typeBool:
-		x.typ = dtype.Bool
+		x.kind.Type = dtype.Bool
+	case typeDate, typeTime, typeTimestamp, typeDuration:
+		x.kind, x.stores = timeOf(kind, typ)
 	case typeUTF8:
 		x.offsets = 4
 	case typeLargeUTF8:
@@ -81,9 +90,12 @@ func fieldOf(t table, depth int) field {
 	case typeUnion:
 		x.layout.buffers += int(typ.int(0, 2) & 1) // dense ones have offsets
 	case typeBinaryView, typeUTF8View:
-		x.layout.views = 1
+		x.layout.views, x.stringViews = 1, kind == typeUTF8View
 	}
-	if x.offsets == 0 && !x.typ.Valid() {
+	if !x.stores.Valid() {
+		x.stores = x.kind.Type
+	}
+	if x.offsets == 0 && !x.stringViews && !x.kind.Type.Valid() {
 		x.unsupported = kinds[kind].name
 	}
 	for _, child := range t.tables(5) {
@@ -110,6 +122,39 @@ func fieldOf(t table, depth int) field {
 		}
 	}
 	return x
+}
+
+// units are those of times.
+var units = []string{"s", "ms", "us", "ns"}
+
+// timeOf returns the kind of a type of times, and the type of the stored integers. Days are
+// stored as int32, as are times of the day in seconds and milliseconds, which count from
+// midnight.
+func timeOf(kind int, typ table) (k column.Kind, stores dtype.Type) {
+	stores = dtype.Int64
+	if kind == typeDate {
+		if typ.buffer != nil && typ.intOr(0, 2, 1) == 0 {
+			return column.Time("D"), dtype.Int32
+		}
+		return column.Time("ms"), stores
+	}
+	missing := int64(0)
+	if kind == typeTime || kind == typeDuration {
+		missing = 1 // milliseconds
+	}
+	unit := typ.intOr(0, 2, missing)
+	if unit < 0 || unit >= int64(len(units)) {
+		return column.Kind{}, dtype.Invalid
+	}
+	switch kind {
+	case typeTimestamp:
+		return column.Time(units[unit]), stores
+	case typeTime:
+		if typ.intOr(1, 4, 32) == 32 {
+			stores = dtype.Int32
+		}
+	}
+	return column.Duration(units[unit]), stores
 }
 
 // integer returns the type of integers, or Invalid.

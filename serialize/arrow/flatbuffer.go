@@ -86,6 +86,14 @@ func (t table) int(i, size int) int64 {
 	return int64(t.uint(at, size)<<(64-8*size)) >> (64 - 8*size)
 }
 
+// intOr is int for a field whose value is missing if it is not there.
+func (t table) intOr(i, size int, missing int64) int64 {
+	if t.buffer == nil || t.field(i) == 0 {
+		return missing
+	}
+	return t.int(i, size)
+}
+
 func (t table) sub(i int) table {
 	if at := t.field(i); at != 0 {
 		return t.table(at)

@@ -7,87 +7,32 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"sync/atomic"
-	"weak"
 
 	"github.com/klauspost/compress/snappy"
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
 
 	"github.com/h5dnn/h5dnn/dtype"
-	"github.com/h5dnn/h5dnn/storage"
-	"github.com/h5dnn/h5dnn/views"
+	"github.com/h5dnn/h5dnn/serialize/internal/column"
 )
 
-// A column is a Source that is decoded as a whole. The result is kept for the next read
-// until the garbage collector needs the memory.
-type column struct {
+// A columnReader decodes a column.
+type columnReader struct {
 	*file
 	physical int64
-	typ      dtype.Type // 0 for strings
+	kind     column.Kind
 	optional bool
 	chunks   []chunk
 	stored   int // bytes
-	kept     atomic.Pointer[weak.Pointer[decoded]]
 }
 
-// A decoded column has numbers as bytes, or strings.
-type decoded struct {
-	b     []byte
-	texts []string
-}
-
-func (c *column) Len() int               { return c.rows * c.typ.Size() }
-func (c *column) Device() storage.Device { return storage.File(c.in.Name) }
-
-func (c *column) ReadView(dst []byte, t dtype.Type, v views.View) error {
-	if t != c.typ || !v.Within(c.rows) || len(dst) < v.Len()*t.Size() {
-		return fmt.Errorf("%s: %v%v of %d rows of %v: %w", c.in.Name, t, v.Shape, c.rows, c.typ, views.ErrShape)
-	}
-	d, err := c.decode()
-	if err != nil {
-		return fmt.Errorf("%s: %w", c.in.Name, err)
-	}
-	storage.Gather(dst, d.b, t, v)
-	return nil
-}
-
-// values returns strings.
-func (c *column) values(v views.View) ([]any, error) {
-	if !v.Within(c.rows) {
-		return nil, fmt.Errorf("%v of %d rows: %w", v.Shape, c.rows, views.ErrShape)
-	}
-	d, err := c.decode()
-	if err != nil {
-		return nil, err
-	}
-	list := make([]any, 0, v.Len())
-	for at := range v.Positions() {
-		list = append(list, d.texts[at])
-	}
-	return list, nil
-}
-
-func (c *column) decode() (*decoded, error) {
-	if err := c.sections.Check(); err != nil {
-		return nil, err
-	}
-	if kept := c.kept.Load(); kept != nil {
-		if d := kept.Value(); d != nil {
-			return d, nil
-		}
-	}
-	if err := c.in.Budget.Make(c.rows*max(16, c.typ.Size()), c.stored); err != nil {
-		return nil, err
-	}
-	d := &decoded{}
+func (c *columnReader) decode() (*column.Values, error) {
+	d := &column.Values{}
 	for _, k := range c.chunks {
 		if err := c.chunk(d, k); err != nil {
 			return nil, err
 		}
 	}
-	kept := weak.Make(d)
-	c.kept.Store(&kept)
 	return d, nil
 }
 
@@ -101,7 +46,7 @@ const (
 var encodingNames = map[int64]string{4: "BIT_PACKED", 5: "DELTA_BINARY_PACKED", 6: "DELTA_LENGTH_BYTE_ARRAY", 7: "DELTA_BYTE_ARRAY", 9: "BYTE_STREAM_SPLIT"}
 
 // chunk decodes the pages of a row group.
-func (c *column) chunk(d *decoded, k chunk) error {
+func (c *columnReader) chunk(d *column.Values, k chunk) error {
 	if err := c.in.Budget.Allocate(int(k.size), int(k.size)); err != nil {
 		return err
 	}
@@ -109,7 +54,7 @@ func (c *column) chunk(d *decoded, k chunk) error {
 	if _, err := c.in.ReadAt(b, k.at); err != nil && err != io.EOF {
 		return err
 	}
-	var dictionary *decoded
+	var dictionary *column.Values
 	for rows := k.rows; rows > 0; {
 		head := &decoder{b: b}
 		header := head.object(0)
@@ -129,7 +74,7 @@ func (c *column) chunk(d *decoded, k chunk) error {
 			if err != nil {
 				return err
 			}
-			dictionary = &decoded{}
+			dictionary = &column.Values{}
 			if err := c.plain(dictionary, content, integer(sub(header, 7), 1)); err != nil {
 				return err
 			}
@@ -145,7 +90,7 @@ func (c *column) chunk(d *decoded, k chunk) error {
 }
 
 // page decodes a page of values, and returns their number.
-func (c *column) page(d, dictionary *decoded, header object, page []byte, codec, size, rows int64) (int64, error) {
+func (c *columnReader) page(d, dictionary *column.Values, header object, page []byte, codec, size, rows int64) (int64, error) {
 	info, encoding := sub(header, 5), integer(sub(header, 5), 2)
 	var levels, content []byte
 	var err error
@@ -186,7 +131,7 @@ func (c *column) page(d, dictionary *decoded, header object, page []byte, codec,
 	}
 	values := d
 	if count < n {
-		values = &decoded{}
+		values = &column.Values{}
 	}
 	if err := c.encoded(values, dictionary, content, encoding, count); err != nil {
 		return 0, err
@@ -198,7 +143,7 @@ func (c *column) page(d, dictionary *decoded, header object, page []byte, codec,
 }
 
 // encoded appends n values.
-func (c *column) encoded(d, dictionary *decoded, content []byte, encoding, n int64) error {
+func (c *columnReader) encoded(d, dictionary *column.Values, content []byte, encoding, n int64) error {
 	switch encoding {
 	case plain:
 		return c.plain(d, content, n)
@@ -218,7 +163,7 @@ func (c *column) encoded(d, dictionary *decoded, content []byte, encoding, n int
 		if c.physical == physicalBool && len(content) >= 4 {
 			bits, err := hybrid(content[4:], 1, int(n))
 			for _, bit := range bits {
-				d.b = append(d.b, byte(bit))
+				d.Numbers = append(d.Numbers, byte(bit))
 			}
 			return err
 		}
@@ -231,58 +176,37 @@ func (c *column) encoded(d, dictionary *decoded, content []byte, encoding, n int
 }
 
 // lookUp appends the values of a dictionary that indices select.
-func (c *column) lookUp(d, dictionary *decoded, indices []uint32) error {
-	size := c.typ.Size()
+func (c *columnReader) lookUp(d, dictionary *column.Values, indices []uint32) error {
+	n := c.kind.Len(dictionary)
 	for _, i := range indices {
-		if c.physical == physicalBytes {
-			if int(i) >= len(dictionary.texts) {
-				return fmt.Errorf("value %d of a dictionary of %d: %w", i, len(dictionary.texts), errThrift)
-			}
-			d.texts = append(d.texts, dictionary.texts[i])
-			continue
+		if int64(i) >= int64(n) {
+			return fmt.Errorf("value %d of a dictionary of %d: %w", i, n, errThrift)
 		}
-		if int(i) >= len(dictionary.b)/size {
-			return fmt.Errorf("value %d of a dictionary of %d: %w", i, len(dictionary.b)/size, errThrift)
-		}
-		d.b = append(d.b, dictionary.b[int(i)*size:][:size]...)
+		c.kind.Append(d, dictionary, int(i))
 	}
 	return nil
 }
 
-// spread appends values where they are present: missing numbers are NaN, and missing
-// strings are empty. Other columns must have all values.
-func (c *column) spread(d, values *decoded, present []uint32) error {
-	size, at := c.typ.Size(), 0
-	var missing []byte
-	switch {
-	case c.physical == physicalBytes:
-	case c.typ == dtype.Float32:
-		missing = binary.NativeEndian.AppendUint32(nil, math.Float32bits(float32(math.NaN())))
-	case c.typ == dtype.Float64:
-		missing = binary.NativeEndian.AppendUint64(nil, math.Float64bits(math.NaN()))
-	default:
-		return fmt.Errorf("values of type %v are missing, for which there is no number; fill them or save floats: %w", c.typ, storage.ErrState)
+// spread appends values where they are present, and what stands for missing ones elsewhere.
+func (c *columnReader) spread(d, values *column.Values, present []uint32) error {
+	if err := c.kind.CanMiss(); err != nil {
+		return err
 	}
+	at := 0
 	for _, level := range present {
-		switch {
-		case c.physical == physicalBytes && level == 0:
-			d.texts = append(d.texts, "")
-		case c.physical == physicalBytes:
-			d.texts = append(d.texts, values.texts[at])
-			at++
-		case level == 0:
-			d.b = append(d.b, missing...)
-		default:
-			d.b = append(d.b, values.b[at:at+size]...)
-			at += size
+		if level == 0 {
+			c.kind.AppendMissing(d)
+			continue
 		}
+		c.kind.Append(d, values, at)
+		at++
 	}
 	return nil
 }
 
 // plain appends n values as they are stored: little-endian, bools as bits, and texts with
 // their length before them.
-func (c *column) plain(d *decoded, content []byte, n int64) error {
+func (c *columnReader) plain(d *column.Values, content []byte, n int64) error {
 	short := func() error { return fmt.Errorf("%d values in %d bytes: %w", n, len(content), errThrift) }
 	le := binary.LittleEndian
 	switch c.physical {
@@ -291,7 +215,7 @@ func (c *column) plain(d *decoded, content []byte, n int64) error {
 			return short()
 		}
 		for i := range n {
-			d.b = append(d.b, content[i/8]>>(i%8)&1)
+			d.Numbers = append(d.Numbers, content[i/8]>>(i%8)&1)
 		}
 	case physicalInt32, physicalFloat:
 		if n < 0 || n > int64(len(content))/4 {
@@ -300,23 +224,23 @@ func (c *column) plain(d *decoded, content []byte, n int64) error {
 		for ; n > 0; n-- {
 			x := le.Uint32(content)
 			content = content[4:]
-			switch c.typ.Size() {
+			switch c.kind.Type.Size() {
 			case 1:
-				d.b = append(d.b, byte(x))
+				d.Numbers = append(d.Numbers, byte(x))
 			case 2:
-				d.b = binary.NativeEndian.AppendUint16(d.b, uint16(x))
+				d.Numbers = binary.NativeEndian.AppendUint16(d.Numbers, uint16(x))
 			case 4:
-				d.b = binary.NativeEndian.AppendUint32(d.b, x)
-			default:
-				return fmt.Errorf("%v in %s: %w", c.typ, physicalNames[c.physical], errThrift)
+				d.Numbers = binary.NativeEndian.AppendUint32(d.Numbers, x)
+			default: // days, and times of the day
+				d.Numbers = binary.NativeEndian.AppendUint64(d.Numbers, uint64(int32(x)))
 			}
 		}
 	case physicalInt64, physicalDouble:
-		if n < 0 || n > int64(len(content))/8 || c.typ.Size() != 8 {
+		if n < 0 || n > int64(len(content))/8 || c.kind.Type.Size() != 8 {
 			return short()
 		}
 		for ; n > 0; n-- {
-			d.b = binary.NativeEndian.AppendUint64(d.b, le.Uint64(content))
+			d.Numbers = binary.NativeEndian.AppendUint64(d.Numbers, le.Uint64(content))
 			content = content[8:]
 		}
 	default:
@@ -325,7 +249,7 @@ func (c *column) plain(d *decoded, content []byte, n int64) error {
 				return short()
 			}
 			end := 4 + le.Uint32(content)
-			d.texts = append(d.texts, string(content[4:end]))
+			d.Texts = append(d.Texts, string(content[4:end]))
 			content = content[end:]
 		}
 	}
@@ -383,7 +307,7 @@ const (
 var codecNames = map[int64]string{3: "LZO", 4: "BROTLI", 5: "LZ4"}
 
 // decompress returns a page of size bytes.
-func (c *column) decompress(b []byte, codec, size int64) ([]byte, error) {
+func (c *columnReader) decompress(b []byte, codec, size int64) ([]byte, error) {
 	if codec == uncompressed {
 		return b, nil
 	}

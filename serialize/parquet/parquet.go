@@ -14,8 +14,8 @@ import (
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/serialize/internal/column"
 	"github.com/h5dnn/h5dnn/storage"
-	"github.com/h5dnn/h5dnn/views"
 )
 
 var format = serialize.Format{
@@ -148,26 +148,28 @@ func skip(schema []any, at int) (leaves, next int) {
 func (f *file) column(element, metadata object, leaf int, group bool) (serialize.Entry, error) {
 	name := text(element, 4)
 	physical := integer(element, 1)
-	c := &column{file: f, physical: physical, optional: integer(element, 3) == 1}
+	c := &columnReader{file: f, physical: physical, optional: integer(element, 3) == 1}
 	switch {
 	case group || integer(element, 3) > 1:
 		return serialize.Unsupported(name, []int{f.rows}, "nested column")
 	case physical < 0 || int(physical) >= len(physicalNames):
 		return serialize.Unsupported(name, []int{f.rows}, fmt.Sprint("physical type ", physical))
+	case decimal(element):
+		return serialize.Unsupported(name, []int{f.rows}, "decimal")
 	case physical == physicalBytes:
 	case physical == physicalInt32 || physical == physicalInt64:
-		c.typ = map[int64]dtype.Type{physicalInt32: dtype.Int32, physicalInt64: dtype.Int64}[physical]
-		if id, ok := element[6].(int64); ok && converted[id].Valid() {
-			c.typ = converted[id]
-		}
+		c.kind = integerOf(physical, element)
 	case physical == physicalBool:
-		c.typ = dtype.Bool
+		c.kind.Type = dtype.Bool
 	case physical == physicalFloat:
-		c.typ = dtype.Float32
+		c.kind.Type = dtype.Float32
 	case physical == physicalDouble:
-		c.typ = dtype.Float64
+		c.kind.Type = dtype.Float64
 	default:
 		return serialize.Unsupported(name, []int{f.rows}, physicalNames[physical])
+	}
+	if size := c.kind.Type.Size(); physical == physicalInt32 && size > 4 && c.kind.Descr == "" || physical == physicalInt64 && size != 8 {
+		return serialize.Entry{Name: name}, fmt.Errorf("%s: %v in %s: %w", name, c.kind.Type, physicalNames[physical], errThrift)
 	}
 	total := int64(0)
 	for _, group := range list(metadata, 4) {
@@ -188,13 +190,57 @@ func (f *file) column(element, metadata object, leaf int, group bool) (serialize
 	if total != int64(f.rows) {
 		return serialize.Entry{Name: name}, fmt.Errorf("%s: row groups of %d rows in a file of %d: %w", name, total, f.rows, errThrift)
 	}
-	e := serialize.Entry{Name: name}
-	if physical == physicalBytes {
-		e.Elements = &serialize.Elements{View: views.Of(f.rows), Type: "string", Values: c.values}
-		return e, nil
+	whole := &column.Column{Kind: c.kind, In: f.in, Rows: f.rows, Stored: func() int { return c.stored }, Check: f.sections.Check, Decode: c.decode}
+	return whole.Entry(name), nil
+}
+
+// Converted types of times, and fields of the union of logical types.
+const (
+	convertedDecimal, convertedDate, convertedTimeMillis, convertedTimeMicros, convertedMillis, convertedMicros = 5, 6, 7, 8, 9, 10
+
+	logicalDecimal, logicalDate, logicalTime, logicalTimestamp = 5, 6, 7, 8
+)
+
+// decimal reports whether the elements are decimals, whose digits are stored as integers or
+// bytes.
+func decimal(element object) bool {
+	_, ok := sub(element, 10)[logicalDecimal]
+	return ok || integer(element, 6) == convertedDecimal
+}
+
+// integerOf returns what integers are: numbers, or times since 1970 or midnight.
+func integerOf(physical int64, element object) column.Kind {
+	logical := sub(element, 10)
+	for field, kind := range map[int]func(unit string) column.Kind{logicalTime: column.Duration, logicalTimestamp: column.Time} {
+		if _, ok := logical[field]; !ok {
+			continue
+		}
+		for unit, name := range map[int]string{1: "ms", 2: "us", 3: "ns"} {
+			if _, ok := sub(sub(logical, field), 2)[unit]; ok {
+				return kind(name)
+			}
+		}
 	}
-	e.Array = storage.Array{Data: c, Type: c.typ, View: views.Of(f.rows)}
-	return e, nil
+	if _, ok := logical[logicalDate]; ok {
+		return column.Time("D")
+	}
+	id, ok := element[6].(int64)
+	switch {
+	case !ok:
+	case id == convertedDate:
+		return column.Time("D")
+	case id == convertedTimeMillis:
+		return column.Duration("ms")
+	case id == convertedTimeMicros:
+		return column.Duration("us")
+	case id == convertedMillis:
+		return column.Time("ms")
+	case id == convertedMicros:
+		return column.Time("us")
+	case converted[id].Valid():
+		return column.Kind{Type: converted[id]}
+	}
+	return column.Kind{Type: map[int64]dtype.Type{physicalInt32: dtype.Int32, physicalInt64: dtype.Int64}[physical]}
 }
 
 // A chunk is the pages of a column in a row group.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -129,4 +130,61 @@ func TestDamagedFilesAreErrorsOrData(t *testing.T) {
 func FuzzOpen(f *testing.F) {
 	serializetest.AddSeeds(f, "testdata/*.parquet")
 	f.Fuzz(serializetest.FuzzTarget("parquet"))
+}
+
+// TestTimesAreInt64: dates, timestamps, durations and times of the day are int64 with the
+// type that NumPy has for them, and missing ones NaT.
+func TestTimesAreInt64(t *testing.T) {
+	const missing = math.MinInt64
+	for _, file := range []string{"times.parquet"} {
+		f, err := serialize.Open("testdata/" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		for name, want := range map[string]struct {
+			descr string
+			elems []int64
+		}{
+			"date32": {"<M8[D]", []int64{1, missing, -3}}, "s": {"<M8[ms]", []int64{1000, missing, -3000}}, "ms": {"<M8[ms]", []int64{1, missing, -3}},
+			"us": {"<M8[us]", []int64{1, missing, -3}}, "ns": {"<M8[ns]", []int64{1, missing, -3}}, "time s": {"<m8[ms]", []int64{1000, missing, 3 * 1000}},
+			"time ms": {"<m8[ms]", []int64{1, missing, 3}}, "time us": {"<m8[us]", []int64{1, missing, 3}}, "time ns": {"<m8[ns]", []int64{1, missing, 3}},
+		} {
+			e, err := serialize.Lookup(f, name)
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			elems, err := storage.Read[int64](e.Array)
+			if err != nil || e.Array.Type != dtype.Int64 || !slices.Equal(elems, want.elems) || e.Attrs["numpy.descr"] != want.descr {
+				t.Errorf("%s: %s: %v %v of %v, %v; want %v of %s", file, name, e.Array.Type, elems, e.Attrs, err, want.elems, want.descr)
+			}
+		}
+		for _, name := range []string{"words"} {
+			e, err := serialize.Lookup(f, name)
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			got, err := e.Elements.Values(e.Elements.View)
+			if want := []any{"a string of more than twelve bytes", "", "größe"}; err != nil || !slices.Equal(got, want) {
+				t.Errorf("%s: %s: %q, %v; want %q", file, name, got, err, want)
+			}
+		}
+	}
+}
+
+// TestDecimalsAreNotIntegers: the digits of a decimal without its scale are another number.
+func TestDecimalsAreNotIntegers(t *testing.T) {
+	f, err := serialize.Open("testdata/decimal.parquet")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := serialize.Lookup(f, "small decimal"); !errors.Is(err, dtype.ErrType) {
+		t.Errorf("a decimal: %v", err)
+	}
+	if _, err := serialize.Lookup(f, "x"); err != nil {
+		t.Error(err)
+	}
 }

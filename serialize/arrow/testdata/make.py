@@ -48,3 +48,11 @@ odd = pa.table({"null": pa.nulls(k), "list": pa.array([[1, 2], [3]]), "struct": 
                 "runs": pa.RunEndEncodedArray.from_arrays(pa.array([2], pa.int32()), pa.array([7])), "list view": pa.array([[1], [2]], pa.list_view(pa.int8())),
                 "dictionary of binary": pa.array([b"x", b"y"]).dictionary_encode(), "integer gaps": pa.array([1, None]), "x": pa.array([1, 2])})
 write("odd.arrow", odd)
+times = {"date32": pa.array([1, None, -3], pa.date32()), "s": pa.array([1, None, -3], pa.timestamp("s")), "ms": pa.array([1, None, -3], pa.timestamp("ms", "Europe/Paris")),
+         "us": pa.array([1, None, -3], pa.timestamp("us")), "ns": pa.array([1, None, -3], pa.timestamp("ns")), "time s": pa.array([1, None, 3], pa.time32("s")),
+         "time ms": pa.array([1, None, 3], pa.time32("ms")), "time us": pa.array([1, None, 3], pa.time64("us")), "time ns": pa.array([1, None, 3], pa.time64("ns")),
+         "words": pa.array(["a string of more than twelve bytes", None, "größe"]).dictionary_encode()}
+times |= {"date64": pa.array([86400000, None, 0], pa.date64()), "duration": pa.array([1, None, -3], pa.duration("us")), "seconds": pa.array([1, None, -3], pa.duration("s")),
+          "views": pa.array(["a string of more than twelve bytes", None, "größe"], pa.string_view()), "coded times": pa.array([5, None, 5], pa.timestamp("ms")).dictionary_encode()}
+write("times.arrow", pa.table(times))
+write("times_zstd.arrow", pa.table(times), compression="zstd", rows=2)

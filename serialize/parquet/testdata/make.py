@@ -2,7 +2,7 @@
 
     python3 make.py         # needs pyarrow
 """
-import json, os
+import decimal, json, os
 import numpy as np, pyarrow as pa, pyarrow.parquet as pq
 
 here = os.path.dirname(os.path.abspath(__file__))
@@ -23,3 +23,9 @@ pq.write_table(table, path("version2.parquet"), data_page_version="2.0", compres
 odd = pa.table({"list": pa.array([[1, 2], [3]]), "struct": pa.array([{"a": 1, "b": 2.0}, {"a": 3, "b": 4.0}]), "x": pa.array([1, 2]),
                 "integer gaps": pa.array([1, None]), "decimal": pa.array([1, 2]).cast(pa.decimal128(30, 2)), "time": pa.array([1, 2], pa.timestamp("us"))})
 pq.write_table(odd, path("odd.parquet"))
+times = {"date32": pa.array([1, None, -3], pa.date32()), "s": pa.array([1, None, -3], pa.timestamp("s")), "ms": pa.array([1, None, -3], pa.timestamp("ms", "Europe/Paris")),
+         "us": pa.array([1, None, -3], pa.timestamp("us")), "ns": pa.array([1, None, -3], pa.timestamp("ns")), "time s": pa.array([1, None, 3], pa.time32("s")),
+         "time ms": pa.array([1, None, 3], pa.time32("ms")), "time us": pa.array([1, None, 3], pa.time64("us")), "time ns": pa.array([1, None, 3], pa.time64("ns")),
+         "words": pa.array(["a string of more than twelve bytes", None, "größe"]).dictionary_encode()}
+pq.write_table(pa.table(times), path("times.parquet"))
+pq.write_table(pa.table({"small decimal": pa.array([decimal.Decimal("1.25"), decimal.Decimal("2.50")], pa.decimal128(9, 2)), "x": pa.array([1, 2])}), path("decimal.parquet"), store_decimal_as_integer=True)
