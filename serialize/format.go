@@ -270,7 +270,21 @@ func ByName(name string) (Format, error) {
 			return f, nil
 		}
 	}
-	return Format{}, fmt.Errorf("format %q; known are %s: %w", name, strings.Join(Formats(), ", "), ErrFormat)
+	return Format{}, fmt.Errorf("format %q; known are %s%s: %w", name, strings.Join(Formats(), ", "), importHint(name), ErrFormat)
+}
+
+// importHint names the package whose import registers a usual format that is not known, by
+// its name or extension. Programs see formats whose packages they import.
+func importHint(name string) string {
+	packages := map[string]string{
+		"h5": "hdf5", "hdf5": "hdf5", "npy": "npy", "npz": "npy", "pt": "torch", "pth": "torch", "torch": "torch", "keras": "keras",
+		"safetensors": "safetensors", "h5dn": "native", "native": "native", "onnx": "onnx", "gguf": "gguf", "csv": "csv", "parquet": "parquet", "arrow": "arrow",
+	}
+	folder, ok := packages[strings.ToLower(name)]
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf(`; import _ "github.com/h5dnn/h5dnn/serialize/%s"`, folder)
 }
 
 // extensions lists the usual extension of every format that is written.
@@ -303,7 +317,7 @@ func ByExtension(name string) (Format, error) {
 		if filepath.Ext(base) == "" {
 			return Format{}, fmt.Errorf("%s: the name has no extension, which says the format; known are %s: %w", name, known, ErrFormat)
 		}
-		return Format{}, fmt.Errorf("%s: no format has the extension %q; known are %s: %w", name, filepath.Ext(base), known, ErrFormat)
+		return Format{}, fmt.Errorf("%s: no format has the extension %q; known are %s%s: %w", name, filepath.Ext(base), known, importHint(filepath.Ext(base)[1:]), ErrFormat)
 	}
 	return found, nil
 }
@@ -339,6 +353,11 @@ func Detect(r io.ReaderAt, size int64) (Format, error) {
 // formatOf returns the format in which in is to be opened.
 func formatOf(in Input) (Format, error) {
 	format, err := Detect(in, in.Size)
+	if hint := importHint(strings.TrimPrefix(filepath.Ext(in.Name), ".")); err != nil && hint != "" {
+		if _, unknown := ByExtension(in.Name); unknown != nil {
+			err = fmt.Errorf("%w%s", err, hint)
+		}
+	}
 	if in.Format != "" {
 		format, err = ByName(in.Format)
 	}

@@ -145,3 +145,20 @@ func TestEntriesThatCannotBeReadAreErrors(t *testing.T) {
 		}
 	}
 }
+
+// TestFormatsWithoutTheirPackage: errors about a usual format that the program does not know
+// name the package to import.
+func TestFormatsWithoutTheirPackage(t *testing.T) {
+	const want = `import _ "github.com/h5dnn/h5dnn/serialize/gguf"`
+	_, byName := serialize.ByName("gguf")
+	_, byExtension := serialize.ByExtension("model.gguf")
+	_, opened := serialize.OpenReader(strings.NewReader("unknown"), 7, "model.gguf")
+	for _, err := range []error{byName, byExtension, opened} {
+		if !errors.Is(err, serialize.ErrFormat) || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %s in it", err, want)
+		}
+	}
+	if _, err := serialize.ByExtension("model.xyz"); err == nil || strings.Contains(err.Error(), "import") {
+		t.Errorf("error %v of an extension that no package has", err)
+	}
+}

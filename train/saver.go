@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/h5dnn/h5dnn/internal/atomicfile"
@@ -57,7 +56,7 @@ func newSaver(file string, lock *FileLock, every Interval, step uint64, size int
 	format, err := serialize.ByExtension(file)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("train: cannot save runs: %w%s", err, importHint(file))
+		return nil, fmt.Errorf("train: cannot save runs: %w", err)
 	case format.Single || !format.Meta || format.Save == nil && format.SaveFile == nil:
 		return nil, fmt.Errorf("train: cannot save runs to %s: the format %s does not hold several arrays with metadata, or is only read: %w", file, format.Name, serialize.ErrFormat)
 	}
@@ -87,16 +86,6 @@ func (s *saver) close() error {
 	_, err := s.wait()
 	s.lock.Unlock()
 	return err
-}
-
-// importHint names the package whose import registers the format of a file.
-func importHint(file string) string {
-	packages := map[string]string{".h5": "hdf5", ".hdf5": "hdf5", ".npz": "npy"}
-	name, ok := packages[strings.ToLower(filepath.Ext(file))]
-	if !ok {
-		return ""
-	}
-	return fmt.Sprintf(`; import _ "github.com/h5dnn/h5dnn/serialize/%s"`, name)
 }
 
 // due reports whether the run is to be saved after a step.

@@ -3,7 +3,6 @@ package models_test
 import (
 	"fmt"
 
-	"github.com/h5dnn/h5dnn/checkpoint"
 	"github.com/h5dnn/h5dnn/convert/models"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
@@ -45,7 +44,7 @@ func ExamplePlan_Run() {
 		panic(err)
 	}
 	defer source.Close()
-	plan, err := models.New(source, "hdf5", models.Options{Framework: checkpoint.H5dnn})
+	plan, err := models.New(source, "h5", models.Options{})
 	if err != nil {
 		panic(err)
 	}

@@ -190,6 +190,11 @@ type Options struct {
 
 // New plans the conversion of s to a format, named as in package serialize.
 func New(s *Source, format string, o Options) (*Plan, error) {
+	target, err := serialize.ByName(format)
+	if err != nil {
+		return nil, err
+	}
+	format = target.Name // which may be called by an extension, such as h5
 	if o.Framework == "" {
 		o.Framework = FrameworkOf(format)
 		if s.Framework == checkpoint.H5dnn && keepsRuns(format) {
@@ -198,10 +203,6 @@ func New(s *Source, format string, o Options) (*Plan, error) {
 	}
 	if !slices.Contains(Frameworks, o.Framework) {
 		return nil, fmt.Errorf("unknown framework %q; known are %s", o.Framework, strings.Join(Frameworks, ", "))
-	}
-	target, err := serialize.ByName(format)
-	if err != nil {
-		return nil, err
 	}
 	if o.Architecture.Keras != nil && s.Framework == checkpoint.PyTorch {
 		s.Model = o.Architecture.Keras
