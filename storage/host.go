@@ -67,10 +67,11 @@ func CheckRange(s Storage, offset, n int) error {
 	return nil
 }
 
-// A heap is a Storage in the memory of Go. It holds no pointers, so the garbage
+// A heap is a Storage in the memory of Go, or in an arena. It holds no pointers, so the garbage
 // collector does not scan it.
 type heap struct {
 	bytes    []byte
+	lent     part // of hostMemory, if not empty
 	version  atomic.Uint64
 	recycled atomic.Bool
 }

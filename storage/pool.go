@@ -7,6 +7,9 @@ import (
 
 // A Pool reuses memory of one device, so that repeated work needs neither device
 // allocations nor garbage collections. It is safe for use by several goroutines.
+//
+// Blocks of 64 KiB and more in host memory are parts of one arena of all pools. Blocks of
+// devices, whose graphs keep their addresses, and small ones are kept by size.
 type Pool struct {
 	device Device
 	mu     sync.Mutex
@@ -24,8 +27,13 @@ const (
 // NewPool returns a pool of d's memory, empty at first.
 func NewPool(d Device) *Pool { return &Pool{device: d} }
 
-// Get returns at least size bytes; their content is undefined.
+// Get returns at least size bytes, to be given back by Put; their content is undefined.
 func (p *Pool) Get(size int) (Storage, error) {
+	if p.device == CPU && size >= leastPart && fits(size) == nil {
+		if lent, bytes, ok := hostMemory.take(size); ok {
+			return &heap{bytes: bytes, lent: lent}, nil
+		}
+	}
 	class, rounded := classOf(size)
 	if s := p.take(class); s != nil {
 		return s, nil
@@ -58,6 +66,11 @@ func (p *Pool) Put(s Storage) {
 	if err := CheckAlive(s); err != nil {
 		panic("storage: put to a pool: " + err.Error())
 	}
+	if h, ok := s.(*heap); ok && h.lent.len() > 0 {
+		h.recycled.Store(true)
+		hostMemory.give(h.lent)
+		return
+	}
 	if r, ok := s.(Recyclable); ok {
 		s = r.Recycle()
 	} else if v, ok := s.(Versioned); ok {
@@ -69,11 +82,12 @@ func (p *Pool) Put(s Storage) {
 	p.free[class] = append(p.free[class], s)
 }
 
-// Drop frees all memory that was put back, and reports whether there was any.
+// Drop frees all memory that was put back, and reports whether there was any. Of host memory this
+// includes what other pools put back.
 func (p *Pool) Drop() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	any := false
+	any := p.device == CPU && hostMemory.trim()
 	for class := range p.free {
 		any = any || len(p.free[class]) > 0
 		p.free[class] = nil

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/storage"
 )
 
@@ -150,6 +151,9 @@ func (s *scratch) release() {
 var pools sync.Map
 
 func poolOf(d storage.Device) *storage.Pool {
+	if d == kernels.CPU {
+		d = storage.CPU
+	}
 	if pool, ok := pools.Load(d); ok {
 		return pool.(*storage.Pool)
 	}
@@ -158,4 +162,10 @@ func poolOf(d storage.Device) *storage.Pool {
 }
 
 // ReleaseMemory gives the memory kept between steps back.
-func ReleaseMemory() { pools.Clear() }
+func ReleaseMemory() {
+	pools.Range(func(_, pool any) bool {
+		pool.(*storage.Pool).Drop()
+		return true
+	})
+	pools.Clear()
+}
