@@ -1,6 +1,9 @@
 package hdf5
 
-import "testing"
+import (
+	"bytes"
+	"testing"
+)
 
 // TestVAXFloats has the numbers of the VAX Architecture Reference Manual,
 // section 1.2: F_floating is fraction · 2^(exponent-128), with a fraction from 1/2 to 1.
@@ -27,6 +30,24 @@ func TestVAXFloats(t *testing.T) {
 		n.convert(element, c.stored[:])
 		if got := goValue(n.to, element); got != c.want {
 			t.Errorf("% x: got %v, want %v", c.stored, got, c.want)
+		}
+	}
+}
+
+// TestByteOrder swaps numbers of elements that are no multiples of what is swapped at a time.
+func TestByteOrder(t *testing.T) {
+	for size := 2; size <= 8; size *= 2 {
+		swap := (&Type{BigEndian: true}).swap(size)
+		for n := range 40 {
+			src, want := make([]byte, n*size), make([]byte, n*size)
+			for k := range src {
+				src[k] = byte(3*k + 1)
+				want[k/size*size+size-1-k%size] = src[k]
+			}
+			got := make([]byte, n*size)
+			if swap(got, src); !bytes.Equal(got, want) {
+				t.Fatalf("%d elements of %d bytes: got % x, want % x", n, size, got, want)
+			}
 		}
 	}
 }

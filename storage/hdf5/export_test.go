@@ -14,3 +14,9 @@ func (d *Dataset) MissingSources() bool { return len(d.resolved) < len(d.mapping
 
 // CheckReadable returns an error if the elements cannot be read.
 func (d *Dataset) CheckReadable() error { return d.checkReadable() }
+
+// CachedBytes returns the size of the decoded chunks in the cache.
+func (f *File) CachedBytes() int { return f.chunks.bytes }
+
+// PageReleases returns how often all mapped pages were released.
+func (f *File) PageReleases() int { return int(f.mapping.releases.Load()) }

@@ -20,6 +20,8 @@ type mapping struct {
 	file    *storage.Mapping // nil until it is needed
 	closed  bool
 	touched atomic.Int64 // bytes accessed since pages were last released
+
+	releases atomic.Int64 // how often they were
 }
 
 // maxResident is the approximate limit of a mapped file's bytes in the memory of the
@@ -84,6 +86,7 @@ const faultAround = 64 << 10
 func (f *File) countTouched(n int) {
 	if f.size > maxResident && f.mapping.touched.Add(int64(n)) > int64(maxResident) {
 		f.mapping.touched.Store(0)
+		f.mapping.releases.Add(1)
 		f.ReleasePages()
 	}
 }

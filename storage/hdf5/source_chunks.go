@@ -111,16 +111,31 @@ func (s *source) readOneChunk(dst []byte, p transfer, h hyperslab, in []chunkRan
 	if whole := s.decodeTarget(dst, to, from, size); whole != nil && !s.d.file.chunks.contains(key) {
 		return s.d.decode(whole, e)
 	}
+	if p.from.Len()*s.size > s.d.file.chunks.limit && !s.d.file.chunks.contains(key) {
+		return s.readUncached(dst, to, from, size, e)
+	}
 	chunk, err := s.d.file.chunks.get(key, size, func() ([]byte, error) {
-		if err := s.d.checkStored(size, e); err != nil {
-			return nil, err
-		}
-		if err := s.d.file.options.Budget.Allocate(size*max(1, len(s.d.Filters)), e.size); err != nil { // a buffer for each
+		if err := s.d.checkAllocation(size, e); err != nil {
 			return nil, err
 		}
 		chunk := make([]byte, size)
 		return chunk, s.d.decode(chunk, e)
 	})
+	if err == nil {
+		s.gather(dst, chunk, to, from)
+	}
+	return err
+}
+
+// readUncached reads a part of a chunk through temporary memory: for transfers that are
+// larger than the cache, of which only the last chunks would stay in it.
+func (s *source) readUncached(dst []byte, to, from views.View, size int, e chunkEntry) error {
+	if err := s.d.checkAllocation(size, e); err != nil {
+		return err
+	}
+	chunk := scratch.Get(size)
+	defer scratch.Put(chunk)
+	err := s.d.decode(chunk, e)
 	if err == nil {
 		s.gather(dst, chunk, to, from)
 	}
@@ -154,6 +169,15 @@ func (d *Dataset) checkStored(size int, e chunkEntry) error {
 		return err
 	}
 	return checkRatio(size, e.size)
+}
+
+// checkAllocation returns an error if the memory to decode a chunk must not be allocated:
+// a buffer for each filter.
+func (d *Dataset) checkAllocation(size int, e chunkEntry) error {
+	if err := d.checkStored(size, e); err != nil {
+		return err
+	}
+	return d.file.options.Budget.Allocate(size*max(1, len(d.Filters)), e.size)
 }
 
 // decode reads and decodes a stored chunk into dst.

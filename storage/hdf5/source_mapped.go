@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"slices"
+	"sync"
 
 	"github.com/h5dnn/h5dnn/storage"
 )
@@ -40,13 +41,36 @@ func (s *source) arrayStorage() storage.Storage {
 			return rangeSource{s, new(prefetched), size}
 		}
 	case contiguous:
-		return mappedSource{s}
+		return mappedSource{s, new(touchedBytes)}
 	}
 	return s
 }
 
 // A mappedSource is a contiguous dataset whose elements are mapped.
-type mappedSource struct{ *source }
+type mappedSource struct {
+	*source
+	touched *touchedBytes
+}
+
+// A touchedBytes counts how many bytes of a dataset were accessed since pages were last
+// released: no more than it has.
+type touchedBytes struct {
+	mu       sync.Mutex
+	bytes    int
+	releases int64 // of pages before that
+}
+
+// add counts n bytes and returns by how many the count grew.
+func (t *touchedBytes) add(n, most int, releases int64) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.releases != releases {
+		t.releases, t.bytes = releases, 0
+	}
+	n = min(n, most-t.bytes)
+	t.bytes += n
+	return n
+}
 
 // touchedPerUse is the approximate number of bytes that a call of WithBytes accesses.
 const touchedPerUse = 8 << 20
@@ -57,7 +81,7 @@ func (s mappedSource) WithBytes(read func(b []byte) error) error {
 	m, err := f.mapped(s.d.layout.address, s.Len())
 	if err == nil {
 		err = m.WithBytes(read)
-		f.countTouched(min(s.Len(), touchedPerUse))
+		f.countTouched(s.touched.add(touchedPerUse, s.Len(), f.mapping.releases.Load()))
 	}
 	if errors.Is(err, os.ErrClosed) || errors.Is(err, storage.ErrState) && f.closed.Load() {
 		err = errClosed

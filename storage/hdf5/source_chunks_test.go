@@ -1,0 +1,118 @@
+package hdf5_test
+
+import (
+	"bytes"
+	"errors"
+	"path/filepath"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/hdf5"
+	"github.com/h5dnn/h5dnn/storage/hdf5/filter"
+	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
+)
+
+// written returns a file of int32 arrays that count from 0, all of one shape.
+func written(t *testing.T, o hdf5.Options, layouts map[string]hdf5write.Layout, shape ...int) *hdf5.File {
+	t.Helper()
+	n := 1
+	for _, size := range shape {
+		n *= size
+	}
+	elems := make([]int32, n)
+	for i := range elems {
+		elems[i] = int32(i)
+	}
+	name := filepath.Join(t.TempDir(), "x.h5")
+	w, err := hdf5write.Create(name, hdf5write.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, layout := range layouts {
+		err = errors.Join(err, w.WriteWith(path, storage.From(elems, shape...), layout))
+	}
+	if err := errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	f, err := hdf5.Open(name, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+func arrayOf(t *testing.T, f *hdf5.File, path string) storage.Array {
+	t.Helper()
+	d, err := f.Dataset(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := d.Array()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// TestLargeReadsBypassTheCache reads partial chunks with a cache for more than all of
+// them, and for less: the second read caches nothing. A small read does.
+func TestLargeReadsBypassTheCache(t *testing.T) {
+	layouts := map[string]hdf5write.Layout{"/x": {Chunks: []int{8, 16}, Filters: []filter.Filter{filter.Shuffle(), filter.Deflate(1)}}}
+	var want []byte
+	for _, cache := range []int{1 << 20, 2000} {
+		f := written(t, hdf5.Options{CacheBytes: cache}, layouts, 30, 41)
+		x := arrayOf(t, f, "/x")
+		got, err := x.To(storage.CPU)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, _ := got.Bytes()
+		if want == nil {
+			want = b
+		}
+		if !bytes.Equal(b, want) {
+			t.Errorf("cache of %d bytes: values differ", cache)
+		}
+		if cached := f.CachedBytes(); (cached == 0) != (cache == 2000) {
+			t.Errorf("cache of %d bytes: %d are cached after reading %d", cache, cached, len(want))
+		}
+		row, err := x.Slice(0, 3, 4, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err = x.With(row).To(storage.CPU); err != nil {
+			t.Fatal(err)
+		}
+		if b, _ = got.Bytes(); !bytes.Equal(b, want[3*41*4:4*41*4]) {
+			t.Errorf("cache of %d bytes: row 3 differs", cache)
+		}
+		if f.CachedBytes() == 0 {
+			t.Errorf("cache of %d bytes: reading a row cached nothing", cache)
+		}
+	}
+}
+
+// TestSmallDatasetsStayMapped uses a dataset in a file that is too large to stay mapped:
+// the pages of the dataset are not released, as they cannot be too many.
+func TestSmallDatasetsStayMapped(t *testing.T) {
+	f := written(t, hdf5.Options{}, map[string]hdf5write.Layout{"/x": {}, "/y": {}, "/z": {}}, 1000)
+	hdf5.SetMaxResident(t, 9000)
+	use := func(path string) {
+		a := arrayOf(t, f, path)
+		for range 100 {
+			if err := a.Data.(storage.MappedSource).WithBytes(func([]byte) error { return nil }); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	use("/x")
+	use("/y")
+	if n := f.PageReleases(); n != 0 {
+		t.Errorf("pages were released %d times; want never for 8000 of 9000 bytes", n)
+	}
+	use("/z")
+	if n := f.PageReleases(); n != 1 {
+		t.Errorf("pages were released %d times; want once for 12000 bytes", n)
+	}
+}
