@@ -134,6 +134,7 @@ type Architecture struct {
 	Keras  *checkpoint.Model
 	Text   string // Keras's description of it
 	Config *train.Config
+	shapes map[string][]int // of the weights in its file
 }
 
 // ReadArchitecture reads the architecture of the model in the named file: one of Keras, a
@@ -168,7 +169,11 @@ func ReadArchitecture(name string) (a Architecture, err error) {
 	defer s.Close()
 	a = Architecture{Keras: s.Model, Text: s.Meta()[kerasfile.MetaConfig], Config: s.Config}
 	if a.Keras != nil {
-		for _, l := range a.Keras.All() {
+		a.shapes = map[string][]int{}
+		for path, l := range a.Keras.All() {
+			for _, w := range l.Weights {
+				a.shapes[path+"/"+w.Name] = w.Array.Shape
+			}
 			l.Weights = nil
 		}
 	}

@@ -239,6 +239,9 @@ func (p *Plan) pyTorchToKeras() error {
 	if err := p.importInto(plans); err != nil {
 		return err
 	}
+	if err := cmp.Or(p.sameShapes(), p.checkShapes(m)); err != nil {
+		return err
+	}
 	if text := cmp.Or(p.options.Architecture.Text, p.Source.Meta()[kerasfile.MetaConfig]); text != "" {
 		p.setMeta(kerasfile.MetaConfig, text)
 	}

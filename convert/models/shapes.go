@@ -1,0 +1,91 @@
+package models
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/h5dnn/h5dnn/checkpoint"
+	"github.com/h5dnn/h5dnn/views"
+)
+
+// checkShapes returns an error if a weight that was made for a layer of Keras does not have the
+// shape that the settings of the layer and of those before it say: Keras would not load it.
+// What they leave open is not checked.
+func (p *Plan) checkShapes(m *checkpoint.Model) error {
+	have := map[string][]int{}
+	for _, t := range p.Tensors {
+		have[t.Name] = t.Array.Shape
+	}
+	for path, l := range m.All() {
+		for name, want := range weightShapes(l) {
+			got, ok := have[path+"/"+name]
+			if !ok {
+				continue
+			}
+			fits := len(got) == len(want)
+			for i := 0; fits && i < len(want); i++ {
+				fits = want[i] < 0 || want[i] == got[i]
+			}
+			if !fits {
+				text := strings.ReplaceAll(fmt.Sprint(want), "-1", "any")
+				return fmt.Errorf("%s/%s has shape %v, but the layer (%s) takes %s: %w", path, name, got, l.Class, text, views.ErrShape)
+			}
+		}
+	}
+	return nil
+}
+
+// weightShapes returns the shapes of weights of a layer by name, with -1 for unknown sizes.
+func weightShapes(l *checkpoint.Layer) map[string][]int {
+	setting := func(name string) int {
+		n, err := l.Int(name, -1)
+		if err != nil {
+			return -1
+		}
+		return n
+	}
+	features := -1 // of the input, whose channels are last
+	if format, _ := l.Config["data_format"].(string); len(l.InputShapes) > 0 && len(l.InputShapes[0]) > 0 && format != "channels_first" {
+		features = l.InputShapes[0][len(l.InputShapes[0])-1]
+	}
+	class, transposed := l.Class, strings.HasSuffix(l.Class, "Transpose")
+	switch class = strings.TrimSuffix(class, "Transpose"); class {
+	case "Dense":
+		return map[string][]int{"kernel": {features, setting("units")}, "bias": {setting("units")}}
+	case "Embedding":
+		return map[string][]int{"embeddings": {setting("input_dim"), setting("output_dim")}}
+	case "Conv1D", "Conv2D", "Conv3D":
+		kernel := []int{-1, -1, -1}[:class[4]-'0']
+		in, out := features, setting("filters")
+		if groups := setting("groups"); groups > 1 && in > 0 {
+			in /= groups
+		}
+		if transposed {
+			return map[string][]int{"kernel": append(kernel, out, in), "bias": {out}}
+		}
+		return map[string][]int{"kernel": append(kernel, in, out), "bias": {out}}
+	case "LSTM", "GRU", "SimpleRNN":
+		gates := map[string]int{"LSTM": 4, "GRU": 3, "SimpleRNN": 1}[class]
+		if units := setting("units"); units > 0 {
+			return map[string][]int{"kernel": {features, gates * units}, "recurrent_kernel": {units, gates * units}}
+		}
+	case "BatchNormalization":
+		if axis, err := l.Int("axis", -1); err == nil && axis == -1 || err == nil && len(l.InputShapes) > 0 && axis == len(l.InputShapes[0]) {
+			vector := []int{features}
+			return map[string][]int{"gamma": vector, "beta": vector, "moving_mean": vector, "moving_variance": vector}
+		}
+	}
+	return nil
+}
+
+// sameShapes returns an error if weights do not have the shapes of those in the file of the
+// architecture.
+func (p *Plan) sameShapes() error {
+	for _, t := range p.Tensors {
+		if want, ok := p.options.Architecture.shapes[t.Name]; ok && !slices.Equal(want, t.Array.Shape) {
+			return fmt.Errorf("%s has shape %v, but that of the architecture has %v: %w", t.Name, t.Array.Shape, want, views.ErrShape)
+		}
+	}
+	return nil
+}
