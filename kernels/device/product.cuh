@@ -9,7 +9,7 @@
 // The size of a product, and the number of splits of its sum over k.
 struct Extent {
 	uint32_t m, n, k, splits;
-	uint32_t a_order, b_order; // how elements of a and b follow one another in memory, by the bits below
+	uint32_t x_order, y_order; // how elements of a (x in Go) and b (y) follow one another in memory, by the bits below
 };
 enum { DOWN = 1, FOURS = 2 }; // DOWN: elements are adjacent along rows of a or columns of b, not along k; FOURS: in aligned groups of four or more
 
@@ -316,8 +316,8 @@ FN void multiply(const Extent &e, uint32_t split, void *part, A a, B b, C c) {
 		columns[t] = col + t < e.n ? in_bytes<T>(b.row(col + t)) : Place{0, BEYOND, 0};
 	reach(along.from, deep[0]);
 	__syncthreads();
-	Panel<T, ROWS> left_panel(e.a_order);
-	Panel<T, COLS> right_panel(e.b_order);
+	Panel<T, ROWS> left_panel(e.x_order);
+	Panel<T, COLS> right_panel(e.y_order);
 	WarpSums<T> sums(top, left);
 	UNROLL for (int r = 0; r < sums.ROWS; r++) UNROLL for (int s = 0; s < sums.COLUMNS; s++) sums.at(r, s) = 0;
 	uint32_t tiles = (along.to - along.from + DEEP - 1) / DEEP;

@@ -73,7 +73,7 @@ func (f field) String() string {
 }
 
 // synonyms are names of the device code that Go has others for.
-var synonyms = map[string]string{"type": "kind", "alies": "xorder", "blies": "yorder", "tapsize": "taps"}
+var synonyms = map[string]string{"type": "kind", "tapsize": "taps"}
 
 // plain returns a name without underscores, in lower case.
 func plain(name string) string {
