@@ -11,6 +11,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/dataset"
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/errkind"
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
@@ -142,15 +143,38 @@ func (p *Predictor) Outputs() []string {
 	return names
 }
 
-// Probabilities makes p return the probability of each class, for a model that returns
-// logits.
+// Probabilities makes p return the probability of each class. Outputs of a model that ends
+// in a softmax or sigmoid are probabilities; those of other models are taken as logits.
 func (p *Predictor) Probabilities() error {
+	if err := p.checkClasses(); err != nil {
+		return err
+	}
+	switch nn.Last(p.model, p.output).(type) {
+	case nn.Softmax, nn.Sigmoid:
+		return p.setFinal(func(out *tensor.Tensor) *tensor.Tensor { return out })
+	}
 	return p.setFinal(func(out *tensor.Tensor) *tensor.Tensor { return out.Softmax(1) })
 }
 
-// Classes makes p return the index of the most probable class.
+// Classes makes p return the index of the most probable class. It is an error if there is
+// one output for each sample, which has no index.
 func (p *Predictor) Classes() error {
+	if err := p.checkClasses(); err != nil {
+		return err
+	}
+	if len(p.OutputShape) > 0 && p.OutputShape[0] == 1 {
+		return errkind.Errorf(views.ErrShape, "predict: one output for each sample; classes need one for each class")
+	}
 	return p.setFinal(func(out *tensor.Tensor) *tensor.Tensor { return out.ArgMax(1) })
+}
+
+// checkClasses fails for images whose channels come last, as in models of Keras: classes
+// are axis 1.
+func (p *Predictor) checkClasses() error {
+	if _, permuted := nn.Last(p.model, p.output).(nn.Permute); permuted && len(p.OutputShape) > 1 {
+		return errkind.Errorf(views.ErrShape, "predict: outputs of shape %v may have the classes in any axis; take them as they are", p.OutputShape)
+	}
+	return nil
 }
 
 // Predictor returns a predictor with the model of r, which it puts into evaluation
