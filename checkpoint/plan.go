@@ -111,6 +111,8 @@ func checkWeightless(l *Layer) error {
 	switch {
 	case l.Class == "Lambda":
 		return unsupported("a Lambda is Python code, which is not run")
+	case l.Class == "Masking":
+		return unsupported("later layers skip the steps that it masks; PyTorch's modules take packed sequences")
 	case strings.HasPrefix(l.Class, "MaxPooling"), strings.HasPrefix(l.Class, "AveragePooling"):
 		rank := int(l.Class[len(l.Class)-2] - '0') // MaxPooling2D
 		kernel, err1 := perAxis(l, "pool_size", rank)

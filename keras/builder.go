@@ -19,6 +19,8 @@ type Translation struct {
 	Inputs  []Input
 	// Notes say which layers do something in training that the graph does not.
 	Notes []string
+
+	kernels map[string]checkpoint.Op // what else is done to kernels, by the paths of layers
 }
 
 // An Input is an input of a translated model.
@@ -36,7 +38,8 @@ type Input struct {
 // error of kind checkpoint.ErrUnsupported names the layer that cannot be.
 func ToH5dnn(m *checkpoint.Model, o checkpoint.LinkOptions) (*Translation, error) {
 	b := &builder{
-		modules: map[string]string{}, emitted: map[string]string{}, taken: map[string]bool{},
+		modules: map[string]string{}, emitted: map[string]string{}, taken: map[string]bool{}, kernels: map[string]checkpoint.Op{},
+		version:   m.Version,
 		reordered: checkpoint.FlattenOrders(m, o),
 	}
 	var inputs []value
@@ -67,7 +70,7 @@ func ToH5dnn(m *checkpoint.Model, o checkpoint.LinkOptions) (*Translation, error
 		return nil, fmt.Errorf("%s has no layers: %w", m.Name, ErrConfig)
 	}
 	graph := map[string]any{"inputs": names, "nodes": b.nodes, "outputs": last}
-	return &Translation{map[string]any{"graph": graph}, b.modules, b.inputs, b.notes}, nil
+	return &Translation{map[string]any{"graph": graph}, b.modules, b.inputs, b.notes, b.kernels}, nil
 }
 
 // A value is a tensor of the graph.
@@ -95,6 +98,8 @@ type builder struct {
 	emitted   map[string]string // nodes by what they compute: layer and part
 	taken     map[string]bool   // names
 	reordered map[string]bool   // layers that flatten with the channels first
+	kernels   map[string]checkpoint.Op
+	version   string // of Keras
 	notes     []string
 }
 

@@ -2,6 +2,7 @@ package keras
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/h5dnn/h5dnn/checkpoint"
 )
@@ -10,9 +11,10 @@ import (
 // leaky_relu is that of the function; the layer LeakyReLU has another one.
 var activations = map[string]any{
 	"linear": nil, "relu": "relu", "tanh": "tanh", "sigmoid": "sigmoid", "silu": "silu", "swish": "silu", "gelu": "gelu",
-	"elu": "elu", "selu": "selu", "softplus": "softplus", "softsign": "softsign", "exponential": "exponential",
+	"elu": "elu", "celu": "elu", "selu": "selu", "softplus": "softplus", "softsign": "softsign", "exponential": "exponential",
 	"relu6":      map[string]any{"hardtanh": map[string]any{"min": 0, "max": 6}},
 	"leaky_relu": map[string]any{"leaky_relu": map[string]any{"negative_slope": 0.2}},
+	"hard_tanh":  map[string]any{"hardtanh": map[string]any{"min": -1, "max": 1}},
 }
 
 // activation adds the activation that a setting describes: a name, null, or an object of
@@ -32,6 +34,18 @@ func (b *builder) activation(u use, part string, setting any, v value) (value, e
 	if name == "softmax" {
 		return b.softmax(u, part, -1, v)
 	}
+	switch name {
+	case "hard_sigmoid":
+		return b.hardSigmoid(u, part, v)
+	case "hard_silu", "hard_swish":
+		gate, err := b.hardSigmoid(u, part, v)
+		v.node = b.add(u, part+"_times", "mul", v.node, gate.node)
+		return v, err
+	case "mish": // x·tanh(softplus(x))
+		soft := b.add(u, part+"_softplus", "softplus", v.node)
+		v.node = b.add(u, part, "mul", v.node, b.add(u, part+"_tanh", "tanh", soft))
+		return v, nil
+	}
 	layer, ok := activations[name]
 	if !ok {
 		return v, unsupported("activation %s", name)
@@ -39,6 +53,20 @@ func (b *builder) activation(u use, part string, setting any, v value) (value, e
 	if layer != nil {
 		v.node = b.add(u, part, layer, v.node)
 	}
+	return v, nil
+}
+
+// hardSigmoid adds a line between 0 and 1: with the slope 1/6 in Keras 3, and 0.2 before.
+func (b *builder) hardSigmoid(u use, part string, v value) (value, error) {
+	if b.version == "" {
+		return v, unsupported("hard_sigmoid, whose slope depends on the version of Keras, which the file does not say")
+	}
+	slope := 0.2
+	if !strings.HasPrefix(b.version, "1.") && !strings.HasPrefix(b.version, "2.") {
+		slope = 1.0 / 6
+	}
+	v.node = b.add(u, part+"_line", map[string]any{"rescale": map[string]any{"scale": slope, "offset": 0.5}}, v.node)
+	v.node = b.add(u, part, map[string]any{"hardtanh": map[string]any{"min": 0, "max": 1}}, v.node)
 	return v, nil
 }
 

@@ -1,6 +1,7 @@
 package keras
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/h5dnn/h5dnn/checkpoint"
@@ -8,7 +9,7 @@ import (
 
 var (
 	_ = register(class{variables: weighted("kernel"), shapes: denseShapes, nodes: denseNodes}, "Dense")
-	_ = register(class{variables: einsumDense}, "EinsumDense")
+	_ = register(class{variables: einsumDense, shapes: unknownShapes}, "EinsumDense")
 	_ = register(class{variables: fixed(positions("embeddings")...), shapes: embeddingShapes, nodes: embeddingNodes}, "Embedding")
 )
 
@@ -33,13 +34,20 @@ func denseShapes(l *checkpoint.Layer, in [][]int) ([][]int, error) {
 	return [][]int{shape}, nil
 }
 
+// denseNodes adds a dense layer for vectors. For the last axis of a larger sample it is a
+// convolution over windows of one element.
 func denseNodes(b *builder, u use, in []value) (value, error) {
 	v := in[0]
-	var err error
+	kernel, again := b.kernels[u.path]
+	if _, emitted := b.emitted[u.path+"/"]; emitted && again != (len(v.shape) > 1) {
+		return v, unsupported("inputs of %d axes and of another number", len(v.shape))
+	}
 	if len(v.shape) > 1 {
-		if v, err = b.last(v); err != nil {
-			return v, err
+		v, err := b.pointwise(u, v)
+		if err == nil && again && kernel.String() != b.kernels[u.path].String() {
+			err = unsupported("inputs of %d axes and of another number", len(v.shape))
 		}
+		return v, err
 	}
 	units, err1 := u.Int("units", 0)
 	bias, err2 := u.Bool("use_bias", true)
@@ -49,6 +57,24 @@ func denseNodes(b *builder, u use, in []value) (value, error) {
 	}
 	v.node, v.flat, v.parts = b.add(u, "", map[string]any{"dense": layer}, v.node), nil, nil
 	return v, first(err1, err2)
+}
+
+func (b *builder) pointwise(u use, v value) (value, error) {
+	axes := len(v.shape) - 1
+	in := v.shape[axes]
+	units, err1 := u.Int("units", 0)
+	bias, err2 := u.Bool("use_bias", true)
+	if err := first(err1, err2); err != nil {
+		return v, err
+	}
+	if axes > 3 || in < 1 {
+		return v, unsupported("an input of shape %v", v.shape)
+	}
+	v = b.toFirst(v)
+	one := slices.Repeat([]int{1}, axes)
+	v.node = b.add(u, "", map[string]any{fmt.Sprintf("conv%dd", axes): map[string]any{"in_channels": in, "out_channels": units, "kernel_size": one, "bias": bias}}, v.node)
+	b.kernels[u.path] = checkpoint.ReshapeOp([]int{units, in}, append([]int{units, in}, one...))
+	return v, nil
 }
 
 func embeddingShapes(l *checkpoint.Layer, in [][]int) ([][]int, error) {

@@ -8,14 +8,14 @@ import (
 )
 
 var (
-	_ = register(class{nodes: merging("add")}, "Add")
-	_ = register(class{nodes: merging("mul")}, "Multiply")
-	_ = register(class{nodes: merging("subtract")}, "Subtract")
-	_ = register(class{nodes: merging("average")}, "Average")
-	_ = register(class{nodes: merging("maximum")}, "Maximum")
-	_ = register(class{nodes: merging("minimum")}, "Minimum")
+	_ = register(class{shapes: mergeShapes, nodes: merging("add")}, "Add")
+	_ = register(class{shapes: mergeShapes, nodes: merging("mul")}, "Multiply")
+	_ = register(class{shapes: mergeShapes, nodes: merging("subtract")}, "Subtract")
+	_ = register(class{shapes: mergeShapes, nodes: merging("average")}, "Average")
+	_ = register(class{shapes: mergeShapes, nodes: merging("maximum")}, "Maximum")
+	_ = register(class{shapes: mergeShapes, nodes: merging("minimum")}, "Minimum")
 	_ = register(class{shapes: concatShapes, nodes: concatNodes}, "Concatenate")
-	_ = register(class{}, "Dot")
+	_ = register(class{shapes: unknownShapes}, "Dot")
 )
 
 // alike returns all values in the order of axes of the first.
@@ -46,22 +46,77 @@ func nodesOf(list []value) (names []string) {
 	return names
 }
 
-// merging adds a node that combines inputs of one shape.
-func merging(layer string) func(*builder, use, []value) (value, error) {
-	return func(b *builder, u use, in []value) (value, error) {
-		for _, v := range in[1:] {
-			if !slices.Equal(v.shape, in[0].shape) {
-				return v, unsupported("inputs of shapes %v and %v, one of which is broadcast", in[0].shape, v.shape)
+// unknownShapes are those of a class whose outputs are not worked out.
+func unknownShapes(*checkpoint.Layer, [][]int) ([][]int, error) {
+	return nil, unsupported("the shape of its output is not known")
+}
+
+// mergeShapes returns the shape to which inputs are broadcast.
+func mergeShapes(_ *checkpoint.Layer, in [][]int) ([][]int, error) {
+	shape := slices.Clone(in[0])
+	for _, other := range in[1:] {
+		if len(other) != len(shape) {
+			return nil, unsupported("inputs of shapes %v and %v, one of which is broadcast", in[0], other)
+		}
+		for i, n := range other {
+			switch {
+			case shape[i] == 1:
+				shape[i] = n
+			case n != 1 && n != shape[i]:
+				return nil, unsupported("inputs of shapes %v and %v", in[0], other)
 			}
 		}
-		in, err := b.alike(in)
+	}
+	return [][]int{shape}, nil
+}
+
+// merging adds a node that combines inputs of one shape, or of one to which they are
+// broadcast.
+func merging(layer string) func(*builder, use, []value) (value, error) {
+	return func(b *builder, u use, in []value) (value, error) {
+		list := make([][]int, len(in))
+		for i, v := range in {
+			list[i] = v.shape
+		}
+		shapes, err := mergeShapes(u.Layer, list)
 		if err != nil {
+			return value{}, err
+		}
+		in = slices.Clone(in)
+		for i, v := range in {
+			if in[i], err = b.broadcast(v, shapes[0]); err != nil {
+				return value{}, err
+			}
+		}
+		if in, err = b.alike(in); err != nil {
 			return value{}, err
 		}
 		v := in[0]
 		v.node = b.add(u, "", layer, nodesOf(in)...)
 		return v, nil
 	}
+}
+
+// broadcast returns v with each of its spatial axes of one element repeated to that of
+// shape.
+func (b *builder) broadcast(v value, shape []int) (value, error) {
+	n := len(shape)
+	if slices.Equal(v.shape, shape) {
+		return v, nil
+	}
+	scale := make([]int, max(0, n-1))
+	for i := range scale {
+		if scale[i] = 1; v.shape[i] != shape[i] {
+			scale[i] = shape[i]
+		}
+	}
+	if n < 2 || n > 4 || v.shape[n-1] != shape[n-1] || slices.Min(scale) < 1 {
+		return v, unsupported("inputs of shapes %v and %v, one of which is broadcast", v.shape, shape)
+	}
+	v = b.toFirst(v)
+	v.node = b.convert(v, "repeated", map[string]any{"upsample": map[string]any{"scale": scale}})
+	v.shape = slices.Clone(shape)
+	return v, nil
 }
 
 // concatAxis returns the axis that a Concatenate joins, from 0 without the batch.

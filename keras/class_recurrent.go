@@ -10,7 +10,7 @@ import (
 
 var (
 	_ = register(class{variables: recurrent, shapes: recurrentShapes, nodes: recurrentNodes}, "LSTM", "GRU", "SimpleRNN")
-	_ = register(class{variables: recurrent}, "ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D")
+	_ = register(class{variables: recurrent, shapes: convRecurrentShapes}, "ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D")
 	_ = register(class{variables: bidirectional, shapes: bidirectionalShapes, nodes: bidirectionalNodes}, "Bidirectional")
 	_ = register(class{variables: timeDistributed, shapes: timeDistributedShapes, nodes: timeDistributedNodes}, "TimeDistributed")
 	_ = register(class{variables: multiHeadAttention, shapes: attentionShapes, nodes: attentionNodes}, "MultiHeadAttention")
@@ -29,6 +29,19 @@ func recurrentShapes(l *checkpoint.Layer, in [][]int) ([][]int, error) {
 		return [][]int{{in[0][0], units}}, nil
 	}
 	return [][]int{{units}}, nil
+}
+
+// convRecurrentShapes returns the shape of a convolution over each step.
+func convRecurrentShapes(l *checkpoint.Layer, in [][]int) ([][]int, error) {
+	if len(in[0]) < 2 {
+		return nil, fmt.Errorf("input of shape %v; want steps of images: %w", in[0], ErrConfig)
+	}
+	shapes, err1 := convShapes(l, [][]int{in[0][1:]})
+	sequences, err2 := l.Bool("return_sequences", false)
+	if err := first(err1, err2); err != nil || !sequences {
+		return shapes, err
+	}
+	return [][]int{append([]int{in[0][0]}, shapes[0]...)}, nil
 }
 
 func recurrentNodes(b *builder, u use, in []value) (value, error) {

@@ -19,7 +19,8 @@ var (
 	_ = register(class{shapes: edgeShapes("padding", 1), nodes: edgeNodes("padding", "zeropad")}, "ZeroPadding1D", "ZeroPadding2D", "ZeroPadding3D")
 	_ = register(class{shapes: edgeShapes("cropping", -1), nodes: edgeNodes("cropping", "crop")}, "Cropping1D", "Cropping2D", "Cropping3D")
 	_ = register(class{shapes: upsampleShapes, nodes: upsampleNodes}, "UpSampling1D", "UpSampling2D", "UpSampling3D")
-	_ = register(class{}, "Masking", "RepeatVector")
+	_ = register(class{}, "Masking")
+	_ = register(class{shapes: repeatShapes, nodes: repeatNodes}, "RepeatVector")
 )
 
 func passing(_ *builder, _ use, in []value) (value, error) { return in[0], nil }
@@ -134,6 +135,27 @@ func permuteNodes(b *builder, u use, in []value) (value, error) {
 	v, err2 := b.last(in[0])
 	v.node = b.add(u, "", map[string]any{"permute": map[string]any{"axes": axes}}, v.node)
 	return v, first(err1, err2)
+}
+
+func repeatShapes(l *checkpoint.Layer, in [][]int) ([][]int, error) {
+	n, err := l.Int("n", 0)
+	if err == nil && (n < 1 || len(in[0]) != 1) {
+		err = fmt.Errorf("%d times an input of shape %v: %w", n, in[0], ErrConfig)
+	}
+	return [][]int{append([]int{n}, in[0]...)}, err
+}
+
+// repeatNodes repeats a vector, of one step with the features as channels.
+func repeatNodes(b *builder, u use, in []value) (value, error) {
+	n, err1 := u.Int("n", 0)
+	v, err2 := b.last(in[0])
+	if err := first(err1, err2); err != nil || len(v.shape) != 1 || v.shape[0] < 1 {
+		return v, first(err, unsupported("an input of shape %v", v.shape))
+	}
+	v.node = b.convert(v, "step", map[string]any{"reshape": map[string]any{"shape": []int{v.shape[0], 1}}})
+	v.node = b.add(u, "", map[string]any{"upsample": map[string]any{"scale": []int{n}}}, v.node)
+	v.first, v.flat = true, nil
+	return v, nil
 }
 
 func rescaleNodes(b *builder, u use, in []value) (value, error) {

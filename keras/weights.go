@@ -24,6 +24,9 @@ func (t *Translation) Rename(plans []checkpoint.LayerPlan) ([]checkpoint.LayerPl
 				}
 				to = append(to, name)
 			}
+			if op, ok := t.kernels[p.Path]; ok && strings.HasSuffix(to[0], ".weight") {
+				link.Op = checkpoint.Chain(link.Op, op)
+			}
 			if len(to) > 1 || to[0] != "" {
 				list[i].Links = append(list[i].Links, checkpoint.Link{From: link.From, To: to, Op: link.Op})
 			}

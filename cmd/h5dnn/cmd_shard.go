@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/serialize/keras"
 	"github.com/h5dnn/h5dnn/serialize/sharded"
 	"github.com/h5dnn/h5dnn/serialize/transform"
 )
@@ -19,7 +20,8 @@ func shardCommand() *cli.Command {
 		ArgsUsage: "IN OUT" + sharded.Extension,
 		Description: "Writes OUT" + sharded.Extension + ", such as model.safetensors" + sharded.Extension + ", and shards such as\n" +
 			"model-00001-of-00003.safetensors beside it, in the layout of Hugging Face. Shards may be of any format that\n" +
-			"holds several arrays. Arrays that share elements go into one shard.",
+			"holds several arrays. Arrays that share elements go into one shard. OUT" + keras.IndexExtension + " is an index of shards that\n" +
+			"Keras loads, of a file of Keras that has its architecture.",
 		Flags: copyFlags(&cli.StringFlag{Name: "size", Usage: "most `BYTES` of elements in a shard, such as 500MiB; by default 5 GB"}),
 		Action: func(c *cli.Context) error {
 			args, err := arguments(c, "IN", "OUT"+sharded.Extension)
@@ -27,7 +29,7 @@ func shardCommand() *cli.Command {
 				return err
 			}
 			in, out := args[0], args[1]
-			if !strings.HasSuffix(out, sharded.Extension) {
+			if !strings.HasSuffix(out, sharded.Extension) && !strings.HasSuffix(out, keras.IndexExtension) {
 				return fmt.Errorf("%s: the name of an index ends in %s, as in model.safetensors%s", out, sharded.Extension, sharded.Extension)
 			}
 			size := sharded.DefaultSize
@@ -44,10 +46,14 @@ func shardCommand() *cli.Command {
 			defer file.Close()
 			shards := 0
 			write := func(k *copier, contents serialize.Contents) error {
-				return sharded.Save(out, contents, sharded.Options{Size: size, Check: func(name string) error {
+				check := func(name string) error {
 					shards++
 					return checkOutput(c, filepath.Join(filepath.Dir(out), name))
-				}})
+				}
+				if strings.HasSuffix(out, keras.IndexExtension) {
+					return keras.SaveShards(out, contents, keras.ShardOptions{Size: size, Check: check})
+				}
+				return sharded.Save(out, contents, sharded.Options{Size: size, Check: check})
 			}
 			same := func(entries transform.Entries) transform.Entries { return entries }
 			return writeCopy(c, file, out, same, func(k *copier, out string) string {

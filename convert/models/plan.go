@@ -301,7 +301,11 @@ func (p *Plan) copyAll() error {
 			p.setMeta(key, value)
 		}
 	}
-	if m := p.Source.Model; p.From == checkpoint.Keras && m != nil && m.Version == "" && p.meta != nil {
+	if text := p.options.Architecture.Text; p.From == checkpoint.Keras && p.Format.Meta && text != "" && p.meta[kerasfile.MetaConfig] == "" {
+		p.setMeta(kerasfile.MetaConfig, text)
+		return nil
+	}
+	if m := p.Source.Model; p.From == checkpoint.Keras && m != nil && m.Version == "" && p.meta[kerasfile.MetaConfig] != "" {
 		text, err := keras.Describe(keras.Upgrade(m)) // of Keras 1
 		p.setMeta(kerasfile.MetaConfig, text)
 		return err

@@ -65,10 +65,27 @@ sequential("relu6", image, lambda: L.ReLU(max_value=6), lambda: L.LeakyReLU(0.1)
 for name in ("relu", "tanh", "sigmoid", "silu", "gelu", "elu", "selu", "softplus", "softsign", "exponential", "softmax", "swish", "linear"):
     sequential("dense_" + name, (6,), lambda a=name: L.Dense(5, activation=a))
     sequential("image_" + name, image, lambda a=name: L.Conv2D(5, 2, activation=a))
+for name in ("hard_sigmoid", "mish"):
+    sequential("dense_" + name, (6,), lambda a=name: L.Dense(5, activation=a))
+sequential("dense_steps", (4, 8), lambda: L.Dense(5, activation="tanh"), lambda: L.TimeDistributed(L.Dense(3)), lambda: L.Flatten(), lambda: L.Dense(2))
+sequential("dense_image", image, lambda: L.Dense(5, activation="softmax"), lambda: L.Conv2D(3, 2), lambda: L.Dense(4))
+sequential("dense_volume", (3, 4, 2, 3), lambda: L.Dense(5, use_bias=False), lambda: L.Flatten(), lambda: L.Dense(2))
+sequential("permuted_dense", (6, 4), lambda: L.Permute((2, 1)), lambda: L.Reshape((3, 8)), lambda: L.Dense(5))
+sequential("repeated", (5,), lambda: L.RepeatVector(3), lambda: L.Conv1D(4, 2), lambda: L.Flatten(), lambda: L.Dense(2))
+sequential("repeated_flat", image, lambda: L.Conv2D(2, 3), lambda: L.Flatten(), lambda: L.RepeatVector(2))
 
 
 def graph(f):
     zoo[f.__name__] = f
+
+
+@graph
+def squeeze_excite():
+    i = keras.Input(image)
+    a = L.Conv2D(4, 3)(i)
+    s = L.Reshape((1, 1, 4))(L.Dense(4, activation="sigmoid")(L.GlobalAveragePooling2D()(a)))
+    t = L.Dense(4)(L.GlobalMaxPooling2D(keepdims=True)(a))
+    return keras.Model(i, [L.Flatten()(L.Multiply()([s, a])), L.Add()([a, t])])
 
 
 @graph

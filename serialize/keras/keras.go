@@ -38,7 +38,7 @@ func init() {
 		Meta: true, Match: matchArchive, Open: openArchive, SaveFile: saveArchive,
 	})
 	serialize.Register(serialize.Format{
-		Name: "keras-weights", Extensions: []string{".weights.h5"},
+		Name: "keras-weights", Extensions: []string{".weights.h5", IndexExtension},
 		Meta: true, Match: matchWeights, Open: openWeights, SaveFile: saveWeights,
 	})
 	serialize.Register(serialize.Format{

@@ -34,7 +34,8 @@ func Contents(m *checkpoint.Model) (serialize.Contents, error) {
 
 // A saving is a file that is written.
 type saving struct {
-	w       *hdf5write.Writer
+	w       *hdf5write.Writer // of an .h5
+	target  target
 	meta    map[string]string
 	model   *checkpoint.Model // nil without a configuration
 	entries map[string]serialize.Entry
@@ -85,7 +86,7 @@ func (s *saving) put(path, name string) error {
 		return fmt.Errorf("there is no array %s, which the model has: %w", name, storage.ErrState)
 	}
 	s.written[name] = true
-	if err := s.w.Write(path, e.Array); err != nil {
+	if err := s.target.Write(path, e.Array); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	return nil

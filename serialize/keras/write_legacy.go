@@ -20,6 +20,7 @@ func saveLegacy(name string, c serialize.Contents) error {
 	if s.w, err = hdf5write.Create(name, hdf5write.CreateOptions{}); err != nil {
 		return err
 	}
+	s.target = s.w
 	defer s.w.Abort() // unless it was closed
 	if err := s.legacy(); err != nil {
 		return err

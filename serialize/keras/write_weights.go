@@ -17,6 +17,9 @@ func itoa(n int) string { return strconv.Itoa(n) }
 // saveWeights writes a .weights.h5, in which the configuration of the model says where the
 // weights are. The file itself does not have the configuration.
 func saveWeights(name string, c serialize.Contents) error {
+	if strings.HasSuffix(name, IndexExtension) {
+		return SaveShards(name, c, ShardOptions{})
+	}
 	s, err := newSaving(c)
 	if err != nil {
 		return err
@@ -24,14 +27,24 @@ func saveWeights(name string, c serialize.Contents) error {
 	return s.saveWeights(name)
 }
 
-func (s *saving) saveWeights(name string) (err error) {
+func (s *saving) saveWeights(name string) error {
+	w, err := hdf5write.Create(name, hdf5write.CreateOptions{})
+	if err != nil {
+		return err
+	}
+	defer w.Abort() // unless it was closed
+	s.target = w
+	if err := s.weights(); err != nil {
+		return err
+	}
+	return w.Close()
+}
+
+// weights writes the entries as the variables of the model.
+func (s *saving) weights() error {
 	if s.model == nil {
 		return fmt.Errorf("a .weights.h5 has numbers instead of names, and the names follow from the model: the metadata must have its %s: %w", MetaConfig, storage.ErrState)
 	}
-	if s.w, err = hdf5write.Create(name, hdf5write.CreateOptions{}); err != nil {
-		return err
-	}
-	defer s.w.Abort() // unless it was closed
 	if err := s.vars("", s.model.Name); err != nil {
 		return err
 	}
@@ -48,15 +61,12 @@ func (s *saving) saveWeights(name string) (err error) {
 			}
 		}
 	}
-	if err := s.checkAll(); err != nil {
-		return err
-	}
-	return s.w.Close()
+	return s.checkAll()
 }
 
 // vars makes the group of the variables of an object.
 func (s *saving) vars(group, name string) error {
-	return s.w.Group(join(group, "vars"), hdf5write.Attr{Name: "name", Value: name})
+	return s.target.Group(join(group, "vars"), hdf5write.Attr{Name: "name", Value: name})
 }
 
 func (s *saving) layerVars(l *checkpoint.Layer, group, prefix string) error {
