@@ -3,6 +3,8 @@ package keras
 import (
 	"fmt"
 	"slices"
+
+	"github.com/h5dnn/h5dnn/checkpoint"
 )
 
 var (
@@ -10,8 +12,42 @@ var (
 	_ = register(class{variables: normalized(), nodes: layerNormNodes}, "LayerNormalization")
 	_ = register(class{variables: normalized(), nodes: groupNormNodes}, "GroupNormalization")
 	_ = register(class{variables: fixed(positions("scale")...)}, "RMSNormalization")
-	_ = register(class{variables: fixed(Variable{"mean", "vars/0", false}, Variable{"variance", "vars/1", false}, Variable{"count", "vars/2", false})}, "Normalization")
+	_ = register(class{variables: adapted, nodes: normalizationNodes}, "Normalization")
 )
+
+// adapted are the statistics of a Normalization, unless its settings have them.
+func adapted(l *checkpoint.Layer) ([]Variable, error) {
+	if l.Config["mean"] != nil {
+		return nil, nil
+	}
+	return []Variable{{"mean", "vars/0", false}, {"variance", "vars/1", false}, {"count", "vars/2", false}}, nil
+}
+
+// normalizationNodes adds a batch normalization for statistics of each channel.
+func normalizationNodes(b *builder, u use, in []value) (value, error) {
+	v := in[0]
+	n := len(v.shape)
+	axes, err := u.Ints("axis")
+	if err != nil {
+		return v, err
+	}
+	switch {
+	case u.Config["invert"] == true:
+		return v, unsupported("invert")
+	case u.Config["mean"] != nil:
+		return v, unsupported("mean and variance among the settings")
+	case len(axes) != 1 || axis(axes[0], n+1) != n || n > 4 || v.shape[n-1] < 1:
+		return v, unsupported("axis %v of an input of shape %v; want the last", axes, v.shape)
+	}
+	if v, err = b.last(v); err != nil { // flattened features are in the order of Keras
+		return v, err
+	}
+	v = b.toFirst(v)
+	v.node = b.add(u, "", map[string]any{fmt.Sprintf("batchnorm%dd", max(1, n-1)): map[string]any{
+		"num_features": v.shape[n-1], "eps": 1e-14, "affine": false,
+	}}, v.node)
+	return v, nil
+}
 
 // axis returns an axis of Keras, counted from 0 with the batch.
 func axis(setting, rank int) int {

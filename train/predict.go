@@ -11,7 +11,6 @@ import (
 
 	"github.com/h5dnn/h5dnn/dataset"
 	"github.com/h5dnn/h5dnn/dtype"
-	"github.com/h5dnn/h5dnn/internal/errkind"
 	"github.com/h5dnn/h5dnn/nn"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor"
@@ -163,7 +162,7 @@ func (p *Predictor) Classes() error {
 		return err
 	}
 	if len(p.OutputShape) > 0 && p.OutputShape[0] == 1 {
-		return errkind.Errorf(views.ErrShape, "predict: one output for each sample; classes need one for each class")
+		return fmt.Errorf("predict: one output for each sample; classes need one for each class: %w", views.ErrShape)
 	}
 	return p.setFinal(func(out *tensor.Tensor) *tensor.Tensor { return out.ArgMax(1) })
 }
@@ -172,7 +171,7 @@ func (p *Predictor) Classes() error {
 // are axis 1.
 func (p *Predictor) checkClasses() error {
 	if _, permuted := nn.Last(p.model, p.output).(nn.Permute); permuted && len(p.OutputShape) > 1 {
-		return errkind.Errorf(views.ErrShape, "predict: outputs of shape %v may have the classes in any axis; take them as they are", p.OutputShape)
+		return fmt.Errorf("predict: outputs of shape %v may have the classes in any axis; take them as they are: %w", p.OutputShape, views.ErrShape)
 	}
 	return nil
 }

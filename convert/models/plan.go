@@ -181,6 +181,10 @@ func (p *Plan) lose(name string) {
 		p.Lost.AddInherent(name, loss.Value, 1, "the state of a random number generator")
 		return
 	}
+	if p.To == checkpoint.H5dnn && strings.HasSuffix(name, "/count") {
+		p.Lost.AddInherent(name, loss.Value, 1, "the number of samples that a Normalization was adapted to")
+		return
+	}
 	p.Lost.Add(name, loss.Array, 1, "unmapped: no rule takes it")
 }
 

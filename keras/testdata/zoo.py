@@ -80,6 +80,13 @@ def graph(f):
 
 
 @graph
+def normalized():
+    n = L.Normalization()
+    n.adapt(rng.standard_normal((20, *image)).astype("float32") * 3 + 2)
+    return keras.Sequential([keras.Input(image), L.Rescaling(0.5, offset=1), n, L.Conv2D(4, 3)])
+
+
+@graph
 def squeeze_excite():
     i = keras.Input(image)
     a = L.Conv2D(4, 3)(i)
@@ -150,6 +157,8 @@ for name, make in zoo.items():
     keras.utils.set_random_seed(3)
     m = make()
     for v in m.weights:
+        if name == "normalized" and v.name.split(":")[0] in ("mean", "variance", "count"):
+            continue  # which were adapted
         a = rng.uniform(0.2, 1.2, v.shape) if "variance" in v.name or "gamma" in v.name else rng.standard_normal(v.shape) / 2
         v.assign(a.astype("float32"))
     inputs = [rng.standard_normal((3,) + tuple(i.shape[1:])).astype("float32") for i in m.inputs]
