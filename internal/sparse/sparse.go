@@ -6,7 +6,7 @@
 package sparse
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -103,7 +103,7 @@ func (c *compressed) readRows(dst []byte, s selection, offsets []int64, i, end i
 	for ; at < stop; at += int64(len(indices)) {
 		n := int(min(stop-at, partSize))
 		values, indices = slices.Grow(values[:0], n*size)[:n*size], slices.Grow(indices[:0], n)[:n]
-		err := errors.Join(fetch(values, c.values, int(at), c.values.Type), fetch(dtype.Bytes(indices), c.indices, int(at), dtype.Int64))
+		err := cmp.Or(fetch(values, c.values, int(at), c.values.Type), fetch(dtype.Bytes(indices), c.indices, int(at), dtype.Int64))
 		if err != nil {
 			return err
 		}

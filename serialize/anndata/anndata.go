@@ -6,7 +6,7 @@
 package anndata
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -87,7 +87,7 @@ func storedIn(all ...*hdf5.Dataset) func() (int, error) {
 	return func() (total int, err error) {
 		for _, d := range all {
 			n, failed := d.Backing()
-			total, err = total+n, errors.Join(err, failed)
+			total, err = total+n, cmp.Or(err, failed)
 		}
 		return total, err
 	}
@@ -115,7 +115,7 @@ func readMatrix(m *convention.Meaning, o *hdf5.Object, encoding string) error {
 	data, values, err1 := numbers(o, "data")
 	indices, at, err2 := numbers(o, "indices")
 	indptr, offsets, err3 := numbers(o, "indptr")
-	if err := errors.Join(err1, err2, err3); err != nil {
+	if err := cmp.Or(err1, err2, err3); err != nil {
 		return err
 	}
 	matrix.Values, matrix.Indices, matrix.Offsets = values, at, offsets

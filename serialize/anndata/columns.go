@@ -1,7 +1,7 @@
 package anndata
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -140,7 +140,7 @@ func readNullable(m *convention.Meaning, o *hdf5.Object) error {
 		m.Entry = &serialize.Entry{Elements: &serialize.Elements{View: mask.View, Type: "string", Values: func(v views.View) ([]any, error) {
 			list, err := values.Values(v)
 			missing, failed := storage.Read[bool](mask.With(v))
-			if err = errors.Join(err, failed); err != nil {
+			if err = cmp.Or(err, failed); err != nil {
 				return nil, err
 			}
 			for i := range list {

@@ -5,7 +5,7 @@
 package matlab
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -243,7 +243,7 @@ func readSparse(m *convention.Meaning, o *hdf5.Object, class string) error {
 	case err != nil:
 		return err
 	case slices.Contains(names, "data"):
-		err = errors.Join(read("data", &s.Values), read("ir", &s.Indices))
+		err = cmp.Or(read("data", &s.Values), read("ir", &s.Indices))
 	default:
 		s.Values, s.Indices = storage.From([]float64{}, 0), storage.From([]int64{}, 0)
 	}
@@ -262,7 +262,7 @@ func readSparse(m *convention.Meaning, o *hdf5.Object, class string) error {
 	m.Stored = func() (total int, err error) {
 		for _, d := range stored {
 			n, failed := d.Backing()
-			total, err = total+n, errors.Join(err, failed)
+			total, err = total+n, cmp.Or(err, failed)
 		}
 		return total, err
 	}

@@ -51,7 +51,7 @@ func readText(m *convention.Meaning, o *hdf5.Object) error {
 			if err != nil {
 				return nil, err
 			}
-			text, err := textOf(characters.With(column))
+			text, err := textOf(d, characters.With(column))
 			if err != nil {
 				return nil, err
 			}
@@ -62,8 +62,16 @@ func readText(m *convention.Meaning, o *hdf5.Object) error {
 	return nil
 }
 
-// textOf decodes UTF-16.
-func textOf(a storage.Array) (string, error) {
+// textOf decodes UTF-16, of elements of d.
+func textOf(d *hdf5.Dataset, a storage.Array) (string, error) {
+	stored, err := d.Backing()
+	if err == nil {
+		const size = 8 // bytes of memory for a unit, about, as it is decoded
+		err = d.File().Budget().Allocate(size*a.Len(), stored)
+	}
+	if err != nil {
+		return "", err
+	}
 	units, err := storage.Read[uint16](a)
 	if err != nil {
 		return "", err
@@ -81,7 +89,8 @@ func readCell(m *convention.Meaning, o *hdf5.Object, class string) error {
 			class = "field of a struct array"
 		}
 	}
-	if err != nil || d.Type.Class != hdf5.ClassReference || class == "" {
+	const largest = 64 // bytes of a reference
+	if err != nil || d.Type.Class != hdf5.ClassReference || d.Type.Size > largest || class == "" {
 		*m = convention.Meaning{Part: m.Part} // no variable of MATLAB
 		return nil
 	}
@@ -121,7 +130,7 @@ func holdsTexts(d *hdf5.Dataset) bool {
 	}
 	texts := 0
 	for _, value := range values {
-		a, isText, err := referred(d.File(), value)
+		_, a, isText, err := referred(d.File(), value)
 		switch {
 		case err != nil || isText && a.Len() != a.Shape[0]:
 			return false
@@ -134,41 +143,40 @@ func holdsTexts(d *hdf5.Dataset) bool {
 
 // referred returns the characters of the text that a reference refers to. isText is false for
 // an empty array of any class.
-func referred(f *hdf5.File, value any) (characters storage.Array, isText bool, err error) {
+func referred(f *hdf5.File, value any) (d *hdf5.Dataset, characters storage.Array, isText bool, err error) {
 	to, _ := value.(hdf5.Reference)
 	if to.Path == "" {
-		return characters, false, fmt.Errorf("an element refers to nothing: %w", storage.ErrState)
+		return nil, characters, false, fmt.Errorf("an element refers to nothing: %w", storage.ErrState)
 	}
 	o, err := f.Lookup(to.Path)
 	if err != nil {
-		return characters, false, err
+		return nil, characters, false, err
 	}
 	class := convention.Text(o, attrClass)
 	switch {
 	case has(o, attrEmpty):
-		return characters, false, nil
+		return nil, characters, false, nil
 	case class != "char":
-		return characters, false, fmt.Errorf("an element is of class %s, and others are text: %w", class, dtype.ErrType)
+		return nil, characters, false, fmt.Errorf("an element is of class %s, and others are text: %w", class, dtype.ErrType)
 	}
-	d, err := o.Dataset()
-	if err != nil {
-		return characters, false, err
+	if d, err = o.Dataset(); err != nil {
+		return nil, characters, false, err
 	}
 	characters, err = d.Array()
 	if err == nil && characters.Rank() == 0 {
 		err = fmt.Errorf("an element is a single %v; want text: %w", characters.Type, views.ErrShape)
 	}
-	return characters, true, err
+	return d, characters, true, err
 }
 
 // textAt returns the text that a reference refers to; "" for an empty array of any class.
 func textAt(f *hdf5.File, value any) (string, error) {
-	characters, isText, err := referred(f, value)
+	d, characters, isText, err := referred(f, value)
 	switch {
 	case err != nil || !isText:
 		return "", err
 	case characters.Len() != characters.Shape[0]:
 		return "", fmt.Errorf("an element is text of shape %v; want one row: %w", reversed(characters.Shape), views.ErrShape)
 	}
-	return textOf(characters)
+	return textOf(d, characters)
 }

@@ -177,6 +177,13 @@ func readCharacters(m *convention.Meaning, d *hdf5.Dataset) {
 		}
 		v.Offset *= width
 		v.Shape, v.Stride = append(slices.Clone(v.Shape), width), append(slices.Clone(v.Stride), 1)
+		stored, err := d.Backing()
+		if err == nil {
+			err = d.File().Budget().Allocate(v.Len(), stored)
+		}
+		if err != nil {
+			return nil, err
+		}
 		text, err := d.Raw(v)
 		if err != nil {
 			return nil, err
