@@ -131,7 +131,7 @@ func (t *trainer) open(ctx context.Context, data *Data) (err error) {
 		}
 		if t.saver.keep = t.Config.Keep; t.saver.keep > 0 {
 			if err := checkKept(t.File, t.Position.Step); err != nil {
-				return fmt.Errorf("train: %w", err)
+				return err
 			}
 		}
 	}

@@ -32,7 +32,7 @@ func Save(name string, c serialize.Contents, o Options) error {
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(name, w.write)
+	return atomicfile.Write(name, func(f *atomicfile.File) error { return w.write(f) })
 }
 
 // A writer has a file planned.
@@ -274,8 +274,16 @@ func (w *writer) setOffsets() {
 	}
 }
 
+// An output is an atomicfile.File, or a file of a test.
+type output interface {
+	io.WriteSeeker
+	io.WriterAt
+	Truncate(size int64) error
+	CheckSpace(size int64) error
+}
+
 // write writes the elements, which gives the checksums, and then the metadata.
-func (w *writer) write(f *atomicfile.File) error {
+func (w *writer) write(f output) error {
 	if err := f.CheckSpace(w.plan.Size()); err != nil {
 		return err
 	}

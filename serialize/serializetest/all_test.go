@@ -2,6 +2,7 @@ package serializetest_test
 
 import (
 	"flag"
+	"slices"
 	"testing"
 
 	"github.com/h5dnn/h5dnn/dtype"
@@ -19,6 +20,7 @@ import (
 	_ "github.com/h5dnn/h5dnn/serialize/raw"
 	_ "github.com/h5dnn/h5dnn/serialize/safetensors"
 	"github.com/h5dnn/h5dnn/serialize/serializetest"
+	_ "github.com/h5dnn/h5dnn/serialize/sharded"
 	_ "github.com/h5dnn/h5dnn/serialize/torch"
 )
 
@@ -33,17 +35,31 @@ func TestFilesThatDoNotFitAreRefused(t *testing.T) {
 	}
 }
 
+// TestIndexesOfShards keep every type in every layout, in native files.
+func TestIndexesOfShards(t *testing.T) {
+	serializetest.TestTypes(t, "sharded", "model.h5dn.index.json")
+}
+
 var large = flag.Bool("large", false, "save arrays of more than 4 GiB in every format")
 
-// TestMoreThan4GiB in every format; those of one array of numbers, too.
+// TestMoreThan4GiB saves more than 4 GiB: in formats of checkpoints to a sparse file, and in all
+// others, if -large is given, to the disk.
 func TestMoreThan4GiB(t *testing.T) {
-	if !*large {
-		t.Skip("-large saves 4 GiB in every format")
-	}
+	sparse := []string{"native", "npy", "npz", "safetensors", "torch"} // h5ck has a test of its own
 	for _, name := range serialize.Formats() {
-		if f, err := serialize.ByName(name); err != nil || f.Open == nil || f.Save == nil && f.SaveFile == nil || !f.Holds(dtype.Uint8) {
+		f, err := serialize.ByName(name)
+		if err != nil || f.Open == nil || f.Save == nil && f.SaveFile == nil || !f.Holds(dtype.Uint8) || name == "sharded" {
 			continue
 		}
-		t.Run(name, func(t *testing.T) { serializetest.TestLarge(t, name) })
+		t.Run(name, func(t *testing.T) {
+			switch {
+			case *large:
+			case !slices.Contains(sparse, name):
+				t.Skip("-large writes 4 GiB to the disk")
+			case testing.Short():
+				t.Skip("goes through 4 GiB")
+			}
+			serializetest.TestLarge(t, name)
+		})
 	}
 }

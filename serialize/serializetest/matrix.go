@@ -20,13 +20,13 @@ import (
 	"github.com/h5dnn/h5dnn/views"
 )
 
-// everyType saves arrays of every type in every kind of layout, under names in several
+// EveryType returns arrays of the given types in every kind of layout, under names in several
 // scripts: a scalar, none, one and all elements, transposed and sliced views, shared elements,
 // and elements that a file has big-endian.
-func (x examiner) everyType(t *testing.T) {
+func EveryType(types []dtype.Type) []serialize.Entry {
 	r := rand.New(rand.NewPCG(7, 7))
 	var list []serialize.Entry
-	for _, typ := range x.Types {
+	for _, typ := range types {
 		a := random(r, typ, 4, 6)
 		turned, _ := a.Transpose()
 		part, _ := a.Slice(1, 1, 6, 2)
@@ -51,23 +51,42 @@ func (x examiner) everyType(t *testing.T) {
 		add("breit", a.With(wide), "")
 		add("big-endian", swapped, "")
 	}
+	return list
+}
+
+// everyType saves the arrays of EveryType.
+func (x examiner) everyType(t *testing.T) { x.everyTypeIn(t, x.file(t), map[string]string{}) }
+
+// TestTypes saves the arrays of [EveryType] in a file of that name, for formats that do not take what
+// [TestFormat] saves otherwise. It does not compare metadata.
+func TestTypes(t *testing.T, format, name string) {
+	f, err := serialize.ByName(format)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.Types == nil {
+		f.Types = dtype.All()
+	}
+	examiner{Format: f}.everyTypeIn(t, filepath.Join(t.TempDir(), name), nil)
+}
+
+func (x examiner) everyTypeIn(t *testing.T, name string, meta map[string]string) {
+	list := EveryType(x.Types)
 	want := make([]named, len(list))
 	for i, e := range list {
 		want[i] = named{e.Name, e.Array}
 	}
 	if !x.Single {
-		name := x.file(t)
 		if err := serialize.Save(name, x.Name, serialize.Contents{Entries: entries(list)}); err != nil {
 			t.Fatal(err)
 		}
-		x.check(t, name, map[string]string{}, want...)
+		x.check(t, name, meta, want...)
 		x.verify(t, name, len(list))
 		return
 	}
 	for _, n := range want {
-		name := x.file(t)
 		x.save(t, name, nil, n)
-		x.check(t, name, map[string]string{}, n)
+		x.check(t, name, meta, n)
 	}
 }
 
@@ -125,6 +144,7 @@ func TestLarge(t *testing.T, format string) {
 	if f.SaveFile != nil {
 		err = f.SaveFile(name, contents)
 	} else {
+		NeedSparse(t)
 		err = saveSparse(name, f, contents)
 	}
 	if errors.Is(err, views.ErrShape) {
@@ -191,6 +211,22 @@ func (z mostlyZeros) ReadView(dst []byte, t dtype.Type, v views.View) error {
 		dst[hi-lo] = 7
 	}
 	return nil
+}
+
+// NeedSparse skips a test that would fill the disk where files have no holes.
+func NeedSparse(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "sparse")
+	err := os.WriteFile(name, nil, 0o600)
+	if err == nil {
+		err = os.Truncate(name, 1<<30)
+	}
+	info, statErr := os.Stat(name)
+	if err = errors.Join(err, statErr); err != nil {
+		t.Skipf("no file with holes: %v", err)
+	}
+	if s, ok := info.Sys().(*syscall.Stat_t); !ok || s.Blocks > 1<<10 {
+		t.Skip("files of this disk have no holes; the test would write 4 GiB")
+	}
 }
 
 // saveSparse saves to a file in which blocks of zeros are holes.
