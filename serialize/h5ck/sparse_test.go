@@ -28,19 +28,14 @@ func (f sparseFile) Write(b []byte) (int, error) {
 	return len(b), err
 }
 
-// TestMoreThan4GiB writes an array of zeros of more than 4 GiB to a sparse file, and one behind it.
+// TestMoreThan4GiB writes an array of more than 4 GiB to a sparse file, and one behind it.
 func TestMoreThan4GiB(t *testing.T) {
 	if testing.Short() {
 		t.Skip("goes through 4 GiB")
 	}
 	serializetest.NeedSparse(t)
 	const n = 4<<30 + 3
-	one := storage.From([]uint8{0}, 1)
-	big, err := one.Broadcast(n)
-	if err != nil {
-		t.Fatal(err)
-	}
-	list := map[string]storage.Array{"a": {Data: one.Data, Type: dtype.Uint8, View: big}, "b": storage.From([]float32{1, 2, 3}, 3)}
+	list := map[string]storage.Array{"a": {Data: serializetest.MostlyZeros(n), Type: dtype.Uint8, View: views.Of(n)}, "b": storage.From([]float32{1, 2, 3}, 3)}
 	w, err := newWriter(serialize.Contents{Entries: serialize.Arrays(func(yield func(string, storage.Array) bool) {
 		_ = yield("a", list["a"]) && yield("b", list["b"])
 	})}, Options{})
@@ -70,7 +65,7 @@ func TestMoreThan4GiB(t *testing.T) {
 		t.Fatal(err)
 	}
 	last, err := storage.Read[uint8](a.With(end))
-	if err != nil || fmt.Sprint(last) != "[0 0 0]" {
+	if err != nil || fmt.Sprint(last) != "[0 0 7]" {
 		t.Errorf("the end of a is %v, %v", last, err)
 	}
 	b, err := serialize.Find(f, "b")

@@ -135,7 +135,7 @@ func TestLarge(t *testing.T, format string) {
 		t.Fatal(err)
 	}
 	const n = 4<<30 + 3
-	big := storage.Array{Data: mostlyZeros(n), Type: dtype.Uint8, View: views.Of(n)}
+	big := storage.Array{Data: MostlyZeros(n), Type: dtype.Uint8, View: views.Of(n)}
 	contents := serialize.Contents{Entries: func(yield func(serialize.Entry, error) bool) {
 		_ = yield(serialize.Entry{Name: "big", Array: big}, nil) && (f.Single || yield(serialize.Entry{Name: "after", Array: storage.From([]float32{1, 2, 3}, 3)}, nil))
 	}}
@@ -186,7 +186,7 @@ func TestSpace(t *testing.T, format string) {
 	}
 	const n = 16 << 50
 	list := serialize.Arrays(func(yield func(string, storage.Array) bool) {
-		yield("a", storage.Array{Data: mostlyZeros(n), Type: dtype.Uint8, View: views.Of(n)})
+		yield("a", storage.Array{Data: MostlyZeros(n), Type: dtype.Uint8, View: views.Of(n)})
 	})
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second) // and a disk that is not full
 	defer cancel()
@@ -200,12 +200,12 @@ func TestSpace(t *testing.T, format string) {
 	}
 }
 
-// mostlyZeros is a Source of that many bytes: zeros, and a 7 at the end.
-type mostlyZeros int
+// MostlyZeros is a Source of that many bytes: zeros, and a 7 at the end.
+type MostlyZeros int
 
-func (z mostlyZeros) Len() int             { return int(z) }
-func (mostlyZeros) Device() storage.Device { return storage.File("zeros") }
-func (z mostlyZeros) ReadView(dst []byte, t dtype.Type, v views.View) error {
+func (z MostlyZeros) Len() int             { return int(z) }
+func (MostlyZeros) Device() storage.Device { return storage.File("zeros") }
+func (z MostlyZeros) ReadView(dst []byte, t dtype.Type, v views.View) error {
 	clear(dst[:v.Len()*t.Size()])
 	if lo, hi := v.Bounds(); v.Contiguous() && hi == int(z)-1 {
 		dst[hi-lo] = 7
