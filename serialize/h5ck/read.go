@@ -1,15 +1,18 @@
 package h5ck
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/serialize/internal/index"
 	"github.com/h5dnn/h5dnn/storage"
@@ -213,13 +216,26 @@ func (f *walkedFile) Verify(ctx context.Context) iter.Seq2[string, error] {
 				err = ctx.Err()
 			}
 			if err == nil {
-				_, err = e.Array.To(storage.CPU)
+				err = readAll(ctx, e.Array)
 			}
 			if !yield(e.Name, err) {
 				return
 			}
 		}
 	}
+}
+
+// readAll reads an array: as a whole, which compares its checksum, unless it is large.
+func readAll(ctx context.Context, a storage.Array) (err error) {
+	const whole = 1 << 30
+	if a.Len() <= whole/a.Type.Size() {
+		_, err = a.To(storage.CPU)
+		return err
+	}
+	for _, failed := range blocks.Elements(ctx, a, blocks.Size) {
+		err = failed
+	}
+	return err
 }
 
 // walk lists the arrays as HDF5 has them.
@@ -301,6 +317,13 @@ func entryOf(f *hdf5.File, in serialize.Input, d *hdf5.Dataset) (e serialize.Ent
 	if e.Array, err = d.Array(); err != nil {
 		return e, err
 	}
+	stored, err := d.Backing()
+	if err == nil { // elements that were never written take no room in the file
+		err = in.Budget.Make(e.Array.Len()*e.Array.Type.Size(), stored)
+	}
+	if err != nil {
+		return e, fmt.Errorf("%s: %w", d.Path, err)
+	}
 	if name, ok := own[attrDType]; ok {
 		stored := e.Array.Type
 		if e.Array.Type, err = typeOf(name, stored); err != nil {
@@ -370,6 +393,9 @@ func viewOf(f *hdf5.File, in serialize.Input, e serialize.Entry, of hdf5.Attribu
 	d, err := f.Dataset(ref.Path)
 	if err != nil {
 		return e, err
+	}
+	if attrs, err := d.Attributes(); err != nil || slices.ContainsFunc(attrs, func(a hdf5.Attribute) bool { return a.Name == attrStorage }) {
+		return e, cmp.Or(err, fmt.Errorf("%s is a view itself, not a dataset of elements: %w", ref.Path, storage.ErrState))
 	}
 	stored, err := entryOf(f, in, d)
 	if err == nil && (stored.Array.Data == nil || !stored.Array.Contiguous()) {
