@@ -24,8 +24,10 @@ type Dataset struct {
 	Fill     []byte          // the value of elements that were never written; nil: zero
 	External []External      // other files with the elements of a contiguous dataset
 
-	layout layout
-	index  func() (*index, error)
+	layout     layout
+	index      func() (*index, error)
+	storedSize func() (int, error) // StoredSize, computed once
+	touched    touchedBytes
 
 	mappings    []virtualMapping  // of a virtual dataset
 	resolved    []resolvedMapping // those whose sources exist
@@ -52,6 +54,7 @@ func (d *Dataset) parse() error {
 		}
 	}
 	d.index = sync.OnceValues(d.readIndex)
+	d.storedSize = sync.OnceValues(d.StoredSize)
 	return nil
 }
 

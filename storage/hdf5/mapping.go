@@ -64,20 +64,6 @@ func (f *File) mapped(address uint64, n int) (*storage.Mapped, error) {
 	return all.Range(at, int64(n))
 }
 
-// withMapped calls use with n mapped bytes at an address.
-func (f *File) withMapped(address uint64, n int, use func([]byte)) error {
-	m, err := f.mapped(address, n)
-	if err != nil {
-		return err
-	}
-	err = m.WithBytes(func(b []byte) error {
-		use(b)
-		return nil
-	})
-	f.countTouched(n + faultAround)
-	return err
-}
-
 // faultAround is the number of bytes that a page fault maps if they are in the system's
 // cache (fault_around_bytes of Linux).
 const faultAround = 64 << 10

@@ -234,7 +234,7 @@ func (s *source) readContiguous(dst []byte, to, from views.View) error {
 		to, from := subrange(to, axis, first, end), subrange(from, axis, first, end)
 		lo, hi := from.Bounds()
 		from.Offset -= lo
-		return s.d.file.withMapped(s.d.layout.address+uint64(lo), hi-lo+s.size, func(b []byte) { s.gather(dst, b, to, from) })
+		return s.d.withMapped(s.d.layout.address+uint64(lo), hi-lo+s.size, func(b []byte) { s.gather(dst, b, to, from) })
 	})
 }
 

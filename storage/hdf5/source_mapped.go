@@ -41,19 +41,50 @@ func (s *source) arrayStorage() storage.Storage {
 			return rangeSource{s, new(prefetched), size}
 		}
 	case contiguous:
-		return mappedSource{s, new(touchedBytes)}
+		return mappedSource{s}
 	}
 	return s
 }
 
 // A mappedSource is a contiguous dataset whose elements are mapped.
-type mappedSource struct {
-	*source
-	touched *touchedBytes
+type mappedSource struct{ *source }
+
+// touchedPerUse is the approximate number of bytes that a call of WithBytes accesses.
+const touchedPerUse = 8 << 20
+
+// WithBytes implements [storage.MappedSource].
+func (s mappedSource) WithBytes(read func(b []byte) error) error {
+	f := s.d.file
+	m, err := f.mapped(s.d.layout.address, s.Len())
+	if err == nil {
+		err = m.WithBytes(read)
+		s.d.countTouched(touchedPerUse)
+	}
+	if errors.Is(err, os.ErrClosed) || errors.Is(err, storage.ErrState) && f.closed.Load() {
+		err = errClosed
+	}
+	if err != nil {
+		return f.fail(s.d.Path, err)
+	}
+	return nil
 }
 
-// A touchedBytes counts how many bytes of a dataset were accessed since pages were last
-// released: no more than it has.
+// withMapped calls use with n mapped bytes of the dataset, at an address.
+func (d *Dataset) withMapped(address uint64, n int, use func([]byte)) error {
+	m, err := d.file.mapped(address, n)
+	if err != nil {
+		return err
+	}
+	err = m.WithBytes(func(b []byte) error {
+		use(b)
+		return nil
+	})
+	d.countTouched(n + faultAround)
+	return err
+}
+
+// A touchedBytes counts how many mapped bytes of a dataset were accessed since pages were
+// last released: no more than it has.
 type touchedBytes struct {
 	mu       sync.Mutex
 	bytes    int
@@ -67,27 +98,18 @@ func (t *touchedBytes) add(n, most int, releases int64) int {
 	if t.releases != releases {
 		t.releases, t.bytes = releases, 0
 	}
-	n = min(n, most-t.bytes)
+	n = max(0, min(n, most-t.bytes))
 	t.bytes += n
 	return n
 }
 
-// touchedPerUse is the approximate number of bytes that a call of WithBytes accesses.
-const touchedPerUse = 8 << 20
-
-// WithBytes implements [storage.MappedSource].
-func (s mappedSource) WithBytes(read func(b []byte) error) error {
-	f := s.d.file
-	m, err := f.mapped(s.d.layout.address, s.Len())
-	if err == nil {
-		err = m.WithBytes(read)
-		f.countTouched(s.touched.add(touchedPerUse, s.Len(), f.mapping.releases.Load()))
+// countTouched counts n mapped bytes of the dataset as accessed.
+func (d *Dataset) countTouched(n int) {
+	if d.file.size <= maxResident {
+		return
 	}
-	if errors.Is(err, os.ErrClosed) || errors.Is(err, storage.ErrState) && f.closed.Load() {
-		err = errClosed
+	if most, err := d.storedSize(); err == nil {
+		n = d.touched.add(n, most, d.file.mapping.releases.Load())
 	}
-	if err != nil {
-		return f.fail(s.d.Path, err)
-	}
-	return nil
+	d.file.countTouched(n)
 }
