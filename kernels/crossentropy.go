@@ -135,14 +135,19 @@ func nativeLabelled(x, labels *storage.Array) (in native.Labelled, real native.R
 		return in, real, false, nil
 	}
 	in.Rows, in.Cols, in.Row, in.Col = int64(x.Shape[0]), int64(x.Shape[1]), int64(x.Stride[0]), int64(x.Stride[1])
-	in.Step, in.Size = int64(labels.Stride[0]), int32(labels.Type.Size())
-	if labels.Type.IsSigned() {
-		in.Sign = 1
-	}
+	describeLabels(&in, labels)
 	if row, label := in.BadLabel(start(labels)); row >= 0 {
 		return in, real, false, badLabel(row, label, x.Shape[1])
 	}
 	return in, real, true, nil
+}
+
+// describeLabels describes labels to C.
+func describeLabels(in *native.Labelled, labels *storage.Array) {
+	in.Step, in.Size = int64(labels.Stride[0]), int32(labels.Type.Size())
+	if labels.Type.IsSigned() {
+		in.Sign = 1
+	}
 }
 
 // checkCount checks that a is an int64.

@@ -139,10 +139,19 @@ func reduceSamples() (all []sample) {
 			}
 		}
 	}
-	for _, t := range []dtype.Type{dtype.Bool, dtype.Uint8, dtype.Int32, dtype.Int64} {
-		all = append(all, sample{k: Sum, out: []operand{of(3, 1).as(dtype.Int64)}, in: []operand{of(3, 5).as(t).drawn(below(2))}, slow: true},
+	for _, t := range []dtype.Type{dtype.Bool, dtype.Uint8, dtype.Int8, dtype.Uint16, dtype.Int16, dtype.Uint32, dtype.Int32, dtype.Uint64, dtype.Int64} {
+		sum := dtype.Int64
+		if t == dtype.Uint64 {
+			sum = t
+		}
+		all = append(all, sample{k: Sum, out: []operand{of(3, 1).as(sum)}, in: []operand{of(3, 5).as(t).drawn(below(2))}, slow: true},
 			sample{k: Max, out: []operand{of(3, 1).as(t)}, in: []operand{of(3, 5).as(t).drawn(below(2))}, slow: true},
-			sample{k: MaxIndex, out: []operand{of(3, 1).as(t), of(3, 1).as(dtype.Int64)}, in: []operand{of(3, 5).as(t).drawn(below(2))}, slow: true})
+			sample{k: MaxIndex, out: []operand{of(3, 1).as(t), of(3, 1).as(dtype.Int64)}, in: []operand{of(3, 5).as(t).drawn(below(2))}, slow: t == dtype.Bool})
+		for _, shape := range [][2][]int{{{3, 100}, {3, 1}}, {{70, 5}, {1, 5}}, {{2, 40, 300}, {2, 1, 300}}} {
+			x, y := of(shape[0]...).as(t).drawn(below(100)), of(shape[1]...)
+			all = append(all, sample{k: MaxIndex, out: []operand{y.as(t), y.as(dtype.Int64)}, in: []operand{x}, slow: t == dtype.Bool},
+				sample{k: ArgMax, out: []operand{y.as(dtype.Int64)}, in: []operand{x}, slow: t == dtype.Bool})
+		}
 	}
 	return all
 }
@@ -195,8 +204,8 @@ func lossSamples() (all []sample) {
 	}
 	for _, t := range []dtype.Type{dtype.Uint8, dtype.Int16, dtype.Int64} {
 		labels := of(33).as(t).drawn(below(7))
-		all = append(all, sample{k: LabelMask, options: LabelMaskOptions{Classes: 7}, out: []operand{of(33)}, in: []operand{labels}, slow: true},
-			sample{k: LabelMask, options: LabelMaskOptions{Classes: 6, Ignore: 6, Ignores: true}, out: []operand{of(33)}, in: []operand{labels}, slow: true})
+		all = append(all, sample{k: LabelMask, options: LabelMaskOptions{Classes: 7}, out: []operand{of(33)}, in: []operand{labels}},
+			sample{k: LabelMask, options: LabelMaskOptions{Classes: 6, Ignore: 6, Ignores: true}, out: []operand{of(33)}, in: []operand{labels}})
 	}
 	for _, shape := range [][]int{{1}, {17}, {3, 5}, {300, 257}, {2, 3, 4, 5}} {
 		x := of(shape...)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/kernels/launch"
+	"github.com/h5dnn/h5dnn/kernels/native"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -50,7 +51,20 @@ var LabelMask = define("label mask",
 			store(y, y.Offset+i*y.Stride[0], 0, []float64{mask})
 		}
 		return nil
-	}, nil)
+	},
+	func(c *Call, options LabelMaskOptions) (bool, error) {
+		y, labels := &c.Out[0], &c.In[0]
+		real, ok := native.RealOf(y.Type)
+		if !ok || y.Len() == 0 {
+			return false, nil
+		}
+		in := native.Labelled{Rows: int64(y.Shape[0]), Cols: int64(options.Classes)}
+		describeLabels(&in, labels)
+		if row, label := in.Mask(real, start(labels), start(y), y.Stride[0], options.Ignores, options.Ignore); row >= 0 {
+			return false, badLabel(row, label, options.Classes)
+		}
+		return true, nil
+	})
 
 var _ = onGPU(LabelMask, func(c *Call, options LabelMaskOptions) error {
 	y, labels := &c.Out[0], &c.In[0]

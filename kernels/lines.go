@@ -71,9 +71,8 @@ func hasAxis(a *storage.Array, axis int) error {
 // nativeLines computes z's lines along axis from those of x and y. Lines are as long as those of the
 // longest of z and x.
 func nativeLines(op native.LineOp, axis int, z, x, y *storage.Array) bool {
-	real, ok := native.RealOf(x.Type)
 	var kept native.Grid
-	if !ok || z.Rank() > 64 || !kept.Along(^(uint64(1)<<axis), &z.View, &x.View, &y.View) {
+	if !op.Takes(x.Type) || z.Rank() > 64 || !kept.Along(^(uint64(1)<<axis), &z.View, &x.View, &y.View) {
 		return false
 	}
 	n := max(x.Shape[axis], z.Shape[axis])
@@ -81,5 +80,5 @@ func nativeLines(op native.LineOp, axis int, z, x, y *storage.Array) bool {
 		return true
 	}
 	step := [3]int{z.Stride[axis], x.Stride[axis], y.Stride[axis]}
-	return op.Run(real, &kept, n, step, at(&kept, 0, z), at(&kept, 1, x), at(&kept, 2, y))
+	return op.Run(x.Type, &kept, n, step, at(&kept, 0, z), at(&kept, 1, x), at(&kept, 2, y))
 }

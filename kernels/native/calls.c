@@ -14,10 +14,10 @@ void h5k_max_grad(int real, const h5k_grid *kept, const h5k_grid *over, void *dx
 	H5K_LEAVE;
 }
 
-int h5k_lines(int line, int real, const h5k_grid *kept, int64_t n, int64_t step0, int64_t step1, int64_t step2, void *z, const void *x, void *y) {
+int h5k_lines(int line, int type, const h5k_grid *kept, int64_t n, int64_t step0, int64_t step1, int64_t step2, void *z, const void *x, void *y) {
 	H5K_ENTER;
 	int64_t step[] = {step0, step1, step2};
-	int done = h5k_isa->lines[real](line, kept, n, step, z, x, y);
+	int done = h5k_isa->lines[type](line, kept, n, step, z, x, y);
 	H5K_LEAVE;
 	return done;
 }
@@ -47,6 +47,20 @@ int64_t h5k_bad_label(const h5k_labelled *in, const void *labels, int64_t *label
 		*label = h5k_integer(labels, i * in->step, in->size, in->sign);
 		if (*label < 0 || *label >= in->cols)
 			return i;
+	}
+	return -1;
+}
+
+int64_t h5k_label_mask(int real, const h5k_labelled *in, const void *labels, int ignores, int64_t ignored, void *y, int64_t step, int64_t *label) {
+	for (int64_t i = 0; i < in->rows; i++) {
+		*label = h5k_integer(labels, i * in->step, in->size, in->sign);
+		int ignore = ignores && *label == ignored;
+		if (!ignore && (*label < 0 || *label >= in->cols))
+			return i;
+		if (real == H5K_F32)
+			((float *)y)[i * step] = !ignore;
+		else
+			((double *)y)[i * step] = !ignore;
 	}
 	return -1;
 }

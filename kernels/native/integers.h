@@ -1,4 +1,4 @@
-/* The elementwise operations that integers have, in REAL: an integer type. Sums, differences
+/* The elementwise operations that integers have, and the largest element of lines, in REAL: an integer type. Sums, differences
  * and products wrap around. */
 
 #define FABS(x) ((x) > 0 ? (x) : -(x))
@@ -20,3 +20,44 @@ H5K_OPS(OP)
 #undef OP_ANY
 #undef OP_FLOATS
 #undef FABS
+
+/* H5K_ARGMAX and H5K_MAX_INDEX of h5k_lines: the first largest element. */
+typedef struct {
+	int line;
+	const h5k_grid *kept;
+	int64_t n;
+	const int64_t *step;
+	void *z;
+	const REAL *x;
+	void *y;
+} REAL_(indexer);
+
+static void REAL_(some_indices)(void *arg, int64_t from, int64_t to) {
+	const REAL_(indexer) *l = arg;
+	for (int64_t k = from; k < to; k++) {
+		const REAL *x = l->x + h5k_place(l->kept, 1, k);
+		const int64_t n = l->n, step = l->step[1], z = h5k_place(l->kept, 0, k), y = h5k_place(l->kept, 2, k);
+		REAL top = x[0];
+		int64_t index = 0;
+		if (step == 1) {
+			_Pragma("omp simd reduction(max : top)") for (int64_t i = 0; i < n; i++) top = x[i] > top ? x[i] : top;
+		} else
+			for (int64_t i = 0; i < n; i++)
+				top = x[i * step] > top ? x[i * step] : top;
+		while (x[index * step] != top)
+			index++;
+		if (l->line == H5K_ARGMAX) {
+			((int64_t *)l->z)[z] = index;
+			continue;
+		}
+		((REAL *)l->z)[z] = top;
+		((int64_t *)l->y)[y] = index;
+	}
+}
+
+static int REAL_(lines)(int line, const h5k_grid *kept, int64_t n, const int64_t *step, void *z, const void *x, void *y) {
+	REAL_(indexer) l = {line, kept, n, step, z, x, y};
+	int64_t lines = h5k_count(kept);
+	h5k_spread(lines, lines * n < H5K_GRAIN ? INT64_MAX : 2, REAL_(some_indices), &l);
+	return 1;
+}

@@ -25,6 +25,8 @@ package native
 // #cgo nocallback h5k_square_sum
 // #cgo noescape h5k_bad_label
 // #cgo nocallback h5k_bad_label
+// #cgo noescape h5k_label_mask
+// #cgo nocallback h5k_label_mask
 // #cgo noescape h5k_cross_entropy
 // #cgo nocallback h5k_cross_entropy
 // #cgo noescape h5k_correct
@@ -177,9 +179,15 @@ const (
 	Put LineOp = C.H5K_PUT
 )
 
-// Run computes z from x and y, line by line: n elements, step apart in z, x and y.
-func (op LineOp) Run(r Real, kept *Grid, n int, step [3]int, z, x, y []byte) bool {
-	return C.h5k_lines(C.int(op), C.int(r), kept.c(), C.int64_t(n), C.int64_t(step[0]), C.int64_t(step[1]), C.int64_t(step[2]),
+// Takes reports whether op has a loop for x of type t.
+func (op LineOp) Takes(t dtype.Type) bool {
+	_, real := RealOf(t)
+	return real || (op == ArgMax || op == MaxIndex) && t.IsInt()
+}
+
+// Run computes z from x and y, line by line: n elements, step apart in z, x and y. Op takes x of type t.
+func (op LineOp) Run(t dtype.Type, kept *Grid, n int, step [3]int, z, x, y []byte) bool {
+	return C.h5k_lines(C.int(op), elementTypes[t]-1, kept.c(), C.int64_t(n), C.int64_t(step[0]), C.int64_t(step[1]), C.int64_t(step[2]),
 		pointer(z), pointer(x), pointer(y)) != 0
 }
 
@@ -202,6 +210,19 @@ func (l *Labelled) BadLabel(labels []byte) (row int, label int64) {
 	in := l.c()
 	var found C.int64_t
 	row = int(C.h5k_bad_label(&in, pointer(labels), &found))
+	return row, int64(found)
+}
+
+// Mask sets y, step elements apart, to 1, and to 0 where the label is ignored, if ignores. It returns the first row
+// with any other label that is not a column of x, and the label; or -1.
+func (l *Labelled) Mask(r Real, labels, y []byte, step int, ignores bool, ignored int64) (row int, label int64) {
+	in := l.c()
+	var flag C.int
+	if ignores {
+		flag = 1
+	}
+	var found C.int64_t
+	row = int(C.h5k_label_mask(C.int(r), &in, pointer(labels), flag, C.int64_t(ignored), pointer(y), C.int64_t(step), &found))
 	return row, int64(found)
 }
 

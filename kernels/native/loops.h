@@ -55,9 +55,10 @@ int h5k_reduce(int max, int real, const h5k_grid *kept, const h5k_grid *over, co
 void h5k_max_grad(int real, const h5k_grid *kept, const h5k_grid *over, void *dx, const void *x, const void *y, const void *dy);
 
 /* z from x and y, line by line: n elements, step[0], step[1] and step[2] apart. The results of ARGMAX, z, and of
- * MAX_INDEX, z and the indices y, are single elements, as x and y of PUT are: z is 0, and x at index y. Indices are int64. */
+ * MAX_INDEX, z and the indices y, are single elements, as x and y of PUT are: z is 0, and x at index y. Indices are int64.
+ * Integers have the two of the largest element. */
 enum { H5K_SOFTMAX, H5K_LOG_SOFTMAX, H5K_SOFTMAX_GRAD, H5K_LOG_SOFTMAX_GRAD, H5K_ARGMAX, H5K_MAX_INDEX, H5K_PUT };
-int h5k_lines(int line, int real, const h5k_grid *kept, int64_t n, int64_t step0, int64_t step1, int64_t step2, void *z, const void *x, void *y);
+int h5k_lines(int line, int type, const h5k_grid *kept, int64_t n, int64_t step0, int64_t step1, int64_t step2, void *z, const void *x, void *y);
 
 /* y = gamma·(x − mean)·invstd + beta for each row of n adjacent elements, rows x_row and y_row apart; gamma and beta may be NULL. */
 void h5k_layer_norm(int real, int64_t rows, int64_t n, double epsilon, int64_t x_row, int64_t y_row, const void *x, const void *gamma, const void *beta, void *y, void *mean, void *invstd);
@@ -78,6 +79,9 @@ typedef struct {
 
 /* The first row whose label is not in [0, cols), or -1; then *label is it. */
 int64_t h5k_bad_label(const h5k_labelled *in, const void *labels, int64_t *label);
+
+/* y, step apart, is 1, or 0 where ignores and the label is ignored. The first row with any other label outside of [0, cols), or -1. */
+int64_t h5k_label_mask(int real, const h5k_labelled *in, const void *labels, int ignores, int64_t ignored, void *y, int64_t step, int64_t *label);
 
 /* dx may be NULL. */
 int h5k_cross_entropy(int real, const h5k_labelled *in, const void *x, const void *labels, void *loss, void *dx, int64_t dx_row, int64_t dx_col);
