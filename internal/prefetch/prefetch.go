@@ -3,9 +3,6 @@ package prefetch
 
 import "unsafe"
 
-// line is the size of a cache line, in bytes.
-const line = 64
-
 // Bytes begins to load b, without waiting. Memory that is not mapped, or whose pages the
 // system has not loaded, is left alone: there is no page fault.
 func Bytes(b []byte) {
