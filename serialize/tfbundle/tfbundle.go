@@ -137,7 +137,7 @@ func (b *bundle) add(key string, value []byte) error {
 	if err != nil {
 		return fmt.Errorf("%q: %w", key, err)
 	}
-	name := strings.TrimSuffix(key, suffix)
+	name := strings.TrimSuffix(sliceName(key), suffix)
 	if b.list.Has(name) {
 		name = key
 	}
@@ -223,7 +223,11 @@ func (b *bundle) entry(name string, e entry) (serialize.Entry, error) {
 		t.name = "type " + strconv.FormatUint(e.typ, 10)
 	}
 	if e.sliced {
-		return serialize.Unsupported(name, e.shape, t.name+" in slices")
+		out, err := serialize.Unsupported(name, e.shape, t.name+" in slices")
+		if out.Elements != nil {
+			err = fmt.Errorf("%s: %s in slices, which are not joined; read them one by one as %s/START:END,…: %w", name, t.name, name, dtype.ErrType)
+		}
+		return out, err
 	}
 	if !t.typ.Valid() && e.typ != typeString {
 		return serialize.Unsupported(name, e.shape, t.name)

@@ -54,6 +54,34 @@ func TestFilesOfTensorFlow(t *testing.T) {
 	}
 }
 
+// TestSlicesHaveNames: a partitioned variable is listed with its shape, and its slices can be read.
+func TestSlicesHaveNames(t *testing.T) {
+	f, err := serialize.Open("testdata/slices.index")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var got []string
+	for e, err := range f.All() {
+		got = append(got, fmt.Sprint(e.Name, e.Shape(), err == nil))
+	}
+	slices.Sort(got)
+	want := []string{
+		"columns/0:2,0:3[2 3] true", "columns/0:2,3:6[2 3] true", "columns[2 6] false",
+		"rows/0:67,0:2[67 2] true", "rows/134:200,0:2[66 2] true", "rows/67:134,0:2[67 2] true", "rows[200 2] false",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	a, err := serialize.Find(f, "rows/134:200,0:2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if values, err := storage.Read[int32](a); err != nil || len(values) != 132 || values[131] != 7 {
+		t.Errorf("%v, %v", values, err)
+	}
+}
+
 // TestTablesWithManyBlocks: names share beginnings, and blocks may be compressed.
 func TestTablesWithManyBlocks(t *testing.T) {
 	for _, name := range []string{"v1.index", "snappy.index"} {

@@ -32,4 +32,13 @@ with tf.Graph().as_default(), tf.compat.v1.Session() as s:
     more = [tf.compat.v1.get_variable(f"dense/with_a_long_name_{i:04}", initializer=np.full(1, i, np.int32)) for i in range(200)]
     s.run(tf.compat.v1.global_variables_initializer())
     tf.compat.v1.train.Saver().save(s, path("v1"), write_meta_graph=False)
+
+# A variable in slices along its rows, and one along its columns.
+v1 = tf.compat.v1
+with tf.Graph().as_default():
+    v1.get_variable("rows", [200, 2], tf.int32, initializer=v1.constant_initializer(7), partitioner=v1.fixed_size_partitioner(3))
+    v1.get_variable("columns", [2, 6], initializer=v1.constant_initializer(2), partitioner=v1.fixed_size_partitioner(2, axis=1))
+    with v1.Session() as session:
+        session.run(v1.global_variables_initializer())
+        v1.train.Saver().save(session, path("slices"), write_meta_graph=False, write_state=False)
 if os.path.exists(path("checkpoint")): os.remove(path("checkpoint"))
