@@ -90,6 +90,7 @@ func TestGraphsNeedTheDriver(t *testing.T) {
 // TestBranchesMayBeRefused during a capture, by drivers that allowed them at first: the next
 // graph is a straight line, and it is said why. Work that fails is not the driver's refusal.
 func TestBranchesMayBeRefused(t *testing.T) {
+	cudatest.FakeOnly(t)
 	for function, want := range map[string]string{
 		"cuStreamGetCaptureInfo_v2":         "query a capture: operation not supported",
 		"cuStreamUpdateCaptureDependencies": "set the dependencies of a capture: operation not supported",
