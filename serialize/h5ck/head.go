@@ -36,7 +36,7 @@ func parseHead(b []byte) (h head, err error) {
 	body := int(binary.LittleEndian.Uint16(b[at+1:]))
 	typ, space := int(binary.LittleEndian.Uint16(b[at+8:])), int(binary.LittleEndian.Uint16(b[at+10:]))
 	h.values = at + prefixSize + len(name) + typ + space
-	if end := at + 4 + body; h.values+32 != end || end > len(b) || size > maxRegion {
+	if end := at + 4 + body; h.values+32 != end || end > len(b) || end > h.rootSum || size > maxRegion {
 		return h, errNotProfile("index")
 	}
 	v := b[h.values:]
