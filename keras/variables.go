@@ -1,6 +1,7 @@
 package keras
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -18,7 +19,8 @@ type Variable struct {
 }
 
 // Variables returns the variables of l, from its class and settings, in the order in
-// which Keras has them. ok is false for classes that are not known.
+// which Keras has them. ok is false for classes that are not known, and for layers around
+// one, such as a model for each step.
 func Variables(l *checkpoint.Layer) (list []Variable, ok bool, err error) {
 	c, ok := classes[l.Class]
 	if !ok {
@@ -28,8 +30,14 @@ func Variables(l *checkpoint.Layer) (list []Variable, ok bool, err error) {
 		return nil, true, nil
 	}
 	list, err = c.variables(l)
+	if errors.Is(err, errUnknown) {
+		return nil, false, nil
+	}
 	return list, true, err
 }
+
+// errUnknown is the error of a layer around one whose variables are not known.
+var errUnknown = errors.New("around a layer whose variables are not known")
 
 // positions returns variables at vars/0, vars/1 and so on, trainable ones.
 func positions(names ...string) []Variable {
@@ -109,7 +117,7 @@ func bidirectional(l *checkpoint.Layer) ([]Variable, error) {
 	}
 	list, ok, err := Variables(forward)
 	if err == nil && !ok {
-		err = fmt.Errorf("%s: the variables of %s are not known: %w", l.Name, forward.Class, ErrConfig)
+		err = errUnknown
 	}
 	return append(within("forward/", "forward_layer", list), within("backward/", "backward_layer", list)...), err
 }
@@ -121,7 +129,7 @@ func timeDistributed(l *checkpoint.Layer) ([]Variable, error) {
 	}
 	list, ok, err := Variables(inner)
 	if err == nil && !ok {
-		err = fmt.Errorf("%s: the variables of %s are not known: %w", l.Name, inner.Class, ErrConfig)
+		err = errUnknown
 	}
 	return within("", "layer", list), err
 }

@@ -151,7 +151,7 @@ func shortest(name string, write func() error) time.Duration {
 
 // saveAndOpen saves in each format, after plain writes, and opens the file warm.
 func (b *bench) saveAndOpen() {
-	b.printf("\n## Saving and opening\n\nThe shortest of %d saves in a row, with fsync, beside the shortest of %d plain writes of as many bytes, in blocks of 1 MiB, directly\nbefore. Opening lists the name, type and shape of every tensor; the shortest of 20 times.\n\n", saves, saves)
+	b.printf("\n## Saving and opening\n\nThe shortest of %d saves in a row, with fsync, beside the shortest of %d plain writes of as many bytes, in blocks of 1 MiB, directly\nbefore. Opening lists the name, type and shape of every tensor; the shortest of 20 times.\nIn a virtual machine whose host takes back free memory, single saves and writes may take several times as long ([why](../docs/decisions/0044-write-to-disk-while-saving.md)).\n\n", saves, saves)
 	b.printf("| format | save | plain write + fsync | ratio | open |\n|---|---|---|---|---|\n")
 	list := entries(b.tensors, b.bytes)
 	plain := filepath.Join(b.folder, "plain")
