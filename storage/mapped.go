@@ -29,6 +29,7 @@ type Mapping struct {
 	mu      sync.RWMutex // held for reading while bytes are, for writing to unmap
 	cleanup runtime.Cleanup
 	touched atomic.Int64 // bytes copied since pages were given back
+	current atomic.Int64 // offset of the array that was read last
 }
 
 // A region is the resources of a Mapping.
@@ -133,7 +134,7 @@ func (m *Mapped) ReadView(dst []byte, t dtype.Type, v views.View) error {
 		return m.mapping.readAt(dst[:n], int64(m.offset+v.Offset*t.Size()))
 	}
 	return m.WithBytes(func(b []byte) error {
-		m.mapping.countTouched(v.Len() * t.Size())
+		m.mapping.countTouched(m.offset, v.Len()*t.Size())
 		Gather(dst, b, t, v)
 		return nil
 	})
@@ -169,13 +170,21 @@ func (m *Mapping) errTruncated(size, end int64) error {
 }
 
 // maxTouched is how many bytes ReadView copies from mapped pages before these are given back
-// to the system. They stay in the page cache.
-const maxTouched = 64 << 20
+// to the system, and maxTouchedElsewhere how many if they were of other arrays. They stay in
+// the page cache.
+const (
+	maxTouched          = 64 << 20
+	maxTouchedElsewhere = 1 << 20
+)
 
-// countTouched adds to the bytes that are copied, before they are. So the pages of one large array are
-// given back before those of the next are mapped.
-func (m *Mapping) countTouched(n int) {
-	if m.touched.Add(int64(n)) > maxTouched {
+// countTouched adds to the bytes that are copied, before they are, of the array at an offset.
+// So the pages of one large array are given back before those of the next are mapped.
+func (m *Mapping) countTouched(offset, n int) {
+	most := int64(maxTouched)
+	if m.current.Swap(int64(offset)) != int64(offset) {
+		most = maxTouchedElsewhere
+	}
+	if m.touched.Add(int64(n)) > most {
 		m.touched.Store(int64(n))
 		unix.Madvise(m.bytes, unix.MADV_DONTNEED) // advice
 	}

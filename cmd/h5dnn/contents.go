@@ -144,11 +144,9 @@ func writeCopy(c *cli.Context, file serialize.File, out string, change func(tran
 	}
 	contents := k.contents(change(file.All()))
 	if write == nil {
-		err = serialize.Save(out, k.saveAs, contents)
-	} else {
-		err = write(k, contents)
+		write = func(k *copier, contents serialize.Contents) error { return serialize.Save(out, k.saveAs, contents) }
 	}
-	if err != nil {
+	if err := withLittleGarbage(func() error { return write(k, contents) }); err != nil {
 		return err
 	}
 	err = buffered(c.App.Writer, func(w io.Writer) error {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime/debug"
 	"strconv"
 	"strings"
 
@@ -18,10 +17,6 @@ import (
 	"github.com/h5dnn/h5dnn/convert/models"
 	"github.com/h5dnn/h5dnn/serialize"
 )
-
-// garbagePercent is GOGC while a model is written: arrays of many MiB that were computed, such as
-// those that are cast, are garbage soon, of which the default allows as much as there is in use.
-const garbagePercent = 5
 
 // frameworkFlags are the flags of convert that concern models.
 var frameworkFlags = []cli.Flag{
@@ -89,11 +84,9 @@ func convertModel(c *cli.Context, in address, out, format string) error {
 	refused := plan.Err() != nil && !c.Bool("allow-loss")
 	var verified *models.Verification
 	if !c.Bool("dry-run") && !refused {
-		percent := debug.SetGCPercent(garbagePercent)
-		if err := plan.Write(c.Context, out); err != nil {
+		if err := withLittleGarbage(func() error { return plan.Write(c.Context, out) }); err != nil {
 			return err
 		}
-		debug.SetGCPercent(percent)
 		if c.Bool("verify") {
 			v, err := plan.Verify(c.Context, out)
 			if err != nil {

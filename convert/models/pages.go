@@ -1,6 +1,8 @@
 package models
 
 import (
+	"sync/atomic"
+
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/serialize"
 	kerasfile "github.com/h5dnn/h5dnn/serialize/keras"
@@ -34,25 +36,28 @@ func (r *releaser) release(a storage.Array) storage.Array {
 		r.wrapped = map[storage.Storage]storage.Storage{}
 	}
 	if r.wrapped[a.Data] == nil {
-		r.wrapped[a.Data] = &released{source, release}
+		r.wrapped[a.Data] = &released{Source: source, release: release}
 	}
 	a.Data = r.wrapped[a.Data]
 	return a
 }
 
-// largeRead is the size in bytes of reads after which pages are released.
-const largeRead = 8 << 20
+// releasedBytes is how many bytes are read, in one part or several, before pages are
+// released.
+const releasedBytes = 8 << 20
 
-// A released source calls release when its last element has been read, and after large
-// reads.
+// A released source calls release when its last element has been read, and each time that
+// many have been read.
 type released struct {
 	storage.Source
 	release func()
+	read    atomic.Int64 // bytes since the last release
 }
 
 func (r *released) ReadView(dst []byte, t dtype.Type, v views.View) error {
 	err := r.Source.ReadView(dst, t, v)
-	if _, last := v.Bounds(); (last+1)*t.Size() >= r.Len() || v.Len()*t.Size() >= largeRead {
+	if _, last := v.Bounds(); (last+1)*t.Size() >= r.Len() || r.read.Add(int64(v.Len()*t.Size())) >= releasedBytes {
+		r.read.Store(0)
 		r.release()
 	}
 	return err

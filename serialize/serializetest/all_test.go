@@ -20,7 +20,6 @@ import (
 	_ "github.com/h5dnn/h5dnn/serialize/raw"
 	_ "github.com/h5dnn/h5dnn/serialize/safetensors"
 	"github.com/h5dnn/h5dnn/serialize/serializetest"
-	_ "github.com/h5dnn/h5dnn/serialize/sharded"
 	_ "github.com/h5dnn/h5dnn/serialize/torch"
 )
 
@@ -35,11 +34,6 @@ func TestFilesThatDoNotFitAreRefused(t *testing.T) {
 	}
 }
 
-// TestIndexesOfShards keep every type in every layout, in native files.
-func TestIndexesOfShards(t *testing.T) {
-	serializetest.TestTypes(t, "sharded", "model.h5dn.index.json")
-}
-
 var large = flag.Bool("large", false, "save arrays of more than 4 GiB in every format")
 
 // TestMoreThan4GiB saves more than 4 GiB: in formats of checkpoints to a sparse file, and in all
@@ -48,7 +42,7 @@ func TestMoreThan4GiB(t *testing.T) {
 	sparse := []string{"native", "npy", "npz", "safetensors", "torch"} // h5ck has a test of its own
 	for _, name := range serialize.Formats() {
 		f, err := serialize.ByName(name)
-		if err != nil || f.Open == nil || f.Save == nil && f.SaveFile == nil || !f.Holds(dtype.Uint8) || name == "sharded" {
+		if err != nil || f.Open == nil || f.Save == nil && f.SaveFile == nil || !f.Holds(dtype.Uint8) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {

@@ -120,7 +120,8 @@ func TestIndexesAreChecked(t *testing.T) {
 	}
 	two("both.safetensors", "u")
 	two("other.safetensors", "v")
-	if err := os.Mkdir(filepath.Join(dir, "folder"), 0o777); err != nil {
+	back := []byte(`{"weight_map":{"w":"cycle.index.json"}}`)
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, "folder"), 0o777), os.WriteFile(filepath.Join(dir, "back.index.json"), back, 0o666)); err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct{ text, reason string }{
@@ -135,7 +136,7 @@ func TestIndexesAreChecked(t *testing.T) {
 		"map of numbers":  {`{"weight_map":{"w":1}}`, "invalid JSON"},
 		"map of lists":    {`{"weight_map":{"w":["a.safetensors"]}}`, "invalid JSON"},
 		"in both shards":  {`{"weight_map":{"u":"both.safetensors","v":"other.safetensors"}}`, `"w" is there twice`},
-		"cycle":           {`{"weight_map":{"w":"elsewhere.index.json"}}`, "an index cannot be a shard"},
+		"cycle":           {`{"weight_map":{"w":"back.index.json"}}`, "an index cannot be a shard"},
 		"backslash":       {`{"weight_map":{"w":"..\\\\a.safetensors"}}`, "not the name of a file"},
 		"zero byte":       {`{"weight_map":{"w":"a.safetensors\\u0000"}}`, "not the name of a file"},
 		"empty name":      {`{"weight_map":{"w":""}}`, "not the name of a file"},
@@ -271,4 +272,9 @@ func FuzzOpen(f *testing.F) {
 	serializetest.AddSeeds(f, name)
 	f.Add([]byte(`{"weight_map":{"bias":"m-00002-of-00002.safetensors"}}`))
 	f.Fuzz(serializetest.FuzzTarget("sharded", folder))
+}
+
+// TestEveryTypeIsKept in every layout, in native files.
+func TestEveryTypeIsKept(t *testing.T) {
+	serializetest.TestTypes(t, "sharded", "model.h5dn.index.json")
 }

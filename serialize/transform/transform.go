@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"weak"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/internal/blocks"
@@ -163,14 +162,14 @@ func quantizedOf(shared map[string][]*quantized, e serialize.Entry, axis int) *q
 }
 
 // A quantized array is computed as a whole when it is first read. Elements are kept until
-// the garbage collector needs the memory, scales for good.
+// the last of them is read, scales for good.
 type quantized struct {
 	entry serialize.Entry
 	axis  int
 
 	mu     sync.Mutex
 	scales []float32
-	kept   weak.Pointer[[]int8]
+	kept   []int8
 }
 
 func (q *quantized) share(part string) string {
@@ -242,8 +241,8 @@ func (q *quantized) scale() ([]float32, error) {
 }
 
 func (q *quantized) elements() ([]int8, error) {
-	if kept := q.kept.Value(); kept != nil {
-		return *kept, nil
+	if q.kept != nil {
+		return q.kept, nil
 	}
 	scales, err := q.scale()
 	if err != nil {
@@ -259,7 +258,7 @@ func (q *quantized) elements() ([]int8, error) {
 	if err != nil {
 		return nil, err
 	}
-	q.kept = weak.Make(&elems)
+	q.kept = elems
 	return elems, nil
 }
 
@@ -286,7 +285,15 @@ type quantizedElements struct{ *quantized }
 func (q quantizedElements) Len() int               { return q.entry.Array.Len() }
 func (q quantizedElements) Device() storage.Device { return storage.File("converted") }
 func (q quantizedElements) ReadView(dst []byte, t dtype.Type, v views.View) error {
-	return read(q.quantized, q.elements, dst, t, v)
+	if err := read(q.quantized, q.elements, dst, t, v); err != nil {
+		return err
+	}
+	if _, last := v.Bounds(); last == q.Len()-1 {
+		q.mu.Lock()
+		q.kept = nil
+		q.mu.Unlock()
+	}
+	return nil
 }
 
 type quantizedScales struct{ *quantized }
