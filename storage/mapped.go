@@ -29,7 +29,7 @@ type Mapping struct {
 	mu      sync.RWMutex // held for reading while bytes are, for writing to unmap
 	cleanup runtime.Cleanup
 	touched atomic.Int64 // bytes copied since pages were given back
-	current atomic.Int64 // offset of the array that was read last
+	reached atomic.Int64 // largest offset of an array that was read
 }
 
 // A region is the resources of a Mapping.
@@ -170,19 +170,20 @@ func (m *Mapping) errTruncated(size, end int64) error {
 }
 
 // maxTouched is how many bytes ReadView copies from mapped pages before these are given back
-// to the system, and maxTouchedElsewhere how many if they were of other arrays. They stay in
-// the page cache.
+// to the system, and maxTouchedBefore how many when an array behind all that were read so far
+// is reached: a file that is copied in order has no use for them. They stay in the page cache.
 const (
-	maxTouched          = 64 << 20
-	maxTouchedElsewhere = 1 << 20
+	maxTouched       = 64 << 20
+	maxTouchedBefore = 1 << 20
 )
 
 // countTouched adds to the bytes that are copied, before they are, of the array at an offset.
-// So the pages of one large array are given back before those of the next are mapped.
+// So the pages of one large array are given back before those of the next are mapped, and
+// arrays that are read in turns, such as samples and labels, keep theirs.
 func (m *Mapping) countTouched(offset, n int) {
 	most := int64(maxTouched)
-	if m.current.Swap(int64(offset)) != int64(offset) {
-		most = maxTouchedElsewhere
+	if at := m.reached.Load(); int64(offset) > at && m.reached.CompareAndSwap(at, int64(offset)) {
+		most = maxTouchedBefore
 	}
 	if m.touched.Add(int64(n)) > most {
 		m.touched.Store(int64(n))
