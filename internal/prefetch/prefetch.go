@@ -11,18 +11,18 @@ func Bytes(b []byte) {
 	}
 }
 
-// piece is how much Copy copies between prefetches: the processor has a limited number of
+// block is how much Copy copies between prefetches: the processor has a limited number of
 // loads under way.
-const piece = 1 << 10
+const block = 1 << 10
 
 // Copy copies src to dst, as copy does, while it prefetches next, which is to be copied
 // after it.
 func Copy(dst, src, next []byte) {
-	for len(src) > piece && len(dst) > piece {
-		Bytes(next[:min(piece, len(next))])
-		copy(dst[:piece], src)
-		dst, src, next = dst[piece:], src[piece:], next[min(piece, len(next)):]
+	for len(src) > block && len(dst) > block {
+		Bytes(next[:min(block, len(next))])
+		copy(dst[:block], src)
+		dst, src, next = dst[block:], src[block:], next[min(block, len(next)):]
 	}
-	Bytes(next[:min(piece, len(next))])
+	Bytes(next[:min(block, len(next))])
 	copy(dst, src)
 }

@@ -37,7 +37,7 @@ func Example() {
 
 // TestNumbersAreThoseOfAnnData compares every array of numbers with what anndata reads.
 func TestNumbersAreThoseOfAnnData(t *testing.T) {
-	got, want := open(t, cells), open(t, expected)
+	got, want := serializetest.Open(t, cells), serializetest.Open(t, expected)
 	for e, err := range want.All() {
 		if err != nil {
 			t.Fatal(err)
@@ -51,7 +51,7 @@ func TestNumbersAreThoseOfAnnData(t *testing.T) {
 			t.Errorf("%s: %v%v, want %v%v", e.Name, a.Type, a.Shape, e.Array.Type, e.Array.Shape)
 			continue
 		}
-		if x, y := bytesOf(t, a), bytesOf(t, e.Array); !slices.Equal(x, y) {
+		if x, y := serializetest.Bytes(t, a), serializetest.Bytes(t, e.Array); !slices.Equal(x, y) {
 			t.Errorf("%s: %x, want %x", e.Name, x, y)
 		}
 	}
@@ -59,7 +59,7 @@ func TestNumbersAreThoseOfAnnData(t *testing.T) {
 
 // TestColumnsComeInTheirOrder: the columns of a dataframe, with the strings of categories.
 func TestColumnsComeInTheirOrder(t *testing.T) {
-	f := open(t, cells)
+	f := serializetest.Open(t, cells)
 	var names []string
 	for e, err := range f.All() {
 		if err != nil {
@@ -94,24 +94,4 @@ func FuzzFile(f *testing.F) {
 	}
 	f.Add(whole)
 	f.Fuzz(serializetest.FuzzTarget("anndata"))
-}
-
-func open(t *testing.T, name string) serialize.File {
-	t.Helper()
-	f, err := serialize.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { f.Close() })
-	return f
-}
-
-func bytesOf(t *testing.T, a storage.Array) []byte {
-	t.Helper()
-	a, err := a.To(storage.CPU)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, _ := a.Bytes()
-	return b
 }

@@ -39,7 +39,7 @@ func Example() {
 // TestNumbersAreThoseOfMat73 compares arrays with what mat73 reads, which drops axes of one
 // element.
 func TestNumbersAreThoseOfMat73(t *testing.T) {
-	got, want := open(t, variables), open(t, expected)
+	got, want := serializetest.Open(t, variables), serializetest.Open(t, expected)
 	for e, err := range want.All() {
 		if err != nil {
 			t.Fatal(err)
@@ -54,7 +54,7 @@ func TestNumbersAreThoseOfMat73(t *testing.T) {
 			t.Errorf("%s: %v%v, want %v%v", e.Name, a.Type, a.Shape, e.Array.Type, e.Array.Shape)
 			continue
 		}
-		if x, y := bytesOf(t, a), bytesOf(t, e.Array); !bytes.Equal(x, y) {
+		if x, y := serializetest.Bytes(t, a), serializetest.Bytes(t, e.Array); !bytes.Equal(x, y) {
 			t.Errorf("%s: %x, want %x", e.Name, x, y)
 		}
 	}
@@ -67,7 +67,7 @@ func TestNumbersAreThoseOfMat73(t *testing.T) {
 
 // TestTextsAreStrings: rows of characters, and cells of texts.
 func TestTextsAreStrings(t *testing.T) {
-	f := open(t, variables)
+	f := serializetest.Open(t, variables)
 	for name, want := range map[string][]any{
 		"text": {"Grüße"}, "blank": {""}, "column": {"ab", "cd"}, "s/name": {"inner"}, "labels": {"cat", "dog", "cat"},
 	} {
@@ -85,7 +85,7 @@ func TestTextsAreStrings(t *testing.T) {
 // TestWhatIsNotReadIsListed: every variable has an entry, with the arrays of MATLAB itself left out.
 func TestWhatIsNotReadIsListed(t *testing.T) {
 	var unread []string
-	for e, err := range open(t, variables).All() {
+	for e, err := range serializetest.Open(t, variables).All() {
 		if err != nil {
 			unread = append(unread, e.Name+" "+e.Elements.Type)
 		}
@@ -109,24 +109,4 @@ func FuzzFile(f *testing.F) {
 	}
 	f.Add(whole)
 	f.Fuzz(serializetest.FuzzTarget("matlab"))
-}
-
-func open(t *testing.T, name string) serialize.File {
-	t.Helper()
-	f, err := serialize.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { f.Close() })
-	return f
-}
-
-func bytesOf(t *testing.T, a storage.Array) []byte {
-	t.Helper()
-	a, err := a.To(storage.CPU)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, _ := a.Bytes()
-	return b
 }

@@ -39,7 +39,7 @@ func Example() {
 
 // TestNumbersAreThoseOfXarray compares every variable of numbers with what xarray reads.
 func TestNumbersAreThoseOfXarray(t *testing.T) {
-	got, want := open(t, climate), open(t, expected)
+	got, want := serializetest.Open(t, climate), serializetest.Open(t, expected)
 	n := 0
 	for e, err := range want.All() {
 		if err != nil {
@@ -58,7 +58,7 @@ func TestNumbersAreThoseOfXarray(t *testing.T) {
 			t.Errorf("%s: %v%v, want %v%v", e.Name, a.Type, a.Shape, e.Array.Type, e.Array.Shape)
 			continue
 		}
-		if x, y := bytesOf(t, a), bytesOf(t, e.Array); !bytes.Equal(x, y) {
+		if x, y := serializetest.Bytes(t, a), serializetest.Bytes(t, e.Array); !bytes.Equal(x, y) {
 			t.Errorf("%s: %x, want %x", e.Name, x, y)
 		}
 		n++
@@ -84,7 +84,7 @@ func TestNumbersAreThoseOfXarray(t *testing.T) {
 
 // TestCharactersAreStrings: the last axis of an array of characters is that of a string.
 func TestCharactersAreStrings(t *testing.T) {
-	e, err := serialize.Lookup(open(t, climate), "name")
+	e, err := serialize.Lookup(serializetest.Open(t, climate), "name")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,24 +109,4 @@ func FuzzFile(f *testing.F) {
 	}
 	f.Add(whole)
 	f.Fuzz(serializetest.FuzzTarget("netcdf"))
-}
-
-func open(t *testing.T, name string) serialize.File {
-	t.Helper()
-	f, err := serialize.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { f.Close() })
-	return f
-}
-
-func bytesOf(t *testing.T, a storage.Array) []byte {
-	t.Helper()
-	a, err := a.To(storage.CPU)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, _ := a.Bytes()
-	return b
 }

@@ -141,3 +141,25 @@ func Rewritten(t *testing.T, name, format string, meta map[string]string) []byte
 	}
 	return b.Bytes()
 }
+
+// Open opens the named file until the test ends.
+func Open(t testing.TB, name string) serialize.File {
+	t.Helper()
+	f, err := serialize.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+// Bytes returns the elements of an array in row-major order.
+func Bytes(t testing.TB, a storage.Array) []byte {
+	t.Helper()
+	a, err := a.To(storage.CPU)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, _ := a.Bytes()
+	return b
+}
