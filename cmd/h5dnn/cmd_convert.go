@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/h5dnn/h5dnn/convert"
+	"github.com/h5dnn/h5dnn/inspect"
 	"github.com/h5dnn/h5dnn/serialize"
 )
 
@@ -47,7 +49,7 @@ func convertCommand() *cli.Command {
 			if convertsModel(c, at, format) {
 				return convertModel(c, at, out, format)
 			}
-			file, err := openAsked(c, at.file)
+			file, err := openToConvert(c, at, format)
 			if err != nil {
 				return err
 			}
@@ -78,6 +80,19 @@ func convertCommand() *cli.Command {
 			return lossStatus(c, plan.Lost)
 		},
 	}
+}
+
+// openToConvert opens the file to convert. A checkpoint in HDF5 is the arrays that it holds,
+// unless it is copied as HDF5 or one of its objects is named.
+func openToConvert(c *cli.Context, at address, format string) (inspect.File, error) {
+	if c.IsSet(fromName) || at.path != "" || format == "hdf5" {
+		return openAsked(c, at.file)
+	}
+	ctx := c.Context
+	if in, err := serialize.FormatOf(at.file); err == nil && in.Name == "h5ck" {
+		ctx = context.WithValue(ctx, fromKey{}, in.Name)
+	}
+	return open(ctx, at.file)
 }
 
 // outputFormat returns the name of the format to write out in.

@@ -16,18 +16,11 @@ func stripCommand() *cli.Command {
 		Name:      "strip",
 		Usage:     "copy a checkpoint without the state of the optimizer",
 		ArgsUsage: "IN OUT",
-		Description: "Leaves out arrays and metadata whose names begin with optimizer/, optim/, optimizer_state_dict. and the like.\n" +
+		Description: "Leaves out arrays and metadata whose names begin with optimizer/, optim/, optimizer_state_dict. and the like,\n" +
+			"and optimizers of PyTorch, which have param_groups, under any name.\n" +
 			"A file without any is an error. The original is unchanged.",
 		Flags: copyFlags(),
 		Action: func(c *cli.Context) error {
-			dropped, bytes := 0, 0
-			change := func(entries transform.Entries) transform.Entries {
-				return transform.WithoutOptimizerState(entries, func(e serialize.Entry) {
-					if dropped++; e.Elements == nil {
-						bytes += e.Array.Len() * e.Array.Type.Size()
-					}
-				})
-			}
 			args, err := arguments(c, "IN", "OUT")
 			if err != nil {
 				return err
@@ -37,17 +30,29 @@ func stripCommand() *cli.Command {
 				return err
 			}
 			defer file.Close()
-			found := false
+			isState := transform.OptimizerState(file.Meta())
+			found, weights := false, false
 			for e := range file.All() {
-				found = found || transform.IsOptimizerState(e.Name)
+				found, weights = found || isState(e.Name), weights || !isState(e.Name)
 			}
 			for key := range file.Meta() {
-				found = found || transform.IsOptimizerState(key)
+				found = found || isState(key)
 			}
-			if !found {
+			switch {
+			case !found:
 				return fmt.Errorf("%s has no optimizer state that is known by its name", args[0])
+			case !weights:
+				return fmt.Errorf("%s has nothing but optimizer state", args[0])
 			}
-			return writeCopy(c, stripped{file}, args[1], change, func(k *copier, out string) string {
+			dropped, bytes := 0, 0
+			change := func(entries transform.Entries) transform.Entries {
+				return transform.WithoutOptimizerState(entries, isState, func(e serialize.Entry) {
+					if dropped++; e.Elements == nil {
+						bytes += e.Array.Len() * e.Array.Type.Size()
+					}
+				})
+			}
+			return writeCopy(c, stripped{file, isState}, args[1], change, func(k *copier, out string) string {
 				return fmt.Sprintf("%s written to %s, %s of optimizer state left out (%s)", plural(k.arrays, "array"), out, plural(dropped, "array"), arrayfmt.Bytes(bytes))
 			}, nil)
 		},
@@ -55,10 +60,13 @@ func stripCommand() *cli.Command {
 }
 
 // A stripped file has no metadata of an optimizer, such as the settings of its parameter groups.
-type stripped struct{ serialize.File }
+type stripped struct {
+	serialize.File
+	isState func(name string) bool
+}
 
 func (f stripped) Meta() map[string]string {
 	meta := f.File.Meta()
-	maps.DeleteFunc(meta, func(key, _ string) bool { return transform.IsOptimizerState(key) })
+	maps.DeleteFunc(meta, func(key, _ string) bool { return f.isState(key) })
 	return meta
 }

@@ -28,14 +28,14 @@ func checkpointTotal(c *cli.Context, at address) string {
 	}
 	defer file.Close()
 	arrays, shared, bytes, state, stateBytes := 0, 0, 0, 0, 0
-	seen := map[string]bool{}
+	seen, isState := map[string]bool{}, transform.OptimizerState(file.Meta())
 	for e := range file.All() {
 		arrays++
 		n := 0
 		if e.Array.Data != nil {
 			n = e.Array.Len() * e.Array.Type.Size()
 		}
-		if transform.IsOptimizerState(e.Name) {
+		if isState(e.Name) {
 			state, stateBytes = state+1, stateBytes+n
 		}
 		if e.Shared != "" && seen[e.Shared] {

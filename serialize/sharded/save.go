@@ -45,7 +45,11 @@ func Save(name string, c serialize.Contents, o Options) error {
 	if o.Size <= 0 {
 		o.Size = DefaultSize
 	}
-	shards, total, err := split(c, o.Size)
+	var distinct counter
+	if format.Shares {
+		distinct = counter{}
+	}
+	shards, total, err := split(c, o.Size, distinct)
 	if err != nil {
 		return err
 	}
@@ -86,7 +90,7 @@ func FileName(base string, i, n int) string {
 
 // split distributes the entries in their order. Those that share elements go where the
 // first of them went.
-func split(c serialize.Contents, size int) (shards [][]serialize.Entry, total int, err error) {
+func split(c serialize.Contents, size int, distinct counter) (shards [][]serialize.Entry, total int, err error) {
 	names := map[string]bool{}
 	place := map[string]int{} // shards by what entries share
 	filled := 0
@@ -98,22 +102,43 @@ func split(c serialize.Contents, size int) (shards [][]serialize.Entry, total in
 			return nil, 0, err
 		}
 		names[e.Name] = true
+		n := distinct.bytes(e)
+		total += n
 		if k, ok := place[e.Shared]; ok && e.Shared != "" {
-			shards[k] = append(shards[k], e)
+			if shards[k] = append(shards[k], e); k == len(shards)-1 {
+				filled += n
+			}
 			continue
 		}
-		n := e.Array.Len() * e.Array.Type.Size()
 		if len(shards) == 0 || filled > 0 && filled+n > size {
 			shards, filled = append(shards, nil), 0
 		}
 		last := len(shards) - 1
 		shards[last] = append(shards[last], e)
-		filled, total = filled+n, total+n
+		filled += n
 		if e.Shared != "" {
 			place[e.Shared] = last
 		}
 	}
 	return shards, total, nil
+}
+
+// A counter counts the bytes of arrays. Those with the same elements in the same order as an
+// earlier one have none of their own; other views of shared elements do. A nil counter counts
+// all bytes, as for formats that write shared elements again.
+type counter map[string]bool
+
+func (c counter) bytes(e serialize.Entry) int {
+	n := e.Array.Len() * e.Array.Type.Size()
+	if c == nil || e.Shared == "" {
+		return n
+	}
+	key := fmt.Sprint(e.Array.Type, e.Array.Data.Len(), e.Array.View, e.Shared)
+	if c[key] {
+		return 0
+	}
+	c[key] = true
+	return n
 }
 
 func entries(list []serialize.Entry) func(func(serialize.Entry, error) bool) {

@@ -215,6 +215,39 @@ func TestVerifyReadsTheShards(t *testing.T) {
 	}
 }
 
+// TestSizeOfSharedElements: total_size counts what the shards store, of equal and of different
+// views of shared elements, in formats that share and those that do not.
+func TestSizeOfSharedElements(t *testing.T) {
+	whole := storage.From([]float32{1, 2, 3, 4, 5, 6}, 6)
+	part, err := whole.View.Slice(0, 2, 5, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slice := whole
+	slice.View = part
+	for _, base := range []string{"m.safetensors", "m.h5dn", "m.npz"} {
+		name := filepath.Join(t.TempDir(), base+sharded.Extension)
+		entries := func(yield func(serialize.Entry, error) bool) {
+			_ = yield(serialize.Entry{Name: "slice", Array: slice, Shared: "s"}, nil) &&
+				yield(serialize.Entry{Name: "whole", Array: whole, Shared: "s"}, nil) &&
+				yield(serialize.Entry{Name: "again", Array: whole, Shared: "s"}, nil)
+		}
+		if err := sharded.Save(name, serialize.Contents{Entries: entries}, sharded.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		f, err := serialize.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for what, err := range f.(serialize.Verifier).Verify(t.Context()) {
+			if err != nil {
+				t.Errorf("%s: %s: %v", base, what, err)
+			}
+		}
+		f.Close()
+	}
+}
+
 // TestNamesThatAreNoIndexes cannot be written.
 func TestNamesThatAreNoIndexes(t *testing.T) {
 	for _, name := range []string{"model.json", "model.npy.index.json", "model.index.json", "model.unknown.index.json"} {

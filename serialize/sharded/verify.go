@@ -57,17 +57,13 @@ func read(ctx context.Context, shard serialize.File) iter.Seq2[string, error] {
 // checkSize compares total_size with the arrays, which programs count with or without other
 // names of the same elements.
 func (f *file) checkSize() error {
-	all, once := 0, 0
-	seen := map[string]bool{}
+	all, once, distinct := 0, 0, counter{}
 	for e, err := range f.All() {
 		if err != nil || e.Elements != nil {
 			return nil // of unknown size
 		}
-		n := e.Array.Len() * e.Array.Type.Size()
-		if all += n; e.Shared == "" || !seen[e.Shared] {
-			once += n
-		}
-		seen[e.Shared] = true
+		all += e.Array.Len() * e.Array.Type.Size()
+		once += distinct.bytes(e)
 	}
 	if size := f.index.Size; size >= 0 && size != all && size != once {
 		return fmt.Errorf("the index has a total_size of %d bytes, but the arrays take %d: %w", size, all, storage.ErrState)

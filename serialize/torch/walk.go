@@ -482,6 +482,7 @@ func moduleOf(o *pickle.Object) *pickle.Dict {
 // module visits the parameters and buffers of a pickled module under the names that its
 // state_dict would have.
 func (w *walker) module(path string, module *pickle.Dict, depth int) error {
+	transient, _ := module.Get("_non_persistent_buffers_set")
 	for _, kind := range []string{"_parameters", "_buffers", "_modules"} {
 		value, _ := module.Get(kind)
 		members, _ := value.(*pickle.Dict)
@@ -489,6 +490,9 @@ func (w *walker) module(path string, module *pickle.Dict, depth int) error {
 			continue
 		}
 		for i, key := range members.Keys {
+			if set, ok := transient.(*pickle.Set); ok && kind == "_buffers" && slices.Contains(set.Items, key) {
+				continue
+			}
 			if members.Values[i] == nil {
 				continue
 			}

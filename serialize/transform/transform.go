@@ -43,11 +43,39 @@ func IsOptimizerState(name string) bool {
 	return slices.Contains(optimizerNames, strings.ToLower(first))
 }
 
-// WithoutOptimizerState leaves out the arrays of optimizer state, and calls dropped for each.
-func WithoutOptimizerState(entries Entries, dropped func(serialize.Entry)) Entries {
+// groupsKey is the key of the settings in the state_dict of an optimizer of PyTorch.
+const groupsKey = "param_groups/"
+
+// OptimizerState returns the function that reports whether an array or a key of the metadata
+// belongs to optimizer state in a file with that metadata. Besides [IsOptimizerState], it
+// finds the optimizers of PyTorch under any name: GAN/state/0/exp_avg, if GAN/param_groups/0/lr
+// is in the metadata.
+func OptimizerState(meta map[string]string) func(name string) bool {
+	found := map[string]bool{}
+	for key := range meta {
+		if at := strings.Index(key, groupsKey); at == 0 || at > 0 && key[at-1] == '/' {
+			found[key[:at]] = true
+		}
+	}
+	return func(name string) bool {
+		if IsOptimizerState(name) {
+			return true
+		}
+		for prefix := range found {
+			if rest, below := strings.CutPrefix(name, prefix); below && (strings.HasPrefix(rest, "state/") || strings.HasPrefix(rest, groupsKey)) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// WithoutOptimizerState leaves out the arrays of optimizer state, as a function that
+// OptimizerState returns knows it, and calls dropped for each.
+func WithoutOptimizerState(entries Entries, isState func(name string) bool, dropped func(serialize.Entry)) Entries {
 	return func(yield func(serialize.Entry, error) bool) {
 		for e, err := range entries {
-			if IsOptimizerState(e.Name) {
+			if isState(e.Name) {
 				dropped(e)
 				continue
 			}

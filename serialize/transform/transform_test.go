@@ -147,8 +147,25 @@ func TestOptimizerStateIsKnownByItsName(t *testing.T) {
 	}
 	dropped := 0
 	w := storage.From([]float32{1})
-	got := show(t, transform.WithoutOptimizerState(entries(serialize.Entry{Name: "w", Array: w}, serialize.Entry{Name: "optim/m/w", Array: w}), func(serialize.Entry) { dropped++ }))
+	got := show(t, transform.WithoutOptimizerState(entries(serialize.Entry{Name: "w", Array: w}, serialize.Entry{Name: "optim/m/w", Array: w}), transform.IsOptimizerState, func(serialize.Entry) { dropped++ }))
 	if got != "w float32[] [1]" || dropped != 1 {
 		t.Errorf("%s, %d dropped", got, dropped)
+	}
+}
+
+// TestOptimizersOfPyTorchAreKnownByTheirSettings: programs with two models keep an optimizer
+// of each, under any name.
+func TestOptimizersOfPyTorchAreKnownByTheirSettings(t *testing.T) {
+	isState := transform.OptimizerState(map[string]string{"opt_g/param_groups/0/lr": "0.1", "nets/d/param_groups/0/lr": "0.1", "myparam_groups/0": "1"})
+	for name, want := range map[string]bool{
+		"opt_g/state/0/exp_avg": true, "nets/d/state/1/step": true, "opt_g/param_groups/0/lr": true, "optim/m/w": true,
+		"opt_g/weight": false, "state/0/exp_avg": false, "nets/state/0": false, "my/state/0": false, "opt_gx/state/0/exp_avg": false,
+	} {
+		if got := isState(name); got != want {
+			t.Errorf("%q: %v", name, got)
+		}
+	}
+	if alone := transform.OptimizerState(map[string]string{"param_groups/0/lr": "0.1"}); !alone("state/0/exp_avg") {
+		t.Error("an optimizer alone is not known")
 	}
 }

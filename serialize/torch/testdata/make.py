@@ -80,6 +80,13 @@ ddp = {"state_dict": {"module._orig_mod." + k: v for k, v in state.items()}, "py
 save("lightning.ckpt", ddp, state, {"torch.unwrapped": "state_dict", "torch.prefix": "module._orig_mod.", "pytorch-lightning_version": "2.1.0", "global_step": "7"})
 save("module.pt", {"model": model, "epoch": 1}, {**{k: v for k, v in sorted(state.items(), key=lambda kv: (kv[0].split(".")[0], "running" in kv[0] or "num" in kv[0]))}},
      {"torch.unwrapped": "model", "epoch": "1"})
+class Transient(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("kept", torch.ones(2))
+        self.register_buffer("mask", torch.zeros(3), persistent=False)
+transient = torch.nn.ModuleDict({"a": Transient()})
+save("buffers.pt", transient, transient.state_dict())
 torch.jit.script(torch.nn.Linear(2, 1)).save(path("script.pt"))
 odd = {"w": torch.ones(2), "q": torch.quantize_per_tensor(torch.ones(2, 3), 0.1, 0, torch.qint8), "s": torch.eye(2).to_sparse(), "m": torch.zeros(4, device="meta"),
        "c": torch.zeros(2, dtype=torch.complex32), "f": torch.zeros(2).to(torch.float8_e5m2fnuz)}
