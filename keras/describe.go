@@ -38,7 +38,11 @@ func described(m *checkpoint.Model) (map[string]any, error) {
 			one = inner
 		}
 		if m.Class != "Sequential" {
-			one["name"], one["inbound_nodes"] = l.Name, inbound(l)
+			calls, err := inbound(l)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", m.Name, err)
+			}
+			one["name"], one["inbound_nodes"] = l.Name, calls
 		}
 		layers = append(layers, one)
 	}
@@ -64,9 +68,13 @@ func configOf(l *checkpoint.Layer) map[string]any {
 	return config
 }
 
-func inbound(l *checkpoint.Layer) []any {
+// inbound returns the inputs of each call, of which only an InputLayer has none.
+func inbound(l *checkpoint.Layer) ([]any, error) {
 	calls := []any{}
-	for _, call := range l.Calls {
+	for k, call := range l.Calls {
+		if len(call) == 0 && l.Class != "InputLayer" {
+			return nil, fmt.Errorf("call %d of layer %q takes no tensor: %w", k, l.Name, ErrConfig)
+		}
 		if len(call) > 0 {
 			inputs := refList(call)
 			for i := range inputs {
@@ -75,7 +83,7 @@ func inbound(l *checkpoint.Layer) []any {
 			calls = append(calls, inputs)
 		}
 	}
-	return calls
+	return calls, nil
 }
 
 func refList(refs []checkpoint.Ref) []any {

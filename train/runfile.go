@@ -195,6 +195,11 @@ func resume(file serialize.File, name string, d storage.Device, checkSize func(i
 	if err != nil {
 		return nil, err
 	}
+	for _, e := range f {
+		if e.Elements != nil {
+			return nil, fmt.Errorf("%s has elements of type %s; a run has numbers only: %w", e.Name, e.Elements.Type, serialize.ErrFormat)
+		}
+	}
 	if err := checkSize(bytesOf(f)); err != nil {
 		return nil, err
 	}
@@ -315,7 +320,11 @@ func schemaOf(meta map[string]string) (int, error) {
 // loadSchema1 reads the position and the input of a run file of schema 1, which had one
 // input and other names for the running totals.
 func (r *Run) loadSchema1(meta map[string]string) error {
-	x := Feature{Name: r.Config.Data.InputNames()[0], Type: dtype.Float32}
+	names := r.Config.Data.InputNames()
+	if len(names) == 0 {
+		return fmt.Errorf("%s names no input: %w", metaConfig, serialize.ErrFormat)
+	}
+	x := Feature{Name: names[0], Type: dtype.Float32}
 	if err := json.Unmarshal([]byte(meta[metaSample]), &x.Shape); err != nil {
 		return fmt.Errorf("%s: %w", metaSample, err)
 	}

@@ -264,6 +264,9 @@ func (f *file) message(at int64) (m message, err error) {
 	case m.size < 0 || m.size > f.in.Size-m.body:
 		return m, fmt.Errorf("a body of %d bytes at byte %d of %d; the file may be truncated: %w", m.size, m.body, f.in.Size, storage.ErrState)
 	}
+	if f.used += m.size; f.used > f.in.Size {
+		return m, fmt.Errorf("messages overlap: %w", errMetadata)
+	}
 	return m, nil
 }
 
@@ -382,6 +385,7 @@ func (f *file) parts(m message, batch table, fields []field) (rows int, parts []
 			return 0, nil, fmt.Errorf("%q: a batch has %d nodes and %d buffers: %w", x.name, nodes, buffers, errMetadata)
 		}
 		if x.unsupported == "" {
+			total := int64(0)
 			p := part{rows: int(length), nulls: int64(batch.uint(nodesAt+16*node+8, 8)), codec: codec}
 			if rows := batch.uint(nodesAt+16*node, 8); rows != uint64(length) || p.nulls < 0 || p.nulls > length {
 				return 0, nil, fmt.Errorf("%q: %d rows and %d nulls in a batch of %d: %w", x.name, rows, p.nulls, length, errMetadata)
@@ -390,6 +394,9 @@ func (f *file) parts(m message, batch table, fields []field) (rows int, parts []
 				at, size := int64(batch.uint(buffersAt+16*(next+k), 8)), int64(batch.uint(buffersAt+16*(next+k)+8, 8))
 				if at < 0 || size < 0 || at > m.size || size > m.size-at {
 					return 0, nil, fmt.Errorf("%q: a buffer of %d bytes at %d in a body of %d: %w", x.name, size, at, m.size, errMetadata)
+				}
+				if total += size; total > m.size {
+					return 0, nil, fmt.Errorf("%q: its buffers overlap in a body of %d bytes: %w", x.name, m.size, errMetadata)
 				}
 				p.buffers = append(p.buffers, extent{m.body + at, size})
 			}

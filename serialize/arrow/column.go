@@ -8,7 +8,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
 
 	"github.com/h5dnn/h5dnn/dtype"
@@ -161,6 +160,7 @@ func (c *columnReader) texts(d *column.Values, p part, valid []byte) error {
 	if err != nil {
 		return err
 	}
+	all := string(b) // the strings share its memory
 	offset := func(i int) uint64 {
 		if c.offsets == 4 {
 			return uint64(binary.LittleEndian.Uint32(offsets[4*i:]))
@@ -170,13 +170,13 @@ func (c *columnReader) texts(d *column.Values, p part, valid []byte) error {
 	start := offset(0)
 	for i := range p.rows {
 		end := offset(i + 1)
-		if start > end || end > uint64(len(b)) {
-			return fmt.Errorf("a string from byte %d to %d of %d: %w", start, end, len(b), storage.ErrState)
+		if start > end || end > uint64(len(all)) {
+			return fmt.Errorf("a string from byte %d to %d of %d: %w", start, end, len(all), storage.ErrState)
 		}
 		if isNull(valid, i) {
 			c.kind.AppendMissing(d)
 		} else {
-			d.Texts = append(d.Texts, string(b[start:end]))
+			d.Texts = append(d.Texts, all[start:end])
 		}
 		start = end
 	}
@@ -192,11 +192,15 @@ func (c *columnReader) viewedTexts(d *column.Values, p part, valid []byte) error
 	if err != nil {
 		return err
 	}
-	buffers := make([][]byte, len(p.buffers)-2)
+	buffers := make([]string, len(p.buffers)-2) // the strings share their memory
+	stored, total := len(views), 0
 	for i := range buffers {
-		if buffers[i], err = c.content(p, 2+i, -1); err != nil {
+		b, err := c.content(p, 2+i, -1)
+		if err != nil {
 			return err
 		}
+		buffers[i] = string(b)
+		stored += len(b)
 	}
 	for i := range p.rows {
 		if isNull(valid, i) {
@@ -213,9 +217,10 @@ func (c *columnReader) viewedTexts(d *column.Values, p part, valid []byte) error
 		if int64(buffer) >= int64(len(buffers)) || start+uint64(length) > uint64(len(buffers[buffer])) {
 			return fmt.Errorf("a string of %d bytes from byte %d of buffer %d, of %d: %w", length, start, buffer, len(buffers), storage.ErrState)
 		}
-		d.Texts = append(d.Texts, string(buffers[buffer][start:start+uint64(length)]))
+		d.Texts = append(d.Texts, buffers[buffer][start:start+uint64(length)])
+		total += int(length)
 	}
-	return nil
+	return c.in.Budget.Make(total, stored) // many views may select one string
 }
 
 // A lookup is the values of the dictionary that was used last.
@@ -325,6 +330,9 @@ func (c *columnReader) decompress(b []byte, codec int64) ([]byte, error) {
 	if size < 0 {
 		return nil, fmt.Errorf("a buffer of %d bytes: %w", size, storage.ErrState)
 	}
+	if err := c.in.Budget.Allocate(int(size), len(b)); err != nil {
+		return nil, err
+	}
 	if err := c.in.Budget.Make(int(size), len(b)); err != nil {
 		return nil, err
 	}
@@ -333,12 +341,7 @@ func (c *columnReader) decompress(b []byte, codec int64) ([]byte, error) {
 	case lz4Frame:
 		r = lz4.NewReader(bytes.NewReader(b))
 	case zstdFrame:
-		decoder, err := zstd.NewReader(bytes.NewReader(b), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
-		if err != nil {
-			return nil, err
-		}
-		defer decoder.Close()
-		r = decoder
+		return column.DecodeZstd(b, int(size))
 	default:
 		return nil, fmt.Errorf("compression %d, which is not read; known are LZ4 and Zstandard: %w", codec, dtype.ErrType)
 	}

@@ -82,7 +82,7 @@ type column struct {
 // floats, in which empty cells are NaN, or of strings. Without one, the table is an array
 // of two axes.
 func open(in serialize.Input) (serialize.File, error) {
-	const cost = 32 // bytes of memory for a cell, about
+	const cost, columnCost = 32, 512 // bytes of memory for a cell and a column, about
 	r := newReader(io.NewSectionReader(in, 0, in.Size))
 	var columns []column
 	header := false
@@ -95,7 +95,7 @@ func open(in serialize.Input) (serialize.File, error) {
 			break
 		}
 		if err == nil {
-			err = in.Budget.Allocate(cost*(count+1)*len(line), int(in.Size))
+			err = in.Budget.Allocate((cost*(count+1)+columnCost)*len(line), int(in.Size))
 		}
 		if err != nil {
 			return nil, err

@@ -9,7 +9,6 @@ import (
 	"math"
 
 	"github.com/klauspost/compress/snappy"
-	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
 
 	"github.com/h5dnn/h5dnn/dtype"
@@ -56,7 +55,7 @@ func (c *columnReader) chunk(d *column.Values, k chunk) error {
 	}
 	var dictionary *column.Values
 	for rows := k.rows; rows > 0; {
-		head := &decoder{b: b}
+		head := &decoder{b: b, budget: c.in.Budget}
 		header := head.object(0)
 		if head.err != nil {
 			return head.err
@@ -277,7 +276,9 @@ func hybrid(b []byte, width, n int) ([]uint32, error) {
 			for i := size - 1; i >= 0; i-- {
 				value = value<<8 | uint32(b[i])
 			}
-			b = b[size:]
+			if b = b[size:]; width < 32 && value>>width != 0 {
+				return nil, fmt.Errorf("the value %d in %d bits: %w", value, width, errThrift)
+			}
 			for range min(count, n-len(list)) {
 				list = append(list, value)
 			}
@@ -314,6 +315,9 @@ func (c *columnReader) decompress(b []byte, codec, size int64) ([]byte, error) {
 	if size < 0 {
 		return nil, fmt.Errorf("a page of %d bytes: %w", size, errThrift)
 	}
+	if err := c.in.Budget.Allocate(int(size), len(b)); err != nil {
+		return nil, err
+	}
 	if err := c.in.Budget.Make(int(size), len(b)); err != nil {
 		return nil, err
 	}
@@ -338,12 +342,7 @@ func decompress(b []byte, codec int64, size int) ([]byte, error) {
 		}
 		return io.ReadAll(io.LimitReader(r, int64(size)+1))
 	case zstdCodec:
-		r, err := zstd.NewReader(bytes.NewReader(b), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
-		if err != nil {
-			return nil, err
-		}
-		defer r.Close()
-		return io.ReadAll(io.LimitReader(r, int64(size)+1))
+		return column.DecodeZstd(b, size)
 	case lz4Codec:
 		out := make([]byte, size)
 		n, err := lz4.UncompressBlock(b, out)

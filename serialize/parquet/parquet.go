@@ -81,7 +81,7 @@ func open(in serialize.Input) (serialize.File, error) {
 	if _, err := in.ReadAt(b, in.Size-8-size); err != nil {
 		return nil, err
 	}
-	d := &decoder{b: b}
+	d := &decoder{b: b, budget: in.Budget}
 	metadata := d.object(0)
 	if d.err != nil {
 		return nil, d.err
@@ -184,7 +184,9 @@ func (f *file) column(element, metadata object, leaf int, group bool) (serialize
 		if total += k.rows; k.rows < 0 || k.at < 0 || k.size < 0 || k.at > f.in.Size || k.size > f.in.Size-k.at || total > int64(f.rows) {
 			return serialize.Entry{Name: name}, fmt.Errorf("%s: a chunk of %d rows and %d bytes at %d in a file of %d rows and %d bytes: %w", name, k.rows, k.size, k.at, f.rows, f.in.Size, errThrift)
 		}
-		c.stored += int(k.size)
+		if c.stored += int(k.size); c.stored > int(f.in.Size) {
+			return serialize.Entry{Name: name}, fmt.Errorf("%s: its chunks overlap in a file of %d bytes: %w", name, f.in.Size, errThrift)
+		}
 		c.chunks = append(c.chunks, k)
 	}
 	if total != int64(f.rows) {

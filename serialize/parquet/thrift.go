@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"github.com/h5dnn/h5dnn/storage"
 )
 
 // Metadata are in Thrift's compact protocol (thrift/doc/specs/thrift-compact-protocol.md).
@@ -27,6 +29,8 @@ const (
 const (
 	maxDepth  = 32
 	maxValues = 1 << 22
+
+	valueCost, objectCost = 32, 256 // bytes of memory, about
 )
 
 var errThrift = errors.New("the metadata are damaged")
@@ -34,9 +38,19 @@ var errThrift = errors.New("the metadata are damaged")
 // A decoder reads structs. The first error stays.
 type decoder struct {
 	b      []byte
+	budget *storage.Budget
 	at     int
 	values int
+	cost   int // bytes of memory, about
 	err    error
+}
+
+// spend fails if the values so far take more memory than the budget allows.
+func (d *decoder) spend(n int) {
+	d.cost += n
+	if err := d.budget.Allocate(d.cost, len(d.b)); err != nil && d.err == nil {
+		d.err = fmt.Errorf("metadata: %w", err)
+	}
 }
 
 func (d *decoder) fail() {
@@ -80,6 +94,7 @@ func (d *decoder) bytes(n uint64) []byte {
 
 func (d *decoder) object(depth int) object {
 	o := object{}
+	d.spend(objectCost)
 	for id := 0; d.err == nil; {
 		head := d.byte()
 		if head == 0 {
@@ -100,6 +115,7 @@ func (d *decoder) value(typ byte, depth int, field bool) any {
 		d.fail()
 		return nil
 	}
+	d.spend(valueCost)
 	switch typ {
 	case typeTrue, typeFalse:
 		if field {

@@ -58,9 +58,9 @@ func AddSeeds(f *testing.F, patterns ...string) {
 func FuzzTarget(format string, follow ...string) func(t *testing.T, b []byte) {
 	options := serialize.Options{Format: format, Follow: strings.Join(follow, "")}
 	return func(t *testing.T, b []byte) {
-		start, before := time.Now(), allocated()
+		start, before := time.Now(), Allocated()
 		first := readFuzzed(t, options, b)
-		used := int(allocated() - before)
+		used := int(Allocated() - before)
 		if limit := fuzzMemory + 64*len(b) + 8*first.bytes; used > limit {
 			t.Errorf("%s: reading %d bytes took %d bytes of memory, and its arrays have %d", format, len(b), used, first.bytes)
 		}
@@ -102,8 +102,8 @@ func TestDamage(t *testing.T, format string, names ...string) {
 	}
 }
 
-// allocated returns how many bytes the process has allocated since it started.
-func allocated() uint64 {
+// Allocated returns how many bytes the process has allocated since it started.
+func Allocated() uint64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	metrics.Read(sample)
 	return sample[0].Value.Uint64()

@@ -8,6 +8,7 @@ package tfbundle
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -72,6 +74,8 @@ const suffix = "/.ATTRIBUTES/VARIABLE_VALUE"
 // A bundle is a checkpoint that is being opened.
 type bundle struct {
 	in     serialize.Input
+	memory int                // bytes of the list, about
+	places []place            // of elements
 	shards []*storage.Mapping // nil until they are used
 	order  binary.ByteOrder
 	list   *serialize.List
@@ -94,10 +98,35 @@ func open(in serialize.Input) (serialize.File, error) {
 		b.closeShards()
 		return nil, err
 	}
+	err := b.checkOverlap()
 	if b.shards == nil {
-		return nil, fmt.Errorf("no header: %w", errTable)
+		err = fmt.Errorf("no header: %w", errTable)
+	}
+	if err != nil {
+		b.closeShards()
+		return nil, err
 	}
 	return b.list, nil
+}
+
+// A place is where the elements of an entry are in the data files.
+type place struct {
+	shard, start, end uint64
+	name              string
+}
+
+// checkOverlap fails if two entries have elements in common. A few bytes of the index could
+// stand for all elements of a data file otherwise, again and again.
+func (b *bundle) checkOverlap() error {
+	slices.SortFunc(b.places, func(x, y place) int {
+		return cmp.Or(cmp.Compare(x.shard, y.shard), cmp.Compare(x.start, y.start))
+	})
+	for i, y := range b.places[min(1, len(b.places)):] {
+		if x := b.places[i]; x.shard == y.shard && y.start < x.end {
+			return fmt.Errorf("the elements of %q overlap those of %q: %w", y.name, x.name, storage.ErrState)
+		}
+	}
+	return nil
 }
 
 func (b *bundle) closeShards() error {
@@ -127,6 +156,11 @@ func each(message []byte, do func(*protowire.Reader, protowire.Field) error) err
 
 // add reads an entry of the table. That of the empty key is the header.
 func (b *bundle) add(key string, value []byte) error {
+	const cost = 512 // bytes of memory for an entry beside its name, about
+	b.memory += len(key) + cost
+	if err := b.in.Budget.Allocate(b.memory, int(b.in.Size)); err != nil { // keys share beginnings
+		return fmt.Errorf("names: %w", err)
+	}
 	if key == "" {
 		return b.header(value)
 	}
@@ -149,13 +183,17 @@ func (b *bundle) add(key string, value []byte) error {
 }
 
 func (b *bundle) header(message []byte) error {
-	return each(message, func(_ *protowire.Reader, f protowire.Field) error {
+	if b.shards != nil {
+		return fmt.Errorf("two headers: %w", errTable)
+	}
+	shards := uint64(0)
+	err := each(message, func(_ *protowire.Reader, f protowire.Field) error {
 		switch f.Number {
 		case headerShards:
 			if f.Value == 0 || f.Value > maxShards {
 				return fmt.Errorf("%d data files: %w", f.Value, errTable)
 			}
-			b.shards = make([]*storage.Mapping, f.Value)
+			shards = f.Value
 		case headerEndianness:
 			if f.Value == 1 {
 				b.order = binary.BigEndian
@@ -163,6 +201,10 @@ func (b *bundle) header(message []byte) error {
 		}
 		return nil
 	})
+	if shards > 0 {
+		b.shards = make([]*storage.Mapping, shards)
+	}
+	return err
 }
 
 // An entry is a BundleEntryProto.
@@ -239,6 +281,9 @@ func (b *bundle) entry(name string, e entry) (serialize.Entry, error) {
 	data, err := b.section(e)
 	if err != nil {
 		return out, err
+	}
+	if e.size > 0 {
+		b.places = append(b.places, place{e.shard, e.offset, e.offset + e.size, name})
 	}
 	if e.typ == typeString {
 		if int64(v.Len()) > int64(data.Len()) {

@@ -1,6 +1,8 @@
 package tfbundle_test
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"reflect"
@@ -120,6 +122,8 @@ func TestAttacks(t *testing.T) {
 		"many_strings": "1099511627776 strings in 8 bytes", "string_lengths": "the length of string 0", "name_twice": "comes after", "out_of_order": `"w" comes after "x"`,
 		"no_header": "no header", "many_shards": "1099511627776 data files", "restarts": "restarts", "shared_key": "an entry of 5+1", "long_value": "an entry of 0+1 and 2097151 bytes",
 		"damaged_block": "block at 0: checksum", "handle_outside": "a block of 9 bytes at 1099511627776", "compression": "compression 9", "snappy_bomb": "a block of 134217728 bytes",
+		"block_twice": "begins before the end of another", "blocks_backwards": "block at 0 begins before the end of another", "two_headers": "two headers",
+		"same_elements": `the elements of "w" overlap those of "v"`, "overlap": `the elements of "w" overlap those of "v"`,
 	}
 	for name, reason := range reasons {
 		serializetest.TestAttack(t, "tfbundle", filepath.Join("testdata/attacks", name+".index"), reason)
@@ -127,6 +131,17 @@ func TestAttacks(t *testing.T) {
 	files, err := filepath.Glob("testdata/attacks/*.index")
 	if err != nil || len(files) != len(reasons) {
 		t.Errorf("%d attacks and %d reasons, %v", len(files), len(reasons), err)
+	}
+}
+
+// TestNamesFitTheBudget: keys share beginnings, so that some KiB of an index can have GiB of
+// names.
+func TestNamesFitTheBudget(t *testing.T) {
+	b := tfbundle.LongNames(60_000, 1000)
+	before := serializetest.Allocated()
+	_, err := serialize.OpenReader(bytes.NewReader(b), int64(len(b)), "long.index", serialize.Options{Budget: storage.NewBudget(1 << 20)})
+	if used := serializetest.Allocated() - before; !errors.Is(err, storage.ErrState) || !strings.Contains(err.Error(), "names: ") || used > 8<<20 {
+		t.Errorf("60 MB of names in %d bytes: %v, after %d bytes of memory", len(b), err, used)
 	}
 }
 

@@ -145,6 +145,13 @@ func (c *Column) values() (*Values, error) {
 			return d, nil
 		}
 	}
+	size := c.Rows * 16 // of a string
+	if c.Type.Valid() {
+		size = c.Rows * c.Type.Size()
+	}
+	if err := c.In.Budget.Allocate(size, c.Stored()); err != nil {
+		return nil, err
+	}
 	if err := c.In.Budget.Make(c.Rows*max(16, c.Type.Size()), c.Stored()); err != nil {
 		return nil, err
 	}

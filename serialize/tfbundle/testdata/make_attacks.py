@@ -74,6 +74,21 @@ bomb = b + b"\x01" + struct.pack("<I", crc32c(b + b"\x01"))
 top, more = stored(entries([(b"\xff", varint(0) + varint(len(b)))]))
 attack("snappy_bomb", content=bomb + more + (varint(0) * 2 + varint(len(bomb)) + varint(len(top))).ljust(40, b"\0") + good[-8:], data=None)
 
+# One block that the index refers to twice: with entries, which would be listed twice, and with
+# none, of which any number would be decompressed.
+def blocks(*contents, handles):
+    out, at = b"", []
+    for b in contents:
+        part, part_out = stored(b, 1)
+        at.append((len(out), len(part))); out += part_out
+    top, more = stored(entries([(bytes([i + 1]), varint(at[k][0]) + varint(at[k][1])) for i, k in enumerate(handles)]))
+    return out + more + (varint(0) * 2 + varint(len(out)) + varint(len(top))).ljust(40, b"\0") + good[-8:]
+attack("block_twice", content=blocks(entries([header, (b"w", entry())]), struct.pack("<II", 0, 1), handles=[0, 1, 1, 1]))
+attack("blocks_backwards", content=blocks(struct.pack("<II", 0, 1), entries([header, (b"w", entry())]), handles=[1, 0]))
+attack("two_headers", content=index([header, header, (b"w", entry())]))
+attack("same_elements", [(b"v", entry()), (b"w", entry())])
+attack("overlap", [(b"v", entry(sizes=(3,), size=12)), (b"w", entry(offset=8))], data=bytes(16))
+
 # The index of TensorFlow 1, read here by the same rules and written with Snappy.
 v1 = open(path("v1.index"), "rb").read()
 def uvarint(b, at):
