@@ -97,8 +97,8 @@ func (c *column) cacheWhole() {
 	})
 }
 
-// gather copies sample rows[k] to index to[k] of dst, or to index k if to is nil.
-func (c *column) gather(dst []byte, rows, to []int) error {
+// gather copies sample rows[k] to where to says; this is a field of its batches.
+func (c *column) gather(to destination, field int, rows []int) error {
 	data := c.data
 	if c.cached != nil {
 		whole, err := c.cached()
@@ -110,17 +110,17 @@ func (c *column) gather(dst []byte, rows, to []int) error {
 	var err error
 	switch from := data.Data.(type) {
 	case storage.Host:
-		c.gatherBytes(dst, from.Bytes(), data.View, rows, to)
+		c.gatherBytes(to, field, from.Bytes(), data.View, rows)
 	case storage.MappedSource:
 		err = from.WithBytes(func(b []byte) error {
-			c.gatherBytes(dst, b, data.View, rows, to)
+			c.gatherBytes(to, field, b, data.View, rows)
 			return nil
 		})
 	default:
 		if c.access == ranges {
-			err = c.gatherRanges(dst, rows, to)
+			err = c.gatherRanges(to, field, rows)
 		} else {
-			err = c.gatherSource(dst, rows, to)
+			err = c.gatherSource(to, field, rows)
 		}
 	}
 	if err != nil {
@@ -129,33 +129,32 @@ func (c *column) gather(dst []byte, rows, to []int) error {
 	return nil
 }
 
-func (c *column) gatherBytes(dst, src []byte, v views.View, rows, to []int) {
+func (c *column) gatherBytes(to destination, field int, src []byte, v views.View, rows []int) {
 	elem := c.Type.Size()
 	start, step := v.Offset*elem, v.Stride[0]*elem
 	row := views.View{Shape: v.Shape[1:], Stride: v.Stride[1:]}
 	if !row.Contiguous() {
 		for k, r := range rows {
 			row.Offset = v.Offset + r*v.Stride[0]
-			storage.Gather(dst[destination(to, k)*c.size:][:c.size], src, c.Type, row)
+			storage.Gather(to.bytes(field, k, 1, c.size), src, c.Type, row)
 		}
 		return
 	}
-	if c.size == 1 || c.size == 4 || c.size == 8 {
-		gatherScalars(dst, src[start:], c.size, step, rows, to)
+	if to.batches == nil && (c.size == 1 || c.size == 4 || c.size == 8) {
+		gatherScalars(to.batch.data[field], src[start:], c.size, step, rows, to)
 		return
 	}
 	ahead := rowsAhead(c.size)
 	for k := 0; k < len(rows); {
 		n := 1
 		if step == c.size {
-			n = consecutive(rows[k:], to, k)
+			n = to.consecutive(rows, k)
 		}
 		var next []byte
 		if k+ahead < len(rows) && n == 1 {
 			next = src[start+rows[k+ahead]*step:][:c.size]
 		}
-		at := destination(to, k) * c.size
-		prefetch.Copy(dst[at:at+n*c.size], src[start+rows[k]*step:][:n*c.size], next)
+		prefetch.Copy(to.bytes(field, k, n, c.size), src[start+rows[k]*step:][:n*c.size], next)
 		k += n
 	}
 }
@@ -164,11 +163,12 @@ func (c *column) gatherBytes(dst, src []byte, v views.View, rows, to []int) {
 // The processor has loads of a few KiB under way at a time.
 func rowsAhead(size int) int { return max(1, 4<<10/size) }
 
-// gatherScalars copies single elements, for which a call to copy costs more than the copy.
-func gatherScalars(dst, src []byte, size, step int, rows, to []int) {
+// gatherScalars copies single elements to one batch. A call to copy them would cost more
+// than the copy.
+func gatherScalars(dst, src []byte, size, step int, rows []int, to destination) {
 	order := binary.LittleEndian // of no consequence: elements are written as they are read
 	for k, row := range rows {
-		at, from := destination(to, k)*size, row*step
+		at, from := to.at(k)*size, row*step
 		switch size {
 		case 1:
 			dst[at] = src[from]
@@ -182,10 +182,9 @@ func gatherScalars(dst, src []byte, size, step int, rows, to []int) {
 
 // gatherSource reads whole row groups, which cost no more than a part of one, each
 // once for a call.
-func (c *column) gatherSource(dst []byte, rows, to []int) error {
-	if n := consecutive(rows, to, 0); n == len(rows) {
-		at := destination(to, 0) * c.size
-		return c.read(dst[at:at+n*c.size], rows[0], n)
+func (c *column) gatherSource(to destination, field int, rows []int) error {
+	if n := to.consecutive(rows, 0); n == len(rows) {
+		return c.read(to.bytes(field, 0, n, c.size), rows[0], n)
 	}
 	work := scratches.Get().(*scratch)
 	defer scratches.Put(work)
@@ -205,7 +204,7 @@ func (c *column) gatherSource(dst []byte, rows, to []int) error {
 			return err
 		}
 		for _, k := range order[:n] {
-			copy(dst[destination(to, k)*c.size:][:c.size], group[(rows[k]-first)*c.size:])
+			copy(to.bytes(field, k, 1, c.size), group[(rows[k]-first)*c.size:])
 		}
 		order = order[n:]
 	}
@@ -245,24 +244,6 @@ func samples(v views.View, first, n int) views.View {
 	v.Shape = slices.Clone(v.Shape)
 	v.Shape[0] = n
 	return v
-}
-
-// destination returns the index to which the k-th of some rows goes.
-func destination(to []int, k int) int {
-	if to == nil {
-		return k
-	}
-	return to[k]
-}
-
-// consecutive returns how many of rows, which are those of a call from the k-th on, are
-// consecutive and go to consecutive indices.
-func consecutive(rows, to []int, k int) int {
-	n := 1
-	for n < len(rows) && rows[n] == rows[0]+n && (to == nil || to[k+n] == to[k]+n) {
-		n++
-	}
-	return n
 }
 
 // A scratch is memory for the duration of one call.

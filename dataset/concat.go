@@ -38,7 +38,7 @@ func (c *chain) Read(into Batch, rows []int) error {
 	if err := checkRows(rows, c.Len()); err != nil {
 		return err
 	}
-	return c.scatter(into, len(rows), rows, nil)
+	return readInto(into, c, rows)
 }
 
 // part returns the part that holds a row, and the row where it starts.
@@ -51,7 +51,7 @@ func (c *chain) part(row int) (part, start int) {
 }
 
 // scatter reads each part once, for all of its rows.
-func (c *chain) scatter(into Batch, capacity int, rows, to []int) error {
+func (c *chain) scatter(to destination, rows []int) error {
 	work := scratches.Get().(*scratch)
 	defer scratches.Put(work)
 	ints := work.ints(3 * len(rows))
@@ -60,13 +60,20 @@ func (c *chain) scatter(into Batch, capacity int, rows, to []int) error {
 		order[k] = k
 	}
 	slices.SortFunc(order, func(a, b int) int { return rows[a] - rows[b] })
+	sorted := destination{batch: to.batch, index: at}
+	if to.batches != nil {
+		sorted.batches = make([]*Batch, len(rows))
+	}
 	for k := 0; k < len(order); {
 		part, start := c.part(rows[order[k]])
 		first := k
 		for ; k < len(order) && rows[order[k]] < c.ends[part]; k++ {
-			below[k], at[k] = rows[order[k]]-start, destination(to, order[k])
+			below[k], at[k] = rows[order[k]]-start, to.at(order[k])
+			if to.batches != nil {
+				sorted.batches[k] = to.batches[order[k]]
+			}
 		}
-		if err := c.parts[part].scatter(into, capacity, below[first:k], at[first:k]); err != nil {
+		if err := c.parts[part].scatter(sorted.from(first), below[first:k]); err != nil {
 			return err
 		}
 	}

@@ -87,8 +87,8 @@ type Batch struct {
 	retained bool
 	err      error
 
-	from, to int // places of the blocks it needs; see order
-	missing  int // samples that are still to be gathered
+	missing int // samples that are still to be read or gathered
+	unread  int // samples that nobody reads yet
 }
 
 // NewBatch allocates a batch for the given number of samples of d.
@@ -172,6 +172,20 @@ func (b *Batch) bytes(i int, f Field, n int) ([]byte, error) {
 	}
 	start := a.Offset * f.Type.Size()
 	return host.Bytes()[start : start+n*f.bytes()], nil
+}
+
+// readInto copies the samples at rows of r, which has them, to the front of a batch that
+// the caller may have made.
+func readInto(into Batch, r reader, rows []int) error {
+	into.data = nil
+	for i, f := range r.Fields() {
+		bytes, err := into.bytes(i, f, len(rows))
+		if err != nil {
+			return err
+		}
+		into.data = append(into.data, bytes)
+	}
+	return r.scatter(destination{batch: &into}, rows)
 }
 
 // checkRows reports the first of rows that a dataset of n samples does not have.

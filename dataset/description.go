@@ -111,8 +111,8 @@ func (a anyDataset) describe() Description {
 }
 
 // evenBlock is the size in bytes of blocks where the storage suggests none: large
-// enough to be read at the full rate of a disk.
-const evenBlock = 1 << 20
+// enough to be read at the full rate of a disk. Tests change it.
+var evenBlock = 1 << 20
 
 // evenBlocks divides the samples into blocks of about evenBlock bytes.
 func (d Description) evenBlocks() (ends []int) {

@@ -3,11 +3,8 @@ package dataset
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
-
-	"github.com/h5dnn/h5dnn/storage"
 )
 
 // An epochRun loads one epoch: workers fill free batches, each the next in order,
@@ -20,19 +17,25 @@ type epochRun struct {
 	work   sync.WaitGroup
 
 	start, limit int       // positions
-	from         reader    // that batches are read from; nil if there is a pipeline
-	pipeline     *pipeline // that fills batches from decoded blocks; nil if they are read directly
+	from         reader    // that batches are read from, each alone; nil if they are read by block
+	byBlock      blockwise // that reads the blocks; nil if batches are read alone
 	free         chan *Batch
 	filled       []chan *Batch // batch i is delivered in filled[i%len(filled)]
 	taken        int           // batches that the loop has taken
 
-	order order // guarded by a lock, unless it is a permutedOrder
-	begun int   // batches whose samples are assigned
+	lock  sync.Mutex // where batches are read alone
+	order order      // guarded by a lock, unless it is a permutedOrder
+	begun int        // batches whose samples are assigned
+}
 
-	lock       sync.Mutex
-	prefetched int      // places before it were prefetched
-	released   int      // places before it were released
-	reading    []*Batch // batches that are being read
+// A blockwise reads the blocks of an epoch, and the samples of batches out of them.
+type blockwise interface {
+	// step does a part of the work, and reports whether it did. If wait is set, it
+	// waits until there is something to do; otherwise the loop calls it, which waits
+	// for a batch.
+	step(wait bool) bool
+	wake() // after a batch was freed
+	stop()
 }
 
 func (l *Loader) startEpoch(ctx context.Context, epoch, start int) *epochRun {
@@ -49,25 +52,32 @@ func (l *Loader) startEpoch(ctx context.Context, epoch, start int) *epochRun {
 	return r
 }
 
-// begin starts the workers. They read batches from the dataset, or from memory if
-// all of it is cached, or else run the pipeline.
+// begin starts the workers. They read by block, or else batches from the dataset, or from
+// memory if all of it is cached.
 func (r *epochRun) begin() {
 	l, work := r.l, r.fillAll
-	r.from = l.d
-	if l.cache != nil {
+	switch {
+	case l.plan.Scattered:
+		r.byBlock = newScattering(r)
+	case l.cache != nil:
 		l.cache.endEpoch()
-		r.from = l.cache.table()
+		if r.from = l.cache.table(); r.from == nil {
+			r.byBlock = l.cache.newPipeline(r)
+		}
+	default:
+		r.from = l.d
 	}
-	if r.start < r.limit {
-		r.prefetched, _, _ = r.order.round(r.start)
-		r.released = r.prefetched
-	}
-	if r.from == nil {
-		r.pipeline = l.cache.newPipeline(r)
-		work = r.pipeline.work
+	if r.byBlock != nil {
+		work = r.readBlocks
 	}
 	for range l.o.Workers {
 		r.work.Go(work)
+	}
+}
+
+// readBlocks reads blocks until nothing is left to do.
+func (r *epochRun) readBlocks() {
+	for r.byBlock.step(true) {
 	}
 }
 
@@ -75,14 +85,8 @@ func (r *epochRun) begin() {
 func (r *epochRun) stop() {
 	r.cancel()
 	r.work.Wait()
-	if r.prefetches() {
-		r.releaseBlocks(r.released, r.prefetched)
-	}
-	if r.pipeline != nil {
-		r.pipeline.stopWaking()
-	}
-	if r.l.trial != nil {
-		r.l.trial.endEpoch()
+	if r.byBlock != nil {
+		r.byBlock.stop()
 	}
 }
 
@@ -128,8 +132,8 @@ func (r *epochRun) help() bool {
 	if r.ctx.Err() != nil {
 		return false
 	}
-	if r.pipeline != nil {
-		return r.pipeline.step(false)
+	if r.byBlock != nil {
+		return r.byBlock.step(false)
 	}
 	select {
 	case b := <-r.free:
@@ -142,8 +146,8 @@ func (r *epochRun) help() bool {
 // recycle makes b free to be filled again.
 func (r *epochRun) recycle(b *Batch) {
 	r.free <- b
-	if r.pipeline != nil {
-		r.pipeline.wake()
+	if r.byBlock != nil {
+		r.byBlock.wake()
 	}
 }
 
@@ -182,11 +186,7 @@ func (r *epochRun) fill(b *Batch) bool {
 	if order, free := r.order.(permutedOrder); free {
 		order.fill(b.Rows, b.Consumed-len(b.Rows)) // outside the lock
 	}
-	end := r.l.trial.watch(b)
-	r.prefetchFor(b)
-	b.err = r.from.scatter(*b, len(b.Rows), b.Rows, nil)
-	r.releaseAfter(b)
-	end()
+	b.err = r.from.scatter(destination{batch: b}, b.Rows)
 	r.deliver(b)
 	return true
 }
@@ -199,12 +199,7 @@ func (r *epochRun) claim(b *Batch) bool {
 	if _, free := r.order.(permutedOrder); free || !ok {
 		return ok
 	}
-	b.from, _, _ = r.order.round(pos)
 	fillRows(r.order, b.Rows, pos)
-	_, b.to, _ = r.order.round(b.Consumed - 1)
-	if r.prefetches() {
-		r.reading = append(r.reading, b)
-	}
 	return true
 }
 
@@ -212,50 +207,4 @@ func (r *epochRun) claim(b *Batch) bool {
 func (r *epochRun) deliver(b *Batch) {
 	index := (b.Consumed - len(b.Rows) - r.start) / r.l.o.Batch
 	r.filled[index%len(r.filled)] <- b
-}
-
-// prefetches reports whether blocks are prefetched: where an order opens blocks and
-// samples are read from files without decoding.
-func (r *epochRun) prefetches() bool { return r.l.plan.Window > 0 && r.l.cache == nil }
-
-// prefetchFor prefetches the blocks that b needs, and some beyond.
-func (r *epochRun) prefetchFor(b *Batch) {
-	if !r.prefetches() {
-		return
-	}
-	r.lock.Lock()
-	defer r.lock.Unlock()
-	for to := min(b.to+lookahead*r.l.o.Workers, r.order.numBlocks()); r.prefetched < to; r.prefetched++ {
-		keep := r.l.trial != nil && r.l.trial.mapped(r.prefetched)
-		r.eachRange(r.prefetched, func(file storage.Uncompressed, at, n int) { file.Prefetch(at, n, keep) })
-	}
-}
-
-// releaseAfter releases the blocks that no batch needs after b.
-func (r *epochRun) releaseAfter(b *Batch) {
-	if !r.prefetches() {
-		return
-	}
-	r.lock.Lock()
-	r.reading = slices.DeleteFunc(r.reading, func(other *Batch) bool { return other == b })
-	from, to := r.released, b.from
-	for _, other := range r.reading {
-		to = min(to, other.from)
-	}
-	r.released = max(from, to)
-	r.lock.Unlock()
-	r.releaseBlocks(from, to)
-}
-
-// releaseBlocks releases the blocks at places from to to-1.
-func (r *epochRun) releaseBlocks(from, to int) {
-	for place := from; place < to; place++ {
-		r.eachRange(place, storage.Uncompressed.Release)
-	}
-}
-
-// eachRange visits the ranges of files that hold the block at a place.
-func (r *epochRun) eachRange(place int, visit func(file storage.Uncompressed, at, n int)) {
-	block := r.order.blockAt(place)
-	r.l.d.eachRange(r.l.blocks.start(block), r.l.blocks.ends[block], visit)
 }

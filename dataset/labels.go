@@ -36,7 +36,7 @@ func (c *column) sample() ([]int64, error) {
 	if len(rows) == 0 {
 		return nil, nil
 	}
-	if err := c.gather(stored, rows, nil); err != nil {
+	if err := c.gather(destination{batch: &Batch{data: [][]byte{stored}}}, 0, rows); err != nil {
 		return nil, err
 	}
 	return labels, dtype.Convert(dtype.Bytes(labels), dtype.Int64, stored, c.Type)

@@ -21,8 +21,7 @@ type Loader struct {
 	plan Plan
 
 	blocks  blocks
-	cache   *blockCache   // of decoded blocks; nil if samples are read from d
-	trial   *mappingTrial // nil if no pages are to stay mapped
+	cache   *blockCache // of decoded blocks; nil if samples are read from d
 	batches []*Batch
 	busy    atomic.Bool
 }
@@ -46,9 +45,6 @@ func NewLoader(d Dataset, o Options) (*Loader, error) {
 	if o.OrderOnly {
 		return l, nil
 	}
-	if p.plan.KeepPages {
-		l.trial = newMappingTrial(p.plan.Window)
-	}
 	if err := l.allocBatches(); err != nil {
 		return nil, err
 	}
@@ -57,7 +53,7 @@ func NewLoader(d Dataset, o Options) (*Loader, error) {
 
 // allocBatches makes batches until there are as many as may be in flight.
 func (l *Loader) allocBatches() error {
-	for len(l.batches) < batchesInFlight(l.o) {
+	for len(l.batches) < l.plan.InFlight {
 		b, err := newBatch(l.d, min(l.o.Batch, l.d.Len()), l.o.Alloc)
 		if err != nil {
 			return err

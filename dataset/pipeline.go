@@ -1,10 +1,6 @@
 package dataset
 
-import (
-	"context"
-	"slices"
-	"sync"
-)
+import "slices"
 
 // A pipeline decodes the blocks of an epoch into the cache and gathers batches from
 // there. Each worker does what is possible next: it gathers samples whose blocks are
@@ -13,11 +9,9 @@ import (
 // p-len(entries) is no longer needed.
 type pipeline struct {
 	*blockCache
-	r          *epochRun
-	stopWaking func() bool
+	waiting
+	r *epochRun
 
-	lock      sync.Mutex
-	changed   sync.Cond
 	next      int    // place to be decoded next
 	ready     int    // places before it are cached
 	last      int    // places before it are needed
@@ -36,27 +30,13 @@ type batchPart struct {
 // newPipeline returns the pipeline for the positions of r.
 func (s *blockCache) newPipeline(r *epochRun) *pipeline {
 	f := &pipeline{blockCache: s, r: r, pos: r.start}
-	f.changed.L = &f.lock
 	if r.start < r.limit {
 		f.next, _, _ = r.order.round(r.start)
 		f.ready = f.next
 		_, f.last, _ = r.order.round(r.limit - 1)
 	}
-	f.stopWaking = context.AfterFunc(r.ctx, f.wake)
+	f.wakeWhenDone(r.ctx)
 	return f
-}
-
-// wake makes waiting workers look for a task again.
-func (f *pipeline) wake() {
-	f.lock.Lock()
-	defer f.lock.Unlock()
-	f.changed.Broadcast()
-}
-
-// work does tasks until all samples are in batches, or the context is done.
-func (f *pipeline) work() {
-	for f.step(true) {
-	}
 }
 
 // step gathers samples or decodes a block, and reports whether it did. If wait is

@@ -2,8 +2,7 @@ package dataset
 
 import (
 	"fmt"
-
-	"github.com/h5dnn/h5dnn/storage"
+	"math"
 )
 
 // A Plan says what a Loader is going to do.
@@ -17,7 +16,8 @@ type Plan struct {
 
 	CachedBlocks int   // decoded blocks in memory at a time
 	CacheAll     bool  // every decoded block stays cached for later epochs
-	KeepPages    bool  // mapped pages of open blocks may stay in memory; nothing is decoded
+	Scattered    bool  // each block is read once, straight into the batches its samples are in; nothing is decoded
+	InFlight     int   // batches in memory: being filled, waiting, or in use
 	Memory       int64 // peak, in bytes
 
 	// Amplification is the number of samples decoded for each one delivered, 1 if
@@ -98,8 +98,8 @@ func (p *planner) planOrder() {
 	}
 }
 
-// batchesInFlight is how many batches are being filled, waiting, or in use.
-func batchesInFlight(o Options) int { return o.Workers + 2 + o.Lifetime }
+// fewestBatches is how many batches are in memory at least.
+func fewestBatches(o Options) int { return o.Workers + 2 + o.Lifetime }
 
 // planMemory decides what stays in memory, within the limit. Sizes are floats
 // because files may declare more than an int counts.
@@ -111,19 +111,18 @@ func (p *planner) planMemory() error {
 	sample := float64(p.d.SampleBytes)
 	block, all := float64(p.blocks.largest)*sample, float64(p.d.Samples)*sample
 	base := float64(p.d.HeldBytes) + p.scratchBytes()
-	need := base + float64(batchesInFlight(p.o))*float64(p.o.Batch)*sample
+	p.plan.InFlight = fewestBatches(p.o)
+	need := base + float64(p.plan.InFlight)*float64(p.o.Batch)*sample
 	blocked := need + p.orderBytes()
 	switch {
 	case p.plan.Blocks == 0:
 	case all+blocked <= wanted:
 		p.plan.CachedBlocks, p.plan.CacheAll = p.plan.Blocks, true
 		need = all + blocked
+	case !p.d.Decoded && p.plan.Window > 0:
+		need = p.planScattering(blocked, wanted)
 	case !p.d.Decoded:
 		need = blocked
-		if pages := float64(p.mappedBlocks())*block + storage.MaxDeferredRelease; p.plan.Window > 0 && need+pages <= wanted {
-			p.plan.KeepPages = true
-			need += pages
-		}
 	case p.plan.Window > 0:
 		least := min(p.plan.Window+1, p.plan.Blocks)
 		fitting := int(max(0, min(allowed-blocked, all)) / block)
@@ -137,11 +136,36 @@ func (p *planner) planMemory() error {
 	return nil
 }
 
-// mappedBlocks returns how many blocks are prefetched and not yet released while
-// batches of several rounds are in flight.
-func (p *planner) mappedBlocks() int {
-	rounds := p.o.Batch/max(1, p.blocks.largest) + 2 // that a batch spans
-	return min(p.plan.Blocks, p.plan.Window+lookahead*p.o.Workers+batchesInFlight(p.o)*rounds)
+// planScattering decides whether blocks are scattered, and over how many batches, if need
+// is what other things take and wanted is the limit. It returns what they all take.
+func (p *planner) planScattering(need, wanted float64) float64 {
+	const most = math.MaxUint32 // samples, see wantedSamples
+	batch := float64(p.o.Batch)
+	if float64(p.plan.InFlight)*batch > most {
+		return need
+	}
+	p.plan.Scattered = true
+	need += p.scatteringBytes() + float64(p.plan.InFlight)*batch*wantedBytes
+	bytes := batch * (float64(p.d.SampleBytes) + wantedBytes)
+	ahead := math.Floor(max(0, min(float64(p.batchesAhead()), most/batch-float64(p.plan.InFlight), (wanted-need)/bytes)))
+	p.plan.InFlight += int(ahead)
+	return need + ahead*bytes
+}
+
+// batchesAhead returns how many batches more are to be open so that all samples of a
+// block have a batch when its first one is needed: those of a window, and of the blocks
+// that workers read beyond it.
+func (p *planner) batchesAhead() int {
+	blocks := min(p.plan.Blocks, p.plan.Window+1+lookahead*p.o.Workers)
+	return min((blocks*p.blocks.largest+p.o.Batch-1)/p.o.Batch, p.plan.Batches)
+}
+
+// scatteringBytes returns the size of the state of a scattering, besides wantedBytes for
+// every sample of the batches.
+func (p *planner) scatteringBytes() float64 {
+	const taskBytes, blockBytes = 24, 32 // of a sample, and of a block
+	lists, tasks := min(p.plan.Blocks, p.plan.Window+2), p.o.Workers+1
+	return float64(p.blocks.largest)*float64(wantedBytes*lists+taskBytes*tasks) + blockBytes*float64(p.plan.Blocks)
 }
 
 // scratchBytes returns the size of the buffers into which workers and the loop decode

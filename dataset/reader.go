@@ -6,9 +6,9 @@ import "github.com/h5dnn/h5dnn/storage"
 type reader interface {
 	Dataset
 	describe() Description
-	// scatter copies sample rows[k] to place to[k] of into, or k without to. Rows are
-	// known to exist; into has the given capacity, in samples.
-	scatter(into Batch, capacity int, rows, to []int) error
+	// scatter copies sample rows[k] to where to says. Rows are known to exist, and
+	// batches to have their fields.
+	scatter(to destination, rows []int) error
 	// eachRange visits the ranges of files in which samples first to end-1 lie, n
 	// bytes from at on, as far as samples are read from files without decoding.
 	eachRange(first, end int, visit func(file storage.Uncompressed, at, n int))
@@ -24,9 +24,9 @@ func readerOf(d Dataset) reader {
 // anyDataset makes a reader of a dataset of another package, at the cost of a copy.
 type anyDataset struct{ Dataset }
 
-func (a anyDataset) scatter(into Batch, capacity int, rows, to []int) error {
-	if to == nil {
-		return a.Read(into, rows)
+func (a anyDataset) scatter(to destination, rows []int) error {
+	if to.batches == nil && to.index == nil {
+		return a.Read(*to.batch, rows)
 	}
 	read, err := NewBatch(a.Dataset, len(rows))
 	if err != nil {
@@ -36,17 +36,9 @@ func (a anyDataset) scatter(into Batch, capacity int, rows, to []int) error {
 		return err
 	}
 	for i, field := range a.Fields() {
-		src, err := read.bytes(i, field, len(rows))
-		if err != nil {
-			return err
-		}
-		dst, err := into.bytes(i, field, capacity)
-		if err != nil {
-			return err
-		}
 		size := field.bytes()
-		for k, at := range to {
-			copy(dst[at*size:(at+1)*size], src[k*size:])
+		for k := range rows {
+			copy(to.bytes(i, k, 1, size), read.data[i][k*size:])
 		}
 	}
 	return nil

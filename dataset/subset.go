@@ -70,17 +70,17 @@ func (s *subset) Read(into Batch, rows []int) error {
 	if err := checkRows(rows, len(s.rows)); err != nil {
 		return err
 	}
-	return s.scatter(into, len(rows), rows, nil)
+	return readInto(into, s, rows)
 }
 
-func (s *subset) scatter(into Batch, capacity int, rows, to []int) error {
+func (s *subset) scatter(to destination, rows []int) error {
 	work := scratches.Get().(*scratch)
 	defer scratches.Put(work)
 	below := work.ints(len(rows))
 	for k, row := range rows {
 		below[k] = s.rows[row]
 	}
-	return s.reader.scatter(into, capacity, below, to)
+	return s.reader.scatter(to, below)
 }
 
 // Blocks implements Blocked.

@@ -75,19 +75,15 @@ func (t *table) Read(into Batch, rows []int) error {
 	if err := checkRows(rows, t.length); err != nil {
 		return err
 	}
-	return t.scatter(into, len(rows), rows, nil)
+	return readInto(into, t, rows)
 }
 
-func (t *table) scatter(into Batch, capacity int, rows, to []int) error {
+func (t *table) scatter(to destination, rows []int) error {
 	for i, c := range t.columns {
-		dst, err := into.bytes(i, c.Field, capacity)
-		if err != nil {
-			return err
-		}
 		if len(rows) == 0 || c.size == 0 {
 			continue
 		}
-		if err := c.gather(dst, rows, to); err != nil {
+		if err := c.gather(to, i, rows); err != nil {
 			return err
 		}
 	}

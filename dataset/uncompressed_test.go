@@ -17,14 +17,15 @@ type fakeUncompressed struct {
 	*fakeSource
 	declared int // size in bytes, if it is more than there are
 
-	lock           sync.Mutex
-	prefetched     []bool // by row
-	notPrefetched  int    // rows read that were not prefetched
-	mostPrefetched int    // rows that were prefetched and not yet released
+	lock          sync.Mutex
+	prefetched    []bool // by row
+	notPrefetched int    // rows read that were not prefetched
+	read          []int  // how often each row was
+	calls         int    // of ReadRanges
 }
 
 func newUncompressed(a storage.Array, rows int) *fakeUncompressed {
-	return &fakeUncompressed{fakeSource: newFake(a, rows), prefetched: make([]bool, a.Shape[0])}
+	return &fakeUncompressed{fakeSource: newFake(a, rows), prefetched: make([]bool, a.Shape[0]), read: make([]int, a.Shape[0])}
 }
 
 func (s *fakeUncompressed) Len() int { return max(s.fakeSource.Len(), s.declared) }
@@ -33,45 +34,36 @@ func (s *fakeUncompressed) Array() storage.Array {
 	return storage.Array{Data: s, Type: s.array.Type, View: s.array.View}
 }
 
-// rowsOf returns prefetched for the rows that n bytes from an offset on are in.
-func (s *fakeUncompressed) rowsOf(at, n int) []bool {
+// rowsOf returns the rows that n bytes from an offset on are in.
+func (s *fakeUncompressed) rowsOf(at, n int) (first, end int) {
 	size := s.fakeSource.Len() / s.array.Shape[0]
-	return s.prefetched[at/size : (at+n+size-1)/size]
+	return at / size, (at + n + size - 1) / size
 }
 
 func (s *fakeUncompressed) ReadAt(b []byte, at int64) (int, error) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	for _, prefetched := range s.rowsOf(int(at), len(b)) {
-		if !prefetched {
+	for row, end := s.rowsOf(int(at), len(b)); row < end; row++ {
+		s.read[row]++
+		if !s.prefetched[row] {
 			s.notPrefetched++
 		}
 	}
 	return copy(b, s.array.Data.(storage.Host).Bytes()[at:]), nil
 }
 
-func (s *fakeUncompressed) Prefetch(at, n int, _ bool) {
+func (s *fakeUncompressed) Prefetch(at, n int) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	for k := range s.rowsOf(at, n) {
-		s.rowsOf(at, n)[k] = true
+	for row, end := s.rowsOf(at, n); row < end; row++ {
+		s.prefetched[row] = true
 	}
-	rows := 0
-	for _, prefetched := range s.prefetched {
-		if prefetched {
-			rows++
-		}
-	}
-	s.mostPrefetched = max(s.mostPrefetched, rows)
-}
-
-func (s *fakeUncompressed) Release(at, n int) {
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	clear(s.rowsOf(at, n))
 }
 
 func (s *fakeUncompressed) ReadRanges(parts iter.Seq2[int, []byte]) error {
+	s.lock.Lock()
+	s.calls++
+	s.lock.Unlock()
 	for at, b := range parts {
 		if _, err := s.ReadAt(b, int64(at)); err != nil {
 			return err
@@ -97,50 +89,57 @@ func uncompressed(t testing.TB, n int) (all []specimen) {
 	return all
 }
 
-// TestWindowsOverUncompressedDataArePrefetched loads what does not fit the memory
-// allowed: no block is cached, none decoded, and every row is prefetched before
-// it is read, and that it is done with, also where the loop ends early.
-func TestWindowsOverUncompressedDataArePrefetched(t *testing.T) {
-	x, y := pairs(1000)
+// TestBlocksOfUncompressedDataAreReadOnce loads what does not fit the memory allowed: no
+// block is cached, none decoded, and every sample is prefetched before it is read. Each
+// block is read by one call where memory suffices for the batches of its samples.
+func TestBlocksOfUncompressedDataAreReadOnce(t *testing.T) {
+	const n = 1000
+	defer func(size int) { evenBlock = size }(evenBlock)
+	evenBlock = 10 * 32 // of ten samples
+	x, y := pairs(n)
 	for _, rows := range []int{0, 10} {
 		for _, shuffle := range []Shuffle{None, Window} {
 			if rows == 0 && shuffle == None {
 				continue // the system reads ahead by itself
 			}
 			for _, part := range []string{"whole", "subset", "chain"} {
-				fake := newUncompressed(x, rows)
-				d := must[Dataset](t)(Of(input("x", fake.Array()), target("y", y)))
-				switch part {
-				case "subset":
-					_, d, _ = Split(d, 0.4, 1)
-				case "chain":
-					d = must[Dataset](t)(Concat(d, must[Dataset](t)(Of(input("x", x), target("y", y)))))
-				}
-				o := Options{Batch: 20, Shuffle: shuffle, Window: 5, Workers: 2}
-				o.Memory = leastMemory(d, o)
-				l := must[*Loader](t)(NewLoader(d, o))
-				for _, c := range []struct{ start, batches int }{{0, 50}, {130, 50}, {130, 3}} {
-					clear(fake.prefetched)
-					for _, err := range l.Epoch(t.Context(), 0, c.start) {
-						if err != nil {
-							t.Fatal(err)
+				for _, memory := range []string{"least", "enough"} {
+					fake := newUncompressed(x, rows)
+					d := must[Dataset](t)(Of(input("x", fake.Array()), target("y", y)))
+					switch part {
+					case "subset":
+						_, d, _ = Split(d, 0.4, 1)
+					case "chain":
+						d = must[Dataset](t)(Concat(d, must[Dataset](t)(Of(input("x", newUncompressed(x, rows).Array()), target("y", y)))))
+					}
+					o := Options{Batch: 20, Shuffle: shuffle, Window: 5, Workers: 2}
+					if o.Memory = leastMemory(d, o); memory == "enough" {
+						o.Memory = max(o.Memory, int64(Bytes(d))*9/10)
+					}
+					l := must[*Loader](t)(NewLoader(d, o))
+					for _, c := range []struct{ start, batches int }{{0, n}, {n / 8, n}, {n / 8, 3}} {
+						clear(fake.prefetched)
+						clear(fake.read)
+						fake.calls = 0
+						for _, err := range l.Epoch(t.Context(), 0, c.start) {
+							if err != nil {
+								t.Fatal(err)
+							}
+							if c.batches--; c.batches == 0 {
+								break
+							}
 						}
-						if c.batches--; c.batches == 0 {
-							break
+						if memory == "enough" && fake.calls > n/10+1 {
+							t.Errorf("%s in chunks of %d, %v, from %d on: %d calls read %d blocks", part, rows, shuffle, c.start, fake.calls, n/10)
+						}
+						if times := slices.Max(fake.read); part == "whole" && memory == "enough" && times > 1 {
+							t.Errorf("%s in chunks of %d, %v, from %d on: a sample was read %d times", part, rows, shuffle, c.start, times)
 						}
 					}
-					if left := slices.Index(fake.prefetched, true); left >= 0 {
-						t.Errorf("%s in chunks of %d, %v, from %d on: row %d was not released", part, rows, shuffle, c.start, left)
+					times, _ := fake.most()
+					if plan := l.Plan(); !plan.Scattered || plan.CachedBlocks > 0 || times > 0 || plan.Amplification != 1 || fake.notPrefetched > 0 {
+						t.Errorf("%s in chunks of %d, %v: plan %+v, decoded %d times, %d samples read that were not prefetched", part, rows, shuffle, plan, times, fake.notPrefetched)
 					}
-				}
-				// The window, the blocks read ahead and the batches in flight are about 20 of 100 chunks.
-				if rows > 0 && fake.mostPrefetched > 500 {
-					t.Errorf("%s in chunks of %d, %v: %d of 1000 rows are prefetched at a time", part, rows, shuffle, fake.mostPrefetched)
-				}
-				times, _ := fake.most()
-				if plan := l.Plan(); plan.CachedBlocks > 0 || times > 0 || plan.Amplification != 1 || fake.notPrefetched > 0 {
-					t.Errorf("%s in chunks of %d, %v: %d cached blocks, decoded %d times, read amplification %v, %d rows read that were not prefetched",
-						part, rows, shuffle, plan.CachedBlocks, times, plan.Amplification, fake.notPrefetched)
 				}
 			}
 		}

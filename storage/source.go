@@ -27,20 +27,12 @@ type MappedSource interface {
 type Uncompressed interface {
 	Source
 	io.ReaderAt // addressed row-major, in bytes
-	// ReadRanges fills each slice with the bytes from its offset on.
+	// ReadRanges fills each slice with the bytes from its offset on, before it returns.
+	// Ranges that follow each other are best given in their order.
 	ReadRanges(parts iter.Seq2[int, []byte]) error
 	// Prefetch advises the system that n bytes from offset at on will be read soon. It
-	// does not wait for them. If keepMapped is set, ReadRanges copies them from mapped
-	// pages, which stay in the memory of the process until Release, without a system
-	// call for each range.
-	Prefetch(at, n int, keepMapped bool)
-	// Release ends a Prefetch of the same offset and number of bytes. Pages of up to
-	// MaxDeferredRelease bytes may stay until others are released too, but none after
-	// the last.
-	Release(at, n int)
+	// does not wait for them.
+	Prefetch(at, n int)
 }
-
-// MaxDeferredRelease is how many released bytes an [Uncompressed] may leave mapped.
-const MaxDeferredRelease = 32 << 20
 
 var _ MappedSource = (*Mapped)(nil)

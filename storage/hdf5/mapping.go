@@ -1,9 +1,7 @@
 package hdf5
 
 import (
-	"cmp"
 	"os"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -110,28 +108,6 @@ func (f *File) withAll(use func(all []byte) error) error {
 	return all.WithBytes(use)
 }
 
-// largePage is the size of large pages, and of what one page table covers: a page fault
-// maps bytes around the one that was accessed, but none beyond this boundary.
-const largePage = 2 << 20
-
-// releaseRanges returns the mapped pages of ranges of the file to the system, and those
-// around them that page faults may have mapped. It sorts the ranges.
-func (f *File) releaseRanges(ranges []keptRange) error {
-	slices.SortFunc(ranges, func(r, s keptRange) int { return cmp.Compare(r.address, s.address) })
-	return f.withAll(func(all []byte) error {
-		var parts [][]byte
-		for k := 0; k < len(ranges); {
-			start := int(ranges[k].address) + f.super.at
-			end := start + ranges[k].n
-			for k++; k < len(ranges) && int(ranges[k].address)+f.super.at < end+largePage; k++ {
-				end = max(end, int(ranges[k].address)+f.super.at+ranges[k].n)
-			}
-			parts = append(parts, clip(all, start, end, largePage))
-		}
-		return dontNeed(parts)
-	})
-}
-
 // clip returns bytes start to end-1 of a mapping, and those around them in pages of the
 // given size, as far as they are mapped.
 func clip(all []byte, start, end, page int) []byte {
@@ -139,14 +115,4 @@ func clip(all []byte, start, end, page int) []byte {
 	start = max(0, (base+start)/page*page-base)
 	end = min(len(all), (base+end+page-1)/page*page-base)
 	return all[min(start, end):end]
-}
-
-// dontNeedEach unmaps the pages of several parts of a mapping.
-func dontNeedEach(parts [][]byte) error {
-	for _, b := range parts {
-		if err := unix.Madvise(b, unix.MADV_DONTNEED); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -35,10 +35,10 @@ func (s *source) arrayStorage() storage.Storage {
 	switch {
 	case !asInMemory:
 	case large && contiguous:
-		return rangeSource{s, new(prefetched), 0}
+		return rangeSource{s, 0}
 	case large && s.d.chunksAreRows():
 		if size, err := s.d.chunkSize(); err == nil && size > 0 {
-			return rangeSource{s, new(prefetched), size}
+			return rangeSource{s, size}
 		}
 	case contiguous:
 		return mappedSource{s}

@@ -3,12 +3,10 @@ package hdf5_test
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/h5dnn/h5dnn/storage"
@@ -76,7 +74,7 @@ func TestReadRanges(t *testing.T) {
 			if err := ranges.ReadView(want, a.Type, views.View{Offset: first, Shape: []int{n}, Stride: []int{1}}); err != nil {
 				t.Fatal(err)
 			}
-			ranges.Prefetch(4*first, 4*n, false)
+			ranges.Prefetch(4*first, 4*n)
 			if read, err := ranges.ReadAt(got, int64(4*first)); err != nil || read != 4*n || !bytes.Equal(got, want) {
 				t.Fatalf("%s: %d elements from %d on: read % x, %v; the view selects % x", path, n, first, got, err, want)
 			}
@@ -89,92 +87,83 @@ func TestReadRanges(t *testing.T) {
 				t.Errorf("%s: a byte at %d of %d: %v, want an error of kind %v", path, at, 4*a.Len(), err, io.ErrUnexpectedEOF)
 			}
 		}
-		ranges.Prefetch(-1, 1, true)
-		ranges.Prefetch(0, 1<<62, true)
-		ranges.Release(0, 1<<62)
+		ranges.Prefetch(-1, 1)
+		ranges.Prefetch(0, 1<<62)
 	}
 	d, _ := f.Dataset("/row")
 	a, _ := d.Array()
 	f.Close()
-	a.Data.(storage.Uncompressed).Prefetch(0, 4, true)
+	a.Data.(storage.Uncompressed).Prefetch(0, 4)
 	if _, err := a.Data.(storage.Uncompressed).ReadAt(make([]byte, 4), 0); !errors.Is(err, storage.ErrState) {
 		t.Errorf("after closing: %v, want an error of kind %v", err, storage.ErrState)
 	}
 }
 
-// readTwoRanges fills got in two ranges, of which the first n bytes are prefetched.
+// readTwoRanges fills got in two ranges, of which the second comes first.
 func readTwoRanges(d storage.Uncompressed, got []byte, n, at int) error {
 	clear(got)
-	d.Prefetch(at, n, true)
-	defer d.Release(at, n)
 	return d.ReadRanges(func(yield func(int, []byte) bool) {
 		_ = yield(at+n, got[n:]) && yield(at, got[:n])
 	})
 }
 
-// TestReleasedPagesAreUnmapped reads a file of 96 MiB from mapped pages, block by block:
-// no more than the released pages that may stay are resident, and none in the end.
-func TestReleasedPagesAreUnmapped(t *testing.T) {
+// TestRangesThatFollowEachOther reads rows of a file one after the other to places in random
+// order, and some twice: more of them than one system call reads.
+func TestRangesThatFollowEachOther(t *testing.T) {
 	hdf5.SetMaxResident(t, 100)
-	const size, block = 96 << 20, 1<<20 + 4096
+	const rows, row = 3000, 1000
+	elems := make([]uint8, rows*row)
+	for i := range elems {
+		elems[i] = uint8(i % 251)
+	}
 	name := filepath.Join(t.TempDir(), "x.h5")
 	w, err := hdf5write.Create(name, hdf5write.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(w.Write("/x", storage.From(make([]uint8, size), size)), w.Close()); err != nil {
+	a := storage.From(elems, rows, row)
+	if err := errors.Join(w.Write("/row", a), w.WriteWith("/chunks", a, hdf5write.Layout{Chunks: []int{7, row}}), w.Close()); err != nil {
 		t.Fatal(err)
 	}
-	f, err := hdf5.Open(name)
+	whole, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	d, err := f.Dataset("/x")
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := d.Array()
-	if err != nil {
-		t.Fatal(err)
-	}
-	ranges, b := a.Data.(storage.Uncompressed), make([]byte, block)
-	ranges.Prefetch(size, 0, true) // is released last
-	before, most := residentFiles(t), 0
-	for at := 0; at < size; at += block {
-		n := min(block, size-at)
-		ranges.Prefetch(at, n, true)
-		if err := ranges.ReadRanges(func(yield func(int, []byte) bool) { yield(at, b[:n]) }); err != nil {
+	for _, open := range []func() (*hdf5.File, error){
+		func() (*hdf5.File, error) { return hdf5.Open(name) },
+		func() (*hdf5.File, error) { return hdf5.NewReader(bytes.NewReader(whole), int64(len(whole))) },
+	} {
+		f, err := open()
+		if err != nil {
 			t.Fatal(err)
 		}
-		ranges.Release(at, n)
-		most = max(most, residentFiles(t)-before)
-	}
-	ranges.Release(size, 0)
-	if least := storage.MaxDeferredRelease / 2; most < least {
-		t.Errorf("at most %d bytes were resident; want at least %d to be released together", most, least)
-	}
-	if limit := storage.MaxDeferredRelease + 8<<20; most > limit {
-		t.Errorf("%d bytes were resident; want at most %d", most, limit)
-	}
-	if left := residentFiles(t) - before; left > block/2 {
-		t.Errorf("%d bytes are resident after all were released", left)
-	}
-}
-
-// residentFiles returns how many bytes of mapped files are resident.
-func residentFiles(t *testing.T) int {
-	t.Helper()
-	status, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		t.Skipf("resident pages are counted by Linux only: %v", err)
-	}
-	for line := range strings.Lines(string(status)) {
-		var kib int
-		if n, _ := fmt.Sscanf(line, "RssFile: %d kB", &kib); n == 1 {
-			return kib << 10
+		defer f.Close()
+		for _, path := range []string{"/row", "/chunks"} {
+			d, err := f.Dataset(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			a, err := d.Array()
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, to := make([]byte, len(elems)), rand.New(rand.NewPCG(2, 2)).Perm(rows)
+			err = a.Data.(storage.Uncompressed).ReadRanges(func(yield func(int, []byte) bool) {
+				for k, at := range to {
+					if !yield(k*row, got[at*row:][:row]) {
+						return
+					}
+				}
+				_ = yield(row, got[to[1]*row:][:row]) && yield(0, nil)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for k, at := range to {
+				if !bytes.Equal(got[at*row:][:row], elems[k*row:][:row]) {
+					t.Fatalf("%s: row %d was read wrongly", path, k)
+				}
+			}
 		}
 	}
-	t.Skip("/proc/self/status has no RssFile")
-	return 0
 }

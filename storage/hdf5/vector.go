@@ -1,0 +1,83 @@
+package hdf5
+
+import "sync"
+
+// A vector reads parts of a file into memory. Parts that follow each other in the file
+// are read with one system call, wherever in memory they go.
+type vector struct {
+	file  *File
+	fd    uintptr
+	parts [][]byte
+	at, n int64 // of parts: where they begin in the file, and their size
+}
+
+// The most that one call reads. Longer calls would delay garbage collections, see
+// readParts; Linux takes 1024 parts.
+const (
+	vectorBytes = 1 << 20
+	vectorParts = 1024
+)
+
+var vectors = sync.Pool{New: func() any { return new(vector) }}
+
+func (v *vector) begin(f *File, fd uintptr) {
+	v.file, v.fd = f, fd
+	v.clear()
+}
+
+func (v *vector) clear() {
+	clear(v.parts)
+	v.parts, v.n = v.parts[:0], 0
+}
+
+// add has b filled with the bytes at an address, now or by read.
+func (v *vector) add(b []byte, address uint64) error {
+	at, err := v.file.span(address, len(b))
+	if err != nil {
+		return err
+	}
+	if len(v.parts) > 0 && (at != v.at+v.n || len(v.parts) == vectorParts || v.n+int64(len(b)) > vectorBytes) {
+		if err := v.read(); err != nil {
+			return err
+		}
+	}
+	if len(v.parts) == 0 {
+		v.at = at
+	}
+	v.parts = append(v.parts, b)
+	v.n += int64(len(b))
+	return nil
+}
+
+// read fills what was added: what is in the page cache without waiting, the rest from the
+// disk, or from wherever the file is.
+func (v *vector) read() error {
+	defer v.clear()
+	rest := v.parts
+	if v.fd != noDescriptor && v.n > 0 && v.n <= vectorBytes {
+		for _, wait := range []bool{false, true} {
+			n := readParts(v.fd, rest, v.at, wait)
+			rest = v.skip(rest, n)
+		}
+	}
+	for _, b := range rest {
+		if err := v.file.pread(b, v.at); err != nil {
+			return err
+		}
+		v.at += int64(len(b))
+	}
+	return nil
+}
+
+// skip returns what is left of parts after n bytes of them were read.
+func (v *vector) skip(parts [][]byte, n int) [][]byte {
+	v.at += int64(n)
+	for len(parts) > 0 && n >= len(parts[0]) {
+		n -= len(parts[0])
+		parts = parts[1:]
+	}
+	if n > 0 {
+		parts[0] = parts[0][n:]
+	}
+	return parts
+}
