@@ -90,10 +90,25 @@ func TestMetadataOfAttackers(t *testing.T) {
 		b[len(b)-16] = x
 		return b
 	}
+	views := func(rows, length int, parts ...int) []byte { // rows that are all one string, and where buffers of strings begin
+		node := append(binary.LittleEndian.AppendUint64(nil, uint64(rows)), make([]byte, 8)...)
+		var buffers []byte
+		for _, x := range append([]int{0, 0, 0, 16 * rows}, parts...) {
+			buffers = binary.LittleEndian.AppendUint64(buffers, uint64(x))
+		}
+		count := binary.LittleEndian.AppendUint64(nil, uint64(len(parts)/2))
+		body := bytes.Repeat(append(binary.LittleEndian.AppendUint32(nil, uint32(length)), make([]byte, 12)...), rows)
+		body = append(body, make([]byte, length)...)
+		b := encode(object{version5, uint8(batchMessage), object{int64(rows), structs{1, node}, structs{len(parts)/2 + 2, buffers}, nil, structs{1, count}}, int64(len(body))})
+		return slices.Concat(message(schema(field(typeUTF8View, object{}))), message(b), body)
+	}
 	for name, attack := range map[string]struct {
 		reason string
 		b      []byte
 	}{
+		"one string often":   {"beyond the limit", views(1<<16, 1<<20, 16<<16, 1<<20)},
+		"one buffer often":   {"its buffers overlap", views(1, 64, 16, 64, 16, 64)},
+		"view outside":       {"a string of 65 bytes", views(1, 65, 16, 64)},
 		"big-endian":         {"big-endian", message(encode(object{version5, uint8(schemaMessage), object{int16(1)}, int64(0)}))},
 		"name twice":         {"is there twice", message(aliased)},
 		"deep":               {"metadata are damaged", message(schema(deep))},
@@ -121,9 +136,15 @@ func TestMetadataOfAttackers(t *testing.T) {
 // TestBlocksOfOneMessage: a footer that refers to a message again and again is refused, so
 // that small files cannot declare many rows.
 func TestBlocksOfOneMessage(t *testing.T) {
+	for _, rows := range []int{3, 100_000} { // of which metadata are most, and a small part
+		testBlocksOfOneMessage(t, rows)
+	}
+}
+
+func testBlocksOfOneMessage(t *testing.T, rows int) {
 	var whole bytes.Buffer
 	err := serialize.Write(&whole, "arrow", serialize.Contents{Entries: serialize.Arrays(func(yield func(string, storage.Array) bool) {
-		yield("x", storage.From([]int32{1, 2, 3}, 3))
+		yield("x", storage.From(make([]int32, rows), rows))
 	})})
 	if err != nil {
 		t.Fatal(err)

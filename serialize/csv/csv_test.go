@@ -138,6 +138,24 @@ func TestUnevenTablesAreErrors(t *testing.T) {
 	}
 }
 
+// TestAttacks: each table is refused with its reason in one line.
+func TestAttacks(t *testing.T) {
+	for name, attack := range map[string]struct{ text, reason string }{
+		"many columns":      {strings.Repeat(",", 1<<17) + "\n", "beyond the limit"},
+		"many names":        {strings.Repeat("a,", 1<<17) + "a\n", "beyond the limit"},
+		"many lines":        {strings.Repeat("1\n", 1<<20), "beyond the limit"},
+		"columns added":     {"a,b\n1,2\n" + strings.Repeat(",", 1<<16) + "\n", "wrong number of fields"},
+		"quote within":      {"a,b\n1,2\"\n", "bare"},
+		"quote without end": {"a,b\n1,\"2\n3,4\n", "extraneous or missing"},
+		"nothing":           {"\n\n\n", "the table has no line"},
+	} {
+		_, err := serialize.OpenReader(strings.NewReader(attack.text), int64(len(attack.text)), "x.csv", serialize.Options{Format: "csv", Budget: storage.NewBudget(16 << 20)})
+		if err == nil || !strings.Contains(err.Error(), attack.reason) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v; want it refused because of %q", name, err, attack.reason)
+		}
+	}
+}
+
 func FuzzOpen(f *testing.F) {
 	for _, text := range []string{table, "1;2\n3;4\n", "a\tb\n1\t2\n"} {
 		f.Add([]byte(text))

@@ -180,6 +180,7 @@ type tensor struct {
 	shape  []int
 	typ    uint32
 	offset uint64
+	bytes  int // of the elements, if the type is known; see entry
 }
 
 func (r *reader) tensor() tensor {
@@ -256,21 +257,27 @@ func entries(in serialize.Input, order binary.ByteOrder, tensors []tensor, start
 		return nil, err
 	}
 	list := serialize.NewList(len(tensors), meta, sections.Close)
+	var places []serialize.Extent
 	for _, t := range tensors {
 		if t.offset%alignment != 0 || t.offset > uint64(in.Size) {
 			err = fmt.Errorf("tensor %q is at offset %d, which is not a multiple of %d in the file: %w", t.name, t.offset, alignment, storage.ErrState)
 		} else {
 			err = list.Add(t.entry(sections, order, start+t.offset))
+			places = append(places, serialize.Extent{Name: t.name, At: int64(t.offset), Size: int64(t.bytes)})
 		}
 		if err != nil {
 			sections.Release()
 			return nil, err
 		}
 	}
+	if err := serialize.CheckOverlap(places); err != nil {
+		sections.Release()
+		return nil, err
+	}
 	return list, nil
 }
 
-func (t tensor) entry(sections *serialize.Sections, order binary.ByteOrder, at uint64) (serialize.Entry, error) {
+func (t *tensor) entry(sections *serialize.Sections, order binary.ByteOrder, at uint64) (serialize.Entry, error) {
 	e := serialize.Entry{Name: t.name}
 	fail := func(err error) (serialize.Entry, error) { return e, fmt.Errorf("%s: %w", t.name, err) }
 	known, ok := ggmlTypes[t.typ]
@@ -300,6 +307,7 @@ func (t tensor) entry(sections *serialize.Sections, order binary.ByteOrder, at u
 	if err != nil {
 		return fail(err)
 	}
+	t.bytes = size
 	if isBlock {
 		data = &quantized{stored: data, block: block, n: v.Len(), order: order}
 	} else {

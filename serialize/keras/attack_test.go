@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/h5dnn/h5dnn/serialize"
@@ -122,6 +123,50 @@ func TestHostileFilesAreRefused(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("file %d: error %v; want one with %q", i, err, c.want)
 		}
+	}
+}
+
+// TestHostileFoldersAreRefused: pipes are not waited for, and files are beside the configuration.
+func TestHostileFoldersAreRefused(t *testing.T) {
+	weights, err := os.ReadFile("testdata/keras3_cnn.weights.h5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		fill func(folder string) error
+		want string
+	}{
+		"metadata.json is a pipe":   {func(folder string) error { return syscall.Mkfifo(filepath.Join(folder, "metadata.json"), 0o666) }, "is a pipe"},
+		"metadata.json is a folder": {func(folder string) error { return os.Mkdir(filepath.Join(folder, "metadata.json"), 0o777) }, "is a folder"},
+		"metadata.json is missing":  {func(string) error { return nil }, "no such file"},
+		"metadata.json is no JSON": {func(folder string) error {
+			return os.WriteFile(filepath.Join(folder, "metadata.json"), []byte("{"), 0o666)
+		}, "metadata.json"},
+		"model.weights.h5 is a pipe": {func(folder string) error {
+			os.Remove(filepath.Join(folder, "model.weights.h5"))
+			return syscall.Mkfifo(filepath.Join(folder, "model.weights.h5"), 0o666)
+		}, "is a pipe"},
+		"model.weights.h5 is missing": {func(folder string) error { return os.Remove(filepath.Join(folder, "model.weights.h5")) }, "are not beside it"},
+	} {
+		folder := t.TempDir()
+		for file, text := range map[string]string{"config.json": dense1, "model.weights.h5": string(weights)} {
+			if err := os.WriteFile(filepath.Join(folder, file), []byte(text), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := c.fill(folder); err != nil {
+			t.Fatal(err)
+		}
+		if err := serializetest.Drain(folder); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: error %v; want one with %q", name, err, c.want)
+		}
+	}
+	for _, text := range []string{"../w.weights.h5", "/tmp/w.weights.h5", "a/w.weights.h5", "w.h5"} {
+		file := filepath.Join(t.TempDir(), "m.weights.json")
+		if err := os.WriteFile(file, []byte(`{"weight_map": {"/layers/d/vars": ["m.weights.h5", "`+text+`"]}}`), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		serializetest.TestAttack(t, "keras-weights", file, "want one ending in .weights.h5 beside it")
 	}
 }
 

@@ -55,7 +55,7 @@ func openFolder(in serialize.Input) (serialize.File, error) {
 }
 
 func folderFile(in serialize.Input, h5 *hdf5.File, config []byte, metadata string) (*File, error) {
-	about, err := os.Open(metadata)
+	about, err := storage.OpenFile(metadata)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -23,6 +24,12 @@ func (h header) entry(name string, data storage.Source, in serialize.Input) (ser
 	e := serialize.Entry{Name: name}
 	if need := h.view.Len() * h.typ.size; need > data.Len() {
 		return e, fmt.Errorf("%s%v takes %d bytes, but there are %d: %w", h.typ.name(), h.view.Shape, need, data.Len(), storage.ErrState)
+	}
+	if h.typ.size == 0 { // nothing is stored of any number of elements
+		const cost = 32 // bytes of memory for a value, about
+		if err := in.Budget.Make(cost*min(h.view.Len(), math.MaxInt/cost), data.Len()); err != nil {
+			return e, err
+		}
 	}
 	number := h.typ.number
 	switch h.typ.code {

@@ -120,6 +120,7 @@ func (a *archive) list() (*serialize.List, error) {
 		return nil, err
 	}
 	list := serialize.NewList(len(z.File), meta, a.Close)
+	var places []serialize.Extent
 	for _, file := range z.File {
 		name, ok := strings.CutSuffix(file.Name, ".npy")
 		if !ok {
@@ -135,8 +136,13 @@ func (a *archive) list() (*serialize.List, error) {
 		if err := list.Add(e, err); err != nil {
 			return nil, err
 		}
+		at, err := file.DataOffset()
+		if err != nil {
+			return nil, fmt.Errorf("%q: %w", name, err)
+		}
+		places = append(places, serialize.Extent{Name: name, At: at, Size: int64(file.CompressedSize64)})
 	}
-	return list, nil
+	return list, serialize.CheckOverlap(places)
 }
 
 func (a *archive) entry(name string, file *zip.File) (serialize.Entry, error) {

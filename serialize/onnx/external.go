@@ -18,10 +18,11 @@ type externals struct {
 	folder string // "" if the model is not a file
 	root   *os.Root
 	files  map[string]*storage.Mapping
+	used   map[serialize.Extent]bool // parts of the files, named by these
 }
 
 func newExternals(in serialize.Input) *externals {
-	x := &externals{in: in, folder: in.Follow, files: map[string]*storage.Mapping{}}
+	x := &externals{in: in, folder: in.Follow, files: map[string]*storage.Mapping{}, used: map[serialize.Extent]bool{}}
 	if x.folder == "" && in.File() != nil {
 		x.folder = filepath.Dir(in.Name)
 	}
@@ -66,7 +67,24 @@ func (x *externals) section(where map[string]string, size int64) (storage.Source
 	if err != nil {
 		return nil, fmt.Errorf("external data: %w", err)
 	}
+	x.used[serialize.Extent{Name: where["location"], At: offset, Size: length}] = true
 	return m.Range(offset, length)
+}
+
+// checkOverlap fails if parts of a file overlap without being the same.
+func (x *externals) checkOverlap() error {
+	files := map[string]int{}
+	var list []serialize.Extent
+	for part := range x.used {
+		if _, ok := files[part.Name]; !ok {
+			files[part.Name] = len(files)
+		}
+		list = append(list, serialize.Extent{Name: fmt.Sprintf("%s:%d", part.Name, part.At), File: files[part.Name], At: part.At, Size: part.Size})
+	}
+	if err := serialize.CheckOverlap(list); err != nil {
+		return fmt.Errorf("external data: %w", err)
+	}
+	return nil
 }
 
 func (x *externals) open(location string) (*storage.Mapping, error) {

@@ -72,6 +72,9 @@ type file struct {
 	external *externals
 	meta     map[string]string
 	list     *serialize.List
+	copies   map[string]int // how many arrays of nodes have a name
+	names    int            // bytes of memory of the list, about
+	decoded  int            // bytes of elements in memory
 }
 
 func open(in serialize.Input) (serialize.File, error) {
@@ -79,9 +82,13 @@ func open(in serialize.Input) (serialize.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &file{in: in, sections: sections, meta: map[string]string{}, external: newExternals(in)}
+	f := &file{in: in, sections: sections, meta: map[string]string{}, copies: map[string]int{}, external: newExternals(in)}
 	f.list = serialize.NewList(0, f.meta, func() error { return errors.Join(f.external.close(), sections.Close()) })
-	if err := f.model(protowire.NewReader(in, 0, in.Size)); err != nil {
+	err = f.model(protowire.NewReader(in, 0, in.Size))
+	if err == nil {
+		err = f.external.checkOverlap()
+	}
+	if err != nil {
 		f.external.close()
 		sections.Release()
 		return nil, err
@@ -205,7 +212,9 @@ func (f *file) sparse(r *protowire.Reader, prefix, name string) error {
 	if err != nil {
 		return err
 	}
-	name = f.unused(prefix, name)
+	if name, err = f.unused(prefix, name); err != nil {
+		return err
+	}
 	e, err := serialize.Unsupported(name, t.dims, "sparse tensor")
 	if e.Elements != nil {
 		err = fmt.Errorf("%s: sparse tensors are not read; store it as a dense one: %w", name, dtype.ErrType)
@@ -313,13 +322,25 @@ func (f *file) graphs(r *protowire.Reader, node string, depth int) error {
 }
 
 // unused returns a name in the graph of a node that no other array has: nodes may have the
-// same name.
-func (f *file) unused(prefix, name string) string {
-	name = prefix + name
-	for prefix != "" && f.list.Has(name) {
-		name += "'"
+// same name. It is followed by ', '2, '3 and so on then.
+func (f *file) unused(prefix, name string) (string, error) {
+	const cost = 512 // bytes of memory for an array beside its name, about
+	f.names += len(prefix) + len(name) + cost
+	if err := f.in.Budget.Allocate(f.names, int(f.in.Size)); err != nil { // names in nodes have a common beginning
+		return "", fmt.Errorf("names: %w", err)
 	}
-	return name
+	name = prefix + name
+	if prefix == "" {
+		return name, nil
+	}
+	unused := name
+	for f.list.Has(unused) {
+		f.copies[name]++
+		if unused = name + "'"; f.copies[name] > 1 {
+			unused += strconv.Itoa(f.copies[name])
+		}
+	}
+	return unused, nil
 }
 
 // add adds a tensor, under its own name if name is "".
@@ -338,7 +359,10 @@ func (f *file) addTensor(t tensor, prefix string) error {
 	if t.name == "" {
 		return errors.New("an initializer has no name")
 	}
-	t.name = f.unused(prefix, t.name)
+	var err error
+	if t.name, err = f.unused(prefix, t.name); err != nil {
+		return err
+	}
 	e, err := f.entry(t)
 	if err != nil && !strings.HasPrefix(err.Error(), t.name+": ") {
 		err = fmt.Errorf("%s: %w", t.name, err)

@@ -141,6 +141,9 @@ func (f *file) entry(t tensor) (serialize.Entry, error) {
 	}
 	e.Array = storage.Array{Type: element.typ, View: v}
 	e.Array.Data, err = f.elements(t, element, v.Len())
+	if t.location == 1 && v.Len() > 0 { // several tensors may be the same part of a file
+		e.Shared = t.external["location"] + ":" + t.external["offset"]
+	}
 	return e, err
 }
 
@@ -198,6 +201,10 @@ func (f *file) unpacked(t tensor, element elementType, n int) (storage.Storage, 
 	}
 	if int64(scalars) > stored {
 		return nil, fmt.Errorf("%v%v has more elements than the %d bytes that are stored: %w", element.typ, t.dims, stored, storage.ErrState)
+	}
+	f.decoded += n * width
+	if err := f.in.Budget.Allocate(f.decoded, int(f.in.Size)); err != nil {
+		return nil, err
 	}
 	b := make([]byte, 0, n*width)
 	count := 0

@@ -328,10 +328,14 @@ func (c *columnReader) decompress(b []byte, codec, size int64) ([]byte, error) {
 	return out, err
 }
 
+// Bounds of what a byte expands to: a copy of 64 bytes takes 3 in Snappy (google/snappy,
+// format_description.txt), and a byte of a length stands for 255 in LZ4.
+const maxSnappy, maxLZ4 = 32, 256
+
 func decompress(b []byte, codec int64, size int) ([]byte, error) {
 	switch codec {
 	case snappyCodec:
-		if n, err := snappy.DecodedLen(b); err != nil || n != size {
+		if n, err := snappy.DecodedLen(b); err != nil || n != size || n/maxSnappy > len(b) {
 			return nil, fmt.Errorf("a page of %d bytes instead of %d: %w", n, size, errThrift)
 		}
 		return snappy.Decode(nil, b)
@@ -344,6 +348,9 @@ func decompress(b []byte, codec int64, size int) ([]byte, error) {
 	case zstdCodec:
 		return column.DecodeZstd(b, size)
 	case lz4Codec:
+		if size/maxLZ4 > len(b) {
+			return nil, fmt.Errorf("a page of %d bytes for %d of the file: %w", size, len(b), errThrift)
+		}
 		out := make([]byte, size)
 		n, err := lz4.UncompressBlock(b, out)
 		return out[:max(0, n)], err

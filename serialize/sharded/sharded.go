@@ -5,7 +5,8 @@
 //
 // The shards may be in any format of package serialize. They lie in the folder of the
 // index, or in that of serialize.Options.Follow, and are named without a folder: an index
-// cannot refer to a file elsewhere.
+// cannot refer to a file elsewhere. Symbolic links are followed: the cache of Hugging Face
+// consists of them.
 package sharded
 
 import (
@@ -18,6 +19,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/h5dnn/h5dnn/internal/jsontext"
 	"github.com/h5dnn/h5dnn/serialize"
@@ -93,7 +95,7 @@ func ParseIndex(text string) (Index, error) {
 		return index, fmt.Errorf("%d shards; at most %d are allowed: %w", len(index.Files), maxShards, storage.ErrState)
 	}
 	for _, file := range index.Files {
-		if file == "" || file == "." || file == ".." || strings.ContainsAny(file, "/\\\x00") {
+		if file == "" || file == "." || file == ".." || strings.ContainsAny(file, "/\\") || strings.ContainsFunc(file, unicode.IsControl) {
 			return index, fmt.Errorf("shard %q is not the name of a file in the folder of the index: %w", file, storage.ErrState)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/h5dnn/h5dnn/internal/pythontest"
@@ -124,6 +125,9 @@ func TestIndexesAreChecked(t *testing.T) {
 	if err := errors.Join(os.Mkdir(filepath.Join(dir, "folder"), 0o777), os.WriteFile(filepath.Join(dir, "back.index.json"), back, 0o666)); err != nil {
 		t.Fatal(err)
 	}
+	if err := errors.Join(syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o666), os.Symlink("/dev/zero", filepath.Join(dir, "device")), os.Symlink("loop", filepath.Join(dir, "loop"))); err != nil {
+		t.Fatal(err)
+	}
 	for name, c := range map[string]struct{ text, reason string }{
 		"elsewhere":       {`{"weight_map":{"w":"../a.safetensors"}}`, "not the name of a file"},
 		"absolute":        {`{"weight_map":{"w":"/etc/passwd"}}`, "not the name of a file"},
@@ -139,6 +143,12 @@ func TestIndexesAreChecked(t *testing.T) {
 		"cycle":           {`{"weight_map":{"w":"back.index.json"}}`, "an index cannot be a shard"},
 		"backslash":       {`{"weight_map":{"w":"..\\\\a.safetensors"}}`, "not the name of a file"},
 		"zero byte":       {`{"weight_map":{"w":"a.safetensors\\u0000"}}`, "not the name of a file"},
+		"two lines":       {`{"weight_map":{"w":"a\\nb.safetensors"}}`, "not the name of a file"},
+		"screen control":  {`{"weight_map":{"w":"\\u001b[2Ja.safetensors"}}`, "not the name of a file"},
+		"pipe":            {`{"weight_map":{"w":"pipe"}}`, "is a pipe"},
+		"device":          {`{"weight_map":{"w":"device"}}`, "is a device"},
+		"link to itself":  {`{"weight_map":{"w":"loop"}}`, "too many levels of symbolic links"},
+		"deep":            {`{"x":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}`, "more than 64 levels"},
 		"empty name":      {`{"weight_map":{"w":""}}`, "not the name of a file"},
 		"a folder":        {`{"weight_map":{"w":"folder"}}`, "folder"},
 		"the same twice":  {`{"weight_map":{"w":"a.safetensors","w":"b.npz"}}`, "twice"},
@@ -163,6 +173,28 @@ func TestIndexesAreChecked(t *testing.T) {
 	defer f.Close()
 	if list, err := serialize.Collect(f); err != nil || len(list) != 1 {
 		t.Errorf("with a folder: %v, %v", list, err)
+	}
+}
+
+// TestLinkedShardsAreRead: the cache of Hugging Face has nothing but symbolic links.
+func TestLinkedShardsAreRead(t *testing.T) {
+	dir := t.TempDir()
+	if err := sharded.Save(filepath.Join(dir, "m.safetensors.index.json"), serialize.Contents{Entries: model}, sharded.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	cache := t.TempDir()
+	for _, name := range []string{"m.safetensors.index.json", "m-00001-of-00001.safetensors"} {
+		if err := os.Symlink(filepath.Join(dir, name), filepath.Join(cache, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, err := serialize.Open(filepath.Join(cache, "m.safetensors.index.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if list, err := serialize.Collect(f); err != nil || len(list) != 3 {
+		t.Errorf("%d arrays, %v", len(list), err)
 	}
 }
 

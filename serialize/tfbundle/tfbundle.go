@@ -8,7 +8,6 @@ package tfbundle
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -17,7 +16,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -75,7 +73,7 @@ const suffix = "/.ATTRIBUTES/VARIABLE_VALUE"
 type bundle struct {
 	in     serialize.Input
 	memory int                // bytes of the list, about
-	places []place            // of elements
+	places []serialize.Extent // of elements
 	shards []*storage.Mapping // nil until they are used
 	order  binary.ByteOrder
 	list   *serialize.List
@@ -98,7 +96,7 @@ func open(in serialize.Input) (serialize.File, error) {
 		b.closeShards()
 		return nil, err
 	}
-	err := b.checkOverlap()
+	err := serialize.CheckOverlap(b.places)
 	if b.shards == nil {
 		err = fmt.Errorf("no header: %w", errTable)
 	}
@@ -107,26 +105,6 @@ func open(in serialize.Input) (serialize.File, error) {
 		return nil, err
 	}
 	return b.list, nil
-}
-
-// A place is where the elements of an entry are in the data files.
-type place struct {
-	shard, start, end uint64
-	name              string
-}
-
-// checkOverlap fails if two entries have elements in common. A few bytes of the index could
-// stand for all elements of a data file otherwise, again and again.
-func (b *bundle) checkOverlap() error {
-	slices.SortFunc(b.places, func(x, y place) int {
-		return cmp.Or(cmp.Compare(x.shard, y.shard), cmp.Compare(x.start, y.start))
-	})
-	for i, y := range b.places[min(1, len(b.places)):] {
-		if x := b.places[i]; x.shard == y.shard && y.start < x.end {
-			return fmt.Errorf("the elements of %q overlap those of %q: %w", y.name, x.name, storage.ErrState)
-		}
-	}
-	return nil
 }
 
 func (b *bundle) closeShards() error {
@@ -282,9 +260,7 @@ func (b *bundle) entry(name string, e entry) (serialize.Entry, error) {
 	if err != nil {
 		return out, err
 	}
-	if e.size > 0 {
-		b.places = append(b.places, place{e.shard, e.offset, e.offset + e.size, name})
-	}
+	b.places = append(b.places, serialize.Extent{Name: name, File: int(e.shard), At: int64(e.offset), Size: int64(e.size)})
 	if e.typ == typeString {
 		if int64(v.Len()) > int64(data.Len()) {
 			return out, fmt.Errorf("%d strings in %d bytes: %w", v.Len(), data.Len(), storage.ErrState)

@@ -83,6 +83,14 @@ attack("missing_file", external={"location": "missing"})
 attack("negative_offset", external={"location": "path_up.onnx", "offset": "-8"})
 attack("offset_beyond_file", external={"location": "path_up.onnx", "offset": "9223372036854775800"})
 attack("length_differs", external={"location": "path_up.onnx", "length": "4"})
+def two(file, *places):
+    list = []
+    for name, offset in zip("vw", places):
+        t = onnx.TensorProto(name=name, data_type=T.FLOAT, dims=[2], data_location=T.EXTERNAL)
+        for k, v in {"location": "path_up.onnx", "offset": str(offset), "length": "8"}.items(): t.external_data.add(key=k, value=v)
+        list.append(t)
+    open(path(file + ".onnx"), "wb").write(model(list).SerializeToString())
+two("attacks/overlap", 0, 4)
 attack("huge_shape", dims=[1 << 40, 1 << 40])
 attack("negative_size", dims=[-1, -2])
 attack("many_axes", dims=[1] * 1000)

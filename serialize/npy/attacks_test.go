@@ -1,0 +1,124 @@
+package npy_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/serialize/serializetest"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// npyOf returns a file with a header of these.
+func npyOf(descr, shape string, data []byte) []byte {
+	dict := fmt.Sprintf("{'descr': %s, 'fortran_order': False, 'shape': %s, }", descr, shape)
+	b := binary.LittleEndian.AppendUint16([]byte("\x93NUMPY\x01\x00"), uint16(len(dict)))
+	return append(append(b, dict...), data...)
+}
+
+// zipOf returns an archive of files, by name and content in turns.
+func zipOf(t *testing.T, method uint16, files ...string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for i := 0; i < len(files); i += 2 {
+		w, err := z.CreateHeader(&zip.FileHeader{Name: files[i], Method: method})
+		if err == nil {
+			_, err = w.Write([]byte(files[i+1]))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// listedTwice adds an entry of the directory that refers to the first file under another name.
+func listedTwice(b []byte) []byte {
+	le := binary.LittleEndian
+	end := bytes.LastIndex(b, []byte("PK\x05\x06"))
+	at := int(le.Uint32(b[end+16:]))
+	entry := bytes.Clone(b[at:end])
+	copy(entry[46:], "y")
+	out := append(append(bytes.Clone(b[:end]), entry...), b[end:]...)
+	end += len(entry)
+	le.PutUint16(out[end+8:], 2)
+	le.PutUint16(out[end+10:], 2)
+	le.PutUint32(out[end+12:], uint32(2*len(entry)))
+	return out
+}
+
+// TestAttacks: each file is refused with its reason.
+func TestAttacks(t *testing.T) {
+	good := string(npyOf("'<f4'", "(2,)", make([]byte, 8)))
+	nested := strings.Repeat("[('a', ", 40) + "'<f4'" + strings.Repeat(")]", 40)
+	type attack struct {
+		format, reason string
+		b              []byte
+	}
+	attacks := map[string]attack{
+		"huge_shape":          {"npy", "overflows", npyOf("'<f4'", "(1099511627776, 1099511627776)", make([]byte, 8))},
+		"beyond_file":         {"npy", "takes 4000 bytes, but there are 8", npyOf("'<f4'", "(1000,)", make([]byte, 8))},
+		"negative_size":       {"npy", "want a size", npyOf("'<f4'", "(-1,)", make([]byte, 8))},
+		"many_axes":           {"npy", "more than 64 axes", npyOf("'<f4'", "("+strings.Repeat("1, ", 1000)+")", make([]byte, 8))},
+		"objects":             {"npy", "a pickle would have to be run", npyOf("'|O'", "(1,)", []byte("cos\nsystem\n(S'true'\ntR."))},
+		"objects_in_a_record": {"npy", "a pickle would have to be run", npyOf("[('a', '|O')]", "(1,)", make([]byte, 8))},
+		"call":                {"npy", "want a size", npyOf("__import__('os').system('true')", "(1,)", make([]byte, 8))},
+		"deep_record":         {"npy", "want a value", npyOf(nested, "(1,)", make([]byte, 8))},
+		"large_record":        {"npy", "elements of more than", npyOf("[('a', '|S1000000000'), ('b', '|S1000000000')]", "(1,)", make([]byte, 8))},
+		"texts_of_no_bytes":   {"npy", "beyond the limit", npyOf("'<U0'", "(4611686018427387904,)", nil)},
+		"records_of_no_bytes": {"npy", "beyond the limit", npyOf("[]", "(4611686018427387904,)", nil)},
+		"characters":          {"npy", "is not a character", npyOf("'<U1'", "(1,)", []byte{255, 255, 255, 255})},
+		"long_header":         {"npy", "at most 65536 are allowed", append([]byte("\x93NUMPY\x02\x00\x00\x00\x00\x80"), make([]byte, 100)...)},
+		"header_beyond_file":  {"npy", "header of 60000 bytes", append([]byte("\x93NUMPY\x01\x00\x60\xea"), make([]byte, 100)...)},
+		"name_twice":          {"npz", "is there twice", zipOf(t, zip.Store, "x.npy", good, "x.npy", good)},
+		"objects_in_archive":  {"npz", "a pickle would have to be run", zipOf(t, zip.Deflate, "x.npy", string(npyOf("'|O'", "(1,)", []byte("cos\nsystem\n(S'true'\ntR."))))},
+		"truncated":           {"npz", "not a valid zip file", zipOf(t, zip.Store, "x.npy", good)[:100]},
+		"comment":             {"npz", "metadata", withComment(zipOf(t, zip.Store, "x.npy", good), `{"h5dnn": 3}`)},
+	}
+	for _, method := range []uint16{zip.Store, zip.Deflate} {
+		name := fmt.Sprint("overlap_of_method_", method)
+		attacks[name] = attack{"npz", `the elements of "y" overlap those of "x"`, listedTwice(zipOf(t, method, "x.npy", good))}
+	}
+	for name, a := range attacks {
+		file := filepath.Join(t.TempDir(), name+"."+a.format)
+		if err := os.WriteFile(file, a.b, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		serializetest.TestAttack(t, a.format, file, a.reason)
+	}
+}
+
+func withComment(b []byte, text string) []byte {
+	binary.LittleEndian.PutUint16(b[len(b)-2:], uint16(len(text)))
+	return append(b, text...)
+}
+
+// TestBombsAreReadInOrder: what expands beyond the budget is not held in memory.
+func TestBombsAreReadInOrder(t *testing.T) {
+	b := zipOf(t, zip.Deflate, "x.npy", string(npyOf("'<f4'", "(16777216,)", make([]byte, 64<<20))))
+	f, err := serialize.OpenReader(bytes.NewReader(b), int64(len(b)), "x.npz", serialize.Options{Budget: storage.NewBudget(1 << 20)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := serialize.Find(f, "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := serializetest.Allocated()
+	if a.View, err = a.View.Slice(0, 1<<24-1, 1<<24, 1); err == nil {
+		_, err = a.To(storage.CPU)
+	}
+	if used := serializetest.Allocated() - before; err != nil || used > 8<<20 {
+		t.Errorf("the last of %d bytes in %d: %v, after %d bytes of memory", 64<<20, len(b), err, used)
+	}
+}

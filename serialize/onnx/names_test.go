@@ -1,0 +1,69 @@
+package onnx_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// message returns a field of bytes.
+func message(number byte, parts ...string) string {
+	text := strings.Join(parts, "")
+	return string(binary.AppendUvarint([]byte{number<<3 | 2}, uint64(len(text)))) + text
+}
+
+// branches returns a model of n nodes of one name, each with a graph of so many tensors.
+func branches(name string, n, tensors int) []byte {
+	var graph strings.Builder
+	for i := range tensors { // w: a float
+		graph.WriteString(message(5, "\x08\x01\x10\x01", message(8, "w"+strings.Repeat("x", i)), message(9, "\x00\x00\x00\x00")))
+	}
+	node := message(1, message(3, name), message(4, "If"), message(5, message(1, "then"), message(6, graph.String())))
+	return []byte("\x08\x08" + message(7, strings.Repeat(node, n)))
+}
+
+// TestNodesOfOneName: arrays in them have names of their own, which take no quadratic time.
+func TestNodesOfOneName(t *testing.T) {
+	const n = 30_000
+	b := branches("g", n, 1)
+	f, err := serialize.OpenReader(bytes.NewReader(b), int64(len(b)), "x.onnx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := serialize.Collect(f)
+	if err != nil || len(list) != n || list[0].Name != "g/then/w" || list[1].Name != "g/then/w'" || list[2].Name != "g/then/w'2" {
+		t.Errorf("%d arrays, %v", len(list), err)
+	}
+}
+
+// TestNamesFitTheBudget: the name of a node is part of those of all arrays in it.
+func TestNamesFitTheBudget(t *testing.T) {
+	b := branches(strings.Repeat("g", 1<<20), 1, 100)
+	_, err := serialize.OpenReader(bytes.NewReader(b), int64(len(b)), "x.onnx", serialize.Options{Budget: storage.NewBudget(16 << 20)})
+	if !errors.Is(err, storage.ErrState) || !strings.Contains(err.Error(), "names: ") {
+		t.Errorf("100 MiB of names in %d bytes: %v", len(b), err)
+	}
+}
+
+// TestPartsOfFilesAreShared: two tensors may be the same part of a file.
+func TestPartsOfFilesAreShared(t *testing.T) {
+	pair := func(key, value string) string { return message(13, message(1, key), message(2, value)) }
+	external := func(name string) string {
+		return message(5, "\x08\x01\x10\x01", message(8, name), pair("location", "weights.data"), pair("offset", "0"), pair("length", "4"), "\x70\x01")
+	}
+	b := []byte("\x08\x08" + message(7, external("v"), external("w")))
+	f, err := serialize.OpenReader(bytes.NewReader(b), int64(len(b)), "x.onnx", serialize.Options{Follow: "testdata"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	list, err := serialize.Collect(f)
+	if err != nil || len(list) != 2 || list[0].Shared == "" || list[0].Shared != list[1].Shared {
+		t.Errorf("%v, %v", list, err)
+	}
+}

@@ -1,0 +1,182 @@
+package parquet
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/serialize/serializetest"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// A hostile file has one column, whose row groups have the same pages.
+type hostile struct {
+	physical, repetition int // 1: may be missing
+	codec                int
+	rows                 int64 // of a group
+	groups               int
+	pages                []byte
+}
+
+func (h hostile) bytes() []byte {
+	e := &encoder{last: []int{0}}
+	e.i32(1, 1)
+	e.list(2, 2, typeStruct)
+	e.begin()
+	e.text(4, "schema")
+	e.i32(5, 1)
+	e.end()
+	e.begin()
+	e.i32(1, h.physical)
+	e.i32(3, h.repetition)
+	e.text(4, "x")
+	e.end()
+	groups := max(1, h.groups)
+	e.i64(3, int64(groups)*h.rows)
+	e.list(4, groups, typeStruct)
+	for range groups {
+		e.begin()
+		e.list(1, 1, typeStruct)
+		e.begin()
+		e.i64(2, 4)
+		e.field(3, typeStruct)
+		e.begin()
+		e.i32(4, h.codec)
+		e.i64(7, int64(len(h.pages)))
+		e.i64(9, 4)
+		e.end()
+		e.end()
+		e.i64(3, h.rows)
+		e.end()
+	}
+	e.end()
+	return withMetadata(h.pages, e.b)
+}
+
+func withMetadata(pages, metadata []byte) []byte {
+	b := append([]byte(magic), pages...)
+	b = binary.LittleEndian.AppendUint32(append(b, metadata...), uint32(len(metadata)))
+	return append(b, magic...)
+}
+
+// dataPage returns a page of n values, which has size bytes when it is decompressed.
+func dataPage(n, encoding, size int, content []byte) []byte {
+	e := &encoder{last: []int{0}}
+	e.i32(1, pageData)
+	e.i32(2, size)
+	e.i32(3, len(content))
+	e.field(5, typeStruct)
+	e.begin()
+	e.i32(1, n)
+	e.i32(2, encoding)
+	e.end()
+	e.end()
+	return append(e.b, content...)
+}
+
+func plainPage(n, encoding int, content []byte) []byte {
+	return dataPage(n, encoding, len(content), content)
+}
+
+// levels returns a run of n levels before content.
+func levels(n int, level byte, content []byte) []byte {
+	run := append(binary.AppendUvarint(nil, uint64(n)<<1), level)
+	return append(append(binary.LittleEndian.AppendUint32(nil, uint32(len(run))), run...), content...)
+}
+
+// window is a Zstandard frame of one byte that declares a window of 512 MiB.
+var window = []byte{0x28, 0xb5, 0x2f, 0xfd, 0, 19 << 3, 1<<3 | 1<<1 | 1, 0, 0, 'x'}
+
+// TestAttacks: each file is refused with its reason.
+func TestAttacks(t *testing.T) {
+	four := make([]byte, 16)
+	ints := plainPage(4, plain, four)
+	deep := append(bytes.Repeat([]byte{0x1c}, 100), make([]byte, 101)...)
+	for name, attack := range map[string]struct {
+		reason string
+		b      []byte
+	}{
+		"chunks_overlap":     {"its chunks overlap", hostile{physical: physicalInt32, rows: 4, groups: 9, pages: ints}.bytes()},
+		"level_of_255":       {"the value 255 in 1 bits", hostile{physical: physicalInt32, repetition: 1, rows: 4, pages: plainPage(4, plain, levels(4, 255, make([]byte, 4080)))}.bytes()},
+		"bool_of_2":          {"the value 2 in 1 bits", hostile{physical: physicalBool, rows: 4, pages: plainPage(4, rle, levels(4, 2, nil))}.bytes()},
+		"rows_overflow":      {"rows, and", hostile{physical: physicalInt32, rows: 1 << 62, pages: ints}.bytes()},
+		"negative_rows":      {"-4 rows", hostile{physical: physicalInt32, rows: -4, pages: ints}.bytes()},
+		"more_values":        {"a page of 8 values for 4 rows", hostile{physical: physicalInt32, rows: 4, pages: plainPage(8, plain, make([]byte, 32))}.bytes()},
+		"no_values":          {"a page of 0 values", hostile{physical: physicalInt32, rows: 4, pages: plainPage(0, plain, nil)}.bytes()},
+		"few_bytes":          {"4 values in 8 bytes", hostile{physical: physicalInt32, rows: 4, pages: plainPage(4, plain, four[:8])}.bytes()},
+		"text_outside":       {"1 values in 4 bytes", hostile{physical: physicalBytes, rows: 1, pages: plainPage(1, plain, []byte{255, 255, 255, 255})}.bytes()},
+		"levels_outside":     {"levels in a page", hostile{physical: physicalInt32, repetition: 1, rows: 4, pages: plainPage(4, plain, []byte{255, 255, 255, 127})}.bytes()},
+		"dictionary_missing": {"dictionary that is missing", hostile{physical: physicalInt32, rows: 4, pages: plainPage(4, rleDictionary, []byte{1, 8, 0})}.bytes()},
+		"gzip_of_a_terabyte": {"a page of", hostile{physical: physicalInt32, rows: 4, codec: gzipCodec, pages: dataPage(4, plain, 1<<40, four)}.bytes()},
+		"zstd_of_gigabytes":  {"1 bytes instead of 2147483647", hostile{physical: physicalInt32, rows: 4, codec: zstdCodec, pages: dataPage(4, plain, 1<<31-1, window)}.bytes()},
+		"lz4_of_gigabytes":   {"a page of 2147483647 bytes for 16", hostile{physical: physicalInt32, rows: 4, codec: lz4Codec, pages: dataPage(4, plain, 1<<31-1, four)}.bytes()},
+		"snappy_of_gigabyte": {"a page of 1073741824 bytes", hostile{physical: physicalInt32, rows: 4, codec: snappyCodec, pages: dataPage(4, plain, 1<<30, binary.AppendUvarint(nil, 1<<30))}.bytes()},
+		"zstd_of_other_size": {"1 bytes instead of 16", hostile{physical: physicalInt32, rows: 4, codec: zstdCodec, pages: dataPage(4, plain, 16, window)}.bytes()},
+		"unknown_codec":      {"compression 99", hostile{physical: physicalInt32, rows: 4, codec: 99, pages: ints}.bytes()},
+		"unknown_encoding":   {"encoding 77", hostile{physical: physicalInt32, rows: 4, pages: plainPage(4, 77, four)}.bytes()},
+		"deep_metadata":      {"the metadata are damaged", withMetadata(nil, deep)},
+		"endless_list":       {"the metadata are damaged", withMetadata(nil, []byte{0x29, 0xfc, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01})},
+		"metadata_outside":   {"may be truncated", append([]byte("PAR1"), "\xff\xff\xff\x7fPAR1"...)},
+	} {
+		file := filepath.Join(t.TempDir(), name+".parquet")
+		if err := os.WriteFile(file, attack.b, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		serializetest.TestAttack(t, "parquet", file, attack.reason)
+	}
+}
+
+// TestRowsFitTheBudget: a column is decoded as a whole, even for one of its elements.
+func TestRowsFitTheBudget(t *testing.T) {
+	b := hostile{physical: physicalInt32, rows: 1 << 50, pages: plainPage(4, plain, make([]byte, 16))}.bytes()
+	f, err := serialize.OpenReader(bytes.NewReader(b), int64(len(b)), "x.parquet")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := serialize.Find(f, "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.View, err = a.View.Slice(0, 0, 1, 1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.To(storage.CPU); !errors.Is(err, storage.ErrState) || !strings.Contains(err.Error(), "beyond the limit") {
+		t.Errorf("an element of 2^50 in %d bytes: %v", len(b), err)
+	}
+}
+
+// TestMetadataFitTheBudget: an empty struct is a byte of the file, and hundreds of memory.
+func TestMetadataFitTheBudget(t *testing.T) {
+	n := 300_000
+	list := append(binary.AppendUvarint([]byte{0x29, 0xfc}, uint64(n)), make([]byte, n+1)...)
+	b := withMetadata(nil, list)
+	_, err := serialize.OpenReader(bytes.NewReader(b), int64(len(b)), "x.parquet", serialize.Options{Budget: storage.NewBudget(1 << 20)})
+	if !errors.Is(err, storage.ErrState) || !strings.Contains(err.Error(), "metadata: ") || !strings.Contains(err.Error(), "beyond the limit") {
+		t.Errorf("metadata of %d structs: %v", n, err)
+	}
+}
+
+// TestWindowsTakeNoMemory: a frame of some bytes declares any window.
+func TestWindowsTakeNoMemory(t *testing.T) {
+	b := hostile{physical: physicalBool, rows: 8, codec: zstdCodec, pages: dataPage(8, plain, 1, window)}.bytes()
+	f, err := serialize.OpenReader(bytes.NewReader(b), int64(len(b)), "x.parquet")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := serialize.Find(f, "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := serializetest.Allocated()
+	if _, err := a.To(storage.CPU); err != nil {
+		t.Error(err)
+	}
+	if used := serializetest.Allocated() - before; used > 64<<20 {
+		t.Errorf("a bool took %d bytes of memory", used)
+	}
+}
