@@ -180,8 +180,8 @@ func gatherScalars(dst, src []byte, size, step int, rows []int, to destination) 
 	}
 }
 
-// gatherSource reads whole row groups, which cost no more than a part of one, each
-// once for a call.
+// gatherSource reads each row group once for a call, from the first to the last of its rows
+// that are selected.
 func (c *column) gatherSource(to destination, field int, rows []int) error {
 	if n := to.consecutive(rows, 0); n == len(rows) {
 		return c.read(to.bytes(field, 0, n, c.size), rows[0], n)
@@ -194,11 +194,12 @@ func (c *column) gatherSource(to destination, field int, rows []int) error {
 	}
 	slices.SortFunc(order, func(a, b int) int { return rows[a] - rows[b] })
 	for len(order) > 0 {
-		first, end := c.groupBounds(rows[order[0]])
+		first, end := rows[order[0]], c.groupEnd(rows[order[0]])
 		n := 1
 		for n < len(order) && rows[order[n]] < end {
 			n++
 		}
+		end = rows[order[n-1]] + 1
 		group := work.bytes((end - first) * c.size)
 		if err := c.read(group, first, end-first); err != nil {
 			return err
@@ -211,11 +212,8 @@ func (c *column) gatherSource(to destination, field int, rows []int) error {
 	return nil
 }
 
-// groupBounds returns the rows [first, end) of the row group of a row.
-func (c *column) groupBounds(row int) (first, end int) {
-	first = c.groupOf(row)*c.rowGroup - c.skipped
-	return max(0, first), min(first+c.rowGroup, c.data.Shape[0])
-}
+// groupEnd returns where the row group of a row ends.
+func (c *column) groupEnd(row int) int { return (c.groupOf(row)+1)*c.rowGroup - c.skipped }
 
 // read reads n samples from row on. Rows that windows share are read once.
 func (c *column) read(dst []byte, row, n int) error {

@@ -27,7 +27,8 @@ func Describe(d Dataset) Description { return readerOf(d).describe() }
 
 // ExactAmplification returns the read amplification of exact shuffling: how many
 // samples are decoded for each sample of a batch. A batch of b samples out of n
-// blocks is expected to touch n·(1-(1-1/n)ᵇ) of them.
+// blocks is expected to touch n·(1-(1-1/n)ᵇ) of them. A block of several chunks, of
+// windows or of a virtual dataset, is counted whole; fewer chunks may be decoded.
 func (d Description) ExactAmplification(batch int) float64 {
 	n := float64(len(d.BlockEnds))
 	if n == 0 || d.Samples == 0 {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"runtime"
 	"slices"
 	"testing"
@@ -609,7 +608,11 @@ func TestAmplificationIsWhatDecodesCost(t *testing.T) {
 				decoded += 10 * times
 			}
 			got, want := l.Plan().Amplification, float64(decoded)/float64(10*d.Len())
-			if math.Abs(got-want) > 0.05*want { // labels, which are a twentieth of the bytes, are not decoded
+			most := 1.05 // labels, which are a twentieth of the bytes, are not decoded
+			if o.Shuffle == Exact && test.steps > 1 {
+				most = 1.3 // not all samples of a block take all of its chunks
+			}
+			if got < 0.95*want || got > most*want {
 				t.Errorf("%v of %v, %d steps: planned %.3f, decoded %.3f samples for each used", o.Shuffle, d.Len(), test.steps, got, want)
 			}
 			if o.Shuffle == Exact && len(l.Plan().Notes) == 0 {

@@ -22,7 +22,7 @@ type Plan struct {
 
 	// Amplification is the number of samples decoded for each one delivered, 1 if
 	// nothing is decoded more than once. For an exact shuffle of chunked data it is
-	// an expected value.
+	// an expected value, or more where a block is several chunks.
 	Amplification float64
 	Notes         []string // what the user should know
 }
@@ -214,7 +214,7 @@ func (p *planner) noteReading() {
 		return
 	}
 	p.plan.Amplification = p.d.ExactAmplification(p.o.Batch)
-	p.plan.Notes = append(p.plan.Notes, fmt.Sprintf("an exact shuffle decodes %.0f samples for each one it uses, as chunks hold up to %d; shuffle by window, allow %s of memory, or repack the file", p.plan.Amplification, p.blocks.largest, size(float64(p.d.Samples)*float64(p.d.SampleBytes))))
+	p.plan.Notes = append(p.plan.Notes, fmt.Sprintf("an exact shuffle decodes up to %.0f samples for each one it uses, as chunks hold up to %d; shuffle by window, allow %s of memory, or repack the file", p.plan.Amplification, p.blocks.largest, size(float64(p.d.Samples)*float64(p.d.SampleBytes))))
 }
 
 // noteSorted warns of sorted labels. In trials, files sorted by class trained as well

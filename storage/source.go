@@ -6,7 +6,9 @@ import (
 )
 
 // Chunked is a Source stored in chunks of one shape, each of which is read and decoded
-// as a whole, so that a loader can plan to decode every chunk once.
+// as a whole, so that a loader can plan to decode every chunk once. The chunks of a virtual
+// dataset are groups of rows that span whole chunks of its sources, if these are aligned,
+// or else cut few of them.
 type Chunked interface {
 	Source
 	Shape() []int      // of the whole array

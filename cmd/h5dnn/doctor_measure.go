@@ -223,7 +223,7 @@ func (d *doctor) show(w io.Writer) error {
 				fmt.Fprintln(w, "  this is the first epoch; the decoded data fits the loader's memory, so later epochs decode nothing")
 			}
 			if m.amplification > 1 {
-				fmt.Fprintf(w, "  exact shuffling would decode every row %.1f times (read amplification), unless memory holds all\n", m.amplification)
+				fmt.Fprintf(w, "  exact shuffling would decode every row up to %.1f times (read amplification), unless memory holds all\n", m.amplification)
 			}
 			fmt.Fprintf(w, "  repacked for training: %.0f rows/s, shuffled exactly (measured on %d rows)\n", m.train, m.rows)
 			fmt.Fprintln(w, printable("  "+p.advice()))

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -28,7 +29,18 @@ func TestMain(m *testing.M) {
 	}
 	os.Setenv("H5DNN_LIBCUDA", "/no/libcuda.so")
 	os.Setenv("H5DNN_CUDA_LIBS", "/no/folder")
+	catchIgnored(syscall.SIGHUP, os.Interrupt)
 	os.Exit(m.Run())
+}
+
+// catchIgnored receives signals that the tests were started to ignore, by nohup or as a job
+// of a script: programs inherit that a signal is ignored, but not that it is received.
+func catchIgnored(signals ...os.Signal) {
+	for _, s := range signals {
+		if signal.Ignored(s) {
+			signal.Notify(make(chan os.Signal, 1), s)
+		}
+	}
 }
 
 // program returns a command that runs h5dnn.

@@ -5,7 +5,8 @@ import (
 	"sync"
 )
 
-// A chunkCache is an LRU cache of decoded chunks, of limited size in bytes.
+// A chunkCache is an LRU cache of decoded chunks, of limited size in bytes. A file shares
+// it with the files that it refers to.
 type chunkCache struct {
 	limit int
 
@@ -16,6 +17,7 @@ type chunkCache struct {
 }
 
 type chunkKey struct {
+	file    *File
 	dataset uint64 // address of its header
 	number  int
 }

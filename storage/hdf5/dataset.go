@@ -31,6 +31,7 @@ type Dataset struct {
 
 	mappings    []virtualMapping  // of a virtual dataset
 	resolved    []resolvedMapping // those whose sources exist
+	rowGroup    func() int        // rows that are best read together
 	unsupported error             // of the first mapping that cannot be read
 	depth       int               // of nested virtual datasets
 	opened      *int              // number of sources opened, shared by nested datasets
@@ -54,6 +55,7 @@ func (d *Dataset) parse() error {
 		}
 	}
 	d.index = sync.OnceValues(d.readIndex)
+	d.rowGroup = sync.OnceValue(d.planRowGroup)
 	d.storedSize = sync.OnceValues(d.StoredSize)
 	return nil
 }

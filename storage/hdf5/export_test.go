@@ -18,5 +18,8 @@ func (d *Dataset) CheckReadable() error { return d.checkReadable() }
 // CachedBytes returns the size of the decoded chunks in the cache.
 func (f *File) CachedBytes() int { return f.chunks.bytes }
 
+// Linked returns the file that f refers to by name.
+func (f *File) Linked(name string) (*File, error) { return f.linkedFile(name) }
+
 // PageReleases returns how often all mapped pages were released.
 func (f *File) PageReleases() int { return int(f.mapping.releases.Load()) }

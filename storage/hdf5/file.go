@@ -12,6 +12,7 @@
 package hdf5
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,7 +41,7 @@ type File struct {
 	shared  []sharedIndex // tables of shared messages
 	image   []imageEntry  // metadata cache image, which replaces what is at its addresses
 	blocks  blockCache
-	chunks  chunkCache
+	chunks  *chunkCache
 	mapping mapping
 	heaps   heapCache
 	groups  groupCache
@@ -146,9 +147,8 @@ func (f *File) start(size int64) error {
 		return fmt.Errorf("size of %d bytes", size)
 	}
 	f.size = int(size)
-	f.chunks.limit = f.options.CacheBytes
-	if f.chunks.limit == 0 {
-		f.chunks.limit = 64 << 20
+	if f.chunks == nil {
+		f.chunks = &chunkCache{limit: cmp.Or(f.options.CacheBytes, 64<<20)}
 	}
 	f.paths = sync.OnceValue(f.mapPaths)
 	var err error

@@ -127,7 +127,7 @@ func (f *File) linkedFile(name string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &File{name: filepath.Join(m.folder, path), r: file, file: file, close: file.Close, linked: m, options: f.options}
+	g := &File{name: filepath.Join(m.folder, path), r: file, file: file, close: file.Close, linked: m, options: f.options, chunks: f.chunks}
 	g.dir = filepath.Dir(g.name)
 	size, err := regularSize(file)
 	if err == nil {

@@ -121,3 +121,53 @@ func TestSmallDatasetsStayMapped(t *testing.T) {
 		t.Errorf("pages were released %d times; want once for 12800 bytes", n)
 	}
 }
+
+// TestLinkedFilesShareTheCache reads two files of one folder, whose datasets have the same
+// places and other elements, with a cache for one of them.
+func TestLinkedFilesShareTheCache(t *testing.T) {
+	folder := t.TempDir()
+	const n, half = 1024, 512
+	var elems [2][]int32
+	for k, name := range []string{"0.h5", "1.h5"} {
+		for i := range n {
+			elems[k] = append(elems[k], int32(1000*k+i))
+		}
+		w, err := hdf5write.Create(filepath.Join(folder, name), hdf5write.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		layout := hdf5write.Layout{Chunks: []int{half}, Filters: []filter.Filter{filter.Deflate(1)}}
+		if err := errors.Join(w.WriteWith("/x", storage.From(elems[k], n), layout), w.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const limit = 2 * half * 4
+	f, err := hdf5.Open(filepath.Join(folder, "0.h5"), hdf5.Options{Follow: folder, CacheBytes: limit})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	g, err := f.Linked("1.h5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	arrays := []storage.Array{arrayOf(t, f, "/x"), arrayOf(t, g, "/x")}
+	for i := range n {
+		k := i % 2
+		at := i * 37 % n
+		one, err := arrays[k].Slice(0, at, at+1, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := storage.Read[int32](arrays[k].With(one))
+		if err != nil || got[0] != elems[k][at] {
+			t.Fatalf("file %d, element %d: %v, %v; want %d", k, at, got, err, elems[k][at])
+		}
+		if f.CachedBytes() > limit || g.CachedBytes() != f.CachedBytes() {
+			t.Fatalf("%d and %d bytes are cached, of %d", f.CachedBytes(), g.CachedBytes(), limit)
+		}
+	}
+	if f.CachedBytes() != limit {
+		t.Errorf("%d bytes are cached, want %d", f.CachedBytes(), limit)
+	}
+}

@@ -19,10 +19,13 @@ func (s *source) Shape() []int { return s.shape }
 
 // ChunkShape implements [storage.Chunked]. It returns nil if there are no chunks.
 func (s *source) ChunkShape() []int {
-	if s.d.layout.class != layoutChunked {
-		return nil
+	switch s.d.layout.class {
+	case layoutChunked:
+		return slices.Concat(s.d.Chunks, s.dims)
+	case layoutVirtual:
+		return s.virtualChunk()
 	}
-	return slices.Concat(s.d.Chunks, s.dims)
+	return nil
 }
 
 // arrayStorage returns the storage of an array of s. Elements that are in the file as in

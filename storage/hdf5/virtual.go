@@ -47,8 +47,11 @@ func (d *Dataset) VirtualSources() []VirtualSource {
 	return all
 }
 
-// readMappings reads the list of mappings.
+// readMappings reads the list of mappings, which a dataset without mappings does not have.
 func (d *Dataset) readMappings() error {
+	if d.layout.address == undefined {
+		return nil
+	}
 	body, err := d.file.heapObject(d.layout.address, d.layout.virtual)
 	if err != nil {
 		return fmt.Errorf("virtual layout: %w", err)
@@ -174,10 +177,13 @@ func formatBlockName(name string, block int) string {
 	return strings.NewReplacer("%%", "%", "%b", strconv.Itoa(block)).Replace(name)
 }
 
-// A resolvedMapping is a mapping with its source and the coordinates of both selections.
+// A resolvedMapping is a mapping with its source, the coordinates of both selections, and
+// how their axes match.
 type resolvedMapping struct {
 	source   *Dataset
 	from, to []coordinates
+	axes     []int // for each axis of to, the one of from, or -1; see matchAxes
+	mismatch error // of selections that can be copied, but not read
 }
 
 // resolveMappings opens the sources that exist.
@@ -269,6 +275,7 @@ func (d *Dataset) addSource(source *Dataset, from, to selection) error {
 			d.Shape[axis] = max(d.Shape[axis], r.at(r.n-1)+1)
 		}
 	}
+	s.axes, s.mismatch = s.matchAxes()
 	d.resolved = append(d.resolved, s)
 	return nil
 }
@@ -290,11 +297,15 @@ type run struct{ first, step, at, by, n int }
 
 // readMapping reads the part of a hyperslab within one source.
 func (s *source) readMapping(dst []byte, p transfer, h hyperslab, m resolvedMapping) error {
-	axes, err := m.matchAxes()
-	if err != nil {
-		return err
+	if m.mismatch != nil {
+		return m.mismatch
 	}
-	rank := len(m.to)
+	axes, rank := m.axes, len(m.to)
+	for axis, r := range m.to {
+		if !h[axis].meets(r) {
+			return nil
+		}
+	}
 	stretches := make([][]run, rank)
 	for axis := range stretches {
 		if stretches[axis] = h[axis].intersect(m, axis, axes[axis]); len(stretches[axis]) == 0 {
@@ -419,9 +430,6 @@ func (m resolvedMapping) matchAxes() ([]int, error) {
 // with their coordinates along axis from of the source.
 func (t axisSlice) intersect(m resolvedMapping, axis, from int) (all []run) {
 	r := m.to[axis]
-	if r.n == 0 {
-		return nil
-	}
 	first, last := t.stepsWithin(r.at(0), r.at(r.n-1))
 	for i := first; i <= last; i++ {
 		at := t.start + i*t.step - r.start
@@ -440,6 +448,15 @@ func (t axisSlice) intersect(m resolvedMapping, axis, from int) (all []run) {
 		all = appendRun(all, i, c)
 	}
 	return all
+}
+
+// meets reports whether steps of an axisSlice are between the first and the last of r.
+func (t axisSlice) meets(r coordinates) bool {
+	if r.n == 0 {
+		return false
+	}
+	first, last := t.stepsWithin(r.at(0), r.at(r.n-1))
+	return first <= last
 }
 
 // stepsWithin returns the steps of an axisSlice whose coordinates are from lo to hi.
