@@ -101,6 +101,8 @@ func New(ctx context.Context, file inspect.File, path, format string, o Options)
 	}
 	n := len(p.Arrays())
 	switch {
+	case n == 0 && !slices.ContainsFunc(p.Steps, func(s Step) bool { return s.Data != nil || s.Err != nil }):
+		return nil, fmt.Errorf("%s has no arrays", file.Name())
 	case n == 0:
 		return nil, fmt.Errorf("%s has no arrays that %s can hold", file.Name(), format)
 	case n > 1 && p.targetFormat().Single:

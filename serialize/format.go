@@ -119,9 +119,6 @@ func Writable() []string { return named(Format.Writable) }
 // Writable reports whether files of the format can be written.
 func (f Format) Writable() bool { return f.Save != nil || f.SaveFile != nil }
 
-// readable reports whether files of the format can be read.
-func (f Format) readable() bool { return f.Open != nil }
-
 // named lists the names of some formats.
 func named(wanted func(Format) bool) (names []string) {
 	for _, f := range formats {
@@ -324,7 +321,10 @@ func ByExtension(name string) (Format, error) {
 
 // Detect returns the format that fits size bytes of r best. Two that fit equally
 // well are an error.
-func Detect(r io.ReaderAt, size int64) (Format, error) {
+func Detect(r io.ReaderAt, size int64) (Format, error) { return detect(r, size, "") }
+
+// detect is Detect with the name of the file, for what to do with one of no known format.
+func detect(r io.ReaderAt, size int64, name string) (Format, error) {
 	var found []Format
 	best := ContainerMatch
 	for _, f := range formats {
@@ -341,9 +341,9 @@ func Detect(r io.ReaderAt, size int64) (Format, error) {
 	switch len(found) {
 	case 0:
 		if foreign := signature.Text(r, size); foreign != "" {
-			return Format{}, fmt.Errorf("%s: %w", foreign, ErrFormat)
+			return Format{}, fmt.Errorf("%s%s: %w", foreign, nameHint(name), ErrFormat)
 		}
-		return Format{}, fmt.Errorf("not a file of a known format; known are %s: %w", strings.Join(named(Format.readable), ", "), ErrFormat)
+		return Format{}, fmt.Errorf("not a file of a known format: %s%s: %w", signature.Beginning(r, size), nameHint(name), ErrFormat)
 	case 1:
 		return found[0], nil
 	}
@@ -352,12 +352,7 @@ func Detect(r io.ReaderAt, size int64) (Format, error) {
 
 // formatOf returns the format in which in is to be opened.
 func formatOf(in Input) (Format, error) {
-	format, err := Detect(in, in.Size)
-	if hint := importHint(strings.TrimPrefix(filepath.Ext(in.Name), ".")); err != nil && hint != "" {
-		if _, unknown := ByExtension(in.Name); unknown != nil {
-			err = fmt.Errorf("%w%s", err, hint)
-		}
-	}
+	format, err := detect(in, in.Size, in.Name)
 	if in.Format != "" {
 		format, err = ByName(in.Format)
 	}
@@ -368,6 +363,24 @@ func formatOf(in Input) (Format, error) {
 		return Format{}, fmt.Errorf("%s: %w", in.Name, err)
 	}
 	return format, nil
+}
+
+// nameHint returns what to do with a file that is of no known format by its name, or "".
+func nameHint(name string) string {
+	base := filepath.Base(name)
+	if at := strings.LastIndex(base, ".data-"); at > 0 && strings.Contains(base[at:], "-of-") {
+		return "; data of a TensorFlow checkpoint is read by its index, " + base[:at] + ".index"
+	}
+	switch base {
+	case "checkpoint":
+		return "; a TensorFlow checkpoint is read by its index, NAME.index"
+	case "saved_model.pb":
+		return "; the variables of a SavedModel are in variables/variables.index"
+	}
+	if _, err := ByExtension(name); err == nil {
+		return ""
+	}
+	return importHint(strings.TrimPrefix(filepath.Ext(name), "."))
 }
 
 // saver returns the named format or, if that is "", the one of the file's extension.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"iter"
 	"maps"
-	"strings"
 	"sync"
 
 	"github.com/h5dnn/h5dnn/dtype"
@@ -121,14 +120,5 @@ func Unsupported(name string, shape []int, typ string) (Entry, error) {
 		return e, fmt.Errorf("%s: %w", name, err)
 	}
 	e.Elements = &Elements{View: v, Type: typ}
-	return e, fmt.Errorf("%s: elements of type %s cannot be read; known types are %s: %w", name, typ, knownTypes(), dtype.ErrType)
+	return e, fmt.Errorf("%s: elements of type %s are not read; save the array as another type: %w", name, typ, dtype.ErrType)
 }
-
-// knownTypes lists the element types.
-var knownTypes = sync.OnceValue(func() string {
-	var names []string
-	for _, t := range dtype.All() {
-		names = append(names, t.String())
-	}
-	return strings.Join(names, ", ")
-})

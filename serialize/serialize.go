@@ -239,7 +239,7 @@ func FormatOf(name string) (Format, error) {
 	if err != nil {
 		return Format{}, err
 	}
-	format, err := Detect(f, info.Size())
+	format, err := detect(f, info.Size(), name)
 	if err != nil {
 		return Format{}, fmt.Errorf("%s: %w", name, err)
 	}

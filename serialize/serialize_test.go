@@ -162,3 +162,26 @@ func TestFormatsWithoutTheirPackage(t *testing.T) {
 		t.Errorf("error %v of an extension that no package has", err)
 	}
 }
+
+// TestUnknownFilesSayWhatToDo: an error about a file of no known format says what it begins
+// with, and which file to open instead.
+func TestUnknownFilesSayWhatToDo(t *testing.T) {
+	for name, want := range map[string]string{
+		"m.data-00000-of-00002": `it begins with the text "weights"; data of a TensorFlow checkpoint is read by its index, m.index`,
+		"checkpoint":            "a TensorFlow checkpoint is read by its index",
+		"saved_model.pb":        "the variables of a SavedModel are in variables/variables.index",
+		"notes.txt":             `not a file of a known format: it begins with the text "weights"`,
+	} {
+		name = filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(name, []byte("weights"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		_, byContent := serialize.FormatOf(name)
+		_, opened := serialize.Open(name)
+		for _, err := range []error{byContent, opened} {
+			if err == nil || !strings.Contains(err.Error(), want) || !errors.Is(err, serialize.ErrFormat) {
+				t.Errorf("%s: %v, want %q", filepath.Base(name), err, want)
+			}
+		}
+	}
+}

@@ -4,7 +4,11 @@ package signature
 
 import (
 	"bytes"
+	"fmt"
 	"io"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // A format is recognized by bytes at an offset.
@@ -91,4 +95,30 @@ func Text(r io.ReaderAt, size int64) string {
 		return "this is " + name + ", which is not read"
 	}
 	return "this is " + name + ", which is not read; " + hint
+}
+
+// Beginning describes the first bytes of a file whose format is not known: "it begins with
+// the text "epoch" …".
+func Beginning(r io.ReaderAt, size int64) string {
+	head := make([]byte, min(size, 512))
+	n, _ := r.ReadAt(head, 0)
+	head = head[:n]
+	if len(bytes.Trim(head, "\x00")) == 0 {
+		return fmt.Sprintf("its first %d bytes are zeros, as in a copy or a download that did not finish", n)
+	}
+	line, _, _ := bytes.Cut(head[:min(n, 40)], []byte("\n"))
+	if text := strings.TrimSuffix(string(line), "\r"); len(text) > 0 && isText(text) {
+		return fmt.Sprintf("it begins with the text %q", text)
+	}
+	return fmt.Sprintf("it begins with the bytes % x", head[:min(n, 8)])
+}
+
+// isText reports whether s is printable, except that its last character may be cut off.
+func isText(s string) bool {
+	for i, r := range s {
+		if r == utf8.RuneError && len(s)-i >= utf8.UTFMax || r != utf8.RuneError && r != '\t' && !unicode.IsPrint(r) {
+			return false
+		}
+	}
+	return true
 }

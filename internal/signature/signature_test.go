@@ -34,3 +34,18 @@ func TestEveryFormatIsRecognized(t *testing.T) {
 		t.Errorf("an empty file: %q", got)
 	}
 }
+
+func TestBeginning(t *testing.T) {
+	for content, want := range map[string]string{
+		"# Größe\r\nmore":          `it begins with the text "# Größe"`,
+		strings.Repeat("ä", 30):    `it begins with the text "` + strings.Repeat("ä", 20) + `"`,
+		"\x00\x01abcdefghij":       "it begins with the bytes 00 01 61 62 63 64 65 66",
+		"ab\xff\xfe, and text":     "it begins with the bytes 61 62 ff fe 2c 20 61 6e",
+		"\n":                       "it begins with the bytes 0a",
+		string(make([]byte, 1000)): "its first 512 bytes are zeros, as in a copy or a download that did not finish",
+	} {
+		if got := Beginning(strings.NewReader(content), int64(len(content))); got != want {
+			t.Errorf("%q: %s, want %s", content, got, want)
+		}
+	}
+}

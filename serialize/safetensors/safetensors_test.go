@@ -123,7 +123,7 @@ func TestAttacks(t *testing.T) {
 		"no_shape": "no dtype, shape", "metadata_number": "invalid JSON", "metadata_nested": "invalid JSON", "not_utf8": "UTF-8",
 		"text_after_header": "text after the end", "deep": "invalid JSON", "header_beyond_file": "truncated",
 		"header_of_exabytes": "at most 100000000", "header_of_negative_length": "at most 100000000", "header_above_limit": "at most 100000000",
-		"unknown_type": "elements of type F4 cannot be read",
+		"unknown_type": "elements of type F4 are not read",
 	})
 }
 

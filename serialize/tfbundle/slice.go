@@ -2,6 +2,7 @@ package tfbundle
 
 import (
 	"fmt"
+	"math"
 	"math/bits"
 	"strings"
 )
@@ -10,29 +11,36 @@ import (
 // and where each slice begins and how long it is along each axis, in the encodings of
 // tensorflow/core/lib/strings/ordered_code.cc. The name itself has an entry without elements.
 
-// sliceName returns a readable name of a slice, such as embeddings/0:4,0:2, or key if it is that
-// of no slice.
-func sliceName(key string) string {
+// An extent is where a slice is along an axis. A negative length is that of the whole axis.
+type extent struct{ start, length int }
+
+// parseSlice reads the key of a slice.
+func parseSlice(key string) (name string, extents []extent, ok bool) {
 	name, rest, ok := orderedText(strings.TrimPrefix(key, "\x00"))
 	if !strings.HasPrefix(key, "\x00") || !ok || len(rest) < 2 || rest[0] != 1 || int(rest[1]) > maxRank {
-		return key
+		return "", nil, false
 	}
-	axes := make([]string, rest[1])
+	extents = make([]extent, rest[1])
 	rest = rest[2:]
-	for i := range axes {
-		var start, length int
-		if start, rest, ok = orderedInt(rest); ok {
-			length, rest, ok = orderedInt(rest)
+	for i := range extents {
+		e := &extents[i]
+		if e.start, rest, ok = orderedInt(rest); ok {
+			e.length, rest, ok = orderedInt(rest)
 		}
-		if !ok || start < 0 {
-			return key
+		if !ok || e.start < 0 || e.length > math.MaxInt-e.start {
+			return "", nil, false
 		}
-		if axes[i] = fmt.Sprintf("%d:%d", start, start+length); length < 0 { // the whole axis
+	}
+	return name, extents, rest == ""
+}
+
+// sliceName returns a readable name of a slice, such as embeddings/0:4,0:2.
+func sliceName(name string, extents []extent) string {
+	axes := make([]string, len(extents))
+	for i, e := range extents {
+		if axes[i] = fmt.Sprintf("%d:%d", e.start, e.start+e.length); e.length < 0 {
 			axes[i] = ":"
 		}
-	}
-	if rest != "" {
-		return key
 	}
 	return name + "/" + strings.Join(axes, ",")
 }

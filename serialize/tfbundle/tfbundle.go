@@ -1,21 +1,25 @@
 // Package tfbundle reads the checkpoints of TensorFlow: NAME.index, and the files
 // NAME.data-00000-of-00001 beside it.
 //
-// Variables of TensorFlow 2 are named by their path without /.ATTRIBUTES/VARIABLE_VALUE.
+// Variables of TensorFlow 2 are named by their path without /.ATTRIBUTES/VARIABLE_VALUE. The
+// slices of a partitioned variable are joined.
 // The format is described in tensorflow/core/util/tensor_bundle/tensor_bundle.h and
 // tensorflow/core/protobuf/tensor_bundle.proto.
 package tfbundle
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -63,11 +67,16 @@ var types = map[uint64]struct {
 const (
 	typeString = 7
 	maxShards  = 1 << 16
-	maxRank    = 254 // of TensorFlow
+	maxRank    = 254              // of TensorFlow
+	maxLen     = math.MaxInt / 16 // elements
 )
 
 // suffix ends the names of variables in object-based checkpoints.
 const suffix = "/.ATTRIBUTES/VARIABLE_VALUE"
+
+// objectGraph is the key of what says which Python objects the variables belong to. It is
+// needed to restore objects, and not listed.
+const objectGraph = "_CHECKPOINTABLE_OBJECT_GRAPH"
 
 // A bundle is a checkpoint that is being opened.
 type bundle struct {
@@ -77,6 +86,7 @@ type bundle struct {
 	shards []*storage.Mapping // nil until they are used
 	order  binary.ByteOrder
 	list   *serialize.List
+	slices map[string][]slice // of variables that are not joined yet
 }
 
 func open(in serialize.Input) (serialize.File, error) {
@@ -90,14 +100,13 @@ func open(in serialize.Input) (serialize.File, error) {
 	if _, err := in.ReadAt(index, 0); err != nil {
 		return nil, err
 	}
-	b := &bundle{in: in, order: binary.LittleEndian}
+	b := &bundle{in: in, order: binary.LittleEndian, slices: map[string][]slice{}}
 	b.list = serialize.NewList(0, nil, func() error { return errors.Join(b.closeShards(), in.Close()) })
-	if err := index.all(b.add); err != nil {
-		b.closeShards()
-		return nil, err
+	err := index.all(b.add)
+	if err == nil {
+		err = cmp.Or(b.addSlices(), serialize.CheckOverlap(b.places))
 	}
-	err := serialize.CheckOverlap(b.places)
-	if b.shards == nil {
+	if err == nil && b.shards == nil {
 		err = fmt.Errorf("no header: %w", errTable)
 	}
 	if err != nil {
@@ -139,8 +148,11 @@ func (b *bundle) add(key string, value []byte) error {
 	if err := b.in.Budget.Allocate(b.memory, int(b.in.Size)); err != nil { // keys share beginnings
 		return fmt.Errorf("names: %w", err)
 	}
-	if key == "" {
+	switch key {
+	case "":
 		return b.header(value)
+	case objectGraph:
+		return nil
 	}
 	if b.shards == nil {
 		return fmt.Errorf("no header: %w", errTable)
@@ -149,15 +161,38 @@ func (b *bundle) add(key string, value []byte) error {
 	if err != nil {
 		return fmt.Errorf("%q: %w", key, err)
 	}
-	name := strings.TrimSuffix(sliceName(key), suffix)
-	if b.list.Has(name) {
-		name = key
+	if name, extents, ok := parseSlice(key); ok { // keys of slices are before those of variables
+		s := slice{key: key, extents: extents}
+		s.entry, s.err = b.entry(sliceName(name, extents), e)
+		b.slices[name] = append(b.slices[name], s)
+		return nil
 	}
+	name := strings.TrimSuffix(key, suffix)
 	entry, err := b.entry(name, e)
-	if err != nil && !strings.HasPrefix(err.Error(), name+": ") {
-		err = fmt.Errorf("%s: %w", name, err)
+	return b.addEntry(entry, key, err)
+}
+
+// addEntry lists an entry. If its name is taken, it has that of its key.
+func (b *bundle) addEntry(e serialize.Entry, key string, err error) error {
+	if b.list.Has(e.Name) {
+		e.Name = key
 	}
-	return b.list.Add(entry, err)
+	if err != nil && !strings.HasPrefix(err.Error(), e.Name+": ") {
+		err = fmt.Errorf("%s: %w", e.Name, err)
+	}
+	return b.list.Add(e, err)
+}
+
+// addSlices lists the slices that are not part of any variable.
+func (b *bundle) addSlices() error {
+	for _, name := range slices.Sorted(maps.Keys(b.slices)) {
+		for _, s := range b.slices[name] {
+			if err := b.addEntry(s.entry, s.key, s.err); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func (b *bundle) header(message []byte) error {
@@ -168,6 +203,9 @@ func (b *bundle) header(message []byte) error {
 	err := each(message, func(_ *protowire.Reader, f protowire.Field) error {
 		switch f.Number {
 		case headerShards:
+			if f.Type == 2 { // a SavedTensorSliceMeta
+				return errors.New("a checkpoint in the format of TensorFlow before 0.12 (V1), which is not read; restore it and save it with tf.compat.v1.train.Saver, whose default is V2")
+			}
 			if f.Value == 0 || f.Value > maxShards {
 				return fmt.Errorf("%d data files: %w", f.Value, errTable)
 			}
@@ -243,16 +281,12 @@ func (b *bundle) entry(name string, e entry) (serialize.Entry, error) {
 		t.name = "type " + strconv.FormatUint(e.typ, 10)
 	}
 	if e.sliced {
-		out, err := serialize.Unsupported(name, e.shape, t.name+" in slices")
-		if out.Elements != nil {
-			err = fmt.Errorf("%s: %s in slices, which are not joined; read them one by one as %s/START:END,…: %w", name, t.name, name, dtype.ErrType)
-		}
-		return out, err
+		return b.partitioned(name, t.name, t.typ, e)
 	}
 	if !t.typ.Valid() && e.typ != typeString {
 		return serialize.Unsupported(name, e.shape, t.name)
 	}
-	v, err := views.New(e.shape, math.MaxInt/16)
+	v, err := views.New(e.shape, maxLen)
 	if err != nil {
 		return out, err
 	}
@@ -279,6 +313,20 @@ func (b *bundle) entry(name string, e entry) (serialize.Entry, error) {
 	})
 	out.Array = storage.Array{Data: serialize.Normalize(checked, t.typ, b.order), Type: t.typ, View: v}
 	return out, nil
+}
+
+// partitioned returns a variable whose slices were read before it.
+func (b *bundle) partitioned(name, typeName string, t dtype.Type, e entry) (serialize.Entry, error) {
+	out, err := serialize.Unsupported(name, e.shape, typeName+" in slices")
+	if out.Elements == nil || !t.Valid() {
+		return out, err
+	}
+	a, err := b.join(name, t, e.shape, b.slices[name])
+	if err != nil {
+		return out, err
+	}
+	delete(b.slices, name)
+	return serialize.Entry{Name: name, Array: a}, nil
 }
 
 // section returns the bytes of an entry in a data file.

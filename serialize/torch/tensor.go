@@ -54,11 +54,6 @@ func init() {
 		{"uint64", "", elementType{typ: dtype.Uint64, size: 8}},
 		{"float8_e4m3fn", "", elementType{typ: dtype.Float8E4M3, size: 1}},
 		{"float8_e5m2", "", elementType{typ: dtype.Float8E5M2, size: 1}},
-		{"complex32 chalf", "", elementType{size: 4}},
-		{"float8_e4m3fnuz", "", elementType{size: 1}},
-		{"float8_e5m2fnuz", "", elementType{size: 1}},
-		{"float8_e8m0fnu", "", elementType{size: 1}},
-		{"float4_e2m1fn_x2", "", elementType{size: 1}},
 		{"qint8", "QInt8", elementType{size: 1}},
 		{"quint8", "QUInt8", elementType{size: 1}},
 		{"qint32", "QInt32", elementType{size: 4}},
@@ -259,11 +254,13 @@ func rebuild(name string, args pickle.Tuple) (t tensor, err error) {
 	rest := args[4:]
 	if name == "_rebuild_tensor_v3" {
 		g, _ := argument(rest, 2).(pickle.Global)
-		element, ok := dtypes[g.Name]
-		if !ok || g.Module != "torch" {
+		if g.Module != "torch" {
 			return t, fmt.Errorf("%s: elements of type %s, which is unknown: %w", name, pickle.TypeOf(argument(rest, 2)), dtype.ErrType)
 		}
-		t.element = element
+		var known bool
+		if t.element, known = dtypes[g.Name]; !known { // as float8_e8m0fnu and bits16
+			t.element = elementType{name: g.Name, size: 1}
+		}
 		rest = rest[1:]
 	}
 	flags, _ := argument(rest, 2).(*pickle.Dict)

@@ -137,6 +137,7 @@ func TestTensorsThatAreNotRead(t *testing.T) {
 	for file, shapes := range map[string]map[string][]int{
 		"odd.pt":  {"q": {2, 3}, "s": {2, 2}, "m": {4}, "c": {2}, "f": {2}},
 		"odd2.pt": {"csr": {2, 3}, "text": {2}, "masked": {2}},
+		"odd3.pt": {"bits": {4}, "e8m0": {3}},
 	} {
 		f, err := serialize.Open(filepath.Join("testdata", file))
 		if err != nil {

@@ -33,12 +33,19 @@ with tf.Graph().as_default(), tf.compat.v1.Session() as s:
     s.run(tf.compat.v1.global_variables_initializer())
     tf.compat.v1.train.Saver().save(s, path("v1"), write_meta_graph=False)
 
-# A variable in slices along its rows, and one along its columns.
+# Variables in slices along their rows, and along their columns. Every element is different.
 v1 = tf.compat.v1
+arange = lambda shape, dtype=None, partition_info=None: tf.constant(0, dtype, shape)
 with tf.Graph().as_default():
-    v1.get_variable("rows", [200, 2], tf.int32, initializer=v1.constant_initializer(7), partitioner=v1.fixed_size_partitioner(3))
-    v1.get_variable("columns", [2, 6], initializer=v1.constant_initializer(2), partitioner=v1.fixed_size_partitioner(2, axis=1))
+    rows = v1.get_variable("rows", [200, 2], tf.int32, initializer=arange, partitioner=v1.fixed_size_partitioner(3))
+    columns = v1.get_variable("columns", [2, 3, 5], initializer=arange, partitioner=v1.fixed_size_partitioner(2, axis=2))
     with v1.Session() as session:
         session.run(v1.global_variables_initializer())
+        for variable in (rows, columns):
+            n = int(np.prod(variable.shape))
+            whole = np.arange(n).reshape(variable.shape.as_list())
+            for part in variable:
+                info = part._save_slice_info
+                part.load(whole[tuple(slice(a, a + k) for a, k in zip(info.var_offset, info.var_shape))].astype(part.dtype.as_numpy_dtype), session)
         v1.train.Saver().save(session, path("slices"), write_meta_graph=False, write_state=False)
 if os.path.exists(path("checkpoint")): os.remove(path("checkpoint"))

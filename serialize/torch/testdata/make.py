@@ -93,6 +93,7 @@ odd = {"w": torch.ones(2), "q": torch.quantize_per_tensor(torch.ones(2, 3), 0.1,
 torch.save(odd, path("odd.pt"))
 odd = {"w": torch.ones(2), "csr": torch.eye(2, 3).to_sparse_csr(), "text": np.array(["a", "bc"]), "masked": np.ma.masked_array([1.0, 2.0], [0, 1])}
 torch.save(odd, path("odd2.pt"))
+torch.save({"w": torch.ones(2), "bits": torch.zeros(4, dtype=torch.uint8).view(torch.bits8), "e8m0": torch.zeros(3, dtype=torch.float8_e8m0fnu)}, path("odd3.pt"))
 
 for protocol in (3, 4, 5):
     save(f"legacy{protocol}.pt", views, views, _use_new_zipfile_serialization=False, pickle_protocol=protocol)
