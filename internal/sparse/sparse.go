@@ -56,7 +56,7 @@ func (m Matrix) Array() (storage.Array, error) {
 
 // readOffsets reads the offsets, and checks that they ascend from 0 to the number of values.
 func (m Matrix) readOffsets(major int) ([]int64, error) {
-	if err := m.Budget.Allocate(8*(major+1), m.Offsets.Type.Size()*(major+1)); err != nil {
+	if err := m.Budget.Allocate(8*min(major+1, math.MaxInt/8), m.Offsets.Type.Size()*(major+1)); err != nil {
 		return nil, err
 	}
 	offsets, err := storage.Read[int64](m.Offsets)
@@ -203,8 +203,11 @@ const maxConverted = 1 << 30
 // convert compresses the matrix by rows.
 func (c *byColumns) convert() {
 	n, size := c.values.Shape[0], c.values.Type.Size()
+	if c.m.Columns > math.MaxInt32 || n > maxConverted || c.m.Rows > maxConverted/8 {
+		return
+	}
 	total := n*(size+4) + 8*(c.m.Rows+1)
-	if c.m.Columns > math.MaxInt32 || n > maxConverted || total > maxConverted || c.m.Budget.Allocate(total, n*(size+c.indices.Type.Size())) != nil {
+	if total > maxConverted || c.m.Budget.Allocate(total, n*(size+c.indices.Type.Size())) != nil {
 		return
 	}
 	c.byRows, c.err = c.compressed.transposed()

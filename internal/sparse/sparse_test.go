@@ -191,3 +191,24 @@ func BenchmarkRows(b *testing.B) {
 		b.Fatal("a row is dense")
 	}
 }
+
+// TestHugeMatrices: a matrix of 2^61 rows of a byte is read by its columns, where 8 bytes for
+// each row would overflow.
+func TestHugeMatrices(t *testing.T) {
+	for _, rows := range []int{1 << 40, 1 << 60, 1 << 61, 1<<62 - 1} {
+		m := sparse.Matrix{
+			Name: "huge", Rows: rows, Columns: 1, ByColumns: true,
+			Values: storage.From([]uint8{7}, 1), Indices: storage.From([]int64{1}, 1), Offsets: storage.From([]int64{0, 1}, 2),
+		}
+		a, err := m.Array()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.View, err = a.View.Slice(0, 0, 2, 1); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := storage.Read[uint8](a); err != nil || !slices.Equal(got, []uint8{0, 7}) {
+			t.Errorf("%d rows: %v, %v", rows, got, err)
+		}
+	}
+}

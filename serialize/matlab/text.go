@@ -2,6 +2,7 @@ package matlab
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"unicode/utf16"
 
@@ -67,7 +68,7 @@ func textOf(d *hdf5.Dataset, a storage.Array) (string, error) {
 	stored, err := d.Backing()
 	if err == nil {
 		const size = 8 // bytes of memory for a unit, about, as it is decoded
-		err = d.File().Budget().Allocate(size*a.Len(), stored)
+		err = d.File().Budget().Allocate(size*min(a.Len(), math.MaxInt/size), stored)
 	}
 	if err != nil {
 		return "", err
@@ -105,10 +106,17 @@ func readCell(m *convention.Meaning, o *hdf5.Object, class string) error {
 	m.Entry = texts(v, func(v views.View) ([]string, error) {
 		values, err := d.Values(v)
 		list := make([]string, len(values))
+		seen, total := map[any]string{}, 0 // elements may be references to one text
 		for i, value := range values {
-			if err == nil {
-				list[i], err = textAt(o.File(), value)
+			text, again := seen[value]
+			if err == nil && !again {
+				text, err = textAt(o.File(), value)
+				if total += len(text); total > maxTexts {
+					err = fmt.Errorf("texts of more than %d bytes; select a part: %w", maxTexts, storage.ErrState)
+				}
+				seen[value] = text
 			}
+			list[i] = text
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", o.Path, err)
@@ -117,6 +125,9 @@ func readCell(m *convention.Meaning, o *hdf5.Object, class string) error {
 	})
 	return nil
 }
+
+// maxTexts bounds the bytes of the texts that a call returns.
+const maxTexts = 256 << 20
 
 // checked is how many values of a cell are looked at before it is called one of texts.
 const checked = 4096

@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/serialize/serializetest"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
 )
 
 // npyOf returns a file with a header of these.
@@ -69,7 +71,7 @@ func TestAttacks(t *testing.T) {
 		"huge_shape":          {"npy", "overflows", npyOf("'<f4'", "(1099511627776, 1099511627776)", make([]byte, 8))},
 		"beyond_file":         {"npy", "takes 4000 bytes, but there are 8", npyOf("'<f4'", "(1000,)", make([]byte, 8))},
 		"negative_size":       {"npy", "want a size", npyOf("'<f4'", "(-1,)", make([]byte, 8))},
-		"many_axes":           {"npy", "more than 64 axes", npyOf("'<f4'", "("+strings.Repeat("1, ", 1000)+")", make([]byte, 8))},
+		"many_axes":           {"npy", "1000 axes; NumPy has at most 64", npyOf("'<f4'", "("+strings.Repeat("1, ", 1000)+")", make([]byte, 8))},
 		"objects":             {"npy", "a pickle would have to be run", npyOf("'|O'", "(1,)", []byte("cos\nsystem\n(S'true'\ntR."))},
 		"objects_in_a_record": {"npy", "a pickle would have to be run", npyOf("[('a', '|O')]", "(1,)", make([]byte, 8))},
 		"call":                {"npy", "want a size", npyOf("__import__('os').system('true')", "(1,)", make([]byte, 8))},
@@ -101,6 +103,22 @@ func TestAttacks(t *testing.T) {
 func withComment(b []byte, text string) []byte {
 	binary.LittleEndian.PutUint16(b[len(b)-2:], uint16(len(text)))
 	return append(b, text...)
+}
+
+// TestManyAxesAreNotWritten: another format may have an array of a million axes.
+func TestManyAxesAreNotWritten(t *testing.T) {
+	shape := make([]int, 1_000_000)
+	for i := range shape {
+		shape[i] = 1
+	}
+	for _, format := range []string{"npy", "npz"} {
+		err := serialize.Write(new(bytes.Buffer), format, serialize.Contents{Entries: serialize.Arrays(func(yield func(string, storage.Array) bool) {
+			yield("x", storage.From([]float32{1}, shape...))
+		})})
+		if !errors.Is(err, views.ErrShape) || len(err.Error()) > 1000 {
+			t.Errorf("%s: %.200v", format, err)
+		}
+	}
 }
 
 // TestBombsAreReadInOrder: what expands beyond the budget is not held in memory.

@@ -158,8 +158,8 @@ func sizes(value any) ([]int, error) {
 	if !ok {
 		return nil, errors.New("want a size")
 	}
-	if len(shape) > 64 {
-		return nil, errors.New("more than 64 axes")
+	if err := checkRank(shape); err != nil {
+		return nil, err
 	}
 	return shape, nil
 }

@@ -151,8 +151,21 @@ func init() {
 	}
 }
 
+// maxRank is the largest number of axes of NumPy 2.
+const maxRank = 64
+
+func checkRank(shape []int) error {
+	if len(shape) > maxRank {
+		return fmt.Errorf("%d axes; NumPy has at most %d: %w", len(shape), maxRank, views.ErrShape)
+	}
+	return nil
+}
+
 // writeHeader writes what describes a row-major array. descr is a Python literal.
 func writeHeader(w io.Writer, descr string, shape []int) error {
+	if err := checkRank(shape); err != nil {
+		return err
+	}
 	sizes := ""
 	for _, size := range shape {
 		sizes += strconv.Itoa(size) + ", "

@@ -11,6 +11,7 @@
 package npy
 
 import (
+	"cmp"
 	"io"
 	"path/filepath"
 	"slices"
@@ -31,7 +32,8 @@ func init() {
 	npyFormat.Match, npyFormat.Open, npyFormat.Save = matchNpy, openNpy, saveNpy
 	npzFormat.Match, npzFormat.Open, npzFormat.Save = matchNpz, openNpz, saveNpz
 	npzFormat.Salvage = salvage
-	npzFormat.Fits = func(e serialize.Entry) error { return checkName(e.Name) }
+	npyFormat.Fits = func(e serialize.Entry) error { return checkRank(e.Shape()) }
+	npzFormat.Fits = func(e serialize.Entry) error { return cmp.Or(checkName(e.Name), checkRank(e.Shape())) }
 	npzFormat.FitsMeta = func(meta map[string]string) error {
 		_, err := commentOf(meta)
 		return err

@@ -193,14 +193,18 @@ func (t tensor) entry(sections *serialize.Sections, data int64) (serialize.Entry
 func addAliases(list *serialize.List, meta map[string]string) error {
 	text, listed := meta[aliasesKey]
 	var aliases []string
+	isAlias := map[string]bool{}
 	if listed {
 		if err := json.Unmarshal([]byte(text), &aliases); err != nil {
 			return fmt.Errorf("metadata %s: %w", aliasesKey, err)
 		}
 		delete(meta, aliasesKey)
+		for _, alias := range aliases {
+			isAlias[alias] = true
+		}
 	}
 	for _, alias := range slices.Sorted(maps.Keys(meta)) {
-		if list.Has(alias) || !list.Has(meta[alias]) || listed && !slices.Contains(aliases, alias) {
+		if list.Has(alias) || !list.Has(meta[alias]) || listed && !isAlias[alias] {
 			continue
 		}
 		e, err := list.Lookup(meta[alias])

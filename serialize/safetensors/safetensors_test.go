@@ -1,6 +1,7 @@
 package safetensors_test
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -9,7 +10,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/internal/pythontest"
@@ -225,6 +228,39 @@ print(len(b), sorted(safe_open(sys.argv[2], "pt").metadata().items()))
 	if want := "19 [('a', '\"\\n\\x01ä'), ('format', 'pt')]\n"; out != want {
 		t.Errorf("Python reads %q, want %q", out, want)
 	}
+}
+
+// TestManyAliases: names of one array take no quadratic time.
+func TestManyAliases(t *testing.T) {
+	const n = 200_000
+	var meta, list strings.Builder
+	for i := range n {
+		fmt.Fprintf(&meta, `"alias %d":"w",`, i)
+		fmt.Fprintf(&list, `\"alias %d\",`, i)
+	}
+	header := fmt.Sprintf(`{"__metadata__":{%s"h5dnn.aliases":"[%s]"},"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}`, meta.String(), strings.TrimSuffix(list.String(), ","))
+	b := append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header...)
+	b = append(b, 0, 0, 0, 0)
+	before := userTime(t)
+	f, err := serialize.OpenReader(bytes.NewReader(b), int64(len(b)), "x.safetensors")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all, err := serialize.Collect(f); err != nil || len(all) != n+1 {
+		t.Errorf("%d arrays, %v", len(all), err)
+	}
+	if took := userTime(t) - before; took > 10*time.Second { // 20,000,000,000 comparisons take a minute
+		t.Errorf("%d aliases took %v of the processor", n, took)
+	}
+}
+
+// userTime returns how long the process has computed.
+func userTime(t *testing.T) time.Duration {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(usage.Utime.Nano())
 }
 
 func FuzzOpen(f *testing.F) {
