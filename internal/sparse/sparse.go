@@ -221,15 +221,20 @@ func (c *compressed) transposed() (*compressed, error) {
 		return nil, err
 	}
 	rows := make([]int32, n) // of the elements, as they are stored
-	if err := fetch(dtype.Bytes(rows), c.indices, 0, dtype.Int32); err != nil {
-		return nil, err
-	}
 	starts := make([]int64, c.minor+1)
-	for _, row := range rows[offsets[0]:offsets[c.major]] {
-		if row < 0 || int(row) >= c.minor {
-			return nil, fmt.Errorf("index %d of a stored element, of %d: %w", row, c.minor, views.ErrShape)
+	part := make([]int64, min(n, partSize))
+	for at, end := int(offsets[0]), int(offsets[c.major]); at < end; at += len(part) {
+		part = part[:min(len(part), end-at)]
+		if err := fetch(dtype.Bytes(part), c.indices, at, dtype.Int64); err != nil {
+			return nil, err
 		}
-		starts[row+1]++
+		for k, row := range part {
+			if row < 0 || row >= int64(c.minor) {
+				return nil, fmt.Errorf("index %d of a stored element, of %d: %w", row, c.minor, views.ErrShape)
+			}
+			rows[at+k] = int32(row)
+			starts[row+1]++
+		}
 	}
 	for i := range c.minor {
 		starts[i+1] += starts[i]

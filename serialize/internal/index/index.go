@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/h5dnn/h5dnn/dtype"
@@ -33,6 +34,9 @@ type Header struct {
 	Meta     map[string]string
 	Storages []Storage
 	Tensors  []Tensor
+
+	once  sync.Once
+	names []string // by storage, for NameOf
 }
 
 // Limits of what is read and written.
@@ -298,12 +302,13 @@ func (h *Header) TensorsOf() [][]int {
 
 // NameOf returns the first tensor of a storage.
 func (h *Header) NameOf(storage int) string {
-	for _, t := range h.Tensors {
-		if t.Storage == storage {
-			return t.Name
+	h.once.Do(func() {
+		h.names = make([]string, len(h.Storages))
+		for _, t := range slices.Backward(h.Tensors) {
+			h.names[t.Storage] = t.Name
 		}
-	}
-	return ""
+	})
+	return h.names[storage]
 }
 
 // An element is a type of elements that package dtype has no type for. Arrays of them are
