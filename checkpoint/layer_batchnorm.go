@@ -84,7 +84,7 @@ func (o ConstantOp) Forward(from []storage.Array) ([]storage.Array, error) {
 	if err := count(o, from, 1); err != nil {
 		return nil, err
 	}
-	constant := newLazy(from[0].Type, from[0].Shape, func(dst storage.Array) error { return storage.Fill(dst, int64(o.Value)) })
+	constant := Constant(from[0].Type, o.Value, from[0].Shape...)
 	return []storage.Array{constant, from[0]}, nil
 }
 

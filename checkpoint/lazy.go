@@ -3,110 +3,12 @@ package checkpoint
 import (
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
-
-// lazy is a Source of elements that are computed from other arrays when they are read.
-type lazy struct {
-	shape []int
-	dtype dtype.Type
-	// fill writes all elements to dst, host memory of that shape, of any strides and type.
-	fill func(dst storage.Array) error
-
-	mu    sync.Mutex
-	elems []byte // all elements, while a reader goes through them block by block
-}
-
-// newLazy returns an array of a shape and type whose elements fill writes.
-func newLazy(t dtype.Type, shape []int, fill func(dst storage.Array) error) storage.Array {
-	return storage.Array{Data: &lazy{shape: slices.Clone(shape), dtype: t, fill: fill}, Type: t, View: views.Of(shape...)}
-}
-
-func (l *lazy) Len() int               { return views.Of(l.shape...).Len() * l.dtype.Size() }
-func (l *lazy) Device() storage.Device { return storage.File("computed") }
-
-// ReadView computes the elements that v selects. A reader of parts makes it compute all
-// of them once, and keep them until the last one is read.
-func (l *lazy) ReadView(dst []byte, t dtype.Type, v views.View) error {
-	n := l.Len() / l.dtype.Size()
-	switch {
-	case t != l.dtype:
-		return fmt.Errorf("elements of %v read as %v: %w", l.dtype, t, dtype.ErrType)
-	case !v.Within(n):
-		return fmt.Errorf("the view reaches outside %v: %w", l.shape, views.ErrShape)
-	case v.Len() == 0:
-		return nil
-	}
-	dst = dst[:v.Len()*t.Size()]
-	if v.Len() == n {
-		if to, ok := placed(storage.Array{Data: storage.Wrap(dst), Type: t, View: views.Of(v.Shape...)}, v, l.shape); ok {
-			return l.fill(to)
-		}
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.elems == nil {
-		elems := make([]byte, l.Len())
-		if err := l.fill(storage.Array{Data: storage.Wrap(elems), Type: t, View: views.Of(l.shape...)}); err != nil {
-			return err
-		}
-		l.elems = elems
-	}
-	storage.Gather(dst, l.elems, t, v)
-	if _, last := v.Bounds(); last == n-1 {
-		l.elems = nil
-	}
-	return nil
-}
-
-// placed returns dst, which has the shape of v, seen as an array of the given shape, if v
-// shows every element of a row-major array of that shape once, with its axes in any order
-// or merged and split. Writing to it in row-major order fills dst as reading through v
-// would.
-func placed(dst storage.Array, v views.View, shape []int) (storage.Array, bool) {
-	if v.Offset != 0 {
-		return dst, false
-	}
-	if v.Contiguous() {
-		w, err := dst.Reshape(shape...)
-		return dst.With(w), err == nil
-	}
-	whole := views.Of(shape...)
-	if v.Rank() != whole.Rank() {
-		return dst, false
-	}
-	order := make([]int, 0, v.Rank()) // axis k of the array is axis order[k] of v
-	for k, size := range whole.Shape {
-		at := -1
-		for axis := range v.Shape {
-			if !slices.Contains(order, axis) && v.Shape[axis] == size && (size == 1 || v.Stride[axis] == whole.Stride[k]) {
-				at = axis
-				break
-			}
-		}
-		if at < 0 {
-			return dst, false
-		}
-		order = append(order, at)
-	}
-	w, err := dst.Transpose(order...)
-	return dst.With(w), err == nil
-}
-
-// write writes the elements of a to dst, host memory of a's shape. What is computed is
-// written in place, and not copied from somewhere else.
-func write(a, dst storage.Array) error {
-	if l, ok := a.Data.(*lazy); ok && a.Len() == views.Of(l.shape...).Len() && a.Len() > 0 {
-		if to, ok := placed(dst, a.View, l.shape); ok {
-			return l.fill(to)
-		}
-	}
-	return a.CopyTo(dst)
-}
 
 // Transpose returns a with its axes in another order: axis k of the result is axis
 // order[k] of a.
@@ -127,19 +29,13 @@ func Reshape(a storage.Array, shape ...int) (storage.Array, error) {
 	if err != nil {
 		return storage.Array{}, err
 	}
-	return newLazy(a.Type, v.Shape, func(dst storage.Array) error {
-		if w, err := dst.Reshape(a.Shape...); err == nil {
-			return write(a, dst.With(w))
+	return blocks.Compute(a.Type, v.Shape, func(dst storage.Array, b blocks.Box) error {
+		for part, box := range blocks.Boxes(b.Of(v), dst.View, a.Shape) {
+			if err := blocks.Copy(a.With(box.Of(a.View)), dst.With(part)); err != nil {
+				return err
+			}
 		}
-		packed, err := a.To(storage.CPU)
-		if err != nil {
-			return err
-		}
-		w, err := packed.Reshape(dst.Shape...)
-		if err != nil {
-			return err
-		}
-		return packed.With(w).CopyTo(dst)
+		return nil
 	}), nil
 }
 
@@ -171,17 +67,17 @@ func Concat(axis int, parts ...storage.Array) (storage.Array, error) {
 	if len(parts) == 1 {
 		return first, nil
 	}
-	return newLazy(first.Type, shape, func(dst storage.Array) error {
+	return blocks.Compute(first.Type, shape, func(dst storage.Array, b blocks.Box) error {
 		start := 0
 		for _, p := range parts {
-			v, err := dst.Slice(axis, start, start+p.Shape[axis], 1)
-			if err == nil {
-				err = write(p, dst.With(v))
+			of, first, end := b.Between(axis, start, start+p.Shape[axis])
+			start += p.Shape[axis]
+			if first == end {
+				continue
 			}
-			if err != nil {
+			if err := blocks.Copy(p.With(of.Of(p.View)), dst.With(blocks.Between(dst.View, axis, first, end))); err != nil {
 				return err
 			}
-			start += p.Shape[axis]
 		}
 		return nil
 	}), nil
@@ -239,12 +135,17 @@ func Cast(a storage.Array, t dtype.Type) storage.Array {
 	if a.Type == t {
 		return a
 	}
-	return newLazy(t, a.Shape, func(dst storage.Array) error { return write(a, dst) })
+	return blocks.Compute(t, a.Shape, func(dst storage.Array, b blocks.Box) error { return blocks.Copy(a.With(b.Of(a.View)), dst) })
 }
 
 // Zeros returns an array of zeros.
 func Zeros(t dtype.Type, shape ...int) storage.Array {
-	return newLazy(t, shape, func(dst storage.Array) error { return storage.Fill(dst, int64(0)) })
+	return Constant(t, 0, shape...)
+}
+
+// Constant returns an array of one number.
+func Constant(t dtype.Type, x int, shape ...int) storage.Array {
+	return blocks.Compute(t, shape, func(dst storage.Array, _ blocks.Box) error { return storage.Fill(dst, int64(x)) })
 }
 
 // Add returns the sums of the elements of two arrays of real numbers of one shape.
@@ -270,11 +171,11 @@ func Scale(a storage.Array, factor float64) storage.Array {
 
 // combine returns elements computed in float64 from those of two arrays, in x.
 func combine(t dtype.Type, shape []int, f func(x, y []float64), a, b storage.Array) storage.Array {
-	const block = 1 << 16 // elements
-	return newLazy(t, shape, func(dst storage.Array) error {
-		x, y := make([]float64, min(block, a.Len())), make([]float64, min(block, a.Len()))
-		return eachPart(a.View, block, func(part func(views.View) views.View) error {
-			one, two, to := a.With(part(a.View)), b.With(part(b.View)), dst.With(part(dst.View))
+	const most = 1 << 16 // elements at a time
+	return blocks.Compute(t, shape, func(dst storage.Array, box blocks.Box) error {
+		x, y := make([]float64, min(most, dst.Len())), make([]float64, min(most, dst.Len()))
+		for part := range blocks.Parts(dst.Shape, most) {
+			one, two, to := a.With(part.Of(box.Of(a.View))), b.With(part.Of(box.Of(b.View))), dst.With(part.Of(dst.View))
 			n := one.Len()
 			first, second := storage.From(x[:n], one.Shape...), storage.From(y[:n], one.Shape...)
 			if err := one.CopyTo(first); err != nil {
@@ -284,37 +185,10 @@ func combine(t dtype.Type, shape []int, f func(x, y []float64), a, b storage.Arr
 				return err
 			}
 			f(x[:n], y[:n])
-			return first.CopyTo(to)
-		})
-	})
-}
-
-// eachPart calls f with functions that select corresponding parts, of at most n elements,
-// of views of v's shape.
-func eachPart(v views.View, n int, f func(part func(views.View) views.View) error) error {
-	if v.Len() == 0 {
-		return nil
-	}
-	var split func(v views.View, part func(views.View) views.View) error
-	split = func(v views.View, part func(views.View) views.View) error {
-		if v.Len() <= n {
-			return f(part)
-		}
-		axis := slices.IndexFunc(v.Shape, func(size int) bool { return size > 1 })
-		size := v.Shape[axis]
-		for _, r := range [][2]int{{0, size / 2}, {size / 2, size}} {
-			cut := func(w views.View) views.View {
-				s, err := w.Slice(axis, r[0], r[1], 1)
-				if err != nil {
-					panic(err) // the axis and the range exist
-				}
-				return s
-			}
-			if err := split(cut(v), func(w views.View) views.View { return cut(part(w)) }); err != nil {
+			if err := first.CopyTo(to); err != nil {
 				return err
 			}
 		}
 		return nil
-	}
-	return split(v, func(w views.View) views.View { return w })
+	})
 }

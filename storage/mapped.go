@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sync"
-	"sync/atomic"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -28,8 +27,7 @@ type Mapping struct {
 	device  Device
 	mu      sync.RWMutex // held for reading while bytes are, for writing to unmap
 	cleanup runtime.Cleanup
-	touched atomic.Int64 // bytes copied since pages were given back
-	reached atomic.Int64 // largest offset of an array that was read
+	pages   touchedPages
 }
 
 // A region is the resources of a Mapping.
@@ -134,7 +132,11 @@ func (m *Mapped) ReadView(dst []byte, t dtype.Type, v views.View) error {
 		return m.mapping.readAt(dst[:n], int64(m.offset+v.Offset*t.Size()))
 	}
 	return m.WithBytes(func(b []byte) error {
-		m.mapping.countTouched(m.offset, v.Len()*t.Size())
+		n := v.Len() * t.Size()
+		if !v.Contiguous() {
+			n = TouchedBy(inBytes(v, t.Size()), t.Size())
+		}
+		m.mapping.Touch(m.offset, m.len, n)
 		Gather(dst, b, t, v)
 		return nil
 	})
@@ -169,26 +171,57 @@ func (m *Mapping) errTruncated(size, end int64) error {
 	return fmt.Errorf("%s: file was truncated to %d bytes while in use, %d are needed: %w", m.Name(), size, end, ErrState)
 }
 
-// maxTouched is how many bytes ReadView copies from mapped pages before these are given back
-// to the system, and maxTouchedBefore how many when an array behind all that were read so far
-// is reached: a file that is copied in order has no use for them. They stay in the page cache.
-const (
-	maxTouched       = 64 << 20
-	maxTouchedBefore = 1 << 20
-)
+// A touchedPages counts how many bytes of mapped pages the process may have, by the arrays
+// that were read.
+type touchedPages struct {
+	mu      sync.Mutex
+	of      map[int]int // bytes, by the offset of the array
+	total   int         // of them
+	largest int         // size of an array
+}
 
-// countTouched adds to the bytes that are copied, before they are, of the array at an offset.
-// So the pages of one large array are given back before those of the next are mapped, and
-// arrays that are read in turns, such as samples and labels, keep theirs.
-func (m *Mapping) countTouched(offset, n int) {
-	most := int64(maxTouched)
-	if at := m.reached.Load(); int64(offset) > at && m.reached.CompareAndSwap(at, int64(offset)) {
-		most = maxTouchedBefore
+// keptTouched is how many bytes of pages beyond the size of the largest array may stay mapped.
+const keptTouched = 16 << 20
+
+// faultAround is how many bytes a page fault maps if they are in the page cache
+// (fault_around_bytes of Linux).
+const faultAround = 64 << 10
+
+// TouchedBy returns about how many bytes of pages reading a view maps, which counts bytes
+// between elements of the given size.
+func TouchedBy(v views.View, size int) int {
+	if v.Len() == 0 {
+		return 0
 	}
-	if m.touched.Add(int64(n)) > most {
-		m.touched.Store(int64(n))
+	lo, hi := v.Bounds()
+	span, run := hi-lo+size, size // bytes, and those that are consecutive
+	for axis := v.Rank() - 1; axis >= 0 && v.Stride[axis] == run; axis-- {
+		run *= v.Shape[axis]
+	}
+	return min(span, v.Len()*size/run*(run+faultAround))
+}
+
+// Touch counts n bytes of pages that are about to be read, of the array that lies at an
+// offset and takes so many bytes. The pages of all arrays are first given back to the system,
+// which may keep them in its cache, if they were many more than the largest array takes: a
+// file that is copied in order has no use for them, and an array that is read in any order
+// keeps its own. Touch must be called by the read function of [Mapped.WithBytes].
+func (m *Mapping) Touch(offset, size, n int) {
+	p := &m.pages
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	have := p.of[offset]
+	n = min(n, size-have)
+	if p.largest = max(p.largest, size); p.total+n > p.largest+keptTouched {
 		unix.Madvise(m.bytes, unix.MADV_DONTNEED) // advice
+		clear(p.of)
+		n, have, p.total, p.largest = n+have, 0, 0, size
 	}
+	if p.of == nil {
+		p.of = map[int]int{}
+	}
+	p.of[offset] = have + n
+	p.total += n
 }
 
 // WithBytes calls read with the mapped bytes. read must be Go code on this goroutine,
@@ -212,19 +245,6 @@ func (m *Mapped) WithBytes(read func(b []byte) error) error {
 		return s.errTruncated(info.Size(), end)
 	}
 	return err
-}
-
-// ReleasePages returns the pages that lie within m to the system, which may keep them in
-// its cache. They are mapped again when they are read.
-func (m *Mapped) ReleasePages() {
-	s := m.mapping
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	page := unix.Getpagesize()
-	first, end := (m.offset+page-1)/page*page, (m.offset+m.len)/page*page
-	if s.bytes != nil && first < end {
-		unix.Madvise(s.bytes[first:end], unix.MADV_DONTNEED) // advice
-	}
 }
 
 // catchFaults calls read and returns a page fault within the mapping as an error.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync"
 	"unsafe"
 
 	"github.com/h5dnn/h5dnn/dtype"
@@ -12,10 +13,12 @@ import (
 )
 
 // The sizes of buffers, in bytes, through which elements are converted or read: what
-// fits into a cache, and what makes the cost of each request to a device small.
+// fits into a cache, what makes the cost of each request to a file small, and what does so
+// for a device and for files that are read in another order.
 const (
-	smallBlock = 256 << 10
-	largeBlock = 16 << 20
+	smallBlock  = 256 << 10
+	mediumBlock = 4 << 20
+	largeBlock  = 16 << 20
 )
 
 // To copies the elements a selects, and only those, to d, laid out row-major.
@@ -56,6 +59,19 @@ func (a Array) CopyTo(dst Array) error {
 	}
 	return nil
 }
+
+// buffers are those that elements went through, until the next garbage collection but one.
+var buffers sync.Pool // of *[]byte
+
+// borrow returns n bytes of undefined content, to be given back.
+func borrow(n int) []byte {
+	if b, _ := buffers.Get().(*[]byte); b != nil && cap(*b) >= n {
+		return (*b)[:n]
+	}
+	return make([]byte, n)
+}
+
+func giveBack(b []byte) { buffers.Put(&b) }
 
 // A converter is [dtype.Convert] or [dtype.ConvertChecked].
 type converter func(dst []byte, to dtype.Type, src []byte, from dtype.Type) error
@@ -143,18 +159,32 @@ func (a Array) transfer(dst Array, convert converter) error {
 		}
 	}
 	block := largeBlock
-	if isHost(a) && isHost(dst) {
+	switch {
+	case isHost(a) && isHost(dst):
 		block = smallBlock
+	case isHost(dst):
+		block = mediumBlock
 	}
-	var from, to []byte
-	for part, into := range parts(a.View, dst.View, block/max(a.Type.Size(), dst.Type.Size())) {
-		from = slices.Grow(from[:0], part.Len()*a.Type.Size())[:part.Len()*a.Type.Size()]
+	most := min(a.Len(), block/max(a.Type.Size(), dst.Type.Size()))
+	buffer := borrow(most * a.Type.Size())
+	defer giveBack(buffer)
+	same := a.Type == dst.Type
+	var converted []byte
+	if !same {
+		converted = borrow(most * dst.Type.Size())
+		defer giveBack(converted)
+	}
+	for part, into := range parts(a.View, dst.View, most) {
+		from := buffer[:part.Len()*a.Type.Size()]
 		if err := a.With(part).read(from); err != nil {
 			return err
 		}
-		to = slices.Grow(to[:0], part.Len()*dst.Type.Size())[:part.Len()*dst.Type.Size()]
-		if err := convert(to, dst.Type, from, a.Type); err != nil {
-			return err
+		to := from
+		if !same {
+			to = converted[:part.Len()*dst.Type.Size()]
+			if err := convert(to, dst.Type, from, a.Type); err != nil {
+				return err
+			}
 		}
 		if err := dst.With(into).write(to); err != nil {
 			return err
@@ -301,9 +331,11 @@ func (a Array) WriteTo(w io.Writer) (int64, error) {
 		return 0, fmt.Errorf("write %v: the view reaches outside %d bytes: %w", a, a.Data.Len(), views.ErrShape)
 	}
 	var total int64
-	var buffer []byte
-	for part := range parts(a.View, a.View, largeBlock/a.Type.Size()) {
-		buffer = slices.Grow(buffer[:0], part.Len()*a.Type.Size())[:part.Len()*a.Type.Size()]
+	most := min(a.Len(), largeBlock/a.Type.Size())
+	borrowed := borrow(most * a.Type.Size())
+	defer giveBack(borrowed)
+	for part := range parts(a.View, a.View, most) {
+		buffer := borrowed[:part.Len()*a.Type.Size()]
 		if err := a.With(part).read(buffer); err != nil {
 			return total, fmt.Errorf("write %v%v: %w", a.Type, a.Shape, err)
 		}

@@ -146,7 +146,7 @@ func writeCopy(c *cli.Context, file serialize.File, out string, change func(tran
 	if write == nil {
 		write = func(k *copier, contents serialize.Contents) error { return serialize.Save(out, k.saveAs, contents) }
 	}
-	if err := withLittleGarbage(func() error { return write(k, contents) }); err != nil {
+	if err := write(k, contents); err != nil {
 		return err
 	}
 	err = buffered(c.App.Writer, func(w io.Writer) error {

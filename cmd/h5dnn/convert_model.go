@@ -84,7 +84,7 @@ func convertModel(c *cli.Context, in address, out, format string) error {
 	refused := plan.Err() != nil && !c.Bool("allow-loss")
 	var verified *models.Verification
 	if !c.Bool("dry-run") && !refused {
-		if err := withLittleGarbage(func() error { return plan.Write(c.Context, out) }); err != nil {
+		if err := plan.Write(c.Context, out); err != nil {
 			return err
 		}
 		if c.Bool("verify") {

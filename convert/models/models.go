@@ -51,7 +51,6 @@ func Open(name string, options ...serialize.Options) (*Source, error) {
 }
 
 func (s *Source) read() (err error) {
-	pages := releaser{file: s.File}
 	for e, err := range s.File.All() {
 		if err != nil && (e.Elements == nil || !errors.Is(err, dtype.ErrType)) {
 			return err
@@ -59,7 +58,6 @@ func (s *Source) read() (err error) {
 		if e.Elements != nil { // strings, or of a type that is listed and not read
 			s.Others = append(s.Others, e)
 		} else {
-			e.Array = pages.release(e.Array)
 			s.Entries = append(s.Entries, e)
 		}
 	}

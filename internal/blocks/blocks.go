@@ -126,10 +126,11 @@ func Equal(ctx context.Context, a, b storage.Array) (bool, error) {
 	if a.Type != b.Type || !slices.Equal(a.Shape, b.Shape) {
 		return false, nil
 	}
-	next, stop := iter.Pull2(Elements(ctx, b, Size))
+	size := min(Size, 4<<20) // there are two buffers
+	next, stop := iter.Pull2(Elements(ctx, b, size))
 	defer stop()
 	var rest []byte // of b, to compare
-	for x, err := range Elements(ctx, a, Size) {
+	for x, err := range Elements(ctx, a, size) {
 		for err == nil && len(x) > 0 {
 			if len(rest) == 0 {
 				if rest, err, _ = next(); err != nil {

@@ -12,6 +12,7 @@ import (
 	"io"
 	"iter"
 	"math"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -53,7 +54,7 @@ func openNpz(in serialize.Input) (serialize.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &archive{d}
+	a := &archive{Sections: d}
 	list, err := a.list()
 	if err != nil {
 		d.Release()
@@ -106,7 +107,11 @@ func verify(ctx context.Context, a *archive, file *zip.File) error {
 }
 
 // An archive is an open zip file.
-type archive struct{ *serialize.Sections }
+type archive struct {
+	*serialize.Sections
+	decoding sync.Mutex
+	last     *[]byte // decompressed; see deflated
+}
 
 // list finds the arrays of a; other files in the archive are passed over. Arrays whose
 // elements cannot be read come with an error.
@@ -212,9 +217,10 @@ func (a *archive) stored(entry *zip.File, at, skip int64) (storage.Source, error
 // bits at the least (zlib.net/zlib_tech.html).
 const maxRatio = 1032
 
-// A deflated entry is a Source that is decompressed as a whole. The result is kept
-// for the next read until the garbage collector needs the memory. What takes more memory
-// than the budget allows is decompressed in order, as it is read.
+// A deflated entry is a Source that is decompressed as it is read, if that is in order. Other
+// reads decompress it as a whole. The result is kept for the next read until another entry is
+// decompressed so and the garbage collector needs the memory. What takes more memory than the
+// budget allows is decompressed in order only.
 type deflated struct {
 	archive *archive
 	entry   *zip.File
@@ -246,11 +252,42 @@ func (d *deflated) ReadView(dst []byte, t dtype.Type, v views.View) error {
 		}
 		return nil
 	}
+	if done, err := d.readNext(dst, t, v); done || err != nil {
+		return err
+	}
 	b, err := d.decode()
 	if err != nil {
 		return fmt.Errorf("%s: %s: %w", d.archive.Input().Name, d.entry.Name, err)
 	}
 	storage.Gather(dst, b, t, v)
+	return nil
+}
+
+// readNext decompresses consecutive elements that are behind those of the last read, or the
+// first ones, and reports whether it did.
+func (d *deflated) readNext(dst []byte, t dtype.Type, v views.View) (done bool, err error) {
+	if !v.Contiguous() || d.decoded() != nil {
+		return false, nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if v.Offset > 0 && d.at > d.skip+v.Offset*t.Size() {
+		return false, nil
+	}
+	d.rewinds = 0 // of a pass over all elements
+	if err := d.readInOrder(dst, t, v, nil); err != nil {
+		return true, fmt.Errorf("%s: %s: %w", d.archive.Input().Name, d.entry.Name, err)
+	}
+	return true, nil
+}
+
+// decoded returns the decompressed bytes after the header if they are kept, or nil.
+func (d *deflated) decoded() []byte {
+	if kept := d.kept.Load(); kept != nil {
+		if b := kept.Value(); b != nil {
+			return *b
+		}
+	}
 	return nil
 }
 
@@ -343,16 +380,20 @@ func (c closable) Read(b []byte) (int, error) {
 
 // decode returns the decompressed bytes after the header.
 func (d *deflated) decode() ([]byte, error) {
-	if kept := d.kept.Load(); kept != nil {
-		if b := kept.Value(); b != nil {
-			return *b, nil
-		}
+	d.archive.decoding.Lock()
+	defer d.archive.decoding.Unlock()
+	if b := d.decoded(); b != nil {
+		return b, nil
 	}
 	r, err := d.entry.Open()
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
+	const large = 16 << 20
+	if d.archive.last = nil; d.entry.UncompressedSize64 >= large {
+		runtime.GC() // frees the entry before, which may be as large
+	}
 	b := make([]byte, d.entry.UncompressedSize64) // checked against the compressed size
 	if _, err := io.ReadFull(closable{r, d.archive}, b); err != nil {
 		return nil, err
@@ -363,6 +404,7 @@ func (d *deflated) decode() ([]byte, error) {
 	b = b[d.skip:]
 	kept := weak.Make(&b)
 	d.kept.Store(&kept)
+	d.archive.last = &b
 	return b, nil
 }
 

@@ -41,7 +41,7 @@ func salvage(in serialize.Input) (serialize.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := (&archive{sections}).list()
+	found, err := (&archive{Sections: sections}).list()
 	if err != nil {
 		return nil, err
 	}

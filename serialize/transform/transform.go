@@ -103,6 +103,9 @@ func Cast(entries Entries, to dtype.Type) Entries {
 	}
 }
 
+// blockSize is the size in bytes of blocks that are read to be converted.
+const blockSize = 4 << 20
+
 // A castSource converts elements when they are read. Positions are those of data.
 type castSource struct {
 	data     storage.Storage
@@ -117,7 +120,7 @@ func (s castSource) ReadView(dst []byte, t dtype.Type, v views.View) error {
 		return fmt.Errorf("%v read as %v: %w", s.to, t, dtype.ErrType)
 	}
 	at := 0
-	for elems, err := range blocks.Elements(context.Background(), storage.Array{Data: s.data, Type: s.from, View: v}, blocks.Size) {
+	for elems, err := range blocks.Elements(context.Background(), storage.Array{Data: s.data, Type: s.from, View: v}, blockSize) {
 		if err != nil {
 			return err
 		}
@@ -166,8 +169,8 @@ func Quantize(entries Entries, o QuantizeOptions) Entries {
 			q := quantizedOf(shared, e, axis)
 			weight, scale := e, serialize.Entry{Name: e.Name + ScaleSuffix, Shared: q.share("scale")}
 			weight.Shared = q.share("elements")
-			weight.Array = storage.Array{Data: quantizedElements{q}, Type: dtype.Int8, View: views.Of(e.Array.Shape...)}
-			scale.Array = storage.Array{Data: quantizedScales{q}, Type: dtype.Float32, View: views.Of(e.Array.Shape[axis])}
+			weight.Array = blocks.Compute(dtype.Int8, e.Array.Shape, q.writeElements)
+			scale.Array = blocks.Compute(dtype.Float32, e.Array.Shape[axis:axis+1], q.writeScales)
 			if !yield(weight, nil) || !yield(scale, nil) {
 				return
 			}
@@ -189,15 +192,14 @@ func quantizedOf(shared map[string][]*quantized, e serialize.Entry, axis int) *q
 	return q
 }
 
-// A quantized array is computed as a whole when it is first read. Elements are kept until
-// the last of them is read, scales for good.
+// A quantized array is computed when it is read, once its scales are known, which takes all
+// of its elements. The scales are kept.
 type quantized struct {
 	entry serialize.Entry
 	axis  int
 
 	mu     sync.Mutex
 	scales []float32
-	kept   []int8
 }
 
 func (q *quantized) share(part string) string {
@@ -218,7 +220,7 @@ func (q *quantized) channel() func(i int) int {
 func (q *quantized) each(use func(at int, xs []float32)) error {
 	a, at := q.entry.Array, 0
 	var xs []float32
-	for elems, err := range blocks.Elements(context.Background(), a, 4<<20) {
+	for elems, err := range blocks.Elements(context.Background(), a, blockSize) {
 		if err != nil {
 			return err
 		}
@@ -237,6 +239,8 @@ var errNotFinite = errors.New("a value that is not finite, and has no place in i
 
 // scale returns the scales.
 func (q *quantized) scale() ([]float32, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	if q.scales != nil {
 		return q.scales, nil
 	}
@@ -268,66 +272,42 @@ func (q *quantized) scale() ([]float32, error) {
 	return most, nil
 }
 
-func (q *quantized) elements() ([]int8, error) {
-	if q.kept != nil {
-		return q.kept, nil
-	}
+// writeScales writes scales to dst.
+func (q *quantized) writeScales(dst storage.Array, b blocks.Box) error {
 	scales, err := q.scale()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	elems, channel := make([]int8, q.entry.Array.Len()), q.channel()
-	err = q.each(func(at int, xs []float32) {
-		for i, x := range xs {
-			y := math.RoundToEven(float64(x) / float64(scales[channel(at+i)]))
-			elems[at+i] = int8(max(-127, min(127, y)))
+	a := storage.From(scales, len(scales))
+	return a.With(b.Of(a.View)).CopyTo(dst)
+}
+
+// writeElements writes quantized elements to dst.
+func (q *quantized) writeElements(dst storage.Array, b blocks.Box) error {
+	scales, err := q.scale()
+	if err != nil {
+		return err
+	}
+	a := q.entry.Array.With(b.Of(q.entry.Array.View))
+	most := min(a.Len(), blockSize/4)
+	xs, elems := make([]float32, most), make([]int8, most)
+	for part := range blocks.Parts(a.Shape, most) {
+		from, to := a.With(part.Of(a.View)), dst.With(part.Of(dst.View))
+		n := from.Len()
+		if err := from.CopyTo(storage.From(xs[:n], from.Shape...)); err != nil {
+			return err
 		}
-	})
-	if err != nil {
-		return nil, err
-	}
-	q.kept = elems
-	return elems, nil
-}
-
-// read copies what v selects of elements.
-func read[T dtype.Go](q *quantized, compute func() ([]T, error), dst []byte, t dtype.Type, v views.View) error {
-	if t != dtype.Of[T]() {
-		return fmt.Errorf("%v read as %v: %w", dtype.Of[T](), t, dtype.ErrType)
-	}
-	q.mu.Lock()
-	elems, err := compute()
-	q.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	if !v.Within(len(elems)) {
-		return fmt.Errorf("%v reaches outside of %d elements: %w", v.Shape, len(elems), views.ErrShape)
-	}
-	storage.Gather(dst, dtype.Bytes(elems), t, v)
-	return nil
-}
-
-type quantizedElements struct{ *quantized }
-
-func (q quantizedElements) Len() int               { return q.entry.Array.Len() }
-func (q quantizedElements) Device() storage.Device { return storage.File("converted") }
-func (q quantizedElements) ReadView(dst []byte, t dtype.Type, v views.View) error {
-	if err := read(q.quantized, q.elements, dst, t, v); err != nil {
-		return err
-	}
-	if _, last := v.Bounds(); last == q.Len()-1 {
-		q.mu.Lock()
-		q.kept = nil
-		q.mu.Unlock()
+		first, step := b.Start[q.axis]+part.Start[q.axis]*b.Step[q.axis], part.Step[q.axis]*b.Step[q.axis]
+		inner := views.Of(part.Count[q.axis+1:]...).Len() // consecutive elements of one channel
+		for i, k := 0, 0; i < n; i, k = i+inner, (k+1)%part.Count[q.axis] {
+			scale := float64(scales[first+k*step])
+			for j, x := range xs[i:][:inner] {
+				elems[i+j] = int8(max(-127, min(127, math.RoundToEven(float64(x)/scale))))
+			}
+		}
+		if err := storage.From(elems[:n], from.Shape...).CopyTo(to); err != nil {
+			return err
+		}
 	}
 	return nil
-}
-
-type quantizedScales struct{ *quantized }
-
-func (q quantizedScales) Len() int               { return 4 * q.entry.Array.Shape[q.axis] }
-func (q quantizedScales) Device() storage.Device { return storage.File("converted") }
-func (q quantizedScales) ReadView(dst []byte, t dtype.Type, v views.View) error {
-	return read(q.quantized, q.scale, dst, t, v)
 }

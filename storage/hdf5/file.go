@@ -19,6 +19,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -323,7 +324,7 @@ type blockCache struct {
 
 const (
 	blockSize   = 64 << 10
-	youngBlocks = 256 // 16 MiB
+	youngBlocks = 64 // 4 MiB
 )
 
 func (c *blockCache) bytes(f *File, at int64, n int) ([]byte, error) {
@@ -342,6 +343,9 @@ func (c *blockCache) bytes(f *File, at int64, n int) ([]byte, error) {
 	from := int(at - first*blockSize)
 	if from+n > len(block) {
 		return nil, fmt.Errorf("file truncated while in use: %d bytes at %d", n, at)
+	}
+	if n <= blockSize/8 { // what is kept of it must not keep the block
+		return slices.Clone(block[from : from+n]), nil
 	}
 	return block[from : from+n : from+n], nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/storage/hdf5/internal/format"
 	"github.com/h5dnn/h5dnn/storage/hdf5/internal/parallel"
+	"github.com/h5dnn/h5dnn/storage/hdf5/internal/scratch"
 	"github.com/h5dnn/h5dnn/views"
 )
 
@@ -234,8 +235,41 @@ func (s *source) readContiguous(dst []byte, to, from views.View) error {
 		to, from := subrange(to, axis, first, end), subrange(from, axis, first, end)
 		lo, hi := from.Bounds()
 		from.Offset -= lo
-		return s.d.withMapped(s.d.layout.address+uint64(lo), hi-lo+s.size, func(b []byte) { s.gather(dst, b, to, from) })
+		return s.copyStored(dst, s.d.layout.address+uint64(lo), hi-lo+s.size, to, from)
 	})
+}
+
+// largeRead is the number of consecutive bytes from which on they are read by system calls:
+// that is no slower than copying them from the mapping, whose pages would then count as memory
+// of the process.
+const largeRead = 64 << 10
+
+// copyStored copies elements from n bytes of the file at an address, which are stored there
+// without filters.
+func (s *source) copyStored(dst []byte, address uint64, n int, to, from views.View) error {
+	if n < largeRead || !contiguous(from, s.size) || !contiguous(to, 1) {
+		touched := storage.TouchedBy(from, s.size)
+		return s.d.withMapped(address, n, touched, func(b []byte) { s.gather(dst, b, to, from) })
+	}
+	size := s.elemSize()
+	dst = dst[to.Offset*size:][:to.Len()*size]
+	if s.convert == nil {
+		return s.d.file.readAt(dst, address)
+	}
+	most := largeRead / s.size * s.size
+	if most == 0 {
+		most = s.size
+	}
+	buffer := scratch.Get(most)
+	defer scratch.Put(buffer)
+	for at := 0; at < n; at += most {
+		b := buffer[:min(most, n-at)]
+		if err := s.d.file.readAt(b, address+uint64(at)); err != nil {
+			return err
+		}
+		s.convert(dst[at/s.size*size:][:len(b)/s.size*size], b)
+	}
+	return nil
 }
 
 // viewOfChunk returns the view, in bytes of a chunk of the given shape, of the part of a

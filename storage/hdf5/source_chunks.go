@@ -105,7 +105,7 @@ func (s *source) readOneChunk(dst []byte, p transfer, h hyperslab, in []chunkRan
 		s.writeFill(dst, transfer{from, to}, h)
 		return nil
 	case len(s.d.Filters) == 0 && s.d.file.file != nil:
-		return s.d.withMapped(e.address, size, func(b []byte) { s.gather(dst, b, to, from) })
+		return s.copyStored(dst, e.address, size, to, from)
 	}
 	key := chunkKey{s.d.file, s.d.header.address, number}
 	if whole := s.decodeTarget(dst, to, from, size); whole != nil && !s.d.file.chunks.contains(key) {

@@ -72,13 +72,23 @@ func (s mappedSource) WithBytes(read func(b []byte) error) error {
 	return nil
 }
 
-// withMapped calls use with n mapped bytes of the dataset, at an address.
-func (d *Dataset) withMapped(address uint64, n int, use func([]byte)) error {
+// withMapped calls use with n mapped bytes of the dataset at an address, of which reading maps
+// so many.
+func (d *Dataset) withMapped(address uint64, n, touched int, use func([]byte)) error {
 	m, err := d.file.mapped(address, n)
 	if err != nil {
 		return err
 	}
+	all, err := d.file.mapping.of(d.file.file)
+	if err != nil {
+		return err
+	}
+	size, err := d.storedSize()
+	if err != nil {
+		return err
+	}
 	err = m.WithBytes(func(b []byte) error {
+		all.Touch(int(d.header.address), max(size, n), touched)
 		use(b)
 		return nil
 	})

@@ -322,18 +322,12 @@ func (d *DatasetWriter) writeContiguous(start []int, a storage.Array) error {
 	place := subview(views.Of(d.shape...), start, a.Shape)
 	ones := slices.Repeat([]int{1}, a.Rank())
 	if a.Rank() == 0 {
-		data, err := bytesOf(a)
-		if err != nil {
-			return err
-		}
-		return d.writeRuns(data, place)
+		return withBytes(a, func(data []byte) error { return d.writeRuns(data, place) })
 	}
 	return each(slices.Collect(hyperslabs(a.Shape, ones, blockBytes/d.t.Size())), func(b hyperslab) error {
-		data, err := bytesOf(a.With(subview(a.View, b.start, b.count)))
-		if err != nil {
-			return err
-		}
-		return d.writeRuns(data, subview(place, b.start, b.count))
+		return withBytes(a.With(subview(a.View, b.start, b.count)), func(data []byte) error {
+			return d.writeRuns(data, subview(place, b.start, b.count))
+		})
 	})
 }
 

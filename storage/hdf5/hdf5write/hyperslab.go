@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/storage/hdf5/internal/scratch"
 	"github.com/h5dnn/h5dnn/views"
 )
 
@@ -75,13 +76,26 @@ func next(at, shape, size []int) bool {
 	return false
 }
 
+// withBytes calls use with a's elements in row-major order, in host memory that is not a
+// mapped file. The elements of an array that is stored so are not copied.
+func withBytes(a storage.Array, use func(b []byte) error) error {
+	if b, ok := a.Bytes(); ok {
+		return use(b)
+	}
+	b := scratch.Get(a.Len() * a.Type.Size())
+	defer scratch.Put(b)
+	if err := a.CopyTo(storage.Array{Data: storage.Wrap(b), Type: a.Type, View: views.Of(a.Shape...)}); err != nil {
+		return err
+	}
+	return use(b)
+}
+
 // bytesOf returns a's elements in row-major order, in host memory that is not a mapped
 // file. The elements of an array that is stored so are not copied.
-func bytesOf(a storage.Array) ([]byte, error) {
-	a, err := a.To(storage.CPU)
-	if err != nil {
-		return nil, err
+func bytesOf(a storage.Array) (b []byte, err error) {
+	a, err = a.To(storage.CPU)
+	if err == nil {
+		b, _ = a.Bytes()
 	}
-	size := a.Type.Size()
-	return a.Data.(storage.Host).Bytes()[a.Offset*size : (a.Offset+a.Len())*size], nil
+	return b, err
 }
