@@ -45,7 +45,11 @@ func (d *Device) LibraryChoices() (all []LibraryChoice) {
 // String describes a product as the library has it, in column-major order.
 func (g gemm) String() string {
 	flip := map[C.int]string{C.H5_OP_N: "", C.H5_OP_T: "ᵀ"}
-	epilogue := map[C.int]string{C.H5_EPILOGUE_BIAS: " + bias", C.H5_EPILOGUE_RELU_BIAS: " + bias, relu"}[g.epilogue]
+	epilogue := map[C.int]string{
+		C.H5_EPILOGUE_BIAS: " + bias", C.H5_EPILOGUE_RELU: ", relu", C.H5_EPILOGUE_RELU_BIAS: " + bias, relu",
+		C.H5_EPILOGUE_RELU | C.H5_EPILOGUE_AUX: ", relu and its mask", C.H5_EPILOGUE_RELU_BIAS | C.H5_EPILOGUE_AUX: " + bias, relu and its mask",
+		C.H5_EPILOGUE_DRELU: ", gradient of relu by its mask", C.H5_EPILOGUE_BGRADA: " and sums of the first factor", C.H5_EPILOGUE_BGRADB: " and sums of the second factor",
+	}[g.epilogue]
 	kind := map[C.int]string{C.H5_COMPUTE_32F: "sums in float32", C.H5_COMPUTE_64F: "sums in float64", C.H5_COMPUTE_32F_FAST_TF32: "TF32"}[g.compute]
 	text := fmt.Sprintf("%dx%d%s · %dx%d%s%s, type %d, %s", g.a.rows, g.a.columns, flip[g.a.transposed], g.b.rows, g.b.columns, flip[g.b.transposed], epilogue, g._type, kind)
 	if g.batches > 1 {

@@ -214,6 +214,7 @@ func multiplying() (all []trial) {
 		for act := kernels.NoActivation; act <= kernels.SiLUActivation; act++ {
 			all = append(all, trial{kernels.Linear, kernels.LinearOptions{Act: act}, list(of(m, n)), list(of(m, k), of(n, k), of(n)), 1e-4},
 				trial{kernels.Linear, kernels.LinearOptions{Act: act}, list(of(m, n), of(m, n)), list(of(m, k), of(n, k), of(n)), 1e-4},
+				trial{kernels.LinearGradX, kernels.LinearGradXOptions{Act: act}, list(of(m, n)), list(of(m, k), of(k, n), of(m, n)), 1e-4},
 				trial{kernels.BiasAct, kernels.ActOptions{Act: act}, list(of(m, n)), list(of(m, n), of(n)), 1e-5},
 				trial{kernels.BiasAct, kernels.ActOptions{Act: act}, list(of(m, n), of(m, n)), list(of(m, n), of(n)), 1e-5},
 				trial{kernels.ActGrad, kernels.ActOptions{Act: act}, list(of(m, n)), list(of(m, n), of(m, n)), 1e-6},

@@ -30,6 +30,8 @@ enum { /* cublasStatus_t and attributes of cublasLt's objects */
 	H5_DESC_TRANSB = 4,
 	H5_DESC_EPILOGUE = 7,
 	H5_DESC_BIAS_POINTER = 8,
+	H5_DESC_AUX_POINTER = 11,
+	H5_DESC_AUX_LD = 12,
 	H5_LAYOUT_BATCH_COUNT = 5,
 	H5_LAYOUT_STRIDED_BATCH_OFFSET = 6,
 	H5_PREF_MAX_WORKSPACE_BYTES = 1,
@@ -43,8 +45,11 @@ enum { /* cublasStatus_t and attributes of cublasLt's objects */
 	H5_ALGORITHM_TILE = 1,
 	H5_ALGORITHM_SPLITS = 2,
 	H5_EPILOGUE_DEFAULT = 1,
+	H5_EPILOGUE_RELU = 2,
 	H5_EPILOGUE_BIAS = 4,
 	H5_EPILOGUE_RELU_BIAS = 6,
+	H5_EPILOGUE_AUX = 128, /* with RELU or RELU_BIAS: writes the mask of the results that are positive */
+	H5_EPILOGUE_DRELU = 136, /* results are 0 where the mask is not set */
 	H5_EPILOGUE_BGRADA = 256, /* the sums of op(a) over k are written to the bias, or those of op(b) */
 	H5_EPILOGUE_BGRADB = 512,
 };

@@ -459,3 +459,124 @@ func TestBiasGradientsAreEpilogues(t *testing.T) {
 		}
 	})
 }
+
+// TestReLUMasksAreEpilogues has cuBLASLt write the mask of a product and a ReLU, and apply it to the product that is the
+// gradient of its result, in one launch each. For inner dimension 19 the fake supports no masks: the product of that
+// dimension is computed without one, and the gradient of the ReLU by an own kernel.
+func TestReLUMasksAreEpilogues(t *testing.T) {
+	byLibraries(t, func(t *testing.T, gpus [2]*cuda.Device) {
+		for _, e := range []dtype.Type{dtype.Float32, dtype.Float16, dtype.BFloat16} {
+			tolerance := map[dtype.Type]float64{dtype.Float32: 1e-4, dtype.Float16: 1e-2, dtype.BFloat16: 1e-1}[e]
+			for _, c := range []struct {
+				in, hidden, out int
+				bias            bool
+				masked          [2]bool // the product, and the gradient
+			}{
+				{5, 6, 3, true, [2]bool{true, true}},
+				{5, 6, 3, false, [2]bool{true, true}},
+				{8, 130, 7, true, [2]bool{true, true}},
+				{3, 1, 2, true, [2]bool{true, true}},
+				{19, 6, 3, true, [2]bool{false, false}},
+				{5, 6, 19, true, [2]bool{true, false}},
+			} {
+				t.Run(fmt.Sprintf("%v %d to %d to %d, bias %v", e, c.in, c.hidden, c.out, c.bias), func(t *testing.T) {
+					defer cudatest.Reset()
+					forward := trial{kernels.Linear, nil, list(of(9, c.hidden).as(e)), list(of(9, c.in).as(e), of(c.hidden, c.in).as(e), of(c.hidden).as(e)), tolerance}
+					if !c.bias {
+						forward.in = forward.in[:2]
+					}
+					d := gpus[0]
+					mask := newMask(t, d, 9, c.hidden, e)
+					hostY, y := agreesMasked(t, d, forward, kernels.LinearOptions{Act: kernels.ReLUActivation, Mask: mask}, nil, "relu", c.masked[0])
+					if mask.Written != c.masked[0] && !cudatest.RealGPU() {
+						t.Errorf("mask written %v, want %v", mask.Written, c.masked[0])
+					}
+					backward := trial{kernels.LinearGradX, nil, list(of(9, c.hidden).as(e)), list(of(9, c.out).as(e), of(c.out, c.hidden).as(e), of(9, c.hidden).as(e)), tolerance}
+					options := kernels.LinearGradXOptions{Act: kernels.ReLUActivation, Mask: mask}
+					agreesMasked(t, d, backward, options, []storage.Array{hostY, y}, "relu_grad", c.masked[1])
+					if !c.masked[1] || cudatest.RealGPU() && !mask.Written {
+						return
+					}
+					zero := kernels.Call{Out: []storage.Array{mask.Bits}, Options: kernels.FillOptions{}}
+					if err := d.Run(kernels.Fill, &zero); err != nil {
+						t.Fatal(err)
+					}
+					_, there := backward.call(t, d)
+					there.In[2], there.Options = y, options
+					if err := d.Run(kernels.LinearGradX, &there); err != nil {
+						t.Fatal(err)
+					}
+					same(t, "gradient by a mask of zeros", there.Out[0], storage.From(make([]float32, 9*c.hidden), 9, c.hidden), 1e-9)
+				})
+			}
+		}
+		declined := slices.ContainsFunc(gpus[0].LibraryChoices(), func(c cuda.LibraryChoice) bool {
+			return strings.Contains(c.Problem, "gradient of relu by its mask") && c.Declined != ""
+		})
+		if !declined && !cudatest.RealGPU() {
+			t.Errorf("choices %+v do not say that masks were declined", gpus[0].LibraryChoices())
+		}
+	})
+}
+
+// newMask allocates the mask of a (rows, columns) result.
+func newMask(t *testing.T, d *cuda.Device, rows, columns int, e dtype.Type) *kernels.ReLUMask {
+	t.Helper()
+	v, ok := kernels.ReLUMaskView(d, e, views.Of(rows, columns))
+	if !ok {
+		t.Fatalf("%v writes no masks", d)
+	}
+	data, err := d.Alloc(v.Len())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &kernels.ReLUMask{Bits: storage.Array{Data: data, Type: dtype.Uint8, View: v}}
+}
+
+// agreesMasked runs a trial by cuBLASLt, with the given last input on the host and on d unless it is nil, and compares its result
+// with the reference. It expects no launch of an own entry if the library takes the mask, and else one of a gradient only.
+func agreesMasked(t *testing.T, d *cuda.Device, c trial, options any, last []storage.Array, entry string, takes bool) (host, there storage.Array) {
+	t.Helper()
+	c.set = options
+	reference, call := c.call(t, d)
+	if last != nil {
+		n := len(call.In) - 1
+		reference.In[n], call.In[n] = last[0], last[1]
+	}
+	reference.Options = withoutMask(options)
+	before := cudatest.LaunchCounts()
+	if err := errors.Join(c.k.Reference(&reference), d.Run(c.k, &call), d.Sync()); err != nil {
+		t.Fatal(err)
+	}
+	own, products := 0, 0
+	for name, n := range cudatest.LaunchCounts() {
+		switch n -= before[name]; {
+		case name == "cublasLtMatmul":
+			products += n
+		case strings.HasPrefix(name, entry):
+			own += n
+		}
+	}
+	want := 0
+	if !takes && entry == "relu_grad" {
+		want = 1
+	}
+	if (products != 1 || own != want) && !cudatest.RealGPU() {
+		t.Errorf("%v: %d products by cuBLASLt and %d launches of %s; want 1 and %d", c, products, own, entry, want)
+	}
+	same(t, c.String(), call.Out[0], reference.Out[0], c.tolerance)
+	return reference.Out[0], call.Out[0]
+}
+
+// withoutMask returns options as they are on the CPU.
+func withoutMask(options any) any {
+	switch o := options.(type) {
+	case kernels.LinearOptions:
+		o.Mask = nil
+		return o
+	case kernels.LinearGradXOptions:
+		o.Mask = nil
+		return o
+	}
+	return options
+}

@@ -55,16 +55,19 @@ type gemm C.h5_gemm
 // bias of a column of z is that of a row of zᵀ.
 func gemmOf(p launch.Product, tf32 bool) (g gemm, ok bool) {
 	t, ok := gemmTypes[p.Type]
-	if !ok || p.Type == dtype.Float64 && p.Bias|p.RowSums != 0 {
+	if !ok || p.Type == dtype.Float64 && (p.Bias|p.RowSums|p.Mask != 0 || p.Relu) || p.Mask != 0 && p.Batches > 1 {
 		return g, false
 	}
 	if g._type, g.compute = t[0], t[1]; tf32 && p.Type == dtype.Float32 {
 		g.compute = C.H5_COMPUTE_32F_FAST_TF32
 	}
 	g.batches, g.bias, g.epilogue = C.int(p.Batches), C.h5_address(p.Bias|p.RowSums), epilogueOf(p)
+	if p.Mask != 0 {
+		g.mask, g.mask_ld = C.h5_address(p.Mask), C.int64_t(8*launch.MaskBytes(p.N))
+	}
 	if g.transposed(p) {
 		ok = true
-	} else if ok = p.Bias == 0 && g.direct(p); ok && p.RowSums != 0 {
+	} else if ok = p.Bias|p.Mask == 0 && g.direct(p); ok && p.RowSums != 0 {
 		g.epilogue = C.H5_EPILOGUE_BGRADA
 	}
 	return g, ok && max(p.M, p.N, p.K, p.Batches) <= math.MaxInt32
@@ -82,12 +85,28 @@ func epilogueOf(p launch.Product) C.int {
 	switch {
 	case p.RowSums != 0: // x is factor b of zᵀ = yᵀ·xᵀ
 		return C.H5_EPILOGUE_BGRADB
-	case p.Bias == 0:
-		return C.H5_EPILOGUE_DEFAULT
-	case p.Relu:
-		return C.H5_EPILOGUE_RELU_BIAS
+	case p.Mask != 0 && !p.Relu:
+		return C.H5_EPILOGUE_DRELU
 	}
-	return C.H5_EPILOGUE_BIAS
+	var all C.int
+	if p.Bias != 0 {
+		all |= C.H5_EPILOGUE_BIAS
+	}
+	if p.Relu {
+		all |= C.H5_EPILOGUE_RELU
+	}
+	if p.Mask != 0 {
+		all |= C.H5_EPILOGUE_AUX
+	}
+	return max(all, C.H5_EPILOGUE_DEFAULT)
+}
+
+// WritesMasks implements [launch.Multiplier].
+func (d *Device) WritesMasks(t dtype.Type) bool {
+	d.vendor.mu.Lock()
+	defer d.vendor.mu.Unlock()
+	handle, err := d.vendor.handle(d, cublasLt)
+	return handle != 0 && err == nil && t != dtype.Float64 && gemmTypes[t] != [2]C.int{}
 }
 
 // transposed describes zᵀ = yᵀ·xᵀ, if the layouts allow it.
@@ -134,6 +153,8 @@ func lead(stride, n, lines int) C.int64_t {
 
 // problem returns the part of g that the choice of an algorithm depends on.
 func (g gemm) problem() C.h5_gemm {
-	g.a.at, g.b.at, g.d.at, g.bias = alignment(g.a.at), alignment(g.b.at), alignment(g.d.at), alignment(g.bias)
+	for _, at := range []*C.h5_address{&g.a.at, &g.b.at, &g.d.at, &g.bias, &g.mask} {
+		*at = alignment(*at)
+	}
 	return C.h5_gemm(g)
 }

@@ -37,6 +37,10 @@ static h5_status describe(gemm *o, const h5_gemm *g) {
 	TRY(h5_library.cublasLtMatmulDescSetAttribute(o->desc, H5_DESC_EPILOGUE, &epilogue, sizeof epilogue));
 	if (g->bias)
 		TRY(h5_library.cublasLtMatmulDescSetAttribute(o->desc, H5_DESC_BIAS_POINTER, &g->bias, sizeof g->bias));
+	if (g->mask) {
+		TRY(h5_library.cublasLtMatmulDescSetAttribute(o->desc, H5_DESC_AUX_POINTER, &g->mask, sizeof g->mask));
+		TRY(h5_library.cublasLtMatmulDescSetAttribute(o->desc, H5_DESC_AUX_LD, &g->mask_ld, sizeof g->mask_ld));
+	}
 	TRY(layout(&o->a, g, &g->a));
 	TRY(layout(&o->b, g, &g->b));
 	TRY(layout(&o->d, g, &g->d));

@@ -22,11 +22,13 @@ typedef struct {
 	int transposed; /* H5_OP_N or H5_OP_T */
 } h5_matrix;
 
-/* d = op(a)·op(b), then a bias for each row of d (0 for none), then relu; or the sums of a factor, by the epilogue. */
+/* d = op(a)·op(b), then what the epilogue says: a bias for each row of d (0 for none) and relu, the sums of a factor, or the
+ * gradient of relu. The mask, 0 for none, has mask_ld bits for each column of d. */
 typedef struct {
 	int type, compute, epilogue, batches;
 	h5_matrix a, b, d;
-	h5_address bias, workspace;
+	h5_address bias, mask, workspace;
+	int64_t mask_ld;
 	size_t bytes; /* of workspace */
 } h5_gemm;
 

@@ -166,7 +166,7 @@ func TestNaNIsNotHidden(t *testing.T) {
 		for _, rows := range []int{1, 16} {
 			x, y := dense(views.Of(rows, 32)), dense(views.Of(rows, 16))
 			storage.Elements[float32](x)[3] = nan
-			if err := CPU.Run(Linear, &Call{Out: []storage.Array{y}, In: []storage.Array{x, dense(views.Of(16, 32)), dense(views.Of(16))}, Options: LinearOptions{act}}); err != nil {
+			if err := CPU.Run(Linear, &Call{Out: []storage.Array{y}, In: []storage.Array{x, dense(views.Of(16, 32)), dense(views.Of(16))}, Options: LinearOptions{Act: act}}); err != nil {
 				t.Fatal(err)
 			}
 			if got := storage.Elements[float32](y)[0]; got == got {

@@ -44,7 +44,7 @@ func BenchmarkLinear(b *testing.B) {
 	for _, s := range [][3]int{{64, 128, 784}, {64, 10, 128}, {256, 1024, 1024}, {256, 1024, 784}, {128, 120, 400}, {1, 128, 3136}, {32, 128, 3136}, {64, 128, 3136}, {1, 10, 128}} {
 		x, w, bias, y := views.Of(s[0], s[2]), views.Of(s[1], s[2]), views.Of(s[1]), views.Of(s[0], s[1])
 		b.Run(fmt.Sprintf("%dx%dx%d", s[0], s[2], s[1]), func(b *testing.B) {
-			bench(b, Linear, []storage.Array{dense(y)}, []storage.Array{dense(x), dense(w), dense(bias)}, LinearOptions{ReLUActivation})
+			bench(b, Linear, []storage.Array{dense(y)}, []storage.Array{dense(x), dense(w), dense(bias)}, LinearOptions{Act: ReLUActivation})
 		})
 		b.Run(fmt.Sprintf("grad x %dx%dx%d", s[0], s[2], s[1]), func(b *testing.B) {
 			bench(b, MatMul, []storage.Array{dense(x)}, []storage.Array{dense(y), dense(w)}, nil)

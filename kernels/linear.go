@@ -10,7 +10,10 @@ import (
 )
 
 // LinearOptions are the options of Linear.
-type LinearOptions struct{ Act Activation }
+type LinearOptions struct {
+	Act  Activation
+	Mask *ReLUMask // of y, written by a GPU's library if Act is ReLUActivation; nil for none
+}
 
 // Linear is y = act(z) for z = x·wᵀ + b, y (N,out), x (N,in), w (out,in) and b (out),
 // which is optional. Out y and, if wanted, z. Its options are LinearOptions. Strides are as in MatMul.
@@ -42,7 +45,7 @@ func checkLinear(c *Call, options LinearOptions) error {
 	if b := third(c.In); b != nil && (b.Rank() != 1 || b.Shape[0] != y.Shape[1]) {
 		return fmt.Errorf("bias is %v; want [%d]: %w", b.Shape, y.Shape[1], views.ErrShape)
 	}
-	return nil
+	return options.Mask.check(c, y)
 }
 
 // A linear is a checked call; b is nil where there is none, and z is y unless it is wanted.

@@ -39,6 +39,53 @@ func checkLinearGradW(c *Call, _ struct{}) error {
 	return nil
 }
 
+// LinearGradXOptions are the options of LinearGradX.
+type LinearGradXOptions struct {
+	Act  Activation
+	Mask *ReLUMask // that Linear wrote for x, read if Act is ReLUActivation; nil for none
+}
+
+// LinearGradX is the gradient of Linear without an activation with respect to z, where x = act(z): Out dz (N,in),
+// which is dy·w·act'(z); In dy (N,out), w (out,in), and x, or z if the activation is OfInput. Its options are
+// LinearGradXOptions. Its result is that of MatMul and ActGrad.
+var LinearGradX = define("linear grad x", checkLinearGradX,
+	func(c *Call, options LinearGradXOptions) error {
+		product, act := c.linearGradX(options)
+		if err := MatMul.Reference(product); err != nil {
+			return err
+		}
+		return ActGrad.Reference(act)
+	},
+	func(c *Call, options LinearGradXOptions) (bool, error) {
+		product, act := c.linearGradX(options)
+		if err := CPU.Run(MatMul, product); err != nil {
+			return true, err
+		}
+		return true, CPU.Run(ActGrad, act)
+	})
+
+func checkLinearGradX(c *Call, options LinearGradXOptions) error {
+	if err := c.real(1, 3); err != nil {
+		return err
+	}
+	if err := options.Act.check(); err != nil {
+		return err
+	}
+	dz, dy, w, v := &c.Out[0], &c.In[0], &c.In[1], &c.In[2]
+	if dy.Rank() != 2 || w.Rank() != 2 || dz.Rank() != 2 || dy.Shape[1] != w.Shape[0] || dz.Shape[0] != dy.Shape[0] || dz.Shape[1] != w.Shape[1] {
+		return fmt.Errorf("dy %v and w %v do not make dz %v; want (N,out), (out,in), (N,in): %w", dy.Shape, w.Shape, dz.Shape, views.ErrShape)
+	}
+	if err := oneShape(*dz, *v); err != nil {
+		return err
+	}
+	return options.Mask.check(c, dz)
+}
+
+// linearGradX returns the calls of MatMul and ActGrad for the gradient of x.
+func (c *Call) linearGradX(options LinearGradXOptions) (product, act *Call) {
+	return &Call{Out: c.Out, In: c.In[:2]}, &Call{Out: c.Out, In: []storage.Array{c.In[2], c.Out[0]}, Options: ActOptions{Act: options.Act}}
+}
+
 // linearGrads returns the calls of MatMul and Sum for the gradients of w and b.
 func (c *Call) linearGrads() (product, sum *Call) {
 	dy, db := &c.In[1], &c.Out[1]

@@ -38,13 +38,34 @@ var (
 		return cmp.Or(c.launch(MatMul, product), c.launch(Sum, sum))
 	})
 
+	_ = onGPU(LinearGradX, func(c *Call, options LinearGradXOptions) error {
+		product, act := c.linearGradX(options)
+		z, x, y := &product.Out[0], &product.In[0], &product.In[1]
+		if m := options.Mask; m != nil && m.Written && options.Act == ReLUActivation {
+			if p, ok := productOf(z, x, y); ok && z.Len() > 0 {
+				if done, err := c.tryLibrary(&p, z, x, y, epilogue{mask: m}); done || err != nil {
+					return err
+				}
+			}
+		}
+		return cmp.Or(c.launch(MatMul, product), c.launch(ActGrad, act))
+	})
+
 	_ = onGPU(Linear, func(c *Call, options LinearOptions) error {
 		l := linearOf(c, options)
 		if l.y.Len() == 0 {
 			return nil
 		}
-		p := l.product()
-		if done, err := c.tryLibrary(&p, l.z, l.x, l.wT(), epilogue{bias: l.b, act: l.act, activated: l.y}); done || err != nil {
+		p, e := l.product(), epilogue{bias: l.b, act: l.act, activated: l.y}
+		if m := options.Mask; m != nil && l.act == ReLUActivation && l.y == l.z {
+			e.mask = m
+			if done, err := c.tryLibrary(&p, l.z, l.x, l.wT(), e); done || err != nil {
+				m.Written = done
+				return err
+			}
+			e.mask = nil
+		}
+		if done, err := c.tryLibrary(&p, l.z, l.x, l.wT(), e); done || err != nil {
 			return err
 		}
 		return c.launchProduct(&p, l.z, l.x, l.w, l.b, l.y, l.act)
@@ -69,11 +90,13 @@ func (c *Call) activate(y, z *storage.Array, act Activation) error {
 	return on.launchLoop(act.String(), 0, 0)
 }
 
-// An epilogue is what a library computes with a product: a bias and an activation, or the sums of x's rows.
+// An epilogue is what a library computes with a product: a bias and an activation, the sums of x's rows, or the gradient of
+// a ReLU.
 type epilogue struct {
 	bias, rowSums *storage.Array // nil for none
 	act           Activation
 	activated     *storage.Array // act of the product and the bias; nil if it takes their place
+	mask          *ReLUMask      // written if act is a ReLU, and else read for its gradient; nil for none
 }
 
 // tryLibrary computes z = x·y and e with the GPU's library, and returns false if that does not take it.
@@ -90,7 +113,10 @@ func (c *Call) tryLibrary(p *native.Product, z, x, y *storage.Array, e epilogue)
 		X:    launch.Matrix{Address: c.gpu.First(x), Down: int(p.X[0]), Across: int(p.X[1]), Batch: int(p.XBatch[0])},
 		Y:    launch.Matrix{Address: c.gpu.First(y), Down: int(p.Y[0]), Across: int(p.Y[1]), Batch: int(p.YBatch[0])},
 		Z:    launch.Matrix{Address: c.gpu.First(z), Down: int(p.Z[0]), Across: int(p.Z[1]), Batch: int(p.ZBatch[0])},
-		Bias: c.gpu.First(e.bias), Relu: e.bias != nil && e.act == ReLUActivation && e.activated == z, RowSums: c.gpu.First(e.rowSums),
+		Bias: c.gpu.First(e.bias), Relu: e.act == ReLUActivation && e.activated == z && z.Type != dtype.Float64, RowSums: c.gpu.First(e.rowSums),
+	}
+	if e.mask != nil {
+		q.Mask = c.gpu.First(&e.mask.Bits)
 	}
 	if p.Axes == 1 {
 		q.Batches = int(p.Batch[0])

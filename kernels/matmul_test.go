@@ -46,10 +46,10 @@ func TestLinearAgrees(t *testing.T) {
 		for act := NoActivation; act.check() == nil; act++ {
 			for _, l := range layouts {
 				y, x, w := l.of(s[0], s[1]), l.of(s[0], s[2]), l.of(s[1], s[2])
-				agree(t, Linear, []views.View{rowMajorLayout.of(s[0], s[1])}, []views.View{x, rowMajorLayout.of(s[1], s[2]), l.of(s[1])}, LinearOptions{act}, 1e-4)
-				agree(t, Linear, []views.View{y}, []views.View{rowMajorLayout.of(s[0], s[2]), w}, LinearOptions{act}, 1e-4)
-				agree(t, Linear, []views.View{rowMajorLayout.of(s[0], s[1]), y}, []views.View{x, rowMajorLayout.of(s[1], s[2]), l.of(s[1])}, LinearOptions{act}, 1e-4)
-				agree(t, Linear, []views.View{y, rowMajorLayout.of(s[0], s[1])}, []views.View{rowMajorLayout.of(s[0], s[2]), w}, LinearOptions{act}, 1e-4)
+				agree(t, Linear, []views.View{rowMajorLayout.of(s[0], s[1])}, []views.View{x, rowMajorLayout.of(s[1], s[2]), l.of(s[1])}, LinearOptions{Act: act}, 1e-4)
+				agree(t, Linear, []views.View{y}, []views.View{rowMajorLayout.of(s[0], s[2]), w}, LinearOptions{Act: act}, 1e-4)
+				agree(t, Linear, []views.View{rowMajorLayout.of(s[0], s[1]), y}, []views.View{x, rowMajorLayout.of(s[1], s[2]), l.of(s[1])}, LinearOptions{Act: act}, 1e-4)
+				agree(t, Linear, []views.View{y, rowMajorLayout.of(s[0], s[1])}, []views.View{rowMajorLayout.of(s[0], s[2]), w}, LinearOptions{Act: act}, 1e-4)
 			}
 		}
 	}
@@ -63,9 +63,9 @@ func TestLinearInBlocksAgrees(t *testing.T) {
 	}
 	x, w, y := rowMajorLayout.of(rows, in), rowMajorLayout.of(out, in), rowMajorLayout.of(rows, out)
 	for _, act := range []Activation{ReLUActivation, GELUActivation, SiLUActivation} {
-		agree(t, Linear, []views.View{y, y}, []views.View{x, w, rowMajorLayout.of(out)}, LinearOptions{act}, 1e-4)
-		agree(t, Linear, []views.View{y, y}, []views.View{transposedLayout.of(rows, in), w}, LinearOptions{act}, 1e-4)
-		agree(t, Linear, []views.View{gappedLayout.of(rows, out), y}, []views.View{x, w}, LinearOptions{act}, 1e-4)
+		agree(t, Linear, []views.View{y, y}, []views.View{x, w, rowMajorLayout.of(out)}, LinearOptions{Act: act}, 1e-4)
+		agree(t, Linear, []views.View{y, y}, []views.View{transposedLayout.of(rows, in), w}, LinearOptions{Act: act}, 1e-4)
+		agree(t, Linear, []views.View{gappedLayout.of(rows, out), y}, []views.View{x, w}, LinearOptions{Act: act}, 1e-4)
 	}
 }
 

@@ -59,7 +59,7 @@ func TestReferenceLoopsAgreeWithPyTorch(t *testing.T) {
 		case "matmul":
 			err = MatMul.Reference(&Call{Out: out, In: in})
 		case "linear":
-			err = Linear.Reference(&Call{Out: out, In: in, Options: LinearOptions{s.Act}})
+			err = Linear.Reference(&Call{Out: out, In: in, Options: LinearOptions{Act: s.Act}})
 		case "layer norm":
 			err = LayerNorm.Reference(&Call{Out: out, In: in, Options: LayerNormOptions{s.Epsilon}})
 		case "layer norm grad":

@@ -23,7 +23,7 @@ func (p *program) add(k *Kernel, out, in []storage.Array, options any) {
 func (p *program) linear(x storage.Array, out int, act Activation) (y storage.Array, back func(dy storage.Array, dx *storage.Array)) {
 	n, in := x.Shape[0], x.Shape[1]
 	y, w, b := dense(views.Of(n, out)), dense(views.Of(out, in)), dense(views.Of(out))
-	p.add(Linear, []storage.Array{y}, []storage.Array{x, w, b}, LinearOptions{act})
+	p.add(Linear, []storage.Array{y}, []storage.Array{x, w, b}, LinearOptions{Act: act})
 	return y, func(dy storage.Array, dx *storage.Array) {
 		dz, dw, db := dense(views.Of(n, out)), dense(views.Of(out, in)), dense(views.Of(out))
 		p.add(ActGradBias, []storage.Array{dz, db}, []storage.Array{y, dy}, ActOptions{Act: act})

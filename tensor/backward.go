@@ -84,13 +84,14 @@ func (x *Tensor) ClearGrad() { x.Grad = nil }
 // A pass walks a recorded expression from its results to its leaves.
 type pass struct {
 	GradOptions
-	grads   Grads     // of tensors that are reached, until they are passed on
-	pending lastFirst // operations whose results have gradients
-	tape    *Tape
-	targets []*Tensor      // the tensors whose gradients are kept; nil for all leaves
-	leads   map[*node]bool // whether an operation depends on a target; nil for all leaves
-	kept    []*block       // not released though no gradient needs them
-	notify  *notifier      // nil if no one waits for single gradients
+	grads     Grads     // of tensors that are reached, until they are passed on
+	pending   lastFirst // operations whose results have gradients
+	tape      *Tape
+	targets   []*Tensor      // the tensors whose gradients are kept; nil for all leaves
+	leads     map[*node]bool // whether an operation depends on a target; nil for all leaves
+	kept      []*block       // not released though no gradient needs them
+	activated []*node        // operations whose activations have been differentiated with the operations that use their results
+	notify    *notifier      // nil if no one waits for single gradients
 }
 
 func newPass(act string, ys, dys, targets []*Tensor, o GradOptions) *pass {
@@ -175,7 +176,7 @@ func (p *pass) propagate(n *node) {
 		fail("gradients", storage.ErrState, "something that %s was computed from has been written to since", n.op.Name())
 	}
 	first := p.tape.allocated()
-	for i, dx := range p.backward(op, n.out, grads, in) {
+	for i, dx := range p.backward(p.throughActivation(op, in), n.out, grads, in) {
 		if x := in[i]; dx != nil && p.needs(x) {
 			p.add(x, dx)
 		}

@@ -1,10 +1,15 @@
 package tensor
 
-import "github.com/h5dnn/h5dnn/kernels"
+import (
+	"slices"
+
+	"github.com/h5dnn/h5dnn/kernels"
+)
 
 // All fusion of recorded operations is decided here, when the backward pass reaches
 // them: an activation or a dropout whose operand nothing else uses is differentiated
-// together with the product, convolution or normalization that computed the operand.
+// together with the product, convolution or normalization that computed the operand,
+// or with the product of the next linear layer, where a GPU's library has the mask of a ReLU.
 
 // A fusable operation applies an epilogue to its result, and can compute the gradient
 // through it in the same kernel.
@@ -50,16 +55,16 @@ func init() {
 // fused returns the operation whose Backward computes the gradient of n, its operands,
 // and the other operations that it includes.
 func (p *pass) fused(n *node) (op Op, in []*Tensor, producers []*node) {
-	if p.CreateGraph || !endsFusion(n.op) {
-		return n.op, n.in, nil
+	if op, done := p.withoutActivation(n); done || p.CreateGraph || !endsFusion(n.op) {
+		return op, n.in, nil
 	}
 	after := []Op{n.op}
 	for last := n; ; {
 		x := last.in[0]
-		producer := x.node
-		if producer == nil || producer.consumed != 1 || producer.released || p.grads[x] != nil || p.isTarget(x) || version(producer.out, producer.in) != producer.version {
+		if !p.usedOnce(x) {
 			return n.op, n.in, nil
 		}
+		producer := x.node
 		producers = append(producers, producer)
 		if f, ok := producer.op.(fusable); ok {
 			e := f.epilogue()
@@ -78,6 +83,42 @@ func (p *pass) fused(n *node) (op Op, in []*Tensor, producers []*node) {
 		}
 		after, last = append(after, producer.op), producer
 	}
+}
+
+// usedOnce reports whether a recorded operation computed x, and one operation alone, whose
+// gradient is next, uses it.
+func (p *pass) usedOnce(x *Tensor) bool {
+	n := x.node
+	return n != nil && n.consumed == 1 && !n.released && p.grads[x] == nil && !p.isTarget(x) && version(n.out, n.in) == n.version
+}
+
+// throughActivation returns op as an operation that also differentiates the activation by which another computed in[0],
+// and notes it for that operation, if one kernel computes both.
+func (p *pass) throughActivation(op Op, in []*Tensor) Op {
+	last, ok := op.(*linear)
+	if !ok || p.CreateGraph || !p.needs(in[0]) || !p.usedOnce(in[0]) {
+		return op
+	}
+	n := in[0].node
+	before, ok := n.op.(*linear)
+	if !ok {
+		return op
+	}
+	through := last.through(before)
+	if through != last {
+		p.activated = append(p.activated, n)
+	}
+	return through
+}
+
+// withoutActivation returns the operation of n without its activation, if that has been differentiated.
+func (p *pass) withoutActivation(n *node) (op Op, done bool) {
+	i := slices.Index(p.activated, n)
+	if i < 0 {
+		return n.op, false
+	}
+	p.activated = slices.Delete(p.activated, i, i+1)
+	return n.op.(fusable).withEpilogue(epilogue{}), true
 }
 
 // endsFusion reports whether op may be part of an epilogue.

@@ -1,6 +1,7 @@
 package tensor
 
 import (
+	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/kernels"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/tensor/internal/samples"
@@ -9,14 +10,18 @@ import (
 
 // Linear returns act(x·wᵀ + b) for x (N, in), w (out, in) and b (out), which may be nil.
 func Linear(x, w, b *Tensor, act Activation) *Tensor {
-	return withActivation(func(e epilogue) Op { return linear{e} }, act, autocast(withBias(x, w, b)...))
+	return withActivation(func(e epilogue) Op { return &linear{after: e} }, act, autocast(withBias(x, w, b)...))
 }
 
-type linear struct{ after epilogue }
+type linear struct {
+	after  epilogue
+	mask   *kernels.ReLUMask // of the result, if the activation is a ReLU and the device writes it; else nil
+	before *linear           // computed x, and its activation is differentiated with the product that is the gradient of x; nil for none
+}
 
-func (linear) Name() string { return "linear" }
+func (*linear) Name() string { return "linear" }
 
-func (op linear) Infer(in []Spec) []Spec {
+func (op *linear) Infer(in []Spec) []Spec {
 	x, w := in[0], in[1]
 	wantFloat("linear", in...)
 	if x.Rank() != 2 || w.Rank() != 2 || x.Shape[1] != w.Shape[1] {
@@ -36,27 +41,62 @@ func wantBias(op string, w Spec, in []Spec) {
 	}
 }
 
-func (op linear) Forward(c *Context, out, in []storage.Array) error {
-	return c.Run(kernels.Linear, kernels.LinearOptions{Act: op.after.act}, out, in...)
+func (op *linear) Forward(c *Context, out, in []storage.Array) error {
+	if err := op.allocMask(c, &out[0]); err != nil {
+		return err
+	}
+	return c.Run(kernels.Linear, kernels.LinearOptions{Act: op.after.act, Mask: op.mask}, out, in...)
 }
 
-func (op linear) Backward(out, grads, in []*Tensor) []*Tensor {
+// allocMask allocates the mask of y if Backward may follow.
+func (op *linear) allocMask(c *Context, y *storage.Array) error {
+	if op.after.act != ReLUActivation || !c.Recording() {
+		return nil
+	}
+	v, ok := kernels.ReLUMaskView(c.device, y.Type, y.View)
+	if !ok {
+		return nil
+	}
+	bits, err := c.Save(dtype.Uint8, v)
+	op.mask = &kernels.ReLUMask{Bits: bits.Array}
+	return err
+}
+
+func (op *linear) Backward(out, grads, in []*Tensor) []*Tensor {
 	x, w := in[0], in[1]
 	if dy := grads[0]; len(in) == 3 && in[2].requiresGrad && w.requiresGrad && dy != nil && dy.noGrad && op.after == (epilogue{}) {
-		dx := x.ifNeeded(func() *Tensor { return dy.MatMul(w) }) // first, because the layers before wait for it
+		dx := op.gradX(x, w, dy) // first, because the layers before wait for it
 		both := RunKernel(kernels.LinearGradW, nil, []Spec{like(w), like(in[2])}, x, dy)
 		return []*Tensor{dx, both[0], both[1]}
 	}
 	dz, db := op.after.grad(out, grads, optional(in, 2))
 	return []*Tensor{
-		x.ifNeeded(func() *Tensor { return dz.MatMul(w) }),
+		op.gradX(x, w, dz),
 		w.ifNeeded(func() *Tensor { return dz.T().MatMul(x) }),
 		db,
 	}[:len(in)]
 }
 
-func (op linear) epilogue() epilogue      { return op.after }
-func (linear) withEpilogue(e epilogue) Op { return linear{e} }
+// gradX returns the gradient of x, or that of the result of op.before before its activation.
+func (op *linear) gradX(x, w, dz *Tensor) *Tensor {
+	if op.before == nil {
+		return x.ifNeeded(func() *Tensor { return dz.MatMul(w) })
+	}
+	options := kernels.LinearGradXOptions{Act: op.before.after.act, Mask: op.before.mask}
+	return runKernel(kernels.LinearGradX, options, like(x), dz, w, x)
+}
+
+func (op *linear) epilogue() epilogue      { return op.after }
+func (*linear) withEpilogue(e epilogue) Op { return &linear{after: e} }
+
+// through returns op with the gradient of x passed on through the activation of before, which computed x; or op itself
+// if no device computes both at once.
+func (op *linear) through(before *linear) *linear {
+	if before.mask == nil || !before.mask.Written {
+		return op
+	}
+	return &linear{after: op.after, before: before}
+}
 
 // optional returns in[i], or nil if there are fewer.
 func optional(in []*Tensor, i int) *Tensor {

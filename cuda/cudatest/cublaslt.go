@@ -24,7 +24,8 @@ type (
 		compute, scale C.int
 		transA, transB C.int32_t
 		epilogue       C.int32_t
-		bias           uint64
+		bias, mask     uint64
+		maskLD         C.int64_t // in bits
 	}
 
 	layout struct {
@@ -42,11 +43,12 @@ type (
 	}
 )
 
-// unknownSum is the inner dimension that this cuBLASLt has no algorithm for; for
-// failedSum it returns an algorithm that then fails.
+// unknownSum is the inner dimension that this cuBLASLt has no algorithm for, and unmaskedSum that which it has none for
+// with a mask; for failedSum it returns an algorithm that then fails.
 const (
-	unknownSum = 13
-	failedSum  = 17
+	unknownSum  = 13
+	failedSum   = 17
+	unmaskedSum = 19
 )
 
 var ltTypes = map[C.int]dtype.Type{C.H5_R_32F: dtype.Float32, C.H5_R_64F: dtype.Float64, C.H5_R_16F: dtype.Float16, C.H5_R_16BF: dtype.BFloat16}
@@ -94,6 +96,10 @@ func fake_cublasLtMatmulDescSetAttribute(handle C.h5_object, which C.int, value 
 			ok = attribute(&m.epilogue, value, bytes)
 		case which == C.H5_DESC_BIAS_POINTER:
 			ok = attribute(&m.bias, value, bytes)
+		case which == C.H5_DESC_AUX_POINTER:
+			ok = attribute(&m.mask, value, bytes)
+		case which == C.H5_DESC_AUX_LD:
+			ok = attribute(&m.maskLD, value, bytes)
 		}
 		return ltIf(ok)
 	})
@@ -213,12 +219,24 @@ func (g *gemm) typed() bool {
 		return g.compute == C.H5_COMPUTE_64F && g.scale == C.H5_R_64F && g.epilogue == C.H5_EPILOGUE_DEFAULT
 	}
 	exact := g.compute == C.H5_COMPUTE_32F || g.compute == C.H5_COMPUTE_32F_FAST_TF32 && kind == C.H5_R_32F
-	return exact && g.scale == C.H5_R_32F && (g.epilogue&(C.H5_EPILOGUE_BIAS|C.H5_EPILOGUE_BGRADA|C.H5_EPILOGUE_BGRADB) != 0) == (g.bias != 0) && (g.epilogue < C.H5_EPILOGUE_BGRADA || g.d.batches == 1)
+	return exact && g.scale == C.H5_R_32F && (g.epilogue&(C.H5_EPILOGUE_BIAS|C.H5_EPILOGUE_BGRADA|C.H5_EPILOGUE_BGRADB) != 0) == (g.bias != 0) && (g.epilogue < C.H5_EPILOGUE_AUX || g.d.batches == 1) && g.masked()
+}
+
+// masked reports whether there is a mask if and only if the epilogue is one of a mask, and whether it is as cublasLt.h
+// says of CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER and CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD.
+func (g *gemm) masked() bool {
+	switch g.epilogue {
+	case C.H5_EPILOGUE_DEFAULT, C.H5_EPILOGUE_BIAS, C.H5_EPILOGUE_RELU, C.H5_EPILOGUE_RELU_BIAS, C.H5_EPILOGUE_BGRADA, C.H5_EPILOGUE_BGRADB:
+		return g.mask == 0
+	case C.H5_EPILOGUE_RELU | C.H5_EPILOGUE_AUX, C.H5_EPILOGUE_RELU_BIAS | C.H5_EPILOGUE_AUX, C.H5_EPILOGUE_DRELU:
+		return g.mask != 0 && g.mask%16 == 0 && g.maskLD%128 == 0 && int(g.maskLD) >= g.d.rows
+	}
+	return false
 }
 
 // digest is equal for calls that may share an algorithm.
 func (g gemm) digest() C.uint64_t {
-	g.bias = 0
+	g.bias, g.mask = 0, 0
 	return digest(g)
 }
 
@@ -239,7 +257,7 @@ func fake_cublasLtMatmulAlgoGetHeuristic(handle, desc, a, b, c, d, prefer C.h5_o
 		if p == nil || most < 1 || answer != 0 {
 			return ltInvalid
 		}
-		if g.sum() == unknownSum || p.reduction != C.H5_REDUCTION_COMPUTE_TYPE || p.bytes < 1<<20 {
+		if g.sum() == unknownSum || g.sum() == unmaskedSum && g.mask != 0 || p.reduction != C.H5_REDUCTION_COMPUTE_TYPE || p.bytes < 1<<20 {
 			*count = 0
 			return ltUnsupported
 		}
@@ -336,6 +354,12 @@ func (g *gemm) run(gpu *gpu, a, b, d uint64) error {
 			return err
 		}
 	}
+	mask := bitMatrix{ld: int(g.maskLD)}
+	if g.mask != 0 {
+		if mask.bytes, err = gpu.memory.Bytes(g.mask, g.d.columns*mask.ld/8); err != nil {
+			return err
+		}
+	}
 	depth := g.sum()
 	for batch := range int(g.d.batches) {
 		for i := range g.d.rows {
@@ -344,14 +368,43 @@ func (g *gemm) run(gpu *gpu, a, b, d uint64) error {
 				for k := range depth {
 					sum += g.factor(as[g.a.at(batch, i, k, g.transA)]) * g.factor(bs[g.b.at(batch, k, j, g.transB)])
 				}
-				if g.epilogue == C.H5_EPILOGUE_RELU_BIAS && sum < 0 {
-					sum = 0
+				switch {
+				case g.epilogue == C.H5_EPILOGUE_DRELU:
+					if !mask.isSet(i, j) {
+						sum = 0
+					}
+				case g.epilogue&C.H5_EPILOGUE_RELU != 0:
+					if mask.bytes != nil {
+						mask.set(i, j, sum > 0)
+					}
+					if sum < 0 { // NaN stays NaN
+						sum = 0
+					}
 				}
 				ds[g.d.at(batch, i, j, 0)] = sum
 			}
 		}
 	}
 	return gpu.store(d, ds, t)
+}
+
+// A bitMatrix has bits in column-major order, ld for each column, the lowest of a byte first.
+type bitMatrix struct {
+	bytes []byte
+	ld    int
+}
+
+func (m bitMatrix) set(row, column int, bit bool) {
+	at, b := column*m.ld+row, byte(0)
+	if bit {
+		b = 1
+	}
+	m.bytes[at/8] = m.bytes[at/8]&^(1<<(at%8)) | b<<(at%8)
+}
+
+func (m bitMatrix) isSet(row, column int) bool {
+	at := column*m.ld + row
+	return m.bytes[at/8]>>(at%8)&1 == 1
 }
 
 // biasGrad returns the sums of op(a) or op(b) over k.

@@ -1,4 +1,4 @@
-// Losses: each row or block writes a partial loss; the last block adds them.
+// Losses. Each row or block writes a partial sum; the last block to finish adds them in a fixed order.
 #include "last_block.cuh"
 #include "fault.cuh"
 #include "math.cuh"
@@ -30,7 +30,7 @@ template <class T> struct Row {
 	__device__ __forceinline__ Calc<T> operator[](int64_t j) const { return get<T>(p, at + j * step); }
 };
 
-// A warp for each row.
+// Goes through the rows with a warp for each.
 #define ROWS(i) for (int64_t lane = threadIdx.x % 32, i = (blockIdx.x * blockDim.x + threadIdx.x) / 32; i < a.rows; i += gridDim.x * blockDim.x / 32)
 
 // 1 if the first maximum of a row, or its first NaN, is at its label, else 0; NaN if the label is not a class.
@@ -121,7 +121,7 @@ struct LabelMask {
 	int64_t y_step, ignore, ignores;
 };
 
-// 1 for labels that are classes, 0 for the label to ignore. Only the thread of the first other label reports it.
+// Sets y to 1 for labels that are classes and to 0 for the label to ignore. The thread of the first invalid label reports it.
 template <class T> FN void label_mask(const LabelMask &a) {
 	auto bad = [&](int64_t l) { return wrong(a.in, l) && !(a.ignores && l == a.ignore); };
 	for (int64_t i = (int64_t)blockIdx.x * 256 + threadIdx.x; i < a.in.rows; i += (int64_t)gridDim.x * 256) {

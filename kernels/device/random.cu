@@ -13,6 +13,7 @@ struct Draw {
 	Grid g;                       // of the units of y, x, and row-major indices
 };
 
+// Philox4x32-10 (Salmon et al., SC11, doi:10.1145/2063384.2063405).
 struct Words {
 	uint32_t w[4];
 };
@@ -64,7 +65,7 @@ template <class REAL> FN REAL normal_of(const Draw &a, Drawn w, REAL) {
 
 template <class REAL> FN REAL dropout_of(const Draw &a, Drawn w, REAL x) { return (w.own >> 8) < (uint32_t)a.a ? 0 : x * (REAL)a.b; }
 
-// Four elements, from x on: adjacent and aligned, or step apart.
+// Four elements from x[at] on: adjacent and aligned if wide, else step apart.
 template <class T> FN Pack<T, 4> four(const void *x, int64_t at, int64_t step, bool wide) {
 	const T *from = (const T *)x + at;
 	if (wide)
@@ -79,7 +80,7 @@ template <class T> FN void set_four(void *y, int64_t at, int64_t step, bool wide
 		UNROLL for (int k = 0; k < 4; k++) to[k * step] = (T)v.at[k];
 }
 
-// y = f(random words, x), of units of four elements where the layout has them, so that their words are computed once.
+// Sets y to f(random words, x). A unit of four elements computes their words once.
 template <class T, class F> FN void draw(const Draw &a, F f) {
 	EACH(i, (uint32_t)a.n) {
 		Places<3> p = places<3>(a.g, i);

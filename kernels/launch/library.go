@@ -8,18 +8,28 @@ type Multiplier interface {
 	// Multiply issues p. It reports false, having issued nothing, for products it
 	// leaves to the kernels.
 	Multiply(p Product) (done bool, err error)
+	// WritesMasks reports whether a library is there for products of a type with a Mask. It
+	// may still leave some of them to the kernels.
+	WritesMasks(t dtype.Type) bool
 }
 
-// A Product is z = x·y, or relu(x·y + bias), or z = x·y and the sums of x's rows, of matrices x (M,K), y (K,N) and z (M,N) of one type.
-// None of its sizes is 0.
+// A Product is z = x·y, z = act(x·y + bias), z = x·y and the sums of x's rows, or z = x·y where a mask is set and 0
+// elsewhere, of matrices x (M,K), y (K,N) and z (M,N) of one type. None of its sizes is 0.
 type Product struct {
 	Type             dtype.Type
 	M, N, K, Batches int
 	X, Y, Z          Matrix
 	Bias             uint64 // the address of N contiguous elements; 0 for none
-	Relu             bool   // only with a bias
+	Relu             bool   // whether the activation is a ReLU
 	RowSums          uint64 // the address of the sums of M rows of x; 0 for none, as with a bias or several batches
+	Mask             uint64 // the address of M rows of MaskBytes(N) bytes, written with a ReLU and else read; 0 for none, as with several batches
 }
+
+// MaskBytes returns the size of a row of the mask of n columns.
+func MaskBytes(n int) int { return Ceil(n, maskBits) * maskBits / 8 }
+
+// maskBits is what the length of a mask's row is a multiple of (CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD of cublasLt.h).
+const maskBits = 128
 
 // A Matrix is the address and the strides, in elements, of a matrix in a GPU's memory.
 type Matrix struct {

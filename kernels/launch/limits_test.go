@@ -198,6 +198,7 @@ func (v *vast) multiplying() {
 		batch, m, k, n := s[0], s[1], s[2], s[3]
 		v.add(kernels.MatMul, nil, 1, v.of(batch, m, n), v.of(batch, m, k), v.of(batch, k, n))
 		v.add(kernels.LinearGradW, nil, 2, v.of(m, n), v.of(m), v.of(k, n), v.of(k, m))
+		v.add(kernels.LinearGradX, kernels.LinearGradXOptions{Act: kernels.ReLUActivation}, 1, v.of(m, n), v.of(m, k), v.of(k, n), v.of(m, n))
 		v.add(kernels.Linear, kernels.LinearOptions{Act: kernels.ReLUActivation}, 1, v.of(m, n), v.of(m, k), v.of(n, k), v.of(n))
 	}
 	for _, s := range []struct{ x, w []int }{
