@@ -334,12 +334,17 @@ func TestChunksAreDecodedOnceAnEpoch(t *testing.T) {
 func TestErrorsComeWithTheirBatch(t *testing.T) {
 	x, y := pairs(1000)
 	for _, mode := range []Shuffle{None, Window, Exact} {
-		for _, kept := range []bool{false, true} {
+		for _, kind := range []string{"decoded", "decoded once", "uncompressed"} {
 			fake := newFake(x, 10)
+			a := fake.Array()
+			if kind == "uncompressed" {
+				u := newUncompressed(x, 10)
+				fake, a = u.fakeSource, u.Array()
+			}
 			fake.fail[37] = errTorn
-			d := must[Dataset](t)(Of(input("x", fake.Array()), target("y", y)))
+			d := must[Dataset](t)(Of(input("x", a), target("y", y)))
 			o := Options{Batch: 16, Shuffle: mode, Window: 4}
-			if !kept {
+			if kind != "decoded once" {
 				o.Memory = leastMemory(d, o)
 			}
 			l := must[*Loader](t)(NewLoader(d, o))
@@ -348,7 +353,7 @@ func TestErrorsComeWithTheirBatch(t *testing.T) {
 				for b, err := range l.Epoch(t.Context(), 0, 0) {
 					touches := slices.ContainsFunc(b.Rows, func(row int) bool { return row/10 == 37 })
 					if touches != errors.Is(err, errTorn) {
-						t.Errorf("%v: batch of rows %v: error %v, want one only if a row is in 370 to 379", mode, b.Rows, err)
+						t.Errorf("%s, %v: batch of rows %v: error %v, want one only if a row is in 370 to 379", kind, mode, b.Rows, err)
 					}
 					if total += len(b.Rows); err == nil {
 						checkPairs(t, b, same)
@@ -357,7 +362,7 @@ func TestErrorsComeWithTheirBatch(t *testing.T) {
 					}
 				}
 				if torn == 0 || torn > 10 || total != 1000 {
-					t.Errorf("%v: %d torn batches, %d samples; want 1 to 10 and 1000", mode, torn, total)
+					t.Errorf("%s, %v: %d torn batches, %d samples; want 1 to 10 and 1000", kind, mode, torn, total)
 				}
 			}
 			delete(fake.fail, 37) // as a network file system might recover

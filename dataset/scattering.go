@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"context"
 	"sync"
 
 	"github.com/h5dnn/h5dnn/storage"
@@ -37,28 +36,6 @@ type wantedSamples struct {
 	n  int
 	at []uint32 // by sample of the block: 1 + its slot × samples in a batch + its index there; 0 if it is not wanted
 }
-
-// waiting lets workers wait for tasks.
-type waiting struct {
-	lock       sync.Mutex
-	changed    sync.Cond
-	stopWaking func() bool
-}
-
-// wakeWhenDone wakes workers when ctx is done, until stop is called.
-func (w *waiting) wakeWhenDone(ctx context.Context) {
-	w.changed.L = &w.lock
-	w.stopWaking = context.AfterFunc(ctx, w.wake)
-}
-
-// wake makes waiting workers look for a task again.
-func (w *waiting) wake() {
-	w.lock.Lock()
-	defer w.lock.Unlock()
-	w.changed.Broadcast()
-}
-
-func (w *waiting) stop() { w.stopWaking() }
 
 // newScattering returns the scattering for the positions of r.
 func newScattering(r *epochRun) *scattering {

@@ -48,6 +48,9 @@ func (s *fakeUncompressed) ReadAt(b []byte, at int64) (int, error) {
 		if !s.prefetched[row] {
 			s.notPrefetched++
 		}
+		if err := s.fail[row/max(1, s.rows)]; err != nil {
+			return 0, err
+		}
 	}
 	return copy(b, s.array.Data.(storage.Host).Bytes()[at:]), nil
 }
