@@ -88,7 +88,6 @@ type Batch struct {
 	err      error
 
 	missing int // samples that are still to be read or gathered
-	unread  int // samples that nobody reads yet
 }
 
 // NewBatch allocates a batch for the given number of samples of d.

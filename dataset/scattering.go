@@ -108,7 +108,7 @@ func (s *scattering) openBatches() {
 // open makes b the next batch.
 func (s *scattering) open(b *Batch) {
 	pos, _ := s.r.next(b)
-	b.missing, b.unread, b.err = len(b.Rows), len(b.Rows), nil
+	b.missing, b.err = len(b.Rows), nil
 	slot := (pos - s.r.start) / s.r.l.o.Batch % len(s.slots)
 	s.slots[slot] = b
 	fillRows(s.r.order, b.Rows, pos)
@@ -147,10 +147,8 @@ func (s *scattering) take(t *scatterTask, block int) bool {
 	first, size := s.blocks.start(block), s.r.l.o.Batch
 	for k, at := range w.at[:s.blocks.size(block)] {
 		if at > 0 {
-			b := s.slots[int(at-1)/size]
-			b.unread--
 			t.rows = append(t.rows, first+k)
-			t.to.batches = append(t.to.batches, b)
+			t.to.batches = append(t.to.batches, s.slots[int(at-1)/size])
 			t.to.index = append(t.to.index, int(at-1)%size)
 		}
 	}
@@ -163,13 +161,10 @@ func (s *scattering) take(t *scatterTask, block int) bool {
 // takeFor sets t to the samples wanted of a block that the next batch of the loop waits
 // for, if there is one that nobody reads.
 func (s *scattering) takeFor(t *scatterTask, b *Batch) bool {
-	if b.unread == 0 {
-		return false
-	}
-	s.prefetch(s.reach)
 	for _, row := range b.Rows {
 		block := s.blocks.of(row)
 		if w := &s.wanted[block]; w.n > 0 && w.at[row-s.blocks.start(block)] > 0 {
+			s.prefetch(s.reach)
 			return s.take(t, block)
 		}
 	}

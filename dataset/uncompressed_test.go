@@ -115,7 +115,7 @@ func TestBlocksOfUncompressedDataAreReadOnce(t *testing.T) {
 					case "chain":
 						d = must[Dataset](t)(Concat(d, must[Dataset](t)(Of(input("x", newUncompressed(x, rows).Array()), target("y", y)))))
 					}
-					o := Options{Batch: 20, Shuffle: shuffle, Window: 5, Workers: 2}
+					o := Options{Batch: 4, Shuffle: shuffle, Window: 8, Workers: 1}
 					if o.Memory = leastMemory(d, o); memory == "enough" {
 						o.Memory = max(o.Memory, int64(Bytes(d))*9/10)
 					}
@@ -132,7 +132,7 @@ func TestBlocksOfUncompressedDataAreReadOnce(t *testing.T) {
 								break
 							}
 						}
-						if memory == "enough" && fake.calls > n/10+1 {
+						if memory == "enough" && part != "subset" && fake.calls > n/10+1 {
 							t.Errorf("%s in chunks of %d, %v, from %d on: %d calls read %d blocks", part, rows, shuffle, c.start, fake.calls, n/10)
 						}
 						if times := slices.Max(fake.read); part == "whole" && memory == "enough" && times > 1 {
