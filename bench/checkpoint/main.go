@@ -20,6 +20,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/serialize"
 	_ "github.com/h5dnn/h5dnn/serialize/h5ck"
+	_ "github.com/h5dnn/h5dnn/serialize/hdf5"
 	_ "github.com/h5dnn/h5dnn/serialize/native"
 	_ "github.com/h5dnn/h5dnn/serialize/npy"
 	_ "github.com/h5dnn/h5dnn/serialize/safetensors"
@@ -273,23 +274,29 @@ print(best)
 
 // conversions converts files in processes of their own.
 func (b *bench) conversions() {
-	b.printf("\n## Converting\n\nThe peak of resident memory (VmHWM) of a process that converts %.3g GiB in %d tensors, mapped pages included, and its time.\n\n", float64(b.bytes)/(1<<30), b.tensors)
-	b.printf("| from | to | peak | time |\n|---|---|---|---|\n")
+	b.printf("\n## Converting\n\nThe peak of resident memory (VmHWM) of a process that converts a file, mapped pages included, and its time.\n\n")
+	b.printf("| | from | to | peak | time |\n|---|---|---|---|---|\n")
+	b.convertTo([][2]string{{"torch", "safetensors"}, {"safetensors", "native"}, {"native", "h5ck"}, {"h5ck", "torch"}}, b.tensors, b.bytes)
+	b.convertTo([][2]string{{"torch", "safetensors"}, {"safetensors", "npz"}, {"npz", "hdf5"}, {"hdf5", "h5ck"}, {"h5ck", "native"}, {"native", "torch"}}, 8, b.bytes/4)
+}
+
+// convertTo converts from the format of each pair to the other one.
+func (b *bench) convertTo(pairs [][2]string, tensors, bytes int) {
 	self, err := os.Executable()
 	check(err)
-	pairs := [][2]string{{"torch", "safetensors"}, {"safetensors", "native"}, {"native", "h5ck"}, {"h5ck", "torch"}}
 	for _, pair := range pairs {
 		from, to := b.file(pair[0]), b.file(pair[1])
 		if _, err := os.Stat(from); err != nil {
-			check(serialize.Save(from, pair[0], serialize.Contents{Entries: entries(b.tensors, b.bytes)}))
+			check(serialize.Save(from, pair[0], serialize.Contents{Entries: entries(tensors, bytes)}))
 		}
 		start := time.Now()
 		out, err := exec.Command(self, "-convert", from, "-to", to).Output()
 		check(err)
 		seconds := time.Since(start).Seconds()
-		b.printf("| %s | %s | %s | %.1f s |\n", pair[0], pair[1], strings.TrimSpace(string(out)), seconds)
+		b.printf("| %d tensors, %.3g GiB | %s | %s | %s | %.1f s |\n", tensors, float64(bytes)/(1<<30), pair[0], pair[1], strings.TrimSpace(string(out)), seconds)
 		check(os.Remove(from))
 	}
+	check(os.Remove(b.file(pairs[len(pairs)-1][1])))
 }
 
 // convert copies a file, and prints the peak of memory.

@@ -339,25 +339,27 @@ func (p *Plan) check() error {
 // Contents returns what is written. Each array is computed when it is read.
 func (p *Plan) Contents(ctx context.Context) serialize.Contents {
 	return serialize.Contents{Meta: p.meta, Entries: func(yield func(serialize.Entry, error) bool) {
+		sources := make(map[string]serialize.Entry, len(p.Source.Entries))
+		for _, e := range p.Source.Entries {
+			sources[e.Name] = e
+		}
 		for _, t := range p.Tensors {
 			if err := ctx.Err(); err != nil {
 				yield(serialize.Entry{}, err)
 				return
 			}
-			if !yield(serialize.Entry{Name: t.Name, Array: t.Array, Shared: p.sharedOf(t)}, nil) {
+			if !yield(serialize.Entry{Name: t.Name, Array: t.Array, Shared: sharedOf(t, sources)}, nil) {
 				return
 			}
 		}
 	}}
 }
 
-// sharedOf returns the identity of elements that are copied as they are.
-func (p *Plan) sharedOf(t checkpoint.Tensor) string {
-	if len(t.From) != 1 {
-		return ""
-	}
-	for _, e := range p.Source.Entries {
-		if e.Name == t.From[0] && e.Array.Data == t.Array.Data {
+// sharedOf returns the identity of elements that are copied as they are from one of the
+// entries of the source.
+func sharedOf(t checkpoint.Tensor, sources map[string]serialize.Entry) string {
+	if len(t.From) == 1 {
+		if e, ok := sources[t.From[0]]; ok && e.Array.Data == t.Array.Data {
 			return e.Shared
 		}
 	}

@@ -1,0 +1,142 @@
+//go:build cgo
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/storage"
+)
+
+// peakOf runs a command and returns the peak of its memory in bytes.
+func peakOf(t *testing.T, args ...string) int {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "peak")
+	cmd := program(t, args...)
+	cmd.Env = append(cmd.Env, peakVariable+"="+name)
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%q: %v\n%.1000s", args, err, errs.String())
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kib, err := strconv.Atoi(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kib << 10
+}
+
+// TestConversionsTakeTheMemoryOfTheLargestArray holds that commands which copy arrays take
+// no more memory than the largest array and 100 MiB: from and to each format that holds
+// several arrays, cast, quantized, and by each operation of a user's rules.
+func TestConversionsTakeTheMemoryOfTheLargestArray(t *testing.T) {
+	if testing.Short() || raced() {
+		t.Skip("writes files of 128 MiB")
+	}
+	const side, count, more = 4096, 2, 100 << 20
+	const size = 4 * side * side
+	folder := t.TempDir()
+	elems := make([]float32, side*side)
+	for i := range elems {
+		elems[i] = float32(i%1000) / 1000
+	}
+	save := func(format, extension string) string {
+		name := filepath.Join(folder, "in"+extension)
+		err := serialize.Save(name, format, serialize.Contents{Entries: func(yield func(serialize.Entry, error) bool) {
+			for i := range count {
+				if !yield(serialize.Entry{Name: fmt.Sprintf("layer%d.weight", i), Array: storage.From(elems, side, side)}, nil) {
+					return
+				}
+			}
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	check := func(most int, args ...string) {
+		t.Helper()
+		peak := peakOf(t, args...)
+		t.Logf("%4d MiB of %d: %q", peak>>20, (most+more)>>20, args)
+		if peak > most+more {
+			t.Errorf("%q takes %d MiB, want at most %d and 100", args, peak>>20, most>>20)
+		}
+		os.Remove(args[len(args)-1])
+	}
+	var formats []serialize.Format
+	for _, name := range serialize.Writable() {
+		f, err := serialize.ByName(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Open != nil && !f.Single && !f.Table && f.Holds(dtype.Float32) && !strings.HasPrefix(name, "keras") && name != "sharded" {
+			formats = append(formats, f)
+		}
+	}
+	if len(formats) < 6 {
+		t.Fatalf("only %d formats hold several arrays", len(formats))
+	}
+	for i, f := range formats {
+		in, to := save(f.Name, f.Extensions[0]), formats[(i+1)%len(formats)]
+		check(size, "convert", "--to", to.Name, in, filepath.Join(folder, "out"+to.Extensions[0]))
+		if !slices.Contains([]string{"torch", "hdf5"}, f.Name) {
+			os.Remove(in)
+			continue
+		}
+		for _, typ := range []string{"bf16", "int8"} {
+			check(size, "cast", "--to", typ, "--format", "safetensors", in, filepath.Join(folder, "out.safetensors"))
+		}
+		check(size, "shard", "--force", "--size", "64MiB", in, filepath.Join(folder, "out.safetensors.index.json"))
+		if f.Name != "torch" {
+			continue
+		}
+		for operation, largest := range map[string]int{
+			"transpose 1 0":      size,
+			"gates 0: 1 0 3 2":   size,
+			"features 1: 64 64":  size,
+			"concat 1":           count * size,
+			"split 1: 1024 3072": size,
+			"reshape 64 64 4096, transpose 1 0 2, reshape 4096 4096": size,
+		} {
+			from, into := "layer*.weight", "x*"
+			switch name, _, _ := strings.Cut(operation, " "); name {
+			case "concat":
+				from, into = "[layer0.weight, layer1.weight]", "x"
+			case "split":
+				into = "[x*, y*]"
+			}
+			var do []string
+			for part := range strings.SplitSeq(operation, ", ") {
+				do = append(do, strconv.Quote(part))
+			}
+			rules := filepath.Join(folder, "rules.yaml")
+			text := fmt.Sprintf("tensors:\n  - from: %s\n    to: %s\n    do: [%s]\n", quoted(from), quoted(into), strings.Join(do, ", "))
+			if err := os.WriteFile(rules, []byte(text), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			check(largest, "convert", "--rules", rules, in, filepath.Join(folder, "out.safetensors"))
+		}
+	}
+}
+
+// quoted returns a text in quotes for YAML, unless it is a list.
+func quoted(text string) string {
+	if strings.HasPrefix(text, "[") {
+		text = strings.NewReplacer("[", `["`, ", ", `", "`, "]", `"]`).Replace(text)
+		return text
+	}
+	return strconv.Quote(text)
+}
