@@ -53,8 +53,8 @@ func described(m *checkpoint.Model) (map[string]any, error) {
 	return map[string]any{"class_name": m.Class, "config": config}, nil
 }
 
-// configOf returns the settings of a layer. Keras 3 reads the shape of an input under its
-// old name, too.
+// configOf returns the settings of a layer. Keras 3 reads the shape of an input and the slope
+// of a LeakyReLU under their old names, too.
 func configOf(l *checkpoint.Layer) map[string]any {
 	config := maps.Clone(l.Config)
 	if config == nil {
@@ -64,6 +64,10 @@ func configOf(l *checkpoint.Layer) map[string]any {
 	if shape, ok := config["batch_shape"]; ok && l.Class == "InputLayer" {
 		delete(config, "batch_shape")
 		config["batch_input_shape"] = shape
+	}
+	if slope, ok := config["negative_slope"]; ok && l.Class == "LeakyReLU" {
+		delete(config, "negative_slope")
+		config["alpha"] = slope
 	}
 	return config
 }

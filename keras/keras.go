@@ -41,8 +41,24 @@ func Parse(text string) (*checkpoint.Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("model configuration: %w", err)
 	}
+	m.Version = o.version(text)
 	inferShapes(m)
 	return m, nil
+}
+
+// version returns the version of Keras that wrote a description: model.to_json() says it in
+// Keras 2, and Keras 3 has a module of Functional that others lack, and shapes of inputs under
+// another name. It returns "" if neither is there.
+func (o object) version(text string) string {
+	switch {
+	case o.Keras != "":
+		return o.Keras
+	case o.Module != nil && *o.Module == "keras.src.engine.functional":
+		return "2.15.0"
+	case o.Module != nil && (*o.Module == "keras.src.models.functional" || strings.Contains(text, `"batch_shape"`)):
+		return "3.0.0"
+	}
+	return ""
 }
 
 // An object is a serialized layer or model.
@@ -54,6 +70,7 @@ type object struct {
 	Name       string          `json:"name"` // beside config, in functional models
 	Inbound    json.RawMessage `json:"inbound_nodes"`
 	Build      json.RawMessage `json:"build_config"`
+	Keras      string          `json:"keras_version"` // of model.to_json() in Keras 2
 }
 
 // class returns the name of the class, with its package if it is not one of Keras's own:

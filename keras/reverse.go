@@ -44,6 +44,7 @@ func FromH5dnn(description any, inputs []Input) (*checkpoint.Model, map[string]s
 		}
 		r.model.Outputs = append(r.model.Outputs, v.ref)
 	}
+	inKerasOrder(r.model)
 	config, err := Describe(r.model)
 	if err != nil {
 		return nil, nil, err

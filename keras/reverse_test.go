@@ -219,3 +219,56 @@ func TestOperationsAreNoLayers(t *testing.T) {
 		t.Errorf("error %v; want one about ops.Multiply", err)
 	}
 }
+
+// TestDescriptionsHaveNamesThatEveryVersionReads looks at the settings that Keras 2 and 3 call
+// differently.
+func TestDescriptionsHaveNamesThatEveryVersionReads(t *testing.T) {
+	m, err := keras.Parse(`{"class_name": "Sequential", "config": {"name": "m", "layers": [
+		{"class_name": "InputLayer", "config": {"batch_shape": [null, 3], "name": "in"}},
+		{"class_name": "LeakyReLU", "config": {"name": "leaky", "negative_slope": 0.5}}]}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := keras.Describe(m)
+	if err != nil || !strings.Contains(text, `"alpha":0.5`) || !strings.Contains(text, `"batch_input_shape":[null,3]`) || strings.Contains(text, "negative_slope") {
+		t.Errorf("%s, %v", text, err)
+	}
+}
+
+// TestVersionsOfDescriptions finds the version that wrote a description, on which the slope of
+// hard_sigmoid depends.
+func TestVersionsOfDescriptions(t *testing.T) {
+	const layers = `"config": {"name": "m", "layers": [{"class_name": "InputLayer", "config": {"SHAPE": [null, 3], "name": "in"}}]}`
+	for text, want := range map[string]string{
+		`{"class_name": "Sequential", "keras_version": "2.4.0", "backend": "tensorflow", ` + layers + `}`:                   "2.4.0",
+		`{"class_name": "Sequential", "module": "keras", ` + strings.Replace(layers, "SHAPE", "batch_shape", 1) + `}`:       "3.0.0",
+		`{"class_name": "Sequential", "module": "keras", ` + strings.Replace(layers, "SHAPE", "batch_input_shape", 1) + `}`: "",
+		`{"class_name": "Sequential", ` + layers + `}`:                                                                      "",
+	} {
+		m, err := keras.Parse(text)
+		if err != nil || m.Version != want {
+			t.Errorf("%s: version %q, %v; want %q", text, m.Version, err, want)
+		}
+	}
+}
+
+// TestLayersAreInTheOrderOfKeras has a graph whose nodes are not listed as Keras orders the
+// layers, by the longest path to an output. Files of weights have no other order.
+func TestLayersAreInTheOrderOfKeras(t *testing.T) {
+	const graph = `{"graph": {"inputs": ["x", "y"], "nodes": [
+		{"name": "late", "layer": {"linear": {"in_features": 3, "out_features": 3}}, "from": "y"},
+		{"name": "one", "layer": {"linear": {"in_features": 3, "out_features": 3}}, "from": "x"},
+		{"name": "two", "layer": {"linear": {"in_features": 3, "out_features": 3}}},
+		{"name": "sum", "layer": "add", "from": ["two", "late"]}]}}`
+	m, _, err := keras.FromH5dnn(json.RawMessage(graph), []keras.Input{{Name: "x", Shape: []int{3}}, {Name: "y", Shape: []int{3}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, l := range m.Layers {
+		names = append(names, l.Name)
+	}
+	if got, want := strings.Join(names, " "), "x one y two late sum"; got != want {
+		t.Errorf("%s; want %s", got, want)
+	}
+}

@@ -31,6 +31,11 @@ func (t *Translation) Rename(plans []checkpoint.LayerPlan) ([]checkpoint.LayerPl
 				list[i].Links = append(list[i].Links, checkpoint.Link{From: link.From, To: to, Op: link.Op})
 			}
 		}
+		if links := list[i].Links; p.Layer.Class == "LayerNormalization" && len(links) == 1 && len(links[0].To) == 1 {
+			// PyTorch can leave out the bias; package nn has both parameters or neither.
+			gamma := links[0].To[0]
+			links[0].To, links[0].Op = []string{strings.TrimSuffix(gamma, "gamma") + "beta", gamma}, checkpoint.ConstantOp{}
+		}
 	}
 	return list, nil
 }

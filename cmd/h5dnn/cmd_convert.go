@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/h5dnn/h5dnn/checkpoint"
 	"github.com/h5dnn/h5dnn/convert"
 	"github.com/h5dnn/h5dnn/inspect"
 	"github.com/h5dnn/h5dnn/serialize"
@@ -45,6 +46,9 @@ func convertCommand() *cli.Command {
 			format, err := outputFormat(out, c.String("to"))
 			if err != nil {
 				return err
+			}
+			if format == "hdf5" && c.String("to") == "" && c.String("framework") == checkpoint.Keras {
+				format = "keras-h5" // which the extension does not tell from other HDF5 files
 			}
 			if convertsModel(c, at, format) {
 				return convertModel(c, at, out, format)

@@ -8,6 +8,7 @@ package models
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -33,6 +34,8 @@ type Source struct {
 	Config    *train.Config     // of a run of h5dnn
 	Entries   []serialize.Entry // of numbers, as the file has them
 	Others    []serialize.Entry // of other elements, such as strings
+
+	unnamed error // of weights that have no names without the architecture
 }
 
 // Open opens the named file. Files that neither Keras nor h5dnn wrote are taken to have
@@ -52,6 +55,9 @@ func Open(name string, options ...serialize.Options) (*Source, error) {
 
 func (s *Source) read() (err error) {
 	for e, err := range s.File.All() {
+		if errors.Is(err, keras.ErrConfig) && e.Array.Data != nil {
+			s.unnamed, err = cmp.Or(s.unnamed, err), nil
+		}
 		if err != nil && (e.Elements == nil || !errors.Is(err, dtype.ErrType)) {
 			return err
 		}
@@ -213,6 +219,14 @@ func New(s *Source, format string, o Options) (*Plan, error) {
 	if err := s.describe(o.Architecture); err != nil {
 		return nil, err
 	}
+	if s.unnamed != nil && o.Architecture.Config == nil {
+		return nil, fmt.Errorf("%s: %w", s.Name, s.unnamed)
+	}
+	if s.Model != nil && s.Framework == checkpoint.Keras {
+		if l := s.Model.Layer(OptimizerPath); l != nil {
+			return nil, fmt.Errorf("%s: the layer %s (%s) has the name under which the state of optimizers is kept; rename it in Keras", s.Name, l.Name, l.Class)
+		}
+	}
 	p := &Plan{Source: s, Format: target, From: s.Framework, To: o.Framework, options: o}
 	if o.Rules != nil {
 		if err := p.custom(*o.Rules); err != nil {
@@ -242,6 +256,7 @@ func (s *Source) describe(a Architecture) (err error) {
 		if err := k.SetModel(a.Keras); err != nil {
 			return err
 		}
+		s.unnamed = nil
 		s.Entries, err = serialize.Collect(k)
 	}
 	return err

@@ -330,7 +330,7 @@ func (p *Plan) check() error {
 			p.Tensors[i].Operation = strings.TrimPrefix(t.Operation+" cast(float32)", "copy ")
 		}
 	}
-	if len(p.Tensors) == 0 && len(p.Refused) == 0 {
+	if len(p.Tensors) == 0 && len(p.Refused) == 0 && (p.To == checkpoint.PyTorch || p.Source.Model == nil && p.Source.Config == nil) {
 		return fmt.Errorf("%s has no weights that %s can have", p.Source.Name, p.To)
 	}
 	return nil

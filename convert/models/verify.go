@@ -11,6 +11,7 @@ import (
 	"github.com/h5dnn/h5dnn/checkpoint"
 	"github.com/h5dnn/h5dnn/internal/blocks"
 	"github.com/h5dnn/h5dnn/serialize"
+	kerasfile "github.com/h5dnn/h5dnn/serialize/keras"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/train"
 	"github.com/h5dnn/h5dnn/views"
@@ -34,6 +35,16 @@ func (p *Plan) Verify(ctx context.Context, out string) (v Verification, err erro
 		return v, err
 	}
 	defer written.Close()
+	if k, ok := written.File.(*kerasfile.File); ok && k.Model() == nil && p.meta[kerasfile.MetaConfig] != "" {
+		if err := k.Describe(p.meta); err != nil {
+			return v, fmt.Errorf("verify %s: %w", out, err)
+		}
+		if written.Entries, err = serialize.Collect(k); err != nil {
+			return v, fmt.Errorf("verify %s: %w", out, err)
+		}
+	} else if written.unnamed != nil {
+		return v, fmt.Errorf("verify %s: %w", out, written.unnamed)
+	}
 	entries := map[string]storage.Array{}
 	for _, e := range written.Entries {
 		entries[e.Name] = e.Array

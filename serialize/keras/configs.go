@@ -22,7 +22,7 @@ func archiveConfig(text, training, version string) ([]byte, error) {
 		return []byte(text), nil
 	}
 	if !current {
-		addModule(config, version)
+		addModule(config)
 	}
 	if _, compiled := config["compile_config"]; !compiled && training != "" {
 		if compiled := compileConfig(training, strings.HasPrefix(version, "2.")); compiled != nil {
@@ -32,15 +32,13 @@ func archiveConfig(text, training, version string) ([]byte, error) {
 	return json.Marshal(config)
 }
 
-// addModule adds the Python module of a model, by which Keras finds its class.
-func addModule(config map[string]json.RawMessage, version string) {
+// addModule adds the Python module of a model, by which Keras finds its class. Keras 2 and 3
+// have Functional in modules of different names, and Model, which makes a Functional of such a
+// configuration, in one of the same name.
+func addModule(config map[string]json.RawMessage) {
 	module, registered := `"keras"`, "null"
 	if class := string(config["class_name"]); class == `"Functional"` || class == `"Model"` {
-		module, registered = `"keras.src.models.functional"`, `"Functional"`
-		if strings.HasPrefix(version, "2.") {
-			module = `"keras.src.engine.functional"`
-		}
-		config["class_name"] = json.RawMessage(`"Functional"`)
+		config["class_name"] = json.RawMessage(`"Model"`)
 	}
 	config["module"], config["registered_name"] = json.RawMessage(module), json.RawMessage(registered)
 }
@@ -59,6 +57,9 @@ func compileConfig(training string, old bool) json.RawMessage {
 			settings["optimizer"] = optimizerObject(o, old)
 		}
 	}
+	if loss, ok := settings["loss"]; ok {
+		settings["loss"] = lossObjects(loss)
+	}
 	if old {
 		settings["metrics"], settings["weighted_metrics"] = json.RawMessage("null"), json.RawMessage("null")
 	}
@@ -73,6 +74,44 @@ func compileConfig(training string, old bool) json.RawMessage {
 		return nil
 	}
 	return compiled
+}
+
+// lossObjects returns a loss, or several, as archives have them: objects say their module, and
+// what Keras 2 calls the reduction auto has the name that it stands for.
+func lossObjects(text json.RawMessage) json.RawMessage {
+	var value any
+	if json.Unmarshal(text, &value) != nil {
+		return text
+	}
+	described, err := json.Marshal(withModules(value))
+	if err != nil {
+		return text
+	}
+	return described
+}
+
+func withModules(value any) any {
+	switch v := value.(type) {
+	case []any:
+		for i := range v {
+			v[i] = withModules(v[i])
+		}
+	case map[string]any:
+		config, isObject := v["config"].(map[string]any)
+		if _, ok := v["class_name"].(string); !ok || !isObject {
+			for name := range v { // losses by outputs
+				v[name] = withModules(v[name])
+			}
+			return v
+		}
+		if v["module"] == nil {
+			v["module"], v["registered_name"] = "keras.losses", nil
+		}
+		if config["reduction"] == "auto" {
+			config["reduction"] = "sum_over_batch_size"
+		}
+	}
+	return value
 }
 
 // optimizerSettings are those of Keras 3's optimizers.
@@ -116,10 +155,17 @@ func legacyConfig(text string) string {
 	return string(shorter)
 }
 
-// legacyTraining returns the training_config of an .h5 for a compile_config.
+// legacyTraining returns the training_config of an .h5 for a compile_config. Without an
+// optimizer there is none: Keras could not load the model.
 func legacyTraining(text string) string {
 	var settings map[string]json.RawMessage
-	if text == "" || json.Unmarshal([]byte(text), &settings) != nil || settings["optimizer"] == nil {
+	if text == "" || json.Unmarshal([]byte(text), &settings) != nil {
+		return text
+	}
+	if settings["optimizer"] == nil {
+		if settings["optimizer_config"] == nil {
+			return ""
+		}
 		return text
 	}
 	var o struct {

@@ -16,9 +16,11 @@ package keras
 
 import (
 	"io"
+	"maps"
 	"strings"
 
 	"github.com/h5dnn/h5dnn/checkpoint"
+	"github.com/h5dnn/h5dnn/keras"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 )
@@ -56,14 +58,27 @@ type File struct {
 	close func() error
 }
 
+// Describe is SetModel for the model of metadata. Those that the file does not have are added, so
+// that the training_config among them names the state of the optimizer.
+func (f *File) Describe(meta map[string]string) error {
+	m, err := keras.Parse(meta[MetaConfig])
+	if err != nil {
+		return err
+	}
+	all := maps.Clone(meta)
+	maps.Copy(all, f.Meta())
+	return f.setModel(m, all)
+}
+
 // SetModel says what model the weights in f are of, where the file does not: the entries
 // and the weights of m are named after its layers. Layers of the file that have other names,
 // or none, are those of m in the same order, as Keras loads them.
-func (f *File) SetModel(m *checkpoint.Model) error {
+func (f *File) SetModel(m *checkpoint.Model) error { return f.setModel(m, f.Meta()) }
+
+func (f *File) setModel(m *checkpoint.Model, meta map[string]string) error {
 	for _, l := range m.All() {
 		l.Weights = nil
 	}
-	meta := f.Meta()
 	set := &File{List: serialize.NewList(f.Len(), meta, f.close), model: m, trees: f.trees}
 	var err error
 	if len(f.trees) == 1 && f.trees[0].isLegacy() {

@@ -1,6 +1,7 @@
 package keras
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"strings"
@@ -15,7 +16,7 @@ func (f *File) fill(version string) {
 	if f.model == nil {
 		return
 	}
-	f.model.Version = version
+	f.model.Version = cmp.Or(version, f.model.Version)
 	layers := layersOf(f.model)
 	slots := map[string]map[string]storage.Array{} // by entry, then by buffer
 	for e, err := range f.All() {

@@ -47,8 +47,11 @@ func treeOf(f *hdf5.File) (*tree, error) {
 	return t, nil
 }
 
-// join returns the path of a member of a group.
-func join(group, name string) string { return strings.TrimSuffix(group, "/") + "/" + name }
+// join returns the path of a member of a group. HDF5 takes several slashes for one and ignores
+// those at the end, which names of layers may have.
+func join(group, name string) string {
+	return strings.TrimSuffix(group, "/") + "/" + strings.TrimRight(strings.ReplaceAll(name, "//", "/"), "/")
+}
 
 // isDataset reports whether there is a dataset at path.
 func (t *tree) isDataset(path string) bool {

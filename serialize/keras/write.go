@@ -75,6 +75,9 @@ func newSaving(c serialize.Contents) (*saving, error) {
 		if s.model, err = keras.Parse(text); err != nil {
 			return nil, err
 		}
+		if s.model.Layer(strings.TrimSuffix(optimizerPrefix, "/")) != nil {
+			return nil, fmt.Errorf("the layer optimizer has the name under which the state of optimizers is kept; rename it: %w", storage.ErrState)
+		}
 	}
 	return s, nil
 }
