@@ -34,6 +34,8 @@ var ours = map[string]struct {
 		{"conv_transpose2d": {"out_channels": 4, "kernel_size": 3, "stride": 2, "padding": 1, "output_padding": 1}}, "globalavgpool2d", "flatten"]`, [][]int{{3, 11, 9}}},
 	"signal": {`[{"conv1d": {"out_channels": 4, "kernel_size": 3, "dilation": 2, "padding": 2}}, {"leaky_relu": 0.2}, {"maxpool1d": {"kernel_size": 2}},
 		{"conv_transpose1d": {"out_channels": 3, "kernel_size": 2, "stride": 3}}, {"elu": 0.5}, "flatten", {"dense": 2}]`, [][]int{{2, 14}}},
+	"steps":    {`[{"conv1d": {"out_channels": 4, "kernel_size": 1}}, {"permute": {"axes": [2, 1]}}, "flatten", {"dense": 3}]`, [][]int{{2, 5}}},
+	"channels": {`[{"batchnorm1d": {"num_features": 2}}, "flatten", {"dense": 3}]`, [][]int{{2, 5}}},
 	"volume": {`[{"conv3d": {"out_channels": 3, "kernel_size": 2}}, "softplus", {"zeropad": {"before": [1, 0, 1]}}, {"upsample": {"scale": [1, 2, 1]}},
 		{"crop": {"before": [0, 1, 0]}}, "flatten", {"dense": 2}]`, [][]int{{2, 4, 5, 4}}},
 	"resnet": {`[{"conv2d": {"out_channels": 4, "kernel_size": 3, "padding": 1, "bias": false}}, {"residual": {"body": [{"conv2d": {"out_channels": 4, "kernel_size": 3, "padding": 1}}, "relu"]}},
