@@ -104,7 +104,12 @@ func New(ctx context.Context, file inspect.File, path, format string, o Options)
 	case n == 0 && !slices.ContainsFunc(p.Steps, func(s Step) bool { return s.Data != nil || s.Err != nil }):
 		return nil, fmt.Errorf("%s has no arrays", file.Name())
 	case n == 0:
-		return nil, fmt.Errorf("%s has no arrays that %s can hold", file.Name(), format)
+		reason := ""
+		if i := slices.IndexFunc(p.Lost, func(i loss.Item) bool { return i.Kind == loss.Array }); i >= 0 {
+			lost := p.Lost[i]
+			reason = fmt.Sprintf("; %s: %s", lost.Path, strings.TrimPrefix(lost.Reason, lost.Path[1:]+": "))
+		}
+		return nil, fmt.Errorf("%s has no arrays that %s can hold%s", file.Name(), format, reason)
 	case n > 1 && p.targetFormat().Single:
 		return nil, fmt.Errorf("%s has %d arrays, and %s files hold one; name it, as in %s:%s, or write .npz", file.Name(), n, format, file.Name(), p.Arrays()[0].Path)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"sync/atomic"
 
 	"github.com/h5dnn/h5dnn/dtype"
@@ -18,6 +19,9 @@ type Sections struct {
 	in      Input
 	mapping *storage.Mapping // nil if in is not a file
 	closed  atomic.Bool
+
+	decoding sync.Mutex
+	last     *[]byte // decompressed; see inflated
 }
 
 // Sections maps the file that in is the whole of, if it is one.

@@ -12,17 +12,12 @@ import (
 	"io"
 	"iter"
 	"math"
-	"runtime"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"unicode/utf8"
-	"weak"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
-	"github.com/h5dnn/h5dnn/views"
 )
 
 // matchNpz fits a zip archive whose first file is an .npy. An empty archive may be
@@ -54,7 +49,7 @@ func openNpz(in serialize.Input) (serialize.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &archive{Sections: d}
+	a := &archive{d}
 	list, err := a.list()
 	if err != nil {
 		d.Release()
@@ -107,11 +102,7 @@ func verify(ctx context.Context, a *archive, file *zip.File) error {
 }
 
 // An archive is an open zip file.
-type archive struct {
-	*serialize.Sections
-	decoding sync.Mutex
-	last     *[]byte // decompressed; see deflated
-}
+type archive struct{ *serialize.Sections }
 
 // list finds the arrays of a; other files in the archive are passed over. Arrays whose
 // elements cannot be read come with an error.
@@ -187,10 +178,8 @@ func (a *archive) source(entry *zip.File, skip int64) (storage.Source, error) {
 			return nil, err
 		}
 		return a.stored(entry, at, skip)
-	case size/maxRatio > entry.CompressedSize64:
-		return nil, fmt.Errorf("declares %d bytes, more than %d can be decompressed to", size, entry.CompressedSize64)
 	}
-	return &deflated{archive: a, entry: entry, skip: int(skip)}, nil
+	return a.Inflated(entry.Name, entry.Open, entry.CompressedSize64, entry.UncompressedSize64, int(skip))
 }
 
 // stored returns what follows the header of an entry that is not compressed.
@@ -213,201 +202,6 @@ func (a *archive) stored(entry *zip.File, at, skip int64) (storage.Source, error
 	}), nil
 }
 
-// maxRatio bounds what deflate makes of one byte: a match of 258 bytes takes two
-// bits at the least (zlib.net/zlib_tech.html).
-const maxRatio = 1032
-
-// A deflated entry is a Source that is decompressed as it is read, if that is in order. Other
-// reads decompress it as a whole. The result is kept for the next read until another entry is
-// decompressed so and the garbage collector needs the memory. What takes more memory than the
-// budget allows is decompressed in order only.
-type deflated struct {
-	archive *archive
-	entry   *zip.File
-	skip    int
-	kept    atomic.Pointer[weak.Pointer[[]byte]]
-
-	mu      sync.Mutex
-	stream  io.ReadCloser // nil if it is not decompressed in order
-	at      int           // the position of stream
-	rewinds int
-}
-
-func (d *deflated) Len() int               { return int(d.entry.UncompressedSize64) - d.skip }
-func (d *deflated) Device() storage.Device { return storage.File(d.archive.Input().Name) }
-
-func (d *deflated) ReadView(dst []byte, t dtype.Type, v views.View) error {
-	if !t.Valid() || !v.Within(d.Len()/t.Size()) || len(dst) < v.Len()*t.Size() {
-		return fmt.Errorf("%s: %v%v reaches outside %d bytes: %w", d.entry.Name, t, v.Shape, d.Len(), views.ErrShape)
-	}
-	if err := d.archive.Check(); err != nil {
-		return err
-	}
-	over := d.archive.Input().Budget.Allocate(d.Len(), int(d.entry.CompressedSize64))
-	if over != nil {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		if err := d.readInOrder(dst, t, v, over); err != nil {
-			return fmt.Errorf("%s: %s: %w", d.archive.Input().Name, d.entry.Name, err)
-		}
-		return nil
-	}
-	if done, err := d.readNext(dst, t, v); done || err != nil {
-		return err
-	}
-	b, err := d.decode()
-	if err != nil {
-		return fmt.Errorf("%s: %s: %w", d.archive.Input().Name, d.entry.Name, err)
-	}
-	storage.Gather(dst, b, t, v)
-	return nil
-}
-
-// readNext decompresses consecutive elements that are behind those of the last read, or the
-// first ones, and reports whether it did.
-func (d *deflated) readNext(dst []byte, t dtype.Type, v views.View) (done bool, err error) {
-	if !v.Contiguous() || d.decoded() != nil {
-		return false, nil
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if v.Offset > 0 && d.at > d.skip+v.Offset*t.Size() {
-		return false, nil
-	}
-	d.rewinds = 0 // of a pass over all elements
-	if err := d.readInOrder(dst, t, v, nil); err != nil {
-		return true, fmt.Errorf("%s: %s: %w", d.archive.Input().Name, d.entry.Name, err)
-	}
-	return true, nil
-}
-
-// decoded returns the decompressed bytes after the header if they are kept, or nil.
-func (d *deflated) decoded() []byte {
-	if kept := d.kept.Load(); kept != nil {
-		if b := kept.Value(); b != nil {
-			return *b
-		}
-	}
-	return nil
-}
-
-// maxRewinds is how often an entry is decompressed from its start, for one pass or a few
-// over its elements.
-const maxRewinds = 8
-
-// readInOrder decompresses the bytes from the first selected element to the last, from the
-// end of the last read on if that is before them. For a view that needs too many passes or
-// too much memory, it returns the error over.
-func (d *deflated) readInOrder(dst []byte, t dtype.Type, v views.View, over error) error {
-	if v.Len() == 0 {
-		return nil
-	}
-	first, last := v.Bounds()
-	from, n := first*t.Size(), (last-first+1)*t.Size()
-	if !v.Contiguous() && n > 4*v.Len()*t.Size() && d.archive.Input().Budget.Allocate(n, v.Len()*t.Size()) != nil {
-		return over
-	}
-	if d.stream == nil || d.at > d.skip+from {
-		if d.rewinds++; d.rewinds > maxRewinds {
-			return over
-		}
-		if err := d.rewind(); err != nil {
-			return err
-		}
-	}
-	skipped, err := io.CopyN(io.Discard, closable{d.stream, d.archive}, int64(d.skip+from-d.at))
-	if d.at += int(skipped); err != nil {
-		return d.truncated(err)
-	}
-	span := dst
-	if !v.Contiguous() {
-		span = make([]byte, n)
-	}
-	read, err := io.ReadFull(closable{d.stream, d.archive}, span[:n])
-	if d.at += read; err != nil {
-		return d.truncated(err)
-	}
-	if !v.Contiguous() {
-		v.Offset -= first
-		storage.Gather(dst, span, t, v)
-	}
-	return d.checkEnd()
-}
-
-// rewind opens the stream at the start of the entry.
-func (d *deflated) rewind() (err error) {
-	if d.stream != nil {
-		d.stream.Close()
-	}
-	d.at = 0
-	d.stream, err = d.entry.Open()
-	return err
-}
-
-// checkEnd compares the checksum after the last byte.
-func (d *deflated) checkEnd() error {
-	if d.at < int(d.entry.UncompressedSize64) {
-		return nil
-	}
-	if _, err := d.stream.Read(make([]byte, 1)); err != io.EOF {
-		return fmt.Errorf("more than the %d bytes it declares: %w", d.entry.UncompressedSize64, err)
-	}
-	return nil
-}
-
-func (d *deflated) truncated(err error) error {
-	if err == io.EOF {
-		err = io.ErrUnexpectedEOF
-	}
-	return err
-}
-
-// A closable reader stops when its archive is closed, or its context is done.
-type closable struct {
-	io.Reader
-	archive *archive
-}
-
-func (c closable) Read(b []byte) (int, error) {
-	if err := c.archive.Check(); err != nil {
-		return 0, err
-	}
-	if err := c.archive.Input().Err(); err != nil {
-		return 0, err
-	}
-	return c.Reader.Read(b)
-}
-
-// decode returns the decompressed bytes after the header.
-func (d *deflated) decode() ([]byte, error) {
-	d.archive.decoding.Lock()
-	defer d.archive.decoding.Unlock()
-	if b := d.decoded(); b != nil {
-		return b, nil
-	}
-	r, err := d.entry.Open()
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	const large = 16 << 20
-	if d.archive.last = nil; d.entry.UncompressedSize64 >= large {
-		runtime.GC() // frees the entry before, which may be as large
-	}
-	b := make([]byte, d.entry.UncompressedSize64) // checked against the compressed size
-	if _, err := io.ReadFull(closable{r, d.archive}, b); err != nil {
-		return nil, err
-	}
-	if _, err := r.Read(make([]byte, 1)); err != io.EOF { // at the end, the checksum is compared
-		return nil, fmt.Errorf("more than the %d bytes it declares: %w", len(b), err)
-	}
-	b = b[d.skip:]
-	kept := weak.Make(&b)
-	d.kept.Store(&kept)
-	d.archive.last = &b
-	return b, nil
-}
-
 func saveNpz(w io.Writer, c serialize.Contents) error {
 	comment, err := commentOf(c.Meta)
 	if err != nil {
@@ -417,10 +211,11 @@ func saveNpz(w io.Writer, c serialize.Contents) error {
 	z := zip.NewWriter(buffered)
 	seen := map[string]bool{}
 	for e, err := range c.Entries {
-		descr := takeDescr(&e)
-		if err == nil {
-			err = npzFormat.Check(e)
+		if err != nil {
+			return err
 		}
+		descr := takeDescr(&e)
+		err = npzFormat.Check(e)
 		if err == nil && seen[e.Name] {
 			err = fmt.Errorf("the name is used twice: %w", storage.ErrState)
 		}

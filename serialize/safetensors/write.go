@@ -54,9 +54,10 @@ func plan(c serialize.Contents) (list []serialize.Entry, meta map[string]string,
 	first := map[string][]serialize.Entry{} // by what they share
 	aliases := map[string]string{}
 	for e, err := range c.Entries {
-		if err == nil {
-			err = format.Check(e)
+		if err != nil {
+			return nil, nil, err
 		}
+		err = format.Check(e)
 		if err == nil && names[e.Name] {
 			err = fmt.Errorf("the name is used twice: %w", storage.ErrState)
 		}

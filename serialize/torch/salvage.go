@@ -59,14 +59,16 @@ func (f *file) salvageZip() error {
 		return p, nil
 	}
 	var err error
-	f.root, _, err = f.pickle(pickled.at, pickled.size)
-	return err
+	if f.root, _, err = f.pickle(pickled.at, pickled.size); err != nil {
+		return fmt.Errorf("data.pkl, which has the names of all tensors, is damaged: %w", err)
+	}
+	return nil
 }
 
 // recordAt reads the local header at an offset.
 func (f *file) recordAt(at int64) (record, bool) {
 	var local [localSize]byte
-	if _, err := f.in.ReadAt(local[:], at); err != nil || string(local[:4]) != localSignature {
+	if _, err := f.in.ReadAt(local[:], at); err != nil || string(local[:4]) != localSignature || le.Uint16(local[8:]) != 0 { // or compressed
 		return record{}, false
 	}
 	name := make([]byte, le.Uint16(local[26:]))

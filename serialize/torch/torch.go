@@ -11,6 +11,7 @@ package torch
 
 import (
 	"bytes"
+	"compress/flate"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -107,6 +108,37 @@ type file struct {
 type place struct {
 	at, size int64
 	crc      uint32 // 0 if unknown
+	whole    int64  // the size when decompressed, if it is compressed
+	deflated bool
+}
+
+// len returns the number of bytes, decompressed.
+func (p place) len() int64 {
+	if p.deflated {
+		return p.whole
+	}
+	return p.size
+}
+
+// place returns where the bytes of a record are, after locate.
+func (x *record) place() place { return place{x.data, x.size, x.crc, x.whole, x.method == deflated} }
+
+// open returns the bytes at p, decompressed.
+func (p place) open(r io.ReaderAt) io.Reader {
+	section := io.NewSectionReader(r, p.at, p.size)
+	if !p.deflated {
+		return section
+	}
+	return flate.NewReader(section)
+}
+
+// section returns the bytes at p, decompressed, as a Source.
+func (f *file) section(name string, p place) (storage.Source, error) {
+	if !p.deflated {
+		return f.sections.Section(p.at, p.size)
+	}
+	open := func() (io.ReadCloser, error) { return io.NopCloser(p.open(f.in)), nil }
+	return f.sections.Inflated(name, open, uint64(p.size), uint64(p.whole), 0)
 }
 
 type sourceKey struct {
@@ -198,7 +230,7 @@ func (f *file) readZip() error {
 	if pickled == nil {
 		return fmt.Errorf("no record %sdata.pkl in the archive", root)
 	}
-	f.pickleAt = func() place { return place{pickled.data, pickled.size, pickled.crc} }
+	f.pickleAt = func() place { return pickled.place() }
 	if x := byName["byteorder"]; x != nil {
 		text, err := f.content(x)
 		if err != nil {
@@ -220,12 +252,12 @@ func (f *file) readZip() error {
 		if x == nil {
 			return place{}, fmt.Errorf("no record %sdata/%s: %w", root, key, storage.ErrState)
 		}
-		return place{x.data, x.size, x.crc}, x.err
+		return x.place(), x.err
 	}
 	if err := pickled.locate(f.in, f.in.Size); err != nil {
 		return err
 	}
-	f.root, _, err = f.pickle(pickled.data, pickled.size)
+	f.root, err = f.pickleOf(pickled.place())
 	return err
 }
 
@@ -247,12 +279,27 @@ func (f *file) content(x *record) ([]byte, error) {
 	if err := x.locate(f.in, f.in.Size); err != nil {
 		return nil, err
 	}
-	if x.size > 100 {
-		return nil, fmt.Errorf("record %q of %d bytes; want at most 100: %w", x.name, x.size, storage.ErrState)
+	if x.whole > 100 {
+		return nil, fmt.Errorf("record %q of %d bytes; want at most 100: %w", x.name, x.whole, storage.ErrState)
 	}
-	b := make([]byte, x.size)
-	_, err := f.in.ReadAt(b, x.data)
+	b := make([]byte, x.whole)
+	_, err := io.ReadFull(x.place().open(f.in), b)
 	return b, err
+}
+
+// pickleOf reads a pickle in an archive. What it takes is bounded by the bytes in the file, if
+// it is compressed, too.
+func (f *file) pickleOf(p place) (value any, err error) {
+	if !p.deflated {
+		value, _, err = f.pickle(p.at, p.size)
+		return value, err
+	}
+	if err := f.in.Budget.Make(int(p.whole), int(p.size)); err != nil {
+		return nil, err
+	}
+	value, n, err := pickle.Load(p.open(f.in), p.whole, f.in.Budget.Limit())
+	f.pickled += n
+	return value, err
 }
 
 // pickle reads a pickle of at most size bytes and returns where it ends.
@@ -271,10 +318,10 @@ func (f *file) storage(s stored, t dtype.Type) (storage.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.size != int64(s.bytes()) {
-		return nil, fmt.Errorf("storage %s has %d bytes, but %d elements of type %s take %d: %w", s.key, p.size, s.numel, s.element.name, s.bytes(), storage.ErrState)
+	if p.len() != int64(s.bytes()) {
+		return nil, fmt.Errorf("storage %s has %d bytes, but %d elements of type %s take %d: %w", s.key, p.len(), s.numel, s.element.name, s.bytes(), storage.ErrState)
 	}
-	section, err := f.sections.Section(p.at, p.size)
+	section, err := f.section("data/"+s.key, p)
 	if err != nil {
 		return nil, fmt.Errorf("storage %s: %w", s.key, err)
 	}

@@ -36,7 +36,7 @@ func (f *file) Verify(ctx context.Context) iter.Seq2[string, error] {
 
 // verify reads the bytes of a record.
 func (f *file) verify(ctx context.Context, p place, key string) error {
-	section, err := f.sections.Section(p.at, p.size)
+	section, err := f.section(key, p)
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,8 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// A record is a file in a zip archive, stored without compression.
+// A record is a file in a zip archive. PyTorch stores it without compression, and reads
+// archives that other programs have compressed.
 //
 // Checkpoints have tens of thousands of them. Package archive/zip takes several times as
 // long to list those, and asks for each local header by itself.
@@ -21,12 +22,14 @@ type record struct {
 	name   string
 	header int64 // offset of the local header
 	data   int64 // offset of the bytes
-	size   int64
+	size   int64 // in the file
+	whole  int64 // size without compression
+	method uint16
 	crc    uint32 // 0 if unknown
 	err    error  // of locate
-
-	compressed bool
 }
+
+const deflated = 8 // a method of compression
 
 // The structures of zip archives (PKWARE APPNOTE 6.3.9, sections 4.3.7 to 4.3.16).
 const (
@@ -127,15 +130,16 @@ func parseEntry(b []byte, text string) (x record, rest []byte, err error) {
 		}
 		extra = extra[4+n:]
 	}
-	switch flags, method := le.Uint16(b[8:]), le.Uint16(b[10:]); {
-	case flags&1 != 0:
+	x.method, x.whole = le.Uint16(b[10:]), x.size
+	switch {
+	case le.Uint16(b[8:])&1 != 0:
 		return x, nil, fmt.Errorf("record %q is encrypted", x.name)
-	case method != 0:
-		x.compressed, x.size = true, packed // as the code of TorchScript is
+	case x.method != 0:
+		x.size = packed
 	case packed != x.size:
 		return x, nil, fmt.Errorf("record %q has two sizes, %d and %d", x.name, packed, x.size)
 	}
-	if x.size < 0 || x.header < 0 {
+	if x.size < 0 || x.whole < 0 || x.header < 0 {
 		return x, nil, fmt.Errorf("record %q reaches outside of the file", x.name)
 	}
 	return x, b[entrySize+names+extras+comments:], nil
@@ -159,8 +163,8 @@ func checkOverlap(records []record, end int64) error {
 
 // locate finds the bytes of a record by its local header. They must end before limit.
 func (x *record) locate(r io.ReaderAt, limit int64) error {
-	if x.compressed {
-		return fmt.Errorf("record %q is compressed, which torch.save never does; unpack the archive and pack it with zip -0", x.name)
+	if x.method != 0 && x.method != deflated {
+		return fmt.Errorf("record %q is compressed by method %d of zip archives, which is not read; unpack the archive and pack it with zip -0", x.name, x.method)
 	}
 	var local [localSize]byte
 	if _, err := r.ReadAt(local[:], x.header); err != nil {

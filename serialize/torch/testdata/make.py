@@ -76,6 +76,12 @@ save("checkpoint.pt", {"epoch": 5, "model_state_dict": state, "optimizer_state_d
      {"epoch": "5", "loss": "0.25", "torch.unwrapped": "model_state_dict", "torch.optimizer": "optimizer_state_dict",
       "optimizer_state_dict/param_groups/0/lr": "0.01", "optimizer_state_dict/param_groups/0/betas": "[0.9, 0.999]",
       "optimizer_state_dict/param_groups/0/params": "[0, 1, 2, 3, 4, 5]"})
+# torch.load reads archives that were packed again with compression, as zip -r does.
+with zipfile.ZipFile(path("checkpoint.pt")) as old, zipfile.ZipFile(path("compressed.pt"), "w", zipfile.ZIP_DEFLATED) as new:
+    for name in ["checkpoint/", "checkpoint/data/"] + old.namelist():
+        new.writestr(name, b"" if name.endswith("/") else old.read(name))
+assert torch.load(path("compressed.pt"))["epoch"] == 5
+expected["compressed.pt"] = expected["checkpoint.pt"]
 ddp = {"state_dict": {"module._orig_mod." + k: v for k, v in state.items()}, "pytorch-lightning_version": "2.1.0", "global_step": 7}
 save("lightning.ckpt", ddp, state, {"torch.unwrapped": "state_dict", "torch.prefix": "module._orig_mod.", "pytorch-lightning_version": "2.1.0", "global_step": "7"})
 save("module.pt", {"model": model, "epoch": 1}, {**{k: v for k, v in sorted(state.items(), key=lambda kv: (kv[0].split(".")[0], "running" in kv[0] or "num" in kv[0]))}},

@@ -112,8 +112,15 @@ write("record_missing", model(dict_(w=tensor(at=storage(key="7")))))
 write("quantized", model(dict_(w=glob("torch._utils", "_rebuild_qtensor") + tup(storage()) + b"R")))
 
 # Archives.
-bomb = archive([("data.pkl", pickle(dict_(w=tensor(at=storage(numel=1 << 22), size=(1 << 22,), stride=(1,))))), ("data/0", bytes(1 << 24))], zipfile.ZIP_DEFLATED)
-write("zip_bomb", bomb)
+def compressed(numel, declared, size):
+    """size zeros, compressed, of which the directory says that they are declared bytes."""
+    value = dict_(w=tensor(at=storage(numel=numel), size=(numel,), stride=(1,)))
+    b = bytearray(archive([("data.pkl", pickle(value)), ("data/0", bytes(size))], zipfile.ZIP_DEFLATED))
+    struct.pack_into("<I", b, b.rindex(b"archive/data/0") - 46 + 24, declared)
+    return bytes(b)
+write("zip_bomb", compressed(0x3ffffffc, 0xfffffff0, 1 << 24))
+write("compressed_more_than_declared", compressed(4, 16, 1 << 16))
+write("compressed_less_than_declared", compressed(9 << 10, 9 << 12, 1 << 15))
 at = good.rindex(b"PK\x01\x02", 0, good.index(b"archive/version", good.index(b"PK\x01\x02")))
 overlapping = bytearray(good)
 data = good.index(b"PK\x01\x02", good.index(b"archive/data/0", good.index(b"PK\x01\x02")) - 60)
