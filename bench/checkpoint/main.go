@@ -290,7 +290,9 @@ func (b *bench) convertTo(pairs [][2]string, tensors, bytes int) {
 			check(serialize.Save(from, pair[0], serialize.Contents{Entries: entries(tensors, bytes)}))
 		}
 		start := time.Now()
-		out, err := exec.Command(self, "-convert", from, "-to", to).Output()
+		child := exec.Command(self, "-convert", from, "-to", to)
+		child.Stderr = os.Stderr
+		out, err := child.Output()
 		check(err)
 		seconds := time.Since(start).Seconds()
 		b.printf("| %d tensors, %.3g GiB | %s | %s | %s | %.1f s |\n", tensors, float64(bytes)/(1<<30), pair[0], pair[1], strings.TrimSpace(string(out)), seconds)
