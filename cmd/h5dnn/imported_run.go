@@ -58,7 +58,7 @@ func importedRun(c *cli.Context, name, architecture string, args []string, d sto
 	}
 	o.Framework = "h5dnn"
 	for {
-		plan, err := planOf(c, name, o)
+		plan, err := planOf(c, name, architecture, o)
 		if errors.As(err, new(*models.InputShapeError)) && o.InputShape == nil && len(args) == 1 {
 			if o.InputShape, err = sampleShape(c, parseAddress(args[0])); err == nil && len(o.InputShape) > 0 {
 				continue
@@ -102,8 +102,9 @@ func checkUnused(plan *models.Plan, architecture string) error {
 	return fmt.Errorf("%s has weights that the model of %s does not have: %s; add their layers to it", plan.Source.Name, architecture, strings.Join(unused, ", "))
 }
 
-// planOf opens a model and plans its conversion to a run.
-func planOf(c *cli.Context, name string, o models.Options) (*models.Plan, error) {
+// planOf opens a model and plans its conversion to a run. The architecture is the file of
+// --model, or "".
+func planOf(c *cli.Context, name, architecture string, o models.Options) (*models.Plan, error) {
 	source, err := models.Open(name, openOptions(c.Context))
 	if err != nil {
 		return nil, err
@@ -111,6 +112,9 @@ func planOf(c *cli.Context, name string, o models.Options) (*models.Plan, error)
 	plan, err := models.New(source, "hdf5", o)
 	if err != nil {
 		source.Close()
+		if architecture != "" {
+			name += " with the model of " + architecture
+		}
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return plan, nil
