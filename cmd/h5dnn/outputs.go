@@ -106,6 +106,9 @@ func forceFlag() cli.Flag {
 // checkOutput returns an error if the command may not write the named file. It is called
 // when all inputs are open. Pipes and devices are written to, not replaced.
 func checkOutput(c *cli.Context, name string) error {
+	if name == "-" {
+		return errors.New("- is no name of a file here; name a file or a named pipe, or ./- for a file called that")
+	}
 	return checkReplaced(c, name, c.Bool("force"))
 }
 
