@@ -17,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -320,11 +321,12 @@ func (f *File) newCursor(what string, buf []byte) *cursor {
 type blockCache struct {
 	sync.Mutex
 	young, old map[int64][]byte
+	free       [][]byte // blocks of the old generation before
 }
 
 const (
 	blockSize   = 64 << 10
-	youngBlocks = 64 // 4 MiB
+	youngBlocks = 32 // 2 MiB
 )
 
 func (c *blockCache) bytes(f *File, at int64, n int) ([]byte, error) {
@@ -336,6 +338,8 @@ func (c *blockCache) bytes(f *File, at int64, n int) ([]byte, error) {
 		b := make([]byte, n)
 		return b, f.pread(b, at)
 	}
+	c.Lock()
+	defer c.Unlock()
 	block, err := c.block(f, first)
 	if err != nil {
 		return nil, err
@@ -344,26 +348,29 @@ func (c *blockCache) bytes(f *File, at int64, n int) ([]byte, error) {
 	if from+n > len(block) {
 		return nil, fmt.Errorf("file truncated while in use: %d bytes at %d", n, at)
 	}
-	if n <= blockSize/8 { // what is kept of it must not keep the block
-		return slices.Clone(block[from : from+n]), nil
-	}
-	return block[from : from+n : from+n], nil
+	return slices.Clone(block[from : from+n]), nil // the block is read into again
 }
 
+// block returns a block, which is valid until the next call.
 func (c *blockCache) block(f *File, k int64) ([]byte, error) {
-	c.Lock()
-	defer c.Unlock()
 	b, ok := c.young[k]
 	if ok {
 		return b, nil
 	}
 	if b, ok = c.old[k]; !ok {
-		b = make([]byte, min(blockSize, f.size-int(k*blockSize)))
+		n := min(blockSize, f.size-int(k*blockSize))
+		if last := len(c.free) - 1; last >= 0 && cap(c.free[last]) >= n {
+			b, c.free = c.free[last][:n], c.free[:last]
+		} else {
+			b = make([]byte, n)
+		}
 		if err := f.pread(b, k*blockSize); err != nil {
 			return nil, err
 		}
 	}
+	delete(c.old, k)
 	if c.young == nil || len(c.young) >= youngBlocks {
+		c.free = slices.AppendSeq(c.free[:0], maps.Values(c.old))
 		c.young, c.old = map[int64][]byte{}, c.young
 	}
 	c.young[k] = b
