@@ -157,3 +157,27 @@ func examined(t *testing.T, interpreter, dir string) {
 		t.Errorf("%d of %d files examined:\n%s", seen, len(files), out)
 	}
 }
+
+// TestAttentionOfKeras2 writes weights whose description, model.to_json() of Keras 2, says the
+// version: the layers within an attention are private attributes there.
+func TestAttentionOfKeras2(t *testing.T) {
+	f := open(t, "testdata/keras2_transformer.keras")
+	meta := f.Meta()
+	meta["model_config"] = strings.Replace(meta["model_config"], "{", `{"keras_version": "2.15.0", `, 1)
+	delete(meta, "keras_version")
+	to := filepath.Join(t.TempDir(), "m.weights.h5")
+	entries := func(yield func(serialize.Entry, error) bool) {
+		for e, err := range f.All() {
+			if !strings.HasPrefix(e.Name, "metrics/") && !yield(e, err) {
+				return
+			}
+		}
+	}
+	if err := serialize.Save(to, "keras-weights", serialize.Contents{Entries: entries, Meta: meta}); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(to)
+	if err != nil || !strings.Contains(string(text), "_query_dense") {
+		t.Errorf("no group _query_dense: %v", err)
+	}
+}
