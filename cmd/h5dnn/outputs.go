@@ -107,7 +107,7 @@ func forceFlag() cli.Flag {
 // when all inputs are open. Pipes and devices are written to, not replaced.
 func checkOutput(c *cli.Context, name string) error {
 	if name == "-" {
-		return errors.New("- is no name of a file here; name a file or a named pipe, or ./- for a file called that")
+		return errors.New("- is no name of a file here; name a file, or ./- for a file called that")
 	}
 	return checkReplaced(c, name, c.Bool("force"))
 }
