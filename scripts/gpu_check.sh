@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds and packs bin/gpu-check.tar.xz, a folder to run on a machine with an NVIDIA GPU: tests and
 # benchmarks, their libraries except glibc, data, the interpreter's results, and the kernels as machine
-# code of sm_90 if ptxas (PTXAS) is at hand. The same tools and sources give the same bytes.
+# code of sm_90 if ptxas (PTXAS) is at hand. The same tools and sources give the same bytes in any folder.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -14,7 +14,7 @@ paths='-Wl,-rpath,$ORIGIN/lib:$ORIGIN/../lib:$ORIGIN/../../lib -Wl,--disable-new
 export GOFLAGS="-trimpath -buildvcs=false"
 go build -ldflags "-s -w -extldflags \"$paths\"" -o $to/ ./cmd/h5dnn ./bench
 CGO_ENABLED=0 go build -ldflags "-s -w" -o $to/run ./bench/gpucheck
-go build -buildmode=c-shared -ldflags "-s -w -extldflags '$paths -Wl,-soname,libh5dnn.so -Wl,--version-script=$PWD/capi/h5dnn.map'" -o $to/capi/libh5dnn.so ./capi
+go build -buildmode=c-shared -ldflags "-s -w -buildid= -extldflags '$paths -Wl,-soname,libh5dnn.so -Wl,--version-script=$PWD/capi/h5dnn.map'" -o $to/capi/libh5dnn.so ./capi
 rm $to/capi/libh5dnn.h
 cp capi/testdata/*.py $to/capi/
 for package in cuda tensor train; do
