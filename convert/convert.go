@@ -368,6 +368,14 @@ func (p *Plan) Write(ctx context.Context, out string, verify bool) error {
 	return p.verify(ctx, out)
 }
 
+// WriteTo writes the output to w. HDF5, which is not written in order, is an error.
+func (p *Plan) WriteTo(ctx context.Context, w io.Writer) error {
+	if p.Format == "hdf5" {
+		return fmt.Errorf("HDF5 cannot be written to a stream: %w; write a file, or another format", errors.ErrUnsupported)
+	}
+	return serialize.Write(w, p.Format, p.contents(ctx))
+}
+
 func (p *Plan) writeArrays(ctx context.Context, out string) error {
 	return serialize.Save(out, p.Format, p.contents(ctx))
 }

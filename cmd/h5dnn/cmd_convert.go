@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -28,7 +29,8 @@ func convertCommand() *cli.Command {
 			"whose meaning only AnnData, NetCDF or MATLAB knows are decoded for all formats but .h5, and for\n" +
 			".h5 if they are named as IN:/path or --from names their format.\n" +
 			"A model of Keras becomes a state_dict of PyTorch (.pt, .safetensors, .npz), or a run of h5dnn, and back:\n" +
-			"see h5dnn help models.",
+			"see h5dnn help models.\n" +
+			"OUT may be - for standard output, in any format but HDF5; the report then goes to standard error.",
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "to", Usage: "`FORMAT` of OUT, by default from its extension"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "report what would be done, and write nothing"},
@@ -58,7 +60,10 @@ func convertCommand() *cli.Command {
 				return err
 			}
 			defer file.Close()
-			if !c.Bool("dry-run") {
+			if out == "-" && c.Bool("verify") {
+				return errors.New("what was written to - cannot be read again; leave out --verify, or name a file")
+			}
+			if !c.Bool("dry-run") && out != "-" {
 				if err := checkOutput(c, out); err != nil {
 					return err
 				}
@@ -67,12 +72,21 @@ func convertCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			if !c.Bool("dry-run") {
-				if err := plan.Write(c.Context, out, c.Bool("verify")); err != nil {
-					return err
+			report := c.App.Writer
+			switch {
+			case c.Bool("dry-run"):
+			case out == "-":
+				if report = c.App.ErrWriter; isTerminal(c.App.Writer) {
+					return fmt.Errorf("%s is binary; name a file or pipe the output", format)
 				}
+				err = plan.WriteTo(c.Context, c.App.Writer)
+			default:
+				err = plan.Write(c.Context, out, c.Bool("verify"))
 			}
-			err = buffered(c.App.Writer, func(w io.Writer) error {
+			if err != nil {
+				return err
+			}
+			err = buffered(report, func(w io.Writer) error {
 				if c.Bool("json") {
 					return convertJSON(w, plan, at, out)
 				}

@@ -42,6 +42,9 @@ func convertReport(c *cli.Context, w io.Writer, p *convert.Plan, out string) err
 			return err
 		}
 	}
+	if out == "-" {
+		out = "standard output"
+	}
 	done := "written to " + out
 	if c.Bool("dry-run") {
 		done = "to write to " + out

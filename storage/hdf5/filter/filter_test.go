@@ -109,6 +109,49 @@ func BenchmarkDecode(b *testing.B) {
 	}
 }
 
+// TestLZFWritesWithinItsOutput decodes random streams of short literals and matches of all
+// near distances, which end within a few bytes of the last copy: the elements are those of
+// a decoder of one byte at a time, and the bytes around the output are untouched.
+func TestLZFWritesWithinItsOutput(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 8))
+	for range 20_000 {
+		var stream, want []byte
+		for range 1 + random.IntN(6) {
+			literals := make([]byte, 1+random.IntN(32))
+			for i := range literals {
+				literals[i] = byte(random.Uint32())
+			}
+			stream = append(append(stream, byte(len(literals)-1)), literals...)
+			want = append(want, literals...)
+			if random.IntN(4) == 0 {
+				continue
+			}
+			distance, size := 1+random.IntN(min(len(want), 48)), 3+random.IntN(70)
+			d := distance - 1
+			if size < 9 {
+				stream = append(stream, byte((size-2)<<5|d>>8), byte(d))
+			} else {
+				stream = append(stream, byte(7<<5|d>>8), byte(size-9), byte(d))
+			}
+			for range size {
+				want = append(want, want[len(want)-distance])
+			}
+		}
+		const guard, filler = 64, 0xA5
+		around := bytes.Repeat([]byte{filler}, guard+len(want)+guard)
+		out := around[guard : guard+len(want) : guard+len(want)]
+		got, err := decodeLZF(out, stream, nil, 1)
+		if err != nil || !bytes.Equal(got, want) {
+			t.Fatalf("% x: decoded to % x, %v; want % x", stream, got, err, want)
+		}
+		for i, b := range around {
+			if (i < guard || i >= guard+len(want)) && b != filler {
+				t.Fatalf("% x: byte %d of the output of %d was written", stream, i-guard, len(want))
+			}
+		}
+	}
+}
+
 // TestMatchDistances decodes handmade streams of literals and matches: at the maximum
 // distance of the format, overlapping, and out of range.
 func TestMatchDistances(t *testing.T) {
