@@ -133,24 +133,24 @@ func (s *saving) variablesOf(l *checkpoint.Layer, prefix string) ([]string, erro
 
 // optimizer lists the entries of the optimizer in the order of its variables, and the
 // names of the variables. The order is that of the entries if it does not follow from the
-// configuration.
-func (s *saving) optimizer() (entries, names []string) {
+// configuration, which known tells.
+func (s *saving) optimizer() (entries, names []string, known bool) {
 	entries = s.below(optimizerPrefix)
 	f := &File{List: serialize.NewList(0, s.meta, func() error { return nil }), model: s.model}
-	if known := f.slotsByPosition(len(entries)); known != nil {
-		ordered := make([]string, len(known))
-		for i, name := range known {
+	if slots := f.slotsByPosition(len(entries)); slots != nil {
+		ordered := make([]string, len(slots))
+		for i, name := range slots {
 			ordered[i] = optimizerPrefix + name
 		}
 		if complete := !slices.ContainsFunc(ordered, func(name string) bool { _, ok := s.entries[name]; return !ok }); complete {
-			entries = ordered
+			entries, known = ordered, true
 		}
 	}
 	slices.SortStableFunc(entries, func(a, b string) int { return position(a) - position(b) })
 	for _, entry := range entries {
 		names = append(names, strings.TrimPrefix(entry, optimizerPrefix))
 	}
-	return entries, names
+	return entries, names, known
 }
 
 // position returns the number of a variable that has no other name, or 0.

@@ -204,7 +204,7 @@ func (s *saving) legacyLayer(group string, entries []string) error {
 
 // legacyOptimizer writes the optimizer's variables with the names that Keras 3 has.
 func (s *saving) legacyOptimizer() error {
-	entries, names := s.optimizer()
+	entries, names, _ := s.optimizer()
 	if len(entries) == 0 {
 		return nil
 	}

@@ -3,6 +3,7 @@ package keras
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -104,9 +105,12 @@ func (s *saving) layerVars(l *checkpoint.Layer, group, prefix string) error {
 }
 
 func (s *saving) optimizerVars() error {
-	entries, _ := s.optimizer()
+	entries, names, known := s.optimizer()
 	if len(entries) == 0 {
 		return nil
+	}
+	if buffer := slices.IndexFunc(names, func(name string) bool { return strings.Contains(name, "/") }); !known && buffer >= 0 {
+		return fmt.Errorf("the order of the optimizer's variables, such as %s, does not follow from its settings, and this format numbers them; h5dnn strip leaves them out", names[buffer])
 	}
 	if err := s.vars("/optimizer", "optimizer"); err != nil {
 		return err
