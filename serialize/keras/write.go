@@ -1,6 +1,7 @@
 package keras
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -43,7 +44,7 @@ type saving struct {
 	written map[string]bool
 }
 
-// The versions that are written to files, unless the metadata have another one.
+// The versions that are written to files, unless the metadata or the configuration say another one.
 const (
 	legacyVersion  = "2.15.0"
 	currentVersion = "3.0.0"
@@ -80,6 +81,15 @@ func newSaving(c serialize.Contents) (*saving, error) {
 		}
 	}
 	return s, nil
+}
+
+// version returns the version of Keras whose model this is, or "" if it is not known. Some
+// layers and activations, such as hard_sigmoid, compute other values in other versions.
+func (s *saving) version() string {
+	if s.model == nil {
+		return s.meta[MetaVersion]
+	}
+	return cmp.Or(s.meta[MetaVersion], s.model.Version)
 }
 
 // put writes an entry as the dataset at path.

@@ -2,6 +2,7 @@ package keras
 
 import (
 	"archive/zip"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -34,18 +35,17 @@ func saveArchive(name string, c serialize.Contents) error {
 	if err := s.saveWeights(weights); err != nil {
 		return err
 	}
-	config, err := archiveConfig(s.meta[MetaConfig], s.meta[MetaTraining], s.meta[MetaVersion])
+	config, err := archiveConfig(s.meta[MetaConfig], s.meta[MetaTraining], s.version())
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(name, func(f *atomicfile.File) error { return writeArchive(f, s.meta, config, weights) })
+	return atomicfile.Write(name, func(f *atomicfile.File) error {
+		return writeArchive(f, cmp.Or(s.version(), currentVersion), s.meta[MetaSaved], config, weights)
+	})
 }
 
-func writeArchive(w io.Writer, meta map[string]string, config []byte, weights string) error {
-	about := map[string]string{"keras_version": meta[MetaVersion], "date_saved": meta[MetaSaved]}
-	if about["keras_version"] == "" {
-		about["keras_version"] = currentVersion
-	}
+func writeArchive(w io.Writer, version, saved string, config []byte, weights string) error {
+	about := map[string]string{"keras_version": version, "date_saved": saved}
 	if about["date_saved"] == "" {
 		about["date_saved"] = time.Now().Format("2006-01-02@15:04:05")
 	}

@@ -1,6 +1,7 @@
 package keras
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/h5dnn/h5dnn/checkpoint"
@@ -32,10 +33,7 @@ func saveLegacy(name string, c serialize.Contents) error {
 }
 
 func (s *saving) legacy() error {
-	version, backend := s.meta[MetaVersion], s.meta[MetaBackend]
-	if version == "" {
-		version = legacyVersion
-	}
+	version, backend := cmp.Or(s.version(), legacyVersion), s.meta[MetaBackend]
 	if backend == "" {
 		backend = "tensorflow"
 	}

@@ -183,6 +183,39 @@ func TestAttentionOfKeras2(t *testing.T) {
 	}
 }
 
+// TestVersionOfConfig writes models whose description alone says the version of Keras: files
+// keep it, as hard_sigmoid has another slope in another version.
+func TestVersionOfConfig(t *testing.T) {
+	for name, want := range map[string]string{"keras2_graph.keras": "2.15.0", "keras3_graph.keras": "3.0.0"} {
+		f := open(t, "testdata/"+name)
+		text := f.Meta()["model_config"]
+		if want == "2.15.0" { // as model.to_json() says it
+			text = strings.Replace(text, "{", `{"keras_version": "2.15.0", `, 1)
+		}
+		entries := func(yield func(serialize.Entry, error) bool) {
+			for e, err := range f.All() {
+				other := strings.HasPrefix(e.Name, "metrics/") || strings.HasPrefix(e.Name, "optimizer/") || strings.Contains(e.Name, "seed_generator")
+				if !other && !yield(e, err) {
+					return
+				}
+			}
+		}
+		for _, w := range written[:3] {
+			if w.format == "keras-weights" { // says no version
+				continue
+			}
+			to := filepath.Join(t.TempDir(), "m"+w.extension)
+			if err := serialize.Save(to, w.format, serialize.Contents{Entries: entries, Meta: map[string]string{"model_config": text}}); err != nil {
+				t.Fatal(err)
+			}
+			got := open(t, to)
+			if version := got.Meta()["keras_version"]; version != want {
+				t.Errorf("%s as %s: version %q; want %q", name, w.format, version, want)
+			}
+		}
+	}
+}
+
 // TestUnknownOptimizersAreNotNumbered writes the state of an optimizer of a class that is not
 // known: formats that number its variables refuse it, as Keras would read it in another order.
 func TestUnknownOptimizersAreNotNumbered(t *testing.T) {

@@ -1,7 +1,6 @@
 package keras
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -84,7 +83,7 @@ func (s *saving) layerVars(l *checkpoint.Layer, group, prefix string) error {
 	}
 	for _, v := range variables {
 		path := v.Path
-		if l.Class == "MultiHeadAttention" && strings.HasPrefix(cmp.Or(s.meta[MetaVersion], s.model.Version), "2.") {
+		if l.Class == "MultiHeadAttention" && strings.HasPrefix(s.version(), "2.") {
 			path = "_" + path // the attributes were private
 		}
 		if err := s.put(join(group, path), prefix+v.Name); err != nil {
