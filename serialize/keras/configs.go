@@ -54,7 +54,7 @@ func compileConfig(training string, old bool) json.RawMessage {
 	if optimizer, ok := settings["optimizer_config"]; ok {
 		delete(settings, "optimizer_config")
 		if json.Unmarshal(optimizer, &o) == nil {
-			settings["optimizer"] = optimizerObject(o, old)
+			settings["optimizer"] = optimizerObject(o.Class, optimizer, old)
 		}
 	}
 	if loss, ok := settings["loss"]; ok {
@@ -122,15 +122,19 @@ var optimizerSettings = []string{
 	"l1_regularization_strength", "l2_regularization_strength", "l2_shrinkage_regularization_strength", "beta",
 }
 
-func optimizerObject(o described, all bool) json.RawMessage {
-	config := map[string]any{}
+// optimizerObject returns the object of .keras for an optimizer_config. Numbers stay as they
+// are written: Keras 3 refuses a momentum of 0 that is not 0.0.
+func optimizerObject(class string, text json.RawMessage, all bool) json.RawMessage {
+	var o struct{ Config map[string]json.RawMessage }
+	json.Unmarshal(text, &o) // an optimizer without settings may be a name
+	config := map[string]json.RawMessage{}
 	for key, value := range o.Config {
 		if all || slices.Contains(optimizerSettings, key) {
 			config[key] = value
 		}
 	}
 	object, err := json.Marshal(map[string]any{
-		"module": "keras.optimizers", "class_name": strings.TrimPrefix(o.Class, "Custom>"), "config": config, "registered_name": nil,
+		"module": "keras.optimizers", "class_name": strings.TrimPrefix(class, "Custom>"), "config": config, "registered_name": nil,
 	})
 	if err != nil {
 		return json.RawMessage("null")

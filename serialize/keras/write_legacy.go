@@ -2,6 +2,7 @@ package keras
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
 
 	"github.com/h5dnn/h5dnn/checkpoint"
@@ -17,6 +18,9 @@ func saveLegacy(name string, c serialize.Contents) error {
 	s, err := newSaving(c)
 	if err != nil {
 		return err
+	}
+	if s.model != nil && s.model.Layer("top_level_model_weights") != nil {
+		return fmt.Errorf("the layer top_level_model_weights has the name under which .h5 keeps weights of no layer; rename it, or write a .keras: %w", storage.ErrState)
 	}
 	if s.w, err = hdf5write.Create(name, hdf5write.CreateOptions{}); err != nil {
 		return err
