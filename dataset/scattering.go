@@ -63,6 +63,7 @@ func (s *scattering) step(wait bool) bool {
 		return false
 	}
 	s.finish(work, s.r.l.d.scatter(work.to, work.rows))
+	clear(work.to.batches) // which others may hold by now
 	return true
 }
 

@@ -41,10 +41,10 @@ func accessOf(a storage.Array) access {
 // system copy each to its place than to copy them from a buffer.
 const smallSample = 1 << 10
 
-// gatherRanges reads runs of consecutive samples. Small ones that go to different places
-// are copied there from a buffer.
+// gatherRanges reads runs of consecutive samples. Small ones of a block, which go to
+// different batches, are copied there from a buffer.
 func (c *column) gatherRanges(to destination, field int, rows []int) error {
-	if c.size < smallSample {
+	if to.batches != nil && c.size < smallSample {
 		return c.gatherSmall(to, field, rows)
 	}
 	elem := c.Type.Size()
@@ -70,8 +70,8 @@ type span struct {
 	k, end int // indices of the samples
 }
 
-// Samples of a block that are less than skipBytes apart are in one span. Spans are read
-// until the buffer holds spanBuffer bytes.
+// Samples with less than skipBytes between them are in one span. Spans are read until the
+// buffer holds spanBuffer bytes.
 const (
 	skipBytes  = 4 << 10
 	spanBuffer = 1 << 20
@@ -83,15 +83,11 @@ func (c *column) gatherSmall(to destination, field int, rows []int) error {
 	defer scratches.Put(work)
 	elem := c.Type.Size()
 	start, step := c.data.Offset*elem, c.data.Stride[0]*elem
-	apart := 1
-	if to.batches != nil {
-		apart = skipBytes
-	}
 	var spans []span
 	for k := 0; k < len(rows); {
 		used := 0
 		for spans = spans[:0]; k < len(rows) && used < spanBuffer; {
-			s := c.spanFrom(rows, k, step, apart)
+			s := c.spanFrom(rows, k, step)
 			s.at, s.offset = start+rows[k]*step, used
 			spans = append(spans, s)
 			used += s.n
@@ -118,12 +114,12 @@ func (c *column) gatherSmall(to destination, field int, rows []int) error {
 }
 
 // spanFrom returns the size and the end of the span that begins with sample rows[k].
-// Samples start step bytes apart; those of a span have less than apart between them.
-func (c *column) spanFrom(rows []int, k, step, apart int) span {
+// Samples start step bytes apart.
+func (c *column) spanFrom(rows []int, k, step int) span {
 	s := span{k: k, n: c.size, end: k + 1}
 	for step > 0 && s.end < len(rows) {
 		at, skipped := (rows[s.end]-rows[k])*step, (rows[s.end]-rows[s.end-1])*step-c.size
-		if rows[s.end] < rows[s.end-1] || skipped >= apart || at >= spanBuffer {
+		if rows[s.end] < rows[s.end-1] || skipped >= skipBytes || at >= spanBuffer {
 			break
 		}
 		s.n = at + c.size

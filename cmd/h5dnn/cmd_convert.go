@@ -60,13 +60,8 @@ func convertCommand() *cli.Command {
 				return err
 			}
 			defer file.Close()
-			if out == "-" && c.Bool("verify") {
-				return errors.New("what was written to - cannot be read again; leave out --verify, or name a file")
-			}
-			if !c.Bool("dry-run") && out != "-" {
-				if err := checkOutput(c, out); err != nil {
-					return err
-				}
+			if err := checkConverted(c, out, format); err != nil {
+				return err
 			}
 			plan, err := convert.New(c.Context, file, at.path, format, convert.Options{Materialize: c.String(followName) != "", Decode: c.IsSet(fromName), Out: out})
 			if err != nil {
@@ -76,9 +71,7 @@ func convertCommand() *cli.Command {
 			switch {
 			case c.Bool("dry-run"):
 			case out == "-":
-				if report = c.App.ErrWriter; isTerminal(c.App.Writer) {
-					return fmt.Errorf("%s is binary; name a file or pipe the output", format)
-				}
+				report = c.App.ErrWriter
 				err = plan.WriteTo(c.Context, c.App.Writer)
 			default:
 				err = plan.Write(c.Context, out, c.Bool("verify"))
@@ -98,6 +91,22 @@ func convertCommand() *cli.Command {
 			return lossStatus(c, plan.Lost)
 		},
 	}
+}
+
+// checkConverted returns an error if the command may not write out, or not to standard
+// output.
+func checkConverted(c *cli.Context, out, format string) error {
+	switch {
+	case c.Bool("dry-run"):
+		return nil
+	case out != "-":
+		return checkOutput(c, out)
+	case c.Bool("verify"):
+		return errors.New("what was written to - cannot be read again; leave out --verify, or name a file")
+	case isTerminal(c.App.Writer):
+		return fmt.Errorf("%s is binary; name a file or pipe the output", format)
+	}
+	return nil
 }
 
 // openToConvert opens the file to convert. A checkpoint in HDF5 is the arrays that it holds,

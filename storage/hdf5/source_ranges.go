@@ -37,9 +37,8 @@ func (s rangeSource) ReadAt(b []byte, at int64) (int, error) {
 // ReadRanges implements [storage.Uncompressed].
 func (s rangeSource) ReadRanges(ranges iter.Seq2[int, []byte]) error {
 	err := s.withDescriptor(func(fd uintptr) error {
-		v := vectors.Get().(*vector)
-		defer vectors.Put(v)
-		v.begin(s.d.file, fd)
+		v := newVector(s.d.file, fd)
+		defer v.release()
 		for at, b := range ranges {
 			if err := s.readRange(v, b, at); err != nil {
 				return err

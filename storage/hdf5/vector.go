@@ -20,9 +20,17 @@ const (
 
 var vectors = sync.Pool{New: func() any { return new(vector) }}
 
-func (v *vector) begin(f *File, fd uintptr) {
+// newVector returns a vector that reads f. It is to be released.
+func newVector(f *File, fd uintptr) *vector {
+	v := vectors.Get().(*vector)
 	v.file, v.fd = f, fd
+	return v
+}
+
+func (v *vector) release() {
 	v.clear()
+	v.file = nil
+	vectors.Put(v)
 }
 
 func (v *vector) clear() {
