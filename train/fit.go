@@ -122,18 +122,8 @@ type trainer struct {
 
 // open prepares everything that training needs.
 func (t *trainer) open(ctx context.Context, data *Data) (err error) {
-	if t.File != "" {
-		if t.SaveEvery == (Interval{}) {
-			t.SaveEvery = t.Config.SaveEvery
-		}
-		if t.saver, err = newSaver(t.File, t.Lock, t.SaveEvery, t.Position.Step, sizeOf(t.arrays())); err != nil {
-			return err
-		}
-		if t.saver.keep = t.Config.Keep; t.saver.keep > 0 {
-			if err := checkKept(t.File, t.Position.Step); err != nil {
-				return err
-			}
-		}
+	if err := t.openSaver(); err != nil {
+		return err
 	}
 	if err := t.Config.checkDevice(t.Device); err != nil {
 		return err
@@ -143,25 +133,55 @@ func (t *trainer) open(ctx context.Context, data *Data) (err error) {
 	}
 	t.setTF32()
 	t.capturable, _ = t.Optimizer.(nn.Capturable)
-	for _, c := range t.Callbacks {
-		if f, ok := c.(CallbackFuncs); !ok || f.OnStepEnd != nil || f.OnProgress != nil {
-			t.stepCallbacks = append(t.stepCallbacks, c)
-		}
-	}
 	if err := t.setHooks(append(t.Hooks[:len(t.Hooks):len(t.Hooks)], t.Config.configHooks()...)); err != nil {
 		return err
 	}
-	if t.binding, err = t.bindTraining(data.Train); err != nil {
-		return err
-	}
-	if err = t.openSource(ctx, data, t.trainingOptions(data)); err != nil {
-		return err
-	}
-	if err := t.checkFingerprint(data.Train); err != nil {
+	if err := t.openTraining(ctx, data); err != nil {
 		return err
 	}
 	if t.executor, err = t.newExecutor(); err != nil {
 		return err
+	}
+	if err := t.begin(); err != nil {
+		return err
+	}
+	return t.openValidation(data.Val)
+}
+
+// openSaver prepares the saving of the run, if it is saved.
+func (t *trainer) openSaver() (err error) {
+	if t.File == "" {
+		return nil
+	}
+	if t.SaveEvery == (Interval{}) {
+		t.SaveEvery = t.Config.SaveEvery
+	}
+	if t.saver, err = newSaver(t.File, t.Lock, t.SaveEvery, t.Position.Step, sizeOf(t.arrays())); err != nil {
+		return err
+	}
+	if t.saver.keep = t.Config.Keep; t.saver.keep == 0 {
+		return nil
+	}
+	return checkKept(t.File, t.Position.Step)
+}
+
+// openTraining opens the samples to train on.
+func (t *trainer) openTraining(ctx context.Context, data *Data) (err error) {
+	if t.binding, err = t.bindTraining(data.Train); err != nil {
+		return err
+	}
+	if err := t.openSource(ctx, data, t.trainingOptions(data)); err != nil {
+		return err
+	}
+	return t.checkFingerprint(data.Train)
+}
+
+// begin tells what is to be done, and sets the position that a resumed run compares.
+func (t *trainer) begin() error {
+	for _, c := range t.Callbacks {
+		if f, ok := c.(CallbackFuncs); !ok || f.OnStepEnd != nil || f.OnProgress != nil {
+			t.stepCallbacks = append(t.stepCallbacks, c)
+		}
 	}
 	t.plan.Plan = t.loader.Plan()
 	if err := callbacks(t.Callbacks).each(func(c Callback) error { return c.RunBegin(t.plan) }); err != nil {
@@ -172,21 +192,24 @@ func (t *trainer) open(ctx context.Context, data *Data) (err error) {
 			return err
 		}
 	}
-	if err := cmp.Or(t.useAverages(false), t.beginAverages()); err != nil {
-		return err
-	}
 	p := &t.Position
 	p.Samples, p.Shuffle, p.Window = t.plan.Samples, t.plan.Shuffle, t.plan.Window
 	if t.given != nil && t.given.Options().DropLast {
 		p.Samples -= p.Samples % t.fullBatch()
 	}
-	if t.validator, err = t.predictor(); err != nil || data.Val == nil {
+	return cmp.Or(t.useAverages(false), t.beginAverages())
+}
+
+// openValidation prepares predictions, and their comparison with the targets of val
+// unless that is nil.
+func (t *trainer) openValidation(val dataset.Dataset) (err error) {
+	if t.validator, err = t.predictor(); err != nil || val == nil {
 		return err
 	}
-	if t.valBinding, err = t.bindTraining(data.Val); err != nil {
+	if t.valBinding, err = t.bindTraining(val); err != nil {
 		return fmt.Errorf("validate: %w", err)
 	}
-	if t.valSource, err = t.validator.source(data.Val, t.Config.loading(), validationShare, t.checkLabels(t.valBinding)); err != nil {
+	if t.valSource, err = t.validator.source(val, t.Config.loading(), validationShare, t.checkLabels(t.valBinding)); err != nil {
 		return fmt.Errorf("validate: %w", err)
 	}
 	return nil

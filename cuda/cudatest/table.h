@@ -1,4 +1,4 @@
-/* The functions of exports.go, by the names of the driver's. */
+/* The functions of exports*.go, by the names of the driver's. */
 #ifndef H5_TABLE_H
 #define H5_TABLE_H
 
