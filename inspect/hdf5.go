@@ -231,7 +231,11 @@ func TypeName(t *hdf5.Type) string {
 
 func (f HDF5) Find(path string) (Selection, error) {
 	if Clean(path) == "/" {
-		return Selection{}, fmt.Errorf("%s has several objects; name one, as in %s:%s", f.Name(), f.Name(), f.anyDataset("/"))
+		only, ok := f.onlyDataset()
+		if !ok {
+			return Selection{}, fmt.Errorf("%s has several objects; name one, as in %s:%s", f.Name(), f.Name(), f.anyDataset("/"))
+		}
+		path = only
 	}
 	o, err := f.Lookup(path)
 	if err != nil {
@@ -248,6 +252,20 @@ func (f HDF5) Find(path string) (Selection, error) {
 		return Selection{}, err
 	}
 	return f.selectAll(d)
+}
+
+// onlyDataset returns the path of the dataset of a file that has one and no more.
+func (f HDF5) onlyDataset() (string, bool) {
+	var found []string
+	for o := range f.Walk() {
+		if o.Kind == hdf5.KindDataset {
+			found = append(found, o.Path)
+		}
+		if len(found) > 1 {
+			break
+		}
+	}
+	return strings.Join(found, ""), len(found) == 1
 }
 
 // anyDataset returns the path of the first dataset below path.

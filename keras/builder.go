@@ -70,7 +70,24 @@ func ToH5dnn(m *checkpoint.Model, o checkpoint.LinkOptions) (*Translation, error
 		return nil, fmt.Errorf("%s has no layers: %w", m.Name, ErrConfig)
 	}
 	graph := map[string]any{"inputs": names, "nodes": b.nodes, "outputs": last}
+	if outputs := outputNames(m); len(outputs) > 1 && !slices.Equal(outputs, last) {
+		graph["output_names"] = outputs
+	}
 	return &Translation{map[string]any{"graph": graph}, b.modules, b.inputs, b.notes, b.kernels}, nil
+}
+
+// outputNames returns the names of the outputs of a model: those of the layers that they
+// are from, with a number if they are several of a layer.
+func outputNames(m *checkpoint.Model) []any {
+	var names []any
+	for i, r := range m.Outputs {
+		name := r.Layer
+		if slices.ContainsFunc(m.Outputs[:i], func(before checkpoint.Ref) bool { return before.Layer == r.Layer }) {
+			name = fmt.Sprintf("%s_%d", r.Layer, i)
+		}
+		names = append(names, name)
+	}
+	return names
 }
 
 // A value is a tensor of the graph.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -272,5 +273,33 @@ func TestLayersAreInTheOrderOfKeras(t *testing.T) {
 	}
 	if got, want := strings.Join(names, " "), "x one y two late sum"; got != want {
 		t.Errorf("%s; want %s", got, want)
+	}
+}
+
+// TestOutputsHaveTheNamesOfTheirLayers holds also where the last node of a layer has another
+// name.
+func TestOutputsHaveTheNamesOfTheirLayers(t *testing.T) {
+	m, err := keras.Parse(`{"class_name": "Functional", "config": {"name": "two", "layers": [
+		{"class_name": "InputLayer", "name": "x", "config": {"name": "x", "batch_shape": [null, 3]}, "inbound_nodes": []},
+		{"class_name": "Dense", "name": "kind", "config": {"name": "kind", "units": 2, "activation": "sigmoid"}, "inbound_nodes": [[["x", 0, 0, {}]]]},
+		{"class_name": "Dense", "name": "size", "config": {"name": "size", "units": 1}, "inbound_nodes": [[["x", 0, 0, {}]], [["x", 0, 0, {}]]]}],
+		"input_layers": [["x", 0, 0]], "output_layers": [["kind", 0, 0], ["size", 0, 0], ["size", 1, 0]]}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	translated, err := keras.ToH5dnn(m, checkpoint.LinkOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	description, err := json.Marshal(translated.Description)
+	if err != nil {
+		t.Fatal(err)
+	}
+	built, err := nn.FromConfig(json.RawMessage(description))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := built.(*nn.Graph).OutputNames(), []string{"kind", "size", "size_2"}; !slices.Equal(got, want) {
+		t.Errorf("outputs %v, want %v", got, want)
 	}
 }

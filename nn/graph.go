@@ -18,6 +18,8 @@ type GraphOptions struct {
 	Inputs  Names `json:"inputs,omitempty"`  // names of the inputs; "x" if nil
 	Nodes   Nodes `json:"nodes"`             // required
 	Outputs Names `json:"outputs,omitempty"` // nodes that are outputs; the last if nil
+
+	OutputNames Names `json:"output_names,omitempty"` // names of the outputs; those of the nodes if nil
 }
 
 // A Node is a module of a Graph.
@@ -77,6 +79,9 @@ func NewGraph(o GraphOptions) *Graph {
 	}
 	for _, name := range g.Outputs {
 		g.outputs = append(g.outputs, g.value(name))
+	}
+	if n := len(g.GraphOptions.OutputNames); n > 0 && n != len(g.Outputs) {
+		tensor.Fail("graph", ErrConfig, "%d names of %d outputs", n, len(g.Outputs))
 	}
 	g.sort()
 	g.findNext()
@@ -192,7 +197,12 @@ func (g *Graph) findNext() {
 func (g *Graph) InputNames() []string { return g.Inputs }
 
 // OutputNames returns the names of the outputs.
-func (g *Graph) OutputNames() []string { return g.Outputs }
+func (g *Graph) OutputNames() []string {
+	if g.GraphOptions.OutputNames != nil {
+		return g.GraphOptions.OutputNames
+	}
+	return g.Outputs
+}
 
 // Forward returns the output for x, for a graph of one input and one output.
 func (g *Graph) Forward(x *tensor.Tensor) *tensor.Tensor { return ForwardOne(g, x) }

@@ -140,7 +140,11 @@ graph:
     - {name: pixels, layer: [flatten, {dense: 4}], from: image}
     - {name: size, layer: {dense: 1}, from: both}
   outputs: [class, size]
+  output_names: [kind, length]
 `)
+	if got := m.(*nn.Graph).OutputNames(); !slices.Equal(got, []string{"kind", "length"}) {
+		t.Errorf("output names %v", got)
+	}
 	shapes, err := nn.Build(m, []int{1, 2, 2}, []int{5})
 	if err != nil {
 		t.Fatal(err)
@@ -213,6 +217,7 @@ func TestGraphMistakesAreNamed(t *testing.T) {
 		{`{"graph": {"nodes": [{"name": "a", "layer": "relu", "from": "b"}, {"name": "b", "layer": "relu"}]}}`, "graph: the inputs of a depend on its own output"},
 		{`{"graph": {"nodes": [{"name": "stem", "layer": "relu", "from": "y"}]}}`, "graph: y: no such node or input; known are stem, x"},
 		{`{"graph": {"nodes": [{"name": "stem", "layer": "relu"}], "outputs": "stm"}}`, "graph: stm: no such node or input; did you mean stem?"},
+		{`{"graph": {"nodes": [{"name": "a", "layer": "relu"}], "output_names": ["y", "z"]}}`, "graph: 2 names of 1 outputs"},
 		{`{"graph": {"nodes": [{"name": "x", "layer": "relu"}]}}`, `graph: two nodes or inputs are named "x"`},
 		{`{"graph": {"nodes": [{"name": "a.b", "layer": "relu"}]}}`, `graph: name "a.b"`},
 		{`{"graph": {"nodes": [{"name": "a"}]}}`, `graph: node 0 ("a") has no layer`},

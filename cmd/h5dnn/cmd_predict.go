@@ -35,7 +35,7 @@ func predictCommand() *cli.Command {
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE`, or to standard output with - and --format"},
 			&cli.StringFlag{Name: "format", Usage: "one of " + writableFormats() + "; by default from the extension of FILE"},
 			&cli.StringFlag{Name: "as", Usage: "classes (by name where they have names), indices (of classes), probabilities, values (of a regression) or outputs (of the last layer)", DefaultText: "values or outputs"},
-			&cli.StringFlag{Name: "select", Usage: "`NAME` or number of the output, for a model of several"},
+			&cli.StringFlag{Name: "select", Usage: "`NAME` or number of one output, of a model of several", DefaultText: "all"},
 			&cli.StringFlag{Name: "model", Usage: "`FILE` with the architecture of a MODEL that holds weights only: YAML with the layers, Keras's config.json, a whole model or a run"},
 			forceFlag(),
 			followFlag(), fromFlag(), voidFlag(),
@@ -59,19 +59,19 @@ func predictCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			p, err := askedPredictor(c, run, name, imported)
+			outputs, err := askedOutputs(c, run, name, imported)
 			if err != nil {
 				return err
 			}
-			trained, names := run.Config.Data, run.ClassNames()
-			if output := c.String("select"); output != "" {
-				names = trained.ClassNames[output]
+			if err := checkOutputs(outputs, format); err != nil {
+				return err
 			}
-			sources, err := sourcesOf(name, args, trained, p.Inputs())
+			trained, inputs := run.Config.Data, outputs[0].Inputs()
+			sources, err := sourcesOf(name, args, trained, inputs)
 			if err != nil {
 				return err
 			}
-			if len(p.Inputs()) == len(sources) { // the model takes no lengths
+			if len(inputs) == len(sources) { // the model takes no lengths
 				trained.Lengths = nil
 			}
 			open := newFiles(c.Context)
@@ -85,11 +85,19 @@ func predictCommand() *cli.Command {
 					return err
 				}
 			}
-			predicted, err := predictions(c.Context, p, name, samples)
-			if err != nil {
+			if err := checkSamples(samples, inputs, name); err != nil {
 				return err
 			}
-			return writePredictions(c, format, predicted, names)
+			predicted := make([]inspect.Selection, len(outputs))
+			for i, o := range outputs {
+				if predicted[i], err = o.predictions(c, format, samples, name); err != nil {
+					return err
+				}
+			}
+			if output := c.String("output"); namesFile(output) {
+				return toFile(c.Context, format, output, predicted...)
+			}
+			return toPipe(c.Context, format, c.App.Writer, predicted...)
 		},
 	}
 }
@@ -97,39 +105,57 @@ func predictCommand() *cli.Command {
 // namesFile reports whether output is a file and not standard output.
 func namesFile(output string) bool { return output != "" && output != "-" }
 
-// writePredictions writes predictions to the output, classes by their names where they
-// have names.
-func writePredictions(c *cli.Context, format *serialize.Format, predicted inspect.Selection, names []string) error {
-	if c.String("as") == "classes" && names != nil {
-		if predicted = withNames(predicted, names); checkType(format, predicted) != nil {
-			return fmt.Errorf("%s files cannot store the names of classes; use --as indices, or csv or h5", format.Name)
-		}
-	}
-	if output := c.String("output"); namesFile(output) {
-		return toFile(c.Context, format, output, predicted)
-	}
-	return toPipe(c.Context, format, c.App.Writer, predicted)
+// A modelOutput is an output of a model, predicted on its own.
+type modelOutput struct {
+	*train.Predictor
+	name    string   // of the array of predictions
+	classes []string // names; nil if there are none
 }
 
-// askedPredictor returns the predictor of the named run, with outputs as --as selects.
-func askedPredictor(c *cli.Context, run *train.Run, name string, imported bool) (*train.Predictor, error) {
-	kinds := predictionKinds(run)
-	if imported { // whose loss is not known
-		kinds = []string{"outputs", "probabilities", "classes", "indices"}
-	}
-	as := cmp.Or(c.String("as"), kinds[0])
-	if !slices.Contains([]string{"outputs", "values", "probabilities", "classes", "indices"}, as) {
-		return nil, fmt.Errorf("--as %s: want outputs, values, probabilities, classes or indices", as)
-	}
-	if !slices.Contains(kinds, as) {
-		return nil, fmt.Errorf("--as %s: %s was trained with the loss %v, and predicts %s", as, name, lossName(run.Config.Loss), strings.Join(kinds, ", "))
+// askedOutputs returns the outputs of the named run that --select asks for, all without it, as
+// --as says.
+func askedOutputs(c *cli.Context, run *train.Run, name string, imported bool) ([]modelOutput, error) {
+	as, err := askedKind(c, run, name, imported)
+	if err != nil {
+		return nil, err
 	}
 	p, err := run.Predictor()
 	if err != nil {
 		return nil, err
 	}
-	if err := selectOutput(c, p); err != nil {
+	names, selected := p.Outputs(), c.String("select")
+	if selected != "" && !slices.Contains(names, selected) {
+		return nil, fmt.Errorf("--select %s: no such output; want one of %s", selected, strings.Join(names, ", "))
+	}
+	var outputs []modelOutput
+	for i, of := range names {
+		if selected != "" && selected != of {
+			continue
+		}
+		if p, err = predictorOf(run, i, as); err != nil {
+			return nil, err
+		}
+		outputs = append(outputs, modelOutput{p, of, run.Config.Data.ClassNames[of]})
+	}
+	if len(names) == 1 {
+		outputs[0].classes = run.ClassNames()
+	}
+	if len(outputs) == 1 {
+		outputs[0].name = "predictions"
+	}
+	return outputs, nil
+}
+
+// predictorOf returns a predictor of an output of a run, as one of predictionKinds.
+func predictorOf(run *train.Run, output int, as string) (*train.Predictor, error) {
+	p, err := run.Predictor()
+	if err != nil {
 		return nil, err
+	}
+	if output > 0 {
+		if err := p.SelectOutput(output); err != nil {
+			return nil, err
+		}
 	}
 	switch as {
 	case "probabilities":
@@ -138,6 +164,49 @@ func askedPredictor(c *cli.Context, run *train.Run, name string, imported bool) 
 		return p, p.Classes()
 	}
 	return p, nil
+}
+
+// checkOutputs returns an error if a file of the format cannot hold all outputs.
+func checkOutputs(outputs []modelOutput, format *serialize.Format) error {
+	if len(outputs) == 1 || !format.Single && !format.Table {
+		return nil
+	}
+	names := make([]string, len(outputs))
+	for i, o := range outputs {
+		names[i] = o.name
+	}
+	return fmt.Errorf("the model has the outputs %s; choose one with --select, or write a file of several arrays, as .npz or .h5", strings.Join(names, ", "))
+}
+
+// predictions returns what o predicts for samples as an array that is computed when it is
+// read, classes by their names where they have names.
+func (o modelOutput) predictions(c *cli.Context, format *serialize.Format, samples loader.Dataset, run string) (inspect.Selection, error) {
+	v := views.Of(append([]int{samples.Len()}, o.OutputShape...)...)
+	data := predicted{c.Context, o.Predictor, samples, storage.File(run), v.Len() * o.Type.Size()}
+	array := storage.Array{Data: data, Type: o.Type, View: v}
+	made := inspect.Selection{Name: o.name, Array: array, Numbers: true, DType: o.Type.String()}
+	if c.String("as") == "classes" && o.classes != nil {
+		if made = withNames(made, o.classes); checkType(format, made) != nil {
+			return made, fmt.Errorf("%s files cannot store the names of classes; use --as indices, or csv or h5", format.Name)
+		}
+	}
+	return made, nil
+}
+
+// askedKind returns what --as asks for, which makes sense for the named run.
+func askedKind(c *cli.Context, run *train.Run, name string, imported bool) (string, error) {
+	kinds := predictionKinds(run)
+	if imported { // whose loss is not known
+		kinds = []string{"outputs", "probabilities", "classes", "indices"}
+	}
+	as := cmp.Or(c.String("as"), kinds[0])
+	if !slices.Contains([]string{"outputs", "values", "probabilities", "classes", "indices"}, as) {
+		return "", fmt.Errorf("--as %s: want outputs, values, probabilities, classes or indices", as)
+	}
+	if !slices.Contains(kinds, as) {
+		return "", fmt.Errorf("--as %s: %s was trained with the loss %v, and predicts %s", as, name, lossName(run.Config.Loss), strings.Join(kinds, ", "))
+	}
+	return as, nil
 }
 
 // predictionKinds lists the values of --as that make sense for a run, the default first.
@@ -180,21 +249,6 @@ func withNames(indices inspect.Selection, names []string) inspect.Selection {
 	}
 }
 
-// selectOutput selects the output that --select names, which a model of several needs.
-func selectOutput(c *cli.Context, p *train.Predictor) error {
-	outputs, name := p.Outputs(), c.String("select")
-	i := slices.Index(outputs, name)
-	switch {
-	case i >= 0:
-		return p.SelectOutput(i)
-	case name != "":
-		return fmt.Errorf("--select %s: no such output; want one of %s", name, strings.Join(outputs, ", "))
-	case len(outputs) > 1:
-		return fmt.Errorf("the model has the outputs %s; choose one with --select", strings.Join(outputs, ", "))
-	}
-	return nil
-}
-
 // sourcesOf returns where the arguments say that the inputs of the named run are.
 func sourcesOf(run string, args []string, trained dataconfig.Config, features []train.Feature) ([]dataconfig.Source, error) {
 	names, given := trained.InputNames(), map[string]address{}
@@ -234,20 +288,16 @@ func sourcesOf(run string, args []string, trained dataconfig.Config, features []
 	return sources, nil
 }
 
-// predictions returns the predictions of p for the samples of d as an array that is
-// computed when it is read.
-func predictions(ctx context.Context, p *train.Predictor, run string, d loader.Dataset) (inspect.Selection, error) {
+// checkSamples returns an error if the named run does not take samples of d.
+func checkSamples(d loader.Dataset, inputs []train.Feature, run string) error {
 	for i, have := range d.Fields() {
-		for _, f := range p.Inputs() {
-			if (f.Name == have.Name || i == 0 && len(p.Inputs()) == 1) && !slices.Equal(have.Shape, f.Shape) {
-				return inspect.Selection{}, fmt.Errorf("%s: samples of %v; %s was trained on samples of %v", have.Name, have.Shape, run, f.Shape)
+		for _, f := range inputs {
+			if (f.Name == have.Name || i == 0 && len(inputs) == 1) && !slices.Equal(have.Shape, f.Shape) {
+				return fmt.Errorf("%s: samples of %v; %s was trained on samples of %v", have.Name, have.Shape, run, f.Shape)
 			}
 		}
 	}
-	v := views.Of(append([]int{d.Len()}, p.OutputShape...)...)
-	data := predicted{ctx, p, d, storage.File(run), v.Len() * p.Type.Size()}
-	array := storage.Array{Data: data, Type: p.Type, View: v}
-	return inspect.Selection{Name: "predictions", Array: array, Numbers: true, DType: p.Type.String()}, nil
+	return nil
 }
 
 // A predicted is a Source of predictions, computed when they are read.

@@ -67,51 +67,63 @@ func writableFormat(name string) (serialize.Format, error) {
 // writableFormats lists the formats that are written.
 func writableFormats() string { return strings.Join(serialize.Writable(), ", ") }
 
-// contentsOf returns data as the contents of a file of format f.
-func contentsOf(ctx context.Context, f *serialize.Format, data inspect.Selection) serialize.Contents {
-	e := serialize.Entry{Name: data.Name, Attrs: data.Attrs}
-	if data.Numbers {
-		if e.Array = data.Array; !f.Holds(e.Array.Type) {
-			e.Array = convert.ForNumPy(e.Array)
+// contentsOf returns arrays as the contents of a file of format f.
+func contentsOf(ctx context.Context, f *serialize.Format, arrays []inspect.Selection) serialize.Contents {
+	var entries iter.Seq2[serialize.Entry, error] = func(yield func(serialize.Entry, error) bool) {
+		for _, data := range arrays {
+			if !yield(entryOf(ctx, f, data), nil) {
+				return
+			}
 		}
-		e.Array = blocks.WithContext(ctx, e.Array)
-	} else {
-		e.Elements = &serialize.Elements{View: data.View, Type: data.DType, Values: data.Values}
 	}
-	var one iter.Seq2[serialize.Entry, error] = func(yield func(serialize.Entry, error) bool) { yield(e, nil) }
-	return serialize.Contents{Entries: one, Context: ctx}
+	return serialize.Contents{Entries: entries, Context: ctx}
 }
 
-// checkType refuses data that the format cannot hold.
-func checkType(f *serialize.Format, data inspect.Selection) error {
-	if !data.Numbers && (f.Elements == nil || !f.Elements(data.DType)) {
-		return fmt.Errorf("%s files cannot store %s, which has elements of type %s; csv and --json take any type", f.Name, data.Name, data.DType)
+func entryOf(ctx context.Context, f *serialize.Format, data inspect.Selection) serialize.Entry {
+	e := serialize.Entry{Name: data.Name, Attrs: data.Attrs}
+	if !data.Numbers {
+		e.Elements = &serialize.Elements{View: data.View, Type: data.DType, Values: data.Values}
+		return e
+	}
+	if e.Array = data.Array; !f.Holds(e.Array.Type) {
+		e.Array = convert.ForNumPy(e.Array)
+	}
+	e.Array = blocks.WithContext(ctx, e.Array)
+	return e
+}
+
+// checkType refuses arrays that the format cannot hold.
+func checkType(f *serialize.Format, arrays ...inspect.Selection) error {
+	for _, data := range arrays {
+		if !data.Numbers && (f.Elements == nil || !f.Elements(data.DType)) {
+			return fmt.Errorf("%s files cannot store %s, which has elements of type %s; csv and --json take any type", f.Name, data.Name, data.DType)
+		}
 	}
 	return nil
 }
 
 // toFile replaces the named file atomically, or writes to a named pipe or device.
-func toFile(ctx context.Context, f *serialize.Format, path string, data inspect.Selection) error {
-	if err := checkType(f, data); err != nil {
+func toFile(ctx context.Context, f *serialize.Format, path string, arrays ...inspect.Selection) error {
+	if err := checkType(f, arrays...); err != nil {
 		return err
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().IsRegular() || info.IsDir() {
-		return serialize.Save(path, f.Name, contentsOf(ctx, f, data))
+		return serialize.Save(path, f.Name, contentsOf(ctx, f, arrays))
 	}
 	file, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
-	return errors.Join(toPipe(ctx, f, file, data), file.Close())
+	return errors.Join(toPipe(ctx, f, file, arrays...), file.Close())
 }
 
-// toPipe writes data to a stream.
-func toPipe(ctx context.Context, f *serialize.Format, w io.Writer, data inspect.Selection) error {
-	if err := checkType(f, data); err != nil {
+// toPipe writes arrays to a stream.
+func toPipe(ctx context.Context, f *serialize.Format, w io.Writer, arrays ...inspect.Selection) error {
+	if err := checkType(f, arrays...); err != nil {
 		return err
 	}
 	if isTerminal(w) && f.Name != "csv" {
 		return fmt.Errorf("%s is binary; add -o FILE or pipe the output", f.Name)
 	}
-	return serialize.Write(w, f.Name, contentsOf(ctx, f, data))
+	return serialize.Write(w, f.Name, contentsOf(ctx, f, arrays))
 }

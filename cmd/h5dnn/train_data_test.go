@@ -170,8 +170,18 @@ func TestModelsOfSeveralInputsAndOutputs(t *testing.T) {
 	if status != 0 || strings.Count(stop, "\n") != 14 || strings.Contains(stop, ",") {
 		t.Errorf("predict: status %d, %q, %q; want 14 numbers", status, stop, errs)
 	}
+	all := strings.Replace(predict, "- --format csv", "all.npz", 1)
+	if status, _, errs := in(t, ctx, strings.Fields(all)...); status != 0 {
+		t.Errorf("%s: status %d, %q", all, status, errs)
+	}
+	for output, want := range map[string]string{"move": move, "stop": stop} {
+		status, got, errs := in(t, ctx, "slice", "all.npz:/"+output, "-o", "-", "--format", "csv")
+		if status != 0 || got != want {
+			t.Errorf("%s of all outputs: status %d, %q, %q; want %q", output, status, got, errs, want)
+		}
+	}
 	for args, want := range map[string]string{
-		predict:                   "the model has the outputs move, stop; choose one with --select",
+		predict:                   "the model has the outputs move, stop; choose one with --select, or write a file of several arrays, as .npz or .h5",
 		predict + " --select top": "--select top: no such output; want one of move, stop",
 		"predict run.h5 testdata/episodes.h5:/data/demo_3/obs/pose -o p.npy --select move":                                                       "run.h5 has the inputs action, pose; want NAME=DATA:/path for each of them",
 		"predict run.h5 pose=testdata/episodes.h5:/data/demo_3/obs/pose -o p.npy --select move":                                                  "action=DATA:/path is missing",
