@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"maps"
 	"os"
 	"path/filepath"
@@ -224,26 +225,40 @@ func (f Format) Only(c Contents) (only Entry, err error) {
 	return only, f.Check(only)
 }
 
+// Checked yields the entries of contents that are to be saved in the format. It ends with the
+// first error: that of an entry, which names it, of Check, or of a name that is used twice.
+func (f Format) Checked(c Contents) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		names := map[string]bool{}
+		for e, err := range c.Entries {
+			if err == nil {
+				if err = f.Check(e); err == nil && names[e.Name] {
+					err = fmt.Errorf("the name is used twice: %w", storage.ErrState)
+				}
+				if err != nil {
+					err = fmt.Errorf("%q: %w", e.Name, err)
+				}
+			}
+			names[e.Name] = true
+			if !yield(e, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// Collect returns the entries that Checked yields, or the first error.
+func (f Format) Collect(c Contents) ([]Entry, error) { return collect(f.Checked(c)) }
+
 // Columns returns the entries of contents that are one array, or the columns of a table:
 // arrays of one axis and the same length. There must be no metadata.
 func (f Format) Columns(c Contents) ([]Entry, error) {
 	if len(c.Meta) > 0 && !f.Meta {
 		return nil, fmt.Errorf("%s files have no metadata: %w", f.Name, storage.ErrState)
 	}
-	var entries []Entry
-	seen := map[string]bool{}
-	for e, err := range c.Entries {
-		if err == nil {
-			err = f.Check(e)
-		}
-		if err == nil && seen[e.Name] {
-			err = fmt.Errorf("the name is used twice: %w", storage.ErrState)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%q: %w", e.Name, err)
-		}
-		seen[e.Name] = true
-		entries = append(entries, e)
+	entries, err := f.Collect(c)
+	if err != nil {
+		return nil, err
 	}
 	if len(entries) == 0 {
 		return nil, fmt.Errorf("no array to write: %w", storage.ErrState)

@@ -79,13 +79,6 @@ type Contents struct {
 	Context context.Context
 }
 
-// NoteOpened calls Opened, if it is set. Formats of several files call it.
-func (o Options) NoteOpened(name string) {
-	if o.Opened != nil {
-		o.Opened(name)
-	}
-}
-
 // Err returns the error of the context, if there is one.
 func (c Contents) Err() error {
 	if c.Context == nil {
@@ -165,22 +158,23 @@ func (o Options) Err() error {
 	return o.Context.Err()
 }
 
+// NoteOpened calls Opened, if it is set. Formats of several files call it.
+func (o Options) NoteOpened(name string) {
+	if o.Opened != nil {
+		o.Opened(name)
+	}
+}
+
 // Open opens the named file, or a folder by the file that FileOf returns. It chooses the
 // format by content.
 func Open(name string, options ...Options) (File, error) {
-	name = FileOf(name)
-	f, err := storage.OpenFile(name)
+	in, err := openInput(name, options)
 	if err != nil {
 		return nil, err
 	}
-	info, err := f.Stat()
+	file, err := open(in)
 	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	file, err := open(Input{ReaderAt: f, Size: info.Size(), Name: name, file: f}, options)
-	if err != nil {
-		f.Close()
+		in.Close()
 		return nil, err
 	}
 	return file, nil
@@ -208,7 +202,7 @@ func Salvage(name, format string, options ...Options) (File, error) {
 	return file, nil
 }
 
-// openInput opens a file as an Input.
+// openInput opens a file as an Input with the last of the options.
 func openInput(name string, options []Options) (Input, error) {
 	name = FileOf(name)
 	f, err := storage.OpenFile(name)
@@ -229,19 +223,14 @@ func openInput(name string, options []Options) (Input, error) {
 
 // FormatOf returns the format of the named file, by content.
 func FormatOf(name string) (Format, error) {
-	name = FileOf(name)
-	f, err := storage.OpenFile(name)
+	in, err := openInput(name, nil)
 	if err != nil {
 		return Format{}, err
 	}
-	defer f.Close()
-	info, err := f.Stat()
+	defer in.Close()
+	format, err := detect(in, in.Size, in.Name)
 	if err != nil {
-		return Format{}, err
-	}
-	format, err := detect(f, info.Size(), name)
-	if err != nil {
-		return Format{}, fmt.Errorf("%s: %w", name, err)
+		return Format{}, fmt.Errorf("%s: %w", in.Name, err)
 	}
 	return format, nil
 }
@@ -266,13 +255,14 @@ func Fits(name, format string) bool {
 // The name is for messages, and for formats that name their array after the file.
 // The caller may close r after the File, and not before.
 func OpenReader(r io.ReaderAt, size int64, name string, options ...Options) (File, error) {
-	return open(Input{ReaderAt: r, Size: size, Name: name}, options)
-}
-
-func open(in Input, options []Options) (File, error) {
+	in := Input{ReaderAt: r, Size: size, Name: name}
 	for _, o := range options {
 		in.Options = o
 	}
+	return open(in)
+}
+
+func open(in Input) (File, error) {
 	format, err := formatOf(in)
 	if err != nil {
 		return nil, err
@@ -331,9 +321,11 @@ func Write(w io.Writer, format string, c Contents) error {
 }
 
 // Collect returns the entries of f, or the first error.
-func Collect(f File) ([]Entry, error) {
+func Collect(f File) ([]Entry, error) { return collect(f.All()) }
+
+func collect(entries iter.Seq2[Entry, error]) ([]Entry, error) {
 	var list []Entry
-	for e, err := range f.All() {
+	for e, err := range entries {
 		if err != nil {
 			return nil, err
 		}

@@ -179,14 +179,7 @@ type walkedFile struct {
 }
 
 func openHDF5(in serialize.Input) (serialize.File, error) {
-	options := hdf5.Options{Name: in.Name, Budget: in.Budget, Context: in.Context}
-	var f *hdf5.File
-	var err error
-	if file := in.File(); file != nil {
-		f, err = hdf5.NewReader(file, in.Size, options)
-	} else {
-		f, err = hdf5.NewReader(in.ReaderAt, in.Size, options)
-	}
+	f, err := hdf5.NewReader(in.ReaderAt, in.Size, hdf5.Options{Name: in.Name, Budget: in.Budget, Context: in.Context})
 	if err != nil {
 		return nil, err
 	}

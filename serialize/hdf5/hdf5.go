@@ -7,6 +7,7 @@
 package hdf5
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -81,11 +82,11 @@ type File struct {
 func open(in serialize.Input) (serialize.File, error) { return openFile(in) }
 
 func openFile(in serialize.Input) (*File, error) {
-	h5, close, err := openInput(in)
+	h5, err := hdf5.NewReader(in.ReaderAt, in.Size, hdf5.Options{Name: in.Name, Follow: in.Follow, Budget: in.Budget, Context: in.Context})
 	if err != nil {
 		return nil, err
 	}
-	f := &File{in: h5, format: "hdf5", close: sync.OnceValue(close)}
+	f := &File{in: h5, format: "hdf5", close: sync.OnceValue(func() error { return errors.Join(h5.Close(), in.Close()) })}
 	if f.meta, err = metaOf(h5); err != nil {
 		h5.Close()
 		return nil, err

@@ -56,11 +56,7 @@ func openLegacy(in serialize.Input) (serialize.File, error) {
 
 // openHDF5 opens an HDF5 file. Files that it refers to are never opened.
 func openHDF5(in serialize.Input) (*hdf5.File, error) {
-	options := hdf5.Options{Name: in.Name, Budget: in.Budget, Context: in.Context}
-	if file := in.File(); file != nil {
-		return hdf5.NewReader(file, in.Size, options)
-	}
-	return hdf5.NewReader(in.ReaderAt, in.Size, options)
+	return hdf5.NewReader(in.ReaderAt, in.Size, hdf5.Options{Name: in.Name, Budget: in.Budget, Context: in.Context})
 }
 
 func legacyFile(in serialize.Input, h5 *hdf5.File) (*File, error) {

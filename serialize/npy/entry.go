@@ -114,6 +114,21 @@ func takeDescr(e *serialize.Entry) string {
 	return descr
 }
 
+// takeDescrs calls takeDescr for each entry of c when it is reached. descr is what it returned
+// for the last one.
+func takeDescrs(c *serialize.Contents) (descr *string) {
+	descr = new(string)
+	entries := c.Entries
+	c.Entries = func(yield func(serialize.Entry, error) bool) {
+		for e, err := range entries {
+			if *descr = takeDescr(&e); !yield(e, err) {
+				return
+			}
+		}
+	}
+	return descr
+}
+
 // write writes an entry with the type that takeDescr returned.
 func write(w io.Writer, e serialize.Entry, descr string) error {
 	switch {

@@ -100,17 +100,10 @@ func openNpy(in serialize.Input) (serialize.File, error) {
 }
 
 func saveNpy(w io.Writer, c serialize.Contents) error {
-	descr, entries := "", c.Entries
-	c.Entries = func(yield func(serialize.Entry, error) bool) {
-		for e, err := range entries {
-			if descr = takeDescr(&e); !yield(e, err) {
-				return
-			}
-		}
-	}
+	descr := takeDescrs(&c)
 	e, err := npyFormat.Only(c)
 	if err != nil {
 		return err
 	}
-	return write(w, e, descr)
+	return write(w, e, *descr)
 }

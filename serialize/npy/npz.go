@@ -209,21 +209,12 @@ func saveNpz(w io.Writer, c serialize.Contents) error {
 	}
 	buffered := bufio.NewWriterSize(w, 1<<20)
 	z := zip.NewWriter(buffered)
-	seen := map[string]bool{}
-	for e, err := range c.Entries {
+	descr := takeDescrs(&c)
+	for e, err := range npzFormat.Checked(c) {
 		if err != nil {
 			return err
 		}
-		descr := takeDescr(&e)
-		err = npzFormat.Check(e)
-		if err == nil && seen[e.Name] {
-			err = fmt.Errorf("the name is used twice: %w", storage.ErrState)
-		}
-		seen[e.Name] = true
-		if err == nil {
-			err = addArray(z, e, descr)
-		}
-		if err != nil {
+		if err := addArray(z, e, *descr); err != nil {
 			return fmt.Errorf("%q: %w", e.Name, err)
 		}
 	}

@@ -53,16 +53,9 @@ func plan(c serialize.Contents) (list []serialize.Entry, meta map[string]string,
 	names := map[string]bool{}
 	first := map[string][]serialize.Entry{} // by what they share
 	aliases := map[string]string{}
-	for e, err := range c.Entries {
+	for e, err := range format.Checked(c) {
 		if err != nil {
 			return nil, nil, err
-		}
-		err = format.Check(e)
-		if err == nil && names[e.Name] {
-			err = fmt.Errorf("the name is used twice: %w", storage.ErrState)
-		}
-		if err != nil {
-			return nil, nil, fmt.Errorf("%q: %w", e.Name, err)
 		}
 		names[e.Name] = true
 		same := slices.IndexFunc(first[e.Shared], func(other serialize.Entry) bool { return e.SameElements(other) })

@@ -2,6 +2,7 @@ package sharded
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -11,7 +12,6 @@ import (
 	"github.com/h5dnn/h5dnn/internal/atomicfile"
 	"github.com/h5dnn/h5dnn/internal/jsontext"
 	"github.com/h5dnn/h5dnn/serialize"
-	"github.com/h5dnn/h5dnn/storage"
 )
 
 // DefaultSize is the largest size of a shard in bytes, as in the library of Hugging Face.
@@ -49,7 +49,7 @@ func Save(name string, c serialize.Contents, o Options) error {
 	if format.Shares {
 		distinct = counter{}
 	}
-	shards, total, err := split(c, o.Size, distinct)
+	shards, total, err := split(format.Checked(c), o.Size, distinct)
 	if err != nil {
 		return err
 	}
@@ -90,18 +90,13 @@ func FileName(base string, i, n int) string {
 
 // split distributes the entries in their order. Those that share elements go where the
 // first of them went.
-func split(c serialize.Contents, size int, distinct counter) (shards [][]serialize.Entry, total int, err error) {
-	names := map[string]bool{}
+func split(entries iter.Seq2[serialize.Entry, error], size int, distinct counter) (shards [][]serialize.Entry, total int, err error) {
 	place := map[string]int{} // shards by what entries share
 	filled := 0
-	for e, err := range c.Entries {
-		if err == nil && names[e.Name] {
-			err = fmt.Errorf("%q is there twice: %w", e.Name, storage.ErrState)
-		}
+	for e, err := range entries {
 		if err != nil {
 			return nil, 0, err
 		}
-		names[e.Name] = true
 		n := distinct.bytes(e)
 		total += n
 		if k, ok := place[e.Shared]; ok && e.Shared != "" {

@@ -11,11 +11,11 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// Salvage opens a file that [serialize.Open] refuses because its end is missing or its
+// salvage opens a file that [serialize.Open] refuses because its end is missing or its
 // directory is damaged. Records are found by what precedes each of them. Tensors that are
 // incomplete come with an error. In a file of the format before PyTorch 1.6, whose
 // storages are last, Open itself yields those that are complete.
-func Salvage(in serialize.Input) (serialize.File, error) {
+func salvage(in serialize.Input) (serialize.File, error) {
 	head := make([]byte, min(in.Size, 32))
 	if _, err := in.ReadAt(head, 0); err != nil {
 		return nil, err

@@ -8,7 +8,6 @@ import (
 
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/serialize/serializetest"
-	"github.com/h5dnn/h5dnn/serialize/torch"
 )
 
 // TestSalvageOfTruncatedFiles cuts files everywhere. What is read is right, the rest are
@@ -23,7 +22,7 @@ func TestSalvageOfTruncatedFiles(t *testing.T) {
 		most := 0
 		for n := len(whole); n > 0; n -= 7 {
 			b := whole[:n]
-			f, err := torch.Salvage(serialize.Input{ReaderAt: bytes.NewReader(b), Size: int64(n), Name: name})
+			f, err := salvage(t, b, name)
 			if err != nil {
 				continue
 			}
@@ -73,7 +72,7 @@ func TestSalvageReadsAllOfAFileWithoutDirectory(t *testing.T) {
 		if f, err := serialize.OpenReader(bytes.NewReader(cut), int64(len(cut)), "cut.pt", serialize.Options{Format: "torch"}); err == nil {
 			t.Errorf("opened without a directory: %v", f)
 		}
-		f, err := torch.Salvage(serialize.Input{ReaderAt: bytes.NewReader(cut), Size: int64(len(cut)), Name: "cut.pt"})
+		f, err := salvage(t, cut, "cut.pt")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,4 +103,14 @@ func must(b []byte, err error) []byte {
 		panic(err)
 	}
 	return b
+}
+
+// salvage opens bytes as a file whose end is missing.
+func salvage(t *testing.T, b []byte, name string) (serialize.File, error) {
+	t.Helper()
+	f, err := serialize.ByName("torch")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f.Salvage(serialize.Input{ReaderAt: bytes.NewReader(b), Size: int64(len(b)), Name: name})
 }

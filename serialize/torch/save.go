@@ -27,7 +27,7 @@ const modelKey = "model_state_dict"
 // metadata say that the model was unwrapped, the state_dict is one value of a dict, and
 // metadata are values beside it. All metadata are also kept in an attribute.
 func save(w io.Writer, c serialize.Contents) error {
-	entries, err := collect(c)
+	entries, err := format.Collect(c)
 	if err != nil {
 		return err
 	}
@@ -48,29 +48,6 @@ func save(w io.Writer, c serialize.Contents) error {
 		return err
 	}
 	return writeArchive(w, b, plan.Storages)
-}
-
-func collect(c serialize.Contents) ([]serialize.Entry, error) {
-	format, err := serialize.ByName("torch")
-	if err != nil {
-		return nil, err
-	}
-	var entries []serialize.Entry
-	seen := map[string]bool{}
-	for e, err := range c.Entries {
-		if err == nil {
-			err = format.Check(e)
-		}
-		if err == nil && seen[e.Name] {
-			err = fmt.Errorf("the name is used twice: %w", storage.ErrState)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%q: %w", e.Name, err)
-		}
-		seen[e.Name] = true
-		entries = append(entries, e)
-	}
-	return entries, nil
 }
 
 // writeArchive writes the records in PyTorch's order.

@@ -27,11 +27,13 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
+var format = serialize.Format{
+	Name: "torch", Extensions: []string{".pt", ".pth", ".t", ".ckpt"}, Meta: true, Shares: true, Views: true, Match: match,
+}
+
 func init() {
-	serialize.Register(serialize.Format{
-		Name: "torch", Extensions: []string{".pt", ".pth", ".t", ".ckpt"},
-		Meta: true, Shares: true, Views: true, Match: match, Open: open, Save: save, Salvage: Salvage,
-	})
+	format.Open, format.Salvage, format.Save = open, salvage, save
+	serialize.Register(format)
 }
 
 const previewSignature = "PYTORCH1"

@@ -413,20 +413,9 @@ func Collect(format serialize.Format, c serialize.Contents) ([]serialize.Entry, 
 			return nil, fmt.Errorf("metadata %q is not UTF-8: %w", key, storage.ErrState)
 		}
 	}
-	var entries []serialize.Entry
-	names := map[string]bool{}
-	for e, err := range c.Entries {
-		if err == nil {
-			err = format.Check(e)
-		}
-		if err == nil && names[e.Name] {
-			err = fmt.Errorf("the name is used twice: %w", storage.ErrState)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%q: %w", e.Name, err)
-		}
-		names[e.Name] = true
-		entries = append(entries, e)
+	entries, err := format.Collect(c)
+	if err != nil {
+		return nil, err
 	}
 	if len(entries) > MaxTensors {
 		return nil, fmt.Errorf("%d tensors; %d are allowed: %w", len(entries), MaxTensors, storage.ErrState)
