@@ -50,9 +50,10 @@ var elementwise = []string{"Activation", "ReLU", "LeakyReLU", "ELU", "Thresholde
 // merges are the classes that combine inputs elementwise.
 var merges = []string{"Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum"}
 
-// featureOrders returns the order of the input of every layer of m, by its path.
-func featureOrders(m *Model, given map[string][]int) map[string]order {
-	t := tracer{given: given, inputs: map[string]order{}}
+// featureOrders returns the order of the input of every layer of m, by its path. Shapes
+// are given for layers that flatten, and reshapes say what the features of a Dense become.
+func featureOrders(m *Model, given map[string][]int, reshapes map[string]reshape) map[string]order {
+	t := tracer{given: given, inputs: map[string]order{}, reshapes: reshapes}
 	t.model(m, "", nil)
 	return t.inputs
 }
@@ -69,6 +70,7 @@ type tracer struct {
 	given    map[string][]int // by the name of a layer
 	inputs   map[string]order // by the path of a layer
 	flattens map[string]bool  // by the path of a layer; not recorded if nil
+	reshapes map[string]reshape
 }
 
 // model follows the layers of m, whose inputs have these orders, and returns those of its
@@ -138,8 +140,11 @@ func (t *tracer) output(l *Layer, path string, in []order) order {
 		if len(shape) == 0 {
 			shape = l.InputShapes
 		}
+		if r, ok := t.reshapes[path]; ok && len(in[0].flattened) == 1 && slices.Equal(r.shape, in[0].flattened[0]) {
+			return order{spatial: true}
+		}
 		return order{spatial: len(shape) > 0 && len(shape[0]) > 2, err: in[0].permuted(l)}
-	case rule.Elementwise || slices.Contains(elementwise, l.Class):
+	case keepsOrder(l.Class):
 		return in[0]
 	case slices.Contains(merges, l.Class):
 		for _, other := range in[1:] {
@@ -152,8 +157,10 @@ func (t *tracer) output(l *Layer, path string, in []order) order {
 		return concatenated(l, in)
 	case strings.HasPrefix(l.Class, "Global"):
 		return order{}
-	case slices.ContainsFunc(spatialClasses, func(prefix string) bool { return strings.HasPrefix(l.Class, prefix) }):
+	case isSpatial(l.Class):
 		return order{spatial: true}
+	case t.reshapes[path].shape != nil:
+		return order{flattened: [][]int{t.reshapes[path].shape}}
 	case l.Class == "Dense" || l.Class == "EinsumDense" || l.Class == "TimeDistributed":
 		return order{spatial: in[0].spatial && len(l.InputShapes) > 0 && len(l.InputShapes[0]) > 2}
 	case len(rule.Class) == 0:
@@ -257,6 +264,50 @@ func reordered(l *Layer, links []Link, o order) ([]Link, error) {
 		}
 	}
 	return list, nil
+}
+
+// inOrder returns l as PyTorch's module sees its input: a LayerNormalization of all axes
+// with the channels first.
+func inOrder(l *Layer, o order, channelsLast bool) *Layer {
+	axes, err := l.Ints("axis")
+	if l.Class != "LayerNormalization" || channelsLast || !o.spatial || len(l.InputShapes) == 0 || err != nil || len(axes) < 2 || len(axes) != len(l.InputShapes[0]) {
+		return l
+	}
+	first := *l
+	shape := l.InputShapes[0]
+	n := len(shape) - 1
+	first.InputShapes = [][]int{append([]int{shape[n]}, shape[:n]...)}
+	first.Weights = nil
+	return &first
+}
+
+// channelsToFront returns links of a LayerNormalization of several axes, among which are
+// channels that PyTorch has first.
+func channelsToFront(l *Layer, links []Link, o order) ([]Link, error) {
+	axes, err := l.Ints("axis")
+	if l.Class != "LayerNormalization" || !o.spatial || len(axes) < 2 || err != nil {
+		return links, err
+	}
+	if len(l.InputShapes) == 0 || len(axes) != len(l.InputShapes[0]) {
+		return nil, fmt.Errorf("%s %s: %w", l.Class, l.Name, unsupported("axis %v, which PyTorch, with the channels first, does not have last", axes))
+	}
+	front := []int{len(axes) - 1}
+	for axis := range len(axes) - 1 {
+		front = append(front, axis)
+	}
+	return before(links, TransposeOp(front...)), nil
+}
+
+// before returns links whose weights go through op first.
+func before(links []Link, op Op) []Link {
+	list := slices.Clone(links)
+	for i, link := range list {
+		list[i].Op = op
+		if _, same := link.Op.(Same); !same {
+			list[i].Op = Chain(op, link.Op)
+		}
+	}
+	return list
 }
 
 // checkGiven fails for names of layers that m does not have.

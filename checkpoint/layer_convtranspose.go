@@ -40,11 +40,21 @@ func convTransposeCall(l *Layer, rank int) (string, error) {
 	if slices.Max(strides) > 1 {
 		c.set("stride", strides)
 	}
+	given, err := outputPadding(l, rank)
+	if err != nil {
+		return "", err
+	}
 	var refused error
 	pads, extra := make([]int, rank), make([]int, rank)
 	for axis := range rank {
 		crop := dilation[axis]*(kernel[axis]-1) + 1 - strides[axis]
 		switch {
+		case given != nil && padding == "valid":
+			extra[axis] = given[axis]
+		case given != nil && padding == "same" && given[axis] == 0:
+			pads[axis] = (crop + strides[axis]) / 2
+		case given != nil:
+			refused = unsupported("output_padding %v with padding %q", given, padding)
 		case padding == "valid": // Keras fills up to the stride where it is larger than the kernel
 			extra[axis] = max(0, -crop)
 		case padding == "same" && crop >= 0 && crop%2 == 0:
@@ -61,8 +71,10 @@ func convTransposeCall(l *Layer, rank int) (string, error) {
 	if slices.Max(extra) > 0 {
 		c.set("output_padding", extra)
 	}
-	if given, ok := l.Config["output_padding"]; ok && given != nil {
-		refused = unsupported("output_padding %v", given)
+	for axis, n := range extra {
+		if n > 0 && n >= max(strides[axis], dilation[axis]) {
+			refused = unsupported("%d more elements at the end, for a stride of %d", n, strides[axis])
+		}
 	}
 	if slices.Max(dilation) > 1 {
 		c.set("dilation", dilation)
@@ -71,4 +83,12 @@ func convTransposeCall(l *Layer, rank int) (string, error) {
 		c.set("bias", false)
 	}
 	return c.String(), refused
+}
+
+// outputPadding returns the setting output_padding, or nil without.
+func outputPadding(l *Layer, rank int) ([]int, error) {
+	if l.Config["output_padding"] == nil {
+		return nil, nil
+	}
+	return perAxis(l, "output_padding", rank)
 }

@@ -1,6 +1,6 @@
 package checkpoint
 
-import "fmt"
+import "strings"
 
 // LayerNormalization and RMSNormalization: the same vectors.
 var (
@@ -95,7 +95,9 @@ func normalized(l *Layer, weights ...string) string {
 		}
 	}
 	if len(l.InputShapes) > 0 && len(l.InputShapes[0]) > 0 {
-		return fmt.Sprint(l.InputShapes[0][len(l.InputShapes[0])-1])
+		shape := l.InputShapes[0]
+		axes, _ := l.Ints("axis") // which the links check
+		return strings.ReplaceAll(python(shape[max(0, len(shape)-max(1, len(axes))):]), "-1", "?")
 	}
 	return "?"
 }

@@ -13,6 +13,10 @@ type LinkOptions struct {
 	// say.
 	Flatten map[string][]int
 	Rules   CustomRules // of which Modules matter here
+	// ChannelsLast says that a Reshape and a LayerNormalization of several axes see the
+	// channels last on the other side, too, as in the translations of package keras. In
+	// PyTorch they come first.
+	ChannelsLast bool
 }
 
 // A LayerPlan is how one layer of a Keras model becomes a module of PyTorch.
@@ -28,6 +32,7 @@ type LayerPlan struct {
 	// Differs is why the module computes something else with the same weights, of kind
 	// ErrUnsupported.
 	Differs error
+	Note    string // what PyTorch's code has to do without a module; "" for nothing
 }
 
 // ModelLinks returns how the layers of a Keras model that have weights, and those that
@@ -40,19 +45,30 @@ func ModelLinks(m *Model, o LinkOptions) ([]LayerPlan, error) {
 	if err := o.Rules.checkModules(m); err != nil {
 		return nil, err
 	}
-	orders := featureOrders(m, o.Flatten)
+	reshapes := map[string]reshape{}
+	if !o.ChannelsLast {
+		reshapes = reshapesOf(m)
+	}
+	orders := featureOrders(m, o.Flatten, reshapes)
 	var plans []LayerPlan
 	taken := map[string]string{}
+	stacks := map[string]*stack{} // by the name of the module
 	for path, l := range m.All() {
 		p := LayerPlan{Path: path, Layer: l}
 		links, err := LayerLinks(l)
 		if err == nil {
 			links, err = reordered(l, links, orders[path])
 		}
+		if err == nil && !o.ChannelsLast {
+			links, err = channelsToFront(l, links, orders[path])
+		}
 		if err != nil {
 			p.Refused = err
 		}
-		p.Module, p.Differs = moduleOf(l)
+		p.Module, p.Differs = moduleOf(inOrder(l, orders[path], o.ChannelsLast))
+		if r, ok := reshapes[path]; ok {
+			links, p.Note = r.features(links), r.note
+		}
 		module, ok, err := o.Rules.Module(path)
 		if err != nil {
 			return nil, err
@@ -61,14 +77,24 @@ func ModelLinks(m *Model, o LinkOptions) ([]LayerPlan, error) {
 			module = ModuleName(path)
 		}
 		p.Name = module
-		if other, ok := taken[module]; ok && len(links) > 0 {
+		if s := stacks[module]; s != nil && ok && len(links) > 0 {
+			if err := s.follows(m, path); err != nil {
+				return nil, err
+			}
+			links, p.Module, s.top = s.deeper(links), "", path
+			s.layers++
+			plans[s.plan].Module = s.module()
+		} else if ok && len(links) > 0 && stackKey(l) != "" {
+			stacks[module] = &stack{path: path, top: path, call: p.Module, plan: len(plans), layers: 1}
+		}
+		if other, taken := taken[module]; taken && len(links) > 0 && stacks[module] == nil {
 			return nil, fmt.Errorf("layers %s and %s would both be %s in PyTorch: %w", other, path, module, ErrAmbiguous)
 		}
 		for _, link := range links {
 			taken[module] = path
 			p.Links = append(p.Links, Link{prefixed(path+"/", link.From), prefixed(module+".", link.To), link.Op})
 		}
-		if len(p.Links) > 0 || p.Refused != nil || p.Differs != nil {
+		if len(p.Links) > 0 || p.Refused != nil || p.Differs != nil || p.Note != "" {
 			plans = append(plans, p)
 		}
 	}

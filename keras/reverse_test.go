@@ -96,7 +96,7 @@ func randomize(model nn.Module) {
 
 func saveKeras(t *testing.T, model nn.Module, m *checkpoint.Model, modules map[string]string, name string) {
 	t.Helper()
-	plans, err := checkpoint.ModelLinks(m, checkpoint.LinkOptions{})
+	plans, err := checkpoint.ModelLinks(m, checkpoint.LinkOptions{ChannelsLast: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,6 +44,7 @@ func (t *Translation) Rename(plans []checkpoint.LayerPlan) ([]checkpoint.LayerPl
 // translation. An error of kind checkpoint.ErrUnsupported or ErrAmbiguous names the first
 // layer whose weights cannot be converted.
 func (t *Translation) Links(m *checkpoint.Model, o checkpoint.LinkOptions) ([]checkpoint.Link, error) {
+	o.ChannelsLast = true
 	plans, err := checkpoint.ModelLinks(m, o)
 	if err != nil {
 		return nil, err

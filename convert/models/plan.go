@@ -95,7 +95,8 @@ func (p *Plan) custom(rules checkpoint.CustomRules) error {
 // links returns the plans of the layers, without the links of weights that a user's rules
 // have taken.
 func (p *Plan) links(m *checkpoint.Model) ([]checkpoint.LayerPlan, error) {
-	o := checkpoint.LinkOptions{Flatten: p.options.Flatten}
+	own := p.From == checkpoint.H5dnn || p.To == checkpoint.H5dnn || p.options.Architecture.Config != nil
+	o := checkpoint.LinkOptions{Flatten: p.options.Flatten, ChannelsLast: own}
 	if p.options.Rules != nil {
 		o.Rules = *p.options.Rules
 	}
@@ -127,6 +128,9 @@ func (p *Plan) layers(plans []checkpoint.LayerPlan) {
 				p.Refused = append(p.Refused, plan.Differs)
 			}
 			p.Lost.Add(plan.Path, loss.Property, 1, "%v", plan.Differs)
+		}
+		if plan.Note != "" {
+			p.Notes = append(p.Notes, plan.Note)
 		}
 		if plan.Module != "" && len(plan.Links) > 0 {
 			p.Modules = append(p.Modules, Module{plan.Name, plan.Module})
@@ -239,6 +243,9 @@ func (p *Plan) pyTorchToKeras() error {
 		if plan.Refused != nil {
 			p.Refused = append(p.Refused, plan.Refused)
 		}
+		if plan.Note != "" {
+			p.Notes = append(p.Notes, plan.Note)
+		}
 	}
 	if err := p.importInto(plans); err != nil {
 		return err
@@ -279,12 +286,42 @@ func (p *Plan) importInto(plans []checkpoint.LayerPlan) error {
 	}
 	p.Tensors = tensors
 	for _, name := range missing {
-		p.Refused = append(p.Refused, fmt.Errorf("%s is missing", name))
+		p.Refused = append(p.Refused, fmt.Errorf("%s is missing%s", name, reparametrized(name, parameters)))
 	}
 	for _, name := range unused {
+		if _, parameter, _ := cutLast(name); strings.HasPrefix(parameter, "weight_hr_l") {
+			return fmt.Errorf("%s projects the state of an LSTM (proj_size), which Keras's does not: %w", name, checkpoint.ErrUnsupported)
+		}
 		p.lose(name)
 	}
 	return p.kerasOptimizer(optimizer)
+}
+
+// reparametrized says how to save a parameter that PyTorch computes from others, if these
+// are in the file.
+func reparametrized(name string, parameters map[string]checkpoint.Tensor) string {
+	module, parameter, _ := cutLast(name)
+	has := func(suffix string) bool { _, ok := parameters[name+suffix]; return ok }
+	way := ""
+	switch {
+	case has("_g") && has("_v"):
+		way = fmt.Sprintf("torch.nn.utils.remove_weight_norm(model.%s)", module)
+	case has("_orig") && has("_mask"):
+		way = fmt.Sprintf("torch.nn.utils.prune.remove(model.%s, %q)", module, parameter)
+	case has("_orig"):
+		way = fmt.Sprintf("torch.nn.utils.remove_spectral_norm(model.%s)", module)
+	default:
+		prefix := strings.TrimPrefix(module+".parametrizations."+parameter+".", ".")
+		for other := range parameters {
+			if strings.HasPrefix(other, prefix) {
+				way = fmt.Sprintf("torch.nn.utils.parametrize.remove_parametrizations(model.%s, %q)", module, parameter)
+			}
+		}
+	}
+	if way == "" {
+		return ""
+	}
+	return "; it is computed from others: save the state_dict after " + way
 }
 
 // isOptimizerState reports whether an array of a file is an optimizer's.

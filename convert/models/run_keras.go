@@ -30,7 +30,7 @@ func (p *Plan) runToKeras() error {
 	if err != nil {
 		return err
 	}
-	plans, err := checkpoint.ModelLinks(m, checkpoint.LinkOptions{})
+	plans, err := checkpoint.ModelLinks(m, checkpoint.LinkOptions{ChannelsLast: true})
 	if err != nil {
 		return err
 	}

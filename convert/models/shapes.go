@@ -49,6 +49,10 @@ func weightShapes(l *checkpoint.Layer) map[string][]int {
 	if format, _ := l.Config["data_format"].(string); len(l.InputShapes) > 0 && len(l.InputShapes[0]) > 0 && format != "channels_first" {
 		features = l.InputShapes[0][len(l.InputShapes[0])-1]
 	}
+	var input []int // with -1 for unknown sizes; nil if the rank is not known
+	if len(l.InputShapes) > 0 {
+		input = l.InputShapes[0]
+	}
 	class, transposed := l.Class, strings.HasSuffix(l.Class, "Transpose")
 	switch class = strings.TrimSuffix(class, "Transpose"); class {
 	case "Dense":
@@ -70,6 +74,35 @@ func weightShapes(l *checkpoint.Layer) map[string][]int {
 		if units := setting("units"); units > 0 {
 			return map[string][]int{"kernel": {features, gates * units}, "recurrent_kernel": {units, gates * units}}
 		}
+	case "Bidirectional":
+		return bidirectionalShapes(l)
+	case "MultiHeadAttention":
+		heads, size := setting("num_heads"), setting("key_dim")
+		return map[string][]int{"query/kernel": {features, heads, size}, "key/kernel": {-1, heads, size}}
+	case "DepthwiseConv1D", "DepthwiseConv2D":
+		kernel := []int{-1, -1}[:class[len(class)-2]-'0']
+		return map[string][]int{"kernel": append(kernel, features, max(1, setting("depth_multiplier")))}
+	case "PReLU":
+		shape := slices.Clone(input)
+		shared, err := l.Ints("shared_axes")
+		for _, axis := range shared {
+			if axis >= 1 && axis <= len(shape) {
+				shape[axis-1] = 1
+			}
+		}
+		if shape != nil && err == nil {
+			return map[string][]int{"alpha": shape}
+		}
+	case "LayerNormalization":
+		axes, err := l.Ints("axis")
+		if n := max(1, len(axes)); err == nil && n <= len(input) {
+			shape := input[len(input)-n:]
+			return map[string][]int{"gamma": shape, "beta": shape}
+		}
+	case "GroupNormalization", "RMSNormalization":
+		if axis, err := l.Int("axis", -1); err == nil && axis == -1 {
+			return map[string][]int{"gamma": {features}, "beta": {features}, "scale": {features}}
+		}
 	case "BatchNormalization":
 		if axis, err := l.Int("axis", -1); err == nil && axis == -1 || err == nil && len(l.InputShapes) > 0 && axis == len(l.InputShapes[0]) {
 			vector := []int{features}
@@ -77,6 +110,19 @@ func weightShapes(l *checkpoint.Layer) map[string][]int {
 		}
 	}
 	return nil
+}
+
+// bidirectionalShapes returns the shapes of weights of a Bidirectional.
+func bidirectionalShapes(l *checkpoint.Layer) map[string][]int {
+	described, _ := l.Config["layer"].(map[string]any)
+	inner := checkpoint.Layer{InputShapes: l.InputShapes}
+	inner.Class, _ = described["class_name"].(string)
+	inner.Config, _ = described["config"].(map[string]any)
+	both := map[string][]int{}
+	for name, shape := range weightShapes(&inner) {
+		both["forward/"+name], both["backward/"+name] = shape, shape
+	}
+	return both
 }
 
 // sameShapes returns an error if weights do not have the shapes of those in the file of the

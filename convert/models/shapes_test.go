@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/h5dnn/h5dnn/checkpoint"
@@ -72,6 +73,54 @@ func TestWeightsOfOtherShapesAreRefused(t *testing.T) {
 			if refused := errors.Is(err, views.ErrShape); refused != (changed != "") {
 				t.Errorf("%s, %q changed: %v", filepath.Base(architecture), changed, err)
 			}
+		}
+	}
+}
+
+// TestShapesOfWeights: what Keras's layers take for inputs of 4 channels.
+func TestShapesOfWeights(t *testing.T) {
+	layer := func(class string, config map[string]any) *checkpoint.Layer {
+		return &checkpoint.Layer{Class: class, Config: config, InputShapes: [][]int{{2, 3, 4}}}
+	}
+	lstm := map[string]any{"layer": map[string]any{"class_name": "LSTM", "config": map[string]any{"units": 5.0}}}
+	for _, c := range []struct {
+		layer  *checkpoint.Layer
+		weight string
+		want   []int
+	}{
+		{layer("PReLU", map[string]any{"shared_axes": []any{1.0, 2.0}}), "alpha", []int{1, 1, 4}},
+		{layer("LayerNormalization", map[string]any{"axis": []any{1.0, 2.0, 3.0}}), "gamma", []int{2, 3, 4}},
+		{layer("LayerNormalization", nil), "beta", []int{4}},
+		{layer("GroupNormalization", nil), "gamma", []int{4}},
+		{layer("DepthwiseConv2D", map[string]any{"depth_multiplier": 2.0}), "kernel", []int{-1, -1, 4, 2}},
+		{layer("MultiHeadAttention", map[string]any{"num_heads": 2.0, "key_dim": 3.0}), "query/kernel", []int{4, 2, 3}},
+		{layer("Bidirectional", lstm), "backward/kernel", []int{4, 20}},
+	} {
+		if got := weightShapes(c.layer)[c.weight]; !slices.Equal(got, c.want) {
+			t.Errorf("%s: %s has shape %v; want %v", c.layer.Class, c.weight, got, c.want)
+		}
+	}
+}
+
+// TestParametersThatAreComputedFromOthers names the call that computes them.
+func TestParametersThatAreComputedFromOthers(t *testing.T) {
+	for _, c := range []struct {
+		have []string
+		want string
+	}{
+		{[]string{"fc.parametrizations.weight.original0"}, `remove_parametrizations(model.fc, "weight")`},
+		{[]string{"fc.weight_g", "fc.weight_v"}, "remove_weight_norm(model.fc)"},
+		{[]string{"fc.weight_orig", "fc.weight_mask"}, `prune.remove(model.fc, "weight")`},
+		{[]string{"fc.weight_orig", "fc.weight_u"}, "remove_spectral_norm(model.fc)"},
+		{[]string{"fc.bias"}, ""},
+	} {
+		parameters := map[string]checkpoint.Tensor{}
+		for _, name := range c.have {
+			parameters[name] = checkpoint.Tensor{Name: name}
+		}
+		got := reparametrized("fc.weight", parameters)
+		if (got == "") != (c.want == "") || !strings.HasSuffix(got, c.want) {
+			t.Errorf("%v: %q; want %q", c.have, got, c.want)
 		}
 	}
 }
