@@ -431,3 +431,27 @@ func parsed(text string) (c dataconfig.Config, err error) {
 	}
 	return c, err
 }
+
+// TestInputsHaveALastAxisOfOneAsAsked adds and removes the channel of grey images.
+func TestInputsHaveALastAxisOfOneAsAsked(t *testing.T) {
+	s := shelf{"a:/grey": storage.From([]float32{1, 2, 3, 4, 5, 6, 7, 8}, 2, 2, 2), "a:/channel": storage.From([]float32{1, 2, 3, 4}, 2, 2, 1)}
+	for _, c := range []struct {
+		path string
+		want []int
+		have string
+	}{
+		{"/grey", []int{2, 2, 1}, "[x float32[2 2 1]]"},
+		{"/grey", []int{2, 2}, "[x float32[2 2]]"},
+		{"/grey", []int{2, 1}, "[x float32[2 2]]"},
+		{"/grey", []int{2}, "[x float32[2 2]]"},
+		{"/channel", []int{2}, "[x float32[2]]"},
+	} {
+		d, err := dataconfig.Config{}.Inputs(s, []dataconfig.Source{{Name: "x", File: "a", Path: c.path, Shape: c.want}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if have := fmt.Sprint(d.Fields()); have != c.have {
+			t.Errorf("%s for samples of %v: %s, want %s", c.path, c.want, have, c.have)
+		}
+	}
+}

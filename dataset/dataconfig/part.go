@@ -319,8 +319,13 @@ func (c Config) Inputs(files Files, sources []Source) (dataset.Dataset, error) {
 			c.Length = row[0]
 		}
 		p.file = s.File
+		opened := len(p.fields)
 		if err := c.openInput(files, p, s.Name, s.Path); err != nil {
 			return nil, err
+		}
+		if c.Steps <= 1 {
+			in := &p.fields[opened].Array
+			in.View = withLastAxis(in.View, s.Shape)
 		}
 	}
 	slices.SortStableFunc(p.fields, func(a, b field) int { return int(a.Role) - int(b.Role) })
@@ -328,6 +333,27 @@ func (c Config) Inputs(files Files, sources []Source) (dataset.Dataset, error) {
 		return nil, err
 	}
 	return c.samples(p)
+}
+
+// withLastAxis returns v, an array of samples, with or without a last axis of size 1, such as
+// the channel of grey images, if that gives its samples the shape that is wanted. Keras does
+// the same.
+func withLastAxis(v views.View, want []int) views.View {
+	if v.Rank() == 0 {
+		return v
+	}
+	have := v.Shape[1:]
+	w, err := v, error(nil)
+	switch {
+	case slices.Equal(append(slices.Clone(have), 1), want):
+		w, err = v.Unsqueeze(v.Rank())
+	case slices.Equal(have, append(slices.Clone(want), 1)):
+		w, err = v.Squeeze(v.Rank() - 1)
+	}
+	if err != nil {
+		return v
+	}
+	return w
 }
 
 // samples returns the samples of p.
