@@ -13,39 +13,48 @@ import (
 // are 0 or 1, for elements of type t that data stores in the given order. It returns data
 // itself if there is nothing to change.
 func Normalize(data storage.Source, t dtype.Type, order binary.ByteOrder) storage.Source {
-	swapped := t.Align() > 1 && order.Uint16([]byte{0, 1}) != binary.NativeEndian.Uint16([]byte{0, 1})
-	if !swapped && t != dtype.Bool {
+	if !isSwapped(t, order) && t != dtype.Bool {
 		return data
 	}
-	return &normalized{data, swapped}
+	return &normalized{data, order}
+}
+
+// NormalizeBytes changes elements of type t in place that are stored in the given order to
+// the byte order of the machine, and bools to 0 or 1.
+func NormalizeBytes(b []byte, t dtype.Type, order binary.ByteOrder) {
+	if isSwapped(t, order) {
+		swap(b, t)
+	}
+	if t == dtype.Bool {
+		for i, x := range b {
+			b[i] = min(x, 1)
+		}
+	}
+}
+
+// isSwapped reports whether elements in the given order have not that of the machine.
+func isSwapped(t dtype.Type, order binary.ByteOrder) bool {
+	return t.Align() > 1 && order.Uint16([]byte{0, 1}) != binary.NativeEndian.Uint16([]byte{0, 1})
 }
 
 type normalized struct {
 	storage.Source
-	swapped bool
+	order binary.ByteOrder
 }
 
 func (s *normalized) ReadView(dst []byte, t dtype.Type, v views.View) error {
 	if err := s.Source.ReadView(dst, t, v); err != nil {
 		return err
 	}
-	dst = dst[:v.Len()*t.Size()]
-	if s.swapped {
-		swap(dst, t)
-	}
-	if t == dtype.Bool {
-		for i, x := range dst {
-			dst[i] = min(x, 1)
-		}
-	}
+	NormalizeBytes(dst[:v.Len()*t.Size()], t, s.order)
 	return nil
 }
 
 // WriteLittleEndian writes the elements of a to w in row-major order, little-endian on any
 // machine.
 func WriteLittleEndian(w io.Writer, a storage.Array) error {
-	if a.Type.Align() > 1 && binary.NativeEndian.Uint16([]byte{1, 0}) != 1 {
-		a.Data = &normalized{AsSource(a.Data), true}
+	if isSwapped(a.Type, binary.LittleEndian) {
+		a.Data = &normalized{AsSource(a.Data), binary.LittleEndian}
 	}
 	_, err := a.WriteTo(w)
 	return err

@@ -2,6 +2,8 @@ package serialize
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"hash/crc32"
 	"iter"
 
@@ -18,46 +20,52 @@ type Verifier interface {
 	Verify(ctx context.Context) iter.Seq2[string, error]
 }
 
-// Verified returns a Source that calls check with all its bytes whenever a read takes all
-// of them in their order, and fails with the error of check. Reads of parts are not
-// checked, because that would take reading everything.
-func Verified(data storage.Source, check func(all []byte) error) storage.Source {
-	v := &verified{data, check}
+// ErrChecksum is the kind of error, for errors.Is, of bytes that have changed since they
+// were written.
+var ErrChecksum = errors.New("wrong checksum")
+
+// CompareChecksums returns an error of kind ErrChecksum if the CRC of what is named is not
+// the one that the file has.
+func CompareChecksums(name string, got, want uint32) error {
+	if got != want {
+		return fmt.Errorf("%s: checksum %08x, want %08x: %w", name, got, want, ErrChecksum)
+	}
+	return nil
+}
+
+// Verified returns a Source that computes the CRC of all its bytes, after others whose CRC is
+// before, whenever a read takes all of them in their order. Such a read fails with the error
+// of compare. Reads of parts are not checked, because that would take reading everything.
+func Verified(data storage.Source, table *crc32.Table, before uint32, compare func(sum uint32) error) storage.Source {
+	v := &verified{data, table, before, compare}
 	if mapped, ok := data.(storage.MappedSource); ok {
 		return &verifiedMapped{v, mapped}
 	}
 	return v
 }
 
-// VerifiedCRC is Verified for a CRC, which is computed block by block as elements are read:
-// compare gets it.
-func VerifiedCRC(data storage.Source, table *crc32.Table, compare func(sum uint32) error) storage.Source {
-	v := &verifiedCRC{data, table, compare}
-	if mapped, ok := data.(storage.MappedSource); ok {
-		return &verifiedCRCMapped{v, mapped}
-	}
-	return v
-}
-
-type verifiedCRC struct {
+type verified struct {
 	storage.Source
 	table   *crc32.Table
+	before  uint32
 	compare func(uint32) error
 }
 
-// crcBlock is a number of bytes that are still in a cache when their CRC is computed.
-const crcBlock = 512 << 10
+func (s *verified) ReadView(dst []byte, t dtype.Type, v views.View) error {
+	return s.read(dst, t, v, s.Len())
+}
 
-func (s *verifiedCRC) ReadView(dst []byte, t dtype.Type, v views.View) error {
+// read is ReadView, block by block if it takes all bytes.
+func (s *verified) read(dst []byte, t dtype.Type, v views.View, block int) error {
 	n := v.Len() * t.Size()
 	if !v.Contiguous() || n != s.Len() || len(dst) < n {
 		return s.Source.ReadView(dst, t, v)
 	}
-	sum := uint32(0)
-	for at := 0; at < n; at += crcBlock {
-		part := min(crcBlock, n-at)
-		block := views.View{Shape: []int{part / t.Size()}, Stride: []int{1}, Offset: at / t.Size()}
-		if err := s.Source.ReadView(dst[at:][:part], t, block); err != nil {
+	sum := s.before
+	for at := 0; at < n; at += block {
+		part := min(block, n-at)
+		view := views.View{Shape: []int{part / t.Size()}, Stride: []int{1}, Offset: at / t.Size()}
+		if err := s.Source.ReadView(dst[at:][:part], t, view); err != nil {
 			return err
 		}
 		sum = crc32.Update(sum, s.table, dst[at:][:part])
@@ -65,33 +73,17 @@ func (s *verifiedCRC) ReadView(dst []byte, t dtype.Type, v views.View) error {
 	return s.compare(sum)
 }
 
-// A verifiedCRCMapped source has mapped bytes.
-type verifiedCRCMapped struct {
-	*verifiedCRC
-	mapped storage.MappedSource
-}
-
-func (s *verifiedCRCMapped) WithBytes(read func([]byte) error) error { return s.mapped.WithBytes(read) }
-
-type verified struct {
-	storage.Source
-	check func([]byte) error
-}
-
-func (s *verified) ReadView(dst []byte, t dtype.Type, v views.View) error {
-	if err := s.Source.ReadView(dst, t, v); err != nil {
-		return err
-	}
-	if n := v.Len() * t.Size(); v.Contiguous() && n == s.Len() {
-		return s.check(dst[:n])
-	}
-	return nil
-}
-
-// A verifiedMapped source has mapped bytes.
+// A verifiedMapped source has mapped bytes, whose blocks cost no more than the whole.
 type verifiedMapped struct {
 	*verified
 	mapped storage.MappedSource
+}
+
+// crcBlock is a number of bytes that are still in a cache when their CRC is computed.
+const crcBlock = 512 << 10
+
+func (s *verifiedMapped) ReadView(dst []byte, t dtype.Type, v views.View) error {
+	return s.read(dst, t, v, crcBlock)
 }
 
 func (s *verifiedMapped) WithBytes(read func([]byte) error) error { return s.mapped.WithBytes(read) }

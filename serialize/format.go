@@ -89,6 +89,25 @@ type Input struct {
 // memory. It must close the file when it is closed itself, unless Open fails.
 func (in Input) File() *os.File { return in.file }
 
+// ReadFull reads len(b) bytes at an offset. An input that ends before them is an error of
+// kind io.ErrUnexpectedEOF.
+func (in Input) ReadFull(b []byte, at int64) error {
+	n, err := in.ReadAt(b, at)
+	if n == len(b) {
+		return nil
+	}
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// ArrayName returns the name of the only array of a file whose format has no names: that of
+// the file, without folder and extension.
+func (in Input) ArrayName() string {
+	return strings.TrimSuffix(filepath.Base(in.Name), filepath.Ext(in.Name))
+}
+
 // Close closes the file that in is the whole of. It does nothing for a part of a
 // file or for memory, which the caller of OpenReader closes.
 func (in Input) Close() error {

@@ -3,7 +3,6 @@ package serialize
 import (
 	"errors"
 	"fmt"
-	"io"
 	"sync"
 	"sync/atomic"
 
@@ -131,10 +130,7 @@ func (s *section) read(dst []byte, t dtype.Type, v views.View) error {
 }
 
 func (s *section) readAt(b []byte, at int) error {
-	if n, err := s.file.in.ReadAt(b, s.at+int64(at)); n < len(b) {
-		if err == io.EOF {
-			err = io.ErrUnexpectedEOF
-		}
+	if err := s.file.in.ReadFull(b, s.at+int64(at)); err != nil {
 		return fmt.Errorf("%s: %w", s.file.in.Name, err)
 	}
 	return nil

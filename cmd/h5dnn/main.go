@@ -138,7 +138,7 @@ func forPeople(err error) string {
 // helps.
 func withoutKind(text string) string {
 	text = strings.ReplaceAll(text, "such as bfloat16; name their type", "such as bfloat16; name their type with --void")
-	for _, kind := range []error{views.ErrShape, dtype.ErrType, storage.ErrDevice, storage.ErrState, serialize.ErrFormat, fs.ErrInvalid} {
+	for _, kind := range []error{views.ErrShape, dtype.ErrType, storage.ErrDevice, storage.ErrState, serialize.ErrFormat, serialize.ErrChecksum, fs.ErrInvalid} {
 		text = strings.TrimSuffix(text, ": "+kind.Error())
 	}
 	return text

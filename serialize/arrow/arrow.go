@@ -88,7 +88,7 @@ func openFile(in serialize.Input) (serialize.File, error) {
 		return nil, fmt.Errorf("%d bytes are not an Arrow file: %w", in.Size, storage.ErrState)
 	}
 	tail := make([]byte, tailSize)
-	if err := readAt(in, tail, in.Size-int64(tailSize)); err != nil {
+	if err := in.ReadFull(tail, in.Size-int64(tailSize)); err != nil {
 		return nil, err
 	}
 	size := int64(binary.LittleEndian.Uint32(tail))
@@ -96,7 +96,7 @@ func openFile(in serialize.Input) (serialize.File, error) {
 		return nil, fmt.Errorf("a footer of %d bytes in a file of %d; it may be truncated: %w", size, in.Size, storage.ErrState)
 	}
 	footer := &buffer{b: make([]byte, size)}
-	if err := readAt(in, footer.b, in.Size-int64(tailSize)-size); err != nil {
+	if err := in.ReadFull(footer.b, in.Size-int64(tailSize)-size); err != nil {
 		return nil, err
 	}
 	root := footer.table(0)
@@ -142,17 +142,6 @@ func openStream(in serialize.Input) (serialize.File, error) {
 		}
 		return err
 	})
-}
-
-func readAt(r io.ReaderAt, b []byte, at int64) error {
-	n, err := r.ReadAt(b, at)
-	if n == len(b) {
-		return nil
-	}
-	if err == io.EOF {
-		err = io.ErrUnexpectedEOF
-	}
-	return err
 }
 
 // list lists the columns after read has read the messages.
@@ -230,12 +219,12 @@ func (f *file) message(at int64) (m message, err error) {
 		return m, fmt.Errorf("a message at byte %d of %d; the file may be truncated: %w", at, f.in.Size, storage.ErrState)
 	}
 	var word [4]byte
-	if err := readAt(f.in, word[:], at); err != nil {
+	if err := f.in.ReadFull(word[:], at); err != nil {
 		return m, err
 	}
 	at += 4
 	if binary.LittleEndian.Uint32(word[:]) == continuation {
-		if err := readAt(f.in, word[:], at); err != nil {
+		if err := f.in.ReadFull(word[:], at); err != nil {
 			return m, err
 		}
 		at += 4
@@ -251,7 +240,7 @@ func (f *file) message(at int64) (m message, err error) {
 		return m, fmt.Errorf("messages overlap: %w", errMetadata)
 	}
 	b := &buffer{b: make([]byte, size)}
-	if err := readAt(f.in, b.b, at); err != nil {
+	if err := f.in.ReadFull(b.b, at); err != nil {
 		return m, err
 	}
 	root := b.table(0)

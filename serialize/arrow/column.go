@@ -14,7 +14,6 @@ import (
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/serialize/internal/column"
 	"github.com/h5dnn/h5dnn/storage"
-	"github.com/h5dnn/h5dnn/views"
 )
 
 // A columnReader decodes a column.
@@ -115,9 +114,7 @@ func (c *columnReader) values(d *column.Values, p part) error {
 	if err != nil {
 		return err
 	}
-	if elements, err = native(elements, c.stores); err != nil {
-		return err
-	}
+	serialize.NormalizeBytes(elements, c.stores, binary.LittleEndian)
 	if c.stores != c.kind.Type { // days, and times of the day
 		wide := make([]byte, p.rows*c.kind.Type.Size())
 		if err := dtype.Convert(wide, c.kind.Type, elements, c.stores); err != nil {
@@ -138,16 +135,6 @@ func (c *columnReader) values(d *column.Values, p part) error {
 		}
 	}
 	return nil
-}
-
-// native returns little-endian elements in the byte order of the machine.
-func native(elements []byte, t dtype.Type) ([]byte, error) {
-	source := serialize.AsSource(storage.Wrap(elements))
-	if ordered := serialize.Normalize(source, t, binary.LittleEndian); ordered != source {
-		b := make([]byte, len(elements))
-		return b, ordered.ReadView(b, t, views.Of(len(b)/t.Size()))
-	}
-	return elements, nil
 }
 
 // texts appends strings, which are between offsets.
@@ -297,7 +284,7 @@ const uncompressed, lz4Frame, zstdFrame = -1, 0, 1
 func (c *columnReader) content(p part, i, n int) ([]byte, error) {
 	from := p.buffers[i]
 	b := make([]byte, from.size)
-	if err := readAt(c.in, b, from.at); err != nil {
+	if err := c.in.ReadFull(b, from.at); err != nil {
 		return nil, err
 	}
 	if p.codec != uncompressed && len(b) > 0 {

@@ -8,10 +8,8 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/serialize"
@@ -119,9 +117,8 @@ func open(in serialize.Input) (serialize.File, error) {
 		columns[i].classify()
 	}
 	list := serialize.NewList(len(columns), nil, in.Close)
-	name := strings.TrimSuffix(filepath.Base(in.Name), filepath.Ext(in.Name))
 	if !header && !slices.ContainsFunc(columns, func(c column) bool { return !c.number }) {
-		return list, list.Add(serialize.Entry{Name: name, Array: table(columns)}, nil)
+		return list, list.Add(serialize.Entry{Name: in.ArrayName(), Array: table(columns)}, nil)
 	}
 	for i, c := range columns {
 		if c.name == "" || list.Has(c.name) {

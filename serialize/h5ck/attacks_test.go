@@ -10,7 +10,7 @@ import (
 func TestAttacks(t *testing.T) {
 	serializetest.TestAttacks(t, "h5ck", "testdata/attacks", map[string]string{
 		"cycle_of_views":           "/model/b is a view itself",
-		"damaged_elements":         "CRC-32C fc885b61, want 00000001",
+		"damaged_elements":         "checksum fc885b61, want 00000001",
 		"elements_elsewhere":       "refers to file \"/etc/passwd\", and other files are not opened",
 		"huge_shape":               "overflows",
 		"negative_shape":           "has a negative size",

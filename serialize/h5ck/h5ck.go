@@ -9,7 +9,6 @@ package h5ck
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -82,10 +81,6 @@ const (
 // optim/exp_avg/fc.weight is dataset fc.weight of group /optim/exp_avg, and one called
 // rng/dropout dataset dropout of group /rng. Any other name is that of a dataset in /model.
 var sections = map[string]int{"optim": 2, "rng": 1, "train": 1, "data": 1} // groups before the name
-
-// ErrChecksum is the kind of error, for errors.Is, of bytes that have changed since they
-// were written.
-var ErrChecksum = errors.New("wrong checksum")
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 

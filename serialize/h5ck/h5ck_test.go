@@ -241,12 +241,12 @@ func TestDamagedElementsAreFound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := e.Array.To(storage.CPU); !errors.Is(err, h5ck.ErrChecksum) {
+		if _, err := e.Array.To(storage.CPU); !errors.Is(err, serialize.ErrChecksum) {
 			t.Errorf("%s: read: %v", how, err)
 		}
 		var wrong []string
 		for what, err := range f.(serialize.Verifier).Verify(context.Background()) {
-			if errors.Is(err, h5ck.ErrChecksum) {
+			if errors.Is(err, serialize.ErrChecksum) {
 				wrong = append(wrong, what)
 			}
 		}

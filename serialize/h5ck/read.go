@@ -56,7 +56,7 @@ func openIndexed(in serialize.Input) (*file, error) {
 
 func readIndex(in serialize.Input) (*index.Header, error) {
 	b := make([]byte, min(in.Size, headSize))
-	if n, err := in.ReadAt(b, 0); n < len(b) {
+	if err := in.ReadFull(b, 0); err != nil {
 		return nil, err
 	}
 	head, err := parseHead(b)
@@ -67,12 +67,12 @@ func readIndex(in serialize.Input) (*index.Header, error) {
 		return nil, errNotProfile("index")
 	}
 	region := make([]byte, head.offset+head.length)
-	if n, err := in.ReadAt(region, 0); n < len(region) {
+	if err := in.ReadFull(region, 0); err != nil {
 		return nil, err
 	}
 	text := region[head.offset:]
 	if checksum(text) != head.sum || head.regionChecksum(region[:head.offset]) != head.regionSum {
-		return nil, ErrChecksum
+		return nil, serialize.ErrChecksum
 	}
 	h, err := index.Parse(string(text))
 	if err != nil {
@@ -94,7 +94,7 @@ func (f *file) list() error {
 			return err
 		}
 		if s.HasCRC {
-			section = serialize.VerifiedCRC(section, castagnoli, func(sum uint32) error { return f.compare(i, sum) })
+			section = serialize.Verified(section, castagnoli, 0, func(sum uint32) error { return f.compare(i, sum) })
 		}
 		sources[i] = serialize.Normalize(section, t, binary.LittleEndian)
 	}
@@ -111,10 +111,7 @@ func (f *file) list() error {
 }
 
 func (f *file) compare(i int, got uint32) error {
-	if want := f.header.Storages[i].CRC32C; got != want {
-		return fmt.Errorf("%s: %s: CRC-32C %08x, want %08x: %w", f.in.Name, f.header.NameOf(i), got, want, ErrChecksum)
-	}
-	return nil
+	return serialize.CompareChecksums(f.in.Name+": "+f.header.NameOf(i), got, f.header.Storages[i].CRC32C)
 }
 
 // Verify implements [serialize.Verifier]: it compares the index with what HDF5 says, and
@@ -326,7 +323,7 @@ func entryOf(f *hdf5.File, in serialize.Input, d *hdf5.Dataset) (e serialize.Ent
 	}
 	if sum, ok := own[attrCRC]; ok {
 		if source, isSource := e.Array.Data.(storage.Source); isSource {
-			e.Array.Data = serialize.Verified(source, func(b []byte) error { return compareSum(d.Path, sum, checksum(b)) })
+			e.Array.Data = serialize.Verified(source, castagnoli, 0, func(got uint32) error { return compareSum(d.Path, sum, got) })
 		}
 	}
 	return e, nil
@@ -351,8 +348,8 @@ func compareSum(path string, stored hdf5.Attribute, got uint32) error {
 	if err == nil {
 		want, err = storage.Read[uint32](a)
 	}
-	if err == nil && len(want) == 1 && want[0] != got {
-		err = fmt.Errorf("%s: CRC-32C %08x, want %08x: %w", path, got, want[0], ErrChecksum)
+	if err == nil && len(want) == 1 {
+		err = serialize.CompareChecksums(path, got, want[0])
 	}
 	return err
 }

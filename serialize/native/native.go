@@ -9,7 +9,6 @@ package native
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -44,10 +43,6 @@ const (
 
 	maxAlignment = 1 << 30
 )
-
-// ErrChecksum is the kind of error, for errors.Is, of bytes that have changed since they
-// were written.
-var ErrChecksum = errors.New("wrong checksum")
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
@@ -91,11 +86,13 @@ func (p preamble) encode() []byte {
 }
 
 func decodePreamble(b []byte) (p preamble, err error) {
-	switch v := binary.LittleEndian.Uint32(b[8:]); {
-	case string(b[:8]) != magic:
+	if string(b[:8]) != magic {
 		return p, fmt.Errorf("does not begin as a native file: %w", serialize.ErrFormat)
-	case checksum(b[:60]) != binary.LittleEndian.Uint32(b[60:]):
-		return p, fmt.Errorf("preamble: CRC-32C %08x, want %08x: %w", checksum(b[:60]), binary.LittleEndian.Uint32(b[60:]), ErrChecksum)
+	}
+	if err := serialize.CompareChecksums("preamble", checksum(b[:60]), binary.LittleEndian.Uint32(b[60:])); err != nil {
+		return p, err
+	}
+	switch v := binary.LittleEndian.Uint32(b[8:]); {
 	case v != version:
 		return p, fmt.Errorf("version %d of the native format; known is %d: %w", v, version, serialize.ErrFormat)
 	case slices.ContainsFunc(b[36:60], func(x byte) bool { return x != 0 }):
@@ -135,7 +132,7 @@ func encodeEnd(length int64, sums uint32) []byte {
 func decodeEnd(b []byte, length int64) (uint32, error) {
 	sums := binary.LittleEndian.Uint32(b[16:])
 	if string(b) != string(encodeEnd(length, sums)) {
-		return 0, fmt.Errorf("the end marker is missing or damaged: %w", ErrChecksum)
+		return 0, fmt.Errorf("the end marker is missing or damaged: %w", serialize.ErrChecksum)
 	}
 	return sums, nil
 }

@@ -151,8 +151,8 @@ func TestAttacks(t *testing.T) {
 		"long_name": "a name of 5000 bytes", "metadata_number": "invalid JSON", "no_tensors": "are missing", "deep": "invalid JSON",
 		"version": "version 2", "alignment": "alignment 96", "header_of_exabytes": "at most 100000000", "truncated": "can be salvaged",
 		"truncated_header": "truncated", "truncated_preamble": "unexpected EOF", "trailing_bytes": "1 bytes after the end",
-		"damaged_preamble": "preamble: CRC-32C", "damaged_header": "header: CRC-32C", "damaged_elements": "storage 0 (w): CRC-32C",
-		"damaged_checksum": "storage 0 (w): CRC-32C", "damaged_end": "end marker", "line_ends": "does not begin",
+		"damaged_preamble": "preamble: checksum", "damaged_header": "header: checksum", "damaged_elements": "storage 0 (w): checksum",
+		"damaged_checksum": "storage 0 (w): checksum", "damaged_end": "end marker", "line_ends": "does not begin",
 	})
 }
 
@@ -269,7 +269,7 @@ func TestEveryBitCounts(t *testing.T) {
 		for _, e := range f.(serialize.Verifier).Verify(context.Background()) {
 			err = errors.Join(err, e)
 		}
-		if !errors.Is(err, native.ErrChecksum) {
+		if !errors.Is(err, serialize.ErrChecksum) {
 			t.Errorf("byte %d of %d changed: %v", i, len(whole), err)
 		}
 		f.Close()

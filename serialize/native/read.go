@@ -56,8 +56,8 @@ func salvage(in serialize.Input) (serialize.File, error) {
 // newFile reads the preamble, the header and the end marker.
 func newFile(in serialize.Input) (*file, error) {
 	var head [preambleSize]byte
-	if n, err := in.ReadAt(head[:], 0); n < len(head) {
-		return nil, fmt.Errorf("preamble: %w", cutShort(err))
+	if err := in.ReadFull(head[:], 0); err != nil {
+		return nil, fmt.Errorf("preamble: %w", err)
 	}
 	p, err := decodePreamble(head[:])
 	if err != nil {
@@ -70,11 +70,11 @@ func newFile(in serialize.Input) (*file, error) {
 		return nil, fmt.Errorf("header of %d bytes in a file of %d, which is truncated: %w", p.header, in.Size, io.ErrUnexpectedEOF)
 	}
 	text := make([]byte, p.header)
-	if n, err := in.ReadAt(text, preambleSize); n < len(text) {
-		return nil, fmt.Errorf("header: %w", cutShort(err))
+	if err := in.ReadFull(text, preambleSize); err != nil {
+		return nil, fmt.Errorf("header: %w", err)
 	}
-	if got := checksum(text); got != p.headerDigest {
-		return nil, fmt.Errorf("header: CRC-32C %08x, want %08x: %w", got, p.headerDigest, ErrChecksum)
+	if err := serialize.CompareChecksums("header", checksum(text), p.headerDigest); err != nil {
+		return nil, err
 	}
 	f := &file{in: in, preamble: p, data: p.data(), whole: p.length == in.Size}
 	if f.header, err = index.Parse(string(text)); err != nil {
@@ -85,21 +85,14 @@ func newFile(in serialize.Input) (*file, error) {
 	}
 	if f.whole {
 		var end [endSize]byte
-		if n, err := in.ReadAt(end[:], p.length-endSize); n < len(end) {
-			return nil, fmt.Errorf("end marker: %w", cutShort(err))
+		if err := in.ReadFull(end[:], p.length-endSize); err != nil {
+			return nil, fmt.Errorf("end marker: %w", err)
 		}
 		if f.sums, err = decodeEnd(end[:], p.length); err != nil {
 			return nil, err
 		}
 	}
 	return f, nil
-}
-
-func cutShort(err error) error {
-	if err == io.EOF {
-		return io.ErrUnexpectedEOF
-	}
-	return err
 }
 
 // check returns an error if storages are not where the format puts them.
@@ -148,22 +141,28 @@ func (f *file) source(i int, s index.Storage) (storage.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	source = serialize.VerifiedCRC(source, castagnoli, func(sum uint32) error { return f.compare(i, sum) })
+	source = serialize.Verified(source, castagnoli, 0, func(sum uint32) error { return f.compare(i, sum) })
 	return serialize.Normalize(source, t, binary.LittleEndian), nil
 }
 
 // compare returns an error if the CRC-32C of a storage is not the one that is stored after
 // it.
 func (f *file) compare(i int, got uint32) error {
+	want, err := f.sum(i)
+	if err != nil {
+		return err
+	}
+	return serialize.CompareChecksums(fmt.Sprintf("%s: storage %d (%s)", f.in.Name, i, f.header.NameOf(i)), got, want)
+}
+
+// sum reads the checksum after a storage.
+func (f *file) sum(i int) (uint32, error) {
 	s := f.header.Storages[i]
 	var sum [sumSize]byte
-	if n, err := f.in.ReadAt(sum[:], f.data+int64(s.Offset+s.Bytes)); n < len(sum) {
-		return fmt.Errorf("checksum of storage %d: %w", i, cutShort(err))
+	if err := f.in.ReadFull(sum[:], f.data+int64(s.Offset+s.Bytes)); err != nil {
+		return 0, fmt.Errorf("checksum of storage %d: %w", i, err)
 	}
-	if want := binary.LittleEndian.Uint32(sum[:]); got != want {
-		return fmt.Errorf("%s: storage %d (%s): CRC-32C %08x, want %08x: %w", f.in.Name, i, f.header.NameOf(i), got, want, ErrChecksum)
-	}
-	return nil
+	return binary.LittleEndian.Uint32(sum[:]), nil
 }
 
 // verify reads a storage and compares its checksum.
@@ -185,22 +184,23 @@ func (f *file) Verify(ctx context.Context) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		of := f.header.TensorsOf()
 		var sums []byte
-		for i, s := range f.header.Storages {
-			err := f.verify(ctx, i)
-			var sum [sumSize]byte
-			if n, readErr := f.in.ReadAt(sum[:], f.data+int64(s.Offset+s.Bytes)); n < len(sum) && err == nil {
-				err = cutShort(readErr)
+		for i := range f.header.Storages {
+			sum, err := f.sum(i)
+			if err == nil {
+				err = f.verify(ctx, i)
 			}
-			sums = append(sums, sum[:]...)
+			sums = binary.LittleEndian.AppendUint32(sums, sum)
 			for _, k := range of[i] {
 				if !yield(f.header.Tensors[k].Name, err) {
 					return
 				}
 			}
 		}
-		if got := checksum(sums); f.whole && got != f.sums {
-			yield("", fmt.Errorf("checksums: CRC-32C %08x, want %08x in the end marker: %w", got, f.sums, ErrChecksum))
-			return
+		if f.whole {
+			if err := serialize.CompareChecksums("checksums of all storages", checksum(sums), f.sums); err != nil {
+				yield("", err)
+				return
+			}
 		}
 		if err := f.verifyPadding(); err != nil {
 			yield("", err)
@@ -218,11 +218,11 @@ func (f *file) verifyPadding() error {
 	ends = append(ends, f.in.Size-endSize)
 	for i, end := range ends {
 		gap := make([]byte, max(0, min(end-at, maxAlignment)))
-		if n, err := f.in.ReadAt(gap, at); n < len(gap) {
-			return cutShort(err)
+		if err := f.in.ReadFull(gap, at); err != nil {
+			return err
 		}
 		if k := slices.IndexFunc(gap, func(x byte) bool { return x != 0 }); k >= 0 {
-			return fmt.Errorf("byte %d of the padding is not zero: %w", at+int64(k), ErrChecksum)
+			return fmt.Errorf("byte %d of the padding is not zero: %w", at+int64(k), serialize.ErrChecksum)
 		}
 		if i < len(f.header.Storages) {
 			s := f.header.Storages[i]

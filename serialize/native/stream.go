@@ -32,78 +32,104 @@ type stream struct {
 	budget *storage.Budget
 }
 
+// full reads len(b) bytes.
 func (s *stream) full(b []byte) error {
 	n, err := io.ReadFull(s.r, b)
 	s.at += int64(n)
-	return cutShort(err)
+	return truncated(err)
 }
 
 // skipTo reads the padding up to a position.
 func (s *stream) skipTo(at int64) error {
 	n, err := io.CopyN(io.Discard, s.r, at-s.at)
 	s.at += n
-	return cutShort(err)
+	return truncated(err)
+}
+
+// truncated returns the error of a read that must not end early.
+func truncated(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
 }
 
 func (s *stream) read(yield func(serialize.Entry, error) bool) error {
-	var head [preambleSize]byte
-	if err := s.full(head[:]); err != nil {
-		return fmt.Errorf("preamble: %w", err)
-	}
-	p, err := decodePreamble(head[:])
-	if err != nil {
-		return err
-	}
-	text, err := io.ReadAll(io.LimitReader(s.r, p.header)) // grows with what there is
-	if s.at += int64(len(text)); err == nil && int64(len(text)) < p.header {
-		err = io.ErrUnexpectedEOF
-	}
-	if err == nil && checksum(text) != p.headerDigest {
-		err = ErrChecksum
-	}
-	if err != nil {
-		return fmt.Errorf("header: %w", err)
-	}
-	h, err := index.Parse(string(text))
-	if err == nil {
-		err = check(h, p)
-	}
+	p, h, err := s.header()
 	if err != nil {
 		return err
 	}
 	of := h.TensorsOf()
 	var sums []byte
 	for i, stored := range h.Storages {
-		if err := s.skipTo(p.data() + int64(stored.Offset)); err != nil {
-			return fmt.Errorf("storage %d: %w", i, err)
-		}
-		b, err := s.elements(stored.Bytes)
-		var sum [sumSize]byte
-		if err == nil {
-			err = s.full(sum[:])
-		}
-		if want := binary.LittleEndian.Uint32(sum[:]); err == nil && checksum(b) != want {
-			err = fmt.Errorf("CRC-32C %08x, want %08x: %w", checksum(b), want, ErrChecksum)
-		}
+		b, sum, err := s.storage(p, stored)
 		if err != nil {
 			return fmt.Errorf("storage %d (%s): %w", i, h.NameOf(i), err)
 		}
-		sums = append(sums, sum[:]...)
-		if !yieldStorage(h, i, of[i], b, s.budget, yield) {
+		sums = binary.LittleEndian.AppendUint32(sums, sum)
+		if !s.yieldTensors(h, of[i], b, yield) {
 			return nil
 		}
 	}
-	if err := s.skipTo(p.length - endSize); err != nil {
-		return fmt.Errorf("end marker: %w", err)
+	return s.end(p, checksum(sums))
+}
+
+// header reads the preamble and the header.
+func (s *stream) header() (p preamble, h *index.Header, err error) {
+	var head [preambleSize]byte
+	if err := s.full(head[:]); err != nil {
+		return p, nil, fmt.Errorf("preamble: %w", err)
 	}
+	if p, err = decodePreamble(head[:]); err != nil {
+		return p, nil, err
+	}
+	text, err := io.ReadAll(io.LimitReader(s.r, p.header)) // grows with what there is
+	if s.at += int64(len(text)); err == nil && int64(len(text)) < p.header {
+		err = io.ErrUnexpectedEOF
+	}
+	if err != nil {
+		return p, nil, fmt.Errorf("header: %w", err)
+	}
+	if err := serialize.CompareChecksums("header", checksum(text), p.headerDigest); err != nil {
+		return p, nil, err
+	}
+	if h, err = index.Parse(string(text)); err == nil {
+		err = check(h, p)
+	}
+	return p, h, err
+}
+
+// storage reads the bytes of a storage, and compares them with the checksum after them.
+func (s *stream) storage(p preamble, stored index.Storage) (b []byte, sum uint32, err error) {
+	if err := s.skipTo(p.data() + int64(stored.Offset)); err != nil {
+		return nil, 0, err
+	}
+	if b, err = s.elements(stored.Bytes); err != nil {
+		return nil, 0, err
+	}
+	var word [sumSize]byte
+	if err := s.full(word[:]); err != nil {
+		return nil, 0, err
+	}
+	sum = binary.LittleEndian.Uint32(word[:])
+	return b, sum, serialize.CompareChecksums("elements", checksum(b), sum)
+}
+
+// end reads the end marker, and compares it with the checksum of all checksums.
+func (s *stream) end(p preamble, sums uint32) error {
 	var end [endSize]byte
-	if err := s.full(end[:]); err != nil {
+	err := s.skipTo(p.length - endSize)
+	if err == nil {
+		err = s.full(end[:])
+	}
+	if err != nil {
 		return fmt.Errorf("end marker: %w", err)
 	}
-	if want, err := decodeEnd(end[:], p.length); err != nil || want != checksum(sums) {
-		return fmt.Errorf("checksums do not fit the end marker: %w", ErrChecksum)
+	want, err := decodeEnd(end[:], p.length)
+	if err != nil {
+		return err
 	}
-	return nil
+	return serialize.CompareChecksums("checksums of all storages", sums, want)
 }
 
 // elements reads n bytes into memory that grows with what there is.
@@ -124,15 +150,16 @@ func (s *stream) elements(n int) ([]byte, error) {
 	return b, nil
 }
 
-// yieldStorage yields tensors of a storage that is in memory.
-func yieldStorage(h *index.Header, i int, of []int, b []byte, budget *storage.Budget, yield func(serialize.Entry, error) bool) bool {
-	in := serialize.Input{Options: serialize.Options{Budget: budget}}
-	var source storage.Source
-	if t, err := dtype.Parse(h.Storages[i].DType); err == nil {
-		source = serialize.Normalize(serialize.AsSource(storage.Wrap(b)), t, binary.LittleEndian)
-	}
-	for _, k := range of {
-		e, err := h.Entry(in, h.Tensors[k], source)
+// yieldTensors yields the tensors of a storage that is in memory.
+func (s *stream) yieldTensors(h *index.Header, tensors []int, b []byte, yield func(serialize.Entry, error) bool) bool {
+	in := serialize.Input{Options: serialize.Options{Budget: s.budget}}
+	for _, k := range tensors {
+		t := h.Tensors[k]
+		var source storage.Source
+		if typ, err := dtype.Parse(h.Storages[t.Storage].DType); err == nil {
+			source = serialize.Normalize(serialize.AsSource(storage.Wrap(b)), typ, binary.LittleEndian)
+		}
+		e, err := h.Entry(in, t, source)
 		if !yield(e, err) {
 			return false
 		}

@@ -13,9 +13,7 @@ package npy
 import (
 	"cmp"
 	"io"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/serialize"
@@ -88,7 +86,7 @@ func openNpy(in serialize.Input) (serialize.File, error) {
 	data, err := d.Section(h.size, in.Size-h.size)
 	if err == nil {
 		var e serialize.Entry
-		if e, err = h.entry(strings.TrimSuffix(filepath.Base(in.Name), filepath.Ext(in.Name)), data, in); err == nil {
+		if e, err = h.entry(in.ArrayName(), data, in); err == nil {
 			err = list.Add(e, nil)
 		}
 	}

@@ -227,7 +227,7 @@ func (f *file) unpacked(t tensor, element elementType, n int) (storage.Storage, 
 		}
 		if floats {
 			chunk := make([]byte, part.Size)
-			if _, err := f.in.ReadAt(chunk, part.At); err != nil && part.Size > 0 {
+			if err := f.in.ReadFull(chunk, part.At); err != nil {
 				return nil, err
 			}
 			if count += len(chunk) / scalar; count > scalars || len(chunk)%scalar != 0 {
@@ -249,26 +249,8 @@ func (f *file) unpacked(t tensor, element elementType, n int) (storage.Storage, 
 	if count != scalars {
 		return nil, fmt.Errorf("%v%v has %d elements instead of %d: %w", element.typ, t.dims, count, scalars, storage.ErrState)
 	}
-	return storage.Wrap(inNativeOrder(b, element.typ)), nil
-}
-
-// inNativeOrder converts little-endian elements to the byte order of the machine.
-func inNativeOrder(b []byte, typ dtype.Type) []byte {
-	out := make([]byte, len(b))
-	a := storage.Array{Data: storage.Wrap(b), Type: typ, View: views.Of(len(b) / typ.Size())}
-	normalized := serialize.Normalize(memory{a.Data}, typ, binary.LittleEndian)
-	if err := normalized.ReadView(out, typ, a.View); err != nil {
-		panic(err) // memory has no errors
-	}
-	return out
-}
-
-// memory is host memory as a Source.
-type memory struct{ storage.Storage }
-
-func (m memory) ReadView(dst []byte, t dtype.Type, v views.View) error {
-	storage.Gather(dst, m.Storage.(storage.Host).Bytes(), t, v)
-	return nil
+	serialize.NormalizeBytes(b, element.typ, binary.LittleEndian)
+	return storage.Wrap(b), nil
 }
 
 // strings returns a tensor of strings.

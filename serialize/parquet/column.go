@@ -50,7 +50,7 @@ func (c *columnReader) chunk(d *column.Values, k chunk) error {
 		return err
 	}
 	b := make([]byte, k.size)
-	if _, err := c.in.ReadAt(b, k.at); err != nil && err != io.EOF {
+	if err := c.in.ReadFull(b, k.at); err != nil {
 		return err
 	}
 	var dictionary *column.Values

@@ -70,7 +70,7 @@ func open(in serialize.Input) (serialize.File, error) {
 	if in.Size < 12 {
 		return nil, fmt.Errorf("%d bytes are not a Parquet file: %w", in.Size, storage.ErrState)
 	}
-	if _, err := in.ReadAt(tail[:], in.Size-8); err != nil {
+	if err := in.ReadFull(tail[:], in.Size-8); err != nil {
 		return nil, err
 	}
 	size := int64(binary.LittleEndian.Uint32(tail[:]))
@@ -78,7 +78,7 @@ func open(in serialize.Input) (serialize.File, error) {
 		return nil, fmt.Errorf("metadata of %d bytes in a file of %d; it may be truncated, or encrypted: %w", size, in.Size, storage.ErrState)
 	}
 	b := make([]byte, size)
-	if _, err := in.ReadAt(b, in.Size-8-size); err != nil {
+	if err := in.ReadFull(b, in.Size-8-size); err != nil {
 		return nil, err
 	}
 	d := &decoder{b: b, budget: in.Budget}

@@ -22,6 +22,7 @@ import (
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/storage"
 )
 
 var format = serialize.Format{
@@ -91,17 +92,17 @@ func match(r io.ReaderAt, size int64) serialize.Confidence {
 // headerText returns the header of a file, and where the elements begin.
 func headerText(in serialize.Input) (string, int64, error) {
 	var head [8]byte
-	if n, _ := in.ReadAt(head[:], 0); n < len(head) {
+	if err := in.ReadFull(head[:], 0); err != nil {
 		return "", 0, fmt.Errorf("a file of %d bytes is too short for the length of a header: %w", in.Size, io.ErrUnexpectedEOF)
 	}
 	switch length := binary.LittleEndian.Uint64(head[:]); {
 	case length > maxHeader:
-		return "", 0, fmt.Errorf("header of %d bytes; at most %d are allowed", length, maxHeader)
+		return "", 0, fmt.Errorf("header of %d bytes; at most %d are allowed: %w", length, maxHeader, storage.ErrState)
 	case int64(length) > in.Size-8:
 		return "", 0, fmt.Errorf("header of %d bytes in a file of %d; it is truncated: %w", length, in.Size, io.ErrUnexpectedEOF)
 	default:
 		text := make([]byte, length)
-		if n, err := in.ReadAt(text, 8); n < len(text) {
+		if err := in.ReadFull(text, 8); err != nil {
 			return "", 0, fmt.Errorf("header: %w", err)
 		}
 		return string(text), int64(length) + 8, nil

@@ -115,7 +115,7 @@ func open(in serialize.Input) (serialize.File, error) {
 		return nil, fmt.Errorf("index of %d bytes; at most %d are allowed: %w", in.Size, maxIndex, storage.ErrState)
 	}
 	text := make([]byte, in.Size)
-	if n, err := in.ReadAt(text, 0); n < len(text) {
+	if err := in.ReadFull(text, 0); err != nil {
 		return nil, fmt.Errorf("index: %w", err)
 	}
 	index, err := ParseIndex(string(text))

@@ -13,7 +13,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"maps"
 	"math"
@@ -97,7 +96,7 @@ func open(in serialize.Input) (serialize.File, error) {
 		return nil, err
 	}
 	index := make(table, in.Size)
-	if _, err := in.ReadAt(index, 0); err != nil {
+	if err := in.ReadFull(index, 0); err != nil {
 		return nil, err
 	}
 	b := &bundle{in: in, order: binary.LittleEndian, slices: map[string][]slice{}}
@@ -305,11 +304,8 @@ func (b *bundle) entry(name string, e entry) (serialize.Entry, error) {
 	if need := v.Len() * t.typ.Size(); need != data.Len() {
 		return out, fmt.Errorf("%v%v takes %d bytes, but there are %d: %w", t.typ, e.shape, need, data.Len(), storage.ErrState)
 	}
-	checked := serialize.Verified(data, func(all []byte) error {
-		if sum := masked(crc32.Checksum(all, castagnoli)); sum != e.checksum {
-			return fmt.Errorf("%s: checksum %08x, want %08x: %w", name, sum, e.checksum, storage.ErrState)
-		}
-		return nil
+	checked := serialize.Verified(data, castagnoli, 0, func(sum uint32) error {
+		return serialize.CompareChecksums(name, masked(sum), e.checksum)
 	})
 	out.Array = storage.Array{Data: serialize.Normalize(checked, t.typ, b.order), Type: t.typ, View: v}
 	return out, nil

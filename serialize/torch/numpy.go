@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/h5dnn/h5dnn/dtype"
@@ -102,11 +103,8 @@ func numpyArray(o *pickle.Object) (storage.Array, error) {
 			view, err = views.Of(view.Shape...).Transpose()
 		}
 	}
-	data := make([]byte, len(b))
-	source := serialize.Normalize(&literal{b}, typ, order)
-	if err == nil {
-		err = source.ReadView(data, typ, views.Of(len(b)/typ.Size()))
-	}
+	data := slices.Clone(b)
+	serialize.NormalizeBytes(data, typ, order)
 	return storage.Array{Data: storage.Wrap(data), Type: typ, View: view}, err
 }
 
@@ -123,17 +121,7 @@ func numpyScalar(o *pickle.Object) (storage.Array, error) {
 	if err != nil {
 		return storage.Array{}, err
 	}
-	data := make([]byte, len(b))
-	err = serialize.Normalize(&literal{b}, typ, order).ReadView(data, typ, views.Of())
-	return storage.Array{Data: storage.Wrap(data), Type: typ, View: views.Of()}, err
-}
-
-// A literal is a Source of bytes in memory.
-type literal struct{ bytes []byte }
-
-func (l *literal) Len() int               { return len(l.bytes) }
-func (l *literal) Device() storage.Device { return storage.CPU }
-func (l *literal) ReadView(dst []byte, t dtype.Type, v views.View) error {
-	storage.Gather(dst, l.bytes, t, v)
-	return nil
+	data := slices.Clone(b)
+	serialize.NormalizeBytes(data, typ, order)
+	return storage.Array{Data: storage.Wrap(data), Type: typ, View: views.Of()}, nil
 }

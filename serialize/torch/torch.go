@@ -17,7 +17,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -328,21 +327,14 @@ func (f *file) storage(s stored, t dtype.Type) (storage.Source, error) {
 		return nil, fmt.Errorf("storage %s: %w", s.key, err)
 	}
 	if p.crc != 0 {
-		section = serialize.Verified(section, func(all []byte) error { return compare("data/"+s.key, crc32.ChecksumIEEE(all), p.crc) })
+		section = serialize.Verified(section, crc32.IEEETable, 0, func(sum uint32) error { return compare("data/"+s.key, sum, p.crc) })
 	}
 	source := serialize.Normalize(section, t, f.order)
 	f.sources[sourceKey{s.key, t}] = source
 	return source, nil
 }
 
+// compare compares the checksum of a record.
 func compare(key string, got, want uint32) error {
-	if got != want {
-		return fmt.Errorf("record %s: checksum %08x, want %08x: %w", key, got, want, storage.ErrState)
-	}
-	return nil
-}
-
-// baseName returns the name of the tensor of a file that holds a single tensor.
-func (f *file) baseName() string {
-	return strings.TrimSuffix(filepath.Base(f.in.Name), filepath.Ext(f.in.Name))
+	return serialize.CompareChecksums("record "+key, got, want)
 }

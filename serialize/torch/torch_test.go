@@ -199,7 +199,7 @@ func TestChecksumsAreCompared(t *testing.T) {
 	if a, err = serialize.Find(g, "0.weight"); err == nil {
 		_, err = a.To(storage.CPU)
 	}
-	if !errors.Is(err, storage.ErrState) || !strings.Contains(err.Error(), "checksum") {
+	if !errors.Is(err, serialize.ErrChecksum) || !strings.Contains(err.Error(), "checksum") {
 		t.Errorf("reading a damaged tensor: %v", err)
 	}
 }

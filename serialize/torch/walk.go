@@ -91,7 +91,7 @@ func (f *file) walk() (*serialize.List, error) {
 // top visits the outermost value.
 func (w *walker) top(root any) error {
 	if isTensor(root) {
-		return w.value(w.baseName(), root, 0)
+		return w.value(w.in.ArrayName(), root, 0)
 	}
 	d, ok := root.(*pickle.Dict)
 	if !ok {
@@ -399,7 +399,7 @@ func isContainer(item any) bool {
 // persistent visits a storage without a tensor.
 func (w *walker) persistent(path string, p *pickle.Persistent) error {
 	if path == "" {
-		path = w.baseName()
+		path = w.in.ArrayName()
 	}
 	s, err := storageOf(p)
 	if err != nil {

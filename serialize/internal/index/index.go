@@ -287,8 +287,10 @@ func attributeArray(typ string, shape []int, elements string) (a storage.Array, 
 	if a, err = storage.Make(storage.CPU, t, shape...); err != nil {
 		return a, err
 	}
-	little := storage.Array{Data: serialize.Normalize(serialize.AsSource(storage.Wrap(b)), t, binary.LittleEndian), Type: t, View: v}
-	return a, little.CopyTo(a)
+	elems, _ := a.Bytes()
+	copy(elems, b)
+	serialize.NormalizeBytes(elems, t, binary.LittleEndian)
+	return a, nil
 }
 
 // TensorsOf returns the tensors of each storage, by their positions.
