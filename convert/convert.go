@@ -299,6 +299,9 @@ func (p *Plan) decideData(file inspect.File, s *Step) {
 	}
 	if !s.LeftOut {
 		s.Notes = append(s.Notes, s.Data.Changes...)
+		if s.Data.Renamed != "" {
+			s.Notes = append(s.Notes, fmt.Sprintf("its name in the file is %q", s.Data.Renamed))
+		}
 		if len(s.Data.Names) > 0 {
 			s.Lost.AddInherent(s.Path, loss.Type, 1, "%s has no enums, so the %d names of the values are not written", p.Format, len(s.Data.Names))
 		}

@@ -40,6 +40,7 @@ func newArrays(file serialize.File, name, format string) *arrays {
 		e.path = Clean(e.Name)
 		for e.path != "/"+e.Name && f.taken(e.path, exact) {
 			e.path += "'"
+			e.Renamed = e.Name
 		}
 		if _, ok := f.first[e.Shared]; !ok {
 			f.first[e.Shared] = e.path
@@ -155,6 +156,7 @@ func (f *arrays) object(e entry, path string) Object {
 	switch {
 	case e.Array.Data != nil:
 		o.Data = e.describe()
+		o.Data.Renamed = e.Renamed
 		if first := f.first[e.Shared]; e.Shared != "" && first != path {
 			o.Data.Shares = first
 		}

@@ -81,6 +81,7 @@ type Dataset struct {
 	Values   []int64  // that Names belong to
 	Sources  []string // FILE:/path of the datasets that a virtual one consists of
 	Changes  []string // what is different in an array of the numbers
+	Renamed  string   // the name in the file, if the path is another one because two arrays would have it
 	Shares   string   // the path of an array before it with the same elements; "" if there is none
 	Strides  []int    // of elements that are not in row-major order; else nil
 	Axes     []string // names of the axes; nil if they have none

@@ -37,8 +37,10 @@ type File interface {
 
 // An Entry is one array of a file.
 type Entry struct {
-	Name  string // parts are separated by "/"
-	Array storage.Array
+	Name string // parts are separated by "/"
+	// Renamed is the name in the file if another entry has that name; "" otherwise.
+	Renamed string
+	Array   storage.Array
 	// Elements are what is stored instead of Array if they are not numbers: strings, or
 	// what cannot be read and comes with an error, see [Unsupported].
 	Elements *Elements

@@ -126,6 +126,9 @@ func datasetFields(d *inspect.Dataset) fields {
 	if d.Axes != nil {
 		f = append(f, field{"axes", d.Axes})
 	}
+	if d.Renamed != "" {
+		f = append(f, field{"renamed", d.Renamed})
+	}
 	if d.Shares != "" {
 		f = append(f, field{"shares", d.Shares})
 	}

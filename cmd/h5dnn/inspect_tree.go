@@ -222,6 +222,9 @@ func describe(d *inspect.Dataset, paint palette) string {
 	default:
 		how += fmt.Sprintf(", %s in %s, ratio %.2f", arrayfmt.Bytes(d.Size), arrayfmt.Bytes(d.Stored), ratio(d))
 	}
+	if d.Renamed != "" {
+		how += fmt.Sprintf(", its name in the file is %q", d.Renamed)
+	}
 	if d.Shares != "" {
 		how += ", shared with " + printable(d.Shares)
 	}

@@ -243,6 +243,11 @@ func New(s *Source, format string, o Options) (*Plan, error) {
 	for _, e := range s.Others {
 		p.Lost.Add(e.Name, loss.Array, 1, "elements of type %s are not weights", e.Elements.Type)
 	}
+	for _, e := range s.Entries {
+		if e.Renamed != "" {
+			p.Notes = append(p.Notes, fmt.Sprintf("the name of %s in the file is %q", e.Name, e.Renamed))
+		}
+	}
 	return p, p.check()
 }
 

@@ -104,7 +104,7 @@ var errKey = fmt.Errorf("a tuple of more than %d bytes is a key", maxKey)
 // hashable returns a comparable value that is equal for keys that are equal in Python.
 func hashable(key any, size int) (any, error) {
 	switch key := key.(type) {
-	case nil, int64, string, complex128, Global, *Object, *Persistent:
+	case nil, int64, string, complex128, Global, *Object, *Persistent, *Set: // a set that is a key is frozen
 		return key, nil
 	case bool:
 		if key {

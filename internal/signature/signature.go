@@ -55,6 +55,7 @@ var formats = []format{
 	{2, "b2frame\x00", "a Blosc2 frame", ""},
 	{0, "SQLite format 3\x00", "an SQLite database", ""},
 	{0, "%PDF", "a PDF document", ""},
+	{13, "torch.distributed.checkpoint.metadata", "the index of a checkpoint of torch.distributed.checkpoint", "python -m torch.distributed.checkpoint.format_utils dcp_to_torch FOLDER FILE converts it"},
 	{0, "\x80\x02", "a Python pickle", "save its arrays with torch.save or numpy.savez"},
 	{0, "\x80\x03", "a Python pickle", "save its arrays with torch.save or numpy.savez"},
 	{0, "\x80\x04", "a Python pickle", "save its arrays with torch.save or numpy.savez"},

@@ -32,7 +32,10 @@ func numpyDtype(value any, shape []int) (t dtype.Type, order binary.ByteOrder, e
 	if !ok || !o.Is("numpy.dtype") {
 		return t, nil, fmt.Errorf("%s instead of a dtype", pickle.TypeOf(value))
 	}
-	code, _ := argument(o.Args, 0).(string)
+	code, isText := argument(o.Args, 0).(string)
+	if !isText { // numpy.record, a class
+		code = "V"
+	}
 	code = strings.TrimLeft(code, "<>=|")
 	t, ok = numpyTypes[code]
 	if !ok {

@@ -228,6 +228,9 @@ func unsupportedTensor(name string, args pickle.Tuple) error {
 	case "wrapper_subclass": // (class, dtype, size, ...)
 		e.kind = pickle.TypeOf(argument(args, 0))
 		e.shape, _ = ints(argument(args, 2))
+		if strings.HasSuffix(e.kind, ".DTensor") {
+			e.advice = "save x.full_tensor()"
+		}
 	}
 	return e
 }

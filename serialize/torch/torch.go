@@ -154,6 +154,8 @@ func open(in serialize.Input) (serialize.File, error) {
 	}
 	read := (*file).readZip
 	switch {
+	case strings.HasSuffix(in.Name, ".distcp"):
+		return nil, errors.New("a part of a checkpoint of torch.distributed.checkpoint, which is not read; python -m torch.distributed.checkpoint.format_utils dcp_to_torch FOLDER FILE converts the checkpoint")
 	case bytes.HasPrefix(head, []byte(previewSignature)):
 		return nil, errors.New("a preview of the zip format of PyTorch 1.6, which no release reads")
 	case isTar(head):

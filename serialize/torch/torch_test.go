@@ -132,12 +132,49 @@ func TestProgramsAreRefusedByName(t *testing.T) {
 	}
 }
 
+// TestEqualNamesAreSaid: arrays of one name get others, and say which they have in the file.
+// A set can be a key.
+func TestEqualNamesAreSaid(t *testing.T) {
+	f, err := serialize.Open("testdata/collisions.pt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	list, err := serialize.Collect(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range list {
+		got = append(got, fmt.Sprint(e.Name, " ", e.Renamed, " ", e.Array.Len()))
+	}
+	if want := []string{"a/b  1", "a/b'2 a/b 2", "x/1  3", "x/1'2 x/1 4", "set  5"}; !slices.Equal(got, want) {
+		t.Errorf("names %q; want %q", got, want)
+	}
+}
+
+// TestPartsOfDistributedCheckpointsAreRefusedByName: they begin as files of torch.save do.
+func TestPartsOfDistributedCheckpointsAreRefusedByName(t *testing.T) {
+	b, err := os.ReadFile("testdata/state.pth")
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(t.TempDir(), "__0_0.distcp")
+	if err := os.WriteFile(name, slices.Concat(b, b), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if f, err := serialize.Open(name); err == nil || !strings.Contains(err.Error(), "dcp_to_torch") {
+		t.Errorf("%v, %v", f, err)
+	}
+}
+
 // TestTensorsThatAreNotRead are listed with their shapes, beside those that are.
 func TestTensorsThatAreNotRead(t *testing.T) {
 	for file, shapes := range map[string]map[string][]int{
 		"odd.pt":  {"q": {2, 3}, "s": {2, 2}, "m": {4}, "c": {2}, "f": {2}},
 		"odd2.pt": {"csr": {2, 3}, "text": {2}, "masked": {2}},
 		"odd3.pt": {"bits": {4}, "e8m0": {3}},
+		"odd4.pt": {"record": {1}},
 	} {
 		f, err := serialize.Open(filepath.Join("testdata", file))
 		if err != nil {

@@ -79,7 +79,7 @@ func (f *file) walk() (*serialize.List, error) {
 	for _, e := range w.entries {
 		for name := e.Name; list.Has(e.Name); { // keys 1 and "1" are different ones in Python
 			again[name]++
-			e.Name = fmt.Sprintf("%s'%d", name, again[name]+1)
+			e.Name, e.Renamed = fmt.Sprintf("%s'%d", name, again[name]+1), name
 		}
 		if err := list.Add(e.Entry, e.err); err != nil {
 			return nil, err

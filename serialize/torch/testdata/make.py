@@ -101,6 +101,12 @@ odd = {"w": torch.ones(2), "csr": torch.eye(2, 3).to_sparse_csr(), "text": np.ar
 torch.save(odd, path("odd2.pt"))
 torch.save({"w": torch.ones(2), "bits": torch.zeros(4, dtype=torch.uint8).view(torch.bits8), "e8m0": torch.zeros(3, dtype=torch.float8_e8m0fnu)}, path("odd3.pt"))
 
+# Names of which several arrays have one, and keys that are sets.
+collisions = {"a": {"b": torch.ones(1)}, "a/b": torch.zeros(2), "x": {1: torch.ones(3), "1": torch.ones(4)}, frozenset([1]): torch.ones(5)}
+torch.save(collisions, path("collisions.pt"))
+record = np.rec.array([(1, 2.0)], dtype=[("a", "i4"), ("b", "f4")])
+torch.save({"w": torch.ones(2), "record": record}, path("odd4.pt"))
+
 for protocol in (3, 4, 5):
     save(f"legacy{protocol}.pt", views, views, _use_new_zipfile_serialization=False, pickle_protocol=protocol)
 fortran = np.asfortranarray(np.arange(6).reshape(2, 3))
