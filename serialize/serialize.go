@@ -120,6 +120,17 @@ func CheckSpace(w io.Writer, size int64) error {
 
 func (w interruptedWriter) CheckSpace(size int64) error { return CheckSpace(w.Writer, size) }
 
+// Entries returns entries as Contents takes them.
+func Entries(list ...Entry) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		for _, e := range list {
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
 // Arrays returns arrays by name as Contents takes them.
 func Arrays(list iter.Seq2[string, storage.Array]) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {

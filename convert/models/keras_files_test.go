@@ -25,13 +25,7 @@ const normalized = `{"class_name": "Sequential", "config": {"name": "m", "layers
 func kerasFile(t *testing.T, name, format, config string, arrays ...serialize.Entry) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), name)
-	entries := func(yield func(serialize.Entry, error) bool) {
-		for _, e := range arrays {
-			if !yield(e, nil) {
-				return
-			}
-		}
-	}
+	entries := serialize.Entries(arrays...)
 	if err := serialize.Save(file, format, serialize.Contents{Entries: entries, Meta: map[string]string{"model_config": config}}); err != nil {
 		t.Fatal(err)
 	}
@@ -132,13 +126,7 @@ func TestLossesOfArchives(t *testing.T) {
 			`{"a":{"class_name":"Huber","config":{"delta":2,"reduction":"sum_over_batch_size"},"module":"keras.losses","registered_name":null}}`, "auto"},
 		{"keras-h5", `{"loss": "mse", "metrics": null}`, "", "mse"},
 	} {
-		entries := func(yield func(serialize.Entry, error) bool) {
-			for _, e := range normalizedWeights {
-				if !yield(e, nil) {
-					return
-				}
-			}
-		}
+		entries := serialize.Entries(normalizedWeights...)
 		file := filepath.Join(t.TempDir(), "m")
 		contents := serialize.Contents{Entries: entries, Meta: map[string]string{"model_config": normalized, "training_config": c.training}}
 		if err := serialize.Save(file, c.format, contents); err != nil {

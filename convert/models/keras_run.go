@@ -13,10 +13,6 @@ import (
 	"github.com/h5dnn/h5dnn/train"
 )
 
-func init() {
-	conversions[[2]string{checkpoint.Keras, checkpoint.H5dnn}] = (*Plan).kerasToRun
-}
-
 // kerasToRun makes a run file of a model of Keras: its graph takes and returns what the
 // model does.
 func (p *Plan) kerasToRun() error {
@@ -47,10 +43,8 @@ func (p *Plan) kerasToRun() error {
 	if plans, err = t.Rename(plans); err != nil {
 		return err
 	}
-	for _, plan := range plans {
-		if plan.Refused != nil {
-			return fmt.Errorf("layer %s (%s): %w", plan.Path, plan.Layer.Class, plan.Refused)
-		}
+	if err := firstRefused(plans); err != nil {
+		return err
 	}
 	tensors, unused, err := checkpoint.Export(plans)
 	if err != nil {
@@ -72,6 +66,16 @@ func (p *Plan) kerasToRun() error {
 		return err
 	}
 	return p.writeRun(c, features)
+}
+
+// firstRefused returns the error of the first layer that is refused.
+func firstRefused(plans []checkpoint.LayerPlan) error {
+	for _, plan := range plans {
+		if plan.Refused != nil {
+			return fmt.Errorf("layer %s (%s): %w", plan.Path, plan.Layer.Class, plan.Refused)
+		}
+	}
+	return nil
 }
 
 // addParameters adds the parameters of a run, and what its optimizer has of each.

@@ -94,10 +94,8 @@ func (p *Plan) export(d *described, m *checkpoint.Model, modules map[string]stri
 	if plans, err = (&keras.Translation{Modules: modules}).Rename(plans); err != nil {
 		return err
 	}
-	for _, plan := range plans {
-		if plan.Refused != nil {
-			return fmt.Errorf("layer %s (%s): %w", plan.Path, plan.Layer.Class, plan.Refused)
-		}
+	if err := firstRefused(plans); err != nil {
+		return err
 	}
 	tensors, _, err := checkpoint.Export(plans)
 	if err != nil {
@@ -121,7 +119,7 @@ func (p *Plan) export(d *described, m *checkpoint.Model, modules map[string]stri
 		}
 	}
 	for _, e := range p.Source.Entries {
-		if !used[e.Name] && !isOptimizerState(e.Name) {
+		if !used[e.Name] && !p.Source.isOptimizerState(e.Name) {
 			d.unused = append(d.unused, e.Name)
 		}
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/h5dnn/h5dnn/loss"
 	"github.com/h5dnn/h5dnn/serialize"
 	kerasfile "github.com/h5dnn/h5dnn/serialize/keras"
+	"github.com/h5dnn/h5dnn/serialize/transform"
 	"github.com/h5dnn/h5dnn/train"
 )
 
@@ -35,7 +36,25 @@ type Source struct {
 	Entries   []serialize.Entry // of numbers, as the file has them
 	Others    []serialize.Entry // of other elements, such as strings
 
-	unnamed error // of weights that have no names without the architecture
+	unnamed        error // of weights that have no names without the architecture
+	optimizerState func(name string) bool
+}
+
+// isOptimizerState reports whether an array is part of the state of an optimizer.
+func (s *Source) isOptimizerState(name string) bool {
+	if s.Framework == checkpoint.PyTorch { // whose modules may be called optim.weight
+		return strings.Contains(name, "/") && s.optimizerState(name)
+	}
+	return strings.HasPrefix(name, kerasOptimizer)
+}
+
+// byName returns the entries by their names.
+func (s *Source) byName() map[string]serialize.Entry {
+	entries := make(map[string]serialize.Entry, len(s.Entries))
+	for _, e := range s.Entries {
+		entries[e.Name] = e
+	}
+	return entries
 }
 
 // Open opens the named file. Files that neither Keras nor h5dnn wrote are taken to have
@@ -45,7 +64,7 @@ func Open(name string, options ...serialize.Options) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Source{File: f, Name: name, Framework: checkpoint.PyTorch}
+	s := &Source{File: f, Name: name, Framework: checkpoint.PyTorch, optimizerState: transform.OptimizerState(f.Meta())}
 	if err := s.read(); err != nil {
 		f.Close()
 		return nil, fmt.Errorf("%s: %w", name, err)
@@ -271,9 +290,11 @@ func (s *Source) describe(a Architecture) (err error) {
 var conversions = map[[2]string]func(p *Plan) error{
 	{checkpoint.Keras, checkpoint.PyTorch}:   (*Plan).kerasToPyTorch,
 	{checkpoint.PyTorch, checkpoint.Keras}:   (*Plan).pyTorchToKeras,
+	{checkpoint.Keras, checkpoint.H5dnn}:     (*Plan).kerasToRun,
 	{checkpoint.Keras, checkpoint.Keras}:     (*Plan).copyAll,
 	{checkpoint.PyTorch, checkpoint.PyTorch}: (*Plan).copyAll,
 	{checkpoint.H5dnn, checkpoint.PyTorch}:   (*Plan).runToPyTorch,
+	{checkpoint.H5dnn, checkpoint.Keras}:     (*Plan).runToKeras,
 	{checkpoint.H5dnn, checkpoint.H5dnn}:     (*Plan).copyAll,
 	{checkpoint.PyTorch, checkpoint.H5dnn}:   (*Plan).pyTorchToRun,
 }

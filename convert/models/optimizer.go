@@ -29,10 +29,10 @@ func (p *Plan) exportOptimizer(m *checkpoint.Model) error {
 		return nil
 	}
 	if m.Optimizer == nil {
-		return fmt.Errorf("%s has no state of an optimizer", p.Source.Name)
+		return p.noOptimizer()
 	}
-	if !p.Format.Meta {
-		return fmt.Errorf("%s files have no place for the settings of an optimizer; use .pt", p.Format.Name)
+	if err := p.holdsSettings(); err != nil {
+		return err
 	}
 	state, groups, report, err := checkpoint.ExportOptimizer(m.Optimizer, p.Tensors)
 	if err != nil {
@@ -46,6 +46,19 @@ func (p *Plan) exportOptimizer(m *checkpoint.Model) error {
 		p.setMeta(pyTorchOptimizer+pyTorchGroup+key, text)
 	}
 	p.reportOptimizer(report)
+	return nil
+}
+
+// noOptimizer is the error of a source without the state of an optimizer.
+func (p *Plan) noOptimizer() error {
+	return fmt.Errorf("%s has no state of an optimizer", p.Source.Name)
+}
+
+// holdsSettings returns an error if the format has no place for the settings of an optimizer.
+func (p *Plan) holdsSettings() error {
+	if !p.Format.Meta {
+		return fmt.Errorf("%s files have no place for the settings of an optimizer; use .pt", p.Format.Name)
+	}
 	return nil
 }
 
@@ -65,7 +78,7 @@ const OptimizerPath = "optimizer"
 func (p *Plan) loseOptimizer() {
 	n := 0
 	for _, e := range p.Source.Entries {
-		if isOptimizerState(e.Name) && !p.taken[e.Name] {
+		if p.Source.isOptimizerState(e.Name) && !p.taken[e.Name] {
 			n++
 		}
 	}
@@ -109,7 +122,7 @@ func (p *Plan) pyTorchState() (state map[string]storage.Array, group map[string]
 		}
 	}
 	if len(group) == 0 {
-		return nil, nil, fmt.Errorf("%s has no state of an optimizer", p.Source.Name)
+		return nil, nil, p.noOptimizer()
 	}
 	return state, group, nil
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/h5dnn/h5dnn/checkpoint"
 	"github.com/h5dnn/h5dnn/loss"
 	"github.com/h5dnn/h5dnn/nn"
-	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/train"
 )
@@ -53,10 +52,7 @@ func (p *Plan) runState(c train.Config, parameters []string) (state map[string]s
 	if err != nil {
 		return nil, nil, err
 	}
-	entries := map[string]serialize.Entry{}
-	for _, e := range p.Source.Entries {
-		entries[e.Name] = e
-	}
+	entries := p.Source.byName()
 	state = map[string]storage.Array{}
 	step := storage.From([]float32{float32(p.runStep())})
 	step.View, _ = step.Reshape()
@@ -227,7 +223,7 @@ func (p *Plan) keepRunOptimizer(c *train.Config, o *checkpoint.Optimizer, tensor
 		return nil
 	}
 	if o == nil {
-		return fmt.Errorf("%s has no state of an optimizer", p.Source.Name)
+		return p.noOptimizer()
 	}
 	list, group, report, err := checkpoint.ExportOptimizer(o, tensors)
 	if err != nil {

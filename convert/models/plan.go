@@ -263,7 +263,7 @@ func (p *Plan) pyTorchToKeras() error {
 func (p *Plan) importInto(plans []checkpoint.LayerPlan) error {
 	var list []checkpoint.Tensor
 	for _, e := range p.Source.Entries {
-		if !p.taken[e.Name] && !isOptimizerState(e.Name) {
+		if !p.taken[e.Name] && !p.Source.isOptimizerState(e.Name) {
 			list = append(list, checkpoint.Tensor{Name: e.Name, Array: e.Array})
 		}
 	}
@@ -324,12 +324,6 @@ func reparametrized(name string, parameters map[string]checkpoint.Tensor) string
 	return "; it is computed from others: save the state_dict after " + way
 }
 
-// isOptimizerState reports whether an array of a file is an optimizer's.
-func isOptimizerState(name string) bool {
-	first, _, nested := strings.Cut(name, "/")
-	return nested && strings.Contains(first, "optimizer")
-}
-
 // copyAll keeps arrays that a user's rules do not name as they are.
 func (p *Plan) copyAll() error {
 	for _, e := range p.Source.Entries {
@@ -376,10 +370,7 @@ func (p *Plan) check() error {
 // Contents returns what is written. Each array is computed when it is read.
 func (p *Plan) Contents(ctx context.Context) serialize.Contents {
 	return serialize.Contents{Meta: p.meta, Entries: func(yield func(serialize.Entry, error) bool) {
-		sources := make(map[string]serialize.Entry, len(p.Source.Entries))
-		for _, e := range p.Source.Entries {
-			sources[e.Name] = e
-		}
+		sources := p.Source.byName()
 		for _, t := range p.Tensors {
 			if err := ctx.Err(); err != nil {
 				yield(serialize.Entry{}, err)

@@ -10,7 +10,6 @@ import (
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/loss"
 	"github.com/h5dnn/h5dnn/nn"
-	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/train"
 )
@@ -92,10 +91,7 @@ func (p *Plan) runToPyTorch() error {
 	if err != nil {
 		return err
 	}
-	entries := map[string]serialize.Entry{}
-	for _, e := range p.Source.Entries {
-		entries[e.Name] = e
-	}
+	entries := p.Source.byName()
 	used := map[string]bool{}
 	for _, one := range parameters {
 		name := runModel + one.h5dnn
@@ -139,10 +135,10 @@ func (p *Plan) runOptimizerToPyTorch() error {
 		return nil
 	}
 	if !p.hasRunOptimizer() {
-		return fmt.Errorf("%s has no state of an optimizer", p.Source.Name)
+		return p.noOptimizer()
 	}
-	if !p.Format.Meta {
-		return fmt.Errorf("%s files have no place for the settings of an optimizer; use .pt", p.Format.Name)
+	if err := p.holdsSettings(); err != nil {
+		return err
 	}
 	var parameters []string
 	for _, t := range p.Tensors {
@@ -268,7 +264,7 @@ func (p *Plan) inputShape(c train.Config) ([]int, error) {
 	var shapes [][]int
 	if nn.SpatialAxes(model, "") == 0 {
 		for _, e := range p.Source.Entries {
-			if e.Array.Rank() == 2 && !isOptimizerState(e.Name) {
+			if e.Array.Rank() == 2 && !p.Source.isOptimizerState(e.Name) {
 				if p.From == checkpoint.Keras { // (in, out)
 					return e.Array.Shape[:1], nil
 				}
@@ -353,7 +349,7 @@ func (p *Plan) importParameters(c *train.Config, model nn.Module, parameters []p
 	for _, e := range p.Source.Entries {
 		switch {
 		case used[e.Name] || p.taken[e.Name]:
-		case isOptimizerState(e.Name):
+		case p.Source.isOptimizerState(e.Name):
 		default:
 			p.lose(e.Name)
 			p.Unused = append(p.Unused, e.Name)

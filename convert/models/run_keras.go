@@ -12,10 +12,6 @@ import (
 	"github.com/h5dnn/h5dnn/train"
 )
 
-func init() {
-	conversions[[2]string{checkpoint.H5dnn, checkpoint.Keras}] = (*Plan).runToKeras
-}
-
 // metaInputs is the name of the features of the model in the metadata of a run.
 const metaInputs = "h5dnn_inputs"
 
@@ -83,7 +79,7 @@ func (p *Plan) runParameters(c train.Config) (*checkpoint.Optimizer, map[string]
 	var optimizer *checkpoint.Optimizer
 	if p.options.Optimizer {
 		if !p.hasRunOptimizer() {
-			return nil, nil, fmt.Errorf("%s has no state of an optimizer", p.Source.Name)
+			return nil, nil, p.noOptimizer()
 		}
 		var names []string
 		for _, t := range list {

@@ -153,13 +153,14 @@ func withWeights(m *checkpoint.Model, prefix string, weights map[string]storage.
 	return &c
 }
 
+// same returns an error unless have is want, bit by bit.
 func same(ctx context.Context, want, have storage.Array) error {
-	if want.Type != have.Type || fmt.Sprint(want.Shape) != fmt.Sprint(have.Shape) {
+	if want.Type != have.Type || !slices.Equal(want.Shape, have.Shape) {
 		return fmt.Errorf("%v%v; want %v%v", have.Type, have.Shape, want.Type, want.Shape)
 	}
 	equal, err := blocks.Equal(ctx, want, have)
 	if err == nil && !equal {
-		err = fmt.Errorf("elements differ from what was to be written")
+		err = errors.New("elements differ from what was to be written")
 	}
 	return err
 }

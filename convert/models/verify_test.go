@@ -37,7 +37,7 @@ func TestVerifyComparesPredictions(t *testing.T) {
 			continue
 		}
 		for _, e := range s.Entries {
-			if strings.HasSuffix(e.Name, "kernel") && !isOptimizerState(e.Name) {
+			if strings.HasSuffix(e.Name, "kernel") && !s.isOptimizerState(e.Name) {
 				if _, err := p.predictBoth(map[string]storage.Array{e.Name: checkpoint.Scale(e.Array, 1.1)}); err == nil {
 					t.Errorf("%s: %s times 1.1 predicts the same", name, e.Name)
 				}

@@ -30,7 +30,7 @@ func TestTextsAreQuoted(t *testing.T) {
 	texts := []any{"a", `b "c"`, "d,e"}
 	e := serialize.Entry{Name: "names", Elements: &serialize.Elements{View: views.Of(3), Type: "string", Values: func(v views.View) ([]any, error) { return texts[:v.Len()], nil }}}
 	var out bytes.Buffer
-	err := serialize.Write(&out, "csv", serialize.Contents{Entries: func(yield func(serialize.Entry, error) bool) { yield(e, nil) }})
+	err := serialize.Write(&out, "csv", serialize.Contents{Entries: serialize.Entries(e)})
 	if want := "a\n\"b \"\"c\"\"\"\n\"d,e\"\n"; err != nil || out.String() != want {
 		t.Errorf("%q, %v; want %q", out.String(), err, want)
 	}

@@ -158,13 +158,7 @@ func TestIndexAndHDF5Agree(t *testing.T) {
 		list = append(list, serialize.Entry{Name: fmt.Sprint("layer.", i, "/", typ), Array: a, Attrs: map[string]any{"role": "param", "n": storage.From([]int64{int64(i)})}})
 	}
 	list = append(list, serialize.Entry{Name: "empty", Array: storage.From([]float32{}, 0, 3)}, serialize.Entry{Name: "scalar", Array: storage.From([]float64{2.5})})
-	name := save(t, func(yield func(serialize.Entry, error) bool) {
-		for _, e := range list {
-			if !yield(e, nil) {
-				return
-			}
-		}
-	}, h5ck.Options{})
+	name := save(t, serialize.Entries(list...), h5ck.Options{})
 	indexed, err := serialize.Open(name)
 	if err != nil {
 		t.Fatal(err)

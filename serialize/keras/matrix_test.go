@@ -26,13 +26,7 @@ func TestEveryTypeIsKept(t *testing.T) {
 		"keras_version": "3.15.0",
 		"model_config":  fmt.Sprintf(`{"class_name": "Sequential", "config": {"name": "m", "layers": [%s]}}`, strings.Join(layers, ", ")),
 	}
-	contents := serialize.Contents{Meta: meta, Entries: func(yield func(serialize.Entry, error) bool) {
-		for _, e := range list {
-			if !yield(e, nil) {
-				return
-			}
-		}
-	}}
+	contents := serialize.Contents{Meta: meta, Entries: serialize.Entries(list...)}
 	for _, format := range []string{"keras", "keras-weights"} {
 		known, err := serialize.ByName(format)
 		if err != nil {

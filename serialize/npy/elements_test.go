@@ -108,7 +108,7 @@ func TestStringsAndStructuredTypes(t *testing.T) {
 
 // contents are one entry, to be saved.
 func contents(e serialize.Entry) serialize.Contents {
-	return serialize.Contents{Entries: func(yield func(serialize.Entry, error) bool) { yield(e, nil) }}
+	return serialize.Contents{Entries: serialize.Entries(e)}
 }
 
 // TestTimesAreIntegersWithTheirType, and keep it in files that are written.

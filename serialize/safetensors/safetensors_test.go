@@ -169,13 +169,7 @@ func TestMetadataThatNamesAnArray(t *testing.T) {
 	entries := []serialize.Entry{{Name: "w", Array: w, Shared: "w"}, {Name: "tied", Array: w, Shared: "w"}, {Name: "note", Array: w, Shared: "w"}}
 	for _, meta := range []map[string]string{{"note": "w"}, {"comment": "w", "format": "pt"}} {
 		name := filepath.Join(t.TempDir(), "a.safetensors")
-		all := func(yield func(serialize.Entry, error) bool) {
-			for _, e := range entries {
-				if !yield(e, nil) {
-					return
-				}
-			}
-		}
+		all := serialize.Entries(entries...)
 		if err := serialize.Save(name, "", serialize.Contents{Entries: all, Meta: meta}); err != nil {
 			t.Fatal(err)
 		}

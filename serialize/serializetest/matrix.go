@@ -77,7 +77,7 @@ func (x examiner) everyTypeIn(t *testing.T, name string, meta map[string]string)
 		want[i] = named{e.Name, e.Array}
 	}
 	if !x.Single {
-		if err := serialize.Save(name, x.Name, serialize.Contents{Entries: entries(list)}); err != nil {
+		if err := serialize.Save(name, x.Name, serialize.Contents{Entries: serialize.Entries(list...)}); err != nil {
 			t.Fatal(err)
 		}
 		x.check(t, name, meta, want...)

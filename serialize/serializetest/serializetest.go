@@ -321,7 +321,7 @@ func (x examiner) sharing(t *testing.T) {
 		list = append(list, serialize.Entry{Name: "unit", Array: a, Shared: "e", Attrs: map[string]any{"unit": "m"}})
 	}
 	name := x.file(t)
-	if err := serialize.Save(name, x.Name, serialize.Contents{Entries: entries(list)}); err != nil {
+	if err := serialize.Save(name, x.Name, serialize.Contents{Entries: serialize.Entries(list...)}); err != nil {
 		t.Fatal(err)
 	}
 	var want []named
@@ -371,7 +371,7 @@ func (x examiner) sharing(t *testing.T) {
 	for i := range list {
 		list[i].Shared = ""
 	}
-	if err := serialize.Save(apart, x.Name, serialize.Contents{Entries: entries(list)}); err != nil {
+	if err := serialize.Save(apart, x.Name, serialize.Contents{Entries: serialize.Entries(list...)}); err != nil {
 		t.Fatal(err)
 	}
 	const elements = 100 * 100 * 4
@@ -387,16 +387,6 @@ func size(t *testing.T, name string) int64 {
 		t.Fatal(err)
 	}
 	return info.Size()
-}
-
-func entries(list []serialize.Entry) iter.Seq2[serialize.Entry, error] {
-	return func(yield func(serialize.Entry, error) bool) {
-		for _, e := range list {
-			if !yield(e, nil) {
-				return
-			}
-		}
-	}
 }
 
 func one(e serialize.Entry, err error) iter.Seq2[serialize.Entry, error] {

@@ -53,25 +53,20 @@ func Save(name string, c serialize.Contents, o Options) error {
 	if err != nil {
 		return err
 	}
-	for i := range shards {
-		if o.Check == nil {
-			break
-		}
-		if err := o.Check(FileName(base, i+1, len(shards))); err != nil {
-			return err
+	if o.Check != nil {
+		for i := range shards {
+			if err := o.Check(FileName(base, i+1, len(shards))); err != nil {
+				return err
+			}
 		}
 	}
-	in := map[string]string{}
+	in := map[string]string{} // the file of each array
 	for i, shard := range shards {
 		file := FileName(base, i+1, len(shards))
 		for _, e := range shard {
 			in[e.Name] = file
 		}
-		contents := serialize.Contents{Entries: entries(shard), Context: c.Context}
-		if format.Meta {
-			contents.Meta = c.Meta
-		}
-		if err := serialize.Save(filepath.Join(filepath.Dir(name), file), format.Name, contents); err != nil {
+		if err := saveShard(filepath.Join(filepath.Dir(name), file), format, shard, c); err != nil {
 			return err
 		}
 	}
@@ -80,6 +75,15 @@ func Save(name string, c serialize.Contents, o Options) error {
 		_, err := f.Write(text)
 		return err
 	})
+}
+
+// saveShard writes some of the entries of c, with its metadata if the format has any.
+func saveShard(name string, format serialize.Format, shard []serialize.Entry, c serialize.Contents) error {
+	contents := serialize.Contents{Entries: serialize.Entries(shard...), Context: c.Context}
+	if format.Meta {
+		contents.Meta = c.Meta
+	}
+	return serialize.Save(name, format.Name, contents)
 }
 
 // FileName returns the name of shard i of n of a checkpoint called base.
@@ -134,16 +138,6 @@ func (c counter) bytes(e serialize.Entry) int {
 	}
 	c[key] = true
 	return n
-}
-
-func entries(list []serialize.Entry) func(func(serialize.Entry, error) bool) {
-	return func(yield func(serialize.Entry, error) bool) {
-		for _, e := range list {
-			if !yield(e, nil) {
-				return
-			}
-		}
-	}
 }
 
 // encode returns the text of an index, laid out as the library of Hugging Face does.

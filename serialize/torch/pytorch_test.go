@@ -4,7 +4,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -32,16 +31,6 @@ for options in [{"mmap": False}, {"mmap": True}]:
 assert zipfile.ZipFile(sys.argv[1]).testzip() is None
 print(json.dumps(out))
 `
-
-func entriesOf(list []serialize.Entry) iter.Seq2[serialize.Entry, error] {
-	return func(yield func(serialize.Entry, error) bool) {
-		for _, e := range list {
-			if !yield(e, nil) {
-				return
-			}
-		}
-	}
-}
 
 // TestPyTorchLoadsWhatIsSaved compares every type, and strided and shared arrays.
 func TestPyTorchLoadsWhatIsSaved(t *testing.T) {
@@ -82,7 +71,7 @@ func TestPyTorchLoadsWhatIsSaved(t *testing.T) {
 	}
 
 	name := filepath.Join(t.TempDir(), "model.pt")
-	if err := serialize.Save(name, "", serialize.Contents{Entries: entriesOf(list), Meta: map[string]string{"epoch": "3"}}); err != nil {
+	if err := serialize.Save(name, "", serialize.Contents{Entries: serialize.Entries(list...), Meta: map[string]string{"epoch": "3"}}); err != nil {
 		t.Fatal(err)
 	}
 	var loads [][]description

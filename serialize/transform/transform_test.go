@@ -13,16 +13,6 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-func entries(list ...serialize.Entry) transform.Entries {
-	return func(yield func(serialize.Entry, error) bool) {
-		for _, e := range list {
-			if !yield(e, nil) {
-				return
-			}
-		}
-	}
-}
-
 // show lists entries with their elements.
 func show(t *testing.T, list transform.Entries) string {
 	t.Helper()
@@ -40,7 +30,7 @@ func show(t *testing.T, list transform.Entries) string {
 // Example quantizes a matrix of two output channels.
 func Example() {
 	w := storage.From([]float32{1, -2, 0.5, 12.7}, 2, 2)
-	for e, err := range transform.Quantize(entries(serialize.Entry{Name: "w", Array: w}), transform.QuantizeOptions{}) {
+	for e, err := range transform.Quantize(serialize.Entries(serialize.Entry{Name: "w", Array: w}), transform.QuantizeOptions{}) {
 		elems, _ := storage.Read[float32](e.Array)
 		fmt.Println(e.Name, e.Array.Type, elems, err)
 	}
@@ -53,7 +43,7 @@ func Example() {
 func TestCastsConvertFloats(t *testing.T) {
 	w := storage.From([]float32{1, 2, 3, 4, 5, 1e6}, 2, 3)
 	turned, _ := w.Transpose()
-	got := show(t, transform.Cast(entries(serialize.Entry{Name: "w", Array: w.With(turned)}, serialize.Entry{Name: "n", Array: storage.From([]int64{7})}), dtype.Float16))
+	got := show(t, transform.Cast(serialize.Entries(serialize.Entry{Name: "w", Array: w.With(turned)}, serialize.Entry{Name: "n", Array: storage.From([]int64{7})}), dtype.Float16))
 	if want := "w float16[3 2] [1 4 2 5 3 +Inf]\nn int64[] [7]"; got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
@@ -66,7 +56,7 @@ func TestCastsToFloat8(t *testing.T) {
 		dtype.Float8E4M3: "x float8_e4m3fn[6] [448 448 -448 NaN 448 0.1015625]",
 		dtype.Float8E5M2: "x float8_e5m2[6] [512 +Inf -Inf NaN 448 0.09375]",
 	} {
-		if got := show(t, transform.Cast(entries(serialize.Entry{Name: "x", Array: x}), to)); got != want {
+		if got := show(t, transform.Cast(serialize.Entries(serialize.Entry{Name: "x", Array: x}), to)); got != want {
 			t.Errorf("%s\nwant %s", got, want)
 		}
 	}
@@ -83,7 +73,7 @@ func TestQuantizedArraysAreNear(t *testing.T) {
 	for _, a := range []storage.Array{w, w.With(turned)} {
 		for _, axis := range []int{0, 1, -1} {
 			var list []serialize.Entry
-			for e, err := range transform.Quantize(entries(serialize.Entry{Name: "w", Array: a}), transform.QuantizeOptions{Axis: axis}) {
+			for e, err := range transform.Quantize(serialize.Entries(serialize.Entry{Name: "w", Array: a}), transform.QuantizeOptions{Axis: axis}) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -114,7 +104,7 @@ func TestQuantizedArraysAreNear(t *testing.T) {
 // TestQuantizingLeavesOthersAlone, keeps tied weights tied, and refuses what is not finite.
 func TestQuantizingLeavesOthersAlone(t *testing.T) {
 	w := storage.From([]float64{0, 0, 1, -1}, 2, 2)
-	list := entries(serialize.Entry{Name: "bias", Array: storage.From([]float32{1.5}, 1)}, serialize.Entry{Name: "a", Array: w, Shared: "tied"}, serialize.Entry{Name: "b", Array: w, Shared: "tied"})
+	list := serialize.Entries(serialize.Entry{Name: "bias", Array: storage.From([]float32{1.5}, 1)}, serialize.Entry{Name: "a", Array: w, Shared: "tied"}, serialize.Entry{Name: "b", Array: w, Shared: "tied"})
 	quantized := transform.Quantize(list, transform.QuantizeOptions{})
 	if got, want := show(t, quantized), "bias float32[1] [1.5]\na int8[2 2] [0 0 127 -127]\na.scale float32[2] [1 0.007874015718698502]\nb int8[2 2] [0 0 127 -127]\nb.scale float32[2] [1 0.007874015718698502]"; got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
@@ -127,7 +117,7 @@ func TestQuantizingLeavesOthersAlone(t *testing.T) {
 		t.Errorf("shared: %q %q %q %q", all[1].Shared, all[2].Shared, all[3].Shared, all[4].Shared)
 	}
 	for _, x := range []float32{float32(math.NaN()), float32(math.Inf(-1))} {
-		for e := range transform.Quantize(entries(serialize.Entry{Name: "w", Array: storage.From([]float32{1, x}, 1, 2)}), transform.QuantizeOptions{}) {
+		for e := range transform.Quantize(serialize.Entries(serialize.Entry{Name: "w", Array: storage.From([]float32{1, x}, 1, 2)}), transform.QuantizeOptions{}) {
 			if _, err := e.Array.To(storage.CPU); err == nil || !strings.Contains(err.Error(), "not finite") {
 				t.Errorf("%v is quantized: %v", x, err)
 			}
@@ -147,7 +137,7 @@ func TestOptimizerStateIsKnownByItsName(t *testing.T) {
 	}
 	dropped := 0
 	w := storage.From([]float32{1})
-	got := show(t, transform.WithoutOptimizerState(entries(serialize.Entry{Name: "w", Array: w}, serialize.Entry{Name: "optim/m/w", Array: w}), transform.IsOptimizerState, func(serialize.Entry) { dropped++ }))
+	got := show(t, transform.WithoutOptimizerState(serialize.Entries(serialize.Entry{Name: "w", Array: w}, serialize.Entry{Name: "optim/m/w", Array: w}), transform.IsOptimizerState, func(serialize.Entry) { dropped++ }))
 	if got != "w float32[] [1]" || dropped != 1 {
 		t.Errorf("%s, %d dropped", got, dropped)
 	}
