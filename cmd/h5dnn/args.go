@@ -28,7 +28,7 @@ func reorder(app *cli.App, args []string) ([]string, error) {
 			rest = append(rest, given[1:]...)
 			break
 		}
-		if !strings.HasPrefix(arg, "-") || arg == "-" {
+		if !strings.HasPrefix(arg, "-") || arg == "-" || strings.HasPrefix(arg, "-:") || strings.HasPrefix(arg, "-[") {
 			rest = append(rest, arg)
 			continue
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 
@@ -30,7 +31,8 @@ func convertCommand() *cli.Command {
 			".h5 if they are named as IN:/path or --from names their format.\n" +
 			"A model of Keras becomes a state_dict of PyTorch (.pt, .safetensors, .npz), or a run of h5dnn, and back:\n" +
 			"see h5dnn help models.\n" +
-			"OUT may be - for standard output, in any format but HDF5; the report then goes to standard error.",
+			"IN may be - for standard input. OUT may be - for standard output, in any format but HDF5; the report then\n" +
+			"goes to standard error.",
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "to", Usage: "`FORMAT` of OUT, by default from its extension"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "report what would be done, and write nothing"},
@@ -100,6 +102,9 @@ func checkConverted(c *cli.Context, out, format string) error {
 	case c.Bool("dry-run"):
 		return nil
 	case out != "-":
+		if info, err := os.Stat(out); err == nil && info.Mode()&fs.ModeNamedPipe != 0 {
+			return fmt.Errorf("%s is a pipe; write to - with > %s", out, out)
+		}
 		return checkOutput(c, out)
 	case c.Bool("verify"):
 		return errors.New("what was written to - cannot be read again; leave out --verify, or name a file")

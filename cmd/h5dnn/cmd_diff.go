@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/h5dnn/h5dnn/arrayfmt"
+	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/serialize/diff"
 )
 
@@ -19,7 +20,8 @@ func diffCommand() *cli.Command {
 		Name:      "diff",
 		Usage:     "compare the arrays of two files of any formats",
 		ArgsUsage: "A B",
-		Description: "Compares arrays of the same name: types, shapes and elements. Prints those that differ, the worst first,\n" +
+		Description: "Compares arrays of the same name: types, shapes and elements. The array of an .npy is compared with the only\n" +
+			"one of the other file, whatever its name. Prints those that differ, the worst first,\n" +
 			"with the largest absolute and relative errors, the distance in units in the last place (ULP) and the\n" +
 			"element with the largest relative error. The exit status is 1 if the files differ.",
 		Flags: []cli.Flag{
@@ -49,6 +51,7 @@ func diffCommand() *cli.Command {
 				return err
 			}
 			defer b.Close()
+			o.IgnoreNames = namedByFile(args[0]) || namedByFile(args[1])
 			report, err := diff.Files(c.Context, a, b, o)
 			if err != nil {
 				return err
@@ -65,6 +68,13 @@ func diffCommand() *cli.Command {
 			return err
 		},
 	}
+}
+
+// namedByFile reports whether the array of a file has the name of the file, as those of
+// formats with one array have.
+func namedByFile(name string) bool {
+	format, err := serialize.FormatOf(name)
+	return err == nil && format.Single
 }
 
 func diffReport(w io.Writer, r diff.Report, a, b string, all bool) error {

@@ -72,19 +72,23 @@ func convertModel(c *cli.Context, in address, out, format string) error {
 	}
 	defer source.Close()
 	addInput(c.Context, in.file, nil)
-	if !c.Bool("dry-run") {
-		if err := checkOutput(c, out); err != nil {
-			return err
-		}
+	if err := checkConverted(c, out, format); err != nil {
+		return err
 	}
 	plan, err := models.New(source, format, o)
 	if err != nil {
 		return withModelFlags(err)
 	}
 	refused := plan.Err() != nil && !c.Bool("allow-loss")
+	report := c.App.Writer
 	var verified *models.Verification
 	if !c.Bool("dry-run") && !refused {
-		if err := plan.Write(c.Context, out); err != nil {
+		write := func() error { return plan.Write(c.Context, out) }
+		if out == "-" {
+			report = c.App.ErrWriter
+			write = func() error { return plan.WriteTo(c.Context, c.App.Writer) }
+		}
+		if err := write(); err != nil {
 			return err
 		}
 		if c.Bool("verify") {
@@ -95,7 +99,7 @@ func convertModel(c *cli.Context, in address, out, format string) error {
 			verified = &v
 		}
 	}
-	err = buffered(c.App.Writer, func(w io.Writer) error {
+	err = buffered(report, func(w io.Writer) error {
 		if c.Bool("json") {
 			return modelJSON(w, plan, in.file, out)
 		}
@@ -226,6 +230,9 @@ func modelReport(c *cli.Context, w io.Writer, p *models.Plan, out string, refuse
 			line += " (--optimizer)"
 		}
 		lines = append(lines, line)
+	}
+	if out == "-" {
+		out = "standard output"
 	}
 	done := plural(len(p.Tensors), "array") + " written to " + out
 	switch {

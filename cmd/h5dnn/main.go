@@ -93,6 +93,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (status i
 	}()
 	args, err := reorder(app, args)
 	if err == nil {
+		args, err = readPipes(ctx, app, args)
+	}
+	if err == nil {
 		err = app.RunContext(withInputs(ctx), args)
 	}
 	return report(stderr, name, err)

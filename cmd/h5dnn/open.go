@@ -58,6 +58,9 @@ func isFile(name string) error {
 	case err == nil && info.IsDir():
 		return fmt.Errorf("%s is a folder; name a file in it", name)
 	case err == nil && !info.Mode().IsRegular():
+		if info.Mode()&fs.ModeNamedPipe != 0 {
+			return fmt.Errorf("%s is a pipe; read it as - with < %s", name, name)
+		}
 		_, err = storage.OpenFile(name)
 		return err
 	}

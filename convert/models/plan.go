@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -397,4 +398,10 @@ func sharedOf(t checkpoint.Tensor, sources map[string]serialize.Entry) string {
 // Write writes the output file, atomically.
 func (p *Plan) Write(ctx context.Context, out string) error {
 	return serialize.Save(out, p.Format.Name, p.Contents(ctx))
+}
+
+// WriteTo writes the output to w. Formats in HDF5, which is not written in order, are an
+// error.
+func (p *Plan) WriteTo(ctx context.Context, w io.Writer) error {
+	return serialize.Write(w, p.Format.Name, p.Contents(ctx))
 }

@@ -14,7 +14,7 @@ func CheckSpace(path string, size int64) error {
 	if err != nil {
 		return err
 	}
-	free, known := freeSpace(filepath.Dir(path))
+	free, known := FreeSpace(filepath.Dir(path))
 	if !known || size <= free {
 		return nil
 	}

@@ -2,5 +2,5 @@
 
 package atomicfile
 
-// freeSpace does not know.
-func freeSpace(string) (n int64, known bool) { return 0, false }
+// FreeSpace does not know.
+func FreeSpace(string) (n int64, known bool) { return 0, false }

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// freeSpace returns the bytes that this user may add to the file system of a folder, if the
+// FreeSpace returns the bytes that this user may add to the file system of a folder, if the
 // system tells.
-func freeSpace(folder string) (n int64, known bool) {
+func FreeSpace(folder string) (n int64, known bool) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(folder, &s); err != nil || s.Blocks == 0 { // file systems without a size, such as FUSE's
 		return 0, false

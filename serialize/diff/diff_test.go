@@ -144,3 +144,30 @@ func TestArraysThatCannotBeReadDiffer(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
+
+// TestNamesOfLoneArrays compares files with one array each under different names, on request.
+func TestNamesOfLoneArrays(t *testing.T) {
+	one := func(name string, values ...float32) map[string]storage.Array {
+		return map[string]storage.Array{name: storage.From(values, len(values))}
+	}
+	two := one("w", 1, 2)
+	two["b"] = storage.From([]float32{1, 2}, 2)
+	for _, test := range []struct {
+		a, b                   map[string]storage.Array
+		equal, differ, onlyOne int
+	}{
+		{one("x", 1, 2), one("y", 1, 2), 1, 0, 0},
+		{one("x", 1, 2), one("y", 1, 3), 0, 1, 0},
+		{two, one("y", 1, 2), 0, 0, 3},
+		{one("y", 1, 2), two, 0, 0, 3},
+		{one("b", 1, 2), two, 1, 0, 1},
+	} {
+		r, err := diff.Files(context.Background(), file(t, test.a), file(t, test.b), diff.Options{IgnoreNames: true})
+		if err != nil || r.Equal != test.equal || len(r.Differ) != test.differ || len(r.OnlyA)+len(r.OnlyB) != test.onlyOne {
+			t.Errorf("%v and %v: %+v, %v", test.a, test.b, r, err)
+		}
+	}
+	if r, _ := diff.Files(context.Background(), file(t, one("x", 1)), file(t, one("y", 1)), diff.Options{}); r.Same() {
+		t.Error("arrays of different names are equal without IgnoreNames")
+	}
+}
