@@ -157,15 +157,23 @@ func (s *inflated) rewind() (err error) {
 	return err
 }
 
-// checkEnd compares the checksum after the last byte.
+// checkEnd is endOf for the stream, once its last byte has been read.
 func (s *inflated) checkEnd() error {
 	if s.at < s.size {
 		return nil
 	}
-	if _, err := s.stream.Read(make([]byte, 1)); err != io.EOF {
-		return fmt.Errorf("more than the %d bytes it declares: %w", s.size, err)
+	return s.endOf(s.stream)
+}
+
+// endOf reads the end of a stream after its last byte, where its checksum is compared.
+func (s *inflated) endOf(r io.Reader) error {
+	switch _, err := io.ReadFull(r, make([]byte, 1)); {
+	case err == io.EOF:
+		return nil
+	case err != nil:
+		return err
 	}
-	return nil
+	return fmt.Errorf("more than the %d bytes it declares: %w", s.size, storage.ErrState)
 }
 
 func (s *inflated) truncated(err error) error {
@@ -211,8 +219,8 @@ func (s *inflated) decode() ([]byte, error) {
 	if _, err := io.ReadFull(closable{r, s.file}, b); err != nil {
 		return nil, err
 	}
-	if _, err := r.Read(make([]byte, 1)); err != io.EOF { // at the end, the checksum is compared
-		return nil, fmt.Errorf("more than the %d bytes it declares: %w", len(b), err)
+	if err := s.endOf(r); err != nil {
+		return nil, err
 	}
 	b = b[s.skip:]
 	kept := weak.Make(&b)
