@@ -315,6 +315,9 @@ func Write(w io.Writer, format string, c Contents) error {
 	if f.SaveFile == nil {
 		return f.Save(c.writer(w), c)
 	}
+	if file, ok := w.(*atomicfile.File); ok {
+		return f.SaveFile(file.Name(), c)
+	}
 	folder, remove, err := atomicfile.TempFolder()
 	if err != nil {
 		return err

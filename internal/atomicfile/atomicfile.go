@@ -107,7 +107,7 @@ func (f *File) Commit() error {
 
 func (f *File) commit() error {
 	if f.old != nil {
-		if err := f.Chmod(f.old.Mode().Perm()); err != nil {
+		if err := os.Chmod(f.Name(), f.old.Mode().Perm()); err != nil { // by name, under which a writer may have put another file
 			return err
 		}
 	}

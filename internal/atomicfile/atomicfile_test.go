@@ -175,3 +175,47 @@ func TestAbandonedFilesAreRemoved(t *testing.T) {
 		}
 	}
 }
+
+// TestSets replaces no file before Commit, and puts files in place that a writer has put at
+// the temporary name.
+func TestSets(t *testing.T) {
+	dir := t.TempDir()
+	path := func(name string) string { return filepath.Join(dir, name) }
+	write := func(text string, end func(*atomicfile.Set) error) {
+		var set atomicfile.Set
+		defer set.Discard()
+		err := set.Write(path("shard"), func(f *atomicfile.File) error {
+			return atomicfile.Write(f.Name(), func(g *atomicfile.File) error {
+				_, err := g.WriteString(text)
+				return err
+			})
+		})
+		err = errors.Join(err, set.Write(path("index"), func(f *atomicfile.File) error {
+			_, err := f.WriteString(text)
+			return err
+		}))
+		if err = errors.Join(err, end(&set)); err != nil {
+			t.Error(err)
+		}
+	}
+	check := func(want string) {
+		t.Helper()
+		shard, err := os.ReadFile(path("shard"))
+		index, err2 := os.ReadFile(path("index"))
+		if err := errors.Join(err, err2); err != nil || string(shard) != want || string(index) != want || len(list(t, dir)) != 2 {
+			t.Errorf("%q and %q, want %q; files %v, %v", shard, index, want, list(t, dir), err)
+		}
+	}
+	write("old", (*atomicfile.Set).Commit)
+	check("old")
+	if err := os.Chmod(path("shard"), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	write("lost", func(*atomicfile.Set) error { return nil })
+	check("old")
+	write("new", (*atomicfile.Set).Commit)
+	check("new")
+	if info, err := os.Stat(path("shard")); err != nil || info.Mode().Perm() != 0o640 {
+		t.Errorf("the new file has permissions %v, want those of the old one; %v", info.Mode(), err)
+	}
+}

@@ -102,8 +102,8 @@ func (p *shardPlan) split(size int) (shards [][]plannedGroup, total int) {
 func bytesOf(a storage.Array) int { return a.Len() * a.Type.Size() }
 
 // SaveShards writes an index, NAME.weights.json, and the weights beside it in files
-// NAME_00000.weights.h5 and so on, which Keras loads by the index. Each file is replaced
-// atomically, the index last.
+// NAME_00000.weights.h5 and so on, which Keras loads by the index. Files are replaced
+// when all are written, the index last.
 func SaveShards(name string, c serialize.Contents, o ShardOptions) error {
 	base, ok := strings.CutSuffix(filepath.Base(name), IndexExtension)
 	if !ok {
@@ -131,8 +131,11 @@ func SaveShards(name string, c serialize.Contents, o ShardOptions) error {
 		}
 	}
 	in := map[string][]string{}
+	var set atomicfile.Set
+	defer set.Discard()
 	for i, shard := range shards {
-		if err := writeShard(filepath.Join(filepath.Dir(name), shardName(base, i)), shard); err != nil {
+		path := filepath.Join(filepath.Dir(name), shardName(base, i))
+		if err := set.Write(path, func(f *atomicfile.File) error { return writeShard(f.Name(), shard) }); err != nil {
 			return err
 		}
 		for _, g := range shard {
@@ -141,7 +144,18 @@ func SaveShards(name string, c serialize.Contents, o ShardOptions) error {
 			}
 		}
 	}
-	return writeIndex(name, in, total)
+	text, err := encodeIndex(in, total)
+	if err != nil {
+		return err
+	}
+	err = set.Write(name, func(f *atomicfile.File) error {
+		_, err := f.Write(text)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return set.Commit()
 }
 
 func shardName(base string, i int) string { return fmt.Sprintf("%s_%05d.weights.h5", base, i) }
@@ -179,19 +193,12 @@ func writeShard(name string, groups []plannedGroup) error {
 	return w.Close()
 }
 
-func writeIndex(name string, in map[string][]string, total int) error {
+func encodeIndex(in map[string][]string, total int) ([]byte, error) {
 	files := map[string]any{}
 	for group, list := range in {
 		if files[group] = list; len(list) == 1 {
 			files[group] = list[0]
 		}
 	}
-	text, err := json.MarshalIndent(map[string]any{"metadata": map[string]any{"total_size": total}, "weight_map": files}, "", "    ")
-	if err != nil {
-		return err
-	}
-	return atomicfile.Write(name, func(f *atomicfile.File) error {
-		_, err := f.Write(text)
-		return err
-	})
+	return json.MarshalIndent(map[string]any{"metadata": map[string]any{"total_size": total}, "weight_map": files}, "", "    ")
 }

@@ -28,8 +28,8 @@ type Options struct {
 }
 
 // Save writes an index, such as model.safetensors.index.json, and its shards beside it,
-// such as model-00001-of-00003.safetensors. Arrays that share elements go into one shard. Each file is replaced
-// atomically, the index last.
+// such as model-00001-of-00003.safetensors. Arrays that share elements go into one shard. Files are
+// replaced when all are written, the index last.
 func Save(name string, c serialize.Contents, o Options) error {
 	base := strings.TrimSuffix(filepath.Base(name), Extension)
 	if base == filepath.Base(name) {
@@ -61,29 +61,36 @@ func Save(name string, c serialize.Contents, o Options) error {
 		}
 	}
 	in := map[string]string{} // the file of each array
+	var set atomicfile.Set
+	defer set.Discard()
 	for i, shard := range shards {
 		file := FileName(base, i+1, len(shards))
 		for _, e := range shard {
 			in[e.Name] = file
 		}
-		if err := saveShard(filepath.Join(filepath.Dir(name), file), format, shard, c); err != nil {
-			return err
+		path := filepath.Join(filepath.Dir(name), file)
+		if err := set.Write(path, func(f *atomicfile.File) error { return writeShard(f, format, shard, c) }); err != nil {
+			return fmt.Errorf("save %s: %w", path, err)
 		}
 	}
 	text := encode(in, c.Meta, total)
-	return atomicfile.Write(name, func(f *atomicfile.File) error {
+	err = set.Write(name, func(f *atomicfile.File) error {
 		_, err := f.Write(text)
 		return err
 	})
+	if err != nil {
+		return err
+	}
+	return set.Commit()
 }
 
-// saveShard writes some of the entries of c, with its metadata if the format has any.
-func saveShard(name string, format serialize.Format, shard []serialize.Entry, c serialize.Contents) error {
+// writeShard writes some of the entries of c, with its metadata if the format has any.
+func writeShard(f *atomicfile.File, format serialize.Format, shard []serialize.Entry, c serialize.Contents) error {
 	contents := serialize.Contents{Entries: serialize.Entries(shard...), Context: c.Context}
 	if format.Meta {
 		contents.Meta = c.Meta
 	}
-	return serialize.Save(name, format.Name, contents)
+	return serialize.Write(f, format.Name, contents)
 }
 
 // FileName returns the name of shard i of n of a checkpoint called base.

@@ -13,14 +13,17 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/internal/pythontest"
 	"github.com/h5dnn/h5dnn/serialize"
+	_ "github.com/h5dnn/h5dnn/serialize/hdf5"
 	_ "github.com/h5dnn/h5dnn/serialize/native"
 	_ "github.com/h5dnn/h5dnn/serialize/npy"
 	_ "github.com/h5dnn/h5dnn/serialize/safetensors"
 	"github.com/h5dnn/h5dnn/serialize/serializetest"
 	"github.com/h5dnn/h5dnn/serialize/sharded"
 	"github.com/h5dnn/h5dnn/storage"
+	"github.com/h5dnn/h5dnn/views"
 )
 
 // model are arrays of 24 and 8 bytes, two of which share their elements.
@@ -100,6 +103,67 @@ func TestShardsOfAnyFormat(t *testing.T) {
 		}
 	}
 }
+
+// TestOldShardsStayUntilAllAreWritten fails to write the last array. The old shards, of the
+// same names, must be unchanged, and nothing else left.
+func TestOldShardsStayUntilAllAreWritten(t *testing.T) {
+	for _, base := range []string{"model.safetensors", "model.h5"} {
+		dir := t.TempDir()
+		name := filepath.Join(dir, base+sharded.Extension)
+		save := func(x float32, last storage.Source) error {
+			b := storage.From([]float32{x, x}, 2)
+			if last != nil {
+				b.Data = last
+			}
+			arrays := func(yield func(serialize.Entry, error) bool) {
+				_ = yield(serialize.Entry{Name: "a", Array: storage.From([]float32{x, x}, 2)}, nil) && yield(serialize.Entry{Name: "b", Array: b}, nil)
+			}
+			return sharded.Save(name, serialize.Contents{Entries: arrays}, sharded.Options{Size: 8})
+		}
+		content := func() map[string]string {
+			all := map[string]string{}
+			files, err := os.ReadDir(dir)
+			for _, f := range files {
+				text, err2 := os.ReadFile(filepath.Join(dir, f.Name()))
+				err = errors.Join(err, err2)
+				all[f.Name()] = string(text)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			return all
+		}
+		if err := save(1, nil); err != nil {
+			t.Fatal(err)
+		}
+		old := content()
+		if len(old) != 3 {
+			t.Fatalf("%s: files %v, want two shards and an index", base, slices.Collect(maps.Keys(old)))
+		}
+		if err := save(2, brokenSource{}); err == nil {
+			t.Errorf("%s: no error", base)
+		}
+		if now := content(); !maps.Equal(now, old) {
+			for k := range now {
+				if now[k] != old[k] {
+					t.Errorf("%s: a save that failed changed %s", base, k)
+				}
+			}
+		}
+		if err := save(2, nil); err != nil {
+			t.Errorf("%s: %v", base, err)
+		}
+		if now := content(); len(now) != 3 || maps.Equal(now, old) {
+			t.Errorf("%s: the files were not replaced; there are %v", base, slices.Collect(maps.Keys(now)))
+		}
+	}
+}
+
+type brokenSource struct{}
+
+func (brokenSource) Len() int                                      { return 8 }
+func (brokenSource) Device() storage.Device                        { return storage.File("broken") }
+func (brokenSource) ReadView([]byte, dtype.Type, views.View) error { return errors.New("broken") }
 
 // TestIndexesAreChecked: files elsewhere, arrays that are not where the index says, and
 // shards that are missing are errors.
