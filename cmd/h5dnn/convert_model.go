@@ -165,6 +165,8 @@ func modelHint(err error) string {
 		return "give it by --flatten " + shape.Layer + "=H,W,C"
 	case errors.As(err, &sample):
 		return "give it by --input-shape"
+	case errors.As(err, &architecture) && architecture.Framework == checkpoint.Keras:
+		return "give it by --model, names for the arrays by --rules, or keep Keras's names with --framework keras"
 	case errors.As(err, &architecture):
 		return "give it by --model"
 	}

@@ -21,7 +21,7 @@ func (p *Plan) kerasToRun() error {
 	}
 	m := p.Source.Model
 	if m == nil {
-		return &MissingArchitectureError{p.Source.Name}
+		return &MissingArchitectureError{p.Source.Name, p.From}
 	}
 	if len(p.options.InputShape) > 0 {
 		if err := keras.SetInputShapes(m, p.options.InputShape); err != nil {

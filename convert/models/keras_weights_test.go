@@ -3,14 +3,17 @@ package models_test
 import (
 	"archive/zip"
 	"context"
+	"fmt"
 	"io"
 	"maps"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/h5dnn/h5dnn/checkpoint"
 	"github.com/h5dnn/h5dnn/convert/models"
 	"github.com/h5dnn/h5dnn/serialize"
 	kerasfile "github.com/h5dnn/h5dnn/serialize/keras"
@@ -253,5 +256,44 @@ func TestFoldersOfKerasAreModels(t *testing.T) {
 	}
 	if _, err := models.Open(folder); err == nil || !strings.Contains(err.Error(), "not beside it") {
 		t.Errorf("error %v of a folder without weights; want one that says so", err)
+	}
+}
+
+// TestRulesAloneNameWeightsWithoutAnArchitecture, of which h5dnn does not know what layers
+// they are of.
+func TestRulesAloneNameWeightsWithoutAnArchitecture(t *testing.T) {
+	const name = "../../serialize/keras/testdata/keras2_cnn_only.h5"
+	planned := func(text string) (*models.Plan, error) {
+		rules, err := checkpoint.ParseRules([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		source, err := models.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { source.Close() })
+		return models.New(source, "safetensors", models.Options{Rules: &rules})
+	}
+	plan, err := planned("{tensors: [{from: '*/kernel', to: '*.weight', do: transpose 1 0}, {from: '*/bias', to: '*.bias'}], drop: 'batch_normalization/*'}")
+	if err == nil {
+		t.Errorf("a transposition of two axes fits four: %v", plan.Tensors)
+	}
+	plan, err = planned("{tensors: [{from: dense/kernel, to: out.weight, do: transpose 1 0}, {from: '*/bias', to: '*.bias'}], drop: 'batch_normalization/*'}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var made []string
+	for _, tensor := range plan.Tensors {
+		made = append(made, fmt.Sprint(tensor.Name, tensor.Array.Shape))
+	}
+	if want := []string{"out.weight[5 48]", "conv2d.bias[4]", "dense.bias[5]"}; !slices.Equal(made, want) {
+		t.Errorf("made %v, want %v", made, want)
+	}
+	if lost := plan.Lost.Of("conv2d/kernel"); !lost.Avoidable() {
+		t.Errorf("lost %v, want conv2d/kernel", plan.Lost)
+	}
+	if _, err := planned("modules: {dense: out}"); err == nil || !strings.Contains(err.Error(), "rules for modules need the architecture") {
+		t.Errorf("rules for modules: %v", err)
 	}
 }

@@ -125,7 +125,10 @@ func IsKeras(name string) bool {
 
 // A MissingArchitectureError is the error of a file that has weights and does not say of
 // what model. Options.Architecture says it.
-type MissingArchitectureError struct{ Name string } // of the file
+type MissingArchitectureError struct {
+	Name      string // of the file
+	Framework string // that named its arrays
+}
 
 func (e *MissingArchitectureError) Error() string {
 	return e.Name + " has weights and no architecture"

@@ -63,6 +63,12 @@ func (p *Plan) refuse(l *checkpoint.Layer, path string, err error) {
 	}
 }
 
+// rulesAlone reports whether no rules but the user's apply.
+func (p *Plan) rulesAlone() bool {
+	known := p.Source.Model != nil || p.options.Architecture.Config != nil
+	return p.To == checkpoint.PyTorch && (p.From == checkpoint.PyTorch || p.From == checkpoint.Keras && !known)
+}
+
 // custom adds the arrays that a user's rules make.
 func (p *Plan) custom(rules checkpoint.CustomRules) error {
 	var all []checkpoint.Tensor
@@ -84,7 +90,13 @@ func (p *Plan) custom(rules checkpoint.CustomRules) error {
 		p.Lost.AddInherent(name, loss.Property, 1, "dropped by a rule")
 	}
 	p.Tensors = append(p.Tensors, made...)
-	if p.From == checkpoint.PyTorch && p.To == checkpoint.PyTorch && rules.Rest != "keep" {
+	if !p.rulesAlone() {
+		return nil
+	}
+	if len(rules.Modules) > 0 {
+		return fmt.Errorf("%s: rules for modules need the architecture, which says what layers they are; give rules for its tensors", p.Source.Name)
+	}
+	if rules.Rest != "keep" {
 		for _, name := range rest {
 			p.taken[name] = true
 			p.Lost.Add(name, loss.Array, 1, "no rule names it; add one, or rest: keep")
@@ -153,8 +165,11 @@ func (p *Plan) kerasToPyTorch() error {
 		return p.kerasWeightsToPyTorch(*c)
 	}
 	m := p.Source.Model
+	if m == nil && p.options.Rules != nil {
+		return p.copyAll()
+	}
 	if m == nil {
-		return &MissingArchitectureError{p.Source.Name}
+		return &MissingArchitectureError{p.Source.Name, p.From}
 	}
 	plans, err := p.links(m)
 	if err != nil {
@@ -231,7 +246,7 @@ func (p *Plan) setMeta(key, value string) {
 func (p *Plan) pyTorchToKeras() error {
 	m := p.Source.Model
 	if m == nil {
-		return &MissingArchitectureError{p.Source.Name}
+		return &MissingArchitectureError{p.Source.Name, p.From}
 	}
 	for _, l := range m.All() {
 		l.Weights = nil

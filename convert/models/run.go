@@ -200,7 +200,7 @@ func (p *Plan) pyTorchToRun() error {
 	c := p.options.Architecture.Config
 	switch {
 	case c == nil && p.Source.Model == nil:
-		return &MissingArchitectureError{p.Source.Name}
+		return &MissingArchitectureError{p.Source.Name, p.From}
 	case c == nil:
 		return p.pyTorchToKerasRun()
 	}
