@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -8,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/h5dnn/h5dnn/serialize"
+	"github.com/h5dnn/h5dnn/serialize/transform"
 )
 
 func repairCommand() *cli.Command {
@@ -48,16 +50,14 @@ func repairCommand() *cli.Command {
 			if err := checkOutput(c, out); err != nil {
 				return err
 			}
-			whole := 0
-			for _, err := range file.All() {
-				if err == nil {
-					whole++
-				}
+			arrays, whole, err := intact(c.Context, file)
+			if err != nil {
+				return err
 			}
 			if whole == 0 {
 				return fmt.Errorf("%s: no array is intact, so %s was not written", in, out)
 			}
-			if err := serialize.Save(out, k.saveAs, k.contents(file.All())); err != nil {
+			if err := serialize.Save(out, k.saveAs, k.contents(arrays)); err != nil {
 				return err
 			}
 			err = buffered(c.App.Writer, func(w io.Writer) error {
@@ -71,6 +71,35 @@ func repairCommand() *cli.Command {
 			return err
 		},
 	}
+}
+
+// intact yields the entries of a file, and the damaged ones with what is wrong with them. It
+// reads everything whose checksum the file has, and counts the others.
+func intact(ctx context.Context, file serialize.File) (arrays transform.Entries, whole int, err error) {
+	damaged := map[string]error{}
+	if v, ok := file.(serialize.Verifier); ok {
+		for name, err := range v.Verify(ctx) {
+			if err != nil && name != "" {
+				damaged[name] = err
+			}
+		}
+	}
+	arrays = func(yield func(serialize.Entry, error) bool) {
+		for e, err := range file.All() {
+			if err == nil && damaged[e.Name] != nil {
+				e, err = serialize.Entry{Name: e.Name}, damaged[e.Name]
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+	for _, err := range arrays {
+		if err == nil {
+			whole++
+		}
+	}
+	return arrays, whole, ctx.Err()
 }
 
 // damagedFormat returns the format of a file whose content may not show it any more.

@@ -41,7 +41,8 @@ func salvage(in serialize.Input) (serialize.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := (&archive{Sections: sections}).list()
+	a := &archive{Sections: sections}
+	found, err := a.list()
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +62,7 @@ func salvage(in serialize.Input) (serialize.File, error) {
 	if ok && !list.Has(name) {
 		err = list.Add(serialize.Entry{Name: name}, fmt.Errorf("%s: %s: %w", name, reason, storage.ErrState))
 	}
-	return list, err
+	return &opened{list, a}, err
 }
 
 // An appended reader has bytes after those of another.
@@ -145,8 +146,10 @@ func (m *member) measure(in serialize.Input) bool {
 		}
 		var descriptor [24]byte
 		n, _ := in.ReadAt(descriptor[:], m.data+int64(m.packed))
-		m.end = m.data + int64(m.packed) + int64(m.readDescriptor(descriptor[:n]))
-		return true
+		length := m.readDescriptor(descriptor[:n])
+		if m.end = m.data + int64(m.packed) + int64(length); length > 0 || n < len(descriptor) {
+			return true
+		} // else the header of the array is damaged
 	}
 	return m.findDescriptor(in)
 }

@@ -116,3 +116,50 @@ func TestVerifyFindsDamagedArrays(t *testing.T) {
 		}
 	}
 }
+
+// TestSalvageOfDamagedArchives changes each byte of files: an array that Verify does not name
+// is right, also where the header of an array says another size.
+func TestSalvageOfDamagedArchives(t *testing.T) {
+	format, err := serialize.ByName("npz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"stored.npz", "deflated.npz"} {
+		whole, err := os.ReadFile(filepath.Join("testdata", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := map[string][]byte{}
+		f, err := serialize.OpenReader(bytes.NewReader(whole), int64(len(whole)), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for e := range f.All() {
+			want[e.Name] = bytesOfArray(t, e.Array)
+		}
+		salvaged := 0
+		for at := range whole {
+			b := bytes.Clone(whole)
+			b[at] ^= 1 << (at % 8)
+			f, err := format.Salvage(serialize.Input{ReaderAt: bytes.NewReader(b), Size: int64(len(b)), Name: name})
+			if err != nil {
+				continue
+			}
+			damaged := map[string]bool{}
+			for name, err := range f.(serialize.Verifier).Verify(t.Context()) {
+				damaged[name] = err != nil
+			}
+			for e, err := range f.All() {
+				if err != nil || damaged[e.Name] || want[e.Name] == nil { // a damaged name
+					continue
+				}
+				if salvaged++; !bytes.Equal(bytesOfArray(t, e.Array), want[e.Name]) {
+					t.Errorf("%s, byte %d: %q differs, and Verify does not say so", name, at, e.Name)
+				}
+			}
+		}
+		if least := len(whole) * len(want) / 3; salvaged < least {
+			t.Errorf("%s: %d arrays are salvaged from %d files; want at least %d", name, salvaged, len(whole), least)
+		}
+	}
+}

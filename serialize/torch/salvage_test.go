@@ -51,6 +51,91 @@ func TestSalvageOfTruncatedFiles(t *testing.T) {
 	}
 }
 
+// TestSalvageOfCompressedFiles cuts one everywhere. What is read is right, and nothing is
+// given up that is whole.
+func TestSalvageOfCompressedFiles(t *testing.T) {
+	whole, err := os.ReadFile("testdata/compressed.pt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := bitsOf(t, "compressed.pt")
+	most := 0
+	for n := len(whole); n > 0; n-- {
+		f, err := salvage(t, whole[:n], "compressed.pt")
+		if err != nil {
+			continue
+		}
+		good := 0
+		for e, err := range f.All() {
+			if err != nil {
+				continue
+			}
+			if good++; hex.EncodeToString(elements(t, e.Array)) != want[e.Name] {
+				t.Fatalf("%d bytes: %q is %x, want %s", n, e.Name, elements(t, e.Array), want[e.Name])
+			}
+		}
+		if most < good && most != 0 {
+			t.Errorf("%d bytes have %d tensors, more than %d in longer files", n, good, most)
+		}
+		most = max(most, good)
+	}
+	if most != len(want) {
+		t.Errorf("at most %d of %d tensors are read", most, len(want))
+	}
+}
+
+// TestFlippedBitsAreNoticed changes every third byte of files: what is read is an error or right,
+// also after Salvage, whose Verify names what is damaged.
+func TestFlippedBitsAreNoticed(t *testing.T) {
+	for _, name := range []string{"compressed.pt", "state.pth"} {
+		whole, err := os.ReadFile("testdata/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, salvaged := bitsOf(t, name), 0
+		for at := 0; at < len(whole); at += 3 {
+			b := bytes.Clone(whole)
+			b[at] ^= 1 << (at % 8)
+			f, err := serialize.OpenReader(bytes.NewReader(b), int64(len(b)), name)
+			if err == nil {
+				read(t, f, want, nil, at)
+			}
+			if f, err = salvage(t, b, name); err != nil {
+				continue
+			}
+			damaged := map[string]bool{}
+			for name, err := range f.(serialize.Verifier).Verify(t.Context()) {
+				damaged[name] = err != nil
+			}
+			salvaged += read(t, f, want, damaged, at)
+		}
+		if least := len(whole) * len(want) / 9; salvaged < least {
+			t.Errorf("%s: %d tensors are salvaged from %d files; want at least %d", name, salvaged, len(whole), least)
+		}
+	}
+}
+
+// read compares the tensors that can be read with what they should be, and counts them.
+func read(t *testing.T, f serialize.File, want map[string]string, damaged map[string]bool, at int) (whole int) {
+	t.Helper()
+	for e, err := range f.All() {
+		if err != nil || damaged[e.Name] {
+			continue
+		}
+		var b bytes.Buffer
+		if _, err = e.Array.WriteTo(&b); err != nil {
+			if damaged != nil {
+				t.Errorf("byte %d: Verify finds nothing in %q: %v", at, e.Name, err)
+			}
+			continue
+		}
+		if whole++; hex.EncodeToString(b.Bytes()) != want[e.Name] {
+			t.Errorf("byte %d: %q is %x, want %s (salvaged: %v)", at, e.Name, b.Bytes(), want[e.Name], damaged != nil)
+		}
+	}
+	return whole
+}
+
 // TestSalvageReadsAllOfAFileWithoutDirectory that was written here, and that PyTorch wrote.
 func TestSalvageReadsAllOfAFileWithoutDirectory(t *testing.T) {
 	var b bytes.Buffer

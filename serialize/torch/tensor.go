@@ -325,7 +325,7 @@ func (f *file) entry(name string, t tensor) (serialize.Entry, error) {
 		e.Shared = t.key
 	}
 	if t.conj || t.neg {
-		e.Array.Data, e.Shared = &negated{Source: data, all: t.neg, imag: t.conj != t.neg}, ""
+		e.Array.Data, e.Shared = &negated{Source: data, key: t.key, all: t.neg, imag: t.conj != t.neg}, ""
 	}
 	return e, nil
 }
@@ -334,7 +334,8 @@ func (f *file) entry(name string, t tensor) (serialize.Entry, error) {
 // sign in the highest bit of their last byte, if they are floats, and complex ones two.
 type negated struct {
 	storage.Source
-	all, imag bool // negate real parts, imaginary parts
+	key       string // of the storage
+	all, imag bool   // negate real parts, imaginary parts
 }
 
 func (s *negated) ReadView(dst []byte, t dtype.Type, v views.View) error {

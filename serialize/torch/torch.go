@@ -10,6 +10,7 @@
 package torch
 
 import (
+	"bufio"
 	"bytes"
 	"compress/flate"
 	"encoding/binary"
@@ -124,13 +125,32 @@ func (p place) len() int64 {
 // place returns where the bytes of a record are, after locate.
 func (x *record) place() place { return place{x.data, x.size, x.crc, x.whole, x.method == deflated} }
 
-// open returns the bytes at p, decompressed.
-func (p place) open(r io.ReaderAt) io.Reader {
-	section := io.NewSectionReader(r, p.at, p.size)
-	if !p.deflated {
-		return section
+// open returns the bytes of the named record at p, decompressed. Their checksum is compared
+// where they end.
+func (p place) open(r io.ReaderAt, name string) io.Reader {
+	var record io.Reader = io.NewSectionReader(r, p.at, p.size)
+	if p.deflated {
+		record = flate.NewReader(record)
 	}
-	return flate.NewReader(section)
+	return &summed{Reader: record, name: name, want: p.crc}
+}
+
+// A summed reader compares the checksum of a record where it ends.
+type summed struct {
+	io.Reader
+	name      string
+	sum, want uint32 // want is 0 if it is unknown
+}
+
+func (s *summed) Read(b []byte) (int, error) {
+	n, err := s.Reader.Read(b)
+	s.sum = crc32.Update(s.sum, crc32.IEEETable, b[:n])
+	if err == io.EOF && s.want != 0 {
+		if err := compare(s.name, s.sum, s.want); err != nil {
+			return n, err
+		}
+	}
+	return n, err
 }
 
 // section returns the bytes at p, decompressed, as a Source.
@@ -138,7 +158,7 @@ func (f *file) section(name string, p place) (storage.Source, error) {
 	if !p.deflated {
 		return f.sections.Section(p.at, p.size)
 	}
-	open := func() (io.ReadCloser, error) { return io.NopCloser(p.open(f.in)), nil }
+	open := func() (io.ReadCloser, error) { return io.NopCloser(p.open(f.in, name)), nil }
 	return f.sections.Inflated(name, open, uint64(p.size), uint64(p.whole), 0)
 }
 
@@ -285,23 +305,27 @@ func (f *file) content(x *record) ([]byte, error) {
 	if x.whole > 100 {
 		return nil, fmt.Errorf("record %q of %d bytes; want at most 100: %w", x.name, x.whole, storage.ErrState)
 	}
-	b := make([]byte, x.whole)
-	_, err := io.ReadFull(x.place().open(f.in), b)
+	b, err := io.ReadAll(io.LimitReader(x.place().open(f.in, x.name), x.whole+1))
+	if err == nil && int64(len(b)) != x.whole {
+		err = fmt.Errorf("record %q has not the %d bytes it declares: %w", x.name, x.whole, storage.ErrState)
+	}
 	return b, err
 }
 
-// pickleOf reads a pickle in an archive. What it takes is bounded by the bytes in the file, if
-// it is compressed, too.
+// pickleOf reads the pickle of an archive to its end, where the checksum is compared. What it
+// takes is bounded by the bytes in the file, if it is compressed, too.
 func (f *file) pickleOf(p place) (value any, err error) {
-	if !p.deflated {
-		value, _, err = f.pickle(p.at, p.size)
-		return value, err
+	if p.deflated {
+		if err := f.in.Budget.Make(int(p.whole), int(p.size)); err != nil {
+			return nil, err
+		}
 	}
-	if err := f.in.Budget.Make(int(p.whole), int(p.size)); err != nil {
-		return nil, err
-	}
-	value, n, err := pickle.Load(p.open(f.in), p.whole, f.in.Budget.Limit())
+	r := bufio.NewReader(io.LimitReader(p.open(f.in, "data.pkl"), p.len()+1))
+	value, n, err := pickle.Load(r, p.len(), f.in.Budget.Limit())
 	f.pickled += n
+	if _, rest := io.Copy(io.Discard, r); rest != nil { // which explains what is wrong with the values
+		err = rest
+	}
 	return value, err
 }
 
@@ -328,7 +352,7 @@ func (f *file) storage(s stored, t dtype.Type) (storage.Source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("storage %s: %w", s.key, err)
 	}
-	if p.crc != 0 {
+	if p.crc != 0 && !p.deflated {
 		section = serialize.Verified(section, crc32.IEEETable, 0, func(sum uint32) error { return compare("data/"+s.key, sum, p.crc) })
 	}
 	source := serialize.Normalize(section, t, f.order)

@@ -17,14 +17,18 @@ func (f *file) Verify(ctx context.Context) iter.Seq2[string, error] {
 		}
 		seen := map[string]error{} // by storage
 		for e, err := range f.All() {
-			if err == nil && e.Shared != "" {
+			key := e.Shared
+			if n, ok := e.Array.Data.(*negated); ok {
+				key = n.key
+			}
+			if err == nil && key != "" {
 				known := false
-				if err, known = seen[e.Shared]; !known {
+				if err, known = seen[key]; !known {
 					var p place
-					if p, err = f.find(e.Shared); err == nil {
-						err = f.verify(ctx, p, "data/"+e.Shared)
+					if p, err = f.find(key); err == nil {
+						err = f.verify(ctx, p, "data/"+key)
 					}
-					seen[e.Shared] = err
+					seen[key] = err
 				}
 			}
 			if !yield(e.Name, err) || ctx.Err() != nil {

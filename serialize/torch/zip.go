@@ -29,7 +29,10 @@ type record struct {
 	err    error  // of locate
 }
 
-const deflated = 8 // a method of compression
+const (
+	deflated       = 8      // a method of compression
+	followedBySize = 1 << 3 // flag: the sizes and the checksum are behind the bytes
+)
 
 // The structures of zip archives (PKWARE APPNOTE 6.3.9, sections 4.3.7 to 4.3.16).
 const (
@@ -114,22 +117,7 @@ func parseEntry(b []byte, text string) (x record, rest []byte, err error) {
 	}
 	x = record{name: text[entrySize:][:names], crc: le.Uint32(b[16:]), size: int64(le.Uint32(b[24:])), header: int64(le.Uint32(b[42:]))}
 	packed := int64(le.Uint32(b[20:]))
-	extra := b[entrySize+names:][:extras]
-	for len(extra) >= 4 {
-		n := int(le.Uint16(extra[2:]))
-		if len(extra) < 4+n {
-			break
-		}
-		field := extra[4:][:n]
-		if le.Uint16(extra) == extra64 {
-			for _, value := range []*int64{&x.size, &packed, &x.header} {
-				if *value == math.MaxUint32 && len(field) >= 8 {
-					*value, field = int64(le.Uint64(field)), field[8:]
-				}
-			}
-		}
-		extra = extra[4+n:]
-	}
+	sizes64(b[entrySize+names:][:extras], &x.size, &packed, &x.header)
 	x.method, x.whole = le.Uint16(b[10:]), x.size
 	switch {
 	case le.Uint16(b[8:])&1 != 0:
@@ -143,6 +131,25 @@ func parseEntry(b []byte, text string) (x record, rest []byte, err error) {
 		return x, nil, fmt.Errorf("record %q reaches outside of the file", x.name)
 	}
 	return x, b[entrySize+names+extras+comments:], nil
+}
+
+// sizes64 reads the values that do not fit in 32 bits from the extra fields of a record.
+func sizes64(extra []byte, values ...*int64) {
+	for len(extra) >= 4 {
+		n := int(le.Uint16(extra[2:]))
+		if len(extra) < 4+n {
+			return
+		}
+		field := extra[4:][:n]
+		if le.Uint16(extra) == extra64 {
+			for _, value := range values {
+				if *value == math.MaxUint32 && len(field) >= 8 {
+					*value, field = int64(le.Uint64(field)), field[8:]
+				}
+			}
+		}
+		extra = extra[4+n:]
+	}
 }
 
 // checkOverlap fails if records overlap each other or the directory at end.
