@@ -107,7 +107,7 @@ func New(ctx context.Context, file inspect.File, path, format string, o Options)
 		reason := ""
 		if i := slices.IndexFunc(p.Lost, func(i loss.Item) bool { return i.Kind == loss.Array }); i >= 0 {
 			lost := p.Lost[i]
-			reason = fmt.Sprintf("; %s: %s", lost.Path, strings.TrimPrefix(lost.Reason, lost.Path[1:]+": "))
+			reason = fmt.Sprintf("; %s: %s", lost.Path, lost.Reason)
 		}
 		return nil, fmt.Errorf("%s has no arrays that %s can hold%s", file.Name(), format, reason)
 	case n > 1 && p.targetFormat().Single:
@@ -275,7 +275,10 @@ func (p *Plan) decideAttrs(s *Step) {
 
 func (p *Plan) decideData(file inspect.File, s *Step) {
 	data, err := file.Find(s.Path)
-	if err == nil {
+	switch {
+	case s.Unread != nil:
+		err = s.Unread
+	case err == nil:
 		err = data.CheckSize()
 	}
 	s.data = data

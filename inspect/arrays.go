@@ -161,7 +161,7 @@ func (f *arrays) object(e entry, path string) Object {
 			o.Data.Shares = first
 		}
 	case e.Elements != nil:
-		o.Err, o.Data = nil, e.describe()
+		o.Err, o.Unread, o.Data = nil, e.err, e.describe()
 	default:
 		o.Kind = "unknown"
 	}
@@ -243,9 +243,7 @@ func (e entry) selection() Selection {
 
 func (f *arrays) Find(path string) (Selection, error) {
 	if i, ok := f.index[Clean(path)]; ok {
-		s := f.entries[i].selection()
-		s.Entry = true
-		return s, f.entries[i].err
+		return f.selected(i)
 	}
 	var names []string
 	for _, e := range f.entries {
@@ -253,11 +251,23 @@ func (f *arrays) Find(path string) (Selection, error) {
 	}
 	if Clean(path) == "/" {
 		if len(names) == 1 {
-			return f.entries[0].selection(), f.entries[0].err
+			s, err := f.selected(0)
+			s.Entry = false // it is asked for without its name
+			return s, err
 		}
 		return Selection{}, fmt.Errorf("%s has %d arrays; name one: %s:%s", f.name, len(names), f.name, firstOr(names, "/name"))
 	}
 	return Selection{}, fmt.Errorf("%s has no array %s%s", f.name, path, spell.Hint(Clean(path), names))
+}
+
+// selected returns the data of entry i.
+func (f *arrays) selected(i int) (Selection, error) {
+	e := f.entries[i]
+	s := e.selection()
+	if s.Entry = true; e.err != nil {
+		return s, fmt.Errorf("%s: %s: %w", f.name, e.path, e.err)
+	}
+	return s, nil
 }
 
 // Clean returns path with one leading slash and no trailing one.

@@ -70,7 +70,9 @@ func describeItem(i h5format.Item, err error) Object {
 	}
 	o := describeObject(i.Object, nil)
 	o.Attrs = slices.DeleteFunc(o.Attrs, func(a Attr) bool { return i.Meaning.Hides(a.Name) })
-	if o.Kind = "dataset"; !errors.Is(err, dtype.ErrType) { // else it is described
+	if o.Kind = "dataset"; errors.Is(err, dtype.ErrType) {
+		o.Unread = err
+	} else {
 		o.Err = err
 	}
 	data := (entry{Entry: *i.Meaning.Entry, err: err}).describe()

@@ -44,6 +44,7 @@ type Object struct {
 	Data   *Dataset // of datasets
 	Type   string   // of datatypes
 	Err    error
+	Unread error // why the elements of a dataset, whose type is described, are not read
 }
 
 // An Attr is an attribute.

@@ -232,7 +232,7 @@ func (f Format) Only(c Contents) (only Entry, err error) {
 	n := 0
 	for e, err := range c.Entries {
 		if err != nil {
-			return only, err
+			return only, e.Wrap(err)
 		}
 		if n++; n == 1 {
 			only = e
@@ -245,21 +245,20 @@ func (f Format) Only(c Contents) (only Entry, err error) {
 }
 
 // Checked yields the entries of contents that are to be saved in the format. It ends with the
-// first error: that of an entry, which names it, of Check, or of a name that is used twice.
+// first error, with the name of its entry: that of an entry, of Check, or of a name that is
+// used twice.
 func (f Format) Checked(c Contents) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		names := map[string]bool{}
 		for e, err := range c.Entries {
 			if err == nil {
-				if err = f.Check(e); err == nil && names[e.Name] {
-					err = fmt.Errorf("the name is used twice: %w", storage.ErrState)
-				}
-				if err != nil {
-					err = fmt.Errorf("%q: %w", e.Name, err)
-				}
+				err = f.Check(e)
+			}
+			if err == nil && names[e.Name] {
+				err = fmt.Errorf("the name is used twice: %w", storage.ErrState)
 			}
 			names[e.Name] = true
-			if !yield(e, err) || err != nil {
+			if !yield(e, e.Wrap(err)) || err != nil {
 				return
 			}
 		}
@@ -267,7 +266,16 @@ func (f Format) Checked(c Contents) iter.Seq2[Entry, error] {
 }
 
 // Collect returns the entries that Checked yields, or the first error.
-func (f Format) Collect(c Contents) ([]Entry, error) { return collect(f.Checked(c)) }
+func (f Format) Collect(c Contents) ([]Entry, error) {
+	var list []Entry
+	for e, err := range f.Checked(c) {
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, e)
+	}
+	return list, nil
+}
 
 // Columns returns the entries of contents that are one array, or the columns of a table:
 // arrays of one axis and the same length. There must be no metadata.

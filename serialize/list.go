@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"math"
 	"sync"
 
 	"github.com/h5dnn/h5dnn/dtype"
@@ -30,8 +31,7 @@ func NewList(n int, meta map[string]string, close func() error) *List {
 	return &List{entries: make([]listed, 0, n), index: make(map[string]int, n), meta: meta, close: sync.OnceValue(close)}
 }
 
-// Add appends an entry, or one that cannot be read: err is then what All and Lookup
-// return with it. A name that the list has is an error.
+// Add appends an entry, or one that cannot be read: err is then what All yields with it. A name that the list has is an error.
 func (l *List) Add(e Entry, err error) error {
 	if l.Has(e.Name) {
 		return fmt.Errorf("%q is there twice: %w", e.Name, storage.ErrState)
@@ -64,7 +64,7 @@ func (l *List) All() iter.Seq2[Entry, error] {
 // Lookup returns the named entry.
 func (l *List) Lookup(name string) (Entry, error) {
 	if i, ok := l.index[name]; ok {
-		return l.entries[i].Entry, l.entries[i].err
+		return l.entries[i].Entry, l.entries[i].Wrap(l.entries[i].err)
 	}
 	names := make([]string, len(l.entries))
 	for i, e := range l.entries {
@@ -93,7 +93,7 @@ func Lookup(f File, name string) (Entry, error) {
 	var names []string
 	for e, err := range f.All() {
 		if err != nil || e.Name == name {
-			return e, err
+			return e, e.Wrap(err)
 		}
 		names = append(names, e.Name)
 	}
@@ -115,10 +115,10 @@ func missing(name string, names []string) error {
 // file calls the elements.
 func Unsupported(name string, shape []int, typ string) (Entry, error) {
 	e := Entry{Name: name}
-	v, err := views.New(shape, int(^uint(0)>>1))
+	v, err := views.New(shape, math.MaxInt)
 	if err != nil {
-		return e, fmt.Errorf("%s: %w", name, err)
+		return e, err
 	}
 	e.Elements = &Elements{View: v, Type: typ}
-	return e, fmt.Errorf("%s: elements of type %s are not read; save the array as another type: %w", name, typ, dtype.ErrType)
+	return e, fmt.Errorf("elements of type %s are not read; save the array as another type: %w", typ, dtype.ErrType)
 }

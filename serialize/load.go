@@ -1,7 +1,6 @@
 package serialize
 
 import (
-	"fmt"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -83,7 +82,7 @@ func loadSlab(entries []*Entry) error {
 		to := storage.Array{Data: storage.Wrap(bytes[:n:n]), Type: a.Type, View: views.Of(a.Shape...)}
 		bytes = bytes[slabBytes(a):]
 		if err := a.CopyTo(to); err != nil {
-			return fmt.Errorf("%s: %w", e.Name, err)
+			return e.Wrap(err)
 		}
 		e.Array = to
 	}

@@ -26,7 +26,7 @@ import (
 // and storage.Array.To reads only the elements that are selected.
 type File interface {
 	// All yields the arrays in file order. An entry that cannot be read comes with
-	// an error; the iteration may go on.
+	// an error, which does not name it; the iteration may go on.
 	All() iter.Seq2[Entry, error]
 	// Meta returns the metadata of the file as a whole. The caller may change it.
 	Meta() map[string]string
@@ -53,6 +53,15 @@ type Entry struct {
 	// if the storages are not equal. A format that cannot store that writes them twice,
 	// as formats without Views do with views that differ.
 	Shared string
+}
+
+// Wrap returns the error that came with e, with its name. An error without one is that of
+// the file.
+func (e Entry) Wrap(err error) error {
+	if err == nil || e.Name == "" {
+		return err
+	}
+	return fmt.Errorf("%q: %w", e.Name, err)
 }
 
 // Shape returns the shape of the array, or of the elements.
@@ -337,13 +346,11 @@ func Write(w io.Writer, format string, c Contents) error {
 }
 
 // Collect returns the entries of f, or the first error.
-func Collect(f File) ([]Entry, error) { return collect(f.All()) }
-
-func collect(entries iter.Seq2[Entry, error]) ([]Entry, error) {
+func Collect(f File) ([]Entry, error) {
 	var list []Entry
-	for e, err := range entries {
+	for e, err := range f.All() {
 		if err != nil {
-			return nil, err
+			return nil, e.Wrap(err)
 		}
 		list = append(list, e)
 	}

@@ -85,9 +85,7 @@ func (k *copier) entries(entries transform.Entries) transform.Entries {
 				}
 			}
 			if err == nil {
-				if err = k.format.Check(e); err != nil {
-					err = fmt.Errorf("%s: %w", e.Name, err)
-				}
+				err = k.format.Check(e)
 			}
 			if e.Elements == nil {
 				e.Array = blocks.WithContext(k.c.Context, e.Array)

@@ -118,7 +118,7 @@ func reindex(c *cli.Context, name string, format serialize.Format) error {
 	as, views := format.Name, map[string]string{}
 	for e, err := range file.All() {
 		if err != nil {
-			return err
+			return e.Wrap(err)
 		}
 		layout := fmt.Sprint(e.Array.View)
 		if first, ok := views[e.Shared]; !e.Array.Contiguous() || ok && first != layout {

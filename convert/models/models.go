@@ -78,7 +78,7 @@ func (s *Source) read() (err error) {
 			s.unnamed, err = cmp.Or(s.unnamed, err), nil
 		}
 		if err != nil && (e.Elements == nil || !errors.Is(err, dtype.ErrType)) {
-			return err
+			return e.Wrap(err)
 		}
 		if e.Elements != nil { // strings, or of a type that is listed and not read
 			s.Others = append(s.Others, e)

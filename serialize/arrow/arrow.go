@@ -184,7 +184,7 @@ func (f *file) entry(field field, c *columnReader) (serialize.Entry, error) {
 		if n := int64(f.rows * t.Size()); n <= extent.size {
 			source, err := f.sections.Section(extent.at, n)
 			if err != nil {
-				return e, fmt.Errorf("%s: %w", field.name, err)
+				return e, err
 			}
 			e.Array.Data = serialize.Normalize(source, t, binary.LittleEndian)
 		}

@@ -70,7 +70,7 @@ func fieldOf(t table, depth int) field {
 		return x
 	}
 	if kind <= 0 || kind >= len(kinds) {
-		x.unsupported = fmt.Sprint("type ", kind)
+		x.unsupported = fmt.Sprintf("unknown (%d)", kind)
 		return x
 	}
 	x.layout = layout{nodes: 1, buffers: kinds[kind].buffers}

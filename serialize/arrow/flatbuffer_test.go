@@ -113,7 +113,7 @@ func TestMetadataOfAttackers(t *testing.T) {
 		"name twice":         {"is there twice", message(aliased)},
 		"deep":               {"metadata are damaged", message(schema(deep))},
 		"children of number": {"metadata are damaged", message(schema(field(typeInt, number, field(typeInt, number))))},
-		"unknown type":       {"type 99", message(schema(field(99, object{})))},
+		"unknown type":       {"unknown (99)", message(schema(field(99, object{})))},
 		"long name":          {"metadata are damaged", message(long)},
 		"index outside":      {"value 1 of a dictionary of 1", slices.Concat(encoded, values, index(1))},
 		"negative index":     {"of a dictionary of 1", slices.Concat(encoded, values, append(index(255)[:len(index(0))-16], bytes.Repeat([]byte{255}, 16)...))},

@@ -259,9 +259,12 @@ func entries(in serialize.Input, order binary.ByteOrder, tensors []tensor, start
 	list := serialize.NewList(len(tensors), meta, sections.Close)
 	var places []serialize.Extent
 	for _, t := range tensors {
-		if t.offset%alignment != 0 || t.offset > uint64(in.Size) {
-			err = fmt.Errorf("tensor %q is at offset %d, which is not a multiple of %d in the file: %w", t.name, t.offset, alignment, storage.ErrState)
-		} else {
+		switch {
+		case t.offset > uint64(in.Size):
+			err = fmt.Errorf("%q is at offset %d in a file of %d bytes: %w", t.name, t.offset, in.Size, storage.ErrState)
+		case t.offset%alignment != 0:
+			err = fmt.Errorf("%q is at offset %d, which is not a multiple of %d: %w", t.name, t.offset, alignment, storage.ErrState)
+		default:
 			err = list.Add(t.entry(sections, order, start+t.offset))
 			places = append(places, serialize.Extent{Name: t.name, At: int64(t.offset), Size: int64(t.bytes)})
 		}
@@ -279,10 +282,9 @@ func entries(in serialize.Input, order binary.ByteOrder, tensors []tensor, start
 
 func (t *tensor) entry(sections *serialize.Sections, order binary.ByteOrder, at uint64) (serialize.Entry, error) {
 	e := serialize.Entry{Name: t.name}
-	fail := func(err error) (serialize.Entry, error) { return e, fmt.Errorf("%s: %w", t.name, err) }
 	known, ok := ggmlTypes[t.typ]
 	if !ok {
-		return serialize.Unsupported(t.name, t.shape, fmt.Sprintf("ggml type %d", t.typ))
+		return serialize.Unsupported(t.name, t.shape, fmt.Sprintf("unknown (%d)", t.typ))
 	}
 	block, isBlock := blocks[t.typ]
 	if !known.typ.Valid() && !isBlock {
@@ -294,10 +296,10 @@ func (t *tensor) entry(sections *serialize.Sections, order binary.ByteOrder, at 
 	}
 	v, err := views.New(t.shape, math.MaxInt/16)
 	if err != nil {
-		return fail(err)
+		return e, err
 	}
 	if isBlock && (v.Rank() == 0 || t.shape[v.Rank()-1]%blockLen != 0) {
-		return fail(fmt.Errorf("shape %v of %s, whose rows are of %d elements each: %w", t.shape, known.name, blockLen, views.ErrShape))
+		return e, fmt.Errorf("shape %v of %s, whose rows are of %d elements each: %w", t.shape, known.name, blockLen, views.ErrShape)
 	}
 	size := v.Len() * typ.Size()
 	if isBlock {
@@ -305,7 +307,7 @@ func (t *tensor) entry(sections *serialize.Sections, order binary.ByteOrder, at 
 	}
 	data, err := sections.Section(int64(at), int64(size))
 	if err != nil {
-		return fail(err)
+		return e, err
 	}
 	t.bytes = size
 	if isBlock {

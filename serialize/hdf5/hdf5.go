@@ -198,7 +198,7 @@ func save(name string, c serialize.Contents) error {
 	written := shared{}
 	for e, err := range c.Entries {
 		if err != nil {
-			return err
+			return e.Wrap(err)
 		}
 		if err := written.write(w, e); err != nil {
 			return err

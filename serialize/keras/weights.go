@@ -109,7 +109,7 @@ func (w weights) datasets(group string) (list []string) {
 func (w weights) add(path, name string) error {
 	t := w.find(path)
 	if t == nil {
-		return w.file.Add(serialize.Entry{Name: name}, fmt.Errorf("%s: there is no dataset %s: %w", name, path, storage.ErrState))
+		return w.file.Add(serialize.Entry{Name: name}, fmt.Errorf("there is no dataset %s: %w", path, storage.ErrState))
 	}
 	e, err := t.entry(path, name)
 	return w.file.Add(e, err)

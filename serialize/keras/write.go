@@ -55,7 +55,7 @@ func newSaving(c serialize.Contents) (*saving, error) {
 	s := &saving{meta: c.Meta, entries: map[string]serialize.Entry{}, written: map[string]bool{}}
 	for e, err := range c.Entries {
 		if err != nil {
-			return nil, err
+			return nil, e.Wrap(err)
 		}
 		if e.Elements != nil || len(e.Attrs) > 0 {
 			return nil, fmt.Errorf("%s: files of Keras have arrays of numbers without attributes: %w", e.Name, storage.ErrState)

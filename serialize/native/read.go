@@ -32,7 +32,7 @@ func open(in serialize.Input) (serialize.File, error) {
 		return nil, err
 	}
 	if !f.whole {
-		return nil, fmt.Errorf("the file is truncated; its intact arrays can be salvaged: %w", io.ErrUnexpectedEOF)
+		return nil, fmt.Errorf("the file is truncated; h5dnn repair saves its intact arrays: %w", io.ErrUnexpectedEOF)
 	}
 	if err := f.list(false); err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func newFile(in serialize.Input) (*file, error) {
 		return nil, fmt.Errorf("%d bytes after the end: %w", in.Size-p.length, storage.ErrState)
 	}
 	if preambleSize+p.header > in.Size {
-		return nil, fmt.Errorf("header of %d bytes in a file of %d, which is truncated: %w", p.header, in.Size, io.ErrUnexpectedEOF)
+		return nil, fmt.Errorf("header of %d bytes in a file of %d; it is truncated: %w", p.header, in.Size, io.ErrUnexpectedEOF)
 	}
 	text := make([]byte, p.header)
 	if err := in.ReadFull(text, preambleSize); err != nil {

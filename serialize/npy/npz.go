@@ -126,9 +126,6 @@ func (a *archive) list() (*serialize.List, error) {
 		if err != nil && !errors.Is(err, dtype.ErrType) {
 			return nil, fmt.Errorf("%q: %w", name, err)
 		}
-		if err != nil {
-			err = fmt.Errorf("%q: %w", name, err)
-		}
 		if err := list.Add(e, err); err != nil {
 			return nil, err
 		}

@@ -60,7 +60,7 @@ func salvage(in serialize.Input) (serialize.File, error) {
 		name, ok, reason = fmt.Sprintf("array %d and later", count+1), true, "the file ends before the directory, which has the names"
 	}
 	if ok && !list.Has(name) {
-		err = list.Add(serialize.Entry{Name: name}, fmt.Errorf("%s: %s: %w", name, reason, storage.ErrState))
+		err = list.Add(serialize.Entry{Name: name}, fmt.Errorf("%s: %w", reason, storage.ErrState))
 	}
 	return &opened{list, a}, err
 }

@@ -3,6 +3,7 @@ package onnx
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -105,6 +106,9 @@ func (x *externals) open(location string) (*storage.Mapping, error) {
 		}
 	}
 	info, err := x.root.Stat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%q, which has the elements, is not beside the model: %w", location, fs.ErrNotExist)
+	}
 	if err == nil && !info.Mode().IsRegular() {
 		err = fmt.Errorf("%q is not a regular file: %w", location, storage.ErrState)
 	}

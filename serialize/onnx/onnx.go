@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/internal/protowire"
@@ -217,7 +216,7 @@ func (f *file) sparse(r *protowire.Reader, prefix, name string) error {
 	}
 	e, err := serialize.Unsupported(name, t.dims, "sparse tensor")
 	if e.Elements != nil {
-		err = fmt.Errorf("%s: sparse tensors are not read; store it as a dense one: %w", name, dtype.ErrType)
+		err = fmt.Errorf("sparse tensors are not read; store it as a dense one: %w", dtype.ErrType)
 	}
 	return f.list.Add(e, err)
 }
@@ -363,9 +362,5 @@ func (f *file) addTensor(t tensor, prefix string) error {
 	if t.name, err = f.unused(prefix, t.name); err != nil {
 		return err
 	}
-	e, err := f.entry(t)
-	if err != nil && !strings.HasPrefix(err.Error(), t.name+": ") {
-		err = fmt.Errorf("%s: %w", t.name, err)
-	}
-	return f.list.Add(e, err)
+	return f.list.Add(f.entry(t))
 }

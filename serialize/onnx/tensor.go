@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strconv"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/internal/protowire"
@@ -124,7 +123,7 @@ func (f *file) entry(t tensor) (serialize.Entry, error) {
 	e := serialize.Entry{Name: t.name}
 	element, known := elementTypes[t.typ]
 	if !known {
-		element.name = "data type " + strconv.FormatUint(t.typ, 10)
+		element.name = fmt.Sprintf("unknown (%d)", t.typ)
 	}
 	if t.segment {
 		return e, errors.New("the tensor is stored in segments, which no program writes")

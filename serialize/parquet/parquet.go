@@ -153,7 +153,7 @@ func (f *file) column(element, metadata object, leaf int, group bool) (serialize
 	case group || integer(element, 3) > 1:
 		return serialize.Unsupported(name, []int{f.rows}, "nested column")
 	case physical < 0 || int(physical) >= len(physicalNames):
-		return serialize.Unsupported(name, []int{f.rows}, fmt.Sprint("physical type ", physical))
+		return serialize.Unsupported(name, []int{f.rows}, fmt.Sprintf("unknown (%d)", physical))
 	case decimal(element):
 		return serialize.Unsupported(name, []int{f.rows}, "decimal")
 	case physical == physicalBytes:
@@ -169,28 +169,28 @@ func (f *file) column(element, metadata object, leaf int, group bool) (serialize
 		return serialize.Unsupported(name, []int{f.rows}, physicalNames[physical])
 	}
 	if size := c.kind.Type.Size(); physical == physicalInt32 && size > 4 && c.kind.Descr == "" || physical == physicalInt64 && size != 8 {
-		return serialize.Entry{Name: name}, fmt.Errorf("%s: %v in %s: %w", name, c.kind.Type, physicalNames[physical], errThrift)
+		return serialize.Entry{Name: name}, fmt.Errorf("%v in %s: %w", c.kind.Type, physicalNames[physical], errThrift)
 	}
 	total := int64(0)
 	for _, group := range list(metadata, 4) {
 		group, _ := group.(object)
 		chunks := list(group, 1)
 		if leaf >= len(chunks) {
-			return serialize.Entry{Name: name}, fmt.Errorf("%s: a row group has %d columns: %w", name, len(chunks), errThrift)
+			return serialize.Entry{Name: name}, fmt.Errorf("a row group has %d columns: %w", len(chunks), errThrift)
 		}
 		chunk, _ := chunks[leaf].(object)
 		chunk = sub(chunk, 3)
 		k := chunkOf(chunk, integer(group, 3))
 		if total += k.rows; k.rows < 0 || k.at < 0 || k.size < 0 || k.at > f.in.Size || k.size > f.in.Size-k.at || total > int64(f.rows) {
-			return serialize.Entry{Name: name}, fmt.Errorf("%s: a chunk of %d rows and %d bytes at %d in a file of %d rows and %d bytes: %w", name, k.rows, k.size, k.at, f.rows, f.in.Size, errThrift)
+			return serialize.Entry{Name: name}, fmt.Errorf("a chunk of %d rows and %d bytes at %d in a file of %d rows and %d bytes: %w", k.rows, k.size, k.at, f.rows, f.in.Size, errThrift)
 		}
 		if c.stored += int(k.size); c.stored > int(f.in.Size) {
-			return serialize.Entry{Name: name}, fmt.Errorf("%s: its chunks overlap in a file of %d bytes: %w", name, f.in.Size, errThrift)
+			return serialize.Entry{Name: name}, fmt.Errorf("its chunks overlap in a file of %d bytes: %w", f.in.Size, errThrift)
 		}
 		c.chunks = append(c.chunks, k)
 	}
 	if total != int64(f.rows) {
-		return serialize.Entry{Name: name}, fmt.Errorf("%s: row groups of %d rows in a file of %d: %w", name, total, f.rows, errThrift)
+		return serialize.Entry{Name: name}, fmt.Errorf("row groups of %d rows in a file of %d: %w", total, f.rows, errThrift)
 	}
 	whole := &column.Column{Kind: c.kind, In: f.in, Rows: f.rows, Stored: func() int { return c.stored }, Check: f.sections.Check, Decode: c.decode}
 	return whole.Entry(name), nil

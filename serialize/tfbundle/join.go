@@ -25,14 +25,14 @@ const maxSlices = 4096
 // dtype.ErrType if they do not make up the variable.
 func (b *bundle) join(name string, typ dtype.Type, shape []int, parts []slice) (storage.Array, error) {
 	refuse := func(format string, args ...any) (storage.Array, error) {
-		return storage.Array{}, fmt.Errorf("%s: its slices %s; read them one by one as %s/START:END,…: %w", name, fmt.Sprintf(format, args...), name, dtype.ErrType)
+		return storage.Array{}, fmt.Errorf("its slices %s; read them one by one as %s/START:END,…: %w", fmt.Sprintf(format, args...), name, dtype.ErrType)
 	}
 	whole, err := views.New(shape, maxLen)
 	if err != nil {
-		return storage.Array{}, fmt.Errorf("%s: %w", name, err)
+		return storage.Array{}, err
 	}
 	if len(parts) == 0 {
-		return storage.Array{}, fmt.Errorf("%s: its slices are missing: %w", name, storage.ErrState)
+		return storage.Array{}, fmt.Errorf("its slices are missing: %w", storage.ErrState)
 	}
 	if len(parts) > maxSlices {
 		return refuse("are more than %d", maxSlices)

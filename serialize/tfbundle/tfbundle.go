@@ -19,7 +19,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/h5dnn/h5dnn/dtype"
@@ -176,9 +175,6 @@ func (b *bundle) addEntry(e serialize.Entry, key string, err error) error {
 	if b.list.Has(e.Name) {
 		e.Name = key
 	}
-	if err != nil && !strings.HasPrefix(err.Error(), e.Name+": ") {
-		err = fmt.Errorf("%s: %w", e.Name, err)
-	}
 	return b.list.Add(e, err)
 }
 
@@ -277,7 +273,7 @@ func (b *bundle) entry(name string, e entry) (serialize.Entry, error) {
 	out := serialize.Entry{Name: name}
 	t, known := types[e.typ]
 	if !known {
-		t.name = "type " + strconv.FormatUint(e.typ, 10)
+		t.name = fmt.Sprintf("unknown (%d)", e.typ)
 	}
 	if e.sliced {
 		return b.partitioned(name, t.name, t.typ, e)
@@ -354,7 +350,7 @@ func (b *bundle) openShard(k int) (*storage.Mapping, error) {
 	}
 	file, err := storage.OpenFile(filepath.Join(folder, name))
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("%s, which has the elements, is not beside the index: %w", name, err)
+		return nil, fmt.Errorf("%s, which has the elements, is not beside the index: %w", name, os.ErrNotExist)
 	}
 	if err != nil {
 		return nil, err

@@ -150,7 +150,7 @@ func TestAttacks(t *testing.T) {
 	reasons := map[string]string{
 		"checksum_of_elements": "want 00000007", "beyond_file": "bytes 0 to 16 of 8", "offset_beyond_file": "bytes 4611686018427387904 to", "offset_overflows": "at offset 18446744073709551612",
 		"size_differs": "takes 12 bytes, but there are 8", "huge_shape": "overflows", "negative_size": "negative size", "unknown_shard": "data file 5 of 1",
-		"shard_missing": "shard_missing.data-00000-of-00001, which has the elements, is not beside the index", "unknown_type": "type 99", "slices": "w: its slices are missing",
+		"shard_missing": "shard_missing.data-00000-of-00001, which has the elements, is not beside the index", "unknown_type": "unknown (99)", "slices": "its slices are missing",
 		"slices_with_a_gap": "its slices have 1 of its 2 elements; read them one by one as w/START:END", "slices_that_overlap": "its slices overlap",
 		"slices_beyond_the_shape": "its slices do not fit its shape [3]", "slices_of_another_type": "its slices are not all arrays of float32",
 		"many_strings": "1099511627776 strings in 8 bytes", "string_lengths": "the length of string 0", "name_twice": "comes after", "out_of_order": `"w" comes after "x"`,

@@ -315,11 +315,11 @@ func (f *file) entry(name string, t tensor) (serialize.Entry, error) {
 	e := serialize.Entry{Name: name}
 	data, err := f.storage(t.stored, t.element.typ)
 	if err != nil {
-		return e, fmt.Errorf("%s: %w", name, err)
+		return e, err
 	}
 	v, err := f.in.View(t.element.typ, t.shape, t.stride, t.offset, t.bytes())
 	if err != nil {
-		return e, fmt.Errorf("%s: %w", name, err)
+		return e, err
 	}
 	if e.Array = (storage.Array{Data: data, Type: t.element.typ, View: v}); v.Len() > 0 {
 		e.Shared = t.key

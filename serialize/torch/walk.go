@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/big"
 	"slices"
@@ -64,15 +65,8 @@ func (f *file) walk() (*serialize.List, error) {
 	if err := w.top(f.root); err != nil {
 		return nil, err
 	}
-	if !w.exact {
-		if len(w.opaque) > 0 {
-			var classes []string
-			for class := range w.opaque {
-				classes = append(classes, class)
-			}
-			slices.Sort(classes)
-			w.meta[metaOpaque] = strings.Join(classes, ", ")
-		}
+	if !w.exact && len(w.opaque) > 0 {
+		w.meta[metaOpaque] = strings.Join(slices.Sorted(maps.Keys(w.opaque)), ", ")
 	}
 	list := serialize.NewList(len(w.entries), w.meta, f.sections.Close)
 	again := map[string]int{} // by name
@@ -99,10 +93,7 @@ func (w *walker) top(root any) error {
 	}
 	if own, ok := ownMeta(d); ok {
 		w.exact = true
-		if err := w.exactly(d, own); err != nil {
-			return err
-		}
-		return nil
+		return w.exactly(d, own)
 	}
 	for i, key := range d.Keys {
 		if isOptimizer(d.Values[i]) {
@@ -330,7 +321,7 @@ func (w *walker) take(path string, n int) error {
 func (w *walker) addUnsupported(path string, unsupported *unsupportedError) error {
 	e, err := serialize.Unsupported(path, unsupported.shape, unsupported.kind)
 	if e.Elements != nil {
-		err = fmt.Errorf("%s: %w", path, unsupported)
+		err = unsupported
 	}
 	return w.add(e, err)
 }
@@ -418,16 +409,13 @@ func (w *walker) object(path string, o *pickle.Object, depth int) error {
 	case errors.As(err, &unsupported):
 		return w.addUnsupported(path, unsupported)
 	case err != errNoTensor:
-		return w.add(serialize.Entry{Name: path}, fmt.Errorf("%s: %w", path, err))
+		return w.add(serialize.Entry{Name: path}, err)
 	case o.Is("torch._utils._rebuild_device_tensor_from_numpy") && len(o.Args) > 0:
 		return w.value(path, o.Args[0], depth+1)
 	case isNumPyArray(o):
 		a, err := numpyArray(o)
 		if errors.As(err, &unsupported) {
 			return w.addUnsupported(path, unsupported)
-		}
-		if err != nil {
-			err = fmt.Errorf("%s: %w", path, err)
 		}
 		return w.add(serialize.Entry{Name: path, Array: a}, err)
 	case o.Is("numpy.ma.core._mareconstruct"): // state (1, shape, dtype, ...)

@@ -84,7 +84,7 @@ func readDirectory(r io.ReaderAt, size int64) ([]record, error) {
 // PyTorch writes no comment.
 func findDirectory(r io.ReaderAt, size int64) (at, length int64, count int, err error) {
 	damaged := func(what string) (int64, int64, int, error) {
-		return 0, 0, 0, fmt.Errorf("%s; the file may be truncated, then h5dnn repair saves what is left: %w", what, storage.ErrState)
+		return 0, 0, 0, fmt.Errorf("%s; if the file is truncated, h5dnn repair saves its intact arrays: %w", what, storage.ErrState)
 	}
 	tail := make([]byte, min(size, 1<<16+endSize+locatorSize))
 	if _, err := r.ReadAt(tail, size-int64(len(tail))); err != nil {

@@ -163,7 +163,7 @@ func Quantize(entries Entries, o QuantizeOptions) Entries {
 			}
 			axis, err := views.Axis(o.Axis, e.Array.Rank())
 			if err != nil {
-				yield(e, fmt.Errorf("%q: %w", e.Name, err))
+				yield(e, err)
 				return
 			}
 			q := quantizedOf(shared, e, axis)

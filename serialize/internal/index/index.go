@@ -353,7 +353,7 @@ func (h *Header) Check(start, end, gap int, align func(n int) int) error {
 		case s.Offset%align(s.Bytes) != 0:
 			return fmt.Errorf("storage %d of %d bytes begins at %d, which is not a multiple of %d: %w", i, s.Bytes, s.Offset, align(s.Bytes), storage.ErrState)
 		case s.Bytes > end-gap || s.Offset > end-gap-s.Bytes:
-			return fmt.Errorf("storage %d of %d bytes at %d leaves the file: %w", i, s.Bytes, s.Offset, storage.ErrState)
+			return fmt.Errorf("storage %d of %d bytes at %d reaches outside of the file: %w", i, s.Bytes, s.Offset, storage.ErrState)
 		case bits >= 8 && s.Bytes%(bits/8) != 0:
 			return fmt.Errorf("storage %d has %d bytes, not a whole number of elements of type %s: %w", i, s.Bytes, s.DType, storage.ErrState)
 		}
@@ -402,7 +402,7 @@ func (h *Header) Entry(in serialize.Input, t Tensor, data storage.Source) (seria
 	}
 	view, err := in.View(typ, t.Shape, strides, t.Offset, s.Bytes)
 	if err != nil {
-		return e, fmt.Errorf("%q: %w", t.Name, err)
+		return e, err
 	}
 	e.Array = storage.Array{Data: data, Type: typ, View: view}
 	return e, nil
