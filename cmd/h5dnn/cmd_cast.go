@@ -3,11 +3,13 @@ package main
 import (
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/h5dnn/h5dnn/arrayfmt"
 	"github.com/h5dnn/h5dnn/dtype"
+	"github.com/h5dnn/h5dnn/loss"
 	"github.com/h5dnn/h5dnn/serialize/transform"
 	"github.com/h5dnn/h5dnn/spell"
 )
@@ -38,10 +40,11 @@ func castCommand() *cli.Command {
 		Description: "Converts arrays of floating-point numbers to the nearest numbers of --to: f16, bf16, f32, f64, f8_e4m3,\n" +
 			"f8_e5m2 or int8. Other arrays are copied. For int8, arrays with two axes or more are divided by a scale\n" +
 			"for each output channel, which makes its largest absolute value 127; the scales are written beside\n" +
-			"them as NAME" + transform.ScaleSuffix + ", in float32.",
+			"them as NAME" + transform.ScaleSuffix + ", in float32. In a state_dict of PyTorch the channels are on axis 0, but for\n" +
+			"transposed convolutions, of which it does not tell: --axis up.weight=1. Optimizer state is not quantized.",
 		Flags: copyFlags(
 			&cli.StringFlag{Name: "to", Usage: "`TYPE` of the weights", Required: true},
-			&cli.IntFlag{Name: "axis", Usage: "`AXIS` of output channels, for int8: 0 as in PyTorch, -1 as in Keras"},
+			&cli.StringSliceFlag{Name: "axis", Usage: "`AXIS` of output channels, for int8, or NAME=AXIS for arrays of that name, in which * stands for any text; by default as the architecture says, or else 0, and -1 in files of Keras"},
 		),
 		Action: func(c *cli.Context) error {
 			name := c.String("to")
@@ -49,15 +52,68 @@ func castCommand() *cli.Command {
 			if err != nil {
 				return fmt.Errorf("--to %s: %w", name, err)
 			}
-			change := func(entries transform.Entries) transform.Entries { return transform.Cast(entries, to) }
+			rules, err := parseAxes(c.StringSlice("axis"))
+			if err != nil {
+				return err
+			}
+			if len(rules) > 0 && to != dtype.Int8 {
+				return fmt.Errorf("--axis is for --to int8")
+			}
+			args, err := arguments(c, "IN", "OUT")
+			if err != nil {
+				return err
+			}
+			file, err := openArrays(c, args[0])
+			if err != nil {
+				return err
+			}
+			defer file.Close()
+			quantize := transform.QuantizeOptions{}
 			if to == dtype.Int8 {
-				change = func(entries transform.Entries) transform.Entries {
-					return transform.Quantize(entries, transform.QuantizeOptions{Axis: c.Int("axis")})
+				if quantize.Axis, err = outputAxes(args[0], file, rules); err != nil {
+					return err
 				}
 			}
-			return copyTo(c, change, func(k *copier, out string) string {
+			change := func(k *copier, entries transform.Entries) transform.Entries {
+				if to == dtype.Int8 {
+					return transform.Quantize(entries, quantize)
+				}
+				return transform.Cast(entries, transform.CastOptions{To: to, Beyond: k.beyond.add})
+			}
+			return writeCopy(c, file, args[1], change, func(k *copier, out string) string {
+				k.beyond.lose(&k.lost, to)
 				return fmt.Sprintf("%s written to %s as %v, %s", plural(k.arrays, "array"), out, to, arrayfmt.Bytes(k.bytes))
-			})
+			}, nil)
 		},
+	}
+}
+
+// A beyond has the largest values of arrays that were beyond the range of another type.
+type beyond struct {
+	mu      sync.Mutex
+	names   []string
+	largest map[string]float64
+}
+
+func (b *beyond) add(name string, largest float64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.largest == nil {
+		b.largest = map[string]float64{}
+	}
+	if _, ok := b.largest[name]; !ok {
+		b.names = append(b.names, name)
+	}
+	b.largest[name] = max(b.largest[name], largest)
+}
+
+// lose adds the arrays to what is lost.
+func (b *beyond) lose(lost *loss.List, to dtype.Type) {
+	became := "infinite"
+	if to == dtype.Float8E4M3 {
+		became = "448"
+	}
+	for _, name := range b.names {
+		lost.AddInherent(name, loss.Value, 1, "values up to %g became %s, beyond the range of %v", b.largest[name], became, to)
 	}
 }

@@ -19,7 +19,7 @@ func mergeCommand() *cli.Command {
 			"The shards are unchanged.",
 		Flags: copyFlags(),
 		Action: func(c *cli.Context) error {
-			same := func(entries transform.Entries) transform.Entries { return entries }
+			same := func(_ *copier, entries transform.Entries) transform.Entries { return entries }
 			return copyTo(c, same, func(k *copier, out string) string {
 				return fmt.Sprintf("%s written to %s, %s", plural(k.arrays, "array"), out, arrayfmt.Bytes(k.bytes))
 			})

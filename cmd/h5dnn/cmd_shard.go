@@ -55,7 +55,7 @@ func shardCommand() *cli.Command {
 				}
 				return sharded.Save(out, contents, sharded.Options{Size: size, Check: check})
 			}
-			same := func(entries transform.Entries) transform.Entries { return entries }
+			same := func(_ *copier, entries transform.Entries) transform.Entries { return entries }
 			return writeCopy(c, file, out, same, func(k *copier, out string) string {
 				return fmt.Sprintf("%s written to %s and %s", plural(k.arrays, "array"), out, plural(shards, "shard"))
 			}, write)

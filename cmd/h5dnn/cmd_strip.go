@@ -45,7 +45,7 @@ func stripCommand() *cli.Command {
 				return fmt.Errorf("%s has nothing but optimizer state", args[0])
 			}
 			dropped, bytes := 0, 0
-			change := func(entries transform.Entries) transform.Entries {
+			change := func(_ *copier, entries transform.Entries) transform.Entries {
 				return transform.WithoutOptimizerState(entries, isState, func(e serialize.Entry) {
 					if dropped++; e.Elements == nil {
 						bytes += e.Array.Len() * e.Array.Type.Size()

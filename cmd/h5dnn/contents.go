@@ -37,6 +37,7 @@ type copier struct {
 	arrays int
 	bytes  int
 	meta   map[string]string
+	beyond beyond
 }
 
 // newCopier returns a copier to a file in the format of its extension, or of the flag --to.
@@ -117,7 +118,7 @@ func (k *copier) report(w io.Writer) error {
 
 // copyTo runs a command IN OUT: it writes what change makes of the arrays of IN, and prints the
 // losses and the line that done returns.
-func copyTo(c *cli.Context, change func(transform.Entries) transform.Entries, done func(k *copier, out string) string) error {
+func copyTo(c *cli.Context, change func(k *copier, entries transform.Entries) transform.Entries, done func(k *copier, out string) string) error {
 	args, err := arguments(c, "IN", "OUT")
 	if err != nil {
 		return err
@@ -132,7 +133,7 @@ func copyTo(c *cli.Context, change func(transform.Entries) transform.Entries, do
 }
 
 // writeCopy writes what change makes of the arrays of file with write, by default as one file.
-func writeCopy(c *cli.Context, file serialize.File, out string, change func(transform.Entries) transform.Entries, done func(k *copier, out string) string, write func(k *copier, contents serialize.Contents) error) error {
+func writeCopy(c *cli.Context, file serialize.File, out string, change func(k *copier, entries transform.Entries) transform.Entries, done func(k *copier, out string) string, write func(k *copier, contents serialize.Contents) error) error {
 	k, err := newCopier(c, file, out)
 	if err != nil {
 		return err
@@ -140,16 +141,17 @@ func writeCopy(c *cli.Context, file serialize.File, out string, change func(tran
 	if err := checkOutput(c, out); err != nil {
 		return err
 	}
-	contents := k.contents(change(file.All()))
+	contents := k.contents(change(k, file.All()))
 	if write == nil {
 		write = func(k *copier, contents serialize.Contents) error { return serialize.Save(out, k.saveAs, contents) }
 	}
 	if err := write(k, contents); err != nil {
 		return err
 	}
+	text := done(k, out)
 	err = buffered(c.App.Writer, func(w io.Writer) error {
 		k.report(w)
-		_, err := fmt.Fprintf(w, "%s; %s\n", printable(done(k, out)), lossSummary(c, k.lost))
+		_, err := fmt.Fprintf(w, "%s; %s\n", printable(text), lossSummary(c, k.lost))
 		return err
 	})
 	if err != nil {

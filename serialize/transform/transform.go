@@ -5,6 +5,7 @@ package transform
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"iter"
@@ -86,15 +87,24 @@ func WithoutOptimizerState(entries Entries, isState func(name string) bool, drop
 	}
 }
 
+// CastOptions configure Cast.
+type CastOptions struct {
+	To dtype.Type
+	// Beyond is called when an array with finite values beyond the range of To is read, with
+	// the largest absolute value of those; nil if nobody wants to know. It may be called for
+	// several parts of an array, and several times for one.
+	Beyond func(name string, largest float64)
+}
+
 // Cast converts arrays of floating-point numbers to another floating-point type, to the
 // nearest number. Values beyond its range become infinite, or the largest value of
 // float8_e4m3fn. Other arrays are left alone.
-func Cast(entries Entries, to dtype.Type) Entries {
+func Cast(entries Entries, o CastOptions) Entries {
 	return func(yield func(serialize.Entry, error) bool) {
 		for e, err := range entries {
-			if err == nil && e.Elements == nil && e.Array.Type.IsFloat() && e.Array.Type != to {
-				e.Array.Data = castSource{data: e.Array.Data, from: e.Array.Type, to: to}
-				e.Array.Type = to
+			if err == nil && e.Elements == nil && e.Array.Type.IsFloat() && e.Array.Type != o.To {
+				e.Array.Data = castSource{name: e.Name, data: e.Array.Data, from: e.Array.Type, CastOptions: o}
+				e.Array.Type = o.To
 			}
 			if !yield(e, err) {
 				return
@@ -108,16 +118,18 @@ const blockSize = 4 << 20
 
 // A castSource converts elements when they are read. Positions are those of data.
 type castSource struct {
-	data     storage.Storage
-	from, to dtype.Type
+	name string
+	data storage.Storage
+	from dtype.Type
+	CastOptions
 }
 
-func (s castSource) Len() int               { return s.data.Len() / s.from.Size() * s.to.Size() }
+func (s castSource) Len() int               { return s.data.Len() / s.from.Size() * s.To.Size() }
 func (s castSource) Device() storage.Device { return storage.File("converted") }
 
 func (s castSource) ReadView(dst []byte, t dtype.Type, v views.View) error {
-	if t != s.to {
-		return fmt.Errorf("%v read as %v: %w", s.to, t, dtype.ErrType)
+	if t != s.To {
+		return fmt.Errorf("%v read as %v: %w", s.To, t, dtype.ErrType)
 	}
 	at := 0
 	for elems, err := range blocks.Elements(context.Background(), storage.Array{Data: s.data, Type: s.from, View: v}, blockSize) {
@@ -132,9 +144,55 @@ func (s castSource) ReadView(dst []byte, t dtype.Type, v views.View) error {
 		if err := convert(dst[at:][:n], t, elems, s.from); err != nil {
 			return err
 		}
+		if largest := beyond(dst[at:][:n], t, elems, s.from); largest > 0 && s.Beyond != nil {
+			s.Beyond(s.name, largest)
+		}
 		at += n
 	}
 	return nil
+}
+
+// endOfRange are the bits of +Inf, or of the largest number of a type without it, to which
+// larger values are converted.
+var endOfRange = map[dtype.Type]uint32{
+	dtype.Float16: 0x7c00, dtype.BFloat16: 0x7f80, dtype.Float32: 0x7f80_0000, dtype.Float8E5M2: 0x7c, dtype.Float8E4M3: 0x7e,
+}
+
+// middleE4M3 is in the middle between 448, the largest number of float8_e4m3fn, and the next
+// one that it would have.
+const middleE4M3 = 464
+
+// beyond returns the largest absolute value of the finite elements of src that dst, to which
+// they were converted, has as the end of its range; 0 if there are none.
+func beyond(dst []byte, to dtype.Type, src []byte, from dtype.Type) (largest float64) {
+	end, limited := endOfRange[to]
+	size := to.Size()
+	if !limited || size > from.Size() || from == dtype.BFloat16 && to == dtype.Float32 {
+		return 0
+	}
+	x := make([]float64, 1)
+	for i := 0; i*size < len(dst); i++ {
+		var bits uint32
+		switch at := i * size; size {
+		case 1:
+			bits = uint32(dst[at]) & 0x7f
+		case 2:
+			bits = uint32(binary.NativeEndian.Uint16(dst[at:])) & 0x7fff
+		default:
+			bits = binary.NativeEndian.Uint32(dst[at:]) & math.MaxInt32
+		}
+		if bits != end {
+			continue
+		}
+		elem := src[i*from.Size():][:from.Size()]
+		if err := dtype.Convert(dtype.Bytes(x), dtype.Float64, elem, from); err != nil || math.IsInf(x[0], 0) {
+			continue
+		}
+		if abs := math.Abs(x[0]); to != dtype.Float8E4M3 || abs >= middleE4M3 {
+			largest = max(largest, abs)
+		}
+	}
+	return largest
 }
 
 // ScaleSuffix ends the names of scales.
@@ -142,9 +200,10 @@ const ScaleSuffix = ".scale"
 
 // QuantizeOptions configure Quantize.
 type QuantizeOptions struct {
-	// Axis is the axis of output channels, each of which has a scale: 0 in PyTorch, -1 in
-	// Keras. An axis from the end is negative.
-	Axis int
+	// Axis returns the axis of output channels of an array, each of which has a scale: 0 for
+	// most of PyTorch, -1 for most of Keras. An axis from the end is negative. If ok is
+	// false, the array is left alone. Without Axis, it is 0 for all arrays.
+	Axis func(name string) (axis int, ok bool)
 }
 
 // Quantize converts arrays of floating-point numbers with two axes or more to int8. The
@@ -155,13 +214,17 @@ func Quantize(entries Entries, o QuantizeOptions) Entries {
 	return func(yield func(serialize.Entry, error) bool) {
 		shared := map[string][]*quantized{}
 		for e, err := range entries {
-			if err != nil || e.Elements != nil || !e.Array.Type.IsFloat() || e.Array.Rank() < 2 {
+			at, ok := 0, true
+			if o.Axis != nil {
+				at, ok = o.Axis(e.Name)
+			}
+			if err != nil || e.Elements != nil || !e.Array.Type.IsFloat() || e.Array.Rank() < 2 || !ok {
 				if !yield(e, err) {
 					return
 				}
 				continue
 			}
-			axis, err := views.Axis(o.Axis, e.Array.Rank())
+			axis, err := views.Axis(at, e.Array.Rank())
 			if err != nil {
 				yield(e, err)
 				return

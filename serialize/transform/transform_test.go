@@ -43,7 +43,7 @@ func Example() {
 func TestCastsConvertFloats(t *testing.T) {
 	w := storage.From([]float32{1, 2, 3, 4, 5, 1e6}, 2, 3)
 	turned, _ := w.Transpose()
-	got := show(t, transform.Cast(serialize.Entries(serialize.Entry{Name: "w", Array: w.With(turned)}, serialize.Entry{Name: "n", Array: storage.From([]int64{7})}), dtype.Float16))
+	got := show(t, transform.Cast(serialize.Entries(serialize.Entry{Name: "w", Array: w.With(turned)}, serialize.Entry{Name: "n", Array: storage.From([]int64{7})}), transform.CastOptions{To: dtype.Float16}))
 	if want := "w float16[3 2] [1 4 2 5 3 +Inf]\nn int64[] [7]"; got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
@@ -56,7 +56,7 @@ func TestCastsToFloat8(t *testing.T) {
 		dtype.Float8E4M3: "x float8_e4m3fn[6] [448 448 -448 NaN 448 0.1015625]",
 		dtype.Float8E5M2: "x float8_e5m2[6] [512 +Inf -Inf NaN 448 0.09375]",
 	} {
-		if got := show(t, transform.Cast(serialize.Entries(serialize.Entry{Name: "x", Array: x}), to)); got != want {
+		if got := show(t, transform.Cast(serialize.Entries(serialize.Entry{Name: "x", Array: x}), transform.CastOptions{To: to})); got != want {
 			t.Errorf("%s\nwant %s", got, want)
 		}
 	}
@@ -73,7 +73,7 @@ func TestQuantizedArraysAreNear(t *testing.T) {
 	for _, a := range []storage.Array{w, w.With(turned)} {
 		for _, axis := range []int{0, 1, -1} {
 			var list []serialize.Entry
-			for e, err := range transform.Quantize(serialize.Entries(serialize.Entry{Name: "w", Array: a}), transform.QuantizeOptions{Axis: axis}) {
+			for e, err := range transform.Quantize(serialize.Entries(serialize.Entry{Name: "w", Array: a}), transform.QuantizeOptions{Axis: func(string) (int, bool) { return axis, true }}) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -157,5 +157,37 @@ func TestOptimizersOfPyTorchAreKnownByTheirSettings(t *testing.T) {
 	}
 	if alone := transform.OptimizerState(map[string]string{"param_groups/0/lr": "0.1"}); !alone("state/0/exp_avg") {
 		t.Error("an optimizer alone is not known")
+	}
+}
+
+// TestValuesBeyondTheRangeAreSaid: the largest finite value of an array that becomes infinite,
+// or 448 in float8_e4m3fn.
+func TestValuesBeyondTheRangeAreSaid(t *testing.T) {
+	inf := math.Inf(1)
+	for _, c := range []struct {
+		to   dtype.Type
+		x    []float64
+		want float64
+	}{
+		{dtype.Float16, []float64{65504, 65519, -inf, math.NaN()}, 0},
+		{dtype.Float16, []float64{65520, -1e6, inf}, 1e6},
+		{dtype.BFloat16, []float64{3e38, inf}, 0},
+		{dtype.BFloat16, []float64{3.4e38}, 3.4e38},
+		{dtype.Float32, []float64{-1e39}, 1e39},
+		{dtype.Float8E5M2, []float64{57344, 61440}, 61440},
+		{dtype.Float8E4M3, []float64{448, 463, inf}, 0},
+		{dtype.Float8E4M3, []float64{-500, 464}, 500},
+		{dtype.Float64, []float64{1e300}, 0},
+	} {
+		got := 0.0
+		o := transform.CastOptions{To: c.to, Beyond: func(_ string, largest float64) { got = max(got, largest) }}
+		for e := range transform.Cast(serialize.Entries(serialize.Entry{Name: "w", Array: storage.From(c.x, len(c.x))}), o) {
+			if _, err := e.Array.To(storage.CPU); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got != c.want {
+			t.Errorf("%v as %v: %v; want %v", c.x, c.to, got, c.want)
+		}
 	}
 }
