@@ -62,6 +62,9 @@ type Options struct {
 	// HDF5 as it is stored. Other formats, and objects that are named, are always decoded.
 	Decode bool
 
+	// Verify makes Write compare every element of the output with the input.
+	Verify bool
+
 	// Out is the file that will be written, for notes on the names of other files that
 	// are relative to the folder of the input.
 	Out string
@@ -358,17 +361,16 @@ func (p *Plan) loseBelowArrays() {
 // DeflateLevel is the usual level of deflate.
 const DeflateLevel = 4
 
-// Write writes the output file, atomically. If verify is set, every element of the
-// output is compared with the input.
-func (p *Plan) Write(ctx context.Context, out string, verify bool) error {
+// Write writes the output file, atomically.
+func (p *Plan) Write(ctx context.Context, out string) error {
 	if p.source != nil {
-		return p.repack(ctx, out, hdf5write.RepackOptions{SkipVerify: !verify})
+		return p.repack(ctx, out, hdf5write.RepackOptions{SkipVerify: !p.options.Verify})
 	}
 	write := p.writeArrays
 	if p.Format == "hdf5" {
 		write = p.writeHDF5
 	}
-	if err := write(ctx, out); err != nil || !verify {
+	if err := write(ctx, out); err != nil || !p.options.Verify {
 		return err
 	}
 	return p.verify(ctx, out)

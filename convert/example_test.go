@@ -20,11 +20,11 @@ func Example() {
 	}
 	defer file.Close()
 	ctx, out := context.Background(), filepath.Join(dir, "digits.npz")
-	plan, err := convert.New(ctx, file, "/test", "npz", convert.Options{})
+	plan, err := convert.New(ctx, file, "/test", "npz", convert.Options{Verify: true})
 	if err != nil {
 		panic(err)
 	}
-	if err := plan.Write(ctx, out, true); err != nil {
+	if err := plan.Write(ctx, out); err != nil {
 		panic(err)
 	}
 	for _, s := range plan.Arrays() {

@@ -28,9 +28,9 @@ func TestVerifyComparesStructures(t *testing.T) {
 	}
 	defer file.Close()
 	out := filepath.Join(t.TempDir(), "out.npz")
-	plan, err := convert.New(context.Background(), file, "/", "npz", convert.Options{})
+	plan, err := convert.New(context.Background(), file, "/", "npz", convert.Options{Verify: true})
 	if err == nil {
-		err = plan.Write(context.Background(), out, true)
+		err = plan.Write(context.Background(), out)
 	}
 	if err != nil {
 		t.Fatal(err)

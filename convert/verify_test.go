@@ -32,11 +32,11 @@ func TestTextIsVerified(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer file.Close()
-		plan, err := New(context.Background(), file, "", "csv", Options{Out: out})
+		plan, err := New(context.Background(), file, "", "csv", Options{Out: out, Verify: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := plan.Write(context.Background(), out, true); err != nil {
+		if err := plan.Write(context.Background(), out); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		text, err := os.ReadFile(out)
@@ -79,9 +79,9 @@ func TestSharedElementsAreHardLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	plan, err := New(context.Background(), file, "", "hdf5", Options{Out: out})
+	plan, err := New(context.Background(), file, "", "hdf5", Options{Out: out, Verify: true})
 	if err == nil {
-		err = plan.Write(context.Background(), out, true)
+		err = plan.Write(context.Background(), out)
 	}
 	if err != nil {
 		t.Fatal(err)

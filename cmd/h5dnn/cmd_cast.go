@@ -80,10 +80,10 @@ func castCommand() *cli.Command {
 				}
 				return transform.Cast(entries, transform.CastOptions{To: to, Beyond: k.beyond.add})
 			}
-			return writeCopy(c, file, args[1], change, func(k *copier, out string) string {
+			return arrayCopy{change: change, done: func(k *copier, out string) string {
 				k.beyond.lose(&k.lost, to)
 				return fmt.Sprintf("%s written to %s as %v, %s", plural(k.arrays, "array"), out, to, arrayfmt.Bytes(k.bytes))
-			}, nil)
+			}}.write(c, file, args[1])
 		},
 	}
 }

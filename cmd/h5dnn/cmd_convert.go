@@ -41,58 +41,67 @@ func convertCommand() *cli.Command {
 			&cli.BoolFlag{Name: "json", Usage: "print the report as one JSON object"},
 			followFlag(), fromFlag(), voidFlag(),
 		}, frameworkFlags, lossFlags),
-		Action: func(c *cli.Context) error {
-			args, err := arguments(c, "IN", "OUT")
-			if err != nil {
-				return err
-			}
-			at, out := parseAddress(args[0]), args[1]
-			format, err := outputFormat(out, c.String("to"))
-			if err != nil {
-				return err
-			}
-			if format == "hdf5" && c.String("to") == "" && c.String("framework") == checkpoint.Keras {
-				format = "keras-h5" // which the extension does not tell from other HDF5 files
-			}
-			if convertsModel(c, at, format) {
-				return convertModel(c, at, out, format)
-			}
-			file, err := openToConvert(c, at, format)
-			if err != nil {
-				return err
-			}
-			defer file.Close()
-			if err := checkConverted(c, out, format); err != nil {
-				return err
-			}
-			plan, err := convert.New(c.Context, file, at.path, format, convert.Options{Materialize: c.String(followName) != "", Decode: c.IsSet(fromName), Out: out})
-			if err != nil {
-				return err
-			}
-			report := c.App.Writer
-			switch {
-			case c.Bool("dry-run"):
-			case out == "-":
-				report = c.App.ErrWriter
-				err = plan.WriteTo(c.Context, c.App.Writer)
-			default:
-				err = plan.Write(c.Context, out, c.Bool("verify"))
-			}
-			if err != nil {
-				return err
-			}
-			err = buffered(report, func(w io.Writer) error {
-				if c.Bool("json") {
-					return convertJSON(w, plan, at, out)
-				}
-				return convertReport(c, w, plan, out)
-			})
-			if err != nil {
-				return err
-			}
-			return lossStatus(c, plan.Lost)
-		},
+		Action: convertFile,
 	}
+}
+
+func convertFile(c *cli.Context) error {
+	args, err := arguments(c, "IN", "OUT")
+	if err != nil {
+		return err
+	}
+	at, out := parseAddress(args[0]), args[1]
+	format, err := outputFormat(out, c.String("to"))
+	if err != nil {
+		return err
+	}
+	if format == "hdf5" && c.String("to") == "" && c.String("framework") == checkpoint.Keras {
+		format = "keras-h5" // which the extension does not tell from other HDF5 files
+	}
+	if convertsModel(c, at, format) {
+		return convertModel(c, at, out, format)
+	}
+	return convertArrays(c, at, out, format)
+}
+
+// convertArrays converts a file, or what is at a path in it, as arrays.
+func convertArrays(c *cli.Context, at address, out, format string) error {
+	file, err := openToConvert(c, at, format)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if err := checkConverted(c, out, format); err != nil {
+		return err
+	}
+	plan, err := convert.New(c.Context, file, at.path, format, convert.Options{
+		Materialize: c.String(followName) != "", Decode: c.IsSet(fromName), Verify: c.Bool("verify"), Out: out,
+	})
+	if err != nil {
+		return err
+	}
+	report := c.App.Writer
+	switch {
+	case c.Bool("dry-run"):
+	case out == "-":
+		report = c.App.ErrWriter
+		err = plan.WriteTo(c.Context, c.App.Writer)
+	default:
+		err = plan.Write(c.Context, out)
+	}
+	if err != nil {
+		return err
+	}
+	err = buffered(report, func(w io.Writer) error {
+		if c.Bool("json") {
+			return convertJSON(w, plan, at, out)
+		}
+		return convertReport(c, w, plan, out)
+	})
+	if err != nil {
+		return err
+	}
+	return lossStatus(c, plan.Lost)
 }
 
 // checkConverted returns an error if the command may not write out, or not to standard

@@ -7,7 +7,6 @@ import (
 
 	"github.com/h5dnn/h5dnn/arrayfmt"
 	"github.com/h5dnn/h5dnn/serialize/sharded"
-	"github.com/h5dnn/h5dnn/serialize/transform"
 )
 
 func mergeCommand() *cli.Command {
@@ -19,10 +18,9 @@ func mergeCommand() *cli.Command {
 			"The shards are unchanged.",
 		Flags: copyFlags(),
 		Action: func(c *cli.Context) error {
-			same := func(_ *copier, entries transform.Entries) transform.Entries { return entries }
-			return copyTo(c, same, func(k *copier, out string) string {
+			return arrayCopy{done: func(k *copier, out string) string {
 				return fmt.Sprintf("%s written to %s, %s", plural(k.arrays, "array"), out, arrayfmt.Bytes(k.bytes))
-			})
+			}}.run(c)
 		},
 	}
 }

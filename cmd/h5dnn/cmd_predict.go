@@ -42,64 +42,66 @@ func predictCommand() *cli.Command {
 			deviceFlag(),
 			&cli.IntFlag{Name: "threads", Usage: "`NUMBER` of compute threads", DefaultText: "all"},
 		},
-		Action: func(c *cli.Context) error {
-			if c.NArg() < 2 {
-				_, err := arguments(c, "MODEL", "DATA:/path")
-				return err
-			}
-			name, args := c.Args().First(), c.Args().Tail()
-			if c.String("output") == "" && c.String("format") == "" {
-				return fmt.Errorf("name the output with -o FILE, or -o - --format csv")
-			}
-			format, err := chosenFormat(c.String("output"), c.String("format"))
-			if err != nil {
-				return err
-			}
-			run, imported, err := runOf(c, name, args)
-			if err != nil {
-				return err
-			}
-			outputs, err := askedOutputs(c, run, name, imported)
-			if err != nil {
-				return err
-			}
-			if err := checkOutputs(outputs, format); err != nil {
-				return err
-			}
-			trained, inputs := run.Config.Data, outputs[0].Inputs()
-			sources, err := sourcesOf(name, args, trained, inputs)
-			if err != nil {
-				return err
-			}
-			if len(inputs) == len(sources) { // the model takes no lengths
-				trained.Lengths = nil
-			}
-			open := newFiles(c.Context)
-			defer open.Close()
-			samples, err := trained.Inputs(open, sources)
-			if err != nil {
-				return err
-			}
-			if output := c.String("output"); namesFile(output) {
-				if err := checkOutput(c, output); err != nil {
-					return err
-				}
-			}
-			if err := checkSamples(samples, inputs, name); err != nil {
-				return err
-			}
-			predicted := make([]inspect.Selection, len(outputs))
-			for i, o := range outputs {
-				if predicted[i], err = o.predictions(c, format, samples, name); err != nil {
-					return err
-				}
-			}
-			if output := c.String("output"); namesFile(output) {
-				return toFile(c.Context, format, output, predicted...)
-			}
-			return toPipe(c.Context, format, c.App.Writer, predicted...)
-		},
+		Action: predict,
 	}
+}
+
+func predict(c *cli.Context) error {
+	if c.NArg() < 2 {
+		_, err := arguments(c, "MODEL", "DATA:/path")
+		return err
+	}
+	name, args := c.Args().First(), c.Args().Tail()
+	if c.String("output") == "" && c.String("format") == "" {
+		return fmt.Errorf("name the output with -o FILE, or -o - --format csv")
+	}
+	format, err := chosenFormat(c.String("output"), c.String("format"))
+	if err != nil {
+		return err
+	}
+	run, imported, err := runOf(c, name, args)
+	if err != nil {
+		return err
+	}
+	outputs, err := askedOutputs(c, run, name, imported)
+	if err != nil {
+		return err
+	}
+	if err := checkOutputs(outputs, format); err != nil {
+		return err
+	}
+	trained, inputs := run.Config.Data, outputs[0].Inputs()
+	sources, err := sourcesOf(name, args, trained, inputs)
+	if err != nil {
+		return err
+	}
+	if len(inputs) == len(sources) { // the model takes no lengths
+		trained.Lengths = nil
+	}
+	open := newFiles(c.Context)
+	defer open.Close()
+	samples, err := trained.Inputs(open, sources)
+	if err != nil {
+		return err
+	}
+	if output := c.String("output"); namesFile(output) {
+		if err := checkOutput(c, output); err != nil {
+			return err
+		}
+	}
+	if err := checkSamples(samples, inputs, name); err != nil {
+		return err
+	}
+	predicted := make([]inspect.Selection, len(outputs))
+	for i, o := range outputs {
+		if predicted[i], err = o.predictions(c, format, samples, name); err != nil {
+			return err
+		}
+	}
+	if output := c.String("output"); namesFile(output) {
+		return toFile(c.Context, format, output, predicted...)
+	}
+	return toPipe(c.Context, format, c.App.Writer, predicted...)
 }
 
 // namesFile reports whether output is a file and not standard output.

@@ -24,53 +24,55 @@ func repairCommand() *cli.Command {
 			&cli.StringFlag{Name: "format", Usage: "`FORMAT` of OUT, by default from its extension"},
 			forceFlag(),
 		},
-		Action: func(c *cli.Context) error {
-			args, err := arguments(c, "IN", "OUT")
-			if err != nil {
-				return err
-			}
-			in, out := args[0], args[1]
-			if err := isFile(in); err != nil {
-				return err
-			}
-			format, err := damagedFormat(in, c.String("from"))
-			if err != nil {
-				return err
-			}
-			file, err := serialize.Salvage(in, format.Name, openOptions(c.Context))
-			if err != nil {
-				return err
-			}
-			defer file.Close()
-			addInput(c.Context, in, nil)
-			k, err := newCopier(c, file, out)
-			if err != nil {
-				return err
-			}
-			if err := checkOutput(c, out); err != nil {
-				return err
-			}
-			arrays, whole, err := intact(c.Context, file)
-			if err != nil {
-				return err
-			}
-			if whole == 0 {
-				return fmt.Errorf("%s: no array is intact, so %s was not written", in, out)
-			}
-			if err := serialize.Save(out, k.saveAs, k.contents(arrays)); err != nil {
-				return err
-			}
-			err = buffered(c.App.Writer, func(w io.Writer) error {
-				k.report(w)
-				_, err := fmt.Fprintf(w, "%s of %s written to %s; %s\n", plural(k.arrays, "array"), printable(in), printable(out), k.lost.Summary())
-				return err
-			})
-			if err == nil && len(k.lost) > 0 {
-				return errNegative
-			}
-			return err
-		},
+		Action: repair,
 	}
+}
+
+func repair(c *cli.Context) error {
+	args, err := arguments(c, "IN", "OUT")
+	if err != nil {
+		return err
+	}
+	in, out := args[0], args[1]
+	if err := isFile(in); err != nil {
+		return err
+	}
+	format, err := damagedFormat(in, c.String("from"))
+	if err != nil {
+		return err
+	}
+	file, err := serialize.Salvage(in, format.Name, openOptions(c.Context))
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	addInput(c.Context, in, nil)
+	k, err := newCopier(c, file, out)
+	if err != nil {
+		return err
+	}
+	if err := checkOutput(c, out); err != nil {
+		return err
+	}
+	arrays, whole, err := intact(c.Context, file)
+	if err != nil {
+		return err
+	}
+	if whole == 0 {
+		return fmt.Errorf("%s: no array is intact, so %s was not written", in, out)
+	}
+	if err := serialize.Save(out, k.saveAs, k.contents(arrays)); err != nil {
+		return err
+	}
+	err = buffered(c.App.Writer, func(w io.Writer) error {
+		k.report(w)
+		_, err := fmt.Fprintf(w, "%s of %s written to %s; %s\n", plural(k.arrays, "array"), printable(in), printable(out), k.lost.Summary())
+		return err
+	})
+	if err == nil && len(k.lost) > 0 {
+		return errNegative
+	}
+	return err
 }
 
 // intact yields the entries of a file, and the damaged ones with what is wrong with them. It

@@ -10,7 +10,6 @@ import (
 	"github.com/h5dnn/h5dnn/serialize"
 	"github.com/h5dnn/h5dnn/serialize/keras"
 	"github.com/h5dnn/h5dnn/serialize/sharded"
-	"github.com/h5dnn/h5dnn/serialize/transform"
 )
 
 func shardCommand() *cli.Command {
@@ -28,7 +27,7 @@ func shardCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			in, out := args[0], args[1]
+			out := args[1]
 			if !strings.HasSuffix(out, sharded.Extension) && !strings.HasSuffix(out, keras.IndexExtension) {
 				return fmt.Errorf("%s: the name of an index ends in %s, as in model.safetensors%s", out, sharded.Extension, sharded.Extension)
 			}
@@ -39,26 +38,20 @@ func shardCommand() *cli.Command {
 					return fmt.Errorf("--size: %w", err)
 				}
 			}
-			file, err := openArrays(c, in)
-			if err != nil {
-				return err
-			}
-			defer file.Close()
 			shards := 0
-			write := func(k *copier, contents serialize.Contents) error {
-				check := func(name string) error {
-					shards++
-					return checkOutput(c, filepath.Join(filepath.Dir(out), name))
-				}
+			check := func(name string) error {
+				shards++
+				return checkOutput(c, filepath.Join(filepath.Dir(out), name))
+			}
+			save := func(out string, contents serialize.Contents) error {
 				if strings.HasSuffix(out, keras.IndexExtension) {
 					return keras.SaveShards(out, contents, keras.ShardOptions{Size: size, Check: check})
 				}
 				return sharded.Save(out, contents, sharded.Options{Size: size, Check: check})
 			}
-			same := func(_ *copier, entries transform.Entries) transform.Entries { return entries }
-			return writeCopy(c, file, out, same, func(k *copier, out string) string {
+			return arrayCopy{save: save, done: func(k *copier, out string) string {
 				return fmt.Sprintf("%s written to %s and %s", plural(k.arrays, "array"), out, plural(shards, "shard"))
-			}, write)
+			}}.run(c)
 		},
 	}
 }

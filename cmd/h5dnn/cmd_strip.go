@@ -16,7 +16,7 @@ func stripCommand() *cli.Command {
 		Name:      "strip",
 		Usage:     "copy a checkpoint without the state of the optimizer",
 		ArgsUsage: "IN OUT",
-		Description: "Leaves out arrays and metadata whose names begin with optimizer/, optim/, optimizer_state_dict. and the like,\n" +
+		Description: "Leaves out arrays and metadata whose names begin with optimizer/, optim/, optimizer.state. and the like,\n" +
 			"and optimizers of PyTorch, which have param_groups, under any name.\n" +
 			"A file without any is an error. The original is unchanged.",
 		Flags: copyFlags(),
@@ -52,9 +52,9 @@ func stripCommand() *cli.Command {
 					}
 				})
 			}
-			return writeCopy(c, stripped{file, isState}, args[1], change, func(k *copier, out string) string {
+			return arrayCopy{change: change, done: func(k *copier, out string) string {
 				return fmt.Sprintf("%s written to %s, %s of optimizer state left out (%s)", plural(k.arrays, "array"), out, plural(dropped, "array"), arrayfmt.Bytes(bytes))
-			}, nil)
+			}}.write(c, stripped{file, isState}, args[1])
 		},
 	}
 }

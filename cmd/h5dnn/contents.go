@@ -103,8 +103,8 @@ func (k *copier) contents(entries transform.Entries) serialize.Contents {
 	return serialize.Contents{Entries: k.entries(entries), Meta: k.meta, Context: k.c.Context}
 }
 
-// report prints what was lost, and returns the status of the command.
-func (k *copier) report(w io.Writer) error {
+// report prints what was lost.
+func (k *copier) report(w io.Writer) {
 	const shown = 20
 	for i, item := range k.lost {
 		if i == shown {
@@ -113,27 +113,34 @@ func (k *copier) report(w io.Writer) error {
 		}
 		fmt.Fprintln(w, printable(withoutKind(item.String())))
 	}
-	return nil
 }
 
-// copyTo runs a command IN OUT: it writes what change makes of the arrays of IN, and prints the
-// losses and the line that done returns.
-func copyTo(c *cli.Context, change func(k *copier, entries transform.Entries) transform.Entries, done func(k *copier, out string) string) error {
+// An arrayCopy is a command that writes the arrays of one file to another.
+type arrayCopy struct {
+	// change returns what is written of the arrays; nil to write them as they are.
+	change func(k *copier, entries transform.Entries) transform.Entries
+	// save writes the contents; nil to write one file.
+	save func(out string, c serialize.Contents) error
+	// done returns the last line of the report, but for the losses, to which it may add.
+	done func(k *copier, out string) string
+}
+
+// run runs a command IN OUT.
+func (a arrayCopy) run(c *cli.Context) error {
 	args, err := arguments(c, "IN", "OUT")
 	if err != nil {
 		return err
 	}
-	in, out := args[0], args[1]
-	file, err := openArrays(c, in)
+	file, err := openArrays(c, args[0])
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	return writeCopy(c, file, out, change, done, nil)
+	return a.write(c, file, args[1])
 }
 
-// writeCopy writes what change makes of the arrays of file with write, by default as one file.
-func writeCopy(c *cli.Context, file serialize.File, out string, change func(k *copier, entries transform.Entries) transform.Entries, done func(k *copier, out string) string, write func(k *copier, contents serialize.Contents) error) error {
+// write writes the arrays of file to out, and prints a report.
+func (a arrayCopy) write(c *cli.Context, file serialize.File, out string) error {
 	k, err := newCopier(c, file, out)
 	if err != nil {
 		return err
@@ -141,14 +148,19 @@ func writeCopy(c *cli.Context, file serialize.File, out string, change func(k *c
 	if err := checkOutput(c, out); err != nil {
 		return err
 	}
-	contents := k.contents(change(k, file.All()))
-	if write == nil {
-		write = func(k *copier, contents serialize.Contents) error { return serialize.Save(out, k.saveAs, contents) }
+	entries := file.All()
+	if a.change != nil {
+		entries = a.change(k, entries)
 	}
-	if err := write(k, contents); err != nil {
+	if a.save != nil {
+		err = a.save(out, k.contents(entries))
+	} else {
+		err = serialize.Save(out, k.saveAs, k.contents(entries))
+	}
+	if err != nil {
 		return err
 	}
-	text := done(k, out)
+	text := a.done(k, out)
 	err = buffered(c.App.Writer, func(w io.Writer) error {
 		k.report(w)
 		_, err := fmt.Fprintf(w, "%s; %s\n", printable(text), lossSummary(c, k.lost))

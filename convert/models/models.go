@@ -42,8 +42,8 @@ type Source struct {
 
 // isOptimizerState reports whether an array is part of the state of an optimizer.
 func (s *Source) isOptimizerState(name string) bool {
-	if s.Framework == checkpoint.PyTorch { // whose modules may be called optim.weight
-		return strings.Contains(name, "/") && s.optimizerState(name)
+	if s.Framework == checkpoint.PyTorch {
+		return s.optimizerState(name)
 	}
 	return strings.HasPrefix(name, kerasOptimizer)
 }

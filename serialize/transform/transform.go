@@ -32,16 +32,16 @@ var optimizerNames = []string{
 }
 
 // IsOptimizerState reports whether an array of that name is part of an optimizer's state, such
-// as momentum: whether the name begins with optimizer/, optim/ or the like. Parts of names end
-// at "/" and ".".
+// as momentum: whether the name begins with optimizer/, optim/ or the like, or with
+// optimizer.state. or optimizer_state_dict.; optim.weight is a parameter of a module that is
+// called optim.
 func IsOptimizerState(name string) bool {
-	first := name
-	if end := strings.IndexAny(name, "/."); end >= 0 {
-		first = name[:end]
-	} else {
+	end := strings.IndexAny(name, "/.")
+	if end < 0 || !slices.Contains(optimizerNames, strings.ToLower(name[:end])) {
 		return false
 	}
-	return slices.Contains(optimizerNames, strings.ToLower(first))
+	first, rest := name[:end], name[end+1:]
+	return name[end] == '/' || strings.Contains(first, "state") || strings.HasPrefix(rest, "state.") || strings.HasPrefix(rest, "param_groups.")
 }
 
 // groupsKey is the key of the settings in the state_dict of an optimizer of PyTorch.

@@ -129,7 +129,7 @@ func TestQuantizingLeavesOthersAlone(t *testing.T) {
 func TestOptimizerStateIsKnownByItsName(t *testing.T) {
 	for name, want := range map[string]bool{
 		"optimizer/momentum/w": true, "optim/exp_avg/fc.weight": true, "optimizer_state_dict.state.0.exp_avg": true, "optimizer/vars/0": true,
-		"optimizer_weights/iter": true, "model/optimizer": false, "optimizer": false, "optimal.weight": false, "fc.weight": false, "": false,
+		"optimizer.state.0.exp_avg": true, "optimizer_weights/iter": true, "optim.weight": false, "opt.state_encoder.bias": false, "model/optimizer": false, "optimizer": false, "optimal.weight": false, "fc.weight": false, "": false,
 	} {
 		if got := transform.IsOptimizerState(name); got != want {
 			t.Errorf("%q: %v", name, got)
