@@ -76,8 +76,14 @@ func connect(m *checkpoint.Model, c modelConfig) (err error) {
 	if len(m.Inputs) == 0 || len(m.Outputs) == 0 {
 		return fmt.Errorf("%s has no inputs or no outputs: %w", m.Name, ErrConfig)
 	}
-	renumber(m)
+	renumber(m, slices.ContainsFunc(c.Layers, object.hasArguments))
 	return checkRefs(m)
+}
+
+// hasArguments reports whether the calls of a layer are objects, as in Keras 3.
+func (o object) hasArguments() bool {
+	var nodes []json.RawMessage
+	return json.Unmarshal(o.Inbound, &nodes) == nil && slices.ContainsFunc(nodes, func(node json.RawMessage) bool { return len(node) > 0 && node[0] == '{' })
 }
 
 // refs yields every reference in m, to be changed in place.
@@ -98,16 +104,24 @@ func refs(m *checkpoint.Model, visit func(r *checkpoint.Ref)) {
 }
 
 // renumber makes references to calls of nested models count from 0. In Keras 2, call 0
-// of a model is the one by which it was defined, which is not among those of the layer.
-func renumber(m *checkpoint.Model) {
+// of a model is the one by which it was defined, which is not among those of the layer. In
+// Keras 3 it is so in the outputs only, and for functional models only.
+func renumber(m *checkpoint.Model, current bool) {
 	last := map[string]int{}
 	refs(m, func(r *checkpoint.Ref) { last[r.Layer] = max(last[r.Layer], r.Node) })
-	refs(m, func(r *checkpoint.Ref) {
+	shift := func(r *checkpoint.Ref) {
 		l := m.Layer(r.Layer)
-		if l != nil && l.Model != nil && last[r.Layer] == len(l.Calls) {
+		if l != nil && l.Model != nil && (current && l.Model.Class != "Sequential" || !current && last[r.Layer] == len(l.Calls)) {
 			r.Node--
 		}
-	})
+	}
+	if !current {
+		refs(m, shift)
+		return
+	}
+	for i := range m.Outputs {
+		shift(&m.Outputs[i])
+	}
 }
 
 // checkRefs returns an error if a reference leads nowhere.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/h5dnn/h5dnn/keras"
 )
 
 // Configurations differ between the layouts: a .keras has the modules of classes, and how
@@ -17,15 +19,29 @@ func archiveConfig(text, training, version string) ([]byte, error) {
 	if err := json.Unmarshal([]byte(text), &config); err != nil {
 		return nil, fmt.Errorf("%s: %w", MetaConfig, err)
 	}
-	_, current := config["module"]
-	if _, compiled := config["compile_config"]; current && (compiled || training == "") {
+	old := !strings.HasPrefix(version, "3.")
+	if _, compiled := config["compile_config"]; !old && config["module"] != nil && (compiled || training == "") {
 		return []byte(text), nil
 	}
-	if !current {
+	if old {
+		translated, err := keras.Translate(text, true)
+		if err != nil {
+			return nil, err
+		}
+		text, config = translated, map[string]json.RawMessage{}
+		if err := json.Unmarshal([]byte(text), &config); err != nil {
+			return nil, fmt.Errorf("%s: %w", MetaConfig, err)
+		}
+	}
+	if config["module"] == nil {
 		addModule(config)
 	}
-	if _, compiled := config["compile_config"]; !compiled && training != "" {
-		if compiled := compileConfig(training, strings.HasPrefix(version, "2.")); compiled != nil {
+	if compiled := config["compile_config"]; compiled != nil {
+		if old {
+			config["compile_config"] = compileConfig(string(compiled))
+		}
+	} else if training != "" {
+		if compiled := compileConfig(training); compiled != nil {
 			config["compile_config"] = compiled
 		}
 	}
@@ -43,30 +59,32 @@ func addModule(config map[string]json.RawMessage) {
 	config["module"], config["registered_name"] = json.RawMessage(module), json.RawMessage(registered)
 }
 
-// compileConfig returns the compile_config for a training_config. For Keras 3, the
-// optimizer has the settings that it knows, and only metrics that are names are kept.
-func compileConfig(training string, old bool) json.RawMessage {
+// compileConfig returns the compile_config for a training_config, or for one of Keras 2. The
+// optimizer has the settings that Keras 3 knows, and only metrics that are names are kept.
+func compileConfig(training string) json.RawMessage {
 	var settings map[string]json.RawMessage
 	if json.Unmarshal([]byte(training), &settings) != nil {
 		return nil
 	}
-	var o described
-	if optimizer, ok := settings["optimizer_config"]; ok {
-		delete(settings, "optimizer_config")
-		if json.Unmarshal(optimizer, &o) == nil {
-			settings["optimizer"] = optimizerObject(o.Class, optimizer, old)
+	for _, key := range []string{"optimizer_config", "optimizer"} {
+		var o described
+		if optimizer, ok := settings[key]; ok && json.Unmarshal(optimizer, &o) == nil {
+			delete(settings, key)
+			settings["optimizer"] = optimizerObject(o.Class, optimizer)
 		}
 	}
 	if loss, ok := settings["loss"]; ok {
 		settings["loss"] = lossObjects(loss)
 	}
-	if old {
-		settings["metrics"], settings["weighted_metrics"] = json.RawMessage("null"), json.RawMessage("null")
-	}
 	for _, key := range []string{"metrics", "weighted_metrics"} {
 		var names []string
 		if json.Unmarshal(settings[key], &names) != nil {
 			settings[key] = json.RawMessage("null") // objects of Keras 2
+		}
+	}
+	for _, key := range []string{"steps_per_execution", "run_eagerly", "jit_compile"} {
+		if string(settings[key]) == "null" {
+			delete(settings, key) // Keras 3 has other defaults
 		}
 	}
 	compiled, err := json.Marshal(settings)
@@ -107,6 +125,9 @@ func withModules(value any) any {
 		if v["module"] == nil {
 			v["module"], v["registered_name"] = "keras.losses", nil
 		}
+		if v["class_name"] != "LossFunctionWrapper" {
+			delete(config, "fn") // the function that the class stands for, which Keras 2 writes
+		}
 		if config["reduction"] == "auto" {
 			config["reduction"] = "sum_over_batch_size"
 		}
@@ -124,12 +145,12 @@ var optimizerSettings = []string{
 
 // optimizerObject returns the object of .keras for an optimizer_config. Numbers stay as they
 // are written: Keras 3 refuses a momentum of 0 that is not 0.0.
-func optimizerObject(class string, text json.RawMessage, all bool) json.RawMessage {
+func optimizerObject(class string, text json.RawMessage) json.RawMessage {
 	var o struct{ Config map[string]json.RawMessage }
 	json.Unmarshal(text, &o) // an optimizer without settings may be a name
 	config := map[string]json.RawMessage{}
 	for key, value := range o.Config {
-		if all || slices.Contains(optimizerSettings, key) {
+		if slices.Contains(optimizerSettings, key) {
 			config[key] = value
 		}
 	}
@@ -144,8 +165,13 @@ func optimizerObject(class string, text json.RawMessage, all bool) json.RawMessa
 
 // legacyConfig returns the model_config of an .h5 for a config.json: without what is of
 // the archive.
-func legacyConfig(text string) string {
+func legacyConfig(text, version string) string {
 	var config map[string]json.RawMessage
+	if !strings.HasPrefix(version, "3.") {
+		if translated, err := keras.Translate(text, false); err == nil {
+			text = translated
+		}
+	}
 	if json.Unmarshal([]byte(text), &config) != nil || config["module"] == nil {
 		return text
 	}

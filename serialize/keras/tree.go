@@ -65,9 +65,13 @@ func (t *tree) isGroup(path string) bool {
 	return o != nil && o.Kind == hdf5.KindGroup
 }
 
-// datasets lists the paths of the datasets below a group, in the order of the file.
+// datasets lists the paths of the datasets below a group, in the order of the file. Groups of
+// an attention that have the names of Keras 2 beside those of Keras 3 are left out.
 func (t *tree) datasets(group string) (list []string) {
 	for _, name := range t.members[group] {
+		if public, ok := strings.CutPrefix(name, "_"); ok && strings.HasSuffix(public, "_dense") && slices.Contains(t.members[group], public) {
+			continue
+		}
 		path := join(group, name)
 		if t.isDataset(path) {
 			list = append(list, path)

@@ -92,6 +92,9 @@ func (s *saving) version() string {
 	return cmp.Or(s.meta[MetaVersion], s.model.Version)
 }
 
+// isOld reports whether the model may be one of Keras 1 or 2.
+func (s *saving) isOld() bool { return !strings.HasPrefix(s.version(), "3.") }
+
 // put writes an entry as the dataset at path.
 func (s *saving) put(path, name string) error {
 	e, ok := s.entries[name]

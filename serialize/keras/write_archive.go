@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/h5dnn/h5dnn/internal/atomicfile"
@@ -26,6 +27,9 @@ func saveArchive(name string, c serialize.Contents) error {
 	if s.model == nil {
 		return fmt.Errorf("a .keras has the configuration of its model: the metadata must have %s: %w", MetaConfig, storage.ErrState)
 	}
+	if s.isOld() {
+		s.addLearningRate()
+	}
 	folder, err := os.MkdirTemp(filepath.Dir(name), ".h5dnn-")
 	if err != nil {
 		return err
@@ -42,6 +46,20 @@ func saveArchive(name string, c serialize.Contents) error {
 	return atomicfile.Write(name, func(f *atomicfile.File) error {
 		return writeArchive(f, cmp.Or(s.version(), currentVersion), s.meta[MetaSaved], config, weights)
 	})
+}
+
+// addLearningRate adds the learning rate to the state of an optimizer of Keras 2, where it is not
+// among the variables, as Keras 3 skips the state of one that has another number of them.
+func (s *saving) addLearningRate() {
+	const iteration, name = optimizerPrefix + "iteration", optimizerPrefix + "learning_rate"
+	o := (&File{List: serialize.NewList(0, s.meta, func() error { return nil })}).compiledOptimizer()
+	if o == nil || !s.isEntry(iteration) || s.isEntry(name) {
+		return
+	}
+	if rate, ok := o.Config["learning_rate"].(float64); ok {
+		s.entries[name] = serialize.Entry{Name: name, Array: storage.From([]float32{float32(rate)})}
+		s.order = slices.Insert(s.order, slices.Index(s.order, iteration)+1, name)
+	}
 }
 
 func writeArchive(w io.Writer, version, saved string, config []byte, weights string) error {

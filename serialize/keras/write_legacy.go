@@ -44,7 +44,7 @@ func (s *saving) legacy() error {
 	root := "/"
 	if s.model != nil {
 		root = modelGroup
-		if err := s.attributes("/", MetaVersion, version, MetaBackend, backend, MetaConfig, legacyConfig(s.meta[MetaConfig]), MetaTraining, legacyTraining(s.meta[MetaTraining])); err != nil {
+		if err := s.attributes("/", MetaVersion, version, MetaBackend, backend, MetaConfig, legacyConfig(s.meta[MetaConfig], version), MetaTraining, legacyTraining(s.meta[MetaTraining])); err != nil {
 			return err
 		}
 		if err := s.w.Group(root); err != nil {

@@ -82,11 +82,12 @@ func (s *saving) layerVars(l *checkpoint.Layer, group, prefix string) error {
 		return err
 	}
 	for _, v := range variables {
-		path := v.Path
-		if l.Class == "MultiHeadAttention" && strings.HasPrefix(s.version(), "2.") {
-			path = "_" + path // the attributes were private
+		if err := s.put(join(group, v.Path), prefix+v.Name); err != nil {
+			return err
 		}
-		if err := s.put(join(group, path), prefix+v.Name); err != nil {
+	}
+	if l.Class == "MultiHeadAttention" && strings.HasPrefix(s.version(), "2.") {
+		if err := s.linkPrivate(group, variables); err != nil {
 			return err
 		}
 	}
@@ -97,6 +98,23 @@ func (s *saving) layerVars(l *checkpoint.Layer, group, prefix string) error {
 		}
 		at := strings.LastIndexByte(rest, '/') + 1
 		if err := s.put(join(group, rest[:at]+"vars/"+rest[at:]), name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// linkPrivate gives the variables of an attention the names of Keras 2, too, where its layers
+// are private attributes: Keras 2 and 3 both load the file. Shards are of Keras 3 alone.
+func (s *saving) linkPrivate(group string, variables []keras.Variable) error {
+	w, ok := s.target.(interface {
+		HardLink(path, target string) error
+	})
+	if !ok {
+		return nil
+	}
+	for _, v := range variables {
+		if err := w.HardLink(join(group, "_"+v.Path), join(group, v.Path)); err != nil {
 			return err
 		}
 	}

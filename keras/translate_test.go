@@ -1,0 +1,78 @@
+package keras
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// TestTranslate translates what Keras 3 refuses or reads otherwise in descriptions of Keras 2.
+func TestTranslate(t *testing.T) {
+	layer := func(class, config string) string {
+		return `{"class_name": "Sequential", "config": {"name": "s", "layers": [{"class_name": "` + class + `", "config": {"name": "l"` + config + `}}]}}`
+	}
+	for _, c := range []struct{ name, text, has, lacks string }{
+		{"recurrent", layer("LSTM", `, "time_major": false`), `"LSTM"`, "time_major"},
+		{"time first", layer("LSTM", `, "time_major": true`), `"time_major":true`, ""},
+		{"in a wrapper", layer("Bidirectional", `, "layer": {"class_name": "GRU", "config": {"name": "g", "time_major": false}}`), `"GRU"`, "time_major"},
+		{"depthwise", layer("DepthwiseConv2D", `, "groups": 1, "kernel_initializer": {}, "padding": "same"`), `"padding":"same"`, "kernel_initializer"},
+		{"groups", layer("DepthwiseConv2D", `, "groups": 1`), "", "groups"},
+		{"groups of a convolution", layer("Conv2D", `, "groups": 1`), `"groups":1`, ""},
+		{"attention", layer("MultiHeadAttention", `, "query_shape": [null, 2], "key_shape": null, "value_shape": null`), "", "_shape"},
+		{"axis", layer("BatchNormalization", `, "axis": [3]`), `"axis":3`, ""},
+		{"axes", layer("LayerNormalization", `, "axis": [1, 2]`), `"module":"keras.layers"`, ""},
+		{"threshold", layer("ThresholdedReLU", `, "theta": 0.4`), `"threshold":0.4`, "ThresholdedReLU"},
+		{"policy", layer("Dense", `, "dtype": {"class_name": "Policy", "config": {"name": "mixed_float16"}}`), `"dtype":"mixed_float16"`, "Policy"},
+		{"shape of the first layer", layer("Dense", `, "batch_input_shape": [null, 4]`), `{"batch_input_shape":[null,4],"name":"l_input"}`, ""},
+		{"floats", layer("BatchNormalization", `, "momentum": 0.0`), `"momentum":0.0`, ""},
+	} {
+		got, err := Translate(c.text, true)
+		if err != nil || !strings.Contains(got, c.has) || c.lacks != "" && strings.Contains(got, c.lacks) {
+			t.Errorf("%s: %s (%v); want %s and not %s", c.name, got, err, c.has, c.lacks)
+		}
+	}
+}
+
+// graphOf2 is a graph of Keras 2 with a model that is called once.
+func graphOf2(class, inner string) string {
+	return `{"class_name": "Functional", "config": {"name": "m", "layers": [
+		{"class_name": "InputLayer", "name": "i", "config": {"name": "i", "batch_input_shape": [null, 3]}, "inbound_nodes": []},
+		{"class_name": "` + class + `", "name": "inner", "config": ` + inner + `, "inbound_nodes": [[["i", 0, 0, {}]]]},
+		{"class_name": "LSTM", "name": "r", "config": {"name": "r"}, "inbound_nodes": [[["inner", 1, 0, {}], ["i", 0, 0, {}]]]}],
+		"input_layers": [["i", 0, 0]], "output_layers": [["r", 0, 0], ["inner", 1, 0]]}}`
+}
+
+// TestTranslateCalls translates the numbers of calls of models within models.
+func TestTranslateCalls(t *testing.T) {
+	sequential := `{"name": "inner", "layers": [{"class_name": "InputLayer", "config": {"name": "j", "batch_input_shape": [null, 3]}}, {"class_name": "Dense", "config": {"name": "d", "units": 3}}]}`
+	functional := `{"name": "inner", "layers": [{"class_name": "InputLayer", "name": "j", "config": {"name": "j", "batch_input_shape": [null, 3]}, "inbound_nodes": []},
+		{"class_name": "Dense", "name": "d", "config": {"name": "d", "units": 3}, "inbound_nodes": [[["j", 0, 0, {}]]]}], "input_layers": [["j", 0, 0]], "output_layers": [["d", 0, 0]]}`
+	for _, c := range []struct {
+		class, inner   string
+		current        bool
+		inbound, outer string
+	}{
+		{"Sequential", sequential, false, `[["inner",0,0,{}],["i",0,0,{}]]`, `["inner",0,0]`},
+		{"Sequential", sequential, true, `"keras_history":["inner",0,0]`, `["inner",0,0]`},
+		{"Functional", functional, false, `[["inner",1,0,{}],["i",0,0,{}]]`, `["inner",1,0]`},
+		{"Functional", functional, true, `"keras_history":["inner",0,0]`, `["inner",1,0]`},
+	} {
+		got, err := Translate(graphOf2(c.class, c.inner), c.current)
+		if err != nil || !strings.Contains(got, c.inbound) || !strings.Contains(got, c.outer) {
+			t.Errorf("%s, current %v: %v: %s\nwant %s and %s", c.class, c.current, err, got, c.inbound, c.outer)
+		}
+		if c.current && !strings.Contains(got, `"kwargs":{"initial_state":[`) {
+			t.Errorf("%s: the states are not named: %s", c.class, got)
+		}
+		m, err := Parse(got)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l := m.Layer("r"); l.Calls[0][0].Node != 0 || m.Outputs[1].Node != 0 || len(l.Calls[0]) != 2 {
+			t.Errorf("%s, current %v: the calls are read as %v, outputs %v", c.class, c.current, l.Calls, m.Outputs)
+		}
+		if !json.Valid([]byte(got)) {
+			t.Errorf("not JSON: %s", got)
+		}
+	}
+}
