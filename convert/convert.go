@@ -99,6 +99,7 @@ func New(ctx context.Context, file inspect.File, path, format string, o Options)
 	}
 	p.loseGroups()
 	p.loseBelowArrays()
+	p.noteAliases()
 	for _, s := range p.Steps {
 		p.Lost = append(p.Lost, s.Lost...)
 	}
@@ -117,6 +118,20 @@ func New(ctx context.Context, file inspect.File, path, format string, o Options)
 		return nil, fmt.Errorf("%s has %d arrays, and %s files hold one; name it, as in %s:%s, or write .npz", file.Name(), n, format, file.Name(), p.Arrays()[0].Path)
 	}
 	return p, nil
+}
+
+// noteAliases notes arrays that have the elements of one before them, where the format keeps
+// their names in its metadata.
+func (p *Plan) noteAliases() {
+	if !p.targetFormat().Aliases {
+		return
+	}
+	var known serialize.Aliases
+	for _, s := range p.Arrays() {
+		if first := known.Of(p.entry(context.Background(), s)); first != "" {
+			s.Notes = append(s.Notes, serialize.AliasNote(first))
+		}
+	}
 }
 
 // repack copies the objects, or finds out in a dry run what is lost.

@@ -35,6 +35,9 @@ type Format struct {
 	Attrs  bool         // attributes of arrays; see Attr
 	Shares bool         // entries of the same elements, stored once: see Entry.Shared
 	Views  bool         // strides: shared elements are stored once also if views of them differ
+	// Aliases is set if shared elements have the name of their first entry alone, for
+	// programs that do not know that the other names are in the metadata.
+	Aliases bool
 	// Attr reports whether a format without attributes keeps one of an array all the same,
 	// such as that with NumPy's type. Nil for none.
 	Attr func(e Entry, name string) bool

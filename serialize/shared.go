@@ -168,6 +168,31 @@ func (e Entry) SameElements(other Entry) bool {
 	return e.Shared != "" && e.Shared == other.Shared && a.Type == b.Type && a.Data.Len() == b.Data.Len() && sameView(a.View, b.View)
 }
 
+// Aliases finds entries that are the same elements as one before them. The zero value has
+// seen none.
+type Aliases struct{ first map[string][]Entry } // by Shared
+
+// Of returns the name of the first entry that has the elements of e, or "" if that is e.
+func (a *Aliases) Of(e Entry) string {
+	for _, other := range a.first[e.Shared] {
+		if e.SameElements(other) {
+			return other.Name
+		}
+	}
+	if e.Shared != "" {
+		if a.first == nil {
+			a.first = map[string][]Entry{}
+		}
+		a.first[e.Shared] = append(a.first[e.Shared], e)
+	}
+	return ""
+}
+
+// AliasNote says what an alias is in formats with Aliases.
+func AliasNote(first string) string {
+	return fmt.Sprintf("another name of %s in the metadata, as safetensors.torch.save_model writes it; load_file does not know it, load_model does", first)
+}
+
 // SameAttrs reports whether two entries have the same attributes.
 func SameAttrs(a, b map[string]any) bool {
 	if len(a) != len(b) {

@@ -42,18 +42,24 @@ type copier struct {
 
 // newCopier returns a copier to a file in the format of its extension, or of the flag --to.
 func newCopier(c *cli.Context, file serialize.File, out string) (*copier, error) {
-	name, err := outputFormat(strings.TrimSuffix(out, sharded.Extension), c.String("format"))
-	if err != nil {
-		return nil, err
-	}
-	format, err := serialize.ByName(name)
-	if err != nil {
-		return nil, err
-	}
-	k := &copier{c: c, format: format, saveAs: format.Name, meta: file.Meta()}
+	k := &copier{c: c, meta: file.Meta()}
 	if strings.HasSuffix(out, sharded.Extension) && c.String("format") == "" {
-		k.saveAs = "sharded"
+		format, err := sharded.FormatOf(out)
+		if err != nil {
+			return nil, err
+		}
+		k.format, k.saveAs = format, "sharded"
+	} else {
+		name, err := outputFormat(out, c.String("format"))
+		if err != nil {
+			return nil, err
+		}
+		if k.format, err = serialize.ByName(name); err != nil {
+			return nil, err
+		}
+		k.saveAs = name
 	}
+	format := k.format
 	if !format.Meta && len(k.meta) > 0 {
 		k.lost.AddInherent("/", loss.Attribute, len(k.meta), "%s has no metadata", format.Name)
 		k.meta = nil

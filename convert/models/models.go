@@ -9,6 +9,7 @@ package models
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -265,12 +266,26 @@ func New(s *Source, format string, o Options) (*Plan, error) {
 	for _, e := range s.Others {
 		p.Lost.Add(e.Name, loss.Array, 1, "elements of type %s are not weights", e.Elements.Type)
 	}
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	if target.Aliases {
+		var known serialize.Aliases
+		for e, err := range p.Contents(context.Background()).Entries {
+			if err != nil {
+				return nil, err
+			}
+			if first := known.Of(e); first != "" {
+				p.Notes = append(p.Notes, e.Name+" is "+serialize.AliasNote(first))
+			}
+		}
+	}
 	for _, e := range s.Entries {
 		if e.Renamed != "" {
 			p.Notes = append(p.Notes, fmt.Sprintf("the name of %s in the file is %q", e.Name, e.Renamed))
 		}
 	}
-	return p, p.check()
+	return p, nil
 }
 
 // describe gives s the architecture of its model, if the file does not have it.

@@ -26,7 +26,7 @@ import (
 )
 
 var format = serialize.Format{
-	Name: "safetensors", Extensions: []string{".safetensors"}, Types: heldTypes(), Meta: true, Shares: true,
+	Name: "safetensors", Extensions: []string{".safetensors"}, Types: heldTypes(), Meta: true, Shares: true, Aliases: true,
 	Match: match, Fits: fits, FitsMeta: fitsMeta,
 }
 

@@ -51,20 +51,18 @@ func plan(c serialize.Contents) (list []serialize.Entry, meta map[string]string,
 	meta = map[string]string{}
 	maps.Copy(meta, c.Meta)
 	names := map[string]bool{}
-	first := map[string][]serialize.Entry{} // by what they share
+	var known serialize.Aliases
 	aliases := map[string]string{}
 	for e, err := range format.Checked(c) {
 		if err != nil {
 			return nil, nil, err
 		}
 		names[e.Name] = true
-		same := slices.IndexFunc(first[e.Shared], func(other serialize.Entry) bool { return e.SameElements(other) })
-		if _, taken := meta[e.Name]; same >= 0 && !taken {
-			aliases[e.Name] = first[e.Shared][same].Name
-			continue
-		}
-		if e.Shared != "" {
-			first[e.Shared] = append(first[e.Shared], e)
+		if _, taken := meta[e.Name]; !taken {
+			if first := known.Of(e); first != "" {
+				aliases[e.Name] = first
+				continue
+			}
 		}
 		list = append(list, e)
 	}

@@ -35,12 +35,9 @@ func Save(name string, c serialize.Contents, o Options) error {
 	if base == filepath.Base(name) {
 		return fmt.Errorf("the name of an index ends in %s, after that of the checkpoint, as in model.safetensors%s: %w", Extension, Extension, serialize.ErrFormat)
 	}
-	format, err := serialize.ByExtension(base)
+	format, err := FormatOf(name)
 	if err != nil {
 		return err
-	}
-	if format.Single {
-		return fmt.Errorf("%s files hold one array and cannot be shards: %w", format.Name, serialize.ErrFormat)
 	}
 	if o.Size <= 0 {
 		o.Size = DefaultSize
@@ -82,6 +79,20 @@ func Save(name string, c serialize.Contents, o Options) error {
 		return err
 	}
 	return set.Commit()
+}
+
+// FormatOf returns the format of the shards of an index that Save writes: that of their
+// extension, or PyTorch's for pytorch_model.bin, as Hugging Face called its files.
+func FormatOf(name string) (serialize.Format, error) {
+	base := strings.TrimSuffix(filepath.Base(name), Extension)
+	if filepath.Ext(base) == ".bin" {
+		return serialize.ByName("torch")
+	}
+	format, err := serialize.ByExtension(base)
+	if err == nil && format.Single {
+		err = fmt.Errorf("%s files hold one array and cannot be shards: %w", format.Name, serialize.ErrFormat)
+	}
+	return format, err
 }
 
 // writeShard writes some of the entries of c, with its metadata if the format has any.

@@ -22,6 +22,7 @@ import (
 	_ "github.com/h5dnn/h5dnn/serialize/safetensors"
 	"github.com/h5dnn/h5dnn/serialize/serializetest"
 	"github.com/h5dnn/h5dnn/serialize/sharded"
+	_ "github.com/h5dnn/h5dnn/serialize/torch"
 	"github.com/h5dnn/h5dnn/storage"
 	"github.com/h5dnn/h5dnn/views"
 )
@@ -68,7 +69,7 @@ func Example() {
 
 // TestShardsOfAnyFormat hold what was saved, tied weights and metadata.
 func TestShardsOfAnyFormat(t *testing.T) {
-	for _, base := range []string{"model.safetensors", "model.npz"} {
+	for _, base := range []string{"model.safetensors", "model.npz", "pytorch_model.bin"} {
 		name := filepath.Join(t.TempDir(), base+sharded.Extension)
 		meta := map[string]string{"format": "pt", "größe": "\"\n"}
 		if err := sharded.Save(name, serialize.Contents{Entries: model, Meta: meta}, sharded.Options{Size: 24}); err != nil {
