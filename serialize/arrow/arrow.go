@@ -2,8 +2,8 @@
 // Feather version 2 are too, and streams.
 //
 // Columns of numbers, bools, strings and times are read when their elements are asked for; numbers
-// that are stored in one batch without compression are mapped. Other columns are listed with
-// an error. The formats are described in arrow.apache.org/docs/format/Columnar.html.
+// that are stored in one batch without compression are mapped; integers and bools some of which
+// are missing are float64s with NaN, as in pandas. Other columns are listed with an error. The formats are described in arrow.apache.org/docs/format/Columnar.html.
 package arrow
 
 import (
@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/serialize"
@@ -177,7 +178,8 @@ func (f *file) entry(field field, c *columnReader) (serialize.Entry, error) {
 	if c == nil {
 		return serialize.Unsupported(field.name, []int{f.rows}, field.unsupported)
 	}
-	e := (&column.Column{Kind: field.kind, In: f.in, Rows: f.rows, Stored: c.stored, Check: f.sections.Check, Decode: c.decode}).Entry(field.name)
+	missing := slices.ContainsFunc(c.parts, func(p part) bool { return p.nulls > 0 })
+	e := (&column.Column{Kind: field.kind, Missing: missing, In: f.in, Rows: f.rows, Stored: c.stored, Check: f.sections.Check, Decode: c.decode}).Entry(field.name)
 	t := field.kind.Type
 	if t.Valid() && len(c.parts) == 1 && c.parts[0].plain() && !field.index.Valid() && t != dtype.Bool && t == field.stores {
 		extent := c.parts[0].buffers[1]

@@ -81,9 +81,6 @@ func (c *columnReader) valid(p part) ([]byte, error) {
 	if p.nulls == 0 {
 		return nil, nil
 	}
-	if err := c.kind.CanMiss(); err != nil {
-		return nil, err
-	}
 	return c.content(p, 0, (p.rows+7)/8)
 }
 
@@ -269,7 +266,11 @@ func (c *columnReader) load(last *lookup, want *dictionary) error {
 		missing = append(missing, d)
 	}
 	for _, d := range slices.Backward(missing) {
-		if err := c.values(&last.Values, d.part); err != nil {
+		err := c.values(&last.Values, d.part)
+		if err == nil && len(last.Missing) > 0 {
+			err = fmt.Errorf("a missing value of type %v: %w", c.kind.Type, dtype.ErrType)
+		}
+		if err != nil {
 			return fmt.Errorf("dictionary %d: %w", c.id, err)
 		}
 		last.dictionary = d

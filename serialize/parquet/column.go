@@ -39,10 +39,13 @@ func (c *columnReader) decode() (*column.Values, error) {
 const (
 	pageData, pageDictionary, pageDataV2 = 0, 2, 3
 
-	plain, plainDictionary, rle, rleDictionary = 0, 2, 3, 8
+	plain, plainDictionary, rle, bitPacked, deltaPacked, deltaLengths, deltaBytes, rleDictionary, byteStreamSplit = 0, 2, 3, 4, 5, 6, 7, 8, 9
 )
 
-var encodingNames = map[int64]string{4: "BIT_PACKED", 5: "DELTA_BINARY_PACKED", 6: "DELTA_LENGTH_BYTE_ARRAY", 7: "DELTA_BYTE_ARRAY", 9: "BYTE_STREAM_SPLIT"}
+var encodingNames = map[int64]string{bitPacked: "BIT_PACKED", deltaPacked: "DELTA_BINARY_PACKED", deltaLengths: "DELTA_LENGTH_BYTE_ARRAY", deltaBytes: "DELTA_BYTE_ARRAY", byteStreamSplit: "BYTE_STREAM_SPLIT"}
+
+// sizes are those of the elements of physical types in PLAIN.
+var sizes = map[int64]int{physicalInt32: 4, physicalInt64: 8, physicalInt96: 12, physicalFloat: 4, physicalDouble: 8, physicalFixed: 2}
 
 // chunk decodes the pages of a row group.
 func (c *columnReader) chunk(d *column.Values, k chunk) error {
@@ -136,7 +139,8 @@ func (c *columnReader) page(d, dictionary *column.Values, header object, page []
 		return 0, err
 	}
 	if count < n {
-		return n, c.spread(d, values, present)
+		c.spread(d, values, present)
+		return n, nil
 	}
 	return n, nil
 }
@@ -166,12 +170,56 @@ func (c *columnReader) encoded(d, dictionary *column.Values, content []byte, enc
 			}
 			return err
 		}
+	case deltaPacked:
+		if c.physical == physicalInt32 || c.physical == physicalInt64 {
+			list, _, err := deltas(content, n)
+			for _, x := range list {
+				c.integer(d, x)
+			}
+			return err
+		}
+	case deltaLengths:
+		if c.physical == physicalBytes {
+			list, err := lengths(content, n)
+			d.Texts = append(d.Texts, list...)
+			return err
+		}
+	case deltaBytes:
+		if c.physical == physicalBytes {
+			return c.prefixed(d, content, n)
+		}
+	case byteStreamSplit:
+		if size := sizes[c.physical]; size > 0 {
+			elements, err := split(content, size, n)
+			if err != nil {
+				return err
+			}
+			return c.plain(d, elements, n)
+		}
 	}
 	name := encodingNames[encoding]
 	if name == "" {
 		name = fmt.Sprint(encoding)
 	}
-	return fmt.Errorf("values in encoding %s of %s, which is not read; known are PLAIN, RLE and dictionaries: %w", name, physicalNames[c.physical], dtype.ErrType)
+	return fmt.Errorf("values in encoding %s of %s, which is not read: %w", name, physicalNames[c.physical], dtype.ErrType)
+}
+
+// integer appends the lowest bits of an integer, as many as the elements have; int32 are
+// extended for days, and times of the day.
+func (c *columnReader) integer(d *column.Values, x uint64) {
+	switch c.kind.Type.Size() {
+	case 1:
+		d.Numbers = append(d.Numbers, byte(x))
+	case 2:
+		d.Numbers = binary.NativeEndian.AppendUint16(d.Numbers, uint16(x))
+	case 4:
+		d.Numbers = binary.NativeEndian.AppendUint32(d.Numbers, uint32(x))
+	default:
+		if c.physical == physicalInt32 {
+			x = uint64(int32(x))
+		}
+		d.Numbers = binary.NativeEndian.AppendUint64(d.Numbers, x)
+	}
 }
 
 // lookUp appends the values of a dictionary that indices select.
@@ -187,10 +235,7 @@ func (c *columnReader) lookUp(d, dictionary *column.Values, indices []uint32) er
 }
 
 // spread appends values where they are present, and what stands for missing ones elsewhere.
-func (c *columnReader) spread(d, values *column.Values, present []uint32) error {
-	if err := c.kind.CanMiss(); err != nil {
-		return err
-	}
+func (c *columnReader) spread(d, values *column.Values, present []uint32) {
 	at := 0
 	for _, level := range present {
 		if level == 0 {
@@ -200,7 +245,6 @@ func (c *columnReader) spread(d, values *column.Values, present []uint32) error 
 		c.kind.Append(d, values, at)
 		at++
 	}
-	return nil
 }
 
 // plain appends n values as they are stored: little-endian, bools as bits, and texts with
@@ -221,18 +265,8 @@ func (c *columnReader) plain(d *column.Values, content []byte, n int64) error {
 			return short()
 		}
 		for ; n > 0; n-- {
-			x := le.Uint32(content)
+			c.integer(d, uint64(le.Uint32(content)))
 			content = content[4:]
-			switch c.kind.Type.Size() {
-			case 1:
-				d.Numbers = append(d.Numbers, byte(x))
-			case 2:
-				d.Numbers = binary.NativeEndian.AppendUint16(d.Numbers, uint16(x))
-			case 4:
-				d.Numbers = binary.NativeEndian.AppendUint32(d.Numbers, x)
-			default: // days, and times of the day
-				d.Numbers = binary.NativeEndian.AppendUint64(d.Numbers, uint64(int32(x)))
-			}
 		}
 	case physicalInt64, physicalDouble:
 		if n < 0 || n > int64(len(content))/8 || c.kind.Type.Size() != 8 {
@@ -241,6 +275,27 @@ func (c *columnReader) plain(d *column.Values, content []byte, n int64) error {
 		for ; n > 0; n-- {
 			d.Numbers = binary.NativeEndian.AppendUint64(d.Numbers, le.Uint64(content))
 			content = content[8:]
+		}
+	case physicalFixed: // float16
+		if n < 0 || n > int64(len(content))/2 {
+			return short()
+		}
+		for ; n > 0; n-- {
+			d.Numbers = binary.NativeEndian.AppendUint16(d.Numbers, le.Uint16(content))
+			content = content[2:]
+		}
+	case physicalInt96: // nanoseconds of a day, and the Julian day
+		if n < 0 || n > int64(len(content))/12 {
+			return short()
+		}
+		for ; n > 0; n-- {
+			const epoch, daily = 2440588, 86400_000_000_000 // 1970-01-01, nanoseconds
+			day, of := int64(le.Uint32(content[8:]))-epoch, int64(le.Uint64(content))
+			if day < math.MinInt64/daily || day >= math.MaxInt64/daily || of < 0 || of >= daily {
+				return fmt.Errorf("nanosecond %d of day %d since 1970, which is not a time of 64 bits: %w", of, day, dtype.ErrType)
+			}
+			d.Numbers = binary.NativeEndian.AppendUint64(d.Numbers, uint64(day*daily+of))
+			content = content[12:]
 		}
 	default:
 		for ; n > 0; n-- {

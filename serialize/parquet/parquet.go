@@ -1,8 +1,9 @@
 // Package parquet reads and writes tables in Apache Parquet: columns of numbers, bools and
 // strings.
 //
-// Columns are read when their elements are asked for. Nested columns, and the encodings and
-// compressions that few programs write, are listed with an error. The format is described
+// Columns are read when their elements are asked for. Integers and bools some of which are
+// missing are float64s with NaN, as in pandas. Nested columns, and the compressions that few
+// programs write, are listed with an error. The format is described
 // in github.com/apache/parquet-format.
 package parquet
 
@@ -11,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
 	"github.com/h5dnn/h5dnn/dtype"
 	"github.com/h5dnn/h5dnn/serialize"
@@ -47,7 +49,7 @@ func match(r io.ReaderAt, size int64) serialize.Confidence {
 
 // Physical types, and the converted types that say what they are.
 const (
-	physicalBool, physicalInt32, physicalInt64, physicalFloat, physicalDouble, physicalBytes = 0, 1, 2, 4, 5, 6
+	physicalBool, physicalInt32, physicalInt64, physicalInt96, physicalFloat, physicalDouble, physicalBytes, physicalFixed = 0, 1, 2, 3, 4, 5, 6, 7
 )
 
 var physicalNames = []string{"BOOLEAN", "INT32", "INT64", "INT96", "FLOAT", "DOUBLE", "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"}
@@ -165,6 +167,10 @@ func (f *file) column(element, metadata object, leaf int, group bool) (serialize
 		c.kind.Type = dtype.Float32
 	case physical == physicalDouble:
 		c.kind.Type = dtype.Float64
+	case physical == physicalInt96:
+		c.kind = column.Time("ns") // of Spark and Hive
+	case physical == physicalFixed && isFloat16(element):
+		c.kind.Type = dtype.Float16
 	default:
 		return serialize.Unsupported(name, []int{f.rows}, physicalNames[physical])
 	}
@@ -180,6 +186,10 @@ func (f *file) column(element, metadata object, leaf int, group bool) (serialize
 		}
 		chunk, _ := chunks[leaf].(object)
 		chunk = sub(chunk, 3)
+		if err := checkRead(chunk); err != nil {
+			e, _ := serialize.Unsupported(name, []int{f.rows}, physicalNames[physical])
+			return e, fmt.Errorf("%s: %w", name, err)
+		}
 		k := chunkOf(chunk, integer(group, 3))
 		if total += k.rows; k.rows < 0 || k.at < 0 || k.size < 0 || k.at > f.in.Size || k.size > f.in.Size-k.at || total > int64(f.rows) {
 			return serialize.Entry{Name: name}, fmt.Errorf("a chunk of %d rows and %d bytes at %d in a file of %d rows and %d bytes: %w", k.rows, k.size, k.at, f.rows, f.in.Size, errThrift)
@@ -192,7 +202,9 @@ func (f *file) column(element, metadata object, leaf int, group bool) (serialize
 	if total != int64(f.rows) {
 		return serialize.Entry{Name: name}, fmt.Errorf("row groups of %d rows in a file of %d: %w", total, f.rows, errThrift)
 	}
-	whole := &column.Column{Kind: c.kind, In: f.in, Rows: f.rows, Stored: func() int { return c.stored }, Check: f.sections.Check, Decode: c.decode}
+	_, missing := sub(element, 10)[logicalNull]
+	missing = missing || slices.ContainsFunc(c.chunks, func(k chunk) bool { return k.nulls > 0 })
+	whole := &column.Column{Kind: c.kind, Missing: missing, In: f.in, Rows: f.rows, Stored: func() int { return c.stored }, Check: f.sections.Check, Decode: c.decode}
 	return whole.Entry(name), nil
 }
 
@@ -200,8 +212,27 @@ func (f *file) column(element, metadata object, leaf int, group bool) (serialize
 const (
 	convertedDecimal, convertedDate, convertedTimeMillis, convertedTimeMicros, convertedMillis, convertedMicros = 5, 6, 7, 8, 9, 10
 
-	logicalDecimal, logicalDate, logicalTime, logicalTimestamp = 5, 6, 7, 8
+	logicalDecimal, logicalDate, logicalTime, logicalTimestamp, logicalNull, logicalFloat16 = 5, 6, 7, 8, 11, 15
 )
+
+// checkRead returns an error if a chunk has a compression or an encoding that is not read.
+func checkRead(meta object) error {
+	if codec := integer(meta, 4); codecNames[codec] != "" {
+		return fmt.Errorf("compression %s is not read; known are Snappy, gzip, Zstandard and LZ4_RAW: %w", codecNames[codec], dtype.ErrType)
+	}
+	for _, encoding := range list(meta, 2) {
+		if id, ok := encoding.(int64); ok && (id < plain || id > byteStreamSplit) {
+			return fmt.Errorf("encoding %d is not read: %w", id, dtype.ErrType)
+		}
+	}
+	return nil
+}
+
+// isFloat16 reports whether elements of a fixed length are numbers.
+func isFloat16(element object) bool {
+	_, ok := sub(element, 10)[logicalFloat16]
+	return ok && integer(element, 2) == 2
+}
 
 // decimal reports whether the elements are decimals, whose digits are stored as integers or
 // bytes.
@@ -249,6 +280,7 @@ func integerOf(physical int64, element object) column.Kind {
 type chunk struct {
 	at, size, rows int64
 	codec          int64
+	nulls          int64 // if that is known, or 0
 }
 
 func chunkOf(meta object, rows int64) chunk {
@@ -256,5 +288,5 @@ func chunkOf(meta object, rows int64) chunk {
 	if dictionary, ok := meta[11].(int64); ok && dictionary > 0 && dictionary < at {
 		at = dictionary
 	}
-	return chunk{at: at, size: integer(meta, 7), rows: rows, codec: integer(meta, 4)}
+	return chunk{at: at, size: integer(meta, 7), rows: rows, codec: integer(meta, 4), nulls: integer(sub(meta, 12), 3)}
 }

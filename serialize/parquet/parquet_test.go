@@ -2,12 +2,14 @@ package parquet_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/h5dnn/h5dnn/dtype"
@@ -44,6 +46,57 @@ func TestFilesOfPyarrow(t *testing.T) {
 	}
 }
 
+// TestEncodings of version 2 of the format, and integers and bools some of which are missing.
+func TestEncodings(t *testing.T) {
+	text, err := os.ReadFile("testdata/encodings.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want map[string][]any
+	if err := json.Unmarshal(text, &want); err != nil {
+		t.Fatal(err)
+	}
+	f, err := serialize.Open("testdata/encodings.parquet")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if len(want) != 11 {
+		t.Errorf("%d columns", len(want))
+	}
+	serializetest.CheckColumns(t, "encodings.parquet", f, want)
+}
+
+// TestOldTimes are those of Spark and Hive: 12 bytes.
+func TestOldTimes(t *testing.T) {
+	f, err := serialize.Open("testdata/int96.parquet")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	e, err := serialize.Lookup(f, "int96")
+	if err != nil || e.Attrs["numpy.descr"] != "<M8[ns]" {
+		t.Fatalf("%v, %v", e.Attrs, err)
+	}
+	if got, err := storage.Read[int64](e.Array); err != nil || !slices.Equal(got, []int64{1, math.MinInt64, -1e18}) {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+// TestCompressionsThatAreNotRead are errors before any element is read, so that the other
+// columns are converted.
+func TestCompressionsThatAreNotRead(t *testing.T) {
+	f, err := serialize.Open("testdata/brotli.parquet")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	e, err := serialize.Lookup(f, "x")
+	if !errors.Is(err, dtype.ErrType) || !strings.Contains(err.Error(), "BROTLI") || !slices.Equal(e.Shape(), []int{2}) {
+		t.Errorf("%v, %v", e.Shape(), err)
+	}
+}
+
 // TestColumnsThatAreNotRead are listed, and those after them are right.
 func TestColumnsThatAreNotRead(t *testing.T) {
 	f, err := serialize.Open("testdata/odd.parquet")
@@ -63,11 +116,8 @@ func TestColumnsThatAreNotRead(t *testing.T) {
 		}
 	}
 	a, err := serialize.Find(f, "integer gaps")
-	if err == nil {
-		_, err = a.To(storage.CPU)
-	}
-	if !errors.Is(err, storage.ErrState) {
-		t.Errorf("missing integers: %v", err)
+	if got, wrong := storage.Read[float64](a); err != nil || wrong != nil || a.Type != dtype.Float64 || len(got) != 2 || got[0] != 1 || math.Float64bits(got[1]) != 0x7ff8<<48 {
+		t.Errorf("missing integers: %v %v, %v, %v", a.Type, got, err, wrong)
 	}
 }
 

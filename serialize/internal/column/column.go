@@ -30,6 +30,9 @@ func Duration(unit string) Kind { return Kind{dtype.Int64, "<m8[" + unit + "]"} 
 type Values struct {
 	Numbers []byte
 	Texts   []string
+	// Missing are the positions of elements that no integer or bool stands for; see
+	// AppendMissing.
+	Missing []int
 }
 
 // Len returns the number of elements.
@@ -50,24 +53,29 @@ func (k Kind) Append(v, from *Values, i int) {
 	}
 }
 
-// CanMiss returns an error if there is nothing that stands for a missing element.
-func (k Kind) CanMiss() error {
-	if k.Type.IsFloat() || !k.Type.Valid() || k.Descr != "" {
-		return nil
-	}
-	return fmt.Errorf("values of type %v are missing, for which there is no number; fill them or save floats: %w", k.Type, storage.ErrState)
-}
+// hasMissing reports whether some number or string stands for missing elements.
+func (k Kind) hasMissing() bool { return k.Type.IsFloat() || !k.Type.Valid() || k.Descr != "" }
 
-// AppendMissing appends what stands for a missing element, if there is such: NaN, NumPy's
-// NaT for times, or an empty string.
+// quietNaN is the NaN of NumPy and of most processors, where that of package math has another
+// bit set.
+const quietNaN = 0x7ff8 << 48
+
+// AppendMissing appends what stands for a missing element: NaN, NumPy's NaT for times, or an
+// empty string. For other integers and for bools, which have nothing of the kind, it appends 0
+// and notes the position.
 func (k Kind) AppendMissing(v *Values) {
+	if !k.hasMissing() {
+		v.Missing = append(v.Missing, k.Len(v))
+		v.Numbers = append(v.Numbers, make([]byte, k.Type.Size())...)
+		return
+	}
 	switch k.Type {
 	case dtype.Float16:
 		v.Numbers = binary.NativeEndian.AppendUint16(v.Numbers, 0x7e00)
 	case dtype.Float32:
-		v.Numbers = binary.NativeEndian.AppendUint32(v.Numbers, math.Float32bits(float32(math.NaN())))
+		v.Numbers = binary.NativeEndian.AppendUint32(v.Numbers, 0x7fc00000)
 	case dtype.Float64:
-		v.Numbers = binary.NativeEndian.AppendUint64(v.Numbers, math.Float64bits(math.NaN()))
+		v.Numbers = binary.NativeEndian.AppendUint64(v.Numbers, quietNaN)
 	case dtype.Int64:
 		v.Numbers = binary.NativeEndian.AppendUint64(v.Numbers, 1<<63)
 	default:
@@ -75,24 +83,64 @@ func (k Kind) AppendMissing(v *Values) {
 	}
 }
 
+// Widened returns v, integers or bools some of which are missing, as float64s with NaN, as
+// pandas reads them. Integers that float64 does not have are an error.
+func (k Kind) Widened(v *Values) (*Values, error) {
+	n := k.Len(v)
+	wide := make([]byte, 8*n)
+	if err := dtype.Convert(wide, dtype.Float64, v.Numbers, k.Type); err != nil {
+		return nil, err
+	}
+	if k.Type.Size() == 8 {
+		const exact = 1 << 53
+		for i := range n {
+			x := math.Float64frombits(binary.NativeEndian.Uint64(wide[8*i:]))
+			if x < -exact || x > exact {
+				return nil, fmt.Errorf("elements are missing, so that integers become float64, which has not %.0f of row %d; fill the missing ones: %w", x, i, storage.ErrState)
+			}
+		}
+	}
+	for _, i := range v.Missing {
+		binary.NativeEndian.PutUint64(wide[8*i:], quietNaN)
+	}
+	return &Values{Numbers: wide}, nil
+}
+
 // A Column is decoded as a whole when it is read. The result is kept for the next read
 // until the garbage collector needs the memory.
 type Column struct {
 	Kind
-	In     serialize.Input
-	Rows   int
-	Stored func() int   // bytes
-	Check  func() error // fails once the file is closed
+	// Missing is set if elements are missing. Integers and bools are then read as float64s,
+	// with NaN.
+	Missing bool
+	In      serialize.Input
+	Rows    int
+	Stored  func() int   // bytes
+	Check   func() error // fails once the file is closed
 	// Decode returns all elements. It is called by one goroutine at a time or several.
 	Decode func() (*Values, error)
 
-	kept atomic.Pointer[weak.Pointer[Values]]
+	widen func(*Values) (*Values, error)
+	kept  atomic.Pointer[weak.Pointer[Values]]
 }
 
 // Entry returns the column as an array or as strings. The attribute numpy.descr has the
 // type of times, as in package npy.
 func (c *Column) Entry(name string) serialize.Entry {
 	e := serialize.Entry{Name: name}
+	decoded := c.Kind
+	if c.Missing && !decoded.hasMissing() {
+		c.Type = dtype.Float64
+	}
+	c.widen = func(v *Values) (*Values, error) {
+		switch {
+		case c.Type != decoded.Type:
+			return decoded.Widened(v)
+		case len(v.Missing) > 0:
+			return nil, fmt.Errorf("values of type %v are missing, for which there is no number; fill them or save floats: %w", c.Type, storage.ErrState)
+		}
+		return v, nil
+	}
 	if !c.Type.Valid() {
 		e.Elements = &serialize.Elements{View: views.Of(c.Rows), Type: "string", Values: c.strings}
 		return e
@@ -156,6 +204,9 @@ func (c *Column) values() (*Values, error) {
 		return nil, err
 	}
 	d, err := c.Decode()
+	if err == nil {
+		d, err = c.widen(d)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -29,3 +29,15 @@ times = {"date32": pa.array([1, None, -3], pa.date32()), "s": pa.array([1, None,
          "words": pa.array(["a string of more than twelve bytes", None, "größe"]).dictionary_encode()}
 pq.write_table(pa.table(times), path("times.parquet"))
 pq.write_table(pa.table({"small decimal": pa.array([decimal.Decimal("1.25"), decimal.Decimal("2.50")], pa.decimal128(9, 2)), "x": pa.array([1, 2])}), path("decimal.parquet"), store_decimal_as_integer=True)
+# Encodings of version 2, times of Spark, and missing integers of every type.
+many = np.arange(200)
+encoded = {"int32": pa.array((many * 7919 % 1000 - 500).astype(np.int32)), "int64": pa.array(many * many * many * 1000003 - 2**40), "int8": pa.array((many % 200 - 100).astype(np.int8)),
+           "lengths": pa.array(["größe"[: i % 6] for i in many]), "prefixes": pa.array(["abc" * (i % 5) + str(i) for i in many]),
+           "float32": pa.array((many / 7).astype(np.float32)), "float64": pa.array(many / 3), "split int32": pa.array(many.astype(np.int32)), "float16": pa.array((many / 8).astype(np.float16)),
+           "gaps": pa.array([None if i % 3 == 0 else int(i) for i in many], pa.int32()), "bool gaps": pa.array([None if i % 3 == 0 else i % 2 == 0 for i in many])}
+encodings = {"int32": "DELTA_BINARY_PACKED", "int64": "DELTA_BINARY_PACKED", "int8": "DELTA_BINARY_PACKED", "gaps": "DELTA_BINARY_PACKED", "lengths": "DELTA_LENGTH_BYTE_ARRAY", "prefixes": "DELTA_BYTE_ARRAY",
+             "float32": "BYTE_STREAM_SPLIT", "float64": "BYTE_STREAM_SPLIT", "split int32": "BYTE_STREAM_SPLIT", "float16": "BYTE_STREAM_SPLIT"}
+pq.write_table(pa.table(encoded), path("encodings.parquet"), use_dictionary=False, column_encoding=encodings, compression="zstd", row_group_size=150, data_page_size=400)
+json.dump({name: [None if v is None else v if isinstance(v, str) else float(v) for v in column.to_pylist()] for name, column in encoded.items()}, open(path("encodings.json"), "w"), ensure_ascii=False)
+pq.write_table(pa.table({"int96": pa.array([1, None, -10**18], pa.timestamp("ns"))}), path("int96.parquet"), use_deprecated_int96_timestamps=True)
+pq.write_table(pa.table({"x": pa.array([1.5, 2.5])}), path("brotli.parquet"), compression="brotli")
