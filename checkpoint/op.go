@@ -20,17 +20,19 @@ func (Same) Forward(from []storage.Array) ([]storage.Array, error) { return from
 func (Same) Backward(to []storage.Array) ([]storage.Array, error) { return to, nil }
 func (Same) String() string                                       { return "copy" }
 
-// An each is an Op of one array. Of several, it transforms each.
-type each struct {
+// An arrayOp is an Op of one array. Of several, it transforms each.
+type arrayOp struct {
 	name              string
 	forward, backward func(a storage.Array) (storage.Array, error)
 }
 
-func (e each) Forward(from []storage.Array) ([]storage.Array, error) {
+func (e arrayOp) Forward(from []storage.Array) ([]storage.Array, error) {
 	return mapArrays(from, e.forward)
 }
-func (e each) Backward(to []storage.Array) ([]storage.Array, error) { return mapArrays(to, e.backward) }
-func (e each) String() string                                       { return e.name }
+func (e arrayOp) Backward(to []storage.Array) ([]storage.Array, error) {
+	return mapArrays(to, e.backward)
+}
+func (e arrayOp) String() string { return e.name }
 
 func mapArrays(list []storage.Array, f func(storage.Array) (storage.Array, error)) ([]storage.Array, error) {
 	mapped := make([]storage.Array, len(list))
@@ -46,7 +48,7 @@ func mapArrays(list []storage.Array, f func(storage.Array) (storage.Array, error
 // TransposeOp returns the Op that reorders axes: axis k of the result is axis order[k].
 func TransposeOp(order ...int) Op {
 	inverse := invert(order)
-	return each{
+	return arrayOp{
 		fmt.Sprintf("transpose(%s)", numbers(order)),
 		func(a storage.Array) (storage.Array, error) { return Transpose(a, order...) },
 		func(a storage.Array) (storage.Array, error) { return Transpose(a, inverse...) },
@@ -65,7 +67,7 @@ func invert(order []int) []int {
 // ReshapeOp returns the Op that gives arrays of one shape another. A size of -1 in either
 // is inferred.
 func ReshapeOp(from, to []int) Op {
-	return each{
+	return arrayOp{
 		fmt.Sprintf("reshape(%s)", numbers(to)),
 		func(a storage.Array) (storage.Array, error) { return Reshape(a, to...) },
 		func(a storage.Array) (storage.Array, error) { return Reshape(a, from...) },
@@ -76,7 +78,7 @@ func ReshapeOp(from, to []int) Op {
 // recurrent layer: block k of the result is block order[k].
 func GatesOp(axis int, order ...int) Op {
 	inverse := invert(order)
-	return each{
+	return arrayOp{
 		fmt.Sprintf("gates(%s)", numbers(order)),
 		func(a storage.Array) (storage.Array, error) { return PermuteBlocks(a, axis, order...) },
 		func(a storage.Array) (storage.Array, error) { return PermuteBlocks(a, axis, inverse...) },
@@ -107,7 +109,7 @@ func FeaturesOp(axis int, shapes ...[]int) Op {
 		}
 		return Concat(axis, parts...)
 	}
-	return each{
+	return arrayOp{
 		fmt.Sprintf("features(%s)", strings.Join(name, ", ")),
 		func(a storage.Array) (storage.Array, error) { return permute(a, channelsFirst) },
 		func(a storage.Array) (storage.Array, error) { return permute(a, channelsLast) },
@@ -157,7 +159,7 @@ func reorder(a storage.Array, axis int, shape, order []int) (storage.Array, erro
 
 // CastOp returns the Op that converts elements to a type, and back from it.
 func CastOp(from, to dtype.Type) Op {
-	return each{
+	return arrayOp{
 		fmt.Sprintf("cast(%v)", to),
 		func(a storage.Array) (storage.Array, error) { return Cast(a, to), nil },
 		func(a storage.Array) (storage.Array, error) { return Cast(a, from), nil },

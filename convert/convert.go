@@ -547,7 +547,7 @@ func (p *Plan) verifyText(ctx context.Context, out string) error {
 		return err
 	}
 	defer file.Close()
-	w := &comparison{r: bufio.NewReaderSize(file, 64<<10)}
+	w := &comparingWriter{r: bufio.NewReaderSize(file, 64<<10)}
 	if err := serialize.Write(w, p.Format, p.contents(ctx)); err != nil {
 		return fmt.Errorf("verify %s: %w", out, err)
 	}
@@ -557,10 +557,10 @@ func (p *Plan) verifyText(ctx context.Context, out string) error {
 	return nil
 }
 
-// A comparison is a writer of what r has to hold.
-type comparison struct{ r *bufio.Reader }
+// A comparingWriter compares what is written with what r holds.
+type comparingWriter struct{ r *bufio.Reader }
 
-func (c *comparison) Write(b []byte) (int, error) {
+func (c *comparingWriter) Write(b []byte) (int, error) {
 	for n := 0; n < len(b); {
 		part, err := c.r.Peek(min(len(b)-n, c.r.Size()))
 		if len(part) == 0 && err != nil && err != io.EOF {

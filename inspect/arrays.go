@@ -12,8 +12,8 @@ import (
 	"github.com/h5dnn/h5dnn/storage"
 )
 
-// An arrays is a file without groups, such as .npy and .npz.
-type arrays struct {
+// An arrayFile is a file of a format without groups, such as .npy and .npz.
+type arrayFile struct {
 	serialize.File
 	name, format string
 	entries      []entry
@@ -28,8 +28,8 @@ type entry struct {
 	err  error
 }
 
-func newArrays(file serialize.File, name, format string) *arrays {
-	f := &arrays{File: file, name: name, format: format, index: map[string]int{}, first: map[string]string{}}
+func newArrays(file serialize.File, name, format string) *arrayFile {
+	f := &arrayFile{File: file, name: name, format: format, index: map[string]int{}, first: map[string]string{}}
 	exact := map[string]bool{}
 	for e, err := range file.All() {
 		f.entries = append(f.entries, entry{Entry: e, err: err})
@@ -52,17 +52,17 @@ func newArrays(file serialize.File, name, format string) *arrays {
 
 // taken reports whether a path is that of another entry: names that differ in slashes at their
 // ends have the same path.
-func (f *arrays) taken(path string, exact map[string]bool) bool {
+func (f *arrayFile) taken(path string, exact map[string]bool) bool {
 	_, ok := f.index[path]
 	return ok || exact[path]
 }
 
-func (f *arrays) Name() string   { return f.name }
-func (f *arrays) Format() string { return f.format }
+func (f *arrayFile) Name() string   { return f.name }
+func (f *arrayFile) Format() string { return f.format }
 
 // Entries yields the root with the metadata, the groups that names imply, and the arrays.
 // Each group comes once, with all that is in it, wherever the file has its members.
-func (f *arrays) Entries(path string) (iter.Seq[Object], error) {
+func (f *arrayFile) Entries(path string) (iter.Seq[Object], error) {
 	path = Clean(path)
 	below := func(name string) bool { return path == "/" || name == path || strings.HasPrefix(name, path+"/") }
 	if !f.any(below) {
@@ -109,7 +109,7 @@ func (n *node) add(path string, i int) {
 }
 
 // walk yields what is below n, leaving out groups above path.
-func (f *arrays) walk(n *node, path string, yield func(Object) bool) bool {
+func (f *arrayFile) walk(n *node, path string, yield func(Object) bool) bool {
 	for _, member := range n.order {
 		if member.entry >= 0 && !yield(f.object(f.entries[member.entry], member.path)) {
 			return false
@@ -128,7 +128,7 @@ func (f *arrays) walk(n *node, path string, yield func(Object) bool) bool {
 }
 
 // any reports whether the file has a wanted array, or no arrays.
-func (f *arrays) any(wanted func(name string) bool) bool {
+func (f *arrayFile) any(wanted func(name string) bool) bool {
 	empty := true
 	for _, e := range f.entries {
 		if empty = false; wanted(e.path) {
@@ -138,7 +138,7 @@ func (f *arrays) any(wanted func(name string) bool) bool {
 	return empty
 }
 
-func (f *arrays) meta() []Attr {
+func (f *arrayFile) meta() []Attr {
 	var attrs []Attr
 	meta := f.Meta()
 	for _, name := range slices.Sorted(maps.Keys(meta)) {
@@ -148,7 +148,7 @@ func (f *arrays) meta() []Attr {
 }
 
 // object describes the array at a path. One of elements that cannot be read is described too.
-func (f *arrays) object(e entry, path string) Object {
+func (f *arrayFile) object(e entry, path string) Object {
 	o := Object{Path: path, Kind: "dataset", Err: e.err}
 	for _, name := range slices.Sorted(maps.Keys(e.Attrs)) {
 		o.Attrs = append(o.Attrs, describeValue(name, e.Attrs[name]))
@@ -241,7 +241,7 @@ func (e entry) selection() Selection {
 	return Selection{Name: e.Name, Array: e.Array, Shared: e.Shared, Numbers: true, DType: e.Array.Type.String()}
 }
 
-func (f *arrays) Find(path string) (Selection, error) {
+func (f *arrayFile) Find(path string) (Selection, error) {
 	if i, ok := f.index[Clean(path)]; ok {
 		return f.selected(i)
 	}
@@ -261,7 +261,7 @@ func (f *arrays) Find(path string) (Selection, error) {
 }
 
 // selected returns the data of entry i.
-func (f *arrays) selected(i int) (Selection, error) {
+func (f *arrayFile) selected(i int) (Selection, error) {
 	e := f.entries[i]
 	s := e.selection()
 	if s.Entry = true; e.err != nil {

@@ -65,16 +65,16 @@ func AsSource(data storage.Storage) storage.Source {
 	if source, ok := data.(storage.Source); ok {
 		return source
 	}
-	return reread{data}
+	return storageSource{data}
 }
 
-// A reread storage is read as a Source.
-type reread struct{ storage.Storage }
+// A storageSource reads a storage as a Source.
+type storageSource struct{ storage.Storage }
 
 // Device is not that of the storage, which may be host memory: a Source has no bytes to use.
-func (r reread) Device() storage.Device { return storage.File(r.Storage.Device().String()) }
+func (r storageSource) Device() storage.Device { return storage.File(r.Storage.Device().String()) }
 
-func (r reread) ReadView(dst []byte, t dtype.Type, v views.View) error {
+func (r storageSource) ReadView(dst []byte, t dtype.Type, v views.View) error {
 	from := storage.Array{Data: r.Storage, Type: t, View: v}
 	return from.CopyTo(storage.Array{Data: storage.Wrap(dst), Type: t, View: views.Of(v.Shape...)})
 }

@@ -128,7 +128,7 @@ func (s *inflated) readInOrder(dst []byte, t dtype.Type, v views.View, over erro
 			return err
 		}
 	}
-	skipped, err := io.CopyN(io.Discard, closable{s.stream, s.file}, int64(s.skip+from-s.at))
+	skipped, err := io.CopyN(io.Discard, checkedReader{s.stream, s.file}, int64(s.skip+from-s.at))
 	if s.at += int(skipped); err != nil {
 		return s.truncated(err)
 	}
@@ -136,7 +136,7 @@ func (s *inflated) readInOrder(dst []byte, t dtype.Type, v views.View, over erro
 	if !v.Contiguous() {
 		span = make([]byte, n)
 	}
-	read, err := io.ReadFull(closable{s.stream, s.file}, span[:n])
+	read, err := io.ReadFull(checkedReader{s.stream, s.file}, span[:n])
 	if s.at += read; err != nil {
 		return s.truncated(err)
 	}
@@ -183,13 +183,13 @@ func (s *inflated) truncated(err error) error {
 	return err
 }
 
-// A closable reader stops when its file is closed, or its context is done.
-type closable struct {
+// A checkedReader stops when its file is closed, or its context is done.
+type checkedReader struct {
 	io.Reader
 	file *Sections
 }
 
-func (c closable) Read(b []byte) (int, error) {
+func (c checkedReader) Read(b []byte) (int, error) {
 	if err := c.file.Check(); err != nil {
 		return 0, err
 	}
@@ -216,7 +216,7 @@ func (s *inflated) decode() ([]byte, error) {
 		runtime.GC() // frees the stream before, which may be as large
 	}
 	b := make([]byte, s.size) // checked against the compressed size
-	if _, err := io.ReadFull(closable{r, s.file}, b); err != nil {
+	if _, err := io.ReadFull(checkedReader{r, s.file}, b); err != nil {
 		return nil, err
 	}
 	if err := s.endOf(r); err != nil {

@@ -15,20 +15,20 @@ import (
 
 // A List is a [File] whose entries are known when it is opened. Formats embed it.
 type List struct {
-	entries []listed
+	entries []listEntry
 	index   map[string]int // by name
 	meta    map[string]string
 	close   func() error
 }
 
-type listed struct {
+type listEntry struct {
 	Entry
 	err error
 }
 
 // NewList returns a list with room for n entries. Close calls close once.
 func NewList(n int, meta map[string]string, close func() error) *List {
-	return &List{entries: make([]listed, 0, n), index: make(map[string]int, n), meta: meta, close: sync.OnceValue(close)}
+	return &List{entries: make([]listEntry, 0, n), index: make(map[string]int, n), meta: meta, close: sync.OnceValue(close)}
 }
 
 // Add appends an entry, or one that cannot be read: err is then what All yields with it. A name that the list has is an error.
@@ -37,7 +37,7 @@ func (l *List) Add(e Entry, err error) error {
 		return fmt.Errorf("%q is there twice: %w", e.Name, storage.ErrState)
 	}
 	l.index[e.Name] = len(l.entries)
-	l.entries = append(l.entries, listed{e, err})
+	l.entries = append(l.entries, listEntry{e, err})
 	return nil
 }
 

@@ -88,14 +88,14 @@ func castCommand() *cli.Command {
 	}
 }
 
-// A beyond has the largest values of arrays that were beyond the range of another type.
-type beyond struct {
+// rangeLosses are the largest values of arrays that were beyond the range of another type.
+type rangeLosses struct {
 	mu      sync.Mutex
 	names   []string
 	largest map[string]float64
 }
 
-func (b *beyond) add(name string, largest float64) {
+func (b *rangeLosses) add(name string, largest float64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.largest == nil {
@@ -108,7 +108,7 @@ func (b *beyond) add(name string, largest float64) {
 }
 
 // lose adds the arrays to what is lost.
-func (b *beyond) lose(lost *loss.List, to dtype.Type) {
+func (b *rangeLosses) lose(lost *loss.List, to dtype.Type) {
 	became := "infinite"
 	if to == dtype.Float8E4M3 {
 		became = "448"

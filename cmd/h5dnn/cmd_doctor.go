@@ -54,14 +54,14 @@ func doctorCommand() *cli.Command {
 
 // A doctor collects findings about a file.
 type doctor struct {
-	ctx      context.Context
-	name     string
-	patients []*patient
-	warnings []hdf5.Finding // about groups, and what could not be read
+	ctx        context.Context
+	name       string
+	candidates []*trainingCandidate
+	warnings   []hdf5.Finding // about groups, and what could not be read
 }
 
-// A patient is a dataset that could hold training data.
-type patient struct {
+// A trainingCandidate is a dataset that could hold training data.
+type trainingCandidate struct {
 	path     string
 	dtype    string
 	shape    []int
@@ -69,7 +69,7 @@ type patient struct {
 	rowBytes int
 	facts    []string
 	warnings []string
-	measured *measured // nil: too small to matter, or not readable
+	measured *measuredRates // nil: too small to matter, or not readable
 }
 
 // manyMembers is where groups with a symbol table become slow.
@@ -133,7 +133,7 @@ func (d *doctor) look(datasets []*hdf5.Dataset) error {
 	bySize := slices.Clone(datasets)
 	slices.SortStableFunc(bySize, func(a, b *hdf5.Dataset) int { return cmp.Compare(sizeOf(b), sizeOf(a)) })
 	for _, set := range datasets {
-		p := &patient{path: set.Path, dtype: inspect.TypeName(set.Type), shape: set.Shape, layout: set.Layout}
+		p := &trainingCandidate{path: set.Path, dtype: inspect.TypeName(set.Type), shape: set.Shape, layout: set.Layout}
 		a, err := set.Array()
 		if err != nil {
 			if _, _, notNumbers := set.Type.DType(); notNumbers == nil {
@@ -141,7 +141,7 @@ func (d *doctor) look(datasets []*hdf5.Dataset) error {
 			}
 			continue
 		}
-		d.patients = append(d.patients, p)
+		d.candidates = append(d.candidates, p)
 		p.geometry(set, a)
 		if _, unwritten := storage.Unwritten(a); unwritten {
 			p.fact("never written")
@@ -179,16 +179,16 @@ func sizeOf(d *hdf5.Dataset) int {
 	return n * d.Type.Size
 }
 
-func (p *patient) fact(format string, args ...any) {
+func (p *trainingCandidate) fact(format string, args ...any) {
 	p.facts = append(p.facts, fmt.Sprintf(format, args...))
 }
 
-func (p *patient) warn(format string, args ...any) {
+func (p *trainingCandidate) warn(format string, args ...any) {
 	p.warnings = append(p.warnings, fmt.Sprintf(format, args...))
 }
 
 // geometry checks how a dataset is stored.
-func (p *patient) geometry(d *hdf5.Dataset, a storage.Array) {
+func (p *trainingCandidate) geometry(d *hdf5.Dataset, a storage.Array) {
 	p.rowBytes = a.Type.Size()
 	for _, n := range a.Shape[1:] {
 		p.rowBytes *= n
@@ -213,7 +213,7 @@ func (p *patient) geometry(d *hdf5.Dataset, a storage.Array) {
 // hugeChunk need much memory to shuffle.
 const tinyChunk, hugeChunk = 4 << 10, 32 << 20
 
-func (p *patient) chunks(d *hdf5.Dataset) {
+func (p *trainingCandidate) chunks(d *hdf5.Dataset) {
 	chunk, perRow := d.Type.Size, 1
 	for axis, n := range d.Chunks {
 		chunk *= n
@@ -251,7 +251,7 @@ func (p *patient) chunks(d *hdf5.Dataset) {
 const mostSampled = 32 << 20
 
 // values checks a sample of the elements.
-func (p *patient) values(ctx context.Context, a storage.Array) error {
+func (p *trainingCandidate) values(ctx context.Context, a storage.Array) error {
 	rows := a.Shape[0]
 	if p.rowBytes == 0 || rows == 0 {
 		return nil

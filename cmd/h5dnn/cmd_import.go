@@ -53,7 +53,7 @@ func importFiles(c *cli.Context) error {
 		return fmt.Errorf("%s is missing; see h5dnn import --help", []string{"IN", "OUT"}[len(args)])
 	}
 	inputs, out := args[:len(args)-1], args[len(args)-1]
-	wish, err := parseWish(c)
+	wanted, err := parseLayout(c)
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func importFiles(c *cli.Context) error {
 	if err := checkOutput(c, out); err != nil {
 		return err
 	}
-	if err := writeImported(c, all, out, wish); err != nil {
+	if err := writeImported(c, all, out, wanted); err != nil {
 		return err
 	}
 	return buffered(c.App.Writer, func(w io.Writer) error {
@@ -124,7 +124,7 @@ func distinct(all []*importer.Array) error {
 	return nil
 }
 
-func writeImported(c *cli.Context, all []*importer.Array, out string, wish *wish) error {
+func writeImported(c *cli.Context, all []*importer.Array, out string, wanted *wantedLayout) error {
 	w, err := hdf5write.Create(out, hdf5write.CreateOptions{})
 	if err != nil {
 		return err
@@ -137,7 +137,7 @@ func writeImported(c *cli.Context, all []*importer.Array, out string, wish *wish
 	bar := newMeter(c.App.ErrWriter, "import", total)
 	defer bar.end()
 	for _, in := range all {
-		if err := writeArray(c.Context, in, w, wish, bar); err != nil {
+		if err := writeArray(c.Context, in, w, wanted, bar); err != nil {
 			if strings.HasPrefix(err.Error(), in.From) || errors.Is(err, context.Canceled) {
 				return err
 			}
@@ -147,11 +147,11 @@ func writeImported(c *cli.Context, all []*importer.Array, out string, wish *wish
 	return w.Close()
 }
 
-func writeArray(ctx context.Context, in *importer.Array, w *hdf5write.Writer, wish *wish, bar meter) error {
+func writeArray(ctx context.Context, in *importer.Array, w *hdf5write.Writer, wanted *wantedLayout, bar meter) error {
 	if in.Texts != nil {
 		return w.WriteStrings(in.Path, in.Texts, len(in.Texts))
 	}
-	layout, err := wish.layoutFor(in.Shape)
+	layout, err := wanted.layoutFor(in.Shape)
 	if err != nil {
 		return err
 	}
@@ -186,7 +186,7 @@ func writeArray(ctx context.Context, in *importer.Array, w *hdf5write.Writer, wi
 }
 
 // layoutFor returns the layout of an imported array.
-func (w *wish) layoutFor(shape []int) (hdf5write.Layout, error) {
+func (w *wantedLayout) layoutFor(shape []int) (hdf5write.Layout, error) {
 	if w.layout == "train" || w.layout == "contiguous" || len(shape) == 0 || slices.Contains(shape, 0) {
 		return hdf5write.Layout{}, nil
 	}

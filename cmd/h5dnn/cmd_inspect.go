@@ -56,11 +56,11 @@ func inspectOne(c *cli.Context, w io.Writer, at address) error {
 		return err
 	}
 	defer file.Close()
-	var p printer = &tree{w: w, paint: paletteFor(c.App.Writer), attrs: c.Int("attrs"), total: checkpointTotal(c, at)}
+	var p printer = &treePrinter{w: w, paint: paletteFor(c.App.Writer), attrs: c.Int("attrs"), total: checkpointTotal(c, at)}
 	if c.Bool("json") {
-		p = &objects{w: w}
+		p = &jsonPrinter{w: w}
 	}
-	show := shown{stats: c.Bool("stats"), depth: c.Int("depth"), width: widthOf(c.App.Writer)}
+	show := showOptions{stats: c.Bool("stats"), depth: c.Int("depth"), width: widthOf(c.App.Writer)}
 	if !c.Bool("json") && at.path == "" {
 		show.model = func() error {
 			return showModel(w, at.file, openOptions(c.Context))
@@ -69,16 +69,16 @@ func inspectOne(c *cli.Context, w io.Writer, at address) error {
 	return showObjects(c.Context, file, at, show, p)
 }
 
-// shown says what to show of objects.
-type shown struct {
+// showOptions say what to show of objects.
+type showOptions struct {
 	stats bool
 	depth int          // levels below the first object; all if negative
 	width int          // of lines
 	model func() error // prints what model the file holds, below its first line; may be nil
 }
 
-// more is what is shown of an object beside its description.
-type more struct {
+// objectDetails are what is shown of an object beside its description.
+type objectDetails struct {
 	summary *summary
 	columns []columnSummary
 	scalar  string // the value of a scalar
@@ -89,13 +89,13 @@ type more struct {
 // A printer prints entries one by one.
 type printer interface {
 	Begin(at address, format string, size int) error
-	Entry(e inspect.Object, m more) error
+	Entry(e inspect.Object, m objectDetails) error
 	End() error
 }
 
 // showObjects shows the objects at and below the address. Objects that cannot be read
 // are shown with their error; the returned error counts them.
-func showObjects(ctx context.Context, file inspect.File, at address, show shown, p printer) error {
+func showObjects(ctx context.Context, file inspect.File, at address, show showOptions, p printer) error {
 	entries, err := file.Entries(at.path)
 	if err != nil {
 		return err
@@ -165,7 +165,7 @@ const smallest = 64
 
 // moreOf returns what is shown of an object beside its description. alone is whether it
 // is the object that was named.
-func moreOf(ctx context.Context, file inspect.File, e inspect.Object, show shown, alone bool) (m more, err error) {
+func moreOf(ctx context.Context, file inspect.File, e inspect.Object, show showOptions, alone bool) (m objectDetails, err error) {
 	if e.Data == nil || e.Err != nil || e.Data.Shape == nil {
 		return m, nil
 	}

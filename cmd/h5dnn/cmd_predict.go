@@ -184,7 +184,7 @@ func checkOutputs(outputs []modelOutput, format *serialize.Format) error {
 // read, classes by their names where they have names.
 func (o modelOutput) predictions(c *cli.Context, format *serialize.Format, samples loader.Dataset, run string) (inspect.Selection, error) {
 	v := views.Of(append([]int{samples.Len()}, o.OutputShape...)...)
-	data := predicted{c.Context, o.Predictor, samples, storage.File(run), v.Len() * o.Type.Size()}
+	data := predictionSource{c.Context, o.Predictor, samples, storage.File(run), v.Len() * o.Type.Size()}
 	array := storage.Array{Data: data, Type: o.Type, View: v}
 	made := inspect.Selection{Name: o.name, Array: array, Numbers: true, DType: o.Type.String()}
 	if c.String("as") == "classes" && o.classes != nil {
@@ -302,8 +302,8 @@ func checkSamples(d loader.Dataset, inputs []train.Feature, run string) error {
 	return nil
 }
 
-// A predicted is a Source of predictions, computed when they are read.
-type predicted struct {
+// A predictionSource is a Source of predictions, computed when they are read.
+type predictionSource struct {
 	ctx     context.Context
 	model   *train.Predictor
 	samples loader.Dataset
@@ -311,11 +311,11 @@ type predicted struct {
 	size    int
 }
 
-func (p predicted) Len() int               { return p.size }
-func (p predicted) Device() storage.Device { return p.device }
+func (p predictionSource) Len() int               { return p.size }
+func (p predictionSource) Device() storage.Device { return p.device }
 
 // ReadView computes the rows that v touches.
-func (p predicted) ReadView(dst []byte, t dtype.Type, v views.View) error {
+func (p predictionSource) ReadView(dst []byte, t dtype.Type, v views.View) error {
 	lo, hi := v.Bounds()
 	if hi < lo {
 		return nil

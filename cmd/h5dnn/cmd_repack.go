@@ -70,7 +70,7 @@ func repack(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	wish, err := parseWish(c)
+	wanted, err := parseLayout(c)
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func repack(c *cli.Context) error {
 	}
 	defer file.Close()
 	addInput(c.Context, in, file.LinkedFiles)
-	for _, path := range wish.paths {
+	for _, path := range wanted.paths {
 		if _, err := file.Lookup(path); err != nil {
 			return err
 		}
@@ -100,9 +100,9 @@ func repack(c *cli.Context) error {
 			return err
 		}
 	}
-	bar := newMeter(c.App.ErrWriter, "repack", wish.work(file, !c.Bool("no-verify")))
+	bar := newMeter(c.App.ErrWriter, "repack", wanted.work(file, !c.Bool("no-verify")))
 	report, err := hdf5write.Repack(c.Context, file, out, hdf5write.RepackOptions{
-		Layout: wish.layoutOf, Memory: memory, SkipVerify: c.Bool("no-verify"), DryRun: c.Bool("dry-run"), Complete: c.Bool("in-place"), Materialize: followed(c.Context) != "",
+		Layout: wanted.layoutOf, Memory: memory, SkipVerify: c.Bool("no-verify"), DryRun: c.Bool("dry-run"), Complete: c.Bool("in-place"), Materialize: followed(c.Context) != "",
 		Progress: func(_ string, bytes int) { bar.add(bytes) },
 	})
 	bar.end()
@@ -112,7 +112,7 @@ func repack(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	report.Notes = append(wish.notes, report.Notes...)
+	report.Notes = append(wanted.notes, report.Notes...)
 	err = buffered(c.App.Writer, func(w io.Writer) error {
 		if c.Bool("json") {
 			return showRepackedJSON(w, in, out, report)
@@ -139,8 +139,8 @@ func parseBytes(text string) (int, error) {
 	return int(n * float64(int(1)<<shift)), nil
 }
 
-// A wish is how datasets are to be stored.
-type wish struct {
+// A wantedLayout is how datasets are to be stored.
+type wantedLayout struct {
 	layout   string // contiguous, chunked, train, or "" for as it is
 	chunks   []int  // nil: as they are, or chosen
 	rows     int    // per chunk, if not 0
@@ -151,8 +151,8 @@ type wish struct {
 	notes    []hdf5.Finding // on datasets that it does not fit
 }
 
-func parseWish(c *cli.Context) (*wish, error) {
-	w := &wish{layout: c.String("layout")}
+func parseLayout(c *cli.Context) (*wantedLayout, error) {
+	w := &wantedLayout{layout: c.String("layout")}
 	if known := []string{"", "contiguous", "chunked", "train"}; !slices.Contains(known, w.layout) {
 		return nil, fmt.Errorf("unknown layout %q%s; known are contiguous, chunked and train", w.layout, spell.Hint(w.layout, known[1:]))
 	}
@@ -177,7 +177,7 @@ func parseWish(c *cli.Context) (*wish, error) {
 	return w, nil
 }
 
-func (w *wish) parseChunks(text string) error {
+func (w *wantedLayout) parseChunks(text string) error {
 	rows, byRows := strings.CutPrefix(text, "rows=")
 	switch {
 	case text == "":
@@ -248,7 +248,7 @@ next:
 }
 
 // concerns reports whether a dataset is to be changed.
-func (w *wish) concerns(path string) bool {
+func (w *wantedLayout) concerns(path string) bool {
 	if len(w.paths) == 0 {
 		return true
 	}
@@ -259,7 +259,7 @@ func (w *wish) concerns(path string) bool {
 
 // layoutOf returns how a dataset is to be stored. Options that do not fit it are an
 // error if the dataset was named, and else a note.
-func (w *wish) layoutOf(d *hdf5.Dataset) (hdf5write.Layout, bool, error) {
+func (w *wantedLayout) layoutOf(d *hdf5.Dataset) (hdf5write.Layout, bool, error) {
 	kept := hdf5write.Layout{Chunks: d.Chunks, Filters: d.Filters, MaxShape: d.MaxShape}
 	if !w.concerns(d.Path) || d.Shape == nil {
 		return kept, false, nil
@@ -356,7 +356,7 @@ func autoChunks(d *hdf5.Dataset) []int {
 }
 
 // work returns the number of bytes to copy and compare.
-func (w *wish) work(f *hdf5.File, twice bool) int {
+func (w *wantedLayout) work(f *hdf5.File, twice bool) int {
 	total, seen := 0, map[uint64]bool{}
 	for o := range f.Walk() {
 		at, ok := o.Address()

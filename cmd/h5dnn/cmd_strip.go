@@ -54,18 +54,18 @@ func stripCommand() *cli.Command {
 			}
 			return arrayCopy{change: change, done: func(k *copier, out string) string {
 				return fmt.Sprintf("%s written to %s, %s of optimizer state left out (%s)", plural(k.arrays, "array"), out, plural(dropped, "array"), arrayfmt.Bytes(bytes))
-			}}.write(c, stripped{file, isState}, args[1])
+			}}.write(c, strippedFile{file, isState}, args[1])
 		},
 	}
 }
 
-// A stripped file has no metadata of an optimizer, such as the settings of its parameter groups.
-type stripped struct {
+// A strippedFile has no metadata of an optimizer, such as the settings of its parameter groups.
+type strippedFile struct {
 	serialize.File
 	isState func(name string) bool
 }
 
-func (f stripped) Meta() map[string]string {
+func (f strippedFile) Meta() map[string]string {
 	meta := f.File.Meta()
 	maps.DeleteFunc(meta, func(key, _ string) bool { return f.isState(key) })
 	return meta

@@ -532,7 +532,7 @@ func (j *job) run(c *cli.Context) error {
 		fmt.Fprintf(watch.errs, "h5dnn train: warning: %s is not drawn: %s\n", curvesName(j.file), printable(err.Error()))
 	}
 	if interrupted {
-		return saved{j.file}
+		return interruptedError{j.file}
 	}
 	return watch.done(curves)
 }

@@ -37,7 +37,7 @@ type copier struct {
 	arrays int
 	bytes  int
 	meta   map[string]string
-	beyond beyond
+	beyond rangeLosses
 }
 
 // newCopier returns a copier to a file in the format of its extension, or of the flag --to.

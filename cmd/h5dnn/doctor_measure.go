@@ -19,8 +19,8 @@ import (
 	"github.com/h5dnn/h5dnn/storage/hdf5/hdf5write"
 )
 
-// A measured holds rates on this machine, with the file in the page cache.
-type measured struct {
+// measuredRates are rates on this machine, with the file in the page cache.
+type measuredRates struct {
 	decode        float64 // MB/s of elements, read in file order
 	shuffle       string  // the loader's default
 	rate          float64 // rows/s of shuffled batches
@@ -40,12 +40,12 @@ const (
 )
 
 // measure times loading from a dataset as it is, and from a repacked part of it.
-func (p *patient) measure(ctx context.Context, d *hdf5.Dataset, a storage.Array) error {
+func (p *trainingCandidate) measure(ctx context.Context, d *hdf5.Dataset, a storage.Array) error {
 	total := p.rowBytes * a.Shape[0]
 	if total < worthIt || a.Shape[0] < 2*batchRows || d.CheckDecodable() != nil {
 		return nil
 	}
-	m := &measured{rows: min(a.Shape[0], max(batchRows, measureBytes/p.rowBytes))}
+	m := &measuredRates{rows: min(a.Shape[0], max(batchRows, measureBytes/p.rowBytes))}
 	if m.rows*p.rowBytes > 4*measureBytes {
 		return fmt.Errorf("not measured: %d rows take %s", m.rows, arrayfmt.Bytes(m.rows*p.rowBytes))
 	}
@@ -191,7 +191,7 @@ func repackedRows(name string, rows storage.Array) (a storage.Array, closing fun
 }
 
 // advice returns a recommendation from the measurements.
-func (p *patient) advice() string {
+func (p *trainingCandidate) advice() string {
 	m := p.measured
 	switch {
 	case m == nil:
@@ -207,7 +207,7 @@ func (d *doctor) show(w io.Writer) error {
 	for _, f := range d.warnings {
 		fmt.Fprintf(w, "%s\n", printable("warning: "+f.String()))
 	}
-	for _, p := range d.patients {
+	for _, p := range d.candidates {
 		warned += len(p.warnings)
 		line := fmt.Sprintf("%s  %s %s  %s", p.path, p.dtype, arrayfmt.Shape(p.shape), p.layout)
 		for _, fact := range p.facts {
@@ -229,7 +229,7 @@ func (d *doctor) show(w io.Writer) error {
 			fmt.Fprintln(w, printable("  "+p.advice()))
 		}
 	}
-	fmt.Fprintf(w, "%s  %s of numbers, %s\n", printable(d.name), plural(len(d.patients), "dataset"), plural(warned, "warning"))
+	fmt.Fprintf(w, "%s  %s of numbers, %s\n", printable(d.name), plural(len(d.candidates), "dataset"), plural(warned, "warning"))
 	verdict, command := d.verdict()
 	_, err := fmt.Fprintf(w, "verdict: %s\nrun: %s\n", printable(verdict), printable(command))
 	return err
@@ -238,13 +238,13 @@ func (d *doctor) show(w io.Writer) error {
 // verdict returns the finding that matters most, and the command to run next.
 func (d *doctor) verdict() (text, command string) {
 	file := shellWord(d.name)
-	var slow *patient
+	var slow *trainingCandidate
 	damaged, odd, elsewhere := false, false, false
 	for _, w := range d.warnings {
 		outside := strings.Contains(w.Message, "other files are not opened")
 		elsewhere, damaged = elsewhere || outside, damaged || !outside
 	}
-	for _, p := range d.patients {
+	for _, p := range d.candidates {
 		damaged = damaged || slices.ContainsFunc(p.warnings, func(w string) bool { return strings.Contains(w, "cannot be") })
 		odd = odd || slices.ContainsFunc(p.warnings, func(w string) bool { return strings.Contains(w, "NaN") })
 		if m := p.measured; m != nil && m.train > worthRepacking*m.rate && p.waits() && (slow == nil || m.train/m.rate > slow.measured.train/slow.measured.rate) {
@@ -254,7 +254,7 @@ func (d *doctor) verdict() (text, command string) {
 	switch {
 	case elsewhere:
 		return "some of it is in other files", fmt.Sprintf("h5dnn doctor --follow %s %s", shellWord(filepath.Dir(d.name)), file)
-	case len(d.patients) == 0:
+	case len(d.candidates) == 0:
 		return "no numbers to train on", "h5dnn inspect " + file
 	case damaged:
 		return "not all of it can be read", "h5dnn verify " + file
@@ -269,7 +269,7 @@ func (d *doctor) verdict() (text, command string) {
 }
 
 // waits reports whether loading as stored costs more than a first epoch that is soon over.
-func (p *patient) waits() bool {
+func (p *trainingCandidate) waits() bool {
 	const soon = 2 // seconds
 	return !p.measured.kept || float64(p.shape[0]) > soon*p.measured.rate
 }
@@ -289,7 +289,7 @@ func shellWord(s string) string {
 
 func (d *doctor) json(w io.Writer) error {
 	items := []fields{}
-	for _, p := range d.patients {
+	for _, p := range d.candidates {
 		f := fields{{"path", p.path}, {"dtype", p.dtype}, {"shape", p.shape}, {"layout", p.layout}, {"row_bytes", p.rowBytes},
 			{"facts", orEmpty(p.facts)}, {"warnings", orEmpty(p.warnings)}}
 		if m := p.measured; m != nil {

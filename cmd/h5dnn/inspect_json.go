@@ -10,13 +10,13 @@ import (
 	"github.com/h5dnn/h5dnn/inspect"
 )
 
-// An objects prints one JSON object, with one line for each entry.
-type objects struct {
+// A jsonPrinter prints one JSON object, with one line for each entry.
+type jsonPrinter struct {
 	w     io.Writer
 	begun bool
 }
 
-func (o *objects) Begin(at address, format string, size int) error {
+func (o *jsonPrinter) Begin(at address, format string, size int) error {
 	name, err := json.Marshal(at.file)
 	if err != nil {
 		return err
@@ -25,7 +25,7 @@ func (o *objects) Begin(at address, format string, size int) error {
 	return err
 }
 
-func (o *objects) Entry(e inspect.Object, m more) error {
+func (o *jsonPrinter) Entry(e inspect.Object, m objectDetails) error {
 	separator := ",\n"
 	if !o.begun {
 		o.begun, separator = true, "\n"
@@ -36,12 +36,12 @@ func (o *objects) Entry(e inspect.Object, m more) error {
 	return encode(o.w, objectFields(e, m))
 }
 
-func (o *objects) End() error {
+func (o *jsonPrinter) End() error {
 	_, err := io.WriteString(o.w, "\n]}\n")
 	return err
 }
 
-func objectFields(e inspect.Object, m more) fields {
+func objectFields(e inspect.Object, m objectDetails) fields {
 	f := fields{{"path", e.Path}, {"kind", e.Kind}}
 	switch e.Kind {
 	case "soft":

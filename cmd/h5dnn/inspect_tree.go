@@ -12,8 +12,8 @@ import (
 	"github.com/h5dnn/h5dnn/storage/hdf5"
 )
 
-// A tree prints entries as an indented tree.
-type tree struct {
+// A treePrinter prints entries as an indented tree.
+type treePrinter struct {
 	w     io.Writer
 	paint palette
 	attrs int // most attributes shown of an object; all if negative
@@ -22,12 +22,12 @@ type tree struct {
 	total string // the last line, of a checkpoint
 }
 
-func (t *tree) Begin(at address, format string, size int) error {
+func (t *treePrinter) Begin(at address, format string, size int) error {
 	_, err := fmt.Fprintf(t.w, "%s  %s\n", t.paint.bold(printable(at.file)), t.paint.faint(format+", "+arrayfmt.Bytes(size)))
 	return err
 }
 
-func (t *tree) End() error {
+func (t *treePrinter) End() error {
 	if t.total == "" {
 		return nil
 	}
@@ -35,7 +35,7 @@ func (t *tree) End() error {
 	return err
 }
 
-func (t *tree) Entry(e inspect.Object, m more) error {
+func (t *treePrinter) Entry(e inspect.Object, m objectDetails) error {
 	depth := strings.Count(e.Path, "/")
 	name := e.Path[strings.LastIndexByte(e.Path, '/')+1:]
 	alone := false // the object that was asked for
@@ -117,11 +117,11 @@ func someOf(names []string, all bool) string {
 const configAttr = "h5dnn_config"
 
 const (
-	attrElements = 8  // shown of an attribute's value's value
+	attrElements = 8  // shown of an attribute's value
 	attrRunes    = 96 // shown of a text
 )
 
-func (t *tree) attr(line func(deeper, text string), a inspect.Attr) {
+func (t *treePrinter) attr(line func(deeper, text string), a inspect.Attr) {
 	value, err := a.Get()
 	if text, ok := value.(string); ok && a.Name == configAttr {
 		line("  ", t.paint.faint("@"+a.Name))

@@ -103,7 +103,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (status i
 
 // report prints err, if any, and returns the exit status.
 func report(stderr io.Writer, name string, err error) int {
-	var kept saved
+	var kept interruptedError
 	switch {
 	case err == nil, errors.Is(err, syscall.EPIPE): // the reader of the pipe has closed it
 		return statusFine
@@ -120,10 +120,10 @@ func report(stderr io.Writer, name string, err error) int {
 	return statusTrouble
 }
 
-// A saved error reports that training was interrupted, and how to continue.
-type saved struct{ file string }
+// An interruptedError reports that training was interrupted, and how to continue.
+type interruptedError struct{ file string }
 
-func (s saved) Error() string {
+func (s interruptedError) Error() string {
 	return fmt.Sprintf("interrupted; continue with: h5dnn train --resume %s", s.file)
 }
 

@@ -14,9 +14,9 @@ import (
 	"github.com/h5dnn/h5dnn/train"
 )
 
-// A described model is one of h5dnn with known sizes, as a configuration describes it, and
+// A describedModel is one of h5dnn with known sizes, as a configuration describes it, and
 // the parameters that Keras's weights become.
-type described struct {
+type describedModel struct {
 	config     train.Config
 	sample     []int // as files have it
 	model      nn.Module
@@ -31,7 +31,7 @@ type described struct {
 // Samples of images may be (H, W, C), as Keras has them, or (C, H, W), as models of h5dnn
 // take them. Where the configuration does not say which, the weights do, by their number
 // of channels; it is an error if both fit.
-func (p *Plan) kerasWeights(c train.Config) (*described, error) {
+func (p *Plan) kerasWeights(c train.Config) (*describedModel, error) {
 	shape, err := p.inputShape(c)
 	if err != nil {
 		return nil, err
@@ -59,8 +59,8 @@ func (p *Plan) kerasWeights(c train.Config) (*described, error) {
 }
 
 // kerasWeightsOf is kerasWeights for samples in the layout of c.
-func (p *Plan) kerasWeightsOf(c train.Config, shape []int) (*described, error) {
-	d := &described{config: c, sample: shape}
+func (p *Plan) kerasWeightsOf(c train.Config, shape []int) (*describedModel, error) {
+	d := &describedModel{config: c, sample: shape}
 	var err error
 	if d.model, err = p.built(&d.config, shape); err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func (p *Plan) kerasWeightsOf(c train.Config, shape []int) (*described, error) {
 }
 
 // export sets the parameters of d from the weights of m, whose layers are the modules.
-func (p *Plan) export(d *described, m *checkpoint.Model, modules map[string]string) error {
+func (p *Plan) export(d *describedModel, m *checkpoint.Model, modules map[string]string) error {
 	plans, err := p.links(m)
 	if err != nil {
 		return err

@@ -46,12 +46,12 @@ func (m Matrix) Array() (storage.Array, error) {
 	if err != nil {
 		return storage.Array{}, fmt.Errorf("%s: %w", m.Name, err)
 	}
-	c := compressed{values: m.Values, indices: m.Indices, major: major, minor: minor}
+	c := compressedMatrix{values: m.Values, indices: m.Indices, major: major, minor: minor}
 	c.offsets = sync.OnceValues(func() ([]int64, error) { return m.readOffsets(major) })
 	if m.ByColumns {
-		return storage.Array{Data: &byColumns{m: m, compressed: c}, Type: m.Values.Type, View: v}, nil
+		return storage.Array{Data: &byColumns{m: m, compressedMatrix: c}, Type: m.Values.Type, View: v}, nil
 	}
-	return storage.Array{Data: &byRows{m: m, compressed: c}, Type: m.Values.Type, View: v}, nil
+	return storage.Array{Data: &byRows{m: m, compressedMatrix: c}, Type: m.Values.Type, View: v}, nil
 }
 
 // readOffsets reads the offsets, and checks that they ascend from 0 to the number of values.
@@ -66,8 +66,8 @@ func (m Matrix) readOffsets(major int) ([]int64, error) {
 	return offsets, err
 }
 
-// A compressed is a matrix of major rows, the compressed axis, by minor columns.
-type compressed struct {
+// A compressedMatrix has major rows, the compressed axis, and minor columns.
+type compressedMatrix struct {
 	values, indices storage.Array
 	offsets         func() ([]int64, error)
 	major, minor    int
@@ -78,7 +78,7 @@ const partSize = 1 << 16
 
 // read writes the elements that s selects to dst, whose elements have the size of values.
 // Those that are not stored are 0 already.
-func (c *compressed) read(dst []byte, s selection) error {
+func (c *compressedMatrix) read(dst []byte, s selection) error {
 	offsets, err := c.offsets()
 	if err != nil {
 		return err
@@ -95,7 +95,7 @@ func (c *compressed) read(dst []byte, s selection) error {
 }
 
 // readRows is read for selected rows i to end-1, which are neighbours in the matrix.
-func (c *compressed) readRows(dst []byte, s selection, offsets []int64, i, end int) error {
+func (c *compressedMatrix) readRows(dst []byte, s selection, offsets []int64, i, end int) error {
 	row := s.rows.start + i*s.rows.step
 	at, stop, size := offsets[row], offsets[row+end-i], c.values.Type.Size()
 	var values []byte
@@ -136,7 +136,7 @@ func fetch(dst []byte, a storage.Array, at int, t dtype.Type) error {
 // byRows is the [storage.Source] of a matrix that is compressed by rows.
 type byRows struct {
 	m Matrix
-	compressed
+	compressedMatrix
 }
 
 func (r *byRows) Len() int               { return r.m.bytes() }
@@ -172,9 +172,9 @@ func (r *byRows) ReadView(dst []byte, t dtype.Type, v views.View) error {
 // read goes through the selected columns.
 type byColumns struct {
 	m Matrix
-	compressed
+	compressedMatrix
 	once   sync.Once
-	byRows *compressed // nil: too large
+	byRows *compressedMatrix // nil: too large
 	err    error
 }
 
@@ -210,11 +210,11 @@ func (c *byColumns) convert() {
 	if total > maxConverted || c.m.Budget.Allocate(total, n*(size+c.indices.Type.Size())) != nil {
 		return
 	}
-	c.byRows, c.err = c.compressed.transposed()
+	c.byRows, c.err = c.compressedMatrix.transposed()
 }
 
 // transposed returns the same elements compressed along the other axis, in memory.
-func (c *compressed) transposed() (*compressed, error) {
+func (c *compressedMatrix) transposed() (*compressedMatrix, error) {
 	n, size := c.values.Shape[0], c.values.Type.Size()
 	offsets, err := c.offsets()
 	if err != nil {
@@ -252,7 +252,7 @@ func (c *compressed) transposed() (*compressed, error) {
 			copy(values[to*size:(to+1)*size], stored[int(k)*size:])
 		}
 	}
-	return &compressed{
+	return &compressedMatrix{
 		values:  storage.Array{Data: storage.Wrap(values), Type: c.values.Type, View: views.Of(n)},
 		indices: storage.From(columns, n),
 		offsets: func() ([]int64, error) { return starts, nil },

@@ -311,7 +311,7 @@ func (t *tensor) entry(sections *serialize.Sections, order binary.ByteOrder, at 
 	}
 	t.bytes = size
 	if isBlock {
-		data = &quantized{stored: data, block: block, n: v.Len(), order: order}
+		data = &quantizedSource{stored: data, block: block, n: v.Len(), order: order}
 	} else {
 		data = serialize.Normalize(data, typ, order)
 	}

@@ -37,18 +37,18 @@ var blocks = map[uint32]block{
 	}},
 }
 
-// A quantized is a Source of float32s that are stored in blocks.
-type quantized struct {
+// A quantizedSource is a Source of float32s that are stored in blocks.
+type quantizedSource struct {
 	stored storage.Source
 	block  block
 	n      int // elements
 	order  binary.ByteOrder
 }
 
-func (q *quantized) Len() int               { return q.n * 4 }
-func (q *quantized) Device() storage.Device { return q.stored.Device() }
+func (q *quantizedSource) Len() int               { return q.n * 4 }
+func (q *quantizedSource) Device() storage.Device { return q.stored.Device() }
 
-func (q *quantized) ReadView(dst []byte, t dtype.Type, v views.View) error {
+func (q *quantizedSource) ReadView(dst []byte, t dtype.Type, v views.View) error {
 	if t != dtype.Float32 || !v.Within(q.n) || len(dst) < v.Len()*4 {
 		return fmt.Errorf("%v: %v%v of %d float32: %w", q.Device(), t, v.Shape, q.n, views.ErrShape)
 	}
@@ -57,7 +57,7 @@ func (q *quantized) ReadView(dst []byte, t dtype.Type, v views.View) error {
 
 // read decodes the blocks from the first element of v to the last, unless these are many
 // more than v selects; then each index of the first axis by itself.
-func (q *quantized) read(dst []byte, v views.View) error {
+func (q *quantizedSource) read(dst []byte, v views.View) error {
 	if v.Len() == 0 {
 		return nil
 	}
@@ -91,7 +91,7 @@ func (q *quantized) read(dst []byte, v views.View) error {
 const maxSpan = 4 << 20
 
 // halves reads a view of one axis in two parts.
-func (q *quantized) halves(dst []byte, v views.View) error {
+func (q *quantizedSource) halves(dst []byte, v views.View) error {
 	n := v.Shape[0]
 	for _, part := range [][2]int{{0, n / 2}, {n / 2, n}} {
 		w, err := v.Slice(0, part[0], part[1], 1)
@@ -106,7 +106,7 @@ func (q *quantized) halves(dst []byte, v views.View) error {
 }
 
 // decode returns the elements of blocks from first up to end.
-func (q *quantized) decode(first, end int) ([]float32, error) {
+func (q *quantizedSource) decode(first, end int) ([]float32, error) {
 	b := make([]byte, (end-first)*q.block.size)
 	if err := q.stored.ReadView(b, dtype.Uint8, views.View{Offset: first * q.block.size, Shape: []int{len(b)}, Stride: []int{1}}); err != nil {
 		return nil, err

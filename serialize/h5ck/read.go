@@ -319,7 +319,7 @@ func entryOf(f *hdf5.File, in serialize.Input, d *hdf5.Dataset) (e serialize.Ent
 		if e.Array.Type, err = typeOf(name, stored); err != nil {
 			return e, err
 		}
-		e.Array.Data = retyped{serialize.AsSource(e.Array.Data), stored}
+		e.Array.Data = retypedSource{serialize.AsSource(e.Array.Data), stored}
 	}
 	if sum, ok := own[attrCRC]; ok {
 		if source, isSource := e.Array.Data.(storage.Source); isSource {
@@ -329,13 +329,13 @@ func entryOf(f *hdf5.File, in serialize.Input, d *hdf5.Dataset) (e serialize.Ent
 	return e, nil
 }
 
-// A retyped source has elements of one type where HDF5 has those of another.
-type retyped struct {
+// A retypedSource has elements of one type where HDF5 has those of another.
+type retypedSource struct {
 	storage.Source
 	stored dtype.Type
 }
 
-func (r retyped) ReadView(dst []byte, t dtype.Type, v views.View) error {
+func (r retypedSource) ReadView(dst []byte, t dtype.Type, v views.View) error {
 	if t.Size() != r.stored.Size() {
 		return fmt.Errorf("%v read as %v: %w", r.stored, t, dtype.ErrType)
 	}

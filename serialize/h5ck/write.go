@@ -35,7 +35,7 @@ func Save(name string, c serialize.Contents, o Options) error {
 	return atomicfile.Write(name, func(f *atomicfile.File) error { return w.write(f) })
 }
 
-// A writer has a file planned.
+// A writer writes a file that it has planned.
 type writer struct {
 	plan     *hdf5stream.File
 	header   *index.Header
@@ -297,7 +297,7 @@ func (w *writer) write(f output) error {
 	buffered := bufio.NewWriterSize(f, 1<<20)
 	var present *hdf5stream.Dataset
 	err := w.plan.WriteData(buffered, func(d *hdf5stream.Dataset) { present = d }, func(to io.Writer, a storage.Array) error {
-		sum := &summed{w: to}
+		sum := &summedWriter{w: to}
 		err := serialize.WriteLittleEndian(sum, a)
 		if at := sums[present]; at != nil {
 			*at = sum.sum
@@ -343,13 +343,13 @@ func (w *writer) metadata() ([]byte, error) {
 	return w.plan.Metadata(text)
 }
 
-// A summed writer keeps the CRC-32C of what is written.
-type summed struct {
+// A summedWriter keeps the CRC-32C of what is written.
+type summedWriter struct {
 	w   io.Writer
 	sum uint32
 }
 
-func (s *summed) Write(b []byte) (int, error) {
+func (s *summedWriter) Write(b []byte) (int, error) {
 	n, err := s.w.Write(b)
 	s.sum = crc32Update(s.sum, b[:n])
 	return n, err

@@ -34,8 +34,8 @@ var gateName = regexp.MustCompile(`^(.*_)(W|U|b)_([a-z])$`)
 // gates are the orders of the gates of an LSTM and of a GRU in later versions.
 var gates = []string{"ifco", "zrh"}
 
-// A gated is the weights of the gates of a recurrent layer, by kind: W, U or b.
-type gated struct {
+// gateWeights are the weights of the gates of a recurrent layer, by kind (W, U or b) and gate.
+type gateWeights struct {
 	prefix string // such as lstm_1_ or forward_lstm_1_
 	kinds  map[string]map[string]storage.Array
 }
@@ -44,16 +44,16 @@ type gated struct {
 // later versions have them: i, f, c, o of an LSTM and z, r, h of a GRU.
 func joinGates(list []serialize.Entry) ([]serialize.Entry, error) {
 	var joined []serialize.Entry
-	var layers []gated
+	var layers []gateWeights
 	for _, e := range list {
 		parts := gateName.FindStringSubmatch(e.Name)
 		if parts == nil {
 			joined = append(joined, e)
 			continue
 		}
-		at := slices.IndexFunc(layers, func(g gated) bool { return g.prefix == parts[1] })
+		at := slices.IndexFunc(layers, func(g gateWeights) bool { return g.prefix == parts[1] })
 		if at < 0 {
-			at, layers = len(layers), append(layers, gated{parts[1], map[string]map[string]storage.Array{}})
+			at, layers = len(layers), append(layers, gateWeights{parts[1], map[string]map[string]storage.Array{}})
 		}
 		if layers[at].kinds[parts[2]] == nil {
 			layers[at].kinds[parts[2]] = map[string]storage.Array{}
@@ -73,7 +73,7 @@ func joinGates(list []serialize.Entry) ([]serialize.Entry, error) {
 }
 
 // join returns the weights of one kind.
-func (g gated) join(kind string) (a storage.Array, err error) {
+func (g gateWeights) join(kind string) (a storage.Array, err error) {
 	have := strings.Join(slices.Sorted(maps.Keys(g.kinds[kind])), "")
 	for _, order := range gates {
 		letters := strings.Split(order, "")

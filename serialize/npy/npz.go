@@ -55,17 +55,17 @@ func openNpz(in serialize.Input) (serialize.File, error) {
 		d.Release()
 		return nil, err
 	}
-	return &opened{list, a}, nil
+	return &file{list, a}, nil
 }
 
-// An opened archive implements serialize.Verifier.
-type opened struct {
+// A file is an open archive, which has checksums.
+type file struct {
 	*serialize.List
 	archive *archive
 }
 
 // Verify reads every array, and compares its checksum.
-func (o *opened) Verify(ctx context.Context) iter.Seq2[string, error] {
+func (o *file) Verify(ctx context.Context) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		in := o.archive.Input()
 		z, err := zip.NewReader(in, in.Size)

@@ -36,7 +36,7 @@ func salvage(in serialize.Input) (serialize.File, error) {
 		return nil, fmt.Errorf("no complete array is left: %w", storage.ErrState)
 	}
 	tail := appendEnd(directory, count, in.Size)
-	repaired := serialize.Input{ReaderAt: &appended{in, in.Size, tail}, Size: in.Size + int64(len(tail)), Name: in.Name, Options: in.Options}
+	repaired := serialize.Input{ReaderAt: &appendedReader{in, in.Size, tail}, Size: in.Size + int64(len(tail)), Name: in.Name, Options: in.Options}
 	sections, err := repaired.Sections()
 	if err != nil {
 		return nil, err
@@ -62,17 +62,17 @@ func salvage(in serialize.Input) (serialize.File, error) {
 	if ok && !list.Has(name) {
 		err = list.Add(serialize.Entry{Name: name}, fmt.Errorf("%s: %w", reason, storage.ErrState))
 	}
-	return &opened{list, a}, err
+	return &file{list, a}, err
 }
 
-// An appended reader has bytes after those of another.
-type appended struct {
+// An appendedReader has bytes after those of another reader.
+type appendedReader struct {
 	io.ReaderAt
 	size int64
 	tail []byte
 }
 
-func (a *appended) ReadAt(b []byte, at int64) (n int, err error) {
+func (a *appendedReader) ReadAt(b []byte, at int64) (n int, err error) {
 	if at < a.size {
 		n, err = a.ReaderAt.ReadAt(b[:min(int64(len(b)), a.size-at)], at)
 		if n == len(b) || int64(n) < a.size-at {

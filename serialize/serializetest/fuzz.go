@@ -109,14 +109,14 @@ func Allocated() uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// fuzzed is what a file was found to hold.
-type fuzzed struct {
+// A fuzzedFile is what a file was found to hold.
+type fuzzedFile struct {
 	meta    map[string]string
 	entries []string
 	bytes   int // of elements that were read
 }
 
-func readFuzzed(t *testing.T, options serialize.Options, b []byte) (x fuzzed) {
+func readFuzzed(t *testing.T, options serialize.Options, b []byte) (x fuzzedFile) {
 	options.Budget = storage.NewBudget(fuzzBudget)
 	f, err := serialize.OpenReader(bytes.NewReader(b), int64(len(b)), "fuzzed", options)
 	if err != nil {
@@ -140,7 +140,7 @@ func readFuzzed(t *testing.T, options serialize.Options, b []byte) (x fuzzed) {
 }
 
 // add notes what was read of an entry.
-func (x *fuzzed) add(t *testing.T, name, text string, err error) {
+func (x *fuzzedFile) add(t *testing.T, name, text string, err error) {
 	if err != nil {
 		text += " error: " + err.Error()
 		if message := strings.TrimSpace(err.Error()); message == "" || isJoined(err) {
@@ -163,7 +163,7 @@ func isJoined(err error) bool {
 }
 
 // values reads elements that are not numbers, if they are few.
-func (x *fuzzed) values(e *serialize.Elements) (string, error) {
+func (x *fuzzedFile) values(e *serialize.Elements) (string, error) {
 	if e.View.Len() > 1<<12 {
 		return fmt.Sprint(e.Type, e.View.Shape), nil
 	}
@@ -177,7 +177,7 @@ func (x *fuzzed) values(e *serialize.Elements) (string, error) {
 }
 
 // elements reads an array, or one element if it is large, and then a part of it.
-func (x *fuzzed) elements(t *testing.T, e serialize.Entry) (string, error) {
+func (x *fuzzedFile) elements(t *testing.T, e serialize.Entry) (string, error) {
 	a := e.Array
 	if !a.Within(a.Data.Len() / a.Type.Size()) {
 		t.Errorf("%q: %v reaches outside %d bytes", e.Name, a, a.Data.Len())
@@ -214,7 +214,7 @@ func slice(t *testing.T, v views.View, axis, from, to int) views.View {
 }
 
 // read returns the elements of a in row-major order.
-func (x *fuzzed) read(a storage.Array) ([]byte, error) {
+func (x *fuzzedFile) read(a storage.Array) ([]byte, error) {
 	x.bytes += a.Len() * a.Type.Size()
 	got, err := a.To(storage.CPU)
 	if err != nil {

@@ -60,7 +60,7 @@ func (b *bundle) join(name string, typ dtype.Type, shape []int, parts []slice) (
 	if covered != whole.Len() {
 		return refuse("have %d of its %d elements", covered, whole.Len())
 	}
-	return storage.Array{Data: &joined{b.in.Name, typ, whole, parts}, Type: typ, View: whole}, nil
+	return storage.Array{Data: &joinedSource{b.in.Name, typ, whole, parts}, Type: typ, View: whole}, nil
 }
 
 // overlaps reports whether p and q have elements in common.
@@ -74,19 +74,19 @@ func (p slice) overlaps(q slice) bool {
 	return true
 }
 
-// A joined variable is a Source whose elements are in slices.
-type joined struct {
+// A joinedSource is a Source whose elements are in slices of a variable.
+type joinedSource struct {
 	file  string
 	typ   dtype.Type
 	whole views.View
 	parts []slice
 }
 
-func (j *joined) Len() int               { return j.whole.Len() * j.typ.Size() }
-func (j *joined) Device() storage.Device { return storage.File(j.file) }
+func (j *joinedSource) Len() int               { return j.whole.Len() * j.typ.Size() }
+func (j *joinedSource) Device() storage.Device { return storage.File(j.file) }
 
 // ReadView reads the rows that v selects elements of.
-func (j *joined) ReadView(dst []byte, t dtype.Type, v views.View) error {
+func (j *joinedSource) ReadView(dst []byte, t dtype.Type, v views.View) error {
 	if t != j.typ || !v.Within(j.whole.Len()) || len(dst) < v.Len()*t.Size() {
 		return fmt.Errorf("%s: %v%v reaches outside %d bytes of %v: %w", j.file, t, v.Shape, j.Len(), j.typ, views.ErrShape)
 	}
@@ -123,7 +123,7 @@ func (j *joined) ReadView(dst []byte, t dtype.Type, v views.View) error {
 }
 
 // readRows reads the rows in [from, to) along the first axis.
-func (j *joined) readRows(dst []byte, from, to int) error {
+func (j *joinedSource) readRows(dst []byte, from, to int) error {
 	shape := slices.Clone(j.whole.Shape)
 	shape[0] = to - from
 	for _, p := range j.parts {

@@ -41,7 +41,7 @@ func (f *file) readLegacy() error {
 		return errors.New("no list of storages")
 	}
 	f.root = values[3]
-	sizes := map[string]stored{} // as the object refers to them
+	sizes := map[string]storageRef{} // as the object refers to them
 	err := visit(f.root, 10*f.visits(), func(value any) error {
 		p, ok := value.(*pickle.Persistent)
 		if !ok {
@@ -62,7 +62,7 @@ func (f *file) readLegacy() error {
 }
 
 // placeLegacy finds the storages, the first of which is at the given offset.
-func (f *file) placeLegacy(at int64, keys []any, sizes map[string]stored) error {
+func (f *file) placeLegacy(at int64, keys []any, sizes map[string]storageRef) error {
 	places, failed := map[string]place{}, map[string]error{}
 	for i, k := range keys {
 		key, ok := k.(string)

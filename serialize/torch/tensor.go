@@ -74,8 +74,8 @@ func init() {
 	}
 }
 
-// A stored is a storage as a pickle refers to it.
-type stored struct {
+// A storageRef is a reference of a pickle to a storage.
+type storageRef struct {
 	key     string
 	element elementType
 	numel   int
@@ -83,13 +83,13 @@ type stored struct {
 }
 
 // bytes returns the size of s.
-func (s stored) bytes() int { return s.numel * s.element.size }
+func (s storageRef) bytes() int { return s.numel * s.element.size }
 
 // storageOf reads a persistent id:
 //
 //	('storage', class, key, location, numel)
 //	('storage', class, key, location, numel, None or (view key, offset, view size))
-func storageOf(value any) (s stored, err error) {
+func storageOf(value any) (s storageRef, err error) {
 	persistent, ok := value.(*pickle.Persistent)
 	if !ok {
 		return s, fmt.Errorf("%s instead of a storage", pickle.TypeOf(value))
@@ -128,7 +128,7 @@ func storageOf(value any) (s stored, err error) {
 
 // A tensor is a view of a storage as a pickle describes it.
 type tensor struct {
-	stored
+	storageRef
 	element       elementType
 	offset        int
 	shape, stride []int
@@ -187,8 +187,8 @@ func tensorOf(value any, depth int) (tensor, error) {
 	return tensor{}, errNoTensor
 }
 
-// An unsupportedError is the kind, the shape, if that is known, of an array that is listed
-// and not read, and what a user can do.
+// An unsupportedError is the error of an array that is listed and not read: its kind, its
+// shape, if that is known, and what a user can do.
 type unsupportedError struct {
 	kind   string
 	shape  []int
@@ -244,16 +244,16 @@ func rebuild(name string, args pickle.Tuple) (t tensor, err error) {
 	if len(args) < 4 {
 		return t, fmt.Errorf("%s with %d arguments", name, len(args))
 	}
-	if t.stored, err = storageOf(args[0]); err != nil {
+	if t.storageRef, err = storageOf(args[0]); err != nil {
 		return t, err
 	}
 	offset, isInt := args[1].(int64)
 	shape, isShape := ints(args[2])
 	stride, isStride := ints(args[3])
-	if !isInt || !isShape || !isStride || offset < 0 || offset > math.MaxInt-int64(t.stored.offset) {
+	if !isInt || !isShape || !isStride || offset < 0 || offset > math.MaxInt-int64(t.storageRef.offset) {
 		return t, fmt.Errorf("%s: offset %s, size %s, stride %s: %w", name, pickle.Describe(args[1]), pickle.Describe(args[2]), pickle.Describe(args[3]), views.ErrShape)
 	}
-	t.element, t.offset, t.shape, t.stride = t.stored.element, int(offset)+t.stored.offset, shape, stride
+	t.element, t.offset, t.shape, t.stride = t.storageRef.element, int(offset)+t.storageRef.offset, shape, stride
 	rest := args[4:]
 	if name == "_rebuild_tensor_v3" {
 		g, _ := argument(rest, 2).(pickle.Global)
@@ -313,7 +313,7 @@ func (f *file) entry(name string, t tensor) (serialize.Entry, error) {
 		return serialize.Unsupported(name, t.shape, t.element.name)
 	}
 	e := serialize.Entry{Name: name}
-	data, err := f.storage(t.stored, t.element.typ)
+	data, err := f.storage(t.storageRef, t.element.typ)
 	if err != nil {
 		return e, err
 	}
@@ -325,20 +325,20 @@ func (f *file) entry(name string, t tensor) (serialize.Entry, error) {
 		e.Shared = t.key
 	}
 	if t.conj || t.neg {
-		e.Array.Data, e.Shared = &negated{Source: data, key: t.key, all: t.neg, imag: t.conj != t.neg}, ""
+		e.Array.Data, e.Shared = &negatedSource{Source: data, key: t.key, all: t.neg, imag: t.conj != t.neg}, ""
 	}
 	return e, nil
 }
 
-// A negated is a Source of elements that are stored with other signs. Numbers have their
+// A negatedSource is a Source of elements that are stored with other signs. Numbers have their
 // sign in the highest bit of their last byte, if they are floats, and complex ones two.
-type negated struct {
+type negatedSource struct {
 	storage.Source
 	key       string // of the storage
 	all, imag bool   // negate real parts, imaginary parts
 }
 
-func (s *negated) ReadView(dst []byte, t dtype.Type, v views.View) error {
+func (s *negatedSource) ReadView(dst []byte, t dtype.Type, v views.View) error {
 	if err := s.Source.ReadView(dst, t, v); err != nil {
 		return err
 	}

@@ -132,17 +132,17 @@ func (p place) open(r io.ReaderAt, name string) io.Reader {
 	if p.deflated {
 		record = flate.NewReader(record)
 	}
-	return &summed{Reader: record, name: name, want: p.crc}
+	return &summedReader{Reader: record, name: name, want: p.crc}
 }
 
-// A summed reader compares the checksum of a record where it ends.
-type summed struct {
+// A summedReader compares the checksum of a record where it ends.
+type summedReader struct {
 	io.Reader
 	name      string
 	sum, want uint32 // want is 0 if it is unknown
 }
 
-func (s *summed) Read(b []byte) (int, error) {
+func (s *summedReader) Read(b []byte) (int, error) {
 	n, err := s.Reader.Read(b)
 	s.sum = crc32.Update(s.sum, crc32.IEEETable, b[:n])
 	if err == io.EOF && s.want != 0 {
@@ -337,7 +337,7 @@ func (f *file) pickle(at, size int64) (value any, end int64, err error) {
 }
 
 // storage returns the elements of s as type t.
-func (f *file) storage(s stored, t dtype.Type) (storage.Source, error) {
+func (f *file) storage(s storageRef, t dtype.Type) (storage.Source, error) {
 	if source, ok := f.sources[sourceKey{s.key, t}]; ok && source.Len() == s.bytes() {
 		return source, nil
 	}

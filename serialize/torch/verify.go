@@ -18,7 +18,7 @@ func (f *file) Verify(ctx context.Context) iter.Seq2[string, error] {
 		seen := map[string]error{} // by storage
 		for e, err := range f.All() {
 			key := e.Shared
-			if n, ok := e.Array.Data.(*negated); ok {
+			if n, ok := e.Array.Data.(*negatedSource); ok {
 				key = n.key
 			}
 			if err == nil && key != "" {

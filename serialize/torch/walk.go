@@ -46,7 +46,7 @@ const (
 // A walker turns the value of a pickle into entries and metadata.
 type walker struct {
 	*file
-	entries []named
+	entries []foundEntry
 	meta    map[string]string
 	opaque  map[string]bool
 	visits  int  // of containers that are still allowed
@@ -54,14 +54,14 @@ type walker struct {
 	exact   bool // names and metadata are those of save
 }
 
-type named struct {
+type foundEntry struct {
 	serialize.Entry
 	err error
 }
 
 // walk lists the tensors of the file.
 func (f *file) walk() (*serialize.List, error) {
-	w := &walker{file: f, entries: make([]named, 0, f.count), meta: map[string]string{}, opaque: map[string]bool{}, visits: f.visits(), left: f.in.Budget.Limit()}
+	w := &walker{file: f, entries: make([]foundEntry, 0, f.count), meta: map[string]string{}, opaque: map[string]bool{}, visits: f.visits(), left: f.in.Budget.Limit()}
 	if err := w.top(f.root); err != nil {
 		return nil, err
 	}
@@ -232,7 +232,7 @@ func (w *walker) cutPrefixes(first, last int) {
 	for again := len(model) > 0; again; {
 		again = false
 		for _, prefix := range prefixes {
-			if !slices.ContainsFunc(model, func(e named) bool { return !strings.HasPrefix(e.Name, prefix) }) {
+			if !slices.ContainsFunc(model, func(e foundEntry) bool { return !strings.HasPrefix(e.Name, prefix) }) {
 				for i := range model {
 					model[i].Name = model[i].Name[len(prefix):]
 				}
@@ -286,7 +286,7 @@ func (w *walker) add(e serialize.Entry, err error) error {
 	if len(w.entries) == maxEntries {
 		return fmt.Errorf("more than %d arrays", maxEntries)
 	}
-	w.entries = append(w.entries, named{e, err})
+	w.entries = append(w.entries, foundEntry{e, err})
 	return nil
 }
 
@@ -397,7 +397,7 @@ func (w *walker) persistent(path string, p *pickle.Persistent) error {
 		w.opaque["persistent id"] = true
 		return w.note(path, "not read: "+err.Error())
 	}
-	return w.add(w.entry(path, tensor{stored: s, element: s.element, offset: s.offset, shape: []int{s.numel - s.offset}, stride: []int{1}}))
+	return w.add(w.entry(path, tensor{storageRef: s, element: s.element, offset: s.offset, shape: []int{s.numel - s.offset}, stride: []int{1}}))
 }
 
 func (w *walker) object(path string, o *pickle.Object, depth int) error {

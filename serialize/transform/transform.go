@@ -212,7 +212,7 @@ type QuantizeOptions struct {
 // such as biases, are left alone. Values that are not finite are an error.
 func Quantize(entries Entries, o QuantizeOptions) Entries {
 	return func(yield func(serialize.Entry, error) bool) {
-		shared := map[string][]*quantized{}
+		shared := map[string][]*quantizedArray{}
 		for e, err := range entries {
 			at, ok := 0, true
 			if o.Axis != nil {
@@ -242,22 +242,22 @@ func Quantize(entries Entries, o QuantizeOptions) Entries {
 }
 
 // quantizedOf returns the quantized form of an entry, the same for the same elements.
-func quantizedOf(shared map[string][]*quantized, e serialize.Entry, axis int) *quantized {
+func quantizedOf(shared map[string][]*quantizedArray, e serialize.Entry, axis int) *quantizedArray {
 	for _, q := range shared[e.Shared] {
 		if e.SameElements(q.entry) {
 			return q
 		}
 	}
-	q := &quantized{entry: e, axis: axis}
+	q := &quantizedArray{entry: e, axis: axis}
 	if e.Shared != "" {
 		shared[e.Shared] = append(shared[e.Shared], q)
 	}
 	return q
 }
 
-// A quantized array is computed when it is read, once its scales are known, which takes all
+// A quantizedArray is computed when it is read, once its scales are known, which takes all
 // of its elements. The scales are kept.
-type quantized struct {
+type quantizedArray struct {
 	entry serialize.Entry
 	axis  int
 
@@ -265,7 +265,7 @@ type quantized struct {
 	scales []float32
 }
 
-func (q *quantized) share(part string) string {
+func (q *quantizedArray) share(part string) string {
 	if q.entry.Shared == "" {
 		return ""
 	}
@@ -273,14 +273,14 @@ func (q *quantized) share(part string) string {
 }
 
 // channel returns the channel of element i in row-major order.
-func (q *quantized) channel() func(i int) int {
+func (q *quantizedArray) channel() func(i int) int {
 	shape := q.entry.Array.Shape
 	inner := views.Of(shape[q.axis+1:]...).Len()
 	return func(i int) int { return i / inner % shape[q.axis] }
 }
 
 // each calls use with consecutive elements and the number of the first.
-func (q *quantized) each(use func(at int, xs []float32)) error {
+func (q *quantizedArray) each(use func(at int, xs []float32)) error {
 	a, at := q.entry.Array, 0
 	var xs []float32
 	for elems, err := range blocks.Elements(context.Background(), a, blockSize) {
@@ -301,7 +301,7 @@ func (q *quantized) each(use func(at int, xs []float32)) error {
 var errNotFinite = errors.New("a value that is not finite, and has no place in int8")
 
 // scale returns the scales.
-func (q *quantized) scale() ([]float32, error) {
+func (q *quantizedArray) scale() ([]float32, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.scales != nil {
@@ -336,7 +336,7 @@ func (q *quantized) scale() ([]float32, error) {
 }
 
 // writeScales writes scales to dst.
-func (q *quantized) writeScales(dst storage.Array, b blocks.Box) error {
+func (q *quantizedArray) writeScales(dst storage.Array, b blocks.Box) error {
 	scales, err := q.scale()
 	if err != nil {
 		return err
@@ -346,7 +346,7 @@ func (q *quantized) writeScales(dst storage.Array, b blocks.Box) error {
 }
 
 // writeElements writes quantized elements to dst.
-func (q *quantized) writeElements(dst storage.Array, b blocks.Box) error {
+func (q *quantizedArray) writeElements(dst storage.Array, b blocks.Box) error {
 	scales, err := q.scale()
 	if err != nil {
 		return err
