@@ -3,11 +3,9 @@ package pickle
 import (
 	"bufio"
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"math/big"
 	"slices"
 	"unicode/utf8"
@@ -189,94 +187,11 @@ func (m *machine) step() error {
 	if err != nil {
 		return err
 	}
-	switch code := op[0]; code {
-	case '\x80': // PROTO
-		version, err := m.uint(1)
-		if err == nil && (version < 2 || version > 5) {
-			err = fmt.Errorf("protocol %d; known are 2 to 5", version)
-		}
-		return err
-	case '\x95': // FRAME
-		_, err := m.read(8)
-		return err
-	case '.': // STOP
-		value, err := m.pop()
-		if err == nil && (len(m.stack) > 0 || len(m.marks) > 0) {
-			err = errors.New("values are left on the stack")
-		}
-		m.result = &value
-		return err
-	case '(': // MARK
-		m.marks = append(m.marks, len(m.stack))
-		return m.take(8)
-	case '0': // POP
-		_, err := m.pop()
-		return err
-	case '1': // POP_MARK
-		_, err := m.popMark()
-		return err
-	case 'N':
-		return m.push(nil)
-	case '\x88':
-		return m.push(true)
-	case '\x89':
-		return m.push(false)
-	case 'K', 'M', 'J', '\x8a', '\x8b':
-		return m.integer(code)
-	case 'G': // BINFLOAT
-		b, err := m.read(8)
-		if err != nil {
-			return err
-		}
-		return m.push(math.Float64frombits(binary.BigEndian.Uint64(b)))
-	case 'X', '\x8c', '\x8d', 'U', 'T', 'C', 'B', '\x8e', '\x96':
-		return m.text(code)
-	case ')', ']', '}', '\x8f': // EMPTY_TUPLE, EMPTY_LIST, EMPTY_DICT, EMPTY_SET
-		return m.push(empty(code))
-	case '\x85', '\x86', '\x87', 't', 'l', 'd', '\x91': // TUPLE1 to TUPLE3, TUPLE, LIST, DICT, FROZENSET
-		return m.collect(code)
-	case 'a', 'e', 's', 'u', '\x90': // APPEND, APPENDS, SETITEM, SETITEMS, ADDITEMS
-		return m.extend(code)
-	case 'q', 'r', '\x94': // BINPUT, LONG_BINPUT, MEMOIZE
-		if code == '\x94' {
-			return m.remember(uint64(len(m.memo)))
-		}
-		at, err := m.uint(widths[code])
-		if err != nil {
-			return err
-		}
-		return m.remember(at)
-	case 'h', 'j': // BINGET, LONG_BINGET
-		at, err := m.uint(widths[code])
-		if err != nil {
-			return err
-		}
-		return m.recall(at)
-	case 'c', '\x93': // GLOBAL, STACK_GLOBAL
-		return m.global(code)
-	case 'R', '\x81', '\x92': // REDUCE, NEWOBJ, NEWOBJ_EX
-		return m.call(code)
-	case 'b': // BUILD
-		return m.build()
-	case 'Q': // BINPERSID
-		id, err := m.pop()
-		if err != nil {
-			return err
-		}
-		return m.push(&Persistent{id})
-	default:
-		return fmt.Errorf("instruction %q is not one that torch.save writes", code)
+	run := instructions[op[0]]
+	if run == nil {
+		return fmt.Errorf("instruction %q is not one that torch.save writes", op[0])
 	}
-}
-
-// widths are the sizes of the integers that follow instructions: values, lengths of
-// values, or numbers of memo entries.
-var widths = [256]uint64{
-	'K': 1, 'M': 2, '\x8a': 1, '\x8b': 4, // BININT1, BININT2, LONG1, LONG4
-	'X': 4, '\x8c': 1, '\x8d': 8, // BINUNICODE, SHORT_BINUNICODE, BINUNICODE8
-	'T': 4, 'U': 1, // BINSTRING, SHORT_BINSTRING
-	'B': 4, 'C': 1, '\x8e': 8, '\x96': 8, // BINBYTES, SHORT_BINBYTES, BINBYTES8, BYTEARRAY8
-	'q': 1, 'r': 4, 'h': 1, 'j': 4, // BINPUT, LONG_BINPUT, BINGET, LONG_BINGET
+	return run(m, op[0])
 }
 
 func (m *machine) integer(code byte) error {
@@ -341,16 +256,17 @@ func (m *machine) text(code byte) error {
 	return m.push(string(b))
 }
 
-func empty(code byte) any {
+// empty pushes an empty container.
+func (m *machine) empty(code byte) error {
 	switch code {
 	case ']':
-		return &List{}
+		return m.push(&List{})
 	case '}':
-		return &Dict{}
+		return m.push(&Dict{})
 	case '\x8f':
-		return &Set{}
+		return m.push(&Set{})
 	}
-	return Tuple{}
+	return m.push(Tuple{})
 }
 
 // collect makes a container of values on the stack.
@@ -599,7 +515,7 @@ func arg(args Tuple, i int) any {
 	return nil
 }
 
-func (m *machine) build() error {
+func (m *machine) build(_ byte) error {
 	state, err := m.pop()
 	if err != nil {
 		return err
