@@ -133,20 +133,13 @@ func describeAttribute(a hdf5.Attribute) Attr {
 
 // keepAttribute returns an attribute's value as hdf5write.Writer.SetAttr takes it.
 func keepAttribute(a hdf5.Attribute) (any, error) {
-	switch {
-	case a.Shape == nil:
+	if a.Shape == nil {
 		return nil, nil
-	case a.Type.IsString() && len(a.Shape) <= 1:
-		list, err := a.Strings()
-		if err == nil && len(a.Shape) == 0 {
-			return list[0], nil
-		}
-		return list, err
 	}
-	if _, _, err := a.Type.DType(); err != nil {
+	if _, _, err := a.Type.DType(); err != nil && !(a.Type.IsString() && len(a.Shape) <= 1) {
 		return nil, fmt.Errorf("its type is %v", TypeName(a.Type))
 	}
-	return a.Array()
+	return a.Plain()
 }
 
 func describeDataset(d *hdf5.Dataset) *Dataset {

@@ -59,18 +59,14 @@ func castCommand() *cli.Command {
 			if len(rules) > 0 && to != dtype.Int8 {
 				return fmt.Errorf("--axis is for --to int8")
 			}
-			args, err := arguments(c, "IN", "OUT")
-			if err != nil {
-				return err
-			}
-			file, err := openArrays(c, args[0])
+			file, in, out, err := openIn(c)
 			if err != nil {
 				return err
 			}
 			defer file.Close()
 			quantize := transform.QuantizeOptions{}
 			if to == dtype.Int8 {
-				if quantize.Axis, err = outputAxes(args[0], file, rules); err != nil {
+				if quantize.Axis, err = outputAxes(in, file, rules); err != nil {
 					return err
 				}
 			}
@@ -83,7 +79,7 @@ func castCommand() *cli.Command {
 			return arrayCopy{change: change, done: func(k *copier, out string) string {
 				k.beyond.lose(&k.lost, to)
 				return fmt.Sprintf("%s written to %s as %v, %s", plural(k.arrays, "array"), out, to, arrayfmt.Bytes(k.bytes))
-			}}.write(c, file, args[1])
+			}}.write(c, file, out)
 		},
 	}
 }

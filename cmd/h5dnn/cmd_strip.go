@@ -21,11 +21,7 @@ func stripCommand() *cli.Command {
 			"A file without any is an error. The original is unchanged.",
 		Flags: copyFlags(),
 		Action: func(c *cli.Context) error {
-			args, err := arguments(c, "IN", "OUT")
-			if err != nil {
-				return err
-			}
-			file, err := openArrays(c, args[0])
+			file, in, out, err := openIn(c)
 			if err != nil {
 				return err
 			}
@@ -40,9 +36,9 @@ func stripCommand() *cli.Command {
 			}
 			switch {
 			case !found:
-				return fmt.Errorf("%s has no optimizer state that is known by its name", args[0])
+				return fmt.Errorf("%s has no optimizer state that is known by its name", in)
 			case !weights:
-				return fmt.Errorf("%s has nothing but optimizer state", args[0])
+				return fmt.Errorf("%s has nothing but optimizer state", in)
 			}
 			dropped, bytes := 0, 0
 			change := func(_ *copier, entries transform.Entries) transform.Entries {
@@ -54,7 +50,7 @@ func stripCommand() *cli.Command {
 			}
 			return arrayCopy{change: change, done: func(k *copier, out string) string {
 				return fmt.Sprintf("%s written to %s, %s of optimizer state left out (%s)", plural(k.arrays, "array"), out, plural(dropped, "array"), arrayfmt.Bytes(bytes))
-			}}.write(c, strippedFile{file, isState}, args[1])
+			}}.write(c, strippedFile{file, isState}, out)
 		},
 	}
 }

@@ -133,16 +133,22 @@ type arrayCopy struct {
 
 // run runs a command IN OUT.
 func (a arrayCopy) run(c *cli.Context) error {
-	args, err := arguments(c, "IN", "OUT")
-	if err != nil {
-		return err
-	}
-	file, err := openArrays(c, args[0])
+	file, _, out, err := openIn(c)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	return a.write(c, file, args[1])
+	return a.write(c, file, out)
+}
+
+// openIn opens IN of a command IN OUT.
+func openIn(c *cli.Context) (file serialize.File, in, out string, err error) {
+	args, err := arguments(c, "IN", "OUT")
+	if err != nil {
+		return nil, "", "", err
+	}
+	file, err = openArrays(c, args[0])
+	return file, args[0], args[1], err
 }
 
 // write writes the arrays of file to out, and prints a report.

@@ -289,7 +289,7 @@ func entryOf(f *hdf5.File, in serialize.Input, d *hdf5.Dataset) (e serialize.Ent
 			own[a.Name] = a
 			continue
 		}
-		if value, err := attributeOf(a); err == nil {
+		if value, err := a.Plain(); err == nil {
 			if e.Attrs == nil {
 				e.Attrs = map[string]any{}
 			}
@@ -422,18 +422,6 @@ func intsOf(own map[string]hdf5.Attribute, name string) ([]int, error) {
 	list := make([]int, len(numbers))
 	for i, n := range numbers {
 		list[i] = int(n)
-	}
-	return list, err
-}
-
-// attributeOf returns the value of an attribute as an Entry has it.
-func attributeOf(a hdf5.Attribute) (any, error) {
-	if a.Shape == nil || !a.Type.IsString() || len(a.Shape) > 1 {
-		return a.Array()
-	}
-	list, err := a.Strings()
-	if err == nil && len(a.Shape) == 0 {
-		return list[0], nil
 	}
 	return list, err
 }

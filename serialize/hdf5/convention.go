@@ -255,7 +255,7 @@ func attrsOf(o *hdf5.Object, m Meaning) (map[string]any, error) {
 	all, err := o.Attributes()
 	var attrs map[string]any
 	for _, a := range all {
-		value, err := attributeOf(a)
+		value, err := a.Plain()
 		if err != nil || m.Hides(a.Name) {
 			continue // of a type that no other format has
 		}

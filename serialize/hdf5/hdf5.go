@@ -166,18 +166,6 @@ func entryOf(d *hdf5.Dataset, m Meaning) (serialize.Entry, error) {
 	return e, err
 }
 
-// attributeOf returns the value of an attribute as an Entry has it.
-func attributeOf(a hdf5.Attribute) (any, error) {
-	if a.Shape == nil || !a.Type.IsString() || len(a.Shape) > 1 {
-		return a.Array()
-	}
-	list, err := a.Strings()
-	if err == nil && len(a.Shape) == 0 {
-		return list[0], nil
-	}
-	return list, err
-}
-
 // Meta returns the attributes of the root group that are single strings.
 func (f *File) Meta() map[string]string { return maps.Clone(f.meta) }
 

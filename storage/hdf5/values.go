@@ -550,6 +550,19 @@ func (a Attribute) Strings() ([]string, error) {
 	return all, nil
 }
 
+// Plain returns the value as other formats have it, too: a string, []string or
+// [storage.Array] of numbers. Any other value is an error.
+func (a Attribute) Plain() (any, error) {
+	if a.Shape == nil || !a.Type.IsString() || len(a.Shape) > 1 {
+		return a.Array()
+	}
+	list, err := a.Strings()
+	if err == nil && len(a.Shape) == 0 {
+		return list[0], nil
+	}
+	return list, err
+}
+
 // Array returns the attribute's numbers.
 func (a Attribute) Array() (storage.Array, error) {
 	n, err := a.Type.conversion()
