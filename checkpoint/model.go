@@ -43,12 +43,15 @@ type Ref struct {
 
 // A Layer is one layer of a Model.
 type Layer struct {
-	Class   string // such as "Dense"
-	Name    string // unique in its model
-	Config  map[string]any
-	Calls   [][]Ref  // the inputs of each call; several if the layer is shared
-	Model   *Model   // of a layer that is itself a model; nil otherwise
-	Weights []Weight // in the order of the framework
+	Class  string // such as "Dense"
+	Name   string // unique in its model
+	Config map[string]any
+	Calls  [][]Ref // the inputs of each call; several if the layer is shared
+	// Training reports that a call has the argument training=True, by which Dropout drops
+	// elements and BatchNormalization takes the statistics of the batch in predictions, too.
+	Training bool
+	Model    *Model   // of a layer that is itself a model; nil otherwise
+	Weights  []Weight // in the order of the framework
 
 	// Shapes of the inputs and outputs of the first call, without the batch and in the
 	// framework's order of axes; -1 is an unknown size. Nil if they are unknown.

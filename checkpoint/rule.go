@@ -77,11 +77,24 @@ func LayerLinks(l *Layer) ([]Link, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s %s: %w", l.Class, l.Name, err)
 		}
+		if name := untaken(l, links); name != "" {
+			return nil, fmt.Errorf("%s %s: the rule for its class does not take its weight %s, as of a quantized layer or one with LoRA: %w", l.Class, l.Name, name, ErrUnsupported)
+		}
 		return links, nil
 	case len(weightsOf(l)) == 0:
 		return nil, nil
 	}
 	return nil, fmt.Errorf("%s %s: no rule for layers of this class%s; a rules file can name its weights: %w", l.Class, l.Name, spell.Hint(l.Class, classes()), ErrUnsupported)
+}
+
+// untaken returns the name of a weight of l that no link takes, or "".
+func untaken(l *Layer, links []Link) string {
+	for _, w := range weightsOf(l) {
+		if !slices.ContainsFunc(links, func(link Link) bool { return slices.Contains(link.From, w.Name) }) {
+			return w.Name
+		}
+	}
+	return ""
 }
 
 // weightsOf returns the weights of l other than the state of random number generators.

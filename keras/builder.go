@@ -291,6 +291,9 @@ func (b *builder) model(m *checkpoint.Model, prefix string, inputs []value) ([]v
 // call adds one call of a layer.
 func (b *builder) call(u use, in []value) ([]value, error) {
 	if u.Model != nil {
+		if u.Training && slices.ContainsFunc(u.Model.Layers, func(l checkpoint.Layer) bool { return actsInTraining(&l) }) {
+			return nil, fmt.Errorf("layer %s (%s): %w", u.path, u.Class, unsupported("it is called with training=True"))
+		}
 		return b.model(u.Model, u.path+"/", in)
 	}
 	out, err := b.layer(u, in)
@@ -308,8 +311,13 @@ func (b *builder) layer(u use, in []value) (value, error) {
 	if !ok || c.nodes == nil {
 		return value{}, unsupported("the class is not one that h5dnn translates")
 	}
-	if len(in) == 0 {
+	switch {
+	case len(in) == 0:
 		return value{}, fmt.Errorf("no inputs: %w", ErrConfig)
+	case len(in) > 1 && !slices.Contains(severalInputs, u.Class):
+		return value{}, unsupported("%d inputs, such as a mask or states", len(in))
+	case u.Training && actsInTraining(u.Layer):
+		return value{}, unsupported("it is called with training=True")
 	}
 	shape := in[0].shape
 	if c.shapes != nil {
@@ -332,6 +340,16 @@ func (b *builder) layer(u use, in []value) (value, error) {
 		out.parts = nil
 	}
 	return b.activated(u, out)
+}
+
+// severalInputs are the classes that take several tensors.
+var severalInputs = []string{"Add", "Multiply", "Subtract", "Average", "Maximum", "Minimum", "Concatenate", "MultiHeadAttention"}
+
+// actsInTraining reports whether a layer computes something else in training.
+func actsInTraining(l *checkpoint.Layer) bool {
+	return strings.Contains(l.Class, "Dropout") || strings.HasPrefix(l.Class, "Random") || l.Class == "GaussianNoise" || l.Class == "BatchNormalization" ||
+		l.Config["dropout"] != nil || l.Config["recurrent_dropout"] != nil ||
+		l.Model != nil && slices.ContainsFunc(l.Model.Layers, func(inner checkpoint.Layer) bool { return actsInTraining(&inner) })
 }
 
 // activated adds the activation that is a setting of the layer.

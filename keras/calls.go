@@ -86,6 +86,50 @@ func (o object) hasArguments() bool {
 	return json.Unmarshal(o.Inbound, &nodes) == nil && slices.ContainsFunc(nodes, func(node json.RawMessage) bool { return len(node) > 0 && node[0] == '{' })
 }
 
+// arguments are those of a call in Keras 3.
+type arguments struct {
+	Args   []any          `json:"args"`
+	Kwargs map[string]any `json:"kwargs"`
+}
+
+// isOperation reports whether a call has arguments that layers do not take: numbers by
+// position, or several tensors by position where a layer takes a list.
+func (o object) isOperation() bool {
+	if !o.hasArguments() {
+		return false
+	}
+	var calls []arguments
+	json.Unmarshal(o.Inbound, &calls)
+	merges := slices.Contains(severalInputs, o.Class) && o.Class != "MultiHeadAttention"
+	return slices.ContainsFunc(calls, func(c arguments) bool {
+		if len(c.Args) == 0 {
+			return false
+		}
+		_, several := c.Args[0].([]any)
+		return merges && !several || slices.ContainsFunc(c.Args, func(v any) bool { return v != nil && len(refsOf(v)) == 0 })
+	})
+}
+
+// training reports whether a call has the argument training=True.
+func (o object) training() bool {
+	var nodes []any
+	json.Unmarshal(o.Inbound, &nodes)
+	return slices.ContainsFunc(nodes, func(node any) bool {
+		if c, ok := node.(map[string]any); ok {
+			named, _ := c["kwargs"].(map[string]any)
+			return named["training"] == true
+		}
+		inputs, _ := node.([]any)
+		return slices.ContainsFunc(inputs, func(v any) bool {
+			if ref, ok := v.([]any); ok && len(ref) == 4 {
+				named, _ := ref[3].(map[string]any)
+				return named["training"] == true
+			}
+			return false
+		})
+	})
+}
+
 // refs yields every reference in m, to be changed in place.
 func refs(m *checkpoint.Model, visit func(r *checkpoint.Ref)) {
 	for i := range m.Layers {

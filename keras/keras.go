@@ -75,9 +75,13 @@ type object struct {
 
 // class returns the name of the class, with its package if it is not one of Keras's own:
 // a layer that somebody else called Dense is not Keras's Dense. Operations of Keras 3 on tensors,
-// such as x*2, have classes of the names of layers: Multiply of keras.src.ops.numpy.
+// such as x*2, have classes of the names of layers: Multiply of keras.src.ops.numpy. An .h5 leaves
+// out the module; only the arguments tell them there.
 func (o object) class() string {
 	if o.Module != nil && strings.HasPrefix(strings.Replace(*o.Module, "keras.src.", "keras.", 1), "keras.ops") {
+		return "ops." + o.Class
+	}
+	if o.Module == nil && o.isOperation() {
 		return "ops." + o.Class
 	}
 	if o.Registered == nil || !strings.Contains(*o.Registered, ">") || o.Module != nil && strings.HasPrefix(*o.Module, "keras") {
@@ -177,6 +181,7 @@ func (p *parser) layer(o object, depth int) (*checkpoint.Layer, error) {
 		l.InputShapes = shapesOf(build.Shape)
 	}
 	modernize(l)
+	l.Training = o.training()
 	return l, nil
 }
 

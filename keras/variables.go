@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/h5dnn/h5dnn/checkpoint"
@@ -30,14 +31,34 @@ func Variables(l *checkpoint.Layer) (list []Variable, ok bool, err error) {
 		return nil, true, nil
 	}
 	list, err = c.variables(l)
+	if err == nil {
+		list, err = quantized(l, list)
+	}
 	if errors.Is(err, errUnknown) {
 		return nil, false, nil
 	}
 	return list, true, err
 }
 
-// errUnknown is the error of a layer around one whose variables are not known.
-var errUnknown = errors.New("around a layer whose variables are not known")
+// quantized returns the variables of a layer that was quantized, from those that it had: the
+// scales come last in int8, and only the bias is trained.
+func quantized(l *checkpoint.Layer, list []Variable) ([]Variable, error) {
+	policy, _ := l.Config["dtype"].(map[string]any)
+	settings, _ := policy["config"].(map[string]any)
+	mode, _ := settings["mode"].(string)
+	switch {
+	case mode == "" || len(list) == 0:
+		return list, nil
+	case mode != "int8" || l.Class != "Dense" && l.Class != "EinsumDense" && l.Class != "Embedding":
+		return nil, errUnknown
+	}
+	list = append(slices.Clone(list), Variable{Name: list[0].Name + "_scale", Path: fmt.Sprintf("vars/%d", len(list))})
+	list[0].Trainable = false
+	return list, nil
+}
+
+// errUnknown is the error of a layer whose variables are not known, such as one around another.
+var errUnknown = errors.New("variables that are not known")
 
 // positions returns variables at vars/0, vars/1 and so on, trainable ones.
 func positions(names ...string) []Variable {
